@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef OFFCPU_ABI_H
+#define OFFCPU_ABI_H
+
+/*
+ * What the BPF programs and user space share: fixed-width records, the
+ * configuration block and the loss reasons.  No libc, no kernel header; the
+ * includer provides __u8 ... __u64 (linux/types.h, or the BPF kernel-types header).
+ *
+ * All times are nanoseconds of CLOCK_MONOTONIC unless a name says otherwise.
+ */
+
+#define OFFCPU_MAX_DEPTH 127	/* frames of one stack; kernel.perf_event_max_stack's default */
+#define OFFCPU_HIST_SLOTS 48	/* powers of two of ns: slot i holds [2^i, 2^(i+1)), the last all above */
+#define OFFCPU_COMM_LEN 16
+#define OFFCPU_ANCESTRY 32	/* cgroup levels looked at */
+
+/* What the sum of a wait is keyed by besides the stacks. */
+enum offcpu_key_flag {
+	OFFCPU_OPEN_AT_START = 1 << 0,	/* was asleep when the window began */
+	OFFCPU_OPEN_AT_END = 1 << 1,	/* was off CPU when the window ended */
+	OFFCPU_KEY_ONCPU = 1 << 2,	/* hist: a stretch on CPU, not a wait */
+	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: run-queue delay only */
+};
+
+/* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
+#define OFFCPU_LOSSES(X)                                                                             \
+	X(STORAGE, "storage", "per-thread storage could not be allocated")                           \
+	X(WAIT_MAP, "wait_map_full", "the map of wait sums was full")                                \
+	X(KSTACK, "kernel_stack", "the kernel stack could not be walked")                            \
+	X(USTACK, "user_stack", "the user stack could not be walked")                                \
+	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)")      \
+	X(RING_THREAD, "ring_thread", "the ring buffer was full for the account of a thread")        \
+	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line")                    \
+	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")        \
+	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                     \
+	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
+	X(RECURSION, "recursion", "the kernel skipped a program that would have nested")
+
+enum offcpu_loss {
+#define X(id, name, help) OFFCPU_LOSS_##id,
+	OFFCPU_LOSSES(X)
+#undef X
+	OFFCPU_LOSS_COUNT
+};
+
+/* One counter of losses: how often, and how much thread time where that is known. */
+struct offcpu_loss_count {
+	__u64 count;
+	__u64 time_ns;
+};
+
+/* The key of one aggregated wait. */
+struct offcpu_wait_key {
+	__u64 ustack;	/* stack id, 0: none */
+	__u64 kstack;
+	__u32 tno;	/* thread number, see offcpu_rec_thread */
+	__u16 flags;	/* enum offcpu_key_flag */
+	__u8 state;	/* 'S','D','T','t','P','I','R' */
+	__u8 pad;
+};
+
+struct offcpu_wait_sum {
+	__u64 count;
+	__u64 blocked_ns;
+	__u64 runnable_ns;
+	__u64 preempted_ns;
+	__u64 max_ns;
+	__u32 hist[OFFCPU_HIST_SLOTS];
+};
+
+/* The running account of a thread (SEMANTICS: "Time of a thread"). */
+struct offcpu_account {
+	__u64 on_cpu_ns;
+	__u64 blocked_ns;
+	__u64 runnable_ns;
+	__u64 preempted_ns;
+	__u64 filtered_ns;	/* part of off-CPU that -m, -M and --state kept from being listed */
+	__u64 lost_ns;		/* off-CPU time of waits that could not be summed under a stack */
+	__u64 switches;		/* times switched out */
+};
+
+enum offcpu_rec_type {
+	OFFCPU_REC_STACK = 1,
+	OFFCPU_REC_THREAD = 2,
+	OFFCPU_REC_EVENT = 3,
+};
+
+struct offcpu_rec_stack {
+	__u32 type;
+	__u32 depth;
+	__u64 id;
+	__u64 ts_ns;
+	__u64 proc_start_ns;	/* start of the process, with exec_no and pid: the address space */
+	__u32 pid;		/* in the tracer's pid namespace; 0 for kernel stacks */
+	__u32 exec_no;
+	__u32 is_user;
+	__u32 cut;		/* the walk stopped at the depth asked for */
+	__u64 ip[OFFCPU_MAX_DEPTH];
+};
+
+enum offcpu_thread_end {
+	OFFCPU_END_WINDOW = 0,	/* still there when the window ended */
+	OFFCPU_END_EXIT = 1,
+	OFFCPU_END_EXEC = 2,	/* goes on under another tno: another program */
+};
+
+enum offcpu_thread_flag {
+	OFFCPU_THREAD_KERNEL = 1 << 0,
+	OFFCPU_THREAD_FROM_START = 1 << 1,	/* was there when the window began */
+};
+
+struct offcpu_rec_thread {
+	__u32 type;
+	__u32 tno;
+	__u32 pid;
+	__u32 tid;
+	__u64 start_ns;		/* of the thread, since boot, as the kernel keeps it */
+	__u64 proc_start_ns;
+	__u64 from_ns;
+	__u64 to_ns;
+	struct offcpu_account account;
+	char comm[OFFCPU_COMM_LEN];
+	char process[OFFCPU_COMM_LEN];	/* comm of the thread group's leader */
+	__u32 flags;		/* enum offcpu_thread_flag */
+	__u8 end;		/* enum offcpu_thread_end */
+	__u8 open_state;	/* letter of the wait still open at the end, 0: none */
+	__u16 open_flags;	/* enum offcpu_key_flag of that wait */
+	__u64 open_ustack;
+	__u64 open_kstack;
+	__u64 open_blocked_ns;
+	__u64 open_runnable_ns;
+	__u64 open_preempted_ns;
+};
+
+/* One wait, for `offcpu events`. */
+struct offcpu_rec_event {
+	__u32 type;
+	__u32 cpu;
+	__u64 end_ns;		/* switched in */
+	__u32 pid, tid;
+	__u64 blocked_ns, runnable_ns, preempted_ns;
+	__u64 ran_ns;		/* the stretch on CPU before the wait */
+	__u64 ustack, kstack;
+	__u32 by_pid, by_tid;	/* who got the CPU when this thread was preempted */
+	char comm[OFFCPU_COMM_LEN];
+	char by_comm[OFFCPU_COMM_LEN];
+	__u8 state;
+	__u8 pad[7];
+};
+
+/* Set before the programs are loaded; the verifier prunes what is off. */
+struct offcpu_config {
+	__u64 min_ns, max_ns;		/* bounds of a wait's duration that is listed */
+	__u32 self_tgid;		/* the tracer, left out; 0: trace it too */
+	__u32 pidns_inum;		/* the tracer's pid namespace; 0: the initial one */
+	__u32 max_depth;
+	__u32 state_mask;		/* 1 << enum offcpu_state; 0: all */
+	__u8 want_ustack, want_kstack;
+	__u8 want_user, want_kernel;	/* which threads */
+	__u8 by_tgid, by_tid, by_comm, by_cgroup;	/* filters in force */
+	__u8 follow_exec;		/* the command: select `command_pid` at its exec */
+	__u8 want_events;
+	__u8 want_waits;		/* sum waits under stacks */
+	__u8 hist_oncpu, hist_runq;
+	__u8 has_prev_state;		/* sched_switch passes prev_state (Linux 5.18) */
+	__u8 pad[2];
+	__u32 command_pid;
+	__u32 pad2;
+};
+
+/* Letters of SEMANTICS, as bits of state_mask. */
+enum offcpu_state {
+	OFFCPU_STATE_R, OFFCPU_STATE_S, OFFCPU_STATE_D, OFFCPU_STATE_T,
+	OFFCPU_STATE_t, OFFCPU_STATE_P, OFFCPU_STATE_I, OFFCPU_STATE_COUNT
+};
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/frame.h"
+
+/*
+ * The model of a recording: threads with their accounts, interned frames, stacks as a
+ * prefix tree, waits summed under (thread, state, flags, user stack, kernel stack), and
+ * every loss.  Plain data, no I/O: profile_file.h reads and writes it.
+ *
+ * Ids are dense indices into the arrays below and stable for the life of the profile.
+ * All durations are nanoseconds.
+ */
+
+#define PROFILE_HIST_SLOTS 48	/* slot i counts durations in [2^i, 2^(i+1)) ns; the last also all above */
+
+enum frame_kind { FRAME_USER = 0, FRAME_KERNEL = 1 };
+
+/* Strings belong to the profile (interned) once the frame is in it. */
+struct frame {
+	const char *name;	/* NULL when unnamed; C++ and Rust names demangled */
+	const char *module;	/* path of the ELF file, "[kernel]", "[ext4]", "[vdso]", "[anon]", NULL */
+	uint64_t offset;	/* of the address: in the module (user: ELF virtual address), or the address itself without one */
+	const char *file;	/* source file, or NULL */
+	uint32_t line;		/* 0: unknown */
+	uint8_t kind;		/* enum frame_kind */
+	uint8_t why;		/* enum frame_why */
+	bool is_inline;
+};
+
+/* A node of the prefix tree; a stack is a node id, its frames are the path from the root.
+ * Node 0 is the empty stack.  Children come after their parent: parent < own id. */
+struct stack_node {
+	uint32_t parent;
+	uint32_t frame;
+	uint16_t depth;		/* frames on the path, this one included */
+	uint8_t end;		/* enum stack_end of the stack that ends here; STACK_NONE for inner nodes */
+};
+
+enum thread_flag {
+	THREAD_KERNEL = 1 << 0,
+	THREAD_OPEN_AT_START = 1 << 1,	/* was off CPU when the window began */
+	THREAD_OPEN_AT_END = 1 << 2,
+	THREAD_EXITED = 1 << 3,
+	THREAD_EXECED = 1 << 4,		/* went on as another program: another row with the same identity */
+};
+
+/* One thread as one program: identity is (pid, tid, start_ns), and an exec starts a new row. */
+struct thread {
+	uint32_t pid, tid;
+	uint64_t start_ns;	/* since boot */
+	const char *comm;
+	const char *process;	/* comm of the process's first thread */
+	uint32_t flags;
+	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC; observed = to - from */
+	uint64_t on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
+	uint64_t filtered_ns;	/* part of off-CPU that no wait lists because of -m, -M, --state */
+	uint64_t lost_ns;	/* part of off-CPU that no wait lists because of a loss */
+	uint64_t switches;
+};
+static inline uint64_t thread_observed_ns(const struct thread *t) { return t->to_ns - t->from_ns; }
+static inline uint64_t thread_off_cpu_ns(const struct thread *t)
+{
+	return t->blocked_ns + t->runnable_ns + t->preempted_ns;
+}
+/* observed - on_cpu - off_cpu; 0 but for counted losses. */
+static inline int64_t thread_residual_ns(const struct thread *t)
+{
+	return (int64_t)(thread_observed_ns(t) - t->on_cpu_ns - thread_off_cpu_ns(t));
+}
+
+enum wait_flag {
+	WAIT_OPEN_AT_START = 1 << 0,
+	WAIT_OPEN_AT_END = 1 << 1,
+};
+
+/* All waits of one thread with the same state, flags and stacks. */
+struct wait {
+	uint32_t thread;	/* index */
+	uint32_t user, kernel;	/* stack nodes, 0: none */
+	uint8_t state;		/* 'S','D','T','t','P','I','R' */
+	uint8_t flags;		/* enum wait_flag */
+	uint64_t count;
+	uint64_t blocked_ns, runnable_ns, preempted_ns;
+	uint64_t max_ns;
+	uint32_t hist[PROFILE_HIST_SLOTS];
+};
+static inline uint64_t wait_off_cpu_ns(const struct wait *w)
+{
+	return w->blocked_ns + w->runnable_ns + w->preempted_ns;
+}
+
+struct profile_loss {
+	const char *reason;	/* short id, "ring_stack" */
+	const char *help;	/* a sentence */
+	uint64_t count;
+	uint64_t time_ns;	/* thread time concerned, where known */
+};
+
+struct profile_info {
+	uint64_t start_unix_ns;	/* of the window, CLOCK_REALTIME */
+	uint64_t start_ns;	/* CLOCK_MONOTONIC */
+	uint64_t duration_ns;
+	const char *host, *kernel;
+	uint32_t cpus;
+	const char *command_line;	/* of the recorder */
+	const char *filters;	/* human text, "" when none */
+	const char *version;	/* of offcpu */
+	uint64_t switches;	/* all seen by the programs, foreign ones too */
+	uint64_t tracer_cpu_ns, tracer_peak_rss_bytes;
+	uint64_t tracer_bpf_ns;	/* valid if has_bpf_ns */
+	bool has_bpf_ns;
+	bool self_excluded;	/* the tracer's own threads were left out */
+};
+
+struct profile {
+	struct profile_info info;
+	GArray *threads;	/* struct thread */
+	GArray *frames;		/* struct frame */
+	GArray *nodes;		/* struct stack_node; [0] is the root */
+	GArray *waits;		/* struct wait */
+	GArray *losses;		/* struct profile_loss, count > 0 only */
+	/* private: interning */
+	GStringChunk *strings;
+	GHashTable *frame_index, *node_index, *wait_index;
+};
+
+struct profile *profile_new(void);
+void profile_free(struct profile *p);	/* NULL is fine */
+
+/* The profile's own copy of s, the same pointer for equal strings; NULL for NULL. */
+const char *profile_string(struct profile *p, const char *s);
+/* The id of an equal frame, copied in when new. */
+uint32_t profile_frame(struct profile *p, const struct frame *f);
+/* The child of `parent` with that frame, made when new. */
+uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
+/* Appends; the strings in *t must be the profile's own. */
+uint32_t profile_add_thread(struct profile *p, const struct thread *t);
+/* Sums *w into the wait with the same thread, state, flags and stacks; returns its index. */
+uint32_t profile_add_wait(struct profile *p, const struct wait *w);
+void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns);
+
+static inline const struct thread *profile_thread(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->threads, struct thread, i);
+}
+static inline const struct frame *profile_get_frame(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->frames, struct frame, i);
+}
+static inline const struct stack_node *profile_get_node(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->nodes, struct stack_node, i);
+}
+static inline const struct wait *profile_wait(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->waits, struct wait, i);
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SYMBOLIZE_SYMBOLIZE_H
+#define SYMBOLIZE_SYMBOLIZE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "base/frame.h"
+
+/*
+ * Addresses to names.  One symbolizer per recording; not thread safe.  It keeps every
+ * process's executable mappings over time (fed by the four notes below, and read from
+ * /proc/PID/maps at the first question about a process that was there before), one symbol
+ * table per file shared by all processes, and the kernel's symbols, read at first use.
+ */
+struct symbolizer;
+
+struct symbolizer *symbolizer_new(void);
+void symbolizer_free(struct symbolizer *s);
+
+/* A result.  Strings live as long as the symbolizer.  Same meaning as in struct frame. */
+struct symbol {
+	const char *name;
+	const char *module;
+	uint64_t offset;
+	uint64_t symbol_offset;	/* of the address in its function */
+	const char *file;
+	uint32_t line;
+	uint8_t why;		/* enum frame_why, FRAME_NAMED when name is set */
+	bool is_inline;
+};
+
+/* An executable mapping of a process, as the kernel's mmap2 event or /proc/PID/maps gives it. */
+struct symbolizer_mapping {
+	uint64_t start, len, pgoff;
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	const char *path;	/* as the process saw it */
+};
+
+/* Notes of what happened to address spaces, in order of time for one pid. */
+void symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
+void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
+void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
+void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
+
+/*
+ * The symbol of user address `ip` in process `pid` (tracer's pid namespace) as it was at
+ * ts_ns.  `is_return`: ip is a return address, so look up ip - 1.  Always fills *ret.
+ */
+void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, bool is_return,
+		     struct symbol *ret);
+void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct symbol *ret);
+
+/* True for a function in which a thread's user stack begins: _start, __clone3, ... */
+bool symbol_is_thread_start(const char *name);
+
+#endif
