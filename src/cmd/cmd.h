@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+/* The commands: the only code that prints or decides the exit status. */
+
+/* CLI.md, "Exit status". */
+enum exit_status {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOT_PERMITTED = 3,
+	EXIT_LOSSES = 4,
+	EXIT_REGRESSION = 10,
+};
+
+struct command {
+	const char *name;
+	const char *args;	/* "FILE [-o OUT]" */
+	const char *summary;	/* one line */
+	int (*run)(int argc, char **argv);	/* argv[0] is the command's name; returns the exit status */
+};
+
+/* One sentence on stderr: "offcpu NAME: message". */
+void cmd_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/*
+ * Parses the options of a command; prints help to stdout for -h/--help, with `description`
+ * (examples, leading the text) above the options.  Returns true to go on, false when done
+ * with *ret_status set.  Afterwards argv holds the positional arguments only (argv[0] kept).
+ * Everything after the first "--" is left alone as positional, the "--" itself removed.
+ */
+bool cmd_parse(const char *command, const char *args, const char *description, GOptionEntry *entries,
+	       int *argc, char ***argv, int *ret_status);
+
+/* Writes all of `text` to `path`, or to stdout for NULL or "-".  The file appears whole or not at all. */
+bool cmd_write_output(const char *path, const char *text, gsize len, GError **error);
+
+/* Colour and width of the terminal on stdout, NO_COLOR obeyed. */
+bool cmd_stdout_has_colour(void);
+unsigned cmd_stdout_width(void);	/* 80 when it is no terminal */
+
+int cmd_record(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_flame(int argc, char **argv);
+int cmd_hist(int argc, char **argv);
+int cmd_events(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+
+#endif
