@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/accounts.h"
+
+/* A pid used again by another program, or an exec, is another row. */
+struct process_key {
+	uint32_t pid;
+	const char *process;	/* interned: the pointer is the identity */
+};
+
+static guint key_hash(gconstpointer k)
+{
+	const struct process_key *key = k;
+
+	return g_direct_hash(key->process) * 31 + key->pid;
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	const struct process_key *x = a, *y = b;
+
+	return x->pid == y->pid && x->process == y->process;
+}
+
+static void add_thread(struct account_row *row, const struct thread *t)
+{
+	int64_t residual_ns = thread_residual_ns(t);
+
+	row->threads_cnt++;
+	row->observed_ns += thread_observed_ns(t);
+	row->on_cpu_ns += t->on_cpu_ns;
+	row->blocked_ns += t->blocked_ns;
+	row->runnable_ns += t->runnable_ns;
+	row->preempted_ns += t->preempted_ns;
+	row->off_cpu_ns += thread_off_cpu_ns(t);
+	row->filtered_ns += t->filtered_ns;
+	row->lost_ns += t->lost_ns;
+	row->switches += t->switches;
+	/* Unsigned sums: a hostile recording may overflow them, which wraps and stays defined. */
+	row->residual_ns = (int64_t)((uint64_t)row->residual_ns + (uint64_t)residual_ns);
+	row->residual_abs_ns += residual_ns < 0 ? 0 - (uint64_t)residual_ns : (uint64_t)residual_ns;
+}
+
+static int row_compare(gconstpointer a, gconstpointer b)
+{
+	const struct account_row *x = a, *y = b;
+
+	if (x->off_cpu_ns != y->off_cpu_ns)
+		return x->off_cpu_ns > y->off_cpu_ns ? -1 : 1;
+	int by_name = g_strcmp0(x->process, y->process);
+	if (by_name)
+		return by_name;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+struct accounts *accounts_new(const struct profile *p, const struct selection *selection)
+{
+	struct accounts *a = g_new0(struct accounts, 1);
+	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+
+	a->rows = g_array_new(FALSE, TRUE, sizeof(struct account_row));
+	for (unsigned i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		struct process_key key = { .pid = t->pid, .process = t->process };
+		gpointer at;
+
+		if (selection && !selection->threads[i])
+			continue;
+		if (!g_hash_table_lookup_extended(index, &key, NULL, &at)) {
+			struct account_row row = { .pid = t->pid, .process = t->process };
+			struct process_key *own = g_new(struct process_key, 1);
+
+			at = GUINT_TO_POINTER(a->rows->len);
+			g_array_append_val(a->rows, row);
+			*own = key;
+			g_hash_table_insert(index, own, at);
+		}
+		add_thread(&g_array_index(a->rows, struct account_row, GPOINTER_TO_UINT(at)), t);
+		add_thread(&a->total, t);
+	}
+	g_array_sort(a->rows, row_compare);
+	return a;
+}
+
+void accounts_free(struct accounts *a)
+{
+	if (!a)
+		return;
+	g_array_unref(a->rows);
+	g_free(a);
+}
+
+enum stack_end coverage_stack_end(const struct profile *p, const struct wait *w)
+{
+	const struct stack_node *n = profile_get_node(p, w->user);
+
+	if (w->user == 0)
+		return STACK_NONE;
+	return n->end < STACK_END_COUNT ? (enum stack_end)n->end : STACK_NONE;
+}
+
+void coverage_of(const struct profile *p, const struct selection *selection, struct coverage *ret_coverage)
+{
+	struct coverage c = { 0 };
+
+	for (unsigned i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		uint64_t ns = wait_off_cpu_ns(w);
+
+		if (selection && !selection->threads[w->thread])
+			continue;
+		c.waits_cnt += w->count;
+		c.listed_ns += ns;
+		c.stacks_ns[coverage_stack_end(p, w)] += ns;
+		if (w->flags & WAIT_OPEN_AT_START) {
+			c.open_start_ns += ns;
+			c.open_start_cnt += w->count;
+		}
+		if (w->flags & WAIT_OPEN_AT_END) {
+			c.open_end_ns += ns;
+			c.open_end_cnt += w->count;
+		}
+		if (!selection || selection->waits[i])
+			c.selected_ns += ns;
+	}
+	for (unsigned i = 0; i < p->losses->len; i++)
+		c.lost_cnt += g_array_index(p->losses, struct profile_loss, i).count;
+	*ret_coverage = c;
+}

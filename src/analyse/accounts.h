@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_ACCOUNTS_H
+#define ANALYSE_ACCOUNTS_H
+
+#include "analyse/query.h"
+#include "profile/profile.h"
+
+/* Where the time of every process went, and how much of it is known (SEMANTICS: "Coverage"). */
+
+/* One process as one program: the sum of its threads. */
+struct account_row {
+	uint32_t pid;
+	const char *process;
+	uint64_t threads_cnt;
+	uint64_t observed_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, off_cpu_ns;
+	uint64_t filtered_ns, lost_ns, switches;
+	int64_t residual_ns;		/* may be below 0: time counted twice */
+	uint64_t residual_abs_ns;	/* of the threads' amounts, so that they cannot cancel out */
+};
+
+struct accounts {
+	GArray *rows;	/* struct account_row, most off-CPU first, then by name and pid */
+	struct account_row total;	/* pid 0, process NULL */
+};
+
+/* Over the selected threads; `selection` NULL: all. */
+struct accounts *accounts_new(const struct profile *p, const struct selection *selection);
+void accounts_free(struct accounts *a);
+
+struct coverage {
+	uint64_t waits_cnt;		/* events, of the selected threads */
+	uint64_t listed_ns;		/* off-CPU time that waits list */
+	uint64_t stacks_ns[STACK_END_COUNT];	/* listed_ns by how the user stack ended */
+	uint64_t open_start_ns, open_end_ns;	/* listed_ns of waits open at an edge; open at both is in both */
+	uint64_t open_start_cnt, open_end_cnt;
+	uint64_t selected_ns;		/* listed_ns of the selected waits */
+	uint64_t lost_cnt;		/* sum over the reasons */
+};
+
+void coverage_of(const struct profile *p, const struct selection *selection, struct coverage *ret_coverage);
+
+/* How the user stack of a wait ended; STACK_NONE for kernel threads and where none was asked for. */
+enum stack_end coverage_stack_end(const struct profile *p, const struct wait *w);
+
+#endif

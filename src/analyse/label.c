@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/label.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *label_module_base(const char *module)
+{
+	const char *slash = module ? strrchr(module, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : module;
+}
+
+void label_append(GString *s, const struct frame *f)
+{
+	if (f->name)
+		g_string_append(s, f->name);
+	else if (f->why == FRAME_PENDING)
+		g_string_append(s, "[stack lost]");
+	else if (f->module)
+		g_string_append_printf(s, "%s+0x%" PRIx64, label_module_base(f->module), f->offset);
+	else
+		g_string_append_printf(s, "0x%" PRIx64, f->offset);
+}
+
+GPtrArray *label_all(const struct profile *p)
+{
+	GPtrArray *labels = g_ptr_array_new_full(p->frames->len, g_free);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	for (unsigned i = 0; i < p->frames->len; i++) {
+		g_string_truncate(s, 0);
+		label_append(s, profile_get_frame(p, i));
+		g_ptr_array_add(labels, g_strndup(s->str, s->len));
+	}
+	return labels;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_LABEL_H
+#define ANALYSE_LABEL_H
+
+#include "profile/profile.h"
+
+/* How a frame is called where it has no name; one rule for every report and picture. */
+
+/* The last component of the path; NULL for NULL. */
+const char *label_module_base(const char *module);
+
+/*
+ * Appends the frame's name; "libfoo.so+0x1234" when it has none, "0x7f..." when it has no
+ * module either, "[stack lost]" for FRAME_PENDING.  Bytes as recorded: the renderer escapes.
+ */
+void label_append(GString *s, const struct frame *f);
+
+/* The same as a table, one string per frame of the profile; free with g_ptr_array_unref(). */
+GPtrArray *label_all(const struct profile *p);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/query.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "analyse/label.h"
+
+#define STATE_LETTERS "SDTtPIR"
+
+/*
+ * Backtracking steps one name may cost.  A sane expression needs a few per byte; what needs
+ * more than this is an accident like (a+)+$ and would take minutes.  PCRE takes the lowest of
+ * several limits, so an expression cannot raise it.
+ */
+#define MATCH_LIMIT "(*LIMIT_MATCH=50000)"
+
+static bool check_states(const char *states, GError **error)
+{
+	for (const char *s = states; s && *s; s++) {
+		if (*s == ',' || strchr(STATE_LETTERS, *s))
+			continue;
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "state \"%s\": no state has the letter '%c'; known are S, D, T, t, P, I, R", states,
+			    g_ascii_isprint(*s) ? *s : '?');
+		return false;
+	}
+	if (states && !strpbrk(states, STATE_LETTERS)) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "state \"%s\": names no state", states);
+		return false;
+	}
+	return true;
+}
+
+/* Bytes, not UTF-8: names come from any program and need not be valid. */
+static GRegex *compile(const char *pattern, GError **error)
+{
+	g_autofree char *limited = g_strconcat(MATCH_LIMIT, pattern, NULL);
+	g_autoptr(GError) why = NULL;
+	GRegex *regex = g_regex_new(limited, G_REGEX_RAW, 0, &why);
+
+	if (!regex) {
+		/* GLib's sentence quotes the pattern with our limit in it; its reason is the last part. */
+		const char *reason = strrchr(why->message, ':');
+
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "expression \"%s\": %s", pattern,
+			    reason && reason[1] == ' ' ? reason + 2 : why->message);
+	}
+	return regex;
+}
+
+bool query_check(const struct query *q, GError **error)
+{
+	if (!check_states(q->states, error))
+		return false;
+	if (q->grep) {
+		g_autoptr(GRegex) regex = compile(q->grep, error);
+		return regex != NULL;
+	}
+	return true;
+}
+
+static bool in_list(uint32_t id, const uint32_t *ids, unsigned cnt)
+{
+	for (unsigned i = 0; i < cnt; i++) {
+		if (ids[i] == id)
+			return true;
+	}
+	return cnt == 0;
+}
+
+static void select_threads(const struct profile *p, const struct query *q, struct selection *s)
+{
+	for (unsigned i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		s->threads[i] = in_list(t->pid, q->pids, q->pids_cnt) && in_list(t->tid, q->tids, q->tids_cnt) &&
+				(!q->comm || fnmatch(q->comm, t->comm ? t->comm : "", 0) == 0);
+	}
+}
+
+/* The expression is tried once per frame, then a node matches if its parent or its frame does. */
+static bool *matching_nodes(const struct profile *p, const char *pattern, GError **error)
+{
+	g_autoptr(GRegex) regex = compile(pattern, error);
+	if (!regex)
+		return NULL;
+	g_autofree bool *frames = g_new0(bool, p->frames->len + 1);
+	g_autoptr(GString) label = g_string_new(NULL);
+
+	for (unsigned i = 0; i < p->frames->len; i++) {
+		g_autoptr(GError) why = NULL;
+
+		g_string_truncate(label, 0);
+		label_append(label, profile_get_frame(p, i));
+		frames[i] = g_regex_match_full(regex, label->str, (gssize)label->len, 0, 0, NULL, &why);
+		if (why) {
+			g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "expression \"%s\": takes too many steps to match a frame's name", pattern);
+			return NULL;
+		}
+	}
+
+	bool *nodes = g_new0(bool, p->nodes->len + 1);
+	for (unsigned i = 1; i < p->nodes->len; i++) {
+		const struct stack_node *n = profile_get_node(p, i);
+
+		nodes[i] = nodes[n->parent] || frames[n->frame];
+	}
+	return nodes;
+}
+
+struct selection *selection_new(const struct profile *p, const struct query *q, GError **error)
+{
+	g_autofree bool *nodes = NULL;
+
+	if (!check_states(q->states, error))
+		return NULL;
+	if (q->grep) {
+		nodes = matching_nodes(p, q->grep, error);
+		if (!nodes)
+			return NULL;
+	}
+
+	struct selection *s = g_new0(struct selection, 1);
+	s->threads = g_new0(bool, p->threads->len + 1);
+	s->waits = g_new0(bool, p->waits->len + 1);
+	s->whole = !q->states && !q->comm && !q->grep && !q->pids_cnt && !q->tids_cnt;
+	select_threads(p, q, s);
+	for (unsigned i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		s->waits[i] = s->threads[w->thread] &&
+			      (!q->states || (w->state && strchr(q->states, w->state))) &&
+			      (!nodes || nodes[w->user] || nodes[w->kernel]);
+	}
+	return s;
+}
+
+void selection_free(struct selection *s)
+{
+	if (!s)
+		return;
+	g_free(s->threads);
+	g_free(s->waits);
+	g_free(s);
+}
+
+static void append_ids(GString *s, const char *what, const uint32_t *ids, unsigned cnt)
+{
+	if (!cnt)
+		return;
+	g_string_append_printf(s, "%s%s %u", s->len ? ", " : "", what, ids[0]);
+	for (unsigned i = 1; i < cnt; i++)
+		g_string_append_printf(s, ",%u", ids[i]);
+}
+
+char *query_text(const struct query *q)
+{
+	GString *s = g_string_new(NULL);
+
+	append_ids(s, "pid", q->pids, q->pids_cnt);
+	append_ids(s, "tid", q->tids, q->tids_cnt);
+	if (q->comm)
+		g_string_append_printf(s, "%scomm %s", s->len ? ", " : "", q->comm);
+	if (q->states)
+		g_string_append_printf(s, "%sstate %s", s->len ? ", " : "", q->states);
+	if (q->grep)
+		g_string_append_printf(s, "%sa frame matching /%s/", s->len ? ", " : "", q->grep);
+	return g_string_free(s, FALSE);
+}

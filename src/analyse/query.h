@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_QUERY_H
+#define ANALYSE_QUERY_H
+
+#include "profile/profile.h"
+
+/* Which threads and which of their waits a report is about. */
+
+struct query {
+	const char *states;	/* letters of SEMANTICS, "SD"; commas are skipped; NULL: all */
+	const char *comm;	/* glob on the thread's comm; NULL: all */
+	const char *grep;	/* regular expression on any frame's label; NULL: all */
+	const uint32_t *pids;	/* any of these; pids_cnt 0: all */
+	unsigned pids_cnt;
+	const uint32_t *tids;
+	unsigned tids_cnt;
+};
+
+struct selection {
+	bool *threads;	/* one per thread of the profile: comm, pid and tid agree */
+	bool *waits;	/* one per wait: its thread is selected, state and stacks agree */
+	bool whole;	/* the query asked for everything */
+};
+
+/*
+ * Evaluates q.  NULL with one sentence when a state letter or the expression is no good, or
+ * when matching the expression takes more steps than a frame's name deserves.
+ */
+struct selection *selection_new(const struct profile *p, const struct query *q, GError **error);
+void selection_free(struct selection *s);
+
+/* Human text of what was asked, "" for everything; free with g_free(). */
+char *query_text(const struct query *q);
+
+/* One sentence when the letters or the expression are no good, without a profile. */
+bool query_check(const struct query *q, GError **error);
+
+#endif

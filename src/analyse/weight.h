@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_WEIGHT_H
+#define ANALYSE_WEIGHT_H
+
+#include "profile/profile.h"
+
+/* What a stack weighs (SEMANTICS: "Weight"). */
+enum weight {
+	WEIGHT_OFF_CPU = 0,
+	WEIGHT_BLOCKED,
+	WEIGHT_RUNNABLE,
+	WEIGHT_PREEMPTED,
+	WEIGHT_COUNT,	/* events, not time */
+	WEIGHT_KINDS
+};
+
+/* "off_cpu", ... */
+const char *weight_name(enum weight weight);
+/* "off_cpu, blocked, ..." for messages. */
+const char *weight_names(void);
+/* False, *ret_weight untouched, when no weight has that name. */
+bool weight_parse(const char *name, enum weight *ret_weight);
+
+/* Nanoseconds, or events for WEIGHT_COUNT. */
+uint64_t weight_of_wait(const struct wait *w, enum weight weight);
+
+/* "sleeping" for 'S', ... ; "unknown state" for other letters. */
+const char *state_text(uint8_t state);
+
+#endif
