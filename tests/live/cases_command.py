@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""How a recording begins and ends: commands, statuses, signals, files."""
+
+import os
+import signal
+import subprocess
+import time
+
+from check import check_account, check_truth
+from lib import Program, Recorder, bpf_program_ids, case, programs_of, wait_until
+
+
+def children_named(pid, comm):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            children = f.read().split()
+        return [child for child in children if open(f"/proc/{child}/comm", encoding="utf-8").read().strip() == comm]
+    except OSError:
+        return []
+
+
+def command(env, *words):
+    recorder = Recorder(env, command=words)
+    return recorder, recorder.wait()
+
+
+@case
+def command_exit_status(env):
+    recorder, status = command(env, "sh", "-c", "exit 7")
+    env.check.equal(status, 7, "exit status")
+    report = recorder.report(status=7)
+    check_account(env.check, report)
+    env.check.that(any(row["comm"] == "sh" for row in report.threads), "no thread named sh")
+
+
+@case
+def command_signal_status(env):
+    recorder, status = command(env, "sh", "-c", "kill -KILL $$")
+    env.check.equal(status, 128 + signal.SIGKILL, "exit status")
+    check_account(env.check, recorder.report(status=status))
+
+
+@case
+def command_not_found(env):
+    recorder, status = command(env, "/nonexistent/program")
+    env.check.that(status not in (0, None), f"exit status {status}")
+    env.check.that("/nonexistent/program" in recorder.stderr(), f"stderr does not name it: {recorder.stderr()!r}")
+    env.check.that(not os.path.exists(recorder.out), "a recording of nothing was written")
+
+
+@case
+def command_from_first_instruction(env):
+    """Every sleep is seen from the first, and nobody else's."""
+    report, truth = env.record_command("nanosleep", 50, 5000)
+    check_account(env.check, report)
+    check_truth(env.check, report, truth[0])
+    env.check.equal({row["pid"] for row in report.threads}, {truth[0]["pid"]}, "processes in the report")
+    rows = report.rows[truth[0]["pid"], truth[0]["tid"]]
+    env.check.equal([row["comm"] for row in rows], ["nanosleep"], "rows of the command")
+    env.check.equal([row["open_at_start"] for row in rows], [False], "open at the start")
+
+
+@case
+def interrupt_ends_cleanly(env):
+    program = Program(env, "nanosleep", 20, 10000)
+    recorder = Recorder(env, "-p", program.pid)
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    begin = time.monotonic()
+    status = recorder.stop(signal.SIGINT)
+    took_s = time.monotonic() - begin
+    env.check.equal(status, 0, "exit status")
+    env.check.that(took_s < 2, f"took {took_s:.1f} s to end")
+    report = recorder.report()
+    check_account(env.check, report)
+    check_truth(env.check, report, program.truth()[0])
+    program.finish()
+
+
+@case
+def interrupt_from_a_terminal(env):
+    """A terminal's Ctrl-C goes to recorder and command alike; what was recorded is kept."""
+    recorder = Recorder(env, command=["sleep", "30"], own_group=True)
+    recorder.wait_attached()
+    wait_until(lambda: children_named(recorder.process.pid, "sleep"), 5)
+    time.sleep(0.2)
+    os.killpg(recorder.process.pid, signal.SIGINT)
+    status = recorder.wait(10)
+    env.check.equal(status, 128 + signal.SIGINT, "exit status")
+    report = recorder.report(status=status)
+    check_account(env.check, report)
+    env.check.that(any(row["comm"] == "sleep" for row in report.threads), "no thread named sleep")
+
+
+@case
+def second_interrupt_abandons(env):
+    """Two interrupts at once: the recording is complete or absent, the older file untouched if absent."""
+    for delay_s in (0.0, 0.002, 0.01):
+        out = env.temporary("recording.offcpu")
+        recorder = Recorder(env, "-a", out=out)
+        recorder.wait_attached()
+        recorder.process.send_signal(signal.SIGINT)
+        time.sleep(delay_s)
+        if recorder.process.poll() is None:
+            recorder.process.send_signal(signal.SIGINT)
+        status = recorder.wait(10)
+        if os.path.exists(out):
+            env.check.equal(status, 0, f"status with a recording, second interrupt after {delay_s} s")
+            env.report(out)
+        else:
+            env.check.that(status != 0, f"status 0 without a recording, second interrupt after {delay_s} s")
+        left = [name for name in os.listdir(env.directory) if name.startswith(os.path.basename(out) + ".")]
+        env.check.equal(left, [], "files left beside it")
+
+
+@case
+def killed_leaves_nothing_loaded(env):
+    out = env.temporary("recording.offcpu")
+    recorder = Recorder(env, "-a", out=out)
+    recorder.wait_attached()
+    own = programs_of(recorder.process.pid)
+    env.check.that(own, "the recorder holds no BPF program")
+    env.check.equal(own - bpf_program_ids(), set(), "its programs that are not loaded")
+    time.sleep(1.2)
+    recorder.process.kill()
+    recorder.wait()
+    wait_until(lambda: not own & bpf_program_ids(), 5, 0.05)
+    env.check.equal(own & bpf_program_ids(), set(), "programs still loaded")
+    if os.path.exists(out):
+        check_account(env.check, env.report(out), allowed_losses=("snapshot",))
+    again = Recorder(env, "-a", "-d", "0.3", out=out)
+    again.wait()
+    env.check.equal(again.process.returncode, 0, f"status of the next recording ({again.stderr()})")
+
+
+@case
+def refused_target_keeps_the_file(env):
+    program = Program(env, "sleeper")
+    recorder = Recorder(env, "-p", program.pid, "-d", "0.2")
+    recorder.wait()
+    check_account(env.check, recorder.report())
+    program.finish()
+    with open(recorder.out, "rb") as f:
+        before = f.read()
+    refused = Recorder(env, "-p", "2147483000", "-d", "0.2", out=recorder.out)
+    env.check.that(refused.wait() in (1, 2), f"status {refused.process.returncode} for a process that is not there")
+    env.check.that("2147483000" in refused.stderr(), f"stderr does not name the process: {refused.stderr()!r}")
+    with open(recorder.out, "rb") as f:
+        env.check.that(f.read() == before, "the older recording has changed")
+
+
+@case
+def default_name_keeps_the_older(env):
+    """trace.offcpu in the current folder; the one before it stays as trace.offcpu.old."""
+    folder = env.temporary("folder")
+    os.mkdir(folder)
+    for turn in range(2):
+        result = subprocess.run([env.offcpu, "record", "--", "sleep", f"0.{turn + 1}"], cwd=folder,
+                                capture_output=True, text=True, timeout=30, check=False)
+        env.check.equal(result.returncode, 0, f"status ({result.stderr.strip()[-300:]})")
+    env.check.equal(sorted(os.listdir(folder)), ["trace.offcpu", "trace.offcpu.old"], "files")
+    lengths = [env.report(os.path.join(folder, name)).window["duration_ns"] for name in sorted(os.listdir(folder))]
+    env.check.that(lengths[0] > lengths[1], f"windows of new and old: {lengths} ns")

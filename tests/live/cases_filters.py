@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Targets, filters and captures: what is asked for is there, what is not is not, and nothing is unaccounted."""
+
+import os
+import subprocess
+import time
+
+from check import check_account, check_truth, names, of_kind
+from lib import Program, Recorder, case, threads_of_machine
+
+
+def together(env, programs, *options):
+    """Runs programs that are ready under one recording."""
+    recorder = Recorder(env, *options)
+    recorder.wait_attached()
+    for program in programs:
+        program.go()
+    for program in programs:
+        program.wait_done()
+    recorder.stop()
+    report = recorder.report()
+    for program in programs:
+        program.finish()
+    return report
+
+
+def processes(report):
+    return {row["pid"] for row in report.threads}
+
+
+@case
+def filter_processes(env):
+    programs = [Program(env, "nanosleep", 20, 10000) for _ in range(3)]
+    asked = programs[:2]
+    report = together(env, programs, "-p", ",".join(str(program.pid) for program in asked))
+    check_account(env.check, report)
+    env.check.equal(processes(report), {program.pid for program in asked}, "processes in the report")
+    for program in asked:
+        check_truth(env.check, report, program.truth()[0])
+
+
+@case
+def filter_process_in_pid_namespace(env):
+    """-p means the process id as the tracer sees it."""
+    truth, out = env.temporary("truth"), env.temporary("inner.offcpu")
+    script = (f"'{env.programs}/nanosleep' '{truth}' 40 20000 </dev/null >/dev/null & "
+              f"'{env.offcpu}' record -p $! -d 1 -o '{out}' 2>/dev/null && echo $! && wait")
+    result = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script],
+                            capture_output=True, text=True, timeout=30, check=False)
+    if not env.check.equal(result.returncode, 0, f"status inside the namespace ({result.stderr.strip()})"):
+        return
+    inner = int(result.stdout.split()[0])
+    report = env.report(out)
+    check_account(env.check, report)
+    env.check.equal(processes(report), {inner}, "processes in the report")
+    waits = [wait for wait in report.waits if names(wait["user"])[-3:] == ["main", "sleep_run", "sleep_first"]]
+    count = sum(wait["count"] for wait in waits)
+    env.check.that(30 <= count <= 40, f"{count} sleeps of 20 ms seen, of 40, in a second")
+
+
+@case
+def filter_thread(env):
+    program = Program(env, "futex", 3, 30, 5000)
+    tids = sorted(int(tid) for tid in os.listdir(f"/proc/{program.pid}/task"))
+    asked = tids[2]  # the second waiter
+    report = together(env, [program], "-t", asked)
+    check_account(env.check, report)
+    env.check.equal({row["tid"] for row in report.threads}, {asked}, "threads in the report")
+    lines = [line for line in program.truth() if line["tid"] == asked]
+    env.check.equal(len(lines), 1, "truths of that thread")
+    check_truth(env.check, report, lines[0])
+
+
+@case
+def filter_comm(env):
+    programs = [Program(env, "nanosleep", 20, 10000, 0, comm) for comm in ("live-cat", "live-cow", "live-dog")]
+    report = together(env, programs, "--comm", "live-c*")
+    check_account(env.check, report)
+    env.check.equal(processes(report), {program.pid for program in programs[:2]}, "processes in the report")
+    for program in programs[:2]:
+        check_truth(env.check, report, program.truth()[0])
+
+
+@case
+def filter_cgroup(env):
+    outer = env.cgroup(f"offcpu-live-{os.getpid()}")
+    inner = os.path.join(outer, "inner")
+    os.mkdir(inner)
+    env.cgroups.append(inner)
+    programs = [Program(env, "nanosleep", 20, 10000, cgroup=group) for group in (outer, inner, None)]
+    report = together(env, programs, "--cgroup", outer)
+    check_account(env.check, report)
+    env.check.equal(processes(report), {program.pid for program in programs[:2]}, "processes in the report")
+    for program in programs[:2]:
+        check_truth(env.check, report, program.truth()[0])
+
+
+def user_or_kernel(env, option, kernel):
+    machine = threads_of_machine()
+    program = Program(env, "fsync", env.disk_file(), 40)
+    report = together(env, [program], "-a", option)
+    check_account(env.check, report, filtered=True, allowed_losses=("snapshot",))
+    wrong = [row["comm"] for row in report.threads if machine.get((row["pid"], row["tid"]), (0, kernel))[1] != kernel]
+    env.check.equal(wrong, [], "threads of the other kind")
+    env.check.equal(program.pid in processes(report), not kernel, "the program is in the report")
+    env.check.that(len(report.threads) > 1, f"only {len(report.threads)} threads")
+
+
+@case
+def filter_user_threads(env):
+    user_or_kernel(env, "-u", False)
+
+
+@case
+def filter_kernel_threads(env):
+    user_or_kernel(env, "-k", True)
+
+
+@case
+def filter_state(env):
+    """Of a program that sleeps in S and one that waits in D, only D is listed; the rest is filtered time."""
+    programs = [Program(env, "fsync", env.disk_file(), 40), Program(env, "nanosleep", 20, 10000)]
+    report = together(env, programs, "-p", ",".join(str(program.pid) for program in programs), "--state", "D")
+    check_account(env.check, report, filtered=True)
+    env.check.equal({wait["state"] for wait in report.waits}, {"D"}, "states listed")
+    check_truth(env.check, report, programs[0].truth()[0], busy=True)
+    slept_ns = programs[1].truth()[0]["wall_ns"]
+    env.check.that(report.coverage["filtered_ns"] >= slept_ns * 0.99,
+                   f"filtered {report.coverage['filtered_ns']} ns do not hold the {slept_ns} ns slept")
+    env.check.equal(processes(report), {program.pid for program in programs}, "processes with an account")
+
+
+def bounded(env, *options):
+    program = Program(env, "nanosleep", 30, 20000, 2000)
+    report = together(env, [program], "-p", program.pid, *options)
+    check_account(env.check, report, filtered=True)
+    truth = program.truth()
+    return report, of_kind(truth, "nanosleep")[0], of_kind(truth, "nanosleep2")[0]
+
+
+def check_bounds(env, report, listed, hidden):
+    check_truth(env.check, report, listed)
+    waits = report.ended(hidden["pid"], hidden["tid"], hidden["chain"])
+    env.check.equal(sum(wait["count"] for wait in waits if wait["state"] == "S"), 0, f"waits at {hidden['chain'][-1]}")
+    env.check.that(report.coverage["filtered_ns"] >= hidden["wall_ns"] - hidden["calls"] * 100_000,
+                   f"filtered {report.coverage['filtered_ns']} ns do not hold the {hidden['wall_ns']} ns left out")
+
+
+@case
+def bound_minimum(env):
+    report, long, short = bounded(env, "-m", "10ms")
+    check_bounds(env, report, long, short)
+
+
+@case
+def bound_maximum(env):
+    report, long, short = bounded(env, "-M", "10000")  # a bare number is microseconds
+    check_bounds(env, report, short, long)
+
+
+@case
+def bound_both(env):
+    """Neither of the two sleeps lies between the bounds."""
+    report, long, short = bounded(env, "-m", "5ms", "-M", "15ms")
+    for hidden in (long, short):
+        env.check.equal(report.ended(hidden["pid"], hidden["tid"], hidden["chain"]), [], f"{hidden['kind']}: waits")
+
+
+@case
+def capture_user_stacks(env):
+    report, truth, _ = env.record("nanosleep", 20, 10000, options=["--comm", "nanosleep", "-U"])
+    check_account(env.check, report)
+    check_truth(env.check, report, truth[0], kernel=False)
+    env.check.equal(sum(len(wait["kernel"]) for wait in report.waits), 0, "kernel frames")
+
+
+@case
+def capture_kernel_stacks(env):
+    report, _, program = env.record("nanosleep", 20, 10000, options=["--comm", "nanosleep", "-K"])
+    check_account(env.check, report)
+    env.check.equal(sum(len(wait["user"]) for wait in report.waits), 0, "user frames")
+    waits = [wait for wait in report.by_thread[program.pid, program.pid]
+             if any(name and "do_nanosleep" in name for name in names(wait["kernel"]))]
+    env.check.equal(sum(wait["count"] for wait in waits), 20, "sleeps under do_nanosleep")
+
+
+def depths(report, truth):
+    """Depths of the user stacks below which the program slept."""
+    return {len(wait["user"]) for wait in report.ended(truth["pid"], truth["tid"], truth["chain"])}
+
+
+@case
+def depth_as_asked(env):
+    program = Program(env, "deep", 60, 20, 5000)
+    report = together(env, [program], "-p", program.pid, "--max-depth", "20")
+    check_account(env.check, report)
+    line = program.truth()[0]
+    check_truth(env.check, report, line, kernel=False)
+    env.check.equal(depths(report, line), {20}, "user frames")
+    env.check.that(report.coverage["stacks"]["truncated_ns"] >= line["wall_ns"] * 0.95,
+                   f"{report.coverage['stacks']} says little of what was cut")
+
+
+@case
+def depth_by_default(env):
+    program = Program(env, "deep", 300, 20, 5000)
+    report = together(env, [program], "-p", program.pid)
+    check_account(env.check, report)
+    line = program.truth()[0]
+    check_truth(env.check, report, line)
+    env.check.equal(depths(report, line), {127}, "user frames")
+
+
+@case
+def depth_complete(env):
+    """A stack of 60 frames is there from main to the sleep."""
+    program = Program(env, "deep", 60, 20, 5000)
+    report = together(env, [program], "-p", program.pid)
+    check_account(env.check, report)
+    line = program.truth()[0]
+    chain = ["main"] + ["descend"] * 60 + ["bottom_site"]
+    stacks = [names(wait["user"]) for wait in report.ended(line["pid"], line["tid"], line["chain"])]
+    env.check.that(stacks, "no wait at bottom_site")
+    for stack in stacks:
+        env.check.equal(stack[-len(chain):], chain, "user stack")
+
+
+@case
+def duration(env):
+    """-d ends by itself, near the time asked for."""
+    program = Program(env, "sleeper")
+    begin = time.monotonic()
+    recorder = Recorder(env, "-p", program.pid, "-d", "0.5")
+    recorder.wait()
+    took_s = time.monotonic() - begin
+    report = recorder.report()
+    env.check.that(abs(report.window["duration_ns"] - 5e8) < 5e7, f"window of {report.window['duration_ns']} ns")
+    env.check.that(took_s < 3, f"took {took_s:.1f} s")
+    check_account(env.check, report)
+    program.finish()

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Threads and processes that begin, end, or become something else inside the window."""
+
+import collections
+import os
+
+from check import check_account, check_time, check_truth, of_kind, tolerance_ns
+from lib import Skip, case
+
+
+@case
+def threads_by_the_thousand(env):
+    total = 2000
+    report, truth, _ = env.record("churn", total, 50, 2000)
+    check_account(env.check, report)
+    lives = of_kind(truth, "life")
+    pid = lives[0]["pid"]
+    env.check.equal(len(report.threads), total + 1, "thread rows: all that were born, and the first thread")
+    expected = collections.Counter(line["tid"] for line in lives)
+    seen = collections.Counter(row["tid"] for row in report.threads if row["tid"] != pid)
+    env.check.equal(sum((expected - seen).values()), 0, "threads without a row")
+    env.check.equal(sum((seen - expected).values()), 0, "rows without a thread")
+    count, off_ns, late = 0, 0, 0
+    for line in lives:
+        waits = [wait for wait in report.ended(pid, line["tid"], ["born_main", "born_site"]) if wait["state"] == "S"]
+        count += sum(wait["count"] for wait in waits)
+        own_ns = sum(wait["off_cpu_ns"] for wait in waits)
+        off_ns += own_ns
+        low_ns = line["wall_ns"] - report.preempted_ns(pid, line["tid"])
+        slack_ns = tolerance_ns(line["wall_ns"], 1)
+        late += expected[line["tid"]] == 1 and not low_ns - slack_ns <= own_ns <= line["wall_ns"] + slack_ns
+    env.check.equal(count, total, "sleeps at born_site")
+    env.check.equal(late, 0, "threads whose sleep is off by more than 1% or 100 us")
+    wall_ns = sum(line["wall_ns"] for line in lives)
+    preempted_ns = sum(report.preempted_ns(pid, tid) for tid in expected)
+    check_time(env.check, "all sleeps", off_ns, wall_ns - preempted_ns, wall_ns, tolerance_ns(wall_ns, total))
+
+
+def exec_program(env, mode):
+    report, truth, program = env.record("exec", mode, 20, 10000, os.path.join(env.programs, "exec_after"))
+    check_account(env.check, report)
+    for kind in ("before", "after"):
+        lines = of_kind(truth, kind)
+        if env.check.equal(len(lines), 1, f"truths of kind {kind}"):
+            check_truth(env.check, report, lines[0])
+    rows = report.rows[program.pid, program.pid]
+    env.check.equal({row["comm"] for row in rows}, {"exec", "exec_after"}, "names of the rows of the first thread")
+    env.check.equal(len(rows), 2, "rows of the first thread: one for each program")
+    return report, program
+
+
+@case
+def exec_from_the_first_thread(env):
+    report, program = exec_program(env, "main")
+    observed_ns = sum(row["observed_ns"] for row in report.rows[program.pid, program.pid])
+    env.check.equal(observed_ns, report.window["duration_ns"], "observed by both rows together")
+
+
+@case
+def exec_from_another_thread(env):
+    """The thread that calls execve takes the first thread's id; all others die."""
+    report, program = exec_program(env, "thread")
+    gone = [row for row in report.threads if row["tid"] != program.pid]
+    env.check.equal(len(gone), 2, "rows of the two other threads")
+    env.check.equal([row["open_at_end"] for row in gone], [False] * 2, "open at the end, of threads that are gone")
+
+
+def vfork_program(env, mode):
+    report, truth, _ = env.record("vfork", mode, 10, 10000)
+    check_account(env.check, report)
+    check_truth(env.check, report, truth[0])
+
+
+@case
+def vfork_until_exit(env):
+    vfork_program(env, "exit")
+
+
+@case
+def vfork_until_exec(env):
+    vfork_program(env, "exec")
+
+
+@case
+def vfork_children(env):
+    """With the children in sight: they slept in the parent's frame, then became /bin/true."""
+    report, truth = env.record_command("vfork", "exec", 10, 10000)
+    check_account(env.check, report)
+    check_truth(env.check, report, truth[0])
+    parent = truth[0]["pid"]
+    children = {row["pid"] for row in report.threads} - {parent}
+    env.check.equal(len(children), 10, "children")
+    for pid in children:
+        env.check.equal({row["comm"] for row in report.rows[pid, pid]}, {"vfork", "true"}, f"names of child {pid}")
+        waits = [wait for wait in report.ended(pid, pid, ["main", "vfork_run", "vfork_site"]) if wait["state"] == "S"]
+        env.check.equal(sum(wait["count"] for wait in waits), 1, f"sleeps of child {pid} in its parent's frame")
+        check_time(env.check, f"child {pid}", sum(wait["off_cpu_ns"] for wait in waits), 10_000_000,
+                   truth[0]["max_ns"], 100_000)
+
+
+@case
+def tree_of_processes(env):
+    """Forty processes gone before the recording ends: every one has its account and its names."""
+    report, truth = env.record_command("tree", 3, 3, 20000)
+    check_account(env.check, report)
+    env.check.equal(len(truth), 27, "leaves that told their truth")
+    for line in truth:
+        check_truth(env.check, report, line)
+    env.check.equal(len({row["pid"] for row in report.threads if row["comm"] == "tree"}), 1 + 3 + 9 + 27, "processes")
+
+
+@case
+def process_id_used_again(env):
+    report, truth = env.record_command("pidreuse", 20000)
+    if of_kind(truth, "refused"):
+        raise Skip(f"clone3 with set_tid: error {of_kind(truth, 'refused')[0]['errno']}")
+    check_account(env.check, report)
+    old, new = of_kind(truth, "old")[0], of_kind(truth, "new")[0]
+    env.check.equal(old["pid"], new["pid"], "the process id")
+    check_truth(env.check, report, old)
+    check_truth(env.check, report, new)
+    rows = report.rows[old["pid"], old["tid"]]
+    env.check.equal(sorted(row["comm"] for row in rows), ["reuse-new", "reuse-old"], "rows of the id used twice")

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""One kind of wait each, measured by the program that waits."""
+
+from check import check_account, check_time, check_truth, names, of_kind, off_cpu_ns, tolerance_ns
+from lib import Program, Recorder, case
+
+import os
+import time
+
+
+def compare(env, name, *args, slack_each_ns=None, busy=False, lines=1):
+    """Records the program and checks every line of its truth that has a site."""
+    report, truth, program = env.record(name, *args)
+    check_account(env.check, report)
+    sites = [line for line in truth if "chain" in line]
+    env.check.that(len(sites) >= lines, f"{name} told {len(sites)} truths, not {lines}")
+    for line in sites:
+        check_truth(env.check, report, line, slack_each_ns, busy)
+    pids = set(program.pids)
+    env.check.equal({row["pid"] for row in report.threads} - pids, set(), "threads of processes not asked for")
+    return report, truth, program
+
+
+@case
+def nanosleep(env):
+    compare(env, "nanosleep", 100, 5000, 2000, lines=2)
+
+
+@case
+def futex_contention(env):
+    _, truth, _ = compare(env, "futex", 3, 60, 5000, lines=5)
+    waited = sum(line["slept"] for line in of_kind(truth, "futex"))
+    env.check.that(waited > 100, f"the lock was contended only {waited} times")
+
+
+@case
+def pipe_ping_pong_threads(env):
+    compare(env, "pipe", "threads", 5000, slack_each_ns=10_000, busy=True, lines=2)
+
+
+@case
+def pipe_ping_pong_processes(env):
+    compare(env, "pipe", "processes", 5000, slack_each_ns=10_000, busy=True, lines=2)
+
+
+@case
+def fsync(env):
+    compare(env, "fsync", env.disk_file(), 60, busy=True)
+
+
+@case
+def socket_unix(env):
+    compare(env, "sock", "unix", 100, 5000)
+
+
+@case
+def socket_tcp(env):
+    compare(env, "sock", "tcp", 100, 5000)
+
+
+@case
+def page_faults(env):
+    _, truth, _ = compare(env, "fault", env.disk_file(), 200, busy=True)
+    env.check.that(truth[0]["slept"] >= 100, f"only {truth[0]['slept']} of 200 faults slept: the file was not cold")
+
+
+@case
+def stopped_by_itself(env):
+    compare(env, "stop", "self", 10, 20000)
+
+
+@case
+def stopped_by_another(env):
+    compare(env, "stop", "parent", 10, 20000)
+
+
+@case
+def stopped_under_ptrace(env):
+    compare(env, "stop", "ptrace", 10, 20000)
+
+
+@case
+def hogs(env):
+    """Two hogs for each CPU: nearly all of their time off CPU is preemption."""
+    threads = 2 * os.cpu_count()
+    report, truth, _ = env.record("hog", threads, 1500)
+    check_account(env.check, report)
+    env.check.equal(len(truth), threads, "hogs that told their truth")
+    for line in truth:
+        key = line["pid"], line["tid"]
+        who = f"hog {key}"
+        rows = report.rows.get(key, [])
+        if not env.check.equal(len(rows), 1, f"{who}: thread rows"):
+            continue
+        row = rows[0]
+        waits = [wait for wait in report.by_thread[key] if wait["state"] == "R"]
+        check_time(env.check, f"{who}: on CPU, here", row["on_cpu_ns"], line["cpu_ns"], line["cpu_ns"],
+                   tolerance_ns(line["cpu_ns"], 1))
+        off_ns = line["wall_ns"] - line["cpu_ns"]
+        check_time(env.check, f"{who}: preempted", row["preempted_ns"], off_ns, off_ns, tolerance_ns(off_ns, 1))
+        env.check.equal(sum(wait["off_cpu_ns"] for wait in waits), row["preempted_ns"],
+                        f"{who}: waits in R against preempted")
+        count = sum(wait["count"] for wait in waits)
+        # before its first and after its last mark the thread may be preempted once more
+        env.check.that(line["yielded"] <= count <= line["yielded"] + 2,
+                       f"{who}: {count} waits in R, the kernel counted {line['yielded']}")
+        at_site = sum(wait["off_cpu_ns"] for wait in waits
+                      if names(wait["user"])[-2:] == ["hog_main", "spin_site"])
+        env.check.that(at_site >= 0.98 * row["preempted_ns"],
+                       f"{who}: only {at_site} of {row['preempted_ns']} ns preempted at hog_main, spin_site")
+
+
+@case
+def yields(env):
+    report, truth, _ = env.record("yield", 3000)
+    check_account(env.check, report)
+    for line in of_kind(truth, "yield"):
+        key = line["pid"], line["tid"]
+        whole = next(thread for thread in of_kind(truth, "thread") if thread["tid"] == line["tid"])
+        env.check.that(line["yielded"] > 1000, f"yield {key}: only {line['yielded']} of 3000 yields gave the CPU away")
+        waits = [wait for wait in report.by_thread[key] if wait["state"] == "R"]
+        count = sum(wait["count"] for wait in waits)
+        env.check.that(whole["yielded"] <= count <= whole["yielded"] + 2,
+                       f"yield {key}: {count} waits in R, the kernel counted {whole['yielded']}")
+        at_site = [wait for wait in waits if names(wait["user"])[-2:] == line["chain"]]
+        count = sum(wait["count"] for wait in at_site)
+        env.check.that(line["yielded"] * 0.98 <= count <= whole["yielded"],
+                       f"yield {key}: {count} waits at yield_site, {line['yielded']} of its yields switched")
+        check_time(env.check, f"yield {key}", sum(wait["off_cpu_ns"] for wait in at_site),
+                   line["wall_ns"] - line["cpu_ns"], whole["wall_ns"], 2_000 * line["yielded"])
+
+
+@case
+def asleep_throughout(env):
+    """Threads that sleep before, during and after the window: in full, with their stacks."""
+    program = Program(env, "sleeper")
+    recorder = Recorder(env, "-p", program.pid, "-d", "1")
+    recorder.wait()
+    report = recorder.report()
+    check_account(env.check, report)
+    duration_ns = report.window["duration_ns"]
+    for line in of_kind(program.truth(), "sleeper"):
+        key, chain = (line["pid"], line["tid"]), line["chain"]
+        who = f"sleeper {key} at {chain[-1]}"
+        if not env.check.equal(len(report.rows[key]), 1, f"{who}: thread rows"):
+            continue
+        row = report.rows[key][0]
+        env.check.equal((row["open_at_start"], row["open_at_end"]), (True, True), f"{who}: open at start, at end")
+        env.check.equal((row["observed_ns"], row["blocked_ns"], off_cpu_ns(row)), (duration_ns,) * 3,
+                        f"{who}: observed, blocked, off CPU")
+        env.check.equal(row["switches"], 0, f"{who}: switches")
+        waits = report.by_thread[key]
+        if not env.check.equal(len(waits), 1, f"{who}: waits"):
+            continue
+        env.check.equal((waits[0]["state"], waits[0]["count"], waits[0]["open_at_end"]), ("S", 1, True),
+                        f"{who}: state, count, open at end")
+        env.check.equal(waits[0]["off_cpu_ns"], duration_ns, f"{who}: the wait's time")
+        env.check.equal(names(waits[0]["user"])[-len(chain):], chain, f"{who}: user stack")
+        kernel = names(waits[0]["kernel"])
+        pattern = {"futex_site": "futex_wait", "poll_site": "poll", "read_site": "pipe_read"}[chain[-1]]
+        env.check.that(any(name and pattern in name for name in kernel), f"{who}: no {pattern} in {kernel}")
+    program.finish()
+
+
+@case
+def wakes_in_the_window(env):
+    """A sleep that began before the window: from the window's start to its end, with its stack."""
+    program = Program(env, "nanosleep", 1, 400_000)
+    program.go()
+    time.sleep(0.02)
+    recorder = Recorder(env, "-p", program.pid)
+    recorder.wait_attached()
+    program.wait_done()
+    recorder.stop()
+    report = recorder.report()
+    check_account(env.check, report)
+    line = program.truth()[0]
+    found = report.ended(line["pid"], line["tid"], line["chain"])
+    env.check.equal([(wait["state"], wait["count"]) for wait in found], [("S", 1)], "states and counts at the site")
+    seen_ns = sum(wait["off_cpu_ns"] for wait in found)
+    env.check.that(0 < seen_ns < line["wall_ns"], f"{seen_ns} ns are not a part of the {line['wall_ns']} ns slept")
+    row = report.rows[line["pid"], line["tid"]][0]
+    env.check.that(row["open_at_start"], "the thread is not marked open at the start")
+    program.finish()
+
+
+@case
+def moves_between_cpus(env):
+    report, truth, _ = compare(env, "migrate", 200, 2000)
+    for line in of_kind(truth, "spinner"):
+        row = report.rows[line["pid"], line["tid"]][0]
+        check_time(env.check, "the spinner that is moved: on CPU, here", row["on_cpu_ns"], line["cpu_ns"],
+                   line["cpu_ns"], tolerance_ns(line["cpu_ns"], 1))

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""The whole machine, and the same load seen by another tool."""
+
+import collections
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from check import check_account, check_truth
+from lib import Program, Recorder, Skip, case, default_signals, descriptors, threads_of_machine, wait_until
+
+
+@case
+def whole_machine(env):
+    """Under a mixed load: every thread that lived throughout is there, in full, and nothing is left over."""
+    programs = [Program(env, "hog", os.cpu_count(), 1500), Program(env, "pipe", "processes", 5000),
+                Program(env, "nanosleep", 200, 5000), Program(env, "churn", 300, 20, 2000),
+                Program(env, "sleeper")]
+    before = threads_of_machine()
+    recorder = Recorder(env, "-a")
+    recorder.wait_attached()
+    for program in programs[:-1]:
+        program.go()
+    for program in programs[:-1]:
+        program.wait_done()
+    after = threads_of_machine()
+    recorder.stop()
+    report = recorder.report()
+    check_account(env.check, report, allowed_losses=("snapshot",))
+    throughout = {key for key, (start, _) in before.items() if after.get(key, (None,))[0] == start}
+    throughout = {key for key in throughout if key[0] != recorder.process.pid}
+    env.check.equal({key: name_of(key) for key in throughout - set(report.rows)}, {}, "threads missing")
+    duration_ns = report.window["duration_ns"]
+    for key in throughout & set(report.rows):
+        observed_ns = sum(row["observed_ns"] for row in report.rows[key])
+        env.check.equal(observed_ns, duration_ns, f"thread {report.rows[key][0]['comm']} {key}: observed")
+    env.check.equal([row["comm"] for row in report.threads if row["pid"] == 0], [], "idle threads in the report")
+    env.check.equal([row["comm"] for row in report.threads if row["pid"] == recorder.process.pid], [],
+                    "the tracer's own threads")
+    on_cpu_ns = sum(row["on_cpu_ns"] for row in report.threads)
+    env.check.that(on_cpu_ns <= duration_ns * os.cpu_count(), f"{on_cpu_ns} ns on CPU exceed what the CPUs have")
+    for program in (programs[1], programs[2]):
+        for line in program.truth():
+            check_truth(env.check, report, line, busy=program is programs[1])
+    for program in programs:
+        program.finish()
+
+
+def name_of(key):
+    try:
+        with open(f"/proc/{key[0]}/task/{key[1]}/comm", encoding="utf-8", errors="replace") as f:
+            return f.read().strip()
+    except OSError:
+        return "gone"
+
+
+# -- the same load seen by libbpf-tools' offcputime ------------------------------
+
+class Database:
+    """A MariaDB of its own in a temporary folder, with one new thread for each connection."""
+
+    def __init__(self, env):
+        self.env = env
+        self.folder = env.temporary("mariadb")
+        os.mkdir(self.folder)
+        self.data, self.socket = os.path.join(self.folder, "data"), os.path.join(self.folder, "s")
+        self._run(["mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal",
+                   "--skip-test-db", f"--datadir={self.data}"], 60)
+        self.process = subprocess.Popen(
+            ["mariadbd", "--no-defaults", "--user=root", f"--datadir={self.data}", f"--socket={self.socket}",
+             "--skip-networking", "--thread-cache-size=0", "--innodb-flush-log-at-trx-commit=2",
+             f"--pid-file={self.folder}/pid"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=default_signals)
+        env.running.append(self.process)
+        if not wait_until(lambda: os.path.exists(self.socket), 20, 0.05):
+            raise Skip("mariadbd did not come up")
+        self._run(["mariadb", "--no-defaults", f"--socket={self.socket}", "-uroot", "-e", "create database sbtest"], 20)
+        self.sysbench("prepare", "--tables=2", "--table-size=5000")
+
+    @staticmethod
+    def _run(command, timeout_s):
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s,
+                                check=False)
+        if result.returncode != 0:
+            raise Skip(f"{command[0]} failed: {(result.stderr or result.stdout).strip()[-200:]}")
+
+    def sysbench(self, verb, *options):
+        self._run(["sysbench", "oltp_read_write", f"--mysql-socket={self.socket}", "--mysql-user=root",
+                   "--mysql-db=sbtest", *options, verb], 60)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(20)
+
+
+def peer_totals_us(text):
+    """{tid: microseconds} of offcputime's blocks: `-  COMM (TID)`, then the value on a line of its own."""
+    totals = collections.Counter()
+    for match in re.finditer(r"^ +- +.* \((\d+)\)\n +(\d+)$", text, re.MULTILINE):
+        totals[int(match.group(1))] += int(match.group(2))
+    return totals
+
+
+@case
+def peer_agrees(env):
+    """
+    A MariaDB under sysbench, seen at once by us and by libbpf-tools' offcputime: the time
+    off CPU of the server and of the client agree within 2%.
+
+    The two differ at the edges, by SEMANTICS.md: we count a wait that began before the window
+    or lasts beyond it, the peer only one that began and ended while it traced.  So the threads
+    compared are those that were born and died while both were tracing: the client's, and the
+    server's connection threads (its thread cache is off).  Their waits are the same set but for
+    - the first one, from fork to first run: we count it as runnable, the peer has seen no
+      switch-out and does not.  It is the only wait of state R with runnable time, and is left
+      out here;
+    - the last one: a dead thread is switched out and never in again; neither counts it;
+    - what the peer rounds: it divides each wait by 1000 before it adds, so it loses half a
+      microsecond a wait on average and drops waits below 1 us.  Half a microsecond for each of
+      our waits is taken off.
+    The peer keeps 10,240 sums, one for each thread and pair of stacks, and loses silently what
+    is beyond; so it walks four frames only, which is enough for totals, and must stay below.
+    It prints thread ids, which our threads map to processes.
+    """
+    peer = shutil.which("offcputime", path="/usr/sbin:/usr/share/bcc/tools:" + os.environ.get("PATH", ""))
+    for tool, path in (("libbpf-tools' offcputime", peer), ("mariadbd", shutil.which("mariadbd")),
+                       ("sysbench", shutil.which("sysbench"))):
+        if not path:
+            raise Skip(f"{tool} is not installed")
+    if b"stack-storage-size" not in subprocess.run([peer, "--help"], capture_output=True, check=False).stdout:
+        raise Skip(f"{peer} is not libbpf-tools'")
+    database = Database(env)
+    recorder = Recorder(env, "-a")
+    recorder.wait_attached()
+    output = env.temporary("peer.txt")
+    with open(output, "wb") as f:
+        other = subprocess.Popen([peer, "--stack-storage-size", "65536", "--perf-max-stack-depth", "4"], stdin=subprocess.DEVNULL, stdout=f,
+                                 stderr=subprocess.DEVNULL, preexec_fn=default_signals)
+    env.running.append(other)
+    if not wait_until(lambda: any("bpf" in target and "link" in target for target in
+                                  descriptors(other.pid).values()) or other.poll() is not None, 15):
+        raise Skip("the peer attached nothing")
+    time.sleep(0.5)
+    if other.poll() is not None:
+        raise Skip(f"the peer ended with {other.returncode}")
+    database.sysbench("run", "--tables=2", "--table-size=5000", "--threads=8", "--time=5")
+    time.sleep(0.3)
+    recorder.stop()
+    other.send_signal(signal.SIGINT)
+    other.wait(60)
+    report = recorder.report()
+    database.stop()
+    check_account(env.check, report, allowed_losses=("snapshot",))
+    with open(output, encoding="utf-8", errors="replace") as f:
+        text = f.read()
+    sums = len(re.findall(r"^ +- +.* \(\d+\)$", text, re.MULTILINE))
+    if sums > 9000:
+        raise Skip(f"the peer's table was full or nearly so, with {sums} sums")
+    theirs_us = peer_totals_us(text)
+    compare_processes(env, report, theirs_us, database.process.pid)
+
+
+def compare_processes(env, report, theirs_us, server):
+    ours_ns, peer_ns, threads = collections.Counter(), collections.Counter(), collections.Counter()
+    for key, rows in report.rows.items():
+        row = rows[0]
+        name = "server" if row["pid"] == server else "client" if row["process"] == "sysbench" else None
+        whole_life = len(rows) == 1 and not row["open_at_start"] and not row["open_at_end"] and \
+            row["observed_ns"] < report.window["duration_ns"]
+        if not name or not whole_life:
+            continue
+        threads[name] += 1
+        peer_ns[name] += theirs_us[key[1]] * 1000
+        for wait in report.by_thread[key]:
+            born = wait["state"] == "R" and wait["preempted_ns"] == 0
+            if not born and not wait["open_at_end"]:
+                ours_ns[name] += wait["off_cpu_ns"] - 500 * wait["count"]
+    for name in ("server", "client"):
+        env.check.that(threads[name] >= 8, f"{name}: only {threads[name]} threads lived inside the window")
+        env.notes.append(f"{name}: {threads[name]} threads, ours {ours_ns[name]} ns, peer {peer_ns[name]} ns")
+        env.check.that(abs(ours_ns[name] - peer_ns[name]) <= 0.02 * ours_ns[name],
+                       f"{name}: ours {ours_ns[name]} ns, peer {peer_ns[name]} ns")

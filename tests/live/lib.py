@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Runs the test programs and the recorder, and reads the report.
+
+A case is a function taking an Env, registered with @case.  It raises Skip, or collects
+what is wrong in env.check; run.py prints one TAP point for each.
+"""
+
+import ctypes
+import fnmatch
+import json
+import os
+import platform
+import select
+import signal
+import subprocess
+import time
+
+from check import Check, Report
+
+CASES = []
+
+
+class Skip(Exception):
+    """The case cannot run here; its text says why."""
+
+
+class Broken(Exception):
+    """offcpu or a test program did not do its part, so nothing can be compared."""
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def wait_until(condition, timeout_s, step_s=0.005):
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(step_s)
+    return bool(condition())
+
+
+def default_signals():
+    """A background job of a non-interactive shell ignores SIGINT; its children must not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+# -- BPF programs of the whole machine and of one process ---------------------
+
+def bpf_program_ids():
+    """Ids of every BPF program loaded now."""
+    number = {"x86_64": 321, "aarch64": 280}.get(platform.machine())
+    if number is None:
+        raise Skip(f"bpf(2) has no number here for {platform.machine()}")
+    libc = ctypes.CDLL(None, use_errno=True)
+    attributes = (ctypes.c_uint32 * 32)()
+    ids = set()
+    while libc.syscall(number, 11, ctypes.byref(attributes), 12) == 0:  # BPF_PROG_GET_NEXT_ID
+        attributes[0] = attributes[1]
+        ids.add(attributes[1])
+    if ctypes.get_errno() == 1:
+        raise Skip("bpf(2) is not permitted")
+    return ids
+
+
+def descriptors(pid):
+    """{fd: target} of a process, {} once it is gone."""
+    found = {}
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                found[name] = os.readlink(f"/proc/{pid}/fd/{name}")
+            except OSError:
+                pass
+    except OSError:
+        pass
+    return found
+
+
+def programs_of(pid):
+    """Ids of the BPF programs a process holds."""
+    ids = set()
+    for name, target in descriptors(pid).items():
+        if "bpf" not in target:
+            continue
+        try:
+            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as f:
+                ids |= {int(line.split()[1]) for line in f if line.startswith("prog_id:")}
+        except OSError:
+            pass
+    return ids
+
+
+# -- programs with a known truth ----------------------------------------------
+
+class Program:
+    """One test program: see programs/truth.h for what it says when."""
+
+    def __init__(self, env, name, *args, cgroup=None):
+        self.env = env
+        self.truth_path = env.temporary(f"{name}.truth")
+        self.path = os.path.join(env.programs, name)
+        command = [self.path, self.truth_path, *map(str, args)]
+
+        def enter():
+            default_signals()
+            if cgroup:
+                with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as f:
+                    f.write("0")
+
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        preexec_fn=enter)
+        env.running.append(self.process)
+        words = self._line("ready", 20).split()
+        self.pids = [int(word) for word in words[1:]]
+        self.pid = self.process.pid
+        # every thread asleep: the recording must find them at the edge, not on their way there
+        time.sleep(0.02)
+
+    def _line(self, word, timeout_s):
+        ready, _, _ = select.select([self.process.stdout], [], [], timeout_s)
+        line = self.process.stdout.readline().decode() if ready else ""
+        if not line.startswith(word):
+            raise Broken(f"{self.path} did not say '{word}' within {timeout_s} s but {line!r}")
+        return line
+
+    def go(self):
+        self.process.stdin.write(b"g")
+        self.process.stdin.flush()
+
+    def wait_done(self, timeout_s=60):
+        self._line("done", timeout_s)
+
+    def finish(self):
+        self.process.stdin.close()
+        if self.process.wait(20) != 0:
+            raise Broken(f"{self.path} exited with {self.process.returncode}")
+
+    def truth(self):
+        return read_truth(self.truth_path)
+
+
+def read_truth(path):
+    with open(path, encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+# -- the recorder --------------------------------------------------------------
+
+class Recorder:
+    """`offcpu record` in the background; its window is open once it holds its BPF links."""
+
+    def __init__(self, env, *args, out=None, command=None, own_group=False):
+        self.env = env
+        self.out = out or env.temporary("recording.offcpu")
+        self.errors = env.temporary("record.stderr")
+        line = [env.offcpu, "record", *map(str, args), "-o", self.out]
+        if command:
+            line += ["--", *map(str, command)]
+        self.line = " ".join(line)
+        with open(self.errors, "wb") as errors:
+            self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                            stderr=errors, preexec_fn=default_signals,
+                                            start_new_session=own_group)
+        env.running.append(self.process)
+
+    def _links(self):
+        return sum(1 for target in descriptors(self.process.pid).values() if "bpf_link" in target or
+                   "bpf-link" in target or target == "anon_inode:[perf_event]")
+
+    def wait_attached(self, timeout_s=15):
+        """Until the number of links has stood still for 0.2 s."""
+        end = time.monotonic() + timeout_s
+        last, since = 0, time.monotonic()
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise Broken(f"`{self.line}` ended with {self.process.returncode}: {self.stderr()}")
+            now = self._links()
+            if now != last:
+                last, since = now, time.monotonic()
+            if last and time.monotonic() - since > 0.2:
+                return
+            time.sleep(0.01)
+        raise Broken(f"`{self.line}` attached nothing within {timeout_s} s: {self.stderr()}")
+
+    def stderr(self):
+        with open(self.errors, encoding="utf-8", errors="replace") as f:
+            return f.read().strip()[-600:]
+
+    def stop(self, sig=signal.SIGINT, timeout_s=20):
+        if self.process.poll() is None:
+            self.process.send_signal(sig)
+        return self.wait(timeout_s)
+
+    def wait(self, timeout_s=60):
+        try:
+            return self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired as timeout:
+            self.process.kill()
+            self.process.wait()
+            raise Broken(f"`{self.line}` did not end within {timeout_s} s") from timeout
+
+    def report(self, status=0):
+        """The recording as a Report, once the recorder has ended with that status."""
+        if self.process.returncode != status:
+            raise Broken(f"`{self.line}` exited with {self.process.returncode}, not {status}: {self.stderr()}")
+        return self.env.report(self.out)
+
+
+# -- what a case gets ----------------------------------------------------------
+
+class Env:
+    def __init__(self, offcpu, programs, directory):
+        self.offcpu, self.programs, self.directory = offcpu, programs, directory
+        self.running = []
+        self.cgroups = []
+        self.serial = 0
+        self.check = Check()
+        self.notes = []
+
+    def temporary(self, name):
+        self.serial += 1
+        return os.path.join(self.directory, f"{self.serial:03}-{name}")
+
+    def report(self, path):
+        result = subprocess.run([self.offcpu, "report", "--json", path], stdin=subprocess.DEVNULL,
+                                capture_output=True, timeout=60, check=False)
+        if result.returncode != 0:
+            raise Broken(f"`offcpu report --json` exited with {result.returncode}: "
+                         f"{result.stderr.decode(errors='replace').strip()[-400:]}")
+        try:
+            return Report(json.loads(result.stdout))
+        except (ValueError, KeyError, TypeError) as error:
+            raise Broken(f"`offcpu report --json` gave no such JSON: {error!r}") from error
+
+    def record(self, name, *args, options=None, settle_s=0.0):
+        """Runs one program under a recording of its processes; returns (report, truth, program)."""
+        program = Program(self, name, *args)
+        if options is None:
+            options = ["-p", ",".join(map(str, program.pids))]
+        recorder = Recorder(self, *options)
+        recorder.wait_attached()
+        go_ns = time.time_ns()
+        program.go()
+        program.wait_done()
+        time.sleep(settle_s)
+        end_ns = time.time_ns()
+        recorder.stop()
+        report = recorder.report()
+        program.finish()
+        window = report.window
+        if window["start_unix_ns"] > go_ns or window["start_unix_ns"] + window["duration_ns"] < end_ns:
+            raise Broken(f"the window {window} does not hold the program's work, from {go_ns} to {end_ns}")
+        return report, program.truth(), program
+
+    def record_command(self, name, *args, options=(), status=0):
+        """Runs one program as the recorder's COMMAND; returns (report, truth)."""
+        path = self.temporary(f"{name}.truth")
+        recorder = Recorder(self, *options, command=[os.path.join(self.programs, name), path, *args])
+        recorder.wait()
+        return recorder.report(status), read_truth(path)
+
+    def disk_file(self):
+        """A path on a file system that has a disk below it."""
+        for directory in (self.directory, "/var/tmp", os.getcwd(), "/"):
+            kind = subprocess.run(["stat", "-f", "-c", "%T", directory], capture_output=True, text=True,
+                                  check=False).stdout.strip()
+            if kind not in ("tmpfs", "ramfs", "overlayfs", "") and os.access(directory, os.W_OK):
+                return os.path.join(directory, f"offcpu-live-{os.getpid()}")
+        raise Skip("no writable file system on a disk")
+
+    def cgroup(self, name):
+        """A new cgroup v2 group, removed after the case."""
+        for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+            if not os.path.exists(os.path.join(root, "cgroup.procs")) or \
+               not os.path.exists(os.path.join(root, "cgroup.controllers")):
+                continue
+            path = os.path.join(root, name)
+            try:
+                os.mkdir(path)
+            except OSError as error:
+                raise Skip(f"{path}: {error.strerror}") from error
+            self.cgroups.append(path)
+            return path
+        raise Skip("no cgroup v2 hierarchy is mounted")
+
+    def clean(self):
+        for process in self.running:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream:
+                    stream.close()
+        self.running = []
+        for path in reversed(self.cgroups):
+            wait_until(lambda p=path: remove_directory(p), 2)
+        self.cgroups = []
+
+
+def remove_directory(path):
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    return True
+
+
+def threads_of_machine():
+    """{(pid, tid): (start, is_kernel)} of every thread alive."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            tids = os.listdir(f"/proc/{pid}/task")
+        except OSError:
+            continue
+        for tid in tids:
+            try:
+                with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8", errors="replace") as f:
+                    fields = f.read().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if fields[0] not in "ZX":
+                found[int(pid), int(tid)] = (int(fields[19]), bool(int(fields[6]) & 0x00200000))
+    return found
+
+
+def selected(patterns):
+    if not patterns:
+        return CASES
+    return [f for f in CASES if any(fnmatch.fnmatch(f.__name__, pattern) for pattern in patterns)]

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Live tests: records programs that measured their own waits and compares.
+
+Prints TAP, one point for each case.  Exits 77 when it may not trace, 1 on a failure.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, HERE)
+
+import lib  # noqa: E402
+import cases_waits  # noqa: E402,F401
+import cases_lives  # noqa: E402,F401
+import cases_filters  # noqa: E402,F401
+import cases_command  # noqa: E402,F401
+import cases_whole  # noqa: E402,F401
+
+SHOWN = 12  # problems of one case
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--offcpu", default=os.environ.get("OFFCPU"), help="the program to test")
+    parser.add_argument("--programs", help="where the test programs were built")
+    parser.add_argument("--build", help="a build directory that holds both")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="a case, or a glob of them")
+    parser.add_argument("--list", action="store_true", help="name the cases and end")
+    parser.add_argument("--keep", metavar="DIR", help="leave the recordings of failed cases there")
+    given = parser.parse_args()
+    build = given.build or os.path.join(HERE, "..", "..", "build")
+    given.offcpu = os.path.abspath(given.offcpu or os.path.join(build, "src", "cmd", "offcpu"))
+    given.programs = os.path.abspath(given.programs or os.path.join(build, "tests", "live"))
+    return given
+
+
+def may_not_trace():
+    if os.geteuid() != 0:
+        return "not root"
+    try:
+        lib.bpf_program_ids()
+    except lib.Skip as skip:
+        return str(skip)
+    return None
+
+
+def run_case(function, given):
+    """The TAP point of one case as (ok, directive, lines)."""
+    directory = tempfile.mkdtemp(prefix="offcpu-live-")
+    env = lib.Env(given.offcpu, given.programs, directory)
+    begin = time.monotonic()
+    directive, ok = "", True
+    try:
+        function(env)
+    except lib.Skip as skip:
+        directive = f" # SKIP {skip}"
+    except lib.Broken as broken:
+        env.check.problems.append(str(broken))
+    except Exception as error:  # a case that breaks is a failed case, not the end of the run
+        env.check.problems.append(f"{type(error).__name__}: {error} (line {error.__traceback__.tb_next.tb_lineno})")
+    finally:
+        env.clean()
+    if not directive:
+        ok = not env.check.problems and env.check.counted > 0
+    lines = env.notes + env.check.problems[:SHOWN]
+    if len(env.check.problems) > SHOWN:
+        lines.append(f"and {len(env.check.problems) - SHOWN} more")
+    lines.append(f"{env.check.counted} checks in {time.monotonic() - begin:.1f} s")
+    if given.keep and not ok:
+        shutil.copytree(directory, os.path.join(given.keep, function.__name__), dirs_exist_ok=True)
+    shutil.rmtree(directory, ignore_errors=True)
+    return ok, directive, lines
+
+
+def main():
+    given = arguments()
+    cases = lib.selected(given.only)
+    if given.list:
+        print("\n".join(function.__name__ for function in cases))
+        return 0
+    reason = may_not_trace()
+    if reason:
+        print(f"1..0 # SKIP {reason}")
+        return 77
+    for path in (given.offcpu, given.programs):
+        if not os.path.exists(path):
+            print(f"Bail out! {path} does not exist")
+            return 1
+    print(f"1..{len(cases)}", flush=True)
+    failed = 0
+    for number, function in enumerate(cases, 1):
+        ok, directive, lines = run_case(function, given)
+        failed += not ok
+        print(f"{'ok' if ok else 'not ok'} {number} - {function.__name__}{directive}")
+        for line in lines:
+            print("# " + line.replace("\n", "\n# "))
+        sys.stdout.flush()
+    return 1 if failed or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
