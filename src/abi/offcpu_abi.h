@@ -52,7 +52,7 @@ struct offcpu_loss_count {
 
 /* The key of one aggregated wait. */
 struct offcpu_wait_key {
-	__u64 ustack;	/* stack id, 0: none */
+	__u64 ustack;	/* stack id, 0: none; hist: pid << 32 | tid */
 	__u64 kstack;
 	__u32 tno;	/* thread number, see offcpu_rec_thread */
 	__u16 flags;	/* enum offcpu_key_flag */
@@ -162,9 +162,9 @@ struct offcpu_config {
 	__u8 follow_exec;		/* the command: select `command_pid` at its exec */
 	__u8 want_events;
 	__u8 want_waits;		/* sum waits under stacks */
-	__u8 hist_oncpu, hist_runq;
+	__u8 hist, hist_oncpu, hist_runq;	/* hist: no stacks, sums per thread */
 	__u8 has_prev_state;		/* sched_switch passes prev_state (Linux 5.18) */
-	__u8 pad[2];
+	__u8 pad;
 	__u32 command_pid;
 	__u32 pad2;
 };

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/parse.h"
+
+#include <math.h>
+#include <string.h>
+
+G_DEFINE_QUARK(parse-error-quark, parse_error)
+
+static bool fail(GError **error, const char *what, const char *text)
+{
+	g_set_error(error, PARSE_ERROR, 0, "'%s' is not %s", text, what);
+	return false;
+}
+
+bool parse_duration(const char *text, uint64_t bare_ns, uint64_t *ret_ns, GError **error)
+{
+	static const struct { const char *suffix; double ns; } units[] = {
+		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 },
+	};
+	const char *what = "a duration such as 10ms, 1.5s or a number";
+	char *end = NULL;
+
+	if (!g_ascii_isdigit(text[0]) && text[0] != '.')
+		return fail(error, what, text);
+	double value = g_ascii_strtod(text, &end), unit = 0;
+	if (*end == '\0')
+		unit = (double)bare_ns;
+	for (guint i = 0; i < G_N_ELEMENTS(units); i++)
+		if (strcmp(end, units[i].suffix) == 0)
+			unit = units[i].ns;
+	/* also no hexadecimal: strtod would take 0x10 */
+	if (end == text || unit == 0 || strpbrk(text, "xXpPiI") || !(value * unit < 9.2e18))
+		return fail(error, what, text);
+	*ret_ns = (uint64_t)llround(value * unit);
+	return true;
+}
+
+bool parse_u32(const char *text, uint32_t *ret, GError **error)
+{
+	guint64 value;
+
+	if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT32, &value, NULL))
+		return fail(error, "a number", text);
+	*ret = (uint32_t)value;
+	return true;
+}
+
+bool parse_u32_list(const char *text, GArray **list, GError **error)
+{
+	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+
+	for (char **part = parts; *part; part++) {
+		uint32_t value;
+		if (!parse_u32(*part, &value, NULL))
+			return fail(error, "a list of numbers such as 1,2,3", text);
+		if (!*list)
+			*list = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		g_array_append_val(*list, value);
+	}
+	if (!parts[0])
+		return fail(error, "a list of numbers such as 1,2,3", text);
+	return true;
+}
+
+static const char state_letters[] = "RSDTtPI";
+
+/* bcc's --state: TASK_INTERRUPTIBLE 1, TASK_UNINTERRUPTIBLE 2, ... of include/linux/sched.h */
+static bool states_of_bits(uint32_t bits, uint32_t *ret_mask)
+{
+	static const struct { uint32_t bit; char letter; } known[] = {
+		{ 0x1, 'S' }, { 0x2, 'D' }, { 0x4, 'T' }, { 0x8, 't' }, { 0x40, 'P' },
+	};
+
+	*ret_mask = bits ? 0 : 1;
+	if (bits == 0x402) {
+		*ret_mask = 1U << 6;
+		return true;
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
+		if (bits & known[i].bit)
+			*ret_mask |= 1U << (strchr(state_letters, known[i].letter) - state_letters);
+		bits &= ~known[i].bit;
+	}
+	return bits == 0;
+}
+
+bool parse_states(const char *text, uint32_t *ret_mask, GError **error)
+{
+	const char *what = "a list of thread states out of R,S,D,T,t,P,I";
+	uint32_t mask = 0, bits;
+
+	if (g_ascii_isdigit(text[0])) {
+		if (!parse_u32(text, &bits, NULL) || !states_of_bits(bits, &mask))
+			return fail(error, what, text);
+		*ret_mask = mask;
+		return true;
+	}
+	for (const char *c = text; *c; c++) {
+		const char *at = strchr(state_letters, *c);
+		if (*c == ',')
+			continue;
+		if (!at)
+			return fail(error, what, text);
+		mask |= 1U << (at - state_letters);
+	}
+	if (!mask)
+		return fail(error, what, text);
+	*ret_mask = mask;
+	return true;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef BASE_PARSE_H
+#define BASE_PARSE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Strict reading of what users type: the whole text or an error that quotes it. */
+
+#define PARSE_ERROR (parse_error_quark())
+GQuark parse_error_quark(void);
+
+/* A duration with suffix ns, us, ms, s or m; a bare number is in units of bare_ns. */
+bool parse_duration(const char *text, uint64_t bare_ns, uint64_t *ret_ns, GError **error);
+bool parse_u32(const char *text, uint32_t *ret, GError **error);
+/* "1,2,3" appended to *list (uint32_t), which is made when NULL. */
+bool parse_u32_list(const char *text, GArray **list, GError **error);
+/*
+ * Letters of thread states ("S,D" or "SD"), or bcc's numbers (a mask of TASK_* bits, 0 for
+ * running).  The result is a mask of 1 << index into "RSDTtPI".
+ */
+bool parse_states(const char *text, uint32_t *ret_mask, GError **error);
+
+#endif

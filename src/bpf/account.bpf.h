@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_ACCOUNT_BPF_H
+#define BPF_ACCOUNT_BPF_H
+
+#include "bpf/maps.bpf.h"
+#include "bpf/select.bpf.h"
+
+/*
+ * The account of a thread: at every instant it is in one mode, and each event adds the
+ * time since the last one to the class that the mode stands for (SEMANTICS, "Time of a
+ * thread").  What cannot be classed is added to nothing and shows as residual.
+ */
+
+/* A thread from before the window is observed from the window's start. */
+static __always_inline void enter_window(struct thread_state *st)
+{
+	if (st->from_ns < start_ns)
+		st->from_ns = start_ns;
+}
+
+struct wait_parts {
+	__u64 blocked_ns, runnable_ns, preempted_ns;
+};
+
+static __always_inline __u64 switches_of(struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/*
+ * Splits an off-CPU stretch of [st->since_ns, now).  Asleep, it is blocked up to the
+ * waking.  The waker may be quicker than the sleeper: it can run between the sleeper's
+ * leaving the run queue and its sched_switch event, so a waking seen since the thread
+ * last got the CPU, with none after, was for this sleep and found it barely begun.
+ */
+static __always_inline void split_wait(const struct thread_state *st, __u64 now, bool ended,
+				       struct wait_parts *parts)
+{
+	__u64 total = now - st->since_ns;
+	__u64 wake = st->wake_ns;
+
+	parts->blocked_ns = parts->runnable_ns = parts->preempted_ns = 0;
+	switch (st->mode) {
+	case MODE_ASLEEP:
+		if (wake >= st->since_ns && wake <= now) {
+			parts->blocked_ns = wake - st->since_ns;
+			parts->runnable_ns = now - wake;
+		} else if (wake && wake >= st->on_ns && wake < st->since_ns) {
+			parts->runnable_ns = total;
+		} else {
+			parts->blocked_ns = total;
+			if (ended)
+				count_loss(OFFCPU_LOSS_NO_WAKE, total);
+		}
+		break;
+	case MODE_QUEUED:
+		parts->preempted_ns = total;
+		break;
+	case MODE_NEW:
+		parts->runnable_ns = total;
+		break;
+	}
+}
+
+/*
+ * A thread without an event in the window was, from its start, whatever its first event or
+ * the snapshot says it was.  One on a run queue at the start counts as runnable: who put it
+ * there was not seen.
+ */
+static __always_inline void assume_off_cpu(struct task_struct *task, struct thread_state *st)
+{
+	__u64 csw = switches_of(task);
+	bool snap = st->has_snap && st->snap_csw == csw;
+	bool woken_before = st->wake_ns && st->wake_ns < st->from_ns && st->prewake_csw == csw;
+
+	if (st->wake_ns < st->from_ns)
+		st->wake_ns = 0;
+	st->open_at_start = 1;
+	st->since_ns = st->from_ns;
+	st->state = snap ? st->snap_state : 'S';
+	if (!woken_before && (st->wake_ns || (snap && st->snap_mode == MODE_ASLEEP))) {
+		st->mode = MODE_ASLEEP;
+	} else {
+		st->mode = MODE_NEW;
+		if (!woken_before)
+			st->state = 'R';
+	}
+	st->ustack = snap ? st->snap_ustack : 0;
+	if (!snap && cfg.want_ustack && !(task->flags & PF_KTHREAD))
+		count_loss(OFFCPU_LOSS_SNAPSHOT, 0);
+}
+
+static __always_inline __u32 log2_slot(__u64 ns)
+{
+	__u32 slot = 0;
+
+	if (ns >> 32) { slot += 32; ns >>= 32; }
+	if (ns >> 16) { slot += 16; ns >>= 16; }
+	if (ns >> 8) { slot += 8; ns >>= 8; }
+	if (ns >> 4) { slot += 4; ns >>= 4; }
+	if (ns >> 2) { slot += 2; ns >>= 2; }
+	if (ns >> 1) slot += 1;
+	return slot < OFFCPU_HIST_SLOTS ? slot : OFFCPU_HIST_SLOTS - 1;
+}
+
+/*
+ * Adds one wait under its key.  A key holds a thread number and a thread is switched in on
+ * one CPU at a time, so no two CPUs add to one sum.  False: no room, the caller accounts for it.
+ */
+static __always_inline bool sum_wait(const struct offcpu_wait_key *key, const struct wait_parts *parts)
+{
+	__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
+	__u32 zero = 0, slot = log2_slot(total);
+	struct offcpu_wait_sum *sum;
+	struct scratch *scratch;
+	void *map;
+
+	map = bpf_map_lookup_elem(&waits, &zero);
+	if (!map)
+		return false;
+	sum = bpf_map_lookup_elem(map, key);
+	if (!sum) {
+		scratch = my_scratch();
+		if (!scratch)
+			return false;
+		/* scratch->sum is never written: a sum that starts at zero */
+		if (bpf_map_update_elem(map, key, &scratch->sum, BPF_NOEXIST))
+			return false;
+		__sync_fetch_and_add(&wait_entries, 1);
+		sum = bpf_map_lookup_elem(map, key);
+		if (!sum)
+			return false;
+	}
+	sum->count++;
+	sum->blocked_ns += parts->blocked_ns;
+	sum->runnable_ns += parts->runnable_ns;
+	sum->preempted_ns += parts->preempted_ns;
+	if (total > sum->max_ns)
+		sum->max_ns = total;
+	if (slot < OFFCPU_HIST_SLOTS)
+		sum->hist[slot]++;
+	return true;
+}
+
+static __always_inline void send_event(struct task_struct *task, const struct thread_state *st,
+				       const struct wait_parts *parts, __u64 kstack, __u64 now)
+{
+	struct offcpu_rec_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+
+	if (!event) {
+		count_loss(OFFCPU_LOSS_RING_EVENT,
+			   parts->blocked_ns + parts->runnable_ns + parts->preempted_ns);
+		return;
+	}
+	event->type = OFFCPU_REC_EVENT;
+	event->cpu = bpf_get_smp_processor_id();
+	event->end_ns = now;
+	event->pid = st->pid;
+	event->tid = st->tid;
+	event->blocked_ns = parts->blocked_ns;
+	event->runnable_ns = parts->runnable_ns;
+	event->preempted_ns = parts->preempted_ns;
+	event->ran_ns = st->ran_ns;
+	event->ustack = st->ustack;
+	event->kstack = kstack;
+	event->by_pid = st->by_pid;
+	event->by_tid = st->by_tid;
+	bpf_probe_read_kernel(event->comm, sizeof(event->comm), task->comm);
+	__builtin_memcpy(event->by_comm, st->by_comm, sizeof(event->by_comm));
+	event->state = st->state;
+	__builtin_memset(event->pad, 0, sizeof(event->pad));
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline bool is_listed(const struct thread_state *st, __u64 total)
+{
+	if (total < cfg.min_ns || total > cfg.max_ns)
+		return false;
+	return !cfg.state_mask || (cfg.state_mask & state_bit(st->state));
+}
+
+static __always_inline void add_parts(struct offcpu_account *account, const struct wait_parts *parts)
+{
+	account->blocked_ns += parts->blocked_ns;
+	account->runnable_ns += parts->runnable_ns;
+	account->preempted_ns += parts->preempted_ns;
+}
+
+/* Ends the observation of a thread at `now`: everything but its open wait is in st->account. */
+static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct task_struct *task,
+					struct thread_state *st, __u64 now, __u8 end)
+{
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->type = OFFCPU_REC_THREAD;
+	rec->tno = st->tno;
+	rec->pid = st->pid;
+	rec->tid = st->tid;
+	rec->start_ns = st->start_ns;
+	rec->proc_start_ns = st->proc_start_ns;
+	rec->from_ns = st->from_ns;
+	rec->to_ns = now;
+	rec->account = st->account;
+	rec->end = end;
+	if (task->flags & PF_KTHREAD)
+		rec->flags |= OFFCPU_THREAD_KERNEL;
+	if (st->from_ns == start_ns)
+		rec->flags |= OFFCPU_THREAD_FROM_START;
+	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), task->comm);
+	bpf_probe_read_kernel(rec->process, sizeof(rec->process), task->group_leader->comm);
+}
+
+static __always_inline void send_thread(struct task_struct *task, struct thread_state *st, __u64 now,
+					__u8 end)
+{
+	struct scratch *scratch = my_scratch();
+
+	if (!scratch)
+		return;
+	fill_thread(&scratch->thread, task, st, now, end);
+	if (end == OFFCPU_END_EXEC)
+		__builtin_memcpy(scratch->thread.comm, st->old_comm, OFFCPU_COMM_LEN);
+	if (bpf_ringbuf_output(&ring, &scratch->thread, sizeof(scratch->thread), BPF_RB_NO_WAKEUP))
+		count_loss(OFFCPU_LOSS_RING_THREAD, now - st->from_ns);
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The kernel's types, cut down to the fields we read; CO-RE finds the real offsets. */
+#ifndef BPF_KTYPES_H
+#define BPF_KTYPES_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+#define true 1
+#define false 0
+
+/* include/uapi/linux/bpf.h, which cannot be included beside our own types. */
+enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
+enum { BPF_F_USER_STACK = 1ULL << 8 };
+enum { BPF_RB_NO_WAKEUP = 1ULL << 0, BPF_RB_FORCE_WAKEUP = 1ULL << 1 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
+enum { BPF_F_NO_PREALLOC = 1U << 0 };
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+/* include/linux/sched.h; values older than any kernel with BTF unless said */
+#define PF_KTHREAD 0x00200000
+#define PF_IO_WORKER 0x00000010		/* 5.12; io_uring workers have no user registers */
+#define PF_USER_WORKER 0x00004000	/* 6.4, vhost */
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_STOPPED 0x4		/* __TASK_STOPPED */
+#define TASK_TRACED 0x8			/* __TASK_TRACED */
+#define TASK_PARKED 0x40
+#define TASK_DEAD 0x80
+#define TASK_NOLOAD 0x400
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[];	/* 6.1; before, u64 ancestor_ids[] */
+};
+
+/* Before Linux 6.1 (7f203bc89eb6 "cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]"). */
+struct cgroup___old {
+	__u64 ancestor_ids[1];
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct sched_entity {
+	unsigned char sched_delayed;	/* 6.12 (152e11f6df29 "sched/fair: Implement delayed dequeue") */
+};
+
+struct pt_regs {
+	unsigned long bp;
+	unsigned long ip;
+	unsigned long sp;
+};
+
+struct mm_struct;
+
+struct task_struct {
+	unsigned int __state;	/* 5.14 (2f064a59a11f); `state` before */
+	unsigned int flags;
+	int on_cpu;
+	int on_rq;
+	struct sched_entity se;
+	int pid, tgid;
+	struct task_struct *group_leader;
+	struct mm_struct *mm;
+	__u64 start_time;
+	__u64 start_boottime;
+	struct pid *thread_pid;
+	unsigned long nvcsw, nivcsw;
+	char comm[16];
+	struct css_set *cgroups;
+};
+
+struct task_struct___old {
+	long state;
+};
+
+struct linux_binprm;
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_MAPS_BPF_H
+#define BPF_MAPS_BPF_H
+
+#include "bpf/ktypes.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi/offcpu_abi.h"
+
+/* What a thread is doing, as of the last event we saw of it. */
+enum thread_mode {
+	MODE_UNKNOWN = 0,	/* no event in the window yet */
+	MODE_ON_CPU,
+	MODE_ASLEEP,		/* switched out in a sleeping state */
+	MODE_QUEUED,		/* switched out while runnable */
+	MODE_NEW,		/* forked, has not run */
+	MODE_DEAD,
+};
+
+struct thread_state {
+	__u64 since_ns;		/* when the mode began; never before the window */
+	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
+	__u64 on_ns;		/* the last switch-in */
+	__u64 from_ns;		/* observed from */
+	struct offcpu_account account;
+	__u64 ustack;		/* of the wait that goes on */
+	__u64 csw;		/* context switches at the last switch-out: has it run since? */
+	__u64 snap_csw;		/* the same when the snapshot looked at it */
+	__u64 prewake_csw;	/* the same at the last waking before the window */
+	__u64 snap_ustack;
+	__u64 seen_ustack, seen_kstack;	/* last ids known to have crossed */
+	__u64 ran_ns;		/* length of the last stretch on CPU */
+	__u64 start_ns, proc_start_ns;
+	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
+	__u32 tno, pid, tid, exec_no;
+	__u32 by_pid, by_tid;
+	char by_comm[OFFCPU_COMM_LEN];
+	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
+	__u8 mode, snap_mode;
+	__u8 state, snap_state;	/* letters */
+	__u8 selected;
+	__u8 open_at_start;
+	__u8 by_exec;		/* selected because it descends from the traced command */
+	__u8 has_snap;
+};
+
+/* Freed with the task; no stale entry, no reused pid, no map to fill. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_state);
+} threads SEC(".maps");
+
+/* Everything that crosses: stacks (about 400 bytes each, once), accounts of the dead, events. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);	/* resized before load */
+} ring SEC(".maps");
+
+/* Stack ids that have crossed.  LRU: a forgotten one crosses again, user space knows it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u32);
+} crossed SEC(".maps");
+
+/* Sums of waits.  Two of these take turns; user space swaps and reads them out. */
+struct wait_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct offcpu_wait_key);
+	__type(value, struct offcpu_wait_sum);
+} waits_a SEC(".maps"), waits_b SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct wait_map);
+} waits SEC(".maps") = { .values = { &waits_a } };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, OFFCPU_LOSS_COUNT);
+	__type(key, __u32);
+	__type(value, struct offcpu_loss_count);
+} losses SEC(".maps");
+
+/* Per CPU: the stack being walked (switches do not nest), zeroes for a fresh sum, a counter. */
+struct scratch {
+	__u64 switches;		/* first: user space reads it */
+	struct offcpu_rec_stack stack;
+	struct offcpu_wait_sum sum;
+	struct offcpu_rec_thread thread;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+/* The iterators may be preempted: theirs is apart, and only one runs at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} iter_scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u8);
+} filter_tgids SEC(".maps"), filter_tids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, __u64);
+	__type(value, __u8);
+} filter_cgroups SEC(".maps");
+
+const volatile struct offcpu_config cfg = {};
+const volatile char comm_glob[2 * OFFCPU_COMM_LEN] = {};
+
+/* The window is [start_ns, stop_ns): set by user space a little ahead of time. */
+volatile __u64 start_ns = ~0ULL;
+volatile __u64 stop_ns = ~0ULL;
+/* Entries put into the current wait map since user space last swapped it. */
+__u64 wait_entries = 0;
+__u32 last_tno = 0;
+
+static __always_inline void count_loss(__u32 reason, __u64 time_ns)
+{
+	struct offcpu_loss_count *loss = bpf_map_lookup_elem(&losses, &reason);
+
+	if (loss) {
+		loss->count++;
+		loss->time_ns += time_ns;
+	}
+}
+
+static __always_inline struct scratch *my_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+static __always_inline struct thread_state *thread_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+#endif

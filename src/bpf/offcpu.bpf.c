@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The tracer.  sched_switch and sched_waking are the core and need neither kprobes nor
+ * fentry; task_newtask, task_rename and sched_process_exec keep the per-thread state right.
+ *
+ * The user stack of a thread is walked when it is switched out, while it is current; its
+ * kernel stack when it is switched in again, when the wait's length is known and the thread
+ * still stands in its own __schedule().  Neither changes while it waits.
+ */
+#include "bpf/maps.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/select.bpf.h"
+#include "bpf/account.bpf.h"
+#include "bpf/snapshot.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+static __always_inline bool in_window(__u64 now)
+{
+	return now >= start_ns && now < stop_ns;
+}
+
+/* sched_switch's prev_state; before Linux 5.18 (fa2c3254d7cf) it is read from the task. */
+static __always_inline __u64 sleep_bits(unsigned long long *ctx, struct task_struct *prev)
+{
+	if (cfg.has_prev_state)
+		return (__u32)ctx[3];
+	if (bpf_core_field_exists(prev->__state))
+		return prev->__state;
+	return BPF_CORE_READ((struct task_struct___old *)prev, state);
+}
+
+/*
+ * Did the thread leave the run queue?  A pending signal keeps it there though prev_state
+ * names a sleep (until Linux 6.12), and delayed dequeue keeps a sleeper there (since 6.12).
+ */
+static __always_inline bool left_queue(struct task_struct *prev)
+{
+	if (!prev->on_rq)
+		return true;
+	return bpf_core_field_exists(prev->se.sched_delayed) && prev->se.sched_delayed;
+}
+
+/* A group move shows as another css_set; looked at only when a cgroup filter is in force. */
+static __always_inline void recheck_cgroup(struct task_struct *task, struct thread_state *st, __u64 now)
+{
+	bool selected;
+
+	if (!cfg.by_cgroup || st->css == task->cgroups)
+		return;
+	st->css = task->cgroups;
+	selected = is_selected(task, st);
+	if (selected == st->selected)
+		return;
+	if (st->selected)
+		send_thread(task, st, now, OFFCPU_END_EXEC);
+	__builtin_memset(&st->account, 0, sizeof(st->account));
+	st->tno = __sync_fetch_and_add(&last_tno, 1) + 1;
+	st->selected = selected;
+	st->from_ns = st->since_ns = st->on_ns = now;
+	st->mode = MODE_ON_CPU;
+}
+
+/* Histograms have no stacks: who the thread is stands in their place. */
+static __always_inline __u64 hist_key(const struct thread_state *st)
+{
+	return (__u64)st->pid << 32 | st->tid;
+}
+
+static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev,
+				       struct task_struct *next, bool preempt, __u64 now)
+{
+	struct thread_state *st = thread_of(prev);
+	__u64 bits;
+
+	if (!st) {
+		count_loss(OFFCPU_LOSS_STORAGE, 0);
+		return;
+	}
+	recheck_cgroup(prev, st, now);
+	if (!st->selected)
+		return;
+	if (st->mode == MODE_ON_CPU || st->mode == MODE_UNKNOWN) {
+		if (st->mode == MODE_UNKNOWN) {
+			enter_window(st);
+			st->since_ns = st->on_ns = st->from_ns;
+		}
+		st->ran_ns = now - st->since_ns;
+		st->account.on_cpu_ns += st->ran_ns;
+		if (cfg.hist_oncpu) {
+			struct offcpu_wait_key key = { .ustack = hist_key(st), .tno = st->tno,
+						       .flags = OFFCPU_KEY_ONCPU };
+			struct wait_parts parts = { .runnable_ns = st->ran_ns };
+
+			if (!sum_wait(&key, &parts))
+				count_loss(OFFCPU_LOSS_WAIT_MAP, st->ran_ns);
+		}
+	} else {
+		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
+	}
+	st->account.switches++;
+	st->since_ns = now;
+	bits = sleep_bits(ctx, prev);
+	if (bits & TASK_DEAD) {
+		st->mode = MODE_DEAD;
+		send_thread(prev, st, now, OFFCPU_END_EXIT);
+		st->selected = 0;
+		return;
+	}
+	if (preempt || !bits || !left_queue(prev)) {
+		st->mode = MODE_QUEUED;
+		st->state = 'R';
+		if (cfg.want_events) {
+			st->by_pid = next->tgid;
+			st->by_tid = next->pid;
+			bpf_probe_read_kernel(st->by_comm, sizeof(st->by_comm), next->comm);
+		}
+	} else {
+		st->mode = MODE_ASLEEP;
+		st->state = state_letter(bits);
+		if (cfg.want_events) {
+			st->by_pid = st->by_tid = 0;
+			st->by_comm[0] = 0;
+		}
+	}
+	st->csw = switches_of(prev);
+	st->ustack = cfg.want_ustack && prev->mm && !(prev->flags & PF_KTHREAD) ? user_stack(ctx, st, now) : 0;
+}
+
+static __always_inline void list_wait(struct task_struct *next, struct thread_state *st,
+				      const struct wait_parts *parts, __u64 now)
+{
+	struct offcpu_wait_key key = {};
+	struct scratch *scratch = my_scratch();
+
+	if (!scratch)
+		return;
+	if (cfg.want_kstack)
+		key.kstack = kernel_stack(next, st, scratch, now);
+	if (cfg.want_events)
+		send_event(next, st, parts, key.kstack, now);
+	if (!cfg.want_waits)
+		return;
+	key.ustack = cfg.hist ? hist_key(st) : st->ustack;
+	key.tno = st->tno;
+	key.state = st->state;
+	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
+	if (cfg.hist_runq) {
+		struct wait_parts queued = { .runnable_ns = parts->runnable_ns,
+					     .preempted_ns = parts->preempted_ns };
+
+		key.flags = OFFCPU_KEY_RUNQ;
+		key.state = 'R';
+		parts = &queued;
+		if (!sum_wait(&key, &queued))
+			count_loss(OFFCPU_LOSS_WAIT_MAP, queued.runnable_ns + queued.preempted_ns);
+		return;
+	}
+	if (!sum_wait(&key, parts)) {
+		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
+
+		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
+		st->account.lost_ns += total;
+	}
+}
+
+static __always_inline void switch_in(struct task_struct *next, __u64 now)
+{
+	struct thread_state *st = thread_of(next);
+	struct wait_parts parts;
+	__u64 total;
+
+	if (!st) {
+		count_loss(OFFCPU_LOSS_STORAGE, 0);
+		return;
+	}
+	if (!st->selected) {
+		/* a cgroup filter may select it while it runs: its stretch begins here */
+		st->since_ns = now;
+		return;
+	}
+	if (st->mode == MODE_UNKNOWN) {
+		enter_window(st);
+		assume_off_cpu(next, st);
+	}
+	if (st->mode == MODE_ON_CPU) {
+		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
+	} else {
+		split_wait(st, now, true, &parts);
+		total = now - st->since_ns;
+		add_parts(&st->account, &parts);
+		if (is_listed(st, total))
+			list_wait(next, st, &parts, now);
+		else
+			st->account.filtered_ns += total;
+	}
+	st->open_at_start = 0;
+	st->mode = MODE_ON_CPU;
+	st->since_ns = st->on_ns = now;
+}
+
+SEC("tp_btf/sched_switch")
+int handle_switch(unsigned long long *ctx)
+{
+	bool preempt = ctx[0];
+	struct task_struct *prev = (void *)ctx[1];
+	struct task_struct *next = (void *)ctx[2];
+	struct scratch *scratch = my_scratch();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!in_window(now) || !scratch)
+		return 0;
+	scratch->switches++;
+	/* pid 0 is swapper, which is never a thread */
+	if (prev->pid)
+		switch_out(ctx, prev, next, preempt, now);
+	if (next->pid)
+		switch_in(next, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(handle_waking, struct task_struct *p)
+{
+	struct thread_state *st = thread_of(p);
+	__u64 now;
+
+	if (!st)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (now >= stop_ns)
+		return 0;
+	/* The sleeper may be woken before our window: then only what ran since can tell. */
+	if (now < start_ns)
+		st->prewake_csw = switches_of(p);
+	st->wake_ns = now;
+	return 0;
+}
+
+/* Also for threads born before the window: the scheduler's path never has to allocate. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags)
+{
+	struct task_struct *parent = bpf_get_current_task_btf();
+	struct thread_state *st = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct thread_state *pst;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!st) {
+		count_loss(OFFCPU_LOSS_STORAGE, 0);
+		return 0;
+	}
+	identify(task, st);
+	/* An idle task made for a CPU coming up has pid 0; swapper is never a thread. */
+	pst = thread_of(parent);
+	if (pst) {
+		st->exec_no = pst->exec_no;
+		st->by_exec = pst->by_exec;
+	}
+	st->selected = is_selected(task, st);
+	st->from_ns = st->since_ns = now;
+	st->mode = MODE_NEW;
+	st->state = 'R';
+	if (now < start_ns) {
+		/* born before the window: the first event in it tells what it is doing */
+		st->mode = MODE_UNKNOWN;
+		st->from_ns = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(handle_rename, struct task_struct *task, const char *comm)
+{
+	struct thread_state *st = thread_of(task);
+
+	if (st)
+		bpf_probe_read_kernel(st->old_comm, sizeof(st->old_comm), task->comm);
+	return 0;
+}
+
+/* An exec makes another program of the thread: its account so far is closed under the old name. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
+{
+	struct thread_state *st = thread_of(task);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!st)
+		return 0;
+	if (in_window(now) && st->selected) {
+		if (st->mode == MODE_UNKNOWN) {
+			enter_window(st);
+			st->since_ns = st->from_ns;
+		}
+		st->account.on_cpu_ns += now - st->since_ns;
+		send_thread(task, st, now, OFFCPU_END_EXEC);
+	}
+	identify(task, st);
+	__builtin_memset(&st->account, 0, sizeof(st->account));
+	st->exec_no++;
+	if (cfg.follow_exec && cfg.command_pid == st->pid)
+		st->by_exec = 1;
+	st->selected = is_selected(task, st);
+	st->mode = MODE_ON_CPU;
+	st->from_ns = st->since_ns = st->on_ns = now;
+	st->seen_ustack = 0;
+	if (now < start_ns) {
+		st->mode = MODE_UNKNOWN;
+		st->from_ns = 0;
+	}
+	return 0;
+}

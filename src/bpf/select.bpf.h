@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_SELECT_BPF_H
+#define BPF_SELECT_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+/*
+ * Which threads are subjects.  Decided when a thread is first known and again at exec,
+ * rename and cgroup move, never per event; always about the thread itself, never about
+ * whoever is current.
+ */
+
+/* The number of `pid` in the tracer's pid namespace; its global number where it has none there. */
+static __always_inline __u32 pid_nr(struct pid *pid, __u32 global)
+{
+	unsigned int level = BPF_CORE_READ(pid, level);
+
+	for (unsigned int i = 0; i <= 32; i++) {
+		struct upid upid;
+
+		if (i > level)
+			break;
+		/* numbers[] is a flexible array; its elements lie level after level */
+		if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]))
+			break;
+		if (BPF_CORE_READ(upid.ns, ns.inum) == cfg.pidns_inum)
+			return upid.nr;
+	}
+	return global;
+}
+
+/* TASK_* bits to the letter of SEMANTICS; `bits` as sched_switch gives them. */
+static __always_inline __u8 state_letter(__u64 bits)
+{
+	if (!bits)
+		return 'R';
+	if (bits & TASK_STOPPED)
+		return 'T';
+	if (bits & TASK_TRACED)
+		return 't';
+	if (bits & TASK_PARKED)
+		return 'P';
+	if (bits & TASK_INTERRUPTIBLE)
+		return 'S';
+	if ((bits & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == (TASK_UNINTERRUPTIBLE | TASK_NOLOAD))
+		return 'I';
+	/* Also TASK_KILLABLE (0x102), TASK_RTLOCK_WAIT (0x1000) and TASK_FROZEN (0x8000). */
+	return 'D';
+}
+
+static __always_inline __u32 state_bit(__u8 letter)
+{
+	switch (letter) {
+	case 'R': return 1 << OFFCPU_STATE_R;
+	case 'S': return 1 << OFFCPU_STATE_S;
+	case 'D': return 1 << OFFCPU_STATE_D;
+	case 'T': return 1 << OFFCPU_STATE_T;
+	case 't': return 1 << OFFCPU_STATE_t;
+	case 'P': return 1 << OFFCPU_STATE_P;
+	}
+	return 1 << OFFCPU_STATE_I;
+}
+
+/* fnmatch() with * and ?, bounded: both strings are at most 31 bytes. */
+static __always_inline bool glob_matches(const char *comm)
+{
+	__u32 c = 0, g = 0, star = ~0U, mark = 0;
+
+	for (int step = 0; step < 512; step++) {
+		char have, want;
+
+		if (c >= OFFCPU_COMM_LEN || !comm[c & (OFFCPU_COMM_LEN - 1)])
+			break;
+		have = comm[c & (OFFCPU_COMM_LEN - 1)];
+		want = comm_glob[g & (2 * OFFCPU_COMM_LEN - 1)];
+		if (want == '*') {
+			star = g++;
+			mark = c;
+		} else if (want && (want == '?' || want == have)) {
+			g++;
+			c++;
+		} else if (star != ~0U) {
+			g = star + 1;
+			c = ++mark;
+		} else {
+			return false;
+		}
+	}
+	for (int i = 0; i < 2 * OFFCPU_COMM_LEN; i++) {
+		if (comm_glob[g & (2 * OFFCPU_COMM_LEN - 1)] != '*')
+			break;
+		g++;
+	}
+	return !comm_glob[g & (2 * OFFCPU_COMM_LEN - 1)];
+}
+
+static __always_inline bool in_cgroups(struct task_struct *task)
+{
+	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	int level = BPF_CORE_READ(cgrp, level);
+
+	for (int i = 0; i < OFFCPU_ANCESTRY; i++) {
+		__u64 id = 0;
+
+		if (i > level)
+			break;
+		if (bpf_core_field_exists(cgrp->ancestors)) {
+			struct cgroup *ancestor = NULL;
+
+			bpf_core_read(&ancestor, sizeof(ancestor), &cgrp->ancestors[i]);
+			id = BPF_CORE_READ(ancestor, kn, id);
+		} else {
+			struct cgroup___old *old = (void *)cgrp;
+
+			bpf_core_read(&id, sizeof(id), &old->ancestor_ids[i]);
+		}
+		if (bpf_map_lookup_elem(&filter_cgroups, &id))
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool is_selected(struct task_struct *task, struct thread_state *st)
+{
+	bool kernel = task->flags & PF_KTHREAD;
+
+	if (cfg.self_tgid && st->pid == cfg.self_tgid)
+		return false;
+	if (kernel ? !cfg.want_kernel : !cfg.want_user)
+		return false;
+	if (cfg.follow_exec)
+		return st->by_exec;
+	if (cfg.by_tgid && !bpf_map_lookup_elem(&filter_tgids, &st->pid))
+		return false;
+	if (cfg.by_tid && !bpf_map_lookup_elem(&filter_tids, &st->tid))
+		return false;
+	if (cfg.by_comm) {
+		char comm[OFFCPU_COMM_LEN];
+
+		bpf_probe_read_kernel(comm, sizeof(comm), task->comm);
+		if (!glob_matches(comm))
+			return false;
+	}
+	if (cfg.by_cgroup && !in_cgroups(task))
+		return false;
+	return true;
+}
+
+/* Who the thread is, read from the task; anew after an exec, which may change its tid. */
+static __always_inline void identify(struct task_struct *task, struct thread_state *st)
+{
+	struct task_struct *leader = task->group_leader;
+
+	st->start_ns = task->start_boottime;
+	st->proc_start_ns = leader->start_boottime;
+	st->tid = task->pid;
+	st->pid = task->tgid;
+	if (cfg.pidns_inum) {
+		st->tid = pid_nr(task->thread_pid, st->tid);
+		st->pid = pid_nr(BPF_CORE_READ(leader, thread_pid), st->pid);
+	}
+	if (cfg.by_cgroup)
+		st->css = task->cgroups;
+	st->tno = __sync_fetch_and_add(&last_tno, 1) + 1;
+}
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_SNAPSHOT_BPF_H
+#define BPF_SNAPSHOT_BPF_H
+
+#include "bpf/maps.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/select.bpf.h"
+#include "bpf/account.bpf.h"
+
+/*
+ * The threads at the edges of the window.  Before it, every thread gets its storage (so
+ * the scheduler's path never allocates) and every sleeping one its user stack is read: it
+ * may sleep right through.  Just after the start the same again for those that moved in
+ * between.  After the window every thread's account is read out with its open wait.
+ */
+
+#define FP_RANGE (8 << 20)	/* a frame lies within 8 MiB, the default stack limit, of the last */
+
+/* Frame-pointer walk of a sleeping thread, step by step as the kernel walks a current one. */
+static __always_inline __u32 sleeping_user_stack(struct task_struct *task, struct offcpu_rec_stack *stack)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 frame[2], fp;
+	__u32 depth = 0;
+
+	if (!regs)
+		return 0;
+	stack->ip[0] = BPF_CORE_READ(regs, ip);
+	fp = BPF_CORE_READ(regs, bp);
+	if (!stack->ip[0])
+		return 0;
+	for (depth = 1; depth < OFFCPU_MAX_DEPTH; depth++) {
+		if (depth >= cfg.max_depth || !fp)
+			break;
+		if (bpf_copy_from_user_task(frame, sizeof(frame), (void *)fp, task, 0))
+			break;
+		stack->ip[depth] = frame[1];
+		fp = frame[0];
+	}
+	return depth;
+}
+
+static __always_inline __u64 sleep_bits_now(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return BPF_CORE_READ((struct task_struct___old *)task, state);
+}
+
+static __always_inline struct scratch *iter_scratch_get(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&iter_scratch, &zero);
+}
+
+static __always_inline void snapshot_stack(struct task_struct *task, struct thread_state *st,
+					   struct scratch *scratch)
+{
+	__u32 depth;
+	__u64 id;
+
+	if (!cfg.want_ustack || !task->mm ||
+	    (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
+		return;
+	depth = sleeping_user_stack(task, &scratch->stack);
+	if (!depth || depth > OFFCPU_MAX_DEPTH)
+		return;
+	id = stack_hash(&scratch->stack, depth, stack_seed(st));
+	stack_cross(&scratch->stack, id, depth, st, true, bpf_ktime_get_ns());
+	st->snap_ustack = id;
+}
+
+static __always_inline int look_at(struct task_struct *task, bool may_read_user)
+{
+	struct scratch *scratch = iter_scratch_get();
+	struct thread_state *st;
+	__u64 csw, bits;
+
+	if (!task || !task->pid || !scratch)
+		return 0;
+	st = thread_of(task);
+	if (!st) {
+		st = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!st) {
+			count_loss(OFFCPU_LOSS_STORAGE, 0);
+			return 0;
+		}
+		identify(task, st);
+		st->selected = is_selected(task, st);
+	}
+	csw = switches_of(task);
+	if (!st->selected || st->mode != MODE_UNKNOWN || (st->has_snap && st->snap_csw == csw))
+		return 0;
+	bits = sleep_bits_now(task);
+	st->has_snap = 0;
+	st->snap_state = state_letter(bits);
+	st->snap_ustack = 0;
+	if (task->on_cpu)
+		st->snap_mode = MODE_ON_CPU;
+	else
+		st->snap_mode = bits ? MODE_ASLEEP : MODE_QUEUED;
+	if (may_read_user)
+		snapshot_stack(task, st, scratch);
+	/* It may have moved while it was read; then the other reading, or its next event, tells. */
+	if (switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
+		st->snap_csw = csw;
+		st->has_snap = 1;
+	}
+	return 0;
+}
+
+/* Reading this iterator's file looks at every thread; user space reads it twice. */
+SEC("iter.s/task")
+int look_at_thread(struct bpf_iter__task *ctx)
+{
+	return look_at(ctx->task, true);
+}
+
+/* Before Linux 5.18 (376040e47334, bpf_copy_from_user_task): without user stacks. */
+SEC("iter/task")
+int look_at_thread_plain(struct bpf_iter__task *ctx)
+{
+	return look_at(ctx->task, false);
+}
+
+/* The wait of a thread that is off CPU as the window ends. */
+static __always_inline void close_wait(struct task_struct *task, struct thread_state *st,
+				       struct scratch *scratch, __u64 end)
+{
+	struct offcpu_rec_thread *rec = &scratch->thread;
+	bool same = !task->on_cpu && st->csw == switches_of(task);
+	__u64 total = end - st->since_ns;
+	struct wait_parts parts;
+
+	split_wait(st, end, false, &parts);
+	add_parts(&rec->account, &parts);
+	if (!is_listed(st, total)) {
+		rec->account.filtered_ns += total;
+		return;
+	}
+	rec->open_state = st->state;
+	rec->open_flags = OFFCPU_OPEN_AT_END | (st->open_at_start ? OFFCPU_OPEN_AT_START : 0);
+	rec->open_ustack = st->ustack;
+	rec->open_blocked_ns = parts.blocked_ns;
+	rec->open_runnable_ns = parts.runnable_ns;
+	rec->open_preempted_ns = parts.preempted_ns;
+	if (!cfg.want_kstack)
+		return;
+	/* Its kernel stack is still that of the wait unless it has run since. */
+	if (same)
+		rec->open_kstack = kernel_stack(task, st, scratch, end);
+	else
+		count_loss(OFFCPU_LOSS_KSTACK, total);
+}
+
+SEC("iter/task")
+int close_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct scratch *scratch = iter_scratch_get();
+	__u64 end = stop_ns;
+	struct thread_state *st;
+
+	if (!task || !task->pid || !scratch)
+		return 0;
+	st = thread_of(task);
+	if (!st || !st->selected || st->mode == MODE_DEAD)
+		return 0;
+	enter_window(st);
+	if (st->from_ns >= end)
+		return 0;
+	if (st->mode == MODE_UNKNOWN) {
+		/* no event at all: what it was at the start it was throughout */
+		st->since_ns = st->from_ns;
+		if (st->has_snap && st->snap_mode == MODE_ON_CPU) {
+			st->mode = MODE_ON_CPU;
+		} else {
+			assume_off_cpu(task, st);
+			st->csw = st->has_snap ? st->snap_csw : st->csw;
+		}
+	}
+	fill_thread(&scratch->thread, task, st, end, OFFCPU_END_WINDOW);
+	if (st->mode == MODE_ON_CPU)
+		scratch->thread.account.on_cpu_ns += end - st->since_ns;
+	else
+		close_wait(task, st, scratch, end);
+	/* Once: a second reading (the ring was full) sends only those that did not get through. */
+	if (bpf_ringbuf_output(&ring, &scratch->thread, sizeof(scratch->thread), BPF_RB_NO_WAKEUP))
+		return 1;	/* user space empties the ring and goes on from here */
+	st->mode = MODE_DEAD;
+	return 0;
+}
+
+#endif

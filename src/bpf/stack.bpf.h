@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_STACK_BPF_H
+#define BPF_STACK_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+#ifndef offsetof
+#define offsetof(type, member) __builtin_offsetof(type, member)
+#endif
+
+/*
+ * Stacks cross to user space once.  A stack is walked into a buffer and hashed to 64 bits;
+ * waits are summed under that id.  An id not yet in `crossed` is sent through the ring
+ * buffer and only then put there, so a full ring delays a stack and never loses it for good.
+ * User stacks are seeded with their address space: the same addresses in another program
+ * are another stack.  64 bits: with 100,000 stacks two share an id with probability 3e-10.
+ */
+
+#define STACK_MIX 0x9e3779b97f4a7c15ULL
+
+static __always_inline __u64 stack_seed(const struct thread_state *st)
+{
+	return (st->proc_start_ns * STACK_MIX) ^ ((__u64)st->pid << 32) ^ st->exec_no;
+}
+
+static __always_inline __u64 stack_hash(const struct offcpu_rec_stack *s, __u32 depth, __u64 seed)
+{
+	__u64 h = seed ^ depth;
+
+	for (__u32 i = 0; i < OFFCPU_MAX_DEPTH; i++) {
+		if (i >= depth)
+			break;
+		h = (h ^ s->ip[i]) * STACK_MIX;
+		h ^= h >> 29;
+	}
+	return h ? h : 1;
+}
+
+/* Sends the stack in *s, its addresses filled in, unless it has crossed before.  False: try again. */
+static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __u32 depth,
+					const struct thread_state *st, bool user, __u64 now)
+{
+	__u64 size = offsetof(struct offcpu_rec_stack, ip) + (__u64)depth * sizeof(__u64);
+	__u32 one = 1;
+
+	if (bpf_map_lookup_elem(&crossed, &id))
+		return true;
+	s->type = OFFCPU_REC_STACK;
+	s->depth = depth;
+	s->id = id;
+	s->ts_ns = now;
+	s->proc_start_ns = user ? st->proc_start_ns : 0;
+	s->pid = user ? st->pid : 0;
+	s->exec_no = user ? st->exec_no : 0;
+	s->is_user = user;
+	s->cut = depth >= cfg.max_depth;
+	if (size > sizeof(*s))
+		return false;
+	/* No wakeup: waking the tracer from inside the scheduler would trace the tracer. */
+	if (bpf_ringbuf_output(&ring, s, size, BPF_RB_NO_WAKEUP)) {
+		count_loss(OFFCPU_LOSS_RING_STACK, 0);
+		return false;
+	}
+	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
+	return true;
+}
+
+/* The user stack of the current thread, by frame pointer; 0 when it has none. */
+static __always_inline __u64 user_stack(void *ctx, struct thread_state *st, __u64 now)
+{
+	struct scratch *scratch = my_scratch();
+	__u32 depth;
+	__u64 id;
+	long n;
+
+	if (!scratch)
+		return 0;
+	n = bpf_get_stack(ctx, scratch->stack.ip, cfg.max_depth * sizeof(__u64), BPF_F_USER_STACK);
+	if (n <= 0) {
+		count_loss(OFFCPU_LOSS_USTACK, 0);
+		return 0;
+	}
+	depth = (__u32)n / sizeof(__u64);
+	if (depth > OFFCPU_MAX_DEPTH)
+		return 0;
+	id = stack_hash(&scratch->stack, depth, stack_seed(st));
+	if (id != st->seen_ustack && stack_cross(&scratch->stack, id, depth, st, true, now))
+		st->seen_ustack = id;
+	return id;
+}
+
+/*
+ * The kernel stack of a thread that is off CPU.  At switch-in `next` still is: its walk
+ * starts in its own __schedule(), so none of the tracer's frames are in it, and it is a
+ * third cheaper than walking prev from inside the BPF program (docs/performance.md).
+ */
+static __always_inline __u64 kernel_stack(struct task_struct *task, struct thread_state *st,
+					  struct scratch *scratch, __u64 now)
+{
+	__u32 depth;
+	__u64 id;
+	long n;
+
+	n = bpf_get_task_stack(task, scratch->stack.ip, cfg.max_depth * sizeof(__u64), 0);
+	if (n <= 0) {
+		count_loss(OFFCPU_LOSS_KSTACK, 0);
+		return 0;
+	}
+	depth = (__u32)n / sizeof(__u64);
+	if (depth > OFFCPU_MAX_DEPTH)
+		return 0;
+	id = stack_hash(&scratch->stack, depth, 0);
+	if (id != st->seen_kstack && stack_cross(&scratch->stack, id, depth, st, false, now))
+		st->seen_kstack = id;
+	return id;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu record: traces and writes a recording. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+#include "profile/profile_file.h"
+
+static const char description[] =
+	"Examples:\n"
+	"  offcpu record -d 10                     the whole system for ten seconds\n"
+	"  offcpu record -p 1234 -o db.offcpu      one process until Ctrl-C\n"
+	"  offcpu record -- tar cf /dev/null /etc  a command from its first instruction\n"
+	"  offcpu record --state D -m 10ms -d 60   uninterruptible waits of 10 ms and more\n"
+	"\n"
+	"Records where threads spend the time they are not running. Then: offcpu report, offcpu flame.";
+
+struct record_options {
+	char *duration, *output, *max_loss;
+	uint64_t duration_ns;
+	double max_loss_pct;
+};
+
+/* Finds out before an hour of tracing, not after, that the recording cannot be written. */
+static bool output_is_writable(const char *path, GError **error)
+{
+	g_autofree char *folder = g_path_get_dirname(path);
+	struct stat st;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST, "%s: not a regular file", path);
+		return false;
+	}
+	if (access(folder, W_OK | X_OK)) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno), "%s: %s", folder,
+			    g_strerror(errno));
+		return false;
+	}
+	return true;
+}
+
+static int parse_own(struct record_options *o, int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (argc > 1) {
+		cmd_error("record", "unexpected argument '%s' (a command goes behind --)", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (o->duration && (!parse_duration(o->duration, 1000000000, &o->duration_ns, &error) ||
+			    o->duration_ns == 0)) {
+		cmd_error("record", "%s", error ? error->message : "-d takes a time above 0");
+		return EXIT_USAGE;
+	}
+	if (o->max_loss) {
+		char *end;
+		o->max_loss_pct = g_ascii_strtod(o->max_loss, &end);
+		if (end == o->max_loss || *end || !(o->max_loss_pct >= 0 && o->max_loss_pct <= 100)) {
+			cmd_error("record", "'%s' is not a percentage from 0 to 100", o->max_loss);
+			return EXIT_USAGE;
+		}
+	}
+	if (!output_is_writable(o->output, &error)) {
+		cmd_error("record", "%s", error->message);
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+/* Share of the observed time that no wait and no class accounts for. */
+static double lost_share_pct(const struct profile *p)
+{
+	uint64_t observed = 0, lost = 0;
+
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		int64_t residual = thread_residual_ns(t);
+
+		observed += thread_observed_ns(t);
+		lost += t->lost_ns + (uint64_t)(residual < 0 ? -residual : residual);
+	}
+	return observed ? 100.0 * (double)lost / (double)observed : 0;
+}
+
+static void print_summary(const struct profile *p, const char *path)
+{
+	struct stat st;
+	uint64_t observed = 0;
+	int64_t residual = 0;
+
+	for (guint i = 0; i < p->threads->len; i++) {
+		observed += thread_observed_ns(profile_thread(p, i));
+		residual += thread_residual_ns(profile_thread(p, i));
+	}
+	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u threads, %u waits, %" G_GUINT64_FORMAT " switches\n", path,
+		stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
+		p->threads->len, p->waits->len, p->info.switches);
+	fprintf(stderr, "coverage: residual %.4f%% of %.1f thread-seconds",
+		observed ? 100.0 * (double)residual / (double)observed : 0, (double)observed / 1e9);
+	for (guint i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+		fprintf(stderr, ", %s %" G_GUINT64_FORMAT, l->reason, l->count);
+	}
+	fprintf(stderr, "; tracer: %.0f ms CPU, %.1f MiB", (double)p->info.tracer_cpu_ns / 1e6,
+		(double)p->info.tracer_peak_rss_bytes / (1 << 20));
+	if (p->info.has_bpf_ns && p->info.switches)
+		fprintf(stderr, ", %.0f ms BPF (%.0f ns a switch)", (double)p->info.tracer_bpf_ns / 1e6,
+			(double)p->info.tracer_bpf_ns / (double)p->info.switches);
+	fputc('\n', stderr);
+}
+
+static int write_recording(struct run *run, const struct record_options *o, const char *command_line)
+{
+	struct profile *p = session_take_profile(run->session);
+	g_autofree char *filters = target_describe(run->target);
+	g_autoptr(GError) error = NULL;
+	int status = EXIT_OK;
+
+	p->info.command_line = profile_string(p, command_line);
+	p->info.filters = profile_string(p, filters);
+	if (!profile_file_write(p, o->output, &error)) {
+		cmd_error("record", "%s", error->message);
+		status = EXIT_FAILED;
+	} else {
+		print_summary(p, o->output);
+		if (o->max_loss && lost_share_pct(p) > o->max_loss_pct) {
+			cmd_error("record", "%.3f%% of the time was lost, above --max-loss", lost_share_pct(p));
+			status = EXIT_LOSSES;
+		}
+	}
+	profile_free(p);
+	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct target target = { 0 };
+	struct record_options own = { 0 };
+	struct run run = { .name = "record", .target = &target, .progress = true, .release_fd = -1,
+			   .exec_error_fd = -1 };
+	const GOptionEntry own_entries[] = {
+		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
+		  "TIME" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "The recording (trace.offcpu)", "FILE" },
+		{ "max-loss", 0, 0, G_OPTION_ARG_STRING, &own.max_loss,
+		  "Exit with 4 when more of the time than this was lost", "PCT" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	g_autofree char *command_line = g_strjoinv(" ", argv);
+	int status = EXIT_OK;
+
+	target_cut_command(&target, &argc, argv);
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE,
+						   own_entries);
+	if (!cmd_parse("record", "[-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv,
+		       &status))
+		goto out;
+	if (!own.output)
+		own.output = g_strdup("trace.offcpu");
+	run.progress = true;
+	if ((status = parse_own(&own, argc, argv)) != EXIT_OK ||
+	    (status = target_resolve(&target, "record")) != EXIT_OK)
+		goto out;
+	run.duration_ns = own.duration_ns;
+	status = run_session(&run);
+	if (status == EXIT_OK)
+		status = write_recording(&run, &own, command_line);
+	if (status == EXIT_OK)
+		status = run_command_status(&run);
+out:
+	run_release(&run);
+	target_release(&target);
+	g_free(own.duration);
+	g_free(own.output);
+	g_free(own.max_loss);
+	return status;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+static const struct command commands[] = {
+	{ "record", "[TARGET] [-d SECS] [-o FILE] [-- COMMAND ...]", "trace and write a recording", cmd_record },
+	{ "trace", "[TARGET] [SECS]", "trace, then print the stacks (as bcc's offcputime)", cmd_trace },
+	{ "report", "FILE", "headline, accounts, top stacks", cmd_report },
+	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },
+	{ "hist", "[TARGET] [INTERVAL [COUNT]]", "histograms of off-CPU, on-CPU or run-queue time", cmd_hist },
+	{ "events", "[TARGET]", "one line per wait", cmd_events },
+	{ "export", "FILE -f FORMAT", "folded stacks, JSON, CSV", cmd_export },
+	{ "doctor", "", "what this kernel and these rights allow, with a self-test", cmd_doctor },
+};
+
+static void print_help(FILE *to)
+{
+	fputs("Usage: offcpu COMMAND [OPTIONS]\n\n"
+	      "Explains where threads spend the time they are not running.\n\n", to);
+	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
+		fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+	fputs("\nStart with: offcpu record -d 5 && offcpu report && offcpu flame -o out.svg\n"
+	      "`offcpu COMMAND --help` shows a command's options, `offcpu help COMMAND` its manual.\n", to);
+}
+
+static int help(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stdout);
+		return EXIT_OK;
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(commands); i++) {
+		if (strcmp(argv[1], commands[i].name) != 0)
+			continue;
+		g_autofree char *page = g_strdup_printf("offcpu-%s", argv[1]);
+		execlp("man", "man", page, (char *)NULL);
+		char *fallback[] = { argv[1], (char *)"--help", NULL };
+		return commands[i].run(2, fallback);
+	}
+	cmd_error(NULL, "there is no command '%s'", argv[1]);
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_ALL, "");
+	/* Numbers are printed for people and machines alike: never with a locale's comma. */
+	setlocale(LC_NUMERIC, "C");
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+		puts("offcpu " OFFCPU_VERSION);
+		return EXIT_OK;
+	}
+	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
+		print_help(stdout);
+		return EXIT_OK;
+	}
+	if (strcmp(argv[1], "help") == 0)
+		return help(argc - 1, argv + 1);
+	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	cmd_error(NULL, "there is no command '%s' (see `offcpu --help`)", argv[1]);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+int run_status_of(const GError *error)
+{
+	if (error->domain == COLLECT_ERROR &&
+	    (error->code == COLLECT_ERROR_PERMISSION || error->code == COLLECT_ERROR_KERNEL))
+		return EXIT_NOT_PERMITTED;
+	return EXIT_FAILED;
+}
+
+static void signals_of_interest(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGCHLD);
+}
+
+/* In the child: wait for the word, then become COMMAND; what failed goes through error_fd. */
+static void become_command(char **argv, int wait_fd, int error_fd)
+{
+	sigset_t none;
+	char byte;
+	int err;
+
+	while (read(wait_fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_DFL);
+	execvp(argv[0], argv);
+	err = errno;
+	if (write(error_fd, &err, sizeof(err)) != sizeof(err))
+		_exit(126);
+	_exit(127);
+}
+
+/* COMMAND as a child that stands still before its exec. */
+static bool spawn_command(struct run *run)
+{
+	int go[2], trouble[2];
+
+	if (pipe2(go, O_CLOEXEC))
+		return false;
+	if (pipe2(trouble, O_CLOEXEC)) {
+		close(go[0]);
+		close(go[1]);
+		return false;
+	}
+	run->child = fork();
+	if (run->child == 0) {
+		close(go[1]);
+		become_command(run->target->command, go[0], trouble[1]);
+	}
+	close(go[0]);
+	close(trouble[1]);
+	run->release_fd = go[1];
+	run->exec_error_fd = trouble[0];
+	return run->child > 0;
+}
+
+/* Lets COMMAND go; false, with a sentence printed, when it could not be executed. */
+static bool release_command(struct run *run)
+{
+	int err = 0;
+	ssize_t n;
+
+	close(run->release_fd);
+	run->release_fd = -1;
+	/* The other end closes at a successful exec. */
+	do
+		n = read(run->exec_error_fd, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	close(run->exec_error_fd);
+	run->exec_error_fd = -1;
+	if (n != sizeof(err))
+		return true;
+	cmd_error(run->name, "%s: %s", run->target->command[0], g_strerror(err));
+	return false;
+}
+
+static void show_progress(const struct run *run, bool last)
+{
+	struct session_progress p;
+
+	if (!run->progress || !isatty(STDERR_FILENO))
+		return;
+	session_progress(run->session, &p);
+	double seconds = (double)p.elapsed_ns / 1e9;
+	fprintf(stderr, "\r%.1f s, %.0f switches/s, %" G_GUINT64_FORMAT " stacks, %" G_GUINT64_FORMAT " lost  %s",
+		seconds, seconds > 0 ? (double)p.switches / seconds : 0, p.stacks, p.lost, last ? "\n" : "");
+	fflush(stderr);
+}
+
+static void reap_command(struct run *run)
+{
+	if (run->child > 0 && !run->child_ended &&
+	    waitpid(run->child, &run->child_status, WNOHANG) == run->child)
+		run->child_ended = true;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+static void wait_for_the_end(struct run *run)
+{
+	uint64_t begun = now_ns(), shown = 0;
+	sigset_t set;
+
+	signals_of_interest(&set);
+	for (;;) {
+		uint64_t elapsed = now_ns() - begun, wait = SESSION_DRAIN_MS * 1000000ULL;
+
+		if (run->duration_ns && elapsed >= run->duration_ns)
+			return;
+		if (run->duration_ns)
+			wait = MIN(wait, run->duration_ns - elapsed);
+		struct timespec timeout = { 0, (long)wait };
+		int sig = sigtimedwait(&set, NULL, &timeout);
+		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP) {
+			run->interrupted = true;
+			return;
+		}
+		reap_command(run);
+		if (run->child_ended)
+			return;
+		session_drain(run->session);
+		elapsed = now_ns() - begun;
+		if (run->on_tick && !run->on_tick(run, elapsed))
+			return;
+		if (elapsed - shown > 500000000ULL) {
+			show_progress(run, false);
+			shown = elapsed;
+		}
+	}
+}
+
+/* From now on a Ctrl-C abandons: nobody has to wait for a slow disk. */
+static void let_signals_through(void)
+{
+	sigset_t set;
+
+	signal(SIGINT, SIG_DFL);
+	signals_of_interest(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+int run_session(struct run *run)
+{
+	g_autoptr(GError) error = NULL;
+	sigset_t set;
+
+	run->release_fd = run->exec_error_fd = -1;
+	signals_of_interest(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (run->target->command) {
+		if (!spawn_command(run)) {
+			cmd_error(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));
+			return EXIT_FAILED;
+		}
+		run->target->collect.command_pid = (uint32_t)run->child;
+	}
+	run->session = session_new(&run->target->collect, &error);
+	if (run->target->verbose)
+		fputs(session_libbpf_log(), stderr);
+	if (!run->session || !session_start(run->session, &error)) {
+		cmd_error(run->name, "%s", error->message);
+		return run_status_of(error);
+	}
+	if (run->child > 0 && !release_command(run))
+		return EXIT_FAILED;
+	if (run->on_tick)
+		run->on_tick(run, 0);
+	wait_for_the_end(run);
+	show_progress(run, true);
+	let_signals_through();
+	if (!session_stop(run->session, &error)) {
+		cmd_error(run->name, "%s", error->message);
+		return run_status_of(error);
+	}
+	return EXIT_OK;
+}
+
+int run_command_status(struct run *run)
+{
+	if (run->child <= 0)
+		return EXIT_OK;
+	while (!run->child_ended) {
+		if (waitpid(run->child, &run->child_status, 0) == run->child)
+			run->child_ended = true;
+		else if (errno != EINTR)
+			return EXIT_FAILED;
+	}
+	return WIFSIGNALED(run->child_status) ? 128 + WTERMSIG(run->child_status) :
+						WEXITSTATUS(run->child_status);
+}
+
+void run_release(struct run *run)
+{
+	/* A child that was never let go must not start now. */
+	if (run->release_fd >= 0) {
+		if (run->child > 0)
+			kill(run->child, SIGKILL);
+		close(run->release_fd);
+	}
+	if (run->exec_error_fd >= 0)
+		close(run->exec_error_fd);
+	session_free(run->session);
+	run->session = NULL;
+}

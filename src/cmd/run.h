@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_RUN_H
+#define CMD_RUN_H
+
+#include "cmd/target.h"
+#include "collect/session.h"
+
+/*
+ * Running a tracing session from a command: the traced COMMAND if there is one, the
+ * signals, the clock, the progress line.
+ */
+struct run {
+	const char *name;		/* of the command, for messages */
+	struct target *target;
+	uint64_t duration_ns;		/* 0: until Ctrl-C or the end of COMMAND */
+	bool progress;			/* a line on stderr, if that is a terminal */
+	/* Called when tracing has begun, and about every SESSION_DRAIN_MS; false ends the run. */
+	bool (*on_tick)(struct run *run, uint64_t elapsed_ns);
+	void *data;
+
+	/* after run_start() */
+	struct session *session;
+	pid_t child;
+	int release_fd;			/* closing it lets the child exec */
+	int exec_error_fd;
+	int child_status;
+	bool child_ended;
+	bool interrupted;
+};
+
+/* Traces from start to end, window closed and everything read out.  Prints on failure; an exit status. */
+int run_session(struct run *run);
+
+/* Waits for COMMAND if it still runs; what the shell would say of it: its status or 128 + signal. */
+int run_command_status(struct run *run);
+
+void run_release(struct run *run);
+
+/* The exit status that tells what went wrong in collect/. */
+int run_status_of(const GError *error);
+
+#endif

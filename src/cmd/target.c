@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "cmd/cmd.h"
+
+#define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */
+
+static void add(GArray *entries, const GOptionEntry *list)
+{
+	for (; list->long_name; list++)
+		g_array_append_val(entries, *list);
+}
+
+GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own)
+{
+	GArray *entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+	const GOptionEntry who[] = {
+		{ "all", 'a', 0, G_OPTION_ARG_NONE, &t->all, "The whole system (the default)", NULL },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &t->pids, "These processes", "PID[,PID]" },
+		{ "tid", 't', 0, G_OPTION_ARG_STRING_ARRAY, &t->tids, "These threads", "TID[,TID]" },
+		{ "cgroup", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &t->cgroups,
+		  "Threads in this cgroup (version 2) or below it", "PATH" },
+		{ "comm", 0, 0, G_OPTION_ARG_STRING, &t->comm, "Threads whose name matches", "GLOB" },
+		{ "user-threads-only", 'u', 0, G_OPTION_ARG_NONE, &t->user_threads, "User threads only", NULL },
+		{ "kernel-threads-only", 'k', 0, G_OPTION_ARG_NONE, &t->kernel_threads,
+		  "Kernel threads only", NULL },
+		{ "self", 0, 0, G_OPTION_ARG_NONE, &t->self, "Trace the tracer's own threads too", NULL },
+		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &t->verbose, "Show what libbpf has to say", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	const GOptionEntry filter[] = {
+		{ "state", 0, 0, G_OPTION_ARG_STRING, &t->states,
+		  "List waits in these states: letters of RSDTtPI, or bcc's numbers", "LIST" },
+		{ "min-block", 'm', 0, G_OPTION_ARG_STRING, &t->min_block,
+		  "List waits of at least this (a bare number is us)", "TIME" },
+		{ "max-block", 'M', 0, G_OPTION_ARG_STRING, &t->max_block, "List waits of at most this", "TIME" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	const GOptionEntry capture[] = {
+		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &t->user_stacks_only, "No kernel stacks", NULL },
+		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &t->kernel_stacks_only, "No user stacks",
+		  NULL },
+		{ "max-depth", 0, 0, G_OPTION_ARG_INT, &t->max_depth, "Frames of a stack, 1 to 127 (127)", "N" },
+		{ "unwind", 0, 0, G_OPTION_ARG_STRING, &t->unwind,
+		  "How user stacks are walked: auto or fp (frame pointers)", "HOW" },
+		{ "exact", 0, 0, G_OPTION_ARG_NONE, &t->exact, "Every wait with its stacks (always so)", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	if (parts & TARGET_WHO)
+		add(entries, who);
+	if (parts & TARGET_FILTER)
+		add(entries, filter);
+	if (parts & TARGET_CAPTURE)
+		add(entries, capture);
+	if (own)
+		add(entries, own);
+	return entries;
+}
+
+void target_cut_command(struct target *t, int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++) {
+		if (strcmp(argv[i], "--") != 0)
+			continue;
+		if (i + 1 < *argc)
+			t->command = &argv[i + 1];
+		argv[i] = NULL;
+		*argc = i;
+		return;
+	}
+}
+
+static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **error)
+{
+	for (char **text = typed; text && *text; text++)
+		if (!parse_u32_list(*text, ret_ids, error))
+			return false;
+	for (guint i = 0; *ret_ids && i < (*ret_ids)->len; i++) {
+		uint32_t id = g_array_index(*ret_ids, uint32_t, i);
+		char path[32];
+
+		g_snprintf(path, sizeof(path), "/proc/%u", id);
+		if (access(path, F_OK) == 0)
+			continue;
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s %u does not exist", what, id);
+		return false;
+	}
+	return true;
+}
+
+/* The cgroup's id is its inode number; a relative path is looked for in the cgroup2 mount. */
+static bool cgroup_id(const char *path, uint64_t *ret_id, GError **error)
+{
+	g_autofree char *below = NULL;
+	struct statfs fs;
+	struct stat st;
+
+	if (path[0] != '/') {
+		FILE *mounts = setmntent("/proc/self/mounts", "re");
+		struct mntent *m;
+
+		while (mounts && (m = getmntent(mounts)))
+			if (strcmp(m->mnt_type, "cgroup2") == 0 && !below)
+				below = g_build_filename(m->mnt_dir, path, NULL);
+		if (mounts)
+			endmntent(mounts);
+	}
+	const char *found = below ? below : path;
+	if (statfs(found, &fs) || stat(found, &st)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "cgroup %s: %s", path, g_strerror(errno));
+		return false;
+	}
+	if (fs.f_type != CGROUP2_MAGIC || !S_ISDIR(st.st_mode)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR,
+			    "cgroup %s: not a folder of the cgroup version 2 hierarchy", path);
+		return false;
+	}
+	*ret_id = st.st_ino;
+	return true;
+}
+
+static bool resolve_existing(struct target *t, GError **error)
+{
+	if (!ids_of(t->pids, "process", &t->collect.pids, error) ||
+	    !ids_of(t->tids, "thread", &t->collect.tids, error))
+		return false;
+	for (char **path = t->cgroups; path && *path; path++) {
+		uint64_t id;
+		if (!cgroup_id(*path, &id, error))
+			return false;
+		if (!t->collect.cgroup_ids)
+			t->collect.cgroup_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+		g_array_append_val(t->collect.cgroup_ids, id);
+	}
+	return true;
+}
+
+static bool resolve_values(struct target *t, GError **error)
+{
+	struct collect_options *c = &t->collect;
+	const char *wrong = NULL;
+
+	if (t->states && !parse_states(t->states, &c->state_mask, error))
+		return false;
+	if (t->min_block && !parse_duration(t->min_block, 1000, &c->min_ns, error))
+		return false;
+	if (t->max_block && !parse_duration(t->max_block, 1000, &c->max_ns, error))
+		return false;
+	if (t->user_threads && t->kernel_threads)
+		wrong = "-u and -k exclude each other";
+	else if (t->user_stacks_only && t->kernel_stacks_only)
+		wrong = "-U and -K exclude each other";
+	else if (t->max_depth < 0 || t->max_depth > OFFCPU_MAX_DEPTH)
+		wrong = "--max-depth takes 1 to 127";
+	else if (t->max_block && c->max_ns < c->min_ns)
+		wrong = "--max-block is below --min-block";
+	else if (t->all && (t->pids || t->tids || t->cgroups || t->comm || t->command))
+		wrong = "-a is the whole system: it goes with no other target";
+	else if (t->command && (t->pids || t->tids || t->cgroups || t->comm))
+		wrong = "a command is a target of its own: it goes with no other";
+	else if (t->comm && strlen(t->comm) >= 2 * OFFCPU_COMM_LEN)
+		wrong = "--comm takes at most 31 bytes";
+	else if (t->unwind && strcmp(t->unwind, "auto") != 0 && strcmp(t->unwind, "fp") != 0)
+		wrong = "--unwind takes auto or fp";
+	if (wrong)
+		g_set_error_literal(error, PARSE_ERROR, 0, wrong);
+	return !wrong;
+}
+
+int target_resolve(struct target *t, const char *command)
+{
+	struct collect_options *c = &t->collect;
+	g_autoptr(GError) error = NULL;
+
+	if (!resolve_values(t, &error)) {
+		cmd_error(command, "%s", error->message);
+		return EXIT_USAGE;
+	}
+	bool typed_wrong = false;
+	if (!resolve_existing(t, &error)) {
+		typed_wrong = error->domain == PARSE_ERROR;
+		cmd_error(command, "%s", error->message);
+		return typed_wrong ? EXIT_USAGE : EXIT_FAILED;
+	}
+	c->comm_glob = t->comm;
+	c->no_user_threads = t->kernel_threads;
+	c->no_kernel_threads = t->user_threads;
+	c->no_user_stacks = t->kernel_stacks_only;
+	c->no_kernel_stacks = t->user_stacks_only;
+	c->max_depth = (unsigned)t->max_depth;
+	c->include_self = t->self;
+	return EXIT_OK;
+}
+
+void target_release(struct target *t)
+{
+	if (t->collect.pids)
+		g_array_unref(t->collect.pids);
+	if (t->collect.tids)
+		g_array_unref(t->collect.tids);
+	if (t->collect.cgroup_ids)
+		g_array_unref(t->collect.cgroup_ids);
+	g_strfreev(t->pids);
+	g_strfreev(t->tids);
+	g_strfreev(t->cgroups);
+	g_free(t->comm);
+	g_free(t->states);
+	g_free(t->min_block);
+	g_free(t->max_block);
+	g_free(t->unwind);
+}
+
+static void describe_list(GString *text, const char *what, char **typed)
+{
+	if (!typed)
+		return;
+	g_autofree char *all = g_strjoinv(",", typed);
+	g_string_append_printf(text, "%s%s %s", text->len ? ", " : "", what, all);
+}
+
+char *target_describe(const struct target *t)
+{
+	GString *text = g_string_new(NULL);
+	char *one[2] = { NULL, NULL };
+	const struct { const char *what; char *typed; } singles[] = {
+		{ "comm", t->comm }, { "state", t->states },
+		{ "waits from", t->min_block }, { "waits up to", t->max_block },
+	};
+
+	describe_list(text, "process", t->pids);
+	describe_list(text, "thread", t->tids);
+	describe_list(text, "cgroup", t->cgroups);
+	for (guint i = 0; i < G_N_ELEMENTS(singles); i++) {
+		one[0] = singles[i].typed;
+		describe_list(text, singles[i].what, one[0] ? one : NULL);
+	}
+	if (t->command) {
+		g_autofree char *line = g_strjoinv(" ", t->command);
+		g_string_append_printf(text, "%scommand %s", text->len ? ", " : "", line);
+	}
+	if (t->user_threads || t->kernel_threads)
+		g_string_append_printf(text, "%s%s threads", text->len ? ", " : "",
+				       t->user_threads ? "user" : "kernel");
+	if (t->user_stacks_only || t->kernel_stacks_only)
+		g_string_append_printf(text, "%s%s stacks only", text->len ? ", " : "",
+				       t->user_stacks_only ? "user" : "kernel");
+	return g_string_free(text, FALSE);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_TARGET_H
+#define CMD_TARGET_H
+
+#include "collect/options.h"
+
+/* TARGET, FILTER and CAPTURE of CLI.md: the options that record, trace, hist and events share. */
+
+struct target {
+	struct collect_options collect;
+	char **command;		/* after "--", or NULL */
+	/* as typed */
+	char **pids, **tids, **cgroups;
+	char *comm, *states, *min_block, *max_block, *unwind;
+	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose;
+	gint max_depth;
+};
+
+enum target_part {
+	TARGET_WHO = 1 << 0,		/* -a -p -t --cgroup --comm -u -k */
+	TARGET_FILTER = 1 << 1,		/* --state -m -M */
+	TARGET_CAPTURE = 1 << 2,	/* -U -K --max-depth --unwind */
+};
+
+/* Option entries of those parts followed by `own`; valid as long as *t. */
+GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own);
+
+/* Cuts "-- COMMAND ..." off argv. */
+void target_cut_command(struct target *t, int *argc, char **argv);
+
+/*
+ * Checks what was typed and fills t->collect.  On failure prints one sentence and returns
+ * an exit status; EXIT_OK otherwise.
+ */
+int target_resolve(struct target *t, const char *command);
+void target_release(struct target *t);
+
+/* "PID 12, state D, waits from 1ms", or "" for everything. */
+char *target_describe(const struct target *t);
+
+#endif

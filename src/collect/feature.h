@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef COLLECT_FEATURE_H
+#define COLLECT_FEATURE_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+/* What this kernel and these rights allow: each feature is tried once, never guessed from a version. */
+
+#define FEATURES(X)                                                                                      \
+	X(BTF, true, "kernel type information (BTF)", "nothing works: the programs cannot be fitted to this kernel")  \
+	X(TRACING, true, "typed tracepoints (tp_btf)", "nothing works: the scheduler cannot be traced")            \
+	X(TASK_STORAGE, true, "per-thread storage", "nothing works: there is no account of a thread")              \
+	X(RINGBUF, true, "BPF ring buffer", "nothing works: stacks cannot cross to user space")                    \
+	X(TASK_ITER, true, "task iterator", "nothing works: threads at the window's edges are not seen")           \
+	X(SLEEPER_STACKS, false, "reading sleeping threads' memory", "waits open at the start have no user stack") \
+	X(PREV_STATE, false, "sched_switch passes the state", "a wait's state letter can be wrong when its wakeup races") \
+	X(MMAP_EVENTS, false, "mapping events (perf_event)", "processes that live shortly are not named")          \
+	X(KALLSYMS, false, "kernel symbol addresses", "kernel frames have no names")                               \
+	X(BPF_STATS, false, "BPF run-time statistics are on", "the tracer's own BPF time is not known")            \
+	X(KPROBES, false, "kprobes", "nothing here depends on them")                                               \
+	X(FENTRY, false, "fentry", "nothing here depends on it")
+
+enum feature {
+#define X(id, essential, name, without) FEATURE_##id,
+	FEATURES(X)
+#undef X
+	FEATURE_COUNT
+};
+
+/* Cached. */
+bool feature_supported(enum feature f);
+/* For people: its name; what is lost without it; whether nothing works then. */
+const char *feature_name(enum feature f);
+const char *feature_without(enum feature f);
+bool feature_essential(enum feature f);
+/* Why it failed, or NULL: "Operation not permitted". */
+const char *feature_reason(enum feature f);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "collect/fold.h"
+
+#include <string.h>
+
+struct fold {
+	struct profile *profile;
+	struct symbolizer *symbolizer;
+	GHashTable *stacks;	/* uint64_t id -> node */
+	GHashTable *frames;	/* struct frame_key -> frame id */
+	GHashTable *threads;	/* tno -> index + 1 */
+	GHashTable *sums;	/* struct offcpu_wait_key -> struct offcpu_wait_sum */
+	GArray *open;		/* struct offcpu_rec_thread with an open wait */
+	uint32_t pending_user, pending_kernel;	/* nodes of the stacks that never arrived */
+	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
+};
+
+/* One address of one program; kernel addresses have pid 0. */
+struct frame_key {
+	uint64_t ip;
+	uint64_t proc_start_ns;
+	uint32_t pid, exec_no;
+	uint32_t is_return;
+};
+
+static guint frame_key_hash(gconstpointer p)
+{
+	const struct frame_key *k = p;
+	uint64_t h = (k->ip ^ k->proc_start_ns) * 0x9e3779b97f4a7c15ULL;
+
+	h ^= ((uint64_t)k->pid << 32 | k->exec_no) * 0xc2b2ae3d27d4eb4fULL;
+	return (guint)(h >> 32) ^ k->is_return;
+}
+
+static gboolean frame_key_equal(gconstpointer a, gconstpointer b)
+{
+	const struct frame_key *x = a, *y = b;
+
+	return x->ip == y->ip && x->proc_start_ns == y->proc_start_ns && x->pid == y->pid &&
+	       x->exec_no == y->exec_no && x->is_return == y->is_return;
+}
+
+static guint wait_key_hash(gconstpointer p)
+{
+	const struct offcpu_wait_key *k = p;
+	uint64_t h = (k->ustack ^ (k->kstack << 1)) * 0x9e3779b97f4a7c15ULL;
+
+	h ^= ((uint64_t)k->tno << 24 | (uint64_t)k->flags << 8 | k->state) * 0xc2b2ae3d27d4eb4fULL;
+	return (guint)(h >> 32);
+}
+
+static gboolean wait_key_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct offcpu_wait_key)) == 0;
+}
+
+struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer)
+{
+	struct fold *f = g_new0(struct fold, 1);
+
+	f->profile = profile;
+	f->symbolizer = symbolizer;
+	f->stacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
+	f->threads = g_hash_table_new(NULL, NULL);
+	f->sums = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
+	f->open = g_array_new(FALSE, FALSE, sizeof(struct offcpu_rec_thread));
+	return f;
+}
+
+void fold_free(struct fold *f)
+{
+	if (!f)
+		return;
+	g_hash_table_destroy(f->stacks);
+	g_hash_table_destroy(f->frames);
+	g_hash_table_destroy(f->threads);
+	g_hash_table_destroy(f->sums);
+	g_array_unref(f->open);
+	g_free(f);
+}
+
+static uint32_t frame_id(struct fold *f, const struct offcpu_rec_stack *rec, unsigned i)
+{
+	struct frame_key key = { rec->ip[i], rec->proc_start_ns, rec->pid, rec->exec_no, i > 0 };
+	struct symbol symbol = { 0 };
+	gpointer found;
+
+	if (g_hash_table_lookup_extended(f->frames, &key, NULL, &found))
+		return GPOINTER_TO_UINT(found);
+	if (rec->is_user)
+		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, rec->ip[i], i > 0, &symbol);
+	else
+		symbolizer_kernel(f->symbolizer, rec->ip[i], true, &symbol);
+	struct frame frame = {
+		.name = symbol.name, .module = symbol.module, .offset = symbol.offset,
+		.file = symbol.file, .line = symbol.line, .why = symbol.why,
+		.kind = rec->is_user ? FRAME_USER : FRAME_KERNEL, .is_inline = symbol.is_inline,
+	};
+	uint32_t id = profile_frame(f->profile, &frame);
+	/*
+	 * Mappings that could not be read may be readable for the next stack.
+	 */
+	if (frame.why != FRAME_PROCESS_GONE && frame.why != FRAME_NOT_MAPPED)
+		g_hash_table_insert(f->frames, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id));
+	return id;
+}
+
+static bool is_libc(const char *module)
+{
+	g_autofree char *base = module ? g_path_get_basename(module) : NULL;
+
+	return base && (g_str_has_prefix(base, "libc.so") || g_str_has_prefix(base, "libc-2.") ||
+			g_str_has_prefix(base, "libpthread") || g_str_has_prefix(base, "ld-musl"));
+}
+
+/*
+ * Did a user stack reach the thread's start?  By name, or, since distributions strip the
+ * names of __libc_start_call_main() and start_thread(), by the outermost return address
+ * lying in libc while its callee, main() or the thread's function, does not.
+ */
+static enum stack_end user_stack_end(const struct profile *p, const struct offcpu_rec_stack *rec,
+				     const uint32_t *frames)
+{
+	const struct frame *last = profile_get_frame(p, frames[rec->depth - 1]);
+
+	if (rec->cut)
+		return STACK_TRUNCATED;
+	if (last->name && symbol_is_thread_start(last->name))
+		return STACK_COMPLETE;
+	if (rec->depth >= 2 && is_libc(last->module) &&
+	    !is_libc(profile_get_frame(p, frames[rec->depth - 2])->module))
+		return STACK_COMPLETE;
+	return STACK_BROKEN;
+}
+
+void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
+{
+	uint32_t frames[OFFCPU_MAX_DEPTH], node = 0;
+
+	if (size < offsetof(struct offcpu_rec_stack, ip) || rec->depth == 0 ||
+	    rec->depth > OFFCPU_MAX_DEPTH ||
+	    size < offsetof(struct offcpu_rec_stack, ip) + rec->depth * sizeof(rec->ip[0])) {
+		profile_add_loss(f->profile, "bad_record", "a record of impossible size was dropped", 1, 0);
+		return;
+	}
+	if (g_hash_table_contains(f->stacks, &rec->id))
+		return;
+	for (unsigned i = 0; i < rec->depth; i++)
+		frames[i] = frame_id(f, rec, i);
+	for (unsigned i = rec->depth; i-- > 0;)
+		node = profile_node(f->profile, node, frames[i]);
+	g_array_index(f->profile->nodes, struct stack_node, node).end =
+		rec->is_user ? user_stack_end(f->profile, rec, frames) :
+		rec->cut ? STACK_TRUNCATED : STACK_COMPLETE;
+	g_hash_table_insert(f->stacks, g_memdup2(&rec->id, sizeof(rec->id)), GUINT_TO_POINTER(node));
+}
+
+static const char *comm_string(struct profile *p, const char *comm)
+{
+	char text[OFFCPU_COMM_LEN + 1] = { 0 };
+
+	memcpy(text, comm, OFFCPU_COMM_LEN);
+	if (g_utf8_validate(text, -1, NULL))
+		return profile_string(p, text);
+	g_autofree char *valid = g_utf8_make_valid(text, -1);
+	return profile_string(p, valid);
+}
+
+void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size)
+{
+	if (size < sizeof(*rec) || rec->to_ns < rec->from_ns) {
+		profile_add_loss(f->profile, "bad_record", "a record of impossible size was dropped", 1, 0);
+		return;
+	}
+	struct thread t = {
+		.pid = rec->pid, .tid = rec->tid, .start_ns = rec->start_ns,
+		.comm = comm_string(f->profile, rec->comm),
+		.process = comm_string(f->profile, rec->process),
+		.flags = (rec->flags & OFFCPU_THREAD_KERNEL ? THREAD_KERNEL : 0) |
+			 (rec->end == OFFCPU_END_EXIT ? THREAD_EXITED : 0) |
+			 (rec->end == OFFCPU_END_EXEC ? THREAD_EXECED : 0) |
+			 (rec->open_flags & OFFCPU_OPEN_AT_START ? THREAD_OPEN_AT_START : 0) |
+			 (rec->open_state ? THREAD_OPEN_AT_END : 0),
+		.from_ns = rec->from_ns, .to_ns = rec->to_ns,
+		.on_cpu_ns = rec->account.on_cpu_ns, .blocked_ns = rec->account.blocked_ns,
+		.runnable_ns = rec->account.runnable_ns, .preempted_ns = rec->account.preempted_ns,
+		.filtered_ns = rec->account.filtered_ns, .lost_ns = rec->account.lost_ns,
+		.switches = rec->account.switches,
+	};
+	uint32_t index = profile_add_thread(f->profile, &t);
+
+	g_hash_table_insert(f->threads, GUINT_TO_POINTER(rec->tno), GUINT_TO_POINTER(index + 1));
+	if (rec->open_state)
+		g_array_append_val(f->open, *rec);
+}
+
+void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
+{
+	struct offcpu_wait_sum *mine = g_hash_table_lookup(f->sums, key);
+
+	if (!mine) {
+		g_hash_table_insert(f->sums, g_memdup2(key, sizeof(*key)), g_memdup2(sum, sizeof(*sum)));
+		return;
+	}
+	mine->count += sum->count;
+	mine->blocked_ns += sum->blocked_ns;
+	mine->runnable_ns += sum->runnable_ns;
+	mine->preempted_ns += sum->preempted_ns;
+	mine->max_ns = MAX(mine->max_ns, sum->max_ns);
+	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
+		mine->hist[i] += MIN(sum->hist[i], UINT32_MAX - mine->hist[i]);
+}
+
+/* The stand-in for a stack that never arrived: one frame that says so. */
+static uint32_t pending_node(struct fold *f, uint8_t kind)
+{
+	uint32_t *node = kind == FRAME_USER ? &f->pending_user : &f->pending_kernel;
+	struct frame frame = { .kind = kind, .why = FRAME_PENDING };
+
+	if (!*node) {
+		*node = profile_node(f->profile, 0, profile_frame(f->profile, &frame));
+		g_array_index(f->profile->nodes, struct stack_node, *node).end = STACK_PENDING;
+	}
+	return *node;
+}
+
+bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)
+{
+	gpointer found;
+
+	if (!g_hash_table_lookup_extended(f->stacks, &id, NULL, &found))
+		return false;
+	*ret_node = GPOINTER_TO_UINT(found);
+	return true;
+}
+
+static uint32_t node_of(struct fold *f, uint64_t id, uint8_t kind)
+{
+	uint32_t node;
+
+	if (!id)
+		return 0;
+	return fold_find(f, id, &node) ? node : pending_node(f, kind);
+}
+
+/* Waits of threads whose account was lost must not vanish with it: they share one row. */
+static uint32_t lost_thread(struct fold *f, const struct wait *w)
+{
+	if (!f->lost_thread) {
+		struct thread t = {
+			.comm = profile_string(f->profile, "[lost]"),
+			.process = profile_string(f->profile, "[lost]"),
+			.from_ns = f->profile->info.start_ns, .to_ns = f->profile->info.start_ns,
+			.flags = THREAD_EXITED,
+		};
+		f->lost_thread = profile_add_thread(f->profile, &t) + 1;
+	}
+	struct thread *t = &g_array_index(f->profile->threads, struct thread, f->lost_thread - 1);
+	t->to_ns += wait_off_cpu_ns(w);
+	t->blocked_ns += w->blocked_ns;
+	t->runnable_ns += w->runnable_ns;
+	t->preempted_ns += w->preempted_ns;
+	return f->lost_thread - 1;
+}
+
+static void finish_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
+{
+	uint32_t index = GPOINTER_TO_UINT(g_hash_table_lookup(f->threads, GUINT_TO_POINTER(key->tno)));
+	struct wait w = {
+		.user = node_of(f, key->ustack, FRAME_USER), .kernel = node_of(f, key->kstack, FRAME_KERNEL),
+		.state = key->state,
+		.flags = key->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0,
+		.count = sum->count, .blocked_ns = sum->blocked_ns, .runnable_ns = sum->runnable_ns,
+		.preempted_ns = sum->preempted_ns, .max_ns = sum->max_ns,
+	};
+
+	memcpy(w.hist, sum->hist, sizeof(w.hist));
+	w.thread = index ? index - 1 : lost_thread(f, &w);
+	if (w.flags & WAIT_OPEN_AT_START)
+		g_array_index(f->profile->threads, struct thread, w.thread).flags |= THREAD_OPEN_AT_START;
+	profile_add_wait(f->profile, &w);
+}
+
+static void finish_open(struct fold *f, const struct offcpu_rec_thread *rec)
+{
+	uint32_t index = GPOINTER_TO_UINT(g_hash_table_lookup(f->threads, GUINT_TO_POINTER(rec->tno)));
+	uint64_t total = rec->open_blocked_ns + rec->open_runnable_ns + rec->open_preempted_ns;
+	struct wait w = {
+		.thread = index - 1,
+		.user = node_of(f, rec->open_ustack, FRAME_USER),
+		.kernel = node_of(f, rec->open_kstack, FRAME_KERNEL),
+		.state = rec->open_state,
+		.flags = WAIT_OPEN_AT_END | (rec->open_flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0),
+		.count = 1, .blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
+		.preempted_ns = rec->open_preempted_ns, .max_ns = total,
+	};
+	unsigned slot = total ? 63 - (unsigned)__builtin_clzll(total) : 0;
+
+	w.hist[MIN(slot, PROFILE_HIST_SLOTS - 1)] = 1;
+	profile_add_wait(f->profile, &w);
+}
+
+void fold_finish(struct fold *f)
+{
+	GHashTableIter iter;
+	gpointer key, sum;
+
+	g_hash_table_iter_init(&iter, f->sums);
+	while (g_hash_table_iter_next(&iter, &key, &sum))
+		finish_sum(f, key, sum);
+	g_hash_table_remove_all(f->sums);
+	for (guint i = 0; i < f->open->len; i++)
+		finish_open(f, &g_array_index(f->open, struct offcpu_rec_thread, i));
+	g_array_set_size(f->open, 0);
+}
+
+uint64_t fold_stack_cnt(const struct fold *f)
+{
+	return g_hash_table_size(f->stacks);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef COLLECT_FOLD_H
+#define COLLECT_FOLD_H
+
+#include "abi/offcpu_abi.h"
+#include "profile/profile.h"
+#include "symbolize/symbolize.h"
+
+/*
+ * Kernel records to profile.  Stacks are symbolized as they arrive, while the process is
+ * alive; sums are kept under the kernel's ids until the end, when all threads are known.
+ * Pure but for the symbolizer: fed from tests as well as from the ring buffer.
+ */
+struct fold;
+
+struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer);
+void fold_free(struct fold *f);
+
+/* Records from the ring buffer.  A record of impossible size is dropped and counted. */
+void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size);
+void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
+void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum);
+
+/* Turns all sums and open waits into the profile's waits. */
+void fold_finish(struct fold *f);
+
+uint64_t fold_stack_cnt(const struct fold *f);
+/* The node of a stack id; false when it has not arrived. */
+bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node);
+
+#endif

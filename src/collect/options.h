@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef COLLECT_OPTIONS_H
+#define COLLECT_OPTIONS_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/types.h>
+
+#include "abi/offcpu_abi.h"
+
+/* What is summed. */
+enum collect_mode {
+	COLLECT_WAITS,		/* waits under their stacks */
+	COLLECT_HIST_OFF,	/* histograms only: no stacks are walked */
+	COLLECT_HIST_ON,
+	COLLECT_HIST_RUNQ,
+	COLLECT_EVENTS,		/* one record per listed wait */
+};
+
+typedef void (*collect_event_fn)(const struct offcpu_rec_event *event, void *data);
+typedef void (*collect_sum_fn)(const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum,
+			       void *data);
+
+struct collect_options {
+	enum collect_mode mode;
+	GArray *pids, *tids;	/* uint32_t, in our pid namespace; NULL: no such filter */
+	GArray *cgroup_ids;	/* uint64_t */
+	const char *comm_glob;
+	bool no_user_threads, no_kernel_threads;
+	bool no_user_stacks, no_kernel_stacks;
+	uint32_t state_mask;	/* 1 << enum offcpu_state; 0: all */
+	uint64_t min_ns, max_ns;	/* listed waits; max 0: no bound */
+	unsigned max_depth;	/* 0: OFFCPU_MAX_DEPTH */
+	bool include_self;
+	uint32_t command_pid;	/* trace this child of ours from its exec on, and its children */
+	size_t ring_bytes;	/* 0: the default */
+	collect_event_fn on_event;
+	collect_sum_fn on_sum;	/* takes the sums instead of the profile */
+	void *callback_data;
+};
+
+#endif

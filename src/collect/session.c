@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "collect/session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/feature.h"
+#include "collect/fold.h"
+#include "collect/mmap_events.h"
+#include "offcpu.skel.h"
+
+/* The window's edges are set this much ahead, so that every CPU knows of them in time. */
+#define EDGE_AHEAD_NS 1000000
+/* Swap the wait map this often, or when it is half full. */
+#define SWAP_EVERY_NS 1000000000ULL
+#define READ_BATCH 512
+
+struct session {
+	const struct collect_options *options;
+	struct offcpu_bpf *skel;
+	struct ring_buffer *ring;
+	struct symbolizer *symbolizer;
+	struct mmap_events *mmap_events;	/* NULL where the kernel refuses */
+	struct profile *profile;
+	struct fold *fold;
+	unsigned current;		/* which of the two wait maps is in use */
+	uint64_t swapped_ns;
+	uint64_t start_ns, stop_ns, start_unix_ns;
+};
+
+G_DEFINE_QUARK(collect-error-quark, collect_error)
+
+static GString *libbpf_log;
+
+static int keep_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	if (!libbpf_log)
+		libbpf_log = g_string_new(NULL);
+	if (libbpf_log->len < 64 * 1024)
+		g_string_append_vprintf(libbpf_log, format, args);
+	return 0;
+}
+
+const char *session_libbpf_log(void)
+{
+	return libbpf_log ? libbpf_log->str : "";
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+static void set_bpf_error(GError **error, int err, const char *what)
+{
+	if (err == -EPERM || err == -EACCES)
+		g_set_error(error, COLLECT_ERROR, COLLECT_ERROR_PERMISSION,
+			    "%s: %s (run as root, or with CAP_BPF and CAP_PERFMON; `offcpu doctor` tells more)",
+			    what, g_strerror(-err));
+	else
+		g_set_error(error, COLLECT_ERROR, COLLECT_ERROR_KERNEL, "%s: %s (`offcpu doctor` tells more)",
+			    what, g_strerror(-err));
+}
+
+/* Our pid namespace's number, 0 for the initial one. */
+static uint32_t pid_namespace(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU)	/* PROC_PID_INIT_INO */
+		return 0;
+	return (uint32_t)st.st_ino;
+}
+
+static void configure(struct session *s)
+{
+	const struct collect_options *o = s->options;
+	bool stacks = o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
+	struct offcpu_config *cfg = (struct offcpu_config *)&s->skel->rodata->cfg;
+
+	*cfg = (struct offcpu_config){
+		.min_ns = o->min_ns,
+		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
+		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
+		.pidns_inum = pid_namespace(),
+		.max_depth = o->max_depth ? MIN(o->max_depth, OFFCPU_MAX_DEPTH) : OFFCPU_MAX_DEPTH,
+		.state_mask = o->state_mask,
+		.want_ustack = stacks && !o->no_user_stacks,
+		.want_kstack = stacks && !o->no_kernel_stacks,
+		.want_user = !o->no_user_threads,
+		.want_kernel = !o->no_kernel_threads,
+		.by_tgid = o->pids != NULL,
+		.by_tid = o->tids != NULL,
+		.by_comm = o->comm_glob != NULL,
+		.by_cgroup = o->cgroup_ids != NULL,
+		.follow_exec = o->command_pid != 0,
+		.command_pid = o->command_pid,
+		.want_events = o->mode == COLLECT_EVENTS,
+		.want_waits = o->mode != COLLECT_EVENTS && o->mode != COLLECT_HIST_ON,
+		.hist = !stacks,
+		.hist_oncpu = o->mode == COLLECT_HIST_ON,
+		.hist_runq = o->mode == COLLECT_HIST_RUNQ,
+		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
+	};
+	if (o->comm_glob)
+		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
+			  sizeof(s->skel->rodata->comm_glob));
+	bpf_map__set_max_entries(s->skel->maps.ring,
+				 (uint32_t)(o->ring_bytes ? o->ring_bytes : 4 << 20));
+	if (feature_supported(FEATURE_SLEEPER_STACKS))
+		bpf_program__set_autoload(s->skel->progs.look_at_thread_plain, false);
+	else
+		bpf_program__set_autoload(s->skel->progs.look_at_thread, false);
+}
+
+static bool fill_filter(const struct bpf_map *map, const GArray *keys, GError **error)
+{
+	uint8_t one = 1;
+
+	for (guint i = 0; keys && i < keys->len; i++) {
+		const void *key = keys->data + (size_t)i * g_array_get_element_size((GArray *)keys);
+		if (bpf_map_update_elem(bpf_map__fd(map), key, &one, BPF_ANY)) {
+			set_bpf_error(error, -errno, "too many processes, threads or cgroups to select");
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool fill_filters(struct session *s, GError **error)
+{
+	return fill_filter(s->skel->maps.filter_tgids, s->options->pids, error) &&
+	       fill_filter(s->skel->maps.filter_tids, s->options->tids, error) &&
+	       fill_filter(s->skel->maps.filter_cgroups, s->options->cgroup_ids, error);
+}
+
+static int handle_record(void *data, void *record, size_t size)
+{
+	struct session *s = data;
+	uint32_t type = size >= sizeof(type) ? *(uint32_t *)record : 0;
+
+	switch (type) {
+	case OFFCPU_REC_STACK:
+		fold_stack(s->fold, record, size);
+		break;
+	case OFFCPU_REC_THREAD:
+		fold_thread(s->fold, record, size);
+		break;
+	case OFFCPU_REC_EVENT:
+		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))
+			s->options->on_event(record, s->options->callback_data);
+		break;
+	}
+	return 0;
+}
+
+struct session *session_new(const struct collect_options *options, GError **error)
+{
+	struct session *s = g_new0(struct session, 1);
+	int err;
+
+	libbpf_set_print(keep_libbpf_message);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
+	s->options = options;
+	s->profile = profile_new();
+	s->symbolizer = symbolizer_new();
+	s->fold = fold_new(s->profile, s->symbolizer);
+	/* Before anything is traced: no process may start unseen. */
+	s->mmap_events = mmap_events_open(NULL);
+
+	s->skel = offcpu_bpf__open();
+	if (!s->skel) {
+		set_bpf_error(error, -errno, "open the BPF object");
+		goto fail;
+	}
+	configure(s);
+	err = offcpu_bpf__load(s->skel);
+	if (err) {
+		set_bpf_error(error, err, "load the BPF programs");
+		goto fail;
+	}
+	if (!fill_filters(s, error))
+		goto fail;
+	err = offcpu_bpf__attach(s->skel);
+	if (err) {
+		set_bpf_error(error, err, "attach to the scheduler's tracepoints");
+		goto fail;
+	}
+	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), handle_record, s, NULL);
+	if (!s->ring) {
+		set_bpf_error(error, -errno, "map the ring buffer");
+		goto fail;
+	}
+	return s;
+fail:
+	session_free(s);
+	return NULL;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	ring_buffer__free(s->ring);
+	offcpu_bpf__destroy(s->skel);
+	mmap_events_free(s->mmap_events);
+	fold_free(s->fold);
+	symbolizer_free(s->symbolizer);
+	profile_free(s->profile);
+	g_free(s);
+}
+
+/* Runs an iterator to its end; it pauses (EAGAIN) when the ring is full, so empty that. */
+static bool run_iterator(struct session *s, const struct bpf_link *link, GError **error)
+{
+	char byte[64];
+	int fd = bpf_iter_create(bpf_link__fd(link));
+	ssize_t n;
+
+	if (fd < 0) {
+		set_bpf_error(error, -errno, "iterate over the threads");
+		return false;
+	}
+	for (;;) {
+		n = read(fd, byte, sizeof(byte));
+		if (n > 0 || (n < 0 && errno == EINTR))
+			continue;
+		if (n == 0 || errno != EAGAIN)
+			break;
+		ring_buffer__consume(s->ring);
+	}
+	close(fd);
+	if (n < 0) {
+		set_bpf_error(error, -errno, "iterate over the threads");
+		return false;
+	}
+	return true;
+}
+
+static bool look_at_threads(struct session *s, GError **error)
+{
+	struct bpf_link *link = s->skel->links.look_at_thread ? s->skel->links.look_at_thread :
+							       s->skel->links.look_at_thread_plain;
+
+	return run_iterator(s, link, error);
+}
+
+/* Sets an edge of the window in the near future, so that no CPU learns of it late. */
+static uint64_t set_edge(volatile __u64 *edge)
+{
+	uint64_t at, now;
+
+	do {
+		at = clock_ns(CLOCK_MONOTONIC) + EDGE_AHEAD_NS;
+		*edge = at;
+		__sync_synchronize();
+		now = clock_ns(CLOCK_MONOTONIC);
+	} while (now >= at);	/* descheduled in between */
+	while (now < at) {
+		g_usleep((at - now) / 1000 + 1);
+		now = clock_ns(CLOCK_MONOTONIC);
+	}
+	return at;
+}
+
+bool session_start(struct session *s, GError **error)
+{
+	if (!look_at_threads(s, error))
+		return false;
+	s->start_ns = set_edge(&s->skel->bss->start_ns);
+	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
+	s->swapped_ns = s->start_ns;
+	s->profile->info.start_ns = s->start_ns;
+	/* Again for those that moved between the first look and the start. */
+	return look_at_threads(s, error);
+}
+
+static void take_sum(struct session *s, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
+{
+	if (s->options->on_sum)
+		s->options->on_sum(key, sum, s->options->callback_data);
+	else
+		fold_sum(s->fold, key, sum);
+}
+
+/* Empties a wait map that no program uses any more. */
+static void read_out(struct session *s, int map_fd)
+{
+	g_autofree struct offcpu_wait_key *keys = g_new(struct offcpu_wait_key, READ_BATCH);
+	g_autofree struct offcpu_wait_sum *sums = g_new(struct offcpu_wait_sum, READ_BATCH);
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t token = 0, cnt;
+	void *in = NULL;
+	int err;
+
+	do {
+		cnt = READ_BATCH;
+		err = bpf_map_lookup_and_delete_batch(map_fd, in, &token, keys, sums, &cnt, &opts);
+		if (err && errno != ENOENT)
+			break;
+		for (uint32_t i = 0; i < cnt; i++)
+			take_sum(s, &keys[i], &sums[i]);
+		in = &token;
+	} while (!err);
+}
+
+/*
+ * Puts the other wait map in place and empties this one.  Updating a map in a map waits
+ * until no program can still hold the old one (Linux 4.19, 1ae80cf31938), so the sums read
+ * are final, and nothing is counted twice or lost.
+ */
+static void swap_waits(struct session *s)
+{
+	int fds[2] = { bpf_map__fd(s->skel->maps.waits_a), bpf_map__fd(s->skel->maps.waits_b) };
+	uint32_t zero = 0;
+	unsigned old = s->current;
+
+	s->current = !old;
+	s->skel->bss->wait_entries = 0;
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &zero, &fds[s->current], BPF_ANY)) {
+		s->current = old;
+		return;
+	}
+	read_out(s, fds[old]);
+	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+void session_drain(struct session *s)
+{
+	uint32_t capacity = bpf_map__max_entries(s->skel->maps.waits_a);
+
+	/* Mappings first: the stacks are looked up in them. */
+	if (s->mmap_events)
+		mmap_events_drain(s->mmap_events, s->symbolizer);
+	ring_buffer__consume(s->ring);
+	if (s->skel->bss->wait_entries > capacity / 2 ||
+	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
+		swap_waits(s);
+}
+
+static uint64_t switches_seen(struct session *s)
+{
+	int cpus = libbpf_num_possible_cpus();
+	size_t size = (bpf_map__value_size(s->skel->maps.scratches) + 7) & ~(size_t)7;
+	uint64_t total = 0;
+	uint32_t zero = 0;
+
+	if (cpus < 1)
+		return 0;
+	g_autofree char *values = g_malloc(size * (size_t)cpus);
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, values))
+		return 0;
+	for (int i = 0; i < cpus; i++) {
+		uint64_t one;	/* the first member */
+		memcpy(&one, values + size * (size_t)i, sizeof(one));
+		total += one;
+	}
+	return total;
+}
+
+static void read_loss(struct session *s, uint32_t reason, struct offcpu_loss_count *ret_sum)
+{
+	int cpus = libbpf_num_possible_cpus();
+	g_autofree struct offcpu_loss_count *each = g_new0(struct offcpu_loss_count, (size_t)MAX(cpus, 1));
+
+	*ret_sum = (struct offcpu_loss_count){ 0 };
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.losses), &reason, each))
+		return;
+	for (int i = 0; i < cpus; i++) {
+		ret_sum->count += each[i].count;
+		ret_sum->time_ns += each[i].time_ns;
+	}
+}
+
+void session_progress(struct session *s, struct session_progress *ret_progress)
+{
+	*ret_progress = (struct session_progress){
+		.elapsed_ns = s->start_ns ? clock_ns(CLOCK_MONOTONIC) - s->start_ns : 0,
+		.switches = switches_seen(s),
+		.stacks = fold_stack_cnt(s->fold),
+	};
+	for (uint32_t i = 0; i < OFFCPU_LOSS_COUNT; i++) {
+		struct offcpu_loss_count loss;
+		read_loss(s, i, &loss);
+		ret_progress->lost += loss.count;
+	}
+}
+
+/* Run time and skipped runs of our programs, from the kernel's own statistics. */
+static void program_statistics(struct session *s, uint64_t *ret_ns, uint64_t *ret_runs, uint64_t *ret_missed)
+{
+	struct bpf_program *prog;
+
+	*ret_ns = *ret_runs = *ret_missed = 0;
+	bpf_object__for_each_program(prog, s->skel->obj) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			continue;
+		*ret_ns += info.run_time_ns;
+		*ret_runs += info.run_cnt;
+		*ret_missed += info.recursion_misses;
+	}
+}
+
+static void record_losses(struct session *s, uint64_t recursion)
+{
+	static const struct { const char *name, *help; } words[OFFCPU_LOSS_COUNT] = {
+#define X(id, text, long_text) [OFFCPU_LOSS_##id] = { text, long_text },
+		OFFCPU_LOSSES(X)
+#undef X
+	};
+
+	for (uint32_t i = 0; i < OFFCPU_LOSS_COUNT; i++) {
+		struct offcpu_loss_count loss;
+		read_loss(s, i, &loss);
+		if (i == OFFCPU_LOSS_RECURSION)
+			loss.count += recursion;
+		if (loss.count)
+			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
+	}
+	if (s->mmap_events && mmap_events_lost(s->mmap_events))
+		profile_add_loss(s->profile, "mmap_events", "mapping events were lost: frames may lack names",
+				 mmap_events_lost(s->mmap_events), 0);
+}
+
+static void fill_info(struct session *s)
+{
+	struct profile_info *info = &s->profile->info;
+	uint64_t bpf_ns, runs, missed;
+	struct utsname host;
+	struct rusage usage;
+
+	program_statistics(s, &bpf_ns, &runs, &missed);
+	record_losses(s, missed);
+	uname(&host);
+	getrusage(RUSAGE_SELF, &usage);
+	info->start_unix_ns = s->start_unix_ns;
+	info->start_ns = s->start_ns;
+	info->duration_ns = s->stop_ns - s->start_ns;
+	info->host = profile_string(s->profile, host.nodename);
+	info->kernel = profile_string(s->profile, host.release);
+	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	info->version = profile_string(s->profile, OFFCPU_VERSION);
+	info->switches = switches_seen(s);
+	info->has_bpf_ns = feature_supported(FEATURE_BPF_STATS) && runs;
+	info->tracer_bpf_ns = bpf_ns;
+	info->tracer_cpu_ns =
+		((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
+		((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;
+	info->tracer_peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	info->self_excluded = !s->options->include_self;
+}
+
+bool session_stop(struct session *s, GError **error)
+{
+	s->stop_ns = set_edge(&s->skel->bss->stop_ns);
+	/* The swap also waits for the last programs of the window. */
+	if (s->mmap_events)
+		mmap_events_drain(s->mmap_events, s->symbolizer);
+	ring_buffer__consume(s->ring);
+	swap_waits(s);
+	if (!run_iterator(s, s->skel->links.close_thread, error))
+		return false;
+	ring_buffer__consume(s->ring);
+	fold_finish(s->fold);
+	fill_info(s);
+	return true;
+}
+
+struct profile *session_take_profile(struct session *s)
+{
+	struct profile *p = s->profile;
+
+	s->profile = NULL;
+	fold_free(s->fold);
+	s->fold = NULL;
+	return p;
+}
+
+void session_take_sums(struct session *s)
+{
+	swap_waits(s);
+}
+
+unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_frames, unsigned max)
+{
+	uint32_t node;
+	unsigned cnt = 0;
+
+	if (!id || !fold_find(s->fold, id, &node))
+		return 0;
+	while (node && cnt < max) {
+		const struct stack_node *n = profile_get_node(s->profile, node);
+		ret_frames[cnt++] = profile_get_frame(s->profile, n->frame);
+		node = n->parent;
+	}
+	return cnt;
+}

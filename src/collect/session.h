@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef COLLECT_SESSION_H
+#define COLLECT_SESSION_H
+
+#include "collect/options.h"
+#include "profile/profile.h"
+
+/*
+ * One tracing session: open, load, attach, start, drain now and then, stop.  Its window
+ * is [start, stop) of CLOCK_MONOTONIC.  Freed in any state it leaves no program loaded.
+ */
+struct session;
+
+#define COLLECT_ERROR (collect_error_quark())
+GQuark collect_error_quark(void);
+enum collect_error {
+	COLLECT_ERROR_PERMISSION,	/* these rights do not allow it */
+	COLLECT_ERROR_KERNEL,		/* the kernel lacks something essential */
+	COLLECT_ERROR_FAILED,
+};
+
+/* Opens, loads and attaches; nothing is counted yet.  The options' pointers must outlive it. */
+struct session *session_new(const struct collect_options *options, GError **error);
+void session_free(struct session *s);
+
+/* Looks at every thread, then lets the window begin. */
+bool session_start(struct session *s, GError **error);
+
+/* How often session_drain() wants to be called. */
+#define SESSION_DRAIN_MS 50
+
+/* Takes what the kernel has gathered: call it every SESSION_DRAIN_MS. */
+void session_drain(struct session *s);
+
+/* Ends the window, reads out everything. */
+bool session_stop(struct session *s, GError **error);
+
+/* The finished profile; call after session_stop().  The session keeps owning it until it is freed: steal with this. */
+struct profile *session_take_profile(struct session *s);
+
+struct session_progress {
+	uint64_t elapsed_ns;
+	uint64_t switches;
+	uint64_t stacks;
+	uint64_t lost;		/* events of all reasons */
+};
+void session_progress(struct session *s, struct session_progress *ret_progress);
+
+/* For `hist` at intervals: hands all sums gathered so far to options->on_sum. */
+void session_take_sums(struct session *s);
+
+/* Frames of a stack id, innermost first, for event lines; the number of frames, at most max. */
+unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_frames, unsigned max);
+
+/* What libbpf had to say, for --verbose. */
+const char *session_libbpf_log(void);
+
+#endif
