@@ -18,6 +18,9 @@
  */
 
 #define PROFILE_HIST_SLOTS 48	/* slot i counts durations in [2^i, 2^(i+1)) ns; the last also all above */
+#define PROFILE_DEPTH_MAX 4096	/* frames of one path, inlined ones included */
+#define PROFILE_STRING_MAX_BYTES 16384	/* longer strings are cut */
+#define PROFILE_NS_MAX (UINT64_C(1) << 62)	/* no time or duration is above: 146 years */
 
 enum frame_kind { FRAME_USER = 0, FRAME_KERNEL = 1 };
 
@@ -102,6 +105,8 @@ struct profile_loss {
 	uint64_t time_ns;	/* thread time concerned, where known */
 };
 
+struct id_index;
+
 struct profile_info {
 	uint64_t start_unix_ns;	/* of the window, CLOCK_REALTIME */
 	uint64_t start_ns;	/* CLOCK_MONOTONIC */
@@ -124,26 +129,48 @@ struct profile {
 	GArray *frames;		/* struct frame */
 	GArray *nodes;		/* struct stack_node; [0] is the root */
 	GArray *waits;		/* struct wait */
-	GArray *losses;		/* struct profile_loss, count > 0 only */
+	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	/* private: interning */
 	GStringChunk *strings;
-	GHashTable *frame_index, *node_index, *wait_index;
+	GPtrArray *string_list;
+	struct id_index *string_index, *frame_index, *node_index, *wait_index;
 };
 
+/* Empty: the root node, and "" for every string of the info. */
 struct profile *profile_new(void);
 void profile_free(struct profile *p);	/* NULL is fine */
 
-/* The profile's own copy of s, the same pointer for equal strings; NULL for NULL. */
+/*
+ * The profile's own copy of s, the same pointer for equal strings; NULL for NULL.  It is valid
+ * UTF-8 of at most PROFILE_STRING_MAX_BYTES: a comm or a symbol may hold any bytes.
+ */
 const char *profile_string(struct profile *p, const char *s);
-/* The id of an equal frame, copied in when new. */
+/* The id of an equal frame, copied in when new.  A frame without a name always says why. */
 uint32_t profile_frame(struct profile *p, const struct frame *f);
-/* The child of `parent` with that frame, made when new. */
+/* The child of `parent` with that frame, made when new; `parent` itself at PROFILE_DEPTH_MAX. */
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
-/* Appends; the strings in *t must be the profile's own. */
+/*
+ * Says how the stack that ends at `node` ended.  One path may be the whole of one stack and
+ * the stump of another: then the worse end (the higher value) stays.  The root has no end: a
+ * stack lost altogether is a path of one unnamed frame.
+ */
+void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
+/* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
-/* Sums *w into the wait with the same thread, state, flags and stacks; returns its index. */
+/*
+ * Sums *w into the wait with the same thread, state, flags and stacks; returns its index.
+ * Sums stop at the highest value of their type instead of wrapping.
+ */
 uint32_t profile_add_wait(struct profile *p, const struct wait *w);
+/* Sums into the loss with the same reason. */
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns);
+
+/*
+ * True when every index is in range, parents come before children, letters and enums are
+ * known, no time is above PROFILE_NS_MAX, and the totals over all threads and over all waits
+ * fit in 63 bits, so that nobody's sums wrap.  Else *error says what is wrong.
+ */
+bool profile_check(const struct profile *p, GError **error);
 
 static inline const struct thread *profile_thread(const struct profile *p, uint32_t i)
 {

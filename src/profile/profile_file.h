@@ -9,6 +9,16 @@
  */
 
 #define PROFILE_FILE_SCHEMA 1
+#define PROFILE_FILE_APPLICATION_ID 0x6f666370	/* "ofcp" */
+
+/* What is wrong with the contents; trouble with the file itself is a G_FILE_ERROR. */
+#define PROFILE_FILE_ERROR profile_file_error_quark()
+GQuark profile_file_error_quark(void);
+enum profile_file_error {
+	PROFILE_FILE_ERROR_NOT_RECORDING,	/* another kind of file */
+	PROFILE_FILE_ERROR_NEWER,		/* of a schema this version does not know */
+	PROFILE_FILE_ERROR_DAMAGED,		/* cut off, corrupted, forged, or a model that breaks its own rules */
+};
 
 /*
  * Writes p to `path`.  The file appears complete or not at all: it is written beside
@@ -23,5 +33,11 @@ bool profile_file_write(const struct profile *p, const char *path, GError **erro
  * sentence that names the file and the reason.
  */
 struct profile *profile_file_read(const char *path, GError **error);
+
+/*
+ * The same for a recording already in memory; `name` stands for it in messages.  The bytes
+ * are only read, but SQLite wants them writable by type.
+ */
+struct profile *profile_file_read_bytes(unsigned char *bytes, size_t len_bytes, const char *name, GError **error);
 
 #endif

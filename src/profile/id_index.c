@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/id_index.h"
+
+#include <glib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLOTS_FIRST 256	/* a power of two, as every later size */
+
+struct slot {
+	uint64_t hash;
+	uint32_t id;
+	bool used;
+};
+
+struct id_index {
+	uint64_t secret[2];
+	struct slot *slots;
+	size_t slot_cnt, used_cnt;
+};
+
+struct id_index *id_index_new(void)
+{
+	struct id_index *ix = g_new0(struct id_index, 1);
+
+	/* Without entropy the table works as well; it is only predictable. */
+	if (getentropy(ix->secret, sizeof(ix->secret)) != 0)
+		ix->secret[0] = (uint64_t)g_get_monotonic_time();
+	ix->slot_cnt = SLOTS_FIRST;
+	ix->slots = g_new0(struct slot, ix->slot_cnt);
+	return ix;
+}
+
+void id_index_free(struct id_index *ix)
+{
+	if (!ix)
+		return;
+	g_free(ix->slots);
+	g_free(ix);
+}
+
+static inline uint64_t rotate(uint64_t x, unsigned bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+static inline void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[1];
+	v[0] += v[3];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] = rotate(v[2], 32);
+}
+
+uint64_t id_index_hash(const struct id_index *ix, const void *key, size_t len_bytes)
+{
+	uint64_t v[4] = {
+		ix->secret[0] ^ 0x736f6d6570736575, ix->secret[1] ^ 0x646f72616e646f6d,
+		ix->secret[0] ^ 0x6c7967656e657261, ix->secret[1] ^ 0x7465646279746573,
+	};
+	const uint8_t *bytes = key;
+	uint64_t word;
+	size_t at = 0;
+
+	/* The last word carries the length in its top byte, as SipHash has it. */
+	for (; at + sizeof(word) <= len_bytes; at += sizeof(word)) {
+		memcpy(&word, bytes + at, sizeof(word));
+		v[3] ^= word;
+		sip_round(v);
+		v[0] ^= word;
+	}
+	word = (uint64_t)len_bytes << 56;
+	for (unsigned i = 0; at + i < len_bytes; i++)
+		word |= (uint64_t)bytes[at + i] << (8 * i);
+	v[3] ^= word;
+	sip_round(v);
+	v[0] ^= word;
+	v[2] ^= 0xff;
+	for (int i = 0; i < 3; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+int64_t id_index_find(const struct id_index *ix, uint64_t hash, id_index_same same, const void *ctx,
+		      const void *key)
+{
+	size_t mask = ix->slot_cnt - 1;
+
+	for (size_t at = hash & mask; ix->slots[at].used; at = (at + 1) & mask) {
+		const struct slot *slot = &ix->slots[at];
+
+		if (slot->hash == hash && same(ctx, key, slot->id))
+			return slot->id;
+	}
+	return -1;
+}
+
+static void place(struct slot *slots, size_t slot_cnt, const struct slot *slot)
+{
+	size_t mask = slot_cnt - 1, at = slot->hash & mask;
+
+	while (slots[at].used)
+		at = (at + 1) & mask;
+	slots[at] = *slot;
+}
+
+static void grow(struct id_index *ix)
+{
+	size_t slot_cnt = ix->slot_cnt * 2;
+	struct slot *slots = g_new0(struct slot, slot_cnt);
+
+	for (size_t at = 0; at < ix->slot_cnt; at++)
+		if (ix->slots[at].used)
+			place(slots, slot_cnt, &ix->slots[at]);
+	g_free(ix->slots);
+	ix->slots = slots;
+	ix->slot_cnt = slot_cnt;
+}
+
+void id_index_add(struct id_index *ix, uint64_t hash, uint32_t id)
+{
+	const struct slot slot = { .hash = hash, .id = id, .used = true };
+
+	/* At most two thirds full: probes stay short. */
+	if ((ix->used_cnt + 1) * 3 > ix->slot_cnt * 2)
+		grow(ix);
+	place(ix->slots, ix->slot_cnt, &slot);
+	ix->used_cnt++;
+}

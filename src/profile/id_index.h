@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PROFILE_ID_INDEX_H
+#define PROFILE_ID_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * From a key to the id of the array element that holds it.  Open addressing over (hash, id)
+ * pairs: the keys stay in the caller's array, so a lookup allocates nothing.  GHashTable would
+ * need a pointer that survives the array's growth, or an allocation per key.
+ */
+struct id_index;
+
+struct id_index *id_index_new(void);
+void id_index_free(struct id_index *ix);	/* NULL is fine */
+
+/* Keyed by a secret of the index: the keys may come from a hostile file (SipHash-1-3). */
+uint64_t id_index_hash(const struct id_index *ix, const void *key, size_t len_bytes);
+
+/*
+ * Finds the id under `hash` for which same(ctx, key, id) holds, or -1.  A miss is followed by
+ * id_index_add() with the same hash and the id of the new element.
+ */
+typedef bool (*id_index_same)(const void *ctx, const void *key, uint32_t id);
+int64_t id_index_find(const struct id_index *ix, uint64_t hash, id_index_same same, const void *ctx,
+		      const void *key);
+void id_index_add(struct id_index *ix, uint64_t hash, uint32_t id);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/profile.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "profile/id_index.h"
+
+struct profile *profile_new(void)
+{
+	struct profile *p = g_new0(struct profile, 1);
+	const struct stack_node root = { .end = STACK_NONE };
+
+	p->threads = g_array_new(FALSE, FALSE, sizeof(struct thread));
+	p->frames = g_array_new(FALSE, FALSE, sizeof(struct frame));
+	p->nodes = g_array_new(FALSE, FALSE, sizeof(struct stack_node));
+	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
+	p->strings = g_string_chunk_new(64 * 1024);
+	p->string_list = g_ptr_array_new();
+	p->string_index = id_index_new();
+	p->frame_index = id_index_new();
+	p->node_index = id_index_new();
+	p->wait_index = id_index_new();
+
+	g_array_append_val(p->nodes, root);
+	p->info.host = p->info.kernel = p->info.command_line = "";
+	p->info.filters = p->info.version = "";
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	g_array_unref(p->threads);
+	g_array_unref(p->frames);
+	g_array_unref(p->nodes);
+	g_array_unref(p->waits);
+	g_array_unref(p->losses);
+	g_string_chunk_free(p->strings);
+	g_ptr_array_unref(p->string_list);
+	id_index_free(p->string_index);
+	id_index_free(p->frame_index);
+	id_index_free(p->node_index);
+	id_index_free(p->wait_index);
+	g_free(p);
+}
+
+static bool same_string(const void *ctx, const void *key, uint32_t id)
+{
+	const struct profile *p = ctx;
+
+	return strcmp(g_ptr_array_index(p->string_list, id), key) == 0;
+}
+
+static const char *intern(struct profile *p, const char *s, size_t len_bytes)
+{
+	uint64_t hash = id_index_hash(p->string_index, s, len_bytes);
+	int64_t id = id_index_find(p->string_index, hash, same_string, p, s);
+
+	if (id >= 0)
+		return g_ptr_array_index(p->string_list, (guint)id);
+	/* Not _insert_const(): its own hash table has a hash that a hostile file can collide. */
+	char *own = g_string_chunk_insert_len(p->strings, s, (gssize)len_bytes);
+
+	id_index_add(p->string_index, hash, p->string_list->len);
+	g_ptr_array_add(p->string_list, own);
+	return own;
+}
+
+const char *profile_string(struct profile *p, const char *s)
+{
+	const char *bad;
+
+	if (!s)
+		return NULL;
+	size_t len_bytes = strlen(s);
+
+	if (len_bytes <= PROFILE_STRING_MAX_BYTES && g_utf8_validate(s, (gssize)len_bytes, NULL))
+		return intern(p, s, len_bytes);
+
+	g_autofree char *valid = g_utf8_make_valid(s, (gssize)MIN(len_bytes, PROFILE_STRING_MAX_BYTES));
+
+	/* U+FFFD is longer than the byte it stands for, so cut again, between characters. */
+	len_bytes = MIN(strlen(valid), PROFILE_STRING_MAX_BYTES);
+	valid[len_bytes] = '\0';
+	if (!g_utf8_validate(valid, (gssize)len_bytes, &bad))
+		valid[len_bytes = (size_t)(bad - valid)] = '\0';
+	return intern(p, valid, len_bytes);
+}
+
+/* Frames are compared by value; their strings are interned, so by pointer. */
+static bool same_frame(const void *ctx, const void *key, uint32_t id)
+{
+	const struct frame *a = profile_get_frame(ctx, id), *b = key;
+
+	return a->name == b->name && a->module == b->module && a->offset == b->offset && a->file == b->file &&
+	       a->line == b->line && a->kind == b->kind && a->why == b->why && a->is_inline == b->is_inline;
+}
+
+uint32_t profile_frame(struct profile *p, const struct frame *f)
+{
+	struct frame own = *f;
+
+	own.name = profile_string(p, f->name);
+	own.module = profile_string(p, f->module);
+	own.file = profile_string(p, f->file);
+	if (own.name)
+		own.why = FRAME_NAMED;
+	else if (own.why == FRAME_NAMED || own.why >= FRAME_WHY_COUNT)
+		own.why = FRAME_NO_SYMBOLS;
+
+	const uint64_t key[] = {
+		(uintptr_t)own.name, (uintptr_t)own.module, (uintptr_t)own.file, own.offset,
+		(uint64_t)own.line << 24 | (uint64_t)own.kind << 16 | (uint64_t)own.why << 8 | own.is_inline,
+	};
+	uint64_t hash = id_index_hash(p->frame_index, key, sizeof(key));
+	int64_t id = id_index_find(p->frame_index, hash, same_frame, p, &own);
+
+	if (id >= 0)
+		return (uint32_t)id;
+	id_index_add(p->frame_index, hash, p->frames->len);
+	g_array_append_val(p->frames, own);
+	return p->frames->len - 1;
+}
+
+static bool same_node(const void *ctx, const void *key, uint32_t id)
+{
+	const struct stack_node *a = profile_get_node(ctx, id), *b = key;
+
+	return a->parent == b->parent && a->frame == b->frame;
+}
+
+uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame)
+{
+	assert(parent < p->nodes->len && frame < p->frames->len);
+	const struct stack_node node = {
+		.parent = parent,
+		.frame = frame,
+		.depth = profile_get_node(p, parent)->depth + 1,
+		.end = STACK_NONE,
+	};
+
+	if (node.depth > PROFILE_DEPTH_MAX)
+		return parent;
+	const uint32_t key[] = { parent, frame };
+	uint64_t hash = id_index_hash(p->node_index, key, sizeof(key));
+	int64_t id = id_index_find(p->node_index, hash, same_node, p, &node);
+
+	if (id >= 0)
+		return (uint32_t)id;
+	id_index_add(p->node_index, hash, p->nodes->len);
+	g_array_append_val(p->nodes, node);
+	return p->nodes->len - 1;
+}
+
+void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end)
+{
+	assert(node < p->nodes->len && end < STACK_END_COUNT);
+	struct stack_node *n = &g_array_index(p->nodes, struct stack_node, node);
+
+	if (node > 0)
+		n->end = MAX(n->end, (uint8_t)end);
+}
+
+uint32_t profile_add_thread(struct profile *p, const struct thread *t)
+{
+	struct thread own = *t;
+
+	if (!own.comm)
+		own.comm = "";
+	if (!own.process)
+		own.process = "";
+	g_array_append_val(p->threads, own);
+	return p->threads->len - 1;
+}
+
+static bool same_wait(const void *ctx, const void *key, uint32_t id)
+{
+	const struct wait *a = profile_wait(ctx, id), *b = key;
+
+	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel && a->state == b->state &&
+	       a->flags == b->flags;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static void merge_wait(struct wait *into, const struct wait *w)
+{
+	into->count = sum(into->count, w->count);
+	into->blocked_ns = sum(into->blocked_ns, w->blocked_ns);
+	into->runnable_ns = sum(into->runnable_ns, w->runnable_ns);
+	into->preempted_ns = sum(into->preempted_ns, w->preempted_ns);
+	into->max_ns = MAX(into->max_ns, w->max_ns);
+	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
+		into->hist[i] = into->hist[i] > UINT32_MAX - w->hist[i] ? UINT32_MAX : into->hist[i] + w->hist[i];
+}
+
+uint32_t profile_add_wait(struct profile *p, const struct wait *w)
+{
+	assert(w->thread < p->threads->len && w->user < p->nodes->len && w->kernel < p->nodes->len);
+	const uint32_t key[] = { w->thread, w->user, w->kernel, (uint32_t)w->state << 8 | w->flags };
+	uint64_t hash = id_index_hash(p->wait_index, key, sizeof(key));
+	int64_t id = id_index_find(p->wait_index, hash, same_wait, p, w);
+
+	if (id >= 0) {
+		merge_wait(&g_array_index(p->waits, struct wait, (guint)id), w);
+		return (uint32_t)id;
+	}
+	id_index_add(p->wait_index, hash, p->waits->len);
+	g_array_append_vals(p->waits, w, 1);
+	return p->waits->len - 1;
+}
+
+void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns)
+{
+	if (count == 0 && time_ns == 0)
+		return;
+	for (guint i = 0; i < p->losses->len; i++) {
+		struct profile_loss *have = &g_array_index(p->losses, struct profile_loss, i);
+
+		if (g_strcmp0(have->reason, reason) == 0) {
+			have->count = sum(have->count, count);
+			have->time_ns = sum(have->time_ns, time_ns);
+			return;
+		}
+	}
+	const struct profile_loss loss = {
+		.reason = profile_string(p, reason ? reason : ""),
+		.help = profile_string(p, help ? help : ""),
+		.count = count,
+		.time_ns = time_ns,
+	};
+
+	g_array_append_val(p->losses, loss);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/profile.h"
+
+#include <string.h>
+
+#include "profile/profile_file.h"
+
+G_DEFINE_QUARK(profile-file-error, profile_file_error)
+
+static bool G_GNUC_PRINTF(2, 3) bad(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	g_autofree char *message = g_strdup_vprintf(format, ap);
+	va_end(ap);
+	g_set_error_literal(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED, message);
+	return false;
+}
+
+/* Adds to a total that must fit in 63 bits, so that SQL can sum it too. */
+static bool total(uint64_t *into, uint64_t value)
+{
+	if (value > (uint64_t)INT64_MAX - *into)
+		return false;
+	*into += value;
+	return true;
+}
+
+static bool times_fit(const uint64_t *times, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (times[i] > PROFILE_NS_MAX)
+			return false;
+	return true;
+}
+
+static bool check_info(const struct profile_info *info, GError **error)
+{
+	const uint64_t times[] = { info->start_unix_ns, info->start_ns, info->duration_ns, info->tracer_cpu_ns,
+				   info->tracer_bpf_ns, info->switches, info->tracer_peak_rss_bytes };
+
+	if (!times_fit(times, G_N_ELEMENTS(times)))
+		return bad(error, "a number of its window is out of range");
+	return true;
+}
+
+static bool check_threads(const struct profile *p, GError **error)
+{
+	uint64_t observed_ns = 0, on_cpu_ns = 0, off_cpu_ns = 0, kept_ns = 0, switches = 0;
+
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		const uint64_t times[] = { t->start_ns, t->from_ns, t->to_ns, t->on_cpu_ns, t->blocked_ns,
+					   t->runnable_ns, t->preempted_ns, t->filtered_ns, t->lost_ns };
+
+		if (!times_fit(times, G_N_ELEMENTS(times)))
+			return bad(error, "a time of thread %u is out of range", i);
+		if (t->from_ns > t->to_ns)
+			return bad(error, "thread %u ends before it begins", i);
+		if (!total(&observed_ns, thread_observed_ns(t)) || !total(&on_cpu_ns, t->on_cpu_ns) ||
+		    !total(&off_cpu_ns, t->blocked_ns) || !total(&off_cpu_ns, t->runnable_ns) ||
+		    !total(&off_cpu_ns, t->preempted_ns) || !total(&kept_ns, t->filtered_ns) ||
+		    !total(&kept_ns, t->lost_ns) || !total(&switches, t->switches))
+			return bad(error, "the times of its threads add up to more than 292 years");
+	}
+	return true;
+}
+
+static bool check_stacks(const struct profile *p, GError **error)
+{
+	for (guint i = 0; i < p->frames->len; i++) {
+		const struct frame *f = profile_get_frame(p, i);
+
+		if (f->kind > FRAME_KERNEL || f->why >= FRAME_WHY_COUNT || !f->name != (f->why != FRAME_NAMED))
+			return bad(error, "frame %u is of no known kind", i);
+	}
+	for (guint i = 1; i < p->nodes->len; i++) {
+		const struct stack_node *n = profile_get_node(p, i);
+
+		if (n->parent >= i || n->frame >= p->frames->len || n->end >= STACK_END_COUNT ||
+		    n->depth > PROFILE_DEPTH_MAX || n->depth != profile_get_node(p, n->parent)->depth + 1)
+			return bad(error, "stack %u has no valid parent, frame, depth or end", i);
+	}
+	return true;
+}
+
+static bool check_waits(const struct profile *p, GError **error)
+{
+	uint64_t off_cpu_ns = 0, count = 0;
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const uint64_t times[] = { w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns };
+
+		if (w->thread >= p->threads->len || w->user >= p->nodes->len || w->kernel >= p->nodes->len)
+			return bad(error, "wait %u has no valid thread or stack", i);
+		if (!w->state || !strchr("SDTtPIR", w->state))
+			return bad(error, "wait %u has no valid state", i);
+		if (!times_fit(times, G_N_ELEMENTS(times)))
+			return bad(error, "a time of wait %u is out of range", i);
+		if (!total(&off_cpu_ns, w->blocked_ns) || !total(&off_cpu_ns, w->runnable_ns) ||
+		    !total(&off_cpu_ns, w->preempted_ns) || !total(&count, w->count))
+			return bad(error, "the times of its waits add up to more than 292 years");
+	}
+	return true;
+}
+
+static bool check_losses(const struct profile *p, GError **error)
+{
+	uint64_t time_ns = 0, count = 0;
+
+	for (guint i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		if (!total(&time_ns, l->time_ns) || !total(&count, l->count))
+			return bad(error, "a number of loss \"%s\" is out of range", l->reason);
+	}
+	return true;
+}
+
+bool profile_check(const struct profile *p, GError **error)
+{
+	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
+	       check_waits(p, error) && check_losses(p, error);
+}
