@@ -20,12 +20,20 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(void);
 void symbolizer_free(struct symbolizer *s);
 
-/* A result.  Strings live as long as the symbolizer.  Same meaning as in struct frame. */
+/*
+ * A result.  Strings live as long as the symbolizer.  Same meaning as in struct frame.
+ *
+ * Offsets are those of the address that was looked up: of ip - 1 for a return address, which
+ * lies in the call and is what addr2line wants.  `offset` is, by what is mapped there:
+ * an ELF file or the vdso, its virtual address; a file that could not be read, the offset in
+ * the file; "[anon]", "[jit]" (named by a perf map), "[kernel]" and kernel modules, and where
+ * module is NULL: the address itself.
+ */
 struct symbol {
 	const char *name;
-	const char *module;
+	const char *module;	/* path as the process saw it, "[vdso]", "[anon]", "[jit]", "[kernel]", "[ext4]" */
 	uint64_t offset;
-	uint64_t symbol_offset;	/* of the address in its function */
+	uint64_t symbol_offset;	/* of the address in its function, 0 without a name */
 	const char *file;
 	uint32_t line;
 	uint8_t why;		/* enum frame_why, FRAME_NAMED when name is set */
@@ -40,7 +48,11 @@ struct symbolizer_mapping {
 	const char *path;	/* as the process saw it */
 };
 
-/* Notes of what happened to address spaces, in order of time for one pid. */
+/*
+ * Notes of what happened to address spaces, in order of time for one pid; strings are copied.
+ * Give the notes there are before asking about what came after them: /proc/PID/maps is read
+ * at a question, and stands for the newest program the notes told of.
+ */
 void symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
 void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
@@ -49,6 +61,8 @@ void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
 /*
  * The symbol of user address `ip` in process `pid` (tracer's pid namespace) as it was at
  * ts_ns.  `is_return`: ip is a return address, so look up ip - 1.  Always fills *ret.
+ * Ask while the process lives if you can: afterwards only files that other processes use,
+ * or that we see under the same path, still have names.
  */
 void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, bool is_return,
 		     struct symbol *ret);

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/elf_table.h"
+
+#include <gelf.h>
+#include <libelf.h>
+#include <string.h>
+
+/* Far above any real file (a debug build of a browser has 2 million functions), far below what hurts. */
+#define SYMTAB_MAX_BYTES (128 << 20)
+#define STRTAB_MAX_BYTES (512 << 20)
+#define SEGMENTS_MAX 256
+#define SECTIONS_MAX 65536
+#define NOTES_MAX_BYTES (1 << 20)
+#define PAGE_MASK_4K 4095ull
+
+static G_DEFINE_QUARK(offcpu-elf-error, elf_table_error)
+
+struct section {
+	uint64_t addr, end;
+	bool is_exec;
+};
+
+/* What is known while reading. */
+struct reader {
+	Elf *elf;
+	struct elf_table *table;
+	struct section *sections;
+	size_t section_cnt;
+	Elf_Scn *symtab, *dynsym;
+};
+
+static void read_segments(struct reader *r)
+{
+	size_t cnt = 0;
+
+	if (elf_getphdrnum(r->elf, &cnt))
+		return;
+	cnt = MIN(cnt, SEGMENTS_MAX);
+	r->table->segments = g_new0(struct elf_segment, cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(r->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		r->table->segments[r->table->segment_cnt++] = (struct elf_segment){
+			.off = ph.p_offset, .size = ph.p_filesz, .vaddr = ph.p_vaddr,
+			.is_exec = ph.p_flags & PF_X };
+	}
+}
+
+static void read_build_id(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	size_t off = 0, next, name_off, desc_off;
+	Elf_Data *data;
+	GElf_Nhdr note;
+
+	if (r->table->build_id_bytes || sh->sh_size > NOTES_MAX_BYTES)
+		return;
+	data = elf_getdata(scn, NULL);
+	while (data && (next = gelf_getnote(data, off, &note, &name_off, &desc_off)) > 0) {
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    !memcmp((char *)data->d_buf + name_off, "GNU", 4) &&
+		    note.n_descsz > 0 && note.n_descsz <= ELF_BUILD_ID_MAX) {
+			memcpy(r->table->build_id, (char *)data->d_buf + desc_off, note.n_descsz);
+			r->table->build_id_bytes = note.n_descsz;
+			return;
+		}
+		off = next;
+	}
+}
+
+static void read_debuglink(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, size_t names)
+{
+	const char *name = elf_strptr(r->elf, names, sh->sh_name);
+	Elf_Data *data;
+	char *link;
+
+	if (r->table->debuglink || sh->sh_type != SHT_PROGBITS || sh->sh_size > 4096 ||
+	    !name || strcmp(name, ".gnu_debuglink"))
+		return;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf || !memchr(data->d_buf, 0, data->d_size))
+		return;
+	link = data->d_buf;
+	if (*link && !strchr(link, '/') && strcmp(link, ".") && strcmp(link, ".."))
+		r->table->debuglink = g_strdup(link);
+}
+
+static void read_sections(struct reader *r)
+{
+	size_t cnt = 0, names = 0;
+	Elf_Scn *scn = NULL;
+	bool has_names;
+
+	if (elf_getshdrnum(r->elf, &cnt))
+		return;
+	cnt = MIN(cnt, SECTIONS_MAX);
+	has_names = !elf_getshdrstrndx(r->elf, &names);
+	r->sections = g_new0(struct section, cnt);
+	r->section_cnt = cnt;
+	while ((scn = elf_nextscn(r->elf, scn))) {
+		size_t i = elf_ndxscn(scn);
+		GElf_Shdr sh;
+
+		if (i >= cnt || !gelf_getshdr(scn, &sh))
+			continue;
+		r->sections[i] = (struct section){ sh.sh_addr, sh.sh_addr + sh.sh_size,
+						   (sh.sh_flags & SHF_EXECINSTR) && sh.sh_size };
+		if (sh.sh_type == SHT_SYMTAB && !r->symtab)
+			r->symtab = scn;
+		else if (sh.sh_type == SHT_DYNSYM && !r->dynsym)
+			r->dynsym = scn;
+		else if (sh.sh_type == SHT_NOTE)
+			read_build_id(r, scn, &sh);
+		else if (has_names)
+			read_debuglink(r, scn, &sh, names);
+	}
+}
+
+static uint8_t symbol_rank(const GElf_Sym *sym, const char *name)
+{
+	unsigned bind = GELF_ST_BIND(sym->st_info);
+
+	if (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE)	/* in assembly only, and ARM's "$x" marks */
+		return bind == STB_LOCAL || name[0] == '$' || name[0] == '.' ? SYMTAB_BOUND : SYMTAB_LABEL;
+	return bind == STB_LOCAL ? SYMTAB_LOCAL : bind == STB_WEAK ? SYMTAB_WEAK : SYMTAB_GLOBAL;
+}
+
+/* Turns a symbol into a candidate; false for what is no place in the program's text. */
+static bool symbol_candidate(const struct reader *r, const GElf_Sym *sym, const char *names, size_t names_bytes,
+			     struct symtab_raw *ret)
+{
+	unsigned type = GELF_ST_TYPE(sym->st_info);
+	const struct section *in;
+
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return false;
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= r->section_cnt ||
+	    sym->st_name >= names_bytes || !names[sym->st_name])
+		return false;
+	in = &r->sections[sym->st_shndx];
+	if (!in->is_exec || sym->st_value < in->addr || sym->st_value >= in->end)
+		return false;
+	*ret = (struct symtab_raw){ .addr = sym->st_value, .name = (uint32_t)sym->st_name,
+				    .rank = symbol_rank(sym, names + sym->st_name),
+				    .sized = sym->st_size > 0, .end = in->end };
+	if (ret->sized)
+		ret->end = sym->st_value + MIN(sym->st_size, in->end - sym->st_value);
+	return true;
+}
+
+static void build_table(struct reader *r, Elf_Data *data, size_t entry_bytes, char *names, size_t names_bytes)
+{
+	size_t cnt = data->d_size / entry_bytes;
+	g_autoptr(GArray) raw = g_array_new(FALSE, FALSE, sizeof(struct symtab_raw));
+
+	for (size_t i = 1; i < cnt; i++) {
+		struct symtab_raw candidate;
+		GElf_Sym sym;
+
+		if (gelf_getsym(data, (int)i, &sym) && symbol_candidate(r, &sym, names, names_bytes, &candidate))
+			g_array_append_val(raw, candidate);
+	}
+	symtab_build(&r->table->symbols, raw, names, names_bytes);
+}
+
+/* False when the section is damaged, empty or too large: the caller may try another. */
+static bool read_symbols(struct reader *r, Elf_Scn *scn)
+{
+	size_t entry_bytes = gelf_fsize(r->elf, ELF_T_SYM, 1, EV_CURRENT), names_bytes;
+	GElf_Shdr sh, strings_sh;
+	Elf_Scn *strings;
+	Elf_Data *data, *strings_data;
+	char *names;
+
+	if (!gelf_getshdr(scn, &sh) || !entry_bytes || sh.sh_size > SYMTAB_MAX_BYTES ||
+	    sh.sh_size < 2 * entry_bytes)
+		return false;
+	strings = elf_getscn(r->elf, sh.sh_link);
+	if (!strings || !gelf_getshdr(strings, &strings_sh) || strings_sh.sh_type != SHT_STRTAB ||
+	    (strings_sh.sh_flags & SHF_COMPRESSED) || (sh.sh_flags & SHF_COMPRESSED) ||
+	    strings_sh.sh_size > STRTAB_MAX_BYTES)
+		return false;
+	data = elf_getdata(scn, NULL);
+	strings_data = elf_rawdata(strings, NULL);
+	if (!data || !data->d_buf || !strings_data || !strings_data->d_buf)
+		return false;
+	names_bytes = strings_data->d_size + 1;
+	names = g_malloc(names_bytes);
+	memcpy(names, strings_data->d_buf, names_bytes - 1);
+	names[names_bytes - 1] = 0;
+	build_table(r, data, entry_bytes, names, names_bytes);
+	return true;
+}
+
+static struct elf_table *table_from(Elf *elf, GError **error)
+{
+	struct reader r = { .elf = elf };
+	GElf_Ehdr eh;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
+	    (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)) {
+		g_set_error(error, elf_table_error_quark(), 0, "the file is no ELF program or library");
+		return NULL;
+	}
+	r.table = g_new0(struct elf_table, 1);
+	read_segments(&r);
+	read_sections(&r);
+	if (r.symtab && read_symbols(&r, r.symtab))
+		r.table->has_full_symbols = true;
+	else if (r.dynsym)
+		read_symbols(&r, r.dynsym);
+	g_free(r.sections);
+	return r.table;
+}
+
+struct elf_table *elf_table_read(int fd, GError **error)
+{
+	struct elf_table *t;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	/* Not mapped: its owner may cut the file short while we read, which would kill us. */
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	t = table_from(elf, error);
+	elf_end(elf);
+	return t;
+}
+
+struct elf_table *elf_table_read_memory(const void *image, size_t bytes, GError **error)
+{
+	g_autofree char *copy = g_malloc(MAX(bytes, 1));
+	struct elf_table *t;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	memcpy(copy, image, bytes);
+	elf = elf_memory(copy, bytes);
+	t = table_from(elf, error);
+	elf_end(elf);
+	return t;
+}
+
+void elf_table_free(struct elf_table *t)
+{
+	if (!t)
+		return;
+	symtab_clear(&t->symbols);
+	g_free(t->segments);
+	g_free(t->debuglink);
+	g_free(t);
+}
+
+bool elf_table_take_symbols(struct elf_table *t, struct elf_table *from)
+{
+	if (!t->build_id_bytes || t->build_id_bytes != from->build_id_bytes ||
+	    memcmp(t->build_id, from->build_id, t->build_id_bytes) || !from->has_full_symbols)
+		return false;
+	symtab_clear(&t->symbols);
+	t->symbols = from->symbols;
+	t->has_full_symbols = true;
+	from->symbols = (struct symtab){ 0 };
+	return true;
+}
+
+/*
+ * Pages, not bytes, are mapped: the last file page of the text may be mapped again as the
+ * first of the data.  So an executable segment that holds the byte goes first, then one
+ * whose pages do, then any.
+ */
+bool elf_table_vaddr(const struct elf_table *t, uint64_t off, uint64_t *ret_vaddr)
+{
+	for (int pass = 0; pass < 3; pass++) {
+		uint64_t slack = pass ? PAGE_MASK_4K : 0;
+
+		for (size_t i = 0; i < t->segment_cnt; i++) {
+			const struct elf_segment *seg = &t->segments[i];
+			uint64_t from = seg->off & ~slack, end;
+
+			if (pass < 2 && !seg->is_exec)
+				continue;
+			if (__builtin_add_overflow(seg->off, seg->size, &end) || end > UINT64_MAX - slack)
+				continue;
+			end = (end + slack) & ~slack;
+			if (off < from || off >= end)
+				continue;
+			*ret_vaddr = off - seg->off + seg->vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+size_t elf_table_memory_bytes(const struct elf_table *t)
+{
+	return symtab_memory_bytes(&t->symbols) + t->segment_cnt * sizeof(*t->segments);
+}

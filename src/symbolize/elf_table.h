@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SYMBOLIZE_ELF_TABLE_H
+#define SYMBOLIZE_ELF_TABLE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolize/symtab.h"
+
+#define ELF_BUILD_ID_MAX 64
+
+/* A loaded part of the file: file bytes [off, off + size) lie at vaddr. */
+struct elf_segment {
+	uint64_t off, size, vaddr;
+	bool is_exec;
+};
+
+/* What symbolizing needs of one ELF file, copied out of it: the file is closed afterwards. */
+struct elf_table {
+	struct symtab symbols;
+	struct elf_segment *segments;
+	size_t segment_cnt;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_bytes;	/* 0: none */
+	char *debuglink;	/* file name in .gnu_debuglink, or NULL */
+	bool has_full_symbols;	/* from .symtab; else from .dynsym or none */
+};
+
+/*
+ * Reads the file behind fd, which stays open and the caller's.  Contents are not trusted:
+ * sizes are bounded, and a file that is no ELF program or library is an error.  A file
+ * without symbols gives an empty table.
+ */
+struct elf_table *elf_table_read(int fd, GError **error);
+/* The same of an image in memory, which is only read. */
+struct elf_table *elf_table_read_memory(const void *image, size_t bytes, GError **error);
+void elf_table_free(struct elf_table *t);
+
+/*
+ * Takes the symbols of the separate debug file `from` if both have the same build-id and it
+ * has .symtab; then `from` is left without symbols.
+ */
+bool elf_table_take_symbols(struct elf_table *t, struct elf_table *from);
+
+/* The ELF virtual address of file offset off; false when no segment holds it. */
+bool elf_table_vaddr(const struct elf_table *t, uint64_t off, uint64_t *ret_vaddr);
+
+size_t elf_table_memory_bytes(const struct elf_table *t);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SYMBOLIZE_MAPS_H
+#define SYMBOLIZE_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One line of /proc/PID/maps. */
+struct maps_line {
+	uint64_t start, end, pgoff;
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	bool is_exec;
+	const char *path;	/* within the line; "" without one */
+};
+
+/* Parses a line that ends with a 0 byte and has no newline; false when it makes no sense. */
+bool maps_parse_line(const char *line, struct maps_line *ret);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/modules.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "symbolize/fileopen.h"
+#include "symbolize/maps.h"
+
+/* A hostile machine could map files without end; a busy honest one has some thousand. */
+#define MODULES_MAX 65536
+#define TABLES_MAX 16384
+#define TABLES_MAX_BYTES ((size_t)1 << 30)
+#define SELF_MAPS_MAX_BYTES (4 << 20)
+
+struct file_id {
+	uint64_t dev, inode;
+	int64_t mtime_s, mtime_ns, size;
+};
+
+struct modules {
+	char *proc_dir, *debug_dir;
+	GHashTable *modules;	/* struct module -> itself */
+	GHashTable *tables;	/* struct file_id -> struct elf_table, NULL for no ELF file */
+	GStringChunk *strings;
+	size_t table_bytes;
+	struct elf_table *vdso;
+	bool vdso_tried;
+};
+
+static guint module_hash(gconstpointer key)
+{
+	const struct module *m = key;
+
+	return g_str_hash(m->path) ^ (guint)(m->inode * 0x9e3779b1u) ^ m->dev_minor ^ m->dev_major << 20;
+}
+
+static gboolean module_equal(gconstpointer a, gconstpointer b)
+{
+	const struct module *x = a, *y = b;
+
+	return x->inode == y->inode && x->dev_minor == y->dev_minor && x->dev_major == y->dev_major &&
+	       !strcmp(x->path, y->path);
+}
+
+static guint file_id_hash(gconstpointer key)
+{
+	const struct file_id *id = key;
+
+	return (guint)((id->inode * 31 + (uint64_t)id->mtime_ns) * 0x9e3779b1u ^ (uint64_t)id->mtime_s ^ id->dev);
+}
+
+static gboolean file_id_equal(gconstpointer a, gconstpointer b)
+{
+	return !memcmp(a, b, sizeof(struct file_id));
+}
+
+struct modules *modules_new(const char *proc_dir, const char *debug_dir)
+{
+	struct modules *ms = g_new0(struct modules, 1);
+
+	ms->proc_dir = g_strdup(proc_dir);
+	ms->debug_dir = g_strdup(debug_dir);
+	ms->modules = g_hash_table_new_full(module_hash, module_equal, g_free, NULL);
+	ms->tables = g_hash_table_new_full(file_id_hash, file_id_equal, g_free, (GDestroyNotify)elf_table_free);
+	ms->strings = g_string_chunk_new(4096);
+	return ms;
+}
+
+void modules_free(struct modules *ms)
+{
+	if (!ms)
+		return;
+	g_hash_table_unref(ms->modules);
+	g_hash_table_unref(ms->tables);
+	g_string_chunk_free(ms->strings);
+	elf_table_free(ms->vdso);
+	g_free(ms->proc_dir);
+	g_free(ms->debug_dir);
+	g_free(ms);
+}
+
+static enum module_kind kind_of(const struct module *m)
+{
+	if (!strcmp(m->path, "[vdso]"))
+		return MODULE_VDSO;
+	if (!m->path[0] || !strcmp(m->path, "//anon") || g_str_has_prefix(m->path, "[anon") ||
+	    g_str_has_prefix(m->path, "/dev/zero") || g_str_has_prefix(m->path, "/SYSV") ||
+	    g_str_has_prefix(m->path, "anon_inode:"))
+		return MODULE_ANON;
+	return m->path[0] == '/' ? MODULE_FILE : MODULE_SPECIAL;
+}
+
+struct module *modules_intern(struct modules *ms, const struct symbolizer_mapping *mapping)
+{
+	struct module key = { .path = mapping->path ? mapping->path : "", .dev_major = mapping->dev_major,
+			      .dev_minor = mapping->dev_minor, .inode = mapping->inode }, *m;
+
+	m = g_hash_table_lookup(ms->modules, &key);
+	if (m)
+		return m;
+	if (g_hash_table_size(ms->modules) >= MODULES_MAX) {
+		key = (struct module){ .path = "[other]" };
+		m = g_hash_table_lookup(ms->modules, &key);
+		if (m)
+			return m;
+	}
+	m = g_memdup2(&key, sizeof(key));
+	m->path = g_string_chunk_insert_const(ms->strings, key.path);
+	m->shown = m->path;
+	m->kind = kind_of(m);
+	m->is_deleted = m->kind == MODULE_FILE && g_str_has_suffix(m->path, " (deleted)");
+	if (m->is_deleted) {
+		g_autofree char *plain = g_strndup(m->path, strlen(m->path) - strlen(" (deleted)"));
+
+		m->shown = g_string_chunk_insert_const(ms->strings, plain);
+	} else if (m->kind == MODULE_ANON) {
+		m->shown = "[anon]";
+	}
+	g_hash_table_add(ms->modules, m);
+	return m;
+}
+
+/*
+ * Whether an opened file is the mapped one: the inode must be the same, and the device too
+ * unless one of the two is a device without hardware (major 0): btrfs and overlayfs show
+ * one number in stat and another in mappings.
+ */
+static bool is_anonymous_device(const struct module *m, const struct stat *st)
+{
+	return major(st->st_dev) == 0 || m->dev_major == 0;
+}
+
+static bool is_same_file(const struct module *m, const struct stat *st)
+{
+	return st->st_ino == m->inode &&
+	       ((major(st->st_dev) == m->dev_major && minor(st->st_dev) == m->dev_minor) ||
+		is_anonymous_device(m, st));
+}
+
+static int hold_checked(const struct module *m, int fd, const struct stat *st)
+{
+	if (fd < 0 || is_same_file(m, st))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int hold_module(struct modules *ms, const struct module *m, uint32_t pid, uint64_t start, uint64_t end,
+		       bool is_alive, struct stat *ret_stat)
+{
+	int fd = -1;
+
+	if (is_alive && !m->is_deleted)
+		fd = hold_checked(m, file_hold_in_process(ms->proc_dir, pid, m->path, ret_stat), ret_stat);
+	if (fd < 0 && is_alive) {
+		fd = file_hold_mapped(ms->proc_dir, pid, start, end, ret_stat);
+		/* The link is exact; but overlayfs may number the inode in two ways. */
+		if (fd >= 0 && !is_anonymous_device(m, ret_stat))
+			fd = hold_checked(m, fd, ret_stat);
+	}
+	if (fd < 0 && !m->is_deleted)
+		fd = hold_checked(m, file_hold_here(m->path, ret_stat), ret_stat);
+	return fd;
+}
+
+static struct elf_table *read_held(int held_fd)
+{
+	int fd = file_open_held(held_fd);
+	struct elf_table *t;
+
+	if (fd < 0)
+		return NULL;
+	t = elf_table_read(fd, NULL);
+	close(fd);
+	return t;
+}
+
+/* Takes the symbols of the debug file at path if it belongs to t. */
+static bool try_debug_file(struct elf_table *t, const char *path)
+{
+	struct elf_table *debug = NULL;
+	struct stat st;
+	int fd = file_hold_here(path, &st);
+	bool taken = false;
+
+	if (fd < 0)
+		return false;
+	debug = read_held(fd);
+	close(fd);
+	if (debug)
+		taken = elf_table_take_symbols(t, debug);
+	elf_table_free(debug);
+	return taken;
+}
+
+static void add_debug_symbols(const struct modules *ms, struct elf_table *t, const struct module *m)
+{
+	g_autoptr(GString) path = g_string_new(NULL);
+	g_autofree char *dir = g_path_get_dirname(m->shown);
+
+	if (t->has_full_symbols || !t->build_id_bytes)
+		return;
+	g_string_printf(path, "%s/.build-id/%02x/", ms->debug_dir, t->build_id[0]);
+	for (size_t i = 1; i < t->build_id_bytes; i++)
+		g_string_append_printf(path, "%02x", t->build_id[i]);
+	g_string_append(path, ".debug");
+	if (try_debug_file(t, path->str) || !t->debuglink)
+		return;
+	g_string_printf(path, "%s/.debug/%s", dir, t->debuglink);
+	if (try_debug_file(t, path->str))
+		return;
+	g_string_printf(path, "%s%s/%s", ms->debug_dir, dir, t->debuglink);
+	if (try_debug_file(t, path->str))
+		return;
+	g_string_printf(path, "%s/%s", dir, t->debuglink);
+	try_debug_file(t, path->str);
+}
+
+/* The table of a held file: known already, or read now. */
+static struct elf_table *table_of(struct modules *ms, const struct module *m, int held_fd, const struct stat *st)
+{
+	struct file_id id = { st->st_dev, st->st_ino, st->st_mtim.tv_sec, st->st_mtim.tv_nsec, st->st_size };
+	struct elf_table *t;
+
+	if (g_hash_table_lookup_extended(ms->tables, &id, NULL, (gpointer *)&t))
+		return t;
+	if (ms->table_bytes > TABLES_MAX_BYTES || g_hash_table_size(ms->tables) >= TABLES_MAX)
+		return NULL;
+	t = read_held(held_fd);
+	if (t) {
+		add_debug_symbols(ms, t, m);
+		ms->table_bytes += elf_table_memory_bytes(t);
+	}
+	g_hash_table_insert(ms->tables, g_memdup2(&id, sizeof(id)), t);
+	return t;
+}
+
+/* Ours serves for every 64-bit process: the kernel maps the same pages into all. */
+static struct elf_table *vdso_table(struct modules *ms)
+{
+	uint64_t base = getauxval(AT_SYSINFO_EHDR);
+	g_autofree char *text = NULL;
+	char *line, *next;
+	size_t len;
+
+	if (ms->vdso_tried)
+		return ms->vdso;
+	ms->vdso_tried = true;
+	text = base ? file_read_text("/proc/self/maps", SELF_MAPS_MAX_BYTES, &len) : NULL;
+	for (line = text; line && *line; line = next) {
+		struct maps_line m;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		if (maps_parse_line(line, &m) && m.start == base && !strcmp(m.path, "[vdso]"))
+			ms->vdso = elf_table_read_memory((void *)(uintptr_t)m.start, m.end - m.start, NULL);
+	}
+	return ms->vdso;
+}
+
+struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t pid, uint64_t start, uint64_t end,
+				bool is_alive)
+{
+	struct elf_table *t = NULL;
+	struct stat st;
+	int fd;
+
+	if (m->kind == MODULE_VDSO)
+		return start > UINT32_MAX || sizeof(void *) == 4 ? vdso_table(ms) : NULL;
+	if (m->kind != MODULE_FILE)
+		return NULL;
+	fd = hold_module(ms, m, pid, start, end, is_alive, &st);
+	if (fd < 0)
+		return m->last;
+	t = table_of(ms, m, fd, &st);
+	close(fd);
+	/* Only what nobody can have forged may speak for the file in other processes. */
+	if (t && ((major(st.st_dev) == m->dev_major && minor(st.st_dev) == m->dev_minor) || st.st_uid == 0))
+		m->last = t;
+	return t;
+}

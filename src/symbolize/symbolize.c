@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/symbolize.h"
+
+#include <string.h>
+
+#include "symbolize/demangle.h"
+#include "symbolize/kallsyms.h"
+#include "symbolize/modules.h"
+#include "symbolize/perf_map.h"
+#include "symbolize/spaces.h"
+#include "symbolize/symbolizer.h"
+
+#define JIT_MAX_BYTES ((size_t)256 << 20)	/* all perf maps together */
+#define JIT_PAUSE_MAX_US 5000000
+/* Modules and BPF programs come and go: an unknown kernel address is worth another look, seldom. */
+#define KERNEL_READS_MAX 8
+#define KERNEL_PAUSE_US 2000000
+
+struct symbolizer {
+	char *proc_dir, *kallsyms_path;
+	struct modules *modules;
+	struct spaces *spaces;
+	GHashTable *demangled;	/* name in a table -> what to show */
+	GStringChunk *strings;
+	size_t jit_bytes;
+	GPtrArray *kernel;	/* struct kallsyms, the newest last; older ones for their strings */
+	unsigned kernel_reads;
+	int64_t kernel_next_us;
+};
+
+struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_path, const char *debug_dir)
+{
+	struct symbolizer *s = g_new0(struct symbolizer, 1);
+
+	s->proc_dir = g_strdup(proc_dir);
+	s->kallsyms_path = g_strdup(kallsyms_path);
+	s->modules = modules_new(proc_dir, debug_dir);
+	s->spaces = spaces_new(s->modules, proc_dir);
+	s->demangled = g_hash_table_new(NULL, NULL);
+	s->strings = g_string_chunk_new(4096);
+	s->kernel = g_ptr_array_new_with_free_func((GDestroyNotify)kallsyms_free);
+	return s;
+}
+
+struct symbolizer *symbolizer_new(void)
+{
+	return symbolizer_new_at("/proc", "/proc/kallsyms", "/usr/lib/debug");
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	spaces_free(s->spaces);
+	modules_free(s->modules);
+	g_hash_table_unref(s->demangled);
+	g_string_chunk_free(s->strings);
+	g_ptr_array_unref(s->kernel);
+	g_free(s->proc_dir);
+	g_free(s->kallsyms_path);
+	g_free(s);
+}
+
+void symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
+{
+	spaces_mmap(s->spaces, pid, ts_ns, m);
+}
+
+void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns)
+{
+	spaces_exec(s->spaces, pid, ts_ns);
+}
+
+void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns)
+{
+	spaces_fork(s->spaces, parent, pid, ts_ns);
+}
+
+void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns)
+{
+	spaces_exit(s->spaces, pid, ts_ns);
+}
+
+/* raw lives in a table that is never freed before s, so its address can be the key. */
+static const char *shown_name(struct symbolizer *s, const char *raw)
+{
+	const char *shown = g_hash_table_lookup(s->demangled, raw);
+	g_autofree char *made = NULL;
+
+	if (shown)
+		return shown;
+	made = demangle(raw);
+	shown = made ? g_string_chunk_insert_const(s->strings, made) : raw;
+	g_hash_table_insert(s->demangled, (gpointer)raw, (gpointer)shown);
+	return shown;
+}
+
+/* Reads the compiler's list of functions for the first time, or again when it has grown. */
+static void jit_refresh(struct symbolizer *s, struct generation *g)
+{
+	int64_t now_us = g_get_monotonic_time();
+	struct perf_map *fresh;
+	uint64_t bytes;
+
+	if (!generation_is_current(g) || now_us < g->jit_next_us || s->jit_bytes > JIT_MAX_BYTES)
+		return;
+	fresh = perf_map_read(s->proc_dir, g->pid, g->jit_bytes, &bytes);
+	g->jit_next_us = now_us + g->jit_pause_us;
+	g->jit_pause_us = MIN(g->jit_pause_us * 2, JIT_PAUSE_MAX_US);
+	if (!fresh)
+		return;
+	perf_map_charge(fresh, &s->jit_bytes);
+	perf_map_free(g->jit);
+	g->jit = fresh;
+	g->jit_bytes = bytes;
+}
+
+static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t addr, struct symbol *ret)
+{
+	const char *name = g->jit ? perf_map_find(g->jit, addr, &ret->symbol_offset) : NULL;
+
+	if (!name) {
+		jit_refresh(s, g);
+		name = g->jit ? perf_map_find(g->jit, addr, &ret->symbol_offset) : NULL;
+	}
+	if (!name)
+		return false;
+	ret->name = g_string_chunk_insert_const(s->strings, name);
+	ret->module = "[jit]";
+	ret->offset = addr;
+	ret->why = FRAME_NAMED;
+	return true;
+}
+
+static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, const struct generation *g)
+{
+	if (!m->table_tried) {
+		m->table = modules_table(s->modules, m->module, g->pid, m->start, m->end, generation_is_current(g));
+		m->table_tried = true;
+	}
+	return m->table ? m->table : m->module->last;
+}
+
+/* Names addr by the file mapped there; false without an ELF file. */
+static bool file_find(struct symbolizer *s, struct elf_table *t, uint64_t file_off, struct symbol *ret)
+{
+	const struct symtab_entry *e;
+	uint64_t vaddr;
+
+	ret->offset = file_off;
+	ret->why = FRAME_NO_SYMBOLS;
+	if (!elf_table_vaddr(t, file_off, &vaddr))
+		return false;
+	ret->offset = vaddr;
+	e = symtab_find(&t->symbols, vaddr);
+	if (!e)
+		return false;
+	ret->name = shown_name(s, symtab_name(&t->symbols, e));
+	ret->symbol_offset = vaddr - e->addr;
+	ret->why = FRAME_NAMED;
+	return true;
+}
+
+void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, bool is_return,
+		     struct symbol *ret)
+{
+	uint64_t addr = is_return && ip ? ip - 1 : ip;
+	struct generation *g;
+	struct elf_table *t;
+	struct space_map *m;
+	enum frame_why why;
+
+	*ret = (struct symbol){ .offset = addr };
+	m = spaces_find(s->spaces, pid, ts_ns, addr, &g, &why);
+	ret->why = why;
+	if (!m) {
+		if (g)
+			jit_find(s, g, addr, ret);
+		return;
+	}
+	ret->module = m->module->shown;
+	ret->why = FRAME_NO_SYMBOLS;
+	if (m->module->kind == MODULE_SPECIAL)
+		return;
+	t = map_table(s, m, g);
+	if (t) {
+		file_find(s, t, addr - m->start + m->pgoff, ret);
+		return;
+	}
+	if (m->module->kind != MODULE_VDSO && jit_find(s, g, addr, ret))
+		return;
+	if (m->module->kind == MODULE_FILE) {
+		ret->why = FRAME_NO_FILE;
+		ret->offset = addr - m->start + m->pgoff;
+	} else if (m->module->kind == MODULE_VDSO) {
+		ret->offset = addr - m->start;
+	}
+}
+
+static struct kallsyms *kernel_newest(const struct symbolizer *s)
+{
+	return s->kernel->len ? g_ptr_array_index(s->kernel, s->kernel->len - 1) : NULL;
+}
+
+/* False when it is too early or no use to read again. */
+static bool kernel_read(struct symbolizer *s)
+{
+	struct kallsyms *k, *before = kernel_newest(s);
+
+	if (s->kernel_reads >= KERNEL_READS_MAX || (before && before->hidden) ||
+	    g_get_monotonic_time() < s->kernel_next_us)
+		return false;
+	s->kernel_reads++;
+	k = kallsyms_read(s->kallsyms_path, NULL);
+	s->kernel_next_us = g_get_monotonic_time() + KERNEL_PAUSE_US * (1 << s->kernel_reads);
+	if (!k)
+		return false;
+	g_ptr_array_add(s->kernel, k);
+	return true;
+}
+
+static bool kernel_find(const struct symbolizer *s, uint64_t addr, struct symbol *ret)
+{
+	const struct kallsyms *k = kernel_newest(s);
+
+	if (!k || !kallsyms_find(k, addr, &ret->name, &ret->module, &ret->symbol_offset))
+		return false;
+	ret->why = FRAME_NAMED;
+	return true;
+}
+
+void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct symbol *ret)
+{
+	uint64_t addr = is_return && ip ? ip - 1 : ip;
+
+	*ret = (struct symbol){ .module = "[kernel]", .offset = addr, .why = FRAME_NO_SYMBOLS };
+	if (!kernel_find(s, addr, ret) && kernel_read(s))
+		kernel_find(s, addr, ret);
+}
+
+bool symbol_is_thread_start(const char *name)
+{
+	static const char *const starts[] = {
+		"_start", "__start", "_dl_start_user", "_dl_start", "__libc_start_main", "__libc_start_call_main",
+		"__libc_start_main_impl", "generic_start_main", "_start_c", "__clone", "clone", "__clone3", "clone3",
+		"__clone_internal", "start_thread", "thread_start", "__thread_start", "__pthread_start",
+		"runtime.goexit", "runtime.goexit.abi0", "runtime.rt0_go", "runtime.rt0_go.abi0", "runtime.mstart",
+		"runtime.mstart.abi0" };
+
+	if (!name)
+		return false;
+	for (size_t i = 0; i < G_N_ELEMENTS(starts); i++)
+		if (!strcmp(name, starts[i]))
+			return true;
+	return g_str_has_prefix(name, "__libc_start_main@") || g_str_has_prefix(name, "_rt0_");
+}
