@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/plumbing.h"
+
+#include <string.h>
+
+#include "analyse/label.h"
+#include "analyse/plumbing_tables.h"
+
+/* What the tables say of a frame, asked once per frame instead of once per wait. */
+struct frame_class {
+	const char *leaf;	/* kernel: what to show; NULL: plumbing */
+	const char *syscall;	/* kernel: name of the system call, if this is its function */
+	const char *entry;	/* kernel: how it was entered, if this tells */
+	bool runtime;		/* user */
+	bool named;
+};
+
+struct plumbing {
+	const struct profile *profile;
+	GStringChunk *strings;
+	struct frame_class *classes;
+	const char **kernel_leaf;	/* per node, NULL: not asked yet */
+	const char **user_part;		/* per node, NULL: not asked yet, "": none */
+	const char **entry;		/* per node: system call or entrance; NULL: not asked yet */
+};
+
+static const char *intern(struct plumbing *pl, const char *s)
+{
+	return g_string_chunk_insert_const(pl->strings, s);
+}
+
+static void classify_kernel(struct plumbing *pl, const char *name, struct frame_class *c)
+{
+	g_autofree char *call = plumbing_syscall_name(name);
+	const char *shown;
+
+	if (call)
+		c->syscall = intern(pl, call);
+	c->entry = plumbing_entry_rule(name);
+	if (plumbing_kernel_rule(name, &shown)) {
+		c->leaf = shown ? intern(pl, shown) : NULL;
+	} else if (call) {
+		/* only reached when nothing inside told more */
+		c->leaf = c->syscall;
+	} else {
+		g_autofree char *plain = plumbing_plain_name(name);
+		c->leaf = intern(pl, plain);
+	}
+}
+
+bool plumbing_is_runtime(const char *module)
+{
+	return plumbing_runtime_file(label_module_base(module));
+}
+
+struct plumbing *plumbing_new(const struct profile *p)
+{
+	struct plumbing *pl = g_new0(struct plumbing, 1);
+
+	pl->profile = p;
+	pl->strings = g_string_chunk_new(4096);
+	pl->classes = g_new0(struct frame_class, p->frames->len + 1);
+	pl->kernel_leaf = g_new0(const char *, p->nodes->len + 1);
+	pl->user_part = g_new0(const char *, p->nodes->len + 1);
+	pl->entry = g_new0(const char *, p->nodes->len + 1);
+	for (unsigned i = 0; i < p->frames->len; i++) {
+		const struct frame *f = profile_get_frame(p, i);
+
+		pl->classes[i].named = f->name != NULL;
+		if (f->kind == FRAME_USER)
+			pl->classes[i].runtime = plumbing_is_runtime(f->module);
+		else if (f->name)
+			classify_kernel(pl, f->name, &pl->classes[i]);
+	}
+	return pl;
+}
+
+void plumbing_free(struct plumbing *pl)
+{
+	if (!pl)
+		return;
+	g_string_chunk_free(pl->strings);
+	g_free(pl->classes);
+	g_free(pl->kernel_leaf);
+	g_free(pl->user_part);
+	g_free(pl->entry);
+	g_free(pl);
+}
+
+static const char *frame_text(struct plumbing *pl, uint32_t frame)
+{
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	label_append(s, profile_get_frame(pl->profile, frame));
+	return intern(pl, s->str);
+}
+
+/* "pthread_cond_wait@@GLIBC_2.3.2" is the linker's spelling. */
+static const char *runtime_text(struct plumbing *pl, uint32_t frame)
+{
+	const char *s = frame_text(pl, frame);
+	const char *at = strchr(s, '@');
+
+	if (!at || at == s)
+		return s;
+	g_autofree char *cut = g_strndup(s, (gsize)(at - s));
+	return intern(pl, cut);
+}
+
+/* Frames of the stack that the user part shows; -1: none. */
+struct user_pick {
+	int64_t caller;	/* innermost outside the runtime, named if any is */
+	int64_t api;	/* the runtime function it called, or the outermost runtime one */
+};
+
+static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
+{
+	struct user_pick pick = { .caller = -1, .api = -1 };
+	bool inside = true;	/* still in the runtime frames above the first caller */
+
+	for (uint32_t n = node; n; n = profile_get_node(pl->profile, n)->parent) {
+		uint32_t frame = profile_get_node(pl->profile, n)->frame;
+		const struct frame_class *c = &pl->classes[frame];
+
+		if (c->runtime) {
+			if (inside && (c->named || pick.api < 0))
+				pick.api = frame;
+			continue;
+		}
+		inside = false;
+		if (c->named) {
+			pick.caller = frame;
+			return pick;
+		}
+		if (pick.caller < 0)
+			pick.caller = frame;
+	}
+	return pick;
+}
+
+int64_t plumbing_user_parent(const struct plumbing *pl, uint32_t user_node)
+{
+	return pick_user(pl, user_node).caller;
+}
+
+static const char *user_part(struct plumbing *pl, uint32_t node)
+{
+	if (pl->user_part[node])
+		return pl->user_part[node];
+	struct user_pick pick = pick_user(pl, node);
+	const char *part = "";
+
+	if (pick.api >= 0 && pick.caller >= 0) {
+		g_autofree char *both = g_strdup_printf("%s <- %s", runtime_text(pl, (uint32_t)pick.api),
+							frame_text(pl, (uint32_t)pick.caller));
+		part = intern(pl, both);
+	} else if (pick.caller >= 0) {
+		part = frame_text(pl, (uint32_t)pick.caller);
+	} else if (pick.api >= 0) {
+		part = runtime_text(pl, (uint32_t)pick.api);
+	}
+	return pl->user_part[node] = part;
+}
+
+/* The outermost frame that tells how the kernel was entered; the system call wins over all. */
+static const char *entry_of(struct plumbing *pl, uint32_t node)
+{
+	if (!pl->entry[node]) {
+		const char *call = NULL, *entry = NULL;
+
+		for (uint32_t n = node; n; n = profile_get_node(pl->profile, n)->parent) {
+			const struct frame_class *c = &pl->classes[profile_get_node(pl->profile, n)->frame];
+
+			call = c->syscall ? c->syscall : call;
+			/* every kernel thread's stack begins like a new thread's */
+			if (c->entry && !(entry && strcmp(c->entry, "new thread") == 0))
+				entry = c->entry;
+		}
+		pl->entry[node] = call ? call : intern(pl, entry ? entry : "[unknown entry]");
+	}
+	return pl->entry[node];
+}
+
+static const char *kernel_leaf(struct plumbing *pl, uint32_t node)
+{
+	if (pl->kernel_leaf[node])
+		return pl->kernel_leaf[node];
+	const char *leaf = NULL;
+
+	for (uint32_t n = node; n && !leaf; n = profile_get_node(pl->profile, n)->parent) {
+		uint32_t frame = profile_get_node(pl->profile, n)->frame;
+
+		leaf = pl->classes[frame].named ? pl->classes[frame].leaf : frame_text(pl, frame);
+	}
+	if (!leaf)
+		leaf = entry_of(pl, node);
+	return pl->kernel_leaf[node] = leaf;
+}
+
+static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
+{
+	const char *entry = w->kernel ? entry_of(pl, w->kernel) : "";
+
+	if (strcmp(entry, "sched_yield") == 0)
+		return intern(pl, "sched_yield");
+	return intern(pl, w->preempted_ns == 0 && w->runnable_ns > 0 ? "new thread" : "preempted");
+}
+
+const char *plumbing_leaf(struct plumbing *pl, const struct wait *w)
+{
+	const char *user = w->user ? user_part(pl, w->user) : "";
+	const char *kernel = NULL;
+
+	if (w->state == 'R')
+		kernel = runnable_leaf(pl, w);
+	else if (w->kernel)
+		kernel = kernel_leaf(pl, w->kernel);
+	if (kernel && *user) {
+		g_autofree char *both = g_strdup_printf("%s (%s)", kernel, user);
+		return intern(pl, both);
+	}
+	if (kernel)
+		return kernel;
+	return *user ? user : intern(pl, "[no stack]");
+}
+
+const char *plumbing_syscall(struct plumbing *pl, const struct wait *w)
+{
+	const struct thread *t = profile_thread(pl->profile, w->thread);
+
+	if (t->flags & THREAD_KERNEL)
+		return intern(pl, "kernel thread");
+	return w->kernel ? entry_of(pl, w->kernel) : intern(pl, "[no kernel stack]");
+}

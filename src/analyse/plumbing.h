@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_PLUMBING_H
+#define ANALYSE_PLUMBING_H
+
+#include "profile/profile.h"
+
+/*
+ * Names a wait by what it waits for, in a few words: "futex_wait (pthread_cond_wait <- do_work)".
+ *
+ * Kernel part: from the innermost frame outward, the first that is not plumbing.  Plumbing is
+ * what every sleep passes through and so tells nothing: the scheduler's entrances, the helpers
+ * that queue a sleeper, and the way from the system call's entry.  If all is plumbing, the
+ * system call names the wait.  A few names that only vary between kernels are spelled as one.
+ *
+ * User part: "API <- CALLER".  CALLER is the innermost named function outside the C and C++
+ * runtime, API the runtime function it called.  Either may be missing.
+ *
+ * State R: "preempted", "sched_yield" when the kernel stack says so, and "new thread" for a
+ * thread that waits for its first time on a CPU.
+ */
+struct plumbing;
+
+struct plumbing *plumbing_new(const struct profile *p);	/* keeps p, which must not grow */
+void plumbing_free(struct plumbing *pl);
+
+/* The headline name; lives as long as pl, equal strings are the same pointer. */
+const char *plumbing_leaf(struct plumbing *pl, const struct wait *w);
+
+/*
+ * "futex", "read", ...; "page fault", "interrupt", "kernel thread", "new thread", "exit to
+ * user mode", "[no kernel stack]".  Same lifetime and identity.
+ */
+const char *plumbing_syscall(struct plumbing *pl, const struct wait *w);
+
+/* Index in the profile of the frame that is CALLER of that stack's headline, or -1. */
+int64_t plumbing_user_parent(const struct plumbing *pl, uint32_t user_node);
+
+/* True for the C and C++ runtime, by the file's name. */
+bool plumbing_is_runtime(const char *module);
+
+#endif

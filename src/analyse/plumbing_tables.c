@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/plumbing_tables.h"
+
+#include <string.h>
+
+/*
+ * The rules as data.  A name ending in '*' is a prefix.  To add one: put the kernel function
+ * that tells nothing into `kernel_rules` with NULL, or one spelled differently by kernel
+ * versions with the spelling to show.
+ */
+struct rule {
+	const char *name;
+	const char *shown;	/* NULL: plumbing */
+};
+
+static const struct rule kernel_rules[] = {
+	/* the scheduler's entrances */
+	{ "__schedule", NULL }, { "schedule", NULL }, { "__schedule_loop*", NULL },
+	{ "schedule_timeout*", NULL }, { "schedule_hrtimeout*", NULL }, { "schedule_preempt_disabled", NULL },
+	{ "preempt_schedule*", NULL }, { "schedule_rtlock", NULL }, { "rt_mutex_schedule", NULL },
+	{ "__cond_resched*", NULL }, { "_cond_resched", NULL }, { "dynamic_cond_resched", NULL },
+	{ "io_schedule*", NULL }, { "finish_task_switch", NULL }, { "__switch_to*", NULL },
+	{ "schedule_tail", NULL },
+	/* helpers that queue a sleeper and wait */
+	{ "futex_wait_queue*", NULL }, { "__futex_wait", "futex_wait" },
+	{ "wait_woken", NULL }, { "sk_wait_data", NULL }, { "sk_stream_wait_memory", NULL },
+	{ "__skb_wait_for_more_packets", NULL }, { "unix_stream_data_wait", NULL },
+	{ "unix_wait_for_peer", NULL }, { "inet_csk_wait_for_connect", NULL }, { "inet_wait_for_connect", NULL },
+	{ "poll_schedule_timeout", NULL }, { "pipe_wait_readable", NULL }, { "pipe_wait_writable", NULL },
+	{ "pipe_wait", NULL }, { "do_wait_for_common", NULL }, { "__wait_for_common", NULL },
+	{ "wait_for_common*", NULL }, { "wait_for_completion*", NULL }, { "wait_for_partner", NULL },
+	{ "bit_wait*", NULL }, { "__wait_on_bit*", NULL }, { "out_of_line_wait_on_bit*", NULL },
+	{ "__wait_on_buffer", "wait_on_buffer" }, { "prepare_to_wait*", NULL },
+	{ "do_wait_intr*", NULL }, { "__wait_event*", NULL },
+	{ "__mutex_lock", "mutex_lock" },
+	{ "__mutex_lock_slowpath", "mutex_lock" }, { "__mutex_lock_killable_slowpath", "mutex_lock" },
+	{ "__mutex_lock_interruptible_slowpath", "mutex_lock" },
+	{ "rwsem_down_read_slowpath", "down_read" }, { "rwsem_down_write_slowpath", "down_write" },
+	{ "__down_common", NULL }, { "___down_common", NULL }, { "__down", "down" },
+	{ "__down_interruptible", "down" }, { "__down_timeout", "down" }, { "__down_killable", "down" },
+	{ "rt_mutex_slowlock*", "rt_mutex_lock" }, { "__rt_mutex_slowlock*", "rt_mutex_lock" },
+	{ "rtlock_slowlock*", "rt_spin_lock" },
+	/* one wait, several spellings */
+	{ "do_nanosleep", "nanosleep" }, { "hrtimer_nanosleep", "nanosleep" },
+	{ "common_nsleep", "nanosleep" }, { "__do_wait", "do_wait" },
+	{ "__folio_lock*", "folio_wait_bit_common" }, { "wait_on_page_bit_common", "folio_wait_bit_common" },
+	{ "tcp_recvmsg_locked", "tcp_recvmsg" }, { "__unix_dgram_recvmsg", "unix_dgram_recvmsg" },
+	{ "unix_stream_read_generic", "unix_stream_read" }, { "do_poll", "poll" }, { "do_sys_poll", "poll" },
+	{ "do_select", "select" }, { "core_sys_select", "select" }, { "ep_poll", "epoll_wait" },
+	{ "do_epoll_wait", "epoll_wait" }, { "anon_pipe_read", "pipe_read" },
+	{ "anon_pipe_write", "pipe_write" },
+	/* the way in */
+	{ "entry_SYSCALL*", NULL }, { "entry_INT80*", NULL }, { "entry_SYSENTER*", NULL },
+	{ "do_syscall_64", NULL }, { "x64_sys_call", NULL }, { "ia32_sys_call", NULL },
+	{ "do_int80*", NULL }, { "do_fast_syscall_32", NULL }, { "__do_fast_syscall_32", NULL },
+	{ "syscall_exit_to_user_mode*", NULL }, { "exit_to_user_mode*", NULL },
+	{ "__syscall_exit_to_user_mode*", NULL }, { "irqentry_exit*", NULL }, { "raw_irqentry_exit*", NULL },
+	{ "el0_svc*", NULL }, { "el0t_64_sync*", NULL }, { "invoke_syscall*", NULL },
+	{ "do_el0_svc*", NULL }, { "el0_svc_common*", NULL }, { "do_notify_resume", NULL },
+	{ "ret_from_fork*", NULL }, { "kthread", NULL }, { "asm_*", NULL },
+};
+
+/* Where the kernel was entered; the outermost match counts. */
+static const struct rule entry_rules[] = {
+	{ "asm_exc_page_fault", "page fault" }, { "exc_page_fault", "page fault" },
+	{ "do_user_addr_fault", "page fault" }, { "do_page_fault", "page fault" },
+	{ "do_mem_abort", "page fault" }, { "handle_mm_fault", "page fault" },
+	{ "asm_sysvec_*", "interrupt" }, { "asm_common_interrupt", "interrupt" },
+	{ "irqentry_exit*", "interrupt" }, { "common_interrupt", "interrupt" }, { "el0_irq*", "interrupt" },
+	{ "el0_interrupt", "interrupt" }, { "apic_timer_interrupt", "interrupt" },
+	{ "prepare_exit_to_usermode", "exit to user mode" }, { "exit_to_user_mode_loop*", "exit to user mode" },
+	{ "exit_to_user_mode_prepare*", "exit to user mode" }, { "syscall_exit_to_user_mode*", "exit to user mode" },
+	{ "kthread", "kernel thread" }, { "ret_from_fork*", "new thread" }, { "schedule_tail", "new thread" },
+};
+
+/* __x64_sys_NAME and its relatives: the longest prefix first where one begins with another. */
+static const char *const syscall_prefixes[] = {
+	"__x64_sys_", "__ia32_compat_sys_", "__ia32_sys_", "__x32_compat_sys_", "__arm64_compat_sys_",
+	"__arm64_sys_", "__riscv_sys_", "__s390x_sys_", "__s390_sys_", "__se_compat_sys_", "__se_sys_",
+	"__do_compat_sys_", "__do_sys_", "__compat_sys_", "compat_sys_", "__sys_", "ksys_", "SyS_", "sys_",
+};
+
+/* Parts of the C and C++ runtime and of what it is built on, by the start of the file's name. */
+static const char *const runtime_files[] = {
+	"libc.so.", "libc-2.", "libc.musl", "ld-musl", "ld-linux", "ld-2.", "ld.so", "libpthread", "librt.so",
+	"librt-2.", "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s", "[vdso]",
+};
+
+/* The kernel's compiler leaves marks on clones: name.isra.0, name.constprop.0, name.part.0, name.cold. */
+static size_t plain_len(const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	return dot && dot != name ? (size_t)(dot - name) : strlen(name);
+}
+
+static bool rule_matches(const char *pattern, const char *name, size_t len)
+{
+	size_t plen = strlen(pattern);
+
+	if (plen && pattern[plen - 1] == '*')
+		return len >= plen - 1 && memcmp(pattern, name, plen - 1) == 0;
+	return len == plen && memcmp(pattern, name, len) == 0;
+}
+
+bool plumbing_kernel_rule(const char *name, const char **ret_shown)
+{
+	size_t len = plain_len(name);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(kernel_rules); i++) {
+		if (rule_matches(kernel_rules[i].name, name, len)) {
+			*ret_shown = kernel_rules[i].shown;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *plumbing_entry_rule(const char *name)
+{
+	size_t len = plain_len(name);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(entry_rules); i++) {
+		if (rule_matches(entry_rules[i].name, name, len))
+			return entry_rules[i].shown;
+	}
+	return NULL;
+}
+
+char *plumbing_syscall_name(const char *name)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(syscall_prefixes); i++) {
+		size_t plen = strlen(syscall_prefixes[i]);
+
+		if (strncmp(name, syscall_prefixes[i], plen) == 0 && g_ascii_islower(name[plen]))
+			return g_strndup(name + plen, plain_len(name) - plen);
+	}
+	return NULL;
+}
+
+char *plumbing_plain_name(const char *name)
+{
+	return g_strndup(name, plain_len(name));
+}
+
+bool plumbing_runtime_file(const char *base)
+{
+	for (size_t i = 0; base && i < G_N_ELEMENTS(runtime_files); i++) {
+		if (g_str_has_prefix(base, runtime_files[i]))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/top.h"
+
+#include <string.h>
+
+#include "analyse/plumbing.h"
+
+static const char *const by_names[TOP_BY_COUNT] = {
+	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",
+	[TOP_BY_PROCESS] = "process", [TOP_BY_COMM] = "comm",	[TOP_BY_STATE] = "state",
+	[TOP_BY_SYSCALL] = "syscall",
+};
+
+const char *top_by_name(enum top_by by)
+{
+	return (unsigned)by < TOP_BY_COUNT ? by_names[by] : "unknown";
+}
+
+const char *top_by_names(void)
+{
+	return "leaf, stack, thread, process, comm, state, syscall";
+}
+
+bool top_by_parse(const char *name, enum top_by *ret_by)
+{
+	for (unsigned i = 0; i < TOP_BY_COUNT; i++) {
+		if (g_strcmp0(name, by_names[i]) == 0) {
+			*ret_by = (enum top_by)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What rows are told apart by; unused parts are 0, strings are interned pointers. */
+struct row_key {
+	const char *name;
+	uint32_t a, b, c, d;
+};
+
+static guint key_hash(gconstpointer k)
+{
+	const struct row_key *key = k;
+	uint64_t h = (uint64_t)(uintptr_t)key->name;
+
+	h = (h ^ key->a) * UINT64_C(0x9e3779b97f4a7c15);
+	h = (h ^ (h >> 32) ^ key->b) * UINT64_C(0x9e3779b97f4a7c15);
+	h = (h ^ (h >> 32) ^ key->c) * UINT64_C(0x9e3779b97f4a7c15);
+	h = (h ^ (h >> 32) ^ key->d) * UINT64_C(0x9e3779b97f4a7c15);
+	return (guint)(h >> 32);
+}
+
+static gboolean key_equal(gconstpointer x, gconstpointer y)
+{
+	return memcmp(x, y, sizeof(struct row_key)) == 0;
+}
+
+/* plumbing.h returns one pointer for equal strings, and the profile interns comms. */
+static struct row_key key_of(const struct top *t, const struct profile *p, const struct wait *w)
+{
+	const struct thread *th = profile_thread(p, w->thread);
+	struct row_key key;
+
+	memset(&key, 0, sizeof(key));	/* padding too: compared as bytes */
+	switch (t->by) {
+	case TOP_BY_LEAF: key.name = plumbing_leaf(t->plumbing, w); break;
+	case TOP_BY_SYSCALL: key.name = plumbing_syscall(t->plumbing, w); break;
+	case TOP_BY_COMM: key.name = th->comm; break;
+	case TOP_BY_STATE: key.a = w->state; break;
+	case TOP_BY_THREAD: key.a = w->thread; break;
+	case TOP_BY_PROCESS:
+		key.name = th->process;
+		key.a = th->pid;
+		break;
+	case TOP_BY_STACK:
+		key.name = th->comm;
+		key.a = th->pid;
+		key.b = w->user;
+		key.c = w->kernel;
+		key.d = w->state;
+		break;
+	case TOP_BY_COUNT: break;
+	}
+	return key;
+}
+
+static const char *row_name(const struct top *t, const struct profile *p, const struct wait *w)
+{
+	const struct thread *th = profile_thread(p, w->thread);
+	g_autofree char *name = NULL;
+
+	switch (t->by) {
+	case TOP_BY_LEAF:
+	case TOP_BY_STACK: return plumbing_leaf(t->plumbing, w);
+	case TOP_BY_SYSCALL: return plumbing_syscall(t->plumbing, w);
+	case TOP_BY_COMM: return th->comm ? th->comm : "";
+	case TOP_BY_STATE: name = g_strdup_printf("%c %s", w->state, state_text(w->state)); break;
+	case TOP_BY_THREAD:
+		name = g_strdup_printf("%s (%u/%u)", th->comm ? th->comm : "", th->pid, th->tid);
+		break;
+	case TOP_BY_PROCESS:
+		name = g_strdup_printf("%s (%u)", th->process ? th->process : "", th->pid);
+		break;
+	case TOP_BY_COUNT: break;
+	}
+	return g_string_chunk_insert(t->strings, name ? name : "");
+}
+
+static void start_row(const struct top *t, const struct profile *p, const struct wait *w, struct top_row *row)
+{
+	memset(row, 0, sizeof(*row));
+	row->name = row_name(t, p, w);
+	row->thread = w->thread;
+	row->user_parent = -1;
+	if (t->by == TOP_BY_STACK) {
+		row->user = w->user;
+		row->kernel = w->kernel;
+		row->user_parent = plumbing_user_parent(t->plumbing, w->user);
+	}
+	if (t->by == TOP_BY_STACK || t->by == TOP_BY_STATE)
+		row->state = w->state;
+}
+
+static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
+{
+	uint64_t weight = weight_of_wait(w, t->weight);
+
+	row->weight += weight;
+	t->sum += weight;
+	row->blocked_ns += w->blocked_ns;
+	row->runnable_ns += w->runnable_ns;
+	row->preempted_ns += w->preempted_ns;
+	row->off_cpu_ns += wait_off_cpu_ns(w);
+	row->count += w->count;
+	row->max_ns = MAX(row->max_ns, w->max_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		row->hist[i] += w->hist[i];
+}
+
+/* Rows refer to what they share by ids that do not depend on the order of hashing. */
+static int row_compare(gconstpointer a, gconstpointer b)
+{
+	const struct top_row *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	int by_name = strcmp(x->name, y->name);
+	if (by_name)
+		return by_name;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->state != y->state)
+		return x->state < y->state ? -1 : 1;
+	if (x->user != y->user)
+		return x->user < y->user ? -1 : 1;
+	return (x->kernel > y->kernel) - (x->kernel < y->kernel);
+}
+
+static uint64_t whole_of(const struct top *t, const struct profile *p, const struct selection *selection)
+{
+	uint64_t whole = 0;
+
+	if (t->weight == WEIGHT_COUNT)
+		return t->sum;
+	for (unsigned i = 0; i < p->threads->len; i++) {
+		const struct thread *th = profile_thread(p, i);
+
+		if (selection && !selection->threads[i])
+			continue;
+		switch (t->weight) {
+		case WEIGHT_BLOCKED: whole += th->blocked_ns; break;
+		case WEIGHT_RUNNABLE: whole += th->runnable_ns; break;
+		case WEIGHT_PREEMPTED: whole += th->preempted_ns; break;
+		default: whole += thread_off_cpu_ns(th); break;
+		}
+	}
+	return whole;
+}
+
+/* (row, thread) pairs seen, to count the threads of a stack once each. */
+static void count_thread(GHashTable *seen, struct top_row *row, uint32_t at, uint32_t thread)
+{
+	gint64 pair = (gint64)(((uint64_t)at << 32) | thread);
+
+	if (g_hash_table_contains(seen, &pair))
+		return;
+	gint64 *own = g_new(gint64, 1);
+	*own = pair;
+	g_hash_table_add(seen, own);
+	row->threads_cnt++;
+}
+
+struct top *top_new(const struct profile *p, const struct selection *selection, enum top_by by,
+		    enum weight weight)
+{
+	struct top *t = g_new0(struct top, 1);
+	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+
+	t->by = by;
+	t->weight = weight;
+	t->rows = g_array_new(FALSE, TRUE, sizeof(struct top_row));
+	t->plumbing = plumbing_new(p);
+	t->strings = g_string_chunk_new(4096);
+	for (unsigned i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct row_key key = key_of(t, p, w);
+		gpointer at;
+
+		if (selection && !selection->waits[i])
+			continue;
+		if (!g_hash_table_lookup_extended(index, &key, NULL, &at)) {
+			struct row_key *own = g_new(struct row_key, 1);
+			struct top_row row;
+
+			memcpy(own, &key, sizeof(key));
+			start_row(t, p, w, &row);
+			at = GUINT_TO_POINTER(t->rows->len);
+			g_array_append_val(t->rows, row);
+			g_hash_table_insert(index, own, at);
+		}
+		struct top_row *row = &g_array_index(t->rows, struct top_row, GPOINTER_TO_UINT(at));
+		add_wait(t, row, w);
+		if (by == TOP_BY_STACK)
+			count_thread(seen, row, GPOINTER_TO_UINT(at), w->thread);
+	}
+	t->whole = whole_of(t, p, selection);
+	g_array_sort(t->rows, row_compare);
+	return t;
+}
+
+void top_free(struct top *t)
+{
+	if (!t)
+		return;
+	g_array_unref(t->rows);
+	plumbing_free(t->plumbing);
+	g_string_chunk_free(t->strings);
+	g_free(t);
+}
+
+double top_percent(const struct top *t, uint64_t weight)
+{
+	return t->whole ? 100.0 * (double)weight / (double)t->whole : 0.0;
+}

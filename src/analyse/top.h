@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_TOP_H
+#define ANALYSE_TOP_H
+
+#include "analyse/query.h"
+#include "analyse/weight.h"
+#include "profile/profile.h"
+
+/* Waits summed by what they have in common, the heaviest first. */
+
+enum top_by {
+	TOP_BY_LEAF = 0,	/* plumbing.h: the headline */
+	TOP_BY_STACK,		/* process, comm, state and both stacks */
+	TOP_BY_THREAD,
+	TOP_BY_PROCESS,
+	TOP_BY_COMM,
+	TOP_BY_STATE,
+	TOP_BY_SYSCALL,
+	TOP_BY_COUNT
+};
+
+const char *top_by_name(enum top_by by);	/* "leaf" */
+const char *top_by_names(void);			/* "leaf, stack, ..." for messages */
+bool top_by_parse(const char *name, enum top_by *ret_by);
+
+struct top_row {
+	const char *name;	/* what they share; for stacks the headline name.  Not escaped */
+	uint64_t weight;	/* of the waits, in the unit asked for */
+	uint64_t off_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
+	uint64_t count;
+	uint64_t max_ns;
+	uint64_t hist[PROFILE_HIST_SLOTS];
+	uint32_t thread;	/* index of the first thread met */
+	uint32_t threads_cnt;	/* waits' threads; only for stacks, else 0 */
+	uint32_t user, kernel;	/* the stacks; only for stacks, else 0 */
+	int64_t user_parent;	/* frame to point at, -1: none; only for stacks */
+	uint8_t state;		/* only for stacks and states, else 0 */
+};
+
+struct top {
+	enum top_by by;
+	enum weight weight;
+	GArray *rows;		/* struct top_row; ties by name, then ids: always the same order */
+	uint64_t sum;		/* weight of all rows */
+	/*
+	 * What 100 % is: for a weight in time, the time of that kind of the selected threads'
+	 * accounts, so that shares of listed, filtered and lost time add up; for events, `sum`.
+	 */
+	uint64_t whole;
+	/* private */
+	struct plumbing *plumbing;
+	GStringChunk *strings;
+};
+
+/* `selection` NULL: all.  Borrows from p, which must outlive the result. */
+struct top *top_new(const struct profile *p, const struct selection *selection, enum top_by by,
+		    enum weight weight);
+void top_free(struct top *t);
+
+/* weight / whole in percent; 0 of nothing. */
+double top_percent(const struct top *t, uint64_t weight);
+
+#endif

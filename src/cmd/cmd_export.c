@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "profile/profile_file.h"
+#include "render/csv.h"
+#include "render/folded.h"
+#include "render/json.h"
+#include "render/text_util.h"
+
+#define DEFAULT_FILE "trace.offcpu"
+
+static const char description[] =
+	"Writes a recording in a format other programs read.\n"
+	"\n"
+	"Examples:\n"
+	"  offcpu export -f folded -o out.folded              for flamegraph.pl, inferno, speedscope\n"
+	"  offcpu export db.offcpu -f folded --by thread      one tower per thread\n"
+	"  offcpu export -f folded --weight count             waits instead of time\n"
+	"  offcpu export -f json | jq '.waits | length'       schema 1, integer nanoseconds\n"
+	"\n"
+	"Formats: folded, json, csv.";
+
+struct export_args {
+	char *format, *out, *by, *unit, *weight;
+	gboolean no_delimiter;
+};
+
+enum export_format { EXPORT_FOLDED, EXPORT_JSON, EXPORT_CSV, EXPORT_FORMATS };
+static const char *const format_names[EXPORT_FORMATS] = { "folded", "json", "csv" };
+
+static void args_clear(struct export_args *a)
+{
+	g_free(a->format);
+	g_free(a->out);
+	g_free(a->by);
+	g_free(a->unit);
+	g_free(a->weight);
+}
+
+static bool format_parse(const char *name, enum export_format *ret_format)
+{
+	for (unsigned i = 0; i < EXPORT_FORMATS; i++) {
+		if (g_strcmp0(name, format_names[i]) == 0) {
+			*ret_format = (enum export_format)i;
+			return true;
+		}
+	}
+	if (name)
+		cmd_error("export", "-f \"%s\": no such format; known are folded, json, csv", name);
+	else
+		cmd_error("export", "no format: -f folded, -f json or -f csv is wanted");
+	return false;
+}
+
+/* False after a sentence about the first value that is no good. */
+static bool folded_plan(const struct export_args *a, struct folded_options *options)
+{
+	options->delimiter = !a->no_delimiter;
+	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "comm") != 0) {
+		cmd_error("export", "--by \"%s\": no such grouping; known are comm, thread", a->by);
+		return false;
+	}
+	options->by_thread = a->by && strcmp(a->by, "thread") == 0;
+	if (a->unit && !folded_unit_parse(a->unit, &options->unit)) {
+		cmd_error("export", "--unit \"%s\": no such unit; known are ns, us, ms, s", a->unit);
+		return false;
+	}
+	if (a->weight && !weight_parse(a->weight, &options->weight)) {
+		cmd_error("export", "--weight \"%s\": no such weight; known are %s", a->weight, weight_names());
+		return false;
+	}
+	return true;
+}
+
+/* Folded text has no place for these, so they are said beside it. */
+static void folded_notes(const struct profile *p, const struct folded_options *options,
+			 const struct folded_result *result)
+{
+	g_autoptr(GString) s = g_string_new(NULL);
+	uint64_t unlisted_ns = 0;
+
+	for (unsigned i = 0; i < p->threads->len; i++)
+		unlisted_ns += profile_thread(p, i)->filtered_ns + profile_thread(p, i)->lost_ns;
+	if (result->dropped) {
+		text_duration(s, result->dropped);
+		cmd_error("export", "note: %" G_GUINT64_FORMAT " stacks of less than half a unit, %s in all, are left out",
+			  (guint64)result->dropped_lines_cnt, s->str);
+	}
+	if (unlisted_ns && options->weight != WEIGHT_COUNT) {
+		g_string_truncate(s, 0);
+		text_duration(s, unlisted_ns);
+		cmd_error("export", "note: %s of off-CPU time has no stack (filtered or lost) and is left out", s->str);
+	}
+}
+
+static int export(const char *path, const struct export_args *a, enum export_format format,
+		  const struct folded_options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GString) out = g_string_new(NULL);
+	struct folded_result result = { 0 };
+	struct profile *p = profile_file_read(path, &error);
+	int status = EXIT_FAILED;
+
+	if (p) {
+		if (format == EXPORT_JSON)
+			json_report(out, p, NULL);
+		else if (format == EXPORT_CSV)
+			csv_waits(out, p, NULL);
+		else
+			folded_render(out, p, NULL, options, &result);
+		if (cmd_write_output(a->out, out->str, out->len, &error))
+			status = EXIT_OK;
+	}
+	if (error)
+		cmd_error("export", "%s", error->message);
+	else if (format == EXPORT_FOLDED)
+		folded_notes(p, options, &result);
+	profile_free(p);
+	return status;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export_args a = { 0 };
+	struct folded_options options = { 0 };
+	enum export_format format;
+	int status;
+	GOptionEntry entries[] = {
+		{ "format", 'f', 0, G_OPTION_ARG_STRING, &a.format, "folded, json or csv", "FORMAT" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.out, "Write to this file (standard output)", "OUT" },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "folded: first frame is comm, or comm-pid/tid for thread", "WHAT" },
+		{ "unit", 0, 0, G_OPTION_ARG_STRING, &a.unit, "folded: ns, us, ms or s (us)", "UNIT" },
+		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
+		  "folded: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT" },
+		{ "no-delimiter", 0, 0, G_OPTION_ARG_NONE, &a.no_delimiter,
+		  "folded: no frame \"-\" between user and kernel", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	if (cmd_parse("export", "[FILE] -f FORMAT", description, entries, &argc, &argv, &status)) {
+		status = EXIT_USAGE;
+		if (argc > 2)
+			cmd_error("export", "\"%s\": only one FILE is read", argv[2]);
+		else if (format_parse(a.format, &format) && folded_plan(&a, &options))
+			status = export(argc > 1 ? argv[1] : DEFAULT_FILE, &a, format, &options);
+	}
+	args_clear(&a);
+	return status;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_FOLDED_H
+#define RENDER_FOLDED_H
+
+#include "analyse/query.h"
+#include "analyse/weight.h"
+#include "profile/profile.h"
+
+/*
+ * Folded stacks, what flamegraph.pl, inferno and speedscope read: one line a stack,
+ * "comm;user frames root first;-;kernel frames outermost first VALUE", sorted by bytes.
+ */
+
+enum folded_unit { FOLDED_US = 0, FOLDED_NS, FOLDED_MS, FOLDED_S, FOLDED_UNITS };
+bool folded_unit_parse(const char *name, enum folded_unit *ret_unit);
+
+struct folded_options {
+	enum weight weight;
+	enum folded_unit unit;	/* no matter for WEIGHT_COUNT */
+	bool by_thread;		/* "comm-pid/tid" in place of "comm" */
+	bool delimiter;		/* "-" before the kernel frames */
+};
+
+struct folded_result {
+	uint64_t lines_cnt;
+	/* Lines that weigh less than half a unit are left out; this much in all, ns or events. */
+	uint64_t dropped_lines_cnt;
+	uint64_t dropped;
+};
+
+/*
+ * Appends the lines.  Equal lines are summed first, then rounded to the nearest unit.
+ * selection NULL: everything; ret_result may be NULL.
+ */
+void folded_render(GString *out, const struct profile *p, const struct selection *selection,
+		   const struct folded_options *options, struct folded_result *ret_result);
+
+/* The labels of all frames as folded text can hold them: ';' is ':', control characters escaped. */
+struct folded_names;
+struct folded_names *folded_names_new(const struct profile *p);
+void folded_names_free(struct folded_names *names);
+/* Appends ";frame" for each frame of the stack, root first. */
+void folded_append_stack(GString *s, struct folded_names const *names, uint32_t node);
+/* Appends one name in that spelling. */
+void folded_append_name(GString *s, const char *name);
+
+#endif

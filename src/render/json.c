@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/json.h"
+
+#include "analyse/accounts.h"
+#include "render/json_write.h"
+
+static void write_window(struct json *j, const struct profile_info *info)
+{
+	json_key(j, "window");
+	json_object_begin(j);
+	json_member_uint(j, "start_unix_ns", info->start_unix_ns);
+	json_member_uint(j, "duration_ns", info->duration_ns);
+	json_object_end(j);
+
+	json_key(j, "host");
+	json_object_begin(j);
+	json_member_string(j, "kernel", info->kernel);
+	json_member_uint(j, "cpus", info->cpus);
+	json_member_string(j, "name", info->host);
+	json_object_end(j);
+
+	json_key(j, "recorder");
+	json_object_begin(j);
+	json_member_string(j, "version", info->version);
+	json_member_string(j, "command_line", info->command_line);
+	json_member_string(j, "filters", info->filters);
+	json_member_bool(j, "self_excluded", info->self_excluded);
+	json_object_end(j);
+}
+
+static void write_tracer(struct json *j, const struct profile_info *info)
+{
+	json_key(j, "tracer");
+	json_object_begin(j);
+	json_key(j, "bpf_ns");
+	if (info->has_bpf_ns)
+		json_uint(j, info->tracer_bpf_ns);
+	else
+		json_null(j);
+	json_member_uint(j, "cpu_ns", info->tracer_cpu_ns);
+	json_member_uint(j, "peak_rss_bytes", info->tracer_peak_rss_bytes);
+	json_object_end(j);
+}
+
+static void write_coverage(struct json *j, const struct profile *p, const struct selection *selection)
+{
+	struct accounts *a = accounts_new(p, selection);
+	struct coverage c;
+
+	coverage_of(p, selection, &c);
+	json_key(j, "coverage");
+	json_object_begin(j);
+	json_member_uint(j, "switches", p->info.switches);
+	json_key(j, "lost");
+	json_object_begin(j);
+	for (unsigned i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+		g_autoptr(GString) reason = g_string_new(NULL);
+
+		/* a recording's reason may be any text; json_key() wants it escaped, without quotes */
+		json_quote(reason, l->reason);
+		g_string_truncate(reason, reason->len - 1);
+		json_member_uint(j, reason->str + 1, l->count);
+	}
+	json_object_end(j);
+	json_member_uint(j, "lost_ns", a->total.lost_ns);
+	json_member_uint(j, "observed_ns", a->total.observed_ns);
+	json_member_uint(j, "off_cpu_ns", a->total.off_cpu_ns);
+	json_member_int(j, "residual_ns", a->total.residual_ns);
+	json_member_uint(j, "residual_abs_ns", a->total.residual_abs_ns);
+	json_member_uint(j, "filtered_ns", a->total.filtered_ns);
+	json_key(j, "stacks");
+	json_object_begin(j);
+	json_member_uint(j, "complete_ns", c.stacks_ns[STACK_COMPLETE]);
+	json_member_uint(j, "truncated_ns", c.stacks_ns[STACK_TRUNCATED]);
+	json_member_uint(j, "broken_ns", c.stacks_ns[STACK_BROKEN]);
+	json_member_uint(j, "pending_ns", c.stacks_ns[STACK_PENDING]);
+	json_member_uint(j, "none_ns", c.stacks_ns[STACK_NONE]);
+	json_object_end(j);
+	json_member_uint(j, "open_at_start_ns", c.open_start_ns);
+	json_member_uint(j, "open_at_end_ns", c.open_end_ns);
+	write_tracer(j, &p->info);
+	json_object_end(j);
+	accounts_free(a);
+}
+
+static void write_thread(struct json *j, const struct thread *t)
+{
+	json_object_begin(j);
+	json_member_uint(j, "pid", t->pid);
+	json_member_uint(j, "tid", t->tid);
+	json_member_string(j, "comm", t->comm);
+	json_member_string(j, "process", t->process);
+	json_member_uint(j, "start_ns", t->start_ns);
+	json_member_uint(j, "observed_ns", thread_observed_ns(t));
+	json_member_uint(j, "on_cpu_ns", t->on_cpu_ns);
+	json_member_uint(j, "blocked_ns", t->blocked_ns);
+	json_member_uint(j, "runnable_ns", t->runnable_ns);
+	json_member_uint(j, "preempted_ns", t->preempted_ns);
+	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));
+	json_member_int(j, "residual_ns", thread_residual_ns(t));
+	json_member_uint(j, "filtered_ns", t->filtered_ns);
+	json_member_uint(j, "lost_ns", t->lost_ns);
+	json_member_uint(j, "switches", t->switches);
+	json_member_bool(j, "open_at_start", t->flags & THREAD_OPEN_AT_START);
+	json_member_bool(j, "open_at_end", t->flags & THREAD_OPEN_AT_END);
+	json_member_bool(j, "kernel", t->flags & THREAD_KERNEL);
+	json_member_bool(j, "exited", t->flags & THREAD_EXITED);
+	json_member_bool(j, "execed", t->flags & THREAD_EXECED);
+	json_object_end(j);
+}
+
+/* Every frame written once, since the same ones stand in thousands of stacks. */
+static GPtrArray *write_frames(const struct profile *p)
+{
+	GPtrArray *frames = g_ptr_array_new_full(p->frames->len, (GDestroyNotify)g_bytes_unref);
+
+	for (unsigned i = 0; i < p->frames->len; i++) {
+		const struct frame *f = profile_get_frame(p, i);
+		GString *text = g_string_new(NULL);
+		struct json j;
+
+		json_init(&j, text);
+		json_object_begin(&j);
+		json_member_string(&j, "name", f->name);
+		json_member_string(&j, "module", f->module);
+		json_member_uint(&j, "offset", f->offset);
+		json_member_string(&j, "file", f->file);
+		json_member_uint(&j, "line", f->line);
+		json_member_bool(&j, "inline", f->is_inline);
+		if (!f->name)
+			json_member_string(&j, "why", frame_why_text((enum frame_why)f->why));
+		json_object_end(&j);
+		g_ptr_array_add(frames, g_string_free_to_bytes(text));
+	}
+	return frames;
+}
+
+static void write_stack(struct json *j, const char *key, const struct profile *p, GPtrArray *frames, uint32_t node,
+			GArray *path)
+{
+	g_array_set_size(path, 0);
+	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent)
+		g_array_append_val(path, profile_get_node(p, n)->frame);
+	json_key(j, key);
+	json_array_begin(j);
+	for (unsigned i = path->len; i-- > 0;) {
+		gsize len;
+		const char *text = g_bytes_get_data(g_ptr_array_index(frames, g_array_index(path, uint32_t, i)), &len);
+
+		json_raw(j, text, len);
+	}
+	json_array_end(j);
+}
+
+static void write_hist(struct json *j, const struct wait *w)
+{
+	json_key(j, "log2_ns");
+	json_array_begin(j);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!w->hist[i])
+			continue;
+		json_array_begin(j);
+		json_uint(j, i);
+		json_uint(j, w->hist[i]);
+		json_array_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_wait(struct json *j, const struct profile *p, const struct wait *w, GPtrArray *frames, GArray *path)
+{
+	const struct thread *t = profile_thread(p, w->thread);
+	char state[2] = { (char)w->state, '\0' };
+
+	json_object_begin(j);
+	json_member_uint(j, "pid", t->pid);
+	json_member_uint(j, "tid", t->tid);
+	json_member_string(j, "comm", t->comm);
+	json_member_string(j, "state", state);
+	json_member_uint(j, "count", w->count);
+	json_member_uint(j, "off_cpu_ns", wait_off_cpu_ns(w));
+	json_member_uint(j, "blocked_ns", w->blocked_ns);
+	json_member_uint(j, "runnable_ns", w->runnable_ns);
+	json_member_uint(j, "preempted_ns", w->preempted_ns);
+	json_member_uint(j, "max_ns", w->max_ns);
+	write_hist(j, w);
+	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
+	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
+	write_stack(j, "user", p, frames, w->user, path);
+	write_stack(j, "kernel", p, frames, w->kernel, path);
+	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
+	json_member_string(j, "reason", NULL);
+	json_member_string(j, "object", NULL);
+	json_key(j, "wakers");
+	json_array_begin(j);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void json_report(GString *out, const struct profile *p, const struct selection *selection)
+{
+	g_autoptr(GPtrArray) frames = write_frames(p);
+	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_uint(&j, "schema", 1);
+	write_window(&j, &p->info);
+	write_coverage(&j, p, selection);
+	json_key(&j, "threads");
+	json_array_begin(&j);
+	for (unsigned i = 0; i < p->threads->len; i++) {
+		if (!selection || selection->threads[i])
+			write_thread(&j, profile_thread(p, i));
+	}
+	json_array_end(&j);
+	json_key(&j, "waits");
+	json_array_begin(&j);
+	for (unsigned i = 0; i < p->waits->len; i++) {
+		if (!selection || selection->waits[i])
+			write_wait(&j, p, profile_wait(p, i), frames, path);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+}

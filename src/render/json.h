@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_JSON_H
+#define RENDER_JSON_H
+
+#include "analyse/query.h"
+#include "profile/profile.h"
+
+/*
+ * `offcpu report --json`, schema 1 (docs: the man page of report).  Fields may be added,
+ * never changed.  Appends one line; selection NULL: everything.  Threads and coverage are of
+ * the selected threads, "waits" of the selected waits.
+ */
+void json_report(GString *out, const struct profile *p, const struct selection *selection);
+
+#endif

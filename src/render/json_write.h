@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_JSON_WRITE_H
+#define RENDER_JSON_WRITE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Writes JSON text, compact, into a GString; it places the commas.  Numbers are integers.
+ * Strings may hold any bytes: what is not valid UTF-8 becomes U+FFFD.  Nesting is at most
+ * JSON_DEPTH_MAX, which is the program's own doing and so asserted.
+ */
+#define JSON_DEPTH_MAX 16
+
+struct json {
+	GString *out;
+	unsigned depth;
+	bool comma[JSON_DEPTH_MAX + 1];	/* per level: something stands there already */
+	bool after_key;
+};
+
+void json_init(struct json *j, GString *out);
+
+void json_object_begin(struct json *j);
+void json_object_end(struct json *j);
+void json_array_begin(struct json *j);
+void json_array_end(struct json *j);
+
+void json_key(struct json *j, const char *key);	/* key: needs no escapes */
+void json_string(struct json *j, const char *s);	/* NULL: null */
+void json_uint(struct json *j, uint64_t n);
+void json_int(struct json *j, int64_t n);
+void json_bool(struct json *j, bool b);
+void json_null(struct json *j);
+/* A value already written as JSON. */
+void json_raw(struct json *j, const char *text, gsize len);
+
+/* key and value */
+void json_member_string(struct json *j, const char *key, const char *s);
+void json_member_uint(struct json *j, const char *key, uint64_t n);
+void json_member_int(struct json *j, const char *key, int64_t n);
+void json_member_bool(struct json *j, const char *key, bool b);
+
+/* Appends the quoted, escaped string; "" for NULL. */
+void json_quote(GString *out, const char *s);
+/* Appends decimal digits, several times quicker than printf. */
+void json_digits(GString *out, uint64_t n);
+
+#endif

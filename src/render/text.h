@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_TEXT_H
+#define RENDER_TEXT_H
+
+#include "analyse/accounts.h"
+#include "analyse/query.h"
+#include "analyse/top.h"
+#include "profile/profile.h"
+
+/* `offcpu report` for people: header, coverage, accounts, headline, top waits. */
+
+struct text_options {
+	unsigned top;		/* rows a section shows; 0: all */
+	enum top_by by;		/* of the last section */
+	enum weight weight;
+	bool colour;		/* ANSI escapes */
+	unsigned width;		/* columns to cut names to; 0: never cut */
+};
+
+/* Appends.  `query` is what `selection` came from; both NULL: everything. */
+void text_report(GString *s, const struct profile *p, const struct query *query,
+		 const struct selection *selection, const struct text_options *options);
+
+/* Parts of it, for other commands; each ends in a newline. */
+void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options);
+void text_coverage(GString *s, const struct profile *p, const struct selection *selection,
+		   const struct text_options *options);
+void text_accounts(GString *s, const struct accounts *a, const struct text_options *options);
+void text_headline(GString *s, const struct top *leaves, const struct text_options *options);
+void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_TEXT_UTIL_H
+#define RENDER_TEXT_UTIL_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Small things every text output needs. */
+
+/* "0", "17 ns", "12.3 us", "1.00 ms", "59.9 s", "12.3 m", "4.56 h": three digits.  Appends. */
+void text_duration(GString *s, uint64_t ns);
+/* The same with a minus sign where due. */
+void text_duration_signed(GString *s, int64_t ns);
+/* "1,234,567" */
+void text_thousands(GString *s, uint64_t n);
+/* "512 B", "1.50 KiB", "33.0 MiB" */
+void text_bytes(GString *s, uint64_t bytes);
+
+/*
+ * Appends a name that comes from another user's program: valid printable UTF-8 as it is, what
+ * could drive a terminal (control, bidirectional and invisible characters, line separators,
+ * invalid bytes) as \x1b or \u202e.  NULL is "".
+ */
+void text_safe(GString *s, const char *name);
+
+/* Columns `name` takes on a terminal, after text_safe(). */
+unsigned text_width(const char *safe);
+
+/* text_safe() cut to `width` columns with ".." at the end; width 0: not cut.  Returns the columns. */
+unsigned text_safe_cut(GString *s, const char *name, unsigned width);
+
+/* Appends `cell` after (right) or before (left aligned) blanks up to `width` columns. */
+void text_right(GString *s, const char *cell, unsigned width);
+void text_left(GString *s, const char *cell, unsigned width);
+
+/*
+ * A distribution as DTrace's quantize() draws it: value, a bar of 40 @ for all, count, with one
+ * empty bucket above and below.  hist: PROFILE_HIST_SLOTS slots.  Nothing if all are 0.
+ */
+void text_quantize(GString *s, const uint64_t *hist, const char *indent);
+
+#endif
