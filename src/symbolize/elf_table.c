@@ -117,13 +117,15 @@ static void read_sections(struct reader *r)
 	}
 }
 
+/* Exported names first, of those the plainest; weak ones are aliases as good as any. */
 static uint8_t symbol_rank(const GElf_Sym *sym, const char *name)
 {
 	unsigned bind = GELF_ST_BIND(sym->st_info);
 
 	if (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE)	/* in assembly only, and ARM's "$x" marks */
 		return bind == STB_LOCAL || name[0] == '$' || name[0] == '.' ? SYMTAB_BOUND : SYMTAB_LABEL;
-	return bind == STB_LOCAL ? SYMTAB_LOCAL : bind == STB_WEAK ? SYMTAB_WEAK : SYMTAB_GLOBAL;
+	return (uint8_t)((bind == STB_LOCAL ? SYMTAB_LOCAL : SYMTAB_GLOBAL) + symtab_underscores(name) * 2 +
+			 (bind == STB_WEAK));
 }
 
 /* Turns a symbol into a candidate; false for what is no place in the program's text. */

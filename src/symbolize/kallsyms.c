@@ -35,11 +35,8 @@ static bool is_marker(const char *name, size_t len)
 static uint8_t name_rank(char type, const char *name, size_t len)
 {
 	unsigned rank = type == 'T' ? SYMTAB_GLOBAL : type == 'W' || type == 'w' ? SYMTAB_WEAK : SYMTAB_LOCAL;
-	unsigned underscores = 0;
 
-	while (underscores < 3 && name[underscores] == '_')
-		underscores++;
-	rank += underscores * 2;
+	rank += symtab_underscores(name) * 2;
 	if (g_str_has_prefix(name, "__ia32_"))
 		rank++;	/* the 64-bit twin says the same without a puzzle */
 	if (name[0] == '_' || name[len - 1] == 't' || name[len - 1] == 'd')

@@ -33,6 +33,16 @@ enum symtab_rank {
 	SYMTAB_BOUND = 255,	/* names nothing, but ends an unsized function before it */
 };
 
+/* "read" says more to people than its aliases "__read" and "__libc_read"; 0 to 3. */
+static inline unsigned symtab_underscores(const char *name)
+{
+	unsigned n = 0;
+
+	while (n < 3 && name[n] == '_')
+		n++;
+	return n;
+}
+
 /* A candidate, as read from a file. */
 struct symtab_raw {
 	uint64_t addr;
