@@ -5,6 +5,7 @@
 
 #include "analyse/label.h"
 #include "analyse/plumbing_tables.h"
+#include "analyse/strset.h"
 
 /* What the tables say of a frame, asked once per frame instead of once per wait. */
 struct frame_class {
@@ -17,7 +18,7 @@ struct frame_class {
 
 struct plumbing {
 	const struct profile *profile;
-	GStringChunk *strings;
+	struct strset *strings;
 	struct frame_class *classes;
 	const char **kernel_leaf;	/* per node, NULL: not asked yet */
 	const char **user_part;		/* per node, NULL: not asked yet, "": none */
@@ -26,7 +27,7 @@ struct plumbing {
 
 static const char *intern(struct plumbing *pl, const char *s)
 {
-	return g_string_chunk_insert_const(pl->strings, s);
+	return strset_add(pl->strings, s);
 }
 
 static void classify_kernel(struct plumbing *pl, const char *name, struct frame_class *c)
@@ -58,7 +59,7 @@ struct plumbing *plumbing_new(const struct profile *p)
 	struct plumbing *pl = g_new0(struct plumbing, 1);
 
 	pl->profile = p;
-	pl->strings = g_string_chunk_new(4096);
+	pl->strings = strset_new();
 	pl->classes = g_new0(struct frame_class, p->frames->len + 1);
 	pl->kernel_leaf = g_new0(const char *, p->nodes->len + 1);
 	pl->user_part = g_new0(const char *, p->nodes->len + 1);
@@ -79,7 +80,7 @@ void plumbing_free(struct plumbing *pl)
 {
 	if (!pl)
 		return;
-	g_string_chunk_free(pl->strings);
+	strset_free(pl->strings);
 	g_free(pl->classes);
 	g_free(pl->kernel_leaf);
 	g_free(pl->user_part);

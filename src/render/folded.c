@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/label.h"
+#include "analyse/strset.h"
 #include "render/json_write.h"
 #include "render/text_util.h"
 
@@ -106,28 +107,19 @@ static gboolean id_equal(gconstpointer a, gconstpointer b)
 }
 
 /* Who of each thread: an id equal for threads whose first frame is the same text. */
-static GPtrArray *who_names(const struct profile *p, const struct folded_options *options, uint32_t *who)
+static struct strset *who_names(const struct profile *p, const struct folded_options *options, uint32_t *who)
 {
-	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(GHashTable) index = g_hash_table_new(g_str_hash, g_str_equal);
+	struct strset *names = strset_new();
 	g_autoptr(GString) s = g_string_new(NULL);
 
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
-		gpointer at;
 
 		g_string_truncate(s, 0);
 		folded_append_name(s, t->comm);
 		if (options->by_thread)
 			g_string_append_printf(s, "-%u/%u", t->pid, t->tid);
-		if (!g_hash_table_lookup_extended(index, s->str, NULL, &at)) {
-			char *own = g_strndup(s->str, s->len);
-
-			at = GUINT_TO_POINTER(names->len);
-			g_ptr_array_add(names, own);
-			g_hash_table_insert(index, own, at);
-		}
-		who[i] = GPOINTER_TO_UINT(at);
+		who[i] = strset_id(names, s->str);
 	}
 	return names;
 }
@@ -162,7 +154,7 @@ static int line_compare(gconstpointer a, gconstpointer b)
 	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
 }
 
-static GArray *lines_of(GHashTable *sums, const struct folded_names *names, GPtrArray *who_texts, bool delimiter)
+static GArray *lines_of(GHashTable *sums, const struct folded_names *names, const struct strset *who_texts, bool delimiter)
 {
 	GArray *lines = g_array_new(FALSE, FALSE, sizeof(struct line));
 	g_autoptr(GString) s = g_string_new(NULL);
@@ -173,7 +165,7 @@ static GArray *lines_of(GHashTable *sums, const struct folded_names *names, GPtr
 	while (g_hash_table_iter_next(&iter, &k, &sum)) {
 		const struct id_key *key = k;
 
-		g_string_assign(s, g_ptr_array_index(who_texts, key->who));
+		g_string_assign(s, strset_get(who_texts, key->who));
 		folded_append_stack(s, names, key->user);
 		if (delimiter && key->kernel)
 			g_string_append_len(s, ";-", 2);
@@ -223,7 +215,7 @@ void folded_render(GString *out, const struct profile *p, const struct selection
 		   const struct folded_options *options, struct folded_result *ret_result)
 {
 	g_autofree uint32_t *who = g_new0(uint32_t, p->threads->len + 1);
-	g_autoptr(GPtrArray) who_texts = who_names(p, options, who);
+	struct strset *who_texts = who_names(p, options, who);
 	g_autoptr(GHashTable) sums = sum_by_ids(p, selection, options->weight, who);
 	struct folded_names *names = folded_names_new(p);
 	g_autoptr(GArray) lines = lines_of(sums, names, who_texts, options->delimiter);
@@ -233,6 +225,7 @@ void folded_render(GString *out, const struct profile *p, const struct selection
 	for (unsigned i = 0; i < lines->len; i++)
 		g_free(g_array_index(lines, struct line, i).text);
 	folded_names_free(names);
+	strset_free(who_texts);
 	if (ret_result)
 		*ret_result = result;
 }

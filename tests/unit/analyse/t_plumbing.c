@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/plumbing.h"
+
+#include <string.h>
+
+#include "../fixture.h"
+
+#define ENTRY "entry_SYSCALL_64_after_hwframe do_syscall_64 "
+
+struct expectation {
+	char state;
+	const char *user, *kernel;	/* outermost first */
+	const char *leaf, *syscall;
+};
+
+static const struct expectation expectations[] = {
+	{ 'S', "main@/bin/a do_work@/bin/a pthread_cond_wait@/lib/libc.so.6 __futex_abstimed_wait_common@/lib/libc.so.6",
+	  ENTRY "__x64_sys_futex do_futex futex_wait __futex_wait futex_wait_queue schedule __schedule",
+	  "futex_wait (pthread_cond_wait <- do_work)", "futex" },
+	/* 6.1 spells it otherwise */
+	{ 'S', "main@/bin/a", ENTRY "__x64_sys_futex do_futex futex_wait futex_wait_queue_me schedule __schedule.isra.0",
+	  "futex_wait (main)", "futex" },
+	/* the C++ runtime is no caller, its caller is */
+	{ 'S', "Pool::run()@/bin/a std::condition_variable::wait@/usr/lib/libstdc++.so.6 pthread_cond_wait@/lib/libc.so.6",
+	  ENTRY "__x64_sys_futex futex_wait", "futex_wait (std::condition_variable::wait <- Pool::run())", "futex" },
+	{ 'D', "main@/bin/a write@/lib/libc.so.6",
+	  ENTRY "ksys_write vfs_write ext4_file_write_iter folio_wait_bit_common io_schedule schedule __schedule",
+	  "folio_wait_bit_common (write <- main)", "write" },
+	/* a fault inside a system call belongs to the call */
+	{ 'D', "main@/bin/a", ENTRY "__x64_sys_read asm_exc_page_fault exc_page_fault filemap_fault folio_wait_bit_common io_schedule",
+	  "folio_wait_bit_common (main)", "read" },
+	{ 'D', "main@/bin/a", "asm_exc_page_fault exc_page_fault do_user_addr_fault handle_mm_fault filemap_fault __folio_lock_or_retry io_schedule",
+	  "folio_wait_bit_common (main)", "page fault" },
+	{ 'S', "", "ret_from_fork_asm ret_from_fork kthread kswapd schedule __schedule", "kswapd", "kernel thread" },
+	{ 'S', "", "ret_from_fork_asm ret_from_fork kthread schedule", "kernel thread", "kernel thread" },
+	/* nothing but plumbing in a system call: the call's name */
+	{ 'S', "main@/bin/a", ENTRY "__x64_sys_pause schedule __schedule", "pause (main)", "pause" },
+	{ 'R', "spin@/bin/a", "asm_sysvec_apic_timer_interrupt irqentry_exit schedule", "preempted (spin)", "interrupt" },
+	{ 'R', "spin@/bin/a", ENTRY "syscall_exit_to_user_mode exit_to_user_mode_loop schedule", "preempted (spin)", "exit to user mode" },
+	{ 'R', "main@/bin/a sched_yield@/lib/libc.so.6", ENTRY "__x64_sys_sched_yield do_sched_yield schedule", "sched_yield (sched_yield <- main)", "sched_yield" },
+	/* unnamed callers are passed over for a named one further out, unless there is none */
+	{ 'S', "main@/bin/a ?@/bin/a read@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (read <- main)", "read" },
+	{ 'S', "?@/bin/a read@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (read <- a+0x1234)", "read" },
+	{ 'S', "?@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (libc.so.6+0x1234)", "read" },
+	{ 'S', "main@/bin/a", "", "main", "[no kernel stack]" },
+	{ 'S', "", "", "[no stack]", "[no kernel stack]" },
+	{ 'S', "", ENTRY "x64_sys_call ?@[ext4] schedule", "[ext4]+0x1234", "[unknown entry]" },
+};
+
+static void test_table(void)
+{
+	for (unsigned i = 0; i < G_N_ELEMENTS(expectations); i++) {
+		const struct expectation *e = &expectations[i];
+		struct profile *p = profile_new();
+		struct wait w = { .thread = fixture_thread(p, 1, 1, "a", "a"), .state = (uint8_t)e->state, .preempted_ns = 1 };
+
+		if (*e->user)
+			w.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, e->user);
+		if (*e->kernel)
+			w.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, e->kernel);
+		struct plumbing *pl = plumbing_new(p);
+		g_assert_cmpstr(plumbing_leaf(pl, &w), ==, e->leaf);
+		g_assert_cmpstr(plumbing_syscall(pl, &w), ==, e->syscall);
+		g_assert_true(plumbing_leaf(pl, &w) == plumbing_leaf(pl, &w));
+		plumbing_free(pl);
+		profile_free(p);
+	}
+}
+
+static void test_new_thread_and_flag(void)
+{
+	struct profile *p = profile_new();
+	struct wait w = { .thread = fixture_thread(p, 1, 1, "a", "a"), .state = 'R', .runnable_ns = 5 };
+	struct plumbing *pl = plumbing_new(p);
+
+	g_assert_cmpstr(plumbing_leaf(pl, &w), ==, "new thread");
+	g_array_index(p->threads, struct thread, 0).flags = THREAD_KERNEL;
+	g_assert_cmpstr(plumbing_syscall(pl, &w), ==, "kernel thread");
+	plumbing_free(pl);
+	profile_free(p);
+}
+
+static void test_runtime(void)
+{
+	g_assert_true(plumbing_is_runtime("/usr/lib/x86_64-linux-gnu/libc.so.6"));
+	g_assert_true(plumbing_is_runtime("/lib/ld-linux-x86-64.so.2"));
+	g_assert_true(plumbing_is_runtime("/lib/ld-musl-x86_64.so.1"));
+	g_assert_true(plumbing_is_runtime("[vdso]"));
+	g_assert_false(plumbing_is_runtime("/usr/lib/libcurl.so.4"));
+	g_assert_false(plumbing_is_runtime("/opt/libc.so.6/app"));
+	g_assert_false(plumbing_is_runtime(NULL));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/plumbing/table", test_table);
+	g_test_add_func("/plumbing/new-thread-and-flag", test_new_thread_and_flag);
+	g_test_add_func("/plumbing/runtime", test_runtime);
+	return g_test_run();
+}

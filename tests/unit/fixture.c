@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fixture.h"
+
+#include <string.h>
+
+/*
+ * Window 1 s, threads (ms):
+ *
+ *   no pid/tid  comm    process  observed on_cpu blocked runnable preempted  off  residual
+ *   0  100/100  server  server       1000     10     900       80         0  980        10
+ *   1  100/101  worker  server       1000    200     500      100       200  800         0
+ *   2  100/102  worker  server       1000      0    1000        0         0 1000         0   asleep throughout
+ *   3  200/200  evil    evil          400    100     250       50         0  300         0   exited
+ *   4    2/2    kwork   kwork        1000      0     995        5         0 1000         0   kernel thread
+ *                                    4400    310    3645      235       200 4080        10
+ *
+ * Waits (ms: blocked + runnable or preempted = off-CPU):
+ *
+ *   thread state count            off  max  user stack               kernel stack
+ *   0      S     10    500+ 50 =  550  100  do_work in pthread_cond  futex
+ *   0      D      4    400+ 30 =  430  200  do_work in fsync         folio_wait
+ *   1      S     20    400+ 80 =  480   60  do_work in pthread_cond  futex
+ *   1      R     40    200 preempted =  200   10  spin               irq
+ *   1      S      2    100+ 20 =  120   90  lost                     futex
+ *   2      S      1   1000     = 1000 1000  do_work in pthread_cond  futex    open at both ends
+ *   3      S      5    150+ 30 =  180   50  ? of app, truncated      pipe
+ *   4      I      3    995+  5 = 1000  500  none                     worker_thread
+ *                                     3960
+ * and 120 ms of thread 3 are filtered: 3960 + 120 = 4080.
+ */
+
+#define MS UINT64_C(1000000)
+
+static void append_word(struct profile *p, uint32_t *node, enum frame_kind kind, const char *word)
+{
+	const char *at = strrchr(word, '@');
+	g_autofree char *name = at ? g_strndup(word, (gsize)(at - word)) : g_strdup(word);
+	struct frame f = { .kind = (uint8_t)kind, .module = kind == FRAME_KERNEL ? "[kernel]" : NULL };
+
+	if (at)
+		f.module = at + 1;
+	if (strcmp(name, "?") == 0) {
+		f.why = FRAME_NO_SYMBOLS;
+		f.offset = 0x1234;
+	} else if (strcmp(name, "lost") == 0) {
+		f.why = FRAME_PENDING;
+	} else {
+		f.name = name;
+		f.offset = 0x1000;
+	}
+	*node = profile_node(p, *node, profile_frame(p, &f));
+}
+
+uint32_t fixture_stack(struct profile *p, enum frame_kind kind, enum stack_end end, const char *words)
+{
+	g_auto(GStrv) parts = g_strsplit(words, " ", -1);
+	uint32_t node = 0;
+
+	for (unsigned i = 0; parts[i]; i++)
+		append_word(p, &node, kind, parts[i]);
+	profile_stack_end(p, node, end);
+	return node;
+}
+
+uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, const char *process)
+{
+	struct thread t = {
+		.pid = pid, .tid = tid, .comm = profile_string(p, comm), .process = profile_string(p, process),
+	};
+
+	return profile_add_thread(p, &t);
+}
+
+struct account {
+	uint64_t from_ms, to_ms, on_cpu_ms, blocked_ms, runnable_ms, preempted_ms, filtered_ms, switches;
+	uint32_t flags;
+};
+
+static void set_account(struct profile *p, uint32_t thread, const struct account *a)
+{
+	struct thread *t = &g_array_index(p->threads, struct thread, thread);
+
+	t->from_ns = a->from_ms * MS;
+	t->to_ns = a->to_ms * MS;
+	t->on_cpu_ns = a->on_cpu_ms * MS;
+	t->blocked_ns = a->blocked_ms * MS;
+	t->runnable_ns = a->runnable_ms * MS;
+	t->preempted_ns = a->preempted_ms * MS;
+	t->filtered_ns = a->filtered_ms * MS;
+	t->switches = a->switches;
+	t->flags = a->flags;
+}
+
+static void add_threads(struct profile *p)
+{
+	static const struct account accounts[] = {
+		{ 0, 1000, 10, 900, 80, 0, 0, 14, 0 },
+		{ 0, 1000, 200, 500, 100, 200, 0, 62, 0 },
+		{ 0, 1000, 0, 1000, 0, 0, 0, 0, THREAD_OPEN_AT_START | THREAD_OPEN_AT_END },
+		{ 100, 500, 100, 250, 50, 0, 120, 7, THREAD_EXITED },
+		{ 0, 1000, 0, 995, 5, 0, 0, 3, THREAD_KERNEL },
+	};
+
+	fixture_thread(p, 100, 100, "server", "server");
+	fixture_thread(p, 100, 101, "worker", "server");
+	fixture_thread(p, 100, 102, "worker", "server");
+	/* a terminal escape and a folded separator, as a hostile program would name itself */
+	fixture_thread(p, 200, 200, "ev\033[31m;il", "evil");
+	fixture_thread(p, 2, 2, "kwork", "kwork");
+	for (unsigned i = 0; i < G_N_ELEMENTS(accounts); i++)
+		set_account(p, i, &accounts[i]);
+}
+
+struct wait_row {
+	uint32_t thread;
+	char state;
+	uint64_t count, blocked_ms, runnable_ms, preempted_ms, max_ms;
+	uint32_t user, kernel;
+	uint8_t flags;
+	uint8_t slot;	/* of all but one; that one is in the slot above */
+};
+
+static void add_waits(struct profile *p)
+{
+	const char *libc = "_start@/usr/bin/server __libc_start_main@/lib/libc.so.6 main@/usr/bin/server do_work@/usr/bin/server";
+	g_autofree char *cond = g_strconcat(libc, " pthread_cond_wait@@GLIBC_2.3.2@/lib/libc.so.6", NULL);
+	g_autofree char *sync = g_strconcat(libc, " fsync@/lib/libc.so.6", NULL);
+	g_autofree char *spin = g_strconcat(libc, " spin@/usr/bin/server", NULL);
+	uint32_t u_cond = fixture_stack(p, FRAME_USER, STACK_COMPLETE, cond);
+	uint32_t u_sync = fixture_stack(p, FRAME_USER, STACK_COMPLETE, sync);
+	uint32_t u_spin = fixture_stack(p, FRAME_USER, STACK_COMPLETE, spin);
+	uint32_t u_lost = fixture_stack(p, FRAME_USER, STACK_PENDING, "lost");
+	uint32_t u_bare = fixture_stack(p, FRAME_USER, STACK_TRUNCATED, "?@/opt/app read@/lib/libc.so.6");
+	uint32_t k_futex = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE,
+		"entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_futex do_futex __futex_wait futex_wait_queue schedule __schedule");
+	uint32_t k_sync = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE,
+		"entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_fsync ext4_sync_file@[ext4] folio_wait_bit_common io_schedule schedule __schedule");
+	uint32_t k_irq = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE,
+		"asm_sysvec_apic_timer_interrupt irqentry_exit_to_user_mode exit_to_user_mode_loop schedule __schedule");
+	uint32_t k_pipe = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE,
+		"entry_SYSCALL_64_after_hwframe do_syscall_64 ksys_read vfs_read anon_pipe_read.constprop.0 schedule __schedule");
+	uint32_t k_work = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE,
+		"ret_from_fork_asm ret_from_fork kthread worker_thread schedule __schedule");
+	const struct wait_row rows[] = {
+		{ 0, 'S', 10, 500, 50, 0, 100, u_cond, k_futex, 0, 25 },
+		{ 0, 'D', 4, 400, 30, 0, 200, u_sync, k_sync, 0, 26 },
+		{ 1, 'S', 20, 400, 80, 0, 60, u_cond, k_futex, 0, 24 },
+		{ 1, 'R', 40, 0, 0, 200, 10, u_spin, k_irq, 0, 22 },
+		{ 1, 'S', 2, 100, 20, 0, 90, u_lost, k_futex, 0, 25 },
+		{ 2, 'S', 1, 1000, 0, 0, 1000, u_cond, k_futex, WAIT_OPEN_AT_START | WAIT_OPEN_AT_END, 28 },
+		{ 3, 'S', 5, 150, 30, 0, 50, u_bare, k_pipe, 0, 24 },
+		{ 4, 'I', 3, 995, 5, 0, 500, 0, k_work, 0, 27 },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const struct wait_row *r = &rows[i];
+		struct wait w = {
+			.thread = r->thread, .user = r->user, .kernel = r->kernel, .state = (uint8_t)r->state,
+			.flags = r->flags, .count = r->count, .blocked_ns = r->blocked_ms * MS,
+			.runnable_ns = r->runnable_ms * MS, .preempted_ns = r->preempted_ms * MS,
+			.max_ns = r->max_ms * MS,
+		};
+
+		w.hist[r->slot] = (uint32_t)r->count - 1;
+		w.hist[r->slot + 1] = 1;
+		profile_add_wait(p, &w);
+	}
+}
+
+struct profile *fixture_new(void)
+{
+	struct profile *p = profile_new();
+
+	p->info = (struct profile_info){
+		.start_unix_ns = UINT64_C(1790000000123456789), .start_ns = 0, .duration_ns = 1000 * MS,
+		.host = profile_string(p, "testhost"), .kernel = profile_string(p, "6.12.0-test"), .cpus = 2,
+		.command_line = profile_string(p, "offcpu record -d 1"), .filters = profile_string(p, ""),
+		.version = profile_string(p, "0.1.0"), .switches = 120, .tracer_cpu_ns = 12 * MS,
+		.tracer_peak_rss_bytes = 33 << 20, .tracer_bpf_ns = 3 * MS + 400000, .has_bpf_ns = true,
+		.self_excluded = true,
+	};
+	add_threads(p);
+	add_waits(p);
+	profile_add_loss(p, "ring_stack", "the ring buffer was full for a stack (it is tried again)", 2, 120 * MS);
+	return p;
+}

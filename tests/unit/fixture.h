@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef TESTS_UNIT_FIXTURE_H
+#define TESTS_UNIT_FIXTURE_H
+
+#include "profile/profile.h"
+
+/*
+ * A small recording written by hand, for the tests of analyse and render and for the golden
+ * files.  What it holds is drawn in fixture.c; the sums in the tests were made from there.
+ */
+struct profile *fixture_new(void);
+
+/* A stack from "name@module" words, outermost first, blanks between; "?" for a frame without a name. */
+uint32_t fixture_stack(struct profile *p, enum frame_kind kind, enum stack_end end, const char *words);
+/* A thread that has only a name and ids. */
+uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, const char *process);
+
+#endif
