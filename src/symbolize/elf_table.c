@@ -26,7 +26,7 @@ struct reader {
 	struct elf_table *table;
 	struct section *sections;
 	size_t section_cnt;
-	Elf_Scn *symtab, *dynsym;
+	Elf_Scn *symtab, *dynsym, *versions;
 };
 
 static void read_segments(struct reader *r)
@@ -110,6 +110,8 @@ static void read_sections(struct reader *r)
 			r->symtab = scn;
 		else if (sh.sh_type == SHT_DYNSYM && !r->dynsym)
 			r->dynsym = scn;
+		else if (sh.sh_type == SHT_GNU_versym && !r->versions)
+			r->versions = scn;
 		else if (sh.sh_type == SHT_NOTE)
 			read_build_id(r, scn, &sh);
 		else if (has_names)
@@ -117,15 +119,27 @@ static void read_sections(struct reader *r)
 	}
 }
 
-/* Exported names first, of those the plainest; weak ones are aliases as good as any. */
-static uint8_t symbol_rank(const GElf_Sym *sym, const char *name)
+/* Whether the name is kept for old programs only ("cfree", an alias of free). */
+static bool is_old_version(Elf_Data *versions, int i, const char *name)
+{
+	const char *version;
+	GElf_Versym v;
+
+	if (versions)
+		return gelf_getversym(versions, i, &v) && (v & 0x8000);
+	version = memchr(name, '@', strnlen(name, 256));	/* further is hostile, and slow */
+	return version && version[1] != '@';
+}
+
+/* Exported names first, of those current ones, the plainest; weak ones are aliases as good as any. */
+static uint8_t symbol_rank(const GElf_Sym *sym, const char *name, bool is_old)
 {
 	unsigned bind = GELF_ST_BIND(sym->st_info);
 
 	if (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE)	/* in assembly only, and ARM's "$x" marks */
 		return bind == STB_LOCAL || name[0] == '$' || name[0] == '.' ? SYMTAB_BOUND : SYMTAB_LABEL;
-	return (uint8_t)((bind == STB_LOCAL ? SYMTAB_LOCAL : SYMTAB_GLOBAL) + symtab_underscores(name) * 2 +
-			 (bind == STB_WEAK));
+	return (uint8_t)((bind == STB_LOCAL ? SYMTAB_LOCAL : SYMTAB_GLOBAL) + (is_old ? 8 : 0) +
+			 symtab_underscores(name) * 2 + (bind == STB_WEAK));
 }
 
 /* Turns a symbol into a candidate; false for what is no place in the program's text. */
@@ -144,14 +158,14 @@ static bool symbol_candidate(const struct reader *r, const GElf_Sym *sym, const 
 	if (!in->is_exec || sym->st_value < in->addr || sym->st_value >= in->end)
 		return false;
 	*ret = (struct symtab_raw){ .addr = sym->st_value, .name = (uint32_t)sym->st_name,
-				    .rank = symbol_rank(sym, names + sym->st_name),
 				    .sized = sym->st_size > 0, .end = in->end };
 	if (ret->sized)
 		ret->end = sym->st_value + MIN(sym->st_size, in->end - sym->st_value);
 	return true;
 }
 
-static void build_table(struct reader *r, Elf_Data *data, size_t entry_bytes, char *names, size_t names_bytes)
+static void build_table(struct reader *r, Elf_Data *data, Elf_Data *versions, size_t entry_bytes, char *names,
+			size_t names_bytes)
 {
 	size_t cnt = data->d_size / entry_bytes;
 	g_autoptr(GArray) raw = g_array_new(FALSE, FALSE, sizeof(struct symtab_raw));
@@ -160,8 +174,11 @@ static void build_table(struct reader *r, Elf_Data *data, size_t entry_bytes, ch
 		struct symtab_raw candidate;
 		GElf_Sym sym;
 
-		if (gelf_getsym(data, (int)i, &sym) && symbol_candidate(r, &sym, names, names_bytes, &candidate))
-			g_array_append_val(raw, candidate);
+		if (!gelf_getsym(data, (int)i, &sym) || !symbol_candidate(r, &sym, names, names_bytes, &candidate))
+			continue;
+		candidate.rank = symbol_rank(&sym, names + sym.st_name,
+					     is_old_version(versions, (int)i, names + sym.st_name));
+		g_array_append_val(raw, candidate);
 	}
 	symtab_build(&r->table->symbols, raw, names, names_bytes);
 }
@@ -172,7 +189,7 @@ static bool read_symbols(struct reader *r, Elf_Scn *scn)
 	size_t entry_bytes = gelf_fsize(r->elf, ELF_T_SYM, 1, EV_CURRENT), names_bytes;
 	GElf_Shdr sh, strings_sh;
 	Elf_Scn *strings;
-	Elf_Data *data, *strings_data;
+	Elf_Data *data, *strings_data, *versions;
 	char *names;
 
 	if (!gelf_getshdr(scn, &sh) || !entry_bytes || sh.sh_size > SYMTAB_MAX_BYTES ||
@@ -191,7 +208,8 @@ static bool read_symbols(struct reader *r, Elf_Scn *scn)
 	names = g_malloc(names_bytes);
 	memcpy(names, strings_data->d_buf, names_bytes - 1);
 	names[names_bytes - 1] = 0;
-	build_table(r, data, entry_bytes, names, names_bytes);
+	versions = scn == r->dynsym && r->versions ? elf_getdata(r->versions, NULL) : NULL;
+	build_table(r, data, versions, entry_bytes, names, names_bytes);
 	return true;
 }
 

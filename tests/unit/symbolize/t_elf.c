@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/elf_table.h"
+
+static struct elf_table *read_path(const char *path, GError **error)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct elf_table *t;
+
+	g_assert_cmpint(fd, >=, 0);
+	t = elf_table_read(fd, error);
+	close(fd);
+	return t;
+}
+
+static const char *name_at(const struct elf_table *t, uint64_t vaddr)
+{
+	const struct symtab_entry *e = symtab_find(&t->symbols, vaddr);
+
+	return e ? symtab_name(&t->symbols, e) : NULL;
+}
+
+G_GNUC_NO_INLINE int elf_test_exported(int x);
+int elf_test_exported(int x)
+{
+	return x * 3 + 1;
+}
+
+static G_GNUC_NO_INLINE int elf_test_static(int x)
+{
+	return elf_test_exported(x) ^ 5;
+}
+
+/* The load address of the program, from the address of its first part. */
+static int own_base(struct dl_phdr_info *info, size_t size, void *ret)
+{
+	*(uint64_t *)ret = info->dlpi_addr;
+	return 1;	/* the program comes first */
+}
+
+static void test_own(void)
+{
+	struct elf_table *t = read_path("/proc/self/exe", NULL);
+	uint64_t base = 0, size;
+
+	g_assert_nonnull(t);
+	g_assert_true(t->has_full_symbols);
+	dl_iterate_phdr(own_base, &base);
+	g_assert_cmpstr(name_at(t, (uintptr_t)elf_test_exported - base), ==, "elf_test_exported");
+	g_assert_cmpstr(name_at(t, (uintptr_t)elf_test_static - base), ==, "elf_test_static");
+	g_assert_cmpint(elf_test_static(1), ==, 1);
+	size = symtab_find(&t->symbols, (uintptr_t)elf_test_static - base)->size;
+	g_assert_cmpuint(size, >, 4);
+	g_assert_cmpstr(name_at(t, (uintptr_t)elf_test_static - base + size - 1), ==, "elf_test_static");
+	g_assert_null(name_at(t, 0));
+	g_assert_null(name_at(t, UINT64_MAX));
+	elf_table_free(t);
+}
+
+struct library {
+	uint64_t base;
+	char *path;
+};
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *ret)
+{
+	struct library *l = ret;
+
+	if (!strstr(info->dlpi_name, "libc.so.6"))
+		return 0;
+	l->base = info->dlpi_addr;
+	l->path = g_strdup(info->dlpi_name);
+	return 1;
+}
+
+/* Every name we give a function of libc must lead to the same place by the dynamic linker. */
+static void test_libc(void)
+{
+	static const char *const names[] = { "read", "write", "nanosleep", "clock_nanosleep", "fsync", "poll", "malloc",
+					     "free", "printf", "qsort", "getenv", "pthread_mutex_lock", "pthread_cond_wait" };
+	struct library l = { 0 };
+	struct elf_table *t;
+	void *libc;
+
+	if (!dl_iterate_phdr(find_libc, &l)) {
+		g_test_skip("this is not glibc");
+		return;
+	}
+	libc = dlopen(l.path, RTLD_NOW | RTLD_NOLOAD);
+	t = read_path(l.path, NULL);
+	g_assert_nonnull(libc);
+	g_assert_nonnull(t);
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		uint64_t address = (uintptr_t)dlsym(libc, names[i]);
+		g_autofree char *name = g_strdup(name_at(t, address - l.base));
+
+		if (!address)
+			continue;
+		g_assert_nonnull(name);
+		*strchrnul(name, '@') = 0;
+		if (strcmp(name, names[i]))	/* an alias then */
+			g_assert_cmphex((uintptr_t)dlsym(libc, name), ==, address);
+	}
+	g_assert_cmpstr(name_at(t, (uintptr_t)dlsym(libc, "read") - l.base), ==, "read");
+	g_assert_cmpstr(name_at(t, (uintptr_t)dlsym(libc, "free") - l.base), ==, "free");	/* not cfree */
+	dlclose(libc);
+	elf_table_free(t);
+	g_free(l.path);
+}
+
+static void test_vaddr(void)
+{
+	struct elf_segment segments[] = {
+		{ .off = 0, .size = 0x1234, .vaddr = 0x400000 },
+		{ .off = 0x1240, .size = 0x1000, .vaddr = 0x402240, .is_exec = true },
+		{ .off = 0x2240, .size = 0x10, .vaddr = 0x404240 },
+		{ .off = UINT64_MAX - 4, .size = 100, .vaddr = 1, .is_exec = true },
+	};
+	struct elf_table t = { .segments = segments, .segment_cnt = G_N_ELEMENTS(segments) };
+	uint64_t vaddr = 0;
+
+	g_assert_true(elf_table_vaddr(&t, 0x1240, &vaddr));
+	g_assert_cmphex(vaddr, ==, 0x402240);
+	g_assert_true(elf_table_vaddr(&t, 0x1000, &vaddr));	/* in the text's first page */
+	g_assert_cmphex(vaddr, ==, 0x402000);
+	g_assert_true(elf_table_vaddr(&t, 0x2248, &vaddr));	/* in the text's last page */
+	g_assert_cmphex(vaddr, ==, 0x403248);
+	g_assert_true(elf_table_vaddr(&t, 0x10, &vaddr));
+	g_assert_cmphex(vaddr, ==, 0x400010);
+	g_assert_false(elf_table_vaddr(&t, 0x4000, &vaddr));
+	g_assert_false(elf_table_vaddr(&t, UINT64_MAX, &vaddr));
+}
+
+static void add_raw(GArray *raw, uint64_t addr, uint64_t end, bool sized, uint8_t rank, uint32_t name)
+{
+	struct symtab_raw r = { .addr = addr, .end = end, .sized = sized, .rank = rank, .name = name };
+
+	g_array_append_val(raw, r);
+}
+
+static void test_ranks(void)
+{
+	static const char names[] = "\0beta\0alpha\0label\0inner\0open\0last";
+	g_autoptr(GArray) raw = g_array_new(FALSE, FALSE, sizeof(struct symtab_raw));
+	struct elf_table t = { 0 };
+
+	add_raw(raw, 0x500, 0x600, false, SYMTAB_LOCAL, 29);		/* last: to the end of its section */
+	add_raw(raw, 0x100, 0x200, true, SYMTAB_GLOBAL, 1);		/* beta */
+	add_raw(raw, 0x100, 0x180, true, SYMTAB_GLOBAL, 6);		/* alpha, first by name */
+	add_raw(raw, 0x100, 0x200, true, SYMTAB_LOCAL, 12);
+	add_raw(raw, 0x120, 0x200, false, SYMTAB_LABEL, 12);		/* inside a function: nothing */
+	add_raw(raw, 0x140, 0x150, true, SYMTAB_LOCAL, 18);		/* inner */
+	add_raw(raw, 0x300, 0x600, false, SYMTAB_GLOBAL, 24);		/* open: to the next */
+	add_raw(raw, 0x340, 0x600, false, SYMTAB_BOUND, 12);
+	symtab_build(&t.symbols, raw, g_memdup2(names, sizeof(names)), sizeof(names));
+	g_assert_cmpstr(name_at(&t, 0x100), ==, "alpha");
+	g_assert_cmpstr(name_at(&t, 0x130), ==, "alpha");
+	g_assert_cmpstr(name_at(&t, 0x145), ==, "inner");
+	g_assert_cmpstr(name_at(&t, 0x160), ==, "alpha");
+	g_assert_cmpstr(name_at(&t, 0x1ff), ==, "alpha");
+	g_assert_cmpstr(name_at(&t, 0x200), ==, NULL);
+	g_assert_cmpstr(name_at(&t, 0x33f), ==, "open");
+	g_assert_cmpstr(name_at(&t, 0x340), ==, NULL);
+	g_assert_cmpstr(name_at(&t, 0x5ff), ==, "last");
+	g_assert_cmpstr(name_at(&t, 0x600), ==, NULL);
+	symtab_clear(&t.symbols);
+}
+
+static void test_build_id(void)
+{
+	struct elf_table *t = read_path("/proc/self/exe", NULL), *debug = read_path("/proc/self/exe", NULL);
+
+	g_assert_nonnull(t);
+	g_assert_nonnull(debug);
+	if (!t->build_id_bytes) {
+		g_test_skip("the linker wrote no build-id");
+	} else {
+		symtab_clear(&t->symbols);
+		debug->build_id[0] ^= 1;
+		g_assert_false(elf_table_take_symbols(t, debug));
+		g_assert_cmpuint(t->symbols.cnt, ==, 0);
+		debug->build_id[0] ^= 1;
+		g_assert_true(elf_table_take_symbols(t, debug));
+		g_assert_cmpuint(t->symbols.cnt, >, 10);
+		g_assert_cmpuint(debug->symbols.cnt, ==, 0);
+	}
+	elf_table_free(t);
+	elf_table_free(debug);
+}
+
+static void test_no_elf(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(read_path("/proc/self/maps", &error));
+	g_assert_error(error, error->domain, 0);
+	g_clear_error(&error);
+	g_assert_null(read_path("/dev/null", &error));
+	g_assert_nonnull(error);
+	g_clear_error(&error);
+	g_assert_null(elf_table_read_memory("\177ELF", 4, &error));
+	g_assert_nonnull(error);
+}
+
+/* Our own program, cut short or with bytes changed, must never crash the reader. */
+static void test_damaged(void)
+{
+	g_autofree char *image = NULL;
+	g_autoptr(GRand) rand = g_rand_new_with_seed(7);
+	size_t bytes, tables = 0;
+
+	g_assert_true(g_file_get_contents("/proc/self/exe", &image, &bytes, NULL));
+	for (int i = 0; i < 60; i++) {
+		size_t cut = (size_t)g_rand_double_range(rand, 0, (double)bytes);
+		struct elf_table *t = elf_table_read_memory(image, cut, NULL);
+
+		tables += t != NULL;
+		elf_table_free(t);
+	}
+	for (int i = 0; i < 60; i++) {
+		g_autofree char *copy = g_memdup2(image, bytes);
+		struct elf_table *t;
+
+		for (int k = 0; k < 40; k++) {
+			size_t at = (size_t)g_rand_int_range(rand, 0, k < 10 ? 1024 : (gint32)MIN(bytes, 1u << 24));
+
+			copy[k % 2 && bytes > 4096 ? bytes - 1 - at % 4096 : at] = (char)g_rand_int(rand);
+		}
+		t = elf_table_read_memory(copy, bytes, NULL);
+		for (uint64_t vaddr = 0; t && vaddr < 0x10000; vaddr += 16)
+			tables += name_at(t, vaddr) != NULL;
+		elf_table_free(t);
+	}
+	g_assert_cmpuint(tables, >, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/elf/own", test_own);
+	g_test_add_func("/elf/libc", test_libc);
+	g_test_add_func("/elf/vaddr", test_vaddr);
+	g_test_add_func("/elf/ranks", test_ranks);
+	g_test_add_func("/elf/build-id", test_build_id);
+	g_test_add_func("/elf/no-elf", test_no_elf);
+	g_test_add_func("/elf/damaged", test_damaged);
+	return g_test_run();
+}

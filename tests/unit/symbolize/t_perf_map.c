@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <errno.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/perf_map.h"
+
+static struct perf_map *parse(const char *text)
+{
+	return perf_map_parse(g_strdup(text), strlen(text));
+}
+
+static void is(const struct perf_map *m, uint64_t addr, const char *name, uint64_t offset)
+{
+	uint64_t got = 0;
+
+	g_assert_cmpstr(perf_map_find(m, addr, &got), ==, name);
+	g_assert_cmphex(got, ==, offset);
+}
+
+static void test_names(void)
+{
+	struct perf_map *m = parse("2000 100 Later::run(int, long)\n1000 20 first\r\n0x3000 0x10 prefixed\n"
+				   "1010 8 inner, newer\n2000 80 reused");
+
+	is(m, 0x1000, "first", 0);
+	is(m, 0x1012, "inner, newer", 2);
+	is(m, 0x1019, "first", 0x19);
+	is(m, 0x1020, NULL, 0);
+	is(m, 0x2010, "reused", 0x10);
+	is(m, 0x2090, "Later::run(int, long)", 0x90);
+	is(m, 0x3001, "prefixed", 1);
+	is(m, 0, NULL, 0);
+	is(m, UINT64_MAX, NULL, 0);
+	perf_map_free(m);
+}
+
+static void test_hostile(void)
+{
+	static const char *const refused[] = { "", "\n\n", "1000", "1000 ", "1000 10", "1000 10 ", "1000 10   \n",
+		"xyz 10 name", "1000 -10 name", "1000 0 empty", "ffffffffffffffff 10 wraps", " 1000 10 indented",
+		"11112222333344445 10 too_many_digits", "1000 100000000 too large", "1000\t10\ttabs" };
+	struct perf_map *m;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
+		m = parse(refused[i]);
+		g_assert_cmpuint(perf_map_cnt(m), ==, 0);
+		perf_map_free(m);
+	}
+	m = parse("1000 10 \x1b[31mred\x07\n");
+	is(m, 0x1000, "?[31mred?", 0);
+	perf_map_free(m);
+}
+
+static void test_status(void)
+{
+	uint32_t pid = 0;
+	uid_t uid = 0;
+
+	g_assert_true(perf_map_parse_status("Name:\tx\nUid:\t1\t1000\t3\t4\nNSpid:\t812\t17\t3\nx:\t5\n", &pid, &uid));
+	g_assert_cmpuint(pid, ==, 3);
+	g_assert_cmpuint(uid, ==, 1000);
+	g_assert_false(perf_map_parse_status("Name:\tx\nUid:\t1\t1000\n", &pid, &uid));
+	g_assert_false(perf_map_parse_status("Name:\tx\nNSpid:\t4\nUid:\tx\n", &pid, &uid));
+	g_assert_false(perf_map_parse_status("Name:\tx\nNSpid:\t\nUid:\t1\t2\n", &pid, &uid));
+	g_assert_false(perf_map_parse_status("", &pid, &uid));
+}
+
+/* A /proc of our own with one process, 500, that is 7 in its container. */
+struct fixture {
+	char *dir, *root, *map;
+};
+
+static void write_file(const char *path, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_file_set_contents(path, text, -1, &error);
+	g_assert_no_error(error);
+}
+
+static void set_up(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *process = NULL, *tmp = NULL, *link = NULL, *status = NULL, *text = NULL;
+
+	f->dir = g_dir_make_tmp("offcpu-test-XXXXXX", NULL);
+	process = g_build_filename(f->dir, "500", NULL);
+	f->root = g_build_filename(f->dir, "root-of-500", NULL);
+	tmp = g_build_filename(f->root, "tmp", NULL);
+	link = g_build_filename(process, "root", NULL);
+	status = g_build_filename(process, "status", NULL);
+	f->map = g_build_filename(tmp, "perf-7.map", NULL);
+	g_assert_cmpint(g_mkdir_with_parents(process, 0700) | g_mkdir_with_parents(tmp, 0700), ==, 0);
+	g_assert_cmpint(symlink(f->root, link), ==, 0);
+	text = g_strdup_printf("Name:\tjvm\nUid:\t%u\t%u\t0\t0\nNSpid:\t500\t7\n", geteuid(), geteuid());
+	write_file(status, text);
+}
+
+static void tear_down(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *command = g_strdup_printf("rm -rf '%s'", f->dir);
+
+	g_assert_cmpint(system(command), ==, 0);
+	g_free(f->dir);
+	g_free(f->root);
+	g_free(f->map);
+}
+
+static void test_read(struct fixture *f, gconstpointer data)
+{
+	struct perf_map *m;
+	uint64_t bytes = 0;
+
+	g_assert_null(perf_map_read(f->dir, 500, 0, &bytes));
+	write_file(f->map, "1000 10 one\n");
+	m = perf_map_read(f->dir, 500, 0, &bytes);
+	g_assert_nonnull(m);
+	g_assert_cmpuint(bytes, ==, 12);
+	is(m, 0x1001, "one", 1);
+	perf_map_free(m);
+	g_assert_null(perf_map_read(f->dir, 500, bytes, &bytes));	/* has not grown */
+	g_assert_null(perf_map_read(f->dir, 501, 0, &bytes));	/* no such process */
+}
+
+static void test_link_refused(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *elsewhere = g_build_filename(f->root, "tmp", "secret", NULL);
+	uint64_t bytes = 0;
+
+	write_file(elsewhere, "1000 10 one\n");
+	g_assert_cmpint(symlink("secret", f->map), ==, 0);
+	g_assert_null(perf_map_read(f->dir, 500, 0, &bytes));
+	g_assert_cmpuint(bytes, ==, 0);
+}
+
+static void test_fifo_refused(struct fixture *f, gconstpointer data)
+{
+	uint64_t bytes = 0;
+
+	g_assert_cmpint(mkfifo(f->map, 0600), ==, 0);
+	g_assert_null(perf_map_read(f->dir, 500, 0, &bytes));	/* and does not block */
+}
+
+static void test_owner_refused(struct fixture *f, gconstpointer data)
+{
+	uint64_t bytes = 0;
+
+	write_file(f->map, "1000 10 one\n");
+	if (chown(f->map, geteuid() + 12345, (gid_t)-1)) {
+		g_assert_cmpint(errno, ==, EPERM);
+		g_test_skip("only root can give a file to another user");
+		return;
+	}
+	g_assert_null(perf_map_read(f->dir, 500, 0, &bytes));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/perf-map/names", test_names);
+	g_test_add_func("/perf-map/hostile", test_hostile);
+	g_test_add_func("/perf-map/status", test_status);
+	g_test_add("/perf-map/read", struct fixture, NULL, set_up, test_read, tear_down);
+	g_test_add("/perf-map/link-refused", struct fixture, NULL, set_up, test_link_refused, tear_down);
+	g_test_add("/perf-map/fifo-refused", struct fixture, NULL, set_up, test_fifo_refused, tear_down);
+	g_test_add("/perf-map/owner-refused", struct fixture, NULL, set_up, test_owner_refused, tear_down);
+	return g_test_run();
+}

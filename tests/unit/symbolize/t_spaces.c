@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/maps.h"
+#include "symbolize/spaces.h"
+
+static void test_lines(void)
+{
+	static const char *const refused[] = { "", "x", "1000", "1000-", "1000-2000", "1000-2000 r-xp", "2000-1000 r-xp 0 08:01 1 /a",
+		"1000-1000 r-xp 0 08:01 1 /a", "1000-2000 r-xp zz 08:01 1 /a", "1000-2000 r-xp 0 08-01 1 /a",
+		"11112222333344445-2 r-xp 0 08:01 1 /a", "1000-2000 r-x", "1000-2000 r-xp 0 08:01 99999999999999999999 /a" };
+	struct maps_line m;
+
+	g_assert_true(maps_parse_line("7f036ec08000-7f036ed5e000 r-xp 00026000 fe:1a 332835                     /usr/lib/a b.so", &m));
+	g_assert_cmphex(m.start, ==, 0x7f036ec08000);
+	g_assert_cmphex(m.end, ==, 0x7f036ed5e000);
+	g_assert_cmphex(m.pgoff, ==, 0x26000);
+	g_assert_cmphex(m.dev_major, ==, 0xfe);
+	g_assert_cmphex(m.dev_minor, ==, 0x1a);
+	g_assert_cmpuint(m.inode, ==, 332835);
+	g_assert_true(m.is_exec);
+	g_assert_cmpstr(m.path, ==, "/usr/lib/a b.so");
+	g_assert_true(maps_parse_line("7fff0000-7fff1000 rw-p 00000000 00:00 0 ", &m));
+	g_assert_false(m.is_exec);
+	g_assert_cmpstr(m.path, ==, "");
+	g_assert_true(maps_parse_line("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]", &m));
+	g_assert_cmpstr(m.path, ==, "[vsyscall]");
+	g_assert_true(maps_parse_line("1000-2000 r-xp 00000000 00:00 0", &m));
+	g_assert_cmpstr(m.path, ==, "");
+	for (size_t i = 0; i < G_N_ELEMENTS(refused); i++)
+		g_assert_false(maps_parse_line(refused[i], &m));
+}
+
+/* Spaces over a /proc of our own. */
+struct fixture {
+	char *proc;
+	struct modules *modules;
+	struct spaces *spaces;
+};
+
+static void set_up(struct fixture *f, gconstpointer data)
+{
+	f->proc = g_dir_make_tmp("offcpu-test-XXXXXX", NULL);
+	f->modules = modules_new(f->proc, "/nonexistent");
+	f->spaces = spaces_new(f->modules, f->proc);
+}
+
+static void tear_down(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *command = g_strdup_printf("rm -rf '%s'", f->proc);
+
+	spaces_free(f->spaces);
+	modules_free(f->modules);
+	g_assert_cmpint(system(command), ==, 0);
+	g_free(f->proc);
+}
+
+static void write_maps(struct fixture *f, uint32_t pid, const char *text)
+{
+	g_autofree char *dir = g_strdup_printf("%s/%u", f->proc, pid), *path = g_strdup_printf("%s/maps", dir);
+	g_autoptr(GError) error = NULL;
+
+	g_mkdir(dir, 0700);
+	g_file_set_contents(path, text, -1, &error);
+	g_assert_no_error(error);
+}
+
+static void remove_maps(struct fixture *f, uint32_t pid)
+{
+	g_autofree char *path = g_strdup_printf("%s/%u/maps", f->proc, pid);
+
+	g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
+static void map(struct fixture *f, uint32_t pid, uint64_t ts, uint64_t start, uint64_t len, const char *path)
+{
+	spaces_mmap(f->spaces, pid, ts, &(struct symbolizer_mapping){
+		.start = start, .len = len, .dev_major = 8, .dev_minor = 1, .inode = 42, .path = path });
+}
+
+/* path: where addr lies, NULL: nowhere, for the reason why. */
+static void is(struct fixture *f, uint32_t pid, uint64_t ts, uint64_t addr, const char *path, enum frame_why why)
+{
+	struct generation *g;
+	enum frame_why got;
+	struct space_map *m = spaces_find(f->spaces, pid, ts, addr, &g, &got);
+
+	g_assert_cmpstr(m ? m->module->path : NULL, ==, path);
+	g_assert_cmpint(got, ==, why);
+}
+
+static void test_mmap(struct fixture *f, gconstpointer data)
+{
+	spaces_exec(f->spaces, 10, 100);
+	map(f, 10, 110, 0x1000, 0x1000, "/a");
+	map(f, 10, 200, 0x1800, 0x1000, "/b");
+	is(f, 10, 150, 0x1800, "/a", FRAME_NAMED);
+	is(f, 10, 200, 0x1800, "/b", FRAME_NAMED);
+	is(f, 10, 250, 0x17ff, "/a", FRAME_NAMED);
+	is(f, 10, 250, 0x27ff, "/b", FRAME_NAMED);
+	is(f, 10, 250, 0x2800, NULL, FRAME_NOT_MAPPED);
+	is(f, 10, 105, 0x1000, NULL, FRAME_NOT_MAPPED);
+	is(f, 10, 50, 0x1000, NULL, FRAME_PROCESS_GONE);	/* another program then */
+	map(f, 10, 300, UINT64_MAX - 10, 100, "/wraps");
+	is(f, 10, 300, UINT64_MAX - 5, NULL, FRAME_NOT_MAPPED);
+}
+
+static void test_exec(struct fixture *f, gconstpointer data)
+{
+	spaces_exec(f->spaces, 10, 100);
+	map(f, 10, 110, 0x1000, 0x1000, "/old");
+	spaces_exec(f->spaces, 10, 200);
+	map(f, 10, 210, 0x1000, 0x1000, "/new");
+	is(f, 10, 199, 0x1000, "/old", FRAME_NAMED);
+	is(f, 10, 210, 0x1000, "/new", FRAME_NAMED);
+	is(f, 10, 1000, 0x1000, "/new", FRAME_NAMED);
+	for (uint64_t i = 0; i < 500; i++)	/* one program after another: the oldest are forgotten */
+		spaces_exec(f->spaces, 10, 300 + i);
+	is(f, 10, 210, 0x1000, NULL, FRAME_PROCESS_GONE);
+}
+
+static void test_fork(struct fixture *f, gconstpointer data)
+{
+	spaces_exec(f->spaces, 10, 100);
+	map(f, 10, 110, 0x1000, 0x1000, "/program");
+	spaces_fork(f->spaces, 10, 11, 200);
+	map(f, 10, 210, 0x5000, 0x1000, "/parent only");
+	map(f, 11, 220, 0x7000, 0x1000, "/child only");
+	is(f, 11, 205, 0x1000, "/program", FRAME_NAMED);
+	is(f, 11, 230, 0x5000, NULL, FRAME_NOT_MAPPED);
+	is(f, 11, 230, 0x7000, "/child only", FRAME_NAMED);
+	is(f, 10, 230, 0x7000, NULL, FRAME_NOT_MAPPED);
+	is(f, 10, 230, 0x5000, "/parent only", FRAME_NAMED);
+	spaces_exec(f->spaces, 11, 300);
+	map(f, 11, 310, 0x1000, 0x1000, "/execed");
+	is(f, 11, 299, 0x1000, "/program", FRAME_NAMED);
+	is(f, 11, 310, 0x1000, "/execed", FRAME_NAMED);
+	is(f, 10, 310, 0x1000, "/program", FRAME_NAMED);
+}
+
+static void test_fork_of_unknown(struct fixture *f, gconstpointer data)
+{
+	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /shell\n");
+	spaces_fork(f->spaces, 10, 11, 200);	/* gone before anybody could read its maps */
+	spaces_exit(f->spaces, 11, 300);
+	is(f, 11, 250, 0x1500, "/shell", FRAME_NAMED);
+	is(f, 11, 250, 0x2500, NULL, FRAME_PROCESS_GONE);
+}
+
+static void test_reuse(struct fixture *f, gconstpointer data)
+{
+	spaces_exec(f->spaces, 10, 100);
+	map(f, 10, 110, 0x1000, 0x1000, "/first");
+	spaces_exit(f->spaces, 10, 200);
+	is(f, 10, 150, 0x1000, "/first", FRAME_NAMED);
+	spaces_fork(f->spaces, 3, 10, 300);
+	spaces_exec(f->spaces, 10, 310);
+	map(f, 10, 320, 0x1000, 0x1000, "/second");
+	is(f, 10, 150, 0x1000, "/first", FRAME_NAMED);
+	is(f, 10, 250, 0x1000, "/first", FRAME_NAMED);	/* its last moments */
+	is(f, 10, 400, 0x1000, "/second", FRAME_NAMED);
+}
+
+/* A process under a used number whose birth no note told. */
+static void test_reuse_unnoticed(struct fixture *f, gconstpointer data)
+{
+	spaces_exec(f->spaces, 10, 100);
+	map(f, 10, 110, 0x1000, 0x1000, "/first");
+	spaces_exit(f->spaces, 10, 200);
+	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /second\n");
+	is(f, 10, 250, 0x1000, "/second", FRAME_NAMED);
+	is(f, 10, 150, 0x1000, "/first", FRAME_NAMED);
+}
+
+static void test_proc(struct fixture *f, gconstpointer data)
+{
+	write_maps(f, 10, "1000-2000 r-xp 00003000 08:01 5 /program\n3000-4000 r--p 0 08:01 5 /program\njunk\n");
+	is(f, 10, 50, 0x1800, "/program", FRAME_NAMED);
+	is(f, 10, 50, 0x3000, NULL, FRAME_NOT_MAPPED);	/* not executable */
+	map(f, 10, 60, 0x8000, 0x1000, "/plugin");
+	is(f, 10, 70, 0x8000, "/plugin", FRAME_NAMED);
+	is(f, 20, 50, 0x1800, NULL, FRAME_PROCESS_GONE);	/* no such process */
+}
+
+/* Notes before the first question: /proc completes them. */
+static void test_proc_after_notes(struct fixture *f, gconstpointer data)
+{
+	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /program\n8000-9000 r-xp 0 08:01 42 /plugin\n");
+	map(f, 10, 60, 0x8000, 0x1000, "/plugin");
+	is(f, 10, 70, 0x1800, "/program", FRAME_NAMED);
+	is(f, 10, 70, 0x8000, "/plugin", FRAME_NAMED);
+	remove_maps(f, 10);
+	is(f, 10, 70, 0x1800, "/program", FRAME_NAMED);
+}
+
+/* A mapping without a note (mprotect makes none) is found by reading again, but not at once. */
+static void test_read_again(struct fixture *f, gconstpointer data)
+{
+	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /program\n");
+	is(f, 10, 50, 0x1800, "/program", FRAME_NAMED);
+	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /program\n6000-7000 r-xp 0 00:00 0 \n");
+	is(f, 10, 60, 0x6000, NULL, FRAME_NOT_MAPPED);
+	g_usleep(150000);
+	is(f, 10, 60, 0x6000, "", FRAME_NAMED);
+	is(f, 10, 55, 0x6000, "", FRAME_NAMED);	/* surely there a moment before */
+	remove_maps(f, 10);
+	is(f, 10, 60, 0x6000, "", FRAME_NAMED);
+}
+
+static void test_bounds(struct fixture *f, gconstpointer data)
+{
+	struct generation *g;
+	enum frame_why why;
+
+	for (uint32_t pid = 1; pid <= 20000; pid++) {
+		spaces_exec(f->spaces, pid, pid * 10);
+		map(f, pid, pid * 10 + 1, 0x1000, 0x1000, "/a");
+		spaces_exit(f->spaces, pid, pid * 10 + 2);
+	}
+	g_assert_cmpuint(spaces_process_cnt(f->spaces), <=, 4097);
+	is(f, 20000, 200001, 0x1000, "/a", FRAME_NAMED);
+	is(f, 1, 11, 0x1000, NULL, FRAME_PROCESS_GONE);
+	spaces_exec(f->spaces, 5, 300000);
+	for (uint64_t i = 0; i < 20000; i++)
+		map(f, 5, 300000 + i, 0x100000 + i * 0x1000, 0x1000, "/a");
+	g_assert_nonnull(spaces_find(f->spaces, 5, 400000, 0x100000 + 19999 * 0x1000, &g, &why));
+	g_assert_cmpuint(generation_map_cnt(g), <=, 8192);
+}
+
+#define ADD(name, func) g_test_add("/spaces/" name, struct fixture, NULL, set_up, func, tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/spaces/lines", test_lines);
+	ADD("mmap", test_mmap);
+	ADD("exec", test_exec);
+	ADD("fork", test_fork);
+	ADD("fork-of-unknown", test_fork_of_unknown);
+	ADD("reuse", test_reuse);
+	ADD("reuse-unnoticed", test_reuse_unnoticed);
+	ADD("proc", test_proc);
+	ADD("proc-after-notes", test_proc_after_notes);
+	ADD("read-again", test_read_again);
+	ADD("bounds", test_bounds);
+	return g_test_run();
+}
