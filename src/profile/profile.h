@@ -20,6 +20,8 @@
 #define PROFILE_HIST_SLOTS 48	/* slot i counts durations in [2^i, 2^(i+1)) ns; the last also all above */
 #define PROFILE_DEPTH_MAX 4096	/* frames of one path, inlined ones included */
 #define PROFILE_STRING_MAX_BYTES 16384	/* longer strings are cut */
+#define PROFILE_NODES_MAX (16 << 20)
+#define PROFILE_ROWS_MAX (4 << 20)	/* threads, frames, waits: each */
 #define PROFILE_NS_MAX (UINT64_C(1) << 62)	/* no time or duration is above: 146 years */
 
 enum frame_kind { FRAME_USER = 0, FRAME_KERNEL = 1 };
@@ -166,7 +168,7 @@ uint32_t profile_add_wait(struct profile *p, const struct wait *w);
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns);
 
 /*
- * True when every index is in range, parents come before children, letters and enums are
+ * True when no array is above its maximum, every index is in range, parents come before children, letters and enums are
  * known, no time is above PROFILE_NS_MAX, and the totals over all threads and over all waits
  * fit in 63 bits, so that nobody's sums wrap.  Else *error says what is wrong.
  */

@@ -121,6 +121,9 @@ static bool check_losses(const struct profile *p, GError **error)
 
 bool profile_check(const struct profile *p, GError **error)
 {
+	if (p->threads->len > PROFILE_ROWS_MAX || p->frames->len > PROFILE_ROWS_MAX ||
+	    p->waits->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
+		return bad(error, "it has too many threads, frames, stacks or waits");
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
 	       check_waits(p, error) && check_losses(p, error);
 }

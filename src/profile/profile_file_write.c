@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/profile_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profile/profile_rows.h"
+#include "profile/profile_schema.h"
+
+/* Where a recording goes: everything happens in one directory, so that renames are atomic. */
+struct target {
+	const char *path;
+	char *dir, *tmp, *old;
+	bool tmp_is_ours;	/* to be removed on failure */
+	int fd;			/* of tmp */
+};
+
+static bool fail(const struct target *to, GError **error, int errnum, const char *format, ...)
+	G_GNUC_PRINTF(4, 5);
+static bool fail(const struct target *to, GError **error, int errnum, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	g_autofree char *what = g_strdup_vprintf(format, ap);
+	va_end(ap);
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errnum), "cannot write '%s': %s", to->path,
+		    what);
+	return false;
+}
+
+static void target_init(struct target *to, const char *path)
+{
+	g_autofree char *dir = g_path_get_dirname(path), *base = g_path_get_basename(path);
+
+	/* Never a name that SQLite could take for a URI. */
+	to->dir = g_path_is_absolute(dir) ? g_steal_pointer(&dir) : g_strdup_printf("./%s", dir);
+	to->path = path;
+	to->tmp = g_strdup_printf("%s/.%s.tmp-%ld", to->dir, base, (long)getpid());
+	to->old = g_strconcat(path, ".old", NULL);
+	to->tmp_is_ours = false;
+	to->fd = -1;
+}
+
+static void target_clear(struct target *to)
+{
+	if (to->fd >= 0)
+		close(to->fd);
+	if (to->tmp_is_ours)
+		unlink(to->tmp);
+	g_free(to->dir);
+	g_free(to->tmp);
+	g_free(to->old);
+}
+
+/* What is there already must be something that a rename may put aside. */
+static bool check_target(const struct target *to, GError **error)
+{
+	struct stat st;
+
+	if (stat(to->path, &st) == 0 && !S_ISREG(st.st_mode))
+		return fail(to, error, EISDIR, S_ISDIR(st.st_mode) ? "it is a directory" : "it is not a regular file");
+	if (lstat(to->old, &st) == 0 && S_ISDIR(st.st_mode) && access(to->path, F_OK) == 0)
+		return fail(to, error, EISDIR, "the older recording cannot be kept: '%s' is a directory", to->old);
+	return true;
+}
+
+static bool create_tmp(struct target *to, GError **error)
+{
+	for (int i = 0; i < 2 && to->fd < 0; i++) {
+		to->fd = open(to->tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		/* A process with our id was killed here once. */
+		if (to->fd < 0 && (errno != EEXIST || unlink(to->tmp) != 0))
+			break;
+	}
+	if (to->fd < 0)
+		return fail(to, error, errno, "no file can be made in '%s': %s", to->dir, g_strerror(errno));
+	to->tmp_is_ours = true;
+	return true;
+}
+
+static int build(sqlite3 *db, const struct profile *p)
+{
+	/* The file is nobody's until it is renamed: no journal, no waiting for the disk, no locks. */
+	g_autofree char *pragmas = g_strdup_printf("PRAGMA page_size=4096; PRAGMA journal_mode=OFF;"
+						   "PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
+						   "PRAGMA encoding='UTF-8'; PRAGMA cache_size=-8192; BEGIN;"
+						   "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+						   PROFILE_FILE_APPLICATION_ID, PROFILE_FILE_SCHEMA);
+	int rc = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
+
+	for (const struct profile_table *t = profile_schema_1; rc == SQLITE_OK && t->name; t++)
+		rc = sqlite3_exec(db, t->sql, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, profile_schema_1_views, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = profile_write_rows_1(db, p);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	return rc;
+}
+
+/* errno's words where the system said no, SQLite's otherwise. */
+static bool fail_db(const struct target *to, sqlite3 *db, int rc, GError **error)
+{
+	int errnum = db ? sqlite3_system_errno(db) : 0;
+
+	if ((rc & 0xff) == SQLITE_FULL)
+		errnum = ENOSPC;
+	if (errnum && ((rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_CANTOPEN))
+		return fail(to, error, errnum, "%s", g_strerror(errnum));
+	return fail(to, error, EIO, "%s", db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+}
+
+static bool fill_tmp(const struct target *to, const struct profile *p, GError **error)
+{
+	sqlite3 *db = NULL;
+	int rc = sqlite3_open_v2(to->tmp, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE, "unix-none");
+	bool ok = true;
+
+	if (rc == SQLITE_OK)
+		rc = build(db, p);
+	if (rc != SQLITE_OK)
+		ok = fail_db(to, db, rc, error);
+	rc = sqlite3_close(db);
+	if (ok && rc != SQLITE_OK)
+		ok = fail_db(to, NULL, rc, error);
+	if (ok && fsync(to->fd) != 0)
+		ok = fail(to, error, errno, "%s", g_strerror(errno));
+	return ok;
+}
+
+/* Where names cannot be exchanged (NFS and the like), PATH is absent for a moment. */
+static bool replace_by_two_renames(struct target *to, GError **error)
+{
+	if (rename(to->path, to->old) != 0)
+		return fail(to, error, errno, "the older recording cannot be kept as '%s': %s", to->old,
+			    g_strerror(errno));
+	if (rename(to->tmp, to->path) != 0) {
+		int errnum = errno;
+
+		rename(to->old, to->path);
+		return fail(to, error, errnum, "%s", g_strerror(errnum));
+	}
+	to->tmp_is_ours = false;
+	return true;
+}
+
+/*
+ * Puts tmp in the place of an existing PATH and that one in the place of PATH.old.  The
+ * exchange comes first, since it can be undone: PATH is a complete recording at every instant,
+ * and if the second step fails, all is as it was.
+ */
+static bool replace(struct target *to, GError **error)
+{
+	if (renameat2(AT_FDCWD, to->tmp, AT_FDCWD, to->path, RENAME_EXCHANGE) != 0) {
+		if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)
+			return replace_by_two_renames(to, error);
+		return fail(to, error, errno, "%s", g_strerror(errno));
+	}
+	/* Now tmp is the older recording: not ours to remove. */
+	to->tmp_is_ours = false;
+	if (rename(to->tmp, to->old) == 0)
+		return true;
+
+	int errnum = errno;
+
+	to->tmp_is_ours = renameat2(AT_FDCWD, to->tmp, AT_FDCWD, to->path, RENAME_EXCHANGE) == 0;
+	return fail(to, error, errnum, "the older recording cannot be kept as '%s': %s", to->old,
+		    g_strerror(errnum));
+}
+
+static bool put_in_place(struct target *to, GError **error)
+{
+	struct stat st;
+
+	if (lstat(to->path, &st) == 0) {
+		if (!replace(to, error))
+			return false;
+	} else if (rename(to->tmp, to->path) == 0) {
+		to->tmp_is_ours = false;
+	} else {
+		return fail(to, error, errno, "%s", g_strerror(errno));
+	}
+	/* The names are right already; a file system that cannot sync a directory is no failure. */
+	int fd = open(to->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+	return true;
+}
+
+bool profile_file_write(const struct profile *p, const char *path, GError **error)
+{
+	struct target to;
+
+	/* What we write, we can read. */
+	if (!profile_check(p, error)) {
+		g_prefix_error(error, "cannot write '%s': ", path);
+		return false;
+	}
+	target_init(&to, path);
+	bool ok = check_target(&to, error) && create_tmp(&to, error) && fill_tmp(&to, p, error) &&
+		  put_in_place(&to, error);
+
+	target_clear(&to);
+	return ok;
+}

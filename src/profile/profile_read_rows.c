@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/profile_rows.h"
+
+#include <string.h>
+
+#include "profile/profile_file.h"
+#include "profile/profile_schema.h"
+
+/* Reads table after table.  A bad value is noted and answered with 0; the row's end looks. */
+struct reader {
+	sqlite3 *db;
+	sqlite3_stmt *stmt;
+	struct profile *p;
+	const char *table;
+	uint64_t text_budget_bytes;
+	const char *wrong;	/* the first bad column of this row */
+	GPtrArray *strings;	/* string id -> the profile's own string */
+	GArray *frames, *nodes;	/* id in the file -> id in the profile: a forged file may repeat itself */
+};
+
+static void wrong(struct reader *r, int column)
+{
+	if (!r->wrong)
+		r->wrong = sqlite3_column_name(r->stmt, column);
+}
+
+static bool is_null(struct reader *r, int column)
+{
+	return sqlite3_column_type(r->stmt, column) == SQLITE_NULL;
+}
+
+static uint64_t get(struct reader *r, int column, uint64_t max)
+{
+	sqlite3_int64 value = sqlite3_column_int64(r->stmt, column);
+
+	if (sqlite3_column_type(r->stmt, column) == SQLITE_INTEGER && value >= 0 && (uint64_t)value <= max)
+		return (uint64_t)value;
+	wrong(r, column);
+	return 0;
+}
+
+static uint64_t get_ns(struct reader *r, int column)
+{
+	return get(r, column, PROFILE_NS_MAX);
+}
+
+static uint32_t get_u32(struct reader *r, int column)
+{
+	return (uint32_t)get(r, column, UINT32_MAX);
+}
+
+static uint8_t get_u8(struct reader *r, int column)
+{
+	return (uint8_t)get(r, column, UINT8_MAX);
+}
+
+/* Up to the first NUL, valid until the next step; "" for NULL. */
+static const char *get_text(struct reader *r, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(r->stmt, column);
+	uint64_t len_bytes = (uint64_t)sqlite3_column_bytes(r->stmt, column);
+
+	if (is_null(r, column))
+		return "";
+	if (!text || sqlite3_column_type(r->stmt, column) != SQLITE_TEXT || len_bytes > PROFILE_STRING_MAX_BYTES ||
+	    len_bytes > r->text_budget_bytes) {
+		wrong(r, column);
+		return "";
+	}
+	r->text_budget_bytes -= len_bytes;
+	return text;
+}
+
+/* The frame or node that the file calls by this id; 0 for NULL where `nullable`. */
+static uint32_t get_id(struct reader *r, int column, const GArray *ids, bool nullable)
+{
+	if (nullable && is_null(r, column))
+		return 0;
+	uint64_t id = get(r, column, UINT32_MAX);
+
+	if (id < ids->len)
+		return g_array_index(ids, uint32_t, (guint)id);
+	wrong(r, column);
+	return 0;
+}
+
+static const char *get_string(struct reader *r, int column)
+{
+	if (is_null(r, column))
+		return NULL;
+	uint64_t id = get(r, column, UINT32_MAX);
+
+	if (id < r->strings->len)
+		return g_ptr_array_index(r->strings, (guint)id);
+	wrong(r, column);
+	return NULL;
+}
+
+static bool G_GNUC_PRINTF(2, 3) fail(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	g_autofree char *message = g_strdup_vprintf(format, ap);
+	va_end(ap);
+	g_set_error_literal(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED, message);
+	return false;
+}
+
+static bool row_failed(struct reader *r, int rc, GError **error)
+{
+	if (rc == SQLITE_INTERRUPT)
+		return fail(error, "table \"%s\" takes more work than its size allows", r->table);
+	return fail(error, "table \"%s\": %s", r->table, sqlite3_errmsg(r->db));
+}
+
+struct table {
+	const char *name;
+	int64_t first_id;	/* -1: rows have no id */
+	int64_t min_rows, max_rows;
+	void (*row)(struct reader *r);
+};
+
+/* One row, the i-th of its table. */
+static bool read_row(struct reader *r, const struct table *t, int64_t i, GError **error)
+{
+	if (i >= t->max_rows)
+		return fail(error, "table \"%s\" has more than %" G_GINT64_FORMAT " rows", t->name, t->max_rows);
+	if (t->first_id >= 0 && sqlite3_column_int64(r->stmt, 0) != t->first_id + i)
+		return fail(error, "the ids of table \"%s\" are not consecutive", t->name);
+	r->wrong = NULL;
+	t->row(r);
+	if (r->wrong)
+		return fail(error, "row %" G_GINT64_FORMAT " of table \"%s\" has an invalid %s", i + 1, t->name,
+			    r->wrong);
+	return true;
+}
+
+/*
+ * Reads every row.  Column 0 is the id, which counts up by one: pages that a forged file
+ * shares between branches would repeat ids, so nothing grows beyond the file's own size.
+ */
+static bool read_table(struct reader *r, const struct table *t, GError **error)
+{
+	g_autofree char *sql = g_strdup_printf("SELECT * FROM main.%s NOT INDEXED", t->name);
+	bool ok = true;
+	int64_t i = 0;
+	int rc;
+
+	r->table = t->name;
+	rc = sqlite3_prepare_v2(r->db, sql, -1, &r->stmt, NULL);
+	if (rc != SQLITE_OK)
+		return row_failed(r, rc, error);
+	for (; ok && (rc = sqlite3_step(r->stmt)) == SQLITE_ROW; i++)
+		ok = read_row(r, t, i, error);
+	if (ok && rc != SQLITE_DONE)
+		ok = row_failed(r, rc, error);
+	else if (ok && i < t->min_rows)
+		ok = fail(error, "table \"%s\" is empty", t->name);
+	sqlite3_finalize(r->stmt);
+	r->stmt = NULL;
+	return ok;
+}
+
+static void meta_row(struct reader *r)
+{
+	const char *key = get_text(r, 0);
+	struct profile_info *info = &r->p->info;
+	const struct {
+		const char *key;
+		const char **to;
+	} texts[] = {
+		{ "version", &info->version }, { "host", &info->host }, { "kernel", &info->kernel },
+		{ "command_line", &info->command_line }, { "filters", &info->filters },
+	};
+
+	/* Keys may be added to a schema: one that we do not know is no error. */
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+		if (strcmp(key, texts[i].key) == 0)
+			*texts[i].to = profile_string(r->p, get_text(r, 1));
+	if (strcmp(key, "cpus") == 0)
+		info->cpus = get_u32(r, 1);
+	if (strcmp(key, "self_excluded") == 0)
+		info->self_excluded = get(r, 1, 1) != 0;
+}
+
+static void window_row(struct reader *r)
+{
+	struct profile_info *info = &r->p->info;
+
+	info->start_unix_ns = get_ns(r, 1);
+	info->start_ns = get_ns(r, 2);
+	info->duration_ns = get_ns(r, 3);
+	info->switches = get(r, 4, PROFILE_NS_MAX);
+	info->tracer_cpu_ns = get_ns(r, 5);
+	info->tracer_peak_rss_bytes = get(r, 6, PROFILE_NS_MAX);
+	info->has_bpf_ns = !is_null(r, 7);
+	if (info->has_bpf_ns)
+		info->tracer_bpf_ns = get_ns(r, 7);
+}
+
+/* A recording has one window; files that go on and on are a matter for a later schema. */
+static void get_window_id(struct reader *r, int column)
+{
+	if (get(r, column, PROFILE_WINDOW_ID) != PROFILE_WINDOW_ID)
+		wrong(r, column);
+}
+
+static void loss_row(struct reader *r)
+{
+	const char *reason = profile_string(r->p, get_text(r, 2));
+	const char *help = profile_string(r->p, get_text(r, 3));
+
+	get_window_id(r, 1);
+	profile_add_loss(r->p, reason, help, get(r, 4, INT64_MAX), get_ns(r, 5));
+}
+
+static void string_row(struct reader *r)
+{
+	g_ptr_array_add(r->strings, (gpointer)profile_string(r->p, get_text(r, 1)));
+}
+
+static void frame_row(struct reader *r)
+{
+	struct frame f = {
+		.name = get_string(r, 1),
+		.module = get_string(r, 2),
+		.offset = (uint64_t)sqlite3_column_int64(r->stmt, 3),
+		.file = get_string(r, 4),
+		.line = get_u32(r, 5),
+		.kind = (uint8_t)get(r, 6, FRAME_KERNEL),
+		.why = (uint8_t)get(r, 7, FRAME_WHY_COUNT - 1),
+		.is_inline = get(r, 8, 1) != 0,
+	};
+	uint32_t id;
+
+	if (sqlite3_column_type(r->stmt, 3) != SQLITE_INTEGER)
+		wrong(r, 3);
+	if (!f.name != (f.why != FRAME_NAMED))
+		wrong(r, 7);
+	id = profile_frame(r->p, &f);
+	g_array_append_val(r->frames, id);
+}
+
+static void stack_row(struct reader *r)
+{
+	/* Only rows before this one are in r->nodes yet, so there is no cycle. */
+	uint32_t parent = get_id(r, 1, r->nodes, true), frame = get_id(r, 2, r->frames, false);
+	uint64_t depth = get(r, 3, PROFILE_DEPTH_MAX);
+	uint8_t end = (uint8_t)get(r, 4, STACK_END_COUNT - 1);
+	uint32_t id = 0;
+
+	if (depth != profile_get_node(r->p, parent)->depth + 1u)
+		wrong(r, 3);
+	if (!r->wrong) {
+		id = profile_node(r->p, parent, frame);
+		profile_stack_end(r->p, id, end);
+	}
+	g_array_append_val(r->nodes, id);
+}
+
+static void thread_row(struct reader *r)
+{
+	struct thread t = {
+		.pid = get_u32(r, 2),
+		.tid = get_u32(r, 3),
+		.start_ns = get_ns(r, 4),
+		.comm = profile_string(r->p, get_text(r, 5)),
+		.process = profile_string(r->p, get_text(r, 6)),
+		.flags = get_u32(r, 7),
+		.from_ns = get_ns(r, 8),
+		.to_ns = get_ns(r, 9),
+		.on_cpu_ns = get_ns(r, 10),
+		.blocked_ns = get_ns(r, 11),
+		.runnable_ns = get_ns(r, 12),
+		.preempted_ns = get_ns(r, 13),
+		.filtered_ns = get_ns(r, 14),
+		.lost_ns = get_ns(r, 15),
+		.switches = get(r, 16, INT64_MAX),
+	};
+
+	get_window_id(r, 1);
+	if (t.from_ns > t.to_ns)
+		wrong(r, 9);
+	profile_add_thread(r->p, &t);
+}
+
+/* [[exponent,count],...], each exponent above the one before. */
+static bool parse_hist(const char *s, uint32_t *hist)
+{
+	int last = -1;
+
+	if (*s++ != '[')
+		return false;
+	while (*s == '[') {
+		uint64_t slot = 0, count = 0;
+		const char *start = ++s;
+
+		for (; g_ascii_isdigit(*s) && s - start < 3; s++)
+			slot = slot * 10 + (uint64_t)(*s - '0');
+		if (s == start || *s++ != ',' || slot >= PROFILE_HIST_SLOTS || (int)slot <= last)
+			return false;
+		for (start = s; g_ascii_isdigit(*s) && s - start < 11; s++)
+			count = count * 10 + (uint64_t)(*s - '0');
+		if (s == start || *s++ != ']' || count > UINT32_MAX)
+			return false;
+		hist[slot] = (uint32_t)count;
+		last = (int)slot;
+		if (*s == ',' && s[1] == '[')
+			s++;
+		else
+			break;
+	}
+	return strcmp(s, "]") == 0;
+}
+
+static void wait_row(struct reader *r)
+{
+	const char *state = get_text(r, 5);
+	struct wait w = {
+		.thread = get_u32(r, 2),
+		.user = get_id(r, 3, r->nodes, true),
+		.kernel = get_id(r, 4, r->nodes, true),
+		.state = (uint8_t)state[0],
+		.flags = get_u8(r, 6),
+		.count = get(r, 7, INT64_MAX),
+		.blocked_ns = get_ns(r, 8),
+		.runnable_ns = get_ns(r, 9),
+		.preempted_ns = get_ns(r, 10),
+		.max_ns = get_ns(r, 11),
+	};
+
+	get_window_id(r, 1);
+	if (w.thread >= r->p->threads->len)
+		wrong(r, 2);
+	if (!w.state || state[1] || !strchr("SDTtPIR", w.state))
+		wrong(r, 5);
+	if (!parse_hist(get_text(r, 12), w.hist))
+		wrong(r, 12);
+	if (!r->wrong)
+		profile_add_wait(r->p, &w);
+}
+
+static bool read_tables(struct reader *r, GError **error)
+{
+	static const struct table tables[] = {
+		{ "meta", -1, 0, 64, meta_row },
+		{ "window", PROFILE_WINDOW_ID, 1, 1, window_row },
+		{ "loss", 0, 0, 1024, loss_row },
+		{ "string", 0, 0, 3 * PROFILE_ROWS_MAX, string_row },
+		{ "frame", 0, 0, PROFILE_ROWS_MAX, frame_row },
+		{ "stack", 1, 0, PROFILE_NODES_MAX, stack_row },
+		{ "thread", 0, 0, PROFILE_ROWS_MAX, thread_row },
+		{ "wait", 0, 0, PROFILE_ROWS_MAX, wait_row },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
+		if (!read_table(r, &tables[i], error))
+			return false;
+	return true;
+}
+
+bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
+{
+	const uint32_t root = 0;
+	struct reader r = {
+		.db = db,
+		.p = p,
+		.text_budget_bytes = text_budget_bytes,
+		.strings = g_ptr_array_new(),
+		.frames = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+	};
+
+	g_array_append_val(r.nodes, root);
+	bool ok = read_tables(&r, error);
+
+	g_ptr_array_unref(r.strings);
+	g_array_unref(r.frames);
+	g_array_unref(r.nodes);
+	return ok;
+}

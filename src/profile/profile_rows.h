@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PROFILE_PROFILE_ROWS_H
+#define PROFILE_PROFILE_ROWS_H
+
+#include <sqlite3.h>
+
+#include "profile/profile.h"
+
+/* Inside the profile layer: what the writer's and the reader's two halves share. */
+
+/* Inserts every row of p into the empty tables of schema 1; returns SQLite's result code. */
+int profile_write_rows_1(sqlite3 *db, const struct profile *p);
+
+/*
+ * Reads the tables of schema 1 into the empty p.  `text_budget_bytes` is the size of the
+ * database: more text than that means that rows share their bytes.  On failure *error says
+ * what is wrong, without the file's name.
+ */
+bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/profile_schema.h"
+
+#include <stddef.h>
+
+const struct profile_table profile_schema_1[] = {
+	{ "meta",
+	  "CREATE TABLE meta( -- about the whole recording\n"
+	  "  key TEXT PRIMARY KEY, -- version, host, kernel, cpus, command_line, filters, self_excluded\n"
+	  "  value\n"
+	  ") WITHOUT ROWID" },
+	{ "window",
+	  "CREATE TABLE window(\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  start_unix_ns INTEGER, -- CLOCK_REALTIME\n"
+	  "  start_ns INTEGER, -- CLOCK_MONOTONIC, as every time without a word\n"
+	  "  duration_ns INTEGER,\n"
+	  "  switches INTEGER,\n"
+	  "  tracer_cpu_ns INTEGER,\n"
+	  "  tracer_peak_rss_bytes INTEGER,\n"
+	  "  tracer_bpf_ns INTEGER -- NULL: not known\n"
+	  ")" },
+	{ "loss",
+	  "CREATE TABLE loss( -- what could not be recorded\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  window_id INTEGER REFERENCES window(id),\n"
+	  "  reason TEXT,\n"
+	  "  help TEXT,\n"
+	  "  count INTEGER,\n"
+	  "  time_ns INTEGER -- of the threads concerned, where known\n"
+	  ")" },
+	{ "string",
+	  "CREATE TABLE string(\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  text TEXT\n"
+	  ")" },
+	{ "frame",
+	  "CREATE TABLE frame(\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  name_id INTEGER REFERENCES string(id), -- NULL: unnamed, see why\n"
+	  "  module_id INTEGER REFERENCES string(id),\n"
+	  "  offset INTEGER, -- in the module, or the address; 64 bits, print it with printf('%x')\n"
+	  "  file_id INTEGER REFERENCES string(id),\n"
+	  "  line INTEGER, -- 0: not known\n"
+	  "  kind INTEGER, -- 0 user, 1 kernel\n"
+	  "  why INTEGER, -- 0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost\n"
+	  "  is_inline INTEGER\n"
+	  ")" },
+	{ "stack",
+	  "CREATE TABLE stack( -- prefix tree: a stack is the path from the outermost frame to this row\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  parent_id INTEGER REFERENCES stack(id), -- NULL: outermost; else below id\n"
+	  "  frame_id INTEGER REFERENCES frame(id),\n"
+	  "  depth INTEGER, -- frames on the path\n"
+	  "  end INTEGER -- 0 none (inner row), 1 complete, 2 truncated, 3 broken, 4 pending\n"
+	  ")" },
+	{ "thread",
+	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  window_id INTEGER REFERENCES window(id),\n"
+	  "  pid INTEGER,\n"
+	  "  tid INTEGER,\n"
+	  "  start_ns INTEGER, -- since boot\n"
+	  "  comm TEXT,\n"
+	  "  process TEXT, -- comm of the process's first thread\n"
+	  "  flags INTEGER, -- 1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed\n"
+	  "  from_ns INTEGER,\n"
+	  "  to_ns INTEGER,\n"
+	  "  on_cpu_ns INTEGER,\n"
+	  "  blocked_ns INTEGER,\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER,\n"
+	  "  filtered_ns INTEGER, -- off-CPU time that a filter kept from being listed in wait\n"
+	  "  lost_ns INTEGER, -- off-CPU time that a loss kept from being listed in wait\n"
+	  "  switches INTEGER\n"
+	  ")" },
+	{ "wait",
+	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  window_id INTEGER REFERENCES window(id),\n"
+	  "  thread_id INTEGER REFERENCES thread(id),\n"
+	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
+	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
+	  "  state TEXT, -- S D T t P I R\n"
+	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
+	  "  count INTEGER,\n"
+	  "  blocked_ns INTEGER,\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER,\n"
+	  "  max_ns INTEGER,\n"
+	  "  log2_ns TEXT -- JSON [[exponent,count],...]: durations from 2^exponent ns up to the next\n"
+	  ")" },
+	{ NULL, NULL },
+};
+
+const char profile_schema_1_views[] =
+	"CREATE VIEW v_frame AS SELECT f.id,\n"
+	"  coalesce(n.text, printf('%s+0x%x', coalesce(m.text, ''), f.offset)) AS name,\n"
+	"  m.text AS module, f.offset, s.text AS file, f.line,\n"
+	"  CASE f.kind WHEN 1 THEN 'kernel' ELSE 'user' END AS kind,\n"
+	"  CASE f.why WHEN 0 THEN 'named' WHEN 1 THEN 'no symbols' WHEN 2 THEN 'not mapped'\n"
+	"    WHEN 3 THEN 'process gone' WHEN 4 THEN 'no file' ELSE 'stack lost' END AS why,\n"
+	"  f.is_inline\n"
+	"FROM frame f LEFT JOIN string n ON n.id = f.name_id LEFT JOIN string m ON m.id = f.module_id\n"
+	"  LEFT JOIN string s ON s.id = f.file_id;\n"
+	"CREATE VIEW v_stack AS SELECT s.id, s.parent_id, s.depth,\n"
+	"  CASE s.end WHEN 0 THEN 'none' WHEN 1 THEN 'complete' WHEN 2 THEN 'truncated'\n"
+	"    WHEN 3 THEN 'broken' ELSE 'pending' END AS end,\n"
+	"  f.name AS leaf, f.module, f.file, f.line, f.kind\n"
+	"FROM stack s LEFT JOIN v_frame f ON f.id = s.frame_id;\n"
+	"CREATE VIEW v_thread AS SELECT id, window_id, pid, tid, comm, process,\n"
+	"  to_ns - from_ns AS observed_ns, on_cpu_ns,\n"
+	"  blocked_ns + runnable_ns + preempted_ns AS off_cpu_ns, blocked_ns, runnable_ns, preempted_ns,\n"
+	"  to_ns - from_ns - on_cpu_ns - blocked_ns - runnable_ns - preempted_ns AS residual_ns,\n"
+	"  filtered_ns, lost_ns, switches, flags & 1 <> 0 AS is_kernel, flags & 2 <> 0 AS open_at_start,\n"
+	"  flags & 4 <> 0 AS open_at_end, flags & 8 <> 0 AS exited, flags & 16 <> 0 AS execed\n"
+	"FROM thread;\n"
+	"CREATE VIEW v_wait AS SELECT w.id, w.window_id, w.thread_id, t.pid, t.tid, t.comm, t.process, w.state,\n"
+	"  w.flags & 1 <> 0 AS open_at_start, w.flags & 2 <> 0 AS open_at_end, w.count,\n"
+	"  w.blocked_ns + w.runnable_ns + w.preempted_ns AS off_cpu_ns,\n"
+	"  w.blocked_ns, w.runnable_ns, w.preempted_ns, w.max_ns, w.log2_ns,\n"
+	"  w.user_stack_id, u.leaf AS user_leaf, w.kernel_stack_id, k.leaf AS kernel_leaf\n"
+	"FROM wait w LEFT JOIN thread t ON t.id = w.thread_id LEFT JOIN v_stack u ON u.id = w.user_stack_id\n"
+	"  LEFT JOIN v_stack k ON k.id = w.kernel_stack_id;\n";

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/profile_rows.h"
+
+#include <string.h>
+
+#include "profile/profile_schema.h"
+
+/* One prepared INSERT; `at` is the parameter that comes next, `rc` the first failure. */
+struct insert {
+	sqlite3_stmt *stmt;
+	int at, rc;
+};
+
+static struct insert insert_into(sqlite3 *db, const char *sql)
+{
+	struct insert in = { .at = 1 };
+
+	in.rc = sqlite3_prepare_v2(db, sql, -1, &in.stmt, NULL);
+	return in;
+}
+
+static void note(struct insert *in, int rc)
+{
+	if (in->rc == SQLITE_OK)
+		in->rc = rc;
+}
+
+static void put(struct insert *in, uint64_t value)
+{
+	note(in, sqlite3_bind_int64(in->stmt, in->at++, (sqlite3_int64)value));
+}
+
+static void put_null(struct insert *in)
+{
+	note(in, sqlite3_bind_null(in->stmt, in->at++));
+}
+
+static void put_text(struct insert *in, const char *text)
+{
+	note(in, sqlite3_bind_text(in->stmt, in->at++, text, -1, SQLITE_STATIC));
+}
+
+/* Ends a row; false after a failure. */
+static bool row_done(struct insert *in)
+{
+	if (in->rc == SQLITE_OK) {
+		int rc = sqlite3_step(in->stmt);
+
+		note(in, rc == SQLITE_DONE ? SQLITE_OK : rc);
+		note(in, sqlite3_reset(in->stmt));
+	}
+	in->at = 1;
+	return in->rc == SQLITE_OK;
+}
+
+static int insert_end(struct insert *in)
+{
+	sqlite3_finalize(in->stmt);
+	return in->rc;
+}
+
+static int write_meta(sqlite3 *db, const struct profile_info *info)
+{
+	struct insert in = insert_into(db, "INSERT INTO meta VALUES(?, ?)");
+	const struct {
+		const char *key, *text;
+		uint64_t value;
+	} rows[] = {
+		{ "version", info->version, 0 },
+		{ "host", info->host, 0 },
+		{ "kernel", info->kernel, 0 },
+		{ "cpus", NULL, info->cpus },
+		{ "command_line", info->command_line, 0 },
+		{ "filters", info->filters, 0 },
+		{ "self_excluded", NULL, info->self_excluded },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		put_text(&in, rows[i].key);
+		if (rows[i].text)
+			put_text(&in, rows[i].text);
+		else
+			put(&in, rows[i].value);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+static int write_window(sqlite3 *db, const struct profile_info *info)
+{
+	struct insert in = insert_into(db, "INSERT INTO window VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+
+	put(&in, PROFILE_WINDOW_ID);
+	put(&in, info->start_unix_ns);
+	put(&in, info->start_ns);
+	put(&in, info->duration_ns);
+	put(&in, info->switches);
+	put(&in, info->tracer_cpu_ns);
+	put(&in, info->tracer_peak_rss_bytes);
+	if (info->has_bpf_ns)
+		put(&in, info->tracer_bpf_ns);
+	else
+		put_null(&in);
+	row_done(&in);
+	return insert_end(&in);
+}
+
+static int write_losses(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO loss VALUES(?, ?, ?, ?, ?, ?)");
+
+	for (guint i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		put(&in, i);
+		put(&in, PROFILE_WINDOW_ID);
+		put_text(&in, l->reason);
+		put_text(&in, l->help);
+		put(&in, l->count);
+		put(&in, l->time_ns);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+/* The row of a string in the string table, inserted at its first use; ids count from 0. */
+static void put_string(struct insert *frame, struct insert *string, GHashTable *ids, const char *text)
+{
+	gpointer id_plus_1;
+
+	if (!text) {
+		put_null(frame);
+		return;
+	}
+	/* Equal strings of a profile are one pointer. */
+	id_plus_1 = g_hash_table_lookup(ids, text);
+	if (!id_plus_1) {
+		put(string, g_hash_table_size(ids));
+		put_text(string, text);
+		if (!row_done(string))
+			note(frame, string->rc);
+		id_plus_1 = GUINT_TO_POINTER(g_hash_table_size(ids) + 1);
+		g_hash_table_insert(ids, (gpointer)text, id_plus_1);
+	}
+	put(frame, GPOINTER_TO_UINT(id_plus_1) - 1);
+}
+
+static int write_frames(sqlite3 *db, const struct profile *p)
+{
+	struct insert string = insert_into(db, "INSERT INTO string VALUES(?, ?)");
+	struct insert in = insert_into(db, "INSERT INTO frame VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	GHashTable *ids = g_hash_table_new(NULL, NULL);
+
+	note(&in, string.rc);
+	for (guint i = 0; i < p->frames->len; i++) {
+		const struct frame *f = profile_get_frame(p, i);
+
+		put(&in, i);
+		put_string(&in, &string, ids, f->name);
+		put_string(&in, &string, ids, f->module);
+		put(&in, f->offset);
+		put_string(&in, &string, ids, f->file);
+		put(&in, f->line);
+		put(&in, f->kind);
+		put(&in, f->why);
+		put(&in, f->is_inline);
+		if (!row_done(&in))
+			break;
+	}
+	g_hash_table_unref(ids);
+	sqlite3_finalize(string.stmt);
+	return insert_end(&in);
+}
+
+static int write_stacks(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO stack VALUES(?, ?, ?, ?, ?)");
+
+	for (guint i = 1; i < p->nodes->len; i++) {
+		const struct stack_node *n = profile_get_node(p, i);
+
+		put(&in, i);
+		if (n->parent)
+			put(&in, n->parent);
+		else
+			put_null(&in);
+		put(&in, n->frame);
+		put(&in, n->depth);
+		put(&in, n->end);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+static int write_threads(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO thread VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+					   "?, ?)");
+
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		put(&in, i);
+		put(&in, PROFILE_WINDOW_ID);
+		put(&in, t->pid);
+		put(&in, t->tid);
+		put(&in, t->start_ns);
+		put_text(&in, t->comm);
+		put_text(&in, t->process);
+		put(&in, t->flags);
+		put(&in, t->from_ns);
+		put(&in, t->to_ns);
+		put(&in, t->on_cpu_ns);
+		put(&in, t->blocked_ns);
+		put(&in, t->runnable_ns);
+		put(&in, t->preempted_ns);
+		put(&in, t->filtered_ns);
+		put(&in, t->lost_ns);
+		put(&in, t->switches);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+static char *put_decimal(char *to, uint32_t value)
+{
+	char digits[10];
+	int cnt = 0;
+
+	do
+		digits[cnt++] = (char)('0' + value % 10);
+	while (value /= 10);
+	while (cnt)
+		*to++ = digits[--cnt];
+	return to;
+}
+
+/* [[exponent,count],...] of the slots in use; by hand, for it is most of the file's text. */
+#define HIST_TEXT_BYTES (PROFILE_HIST_SLOTS * 16 + 3)
+static void hist_text(const uint32_t *hist, char *to)
+{
+	*to++ = '[';
+	for (uint32_t i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!hist[i])
+			continue;
+		if (to[-1] == ']')
+			*to++ = ',';
+		*to++ = '[';
+		to = put_decimal(to, i);
+		*to++ = ',';
+		to = put_decimal(to, hist[i]);
+		*to++ = ']';
+	}
+	*to++ = ']';
+	*to = '\0';
+}
+
+static int write_waits(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	char hist[HIST_TEXT_BYTES];
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const uint32_t stacks[] = { w->user, w->kernel };
+
+		put(&in, i);
+		put(&in, PROFILE_WINDOW_ID);
+		put(&in, w->thread);
+		for (int s = 0; s < 2; s++) {
+			if (stacks[s])
+				put(&in, stacks[s]);
+			else
+				put_null(&in);
+		}
+		note(&in, sqlite3_bind_text(in.stmt, in.at++, (const char *)&w->state, 1, SQLITE_STATIC));
+		put(&in, w->flags);
+		put(&in, w->count);
+		put(&in, w->blocked_ns);
+		put(&in, w->runnable_ns);
+		put(&in, w->preempted_ns);
+		put(&in, w->max_ns);
+		hist_text(w->hist, hist);
+		put_text(&in, hist);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+int profile_write_rows_1(sqlite3 *db, const struct profile *p)
+{
+	int (*const tables[])(sqlite3 *, const struct profile *) = {
+		write_losses, write_frames, write_stacks, write_threads, write_waits,
+	};
+	int rc = write_meta(db, &p->info);
+
+	if (rc == SQLITE_OK)
+		rc = write_window(db, &p->info);
+	for (size_t i = 0; rc == SQLITE_OK && i < G_N_ELEMENTS(tables); i++)
+		rc = tables[i](db, p);
+	return rc;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "sample.h"
+
+#include <string.h>
+
+const struct sample_size sample_small = { 5, 12, 8, 40, 60 };
+const struct sample_size sample_large = { 150, 5000, 30, 4000, 20000 };
+
+static void fill_info(struct profile *p)
+{
+	p->info = (struct profile_info){
+		.start_unix_ns = 1700000000123456789,
+		.start_ns = 987654321012,
+		.duration_ns = 5000000001,
+		.host = profile_string(p, "höst"),
+		.kernel = profile_string(p, "6.1.0-18-amd64"),
+		.cpus = 8,
+		.command_line = profile_string(p, "offcpu record -a -d 5"),
+		.filters = profile_string(p, ""),
+		.version = profile_string(p, "0.1.0"),
+		.switches = 123456,
+		.tracer_cpu_ns = 7654321,
+		.tracer_peak_rss_bytes = 41 << 20,
+		.tracer_bpf_ns = 22222222,
+		.has_bpf_ns = true,
+		.self_excluded = true,
+	};
+	profile_add_loss(p, "ring_stack", "the ring buffer was full for a stack (it is tried again)", 17, 4200000);
+	profile_add_loss(p, "storage", "per-thread storage could not be allocated", 1, 0);
+}
+
+static void add_frames(struct profile *p, const struct sample_size *size, GRand *rand)
+{
+	static const char *const modules[] = { "/usr/sbin/mariadbd", "/usr/lib/x86_64-linux-gnu/libc.so.6",
+					       "[kernel]", "[ext4]", "[vdso]" };
+
+	for (unsigned i = 0; i < size->functions; i++) {
+		bool kernel = i % 3 == 0, unnamed = i % 11 == 10;
+		g_autofree char *name = g_strdup_printf(kernel ? "do_something_%u" :
+							"THD::handle_query_%u(Item_func const*, unsigned long)", i / 2);
+		g_autofree char *file = g_strdup_printf("./sql/sql_%u.cc", i % 37);
+		const struct frame f = {
+			.name = unnamed ? NULL : name,
+			.module = i % 101 == 10 ? NULL : modules[g_rand_int_range(rand, 0, 5)],
+			.offset = (kernel ? 0xffffffff81000000 : 0x401000) + g_rand_int(rand) % 0x1000000,
+			.file = i % 5 ? NULL : file,
+			.line = i % 5 ? 0 : i,
+			.kind = kernel ? FRAME_KERNEL : FRAME_USER,
+			.why = unnamed ? 1 + i % (FRAME_WHY_COUNT - 1) : FRAME_NAMED,
+			.is_inline = i % 13 == 0,
+		};
+
+		profile_frame(p, &f);
+	}
+}
+
+/* Stacks that share their outer halves, as real ones do. */
+static GArray *add_stacks(struct profile *p, const struct sample_size *size, GRand *rand)
+{
+	GArray *stacks = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (unsigned i = 0; i < size->stacks; i++) {
+		uint32_t node = 0, depth = 2 + g_rand_int(rand) % (size->depth - 1);
+
+		for (uint32_t d = 0; d < depth; d++) {
+			/* Outermost frames choose among few, inner ones among many. */
+			uint32_t fan = MIN(p->frames->len, 2 + d * d * d);
+
+			node = profile_node(p, node, g_rand_int(rand) % fan);
+		}
+		profile_stack_end(p, node, STACK_COMPLETE + i % (STACK_END_COUNT - 1));
+		g_array_append_val(stacks, node);
+	}
+	return stacks;
+}
+
+static void add_threads(struct profile *p, const struct sample_size *size, GRand *rand)
+{
+	for (unsigned i = 0; i < size->threads; i++) {
+		g_autofree char *comm = g_strdup_printf("worker/%u", i % 40);
+		struct thread t = {
+			.pid = 1000 + i / 30,
+			.tid = 1000 + i,
+			.start_ns = 1000000 + g_rand_int(rand),
+			.comm = profile_string(p, comm),
+			.process = profile_string(p, "mariadbd"),
+			.flags = i % 32,
+			.from_ns = p->info.start_ns,
+			.to_ns = p->info.start_ns + p->info.duration_ns,
+			.on_cpu_ns = g_rand_int(rand) % 1000000000,
+			.blocked_ns = g_rand_int(rand) % 2000000000,
+			.runnable_ns = g_rand_int(rand) % 1000000,
+			.preempted_ns = g_rand_int(rand) % 1000000,
+			.filtered_ns = i % 4 ? 0 : g_rand_int(rand),
+			.lost_ns = i % 50 ? 0 : 1,
+			.switches = g_rand_int(rand) % 100000,
+		};
+
+		profile_add_thread(p, &t);
+	}
+}
+
+static void add_wait(struct profile *p, const GArray *stacks, GRand *rand)
+{
+	uint32_t cnt = 1 + g_rand_int(rand) % (g_rand_int(rand) % 8 ? 3 : 500);
+	struct wait w = {
+		.thread = g_rand_int(rand) % p->threads->len,
+		.user = g_rand_int(rand) % 10 ? g_array_index(stacks, uint32_t, g_rand_int(rand) % stacks->len) : 0,
+		.kernel = g_array_index(stacks, uint32_t, g_rand_int(rand) % MIN(stacks->len, 200)),
+		.state = (uint8_t)"SDTtPIR"[g_rand_int(rand) % 7],
+		.flags = g_rand_int(rand) % 20 ? 0 : g_rand_int(rand) % 4,
+		.count = cnt,
+	};
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint64_t ns = (uint64_t)1 << g_rand_int_range(rand, 12, 26);
+
+		ns += g_rand_int(rand) % ns;
+		if (w.state == 'R') {
+			w.preempted_ns += ns;
+		} else {
+			w.blocked_ns += ns - ns / 8;
+			w.runnable_ns += ns / 8;
+		}
+		w.max_ns = MAX(w.max_ns, ns);
+		w.hist[g_bit_storage(ns) - 1]++;
+	}
+	profile_add_wait(p, &w);
+}
+
+struct profile *sample_profile(const struct sample_size *size, unsigned seed)
+{
+	struct profile *p = profile_new();
+	GRand *rand = g_rand_new_with_seed(seed);
+
+	fill_info(p);
+	add_frames(p, size, rand);
+	GArray *stacks = add_stacks(p, size, rand);
+
+	add_threads(p, size, rand);
+	for (unsigned i = 0; i < size->waits; i++)
+		add_wait(p, stacks, rand);
+	g_array_unref(stacks);
+	g_rand_free(rand);
+	return p;
+}
+
+static void assert_infos_equal(const struct profile_info *a, const struct profile_info *b)
+{
+	g_assert_cmpuint(a->start_unix_ns, ==, b->start_unix_ns);
+	g_assert_cmpuint(a->start_ns, ==, b->start_ns);
+	g_assert_cmpuint(a->duration_ns, ==, b->duration_ns);
+	g_assert_cmpstr(a->host, ==, b->host);
+	g_assert_cmpstr(a->kernel, ==, b->kernel);
+	g_assert_cmpuint(a->cpus, ==, b->cpus);
+	g_assert_cmpstr(a->command_line, ==, b->command_line);
+	g_assert_cmpstr(a->filters, ==, b->filters);
+	g_assert_cmpstr(a->version, ==, b->version);
+	g_assert_cmpuint(a->switches, ==, b->switches);
+	g_assert_cmpuint(a->tracer_cpu_ns, ==, b->tracer_cpu_ns);
+	g_assert_cmpuint(a->tracer_peak_rss_bytes, ==, b->tracer_peak_rss_bytes);
+	g_assert_cmpuint(a->has_bpf_ns, ==, b->has_bpf_ns);
+	g_assert_cmpuint(a->has_bpf_ns ? a->tracer_bpf_ns : 0, ==, b->has_bpf_ns ? b->tracer_bpf_ns : 0);
+	g_assert_cmpuint(a->self_excluded, ==, b->self_excluded);
+}
+
+static void assert_threads_equal(const struct profile *a, const struct profile *b)
+{
+	g_assert_cmpuint(a->threads->len, ==, b->threads->len);
+	for (guint i = 0; i < a->threads->len; i++) {
+		const struct thread *x = profile_thread(a, i), *y = profile_thread(b, i);
+
+		g_assert_cmpuint(x->pid, ==, y->pid);
+		g_assert_cmpuint(x->tid, ==, y->tid);
+		g_assert_cmpuint(x->start_ns, ==, y->start_ns);
+		g_assert_cmpstr(x->comm, ==, y->comm);
+		g_assert_cmpstr(x->process, ==, y->process);
+		g_assert_cmpuint(x->flags, ==, y->flags);
+		g_assert_cmpuint(x->from_ns, ==, y->from_ns);
+		g_assert_cmpuint(x->to_ns, ==, y->to_ns);
+		g_assert_cmpuint(x->on_cpu_ns, ==, y->on_cpu_ns);
+		g_assert_cmpuint(x->blocked_ns, ==, y->blocked_ns);
+		g_assert_cmpuint(x->runnable_ns, ==, y->runnable_ns);
+		g_assert_cmpuint(x->preempted_ns, ==, y->preempted_ns);
+		g_assert_cmpuint(x->filtered_ns, ==, y->filtered_ns);
+		g_assert_cmpuint(x->lost_ns, ==, y->lost_ns);
+		g_assert_cmpuint(x->switches, ==, y->switches);
+	}
+}
+
+static void assert_stacks_equal(const struct profile *a, const struct profile *b)
+{
+	g_assert_cmpuint(a->frames->len, ==, b->frames->len);
+	for (guint i = 0; i < a->frames->len; i++) {
+		const struct frame *x = profile_get_frame(a, i), *y = profile_get_frame(b, i);
+
+		g_assert_cmpstr(x->name, ==, y->name);
+		g_assert_cmpstr(x->module, ==, y->module);
+		g_assert_cmpuint(x->offset, ==, y->offset);
+		g_assert_cmpstr(x->file, ==, y->file);
+		g_assert_cmpuint(x->line, ==, y->line);
+		g_assert_cmpuint(x->kind, ==, y->kind);
+		g_assert_cmpuint(x->why, ==, y->why);
+		g_assert_cmpuint(x->is_inline, ==, y->is_inline);
+	}
+	g_assert_cmpuint(a->nodes->len, ==, b->nodes->len);
+	for (guint i = 0; i < a->nodes->len; i++) {
+		const struct stack_node *x = profile_get_node(a, i), *y = profile_get_node(b, i);
+
+		g_assert_cmpuint(x->parent, ==, y->parent);
+		g_assert_cmpuint(x->frame, ==, y->frame);
+		g_assert_cmpuint(x->depth, ==, y->depth);
+		g_assert_cmpuint(x->end, ==, y->end);
+	}
+}
+
+static void assert_waits_equal(const struct profile *a, const struct profile *b)
+{
+	g_assert_cmpuint(a->waits->len, ==, b->waits->len);
+	for (guint i = 0; i < a->waits->len; i++) {
+		const struct wait *x = profile_wait(a, i), *y = profile_wait(b, i);
+
+		g_assert_cmpuint(x->thread, ==, y->thread);
+		g_assert_cmpuint(x->user, ==, y->user);
+		g_assert_cmpuint(x->kernel, ==, y->kernel);
+		g_assert_cmpuint(x->state, ==, y->state);
+		g_assert_cmpuint(x->flags, ==, y->flags);
+		g_assert_cmpuint(x->count, ==, y->count);
+		g_assert_cmpuint(x->blocked_ns, ==, y->blocked_ns);
+		g_assert_cmpuint(x->runnable_ns, ==, y->runnable_ns);
+		g_assert_cmpuint(x->preempted_ns, ==, y->preempted_ns);
+		g_assert_cmpuint(x->max_ns, ==, y->max_ns);
+		g_assert_cmpmem(x->hist, sizeof(x->hist), y->hist, sizeof(y->hist));
+	}
+}
+
+void assert_profiles_equal(const struct profile *a, const struct profile *b)
+{
+	assert_infos_equal(&a->info, &b->info);
+	assert_threads_equal(a, b);
+	assert_stacks_equal(a, b);
+	assert_waits_equal(a, b);
+	g_assert_cmpuint(a->losses->len, ==, b->losses->len);
+	for (guint i = 0; i < a->losses->len; i++) {
+		const struct profile_loss *x = &g_array_index(a->losses, struct profile_loss, i);
+		const struct profile_loss *y = &g_array_index(b->losses, struct profile_loss, i);
+
+		g_assert_cmpstr(x->reason, ==, y->reason);
+		g_assert_cmpstr(x->help, ==, y->help);
+		g_assert_cmpuint(x->count, ==, y->count);
+		g_assert_cmpuint(x->time_ns, ==, y->time_ns);
+	}
+}

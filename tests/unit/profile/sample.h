@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef TESTS_UNIT_PROFILE_SAMPLE_H
+#define TESTS_UNIT_PROFILE_SAMPLE_H
+
+#include "profile/profile.h"
+
+struct sample_size {
+	unsigned threads, stacks, depth, functions, waits;
+};
+
+/* Small enough for a fuzz corpus; large enough for several pages a table. */
+extern const struct sample_size sample_small, sample_large;
+
+/* A profile with something of everything, the same for the same seed. */
+struct profile *sample_profile(const struct sample_size *size, unsigned seed);
+/* Ends the test unless both are equal field by field. */
+void assert_profiles_equal(const struct profile *a, const struct profile *b);
+
+#endif
