@@ -4,11 +4,14 @@
 
 /*
  * What the BPF programs and user space share: fixed-width records, the
- * configuration block and the loss reasons.  No libc, no kernel header; the
- * includer provides __u8 ... __u64 (linux/types.h, or the BPF kernel-types header).
+ * configuration block and the loss reasons.
  *
  * All times are nanoseconds of CLOCK_MONOTONIC unless a name says otherwise.
  */
+
+#ifndef __bpf__	/* there, ktypes.h has them */
+#include <linux/types.h>
+#endif
 
 #define OFFCPU_MAX_DEPTH 127	/* frames of one stack; kernel.perf_event_max_stack's default */
 #define OFFCPU_HIST_SLOTS 48	/* powers of two of ns: slot i holds [2^i, 2^(i+1)), the last all above */
@@ -25,9 +28,9 @@ enum offcpu_key_flag {
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
 #define OFFCPU_LOSSES(X)                                                                             \
-	X(STORAGE, "storage", "per-thread storage could not be allocated")                           \
+	X(STORAGE, "storage", "a thread had no storage: out of memory, or the kernel hides it from the task iterator")                           \
 	X(WAIT_MAP, "wait_map_full", "the map of wait sums was full")                                \
-	X(KSTACK, "kernel_stack", "the kernel stack could not be walked")                            \
+	X(KSTACK, "kernel_stack", "the kernel stack of a wait is not known")                            \
 	X(USTACK, "user_stack", "the user stack could not be walked")                                \
 	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)")      \
 	X(RING_THREAD, "ring_thread", "the ring buffer was full for the account of a thread")        \

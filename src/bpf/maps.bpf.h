@@ -94,6 +94,7 @@ struct {
 /* Per CPU: the stack being walked (switches do not nest), zeroes for a fresh sum, a counter. */
 struct scratch {
 	__u64 switches;		/* first: user space reads it */
+	__u64 last_ns;		/* the last switch seen on this CPU */
 	struct offcpu_rec_stack stack;
 	struct offcpu_wait_sum sum;
 	struct offcpu_rec_thread thread;

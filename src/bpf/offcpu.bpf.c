@@ -67,8 +67,97 @@ static __always_inline __u64 hist_key(const struct thread_state *st)
 	return (__u64)st->pid << 32 | st->tid;
 }
 
+static __always_inline void list_wait(struct task_struct *task, struct thread_state *st,
+				      const struct wait_parts *parts, bool may_walk, __u64 now)
+{
+	struct offcpu_wait_key key = {};
+	struct scratch *scratch = my_scratch();
+
+	if (!scratch)
+		return;
+	if (cfg.want_kstack && may_walk)
+		key.kstack = kernel_stack(task, st, scratch, now);
+	else if (cfg.want_kstack)
+		count_loss(OFFCPU_LOSS_KSTACK, parts->blocked_ns + parts->runnable_ns + parts->preempted_ns);
+	if (cfg.want_events)
+		send_event(task, st, parts, key.kstack, now);
+	if (!cfg.want_waits)
+		return;
+	key.ustack = cfg.hist ? hist_key(st) : st->ustack;
+	key.tno = st->tno;
+	key.state = st->state;
+	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
+	if (cfg.hist_runq) {
+		struct wait_parts queued = { .runnable_ns = parts->runnable_ns,
+					     .preempted_ns = parts->preempted_ns };
+
+		key.flags = OFFCPU_KEY_RUNQ;
+		key.state = 'R';
+		parts = &queued;
+		if (!sum_wait(&key, &queued))
+			count_loss(OFFCPU_LOSS_WAIT_MAP, queued.runnable_ns + queued.preempted_ns);
+		return;
+	}
+	if (!sum_wait(&key, parts)) {
+		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
+
+		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
+		st->account.lost_ns += total;
+	}
+}
+
+/* The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited. */
+static __always_inline void end_wait(struct task_struct *task, struct thread_state *st, bool may_walk,
+				     __u64 now)
+{
+	__u64 total = now - st->since_ns;
+	struct wait_parts parts;
+
+	split_wait(st, now, true, &parts);
+	add_parts(&st->account, &parts);
+	if (is_listed(st, total))
+		list_wait(task, st, &parts, may_walk, now);
+	else
+		st->account.filtered_ns += total;
+	st->open_at_start = 0;
+}
+
+/*
+ * A thread goes off CPU that was never seen to get it.  It happens: some kernels hide the
+ * switches of threads of their own (a hypervisor's agent).  It got the CPU after the last
+ * switch that was seen here; up to then it waited, and only the rest is unaccounted.
+ */
+static __always_inline void recover_switch_in(struct task_struct *prev, struct thread_state *st,
+					      const struct scratch *scratch, __u64 now)
+{
+	__u64 entered = scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns;
+
+	end_wait(prev, st, false, entered);
+	count_loss(OFFCPU_LOSS_SEQUENCE, now - entered);
+	st->on_ns = entered;
+}
+
+static __always_inline void close_stretch(struct thread_state *st, __u64 now)
+{
+	if (st->mode == MODE_UNKNOWN) {
+		enter_window(st);
+		st->since_ns = st->on_ns = st->from_ns;
+	}
+	st->ran_ns = now - st->since_ns;
+	st->account.on_cpu_ns += st->ran_ns;
+	if (cfg.hist_oncpu) {
+		struct offcpu_wait_key key = { .ustack = hist_key(st), .tno = st->tno,
+					       .flags = OFFCPU_KEY_ONCPU };
+		struct wait_parts parts = { .runnable_ns = st->ran_ns };
+
+		if (!sum_wait(&key, &parts))
+			count_loss(OFFCPU_LOSS_WAIT_MAP, st->ran_ns);
+	}
+}
+
 static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev,
-				       struct task_struct *next, bool preempt, __u64 now)
+				       struct task_struct *next, bool preempt, const struct scratch *scratch,
+				       __u64 now)
 {
 	struct thread_state *st = thread_of(prev);
 	__u64 bits;
@@ -80,24 +169,10 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	recheck_cgroup(prev, st, now);
 	if (!st->selected)
 		return;
-	if (st->mode == MODE_ON_CPU || st->mode == MODE_UNKNOWN) {
-		if (st->mode == MODE_UNKNOWN) {
-			enter_window(st);
-			st->since_ns = st->on_ns = st->from_ns;
-		}
-		st->ran_ns = now - st->since_ns;
-		st->account.on_cpu_ns += st->ran_ns;
-		if (cfg.hist_oncpu) {
-			struct offcpu_wait_key key = { .ustack = hist_key(st), .tno = st->tno,
-						       .flags = OFFCPU_KEY_ONCPU };
-			struct wait_parts parts = { .runnable_ns = st->ran_ns };
-
-			if (!sum_wait(&key, &parts))
-				count_loss(OFFCPU_LOSS_WAIT_MAP, st->ran_ns);
-		}
-	} else {
-		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
-	}
+	if (st->mode == MODE_ON_CPU || st->mode == MODE_UNKNOWN)
+		close_stretch(st, now);
+	else
+		recover_switch_in(prev, st, scratch, now);
 	st->account.switches++;
 	st->since_ns = now;
 	bits = sleep_bits(ctx, prev);
@@ -127,74 +202,24 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	st->ustack = cfg.want_ustack && prev->mm && !(prev->flags & PF_KTHREAD) ? user_stack(ctx, st, now) : 0;
 }
 
-static __always_inline void list_wait(struct task_struct *next, struct thread_state *st,
-				      const struct wait_parts *parts, __u64 now)
-{
-	struct offcpu_wait_key key = {};
-	struct scratch *scratch = my_scratch();
-
-	if (!scratch)
-		return;
-	if (cfg.want_kstack)
-		key.kstack = kernel_stack(next, st, scratch, now);
-	if (cfg.want_events)
-		send_event(next, st, parts, key.kstack, now);
-	if (!cfg.want_waits)
-		return;
-	key.ustack = cfg.hist ? hist_key(st) : st->ustack;
-	key.tno = st->tno;
-	key.state = st->state;
-	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
-	if (cfg.hist_runq) {
-		struct wait_parts queued = { .runnable_ns = parts->runnable_ns,
-					     .preempted_ns = parts->preempted_ns };
-
-		key.flags = OFFCPU_KEY_RUNQ;
-		key.state = 'R';
-		parts = &queued;
-		if (!sum_wait(&key, &queued))
-			count_loss(OFFCPU_LOSS_WAIT_MAP, queued.runnable_ns + queued.preempted_ns);
-		return;
-	}
-	if (!sum_wait(&key, parts)) {
-		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
-
-		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
-		st->account.lost_ns += total;
-	}
-}
-
 static __always_inline void switch_in(struct task_struct *next, __u64 now)
 {
 	struct thread_state *st = thread_of(next);
-	struct wait_parts parts;
-	__u64 total;
 
 	if (!st) {
 		count_loss(OFFCPU_LOSS_STORAGE, 0);
 		return;
 	}
-	if (!st->selected) {
-		/* a cgroup filter may select it while it runs: its stretch begins here */
-		st->since_ns = now;
+	if (!st->selected)
 		return;
-	}
 	if (st->mode == MODE_UNKNOWN) {
 		enter_window(st);
 		assume_off_cpu(next, st);
 	}
-	if (st->mode == MODE_ON_CPU) {
+	if (st->mode == MODE_ON_CPU)
 		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
-	} else {
-		split_wait(st, now, true, &parts);
-		total = now - st->since_ns;
-		add_parts(&st->account, &parts);
-		if (is_listed(st, total))
-			list_wait(next, st, &parts, now);
-		else
-			st->account.filtered_ns += total;
-	}
-	st->open_at_start = 0;
+	else
+		end_wait(next, st, true, now);
 	st->mode = MODE_ON_CPU;
 	st->since_ns = st->on_ns = now;
 }
@@ -213,9 +238,10 @@ int handle_switch(unsigned long long *ctx)
 	scratch->switches++;
 	/* pid 0 is swapper, which is never a thread */
 	if (prev->pid)
-		switch_out(ctx, prev, next, preempt, now);
+		switch_out(ctx, prev, next, preempt, scratch, now);
 	if (next->pid)
 		switch_in(next, now);
+	scratch->last_ns = now;
 	return 0;
 }
 

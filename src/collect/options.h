@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <linux/types.h>
-
 #include "abi/offcpu_abi.h"
 
 /* What is summed. */

@@ -280,7 +280,7 @@ bool session_start(struct session *s, GError **error)
 {
 	if (!look_at_threads(s, error))
 		return false;
-	s->start_ns = set_edge(&s->skel->bss->start_ns);
+	s->start_ns = set_edge(&s->skel->data->start_ns);
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
@@ -344,7 +344,7 @@ void session_drain(struct session *s)
 
 	/* Mappings first: the stacks are looked up in them. */
 	if (s->mmap_events)
-		mmap_events_drain(s->mmap_events, s->symbolizer);
+		mmap_events_note(s->mmap_events, s->symbolizer);
 	ring_buffer__consume(s->ring);
 	if (s->skel->bss->wait_entries > capacity / 2 ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
@@ -433,9 +433,9 @@ static void record_losses(struct session *s, uint64_t recursion)
 		if (loss.count)
 			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
 	}
-	if (s->mmap_events && mmap_events_lost(s->mmap_events))
+	if (s->mmap_events && mmap_events_lost_cnt(s->mmap_events))
 		profile_add_loss(s->profile, "mmap_events", "mapping events were lost: frames may lack names",
-				 mmap_events_lost(s->mmap_events), 0);
+				 mmap_events_lost_cnt(s->mmap_events), 0);
 }
 
 static void fill_info(struct session *s)
@@ -468,10 +468,10 @@ static void fill_info(struct session *s)
 
 bool session_stop(struct session *s, GError **error)
 {
-	s->stop_ns = set_edge(&s->skel->bss->stop_ns);
+	s->stop_ns = set_edge(&s->skel->data->stop_ns);
 	/* The swap also waits for the last programs of the window. */
 	if (s->mmap_events)
-		mmap_events_drain(s->mmap_events, s->symbolizer);
+		mmap_events_note(s->mmap_events, s->symbolizer);
 	ring_buffer__consume(s->ring);
 	swap_waits(s);
 	if (!run_iterator(s, s->skel->links.close_thread, error))

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu events: one line per wait, as it ends. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/label.h"
+#include "analyse/plumbing.h"
+#include "analyse/plumbing_tables.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+#include "render/json_write.h"
+
+static const char description[] =
+	"Examples:\n"
+	"  offcpu events -m 10ms               every wait of 10 ms and more, on the whole system\n"
+	"  offcpu events -p 1234 -d 5          all waits of one process for five seconds\n"
+	"  offcpu events --state R -m 1ms --who-preempted   who takes the CPU away\n"
+	"\n"
+	"Prints a line when a wait ends: when, where, who, how long it was blocked (WAIT), how long\n"
+	"it then waited for a CPU (DELAY: run queue and preemption), and how long it had run before.";
+
+struct events {
+	struct run *run;
+	gboolean who_preempted, stacks, json;
+	char *duration, *ring_size;
+	uint64_t printed;
+	bool output_failed;
+};
+
+/* Text from another process must not steer the terminal. */
+static char *printable(const char *text, size_t len)
+{
+	g_autofree char *cut = g_strndup(text, len);
+	g_autofree char *valid = g_utf8_make_valid(cut, -1);
+
+	for (char *c = valid; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	return g_steal_pointer(&valid);
+}
+
+static char *frame_label(const struct frame *f)
+{
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	label_append(s, f);
+	return printable(s->str, s->len);
+}
+
+/* "futex_wait <- do_work": what the kernel waits for, and for whom. */
+static char *where(struct session *session, const struct offcpu_rec_event *e)
+{
+	const struct frame *kernel[OFFCPU_MAX_DEPTH], *user[OFFCPU_MAX_DEPTH];
+	unsigned kernel_cnt = session_stack(session, e->kstack, kernel, OFFCPU_MAX_DEPTH);
+	unsigned user_cnt = session_stack(session, e->ustack, user, OFFCPU_MAX_DEPTH);
+	g_autofree char *what = NULL, *caller = NULL;
+
+	for (unsigned i = 0; i < kernel_cnt && !what; i++) {
+		const char *shown = NULL;
+		if (!kernel[i]->name)
+			continue;
+		if (!plumbing_kernel_rule(kernel[i]->name, &shown))
+			what = frame_label(kernel[i]);
+		else if (shown)
+			what = g_strdup(shown);
+	}
+	for (unsigned i = 0; i < user_cnt && !caller; i++)
+		if (user[i]->name && !plumbing_is_runtime(user[i]->module))
+			caller = frame_label(user[i]);
+	if (!caller && user_cnt)
+		caller = frame_label(user[0]);
+	if (what && caller)
+		return g_strdup_printf("%s <- %s", what, caller);
+	return g_strdup(what ? what : caller ? caller : "-");
+}
+
+static void print_stack(struct session *session, uint64_t id)
+{
+	const struct frame *frames[OFFCPU_MAX_DEPTH];
+	unsigned cnt = session_stack(session, id, frames, OFFCPU_MAX_DEPTH);
+
+	for (unsigned i = 0; i < cnt; i++) {
+		g_autofree char *label = frame_label(frames[i]);
+		printf("                %s\n", label);
+	}
+}
+
+static void print_json(const struct offcpu_rec_event *e, const char *at)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	g_autofree char *comm = g_strndup(e->comm, sizeof(e->comm));
+	g_autofree char *by = g_strndup(e->by_comm, sizeof(e->by_comm));
+	const char state[2] = { (char)e->state, 0 };
+	struct json j;
+
+	json_init(&j, line);
+	json_object_begin(&j);
+	json_member_uint(&j, "end_ns", e->end_ns);
+	json_member_uint(&j, "cpu", e->cpu);
+	json_member_uint(&j, "pid", e->pid);
+	json_member_uint(&j, "tid", e->tid);
+	json_member_string(&j, "comm", comm);
+	json_member_string(&j, "state", state);
+	json_member_uint(&j, "blocked_ns", e->blocked_ns);
+	json_member_uint(&j, "runnable_ns", e->runnable_ns);
+	json_member_uint(&j, "preempted_ns", e->preempted_ns);
+	json_member_uint(&j, "ran_ns", e->ran_ns);
+	json_member_uint(&j, "by_pid", e->by_pid);
+	json_member_uint(&j, "by_tid", e->by_tid);
+	json_member_string(&j, "by_comm", e->by_comm[0] ? by : NULL);
+	json_member_string(&j, "where", at);
+	json_object_end(&j);
+	puts(line->str);
+}
+
+static void print_header(const struct events *ev)
+{
+	printf("%-14s %3s %-24s %2s %12s %12s %12s  ", "TIME(s)", "CPU", "COMM[TID/PID]", "ST", "WAIT(ms)",
+	       "DELAY(ms)", "RUN(ms)");
+	if (ev->who_preempted)
+		printf("%-24s ", "PREEMPTED BY");
+	puts("WHERE");
+}
+
+static void on_event(const struct offcpu_rec_event *e, void *data)
+{
+	struct events *ev = data;
+	g_autofree char *at = where(ev->run->session, e);
+
+	ev->printed++;
+	if (ev->json) {
+		print_json(e, at);
+		return;
+	}
+	g_autofree char *comm = printable(e->comm, sizeof(e->comm));
+	g_autofree char *who = g_strdup_printf("%s[%u/%u]", comm, e->tid, e->pid);
+	printf("%7llu.%06llu %3u %-24s %2c %12.3f %12.3f %12.3f  ", (unsigned long long)(e->end_ns / 1000000000),
+	       (unsigned long long)(e->end_ns / 1000 % 1000000), e->cpu, who, e->state,
+	       (double)e->blocked_ns / 1e6, (double)(e->runnable_ns + e->preempted_ns) / 1e6,
+	       (double)e->ran_ns / 1e6);
+	if (ev->who_preempted) {
+		g_autofree char *by_comm = printable(e->by_comm, sizeof(e->by_comm));
+		g_autofree char *by = e->by_comm[0] ? g_strdup_printf("%s[%u/%u]", by_comm, e->by_tid, e->by_pid) :
+						     g_strdup("-");
+		printf("%-24s ", by);
+	}
+	puts(at);
+	if (ev->stacks) {
+		print_stack(ev->run->session, e->kstack);
+		print_stack(ev->run->session, e->ustack);
+	}
+}
+
+static bool on_tick(struct run *run, uint64_t elapsed_ns)
+{
+	struct events *ev = run->data;
+
+	(void)elapsed_ns;
+	/* A closed pipe ends the run: `offcpu events | head`. */
+	if (fflush(stdout) != 0)
+		ev->output_failed = true;
+	return !ev->output_failed;
+}
+
+static void print_losses(const struct profile *p, uint64_t printed)
+{
+	fprintf(stderr, "%" G_GUINT64_FORMAT " waits in %.3f s, %" G_GUINT64_FORMAT " switches seen", printed,
+		(double)p->info.duration_ns / 1e9, p->info.switches);
+	for (guint i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+		fprintf(stderr, "; lost: %s %" G_GUINT64_FORMAT, l->reason, l->count);
+	}
+	fputc('\n', stderr);
+}
+
+static int parse_own(struct events *ev, struct target *target, int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+	uint32_t ring_kib;
+
+	if (argc > 1) {
+		cmd_error("events", "unexpected argument '%s' (a command goes behind --)", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (ev->duration && !parse_duration(ev->duration, 1000000000, &ev->run->duration_ns, &error)) {
+		cmd_error("events", "%s", error->message);
+		return EXIT_USAGE;
+	}
+	if (ev->ring_size) {
+		if (!parse_u32(ev->ring_size, &ring_kib, NULL) || ring_kib < 64 || ring_kib > 1 << 20 ||
+		    (ring_kib & (ring_kib - 1))) {
+			cmd_error("events", "'%s' is not a ring size: KiB, a power of two from 64 to 1048576",
+				  ev->ring_size);
+			return EXIT_USAGE;
+		}
+		target->collect.ring_bytes = (size_t)ring_kib << 10;
+	}
+	return EXIT_OK;
+}
+
+int cmd_events(int argc, char **argv)
+{
+	struct target target = { 0 };
+	struct run run = { .name = "events", .target = &target, .on_tick = on_tick, .release_fd = -1,
+			   .exec_error_fd = -1 };
+	struct events ev = { .run = &run };
+	const GOptionEntry own[] = {
+		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &ev.duration, "Stop after this (a bare number is s)",
+		  "TIME" },
+		{ "who-preempted", 'P', 0, G_OPTION_ARG_NONE, &ev.who_preempted, "Show who got the CPU instead",
+		  NULL },
+		{ "stacks", 's', 0, G_OPTION_ARG_NONE, &ev.stacks, "Print the stacks below each line", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &ev.json, "One JSON object per line", NULL },
+		{ "ring-size", 0, 0, G_OPTION_ARG_STRING, &ev.ring_size, "Ring buffer in KiB (4096)", "KIB" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	int status = EXIT_OK;
+
+	target_cut_command(&target, &argc, argv);
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE, own);
+	if (!cmd_parse("events", "[-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv,
+		       &status))
+		goto out;
+	run.data = &ev;
+	if ((status = parse_own(&ev, &target, argc, argv)) != EXIT_OK ||
+	    (status = target_resolve(&target, "events")) != EXIT_OK)
+		goto out;
+	target.collect.mode = COLLECT_EVENTS;
+	target.collect.on_event = on_event;
+	target.collect.callback_data = &ev;
+	if (!ev.json)
+		print_header(&ev);
+	status = run_session(&run);
+	if (status == EXIT_OK) {
+		struct profile *p = session_take_profile(run.session);
+		fflush(stdout);
+		print_losses(p, ev.printed);
+		profile_free(p);
+		status = run_command_status(&run);
+	}
+out:
+	run_release(&run);
+	target_release(&target);
+	g_free(ev.duration);
+	g_free(ev.ring_size);
+	return status;
+}

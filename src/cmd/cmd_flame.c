@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/query.h"
+#include "analyse/tree.h"
+#include "cmd/cmd.h"
+#include "profile/profile_file.h"
+#include "render/svg.h"
+
+#define COMMAND "flame"
+#define DEFAULT_FILE "trace.offcpu"
+
+static const char description[] =
+	"Draws a recording as an interactive flame graph in one SVG file.\n"
+	"\n"
+	"  offcpu flame                                trace.offcpu to trace.svg\n"
+	"  offcpu flame db.offcpu -o db.html           the same in a web page\n"
+	"  offcpu flame --palette state --inverted     coloured by what was waited for, root on top\n"
+	"  offcpu flame --weight runnable --by thread  who waited for a CPU, each thread apart\n"
+	"  offcpu flame --reverse --grep fsync         from the leaves, only stacks that name fsync\n"
+	"\n"
+	"In a browser: click or Enter zooms, Esc goes back out, / searches, n and N move\n"
+	"between matches.  The address holds zoom and search, to keep or to send.";
+
+/* What the command line said. */
+struct flame_args {
+	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state;
+	gboolean inverted, reverse, delimiters;
+};
+
+/* The same, understood. */
+struct flame_job {
+	const char *input;
+	char *output;
+	bool html;
+	struct query query;
+	struct tree_options tree;
+	struct svg_options svg;
+};
+
+static void args_clear(struct flame_args *a)
+{
+	char **strings[] = { &a->output, &a->title, &a->subtitle, &a->width, &a->min_width, &a->palette,
+			     &a->by, &a->weight, &a->grep, &a->comm, &a->state };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(strings); i++)
+		g_free(*strings[i]);
+}
+
+static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool bad(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
+	va_end(ap);
+	return false;
+}
+
+static bool parse_width(const char *s, unsigned *ret_px, GError **error)
+{
+	guint64 px;
+
+	if (!g_ascii_string_to_unsigned(s, 10, SVG_WIDTH_MIN_PX, SVG_WIDTH_MAX_PX, &px, NULL))
+		return bad(error, "width \"%s\" is no whole number of pixels from %d to %d", s, SVG_WIDTH_MIN_PX,
+			   SVG_WIDTH_MAX_PX);
+	*ret_px = (unsigned)px;
+	return true;
+}
+
+/* "0.1%" of the graph, or "2" or "2px" at the width it is written with; as a share. */
+static bool parse_min_width(const char *s, unsigned width_px, double *ret_share, GError **error)
+{
+	char *end;
+	double v = g_ascii_strtod(s, &end);
+
+	if (end != s && strcmp(end, "%") == 0)
+		v /= 100;
+	else if (end != s && (*end == '\0' || strcmp(end, "px") == 0))
+		v /= width_px;
+	else
+		v = -1;
+	if (!(v >= 0 && v < 1))
+		return bad(error, "minimum width \"%s\" is neither a percentage (0.1%%) nor pixels (2px) within the graph", s);
+	*ret_share = v;
+	return true;
+}
+
+/* bcc's --state takes the kernel's bits as a number; 0 is running: preempted. */
+static bool parse_states(const char *s, char **ret_letters, GError **error)
+{
+	static const struct { unsigned bit; char letter; } bits[] = {
+		{ 1, 'S' }, { 2, 'D' }, { 4, 'T' }, { 8, 't' }, { 0x40, 'P' },
+	};
+	GString *letters = g_string_new(NULL);
+	guint64 mask;
+
+	if (!g_ascii_isdigit(*s)) {
+		g_string_append(letters, s);
+	} else if (!g_ascii_string_to_unsigned(s, 10, 0, G_MAXUINT, &mask, NULL)) {
+		g_string_free(letters, TRUE);
+		return bad(error, "state \"%s\" is neither letters (SD) nor the kernel's number of a state", s);
+	} else if (mask == 0) {
+		g_string_append_c(letters, 'R');
+	} else {
+		for (unsigned i = 0; i < G_N_ELEMENTS(bits); i++)
+			if (mask & bits[i].bit)
+				g_string_append_c(letters, bits[i].letter);
+	}
+	*ret_letters = g_string_free(letters, FALSE);
+	return true;
+}
+
+static char *default_output(const char *input)
+{
+	size_t len = strlen(input);
+
+	if (g_str_has_suffix(input, ".offcpu"))
+		len -= strlen(".offcpu");
+	return g_strdup_printf("%.*s.svg", (int)len, input);
+}
+
+static bool understand_words(const struct flame_args *a, struct flame_job *job, GError **error)
+{
+	if (a->weight && !weight_parse(a->weight, &job->tree.weight))
+		return bad(error, "weight \"%s\" is none of %s", a->weight, weight_names());
+	if (a->palette && !palette_parse(a->palette, &job->svg.palette))
+		return bad(error, "palette \"%s\" is none of %s", a->palette, palette_names());
+	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "process") != 0)
+		return bad(error, "--by \"%s\" is neither process nor thread", a->by);
+	job->tree.by_thread = a->by && strcmp(a->by, "thread") == 0;
+	job->tree.reverse = a->reverse;
+	job->tree.delimiters = a->delimiters || job->svg.palette == PALETTE_CHAIN;
+	return true;
+}
+
+static bool understand(struct flame_args *a, int argc, char **argv, struct flame_job *job, GError **error)
+{
+	if (argc > 2)
+		return bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
+	job->input = argc == 2 ? argv[1] : DEFAULT_FILE;
+	job->output = a->output ? g_strdup(a->output) : default_output(job->input);
+	job->html = g_str_has_suffix(job->output, ".html") || g_str_has_suffix(job->output, ".htm");
+	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
+					 .min_width = 0.001, .inverted = a->inverted };
+	if (strcmp(job->output, job->input) == 0)
+		return bad(error, "%s: the output would replace the recording", job->output);
+	if (a->width && !parse_width(a->width, &job->svg.width_px, error))
+		return false;
+	if (a->min_width && !parse_min_width(a->min_width, job->svg.width_px, &job->svg.min_width, error))
+		return false;
+	if (a->state) {
+		char *letters;
+		if (!parse_states(a->state, &letters, error))
+			return false;
+		g_free(a->state);
+		a->state = letters;
+	}
+	job->query = (struct query){ .states = a->state, .comm = a->comm, .grep = a->grep };
+	return understand_words(a, job, error) && query_check(&job->query, error);
+}
+
+static int draw(const struct profile *p, struct flame_job *job, const struct selection *selection)
+{
+	g_autofree char *text = query_text(&job->query);
+	g_autoptr(GString) out = g_string_sized_new(1 << 20);
+	g_autoptr(GError) error = NULL;
+
+	job->tree.keep = selection->waits;
+	job->svg.selection = selection;
+	job->svg.selection_text = text;
+	struct tree *t = tree_from_profile(p, &job->tree);
+	if (tree_node(t, 0)->total == 0) {
+		cmd_error(COMMAND, "%s: no wait in it has any weight of the kind \"%s\"%s%s", job->input,
+			  weight_name(job->tree.weight), *text ? " with " : "", text);
+		tree_free(t);
+		return EXIT_FAILED;
+	}
+	if (job->html)
+		svg_flame_html(p, t, &job->svg, out);
+	else
+		svg_flame(p, t, &job->svg, out, NULL);
+	tree_free(t);
+	if (!cmd_write_output(job->output, out->str, out->len, &error)) {
+		cmd_error(COMMAND, "%s", error->message);
+		return EXIT_FAILED;
+	}
+	if (strcmp(job->output, "-") != 0 && isatty(STDERR_FILENO))
+		fprintf(stderr, "wrote %s\n", job->output);
+	return EXIT_OK;
+}
+
+static int run(struct flame_job *job)
+{
+	g_autoptr(GError) error = NULL;
+	struct profile *p = profile_file_read(job->input, &error);
+	struct selection *selection = p ? selection_new(p, &job->query, &error) : NULL;
+	int status = EXIT_FAILED;
+
+	if (selection)
+		status = draw(p, job, selection);
+	else
+		cmd_error(COMMAND, "%s", error->message);
+	selection_free(selection);
+	profile_free(p);
+	return status;
+}
+
+int cmd_flame(int argc, char **argv)
+{
+	struct flame_args a = { 0 };
+	struct flame_job job = { 0 };
+	g_autoptr(GError) error = NULL;
+	int status = EXIT_USAGE;
+	GOptionEntry entries[] = {
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output, "Where to; .html gives a web page, - is stdout (default: FILE with .svg)", "OUT" },
+		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title in place of the kind of time shown", "TEXT" },
+		{ "subtitle", 0, 0, G_OPTION_ARG_STRING, &a.subtitle, "Second line in place of host, window and totals", "TEXT" },
+		{ "width", 0, 0, G_OPTION_ARG_STRING, &a.width, "Width as written (1200); a browser fits it to its window", "PX" },
+		{ "min-width", 0, 0, G_OPTION_ARG_STRING, &a.min_width, "Leave out narrower frames, 0.1% or 2px (0.1%)", "SHARE" },
+		{ "palette", 0, 0, G_OPTION_ARG_STRING, &a.palette, "Colours: io, wakeup, chain, or state (io)", "NAME" },
+		{ "color", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &a.palette, NULL, NULL },
+		{ "colors", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &a.palette, NULL, NULL },
+		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Root at the top", NULL },
+		{ "reverse", 0, 0, G_OPTION_ARG_NONE, &a.reverse, "Merge from the leaves", NULL },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "First frame: process (its name) or thread (name-pid/tid)", "WHAT" },
+		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "off_cpu, blocked, runnable, preempted, or count (off_cpu)", "WHAT" },
+		{ "delimiter", 0, 0, G_OPTION_ARG_NONE, &a.delimiters, "A frame \"-\" between user and kernel (always with chain)", NULL },
+		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only stacks with a frame that matches", "REGEX" },
+		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads of that name", "GLOB" },
+		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
+		if (understand(&a, argc, argv, &job, &error))
+			status = run(&job);
+		else {
+			cmd_error(COMMAND, "%s", error->message);
+			status = EXIT_USAGE;
+		}
+	}
+	g_free(job.output);
+	args_clear(&a);
+	return status;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu trace: traces, then prints; the drop-in for bcc's offcputime. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+#include "render/folded.h"
+#include "render/trace_text.h"
+
+static const char description[] =
+	"Examples:\n"
+	"  offcpu trace 5               off-CPU stacks of the whole system for five seconds\n"
+	"  offcpu trace -p 1234 -K 5    of one process, kernel stacks only\n"
+	"  offcpu trace -df -p 1234 30  folded, with a delimiter, for a flame graph\n"
+	"  offcpu trace -- ls -R /usr   of a command\n"
+	"\n"
+	"The flags and both output forms are those of bcc's offcputime.";
+
+struct trace_options {
+	gboolean folded, delimiter;
+	gint stack_storage_size;
+	char *seconds;
+	uint64_t duration_ns;
+};
+
+static int parse_seconds(struct trace_options *o, int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (argc > 2) {
+		cmd_error("trace", "unexpected argument '%s' (a command goes behind --)", argv[2]);
+		return EXIT_USAGE;
+	}
+	if (argc == 2 && (!parse_duration(argv[1], 1000000000, &o->duration_ns, &error) || !o->duration_ns)) {
+		cmd_error("trace", "%s", error ? error->message : "SECS must be above 0");
+		return EXIT_USAGE;
+	}
+	return EXIT_OK;
+}
+
+static void say_what(const struct run *run, const struct trace_options *o)
+{
+	const struct collect_options *c = &run->target->collect;
+	g_autofree char *what = target_describe(run->target);
+	const char *stacks = c->no_kernel_stacks ? "user" : c->no_user_stacks ? "kernel" : "user + kernel";
+
+	fprintf(stderr, "Tracing off-CPU time (us) of %s by %s stack%s\n", *what ? what : "all threads", stacks,
+		o->duration_ns ? "..." : "... Hit Ctrl-C to end.");
+}
+
+static int print_profile(const struct profile *p, const struct trace_options *o)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GError) error = NULL;
+	const struct folded_options folded = { .delimiter = o->delimiter };
+
+	if (o->folded)
+		folded_render(text, p, NULL, &folded, NULL);
+	else
+		trace_text(text, p, NULL, o->delimiter);
+	for (guint i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+		fprintf(stderr, "WARNING: %" G_GUINT64_FORMAT " times: %s\n", l->count, l->help);
+	}
+	if (cmd_write_output(NULL, text->str, text->len, &error))
+		return EXIT_OK;
+	cmd_error("trace", "%s", error->message);
+	return EXIT_FAILED;
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	struct target target = { 0 };
+	struct trace_options own = { 0 };
+	struct run run = { .name = "trace", .target = &target, .release_fd = -1, .exec_error_fd = -1 };
+	const GOptionEntry own_entries[] = {
+		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "Folded stacks", NULL },
+		{ "delimited", 'd', 0, G_OPTION_ARG_NONE, &own.delimiter, "A delimiter between kernel and user stacks",
+		  NULL },
+		{ "stack-storage-size", 0, 0, G_OPTION_ARG_INT, &own.stack_storage_size,
+		  "Accepted for bcc's sake: stacks need no such limit here", "N" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	int status = EXIT_OK;
+
+	target_cut_command(&target, &argc, argv);
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE,
+						   own_entries);
+	if (!cmd_parse("trace", "[SECS] [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc,
+		       &argv, &status))
+		goto out;
+	if ((status = parse_seconds(&own, argc, argv)) != EXIT_OK ||
+	    (status = target_resolve(&target, "trace")) != EXIT_OK)
+		goto out;
+	run.duration_ns = own.duration_ns;
+	say_what(&run, &own);
+	status = run_session(&run);
+	if (status == EXIT_OK) {
+		struct profile *p = session_take_profile(run.session);
+		status = print_profile(p, &own);
+		profile_free(p);
+	}
+	if (status == EXIT_OK)
+		status = run_command_status(&run);
+out:
+	run_release(&run);
+	target_release(&target);
+	return status;
+}
