@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -153,7 +154,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	if (a->min_width && !parse_min_width(a->min_width, job->svg.width_px, &job->svg.min_width, error))
 		return false;
 	if (a->state) {
-		char *letters;
+		char *letters = NULL;
 		if (!parse_states(a->state, &letters, error))
 			return false;
 		g_free(a->state);

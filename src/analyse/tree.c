@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/tree.h"
+
+#include <string.h>
+
+#include "analyse/label.h"
+
+/*
+ * Building costs one table look-up per frame of each wait: (parent, label) -> child, in an
+ * open-addressing table of our own, since this loop is all the time there is.  Weights go
+ * to the last node of a path only and are summed towards the root at the end, which works
+ * without recursion because a parent's id is smaller than its children's.
+ */
+struct tree_table {
+	uint64_t *keys;		/* parent << 32 | label, +1 so that 0 is a free slot */
+	uint32_t *nodes;
+	size_t mask, used;
+};
+
+static inline uint64_t mix(uint64_t k)
+{
+	k ^= k >> 33;
+	k *= 0xff51afd7ed558ccdULL;
+	k ^= k >> 33;
+	k *= 0xc4ceb9fe1a85ec53ULL;
+	return k ^ (k >> 33);
+}
+
+static struct tree_table *table_new(size_t slots)
+{
+	struct tree_table *t = g_new0(struct tree_table, 1);
+
+	t->keys = g_new0(uint64_t, slots);
+	t->nodes = g_new0(uint32_t, slots);
+	t->mask = slots - 1;
+	return t;
+}
+
+static void table_free(struct tree_table *t)
+{
+	if (!t)
+		return;
+	g_free(t->keys);
+	g_free(t->nodes);
+	g_free(t);
+}
+
+static inline size_t table_slot(const struct tree_table *t, uint64_t key)
+{
+	size_t i = mix(key) & t->mask;
+
+	while (t->keys[i] && t->keys[i] != key)
+		i = (i + 1) & t->mask;
+	return i;
+}
+
+static struct tree_table *table_grow(struct tree_table *old)
+{
+	struct tree_table *t = table_new((old->mask + 1) * 2);
+
+	for (size_t i = 0; i <= old->mask; i++) {
+		if (!old->keys[i])
+			continue;
+		size_t slot = table_slot(t, old->keys[i]);
+		t->keys[slot] = old->keys[i];
+		t->nodes[slot] = old->nodes[i];
+	}
+	t->used = old->used;
+	table_free(old);
+	return t;
+}
+
+static guint label_hash(gconstpointer v)
+{
+	const struct tree_label *l = v;
+
+	return g_str_hash(l->text) * 31 + (l->module ? g_str_hash(l->module) : 0) + l->kind * 7u + l->waker;
+}
+
+static gboolean label_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct tree_label *a = va, *b = vb;
+
+	return a->kind == b->kind && a->waker == b->waker && strcmp(a->text, b->text) == 0 &&
+	       g_strcmp0(a->module, b->module) == 0;
+}
+
+uint32_t tree_label(struct tree *t, const struct tree_label *label)
+{
+	gpointer found;
+
+	if (g_hash_table_lookup_extended(t->label_index, label, NULL, &found))
+		return GPOINTER_TO_UINT(found);
+	struct tree_label copy = *label;
+	copy.text = g_string_chunk_insert_const(t->strings, label->text);
+	copy.module = label->module ? g_string_chunk_insert_const(t->strings, label->module) : NULL;
+	g_array_append_val(t->labels, copy);
+	g_hash_table_insert(t->label_index, g_memdup2(&copy, sizeof(copy)), GUINT_TO_POINTER(t->labels->len - 1));
+	return t->labels->len - 1;
+}
+
+struct tree *tree_new(enum weight weight, bool reverse)
+{
+	struct tree *t = g_new0(struct tree, 1);
+	struct tree_node root = { .parent = TREE_NONE, .first_child = TREE_NONE, .next_sibling = TREE_NONE };
+
+	t->labels = g_array_new(FALSE, FALSE, sizeof(struct tree_label));
+	t->nodes = g_array_new(FALSE, FALSE, sizeof(struct tree_node));
+	t->strings = g_string_chunk_new(4096);
+	t->label_index = g_hash_table_new_full(label_hash, label_equal, g_free, NULL);
+	t->table = table_new(4096);
+	t->weight = weight;
+	t->reverse = reverse;
+	root.label = tree_label(t, &(struct tree_label){ .text = "all", .kind = TREE_ROOT });
+	g_array_append_val(t->nodes, root);
+	return t;
+}
+
+void tree_free(struct tree *t)
+{
+	if (!t)
+		return;
+	g_array_unref(t->labels);
+	g_array_unref(t->nodes);
+	g_string_chunk_free(t->strings);
+	g_hash_table_unref(t->label_index);
+	table_free(t->table);
+	g_free(t);
+}
+
+/* The child of parent with that label, made when new; TREE_NONE when the tree is full. */
+static uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t label)
+{
+	uint64_t key = ((uint64_t)parent << 32 | label) + 1;
+	size_t slot = table_slot(t->table, key);
+
+	if (t->table->keys[slot])
+		return t->table->nodes[slot];
+	if (t->nodes->len >= TREE_MAX_NODES)
+		return TREE_NONE;
+	struct tree_node n = {
+		.label = label, .parent = parent, .first_child = TREE_NONE, .next_sibling = TREE_NONE,
+		.depth = tree_node(t, parent)->depth + 1,
+	};
+	uint32_t id = t->nodes->len;
+	g_array_append_val(t->nodes, n);
+	t->table->keys[slot] = key;
+	t->table->nodes[slot] = id;
+	if (++t->table->used * 2 > t->table->mask)
+		t->table = table_grow(t->table);
+	return id;
+}
+
+void tree_add(struct tree *t, const uint32_t *path, size_t path_cnt, const struct tree_event *event)
+{
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < MIN(path_cnt, TREE_MAX_DEPTH); i++) {
+		uint32_t child = tree_child(t, at, path[i]);
+		if (child == TREE_NONE)
+			break;
+		at = child;
+	}
+	struct tree_node *n = &g_array_index(t->nodes, struct tree_node, at);
+	for (unsigned s = 0; s < TREE_STATE_COUNT; s++) {
+		n->states[s] += event->states[s];
+		n->self += event->states[s];
+	}
+	n->count += event->count;
+	n->max_ns = MAX(n->max_ns, event->max_ns);
+}
+
+static int compare_labels(gconstpointer va, gconstpointer vb, gpointer data)
+{
+	const struct tree *t = data;
+	uint32_t ia = *(const uint32_t *)va, ib = *(const uint32_t *)vb;
+	const struct tree_label *a = &g_array_index(t->labels, struct tree_label, ia);
+	const struct tree_label *b = &g_array_index(t->labels, struct tree_label, ib);
+	int c = strcmp(a->text, b->text);
+
+	if (c == 0)
+		c = (int)a->kind - (int)b->kind;
+	if (c == 0)
+		c = g_strcmp0(a->module, b->module);
+	return c ? c : (ia < ib ? -1 : ia > ib);
+}
+
+/* Links every parent's children in the order of their labels: a counting sort of the nodes
+ * by the rank of the label, then each pushed to the front of its parent's list, last first. */
+static void link_children(struct tree *t)
+{
+	uint32_t labels = t->labels->len, nodes = t->nodes->len;
+	g_autofree uint32_t *order = g_new(uint32_t, labels), *first = g_new0(uint32_t, labels + 1);
+	g_autofree uint32_t *rank = g_new(uint32_t, labels), *sorted = g_new(uint32_t, nodes);
+
+	for (uint32_t i = 0; i < labels; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (int)labels, sizeof(*order), compare_labels, t);
+	for (uint32_t i = 0; i < labels; i++)
+		rank[order[i]] = i;
+	for (uint32_t i = 1; i < nodes; i++)
+		first[rank[tree_node(t, i)->label] + 1]++;
+	for (uint32_t i = 0; i < labels; i++)
+		first[i + 1] += first[i];
+	for (uint32_t i = 1; i < nodes; i++)
+		sorted[first[rank[tree_node(t, i)->label]]++] = i;
+	for (uint32_t i = nodes - 1; i-- > 0;) {
+		struct tree_node *n = &g_array_index(t->nodes, struct tree_node, sorted[i]);
+		struct tree_node *parent = &g_array_index(t->nodes, struct tree_node, n->parent);
+		n->next_sibling = parent->first_child;
+		parent->first_child = sorted[i];
+	}
+}
+
+void tree_finish(struct tree *t)
+{
+	for (uint32_t i = t->nodes->len; i-- > 0;) {
+		struct tree_node *n = &g_array_index(t->nodes, struct tree_node, i);
+		n->total += n->self;
+		if (i == 0)
+			break;
+		struct tree_node *parent = &g_array_index(t->nodes, struct tree_node, n->parent);
+		parent->total += n->total;
+		parent->count += n->count;
+		parent->max_ns = MAX(parent->max_ns, n->max_ns);
+		for (unsigned s = 0; s < TREE_STATE_COUNT; s++)
+			parent->states[s] += n->states[s];
+	}
+	link_children(t);
+}
+
+static uint32_t label_of_frame(struct tree *t, const struct frame *f, GString *text)
+{
+	struct tree_label l = {
+		.module = f->module, .why = f->name ? FRAME_NAMED : f->why,
+		.kind = f->kind == FRAME_KERNEL ? TREE_KERNEL : TREE_USER,
+	};
+
+	g_string_truncate(text, 0);
+	label_append(text, f);
+	l.text = text->str;
+	return tree_label(t, &l);
+}
+
+static uint32_t label_of_thread(struct tree *t, const struct thread *th, bool by_thread)
+{
+	g_autofree char *made = NULL;
+	const char *comm = th->comm ? th->comm : "?";
+
+	if (by_thread)
+		comm = made = g_strdup_printf("%s-%u/%u", comm, th->pid, th->tid);
+	return tree_label(t, &(struct tree_label){ .text = comm, .kind = TREE_COMM });
+}
+
+/* Appends the labels of a stack, leaf first. */
+static size_t append_stack(const struct profile *p, uint32_t stack, const uint32_t *frame_labels, uint32_t *path)
+{
+	size_t cnt = 0;
+
+	for (; stack && cnt < PROFILE_DEPTH_MAX; cnt++) {
+		const struct stack_node *n = profile_get_node(p, stack);
+		path[cnt] = frame_labels[n->frame];
+		stack = n->parent;
+	}
+	return cnt;
+}
+
+static enum tree_state state_of_letter(uint8_t letter)
+{
+	switch (letter) {
+	case 'S': return TREE_STATE_SLEEPING;
+	case 'D': return TREE_STATE_DISK;
+	case 'T':
+	case 't': return TREE_STATE_STOPPED;
+	default: return TREE_STATE_IDLE;
+	}
+}
+
+static void event_of_wait(const struct wait *w, enum weight weight, struct tree_event *ret_event)
+{
+	struct tree_event *e = ret_event;
+	bool all = weight == WEIGHT_OFF_CPU;
+
+	*e = (struct tree_event){ .count = w->count, .max_ns = w->max_ns };
+	if (weight == WEIGHT_COUNT) {
+		if (w->state != 'R')
+			e->states[state_of_letter(w->state)] = w->count;
+		else
+			e->states[w->preempted_ns ? TREE_STATE_PREEMPTED : TREE_STATE_RUNNABLE] = w->count;
+		return;
+	}
+	if (all || weight == WEIGHT_BLOCKED)
+		e->states[state_of_letter(w->state)] = w->blocked_ns;
+	if (all || weight == WEIGHT_RUNNABLE)
+		e->states[TREE_STATE_RUNNABLE] = w->runnable_ns;
+	if (all || weight == WEIGHT_PREEMPTED)
+		e->states[TREE_STATE_PREEMPTED] = w->preempted_ns;
+}
+
+static bool event_is_empty(const struct tree_event *e)
+{
+	uint64_t sum = 0;
+
+	for (unsigned s = 0; s < TREE_STATE_COUNT; s++)
+		sum |= e->states[s];
+	return sum == 0;
+}
+
+static void reverse_in_place(uint32_t *path, size_t cnt)
+{
+	for (size_t i = 0; i < cnt / 2; i++) {
+		uint32_t swap = path[i];
+		path[i] = path[cnt - 1 - i];
+		path[cnt - 1 - i] = swap;
+	}
+}
+
+struct tree *tree_from_profile(const struct profile *p, const struct tree_options *options)
+{
+	struct tree *t = tree_new(options->weight, options->reverse);
+	g_autofree uint32_t *frame_labels = g_new(uint32_t, p->frames->len + 1);
+	g_autofree uint32_t *thread_labels = g_new(uint32_t, p->threads->len + 1);
+	g_autofree uint32_t *path = g_new(uint32_t, TREE_MAX_DEPTH);
+	g_autoptr(GString) text = g_string_new(NULL);
+	uint32_t delimiter = tree_label(t, &(struct tree_label){ .text = "-", .kind = TREE_DELIMITER });
+
+	for (uint32_t i = 0; i < p->frames->len; i++)
+		frame_labels[i] = label_of_frame(t, profile_get_frame(p, i), text);
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		thread_labels[i] = label_of_thread(t, profile_thread(p, i), options->by_thread);
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct tree_event event;
+		size_t cnt;
+
+		if (options->keep && !options->keep[i])
+			continue;
+		event_of_wait(w, options->weight, &event);
+		if (event_is_empty(&event))
+			continue;
+		cnt = append_stack(p, w->kernel, frame_labels, path);
+		if (options->delimiters && cnt && w->user)
+			path[cnt++] = delimiter;
+		cnt += append_stack(p, w->user, frame_labels, path + cnt);
+		path[cnt++] = thread_labels[w->thread];
+		if (!options->reverse)
+			reverse_in_place(path, cnt);
+		tree_add(t, path, cnt, &event);
+	}
+	tree_finish(t);
+	return t;
+}
+
+uint32_t tree_next(const struct tree *t, uint32_t i, bool skip)
+{
+	const struct tree_node *n = tree_node(t, i);
+
+	if (!skip && n->first_child != TREE_NONE)
+		return n->first_child;
+	while (n->next_sibling == TREE_NONE) {
+		if (n->parent == TREE_NONE)
+			return TREE_NONE;
+		n = tree_node(t, n->parent);
+	}
+	return n->next_sibling;
+}
+
+enum tree_state tree_dominant_state(const struct tree_node *n)
+{
+	enum tree_state best = TREE_STATE_SLEEPING;
+
+	for (unsigned s = 1; s < TREE_STATE_COUNT; s++)
+		if (n->states[s] > n->states[best])
+			best = s;
+	return best;
+}

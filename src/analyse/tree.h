@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_TREE_H
+#define ANALYSE_TREE_H
+
+#include "analyse/weight.h"
+#include "profile/profile.h"
+
+/*
+ * The flame tree of a profile: waits merged by equal paths of labels.
+ *
+ * Node 0 is the root ("all").  A parent's id is smaller than its children's.  For every
+ * node: total = self + the sum of its children's totals = the sum of its states[].
+ * The tree borrows strings of the profile, which must outlive it.
+ */
+
+#define TREE_NONE UINT32_MAX
+
+/* Bounds on what a hostile recording can make us build: weight that would lie deeper
+ * stays, summed, on the last node of its path that was made. */
+#define TREE_MAX_DEPTH (2 * PROFILE_DEPTH_MAX + 2)
+#define TREE_MAX_NODES 2000000
+
+enum tree_kind { TREE_ROOT, TREE_COMM, TREE_USER, TREE_KERNEL, TREE_DELIMITER, TREE_KIND_COUNT };
+
+/* What the thread was doing with the time: blocked time by state letter, then the rest. */
+enum tree_state {
+	TREE_STATE_SLEEPING,	/* S */
+	TREE_STATE_DISK,	/* D */
+	TREE_STATE_STOPPED,	/* T, t */
+	TREE_STATE_IDLE,	/* I, P, and letters nobody knows */
+	TREE_STATE_RUNNABLE,
+	TREE_STATE_PREEMPTED,
+	TREE_STATE_COUNT
+};
+
+/* What a node is; equal labels under one parent are one node. */
+struct tree_label {
+	const char *text;	/* never NULL, not escaped, any bytes */
+	const char *module;	/* path of the file, "[kernel]", or NULL */
+	uint8_t kind;		/* enum tree_kind */
+	bool waker;		/* belongs to the waker's stack, above the sleeper's */
+	uint8_t why;		/* enum frame_why: FRAME_NAMED, or why text is no name */
+};
+
+struct tree_node {
+	uint32_t label;
+	uint32_t parent;	/* of the root: TREE_NONE */
+	uint32_t first_child, next_sibling;	/* children sorted by label text; TREE_NONE ends */
+	uint32_t depth;		/* root 0 */
+	uint64_t self, total;	/* in the unit of the weight */
+	uint64_t count;		/* waits */
+	uint64_t max_ns;	/* the longest wait, off CPU */
+	uint64_t states[TREE_STATE_COUNT];	/* total, split */
+};
+
+struct tree {
+	GArray *labels;		/* struct tree_label */
+	GArray *nodes;		/* struct tree_node */
+	enum weight weight;
+	bool reverse;
+	/* private */
+	GStringChunk *strings;
+	GHashTable *label_index;
+	struct tree_table *table;
+};
+
+struct tree_options {
+	enum weight weight;
+	bool reverse;		/* leaf first: merge from the leaves; comm at the far end */
+	bool by_thread;		/* "comm-pid/tid" in place of "comm" */
+	bool delimiters;	/* a frame "-" between user and kernel frames */
+	const bool *keep;	/* by index of wait; NULL: all */
+};
+
+/* One summed event to add by hand: its weight is the sum of states[]. */
+struct tree_event {
+	uint64_t states[TREE_STATE_COUNT];
+	uint64_t count;
+	uint64_t max_ns;
+};
+
+struct tree *tree_from_profile(const struct profile *p, const struct tree_options *options);
+
+/* The same by hand: labels, then paths of label ids root first, then finish once. */
+struct tree *tree_new(enum weight weight, bool reverse);
+uint32_t tree_label(struct tree *t, const struct tree_label *label);	/* text and module are copied */
+void tree_add(struct tree *t, const uint32_t *path, size_t path_cnt, const struct tree_event *event);
+void tree_finish(struct tree *t);
+void tree_free(struct tree *t);	/* NULL is fine */
+
+static inline const struct tree_node *tree_node(const struct tree *t, uint32_t i)
+{
+	return &g_array_index(t->nodes, struct tree_node, i);
+}
+static inline const struct tree_label *tree_node_label(const struct tree *t, uint32_t i)
+{
+	return &g_array_index(t->labels, struct tree_label, tree_node(t, i)->label);
+}
+/* The node after i in depth-first order, parents first; TREE_NONE at the end.  skip: without i's subtree. */
+uint32_t tree_next(const struct tree *t, uint32_t i, bool skip);
+/* The state that holds most of the node's weight. */
+enum tree_state tree_dominant_state(const struct tree_node *n);
+
+#endif

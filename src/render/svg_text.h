@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_SVG_TEXT_H
+#define RENDER_SVG_TEXT_H
+
+#include "analyse/weight.h"
+
+/* Text for SVG and HTML from untrusted bytes, and numbers for people. */
+
+/*
+ * Appends s as XML character data, good in a quoted attribute, too.  Control characters
+ * become their pictures (U+2400...), and what XML forbids, what is no UTF-8, or what would
+ * turn the direction of the text around becomes U+FFFD.
+ */
+void svg_escape(GString *out, const char *s);
+/* The same, at most `cells` columns wide (East Asian wide characters take two), "…" at a cut. */
+void svg_escape_cut(GString *out, const char *s, unsigned cells);
+unsigned svg_cells(const char *s);
+
+/* A length with two decimals at most, whatever the locale. */
+void svg_px(GString *out, double px);
+
+/* "1.23 s", "4 min 05 s", "12.3 ms", "45.6 µs", "789 ns". */
+void svg_time(GString *out, uint64_t ns);
+/* "1,234,567" */
+void svg_count(GString *out, uint64_t n);
+/* svg_time(), or "1,234 waits". */
+void svg_amount(GString *out, enum weight weight, uint64_t amount);
+/* "12.3%", "0.012%", "under 0.001%"; "0%" for nothing and for a whole of 0. */
+void svg_percent(GString *out, uint64_t part, uint64_t whole);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fixture.h"
+
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+#define WINDOW_NS (5000 * MS)
+
+static uint32_t stack_of(struct profile *p, char *frames, enum frame_kind kind)
+{
+	bool broken = strchr(frames, '?') != NULL;
+	uint32_t node = 0;
+
+	for (char *save, *name = strtok_r(frames, ";", &save); name; name = strtok_r(NULL, ";", &save)) {
+		struct frame f = { .kind = kind };
+		char *at = strchr(name, '@');
+
+		f.module = kind == FRAME_KERNEL ? "[kernel]" : "/usr/sbin/mariadbd";
+		if (at) {
+			*at = '\0';
+			f.module = at + 1;
+		}
+		f.name = name;
+		if (name[0] == '?') {
+			f.name = NULL;
+			f.why = FRAME_NO_SYMBOLS;
+			f.offset = g_ascii_strtoull(name + 1, NULL, 16);
+		}
+		node = profile_node(p, node, profile_frame(p, &f));
+	}
+	if (node && kind == FRAME_USER)
+		profile_stack_end(p, node, broken ? STACK_BROKEN : STACK_COMPLETE);
+	return node;
+}
+
+void fixture_wait(struct profile *p, uint32_t thread, char state, const char *stacks, uint64_t count,
+		  uint64_t blocked_ns, uint64_t runnable_ns, uint64_t preempted_ns)
+{
+	g_auto(GStrv) halves = g_strsplit(stacks, "|", 2);
+	uint64_t sum = blocked_ns + runnable_ns + preempted_ns;
+	struct wait w = {
+		.thread = thread, .state = (uint8_t)state, .count = count, .blocked_ns = blocked_ns,
+		.runnable_ns = runnable_ns, .preempted_ns = preempted_ns,
+		.max_ns = count > 1 ? sum * 2 / count : sum,
+	};
+
+	w.user = stack_of(p, halves[0], FRAME_USER);
+	w.kernel = halves[0] && halves[1] ? stack_of(p, halves[1], FRAME_KERNEL) : 0;
+	profile_add_wait(p, &w);
+}
+
+uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, const char *process)
+{
+	struct thread t = {
+		.pid = pid, .tid = tid, .comm = profile_string(p, comm), .process = profile_string(p, process),
+		.to_ns = WINDOW_NS, .switches = 1000,
+	};
+
+	return profile_add_thread(p, &t);
+}
+
+void fixture_settle(struct profile *p)
+{
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct thread *t = &g_array_index(p->threads, struct thread, w->thread);
+
+		t->blocked_ns += w->blocked_ns;
+		t->runnable_ns += w->runnable_ns;
+		t->preempted_ns += w->preempted_ns;
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		struct thread *t = &g_array_index(p->threads, struct thread, i);
+
+		t->to_ns = MAX(t->to_ns, thread_off_cpu_ns(t));
+		t->on_cpu_ns = t->to_ns - thread_off_cpu_ns(t);
+	}
+}
+
+static struct profile *new_profile(void)
+{
+	struct profile *p = profile_new();
+
+	p->info.start_unix_ns = UINT64_C(1790000000) * 1000000000;
+	p->info.duration_ns = WINDOW_NS;
+	p->info.host = profile_string(p, "db1");
+	p->info.kernel = profile_string(p, "6.12.0");
+	p->info.cpus = 8;
+	p->info.switches = 1234567;
+	return p;
+}
+
+#define LIBC "@/lib/x86_64-linux-gnu/libc.so.6"
+#define START "__clone3" LIBC ";start_thread" LIBC ";"
+#define SYSCALL "entry_SYSCALL_64_after_hwframe;do_syscall_64;"
+#define CONNECTION START "handle_one_connection;do_handle_one_connection(CONNECT*, bool);do_command(THD*, bool);" \
+	"dispatch_command(enum_server_command, THD*, char*, unsigned int, bool);"
+#define QUERY CONNECTION "mysql_parse(THD*, char*, unsigned int, Parser_state*);mysql_execute_command(THD*, bool);"
+#define FUTEX "|" SYSCALL "__x64_sys_futex;do_futex;futex_wait;__futex_wait;futex_wait_queue;schedule;__schedule"
+#define COMMIT QUERY "trans_commit(THD*);ha_commit_trans(THD*, bool);MYSQL_BIN_LOG::log_and_order(THD*, unsigned long long, bool, bool, bool);" \
+	"innobase_commit(handlerton*, THD*, bool);trx_commit_complete_for_mysql(trx_t*);log_write_up_to(unsigned long, bool, completion_callback const*);"
+
+static void add_connection(struct profile *p, uint32_t t, unsigned i)
+{
+	uint64_t k = 3 + i * 5 % 7;
+
+	fixture_wait(p, t, 'S', CONNECTION "vio_read;__GI___poll" LIBC "|" SYSCALL "__x64_sys_poll;do_sys_poll;"
+		     "schedule_hrtimeout_range;schedule;__schedule", 900 * k, 190 * k * MS, 3 * k * MS, 0);
+	fixture_wait(p, t, 'S', COMMIT "group_commit_lock::acquire(unsigned long, completion_callback const*);"
+		     "binary_semaphore::wait();syscall" LIBC FUTEX, 400 * k, 150 * k * MS, 5 * k * MS, 0);
+	fixture_wait(p, t, 'D', COMMIT "log_t::flush(unsigned long);fdatasync" LIBC "|" SYSCALL "__x64_sys_fdatasync;"
+		     "do_fsync;ext4_sync_file@[ext4];jbd2_complete_transaction@[jbd2];jbd2_log_wait_commit@[jbd2];schedule;__schedule",
+		     120 * k, 95 * k * MS, 1 * k * MS, 0);
+	fixture_wait(p, t, 'D', QUERY "mysql_select(THD*);JOIN::exec();sub_select(JOIN*, st_join_table*, bool);"
+		     "ha_innobase::index_read(unsigned char*);buf_page_get_gen(page_id_t, unsigned long);pread64" LIBC "|" SYSCALL
+		     "__x64_sys_pread64;vfs_read;ext4_file_read_iter@[ext4];filemap_read;folio_wait_bit_common;io_schedule;schedule;__schedule",
+		     60 * k, 42 * k * MS, 1 * k * MS, 0);
+	fixture_wait(p, t, 'R', QUERY "mysql_select(THD*);JOIN::exec();sub_select(JOIN*, st_join_table*, bool);"
+		     "evaluate_join_record(JOIN*, st_join_table*, int);my_strnncollsp_utf8mb4|asm_sysvec_apic_timer_interrupt;"
+		     "sysvec_apic_timer_interrupt;irqentry_exit;schedule;__schedule", 30 * k, 0, 0, 14 * k * MS);
+	fixture_wait(p, t, 'S', QUERY "lock_tables(THD*, TABLE_LIST*, unsigned int, unsigned int);?40f2a0@/usr/lib/mysql/plugin/ha_rocks.so;"
+		     "?5d0010@/usr/lib/mysql/plugin/ha_rocks.so;pthread_cond_wait" LIBC FUTEX, 11 * k, 9 * k * MS, 0, 0);
+	for (unsigned n = 0; n < 12; n++) {
+		g_autofree char *stacks = g_strdup_printf(QUERY "Item_func_%c::val_int();nanosleep" LIBC "|" SYSCALL
+			"__x64_sys_nanosleep;hrtimer_nanosleep;do_nanosleep;schedule;__schedule", 'a' + (int)n);
+		fixture_wait(p, t, 'S', stacks, 1 + n, (1 + n * n) * 100000, 1000, 0);
+	}
+}
+
+struct profile *fixture_server(void)
+{
+	struct profile *p = new_profile();
+	uint32_t t;
+
+	for (unsigned i = 0; i < 6; i++) {
+		t = fixture_thread(p, 812, 830 + i, "mariadbd", "mariadbd");
+		add_connection(p, t, i);
+	}
+	t = fixture_thread(p, 812, 820, "ib_io_rd", "mariadbd");
+	fixture_wait(p, t, 'S', START "tpool::aio_linux::getevent_thread_routine(tpool::aio_linux*);io_getevents@/lib/libaio.so.1|"
+		     SYSCALL "__x64_sys_io_getevents;do_io_getevents;read_events;schedule;__schedule", 2200, 4700 * MS, 20 * MS, 0);
+	t = fixture_thread(p, 901, 901, "sysbench", "sysbench");
+	fixture_wait(p, t, 'S', "_start@/usr/bin/sysbench;__libc_start_main" LIBC ";main@/usr/bin/sysbench;run_test@/usr/bin/sysbench;"
+		     "pthread_join" LIBC FUTEX, 1, 5000 * MS, 0, 0);
+	t = fixture_thread(p, 901, 902, "sysbench", "sysbench");
+	fixture_wait(p, t, 'S', START "worker_thread@/usr/bin/sysbench;db_query@/usr/bin/sysbench;recv" LIBC "|" SYSCALL
+		     "__x64_sys_recvfrom;sock_recvmsg;unix_stream_read_generic;schedule_timeout;schedule;__schedule", 21000, 3900 * MS, 300 * MS, 0);
+	fixture_wait(p, t, 'R', START "worker_thread@/usr/bin/sysbench;?1a2b|asm_sysvec_apic_timer_interrupt;irqentry_exit;schedule;__schedule",
+		     400, 0, 0, 260 * MS);
+	t = fixture_thread(p, 1201, 1201, "gdb-target", "gdb-target");
+	fixture_wait(p, t, 'T', "_start@/usr/bin/target;main@/usr/bin/target;raise" LIBC "|" SYSCALL "get_signal;do_signal_stop;schedule;__schedule",
+		     1, 1900 * MS, 0, 0);
+	t = fixture_thread(p, 55, 55, "kworker/u16:3", "kworker/u16:3");
+	fixture_wait(p, t, 'I', "|ret_from_fork;kthread;worker_thread;schedule;__schedule", 812, 2900 * MS, 40 * MS, 0);
+	t = fixture_thread(p, 301, 301, "jbd2/vda1-8", "jbd2/vda1-8");
+	fixture_wait(p, t, 'D', "|ret_from_fork;kthread;kjournald2@[jbd2];jbd2_journal_commit_transaction@[jbd2];wait_on_buffer;"
+		     "bit_wait_io;io_schedule;schedule;__schedule", 3400, 2100 * MS, 30 * MS, 0);
+	fixture_wait(p, t, 'S', "|ret_from_fork;kthread;kjournald2@[jbd2];schedule;__schedule", 3300, 2500 * MS, 35 * MS, 0);
+	profile_add_loss(p, "ring_stack", "A stack did not fit into the ring buffer.", 12, 3 * MS);
+	fixture_settle(p);
+	return p;
+}
+
+struct profile *fixture_hostile(void)
+{
+	struct profile *p = new_profile();
+	uint32_t t = fixture_thread(p, 1, 1, "<&\"'>]]>", "<&\"'>]]>");
+
+	fixture_wait(p, t, 'S', "<script>alert(1)</script>;]]><x/>;&amp;&#0;\"onload=\"x\";a\nb\x01\x7f\tc|\xff\xfe bad \xc3", 3, 900 * MS, 0, 0);
+	fixture_wait(p, t, 'S', "<script>alert(1)</script>;\xe2\x80\xae" "reversed\xe2\x80\xac;日本語の関数名はとても長いので切られる", 2, 500 * MS, 0, 0);
+	fixture_wait(p, t, 'D', "<script>alert(1)</script>;__proto__;constructor;$&$1;%s%n%d", 1, 100 * MS, 0, 0);
+	p->info.host = profile_string(p, "<host>&");
+	fixture_settle(p);
+	return p;
+}

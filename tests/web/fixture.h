@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef TESTS_WEB_FIXTURE_H
+#define TESTS_WEB_FIXTURE_H
+
+#include "profile/profile.h"
+
+/* Recordings built by hand, the same on every run. */
+
+/* A database server, its client and some kernel threads: 5 s, every state, some 100 stacks. */
+struct profile *fixture_server(void);
+
+/* One thread whose frames have the worst names: markup, CDATA ends, control characters, no UTF-8. */
+struct profile *fixture_hostile(void);
+
+/* One wait: frames "user;frames|kernel;frames", root first, a leading '?' for an unnamed one. */
+void fixture_wait(struct profile *p, uint32_t thread, char state, const char *stacks, uint64_t count,
+		  uint64_t blocked_ns, uint64_t runnable_ns, uint64_t preempted_ns);
+uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, const char *process);
+/* Fits the threads' accounts to their waits, so that the residual is 0. */
+void fixture_settle(struct profile *p);
+
+#endif

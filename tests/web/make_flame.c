@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* make_flame server|hostile [palette=P] [inverted] [reverse] [thread] [html] [width=N] [all]: a graph on stdout. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "render/svg.h"
+
+int main(int argc, char **argv)
+{
+	struct tree_options tree = { 0 };
+	struct svg_options svg = { .width_px = 1200, .min_width = 0.001 };
+	g_autoptr(GString) out = g_string_new(NULL);
+	bool html = false;
+
+	for (int i = 2; i < argc; i++) {
+		if (g_str_has_prefix(argv[i], "palette=") && palette_parse(argv[i] + 8, &svg.palette))
+			tree.delimiters = svg.palette == PALETTE_CHAIN;
+		else if (g_str_has_prefix(argv[i], "width="))
+			svg.width_px = (unsigned)atoi(argv[i] + 6);
+		else if (strcmp(argv[i], "inverted") == 0)
+			svg.inverted = true;
+		else if (strcmp(argv[i], "reverse") == 0)
+			tree.reverse = true;
+		else if (strcmp(argv[i], "thread") == 0)
+			tree.by_thread = true;
+		else if (strcmp(argv[i], "html") == 0)
+			html = true;
+		else if (strcmp(argv[i], "all") == 0)
+			svg.min_width = 0;
+		else
+			return 2;
+	}
+	struct profile *p = argc > 1 && strcmp(argv[1], "hostile") == 0 ? fixture_hostile() : fixture_server();
+	struct tree *t = tree_from_profile(p, &tree);
+	if (html)
+		svg_flame_html(p, t, &svg, out);
+	else
+		svg_flame(p, t, &svg, out, NULL);
+	tree_free(t);
+	profile_free(p);
+	return fwrite(out->str, 1, out->len, stdout) == out->len ? 0 : 1;
+}
