@@ -87,6 +87,7 @@ enum offcpu_rec_type {
 	OFFCPU_REC_STACK = 1,
 	OFFCPU_REC_THREAD = 2,
 	OFFCPU_REC_EVENT = 3,
+	OFFCPU_REC_SLEEP_PATH = 4,
 };
 
 struct offcpu_rec_stack {
@@ -100,6 +101,21 @@ struct offcpu_rec_stack {
 	__u32 is_user;
 	__u32 cut;		/* the walk stopped at the depth asked for */
 	__u64 ip[OFFCPU_MAX_DEPTH];
+};
+
+/*
+ * What lies on the kernel stack `id` below its first frame: the kernel's walk of another
+ * thread leaves out the scheduler's own text, and with it mutexes, semaphores and
+ * completions.  Words that look like return addresses, innermost first, each with the
+ * function that the call before it calls (0: no direct call); the last is the stack's ip[0].
+ */
+#define OFFCPU_SLEEP_PATH_MAX 32
+struct offcpu_rec_sleep_path {
+	__u32 type;
+	__u32 cnt;
+	__u64 id;
+	__u64 word[OFFCPU_SLEEP_PATH_MAX];
+	__u64 callee[OFFCPU_SLEEP_PATH_MAX];
 };
 
 enum offcpu_thread_end {

@@ -41,7 +41,7 @@ static void classify_kernel(struct plumbing *pl, const char *name, struct frame_
 	if (plumbing_kernel_rule(name, &shown)) {
 		c->leaf = shown ? intern(pl, shown) : NULL;
 	} else if (call) {
-		/* only reached when nothing inside told more */
+		/* asked only when nothing inside told more */
 		c->leaf = c->syscall;
 	} else {
 		g_autofree char *plain = plumbing_plain_name(name);
@@ -112,11 +112,12 @@ static const char *runtime_text(struct plumbing *pl, uint32_t frame)
 struct user_pick {
 	int64_t caller;	/* innermost outside the runtime, named if any is */
 	int64_t api;	/* the runtime function it called, or the outermost runtime one */
+	int64_t other;	/* innermost of those that are in no file */
 };
 
 static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 {
-	struct user_pick pick = { .caller = -1, .api = -1 };
+	struct user_pick pick = { .caller = -1, .api = -1, .other = -1 };
 	bool inside = true;	/* still in the runtime frames above the first caller */
 
 	for (uint32_t n = node; n; n = profile_get_node(pl->profile, n)->parent) {
@@ -126,6 +127,11 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 		if (c->runtime) {
 			if (inside && (c->named || pick.api < 0))
 				pick.api = frame;
+			continue;
+		}
+		if (!c->named && !profile_get_frame(pl->profile, frame)->module) {
+			/* lost, or what a walk without unwind information took for an address */
+			pick.other = pick.other < 0 ? frame : pick.other;
 			continue;
 		}
 		inside = false;
@@ -159,6 +165,8 @@ static const char *user_part(struct plumbing *pl, uint32_t node)
 		part = frame_text(pl, (uint32_t)pick.caller);
 	} else if (pick.api >= 0) {
 		part = runtime_text(pl, (uint32_t)pick.api);
+	} else if (pick.other >= 0) {
+		part = frame_text(pl, (uint32_t)pick.other);
 	}
 	return pl->user_part[node] = part;
 }
@@ -220,9 +228,11 @@ const char *plumbing_leaf(struct plumbing *pl, const struct wait *w)
 		g_autofree char *both = g_strdup_printf("%s (%s)", kernel, user);
 		return intern(pl, both);
 	}
-	if (kernel)
-		return kernel;
-	return *user ? user : intern(pl, "[no stack]");
+	if (!kernel && *user) {
+		g_autofree char *alone = g_strdup_printf("(%s)", user);
+		return intern(pl, alone);
+	}
+	return kernel ? kernel : intern(pl, "[no stack]");
 }
 
 const char *plumbing_syscall(struct plumbing *pl, const struct wait *w)

@@ -14,6 +14,8 @@
  *
  * User part: "API <- CALLER".  CALLER is the innermost named function outside the C and C++
  * runtime, API the runtime function it called.  Either may be missing.
+ * Addresses in no file are passed over unless there is nothing else.  Without a kernel stack
+ * the user part stands alone, in its parentheses.
  *
  * State R: "preempted", "sched_yield" when the kernel stack says so, and "new thread" for a
  * thread that waits for its first time on a CPU.

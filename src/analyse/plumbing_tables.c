@@ -22,7 +22,7 @@ static const struct rule kernel_rules[] = {
 	{ "io_schedule*", NULL }, { "finish_task_switch", NULL }, { "__switch_to*", NULL },
 	{ "schedule_tail", NULL },
 	/* helpers that queue a sleeper and wait */
-	{ "futex_wait_queue*", NULL }, { "__futex_wait", "futex_wait" },
+	{ "futex_wait_queue*", NULL }, { "futex_do_wait", NULL }, { "__futex_wait", "futex_wait" },
 	{ "wait_woken", NULL }, { "sk_wait_data", NULL }, { "sk_stream_wait_memory", NULL },
 	{ "__skb_wait_for_more_packets", NULL }, { "unix_stream_data_wait", NULL },
 	{ "unix_wait_for_peer", NULL }, { "inet_csk_wait_for_connect", NULL }, { "inet_wait_for_connect", NULL },
@@ -70,7 +70,18 @@ static const struct rule entry_rules[] = {
 	{ "el0_interrupt", "interrupt" }, { "apic_timer_interrupt", "interrupt" },
 	{ "prepare_exit_to_usermode", "exit to user mode" }, { "exit_to_user_mode_loop*", "exit to user mode" },
 	{ "exit_to_user_mode_prepare*", "exit to user mode" }, { "syscall_exit_to_user_mode*", "exit to user mode" },
-	{ "kthread", "kernel thread" }, { "ret_from_fork*", "new thread" }, { "schedule_tail", "new thread" },
+	{ "kthread", "kernel thread" }, { "vhost_task_fn", "kernel thread" }, { "io_wq_worker", "kernel thread" },
+	{ "io_sq_thread", "kernel thread" }, { "ret_from_fork*", "new thread" }, { "schedule_tail", "new thread" },
+	{ "__switch_to_asm", "new thread" },
+};
+
+/* What a system call jumps to instead of calling it, so that its own frame is gone. */
+static const struct rule tail_rules[] = {
+	{ "kernel_wait4", "wait4" }, { "kernel_waitid", "waitid" }, { "kernel_clone", "clone" },
+	{ "do_epoll_wait", "epoll_wait" }, { "do_sys_poll", "poll" }, { "core_sys_select", "select" },
+	{ "do_futex", "futex" }, { "hrtimer_nanosleep", "nanosleep" }, { "do_sys_openat2", "openat" },
+	{ "do_group_exit", "exit_group" }, { "do_sigtimedwait", "rt_sigtimedwait" }, { "sigsuspend", "rt_sigsuspend" },
+	{ "ksys_mmap_pgoff", "mmap" }, { "do_fsync", "fsync" },
 };
 
 /* __x64_sys_NAME and its relatives: the longest prefix first where one begins with another. */
@@ -129,6 +140,10 @@ const char *plumbing_entry_rule(const char *name)
 
 char *plumbing_syscall_name(const char *name)
 {
+	for (size_t i = 0; i < G_N_ELEMENTS(tail_rules); i++) {
+		if (rule_matches(tail_rules[i].name, name, plain_len(name)))
+			return g_strdup(tail_rules[i].shown);
+	}
 	for (size_t i = 0; i < G_N_ELEMENTS(syscall_prefixes); i++) {
 		size_t plen = strlen(syscall_prefixes[i]);
 

@@ -74,7 +74,11 @@ static void select_threads(const struct profile *p, const struct query *q, struc
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		s->threads[i] = in_list(t->pid, q->pids, q->pids_cnt) && in_list(t->tid, q->tids, q->tids_cnt) &&
+		bool kernel = t->flags & THREAD_KERNEL;
+
+		s->threads[i] = !(kernel && q->user_only) && !(!kernel && q->kernel_only) &&
+				in_list(t->pid, q->pids, q->pids_cnt) &&
+				in_list(t->tid, q->tids, q->tids_cnt) &&
 				(!q->comm || fnmatch(q->comm, t->comm ? t->comm : "", 0) == 0);
 	}
 }
@@ -125,7 +129,8 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 	struct selection *s = g_new0(struct selection, 1);
 	s->threads = g_new0(bool, p->threads->len + 1);
 	s->waits = g_new0(bool, p->waits->len + 1);
-	s->whole = !q->states && !q->comm && !q->grep && !q->pids_cnt && !q->tids_cnt;
+	s->whole = !q->states && !q->comm && !q->grep && !q->pids_cnt && !q->tids_cnt &&
+		   !q->user_only && !q->kernel_only;
 	select_threads(p, q, s);
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -159,6 +164,10 @@ char *query_text(const struct query *q)
 {
 	GString *s = g_string_new(NULL);
 
+	if (q->user_only)
+		g_string_append(s, "user threads");
+	if (q->kernel_only)
+		g_string_append_printf(s, "%skernel threads", s->len ? ", " : "");
 	append_ids(s, "pid", q->pids, q->pids_cnt);
 	append_ids(s, "tid", q->tids, q->tids_cnt);
 	if (q->comm)

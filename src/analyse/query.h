@@ -14,6 +14,7 @@ struct query {
 	unsigned pids_cnt;
 	const uint32_t *tids;
 	unsigned tids_cnt;
+	bool user_only, kernel_only;	/* threads; both: none is left */
 };
 
 struct selection {

@@ -34,6 +34,9 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
+/* Asked for by name at load time; the number is the kernel's own. */
+enum bpf_func_id { BPF_FUNC_loop = 181 };
+
 /* include/linux/sched.h; values older than any kernel with BTF unless said */
 #define PF_KTHREAD 0x00200000
 #define PF_IO_WORKER 0x00000010		/* 5.12; io_uring workers have no user registers */
@@ -97,6 +100,10 @@ struct pt_regs {
 
 struct mm_struct;
 
+struct thread_struct {
+	unsigned long sp;	/* x86: where a thread that is off CPU left its stack */
+};
+
 struct task_struct {
 	unsigned int __state;	/* 5.14 (2f064a59a11f); `state` before */
 	unsigned int flags;
@@ -112,6 +119,7 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw;
 	char comm[16];
 	struct css_set *cgroups;
+	struct thread_struct thread;
 };
 
 struct task_struct___old {

@@ -96,6 +96,7 @@ struct scratch {
 	__u64 switches;		/* first: user space reads it */
 	__u64 last_ns;		/* the last switch seen on this CPU */
 	struct offcpu_rec_stack stack;
+	struct offcpu_rec_sleep_path path;
 	struct offcpu_wait_sum sum;
 	struct offcpu_rec_thread thread;
 };

@@ -89,6 +89,71 @@ static __always_inline __u64 user_stack(void *ctx, struct thread_state *st, __u6
 	return id;
 }
 
+#ifdef __TARGET_ARCH_x86
+#define SLEEP_PATH_WORDS 128	/* 1 KiB of stack; the scheduler's frames take a few hundred bytes */
+
+/* The function called just before a return address: call rel32 is e8 and four bytes. */
+static __always_inline __u64 callee_of(__u64 word)
+{
+	struct {
+		__u8 opcode;
+		__s32 offset;
+	} __attribute__((packed)) call;
+
+	if (bpf_probe_read_kernel(&call, sizeof(call), (void *)(word - sizeof(call))) || call.opcode != 0xe8)
+		return 0;
+	return word + call.offset;
+}
+
+struct sleep_path_walk {
+	struct offcpu_rec_sleep_path *path;
+	const __u64 *sp;
+	__u64 first;
+};
+
+/* One word of the stack; 1 ends the loop. */
+static long sleep_path_word(__u32 i, struct sleep_path_walk *walk)
+{
+	struct offcpu_rec_sleep_path *path = walk->path;
+	__u32 cnt = path->cnt;
+	__u64 word;
+
+	if (cnt >= OFFCPU_SLEEP_PATH_MAX || bpf_probe_read_kernel(&word, sizeof(word), walk->sp + i))
+		return 1;
+	/* the kernel's and its modules' text lies in the top 2 GiB */
+	if (word >> 31 != 0x1ffffffffULL)
+		return 0;
+	path->word[cnt] = word;
+	path->callee[cnt] = callee_of(word);
+	path->cnt = cnt + 1;
+	return word == walk->first;
+}
+
+/* Sent once, before the stack itself crosses.  See struct offcpu_rec_sleep_path. */
+static __always_inline void send_sleep_path(struct task_struct *task, struct scratch *scratch, __u64 id)
+{
+	struct offcpu_rec_sleep_path *path = &scratch->path;
+	struct sleep_path_walk walk = {
+		.path = path,
+		.sp = (const __u64 *)task->thread.sp,
+		.first = scratch->stack.ip[0],
+	};
+
+	/* Before Linux 5.17 (e6f2dd0f8067, bpf_loop) these frames are missing. */
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
+		return;
+	path->type = OFFCPU_REC_SLEEP_PATH;
+	path->cnt = 0;
+	path->id = id;
+	bpf_loop(SLEEP_PATH_WORDS, sleep_path_word, &walk, 0);
+	bpf_ringbuf_output(&ring, path, sizeof(*path), BPF_RB_NO_WAKEUP);
+}
+#else
+static __always_inline void send_sleep_path(struct task_struct *task, struct scratch *scratch, __u64 id)
+{
+}
+#endif
+
 /*
  * The kernel stack of a thread that is off CPU.  At switch-in `next` still is: its walk
  * starts in its own __schedule(), so none of the tracer's frames are in it, and it is a
@@ -110,7 +175,11 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 	if (depth > OFFCPU_MAX_DEPTH)
 		return 0;
 	id = stack_hash(&scratch->stack, depth, 0);
-	if (id != st->seen_kstack && stack_cross(&scratch->stack, id, depth, st, false, now))
+	if (id == st->seen_kstack)
+		return id;
+	if (!bpf_map_lookup_elem(&crossed, &id))
+		send_sleep_path(task, scratch, id);
+	if (stack_cross(&scratch->stack, id, depth, st, false, now))
 		st->seen_kstack = id;
 	return id;
 }

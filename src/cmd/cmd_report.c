@@ -17,6 +17,7 @@ static const char description[] =
 	"Examples:\n"
 	"  offcpu report                              the recording in trace.offcpu\n"
 	"  offcpu report db.offcpu --comm 'mariadb*'  threads by name\n"
+	"  offcpu report -u --top 20                  without the kernel's own threads\n"
 	"  offcpu report --by leaf --state D          what uninterruptible sleeps wait for\n"
 	"  offcpu report --grep 'fsync|fdatasync'     waits with such a frame\n"
 	"  offcpu report --weight runnable            waits for a CPU\n"
@@ -29,7 +30,7 @@ static const char description[] =
 struct report_args {
 	int top;
 	char *by, *weight, *state, *comm, *grep, *pids, *tids;
-	gboolean json, csv;
+	gboolean json, csv, user, kernel;
 };
 
 struct report_plan {
@@ -93,6 +94,10 @@ static bool plan_make(const struct report_args *a, struct report_plan *plan)
 		cmd_error("report", "--json and --csv: only one output at a time");
 		return false;
 	}
+	if (a->user && a->kernel) {
+		cmd_error("report", "-u and -k: only one of them leaves any thread");
+		return false;
+	}
 	if (!parse_ids("--pid", a->pids, plan->pids) || !parse_ids("--tid", a->tids, plan->tids))
 		return false;
 	plan->text.top = (unsigned)a->top;
@@ -101,6 +106,7 @@ static bool plan_make(const struct report_args *a, struct report_plan *plan)
 	plan->query = (struct query){
 		.states = a->state, .comm = a->comm, .grep = a->grep,
 		.pids = (const uint32_t *)(void *)plan->pids->data, .pids_cnt = plan->pids->len,
+		.user_only = a->user, .kernel_only = a->kernel,
 		.tids = (const uint32_t *)(void *)plan->tids->data, .tids_cnt = plan->tids->len,
 	};
 	if (!query_check(&plan->query, &error)) {
@@ -149,6 +155,8 @@ int cmd_report(int argc, char **argv)
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only waits with such a frame", "REGEX" },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &a.pids, "Only these processes", "PID[,PID]" },
 		{ "tid", 't', 0, G_OPTION_ARG_STRING, &a.tids, "Only these threads", "TID[,TID]" },
+		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
+		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },

@@ -11,6 +11,8 @@ struct fold {
 	GHashTable *threads;	/* tno -> index + 1 */
 	GHashTable *sums;	/* struct offcpu_wait_key -> struct offcpu_wait_sum */
 	GArray *open;		/* struct offcpu_rec_thread with an open wait */
+	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
+	unsigned max_depth;
 	uint32_t pending_user, pending_kernel;	/* nodes of the stacks that never arrived */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
 };
@@ -54,9 +56,11 @@ static gboolean wait_key_equal(gconstpointer a, gconstpointer b)
 	return memcmp(a, b, sizeof(struct offcpu_wait_key)) == 0;
 }
 
-struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer)
+struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
 {
 	struct fold *f = g_new0(struct fold, 1);
+
+	f->max_depth = max_depth ? max_depth : OFFCPU_MAX_DEPTH;
 
 	f->profile = profile;
 	f->symbolizer = symbolizer;
@@ -80,27 +84,25 @@ void fold_free(struct fold *f)
 	g_free(f);
 }
 
-static uint32_t frame_id(struct fold *f, const struct offcpu_rec_stack *rec, unsigned i)
+static uint32_t frame_id(struct fold *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return)
 {
-	struct frame_key key = { rec->ip[i], rec->proc_start_ns, rec->pid, rec->exec_no, i > 0 };
+	struct frame_key key = { ip, rec->proc_start_ns, rec->pid, rec->exec_no, is_return };
 	struct symbol symbol = { 0 };
 	gpointer found;
 
 	if (g_hash_table_lookup_extended(f->frames, &key, NULL, &found))
 		return GPOINTER_TO_UINT(found);
 	if (rec->is_user)
-		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, rec->ip[i], i > 0, &symbol);
+		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, is_return, &symbol);
 	else
-		symbolizer_kernel(f->symbolizer, rec->ip[i], true, &symbol);
+		symbolizer_kernel(f->symbolizer, ip, is_return, &symbol);
 	struct frame frame = {
 		.name = symbol.name, .module = symbol.module, .offset = symbol.offset,
 		.file = symbol.file, .line = symbol.line, .why = symbol.why,
 		.kind = rec->is_user ? FRAME_USER : FRAME_KERNEL, .is_inline = symbol.is_inline,
 	};
 	uint32_t id = profile_frame(f->profile, &frame);
-	/*
-	 * Mappings that could not be read may be readable for the next stack.
-	 */
+	/* Mappings that could not be read may be readable for the next stack. */
 	if (frame.why != FRAME_PROCESS_GONE && frame.why != FRAME_NOT_MAPPED)
 		g_hash_table_insert(f->frames, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id));
 	return id;
@@ -124,8 +126,6 @@ static enum stack_end user_stack_end(const struct profile *p, const struct offcp
 {
 	const struct frame *last = profile_get_frame(p, frames[rec->depth - 1]);
 
-	if (rec->cut)
-		return STACK_TRUNCATED;
 	if (last->name && symbol_is_thread_start(last->name))
 		return STACK_COMPLETE;
 	if (rec->depth >= 2 && is_libc(last->module) &&
@@ -134,9 +134,61 @@ static enum stack_end user_stack_end(const struct profile *p, const struct offcp
 	return STACK_BROKEN;
 }
 
+void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size)
+{
+	if (size >= sizeof(*rec) && rec->cnt <= OFFCPU_SLEEP_PATH_MAX)
+		f->path = *rec;
+}
+
+static uint64_t kernel_function_start(struct fold *f, uint64_t ip)
+{
+	struct symbol symbol = { 0 };
+
+	symbolizer_kernel(f->symbolizer, ip, true, &symbol);
+	return symbol.name ? ip - 1 - symbol.symbol_offset : 0;	/* looked up as a return address */
+}
+
+static bool is_schedule(struct fold *f, uint64_t ip)
+{
+	struct symbol symbol = { 0 };
+
+	symbolizer_kernel(f->symbolizer, ip, true, &symbol);
+	return symbol.name && g_str_has_prefix(symbol.name, "__schedule") &&
+	       (symbol.name[10] == '\0' || symbol.name[10] == '.');
+}
+
+/*
+ * The frames between the thread's resting place in __schedule() and the innermost frame of
+ * its walk, from the words found there.  A word is taken for a frame only when the call
+ * before it calls the function of the frame taken last, so a stale word cannot pass unless
+ * it lies about nothing; and the chain must meet the walk.  Returns how many, innermost first.
+ */
+static unsigned sleep_path(struct fold *f, const struct offcpu_rec_stack *rec, uint64_t *ret_ip)
+{
+	const struct offcpu_rec_sleep_path *path = &f->path;
+	uint64_t function = 0;
+	unsigned cnt = 0;
+
+	if (path->id != rec->id || !path->cnt || path->word[path->cnt - 1] != rec->ip[0])
+		return 0;
+	for (unsigned i = 0; i + 1 < path->cnt; i++) {
+		if (cnt ? path->callee[i] != function : !is_schedule(f, path->word[i]))
+			continue;
+		ret_ip[cnt++] = path->word[i];
+		function = kernel_function_start(f, path->word[i]);
+		if (!function)
+			return 0;
+	}
+	/* met exactly, or through a function that jumped instead of calling */
+	uint64_t met = path->callee[path->cnt - 1];
+	return met == function || (met && kernel_function_start(f, met + 1) == met) ? cnt : 0;
+}
+
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 {
-	uint32_t frames[OFFCPU_MAX_DEPTH], node = 0;
+	uint32_t frames[OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], node = 0;
+	uint64_t inner[OFFCPU_SLEEP_PATH_MAX];
+	unsigned cnt = 0;
 
 	if (size < offsetof(struct offcpu_rec_stack, ip) || rec->depth == 0 ||
 	    rec->depth > OFFCPU_MAX_DEPTH ||
@@ -146,13 +198,17 @@ void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 	}
 	if (g_hash_table_contains(f->stacks, &rec->id))
 		return;
+	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
+	for (unsigned i = 0; i < inner_cnt; i++)
+		frames[cnt++] = frame_id(f, rec, inner[i], true);
 	for (unsigned i = 0; i < rec->depth; i++)
-		frames[i] = frame_id(f, rec, i);
-	for (unsigned i = rec->depth; i-- > 0;)
+		frames[cnt++] = frame_id(f, rec, rec->ip[i], i > 0 || !rec->is_user);
+	bool cut = rec->cut || cnt > f->max_depth;
+	enum stack_end end = cut ? STACK_TRUNCATED :
+			     rec->is_user ? user_stack_end(f->profile, rec, frames) : STACK_COMPLETE;
+	for (unsigned i = MIN(cnt, f->max_depth); i-- > 0;)
 		node = profile_node(f->profile, node, frames[i]);
-	g_array_index(f->profile->nodes, struct stack_node, node).end =
-		rec->is_user ? user_stack_end(f->profile, rec, frames) :
-		rec->cut ? STACK_TRUNCATED : STACK_COMPLETE;
+	g_array_index(f->profile->nodes, struct stack_node, node).end = (uint8_t)end;
 	g_hash_table_insert(f->stacks, g_memdup2(&rec->id, sizeof(rec->id)), GUINT_TO_POINTER(node));
 }
 

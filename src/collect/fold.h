@@ -13,11 +13,13 @@
  */
 struct fold;
 
-struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer);
+/* max_depth: frames of one stack that are kept, the innermost. */
+struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth);
 void fold_free(struct fold *f);
 
 /* Records from the ring buffer.  A record of impossible size is dropped and counted. */
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size);
+void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
 void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum);
 

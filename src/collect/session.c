@@ -156,6 +156,9 @@ static int handle_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_STACK:
 		fold_stack(s->fold, record, size);
 		break;
+	case OFFCPU_REC_SLEEP_PATH:
+		fold_sleep_path(s->fold, record, size);
+		break;
 	case OFFCPU_REC_THREAD:
 		fold_thread(s->fold, record, size);
 		break;
@@ -177,7 +180,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	s->options = options;
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new();
-	s->fold = fold_new(s->profile, s->symbolizer);
+	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
 	/* Before anything is traced: no process may start unseen. */
 	s->mmap_events = mmap_events_open(NULL);
 

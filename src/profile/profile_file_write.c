@@ -107,8 +107,11 @@ static int build(sqlite3 *db, const struct profile *p)
 /* errno's words where the system said no, SQLite's otherwise. */
 static bool fail_db(const struct target *to, sqlite3 *db, int rc, GError **error)
 {
-	int errnum = db ? sqlite3_system_errno(db) : 0;
+	int errnum = 0;
 
+	/* Not sqlite3_system_errno(): that is errno as later calls have left it. */
+	if (db)
+		sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &errnum);
 	if ((rc & 0xff) == SQLITE_FULL)
 		errnum = ENOSPC;
 	if (errnum && ((rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_CANTOPEN))

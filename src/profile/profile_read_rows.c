@@ -57,13 +57,14 @@ static uint8_t get_u8(struct reader *r, int column)
 /* Up to the first NUL, valid until the next step; "" for NULL. */
 static const char *get_text(struct reader *r, int column)
 {
-	const char *text = (const char *)sqlite3_column_text(r->stmt, column);
-	uint64_t len_bytes = (uint64_t)sqlite3_column_bytes(r->stmt, column);
+	/* The type first: asking for text converts the value. */
+	int type = sqlite3_column_type(r->stmt, column);
+	const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(r->stmt, column) : NULL;
+	uint64_t len_bytes = text ? (uint64_t)sqlite3_column_bytes(r->stmt, column) : 0;
 
-	if (is_null(r, column))
+	if (type == SQLITE_NULL)
 		return "";
-	if (!text || sqlite3_column_type(r->stmt, column) != SQLITE_TEXT || len_bytes > PROFILE_STRING_MAX_BYTES ||
-	    len_bytes > r->text_budget_bytes) {
+	if (!text || len_bytes > PROFILE_STRING_MAX_BYTES || len_bytes > r->text_budget_bytes) {
 		wrong(r, column);
 		return "";
 	}

@@ -62,7 +62,7 @@ void text_header(GString *s, const struct profile *p, const struct query *query,
 	g_string_append_printf(s, ", %u CPU%s\n", info->cpus, info->cpus == 1 ? "" : "s");
 	header_line(s, "Command", info->command_line);
 	header_line(s, "Recorder", info->version);
-	header_line(s, "Filters", info->filters && *info->filters ? info->filters : "none: the whole machine");
+	header_line(s, "Filters", info->filters && *info->filters ? info->filters : "none");
 	header_line(s, "Shown", asked);
 }
 
