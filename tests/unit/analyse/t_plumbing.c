@@ -42,7 +42,13 @@ static const struct expectation expectations[] = {
 	{ 'S', "main@/bin/a ?@/bin/a read@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (read <- main)", "read" },
 	{ 'S', "?@/bin/a read@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (read <- a+0x1234)", "read" },
 	{ 'S', "?@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (libc.so.6+0x1234)", "read" },
-	{ 'S', "main@/bin/a", "", "main", "[no kernel stack]" },
+	{ 'S', "main@/bin/a", "", "(main)", "[no kernel stack]" },
+	/* 6.14; and what a walk without frame pointers takes for addresses is no caller */
+	{ 'S', "? pthread_cond_wait@/lib/libc.so.6", ENTRY "__x64_sys_futex futex_wait __futex_wait futex_do_wait",
+	  "futex_wait (pthread_cond_wait)", "futex" },
+	{ 'S', "?", ENTRY "kernel_wait4 do_wait schedule", "do_wait (0x1234)", "wait4" },
+	{ 'S', "", "ret_from_fork_asm ret_from_fork vhost_task_fn schedule", "vhost_task_fn", "kernel thread" },
+	{ 'R', "", "__switch_to_asm", "preempted", "new thread" },
 	{ 'S', "", "", "[no stack]", "[no kernel stack]" },
 	{ 'S', "", ENTRY "x64_sys_call ?@[ext4] schedule", "[ext4]+0x1234", "[unknown entry]" },
 };

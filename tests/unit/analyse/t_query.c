@@ -39,6 +39,8 @@ static void test_parts(void)
 	assert_waits("00111100", .comm = "[v-x]orker");
 	assert_waits("00000011", .pids = pids, .pids_cnt = 2);
 	assert_waits("00111000", .tids = tids, .tids_cnt = 1);
+	assert_waits("11111110", .user_only = true);
+	assert_waits("00000001", .kernel_only = true);
 	assert_waits("00101000", .tids = tids, .tids_cnt = 1, .states = "S");
 }
 
@@ -98,10 +100,10 @@ static void test_text(void)
 {
 	const uint32_t pids[] = { 12, 34 };
 	g_autofree char *none = query_text(&(struct query){ 0 });
-	g_autofree char *all = query_text(&(struct query){ .states = "D", .comm = "x*", .grep = "y", .pids = pids, .pids_cnt = 2 });
+	g_autofree char *all = query_text(&(struct query){ .states = "D", .comm = "x*", .grep = "y", .pids = pids, .pids_cnt = 2, .user_only = true });
 
 	g_assert_cmpstr(none, ==, "");
-	g_assert_cmpstr(all, ==, "pid 12,34, comm x*, state D, a frame matching /y/");
+	g_assert_cmpstr(all, ==, "user threads, pid 12,34, comm x*, state D, a frame matching /y/");
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Runs the golden cases: what the built program prints, byte by byte.
+
+    run.py OFFCPU MAKE_RECORDING [--update] [--only NAME]
+
+A case is a folder AREA/NAME with `cmd`, the arguments in shell quoting, one command a line, run
+in an empty folder that holds the recording as trace.offcpu.  Beside it `stdout`, and where they
+are not empty or 0, `stderr` and `exit` of the last command.  --update rewrites these from what
+the program does now: read the difference before committing it.  Prints TAP.
+"""
+import argparse
+import difflib
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+# GLib names the file it writes first, with six random characters.
+TEMPORARY = re.compile(rb"\.[A-Z0-9]{6}(?=\xe2\x80\x9d)")
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run_case(case, offcpu, make_recording):
+    """The three results of a case, as bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([make_recording, os.path.join(folder, "trace.offcpu")], check=True)
+        env = {"PATH": os.environ["PATH"], "TZ": "UTC", "LC_ALL": "C.UTF-8", "HOME": folder}
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+            if name in os.environ:
+                env[name] = os.environ[name]
+        out = err = b""
+        status = 0
+        for line in (case / "cmd").read_text().splitlines():
+            words = shlex.split(line, comments=True)
+            if not words:
+                continue
+            if words[0] == "write":  # write FILE TEXT: a file that is no recording
+                pathlib.Path(folder, words[1]).write_text(words[2])
+                continue
+            if words[0] == "cat":  # what a command left in a file
+                out += pathlib.Path(folder, words[1]).read_bytes()
+                continue
+            done = subprocess.run([offcpu] + words, cwd=folder, env=env, stdin=subprocess.DEVNULL,
+                                  capture_output=True, timeout=60)
+            out, err, status = out + done.stdout, err + done.stderr, done.returncode
+    exit_text = b"" if status == 0 else b"%d\n" % status
+    return {"stdout": out, "stderr": TEMPORARY.sub(b".(temporary)", err), "exit": exit_text}
+
+
+def differences(case, results):
+    lines = []
+    for name, got in results.items():
+        path = case / name
+        want = path.read_bytes() if path.exists() else b""
+        if got != want:
+            lines += difflib.unified_diff(want.decode(errors="replace").splitlines(),
+                                          got.decode(errors="replace").splitlines(),
+                                          f"{name} wanted", f"{name} got", lineterm="")
+            lines = lines or [f"{name} differs in its last newline"]
+    if (case / "is-json").exists():
+        try:
+            json.loads(results["stdout"])
+        except ValueError as error:
+            lines.append(f"no JSON: {error}")
+    return lines
+
+
+def update(case, results):
+    for name, got in results.items():
+        path = case / name
+        if got or name == "stdout":
+            path.write_bytes(got)
+        elif path.exists():
+            path.unlink()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("offcpu")
+    parser.add_argument("make_recording")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--only", default="")
+    args = parser.parse_args()
+    offcpu, make_recording = os.path.abspath(args.offcpu), os.path.abspath(args.make_recording)
+    cases = sorted(path.parent for path in HERE.glob("*/*/cmd") if args.only in str(path.parent.relative_to(HERE)))
+    if not cases:
+        sys.exit("no such case")
+    print(f"1..{len(cases)}")
+    failed = 0
+    for number, case in enumerate(cases, 1):
+        results = run_case(case, offcpu, make_recording)
+        if args.update:
+            update(case, results)
+        lines = differences(case, results)
+        failed += bool(lines)
+        print(f"{'not ' if lines else ''}ok {number} {case.relative_to(HERE)}")
+        for line in lines:
+            print(f"# {line}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
