@@ -85,6 +85,8 @@ static void parse_line(char *line, char *line_end, char *names, char **out, GArr
 	if (!len || name[0] == '[')
 		return;
 	name[len] = 0;
+	if (strlen(name) != len)	/* the kernel writes no 0 bytes */
+		return;
 	r.rank = name_rank(p[1], name, len);
 	r.name = (uint32_t)(to - names);
 	memmove(to, name, len + 1);

@@ -124,10 +124,34 @@ static void test_lost(void)
 	mmap_events_free(me);
 }
 
-/* The names of a process that started and ended unseen come from its notes alone. */
+/* Where one process had the C library. */
+struct library {
+	uint32_t pid;
+	uint64_t ip;
+};
+
+static void library_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
+{
+	struct library *l = data;
+
+	if (pid == l->pid && strstr(m->path, "/libc"))
+		l->ip = m->start + m->len / 2;
+}
+
+static void ignore(void *data, uint32_t pid, uint64_t ts_ns)
+{
+}
+
+static void ignore_fork(void *data, uint32_t parent, uint32_t pid, uint64_t ts_ns)
+{
+}
+
+/* What a process that started and ended unseen had mapped comes from its notes alone. */
 static void test_note(void)
 {
-	struct mmap_events *me = open_or_skip();
+	struct mmap_events *me = open_or_skip(), *other = me ? mmap_events_open(NULL) : NULL;
+	struct library library = { 0 };
+	struct mmap_events_sink sink = { library_mmap, ignore, ignore_fork, ignore, &library };
 	struct symbolizer *symbolizer;
 	struct symbol symbol;
 	uint64_t now_ns = (uint64_t)g_get_monotonic_time() * 1000;
@@ -138,14 +162,25 @@ static void test_note(void)
 		return;
 	symbolizer = symbolizer_new();
 	child = start("0");
+	g_assert_nonnull(other);
 	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
 	g_assert_cmpuint(mmap_events_note(me, symbolizer), >, 3);
+	library.pid = (uint32_t)child;
+	mmap_events_drain(other, &sink);
+	if (library.ip) {	/* else sleep is a static program */
+		symbolizer_user(symbolizer, (uint32_t)child, now_ns + 3600000000000, library.ip, false, &symbol);
+		g_assert_nonnull(symbol.module);
+		g_assert_nonnull(strstr(symbol.module, "/libc"));
+		g_assert_cmpint(symbol.why, ==, FRAME_NAMED);
+		g_assert_nonnull(symbol.name);
+	}
 	symbolizer_user(symbolizer, (uint32_t)child, now_ns + 3600000000000, 16, false, &symbol);
 	g_assert_cmpint(symbol.why, ==, FRAME_NOT_MAPPED);
 	g_assert_cmphex(symbol.offset, ==, 16);
 	symbolizer_user(symbolizer, (uint32_t)child, 0, 16, false, &symbol);
 	g_assert_cmpint(symbol.why, ==, FRAME_PROCESS_GONE);
 	symbolizer_free(symbolizer);
+	mmap_events_free(other);
 	mmap_events_free(me);
 }
 
