@@ -63,9 +63,18 @@ bool cmd_parse(const char *command, const char *args, const char *description, G
 
 bool cmd_write_output(const char *path, const char *text, gsize len, GError **error)
 {
-	if (path && strcmp(path, "-") != 0)
-		return g_file_set_contents_full(path, text, (gssize)len, G_FILE_SET_CONTENTS_CONSISTENT, 0644,
-						error);
+	if (path && strcmp(path, "-") != 0) {
+		g_autoptr(GError) cause = NULL;
+
+		if (g_file_set_contents_full(path, text, (gssize)len, G_FILE_SET_CONTENTS_CONSISTENT, 0644,
+					     &cause))
+			return true;
+		/* GLib's own sentence names the temporary file beside it. */
+		const char *reason = strrchr(cause->message, ':');
+		g_set_error(error, cause->domain, cause->code, "cannot write '%s'%s", path,
+			    reason ? reason : "");
+		return false;
+	}
 	if (fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0) {
 		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
 			    "standard output: %s", g_strerror(errno));

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyse/query.h"
@@ -124,6 +125,15 @@ static char *default_output(const char *input)
 	return g_strdup_printf("%.*s.svg", (int)len, input);
 }
 
+/* By any spelling of the path, and through links. */
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return strcmp(a, b) == 0 ||
+	       (stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
+}
+
 static bool understand_words(const struct flame_args *a, struct flame_job *job, GError **error)
 {
 	if (a->weight && !weight_parse(a->weight, &job->tree.weight))
@@ -147,7 +157,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	job->html = g_str_has_suffix(job->output, ".html") || g_str_has_suffix(job->output, ".htm");
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
 					 .min_width = 0.001, .inverted = a->inverted };
-	if (strcmp(job->output, job->input) == 0)
+	if (is_same_file(job->output, job->input))
 		return bad(error, "%s: the output would replace the recording", job->output);
 	if (a->width && !parse_width(a->width, &job->svg.width_px, error))
 		return false;
@@ -175,8 +185,8 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 	job->svg.selection_text = text;
 	struct tree *t = tree_from_profile(p, &job->tree);
 	if (tree_node(t, 0)->total == 0) {
-		cmd_error(COMMAND, "%s: no wait in it has any weight of the kind \"%s\"%s%s", job->input,
-			  weight_name(job->tree.weight), *text ? " with " : "", text);
+		cmd_error(COMMAND, "%s: nothing to draw, no wait%s%s has any %s weight", job->input,
+			  *text ? " with " : "", text, weight_name(job->tree.weight));
 		tree_free(t);
 		return EXIT_FAILED;
 	}

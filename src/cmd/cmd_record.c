@@ -150,7 +150,8 @@ int cmd_record(int argc, char **argv)
 		  "Exit with 4 when more of the time than this was lost", "PCT" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autofree char *command_line = g_strjoinv(" ", argv);
+	g_autofree char *arguments = g_strjoinv(" ", argv);
+	g_autofree char *command_line = g_strconcat("offcpu ", arguments, NULL);
 	int status = EXIT_OK;
 
 	target_cut_command(&target, &argc, argv);

@@ -96,8 +96,13 @@ static uint32_t frame_id(struct fold *f, const struct offcpu_rec_stack *rec, uin
 		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, is_return, &symbol);
 	else
 		symbolizer_kernel(f->symbolizer, ip, is_return, &symbol);
+	/*
+	 * A named frame is its function, not the place in it: a thread preempted at a thousand
+	 * instructions of one loop is one stack.  An unnamed one keeps the place, to be named later.
+	 */
 	struct frame frame = {
-		.name = symbol.name, .module = symbol.module, .offset = symbol.offset,
+		.name = symbol.name, .module = symbol.module,
+		.offset = symbol.name ? symbol.offset - symbol.symbol_offset : symbol.offset,
 		.file = symbol.file, .line = symbol.line, .why = symbol.why,
 		.kind = rec->is_user ? FRAME_USER : FRAME_KERNEL, .is_inline = symbol.is_inline,
 	};
@@ -121,17 +126,24 @@ static bool is_libc(const char *module)
  * names of __libc_start_call_main() and start_thread(), by the outermost return address
  * lying in libc while its callee, main() or the thread's function, does not.
  */
-static enum stack_end user_stack_end(const struct profile *p, const struct offcpu_rec_stack *rec,
-				     const uint32_t *frames)
+static enum stack_end user_stack_end(const struct profile *p, const uint32_t *frames, unsigned cnt)
 {
-	const struct frame *last = profile_get_frame(p, frames[rec->depth - 1]);
+	const struct frame *last = profile_get_frame(p, frames[cnt - 1]);
 
 	if (last->name && symbol_is_thread_start(last->name))
 		return STACK_COMPLETE;
-	if (rec->depth >= 2 && is_libc(last->module) &&
-	    !is_libc(profile_get_frame(p, frames[rec->depth - 2])->module))
+	if (cnt >= 2 && is_libc(last->module) &&
+	    !is_libc(profile_get_frame(p, frames[cnt - 2])->module))
 		return STACK_COMPLETE;
 	return STACK_BROKEN;
+}
+
+/* Words that are no code: where a walk by frame pointers went astray it reads whatever lies there. */
+static unsigned cut_astray(const struct profile *p, const uint32_t *frames, unsigned cnt)
+{
+	while (cnt > 1 && profile_get_frame(p, frames[cnt - 1])->why == FRAME_NOT_MAPPED)
+		cnt--;
+	return cnt;
 }
 
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size)
@@ -204,8 +216,11 @@ void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 	for (unsigned i = 0; i < rec->depth; i++)
 		frames[cnt++] = frame_id(f, rec, rec->ip[i], i > 0 || !rec->is_user);
 	bool cut = rec->cut || cnt > f->max_depth;
-	enum stack_end end = cut ? STACK_TRUNCATED :
-			     rec->is_user ? user_stack_end(f->profile, rec, frames) : STACK_COMPLETE;
+	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;
+	enum stack_end end = mapped_cnt < cnt ? STACK_BROKEN :
+			     cut ? STACK_TRUNCATED :
+			     rec->is_user ? user_stack_end(f->profile, frames, cnt) : STACK_COMPLETE;
+	cnt = mapped_cnt;
 	for (unsigned i = MIN(cnt, f->max_depth); i-- > 0;)
 		node = profile_node(f->profile, node, frames[i]);
 	g_array_index(f->profile->nodes, struct stack_node, node).end = (uint8_t)end;

@@ -30,7 +30,8 @@ enum frame_kind { FRAME_USER = 0, FRAME_KERNEL = 1 };
 struct frame {
 	const char *name;	/* NULL when unnamed; C++ and Rust names demangled */
 	const char *module;	/* path of the ELF file, "[kernel]", "[ext4]", "[vdso]", "[anon]", NULL */
-	uint64_t offset;	/* of the address: in the module (user: ELF virtual address), or the address itself without one */
+	uint64_t offset;	/* in the module (user: ELF virtual address), the address itself without one;
+				 * of the function for a named frame, of the instruction for an unnamed one */
 	const char *file;	/* source file, or NULL */
 	uint32_t line;		/* 0: unknown */
 	uint8_t kind;		/* enum frame_kind */

@@ -208,23 +208,63 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	accounts_free(a);
 }
 
+/*
+ * The threads that the ranked sections are about.  On a whole machine most off-CPU time is
+ * kernel threads waiting for work, which explains nothing: unless they were asked for, or
+ * there is nothing else, they are named in one line and left to -k.  NULL: no change.
+ */
+static struct selection *foreground(GString *s, const struct profile *p, const struct query *query,
+				    const struct selection *selection)
+{
+	struct query users = query ? *query : (struct query){ 0 };
+	uint64_t kernel_ns = 0, user_ns = 0;
+	unsigned kernel_cnt = 0;
+
+	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.tids_cnt)
+		return NULL;
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (selection && !selection->threads[i])
+			continue;
+		if (t->flags & THREAD_KERNEL) {
+			kernel_ns += thread_off_cpu_ns(t);
+			kernel_cnt++;
+		} else {
+			user_ns += thread_off_cpu_ns(t);
+		}
+	}
+	if (!kernel_cnt || !user_ns)
+		return NULL;
+	users.user_only = true;
+	g_string_append(s, "\nBelow: user threads. ");
+	text_thousands(s, kernel_cnt);
+	g_string_append(s, kernel_cnt == 1 ? " kernel thread, off CPU for " : " kernel threads, off CPU for ");
+	text_duration(s, kernel_ns);
+	g_string_append(s, ": see -k.\n");
+	return selection_new(p, &users, NULL);
+}
+
 void text_report(GString *s, const struct profile *p, const struct query *query,
 		 const struct selection *selection, const struct text_options *options)
 {
 	struct accounts *a = accounts_new(p, selection);
-	struct top *leaves = top_new(p, selection, TOP_BY_LEAF, options->weight);
 
 	text_header(s, p, query, options);
 	text_coverage(s, p, selection, options);
 	text_accounts(s, a, options);
+	struct selection *users = foreground(s, p, query, selection);
+	const struct selection *ranked = users ? users : selection;
+	struct top *leaves = top_new(p, ranked, TOP_BY_LEAF, options->weight);
 	text_headline(s, leaves, options);
 	if (options->by == TOP_BY_LEAF) {
 		text_top(s, p, leaves, options);
 	} else {
-		struct top *top = top_new(p, selection, options->by, options->weight);
+		struct top *top = top_new(p, ranked, options->by, options->weight);
 		text_top(s, p, top, options);
 		top_free(top);
 	}
 	top_free(leaves);
+	selection_free(users);
 	accounts_free(a);
 }
