@@ -32,10 +32,19 @@ static bool is_marker(const char *name, size_t len)
 	return false;
 }
 
+/* Behind the last function of a section: nothing is there. */
+static bool is_end_marker(const char *name, size_t len)
+{
+	return !strcmp(name, "_etext") || !strcmp(name, "_einittext") ||
+	       (len > 9 && name[0] == '_' && !strcmp(name + len - 9, "_text_end"));
+}
+
 static uint8_t name_rank(char type, const char *name, size_t len)
 {
 	unsigned rank = type == 'T' ? SYMTAB_GLOBAL : type == 'W' || type == 'w' ? SYMTAB_WEAK : SYMTAB_LOCAL;
 
+	if (name[0] == '_' && is_end_marker(name, len))
+		return SYMTAB_BOUND;
 	rank += symtab_underscores(name) * 2;
 	if (g_str_has_prefix(name, "__ia32_"))
 		rank++;	/* the 64-bit twin says the same without a puzzle */

@@ -36,6 +36,7 @@ static void test_names(void)
 				   "ffffffff81000200 T schedule\n"
 				   "ffffffff81000200 t local_alias\n"
 				   "ffffffff81000280 t schedule.cold\n"
+				   "ffffffff81000300 T __entry_text_end\n"
 				   "ffffffff81001000 D some_data\n"
 				   "ffffffffc0203000 t ext4_sync_file\t[ext4]\n"
 				   "ffffffffc0000000 t bpf_prog_6deef7357e7b4530_sd\t[bpf]\n");
@@ -45,6 +46,7 @@ static void test_names(void)
 	is(k, 0xffffffff81000180, "__x64_sys_getpid", "[kernel]", 0);
 	is(k, 0xffffffff81000204, "schedule", "[kernel]", 4);
 	is(k, 0xffffffff81000290, "schedule.cold", "[kernel]", 0x10);
+	is(k, 0xffffffff81000301, NULL, NULL, 0);	/* behind the last of a section */
 	is(k, 0xffffffffc0203008, "ext4_sync_file", "[ext4]", 8);
 	is(k, 0xffffffffc0000008, "bpf_prog_6deef7357e7b4530_sd", "[bpf]", 8);
 	is(k, 0xffffffff80ffffff, NULL, NULL, 0);
