@@ -223,9 +223,9 @@ static void append_document(struct canvas *c, const struct svg_head *head)
 
 	g_string_append_printf(c->out,
 			       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"offcpu\" width=\"%u\" height=\"%u\" "
-			       "viewBox=\"0 0 %u %u\" role=\"graphics-document\" data-unit=\"%s\" data-inverted=\"%d\" "
+			       "viewBox=\"0 0 %u %u\" style=\"background:%s\" role=\"graphics-document\" data-unit=\"%s\" data-inverted=\"%d\" "
 			       "data-top=\"%u\" data-rows=\"%u\" data-row=\"%d\" data-pad=\"%d\">\n<title>",
-			       o->width_px, height_px, o->width_px, height_px,
+			       o->width_px, height_px, o->width_px, height_px, palette_background(o->palette),
 			       c->t->weight == WEIGHT_COUNT ? "waits" : "ns", o->inverted, c->top_px, c->rows, ROW_PX,
 			       SVG_PAD_PX);
 	svg_escape(c->out, head->title);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* make_flame server|hostile [palette=P] [inverted] [reverse] [thread] [html] [width=N] [all]: a graph on stdout. */
+/* make_flame server|hostile [palette=P] [inverted] [reverse] [thread] [html] [width=N] [all]: a graph on stdout.
+ * make_flame server|hostile record=PATH: the recording. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fixture.h"
+#include "profile/profile_file.h"
 #include "render/svg.h"
 
 int main(int argc, char **argv)
@@ -12,6 +14,7 @@ int main(int argc, char **argv)
 	struct tree_options tree = { 0 };
 	struct svg_options svg = { .width_px = 1200, .min_width = 0.001 };
 	g_autoptr(GString) out = g_string_new(NULL);
+	const char *record = NULL;
 	bool html = false;
 
 	for (int i = 2; i < argc; i++) {
@@ -19,6 +22,8 @@ int main(int argc, char **argv)
 			tree.delimiters = svg.palette == PALETTE_CHAIN;
 		else if (g_str_has_prefix(argv[i], "width="))
 			svg.width_px = (unsigned)atoi(argv[i] + 6);
+		else if (g_str_has_prefix(argv[i], "record="))
+			record = argv[i] + 7;
 		else if (strcmp(argv[i], "inverted") == 0)
 			svg.inverted = true;
 		else if (strcmp(argv[i], "reverse") == 0)
@@ -33,6 +38,11 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	struct profile *p = argc > 1 && strcmp(argv[1], "hostile") == 0 ? fixture_hostile() : fixture_server();
+	if (record) {
+		bool written = profile_file_write(p, record, NULL);
+		profile_free(p);
+		return written ? 0 : 1;
+	}
 	struct tree *t = tree_from_profile(p, &tree);
 	if (html)
 		svg_flame_html(p, t, &svg, out);

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""`offcpu flame` as a user calls it: test_cmd.py OFFCPU MAKE_FLAME."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ET
+
+OFFCPU = MAKE_FLAME = None
+NS = "{http://www.w3.org/2000/svg}"
+
+
+class FlameCommand(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        subprocess.run([MAKE_FLAME, "server", "record=" + self.path("db.offcpu")], check=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def run_flame(self, *args):
+        return subprocess.run([OFFCPU, "flame", *args], cwd=self.folder, capture_output=True, text=True, timeout=60)
+
+    def frames(self, name):
+        root = ET.fromstring(self.read(name))
+        return [g.find(NS + "title").text.split("\n") for g in root.iter(NS + "g") if "data-f" in g.attrib]
+
+    def refused(self, status, words, *args):
+        """One sentence, that status, and no file made or changed."""
+        before = {name: self.read(name) for name in os.listdir(self.folder)}
+        r = self.run_flame(*args)
+        self.assertEqual(r.returncode, status, args)
+        self.assertEqual((r.stdout, r.stderr.count("\n")), ("", 1), args)
+        self.assertIn(words, r.stderr)
+        self.assertEqual({name: self.read(name) for name in os.listdir(self.folder)}, before)
+
+    def test_default_names(self):
+        r = self.run_flame("db.offcpu")
+        self.assertEqual((r.returncode, r.stdout, r.stderr), (0, "", ""))
+        self.assertEqual(self.frames("db.svg")[0][0], "all")
+        os.rename(self.path("db.offcpu"), self.path("trace.offcpu"))
+        self.assertEqual(self.run_flame().returncode, 0)
+        self.assertEqual(self.read("trace.svg"), self.read("db.svg"))
+
+    def test_forms(self):
+        self.assertEqual(self.run_flame("db.offcpu", "-o", "x.html").returncode, 0)
+        self.assertTrue(self.read("x.html").startswith(b"<!DOCTYPE html>"))
+        ET.fromstring(self.run_flame("db.offcpu", "-o", "-").stdout.encode())
+
+    def test_options(self):
+        self.run_flame("db.offcpu", "-o", "a.svg", "--by", "thread", "--title", "T<1>", "--subtitle", "S&2",
+                       "--width", "800", "--palette", "state", "--inverted")
+        svg = self.read("a.svg")
+        for part in (b"T&lt;1&gt;", b"S&amp;2", b'width="800"', b'data-inverted="1"', b"sleeping "):
+            self.assertIn(part, svg)
+        self.assertIn("sysbench-901/901", [f[0] for f in self.frames("a.svg")])
+        self.run_flame("db.offcpu", "-o", "b.svg", "--reverse", "--color", "wakeup", "--weight", "preempted")
+        self.assertEqual([f[0] for f in self.frames("b.svg")][:3], ["all", "__schedule", "schedule"])
+        self.run_flame("db.offcpu", "-o", "c.svg", "--min-width", "20%")
+        self.run_flame("db.offcpu", "-o", "d.svg", "--min-width", "236px")
+        self.run_flame("db.offcpu", "-o", "e.svg", "--min-width", "0")
+        self.assertLess(len(self.frames("c.svg")), len(self.frames("e.svg")))
+        self.assertEqual(len(self.frames("c.svg")), len(self.frames("d.svg")))
+        self.run_flame("db.offcpu", "-o", "f.svg", "--delimiter")
+        self.assertIn("-", [f[0] for f in self.frames("f.svg")])
+
+    def test_filters(self):
+        for name, args in (("comm", ["--comm", "jbd2*"]), ("grep", ["--grep", "kjournald"]), ("state", ["--state", "T"]),
+                           ("bits", ["--state", "4"])):
+            self.assertEqual(self.run_flame("db.offcpu", "-o", name + ".svg", *args).returncode, 0)
+        self.assertEqual(self.read("state.svg").replace(b"state T", b""), self.read("bits.svg").replace(b"state T", b""))
+        self.assertEqual([f[0] for f in self.frames("comm.svg")], [f[0] for f in self.frames("grep.svg")])
+        self.assertEqual(self.frames("state.svg")[1][0], "gdb-target")
+        self.assertIn(b" shown of ", self.read("state.svg"))
+
+    def test_refusals(self):
+        self.run_flame("db.offcpu", "-o", "keep.svg")
+        os.symlink("db.offcpu", self.path("link.svg"))
+        with open(self.path("text.offcpu"), "w", encoding="utf-8") as file:
+            file.write("no recording")
+        out = ["-o", "keep.svg"]
+        self.refused(1, "nothing to draw", "db.offcpu", "--comm", "nobody", *out)
+        self.refused(1, "text.offcpu", "text.offcpu", *out)
+        self.refused(1, "missing.offcpu", "missing.offcpu", *out)
+        self.refused(1, "nowhere", "db.offcpu", "-o", "nowhere/x.svg")
+        for words, *args in (("weight \"x\"", "--weight", "x"), ("palette \"x\"", "--palette", "x"), ("\"x\"", "--by", "x"),
+                             ("width \"9\"", "--width", "9"), ("\"120%\"", "--min-width", "120%"), ("\"(\"", "--grep", "("),
+                             ("\"Q\"", "--state", "Q"), ("--nope", "--nope"), ("second", "other")):
+            self.refused(2, words, "db.offcpu", *out, *args)
+        for other in ("db.offcpu", "./db.offcpu", "link.svg"):
+            self.refused(2, "would replace the recording", "db.offcpu", "-o", other)
+
+    def test_help(self):
+        r = self.run_flame("--help")
+        self.assertEqual(r.returncode, 0)
+        self.assertLess(r.stdout.index("offcpu flame db.offcpu"), r.stdout.index("--output"))
+
+
+if __name__ == "__main__":
+    MAKE_FLAME = os.path.abspath(sys.argv.pop(2))
+    OFFCPU = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
