@@ -29,7 +29,7 @@ static const char description[] =
 /* What the command line said. */
 struct flame_args {
 	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state;
-	gboolean inverted, reverse, delimiters;
+	gboolean user, kernel, inverted, reverse, delimiters;
 };
 
 /* The same, understood. */
@@ -170,7 +170,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 		g_free(a->state);
 		a->state = letters;
 	}
-	job->query = (struct query){ .states = a->state, .comm = a->comm, .grep = a->grep };
+	job->query = (struct query){ .states = a->state, .comm = a->comm, .grep = a->grep,
+				     .user_only = a->user, .kernel_only = a->kernel };
 	return understand_words(a, job, error) && query_check(&job->query, error);
 }
 
@@ -240,6 +241,8 @@ int cmd_flame(int argc, char **argv)
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "First frame: process (its name) or thread (name-pid/tid)", "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "off_cpu, blocked, runnable, preempted, or count (off_cpu)", "WHAT" },
 		{ "delimiter", 0, 0, G_OPTION_ARG_NONE, &a.delimiters, "A frame \"-\" between user and kernel (always with chain)", NULL },
+		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
+		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only stacks with a frame that matches", "REGEX" },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads of that name", "GLOB" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
