@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+const struct sample_size sample_tiny = { 3, 6, 5, 24, 14 };
 const struct sample_size sample_small = { 5, 12, 8, 40, 60 };
+const struct sample_size sample_medium = { 30, 800, 20, 800, 1500 };
 const struct sample_size sample_large = { 150, 5000, 30, 4000, 20000 };
 
 static void fill_info(struct profile *p)

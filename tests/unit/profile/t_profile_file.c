@@ -501,6 +501,15 @@ static void test_schema_is_kept_verbatim(struct place *at, gconstpointer data)
 	profile_free(p);
 }
 
+/* Readers take older recordings for ever: this one was written by the first version. */
+static void test_first_version(void)
+{
+	struct profile *p = sample_profile(&sample_tiny, 9);
+
+	assert_reads_as(p, CORPUS "/schema_1");
+	profile_free(p);
+}
+
 #define ADD(path, body, data) g_test_add("/profile-file/" path, struct place, data, place_make, body, place_remove)
 
 int main(int argc, char **argv)
@@ -526,5 +535,6 @@ int main(int argc, char **argv)
 	ADD("sql", test_sql, NULL);
 	ADD("folded-sql", test_folded_sql, NULL);
 	ADD("schema-is-kept-verbatim", test_schema_is_kept_verbatim, NULL);
+	g_test_add_func("/profile-file/first-version", test_first_version);
 	return g_test_run();
 }

@@ -315,7 +315,7 @@ static void test_cut_off_and_mended(struct place *at, gconstpointer data)
 	size_t len;
 	unsigned good = 0;
 
-	make(at, &sample_large);
+	make(at, &sample_medium);
 	bytes = load(at, &len);
 	for (uint32_t pages = 1; pages < len / 4096; pages++) {
 		bytes[28] = (unsigned char)(pages >> 24);
@@ -331,11 +331,11 @@ static void test_flipped_bytes(struct place *at, gconstpointer data)
 {
 	g_autofree unsigned char *bytes = NULL;
 	unsigned good = 0, refused = 0;
-	size_t len, step = g_test_thorough() ? 1 : 13;
+	size_t len, step = g_test_thorough() ? 1 : 37;
 
 	make(at, &sample_small);
 	bytes = load(at, &len);
-	for (size_t i = 0; i < len; i += i < 4096 ? 1 : step) {
+	for (size_t i = 0; i < len; i += i < 100 ? 1 : step) {
 		unsigned char keep = bytes[i];
 
 		/* All bits, one bit, zero. */
@@ -360,10 +360,10 @@ static void test_swapped_pages(struct place *at, gconstpointer data)
 	GRand *rand = g_rand_new_with_seed(1);
 	size_t len;
 
-	make(at, &sample_large);
+	make(at, &sample_medium);
 	bytes = load(at, &len);
 	copy = g_malloc(len);
-	for (int round = 0; round < 100; round++) {
+	for (int round = 0; round < 200; round++) {
 		memcpy(copy, bytes, len);
 		for (int i = 0; i <= round % 4; i++) {
 			size_t from = (size_t)g_rand_int_range(rand, 1, (int)(len / 4096));
