@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Makes an initramfs: a static busybox, the programs under test with the libraries they need,
+and enough of Python to run the live tests."""
+
+import gzip
+import os
+import re
+import stat
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+# Parts of Python's library that no test imports and that weigh.
+LEFT_OUT = {"test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "pydoc_data", "distutils",
+            "dist-packages", "site-packages", "unittest", "xml", "email", "http", "asyncio", "wsgiref", "sqlite3",
+            "dbm", "curses", "venv", "xmlrpc", "multiprocessing", "concurrent"}
+
+
+class Archive:
+    """A cpio archive in the "newc" form, in memory: path -> (mode, content)."""
+
+    def __init__(self):
+        self.entries = {}
+
+    def _parents(self, path):
+        for parent in reversed(Path(path).parents):
+            if str(parent) not in (".", "/"):
+                self.entries.setdefault(str(parent).lstrip("/"), (stat.S_IFDIR | 0o755, b""))
+
+    def directory(self, path):
+        self._parents(path)
+        self.entries.setdefault(path.lstrip("/"), (stat.S_IFDIR | 0o755, b""))
+
+    def file(self, path, content, mode=0o755):
+        self._parents(path)
+        self.entries[path.lstrip("/")] = (stat.S_IFREG | mode, content)
+
+    def link(self, path, target):
+        self._parents(path)
+        self.entries[path.lstrip("/")] = (stat.S_IFLNK | 0o777, target.encode())
+
+    def copy(self, source, path=None):
+        """Copies a file of this machine, links followed, to `path` or to where it is here."""
+        source = Path(source)
+        self.file(str(path or source), source.read_bytes(), 0o755 if os.access(source, os.X_OK) else 0o644)
+
+    def program(self, source, path):
+        """Copies a program and the shared libraries it is linked with."""
+        self.copy(source, path)
+        self.libraries(source)
+
+    def libraries(self, binary):
+        result = subprocess.run(["ldd", str(binary)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                check=False)
+        for library in re.findall(r"(?:=> |^\s*)(/\S+)", result.stdout, re.M):
+            if library.lstrip("/") not in self.entries:
+                self.copy(library)
+
+    def write(self, path):
+        with gzip.open(path, "wb", compresslevel=1) as out:
+            for number, (name, (mode, content)) in enumerate(self.entries.items(), 1):
+                out.write(member(number, name, mode, content))
+            out.write(member(0, "TRAILER!!!", 0, b""))
+
+
+def member(number, name, mode, content):
+    raw = name.encode() + b"\0"
+    fields = [number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(raw), 0]
+    head = b"070701" + b"".join(b"%08X" % f for f in fields) + raw
+    return pad(head) + pad(content)
+
+
+def pad(data):
+    return data + b"\0" * (-len(data) % 4)
+
+
+def add_python(archive):
+    """The interpreter that runs us, with its standard library."""
+    archive.program(os.path.realpath(sys.executable), "/bin/python3")
+    library = Path(sysconfig.get_path("stdlib"))
+    for folder, folders, names in os.walk(library):
+        folders[:] = [f for f in folders if f not in LEFT_OUT and not f.startswith("config-")]
+        for name in names:
+            path = Path(folder) / name
+            if path.suffix in (".py", ".pyc", ".so") and path.is_file():
+                archive.copy(path)
+                if path.suffix == ".so":
+                    archive.libraries(path)
+    archive.link("/usr/bin/env", "/bin/busybox")
+
+
+def find_busybox():
+    """A static busybox, or None."""
+    for path in ("/bin/busybox", "/usr/bin/busybox"):
+        if os.access(path, os.X_OK):
+            kind = subprocess.run(["ldd", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  check=False)
+            if "not a dynamic executable" in kind.stdout or "statically linked" in kind.stdout:
+                return path
+    return None

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Gets the kernels of the matrix from the distribution's packages, once.
+
+They are kept under ${XDG_CACHE_HOME:-~/.cache}/offcpu-vm, one folder for each package, which
+holds vmlinuz; the newest one there serves a machine without a network.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+# name -> the package that depends on the newest kernel of that line
+MATRIX = {
+    "6.1-cloud": ("linux-image-cloud-amd64", r"linux-image-6\.1\..*-cloud-amd64$"),
+    "6.12-cloud": ("linux-image-6.12-cloud-amd64", r"linux-image-6\.12\..*-cloud-amd64$"),
+    "6.1-rt": ("linux-image-rt-amd64", r"linux-image-6\.1\..*-rt-amd64$"),
+}
+
+
+class NoKernel(Exception):
+    """Its text says why there is none."""
+
+
+def cache_folder():
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "offcpu-vm"
+
+
+def output_of(argv, cwd=None):
+    try:
+        result = subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    except (OSError, subprocess.TimeoutExpired) as err:
+        raise NoKernel(str(err)) from err
+    if result.returncode:
+        last = (result.stderr.strip().splitlines() or ["no message"])[-1]
+        raise NoKernel(f"{argv[0]} {argv[1]}: {last}")
+    return result.stdout
+
+
+def version_key(name):
+    return [int(n) for n in re.findall(r"\d+", name)]
+
+
+def newest_package(meta, pattern):
+    """The kernel package that `meta` stands for now; else the newest whose name fits."""
+    found = [line.split()[-1] for line in output_of(["apt-cache", "depends", meta]).splitlines()
+             if "Depends:" in line]
+    found = [name for name in found if re.match(pattern, name)]
+    if not found:
+        raise NoKernel(f"{meta} depends on no package like {pattern}")
+    return max(found, key=version_key)
+
+
+def unpack(package, folder):
+    """Downloads a package and leaves folder/vmlinuz, whole or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+        output_of(["apt-get", "download", "-o", "APT::Sandbox::User=root", package], cwd=work)
+        deb = next(Path(work).glob("*.deb"))
+        output_of(["dpkg-deb", "-x", str(deb), f"{work}/x"])
+        image = next(Path(work).glob("x/boot/vmlinuz-*"), None)
+        if image is None:
+            raise NoKernel(f"{package} holds no boot/vmlinuz")
+        (Path(work) / "keep").mkdir()
+        shutil.copy(image, f"{work}/keep/vmlinuz")
+        os.rename(f"{work}/keep", folder)
+
+
+def kernel(name):
+    """The path of a kernel's vmlinuz and its package; raises NoKernel."""
+    meta, pattern = MATRIX[name]
+    if os.uname().machine != "x86_64":
+        raise NoKernel("the matrix is of x86-64 kernels")
+    cache = cache_folder()
+    had = sorted((p.parent.name for p in cache.glob("*/vmlinuz") if re.match(pattern, p.parent.name)),
+                 key=version_key)
+    try:
+        package = newest_package(meta, pattern)
+        if package not in had:
+            unpack(package, cache / package)
+    except NoKernel:
+        if not had:
+            raise
+        package = had[-1]
+    return cache / package / "vmlinuz", package
