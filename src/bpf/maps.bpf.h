@@ -29,6 +29,7 @@ struct thread_state {
 	__u64 ustack;		/* of the wait that goes on */
 	__u64 csw;		/* context switches at the last switch-out: has it run since? */
 	__u64 snap_csw;		/* the same when the snapshot looked at it */
+	__u64 end_kstack;	/* kernel stack when the window ended */
 	__u64 prewake_csw;	/* the same at the last waking before the window */
 	__u64 snap_ustack;
 	__u64 seen_ustack, seen_kstack;	/* last ids known to have crossed */
@@ -136,6 +137,8 @@ const volatile char comm_glob[2 * OFFCPU_COMM_LEN] = {};
 /* The window is [start_ns, stop_ns): set by user space a little ahead of time. */
 volatile __u64 start_ns = ~0ULL;
 volatile __u64 stop_ns = ~0ULL;
+/* The first reading of close_thread only notes kernel stacks, before they are gone. */
+volatile __u32 closing = 0;
 /* Entries put into the current wait map since user space last swapped it. */
 __u64 wait_entries = 0;
 __u32 last_tno = 0;
@@ -148,6 +151,16 @@ static __always_inline void count_loss(__u32 reason, __u64 time_ns)
 		loss->count++;
 		loss->time_ns += time_ns;
 	}
+}
+
+/*
+ * A thread without storage: there is no memory, or the kernel hides it.  With a filter in
+ * force nobody knows that it would have been selected.
+ */
+static __always_inline void count_unknown_thread(void)
+{
+	if (!cfg.by_tgid && !cfg.by_tid && !cfg.by_comm && !cfg.by_cgroup && !cfg.follow_exec)
+		count_loss(OFFCPU_LOSS_STORAGE, 0);
 }
 
 static __always_inline struct scratch *my_scratch(void)

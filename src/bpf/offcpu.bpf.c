@@ -163,7 +163,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	__u64 bits;
 
 	if (!st) {
-		count_loss(OFFCPU_LOSS_STORAGE, 0);
+		count_unknown_thread();
 		return;
 	}
 	recheck_cgroup(prev, st, now);
@@ -207,7 +207,7 @@ static __always_inline void switch_in(struct task_struct *next, __u64 now)
 	struct thread_state *st = thread_of(next);
 
 	if (!st) {
-		count_loss(OFFCPU_LOSS_STORAGE, 0);
+		count_unknown_thread();
 		return;
 	}
 	if (!st->selected)

@@ -124,12 +124,28 @@ int look_at_thread_plain(struct bpf_iter__task *ctx)
 	return look_at(ctx->task, false);
 }
 
+/* Has the thread stood still since its last switch-out that we saw? */
+static __always_inline bool stands_still(struct task_struct *task, const struct thread_state *st)
+{
+	return !task->on_cpu && switches_of(task) == (st->mode == MODE_UNKNOWN ? st->snap_csw : st->csw);
+}
+
+/* Right after the window: the longer it takes, the more threads have moved on. */
+static __always_inline void note_kernel_stack(struct task_struct *task, struct thread_state *st,
+					      struct scratch *scratch)
+{
+	st->end_kstack = 0;
+	if (!cfg.want_kstack || st->mode == MODE_ON_CPU || !stands_still(task, st))
+		return;
+	st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
+	if (!stands_still(task, st))
+		st->end_kstack = 0;
+}
+
 /* The wait of a thread that is off CPU as the window ends. */
 static __always_inline void close_wait(struct task_struct *task, struct thread_state *st,
-				       struct scratch *scratch, __u64 end)
+				       struct offcpu_rec_thread *rec, __u64 end)
 {
-	struct offcpu_rec_thread *rec = &scratch->thread;
-	bool same = !task->on_cpu && st->csw == switches_of(task);
 	__u64 total = end - st->since_ns;
 	struct wait_parts parts;
 
@@ -142,15 +158,11 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	rec->open_state = st->state;
 	rec->open_flags = OFFCPU_OPEN_AT_END | (st->open_at_start ? OFFCPU_OPEN_AT_START : 0);
 	rec->open_ustack = st->ustack;
+	rec->open_kstack = st->end_kstack;
 	rec->open_blocked_ns = parts.blocked_ns;
 	rec->open_runnable_ns = parts.runnable_ns;
 	rec->open_preempted_ns = parts.preempted_ns;
-	if (!cfg.want_kstack)
-		return;
-	/* Its kernel stack is still that of the wait unless it has run since. */
-	if (same)
-		rec->open_kstack = kernel_stack(task, st, scratch, end);
-	else
+	if (cfg.want_kstack && !rec->open_kstack)
 		count_loss(OFFCPU_LOSS_KSTACK, total);
 }
 
@@ -167,25 +179,27 @@ int close_thread(struct bpf_iter__task *ctx)
 	st = thread_of(task);
 	if (!st || !st->selected || st->mode == MODE_DEAD)
 		return 0;
+	if (!closing) {
+		note_kernel_stack(task, st, scratch);
+		return 0;
+	}
 	enter_window(st);
 	if (st->from_ns >= end)
 		return 0;
 	if (st->mode == MODE_UNKNOWN) {
 		/* no event at all: what it was at the start it was throughout */
 		st->since_ns = st->from_ns;
-		if (st->has_snap && st->snap_mode == MODE_ON_CPU) {
+		if (st->has_snap && st->snap_mode == MODE_ON_CPU)
 			st->mode = MODE_ON_CPU;
-		} else {
+		else
 			assume_off_cpu(task, st);
-			st->csw = st->has_snap ? st->snap_csw : st->csw;
-		}
 	}
 	fill_thread(&scratch->thread, task, st, end, OFFCPU_END_WINDOW);
 	if (st->mode == MODE_ON_CPU)
 		scratch->thread.account.on_cpu_ns += end - st->since_ns;
 	else
-		close_wait(task, st, scratch, end);
-	/* Once: a second reading (the ring was full) sends only those that did not get through. */
+		close_wait(task, st, &scratch->thread, end);
+	/* Once: after a pause (the ring was full) only those are sent that did not get through. */
 	if (bpf_ringbuf_output(&ring, &scratch->thread, sizeof(scratch->thread), BPF_RB_NO_WAKEUP))
 		return 1;	/* user space empties the ring and goes on from here */
 	st->mode = MODE_DEAD;

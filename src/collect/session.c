@@ -472,11 +472,14 @@ static void fill_info(struct session *s)
 bool session_stop(struct session *s, GError **error)
 {
 	s->stop_ns = set_edge(&s->skel->data->stop_ns);
+	if (!run_iterator(s, s->skel->links.close_thread, error))
+		return false;
 	/* The swap also waits for the last programs of the window. */
 	if (s->mmap_events)
 		mmap_events_note(s->mmap_events, s->symbolizer);
 	ring_buffer__consume(s->ring);
 	swap_waits(s);
+	s->skel->bss->closing = 1;
 	if (!run_iterator(s, s->skel->links.close_thread, error))
 		return false;
 	ring_buffer__consume(s->ring);
