@@ -22,7 +22,7 @@ struct place {
 
 static void place_make(struct place *at, gconstpointer data)
 {
-	at->dir = g_dir_make_tmp("offcpu-t-profile-XXXXXX", NULL);
+	at->dir = g_dir_make_tmp(NULL, NULL);
 	g_assert_nonnull(at->dir);
 	at->path = g_build_filename(at->dir, "trace 50%?.offcpu#", NULL);
 	at->old = g_strconcat(at->path, ".old", NULL);
