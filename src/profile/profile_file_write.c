@@ -72,7 +72,8 @@ static bool check_target(const struct target *to, GError **error)
 static bool create_tmp(struct target *to, GError **error)
 {
 	for (int i = 0; i < 2 && to->fd < 0; i++) {
-		to->fd = open(to->tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		/* as perf.data: it tells about other users' processes */
+		to->fd = open(to->tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		/* A process with our id was killed here once. */
 		if (to->fd < 0 && (errno != EEXIST || unlink(to->tmp) != 0))
 			break;

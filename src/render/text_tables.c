@@ -174,17 +174,32 @@ static void append_stack(GString *s, const struct profile *p, uint32_t node, int
 	}
 }
 
+/* "(user stack broken in libc.so.6)": where the walk could not go on. */
+static void append_stack_end(GString *s, const struct profile *p, uint32_t user, const struct text_options *o)
+{
+	enum stack_end end = (enum stack_end)profile_get_node(p, user)->end;
+	uint32_t root = user;
+
+	if (!user || end == STACK_COMPLETE || end == STACK_NONE)
+		return;
+	while (profile_get_node(p, root)->parent)
+		root = profile_get_node(p, root)->parent;
+	const char *module = label_module_base(profile_get_frame(p, profile_get_node(p, root)->frame)->module);
+	g_string_append_printf(s, "    %s   (user stack %s", text_warn(o), stack_end_text(end));
+	if (end == STACK_BROKEN && module) {
+		g_string_append(s, " in ");
+		text_safe(s, module);
+	}
+	g_string_append_printf(s, ")%s\n", text_plain(o));
+}
+
 static void append_stacks(GString *s, const struct profile *p, const struct top_row *r, const struct text_options *o)
 {
-	uint8_t end = profile_get_node(p, r->user)->end;
-
 	append_stack(s, p, r->kernel, -1, o);
 	if (r->kernel && r->user)
 		g_string_append_printf(s, "    %s   --%s\n", text_dim(o), text_plain(o));
 	append_stack(s, p, r->user, r->user_parent, o);
-	if (r->user && end != STACK_COMPLETE && end != STACK_NONE)
-		g_string_append_printf(s, "    %s   (user stack %s)%s\n", text_warn(o), stack_end_text((enum stack_end)end),
-				       text_plain(o));
+	append_stack_end(s, p, r->user, o);
 }
 
 static void append_row_name(GString *s, const struct profile *p, const struct top *t, const struct top_row *r,
