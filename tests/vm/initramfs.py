@@ -8,17 +8,20 @@ import re
 import stat
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 # Parts of Python's library that no test imports and that weigh.
 LEFT_OUT = {"test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "pydoc_data", "distutils",
             "dist-packages", "site-packages", "unittest", "xml", "email", "http", "asyncio", "wsgiref", "sqlite3",
             "dbm", "curses", "venv", "xmlrpc", "multiprocessing", "concurrent"}
+# Extension modules that are wanted where they are not built in.
+EXTENSIONS = {"_ctypes", "_posixsubprocess", "select", "_json", "math", "fcntl", "_struct", "zlib", "_random",
+              "_bisect", "_sha2", "_sha512", "_datetime", "array", "binascii", "_heapq", "_socket", "_pickle", "grp",
+              "_opcode", "_queue", "_contextvars", "resource", "termios"}
 
 
 class Archive:
-    """A cpio archive in the "newc" form, in memory: path -> (mode, content)."""
+    """A cpio archive in the "newc" form, in memory: path -> (mode, content, time of change)."""
 
     def __init__(self):
         self.entries = {}
@@ -26,24 +29,27 @@ class Archive:
     def _parents(self, path):
         for parent in reversed(Path(path).parents):
             if str(parent) not in (".", "/"):
-                self.entries.setdefault(str(parent).lstrip("/"), (stat.S_IFDIR | 0o755, b""))
+                self.entries.setdefault(str(parent).lstrip("/"), (stat.S_IFDIR | 0o755, b"", 0))
 
     def directory(self, path):
         self._parents(path)
-        self.entries.setdefault(path.lstrip("/"), (stat.S_IFDIR | 0o755, b""))
+        self.entries.setdefault(path.lstrip("/"), (stat.S_IFDIR | 0o755, b"", 0))
 
-    def file(self, path, content, mode=0o755):
+    def file(self, path, content, mode=0o755, mtime_s=0):
         self._parents(path)
-        self.entries[path.lstrip("/")] = (stat.S_IFREG | mode, content)
+        self.entries[path.lstrip("/")] = (stat.S_IFREG | mode, content, mtime_s)
 
     def link(self, path, target):
         self._parents(path)
-        self.entries[path.lstrip("/")] = (stat.S_IFLNK | 0o777, target.encode())
+        self.entries[path.lstrip("/")] = (stat.S_IFLNK | 0o777, target.encode(), 0)
 
     def copy(self, source, path=None):
-        """Copies a file of this machine, links followed, to `path` or to where it is here."""
+        """Copies a file of this machine, links followed, to `path` or to where it is here.
+
+        With its time: Python compares it with the one in its compiled form."""
         source = Path(source)
-        self.file(str(path or source), source.read_bytes(), 0o755 if os.access(source, os.X_OK) else 0o644)
+        self.file(str(path or source), source.read_bytes(), 0o755 if os.access(source, os.X_OK) else 0o644,
+                  int(source.stat().st_mtime))
 
     def program(self, source, path):
         """Copies a program and the shared libraries it is linked with."""
@@ -59,14 +65,14 @@ class Archive:
 
     def write(self, path):
         with gzip.open(path, "wb", compresslevel=1) as out:
-            for number, (name, (mode, content)) in enumerate(self.entries.items(), 1):
-                out.write(member(number, name, mode, content))
-            out.write(member(0, "TRAILER!!!", 0, b""))
+            for number, (name, (mode, content, mtime_s)) in enumerate(self.entries.items(), 1):
+                out.write(member(number, name, mode, content, mtime_s))
+            out.write(member(0, "TRAILER!!!", 0, b"", 0))
 
 
-def member(number, name, mode, content):
+def member(number, name, mode, content, mtime_s):
     raw = name.encode() + b"\0"
-    fields = [number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(raw), 0]
+    fields = [number, mode, 0, 0, 1, mtime_s, len(content), 0, 0, 0, 0, len(raw), 0]
     head = b"070701" + b"".join(b"%08X" % f for f in fields) + raw
     return pad(head) + pad(content)
 
@@ -76,17 +82,20 @@ def pad(data):
 
 
 def add_python(archive):
-    """The interpreter that runs us, with its standard library."""
-    archive.program(os.path.realpath(sys.executable), "/bin/python3")
-    library = Path(sysconfig.get_path("stdlib"))
+    """The system's interpreter, else the one that runs us, with its standard library."""
+    python = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
+    library = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"],
+                             stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    archive.program(os.path.realpath(python), "/bin/python3")
     for folder, folders, names in os.walk(library):
         folders[:] = [f for f in folders if f not in LEFT_OUT and not f.startswith("config-")]
         for name in names:
             path = Path(folder) / name
-            if path.suffix in (".py", ".pyc", ".so") and path.is_file():
+            if path.suffix in (".py", ".pyc") and path.is_file():
                 archive.copy(path)
-                if path.suffix == ".so":
-                    archive.libraries(path)
+            elif path.suffix == ".so" and name.split(".")[0] in EXTENSIONS:
+                archive.copy(path)
+                archive.libraries(path)
     archive.link("/usr/bin/env", "/bin/busybox")
 
 
