@@ -142,11 +142,12 @@ static void test_report(void)
 	assert_has(s, "     100  server                  3    3.00 s    210 ms    2.40 s    180 ms    200 ms    2.78 s   10.0 ms\n");
 	assert_has(s, "          (1 more)                1    400 ms    100 ms    250 ms   50.0 ms         0    300 ms         0\n");
 	assert_has(s, "          total                   5    4.40 s    310 ms    3.65 s    235 ms    200 ms    4.08 s   10.0 ms\n");
-	assert_has(s, "       2,030,000   49.8%  futex_wait (pthread_cond_wait <- do_work)\n");
-	assert_has(s, "         930,000   22.8%  (4 more)\n");
-	assert_has(s, "  1. 1.48 s  36.3%  worker (100), 2 threads, S sleeping\n");
+	assert_has(s, "\nBelow: user threads. 1 kernel thread, off CPU for 1.00 s: see -k.\n");
+	assert_has(s, "       2,030,000   65.9%  futex_wait (pthread_cond_wait <- do_work)\n");
+	assert_has(s, "         500,000   16.2%  (3 more)\n");
+	assert_has(s, "  1. 1.48 s  48.1%  worker (100), 2 threads, S sleeping\n");
 	assert_has(s, "    => do_work\n");
-	assert_has(s, "(5 more: 1.48 s, 36.3%)\n");
+	assert_has(s, "(4 more: 930 ms, 30.2%)\n");
 	g_assert_null(strchr(s->str, '\033'));
 	g_assert_true(g_utf8_validate(s->str, (gssize)s->len, NULL));
 	profile_free(p);
