@@ -108,3 +108,17 @@ bool parse_states(const char *text, uint32_t *ret_mask, GError **error)
 	*ret_mask = mask;
 	return true;
 }
+
+bool parse_state_letters(const char *text, char **ret_letters, GError **error)
+{
+	g_autoptr(GString) letters = g_string_new(NULL);
+	uint32_t mask;
+
+	if (!parse_states(text, &mask, error))
+		return false;
+	for (unsigned i = 0; state_letters[i]; i++)
+		if (mask & 1U << i)
+			g_string_append_c(letters, state_letters[i]);
+	*ret_letters = g_string_free(g_steal_pointer(&letters), FALSE);
+	return true;
+}

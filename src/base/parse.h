@@ -21,5 +21,7 @@ bool parse_u32_list(const char *text, GArray **list, GError **error);
  * running).  The result is a mask of 1 << index into "RSDTtPI".
  */
 bool parse_states(const char *text, uint32_t *ret_mask, GError **error);
+/* The same as letters, "SD"; free with g_free(). */
+bool parse_state_letters(const char *text, char **ret_letters, GError **error);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "analyse/query.h"
 #include "analyse/tree.h"
+#include "base/parse.h"
 #include "cmd/cmd.h"
 #include "profile/profile_file.h"
 #include "render/svg.h"
@@ -91,31 +92,6 @@ static bool parse_min_width(const char *s, unsigned width_px, double *ret_share,
 	return true;
 }
 
-/* bcc's --state takes the kernel's bits as a number; 0 is running: preempted. */
-static bool parse_states(const char *s, char **ret_letters, GError **error)
-{
-	static const struct { unsigned bit; char letter; } bits[] = {
-		{ 1, 'S' }, { 2, 'D' }, { 4, 'T' }, { 8, 't' }, { 0x40, 'P' },
-	};
-	GString *letters = g_string_new(NULL);
-	guint64 mask;
-
-	if (!g_ascii_isdigit(*s)) {
-		g_string_append(letters, s);
-	} else if (!g_ascii_string_to_unsigned(s, 10, 0, G_MAXUINT, &mask, NULL)) {
-		g_string_free(letters, TRUE);
-		return bad(error, "state \"%s\" is neither letters (SD) nor the kernel's number of a state", s);
-	} else if (mask == 0) {
-		g_string_append_c(letters, 'R');
-	} else {
-		for (unsigned i = 0; i < G_N_ELEMENTS(bits); i++)
-			if (mask & bits[i].bit)
-				g_string_append_c(letters, bits[i].letter);
-	}
-	*ret_letters = g_string_free(letters, FALSE);
-	return true;
-}
-
 static char *default_output(const char *input)
 {
 	size_t len = strlen(input);
@@ -165,7 +141,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 		return false;
 	if (a->state) {
 		char *letters = NULL;
-		if (!parse_states(a->state, &letters, error))
+		if (!parse_state_letters(a->state, &letters, error))
 			return false;
 		g_free(a->state);
 		a->state = letters;

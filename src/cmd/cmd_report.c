@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parse.h"
 #include "cmd/cmd.h"
 #include "profile/profile_file.h"
 #include "render/csv.h"
@@ -34,6 +35,7 @@ struct report_args {
 };
 
 struct report_plan {
+	char *states;
 	struct query query;
 	struct text_options text;
 	GArray *pids, *tids;
@@ -98,13 +100,17 @@ static bool plan_make(const struct report_args *a, struct report_plan *plan)
 		cmd_error("report", "-u and -k: only one of them leaves any thread");
 		return false;
 	}
+	if (a->state && !parse_state_letters(a->state, &plan->states, &error)) {
+		cmd_error("report", "--state: %s", error->message);
+		return false;
+	}
 	if (!parse_ids("--pid", a->pids, plan->pids) || !parse_ids("--tid", a->tids, plan->tids))
 		return false;
 	plan->text.top = (unsigned)a->top;
 	plan->text.colour = cmd_stdout_has_colour();
 	plan->text.width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0;
 	plan->query = (struct query){
-		.states = a->state, .comm = a->comm, .grep = a->grep,
+		.states = plan->states, .comm = a->comm, .grep = a->grep,
 		.pids = (const uint32_t *)(void *)plan->pids->data, .pids_cnt = plan->pids->len,
 		.user_only = a->user, .kernel_only = a->kernel,
 		.tids = (const uint32_t *)(void *)plan->tids->data, .tids_cnt = plan->tids->len,
@@ -150,7 +156,7 @@ int cmd_report(int argc, char **argv)
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per section, 0 for all (10)", "N" },
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "Group the last section's waits (stack)", "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "What counts (off_cpu)", "WHAT" },
-		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states, like S or DT", "LETTERS" },
+		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads with such a name", "GLOB" },
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only waits with such a frame", "REGEX" },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &a.pids, "Only these processes", "PID[,PID]" },
@@ -173,6 +179,7 @@ int cmd_report(int argc, char **argv)
 	}
 	g_array_unref(plan.pids);
 	g_array_unref(plan.tids);
+	g_free(plan.states);
 	args_clear(&a);
 	return status;
 }
