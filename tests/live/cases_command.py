@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from check import check_account, check_truth
+from check import EDGE_LOSSES, check_account, check_truth
 from lib import Program, Recorder, bpf_program_ids, case, programs_of, wait_until
 
 
@@ -128,7 +128,7 @@ def killed_leaves_nothing_loaded(env):
     wait_until(lambda: not own & bpf_program_ids(), 5, 0.05)
     env.check.equal(own & bpf_program_ids(), set(), "programs still loaded")
     if os.path.exists(out):
-        check_account(env.check, env.report(out), allowed_losses=("snapshot",))
+        check_account(env.check, env.report(out), allowed_losses=EDGE_LOSSES)
     again = Recorder(env, "-a", "-d", "0.3", out=out)
     again.wait()
     env.check.equal(again.process.returncode, 0, f"status of the next recording ({again.stderr()})")

@@ -7,6 +7,8 @@ import re
 MAX_RESIDUAL = 0.001  # of observed
 TOLERANCE = 0.01  # of the truth, or
 TOLERANCE_NS = 100_000  # for each wait, whichever is more
+# On a busy machine a thread may run between the window's edge and the reading of its stack.
+EDGE_LOSSES = ("snapshot", "kernel_stack")
 LAST_SLOT = 47  # holds everything above, too
 
 # What a sleep's kernel stack must pass through.
@@ -28,15 +30,17 @@ KERNEL = {
     "yield": r"sched_yield",
     "vfork": r"kernel_clone|wait_for_vfork_done|_do_fork",
 }
-TRACER = re.compile(r"^bpf_|^__bpf_|^__traceiter_|^perf_trace_|^trace_call_bpf|^offcpu_|get_task_stack|get_perf_callchain")
+TRACER = re.compile(r"^bpf_prog_[0-9a-f]{16}|^bpf_trace_run|^__bpf_trace_|^__traceiter_|^trace_call_bpf|"
+                    r"^bpf_get_(task_)?stack|get_perf_callchain|^perf_callchain")
 
 
 class Check:
     """What a case found wrong."""
 
-    def __init__(self):
+    def __init__(self, tolerated=()):
         self.problems = []
         self.counted = 0
+        self.tolerated = set(tolerated)  # losses that this machine forces on every recording
 
     def that(self, condition, text):
         self.counted += 1
@@ -161,7 +165,9 @@ def check_account(check, report, filtered=False, allowed_losses=()):
                 "coverage.residual_ns against the threads'")
     check.that(abs(report.coverage["residual_ns"]) <= observed_ns * MAX_RESIDUAL,
                f"residual {report.coverage['residual_ns']} of observed {observed_ns} ns")
-    unexpected = {reason: value for reason, value in report.coverage["lost"].items() if reason not in allowed_losses}
+    unexpected = {reason: value for reason, value in report.coverage["lost"].items()
+                  if reason not in allowed_losses and
+                  reason not in check.tolerated}
     check.equal(unexpected, {}, "losses")
 
 
