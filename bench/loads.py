@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""The loads: a pipe between two processes, MariaDB under sysbench, threads with many stacks."""
+import re
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import process
+
+HERE = Path(__file__).resolve().parent
+TABLES = ["--tables=4", "--table-size=25000"]
+CLIENTS = 8
+
+
+def pipe():
+    """perf bench sched pipe: two processes that wake each other as fast as they can."""
+    return process.running(["perf", "bench", "sched", "pipe", "-l", "1000000000"])
+
+
+@contextmanager
+def stacks(folder):
+    """8 threads asleep in 8,192 distinct user stacks by turns."""
+    binary = folder / "stacks"
+    if not binary.exists():
+        subprocess.run(["cc", "-O2", "-fno-omit-frame-pointer", "-pthread", "-o", str(binary),
+                        str(HERE / "stacks.c")], check=True)
+    with process.running([binary, "8", "1000"]) as load:
+        yield load
+
+
+def sysbench(socket, *words):
+    return ["sysbench", "oltp_point_select", f"--mysql-socket={socket}", "--mysql-user=root", "--mysql-db=sbtest",
+            *TABLES, *words]
+
+
+def wait_for_server(server, socket, timeout_s=60):
+    end = time.monotonic() + timeout_s
+    ping = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--execute=SELECT 1"]
+    while subprocess.run(ping, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        if server.poll() is not None or time.monotonic() > end:
+            raise RuntimeError("mariadbd did not come up")
+        time.sleep(0.2)
+
+
+@contextmanager
+def mariadb(folder):
+    """MariaDB on a socket in folder, with tables filled; yields (server, socket)."""
+    data, socket = folder / "data", folder / "s"
+    common = ["--no-defaults", f"--datadir={data}", "--user=root"]
+    subprocess.run(["mariadb-install-db", *common, "--auth-root-authentication-method=normal", "--skip-test-db"],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    server = process.start(["mariadbd", *common, f"--socket={socket}", f"--pid-file={folder / 'pid'}",
+                            "--skip-networking", "--innodb-buffer-pool-size=256M"])
+    try:
+        wait_for_server(server, socket)
+        subprocess.run(["mariadb", "--no-defaults", f"--socket={socket}", "--user=root",
+                        "--execute=CREATE DATABASE sbtest"], check=True)
+        subprocess.run(sysbench(socket, "prepare"), stdout=subprocess.DEVNULL, check=True)
+        yield server, socket
+    finally:
+        server.terminate()
+        try:
+            server.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill_group(server)
+
+
+def clients(socket):
+    """sysbench oltp_point_select with 8 threads, until left."""
+    return process.running(sysbench(socket, f"--threads={CLIENTS}", "--time=0", "run"))
+
+
+def transactions_per_s(socket, seconds):
+    """A sysbench run of so many seconds: its transactions per second."""
+    result = subprocess.run(sysbench(socket, f"--threads={CLIENTS}", f"--time={seconds}", "run"),
+                            stdout=subprocess.PIPE, text=True, check=True)
+    match = re.search(r"transactions:\s+\d+\s+\(([\d.]+) per sec", result.stdout)
+    if not match:
+        raise RuntimeError("sysbench printed no transactions")
+    return float(match.group(1))

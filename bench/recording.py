@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""How fast a recording starts, stops and is read, and how large it and its recorder grow."""
+import json
+import statistics
+import subprocess
+import time
+
+import loads
+import process
+
+NS_PER_MS = 1_000_000
+START_RUNS = 7
+READ_RUNS = 5
+
+
+def start_recording(args, path, target):
+    return process.start([args.offcpu, "record", *target, "-o", path])
+
+
+def report_json(args, path):
+    result = subprocess.run([args.offcpu, "report", "--json", path], stdout=subprocess.PIPE, check=True)
+    return json.loads(result.stdout)
+
+
+def first_wait_ms(args):
+    """From before the fork and exec of `offcpu events` to the end of the first wait it prints."""
+    began_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    tool = process.start([args.offcpu, "events", "-a", "--json"], stdout=subprocess.PIPE)
+    try:
+        first = json.loads(tool.stdout.readline())
+    finally:
+        tool.stdout.close()
+        process.kill_group(tool)
+    return (first["end_ns"] - began_ns) / NS_PER_MS
+
+
+def window_start_ms(args, folder):
+    """From before the fork and exec of `offcpu record` to the start of its recording's window."""
+    path = folder / "start.offcpu"
+    began_ns = time.time_ns()
+    tool = start_recording(args, path, ["-a"])
+    time.sleep(1)
+    process.interrupt(tool)
+    return (report_json(args, path)["window"]["start_unix_ns"] - began_ns) / NS_PER_MS
+
+
+def measure_start(args, folder):
+    with loads.pipe():
+        time.sleep(0.5)
+        first = [first_wait_ms(args) for _ in range(START_RUNS)]
+        window = [window_start_ms(args, folder) for _ in range(3)]
+    return {"first_wait_ms": statistics.median(first), "readings_ms": [round(ms, 1) for ms in first],
+            "record_window_ms": statistics.median(window)}
+
+
+def distinct_stacks(report):
+    return len({json.dumps([wait["user"], wait["kernel"]]) for wait in report["waits"]})
+
+
+def stop_once(args, path, seconds):
+    """Records the whole machine for so many seconds: (ms from SIGINT to exit, distinct stacks)."""
+    tool = start_recording(args, path, ["-a"])
+    time.sleep(seconds)
+    if tool.poll() is not None:
+        raise RuntimeError(f"offcpu record ended by itself with status {tool.returncode}")
+    stop_s, status, _ = process.interrupt(tool)
+    if status != 0:
+        raise RuntimeError(f"offcpu record ended with status {status}")
+    return stop_s * 1000, distinct_stacks(report_json(args, path))
+
+
+def measure_stop(args, folder, say):
+    """Stops after a short and a long recording by turns, so that both see the same machine."""
+    result = {seconds: {"ms": [], "stacks": []} for seconds in args.stop_after_s}
+    with loads.stacks(folder):
+        for _ in range(args.stop_runs):
+            for seconds in args.stop_after_s:
+                stop_ms, stacks = stop_once(args, folder / "stop.offcpu", seconds)
+                result[seconds]["ms"].append(round(stop_ms, 1))
+                result[seconds]["stacks"].append(stacks)
+                say(f"stop after {seconds} s: {stop_ms:.0f} ms, {stacks} stacks")
+    return [{"seconds": seconds, "ms": statistics.median(readings["ms"]), "readings_ms": readings["ms"],
+             "stacks": min(readings["stacks"])} for seconds, readings in result.items()]
+
+
+def measure_load(args, folder, target):
+    """A long recording of a running load: its size, the recorder's memory, the time to read it."""
+    path = folder / "load.offcpu"
+    tool = start_recording(args, path, target)
+    time.sleep(args.recording_s)
+    stop_s, _, usage = process.interrupt(tool)
+    report = report_json(args, path)
+    tracer_bytes = report["coverage"]["tracer"]["peak_rss_bytes"]
+    svg = folder / "load.svg"
+    return {
+        "seconds": args.recording_s,
+        "size_bytes": sum(file.stat().st_size for file in folder.glob("load.offcpu*") if file.suffix != ".old"),
+        "stop_ms": stop_s * 1000,
+        "rss_bytes": max(usage.ru_maxrss * 1024, tracer_bytes),
+        "tracer_rss_bytes": tracer_bytes,
+        "switches": report["coverage"]["switches"],
+        "lost": report["coverage"]["lost"],
+        "waits": len(report["waits"]),
+        "stacks": distinct_stacks(report),
+        "report_ms": statistics.median(process.timed([args.offcpu, "report", path]) * 1000
+                                       for _ in range(READ_RUNS)),
+        "flame_ms": statistics.median(process.timed([args.offcpu, "flame", path, "-o", svg]) * 1000
+                                      for _ in range(READ_RUNS)),
+    }
+
+
+def measure_throughput(args, folder, socket, say):
+    """sysbench's transactions per second alone, beside offcpu, and beside the peer, in turn."""
+    result = {"without": [], "ours": [], "peer": []}
+    for _ in range(args.throughput_runs):
+        for who, readings in result.items():
+            tool = None
+            if who == "ours":
+                tool = start_recording(args, folder / "throughput.offcpu", ["-a"])
+            elif who == "peer":
+                tool = process.start([args.peer])
+            time.sleep(1)
+            readings.append(loads.transactions_per_s(socket, args.throughput_s))
+            if tool:
+                process.interrupt(tool)
+            say(f"sysbench {who}: {readings[-1]:.0f} transactions/s")
+    return {who: statistics.median(readings) for who, readings in result.items()}

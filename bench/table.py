@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Turns what was measured into rows with a target each, and rows into text."""
+
+MIB = 1 << 20
+
+COLUMNS = ("what", "target", "measured", "ratio", "result")
+
+
+def row(what, target, measured, unit, **more):
+    """A number that must not be above its target."""
+    return {"what": what, "target": target, "measured": round(measured, 3), "unit": unit,
+            "ratio": round(measured / target, 3), "pass": measured <= target, **more}
+
+
+def information(what, measured, unit, ratio=None):
+    """A number without a target."""
+    return {"what": what, "target": None, "measured": round(measured, 3), "unit": unit,
+            "ratio": None if ratio is None else round(ratio, 3), "pass": None}
+
+
+def cost_rows(load, cost):
+    ours, peer = cost["ours"], cost["peer"]
+    return [
+        row(f"{load}: BPF ns per switch, all programs, vs offcputime ({peer['all_ns']:.0f} ns)",
+            0.8 * peer["all_ns"], ours["all_ns"], "ns", peer_ratio=round(cost["ratio_all"], 3)),
+        information(f"{load}: in sched_switch alone, vs offcputime ({peer['switch_ns']:.0f} ns)",
+                    ours["switch_ns"], "ns", cost["ratio_switch"]),
+        information(f"{load}: switches per s beside offcputime", peer["switches_per_s"], "/s"),
+        information(f"{load}: switches per s beside us", ours["switches_per_s"], "/s",
+                    ours["switches_per_s"] / peer["switches_per_s"]),
+    ]
+
+
+def start_rows(start):
+    return [
+        row("start to first counted switch (events)", 300, start["first_wait_ms"], "ms"),
+        information("start to the window's start (record)", start["record_window_ms"], "ms"),
+    ]
+
+
+def stop_rows(stops):
+    rows = []
+    for stop in stops:
+        rows.append(row(f"Ctrl-C to exit after {stop['seconds']} s, {stop['stacks']} stacks", 500, stop["ms"], "ms"))
+    for stop in stops:
+        rows.append({"what": f"distinct stacks in the {stop['seconds']} s recording", "target": 5000,
+                     "measured": stop["stacks"], "unit": "", "ratio": round(stop["stacks"] / 5000, 3),
+                     "pass": stop["stacks"] >= 5000, "at_least": True})
+    short, long = stops[0], stops[-1]
+    rows.append(row(f"Ctrl-C to exit, {long['seconds']} s over {short['seconds']} s", 1.25, long["ms"] / short["ms"],
+                    "x"))
+    return rows
+
+
+def load_rows(name, load):
+    what = f"MariaDB, {load['seconds']} s, {name}"
+    return [
+        row(f"{what}: size of the recording", 2 * MIB, load["size_bytes"], "bytes"),
+        row(f"{what}: report", 200, load["report_ms"], "ms"),
+        row(f"{what}: flame", 200, load["flame_ms"], "ms"),
+        row(f"{what}: peak memory of the recorder", 100 * MIB, load["rss_bytes"], "bytes"),
+        information(f"{what}: Ctrl-C to exit", load["stop_ms"], "ms"),
+        information(f"{what}: switches", load["switches"], ""),
+        information(f"{what}: distinct stacks", load["stacks"], ""),
+    ]
+
+
+def throughput_rows(throughput):
+    without = throughput["without"]
+    return [
+        information("sysbench alone", without, "/s"),
+        information("sysbench beside us", throughput["ours"], "/s", throughput["ours"] / without),
+        information("sysbench beside offcputime", throughput["peer"], "/s", throughput["peer"] / without),
+    ]
+
+
+def number(value, unit):
+    if value is None:
+        return "-"
+    if unit == "bytes":
+        return f"{value / MIB:.2f} MiB"
+    if unit == "x":
+        return f"{value:.2f}"
+    return f"{value:,.0f} {unit}".strip()
+
+
+def cells(entry):
+    sign = ">= " if entry.get("at_least") else "<= "
+    result = {None: "-", True: "pass", False: "FAIL"}[entry["pass"]]
+    ratio = entry.get("peer_ratio", entry["ratio"])
+    target = "-" if entry["target"] is None else sign + number(entry["target"], entry["unit"])
+    if "peer_ratio" in entry:
+        target = "<= 0.8 of it"
+    return (entry["what"], target, number(entry["measured"], entry["unit"]),
+            "-" if ratio is None else f"{ratio:.2f}", result)
+
+
+def to_text(rows):
+    """A table in Markdown, which reads as plain text too."""
+    lines = [COLUMNS] + [cells(entry) for entry in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
+    text = []
+    for line in lines:
+        padded = [cell.ljust(width) if i in (0, 4) else cell.rjust(width)
+                  for i, (cell, width) in enumerate(zip(line, widths))]
+        text.append("| " + " | ".join(padded) + " |")
+    rule = ["-" * width if i in (0, 4) else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
+    text.insert(1, "| " + " | ".join(rule) + " |")
+    return "\n".join(text)
+
+
+def conditions_text(conditions):
+    return "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in conditions.items())
