@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Completion of offcpu for bash.
+# shellcheck shell=bash
+
+_offcpu_words() {
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}
+
+# The options of a command, all but those that take a value with "=" after them.
+_offcpu_options() {
+	local target='--all --pid= --tid= --cgroup= --comm= --user-threads-only --kernel-threads-only --self --verbose'
+	local filter='--state= --min-block= --max-block='
+	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
+	local read='--state= --comm= --grep= --weight= --user-threads --kernel-threads'
+
+	case $1 in
+	record) echo "$target $filter $capture --duration= --output= --max-loss= --help" ;;
+	trace) echo "$target $filter $capture --folded --delimited --stack-storage-size= --help" ;;
+	report) echo "$read --pid= --tid= --top= --by= --json --csv --help" ;;
+	flame)
+		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
+--delimiter --help"
+		;;
+	export) echo "--format= --output= --by= --unit= --weight= --no-delimiter --help" ;;
+	hist)
+		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
+--timestamp --json --help"
+		;;
+	events) echo "$target $filter $capture --duration= --who-preempted --stacks --json --ring-size= --help" ;;
+	doctor) echo "--no-test --help" ;;
+	esac
+}
+
+# The values of an option, for the command $1 and the option $2; false where files are meant.
+_offcpu_values() {
+	case $2 in
+	-p | --pid) _offcpu_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
+	--state) _offcpu_words 'R S D T t P I' ;;
+	--unwind) _offcpu_words 'auto fp' ;;
+	--weight) _offcpu_words 'off_cpu blocked runnable preempted count' ;;
+	--palette) _offcpu_words 'io wakeup chain state' ;;
+	--unit) _offcpu_words 'ns us ms s' ;;
+	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv' ;;
+	--comm) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
+	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
+	--by)
+		case $1 in
+		report) _offcpu_words 'leaf stack thread process comm state syscall' ;;
+		flame) _offcpu_words 'process thread' ;;
+		export) _offcpu_words 'comm thread' ;;
+		esac
+		;;
+	*) return 1 ;;
+	esac
+}
+
+_offcpu() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+	local commands='record trace report flame export hist events doctor' i
+
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		_offcpu_words "$commands help --help --version"
+		return
+	fi
+	# After "--" comes another program with its own arguments.
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		if [ "${COMP_WORDS[i]}" = -- ]; then
+			if [ "$i" -eq $((COMP_CWORD - 1)) ]; then
+				mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+			else
+				compopt -o default
+			fi
+			return
+		fi
+	done
+	if [ "$command" = help ]; then
+		_offcpu_words "$commands"
+		return
+	fi
+	# "--by=st" comes as three words.
+	if [ "$cur" = = ]; then
+		cur=
+	elif [ "$prev" = = ]; then
+		prev=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	_offcpu_values "$command" "$prev" && return
+	if [[ $cur == -* ]]; then
+		_offcpu_words "$(_offcpu_options "$command")"
+		[[ ${COMPREPLY[0]:-} == *= ]] && compopt -o nospace
+	else
+		compopt -o default
+	fi
+}
+
+complete -F _offcpu offcpu
