@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef UNWIND_ABI_H
+#define UNWIND_ABI_H
+
+/*
+ * The unwind tables, as user space compiles them from .eh_frame and the BPF unwinder reads
+ * them.  A table is an array of rows sorted by pc, and a page index into it.
+ *
+ * A look-up of ELF virtual address `vaddr` in a table with base `base`:
+ *   pc = vaddr - base; page = pc >> UNWIND_PAGE_SHIFT;
+ *   page >= page_cnt: no information; else the row is the last one with row.pc <= pc, which
+ *   is one of rows[index[page]] ... rows[index[page + 1]], both included.
+ * So rows[index[page]].pc <= page << UNWIND_PAGE_SHIFT holds always, and the index has
+ * page_cnt + 1 entries.  For a return address look up the address before it, which lies in
+ * the call; for the innermost frame and the frame a signal interrupted, the ip itself.
+ */
+
+#ifndef __bpf__	/* there, ktypes.h has them */
+#include <linux/types.h>
+#endif
+
+#define UNWIND_PAGE_SHIFT 12
+#define UNWIND_MAX_ROWS (4u << 20)
+
+/* Holds from pc (relative to the table's base) until the next row's. */
+struct unwind_row {
+	__u32 pc;
+	__u32 rule;
+};
+
+/*
+ * The rule, x86-64:
+ *
+ *   31......22 21..20 19....16 15...............0
+ *   bp offset  bp     cfa      cfa argument
+ *
+ *   cfa        enum unwind_cfa: how the canonical frame address (CFA) is found; the caller's
+ *              stack pointer is the CFA
+ *   argument   of the CFA, by kind: see enum unwind_cfa
+ *   bp         enum unwind_bp: where the caller's frame pointer is
+ *   bp offset  signed, in units of 8 bytes
+ *
+ * The return address is at CFA - 8 unless the kind says otherwise.  GAP, END and COMPLEX have
+ * no other bits set, so "no information" is 0.
+ */
+enum unwind_cfa {
+	UNWIND_CFA_GAP = 0,	/* no information here: try the frame pointer */
+	UNWIND_CFA_END = 1,	/* outermost frame: the return address is undefined */
+	UNWIND_CFA_COMPLEX = 2,	/* the rule cannot be held in 32 bits: the walk ends here */
+	UNWIND_CFA_SP = 3,	/* sp + arg * 8, arg signed */
+	UNWIND_CFA_BP = 4,	/* bp + arg * 8, arg signed */
+	UNWIND_CFA_DEREF_SP = 5,	/* *(sp + off) + extra * 8: packed argument, see below */
+	UNWIND_CFA_DEREF_BP = 6,	/* *(bp + off) + extra * 8 */
+	UNWIND_CFA_REG = 7,	/* register number `extra` + off */
+	UNWIND_CFA_RA_REG = 8,	/* sp + off; the return address is in register `extra` */
+	UNWIND_CFA_PLT = 9,	/* sp + low byte of arg, 8 more when (ip & 15) >= high byte */
+	UNWIND_CFA_SIGNAL = 10,	/* a ucontext lies at sp + arg * 8: all registers from there */
+};
+
+/*
+ * Packed argument: off signed in units of 8 bytes in bits 15..4, extra unsigned in bits 3..0.
+ * Register numbers are DWARF's: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8 r8 ... 15 r15.
+ * Those but bp and sp are known in the innermost frame and in one a signal interrupted.
+ */
+enum unwind_bp {
+	UNWIND_BP_SAME = 0,	/* the frame has not touched it */
+	UNWIND_BP_AT_CFA = 1,	/* saved at CFA + bp offset * 8 */
+	UNWIND_BP_AT_BP = 2,	/* saved at bp + bp offset * 8 */
+	UNWIND_BP_LOST = 3,	/* undefined, or too complex: unknown from here outwards */
+};
+
+/* Offsets in struct ucontext of x86-64. */
+#define UNWIND_UCONTEXT_RBP 120
+#define UNWIND_UCONTEXT_RSP 160
+#define UNWIND_UCONTEXT_RIP 168
+
+#define UNWIND_RA_OFFSET (-8)	/* of the return address from the CFA */
+
+/* Bits 19..16: enum unwind_cfa. */
+static inline __u32 unwind_rule_cfa(__u32 rule)
+{
+	return rule >> 16 & 15;
+}
+
+/* Bits 15..0, signed, in bytes: CFA_SP, CFA_BP, CFA_SIGNAL. */
+static inline __s32 unwind_rule_offset(__u32 rule)
+{
+	return (__s32)(rule << 16) >> 13 & ~7;
+}
+
+/* Bits 15..4, signed, in bytes: CFA_DEREF_SP, CFA_DEREF_BP, CFA_REG, CFA_RA_REG. */
+static inline __s32 unwind_rule_packed_offset(__u32 rule)
+{
+	return (__s32)(rule << 16) >> 17 & ~7;
+}
+
+/* Bits 3..0: a register number, or what is added after reading, in units of 8 bytes. */
+static inline __u32 unwind_rule_extra(__u32 rule)
+{
+	return rule & 15;
+}
+
+/* Bits 7..0: bytes from sp to the CFA at the start of a PLT entry. */
+static inline __u32 unwind_rule_plt_offset(__u32 rule)
+{
+	return rule & 255;
+}
+
+/* Bits 15..8: from this place in the 16 bytes of a PLT entry on, 8 bytes more. */
+static inline __u32 unwind_rule_plt_from(__u32 rule)
+{
+	return rule >> 8 & 255;
+}
+
+/* Bits 21..20: enum unwind_bp. */
+static inline __u32 unwind_rule_bp(__u32 rule)
+{
+	return rule >> 20 & 3;
+}
+
+/* Bits 31..22, signed, in bytes: BP_AT_CFA, BP_AT_BP. */
+static inline __s32 unwind_rule_bp_offset(__u32 rule)
+{
+	return (__s32)rule >> 19 & ~7;
+}
+
+#endif

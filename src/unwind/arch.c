@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "unwind/arch.h"
+
+#include <elf.h>
+
+#include "unwind/arch_x86_64.h"
+
+const struct unwind_arch *unwind_arch_of(uint16_t machine)
+{
+	return machine == EM_X86_64 ? &unwind_arch_x86_64 : NULL;
+}
+
+const struct unwind_arch *unwind_arch_native(void)
+{
+#if defined(__x86_64__)
+	return &unwind_arch_x86_64;
+#else
+	return NULL;
+#endif
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef UNWIND_TABLE_H
+#define UNWIND_TABLE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/unwind_abi.h"
+#include "unwind/arch.h"
+
+struct unwind_table_stats {
+	uint64_t fde_cnt;
+	uint64_t fde_bad_cnt;	/* damaged, unknown, or outside the text: left out */
+	uint64_t fde_overlap_cnt;	/* shortened or left out: another covers their place */
+	uint64_t row_raw_cnt;	/* before merging equal neighbours */
+	uint64_t complex_cnt;	/* rows of kind UNWIND_CFA_COMPLEX */
+	uint64_t gap_cnt;	/* rows of kind UNWIND_CFA_GAP, the one at the end included */
+	uint64_t complex_bytes, gap_bytes, text_bytes;	/* of code; the text from the first to the last FDE */
+	bool is_cut;	/* the file has more than the limits take: what is beyond is a gap */
+};
+
+/* Read-only once built, so threads may share it.  Arrays are as abi/unwind_abi.h says. */
+struct unwind_table {
+	uint64_t base;	/* lowest virtual address of the text */
+	struct unwind_row *rows;
+	uint32_t row_cnt;	/* the first is at pc 0, the last a gap */
+	uint32_t *index;
+	uint32_t page_cnt;	/* index has one more entry */
+	const struct unwind_arch *arch;
+	struct unwind_table_stats stats;
+};
+
+/*
+ * Compiles the call frame information of the ELF file behind fd, which stays open and the
+ * caller's.  Contents are not trusted: time is linear (with a sort) in the section's size,
+ * which is bounded.  An error when the file is none of ours or has no call frame information.
+ *
+ * Where FDEs overlap, the one that starts first holds to its end; of those that start together
+ * one of .eh_frame, then the one that comes first in its section.  Up to the architecture's
+ * padding between two FDEs belongs to the one before it.
+ */
+struct unwind_table *unwind_table_build(int fd, GError **error);
+/* The same of an image in memory (the vdso), which is only read. */
+struct unwind_table *unwind_table_build_memory(const void *image, size_t bytes, GError **error);
+void unwind_table_free(struct unwind_table *t);
+
+/* The rule at an ELF virtual address; 0 (no information) outside the table. */
+uint32_t unwind_table_find(const struct unwind_table *t, uint64_t vaddr);
+/* The row that holds there, NULL outside the table. */
+const struct unwind_row *unwind_table_row(const struct unwind_table *t, uint64_t vaddr);
+
+size_t unwind_table_memory_bytes(const struct unwind_table *t);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef UNWIND_WALK_H
+#define UNWIND_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/offcpu_abi.h"
+#include "unwind/arch.h"
+#include "unwind/table.h"
+
+/*
+ * Walks a user stack from user space: of threads that are blocked throughout, and as the
+ * measure of what the BPF unwinder finds.
+ */
+
+/* An executable mapping: ELF virtual address = address - bias. */
+struct unwind_mapping {
+	const struct unwind_table *table;	/* NULL: none, walk by the frame pointer */
+	uint64_t bias;
+};
+
+/* Where an address lies; false when in no executable mapping. */
+typedef bool (*unwind_find_fn)(void *ctx, uint64_t addr, struct unwind_mapping *ret);
+
+enum unwind_end {
+	UNWIND_COMPLETE,	/* the outermost frame was reached */
+	UNWIND_TRUNCATED,	/* there is more than max_depth */
+	UNWIND_BROKEN,	/* the last frame's caller could not be found; see `why` */
+};
+
+enum unwind_why {
+	UNWIND_WHY_NONE,
+	UNWIND_WHY_NOT_MAPPED,	/* an address in no executable mapping: the first, or a return address */
+	UNWIND_WHY_NO_INFO,	/* no call frame information, and the frame pointer does not help */
+	UNWIND_WHY_COMPLEX,	/* the rule does not fit a row */
+	UNWIND_WHY_UNKNOWN_REG,	/* the rule needs a register that is not known in this frame */
+	UNWIND_WHY_MEMORY,	/* the stack could not be read */
+	UNWIND_WHY_BACKWARDS,	/* the caller's frame would not lie above this one */
+};
+
+/* By what a frame was reached from the one it called. */
+enum unwind_via {
+	UNWIND_VIA_REGS,	/* the innermost */
+	UNWIND_VIA_TABLE,
+	UNWIND_VIA_FP,
+	UNWIND_VIA_SIGNAL,	/* a signal struck here: like the innermost, no return address */
+};
+
+struct unwind_stack {
+	uint64_t ip[OFFCPU_MAX_DEPTH];	/* innermost first */
+	uint8_t via[OFFCPU_MAX_DEPTH];	/* enum unwind_via */
+	uint32_t depth;	/* 0 when not even the first ip is mapped */
+	uint8_t end;	/* enum unwind_end */
+	uint8_t why;	/* enum unwind_why */
+	uint64_t end_ip;	/* broken: the frame whose caller is missing, or the address that is not mapped */
+	uint32_t guess_cnt;	/* frames reached by the frame pointer where a table had a gap */
+};
+
+/* What a walk asks its caller. */
+struct unwind_source {
+	const struct unwind_arch *arch;
+	unwind_find_fn find;
+	unwind_read_fn read;
+	void *ctx;	/* of both */
+	uint32_t max_depth;	/* at most OFFCPU_MAX_DEPTH */
+};
+
+/* Registers of which only these three are known; others may be added to ret->reg and ret->known. */
+void unwind_regs_set(const struct unwind_arch *arch, uint64_t ip, uint64_t sp, uint64_t bp, struct unwind_regs *ret);
+
+/* Always fills *ret. */
+void unwind_walk(const struct unwind_source *s, const struct unwind_regs *regs, struct unwind_stack *ret);
+
+/* A few words, for people. */
+const char *unwind_why_text(enum unwind_why why);
+
+#endif
