@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# name -> the package that depends on the newest kernel of that line
+# name -> the package that depends on the newest kernel of that line, and what those are called
 MATRIX = {
     "6.1-cloud": ("linux-image-cloud-amd64", r"linux-image-6\.1\..*-cloud-amd64$"),
     "6.12-cloud": ("linux-image-6.12-cloud-amd64", r"linux-image-6\.12\..*-cloud-amd64$"),

@@ -8,7 +8,8 @@ import sys
 import check
 import run
 
-check.TOLERANCE_NS = 2_000_000
+check.TOLERANCE_NS = 3_000_000
+check.TOLERANCE = 0.05
 
 if __name__ == "__main__":
     sys.exit(run.main())
