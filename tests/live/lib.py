@@ -182,7 +182,7 @@ class Recorder:
 
     def wait_attached(self, timeout_s=20):
         """
-        Until it has held the same links and slept for 0.25 s with at most one tick (10 ms) of
+        Until it has held the same links and slept for 0.25 s with at most three ticks (30 ms) of
         CPU time.  Env.record checks afterwards that the window was open in time.
         """
         end = time.monotonic() + timeout_s
@@ -191,7 +191,7 @@ class Recorder:
             if self.process.poll() is not None:
                 raise Broken(f"`{self.line}` ended with {self.process.returncode}: {self.stderr()}")
             now = self._attached()
-            if now and (not first or first[0] != now[0] or now[1] - first[1] > 1):
+            if now and (not first or first[0] != now[0] or now[1] - first[1] > 3):
                 first, since = now, time.monotonic()
             elif now and time.monotonic() - since > 0.25:
                 return
