@@ -15,7 +15,6 @@ struct run {
 	struct cfi_state state;
 	struct cfi_state remembered[REMEMBER_MAX];
 	unsigned remembered_cnt;
-	struct cfi_rule unwatched;	/* takes the rules of registers that are not followed */
 	uint64_t loc, end;
 	bool is_changed;	/* since the last row told */
 	bool is_done;	/* past the end, or the receiver wants no more */
@@ -59,7 +58,9 @@ static void set_offset(struct run *r, uint64_t reg, enum cfi_how how, int64_t of
 
 static int64_t uleb_clamped(struct run *r)
 {
-	return (int64_t)MIN(cursor_uleb(&r->c), (uint64_t)INT64_MAX);
+	uint64_t value = cursor_uleb(&r->c);
+
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
 static bool restore(struct run *r, uint64_t reg)
