@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """How fast a recording starts, stops and is read, and how large it and its recorder grow."""
 import json
+import os
 import statistics
 import subprocess
 import time
+from pathlib import Path
 
 import loads
 import process
@@ -57,30 +59,43 @@ def distinct_stacks(report):
     return len({json.dumps([wait["user"], wait["kernel"]]) for wait in report["waits"]})
 
 
-def stop_once(args, path, seconds):
-    """Records the whole machine for so many seconds: (ms from SIGINT to exit, distinct stacks)."""
-    tool = start_recording(args, path, ["-a"])
+def cpu_seconds(pid):
+    """CPU time of a running process so far, its user and system time together."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def stop_once(args, path, target, seconds):
+    """One recording: ms from SIGINT to exit, ms of CPU in that time, distinct stacks in it."""
+    tool = start_recording(args, path, target)
     time.sleep(seconds)
     if tool.poll() is not None:
         raise RuntimeError(f"offcpu record ended by itself with status {tool.returncode}")
-    stop_s, status, _ = process.interrupt(tool)
+    cpu_before_s = cpu_seconds(tool.pid)
+    stop_s, status, usage = process.interrupt(tool)
     if status != 0:
         raise RuntimeError(f"offcpu record ended with status {status}")
-    return stop_s * 1000, distinct_stacks(report_json(args, path))
+    cpu_s = usage.ru_utime + usage.ru_stime - cpu_before_s
+    return {"ms": stop_s * 1000, "cpu_ms": cpu_s * 1000, "stacks": distinct_stacks(report_json(args, path))}
+
+
+def summary(readings):
+    return {"ms": statistics.median(reading["ms"] for reading in readings),
+            "cpu_ms": statistics.median(reading["cpu_ms"] for reading in readings),
+            "stacks": min(reading["stacks"] for reading in readings),
+            "readings": [{key: round(value, 1) for key, value in reading.items()} for reading in readings]}
 
 
 def measure_stop(args, folder, say):
     """Stops after a short and a long recording by turns, so that both see the same machine."""
-    result = {seconds: {"ms": [], "stacks": []} for seconds in args.stop_after_s}
-    with loads.stacks(folder):
+    readings = {(name, seconds): [] for seconds in args.stop_after_s for name in ("-p", "-a")}
+    with loads.stacks(folder) as load:
+        targets = {"-p": ["-p", load.pid], "-a": ["-a"]}
         for _ in range(args.stop_runs):
-            for seconds in args.stop_after_s:
-                stop_ms, stacks = stop_once(args, folder / "stop.offcpu", seconds)
-                result[seconds]["ms"].append(round(stop_ms, 1))
-                result[seconds]["stacks"].append(stacks)
-                say(f"stop after {seconds} s: {stop_ms:.0f} ms, {stacks} stacks")
-    return [{"seconds": seconds, "ms": statistics.median(readings["ms"]), "readings_ms": readings["ms"],
-             "stacks": min(readings["stacks"])} for seconds, readings in result.items()]
+            for (name, seconds), taken in readings.items():
+                taken.append(stop_once(args, folder / "stop.offcpu", targets[name], seconds))
+                say(f"stop {name} after {seconds} s: " + ", ".join(f"{k} {v:.0f}" for k, v in taken[-1].items()))
+    return [{"target": name, "seconds": seconds, **summary(taken)} for (name, seconds), taken in readings.items()]
 
 
 def measure_load(args, folder, target):

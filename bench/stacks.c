@@ -25,6 +25,9 @@
  */
 #define AFTER_CALL(word) __asm__ volatile("" ::"i"(word) : "memory")
 
+/* Keeps the frame set up first: a compiler may put it off until after the sleep (shrink-wrapping). */
+#define NEED_FRAME() __asm__ volatile("" ::"r"(__builtin_frame_address(0)))
+
 static struct timespec pause_time;
 
 static void descend_left(uint32_t path, int levels);
@@ -64,12 +67,14 @@ static inline __attribute__((always_inline)) void descend(uint32_t path, int lev
 
 static __attribute__((noinline)) void descend_left(uint32_t path, int levels)
 {
+	NEED_FRAME();
 	descend(path, levels);
 	AFTER_CALL(1);
 }
 
 static __attribute__((noinline)) void descend_right(uint32_t path, int levels)
 {
+	NEED_FRAME();
 	descend(path, levels);
 	AFTER_CALL(2);
 }

@@ -38,17 +38,23 @@ def start_rows(start):
     ]
 
 
+def at_least(what, target, measured, unit):
+    """A number that must not be below its target."""
+    return {"what": what, "target": target, "measured": measured, "unit": unit,
+            "ratio": round(measured / target, 3), "pass": measured >= target, "at_least": True}
+
+
 def stop_rows(stops):
     rows = []
     for stop in stops:
-        rows.append(row(f"Ctrl-C to exit after {stop['seconds']} s, {stop['stacks']} stacks", 500, stop["ms"], "ms"))
-    for stop in stops:
-        rows.append({"what": f"distinct stacks in the {stop['seconds']} s recording", "target": 5000,
-                     "measured": stop["stacks"], "unit": "", "ratio": round(stop["stacks"] / 5000, 3),
-                     "pass": stop["stacks"] >= 5000, "at_least": True})
-    short, long = stops[0], stops[-1]
-    rows.append(row(f"Ctrl-C to exit, {long['seconds']} s over {short['seconds']} s", 1.25, long["ms"] / short["ms"],
-                    "x"))
+        what = f"Ctrl-C to exit, {stop['target']}, after {stop['seconds']} s"
+        rows.append(row(what, 500, stop["ms"], "ms"))
+        rows.append(information(f"{what}: CPU time", stop["cpu_ms"], "ms"))
+        rows.append(at_least(f"{what}: distinct stacks", 5000, stop["stacks"], ""))
+    for target in ("-p", "-a"):
+        short, *_, long = [stop for stop in stops if stop["target"] == target]
+        rows.append(row(f"Ctrl-C to exit, {target}, {long['seconds']} s over {short['seconds']} s", 1.25,
+                        long["ms"] / short["ms"], "x"))
     return rows
 
 
