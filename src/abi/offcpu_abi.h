@@ -35,9 +35,11 @@ enum offcpu_key_flag {
 	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)")      \
 	X(RING_THREAD, "ring_thread", "the ring buffer was full for the account of a thread")        \
 	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line")                    \
+	X(NO_TABLE, "no_unwind_table", "a user stack was walked by frame pointers, its unwind tables were not there yet") \
 	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")        \
 	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                     \
 	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
+	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)") \
 	X(RECURSION, "recursion", "the kernel skipped a program that would have nested")
 
 enum offcpu_loss {
@@ -88,6 +90,15 @@ enum offcpu_rec_type {
 	OFFCPU_REC_THREAD = 2,
 	OFFCPU_REC_EVENT = 3,
 	OFFCPU_REC_SLEEP_PATH = 4,
+	OFFCPU_REC_SPACE = 5,
+};
+
+/* How the walk of a stack ended, as far as the walker knows. */
+enum offcpu_walk_end {
+	OFFCPU_WALK_UNKNOWN = 0,	/* by frame pointers: they just stop */
+	OFFCPU_WALK_CUT,		/* at the depth asked for */
+	OFFCPU_WALK_COMPLETE,		/* the tables say that this is the outermost frame */
+	OFFCPU_WALK_BROKEN,
 };
 
 struct offcpu_rec_stack {
@@ -99,7 +110,7 @@ struct offcpu_rec_stack {
 	__u32 pid;		/* in the tracer's pid namespace; 0 for kernel stacks */
 	__u32 exec_no;
 	__u32 is_user;
-	__u32 cut;		/* the walk stopped at the depth asked for */
+	__u32 end;		/* enum offcpu_walk_end */
 	__u64 ip[OFFCPU_MAX_DEPTH];
 };
 
@@ -116,6 +127,13 @@ struct offcpu_rec_sleep_path {
 	__u64 id;
 	__u64 word[OFFCPU_SLEEP_PATH_MAX];
 	__u64 callee[OFFCPU_SLEEP_PATH_MAX];
+};
+
+/* A program whose waits are to be walked and whose unwind tables are not there. */
+struct offcpu_rec_space {
+	__u32 type;
+	__u32 pid;
+	__u64 space;	/* the key its mappings are wanted under */
 };
 
 enum offcpu_thread_end {
@@ -183,9 +201,10 @@ struct offcpu_config {
 	__u8 want_waits;		/* sum waits under stacks */
 	__u8 hist, hist_oncpu, hist_runq;	/* hist: no stacks, sums per thread */
 	__u8 has_prev_state;		/* sched_switch passes prev_state (Linux 5.18) */
-	__u8 pad;
+	__u8 want_tables;		/* unwind by tables where there are some */
 	__u32 command_pid;
-	__u32 pad2;
+	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
+	__u8 pad2[3];
 };
 
 /* Letters of SEMANTICS, as bits of state_mask. */

@@ -65,11 +65,10 @@ static __always_inline void split_wait(const struct thread_state *st, __u64 now,
 /*
  * A thread without an event in the window was, from its start, whatever its first event or
  * the snapshot says it was.  One on a run queue at the start counts as runnable: who put it
- * there was not seen.
+ * there was not seen.  csw: its switches when it was last seen to stand still.
  */
-static __always_inline void assume_off_cpu(struct task_struct *task, struct thread_state *st)
+static __always_inline void assume_off_cpu(struct task_struct *task, struct thread_state *st, __u64 csw)
 {
-	__u64 csw = switches_of(task);
 	bool snap = st->has_snap && st->snap_csw == csw;
 	bool woken_before = st->wake_ns && st->wake_ns < st->from_ns && st->prewake_csw == csw;
 

@@ -23,7 +23,7 @@ enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_USER_STACK = 1ULL << 8 };
 enum { BPF_RB_NO_WAKEUP = 1ULL << 0, BPF_RB_FORCE_WAKEUP = 1ULL << 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
-enum { BPF_F_NO_PREALLOC = 1U << 0 };
+enum { BPF_F_NO_PREALLOC = 1U << 0, BPF_F_MMAPABLE = 1U << 10 };
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
@@ -89,6 +89,7 @@ struct css_set {
 };
 
 struct sched_entity {
+	__u64 sum_exec_runtime;
 	unsigned char sched_delayed;	/* 6.12 (152e11f6df29 "sched/fair: Implement delayed dequeue") */
 };
 

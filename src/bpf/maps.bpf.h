@@ -9,6 +9,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/offcpu_abi.h"
+#include "abi/space_abi.h"
 
 /* What a thread is doing, as of the last event we saw of it. */
 enum thread_mode {
@@ -18,6 +19,19 @@ enum thread_mode {
 	MODE_QUEUED,		/* switched out while runnable */
 	MODE_NEW,		/* forked, has not run */
 	MODE_DEAD,
+};
+
+#define WALK_WORDS 48
+#define WALKS 4
+
+/* A walk by tables that need not be done again: see bpf/unwind.bpf.h. */
+struct walk_memory {
+	__u64 id;		/* of the stack; 0: nothing remembered */
+	__u64 ip, sp, bp;	/* where it began */
+	__u64 hash;		/* of the words it went by */
+	__u32 generation;	/* of the space */
+	__u32 cnt;
+	__u32 at[WALK_WORDS];	/* where they lie, above sp; the low bits say which of two */
 };
 
 struct thread_state {
@@ -33,8 +47,10 @@ struct thread_state {
 	__u64 prewake_csw;	/* the same at the last waking before the window */
 	__u64 snap_ustack;
 	__u64 seen_ustack, seen_kstack;	/* last ids known to have crossed */
+	__u64 exec_ns;		/* the scheduler's own count of CPU time then */
 	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u64 start_ns, proc_start_ns;
+	__u64 forked_space;	/* of the program that forked this one: the same until it maps or execs */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
 	__u32 tno, pid, tid, exec_no;
 	__u32 by_pid, by_tid;
@@ -46,6 +62,7 @@ struct thread_state {
 	__u8 open_at_start;
 	__u8 by_exec;		/* selected because it descends from the traced command */
 	__u8 has_snap;
+	struct walk_memory walks[WALKS];
 };
 
 /* Freed with the task; no stale entry, no reused pid, no map to fill. */
@@ -84,6 +101,30 @@ struct {
 	__type(key, __u32);
 	__array(values, struct wait_map);
 } waits SEC(".maps") = { .values = { &waits_a } };
+
+/* Unwind tables, see abi/space_abi.h. */
+struct slab {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SPACE_SLAB_BLOCKS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct unwind_block));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, SPACE_SLABS_MAX);
+	__type(key, __u32);
+	__array(values, struct slab);
+} slabs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);	/* 10 KiB each; only user space adds any */
+	__uint(max_entries, SPACES_MAX);
+	__type(key, __u64);
+	__type(value, struct space);
+} spaces SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -139,6 +180,8 @@ volatile __u64 start_ns = ~0ULL;
 volatile __u64 stop_ns = ~0ULL;
 /* The first reading of close_thread only notes kernel stacks, before they are gone. */
 volatile __u32 closing = 0;
+/* The tables are there: look again at those that still sleep. */
+volatile __u32 tables_ready = 0;
 /* Entries put into the current wait map since user space last swapped it. */
 __u64 wait_entries = 0;
 __u32 last_tno = 0;
@@ -155,11 +198,13 @@ static __always_inline void count_loss(__u32 reason, __u64 time_ns)
 
 /*
  * A thread without storage: there is no memory, or the kernel hides it.  With a filter in
- * force nobody knows that it would have been selected.
+ * force nobody knows that it would have been selected, and
+ * what is not in our pid namespace is not ours to trace.
  */
 static __always_inline void count_unknown_thread(void)
 {
-	if (!cfg.by_tgid && !cfg.by_tid && !cfg.by_comm && !cfg.by_cgroup && !cfg.follow_exec)
+	if (!cfg.by_tgid && !cfg.by_tid && !cfg.by_comm && !cfg.by_cgroup && !cfg.follow_exec &&
+	    !cfg.pidns_inum)
 		count_loss(OFFCPU_LOSS_STORAGE, 0);
 }
 

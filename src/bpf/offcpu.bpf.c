@@ -124,25 +124,40 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 
 /*
  * A thread goes off CPU that was never seen to get it.  It happens: some kernels hide the
- * switches of threads of their own (a hypervisor's agent).  It got the CPU after the last
- * switch that was seen here; up to then it waited, and only the rest is unaccounted.
+ * switches of threads of their own (a hypervisor's agent).  How long it ran the scheduler's
+ * own count of its CPU time tells; it cannot have begun before the last switch seen here.
  */
 static __always_inline void recover_switch_in(struct task_struct *prev, struct thread_state *st,
 					      const struct scratch *scratch, __u64 now)
 {
-	__u64 entered = scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns;
+	__u64 ran = prev->se.sum_exec_runtime - st->exec_ns;
+	__u64 earliest = scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns;
+	__u64 entered = ran < now - earliest ? now - ran : earliest;
 
 	end_wait(prev, st, false, entered);
 	count_loss(OFFCPU_LOSS_SEQUENCE, now - entered);
-	st->on_ns = entered;
+	st->since_ns = st->on_ns = entered;
+	st->mode = MODE_ON_CPU;
+}
+
+/* Without an event so far: was it on CPU all the time, or asleep and then as above? */
+static __always_inline void recover_unknown(struct task_struct *prev, struct thread_state *st,
+					    const struct scratch *scratch, __u64 now)
+{
+	__u64 csw = switches_of(prev) - 1;	/* this switch is counted already */
+
+	enter_window(st);
+	if (st->has_snap && st->snap_csw == csw && st->snap_mode != MODE_ON_CPU) {
+		assume_off_cpu(prev, st, csw);
+		recover_switch_in(prev, st, scratch, now);
+	} else {
+		st->since_ns = st->on_ns = st->from_ns;
+		st->mode = MODE_ON_CPU;
+	}
 }
 
 static __always_inline void close_stretch(struct thread_state *st, __u64 now)
 {
-	if (st->mode == MODE_UNKNOWN) {
-		enter_window(st);
-		st->since_ns = st->on_ns = st->from_ns;
-	}
 	st->ran_ns = now - st->since_ns;
 	st->account.on_cpu_ns += st->ran_ns;
 	if (cfg.hist_oncpu) {
@@ -169,10 +184,11 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	recheck_cgroup(prev, st, now);
 	if (!st->selected)
 		return;
-	if (st->mode == MODE_ON_CPU || st->mode == MODE_UNKNOWN)
-		close_stretch(st, now);
-	else
+	if (st->mode == MODE_UNKNOWN)
+		recover_unknown(prev, st, scratch, now);
+	else if (st->mode != MODE_ON_CPU)
 		recover_switch_in(prev, st, scratch, now);
+	close_stretch(st, now);
 	st->account.switches++;
 	st->since_ns = now;
 	bits = sleep_bits(ctx, prev);
@@ -199,7 +215,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 		}
 	}
 	st->csw = switches_of(prev);
-	st->ustack = cfg.want_ustack && prev->mm && !(prev->flags & PF_KTHREAD) ? user_stack(ctx, st, now) : 0;
+	st->exec_ns = prev->se.sum_exec_runtime;
+	st->ustack = cfg.want_ustack && prev->mm && !(prev->flags & PF_KTHREAD) ? user_stack(ctx, prev, st, now) : 0;
 }
 
 static __always_inline void switch_in(struct task_struct *next, __u64 now)
@@ -214,7 +231,7 @@ static __always_inline void switch_in(struct task_struct *next, __u64 now)
 		return;
 	if (st->mode == MODE_UNKNOWN) {
 		enter_window(st);
-		assume_off_cpu(next, st);
+		assume_off_cpu(next, st, switches_of(next));
 	}
 	if (st->mode == MODE_ON_CPU)
 		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
@@ -282,6 +299,8 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 	if (pst) {
 		st->exec_no = pst->exec_no;
 		st->by_exec = pst->by_exec;
+		if (st->pid != pst->pid)
+			st->forked_space = stack_seed(pst);
 	}
 	st->selected = is_selected(task, st);
 	st->from_ns = st->since_ns = now;
@@ -325,6 +344,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 	identify(task, st);
 	__builtin_memset(&st->account, 0, sizeof(st->account));
 	st->exec_no++;
+	st->forked_space = 0;
 	if (cfg.follow_exec && cfg.command_pid == st->pid)
 		st->by_exec = 1;
 	st->selected = is_selected(task, st);

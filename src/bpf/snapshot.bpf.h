@@ -37,6 +37,7 @@ static __always_inline __u32 sleeping_user_stack(struct task_struct *task, struc
 		stack->ip[depth] = frame[1];
 		fp = frame[0];
 	}
+	stack->end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_UNKNOWN;
 	return depth;
 }
 
@@ -63,7 +64,12 @@ static __always_inline void snapshot_stack(struct task_struct *task, struct thre
 	if (!cfg.want_ustack || !task->mm ||
 	    (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
 		return;
-	depth = sleeping_user_stack(task, &scratch->stack);
+	const struct space *space = cfg.want_tables ? space_of(st) : NULL;
+
+	if (space)
+		depth = walk_sleeper(task, space, &scratch->stack);
+	else
+		depth = sleeping_user_stack(task, &scratch->stack);
 	if (!depth || depth > OFFCPU_MAX_DEPTH)
 		return;
 	id = stack_hash(&scratch->stack, depth, stack_seed(st));
@@ -90,7 +96,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		st->selected = is_selected(task, st);
 	}
 	csw = switches_of(task);
-	if (!st->selected || st->mode != MODE_UNKNOWN || (st->has_snap && st->snap_csw == csw))
+	if (!st->selected || st->mode != MODE_UNKNOWN || (st->has_snap && st->snap_csw == csw && !tables_ready))
 		return 0;
 	bits = sleep_bits_now(task);
 	st->has_snap = 0;
@@ -105,6 +111,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 	/* It may have moved while it was read; then the other reading, or its next event, tells. */
 	if (switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
 		st->snap_csw = csw;
+		st->exec_ns = task->se.sum_exec_runtime;
 		st->has_snap = 1;
 	}
 	return 0;
@@ -192,7 +199,7 @@ int close_thread(struct bpf_iter__task *ctx)
 		if (st->has_snap && st->snap_mode == MODE_ON_CPU)
 			st->mode = MODE_ON_CPU;
 		else
-			assume_off_cpu(task, st);
+			assume_off_cpu(task, st, switches_of(task));
 	}
 	fill_thread(&scratch->thread, task, st, end, OFFCPU_END_WINDOW);
 	if (st->mode == MODE_ON_CPU)

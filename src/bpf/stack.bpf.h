@@ -3,6 +3,7 @@
 #define BPF_STACK_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/unwind.bpf.h"
 
 #ifndef offsetof
 #define offsetof(type, member) __builtin_offsetof(type, member)
@@ -15,13 +16,6 @@
  * User stacks are seeded with their address space: the same addresses in another program
  * are another stack.  64 bits: with 100,000 stacks two share an id with probability 3e-10.
  */
-
-#define STACK_MIX 0x9e3779b97f4a7c15ULL
-
-static __always_inline __u64 stack_seed(const struct thread_state *st)
-{
-	return (st->proc_start_ns * STACK_MIX) ^ ((__u64)st->pid << 32) ^ st->exec_no;
-}
 
 static __always_inline __u64 stack_hash(const struct offcpu_rec_stack *s, __u32 depth, __u64 seed)
 {
@@ -53,7 +47,6 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	s->pid = user ? st->pid : 0;
 	s->exec_no = user ? st->exec_no : 0;
 	s->is_user = user;
-	s->cut = depth >= cfg.max_depth;
 	if (size > sizeof(*s))
 		return false;
 	/* No wakeup: waking the tracer from inside the scheduler would trace the tracer. */
@@ -65,28 +58,86 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	return true;
 }
 
-/* The user stack of the current thread, by frame pointer; 0 when it has none. */
-static __always_inline __u64 user_stack(void *ctx, struct thread_state *st, __u64 now)
+/* By frame pointer, as the kernel walks it; the number of frames. */
+static __always_inline __u32 walk_by_frame_pointer(void *ctx, struct offcpu_rec_stack *stack)
 {
-	struct scratch *scratch = my_scratch();
-	__u32 depth;
-	__u64 id;
-	long n;
+	long n = bpf_get_stack(ctx, stack->ip, cfg.max_depth * sizeof(__u64), BPF_F_USER_STACK);
+	__u32 depth = n <= 0 ? 0 : (__u32)n / sizeof(__u64);
 
-	if (!scratch)
-		return 0;
-	n = bpf_get_stack(ctx, scratch->stack.ip, cfg.max_depth * sizeof(__u64), BPF_F_USER_STACK);
-	if (n <= 0) {
+	stack->end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_UNKNOWN;
+	return depth;
+}
+
+/* Hashes the user stack in *stack and sees to it that it crosses; *ret_crossed: it has. */
+static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcpu_rec_stack *stack, __u32 depth,
+					   __u64 now, bool *ret_crossed)
+{
+	__u64 id;
+
+	*ret_crossed = false;
+	if (!depth || depth > OFFCPU_MAX_DEPTH) {
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;
 	}
-	depth = (__u32)n / sizeof(__u64);
-	if (depth > OFFCPU_MAX_DEPTH)
-		return 0;
-	id = stack_hash(&scratch->stack, depth, stack_seed(st));
-	if (id != st->seen_ustack && stack_cross(&scratch->stack, id, depth, st, true, now))
+	id = stack_hash(stack, depth, stack_seed(st));
+	*ret_crossed = id == st->seen_ustack || stack_cross(stack, id, depth, st, true, now);
+	if (*ret_crossed)
 		st->seen_ustack = id;
 	return id;
+}
+
+static __always_inline __u64 user_stack_by_table(struct task_struct *task, struct thread_state *st,
+						 const struct space *space, struct offcpu_rec_stack *stack,
+						 __u64 now)
+{
+	struct user_walk w = { .task = task, .space = space, .stack = stack };
+	struct walk_memory *m;
+	__u64 id, remembered;
+	bool crossed_now;
+	__u32 depth;
+
+	if (!begin_walk(&w))
+		return 0;
+	m = memory_of(st, &w);
+	remembered = remembered_walk(m, &w);
+	if (remembered && !cfg.verify_walks)
+		return remembered;
+	m->id = 0;
+	m->cnt = 0;
+	m->ip = w.ip;
+	m->sp = w.sp;
+	m->bp = w.bp;
+	m->generation = space->generation;
+	w.memory = m;
+	depth = walk_in_full(&w);
+	id = user_stack_id(st, stack, depth, now, &crossed_now);
+	if (cfg.verify_walks && remembered && remembered != id)
+		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
+	if (!id || !crossed_now || m->cnt > WALK_WORDS ||
+	    (w.end != OFFCPU_WALK_COMPLETE && w.end != OFFCPU_WALK_CUT))
+		return id;
+	m->hash = words_hash(m, m->sp);
+	if (m->hash)
+		m->id = id;
+	return id;
+}
+
+/* The user stack of the current thread; 0 when it has none. */
+static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, struct thread_state *st, __u64 now)
+{
+	struct scratch *scratch = my_scratch();
+	const struct space *space;
+	bool crossed_now;
+
+	if (!scratch)
+		return 0;
+	if (cfg.want_tables) {
+		space = space_of(st);
+		if (space)
+			return user_stack_by_table(task, st, space, &scratch->stack, now);
+		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
+	}
+	return user_stack_id(st, &scratch->stack, walk_by_frame_pointer(ctx, &scratch->stack), now, &crossed_now);
 }
 
 #ifdef __TARGET_ARCH_x86
@@ -174,6 +225,7 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 	depth = (__u32)n / sizeof(__u64);
 	if (depth > OFFCPU_MAX_DEPTH)
 		return 0;
+	scratch->stack.end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	id = stack_hash(&scratch->stack, depth, 0);
 	if (id == st->seen_kstack)
 		return id;

@@ -52,7 +52,7 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		  NULL },
 		{ "max-depth", 0, 0, G_OPTION_ARG_INT, &t->max_depth, "Frames of a stack, 1 to 127 (127)", "N" },
 		{ "unwind", 0, 0, G_OPTION_ARG_STRING, &t->unwind,
-		  "How user stacks are walked: auto or fp (frame pointers)", "HOW" },
+		  "How user stacks are walked: auto, dwarf (tables from .eh_frame; both the same) or fp (frame pointers only)", "HOW" },
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &t->exact, "Every wait with its stacks (always so)", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -149,6 +149,7 @@ static bool resolve_existing(struct target *t, GError **error)
 static bool resolve_values(struct target *t, GError **error)
 {
 	struct collect_options *c = &t->collect;
+	static const char *const unwinders[] = { "auto", "dwarf", "fp", NULL };
 	const char *wrong = NULL;
 
 	if (t->states && !parse_states(t->states, &c->state_mask, error))
@@ -171,8 +172,8 @@ static bool resolve_values(struct target *t, GError **error)
 		wrong = "a command is a target of its own: it goes with no other";
 	else if (t->comm && strlen(t->comm) >= 2 * OFFCPU_COMM_LEN)
 		wrong = "--comm takes at most 31 bytes";
-	else if (t->unwind && strcmp(t->unwind, "auto") != 0 && strcmp(t->unwind, "fp") != 0)
-		wrong = "--unwind takes auto or fp";
+	else if (t->unwind && !g_strv_contains(unwinders, t->unwind))
+		wrong = "--unwind takes auto, dwarf or fp";
 	if (wrong)
 		g_set_error_literal(error, PARSE_ERROR, 0, wrong);
 	return !wrong;
@@ -198,6 +199,7 @@ int target_resolve(struct target *t, const char *command)
 	c->no_kernel_threads = t->user_threads;
 	c->no_user_stacks = t->kernel_stacks_only;
 	c->no_kernel_stacks = t->user_stacks_only;
+	c->frame_pointers_only = g_strcmp0(t->unwind, "fp") == 0;
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;
 	return EXIT_OK;

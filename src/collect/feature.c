@@ -112,6 +112,15 @@ static int probe_sleeper_stacks(void)
 	return id < 0 ? id : 0;
 }
 
+static int probe_bpf_loop(void)
+{
+	/* Linux 5.17 */
+	const struct btf *btf = vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, "bpf_loop", BTF_KIND_FUNC) : -errno;
+
+	return id < 0 ? id : 0;
+}
+
 static int probe_prev_state(void)
 {
 	/* Linux 5.18 (fa2c3254d7cf); arguments: the context, preempt, prev, next, prev_state */
@@ -187,6 +196,7 @@ static int (*const probes[FEATURE_COUNT])(void) = {
 	[FEATURE_RINGBUF] = probe_ringbuf,
 	[FEATURE_TASK_ITER] = probe_task_iter,
 	[FEATURE_SLEEPER_STACKS] = probe_sleeper_stacks,
+	[FEATURE_BPF_LOOP] = probe_bpf_loop,
 	[FEATURE_PREV_STATE] = probe_prev_state,
 	[FEATURE_MMAP_EVENTS] = probe_mmap_events,
 	[FEATURE_KALLSYMS] = probe_kallsyms,

@@ -14,6 +14,7 @@
 	X(RINGBUF, true, "BPF ring buffer", "nothing works: stacks cannot cross to user space")                    \
 	X(TASK_ITER, true, "task iterator", "nothing works: threads at the window's edges are not seen")           \
 	X(SLEEPER_STACKS, false, "reading sleeping threads' memory", "waits open at the start have no user stack") \
+	X(BPF_LOOP, false, "loops in BPF programs (bpf_loop)", "user stacks by frame pointers only, kernel stacks without the scheduler's frames") \
 	X(PREV_STATE, false, "sched_switch passes the state", "a wait's state letter can be wrong when its wakeup races") \
 	X(MMAP_EVENTS, false, "mapping events (perf_event)", "processes that live shortly are not named")          \
 	X(KALLSYMS, false, "kernel symbol addresses", "kernel frames have no names")                               \

@@ -138,6 +138,16 @@ static enum stack_end user_stack_end(const struct profile *p, const uint32_t *fr
 	return STACK_BROKEN;
 }
 
+static enum stack_end stack_end_of(const struct fold *f, const struct offcpu_rec_stack *rec,
+				   const uint32_t *frames, unsigned cnt)
+{
+	if (rec->end == OFFCPU_WALK_CUT || cnt > f->max_depth)
+		return STACK_TRUNCATED;
+	if (rec->end == OFFCPU_WALK_COMPLETE)
+		return STACK_COMPLETE;
+	return rec->is_user ? user_stack_end(f->profile, frames, cnt) : STACK_BROKEN;
+}
+
 /* Words that are no code: where a walk by frame pointers went astray it reads whatever lies there. */
 static unsigned cut_astray(const struct profile *p, const uint32_t *frames, unsigned cnt)
 {
@@ -215,11 +225,8 @@ void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 		frames[cnt++] = frame_id(f, rec, inner[i], true);
 	for (unsigned i = 0; i < rec->depth; i++)
 		frames[cnt++] = frame_id(f, rec, rec->ip[i], i > 0 || !rec->is_user);
-	bool cut = rec->cut || cnt > f->max_depth;
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;
-	enum stack_end end = mapped_cnt < cnt ? STACK_BROKEN :
-			     cut ? STACK_TRUNCATED :
-			     rec->is_user ? user_stack_end(f->profile, frames, cnt) : STACK_COMPLETE;
+	enum stack_end end = mapped_cnt < cnt ? STACK_BROKEN : stack_end_of(f, rec, frames, cnt);
 	cnt = mapped_cnt;
 	for (unsigned i = MIN(cnt, f->max_depth); i-- > 0;)
 		node = profile_node(f->profile, node, frames[i]);

@@ -15,6 +15,7 @@
 #include "collect/feature.h"
 #include "collect/fold.h"
 #include "collect/mmap_events.h"
+#include "collect/tables.h"
 #include "offcpu.skel.h"
 
 /* The window's edges are set this much ahead, so that every CPU knows of them in time. */
@@ -29,6 +30,9 @@ struct session {
 	struct ring_buffer *ring;
 	struct symbolizer *symbolizer;
 	struct mmap_events *mmap_events;	/* NULL where the kernel refuses */
+	struct tables *tables;			/* NULL: frame pointers only */
+	bool looked_by_table;
+	uint64_t mapped_ns;		/* mapping events up to here are known */
 	struct profile *profile;
 	struct fold *fold;
 	unsigned current;		/* which of the two wait maps is in use */
@@ -106,6 +110,7 @@ static void configure(struct session *s)
 		.by_tid = o->tids != NULL,
 		.by_comm = o->comm_glob != NULL,
 		.by_cgroup = o->cgroup_ids != NULL,
+		.verify_walks = g_getenv("OFFCPU_VERIFY_WALKS") != NULL,
 		.follow_exec = o->command_pid != 0,
 		.command_pid = o->command_pid,
 		.want_events = o->mode == COLLECT_EVENTS,
@@ -113,6 +118,8 @@ static void configure(struct session *s)
 		.hist = !stacks,
 		.hist_oncpu = o->mode == COLLECT_HIST_ON,
 		.hist_runq = o->mode == COLLECT_HIST_RUNQ,
+		.want_tables = stacks && !o->no_user_stacks && !o->frame_pointers_only &&
+			       feature_supported(FEATURE_BPF_LOOP),
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 	};
 	if (o->comm_glob)
@@ -147,6 +154,47 @@ static bool fill_filters(struct session *s, GError **error)
 	       fill_filter(s->skel->maps.filter_cgroups, s->options->cgroup_ids, error);
 }
 
+static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
+{
+	struct session *s = data;
+
+	symbolizer_note_mmap(s->symbolizer, pid, ts_ns, m);
+	if (s->tables)
+		tables_note_mmap(s->tables, pid);
+}
+
+static void note_exec(void *data, uint32_t pid, uint64_t ts_ns)
+{
+	struct session *s = data;
+
+	symbolizer_note_exec(s->symbolizer, pid, ts_ns);
+}
+
+static void note_fork(void *data, uint32_t parent, uint32_t pid, uint64_t ts_ns)
+{
+	struct session *s = data;
+
+	symbolizer_note_fork(s->symbolizer, parent, pid, ts_ns);
+}
+
+static void note_exit(void *data, uint32_t pid, uint64_t ts_ns)
+{
+	struct session *s = data;
+
+	symbolizer_note_exit(s->symbolizer, pid, ts_ns);
+	if (s->tables)
+		tables_note_exit(s->tables, pid);
+}
+
+static void take_mmap_events(struct session *s)
+{
+	const struct mmap_events_sink sink = { note_mmap, note_exec, note_fork, note_exit, s };
+
+	s->mapped_ns = clock_ns(CLOCK_MONOTONIC);
+	if (s->mmap_events)
+		mmap_events_drain(s->mmap_events, &sink);
+}
+
 static int handle_record(void *data, void *record, size_t size)
 {
 	struct session *s = data;
@@ -154,7 +202,18 @@ static int handle_record(void *data, void *record, size_t size)
 
 	switch (type) {
 	case OFFCPU_REC_STACK:
+		/* While stacks are named more come in: what they were mapped by must be known first. */
+		if (size >= offsetof(struct offcpu_rec_stack, ip) &&
+		    ((const struct offcpu_rec_stack *)record)->ts_ns > s->mapped_ns)
+			take_mmap_events(s);
 		fold_stack(s->fold, record, size);
+		break;
+	case OFFCPU_REC_SPACE:
+		if (s->tables && size >= sizeof(struct offcpu_rec_space)) {
+			const struct offcpu_rec_space *want = record;
+			tables_want(s->tables, want->pid, want->space,
+				    s->start_ns && !s->options->command_pid);
+		}
 		break;
 	case OFFCPU_REC_SLEEP_PATH:
 		fold_sleep_path(s->fold, record, size);
@@ -197,6 +256,8 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	}
 	if (!fill_filters(s, error))
 		goto fail;
+	if (s->skel->rodata->cfg.want_tables)
+		s->tables = tables_new(bpf_map__fd(s->skel->maps.slabs), bpf_map__fd(s->skel->maps.spaces));
 	err = offcpu_bpf__attach(s->skel);
 	if (err) {
 		set_bpf_error(error, err, "attach to the scheduler's tracepoints");
@@ -218,6 +279,7 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	ring_buffer__free(s->ring);
+	tables_free(s->tables);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
 	fold_free(s->fold);
@@ -341,14 +403,25 @@ static void swap_waits(struct session *s)
 	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
+/* Hands over unwind tables; when all of the first programs' are there, looks at the sleepers again. */
+static void supply_tables(struct session *s)
+{
+	if (!s->tables || !tables_poll(s->tables) || s->looked_by_table)
+		return;
+	s->looked_by_table = true;
+	s->skel->bss->tables_ready = 1;
+	look_at_threads(s, NULL);
+	s->skel->bss->tables_ready = 0;
+}
+
 void session_drain(struct session *s)
 {
 	uint32_t capacity = bpf_map__max_entries(s->skel->maps.waits_a);
 
 	/* Mappings first: the stacks are looked up in them. */
-	if (s->mmap_events)
-		mmap_events_note(s->mmap_events, s->symbolizer);
+	take_mmap_events(s);
 	ring_buffer__consume(s->ring);
+	supply_tables(s);
 	if (s->skel->bss->wait_entries > capacity / 2 ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
@@ -475,8 +548,7 @@ bool session_stop(struct session *s, GError **error)
 	if (!run_iterator(s, s->skel->links.close_thread, error))
 		return false;
 	/* The swap also waits for the last programs of the window. */
-	if (s->mmap_events)
-		mmap_events_note(s->mmap_events, s->symbolizer);
+	take_mmap_events(s);
 	ring_buffer__consume(s->ring);
 	swap_waits(s);
 	s->skel->bss->closing = 1;

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_UNWIND_BPF_H
+#define BPF_UNWIND_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+/*
+ * Walks a user stack by tables that user space compiled from .eh_frame (abi/unwind_abi.h),
+ * and by frame pointer where a mapping has none.  A step: find the mapping of the address
+ * (bisection over the program's sorted mappings), the row (page index, then bisection over the
+ * page's rows), apply its rule.  Instruction, stack and frame pointer are all that is carried.
+ *
+ * A thread sleeps in few places, again and again.  What a walk goes by are the registers it
+ * begins with and the words it reads from the stack: return addresses, saved frame pointers.
+ * With the same registers, the same words in the same places and the same tables each step
+ * finds the same rule and so the same place for the next word: the walk is the same, by
+ * induction.  So a thread remembers where those words lay and their hash, for the last few
+ * walks, and later reads only them.  A walk that ended anywhere but at the thread's start or
+ * the depth asked for, or crossed a signal's frame, is not remembered.
+ *
+ * bpf_loop (Linux 5.17) keeps the verifier's work to one step.
+ */
+
+#define STACK_MIX 0x9e3779b97f4a7c15ULL
+#define SPACE_ASKED 0x5bace5bace5baceULL	/* tells a space's id in `crossed` from a stack's */
+
+/* The address space of the thread's program; seeds its stack ids. */
+static __always_inline __u64 stack_seed(const struct thread_state *st)
+{
+	return (st->proc_start_ns * STACK_MIX) ^ ((__u64)st->pid << 32) ^ st->exec_no;
+}
+
+/* Asks user space for the program's tables, once. */
+static __always_inline void ask_for_space(const struct thread_state *st)
+{
+	__u64 space = stack_seed(st), mark = space ^ SPACE_ASKED;
+	__u32 one = 1;
+
+	if (bpf_map_lookup_elem(&crossed, &mark))
+		return;
+	struct offcpu_rec_space rec = { .type = OFFCPU_REC_SPACE, .pid = st->pid, .space = space };
+
+	if (!bpf_ringbuf_output(&ring, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
+		bpf_map_update_elem(&crossed, &mark, &one, BPF_ANY);
+}
+
+static __always_inline const struct space *space_of(const struct thread_state *st)
+{
+	__u64 key = stack_seed(st);
+	const struct space *space = bpf_map_lookup_elem(&spaces, &key);
+
+	if (space)
+		return space;
+	ask_for_space(st);
+	key = st->forked_space;
+	return key ? bpf_map_lookup_elem(&spaces, &key) : NULL;
+}
+
+struct user_walk {
+	struct task_struct *task;
+	const struct space *space;
+	struct offcpu_rec_stack *stack;
+	__u64 ip, sp, bp;
+	__u32 depth;
+	__u32 end;
+	struct walk_memory *memory;	/* to note the words in; NULL: not wanted */
+	__u64 begin_sp;
+	bool exact;	/* ip is no return address */
+	bool bp_lost;
+};
+
+/* asleep is a constant in each caller: only a sleepable program may read another task's memory. */
+static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, void *ret, __u32 size, bool asleep)
+{
+	if (asleep)
+		return !bpf_copy_from_user_task(ret, size, (void *)addr, w->task, 0);
+	return !bpf_probe_read_user(ret, size, (void *)addr);
+}
+
+/*
+ * The number of the mapping that holds addr, or -1.  This and find_rule() are global functions:
+ * the verifier checks those once, by themselves; inlined in every step their branches multiply.
+ */
+__noinline int find_mapping(const struct space *space, __u64 addr)
+{
+	__u32 low = 0, high;
+
+	if (!space)
+		return -1;
+	high = space->cnt;
+	/* the last mapping that starts at or below addr: 2^8 = SPACE_MAPPINGS_MAX */
+	for (int i = 0; i < 9; i++) {
+		__u32 mid = (low + high) / 2;
+
+		if (low >= high)
+			break;
+		if (space->mapping[mid & (SPACE_MAPPINGS_MAX - 1)].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return -1;
+	low = (low - 1) & (SPACE_MAPPINGS_MAX - 1);
+	return addr < space->mapping[low].end ? (int)low : -1;
+}
+
+static __always_inline const struct unwind_block *block_at(__u32 number)
+{
+	__u32 slab = number / SPACE_SLAB_BLOCKS, in_slab = number % SPACE_SLAB_BLOCKS;
+	void *map = bpf_map_lookup_elem(&slabs, &slab);
+
+	return map ? bpf_map_lookup_elem(map, &in_slab) : NULL;
+}
+
+static __always_inline __u32 index_at(__u32 index_block, __u32 page)
+{
+	const struct unwind_block *b = block_at(index_block + page / SPACE_BLOCK_INDEX);
+
+	return b ? b->index[page % SPACE_BLOCK_INDEX] : 0;
+}
+
+/* The rule that holds at pc, which lies in a page of the table. */
+__noinline __u32 find_rule(__u32 rows_block, __u32 index_block, __u32 pc)
+{
+	__u32 page = pc >> UNWIND_PAGE_SHIFT;
+	__u32 first = index_at(index_block, page), last = index_at(index_block, page + 1);
+	__u32 low = first / SPACE_BLOCK_ROWS, high = last / SPACE_BLOCK_ROWS;
+	const struct unwind_block *b;
+
+	/* the block: the last in first..last whose first row is at or below pc; a page has few */
+	for (int i = 0; i < 8; i++) {
+		__u32 mid = (low + high + 1) / 2;
+
+		if (low >= high)
+			break;
+		b = block_at(rows_block + mid);
+		if (b && b->row[0].pc <= pc)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	b = block_at(rows_block + low);
+	if (!b)
+		return 0;
+	__u32 from = low == first / SPACE_BLOCK_ROWS ? first % SPACE_BLOCK_ROWS : 0;
+	__u32 to = low == last / SPACE_BLOCK_ROWS ? last % SPACE_BLOCK_ROWS : SPACE_BLOCK_ROWS - 1;
+	for (int i = 0; i < 7; i++) {
+		__u32 mid = (from + to + 1) / 2;
+
+		if (from >= to)
+			break;
+		if (b->row[mid & (SPACE_BLOCK_ROWS - 1)].pc <= pc)
+			from = mid;
+		else
+			to = mid - 1;
+	}
+	return b->row[from & (SPACE_BLOCK_ROWS - 1)].rule;
+}
+
+/* The rule that holds at an address; 0, a gap, where there is no table. */
+static __always_inline __u32 rule_at(const struct space *space, __u64 addr)
+{
+	const struct space_mapping *m;
+	int number = find_mapping(space, addr);
+	__u64 pc;
+
+	if (number < 0)
+		return 0;
+	/* clang knows what find_mapping() can return and would drop the bound; the verifier does not */
+	barrier_var(number);
+	m = &space->mapping[number & (SPACE_MAPPINGS_MAX - 1)];
+	pc = addr - m->bias;
+	if (pc >> UNWIND_PAGE_SHIFT >= m->page_cnt)
+		return 0;
+	return find_rule(m->rows_block, m->index_block, (__u32)pc);
+}
+
+#define WALK_FIRST 1	/* of the two words at this place the first counts */
+#define WALK_SECOND 2
+
+/* The walk goes by words at addr.  One word too many, or too far, and it is not remembered. */
+static __always_inline void note_words(struct user_walk *w, __u64 addr, __u32 which)
+{
+	struct walk_memory *m = w->memory;
+	__u64 offset = addr - w->begin_sp;
+
+	if (!m)
+		return;
+	__u32 cnt = m->cnt;
+	if (cnt >= WALK_WORDS || offset > 0x7fffffff || offset & 7) {
+		m->cnt = WALK_WORDS + 1;
+		return;
+	}
+	m->at[cnt] = (__u32)offset | which;
+	m->cnt = cnt + 1;
+}
+
+/* The hash of the words a remembered walk went by, as they are now; 0 when one cannot be read. */
+__noinline __u64 words_hash(const struct walk_memory *m, __u64 sp)
+{
+	__u64 h = STACK_MIX;
+
+	if (!m)
+		return 0;
+	for (__u32 i = 0; i < WALK_WORDS; i++) {
+		__u64 words[2];
+		__u32 at;
+
+		if (i >= m->cnt)
+			break;
+		at = m->at[i];
+		if (bpf_probe_read_user(words, sizeof(words), (void *)(sp + (at & ~7U))))
+			return 0;
+		if (at & WALK_FIRST)
+			h = (h ^ words[0]) * STACK_MIX;
+		if (at & WALK_SECOND)
+			h = (h ^ words[1]) * STACK_MIX;
+		h ^= h >> 29;
+	}
+	return h ? h : 1;
+}
+
+/* One frame by frame pointer: code without a table, such as a JIT compiler's. */
+static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool asleep)
+{
+	__u64 frame[2];
+
+	w->end = OFFCPU_WALK_UNKNOWN;
+	if (w->bp_lost || w->bp < w->sp || !read_stack(w, w->bp, frame, sizeof(frame), asleep) || !frame[1])
+		return false;
+	note_words(w, w->bp, WALK_FIRST | WALK_SECOND);
+	w->sp = w->bp + sizeof(frame);
+	w->bp = frame[0];
+	w->ip = frame[1];
+	return true;
+}
+
+/* A signal's frame: the registers of what it interrupted lie in a ucontext. */
+static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, bool asleep)
+{
+	__u64 at = w->sp + unwind_rule_offset(rule), ip, sp, bp;
+
+	if (!read_stack(w, at + UNWIND_UCONTEXT_RIP, &ip, sizeof(ip), asleep) ||
+	    !read_stack(w, at + UNWIND_UCONTEXT_RSP, &sp, sizeof(sp), asleep) ||
+	    !read_stack(w, at + UNWIND_UCONTEXT_RBP, &bp, sizeof(bp), asleep))
+		return false;
+	w->ip = ip;
+	w->sp = sp;
+	w->bp = bp;
+	w->bp_lost = false;
+	w->exact = true;
+	if (w->memory)
+		w->memory->cnt = WALK_WORDS + 1;
+	return true;
+}
+
+/* The canonical frame address, or 0. */
+static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool asleep)
+{
+	__u64 base, value;
+
+	switch (unwind_rule_cfa(rule)) {
+	case UNWIND_CFA_SP:
+		return w->sp + unwind_rule_offset(rule);
+	case UNWIND_CFA_BP:
+		return w->bp_lost ? 0 : w->bp + unwind_rule_offset(rule);
+	case UNWIND_CFA_PLT:
+		return w->sp + unwind_rule_plt_offset(rule) +
+		       ((w->ip & 15) >= unwind_rule_plt_from(rule) ? 8 : 0);
+	case UNWIND_CFA_DEREF_SP:
+	case UNWIND_CFA_DEREF_BP:
+		if (unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_BP && w->bp_lost)
+			return 0;
+		base = unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_SP ? w->sp : w->bp;
+		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), asleep))
+			return 0;
+		note_words(w, base + unwind_rule_packed_offset(rule), WALK_FIRST);
+		return value + unwind_rule_extra(rule) * 8;
+	}
+	return 0;
+}
+
+/* From a frame to its caller by its rule. */
+static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool asleep)
+{
+	__u64 cfa, saved[2], bp_at;
+	__u32 which = WALK_SECOND;
+
+	w->end = OFFCPU_WALK_BROKEN;
+	cfa = frame_address(w, rule, asleep);
+	/* the caller's frame lies above, or the rule or the stack is wrong */
+	if (cfa <= w->sp || cfa & 7)
+		return false;
+	/* the return address and, nearly always, the frame pointer below it */
+	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), asleep))
+		return false;
+	switch (unwind_rule_bp(rule)) {
+	case UNWIND_BP_AT_CFA:
+	case UNWIND_BP_AT_BP:
+		bp_at = (unwind_rule_bp(rule) == UNWIND_BP_AT_CFA ? cfa : w->bp) + unwind_rule_bp_offset(rule);
+		if (bp_at == cfa - sizeof(saved)) {
+			w->bp = saved[0];
+			which |= WALK_FIRST;
+		} else {
+			if (!read_stack(w, bp_at, &w->bp, sizeof(w->bp), asleep))
+				return false;
+			note_words(w, bp_at, WALK_FIRST);
+		}
+		w->bp_lost = false;
+		break;
+	case UNWIND_BP_LOST:
+		w->bp_lost = true;
+		break;
+	}
+	note_words(w, cfa - sizeof(saved), which);
+	w->sp = cfa;
+	w->ip = saved[1];
+	return w->ip != 0;
+}
+
+/* 1 ends the walk. */
+static __always_inline long walk_step(struct user_walk *w, bool asleep)
+{
+	__u32 depth = w->depth, rule;
+
+	if (depth >= cfg.max_depth || depth >= OFFCPU_MAX_DEPTH) {
+		w->end = OFFCPU_WALK_CUT;
+		return 1;
+	}
+	w->stack->ip[depth] = w->ip;
+	w->depth = depth + 1;
+	rule = rule_at(w->space, w->exact ? w->ip : w->ip - 1);
+	w->exact = false;
+	switch (unwind_rule_cfa(rule)) {
+	case UNWIND_CFA_GAP:
+		return !step_by_frame_pointer(w, asleep);
+	case UNWIND_CFA_END:
+		w->end = OFFCPU_WALK_COMPLETE;
+		return 1;
+	case UNWIND_CFA_SIGNAL:
+		w->end = OFFCPU_WALK_BROKEN;
+		return !step_out_of_signal(w, rule, asleep);
+	}
+	return !step_by_rule(w, rule, asleep);
+}
+
+static long walk_step_current(__u32 i, struct user_walk *w)
+{
+	return walk_step(w, false);
+}
+
+static long walk_step_asleep(__u32 i, struct user_walk *w)
+{
+	return walk_step(w, true);
+}
+
+static __always_inline bool begin_walk(struct user_walk *w)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(w->task);
+
+	if (!regs)
+		return false;
+	w->ip = regs->ip;
+	w->sp = regs->sp;
+	w->bp = regs->bp;
+	w->begin_sp = w->sp;
+	w->exact = true;
+	return w->ip != 0;
+}
+
+/* Walks the current thread in full; the number of frames. */
+static __always_inline __u32 walk_in_full(struct user_walk *w)
+{
+	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_current, w, 0);
+	w->stack->end = w->end;
+	return w->depth;
+}
+
+/* The same of a sleeping one, from a sleepable program. */
+static __always_inline __u32 walk_sleeper(struct task_struct *task, const struct space *space,
+					  struct offcpu_rec_stack *stack)
+{
+	struct user_walk w = { .task = task, .space = space, .stack = stack };
+
+	if (!begin_walk(&w))
+		return 0;
+	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_asleep, &w, 0);
+	stack->end = w.end;
+	return w.depth;
+}
+
+static __always_inline struct walk_memory *memory_of(struct thread_state *st, const struct user_walk *w)
+{
+	return &st->walks[(w->ip >> 2 ^ w->sp >> 4) & (WALKS - 1)];
+}
+
+/* The stack's id when this very walk was done before, else 0. */
+static __always_inline __u64 remembered_walk(const struct walk_memory *m, const struct user_walk *w)
+{
+	if (!m->id || m->ip != w->ip || m->sp != w->sp || m->bp != w->bp ||
+	    m->generation != w->space->generation)
+		return 0;
+	return words_hash(m, w->sp) == m->hash ? m->id : 0;
+}
+
+#endif
