@@ -10,11 +10,18 @@ struct fold {
 	GHashTable *frames;	/* struct frame_key -> frame id */
 	GHashTable *threads;	/* tno -> index + 1 */
 	GHashTable *sums;	/* struct offcpu_wait_key -> struct offcpu_wait_sum */
+	GHashTable *singles;	/* struct single: most keys are met once, and a sum is large */
 	GArray *open;		/* struct offcpu_rec_thread with an open wait */
 	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
 	unsigned max_depth;
 	uint32_t pending_user, pending_kernel;	/* nodes of the stacks that never arrived */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
+};
+
+/* A wait that has happened once.  Begins with its key. */
+struct single {
+	struct offcpu_wait_key key;
+	uint64_t blocked_ns, runnable_ns, preempted_ns;
 };
 
 /* One address of one program; kernel addresses have pid 0. */
@@ -68,6 +75,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
+	f->singles = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, NULL);
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct offcpu_rec_thread));
 	return f;
 }
@@ -80,6 +88,7 @@ void fold_free(struct fold *f)
 	g_hash_table_destroy(f->frames);
 	g_hash_table_destroy(f->threads);
 	g_hash_table_destroy(f->sums);
+	g_hash_table_destroy(f->singles);
 	g_array_unref(f->open);
 	g_free(f);
 }
@@ -273,21 +282,58 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 		g_array_append_val(f->open, *rec);
 }
 
+static unsigned slot_of(uint64_t ns)
+{
+	unsigned slot = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
+
+	return MIN(slot, OFFCPU_HIST_SLOTS - 1);
+}
+
+static void widen(const struct single *one, struct offcpu_wait_sum *ret)
+{
+	uint64_t total = one->blocked_ns + one->runnable_ns + one->preempted_ns;
+
+	*ret = (struct offcpu_wait_sum){
+		.count = 1, .blocked_ns = one->blocked_ns, .runnable_ns = one->runnable_ns,
+		.preempted_ns = one->preempted_ns, .max_ns = total,
+	};
+	ret->hist[slot_of(total)] = 1;
+}
+
+static void merge(struct offcpu_wait_sum *into, const struct offcpu_wait_sum *sum)
+{
+	into->count += sum->count;
+	into->blocked_ns += sum->blocked_ns;
+	into->runnable_ns += sum->runnable_ns;
+	into->preempted_ns += sum->preempted_ns;
+	into->max_ns = MAX(into->max_ns, sum->max_ns);
+	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
+		into->hist[i] += MIN(sum->hist[i], UINT32_MAX - into->hist[i]);
+}
+
 void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
 {
 	struct offcpu_wait_sum *mine = g_hash_table_lookup(f->sums, key);
+	struct single *one = mine ? NULL : g_hash_table_lookup(f->singles, key);
 
-	if (!mine) {
-		g_hash_table_insert(f->sums, g_memdup2(key, sizeof(*key)), g_memdup2(sum, sizeof(*sum)));
+	if (mine) {
+		merge(mine, sum);
 		return;
 	}
-	mine->count += sum->count;
-	mine->blocked_ns += sum->blocked_ns;
-	mine->runnable_ns += sum->runnable_ns;
-	mine->preempted_ns += sum->preempted_ns;
-	mine->max_ns = MAX(mine->max_ns, sum->max_ns);
-	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
-		mine->hist[i] += MIN(sum->hist[i], UINT32_MAX - mine->hist[i]);
+	if (!one && sum->count == 1) {
+		one = g_new(struct single, 1);
+		*one = (struct single){ *key, sum->blocked_ns, sum->runnable_ns, sum->preempted_ns };
+		g_hash_table_add(f->singles, one);
+		return;
+	}
+	mine = g_memdup2(sum, sizeof(*sum));
+	if (one) {
+		struct offcpu_wait_sum wide;
+		widen(one, &wide);
+		merge(mine, &wide);
+		g_hash_table_remove(f->singles, key);
+	}
+	g_hash_table_insert(f->sums, g_memdup2(key, sizeof(*key)), mine);
 }
 
 /* The stand-in for a stack that never arrived: one frame that says so. */
@@ -373,9 +419,7 @@ static void finish_open(struct fold *f, const struct offcpu_rec_thread *rec)
 		.count = 1, .blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
 		.preempted_ns = rec->open_preempted_ns, .max_ns = total,
 	};
-	unsigned slot = total ? 63 - (unsigned)__builtin_clzll(total) : 0;
-
-	w.hist[MIN(slot, PROFILE_HIST_SLOTS - 1)] = 1;
+	w.hist[slot_of(total)] = 1;
 	profile_add_wait(f->profile, &w);
 }
 
@@ -384,10 +428,19 @@ void fold_finish(struct fold *f)
 	GHashTableIter iter;
 	gpointer key, sum;
 
+	/* Each is let go as soon as it is in the profile: the two need not exist side by side. */
 	g_hash_table_iter_init(&iter, f->sums);
-	while (g_hash_table_iter_next(&iter, &key, &sum))
+	while (g_hash_table_iter_next(&iter, &key, &sum)) {
 		finish_sum(f, key, sum);
-	g_hash_table_remove_all(f->sums);
+		g_hash_table_iter_remove(&iter);
+	}
+	g_hash_table_iter_init(&iter, f->singles);
+	while (g_hash_table_iter_next(&iter, &key, NULL)) {
+		struct offcpu_wait_sum wide;
+		widen(key, &wide);
+		finish_sum(f, key, &wide);
+		g_hash_table_iter_remove(&iter);
+	}
 	for (guint i = 0; i < f->open->len; i++)
 		finish_open(f, &g_array_index(f->open, struct offcpu_rec_thread, i));
 	g_array_set_size(f->open, 0);
