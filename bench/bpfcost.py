@@ -9,7 +9,8 @@ from pathlib import Path
 
 import process
 
-ATTACH_TIMEOUT_S = 20
+# A load that takes every CPU can hold a tool back for long before it has attached.
+ATTACH_TIMEOUT_S = 120
 
 
 def program_ids(pid):

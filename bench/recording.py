@@ -46,10 +46,11 @@ def window_start_ms(args, folder):
     return (report_json(args, path)["window"]["start_unix_ns"] - began_ns) / NS_PER_MS
 
 
-def measure_start(args, folder):
+def measure_start(args, folder, say):
     with loads.pipe():
         time.sleep(0.5)
         first = [first_wait_ms(args) for _ in range(START_RUNS)]
+        say("start: " + ", ".join(f"{ms:.0f}" for ms in first) + " ms")
         window = [window_start_ms(args, folder) for _ in range(3)]
     return {"first_wait_ms": statistics.median(first), "readings_ms": [round(ms, 1) for ms in first],
             "record_window_ms": statistics.median(window)}
@@ -98,12 +99,13 @@ def measure_stop(args, folder, say):
     return [{"target": name, "seconds": seconds, **summary(taken)} for (name, seconds), taken in readings.items()]
 
 
-def measure_load(args, folder, target):
+def measure_load(args, folder, target, say):
     """A long recording of a running load: its size, the recorder's memory, the time to read it."""
     path = folder / "load.offcpu"
     tool = start_recording(args, path, target)
     time.sleep(args.recording_s)
     stop_s, _, usage = process.interrupt(tool)
+    say(f"recorded {args.recording_s} s with {target[0]}, stopped in {stop_s * 1000:.0f} ms")
     report = report_json(args, path)
     tracer_bytes = report["coverage"]["tracer"]["peak_rss_bytes"]
     svg = folder / "load.svg"
