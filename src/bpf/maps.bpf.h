@@ -133,10 +133,22 @@ struct {
 	__type(value, struct offcpu_loss_count);
 } losses SEC(".maps");
 
+/* Of a walk by tables, from step to step. */
+struct walk_state {
+	__u64 ip, sp, bp;
+	__u64 begin_sp;
+	__u32 depth;
+	__u32 end;		/* enum offcpu_walk_end */
+	__u8 exact;		/* ip is no return address */
+	__u8 bp_lost;
+	__u8 pad[6];
+};
+
 /* Per CPU: the stack being walked (switches do not nest), zeroes for a fresh sum, a counter. */
 struct scratch {
 	__u64 switches;		/* first: user space reads it */
 	__u64 last_ns;		/* the last switch seen on this CPU */
+	struct walk_state walk;
 	struct offcpu_rec_stack stack;
 	struct offcpu_rec_sleep_path path;
 	struct offcpu_wait_sum sum;

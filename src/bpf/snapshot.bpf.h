@@ -67,7 +67,7 @@ static __always_inline void snapshot_stack(struct task_struct *task, struct thre
 	const struct space *space = cfg.want_tables ? space_of(st) : NULL;
 
 	if (space)
-		depth = walk_sleeper(task, space, &scratch->stack);
+		depth = walk_sleeper(task, space, scratch);
 	else
 		depth = sleeping_user_stack(task, &scratch->stack);
 	if (!depth || depth > OFFCPU_MAX_DEPTH)

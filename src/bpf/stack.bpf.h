@@ -87,10 +87,9 @@ static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcp
 }
 
 static __always_inline __u64 user_stack_by_table(struct task_struct *task, struct thread_state *st,
-						 const struct space *space, struct offcpu_rec_stack *stack,
-						 __u64 now)
+						 const struct space *space, struct scratch *scratch, __u64 now)
 {
-	struct user_walk w = { .task = task, .space = space, .stack = stack };
+	struct user_walk w = { .task = task, .space = space, .stack = &scratch->stack, .at = &scratch->walk };
 	struct walk_memory *m;
 	__u64 id, remembered;
 	bool crossed_now;
@@ -104,17 +103,17 @@ static __always_inline __u64 user_stack_by_table(struct task_struct *task, struc
 		return remembered;
 	m->id = 0;
 	m->cnt = 0;
-	m->ip = w.ip;
-	m->sp = w.sp;
-	m->bp = w.bp;
+	m->ip = w.at->ip;
+	m->sp = w.at->sp;
+	m->bp = w.at->bp;
 	m->generation = space->generation;
 	w.memory = m;
 	depth = walk_in_full(&w);
-	id = user_stack_id(st, stack, depth, now, &crossed_now);
+	id = user_stack_id(st, &scratch->stack, depth, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
 	if (!id || !crossed_now || m->cnt > WALK_WORDS ||
-	    (w.end != OFFCPU_WALK_COMPLETE && w.end != OFFCPU_WALK_CUT))
+	    (w.at->end != OFFCPU_WALK_COMPLETE && w.at->end != OFFCPU_WALK_CUT))
 		return id;
 	m->hash = words_hash(m, m->sp);
 	if (m->hash)
@@ -134,7 +133,7 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 	if (cfg.want_tables) {
 		space = space_of(st);
 		if (space)
-			return user_stack_by_table(task, st, space, &scratch->stack, now);
+			return user_stack_by_table(task, st, space, scratch, now);
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
 	}
 	return user_stack_id(st, &scratch->stack, walk_by_frame_pointer(ctx, &scratch->stack), now, &crossed_now);

@@ -56,17 +56,18 @@ static __always_inline const struct space *space_of(const struct thread_state *s
 	return key ? bpf_map_lookup_elem(&spaces, &key) : NULL;
 }
 
+/*
+ * What changes from step to step is kept in map memory (struct walk_state).  On the stack it
+ * would be known to the verifier, which before Linux 6.7 (ab5cfac139ab "bpf: verify callbacks
+ * as if they are called unknown number of times") checks a callback of bpf_loop only as it is
+ * called first, and cuts off the branches that are not taken then.
+ */
 struct user_walk {
 	struct task_struct *task;
 	const struct space *space;
 	struct offcpu_rec_stack *stack;
-	__u64 ip, sp, bp;
-	__u32 depth;
-	__u32 end;
 	struct walk_memory *memory;	/* to note the words in; NULL: not wanted */
-	__u64 begin_sp;
-	bool exact;	/* ip is no return address */
-	bool bp_lost;
+	struct walk_state *at;
 };
 
 /* asleep is a constant in each caller: only a sleepable program may read another task's memory. */
@@ -183,7 +184,7 @@ static __always_inline __u32 rule_at(const struct space *space, __u64 addr)
 static __always_inline void note_words(struct user_walk *w, __u64 addr, __u32 which)
 {
 	struct walk_memory *m = w->memory;
-	__u64 offset = addr - w->begin_sp;
+	__u64 offset = addr - w->at->begin_sp;
 
 	if (!m)
 		return;
@@ -226,30 +227,30 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool asle
 {
 	__u64 frame[2];
 
-	w->end = OFFCPU_WALK_UNKNOWN;
-	if (w->bp_lost || w->bp < w->sp || !read_stack(w, w->bp, frame, sizeof(frame), asleep) || !frame[1])
+	w->at->end = OFFCPU_WALK_UNKNOWN;
+	if (w->at->bp_lost || w->at->bp < w->at->sp || !read_stack(w, w->at->bp, frame, sizeof(frame), asleep) || !frame[1])
 		return false;
-	note_words(w, w->bp, WALK_FIRST | WALK_SECOND);
-	w->sp = w->bp + sizeof(frame);
-	w->bp = frame[0];
-	w->ip = frame[1];
+	note_words(w, w->at->bp, WALK_FIRST | WALK_SECOND);
+	w->at->sp = w->at->bp + sizeof(frame);
+	w->at->bp = frame[0];
+	w->at->ip = frame[1];
 	return true;
 }
 
 /* A signal's frame: the registers of what it interrupted lie in a ucontext. */
 static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, bool asleep)
 {
-	__u64 at = w->sp + unwind_rule_offset(rule), ip, sp, bp;
+	__u64 at = w->at->sp + unwind_rule_offset(rule), ip, sp, bp;
 
 	if (!read_stack(w, at + UNWIND_UCONTEXT_RIP, &ip, sizeof(ip), asleep) ||
 	    !read_stack(w, at + UNWIND_UCONTEXT_RSP, &sp, sizeof(sp), asleep) ||
 	    !read_stack(w, at + UNWIND_UCONTEXT_RBP, &bp, sizeof(bp), asleep))
 		return false;
-	w->ip = ip;
-	w->sp = sp;
-	w->bp = bp;
-	w->bp_lost = false;
-	w->exact = true;
+	w->at->ip = ip;
+	w->at->sp = sp;
+	w->at->bp = bp;
+	w->at->bp_lost = false;
+	w->at->exact = true;
 	if (w->memory)
 		w->memory->cnt = WALK_WORDS + 1;
 	return true;
@@ -262,17 +263,17 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 
 	switch (unwind_rule_cfa(rule)) {
 	case UNWIND_CFA_SP:
-		return w->sp + unwind_rule_offset(rule);
+		return w->at->sp + unwind_rule_offset(rule);
 	case UNWIND_CFA_BP:
-		return w->bp_lost ? 0 : w->bp + unwind_rule_offset(rule);
+		return w->at->bp_lost ? 0 : w->at->bp + unwind_rule_offset(rule);
 	case UNWIND_CFA_PLT:
-		return w->sp + unwind_rule_plt_offset(rule) +
-		       ((w->ip & 15) >= unwind_rule_plt_from(rule) ? 8 : 0);
+		return w->at->sp + unwind_rule_plt_offset(rule) +
+		       ((w->at->ip & 15) >= unwind_rule_plt_from(rule) ? 8 : 0);
 	case UNWIND_CFA_DEREF_SP:
 	case UNWIND_CFA_DEREF_BP:
-		if (unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_BP && w->bp_lost)
+		if (unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_BP && w->at->bp_lost)
 			return 0;
-		base = unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_SP ? w->sp : w->bp;
+		base = unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_SP ? w->at->sp : w->at->bp;
 		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), asleep))
 			return 0;
 		note_words(w, base + unwind_rule_packed_offset(rule), WALK_FIRST);
@@ -287,10 +288,10 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool a
 	__u64 cfa, saved[2], bp_at;
 	__u32 which = WALK_SECOND;
 
-	w->end = OFFCPU_WALK_BROKEN;
+	w->at->end = OFFCPU_WALK_BROKEN;
 	cfa = frame_address(w, rule, asleep);
 	/* the caller's frame lies above, or the rule or the stack is wrong */
-	if (cfa <= w->sp || cfa & 7)
+	if (cfa <= w->at->sp || cfa & 7)
 		return false;
 	/* the return address and, nearly always, the frame pointer below it */
 	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), asleep))
@@ -298,48 +299,48 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool a
 	switch (unwind_rule_bp(rule)) {
 	case UNWIND_BP_AT_CFA:
 	case UNWIND_BP_AT_BP:
-		bp_at = (unwind_rule_bp(rule) == UNWIND_BP_AT_CFA ? cfa : w->bp) + unwind_rule_bp_offset(rule);
+		bp_at = (unwind_rule_bp(rule) == UNWIND_BP_AT_CFA ? cfa : w->at->bp) + unwind_rule_bp_offset(rule);
 		if (bp_at == cfa - sizeof(saved)) {
-			w->bp = saved[0];
+			w->at->bp = saved[0];
 			which |= WALK_FIRST;
 		} else {
-			if (!read_stack(w, bp_at, &w->bp, sizeof(w->bp), asleep))
+			if (!read_stack(w, bp_at, &w->at->bp, sizeof(w->at->bp), asleep))
 				return false;
 			note_words(w, bp_at, WALK_FIRST);
 		}
-		w->bp_lost = false;
+		w->at->bp_lost = false;
 		break;
 	case UNWIND_BP_LOST:
-		w->bp_lost = true;
+		w->at->bp_lost = true;
 		break;
 	}
 	note_words(w, cfa - sizeof(saved), which);
-	w->sp = cfa;
-	w->ip = saved[1];
-	return w->ip != 0;
+	w->at->sp = cfa;
+	w->at->ip = saved[1];
+	return w->at->ip != 0;
 }
 
 /* 1 ends the walk. */
 static __always_inline long walk_step(struct user_walk *w, bool asleep)
 {
-	__u32 depth = w->depth, rule;
+	__u32 depth = w->at->depth, rule;
 
 	if (depth >= cfg.max_depth || depth >= OFFCPU_MAX_DEPTH) {
-		w->end = OFFCPU_WALK_CUT;
+		w->at->end = OFFCPU_WALK_CUT;
 		return 1;
 	}
-	w->stack->ip[depth] = w->ip;
-	w->depth = depth + 1;
-	rule = rule_at(w->space, w->exact ? w->ip : w->ip - 1);
-	w->exact = false;
+	w->stack->ip[depth] = w->at->ip;
+	w->at->depth = depth + 1;
+	rule = rule_at(w->space, w->at->exact ? w->at->ip : w->at->ip - 1);
+	w->at->exact = false;
 	switch (unwind_rule_cfa(rule)) {
 	case UNWIND_CFA_GAP:
 		return !step_by_frame_pointer(w, asleep);
 	case UNWIND_CFA_END:
-		w->end = OFFCPU_WALK_COMPLETE;
+		w->at->end = OFFCPU_WALK_COMPLETE;
 		return 1;
 	case UNWIND_CFA_SIGNAL:
-		w->end = OFFCPU_WALK_BROKEN;
+		w->at->end = OFFCPU_WALK_BROKEN;
 		return !step_out_of_signal(w, rule, asleep);
 	}
 	return !step_by_rule(w, rule, asleep);
@@ -361,47 +362,50 @@ static __always_inline bool begin_walk(struct user_walk *w)
 
 	if (!regs)
 		return false;
-	w->ip = regs->ip;
-	w->sp = regs->sp;
-	w->bp = regs->bp;
-	w->begin_sp = w->sp;
-	w->exact = true;
-	return w->ip != 0;
+	w->at->ip = regs->ip;
+	w->at->sp = regs->sp;
+	w->at->bp = regs->bp;
+	w->at->begin_sp = w->at->sp;
+	w->at->exact = true;
+	w->at->bp_lost = false;
+	w->at->depth = 0;
+	w->at->end = OFFCPU_WALK_UNKNOWN;
+	return w->at->ip != 0;
 }
 
 /* Walks the current thread in full; the number of frames. */
 static __always_inline __u32 walk_in_full(struct user_walk *w)
 {
 	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_current, w, 0);
-	w->stack->end = w->end;
-	return w->depth;
+	w->stack->end = w->at->end;
+	return w->at->depth;
 }
 
 /* The same of a sleeping one, from a sleepable program. */
 static __always_inline __u32 walk_sleeper(struct task_struct *task, const struct space *space,
-					  struct offcpu_rec_stack *stack)
+					  struct scratch *scratch)
 {
-	struct user_walk w = { .task = task, .space = space, .stack = stack };
+	struct user_walk w = { .task = task, .space = space, .stack = &scratch->stack, .at = &scratch->walk };
 
 	if (!begin_walk(&w))
 		return 0;
 	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_asleep, &w, 0);
-	stack->end = w.end;
-	return w.depth;
+	scratch->stack.end = w.at->end;
+	return w.at->depth;
 }
 
 static __always_inline struct walk_memory *memory_of(struct thread_state *st, const struct user_walk *w)
 {
-	return &st->walks[(w->ip >> 2 ^ w->sp >> 4) & (WALKS - 1)];
+	return &st->walks[(w->at->ip >> 2 ^ w->at->sp >> 4) & (WALKS - 1)];
 }
 
 /* The stack's id when this very walk was done before, else 0. */
 static __always_inline __u64 remembered_walk(const struct walk_memory *m, const struct user_walk *w)
 {
-	if (!m->id || m->ip != w->ip || m->sp != w->sp || m->bp != w->bp ||
+	if (!m->id || m->ip != w->at->ip || m->sp != w->at->sp || m->bp != w->at->bp ||
 	    m->generation != w->space->generation)
 		return 0;
-	return words_hash(m, w->sp) == m->hash ? m->id : 0;
+	return words_hash(m, w->at->sp) == m->hash ? m->id : 0;
 }
 
 #endif

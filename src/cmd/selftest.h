@@ -26,7 +26,8 @@ enum selftest_case {
 struct selftest_truth {
 	uint32_t tid;
 	uint32_t waits_cnt;
-	uint64_t waited_ns;	/* wall time of the waits, less CPU time spent in them */
+	uint64_t wall_ns;	/* from before each wait to after it */
+	uint64_t cpu_ns;	/* the thread's CPU time from a little before to a little after */
 	uint32_t done;
 };
 

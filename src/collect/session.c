@@ -23,6 +23,8 @@
 /* Swap the wait map this often, or when it is half full. */
 #define SWAP_EVERY_NS 1000000000ULL
 #define READ_BATCH 512
+/* The window may open this much later for the sake of unwind tables. */
+#define TABLES_AHEAD_NS 60000000ULL
 
 struct session {
 	const struct collect_options *options;
@@ -341,10 +343,26 @@ static uint64_t set_edge(volatile __u64 *edge)
 	return at;
 }
 
+/* Waits a moment for the first tables: what is walked before they are there is walked worse. */
+static void await_tables(struct session *s)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + TABLES_AHEAD_NS;
+
+	if (!s->tables)
+		return;
+	ring_buffer__consume(s->ring);	/* what the first look asked for */
+	while (!tables_poll(s->tables) && clock_ns(CLOCK_MONOTONIC) < until)
+		g_usleep(2000);
+	s->skel->bss->tables_ready = 1;
+	look_at_threads(s, NULL);
+	s->skel->bss->tables_ready = 0;
+}
+
 bool session_start(struct session *s, GError **error)
 {
 	if (!look_at_threads(s, error))
 		return false;
+	await_tables(s);
 	s->start_ns = set_edge(&s->skel->data->start_ns);
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;

@@ -172,15 +172,17 @@ char *demangle(const char *name)
 {
 	const char *version = strchr(name, '@');
 	size_t len = version && version != name ? (size_t)(version - name) : strlen(name);
-	g_autofree char *plain = NULL;
-	char *result = NULL;
+	g_autofree char *plain = NULL, *result = NULL;
+	bool is_plt = !strcmp(name + len, "@plt");
 
 	if (len > MANGLED_MAX_BYTES)
 		return NULL;
 	plain = g_strndup(name, len);
 	if (g_str_has_prefix(plain, "_Z"))
 		result = demangle_cxx(plain);
+	if (is_plt)
+		return result ? g_strconcat(result, "@plt", NULL) : NULL;
 	if (!result && name[len])
-		result = g_steal_pointer(&plain);
-	return result;
+		return g_steal_pointer(&plain);
+	return g_steal_pointer(&result);
 }

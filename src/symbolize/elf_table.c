@@ -1,35 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/elf_table.h"
 
-#include <gelf.h>
-#include <libelf.h>
 #include <string.h>
+
+#include "symbolize/elf_reader.h"
 
 /* Far above any real file (a debug build of a browser has 2 million functions), far below what hurts. */
 #define SYMTAB_MAX_BYTES (128 << 20)
 #define STRTAB_MAX_BYTES (512 << 20)
 #define SEGMENTS_MAX 256
 #define SECTIONS_MAX 65536
+#define SECTION_NAMES_MAX_BYTES (16 << 20)
 #define NOTES_MAX_BYTES (1 << 20)
+#define DEBUGDATA_MAX_BYTES (64 << 20)
 #define PAGE_MASK_4K 4095ull
 
 static G_DEFINE_QUARK(offcpu-elf-error, elf_table_error)
 
-struct section {
-	uint64_t addr, end;
-	bool is_exec;
+/* Symbols of one or several tables, with their names in one buffer. */
+struct pool {
+	GArray *raw;	/* struct symtab_raw */
+	char *names;
+	size_t names_bytes;
 };
 
-/* What is known while reading. */
-struct reader {
-	Elf *elf;
-	struct elf_table *table;
-	struct section *sections;
-	size_t section_cnt;
-	Elf_Scn *symtab, *dynsym, *versions;
-};
-
-static void read_segments(struct reader *r)
+static void read_segments(struct elf_reader *r)
 {
 	size_t cnt = 0;
 
@@ -48,7 +43,7 @@ static void read_segments(struct reader *r)
 	}
 }
 
-static void read_build_id(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh)
+static void read_build_id(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	size_t off = 0, next, name_off, desc_off;
 	Elf_Data *data;
@@ -69,14 +64,12 @@ static void read_build_id(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh)
 	}
 }
 
-static void read_debuglink(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, size_t names)
+static void read_debuglink(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	const char *name = elf_strptr(r->elf, names, sh->sh_name);
 	Elf_Data *data;
 	char *link;
 
-	if (r->table->debuglink || sh->sh_type != SHT_PROGBITS || sh->sh_size > 4096 ||
-	    !name || strcmp(name, ".gnu_debuglink"))
+	if (r->table->debuglink || sh->sh_size > 4096)
 		return;
 	data = elf_rawdata(scn, NULL);
 	if (!data || !data->d_buf || !memchr(data->d_buf, 0, data->d_size))
@@ -86,17 +79,66 @@ static void read_debuglink(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, 
 		r->table->debuglink = g_strdup(link);
 }
 
-static void read_sections(struct reader *r)
+/* Sections of the program's own bytes are known by name only. */
+static void note_progbits(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
-	size_t cnt = 0, names = 0;
+	if (!strcmp(name, ".gnu_debuglink"))
+		read_debuglink(r, scn, sh);
+	else if (!strcmp(name, ".gnu_debugdata") && !r->debugdata && sh->sh_size <= DEBUGDATA_MAX_BYTES)
+		r->debugdata = scn;
+	else if ((sh->sh_flags & SHF_EXECINSTR) && r->plt_cnt < ELF_PLTS_MAX &&
+		 (!strcmp(name, ".plt") || g_str_has_prefix(name, ".plt.")))
+		r->plts[r->plt_cnt++] = scn;
+}
+
+static void note_section(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+{
+	if (sh->sh_type == SHT_SYMTAB && !r->symtab) {
+		r->symtab = scn;
+	} else if (sh->sh_type == SHT_DYNSYM && !r->dynsym) {
+		r->dynsym = scn;
+	} else if (sh->sh_type == SHT_GNU_versym && !r->versions) {
+		r->versions = scn;
+	} else if (sh->sh_type == SHT_NOTE) {
+		read_build_id(r, scn, sh);
+	} else if (sh->sh_flags & SHF_COMPRESSED) {
+		return;
+	} else if (sh->sh_type == SHT_PROGBITS && name) {
+		note_progbits(r, scn, sh, name);
+	} else if (sh->sh_type == SHT_RELA && (sh->sh_flags & SHF_ALLOC) &&
+		   r->relocation_cnt < ELF_RELOCATIONS_MAX) {
+		r->relocations[r->relocation_cnt++] = scn;
+		if (name && !strcmp(name, ".rela.plt"))
+			r->plt_relocations = scn;
+	}
+}
+
+/* The names of sections, when they are bounded and end with a 0 byte. */
+static Elf_Data *section_names(const struct elf_reader *r)
+{
+	Elf_Data *data;
+	Elf_Scn *scn;
+	GElf_Shdr sh;
+	size_t index;
+
+	if (elf_getshdrstrndx(r->elf, &index) || !(scn = elf_getscn(r->elf, index)) || !gelf_getshdr(scn, &sh) ||
+	    sh.sh_size > SECTION_NAMES_MAX_BYTES)
+		return NULL;
+	data = elf_rawdata(scn, NULL);
+	return data && data->d_buf && data->d_size && !((char *)data->d_buf)[data->d_size - 1] ? data : NULL;
+}
+
+static void read_sections(struct elf_reader *r)
+{
 	Elf_Scn *scn = NULL;
-	bool has_names;
+	Elf_Data *names;
+	size_t cnt = 0;
 
 	if (elf_getshdrnum(r->elf, &cnt))
 		return;
 	cnt = MIN(cnt, SECTIONS_MAX);
-	has_names = !elf_getshdrstrndx(r->elf, &names);
-	r->sections = g_new0(struct section, cnt);
+	names = section_names(r);
+	r->sections = g_new0(struct elf_section, cnt);
 	r->section_cnt = cnt;
 	while ((scn = elf_nextscn(r->elf, scn))) {
 		size_t i = elf_ndxscn(scn);
@@ -104,18 +146,10 @@ static void read_sections(struct reader *r)
 
 		if (i >= cnt || !gelf_getshdr(scn, &sh))
 			continue;
-		r->sections[i] = (struct section){ sh.sh_addr, sh.sh_addr + sh.sh_size,
-						   (sh.sh_flags & SHF_EXECINSTR) && sh.sh_size };
-		if (sh.sh_type == SHT_SYMTAB && !r->symtab)
-			r->symtab = scn;
-		else if (sh.sh_type == SHT_DYNSYM && !r->dynsym)
-			r->dynsym = scn;
-		else if (sh.sh_type == SHT_GNU_versym && !r->versions)
-			r->versions = scn;
-		else if (sh.sh_type == SHT_NOTE)
-			read_build_id(r, scn, &sh);
-		else if (has_names)
-			read_debuglink(r, scn, &sh, names);
+		r->sections[i] = (struct elf_section){ sh.sh_addr, sh.sh_addr + sh.sh_size,
+						       (sh.sh_flags & SHF_EXECINSTR) && sh.sh_size };
+		note_section(r, scn, &sh,
+			     names && sh.sh_name < names->d_size ? (char *)names->d_buf + sh.sh_name : NULL);
 	}
 }
 
@@ -143,11 +177,11 @@ static uint8_t symbol_rank(const GElf_Sym *sym, const char *name, bool is_old)
 }
 
 /* Turns a symbol into a candidate; false for what is no place in the program's text. */
-static bool symbol_candidate(const struct reader *r, const GElf_Sym *sym, const char *names, size_t names_bytes,
+static bool symbol_candidate(const struct elf_reader *r, const GElf_Sym *sym, const char *names, size_t names_bytes,
 			     struct symtab_raw *ret)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
-	const struct section *in;
+	const struct elf_section *in;
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return false;
@@ -164,11 +198,38 @@ static bool symbol_candidate(const struct reader *r, const GElf_Sym *sym, const 
 	return true;
 }
 
-static void build_table(struct reader *r, Elf_Data *data, Elf_Data *versions, size_t entry_bytes, char *names,
-			size_t names_bytes)
+Elf_Data *elf_reader_symbols(const struct elf_reader *r, Elf_Scn *scn)
 {
-	size_t cnt = data->d_size / entry_bytes;
-	g_autoptr(GArray) raw = g_array_new(FALSE, FALSE, sizeof(struct symtab_raw));
+	size_t entry_bytes = gelf_fsize(r->elf, ELF_T_SYM, 1, EV_CURRENT);
+	Elf_Data *data;
+	GElf_Shdr sh;
+
+	if (!gelf_getshdr(scn, &sh) || !entry_bytes || sh.sh_size > SYMTAB_MAX_BYTES ||
+	    sh.sh_size < 2 * entry_bytes || (sh.sh_flags & SHF_COMPRESSED))
+		return NULL;
+	data = elf_getdata(scn, NULL);
+	return data && data->d_buf ? data : NULL;
+}
+
+Elf_Data *elf_reader_names(const struct elf_reader *r, const GElf_Shdr *symbols)
+{
+	Elf_Scn *scn = elf_getscn(r->elf, symbols->sh_link);
+	Elf_Data *data;
+	GElf_Shdr sh;
+
+	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB || (sh.sh_flags & SHF_COMPRESSED) ||
+	    sh.sh_size > STRTAB_MAX_BYTES)
+		return NULL;
+	data = elf_rawdata(scn, NULL);
+	return data && data->d_buf ? data : NULL;
+}
+
+static void pool_add_symbols(struct pool *pool, const struct elf_reader *r, Elf_Data *data, Elf_Data *versions,
+			     uint32_t names_from)
+{
+	const char *names = pool->names + names_from;
+	size_t names_bytes = pool->names_bytes - names_from;
+	size_t cnt = data->d_size / gelf_fsize(r->elf, ELF_T_SYM, 1, EV_CURRENT);
 
 	for (size_t i = 1; i < cnt; i++) {
 		struct symtab_raw candidate;
@@ -178,44 +239,73 @@ static void build_table(struct reader *r, Elf_Data *data, Elf_Data *versions, si
 			continue;
 		candidate.rank = symbol_rank(&sym, names + sym.st_name,
 					     is_old_version(versions, (int)i, names + sym.st_name));
-		g_array_append_val(raw, candidate);
+		candidate.name += names_from;
+		g_array_append_val(pool->raw, candidate);
 	}
-	symtab_build(&r->table->symbols, raw, names, names_bytes);
 }
 
 /* False when the section is damaged, empty or too large: the caller may try another. */
-static bool read_symbols(struct reader *r, Elf_Scn *scn)
+static bool pool_add(struct pool *pool, const struct elf_reader *r, Elf_Scn *scn)
 {
-	size_t entry_bytes = gelf_fsize(r->elf, ELF_T_SYM, 1, EV_CURRENT), names_bytes;
-	GElf_Shdr sh, strings_sh;
-	Elf_Scn *strings;
-	Elf_Data *data, *strings_data, *versions;
-	char *names;
+	Elf_Data *data = elf_reader_symbols(r, scn), *strings, *versions;
+	size_t from = pool->names_bytes;
+	GElf_Shdr sh;
 
-	if (!gelf_getshdr(scn, &sh) || !entry_bytes || sh.sh_size > SYMTAB_MAX_BYTES ||
-	    sh.sh_size < 2 * entry_bytes)
+	if (!data || !gelf_getshdr(scn, &sh) || !(strings = elf_reader_names(r, &sh)))
 		return false;
-	strings = elf_getscn(r->elf, sh.sh_link);
-	if (!strings || !gelf_getshdr(strings, &strings_sh) || strings_sh.sh_type != SHT_STRTAB ||
-	    (strings_sh.sh_flags & SHF_COMPRESSED) || (sh.sh_flags & SHF_COMPRESSED) ||
-	    strings_sh.sh_size > STRTAB_MAX_BYTES)
-		return false;
-	data = elf_getdata(scn, NULL);
-	strings_data = elf_rawdata(strings, NULL);
-	if (!data || !data->d_buf || !strings_data || !strings_data->d_buf)
-		return false;
-	names_bytes = strings_data->d_size + 1;
-	names = g_malloc(names_bytes);
-	memcpy(names, strings_data->d_buf, names_bytes - 1);
-	names[names_bytes - 1] = 0;
+	pool->names_bytes += strings->d_size + 1;
+	pool->names = g_realloc(pool->names, pool->names_bytes);
+	memcpy(pool->names + from, strings->d_buf, strings->d_size);
+	pool->names[pool->names_bytes - 1] = 0;
 	versions = scn == r->dynsym && r->versions ? elf_getdata(r->versions, NULL) : NULL;
-	build_table(r, data, versions, entry_bytes, names, names_bytes);
+	pool_add_symbols(pool, r, data, versions, (uint32_t)from);
 	return true;
+}
+
+/* .gnu_debugdata is an ELF file within the file, whose .symtab has what .dynsym has not. */
+static void pool_add_debugdata(struct pool *pool, const struct elf_reader *outer)
+{
+	Elf_Data *packed = elf_rawdata(outer->debugdata, NULL);
+	g_autofree char *image = NULL;
+	struct elf_reader r = { 0 };
+	size_t bytes;
+
+	if (packed && packed->d_buf)
+		image = elf_debugdata_unpack(packed->d_buf, packed->d_size, &bytes);
+	if (!image)
+		return;
+	r.elf = elf_memory(image, bytes);
+	if (r.elf && elf_kind(r.elf) == ELF_K_ELF) {
+		r.table = g_new0(struct elf_table, 1);
+		read_sections(&r);
+		if (r.symtab)
+			pool_add(pool, &r, r.symtab);
+		elf_table_free(r.table);
+		g_free(r.sections);
+	}
+	elf_end(r.elf);
+}
+
+static void read_symbols(struct elf_reader *r)
+{
+	struct pool pool = { .raw = g_array_new(FALSE, FALSE, sizeof(struct symtab_raw)) };
+
+	if (r->symtab && pool_add(&pool, r, r->symtab)) {
+		r->table->has_full_symbols = true;
+	} else {
+		if (r->dynsym)
+			pool_add(&pool, r, r->dynsym);
+		if (r->debugdata)
+			pool_add_debugdata(&pool, r);
+	}
+	if (pool.names)
+		symtab_build(&r->table->symbols, pool.raw, pool.names, pool.names_bytes);
+	g_array_unref(pool.raw);
 }
 
 static struct elf_table *table_from(Elf *elf, GError **error)
 {
-	struct reader r = { .elf = elf };
+	struct elf_reader r = { .elf = elf };
 	GElf_Ehdr eh;
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
@@ -224,12 +314,11 @@ static struct elf_table *table_from(Elf *elf, GError **error)
 		return NULL;
 	}
 	r.table = g_new0(struct elf_table, 1);
+	r.machine = eh.e_machine;
 	read_segments(&r);
 	read_sections(&r);
-	if (r.symtab && read_symbols(&r, r.symtab))
-		r.table->has_full_symbols = true;
-	else if (r.dynsym)
-		read_symbols(&r, r.dynsym);
+	read_symbols(&r);
+	elf_plt_read(&r);
 	g_free(r.sections);
 	return r.table;
 }
@@ -266,6 +355,7 @@ void elf_table_free(struct elf_table *t)
 	if (!t)
 		return;
 	symtab_clear(&t->symbols);
+	symtab_clear(&t->plt);
 	g_free(t->segments);
 	g_free(t->debuglink);
 	g_free(t);
@@ -281,6 +371,21 @@ bool elf_table_take_symbols(struct elf_table *t, struct elf_table *from)
 	t->has_full_symbols = true;
 	from->symbols = (struct symtab){ 0 };
 	return true;
+}
+
+const char *elf_table_find(const struct elf_table *t, uint64_t vaddr, uint64_t *ret_start)
+{
+	const struct symtab *in = &t->symbols;
+	const struct symtab_entry *e = symtab_find(in, vaddr);
+
+	if (!e) {
+		in = &t->plt;
+		e = symtab_find(in, vaddr);
+	}
+	if (!e)
+		return NULL;
+	*ret_start = e->addr;
+	return symtab_name(in, e);
 }
 
 /*
@@ -313,5 +418,6 @@ bool elf_table_vaddr(const struct elf_table *t, uint64_t off, uint64_t *ret_vadd
 
 size_t elf_table_memory_bytes(const struct elf_table *t)
 {
-	return symtab_memory_bytes(&t->symbols) + t->segment_cnt * sizeof(*t->segments);
+	return symtab_memory_bytes(&t->symbols) + symtab_memory_bytes(&t->plt) +
+	       t->segment_cnt * sizeof(*t->segments);
 }

@@ -20,12 +20,13 @@ struct elf_segment {
 /* What symbolizing needs of one ELF file, copied out of it: the file is closed afterwards. */
 struct elf_table {
 	struct symtab symbols;
+	struct symtab plt;	/* "NAME@plt": jumps to functions of other files; symbols go first */
 	struct elf_segment *segments;
 	size_t segment_cnt;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_bytes;	/* 0: none */
 	char *debuglink;	/* file name in .gnu_debuglink, or NULL */
-	bool has_full_symbols;	/* from .symtab; else from .dynsym or none */
+	bool has_full_symbols;	/* from .symtab; else from .dynsym, .gnu_debugdata or none */
 };
 
 /*
@@ -43,6 +44,9 @@ void elf_table_free(struct elf_table *t);
  * has .symtab; then `from` is left without symbols.
  */
 bool elf_table_take_symbols(struct elf_table *t, struct elf_table *from);
+
+/* The name at vaddr and where the function starts; NULL: none. */
+const char *elf_table_find(const struct elf_table *t, uint64_t vaddr, uint64_t *ret_start);
 
 /* The ELF virtual address of file offset off; false when no segment holds it. */
 bool elf_table_vaddr(const struct elf_table *t, uint64_t off, uint64_t *ret_vaddr);

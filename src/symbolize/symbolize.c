@@ -144,19 +144,19 @@ static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, co
 /* Names addr by the file mapped there; false without an ELF file. */
 static bool file_find(struct symbolizer *s, struct elf_table *t, uint64_t file_off, struct symbol *ret)
 {
-	const struct symtab_entry *e;
-	uint64_t vaddr;
+	uint64_t vaddr, start;
+	const char *name;
 
 	ret->offset = file_off;
 	ret->why = FRAME_NO_SYMBOLS;
 	if (!elf_table_vaddr(t, file_off, &vaddr))
 		return false;
 	ret->offset = vaddr;
-	e = symtab_find(&t->symbols, vaddr);
-	if (!e)
+	name = elf_table_find(t, vaddr, &start);
+	if (!name)
 		return false;
-	ret->name = shown_name(s, symtab_name(&t->symbols, e));
-	ret->symbol_offset = vaddr - e->addr;
+	ret->name = shown_name(s, name);
+	ret->symbol_offset = vaddr - start;
 	ret->why = FRAME_NAMED;
 	return true;
 }
