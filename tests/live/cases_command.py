@@ -156,7 +156,7 @@ def default_name_keeps_the_older(env):
     folder = env.temporary("folder")
     os.mkdir(folder)
     for turn in range(2):
-        result = subprocess.run([env.offcpu, "record", "--", "sleep", f"0.{turn + 1}"], cwd=folder,
+        result = subprocess.run([env.offcpu, "record", "--", "sleep", f"{turn}.1"], cwd=folder,
                                 capture_output=True, text=True, timeout=30, check=False)
         env.check.equal(result.returncode, 0, f"status ({result.stderr.strip()[-300:]})")
     env.check.equal(sorted(os.listdir(folder)), ["trace.offcpu", "trace.offcpu.old"], "files")

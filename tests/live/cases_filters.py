@@ -96,6 +96,7 @@ def filter_cgroup(env):
 
 
 def user_or_kernel(env, option, kernel):
+    env.tolerate_unseen()
     machine = threads_of_machine()
     program = Program(env, "fsync", env.disk_file(), 40)
     report = together(env, [program], "-a", option)
