@@ -8,21 +8,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(const struct elf_table *t)
+static void check_symbols(const struct symtab *symbols)
 {
-	for (size_t i = 0; i < t->symbols.cnt; i++) {
-		const struct symtab_entry *e = &t->symbols.entries[i];
-		const char *name = symtab_name(&t->symbols, e);
+	for (size_t i = 0; i < symbols->cnt; i++) {
+		const struct symtab_entry *e = &symbols->entries[i];
+		const char *name = symtab_name(symbols, e);
 		g_autofree char *shown = i < 64 ? demangle(name) : NULL;
 
-		if (!*name || !symtab_find(&t->symbols, e->addr) || (i && e->addr <= e[-1].addr))
+		if (!*name || !symtab_find(symbols, e->addr) || (i && e->addr <= e[-1].addr))
 			abort();
 	}
-	for (size_t i = 0; i < t->segment_cnt; i++) {
-		uint64_t vaddr;
+}
 
-		if (elf_table_vaddr(t, t->segments[i].off, &vaddr))
-			symtab_find(&t->symbols, vaddr);
+static void check(const struct elf_table *t)
+{
+	check_symbols(&t->symbols);
+	check_symbols(&t->plt);
+	for (size_t i = 0; i < t->segment_cnt; i++) {
+		uint64_t vaddr, start;
+
+		if (elf_table_vaddr(t, t->segments[i].off, &vaddr) && elf_table_find(t, vaddr, &start) &&
+		    start > vaddr)
+			abort();
 	}
 }
 

@@ -28,6 +28,8 @@ static void test_plain(void)
 	is("memcpy@@GLIBC_2.14", "memcpy");
 	is("memcpy@GLIBC_2.2.5", "memcpy");
 	is("_Zbroken@V1", "_Zbroken");
+	is("getenv@plt", NULL);
+	is("_ZNSt6thread4joinEv@plt", "std::thread::join()@plt");
 }
 
 static void test_rust(void)

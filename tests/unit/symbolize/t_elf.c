@@ -114,6 +114,122 @@ static void test_libc(void)
 	g_free(l.path);
 }
 
+static const char *plt_name_at(const struct elf_table *t, uint64_t vaddr)
+{
+	const struct symtab_entry *e = symtab_find(&t->plt, vaddr);
+
+	return e ? symtab_name(&t->plt, e) : NULL;
+}
+
+/* By objdump's own reading: "0000000000004030 <getenv@plt>:". */
+static void compare_plt_with_objdump(const char *path)
+{
+	const char *argv[] = { "objdump", "-d", "-j.plt", "-j.plt.sec", "-j.plt.got", "--no-show-raw-insn", path, NULL };
+	struct elf_table *t = read_path(path, NULL);
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	unsigned compared = 0;
+
+	g_assert_nonnull(t);
+	if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
+			  &text, NULL, NULL, NULL)) {
+		g_test_skip("no objdump");
+		elf_table_free(t);
+		return;
+	}
+	lines = g_strsplit(text, "\n", -1);
+	for (char **l = lines; *l; l++) {
+		char *open = strchr(*l, '<'), *at = strstr(*l, "@");
+		uint64_t vaddr = g_ascii_strtoull(*l, NULL, 16), start = 0;
+		g_autofree char *expected = NULL;
+
+		if (**l != '0' || !open || !at || at[1] == '@' || !g_str_has_suffix(*l, "@plt>:") ||
+		    g_str_has_prefix(open, "<*ABS*"))
+			continue;
+		expected = g_strndup(open + 1, strlen(open + 1) - 2);
+		g_assert_cmpstr(plt_name_at(t, vaddr), ==, expected);
+		g_assert_cmpstr(plt_name_at(t, vaddr + 7), ==, expected);
+		g_assert_cmpstr(elf_table_find(t, vaddr + 5, &start), ==, expected);
+		g_assert_cmphex(start, ==, vaddr);
+		compared++;
+	}
+	g_test_message("%s: %u entries", path, compared);
+	g_assert_cmpuint(compared, >, 0);
+	elf_table_free(t);
+}
+
+static void test_plt(void)
+{
+	static const char *const paths[] = { "/bin/ls", "/usr/bin/python3", "/usr/bin/gcc", "/usr/bin/ssh" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
+		if (g_file_test(paths[i], G_FILE_TEST_EXISTS))
+			compare_plt_with_objdump(paths[i]);
+}
+
+/* libc reaches functions chosen at run time through its own table; they bear the chooser's name. */
+static void test_plt_of_libc(void)
+{
+	struct library l = { 0 };
+	struct elf_table *t;
+	unsigned named = 0;
+
+	if (!dl_iterate_phdr(find_libc, &l)) {
+		g_test_skip("this is not glibc");
+		return;
+	}
+	t = read_path(l.path, NULL);
+	for (size_t i = 0; i < t->plt.cnt; i++)
+		named += !strcmp(symtab_name(&t->plt, &t->plt.entries[i]), "strlen@plt");
+	g_assert_cmpuint(t->plt.cnt, >, 0);
+	g_assert_cmpuint(named, ==, 1);
+	elf_table_free(t);
+	g_free(l.path);
+}
+
+/* Builds tests' own libraries with the compiler and linkers at hand; false when one is missing. */
+static bool run(const char *dir, const char *command)
+{
+	const char *argv[] = { "sh", "-c", command, NULL };
+	int status = -1;
+
+	return g_spawn_sync(dir, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL,
+			    NULL, &status, NULL) && !status;
+}
+
+static void test_plt_layouts(void)
+{
+	static const char *const flags[] = {
+		"", "-Wl,-z,lazy", "-fcf-protection=full -Wl,-z,lazy,-z,ibtplt", "-fcf-protection=full -Wl,-z,now,-z,ibtplt",
+		"-fuse-ld=gold", "-fuse-ld=lld", "-fuse-ld=lld -fcf-protection=full -Wl,-z,force-ibt" };
+	g_autofree char *dir = g_dir_make_tmp("offcpu-test-XXXXXX", NULL), *source = g_build_filename(dir, "a.c", NULL);
+	g_autofree char *library = g_build_filename(dir, "a.so", NULL);
+	unsigned built = 0;
+
+	g_assert_true(g_file_set_contents(source, "int puts(const char *); int getpid(void); void *p(void) { return (void *)getpid; }"
+		"int f(void) { return puts(\"x\") + getpid(); }", -1, NULL));
+	for (size_t i = 0; i < G_N_ELEMENTS(flags); i++) {
+		g_autofree char *command = g_strdup_printf("cc -shared -fPIC -O1 %s -o a.so a.c", flags[i]);
+		struct elf_table *t;
+		unsigned puts_cnt = 0;
+
+		if (!run(dir, command))
+			continue;
+		built++;
+		t = read_path(library, NULL);
+		for (size_t k = 0; k < t->plt.cnt; k++)
+			puts_cnt += !strcmp(symtab_name(&t->plt, &t->plt.entries[k]), "puts@plt");
+		g_test_message("%s: %u", command, puts_cnt);
+		g_assert_cmpuint(puts_cnt, >=, 1);
+		elf_table_free(t);
+	}
+	unlink(source);
+	unlink(library);
+	rmdir(dir);
+	if (!built)
+		g_test_skip("no compiler");
+}
+
 static void test_vaddr(void)
 {
 	struct elf_segment segments[] = {
@@ -245,6 +361,11 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/elf/own", test_own);
 	g_test_add_func("/elf/libc", test_libc);
+#ifdef __x86_64__
+	g_test_add_func("/elf/plt", test_plt);
+	g_test_add_func("/elf/plt-of-libc", test_plt_of_libc);
+	g_test_add_func("/elf/plt-layouts", test_plt_layouts);
+#endif
 	g_test_add_func("/elf/vaddr", test_vaddr);
 	g_test_add_func("/elf/ranks", test_ranks);
 	g_test_add_func("/elf/build-id", test_build_id);
