@@ -90,17 +90,17 @@ static bool grows_too_much(const char *mangled)
 	return g.total * g.packs > GROWTH_MAX;
 }
 
-/* Rust's older names are C++ ones that end with a part "h" + 16 hexadecimal digits. */
-static bool is_rust_legacy(const char *mangled, size_t len)
+/* Rust's older names are C++ ones that end with a part "h" + 16 hexadecimal digits; gives what follows, or NULL. */
+static const char *rust_legacy_end(const char *mangled)
 {
-	const char *hash = mangled + len - 20;
+	const char *hash = g_strrstr(mangled, "17h");
 
-	if (len < 24 || mangled[len - 1] != 'E' || strncmp(hash, "17h", 3))
-		return false;
+	if (!hash)
+		return NULL;
 	for (int i = 3; i < 19; i++)
 		if (!g_ascii_isxdigit(hash[i]))
-			return false;
-	return true;
+			return NULL;
+	return hash[19] == 'E' && (!hash[20] || hash[20] == '.') ? hash + 20 : NULL;
 }
 
 /* Decodes one "$LT$" at p into *ret; gives its length, 0 when it is none. */
@@ -155,17 +155,29 @@ static char *rust_decode(const char *name)
 
 static char *demangle_cxx(const char *mangled)
 {
-	size_t len = strlen(mangled);
+	const char *rust_end = rust_legacy_end(mangled);
+	g_autofree char *rust = rust_end ? g_strndup(mangled, (size_t)(rust_end - mangled)) : NULL, *decoded = NULL;
 	char *text, *result = NULL;
 	int status = 0;
 
 	if (grows_too_much(mangled))
 		return NULL;
-	text = __cxa_demangle(mangled, NULL, NULL, &status);
-	if (text && !status && *text && strlen(text) <= DEMANGLED_MAX_BYTES)
-		result = is_rust_legacy(mangled, len) ? rust_decode(text) : g_strdup(text);
+	text = __cxa_demangle(rust ? rust : mangled, NULL, NULL, &status);
+	if (text && !status && *text && strlen(text) <= DEMANGLED_MAX_BYTES) {
+		decoded = rust ? rust_decode(text) : NULL;
+		result = rust ? g_strconcat(decoded, rust_end, NULL) : g_strdup(text);
+	}
 	free(text);
 	return result;
+}
+
+/* LLVM gives a local name that other units need a suffix of its own: ".llvm.1234". */
+static void drop_llvm_suffix(char *mangled)
+{
+	char *suffix = strstr(mangled, ".llvm.");
+
+	if (suffix && suffix[6 + strspn(suffix + 6, "0123456789ABCDEF")] == 0)
+		*suffix = 0;
 }
 
 char *demangle(const char *name)
@@ -178,11 +190,14 @@ char *demangle(const char *name)
 	if (len > MANGLED_MAX_BYTES)
 		return NULL;
 	plain = g_strndup(name, len);
+	drop_llvm_suffix(plain);
 	if (g_str_has_prefix(plain, "_Z"))
 		result = demangle_cxx(plain);
+	else if (g_str_has_prefix(plain, "_R"))
+		result = demangle_rust_v0(plain);
 	if (is_plt)
 		return result ? g_strconcat(result, "@plt", NULL) : NULL;
-	if (!result && name[len])
+	if (!result && strcmp(plain, name))
 		return g_steal_pointer(&plain);
 	return g_steal_pointer(&result);
 }

@@ -10,4 +10,7 @@
  */
 char *demangle(const char *name);
 
+/* The part of it for Rust's names of version 0, "_R..."; NULL: `mangled` is none, or goes beyond the bounds. */
+char *demangle_rust_v0(const char *mangled);
+
 #endif
