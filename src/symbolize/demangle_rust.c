@@ -233,6 +233,8 @@ static void print_identifier(struct rust *r, const struct identifier *id)
 	gunichar decoded[PUNYCODE_MAX];
 	size_t cnt;
 
+	if (r->failed)
+		return;
 	if (!id->is_punycode) {
 		print_len(r, id->text, id->len);
 		return;

@@ -106,6 +106,7 @@ static void test_hostile(void)
 	is("_RB_", NULL);
 	is("_RNvB_1a", NULL);
 	is("_RNvC1a9f", NULL);
+	is("_RNvC1au9f", NULL);
 	is("_RNvC1a99999999999999999999999f", NULL);
 	is("_RNvC1asZZZZZZZZZZZZZZZZZZZZZZ_1f", NULL);
 	is("_RYFG_FGyyEvRYFF_EvRYFFEvERLB_B_B_ERLRjB_B_B_", NULL);
