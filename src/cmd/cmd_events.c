@@ -203,7 +203,7 @@ static int parse_own(struct events *ev, struct target *target, int argc, char **
 int cmd_events(int argc, char **argv)
 {
 	struct target target = { 0 };
-	struct run run = { .name = "events", .target = &target, .on_tick = on_tick, .release_fd = -1,
+	struct run run = { .name = "events", .target = &target, .on_tick = on_tick, .drain_ms = 10, .release_fd = -1,
 			   .exec_error_fd = -1 };
 	struct events ev = { .run = &run };
 	const GOptionEntry own[] = {
@@ -213,7 +213,7 @@ int cmd_events(int argc, char **argv)
 		  NULL },
 		{ "stacks", 's', 0, G_OPTION_ARG_NONE, &ev.stacks, "Print the stacks below each line", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &ev.json, "One JSON object per line", NULL },
-		{ "ring-size", 0, 0, G_OPTION_ARG_STRING, &ev.ring_size, "Ring buffer in KiB (4096)", "KIB" },
+		{ "ring-size", 0, 0, G_OPTION_ARG_STRING, &ev.ring_size, "Ring buffer in KiB (16384)", "KIB" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	int status = EXIT_OK;

@@ -124,11 +124,12 @@ static uint64_t now_ns(void)
 static void wait_for_the_end(struct run *run)
 {
 	uint64_t begun = now_ns(), shown = 0;
+	bool is_more = false;
 	sigset_t set;
 
 	signals_of_interest(&set);
 	for (;;) {
-		uint64_t elapsed = now_ns() - begun, wait = SESSION_DRAIN_MS * 1000000ULL;
+		uint64_t elapsed = now_ns() - begun, wait = is_more ? 0 : run->drain_ms * 1000000ULL;
 
 		if (run->duration_ns && elapsed >= run->duration_ns)
 			return;
@@ -143,7 +144,7 @@ static void wait_for_the_end(struct run *run)
 		reap_command(run);
 		if (run->child_ended)
 			return;
-		session_drain(run->session);
+		is_more = session_drain(run->session);
 		elapsed = now_ns() - begun;
 		if (run->on_tick && !run->on_tick(run, elapsed))
 			return;
@@ -170,6 +171,7 @@ int run_session(struct run *run)
 	sigset_t set;
 
 	run->release_fd = run->exec_error_fd = -1;
+	run->drain_ms = run->drain_ms ? run->drain_ms : SESSION_DRAIN_MS;
 	signals_of_interest(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	if (run->target->command) {

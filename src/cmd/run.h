@@ -17,6 +17,7 @@ struct run {
 	/* Called when tracing has begun, and about every SESSION_DRAIN_MS; false ends the run. */
 	bool (*on_tick)(struct run *run, uint64_t elapsed_ns);
 	void *data;
+	unsigned drain_ms;		/* 0: SESSION_DRAIN_MS; fewer where each wait is a record */
 
 	/* after run_start() */
 	struct session *session;

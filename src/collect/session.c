@@ -23,6 +23,8 @@
 /* Swap the wait map this often, or when it is half full. */
 #define SWAP_EVERY_NS 1000000000ULL
 #define READ_BATCH 512
+/* Records taken from the ring before the rest of the program gets a turn. */
+#define RECORDS_A_ROUND 16384
 /* The window may open this much later for the sake of unwind tables. */
 #define TABLES_AHEAD_NS 60000000ULL
 
@@ -35,6 +37,7 @@ struct session {
 	struct tables *tables;			/* NULL: frame pointers only */
 	bool looked_by_table;
 	uint64_t mapped_ns;		/* mapping events up to here are known */
+	uint64_t records;		/* taken from the ring since the last drain began */
 	struct profile *profile;
 	struct fold *fold;
 	unsigned current;		/* which of the two wait maps is in use */
@@ -128,7 +131,8 @@ static void configure(struct session *s)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
 	bpf_map__set_max_entries(s->skel->maps.ring,
-				 (uint32_t)(o->ring_bytes ? o->ring_bytes : 4 << 20));
+				 (uint32_t)(o->ring_bytes ? o->ring_bytes :
+					    o->mode == COLLECT_EVENTS ? 16 << 20 : 4 << 20));
 	if (feature_supported(FEATURE_SLEEPER_STACKS))
 		bpf_program__set_autoload(s->skel->progs.look_at_thread_plain, false);
 	else
@@ -202,6 +206,7 @@ static int handle_record(void *data, void *record, size_t size)
 	struct session *s = data;
 	uint32_t type = size >= sizeof(type) ? *(uint32_t *)record : 0;
 
+	s->records++;
 	switch (type) {
 	case OFFCPU_REC_STACK:
 		/* While stacks are named more come in: what they were mapped by must be known first. */
@@ -228,7 +233,15 @@ static int handle_record(void *data, void *record, size_t size)
 			s->options->on_event(record, s->options->callback_data);
 		break;
 	}
-	return 0;
+	/* Below 0 ends this round, the record is taken. */
+	return s->records % RECORDS_A_ROUND == 0 ? -EAGAIN : 0;
+}
+
+/* Empties the ring, even if it is filled as fast as it is read. */
+static void consume_all(struct session *s)
+{
+	while (ring_buffer__consume(s->ring) == -EAGAIN)
+		;
 }
 
 struct session *session_new(const struct collect_options *options, GError **error)
@@ -307,7 +320,7 @@ static bool run_iterator(struct session *s, const struct bpf_link *link, GError 
 			continue;
 		if (n == 0 || errno != EAGAIN)
 			break;
-		ring_buffer__consume(s->ring);
+		consume_all(s);
 	}
 	close(fd);
 	if (n < 0) {
@@ -360,6 +373,7 @@ static void await_tables(struct session *s)
 
 bool session_start(struct session *s, GError **error)
 {
+	take_mmap_events(s);
 	if (!look_at_threads(s, error))
 		return false;
 	await_tables(s);
@@ -432,17 +446,21 @@ static void supply_tables(struct session *s)
 	s->skel->bss->tables_ready = 0;
 }
 
-void session_drain(struct session *s)
+bool session_drain(struct session *s)
 {
+	bool is_more;
+
 	uint32_t capacity = bpf_map__max_entries(s->skel->maps.waits_a);
 
 	/* Mappings first: the stacks are looked up in them. */
 	take_mmap_events(s);
-	ring_buffer__consume(s->ring);
+	s->records = 0;
+	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
 	supply_tables(s);
 	if (s->skel->bss->wait_entries > capacity / 2 ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
+	return is_more;
 }
 
 static uint64_t switches_seen(struct session *s)
@@ -567,12 +585,12 @@ bool session_stop(struct session *s, GError **error)
 		return false;
 	/* The swap also waits for the last programs of the window. */
 	take_mmap_events(s);
-	ring_buffer__consume(s->ring);
+	consume_all(s);
 	swap_waits(s);
 	s->skel->bss->closing = 1;
 	if (!run_iterator(s, s->skel->links.close_thread, error))
 		return false;
-	ring_buffer__consume(s->ring);
+	consume_all(s);
 	fold_finish(s->fold);
 	fill_info(s);
 	return true;

@@ -29,8 +29,8 @@ bool session_start(struct session *s, GError **error);
 /* How often session_drain() wants to be called. */
 #define SESSION_DRAIN_MS 50
 
-/* Takes what the kernel has gathered: call it every SESSION_DRAIN_MS. */
-void session_drain(struct session *s);
+/* Takes what the kernel has gathered: call it every SESSION_DRAIN_MS, and at once when it returns true. */
+bool session_drain(struct session *s);
 
 /* Ends the window, reads out everything. */
 bool session_stop(struct session *s, GError **error);

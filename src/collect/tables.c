@@ -177,6 +177,8 @@ static void build(gpointer job, gpointer data)
 	g_async_queue_push(t->built, file);
 }
 
+static void hand_over(struct tables *t, struct table_file *file);
+
 struct tables *tables_new(int slabs_fd, int spaces_fd)
 {
 	struct tables *t = g_new0(struct tables, 1);
@@ -198,15 +200,21 @@ void tables_free(struct tables *t)
 
 	if (!t)
 		return;
-	/* what is queued is dropped, what is being built is waited for */
-	g_thread_pool_free(t->builder, TRUE, TRUE);
 	while ((file = g_async_queue_try_pop(t->built)))
-		;
-	g_async_queue_unref(t->built);
+		hand_over(t, file);
+	/*
+	 * A large file may take the builder seconds, and nobody should wait for it at the end of a
+	 * recording: what it still works on is left to it, what is queued is dropped.
+	 */
+	bool is_idle = t->building == 0;
+	g_thread_pool_free(t->builder, TRUE, is_idle);
 	if (t->slab)
 		munmap(t->slab, SPACE_SLAB_BLOCKS * sizeof(*t->slab));
 	g_hash_table_destroy(t->programs);
 	g_hash_table_destroy(t->seen);
+	if (!is_idle)
+		return;
+	g_async_queue_unref(t->built);
 	g_hash_table_destroy(t->files);
 	if (t->vdso)
 		file_free(t->vdso);

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "symbolize/debuginfod.h"
 #include "symbolize/fileopen.h"
 #include "symbolize/maps.h"
 
@@ -29,6 +30,8 @@ struct modules {
 	size_t table_bytes;
 	struct elf_table *vdso;
 	bool vdso_tried;
+	struct debuginfod *debuginfod;	/* NULL: the user's environment names no server */
+	GPtrArray *replaced;	/* struct elf_table with symbols that were given out before better ones came */
 };
 
 static guint module_hash(gconstpointer key)
@@ -67,6 +70,8 @@ struct modules *modules_new(const char *proc_dir, const char *debug_dir)
 	ms->modules = g_hash_table_new_full(module_hash, module_equal, g_free, NULL);
 	ms->tables = g_hash_table_new_full(file_id_hash, file_id_equal, g_free, (GDestroyNotify)elf_table_free);
 	ms->strings = g_string_chunk_new(4096);
+	ms->debuginfod = debuginfod_new();
+	ms->replaced = g_ptr_array_new_with_free_func((GDestroyNotify)elf_table_free);
 	return ms;
 }
 
@@ -74,6 +79,8 @@ void modules_free(struct modules *ms)
 {
 	if (!ms)
 		return;
+	debuginfod_free(ms->debuginfod);
+	g_ptr_array_unref(ms->replaced);
 	g_hash_table_unref(ms->modules);
 	g_hash_table_unref(ms->tables);
 	g_string_chunk_free(ms->strings);
@@ -197,27 +204,67 @@ static bool try_debug_file(struct elf_table *t, const char *path)
 	return taken;
 }
 
-static void add_debug_symbols(const struct modules *ms, struct elf_table *t, const struct module *m)
+static bool add_debug_file(const struct modules *ms, struct elf_table *t, const struct module *m)
 {
 	g_autoptr(GString) path = g_string_new(NULL);
 	g_autofree char *dir = g_path_get_dirname(m->shown);
 
-	if (t->has_full_symbols || !t->build_id_bytes)
-		return;
 	g_string_printf(path, "%s/.build-id/%02x/", ms->debug_dir, t->build_id[0]);
 	for (size_t i = 1; i < t->build_id_bytes; i++)
 		g_string_append_printf(path, "%02x", t->build_id[i]);
 	g_string_append(path, ".debug");
-	if (try_debug_file(t, path->str) || !t->debuglink)
-		return;
+	if (try_debug_file(t, path->str))
+		return true;
+	if (!t->debuglink)
+		return false;
 	g_string_printf(path, "%s/.debug/%s", dir, t->debuglink);
 	if (try_debug_file(t, path->str))
-		return;
+		return true;
 	g_string_printf(path, "%s%s/%s", ms->debug_dir, dir, t->debuglink);
 	if (try_debug_file(t, path->str))
-		return;
+		return true;
 	g_string_printf(path, "%s/%s", dir, t->debuglink);
-	try_debug_file(t, path->str);
+	return try_debug_file(t, path->str);
+}
+
+static void add_debug_symbols(struct modules *ms, struct elf_table *t, const struct module *m)
+{
+	if (t->has_full_symbols || !t->build_id_bytes)
+		return;
+	if (!add_debug_file(ms, t, m) && ms->debuginfod)
+		debuginfod_ask(ms->debuginfod, t->build_id, t->build_id_bytes);
+}
+
+/* Takes the symbols of a debug file that arrived; names already given out stay valid. */
+static void add_arrived(struct modules *ms, struct elf_table *arrived)
+{
+	GHashTableIter iter;
+	struct elf_table *t;
+
+	g_hash_table_iter_init(&iter, ms->tables);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&t)) {
+		struct symtab before;
+
+		if (!t || t->has_full_symbols)
+			continue;
+		before = t->symbols;
+		t->symbols = (struct symtab){ 0 };
+		if (elf_table_take_symbols(t, arrived)) {
+			ms->table_bytes += symtab_memory_bytes(&t->symbols);
+			arrived->symbols = before;
+			break;
+		}
+		t->symbols = before;
+	}
+	g_ptr_array_add(ms->replaced, arrived);
+}
+
+void modules_poll(struct modules *ms)
+{
+	struct elf_table *arrived;
+
+	while (ms->debuginfod && ms->table_bytes <= TABLES_MAX_BYTES && (arrived = debuginfod_take(ms->debuginfod)))
+		add_arrived(ms, arrived);
 }
 
 /* The table of a held file: known already, or read now. */

@@ -171,6 +171,7 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 	enum frame_why why;
 
 	*ret = (struct symbol){ .offset = addr };
+	modules_poll(s->modules);
 	m = spaces_find(s->spaces, pid, ts_ns, addr, &g, &why);
 	ret->why = why;
 	if (!m) {
