@@ -1,15 +1,33 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Runs the live tests in a guest.  There a system call and the two clock readings around a wait
 take up to a millisecond, which the program's own truth includes and the wait does not; so each
-wait gets that much more room.  States, counts, names and threads are held to the same as ever."""
+wait gets that much more room.  And a busy host stops the emulated CPU between two instructions,
+for as long as it likes: a case has three tries.  States, counts, names and threads are held to
+the same as ever, in the try that counts."""
 
 import sys
 
 import check
 import run
 
+TRIES = 3
+
 check.TOLERANCE_NS = 3_000_000
 check.TOLERANCE = 0.05
+run_once = run.run_case
+
+
+def run_tries(function, given):
+    before = []
+    for number in range(1, TRIES + 1):
+        ok, directive, lines = run_once(function, given)
+        if ok:
+            break
+        before += [f"try {number}: {line}" for line in lines]
+    return ok, directive, lines if number == 1 else before + lines
+
+
+run.run_case = run_tries
 
 if __name__ == "__main__":
     sys.exit(run.main())
