@@ -14,7 +14,7 @@ TRIES = 3
 
 check.TOLERANCE_NS = 3_000_000
 check.TOLERANCE = 0.05
-run_once = run.run_case
+run_once = run.run_attempts
 
 
 def run_tries(function, given):
@@ -27,7 +27,7 @@ def run_tries(function, given):
     return ok, directive, lines if number == 1 else before + lines
 
 
-run.run_case = run_tries
+run.run_attempts = run_tries
 
 if __name__ == "__main__":
     sys.exit(run.main())
