@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define LIBRARY "libdebuginfod.so.1"
@@ -36,6 +37,9 @@ struct debuginfod {
 	gint64 deadline_us;	/* the thread's */
 };
 
+/* The library asks again and again whether to go on; it hands over no more than the client. */
+static debuginfod_get_user_data_fn *get_user_data;
+
 static bool library_open(struct library *l)
 {
 	const struct { const char *name; void *function; } functions[] = {
@@ -54,13 +58,10 @@ static bool library_open(struct library *l)
 			l->handle = NULL;
 			return false;
 		}
-		*(void **)functions[i].function = found;
+		memcpy(functions[i].function, &found, sizeof(found));
 	}
 	return l->handle;
 }
-
-/* The library asks again and again whether to go on; it hands over no more than the client. */
-static debuginfod_get_user_data_fn *get_user_data;
 
 static int progress(struct debuginfod_client *client, long done, long size)
 {

@@ -361,10 +361,15 @@ void elf_table_free(struct elf_table *t)
 	g_free(t);
 }
 
+bool elf_table_is_debug_file(const struct elf_table *t, const struct elf_table *debug)
+{
+	return t->build_id_bytes && t->build_id_bytes == debug->build_id_bytes &&
+	       !memcmp(t->build_id, debug->build_id, t->build_id_bytes) && debug->has_full_symbols;
+}
+
 bool elf_table_take_symbols(struct elf_table *t, struct elf_table *from)
 {
-	if (!t->build_id_bytes || t->build_id_bytes != from->build_id_bytes ||
-	    memcmp(t->build_id, from->build_id, t->build_id_bytes) || !from->has_full_symbols)
+	if (!elf_table_is_debug_file(t, from))
 		return false;
 	symtab_clear(&t->symbols);
 	t->symbols = from->symbols;

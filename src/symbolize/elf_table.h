@@ -39,10 +39,10 @@ struct elf_table *elf_table_read(int fd, GError **error);
 struct elf_table *elf_table_read_memory(const void *image, size_t bytes, GError **error);
 void elf_table_free(struct elf_table *t);
 
-/*
- * Takes the symbols of the separate debug file `from` if both have the same build-id and it
- * has .symtab; then `from` is left without symbols.
- */
+/* Whether `debug` is the separate debug file of t: it has .symtab and the same build-id. */
+bool elf_table_is_debug_file(const struct elf_table *t, const struct elf_table *debug);
+
+/* Takes the symbols of the separate debug file `from` if it is that; then `from` is left without symbols. */
 bool elf_table_take_symbols(struct elf_table *t, struct elf_table *from);
 
 /* The name at vaddr and where the function starts; NULL: none. */

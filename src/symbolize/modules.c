@@ -31,7 +31,8 @@ struct modules {
 	struct elf_table *vdso;
 	bool vdso_tried;
 	struct debuginfod *debuginfod;	/* NULL: the user's environment names no server */
-	GPtrArray *replaced;	/* struct elf_table with symbols that were given out before better ones came */
+	GPtrArray *arrived;	/* struct elf_table from there: several files may have one build-id */
+	GArray *replaced;	/* struct symtab: names of it were given out before better ones came */
 };
 
 static guint module_hash(gconstpointer key)
@@ -71,7 +72,9 @@ struct modules *modules_new(const char *proc_dir, const char *debug_dir)
 	ms->tables = g_hash_table_new_full(file_id_hash, file_id_equal, g_free, (GDestroyNotify)elf_table_free);
 	ms->strings = g_string_chunk_new(4096);
 	ms->debuginfod = debuginfod_new();
-	ms->replaced = g_ptr_array_new_with_free_func((GDestroyNotify)elf_table_free);
+	ms->arrived = g_ptr_array_new_with_free_func((GDestroyNotify)elf_table_free);
+	ms->replaced = g_array_new(FALSE, FALSE, sizeof(struct symtab));
+	g_array_set_clear_func(ms->replaced, (GDestroyNotify)symtab_clear);
 	return ms;
 }
 
@@ -80,7 +83,8 @@ void modules_free(struct modules *ms)
 	if (!ms)
 		return;
 	debuginfod_free(ms->debuginfod);
-	g_ptr_array_unref(ms->replaced);
+	g_ptr_array_unref(ms->arrived);
+	g_array_unref(ms->replaced);
 	g_hash_table_unref(ms->modules);
 	g_hash_table_unref(ms->tables);
 	g_string_chunk_free(ms->strings);
@@ -227,36 +231,38 @@ static bool add_debug_file(const struct modules *ms, struct elf_table *t, const 
 	return try_debug_file(t, path->str);
 }
 
-static void add_debug_symbols(struct modules *ms, struct elf_table *t, const struct module *m)
+/* Copies the symbols of a debug file that arrived; names already given out stay valid. */
+static bool add_arrived(struct modules *ms, struct elf_table *t, const struct elf_table *arrived)
 {
-	if (t->has_full_symbols || !t->build_id_bytes)
-		return;
-	if (!add_debug_file(ms, t, m) && ms->debuginfod)
-		debuginfod_ask(ms->debuginfod, t->build_id, t->build_id_bytes);
+	if (t->has_full_symbols || ms->table_bytes > TABLES_MAX_BYTES || !elf_table_is_debug_file(t, arrived))
+		return false;
+	g_array_append_val(ms->replaced, t->symbols);
+	t->symbols = symtab_copy(&arrived->symbols);
+	t->has_full_symbols = true;
+	return true;
 }
 
-/* Takes the symbols of a debug file that arrived; names already given out stay valid. */
-static void add_arrived(struct modules *ms, struct elf_table *arrived)
+static void add_debug_symbols(struct modules *ms, struct elf_table *t, const struct module *m)
+{
+	if (t->has_full_symbols || !t->build_id_bytes || add_debug_file(ms, t, m) || !ms->debuginfod)
+		return;
+	for (guint i = 0; i < ms->arrived->len; i++)
+		if (add_arrived(ms, t, g_ptr_array_index(ms->arrived, i)))
+			return;
+	debuginfod_ask(ms->debuginfod, t->build_id, t->build_id_bytes);
+}
+
+static void take_arrived(struct modules *ms, struct elf_table *arrived)
 {
 	GHashTableIter iter;
 	struct elf_table *t;
 
+	g_ptr_array_add(ms->arrived, arrived);
+	ms->table_bytes += elf_table_memory_bytes(arrived);
 	g_hash_table_iter_init(&iter, ms->tables);
-	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&t)) {
-		struct symtab before;
-
-		if (!t || t->has_full_symbols)
-			continue;
-		before = t->symbols;
-		t->symbols = (struct symtab){ 0 };
-		if (elf_table_take_symbols(t, arrived)) {
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&t))
+		if (t && add_arrived(ms, t, arrived))
 			ms->table_bytes += symtab_memory_bytes(&t->symbols);
-			arrived->symbols = before;
-			break;
-		}
-		t->symbols = before;
-	}
-	g_ptr_array_add(ms->replaced, arrived);
 }
 
 void modules_poll(struct modules *ms)
@@ -264,7 +270,7 @@ void modules_poll(struct modules *ms)
 	struct elf_table *arrived;
 
 	while (ms->debuginfod && ms->table_bytes <= TABLES_MAX_BYTES && (arrived = debuginfod_take(ms->debuginfod)))
-		add_arrived(ms, arrived);
+		take_arrived(ms, arrived);
 }
 
 /* The table of a held file: known already, or read now. */

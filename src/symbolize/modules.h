@@ -37,10 +37,7 @@ struct modules;
 struct modules *modules_new(const char *proc_dir, const char *debug_dir);
 void modules_free(struct modules *ms);
 
-/*
- * Adds the symbols that arrived from debuginfod meanwhile, never waiting for any.  It serves
- * the first file of a build-id; copies of it elsewhere keep the symbols they have.
- */
+/* Adds the symbols that arrived from debuginfod meanwhile, never waiting for any. */
 void modules_poll(struct modules *ms);
 
 struct module *modules_intern(struct modules *ms, const struct symbolizer_mapping *m);

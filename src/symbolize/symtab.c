@@ -97,6 +97,15 @@ void symtab_clear(struct symtab *t)
 	*t = (struct symtab){ 0 };
 }
 
+struct symtab symtab_copy(const struct symtab *t)
+{
+	struct symtab copy = *t;
+
+	copy.entries = g_memdup2(t->entries, t->cnt * sizeof(*t->entries));
+	copy.names = g_memdup2(t->names, t->names_bytes);
+	return copy;
+}
+
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr)
 {
 	size_t low = 0, high = t->cnt;

@@ -58,6 +58,7 @@ struct symtab_raw {
  */
 void symtab_build(struct symtab *ret, GArray *raw, char *names, size_t names_bytes);
 void symtab_clear(struct symtab *t);
+struct symtab symtab_copy(const struct symtab *t);
 
 /* The function that covers addr, the innermost where they overlap, or NULL. */
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr);

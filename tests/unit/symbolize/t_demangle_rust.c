@@ -137,8 +137,8 @@ static const char program[] =
 static const char *const program_names[] = {
 	"prog::main", "<prog::Sq<f64, 3> as prog::Shape>::area", "prog::apply::<prog::main::{closure#0}>",
 	"prog::flag::<true, 'x', -5>", "prog::main::{closure#0}",
-	"prog::show::<dyn for<'a> core::ops::function::Fn<(&'a str,), Output = "
-	"std::collections::hash::map::HashMap<u8, (i32,)>>>" };
+	("prog::show::<dyn for<'a> core::ops::function::Fn<(&'a str,), Output = "
+	 "std::collections::hash::map::HashMap<u8, (i32,)>>>") };
 
 static char *output_of(const char *dir, const char *command)
 {
