@@ -37,7 +37,7 @@ struct selftest_shared {
 };
 
 /* Runs in the child; returns when all but the blocked thread are done. */
-void selftest_workload(struct selftest_shared *shared);
+void selftest_workload(struct selftest_shared *memory);
 
 struct selftest_result {
 	const char *name;	/* "sleep" */
