@@ -2,6 +2,7 @@
 """How fast a recording starts, stops and is read, and how large it and its recorder grow."""
 import json
 import os
+import re
 import statistics
 import subprocess
 import time
@@ -99,31 +100,38 @@ def measure_stop(args, folder, say):
     return [{"target": name, "seconds": seconds, **summary(taken)} for (name, seconds), taken in readings.items()]
 
 
-def measure_load(args, folder, target, say):
-    """A long recording of a running load: its size, the recorder's memory, the time to read it."""
-    path = folder / "load.offcpu"
+def record_load(args, path, target, say):
+    """A long recording of a running load: its size and what it took of the machine."""
     tool = start_recording(args, path, target)
     time.sleep(args.recording_s)
-    stop_s, _, usage = process.interrupt(tool)
+    # Not wait4's maximum: that begins with the memory of this process, which forked it.
+    status_file = Path(f"/proc/{tool.pid}/status").read_text()
+    peak_bytes = int(re.search(r"^VmHWM:\s+(\d+) kB", status_file, re.MULTILINE).group(1)) * 1024
+    stop_s, status, usage = process.interrupt(tool)
+    if status != 0:
+        raise RuntimeError(f"offcpu record ended with status {status}")
     say(f"recorded {args.recording_s} s with {target[0]}, stopped in {stop_s * 1000:.0f} ms")
+    return {"seconds": args.recording_s, "stop_ms": stop_s * 1000, "size_bytes": path.stat().st_size,
+            "rss_bytes": peak_bytes, "cpu_s": usage.ru_utime + usage.ru_stime}
+
+
+def read_load(args, path, measured):
+    """What record_load measured, with what the recording says, and how long it takes to read it."""
     report = report_json(args, path)
     tracer_bytes = report["coverage"]["tracer"]["peak_rss_bytes"]
-    svg = folder / "load.svg"
-    return {
-        "seconds": args.recording_s,
-        "size_bytes": sum(file.stat().st_size for file in folder.glob("load.offcpu*") if file.suffix != ".old"),
-        "stop_ms": stop_s * 1000,
-        "rss_bytes": max(usage.ru_maxrss * 1024, tracer_bytes),
+    measured.update({
+        "rss_bytes": max(measured["rss_bytes"], tracer_bytes),
         "tracer_rss_bytes": tracer_bytes,
         "switches": report["coverage"]["switches"],
         "lost": report["coverage"]["lost"],
         "waits": len(report["waits"]),
         "stacks": distinct_stacks(report),
-        "report_ms": statistics.median(process.timed([args.offcpu, "report", path]) * 1000
-                                       for _ in range(READ_RUNS)),
-        "flame_ms": statistics.median(process.timed([args.offcpu, "flame", path, "-o", svg]) * 1000
-                                      for _ in range(READ_RUNS)),
-    }
+    })
+    commands = {"report_ms": [args.offcpu, "report", path],
+                "flame_ms": [args.offcpu, "flame", path, "-o", path.with_suffix(".svg")]}
+    for name, command in commands.items():
+        measured[name] = statistics.median(process.timed(command) * 1000 for _ in range(READ_RUNS))
+    return measured
 
 
 def measure_throughput(args, folder, socket, say):
