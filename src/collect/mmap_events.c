@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 /* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
-#define RING_MAX_BYTES (256u << 10)
+#define RING_MAX_BYTES (512u << 10)
 #define RING_MIN_BYTES (32u << 10)
-#define RINGS_MAX_BYTES (16u << 20)	/* all CPUs together, where there are many */
+#define RINGS_MAX_BYTES (32u << 20)	/* all CPUs together, where there are many */
 
 struct ring {
 	int fd;

@@ -550,6 +550,17 @@ static void record_losses(struct session *s, uint64_t recursion)
 				 mmap_events_lost_cnt(s->mmap_events), 0);
 }
 
+/* The most memory we ever had.  Not ru_maxrss, which a child inherits from who forked it. */
+static uint64_t peak_rss_bytes(void)
+{
+	g_autofree char *text = NULL;
+	const char *line;
+
+	if (!g_file_get_contents("/proc/self/status", &text, NULL, NULL) || !(line = strstr(text, "VmHWM:")))
+		return 0;
+	return g_ascii_strtoull(line + strlen("VmHWM:"), NULL, 10) * 1024;
+}
+
 static void fill_info(struct session *s)
 {
 	struct profile_info *info = &s->profile->info;
@@ -574,7 +585,7 @@ static void fill_info(struct session *s)
 	info->tracer_cpu_ns =
 		((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
 		((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;
-	info->tracer_peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	info->tracer_peak_rss_bytes = peak_rss_bytes();
 	info->self_excluded = !s->options->include_self;
 }
 

@@ -220,7 +220,7 @@ struct profile *profile_file_read_bytes(unsigned char *bytes, size_t len_bytes, 
 		return NULL;
 	}
 	p = profile_new();
-	if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		fail(&why, PROFILE_FILE_ERROR_DAMAGED, "%s", db ? sqlite3_errmsg(db) : "out of memory");
 	else
 		read_database(db, bytes, len_bytes, schema, p, &why);

@@ -123,7 +123,8 @@ static bool fail_db(const struct target *to, sqlite3 *db, int rc, GError **error
 static bool fill_tmp(const struct target *to, const struct profile *p, GError **error)
 {
 	sqlite3 *db = NULL;
-	int rc = sqlite3_open_v2(to->tmp, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE, "unix-none");
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX;
+	int rc = sqlite3_open_v2(to->tmp, &db, flags, "unix-none");
 	bool ok = true;
 
 	if (rc == SQLITE_OK)
