@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "symbolize/fileopen.h"
+#include "symbolize/jitdump.h"
 
 #define LINES_MAX (2u << 20)
 /* Neighbours looked at for one that covers the address; functions seldom overlap at all. */
@@ -173,35 +174,61 @@ static bool process_identity(const char *proc_dir, uint32_t pid, uint32_t *ret_i
 	return status && perf_map_parse_status(status, ret_inner_pid, ret_uid);
 }
 
-struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, uint64_t known_bytes, uint64_t *ret_bytes)
+/* Opens path as process pid sees it, if it may be trusted and is larger than known_bytes; -1 else. */
+static int open_trusted(const char *proc_dir, uint32_t pid, uid_t uid, const char *path, uint64_t known_bytes,
+			uint64_t *ret_bytes)
 {
-	g_autofree char *path = NULL;
-	struct perf_map *m = NULL;
-	uint32_t inner_pid;
 	struct stat st;
-	int held, fd = -1;
-	uid_t uid;
+	int held = file_hold_in_process_nolinks(proc_dir, pid, path, &st), fd = -1;
 
-	*ret_bytes = 0;
-	if (!process_identity(proc_dir, pid, &inner_pid, &uid))
-		return NULL;
-	path = g_strdup_printf("/tmp/perf-%" PRIu32 ".map", inner_pid);
-	held = file_hold_in_process_nolinks(proc_dir, pid, path, &st);
 	if (held < 0)
-		return NULL;
+		return -1;
 	if (st.st_uid == 0 || st.st_uid == uid) {
 		*ret_bytes = (uint64_t)st.st_size;
 		if (st.st_size > 0 && (uint64_t)st.st_size > known_bytes)
 			fd = file_open_held(held);
 	}
 	close(held);
-	if (fd >= 0) {
-		size_t len;
-		char *text = file_read_fd(fd, PERF_MAP_MAX_BYTES, &len);
+	return fd;
+}
 
-		close(fd);
-		if (text)
-			m = perf_map_parse(text, len);
-	}
-	return m;
+struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, uint64_t known_bytes, uint64_t *ret_bytes)
+{
+	g_autofree char *path = NULL;
+	uint32_t inner_pid;
+	size_t len;
+	char *text;
+	uid_t uid;
+	int fd;
+
+	*ret_bytes = 0;
+	if (!process_identity(proc_dir, pid, &inner_pid, &uid))
+		return NULL;
+	path = g_strdup_printf("/tmp/perf-%" PRIu32 ".map", inner_pid);
+	fd = open_trusted(proc_dir, pid, uid, path, known_bytes, ret_bytes);
+	if (fd < 0)
+		return NULL;
+	text = file_read_fd(fd, PERF_MAP_MAX_BYTES, &len);
+	close(fd);
+	return text ? perf_map_parse(text, len) : NULL;
+}
+
+struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const char *path, uint64_t known_bytes,
+				       uint64_t *ret_bytes)
+{
+	uint32_t inner_pid;
+	size_t len;
+	char *text;
+	uid_t uid;
+	int fd;
+
+	*ret_bytes = 0;
+	if (!process_identity(proc_dir, pid, &inner_pid, &uid))
+		return NULL;
+	fd = open_trusted(proc_dir, pid, uid, path, known_bytes, ret_bytes);
+	if (fd < 0)
+		return NULL;
+	text = jitdump_read(fd, &len);
+	close(fd);
+	return text ? perf_map_parse(text, len) : NULL;
 }

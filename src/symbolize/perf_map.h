@@ -32,6 +32,10 @@ void perf_map_charge(struct perf_map *m, size_t *account);
  */
 struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, uint64_t known_bytes, uint64_t *ret_bytes);
 
+/* The same of the "jit-PID.dump" that process pid has mapped from path. */
+struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const char *path, uint64_t known_bytes,
+				       uint64_t *ret_bytes);
+
 /* The innermost pid and the effective uid out of the text of /proc/PID/status. */
 bool perf_map_parse_status(const char *status, uint32_t *ret_pid, uid_t *ret_uid);
 

@@ -5,6 +5,7 @@
 
 #include "symbolize/demangle.h"
 #include "symbolize/kallsyms.h"
+#include "symbolize/map_set.h"
 #include "symbolize/modules.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/spaces.h"
@@ -95,16 +96,32 @@ static const char *shown_name(struct symbolizer *s, const char *raw)
 	return shown;
 }
 
+/* A compiler maps the dump it writes, so that tools see where it lies; NULL: none. */
+static const char *jitdump_path(const struct generation *g)
+{
+	for (guint i = g->maps->maps->len; i-- > 0;) {
+		const char *path = g_array_index(g->maps->maps, struct space_map, i).module->path;
+		const char *name = strrchr(path, '/');
+
+		if (name && g_str_has_prefix(name, "/jit-") && g_str_has_suffix(name, ".dump"))
+			return path;
+	}
+	return NULL;
+}
+
 /* Reads the compiler's list of functions for the first time, or again when it has grown. */
 static void jit_refresh(struct symbolizer *s, struct generation *g)
 {
 	int64_t now_us = g_get_monotonic_time();
 	struct perf_map *fresh;
+	const char *dump;
 	uint64_t bytes;
 
 	if (!generation_is_current(g) || now_us < g->jit_next_us || s->jit_bytes > JIT_MAX_BYTES)
 		return;
 	fresh = perf_map_read(s->proc_dir, g->pid, g->jit_bytes, &bytes);
+	if (!bytes && (dump = jitdump_path(g)))
+		fresh = perf_map_read_jitdump(s->proc_dir, g->pid, dump, g->jit_bytes, &bytes);
 	g->jit_next_us = now_us + g->jit_pause_us;
 	g->jit_pause_us = MIN(g->jit_pause_us * 2, JIT_PAUSE_MAX_US);
 	if (!fresh)

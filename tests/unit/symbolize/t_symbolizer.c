@@ -439,6 +439,73 @@ static void test_jit(struct fixture *f, gconstpointer data)
 	g_assert_cmpstr(symbol.name, ==, "later");
 }
 
+static void append_load(GByteArray *to, uint64_t addr, uint64_t size, uint64_t index, const char *name)
+{
+	uint64_t code[] = { addr, addr, size, index };
+	uint32_t record[] = { 0, (uint32_t)(16 + 8 + sizeof(code) + strlen(name) + 1 + size), 0, 0, 7, 7 };
+	g_autofree uint8_t *bytes = g_malloc0(size);
+
+	g_byte_array_append(to, (uint8_t *)record, sizeof(record));
+	g_byte_array_append(to, (uint8_t *)code, sizeof(code));
+	g_byte_array_append(to, (const uint8_t *)name, (guint)strlen(name) + 1);
+	g_byte_array_append(to, bytes, (guint)size);
+}
+
+static void append_move(GByteArray *to, uint64_t from, uint64_t addr, uint64_t size, uint64_t index)
+{
+	uint64_t code[] = { addr, from, addr, size, index };
+	uint32_t record[] = { 1, 16 + 8 + sizeof(code), 0, 0, 7, 7 };
+
+	g_byte_array_append(to, (uint8_t *)record, sizeof(record));
+	g_byte_array_append(to, (uint8_t *)code, sizeof(code));
+}
+
+static void put_jitdump(struct fixture *f)
+{
+	g_autofree char *maps = g_build_filename(f->process, "maps", NULL), *status = g_build_filename(f->process, "status", NULL);
+	g_autofree char *dump = g_build_filename(f->root, "app", "jit-7.dump", NULL);
+	g_autofree char *text = g_strdup_printf("Name:\tnode\nUid:\t0\t%u\t0\t0\nNSpid:\t500\t7\n", geteuid());
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	uint32_t header[10] = { 0x4a695444, 1, 40, 62, 0, 7 };
+
+	g_byte_array_append(bytes, (uint8_t *)header, sizeof(header));
+	append_load(bytes, 0x10100, 0x80, 1, "JS:*run app.js:12");
+	append_load(bytes, 0x10200, 0x80, 2, "bad\n10300 80 name");
+	append_move(bytes, 0x10100, 0x10400, 0x80, 1);
+	put(dump, (char *)bytes->data, bytes->len);
+	put(status, text, -1);
+	put(maps, "10000-20000 r-xp 00000000 00:00 0 \n30000-31000 r-xp 00000000 08:01 77 /app/jit-7.dump\n", -1);
+}
+
+static const char *jit_name_at(struct fixture *f, uint64_t addr)
+{
+	struct symbol symbol;
+
+	symbolizer_user(f->symbolizer, 500, 1, addr, false, &symbol);
+	g_assert_cmpstr(symbol.module, ==, symbol.name ? "[jit]" : "[anon]");
+	return symbol.name;
+}
+
+static void test_jitdump(struct fixture *f, gconstpointer data)
+{
+	put_jitdump(f);
+	g_assert_cmpstr(jit_name_at(f, 0x10110), ==, "JS:*run app.js:12");
+	g_assert_cmpstr(jit_name_at(f, 0x10210), ==, "bad?10300 80 name");
+	g_assert_cmpstr(jit_name_at(f, 0x10310), ==, NULL);
+	g_assert_cmpstr(jit_name_at(f, 0x10410), ==, "JS:*run app.js:12");
+}
+
+/* Behind a link, it may be anybody's. */
+static void test_jitdump_link(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *dump = g_build_filename(f->root, "app", "jit-7.dump", NULL);
+	g_autofree char *other = g_build_filename(f->root, "app", "other", NULL);
+
+	put_jitdump(f);
+	g_assert_cmpint(rename(dump, other) | symlink("other", dump), ==, 0);
+	g_assert_cmpstr(jit_name_at(f, 0x10110), ==, NULL);
+}
+
 static void test_kernel(struct fixture *f, gconstpointer data)
 {
 	struct symbol symbol;
@@ -503,6 +570,8 @@ int main(int argc, char **argv)
 	ADD("debuginfod", test_debuginfod);
 	ADD("debuginfod-silent", test_debuginfod_silent);
 	ADD("jit", test_jit);
+	ADD("jitdump", test_jitdump);
+	ADD("jitdump-link", test_jitdump_link);
 	ADD("kernel", test_kernel);
 	ADD("kernel-hidden", test_kernel_hidden);
 	return g_test_run();
