@@ -105,14 +105,20 @@ static __always_inline __u32 log2_slot(__u64 ns)
 /*
  * Adds one wait under its key.  A key holds a thread number and a thread is switched in on
  * one CPU at a time, so no two CPUs add to one sum.  False: no room, the caller accounts for it.
+ * A global function: the verifier checks it once.
  */
-static __always_inline bool sum_wait(const struct offcpu_wait_key *key, const struct wait_parts *parts)
+__noinline int sum_wait(const struct offcpu_wait_key *key, const struct wait_parts *parts)
 {
-	__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
-	__u32 zero = 0, slot = log2_slot(total);
 	struct offcpu_wait_sum *sum;
 	struct scratch *scratch;
+	__u32 zero = 0, slot;
+	__u64 total;
 	void *map;
+
+	if (!key || !parts)
+		return false;
+	total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
+	slot = log2_slot(total);
 
 	map = bpf_map_lookup_elem(&waits, &zero);
 	if (!map)

@@ -14,33 +14,6 @@
  * between.  After the window every thread's account is read out with its open wait.
  */
 
-#define FP_RANGE (8 << 20)	/* a frame lies within 8 MiB, the default stack limit, of the last */
-
-/* Frame-pointer walk of a sleeping thread, step by step as the kernel walks a current one. */
-static __always_inline __u32 sleeping_user_stack(struct task_struct *task, struct offcpu_rec_stack *stack)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 frame[2], fp;
-	__u32 depth = 0;
-
-	if (!regs)
-		return 0;
-	stack->ip[0] = BPF_CORE_READ(regs, ip);
-	fp = BPF_CORE_READ(regs, bp);
-	if (!stack->ip[0])
-		return 0;
-	for (depth = 1; depth < OFFCPU_MAX_DEPTH; depth++) {
-		if (depth >= cfg.max_depth || !fp)
-			break;
-		if (bpf_copy_from_user_task(frame, sizeof(frame), (void *)fp, task, 0))
-			break;
-		stack->ip[depth] = frame[1];
-		fp = frame[0];
-	}
-	stack->end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_UNKNOWN;
-	return depth;
-}
-
 static __always_inline __u64 sleep_bits_now(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
@@ -64,12 +37,7 @@ static __always_inline void snapshot_stack(struct task_struct *task, struct thre
 	if (!cfg.want_ustack || !task->mm ||
 	    (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
 		return;
-	const struct space *space = cfg.want_tables ? space_of(st) : NULL;
-
-	if (space)
-		depth = walk_sleeper(task, space, scratch);
-	else
-		depth = sleeping_user_stack(task, &scratch->stack);
+	depth = walk_sleeper(task, cfg.want_tables ? space_of(st) : NULL, scratch);
 	if (!depth || depth > OFFCPU_MAX_DEPTH)
 		return;
 	id = stack_hash(&scratch->stack, depth, stack_seed(st));

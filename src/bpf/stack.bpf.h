@@ -17,10 +17,13 @@
  * are another stack.  64 bits: with 100,000 stacks two share an id with probability 3e-10.
  */
 
-static __always_inline __u64 stack_hash(const struct offcpu_rec_stack *s, __u32 depth, __u64 seed)
+/* A global function, as those of unwind.bpf.h: its loop is checked once, not on every path to it. */
+__noinline __u64 stack_hash(const struct offcpu_rec_stack *s, __u32 depth, __u64 seed)
 {
 	__u64 h = seed ^ depth;
 
+	if (!s)
+		return 1;
 	for (__u32 i = 0; i < OFFCPU_MAX_DEPTH; i++) {
 		if (i >= depth)
 			break;

@@ -79,8 +79,8 @@ static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, vo
 }
 
 /*
- * The number of the mapping that holds addr, or -1.  This and find_rule() are global functions:
- * the verifier checks those once, by themselves; inlined in every step their branches multiply.
+ * The number of the mapping that holds addr, or -1.  This and the three below are global
+ * functions: the verifier checks those once, by themselves; inlined their branches multiply.
  */
 __noinline int find_mapping(const struct space *space, __u64 addr)
 {
@@ -114,24 +114,19 @@ static __always_inline const struct unwind_block *block_at(__u32 number)
 	return map ? bpf_map_lookup_elem(map, &in_slab) : NULL;
 }
 
-static __always_inline __u32 index_at(__u32 index_block, __u32 page)
+__noinline __u32 index_at(__u32 index_block, __u32 page)
 {
 	const struct unwind_block *b = block_at(index_block + page / SPACE_BLOCK_INDEX);
 
 	return b ? b->index[page % SPACE_BLOCK_INDEX] : 0;
 }
 
-/* The rule that holds at pc, which lies in a page of the table. */
-__noinline __u32 find_rule(__u32 rows_block, __u32 index_block, __u32 pc)
+/* The last block in low..high whose first row is at or below pc; a page has few. */
+__noinline __u32 find_block(__u32 rows_block, __u32 low, __u32 high, __u32 pc)
 {
-	__u32 page = pc >> UNWIND_PAGE_SHIFT;
-	__u32 first = index_at(index_block, page), last = index_at(index_block, page + 1);
-	__u32 low = first / SPACE_BLOCK_ROWS, high = last / SPACE_BLOCK_ROWS;
-	const struct unwind_block *b;
-
-	/* the block: the last in first..last whose first row is at or below pc; a page has few */
 	for (int i = 0; i < 8; i++) {
 		__u32 mid = (low + high + 1) / 2;
+		const struct unwind_block *b;
 
 		if (low >= high)
 			break;
@@ -141,11 +136,16 @@ __noinline __u32 find_rule(__u32 rows_block, __u32 index_block, __u32 pc)
 		else
 			high = mid - 1;
 	}
-	b = block_at(rows_block + low);
+	return low;
+}
+
+/* The rule of the last row in from..to of a block that is at or below pc. */
+__noinline __u32 find_row(__u32 block, __u32 from, __u32 to, __u32 pc)
+{
+	const struct unwind_block *b = block_at(block);
+
 	if (!b)
 		return 0;
-	__u32 from = low == first / SPACE_BLOCK_ROWS ? first % SPACE_BLOCK_ROWS : 0;
-	__u32 to = low == last / SPACE_BLOCK_ROWS ? last % SPACE_BLOCK_ROWS : SPACE_BLOCK_ROWS - 1;
 	for (int i = 0; i < 7; i++) {
 		__u32 mid = (from + to + 1) / 2;
 
@@ -159,13 +159,29 @@ __noinline __u32 find_rule(__u32 rows_block, __u32 index_block, __u32 pc)
 	return b->row[from & (SPACE_BLOCK_ROWS - 1)].rule;
 }
 
+/* The rule that holds at pc, which lies in a page of the table. */
+static __always_inline __u32 find_rule(__u32 rows_block, __u32 index_block, __u32 pc)
+{
+	__u32 page = pc >> UNWIND_PAGE_SHIFT;
+	__u32 first = index_at(index_block, page), last = index_at(index_block, page + 1);
+	__u32 low = first / SPACE_BLOCK_ROWS, high = last / SPACE_BLOCK_ROWS, block = low;
+
+	if (low != high)
+		block = find_block(rows_block, low, high, pc);
+	return find_row(rows_block + block, block == low ? first % SPACE_BLOCK_ROWS : 0,
+			block == high ? last % SPACE_BLOCK_ROWS : SPACE_BLOCK_ROWS - 1, pc);
+}
+
 /* The rule that holds at an address; 0, a gap, where there is no table. */
 static __always_inline __u32 rule_at(const struct space *space, __u64 addr)
 {
 	const struct space_mapping *m;
-	int number = find_mapping(space, addr);
+	int number;
 	__u64 pc;
 
+	if (!space)
+		return 0;
+	number = find_mapping(space, addr);
 	if (number < 0)
 		return 0;
 	/* clang knows what find_mapping() can return and would drop the bound; the verifier does not */
@@ -381,7 +397,7 @@ static __always_inline __u32 walk_in_full(struct user_walk *w)
 	return w->at->depth;
 }
 
-/* The same of a sleeping one, from a sleepable program. */
+/* The same of a sleeping one, from a sleepable program; by frame pointers when space is NULL. */
 static __always_inline __u32 walk_sleeper(struct task_struct *task, const struct space *space,
 					  struct scratch *scratch)
 {

@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
@@ -41,11 +42,12 @@ enum file_state { FILE_QUEUED, FILE_READY, FILE_WITHOUT };
 struct table_file {
 	struct file_key key;
 	enum file_state state;
-	struct unwind_table *table;	/* between the builder and the hand-over */
+	/* the builder's until it is handed over */
+	enum file_state result;
 	uint64_t base;
 	struct segments segments;
-	uint32_t rows_block, index_block, page_cnt;
-	int fd;				/* the builder's */
+	uint32_t rows_block, index_block, page_cnt, row_cnt;
+	int fd;
 };
 
 struct program_mapping {
@@ -83,7 +85,9 @@ struct tables {
 	GAsyncQueue *built;	/* struct table_file */
 	unsigned building;
 	bool changed;		/* programs to look at again */
-	uint32_t next_block, slab_cnt, generation;
+	uint32_t generation;
+	/* the builder's */
+	uint32_t next_block, slab_cnt;
 	struct unwind_block *slab;	/* the newest, mapped */
 	struct table_file *vdso;
 	struct tables_statistics statistics;
@@ -126,7 +130,6 @@ static void file_free(gpointer p)
 {
 	struct table_file *file = p;
 
-	unwind_table_free(file->table);
 	g_free(file);
 }
 
@@ -163,28 +166,16 @@ static bool segments_vaddr(const struct segments *s, uint64_t offset, uint64_t *
 	return false;
 }
 
-/* In the builder's thread: nothing of *t but the queue is touched. */
-static void build(gpointer job, gpointer data)
-{
-	struct table_file *file = job;
-	struct tables *t = data;
-
-	file->table = unwind_table_build(file->fd, NULL);
-	if (file->table)
-		read_segments(file->fd, &file->segments);
-	close(file->fd);
-	file->fd = -1;
-	g_async_queue_push(t->built, file);
-}
-
+static void build(gpointer job, gpointer data);
 static void hand_over(struct tables *t, struct table_file *file);
 
 struct tables *tables_new(int slabs_fd, int spaces_fd)
 {
 	struct tables *t = g_new0(struct tables, 1);
 
-	t->slabs_fd = slabs_fd;
-	t->spaces_fd = spaces_fd;
+	/* our own: the builder may outlive the caller's */
+	t->slabs_fd = fcntl(slabs_fd, F_DUPFD_CLOEXEC, 0);
+	t->spaces_fd = fcntl(spaces_fd, F_DUPFD_CLOEXEC, 0);
 	t->files = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, file_free);
 	t->seen = g_hash_table_new_full(inode_key_hash, inode_key_equal, NULL, g_free);
 	t->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);
@@ -202,19 +193,22 @@ void tables_free(struct tables *t)
 		return;
 	while ((file = g_async_queue_try_pop(t->built)))
 		hand_over(t, file);
+	g_hash_table_destroy(t->programs);
+	g_hash_table_destroy(t->seen);
 	/*
 	 * A large file may take the builder seconds, and nobody should wait for it at the end of a
 	 * recording: what it still works on is left to it, what is queued is dropped.
 	 */
-	bool is_idle = t->building == 0;
-	g_thread_pool_free(t->builder, TRUE, is_idle);
+	if (t->building) {
+		g_thread_pool_free(t->builder, TRUE, FALSE);
+		return;
+	}
+	g_thread_pool_free(t->builder, TRUE, TRUE);
 	if (t->slab)
 		munmap(t->slab, SPACE_SLAB_BLOCKS * sizeof(*t->slab));
-	g_hash_table_destroy(t->programs);
-	g_hash_table_destroy(t->seen);
-	if (!is_idle)
-		return;
 	g_async_queue_unref(t->built);
+	close(t->slabs_fd);
+	close(t->spaces_fd);
 	g_hash_table_destroy(t->files);
 	if (t->vdso)
 		file_free(t->vdso);
@@ -249,7 +243,6 @@ static bool add_slab(struct tables *t)
 		munmap(t->slab, bytes);
 	t->slab = memory;
 	t->slab_cnt++;
-	t->statistics.bytes += bytes;
 	return true;
 }
 
@@ -274,30 +267,47 @@ static bool store(struct tables *t, const void *items, size_t item_bytes, size_t
 	return true;
 }
 
-static void hand_over(struct tables *t, struct table_file *file)
+/*
+ * In the builder's thread, which alone fills slabs: a new one waits until no program can
+ * still run with the old map of slabs.  Of *t nothing else is touched but the queue.
+ */
+static void build(gpointer job, gpointer data)
 {
-	struct unwind_table *table = file->table;
+	struct table_file *file = job;
+	struct tables *t = data;
+	struct unwind_table *table = unwind_table_build(file->fd, NULL);
 
-	file->table = NULL;
-	file->state = FILE_WITHOUT;
-	t->building--;
-	t->changed = true;
-	if (!table) {
-		t->statistics.files_without++;
-		return;
-	}
-	if (store(t, table->rows, sizeof(*table->rows), table->row_cnt, SPACE_BLOCK_ROWS, &file->rows_block) &&
-	    store(t, table->index, sizeof(*table->index), (size_t)table->page_cnt + 1, SPACE_BLOCK_INDEX,
-		  &file->index_block)) {
+	file->result = FILE_WITHOUT;
+	if (table) {
+		read_segments(file->fd, &file->segments);
 		file->base = table->base;
 		file->page_cnt = table->page_cnt;
-		file->state = FILE_READY;
-		t->statistics.files++;
-		t->statistics.rows += table->row_cnt;
-	} else {
-		t->statistics.refused++;
+		file->row_cnt = table->row_cnt;
+		if (store(t, table->rows, sizeof(*table->rows), table->row_cnt, SPACE_BLOCK_ROWS,
+			  &file->rows_block) &&
+		    store(t, table->index, sizeof(*table->index), (size_t)table->page_cnt + 1,
+			  SPACE_BLOCK_INDEX, &file->index_block))
+			file->result = FILE_READY;
 	}
 	unwind_table_free(table);
+	close(file->fd);
+	file->fd = -1;
+	g_async_queue_push(t->built, file);
+}
+
+static void hand_over(struct tables *t, struct table_file *file)
+{
+	file->state = file->result;
+	t->building--;
+	t->changed = true;
+	if (file->state == FILE_READY) {
+		t->statistics.files++;
+		t->statistics.rows += file->row_cnt;
+	} else if (file->row_cnt) {
+		t->statistics.refused++;
+	} else {
+		t->statistics.files_without++;
+	}
 }
 
 /* Files and programs. */
@@ -523,5 +533,6 @@ bool tables_poll(struct tables *t)
 void tables_statistics(const struct tables *t, struct tables_statistics *ret)
 {
 	*ret = t->statistics;
+	ret->bytes = (uint64_t)t->slab_cnt * SPACE_SLAB_BLOCKS * sizeof(struct unwind_block);
 	ret->spaces = g_hash_table_size(t->programs);
 }
