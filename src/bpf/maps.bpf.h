@@ -62,6 +62,8 @@ struct thread_state {
 	__u8 open_at_start;
 	__u8 by_exec;		/* selected because it descends from the traced command */
 	__u8 has_snap;
+	__u8 by_fp;		/* the wait's user stack was walked without tables */
+	__u8 snap_by_fp;
 	struct walk_memory walks[WALKS];
 };
 
@@ -192,8 +194,6 @@ volatile __u64 start_ns = ~0ULL;
 volatile __u64 stop_ns = ~0ULL;
 /* The first reading of close_thread only notes kernel stacks, before they are gone. */
 volatile __u32 closing = 0;
-/* The tables are there: look again at those that still sleep. */
-volatile __u32 tables_ready = 0;
 /* Entries put into the current wait map since user space last swapped it. */
 __u64 wait_entries = 0;
 __u32 last_tno = 0;

@@ -28,21 +28,44 @@ static __always_inline struct scratch *iter_scratch_get(void)
 	return bpf_map_lookup_elem(&iter_scratch, &zero);
 }
 
-static __always_inline void snapshot_stack(struct task_struct *task, struct thread_state *st,
-					   struct scratch *scratch)
+/* The user stack of a sleeping thread, by tables if they are there; its id or 0. */
+static __always_inline __u64 sleeper_stack(struct task_struct *task, struct thread_state *st,
+					   struct scratch *scratch, __u8 *ret_by_fp)
 {
+	const struct space *space = cfg.want_tables ? space_of(st) : NULL;
 	__u32 depth;
 	__u64 id;
 
+	*ret_by_fp = !space;
 	if (!cfg.want_ustack || !task->mm ||
 	    (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
-		return;
-	depth = walk_sleeper(task, cfg.want_tables ? space_of(st) : NULL, scratch);
+		return 0;
+	depth = walk_sleeper(task, space, scratch);
 	if (!depth || depth > OFFCPU_MAX_DEPTH)
-		return;
+		return 0;
 	id = stack_hash(&scratch->stack, depth, stack_seed(st));
 	stack_cross(&scratch->stack, id, depth, st, true, bpf_ktime_get_ns());
-	st->snap_ustack = id;
+	return id;
+}
+
+/*
+ * A wait that began before its program's tables were there, and goes on: many a process
+ * sleeps for seconds right after its start.  Where it sleeps does not change, so its stack is
+ * walked now; the exchange fails when the wait is over, for the next one has another id.
+ */
+static __always_inline void walk_again(struct task_struct *task, struct thread_state *st,
+				       struct scratch *scratch)
+{
+	__u64 old = st->ustack, id;
+	__u8 by_fp;
+
+	if (task->on_cpu || switches_of(task) != st->csw)
+		return;
+	id = sleeper_stack(task, st, scratch, &by_fp);
+	if (!id || by_fp || task->on_cpu || switches_of(task) != st->csw)
+		return;
+	__sync_val_compare_and_swap(&st->ustack, old, id);
+	st->by_fp = 0;
 }
 
 static __always_inline int look_at(struct task_struct *task, bool may_read_user)
@@ -63,8 +86,13 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		identify(task, st);
 		st->selected = is_selected(task, st);
 	}
+	if (st->selected && st->mode == MODE_ASLEEP && st->by_fp && may_read_user) {
+		walk_again(task, st, scratch);
+		return 0;
+	}
 	csw = switches_of(task);
-	if (!st->selected || st->mode != MODE_UNKNOWN || (st->has_snap && st->snap_csw == csw && !tables_ready))
+	if (!st->selected || st->mode != MODE_UNKNOWN ||
+	    (st->has_snap && st->snap_csw == csw && !st->snap_by_fp))
 		return 0;
 	bits = sleep_bits_now(task);
 	st->has_snap = 0;
@@ -75,7 +103,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 	else
 		st->snap_mode = bits ? MODE_ASLEEP : MODE_QUEUED;
 	if (may_read_user)
-		snapshot_stack(task, st, scratch);
+		st->snap_ustack = sleeper_stack(task, st, scratch, &st->snap_by_fp);
 	/* It may have moved while it was read; then the other reading, or its next event, tells. */
 	if (switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
 		st->snap_csw = csw;

@@ -133,11 +133,13 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 
 	if (!scratch)
 		return 0;
+	st->by_fp = 0;
 	if (cfg.want_tables) {
 		space = space_of(st);
 		if (space)
 			return user_stack_by_table(task, st, space, scratch, now);
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
+		st->by_fp = 1;
 	}
 	return user_stack_id(st, &scratch->stack, walk_by_frame_pointer(ctx, &scratch->stack), now, &crossed_now);
 }

@@ -27,6 +27,7 @@
 #define RECORDS_A_ROUND 16384
 /* The window may open this much later for the sake of unwind tables. */
 #define TABLES_AHEAD_NS 60000000ULL
+#define LOOK_EVERY_NS 250000000ULL
 
 struct session {
 	const struct collect_options *options;
@@ -35,7 +36,7 @@ struct session {
 	struct symbolizer *symbolizer;
 	struct mmap_events *mmap_events;	/* NULL where the kernel refuses */
 	struct tables *tables;			/* NULL: frame pointers only */
-	bool looked_by_table;
+	uint64_t looked_published, looked_ns;	/* what was there, and when, at the last look at the threads */
 	uint64_t mapped_ns;		/* mapping events up to here are known */
 	uint64_t records;		/* taken from the ring since the last drain began */
 	struct profile *profile;
@@ -356,6 +357,25 @@ static uint64_t set_edge(volatile __u64 *edge)
 	return at;
 }
 
+/*
+ * Hands over unwind tables.  When some are new, those are looked at again that began to sleep
+ * without: now and then, for it takes a moment for each thread.
+ */
+static void supply_tables(struct session *s, bool is_last)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), published;
+
+	if (!s->tables)
+		return;
+	tables_poll(s->tables);
+	published = tables_published_cnt(s->tables);
+	if (published == s->looked_published || (now - s->looked_ns < LOOK_EVERY_NS && !is_last))
+		return;
+	s->looked_published = published;
+	look_at_threads(s, NULL);
+	s->looked_ns = now;
+}
+
 /* Waits a moment for the first tables: what is walked before they are there is walked worse. */
 static void await_tables(struct session *s)
 {
@@ -366,9 +386,6 @@ static void await_tables(struct session *s)
 	ring_buffer__consume(s->ring);	/* what the first look asked for */
 	while (!tables_poll(s->tables) && clock_ns(CLOCK_MONOTONIC) < until)
 		g_usleep(2000);
-	s->skel->bss->tables_ready = 1;
-	look_at_threads(s, NULL);
-	s->skel->bss->tables_ready = 0;
 }
 
 bool session_start(struct session *s, GError **error)
@@ -377,6 +394,7 @@ bool session_start(struct session *s, GError **error)
 	if (!look_at_threads(s, error))
 		return false;
 	await_tables(s);
+	supply_tables(s, true);
 	s->start_ns = set_edge(&s->skel->data->start_ns);
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
@@ -435,17 +453,6 @@ static void swap_waits(struct session *s)
 	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Hands over unwind tables; when all of the first programs' are there, looks at the sleepers again. */
-static void supply_tables(struct session *s)
-{
-	if (!s->tables || !tables_poll(s->tables) || s->looked_by_table)
-		return;
-	s->looked_by_table = true;
-	s->skel->bss->tables_ready = 1;
-	look_at_threads(s, NULL);
-	s->skel->bss->tables_ready = 0;
-}
-
 bool session_drain(struct session *s)
 {
 	bool is_more;
@@ -456,7 +463,7 @@ bool session_drain(struct session *s)
 	take_mmap_events(s);
 	s->records = 0;
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
-	supply_tables(s);
+	supply_tables(s, false);
 	if (s->skel->bss->wait_entries > capacity / 2 ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
@@ -591,6 +598,7 @@ static void fill_info(struct session *s)
 
 bool session_stop(struct session *s, GError **error)
 {
+	supply_tables(s, true);
 	s->stop_ns = set_edge(&s->skel->data->stop_ns);
 	if (!run_iterator(s, s->skel->links.close_thread, error))
 		return false;

@@ -19,7 +19,7 @@
 
 #define MAPS_TEXT_MAX (16 << 20)
 
-#define YOUNG_US 100000		/* most short-lived processes are gone by then */
+#define YOUNG_US 50000		/* most short-lived processes are gone by then */
 #define FRESH_US 2000000	/* a file seen by its inode is taken for the same so long */
 #define SEGMENTS_MAX 16
 
@@ -528,6 +528,11 @@ bool tables_poll(struct tables *t)
 			g_hash_table_iter_remove(&iter);
 		}
 	return t->building == 0;
+}
+
+uint64_t tables_published_cnt(const struct tables *t)
+{
+	return t->generation;
 }
 
 void tables_statistics(const struct tables *t, struct tables_statistics *ret)

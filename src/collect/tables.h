@@ -31,6 +31,9 @@ void tables_note_exit(struct tables *t, uint32_t pid);
 /* Hands over what is done.  True when nothing is left to do. */
 bool tables_poll(struct tables *t);
 
+/* How often mappings were handed over so far. */
+uint64_t tables_published_cnt(const struct tables *t);
+
 struct tables_statistics {
 	unsigned spaces, files, files_without;
 	uint64_t rows, bytes;	/* of the kernel's memory */

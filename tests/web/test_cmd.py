@@ -93,7 +93,7 @@ class FlameCommand(unittest.TestCase):
         self.refused(1, "nowhere", "db.offcpu", "-o", "nowhere/x.svg")
         for words, *args in (("weight \"x\"", "--weight", "x"), ("palette \"x\"", "--palette", "x"), ("\"x\"", "--by", "x"),
                              ("width \"9\"", "--width", "9"), ("\"120%\"", "--min-width", "120%"), ("\"(\"", "--grep", "("),
-                             ("\"Q\"", "--state", "Q"), ("--nope", "--nope"), ("second", "other")):
+                             ("'Q'", "--state", "Q"), ("--nope", "--nope"), ("second", "other")):
             self.refused(2, words, "db.offcpu", *out, *args)
         for other in ("db.offcpu", "./db.offcpu", "link.svg"):
             self.refused(2, "would replace the recording", "db.offcpu", "-o", other)
