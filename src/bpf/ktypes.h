@@ -94,6 +94,8 @@ struct sched_entity {
 };
 
 struct pt_regs {
+	unsigned long r10;
+	unsigned long di;
 	unsigned long bp;
 	unsigned long ip;
 	unsigned long sp;

@@ -253,6 +253,13 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool asle
 	return true;
 }
 
+/* Only sp and bp take part in recognising a walk. */
+static __always_inline void do_not_remember(struct user_walk *w)
+{
+	if (w->memory)
+		w->memory->cnt = WALK_WORDS + 1;
+}
+
 /* A signal's frame: the registers of what it interrupted lie in a ucontext. */
 static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, bool asleep)
 {
@@ -267,9 +274,34 @@ static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, 
 	w->at->bp = bp;
 	w->at->bp_lost = false;
 	w->at->exact = true;
-	if (w->memory)
-		w->memory->cnt = WALK_WORDS + 1;
+	do_not_remember(w);
 	return true;
+}
+
+/*
+ * A register that only the innermost frame knows, by its DWARF number; 0 when it is none of
+ * those that occur: rdi holds the return address in glibc's vfork(), r10 the frame's address
+ * while a function realigns its stack.
+ */
+static __always_inline __u64 innermost_register(const struct user_walk *w, __u32 number)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(w->task);
+
+	if (w->at->depth != 1 || !regs)
+		return 0;
+	return number == 5 ? regs->di : number == 10 ? regs->r10 : 0;
+}
+
+/* The return address is in a register: no frame has been made yet. */
+static __always_inline bool step_by_register(struct user_walk *w, __u32 rule)
+{
+	__u64 ip = innermost_register(w, unwind_rule_extra(rule));
+
+	w->at->end = OFFCPU_WALK_BROKEN;
+	do_not_remember(w);
+	w->at->sp += unwind_rule_packed_offset(rule);
+	w->at->ip = ip;
+	return ip != 0;
 }
 
 /* The canonical frame address, or 0. */
@@ -294,6 +326,10 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 			return 0;
 		note_words(w, base + unwind_rule_packed_offset(rule), WALK_FIRST);
 		return value + unwind_rule_extra(rule) * 8;
+	case UNWIND_CFA_REG:
+		do_not_remember(w);
+		base = innermost_register(w, unwind_rule_extra(rule));
+		return base ? base + unwind_rule_packed_offset(rule) : 0;
 	}
 	return 0;
 }
@@ -358,6 +394,8 @@ static __always_inline long walk_step(struct user_walk *w, bool asleep)
 	case UNWIND_CFA_SIGNAL:
 		w->at->end = OFFCPU_WALK_BROKEN;
 		return !step_out_of_signal(w, rule, asleep);
+	case UNWIND_CFA_RA_REG:
+		return !step_by_register(w, rule);
 	}
 	return !step_by_rule(w, rule, asleep);
 }

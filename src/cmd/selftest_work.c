@@ -83,7 +83,11 @@ void selftest_fsync(int fd);
 void selftest_preempt(uint64_t until_ns);
 void selftest_blocked(void);
 
+#ifdef __clang__
+#define WAIT_SITE __attribute__((noinline))
+#else
 #define WAIT_SITE __attribute__((noinline, noclone))
+#endif
 
 WAIT_SITE void selftest_sleep(void)
 {
