@@ -36,7 +36,7 @@ _offcpu_values() {
 	case $2 in
 	-p | --pid) _offcpu_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	--state) _offcpu_words 'R S D T t P I' ;;
-	--unwind) _offcpu_words 'auto fp' ;;
+	--unwind) _offcpu_words 'auto dwarf fp' ;;
 	--weight) _offcpu_words 'off_cpu blocked runnable preempted count' ;;
 	--palette) _offcpu_words 'io wakeup chain state' ;;
 	--unit) _offcpu_words 'ns us ms s' ;;
