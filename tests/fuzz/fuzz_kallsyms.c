@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = g_malloc(size + 2);
 	struct kallsyms *k;
 
-	memcpy(text, data, size);
+	if (size)
+		memcpy(text, data, size);
 	k = kallsyms_parse(text, size);
 	for (size_t i = 0; i < k->table.cnt; i++) {
 		const char *name = NULL, *module = NULL;

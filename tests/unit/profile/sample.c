@@ -104,7 +104,10 @@ static void add_threads(struct profile *p, const struct sample_size *size, GRand
 
 static void add_wait(struct profile *p, const GArray *stacks, GRand *rand)
 {
-	uint32_t cnt = 1 + g_rand_int(rand) % (g_rand_int(rand) % 8 ? 3 : 500);
+	/* one call a statement: within one, compilers differ in which comes first */
+	uint32_t draw = g_rand_int(rand);
+	uint32_t most = g_rand_int(rand) % 8 ? 3 : 500;
+	uint32_t cnt = 1 + draw % most;
 	struct wait w = {
 		.thread = g_rand_int(rand) % p->threads->len,
 		.user = g_rand_int(rand) % 10 ? g_array_index(stacks, uint32_t, g_rand_int(rand) % stacks->len) : 0,
