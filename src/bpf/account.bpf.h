@@ -107,32 +107,34 @@ static __always_inline __u32 log2_slot(__u64 ns)
  * one CPU at a time, so no two CPUs add to one sum.  False: no room, the caller accounts for it.
  * A global function: the verifier checks it once.
  */
-__noinline int sum_wait(const struct offcpu_wait_key *key, const struct wait_parts *parts)
+__noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct wait_parts *parts)
 {
+	struct offcpu_wait_key key;
 	struct offcpu_wait_sum *sum;
 	struct scratch *scratch;
 	__u32 zero = 0, slot;
 	__u64 total;
 	void *map;
 
-	if (!key || !parts)
+	if (!its_key || !parts)
 		return false;
+	key = *its_key;	/* Linux 6.1 takes a map's key from the stack only */
 	total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 	slot = log2_slot(total);
 
 	map = bpf_map_lookup_elem(&waits, &zero);
 	if (!map)
 		return false;
-	sum = bpf_map_lookup_elem(map, key);
+	sum = bpf_map_lookup_elem(map, &key);
 	if (!sum) {
 		scratch = my_scratch();
 		if (!scratch)
 			return false;
 		/* scratch->sum is never written: a sum that starts at zero */
-		if (bpf_map_update_elem(map, key, &scratch->sum, BPF_NOEXIST))
+		if (bpf_map_update_elem(map, &key, &scratch->sum, BPF_NOEXIST))
 			return false;
 		__sync_fetch_and_add(&wait_entries, 1);
-		sum = bpf_map_lookup_elem(map, key);
+		sum = bpf_map_lookup_elem(map, &key);
 		if (!sum)
 			return false;
 	}

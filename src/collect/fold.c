@@ -101,10 +101,18 @@ static uint32_t frame_id(struct fold *f, const struct offcpu_rec_stack *rec, uin
 
 	if (g_hash_table_lookup_extended(f->frames, &key, NULL, &found))
 		return GPOINTER_TO_UINT(found);
-	if (rec->is_user)
+	if (rec->is_user) {
 		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, is_return, &symbol);
-	else
+		/* the kernel returns to a signal's trampoline, not into the middle of a function */
+		if (!symbol.name && is_return) {
+			struct symbol start = { 0 };
+			symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, false, &start);
+			if (start.name && !start.symbol_offset)
+				symbol = start;
+		}
+	} else {
 		symbolizer_kernel(f->symbolizer, ip, is_return, &symbol);
+	}
 	/*
 	 * A named frame is its function, not the place in it: a thread preempted at a thousand
 	 * instructions of one loop is one stack.  An unnamed one keeps the place, to be named later.

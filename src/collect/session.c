@@ -25,8 +25,9 @@
 #define READ_BATCH 512
 /* Records taken from the ring before the rest of the program gets a turn. */
 #define RECORDS_A_ROUND 16384
-/* The window may open this much later for the sake of unwind tables. */
+/* The window may open this much later for the sake of unwind tables: of all programs, of a few. */
 #define TABLES_AHEAD_NS 60000000ULL
+#define TABLES_AHEAD_FEW_NS 120000000ULL
 #define LOOK_EVERY_NS 250000000ULL
 
 struct session {
@@ -38,6 +39,7 @@ struct session {
 	struct tables *tables;			/* NULL: frame pointers only */
 	uint64_t looked_published, looked_ns;	/* what was there, and when, at the last look at the threads */
 	uint64_t mapped_ns;		/* mapping events up to here are known */
+	uint64_t mmap_lost_cnt;		/* those lost until then */
 	uint64_t records;		/* taken from the ring since the last drain began */
 	struct profile *profile;
 	struct fold *fold;
@@ -76,7 +78,7 @@ static uint64_t clock_ns(clockid_t clock)
 
 static void set_bpf_error(GError **error, int err, const char *what)
 {
-	if (err == -EPERM || err == -EACCES)
+	if (err == -EPERM)
 		g_set_error(error, COLLECT_ERROR, COLLECT_ERROR_PERMISSION,
 			    "%s: %s (run as root, or with CAP_BPF and CAP_PERFMON; `offcpu doctor` tells more)",
 			    what, g_strerror(-err));
@@ -198,8 +200,13 @@ static void take_mmap_events(struct session *s)
 	const struct mmap_events_sink sink = { note_mmap, note_exec, note_fork, note_exit, s };
 
 	s->mapped_ns = clock_ns(CLOCK_MONOTONIC);
-	if (s->mmap_events)
-		mmap_events_drain(s->mmap_events, &sink);
+	if (!s->mmap_events)
+		return;
+	mmap_events_drain(s->mmap_events, &sink);
+	uint64_t lost_cnt = mmap_events_lost_cnt(s->mmap_events);
+	if (s->tables && lost_cnt != s->mmap_lost_cnt)
+		tables_note_loss(s->tables);
+	s->mmap_lost_cnt = lost_cnt;
 }
 
 static int handle_record(void *data, void *record, size_t size)
@@ -267,7 +274,9 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	configure(s);
 	err = offcpu_bpf__load(s->skel);
 	if (err) {
-		set_bpf_error(error, err, "load the BPF programs");
+		/* EACCES is the verifier's word, no matter of rights; --verbose shows its log */
+		set_bpf_error(error, err, err == -EACCES ? "load the BPF programs: the verifier refuses" :
+							   "load the BPF programs");
 		goto fail;
 	}
 	if (!fill_filters(s, error))
@@ -379,7 +388,8 @@ static void supply_tables(struct session *s, bool is_last)
 /* Waits a moment for the first tables: what is walked before they are there is walked worse. */
 static void await_tables(struct session *s)
 {
-	uint64_t until = clock_ns(CLOCK_MONOTONIC) + TABLES_AHEAD_NS;
+	bool is_few = s->options->pids || s->options->tids;
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + (is_few ? TABLES_AHEAD_FEW_NS : TABLES_AHEAD_NS);
 
 	if (!s->tables)
 		return;

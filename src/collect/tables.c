@@ -62,6 +62,7 @@ struct program {
 	GArray *mappings;	/* struct program_mapping, by address */
 	bool stale;		/* it has mapped more since, or was never looked at */
 	int64_t due_us;		/* look at it from then on */
+	bool is_new;		/* the mappings have not been handed over since they were read */
 	bool published;
 };
 
@@ -405,6 +406,7 @@ static bool read_mappings(struct tables *t, struct program *program)
 		return false;
 	g_array_set_size(program->mappings, 0);
 	program->stale = false;
+	program->is_new = true;
 	for (char *line = text, *next; line && *line; line = next) {
 		struct maps_line m;
 
@@ -446,6 +448,7 @@ static bool publish(struct tables *t, struct program *program)
 		};
 	}
 	space->generation = ++t->generation;
+	program->is_new = false;
 	program->published = bpf_map_update_elem(t->spaces_fd, &program->space, space, BPF_ANY) == 0;
 	return program->published;
 }
@@ -483,6 +486,17 @@ void tables_note_mmap(struct tables *t, uint32_t pid)
 		program->stale = t->changed = true;
 }
 
+void tables_note_loss(struct tables *t)
+{
+	GHashTableIter iter;
+	gpointer program;
+
+	g_hash_table_iter_init(&iter, t->programs);
+	while (g_hash_table_iter_next(&iter, NULL, &program))
+		((struct program *)program)->stale = true;
+	t->changed = true;
+}
+
 void tables_note_exit(struct tables *t, uint32_t pid)
 {
 	struct program *program = g_hash_table_lookup(t->programs, GUINT_TO_POINTER(pid));
@@ -496,15 +510,13 @@ void tables_note_exit(struct tables *t, uint32_t pid)
 /* False when there is no use in it any more. */
 static bool look_at_program(struct tables *t, struct program *program, int64_t now_us)
 {
-	bool again = program->stale;
-
-	if (again && program->due_us > now_us) {
+	if (program->stale && program->due_us > now_us) {
 		t->changed = true;	/* later */
 		return true;
 	}
-	if (again && !read_mappings(t, program))
+	if (program->stale && !read_mappings(t, program))
 		return false;
-	if ((again || !program->published) && is_ready(program))
+	if (program->is_new && is_ready(program))
 		publish(t, program);
 	return true;
 }

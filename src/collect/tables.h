@@ -27,6 +27,8 @@ void tables_want(struct tables *t, uint32_t pid, uint64_t space, bool is_young);
 /* What mapping events tell. */
 void tables_note_mmap(struct tables *t, uint32_t pid);
 void tables_note_exit(struct tables *t, uint32_t pid);
+/* Some were lost: any program may have mapped more. */
+void tables_note_loss(struct tables *t);
 
 /* Hands over what is done.  True when nothing is left to do. */
 bool tables_poll(struct tables *t);
