@@ -17,7 +17,11 @@ void truth_printf(const char *format, ...);
 int truth_gettid(void);
 }
 
+#if defined(__clang__)
+#define SITE __attribute__((noinline))
+#else
 #define SITE __attribute__((noinline, noipa))
+#endif
 
 namespace shapes {
 
