@@ -140,6 +140,7 @@ enum offcpu_thread_end {
 	OFFCPU_END_WINDOW = 0,	/* still there when the window ended */
 	OFFCPU_END_EXIT = 1,
 	OFFCPU_END_EXEC = 2,	/* goes on under another tno: another program */
+	OFFCPU_END_LEFT = 3,	/* left the cgroup that was asked for */
 };
 
 enum offcpu_thread_flag {

@@ -52,8 +52,11 @@ static __always_inline void recheck_cgroup(struct task_struct *task, struct thre
 	selected = is_selected(task, st);
 	if (selected == st->selected)
 		return;
-	if (st->selected)
-		send_thread(task, st, now, OFFCPU_END_EXEC);
+	if (st->selected) {
+		if (st->mode == MODE_ON_CPU)
+			st->account.on_cpu_ns += now - st->since_ns;
+		send_thread(task, st, now, OFFCPU_END_LEFT);
+	}
 	__builtin_memset(&st->account, 0, sizeof(st->account));
 	st->tno = __sync_fetch_and_add(&last_tno, 1) + 1;
 	st->selected = selected;

@@ -195,7 +195,7 @@ int close_thread(struct bpf_iter__task *ctx)
 		if (st->has_snap && st->snap_mode == MODE_ON_CPU)
 			st->mode = MODE_ON_CPU;
 		else
-			assume_off_cpu(task, st, switches_of(task));
+			assume_off_cpu(task, st, st->has_snap ? st->snap_csw : switches_of(task));
 	}
 	fill_thread(&scratch->thread, task, st, end, OFFCPU_END_WINDOW);
 	if (st->mode == MODE_ON_CPU)

@@ -68,7 +68,7 @@ def exec_from_another_thread(env):
 def vfork_program(env, mode):
     report, truth, _ = env.record("vfork", mode, 10, 10000)
     check_account(env.check, report)
-    check_truth(env.check, report, truth[0])
+    check_truth(env.check, report, truth[0], busy=True)
 
 
 @case

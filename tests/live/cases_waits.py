@@ -82,6 +82,7 @@ def stopped_under_ptrace(env):
 @case
 def hogs(env):
     """Two hogs for each CPU: nearly all of their time off CPU is preemption."""
+    env.tolerate_unseen()
     threads = 2 * os.cpu_count()
     stolen = stolen_ns()
     report, truth, _ = env.record("hog", threads, 1500)
