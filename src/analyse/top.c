@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/plumbing.h"
+#include "base/hash.h"
 
 static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",
@@ -195,7 +196,7 @@ struct top *top_new(const struct profile *p, const struct selection *selection, 
 {
 	struct top *t = g_new0(struct top, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
-	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 
 	t->by = by;
 	t->weight = weight;

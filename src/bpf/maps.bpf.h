@@ -143,7 +143,8 @@ struct walk_state {
 	__u32 end;		/* enum offcpu_walk_end */
 	__u8 exact;		/* ip is no return address */
 	__u8 bp_lost;
-	__u8 pad[6];
+	__u8 unread;		/* memory could not be read, and may be readable the next time */
+	__u8 pad[5];
 };
 
 /* Per CPU: the stack being walked (switches do not nest), zeroes for a fresh sum, a counter. */

@@ -115,8 +115,7 @@ static __always_inline __u64 user_stack_by_table(struct task_struct *task, struc
 	id = user_stack_id(st, &scratch->stack, depth, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
-	if (!id || !crossed_now || m->cnt > WALK_WORDS ||
-	    (w.at->end != OFFCPU_WALK_COMPLETE && w.at->end != OFFCPU_WALK_CUT))
+	if (!id || !crossed_now || m->cnt > WALK_WORDS || w.at->unread)
 		return id;
 	m->hash = words_hash(m, m->sp);
 	if (m->hash)

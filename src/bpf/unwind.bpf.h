@@ -15,8 +15,8 @@
  * With the same registers, the same words in the same places and the same tables each step
  * finds the same rule and so the same place for the next word: the walk is the same, by
  * induction.  So a thread remembers where those words lay and their hash, for the last few
- * walks, and later reads only them.  A walk that ended anywhere but at the thread's start or
- * the depth asked for, or crossed a signal's frame, is not remembered.
+ * walks, and later reads only them.  A walk that met memory it could not read, or crossed a
+ * signal's frame, is not remembered.
  *
  * bpf_loop (Linux 5.17) keeps the verifier's work to one step.
  */
@@ -73,9 +73,12 @@ struct user_walk {
 /* asleep is a constant in each caller: only a sleepable program may read another task's memory. */
 static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, void *ret, __u32 size, bool asleep)
 {
-	if (asleep)
-		return !bpf_copy_from_user_task(ret, size, (void *)addr, w->task, 0);
-	return !bpf_probe_read_user(ret, size, (void *)addr);
+	long err = asleep ? bpf_copy_from_user_task(ret, size, (void *)addr, w->task, 0) :
+			    bpf_probe_read_user(ret, size, (void *)addr);
+
+	if (err)
+		w->at->unread = true;
+	return !err;
 }
 
 /*
@@ -238,15 +241,22 @@ __noinline __u64 words_hash(const struct walk_memory *m, __u64 sp)
 	return h ? h : 1;
 }
 
+/* A frame lies within the default limit of a stack, above the last; what points elsewhere is no frame pointer. */
+#define FRAME_RANGE (8 << 20)
+
 /* One frame by frame pointer: code without a table, such as a JIT compiler's. */
 static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool asleep)
 {
 	__u64 frame[2];
 
 	w->at->end = OFFCPU_WALK_UNKNOWN;
-	if (w->at->bp_lost || w->at->bp < w->at->sp || !read_stack(w, w->at->bp, frame, sizeof(frame), asleep) || !frame[1])
+	if (w->at->bp_lost || w->at->bp < w->at->sp || w->at->bp - w->at->sp > FRAME_RANGE)
+		return false;
+	if (!read_stack(w, w->at->bp, frame, sizeof(frame), asleep))
 		return false;
 	note_words(w, w->at->bp, WALK_FIRST | WALK_SECOND);
+	if (!frame[1])
+		return false;
 	w->at->sp = w->at->bp + sizeof(frame);
 	w->at->bp = frame[0];
 	w->at->ip = frame[1];
@@ -422,6 +432,7 @@ static __always_inline bool begin_walk(struct user_walk *w)
 	w->at->begin_sp = w->at->sp;
 	w->at->exact = true;
 	w->at->bp_lost = false;
+	w->at->unread = false;
 	w->at->depth = 0;
 	w->at->end = OFFCPU_WALK_UNKNOWN;
 	return w->at->ip != 0;

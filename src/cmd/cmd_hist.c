@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/parse.h"
+#include "base/hash.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "render/hist.h"
@@ -206,7 +207,7 @@ int cmd_hist(int argc, char **argv)
 	};
 	int status = EXIT_OK;
 
-	h.rows = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	h.rows = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 	target_cut_command(&target, &argc, argv);
 	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER, own);
 	if (!cmd_parse("hist", "[INTERVAL [COUNT]] [-- COMMAND ...]", description,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "collect/fold.h"
+#include "base/hash.h"
 
 #include <string.h>
 
@@ -71,7 +72,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 
 	f->profile = profile;
 	f->symbolizer = symbolizer;
-	f->stacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	f->stacks = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/jitdump.h"
+#include "base/hash.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -107,7 +108,7 @@ char *jitdump_read(int fd, size_t *ret_len)
 	if (!read_at(&d, 0, &header, sizeof(header)) || header.magic != MAGIC || header.total_size < sizeof(header))
 		return NULL;
 	d.text = g_string_new(NULL);
-	d.names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	d.names = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	read_records(&d, header.total_size);
 	g_hash_table_unref(d.names);
 	*ret_len = d.text->len;
