@@ -141,10 +141,11 @@ struct walk_state {
 	__u64 begin_sp;
 	__u32 depth;
 	__u32 end;		/* enum offcpu_walk_end */
+	__u32 mapping;		/* of the last frame: a guess for the next */
 	__u8 exact;		/* ip is no return address */
 	__u8 bp_lost;
 	__u8 unread;		/* memory could not be read, and may be readable the next time */
-	__u8 pad[5];
+	__u8 pad;
 };
 
 /* Per CPU: the stack being walked (switches do not nest), zeroes for a fresh sum, a counter. */

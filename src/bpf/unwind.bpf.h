@@ -117,11 +117,19 @@ static __always_inline const struct unwind_block *block_at(__u32 number)
 	return map ? bpf_map_lookup_elem(map, &in_slab) : NULL;
 }
 
-__noinline __u32 index_at(__u32 index_block, __u32 page)
+/* The page index's entries for a page and the next one, in the low and the high half. */
+__noinline __u64 index_at(__u32 index_block, __u32 page)
 {
 	const struct unwind_block *b = block_at(index_block + page / SPACE_BLOCK_INDEX);
+	__u32 in_block = page % SPACE_BLOCK_INDEX, first;
 
-	return b ? b->index[page % SPACE_BLOCK_INDEX] : 0;
+	if (!b)
+		return 0;
+	first = b->index[in_block];
+	if (in_block + 1 < SPACE_BLOCK_INDEX)
+		return first | (__u64)b->index[in_block + 1] << 32;
+	b = block_at(index_block + page / SPACE_BLOCK_INDEX + 1);
+	return b ? first | (__u64)b->index[0] << 32 : 0;
 }
 
 /* The last block in low..high whose first row is at or below pc; a page has few. */
@@ -166,7 +174,8 @@ __noinline __u32 find_row(__u32 block, __u32 from, __u32 to, __u32 pc)
 static __always_inline __u32 find_rule(__u32 rows_block, __u32 index_block, __u32 pc)
 {
 	__u32 page = pc >> UNWIND_PAGE_SHIFT;
-	__u32 first = index_at(index_block, page), last = index_at(index_block, page + 1);
+	__u64 both = index_at(index_block, page);
+	__u32 first = (__u32)both, last = both >> 32;
 	__u32 low = first / SPACE_BLOCK_ROWS, high = last / SPACE_BLOCK_ROWS, block = low;
 
 	if (low != high)
@@ -176,7 +185,7 @@ static __always_inline __u32 find_rule(__u32 rows_block, __u32 index_block, __u3
 }
 
 /* The rule that holds at an address; 0, a gap, where there is no table. */
-static __always_inline __u32 rule_at(const struct space *space, __u64 addr)
+static __always_inline __u32 rule_at(const struct space *space, struct walk_state *at, __u64 addr)
 {
 	const struct space_mapping *m;
 	int number;
@@ -184,12 +193,17 @@ static __always_inline __u32 rule_at(const struct space *space, __u64 addr)
 
 	if (!space)
 		return 0;
-	number = find_mapping(space, addr);
-	if (number < 0)
-		return 0;
-	/* clang knows what find_mapping() can return and would drop the bound; the verifier does not */
-	barrier_var(number);
-	m = &space->mapping[number & (SPACE_MAPPINGS_MAX - 1)];
+	/* most frames lie in the same file as the one before */
+	m = &space->mapping[at->mapping & (SPACE_MAPPINGS_MAX - 1)];
+	if (addr < m->start || addr >= m->end) {
+		number = find_mapping(space, addr);
+		if (number < 0)
+			return 0;
+		/* clang knows what find_mapping() can return and would drop the bound; the verifier does not */
+		barrier_var(number);
+		m = &space->mapping[number & (SPACE_MAPPINGS_MAX - 1)];
+		at->mapping = number;
+	}
 	pc = addr - m->bias;
 	if (pc >> UNWIND_PAGE_SHIFT >= m->page_cnt)
 		return 0;
@@ -393,7 +407,7 @@ static __always_inline long walk_step(struct user_walk *w, bool asleep)
 	}
 	w->stack->ip[depth] = w->at->ip;
 	w->at->depth = depth + 1;
-	rule = rule_at(w->space, w->at->exact ? w->at->ip : w->at->ip - 1);
+	rule = rule_at(w->space, w->at, w->at->exact ? w->at->ip : w->at->ip - 1);
 	w->at->exact = false;
 	switch (unwind_rule_cfa(rule)) {
 	case UNWIND_CFA_GAP:
