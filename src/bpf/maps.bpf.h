@@ -21,6 +21,7 @@ enum thread_mode {
 	MODE_DEAD,
 };
 
+#define SEEN 8
 #define WALK_WORDS 48
 #define WALKS 4
 
@@ -46,7 +47,8 @@ struct thread_state {
 	__u64 end_kstack;	/* kernel stack when the window ended */
 	__u64 prewake_csw;	/* the same at the last waking before the window */
 	__u64 snap_ustack;
-	__u64 seen_ustack, seen_kstack;	/* last ids known to have crossed */
+	__u64 seen_ustack;		/* the last id known to have crossed */
+	__u64 seen_kstack[SEEN];	/* the same of kernel stacks, a few, placed by the id */
 	__u64 exec_ns;		/* the scheduler's own count of CPU time then */
 	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u64 start_ns, proc_start_ns;

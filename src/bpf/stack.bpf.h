@@ -216,6 +216,7 @@ static __always_inline void send_sleep_path(struct task_struct *task, struct scr
 static __always_inline __u64 kernel_stack(struct task_struct *task, struct thread_state *st,
 					  struct scratch *scratch, __u64 now)
 {
+	__u64 *seen;
 	__u32 depth;
 	__u64 id;
 	long n;
@@ -230,12 +231,13 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 		return 0;
 	scratch->stack.end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	id = stack_hash(&scratch->stack, depth, 0);
-	if (id == st->seen_kstack)
+	seen = &st->seen_kstack[id & (SEEN - 1)];
+	if (*seen == id)
 		return id;
 	if (!bpf_map_lookup_elem(&crossed, &id))
 		send_sleep_path(task, scratch, id);
 	if (stack_cross(&scratch->stack, id, depth, st, false, now))
-		st->seen_kstack = id;
+		*seen = id;
 	return id;
 }
 
