@@ -98,7 +98,7 @@ def medians(readings):
 def compare(args, load, folder, say):
     """Ours and the peer in turn on a running load; the one that goes first changes each time."""
     commands = {
-        "ours": [args.offcpu, "record", "-a", "-o", folder / "cost.offcpu"],
+        "ours": [args.offcpu, "record", "-a", "--unwind", args.unwind, "-o", folder / "cost.offcpu"],
         "peer": [args.peer],
     }
     readings = {"ours": [], "peer": []}
