@@ -121,13 +121,15 @@ static __always_inline const struct unwind_block *block_at(__u32 number)
 __noinline __u64 index_at(__u32 index_block, __u32 page)
 {
 	const struct unwind_block *b = block_at(index_block + page / SPACE_BLOCK_INDEX);
-	__u32 in_block = page % SPACE_BLOCK_INDEX, first;
+	__u32 in_block = page % SPACE_BLOCK_INDEX, next = in_block + 1, first;
 
 	if (!b)
 		return 0;
 	first = b->index[in_block];
-	if (in_block + 1 < SPACE_BLOCK_INDEX)
-		return first | (__u64)b->index[in_block + 1] << 32;
+	/* clang would test in_block != 127, from which Linux 6.1 learns no bound */
+	barrier_var(next);
+	if (next < SPACE_BLOCK_INDEX)
+		return first | (__u64)b->index[next] << 32;
 	b = block_at(index_block + page / SPACE_BLOCK_INDEX + 1);
 	return b ? first | (__u64)b->index[0] << 32 : 0;
 }
