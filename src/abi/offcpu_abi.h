@@ -145,7 +145,6 @@ enum offcpu_thread_end {
 
 enum offcpu_thread_flag {
 	OFFCPU_THREAD_KERNEL = 1 << 0,
-	OFFCPU_THREAD_FROM_START = 1 << 1,	/* was there when the window began */
 };
 
 struct offcpu_rec_thread {

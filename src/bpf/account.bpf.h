@@ -210,8 +210,6 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	rec->end = end;
 	if (task->flags & PF_KTHREAD)
 		rec->flags |= OFFCPU_THREAD_KERNEL;
-	if (st->from_ns == start_ns)
-		rec->flags |= OFFCPU_THREAD_FROM_START;
 	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), task->comm);
 	bpf_probe_read_kernel(rec->process, sizeof(rec->process), task->group_leader->comm);
 }

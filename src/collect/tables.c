@@ -91,7 +91,7 @@ struct tables {
 	uint32_t next_block, slab_cnt;
 	struct unwind_block *slab;	/* the newest, mapped */
 	struct table_file *vdso;
-	struct tables_statistics statistics;
+	uint64_t refused_cnt;
 };
 
 static guint file_key_hash(gconstpointer p)
@@ -301,14 +301,8 @@ static void hand_over(struct tables *t, struct table_file *file)
 	file->state = file->result;
 	t->building--;
 	t->changed = true;
-	if (file->state == FILE_READY) {
-		t->statistics.files++;
-		t->statistics.rows += file->row_cnt;
-	} else if (file->row_cnt) {
-		t->statistics.refused++;
-	} else {
-		t->statistics.files_without++;
-	}
+	if (file->state != FILE_READY && file->row_cnt)
+		t->refused_cnt++;
 }
 
 /* Files and programs. */
@@ -547,9 +541,7 @@ uint64_t tables_published_cnt(const struct tables *t)
 	return t->generation;
 }
 
-void tables_statistics(const struct tables *t, struct tables_statistics *ret)
+uint64_t tables_refused_cnt(const struct tables *t)
 {
-	*ret = t->statistics;
-	ret->bytes = (uint64_t)t->slab_cnt * SPACE_SLAB_BLOCKS * sizeof(struct unwind_block);
-	ret->spaces = g_hash_table_size(t->programs);
+	return t->refused_cnt;
 }

@@ -36,11 +36,7 @@ bool tables_poll(struct tables *t);
 /* How often mappings were handed over so far. */
 uint64_t tables_published_cnt(const struct tables *t);
 
-struct tables_statistics {
-	unsigned spaces, files, files_without;
-	uint64_t rows, bytes;	/* of the kernel's memory */
-	uint64_t refused;	/* files for which there was no room */
-};
-void tables_statistics(const struct tables *t, struct tables_statistics *ret);
+/* Files whose tables found no room: their code is stepped over by frame pointer. */
+uint64_t tables_refused_cnt(const struct tables *t);
 
 #endif
