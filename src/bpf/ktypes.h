@@ -125,6 +125,10 @@ struct task_struct {
 	struct thread_struct thread;
 };
 
+struct timespec64 {
+	__s64 tv_sec;
+};
+
 struct task_struct___old {
 	long state;
 };

@@ -23,16 +23,37 @@ enum thread_mode {
 
 #define SEEN 8
 #define WALK_WORDS 48
+#define WALK_WINDOW 1024	/* bytes of a user stack read at a time */
+#define KERNEL_WORDS 40
 #define WALKS 4
 
-/* A walk by tables that need not be done again: see bpf/unwind.bpf.h. */
+#define WALK_FIRST 1	/* of the two words at this place the first counts */
+#define WALK_SECOND 2
+
+/* A walk by tables that need not be done again: see bpf/remember.bpf.h. */
 struct walk_memory {
 	__u64 id;		/* of the stack; 0: nothing remembered */
 	__u64 ip, sp, bp;	/* where it began */
 	__u64 hash;		/* of the words it went by */
 	__u32 generation;	/* of the space */
 	__u32 cnt;
+	__u32 bytes;		/* they all lie below sp + bytes */
+	__u8 hot;
+	__u8 by_bp;		/* the walk went by the frame pointer's first value, too */
+	__u8 pad[2];
 	__u32 at[WALK_WORDS];	/* where they lie, above sp; the low bits say which of two */
+};
+
+/* The same of a walk of the kernel stack. */
+struct kernel_memory {
+	__u64 id;
+	__u64 hash;
+	__u64 last_at;		/* address of the outermost word */
+	__u32 cnt;
+	__u32 found, depth;	/* while it is learned */
+	__u8 hot;
+	__u8 pad;
+	__u16 at[KERNEL_WORDS];	/* bytes above thread.sp */
 };
 
 struct thread_state {
@@ -52,6 +73,7 @@ struct thread_state {
 	__u64 exec_ns;		/* the scheduler's own count of CPU time then */
 	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u64 start_ns, proc_start_ns;
+	__u64 user_ip;		/* where it entered the kernel */
 	__u64 forked_space;	/* of the program that forked this one: the same until it maps or execs */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
 	__u32 tno, pid, tid, exec_no;
@@ -67,6 +89,7 @@ struct thread_state {
 	__u8 by_fp;		/* the wait's user stack was walked without tables */
 	__u8 snap_by_fp;
 	struct walk_memory walks[WALKS];
+	struct kernel_memory kernel_walks[WALKS];
 };
 
 /* Freed with the task; no stale entry, no reused pid, no map to fill. */
@@ -137,9 +160,13 @@ struct {
 	__type(value, struct offcpu_loss_count);
 } losses SEC(".maps");
 
+#define BP_FROM_REGISTER 0
+#define BP_NOTED 1	/* no address of a saved frame pointer: those are multiples of 8 */
+
 /* Of a walk by tables, from step to step. */
 struct walk_state {
 	__u64 ip, sp, bp;
+	__u64 bp_from;		/* the address bp was read from, or one of the above */
 	__u64 begin_sp;
 	__u32 depth;
 	__u32 end;		/* enum offcpu_walk_end */
@@ -159,6 +186,7 @@ struct scratch {
 	struct offcpu_rec_sleep_path path;
 	struct offcpu_wait_sum sum;
 	struct offcpu_rec_thread thread;
+	__u64 window[WALK_WINDOW / 8];	/* a piece of a user stack */
 };
 
 struct {

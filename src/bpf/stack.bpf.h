@@ -100,24 +100,19 @@ static __always_inline __u64 user_stack_by_table(struct task_struct *task, struc
 
 	if (!begin_walk(&w))
 		return 0;
-	m = memory_of(st, &w);
-	remembered = remembered_walk(m, &w);
+	st->user_ip = w.at->ip;
+	m = user_memory(st, w.at->ip, w.at->sp);
+	remembered = remembered_walk(m, &w, scratch);
 	if (remembered && !cfg.verify_walks)
 		return remembered;
-	m->id = 0;
-	m->cnt = 0;
-	m->ip = w.at->ip;
-	m->sp = w.at->sp;
-	m->bp = w.at->bp;
-	m->generation = space->generation;
-	w.memory = m;
+	begin_memory(m, &w);
 	depth = walk_in_full(&w);
 	id = user_stack_id(st, &scratch->stack, depth, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
-	if (!id || !crossed_now || m->cnt > WALK_WORDS || w.at->unread)
+	if (!w.memory || !id || !crossed_now || m->cnt > WALK_WORDS || w.at->unread)
 		return id;
-	m->hash = words_hash(m, m->sp);
+	m->hash = words_hash(m, scratch);
 	if (m->hash)
 		m->id = id;
 	return id;
@@ -174,8 +169,7 @@ static long sleep_path_word(__u32 i, struct sleep_path_walk *walk)
 
 	if (cnt >= OFFCPU_SLEEP_PATH_MAX || bpf_probe_read_kernel(&word, sizeof(word), walk->sp + i))
 		return 1;
-	/* the kernel's and its modules' text lies in the top 2 GiB */
-	if (word >> 31 != 0x1ffffffffULL)
+	if (!is_kernel_text(word))
 		return 0;
 	path->word[cnt] = word;
 	path->callee[cnt] = callee_of(word);
@@ -208,19 +202,18 @@ static __always_inline void send_sleep_path(struct task_struct *task, struct scr
 }
 #endif
 
-/*
- * The kernel stack of a thread that is off CPU.  At switch-in `next` still is: its walk
- * starts in its own __schedule(), so none of the tracer's frames are in it, and it is a
- * third cheaper than walking prev from inside the BPF program (docs/performance.md).
- */
-static __always_inline __u64 kernel_stack(struct task_struct *task, struct thread_state *st,
-					  struct scratch *scratch, __u64 now)
+/* Walks in full.  *ret_crossed: user space has it, or is about to. */
+static __always_inline __u64 walk_kernel_stack(struct task_struct *task, struct thread_state *st,
+					       struct scratch *scratch, __u64 now, __u32 *ret_depth,
+					       bool *ret_crossed)
 {
 	__u64 *seen;
 	__u32 depth;
 	__u64 id;
 	long n;
 
+	*ret_crossed = false;
+	*ret_depth = 0;
 	n = bpf_get_task_stack(task, scratch->stack.ip, cfg.max_depth * sizeof(__u64), 0);
 	if (n <= 0) {
 		count_loss(OFFCPU_LOSS_KSTACK, 0);
@@ -229,16 +222,46 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 	depth = (__u32)n / sizeof(__u64);
 	if (depth > OFFCPU_MAX_DEPTH)
 		return 0;
+	*ret_depth = depth;
 	scratch->stack.end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	id = stack_hash(&scratch->stack, depth, 0);
 	seen = &st->seen_kstack[id & (SEEN - 1)];
-	if (*seen == id)
+	*ret_crossed = *seen == id;
+	if (*ret_crossed)
 		return id;
 	if (!bpf_map_lookup_elem(&crossed, &id))
 		send_sleep_path(task, scratch, id);
-	if (stack_cross(&scratch->stack, id, depth, st, false, now))
+	*ret_crossed = stack_cross(&scratch->stack, id, depth, st, false, now);
+	if (*ret_crossed)
 		*seen = id;
 	return id;
+}
+
+/*
+ * The kernel stack of a thread that is off CPU.  At switch-in `next` still is: its walk
+ * starts in its own __schedule(), so none of the tracer's frames are in it, and it is a
+ * third cheaper than walking prev from inside the BPF program (docs/performance.md).
+ */
+static __always_inline __u64 kernel_stack(struct task_struct *task, struct thread_state *st,
+					  struct scratch *scratch, __u64 now)
+{
+	bool crossed_now;
+	__u32 depth;
+#ifdef __TARGET_ARCH_x86
+	struct kernel_memory *m = kernel_memory(st);
+	__u64 remembered = remembered_kernel_walk(m, task), id;
+
+	if (remembered && !cfg.verify_walks)
+		return remembered;
+	id = walk_kernel_stack(task, st, scratch, now, &depth, &crossed_now);
+	if (cfg.verify_walks && remembered && remembered != id)
+		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
+	if (id && crossed_now)
+		remember_kernel_walk(m, task, &scratch->stack, depth, id);
+	return id;
+#else
+	return walk_kernel_stack(task, st, scratch, now, &depth, &crossed_now);
+#endif
 }
 
 #endif

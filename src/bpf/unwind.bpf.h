@@ -2,7 +2,7 @@
 #ifndef BPF_UNWIND_BPF_H
 #define BPF_UNWIND_BPF_H
 
-#include "bpf/maps.bpf.h"
+#include "bpf/remember.bpf.h"
 
 /*
  * Walks a user stack by tables that user space compiled from .eh_frame (abi/unwind_abi.h),
@@ -10,18 +10,9 @@
  * (bisection over the program's sorted mappings), the row (page index, then bisection over the
  * page's rows), apply its rule.  Instruction, stack and frame pointer are all that is carried.
  *
- * A thread sleeps in few places, again and again.  What a walk goes by are the registers it
- * begins with and the words it reads from the stack: return addresses, saved frame pointers.
- * With the same registers, the same words in the same places and the same tables each step
- * finds the same rule and so the same place for the next word: the walk is the same, by
- * induction.  So a thread remembers where those words lay and their hash, for the last few
- * walks, and later reads only them.  A walk that met memory it could not read, or crossed a
- * signal's frame, is not remembered.
- *
  * bpf_loop (Linux 5.17) keeps the verifier's work to one step.
  */
 
-#define STACK_MIX 0x9e3779b97f4a7c15ULL
 #define SPACE_ASKED 0x5bace5bace5baceULL	/* tells a space's id in `crossed` from a stack's */
 
 /* The address space of the thread's program; seeds its stack ids. */
@@ -212,9 +203,6 @@ static __always_inline __u32 rule_at(const struct space *space, struct walk_stat
 	return find_rule(m->rows_block, m->index_block, (__u32)pc);
 }
 
-#define WALK_FIRST 1	/* of the two words at this place the first counts */
-#define WALK_SECOND 2
-
 /* The walk goes by words at addr.  One word too many, or too far, and it is not remembered. */
 static __always_inline void note_words(struct user_walk *w, __u64 addr, __u32 which)
 {
@@ -230,31 +218,26 @@ static __always_inline void note_words(struct user_walk *w, __u64 addr, __u32 wh
 	}
 	m->at[cnt] = (__u32)offset | which;
 	m->cnt = cnt + 1;
+	if (offset + 16 > m->bytes)
+		m->bytes = offset + 16;
 }
 
-/* The hash of the words a remembered walk went by, as they are now; 0 when one cannot be read. */
-__noinline __u64 words_hash(const struct walk_memory *m, __u64 sp)
+/*
+ * Now the walk goes by the frame pointer.  Many a frame saves it though it holds no frame's
+ * address but any value of the caller's, another one each time: so only here it counts.
+ */
+static __always_inline void note_frame_pointer(struct user_walk *w)
 {
-	__u64 h = STACK_MIX;
+	struct walk_memory *m = w->memory;
+	__u64 from = w->at->bp_from;
 
 	if (!m)
-		return 0;
-	for (__u32 i = 0; i < WALK_WORDS; i++) {
-		__u64 words[2];
-		__u32 at;
-
-		if (i >= m->cnt)
-			break;
-		at = m->at[i];
-		if (bpf_probe_read_user(words, sizeof(words), (void *)(sp + (at & ~7U))))
-			return 0;
-		if (at & WALK_FIRST)
-			h = (h ^ words[0]) * STACK_MIX;
-		if (at & WALK_SECOND)
-			h = (h ^ words[1]) * STACK_MIX;
-		h ^= h >> 29;
-	}
-	return h ? h : 1;
+		return;
+	if (from == BP_FROM_REGISTER)
+		m->by_bp = true;
+	else if (from != BP_NOTED)
+		note_words(w, from, WALK_FIRST);
+	w->at->bp_from = BP_NOTED;
 }
 
 /* A frame lies within the default limit of a stack, above the last; what points elsewhere is no frame pointer. */
@@ -266,13 +249,15 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool asle
 	__u64 frame[2];
 
 	w->at->end = OFFCPU_WALK_UNKNOWN;
+	note_frame_pointer(w);
 	if (w->at->bp_lost || w->at->bp < w->at->sp || w->at->bp - w->at->sp > FRAME_RANGE)
 		return false;
 	if (!read_stack(w, w->at->bp, frame, sizeof(frame), asleep))
 		return false;
-	note_words(w, w->at->bp, WALK_FIRST | WALK_SECOND);
+	note_words(w, w->at->bp, WALK_SECOND);
 	if (!frame[1])
 		return false;
+	w->at->bp_from = w->at->bp;
 	w->at->sp = w->at->bp + sizeof(frame);
 	w->at->bp = frame[0];
 	w->at->ip = frame[1];
@@ -339,14 +324,18 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 	case UNWIND_CFA_SP:
 		return w->at->sp + unwind_rule_offset(rule);
 	case UNWIND_CFA_BP:
+		note_frame_pointer(w);
 		return w->at->bp_lost ? 0 : w->at->bp + unwind_rule_offset(rule);
 	case UNWIND_CFA_PLT:
 		return w->at->sp + unwind_rule_plt_offset(rule) +
 		       ((w->at->ip & 15) >= unwind_rule_plt_from(rule) ? 8 : 0);
 	case UNWIND_CFA_DEREF_SP:
 	case UNWIND_CFA_DEREF_BP:
-		if (unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_BP && w->at->bp_lost)
-			return 0;
+		if (unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_BP) {
+			note_frame_pointer(w);
+			if (w->at->bp_lost)
+				return 0;
+		}
 		base = unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_SP ? w->at->sp : w->at->bp;
 		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), asleep))
 			return 0;
@@ -364,7 +353,6 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool asleep)
 {
 	__u64 cfa, saved[2], bp_at;
-	__u32 which = WALK_SECOND;
 
 	w->at->end = OFFCPU_WALK_BROKEN;
 	cfa = frame_address(w, rule, asleep);
@@ -377,22 +365,21 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool a
 	switch (unwind_rule_bp(rule)) {
 	case UNWIND_BP_AT_CFA:
 	case UNWIND_BP_AT_BP:
+		if (unwind_rule_bp(rule) == UNWIND_BP_AT_BP)
+			note_frame_pointer(w);
 		bp_at = (unwind_rule_bp(rule) == UNWIND_BP_AT_CFA ? cfa : w->at->bp) + unwind_rule_bp_offset(rule);
-		if (bp_at == cfa - sizeof(saved)) {
+		if (bp_at == cfa - sizeof(saved))
 			w->at->bp = saved[0];
-			which |= WALK_FIRST;
-		} else {
-			if (!read_stack(w, bp_at, &w->at->bp, sizeof(w->at->bp), asleep))
-				return false;
-			note_words(w, bp_at, WALK_FIRST);
-		}
+		else if (!read_stack(w, bp_at, &w->at->bp, sizeof(w->at->bp), asleep))
+			return false;
+		w->at->bp_from = bp_at;
 		w->at->bp_lost = false;
 		break;
 	case UNWIND_BP_LOST:
 		w->at->bp_lost = true;
 		break;
 	}
-	note_words(w, cfa - sizeof(saved), which);
+	note_words(w, cfa - sizeof(saved), WALK_SECOND);
 	w->at->sp = cfa;
 	w->at->ip = saved[1];
 	return w->at->ip != 0;
@@ -446,6 +433,7 @@ static __always_inline bool begin_walk(struct user_walk *w)
 	w->at->sp = regs->sp;
 	w->at->bp = regs->bp;
 	w->at->begin_sp = w->at->sp;
+	w->at->bp_from = BP_FROM_REGISTER;
 	w->at->exact = true;
 	w->at->bp_lost = false;
 	w->at->unread = false;
@@ -475,18 +463,30 @@ static __always_inline __u32 walk_sleeper(struct task_struct *task, const struct
 	return w.at->depth;
 }
 
-static __always_inline struct walk_memory *memory_of(struct thread_state *st, const struct user_walk *w)
+/* The stack's id when this very walk was done before, else 0. */
+static __always_inline __u64 remembered_walk(struct walk_memory *m, const struct user_walk *w, struct scratch *scratch)
 {
-	return &st->walks[(w->at->ip >> 2 ^ w->at->sp >> 4) & (WALKS - 1)];
+	if (!m->id || m->ip != w->at->ip || m->sp != w->at->sp || (m->by_bp && m->bp != w->at->bp) ||
+	    m->generation != w->space->generation || words_hash(m, scratch) != m->hash)
+		return 0;
+	was_met(&m->hot);
+	return m->id;
 }
 
-/* The stack's id when this very walk was done before, else 0. */
-static __always_inline __u64 remembered_walk(const struct walk_memory *m, const struct user_walk *w)
+/* Makes ready to note the words of the walk that begins, in *m, unless that keeps what it has. */
+static __always_inline void begin_memory(struct walk_memory *m, struct user_walk *w)
 {
-	if (!m->id || m->ip != w->at->ip || m->sp != w->at->sp || m->bp != w->at->bp ||
-	    m->generation != w->space->generation)
-		return 0;
-	return words_hash(m, w->at->sp) == m->hash ? m->id : 0;
+	if (!may_replace(m->id, &m->hot))
+		return;
+	m->id = 0;
+	m->cnt = 0;
+	m->bytes = 0;
+	m->by_bp = false;
+	m->ip = w->at->ip;
+	m->sp = w->at->sp;
+	m->bp = w->at->bp;
+	m->generation = w->space->generation;
+	w->memory = m;
 }
 
 #endif

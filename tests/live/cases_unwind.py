@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from check import check_account, names
+from check import EDGE_LOSSES, check_account, names
 from lib import Program, Recorder, Skip, case, wait_until
 
 LIBC = re.compile(r"/(libc|libc-[\d.]+|libpthread[^/]*|ld-[^/]*)\.so|^\[vdso\]$")
@@ -21,7 +21,7 @@ WRAPPERS = {
 }
 # A program maps its libraries, runs at once, and a table takes its time: no loss but a delay.
 # Mapping events are the whole machine's; what their loss did to our programs is what is checked.
-ALLOWED = ("no_unwind_table", "mmap_events")
+ALLOWED = ("no_unwind_table", "mmap_events", *EDGE_LOSSES)
 
 
 def is_libc(frame):

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_REMEMBER_BPF_H
+#define BPF_REMEMBER_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+/*
+ * Remembered walks.  A thread sleeps in few places, again and again, and walking its stacks
+ * is what tracing costs.  So it remembers, of its last few walks, where on the stack the words
+ * lay that the walk went by, and a hash of them.  Later only those words are read.
+ *
+ * User stack.  What a walk goes by are the registers it begins with and the words it reads:
+ * return addresses, and saved frame pointers where it uses them.  With the same registers, the same words in the same
+ * places and the same tables each step finds the same rule and so the same place for the next
+ * word: the walk is the same, by induction.  A walk that met memory it could not read, or
+ * crossed a signal's frame, is not remembered.
+ *
+ * Kernel stack.  It begins at thread.sp in __schedule(), and the unwinder (ORC) finds each
+ * return address a fixed distance above the last one: the same induction, as long as no frame's
+ * size is decided at run time.  Two things can break it.  The system call's entry puts a random
+ * distance (CONFIG_RANDOMIZE_KSTACK_OFFSET) into its frame: so all words but the outermost are
+ * placed by their distance from thread.sp, and that one by its address, which is fixed.  And
+ * the unwinder does not say where it read: return addresses are looked for from thread.sp
+ * upwards, and a stale word may look like one.  So whatever could be meant is remembered, the
+ * second time a return address is seen as well as the first, and all words that look like
+ * kernel text in the scheduler's frames below.
+ *
+ * `hot` keeps a walk that is met often from being pushed out by one that is not, such as that
+ * of a preemption anywhere in the program.
+ */
+
+#define STACK_MIX 0x9e3779b97f4a7c15ULL
+#define HOT_MAX 4
+
+static __always_inline __u64 mix(__u64 h, __u64 word)
+{
+	h = (h ^ word) * STACK_MIX;
+	return h ^ h >> 29;
+}
+
+/* May the walk that was just done take this place?  Each miss cools what is there. */
+static __always_inline bool may_replace(__u64 id, __u8 *hot)
+{
+	if (!id || !*hot)
+		return true;
+	--*hot;
+	return false;
+}
+
+static __always_inline void was_met(__u8 *hot)
+{
+	if (*hot < HOT_MAX)
+		++*hot;
+}
+
+/*
+ * The hash of the words a remembered user walk went by, as they are now; 0 when one cannot
+ * be read.  They are read a window at a time: it costs little more than reading one word.
+ * A global function: the verifier checks it once.
+ */
+__noinline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch)
+{
+	__u64 h = STACK_MIX;
+	__u32 base = 0, have = 0;
+
+	if (!m || !scratch)
+		return 0;
+	for (__u32 i = 0; i < WALK_WORDS; i++) {
+		__u32 at, offset;
+
+		if (i >= m->cnt)
+			break;
+		at = m->at[i];
+		offset = (at & ~7U) - base;
+		if (offset > have - 16 || have < 16) {
+			base = at & ~7U;
+			offset = 0;
+			have = m->bytes - base;
+			barrier_var(have);
+			if (have < 16)
+				return 0;
+			if (have > WALK_WINDOW)
+				have = WALK_WINDOW;
+			if (bpf_probe_read_user(scratch->window, have, (void *)(m->sp + base)))
+				return 0;
+		}
+		offset /= 8;
+		barrier_var(offset);
+		if (offset > WALK_WINDOW / 8 - 2)
+			return 0;
+		if (at & WALK_FIRST)
+			h = mix(h, scratch->window[offset]);
+		if (at & WALK_SECOND)
+			h = mix(h, scratch->window[offset + 1]);
+	}
+	return h ? h : 1;
+}
+
+static __always_inline struct walk_memory *user_memory(struct thread_state *st, __u64 ip, __u64 sp)
+{
+	return &st->walks[(ip >> 2 ^ sp >> 4) & (WALKS - 1)];
+}
+
+#ifdef __TARGET_ARCH_x86
+
+/* Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c). */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
+static __always_inline __u64 kernel_word(__u64 addr)
+{
+	__u64 word;
+
+	if (bpf_rdonly_cast) {
+		const struct timespec64 *at =
+			bpf_rdonly_cast((const void *)addr, bpf_core_type_id_kernel(struct timespec64));
+		return at->tv_sec;
+	}
+	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
+}
+
+/* The kernel's and its modules' text lies in the top 2 GiB. */
+static __always_inline bool is_kernel_text(__u64 word)
+{
+	return word >> 31 == 0x1ffffffffULL;
+}
+
+__noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
+{
+	__u64 h;
+
+	if (!m)
+		return 0;
+	h = mix(STACK_MIX, kernel_word(m->last_at));
+	for (__u32 i = 0; i < KERNEL_WORDS; i++) {
+		if (i >= m->cnt)
+			break;
+		h = mix(h, kernel_word(sp + m->at[i]));
+	}
+	return h ? h : 1;
+}
+
+/* Where a thread sleeps in the kernel goes with where it called from. */
+static __always_inline struct kernel_memory *kernel_memory(struct thread_state *st)
+{
+	return &st->kernel_walks[(st->user_ip >> 2) & (WALKS - 1)];
+}
+
+static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, const struct task_struct *task)
+{
+	if (!m->id || kernel_words_hash(m, task->thread.sp) != m->hash)
+		return 0;
+	was_met(&m->hot);
+	return m->id;
+}
+
+#define KERNEL_RANGE 1024	/* words of stack searched: 8 KiB of 16 */
+
+struct kernel_search {
+	struct kernel_memory *m;
+	const struct offcpu_rec_stack *stack;
+	__u64 sp;
+};
+
+/* One word of the stack; 1 ends the search.  m->found: return addresses found so far. */
+static long kernel_search_word(__u32 i, struct kernel_search *s)
+{
+	struct kernel_memory *m = s->m;
+	__u32 found = m->found, last = found - 1, cnt;
+	__u64 word = kernel_word(s->sp + i * 8), wanted;
+
+	/* clang knows that it is within bounds where it is used; the verifier does not */
+	barrier_var(last);
+	if (!is_kernel_text(word) || found >= OFFCPU_MAX_DEPTH)
+		return 0;
+	wanted = s->stack->ip[found];
+	if (word == wanted) {
+		m->found = found + 1;
+		if (m->found == m->depth) {
+			m->last_at = s->sp + i * 8;
+			return 1;
+		}
+	} else if (found && (last >= OFFCPU_MAX_DEPTH || word != s->stack->ip[last])) {
+		return 0;
+	}
+	cnt = m->cnt;
+	barrier_var(cnt);	/* or clang bounds a copy of it, and Linux 6.1 forgets the other */
+	if (cnt >= KERNEL_WORDS)
+		return 1;
+	m->at[cnt] = i * 8;
+	m->cnt = cnt + 1;
+	return 0;
+}
+
+/* Remembers the walk in *stack, which has crossed as `id`. */
+static __always_inline void remember_kernel_walk(struct kernel_memory *m, const struct task_struct *task,
+						 const struct offcpu_rec_stack *stack, __u32 depth, __u64 id)
+{
+	struct kernel_search s = { .m = m, .stack = stack, .sp = task->thread.sp };
+
+	if (stack->end != OFFCPU_WALK_COMPLETE || !may_replace(m->id, &m->hot))
+		return;
+	m->id = 0;
+	m->cnt = m->found = 0;
+	m->depth = depth;
+	bpf_loop(KERNEL_RANGE, kernel_search_word, &s, 0);
+	if (m->found != depth)
+		return;
+	m->hash = kernel_words_hash(m, s.sp);
+	m->id = id;
+}
+
+#endif
+
+#endif
