@@ -204,7 +204,8 @@ struct offcpu_config {
 	__u8 want_tables;		/* unwind by tables where there are some */
 	__u32 command_pid;
 	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
-	__u8 pad2[3];
+	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */
+	__u8 pad2[2];
 };
 
 /* Letters of SEMANTICS, as bits of state_mask. */

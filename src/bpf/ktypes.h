@@ -98,8 +98,11 @@ struct pt_regs {
 	unsigned long di;
 	unsigned long bp;
 	unsigned long ip;
+	unsigned long cs;
 	unsigned long sp;
 };
+
+#define X86_USER32_CS 0x23	/* arch/x86/include/asm/segment.h: __USER32_CS */
 
 struct mm_struct;
 

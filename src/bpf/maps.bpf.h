@@ -33,7 +33,7 @@ enum thread_mode {
 /* A walk by tables that need not be done again: see bpf/remember.bpf.h. */
 struct walk_memory {
 	__u64 id;		/* of the stack; 0: nothing remembered */
-	__u64 ip, sp, bp;	/* where it began */
+	__u64 ip, sp, bp;	/* where it began; sp a little below, see begin_sp */
 	__u64 hash;		/* of the words it went by */
 	__u32 generation;	/* of the space */
 	__u32 cnt;
@@ -76,6 +76,8 @@ struct thread_state {
 	__u64 user_ip;		/* where it entered the kernel */
 	__u64 forked_space;	/* of the program that forked this one: the same until it maps or execs */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
+	__u32 tables_epoch;	/* when tables_generation was looked up */
+	__u32 tables_generation;	/* of the program's tables; 0: there are none */
 	__u32 tno, pid, tid, exec_no;
 	__u32 by_pid, by_tid;
 	char by_comm[OFFCPU_COMM_LEN];
@@ -167,7 +169,7 @@ struct {
 struct walk_state {
 	__u64 ip, sp, bp;
 	__u64 bp_from;		/* the address bp was read from, or one of the above */
-	__u64 begin_sp;
+	__u64 begin_sp;		/* a little below the stack pointer it began with */
 	__u32 depth;
 	__u32 end;		/* enum offcpu_walk_end */
 	__u32 mapping;		/* of the last frame: a guess for the next */
@@ -229,6 +231,8 @@ volatile __u32 closing = 0;
 /* Entries put into the current wait map since user space last swapped it. */
 __u64 wait_entries = 0;
 __u32 last_tno = 0;
+/* User space counts it up after each change of `spaces`. */
+volatile __u32 tables_epoch = 0;
 
 static __always_inline void count_loss(__u32 reason, __u64 time_ns)
 {

@@ -348,6 +348,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 	__builtin_memset(&st->account, 0, sizeof(st->account));
 	st->exec_no++;
 	st->forked_space = 0;
+	st->tables_generation = 0;
 	if (cfg.follow_exec && cfg.command_pid == st->pid)
 		st->by_exec = 1;
 	st->selected = is_selected(task, st);

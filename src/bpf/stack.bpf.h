@@ -61,8 +61,8 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	return true;
 }
 
-/* By frame pointer, as the kernel walks it; the number of frames. */
-static __always_inline __u32 walk_by_frame_pointer(void *ctx, struct offcpu_rec_stack *stack)
+/* By frame pointer, as the kernel walks it, also in 32-bit programs; the number of frames. */
+static __always_inline __u32 kernels_own_walk(void *ctx, struct offcpu_rec_stack *stack)
 {
 	long n = bpf_get_stack(ctx, stack->ip, cfg.max_depth * sizeof(__u64), BPF_F_USER_STACK);
 	__u32 depth = n <= 0 ? 0 : (__u32)n / sizeof(__u64);
@@ -89,28 +89,36 @@ static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcp
 	return id;
 }
 
-static __always_inline __u64 user_stack_by_table(struct task_struct *task, struct thread_state *st,
-						 const struct space *space, struct scratch *scratch, __u64 now)
+/* What tables there are for the thread's program: looked up again when user space changed any. */
+static __always_inline void know_tables(struct thread_state *st)
 {
-	struct user_walk w = { .task = task, .space = space, .stack = &scratch->stack, .at = &scratch->walk };
-	struct walk_memory *m;
-	__u64 id, remembered;
+	__u32 now = tables_epoch;
+
+	if (!cfg.want_tables || (st->tables_epoch == now && st->tables_generation))
+		return;
+	st->tables_generation = generation_of(space_of(st));
+	st->tables_epoch = now;
+}
+
+/* By tables, or by frame pointers where the program has none. */
+static __always_inline __u64 walk_user_stack(struct user_walk *w, struct thread_state *st, struct scratch *scratch,
+					     __u64 now)
+{
+	struct walk_memory *m = user_memory(st, w->at->ip, w->at->sp);
+	__u64 id, remembered = remembered_walk(m, w, scratch, st->tables_generation);
 	bool crossed_now;
 	__u32 depth;
 
-	if (!begin_walk(&w))
-		return 0;
-	st->user_ip = w.at->ip;
-	m = user_memory(st, w.at->ip, w.at->sp);
-	remembered = remembered_walk(m, &w, scratch);
 	if (remembered && !cfg.verify_walks)
 		return remembered;
-	begin_memory(m, &w);
-	depth = walk_in_full(&w);
-	id = user_stack_id(st, &scratch->stack, depth, now, &crossed_now);
+	if (cfg.want_tables)
+		w->space = space_of(st);
+	begin_memory(m, w);
+	depth = walk_in_full(w);
+	id = user_stack_id(st, w->stack, depth, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
-	if (!w.memory || !id || !crossed_now || m->cnt > WALK_WORDS || w.at->unread)
+	if (!w->memory || !id || !crossed_now || m->cnt > WALK_WORDS || w->at->unread)
 		return id;
 	m->hash = words_hash(m, scratch);
 	if (m->hash)
@@ -122,20 +130,21 @@ static __always_inline __u64 user_stack_by_table(struct task_struct *task, struc
 static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, struct thread_state *st, __u64 now)
 {
 	struct scratch *scratch = my_scratch();
-	const struct space *space;
 	bool crossed_now;
 
 	if (!scratch)
 		return 0;
-	st->by_fp = 0;
-	if (cfg.want_tables) {
-		space = space_of(st);
-		if (space)
-			return user_stack_by_table(task, st, space, scratch, now);
+	struct user_walk w = { .task = task, .stack = &scratch->stack, .at = &scratch->walk };
+
+	know_tables(st);
+	st->by_fp = cfg.want_tables && !st->tables_generation;
+	if (st->by_fp)
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
-		st->by_fp = 1;
+	if (cfg.can_walk && begin_walk(&w)) {
+		st->user_ip = w.at->ip;
+		return walk_user_stack(&w, st, scratch, now);
 	}
-	return user_stack_id(st, &scratch->stack, walk_by_frame_pointer(ctx, &scratch->stack), now, &crossed_now);
+	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), now, &crossed_now);
 }
 
 #ifdef __TARGET_ARCH_x86

@@ -203,6 +203,9 @@ static __always_inline __u32 rule_at(const struct space *space, struct walk_stat
 	return find_rule(m->rows_block, m->index_block, (__u32)pc);
 }
 
+/* Words are noted by twos: of a function without a frame the one below its return address is not its own. */
+#define BELOW_SP 16
+
 /* The walk goes by words at addr.  One word too many, or too far, and it is not remembered. */
 static __always_inline void note_words(struct user_walk *w, __u64 addr, __u32 which)
 {
@@ -423,16 +426,26 @@ static long walk_step_asleep(__u32 i, struct user_walk *w)
 	return walk_step(w, true);
 }
 
+static __always_inline bool is_32_bit(const struct pt_regs *regs)
+{
+#ifdef __TARGET_ARCH_x86
+	return regs->cs == X86_USER32_CS;
+#else
+	return false;
+#endif
+}
+
+/* False: not a stack that can be walked here. */
 static __always_inline bool begin_walk(struct user_walk *w)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(w->task);
 
-	if (!regs)
+	if (!regs || is_32_bit(regs))
 		return false;
 	w->at->ip = regs->ip;
 	w->at->sp = regs->sp;
 	w->at->bp = regs->bp;
-	w->at->begin_sp = w->at->sp;
+	w->at->begin_sp = w->at->sp - BELOW_SP;
 	w->at->bp_from = BP_FROM_REGISTER;
 	w->at->exact = true;
 	w->at->bp_lost = false;
@@ -463,11 +476,17 @@ static __always_inline __u32 walk_sleeper(struct task_struct *task, const struct
 	return w.at->depth;
 }
 
-/* The stack's id when this very walk was done before, else 0. */
-static __always_inline __u64 remembered_walk(struct walk_memory *m, const struct user_walk *w, struct scratch *scratch)
+static __always_inline __u32 generation_of(const struct space *space)
 {
-	if (!m->id || m->ip != w->at->ip || m->sp != w->at->sp || (m->by_bp && m->bp != w->at->bp) ||
-	    m->generation != w->space->generation || words_hash(m, scratch) != m->hash)
+	return space ? space->generation : 0;
+}
+
+/* The stack's id when this very walk was done before, else 0. */
+static __always_inline __u64 remembered_walk(struct walk_memory *m, const struct user_walk *w,
+					     struct scratch *scratch, __u32 generation)
+{
+	if (!m->id || m->ip != w->at->ip || m->sp != w->at->begin_sp || (m->by_bp && m->bp != w->at->bp) ||
+	    m->generation != generation || words_hash(m, scratch) != m->hash)
 		return 0;
 	was_met(&m->hot);
 	return m->id;
@@ -483,9 +502,9 @@ static __always_inline void begin_memory(struct walk_memory *m, struct user_walk
 	m->bytes = 0;
 	m->by_bp = false;
 	m->ip = w->at->ip;
-	m->sp = w->at->sp;
+	m->sp = w->at->begin_sp;
 	m->bp = w->at->bp;
-	m->generation = w->space->generation;
+	m->generation = generation_of(w->space);
 	w->memory = m;
 }
 

@@ -126,6 +126,7 @@ static void configure(struct session *s)
 		.hist = !stacks,
 		.hist_oncpu = o->mode == COLLECT_HIST_ON,
 		.hist_runq = o->mode == COLLECT_HIST_RUNQ,
+		.can_walk = feature_supported(FEATURE_BPF_LOOP),
 		.want_tables = stacks && !o->no_user_stacks && !o->frame_pointers_only &&
 			       feature_supported(FEATURE_BPF_LOOP),
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
@@ -378,6 +379,7 @@ static void supply_tables(struct session *s, bool is_last)
 		return;
 	tables_poll(s->tables);
 	published = tables_published_cnt(s->tables);
+	s->skel->bss->tables_epoch = (uint32_t)published;
 	if (published == s->looked_published || (now - s->looked_ns < LOOK_EVERY_NS && !is_last))
 		return;
 	s->looked_published = published;
