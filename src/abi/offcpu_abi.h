@@ -205,7 +205,8 @@ struct offcpu_config {
 	__u32 command_pid;
 	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
 	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */
-	__u8 pad2[2];
+	__u8 early_filter;		/* threads are told by selected_bits first */
+	__u8 pad2[1];
 };
 
 /* Letters of SEMANTICS, as bits of state_mask. */

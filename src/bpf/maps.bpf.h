@@ -231,6 +231,14 @@ volatile __u32 closing = 0;
 /* Entries put into the current wait map since user space last swapped it. */
 __u64 wait_entries = 0;
 __u32 last_tno = 0;
+/* The window is open, near enough to count switches by. */
+volatile __u8 is_open = 0;
+/*
+ * Threads that may be selected, by the low bits of their thread id: a thread that no filter
+ * selects costs the reading of one bit.  A bit that is set may be another thread's.
+ */
+#define SELECTED_BITS 65536
+__u64 selected_bits[SELECTED_BITS / 64] = {};
 /* User space counts it up after each change of `spaces`. */
 volatile __u32 tables_epoch = 0;
 

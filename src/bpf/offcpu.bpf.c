@@ -250,16 +250,24 @@ int handle_switch(unsigned long long *ctx)
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
 	struct task_struct *next = (void *)ctx[2];
-	struct scratch *scratch = my_scratch();
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!in_window(now) || !scratch)
-		return 0;
-	scratch->switches++;
 	/* pid 0 is swapper, which is never a thread */
-	if (prev->pid)
+	bool prev_counts = prev->pid && may_be_selected(prev);
+	bool next_counts = next->pid && may_be_selected(next);
+	struct scratch *scratch = my_scratch();
+	__u64 now;
+
+	if (!scratch)
+		return 0;
+	if (is_open)
+		scratch->switches++;
+	if (!prev_counts && !next_counts)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!in_window(now))
+		return 0;
+	if (prev_counts)
 		switch_out(ctx, prev, next, preempt, scratch, now);
-	if (next->pid)
+	if (next_counts)
 		switch_in(next, now);
 	scratch->last_ns = now;
 	return 0;
@@ -268,9 +276,12 @@ int handle_switch(unsigned long long *ctx)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(handle_waking, struct task_struct *p)
 {
-	struct thread_state *st = thread_of(p);
+	struct thread_state *st;
 	__u64 now;
 
+	if (!may_be_selected(p))
+		return 0;
+	st = thread_of(p);
 	if (!st)
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -305,7 +316,7 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 		if (st->pid != pst->pid)
 			st->forked_space = stack_seed(pst);
 	}
-	st->selected = is_selected(task, st);
+	select_thread(task, st);
 	st->from_ns = st->since_ns = now;
 	st->mode = MODE_NEW;
 	st->state = 'R';
@@ -351,7 +362,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 	st->tables_generation = 0;
 	if (cfg.follow_exec && cfg.command_pid == st->pid)
 		st->by_exec = 1;
-	st->selected = is_selected(task, st);
+	select_thread(task, st);
 	st->mode = MODE_ON_CPU;
 	st->from_ns = st->since_ns = st->on_ns = now;
 	st->seen_ustack = 0;

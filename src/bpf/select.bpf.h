@@ -146,6 +146,22 @@ static __always_inline bool is_selected(struct task_struct *task, struct thread_
 	return true;
 }
 
+static __always_inline void select_thread(struct task_struct *task, struct thread_state *st)
+{
+	st->selected = is_selected(task, st);
+	if (cfg.early_filter && st->selected)
+		__sync_fetch_and_or(&selected_bits[(__u32)task->pid % SELECTED_BITS / 64], 1ULL << (task->pid & 63));
+}
+
+/* Without a look at its storage; true: look there. */
+static __always_inline bool may_be_selected(struct task_struct *task)
+{
+	if ((task->flags & PF_KTHREAD) ? !cfg.want_kernel : !cfg.want_user)
+		return false;
+	return !cfg.early_filter ||
+	       selected_bits[(__u32)task->pid % SELECTED_BITS / 64] >> (task->pid & 63) & 1;
+}
+
 /* Who the thread is, read from the task; anew after an exec, which may change its tid. */
 static __always_inline void identify(struct task_struct *task, struct thread_state *st)
 {

@@ -84,7 +84,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 			return 0;
 		}
 		identify(task, st);
-		st->selected = is_selected(task, st);
+		select_thread(task, st);
 	}
 	if (st->selected && st->mode == MODE_ASLEEP && st->by_fp && may_read_user) {
 		walk_again(task, st, scratch);

@@ -126,6 +126,8 @@ static void configure(struct session *s)
 		.hist = !stacks,
 		.hist_oncpu = o->mode == COLLECT_HIST_ON,
 		.hist_runq = o->mode == COLLECT_HIST_RUNQ,
+		/* a thread may move into a cgroup at any time */
+		.early_filter = (o->pids || o->tids || o->comm_glob || o->command_pid) && !o->cgroup_ids,
 		.can_walk = feature_supported(FEATURE_BPF_LOOP),
 		.want_tables = stacks && !o->no_user_stacks && !o->frame_pointers_only &&
 			       feature_supported(FEATURE_BPF_LOOP),
@@ -408,6 +410,7 @@ bool session_start(struct session *s, GError **error)
 	await_tables(s);
 	supply_tables(s, true);
 	s->start_ns = set_edge(&s->skel->data->start_ns);
+	s->skel->bss->is_open = 1;
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
@@ -615,6 +618,7 @@ bool session_stop(struct session *s, GError **error)
 {
 	supply_tables(s, true);
 	s->stop_ns = set_edge(&s->skel->data->stop_ns);
+	s->skel->bss->is_open = 0;
 	if (!run_iterator(s, s->skel->links.close_thread, error))
 		return false;
 	/* The swap also waits for the last programs of the window. */
