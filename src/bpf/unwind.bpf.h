@@ -267,6 +267,36 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool asle
 	return true;
 }
 
+/*
+ * Code without a table that has little left to do once the callee returns: `add $n,%rsp; ret`,
+ * or just `ret`, says where its return address is.  So CPython's perf trampolines are crossed
+ * (3.12 and 3.13, -X perf), which keep no frame pointer.
+ */
+static __always_inline bool step_by_epilogue(struct user_walk *w, bool asleep)
+{
+#ifdef __TARGET_ARCH_x86
+	__u8 code[5] = {};
+	__u64 at = w->at->sp, ip = 0;
+	long err = asleep ? bpf_copy_from_user_task(code, sizeof(code), (void *)w->at->ip, w->task, 0) :
+			    bpf_probe_read_user(code, sizeof(code), (void *)w->at->ip);
+
+	if (err)
+		return false;
+	if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4 && code[3] < 0x80 && code[4] == 0xc3)
+		at += code[3];
+	else if (code[0] != 0xc3)
+		return false;
+	if (at & 7 || !read_stack(w, at, &ip, sizeof(ip), asleep) || !ip)
+		return false;
+	note_words(w, at - sizeof(ip), WALK_SECOND);
+	w->at->sp = at + sizeof(ip);
+	w->at->ip = ip;
+	return true;
+#else
+	return false;
+#endif
+}
+
 /* Only sp and bp take part in recognising a walk. */
 static __always_inline void do_not_remember(struct user_walk *w)
 {
@@ -392,6 +422,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool a
 static __always_inline long walk_step(struct user_walk *w, bool asleep)
 {
 	__u32 depth = w->at->depth, rule;
+	bool is_return = !w->at->exact;
 
 	if (depth >= cfg.max_depth || depth >= OFFCPU_MAX_DEPTH) {
 		w->at->end = OFFCPU_WALK_CUT;
@@ -399,11 +430,11 @@ static __always_inline long walk_step(struct user_walk *w, bool asleep)
 	}
 	w->stack->ip[depth] = w->at->ip;
 	w->at->depth = depth + 1;
-	rule = rule_at(w->space, w->at, w->at->exact ? w->at->ip : w->at->ip - 1);
+	rule = rule_at(w->space, w->at, w->at->ip - is_return);
 	w->at->exact = false;
 	switch (unwind_rule_cfa(rule)) {
 	case UNWIND_CFA_GAP:
-		return !step_by_frame_pointer(w, asleep);
+		return !(is_return && step_by_epilogue(w, asleep)) && !step_by_frame_pointer(w, asleep);
 	case UNWIND_CFA_END:
 		w->at->end = OFFCPU_WALK_COMPLETE;
 		return 1;

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Code made at run time: no file, no unwind table, names from a perf map."""
+
+import os
+import platform
+import shutil
+import subprocess
+import time
+
+from cases_unwind import ALLOWED, check_all_complete, check_chain
+from check import check_account, names
+from lib import Recorder, Skip, case, wait_until
+
+JAVA = """
+class Waiter {
+    static void innermost() throws Exception { Thread.sleep(1); }
+    static void middle() throws Exception { innermost(); }
+    static void outer() { try { for (;;) middle(); } catch (Exception e) { } }
+    public static void main(String[] words) { new Thread(Waiter::outer, "worker").start(); }
+}
+"""
+NODE = """
+const cell = new Int32Array(new SharedArrayBuffer(4));
+function innermost() { Atomics.wait(cell, 0, 0, 1); }
+function middle() { innermost(); }
+function outer() { for (;;) middle(); }
+outer();
+"""
+PYTHON = """
+import time
+def innermost():
+    time.sleep(0.001)
+def middle():
+    innermost()
+def outer():
+    while True:
+        middle()
+outer()
+"""
+
+
+@case
+def jit_trampoline(env):
+    """CPython's trampoline for perf, in a program whose truth is known."""
+    if platform.machine() != "x86_64":
+        raise Skip("the trampoline is x86-64 code")
+    report, truth, program = env.record("unwind_trampoline", 30, 5000)
+    perf_map = f"/tmp/perf-{program.pid}.map"
+    if os.path.exists(perf_map):
+        os.unlink(perf_map)
+    check_account(env.check, report, allowed_losses=ALLOWED)
+    check_all_complete(env.check, report)
+    for line in truth:
+        check_chain(env.check, report, line)
+
+
+def record_interpreter(env, command, warm_s, prepare=None):
+    """Two seconds of a program that sleeps below its own functions innermost < middle < outer."""
+    env.tolerate_unseen()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    env.running.append(process)
+    perf_map = f"/tmp/perf-{process.pid}.map"
+    try:
+        time.sleep(warm_s)
+        if prepare:
+            prepare(process.pid)
+        if not wait_until(lambda: os.path.exists(perf_map), 10):
+            raise Skip(f"{command[0]} wrote no {perf_map}")
+        recorder = Recorder(env, "-p", process.pid)
+        recorder.wait_attached()
+        time.sleep(2)
+        recorder.stop()
+        report = recorder.report()
+    finally:
+        process.kill()
+        process.wait()
+        if os.path.exists(perf_map):
+            os.unlink(perf_map)
+    check_account(env.check, report, allowed_losses=ALLOWED)
+    return report
+
+
+def check_functions(env, report, functions, complete=True):
+    """Most of the sleeping thread's waits have the functions in this order, each named once, and reach its start."""
+    def has_functions(wait):
+        at = 0
+        for name in names(wait["user"]):
+            if at < len(functions) and name and functions[at] in name:
+                at += 1
+        return at == len(functions)
+
+    found = [wait for wait in report.waits if wait["state"] == "S" and has_functions(wait)]
+    count = sum(wait["count"] for wait in found)
+    env.check.that(count >= 500, f"{count} waits below {functions}; seen "
+                   f"{sorted({tuple(map(str, names(wait['user'])))[-8:] for wait in report.waits})[:4]}")
+    if complete:
+        broken = sum(wait["count"] for wait in found if wait["user_end"] != "complete")
+        env.check.that(broken <= count / 100, f"{broken} of {count} stacks do not reach the thread's start")
+
+
+@case
+def jit_java(env):
+    """HotSpot keeps frame pointers where it is told to, and writes a perf map when it is asked."""
+    for tool in ("java", "javac", "jcmd"):
+        if not shutil.which(tool):
+            raise Skip(f"{tool} is not installed")
+    source = env.temporary("Waiter.java")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(JAVA)
+    subprocess.run(["javac", "-d", os.path.dirname(source), source], check=True)
+    report = record_interpreter(
+        env, ["java", "-XX:+PreserveFramePointer", "-Xcomp", "-XX:CompileCommand=quiet",
+              "-XX:CompileCommand=compileonly,Waiter::*", "-XX:CompileCommand=dontinline,Waiter::*",
+              "-cp", os.path.dirname(source), "Waiter"], 3,
+        lambda pid: subprocess.run(["jcmd", str(pid), "Compiler.perfmap"], check=False,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    check_functions(env, report, ["Waiter.middle", "Waiter.innermost"])
+
+
+@case
+def jit_node(env):
+    if not shutil.which("node"):
+        raise Skip("node is not installed")
+    source = env.temporary("waiter.js")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(NODE)
+    report = record_interpreter(env, ["node", "--perf-basic-prof", "--interpreted-frames-native-stack", source], 2)
+    check_functions(env, report, ["outer", "middle", "innermost"])
+
+
+@case
+def jit_python(env):
+    """CPython's trampolines have neither a table nor a frame pointer (3.12, 3.13)."""
+    probe = subprocess.run(["python3", "-X", "perf", "-c", "import sys; sys.exit(not sys.is_stack_trampoline_active())"],
+                           capture_output=True, check=False)
+    if probe.returncode:
+        raise Skip("python3 has no -X perf (it came with 3.12)")
+    source = env.temporary("waiter.py")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(PYTHON)
+    report = record_interpreter(env, ["python3", "-X", "perf", source], 1)
+    check_functions(env, report, ["py::outer", "py::middle", "py::innermost"])
