@@ -5,6 +5,7 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include "base/elf_file.h"
 #include "symbolize/elf_table.h"
 
 /*
@@ -20,6 +21,7 @@ struct elf_section {
 };
 
 struct elf_reader {
+	const struct elf_file *file;
 	Elf *elf;
 	struct elf_table *table;
 	uint16_t machine;

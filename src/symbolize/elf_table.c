@@ -8,14 +8,9 @@
 /* Far above any real file (a debug build of a browser has 2 million functions), far below what hurts. */
 #define SYMTAB_MAX_BYTES (128 << 20)
 #define STRTAB_MAX_BYTES (512 << 20)
-#define SEGMENTS_MAX 256
 #define SECTIONS_MAX 65536
-#define SECTION_NAMES_MAX_BYTES (16 << 20)
 #define NOTES_MAX_BYTES (1 << 20)
 #define DEBUGDATA_MAX_BYTES (64 << 20)
-#define PAGE_MASK_4K 4095ull
-
-static G_DEFINE_QUARK(offcpu-elf-error, elf_table_error)
 
 /* Symbols of one or several tables, with their names in one buffer. */
 struct pool {
@@ -23,25 +18,6 @@ struct pool {
 	char *names;
 	size_t names_bytes;
 };
-
-static void read_segments(struct elf_reader *r)
-{
-	size_t cnt = 0;
-
-	if (elf_getphdrnum(r->elf, &cnt))
-		return;
-	cnt = MIN(cnt, SEGMENTS_MAX);
-	r->table->segments = g_new0(struct elf_segment, cnt);
-	for (size_t i = 0; i < cnt; i++) {
-		GElf_Phdr ph;
-
-		if (!gelf_getphdr(r->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
-			continue;
-		r->table->segments[r->table->segment_cnt++] = (struct elf_segment){
-			.off = ph.p_offset, .size = ph.p_filesz, .vaddr = ph.p_vaddr,
-			.is_exec = ph.p_flags & PF_X };
-	}
-}
 
 static void read_build_id(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *sh)
 {
@@ -113,31 +89,14 @@ static void note_section(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *sh
 	}
 }
 
-/* The names of sections, when they are bounded and end with a 0 byte. */
-static Elf_Data *section_names(const struct elf_reader *r)
-{
-	Elf_Data *data;
-	Elf_Scn *scn;
-	GElf_Shdr sh;
-	size_t index;
-
-	if (elf_getshdrstrndx(r->elf, &index) || !(scn = elf_getscn(r->elf, index)) || !gelf_getshdr(scn, &sh) ||
-	    sh.sh_size > SECTION_NAMES_MAX_BYTES)
-		return NULL;
-	data = elf_rawdata(scn, NULL);
-	return data && data->d_buf && data->d_size && !((char *)data->d_buf)[data->d_size - 1] ? data : NULL;
-}
-
 static void read_sections(struct elf_reader *r)
 {
 	Elf_Scn *scn = NULL;
-	Elf_Data *names;
 	size_t cnt = 0;
 
 	if (elf_getshdrnum(r->elf, &cnt))
 		return;
 	cnt = MIN(cnt, SECTIONS_MAX);
-	names = section_names(r);
 	r->sections = g_new0(struct elf_section, cnt);
 	r->section_cnt = cnt;
 	while ((scn = elf_nextscn(r->elf, scn))) {
@@ -148,8 +107,7 @@ static void read_sections(struct elf_reader *r)
 			continue;
 		r->sections[i] = (struct elf_section){ sh.sh_addr, sh.sh_addr + sh.sh_size,
 						       (sh.sh_flags & SHF_EXECINSTR) && sh.sh_size };
-		note_section(r, scn, &sh,
-			     names && sh.sh_name < names->d_size ? (char *)names->d_buf + sh.sh_name : NULL);
+		note_section(r, scn, &sh, elf_file_section_name(r->file, &sh));
 	}
 }
 
@@ -266,16 +224,18 @@ static bool pool_add(struct pool *pool, const struct elf_reader *r, Elf_Scn *scn
 static void pool_add_debugdata(struct pool *pool, const struct elf_reader *outer)
 {
 	Elf_Data *packed = elf_rawdata(outer->debugdata, NULL);
-	g_autofree char *image = NULL;
 	struct elf_reader r = { 0 };
+	struct elf_file file;
+	char *image = NULL;
 	size_t bytes;
 
 	if (packed && packed->d_buf)
 		image = elf_debugdata_unpack(packed->d_buf, packed->d_size, &bytes);
 	if (!image)
 		return;
-	r.elf = elf_memory(image, bytes);
-	if (r.elf && elf_kind(r.elf) == ELF_K_ELF) {
+	if (elf_file_open_taken(&file, image, bytes, NULL)) {
+		r.file = &file;
+		r.elf = file.elf;
 		r.table = g_new0(struct elf_table, 1);
 		read_sections(&r);
 		if (r.symtab)
@@ -283,7 +243,7 @@ static void pool_add_debugdata(struct pool *pool, const struct elf_reader *outer
 		elf_table_free(r.table);
 		g_free(r.sections);
 	}
-	elf_end(r.elf);
+	elf_file_close(&file);
 }
 
 static void read_symbols(struct elf_reader *r)
@@ -303,19 +263,13 @@ static void read_symbols(struct elf_reader *r)
 	g_array_unref(pool.raw);
 }
 
-static struct elf_table *table_from(Elf *elf, GError **error)
+static struct elf_table *table_from(struct elf_file *file)
 {
-	struct elf_reader r = { .elf = elf };
-	GElf_Ehdr eh;
+	struct elf_reader r = { .file = file, .elf = file->elf, .machine = file->machine };
 
-	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
-	    (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)) {
-		g_set_error(error, elf_table_error_quark(), 0, "the file is no ELF program or library");
-		return NULL;
-	}
 	r.table = g_new0(struct elf_table, 1);
-	r.machine = eh.e_machine;
-	read_segments(&r);
+	r.table->segments = g_steal_pointer(&file->segments);
+	r.table->segment_cnt = file->segment_cnt;
 	read_sections(&r);
 	read_symbols(&r);
 	elf_plt_read(&r);
@@ -325,28 +279,23 @@ static struct elf_table *table_from(Elf *elf, GError **error)
 
 struct elf_table *elf_table_read(int fd, GError **error)
 {
-	struct elf_table *t;
-	Elf *elf;
+	struct elf_table *t = NULL;
+	struct elf_file file;
 
-	elf_version(EV_CURRENT);
-	/* Not mapped: its owner may cut the file short while we read, which would kill us. */
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	t = table_from(elf, error);
-	elf_end(elf);
+	if (elf_file_open(&file, fd, error))
+		t = table_from(&file);
+	elf_file_close(&file);
 	return t;
 }
 
 struct elf_table *elf_table_read_memory(const void *image, size_t bytes, GError **error)
 {
-	g_autofree char *copy = g_malloc(MAX(bytes, 1));
-	struct elf_table *t;
-	Elf *elf;
+	struct elf_table *t = NULL;
+	struct elf_file file;
 
-	elf_version(EV_CURRENT);
-	memcpy(copy, image, bytes);
-	elf = elf_memory(copy, bytes);
-	t = table_from(elf, error);
-	elf_end(elf);
+	if (elf_file_open_memory(&file, image, bytes, error))
+		t = table_from(&file);
+	elf_file_close(&file);
 	return t;
 }
 
@@ -393,32 +342,9 @@ const char *elf_table_find(const struct elf_table *t, uint64_t vaddr, uint64_t *
 	return symtab_name(in, e);
 }
 
-/*
- * Pages, not bytes, are mapped: the last file page of the text may be mapped again as the
- * first of the data.  So an executable segment that holds the byte goes first, then one
- * whose pages do, then any.
- */
 bool elf_table_vaddr(const struct elf_table *t, uint64_t off, uint64_t *ret_vaddr)
 {
-	for (int pass = 0; pass < 3; pass++) {
-		uint64_t slack = pass ? PAGE_MASK_4K : 0;
-
-		for (size_t i = 0; i < t->segment_cnt; i++) {
-			const struct elf_segment *seg = &t->segments[i];
-			uint64_t from = seg->off & ~slack, end;
-
-			if (pass < 2 && !seg->is_exec)
-				continue;
-			if (__builtin_add_overflow(seg->off, seg->size, &end) || end > UINT64_MAX - slack)
-				continue;
-			end = (end + slack) & ~slack;
-			if (off < from || off >= end)
-				continue;
-			*ret_vaddr = off - seg->off + seg->vaddr;
-			return true;
-		}
-	}
-	return false;
+	return elf_segments_vaddr(t->segments, t->segment_cnt, off, ret_vaddr);
 }
 
 size_t elf_table_memory_bytes(const struct elf_table *t)

@@ -7,15 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/elf_file.h"
 #include "symbolize/symtab.h"
 
 #define ELF_BUILD_ID_MAX 64
-
-/* A loaded part of the file: file bytes [off, off + size) lie at vaddr. */
-struct elf_segment {
-	uint64_t off, size, vaddr;
-	bool is_exec;
-};
 
 /* What symbolizing needs of one ELF file, copied out of it: the file is closed afterwards. */
 struct elf_table {

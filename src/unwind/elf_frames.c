@@ -2,25 +2,18 @@
 #include "unwind/elf_frames.h"
 
 #include <gelf.h>
-#include <string.h>
 
 #include "unwind/cursor.h"
 #include "unwind/dwarf_cfi.h"
 
 /* Four million rows take some 30 MB. */
 #define SECTION_MAX_BYTES (64u << 20)
-#define PHDRS_MAX 256
-#define SECTIONS_MAX 65536
 
 G_DEFINE_QUARK(offcpu-unwind-error, unwind_error)
 
 struct finder {
-	Elf *elf;
+	const struct elf_file *file;
 	struct elf_frames *frames;
-	GElf_Phdr loads[ELF_FRAMES_SEGMENTS];
-	unsigned load_cnt;
-	GElf_Phdr hdr;	/* PT_GNU_EH_FRAME */
-	bool has_hdr;
 };
 
 static int text_cmp(const void *a, const void *b)
@@ -30,28 +23,14 @@ static int text_cmp(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static void read_segments(struct finder *f)
+static void find_text(const struct elf_file *file, struct elf_frames *frames)
 {
-	struct elf_frames *frames = f->frames;
-	size_t cnt = 0;
+	for (size_t i = 0; i < file->segment_cnt && frames->text_cnt < ELF_FRAMES_SEGMENTS; i++) {
+		const struct elf_segment *seg = &file->segments[i];
+		uint64_t end;
 
-	if (elf_getphdrnum(f->elf, &cnt))
-		return;
-	for (size_t i = 0; i < MIN(cnt, PHDRS_MAX); i++) {
-		GElf_Phdr ph;
-
-		if (!gelf_getphdr(f->elf, (int)i, &ph) || ph.p_vaddr + ph.p_memsz < ph.p_vaddr)
-			continue;
-		if (ph.p_type == PT_GNU_EH_FRAME && !f->has_hdr) {
-			f->hdr = ph;
-			f->has_hdr = true;
-		}
-		if (ph.p_type != PT_LOAD || f->load_cnt >= ELF_FRAMES_SEGMENTS)
-			continue;
-		f->loads[f->load_cnt++] = ph;
-		if (ph.p_flags & PF_X && ph.p_memsz)
-			frames->texts[frames->text_cnt++] =
-				(struct elf_text){ ph.p_vaddr, ph.p_vaddr + ph.p_memsz };
+		if (seg->is_exec && seg->mem_bytes && !__builtin_add_overflow(seg->vaddr, seg->mem_bytes, &end))
+			frames->texts[frames->text_cnt++] = (struct elf_text){ seg->vaddr, end };
 	}
 	qsort(frames->texts, frames->text_cnt, sizeof(*frames->texts), text_cmp);
 }
@@ -62,56 +41,61 @@ static void add_section(struct finder *f, const struct cfi_section *s)
 		f->frames->sections[f->frames->section_cnt++] = *s;
 }
 
-static void add_scn(struct finder *f, Elf_Scn *scn, bool is_debug)
+enum packing {
+	PACKED_BY_FLAG,		/* if at all: SHF_COMPRESSED */
+	PACKED_GNU,		/* a .zdebug section: "ZLIB", size in 8 bytes, the last first */
+};
+
+/* Unpacks a section in place; false for what is damaged or too large. */
+static bool unpack(Elf_Scn *scn, enum packing packing)
+{
+	GElf_Chdr ch;
+
+	if (packing == PACKED_GNU) {
+		Elf_Data *data = elf_rawdata(scn, NULL);
+		struct cursor c;
+		uint32_t high, low;
+
+		if (!data || !data->d_buf)
+			return false;
+		c = (struct cursor){ .at = data->d_buf, .end = (const uint8_t *)data->d_buf + data->d_size };
+		cursor_u32(&c);	/* elf_compress_gnu() looks at it */
+		high = cursor_u32(&c);
+		low = GUINT32_SWAP_LE_BE(cursor_u32(&c));
+		return !c.bad && !high && low <= SECTION_MAX_BYTES && elf_compress_gnu(scn, 0, 0) >= 0;
+	}
+	return gelf_getchdr(scn, &ch) && ch.ch_size <= SECTION_MAX_BYTES && elf_compress(scn, 0, 0) >= 0;
+}
+
+static void add_scn(struct finder *f, Elf_Scn *scn, bool is_debug, enum packing packing)
 {
 	Elf_Data *data;
-	GElf_Chdr ch;
 	GElf_Shdr sh;
 
 	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS || sh.sh_size > SECTION_MAX_BYTES)
 		return;
-	if (sh.sh_flags & SHF_COMPRESSED) {
-		if (!gelf_getchdr(scn, &ch) || ch.ch_size > SECTION_MAX_BYTES || elf_compress(scn, 0, 0) < 0)
-			return;
-		data = elf_getdata(scn, NULL);
-	} else {
+	if (packing == PACKED_GNU || sh.sh_flags & SHF_COMPRESSED)
+		data = unpack(scn, packing) ? elf_getdata(scn, NULL) : NULL;
+	else
 		data = elf_rawdata(scn, NULL);
-	}
 	if (data)
 		add_section(f, &(struct cfi_section){ .bytes = data->d_buf, .size = data->d_size,
 						      .vaddr = sh.sh_addr, .is_debug = is_debug });
 }
 
-static Elf_Scn *section_named(Elf *elf, const char *name)
-{
-	size_t names, cnt = 0;
-	Elf_Scn *scn = NULL;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn)) && cnt++ < SECTIONS_MAX) {
-		const char *found;
-		GElf_Shdr sh;
-
-		if (gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NULL &&
-		    (found = elf_strptr(elf, names, sh.sh_name)) && !strcmp(found, name))
-			return scn;
-	}
-	return NULL;
-}
-
 /* File bytes from vaddr to the end of its segment. */
 static bool bytes_at(struct finder *f, uint64_t vaddr, uint64_t max_bytes, struct cfi_section *ret)
 {
-	for (unsigned i = 0; i < f->load_cnt; i++) {
-		const GElf_Phdr *ph = &f->loads[i];
-		uint64_t skip = vaddr - ph->p_vaddr, bytes;
+	for (size_t i = 0; i < f->file->segment_cnt; i++) {
+		const struct elf_segment *seg = &f->file->segments[i];
+		uint64_t skip = vaddr - seg->vaddr, bytes, offset;
 		Elf_Data *data;
 
-		if (vaddr < ph->p_vaddr || skip >= ph->p_filesz || ph->p_offset + skip > INT64_MAX)
+		if (vaddr < seg->vaddr || skip >= seg->size ||
+		    __builtin_add_overflow(seg->off, skip, &offset) || offset > INT64_MAX)
 			continue;
-		bytes = MIN(ph->p_filesz - skip, max_bytes);
-		data = elf_getdata_rawchunk(f->elf, (int64_t)(ph->p_offset + skip), bytes, ELF_T_BYTE);
+		bytes = MIN(seg->size - skip, max_bytes);
+		data = elf_getdata_rawchunk(f->file->elf, (int64_t)offset, bytes, ELF_T_BYTE);
 		if (!data)
 			return false;
 		*ret = (struct cfi_section){ .bytes = data->d_buf, .size = data->d_size, .vaddr = vaddr };
@@ -125,10 +109,11 @@ static void add_by_segment(struct finder *f)
 {
 	struct cfi_section hdr, frame;
 	struct cursor c;
+	GElf_Phdr ph;
 	uint64_t vaddr;
 	uint8_t version, encoding;
 
-	if (!f->has_hdr || !bytes_at(f, f->hdr.p_vaddr, 16, &hdr))
+	if (!elf_file_phdr(f->file, PT_GNU_EH_FRAME, &ph) || !bytes_at(f, ph.p_vaddr, 16, &hdr))
 		return;
 	c = (struct cursor){ .at = hdr.bytes, .end = hdr.bytes + hdr.size };
 	version = cursor_u8(&c);
@@ -141,30 +126,25 @@ static void add_by_segment(struct finder *f)
 	add_section(f, &frame);
 }
 
-bool elf_frames_find(Elf *elf, struct elf_frames *ret, GError **error)
+bool elf_frames_find(const struct elf_file *file, struct elf_frames *ret, GError **error)
 {
-	struct finder f = { .elf = elf, .frames = ret };
-	GElf_Ehdr eh;
+	struct finder f = { .file = file, .frames = ret };
 
 	*ret = (struct elf_frames){ 0 };
-	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
-	    (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)) {
-		g_set_error(error, UNWIND_ERROR, 0, "the file is no ELF program or library");
-		return false;
-	}
-	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB) {
+	if (!file->is_64_little) {
 		g_set_error(error, UNWIND_ERROR, 0, "the file is not of 64 bits and little-endian");
 		return false;
 	}
-	ret->machine = eh.e_machine;
-	read_segments(&f);
+	find_text(file, ret);
 	if (!ret->text_cnt) {
 		g_set_error(error, UNWIND_ERROR, 0, "the file has no executable segment");
 		return false;
 	}
-	add_scn(&f, section_named(elf, ".eh_frame"), false);
+	add_scn(&f, elf_file_section_named(file, ".eh_frame"), false, PACKED_BY_FLAG);
 	if (!ret->section_cnt)
 		add_by_segment(&f);
-	add_scn(&f, section_named(elf, ".debug_frame"), true);
+	add_scn(&f, elf_file_section_named(file, ".debug_frame"), true, PACKED_BY_FLAG);
+	/* as Go wrote it until 1.21 */
+	add_scn(&f, elf_file_section_named(file, ".zdebug_frame"), true, PACKED_GNU);
 	return true;
 }

@@ -3,10 +3,10 @@
 #define UNWIND_ELF_FRAMES_H
 
 #include <glib.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/elf_file.h"
 #include "unwind/cfi.h"
 
 /* Where an ELF file keeps its call frame information, and its text. */
@@ -19,7 +19,6 @@ struct elf_text {
 };
 
 struct elf_frames {
-	uint16_t machine;
 	struct cfi_section sections[ELF_FRAMES_SECTIONS];	/* .eh_frame first */
 	unsigned section_cnt;
 	struct elf_text texts[ELF_FRAMES_SEGMENTS];	/* executable segments, sorted */
@@ -27,10 +26,10 @@ struct elf_frames {
 };
 
 /*
- * Fills *ret, whose sections point into what libelf holds: valid until elf_end().  False for
- * no ELF program or library of 64 bits and little-endian, or one without any text.
+ * Fills *ret, whose sections point into what the file holds: valid until it is closed.  False
+ * for one that is not of 64 bits and little-endian, or without any text.
  */
-bool elf_frames_find(Elf *elf, struct elf_frames *ret, GError **error);
+bool elf_frames_find(const struct elf_file *file, struct elf_frames *ret, GError **error);
 
 #define UNWIND_ERROR (unwind_error_quark())
 GQuark unwind_error_quark(void);

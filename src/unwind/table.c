@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "unwind/table.h"
 
-#include <libelf.h>
-#include <string.h>
-
 #include "unwind/cfi.h"
 #include "unwind/elf_frames.h"
 
@@ -168,19 +165,19 @@ static void build_index(struct unwind_table *t)
 	}
 }
 
-static struct unwind_table *build(Elf *elf, GError **error)
+static struct unwind_table *build(struct elf_file *file, GError **error)
 {
 	struct elf_frames frames;
 	struct builder b = { .frames = &frames };
 	const struct unwind_arch *arch;
 	struct unwind_table *t;
 
-	if (!elf_frames_find(elf, &frames, error))
+	if (!elf_frames_find(file, &frames, error))
 		return NULL;
-	arch = unwind_arch_of(frames.machine);
+	arch = unwind_arch_of(file->machine);
 	if (!arch) {
 		g_set_error(error, UNWIND_ERROR, 0, "the file is for a machine (ELF number %u) that is not supported",
-			    frames.machine);
+			    file->machine);
 		return NULL;
 	}
 	t = b.table = g_new0(struct unwind_table, 1);
@@ -198,33 +195,30 @@ static struct unwind_table *build(Elf *elf, GError **error)
 	}
 	count_kinds(t);
 	build_index(t);
+	t->segments = g_steal_pointer(&file->segments);
+	t->segment_cnt = file->segment_cnt;
 	return t;
 }
 
 struct unwind_table *unwind_table_build(int fd, GError **error)
 {
-	struct unwind_table *t;
-	Elf *elf;
+	struct unwind_table *t = NULL;
+	struct elf_file file;
 
-	elf_version(EV_CURRENT);
-	/* Not mapped: its owner may cut the file short while we read, which would kill us. */
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	t = build(elf, error);
-	elf_end(elf);
+	if (elf_file_open(&file, fd, error))
+		t = build(&file, error);
+	elf_file_close(&file);
 	return t;
 }
 
 struct unwind_table *unwind_table_build_memory(const void *image, size_t bytes, GError **error)
 {
-	g_autofree char *copy = g_malloc(MAX(bytes, 1));
-	struct unwind_table *t;
-	Elf *elf;
+	struct unwind_table *t = NULL;
+	struct elf_file file;
 
-	elf_version(EV_CURRENT);
-	memcpy(copy, image, bytes);
-	elf = elf_memory(copy, bytes);
-	t = build(elf, error);
-	elf_end(elf);
+	if (elf_file_open_memory(&file, image, bytes, error))
+		t = build(&file, error);
+	elf_file_close(&file);
 	return t;
 }
 
@@ -234,6 +228,7 @@ void unwind_table_free(struct unwind_table *t)
 		return;
 	g_free(t->rows);
 	g_free(t->index);
+	g_free(t->segments);
 	g_free(t);
 }
 

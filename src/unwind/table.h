@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "abi/unwind_abi.h"
+#include "base/elf_file.h"
 #include "unwind/arch.h"
 
 struct unwind_table_stats {
@@ -29,6 +30,8 @@ struct unwind_table {
 	uint32_t *index;
 	uint32_t page_cnt;	/* index has one more entry */
 	const struct unwind_arch *arch;
+	struct elf_segment *segments;	/* of the file, for elf_segments_vaddr() */
+	size_t segment_cnt;
 	struct unwind_table_stats stats;
 };
 

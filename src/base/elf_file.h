@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef BASE_ELF_FILE_H
+#define BASE_ELF_FILE_H
+
+#include <gelf.h>
+#include <glib.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * An ELF program or library while it is open: what every reader of such files begins with.
+ * Its contents are not trusted; whatever is taken from here is bounded.
+ */
+
+/* A loaded part of the file: file bytes [off, off + size) lie at vaddr. */
+struct elf_segment {
+	uint64_t off, size, vaddr;
+	uint64_t mem_bytes;	/* at vaddr, what is not in the file included */
+	bool is_exec;
+};
+
+struct elf_file {
+	Elf *elf;
+	uint16_t machine;	/* EM_* */
+	bool is_64_little;	/* 64 bits, little-endian */
+	struct elf_segment *segments;	/* PT_LOAD, in the file's order */
+	size_t segment_cnt;
+	/* inside elf_file.c */
+	Elf_Data *names;
+	char *image;
+};
+
+/* The file behind fd, which stays open and the caller's.  False for what is no program or library. */
+bool elf_file_open(struct elf_file *f, int fd, GError **error);
+/* The same of an image in memory, which is copied. */
+bool elf_file_open_memory(struct elf_file *f, const void *image, size_t bytes, GError **error);
+/* The same of one from g_malloc(), which becomes f's in any case. */
+bool elf_file_open_taken(struct elf_file *f, void *image, size_t bytes, GError **error);
+void elf_file_close(struct elf_file *f);	/* also after a failure to open */
+
+/* NULL when it has no name, or one that is damaged. */
+const char *elf_file_section_name(const struct elf_file *f, const GElf_Shdr *sh);
+Elf_Scn *elf_file_section_named(const struct elf_file *f, const char *name);
+/* The first program header of a type. */
+bool elf_file_phdr(const struct elf_file *f, uint32_t type, GElf_Phdr *ret);
+
+/* Where a file offset that is mapped lies in memory, before relocation. */
+bool elf_segments_vaddr(const struct elf_segment *segments, size_t cnt, uint64_t off, uint64_t *ret_vaddr);
+
+#endif
