@@ -180,6 +180,7 @@ int run_session(struct run *run)
 			return EXIT_FAILED;
 		}
 		run->target->collect.command_pid = (uint32_t)run->child;
+		run->target->collect.command_name = run->target->command[0];
 	}
 	run->session = session_new(&run->target->collect, &error);
 	if (run->target->verbose)

@@ -35,6 +35,7 @@ struct collect_options {
 	unsigned max_depth;	/* 0: OFFCPU_MAX_DEPTH */
 	bool include_self;
 	uint32_t command_pid;	/* trace this child of ours from its exec on, and its children */
+	const char *command_name;	/* what it will execute, as execvp() takes it; or NULL */
 	size_t ring_bytes;	/* 0: the default */
 	collect_event_fn on_event;
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */

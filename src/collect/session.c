@@ -97,10 +97,36 @@ static uint32_t pid_namespace(void)
 	return (uint32_t)st.st_ino;
 }
 
+static bool wants_stacks(const struct collect_options *o)
+{
+	return o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
+}
+
+static bool wants_tables(const struct collect_options *o)
+{
+	return wants_stacks(o) && !o->no_user_stacks && !o->frame_pointers_only;
+}
+
+/* Of whom the programs will ask is known before they can. */
+static void foresee_tables(struct session *s)
+{
+	const struct collect_options *o = s->options;
+	bool is_everyone = !o->pids && !o->tids && !o->cgroup_ids && !o->comm_glob && !o->command_pid;
+
+	for (guint i = 0; o->pids && i < o->pids->len; i++)
+		tables_foresee(s->tables, g_array_index(o->pids, uint32_t, i));
+	for (guint i = 0; o->tids && i < o->tids->len; i++)
+		tables_foresee(s->tables, g_array_index(o->tids, uint32_t, i));
+	if (o->command_name)
+		tables_foresee_command(s->tables, o->command_name);
+	if (is_everyone)
+		tables_foresee(s->tables, 0);
+}
+
 static void configure(struct session *s)
 {
 	const struct collect_options *o = s->options;
-	bool stacks = o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
+	bool stacks = wants_stacks(o);
 	struct offcpu_config *cfg = (struct offcpu_config *)&s->skel->rodata->cfg;
 
 	*cfg = (struct offcpu_config){
@@ -129,8 +155,7 @@ static void configure(struct session *s)
 		/* a thread may move into a cgroup at any time */
 		.early_filter = (o->pids || o->tids || o->comm_glob || o->command_pid) && !o->cgroup_ids,
 		.can_walk = feature_supported(FEATURE_BPF_LOOP),
-		.want_tables = stacks && !o->no_user_stacks && !o->frame_pointers_only &&
-			       feature_supported(FEATURE_BPF_LOOP),
+		.want_tables = s->tables != NULL,
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 	};
 	if (o->comm_glob)
@@ -263,9 +288,6 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	libbpf_set_print(keep_libbpf_message);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
 	s->options = options;
-	s->profile = profile_new();
-	s->symbolizer = symbolizer_new();
-	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
 	/* Before anything is traced: no process may start unseen. */
 	s->mmap_events = mmap_events_open(NULL);
 
@@ -274,6 +296,16 @@ struct session *session_new(const struct collect_options *options, GError **erro
 		set_bpf_error(error, -errno, "open the BPF object");
 		goto fail;
 	}
+	/* Tables are compiled while the programs are loaded. */
+	if (wants_tables(options) && feature_supported(FEATURE_BPF_LOOP)) {
+		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, error);
+		if (!s->tables)
+			goto fail;
+		foresee_tables(s);
+	}
+	s->profile = profile_new();
+	s->symbolizer = symbolizer_new();
+	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
 	configure(s);
 	err = offcpu_bpf__load(s->skel);
 	if (err) {
@@ -284,8 +316,8 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	}
 	if (!fill_filters(s, error))
 		goto fail;
-	if (s->skel->rodata->cfg.want_tables)
-		s->tables = tables_new(bpf_map__fd(s->skel->maps.slabs), bpf_map__fd(s->skel->maps.spaces));
+	if (s->tables)
+		tables_tell(s->tables, &s->skel->bss->tables_epoch);
 	err = offcpu_bpf__attach(s->skel);
 	if (err) {
 		set_bpf_error(error, err, "attach to the scheduler's tracepoints");
@@ -370,18 +402,16 @@ static uint64_t set_edge(volatile __u64 *edge)
 }
 
 /*
- * Hands over unwind tables.  When some are new, those are looked at again that began to sleep
- * without: now and then, for it takes a moment for each thread.
+ * When unwind tables are new, those are looked at again that began to sleep without: now and
+ * then, for it takes a moment for each thread.
  */
-static void supply_tables(struct session *s, bool is_last)
+static void apply_tables(struct session *s, bool is_last)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), published;
 
 	if (!s->tables)
 		return;
-	tables_poll(s->tables);
 	published = tables_published_cnt(s->tables);
-	s->skel->bss->tables_epoch = (uint32_t)published;
 	if (published == s->looked_published || (now - s->looked_ns < LOOK_EVERY_NS && !is_last))
 		return;
 	s->looked_published = published;
@@ -398,8 +428,8 @@ static void await_tables(struct session *s)
 	if (!s->tables)
 		return;
 	ring_buffer__consume(s->ring);	/* what the first look asked for */
-	while (!tables_poll(s->tables) && clock_ns(CLOCK_MONOTONIC) < until)
-		g_usleep(2000);
+	while (!tables_idle(s->tables) && clock_ns(CLOCK_MONOTONIC) < until)
+		g_usleep(1000);
 }
 
 bool session_start(struct session *s, GError **error)
@@ -408,7 +438,7 @@ bool session_start(struct session *s, GError **error)
 	if (!look_at_threads(s, error))
 		return false;
 	await_tables(s);
-	supply_tables(s, true);
+	apply_tables(s, true);
 	s->start_ns = set_edge(&s->skel->data->start_ns);
 	s->skel->bss->is_open = 1;
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
@@ -474,11 +504,11 @@ bool session_drain(struct session *s)
 
 	uint32_t capacity = bpf_map__max_entries(s->skel->maps.waits_a);
 
-	/* Mappings first: the stacks are looked up in them. */
+	/* Mappings first: the stacks are looked up in them.  To name those may take long. */
 	take_mmap_events(s);
+	apply_tables(s, false);
 	s->records = 0;
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
-	supply_tables(s, false);
 	if (s->skel->bss->wait_entries > capacity / 2 ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
@@ -616,7 +646,7 @@ static void fill_info(struct session *s)
 
 bool session_stop(struct session *s, GError **error)
 {
-	supply_tables(s, true);
+	apply_tables(s, true);
 	s->stop_ns = set_edge(&s->skel->data->stop_ns);
 	s->skel->bss->is_open = 0;
 	if (!run_iterator(s, s->skel->links.close_thread, error))

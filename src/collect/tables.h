@@ -2,21 +2,31 @@
 #ifndef COLLECT_TABLES_H
 #define COLLECT_TABLES_H
 
+#include <bpf/libbpf.h>
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
  * Keeps the BPF unwinder supplied: the executable mappings of every program it asks about,
- * and one unwind table for each file among them, compiled once, by a thread of its own, and
- * shared by all processes.  A program's mappings are handed over when all its files are done,
- * so a walk is either by tables throughout or by frame pointers throughout.
+ * and one unwind table for each file among them.  A program's mappings are handed over when all
+ * its files are done, so a walk is either by tables throughout or by frame pointers throughout.
+ *
+ * All work is done by threads of its own; whoever calls this only leaves word.  So tables do not
+ * wait for stacks to be named.
  */
 struct tables;
 
-/* The maps of bpf/maps.bpf.h; the descriptors stay the caller's. */
-struct tables *tables_new(int slabs_fd, int spaces_fd);
+/* Makes the two maps as the BPF object declares them and lets that use them: before it is loaded. */
+struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, GError **error);
 void tables_free(struct tables *t);
+/* The programs look tables up again when this changes; it is there once they are loaded. */
+void tables_tell(struct tables *t, volatile uint32_t *epoch);
+
+/* The files that a process or thread has mapped now will be wanted; 0: those of all processes. */
+void tables_foresee(struct tables *t, uint32_t pid);
+/* The same of what a command, as a shell would find it, begins with. */
+void tables_foresee_command(struct tables *t, const char *name);
 
 /*
  * The unwinder asked for the program in process pid, to be known as `space`.  is_young: it
@@ -30,13 +40,16 @@ void tables_note_exit(struct tables *t, uint32_t pid);
 /* Some were lost: any program may have mapped more. */
 void tables_note_loss(struct tables *t);
 
-/* Hands over what is done.  True when nothing is left to do. */
-bool tables_poll(struct tables *t);
+/* Nothing is left to do now. */
+bool tables_idle(const struct tables *t);
 
 /* How often mappings were handed over so far. */
 uint64_t tables_published_cnt(const struct tables *t);
 
-/* Files whose tables found no room: their code is stepped over by frame pointer. */
+/*
+ * How often there was no room: for the table of a file, for a program, or for more mappings of
+ * one.  Their code is stepped over by frame pointer.
+ */
 uint64_t tables_refused_cnt(const struct tables *t);
 
 #endif
