@@ -129,7 +129,8 @@ static void wait_for_the_end(struct run *run)
 
 	signals_of_interest(&set);
 	for (;;) {
-		uint64_t elapsed = now_ns() - begun, wait = is_more ? 0 : run->drain_ms * 1000000ULL;
+		uint64_t elapsed = now_ns() - begun;
+		uint64_t wait = is_more ? 0 : MIN(run->drain_ms, session_drain_ms(run->session)) * 1000000ULL;
 
 		if (run->duration_ns && elapsed >= run->duration_ns)
 			return;

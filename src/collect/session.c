@@ -28,7 +28,12 @@
 /* The window may open this much later for the sake of unwind tables: of all programs, of a few. */
 #define TABLES_AHEAD_NS 60000000ULL
 #define TABLES_AHEAD_FEW_NS 120000000ULL
-#define LOOK_EVERY_NS 250000000ULL
+/* Threads are looked at again this often, and no more than so many times as long as that took. */
+#define LOOK_EVERY_NS 5000000ULL
+#define LOOK_EVERY_TIMES 20
+/* A command's programs may last only so long: how often to look for them, until when after the last. */
+#define DRAIN_SOON_MS 5
+#define DRAIN_SOON_NS 500000000ULL
 
 struct session {
 	const struct collect_options *options;
@@ -37,7 +42,9 @@ struct session {
 	struct symbolizer *symbolizer;
 	struct mmap_events *mmap_events;	/* NULL where the kernel refuses */
 	struct tables *tables;			/* NULL: frame pointers only */
-	uint64_t looked_published, looked_ns;	/* what was there, and when, at the last look at the threads */
+	uint64_t looked_published;		/* what was there at the last look at the threads */
+	uint64_t looked_ns, look_took_ns;
+	uint64_t asked_ns;			/* when a program last asked for tables */
 	uint64_t mapped_ns;		/* mapping events up to here are known */
 	uint64_t mmap_lost_cnt;		/* those lost until then */
 	uint64_t records;		/* taken from the ring since the last drain began */
@@ -254,6 +261,8 @@ static int handle_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_SPACE:
 		if (s->tables && size >= sizeof(struct offcpu_rec_space)) {
 			const struct offcpu_rec_space *want = record;
+
+			s->asked_ns = clock_ns(CLOCK_MONOTONIC);
 			tables_want(s->tables, want->pid, want->space,
 				    s->start_ns && !s->options->command_pid);
 		}
@@ -305,6 +314,8 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	}
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new();
+	if (wants_stacks(options) && !options->no_kernel_stacks)
+		symbolizer_foresee_kernel(s->symbolizer);
 	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
 	configure(s);
 	err = offcpu_bpf__load(s->skel);
@@ -412,11 +423,13 @@ static void apply_tables(struct session *s, bool is_last)
 	if (!s->tables)
 		return;
 	published = tables_published_cnt(s->tables);
-	if (published == s->looked_published || (now - s->looked_ns < LOOK_EVERY_NS && !is_last))
+	if (published == s->looked_published ||
+	    (now - s->looked_ns < MAX(LOOK_EVERY_NS, s->look_took_ns * LOOK_EVERY_TIMES) && !is_last))
 		return;
 	s->looked_published = published;
 	look_at_threads(s, NULL);
-	s->looked_ns = now;
+	s->looked_ns = clock_ns(CLOCK_MONOTONIC);
+	s->look_took_ns = s->looked_ns - now;
 }
 
 /* Waits a moment for the first tables: what is walked before they are there is walked worse. */
@@ -496,6 +509,13 @@ static void swap_waits(struct session *s)
 	}
 	read_out(s, fds[old]);
 	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+unsigned session_drain_ms(const struct session *s)
+{
+	bool is_soon = s->options->command_pid && clock_ns(CLOCK_MONOTONIC) - s->asked_ns < DRAIN_SOON_NS;
+
+	return is_soon ? DRAIN_SOON_MS : SESSION_DRAIN_MS;
 }
 
 bool session_drain(struct session *s)

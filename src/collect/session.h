@@ -26,10 +26,12 @@ void session_free(struct session *s);
 /* Looks at every thread, then lets the window begin. */
 bool session_start(struct session *s, GError **error);
 
-/* How often session_drain() wants to be called. */
+/* How often session_drain() wants to be called, at least. */
 #define SESSION_DRAIN_MS 50
+/* The same for now: sooner while the traced command starts programs. */
+unsigned session_drain_ms(const struct session *s);
 
-/* Takes what the kernel has gathered: call it every SESSION_DRAIN_MS, and at once when it returns true. */
+/* Takes what the kernel has gathered: call it as often as that, and at once when it returns true. */
 bool session_drain(struct session *s);
 
 /* Ends the window, reads out everything. */

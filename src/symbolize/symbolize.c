@@ -25,6 +25,7 @@ struct symbolizer {
 	GStringChunk *strings;
 	size_t jit_bytes;
 	GPtrArray *kernel;	/* struct kallsyms, the newest last; older ones for their strings */
+	GThread *kernel_early;	/* gives the first of those; NULL: not foreseen, or taken */
 	unsigned kernel_reads;
 	int64_t kernel_next_us;
 };
@@ -48,10 +49,23 @@ struct symbolizer *symbolizer_new(void)
 	return symbolizer_new_at("/proc", "/proc/kallsyms", "/usr/lib/debug");
 }
 
+static gpointer read_early(gpointer path)
+{
+	return kallsyms_read(path, NULL);
+}
+
+void symbolizer_foresee_kernel(struct symbolizer *s)
+{
+	if (!s->kernel_early && !s->kernel_reads)
+		s->kernel_early = g_thread_new("kallsyms", read_early, s->kallsyms_path);
+}
+
 void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
+	if (s->kernel_early)
+		kallsyms_free(g_thread_join(s->kernel_early));
 	spaces_free(s->spaces);
 	modules_free(s->modules);
 	g_hash_table_unref(s->demangled);
@@ -229,7 +243,8 @@ static bool kernel_read(struct symbolizer *s)
 	    g_get_monotonic_time() < s->kernel_next_us)
 		return false;
 	s->kernel_reads++;
-	k = kallsyms_read(s->kallsyms_path, NULL);
+	k = s->kernel_early ? g_thread_join(s->kernel_early) : kallsyms_read(s->kallsyms_path, NULL);
+	s->kernel_early = NULL;
 	s->kernel_next_us = g_get_monotonic_time() + KERNEL_PAUSE_US * (1 << s->kernel_reads);
 	if (!k)
 		return false;

@@ -18,6 +18,8 @@
 struct symbolizer;
 
 struct symbolizer *symbolizer_new(void);
+/* Kernel symbols will be asked for: they are read meanwhile, by a thread (50 ms for 200,000). */
+void symbolizer_foresee_kernel(struct symbolizer *s);
 void symbolizer_free(struct symbolizer *s);
 
 /*
