@@ -114,6 +114,11 @@ static bool wants_tables(const struct collect_options *o)
 	return wants_stacks(o) && !o->no_user_stacks && !o->frame_pointers_only;
 }
 
+static bool is_for_few(const struct collect_options *o)
+{
+	return o->pids || o->tids || o->command_pid;
+}
+
 /* Of whom the programs will ask is known before they can. */
 static void foresee_tables(struct session *s)
 {
@@ -307,7 +312,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	}
 	/* Tables are compiled while the programs are loaded. */
 	if (wants_tables(options) && feature_supported(FEATURE_BPF_LOOP)) {
-		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, error);
+		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, is_for_few(options), error);
 		if (!s->tables)
 			goto fail;
 		foresee_tables(s);
@@ -435,8 +440,7 @@ static void apply_tables(struct session *s, bool is_last)
 /* Waits a moment for the first tables: what is walked before they are there is walked worse. */
 static void await_tables(struct session *s)
 {
-	bool is_few = s->options->pids || s->options->tids;
-	uint64_t until = clock_ns(CLOCK_MONOTONIC) + (is_few ? TABLES_AHEAD_FEW_NS : TABLES_AHEAD_NS);
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + (is_for_few(s->options) ? TABLES_AHEAD_FEW_NS : TABLES_AHEAD_NS);
 
 	if (!s->tables)
 		return;

@@ -38,6 +38,7 @@ struct seen_file {
 
 struct table_files {
 	struct slabs *slabs;
+	bool hurries;
 	table_files_fn on_built;
 	void *data;
 	GHashTable *files;	/* struct table_file_key -> struct table_file */
@@ -96,9 +97,10 @@ static void build(gpointer job, gpointer data)
 	struct table_files *tf = data;
 	struct unwind_table *table;
 
-	if (!is_hurrying)
+	if (tf->hurries && !is_hurrying) {
 		table_files_hurry();
-	is_hurrying = true;
+		is_hurrying = true;
+	}
 	table = unwind_table_build(file->fd, NULL);
 	file->result = TABLE_FILE_WITHOUT;
 	if (table) {
@@ -123,12 +125,13 @@ static gint compare_jobs(gconstpointer a, gconstpointer b, gpointer data)
 	return x->key.bytes < y->key.bytes ? -1 : x->key.bytes > y->key.bytes;
 }
 
-struct table_files *table_files_new(struct slabs *slabs, table_files_fn on_built, void *data)
+struct table_files *table_files_new(struct slabs *slabs, bool hurries, table_files_fn on_built, void *data)
 {
 	struct table_files *tf = g_new0(struct table_files, 1);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	tf->slabs = slabs;
+	tf->hurries = hurries;
 	tf->on_built = on_built;
 	tf->data = data;
 	tf->files = g_hash_table_new(file_key_hash, file_key_equal);

@@ -47,7 +47,8 @@ struct table_file {
 /* Told by a builder's thread: table_files_built() is due. */
 typedef void (*table_files_fn)(struct table_file *file, void *data);
 
-struct table_files *table_files_new(struct slabs *slabs, table_files_fn on_built, void *data);
+/* hurries: the builders should not wait behind a busy machine's work. */
+struct table_files *table_files_new(struct slabs *slabs, bool hurries, table_files_fn on_built, void *data);
 /* False when a builder still works on a large file: then nothing is freed, and slabs and data must stay. */
 bool table_files_free(struct table_files *tf);
 
@@ -72,7 +73,7 @@ bool table_files_sweep(struct table_files *tf);
 /* How often there was no room. */
 uint64_t table_files_refused_cnt(const struct table_files *tf);
 
-/* For threads whose short work should not wait behind a busy machine's. */
+/* Lets the calling thread hurry. */
 void table_files_hurry(void);
 
 #endif

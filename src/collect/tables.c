@@ -65,6 +65,7 @@ struct tables {
 	struct slabs *slabs;
 	struct table_files *files;
 	int spaces_fd;
+	bool hurries;
 	GHashTable *programs;	/* pid -> struct program */
 	bool changed;		/* programs to look at again */
 	bool was_asked;
@@ -443,7 +444,8 @@ static gpointer supply(gpointer data)
 	struct tables *t = data;
 	bool is_end = false;
 
-	table_files_hurry();
+	if (t->hurries)
+		table_files_hurry();
 	while (!is_end) {
 		struct message *m = next_message(t);
 		gint taken_cnt = 0;
@@ -477,7 +479,7 @@ static int create_spaces(struct bpf_map *spaces, GError **error)
 	return -1;
 }
 
-struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, GError **error)
+struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hurries, GError **error)
 {
 	struct slabs *room = slabs_new(slabs, error);
 	int spaces_fd = room ? create_spaces(spaces, error) : -1;
@@ -493,7 +495,8 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, GError 
 	t->due_us = INT64_MAX;
 	t->inbox = g_async_queue_new();
 	t->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);
-	t->files = table_files_new(room, on_built, t);
+	t->hurries = hurries;
+	t->files = table_files_new(room, hurries, on_built, t);
 	t->supplier = g_thread_new("tables", supply, t);
 	return t;
 }

@@ -17,8 +17,11 @@
  */
 struct tables;
 
-/* Makes the two maps as the BPF object declares them and lets that use them: before it is loaded. */
-struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, GError **error);
+/*
+ * Makes the two maps as the BPF object declares them and lets that use them: before it is loaded.
+ * hurries: for a few processes, whose tables should not wait behind a busy machine's work.
+ */
+struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hurries, GError **error);
 void tables_free(struct tables *t);
 /* The programs look tables up again when this changes; it is there once they are loaded. */
 void tables_tell(struct tables *t, volatile uint32_t *epoch);
