@@ -314,30 +314,3 @@ unsigned mmap_events_drain(struct mmap_events *me, const struct mmap_events_sink
 	forget_told(me, i);
 	return told_cnt;
 }
-
-static void note_mmap(void *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
-{
-	symbolizer_note_mmap(s, pid, ts_ns, m);
-}
-
-static void note_exec(void *s, uint32_t pid, uint64_t ts_ns)
-{
-	symbolizer_note_exec(s, pid, ts_ns);
-}
-
-static void note_fork(void *s, uint32_t parent, uint32_t pid, uint64_t ts_ns)
-{
-	symbolizer_note_fork(s, parent, pid, ts_ns);
-}
-
-static void note_exit(void *s, uint32_t pid, uint64_t ts_ns)
-{
-	symbolizer_note_exit(s, pid, ts_ns);
-}
-
-unsigned mmap_events_note(struct mmap_events *me, struct symbolizer *s)
-{
-	struct mmap_events_sink sink = { note_mmap, note_exec, note_fork, note_exit, s };
-
-	return mmap_events_drain(me, &sink);
-}

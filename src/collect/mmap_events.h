@@ -31,8 +31,6 @@ struct mmap_events_sink {
 
 /* Tells the sink of everything until now; gives the number of things told. */
 unsigned mmap_events_drain(struct mmap_events *me, const struct mmap_events_sink *sink);
-/* The same into a symbolizer's notes. */
-unsigned mmap_events_note(struct mmap_events *me, struct symbolizer *s);
 
 /* Records lost because a ring was full, so far. */
 uint64_t mmap_events_lost_cnt(const struct mmap_events *me);

@@ -461,6 +461,7 @@ bool session_start(struct session *s, GError **error)
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
+	s->asked_ns = s->start_ns;	/* a command will, at once */
 	/* Again for those that moved between the first look and the start. */
 	return look_at_threads(s, error);
 }

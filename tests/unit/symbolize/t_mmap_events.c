@@ -146,6 +146,26 @@ static void ignore_fork(void *data, uint32_t parent, uint32_t pid, uint64_t ts_n
 {
 }
 
+static void note_mmap(void *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
+{
+	symbolizer_note_mmap(s, pid, ts_ns, m);
+}
+
+static void note_exec(void *s, uint32_t pid, uint64_t ts_ns)
+{
+	symbolizer_note_exec(s, pid, ts_ns);
+}
+
+static void note_fork(void *s, uint32_t parent, uint32_t pid, uint64_t ts_ns)
+{
+	symbolizer_note_fork(s, parent, pid, ts_ns);
+}
+
+static void note_exit(void *s, uint32_t pid, uint64_t ts_ns)
+{
+	symbolizer_note_exit(s, pid, ts_ns);
+}
+
 /* What a process that started and ended unseen had mapped comes from its notes alone. */
 static void test_note(void)
 {
@@ -153,6 +173,7 @@ static void test_note(void)
 	struct library library = { 0 };
 	struct mmap_events_sink sink = { library_mmap, ignore, ignore_fork, ignore, &library };
 	struct symbolizer *symbolizer;
+	struct mmap_events_sink notes = { note_mmap, note_exec, note_fork, note_exit, NULL };
 	struct symbol symbol;
 	uint64_t now_ns = (uint64_t)g_get_monotonic_time() * 1000;
 	int status;
@@ -160,11 +181,11 @@ static void test_note(void)
 
 	if (!me)
 		return;
-	symbolizer = symbolizer_new();
+	notes.data = symbolizer = symbolizer_new();
 	child = start("0");
 	g_assert_nonnull(other);
 	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
-	g_assert_cmpuint(mmap_events_note(me, symbolizer), >, 3);
+	g_assert_cmpuint(mmap_events_drain(me, &notes), >, 3);
 	library.pid = (uint32_t)child;
 	mmap_events_drain(other, &sink);
 	if (library.ip) {	/* else sleep is a static program */
