@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, names
-from lib import Program, Recorder, Skip, case, wait_until
+from lib import Program, Recorder, Skip, case, default_signals, descriptors, wait_until
 
 LIBC = re.compile(r"/(libc|libc-[\d.]+|libpthread[^/]*|ld-[^/]*)\.so|^\[vdso\]$")
 WRAPPERS = {
@@ -459,6 +459,79 @@ def unwind_many_processes(env):
     memory = report.coverage["tracer"]["peak_rss_bytes"]
     env.notes.append(f"peak memory of the tracer {memory >> 20} MiB")
     env.check.that(memory < 150 << 20, f"peak memory of the tracer {memory} bytes")
+    for process in started:
+        process.send_signal(signal.SIGKILL)
+
+
+def eh_frame_of(path):
+    """(offset, size) of the file's .eh_frame."""
+    text = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    found = re.search(r"\.eh_frame +\w+ +[0-9a-f]+ +([0-9a-f]+) +([0-9a-f]+)", text)
+    return (int(found[1], 16), int(found[2], 16)) if found else (0, 0)
+
+
+def distinct_shells(env, count):
+    """
+    Copies of bash, each with another rule after some function's `push %rbp`, where no thread
+    sleeps: no two have the same file or the same table.
+    """
+    shell = shutil.which("bash")
+    if not shell:
+        raise Skip("bash is not installed")
+    with open(shell, "rb") as f:
+        image = bytearray(f.read())
+    begin, size = eh_frame_of(shell)
+    # DW_CFA_def_cfa_offset 16; DW_CFA_offset rbp at cfa-16
+    places = [match.start() + 1 for match in re.finditer(b"\x0e\x10\x86\x02", bytes(image[begin:begin + size]))]
+    if len(places) < count:
+        raise Skip("this bash has too few frames with a frame pointer")
+    for number in range(count):
+        path = env.temporary(f"shell{number}")
+        own = image[:]
+        own[begin + places[number]] = 24
+        with open(path, "wb") as f:
+            f.write(own)
+        os.chmod(path, 0o755)
+        yield path
+
+
+def memory_of_maps(pid):
+    """Bytes that a process's BPF maps take in the kernel, by their type's number."""
+    maps = {}
+    for fd, target in descriptors(pid).items():
+        if "bpf-map" in target:
+            with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as f:
+                info = dict(line.split(":\t", 1) for line in f if ":\t" in line)
+            maps[info["map_id"]] = (int(info["map_type"]), int(info["max_entries"]), int(info["memlock"]))
+    return maps.values()
+
+
+@case
+def unwind_many_programs(env):
+    """200 processes of 200 programs, each with an unwind table of its own."""
+    started = []
+    for path in distinct_shells(env, 200):
+        process = subprocess.Popen([path, "-c", "read line"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, preexec_fn=default_signals)
+        env.running.append(process)
+        started.append(process)
+    time.sleep(1)
+    recorder = Recorder(env, "-p", ",".join(str(process.pid) for process in started))
+    recorder.wait_attached()
+    time.sleep(1)
+    slabs = [memlock for kind, entries, memlock in memory_of_maps(recorder.process.pid) if kind == 2 and entries == 2048]
+    recorder.stop()
+    report = recorder.report()
+    check_account(env.check, report, allowed_losses=ALLOWED)
+    check_all_complete(env.check, report)
+    env.check.equal({process.pid for process in started} - {wait["pid"] for wait in report.waits if wait["user"]}, set(),
+                    "processes without a stack")
+    memory = report.coverage["tracer"]["peak_rss_bytes"]
+    env.notes.append(f"peak memory of the tracer {memory / 2**20:.1f} MiB; {len(slabs)} slabs of tables in the kernel, "
+                     f"{sum(slabs) / 2**20:.1f} MiB")
+    env.check.that(memory < 150 << 20, f"peak memory of the tracer {memory} bytes")
+    # bash alone has 17,500 rows of 8 bytes: less would mean that tables were taken for each other
+    env.check.that(20 << 20 < sum(slabs) < 64 << 20, f"{sum(slabs)} bytes of tables in the kernel")
     for process in started:
         process.send_signal(signal.SIGKILL)
 
