@@ -10,6 +10,8 @@
 #include "abi/space_abi.h"
 #include "collect/extents.h"
 
+/* No file takes more than this part of the room that is left: one made to be large must not take it all. */
+#define SHARE_MAX 4
 #define SLAB_BYTES (SPACE_SLAB_BLOCKS * sizeof(struct unwind_block))
 
 struct slabs {
@@ -224,7 +226,11 @@ static struct slab_table *find_equal(struct slabs *s, const struct unwind_table 
 static bool take_blocks(struct slabs *s, uint32_t cnt, uint32_t *ret_first)
 {
 	uint32_t tail, missing;
+	uint64_t left;
 
+	left = extents_free_cnt(s->room) + (uint64_t)(SPACE_SLABS_MAX - s->slab_cnt) * SPACE_SLAB_BLOCKS;
+	if (cnt > left / SHARE_MAX)
+		return false;
 	if (extents_take(s->room, cnt, ret_first))
 		return true;
 	tail = extents_tail(s->room, s->slab_cnt * SPACE_SLAB_BLOCKS);
