@@ -623,7 +623,7 @@ static void record_losses(struct session *s, uint64_t recursion)
 			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
 	}
 	if (s->tables && tables_refused_cnt(s->tables))
-		profile_add_loss(s->profile, "unwind_room", "no room was left for the unwind tables of a file",
+		profile_add_loss(s->profile, "unwind_room", "no room was left for a file's unwind table or a program's mappings",
 				 tables_refused_cnt(s->tables), 0);
 	if (s->mmap_events && mmap_events_lost_cnt(s->mmap_events))
 		profile_add_loss(s->profile, "mmap_events", "mapping events were lost: frames may lack names",
