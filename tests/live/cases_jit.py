@@ -57,7 +57,8 @@ def jit_trampoline(env):
 def record_interpreter(env, command, warm_s, prepare=None):
     """Two seconds of a program that sleeps below its own functions innermost < middle < outer."""
     env.tolerate_unseen()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=os.path.dirname(env.temporary("here")),  # node leaves a log there
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     env.running.append(process)
     perf_map = f"/tmp/perf-{process.pid}.map"
     try:
