@@ -193,7 +193,10 @@ def key_of(frames):
 
 
 def reference_stacks(data):
-    """User stacks of perf's samples, root first: lines are `ADDRESS SYMBOL (MODULE)`."""
+    """
+    User stacks of perf's samples, root first: lines are `ADDRESS SYMBOL (MODULE)`.  None for one that
+    does not reach the thread's start: perf's own walk broke off, and it says nothing about ours.
+    """
     text = subprocess.run(["perf", "script", "--no-inline", "-i", str(data), "-F", "ip,sym,dso"], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, check=False).stdout.decode(errors="replace")
     for block in text.split("\n\n"):
@@ -201,7 +204,8 @@ def reference_stacks(data):
         frames = [(None if name == "[unknown]" else name, module) for name, module in frames
                   if not module.startswith(("[kernel", "[guest"))]
         if frames:
-            yield key_of(reversed(frames))
+            reached = any(name in ROOTS for name, _ in frames)
+            yield key_of(reversed(frames)) if reached else None
 
 
 def measure_reference(args, name, pids, folder):
@@ -216,8 +220,9 @@ def measure_reference(args, name, pids, folder):
     known = {key_of([(frame["name"], frame["module"] or "?") for frame in wait["user"]])
              for wait in read_report(args.offcpu, ours)["waits"] if wait["user_end"] == "complete"}
     samples = collections.Counter(reference_stacks(data))
+    cut_off = samples.pop(None, 0)
     strangers = [stack for stack, _ in samples.most_common() if stack not in known]
-    return {"samples": sum(samples.values()), "stacks": len(samples),
+    return {"samples": sum(samples.values()), "stacks": len(samples), "cut_off": cut_off,
             "same_percent": percent(sum(n for stack, n in samples.items() if stack in known), sum(samples.values())),
             "strangers": strangers[:5]}
 
@@ -295,7 +300,8 @@ def to_text(args, rows, costs):
         lines += [f"{'':<14}   {share:.2f}% broke at {where}" for where, share in row["broken_at"][:args.why]]
         if row["perf_dwarf"]:
             lines.append(f"{'':<14}   {shown(row['perf_dwarf']['same_percent'])}% of {row['perf_dwarf']['samples']} samples of "
-                         "perf --call-graph dwarf have a stack that we have, frame by frame")
+                         f"perf --call-graph dwarf have a stack that we have, frame by frame; {row['perf_dwarf']['cut_off']} "
+                         "more broke off in perf before the thread's start")
         lines += [f"{'':<14}   {times} unnamed: {what}" for what, times in row["unnamed"][:args.why]]
     for cost in costs:
         lines.append(f"walks {cost['walk']}: {cost['stack_ns']} ns for {cost['frames']} frames, {cost['frame_ns']} ns a frame; "
