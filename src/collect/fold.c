@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "collect/fold.h"
 #include "base/hash.h"
+#include "collect/sums.h"
 
 #include <string.h>
 
@@ -10,19 +11,12 @@ struct fold {
 	GHashTable *stacks;	/* uint64_t id -> node */
 	GHashTable *frames;	/* struct frame_key -> frame id */
 	GHashTable *threads;	/* tno -> index + 1 */
-	GHashTable *sums;	/* struct offcpu_wait_key -> struct offcpu_wait_sum */
-	GHashTable *singles;	/* struct single: most keys are met once, and a sum is large */
+	struct sums *sums;
 	GArray *open;		/* struct offcpu_rec_thread with an open wait */
 	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
 	unsigned max_depth;
 	uint32_t pending_user, pending_kernel;	/* nodes of the stacks that never arrived */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
-};
-
-/* A wait that has happened once.  Begins with its key. */
-struct single {
-	struct offcpu_wait_key key;
-	uint64_t blocked_ns, runnable_ns, preempted_ns;
 };
 
 /* One address of one program; kernel addresses have pid 0. */
@@ -50,20 +44,6 @@ static gboolean frame_key_equal(gconstpointer a, gconstpointer b)
 	       x->exec_no == y->exec_no && x->is_return == y->is_return;
 }
 
-static guint wait_key_hash(gconstpointer p)
-{
-	const struct offcpu_wait_key *k = p;
-	uint64_t h = (k->ustack ^ (k->kstack << 1)) * 0x9e3779b97f4a7c15ULL;
-
-	h ^= ((uint64_t)k->tno << 24 | (uint64_t)k->flags << 8 | k->state) * 0xc2b2ae3d27d4eb4fULL;
-	return (guint)(h >> 32);
-}
-
-static gboolean wait_key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct offcpu_wait_key)) == 0;
-}
-
 struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
 {
 	struct fold *f = g_new0(struct fold, 1);
@@ -75,8 +55,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->stacks = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
 	f->threads = g_hash_table_new(NULL, NULL);
-	f->sums = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
-	f->singles = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, NULL);
+	f->sums = sums_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct offcpu_rec_thread));
 	return f;
 }
@@ -88,8 +67,7 @@ void fold_free(struct fold *f)
 	g_hash_table_destroy(f->stacks);
 	g_hash_table_destroy(f->frames);
 	g_hash_table_destroy(f->threads);
-	g_hash_table_destroy(f->sums);
-	g_hash_table_destroy(f->singles);
+	sums_free(f->sums);
 	g_array_unref(f->open);
 	g_free(f);
 }
@@ -182,19 +160,19 @@ void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, si
 
 static uint64_t kernel_function_start(struct fold *f, uint64_t ip)
 {
-	struct symbol symbol = { 0 };
+	uint64_t start;
+	const char *name;
 
-	symbolizer_kernel(f->symbolizer, ip, true, &symbol);
-	return symbol.name ? ip - 1 - symbol.symbol_offset : 0;	/* looked up as a return address */
+	return symbolizer_kernel_function(f->symbolizer, ip, &name, &start) ? start : 0;
 }
 
 static bool is_schedule(struct fold *f, uint64_t ip)
 {
-	struct symbol symbol = { 0 };
+	uint64_t start;
+	const char *name;
 
-	symbolizer_kernel(f->symbolizer, ip, true, &symbol);
-	return symbol.name && g_str_has_prefix(symbol.name, "__schedule") &&
-	       (symbol.name[10] == '\0' || symbol.name[10] == '.');
+	return symbolizer_kernel_function(f->symbolizer, ip, &name, &start) &&
+	       g_str_has_prefix(name, "__schedule") && (name[10] == '\0' || name[10] == '.');
 }
 
 /*
@@ -291,58 +269,9 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 		g_array_append_val(f->open, *rec);
 }
 
-static unsigned slot_of(uint64_t ns)
-{
-	unsigned slot = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
-
-	return MIN(slot, OFFCPU_HIST_SLOTS - 1);
-}
-
-static void widen(const struct single *one, struct offcpu_wait_sum *ret)
-{
-	uint64_t total = one->blocked_ns + one->runnable_ns + one->preempted_ns;
-
-	*ret = (struct offcpu_wait_sum){
-		.count = 1, .blocked_ns = one->blocked_ns, .runnable_ns = one->runnable_ns,
-		.preempted_ns = one->preempted_ns, .max_ns = total,
-	};
-	ret->hist[slot_of(total)] = 1;
-}
-
-static void merge(struct offcpu_wait_sum *into, const struct offcpu_wait_sum *sum)
-{
-	into->count += sum->count;
-	into->blocked_ns += sum->blocked_ns;
-	into->runnable_ns += sum->runnable_ns;
-	into->preempted_ns += sum->preempted_ns;
-	into->max_ns = MAX(into->max_ns, sum->max_ns);
-	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
-		into->hist[i] += MIN(sum->hist[i], UINT32_MAX - into->hist[i]);
-}
-
 void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
 {
-	struct offcpu_wait_sum *mine = g_hash_table_lookup(f->sums, key);
-	struct single *one = mine ? NULL : g_hash_table_lookup(f->singles, key);
-
-	if (mine) {
-		merge(mine, sum);
-		return;
-	}
-	if (!one && sum->count == 1) {
-		one = g_new(struct single, 1);
-		*one = (struct single){ *key, sum->blocked_ns, sum->runnable_ns, sum->preempted_ns };
-		g_hash_table_add(f->singles, one);
-		return;
-	}
-	mine = g_memdup2(sum, sizeof(*sum));
-	if (one) {
-		struct offcpu_wait_sum wide;
-		widen(one, &wide);
-		merge(mine, &wide);
-		g_hash_table_remove(f->singles, key);
-	}
-	g_hash_table_insert(f->sums, g_memdup2(key, sizeof(*key)), mine);
+	sums_add(f->sums, key, sum);
 }
 
 /* The stand-in for a stack that never arrived: one frame that says so. */
@@ -428,28 +357,22 @@ static void finish_open(struct fold *f, const struct offcpu_rec_thread *rec)
 		.count = 1, .blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
 		.preempted_ns = rec->open_preempted_ns, .max_ns = total,
 	};
-	w.hist[slot_of(total)] = 1;
+	w.hist[sums_slot(total)] = 1;
 	profile_add_wait(f->profile, &w);
 }
 
 void fold_finish(struct fold *f)
 {
-	GHashTableIter iter;
-	gpointer key, sum;
+	size_t cnt = sums_cnt(f->sums);
 
-	/* Each is let go as soon as it is in the profile: the two need not exist side by side. */
-	g_hash_table_iter_init(&iter, f->sums);
-	while (g_hash_table_iter_next(&iter, &key, &sum)) {
-		finish_sum(f, key, sum);
-		g_hash_table_iter_remove(&iter);
+	for (size_t i = 0; i < cnt; i++) {
+		struct offcpu_wait_sum sum;
+		const struct offcpu_wait_key *key = sums_get(f->sums, i, &sum);
+
+		finish_sum(f, key, &sum);
 	}
-	g_hash_table_iter_init(&iter, f->singles);
-	while (g_hash_table_iter_next(&iter, &key, NULL)) {
-		struct offcpu_wait_sum wide;
-		widen(key, &wide);
-		finish_sum(f, key, &wide);
-		g_hash_table_iter_remove(&iter);
-	}
+	sums_free(f->sums);
+	f->sums = NULL;
 	for (guint i = 0; i < f->open->len; i++)
 		finish_open(f, &g_array_index(f->open, struct offcpu_rec_thread, i));
 	g_array_set_size(f->open, 0);

@@ -20,8 +20,13 @@
 
 /* The window's edges are set this much ahead, so that every CPU knows of them in time. */
 #define EDGE_AHEAD_NS 1000000
-/* Swap the wait map this often, or when it is half full. */
-#define SWAP_EVERY_NS 1000000000ULL
+/*
+ * Swap the wait map this often, or when it is a quarter full.  Seldom, since the same waits come
+ * again and again and each swap reads them anew; but the last swap is read after the user's Ctrl-C,
+ * and on a machine so busy that it keeps us waiting the map must not fill meanwhile.
+ */
+#define SWAP_EVERY_NS 5000000000ULL
+#define SWAP_AT(capacity) ((capacity) / 4)
 #define READ_BATCH 512
 /* Records taken from the ring before the rest of the program gets a turn. */
 #define RECORDS_A_ROUND 16384
@@ -534,7 +539,7 @@ bool session_drain(struct session *s)
 	apply_tables(s, false);
 	s->records = 0;
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
-	if (s->skel->bss->wait_entries > capacity / 2 ||
+	if (s->skel->bss->wait_entries > SWAP_AT(capacity) ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
 	return is_more;

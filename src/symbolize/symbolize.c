@@ -271,6 +271,19 @@ void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct
 		kernel_find(s, addr, ret);
 }
 
+bool symbolizer_kernel_function(struct symbolizer *s, uint64_t word, const char **ret_name, uint64_t *ret_start)
+{
+	struct symbol symbol = { 0 };
+
+	if (!kernel_newest(s))
+		kernel_read(s);
+	if (!word || !kernel_find(s, word - 1, &symbol))
+		return false;
+	*ret_name = symbol.name;
+	*ret_start = word - 1 - symbol.symbol_offset;
+	return true;
+}
+
 bool symbol_is_thread_start(const char *name)
 {
 	static const char *const starts[] = {

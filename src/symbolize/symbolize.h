@@ -70,6 +70,13 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 		     struct symbol *ret);
 void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct symbol *ret);
 
+/*
+ * The kernel function that calls from just before `word`, if it is a return address at all.  Unlike
+ * symbolizer_kernel() it never takes an unknown word for a reason to read the kernel's symbols
+ * again (50 ms): most words on a stack are no addresses.
+ */
+bool symbolizer_kernel_function(struct symbolizer *s, uint64_t word, const char **ret_name, uint64_t *ret_start);
+
 /* True for a function in which a thread's user stack begins: _start, __clone3, ... */
 bool symbol_is_thread_start(const char *name);
 

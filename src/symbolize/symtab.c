@@ -20,11 +20,25 @@ static int raw_compare(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static bool raw_sorted(const struct symtab_raw *raw, size_t cnt)
+/*
+ * Most tables come nearly in order; /proc/kallsyms has only aliases the wrong way round.  Puts
+ * the stragglers in their places and gives up when there are too many: then *raw is as good
+ * as before, for a real sort.
+ */
+static bool sort_stragglers(struct symtab_raw *raw, size_t cnt)
 {
-	for (size_t i = 1; i < cnt; i++)
-		if (raw_compare(&raw[i - 1], &raw[i]) > 0)
+	size_t moves_left = 4 * cnt;
+
+	for (size_t i = 1; i < cnt; i++) {
+		struct symtab_raw straggler = raw[i];
+		size_t at = i;
+
+		for (; at > 0 && raw_compare(&raw[at - 1], &straggler) > 0 && moves_left; at--, moves_left--)
+			raw[at] = raw[at - 1];
+		raw[at] = straggler;
+		if (!moves_left)
 			return false;
+	}
 	return true;
 }
 
@@ -68,7 +82,7 @@ void symtab_build(struct symtab *ret, GArray *raw_array, char *names, size_t nam
 	*ret = (struct symtab){ .names = names, .names_bytes = names_bytes };
 	if (!cnt)
 		return;
-	if (!raw_sorted(raw, cnt))
+	if (!sort_stragglers(raw, cnt))
 		qsort(raw, cnt, sizeof(*raw), raw_compare);
 	ret->entries = g_new(struct symtab_entry, cnt);
 	for (size_t i = 0; i < cnt; i = next) {

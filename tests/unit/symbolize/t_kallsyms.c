@@ -57,6 +57,31 @@ static void test_names(void)
 	kallsyms_free(k);
 }
 
+/* Nearly sorted, as the kernel lists them, and in the worst order: the same table. */
+static void test_order(void)
+{
+	enum { FUNCTIONS = 3000 };
+	static const unsigned strides[] = { 1, 1009, FUNCTIONS - 1 };	/* straight, scattered, backwards */
+
+	for (size_t order = 0; order < G_N_ELEMENTS(strides); order++) {
+		g_autoptr(GString) text = g_string_new(NULL);
+
+		for (unsigned i = 0, at = 0; i < FUNCTIONS; i++, at = (at + strides[order]) % FUNCTIONS) {
+			unsigned swapped = order == 0 && at / 2 % 3 == 0 ? at ^ 1 : at;
+
+			g_string_append_printf(text, "ffffffff%08x t f%u\n", 0x81000000 + swapped * 16, swapped);
+		}
+		struct kallsyms *k = parse(text->str);
+
+		g_assert_cmpuint(k->table.cnt, ==, FUNCTIONS);
+		for (unsigned i = 0; i < FUNCTIONS; i++) {
+			g_autofree char *name = g_strdup_printf("f%u", i);
+			is(k, 0xffffffff81000000 + i * 16 + 3, name, "[kernel]", 3);
+		}
+		kallsyms_free(k);
+	}
+}
+
 static void test_hidden(void)
 {
 	struct kallsyms *k = parse("0000000000000000 T _stext\n0000000000000000 t helper\n");
@@ -124,6 +149,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kallsyms/names", test_names);
+	g_test_add_func("/kallsyms/order", test_order);
 	g_test_add_func("/kallsyms/hidden", test_hidden);
 	g_test_add_func("/kallsyms/damaged", test_damaged);
 	g_test_add_func("/kallsyms/live", test_live);

@@ -525,6 +525,19 @@ static void test_kernel(struct fixture *f, gconstpointer data)
 	g_assert_null(symbol.name);
 }
 
+static void test_kernel_function(struct fixture *f, gconstpointer data)
+{
+	const char *name = NULL;
+	uint64_t start = 0;
+
+	put(f->kallsyms, "ffffffff81000000 T schedule\nffffffff81000100 t do_nanosleep\n", -1);
+	g_assert_true(symbolizer_kernel_function(f->symbolizer, 0xffffffff81000100, &name, &start));
+	g_assert_cmpstr(name, ==, "schedule");
+	g_assert_cmphex(start, ==, 0xffffffff81000000);
+	g_assert_false(symbolizer_kernel_function(f->symbolizer, 0xffffffff91000100, &name, &start));
+	g_assert_false(symbolizer_kernel_function(f->symbolizer, 0, &name, &start));
+}
+
 static void test_kernel_hidden(struct fixture *f, gconstpointer data)
 {
 	struct symbol symbol;
@@ -573,6 +586,7 @@ int main(int argc, char **argv)
 	ADD("jitdump", test_jitdump);
 	ADD("jitdump-link", test_jitdump_link);
 	ADD("kernel", test_kernel);
+	ADD("kernel-function", test_kernel_function);
 	ADD("kernel-hidden", test_kernel_hidden);
 	return g_test_run();
 }
