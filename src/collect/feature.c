@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collect/kernel_btf.h"
 
 /* Each returns 0 or a negative errno. */
 
@@ -29,12 +30,42 @@ static int probe_btf(void)
 	return vmlinux_btf() ? 0 : -errno;
 }
 
+/*
+ * What every recording asks, without libbpf's parse.  A type of a kind that is newer than this
+ * program is libbpf's to understand.
+ */
+static const struct kernel_btf *quick_btf(void)
+{
+	static struct kernel_btf btf;
+	static int err = 1;
+
+	if (err == 1)
+		err = kernel_btf_open("/sys/kernel/btf/vmlinux", &btf);
+	return err ? NULL : &btf;
+}
+
+static int has_function(const char *name)
+{
+	int err = quick_btf() ? kernel_btf_has_function(quick_btf(), name) : -EINVAL, id;
+
+	if (!err || err == -ENOENT)
+		return err;
+	if (!vmlinux_btf())
+		return -errno;
+	id = btf__find_by_name_kind(vmlinux_btf(), name, BTF_KIND_FUNC);
+	return id < 0 ? id : 0;
+}
+
 static int tracepoint_args(const char *typedef_name)
 {
-	const struct btf *btf = vmlinux_btf();
+	int cnt = quick_btf() ? kernel_btf_argument_cnt(quick_btf(), typedef_name) : -EINVAL;
+	const struct btf *btf;
 	const struct btf_type *t;
 	int id;
 
+	if (cnt >= 0 || cnt == -ENOENT)
+		return cnt;
+	btf = vmlinux_btf();
 	if (!btf)
 		return -errno;
 	id = btf__find_by_name_kind(btf, typedef_name, BTF_KIND_TYPEDEF);
@@ -106,19 +137,13 @@ static int probe_task_iter(void)
 static int probe_sleeper_stacks(void)
 {
 	/* Linux 5.18; that the helper is in the kernel's list of helpers is the cheapest proof */
-	const struct btf *btf = vmlinux_btf();
-	int id = btf ? btf__find_by_name_kind(btf, "bpf_copy_from_user_task", BTF_KIND_FUNC) : -errno;
-
-	return id < 0 ? id : 0;
+	return has_function("bpf_copy_from_user_task");
 }
 
 static int probe_bpf_loop(void)
 {
 	/* Linux 5.17 */
-	const struct btf *btf = vmlinux_btf();
-	int id = btf ? btf__find_by_name_kind(btf, "bpf_loop", BTF_KIND_FUNC) : -errno;
-
-	return id < 0 ? id : 0;
+	return has_function("bpf_loop");
 }
 
 static int probe_prev_state(void)

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "collect/kernel_btf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/btf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BYTES_MAX (256 << 20)
+/* linux/btf.h of older kernels lacks the newest. */
+#define KIND_DECL_TAG 17
+#define KIND_ENUM64 19
+#define KIND_LAST 19
+
+/* Bytes behind a type's first twelve; -1 for a kind from the future. */
+static int64_t trailer_bytes(const struct btf_type *t)
+{
+	int64_t vlen = BTF_INFO_VLEN(t->info);
+
+	switch (BTF_INFO_KIND(t->info)) {
+	case BTF_KIND_INT: return sizeof(uint32_t);
+	case BTF_KIND_ARRAY: return sizeof(struct btf_array);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION: return vlen * (int64_t)sizeof(struct btf_member);
+	case BTF_KIND_ENUM: return vlen * (int64_t)sizeof(struct btf_enum);
+	case BTF_KIND_FUNC_PROTO: return vlen * (int64_t)sizeof(struct btf_param);
+	case BTF_KIND_VAR: return sizeof(struct btf_var);
+	case BTF_KIND_DATASEC: return vlen * (int64_t)sizeof(struct btf_var_secinfo);
+	case KIND_DECL_TAG: return sizeof(uint32_t);
+	case KIND_ENUM64: return vlen * 12;
+	default: return BTF_INFO_KIND(t->info) > KIND_LAST ? -1 : 0;
+	}
+}
+
+/* Types by turns: the id of each is its place in the list, from 1. */
+struct walk {
+	const uint8_t *at, *end;
+	uint32_t id;
+	struct btf_type type;
+};
+
+static struct walk walk_begin(const struct kernel_btf *btf)
+{
+	return (struct walk){ .at = btf->types, .end = btf->types + btf->types_bytes };
+}
+
+/* 1: w->type is the next; 0: that was the last; or an error. */
+static int walk_next(struct walk *w)
+{
+	if (w->at == w->end)
+		return 0;
+	if ((size_t)(w->end - w->at) < sizeof(w->type))
+		return -EINVAL;
+	memcpy(&w->type, w->at, sizeof(w->type));
+	int64_t more = trailer_bytes(&w->type);
+
+	if (more < 0 || w->end - w->at - (int64_t)sizeof(w->type) < more)
+		return -EINVAL;
+	w->at += (int64_t)sizeof(w->type) + more;
+	w->id++;
+	return 1;
+}
+
+static int find_id(const struct kernel_btf *btf, uint32_t id, struct btf_type *ret)
+{
+	struct walk w = walk_begin(btf);
+	int left;
+
+	while ((left = walk_next(&w)) > 0)
+		if (w.id == id) {
+			*ret = w.type;
+			return 0;
+		}
+	return left < 0 ? left : -ENOENT;
+}
+
+/* Each string is there once, so to look for its place first saves comparing every type's name. */
+static int find_name(const struct kernel_btf *btf, const char *name, uint32_t kind, struct btf_type *ret)
+{
+	size_t len = strlen(name) + 2;
+	char *enclosed = calloc(1, len);
+	struct walk w = walk_begin(btf);
+	int left;
+
+	if (!enclosed)
+		return -ENOMEM;
+	memcpy(enclosed + 1, name, len - 2);
+	const uint8_t *found = memmem(btf->strings, btf->strings_bytes, enclosed, len);
+
+	free(enclosed);
+	if (!found)
+		return -ENOENT;
+	while ((left = walk_next(&w)) > 0)
+		if (w.type.name_off == (size_t)(found + 1 - btf->strings) && BTF_INFO_KIND(w.type.info) == kind) {
+			*ret = w.type;
+			return 0;
+		}
+	return left < 0 ? left : -ENOENT;
+}
+
+int kernel_btf_has_function(const struct kernel_btf *btf, const char *name)
+{
+	struct btf_type t;
+
+	return find_name(btf, name, BTF_KIND_FUNC, &t);
+}
+
+int kernel_btf_argument_cnt(const struct kernel_btf *btf, const char *typedef_name)
+{
+	struct btf_type t;
+	int err = find_name(btf, typedef_name, BTF_KIND_TYPEDEF, &t);
+
+	if (!err)
+		err = find_id(btf, t.type, &t);
+	if (!err && BTF_INFO_KIND(t.info) == BTF_KIND_PTR)
+		err = find_id(btf, t.type, &t);
+	if (!err && BTF_INFO_KIND(t.info) != BTF_KIND_FUNC_PROTO)
+		err = -EINVAL;
+	return err ? err : (int)BTF_INFO_VLEN(t.info);
+}
+
+int kernel_btf_from(const void *bytes, size_t len_bytes, struct kernel_btf *ret)
+{
+	struct btf_header h;
+
+	*ret = (struct kernel_btf){ 0 };
+	if (len_bytes < sizeof(h))
+		return -EINVAL;
+	memcpy(&h, bytes, sizeof(h));
+	if (h.magic != BTF_MAGIC || h.hdr_len < sizeof(h) || h.hdr_len > len_bytes)
+		return -EINVAL;
+	uint64_t room = len_bytes - h.hdr_len;
+
+	if ((uint64_t)h.type_off + h.type_len > room || (uint64_t)h.str_off + h.str_len > room)
+		return -EINVAL;
+	ret->types = (const uint8_t *)bytes + h.hdr_len + h.type_off;
+	ret->types_bytes = h.type_len;
+	ret->strings = (const uint8_t *)bytes + h.hdr_len + h.str_off;
+	ret->strings_bytes = h.str_len;
+	return 0;
+}
+
+static bool read_fully(int fd, uint8_t *to, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = read(fd, to, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		to += n;
+		bytes -= (size_t)n;
+	}
+	return true;
+}
+
+/* Mapped where the kernel can (Linux 6.16), else copied. */
+static int load(int fd, size_t bytes, struct kernel_btf *ret)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	bool is_mapped = memory != MAP_FAILED;
+	int err;
+
+	if (!is_mapped) {
+		memory = malloc(bytes);
+		if (!memory)
+			return -ENOMEM;
+		if (!read_fully(fd, memory, bytes)) {
+			free(memory);
+			return -EIO;
+		}
+	}
+	err = kernel_btf_from(memory, bytes, ret);
+	ret->memory = memory;
+	ret->memory_bytes = bytes;
+	ret->is_mapped = is_mapped;
+	if (err)
+		kernel_btf_close(ret);
+	return err;
+}
+
+int kernel_btf_open(const char *path, struct kernel_btf *ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	struct stat st;
+
+	*ret = (struct kernel_btf){ 0 };
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (st.st_size <= 0 || st.st_size > BYTES_MAX)
+		err = -EINVAL;
+	else
+		err = load(fd, (size_t)st.st_size, ret);
+	close(fd);
+	return err;
+}
+
+void kernel_btf_close(struct kernel_btf *btf)
+{
+	if (btf->is_mapped)
+		munmap(btf->memory, btf->memory_bytes);
+	else
+		free(btf->memory);
+	*btf = (struct kernel_btf){ 0 };
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef COLLECT_KERNEL_BTF_H
+#define COLLECT_KERNEL_BTF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Two questions to the running kernel's type information, answered by a look through its bytes:
+ * libbpf parses all of it, which would take 9 ms of every start, and again when it loads.
+ */
+struct kernel_btf {
+	const uint8_t *types, *strings;
+	size_t types_bytes, strings_bytes;
+	void *memory;		/* what kernel_btf_close() lets go */
+	size_t memory_bytes;
+	int is_mapped;
+};
+
+/* All: 0 or more, or a negative errno. */
+
+int kernel_btf_open(const char *path, struct kernel_btf *ret);
+/* The same for bytes in memory, which must outlive it. */
+int kernel_btf_from(const void *bytes, size_t len_bytes, struct kernel_btf *ret);
+void kernel_btf_close(struct kernel_btf *btf);
+
+/* -ENOENT when there is no such function. */
+int kernel_btf_has_function(const struct kernel_btf *btf, const char *name);
+/* How many arguments a typedef of a pointer to a function takes, as btf_trace_sched_switch is one. */
+int kernel_btf_argument_cnt(const struct kernel_btf *btf, const char *typedef_name);
+
+#endif
