@@ -30,9 +30,13 @@
 #define READ_BATCH 512
 /* Records taken from the ring before the rest of the program gets a turn. */
 #define RECORDS_A_ROUND 16384
-/* The window may open this much later for the sake of unwind tables: of all programs, of a few. */
-#define TABLES_AHEAD_NS 60000000ULL
-#define TABLES_AHEAD_FEW_NS 120000000ULL
+/*
+ * For the sake of unwind tables the window may open this long after the session was made (of all
+ * programs, of a few), or this much later at least where loading took that long already.
+ */
+#define OPEN_WITHIN_NS 100000000ULL
+#define OPEN_WITHIN_FEW_NS 160000000ULL
+#define TABLES_AHEAD_MIN_NS 10000000ULL
 /* Threads are looked at again this often, and no more than so many times as long as that took. */
 #define LOOK_EVERY_NS 5000000ULL
 #define LOOK_EVERY_TIMES 20
@@ -55,6 +59,7 @@ struct session {
 	uint64_t records;		/* taken from the ring since the last drain began */
 	struct profile *profile;
 	struct fold *fold;
+	uint64_t begun_ns;
 	unsigned current;		/* which of the two wait maps is in use */
 	uint64_t swapped_ns;
 	uint64_t start_ns, stop_ns, start_unix_ns;
@@ -307,6 +312,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	libbpf_set_print(keep_libbpf_message);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
 	s->options = options;
+	s->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	/* Before anything is traced: no process may start unseen. */
 	s->mmap_events = mmap_events_open(NULL);
 
@@ -445,7 +451,8 @@ static void apply_tables(struct session *s, bool is_last)
 /* Waits a moment for the first tables: what is walked before they are there is walked worse. */
 static void await_tables(struct session *s)
 {
-	uint64_t until = clock_ns(CLOCK_MONOTONIC) + (is_for_few(s->options) ? TABLES_AHEAD_FEW_NS : TABLES_AHEAD_NS);
+	uint64_t until = MAX(s->begun_ns + (is_for_few(s->options) ? OPEN_WITHIN_FEW_NS : OPEN_WITHIN_NS),
+			     clock_ns(CLOCK_MONOTONIC) + TABLES_AHEAD_MIN_NS);
 
 	if (!s->tables)
 		return;
