@@ -357,7 +357,7 @@ static void finish_open(struct fold *f, const struct offcpu_rec_thread *rec)
 		.count = 1, .blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
 		.preempted_ns = rec->open_preempted_ns, .max_ns = total,
 	};
-	w.hist[sums_slot(total)] = 1;
+	w.hist[profile_hist_slot(total)] = 1;
 	profile_add_wait(f->profile, &w);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile/id_index.h"
+#include "profile/profile.h"
 
 struct hist {
 	uint32_t slot[OFFCPU_HIST_SLOTS];
@@ -104,7 +105,7 @@ void sums_add(struct sums *s, const struct offcpu_wait_key *key, const struct of
 
 	if (!e->hist) {
 		give_hist(s, e);
-		g_array_index(s->hists, struct hist, e->hist - 1).slot[sums_slot(e->max_ns)] = 1;
+		g_array_index(s->hists, struct hist, e->hist - 1).slot[profile_hist_slot(e->max_ns)] = 1;
 	}
 	add_hist(s, e, sum->hist);
 	e->count += sum->count;
@@ -131,6 +132,6 @@ const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct of
 		memcpy(ret_sum->hist, g_array_index(s->hists, struct hist, e->hist - 1).slot,
 		       sizeof(ret_sum->hist));
 	else
-		ret_sum->hist[sums_slot(e->max_ns)] = 1;
+		ret_sum->hist[profile_hist_slot(e->max_ns)] = 1;
 	return &e->key;
 }

@@ -23,12 +23,4 @@ size_t sums_cnt(const struct sums *s);
 /* The i-th; the key stays valid until the next one is added. */
 const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct offcpu_wait_sum *ret_sum);
 
-/* Where a duration is counted in a sum's histogram. */
-static inline unsigned sums_slot(__u64 ns)
-{
-	unsigned slot = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
-
-	return slot < OFFCPU_HIST_SLOTS - 1 ? slot : OFFCPU_HIST_SLOTS - 1;
-}
-
 #endif

@@ -101,6 +101,13 @@ static inline uint64_t wait_off_cpu_ns(const struct wait *w)
 	return w->blocked_ns + w->runnable_ns + w->preempted_ns;
 }
 
+static inline unsigned profile_hist_slot(uint64_t ns)
+{
+	unsigned slot = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
+
+	return slot < PROFILE_HIST_SLOTS - 1 ? slot : PROFILE_HIST_SLOTS - 1;
+}
+
 struct profile_loss {
 	const char *reason;	/* short id, "ring_stack" */
 	const char *help;	/* a sentence */

@@ -34,6 +34,7 @@ static const struct schema {
 	bool (*read)(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
 } schemas[] = {
 	{ 1, profile_schema_1, profile_read_rows_1 },
+	{ 2, profile_schema_2, profile_read_rows_2 },
 };
 
 static bool G_GNUC_PRINTF(3, 4) fail(GError **error, enum profile_file_error code, const char *format, ...)

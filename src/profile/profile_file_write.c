@@ -94,12 +94,12 @@ static int build(sqlite3 *db, const struct profile *p)
 						   PROFILE_FILE_APPLICATION_ID, PROFILE_FILE_SCHEMA);
 	int rc = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
 
-	for (const struct profile_table *t = profile_schema_1; rc == SQLITE_OK && t->name; t++)
+	for (const struct profile_table *t = profile_schema_2; rc == SQLITE_OK && t->name; t++)
 		rc = sqlite3_exec(db, t->sql, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, profile_schema_1_views, NULL, NULL, NULL);
+		rc = sqlite3_exec(db, profile_views, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = profile_write_rows_1(db, p);
+		rc = profile_write_rows(db, p);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	return rc;

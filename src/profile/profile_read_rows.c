@@ -286,24 +286,31 @@ static void thread_row(struct reader *r)
 	profile_add_thread(r->p, &t);
 }
 
+/* Decimal digits at *s, up to max; *s is behind them then. */
+static bool parse_number(const char **s, uint64_t max, uint64_t *ret)
+{
+	const char *start = *s;
+
+	*ret = 0;
+	for (; g_ascii_isdigit(**s) && *s - start < 10; (*s)++)
+		*ret = *ret * 10 + (uint64_t)(**s - '0');
+	return *s > start && *ret <= max;
+}
+
 /* [[exponent,count],...], each exponent above the one before. */
-static bool parse_hist(const char *s, uint32_t *hist)
+static bool parse_hist_1(const char *s, uint32_t *hist)
 {
 	int last = -1;
 
 	if (*s++ != '[')
 		return false;
 	while (*s == '[') {
-		uint64_t slot = 0, count = 0;
-		const char *start = ++s;
+		uint64_t slot, count;
 
-		for (; g_ascii_isdigit(*s) && s - start < 3; s++)
-			slot = slot * 10 + (uint64_t)(*s - '0');
-		if (s == start || *s++ != ',' || slot >= PROFILE_HIST_SLOTS || (int)slot <= last)
+		s++;
+		if (!parse_number(&s, PROFILE_HIST_SLOTS - 1, &slot) || *s++ != ',' || (int)slot <= last)
 			return false;
-		for (start = s; g_ascii_isdigit(*s) && s - start < 11; s++)
-			count = count * 10 + (uint64_t)(*s - '0');
-		if (s == start || *s++ != ']' || count > UINT32_MAX)
+		if (!parse_number(&s, UINT32_MAX, &count) || *s++ != ']')
 			return false;
 		hist[slot] = (uint32_t)count;
 		last = (int)slot;
@@ -315,36 +322,80 @@ static bool parse_hist(const char *s, uint32_t *hist)
 	return strcmp(s, "]") == 0;
 }
 
-static void wait_row(struct reader *r)
+/* What a wait row begins with in all versions, its first column being `at`. */
+static struct wait wait_columns(struct reader *r, int at)
 {
-	const char *state = get_text(r, 5);
+	const char *state = get_text(r, at + 3);
 	struct wait w = {
-		.thread = get_u32(r, 2),
-		.user = get_id(r, 3, r->nodes, true),
-		.kernel = get_id(r, 4, r->nodes, true),
+		.thread = get_u32(r, at),
+		.user = get_id(r, at + 1, r->nodes, true),
+		.kernel = get_id(r, at + 2, r->nodes, true),
 		.state = (uint8_t)state[0],
-		.flags = get_u8(r, 6),
-		.count = get(r, 7, INT64_MAX),
-		.blocked_ns = get_ns(r, 8),
-		.runnable_ns = get_ns(r, 9),
-		.preempted_ns = get_ns(r, 10),
-		.max_ns = get_ns(r, 11),
+		.flags = get_u8(r, at + 4),
+		.count = get(r, at + 5, INT64_MAX),
+		.blocked_ns = get_ns(r, at + 6),
+		.runnable_ns = get_ns(r, at + 7),
+		.preempted_ns = get_ns(r, at + 8),
 	};
 
-	get_window_id(r, 1);
 	if (w.thread >= r->p->threads->len)
-		wrong(r, 2);
+		wrong(r, at);
 	if (!w.state || state[1] || !strchr("SDTtPIR", w.state))
-		wrong(r, 5);
-	if (!parse_hist(get_text(r, 12), w.hist))
+		wrong(r, at + 3);
+	return w;
+}
+
+static void wait_row_1(struct reader *r)
+{
+	struct wait w = wait_columns(r, 2);
+
+	get_window_id(r, 1);
+	w.max_ns = get_ns(r, 11);
+	if (!parse_hist_1(get_text(r, 12), w.hist))
 		wrong(r, 12);
 	if (!r->wrong)
 		profile_add_wait(r->p, &w);
 }
 
-static bool read_tables(struct reader *r, GError **error)
+/* [exponent,count,...]: the counts of that slot and those that follow. */
+static bool parse_hist_2(const char *s, uint32_t *hist)
 {
-	static const struct table tables[] = {
+	uint64_t slot = 0;
+
+	if (*s++ != '[' || !parse_number(&s, PROFILE_HIST_SLOTS - 1, &slot) || *s != ',')
+		return false;
+	while (*s == ',' && slot < PROFILE_HIST_SLOTS) {
+		uint64_t count;
+
+		s++;
+		if (!parse_number(&s, UINT32_MAX, &count))
+			return false;
+		hist[slot++] = (uint32_t)count;
+	}
+	return strcmp(s, "]") == 0;
+}
+
+static void wait_row_2(struct reader *r)
+{
+	struct wait w = wait_columns(r, 1);
+	uint64_t off_cpu_ns = wait_off_cpu_ns(&w);
+
+	/* Only of one wait do the duration and its slot say all. */
+	if (w.count != 1 || !is_null(r, 10))
+		w.max_ns = get_ns(r, 10);
+	else
+		w.max_ns = MIN(off_cpu_ns, PROFILE_NS_MAX);
+	if (w.count == 1 && is_null(r, 11))
+		w.hist[profile_hist_slot(off_cpu_ns)] = 1;
+	else if (!parse_hist_2(get_text(r, 11), w.hist))
+		wrong(r, 11);
+	if (!r->wrong)
+		profile_add_wait(r->p, &w);
+}
+
+static bool read_tables(struct reader *r, void (*wait_row)(struct reader *r), GError **error)
+{
+	const struct table tables[] = {
 		{ "meta", -1, 0, 64, meta_row },
 		{ "window", PROFILE_WINDOW_ID, 1, 1, window_row },
 		{ "loss", 0, 0, 1024, loss_row },
@@ -361,7 +412,8 @@ static bool read_tables(struct reader *r, GError **error)
 	return true;
 }
 
-bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
+static bool read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes,
+		      void (*wait_row)(struct reader *r), GError **error)
 {
 	const uint32_t root = 0;
 	struct reader r = {
@@ -374,10 +426,20 @@ bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_by
 	};
 
 	g_array_append_val(r.nodes, root);
-	bool ok = read_tables(&r, error);
+	bool ok = read_tables(&r, wait_row, error);
 
 	g_ptr_array_unref(r.strings);
 	g_array_unref(r.frames);
 	g_array_unref(r.nodes);
 	return ok;
+}
+
+bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
+{
+	return read_rows(db, p, text_budget_bytes, wait_row_1, error);
+}
+
+bool profile_read_rows_2(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
+{
+	return read_rows(db, p, text_budget_bytes, wait_row_2, error);
 }

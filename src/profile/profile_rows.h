@@ -8,14 +8,15 @@
 
 /* Inside the profile layer: what the writer's and the reader's two halves share. */
 
-/* Inserts every row of p into the empty tables of schema 1; returns SQLite's result code. */
-int profile_write_rows_1(sqlite3 *db, const struct profile *p);
+/* Inserts every row of p into the empty tables of the newest schema; returns SQLite's result code. */
+int profile_write_rows(sqlite3 *db, const struct profile *p);
 
 /*
- * Reads the tables of schema 1 into the empty p.  `text_budget_bytes` is the size of the
+ * Reads the tables of a schema into the empty p.  `text_budget_bytes` is the size of the
  * database: more text than that means that rows share their bytes.  On failure *error says
  * what is wrong, without the file's name.
  */
 bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
+bool profile_read_rows_2(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
 
 #endif

@@ -3,77 +3,81 @@
 
 #include <stddef.h>
 
+/* What both versions have; a change of one of these is for the version after the newest. */
+#define TABLES_OF_1_AND_2 \
+	{ "meta", \
+	  "CREATE TABLE meta( -- about the whole recording\n" \
+	  "  key TEXT PRIMARY KEY, -- version, host, kernel, cpus, command_line, filters, self_excluded\n" \
+	  "  value\n" \
+	  ") WITHOUT ROWID" }, \
+	{ "window", \
+	  "CREATE TABLE window(\n" \
+	  "  id INTEGER PRIMARY KEY,\n" \
+	  "  start_unix_ns INTEGER, -- CLOCK_REALTIME\n" \
+	  "  start_ns INTEGER, -- CLOCK_MONOTONIC, as every time without a word\n" \
+	  "  duration_ns INTEGER,\n" \
+	  "  switches INTEGER,\n" \
+	  "  tracer_cpu_ns INTEGER,\n" \
+	  "  tracer_peak_rss_bytes INTEGER,\n" \
+	  "  tracer_bpf_ns INTEGER -- NULL: not known\n" \
+	  ")" }, \
+	{ "loss", \
+	  "CREATE TABLE loss( -- what could not be recorded\n" \
+	  "  id INTEGER PRIMARY KEY,\n" \
+	  "  window_id INTEGER REFERENCES window(id),\n" \
+	  "  reason TEXT,\n" \
+	  "  help TEXT,\n" \
+	  "  count INTEGER,\n" \
+	  "  time_ns INTEGER -- of the threads concerned, where known\n" \
+	  ")" }, \
+	{ "string", \
+	  "CREATE TABLE string(\n" \
+	  "  id INTEGER PRIMARY KEY,\n" \
+	  "  text TEXT\n" \
+	  ")" }, \
+	{ "frame", \
+	  "CREATE TABLE frame(\n" \
+	  "  id INTEGER PRIMARY KEY,\n" \
+	  "  name_id INTEGER REFERENCES string(id), -- NULL: unnamed, see why\n" \
+	  "  module_id INTEGER REFERENCES string(id),\n" \
+	  "  offset INTEGER, -- in the module, or the address; 64 bits, print it with printf('%x')\n" \
+	  "  file_id INTEGER REFERENCES string(id),\n" \
+	  "  line INTEGER, -- 0: not known\n" \
+	  "  kind INTEGER, -- 0 user, 1 kernel\n" \
+	  "  why INTEGER, -- 0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost\n" \
+	  "  is_inline INTEGER\n" \
+	  ")" }, \
+	{ "stack", \
+	  "CREATE TABLE stack( -- prefix tree: a stack is the path from the outermost frame to this row\n" \
+	  "  id INTEGER PRIMARY KEY,\n" \
+	  "  parent_id INTEGER REFERENCES stack(id), -- NULL: outermost; else below id\n" \
+	  "  frame_id INTEGER REFERENCES frame(id),\n" \
+	  "  depth INTEGER, -- frames on the path\n" \
+	  "  end INTEGER -- 0 none (inner row), 1 complete, 2 truncated, 3 broken, 4 pending\n" \
+	  ")" }, \
+	{ "thread", \
+	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n" \
+	  "  id INTEGER PRIMARY KEY,\n" \
+	  "  window_id INTEGER REFERENCES window(id),\n" \
+	  "  pid INTEGER,\n" \
+	  "  tid INTEGER,\n" \
+	  "  start_ns INTEGER, -- since boot\n" \
+	  "  comm TEXT,\n" \
+	  "  process TEXT, -- comm of the process's first thread\n" \
+	  "  flags INTEGER, -- 1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed\n" \
+	  "  from_ns INTEGER,\n" \
+	  "  to_ns INTEGER,\n" \
+	  "  on_cpu_ns INTEGER,\n" \
+	  "  blocked_ns INTEGER,\n" \
+	  "  runnable_ns INTEGER,\n" \
+	  "  preempted_ns INTEGER,\n" \
+	  "  filtered_ns INTEGER, -- off-CPU time that a filter kept from being listed in wait\n" \
+	  "  lost_ns INTEGER, -- off-CPU time that a loss kept from being listed in wait\n" \
+	  "  switches INTEGER\n" \
+	  ")" },
+
 const struct profile_table profile_schema_1[] = {
-	{ "meta",
-	  "CREATE TABLE meta( -- about the whole recording\n"
-	  "  key TEXT PRIMARY KEY, -- version, host, kernel, cpus, command_line, filters, self_excluded\n"
-	  "  value\n"
-	  ") WITHOUT ROWID" },
-	{ "window",
-	  "CREATE TABLE window(\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  start_unix_ns INTEGER, -- CLOCK_REALTIME\n"
-	  "  start_ns INTEGER, -- CLOCK_MONOTONIC, as every time without a word\n"
-	  "  duration_ns INTEGER,\n"
-	  "  switches INTEGER,\n"
-	  "  tracer_cpu_ns INTEGER,\n"
-	  "  tracer_peak_rss_bytes INTEGER,\n"
-	  "  tracer_bpf_ns INTEGER -- NULL: not known\n"
-	  ")" },
-	{ "loss",
-	  "CREATE TABLE loss( -- what could not be recorded\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  window_id INTEGER REFERENCES window(id),\n"
-	  "  reason TEXT,\n"
-	  "  help TEXT,\n"
-	  "  count INTEGER,\n"
-	  "  time_ns INTEGER -- of the threads concerned, where known\n"
-	  ")" },
-	{ "string",
-	  "CREATE TABLE string(\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  text TEXT\n"
-	  ")" },
-	{ "frame",
-	  "CREATE TABLE frame(\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  name_id INTEGER REFERENCES string(id), -- NULL: unnamed, see why\n"
-	  "  module_id INTEGER REFERENCES string(id),\n"
-	  "  offset INTEGER, -- in the module, or the address; 64 bits, print it with printf('%x')\n"
-	  "  file_id INTEGER REFERENCES string(id),\n"
-	  "  line INTEGER, -- 0: not known\n"
-	  "  kind INTEGER, -- 0 user, 1 kernel\n"
-	  "  why INTEGER, -- 0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost\n"
-	  "  is_inline INTEGER\n"
-	  ")" },
-	{ "stack",
-	  "CREATE TABLE stack( -- prefix tree: a stack is the path from the outermost frame to this row\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  parent_id INTEGER REFERENCES stack(id), -- NULL: outermost; else below id\n"
-	  "  frame_id INTEGER REFERENCES frame(id),\n"
-	  "  depth INTEGER, -- frames on the path\n"
-	  "  end INTEGER -- 0 none (inner row), 1 complete, 2 truncated, 3 broken, 4 pending\n"
-	  ")" },
-	{ "thread",
-	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  window_id INTEGER REFERENCES window(id),\n"
-	  "  pid INTEGER,\n"
-	  "  tid INTEGER,\n"
-	  "  start_ns INTEGER, -- since boot\n"
-	  "  comm TEXT,\n"
-	  "  process TEXT, -- comm of the process's first thread\n"
-	  "  flags INTEGER, -- 1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed\n"
-	  "  from_ns INTEGER,\n"
-	  "  to_ns INTEGER,\n"
-	  "  on_cpu_ns INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  filtered_ns INTEGER, -- off-CPU time that a filter kept from being listed in wait\n"
-	  "  lost_ns INTEGER, -- off-CPU time that a loss kept from being listed in wait\n"
-	  "  switches INTEGER\n"
-	  ")" },
+	TABLES_OF_1_AND_2
 	{ "wait",
 	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
 	  "  id INTEGER PRIMARY KEY,\n"
@@ -93,7 +97,28 @@ const struct profile_table profile_schema_1[] = {
 	{ NULL, NULL },
 };
 
-const char profile_schema_1_views[] =
+/* A wait's window is that of its thread, and of one wait alone its duration says all. */
+const struct profile_table profile_schema_2[] = {
+	TABLES_OF_1_AND_2
+	{ "wait",
+	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  thread_id INTEGER REFERENCES thread(id),\n"
+	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
+	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
+	  "  state TEXT, -- S D T t P I R\n"
+	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
+	  "  count INTEGER,\n"
+	  "  blocked_ns INTEGER,\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER,\n"
+	  "  max_ns INTEGER, -- NULL: one wait, so the sum of the three before\n"
+	  "  log2_ns TEXT -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
+	  ")" },
+	{ NULL, NULL },
+};
+
+const char profile_views[] =
 	"CREATE VIEW v_frame AS SELECT f.id,\n"
 	"  coalesce(n.text, printf('%s+0x%x', coalesce(m.text, ''), f.offset)) AS name,\n"
 	"  m.text AS module, f.offset, s.text AS file, f.line,\n"
@@ -115,10 +140,18 @@ const char profile_schema_1_views[] =
 	"  filtered_ns, lost_ns, switches, flags & 1 <> 0 AS is_kernel, flags & 2 <> 0 AS open_at_start,\n"
 	"  flags & 4 <> 0 AS open_at_end, flags & 8 <> 0 AS exited, flags & 16 <> 0 AS execed\n"
 	"FROM thread;\n"
-	"CREATE VIEW v_wait AS SELECT w.id, w.window_id, w.thread_id, t.pid, t.tid, t.comm, t.process, w.state,\n"
+	"CREATE VIEW v_wait AS SELECT w.id, t.window_id, w.thread_id, t.pid, t.tid, t.comm, t.process, w.state,\n"
 	"  w.flags & 1 <> 0 AS open_at_start, w.flags & 2 <> 0 AS open_at_end, w.count,\n"
 	"  w.blocked_ns + w.runnable_ns + w.preempted_ns AS off_cpu_ns,\n"
-	"  w.blocked_ns, w.runnable_ns, w.preempted_ns, w.max_ns, w.log2_ns,\n"
+	"  w.blocked_ns, w.runnable_ns, w.preempted_ns,\n"
+	"  coalesce(w.max_ns, w.blocked_ns + w.runnable_ns + w.preempted_ns) AS max_ns,\n"
 	"  w.user_stack_id, u.leaf AS user_leaf, w.kernel_stack_id, k.leaf AS kernel_leaf\n"
 	"FROM wait w LEFT JOIN thread t ON t.id = w.thread_id LEFT JOIN v_stack u ON u.id = w.user_stack_id\n"
-	"  LEFT JOIN v_stack k ON k.id = w.kernel_stack_id;\n";
+	"  LEFT JOIN v_stack k ON k.id = w.kernel_stack_id;\n"
+	"CREATE VIEW v_hist AS SELECT w.id AS wait_id, json_extract(w.log2_ns, '$[0]') + e.key - 1 AS exponent,\n"
+	"  e.value AS count\n"
+	"FROM wait w, json_each(w.log2_ns) e WHERE e.key > 0 AND e.value > 0\n"
+	"UNION ALL SELECT id, min(47, 4 * (length(x) - 1) + CASE WHEN x >= '8' THEN 3 WHEN x >= '4' THEN 2\n"
+	"    WHEN x >= '2' THEN 1 ELSE 0 END), count\n"
+	"FROM (SELECT id, count, printf('%x', blocked_ns + runnable_ns + preempted_ns) AS x FROM wait\n"
+	"  WHERE log2_ns IS NULL);\n";

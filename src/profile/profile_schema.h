@@ -14,9 +14,9 @@ struct profile_table {
 };
 
 /* Ends with a NULL name. */
-extern const struct profile_table profile_schema_1[];
-/* For people at the sqlite3 shell; the reader never looks at them, so they may change. */
-extern const char profile_schema_1_views[];
+extern const struct profile_table profile_schema_1[], profile_schema_2[];
+/* Of the newest, for people at the sqlite3 shell; the reader never looks at them, so they may change. */
+extern const char profile_views[];
 
 #define PROFILE_WINDOW_ID 1	/* of the one window of a recording */
 

@@ -239,29 +239,39 @@ static char *put_decimal(char *to, uint32_t value)
 	return to;
 }
 
-/* [[exponent,count],...] of the slots in use; by hand, for it is most of the file's text. */
-#define HIST_TEXT_BYTES (PROFILE_HIST_SLOTS * 16 + 3)
+/* [exponent,count,...] from the first slot in use to the last; by hand, for it is most of the file's text. */
+#define HIST_TEXT_BYTES (PROFILE_HIST_SLOTS * 11 + 8)
 static void hist_text(const uint32_t *hist, char *to)
 {
+	uint32_t first = 0, behind = PROFILE_HIST_SLOTS;
+
+	while (first < PROFILE_HIST_SLOTS - 1 && !hist[first])
+		first++;
+	while (behind > first + 1 && !hist[behind - 1])
+		behind--;
 	*to++ = '[';
-	for (uint32_t i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		if (!hist[i])
-			continue;
-		if (to[-1] == ']')
-			*to++ = ',';
-		*to++ = '[';
-		to = put_decimal(to, i);
+	to = put_decimal(to, first);
+	for (uint32_t i = first; i < behind; i++) {
 		*to++ = ',';
 		to = put_decimal(to, hist[i]);
-		*to++ = ']';
 	}
 	*to++ = ']';
 	*to = '\0';
 }
 
+/* One wait whose longest and whose histogram follow from its duration: most are. */
+static bool is_plain(const struct wait *w)
+{
+	uint64_t off_cpu_ns = wait_off_cpu_ns(w), sum = 0;
+
+	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
+		sum += w->hist[i];
+	return w->count == 1 && w->max_ns == off_cpu_ns && sum == 1 && w->hist[profile_hist_slot(off_cpu_ns)] == 1;
+}
+
 static int write_waits(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_into(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	char hist[HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->waits->len; i++) {
@@ -269,7 +279,6 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 		const uint32_t stacks[] = { w->user, w->kernel };
 
 		put(&in, i);
-		put(&in, PROFILE_WINDOW_ID);
 		put(&in, w->thread);
 		for (int s = 0; s < 2; s++) {
 			if (stacks[s])
@@ -283,16 +292,21 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 		put(&in, w->blocked_ns);
 		put(&in, w->runnable_ns);
 		put(&in, w->preempted_ns);
-		put(&in, w->max_ns);
-		hist_text(w->hist, hist);
-		put_text(&in, hist);
+		if (is_plain(w)) {
+			put_null(&in);
+			put_null(&in);
+		} else {
+			put(&in, w->max_ns);
+			hist_text(w->hist, hist);
+			put_text(&in, hist);
+		}
 		if (!row_done(&in))
 			break;
 	}
 	return insert_end(&in);
 }
 
-int profile_write_rows_1(sqlite3 *db, const struct profile *p)
+int profile_write_rows(sqlite3 *db, const struct profile *p)
 {
 	int (*const tables[])(sqlite3 *, const struct profile *) = {
 		write_losses, write_frames, write_stacks, write_threads, write_waits,

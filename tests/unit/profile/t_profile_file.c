@@ -450,7 +450,7 @@ static void test_sql(struct place *at, gconstpointer data)
 
 	write_sample(p, at->path);
 	assert_query(at->path, "PRAGMA application_id", "1868981104|");
-	assert_query(at->path, "PRAGMA user_version", "1|");
+	assert_query(at->path, "PRAGMA user_version", "2|");
 	assert_query(at->path, "PRAGMA integrity_check", "ok|");
 	assert_query(at->path, "PRAGMA foreign_key_check", "");
 	assert_query(at->path, "SELECT comm, pid, tid, state, open_at_end, count, off_cpu_ns, user_leaf, kernel_leaf "
@@ -460,7 +460,7 @@ static void test_sql(struct place *at, gconstpointer data)
 	assert_query(at->path, "SELECT observed_ns, off_cpu_ns, residual_ns, exited, execed FROM v_thread",
 		     "1000|390|10|1|0|");
 	assert_query(at->path, "SELECT name, file, line, kind, why FROM v_frame WHERE id = 0", "main|x.c|7|user|named|");
-	assert_query(at->path, "SELECT e.value ->> 0, e.value ->> 1 FROM wait, json_each(log2_ns) e", "5|2|7|1|");
+	assert_query(at->path, "SELECT exponent, count FROM v_hist WHERE wait_id = 0", "5|2|7|1|");
 	assert_query(at->path, "SELECT printf('%x', offset) FROM frame WHERE id = 2", "ffffffff81000000|");
 	profile_free(p);
 }
@@ -492,7 +492,7 @@ static void test_schema_is_kept_verbatim(struct place *at, gconstpointer data)
 	struct profile *p = profile_new();
 
 	write_sample(p, at->path);
-	for (const struct profile_table *t = profile_schema_1; t->name; t++) {
+	for (const struct profile_table *t = profile_schema_2; t->name; t++) {
 		g_autofree char *sql = g_strdup_printf("SELECT sql FROM sqlite_master WHERE name = '%s'", t->name);
 		g_autofree char *want = g_strconcat(t->sql, "|", NULL);
 
@@ -507,6 +507,42 @@ static void test_first_version(void)
 	struct profile *p = sample_profile(&sample_tiny, 9);
 
 	assert_reads_as(p, CORPUS "/schema_1");
+	profile_free(p);
+}
+
+/* As the second writes them. */
+static void test_second_version(void)
+{
+	struct profile *p = sample_profile(&sample_tiny, 9);
+
+	assert_reads_as(p, CORPUS "/schema_2");
+	profile_free(p);
+}
+
+/* Of one wait alone the histogram and the maximum are left out, but only when nothing is lost by it. */
+static void test_single_waits(struct place *at, gconstpointer data)
+{
+	struct profile *p = one_wait();
+	struct wait w = *profile_wait(p, 0);
+
+	(void)data;
+	memset(w.hist, 0, sizeof(w.hist));
+	for (uint64_t ns = 0; ns <= 1000; ns += ns ? 333 : 1) {
+		w = (struct wait){ .thread = w.thread, .state = 'D', .flags = w.flags, .user = w.user, .kernel = w.kernel,
+				   .count = 1, .blocked_ns = ns, .max_ns = ns };
+		w.hist[profile_hist_slot(ns)] = 1;
+		g_array_set_size(p->waits, 0);
+		g_array_append_val(p->waits, w);
+		write_sample(p, at->path);
+		assert_query(at->path, "SELECT max_ns IS NULL, log2_ns IS NULL FROM wait", "1|1|");
+		g_autofree char *want = g_strdup_printf("%u|1|", profile_hist_slot(ns));
+		assert_query(at->path, "SELECT exponent, count FROM v_hist", want);
+		assert_reads_as(p, at->path);
+	}
+	g_array_index(p->waits, struct wait, 0).max_ns = 5;
+	write_sample(p, at->path);
+	assert_query(at->path, "SELECT max_ns, log2_ns FROM wait", "5|[9,1]|");
+	assert_reads_as(p, at->path);
 	profile_free(p);
 }
 
@@ -534,7 +570,9 @@ int main(int argc, char **argv)
 	ADD("read-only", test_read_only, NULL);
 	ADD("sql", test_sql, NULL);
 	ADD("folded-sql", test_folded_sql, NULL);
+	ADD("single-waits", test_single_waits, NULL);
 	ADD("schema-is-kept-verbatim", test_schema_is_kept_verbatim, NULL);
 	g_test_add_func("/profile-file/first-version", test_first_version);
+	g_test_add_func("/profile-file/second-version", test_second_version);
 	return g_test_run();
 }

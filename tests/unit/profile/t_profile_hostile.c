@@ -111,10 +111,10 @@ static void test_other_databases(struct place *at, gconstpointer data)
 	assert_refused(at, NOT_RECORDING, "'PATH' is an SQLite database, but not an offcpu recording");
 	make(at, &sample_small);
 	forge(at, "PRAGMA user_version=7");
-	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 1)");
+	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 2)");
 	forge(at, "PRAGMA user_version=-1");
 	assert_refused(at, NEWER,
-		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 1)");
+		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 2)");
 	forge(at, "PRAGMA user_version=0");
 	assert_refused(at, DAMAGED, "'PATH' is damaged: it has no schema version");
 	make(at, &sample_small);
@@ -138,15 +138,19 @@ static const struct {
 	{ "UPDATE wait SET count = 'many' WHERE id = 9", "row 10 of table \"wait\" has an invalid count" },
 	{ "UPDATE wait SET count = 1.5 WHERE id = 9", "row 10 of table \"wait\" has an invalid count" },
 	{ "UPDATE wait SET blocked_ns = 4611686018427387904", "the times of its waits add up to more than 292 years" },
-	{ "UPDATE wait SET count = 9223372036854775807", "the times of its waits add up to more than 292 years" },
-	{ "UPDATE wait SET window_id = 2 WHERE id = 4", "row 5 of table \"wait\" has an invalid window_id" },
+	{ "UPDATE wait SET count = 9223372036854775807 WHERE log2_ns IS NOT NULL", "the times of its waits add up to more than 292 years" },
 	{ "UPDATE wait SET flags = 256 WHERE id = 4", "row 5 of table \"wait\" has an invalid flags" },
-	{ "UPDATE wait SET log2_ns = '[[48,1]]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
-	{ "UPDATE wait SET log2_ns = '[[1,4294967296]]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
-	{ "UPDATE wait SET log2_ns = '[[2,1],[2,1]]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
-	{ "UPDATE wait SET log2_ns = '[[2,1],' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
-	{ "UPDATE wait SET log2_ns = '[[,]]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
-	{ "UPDATE wait SET log2_ns = NULL WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[48,1]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[47,1,1]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[1,4294967296]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[1]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[2,1],' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[,]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[2,-1]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[[2,1]]' WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET count = 2, log2_ns = NULL, max_ns = 1 WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET count = 2, log2_ns = '[1,2]', max_ns = NULL WHERE id = 4", "row 5 of table \"wait\" has an invalid max_ns" },
+	{ "UPDATE wait SET count = 1, log2_ns = NULL, max_ns = NULL WHERE id = 4", NULL },
 	{ "UPDATE wait SET log2_ns = zeroblob(40000) WHERE id = 4", "row 5 of table \"wait\" has an invalid log2_ns" },
 	{ "UPDATE wait SET log2_ns = hex(zeroblob(40000)) WHERE id = 4", "table \"wait\": string or blob too big" },
 	{ "UPDATE thread SET to_ns = from_ns - 1 WHERE id = 1", "row 2 of table \"thread\" has an invalid to_ns" },
@@ -179,7 +183,7 @@ static const struct {
 	{ "DELETE FROM wait WHERE id = 7", "the ids of table \"wait\" are not consecutive" },
 	{ "DELETE FROM wait", NULL },
 	{ "UPDATE thread SET id = -1 WHERE id = 0", "the ids of table \"thread\" are not consecutive" },
-	{ "INSERT INTO wait SELECT (SELECT count(*) FROM wait), window_id, thread_id, user_stack_id, kernel_stack_id, "
+	{ "INSERT INTO wait SELECT (SELECT count(*) FROM wait), thread_id, user_stack_id, kernel_stack_id, "
 	  "state, flags, count, blocked_ns, runnable_ns, preempted_ns, max_ns, log2_ns FROM wait WHERE id = 0", NULL },
 	{ "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO loss "
 	  "SELECT i, 1, 'r' || i, '', 1, 1 FROM n", "table \"loss\" has more than 1024 rows" },
@@ -223,6 +227,38 @@ static void test_forged(struct place *at, gconstpointer data)
 			g_assert_true(profile_check(p, NULL));
 			profile_free(p);
 		}
+	}
+}
+
+/* Waits as the first version wrote them. */
+static const struct {
+	const char *sql, *want;
+} forgeries_1[] = {
+	{ "UPDATE wait SET window_id = 2 WHERE id = 1", "row 2 of table \"wait\" has an invalid window_id" },
+	{ "UPDATE wait SET thread_id = 1000 WHERE id = 1", "row 2 of table \"wait\" has an invalid thread_id" },
+	{ "UPDATE wait SET max_ns = NULL WHERE id = 1", "row 2 of table \"wait\" has an invalid max_ns" },
+	{ "UPDATE wait SET log2_ns = '[[48,1]]' WHERE id = 1", "row 2 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[[1,4294967296]]' WHERE id = 1", "row 2 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[[2,1],[2,1]]' WHERE id = 1", "row 2 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[[2,1],' WHERE id = 1", "row 2 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[[,]]' WHERE id = 1", "row 2 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = '[5,1]' WHERE id = 1", "row 2 of table \"wait\" has an invalid log2_ns" },
+	{ "UPDATE wait SET log2_ns = NULL WHERE id = 1", "row 2 of table \"wait\" has an invalid log2_ns" },
+	{ "PRAGMA user_version = 2", "\"wait\" is not the table of its schema" },
+};
+
+static void test_forged_first_version(struct place *at, gconstpointer data)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(forgeries_1); i++) {
+		g_autofree char *want = g_strdup_printf("'PATH' is damaged: %s", forgeries_1[i].want);
+		g_autofree char *bytes = NULL;
+		size_t len;
+
+		g_assert_true(g_file_get_contents(CORPUS "/schema_1", &bytes, &len, NULL));
+		put_file(at, bytes, len);
+		forge(at, forgeries_1[i].sql);
+		g_test_message("%s", forgeries_1[i].sql);
+		assert_refused(at, DAMAGED, want);
 	}
 }
 
@@ -384,6 +420,7 @@ int main(int argc, char **argv)
 	ADD("other-files", test_other_files);
 	ADD("other-databases", test_other_databases);
 	ADD("forged", test_forged);
+	ADD("forged-first-version", test_forged_first_version);
 	ADD("repeated-rows", test_repeated_rows);
 	ADD("too-many-tables", test_too_many_tables);
 	ADD("cut-off", test_cut_off);
