@@ -7,18 +7,19 @@ import subprocess
 import time
 from pathlib import Path
 
+import checks
 import process
 
 # A load that takes every CPU can hold a tool back for long before it has attached.
 ATTACH_TIMEOUT_S = 120
 
 
-def program_ids(pid):
-    """The BPF programs a process holds, itself or through links."""
+def held_ids(pid, what):
+    """The BPF programs ("prog") or maps ("map") a process holds, itself or through links."""
     ids = set()
     for path in Path(f"/proc/{pid}/fdinfo").iterdir():
         try:
-            match = re.search(r"^prog_id:\s+(\d+)", path.read_text(), re.MULTILINE)
+            match = re.search(rf"^{what}_id:\s+(\d+)", path.read_text(), re.MULTILINE)
         except FileNotFoundError:
             continue
         if match:
@@ -26,11 +27,29 @@ def program_ids(pid):
     return ids
 
 
+def program_ids(pid):
+    return held_ids(pid, "prog")
+
+
+def bpftool(*words):
+    return json.loads(subprocess.run(["bpftool", "-j", *map(str, words)], stdout=subprocess.PIPE, check=True).stdout)
+
+
+def window_is_open(pid):
+    """Ours attaches first and then opens its window: a switch before that costs next to nothing."""
+    held = held_ids(pid, "map")
+    for one in bpftool("map", "show"):
+        if one["id"] in held and one.get("name", "").endswith(".data"):
+            for variable in bpftool("map", "dump", "id", one["id"])[0]["formatted"]["value"][".data"]:
+                if "start_ns" in variable:
+                    return variable["start_ns"] < time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return True
+
+
 def counters(ids):
     """{name: (run_cnt, run_time_ns)} of these programs, summed where two share a name."""
-    listing = json.loads(subprocess.run(["bpftool", "prog", "show", "-j"], stdout=subprocess.PIPE, check=True).stdout)
     found = {}
-    for program in listing:
+    for program in bpftool("prog", "show"):
         if program["id"] in ids:
             runs, run_time_ns = found.get(program["name"], (0, 0))
             found[program["name"]] = (runs + program.get("run_cnt", 0), run_time_ns + program.get("run_time_ns", 0))
@@ -51,23 +70,24 @@ def wait_until_counting(tool):
         ids = program_ids(tool.pid)
         programs = counters(ids)
         name = switch_program(programs)
-        if name and programs[name][0] > 0:
+        if name and programs[name][0] > 0 and window_is_open(tool.pid):
             return ids
         time.sleep(0.1)
     raise RuntimeError(f"{tool.args[0]} counted no switch within {ATTACH_TIMEOUT_S} s")
 
 
-def read_cost(command, seconds):
+def read_cost(command, seconds, load, idle_max=checks.IDLE_MAX):
     """Runs a tool for so many seconds of load; its cost per switch between two readings."""
     tool = process.start(command)
     try:
         ids = wait_until_counting(tool)
         time.sleep(0.5)
-        before = counters(ids)
-        began = time.monotonic()
-        time.sleep(seconds)
-        after = counters(ids)
-        elapsed_s = time.monotonic() - began
+        with checks.saturated(load, idle_max):
+            before = counters(ids)
+            began = time.monotonic()
+            time.sleep(seconds)
+            after = counters(ids)
+            elapsed_s = time.monotonic() - began
     finally:
         if tool.poll() is None:
             process.interrupt(tool)
@@ -95,18 +115,49 @@ def medians(readings):
     return result
 
 
-def compare(args, load, folder, say):
-    """Ours and the peer in turn on a running load; the one that goes first changes each time."""
-    commands = {
-        "ours": [args.offcpu, "record", "-a", "--unwind", args.unwind, "-o", folder / "cost.offcpu"],
-        "peer": [args.peer],
-    }
-    readings = {"ours": [], "peer": []}
+def alternate(args, load, commands, say, idle_max=checks.IDLE_MAX):
+    """Several tools in turn on a running load, beginning with another one each time: medians of each."""
+    names = list(commands)
+    readings = {name: [] for name in names}
     for turn in range(args.alternations):
-        for who in ("ours", "peer") if turn % 2 == 0 else ("peer", "ours"):
-            readings[who].append(read_cost(commands[who], args.reading_s))
-            say(f"{load}: {who} {readings[who][-1]['all_ns']:.0f} ns a switch")
-    result = {who: medians(readings[who]) for who in readings}
+        for name in names[turn % len(names):] + names[:turn % len(names)]:
+            readings[name].append(read_cost(commands[name], args.reading_s, load, idle_max))
+            say(f"{load}: {name} {readings[name][-1]['all_ns']:.0f} ns a switch")
+    if not args.quick:
+        for name in names:
+            checks.steady(f"{load}, {name}", [reading["all_ns"] for reading in readings[name]])
+    return {name: medians(readings[name]) for name in names}
+
+
+def compare(args, load, folder, say, idle_max=checks.IDLE_MAX):
+    """Ours and the peer in turn on a running load."""
+    result = alternate(args, load, {
+        "ours": [args.offcpu, "record", "-a", "--unwind", args.unwind, *args.record_option, "-o", folder / "cost.offcpu"],
+        "peer": [args.peer],
+    }, say, idle_max)
     result["ratio_all"] = result["ours"]["all_ns"] / result["peer"]["all_ns"]
     result["ratio_switch"] = result["ours"]["switch_ns"] / result["peer"]["switch_ns"]
+    result["ratio_target"] = args.ratio
     return result
+
+
+# What each leaves out of `record -a`; told from the whole, it is what that part costs.
+VARIANTS = {
+    "whole": [],
+    "by frame pointers": ["--unwind", "fp"],
+    "user stacks of one frame": ["--max-depth", "1", "-U"],
+    "no kernel stacks (-U)": ["-U"],
+    "no user stacks (-K)": ["-K"],
+    "no wait is listed (-m 1000s)": ["-m", "1000s"],
+    "no stacks: histograms (hist)": None,
+    "not selected (-p of a quiet process)": ["-p", "1"],
+}
+
+
+def parts(args, load, folder, say):
+    """The cost of a switch with each part of our own path left out, in turn on one running load."""
+    output = ["-o", folder / "parts.offcpu"]
+    commands = {name: [args.offcpu, "record", *(options if "-p" in options else ["-a", *options]), *output]
+                if options is not None else [args.offcpu, "hist", "3600", "1"]
+                for name, options in VARIANTS.items()}
+    return {"load": load, "variants": alternate(args, load, commands, say)}

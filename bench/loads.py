@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""The loads: a pipe between two processes, MariaDB under sysbench, threads with many stacks."""
+"""The loads: perf's benches, MariaDB under sysbench, Redis, many threads, many stacks, many forks."""
+import os
 import re
+import shutil
 import subprocess
 import time
 from contextlib import contextmanager
@@ -18,15 +20,57 @@ def pipe():
     return process.running(["perf", "bench", "sched", "pipe", "-l", "1000000000"])
 
 
-@contextmanager
-def stacks(folder):
-    """8 threads asleep in 8,192 distinct user stacks by turns."""
-    binary = folder / "stacks"
+def messaging():
+    """perf bench sched messaging: 2 groups of 20 senders and 20 receivers over sockets, too many for any CPU."""
+    return process.running(["perf", "bench", "sched", "messaging", "-g", "2", "-l", "20000000"])
+
+
+def build(folder, name):
+    """One of the C programs beside this file."""
+    binary = folder / name
     if not binary.exists():
         subprocess.run(["cc", "-O2", "-fno-omit-frame-pointer", "-pthread", "-o", str(binary),
-                        str(HERE / "stacks.c")], check=True)
-    with process.running([binary, "8", "1000"]) as load:
+                        str(HERE / f"{name}.c")], check=True)
+    return binary
+
+
+def stacks(folder):
+    """8 threads asleep in 8,192 distinct user stacks by turns."""
+    return process.running([build(folder, "stacks"), "8", "1000"])
+
+
+@contextmanager
+def sleepers(folder, threads, milliseconds):
+    """So many threads that sleep so long each, once all of them do; of the lowest priority."""
+    with process.running(["nice", "-n", "39", build(folder, "sleepers"), threads, milliseconds],
+                         stdout=subprocess.PIPE) as load:
+        if load.stdout.readline() != b"ready\n":
+            raise RuntimeError(f"{threads} threads could not be started: is there a limit on processes?")
         yield load
+
+
+def forks(folder):
+    """Two processes for each CPU, each of which forks and waits."""
+    return process.running([build(folder, "forks"), 2 * (os.cpu_count() or 1)])
+
+
+@contextmanager
+def redis(folder):
+    """Redis on a socket in folder, not saving, under redis-benchmark without pipelining; yields the server."""
+    for program in ("redis-server", "redis-benchmark"):
+        if not shutil.which(program):
+            raise RuntimeError(f"{program} is not installed")
+    socket = folder / "redis.sock"
+    with process.running(["redis-server", "--port", 0, "--unixsocket", socket, "--dir", folder, "--save", "",
+                          "--appendonly", "no"]) as server:
+        end = time.monotonic() + 30
+        while not socket.exists():
+            if server.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("redis-server did not come up")
+            time.sleep(0.1)
+        with process.running(["redis-benchmark", "-s", socket, "-P", 1, "-c", 50, "-n", 2000000000, "-t", "get", "-q"]):
+            time.sleep(1)
+            yield server
 
 
 def sysbench(socket, *words):
