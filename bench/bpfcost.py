@@ -154,10 +154,10 @@ VARIANTS = {
 }
 
 
-def parts(args, load, folder, say):
+def parts(args, load, folder, say, idle_max=checks.IDLE_MAX):
     """The cost of a switch with each part of our own path left out, in turn on one running load."""
     output = ["-o", folder / "parts.offcpu"]
     commands = {name: [args.offcpu, "record", *(options if "-p" in options else ["-a", *options]), *output]
                 if options is not None else [args.offcpu, "hist", "3600", "1"]
                 for name, options in VARIANTS.items()}
-    return {"load": load, "variants": alternate(args, load, commands, say)}
+    return {"load": load, "variants": alternate(args, load, commands, say, idle_max)}
