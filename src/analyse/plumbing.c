@@ -17,9 +17,11 @@ struct frame_class {
 };
 
 struct plumbing {
+	unsigned ref_cnt;
 	const struct profile *profile;
 	struct strset *strings;
 	struct frame_class *classes;
+	const char **frame_text;	/* per frame, NULL: not asked yet */
 	const char **kernel_leaf;	/* per node, NULL: not asked yet */
 	const char **user_part;		/* per node, NULL: not asked yet, "": none */
 	const char **entry;		/* per node: system call or entrance; NULL: not asked yet */
@@ -58,9 +60,11 @@ struct plumbing *plumbing_new(const struct profile *p)
 {
 	struct plumbing *pl = g_new0(struct plumbing, 1);
 
+	pl->ref_cnt = 1;
 	pl->profile = p;
 	pl->strings = strset_new();
 	pl->classes = g_new0(struct frame_class, p->frames->len + 1);
+	pl->frame_text = g_new0(const char *, p->frames->len + 1);
 	pl->kernel_leaf = g_new0(const char *, p->nodes->len + 1);
 	pl->user_part = g_new0(const char *, p->nodes->len + 1);
 	pl->entry = g_new0(const char *, p->nodes->len + 1);
@@ -76,12 +80,19 @@ struct plumbing *plumbing_new(const struct profile *p)
 	return pl;
 }
 
+struct plumbing *plumbing_ref(struct plumbing *pl)
+{
+	pl->ref_cnt++;
+	return pl;
+}
+
 void plumbing_free(struct plumbing *pl)
 {
-	if (!pl)
+	if (!pl || --pl->ref_cnt)
 		return;
 	strset_free(pl->strings);
 	g_free(pl->classes);
+	g_free(pl->frame_text);
 	g_free(pl->kernel_leaf);
 	g_free(pl->user_part);
 	g_free(pl->entry);
@@ -90,10 +101,13 @@ void plumbing_free(struct plumbing *pl)
 
 static const char *frame_text(struct plumbing *pl, uint32_t frame)
 {
-	g_autoptr(GString) s = g_string_new(NULL);
+	if (!pl->frame_text[frame]) {
+		g_autoptr(GString) s = g_string_new(NULL);
 
-	label_append(s, profile_get_frame(pl->profile, frame));
-	return intern(pl, s->str);
+		label_append(s, profile_get_frame(pl->profile, frame));
+		pl->frame_text[frame] = intern(pl, s->str);
+	}
+	return pl->frame_text[frame];
 }
 
 /* "pthread_cond_wait@@GLIBC_2.3.2" is the linker's spelling. */

@@ -23,6 +23,8 @@
 struct plumbing;
 
 struct plumbing *plumbing_new(const struct profile *p);	/* keeps p, which must not grow */
+/* One more owner, who calls plumbing_free() too. */
+struct plumbing *plumbing_ref(struct plumbing *pl);
 void plumbing_free(struct plumbing *pl);
 
 /* The headline name; lives as long as pl, equal strings are the same pointer. */

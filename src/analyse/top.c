@@ -191,8 +191,8 @@ static void count_thread(GHashTable *seen, struct top_row *row, uint32_t at, uin
 	row->threads_cnt++;
 }
 
-struct top *top_new(const struct profile *p, const struct selection *selection, enum top_by by,
-		    enum weight weight)
+static struct top *make(struct plumbing *plumbing, const struct profile *p, const struct selection *selection,
+			enum top_by by, enum weight weight)
 {
 	struct top *t = g_new0(struct top, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
@@ -201,7 +201,7 @@ struct top *top_new(const struct profile *p, const struct selection *selection, 
 	t->by = by;
 	t->weight = weight;
 	t->rows = g_array_new(FALSE, TRUE, sizeof(struct top_row));
-	t->plumbing = plumbing_new(p);
+	t->plumbing = plumbing;
 	t->strings = g_string_chunk_new(4096);
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -228,6 +228,18 @@ struct top *top_new(const struct profile *p, const struct selection *selection, 
 	t->whole = whole_of(t, p, selection);
 	g_array_sort(t->rows, row_compare);
 	return t;
+}
+
+struct top *top_new(const struct profile *p, const struct selection *selection, enum top_by by,
+		    enum weight weight)
+{
+	return make(plumbing_new(p), p, selection, by, weight);
+}
+
+struct top *top_new_beside(const struct top *other, const struct profile *p, const struct selection *selection,
+			   enum top_by by, enum weight weight)
+{
+	return make(plumbing_ref(other->plumbing), p, selection, by, weight);
 }
 
 void top_free(struct top *t)

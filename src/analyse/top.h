@@ -55,6 +55,9 @@ struct top {
 /* `selection` NULL: all.  Borrows from p, which must outlive the result. */
 struct top *top_new(const struct profile *p, const struct selection *selection, enum top_by by,
 		    enum weight weight);
+/* The same of the profile of another one, which may be freed first: what that has found out of stacks is kept. */
+struct top *top_new_beside(const struct top *other, const struct profile *p, const struct selection *selection,
+			   enum top_by by, enum weight weight);
 void top_free(struct top *t);
 
 /* weight / whole in percent; 0 of nothing. */

@@ -260,7 +260,7 @@ void text_report(GString *s, const struct profile *p, const struct query *query,
 	if (options->by == TOP_BY_LEAF) {
 		text_top(s, p, leaves, options);
 	} else {
-		struct top *top = top_new(p, ranked, options->by, options->weight);
+		struct top *top = top_new_beside(leaves, p, ranked, options->by, options->weight);
 		text_top(s, p, top, options);
 		top_free(top);
 	}
