@@ -4,7 +4,7 @@
 #include <elf.h>
 
 #include "abi/unwind_abi.h"
-#include "unwind/cursor.h"
+#include "base/cursor.h"
 #include "unwind/dwarf_cfi.h"
 
 #define REG_CNT 16

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "unwind/cfi.h"
 
+#include "base/cursor.h"
 #include "unwind/arch.h"
-#include "unwind/cursor.h"
 #include "unwind/dwarf_cfi.h"
 
 #define FDES_MAX (2u << 20)	/* 100 MB while building; four million rows have fewer */

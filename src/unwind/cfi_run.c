@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "unwind/cfi.h"
 
+#include "base/cursor.h"
 #include "unwind/arch.h"
-#include "unwind/cursor.h"
 #include "unwind/dwarf_cfi.h"
 
 #define REMEMBER_MAX 32	/* compilers nest one deep */

@@ -3,7 +3,7 @@
 
 #include <gelf.h>
 
-#include "unwind/cursor.h"
+#include "base/cursor.h"
 #include "unwind/dwarf_cfi.h"
 
 /* Four million rows take some 30 MB. */

@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/cursor.h"
 #include "elf_image.h"
-#include "unwind/cursor.h"
 #include "unwind/table.h"
 
 struct program_case {

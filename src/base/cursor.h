@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef UNWIND_CURSOR_H
-#define UNWIND_CURSOR_H
+#ifndef BASE_CURSOR_H
+#define BASE_CURSOR_H
 
 #include <glib.h>
 #include <stdbool.h>
