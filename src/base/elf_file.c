@@ -43,12 +43,12 @@ static Elf_Data *section_names(Elf *elf)
 	return data && data->d_buf && data->d_size && !((char *)data->d_buf)[data->d_size - 1] ? data : NULL;
 }
 
-static bool look_into(struct elf_file *f, GError **error)
+static bool look_into(struct elf_file *f, bool may_be_relocatable, GError **error)
 {
 	GElf_Ehdr eh;
 
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &eh) ||
-	    (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)) {
+	    (eh.e_type != ET_EXEC && eh.e_type != ET_DYN && !(may_be_relocatable && eh.e_type == ET_REL))) {
 		g_set_error(error, elf_file_error_quark(), 0, "the file is no ELF program or library");
 		return false;
 	}
@@ -59,13 +59,23 @@ static bool look_into(struct elf_file *f, GError **error)
 	return true;
 }
 
-bool elf_file_open(struct elf_file *f, int fd, GError **error)
+static bool open_fd(struct elf_file *f, int fd, bool may_be_relocatable, GError **error)
 {
 	*f = (struct elf_file){ 0 };
 	elf_version(EV_CURRENT);
 	/* Not mapped: its owner may cut the file short while we read, which would kill us. */
 	f->elf = elf_begin(fd, ELF_C_READ, NULL);
-	return look_into(f, error);
+	return look_into(f, may_be_relocatable, error);
+}
+
+bool elf_file_open(struct elf_file *f, int fd, GError **error)
+{
+	return open_fd(f, fd, false, error);
+}
+
+bool elf_file_open_debug(struct elf_file *f, int fd, GError **error)
+{
+	return open_fd(f, fd, true, error);
 }
 
 bool elf_file_open_taken(struct elf_file *f, void *image, size_t bytes, GError **error)
@@ -73,7 +83,7 @@ bool elf_file_open_taken(struct elf_file *f, void *image, size_t bytes, GError *
 	*f = (struct elf_file){ .image = image };
 	elf_version(EV_CURRENT);
 	f->elf = elf_memory(image, bytes);
-	return look_into(f, error);
+	return look_into(f, false, error);
 }
 
 bool elf_file_open_memory(struct elf_file *f, const void *image, size_t bytes, GError **error)

@@ -34,7 +34,9 @@ struct elf_file {
 
 /* The file behind fd, which stays open and the caller's.  False for what is no program or library. */
 bool elf_file_open(struct elf_file *f, int fd, GError **error);
-/* The same of an image in memory, which is copied. */
+/* The same, and what dwz makes: files of the relocatable type that hold debug information only. */
+bool elf_file_open_debug(struct elf_file *f, int fd, GError **error);
+/* The same as the first of an image in memory, which is copied. */
 bool elf_file_open_memory(struct elf_file *f, const void *image, size_t bytes, GError **error);
 /* The same of one from g_malloc(), which becomes f's in any case. */
 bool elf_file_open_taken(struct elf_file *f, void *image, size_t bytes, GError **error);

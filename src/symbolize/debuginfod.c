@@ -34,6 +34,7 @@ struct debuginfod {
 	GAsyncQueue *answers;	/* struct elf_table */
 	GThread *thread;
 	gint is_ending;
+	gint keeps_files;
 	gint64 deadline_us;	/* the thread's */
 };
 
@@ -82,8 +83,11 @@ static void fetch(struct debuginfod *d, struct debuginfod_client *client, GBytes
 	if (fd < 0)
 		return;
 	t = elf_table_read(fd, NULL);
-	close(fd);
-	if (t && t->has_full_symbols)
+	if (t && t->has_debug_info && g_atomic_int_get(&d->keeps_files))
+		t->debug_fd = fd;
+	else
+		close(fd);
+	if (t && (t->has_full_symbols || t->debug_fd >= 0))
 		g_async_queue_push(d->answers, t);
 	else
 		elf_table_free(t);
@@ -156,6 +160,11 @@ void debuginfod_free(struct debuginfod *d)
 	g_hash_table_unref(d->asked);
 	/* The library stays loaded: what it is linked with has threads' and exit's work registered. */
 	g_free(d);
+}
+
+void debuginfod_keep_files(struct debuginfod *d)
+{
+	g_atomic_int_set(&d->keeps_files, 1);
 }
 
 void debuginfod_ask(struct debuginfod *d, const uint8_t *build_id, size_t bytes)

@@ -20,10 +20,13 @@ struct debuginfod *debuginfod_new(void);
 /* Breaks off a transfer, which may take a second or two. */
 void debuginfod_free(struct debuginfod *d);
 
+/* From now on tables keep the file they were read from open, where it has debug information. */
+void debuginfod_keep_files(struct debuginfod *d);
+
 /* Asks for the debug file of this build-id, once each; what is too much is forgotten. */
 void debuginfod_ask(struct debuginfod *d, const uint8_t *build_id, size_t bytes);
 
-/* The next table that has arrived and has symbols, now the caller's; NULL: none now. */
+/* The next table that has arrived and has symbols (or the file open, where wanted), now the caller's; NULL: none now. */
 struct elf_table *debuginfod_take(struct debuginfod *d);
 
 #endif

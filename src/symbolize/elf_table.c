@@ -2,6 +2,7 @@
 #include "symbolize/elf_table.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "symbolize/elf_reader.h"
 
@@ -69,6 +70,8 @@ static void note_progbits(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *s
 
 static void note_section(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
+	if (name && sh->sh_type == SHT_PROGBITS && !strcmp(name, ".debug_info"))
+		r->table->has_debug_info = true;
 	if (sh->sh_type == SHT_SYMTAB && !r->symtab) {
 		r->symtab = scn;
 	} else if (sh->sh_type == SHT_DYNSYM && !r->dynsym) {
@@ -237,6 +240,7 @@ static void pool_add_debugdata(struct pool *pool, const struct elf_reader *outer
 		r.file = &file;
 		r.elf = file.elf;
 		r.table = g_new0(struct elf_table, 1);
+		r.table->debug_fd = -1;
 		read_sections(&r);
 		if (r.symtab)
 			pool_add(pool, &r, r.symtab);
@@ -268,6 +272,7 @@ static struct elf_table *table_from(struct elf_file *file)
 	struct elf_reader r = { .file = file, .elf = file->elf, .machine = file->machine };
 
 	r.table = g_new0(struct elf_table, 1);
+	r.table->debug_fd = -1;
 	r.table->segments = g_steal_pointer(&file->segments);
 	r.table->segment_cnt = file->segment_cnt;
 	read_sections(&r);
@@ -307,13 +312,20 @@ void elf_table_free(struct elf_table *t)
 	symtab_clear(&t->plt);
 	g_free(t->segments);
 	g_free(t->debuglink);
+	if (t->debug_fd >= 0)
+		close(t->debug_fd);
 	g_free(t);
+}
+
+bool elf_table_is_same_build(const struct elf_table *a, const struct elf_table *b)
+{
+	return a->build_id_bytes && a->build_id_bytes == b->build_id_bytes &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
 }
 
 bool elf_table_is_debug_file(const struct elf_table *t, const struct elf_table *debug)
 {
-	return t->build_id_bytes && t->build_id_bytes == debug->build_id_bytes &&
-	       !memcmp(t->build_id, debug->build_id, t->build_id_bytes) && debug->has_full_symbols;
+	return elf_table_is_same_build(t, debug) && debug->has_full_symbols;
 }
 
 bool elf_table_take_symbols(struct elf_table *t, struct elf_table *from)

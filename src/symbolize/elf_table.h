@@ -22,6 +22,8 @@ struct elf_table {
 	size_t build_id_bytes;	/* 0: none */
 	char *debuglink;	/* file name in .gnu_debuglink, or NULL */
 	bool has_full_symbols;	/* from .symtab; else from .dynsym, .gnu_debugdata or none */
+	bool has_debug_info;	/* the file has .debug_info */
+	int debug_fd;		/* a file with .debug_info, kept open for dwarf_image_open(); -1: none */
 };
 
 /*
@@ -34,6 +36,7 @@ struct elf_table *elf_table_read(int fd, GError **error);
 struct elf_table *elf_table_read_memory(const void *image, size_t bytes, GError **error);
 void elf_table_free(struct elf_table *t);
 
+bool elf_table_is_same_build(const struct elf_table *a, const struct elf_table *b);
 /* Whether `debug` is the separate debug file of t: it has .symtab and the same build-id. */
 bool elf_table_is_debug_file(const struct elf_table *t, const struct elf_table *debug);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/modules.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -16,6 +17,7 @@
 #define TABLES_MAX 16384
 #define TABLES_MAX_BYTES ((size_t)1 << 30)
 #define SELF_MAPS_MAX_BYTES (4 << 20)
+#define DEBUG_FILES_MAX 256	/* kept open; most files of a distribution have no debug information */
 
 struct file_id {
 	uint64_t dev, inode;
@@ -30,6 +32,8 @@ struct modules {
 	size_t table_bytes;
 	struct elf_table *vdso;
 	bool vdso_tried;
+	bool keeps_debug_files;
+	unsigned debug_file_cnt;
 	struct debuginfod *debuginfod;	/* NULL: the user's environment names no server */
 	GPtrArray *arrived;	/* struct elf_table from there: several files may have one build-id */
 	GArray *replaced;	/* struct symtab: names of it were given out before better ones came */
@@ -178,7 +182,19 @@ static int hold_module(struct modules *ms, const struct module *m, uint32_t pid,
 	return fd;
 }
 
-static struct elf_table *read_held(int held_fd)
+void modules_keep_debug_files(struct modules *ms)
+{
+	ms->keeps_debug_files = true;
+	if (ms->debuginfod)
+		debuginfod_keep_files(ms->debuginfod);
+}
+
+static bool wants_debug_file(const struct modules *ms, const struct elf_table *t)
+{
+	return ms->keeps_debug_files && t->debug_fd < 0 && ms->debug_file_cnt < DEBUG_FILES_MAX;
+}
+
+static struct elf_table *read_held(const struct modules *ms, int held_fd)
 {
 	int fd = file_open_held(held_fd);
 	struct elf_table *t;
@@ -186,29 +202,49 @@ static struct elf_table *read_held(int held_fd)
 	if (fd < 0)
 		return NULL;
 	t = elf_table_read(fd, NULL);
-	close(fd);
+	if (t && t->has_debug_info && wants_debug_file(ms, t))
+		t->debug_fd = fd;
+	else
+		close(fd);
 	return t;
 }
 
-/* Takes the symbols of the debug file at path if it belongs to t. */
-static bool try_debug_file(struct elf_table *t, const char *path)
+/* The debug information of t is in the file that `from` has open, if it is of the same build. */
+static bool take_debug_fd(struct modules *ms, struct elf_table *t, const struct elf_table *from)
+{
+	if (from->debug_fd < 0 || !wants_debug_file(ms, t) || !elf_table_is_same_build(t, from))
+		return false;
+	t->debug_fd = fcntl(from->debug_fd, F_DUPFD_CLOEXEC, 0);
+	ms->debug_file_cnt += t->debug_fd >= 0;
+	return t->debug_fd >= 0;
+}
+
+static bool has_all(const struct modules *ms, const struct elf_table *t)
+{
+	return t->has_full_symbols && !wants_debug_file(ms, t);
+}
+
+/* Takes from the debug file at path what t lacks, if it belongs to t; true when t now has all. */
+static bool try_debug_file(struct modules *ms, struct elf_table *t, const char *path)
 {
 	struct elf_table *debug = NULL;
 	struct stat st;
 	int fd = file_hold_here(path, &st);
-	bool taken = false;
 
 	if (fd < 0)
 		return false;
-	debug = read_held(fd);
+	debug = read_held(ms, fd);
 	close(fd);
-	if (debug)
-		taken = elf_table_take_symbols(t, debug);
+	if (debug) {
+		take_debug_fd(ms, t, debug);
+		if (!t->has_full_symbols)
+			elf_table_take_symbols(t, debug);
+	}
 	elf_table_free(debug);
-	return taken;
+	return has_all(ms, t);
 }
 
-static bool add_debug_file(const struct modules *ms, struct elf_table *t, const struct module *m)
+static bool add_debug_file(struct modules *ms, struct elf_table *t, const struct module *m)
 {
 	g_autoptr(GString) path = g_string_new(NULL);
 	g_autofree char *dir = g_path_get_dirname(m->shown);
@@ -217,23 +253,24 @@ static bool add_debug_file(const struct modules *ms, struct elf_table *t, const 
 	for (size_t i = 1; i < t->build_id_bytes; i++)
 		g_string_append_printf(path, "%02x", t->build_id[i]);
 	g_string_append(path, ".debug");
-	if (try_debug_file(t, path->str))
+	if (try_debug_file(ms, t, path->str))
 		return true;
 	if (!t->debuglink)
 		return false;
 	g_string_printf(path, "%s/.debug/%s", dir, t->debuglink);
-	if (try_debug_file(t, path->str))
+	if (try_debug_file(ms, t, path->str))
 		return true;
 	g_string_printf(path, "%s%s/%s", ms->debug_dir, dir, t->debuglink);
-	if (try_debug_file(t, path->str))
+	if (try_debug_file(ms, t, path->str))
 		return true;
 	g_string_printf(path, "%s/%s", dir, t->debuglink);
-	return try_debug_file(t, path->str);
+	return try_debug_file(ms, t, path->str);
 }
 
 /* Copies the symbols of a debug file that arrived; names already given out stay valid. */
 static bool add_arrived(struct modules *ms, struct elf_table *t, const struct elf_table *arrived)
 {
+	take_debug_fd(ms, t, arrived);
 	if (t->has_full_symbols || ms->table_bytes > TABLES_MAX_BYTES || !elf_table_is_debug_file(t, arrived))
 		return false;
 	g_array_append_val(ms->replaced, t->symbols);
@@ -244,11 +281,13 @@ static bool add_arrived(struct modules *ms, struct elf_table *t, const struct el
 
 static void add_debug_symbols(struct modules *ms, struct elf_table *t, const struct module *m)
 {
-	if (t->has_full_symbols || !t->build_id_bytes || add_debug_file(ms, t, m) || !ms->debuginfod)
+	if (has_all(ms, t) || !t->build_id_bytes || add_debug_file(ms, t, m) || !ms->debuginfod)
 		return;
-	for (guint i = 0; i < ms->arrived->len; i++)
-		if (add_arrived(ms, t, g_ptr_array_index(ms->arrived, i)))
+	for (guint i = 0; i < ms->arrived->len; i++) {
+		add_arrived(ms, t, g_ptr_array_index(ms->arrived, i));
+		if (has_all(ms, t))
 			return;
+	}
 	debuginfod_ask(ms->debuginfod, t->build_id, t->build_id_bytes);
 }
 
@@ -258,6 +297,10 @@ static void take_arrived(struct modules *ms, struct elf_table *arrived)
 	struct elf_table *t;
 
 	g_ptr_array_add(ms->arrived, arrived);
+	if (arrived->debug_fd >= 0 && ms->debug_file_cnt++ >= DEBUG_FILES_MAX) {
+		close(arrived->debug_fd);
+		arrived->debug_fd = -1;
+	}
 	ms->table_bytes += elf_table_memory_bytes(arrived);
 	g_hash_table_iter_init(&iter, ms->tables);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&t))
@@ -283,8 +326,9 @@ static struct elf_table *table_of(struct modules *ms, const struct module *m, in
 		return t;
 	if (ms->table_bytes > TABLES_MAX_BYTES || g_hash_table_size(ms->tables) >= TABLES_MAX)
 		return NULL;
-	t = read_held(held_fd);
+	t = read_held(ms, held_fd);
 	if (t) {
+		ms->debug_file_cnt += t->debug_fd >= 0;
 		add_debug_symbols(ms, t, m);
 		ms->table_bytes += elf_table_memory_bytes(t);
 	}

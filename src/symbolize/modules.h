@@ -37,6 +37,9 @@ struct modules;
 struct modules *modules_new(const char *proc_dir, const char *debug_dir);
 void modules_free(struct modules *ms);
 
+/* From now on files with debug information are kept open; before the first table is asked for. */
+void modules_keep_debug_files(struct modules *ms);
+
 /* Adds the symbols that arrived from debuginfod meanwhile, never waiting for any. */
 void modules_poll(struct modules *ms);
 

@@ -5,6 +5,7 @@
 
 #include "symbolize/demangle.h"
 #include "symbolize/kallsyms.h"
+#include "symbolize/lines.h"
 #include "symbolize/map_set.h"
 #include "symbolize/modules.h"
 #include "symbolize/perf_map.h"
@@ -18,7 +19,7 @@
 #define KERNEL_PAUSE_US 2000000
 
 struct symbolizer {
-	char *proc_dir, *kallsyms_path;
+	char *proc_dir, *kallsyms_path, *debug_dir;
 	struct modules *modules;
 	struct spaces *spaces;
 	GHashTable *demangled;	/* name in a table -> what to show */
@@ -36,6 +37,7 @@ struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_
 
 	s->proc_dir = g_strdup(proc_dir);
 	s->kallsyms_path = g_strdup(kallsyms_path);
+	s->debug_dir = g_strdup(debug_dir);
 	s->modules = modules_new(proc_dir, debug_dir);
 	s->spaces = spaces_new(s->modules, proc_dir);
 	s->demangled = g_hash_table_new(NULL, NULL);
@@ -73,6 +75,7 @@ void symbolizer_free(struct symbolizer *s)
 	g_ptr_array_unref(s->kernel);
 	g_free(s->proc_dir);
 	g_free(s->kallsyms_path);
+	g_free(s->debug_dir);
 	g_free(s);
 }
 
@@ -96,7 +99,7 @@ void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns)
 	spaces_exit(s->spaces, pid, ts_ns);
 }
 
-/* raw lives in a table that is never freed before s, so its address can be the key. */
+/* raw lives in a table or in s->strings and is not freed before s, so its address can be the key. */
 static const char *shown_name(struct symbolizer *s, const char *raw)
 {
 	const char *shown = g_hash_table_lookup(s->demangled, raw);
@@ -183,6 +186,7 @@ static bool file_find(struct symbolizer *s, struct elf_table *t, uint64_t file_o
 	if (!elf_table_vaddr(t, file_off, &vaddr))
 		return false;
 	ret->offset = vaddr;
+	ret->source = t;
 	name = elf_table_find(t, vaddr, &start);
 	if (!name)
 		return false;
@@ -282,6 +286,22 @@ bool symbolizer_kernel_function(struct symbolizer *s, uint64_t word, const char 
 	*ret_name = symbol.name;
 	*ret_start = word - 1 - symbol.symbol_offset;
 	return true;
+}
+
+void symbolizer_keep_lines(struct symbolizer *s)
+{
+	modules_keep_debug_files(s->modules);
+}
+
+void symbolizer_lines(struct symbolizer *s, struct symbol_place *places, size_t cnt,
+		      uint64_t ret_missed[SYMBOL_MISSED_CNT])
+{
+	modules_poll(s->modules);
+	lines_find(places, cnt, s->debug_dir, s->strings, ret_missed);
+	for (size_t i = 0; i < cnt; i++)
+		for (unsigned k = 0; k < places[i].frame_cnt; k++)
+			if (places[i].frames[k].name)
+				places[i].frames[k].name = shown_name(s, places[i].frames[k].name);
 }
 
 bool symbol_is_thread_start(const char *name)

@@ -9,6 +9,8 @@
 
 #include "base/frame.h"
 
+struct elf_table;
+
 /*
  * Addresses to names.  One symbolizer per recording; not thread safe.  It keeps every
  * process's executable mappings over time (fed by the four notes below, and read from
@@ -36,10 +38,8 @@ struct symbol {
 	const char *module;	/* path as the process saw it, "[vdso]", "[anon]", "[jit]", "[kernel]", "[ext4]" */
 	uint64_t offset;
 	uint64_t symbol_offset;	/* of the address in its function, 0 without a name */
-	const char *file;
-	uint32_t line;
 	uint8_t why;		/* enum frame_why, FRAME_NAMED when name is set */
-	bool is_inline;
+	struct elf_table *source;	/* for symbolizer_lines(), NULL: no ELF file */
 };
 
 /* An executable mapping of a process, as the kernel's mmap2 event or /proc/PID/maps gives it. */
@@ -76,6 +76,33 @@ void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct
  * again (50 ms): most words on a stack are no addresses.
  */
 bool symbolizer_kernel_function(struct symbolizer *s, uint64_t word, const char **ret_name, uint64_t *ret_start);
+
+/*
+ * Inlined functions, files and lines.  They are looked up when all stacks are there, since
+ * debug information is large and one file's addresses are best looked up together; what is
+ * needed of it is kept open from the first question about an address on, if this was called before.
+ */
+void symbolizer_keep_lines(struct symbolizer *s);
+
+struct symbol_frame {
+	const char *name;	/* demangled; NULL: not known, or of no function */
+	const char *file;	/* NULL: not known */
+	uint32_t line;		/* 0: not known */
+};
+
+struct symbol_place {
+	struct elf_table *source;	/* of the struct symbol */
+	uint64_t offset;		/* ... and its offset */
+	struct symbol_frame *frames;	/* innermost first, the last is the function itself; free with g_free */
+	unsigned frame_cnt;		/* 0: nothing is known */
+};
+
+/* ret_missed: how many files were not read, or not wholly, by enum dwarf_missed of dwarf_find.h. */
+#define SYMBOL_MISSED_CNT 5
+void symbolizer_lines(struct symbolizer *s, struct symbol_place *places, size_t cnt,
+		      uint64_t ret_missed[SYMBOL_MISSED_CNT]);
+/* A sentence for people, and an id, for one of them. */
+const char *symbol_missed_text(unsigned missed, const char **ret_id);
 
 /* True for a function in which a thread's user stack begins: _start, __clone3, ... */
 bool symbol_is_thread_start(const char *name);
