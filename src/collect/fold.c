@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "collect/fold.h"
-#include "base/hash.h"
 #include "collect/sums.h"
 
 #include <string.h>
+
+#include "base/hash.h"
+#include "collect/fold_lines.h"
 
 struct fold {
 	struct profile *profile;
 	struct symbolizer *symbolizer;
 	GHashTable *stacks;	/* uint64_t id -> node */
-	GHashTable *frames;	/* struct frame_key -> frame id */
+	GHashTable *frames;	/* struct frame_key -> frame id, or place with lines */
+	struct fold_lines *lines;	/* NULL: without */
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
 	GArray *open;		/* struct offcpu_rec_thread with an open wait */
@@ -64,6 +67,7 @@ void fold_free(struct fold *f)
 {
 	if (!f)
 		return;
+	fold_lines_free(f->lines);
 	g_hash_table_destroy(f->stacks);
 	g_hash_table_destroy(f->frames);
 	g_hash_table_destroy(f->threads);
@@ -72,7 +76,14 @@ void fold_free(struct fold *f)
 	g_free(f);
 }
 
-static uint32_t frame_id(struct fold *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return)
+void fold_with_lines(struct fold *f)
+{
+	symbolizer_keep_lines(f->symbolizer);
+	f->lines = fold_lines_new(f->profile, f->symbolizer);
+}
+
+/* The frame's id, or that of its place with lines. */
+static uint32_t spot_id(struct fold *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return)
 {
 	struct frame_key key = { ip, rec->proc_start_ns, rec->pid, rec->exec_no, is_return };
 	struct symbol symbol = { 0 };
@@ -99,14 +110,21 @@ static uint32_t frame_id(struct fold *f, const struct offcpu_rec_stack *rec, uin
 	struct frame frame = {
 		.name = symbol.name, .module = symbol.module,
 		.offset = symbol.name ? symbol.offset - symbol.symbol_offset : symbol.offset,
-		.file = symbol.file, .line = symbol.line, .why = symbol.why,
-		.kind = rec->is_user ? FRAME_USER : FRAME_KERNEL, .is_inline = symbol.is_inline,
+		.why = symbol.why, .kind = rec->is_user ? FRAME_USER : FRAME_KERNEL,
 	};
 	uint32_t id = profile_frame(f->profile, &frame);
+
+	if (f->lines)
+		id = fold_lines_place(f->lines, &symbol, id);
 	/* Mappings that could not be read may be readable for the next stack. */
 	if (frame.why != FRAME_PROCESS_GONE && frame.why != FRAME_NOT_MAPPED)
 		g_hash_table_insert(f->frames, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id));
 	return id;
+}
+
+static uint32_t frame_of(const struct fold *f, uint32_t spot)
+{
+	return f->lines ? fold_lines_frame(f->lines, spot) : spot;
 }
 
 static bool is_libc(const char *module)
@@ -204,7 +222,7 @@ static unsigned sleep_path(struct fold *f, const struct offcpu_rec_stack *rec, u
 
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 {
-	uint32_t frames[OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], node = 0;
+	uint32_t frames[OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)], node = 0;
 	uint64_t inner[OFFCPU_SLEEP_PATH_MAX];
 	unsigned cnt = 0;
 
@@ -218,15 +236,21 @@ void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 		return;
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
 	for (unsigned i = 0; i < inner_cnt; i++)
-		frames[cnt++] = frame_id(f, rec, inner[i], true);
+		spots[cnt++] = spot_id(f, rec, inner[i], true);
 	for (unsigned i = 0; i < rec->depth; i++)
-		frames[cnt++] = frame_id(f, rec, rec->ip[i], i > 0 || !rec->is_user);
+		spots[cnt++] = spot_id(f, rec, rec->ip[i], i > 0 || !rec->is_user);
+	for (unsigned i = 0; i < cnt; i++)
+		frames[i] = frame_of(f, spots[i]);
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;
 	enum stack_end end = mapped_cnt < cnt ? STACK_BROKEN : stack_end_of(f, rec, frames, cnt);
-	cnt = mapped_cnt;
-	for (unsigned i = MIN(cnt, f->max_depth); i-- > 0;)
-		node = profile_node(f->profile, node, frames[i]);
-	g_array_index(f->profile->nodes, struct stack_node, node).end = (uint8_t)end;
+	cnt = MIN(mapped_cnt, f->max_depth);
+	if (f->lines) {
+		fold_lines_stack(f->lines, rec->id, spots, cnt, end);
+	} else {
+		for (unsigned i = cnt; i-- > 0;)
+			node = profile_node(f->profile, node, frames[i]);
+		g_array_index(f->profile->nodes, struct stack_node, node).end = (uint8_t)end;
+	}
 	g_hash_table_insert(f->stacks, g_memdup2(&rec->id, sizeof(rec->id)), GUINT_TO_POINTER(node));
 }
 
@@ -365,6 +389,8 @@ void fold_finish(struct fold *f)
 {
 	size_t cnt = sums_cnt(f->sums);
 
+	if (f->lines)
+		fold_lines_finish(f->lines, f->stacks);
 	for (size_t i = 0; i < cnt; i++) {
 		struct offcpu_wait_sum sum;
 		const struct offcpu_wait_key *key = sums_get(f->sums, i, &sum);

@@ -17,6 +17,9 @@ struct fold;
 struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth);
 void fold_free(struct fold *f);
 
+/* With lines and inlined functions; before the first stack.  Then stacks have no nodes before fold_finish(). */
+void fold_with_lines(struct fold *f);
+
 /* Records from the ring buffer.  A record of impossible size is dropped and counted. */
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size);
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size);

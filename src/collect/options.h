@@ -32,6 +32,7 @@ struct collect_options {
 	uint32_t state_mask;	/* 1 << enum offcpu_state; 0: all */
 	uint64_t min_ns, max_ns;	/* listed waits; max 0: no bound */
 	bool frame_pointers_only;	/* no unwind tables */
+	bool lines;		/* inlined functions, files and lines in user stacks */
 	unsigned max_depth;	/* 0: OFFCPU_MAX_DEPTH */
 	bool include_self;
 	uint32_t command_pid;	/* trace this child of ours from its exec on, and its children */

@@ -333,6 +333,8 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	if (wants_stacks(options) && !options->no_kernel_stacks)
 		symbolizer_foresee_kernel(s->symbolizer);
 	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
+	if (options->lines)
+		fold_with_lines(s->fold);
 	configure(s);
 	err = offcpu_bpf__load(s->skel);
 	if (err) {

@@ -27,6 +27,7 @@ static void tear_down(struct fixture *x, gconstpointer data)
 }
 
 /* A function of this program, to stand on a stack. */
+enum { fold_test_line = __LINE__ };
 __attribute__((noinline)) int fold_test_leaf(int n);
 __attribute__((noinline)) int fold_test_leaf(int n)
 {
@@ -86,6 +87,38 @@ static void test_named(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(w->blocked_ns, ==, 600);
 	g_assert_cmpuint(w->hist[8], ==, 2);
 	g_assert_cmpstr(profile_thread(x->profile, w->thread)->process, ==, "server");
+}
+
+/* With lines, stacks become nodes at the end only; their names, ends and sums are the same. */
+static void test_lines(struct fixture *x, gconstpointer data)
+{
+	const struct stack_node *n;
+	const struct frame *f;
+	uint32_t node;
+
+	(void)data;
+	fold_with_lines(x->fold);
+	send_stack(x, 7, 3, OFFCPU_WALK_COMPLETE);
+	send_stack(x, 7, 3, OFFCPU_WALK_COMPLETE);
+	send_thread(x, 1, 600);
+	send_sum(x, 1, 7, 2, 300);
+	g_assert_cmpuint(x->profile->nodes->len, ==, 1);
+	fold_finish(x->fold);
+	g_assert_true(fold_find(x->fold, 7, &node));
+	g_assert_cmpuint(only_wait(x)->user, ==, node);
+	n = profile_get_node(x->profile, node);
+	f = profile_get_frame(x->profile, n->frame);
+	g_assert_cmpuint(n->depth, ==, 3);
+	g_assert_cmpuint(n->end, ==, STACK_COMPLETE);
+	g_assert_cmpstr(f->name, ==, "fold_test_leaf");
+	g_assert_false(f->is_inline);
+	if (!f->file) {
+		g_test_skip("this program has no debug information");
+		return;
+	}
+	g_assert_true(g_str_has_suffix(f->file, "/t_fold.c"));
+	g_assert_cmpuint(f->line, >=, (guint)fold_test_line);
+	g_assert_cmpuint(f->line, <=, (guint)fold_test_line + 5);
 }
 
 /* Once, once more, then many: the same as all at once. */
@@ -188,6 +221,7 @@ int main(int argc, char **argv)
 #define ADD(name, depth) \
 	g_test_add("/fold/" #name, struct fixture, GUINT_TO_POINTER(depth), set_up, test_##name, tear_down)
 	ADD(named, 0);
+	ADD(lines, 0);
 	ADD(merged, 0);
 	ADD(pending, 0);
 	ADD(lost_thread, 0);
