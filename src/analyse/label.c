@@ -23,6 +23,16 @@ void label_append(GString *s, const struct frame *f)
 		g_string_append_printf(s, "0x%" PRIx64, f->offset);
 }
 
+void label_append_line(GString *s, const struct frame *f)
+{
+	if (!f->file)
+		return;
+	g_string_append_printf(s, " (%s", label_module_base(f->file));
+	if (f->line)
+		g_string_append_printf(s, ":%" PRIu32, f->line);
+	g_string_append_c(s, ')');
+}
+
 GPtrArray *label_all(const struct profile *p)
 {
 	GPtrArray *labels = g_ptr_array_new_full(p->frames->len, g_free);

@@ -15,6 +15,12 @@ const char *label_module_base(const char *module);
  */
 void label_append(GString *s, const struct frame *f);
 
+/*
+ * Appends " (file.c:12)" where the line is known, "(file.c)" where only the file is: the last component of
+ * the path, as perf and gdb show it; the whole path is in JSON and in the flame graph's tooltips.
+ */
+void label_append_line(GString *s, const struct frame *f);
+
 /* The same as a table, one string per frame of the profile; free with g_ptr_array_unref(). */
 GPtrArray *label_all(const struct profile *p);
 

@@ -73,7 +73,9 @@ struct plumbing *plumbing_new(const struct profile *p)
 
 		pl->classes[i].named = f->name != NULL;
 		if (f->kind == FRAME_USER)
-			pl->classes[i].runtime = plumbing_is_runtime(f->module);
+			/* what a program inlines of the standard library stands in the program's own file */
+			pl->classes[i].runtime = plumbing_is_runtime(f->module) ||
+						 (f->is_inline && f->name && plumbing_runtime_name(f->name));
 		else if (f->name)
 			classify_kernel(pl, f->name, &pl->classes[i]);
 	}

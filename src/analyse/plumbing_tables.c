@@ -166,3 +166,33 @@ bool plumbing_runtime_file(const char *base)
 	}
 	return false;
 }
+
+/* Behind the type a C++ template returns: "void std::f<int>(int)"; blanks in brackets are not before the name. */
+static const char *behind_type(const char *name)
+{
+	const char *start = name;
+	int depth = 0;
+
+	for (const char *p = name; *p && !(*p == '(' && !depth); p++) {
+		if (strchr("<([{", *p))
+			depth++;
+		else if (strchr(">)]}", *p) && p > name && p[-1] != '-')
+			depth--;
+		else if (*p == ' ' && !depth && p[1] && p[1] != '&' && p[1] != '*')
+			start = p + 1;
+	}
+	return start;
+}
+
+bool plumbing_runtime_name(const char *name)
+{
+	static const char *const prefixes[] = { "std::", "__gnu_cxx::", "core::", "alloc::", "__gthread_" };
+	const char *plain = behind_type(name);
+
+	if (*plain == '<')	/* Rust: "<std::io::Lines as core::iter::Iterator>::next" */
+		plain++;
+	for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++)
+		if (g_str_has_prefix(plain, prefixes[i]))
+			return true;
+	return false;
+}

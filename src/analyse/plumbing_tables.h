@@ -17,5 +17,7 @@ char *plumbing_syscall_name(const char *name);
 char *plumbing_plain_name(const char *name);
 /* `base`: the file's name without folders; NULL is none. */
 bool plumbing_runtime_file(const char *base);
+/* Whether a demangled name is one of the C++ or Rust standard library: std::, core::, alloc::, ... */
+bool plumbing_runtime_name(const char *name);
 
 #endif

@@ -151,7 +151,27 @@ static uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t label)
 	return id;
 }
 
-void tree_add(struct tree *t, const uint32_t *path, size_t path_cnt, const struct tree_event *event)
+/* A line of the function that the node is. */
+static void note_line(struct tree_node *n, const struct frame *f)
+{
+	n->has_inlined = n->has_inlined || f->is_inline;
+	n->has_called = n->has_called || !f->is_inline;
+	if (!f->file)
+		return;
+	if (!n->file) {
+		n->file = f->file;
+		n->line_first = n->line_last = f->line;
+	} else if (n->file != f->file) {	/* the profile interns strings */
+		n->has_other_files = true;
+	} else if (f->line) {
+		n->line_first = n->line_first ? MIN(n->line_first, f->line) : f->line;
+		n->line_last = MAX(n->line_last, f->line);
+	}
+}
+
+/* frames: by place in the path, NULL where that is no frame; NULL: no frames are known. */
+static void add_path(struct tree *t, const uint32_t *path, const struct frame *const *frames, size_t path_cnt,
+		     const struct tree_event *event)
 {
 	uint32_t at = 0;
 
@@ -160,6 +180,8 @@ void tree_add(struct tree *t, const uint32_t *path, size_t path_cnt, const struc
 		if (child == TREE_NONE)
 			break;
 		at = child;
+		if (frames && frames[i])
+			note_line(&g_array_index(t->nodes, struct tree_node, at), frames[i]);
 	}
 	struct tree_node *n = &g_array_index(t->nodes, struct tree_node, at);
 	for (unsigned s = 0; s < TREE_STATE_COUNT; s++) {
@@ -168,6 +190,11 @@ void tree_add(struct tree *t, const uint32_t *path, size_t path_cnt, const struc
 	}
 	n->count += event->count;
 	n->max_ns = MAX(n->max_ns, event->max_ns);
+}
+
+void tree_add(struct tree *t, const uint32_t *path, size_t path_cnt, const struct tree_event *event)
+{
+	add_path(t, path, NULL, path_cnt, event);
 }
 
 static int compare_labels(gconstpointer va, gconstpointer vb, gpointer data)
@@ -252,14 +279,16 @@ static uint32_t label_of_thread(struct tree *t, const struct thread *th, bool by
 	return tree_label(t, &(struct tree_label){ .text = comm, .kind = TREE_COMM });
 }
 
-/* Appends the labels of a stack, leaf first. */
-static size_t append_stack(const struct profile *p, uint32_t stack, const uint32_t *frame_labels, uint32_t *path)
+/* Appends the labels of a stack and its frames, leaf first. */
+static size_t append_stack(const struct profile *p, uint32_t stack, const uint32_t *frame_labels, uint32_t *path,
+			   const struct frame **frames)
 {
 	size_t cnt = 0;
 
 	for (; stack && cnt < PROFILE_DEPTH_MAX; cnt++) {
 		const struct stack_node *n = profile_get_node(p, stack);
 		path[cnt] = frame_labels[n->frame];
+		frames[cnt] = profile_get_frame(p, n->frame);
 		stack = n->parent;
 	}
 	return cnt;
@@ -306,12 +335,16 @@ static bool event_is_empty(const struct tree_event *e)
 	return sum == 0;
 }
 
-static void reverse_in_place(uint32_t *path, size_t cnt)
+static void reverse_in_place(uint32_t *path, const struct frame **frames, size_t cnt)
 {
 	for (size_t i = 0; i < cnt / 2; i++) {
-		uint32_t swap = path[i];
+		uint32_t label = path[i];
+		const struct frame *frame = frames[i];
+
 		path[i] = path[cnt - 1 - i];
-		path[cnt - 1 - i] = swap;
+		path[cnt - 1 - i] = label;
+		frames[i] = frames[cnt - 1 - i];
+		frames[cnt - 1 - i] = frame;
 	}
 }
 
@@ -321,6 +354,7 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 	g_autofree uint32_t *frame_labels = g_new(uint32_t, p->frames->len + 1);
 	g_autofree uint32_t *thread_labels = g_new(uint32_t, p->threads->len + 1);
 	g_autofree uint32_t *path = g_new(uint32_t, TREE_MAX_DEPTH);
+	g_autofree const struct frame **frames = g_new(const struct frame *, TREE_MAX_DEPTH);
 	g_autoptr(GString) text = g_string_new(NULL);
 	uint32_t delimiter = tree_label(t, &(struct tree_label){ .text = "-", .kind = TREE_DELIMITER });
 
@@ -338,14 +372,17 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 		event_of_wait(w, options->weight, &event);
 		if (event_is_empty(&event))
 			continue;
-		cnt = append_stack(p, w->kernel, frame_labels, path);
-		if (options->delimiters && cnt && w->user)
+		cnt = append_stack(p, w->kernel, frame_labels, path, frames);
+		if (options->delimiters && cnt && w->user) {
+			frames[cnt] = NULL;
 			path[cnt++] = delimiter;
-		cnt += append_stack(p, w->user, frame_labels, path + cnt);
+		}
+		cnt += append_stack(p, w->user, frame_labels, path + cnt, frames + cnt);
+		frames[cnt] = NULL;
 		path[cnt++] = thread_labels[w->thread];
 		if (!options->reverse)
-			reverse_in_place(path, cnt);
-		tree_add(t, path, cnt, &event);
+			reverse_in_place(path, frames, cnt);
+		add_path(t, path, frames, cnt, &event);
 	}
 	tree_finish(t);
 	return t;

@@ -6,7 +6,8 @@
 #include "profile/profile.h"
 
 /*
- * The flame tree of a profile: waits merged by equal paths of labels.
+ * The flame tree of a profile: waits merged by equal paths of labels.  A label is a function, so
+ * frames that differ by their line only are one node.
  *
  * Node 0 is the root ("all").  A parent's id is smaller than its children's.  For every
  * node: total = self + the sum of its children's totals = the sum of its states[].
@@ -51,6 +52,11 @@ struct tree_node {
 	uint64_t count;		/* waits */
 	uint64_t max_ns;	/* the longest wait, off CPU */
 	uint64_t states[TREE_STATE_COUNT];	/* total, split */
+	/* Where in the source, of all frames that are this node; they are one whatever their lines. */
+	const char *file;	/* NULL: not known */
+	uint32_t line_first, line_last;	/* 0: not known */
+	bool has_other_files;	/* than `file`, to which the lines belong */
+	bool has_inlined, has_called;	/* how the function got there */
 };
 
 struct tree {

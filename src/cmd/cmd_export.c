@@ -17,13 +17,14 @@ static const char description[] =
 	"  offcpu export -f folded -o out.folded              for flamegraph.pl, inferno, speedscope\n"
 	"  offcpu export db.offcpu -f folded --by thread      one tower per thread\n"
 	"  offcpu export -f folded --weight count             waits instead of time\n"
+	"  offcpu export -f folded --lines --annotate         a tower per line of source, inlined functions marked\n"
 	"  offcpu export -f json | jq '.waits | length'       schema 1, integer nanoseconds\n"
 	"\n"
 	"Formats: folded, json, csv.";
 
 struct export_args {
 	char *format, *out, *by, *unit, *weight;
-	gboolean no_delimiter;
+	gboolean no_delimiter, annotate, lines;
 };
 
 enum export_format { EXPORT_FOLDED, EXPORT_JSON, EXPORT_CSV, EXPORT_FORMATS };
@@ -57,6 +58,8 @@ static bool format_parse(const char *name, enum export_format *ret_format)
 static bool folded_plan(const struct export_args *a, struct folded_options *options)
 {
 	options->delimiter = !a->no_delimiter;
+	options->annotate = a->annotate;
+	options->lines = a->lines;
 	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "comm") != 0) {
 		cmd_error("export", "--by \"%s\": no such grouping; known are comm, thread", a->by);
 		return false;
@@ -107,7 +110,7 @@ static int export(const char *path, const struct export_args *a, enum export_for
 		if (format == EXPORT_JSON)
 			json_report(out, p, NULL);
 		else if (format == EXPORT_CSV)
-			csv_waits(out, p, NULL);
+			csv_waits(out, p, NULL, options);
 		else
 			folded_render(out, p, NULL, options, &result);
 		if (cmd_write_output(a->out, out->str, out->len, &error))
@@ -136,6 +139,10 @@ int cmd_export(int argc, char **argv)
 		  "folded: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT" },
 		{ "no-delimiter", 0, 0, G_OPTION_ARG_NONE, &a.no_delimiter,
 		  "folded: no frame \"-\" between user and kernel", NULL },
+		{ "annotate", 0, 0, G_OPTION_ARG_NONE, &a.annotate,
+		  "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
+		{ "lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
+		  "folded, csv: name:file:line, where record --inline found them", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 

@@ -134,7 +134,7 @@ static int report(const char *path, const struct report_args *a, const struct re
 		if (a->json)
 			json_report(out, p, selection);
 		else if (a->csv)
-			csv_waits(out, p, selection);
+			csv_waits(out, p, selection, NULL);
 		else
 			text_report(out, p, &plan->query, selection, &plan->text);
 		if (cmd_write_output(NULL, out->str, out->len, &error))

@@ -47,9 +47,10 @@ static void stack_field(GString *out, const struct folded_names *names, uint32_t
 	csv_field(out, scratch->len ? scratch->str + 1 : "");	/* without the leading ';' */
 }
 
-void csv_waits(GString *out, const struct profile *p, const struct selection *selection)
+void csv_waits(GString *out, const struct profile *p, const struct selection *selection,
+	       const struct folded_options *options)
 {
-	struct folded_names *names = folded_names_new(p);
+	struct folded_names *names = folded_names_new(p, options);
 	g_autoptr(GString) scratch = g_string_new(NULL);
 
 	g_string_append(out, "pid,tid,comm,process,state,count,off_cpu_ns,blocked_ns,runnable_ns,preempted_ns,max_ns,"

@@ -38,7 +38,26 @@ void folded_append_name(GString *s, const char *name)
 	}
 }
 
-struct folded_names *folded_names_new(const struct profile *p)
+static void append_line(GString *s, const struct frame *f)
+{
+	if (!f->file)
+		return;
+	g_string_append_c(s, ':');
+	folded_append_name(s, label_module_base(f->file));
+	if (f->line)
+		g_string_append_printf(s, ":%u", f->line);
+}
+
+static const char *annotation(const struct frame *f)
+{
+	if (f->kind == FRAME_KERNEL)
+		return "_[k]";
+	if (f->is_inline)
+		return "_[i]";
+	return g_strcmp0(f->module, "[jit]") == 0 ? "_[j]" : "";
+}
+
+struct folded_names *folded_names_new(const struct profile *p, const struct folded_options *options)
 {
 	struct folded_names *names = g_new0(struct folded_names, 1);
 	g_autoptr(GPtrArray) labels = label_all(p);
@@ -50,6 +69,10 @@ struct folded_names *folded_names_new(const struct profile *p)
 	for (unsigned i = 0; i < labels->len; i++) {
 		g_string_truncate(s, 0);
 		folded_append_name(s, g_ptr_array_index(labels, i));
+		if (options && options->lines)
+			append_line(s, profile_get_frame(p, i));
+		if (options && options->annotate)
+			g_string_append(s, annotation(profile_get_frame(p, i)));
 		g_ptr_array_add(names->frames, g_strndup(s->str, s->len));
 	}
 	return names;
@@ -217,7 +240,7 @@ void folded_render(GString *out, const struct profile *p, const struct selection
 	g_autofree uint32_t *who = g_new0(uint32_t, p->threads->len + 1);
 	struct strset *who_texts = who_names(p, options, who);
 	g_autoptr(GHashTable) sums = sum_by_ids(p, selection, options->weight, who);
-	struct folded_names *names = folded_names_new(p);
+	struct folded_names *names = folded_names_new(p, options);
 	g_autoptr(GArray) lines = lines_of(sums, names, who_texts, options->delimiter);
 	struct folded_result result = { 0 };
 

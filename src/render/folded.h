@@ -19,6 +19,8 @@ struct folded_options {
 	enum folded_unit unit;	/* no matter for WEIGHT_COUNT */
 	bool by_thread;		/* "comm-pid/tid" in place of "comm" */
 	bool delimiter;		/* "-" before the kernel frames */
+	bool annotate;		/* "_[i]" behind inlined functions, "_[j]" JIT, "_[k]" kernel, as stackcollapse-perf.pl --all */
+	bool lines;		/* "name:file.c:12", as stackcollapse-perf.pl --srcline */
 };
 
 struct folded_result {
@@ -37,7 +39,8 @@ void folded_render(GString *out, const struct profile *p, const struct selection
 
 /* The labels of all frames as folded text can hold them: ';' is ':', control characters escaped. */
 struct folded_names;
-struct folded_names *folded_names_new(const struct profile *p);
+/* Of the options, annotate and lines count; NULL: neither. */
+struct folded_names *folded_names_new(const struct profile *p, const struct folded_options *options);
 void folded_names_free(struct folded_names *names);
 /* Appends ";frame" for each frame of the stack, root first. */
 void folded_append_stack(GString *s, struct folded_names const *names, uint32_t node);

@@ -100,6 +100,25 @@ static void append_states(const struct canvas *c, const struct tree_node *n)
 	}
 }
 
+/* "/src/queue.c:12-40": the lines of all frames that the box stands for. */
+static void append_lines(const struct canvas *c, const struct tree_node *n)
+{
+	if (!n->file) {
+		g_string_append(c->out, n->has_inlined ? "inlined\n" : "");
+		return;
+	}
+	svg_escape_cut(c->out, n->file, 240);
+	if (n->line_first)
+		g_string_append_printf(c->out, ":%" PRIu32, n->line_first);
+	if (n->line_last > n->line_first)
+		g_string_append_printf(c->out, "-%" PRIu32, n->line_last);
+	if (n->has_other_files)
+		g_string_append(c->out, " and other files");
+	if (n->has_inlined)
+		g_string_append(c->out, n->has_called ? ", inlined and called" : ", inlined");
+	g_string_append_c(c->out, '\n');
+}
+
 /* The tooltip; the first line is the name, whole, and flame.js reads it from there. */
 static void append_title(const struct canvas *c, uint32_t i)
 {
@@ -118,6 +137,7 @@ static void append_title(const struct canvas *c, uint32_t i)
 	} else if (label->why != FRAME_NAMED) {
 		g_string_append_printf(c->out, "%s\n", frame_why_text(label->why));
 	}
+	append_lines(c, n);
 	append_shares(c, n->total, parent_total);
 	if (c->t->weight != WEIGHT_COUNT) {
 		g_string_append_c(c->out, '\n');

@@ -145,11 +145,16 @@ static void append_frame(GString *s, const struct profile *p, uint32_t frame, bo
 			 const struct text_options *o)
 {
 	const struct frame *f = profile_get_frame(p, frame);
-	g_autoptr(GString) label = g_string_new(NULL);
+	g_autoptr(GString) label = g_string_new(NULL), line = g_string_new(NULL);
 
 	label_append(label, f);
+	label_append_line(line, f);
+	unsigned line_width = text_width(line->str) + (f->is_inline ? 10 : 0), room = text_room(o, 7);
+
 	g_string_append_printf(s, "    %s%s ", parent ? text_bold(o) : "", parent ? "=>" : "  ");
-	text_safe_cut(s, label->str, text_room(o, 7));
+	/* a long name gives way, to half of the room, before its line does */
+	text_safe_cut(s, label->str, room ? MAX(room > line_width ? room - line_width : 0, room / 2) : 0);
+	text_safe(s, line->str);
 	if (!f->name && f->why != FRAME_NAMED && f->why != FRAME_PENDING)
 		g_string_append_printf(s, " [%s]", frame_why_text((enum frame_why)f->why));
 	if (f->is_inline)

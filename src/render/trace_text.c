@@ -71,6 +71,8 @@ static GArray *sum_entries(const struct profile *p, const struct selection *sele
 
 static void append_frames(GString *s, const struct profile *p, GPtrArray *labels, uint32_t node)
 {
+	g_autoptr(GString) line = g_string_new(NULL);
+
 	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
 		uint32_t frame = profile_get_node(p, n)->frame;
 		const struct frame *f = profile_get_frame(p, frame);
@@ -79,6 +81,11 @@ static void append_frames(GString *s, const struct profile *p, GPtrArray *labels
 		text_safe(s, g_ptr_array_index(labels, frame));
 		if (!f->name && f->why != FRAME_NAMED && f->why != FRAME_PENDING)
 			g_string_append_printf(s, " [%s]", frame_why_text((enum frame_why)f->why));
+		g_string_truncate(line, 0);
+		label_append_line(line, f);
+		text_safe(s, line->str);
+		if (f->is_inline)
+			g_string_append(s, " (inlined)");
 		g_string_append_c(s, '\n');
 	}
 }
