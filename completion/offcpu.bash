@@ -14,14 +14,14 @@ _offcpu_options() {
 	local read='--state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture --duration= --output= --max-loss= --help" ;;
-	trace) echo "$target $filter $capture --folded --delimited --stack-storage-size= --help" ;;
+	record) echo "$target $filter $capture --inline --duration= --output= --max-loss= --help" ;;
+	trace) echo "$target $filter $capture --inline --folded --delimited --stack-storage-size= --help" ;;
 	report) echo "$read --pid= --tid= --top= --by= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --delimiter --help"
 		;;
-	export) echo "--format= --output= --by= --unit= --weight= --no-delimiter --help" ;;
+	export) echo "--format= --output= --by= --unit= --weight= --no-delimiter --annotate --lines --help" ;;
 	hist)
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"

@@ -86,8 +86,8 @@ int cmd_trace(int argc, char **argv)
 	int status = EXIT_OK;
 
 	target_cut_command(&target, &argc, argv);
-	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE,
-						   own_entries);
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE |
+						   TARGET_LINES, own_entries);
 	if (!cmd_parse("trace", "[SECS] [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc,
 		       &argv, &status))
 		goto out;

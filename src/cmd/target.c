@@ -57,12 +57,20 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
+	const GOptionEntry lines[] = {
+		{ "inline", 0, 0, G_OPTION_ARG_NONE, &t->lines,
+		  "Inlined functions, files and lines, from the programs' debug information", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
 	if (parts & TARGET_WHO)
 		add(entries, who);
 	if (parts & TARGET_FILTER)
 		add(entries, filter);
 	if (parts & TARGET_CAPTURE)
 		add(entries, capture);
+	if (parts & TARGET_LINES)
+		add(entries, lines);
 	if (own)
 		add(entries, own);
 	return entries;
@@ -172,6 +180,8 @@ static bool resolve_values(struct target *t, GError **error)
 		wrong = "a command is a target of its own: it goes with no other";
 	else if (t->comm && strlen(t->comm) >= 2 * OFFCPU_COMM_LEN)
 		wrong = "--comm takes at most 31 bytes";
+	else if (t->lines && t->kernel_stacks_only)
+		wrong = "--inline is about user stacks, which -K leaves out";
 	else if (t->unwind && !g_strv_contains(unwinders, t->unwind))
 		wrong = "--unwind takes auto, dwarf or fp";
 	if (wrong)
@@ -199,6 +209,7 @@ int target_resolve(struct target *t, const char *command)
 	c->no_kernel_threads = t->user_threads;
 	c->no_user_stacks = t->kernel_stacks_only;
 	c->no_kernel_stacks = t->user_stacks_only;
+	c->lines = t->lines;
 	c->frame_pointers_only = g_strcmp0(t->unwind, "fp") == 0;
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;

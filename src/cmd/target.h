@@ -12,7 +12,7 @@ struct target {
 	/* as typed */
 	char **pids, **tids, **cgroups;
 	char *comm, *states, *min_block, *max_block, *unwind;
-	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose;
+	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines;
 	gint max_depth;
 };
 
@@ -20,6 +20,7 @@ enum target_part {
 	TARGET_WHO = 1 << 0,		/* -a -p -t --cgroup --comm -u -k */
 	TARGET_FILTER = 1 << 1,		/* --state -m -M */
 	TARGET_CAPTURE = 1 << 2,	/* -U -K --max-depth --unwind */
+	TARGET_LINES = 1 << 3,		/* --inline */
 };
 
 /* Option entries of those parts followed by `own`; valid as long as *t. */

@@ -252,12 +252,12 @@ class Env:
         except (ValueError, KeyError, TypeError) as error:
             raise Broken(f"`offcpu report --json` gave no such JSON: {error!r}") from error
 
-    def record(self, name, *args, options=None, settle_s=0.0):
-        """Runs one program under a recording of its processes; returns (report, truth, program)."""
+    def record(self, name, *args, options=None, extra=(), settle_s=0.0):
+        """Runs one program under a recording of its processes (options: of other ones); returns (report, truth, program)."""
         program = Program(self, name, *args)
         if options is None:
             options = ["-p", ",".join(map(str, program.pids))]
-        recorder = Recorder(self, *options)
+        recorder = Recorder(self, *options, *extra)
         recorder.wait_attached()
         go_ns = time.time_ns()
         program.go()
