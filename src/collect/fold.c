@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "collect/fold.h"
-#include "collect/sums.h"
 
 #include <string.h>
 
 #include "base/hash.h"
 #include "collect/fold_lines.h"
+#include "collect/sums.h"
 
 struct fold {
 	struct profile *profile;
