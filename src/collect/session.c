@@ -36,7 +36,7 @@
  */
 #define OPEN_WITHIN_NS 100000000ULL
 #define OPEN_WITHIN_FEW_NS 160000000ULL
-#define TABLES_AHEAD_MIN_NS 10000000ULL
+#define TABLES_AHEAD_MIN_NS 2000000ULL
 /* Threads are looked at again this often, and no more than so many times as long as that took. */
 #define LOOK_EVERY_NS 5000000ULL
 #define LOOK_EVERY_TIMES 20
@@ -117,6 +117,11 @@ static uint32_t pid_namespace(void)
 static bool wants_stacks(const struct collect_options *o)
 {
 	return o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
+}
+
+static bool wants_kernel_symbols(const struct collect_options *o)
+{
+	return wants_stacks(o) && !o->no_kernel_stacks;
 }
 
 static bool wants_tables(const struct collect_options *o)
@@ -330,7 +335,8 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	}
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new();
-	if (wants_stacks(options) && !options->no_kernel_stacks)
+	/* Of a command's first programs each moment counts; else on a busy machine it would hold up the start. */
+	if (options->command_pid && wants_kernel_symbols(options))
 		symbolizer_foresee_kernel(s->symbolizer);
 	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
 	if (options->lines)
@@ -476,6 +482,8 @@ bool session_start(struct session *s, GError **error)
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
 	s->asked_ns = s->start_ns;	/* a command will, at once */
+	if (wants_kernel_symbols(s->options))
+		symbolizer_foresee_kernel(s->symbolizer);
 	/* Again for those that moved between the first look and the start. */
 	return look_at_threads(s, error);
 }
