@@ -10,10 +10,10 @@
  * lay that the walk went by, and a hash of them.  Later only those words are read.
  *
  * User stack.  What a walk goes by are the registers it begins with and the words it reads:
- * return addresses, and saved frame pointers where it uses them.  With the same registers, the same words in the same
- * places and the same tables each step finds the same rule and so the same place for the next
- * word: the walk is the same, by induction.  A walk that met memory it could not read, or
- * crossed a signal's frame, is not remembered.
+ * return addresses, and saved frame pointers where it uses them.  With the same registers, the
+ * same words in the same places and the same tables each step finds the same rule and so the
+ * same place for the next word: the walk is the same, by induction.  A walk that met memory it
+ * could not read, or crossed a signal's frame, is not remembered.
  *
  * Kernel stack.  It begins at thread.sp in __schedule(), and the unwinder (ORC) finds each
  * return address a fixed distance above the last one: the same induction, as long as no frame's

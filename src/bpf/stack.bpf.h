@@ -27,8 +27,7 @@ __noinline __u64 stack_hash(const struct offcpu_rec_stack *s, __u32 depth, __u64
 	for (__u32 i = 0; i < OFFCPU_MAX_DEPTH; i++) {
 		if (i >= depth)
 			break;
-		h = (h ^ s->ip[i]) * STACK_MIX;
-		h ^= h >> 29;
+		h = mix(h, s->ip[i]);
 	}
 	return h ? h : 1;
 }

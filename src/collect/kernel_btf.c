@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbolize/fileopen.h"
+
 #define BYTES_MAX (256 << 20)
 /* linux/btf.h of older kernels lacks the newest. */
 #define KIND_DECL_TAG 17
@@ -145,21 +147,6 @@ int kernel_btf_from(const void *bytes, size_t len_bytes, struct kernel_btf *ret)
 	return 0;
 }
 
-static bool read_fully(int fd, uint8_t *to, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = read(fd, to, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		to += n;
-		bytes -= (size_t)n;
-	}
-	return true;
-}
-
 /* Mapped where the kernel can (Linux 6.16), else copied. */
 static int load(int fd, size_t bytes, struct kernel_btf *ret)
 {
@@ -171,7 +158,7 @@ static int load(int fd, size_t bytes, struct kernel_btf *ret)
 		memory = malloc(bytes);
 		if (!memory)
 			return -ENOMEM;
-		if (!read_fully(fd, memory, bytes)) {
+		if (!file_read_at(fd, 0, memory, bytes)) {
 			free(memory);
 			return -EIO;
 		}

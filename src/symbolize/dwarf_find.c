@@ -62,22 +62,30 @@ static size_t first_at(const struct finder *f, uint64_t addr)
 	return low;
 }
 
-static void claim(uint64_t low, uint64_t high, void *data)
+/* Calls for each query in [low, high), while there is budget. */
+static void for_each_query(struct finder *f, uint64_t low, uint64_t high,
+			   void (*fn)(struct finder *f, struct query *q, uint64_t width))
 {
-	struct finder *f = data;
-
 	if (!dwarf_spend(f->im, RANGE_STEPS))
 		return;
 	for (size_t i = first_at(f, low); i < f->cnt && f->queries[i].addr < high; i++) {
-		struct query *q = &f->queries[i];
-
 		if (!dwarf_spend(f->im, RANGE_STEPS))
 			return;
-		if (q->unit != NO_UNIT && q->width <= high - low)
-			continue;
-		q->unit = f->unit;
-		q->width = high - low;
+		fn(f, &f->queries[i], high - low);
 	}
+}
+
+static void claim_query(struct finder *f, struct query *q, uint64_t width)
+{
+	if (q->unit != NO_UNIT && q->width <= width)
+		return;
+	q->unit = f->unit;
+	q->width = width;
+}
+
+static void claim(uint64_t low, uint64_t high, void *data)
+{
+	for_each_query(data, low, high, claim_query);
 }
 
 /* Asks every unit, by its first entry, which of the addresses are its own. */
@@ -116,20 +124,15 @@ static void add_step(struct query *q, const struct dwarf_die *d, unsigned depth)
 		g_array_append_val(q->steps, s);
 }
 
+static void cover_query(struct finder *f, struct query *q, uint64_t width)
+{
+	add_step(q, &f->die, f->depth);
+}
+
 /* The entry at hand covers [low, high): it is the next step inwards of the queries there. */
 static void cover(uint64_t low, uint64_t high, void *data)
 {
-	struct finder *f = data;
-
-	if (!dwarf_spend(f->im, RANGE_STEPS))
-		return;
-	for (size_t i = first_at(f, low); i < f->cnt && f->queries[i].addr < high; i++) {
-		struct query *q = &f->queries[i];
-
-		if (!dwarf_spend(f->im, RANGE_STEPS))
-			return;
-		add_step(q, &f->die, f->depth);
-	}
+	for_each_query(data, low, high, cover_query);
 }
 
 /* Goes through all entries of the unit, in order; no recursion, whatever the nesting. */

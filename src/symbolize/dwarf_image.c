@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/dwarf_image.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/elf_file.h"
+#include "symbolize/fileopen.h"
 
 #define SECTIONS_MAX 65536
 #define ALTLINK_MAX_BYTES 4096
@@ -219,20 +218,6 @@ uint64_t dwarf_section_bytes(const struct dwarf_image *im, enum dwarf_section_id
 	return s ? s->size : 0;
 }
 
-static bool read_at(int fd, uint64_t off, void *buffer, size_t len)
-{
-	for (size_t done = 0; done < len;) {
-		ssize_t n = pread(fd, (char *)buffer + done, len - done, (off_t)(off + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 bool dwarf_section_read(struct dwarf_image *im, enum dwarf_section_id id, uint64_t off, void *buffer, size_t len)
 {
 	struct section *s = section_ready(im, id);
@@ -241,7 +226,7 @@ bool dwarf_section_read(struct dwarf_image *im, enum dwarf_section_id id, uint64
 		return false;
 	if (s->bytes)
 		memcpy(buffer, s->bytes + off, len);
-	else if (s->off > INT64_MAX - s->size || s->size > INT64_MAX || !read_at(im->fd, s->off + off, buffer, len))
+	else if (s->off > INT64_MAX - s->size || s->size > INT64_MAX || !file_read_at(im->fd, s->off + off, buffer, len))
 		return false;
 	return true;
 }

@@ -115,3 +115,19 @@ char *file_read_text(const char *path, size_t max_bytes, size_t *ret_len)
 	errno = error;
 	return text;
 }
+
+bool file_read_at(int fd, uint64_t off, void *buffer, size_t len)
+{
+	if (off > INT64_MAX || len > INT64_MAX - off)
+		return false;
+	for (size_t done = 0; done < len;) {
+		ssize_t n = pread(fd, (char *)buffer + done, len - done, (off_t)(off + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}

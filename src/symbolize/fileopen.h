@@ -34,5 +34,7 @@ int file_open_held(int held_fd);
 char *file_read_text(const char *path, size_t max_bytes, size_t *ret_len);
 /* The same of an open descriptor. */
 char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len);
+/* All len bytes from an offset on; false when they are not there or cannot be read. */
+bool file_read_at(int fd, uint64_t off, void *buffer, size_t len);
 
 #endif

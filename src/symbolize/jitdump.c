@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbolize/fileopen.h"
+
 #define MAGIC 0x4a695444u
 #define RECORDS_MAX (1u << 20)
 #define TEXT_MAX_BYTES (64u << 20)
@@ -42,18 +44,13 @@ struct dump {
 	GHashTable *names;	/* index of a function -> where its name begins in text */
 };
 
-static bool read_at(const struct dump *d, uint64_t at, void *to, size_t bytes)
-{
-	return at <= INT64_MAX && pread(d->fd, to, bytes, (off_t)at) == (ssize_t)bytes;
-}
-
 static void add_load(struct dump *d, uint64_t at, uint64_t bytes)
 {
 	char name[NAME_MAX_BYTES + 1];
 	struct load load;
 	ssize_t n;
 
-	if (bytes <= sizeof(load) || !read_at(d, at, &load, sizeof(load)))
+	if (bytes <= sizeof(load) || !file_read_at(d->fd, at, &load, sizeof(load)))
 		return;
 	n = pread(d->fd, name, MIN(bytes - sizeof(load), NAME_MAX_BYTES), (off_t)(at + sizeof(load)));
 	if (n <= 0)
@@ -73,7 +70,7 @@ static void add_move(struct dump *d, uint64_t at, uint64_t bytes)
 	struct move move;
 	size_t from;
 
-	if (bytes < sizeof(move) || !read_at(d, at, &move, sizeof(move)))
+	if (bytes < sizeof(move) || !file_read_at(d->fd, at, &move, sizeof(move)))
 		return;
 	from = GPOINTER_TO_SIZE(g_hash_table_lookup(d->names, &move.index));
 	if (!from)
@@ -88,7 +85,7 @@ static void read_records(struct dump *d, uint64_t at)
 		struct record record;
 		uint64_t bytes;
 
-		if (!read_at(d, at, &record, sizeof(record)) || record.total_size < sizeof(record) ||
+		if (!file_read_at(d->fd, at, &record, sizeof(record)) || record.total_size < sizeof(record) ||
 		    record.id == RECORD_CLOSE)
 			return;
 		bytes = record.total_size - sizeof(record);
@@ -105,7 +102,7 @@ char *jitdump_read(int fd, size_t *ret_len)
 	struct dump d = { .fd = fd };
 	struct header header;
 
-	if (!read_at(&d, 0, &header, sizeof(header)) || header.magic != MAGIC || header.total_size < sizeof(header))
+	if (!file_read_at(d.fd, 0, &header, sizeof(header)) || header.magic != MAGIC || header.total_size < sizeof(header))
 		return NULL;
 	d.text = g_string_new(NULL);
 	d.names = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);

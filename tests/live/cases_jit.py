@@ -54,6 +54,13 @@ def jit_trampoline(env):
         check_chain(env.check, report, line)
 
 
+def source_file(env, name, text):
+    path = env.temporary(name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
 def record_interpreter(env, command, warm_s, prepare=None):
     """Two seconds of a program that sleeps below its own functions innermost < middle < outer."""
     env.tolerate_unseen()
@@ -105,9 +112,7 @@ def jit_java(env):
     for tool in ("java", "javac", "jcmd"):
         if not shutil.which(tool):
             raise Skip(f"{tool} is not installed")
-    source = env.temporary("Waiter.java")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(JAVA)
+    source = source_file(env, "Waiter.java", JAVA)
     subprocess.run(["javac", "-d", os.path.dirname(source), source], check=True)
     report = record_interpreter(
         env, ["java", "-XX:+PreserveFramePointer", "-Xcomp", "-XX:CompileCommand=quiet",
@@ -122,9 +127,7 @@ def jit_java(env):
 def jit_node(env):
     if not shutil.which("node"):
         raise Skip("node is not installed")
-    source = env.temporary("waiter.js")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(NODE)
+    source = source_file(env, "waiter.js", NODE)
     report = record_interpreter(env, ["node", "--perf-basic-prof", "--interpreted-frames-native-stack", source], 2)
     check_functions(env, report, ["outer", "middle", "innermost"])
 
@@ -136,8 +139,6 @@ def jit_python(env):
                            capture_output=True, check=False)
     if probe.returncode:
         raise Skip("python3 has no -X perf (it came with 3.12)")
-    source = env.temporary("waiter.py")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(PYTHON)
+    source = source_file(env, "waiter.py", PYTHON)
     report = record_interpreter(env, ["python3", "-X", "perf", source], 1)
     check_functions(env, report, ["py::outer", "py::middle", "py::innermost"])

@@ -442,6 +442,29 @@ def sleeping_commands(env):
     return [["/bin/sleep", "1000"], ["/bin/cat"], ["/bin/sh", "-c", "read line"], ["/usr/bin/tail", "-f", "/dev/null"], own]
 
 
+def record_sleepers(env, started, while_recording):
+    """
+    Records these processes for a second and ends them: all have a stack, every stack is complete, and the
+    tracer's memory stays within its bound.  Gives what while_recording(recorder) gave at the end of it.
+    """
+    recorder = Recorder(env, "-p", ",".join(str(process.pid) for process in started))
+    recorder.wait_attached()
+    time.sleep(1)
+    seen = while_recording(recorder)
+    recorder.stop()
+    report = recorder.report()
+    check_account(env.check, report, allowed_losses=ALLOWED)
+    check_all_complete(env.check, report)
+    env.check.equal({process.pid for process in started} - {wait["pid"] for wait in report.waits if wait["user"]}, set(),
+                    "processes without a stack")
+    memory = report.coverage["tracer"]["peak_rss_bytes"]
+    env.notes.append(f"peak memory of the tracer {memory / 2**20:.1f} MiB")
+    env.check.that(memory < 150 << 20, f"peak memory of the tracer {memory} bytes")
+    for process in started:
+        process.send_signal(signal.SIGKILL)
+    return seen
+
+
 @case
 def unwind_many_processes(env):
     """200 sleeping processes of 5 programs: the tables are built once for each file, and all stacks are complete."""
@@ -453,20 +476,7 @@ def unwind_many_processes(env):
             env.running.append(process)
             started.append(process)
     time.sleep(1.5)
-    recorder = Recorder(env, "-p", ",".join(str(process.pid) for process in started))
-    recorder.wait_attached()
-    time.sleep(1)
-    recorder.stop()
-    report = recorder.report()
-    check_account(env.check, report, allowed_losses=ALLOWED)
-    check_all_complete(env.check, report)
-    env.check.equal({process.pid for process in started} - {wait["pid"] for wait in report.waits if wait["user"]}, set(),
-                    "processes without a stack")
-    memory = report.coverage["tracer"]["peak_rss_bytes"]
-    env.notes.append(f"peak memory of the tracer {memory >> 20} MiB")
-    env.check.that(memory < 150 << 20, f"peak memory of the tracer {memory} bytes")
-    for process in started:
-        process.send_signal(signal.SIGKILL)
+    record_sleepers(env, started, lambda recorder: None)
 
 
 def eh_frame_of(path):
@@ -522,24 +532,11 @@ def unwind_many_programs(env):
         env.running.append(process)
         started.append(process)
     time.sleep(1)
-    recorder = Recorder(env, "-p", ",".join(str(process.pid) for process in started))
-    recorder.wait_attached()
-    time.sleep(1)
-    slabs = [memlock for kind, entries, memlock in memory_of_maps(recorder.process.pid) if kind == 2 and entries == 2048]
-    recorder.stop()
-    report = recorder.report()
-    check_account(env.check, report, allowed_losses=ALLOWED)
-    check_all_complete(env.check, report)
-    env.check.equal({process.pid for process in started} - {wait["pid"] for wait in report.waits if wait["user"]}, set(),
-                    "processes without a stack")
-    memory = report.coverage["tracer"]["peak_rss_bytes"]
-    env.notes.append(f"peak memory of the tracer {memory / 2**20:.1f} MiB; {len(slabs)} slabs of tables in the kernel, "
-                     f"{sum(slabs) / 2**20:.1f} MiB")
-    env.check.that(memory < 150 << 20, f"peak memory of the tracer {memory} bytes")
+    slabs = record_sleepers(env, started, lambda recorder: [
+        memlock for kind, entries, memlock in memory_of_maps(recorder.process.pid) if kind == 2 and entries == 2048])
+    env.notes.append(f"{len(slabs)} slabs of tables in the kernel, {sum(slabs) / 2**20:.1f} MiB")
     # bash alone has 17,500 rows of 8 bytes: less would mean that tables were taken for each other
     env.check.that(20 << 20 < sum(slabs) < 64 << 20, f"{sum(slabs)} bytes of tables in the kernel")
-    for process in started:
-        process.send_signal(signal.SIGKILL)
 
 
 # -- remembered walks ------------------------------------------------------------
