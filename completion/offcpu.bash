@@ -11,11 +11,12 @@ _offcpu_options() {
 	local target='--all --pid= --tid= --cgroup= --comm= --user-threads-only --kernel-threads-only --self --verbose'
 	local filter='--state= --min-block= --max-block='
 	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
+	local sampling='--sample= --max-overhead='
 	local read='--state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture --inline --duration= --output= --max-loss= --help" ;;
-	trace) echo "$target $filter $capture --inline --folded --delimited --stack-storage-size= --help" ;;
+	record) echo "$target $filter $capture $sampling --inline --duration= --output= --max-loss= --help" ;;
+	trace) echo "$target $filter $capture $sampling --inline --folded --delimited --stack-storage-size= --help" ;;
 	report) echo "$read --pid= --tid= --top= --by= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \

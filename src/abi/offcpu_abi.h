@@ -65,13 +65,30 @@ struct offcpu_wait_key {
 	__u8 pad;
 };
 
+/* Where sampling is on a wait may stand for several: see abi/sample.h. */
 struct offcpu_wait_sum {
+	__u64 count_q8;		/* in units of 1 / SAMPLE_ONE_Q8 */
+	__u64 blocked_ns;
+	__u64 runnable_ns;
+	__u64 preempted_ns;
+	__u64 max_ns;		/* of those kept, as it was */
+	__u64 variance;		/* of their time, in units of 1 << SAMPLE_VARIANCE_SHIFT ns^2 */
+	__u32 hist_q8[OFFCPU_HIST_SLOTS];	/* stays at its highest value */
+};
+
+/* Letters of SEMANTICS, as bits of state_mask and as indices. */
+enum offcpu_state {
+	OFFCPU_STATE_R, OFFCPU_STATE_S, OFFCPU_STATE_D, OFFCPU_STATE_T,
+	OFFCPU_STATE_t, OFFCPU_STATE_P, OFFCPU_STATE_I, OFFCPU_STATE_COUNT
+};
+#define OFFCPU_STATE_LETTERS "RSDTtPI"
+
+/* All waits of a thread in one state that the filters let through, kept by sampling or not. */
+struct offcpu_state_total {
 	__u64 count;
 	__u64 blocked_ns;
 	__u64 runnable_ns;
 	__u64 preempted_ns;
-	__u64 max_ns;
-	__u32 hist[OFFCPU_HIST_SLOTS];
 };
 
 /* The running account of a thread (SEMANTICS: "Time of a thread"). */
@@ -83,6 +100,8 @@ struct offcpu_account {
 	__u64 filtered_ns;	/* part of off-CPU that -m, -M and --state kept from being listed */
 	__u64 lost_ns;		/* off-CPU time of waits that could not be summed under a stack */
 	__u64 switches;		/* times switched out */
+	/* their times and filtered_ns add up to the off-CPU time: no sampling, no loss touches them */
+	struct offcpu_state_total state[OFFCPU_STATE_COUNT];
 };
 
 enum offcpu_rec_type {
@@ -206,13 +225,7 @@ struct offcpu_config {
 	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
 	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */
 	__u8 early_filter;		/* threads are told by selected_bits first */
-	__u8 pad2[1];
-};
-
-/* Letters of SEMANTICS, as bits of state_mask. */
-enum offcpu_state {
-	OFFCPU_STATE_R, OFFCPU_STATE_S, OFFCPU_STATE_D, OFFCPU_STATE_T,
-	OFFCPU_STATE_t, OFFCPU_STATE_P, OFFCPU_STATE_I, OFFCPU_STATE_COUNT
+	__u8 may_sample;		/* the scale may be above 0 */
 };
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/accounts.h"
 
+#include <math.h>
+
 /* A pid used again by another program, or an exec, is another row. */
 struct process_key {
 	uint32_t pid;
@@ -101,6 +103,7 @@ enum stack_end coverage_stack_end(const struct profile *p, const struct wait *w)
 void coverage_of(const struct profile *p, const struct selection *selection, struct coverage *ret_coverage)
 {
 	struct coverage c = { 0 };
+	double variance_ns2 = 0;
 
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -110,6 +113,7 @@ void coverage_of(const struct profile *p, const struct selection *selection, str
 			continue;
 		c.waits_cnt += w->count;
 		c.listed_ns += ns;
+		variance_ns2 += (double)w->off_cpu_se_ns * (double)w->off_cpu_se_ns;
 		c.stacks_ns[coverage_stack_end(p, w)] += ns;
 		if (w->flags & WAIT_OPEN_AT_START) {
 			c.open_start_ns += ns;
@@ -122,6 +126,7 @@ void coverage_of(const struct profile *p, const struct selection *selection, str
 		if (!selection || selection->waits[i])
 			c.selected_ns += ns;
 	}
+	c.listed_se_ns = sqrt(variance_ns2);
 	for (unsigned i = 0; i < p->losses->len; i++)
 		c.lost_cnt += g_array_index(p->losses, struct profile_loss, i).count;
 	*ret_coverage = c;

@@ -30,6 +30,7 @@ void accounts_free(struct accounts *a);
 struct coverage {
 	uint64_t waits_cnt;		/* events, of the selected threads */
 	uint64_t listed_ns;		/* off-CPU time that waits list */
+	double listed_se_ns;		/* its standard error, of sampling */
 	uint64_t stacks_ns[STACK_END_COUNT];	/* listed_ns by how the user stack ended */
 	uint64_t open_start_ns, open_end_ns;	/* listed_ns of waits open at an edge; open at both is in both */
 	uint64_t open_start_cnt, open_end_cnt;

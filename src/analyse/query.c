@@ -131,6 +131,8 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 	s->waits = g_new0(bool, p->waits->len + 1);
 	s->whole = !q->states && !q->comm && !q->grep && !q->pids_cnt && !q->tids_cnt &&
 		   !q->user_only && !q->kernel_only;
+	s->by_stack = q->grep != NULL;
+	s->states = g_strdup(q->states);
 	select_threads(p, q, s);
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -148,6 +150,7 @@ void selection_free(struct selection *s)
 		return;
 	g_free(s->threads);
 	g_free(s->waits);
+	g_free(s->states);
 	g_free(s);
 }
 

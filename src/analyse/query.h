@@ -21,6 +21,8 @@ struct selection {
 	bool *threads;	/* one per thread of the profile: comm, pid and tid agree */
 	bool *waits;	/* one per wait: its thread is selected, state and stacks agree */
 	bool whole;	/* the query asked for everything */
+	bool by_stack;	/* stacks took part: what is known per thread and state does not tell */
+	char *states;	/* the letters asked for; NULL: all */
 };
 
 /*

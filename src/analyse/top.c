@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/top.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analyse/plumbing.h"
@@ -122,6 +123,14 @@ static void start_row(const struct top *t, const struct profile *p, const struct
 		row->state = w->state;
 }
 
+/* What a wait may tell of a row whose times and counts are known better. */
+static void add_shape(struct top_row *row, const struct wait *w)
+{
+	row->max_ns = MAX(row->max_ns, w->max_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		row->hist[i] += w->hist[i];
+}
+
 static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
 {
 	uint64_t weight = weight_of_wait(w, t->weight);
@@ -133,9 +142,7 @@ static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
 	row->preempted_ns += w->preempted_ns;
 	row->off_cpu_ns += wait_off_cpu_ns(w);
 	row->count += w->count;
-	row->max_ns = MAX(row->max_ns, w->max_ns);
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
-		row->hist[i] += w->hist[i];
+	row->off_cpu_se_ns = hypot(row->off_cpu_se_ns, (double)w->off_cpu_se_ns);
 }
 
 /* Rows refer to what they share by ids that do not depend on the order of hashing. */
@@ -191,39 +198,78 @@ static void count_thread(GHashTable *seen, struct top_row *row, uint32_t at, uin
 	row->threads_cnt++;
 }
 
+/* The row that w belongs to, made when new. */
+static uint32_t row_of(struct top *t, const struct profile *p, GHashTable *index, const struct wait *w)
+{
+	struct row_key key = key_of(t, p, w);
+	gpointer at;
+
+	if (g_hash_table_lookup_extended(index, &key, NULL, &at))
+		return GPOINTER_TO_UINT(at);
+	struct row_key *own = g_new(struct row_key, 1);
+	struct top_row row;
+
+	memcpy(own, &key, sizeof(key));
+	start_row(t, p, w, &row);
+	g_array_append_val(t->rows, row);
+	g_hash_table_insert(index, own, GUINT_TO_POINTER(t->rows->len - 1));
+	return t->rows->len - 1;
+}
+
+/* Are rows of this kind known exactly, without waits?  Then those give only their shape. */
+static bool has_totals(const struct profile *p, const struct selection *selection, enum top_by by)
+{
+	bool by_state = by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_COMM || by == TOP_BY_STATE;
+
+	return by_state && profile_is_sampled(p) && p->states->len && !(selection && selection->by_stack);
+}
+
+static void add_totals(struct top *t, const struct profile *p, const struct selection *selection, GHashTable *index)
+{
+	for (unsigned i = 0; i < p->states->len; i++) {
+		const struct state_total *total = profile_state(p, i);
+		const struct wait w = {
+			.thread = total->thread, .state = total->state, .count = total->count,
+			.blocked_ns = total->blocked_ns, .runnable_ns = total->runnable_ns,
+			.preempted_ns = total->preempted_ns,
+		};
+
+		if (selection && (!selection->threads[w.thread] ||
+				  (selection->states && !strchr(selection->states, w.state))))
+			continue;
+		uint32_t at = row_of(t, p, index, &w);
+		add_wait(t, &g_array_index(t->rows, struct top_row, at), &w);
+	}
+}
+
 static struct top *make(struct plumbing *plumbing, const struct profile *p, const struct selection *selection,
 			enum top_by by, enum weight weight)
 {
 	struct top *t = g_new0(struct top, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	bool totals = has_totals(p, selection, by);
 
 	t->by = by;
 	t->weight = weight;
+	t->is_exact = totals || !profile_is_sampled(p);
 	t->rows = g_array_new(FALSE, TRUE, sizeof(struct top_row));
 	t->plumbing = plumbing;
 	t->strings = g_string_chunk_new(4096);
+	if (totals)
+		add_totals(t, p, selection, index);
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
-		struct row_key key = key_of(t, p, w);
-		gpointer at;
 
 		if (selection && !selection->waits[i])
 			continue;
-		if (!g_hash_table_lookup_extended(index, &key, NULL, &at)) {
-			struct row_key *own = g_new(struct row_key, 1);
-			struct top_row row;
-
-			memcpy(own, &key, sizeof(key));
-			start_row(t, p, w, &row);
-			at = GUINT_TO_POINTER(t->rows->len);
-			g_array_append_val(t->rows, row);
-			g_hash_table_insert(index, own, at);
-		}
-		struct top_row *row = &g_array_index(t->rows, struct top_row, GPOINTER_TO_UINT(at));
-		add_wait(t, row, w);
+		uint32_t at = row_of(t, p, index, w);
+		struct top_row *row = &g_array_index(t->rows, struct top_row, at);
+		add_shape(row, w);
+		if (!totals)
+			add_wait(t, row, w);
 		if (by == TOP_BY_STACK)
-			count_thread(seen, row, GPOINTER_TO_UINT(at), w->thread);
+			count_thread(seen, row, at, w->thread);
 	}
 	t->whole = whole_of(t, p, selection);
 	g_array_sort(t->rows, row_compare);

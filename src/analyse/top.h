@@ -6,7 +6,10 @@
 #include "analyse/weight.h"
 #include "profile/profile.h"
 
-/* Waits summed by what they have in common, the heaviest first. */
+/*
+ * Waits summed by what they have in common, the heaviest first.  Where waits were sampled and rows do
+ * not depend on stacks, their times and counts are the threads' exact totals.
+ */
 
 enum top_by {
 	TOP_BY_LEAF = 0,	/* plumbing.h: the headline */
@@ -28,6 +31,7 @@ struct top_row {
 	uint64_t weight;	/* of the waits, in the unit asked for */
 	uint64_t off_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
 	uint64_t count;
+	double off_cpu_se_ns;	/* standard error of off_cpu_ns, of sampling; 0: exact */
 	uint64_t max_ns;
 	uint64_t hist[PROFILE_HIST_SLOTS];
 	uint32_t thread;	/* index of the first thread met */
@@ -42,6 +46,7 @@ struct top {
 	enum weight weight;
 	GArray *rows;		/* struct top_row; ties by name, then ids: always the same order */
 	uint64_t sum;		/* weight of all rows */
+	bool is_exact;		/* no weight is an estimate */
 	/*
 	 * What 100 % is: for a weight in time, the time of that kind of the selected threads'
 	 * accounts, so that shares of listed, filtered and lost time add up; for events, `sum`.

@@ -22,6 +22,41 @@ struct wait_parts {
 	__u64 blocked_ns, runnable_ns, preempted_ns;
 };
 
+/* A wait as it is summed: for itself alone, or for those it stands for. */
+struct kept_wait {
+	struct wait_parts parts;
+	__u64 duration_ns;	/* its own */
+	__u64 weight_q8;
+	__u64 variance;
+};
+
+static __always_inline void keep_alone(const struct wait_parts *parts, struct kept_wait *kept)
+{
+	kept->parts = *parts;
+	kept->duration_ns = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
+	kept->weight_q8 = SAMPLE_ONE_Q8;
+	kept->variance = 0;
+}
+
+/* Decides whether a wait is kept, and as what.  Only runnable goes with one of the two others. */
+static __always_inline bool sample_wait(const struct wait_parts *parts, struct kept_wait *kept)
+{
+	__u64 scale = cfg.may_sample ? scale_ns : 0, duration;
+
+	keep_alone(parts, kept);
+	duration = kept->duration_ns;
+	if (duration >= scale)
+		return true;
+	if (!duration || !sample_keeps(duration, scale, bpf_get_prandom_u32()))
+		return false;
+	kept->parts.blocked_ns = sample_part_ns(parts->blocked_ns, duration, scale);
+	kept->parts.preempted_ns = sample_part_ns(parts->preempted_ns, duration, scale);
+	kept->parts.runnable_ns = scale - kept->parts.blocked_ns - kept->parts.preempted_ns;
+	kept->weight_q8 = sample_weight_q8(duration, scale);
+	kept->variance = sample_variance(duration, scale);
+	return true;
+}
+
 static __always_inline __u64 switches_of(struct task_struct *task)
 {
 	return task->nvcsw + task->nivcsw;
@@ -107,20 +142,18 @@ static __always_inline __u32 log2_slot(__u64 ns)
  * one CPU at a time, so no two CPUs add to one sum.  False: no room, the caller accounts for it.
  * A global function: the verifier checks it once.
  */
-__noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct wait_parts *parts)
+__noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct kept_wait *kept)
 {
 	struct offcpu_wait_key key;
 	struct offcpu_wait_sum *sum;
 	struct scratch *scratch;
-	__u32 zero = 0, slot;
-	__u64 total;
+	__u32 zero = 0, slot, in_slot;
 	void *map;
 
-	if (!its_key || !parts)
+	if (!its_key || !kept)
 		return false;
 	key = *its_key;	/* Linux 6.1 takes a map's key from the stack only */
-	total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
-	slot = log2_slot(total);
+	slot = log2_slot(kept->duration_ns);
 
 	map = bpf_map_lookup_elem(&waits, &zero);
 	if (!map)
@@ -138,14 +171,17 @@ __noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct wait
 		if (!sum)
 			return false;
 	}
-	sum->count++;
-	sum->blocked_ns += parts->blocked_ns;
-	sum->runnable_ns += parts->runnable_ns;
-	sum->preempted_ns += parts->preempted_ns;
-	if (total > sum->max_ns)
-		sum->max_ns = total;
-	if (slot < OFFCPU_HIST_SLOTS)
-		sum->hist[slot]++;
+	sum->count_q8 += kept->weight_q8;
+	sum->blocked_ns += kept->parts.blocked_ns;
+	sum->runnable_ns += kept->parts.runnable_ns;
+	sum->preempted_ns += kept->parts.preempted_ns;
+	sum->variance += kept->variance;
+	if (kept->duration_ns > sum->max_ns)
+		sum->max_ns = kept->duration_ns;
+	if (slot < OFFCPU_HIST_SLOTS) {
+		in_slot = sum->hist_q8[slot] + (__u32)kept->weight_q8;
+		sum->hist_q8[slot] = in_slot < sum->hist_q8[slot] ? ~0U : in_slot;
+	}
 	return true;
 }
 
@@ -191,6 +227,25 @@ static __always_inline void add_parts(struct offcpu_account *account, const stru
 	account->blocked_ns += parts->blocked_ns;
 	account->runnable_ns += parts->runnable_ns;
 	account->preempted_ns += parts->preempted_ns;
+}
+
+/* A global function, as sum_wait(): its branches are checked once. */
+__noinline int add_state(struct offcpu_account *account, __u32 letter, const struct wait_parts *parts)
+{
+	__u32 index = state_index(letter);
+	struct offcpu_state_total *total;
+
+	if (!account || !parts)
+		return 0;
+	barrier_var(index);	/* what clang knows of it the verifier does not */
+	if (index >= OFFCPU_STATE_COUNT)
+		return 0;
+	total = &account->state[index];
+	total->count++;
+	total->blocked_ns += parts->blocked_ns;
+	total->runnable_ns += parts->runnable_ns;
+	total->preempted_ns += parts->preempted_ns;
+	return 0;
 }
 
 /* Ends the observation of a thread at `now`: everything but its open wait is in st->account. */

@@ -9,6 +9,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/offcpu_abi.h"
+#include "abi/sample.h"
 #include "abi/space_abi.h"
 
 /* What a thread is doing, as of the last event we saw of it. */
@@ -228,6 +229,8 @@ volatile __u64 start_ns = ~0ULL;
 volatile __u64 stop_ns = ~0ULL;
 /* The first reading of close_thread only notes kernel stacks, before they are gone. */
 volatile __u32 closing = 0;
+/* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
+volatile __u64 scale_ns = 0;
 /* Entries put into the current wait map since user space last swapped it. */
 __u64 wait_entries = 0;
 __u32 last_tno = 0;

@@ -70,9 +70,11 @@ static __always_inline __u64 hist_key(const struct thread_state *st)
 	return (__u64)st->pid << 32 | st->tid;
 }
 
+/* Lists a wait that was kept, under its stacks. */
 static __always_inline void list_wait(struct task_struct *task, struct thread_state *st,
-				      const struct wait_parts *parts, bool may_walk, __u64 now)
+				      const struct kept_wait *kept, bool may_walk, __u64 now)
 {
+	const struct wait_parts *parts = &kept->parts;
 	struct offcpu_wait_key key = {};
 	struct scratch *scratch = my_scratch();
 
@@ -93,15 +95,16 @@ static __always_inline void list_wait(struct task_struct *task, struct thread_st
 	if (cfg.hist_runq) {
 		struct wait_parts queued = { .runnable_ns = parts->runnable_ns,
 					     .preempted_ns = parts->preempted_ns };
+		struct kept_wait delay;
 
 		key.flags = OFFCPU_KEY_RUNQ;
 		key.state = 'R';
-		parts = &queued;
-		if (!sum_wait(&key, &queued))
+		keep_alone(&queued, &delay);
+		if (!sum_wait(&key, &delay))
 			count_loss(OFFCPU_LOSS_WAIT_MAP, queued.runnable_ns + queued.preempted_ns);
 		return;
 	}
-	if (!sum_wait(&key, parts)) {
+	if (!sum_wait(&key, kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
@@ -109,19 +112,26 @@ static __always_inline void list_wait(struct task_struct *task, struct thread_st
 	}
 }
 
-/* The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited. */
+/*
+ * The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited.
+ * Filters come first, then the accounts, and only then sampling: it never touches an account.
+ */
 static __always_inline void end_wait(struct task_struct *task, struct thread_state *st, bool may_walk,
 				     __u64 now)
 {
 	__u64 total = now - st->since_ns;
 	struct wait_parts parts;
+	struct kept_wait kept;
 
 	split_wait(st, now, true, &parts);
 	add_parts(&st->account, &parts);
-	if (is_listed(st, total))
-		list_wait(task, st, &parts, may_walk, now);
-	else
+	if (is_listed(st, total)) {
+		add_state(&st->account, st->state, &parts);
+		if (sample_wait(&parts, &kept))
+			list_wait(task, st, &kept, may_walk, now);
+	} else {
 		st->account.filtered_ns += total;
+	}
 	st->open_at_start = 0;
 }
 
@@ -167,8 +177,10 @@ static __always_inline void close_stretch(struct thread_state *st, __u64 now)
 		struct offcpu_wait_key key = { .ustack = hist_key(st), .tno = st->tno,
 					       .flags = OFFCPU_KEY_ONCPU };
 		struct wait_parts parts = { .runnable_ns = st->ran_ns };
+		struct kept_wait stretch;
 
-		if (!sum_wait(&key, &parts))
+		keep_alone(&parts, &stretch);
+		if (!sum_wait(&key, &stretch))
 			count_loss(OFFCPU_LOSS_WAIT_MAP, st->ran_ns);
 	}
 }

@@ -48,17 +48,22 @@ static __always_inline __u8 state_letter(__u64 bits)
 	return 'D';
 }
 
-static __always_inline __u32 state_bit(__u8 letter)
+static __always_inline __u32 state_index(__u8 letter)
 {
 	switch (letter) {
-	case 'R': return 1 << OFFCPU_STATE_R;
-	case 'S': return 1 << OFFCPU_STATE_S;
-	case 'D': return 1 << OFFCPU_STATE_D;
-	case 'T': return 1 << OFFCPU_STATE_T;
-	case 't': return 1 << OFFCPU_STATE_t;
-	case 'P': return 1 << OFFCPU_STATE_P;
+	case 'R': return OFFCPU_STATE_R;
+	case 'S': return OFFCPU_STATE_S;
+	case 'D': return OFFCPU_STATE_D;
+	case 'T': return OFFCPU_STATE_T;
+	case 't': return OFFCPU_STATE_t;
+	case 'P': return OFFCPU_STATE_P;
 	}
-	return 1 << OFFCPU_STATE_I;
+	return OFFCPU_STATE_I;
+}
+
+static __always_inline __u32 state_bit(__u8 letter)
+{
+	return 1U << state_index(letter);
 }
 
 /* fnmatch() with * and ?, bounded: both strings are at most 31 bytes. */

@@ -158,6 +158,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 		rec->account.filtered_ns += total;
 		return;
 	}
+	add_state(&rec->account, st->state, &parts);
 	rec->open_state = st->state;
 	rec->open_flags = OFFCPU_OPEN_AT_END | (st->open_at_start ? OFFCPU_OPEN_AT_START : 0);
 	rec->open_ustack = st->ustack;

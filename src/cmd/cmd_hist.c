@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "abi/sample.h"
 #include "base/parse.h"
 #include "base/hash.h"
 #include "cmd/cmd.h"
@@ -46,7 +47,7 @@ static void on_sum(const struct offcpu_wait_key *key, const struct offcpu_wait_s
 		g_hash_table_insert(h->rows, g_memdup2(&id, sizeof(id)), row);
 	}
 	for (int i = 0; i < OFFCPU_HIST_SLOTS; i++)
-		row->slots[i] += sum->hist[i];
+		row->slots[i] += sum->hist_q8[i] / SAMPLE_ONE_Q8;	/* histograms are exact */
 	row->sum_ns += sum->blocked_ns + sum->runnable_ns + sum->preempted_ns;
 }
 

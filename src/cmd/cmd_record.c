@@ -9,6 +9,11 @@
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "profile/profile_file.h"
+#include "render/text.h"
+
+/* Chosen from measurements: docs/performance.md, "Sampling". */
+#define DEFAULT_SAMPLE_NS 0
+#define DEFAULT_BUDGET_PPM 10000	/* 1 % of the machine */
 
 static const char description[] =
 	"Examples:\n"
@@ -16,6 +21,7 @@ static const char description[] =
 	"  offcpu record -p 1234 -o db.offcpu      one process until Ctrl-C\n"
 	"  offcpu record -- tar cf /dev/null /etc  a command from its first instruction\n"
 	"  offcpu record --state D -m 10ms -d 60   uninterruptible waits of 10 ms and more\n"
+	"  offcpu record --max-overhead 0.5        at most half a percent of the machine for tracing\n"
 	"\n"
 	"Records where threads spend the time they are not running. Then: offcpu report, offcpu flame.";
 
@@ -86,6 +92,15 @@ static double lost_share_pct(const struct profile *p)
 	return observed ? 100.0 * (double)lost / (double)observed : 0;
 }
 
+/* What sampling and the governor did, in the words of the report. */
+static void print_sampling(const struct profile *p)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	text_sampling(text, p, NULL, "");
+	fputs(text->str, stderr);
+}
+
 static void print_summary(const struct profile *p, const char *path)
 {
 	struct stat st;
@@ -111,6 +126,7 @@ static void print_summary(const struct profile *p, const char *path)
 		fprintf(stderr, ", %.0f ms BPF (%.0f ns a switch)", (double)p->info.tracer_bpf_ns / 1e6,
 			(double)p->info.tracer_bpf_ns / (double)p->info.switches);
 	fputc('\n', stderr);
+	print_sampling(p);
 }
 
 static int write_recording(struct run *run, const struct record_options *o, const char *command_line)
@@ -138,7 +154,7 @@ static int write_recording(struct run *run, const struct record_options *o, cons
 
 int cmd_record(int argc, char **argv)
 {
-	struct target target = { 0 };
+	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS, .default_budget_ppm = DEFAULT_BUDGET_PPM };
 	struct record_options own = { 0 };
 	struct run run = { .name = "record", .target = &target, .progress = true, .release_fd = -1,
 			   .exec_error_fd = -1 };
@@ -156,7 +172,7 @@ int cmd_record(int argc, char **argv)
 
 	target_cut_command(&target, &argc, argv);
 	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE |
-						   TARGET_LINES, own_entries);
+						   TARGET_LINES | TARGET_SAMPLING, own_entries);
 	if (!cmd_parse("record", "[-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv,
 		       &status))
 		goto out;

@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "render/folded.h"
+#include "render/text.h"
 #include "render/trace_text.h"
 
 static const char description[] =
@@ -52,7 +53,7 @@ static void say_what(const struct run *run, const struct trace_options *o)
 
 static int print_profile(const struct profile *p, const struct trace_options *o)
 {
-	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GString) text = g_string_new(NULL), sampling = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;
 	const struct folded_options folded = { .delimiter = o->delimiter };
 
@@ -60,6 +61,8 @@ static int print_profile(const struct profile *p, const struct trace_options *o)
 		folded_render(text, p, NULL, &folded, NULL);
 	else
 		trace_text(text, p, NULL, o->delimiter);
+	text_sampling(sampling, p, NULL, "");
+	fputs(sampling->str, stderr);
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 		fprintf(stderr, "WARNING: %" G_GUINT64_FORMAT " times: %s\n", l->count, l->help);
@@ -87,7 +90,7 @@ int cmd_trace(int argc, char **argv)
 
 	target_cut_command(&target, &argc, argv);
 	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE |
-						   TARGET_LINES, own_entries);
+						   TARGET_LINES | TARGET_SAMPLING, own_entries);
 	if (!cmd_parse("trace", "[SECS] [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc,
 		       &argv, &status))
 		goto out;

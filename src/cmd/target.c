@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "abi/sample.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 
@@ -53,7 +54,15 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ "max-depth", 0, 0, G_OPTION_ARG_INT, &t->max_depth, "Frames of a stack, 1 to 127 (127)", "N" },
 		{ "unwind", 0, 0, G_OPTION_ARG_STRING, &t->unwind,
 		  "How user stacks are walked: auto, dwarf (tables from .eh_frame; both the same) or fp (frame pointers only)", "HOW" },
-		{ "exact", 0, 0, G_OPTION_ARG_NONE, &t->exact, "Every wait with its stacks (always so)", NULL },
+		{ "exact", 0, 0, G_OPTION_ARG_NONE, &t->exact, "Every wait with its stacks, none sampled", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	const GOptionEntry sampling[] = {
+		{ "sample", 0, 0, G_OPTION_ARG_STRING, &t->sample,
+		  "Sample the stacks of waits below this, by duration (a bare number is us)", "TIME" },
+		{ "max-overhead", 0, 0, G_OPTION_ARG_STRING, &t->max_overhead,
+		  "Share of all CPUs' time that tracing may cost before more waits are sampled (record: 1)", "PCT" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
@@ -71,6 +80,8 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		add(entries, capture);
 	if (parts & TARGET_LINES)
 		add(entries, lines);
+	if (parts & TARGET_SAMPLING)
+		add(entries, sampling);
 	if (own)
 		add(entries, own);
 	return entries;
@@ -154,6 +165,45 @@ static bool resolve_existing(struct target *t, GError **error)
 	return true;
 }
 
+/* "0.5" or "0.5%" in parts per million. */
+static bool parse_budget(const char *text, uint32_t *ret_ppm, GError **error)
+{
+	char *end;
+	double pct = g_ascii_isdigit(text[0]) || text[0] == '.' ? g_ascii_strtod(text, &end) : 0;
+
+	if (!(pct > 0 && pct <= 100) || (*end && strcmp(end, "%") != 0) || pct * 1e4 < 1) {
+		g_set_error(error, PARSE_ERROR, 0, "--max-overhead: '%s' is not a percentage above 0 and up to 100", text);
+		return false;
+	}
+	*ret_ppm = (uint32_t)(pct * 1e4 + 0.5);
+	return true;
+}
+
+/* A scale that is asked for is a start, too: only --exact is for good. */
+static bool resolve_sampling(struct target *t, GError **error)
+{
+	struct collect_options *c = &t->collect;
+
+	c->sample_ns = t->exact ? 0 : t->default_sample_ns;
+	c->budget_ppm = t->default_budget_ppm;
+	if (t->max_overhead && !parse_budget(t->max_overhead, &c->budget_ppm, error))
+		return false;
+	c->may_raise = !t->exact && c->budget_ppm;
+	if (!t->sample)
+		return true;
+	if (t->exact) {
+		g_set_error_literal(error, PARSE_ERROR, 0, "--exact and --sample exclude each other");
+		return false;
+	}
+	if (!parse_duration(t->sample, 1000, &c->sample_ns, error))
+		return false;
+	if (c->sample_ns > SAMPLE_SCALE_MAX_NS) {
+		g_set_error(error, PARSE_ERROR, 0, "--sample: '%s' is above 100ms, beyond which nothing is saved", t->sample);
+		return false;
+	}
+	return true;
+}
+
 static bool resolve_values(struct target *t, GError **error)
 {
 	struct collect_options *c = &t->collect;
@@ -165,6 +215,8 @@ static bool resolve_values(struct target *t, GError **error)
 	if (t->min_block && !parse_duration(t->min_block, 1000, &c->min_ns, error))
 		return false;
 	if (t->max_block && !parse_duration(t->max_block, 1000, &c->max_ns, error))
+		return false;
+	if (!resolve_sampling(t, error))
 		return false;
 	if (t->user_threads && t->kernel_threads)
 		wrong = "-u and -k exclude each other";
@@ -232,6 +284,8 @@ void target_release(struct target *t)
 	g_free(t->min_block);
 	g_free(t->max_block);
 	g_free(t->unwind);
+	g_free(t->sample);
+	g_free(t->max_overhead);
 }
 
 static void describe_list(GString *text, const char *what, char **typed)

@@ -11,16 +11,20 @@ struct target {
 	char **command;		/* after "--", or NULL */
 	/* as typed */
 	char **pids, **tids, **cgroups;
-	char *comm, *states, *min_block, *max_block, *unwind;
+	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines;
 	gint max_depth;
+	/* what holds when none of --exact, --sample and --max-overhead says otherwise */
+	uint64_t default_sample_ns;
+	uint32_t default_budget_ppm;	/* 0: no governor unless asked for */
 };
 
 enum target_part {
 	TARGET_WHO = 1 << 0,		/* -a -p -t --cgroup --comm -u -k */
 	TARGET_FILTER = 1 << 1,		/* --state -m -M */
-	TARGET_CAPTURE = 1 << 2,	/* -U -K --max-depth --unwind */
+	TARGET_CAPTURE = 1 << 2,	/* -U -K --max-depth --unwind --exact */
 	TARGET_LINES = 1 << 3,		/* --inline */
+	TARGET_SAMPLING = 1 << 4,	/* --sample --max-overhead */
 };
 
 /* Option entries of those parts followed by `own`; valid as long as *t. */

@@ -288,6 +288,17 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 	};
 	uint32_t index = profile_add_thread(f->profile, &t);
 
+	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++) {
+		const struct offcpu_state_total *total = &rec->account.state[i];
+		const struct state_total own = {
+			.thread = index, .state = (uint8_t)OFFCPU_STATE_LETTERS[i], .count = total->count,
+			.blocked_ns = total->blocked_ns, .runnable_ns = total->runnable_ns,
+			.preempted_ns = total->preempted_ns,
+		};
+		if (own.count)
+			profile_add_state(f->profile, &own);
+	}
+
 	g_hash_table_insert(f->threads, GUINT_TO_POINTER(rec->tno), GUINT_TO_POINTER(index + 1));
 	if (rec->open_state)
 		g_array_append_val(f->open, *rec);
@@ -350,7 +361,7 @@ static uint32_t lost_thread(struct fold *f, const struct wait *w)
 	return f->lost_thread - 1;
 }
 
-static void finish_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
+static void finish_sum(struct fold *f, const struct offcpu_wait_key *key, const struct sums_total *sum)
 {
 	uint32_t index = GPOINTER_TO_UINT(g_hash_table_lookup(f->threads, GUINT_TO_POINTER(key->tno)));
 	struct wait w = {
@@ -358,7 +369,7 @@ static void finish_sum(struct fold *f, const struct offcpu_wait_key *key, const 
 		.state = key->state,
 		.flags = key->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0,
 		.count = sum->count, .blocked_ns = sum->blocked_ns, .runnable_ns = sum->runnable_ns,
-		.preempted_ns = sum->preempted_ns, .max_ns = sum->max_ns,
+		.preempted_ns = sum->preempted_ns, .max_ns = sum->max_ns, .off_cpu_se_ns = sum->off_cpu_se_ns,
 	};
 
 	memcpy(w.hist, sum->hist, sizeof(w.hist));
@@ -392,7 +403,7 @@ void fold_finish(struct fold *f)
 	if (f->lines)
 		fold_lines_finish(f->lines, f->stacks);
 	for (size_t i = 0; i < cnt; i++) {
-		struct offcpu_wait_sum sum;
+		struct sums_total sum;
 		const struct offcpu_wait_key *key = sums_get(f->sums, i, &sum);
 
 		finish_sum(f, key, &sum);

@@ -37,6 +37,9 @@ struct collect_options {
 	bool include_self;
 	uint32_t command_pid;	/* trace this child of ours from its exec on, and its children */
 	const char *command_name;	/* what it will execute, as execvp() takes it; or NULL */
+	uint64_t sample_ns;	/* COLLECT_WAITS: the scale to begin with (abi/sample.h), 0: exact */
+	bool may_raise;		/* the governor may change it */
+	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
 	size_t ring_bytes;	/* 0: the default */
 	collect_event_fn on_event;
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */

@@ -12,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/sample.h"
+#include "collect/cost.h"
 #include "collect/feature.h"
 #include "collect/fold.h"
+#include "collect/governor.h"
 #include "collect/mmap_events.h"
 #include "collect/tables.h"
 #include "offcpu.skel.h"
@@ -59,6 +62,8 @@ struct session {
 	uint64_t records;		/* taken from the ring since the last drain began */
 	struct profile *profile;
 	struct fold *fold;
+	struct cost *cost;		/* NULL: not measured */
+	struct governor governor;
 	uint64_t begun_ns;
 	unsigned current;		/* which of the two wait maps is in use */
 	uint64_t swapped_ns;
@@ -183,11 +188,16 @@ static void configure(struct session *s)
 		.early_filter = (o->pids || o->tids || o->comm_glob || o->command_pid) && !o->cgroup_ids,
 		.can_walk = feature_supported(FEATURE_BPF_LOOP),
 		.want_tables = s->tables != NULL,
+		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 	};
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
+	if (cfg->may_sample)
+		s->skel->bss->scale_ns = MIN(o->sample_ns, SAMPLE_SCALE_MAX_NS);
+	governor_init(&s->governor, o->budget_ppm, cfg->may_sample && o->may_raise, s->skel->bss->scale_ns);
+	s->profile->info.sampling.start_ns = s->profile->info.sampling.max_ns = s->skel->bss->scale_ns;
 	bpf_map__set_max_entries(s->skel->maps.ring,
 				 (uint32_t)(o->ring_bytes ? o->ring_bytes :
 					    o->mode == COLLECT_EVENTS ? 16 << 20 : 4 << 20));
@@ -374,6 +384,7 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	ring_buffer__free(s->ring);
+	cost_free(s->cost);
 	tables_free(s->tables);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
@@ -416,6 +427,50 @@ static bool look_at_threads(struct session *s, GError **error)
 							       s->skel->links.look_at_thread_plain;
 
 	return run_iterator(s, link, error);
+}
+
+static uint64_t switches_seen(struct session *s)
+{
+	int cpus = libbpf_num_possible_cpus();
+	size_t size = (bpf_map__value_size(s->skel->maps.scratches) + 7) & ~(size_t)7;
+	uint64_t total = 0;
+	uint32_t zero = 0;
+
+	if (cpus < 1)
+		return 0;
+	g_autofree char *values = g_malloc(size * (size_t)cpus);
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, values))
+		return 0;
+	for (int i = 0; i < cpus; i++) {
+		uint64_t one;	/* the first member */
+		memcpy(&one, values + size * (size_t)i, sizeof(one));
+		total += one;
+	}
+	return total;
+}
+
+/* Measures what we cost, from the start of the window on. */
+static void start_measuring(struct session *s)
+{
+	if (!s->options->budget_ppm)
+		return;
+	s->cost = cost_new(s->skel->obj, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+	cost_start(s->cost, clock_ns(CLOCK_MONOTONIC), switches_seen(s));
+}
+
+/* Now and then a reading of what we cost, and the scale that the governor makes of it. */
+static void govern(struct session *s)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), scale_ns;
+	struct governor_reading reading;
+
+	if (!s->cost || !cost_is_due(s->cost, now) || !cost_poll(s->cost, now, switches_seen(s), &reading))
+		return;
+	scale_ns = governor_take(&s->governor, &reading);
+	if (scale_ns == s->skel->bss->scale_ns)
+		return;
+	s->skel->bss->scale_ns = scale_ns;
+	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
 }
 
 /* Sets an edge of the window in the near future, so that no CPU learns of it late. */
@@ -482,6 +537,7 @@ bool session_start(struct session *s, GError **error)
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
 	s->asked_ns = s->start_ns;	/* a command will, at once */
+	start_measuring(s);
 	if (wants_kernel_symbols(s->options))
 		symbolizer_foresee_kernel(s->symbolizer);
 	/* Again for those that moved between the first look and the start. */
@@ -556,30 +612,11 @@ bool session_drain(struct session *s)
 	apply_tables(s, false);
 	s->records = 0;
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
+	govern(s);
 	if (s->skel->bss->wait_entries > SWAP_AT(capacity) ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
 	return is_more;
-}
-
-static uint64_t switches_seen(struct session *s)
-{
-	int cpus = libbpf_num_possible_cpus();
-	size_t size = (bpf_map__value_size(s->skel->maps.scratches) + 7) & ~(size_t)7;
-	uint64_t total = 0;
-	uint32_t zero = 0;
-
-	if (cpus < 1)
-		return 0;
-	g_autofree char *values = g_malloc(size * (size_t)cpus);
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, values))
-		return 0;
-	for (int i = 0; i < cpus; i++) {
-		uint64_t one;	/* the first member */
-		memcpy(&one, values + size * (size_t)i, sizeof(one));
-		total += one;
-	}
-	return total;
 }
 
 static void read_loss(struct session *s, uint32_t reason, struct offcpu_loss_count *ret_sum)
@@ -607,24 +644,6 @@ void session_progress(struct session *s, struct session_progress *ret_progress)
 		struct offcpu_loss_count loss;
 		read_loss(s, i, &loss);
 		ret_progress->lost += loss.count;
-	}
-}
-
-/* Run time and skipped runs of our programs, from the kernel's own statistics. */
-static void program_statistics(struct session *s, uint64_t *ret_ns, uint64_t *ret_runs, uint64_t *ret_missed)
-{
-	struct bpf_program *prog;
-
-	*ret_ns = *ret_runs = *ret_missed = 0;
-	bpf_object__for_each_program(prog, s->skel->obj) {
-		struct bpf_prog_info info = { 0 };
-		uint32_t len = sizeof(info);
-
-		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-			continue;
-		*ret_ns += info.run_time_ns;
-		*ret_runs += info.run_cnt;
-		*ret_missed += info.recursion_misses;
 	}
 }
 
@@ -663,6 +682,20 @@ static uint64_t peak_rss_bytes(void)
 	return g_ascii_strtoull(line + strlen("VmHWM:"), NULL, 10) * 1024;
 }
 
+static void fill_sampling(const struct session *s, struct profile_sampling *ret_sampling)
+{
+	const struct governor *g = &s->governor;
+
+	ret_sampling->end_ns = s->skel->bss->scale_ns;
+	ret_sampling->raised_cnt = g->raised_cnt;
+	ret_sampling->lowered_cnt = g->lowered_cnt;
+	ret_sampling->over_cnt = g->over_cnt;
+	ret_sampling->budget_ppm = g->budget_ppm;
+	ret_sampling->has_used = g->seen_ns != 0;
+	ret_sampling->used_ppm = governor_used_ppm(g, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+	ret_sampling->peak_ppm = g->peak_ppm;
+}
+
 static void fill_info(struct session *s)
 {
 	struct profile_info *info = &s->profile->info;
@@ -670,7 +703,7 @@ static void fill_info(struct session *s)
 	struct utsname host;
 	struct rusage usage;
 
-	program_statistics(s, &bpf_ns, &runs, &missed);
+	cost_programs(s->skel->obj, &bpf_ns, &runs, &missed);
 	record_losses(s, missed);
 	uname(&host);
 	getrusage(RUSAGE_SELF, &usage);
@@ -689,6 +722,7 @@ static void fill_info(struct session *s)
 		((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;
 	info->tracer_peak_rss_bytes = peak_rss_bytes();
 	info->self_excluded = !s->options->include_self;
+	fill_sampling(s, &info->sampling);
 }
 
 bool session_stop(struct session *s, GError **error)

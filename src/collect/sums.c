@@ -2,19 +2,22 @@
 #include "collect/sums.h"
 
 #include <glib.h>
+#include <math.h>
 #include <string.h>
 
+#include "abi/sample.h"
 #include "profile/id_index.h"
 #include "profile/profile.h"
 
 struct hist {
-	uint32_t slot[OFFCPU_HIST_SLOTS];
+	uint64_t slot_q8[OFFCPU_HIST_SLOTS];
 };
 
 struct entry {
 	struct offcpu_wait_key key;
-	uint64_t count, blocked_ns, runnable_ns, preempted_ns, max_ns;
-	uint32_t hist;	/* index + 1; 0: one wait, whose duration is max_ns */
+	uint64_t count_q8, blocked_ns, runnable_ns, preempted_ns, max_ns;
+	double variance_ns2;
+	uint32_t hist;	/* index + 1; 0: all in the slot of max_ns, as one wait is */
 };
 
 struct sums {
@@ -61,12 +64,17 @@ static uint64_t key_hash(const struct offcpu_wait_key *k)
 	return h ^ h >> 32;
 }
 
-static void add_hist(struct sums *s, struct entry *e, const uint32_t *slots)
+static void add_hist(struct sums *s, struct entry *e, const uint32_t *slots_q8)
 {
-	uint32_t *mine = g_array_index(s->hists, struct hist, e->hist - 1).slot;
+	uint64_t *mine_q8 = g_array_index(s->hists, struct hist, e->hist - 1).slot_q8;
 
 	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
-		mine[i] += MIN(slots[i], UINT32_MAX - mine[i]);
+		mine_q8[i] += slots_q8[i];
+}
+
+static double variance_of(const struct offcpu_wait_sum *sum)
+{
+	return ldexp((double)sum->variance, SAMPLE_VARIANCE_SHIFT);
 }
 
 static void give_hist(struct sums *s, struct entry *e)
@@ -80,13 +88,14 @@ static void add_entry(struct sums *s, uint64_t hash, const struct offcpu_wait_ke
 		      const struct offcpu_wait_sum *sum)
 {
 	struct entry e = {
-		.key = *key, .count = sum->count, .blocked_ns = sum->blocked_ns, .runnable_ns = sum->runnable_ns,
-		.preempted_ns = sum->preempted_ns, .max_ns = sum->max_ns,
+		.key = *key, .count_q8 = sum->count_q8, .blocked_ns = sum->blocked_ns,
+		.runnable_ns = sum->runnable_ns, .preempted_ns = sum->preempted_ns, .max_ns = sum->max_ns,
+		.variance_ns2 = variance_of(sum),
 	};
 
-	if (sum->count != 1) {
+	if (sum->hist_q8[profile_hist_slot(sum->max_ns)] != sum->count_q8) {
 		give_hist(s, &e);
-		add_hist(s, &e, sum->hist);
+		add_hist(s, &e, sum->hist_q8);
 	}
 	id_index_add(s->index, hash, s->entries->len);
 	g_array_append_val(s->entries, e);
@@ -105,10 +114,11 @@ void sums_add(struct sums *s, const struct offcpu_wait_key *key, const struct of
 
 	if (!e->hist) {
 		give_hist(s, e);
-		g_array_index(s->hists, struct hist, e->hist - 1).slot[profile_hist_slot(e->max_ns)] = 1;
+		g_array_index(s->hists, struct hist, e->hist - 1).slot_q8[profile_hist_slot(e->max_ns)] = e->count_q8;
 	}
-	add_hist(s, e, sum->hist);
-	e->count += sum->count;
+	add_hist(s, e, sum->hist_q8);
+	e->count_q8 += sum->count_q8;
+	e->variance_ns2 += variance_of(sum);
 	e->blocked_ns += sum->blocked_ns;
 	e->runnable_ns += sum->runnable_ns;
 	e->preempted_ns += sum->preempted_ns;
@@ -120,18 +130,45 @@ size_t sums_cnt(const struct sums *s)
 	return s->entries->len;
 }
 
-const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct offcpu_wait_sum *ret_sum)
+static uint64_t whole(uint64_t q8)
+{
+	return (q8 + SAMPLE_ONE_Q8 / 2) / SAMPLE_ONE_Q8;
+}
+
+/*
+ * Slots in whole waits.  What is rounded is the sum up to each slot, so that they add up to the
+ * count; returns it.  Where less than half a wait is there it is one, in its highest slot.
+ */
+static uint64_t whole_hist(const uint64_t *slots_q8, uint32_t *ret_hist)
+{
+	uint64_t sum_q8 = 0, count = 0;
+	unsigned last = 0;
+
+	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++) {
+		sum_q8 += slots_q8[i];
+		uint64_t in_slot = MIN(whole(sum_q8) - whole(sum_q8 - slots_q8[i]), UINT32_MAX);
+
+		ret_hist[i] = (uint32_t)in_slot;
+		count += in_slot;
+		last = slots_q8[i] ? i : last;
+	}
+	if (!count)
+		ret_hist[last] = 1;
+	return MAX(count, 1);
+}
+
+const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 {
 	const struct entry *e = entry_at(s, i);
+	struct hist one = { 0 };
 
-	*ret_sum = (struct offcpu_wait_sum){
-		.count = e->count, .blocked_ns = e->blocked_ns, .runnable_ns = e->runnable_ns,
+	*ret_total = (struct sums_total){
+		.blocked_ns = e->blocked_ns, .runnable_ns = e->runnable_ns,
 		.preempted_ns = e->preempted_ns, .max_ns = e->max_ns,
+		.off_cpu_se_ns = (uint64_t)llround(sqrt(e->variance_ns2)),
 	};
-	if (e->hist)
-		memcpy(ret_sum->hist, g_array_index(s->hists, struct hist, e->hist - 1).slot,
-		       sizeof(ret_sum->hist));
-	else
-		ret_sum->hist[profile_hist_slot(e->max_ns)] = 1;
+	one.slot_q8[profile_hist_slot(e->max_ns)] = e->count_q8;
+	const struct hist *hist = e->hist ? &g_array_index(s->hists, struct hist, e->hist - 1) : &one;
+	ret_total->count = whole_hist(hist->slot_q8, ret_total->hist);
 	return &e->key;
 }

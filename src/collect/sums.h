@@ -3,6 +3,7 @@
 #define COLLECT_SUMS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "abi/offcpu_abi.h"
 
@@ -18,9 +19,17 @@ void sums_free(struct sums *s);	/* NULL is fine */
 
 void sums_add(struct sums *s, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum);
 
+/* What a sum says once all is added up: whole counts, the histogram adding up to the count. */
+struct sums_total {
+	uint64_t count;		/* at least 1 */
+	uint64_t blocked_ns, runnable_ns, preempted_ns, max_ns;
+	uint64_t off_cpu_se_ns;	/* standard error of the time, of sampling */
+	uint32_t hist[OFFCPU_HIST_SLOTS];
+};
+
 /* Those there are, in the order in which they were first met. */
 size_t sums_cnt(const struct sums *s);
 /* The i-th; the key stays valid until the next one is added. */
-const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct offcpu_wait_sum *ret_sum);
+const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct sums_total *ret_total);
 
 #endif

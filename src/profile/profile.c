@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "profile/id_index.h"
@@ -15,6 +16,7 @@ struct profile *profile_new(void)
 	p->frames = g_array_new(FALSE, FALSE, sizeof(struct frame));
 	p->nodes = g_array_new(FALSE, FALSE, sizeof(struct stack_node));
 	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	p->states = g_array_new(FALSE, FALSE, sizeof(struct state_total));
 	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
 	p->strings = g_string_chunk_new(64 * 1024);
 	p->string_list = g_ptr_array_new();
@@ -37,6 +39,7 @@ void profile_free(struct profile *p)
 	g_array_unref(p->frames);
 	g_array_unref(p->nodes);
 	g_array_unref(p->waits);
+	g_array_unref(p->states);
 	g_array_unref(p->losses);
 	g_string_chunk_free(p->strings);
 	g_ptr_array_unref(p->string_list);
@@ -196,6 +199,9 @@ static void merge_wait(struct wait *into, const struct wait *w)
 	into->runnable_ns = sum(into->runnable_ns, w->runnable_ns);
 	into->preempted_ns = sum(into->preempted_ns, w->preempted_ns);
 	into->max_ns = MAX(into->max_ns, w->max_ns);
+	/* independent of one another: variances add */
+	if (w->off_cpu_se_ns)
+		into->off_cpu_se_ns = (uint64_t)llround(hypot((double)into->off_cpu_se_ns, (double)w->off_cpu_se_ns));
 	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
 		into->hist[i] = into->hist[i] > UINT32_MAX - w->hist[i] ? UINT32_MAX : into->hist[i] + w->hist[i];
 }
@@ -214,6 +220,12 @@ uint32_t profile_add_wait(struct profile *p, const struct wait *w)
 	id_index_add(p->wait_index, hash, p->waits->len);
 	g_array_append_vals(p->waits, w, 1);
 	return p->waits->len - 1;
+}
+
+void profile_add_state(struct profile *p, const struct state_total *total)
+{
+	assert(total->thread < p->threads->len);
+	g_array_append_vals(p->states, total, 1);
 }
 
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns)

@@ -94,6 +94,7 @@ struct wait {
 	uint64_t count;
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
 	uint64_t max_ns;
+	uint64_t off_cpu_se_ns;	/* standard error of their time where short waits were sampled; else 0 */
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
 static inline uint64_t wait_off_cpu_ns(const struct wait *w)
@@ -108,11 +109,35 @@ static inline unsigned profile_hist_slot(uint64_t ns)
 	return slot < PROFILE_HIST_SLOTS - 1 ? slot : PROFILE_HIST_SLOTS - 1;
 }
 
+/*
+ * All waits of a thread in one state that filters let through: exact whatever was sampled or
+ * lost.  Over a thread's states their time is its off-CPU time without the filtered.
+ */
+struct state_total {
+	uint32_t thread;	/* index */
+	uint8_t state;
+	uint64_t count;
+	uint64_t blocked_ns, runnable_ns, preempted_ns;
+};
+
 struct profile_loss {
 	const char *reason;	/* short id, "ring_stack" */
 	const char *help;	/* a sentence */
 	uint64_t count;
 	uint64_t time_ns;	/* thread time concerned, where known */
+};
+
+/*
+ * Waits below the scale were kept with a probability of duration / scale, those kept stand for
+ * the others.  The governor raises the scale to keep the tracer's cost within the budget.
+ */
+struct profile_sampling {
+	uint64_t start_ns, end_ns, max_ns;	/* the scale as the window began, as it ended, the highest; 0: exact */
+	uint32_t raised_cnt, lowered_cnt;	/* by the governor */
+	uint32_t over_cnt;		/* readings, about one a second, above the budget by the BPF programs' time */
+	uint32_t budget_ppm;		/* of all CPUs' time; 0: no governor */
+	uint32_t used_ppm, peak_ppm;	/* BPF time and own CPU time: over the window, in its worst second */
+	bool has_used;			/* it could be measured */
 };
 
 struct id_index;
@@ -131,6 +156,7 @@ struct profile_info {
 	uint64_t tracer_bpf_ns;	/* valid if has_bpf_ns */
 	bool has_bpf_ns;
 	bool self_excluded;	/* the tracer's own threads were left out */
+	struct profile_sampling sampling;
 };
 
 struct profile {
@@ -139,6 +165,7 @@ struct profile {
 	GArray *frames;		/* struct frame */
 	GArray *nodes;		/* struct stack_node; [0] is the root */
 	GArray *waits;		/* struct wait */
+	GArray *states;		/* struct state_total, in the order of threads; none in files of schema 1 */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	/* private: interning */
 	GStringChunk *strings;
@@ -172,6 +199,8 @@ uint32_t profile_add_thread(struct profile *p, const struct thread *t);
  * Sums stop at the highest value of their type instead of wrapping.
  */
 uint32_t profile_add_wait(struct profile *p, const struct wait *w);
+/* Appends the total of one state of a thread. */
+void profile_add_state(struct profile *p, const struct state_total *total);
 /* Sums into the loss with the same reason. */
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns);
 
@@ -193,6 +222,15 @@ static inline const struct frame *profile_get_frame(const struct profile *p, uin
 static inline const struct stack_node *profile_get_node(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->nodes, struct stack_node, i);
+}
+static inline const struct state_total *profile_state(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->states, struct state_total, i);
+}
+/* Were short waits sampled at any time? */
+static inline bool profile_is_sampled(const struct profile *p)
+{
+	return p->info.sampling.max_ns != 0;
 }
 static inline const struct wait *profile_wait(const struct profile *p, uint32_t i)
 {

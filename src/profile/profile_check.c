@@ -38,7 +38,8 @@ static bool times_fit(const uint64_t *times, size_t cnt)
 static bool check_info(const struct profile_info *info, GError **error)
 {
 	const uint64_t times[] = { info->start_unix_ns, info->start_ns, info->duration_ns, info->tracer_cpu_ns,
-				   info->tracer_bpf_ns, info->switches, info->tracer_peak_rss_bytes };
+				   info->tracer_bpf_ns, info->switches, info->tracer_peak_rss_bytes,
+				   info->sampling.start_ns, info->sampling.end_ns, info->sampling.max_ns };
 
 	if (!times_fit(times, G_N_ELEMENTS(times)))
 		return bad(error, "a number of its window is out of range");
@@ -91,7 +92,7 @@ static bool check_waits(const struct profile *p, GError **error)
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
-		const uint64_t times[] = { w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns };
+		const uint64_t times[] = { w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->off_cpu_se_ns };
 
 		if (w->thread >= p->threads->len || w->user >= p->nodes->len || w->kernel >= p->nodes->len)
 			return bad(error, "wait %u has no valid thread or stack", i);
@@ -102,6 +103,25 @@ static bool check_waits(const struct profile *p, GError **error)
 		if (!total(&off_cpu_ns, w->blocked_ns) || !total(&off_cpu_ns, w->runnable_ns) ||
 		    !total(&off_cpu_ns, w->preempted_ns) || !total(&count, w->count))
 			return bad(error, "the times of its waits add up to more than 292 years");
+	}
+	return true;
+}
+
+static bool check_states(const struct profile *p, GError **error)
+{
+	uint64_t off_cpu_ns = 0, count = 0;
+
+	for (guint i = 0; i < p->states->len; i++) {
+		const struct state_total *t = profile_state(p, i);
+		const uint64_t times[] = { t->blocked_ns, t->runnable_ns, t->preempted_ns };
+
+		if (t->thread >= p->threads->len || !t->state || !strchr("SDTtPIR", t->state))
+			return bad(error, "total %u of a state has no valid thread or state", i);
+		if (!times_fit(times, G_N_ELEMENTS(times)))
+			return bad(error, "a time of total %u of a state is out of range", i);
+		if (!total(&off_cpu_ns, t->blocked_ns) || !total(&off_cpu_ns, t->runnable_ns) ||
+		    !total(&off_cpu_ns, t->preempted_ns) || !total(&count, t->count))
+			return bad(error, "the totals of its states add up to more than 292 years");
 	}
 	return true;
 }
@@ -122,8 +142,8 @@ static bool check_losses(const struct profile *p, GError **error)
 bool profile_check(const struct profile *p, GError **error)
 {
 	if (p->threads->len > PROFILE_ROWS_MAX || p->frames->len > PROFILE_ROWS_MAX ||
-	    p->waits->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
+	    p->waits->len > PROFILE_ROWS_MAX || p->states->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
 		return bad(error, "it has too many threads, frames, stacks or waits");
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
-	       check_waits(p, error) && check_losses(p, error);
+	       check_waits(p, error) && check_states(p, error) && check_losses(p, error);
 }

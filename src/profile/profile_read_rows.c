@@ -381,19 +381,71 @@ static void wait_row_2(struct reader *r)
 	uint64_t off_cpu_ns = wait_off_cpu_ns(&w);
 
 	/* Only of one wait do the duration and its slot say all. */
-	if (w.count != 1 || !is_null(r, 10))
-		w.max_ns = get_ns(r, 10);
+	if (!is_null(r, 10))
+		w.off_cpu_se_ns = get_ns(r, 10);
+	if (w.count != 1 || !is_null(r, 11))
+		w.max_ns = get_ns(r, 11);
 	else
 		w.max_ns = MIN(off_cpu_ns, PROFILE_NS_MAX);
-	if (w.count == 1 && is_null(r, 11))
+	if (w.count == 1 && is_null(r, 12))
 		w.hist[profile_hist_slot(off_cpu_ns)] = 1;
-	else if (!parse_hist_2(get_text(r, 11), w.hist))
-		wrong(r, 11);
+	else if (!parse_hist_2(get_text(r, 12), w.hist))
+		wrong(r, 12);
 	if (!r->wrong)
 		profile_add_wait(r->p, &w);
 }
 
-static bool read_tables(struct reader *r, void (*wait_row)(struct reader *r), GError **error)
+static void state_row(struct reader *r)
+{
+	const char *state = get_text(r, 2);
+	const struct state_total t = {
+		.thread = get_u32(r, 1),
+		.state = (uint8_t)state[0],
+		.count = get(r, 3, INT64_MAX),
+		.blocked_ns = get_ns(r, 4),
+		.runnable_ns = get_ns(r, 5),
+		.preempted_ns = get_ns(r, 6),
+	};
+
+	if (t.thread >= r->p->threads->len)
+		wrong(r, 1);
+	if (!t.state || state[1] || !strchr("SDTtPIR", t.state))
+		wrong(r, 2);
+	if (!r->wrong)
+		profile_add_state(r->p, &t);
+}
+
+static void sampling_row(struct reader *r)
+{
+	struct profile_sampling *sampling = &r->p->info.sampling;
+
+	get_window_id(r, 1);
+	*sampling = (struct profile_sampling){
+		.start_ns = get_ns(r, 2),
+		.end_ns = get_ns(r, 3),
+		.max_ns = get_ns(r, 4),
+		.raised_cnt = get_u32(r, 5),
+		.lowered_cnt = get_u32(r, 6),
+		.over_cnt = get_u32(r, 7),
+		.budget_ppm = get_u32(r, 8),
+		.has_used = !is_null(r, 9) && !is_null(r, 10),
+	};
+	if (sampling->has_used) {
+		sampling->used_ppm = get_u32(r, 9);
+		sampling->peak_ppm = get_u32(r, 10);
+	}
+}
+
+static bool read_tables(struct reader *r, const struct table *tables, size_t cnt, GError **error)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (!read_table(r, &tables[i], error))
+			return false;
+	return true;
+}
+
+/* wait_row: of that version.  state_row and sampling_row, too, where it has those tables. */
+static bool read_version(struct reader *r, void (*wait_row)(struct reader *r), bool has_sampling, GError **error)
 {
 	const struct table tables[] = {
 		{ "meta", -1, 0, 64, meta_row },
@@ -405,15 +457,17 @@ static bool read_tables(struct reader *r, void (*wait_row)(struct reader *r), GE
 		{ "thread", 0, 0, PROFILE_ROWS_MAX, thread_row },
 		{ "wait", 0, 0, PROFILE_ROWS_MAX, wait_row },
 	};
+	const struct table of_sampling[] = {
+		{ "state_total", 0, 0, PROFILE_ROWS_MAX, state_row },
+		{ "sampling", PROFILE_WINDOW_ID, 0, 1, sampling_row },
+	};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
-		if (!read_table(r, &tables[i], error))
-			return false;
-	return true;
+	return read_tables(r, tables, G_N_ELEMENTS(tables), error) &&
+	       (!has_sampling || read_tables(r, of_sampling, G_N_ELEMENTS(of_sampling), error));
 }
 
 static bool read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes,
-		      void (*wait_row)(struct reader *r), GError **error)
+		      void (*wait_row)(struct reader *r), bool has_sampling, GError **error)
 {
 	const uint32_t root = 0;
 	struct reader r = {
@@ -426,7 +480,7 @@ static bool read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes
 	};
 
 	g_array_append_val(r.nodes, root);
-	bool ok = read_tables(&r, wait_row, error);
+	bool ok = read_version(&r, wait_row, has_sampling, error);
 
 	g_ptr_array_unref(r.strings);
 	g_array_unref(r.frames);
@@ -436,10 +490,10 @@ static bool read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes
 
 bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
 {
-	return read_rows(db, p, text_budget_bytes, wait_row_1, error);
+	return read_rows(db, p, text_budget_bytes, wait_row_1, false, error);
 }
 
 bool profile_read_rows_2(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
 {
-	return read_rows(db, p, text_budget_bytes, wait_row_2, error);
+	return read_rows(db, p, text_budget_bytes, wait_row_2, true, error);
 }

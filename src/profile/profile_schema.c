@@ -97,6 +97,33 @@ const struct profile_table profile_schema_1[] = {
 	{ NULL, NULL },
 };
 
+/* New in version 2: what sampling must not touch, and what it did. */
+#define TABLES_OF_SAMPLING \
+	{ "state_total", \
+	  "CREATE TABLE state_total( -- exact, whatever was sampled: all waits of one thread in one state but those filtered\n" \
+	  "  id INTEGER PRIMARY KEY,\n" \
+	  "  thread_id INTEGER REFERENCES thread(id),\n" \
+	  "  state TEXT, -- S D T t P I R\n" \
+	  "  count INTEGER,\n" \
+	  "  blocked_ns INTEGER,\n" \
+	  "  runnable_ns INTEGER,\n" \
+	  "  preempted_ns INTEGER\n" \
+	  ")" }, \
+	{ "sampling", \
+	  "CREATE TABLE sampling( -- waits below the scale were kept with probability duration / scale\n" \
+	  "  id INTEGER PRIMARY KEY,\n" \
+	  "  window_id INTEGER REFERENCES window(id),\n" \
+	  "  start_scale_ns INTEGER, -- as the window began; 0: exact\n" \
+	  "  end_scale_ns INTEGER,\n" \
+	  "  max_scale_ns INTEGER,\n" \
+	  "  raised INTEGER, -- times the governor raised the scale\n" \
+	  "  lowered INTEGER,\n" \
+	  "  exceeded INTEGER, -- readings, about one a second, above the budget by the BPF programs' time\n" \
+	  "  budget_ppm INTEGER, -- of all CPUs' time; 0: no governor\n" \
+	  "  used_ppm INTEGER, -- the tracer's BPF and CPU time; NULL: not known\n" \
+	  "  peak_ppm INTEGER -- in the worst second\n" \
+	  ")" },
+
 /* A wait's window is that of its thread, and of one wait alone its duration says all. */
 const struct profile_table profile_schema_2[] = {
 	TABLES_OF_1_AND_2
@@ -112,9 +139,11 @@ const struct profile_table profile_schema_2[] = {
 	  "  blocked_ns INTEGER,\n"
 	  "  runnable_ns INTEGER,\n"
 	  "  preempted_ns INTEGER,\n"
-	  "  max_ns INTEGER, -- NULL: one wait, so the sum of the three before\n"
+	  "  off_cpu_se_ns INTEGER, -- standard error of the sum of the three before; NULL: exact\n"
+	  "  max_ns INTEGER, -- NULL: one wait, so that sum\n"
 	  "  log2_ns TEXT -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
 	  ")" },
+	TABLES_OF_SAMPLING
 	{ NULL, NULL },
 };
 
@@ -143,7 +172,7 @@ const char profile_views[] =
 	"CREATE VIEW v_wait AS SELECT w.id, t.window_id, w.thread_id, t.pid, t.tid, t.comm, t.process, w.state,\n"
 	"  w.flags & 1 <> 0 AS open_at_start, w.flags & 2 <> 0 AS open_at_end, w.count,\n"
 	"  w.blocked_ns + w.runnable_ns + w.preempted_ns AS off_cpu_ns,\n"
-	"  w.blocked_ns, w.runnable_ns, w.preempted_ns,\n"
+	"  w.blocked_ns, w.runnable_ns, w.preempted_ns, coalesce(w.off_cpu_se_ns, 0) AS off_cpu_se_ns,\n"
 	"  coalesce(w.max_ns, w.blocked_ns + w.runnable_ns + w.preempted_ns) AS max_ns,\n"
 	"  w.user_stack_id, u.leaf AS user_leaf, w.kernel_stack_id, k.leaf AS kernel_leaf\n"
 	"FROM wait w LEFT JOIN thread t ON t.id = w.thread_id LEFT JOIN v_stack u ON u.id = w.user_stack_id\n"

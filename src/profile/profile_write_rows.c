@@ -271,7 +271,7 @@ static bool is_plain(const struct wait *w)
 
 static int write_waits(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_into(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	char hist[HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->waits->len; i++) {
@@ -292,6 +292,10 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 		put(&in, w->blocked_ns);
 		put(&in, w->runnable_ns);
 		put(&in, w->preempted_ns);
+		if (w->off_cpu_se_ns)
+			put(&in, w->off_cpu_se_ns);
+		else
+			put_null(&in);
 		if (is_plain(w)) {
 			put_null(&in);
 			put_null(&in);
@@ -306,10 +310,55 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 	return insert_end(&in);
 }
 
+static int write_states(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO state_total VALUES(?, ?, ?, ?, ?, ?, ?)");
+
+	for (guint i = 0; i < p->states->len; i++) {
+		const struct state_total *t = profile_state(p, i);
+
+		put(&in, i);
+		put(&in, t->thread);
+		note(&in, sqlite3_bind_text(in.stmt, in.at++, (const char *)&t->state, 1, SQLITE_STATIC));
+		put(&in, t->count);
+		put(&in, t->blocked_ns);
+		put(&in, t->runnable_ns);
+		put(&in, t->preempted_ns);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+static int write_sampling(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO sampling VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	const struct profile_sampling *sampling = &p->info.sampling;
+
+	put(&in, PROFILE_WINDOW_ID);
+	put(&in, PROFILE_WINDOW_ID);
+	put(&in, sampling->start_ns);
+	put(&in, sampling->end_ns);
+	put(&in, sampling->max_ns);
+	put(&in, sampling->raised_cnt);
+	put(&in, sampling->lowered_cnt);
+	put(&in, sampling->over_cnt);
+	put(&in, sampling->budget_ppm);
+	if (sampling->has_used) {
+		put(&in, sampling->used_ppm);
+		put(&in, sampling->peak_ppm);
+	} else {
+		put_null(&in);
+		put_null(&in);
+	}
+	row_done(&in);
+	return insert_end(&in);
+}
+
 int profile_write_rows(sqlite3 *db, const struct profile *p)
 {
 	int (*const tables[])(sqlite3 *, const struct profile *) = {
-		write_losses, write_frames, write_stacks, write_threads, write_waits,
+		write_losses, write_frames, write_stacks, write_threads, write_states, write_waits, write_sampling,
 	};
 	int rc = write_meta(db, &p->info);
 

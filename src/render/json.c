@@ -42,6 +42,34 @@ static void write_tracer(struct json *j, const struct profile_info *info)
 	json_object_end(j);
 }
 
+static void write_sampling(struct json *j, const struct profile *p, const struct coverage *c)
+{
+	const struct profile_sampling *sampling = &p->info.sampling;
+
+	json_key(j, "sampling");
+	json_object_begin(j);
+	json_member_uint(j, "scale_ns", sampling->end_ns);
+	json_member_uint(j, "scale_start_ns", sampling->start_ns);
+	json_member_uint(j, "scale_max_ns", sampling->max_ns);
+	json_member_uint(j, "listed_ns", c->listed_ns);
+	json_member_uint(j, "listed_se_ns", (uint64_t)(c->listed_se_ns + 0.5));
+	json_member_uint(j, "raised", sampling->raised_cnt);
+	json_member_uint(j, "lowered", sampling->lowered_cnt);
+	json_member_uint(j, "exceeded", sampling->over_cnt);
+	json_member_uint(j, "budget_ppm", sampling->budget_ppm);
+	json_key(j, "used_ppm");
+	if (sampling->has_used)
+		json_uint(j, sampling->used_ppm);
+	else
+		json_null(j);
+	json_key(j, "peak_ppm");
+	if (sampling->has_used)
+		json_uint(j, sampling->peak_ppm);
+	else
+		json_null(j);
+	json_object_end(j);
+}
+
 static void write_coverage(struct json *j, const struct profile *p, const struct selection *selection)
 {
 	struct accounts *a = accounts_new(p, selection);
@@ -79,13 +107,38 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_object_end(j);
 	json_member_uint(j, "open_at_start_ns", c.open_start_ns);
 	json_member_uint(j, "open_at_end_ns", c.open_end_ns);
+	write_sampling(j, p, &c);
 	write_tracer(j, &p->info);
 	json_object_end(j);
 	accounts_free(a);
 }
 
-static void write_thread(struct json *j, const struct thread *t)
+/* The exact totals of the thread, from *at on: they are in the order of threads. */
+static void write_states(struct json *j, const struct profile *p, uint32_t thread, unsigned *at)
 {
+	json_key(j, "states");
+	json_array_begin(j);
+	while (*at < p->states->len && profile_state(p, *at)->thread < thread)
+		(*at)++;
+	for (; *at < p->states->len && profile_state(p, *at)->thread == thread; (*at)++) {
+		const struct state_total *total = profile_state(p, *at);
+		char state[2] = { (char)total->state, '\0' };
+
+		json_object_begin(j);
+		json_member_string(j, "state", state);
+		json_member_uint(j, "count", total->count);
+		json_member_uint(j, "blocked_ns", total->blocked_ns);
+		json_member_uint(j, "runnable_ns", total->runnable_ns);
+		json_member_uint(j, "preempted_ns", total->preempted_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_thread(struct json *j, const struct profile *p, uint32_t index, unsigned *states_at)
+{
+	const struct thread *t = profile_thread(p, index);
+
 	json_object_begin(j);
 	json_member_uint(j, "pid", t->pid);
 	json_member_uint(j, "tid", t->tid);
@@ -107,6 +160,7 @@ static void write_thread(struct json *j, const struct thread *t)
 	json_member_bool(j, "kernel", t->flags & THREAD_KERNEL);
 	json_member_bool(j, "exited", t->flags & THREAD_EXITED);
 	json_member_bool(j, "execed", t->flags & THREAD_EXECED);
+	write_states(j, p, index, states_at);
 	json_object_end(j);
 }
 
@@ -184,6 +238,7 @@ static void write_wait(struct json *j, const struct profile *p, const struct wai
 	json_member_uint(j, "runnable_ns", w->runnable_ns);
 	json_member_uint(j, "preempted_ns", w->preempted_ns);
 	json_member_uint(j, "max_ns", w->max_ns);
+	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
 	write_hist(j, w);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
@@ -202,6 +257,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	unsigned states_at = 0;
 	struct json j;
 
 	json_init(&j, out);
@@ -213,7 +269,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_array_begin(&j);
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		if (!selection || selection->threads[i])
-			write_thread(&j, profile_thread(p, i));
+			write_thread(&j, p, i, &states_at);
 	}
 	json_array_end(&j);
 	json_key(&j, "waits");

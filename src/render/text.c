@@ -204,6 +204,7 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	coverage_filtered(s, &c, &a->total);
 	coverage_stacks(s, &c);
 	coverage_open(s, &c);
+	text_sampling(s, p, selection, "  ");
 	coverage_tracer(s, &p->info);
 	accounts_free(a);
 }

@@ -102,6 +102,13 @@ static void append_whole(GString *s, const struct top *t)
 	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : weight_name(t->weight));
 }
 
+/* "±1.2%" of a row whose time is an estimate. */
+static void append_error(GString *s, const struct top *t, const struct top_row *r)
+{
+	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
+		text_relative_error(s, r->off_cpu_se_ns, r->off_cpu_ns);
+}
+
 static unsigned rows_with_weight(const struct top *t)
 {
 	unsigned n = t->rows->len;
@@ -116,20 +123,29 @@ void text_headline(GString *s, const struct top *leaves, const struct text_optio
 {
 	unsigned all = rows_with_weight(leaves), shown = options->top ? MIN(options->top, all) : all;
 	g_autoptr(GString) whole = g_string_new(NULL), cell = g_string_new(NULL);
+	bool has_error = !leaves->is_exact && leaves->weight == WEIGHT_OFF_CPU;
 	uint64_t rest = leaves->sum;
 
 	append_whole(whole, leaves);
 	text_section(s, options, "Top blocking leaves, of %s", whole->str);
-	g_string_append_printf(s, "%s%16s %7s  frame%s\n", text_dim(options),
-			       leaves->weight == WEIGHT_COUNT ? "waits" : "us", "%", text_plain(options));
+	g_string_append_printf(s, "%s%16s %7s  %sframe%s\n", text_dim(options),
+			       leaves->weight == WEIGHT_COUNT ? "waits" : "us", "%", has_error ? "  error  " : "",
+			       text_plain(options));
 	for (unsigned i = 0; i < shown; i++) {
 		const struct top_row *r = &g_array_index(leaves->rows, struct top_row, i);
 
 		rest -= r->weight;
 		g_string_truncate(cell, 0);
 		append_weight(cell, r->weight, leaves->weight);
-		g_string_append_printf(s, "%16s %6.1f%%  %s", cell->str, top_percent(leaves, r->weight), text_bold(options));
-		text_safe_cut(s, r->name, text_room(options, 26));
+		g_string_append_printf(s, "%16s %6.1f%%  ", cell->str, top_percent(leaves, r->weight));
+		if (has_error) {
+			g_string_truncate(cell, 0);
+			append_error(cell, leaves, r);
+			text_right(s, cell->str, 7);
+			g_string_append(s, "  ");
+		}
+		g_string_append(s, text_bold(options));
+		text_safe_cut(s, r->name, text_room(options, has_error ? 35 : 26));
 		g_string_append_printf(s, "%s\n", text_plain(options));
 	}
 	if (shown < all) {
@@ -234,6 +250,9 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 		text_thousands(s, r->weight);
 	else
 		text_duration(s, r->weight);
+	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
+		g_string_append_c(s, ' ');
+	append_error(s, t, r);
 	g_string_append_printf(s, "  %.1f%%  ", top_percent(t, r->weight));
 	append_row_name(s, p, t, r, o);
 	g_string_append_printf(s, "%s\n     count ", text_plain(o));

@@ -2,6 +2,7 @@
 """Compares a report with the truth.  Nothing here runs anything."""
 
 import collections
+import math
 import re
 
 MAX_RESIDUAL = 0.001  # of observed
@@ -92,6 +93,19 @@ def off_cpu_ns(row):
     return row["blocked_ns"] + row["runnable_ns"] + row["preempted_ns"]
 
 
+def scale_ns(report):
+    """The highest scale below which waits were sampled; 0: every wait was kept."""
+    return report.coverage.get("sampling", {}).get("scale_max_ns", 0)
+
+
+def sampling_slack_ns(report, account_ns, errors=5):
+    """
+    How far a sum of sampled waits may lie from the account: the variance of a wait of duration d is
+    d * (scale - d), so never more than scale times the time of all.  No estimate is in this bound.
+    """
+    return errors * math.sqrt(scale_ns(report) * account_ns) + scale_ns(report)
+
+
 def residual_ns(row):
     return row["observed_ns"] - row["on_cpu_ns"] - off_cpu_ns(row)
 
@@ -104,6 +118,10 @@ def check_wait(check, wait):
     check.equal(wait["blocked_ns"] + wait["runnable_ns"] + wait["preempted_ns"], off_ns, f"{who}: sum of the parts")
     check.that(wait["count"] > 0, f"{who}: count {wait['count']}")
     check.equal(sum(count for _, count in wait["log2_ns"]), wait["count"], f"{who}: histogram total against count")
+    if wait.get("off_cpu_se_ns"):  # an estimate: only the count and its histogram go together
+        check.that(wait["max_ns"] <= off_ns, f"{who}: maximum {wait['max_ns']} of {off_ns} ns")
+        check_tracer(check, wait, who)
+        return
     low = sum(count << exponent for exponent, count in wait["log2_ns"] if exponent)
     high = sum(count << (exponent + 1) for exponent, count in wait["log2_ns"])
     open_ended = any(exponent >= LAST_SLOT for exponent, _ in wait["log2_ns"])
@@ -115,6 +133,10 @@ def check_wait(check, wait):
         check.equal(wait["blocked_ns"], 0, f"{who}: blocked")
     else:
         check.equal(wait["preempted_ns"], 0, f"{who}: preempted")
+    check_tracer(check, wait, who)
+
+
+def check_tracer(check, wait, who):
     for frame in wait["kernel"]:
         if frame["name"] and TRACER.search(frame["name"]):
             check.that(False, f"{who}: the tracer's own frame {frame['name']}: {names(wait['kernel'])}")
@@ -132,6 +154,14 @@ def check_thread_rows(check, report):
                    f"{who}: observed {row['observed_ns']} exceeds the window, {report.window['duration_ns']}")
 
 
+def check_states(check, report):
+    """The exact totals of each state are all of the off-CPU time but what is filtered, whatever was sampled."""
+    for row in report.threads:
+        total_ns = sum(map(off_cpu_ns, row["states"]))
+        check.equal(total_ns + row["filtered_ns"], off_cpu_ns(row),
+                    f"thread {row['comm']} {row['pid']}/{row['tid']}: states + filtered against off-CPU")
+
+
 def check_sums(check, report, filtered):
     """Waits listed, filtered and lost are all of the off-CPU time, thread by thread."""
     for key, rows in report.rows.items():
@@ -141,13 +171,22 @@ def check_sums(check, report, filtered):
         if filtered and "filtered_ns" not in rows[0]:
             check.that(listed_ns <= account_ns, f"thread {key}: waits {listed_ns} exceed off-CPU {account_ns}")
             continue
-        check.equal(listed_ns + hidden_ns, account_ns,
-                    f"thread {rows[0]['comm']} {key}: waits + filtered + lost against off-CPU of the account")
+        who = f"thread {rows[0]['comm']} {key}"
+        if scale_ns(report):
+            slack_ns = sampling_slack_ns(report, account_ns, 6)  # of hundreds of threads some lie far out
+            check.that(abs(listed_ns + hidden_ns - account_ns) <= slack_ns,
+                       f"{who}: waits + filtered + lost {listed_ns + hidden_ns} against {account_ns} +- {slack_ns:.0f} ns")
+        else:
+            check.equal(listed_ns + hidden_ns, account_ns, f"{who}: waits + filtered + lost against off-CPU of the account")
     check.equal({key for key, waits in report.by_thread.items() if waits} - set(report.rows), set(),
                 "threads that have waits but no account")
     listed_ns = sum(wait["off_cpu_ns"] for wait in report.waits)
     account_ns = sum(map(off_cpu_ns, report.threads))
-    if filtered or not report.coverage["lost"]:
+    if scale_ns(report):
+        all_ns = listed_ns + report.coverage["filtered_ns"] + sum(row.get("lost_ns", 0) for row in report.threads)
+        check.that(abs(all_ns - account_ns) <= sampling_slack_ns(report, account_ns),
+                   f"all waits + filtered + lost {all_ns} against {account_ns} ns off CPU")
+    elif filtered or not report.coverage["lost"]:
         check.equal(listed_ns + report.coverage["filtered_ns"] + sum(row.get("lost_ns", 0) for row in report.threads),
                     account_ns, "all waits + filtered + lost against all off-CPU time")
     if not filtered:
@@ -161,6 +200,8 @@ def check_account(check, report, filtered=False, allowed_losses=()):
         check_wait(check, wait)
     check_thread_rows(check, report)
     check_sums(check, report, filtered)
+    if any("states" in row for row in report.threads):
+        check_states(check, report)
     observed_ns = sum(row["observed_ns"] for row in report.threads)
     check.equal(report.coverage["observed_ns"], observed_ns, "coverage.observed_ns against the threads'")
     check.equal(report.coverage["residual_ns"], sum(map(residual_ns, report.threads)),

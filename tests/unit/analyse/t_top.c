@@ -107,6 +107,69 @@ static void test_stack(void)
 	profile_free(p);
 }
 
+/* The fixture with its short waits sampled: wait i is off by a tenth, states are known better. */
+static struct profile *sampled_new(void)
+{
+	struct profile *p = fixture_new();
+
+	p->info.sampling = (struct profile_sampling){ .start_ns = 10000, .end_ns = 10000, .max_ns = 10000 };
+	for (unsigned i = 0; i < p->waits->len; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+		const struct state_total total = {
+			.thread = w->thread, .state = w->state, .count = w->count + 1, .blocked_ns = w->blocked_ns + 7,
+			.runnable_ns = w->runnable_ns, .preempted_ns = w->preempted_ns,
+		};
+
+		profile_add_state(p, &total);
+		w->off_cpu_se_ns = wait_off_cpu_ns(w) / 10;
+	}
+	return p;
+}
+
+static const struct top_row *row_named(const struct top *t, const char *name)
+{
+	for (unsigned i = 0; i < t->rows->len; i++)
+		if (g_str_equal(g_array_index(t->rows, struct top_row, i).name, name))
+			return &g_array_index(t->rows, struct top_row, i);
+	g_error("no row %s", name);
+}
+
+/* What does not depend on stacks is exact where waits were sampled; stacks have errors, in quadrature. */
+static void test_sampled(void)
+{
+	struct profile *p = sampled_new();
+	struct selection *sleeping = selection_new(p, &(struct query){ .states = "S" }, NULL);
+	struct selection *grep = selection_new(p, &(struct query){ .grep = "read" }, NULL);
+	struct top *state = top_new(p, NULL, TOP_BY_STATE, WEIGHT_OFF_CPU);
+	struct top *comm = top_new(p, sleeping, TOP_BY_COMM, WEIGHT_COUNT);
+	struct top *matched = top_new(p, grep, TOP_BY_COMM, WEIGHT_OFF_CPU);
+	struct top *leaf = top_new(p, NULL, TOP_BY_LEAF, WEIGHT_OFF_CPU);
+	const struct top_row *r = row_named(state, "D uninterruptible sleep");
+
+	g_assert_true(state->is_exact);
+	g_assert_cmpuint(r->weight, ==, 430 * MS + 7);
+	g_assert_cmpuint(r->count, ==, 5);
+	g_assert_cmpuint(r->max_ns, ==, 200 * MS);
+	g_assert_cmpuint(r->hist[26], ==, 3);
+	g_assert_cmpfloat(r->off_cpu_se_ns, ==, 0);
+	/* worker's sleeps: 20 + 2 + 1, and one more each */
+	g_assert_true(comm->is_exact);
+	g_assert_cmpuint(row_named(comm, "worker")->weight, ==, 26);
+	g_assert_false(matched->is_exact);
+	g_assert_cmpuint(row_named(matched, "ev\033[31m;il")->weight, ==, 180 * MS);
+	g_assert_false(leaf->is_exact);
+	/* 550, 480 and 1000 ms */
+	g_assert_cmpfloat_with_epsilon(row_named(leaf, "futex_wait (pthread_cond_wait <- do_work)")->off_cpu_se_ns,
+				       123.81e6, 1e4);
+	top_free(state);
+	top_free(comm);
+	top_free(matched);
+	top_free(leaf);
+	selection_free(sleeping);
+	selection_free(grep);
+	profile_free(p);
+}
+
 /* 100 % is the accounts' time of that kind, of the selected threads, listed or not. */
 static void test_whole(void)
 {
@@ -152,6 +215,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/top/weights", test_weights);
 	g_test_add_func("/top/stack", test_stack);
 	g_test_add_func("/top/whole", test_whole);
+	g_test_add_func("/top/sampled", test_sampled);
 	g_test_add_func("/top/names", test_names);
 	return g_test_run();
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "collect/fold.h"
 
+#include "abi/sample.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -60,9 +62,10 @@ static void send_thread(struct fixture *x, uint32_t tno, uint64_t blocked_ns)
 static void send_sum(struct fixture *x, uint32_t tno, uint64_t ustack, uint64_t count, uint64_t each_ns)
 {
 	struct offcpu_wait_key key = { .ustack = ustack, .tno = tno, .state = 'S' };
-	struct offcpu_wait_sum sum = { .count = count, .blocked_ns = count * each_ns, .max_ns = each_ns };
+	struct offcpu_wait_sum sum = { .count_q8 = count * SAMPLE_ONE_Q8, .blocked_ns = count * each_ns,
+				       .max_ns = each_ns };
 
-	sum.hist[63 - __builtin_clzll(each_ns)] = (uint32_t)count;
+	sum.hist_q8[63 - __builtin_clzll(each_ns)] = (uint32_t)count * SAMPLE_ONE_Q8;
 	fold_sum(x->fold, &key, &sum);
 }
 

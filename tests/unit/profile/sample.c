@@ -26,6 +26,8 @@ static void fill_info(struct profile *p)
 		.tracer_bpf_ns = 22222222,
 		.has_bpf_ns = true,
 		.self_excluded = true,
+		.sampling = { .start_ns = 10000, .end_ns = 40000, .max_ns = 160000, .raised_cnt = 2, .lowered_cnt = 1, .over_cnt = 3,
+			      .budget_ppm = 10000, .used_ppm = 8123, .peak_ppm = 23456, .has_used = true },
 	};
 	profile_add_loss(p, "ring_stack", "the ring buffer was full for a stack (it is tried again)", 17, 4200000);
 	profile_add_loss(p, "storage", "per-thread storage could not be allocated", 1, 0);
@@ -98,7 +100,16 @@ static void add_threads(struct profile *p, const struct sample_size *size, GRand
 			.switches = g_rand_int(rand) % 100000,
 		};
 
-		profile_add_thread(p, &t);
+		uint32_t index = profile_add_thread(p, &t);
+
+		for (unsigned s = 0; s < i % 4; s++) {
+			const struct state_total total = {
+				.thread = index, .state = (uint8_t)"SDR"[s], .count = 1 + i,
+				.blocked_ns = s < 2 ? 1000000 + i : 0, .runnable_ns = 1000 * s,
+				.preempted_ns = s < 2 ? 0 : 5000 + i,
+			};
+			profile_add_state(p, &total);
+		}
 	}
 }
 
@@ -130,6 +141,7 @@ static void add_wait(struct profile *p, const GArray *stacks, GRand *rand)
 		w.max_ns = MAX(w.max_ns, ns);
 		w.hist[g_bit_storage(ns) - 1]++;
 	}
+	w.off_cpu_se_ns = cnt % 3 ? 0 : w.max_ns / 4;
 	profile_add_wait(p, &w);
 }
 
@@ -167,6 +179,17 @@ static void assert_infos_equal(const struct profile_info *a, const struct profil
 	g_assert_cmpuint(a->has_bpf_ns, ==, b->has_bpf_ns);
 	g_assert_cmpuint(a->has_bpf_ns ? a->tracer_bpf_ns : 0, ==, b->has_bpf_ns ? b->tracer_bpf_ns : 0);
 	g_assert_cmpuint(a->self_excluded, ==, b->self_excluded);
+	const struct profile_sampling *x = &a->sampling, *y = &b->sampling;
+	g_assert_cmpuint(x->start_ns, ==, y->start_ns);
+	g_assert_cmpuint(x->end_ns, ==, y->end_ns);
+	g_assert_cmpuint(x->max_ns, ==, y->max_ns);
+	g_assert_cmpuint(x->raised_cnt, ==, y->raised_cnt);
+	g_assert_cmpuint(x->lowered_cnt, ==, y->lowered_cnt);
+	g_assert_cmpuint(x->over_cnt, ==, y->over_cnt);
+	g_assert_cmpuint(x->budget_ppm, ==, y->budget_ppm);
+	g_assert_cmpuint(x->has_used, ==, y->has_used);
+	g_assert_cmpuint(x->used_ppm, ==, y->used_ppm);
+	g_assert_cmpuint(x->peak_ppm, ==, y->peak_ppm);
 }
 
 static void assert_threads_equal(const struct profile *a, const struct profile *b)
@@ -190,6 +213,21 @@ static void assert_threads_equal(const struct profile *a, const struct profile *
 		g_assert_cmpuint(x->filtered_ns, ==, y->filtered_ns);
 		g_assert_cmpuint(x->lost_ns, ==, y->lost_ns);
 		g_assert_cmpuint(x->switches, ==, y->switches);
+	}
+}
+
+static void assert_states_equal(const struct profile *a, const struct profile *b)
+{
+	g_assert_cmpuint(a->states->len, ==, b->states->len);
+	for (guint i = 0; i < a->states->len; i++) {
+		const struct state_total *x = profile_state(a, i), *y = profile_state(b, i);
+
+		g_assert_cmpuint(x->thread, ==, y->thread);
+		g_assert_cmpuint(x->state, ==, y->state);
+		g_assert_cmpuint(x->count, ==, y->count);
+		g_assert_cmpuint(x->blocked_ns, ==, y->blocked_ns);
+		g_assert_cmpuint(x->runnable_ns, ==, y->runnable_ns);
+		g_assert_cmpuint(x->preempted_ns, ==, y->preempted_ns);
 	}
 }
 
@@ -235,6 +273,7 @@ static void assert_waits_equal(const struct profile *a, const struct profile *b)
 		g_assert_cmpuint(x->runnable_ns, ==, y->runnable_ns);
 		g_assert_cmpuint(x->preempted_ns, ==, y->preempted_ns);
 		g_assert_cmpuint(x->max_ns, ==, y->max_ns);
+		g_assert_cmpuint(x->off_cpu_se_ns, ==, y->off_cpu_se_ns);
 		g_assert_cmpmem(x->hist, sizeof(x->hist), y->hist, sizeof(y->hist));
 	}
 }
@@ -243,6 +282,7 @@ void assert_profiles_equal(const struct profile *a, const struct profile *b)
 {
 	assert_infos_equal(&a->info, &b->info);
 	assert_threads_equal(a, b);
+	assert_states_equal(a, b);
 	assert_stacks_equal(a, b);
 	assert_waits_equal(a, b);
 	g_assert_cmpuint(a->losses->len, ==, b->losses->len);

@@ -184,7 +184,18 @@ static const struct {
 	{ "DELETE FROM wait", NULL },
 	{ "UPDATE thread SET id = -1 WHERE id = 0", "the ids of table \"thread\" are not consecutive" },
 	{ "INSERT INTO wait SELECT (SELECT count(*) FROM wait), thread_id, user_stack_id, kernel_stack_id, "
-	  "state, flags, count, blocked_ns, runnable_ns, preempted_ns, max_ns, log2_ns FROM wait WHERE id = 0", NULL },
+	  "state, flags, count, blocked_ns, runnable_ns, preempted_ns, off_cpu_se_ns, max_ns, log2_ns FROM wait "
+	  "WHERE id = 0", NULL },
+	{ "UPDATE wait SET off_cpu_se_ns = -1 WHERE id = 0", "row 1 of table \"wait\" has an invalid off_cpu_se_ns" },
+	{ "DELETE FROM state_total", NULL },
+	{ "DELETE FROM state_total WHERE id = 0", "the ids of table \"state_total\" are not consecutive" },
+	{ "UPDATE state_total SET thread_id = 1 << 20", "row 1 of table \"state_total\" has an invalid thread_id" },
+	{ "UPDATE state_total SET state = 'X'", "row 1 of table \"state_total\" has an invalid state" },
+	{ "UPDATE state_total SET blocked_ns = 1 << 62", "the totals of its states add up to more than 292 years" },
+	{ "DELETE FROM sampling", NULL },
+	{ "UPDATE sampling SET used_ppm = NULL", NULL },
+	{ "UPDATE sampling SET max_scale_ns = 'high'", "row 1 of table \"sampling\" has an invalid max_scale_ns" },
+	{ "INSERT INTO sampling SELECT 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1", "table \"sampling\" has more than 1 rows" },
 	{ "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO loss "
 	  "SELECT i, 1, 'r' || i, '', 1, 1 FROM n", "table \"loss\" has more than 1024 rows" },
 	{ "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO meta "

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "collect/cost.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <glib.h>
+#include <time.h>
+#include <unistd.h>
+
+struct cost {
+	struct bpf_object *programs;
+	uint32_t cpus;
+	int stats_fd;		/* the kernel counts while it is open; -1 */
+	bool is_refused;
+	uint64_t begun_ns;	/* the last burst */
+	uint64_t run_ns, burst_switches;	/* as it began */
+	uint64_t read_ns, read_own_ns, read_switches;	/* as the last reading was taken */
+};
+
+struct cost *cost_new(struct bpf_object *programs, uint32_t cpus)
+{
+	struct cost *c = g_new0(struct cost, 1);
+
+	c->programs = programs;
+	c->cpus = MAX(cpus, 1);
+	c->stats_fd = -1;
+	return c;
+}
+
+static void stop_counting(struct cost *c)
+{
+	if (c->stats_fd >= 0)
+		close(c->stats_fd);
+	c->stats_fd = -1;
+}
+
+void cost_free(struct cost *c)
+{
+	if (!c)
+		return;
+	stop_counting(c);
+	g_free(c);
+}
+
+void cost_programs(struct bpf_object *programs, uint64_t *ret_ns, uint64_t *ret_runs, uint64_t *ret_missed)
+{
+	struct bpf_program *prog;
+
+	*ret_ns = *ret_runs = *ret_missed = 0;
+	bpf_object__for_each_program(prog, programs) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			continue;
+		*ret_ns += info.run_time_ns;
+		*ret_runs += info.run_cnt;
+		*ret_missed += info.recursion_misses;
+	}
+}
+
+static uint64_t run_time_ns(const struct cost *c)
+{
+	uint64_t ns, runs, missed;
+
+	cost_programs(c->programs, &ns, &runs, &missed);
+	return ns;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+static void begin_burst(struct cost *c, uint64_t now_ns, uint64_t switches)
+{
+	c->begun_ns = now_ns;
+	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);	/* Linux 5.8, d46edd671a14 */
+	c->is_refused = c->stats_fd < 0;
+	c->run_ns = run_time_ns(c);
+	c->burst_switches = switches;
+}
+
+void cost_start(struct cost *c, uint64_t now_ns, uint64_t switches)
+{
+	c->read_ns = now_ns;
+	c->read_own_ns = own_cpu_ns();
+	c->read_switches = switches;
+	begin_burst(c, now_ns, switches);
+}
+
+bool cost_is_due(const struct cost *c, uint64_t now_ns)
+{
+	return !c->is_refused && now_ns - c->begun_ns >= (c->stats_fd >= 0 ? COST_BURST_NS : COST_PERIOD_NS);
+}
+
+bool cost_poll(struct cost *c, uint64_t now_ns, uint64_t switches, struct governor_reading *ret_reading)
+{
+	if (!cost_is_due(c, now_ns))
+		return false;
+	if (c->stats_fd < 0) {
+		begin_burst(c, now_ns, switches);
+		return false;
+	}
+	uint64_t in_burst = switches - c->burst_switches, own_ns = own_cpu_ns();
+	double switch_ns = in_burst ? (double)(run_time_ns(c) - c->run_ns) / (double)in_burst : 0;
+
+	stop_counting(c);
+	*ret_reading = (struct governor_reading){
+		.elapsed_ns = now_ns - c->read_ns, .cpus = c->cpus, .own_ns = (double)(own_ns - c->read_own_ns),
+		.switch_ns = switch_ns, .bpf_ns = switch_ns * (double)(switches - c->read_switches),
+	};
+	c->read_ns = now_ns;
+	c->read_own_ns = own_ns;
+	c->read_switches = switches;
+	return true;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "collect/governor.h"
+
+#include <glib.h>
+
+#define STEP 4
+/* A raise that saves less than this part of a switch's cost is taken back: what is left is no stack's. */
+#define MIN_GAIN 0.05
+#define HOLD_READINGS 30
+/* So many readings below half the budget and the scale goes down a step. */
+#define QUIET_READINGS 5
+/* A reading over less is no second: the first one, which also holds our own start. */
+#define PEAK_OVER_NS 500000000ULL
+
+void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns)
+{
+	*g = (struct governor){
+		.budget_ppm = budget_ppm, .may_act = may_act, .scale_ns = scale_ns, .floor_ns = scale_ns,
+	};
+}
+
+static uint32_t ppm_of(double used_ns, double machine_ns)
+{
+	return machine_ns > 0 ? (uint32_t)MIN(used_ns / machine_ns * 1e6 + 0.5, 4e9) : 0;
+}
+
+static void set_scale(struct governor *g, uint64_t scale_ns)
+{
+	if (scale_ns > g->scale_ns)
+		g->raised_cnt++;
+	else if (scale_ns < g->scale_ns)
+		g->lowered_cnt++;
+	g->scale_ns = scale_ns;
+}
+
+/* Was the raise worth its loss of precision? */
+static void judge_trial(struct governor *g, const struct governor_reading *r)
+{
+	g->is_trial = false;
+	if (r->switch_ns <= g->before_switch_ns * (1 - MIN_GAIN))
+		return;
+	set_scale(g, g->before_ns);
+	g->hold_cnt = HOLD_READINGS;
+}
+
+static void raise_scale(struct governor *g, const struct governor_reading *r)
+{
+	g->is_trial = true;
+	g->before_ns = g->scale_ns;
+	g->before_switch_ns = r->switch_ns;
+	set_scale(g, g->scale_ns ? MIN(g->scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS);
+}
+
+static void lower_scale(struct governor *g)
+{
+	uint64_t scale_ns = g->scale_ns / STEP;
+
+	g->quiet_cnt = 0;
+	if (scale_ns < GOVERNOR_FIRST_NS)
+		scale_ns = 0;
+	set_scale(g, MAX(scale_ns, g->floor_ns));
+}
+
+uint64_t governor_take(struct governor *g, const struct governor_reading *r)
+{
+	double used_ns = r->bpf_ns + r->own_ns;
+	uint32_t used_ppm = ppm_of(used_ns, (double)r->elapsed_ns * r->cpus);
+	/* Sampling saves BPF time only: where our process is the cost, it would gain nothing. */
+	bool is_over = g->budget_ppm && used_ppm > g->budget_ppm && r->bpf_ns > used_ns / 2;
+
+	g->seen_ns += r->elapsed_ns;
+	g->used_ns += used_ns;
+	g->over_cnt += is_over;
+	if (r->elapsed_ns >= PEAK_OVER_NS)
+		g->peak_ppm = MAX(g->peak_ppm, used_ppm);
+	if (!g->may_act || !g->budget_ppm)
+		return g->scale_ns;
+	g->quiet_cnt = used_ppm < g->budget_ppm / 2 ? g->quiet_cnt + 1 : 0;
+	if (g->is_trial && r->switch_ns > 0)
+		judge_trial(g, r);
+	else if (g->hold_cnt)
+		g->hold_cnt--;
+	if (is_over && !g->hold_cnt && !g->is_trial && g->scale_ns < GOVERNOR_TOP_NS)
+		raise_scale(g, r);
+	else if (g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns)
+		lower_scale(g);
+	return g->scale_ns;
+}
+
+uint32_t governor_used_ppm(const struct governor *g, uint32_t cpus)
+{
+	return ppm_of(g->used_ns, (double)g->seen_ns * cpus);
+}

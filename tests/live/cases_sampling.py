@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Sampling by duration: the same load exact and sampled at once, and the governor."""
+
+import collections
+import math
+import time
+
+from check import EDGE_LOSSES, check_account, names, scale_ns
+from lib import Program, Recorder, case
+
+ERRORS = 4  # standard errors that an estimate may be off
+
+
+def by_stack(report):
+    """{(thread, state, user stack): [off-CPU ns, variance]} of what ended in the window."""
+    sums = collections.defaultdict(lambda: [0, 0])
+    for wait in report.waits:
+        if wait["open_at_start"] or wait["open_at_end"]:
+            continue
+        entry = sums[wait["pid"], wait["tid"], wait["state"], tuple(names(wait["user"]))]
+        entry[0] += wait["off_cpu_ns"]
+        entry[1] += wait["off_cpu_se_ns"] ** 2
+    return sums
+
+
+def both(env, program, *options):
+    """One load seen by an exact and by a sampling recorder at the same time; (exact, sampled)."""
+    pids = ",".join(map(str, program.pids))
+    recorders = [Recorder(env, "-p", pids, "--exact"), Recorder(env, "-p", pids, *options)]
+    for recorder in recorders:
+        recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    for recorder in recorders:
+        recorder.stop()
+    program.finish()
+    return [recorder.report() for recorder in recorders]
+
+
+def compare_stacks(env, exact, sampled):
+    """
+    Every stack within its error.  A stack that never was kept states none: then the bound of its
+    variance, scale times its time, stands in.
+    """
+    scale, seen = scale_ns(sampled), by_stack(sampled)
+    compared = 0
+    for key, (truth_ns, _) in by_stack(exact).items():
+        estimate_ns, variance = seen.get(key, [0, 0])
+        # two recorders see the ends of one wait some hundred ns apart
+        slack_ns = ERRORS * math.sqrt(max(variance, scale * truth_ns)) + scale + truth_ns * 0.02
+        env.check.that(abs(estimate_ns - truth_ns) <= slack_ns,
+                       f"{key[:3]} {key[3][-2:]}: {estimate_ns} ns sampled, {truth_ns} exact, +- {slack_ns:.0f}")
+        compared += 1
+    env.check.that(compared >= 2, f"only {compared} stacks to compare")
+
+
+@case
+def sampled_and_exact_agree(env):
+    """Totals by stack agree within four standard errors; what accounts say is exact in both."""
+    program = Program(env, "pipe", "processes", 20000)
+    # a budget that is never exceeded: the scale stays
+    exact, sampled = both(env, program, "--sample", "200us", "--max-overhead", "100")
+    env.tolerate_unseen()
+    for report in (exact, sampled):
+        check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+    env.check.equal(scale_ns(exact), 0, "scale of the exact recording")
+    env.check.equal([wait for wait in exact.waits if wait["off_cpu_se_ns"]], [], "errors in the exact recording")
+    env.check.equal(scale_ns(sampled), 200_000, "scale of the sampled recording")
+    env.check.that(sampled.coverage["sampling"]["listed_se_ns"] > 0, "no standard error of what was listed")
+    compare_stacks(env, exact, sampled)
+    kept = sum(1 for wait in sampled.waits if wait["off_cpu_se_ns"])
+    env.check.that(kept > 0, "no sum says that it is an estimate")
+    sleeps = {name: sum(state["count"] for row in report.threads for state in row["states"] if state["state"] == "S")
+              for name, report in (("exact", exact), ("sampled", sampled))}
+    env.check.that(abs(sleeps["exact"] - sleeps["sampled"]) <= 4, f"exact counts of sleeps differ: {sleeps}")
+    env.notes.append(f"{sleeps['sampled']} sleeps, {sampled.coverage['sampling']}")
+
+
+def governed(env, *options):
+    """A ping-pong as fast as it goes under a budget nobody can keep; (report, what record said)."""
+    program = Program(env, "pipe", "threads", 10_000_000)
+    recorder = Recorder(env, "-p", program.pid, *options)
+    recorder.wait_attached()
+    program.go()
+    time.sleep(4)
+    recorder.stop()
+    report = recorder.report()
+    program.process.kill()
+    return report, recorder.stderr()
+
+
+@case
+def governor_raises_the_scale(env):
+    """Above the budget it samples more, says so, and drops no account."""
+    report, said = governed(env, "--max-overhead", "0.01")
+    env.tolerate_unseen()
+    check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+    sampling = report.coverage["sampling"]
+    env.check.that(sampling["raised"] >= 1, f"the scale was not raised: {sampling}")
+    env.check.that(sampling["scale_max_ns"] > sampling["scale_start_ns"], f"the scale did not rise: {sampling}")
+    env.check.that(sampling["used_ppm"] > sampling["budget_ppm"] == 100, f"cost and budget: {sampling}")
+    env.check.that("governor raised the scale" in said, f"record did not say so: {said}")
+    env.notes.append(str(sampling))
+
+
+@case
+def governor_leaves_exact_alone(env):
+    """With --exact it only says that the budget was exceeded."""
+    report, said = governed(env, "--exact", "--max-overhead", "0.01")
+    env.tolerate_unseen()
+    check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+    sampling = report.coverage["sampling"]
+    env.check.equal((sampling["raised"], sampling["scale_max_ns"]), (0, 0), "raised, highest scale")
+    env.check.equal([wait for wait in report.waits if wait["off_cpu_se_ns"]], [], "errors in an exact recording")
+    env.check.that("exceeded" in said, f"record did not say so: {said}")

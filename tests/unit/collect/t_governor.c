@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The governor against a machine that answers with a cost for each scale. */
+#include "collect/governor.h"
+
+#include <glib.h>
+#include <math.h>
+
+#define SECOND 1000000000ULL
+#define CPUS 2
+#define PERCENT 10000
+
+/* A switch costs fixed_ns, and stack_ns more until the scale has taken away its stacks. */
+struct machine {
+	double switches, fixed_ns, stack_ns, own_ns;
+};
+
+static double switch_ns(const struct machine *m, uint64_t scale_ns)
+{
+	/* each step, four times the scale, halves what stacks cost */
+	return m->fixed_ns + (scale_ns ? m->stack_ns / 2 * sqrt((double)GOVERNOR_FIRST_NS / (double)scale_ns) : m->stack_ns);
+}
+
+static uint64_t seconds(struct governor *g, const struct machine *m, unsigned cnt)
+{
+	for (unsigned i = 0; i < cnt; i++) {
+		double each_ns = m->switches > 0 ? switch_ns(m, g->scale_ns) : 0;
+		const struct governor_reading r = {
+			.elapsed_ns = SECOND, .cpus = CPUS, .own_ns = m->own_ns, .switch_ns = each_ns,
+			.bpf_ns = each_ns * m->switches,
+		};
+		governor_take(g, &r);
+	}
+	return g->scale_ns;
+}
+
+static void test_raises_until_within(void)
+{
+	/* 50 ms a second at first; the budget is 20 */
+	const struct machine m = { .switches = 100000, .fixed_ns = 50, .stack_ns = 450 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &m, 1), ==, GOVERNOR_FIRST_NS);
+	seconds(&g, &m, 9);
+	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);	/* 16 ms a second */
+	g_assert_cmpuint(g.raised_cnt, ==, 2);
+	g_assert_cmpuint(g.lowered_cnt, ==, 0);
+	g_assert_cmpuint(g.peak_ppm, ==, 25000);
+}
+
+/* What no sampling can save is not paid for with precision. */
+static void test_stops_where_it_gains_nothing(void)
+{
+	const struct machine m = { .switches = 1000000, .fixed_ns = 200, .stack_ns = 30 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	seconds(&g, &m, 6);
+	/* 230, then 215 ns: 6.5 % less; 207.5 are only 3.5 % less, and the step is taken back */
+	g_assert_cmpuint(g.scale_ns, ==, GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.raised_cnt, ==, 2);
+	g_assert_cmpuint(g.lowered_cnt, ==, 1);
+	g_assert_cmpuint(governor_used_ppm(&g, CPUS), >, PERCENT);
+}
+
+static void test_lowers_when_quiet(void)
+{
+	struct machine m = { .switches = 100000, .fixed_ns = 50, .stack_ns = 450 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	seconds(&g, &m, 10);
+	m.switches = 100;
+	g_assert_cmpuint(seconds(&g, &m, 4), ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 1), ==, GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 5), ==, 0);
+	g_assert_cmpuint(seconds(&g, &m, 50), ==, 0);
+	g_assert_cmpuint(g.lowered_cnt, ==, 2);
+}
+
+/* Not below what the user began with, nor above the top. */
+static void test_keeps_to_its_bounds(void)
+{
+	struct machine m = { .switches = 1e7, .fixed_ns = 0, .stack_ns = 4500 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 50000);
+	g_assert_cmpuint(seconds(&g, &m, 40), ==, GOVERNOR_TOP_NS);
+	m.switches = 0;
+	g_assert_cmpuint(seconds(&g, &m, 100), ==, 50000);
+}
+
+/* An exact recording stays exact, and what it cost is known. */
+static void test_exact(void)
+{
+	const struct machine m = { .switches = 1e6, .fixed_ns = 50, .stack_ns = 450 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, false, 0);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	g_assert_cmpuint(g.raised_cnt, ==, 0);
+	g_assert_cmpuint(g.over_cnt, ==, 20);
+	g_assert_cmpuint(governor_used_ppm(&g, CPUS), ==, 250000);
+}
+
+/* Where our own process is the cost, as it is while symbols are read, no wait need be dropped. */
+static void test_own_cost(void)
+{
+	const struct machine m = { .switches = 10000, .fixed_ns = 50, .stack_ns = 450, .own_ns = 5e8 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	g_assert_cmpuint(g.peak_ppm, ==, 252500);
+	g_assert_cmpuint(g.over_cnt, ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/governor/raises-until-within", test_raises_until_within);
+	g_test_add_func("/governor/stops-where-it-gains-nothing", test_stops_where_it_gains_nothing);
+	g_test_add_func("/governor/lowers-when-quiet", test_lowers_when_quiet);
+	g_test_add_func("/governor/keeps-to-its-bounds", test_keeps_to_its_bounds);
+	g_test_add_func("/governor/exact", test_exact);
+	g_test_add_func("/governor/own-cost", test_own_cost);
+	return g_test_run();
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Sampling by duration is unbiased, and its standard error is what it says: simulated with the
+ * very arithmetic of the BPF programs (abi/sample.h) and the sums that follow (collect/sums.h).
+ * The random numbers have a fixed seed, so a run is like any other.
+ */
+#include "abi/sample.h"
+
+#include <glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "collect/sums.h"
+#include "profile/profile.h"
+
+#define WAITS 4000
+#define ROUNDS 2000
+
+/* Waits from 200 ns to some 3 ms, a few long ones carrying much of the time, as real ones do. */
+struct load {
+	uint64_t blocked_ns[WAITS], runnable_ns[WAITS];
+	uint64_t total_ns, total_blocked_ns;
+};
+
+static struct load *load_new(GRand *rand)
+{
+	struct load *l = g_new0(struct load, 1);
+
+	for (unsigned i = 0; i < WAITS; i++) {
+		double exponent = 7.6 + 14 * pow(g_rand_double(rand), 2.5);
+		uint64_t duration_ns = (uint64_t)exp2(exponent);
+
+		l->runnable_ns[i] = i % 3 ? (uint64_t)(g_rand_double(rand) * (double)duration_ns) : 0;
+		l->blocked_ns[i] = duration_ns - l->runnable_ns[i];
+		l->total_ns += duration_ns;
+		l->total_blocked_ns += l->blocked_ns[i];
+	}
+	return l;
+}
+
+/* As sample_wait() and sum_wait() of bpf/account.bpf.h. */
+static bool add_sampled(struct offcpu_wait_sum *sum, uint64_t blocked_ns, uint64_t runnable_ns, uint64_t scale_ns,
+			uint32_t random)
+{
+	uint64_t duration_ns = blocked_ns + runnable_ns, weight_q8 = SAMPLE_ONE_Q8;
+
+	if (duration_ns < scale_ns) {
+		if (!sample_keeps(duration_ns, scale_ns, random))
+			return false;
+		blocked_ns = sample_part_ns(blocked_ns, duration_ns, scale_ns);
+		runnable_ns = scale_ns - blocked_ns;
+		weight_q8 = sample_weight_q8(duration_ns, scale_ns);
+		sum->variance += sample_variance(duration_ns, scale_ns);
+	}
+	sum->count_q8 += weight_q8;
+	sum->blocked_ns += blocked_ns;
+	sum->runnable_ns += runnable_ns;
+	sum->max_ns = MAX(sum->max_ns, duration_ns);
+	sum->hist_q8[profile_hist_slot(duration_ns)] += (uint32_t)weight_q8;
+	return true;
+}
+
+/* One recording of the load; the scale changes midway from scales[0] to scales[1], as a governor's may. */
+static bool record(const struct load *l, const uint64_t scales[2], GRand *rand, struct sums_total *ret_total)
+{
+	const struct offcpu_wait_key key = { .ustack = 1, .tno = 1, .state = 'S' };
+	struct sums *sums = sums_new();
+	bool any = false;
+
+	for (unsigned half = 0; half < 2; half++) {
+		struct offcpu_wait_sum sum = { 0 };
+		bool kept = false;
+
+		for (unsigned i = half; i < WAITS; i += 2)
+			kept |= add_sampled(&sum, l->blocked_ns[i], l->runnable_ns[i], scales[half], g_rand_int(rand));
+		if (kept)
+			sums_add(sums, &key, &sum);
+		any |= kept;
+	}
+	if (any)
+		sums_get(sums, 0, ret_total);
+	sums_free(sums);
+	return any;
+}
+
+static void assert_hist_is_count(const struct sums_total *total)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
+		sum += total->hist[i];
+	g_assert_cmpuint(sum, ==, total->count);
+}
+
+/* Mean and variance of a number over the rounds. */
+struct moments {
+	double sum, squares;
+};
+
+static void moments_add(struct moments *m, double x)
+{
+	m->sum += x;
+	m->squares += x * x;
+}
+
+static double mean(const struct moments *m)
+{
+	return m->sum / ROUNDS;
+}
+
+static double variance(const struct moments *m)
+{
+	return m->squares / ROUNDS - mean(m) * mean(m);
+}
+
+/*
+ * The mean lies within four of its own standard errors of the truth; and that says something, for
+ * those are a small part of it.
+ */
+static void assert_unbiased(const struct moments *m, double truth, double small)
+{
+	double error = sqrt(variance(m) / ROUNDS);
+
+	g_assert_cmpfloat(fabs(mean(m) - truth), <=, 4 * error);
+	g_assert_cmpfloat(4 * error, <, truth * small);
+}
+
+static void simulate(const uint64_t scales[2], unsigned seed)
+{
+	GRand *rand = g_rand_new_with_seed(seed);
+	struct load *l = load_new(rand);
+	struct moments time = { 0 }, blocked = { 0 }, count = { 0 }, reckoned = { 0 };
+	unsigned within = 0;
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct sums_total total;
+
+		g_assert_true(record(l, scales, rand, &total));
+		double off_cpu_ns = (double)(total.blocked_ns + total.runnable_ns), se_ns = (double)total.off_cpu_se_ns;
+		assert_hist_is_count(&total);
+		moments_add(&time, off_cpu_ns);
+		moments_add(&blocked, (double)total.blocked_ns);
+		moments_add(&count, (double)total.count);
+		moments_add(&reckoned, se_ns * se_ns);
+		within += fabs(off_cpu_ns - (double)l->total_ns) <= 1.96 * se_ns;
+	}
+	assert_unbiased(&time, (double)l->total_ns, 0.01);
+	assert_unbiased(&blocked, (double)l->total_blocked_ns, 0.01);
+	/* the shortest waits are kept seldom and count for hundreds */
+	assert_unbiased(&count, WAITS, 0.1);
+	/* The variance that recordings state is the one that they have: known to 10 % from 2,000. */
+	g_assert_cmpfloat(fabs(mean(&reckoned) / variance(&time) - 1), <, 0.1);
+	g_assert_cmpfloat((double)within / ROUNDS, >, 0.93);
+	g_assert_cmpfloat((double)within / ROUNDS, <, 0.97);
+	/* and below the bound that the account gives */
+	g_assert_cmpfloat(variance(&time), <, (double)MAX(scales[0], scales[1]) * (double)l->total_ns);
+	g_free(l);
+	g_rand_free(rand);
+}
+
+static void test_unbiased(void)
+{
+	simulate((const uint64_t[]){ 10000, 10000 }, 1);
+	simulate((const uint64_t[]){ 100000, 100000 }, 2);
+}
+
+static void test_changing_scale(void)
+{
+	simulate((const uint64_t[]){ 20000, 320000 }, 3);
+}
+
+/* Exact: every number comes out as it went in. */
+static void test_exact(void)
+{
+	GRand *rand = g_rand_new_with_seed(4);
+	struct load *l = load_new(rand);
+	struct sums_total total;
+
+	g_assert_true(record(l, (const uint64_t[]){ 0, 0 }, rand, &total));
+	g_assert_cmpuint(total.count, ==, WAITS);
+	g_assert_cmpuint(total.blocked_ns, ==, l->total_blocked_ns);
+	g_assert_cmpuint(total.blocked_ns + total.runnable_ns, ==, l->total_ns);
+	g_assert_cmpuint(total.off_cpu_se_ns, ==, 0);
+	assert_hist_is_count(&total);
+	g_free(l);
+	g_rand_free(rand);
+}
+
+/* The ends of the ranges: nothing wraps, parts add up to the scale. */
+static void test_extremes(void)
+{
+	const uint64_t scales[] = { 1, 2, 1000, SAMPLE_SCALE_MAX_NS };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(scales); i++) {
+		uint64_t scale = scales[i], durations[] = { 1, scale / 2, scale - 1 };
+
+		for (unsigned d = 0; d < G_N_ELEMENTS(durations); d++) {
+			uint64_t duration = durations[d];
+
+			if (!duration || duration >= scale)
+				continue;
+			g_assert_true(sample_keeps(duration, scale, 0));
+			g_assert_false(sample_keeps(duration, scale, UINT32_MAX));
+			g_assert_cmpuint(sample_part_ns(duration, duration, scale), ==, scale);
+			g_assert_cmpuint(sample_weight_q8(duration, scale), >=, SAMPLE_ONE_Q8);
+			g_assert_cmpuint(sample_weight_q8(duration, scale), <=, scale * SAMPLE_ONE_Q8);
+			g_assert_cmpuint(sample_variance(duration, scale), <, UINT64_C(1) << 44);
+		}
+	}
+}
+
+/* Less than half a wait is one: a stack that was seen waited. */
+static void test_at_least_one(void)
+{
+	const struct offcpu_wait_key key = { .tno = 1, .state = 'S' };
+	struct offcpu_wait_sum sum = { .count_q8 = 100, .blocked_ns = 5000, .max_ns = 5000 };
+	struct sums *sums = sums_new();
+	struct sums_total total;
+
+	sum.hist_q8[12] = 100;
+	sums_add(sums, &key, &sum);
+	sums_get(sums, 0, &total);
+	g_assert_cmpuint(total.count, ==, 1);
+	g_assert_cmpuint(total.hist[12], ==, 1);
+	assert_hist_is_count(&total);
+	sums_free(sums);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/sample/unbiased", test_unbiased);
+	g_test_add_func("/sample/changing-scale", test_changing_scale);
+	g_test_add_func("/sample/exact", test_exact);
+	g_test_add_func("/sample/extremes", test_extremes);
+	g_test_add_func("/sample/at-least-one", test_at_least_one);
+	return g_test_run();
+}
