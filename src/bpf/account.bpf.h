@@ -3,6 +3,7 @@
 #define BPF_ACCOUNT_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/pages.bpf.h"
 #include "bpf/select.bpf.h"
 
 /*
@@ -39,7 +40,7 @@ static __always_inline void keep_alone(const struct wait_parts *parts, struct ke
 }
 
 /* Decides whether a wait is kept, and as what.  Only runnable goes with one of the two others. */
-static __always_inline bool sample_wait(const struct wait_parts *parts, struct kept_wait *kept)
+static __always_inline bool sample_wait(const struct wait_parts *parts, __u32 draw, struct kept_wait *kept)
 {
 	__u64 scale = cfg.may_sample ? scale_ns : 0, duration;
 
@@ -47,7 +48,7 @@ static __always_inline bool sample_wait(const struct wait_parts *parts, struct k
 	duration = kept->duration_ns;
 	if (duration >= scale)
 		return true;
-	if (!duration || !sample_keeps(duration, scale, bpf_get_prandom_u32()))
+	if (!duration || !sample_keeps(duration, scale, draw))
 		return false;
 	kept->parts.blocked_ns = sample_part_ns(parts->blocked_ns, duration, scale);
 	kept->parts.preempted_ns = sample_part_ns(parts->preempted_ns, duration, scale);
@@ -119,8 +120,13 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 		if (!woken_before)
 			st->state = 'R';
 	}
-	st->ustack = snap ? st->snap_ustack : 0;
-	if (!snap && cfg.want_ustack && !(task->flags & PF_KTHREAD))
+	st->ustack = 0;
+	st->late = has_user_stack(task) && walks_late(st);
+	if (st->late)
+		return;
+	if (snap)
+		st->ustack = st->snap_ustack;
+	else if (has_user_stack(task))
 		count_loss(OFFCPU_LOSS_SNAPSHOT, 0);
 }
 
@@ -186,7 +192,7 @@ __noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct kept
 }
 
 static __always_inline void send_event(struct task_struct *task, const struct thread_state *st,
-				       const struct wait_parts *parts, __u64 kstack, __u64 now)
+				       const struct wait_parts *parts, __u64 ustack, __u64 kstack, __u64 now)
 {
 	struct offcpu_rec_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 
@@ -204,7 +210,7 @@ static __always_inline void send_event(struct task_struct *task, const struct th
 	event->runnable_ns = parts->runnable_ns;
 	event->preempted_ns = parts->preempted_ns;
 	event->ran_ns = st->ran_ns;
-	event->ustack = st->ustack;
+	event->ustack = ustack;
 	event->kstack = kstack;
 	event->by_pid = st->by_pid;
 	event->by_tid = st->by_tid;

@@ -104,7 +104,10 @@ struct pt_regs {
 
 #define X86_USER32_CS 0x23	/* arch/x86/include/asm/segment.h: __USER32_CS */
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long *pgd;
+	unsigned long task_size;	/* where the program's addresses end */
+};
 
 struct thread_struct {
 	unsigned long sp;	/* x86: where a thread that is off CPU left its stack */

@@ -57,43 +57,60 @@ struct kernel_memory {
 	__u16 at[KERNEL_WORDS];	/* bytes above thread.sp */
 };
 
+/*
+ * By cache lines: what one CPU writes another one waits for, and threads are woken from other
+ * CPUs than they run on.  The value lies 8 bytes behind the start of a line, and the kernel's
+ * lookup reads those 8: what else is in that line hardly ever changes.
+ */
 struct thread_state {
-	__u64 since_ns;		/* when the mode began; never before the window */
-	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
-	__u64 on_ns;		/* the last switch-in */
-	__u64 from_ns;		/* observed from */
-	struct offcpu_account account;
-	__u64 ustack;		/* of the wait that goes on */
-	__u64 csw;		/* context switches at the last switch-out: has it run since? */
-	__u64 snap_csw;		/* the same when the snapshot looked at it */
-	__u64 end_kstack;	/* kernel stack when the window ended */
-	__u64 prewake_csw;	/* the same at the last waking before the window */
-	__u64 snap_ustack;
-	__u64 seen_ustack;		/* the last id known to have crossed */
-	__u64 seen_kstack[SEEN];	/* the same of kernel stacks, a few, placed by the id */
-	__u64 exec_ns;		/* the scheduler's own count of CPU time then */
-	__u64 ran_ns;		/* length of the last stretch on CPU */
+	/* first line */
 	__u64 start_ns, proc_start_ns;
-	__u64 user_ip;		/* where it entered the kernel */
 	__u64 forked_space;	/* of the program that forked this one: the same until it maps or execs */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
+	__u32 tno, pid, tid, exec_no;
+	__u8 selected;
+	__u8 by_exec;		/* selected because it descends from the traced command */
+	__u8 narrow;		/* a program of 32-bit addresses */
+	__u8 pad1[5];
+	/* second line, the only one that a waker touches */
+	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
+	__u64 prewake_csw;	/* context switches at the last waking before the window */
+	__u64 pad2[6];
+	/* third line: each switch */
+	__u64 since_ns;		/* when the mode began; never before the window */
+	__u64 on_ns;		/* the last switch-in */
+	__u64 csw;		/* context switches at the last switch-out: has it run since? */
+	__u64 exec_ns;		/* the scheduler's own count of CPU time then */
+	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u32 tables_epoch;	/* when tables_generation was looked up */
 	__u32 tables_generation;	/* of the program's tables; 0: there are none */
-	__u32 tno, pid, tid, exec_no;
+	__u32 draw;		/* 32 random bits: is the wait kept by sampling? */
+	__u8 mode, state;	/* the state is a letter */
+	__u8 open_at_start;
+	__u8 late;		/* the wait's user stack is walked when it ends */
+	__u8 by_fp;		/* the wait's user stack was walked without tables */
+	__u8 has_snap, snap_mode, snap_state, snap_by_fp;
+	__u8 pad3[3];
+	/* fourth line and on: each switch, too */
+	__u64 ustack;		/* of the wait that goes on, unless it is walked late */
+	struct offcpu_account account;
+	__u64 from_ns;		/* observed from */
+	__u64 snap_csw;		/* csw when the snapshot looked at it */
+	__u64 end_kstack, end_ustack;	/* when the window ended; the user stack if it is walked late */
+	__u64 snap_ustack;
+	__u64 user_ip;		/* where it entered the kernel */
+	__u64 seen_ustack;		/* the last id known to have crossed */
+	__u64 seen_kstack[SEEN];	/* the same of kernel stacks, a few, placed by the id */
 	__u32 by_pid, by_tid;
 	char by_comm[OFFCPU_COMM_LEN];
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
-	__u8 mode, snap_mode;
-	__u8 state, snap_state;	/* letters */
-	__u8 selected;
-	__u8 open_at_start;
-	__u8 by_exec;		/* selected because it descends from the traced command */
-	__u8 has_snap;
-	__u8 by_fp;		/* the wait's user stack was walked without tables */
-	__u8 snap_by_fp;
 	struct walk_memory walks[WALKS];
 	struct kernel_memory kernel_walks[WALKS];
 };
+
+#define LINE_OF(member) ((__builtin_offsetof(struct thread_state, member) + 8) / 64)
+_Static_assert(LINE_OF(wake_ns) == 1 && LINE_OF(since_ns) == 2 && LINE_OF(ustack) == 3 &&
+	       LINE_OF(account.state[0]) == 4 && LINE_OF(account.state[2]) == 5, "see above");
 
 /* Freed with the task; no stale entry, no reused pid, no map to fill. */
 struct {
@@ -156,6 +173,26 @@ struct {
 	__type(value, struct space);
 } spaces SEC(".maps");
 
+/*
+ * Per CPU: the rules of addresses that walks met lately; to look one up anew takes several times
+ * as long as the rest of a step.  A generation is that of one version of one program's mappings.
+ */
+#define RULES 2048	/* 32 KiB, the most that the kernel allows */
+struct found_rules {
+	struct found_rule {
+		__u64 addr;
+		__u32 generation;	/* 0: an empty slot */
+		__u32 rule;
+	} slot[RULES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct found_rules);
+} rules SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, OFFCPU_LOSS_COUNT);
@@ -166,8 +203,16 @@ struct {
 #define BP_FROM_REGISTER 0
 #define BP_NOTED 1	/* no address of a saved frame pointer: those are multiples of 8 */
 
+/* The page that another thread's memory is being read from: see bpf/pages.bpf.h. */
+struct page_view {
+	__u64 pgd;		/* its program's top page table; 0: no view, the memory is read otherwise */
+	__u64 user, page;	/* where the program sees the page, and where the kernel does; 0: none yet */
+	__u64 moved;		/* another page lay there when it was looked up again */
+};
+
 /* Of a walk by tables, from step to step. */
 struct walk_state {
+	struct page_view view;
 	__u64 ip, sp, bp;
 	__u64 bp_from;		/* the address bp was read from, or one of the above */
 	__u64 begin_sp;		/* a little below the stack pointer it began with */

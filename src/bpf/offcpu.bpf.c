@@ -3,9 +3,9 @@
  * The tracer.  sched_switch and sched_waking are the core and need neither kprobes nor
  * fentry; task_newtask, task_rename and sched_process_exec keep the per-thread state right.
  *
- * The user stack of a thread is walked when it is switched out, while it is current; its
- * kernel stack when it is switched in again, when the wait's length is known and the thread
- * still stands in its own __schedule().  Neither changes while it waits.
+ * A thread's stacks are walked when it is switched in again: they have not changed, the wait's
+ * length is known, and the thread still stands in its own __schedule().  Where user memory cannot
+ * be read then (bpf/pages.bpf.h) the user stack is walked when it is switched out.
  */
 #include "bpf/maps.bpf.h"
 #include "bpf/stack.bpf.h"
@@ -80,15 +80,16 @@ static __always_inline void list_wait(struct task_struct *task, struct thread_st
 
 	if (!scratch)
 		return;
+	/* first the user stack: where it begins tells where the kernel's was remembered */
+	key.ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
 	if (cfg.want_kstack && may_walk)
 		key.kstack = kernel_stack(task, st, scratch, now);
 	else if (cfg.want_kstack)
 		count_loss(OFFCPU_LOSS_KSTACK, parts->blocked_ns + parts->runnable_ns + parts->preempted_ns);
 	if (cfg.want_events)
-		send_event(task, st, parts, key.kstack, now);
+		send_event(task, st, parts, key.ustack, key.kstack, now);
 	if (!cfg.want_waits)
 		return;
-	key.ustack = cfg.hist ? hist_key(st) : st->ustack;
 	key.tno = st->tno;
 	key.state = st->state;
 	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
@@ -127,7 +128,7 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 	add_parts(&st->account, &parts);
 	if (is_listed(st, total)) {
 		add_state(&st->account, st->state, &parts);
-		if (sample_wait(&parts, &kept))
+		if (sample_wait(&parts, st->draw, &kept))
 			list_wait(task, st, &kept, may_walk, now);
 	} else {
 		st->account.filtered_ns += total;
@@ -186,8 +187,7 @@ static __always_inline void close_stretch(struct thread_state *st, __u64 now)
 }
 
 static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev,
-				       struct task_struct *next, bool preempt, const struct scratch *scratch,
-				       __u64 now)
+				       struct task_struct *next, bool preempt, struct scratch *scratch, __u64 now)
 {
 	struct thread_state *st = thread_of(prev);
 	__u64 bits;
@@ -231,13 +231,13 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	}
 	st->csw = switches_of(prev);
 	st->exec_ns = prev->se.sum_exec_runtime;
-	st->ustack = cfg.want_ustack && prev->mm && !(prev->flags & PF_KTHREAD) ? user_stack(ctx, prev, st, now) : 0;
+	if (cfg.may_sample)
+		st->draw = bpf_get_prandom_u32();
+	begin_user_stack(ctx, prev, st, scratch, now);
 }
 
-static __always_inline void switch_in(struct task_struct *next, __u64 now)
+static __always_inline void switch_in(struct task_struct *next, struct thread_state *st, __u64 now)
 {
-	struct thread_state *st = thread_of(next);
-
 	if (!st) {
 		count_unknown_thread();
 		return;
@@ -266,7 +266,8 @@ int handle_switch(unsigned long long *ctx)
 	bool prev_counts = prev->pid && may_be_selected(prev);
 	bool next_counts = next->pid && may_be_selected(next);
 	struct scratch *scratch = my_scratch();
-	__u64 now;
+	struct thread_state *next_st = NULL;
+	__u64 now, wake_ns;
 
 	if (!scratch)
 		return 0;
@@ -277,10 +278,17 @@ int handle_switch(unsigned long long *ctx)
 	now = bpf_ktime_get_ns();
 	if (!in_window(now))
 		return 0;
+	if (next_counts)
+		next_st = thread_of(next);
+	if (next_st) {
+		/* another CPU may have written it: this one fetches it while it does prev's part */
+		wake_ns = next_st->wake_ns;
+		barrier_var(wake_ns);
+	}
 	if (prev_counts)
 		switch_out(ctx, prev, next, preempt, scratch, now);
 	if (next_counts)
-		switch_in(next, now);
+		switch_in(next, next_st, now);
 	scratch->last_ns = now;
 	return 0;
 }

@@ -2,7 +2,7 @@
 #ifndef BPF_REMEMBER_BPF_H
 #define BPF_REMEMBER_BPF_H
 
-#include "bpf/maps.bpf.h"
+#include "bpf/pages.bpf.h"
 
 /*
  * Remembered walks.  A thread sleeps in few places, again and again, and walking its stacks
@@ -53,6 +53,31 @@ static __always_inline void was_met(__u8 *hot)
 		++*hot;
 }
 
+/* The same word by word, of a thread that is not current. */
+static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, struct page_view *view)
+{
+	__u64 h = STACK_MIX, word;
+
+	for (__u32 i = 0; i < WALK_WORDS; i++) {
+		__u64 at;
+
+		if (i >= m->cnt)
+			break;
+		at = m->sp + (m->at[i] & ~7U);
+		if (m->at[i] & WALK_FIRST) {
+			if (!viewed_word(view, at, &word))
+				return 0;
+			h = mix(h, word);
+		}
+		if (m->at[i] & WALK_SECOND) {
+			if (!viewed_word(view, at + sizeof(word), &word))
+				return 0;
+			h = mix(h, word);
+		}
+	}
+	return h ? h : 1;
+}
+
 /*
  * The hash of the words a remembered user walk went by, as they are now; 0 when one cannot
  * be read.  They are read a window at a time: it costs little more than reading one word.
@@ -65,6 +90,8 @@ __noinline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch
 
 	if (!m || !scratch)
 		return 0;
+	if (scratch->walk.view.pgd)
+		return viewed_words_hash(m, &scratch->walk.view);
 	for (__u32 i = 0; i < WALK_WORDS; i++) {
 		__u32 at, offset;
 
@@ -102,21 +129,6 @@ static __always_inline struct walk_memory *user_memory(struct thread_state *st, 
 }
 
 #ifdef __TARGET_ARCH_x86
-
-/* Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c). */
-extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
-
-static __always_inline __u64 kernel_word(__u64 addr)
-{
-	__u64 word;
-
-	if (bpf_rdonly_cast) {
-		const struct timespec64 *at =
-			bpf_rdonly_cast((const void *)addr, bpf_core_type_id_kernel(struct timespec64));
-		return at->tv_sec;
-	}
-	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
-}
 
 /* The kernel's and its modules' text lies in the top 2 GiB. */
 static __always_inline bool is_kernel_text(__u64 word)

@@ -176,6 +176,7 @@ static __always_inline void identify(struct task_struct *task, struct thread_sta
 	st->proc_start_ns = leader->start_boottime;
 	st->tid = task->pid;
 	st->pid = task->tgid;
+	st->narrow = task->mm && task->mm->task_size <= 1ULL << 32;
 	if (cfg.pidns_inum) {
 		st->tid = pid_nr(task->thread_pid, st->tid);
 		st->pid = pid_nr(BPF_CORE_READ(leader, thread_pid), st->pid);

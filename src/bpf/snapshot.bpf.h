@@ -32,13 +32,12 @@ static __always_inline struct scratch *iter_scratch_get(void)
 static __always_inline __u64 sleeper_stack(struct task_struct *task, struct thread_state *st,
 					   struct scratch *scratch, __u8 *ret_by_fp)
 {
-	const struct space *space = cfg.want_tables ? space_of(st) : NULL;
+	const struct space *space = cfg.want_tables ? space_of(st) : NULL;	/* or asks for it */
 	__u32 depth;
 	__u64 id;
 
 	*ret_by_fp = !space;
-	if (!cfg.want_ustack || !task->mm ||
-	    (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
+	if (!has_user_stack(task) || walks_late(st))
 		return 0;
 	depth = walk_sleeper(task, space, scratch);
 	if (!depth || depth > OFFCPU_MAX_DEPTH)
@@ -86,7 +85,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		identify(task, st);
 		select_thread(task, st);
 	}
-	if (st->selected && st->mode == MODE_ASLEEP && st->by_fp && may_read_user) {
+	if (st->selected && st->mode == MODE_ASLEEP && st->by_fp && !st->late && may_read_user) {
 		walk_again(task, st, scratch);
 		return 0;
 	}
@@ -134,15 +133,19 @@ static __always_inline bool stands_still(struct task_struct *task, const struct 
 }
 
 /* Right after the window: the longer it takes, the more threads have moved on. */
-static __always_inline void note_kernel_stack(struct task_struct *task, struct thread_state *st,
-					      struct scratch *scratch)
+static __always_inline void note_stacks(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
-	st->end_kstack = 0;
-	if (!cfg.want_kstack || st->mode == MODE_ON_CPU || !stands_still(task, st))
+	bool user = has_user_stack(task) && (st->mode == MODE_UNKNOWN ? walks_late(st) : st->late);
+
+	st->end_ustack = st->end_kstack = 0;
+	if (st->mode == MODE_ON_CPU || !stands_still(task, st))
 		return;
-	st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
+	if (user)
+		st->end_ustack = user_stack(NULL, task, st, scratch, READ_PAGES, stop_ns);
+	if (cfg.want_kstack)
+		st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
 	if (!stands_still(task, st))
-		st->end_kstack = 0;
+		st->end_ustack = st->end_kstack = 0;
 }
 
 /* The wait of a thread that is off CPU as the window ends. */
@@ -161,13 +164,15 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	add_state(&rec->account, st->state, &parts);
 	rec->open_state = st->state;
 	rec->open_flags = OFFCPU_OPEN_AT_END | (st->open_at_start ? OFFCPU_OPEN_AT_START : 0);
-	rec->open_ustack = st->ustack;
+	rec->open_ustack = st->late ? st->end_ustack : st->ustack;
 	rec->open_kstack = st->end_kstack;
 	rec->open_blocked_ns = parts.blocked_ns;
 	rec->open_runnable_ns = parts.runnable_ns;
 	rec->open_preempted_ns = parts.preempted_ns;
 	if (cfg.want_kstack && !rec->open_kstack)
 		count_loss(OFFCPU_LOSS_KSTACK, total);
+	if (st->late && !rec->open_ustack)
+		count_loss(OFFCPU_LOSS_USTACK, total);
 }
 
 SEC("iter/task")
@@ -184,7 +189,7 @@ int close_thread(struct bpf_iter__task *ctx)
 	if (!st || !st->selected || st->mode == MODE_DEAD)
 		return 0;
 	if (!closing) {
-		note_kernel_stack(task, st, scratch);
+		note_stacks(task, st, scratch);
 		return 0;
 	}
 	enter_window(st);

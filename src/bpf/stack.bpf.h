@@ -101,7 +101,7 @@ static __always_inline void know_tables(struct thread_state *st)
 
 /* By tables, or by frame pointers where the program has none. */
 static __always_inline __u64 walk_user_stack(struct user_walk *w, struct thread_state *st, struct scratch *scratch,
-					     __u64 now)
+					     enum reading how, __u64 now)
 {
 	struct walk_memory *m = user_memory(st, w->at->ip, w->at->sp);
 	__u64 id, remembered = remembered_walk(m, w, scratch, st->tables_generation);
@@ -113,7 +113,7 @@ static __always_inline __u64 walk_user_stack(struct user_walk *w, struct thread_
 	if (cfg.want_tables)
 		w->space = space_of(st);
 	begin_memory(m, w);
-	depth = walk_in_full(w);
+	depth = walk_in_full(w, how);
 	id = user_stack_id(st, w->stack, depth, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
@@ -125,25 +125,54 @@ static __always_inline __u64 walk_user_stack(struct user_walk *w, struct thread_
 	return id;
 }
 
-/* The user stack of the current thread; 0 when it has none. */
-static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, struct thread_state *st, __u64 now)
+/* The user stack of the thread; 0 when it has none.  ctx: of READ_CURRENT. */
+static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
+					struct scratch *scratch, enum reading how, __u64 now)
 {
-	struct scratch *scratch = my_scratch();
-	bool crossed_now;
-
-	if (!scratch)
-		return 0;
 	struct user_walk w = { .task = task, .stack = &scratch->stack, .at = &scratch->walk };
+	bool crossed_now;
 
 	know_tables(st);
 	st->by_fp = cfg.want_tables && !st->tables_generation;
 	if (st->by_fp)
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
-	if (cfg.can_walk && begin_walk(&w)) {
+	if (cfg.can_walk && begin_walk(&w, how)) {
 		st->user_ip = w.at->ip;
-		return walk_user_stack(&w, st, scratch, now);
+		return walk_user_stack(&w, st, scratch, how, now);
+	}
+	if (how != READ_CURRENT) {
+		count_loss(OFFCPU_LOSS_USTACK, 0);
+		return 0;
 	}
 	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), now, &crossed_now);
+}
+
+/* The user stack of a wait that begins: walked now, or when it ends. */
+static __always_inline void begin_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
+					     struct scratch *scratch, __u64 now)
+{
+	st->ustack = 0;
+	st->late = 0;
+	if (!has_user_stack(task))
+		return;
+	if (walks_late(st)) {
+		st->late = 1;
+		know_tables(st);	/* or asks for them */
+	} else {
+		st->ustack = user_stack(ctx, task, st, scratch, READ_CURRENT, now);
+	}
+}
+
+/* The user stack of a wait that ends.  may_walk: the thread still stands where it waited. */
+static __always_inline __u64 end_user_stack(struct task_struct *task, struct thread_state *st,
+					    struct scratch *scratch, bool may_walk, __u64 now)
+{
+	if (!st->late)
+		return st->ustack;
+	if (may_walk && task->mm)
+		return user_stack(NULL, task, st, scratch, READ_PAGES, now);
+	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);
+	return 0;
 }
 
 #ifdef __TARGET_ARCH_x86

@@ -59,17 +59,36 @@ struct user_walk {
 	struct offcpu_rec_stack *stack;
 	struct walk_memory *memory;	/* to note the words in; NULL: not wanted */
 	struct walk_state *at;
+	struct found_rules *found;	/* NULL: nothing is kept */
 };
 
-/* asleep is a constant in each caller: only a sleepable program may read another task's memory. */
-static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, void *ret, __u32 size, bool asleep)
-{
-	long err = asleep ? bpf_copy_from_user_task(ret, size, (void *)addr, w->task, 0) :
-			    bpf_probe_read_user(ret, size, (void *)addr);
+/* How the thread's memory is read; a constant in each caller, for not every program may do each. */
+enum reading {
+	READ_CURRENT,	/* the thread is current */
+	READ_SLEEPER,	/* by a program that may sleep */
+	READ_PAGES,	/* through its page tables */
+};
 
-	if (err)
+static __always_inline bool read_pages(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 size)
+{
+	return viewed_word(&w->at->view, addr, ret) &&
+	       (size == sizeof(*ret) || viewed_word(&w->at->view, addr + sizeof(*ret), ret + 1));
+}
+
+/* One word, or two. */
+static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 size, enum reading how)
+{
+	bool ok;
+
+	if (how == READ_PAGES)
+		ok = read_pages(w, addr, ret, size);
+	else if (how == READ_SLEEPER)
+		ok = !bpf_copy_from_user_task(ret, size, (void *)addr, w->task, 0);
+	else
+		ok = !bpf_probe_read_user(ret, size, (void *)addr);
+	if (!ok)
 		w->at->unread = true;
-	return !err;
+	return ok;
 }
 
 /*
@@ -203,6 +222,26 @@ static __always_inline __u32 rule_at(const struct space *space, struct walk_stat
 	return find_rule(m->rows_block, m->index_block, (__u32)pc);
 }
 
+/* The same, from those found before if it is there. */
+static __always_inline __u32 known_rule_at(struct user_walk *w, __u64 addr)
+{
+	__u32 index = (addr ^ addr >> 11 ^ addr >> 22) & (RULES - 1), generation;
+	struct found_rule *slot;
+
+	if (!w->space)
+		return 0;
+	if (!w->found)
+		return rule_at(w->space, w->at, addr);
+	slot = &w->found->slot[index];
+	generation = w->space->generation;
+	if (slot->addr != addr || slot->generation != generation) {
+		slot->rule = rule_at(w->space, w->at, addr);
+		slot->addr = addr;
+		slot->generation = generation;
+	}
+	return slot->rule;
+}
+
 /* Words are noted by twos: of a function without a frame the one below its return address is not its own. */
 #define BELOW_SP 16
 
@@ -247,15 +286,15 @@ static __always_inline void note_frame_pointer(struct user_walk *w)
 #define FRAME_RANGE (8 << 20)
 
 /* One frame by frame pointer: code without a table, such as a JIT compiler's. */
-static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool asleep)
+static __always_inline bool step_by_frame_pointer(struct user_walk *w, enum reading how)
 {
 	__u64 frame[2];
 
 	w->at->end = OFFCPU_WALK_UNKNOWN;
 	note_frame_pointer(w);
-	if (w->at->bp_lost || w->at->bp < w->at->sp || w->at->bp - w->at->sp > FRAME_RANGE)
+	if (w->at->bp_lost || w->at->bp & 7 || w->at->bp < w->at->sp || w->at->bp - w->at->sp > FRAME_RANGE)
 		return false;
-	if (!read_stack(w, w->at->bp, frame, sizeof(frame), asleep))
+	if (!read_stack(w, w->at->bp, frame, sizeof(frame), how))
 		return false;
 	note_words(w, w->at->bp, WALK_SECOND);
 	if (!frame[1])
@@ -267,26 +306,43 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool asle
 	return true;
 }
 
+#define CODE_BYTES 5
+
+/* The first bytes of code at addr, which need not be aligned; those above are anything. */
+static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u64 *ret, enum reading how)
+{
+	__u64 low, high = 0;
+	__u32 shift = (addr & 7) * 8;
+
+	if (how == READ_SLEEPER)
+		return !bpf_copy_from_user_task(ret, CODE_BYTES, (void *)addr, w->task, 0);
+	if (how == READ_CURRENT)
+		return !bpf_probe_read_user(ret, CODE_BYTES, (void *)addr);
+	addr &= ~7ULL;
+	if (!viewed_word(&w->at->view, addr, &low) ||
+	    (shift > 64 - CODE_BYTES * 8 && !viewed_word(&w->at->view, addr + 8, &high)))
+		return false;
+	*ret = low >> shift | (shift ? high << (64 - shift) : 0);
+	return true;
+}
+
 /*
  * Code without a table that has little left to do once the callee returns: `add $n,%rsp; ret`,
  * or just `ret`, says where its return address is.  So CPython's perf trampolines are crossed
  * (3.12 and 3.13, -X perf), which keep no frame pointer.
  */
-static __always_inline bool step_by_epilogue(struct user_walk *w, bool asleep)
+static __always_inline bool step_by_epilogue(struct user_walk *w, enum reading how)
 {
 #ifdef __TARGET_ARCH_x86
-	__u8 code[5] = {};
-	__u64 at = w->at->sp, ip = 0;
-	long err = asleep ? bpf_copy_from_user_task(code, sizeof(code), (void *)w->at->ip, w->task, 0) :
-			    bpf_probe_read_user(code, sizeof(code), (void *)w->at->ip);
+	__u64 code = 0, at = w->at->sp, ip = 0;
 
-	if (err)
+	if (!read_code(w, w->at->ip, &code, how))
 		return false;
-	if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4 && code[3] < 0x80 && code[4] == 0xc3)
-		at += code[3];
-	else if (code[0] != 0xc3)
+	if ((code & 0xff80ffffffULL) == 0xc300c48348ULL)
+		at += code >> 24 & 0x7f;
+	else if ((code & 0xff) != 0xc3)
 		return false;
-	if (at & 7 || !read_stack(w, at, &ip, sizeof(ip), asleep) || !ip)
+	if (at & 7 || !read_stack(w, at, &ip, sizeof(ip), how) || !ip)
 		return false;
 	note_words(w, at - sizeof(ip), WALK_SECOND);
 	w->at->sp = at + sizeof(ip);
@@ -305,13 +361,13 @@ static __always_inline void do_not_remember(struct user_walk *w)
 }
 
 /* A signal's frame: the registers of what it interrupted lie in a ucontext. */
-static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, bool asleep)
+static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, enum reading how)
 {
 	__u64 at = w->at->sp + unwind_rule_offset(rule), ip, sp, bp;
 
-	if (!read_stack(w, at + UNWIND_UCONTEXT_RIP, &ip, sizeof(ip), asleep) ||
-	    !read_stack(w, at + UNWIND_UCONTEXT_RSP, &sp, sizeof(sp), asleep) ||
-	    !read_stack(w, at + UNWIND_UCONTEXT_RBP, &bp, sizeof(bp), asleep))
+	if (!read_stack(w, at + UNWIND_UCONTEXT_RIP, &ip, sizeof(ip), how) ||
+	    !read_stack(w, at + UNWIND_UCONTEXT_RSP, &sp, sizeof(sp), how) ||
+	    !read_stack(w, at + UNWIND_UCONTEXT_RBP, &bp, sizeof(bp), how))
 		return false;
 	w->at->ip = ip;
 	w->at->sp = sp;
@@ -349,7 +405,7 @@ static __always_inline bool step_by_register(struct user_walk *w, __u32 rule)
 }
 
 /* The canonical frame address, or 0. */
-static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool asleep)
+static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, enum reading how)
 {
 	__u64 base, value;
 
@@ -370,7 +426,7 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 				return 0;
 		}
 		base = unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_SP ? w->at->sp : w->at->bp;
-		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), asleep))
+		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), how))
 			return 0;
 		note_words(w, base + unwind_rule_packed_offset(rule), WALK_FIRST);
 		return value + unwind_rule_extra(rule) * 8;
@@ -383,17 +439,17 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 }
 
 /* From a frame to its caller by its rule. */
-static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool asleep)
+static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, enum reading how)
 {
 	__u64 cfa, saved[2], bp_at;
 
 	w->at->end = OFFCPU_WALK_BROKEN;
-	cfa = frame_address(w, rule, asleep);
+	cfa = frame_address(w, rule, how);
 	/* the caller's frame lies above, or the rule or the stack is wrong */
 	if (cfa <= w->at->sp || cfa & 7)
 		return false;
 	/* the return address and, nearly always, the frame pointer below it */
-	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), asleep))
+	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), how))
 		return false;
 	switch (unwind_rule_bp(rule)) {
 	case UNWIND_BP_AT_CFA:
@@ -403,7 +459,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool a
 		bp_at = (unwind_rule_bp(rule) == UNWIND_BP_AT_CFA ? cfa : w->at->bp) + unwind_rule_bp_offset(rule);
 		if (bp_at == cfa - sizeof(saved))
 			w->at->bp = saved[0];
-		else if (!read_stack(w, bp_at, &w->at->bp, sizeof(w->at->bp), asleep))
+		else if (!read_stack(w, bp_at, &w->at->bp, sizeof(w->at->bp), how))
 			return false;
 		w->at->bp_from = bp_at;
 		w->at->bp_lost = false;
@@ -419,7 +475,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool a
 }
 
 /* 1 ends the walk. */
-static __always_inline long walk_step(struct user_walk *w, bool asleep)
+static __always_inline long walk_step(struct user_walk *w, enum reading how)
 {
 	__u32 depth = w->at->depth, rule;
 	bool is_return = !w->at->exact;
@@ -430,31 +486,36 @@ static __always_inline long walk_step(struct user_walk *w, bool asleep)
 	}
 	w->stack->ip[depth] = w->at->ip;
 	w->at->depth = depth + 1;
-	rule = rule_at(w->space, w->at, w->at->ip - is_return);
+	rule = known_rule_at(w, w->at->ip - is_return);
 	w->at->exact = false;
 	switch (unwind_rule_cfa(rule)) {
 	case UNWIND_CFA_GAP:
-		return !(is_return && step_by_epilogue(w, asleep)) && !step_by_frame_pointer(w, asleep);
+		return !(is_return && step_by_epilogue(w, how)) && !step_by_frame_pointer(w, how);
 	case UNWIND_CFA_END:
 		w->at->end = OFFCPU_WALK_COMPLETE;
 		return 1;
 	case UNWIND_CFA_SIGNAL:
 		w->at->end = OFFCPU_WALK_BROKEN;
-		return !step_out_of_signal(w, rule, asleep);
+		return !step_out_of_signal(w, rule, how);
 	case UNWIND_CFA_RA_REG:
 		return !step_by_register(w, rule);
 	}
-	return !step_by_rule(w, rule, asleep);
+	return !step_by_rule(w, rule, how);
 }
 
 static long walk_step_current(__u32 i, struct user_walk *w)
 {
-	return walk_step(w, false);
+	return walk_step(w, READ_CURRENT);
 }
 
-static long walk_step_asleep(__u32 i, struct user_walk *w)
+static long walk_step_sleeper(__u32 i, struct user_walk *w)
 {
-	return walk_step(w, true);
+	return walk_step(w, READ_SLEEPER);
+}
+
+static long walk_step_pages(__u32 i, struct user_walk *w)
+{
+	return walk_step(w, READ_PAGES);
 }
 
 static __always_inline bool is_32_bit(const struct pt_regs *regs)
@@ -467,12 +528,15 @@ static __always_inline bool is_32_bit(const struct pt_regs *regs)
 }
 
 /* False: not a stack that can be walked here. */
-static __always_inline bool begin_walk(struct user_walk *w)
+static __always_inline bool begin_walk(struct user_walk *w, enum reading how)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(w->task);
 
 	if (!regs || is_32_bit(regs))
 		return false;
+	w->at->view.pgd = 0;
+	if (how == READ_PAGES)
+		view_of(&w->at->view, w->task);
 	w->at->ip = regs->ip;
 	w->at->sp = regs->sp;
 	w->at->bp = regs->bp;
@@ -486,10 +550,18 @@ static __always_inline bool begin_walk(struct user_walk *w)
 	return w->at->ip != 0;
 }
 
-/* Walks the current thread in full; the number of frames. */
-static __always_inline __u32 walk_in_full(struct user_walk *w)
+/* Walks in full; the number of frames, 0 where the memory moved under us. */
+static __always_inline __u32 walk_in_full(struct user_walk *w, enum reading how)
 {
-	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_current, w, 0);
+	__u32 zero = 0;
+
+	w->found = bpf_map_lookup_elem(&rules, &zero);
+	if (how == READ_PAGES)
+		bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_pages, w, 0);
+	else
+		bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_current, w, 0);
+	if (how == READ_PAGES && !view_held(&w->at->view))
+		return 0;
 	w->stack->end = w->at->end;
 	return w->at->depth;
 }
@@ -500,9 +572,9 @@ static __always_inline __u32 walk_sleeper(struct task_struct *task, const struct
 {
 	struct user_walk w = { .task = task, .space = space, .stack = &scratch->stack, .at = &scratch->walk };
 
-	if (!begin_walk(&w))
+	if (!begin_walk(&w, READ_SLEEPER))
 		return 0;
-	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_asleep, &w, 0);
+	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_sleeper, &w, 0);
 	scratch->stack.end = w.at->end;
 	return w.at->depth;
 }

@@ -118,3 +118,9 @@ bool cost_poll(struct cost *c, uint64_t now_ns, uint64_t switches, struct govern
 	c->read_switches = switches;
 	return true;
 }
+
+void cost_hurry(struct cost *c, uint64_t now_ns, uint64_t switches)
+{
+	if (!c->is_refused && c->stats_fd < 0)
+		begin_burst(c, now_ns, switches);
+}

@@ -33,6 +33,9 @@ bool cost_poll(struct cost *c, uint64_t now_ns, uint64_t switches, struct govern
 /* Does cost_poll() want the number of switches this time, or is there nothing to do? */
 bool cost_is_due(const struct cost *c, uint64_t now_ns);
 
+/* Something has changed: the next burst begins now. */
+void cost_hurry(struct cost *c, uint64_t now_ns, uint64_t switches);
+
 /* Run time and skipped runs of all the object's programs, as far as the kernel has counted them. */
 void cost_programs(struct bpf_object *programs, uint64_t *ret_ns, uint64_t *ret_runs, uint64_t *ret_missed);
 

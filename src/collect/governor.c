@@ -6,7 +6,7 @@
 #define STEP 4
 /* A raise that saves less than this part of a switch's cost is taken back: what is left is no stack's. */
 #define MIN_GAIN 0.05
-#define HOLD_READINGS 30
+#define HOLD_READINGS 10
 /* So many readings below half the budget and the scale goes down a step. */
 #define QUIET_READINGS 5
 /* A reading over less is no second: the first one, which also holds our own start. */

@@ -11,8 +11,8 @@
  * it is told readings and answers with a scale.
  */
 
-#define GOVERNOR_FIRST_NS 10000ULL	/* the scale that the first raise of an exact recording sets */
-#define GOVERNOR_TOP_NS 10000000ULL	/* it raises no further */
+#define GOVERNOR_FIRST_NS 100000ULL	/* the scale that the first raise of an exact recording sets */
+#define GOVERNOR_TOP_NS 1600000ULL	/* it raises no further: hardly anything is saved beyond (docs/performance.md) */
 
 struct governor {
 	/* set by who makes it */
@@ -43,7 +43,7 @@ struct governor_reading {
 
 void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns);
 
-/* Takes a reading; the scale to use from now on. */
+/* Takes a reading; the scale to use from now on.  After a change the next reading is wanted at once. */
 uint64_t governor_take(struct governor *g, const struct governor_reading *r);
 
 /* Share of all CPUs' time in parts per million, over all readings; 0 before the first. */

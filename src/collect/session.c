@@ -319,6 +319,22 @@ static void consume_all(struct session *s)
 		;
 }
 
+/*
+ * Can the memory of a thread that is off CPU be read through its page tables?  The program
+ * looks for a random number of ours.  Without, user stacks are walked at switch-out.
+ */
+static void find_direct_map(struct session *s)
+{
+	volatile uint64_t mark = (uint64_t)g_random_int() << 32 | g_random_int() | 1;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	if (!feature_supported(FEATURE_BPF_LOOP))
+		return;
+	s->skel->bss->sought_at = (uint64_t)(uintptr_t)&mark;
+	s->skel->bss->sought = mark;
+	bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.find_direct_map), &opts);
+}
+
 struct session *session_new(const struct collect_options *options, GError **error)
 {
 	struct session *s = g_new0(struct session, 1);
@@ -361,6 +377,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	}
 	if (!fill_filters(s, error))
 		goto fail;
+	find_direct_map(s);
 	if (s->tables)
 		tables_tell(s->tables, &s->skel->bss->tables_epoch);
 	err = offcpu_bpf__attach(s->skel);
@@ -461,16 +478,20 @@ static void start_measuring(struct session *s)
 /* Now and then a reading of what we cost, and the scale that the governor makes of it. */
 static void govern(struct session *s)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), scale_ns;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), scale_ns, switches;
 	struct governor_reading reading;
 
-	if (!s->cost || !cost_is_due(s->cost, now) || !cost_poll(s->cost, now, switches_seen(s), &reading))
+	if (!s->cost || !cost_is_due(s->cost, now))
+		return;
+	switches = switches_seen(s);
+	if (!cost_poll(s->cost, now, switches, &reading))
 		return;
 	scale_ns = governor_take(&s->governor, &reading);
 	if (scale_ns == s->skel->bss->scale_ns)
 		return;
 	s->skel->bss->scale_ns = scale_ns;
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
+	cost_hurry(s->cost, now, switches);
 }
 
 /* Sets an edge of the window in the near future, so that no CPU learns of it late. */
@@ -499,7 +520,7 @@ static void apply_tables(struct session *s, bool is_last)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), published;
 
-	if (!s->tables)
+	if (!s->tables || s->skel->bss->direct_map)
 		return;
 	published = tables_published_cnt(s->tables);
 	if (published == s->looked_published ||

@@ -9,7 +9,7 @@ MAX_RESIDUAL = 0.001  # of observed
 TOLERANCE = 0.01  # of the truth, or
 TOLERANCE_NS = 100_000  # for each wait, whichever is more
 # On a busy machine a thread may run between the window's edge and the reading of its stack.
-EDGE_LOSSES = ("snapshot", "kernel_stack")
+EDGE_LOSSES = ("snapshot", "kernel_stack", "user_stack")
 LAST_SLOT = 47  # holds everything above, too
 
 # What a sleep's kernel stack must pass through.

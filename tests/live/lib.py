@@ -306,7 +306,7 @@ class Env:
     def tolerate_unseen(self):
         """For a long or busy recording, where a guarded process is sure to hide some events.  Residuals stay strict."""
         if guarded_processes():
-            self.check.tolerated |= UNSEEN | {"kernel_stack"}
+            self.check.tolerated |= UNSEEN | {"kernel_stack", "user_stack"}
 
     def clean(self):
         for process in self.running:

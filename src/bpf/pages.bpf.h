@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_PAGES_BPF_H
+#define BPF_PAGES_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+/*
+ * Reads the user memory of a thread that is not current, from a program that cannot sleep:
+ * through its page tables, as lockless get_user_pages_fast() does (mm/gup.c), and the kernel's
+ * own mapping of all physical memory.  So a wait's user stack is walked when the wait ends:
+ * its length is known then, and the stack of a short one that is not kept costs nothing.
+ *
+ * Why it is safe.  Each load is checked: an address without memory behind it reads as zero
+ * (bpf_rdonly_cast) or fails, and device memory is not mapped there.  Why it is right.  In
+ * sched_switch interrupts are off, which keeps tables from being freed while they are read (mm/gup.c says
+ * why).  A page may still be moved or swapped out: so it is looked up again after the
+ * last word was taken from it, and if it is another one by then, the walk does not count.
+ * What is not in memory cannot be walked; at switch-out it had been, so that is a loss, and counted.
+ *
+ * x86-64 only.  Where this does not work (find_direct_map() tries it) user stacks are walked at switch-out.
+ */
+
+/* Where the kernel maps all physical memory; 0: not known. */
+__u64 direct_map = 0;
+/* User space puts a random number somewhere and asks whether it is found. */
+volatile __u64 sought_at = 0, sought = 0;
+
+#ifdef __TARGET_ARCH_x86
+
+/* Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c). */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
+static __always_inline __u64 kernel_word(__u64 addr)
+{
+	__u64 word;
+
+	if (bpf_rdonly_cast) {
+		const struct timespec64 *at =
+			bpf_rdonly_cast((const void *)addr, bpf_core_type_id_kernel(struct timespec64));
+		return at->tv_sec;
+	}
+	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
+}
+
+/* arch/x86/include/asm/pgtable_types.h */
+#define ENTRY_PRESENT (1ULL << 0)
+#define ENTRY_HUGE (1ULL << 7)		/* above the last level */
+#define ENTRY_PROTNONE (1ULL << 8)	/* of one not present: there, but for NUMA's sake not accessible */
+#define ENTRY_SPECIAL (1ULL << 9)	/* no memory of the kernel's own: a device's */
+#define ENTRY_ADDRESS 0xffffffffff000ULL
+#define PAGE_BYTES 4096ULL
+
+/* With five levels of tables (Linux 4.14) the kernel's half, and all of it, begins lower. */
+static __always_inline bool has_five_levels(__u64 pgd)
+{
+	return pgd >> 47 != 0x1ffff;
+}
+
+/* What an entry points to; 0: nothing that is there. */
+static __always_inline __u64 entry_address(__u64 entry)
+{
+	if (entry & ENTRY_SPECIAL)
+		return 0;
+	if (entry & ENTRY_PRESENT)
+		return entry & ENTRY_ADDRESS;
+	/* inverted since Linux 4.18 (6b28baca9b1f, against L1TF) */
+	return entry & ENTRY_PROTNONE ? ~entry & ENTRY_ADDRESS : 0;
+}
+
+/* Where the kernel sees the page of a user's address; 0: it is not in memory. */
+__noinline __u64 page_of(__u64 pgd, __u64 base, __u64 addr)
+{
+	__u64 table = pgd;
+
+	if (addr >> (has_five_levels(pgd) ? 56 : 47))
+		return 0;
+	for (int shift = has_five_levels(pgd) ? 48 : 39; shift >= 12; shift -= 9) {
+		__u64 entry = kernel_word(table + (addr >> shift & 511) * sizeof(entry));
+		__u64 at = entry_address(entry);
+
+		if (!at)
+			return 0;
+		if ((shift == 30 || shift == 21) && entry & ENTRY_HUGE) {
+			__u64 in_page = (1ULL << shift) - 1;
+
+			return base + (at & ~in_page) + (addr & in_page & ~(PAGE_BYTES - 1));
+		}
+		table = base + at;
+	}
+	return table;
+}
+
+/* Is the page still the one that was read from? */
+static __always_inline bool page_stayed(const struct page_view *v)
+{
+	return !v->page || page_of(v->pgd, direct_map, v->user) == v->page;
+}
+
+/* v: in a map.  Only by way of one the verifier takes a pointer for a number. */
+static __always_inline void view_of(struct page_view *v, struct task_struct *task)
+{
+	*(unsigned long *volatile *)&v->pgd = task->mm->pgd;
+	v->user = v->page = 0;
+	v->moved = 0;
+}
+
+/* One word of the thread's memory, at a multiple of 8. */
+static __always_inline bool viewed_word(struct page_view *v, __u64 addr, __u64 *ret)
+{
+	if (addr & 7)
+		return false;
+	if (!v->page || (addr & ~(PAGE_BYTES - 1)) != v->user) {
+		if (!page_stayed(v))
+			v->moved = 1;
+		v->user = addr & ~(PAGE_BYTES - 1);
+		v->page = page_of(v->pgd, direct_map, addr);
+		if (!v->page)
+			return false;
+	}
+	*ret = kernel_word(v->page + (addr & (PAGE_BYTES - 1)));
+	return true;
+}
+
+/* After the last word: may they all be believed? */
+static __always_inline bool view_held(const struct page_view *v)
+{
+	return !v->moved && page_stayed(v);
+}
+
+__u64 sought_pgd = 0;
+
+#define DIRECT_MAP_ALIGN (1ULL << 30)		/* also with KASLR (arch/x86/mm/kaslr.c: PUD_SIZE) */
+#define DIRECT_MAP_TRIES (1U << 16)		/* 64 TiB */
+
+/* The top table lies in the direct map itself, so this begins a whole number of GiB below it. */
+static long try_direct_map(__u32 i, void *data)
+{
+	__u64 base = (sought_pgd & ~(DIRECT_MAP_ALIGN - 1)) - i * DIRECT_MAP_ALIGN;
+	__u64 at = sought_at, page = page_of(sought_pgd, base, at);
+
+	if (!page || kernel_word(page + (at & (PAGE_BYTES - 1))) != sought)
+		return 0;
+	direct_map = base;
+	return 1;
+}
+
+SEC("syscall")
+int find_direct_map(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	*(unsigned long *volatile *)&sought_pgd = task->mm->pgd;
+	bpf_loop(DIRECT_MAP_TRIES, try_direct_map, NULL, 0);
+	return 0;
+}
+
+#else
+
+static __always_inline void view_of(struct page_view *v, struct task_struct *task)
+{
+}
+
+static __always_inline bool viewed_word(struct page_view *v, __u64 addr, __u64 *ret)
+{
+	return false;
+}
+
+static __always_inline bool view_held(const struct page_view *v)
+{
+	return false;
+}
+
+SEC("syscall")
+int find_direct_map(void *ctx)
+{
+	return 0;
+}
+
+#endif
+
+static __always_inline bool has_user_stack(const struct task_struct *task)
+{
+	return cfg.want_ustack && task->mm && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+}
+
+/* Can its user stack be walked while it is off CPU? */
+static __always_inline bool walks_late(const struct thread_state *st)
+{
+	return cfg.can_walk && direct_map && !st->narrow;
+}
+
+#endif
