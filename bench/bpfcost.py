@@ -101,13 +101,20 @@ def read_cost(command, seconds, load, idle_max=checks.IDLE_MAX):
         "switch_ns": time_ns[name] / runs[name],
         "switches_per_s": runs[name] / elapsed_s,
         "programs": {other: time_ns[other] / runs[name] for other in sorted(time_ns) if runs[other]},
+        "waking_ns": waking_ns(runs, time_ns),
     }
+
+
+def waking_ns(runs, time_ns):
+    """What the program at sched_waking costs each time it runs; 0 where there is none."""
+    names = [name for name in runs if "waking" in name or "wakeup" in name]
+    return sum(time_ns[name] for name in names) / max(1, sum(runs[name] for name in names))
 
 
 def medians(readings):
     """The median of each number of a tool's readings, and the readings themselves."""
     result = {key: statistics.median(reading[key] for reading in readings)
-              for key in ("all_ns", "switch_ns", "switches_per_s")}
+              for key in ("all_ns", "switch_ns", "switches_per_s", "waking_ns")}
     names = sorted({name for reading in readings for name in reading["programs"]})
     result["programs"] = {name: statistics.median(reading["programs"].get(name, 0) for reading in readings)
                           for name in names}
@@ -129,26 +136,40 @@ def alternate(args, load, commands, say, idle_max=checks.IDLE_MAX):
     return {name: medians(readings[name]) for name in names}
 
 
+def ours(args, folder, *options):
+    return [args.offcpu, "record", "-a", "--unwind", args.unwind, *options, "-o", folder / "cost.offcpu"]
+
+
 def compare(args, load, folder, say, idle_max=checks.IDLE_MAX):
-    """Ours and the peer in turn on a running load."""
-    result = alternate(args, load, {
-        "ours": [args.offcpu, "record", "-a", "--unwind", args.unwind, *args.record_option, "-o", folder / "cost.offcpu"],
+    """Ours as it is by default and with every stack, and the peer, in turn on a running load."""
+    return alternate(args, load, {
+        "default": ours(args, folder),
+        "exact": ours(args, folder, "--exact"),
         "peer": [args.peer],
     }, say, idle_max)
-    result["ratio_all"] = result["ours"]["all_ns"] / result["peer"]["all_ns"]
-    result["ratio_switch"] = result["ours"]["switch_ns"] / result["peer"]["switch_ns"]
-    result["ratio_target"] = args.ratio
-    return result
+
+
+def compare_wakers(args, load, folder, say, idle_max=checks.IDLE_MAX):
+    """The same with who woke whom; the peers are two tools, for one does not tell both."""
+    return alternate(args, load, {
+        "without": ours(args, folder, "--exact"),
+        "default": ours(args, folder, "--wakers"),
+        "exact": ours(args, folder, "--exact", "--wakers"),
+        "peer": [args.peer],
+        "waker peer": [args.waker_peer],
+    }, say, idle_max)
 
 
 # What each leaves out of `record -a`; told from the whole, it is what that part costs.
 VARIANTS = {
-    "whole": [],
-    "by frame pointers": ["--unwind", "fp"],
-    "user stacks of one frame": ["--max-depth", "1", "-U"],
-    "no kernel stacks (-U)": ["-U"],
-    "no user stacks (-K)": ["-K"],
-    "no wait is listed (-m 1000s)": ["-m", "1000s"],
+    "whole": ["--exact"],
+    "by frame pointers": ["--exact", "--unwind", "fp"],
+    "user stacks of one frame": ["--exact", "--max-depth", "1", "-U"],
+    "no kernel stacks (-U)": ["--exact", "-U"],
+    "no user stacks (-K)": ["--exact", "-K"],
+    "sampled at 100 us": ["--sample", "100us", "--max-overhead", "100"],
+    "sampled at 1.6 ms": ["--sample", "1600us", "--max-overhead", "100"],
+    "no wait is listed (-m 1000s)": ["--exact", "-m", "1000s"],
     "no stacks: histograms (hist)": None,
     "not selected (-p of a quiet process)": ["-p", "1"],
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import time
@@ -134,19 +135,47 @@ def read_load(args, path, measured):
     return measured
 
 
+# What offcputime does, in bpftrace's language.
+BPFTRACE = """
+tracepoint:sched:sched_switch { @out[args->prev_pid] = nsecs; @st[args->prev_pid] = kstack; @us[args->prev_pid] = ustack;
+    $from = @out[args->next_pid];
+    if ($from) { @us_of[args->next_comm, @st[args->next_pid], @us[args->next_pid]] = sum((nsecs - $from) / 1000);
+        delete(@out[args->next_pid]); delete(@st[args->next_pid]); delete(@us[args->next_pid]); } }
+"""
+
+
+def other_tools(args, folder):
+    """The peers that are installed: {name: command}."""
+    data = folder / "perf.data"
+    tools = {
+        "offcputime": [args.peer],
+        "bpftrace": ["bpftrace", "-e", BPFTRACE],
+        "perf record -e sched:sched_switch -a -g": ["perf", "record", "-q", "-e", "sched:sched_switch", "-a", "-g", "-o", data],
+        "perf record --off-cpu": ["perf", "record", "-q", "--off-cpu", "-e", "dummy", "-a", "-g", "-o", data],
+    }
+    tried = subprocess.run(["perf", "record", "--off-cpu", "-o", data, "true"], stderr=subprocess.PIPE, text=True, check=False)
+    if tried.returncode or "ignored" in tried.stderr:  # built without BPF
+        del tools["perf record --off-cpu"]
+    return {name: command for name, command in tools.items() if shutil.which(command[0])}
+
+
 def measure_throughput(args, folder, socket, say):
-    """sysbench's transactions per second alone, beside offcpu, and beside the peer, in turn."""
-    result = {"without": [], "ours": [], "peer": []}
+    """sysbench's transactions per second alone, beside offcpu, and beside each peer, in turn."""
+    output = folder / "throughput.offcpu"
+    tools = {"without": None, "default": ["-a"], "--exact": ["-a", "--exact"], **other_tools(args, folder)}
+    result = {who: [] for who in tools}
     for _ in range(args.throughput_runs):
         for who, readings in result.items():
             tool = None
-            if who == "ours":
-                tool = start_recording(args, folder / "throughput.offcpu", ["-a"])
-            elif who == "peer":
-                tool = process.start([args.peer])
-            time.sleep(1)
+            if who in ("default", "--exact"):
+                tool = start_recording(args, output, tools[who])
+            elif tools[who]:
+                tool = process.start(tools[who])
+            time.sleep(2 if tool else 0.2)
             readings.append(loads.transactions_per_s(socket, args.throughput_s))
+            if tool and tool.poll() is not None:
+                raise RuntimeError(f"{who} ended by itself with status {tool.returncode}")
             if tool:
-                process.interrupt(tool)
-            say(f"sysbench {who}: {readings[-1]:.0f} transactions/s")
+                process.kill_group(tool)  # what it would print does not matter, and takes bpftrace minutes
+            say(f"sysbench beside {who}: {readings[-1]:.0f} transactions/s")
     return {who: statistics.median(readings) for who, readings in result.items()}

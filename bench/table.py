@@ -18,17 +18,39 @@ def information(what, measured, unit, ratio=None):
             "ratio": None if ratio is None else round(ratio, 3), "pass": None}
 
 
+# What a switch may cost us of what it costs the peer.
+DEFAULT_RATIO, EXACT_RATIO, WAKERS_RATIO = 0.10, 0.30, 0.15
+WAKING_NS = 400
+
+
+def peer_row(what, ours_ns, peer_ns, ratio):
+    """A share of what another tool costs in the same run."""
+    return row(f"{what} ({peer_ns:.0f} ns)", ratio * peer_ns, ours_ns, "ns",
+               peer_ratio=round(ours_ns / peer_ns, 3), ratio_target=ratio)
+
+
 def cost_rows(load, cost):
-    ours, peer = cost["ours"], cost["peer"]
+    default, exact, peer = cost["default"], cost["exact"], cost["peer"]
+    what = f"{load}: BPF ns per switch"
     return [
-        row(f"{load}: BPF ns per switch, all programs, vs offcputime ({peer['all_ns']:.0f} ns)",
-            cost["ratio_target"] * peer["all_ns"], ours["all_ns"], "ns", peer_ratio=round(cost["ratio_all"], 3),
-            ratio_target=cost["ratio_target"]),
-        information(f"{load}: in sched_switch alone, vs offcputime ({peer['switch_ns']:.0f} ns)",
-                    ours["switch_ns"], "ns", cost["ratio_switch"]),
+        peer_row(f"{what}, default, vs offcputime", default["all_ns"], peer["all_ns"], DEFAULT_RATIO),
+        peer_row(f"{what}, --exact, vs offcputime", exact["all_ns"], peer["all_ns"], EXACT_RATIO),
         information(f"{load}: switches per s beside offcputime", peer["switches_per_s"], "/s"),
-        information(f"{load}: switches per s beside us", ours["switches_per_s"], "/s",
-                    ours["switches_per_s"] / peer["switches_per_s"]),
+        information(f"{load}: switches per s beside us", default["switches_per_s"], "/s",
+                    default["switches_per_s"] / peer["switches_per_s"]),
+    ]
+
+
+def wakers_rows(load, cost):
+    without, default, exact = cost["without"], cost["default"], cost["exact"]
+    peers_ns = cost["peer"]["all_ns"] + cost["waker peer"]["all_ns"]
+    return [
+        peer_row(f"{load}: BPF ns per switch, --wakers, vs offcputime + wakeuptime", default["all_ns"], peers_ns,
+                 WAKERS_RATIO),
+        information(f"{load}: the same, --wakers --exact", exact["all_ns"], "ns", exact["all_ns"] / peers_ns),
+        row(f"{load}: what --wakers adds to a waking", WAKING_NS, default["waking_ns"] - without["waking_ns"], "ns"),
+        information(f"{load}: the same, --exact", exact["waking_ns"] - without["waking_ns"], "ns"),
+        information(f"{load}: wakeuptime, ns per waking", cost["waker peer"]["waking_ns"], "ns"),
     ]
 
 
@@ -112,12 +134,12 @@ def threads_rows(threads):
 
 
 def throughput_rows(throughput):
+    """What each tool takes away; ours may take 1 %."""
     without = throughput["without"]
-    return [
-        information("sysbench alone", without, "/s"),
-        information("sysbench beside us", throughput["ours"], "/s", throughput["ours"] / without),
-        information("sysbench beside offcputime", throughput["peer"], "/s", throughput["peer"] / without),
-    ]
+    rows = [information("sysbench alone", without, "/s"),
+            at_least("sysbench beside us, default", round(0.99 * without), round(throughput["default"]), "/s")]
+    return rows + [information(f"sysbench beside {name}", throughput[name], "/s", throughput[name] / without)
+                   for name in throughput if name not in ("without", "default")]
 
 
 def without_verdict(rows, why):

@@ -65,8 +65,9 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 {
 	double used_ns = r->bpf_ns + r->own_ns;
 	uint32_t used_ppm = ppm_of(used_ns, (double)r->elapsed_ns * r->cpus);
-	/* Sampling saves BPF time only: where our process is the cost, it would gain nothing. */
-	bool is_over = g->budget_ppm && used_ppm > g->budget_ppm && r->bpf_ns > used_ns / 2;
+	/* Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it would gain nothing. */
+	bool is_over = g->budget_ppm && used_ppm > g->budget_ppm &&
+		       (r->bpf_ns > used_ns / 2 || ppm_of(r->bpf_ns, (double)r->elapsed_ns * r->cpus) > g->budget_ppm);
 
 	g->seen_ns += r->elapsed_ns;
 	g->used_ns += used_ns;
