@@ -40,22 +40,38 @@ static __always_inline void keep_alone(const struct wait_parts *parts, struct ke
 }
 
 /* Decides whether a wait is kept, and as what.  Only runnable goes with one of the two others. */
-static __always_inline bool sample_wait(const struct wait_parts *parts, __u32 draw, struct kept_wait *kept)
+static __always_inline bool sample_wait(const struct wait_parts *parts, __u64 duration, __u32 draw,
+					struct kept_wait *kept)
 {
-	__u64 scale = cfg.may_sample ? scale_ns : 0, duration;
+	__u64 scale = cfg.may_sample ? scale_ns : 0;
 
-	keep_alone(parts, kept);
-	duration = kept->duration_ns;
-	if (duration >= scale)
+	if (duration >= scale) {
+		keep_alone(parts, kept);
 		return true;
+	}
 	if (!duration || !sample_keeps(duration, scale, draw))
 		return false;
+	kept->duration_ns = duration;
 	kept->parts.blocked_ns = sample_part_ns(parts->blocked_ns, duration, scale);
 	kept->parts.preempted_ns = sample_part_ns(parts->preempted_ns, duration, scale);
 	kept->parts.runnable_ns = scale - kept->parts.blocked_ns - kept->parts.preempted_ns;
 	kept->weight_q8 = sample_weight_q8(duration, scale);
 	kept->variance = sample_variance(duration, scale);
 	return true;
+}
+
+/* 32 random bits (xorshift64*, Vigna 2016); the helper takes several times as long. */
+static __always_inline __u32 random_bits(struct scratch *scratch)
+{
+	__u64 x = scratch->random;
+
+	if (!x)
+		x = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	scratch->random = x;
+	return x * 0x2545f4914f6cdd1dULL >> 32;
 }
 
 static __always_inline __u64 switches_of(struct task_struct *task)

@@ -229,6 +229,7 @@ struct walk_state {
 struct scratch {
 	__u64 switches;		/* first: user space reads it */
 	__u64 last_ns;		/* the last switch seen on this CPU */
+	__u64 random;		/* state of the generator; 0: to be seeded */
 	struct walk_state walk;
 	struct offcpu_rec_stack stack;
 	struct offcpu_rec_sleep_path path;

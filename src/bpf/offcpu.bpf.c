@@ -128,7 +128,7 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 	add_parts(&st->account, &parts);
 	if (is_listed(st, total)) {
 		add_state(&st->account, st->state, &parts);
-		if (sample_wait(&parts, st->draw, &kept))
+		if (sample_wait(&parts, total, st->draw, &kept))
 			list_wait(task, st, &kept, may_walk, now);
 	} else {
 		st->account.filtered_ns += total;
@@ -232,7 +232,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	st->csw = switches_of(prev);
 	st->exec_ns = prev->se.sum_exec_runtime;
 	if (cfg.may_sample)
-		st->draw = bpf_get_prandom_u32();
+		st->draw = random_bits(scratch);
 	begin_user_stack(ctx, prev, st, scratch, now);
 }
 
