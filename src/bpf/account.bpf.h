@@ -19,18 +19,6 @@ static __always_inline void enter_window(struct thread_state *st)
 		st->from_ns = start_ns;
 }
 
-struct wait_parts {
-	__u64 blocked_ns, runnable_ns, preempted_ns;
-};
-
-/* A wait as it is summed: for itself alone, or for those it stands for. */
-struct kept_wait {
-	struct wait_parts parts;
-	__u64 duration_ns;	/* its own */
-	__u64 weight_q8;
-	__u64 variance;
-};
-
 static __always_inline void keep_alone(const struct wait_parts *parts, struct kept_wait *kept)
 {
 	kept->parts = *parts;
@@ -268,6 +256,28 @@ __noinline int add_state(struct offcpu_account *account, __u32 letter, const str
 	total->runnable_ns += parts->runnable_ns;
 	total->preempted_ns += parts->preempted_ns;
 	return 0;
+}
+
+/*
+ * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
+ * sampling: it never touches an account.  True: the wait is to be listed, as scratch->kept.
+ */
+__noinline int account_wait(struct thread_state *st, struct scratch *scratch, __u64 now)
+{
+	struct wait_parts parts;
+	__u64 total;
+
+	if (!st || !scratch)
+		return false;
+	total = now - st->since_ns;
+	split_wait(st, now, true, &parts);
+	add_parts(&st->account, &parts);
+	if (!is_listed(st, total)) {
+		st->account.filtered_ns += total;
+		return false;
+	}
+	add_state(&st->account, st->state, &parts);
+	return sample_wait(&parts, total, st->draw, &scratch->kept);
 }
 
 /* Ends the observation of a thread at `now`: everything but its open wait is in st->account. */

@@ -214,6 +214,7 @@ struct page_view {
 struct walk_state {
 	struct page_view view;
 	__u64 ip, sp, bp;
+	__u64 rdi, r10;		/* of the innermost frame */
 	__u64 bp_from;		/* the address bp was read from, or one of the above */
 	__u64 begin_sp;		/* a little below the stack pointer it began with */
 	__u32 depth;
@@ -225,11 +226,24 @@ struct walk_state {
 	__u8 pad;
 };
 
+struct wait_parts {
+	__u64 blocked_ns, runnable_ns, preempted_ns;
+};
+
+/* A wait as it is summed: for itself alone, or for those it stands for. */
+struct kept_wait {
+	struct wait_parts parts;
+	__u64 duration_ns;	/* its own */
+	__u64 weight_q8;
+	__u64 variance;
+};
+
 /* Per CPU: the stack being walked (switches do not nest), zeroes for a fresh sum, a counter. */
 struct scratch {
 	__u64 switches;		/* first: user space reads it */
 	__u64 last_ns;		/* the last switch seen on this CPU */
 	__u64 random;		/* state of the generator; 0: to be seeded */
+	struct kept_wait kept;
 	struct walk_state walk;
 	struct offcpu_rec_stack stack;
 	struct offcpu_rec_sleep_path path;

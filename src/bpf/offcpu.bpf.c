@@ -70,68 +70,50 @@ static __always_inline __u64 hist_key(const struct thread_state *st)
 	return (__u64)st->pid << 32 | st->tid;
 }
 
-/* Lists a wait that was kept, under its stacks. */
-static __always_inline void list_wait(struct task_struct *task, struct thread_state *st,
-				      const struct kept_wait *kept, bool may_walk, __u64 now)
+/* Sums the wait that was kept under its stacks.  A global function: the verifier checks it once. */
+__noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64 ustack, __u64 kstack)
 {
-	const struct wait_parts *parts = &kept->parts;
-	struct offcpu_wait_key key = {};
-	struct scratch *scratch = my_scratch();
+	struct offcpu_wait_key key = { .ustack = ustack, .kstack = kstack };
+	struct wait_parts *parts;
 
-	if (!scratch)
-		return;
-	/* first the user stack: where it begins tells where the kernel's was remembered */
-	key.ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
-	if (cfg.want_kstack && may_walk)
-		key.kstack = kernel_stack(task, st, scratch, now);
-	else if (cfg.want_kstack)
-		count_loss(OFFCPU_LOSS_KSTACK, parts->blocked_ns + parts->runnable_ns + parts->preempted_ns);
-	if (cfg.want_events)
-		send_event(task, st, parts, key.ustack, key.kstack, now);
-	if (!cfg.want_waits)
-		return;
+	if (!st || !scratch)
+		return 0;
+	parts = &scratch->kept.parts;
 	key.tno = st->tno;
 	key.state = st->state;
 	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
 	if (cfg.hist_runq) {
-		struct wait_parts queued = { .runnable_ns = parts->runnable_ns,
-					     .preempted_ns = parts->preempted_ns };
-		struct kept_wait delay;
-
 		key.flags = OFFCPU_KEY_RUNQ;
 		key.state = 'R';
-		keep_alone(&queued, &delay);
-		if (!sum_wait(&key, &delay))
-			count_loss(OFFCPU_LOSS_WAIT_MAP, queued.runnable_ns + queued.preempted_ns);
-		return;
+		parts->blocked_ns = 0;
+		scratch->kept.duration_ns = parts->runnable_ns + parts->preempted_ns;
 	}
-	if (!sum_wait(&key, kept)) {
+	if (!sum_wait(&key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
 		st->account.lost_ns += total;
 	}
+	return 0;
 }
 
-/*
- * The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited.
- * Filters come first, then the accounts, and only then sampling: it never touches an account.
- */
-static __always_inline void end_wait(struct task_struct *task, struct thread_state *st, bool may_walk,
-				     __u64 now)
+/* The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited. */
+static __always_inline void end_wait(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
+				     bool may_walk, __u64 now)
 {
-	__u64 total = now - st->since_ns;
-	struct wait_parts parts;
-	struct kept_wait kept;
+	__u64 ustack, kstack = 0;
 
-	split_wait(st, now, true, &parts);
-	add_parts(&st->account, &parts);
-	if (is_listed(st, total)) {
-		add_state(&st->account, st->state, &parts);
-		if (sample_wait(&parts, total, st->draw, &kept))
-			list_wait(task, st, &kept, may_walk, now);
-	} else {
-		st->account.filtered_ns += total;
+	if (account_wait(st, scratch, now)) {
+		/* first the user stack: where it begins tells where the kernel's was remembered */
+		ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
+		if (cfg.want_kstack && may_walk)
+			kstack = kernel_stack(task, st, scratch, now);
+		else if (cfg.want_kstack)
+			count_loss(OFFCPU_LOSS_KSTACK, now - st->since_ns);
+		if (cfg.want_events)
+			send_event(task, st, &scratch->kept.parts, ustack, kstack, now);
+		if (cfg.want_waits)
+			list_wait(st, scratch, ustack, kstack);
 	}
 	st->open_at_start = 0;
 }
@@ -142,13 +124,13 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
  * own count of its CPU time tells; it cannot have begun before the last switch seen here.
  */
 static __always_inline void recover_switch_in(struct task_struct *prev, struct thread_state *st,
-					      const struct scratch *scratch, __u64 now)
+					      struct scratch *scratch, __u64 now)
 {
 	__u64 ran = prev->se.sum_exec_runtime - st->exec_ns;
 	__u64 earliest = scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns;
 	__u64 entered = ran < now - earliest ? now - ran : earliest;
 
-	end_wait(prev, st, false, entered);
+	end_wait(prev, st, scratch, false, entered);
 	count_loss(OFFCPU_LOSS_SEQUENCE, now - entered);
 	st->since_ns = st->on_ns = entered;
 	st->mode = MODE_ON_CPU;
@@ -156,7 +138,7 @@ static __always_inline void recover_switch_in(struct task_struct *prev, struct t
 
 /* Without an event so far: was it on CPU all the time, or asleep and then as above? */
 static __always_inline void recover_unknown(struct task_struct *prev, struct thread_state *st,
-					    const struct scratch *scratch, __u64 now)
+					    struct scratch *scratch, __u64 now)
 {
 	__u64 csw = switches_of(prev) - 1;	/* this switch is counted already */
 
@@ -236,7 +218,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	begin_user_stack(ctx, prev, st, scratch, now);
 }
 
-static __always_inline void switch_in(struct task_struct *next, struct thread_state *st, __u64 now)
+static __always_inline void switch_in(struct task_struct *next, struct thread_state *st,
+				      struct scratch *scratch, __u64 now)
 {
 	if (!st) {
 		count_unknown_thread();
@@ -251,7 +234,7 @@ static __always_inline void switch_in(struct task_struct *next, struct thread_st
 	if (st->mode == MODE_ON_CPU)
 		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
 	else
-		end_wait(next, st, true, now);
+		end_wait(next, st, scratch, true, now);
 	st->mode = MODE_ON_CPU;
 	st->since_ns = st->on_ns = now;
 }
@@ -288,7 +271,7 @@ int handle_switch(unsigned long long *ctx)
 	if (prev_counts)
 		switch_out(ctx, prev, next, preempt, scratch, now);
 	if (next_counts)
-		switch_in(next, next_st, now);
+		switch_in(next, next_st, scratch, now);
 	scratch->last_ns = now;
 	return 0;
 }

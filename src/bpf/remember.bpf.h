@@ -157,9 +157,10 @@ static __always_inline struct kernel_memory *kernel_memory(struct thread_state *
 	return &st->kernel_walks[(st->user_ip >> 2) & (WALKS - 1)];
 }
 
-static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, const struct task_struct *task)
+/* sp: thread.sp. */
+static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u64 sp)
 {
-	if (!m->id || kernel_words_hash(m, task->thread.sp) != m->hash)
+	if (!m->id || kernel_words_hash(m, sp) != m->hash)
 		return 0;
 	was_met(&m->hot);
 	return m->id;
@@ -204,10 +205,10 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 }
 
 /* Remembers the walk in *stack, which has crossed as `id`. */
-static __always_inline void remember_kernel_walk(struct kernel_memory *m, const struct task_struct *task,
+static __always_inline void remember_kernel_walk(struct kernel_memory *m, __u64 sp,
 						 const struct offcpu_rec_stack *stack, __u32 depth, __u64 id)
 {
-	struct kernel_search s = { .m = m, .stack = stack, .sp = task->thread.sp };
+	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
 
 	if (stack->end != OFFCPU_WALK_COMPLETE || !may_replace(m->id, &m->hot))
 		return;

@@ -141,7 +141,7 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 	if (st->mode == MODE_ON_CPU || !stands_still(task, st))
 		return;
 	if (user)
-		st->end_ustack = user_stack(NULL, task, st, scratch, READ_PAGES, stop_ns);
+		st->end_ustack = user_stack(NULL, task, st, scratch, true, stop_ns);
 	if (cfg.want_kstack)
 		st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
 	if (!stands_still(task, st))

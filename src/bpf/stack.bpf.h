@@ -99,25 +99,34 @@ static __always_inline void know_tables(struct thread_state *st)
 	st->tables_epoch = now;
 }
 
-/* By tables, or by frame pointers where the program has none. */
-static __always_inline __u64 walk_user_stack(struct user_walk *w, struct thread_state *st, struct scratch *scratch,
-					     enum reading how, __u64 now)
+/*
+ * Goes on where begin_walk() began, by tables, or by frame pointers where the program has none; the
+ * stack's id, or 0.  A global function: the verifier checks it once.
+ */
+__noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratch, __u64 now)
 {
-	struct walk_memory *m = user_memory(st, w->at->ip, w->at->sp);
-	__u64 id, remembered = remembered_walk(m, w, scratch, st->tables_generation);
+	__u64 id, remembered;
+	struct walk_memory *m;
 	bool crossed_now;
 	__u32 depth;
 
+	if (!st || !scratch)
+		return 0;
+	struct user_walk w = { .stack = &scratch->stack, .at = &scratch->walk };
+
+	st->user_ip = w.at->ip;
+	m = user_memory(st, w.at->ip, w.at->sp);
+	remembered = remembered_walk(m, &w, scratch, st->tables_generation);
 	if (remembered && !cfg.verify_walks)
 		return remembered;
 	if (cfg.want_tables)
-		w->space = space_of(st);
-	begin_memory(m, w);
-	depth = walk_in_full(w, how);
-	id = user_stack_id(st, w->stack, depth, now, &crossed_now);
+		w.space = space_of(st);
+	begin_memory(m, &w);
+	depth = walk_in_full(&w);
+	id = user_stack_id(st, w.stack, depth, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
-	if (!w->memory || !id || !crossed_now || m->cnt > WALK_WORDS || w->at->unread)
+	if (!w.memory || !id || !crossed_now || m->cnt > WALK_WORDS || w.at->unread)
 		return id;
 	m->hash = words_hash(m, scratch);
 	if (m->hash)
@@ -125,22 +134,19 @@ static __always_inline __u64 walk_user_stack(struct user_walk *w, struct thread_
 	return id;
 }
 
-/* The user stack of the thread; 0 when it has none.  ctx: of READ_CURRENT. */
+/* The user stack of a thread that is current, or (is_late) off CPU; 0 when it has none. */
 static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
-					struct scratch *scratch, enum reading how, __u64 now)
+					struct scratch *scratch, bool is_late, __u64 now)
 {
-	struct user_walk w = { .task = task, .stack = &scratch->stack, .at = &scratch->walk };
 	bool crossed_now;
 
 	know_tables(st);
 	st->by_fp = cfg.want_tables && !st->tables_generation;
 	if (st->by_fp)
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
-	if (cfg.can_walk && begin_walk(&w, how)) {
-		st->user_ip = w.at->ip;
-		return walk_user_stack(&w, st, scratch, how, now);
-	}
-	if (how != READ_CURRENT) {
+	if (cfg.can_walk && begin_walk(&scratch->walk, task, is_late))
+		return walk_user_stack(st, scratch, now);
+	if (is_late) {
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;
 	}
@@ -159,7 +165,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 		st->late = 1;
 		know_tables(st);	/* or asks for them */
 	} else {
-		st->ustack = user_stack(ctx, task, st, scratch, READ_CURRENT, now);
+		st->ustack = user_stack(ctx, task, st, scratch, false, now);
 	}
 }
 
@@ -170,7 +176,7 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 	if (!st->late)
 		return st->ustack;
 	if (may_walk && task->mm)
-		return user_stack(NULL, task, st, scratch, READ_PAGES, now);
+		return user_stack(NULL, task, st, scratch, true, now);
 	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);
 	return 0;
 }
@@ -215,12 +221,12 @@ static long sleep_path_word(__u32 i, struct sleep_path_walk *walk)
 }
 
 /* Sent once, before the stack itself crosses.  See struct offcpu_rec_sleep_path. */
-static __always_inline void send_sleep_path(struct task_struct *task, struct scratch *scratch, __u64 id)
+static __always_inline void send_sleep_path(__u64 sp, struct scratch *scratch, __u64 id)
 {
 	struct offcpu_rec_sleep_path *path = &scratch->path;
 	struct sleep_path_walk walk = {
 		.path = path,
-		.sp = (const __u64 *)task->thread.sp,
+		.sp = (const __u64 *)sp,
 		.first = scratch->stack.ip[0],
 	};
 
@@ -233,45 +239,66 @@ static __always_inline void send_sleep_path(struct task_struct *task, struct scr
 	bpf_loop(SLEEP_PATH_WORDS, sleep_path_word, &walk, 0);
 	bpf_ringbuf_output(&ring, path, sizeof(*path), BPF_RB_NO_WAKEUP);
 }
+
+static __always_inline __u64 resting_sp(const struct task_struct *task)
+{
+	return task->thread.sp;
+}
 #else
-static __always_inline void send_sleep_path(struct task_struct *task, struct scratch *scratch, __u64 id)
+static __always_inline __u64 resting_sp(const struct task_struct *task)
+{
+	return 0;
+}
+
+static __always_inline void send_sleep_path(__u64 sp, struct scratch *scratch, __u64 id)
 {
 }
 #endif
 
-/* Walks in full.  *ret_crossed: user space has it, or is about to. */
-static __always_inline __u64 walk_kernel_stack(struct task_struct *task, struct thread_state *st,
-					       struct scratch *scratch, __u64 now, __u32 *ret_depth,
-					       bool *ret_crossed)
+/*
+ * Takes over the walk that the kernel did into scratch->stack: `bytes` of addresses, of a stack that
+ * began at sp.  Its id, or 0.  Global functions, these two: the verifier checks them once.
+ */
+__noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scratch, long bytes, __u64 sp, __u64 now)
 {
-	__u64 *seen;
+	__u64 *seen, id;
+	bool crossed_now;
 	__u32 depth;
-	__u64 id;
-	long n;
 
-	*ret_crossed = false;
-	*ret_depth = 0;
-	n = bpf_get_task_stack(task, scratch->stack.ip, cfg.max_depth * sizeof(__u64), 0);
-	if (n <= 0) {
+	if (!st || !scratch)
+		return 0;
+	if (bytes <= 0) {
 		count_loss(OFFCPU_LOSS_KSTACK, 0);
 		return 0;
 	}
-	depth = (__u32)n / sizeof(__u64);
+	depth = (__u32)bytes / sizeof(__u64);
 	if (depth > OFFCPU_MAX_DEPTH)
 		return 0;
-	*ret_depth = depth;
 	scratch->stack.end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	id = stack_hash(&scratch->stack, depth, 0);
 	seen = &st->seen_kstack[id & (SEEN - 1)];
-	*ret_crossed = *seen == id;
-	if (*ret_crossed)
-		return id;
-	if (!bpf_map_lookup_elem(&crossed, &id))
-		send_sleep_path(task, scratch, id);
-	*ret_crossed = stack_cross(&scratch->stack, id, depth, st, false, now);
-	if (*ret_crossed)
-		*seen = id;
+	crossed_now = *seen == id;
+	if (!crossed_now) {
+		if (!bpf_map_lookup_elem(&crossed, &id))
+			send_sleep_path(sp, scratch, id);
+		crossed_now = stack_cross(&scratch->stack, id, depth, st, false, now);
+		if (crossed_now)
+			*seen = id;
+	}
+#ifdef __TARGET_ARCH_x86
+	if (crossed_now)
+		remember_kernel_walk(kernel_memory(st), sp, &scratch->stack, depth, id);
+#endif
 	return id;
+}
+
+__noinline __u64 known_kernel_stack(struct thread_state *st, __u64 sp)
+{
+#ifdef __TARGET_ARCH_x86
+	return st ? remembered_kernel_walk(kernel_memory(st), sp) : 0;
+#else
+	return 0;
+#endif
 }
 
 /*
@@ -282,23 +309,16 @@ static __always_inline __u64 walk_kernel_stack(struct task_struct *task, struct 
 static __always_inline __u64 kernel_stack(struct task_struct *task, struct thread_state *st,
 					  struct scratch *scratch, __u64 now)
 {
-	bool crossed_now;
-	__u32 depth;
-#ifdef __TARGET_ARCH_x86
-	struct kernel_memory *m = kernel_memory(st);
-	__u64 remembered = remembered_kernel_walk(m, task), id;
+	__u64 sp = resting_sp(task), remembered = known_kernel_stack(st, sp), id;
+	long bytes;
 
 	if (remembered && !cfg.verify_walks)
 		return remembered;
-	id = walk_kernel_stack(task, st, scratch, now, &depth, &crossed_now);
+	bytes = bpf_get_task_stack(task, scratch->stack.ip, cfg.max_depth * sizeof(__u64), 0);
+	id = take_kernel_stack(st, scratch, bytes, sp, now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
-	if (id && crossed_now)
-		remember_kernel_walk(m, task, &scratch->stack, depth, id);
 	return id;
-#else
-	return walk_kernel_stack(task, st, scratch, now, &depth, &crossed_now);
-#endif
 }
 
 #endif

@@ -54,19 +54,12 @@ static __always_inline const struct space *space_of(const struct thread_state *s
  * called first, and cuts off the branches that are not taken then.
  */
 struct user_walk {
-	struct task_struct *task;
+	struct task_struct *task;	/* for programs that may sleep */
 	const struct space *space;
 	struct offcpu_rec_stack *stack;
 	struct walk_memory *memory;	/* to note the words in; NULL: not wanted */
 	struct walk_state *at;
 	struct found_rules *found;	/* NULL: nothing is kept */
-};
-
-/* How the thread's memory is read; a constant in each caller, for not every program may do each. */
-enum reading {
-	READ_CURRENT,	/* the thread is current */
-	READ_SLEEPER,	/* by a program that may sleep */
-	READ_PAGES,	/* through its page tables */
 };
 
 static __always_inline bool read_pages(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 size)
@@ -75,15 +68,18 @@ static __always_inline bool read_pages(const struct user_walk *w, __u64 addr, __
 	       (size == sizeof(*ret) || viewed_word(&w->at->view, addr + sizeof(*ret), ret + 1));
 }
 
-/* One word, or two. */
-static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 size, enum reading how)
+/*
+ * One word, or two.  may_sleep is a constant in each caller: only a program that may can read any
+ * thread's memory.  Others do so through its page tables, or the thread is current.
+ */
+static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 size, bool may_sleep)
 {
 	bool ok;
 
-	if (how == READ_PAGES)
-		ok = read_pages(w, addr, ret, size);
-	else if (how == READ_SLEEPER)
+	if (may_sleep)
 		ok = !bpf_copy_from_user_task(ret, size, (void *)addr, w->task, 0);
+	else if (w->at->view.pgd)
+		ok = read_pages(w, addr, ret, size);
 	else
 		ok = !bpf_probe_read_user(ret, size, (void *)addr);
 	if (!ok)
@@ -286,7 +282,7 @@ static __always_inline void note_frame_pointer(struct user_walk *w)
 #define FRAME_RANGE (8 << 20)
 
 /* One frame by frame pointer: code without a table, such as a JIT compiler's. */
-static __always_inline bool step_by_frame_pointer(struct user_walk *w, enum reading how)
+static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool may_sleep)
 {
 	__u64 frame[2];
 
@@ -294,7 +290,7 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, enum read
 	note_frame_pointer(w);
 	if (w->at->bp_lost || w->at->bp & 7 || w->at->bp < w->at->sp || w->at->bp - w->at->sp > FRAME_RANGE)
 		return false;
-	if (!read_stack(w, w->at->bp, frame, sizeof(frame), how))
+	if (!read_stack(w, w->at->bp, frame, sizeof(frame), may_sleep))
 		return false;
 	note_words(w, w->at->bp, WALK_SECOND);
 	if (!frame[1])
@@ -309,14 +305,14 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, enum read
 #define CODE_BYTES 5
 
 /* The first bytes of code at addr, which need not be aligned; those above are anything. */
-static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u64 *ret, enum reading how)
+static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u64 *ret, bool may_sleep)
 {
 	__u64 low, high = 0;
 	__u32 shift = (addr & 7) * 8;
 
-	if (how == READ_SLEEPER)
+	if (may_sleep)
 		return !bpf_copy_from_user_task(ret, CODE_BYTES, (void *)addr, w->task, 0);
-	if (how == READ_CURRENT)
+	if (!w->at->view.pgd)
 		return !bpf_probe_read_user(ret, CODE_BYTES, (void *)addr);
 	addr &= ~7ULL;
 	if (!viewed_word(&w->at->view, addr, &low) ||
@@ -331,18 +327,18 @@ static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u
  * or just `ret`, says where its return address is.  So CPython's perf trampolines are crossed
  * (3.12 and 3.13, -X perf), which keep no frame pointer.
  */
-static __always_inline bool step_by_epilogue(struct user_walk *w, enum reading how)
+static __always_inline bool step_by_epilogue(struct user_walk *w, bool may_sleep)
 {
 #ifdef __TARGET_ARCH_x86
 	__u64 code = 0, at = w->at->sp, ip = 0;
 
-	if (!read_code(w, w->at->ip, &code, how))
+	if (!read_code(w, w->at->ip, &code, may_sleep))
 		return false;
 	if ((code & 0xff80ffffffULL) == 0xc300c48348ULL)
 		at += code >> 24 & 0x7f;
 	else if ((code & 0xff) != 0xc3)
 		return false;
-	if (at & 7 || !read_stack(w, at, &ip, sizeof(ip), how) || !ip)
+	if (at & 7 || !read_stack(w, at, &ip, sizeof(ip), may_sleep) || !ip)
 		return false;
 	note_words(w, at - sizeof(ip), WALK_SECOND);
 	w->at->sp = at + sizeof(ip);
@@ -361,13 +357,13 @@ static __always_inline void do_not_remember(struct user_walk *w)
 }
 
 /* A signal's frame: the registers of what it interrupted lie in a ucontext. */
-static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, enum reading how)
+static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, bool may_sleep)
 {
 	__u64 at = w->at->sp + unwind_rule_offset(rule), ip, sp, bp;
 
-	if (!read_stack(w, at + UNWIND_UCONTEXT_RIP, &ip, sizeof(ip), how) ||
-	    !read_stack(w, at + UNWIND_UCONTEXT_RSP, &sp, sizeof(sp), how) ||
-	    !read_stack(w, at + UNWIND_UCONTEXT_RBP, &bp, sizeof(bp), how))
+	if (!read_stack(w, at + UNWIND_UCONTEXT_RIP, &ip, sizeof(ip), may_sleep) ||
+	    !read_stack(w, at + UNWIND_UCONTEXT_RSP, &sp, sizeof(sp), may_sleep) ||
+	    !read_stack(w, at + UNWIND_UCONTEXT_RBP, &bp, sizeof(bp), may_sleep))
 		return false;
 	w->at->ip = ip;
 	w->at->sp = sp;
@@ -385,11 +381,9 @@ static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, 
  */
 static __always_inline __u64 innermost_register(const struct user_walk *w, __u32 number)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(w->task);
-
-	if (w->at->depth != 1 || !regs)
+	if (w->at->depth != 1)
 		return 0;
-	return number == 5 ? regs->di : number == 10 ? regs->r10 : 0;
+	return number == 5 ? w->at->rdi : number == 10 ? w->at->r10 : 0;
 }
 
 /* The return address is in a register: no frame has been made yet. */
@@ -405,7 +399,7 @@ static __always_inline bool step_by_register(struct user_walk *w, __u32 rule)
 }
 
 /* The canonical frame address, or 0. */
-static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, enum reading how)
+static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool may_sleep)
 {
 	__u64 base, value;
 
@@ -426,7 +420,7 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, enum
 				return 0;
 		}
 		base = unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_SP ? w->at->sp : w->at->bp;
-		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), how))
+		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), may_sleep))
 			return 0;
 		note_words(w, base + unwind_rule_packed_offset(rule), WALK_FIRST);
 		return value + unwind_rule_extra(rule) * 8;
@@ -439,17 +433,17 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, enum
 }
 
 /* From a frame to its caller by its rule. */
-static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, enum reading how)
+static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool may_sleep)
 {
 	__u64 cfa, saved[2], bp_at;
 
 	w->at->end = OFFCPU_WALK_BROKEN;
-	cfa = frame_address(w, rule, how);
+	cfa = frame_address(w, rule, may_sleep);
 	/* the caller's frame lies above, or the rule or the stack is wrong */
 	if (cfa <= w->at->sp || cfa & 7)
 		return false;
 	/* the return address and, nearly always, the frame pointer below it */
-	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), how))
+	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), may_sleep))
 		return false;
 	switch (unwind_rule_bp(rule)) {
 	case UNWIND_BP_AT_CFA:
@@ -459,7 +453,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, enum r
 		bp_at = (unwind_rule_bp(rule) == UNWIND_BP_AT_CFA ? cfa : w->at->bp) + unwind_rule_bp_offset(rule);
 		if (bp_at == cfa - sizeof(saved))
 			w->at->bp = saved[0];
-		else if (!read_stack(w, bp_at, &w->at->bp, sizeof(w->at->bp), how))
+		else if (!read_stack(w, bp_at, &w->at->bp, sizeof(w->at->bp), may_sleep))
 			return false;
 		w->at->bp_from = bp_at;
 		w->at->bp_lost = false;
@@ -475,7 +469,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, enum r
 }
 
 /* 1 ends the walk. */
-static __always_inline long walk_step(struct user_walk *w, enum reading how)
+static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 {
 	__u32 depth = w->at->depth, rule;
 	bool is_return = !w->at->exact;
@@ -490,32 +484,27 @@ static __always_inline long walk_step(struct user_walk *w, enum reading how)
 	w->at->exact = false;
 	switch (unwind_rule_cfa(rule)) {
 	case UNWIND_CFA_GAP:
-		return !(is_return && step_by_epilogue(w, how)) && !step_by_frame_pointer(w, how);
+		return !(is_return && step_by_epilogue(w, may_sleep)) && !step_by_frame_pointer(w, may_sleep);
 	case UNWIND_CFA_END:
 		w->at->end = OFFCPU_WALK_COMPLETE;
 		return 1;
 	case UNWIND_CFA_SIGNAL:
 		w->at->end = OFFCPU_WALK_BROKEN;
-		return !step_out_of_signal(w, rule, how);
+		return !step_out_of_signal(w, rule, may_sleep);
 	case UNWIND_CFA_RA_REG:
 		return !step_by_register(w, rule);
 	}
-	return !step_by_rule(w, rule, how);
+	return !step_by_rule(w, rule, may_sleep);
 }
 
-static long walk_step_current(__u32 i, struct user_walk *w)
+static long walk_step_now(__u32 i, struct user_walk *w)
 {
-	return walk_step(w, READ_CURRENT);
+	return walk_step(w, false);
 }
 
 static long walk_step_sleeper(__u32 i, struct user_walk *w)
 {
-	return walk_step(w, READ_SLEEPER);
-}
-
-static long walk_step_pages(__u32 i, struct user_walk *w)
-{
-	return walk_step(w, READ_PAGES);
+	return walk_step(w, true);
 }
 
 static __always_inline bool is_32_bit(const struct pt_regs *regs)
@@ -527,40 +516,41 @@ static __always_inline bool is_32_bit(const struct pt_regs *regs)
 #endif
 }
 
-/* False: not a stack that can be walked here. */
-static __always_inline bool begin_walk(struct user_walk *w, enum reading how)
+/* False: not a stack that can be walked here.  is_late: the thread is off CPU. */
+static __always_inline bool begin_walk(struct walk_state *at, struct task_struct *task, bool is_late)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(w->task);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	if (!regs || is_32_bit(regs))
 		return false;
-	w->at->view.pgd = 0;
-	if (how == READ_PAGES)
-		view_of(&w->at->view, w->task);
-	w->at->ip = regs->ip;
-	w->at->sp = regs->sp;
-	w->at->bp = regs->bp;
-	w->at->begin_sp = w->at->sp - BELOW_SP;
-	w->at->bp_from = BP_FROM_REGISTER;
-	w->at->exact = true;
-	w->at->bp_lost = false;
-	w->at->unread = false;
-	w->at->depth = 0;
-	w->at->end = OFFCPU_WALK_UNKNOWN;
-	return w->at->ip != 0;
+	at->view.pgd = 0;
+	if (is_late)
+		view_of(&at->view, task);
+	at->ip = regs->ip;
+	at->sp = regs->sp;
+	at->bp = regs->bp;
+#ifdef __TARGET_ARCH_x86
+	at->rdi = regs->di;
+	at->r10 = regs->r10;
+#endif
+	at->begin_sp = at->sp - BELOW_SP;
+	at->bp_from = BP_FROM_REGISTER;
+	at->exact = true;
+	at->bp_lost = false;
+	at->unread = false;
+	at->depth = 0;
+	at->end = OFFCPU_WALK_UNKNOWN;
+	return at->ip != 0;
 }
 
 /* Walks in full; the number of frames, 0 where the memory moved under us. */
-static __always_inline __u32 walk_in_full(struct user_walk *w, enum reading how)
+static __always_inline __u32 walk_in_full(struct user_walk *w)
 {
 	__u32 zero = 0;
 
 	w->found = bpf_map_lookup_elem(&rules, &zero);
-	if (how == READ_PAGES)
-		bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_pages, w, 0);
-	else
-		bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_current, w, 0);
-	if (how == READ_PAGES && !view_held(&w->at->view))
+	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_now, w, 0);
+	if (w->at->view.pgd && !view_held(&w->at->view))
 		return 0;
 	w->stack->end = w->at->end;
 	return w->at->depth;
@@ -572,7 +562,7 @@ static __always_inline __u32 walk_sleeper(struct task_struct *task, const struct
 {
 	struct user_walk w = { .task = task, .space = space, .stack = &scratch->stack, .at = &scratch->walk };
 
-	if (!begin_walk(&w, READ_SLEEPER))
+	if (!begin_walk(w.at, task, false))
 		return 0;
 	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_sleeper, &w, 0);
 	scratch->stack.end = w.at->end;

@@ -558,11 +558,13 @@ bool session_start(struct session *s, GError **error)
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
 	s->asked_ns = s->start_ns;	/* a command will, at once */
-	start_measuring(s);
 	if (wants_kernel_symbols(s->options))
 		symbolizer_foresee_kernel(s->symbolizer);
 	/* Again for those that moved between the first look and the start. */
-	return look_at_threads(s, error);
+	if (!look_at_threads(s, error))
+		return false;
+	start_measuring(s);
+	return true;
 }
 
 static void take_sum(struct session *s, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
