@@ -15,6 +15,8 @@
 
 #define OFFCPU_MAX_DEPTH 127	/* frames of one stack; kernel.perf_event_max_stack's default */
 #define OFFCPU_HIST_SLOTS 48	/* powers of two of ns: slot i holds [2^i, 2^(i+1)), the last all above */
+#define OFFCPU_CHAIN_MAX 16	/* wakers followed, at most */
+#define OFFCPU_WAKE_SLOTS 32	/* the same of delays from waking to running */
 #define OFFCPU_COMM_LEN 16
 #define OFFCPU_ANCESTRY 32	/* cgroup levels looked at */
 
@@ -38,6 +40,8 @@ enum offcpu_key_flag {
 	X(NO_TABLE, "no_unwind_table", "a user stack was walked by frame pointers, its unwind tables were not there yet") \
 	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")        \
 	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                     \
+	X(WAKER, "waker", "who woke a thread is not known: the waker had no storage, or its record did not get through") \
+	X(CHAIN_MAP, "chain_map_full", "the map of what chains of wakers tell was full: the first waker counts as having run") \
 	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
 	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)") \
 	X(RECURSION, "recursion", "the kernel skipped a program that would have nested")
@@ -59,6 +63,7 @@ struct offcpu_loss_count {
 struct offcpu_wait_key {
 	__u64 ustack;	/* stack id, 0: none; hist: pid << 32 | tid */
 	__u64 kstack;
+	__u64 waker;	/* see offcpu_rec_waker, with chains offcpu_rec_chain; 0: none is wanted, or known */
 	__u32 tno;	/* thread number, see offcpu_rec_thread */
 	__u16 flags;	/* enum offcpu_key_flag */
 	__u8 state;	/* 'S','D','T','t','P','I','R' */
@@ -74,6 +79,7 @@ struct offcpu_wait_sum {
 	__u64 max_ns;		/* of those kept, as it was */
 	__u64 variance;		/* of their time, in units of 1 << SAMPLE_VARIANCE_SHIFT ns^2 */
 	__u32 hist_q8[OFFCPU_HIST_SLOTS];	/* stays at its highest value */
+	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];	/* of runnable_ns of each, with wakers; the same */
 };
 
 /* Letters of SEMANTICS, as bits of state_mask and as indices. */
@@ -110,6 +116,8 @@ enum offcpu_rec_type {
 	OFFCPU_REC_EVENT = 3,
 	OFFCPU_REC_SLEEP_PATH = 4,
 	OFFCPU_REC_SPACE = 5,
+	OFFCPU_REC_WAKER = 6,
+	OFFCPU_REC_CHAIN = 7,
 };
 
 /* How the walk of a stack ended, as far as the walker knows. */
@@ -155,6 +163,76 @@ struct offcpu_rec_space {
 	__u64 space;	/* the key its mappings are wanted under */
 };
 
+/* In what context a thread was made runnable. */
+enum offcpu_waker_kind {
+	OFFCPU_WAKER_TASK = 1,		/* a thread did it, or a soft interrupt that it raised itself */
+	OFFCPU_WAKER_SOFTIRQ,
+	OFFCPU_WAKER_HARDIRQ,
+	OFFCPU_WAKER_NMI,
+};
+
+/* Interrupts of the CPUs among themselves and of their timers, which have no number (x86). */
+enum offcpu_irq_vector {
+	OFFCPU_VECTOR_NONE = 0,
+	OFFCPU_VECTOR_TIMER,
+	OFFCPU_VECTOR_IPI,
+	OFFCPU_VECTOR_IRQ_WORK,
+};
+
+#define OFFCPU_IRQ_NAME_LEN 32
+
+/*
+ * A waker: a thread at a place, or an interrupt.  Like a stack it is interned and crosses
+ * once; waits are summed under its id.  Filters are about the sleeper, so it may be any thread.
+ */
+struct offcpu_rec_waker {
+	__u32 type;
+	__u32 kind;		/* enum offcpu_waker_kind */
+	__u64 id;
+	__u64 ustack, kstack;
+	__u64 start_ns;		/* of the thread */
+	__u32 pid, tid;		/* 0: an interrupt, or the idle thread */
+	__s32 nr;		/* interrupt number or vector of the soft interrupt; -1: none known */
+	__u32 vector;		/* enum offcpu_irq_vector, of an interrupt without a number */
+	char comm[OFFCPU_COMM_LEN];
+	char irq_name[OFFCPU_IRQ_NAME_LEN];	/* of the device, by its driver; may be empty */
+};
+
+/* Why a chain of wakers goes no further (SEMANTICS, "The waker"). */
+enum offcpu_chain_end {
+	OFFCPU_CHAIN_AWAKE = 1,	/* the last one was awake all the time that is to be explained */
+	OFFCPU_CHAIN_LOOP,	/* so it was, and who had woken it is the sleeper or in the chain */
+	OFFCPU_CHAIN_INTERRUPT,
+	OFFCPU_CHAIN_CUT,	/* at the depth asked for */
+	OFFCPU_CHAIN_START,	/* awake all the time, and not seen to sleep since tracing began */
+	OFFCPU_CHAIN_UNKNOWN,	/* who woke the last one could not be recorded */
+	OFFCPU_CHAIN_END_COUNT
+};
+
+/* A chain: what woke a thread, what had woken that one for its last wait, and so on. */
+struct offcpu_rec_chain {
+	__u32 type;
+	__u8 cnt;
+	__u8 end;	/* enum offcpu_chain_end */
+	__u8 loop_to;	/* 0: the sleeper; else which of the wakers */
+	__u8 pad;
+	__u64 id;
+	__u64 waker[OFFCPU_CHAIN_MAX];	/* ids of offcpu_rec_waker, nearest first */
+};
+
+/*
+ * The same time of a wait told by its chain: what each waker did from the last one's sleep up to
+ * its waking.  What all of it lacks to the blocked time is the first waker's CPU time, or an
+ * interrupt's where it is the first.
+ */
+struct offcpu_chain_sum {
+	struct {
+		__u64 ran_ns, runnable_ns;	/* after its own wait ended; runnable: preempted, too */
+		__u64 earlier_ns;		/* before its own wait began */
+	} hop[OFFCPU_CHAIN_MAX];
+	__u64 rest_ns;		/* waited by the last one, for who is not in the chain; or for an interrupt */
+};
+
 enum offcpu_thread_end {
 	OFFCPU_END_WINDOW = 0,	/* still there when the window ended */
 	OFFCPU_END_EXIT = 1,
@@ -184,6 +262,7 @@ struct offcpu_rec_thread {
 	__u16 open_flags;	/* enum offcpu_key_flag of that wait */
 	__u64 open_ustack;
 	__u64 open_kstack;
+	__u64 open_waker;	/* of a wait that is over but for its turn on a CPU */
 	__u64 open_blocked_ns;
 	__u64 open_runnable_ns;
 	__u64 open_preempted_ns;
@@ -226,6 +305,8 @@ struct offcpu_config {
 	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */
 	__u8 early_filter;		/* threads are told by selected_bits first */
 	__u8 may_sample;		/* the scale may be above 0 */
+	__u8 want_wakers;
+	__u8 chain_depth;		/* 0: one waker, no chains */
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/label.h"
+#include "analyse/wakers.h"
 
 /*
  * Building costs one table look-up per frame of each wait: (parent, label) -> child, in an
@@ -256,11 +257,11 @@ void tree_finish(struct tree *t)
 	link_children(t);
 }
 
-static uint32_t label_of_frame(struct tree *t, const struct frame *f, GString *text)
+static uint32_t label_of_frame(struct tree *t, const struct frame *f, bool waker, GString *text)
 {
 	struct tree_label l = {
 		.module = f->module, .why = f->name ? FRAME_NAMED : f->why,
-		.kind = f->kind == FRAME_KERNEL ? TREE_KERNEL : TREE_USER,
+		.kind = f->kind == FRAME_KERNEL ? TREE_KERNEL : TREE_USER, .waker = waker,
 	};
 
 	g_string_truncate(text, 0);
@@ -348,42 +349,114 @@ static void reverse_in_place(uint32_t *path, const struct frame **frames, size_t
 	}
 }
 
+/* What the paths of one profile are made from; path and frames are filled for one after another. */
+struct path_maker {
+	struct tree *t;
+	const struct profile *p;
+	const struct tree_options *options;
+	const uint32_t *frame_labels, *waker_frame_labels, *thread_labels;
+	uint32_t delimiter, meeting;
+	uint32_t *path;
+	const struct frame **frames;
+};
+
+static size_t put_label(const struct path_maker *m, size_t cnt, uint32_t label)
+{
+	m->frames[cnt] = NULL;
+	m->path[cnt] = label;
+	return cnt + 1;
+}
+
+/* Both stacks, leaf first. */
+static size_t put_stacks(const struct path_maker *m, size_t cnt, uint32_t user, uint32_t kernel,
+			 const uint32_t *labels)
+{
+	cnt += append_stack(m->p, kernel, labels, m->path + cnt, m->frames + cnt);
+	if (m->options->delimiters && kernel && user)
+		cnt = put_label(m, cnt, m->delimiter);
+	return cnt + append_stack(m->p, user, labels, m->path + cnt, m->frames + cnt);
+}
+
+/* The sleeper's labels, comm first. */
+static size_t sleeper_path(const struct path_maker *m, const struct wait *w)
+{
+	size_t cnt = put_label(m, put_stacks(m, 0, w->user, w->kernel, m->frame_labels), m->thread_labels[w->thread]);
+
+	reverse_in_place(m->path, m->frames, cnt);
+	return cnt;
+}
+
+/* *part is what the path weighs. */
+static void add_part(const struct path_maker *m, size_t cnt, const struct wait *part)
+{
+	struct tree_event event;
+
+	event_of_wait(part, m->options->weight, &event);
+	if (event_is_empty(&event))
+		return;
+	if (m->options->reverse)
+		reverse_in_place(m->path, m->frames, cnt);
+	add_path(m->t, m->path, m->frames, cnt, &event);
+}
+
+/* One path for each waker of a sleep, and one for what no waker is known of. */
+static void add_woken(const struct path_maker *m, const struct wakes_by_wait *by, uint32_t wait)
+{
+	const struct wait *w = profile_wait(m->p, wait);
+	struct wake rest;
+
+	for (uint32_t n = by->first[wait]; n < by->first[wait + 1]; n++) {
+		const struct wake *k = profile_wake(m->p, by->order[n]);
+		const struct waker *waker = profile_get_waker(m->p, k->waker);
+		const struct tree_label name = { .text = waker_name(waker), .kind = TREE_COMM, .waker = true };
+		const struct wait part = { .state = w->state, .count = k->count, .blocked_ns = k->blocked_ns,
+					   .runnable_ns = k->runnable_ns, .max_ns = w->max_ns };
+		size_t cnt = put_label(m, sleeper_path(m, w), m->meeting);
+
+		cnt = put_stacks(m, cnt, waker->user, waker->kernel, m->waker_frame_labels);
+		add_part(m, put_label(m, cnt, tree_label(m->t, &name)), &part);
+	}
+	wakes_unknown(m->p, by, wait, &rest);
+	const struct wait unknown = { .state = w->state, .count = rest.count, .blocked_ns = rest.blocked_ns,
+				      .runnable_ns = rest.runnable_ns, .preempted_ns = w->preempted_ns,
+				      .max_ns = w->max_ns };
+
+	add_part(m, sleeper_path(m, w), &unknown);
+}
+
 struct tree *tree_from_profile(const struct profile *p, const struct tree_options *options)
 {
 	struct tree *t = tree_new(options->weight, options->reverse);
 	g_autofree uint32_t *frame_labels = g_new(uint32_t, p->frames->len + 1);
+	g_autofree uint32_t *waker_frame_labels = g_new0(uint32_t, p->frames->len + 1);
 	g_autofree uint32_t *thread_labels = g_new(uint32_t, p->threads->len + 1);
-	g_autofree uint32_t *path = g_new(uint32_t, TREE_MAX_DEPTH);
-	g_autofree const struct frame **frames = g_new(const struct frame *, TREE_MAX_DEPTH);
+	g_autofree uint32_t *path = g_new(uint32_t, 2 * TREE_MAX_DEPTH);
+	struct wakes_by_wait *by = options->wakers ? wakes_by_wait_new(p) : NULL;
+	g_autofree const struct frame **frames = g_new(const struct frame *, 2 * TREE_MAX_DEPTH);
 	g_autoptr(GString) text = g_string_new(NULL);
-	uint32_t delimiter = tree_label(t, &(struct tree_label){ .text = "-", .kind = TREE_DELIMITER });
+	const struct path_maker m = {
+		.t = t, .p = p, .options = options, .path = path, .frames = frames, .frame_labels = frame_labels,
+		.waker_frame_labels = waker_frame_labels, .thread_labels = thread_labels,
+		.delimiter = tree_label(t, &(struct tree_label){ .text = "-", .kind = TREE_DELIMITER }),
+		.meeting = by ? tree_label(t, &(struct tree_label){ .text = "--", .kind = TREE_DELIMITER }) : 0,
+	};
 
 	for (uint32_t i = 0; i < p->frames->len; i++)
-		frame_labels[i] = label_of_frame(t, profile_get_frame(p, i), text);
+		frame_labels[i] = label_of_frame(t, profile_get_frame(p, i), false, text);
+	for (uint32_t i = 0; by && i < p->frames->len; i++)
+		waker_frame_labels[i] = label_of_frame(t, profile_get_frame(p, i), true, text);
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		thread_labels[i] = label_of_thread(t, profile_thread(p, i), options->by_thread);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-		struct tree_event event;
-		size_t cnt;
-
 		if (options->keep && !options->keep[i])
 			continue;
-		event_of_wait(w, options->weight, &event);
-		if (event_is_empty(&event))
+		if (by) {
+			add_woken(&m, by, i);
 			continue;
-		cnt = append_stack(p, w->kernel, frame_labels, path, frames);
-		if (options->delimiters && cnt && w->user) {
-			frames[cnt] = NULL;
-			path[cnt++] = delimiter;
 		}
-		cnt += append_stack(p, w->user, frame_labels, path + cnt, frames + cnt);
-		frames[cnt] = NULL;
-		path[cnt++] = thread_labels[w->thread];
-		if (!options->reverse)
-			reverse_in_place(path, frames, cnt);
-		add_path(t, path, frames, cnt, &event);
+		add_part(&m, sleeper_path(&m, profile_wait(p, i)), profile_wait(p, i));
 	}
+	wakes_by_wait_free(by);
 	tree_finish(t);
 	return t;
 }

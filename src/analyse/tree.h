@@ -75,6 +75,7 @@ struct tree_options {
 	bool reverse;		/* leaf first: merge from the leaves; comm at the far end */
 	bool by_thread;		/* "comm-pid/tid" in place of "comm" */
 	bool delimiters;	/* a frame "-" between user and kernel frames */
+	bool wakers;		/* the waker's stacks above the sleeper's, behind "--", innermost first */
 	const bool *keep;	/* by index of wait; NULL: all */
 };
 

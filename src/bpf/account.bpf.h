@@ -23,6 +23,7 @@ static __always_inline void keep_alone(const struct wait_parts *parts, struct ke
 {
 	kept->parts = *parts;
 	kept->duration_ns = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
+	kept->delay_ns = parts->runnable_ns;
 	kept->weight_q8 = SAMPLE_ONE_Q8;
 	kept->variance = 0;
 }
@@ -40,6 +41,7 @@ static __always_inline bool sample_wait(const struct wait_parts *parts, __u64 du
 	if (!duration || !sample_keeps(duration, scale, draw))
 		return false;
 	kept->duration_ns = duration;
+	kept->delay_ns = parts->runnable_ns;
 	kept->parts.blocked_ns = sample_part_ns(parts->blocked_ns, duration, scale);
 	kept->parts.preempted_ns = sample_part_ns(parts->preempted_ns, duration, scale);
 	kept->parts.runnable_ns = scale - kept->parts.blocked_ns - kept->parts.preempted_ns;
@@ -147,6 +149,13 @@ static __always_inline __u32 log2_slot(__u64 ns)
 	return slot < OFFCPU_HIST_SLOTS ? slot : OFFCPU_HIST_SLOTS - 1;
 }
 
+static __always_inline void add_to_slot(__u32 *slot_q8, const struct kept_wait *kept)
+{
+	__u32 sum = *slot_q8 + (__u32)kept->weight_q8;
+
+	*slot_q8 = sum < *slot_q8 ? ~0U : sum;
+}
+
 /*
  * Adds one wait under its key.  A key holds a thread number and a thread is switched in on
  * one CPU at a time, so no two CPUs add to one sum.  False: no room, the caller accounts for it.
@@ -157,7 +166,7 @@ __noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct kept
 	struct offcpu_wait_key key;
 	struct offcpu_wait_sum *sum;
 	struct scratch *scratch;
-	__u32 zero = 0, slot, in_slot;
+	__u32 zero = 0, slot;
 	void *map;
 
 	if (!its_key || !kept)
@@ -188,11 +197,24 @@ __noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct kept
 	sum->variance += kept->variance;
 	if (kept->duration_ns > sum->max_ns)
 		sum->max_ns = kept->duration_ns;
-	if (slot < OFFCPU_HIST_SLOTS) {
-		in_slot = sum->hist_q8[slot] + (__u32)kept->weight_q8;
-		sum->hist_q8[slot] = in_slot < sum->hist_q8[slot] ? ~0U : in_slot;
+	if (slot < OFFCPU_HIST_SLOTS)
+		add_to_slot(&sum->hist_q8[slot], kept);
+	if (cfg.want_wakers) {
+		slot = log2_slot(kept->delay_ns);
+		if (slot >= OFFCPU_WAKE_SLOTS)
+			slot = OFFCPU_WAKE_SLOTS - 1;
+		add_to_slot(&sum->wake_hist_q8[slot], kept);
 	}
 	return true;
+}
+
+/* Who ended the sleep that began at st->since_ns; by the same signs as split_wait(). */
+static __always_inline __u64 waker_of_wait(const struct thread_state *st, __u64 now)
+{
+	if (!cfg.want_wakers || st->mode != MODE_ASLEEP || !st->wake_ns || st->wake_ns < st->on_ns ||
+	    st->wake_ns > now)
+		return 0;
+	return st->waker;
 }
 
 static __always_inline void send_event(struct task_struct *task, const struct thread_state *st,
@@ -256,28 +278,6 @@ __noinline int add_state(struct offcpu_account *account, __u32 letter, const str
 	total->runnable_ns += parts->runnable_ns;
 	total->preempted_ns += parts->preempted_ns;
 	return 0;
-}
-
-/*
- * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
- * sampling: it never touches an account.  True: the wait is to be listed, as scratch->kept.
- */
-__noinline int account_wait(struct thread_state *st, struct scratch *scratch, __u64 now)
-{
-	struct wait_parts parts;
-	__u64 total;
-
-	if (!st || !scratch)
-		return false;
-	total = now - st->since_ns;
-	split_wait(st, now, true, &parts);
-	add_parts(&st->account, &parts);
-	if (!is_listed(st, total)) {
-		st->account.filtered_ns += total;
-		return false;
-	}
-	add_state(&st->account, st->state, &parts);
-	return sample_wait(&parts, total, st->draw, &scratch->kept);
 }
 
 /* Ends the observation of a thread at `now`: everything but its open wait is in st->account. */

@@ -129,6 +129,8 @@ struct task_struct {
 	char comm[16];
 	struct css_set *cgroups;
 	struct thread_struct thread;
+	void *stack;
+	int softirq_disable_cnt;	/* with CONFIG_PREEMPT_RT only */
 };
 
 struct timespec64 {
@@ -137,6 +139,10 @@ struct timespec64 {
 
 struct task_struct___old {
 	long state;
+};
+
+struct irqaction {
+	const char *name;
 };
 
 struct linux_binprm;

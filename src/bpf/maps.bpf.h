@@ -27,6 +27,7 @@ enum thread_mode {
 #define WALK_WINDOW 1024	/* bytes of a user stack read at a time */
 #define KERNEL_WORDS 40
 #define WALKS 4
+#define WAKER_WALKS 2
 
 #define WALK_FIRST 1	/* of the two words at this place the first counts */
 #define WALK_SECOND 2
@@ -57,6 +58,25 @@ struct kernel_memory {
 	__u16 at[KERNEL_WORDS];	/* bytes above thread.sp */
 };
 
+/* One waker of a chain and its own last wait; an interrupt has none. */
+struct chain_hop {
+	__u64 waker;		/* id */
+	__u64 slept_ns, woken_ns;
+	__u64 on_ns;		/* its last switch-in before it did the waking */
+	__u64 off_ns;		/* from woken_ns to the waking: runnable or preempted */
+	__u32 tno;		/* 0: an interrupt */
+	__u32 by_tno;		/* who had woken it */
+};
+
+/* Of chains: the last sleep of a thread that is over, and what ended it. */
+struct chain_state {
+	__u64 slept_ns, woken_ns, off_ns;
+	__u64 seen;		/* the last id known to have crossed */
+	__u32 by_tno;		/* who ended it */
+	__u8 cnt, end;
+	struct chain_hop hops[OFFCPU_CHAIN_MAX];
+};
+
 /*
  * By cache lines: what one CPU writes another one waits for, and threads are woken from other
  * CPUs than they run on.  The value lies 8 bytes behind the start of a line, and the kernel's
@@ -75,7 +95,10 @@ struct thread_state {
 	/* second line, the only one that a waker touches */
 	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
 	__u64 prewake_csw;	/* context switches at the last waking before the window */
-	__u64 pad2[6];
+	__u64 waker;		/* who did the last waking, as wake_ns is its time */
+	__u32 waker_tno;	/* the same; 0: an interrupt */
+	__u32 pad2;
+	__u64 pad2b[4];
 	/* third line: each switch */
 	__u64 since_ns;		/* when the mode began; never before the window */
 	__u64 on_ns;		/* the last switch-in */
@@ -106,6 +129,10 @@ struct thread_state {
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
 	struct walk_memory walks[WALKS];
 	struct kernel_memory kernel_walks[WALKS];
+	__u64 seen_waker;	/* as a waker: the last id known to have crossed */
+	__u32 renames;
+	struct kernel_memory waker_walks[WAKER_WALKS];	/* as a waker */
+	struct chain_state chain;
 };
 
 #define LINE_OF(member) ((__builtin_offsetof(struct thread_state, member) + 8) / 64)
@@ -148,6 +175,21 @@ struct {
 	__type(key, __u32);
 	__array(values, struct wait_map);
 } waits SEC(".maps") = { .values = { &waits_a } };
+
+/* What chains tell of them; the same way, and swapped with them. */
+struct chain_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct offcpu_wait_key);
+	__type(value, struct offcpu_chain_sum);
+} chains_a SEC(".maps"), chains_b SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct chain_map);
+} chains SEC(".maps") = { .values = { &chains_a } };
 
 /* Unwind tables, see abi/space_abi.h. */
 struct slab {
@@ -233,7 +275,7 @@ struct wait_parts {
 /* A wait as it is summed: for itself alone, or for those it stands for. */
 struct kept_wait {
 	struct wait_parts parts;
-	__u64 duration_ns;	/* its own */
+	__u64 duration_ns, delay_ns;	/* its own; from the waking to the CPU */
 	__u64 weight_q8;
 	__u64 variance;
 };
@@ -249,6 +291,11 @@ struct scratch {
 	struct offcpu_rec_sleep_path path;
 	struct offcpu_wait_sum sum;
 	struct offcpu_rec_thread thread;
+	struct offcpu_rec_waker waker;
+	struct offcpu_rec_chain chain;
+	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
+	struct kernel_memory irq_walks[WALKS];	/* where interrupts woke someone */
+	__u64 ctx_addr;
 	__u64 window[WALK_WINDOW / 8];	/* a piece of a user stack */
 };
 
@@ -292,7 +339,7 @@ volatile __u32 closing = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns = 0;
 /* Entries put into the current wait map since user space last swapped it. */
-__u64 wait_entries = 0;
+__u64 wait_entries = 0, chain_entries = 0;
 __u32 last_tno = 0;
 /* The window is open, near enough to count switches by. */
 volatile __u8 is_open = 0;

@@ -12,6 +12,8 @@
 #include "bpf/select.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/snapshot.bpf.h"
+#include "bpf/chain.bpf.h"
+#include "bpf/waker.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -70,8 +72,32 @@ static __always_inline __u64 hist_key(const struct thread_state *st)
 	return (__u64)st->pid << 32 | st->tid;
 }
 
+/*
+ * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
+ * sampling: it never touches an account.  True: the wait is to be listed, as scratch->kept.
+ */
+__noinline int account_wait(struct thread_state *st, struct scratch *scratch, __u64 now)
+{
+	struct wait_parts parts;
+	__u64 total;
+
+	if (!st || !scratch)
+		return false;
+	total = now - st->since_ns;
+	split_wait(st, now, true, &parts);
+	add_parts(&st->account, &parts);
+	if (cfg.chain_depth)
+		note_wait(st, &parts, now);
+	if (!is_listed(st, total)) {
+		st->account.filtered_ns += total;
+		return false;
+	}
+	add_state(&st->account, st->state, &parts);
+	return sample_wait(&parts, total, st->draw, &scratch->kept);
+}
+
 /* Sums the wait that was kept under its stacks.  A global function: the verifier checks it once. */
-__noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64 ustack, __u64 kstack)
+__noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64 ustack, __u64 kstack, __u64 now)
 {
 	struct offcpu_wait_key key = { .ustack = ustack, .kstack = kstack };
 	struct wait_parts *parts;
@@ -79,6 +105,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64
 	if (!st || !scratch)
 		return 0;
 	parts = &scratch->kept.parts;
+	key.waker = waker_of_wait(st, now);
 	key.tno = st->tno;
 	key.state = st->state;
 	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
@@ -93,6 +120,8 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
 		st->account.lost_ns += total;
+	} else if (cfg.chain_depth) {
+		list_chain(&key, st, &scratch->kept, scratch);
 	}
 	return 0;
 }
@@ -113,7 +142,7 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 		if (cfg.want_events)
 			send_event(task, st, &scratch->kept.parts, ustack, kstack, now);
 		if (cfg.want_waits)
-			list_wait(st, scratch, ustack, kstack);
+			list_wait(st, scratch, ustack, kstack, now);
 	}
 	st->open_at_start = 0;
 }
@@ -179,8 +208,11 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 		return;
 	}
 	recheck_cgroup(prev, st, now);
-	if (!st->selected)
+	if (!st->selected) {
+		if (cfg.chain_depth)
+			other_out(st, !preempt && sleep_bits(ctx, prev) && left_queue(prev), now);
 		return;
+	}
 	if (st->mode == MODE_UNKNOWN)
 		recover_unknown(prev, st, scratch, now);
 	else if (st->mode != MODE_ON_CPU)
@@ -225,8 +257,11 @@ static __always_inline void switch_in(struct task_struct *next, struct thread_st
 		count_unknown_thread();
 		return;
 	}
-	if (!st->selected)
+	if (!st->selected) {
+		if (cfg.chain_depth)
+			other_in(st, now);
 		return;
+	}
 	if (st->mode == MODE_UNKNOWN) {
 		enter_window(st);
 		assume_off_cpu(next, st, switches_of(next));
@@ -276,9 +311,24 @@ int handle_switch(unsigned long long *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_waking")
-int BPF_PROG(handle_waking, struct task_struct *p)
+static __always_inline void note_waker(unsigned long long *ctx, struct task_struct *p, struct thread_state *st,
+				       __u64 now)
 {
+	struct thread_state *wst;
+	__u64 waker = waker_now(ctx, p, &wst, now);
+	struct scratch *scratch = my_scratch();
+
+	if (cfg.chain_depth && waker && scratch) {
+		st->waker_tno = wst ? wst->tno : 0;
+		waker = chain_now(p, st, wst, waker, scratch, now);
+	}
+	st->waker = waker;
+}
+
+SEC("tp_btf/sched_waking")
+int handle_waking(unsigned long long *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
 	struct thread_state *st;
 	__u64 now;
 
@@ -293,6 +343,8 @@ int BPF_PROG(handle_waking, struct task_struct *p)
 	/* The sleeper may be woken before our window: then only what ran since can tell. */
 	if (now < start_ns)
 		st->prewake_csw = switches_of(p);
+	else if (cfg.want_wakers && (st->selected || cfg.chain_depth))
+		note_waker(ctx, p, st, now);
 	st->wake_ns = now;
 	return 0;
 }
@@ -338,6 +390,8 @@ int BPF_PROG(handle_rename, struct task_struct *task, const char *comm)
 
 	if (st)
 		bpf_probe_read_kernel(st->old_comm, sizeof(st->old_comm), task->comm);
+	if (st)
+		st->renames++;
 	return 0;
 }
 

@@ -166,7 +166,13 @@ static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u
 	return m->id;
 }
 
-#define KERNEL_RANGE 1024	/* words of stack searched: 8 KiB of 16 */
+#define KERNEL_STACK_BYTES 16384	/* and aligned to as much; more with KASAN only */
+
+/* Words between sp and the stack's end.  Beyond it each would cost a page fault. */
+static __always_inline __u32 words_above(__u64 sp)
+{
+	return (KERNEL_STACK_BYTES - (sp & (KERNEL_STACK_BYTES - 1))) / sizeof(__u64);
+}
 
 struct kernel_search {
 	struct kernel_memory *m;
@@ -215,7 +221,7 @@ static __always_inline void remember_kernel_walk(struct kernel_memory *m, __u64 
 	m->id = 0;
 	m->cnt = m->found = 0;
 	m->depth = depth;
-	bpf_loop(KERNEL_RANGE, kernel_search_word, &s, 0);
+	bpf_loop(words_above(sp), kernel_search_word, &s, 0);
 	if (m->found != depth)
 		return;
 	m->hash = kernel_words_hash(m, s.sp);

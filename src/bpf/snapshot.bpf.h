@@ -166,6 +166,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	rec->open_flags = OFFCPU_OPEN_AT_END | (st->open_at_start ? OFFCPU_OPEN_AT_START : 0);
 	rec->open_ustack = st->late ? st->end_ustack : st->ustack;
 	rec->open_kstack = st->end_kstack;
+	rec->open_waker = waker_of_wait(st, end);
 	rec->open_blocked_ns = parts.blocked_ns;
 	rec->open_runnable_ns = parts.runnable_ns;
 	rec->open_preempted_ns = parts.preempted_ns;

@@ -8,6 +8,7 @@
 #include "render/csv.h"
 #include "render/json.h"
 #include "render/text.h"
+#include "render/wakers_text.h"
 
 #define DEFAULT_FILE "trace.offcpu"
 #define IDS_MAX 4096
@@ -31,7 +32,7 @@ static const char description[] =
 struct report_args {
 	int top;
 	char *by, *weight, *state, *comm, *grep, *pids, *tids;
-	gboolean json, csv, user, kernel;
+	gboolean json, csv, user, kernel, wakers;
 };
 
 struct report_plan {
@@ -127,6 +128,11 @@ static int report(const char *path, const struct report_args *a, const struct re
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
 	struct profile *p = profile_file_read(path, &error);
+	if (p && a->wakers && !p->info.has_wakers) {
+		cmd_error("report", "%s: has no wakers: record it with --wakers", path);
+		profile_free(p);
+		return EXIT_FAILED;
+	}
 	struct selection *selection = p ? selection_new(p, &plan->query, &error) : NULL;
 	int status = p && !selection ? EXIT_USAGE : EXIT_FAILED;
 
@@ -135,6 +141,8 @@ static int report(const char *path, const struct report_args *a, const struct re
 			json_report(out, p, selection);
 		else if (a->csv)
 			csv_waits(out, p, selection, NULL);
+		else if (a->wakers)
+			wakers_text(out, p, selection, &plan->text);
 		else
 			text_report(out, p, &plan->query, selection, &plan->text);
 		if (cmd_write_output(NULL, out->str, out->len, &error))
@@ -163,6 +171,7 @@ int cmd_report(int argc, char **argv)
 		{ "tid", 't', 0, G_OPTION_ARG_STRING, &a.tids, "Only these threads", "TID[,TID]" },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
+		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers, "Who woke whom, of a recording made with --wakers", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },

@@ -8,7 +8,9 @@
 #include "cmd/run.h"
 #include "render/folded.h"
 #include "render/text.h"
+#include "render/folded_wakers.h"
 #include "render/trace_text.h"
+#include "render/trace_wakers.h"
 
 static const char description[] =
 	"Examples:\n"
@@ -20,7 +22,7 @@ static const char description[] =
 	"The flags and both output forms are those of bcc's offcputime.";
 
 struct trace_options {
-	gboolean folded, delimiter;
+	gboolean folded, delimiter, wakeup, offwake;
 	gint stack_storage_size;
 	char *seconds;
 	uint64_t duration_ns;
@@ -57,8 +59,12 @@ static int print_profile(const struct profile *p, const struct trace_options *o)
 	g_autoptr(GError) error = NULL;
 	const struct folded_options folded = { .delimiter = o->delimiter };
 
-	if (o->folded)
+	if (o->folded && (o->offwake || o->wakeup))
+		folded_wakers_render(text, p, NULL, &folded, o->wakeup ? FOLDED_WAKEUP : FOLDED_OFFWAKE, NULL);
+	else if (o->folded)
 		folded_render(text, p, NULL, &folded, NULL);
+	else if (o->wakeup || o->offwake)
+		trace_wakers_text(text, p, o->wakeup);
 	else
 		trace_text(text, p, NULL, o->delimiter);
 	text_sampling(sampling, p, NULL, "");
@@ -82,6 +88,9 @@ int cmd_trace(int argc, char **argv)
 		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "Folded stacks", NULL },
 		{ "delimited", 'd', 0, G_OPTION_ARG_NONE, &own.delimiter, "A delimiter between kernel and user stacks",
 		  NULL },
+		{ "offwake", 0, 0, G_OPTION_ARG_NONE, &own.offwake, "The sleeper's stacks and its waker's", NULL },
+		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &own.wakeup, "Wakers' stacks by how long those slept whom they woke",
+		  NULL },
 		{ "stack-storage-size", 0, 0, G_OPTION_ARG_INT, &own.stack_storage_size,
 		  "Accepted for bcc's sake: stacks need no such limit here", "N" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -97,6 +106,13 @@ int cmd_trace(int argc, char **argv)
 	if ((status = parse_seconds(&own, argc, argv)) != EXIT_OK ||
 	    (status = target_resolve(&target, "trace")) != EXIT_OK)
 		goto out;
+	if (own.wakeup && own.offwake) {
+		cmd_error("trace", "--wakeup and --offwake: only one view at a time");
+		status = EXIT_USAGE;
+		goto out;
+	}
+	own.offwake |= target.wakers && !own.wakeup;
+	target.collect.want_wakers = own.wakeup || own.offwake;
 	run.duration_ns = own.duration_ns;
 	say_what(&run, &own);
 	status = run_session(&run);

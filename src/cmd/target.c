@@ -54,6 +54,8 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ "max-depth", 0, 0, G_OPTION_ARG_INT, &t->max_depth, "Frames of a stack, 1 to 127 (127)", "N" },
 		{ "unwind", 0, 0, G_OPTION_ARG_STRING, &t->unwind,
 		  "How user stacks are walked: auto, dwarf (tables from .eh_frame; both the same) or fp (frame pointers only)", "HOW" },
+		{ "wakers", 0, 0, G_OPTION_ARG_INT, &t->wakers,
+		  "Who ended each sleep, with its stacks; =DEPTH: and who had woken that one, up to 16", "DEPTH" },
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &t->exact, "Every wait with its stacks, none sampled", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -89,7 +91,12 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 
 void target_cut_command(struct target *t, int *argc, char **argv)
 {
+	/* GOption knows no number that may be left out */
+	static char one_waker[] = "--wakers=1";
+
 	for (int i = 1; i < *argc; i++) {
+		if (strcmp(argv[i], "--wakers") == 0)
+			argv[i] = one_waker;
 		if (strcmp(argv[i], "--") != 0)
 			continue;
 		if (i + 1 < *argc)
@@ -224,6 +231,8 @@ static bool resolve_values(struct target *t, GError **error)
 		wrong = "-U and -K exclude each other";
 	else if (t->max_depth < 0 || t->max_depth > OFFCPU_MAX_DEPTH)
 		wrong = "--max-depth takes 1 to 127";
+	else if (t->wakers < 0 || t->wakers > OFFCPU_CHAIN_MAX)
+		wrong = "--wakers=DEPTH takes 1 to 16";
 	else if (t->max_block && c->max_ns < c->min_ns)
 		wrong = "--max-block is below --min-block";
 	else if (t->all && (t->pids || t->tids || t->cgroups || t->comm || t->command))
@@ -265,6 +274,8 @@ int target_resolve(struct target *t, const char *command)
 	c->frame_pointers_only = g_strcmp0(t->unwind, "fp") == 0;
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;
+	c->want_wakers = t->wakers > 0;
+	c->chain_depth = t->wakers > 1 ? (unsigned)t->wakers : 0;
 	return EXIT_OK;
 }
 

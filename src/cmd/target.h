@@ -14,6 +14,7 @@ struct target {
 	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines;
 	gint max_depth;
+	gint wakers;		/* how many of a chain, 0: none */
 	/* what holds when none of --exact, --sample and --max-overhead says otherwise */
 	uint64_t default_sample_ns;
 	uint32_t default_budget_ppm;	/* 0: no governor unless asked for */
@@ -30,7 +31,7 @@ enum target_part {
 /* Option entries of those parts followed by `own`; valid as long as *t. */
 GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own);
 
-/* Cuts "-- COMMAND ..." off argv. */
+/* Cuts "-- COMMAND ..." off argv, and makes a number of every option that may lack it. */
 void target_cut_command(struct target *t, int *argc, char **argv);
 
 /*

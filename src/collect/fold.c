@@ -7,6 +7,8 @@
 #include "collect/fold_lines.h"
 #include "collect/sums.h"
 
+#define TRACERS_FRAMES_MAX 12U
+
 struct fold {
 	struct profile *profile;
 	struct symbolizer *symbolizer;
@@ -14,6 +16,9 @@ struct fold {
 	GHashTable *frames;	/* struct frame_key -> frame id, or place with lines */
 	struct fold_lines *lines;	/* NULL: without */
 	GHashTable *threads;	/* tno -> index + 1 */
+	GHashTable *wakers;	/* uint64_t id -> struct offcpu_rec_waker */
+	GHashTable *chains;	/* uint64_t id -> struct offcpu_rec_chain */
+	GHashTable *stories;	/* struct offcpu_wait_key -> struct offcpu_chain_sum */
 	struct sums *sums;
 	GArray *open;		/* struct offcpu_rec_thread with an open wait */
 	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
@@ -47,6 +52,19 @@ static gboolean frame_key_equal(gconstpointer a, gconstpointer b)
 	       x->exec_no == y->exec_no && x->is_return == y->is_return;
 }
 
+static guint wait_key_hash(gconstpointer p)
+{
+	const struct offcpu_wait_key *k = p;
+	uint64_t h = (k->ustack ^ k->kstack << 1 ^ k->waker << 2 ^ k->tno) * 0x9e3779b97f4a7c15ULL;
+
+	return (guint)(h >> 32);
+}
+
+static gboolean wait_key_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct offcpu_wait_key)) == 0;
+}
+
 struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
 {
 	struct fold *f = g_new0(struct fold, 1);
@@ -58,6 +76,9 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->stacks = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
 	f->threads = g_hash_table_new(NULL, NULL);
+	f->wakers = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	f->chains = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	f->stories = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
 	f->sums = sums_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct offcpu_rec_thread));
 	return f;
@@ -71,6 +92,9 @@ void fold_free(struct fold *f)
 	g_hash_table_destroy(f->stacks);
 	g_hash_table_destroy(f->frames);
 	g_hash_table_destroy(f->threads);
+	g_hash_table_destroy(f->wakers);
+	g_hash_table_destroy(f->chains);
+	g_hash_table_destroy(f->stories);
 	sums_free(f->sums);
 	g_array_unref(f->open);
 	g_free(f);
@@ -220,6 +244,29 @@ static unsigned sleep_path(struct fold *f, const struct offcpu_rec_stack *rec, u
 	return met == function || (met && kernel_function_start(f, met + 1) == met) ? cnt : 0;
 }
 
+/*
+ * How many innermost frames of a waker's kernel stack are the tracepoint's and our own program's:
+ * that walk began inside of them.
+ */
+static unsigned tracers_frames(struct fold *f, const struct offcpu_rec_stack *rec)
+{
+	static const char *const outermost[] = { "__traceiter_sched_waking", "__bpf_trace_sched_waking",
+						 "__bpf_trace_sched_wakeup_template", "bpf_trace_run1" };
+	unsigned skip = 0;
+
+	for (unsigned i = 0; i < MIN(rec->depth, TRACERS_FRAMES_MAX); i++) {
+		uint64_t start;
+		const char *name;
+
+		if (!symbolizer_kernel_function(f->symbolizer, rec->ip[i], &name, &start))
+			continue;
+		for (size_t k = 0; k < G_N_ELEMENTS(outermost); k++)
+			if (g_str_has_prefix(name, outermost[k]))
+				skip = i + 1;
+	}
+	return skip < rec->depth ? skip : 0;
+}
+
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 {
 	uint32_t frames[OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)], node = 0;
@@ -237,7 +284,7 @@ void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
 	for (unsigned i = 0; i < inner_cnt; i++)
 		spots[cnt++] = spot_id(f, rec, inner[i], true);
-	for (unsigned i = 0; i < rec->depth; i++)
+	for (unsigned i = rec->is_user ? 0 : tracers_frames(f, rec); i < rec->depth; i++)
 		spots[cnt++] = spot_id(f, rec, rec->ip[i], i > 0 || !rec->is_user);
 	for (unsigned i = 0; i < cnt; i++)
 		frames[i] = frame_of(f, spots[i]);
@@ -304,6 +351,49 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 		g_array_append_val(f->open, *rec);
 }
 
+void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size)
+{
+	if (size < sizeof(*rec)) {
+		profile_add_loss(f->profile, "bad_record", "a record of impossible size was dropped", 1, 0);
+		return;
+	}
+	if (g_hash_table_contains(f->wakers, &rec->id))
+		return;
+	struct offcpu_rec_waker *own = g_memdup2(rec, sizeof(*rec));
+
+	g_hash_table_insert(f->wakers, &own->id, own);
+}
+
+void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size)
+{
+	if (size < sizeof(*rec) || !rec->cnt || rec->cnt > OFFCPU_CHAIN_MAX || !rec->end ||
+	    rec->end >= OFFCPU_CHAIN_END_COUNT || rec->loop_to >= rec->cnt) {
+		profile_add_loss(f->profile, "bad_record", "a record of impossible size was dropped", 1, 0);
+		return;
+	}
+	if (g_hash_table_contains(f->chains, &rec->id))
+		return;
+	struct offcpu_rec_chain *own = g_memdup2(rec, sizeof(*rec));
+
+	g_hash_table_insert(f->chains, &own->id, own);
+}
+
+void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
+{
+	struct offcpu_chain_sum *mine = g_hash_table_lookup(f->stories, key);
+
+	if (!mine) {
+		g_hash_table_insert(f->stories, g_memdup2(key, sizeof(*key)), g_memdup2(sum, sizeof(*sum)));
+		return;
+	}
+	for (unsigned i = 0; i < OFFCPU_CHAIN_MAX; i++) {
+		mine->hop[i].ran_ns += sum->hop[i].ran_ns;
+		mine->hop[i].runnable_ns += sum->hop[i].runnable_ns;
+		mine->hop[i].earlier_ns += sum->hop[i].earlier_ns;
+	}
+	mine->rest_ns += sum->rest_ns;
+}
+
 void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
 {
 	sums_add(f->sums, key, sum);
@@ -341,6 +431,235 @@ static uint32_t node_of(struct fold *f, uint64_t id, uint8_t kind)
 	return fold_find(f, id, &node) ? node : pending_node(f, kind);
 }
 
+/* Does a frame of the kernel stack have a name that begins so? */
+static bool stack_names(const struct profile *p, uint32_t node, const char *prefix)
+{
+	for (; node; node = profile_get_node(p, node)->parent) {
+		const struct frame *fr = profile_get_frame(p, profile_get_node(p, node)->frame);
+
+		if (fr->name && g_str_has_prefix(fr->name, prefix))
+			return true;
+	}
+	return false;
+}
+
+/* What runs a thread in the kernel has none of; outside of these two no interrupt is a timer. */
+static bool is_timer(const struct profile *p, uint32_t kernel)
+{
+	return stack_names(p, kernel, "__hrtimer_run_queues") || stack_names(p, kernel, "call_timer_fn") ||
+	       stack_names(p, kernel, "__run_timers");
+}
+
+static char *softirq_name(const struct profile *p, int nr, uint32_t kernel)
+{
+	/* include/linux/interrupt.h; in this order since Linux 4.11 */
+	static const char *const vectors[] = { "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL",
+					       "TASKLET", "SCHED", "HRTIMER", "RCU" };
+
+	if (is_timer(p, kernel) || nr == 1 || nr == 8)
+		return g_strdup("timer");
+	return nr >= 0 && nr < (int)G_N_ELEMENTS(vectors) ? g_strconcat("softirq:", vectors[nr], NULL) :
+							    g_strdup("softirq");
+}
+
+/* "irq:virtio0", "softirq:NET_RX", "timer", "ipi"; NULL for a thread. */
+static char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
+{
+	char device[OFFCPU_IRQ_NAME_LEN + 1] = { 0 };
+
+	memcpy(device, rec->irq_name, OFFCPU_IRQ_NAME_LEN);
+	if (rec->kind == OFFCPU_WAKER_SOFTIRQ)
+		return softirq_name(p, rec->nr, kernel);
+	if (rec->kind == OFFCPU_WAKER_NMI)
+		return g_strdup("nmi");
+	if (rec->kind == OFFCPU_WAKER_TASK && rec->tid)
+		return NULL;
+	if (rec->nr >= 0)
+		return device[0] ? g_strconcat("irq:", device, NULL) : g_strdup_printf("irq:%d", rec->nr);
+	if (rec->vector == OFFCPU_VECTOR_TIMER || is_timer(p, kernel))
+		return g_strdup("timer");
+	if (rec->vector == OFFCPU_VECTOR_IRQ_WORK)
+		return g_strdup("irq_work");
+	if (rec->vector == OFFCPU_VECTOR_IPI)
+		return g_strdup("ipi");
+	/* behind its handler, as it wakes ksoftirqd */
+	if (stack_names(p, kernel, "sysvec_apic_timer_interrupt"))
+		return g_strdup("timer");
+	if (stack_names(p, kernel, "sysvec_call_function") || stack_names(p, kernel, "sysvec_reschedule_ipi") ||
+	    stack_names(p, kernel, "__flush_smp_call_function_queue") ||
+	    stack_names(p, kernel, "flush_smp_call_function_queue") ||
+	    stack_names(p, kernel, "generic_smp_call_function") || stack_names(p, kernel, "irq_work_run"))
+		return g_strdup("ipi");
+	/* the idle thread, which is no thread, or an interrupt without a number */
+	return g_strdup(rec->kind == OFFCPU_WAKER_TASK ? "idle" : "irq");
+}
+
+/*
+ * The part of a kernel stack that is the interrupt's: what lies outside of its entry (asm_*) is the
+ * interrupted thread's.
+ */
+static uint32_t cut_interrupted(struct profile *p, uint32_t kernel)
+{
+	g_autoptr(GArray) frames = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	uint32_t node = 0;
+
+	for (uint32_t n = kernel; n; n = profile_get_node(p, n)->parent) {
+		uint32_t frame = profile_get_node(p, n)->frame;
+		const char *name = profile_get_frame(p, frame)->name;
+
+		g_array_append_val(frames, frame);
+		if (!name || !(g_str_has_prefix(name, "asm_") || g_str_has_prefix(name, "asm_common")))
+			continue;
+		for (guint i = frames->len; i-- > 0;)
+			node = profile_node(p, node, g_array_index(frames, uint32_t, i));
+		profile_stack_end(p, node, STACK_COMPLETE);
+		return node;
+	}
+	return kernel;
+}
+
+/*
+ * Was an interrupt's handler at work, one that no tracepoint speaks of?  What a thread does on its way
+ * back to user mode from an interrupt, such as to die of a signal, is its own work.
+ */
+static bool in_handler(const struct profile *p, uint32_t kernel)
+{
+	for (uint32_t n = kernel; n; n = profile_get_node(p, n)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		if (!name)
+			continue;
+		if (g_str_has_prefix(name, "irqentry_exit"))
+			return false;
+		if (g_str_has_prefix(name, "sysvec_") || g_str_has_prefix(name, "__sysvec_") ||
+		    g_str_has_prefix(name, "common_interrupt") || g_str_has_prefix(name, "__common_interrupt"))
+			return true;
+	}
+	return false;
+}
+
+static bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker)
+{
+	const struct offcpu_rec_waker *rec = id ? g_hash_table_lookup(f->wakers, &id) : NULL;
+
+	if (!rec)
+		return false;
+	uint32_t kernel = node_of(f, rec->kstack, FRAME_KERNEL);
+	bool is_thread = rec->kind == OFFCPU_WAKER_TASK && rec->tid && !in_handler(f->profile, kernel);
+	struct offcpu_rec_waker interrupt = *rec;
+
+	if (!is_thread && rec->kind == OFFCPU_WAKER_TASK && rec->tid) {
+		interrupt.kind = OFFCPU_WAKER_HARDIRQ;
+		interrupt.pid = interrupt.tid = 0;
+		interrupt.ustack = interrupt.start_ns = 0;
+		rec = &interrupt;
+	}
+	struct waker w = {
+		.pid = rec->pid, .tid = rec->tid, .start_ns = rec->start_ns,
+		.user = node_of(f, rec->ustack, FRAME_USER), .kernel = kernel,
+	};
+
+	if (!is_thread)
+		w.kernel = cut_interrupted(f->profile, w.kernel);
+	g_autofree char *irq = irq_name(f->profile, rec, w.kernel);
+
+	w.irq = irq;
+	w.comm = irq ? "" : comm_string(f->profile, rec->comm);
+	*ret_waker = profile_waker(f->profile, &w);
+	return true;
+}
+
+/* The wakers of a chain, nearest first; an interrupt ends it.  0: the first one is not known. */
+static unsigned chain_wakers(struct fold *f, const struct offcpu_rec_chain *rec, uint32_t *ret_wakers, uint8_t *ret_end)
+{
+	unsigned cnt = 0;
+
+	*ret_end = rec->end;	/* the same numbers */
+	while (cnt < rec->cnt) {
+		if (!fold_find_waker(f, rec->waker[cnt], &ret_wakers[cnt])) {
+			*ret_end = CHAIN_UNKNOWN;
+			break;
+		}
+		if (profile_get_waker(f->profile, ret_wakers[cnt++])->irq) {
+			*ret_end = CHAIN_INTERRUPT;
+			break;
+		}
+	}
+	return cnt;
+}
+
+static uint32_t add_chain(struct profile *p, const uint32_t *wakers, unsigned cnt, uint8_t end, unsigned loop_to)
+{
+	uint32_t id = 0;
+
+	for (unsigned i = cnt; i-- > 0;) {
+		const struct chain_node c = {
+			.waker = wakers[i], .next = i + 1 < cnt ? id + 1 : 0,
+			.end = i + 1 < cnt ? CHAIN_GOES_ON : end,
+			.loop_steps = i + 1 < cnt || end != CHAIN_LOOP ? 0 : (uint8_t)(cnt - loop_to),
+		};
+		id = profile_chain(p, &c);
+	}
+	return id;
+}
+
+/*
+ * The kernel's sums as the story: cut to the wakers that are in it, and to the wait's time, which sampling
+ * rounds in another way.  What nothing was said about is the first waker's time.  is_cut: the kernel's
+ * chain is longer.
+ */
+static void tell_story(const struct profile *p, const uint32_t *wakers, unsigned cnt, bool is_cut,
+		       const struct offcpu_chain_sum *sum, struct story *story)
+{
+	const struct offcpu_chain_sum none = { 0 };
+	uint64_t left_ns = story->blocked_ns;
+
+	if (!sum)
+		sum = &none;
+	for (unsigned i = 0; i < cnt; i++) {
+		struct hop *hop = &story->hop[i];
+
+		if (profile_get_waker(p, wakers[i])->irq)
+			break;
+		hop->ran_ns = MIN(sum->hop[i].ran_ns, left_ns);
+		left_ns -= hop->ran_ns;
+		hop->runnable_ns = MIN(sum->hop[i].runnable_ns, left_ns);
+		left_ns -= hop->runnable_ns;
+		hop->earlier_ns = MIN(sum->hop[i].earlier_ns, left_ns);
+		left_ns -= hop->earlier_ns;
+	}
+	story->rest_ns = MIN(sum->rest_ns, left_ns);
+	left_ns -= story->rest_ns;
+	if (is_cut || profile_get_waker(p, wakers[0])->irq)
+		story->rest_ns += left_ns;
+	else
+		story->hop[0].ran_ns += left_ns;
+}
+
+/* What ended the waits of *k; with chains the kernel's id is a chain's. */
+static void add_wake(struct fold *f, struct wake *k, uint64_t id, const struct offcpu_chain_sum *sum)
+{
+	const struct offcpu_rec_chain *rec = id ? g_hash_table_lookup(f->chains, &id) : NULL;
+	struct story story = { .count = k->count, .blocked_ns = k->blocked_ns };
+	uint32_t wakers[OFFCPU_CHAIN_MAX];
+	unsigned cnt;
+	uint8_t end;
+
+	if (!rec) {
+		if (fold_find_waker(f, id, &k->waker))
+			profile_add_wake(f->profile, k);
+		return;
+	}
+	cnt = chain_wakers(f, rec, wakers, &end);
+	if (!cnt)
+		return;
+	k->waker = wakers[0];
+	story.wake = profile_add_wake(f->profile, k);
+	story.chain = add_chain(f->profile, wakers, cnt, end, rec->loop_to);
+	tell_story(f->profile, wakers, cnt, cnt < rec->cnt, sum, &story);
+	profile_add_story(f->profile, &story);
+}
+
 /* Waits of threads whose account was lost must not vanish with it: they share one row. */
 static uint32_t lost_thread(struct fold *f, const struct wait *w)
 {
@@ -376,7 +695,13 @@ static void finish_sum(struct fold *f, const struct offcpu_wait_key *key, const 
 	w.thread = index ? index - 1 : lost_thread(f, &w);
 	if (w.flags & WAIT_OPEN_AT_START)
 		g_array_index(f->profile->threads, struct thread, w.thread).flags |= THREAD_OPEN_AT_START;
-	profile_add_wait(f->profile, &w);
+	struct wake k = {
+		.wait = profile_add_wait(f->profile, &w), .count = sum->count,
+		.blocked_ns = sum->blocked_ns, .runnable_ns = sum->runnable_ns,
+	};
+
+	memcpy(k.hist, sum->wake_hist, sizeof(sum->wake_hist));
+	add_wake(f, &k, key->waker, g_hash_table_lookup(f->stories, key));
 }
 
 static void finish_open(struct fold *f, const struct offcpu_rec_thread *rec)
@@ -393,7 +718,13 @@ static void finish_open(struct fold *f, const struct offcpu_rec_thread *rec)
 		.preempted_ns = rec->open_preempted_ns, .max_ns = total,
 	};
 	w.hist[profile_hist_slot(total)] = 1;
-	profile_add_wait(f->profile, &w);
+	struct wake k = {
+		.wait = profile_add_wait(f->profile, &w), .count = 1,
+		.blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
+	};
+
+	k.hist[profile_hist_slot(rec->open_runnable_ns)] = 1;
+	add_wake(f, &k, rec->open_waker, NULL);
 }
 
 void fold_finish(struct fold *f)

@@ -23,8 +23,13 @@ void fold_with_lines(struct fold *f);
 /* Records from the ring buffer.  A record of impossible size is dropped and counted. */
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size);
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size);
+void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);
+void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
 void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum);
+
+/* What chains tell of the sum with the same key; added up until fold_finish(). */
+void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum);
 
 /* Turns all sums and open waits into the profile's waits. */
 void fold_finish(struct fold *f);

@@ -81,10 +81,14 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 		judge_trial(g, r);
 	else if (g->hold_cnt)
 		g->hold_cnt--;
-	if (is_over && !g->hold_cnt && !g->is_trial && g->scale_ns < GOVERNOR_TOP_NS)
+	/* Not at the first such reading: that may be the first walks of each thread, as at the start. */
+	bool is_raise = is_over && !g->hold_cnt && !g->is_trial && g->scale_ns < GOVERNOR_TOP_NS;
+
+	if (is_raise && (g->was_over || g->scale_ns > g->floor_ns))
 		raise_scale(g, r);
-	else if (g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns)
+	else if (!is_raise && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns)
 		lower_scale(g);
+	g->was_over = is_raise;
 	return g->scale_ns;
 }
 

@@ -26,6 +26,7 @@ struct governor {
 	uint64_t seen_ns;	/* time that readings cover */
 	double used_ns;		/* of one CPU */
 	uint32_t peak_ppm;
+	bool was_over;		/* in the last reading, and more can be done: the next one is wanted at once */
 	/* private */
 	uint32_t quiet_cnt;	/* readings in a row below half the budget */
 	uint32_t hold_cnt;	/* readings to wait before the next raise */

@@ -19,6 +19,7 @@
 #include "collect/governor.h"
 #include "collect/mmap_events.h"
 #include "collect/tables.h"
+#include "collect/chain_maps.h"
 #include "offcpu.skel.h"
 
 /* The window's edges are set this much ahead, so that every CPU knows of them in time. */
@@ -155,6 +156,16 @@ static void foresee_tables(struct session *s)
 		tables_foresee(s->tables, 0);
 }
 
+/* What interrupt runs is asked only where an interrupt may be a waker. */
+static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, skel->obj)
+		if (g_str_has_prefix(bpf_program__name(prog), "note_"))
+			bpf_program__set_autoload(prog, wanted);
+}
+
 static void configure(struct session *s)
 {
 	const struct collect_options *o = s->options;
@@ -190,7 +201,11 @@ static void configure(struct session *s)
 		.want_tables = s->tables != NULL,
 		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
+		.want_wakers = o->want_wakers && o->mode == COLLECT_WAITS,
+		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
 	};
+	select_irq_programs(s->skel, cfg->want_wakers);
+	chain_maps_size(s->skel, cfg->chain_depth > 0);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
@@ -299,6 +314,12 @@ static int handle_record(void *data, void *record, size_t size)
 		break;
 	case OFFCPU_REC_SLEEP_PATH:
 		fold_sleep_path(s->fold, record, size);
+		break;
+	case OFFCPU_REC_WAKER:
+		fold_waker(s->fold, record, size);
+		break;
+	case OFFCPU_REC_CHAIN:
+		fold_chain(s->fold, record, size);
 		break;
 	case OFFCPU_REC_THREAD:
 		fold_thread(s->fold, record, size);
@@ -487,11 +508,10 @@ static void govern(struct session *s)
 	if (!cost_poll(s->cost, now, switches, &reading))
 		return;
 	scale_ns = governor_take(&s->governor, &reading);
-	if (scale_ns == s->skel->bss->scale_ns)
-		return;
+	if (scale_ns != s->skel->bss->scale_ns || s->governor.was_over)
+		cost_hurry(s->cost, now, switches);
 	s->skel->bss->scale_ns = scale_ns;
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
-	cost_hurry(s->cost, now, switches);
 }
 
 /* Sets an edge of the window in the near future, so that no CPU learns of it late. */
@@ -614,6 +634,8 @@ static void swap_waits(struct session *s)
 		return;
 	}
 	read_out(s, fds[old]);
+	if (s->skel->rodata->cfg.chain_depth)
+		chain_maps_swap(s->skel, s->current, s->fold);
 	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
@@ -636,7 +658,7 @@ bool session_drain(struct session *s)
 	s->records = 0;
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
 	govern(s);
-	if (s->skel->bss->wait_entries > SWAP_AT(capacity) ||
+	if (s->skel->bss->wait_entries > SWAP_AT(capacity) || chain_maps_fill(s->skel) ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
 	return is_more;
@@ -746,6 +768,7 @@ static void fill_info(struct session *s)
 	info->tracer_peak_rss_bytes = peak_rss_bytes();
 	info->self_excluded = !s->options->include_self;
 	fill_sampling(s, &info->sampling);
+	info->has_wakers = s->options->want_wakers;
 }
 
 bool session_stop(struct session *s, GError **error)

@@ -11,13 +11,15 @@
 
 struct hist {
 	uint64_t slot_q8[OFFCPU_HIST_SLOTS];
+	uint64_t wake_q8[OFFCPU_WAKE_SLOTS];
 };
 
 struct entry {
 	struct offcpu_wait_key key;
 	uint64_t count_q8, blocked_ns, runnable_ns, preempted_ns, max_ns;
 	double variance_ns2;
-	uint32_t hist;	/* index + 1; 0: all in the slot of max_ns, as one wait is */
+	uint32_t hist;	/* index + 1; 0: all in the slot of max_ns, and with wakers in wake_slot, as one wait is */
+	uint32_t wake_slot;
 };
 
 struct sums {
@@ -60,16 +62,42 @@ static uint64_t key_hash(const struct offcpu_wait_key *k)
 {
 	uint64_t h = (k->ustack ^ (k->kstack << 1)) * UINT64_C(0x9e3779b97f4a7c15);
 
+	h = (h ^ k->waker) * UINT64_C(0x9e3779b97f4a7c15);
 	h ^= ((uint64_t)k->tno << 24 | (uint64_t)k->flags << 8 | k->state) * UINT64_C(0xc2b2ae3d27d4eb4f);
 	return h ^ h >> 32;
 }
 
-static void add_hist(struct sums *s, struct entry *e, const uint32_t *slots_q8)
+static void add_hist(struct sums *s, struct entry *e, const struct offcpu_wait_sum *sum)
 {
-	uint64_t *mine_q8 = g_array_index(s->hists, struct hist, e->hist - 1).slot_q8;
+	struct hist *mine = &g_array_index(s->hists, struct hist, e->hist - 1);
 
 	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
-		mine_q8[i] += slots_q8[i];
+		mine->slot_q8[i] += sum->hist_q8[i];
+	for (unsigned i = 0; i < OFFCPU_WAKE_SLOTS; i++)
+		mine->wake_q8[i] += sum->wake_hist_q8[i];
+}
+
+/* The histograms of an entry that has none of its own. */
+static void fill_hist(const struct entry *e, struct hist *ret_hist)
+{
+	ret_hist->slot_q8[profile_hist_slot(e->max_ns)] = e->count_q8;
+	if (e->key.waker)
+		ret_hist->wake_q8[e->wake_slot] = e->count_q8;
+}
+
+/* Does one slot of each histogram hold all?  Then *ret_wake_slot is that of the delays. */
+static bool in_one_slot(const struct offcpu_wait_sum *sum, bool has_waker, uint32_t *ret_wake_slot)
+{
+	*ret_wake_slot = 0;
+	if (sum->hist_q8[profile_hist_slot(sum->max_ns)] != sum->count_q8)
+		return false;
+	for (uint32_t i = 0; has_waker && i < OFFCPU_WAKE_SLOTS; i++) {
+		if (sum->wake_hist_q8[i] == sum->count_q8) {
+			*ret_wake_slot = i;
+			return true;
+		}
+	}
+	return !has_waker;
 }
 
 static double variance_of(const struct offcpu_wait_sum *sum)
@@ -93,9 +121,9 @@ static void add_entry(struct sums *s, uint64_t hash, const struct offcpu_wait_ke
 		.variance_ns2 = variance_of(sum),
 	};
 
-	if (sum->hist_q8[profile_hist_slot(sum->max_ns)] != sum->count_q8) {
+	if (!in_one_slot(sum, key->waker != 0, &e.wake_slot)) {
 		give_hist(s, &e);
-		add_hist(s, &e, sum->hist_q8);
+		add_hist(s, &e, sum);
 	}
 	id_index_add(s->index, hash, s->entries->len);
 	g_array_append_val(s->entries, e);
@@ -114,9 +142,9 @@ void sums_add(struct sums *s, const struct offcpu_wait_key *key, const struct of
 
 	if (!e->hist) {
 		give_hist(s, e);
-		g_array_index(s->hists, struct hist, e->hist - 1).slot_q8[profile_hist_slot(e->max_ns)] = e->count_q8;
+		fill_hist(e, &g_array_index(s->hists, struct hist, e->hist - 1));
 	}
-	add_hist(s, e, sum->hist_q8);
+	add_hist(s, e, sum);
 	e->count_q8 += sum->count_q8;
 	e->variance_ns2 += variance_of(sum);
 	e->blocked_ns += sum->blocked_ns;
@@ -139,12 +167,12 @@ static uint64_t whole(uint64_t q8)
  * Slots in whole waits.  What is rounded is the sum up to each slot, so that they add up to the
  * count; returns it.  Where less than half a wait is there it is one, in its highest slot.
  */
-static uint64_t whole_hist(const uint64_t *slots_q8, uint32_t *ret_hist)
+static uint64_t whole_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint32_t *ret_hist)
 {
 	uint64_t sum_q8 = 0, count = 0;
 	unsigned last = 0;
 
-	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++) {
+	for (unsigned i = 0; i < slot_cnt; i++) {
 		sum_q8 += slots_q8[i];
 		uint64_t in_slot = MIN(whole(sum_q8) - whole(sum_q8 - slots_q8[i]), UINT32_MAX);
 
@@ -167,8 +195,10 @@ const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct su
 		.preempted_ns = e->preempted_ns, .max_ns = e->max_ns,
 		.off_cpu_se_ns = (uint64_t)llround(sqrt(e->variance_ns2)),
 	};
-	one.slot_q8[profile_hist_slot(e->max_ns)] = e->count_q8;
+	fill_hist(e, &one);
 	const struct hist *hist = e->hist ? &g_array_index(s->hists, struct hist, e->hist - 1) : &one;
-	ret_total->count = whole_hist(hist->slot_q8, ret_total->hist);
+	ret_total->count = whole_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, ret_total->hist);
+	if (e->key.waker)
+		whole_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, ret_total->wake_hist);
 	return &e->key;
 }

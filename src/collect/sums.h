@@ -25,6 +25,7 @@ struct sums_total {
 	uint64_t blocked_ns, runnable_ns, preempted_ns, max_ns;
 	uint64_t off_cpu_se_ns;	/* standard error of the time, of sampling */
 	uint32_t hist[OFFCPU_HIST_SLOTS];
+	uint32_t wake_hist[OFFCPU_WAKE_SLOTS];	/* of the delays from waking to running, with wakers */
 };
 
 /* Those there are, in the order in which they were first met. */

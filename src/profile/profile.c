@@ -17,6 +17,10 @@ struct profile *profile_new(void)
 	p->nodes = g_array_new(FALSE, FALSE, sizeof(struct stack_node));
 	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
 	p->states = g_array_new(FALSE, FALSE, sizeof(struct state_total));
+	p->wakers = g_array_new(FALSE, FALSE, sizeof(struct waker));
+	p->wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
+	p->chains = g_array_new(FALSE, FALSE, sizeof(struct chain_node));
+	p->stories = g_array_new(FALSE, FALSE, sizeof(struct story));
 	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
 	p->strings = g_string_chunk_new(64 * 1024);
 	p->string_list = g_ptr_array_new();
@@ -24,6 +28,9 @@ struct profile *profile_new(void)
 	p->frame_index = id_index_new();
 	p->node_index = id_index_new();
 	p->wait_index = id_index_new();
+	p->waker_index = id_index_new();
+	p->wake_index = id_index_new();
+	p->chain_index = id_index_new();
 
 	g_array_append_val(p->nodes, root);
 	p->info.host = p->info.kernel = p->info.command_line = "";
@@ -40,6 +47,10 @@ void profile_free(struct profile *p)
 	g_array_unref(p->nodes);
 	g_array_unref(p->waits);
 	g_array_unref(p->states);
+	g_array_unref(p->wakers);
+	g_array_unref(p->wakes);
+	g_array_unref(p->chains);
+	g_array_unref(p->stories);
 	g_array_unref(p->losses);
 	g_string_chunk_free(p->strings);
 	g_ptr_array_unref(p->string_list);
@@ -47,6 +58,9 @@ void profile_free(struct profile *p)
 	id_index_free(p->frame_index);
 	id_index_free(p->node_index);
 	id_index_free(p->wait_index);
+	id_index_free(p->waker_index);
+	id_index_free(p->wake_index);
+	id_index_free(p->chain_index);
 	g_free(p);
 }
 
@@ -226,6 +240,98 @@ void profile_add_state(struct profile *p, const struct state_total *total)
 {
 	assert(total->thread < p->threads->len);
 	g_array_append_vals(p->states, total, 1);
+}
+
+static bool same_waker(const void *ctx, const void *key, uint32_t id)
+{
+	const struct waker *a = profile_get_waker(ctx, id), *b = key;
+
+	return a->pid == b->pid && a->tid == b->tid && a->start_ns == b->start_ns && a->comm == b->comm &&
+	       a->irq == b->irq && a->user == b->user && a->kernel == b->kernel;
+}
+
+uint32_t profile_waker(struct profile *p, const struct waker *w)
+{
+	assert(w->user < p->nodes->len && w->kernel < p->nodes->len);
+	struct waker own = *w;
+
+	own.comm = profile_string(p, w->comm ? w->comm : "");
+	own.irq = profile_string(p, w->irq);
+	const uint64_t key[] = { (uint64_t)own.pid << 32 | own.tid, own.start_ns, (uintptr_t)own.comm,
+				 (uintptr_t)own.irq, (uint64_t)own.user << 32 | own.kernel };
+	uint64_t hash = id_index_hash(p->waker_index, key, sizeof(key));
+	int64_t id = id_index_find(p->waker_index, hash, same_waker, p, &own);
+
+	if (id >= 0)
+		return (uint32_t)id;
+	id_index_add(p->waker_index, hash, p->wakers->len);
+	g_array_append_val(p->wakers, own);
+	return p->wakers->len - 1;
+}
+
+static bool same_wake(const void *ctx, const void *key, uint32_t id)
+{
+	const struct wake *a = profile_wake(ctx, id), *b = key;
+
+	return a->wait == b->wait && a->waker == b->waker;
+}
+
+uint32_t profile_add_wake(struct profile *p, const struct wake *w)
+{
+	assert(w->wait < p->waits->len && w->waker < p->wakers->len);
+	const uint32_t key[] = { w->wait, w->waker };
+	uint64_t hash = id_index_hash(p->wake_index, key, sizeof(key));
+	int64_t id = id_index_find(p->wake_index, hash, same_wake, p, w);
+
+	if (id < 0) {
+		id_index_add(p->wake_index, hash, p->wakes->len);
+		g_array_append_vals(p->wakes, w, 1);
+		return p->wakes->len - 1;
+	}
+	struct wake *into = &g_array_index(p->wakes, struct wake, (guint)id);
+
+	into->count = sum(into->count, w->count);
+	into->blocked_ns = sum(into->blocked_ns, w->blocked_ns);
+	into->runnable_ns = sum(into->runnable_ns, w->runnable_ns);
+	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
+		into->hist[i] = into->hist[i] > UINT32_MAX - w->hist[i] ? UINT32_MAX : into->hist[i] + w->hist[i];
+	return (uint32_t)id;
+}
+
+static bool same_chain(const void *ctx, const void *key, uint32_t id)
+{
+	const struct chain_node *a = profile_get_chain(ctx, id), *b = key;
+
+	return a->waker == b->waker && a->next == b->next && a->end == b->end && a->loop_steps == b->loop_steps;
+}
+
+uint32_t profile_chain(struct profile *p, const struct chain_node *c)
+{
+	assert(c->waker < p->wakers->len && c->next <= p->chains->len);
+	const uint32_t key[] = { c->waker, c->next, (uint32_t)c->end << 8 | c->loop_steps };
+	uint64_t hash = id_index_hash(p->chain_index, key, sizeof(key));
+	int64_t id = id_index_find(p->chain_index, hash, same_chain, p, c);
+
+	if (id >= 0)
+		return (uint32_t)id;
+	id_index_add(p->chain_index, hash, p->chains->len);
+	g_array_append_vals(p->chains, c, 1);
+	return p->chains->len - 1;
+}
+
+void profile_add_story(struct profile *p, const struct story *s)
+{
+	assert(s->wake < p->wakes->len && s->chain < p->chains->len);
+	g_array_append_vals(p->stories, s, 1);
+}
+
+unsigned profile_chain_len(const struct profile *p, uint32_t chain)
+{
+	unsigned len = 1;
+
+	for (uint32_t next = profile_get_chain(p, chain)->next; next; next = profile_get_chain(p, next - 1)->next)
+		len++;
+	return len;
 }
 
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns)

@@ -120,6 +120,65 @@ struct state_total {
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
 };
 
+/*
+ * What made threads runnable (SEMANTICS, "The waker"): a thread at a place, or an interrupt.
+ * Equal ones are one row.
+ */
+struct waker {
+	uint32_t pid, tid;	/* 0 for an interrupt */
+	uint64_t start_ns;	/* of the thread, since boot */
+	const char *comm;	/* "" for an interrupt */
+	const char *irq;	/* "irq:virtio0", "softirq:NET_RX", "timer", "ipi"; NULL for a thread */
+	uint32_t user, kernel;	/* stack nodes, 0: none */
+};
+
+/* Those sleeps of one wait row that one waker ended. */
+struct wake {
+	uint32_t wait, waker;	/* indices */
+	uint64_t count;
+	uint64_t blocked_ns, runnable_ns;	/* up to the waking; from there to the CPU */
+	uint32_t hist[PROFILE_HIST_SLOTS];	/* of each one's runnable_ns */
+};
+
+#define PROFILE_CHAIN_MAX 16
+
+/* Why a chain goes no further; the numbers are those of recordings. */
+enum chain_end {
+	CHAIN_GOES_ON,
+	CHAIN_AWAKE,		/* the waker was awake all the time there is to explain */
+	CHAIN_LOOP,		/* so it was; who had woken it is the sleeper or in the chain */
+	CHAIN_INTERRUPT,
+	CHAIN_CUT,		/* at the depth asked for */
+	CHAIN_START,		/* awake all the time, and not seen to sleep since tracing began */
+	CHAIN_UNKNOWN,		/* who woke the waker is not known */
+	CHAIN_END_COUNT
+};
+
+/*
+ * A chain of wakers, nearest first: this one, and the chain that had ended its own last wait.
+ * Equal ones are one row.
+ */
+struct chain_node {
+	uint32_t waker;		/* index */
+	uint32_t next;		/* index + 1, above 0 only with CHAIN_GOES_ON */
+	uint8_t end;		/* enum chain_end */
+	uint8_t loop_steps;	/* how many steps back, towards the sleeper, it closes */
+};
+
+/*
+ * What the wakers of a chain did while sleeps of one wait row that it ended went on.  All of it,
+ * and rest_ns, adds up to blocked_ns.
+ */
+struct story {
+	uint32_t wake, chain;	/* indices */
+	uint64_t count, blocked_ns;
+	uint64_t rest_ns;	/* the last one's wait, for who is not in the chain; of an interrupt, until it came */
+	struct hop {
+		uint64_t ran_ns, runnable_ns;	/* from the end of its own wait to its waking; runnable: preempted, too */
+		uint64_t earlier_ns;		/* before that wait */
+	} hop[PROFILE_CHAIN_MAX];
+};
+
 struct profile_loss {
 	const char *reason;	/* short id, "ring_stack" */
 	const char *help;	/* a sentence */
@@ -155,6 +214,7 @@ struct profile_info {
 	uint64_t tracer_cpu_ns, tracer_peak_rss_bytes;
 	uint64_t tracer_bpf_ns;	/* valid if has_bpf_ns */
 	bool has_bpf_ns;
+	bool has_wakers;	/* they were asked for: a sleep without one has an unknown waker */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
 };
@@ -166,11 +226,15 @@ struct profile {
 	GArray *nodes;		/* struct stack_node; [0] is the root */
 	GArray *waits;		/* struct wait */
 	GArray *states;		/* struct state_total, in the order of threads; none in files of schema 1 */
+	GArray *wakers;		/* struct waker */
+	GArray *wakes;		/* struct wake */
+	GArray *chains;		/* struct chain_node, each behind its next */
+	GArray *stories;	/* struct story */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;
-	struct id_index *string_index, *frame_index, *node_index, *wait_index;
+	struct id_index *string_index, *frame_index, *node_index, *wait_index, *waker_index, *wake_index, *chain_index;
 };
 
 /* Empty: the root node, and "" for every string of the info. */
@@ -201,6 +265,15 @@ uint32_t profile_add_thread(struct profile *p, const struct thread *t);
 uint32_t profile_add_wait(struct profile *p, const struct wait *w);
 /* Appends the total of one state of a thread. */
 void profile_add_state(struct profile *p, const struct state_total *total);
+/* The id of an equal waker, copied in when new. */
+uint32_t profile_waker(struct profile *p, const struct waker *w);
+/* Sums *w into the wake with the same wait and waker; its id. */
+uint32_t profile_add_wake(struct profile *p, const struct wake *w);
+/* The id of an equal chain. */
+uint32_t profile_chain(struct profile *p, const struct chain_node *c);
+void profile_add_story(struct profile *p, const struct story *s);
+/* How many wakers the chain has. */
+unsigned profile_chain_len(const struct profile *p, uint32_t chain);
 /* Sums into the loss with the same reason. */
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns);
 
@@ -235,6 +308,23 @@ static inline bool profile_is_sampled(const struct profile *p)
 static inline const struct wait *profile_wait(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->waits, struct wait, i);
+}
+
+static inline const struct waker *profile_get_waker(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->wakers, struct waker, i);
+}
+static inline const struct chain_node *profile_get_chain(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->chains, struct chain_node, i);
+}
+static inline const struct story *profile_story(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->stories, struct story, i);
+}
+static inline const struct wake *profile_wake(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->wakes, struct wake, i);
 }
 
 #endif

@@ -126,6 +126,63 @@ static bool check_states(const struct profile *p, GError **error)
 	return true;
 }
 
+/* What wakers ended is part of what the wait lists, never more. */
+static bool check_wakes(const struct profile *p, GError **error)
+{
+	g_autofree uint64_t *rest = g_new0(uint64_t, (gsize)p->waits->len * 3 + 1);
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		rest[3 * (gsize)i] = profile_wait(p, i)->count;
+		rest[3 * (gsize)i + 1] = profile_wait(p, i)->blocked_ns;
+		rest[3 * (gsize)i + 2] = profile_wait(p, i)->runnable_ns;
+	}
+	for (guint i = 0; i < p->wakers->len; i++) {
+		const struct waker *w = profile_get_waker(p, i);
+
+		if (w->user >= p->nodes->len || w->kernel >= p->nodes->len || w->start_ns > PROFILE_NS_MAX)
+			return bad(error, "waker %u has no valid stack or time", i);
+	}
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *w = profile_wake(p, i);
+		const uint64_t parts[] = { w->count, w->blocked_ns, w->runnable_ns };
+
+		if (w->wait >= p->waits->len || w->waker >= p->wakers->len)
+			return bad(error, "waking %u has no valid wait or waker", i);
+		for (int k = 0; k < 3; k++) {
+			uint64_t *left = &rest[3 * (gsize)w->wait + (gsize)k];
+
+			if (parts[k] > *left)
+				return bad(error, "waking %u is more than its wait", i);
+			*left -= parts[k];
+		}
+	}
+	return true;
+}
+
+/* The hops of a story and its rest are its time, and the stories of a wake part of the wake's. */
+static bool check_stories(const struct profile *p, GError **error)
+{
+	g_autofree uint64_t *left = g_new0(uint64_t, (gsize)p->wakes->len + 1);
+
+	for (guint i = 0; i < p->wakes->len; i++)
+		left[i] = profile_wake(p, i)->blocked_ns;
+	for (guint i = 0; i < p->stories->len; i++) {
+		const struct story *s = profile_story(p, i);
+		uint64_t sum_ns = s->rest_ns;
+
+		if (s->wake >= p->wakes->len || s->chain >= p->chains->len)
+			return bad(error, "story %u has no valid waking or chain", i);
+		for (unsigned k = 0; k < PROFILE_CHAIN_MAX; k++)
+			if (!total(&sum_ns, s->hop[k].ran_ns) || !total(&sum_ns, s->hop[k].runnable_ns) ||
+			    !total(&sum_ns, s->hop[k].earlier_ns))
+				return bad(error, "the times of story %u add up to more than 292 years", i);
+		if (sum_ns != s->blocked_ns || s->blocked_ns > left[s->wake])
+			return bad(error, "the times of story %u are not its waking's", i);
+		left[s->wake] -= s->blocked_ns;
+	}
+	return true;
+}
+
 static bool check_losses(const struct profile *p, GError **error)
 {
 	uint64_t time_ns = 0, count = 0;
@@ -142,8 +199,10 @@ static bool check_losses(const struct profile *p, GError **error)
 bool profile_check(const struct profile *p, GError **error)
 {
 	if (p->threads->len > PROFILE_ROWS_MAX || p->frames->len > PROFILE_ROWS_MAX ||
-	    p->waits->len > PROFILE_ROWS_MAX || p->states->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
+	    p->waits->len > PROFILE_ROWS_MAX || p->states->len > PROFILE_ROWS_MAX || p->wakers->len > PROFILE_ROWS_MAX ||
+	    p->wakes->len > PROFILE_ROWS_MAX || p->chains->len > PROFILE_ROWS_MAX ||
+	    p->stories->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
 		return bad(error, "it has too many threads, frames, stacks or waits");
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
-	       check_waits(p, error) && check_states(p, error) && check_losses(p, error);
+	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) && check_stories(p, error) && check_losses(p, error);
 }

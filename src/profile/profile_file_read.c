@@ -35,6 +35,7 @@ static const struct schema {
 } schemas[] = {
 	{ 1, profile_schema_1, profile_read_rows_1 },
 	{ 2, profile_schema_2, profile_read_rows_2 },
+	{ 3, profile_schema_3, profile_read_rows_3 },
 };
 
 static bool G_GNUC_PRINTF(3, 4) fail(GError **error, enum profile_file_error code, const char *format, ...)

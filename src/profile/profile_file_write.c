@@ -94,7 +94,7 @@ static int build(sqlite3 *db, const struct profile *p)
 						   PROFILE_FILE_APPLICATION_ID, PROFILE_FILE_SCHEMA);
 	int rc = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
 
-	for (const struct profile_table *t = profile_schema_2; rc == SQLITE_OK && t->name; t++)
+	for (const struct profile_table *t = profile_schema_3; rc == SQLITE_OK && t->name; t++)
 		rc = sqlite3_exec(db, t->sql, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, profile_views, NULL, NULL, NULL);

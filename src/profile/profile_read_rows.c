@@ -15,7 +15,7 @@ struct reader {
 	uint64_t text_budget_bytes;
 	const char *wrong;	/* the first bad column of this row */
 	GPtrArray *strings;	/* string id -> the profile's own string */
-	GArray *frames, *nodes;	/* id in the file -> id in the profile: a forged file may repeat itself */
+	GArray *frames, *nodes, *waits, *wakers, *wakes, *chains;	/* id in the file -> id in the profile: a forged file may repeat itself */
 };
 
 static void wrong(struct reader *r, int column)
@@ -183,6 +183,8 @@ static void meta_row(struct reader *r)
 		info->cpus = get_u32(r, 1);
 	if (strcmp(key, "self_excluded") == 0)
 		info->self_excluded = get(r, 1, 1) != 0;
+	if (strcmp(key, "has_wakers") == 0)
+		info->has_wakers = get(r, 1, 1) != 0;
 }
 
 static void window_row(struct reader *r)
@@ -381,6 +383,24 @@ static void wait_row_2(struct reader *r)
 	uint64_t off_cpu_ns = wait_off_cpu_ns(&w);
 
 	/* Only of one wait do the duration and its slot say all. */
+	if (w.count != 1 || !is_null(r, 10))
+		w.max_ns = get_ns(r, 10);
+	else
+		w.max_ns = MIN(off_cpu_ns, PROFILE_NS_MAX);
+	if (w.count == 1 && is_null(r, 11))
+		w.hist[profile_hist_slot(off_cpu_ns)] = 1;
+	else if (!parse_hist_2(get_text(r, 11), w.hist))
+		wrong(r, 11);
+	if (!r->wrong)
+		profile_add_wait(r->p, &w);
+}
+
+static void wait_row_3(struct reader *r)
+{
+	struct wait w = wait_columns(r, 1);
+	uint64_t off_cpu_ns = wait_off_cpu_ns(&w);
+
+	/* Only of one wait do the duration and its slot say all. */
 	if (!is_null(r, 10))
 		w.off_cpu_se_ns = get_ns(r, 10);
 	if (w.count != 1 || !is_null(r, 11))
@@ -391,8 +411,10 @@ static void wait_row_2(struct reader *r)
 		w.hist[profile_hist_slot(off_cpu_ns)] = 1;
 	else if (!parse_hist_2(get_text(r, 12), w.hist))
 		wrong(r, 12);
-	if (!r->wrong)
-		profile_add_wait(r->p, &w);
+	if (!r->wrong) {
+		uint32_t id = profile_add_wait(r->p, &w);
+		g_array_append_val(r->waits, id);
+	}
 }
 
 static void state_row(struct reader *r)
@@ -436,6 +458,93 @@ static void sampling_row(struct reader *r)
 	}
 }
 
+static void waker_row(struct reader *r)
+{
+	struct waker w = {
+		.pid = get_u32(r, 1),
+		.tid = get_u32(r, 2),
+		.start_ns = get_ns(r, 3),
+		.comm = get_text(r, 4),
+	};
+	g_autofree char *comm = g_strdup(w.comm);	/* valid until the next text is asked for */
+
+	w.comm = comm;
+	w.irq = is_null(r, 5) ? NULL : get_text(r, 5);
+	w.user = get_id(r, 6, r->nodes, true);
+	w.kernel = get_id(r, 7, r->nodes, true);
+	uint32_t id = profile_waker(r->p, &w);
+	g_array_append_val(r->wakers, id);
+}
+
+static void wake_row(struct reader *r)
+{
+	struct wake w = {
+		.wait = get_id(r, 1, r->waits, false),
+		.waker = get_id(r, 2, r->wakers, false),
+		.count = get(r, 3, INT64_MAX),
+		.blocked_ns = get_ns(r, 4),
+		.runnable_ns = get_ns(r, 5),
+	};
+
+	if (!parse_hist_2(get_text(r, 6), w.hist))
+		wrong(r, 6);
+	if (!r->wrong) {
+		uint32_t id = profile_add_wake(r->p, &w);
+		g_array_append_val(r->wakes, id);
+	}
+}
+
+static void chain_row(struct reader *r)
+{
+	struct chain_node c = {
+		.waker = get_id(r, 1, r->wakers, false),
+		.end = (uint8_t)get(r, 3, CHAIN_END_COUNT - 1),
+		.loop_steps = (uint8_t)get(r, 4, PROFILE_CHAIN_MAX),
+	};
+
+	/* Only rows before this one are in r->chains yet, so there is no cycle. */
+	if (!is_null(r, 2))
+		c.next = get_id(r, 2, r->chains, false) + 1;
+	if ((c.end == CHAIN_GOES_ON) != (c.next > 0))
+		wrong(r, 3);
+	if (r->wrong)
+		return;
+	if (c.next && profile_chain_len(r->p, c.next - 1) >= PROFILE_CHAIN_MAX) {
+		wrong(r, 2);
+		return;
+	}
+	uint32_t id = profile_chain(r->p, &c);
+	g_array_append_val(r->chains, id);
+}
+
+static void story_row(struct reader *r)
+{
+	const struct story s = {
+		.wake = get_id(r, 1, r->wakes, false),
+		.chain = get_id(r, 2, r->chains, false),
+		.count = get(r, 3, INT64_MAX),
+		.blocked_ns = get_ns(r, 4),
+		.rest_ns = get_ns(r, 5),
+	};
+
+	if (!r->wrong)
+		profile_add_story(r->p, &s);
+}
+
+static void hop_row(struct reader *r)
+{
+	const uint32_t story = get_u32(r, 1);
+	const uint64_t step = get(r, 2, PROFILE_CHAIN_MAX);
+	const struct hop hop = { .ran_ns = get_ns(r, 3), .runnable_ns = get_ns(r, 4), .earlier_ns = get_ns(r, 5) };
+
+	if (story >= r->p->stories->len)
+		wrong(r, 1);
+	else if (!step || step > profile_chain_len(r->p, profile_story(r->p, story)->chain))
+		wrong(r, 2);
+	if (!r->wrong)
+		g_array_index(r->p->stories, struct story, story).hop[step - 1] = hop;
+}
+
 static bool read_tables(struct reader *r, const struct table *tables, size_t cnt, GError **error)
 {
 	for (size_t i = 0; i < cnt; i++)
@@ -444,9 +553,9 @@ static bool read_tables(struct reader *r, const struct table *tables, size_t cnt
 	return true;
 }
 
-/* wait_row: of that version.  state_row and sampling_row, too, where it has those tables. */
-static bool read_version(struct reader *r, void (*wait_row)(struct reader *r), bool has_sampling, GError **error)
+static bool read_version(struct reader *r, unsigned version, GError **error)
 {
+	static void (*const wait_rows[])(struct reader *r) = { NULL, wait_row_1, wait_row_2, wait_row_3 };
 	const struct table tables[] = {
 		{ "meta", -1, 0, 64, meta_row },
 		{ "window", PROFILE_WINDOW_ID, 1, 1, window_row },
@@ -455,19 +564,23 @@ static bool read_version(struct reader *r, void (*wait_row)(struct reader *r), b
 		{ "frame", 0, 0, PROFILE_ROWS_MAX, frame_row },
 		{ "stack", 1, 0, PROFILE_NODES_MAX, stack_row },
 		{ "thread", 0, 0, PROFILE_ROWS_MAX, thread_row },
-		{ "wait", 0, 0, PROFILE_ROWS_MAX, wait_row },
+		{ "wait", 0, 0, PROFILE_ROWS_MAX, wait_rows[version] },
 	};
-	const struct table of_sampling[] = {
+	const struct table since_3[] = {
 		{ "state_total", 0, 0, PROFILE_ROWS_MAX, state_row },
 		{ "sampling", PROFILE_WINDOW_ID, 0, 1, sampling_row },
+		{ "waker", 0, 0, PROFILE_ROWS_MAX, waker_row },
+		{ "wake", 0, 0, PROFILE_ROWS_MAX, wake_row },
+		{ "chain", 0, 0, PROFILE_ROWS_MAX, chain_row },
+		{ "story", 0, 0, PROFILE_ROWS_MAX, story_row },
+		{ "hop", 0, 0, PROFILE_CHAIN_MAX * PROFILE_ROWS_MAX, hop_row },
 	};
 
 	return read_tables(r, tables, G_N_ELEMENTS(tables), error) &&
-	       (!has_sampling || read_tables(r, of_sampling, G_N_ELEMENTS(of_sampling), error));
+	       (version < 3 || read_tables(r, since_3, G_N_ELEMENTS(since_3), error));
 }
 
-static bool read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes,
-		      void (*wait_row)(struct reader *r), bool has_sampling, GError **error)
+static bool read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, unsigned version, GError **error)
 {
 	const uint32_t root = 0;
 	struct reader r = {
@@ -477,23 +590,36 @@ static bool read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes
 		.strings = g_ptr_array_new(),
 		.frames = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.waits = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.wakers = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.wakes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.chains = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 	};
 
 	g_array_append_val(r.nodes, root);
-	bool ok = read_version(&r, wait_row, has_sampling, error);
+	bool ok = read_version(&r, version, error);
 
 	g_ptr_array_unref(r.strings);
 	g_array_unref(r.frames);
 	g_array_unref(r.nodes);
+	g_array_unref(r.waits);
+	g_array_unref(r.wakers);
+	g_array_unref(r.wakes);
+	g_array_unref(r.chains);
 	return ok;
 }
 
 bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
 {
-	return read_rows(db, p, text_budget_bytes, wait_row_1, false, error);
+	return read_rows(db, p, text_budget_bytes, 1, error);
 }
 
 bool profile_read_rows_2(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
 {
-	return read_rows(db, p, text_budget_bytes, wait_row_2, true, error);
+	return read_rows(db, p, text_budget_bytes, 2, error);
+}
+
+bool profile_read_rows_3(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
+{
+	return read_rows(db, p, text_budget_bytes, 3, error);
 }

@@ -18,5 +18,6 @@ int profile_write_rows(sqlite3 *db, const struct profile *p);
  */
 bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
 bool profile_read_rows_2(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
+bool profile_read_rows_3(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
 
 #endif

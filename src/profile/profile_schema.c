@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* What both versions have; a change of one of these is for the version after the newest. */
-#define TABLES_OF_1_AND_2 \
+/* What all versions have; a change of one of these is for the version after the newest. */
+#define TABLES_OF_1_TO_3 \
 	{ "meta", \
 	  "CREATE TABLE meta( -- about the whole recording\n" \
 	  "  key TEXT PRIMARY KEY, -- version, host, kernel, cpus, command_line, filters, self_excluded\n" \
@@ -77,7 +77,7 @@
 	  ")" },
 
 const struct profile_table profile_schema_1[] = {
-	TABLES_OF_1_AND_2
+	TABLES_OF_1_TO_3
 	{ "wait",
 	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
 	  "  id INTEGER PRIMARY KEY,\n"
@@ -97,36 +97,30 @@ const struct profile_table profile_schema_1[] = {
 	{ NULL, NULL },
 };
 
-/* New in version 2: what sampling must not touch, and what it did. */
-#define TABLES_OF_SAMPLING \
-	{ "state_total", \
-	  "CREATE TABLE state_total( -- exact, whatever was sampled: all waits of one thread in one state but those filtered\n" \
-	  "  id INTEGER PRIMARY KEY,\n" \
-	  "  thread_id INTEGER REFERENCES thread(id),\n" \
-	  "  state TEXT, -- S D T t P I R\n" \
-	  "  count INTEGER,\n" \
-	  "  blocked_ns INTEGER,\n" \
-	  "  runnable_ns INTEGER,\n" \
-	  "  preempted_ns INTEGER\n" \
-	  ")" }, \
-	{ "sampling", \
-	  "CREATE TABLE sampling( -- waits below the scale were kept with probability duration / scale\n" \
-	  "  id INTEGER PRIMARY KEY,\n" \
-	  "  window_id INTEGER REFERENCES window(id),\n" \
-	  "  start_scale_ns INTEGER, -- as the window began; 0: exact\n" \
-	  "  end_scale_ns INTEGER,\n" \
-	  "  max_scale_ns INTEGER,\n" \
-	  "  raised INTEGER, -- times the governor raised the scale\n" \
-	  "  lowered INTEGER,\n" \
-	  "  exceeded INTEGER, -- readings, about one a second, above the budget by the BPF programs' time\n" \
-	  "  budget_ppm INTEGER, -- of all CPUs' time; 0: no governor\n" \
-	  "  used_ppm INTEGER, -- the tracer's BPF and CPU time; NULL: not known\n" \
-	  "  peak_ppm INTEGER -- in the worst second\n" \
-	  ")" },
-
 /* A wait's window is that of its thread, and of one wait alone its duration says all. */
 const struct profile_table profile_schema_2[] = {
-	TABLES_OF_1_AND_2
+	TABLES_OF_1_TO_3
+	{ "wait",
+	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  thread_id INTEGER REFERENCES thread(id),\n"
+	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
+	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
+	  "  state TEXT, -- S D T t P I R\n"
+	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
+	  "  count INTEGER,\n"
+	  "  blocked_ns INTEGER,\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER,\n"
+	  "  max_ns INTEGER, -- NULL: one wait, so the sum of the three before\n"
+	  "  log2_ns TEXT -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
+	  ")" },
+	{ NULL, NULL },
+};
+
+/* New: what sampling must not touch, and what it did; who made threads runnable. */
+const struct profile_table profile_schema_3[] = {
+	TABLES_OF_1_TO_3
 	{ "wait",
 	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
 	  "  id INTEGER PRIMARY KEY,\n"
@@ -143,7 +137,77 @@ const struct profile_table profile_schema_2[] = {
 	  "  max_ns INTEGER, -- NULL: one wait, so that sum\n"
 	  "  log2_ns TEXT -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
 	  ")" },
-	TABLES_OF_SAMPLING
+	{ "state_total",
+	  "CREATE TABLE state_total( -- exact, whatever was sampled: all waits of one thread in one state but those filtered\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  thread_id INTEGER REFERENCES thread(id),\n"
+	  "  state TEXT, -- S D T t P I R\n"
+	  "  count INTEGER,\n"
+	  "  blocked_ns INTEGER,\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER\n"
+	  ")" },
+	{ "sampling",
+	  "CREATE TABLE sampling( -- waits below the scale were kept with probability duration / scale\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  window_id INTEGER REFERENCES window(id),\n"
+	  "  start_scale_ns INTEGER, -- as the window began; 0: exact\n"
+	  "  end_scale_ns INTEGER,\n"
+	  "  max_scale_ns INTEGER,\n"
+	  "  raised INTEGER, -- times the governor raised the scale\n"
+	  "  lowered INTEGER,\n"
+	  "  exceeded INTEGER, -- readings, about one a second, above the budget by the BPF programs' time\n"
+	  "  budget_ppm INTEGER, -- of all CPUs' time; 0: no governor\n"
+	  "  used_ppm INTEGER, -- the tracer's BPF and CPU time; NULL: not known\n"
+	  "  peak_ppm INTEGER -- in the worst second\n"
+	  ")" },
+	{ "waker",
+	  "CREATE TABLE waker( -- what made threads runnable: a thread at a place, or an interrupt\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  pid INTEGER, -- 0: an interrupt\n"
+	  "  tid INTEGER,\n"
+	  "  start_ns INTEGER, -- since boot\n"
+	  "  comm TEXT,\n"
+	  "  irq TEXT, -- NULL: a thread; else irq:DEVICE, softirq:VECTOR, timer, ipi, ...\n"
+	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
+	  "  kernel_stack_id INTEGER REFERENCES stack(id)\n"
+	  ")" },
+	{ "wake",
+	  "CREATE TABLE wake( -- the sleeps of one wait row that one waker ended\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  wait_id INTEGER REFERENCES wait(id),\n"
+	  "  waker_id INTEGER REFERENCES waker(id),\n"
+	  "  count INTEGER,\n"
+	  "  blocked_ns INTEGER, -- part of the wait's\n"
+	  "  runnable_ns INTEGER, -- part of the wait's: from the waking to the CPU\n"
+	  "  log2_ns TEXT -- of these delays, as in wait\n"
+	  ")" },
+	{ "chain",
+	  "CREATE TABLE chain( -- a waker, and the chain that had ended its own last wait\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  waker_id INTEGER REFERENCES waker(id),\n"
+	  "  next_id INTEGER REFERENCES chain(id), -- NULL: see end; else below id\n"
+	  "  end INTEGER, -- 0 goes on, 1 awake, 2 loop, 3 interrupt, 4 depth, 5 start of tracing, 6 unknown\n"
+	  "  loop_steps INTEGER -- how many steps back towards the sleeper a loop closes\n"
+	  ")" },
+	{ "story",
+	  "CREATE TABLE story( -- sleeps of one wake row that one chain ended\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  wake_id INTEGER REFERENCES wake(id),\n"
+	  "  chain_id INTEGER REFERENCES chain(id),\n"
+	  "  count INTEGER,\n"
+	  "  blocked_ns INTEGER, -- part of the wake's; its hops and rest_ns add up to it\n"
+	  "  rest_ns INTEGER -- the last waker's wait for who is not in the chain; until the interrupt came\n"
+	  ")" },
+	{ "hop",
+	  "CREATE TABLE hop( -- what one waker of the chain did in that time\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  story_id INTEGER REFERENCES story(id),\n"
+	  "  step INTEGER, -- 1: who woke the sleeper\n"
+	  "  ran_ns INTEGER, -- from the end of its own wait to its waking, on CPU\n"
+	  "  runnable_ns INTEGER, -- the same, waiting for a CPU\n"
+	  "  earlier_ns INTEGER -- before its own wait\n"
+	  ")" },
 	{ NULL, NULL },
 };
 
@@ -177,6 +241,23 @@ const char profile_views[] =
 	"  w.user_stack_id, u.leaf AS user_leaf, w.kernel_stack_id, k.leaf AS kernel_leaf\n"
 	"FROM wait w LEFT JOIN thread t ON t.id = w.thread_id LEFT JOIN v_stack u ON u.id = w.user_stack_id\n"
 	"  LEFT JOIN v_stack k ON k.id = w.kernel_stack_id;\n"
+	"CREATE VIEW v_wake AS SELECT k.id, k.wait_id, t.comm, t.pid, t.tid, coalesce(a.irq, a.comm) AS waker,\n"
+	"  a.pid AS waker_pid, a.tid AS waker_tid, a.irq, k.count, k.blocked_ns, k.runnable_ns,\n"
+	"  a.user_stack_id AS waker_user_stack_id, a.kernel_stack_id AS waker_kernel_stack_id\n"
+	"FROM wake k JOIN wait w ON w.id = k.wait_id JOIN thread t ON t.id = w.thread_id\n"
+	"  JOIN waker a ON a.id = k.waker_id;\n"
+	"CREATE VIEW v_story AS WITH RECURSIVE path(chain_id, at_id, step) AS (SELECT id, id, 1 FROM chain\n"
+	"  UNION ALL SELECT p.chain_id, c.next_id, p.step + 1 FROM path p JOIN chain c ON c.id = p.at_id\n"
+	"    WHERE c.next_id IS NOT NULL)\n"
+	"SELECT s.id, s.wake_id, k.comm, k.pid, k.tid, s.count, s.blocked_ns, p.step, coalesce(a.irq, a.comm) AS waker,\n"
+	"  a.pid AS waker_pid, a.tid AS waker_tid, coalesce(h.ran_ns, 0) AS ran_ns,\n"
+	"  coalesce(h.runnable_ns, 0) AS runnable_ns, coalesce(h.earlier_ns, 0) AS earlier_ns,\n"
+	"  CASE WHEN c.next_id IS NULL THEN s.rest_ns ELSE 0 END AS rest_ns,\n"
+	"  CASE c.end WHEN 0 THEN '' WHEN 1 THEN 'awake' WHEN 2 THEN 'loop' WHEN 3 THEN 'interrupt'\n"
+	"    WHEN 4 THEN 'depth' WHEN 5 THEN 'start' ELSE 'unknown' END AS end\n"
+	"FROM story s JOIN v_wake k ON k.id = s.wake_id JOIN path p ON p.chain_id = s.chain_id\n"
+	"  JOIN chain c ON c.id = p.at_id JOIN waker a ON a.id = c.waker_id\n"
+	"  LEFT JOIN hop h ON h.story_id = s.id AND h.step = p.step;\n"
 	"CREATE VIEW v_hist AS SELECT w.id AS wait_id, json_extract(w.log2_ns, '$[0]') + e.key - 1 AS exponent,\n"
 	"  e.value AS count\n"
 	"FROM wait w, json_each(w.log2_ns) e WHERE e.key > 0 AND e.value > 0\n"

@@ -73,6 +73,7 @@ static int write_meta(sqlite3 *db, const struct profile_info *info)
 		{ "command_line", info->command_line, 0 },
 		{ "filters", info->filters, 0 },
 		{ "self_excluded", NULL, info->self_excluded },
+		{ "has_wakers", NULL, info->has_wakers },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -355,10 +356,129 @@ static int write_sampling(sqlite3 *db, const struct profile *p)
 	return insert_end(&in);
 }
 
+static void put_stack(struct insert *in, uint32_t stack)
+{
+	if (stack)
+		put(in, stack);
+	else
+		put_null(in);
+}
+
+static int write_wakers(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO waker VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+
+	for (guint i = 0; i < p->wakers->len; i++) {
+		const struct waker *w = profile_get_waker(p, i);
+
+		put(&in, i);
+		put(&in, w->pid);
+		put(&in, w->tid);
+		put(&in, w->start_ns);
+		put_text(&in, w->comm);
+		if (w->irq)
+			put_text(&in, w->irq);
+		else
+			put_null(&in);
+		put_stack(&in, w->user);
+		put_stack(&in, w->kernel);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+static int write_wakes(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO wake VALUES(?, ?, ?, ?, ?, ?, ?)");
+	char hist[HIST_TEXT_BYTES];
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *w = profile_wake(p, i);
+
+		put(&in, i);
+		put(&in, w->wait);
+		put(&in, w->waker);
+		put(&in, w->count);
+		put(&in, w->blocked_ns);
+		put(&in, w->runnable_ns);
+		hist_text(w->hist, hist);
+		put_text(&in, hist);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+static int write_chains(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO chain VALUES(?, ?, ?, ?, ?)");
+
+	for (guint i = 0; i < p->chains->len; i++) {
+		const struct chain_node *c = profile_get_chain(p, i);
+
+		put(&in, i);
+		put(&in, c->waker);
+		if (c->next)
+			put(&in, c->next - 1);
+		else
+			put_null(&in);
+		put(&in, c->end);
+		put(&in, c->loop_steps);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+static int write_stories(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO story VALUES(?, ?, ?, ?, ?, ?)");
+
+	for (guint i = 0; i < p->stories->len; i++) {
+		const struct story *s = profile_story(p, i);
+
+		put(&in, i);
+		put(&in, s->wake);
+		put(&in, s->chain);
+		put(&in, s->count);
+		put(&in, s->blocked_ns);
+		put(&in, s->rest_ns);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+static int write_hops(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO hop VALUES(?, ?, ?, ?, ?, ?)");
+	uint64_t id = 0;
+
+	for (guint i = 0; i < p->stories->len; i++) {
+		for (unsigned k = 0; k < PROFILE_CHAIN_MAX; k++) {
+			const struct hop *hop = &profile_story(p, i)->hop[k];
+
+			if (!hop->ran_ns && !hop->runnable_ns && !hop->earlier_ns)
+				continue;
+			put(&in, id++);
+			put(&in, i);
+			put(&in, k + 1);
+			put(&in, hop->ran_ns);
+			put(&in, hop->runnable_ns);
+			put(&in, hop->earlier_ns);
+			if (!row_done(&in))
+				return insert_end(&in);
+		}
+	}
+	return insert_end(&in);
+}
+
 int profile_write_rows(sqlite3 *db, const struct profile *p)
 {
 	int (*const tables[])(sqlite3 *, const struct profile *) = {
 		write_losses, write_frames, write_stacks, write_threads, write_states, write_waits, write_sampling,
+		write_wakers, write_wakes, write_chains, write_stories, write_hops,
 	};
 	int rc = write_meta(db, &p->info);
 

@@ -200,7 +200,12 @@ static GArray *lines_of(GHashTable *sums, const struct folded_names *names, cons
 	return lines;
 }
 
-static uint64_t to_unit(uint64_t weight, const struct folded_options *options)
+const char *folded_frame_name(const struct folded_names *names, uint32_t frame)
+{
+	return g_ptr_array_index(names->frames, frame);
+}
+
+uint64_t folded_value(uint64_t weight, const struct folded_options *options)
 {
 	static const uint64_t per_unit[FOLDED_UNITS] = {
 		[FOLDED_US] = 1000, [FOLDED_NS] = 1, [FOLDED_MS] = 1000000, [FOLDED_S] = 1000000000,
@@ -220,7 +225,7 @@ static void write_lines(GString *out, GArray *lines, const struct folded_options
 
 		for (; i < lines->len && strcmp(g_array_index(lines, struct line, i).text, text) == 0; i++)
 			weight += g_array_index(lines, struct line, i).weight;
-		uint64_t value = to_unit(weight, options);
+		uint64_t value = folded_value(weight, options);
 		if (!value) {
 			result->dropped_lines_cnt++;
 			result->dropped += weight;

@@ -44,6 +44,10 @@ struct folded_names *folded_names_new(const struct profile *p, const struct fold
 void folded_names_free(struct folded_names *names);
 /* Appends ";frame" for each frame of the stack, root first. */
 void folded_append_stack(GString *s, struct folded_names const *names, uint32_t node);
+/* One of these labels, by the id of its frame. */
+const char *folded_frame_name(const struct folded_names *names, uint32_t frame);
+/* A weight in the unit asked for, rounded. */
+uint64_t folded_value(uint64_t weight, const struct folded_options *options);
 /* Appends one name in that spelling. */
 void folded_append_name(GString *s, const char *name);
 

@@ -2,6 +2,7 @@
 #include "render/json.h"
 
 #include "analyse/accounts.h"
+#include "analyse/wakers.h"
 #include "render/json_write.h"
 
 static void write_window(struct json *j, const struct profile_info *info)
@@ -222,8 +223,34 @@ static void write_hist(struct json *j, const struct wait *w)
 	json_array_end(j);
 }
 
-static void write_wait(struct json *j, const struct profile *p, const struct wait *w, GPtrArray *frames, GArray *path)
+static void write_wakers(struct json *j, const struct profile *p, const struct wakes_by_wait *by, uint32_t wait,
+			 GPtrArray *frames, GArray *path)
 {
+	json_key(j, "wakers");
+	json_array_begin(j);
+	for (uint32_t n = by->first[wait]; n < by->first[wait + 1]; n++) {
+		const struct wake *k = profile_wake(p, by->order[n]);
+		const struct waker *waker = profile_get_waker(p, k->waker);
+
+		json_object_begin(j);
+		json_member_string(j, "comm", waker->comm);
+		json_member_uint(j, "pid", waker->pid);
+		json_member_uint(j, "tid", waker->tid);
+		json_member_string(j, "irq", waker->irq);
+		json_member_uint(j, "count", k->count);
+		json_member_uint(j, "blocked_ns", k->blocked_ns);
+		json_member_uint(j, "runnable_ns", k->runnable_ns);
+		write_stack(j, "user", p, frames, waker->user, path);
+		write_stack(j, "kernel", p, frames, waker->kernel, path);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_wait(struct json *j, const struct profile *p, const struct wakes_by_wait *by, uint32_t wait,
+		       GPtrArray *frames, GArray *path)
+{
+	const struct wait *w = profile_wait(p, wait);
 	const struct thread *t = profile_thread(p, w->thread);
 	char state[2] = { (char)w->state, '\0' };
 
@@ -247,9 +274,7 @@ static void write_wait(struct json *j, const struct profile *p, const struct wai
 	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
 	json_member_string(j, "reason", NULL);
 	json_member_string(j, "object", NULL);
-	json_key(j, "wakers");
-	json_array_begin(j);
-	json_array_end(j);
+	write_wakers(j, p, by, wait, frames, path);
 	json_object_end(j);
 }
 
@@ -258,6 +283,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	unsigned states_at = 0;
+	struct wakes_by_wait *by = wakes_by_wait_new(p);
 	struct json j;
 
 	json_init(&j, out);
@@ -276,9 +302,10 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_array_begin(&j);
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		if (!selection || selection->waits[i])
-			write_wait(&j, p, profile_wait(p, i), frames, path);
+			write_wait(&j, p, by, i, frames, path);
 	}
 	json_array_end(&j);
 	json_object_end(&j);
+	wakes_by_wait_free(by);
 	g_string_append_c(out, '\n');
 }

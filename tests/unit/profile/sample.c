@@ -25,6 +25,7 @@ static void fill_info(struct profile *p)
 		.tracer_peak_rss_bytes = 41 << 20,
 		.tracer_bpf_ns = 22222222,
 		.has_bpf_ns = true,
+		.has_wakers = true,
 		.self_excluded = true,
 		.sampling = { .start_ns = 10000, .end_ns = 40000, .max_ns = 160000, .raised_cnt = 2, .lowered_cnt = 1, .over_cnt = 3,
 			      .budget_ppm = 10000, .used_ppm = 8123, .peak_ppm = 23456, .has_used = true },
@@ -145,6 +146,34 @@ static void add_wait(struct profile *p, const GArray *stacks, GRand *rand)
 	profile_add_wait(p, &w);
 }
 
+/* Threads and interrupts; each ended a part of some sleeps. */
+static void add_wakers(struct profile *p, const GArray *stacks)
+{
+	static const char *const irqs[] = { "irq:virtio0-req.0", "softirq:NET_RX", "timer" };
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const bool is_irq = i % 4 == 3;
+		const struct thread *t = profile_thread(p, i % p->threads->len);
+
+		if (w->state == 'R' || i % 5 == 4)
+			continue;
+		const struct waker waker = {
+			.pid = is_irq ? 0 : t->pid, .tid = is_irq ? 0 : t->tid, .start_ns = is_irq ? 0 : t->start_ns,
+			.comm = is_irq ? "" : t->comm, .irq = is_irq ? irqs[i % G_N_ELEMENTS(irqs)] : NULL,
+			.user = is_irq || i % 2 ? 0 : g_array_index(stacks, uint32_t, i % stacks->len),
+			.kernel = g_array_index(stacks, uint32_t, (i + 1) % stacks->len),
+		};
+		struct wake k = {
+			.wait = i, .waker = profile_waker(p, &waker), .count = w->count,
+			.blocked_ns = w->blocked_ns - w->blocked_ns / 4, .runnable_ns = w->runnable_ns / 2,
+		};
+
+		k.hist[10 + i % 7] = (uint32_t)w->count;
+		profile_add_wake(p, &k);
+	}
+}
+
 struct profile *sample_profile(const struct sample_size *size, unsigned seed)
 {
 	struct profile *p = profile_new();
@@ -157,6 +186,7 @@ struct profile *sample_profile(const struct sample_size *size, unsigned seed)
 	add_threads(p, size, rand);
 	for (unsigned i = 0; i < size->waits; i++)
 		add_wait(p, stacks, rand);
+	add_wakers(p, stacks);
 	g_array_unref(stacks);
 	g_rand_free(rand);
 	return p;
@@ -179,6 +209,7 @@ static void assert_infos_equal(const struct profile_info *a, const struct profil
 	g_assert_cmpuint(a->has_bpf_ns, ==, b->has_bpf_ns);
 	g_assert_cmpuint(a->has_bpf_ns ? a->tracer_bpf_ns : 0, ==, b->has_bpf_ns ? b->tracer_bpf_ns : 0);
 	g_assert_cmpuint(a->self_excluded, ==, b->self_excluded);
+	g_assert_cmpuint(a->has_wakers, ==, b->has_wakers);
 	const struct profile_sampling *x = &a->sampling, *y = &b->sampling;
 	g_assert_cmpuint(x->start_ns, ==, y->start_ns);
 	g_assert_cmpuint(x->end_ns, ==, y->end_ns);
@@ -278,6 +309,33 @@ static void assert_waits_equal(const struct profile *a, const struct profile *b)
 	}
 }
 
+static void assert_wakes_equal(const struct profile *a, const struct profile *b)
+{
+	g_assert_cmpuint(a->wakers->len, ==, b->wakers->len);
+	for (guint i = 0; i < a->wakers->len; i++) {
+		const struct waker *x = profile_get_waker(a, i), *y = profile_get_waker(b, i);
+
+		g_assert_cmpuint(x->pid, ==, y->pid);
+		g_assert_cmpuint(x->tid, ==, y->tid);
+		g_assert_cmpuint(x->start_ns, ==, y->start_ns);
+		g_assert_cmpstr(x->comm, ==, y->comm);
+		g_assert_cmpstr(x->irq, ==, y->irq);
+		g_assert_cmpuint(x->user, ==, y->user);
+		g_assert_cmpuint(x->kernel, ==, y->kernel);
+	}
+	g_assert_cmpuint(a->wakes->len, ==, b->wakes->len);
+	for (guint i = 0; i < a->wakes->len; i++) {
+		const struct wake *x = profile_wake(a, i), *y = profile_wake(b, i);
+
+		g_assert_cmpuint(x->wait, ==, y->wait);
+		g_assert_cmpuint(x->waker, ==, y->waker);
+		g_assert_cmpuint(x->count, ==, y->count);
+		g_assert_cmpuint(x->blocked_ns, ==, y->blocked_ns);
+		g_assert_cmpuint(x->runnable_ns, ==, y->runnable_ns);
+		g_assert_cmpmem(x->hist, sizeof(x->hist), y->hist, sizeof(y->hist));
+	}
+}
+
 void assert_profiles_equal(const struct profile *a, const struct profile *b)
 {
 	assert_infos_equal(&a->info, &b->info);
@@ -285,6 +343,7 @@ void assert_profiles_equal(const struct profile *a, const struct profile *b)
 	assert_states_equal(a, b);
 	assert_stacks_equal(a, b);
 	assert_waits_equal(a, b);
+	assert_wakes_equal(a, b);
 	g_assert_cmpuint(a->losses->len, ==, b->losses->len);
 	for (guint i = 0; i < a->losses->len; i++) {
 		const struct profile_loss *x = &g_array_index(a->losses, struct profile_loss, i);

@@ -450,7 +450,7 @@ static void test_sql(struct place *at, gconstpointer data)
 
 	write_sample(p, at->path);
 	assert_query(at->path, "PRAGMA application_id", "1868981104|");
-	assert_query(at->path, "PRAGMA user_version", "2|");
+	assert_query(at->path, "PRAGMA user_version", "3|");
 	assert_query(at->path, "PRAGMA integrity_check", "ok|");
 	assert_query(at->path, "PRAGMA foreign_key_check", "");
 	assert_query(at->path, "SELECT comm, pid, tid, state, open_at_end, count, off_cpu_ns, user_leaf, kernel_leaf "
@@ -492,7 +492,7 @@ static void test_schema_is_kept_verbatim(struct place *at, gconstpointer data)
 	struct profile *p = profile_new();
 
 	write_sample(p, at->path);
-	for (const struct profile_table *t = profile_schema_2; t->name; t++) {
+	for (const struct profile_table *t = profile_schema_3; t->name; t++) {
 		g_autofree char *sql = g_strdup_printf("SELECT sql FROM sqlite_master WHERE name = '%s'", t->name);
 		g_autofree char *want = g_strconcat(t->sql, "|", NULL);
 
@@ -501,26 +501,37 @@ static void test_schema_is_kept_verbatim(struct place *at, gconstpointer data)
 	profile_free(p);
 }
 
-/* Readers take older recordings for ever: this one was written by the first version. */
-static void test_first_version(void)
+/* What no version before the third knew is gone. */
+static struct profile *old_sample(void)
 {
 	struct profile *p = sample_profile(&sample_tiny, 9);
 
-	/* it knew of no sampling */
 	g_array_set_size(p->states, 0);
+	g_array_set_size(p->wakers, 0);
+	g_array_set_size(p->wakes, 0);
 	p->info.sampling = (struct profile_sampling){ 0 };
+	p->info.has_wakers = false;
 	for (guint i = 0; i < p->waits->len; i++)
 		g_array_index(p->waits, struct wait, i).off_cpu_se_ns = 0;
+	return p;
+}
+
+/* Readers take older recordings for ever: these were written by the first version and the second. */
+static void test_older_versions(void)
+{
+	struct profile *p = old_sample();
+
 	assert_reads_as(p, CORPUS "/schema_1");
+	assert_reads_as(p, CORPUS "/schema_2");
 	profile_free(p);
 }
 
-/* As the second writes them. */
-static void test_second_version(void)
+/* As the third writes them. */
+static void test_third_version(void)
 {
 	struct profile *p = sample_profile(&sample_tiny, 9);
 
-	assert_reads_as(p, CORPUS "/schema_2");
+	assert_reads_as(p, CORPUS "/schema_3");
 	profile_free(p);
 }
 
@@ -577,7 +588,7 @@ int main(int argc, char **argv)
 	ADD("folded-sql", test_folded_sql, NULL);
 	ADD("single-waits", test_single_waits, NULL);
 	ADD("schema-is-kept-verbatim", test_schema_is_kept_verbatim, NULL);
-	g_test_add_func("/profile-file/first-version", test_first_version);
-	g_test_add_func("/profile-file/second-version", test_second_version);
+	g_test_add_func("/profile-file/older-versions", test_older_versions);
+	g_test_add_func("/profile-file/third-version", test_third_version);
 	return g_test_run();
 }

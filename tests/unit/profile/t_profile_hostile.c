@@ -111,10 +111,10 @@ static void test_other_databases(struct place *at, gconstpointer data)
 	assert_refused(at, NOT_RECORDING, "'PATH' is an SQLite database, but not an offcpu recording");
 	make(at, &sample_small);
 	forge(at, "PRAGMA user_version=7");
-	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 2)");
+	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 3)");
 	forge(at, "PRAGMA user_version=-1");
 	assert_refused(at, NEWER,
-		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 2)");
+		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 3)");
 	forge(at, "PRAGMA user_version=0");
 	assert_refused(at, DAMAGED, "'PATH' is damaged: it has no schema version");
 	make(at, &sample_small);
@@ -181,7 +181,24 @@ static const struct {
 	{ "DELETE FROM string WHERE id = 3", "the ids of table \"string\" are not consecutive" },
 	{ "DELETE FROM stack WHERE id = 1", "the ids of table \"stack\" are not consecutive" },
 	{ "DELETE FROM wait WHERE id = 7", "the ids of table \"wait\" are not consecutive" },
-	{ "DELETE FROM wait", NULL },
+	{ "DELETE FROM wait", "row 1 of table \"wake\" has an invalid wait_id" },
+	{ "DELETE FROM wake; DELETE FROM wait", NULL },
+	{ "DELETE FROM waker", "row 1 of table \"wake\" has an invalid waker_id" },
+	{ "DELETE FROM waker WHERE id = 2", "the ids of table \"waker\" are not consecutive" },
+	{ "DELETE FROM wake WHERE id = 2", "the ids of table \"wake\" are not consecutive" },
+	{ "UPDATE wake SET wait_id = -1 WHERE id = 1", "row 2 of table \"wake\" has an invalid wait_id" },
+	{ "UPDATE wake SET waker_id = NULL WHERE id = 1", "row 2 of table \"wake\" has an invalid waker_id" },
+	{ "UPDATE wake SET count = count + 1 << 40 WHERE id = 1", "waking 1 is more than its wait" },
+	{ "UPDATE wake SET blocked_ns = blocked_ns * 2 WHERE id = 1", "waking 1 is more than its wait" },
+	{ "UPDATE wake SET runnable_ns = 1 << 62 WHERE id = 1", "waking 1 is more than its wait" },
+	{ "UPDATE wake SET log2_ns = '[2,-1]' WHERE id = 1", "row 2 of table \"wake\" has an invalid log2_ns" },
+	{ "UPDATE wake SET log2_ns = NULL WHERE id = 1", "row 2 of table \"wake\" has an invalid log2_ns" },
+	{ "UPDATE waker SET start_ns = -1 WHERE id = 1", "row 2 of table \"waker\" has an invalid start_ns" },
+	{ "UPDATE waker SET tid = 1 << 32 WHERE id = 1", "row 2 of table \"waker\" has an invalid tid" },
+	{ "UPDATE waker SET comm = x'00' WHERE id = 1", "row 2 of table \"waker\" has an invalid comm" },
+	{ "UPDATE waker SET irq = printf('%20000d', 1) WHERE id = 1", "row 2 of table \"waker\" has an invalid irq" },
+	{ "UPDATE waker SET user_stack_id = 1 << 30 WHERE id = 1", "row 2 of table \"waker\" has an invalid user_stack_id" },
+	{ "UPDATE waker SET kernel_stack_id = 'k' WHERE id = 1", "row 2 of table \"waker\" has an invalid kernel_stack_id" },
 	{ "UPDATE thread SET id = -1 WHERE id = 0", "the ids of table \"thread\" are not consecutive" },
 	{ "INSERT INTO wait SELECT (SELECT count(*) FROM wait), thread_id, user_stack_id, kernel_stack_id, "
 	  "state, flags, count, blocked_ns, runnable_ns, preempted_ns, off_cpu_se_ns, max_ns, log2_ns FROM wait "
@@ -203,7 +220,8 @@ static const struct {
 	/* schema */
 	{ "DROP TABLE loss", "a table is missing" },
 	{ "ALTER TABLE wait ADD COLUMN x DEFAULT 1", "\"wait\" is not the table of its schema" },
-	{ "ALTER TABLE wait RENAME TO w; CREATE VIEW wait AS SELECT * FROM w", "\"wait\" is not the table of its schema" },
+	{ "ALTER TABLE wait RENAME TO w; CREATE VIEW wait AS SELECT * FROM w", /* SQLite renames references, too */
+	  "\"wake\" is not the table of its schema" },
 	{ "ALTER TABLE loss RENAME TO l; CREATE TABLE loss(id, window_id, reason, help, count, time_ns)",
 	  "\"loss\" is not the table of its schema" },
 	{ "DROP TABLE loss; CREATE TABLE Loss(id INTEGER PRIMARY KEY, window_id, reason, help, count AS "

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_CHAIN_BPF_H
+#define BPF_CHAIN_BPF_H
+
+#include "bpf/account.bpf.h"
+#include "bpf/waker.bpf.h"
+
+/*
+ * Chains of wakers (SEMANTICS, "The waker").  Each thread keeps its last sleep that is over and
+ * the chain that ended it.  A waking puts the waker before the chain of the waker's own last
+ * sleep and gives that to the sleeper: so one waking costs one copy, however long the story is.
+ *
+ * A chain explains the sleeper's blocked time and nothing else.  The waker ran from its own
+ * waking on; before that it slept, and what it slept of this time its own waker explains; and so
+ * on.  A waker that was awake all that time is the last one.  The sleeps of a chain lie one
+ * within the other, so no thread is in it twice, and it stays short where threads are busy.
+ */
+
+#define HOP_MASK (OFFCPU_CHAIN_MAX - 1)
+
+/* A thread's wait is over: keeps it if it was a sleep, else counts it to the time since. */
+static __always_inline void note_wait(struct thread_state *st, const struct wait_parts *parts, __u64 now)
+{
+	struct chain_state *c = &st->chain;
+
+	if (st->mode != MODE_ASLEEP) {
+		c->off_ns += now - st->since_ns;
+		return;
+	}
+	c->slept_ns = st->since_ns;
+	c->woken_ns = st->since_ns + parts->blocked_ns;
+	c->off_ns = parts->runnable_ns;
+	c->by_tno = st->waker_tno;
+	if (!parts->runnable_ns) {	/* no waking was seen */
+		c->cnt = 0;
+		c->end = OFFCPU_CHAIN_UNKNOWN;
+		c->by_tno = 0;
+	} else if (!parts->blocked_ns) {
+		c->cnt = 0;
+		c->end = OFFCPU_CHAIN_AWAKE;
+	}
+}
+
+/* What the waker does of the time from start_ns on: true when its own waker explains some of it. */
+static __always_inline bool slept_since(const struct chain_hop *hop, __u64 start)
+{
+	return hop->woken_ns > start && hop->woken_ns > hop->slept_ns;
+}
+
+/* Who had woken the last one of the chain: the sleeper, one that it woke, or neither? */
+static __always_inline void close_loop(struct offcpu_rec_chain *rec, const struct chain_state *c, __u32 sleeper_tno)
+{
+	__u32 by = c->hops[(rec->cnt - 1) & HOP_MASK].by_tno;
+
+	if (!by)
+		return;
+	if (by == sleeper_tno)
+		rec->end = OFFCPU_CHAIN_LOOP;
+	for (__u32 i = 0; i < OFFCPU_CHAIN_MAX; i++) {
+		if (i + 1 >= rec->cnt)
+			break;
+		if (c->hops[i].tno != by)
+			continue;
+		rec->end = OFFCPU_CHAIN_LOOP;
+		rec->loop_to = i + 1;
+	}
+}
+
+/*
+ * Copies the chain of the waker's last sleep as far as it explains the sleeper's time.  The first
+ * hop, the waker itself, is there.  A global function: the verifier checks it once.
+ */
+__noinline int follow_waker(struct chain_state *c, const struct chain_state *of_waker, struct offcpu_rec_chain *rec,
+			    __u64 start)
+{
+	__u32 cnt = 1, depth = cfg.chain_depth;
+
+	if (!c || !of_waker || !rec)
+		return 0;
+	rec->end = c->hops[0].woken_ns ? OFFCPU_CHAIN_AWAKE : OFFCPU_CHAIN_START;
+	for (__u32 i = 0; i < OFFCPU_CHAIN_MAX - 1; i++) {
+		const struct chain_hop *last = &c->hops[i];
+
+		if (!last->tno) {
+			rec->end = OFFCPU_CHAIN_INTERRUPT;
+			break;
+		}
+		if (!slept_since(last, start)) {
+			rec->end = last->woken_ns ? OFFCPU_CHAIN_AWAKE : OFFCPU_CHAIN_START;
+			break;
+		}
+		if (last->slept_ns > start)
+			start = last->slept_ns;
+		if (i >= of_waker->cnt) {
+			rec->end = of_waker->end;
+			break;
+		}
+		rec->end = OFFCPU_CHAIN_CUT;
+		if (cnt >= depth)
+			break;
+		c->hops[i + 1] = of_waker->hops[i];
+		rec->waker[i + 1] = of_waker->hops[i].waker;
+		cnt++;
+	}
+	rec->cnt = cnt;
+	return 0;
+}
+
+static __always_inline __u64 chain_hash(const struct offcpu_rec_chain *rec)
+{
+	__u64 h = mix(STACK_MIX, (__u64)rec->cnt << 16 | rec->end << 8 | rec->loop_to);
+
+	for (__u32 i = 0; i < OFFCPU_CHAIN_MAX; i++) {
+		if (i >= rec->cnt)
+			break;
+		h = mix(h, rec->waker[i]);
+	}
+	return h ? h : 1;
+}
+
+/* Sends the chain unless it has crossed before; its id, or that of its first waker when it did not get through. */
+static __always_inline __u64 intern_chain(struct offcpu_rec_chain *rec, struct chain_state *c)
+{
+	__u32 one = 1;
+	__u64 id = chain_hash(rec);
+
+	if (c->seen == id)
+		return id;
+	if (!bpf_map_lookup_elem(&crossed, &id)) {
+		rec->type = OFFCPU_REC_CHAIN;
+		rec->pad = 0;
+		rec->id = id;
+		if (bpf_ringbuf_output(&ring, rec, sizeof(*rec), BPF_RB_NO_WAKEUP)) {
+			count_loss(OFFCPU_LOSS_WAKER, 0);
+			return rec->waker[0];
+		}
+		bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
+	}
+	c->seen = id;
+	return id;
+}
+
+/* Is p off CPU for good?  One that is on its way to sleep may read its own chain meanwhile. */
+static __always_inline bool is_asleep(struct task_struct *p, const struct thread_state *st)
+{
+	return st->mode == MODE_ASLEEP || (st->mode == MODE_UNKNOWN && !p->on_cpu);
+}
+
+/* The id of the chain that begins with `waker`, which wakes p; wst: its thread, NULL for an interrupt. */
+static __always_inline __u64 chain_now(struct task_struct *p, struct thread_state *st, struct thread_state *wst,
+				       __u64 waker, struct scratch *scratch, __u64 now)
+{
+	struct chain_state *c = &st->chain;
+	struct offcpu_rec_chain *rec = &scratch->chain;
+	struct chain_hop *first = &c->hops[0];
+	__u64 start = st->mode == MODE_UNKNOWN ? start_ns : st->since_ns;
+	bool asleep = is_asleep(p, st);
+
+	rec->cnt = 1;
+	rec->loop_to = 0;
+	rec->end = wst ? OFFCPU_CHAIN_AWAKE : OFFCPU_CHAIN_INTERRUPT;
+	rec->waker[0] = waker;
+	if (!asleep)
+		return intern_chain(rec, c);
+	first->waker = waker;
+	first->tno = 0;
+	first->woken_ns = 0;
+	if (wst) {
+		first->tno = wst->tno;
+		first->by_tno = wst->chain.by_tno;
+		first->slept_ns = wst->chain.slept_ns;
+		first->woken_ns = wst->chain.woken_ns;
+		first->off_ns = wst->chain.off_ns;
+		first->on_ns = wst->on_ns;
+		follow_waker(c, &wst->chain, rec, start);
+		if (rec->end == OFFCPU_CHAIN_AWAKE)
+			close_loop(rec, c, st->tno);
+	}
+	c->cnt = rec->cnt;
+	c->end = rec->end;
+	return intern_chain(rec, c);
+}
+
+static __always_inline __u64 at_most(__u64 a, __u64 b)
+{
+	return a < b ? a : b;
+}
+
+/* The part of [start, end) in which the waker was awake: running, or waiting for a CPU. */
+static __always_inline void split_awake(const struct chain_hop *hop, __u64 start, __u64 end, __u64 *ret_ran,
+					__u64 *ret_off)
+{
+	__u64 last_stretch = end - at_most(end, start > hop->on_ns ? start : hop->on_ns);
+
+	/* of a hop further on `end` is when it did its waking, as of the first */
+	*ret_off = at_most(hop->off_ns, end - start - last_stretch);
+	*ret_ran = end - start - *ret_off;
+}
+
+/* The story of a wait that st->chain explains.  False: the first waker did it all, no sum says more. */
+__noinline int tell_chain(const struct thread_state *st, struct offcpu_chain_sum *ret_sum)
+{
+	__u64 start, end;
+
+	if (!st || !ret_sum)
+		return 0;
+	start = st->since_ns;
+	end = st->wake_ns;
+	if (end <= start || !st->chain.cnt)
+		return 0;
+	for (__u32 i = 0; i < OFFCPU_CHAIN_MAX; i++) {
+		const struct chain_hop *hop = &st->chain.hops[i];
+		__u64 from = start;
+
+		if (i >= st->chain.cnt || !hop->tno)
+			break;
+		if (slept_since(hop, start))
+			from = hop->woken_ns;
+		if (from > end)
+			from = end;
+		split_awake(hop, from, end, &ret_sum->hop[i].ran_ns, &ret_sum->hop[i].runnable_ns);
+		end = from;
+		if (end == start)
+			break;
+		from = hop->slept_ns > start ? hop->slept_ns : start;
+		from = at_most(from, end);
+		ret_sum->hop[i].earlier_ns = from - start;
+		start = from;
+	}
+	ret_sum->rest_ns = end - start;
+	return st->chain.cnt > 1 || ret_sum->hop[0].ran_ns != st->wake_ns - st->since_ns;
+}
+
+/* Adds the story under the wait's key; weight_q8: of sampling.  A global function, checked once. */
+__noinline int add_chain(const struct offcpu_wait_key *its_key, const struct offcpu_chain_sum *story, __u64 weight_q8)
+{
+	struct offcpu_wait_key key;
+	struct offcpu_chain_sum *sum;
+	struct scratch *scratch;
+	__u32 zero = 0;
+	void *map;
+
+	if (!its_key || !story)
+		return false;
+	key = *its_key;	/* Linux 6.1 takes a map's key from the stack only */
+	map = bpf_map_lookup_elem(&chains, &zero);
+	if (!map)
+		return false;
+	sum = bpf_map_lookup_elem(map, &key);
+	if (!sum) {
+		scratch = my_scratch();
+		if (!scratch || bpf_map_update_elem(map, &key, &scratch->no_chain_sum, BPF_NOEXIST))
+			return false;
+		__sync_fetch_and_add(&chain_entries, 1);
+		sum = bpf_map_lookup_elem(map, &key);
+		if (!sum)
+			return false;
+	}
+	for (__u32 i = 0; i < OFFCPU_CHAIN_MAX; i++) {
+		sum->hop[i].ran_ns += story->hop[i].ran_ns * weight_q8 / SAMPLE_ONE_Q8;
+		sum->hop[i].runnable_ns += story->hop[i].runnable_ns * weight_q8 / SAMPLE_ONE_Q8;
+		sum->hop[i].earlier_ns += story->hop[i].earlier_ns * weight_q8 / SAMPLE_ONE_Q8;
+	}
+	sum->rest_ns += story->rest_ns * weight_q8 / SAMPLE_ONE_Q8;
+	return true;
+}
+
+/* Of a wait that is listed under key. */
+static __always_inline void list_chain(const struct offcpu_wait_key *key, const struct thread_state *st,
+				       const struct kept_wait *kept, struct scratch *scratch)
+{
+	if (!key->waker || st->mode != MODE_ASLEEP)
+		return;
+	scratch->chain_sum = scratch->no_chain_sum;
+	if (tell_chain(st, &scratch->chain_sum) && !add_chain(key, &scratch->chain_sum, kept->weight_q8))
+		count_loss(OFFCPU_LOSS_CHAIN_MAP, kept->parts.blocked_ns);
+}
+
+/* A thread that is no subject is followed all the same, but for its stacks: it may wake one that is. */
+static __always_inline void other_out(struct thread_state *st, bool asleep, __u64 now)
+{
+	st->since_ns = now;
+	st->mode = asleep ? MODE_ASLEEP : MODE_QUEUED;
+}
+
+static __always_inline void other_in(struct thread_state *st, __u64 now)
+{
+	struct wait_parts parts;
+
+	if (st->mode == MODE_UNKNOWN) {
+		st->since_ns = start_ns;
+		st->mode = st->wake_ns > start_ns ? MODE_ASLEEP : MODE_NEW;
+	}
+	if (st->mode != MODE_ON_CPU) {
+		split_wait(st, now, false, &parts);
+		note_wait(st, &parts, now);
+	}
+	st->mode = MODE_ON_CPU;
+	st->since_ns = st->on_ns = now;
+}
+
+#endif
