@@ -283,10 +283,12 @@ static __always_inline void other_out(struct thread_state *st, bool asleep, __u6
 	st->mode = asleep ? MODE_ASLEEP : MODE_QUEUED;
 }
 
-static __always_inline void other_in(struct thread_state *st, __u64 now)
+__noinline int other_in(struct thread_state *st, __u64 now)
 {
 	struct wait_parts parts;
 
+	if (!st)
+		return 0;
 	if (st->mode == MODE_UNKNOWN) {
 		st->since_ns = start_ns;
 		st->mode = st->wake_ns > start_ns ? MODE_ASLEEP : MODE_NEW;
@@ -297,6 +299,7 @@ static __always_inline void other_in(struct thread_state *st, __u64 now)
 	}
 	st->mode = MODE_ON_CPU;
 	st->since_ns = st->on_ns = now;
+	return 0;
 }
 
 #endif

@@ -21,18 +21,21 @@ static __always_inline __u64 stack_seed(const struct thread_state *st)
 	return (st->proc_start_ns * STACK_MIX) ^ ((__u64)st->pid << 32) ^ st->exec_no;
 }
 
-/* Asks user space for the program's tables, once. */
-static __always_inline void ask_for_space(const struct thread_state *st)
+/* Asks user space for the program's tables, once.  A global function: its record is large for the callers' stacks. */
+__noinline int ask_for_space(const struct thread_state *st)
 {
-	__u64 space = stack_seed(st), mark = space ^ SPACE_ASKED;
+	struct offcpu_rec_space rec = { .type = OFFCPU_REC_SPACE };
 	__u32 one = 1;
+	__u64 mark;
 
-	if (bpf_map_lookup_elem(&crossed, &mark))
-		return;
-	struct offcpu_rec_space rec = { .type = OFFCPU_REC_SPACE, .pid = st->pid, .space = space };
-
-	if (!bpf_ringbuf_output(&ring, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
+	if (!st)
+		return 0;
+	rec.pid = st->pid;
+	rec.space = stack_seed(st);
+	mark = rec.space ^ SPACE_ASKED;
+	if (!bpf_map_lookup_elem(&crossed, &mark) && !bpf_ringbuf_output(&ring, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
 		bpf_map_update_elem(&crossed, &mark, &one, BPF_ANY);
+	return 0;
 }
 
 static __always_inline const struct space *space_of(const struct thread_state *st)

@@ -49,7 +49,7 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 				       sampling->raised_cnt, times(sampling->raised_cnt), sampling->lowered_cnt,
 				       times(sampling->lowered_cnt));
 	else if (!sampling->max_ns)
-		g_string_append(s, "; the recording was to be exact");
+		g_string_append(s, "; nothing was sampled");
 	g_string_append_c(s, '\n');
 }
 

@@ -189,7 +189,7 @@ static void test_sampling(void)
 	sampling.over_cnt = 1;
 	sampling.peak_ppm = 25000;
 	check_sampling(&sampling, 0, "* budget    tracing cost 0.50% of all CPUs' time, 2.5% at worst; the budget is 1.0%, "
-				     "exceeded in 1 reading; the recording was to be exact\n");
+				     "exceeded in 1 reading; nothing was sampled\n");
 	sampling = (struct profile_sampling){ .start_ns = 10000, .end_ns = 10000, .max_ns = 10000 };
 	check_sampling(&sampling, 99000000, "* sampling  waits below 10.0 us were kept with probability duration/scale and stand "
 				     "for the others; scale 10.0 us; listed time \302\2612.5%; accounts are exact\n");
