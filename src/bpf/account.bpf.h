@@ -166,27 +166,26 @@ __noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct kept
 	struct offcpu_wait_key key;
 	struct offcpu_wait_sum *sum;
 	struct scratch *scratch;
-	__u32 zero = 0, slot;
-	void *map;
+	__u32 slot;
+	bool second;
 
 	if (!its_key || !kept)
 		return false;
 	key = *its_key;	/* Linux 6.1 takes a map's key from the stack only */
 	slot = log2_slot(kept->duration_ns);
 
-	map = bpf_map_lookup_elem(&waits, &zero);
-	if (!map)
-		return false;
-	sum = bpf_map_lookup_elem(map, &key);
+	second = second_in_use;
+	sum = second ? bpf_map_lookup_elem(&waits_b, &key) : bpf_map_lookup_elem(&waits_a, &key);
 	if (!sum) {
 		scratch = my_scratch();
 		if (!scratch)
 			return false;
 		/* scratch->sum is never written: a sum that starts at zero */
-		if (bpf_map_update_elem(map, &key, &scratch->sum, BPF_NOEXIST))
+		if (second ? bpf_map_update_elem(&waits_b, &key, &scratch->sum, BPF_NOEXIST) :
+			     bpf_map_update_elem(&waits_a, &key, &scratch->sum, BPF_NOEXIST))
 			return false;
 		__sync_fetch_and_add(&wait_entries, 1);
-		sum = bpf_map_lookup_elem(map, &key);
+		sum = second ? bpf_map_lookup_elem(&waits_b, &key) : bpf_map_lookup_elem(&waits_a, &key);
 		if (!sum)
 			return false;
 	}
@@ -298,7 +297,7 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	if (task->flags & PF_KTHREAD)
 		rec->flags |= OFFCPU_THREAD_KERNEL;
 	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), task->comm);
-	bpf_probe_read_kernel(rec->process, sizeof(rec->process), task->group_leader->comm);
+	bpf_probe_read_kernel(rec->process, sizeof(rec->process), plain(task)->group_leader->comm);
 }
 
 static __always_inline void send_thread(struct task_struct *task, struct thread_state *st, __u64 now,

@@ -237,22 +237,21 @@ __noinline int add_chain(const struct offcpu_wait_key *its_key, const struct off
 	struct offcpu_wait_key key;
 	struct offcpu_chain_sum *sum;
 	struct scratch *scratch;
-	__u32 zero = 0;
-	void *map;
+	bool second;
 
 	if (!its_key || !story)
 		return false;
 	key = *its_key;	/* Linux 6.1 takes a map's key from the stack only */
-	map = bpf_map_lookup_elem(&chains, &zero);
-	if (!map)
-		return false;
-	sum = bpf_map_lookup_elem(map, &key);
+	second = second_in_use;
+	sum = second ? bpf_map_lookup_elem(&chains_b, &key) : bpf_map_lookup_elem(&chains_a, &key);
 	if (!sum) {
 		scratch = my_scratch();
-		if (!scratch || bpf_map_update_elem(map, &key, &scratch->no_chain_sum, BPF_NOEXIST))
+		if (!scratch ||
+		    (second ? bpf_map_update_elem(&chains_b, &key, &scratch->no_chain_sum, BPF_NOEXIST) :
+			      bpf_map_update_elem(&chains_a, &key, &scratch->no_chain_sum, BPF_NOEXIST)))
 			return false;
 		__sync_fetch_and_add(&chain_entries, 1);
-		sum = bpf_map_lookup_elem(map, &key);
+		sum = second ? bpf_map_lookup_elem(&chains_b, &key) : bpf_map_lookup_elem(&chains_a, &key);
 		if (!sum)
 			return false;
 	}

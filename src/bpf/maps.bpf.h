@@ -169,27 +169,28 @@ struct wait_map {
 	__type(value, struct offcpu_wait_sum);
 } waits_a SEC(".maps"), waits_b SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct wait_map);
-} waits SEC(".maps") = { .values = { &waits_a } };
-
 /* What chains tell of them; the same way, and swapped with them. */
-struct chain_map {
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
 	__type(key, struct offcpu_wait_key);
 	__type(value, struct offcpu_chain_sum);
 } chains_a SEC(".maps"), chains_b SEC(".maps");
 
+/* Which of two is in use: not 0, the second. */
+volatile __u8 second_in_use = 0;
+
+/*
+ * No program reads this one.  To update a map of maps waits until all programs that run have ended
+ * (Linux 4.19, 1ae80cf31938): after a swap, and not as the maps are made, where each update would cost
+ * some milliseconds of the start.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct chain_map);
-} chains SEC(".maps") = { .values = { &chains_a } };
+	__array(values, struct wait_map);
+} swap_barrier SEC(".maps");
 
 /* Unwind tables, see abi/space_abi.h. */
 struct slab {
@@ -351,6 +352,18 @@ volatile __u8 is_open = 0;
 __u64 selected_bits[SELECTED_BITS / 64] = {};
 /* User space counts it up after each change of `spaces`. */
 volatile __u32 tables_epoch = 0;
+
+/* Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c). */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
+/*
+ * The task, to follow its pointers.  Where the verifier trusts a task it looks through all of the kernel's
+ * types for each pointer that is followed, some milliseconds each (Linux 6.4, 57539b1c0ac2).
+ */
+static __always_inline const struct task_struct *plain(const struct task_struct *task)
+{
+	return bpf_rdonly_cast ? bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct)) : task;
+}
 
 static __always_inline void count_loss(__u32 reason, __u64 time_ns)
 {

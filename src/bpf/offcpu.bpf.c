@@ -48,9 +48,9 @@ static __always_inline void recheck_cgroup(struct task_struct *task, struct thre
 {
 	bool selected;
 
-	if (!cfg.by_cgroup || st->css == task->cgroups)
+	if (!cfg.by_cgroup || st->css == plain(task)->cgroups)
 		return;
-	st->css = task->cgroups;
+	st->css = plain(task)->cgroups;
 	selected = is_selected(task, st);
 	if (selected == st->selected)
 		return;

@@ -27,9 +27,6 @@ volatile __u64 sought_at = 0, sought = 0;
 
 #ifdef __TARGET_ARCH_x86
 
-/* Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c). */
-extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
-
 static __always_inline __u64 kernel_word(__u64 addr)
 {
 	__u64 word;
@@ -99,7 +96,7 @@ static __always_inline bool page_stayed(const struct page_view *v)
 /* v: in a map.  Only by way of one the verifier takes a pointer for a number. */
 static __always_inline void view_of(struct page_view *v, struct task_struct *task)
 {
-	*(unsigned long *volatile *)&v->pgd = task->mm->pgd;
+	*(unsigned long *volatile *)&v->pgd = plain(task)->mm->pgd;
 	v->user = v->page = 0;
 	v->moved = 0;
 }
@@ -149,7 +146,7 @@ int find_direct_map(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	*(unsigned long *volatile *)&sought_pgd = task->mm->pgd;
+	*(unsigned long *volatile *)&sought_pgd = plain(task)->mm->pgd;
 	bpf_loop(DIRECT_MAP_TRIES, try_direct_map, NULL, 0);
 	return 0;
 }
@@ -180,7 +177,7 @@ int find_direct_map(void *ctx)
 
 static __always_inline bool has_user_stack(const struct task_struct *task)
 {
-	return cfg.want_ustack && task->mm && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+	return cfg.want_ustack && plain(task)->mm && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
 }
 
 /* Can its user stack be walked while it is off CPU? */

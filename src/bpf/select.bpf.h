@@ -172,19 +172,19 @@ static __always_inline bool may_be_selected(struct task_struct *task)
 /* Who the thread is, read from the task; anew after an exec, which may change its tid. */
 static __always_inline void identify(struct task_struct *task, struct thread_state *st)
 {
-	struct task_struct *leader = task->group_leader;
+	const struct task_struct *leader = plain(task)->group_leader;
 
 	st->start_ns = task->start_boottime;
 	st->proc_start_ns = leader->start_boottime;
 	st->tid = task->pid;
 	st->pid = task->tgid;
-	st->narrow = task->mm && task->mm->task_size <= 1ULL << 32;
+	st->narrow = plain(task)->mm && plain(task)->mm->task_size <= 1ULL << 32;
 	if (cfg.pidns_inum) {
-		st->tid = pid_nr(task->thread_pid, st->tid);
+		st->tid = pid_nr(plain(task)->thread_pid, st->tid);
 		st->pid = pid_nr(BPF_CORE_READ(leader, thread_pid), st->pid);
 	}
 	if (cfg.by_cgroup)
-		st->css = task->cgroups;
+		st->css = plain(task)->cgroups;
 	st->tno = __sync_fetch_and_add(&last_tno, 1) + 1;
 }
 

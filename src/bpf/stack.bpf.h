@@ -175,7 +175,7 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 {
 	if (!st->late)
 		return st->ustack;
-	if (may_walk && task->mm)
+	if (may_walk && plain(task)->mm)
 		return user_stack(NULL, task, st, scratch, true, now);
 	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);
 	return 0;

@@ -59,7 +59,7 @@ static __always_inline bool on_interrupt_stack(__u64 ctx_addr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	return ctx_addr - (__u64)task->stack >= THREAD_SIZE;
+	return ctx_addr - (__u64)plain(task)->stack >= THREAD_SIZE;
 }
 
 SEC("tp_btf/irq_handler_entry")
@@ -380,7 +380,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 		}
 		/* in a soft interrupt of its own its frames lie on two stacks */
 		may_remember = rec->nr < 0;
-		if (cfg.want_ustack && task->mm && !(task->flags & PF_KTHREAD))
+		if (cfg.want_ustack && plain(task)->mm && !(task->flags & PF_KTHREAD))
 			rec->ustack = user_stack(ctx, task, wst, scratch, false, now);
 		m = &wst->waker_walks[(wst->user_ip >> 2) & (WAKER_WALKS - 1)];
 	}

@@ -43,12 +43,8 @@ static void read_out(int map_fd, struct fold *fold)
 	} while (!err);
 }
 
-void chain_maps_swap(struct offcpu_bpf *skel, unsigned next, struct fold *fold)
+void chain_maps_read(struct offcpu_bpf *skel, bool second, struct fold *fold)
 {
-	int fds[2] = { bpf_map__fd(skel->maps.chains_a), bpf_map__fd(skel->maps.chains_b) };
-	uint32_t zero = 0;
-
 	skel->bss->chain_entries = 0;
-	if (!bpf_map_update_elem(bpf_map__fd(skel->maps.chains), &zero, &fds[next], BPF_ANY))
-		read_out(fds[!next], fold);
+	read_out(bpf_map__fd(second ? skel->maps.chains_b : skel->maps.chains_a), fold);
 }

@@ -20,7 +20,7 @@ void chain_maps_size(struct offcpu_bpf *skel, bool wanted);
 /* Is it time to swap? */
 bool chain_maps_fill(const struct offcpu_bpf *skel);
 
-/* Puts map `next` in place and empties the other into the fold. */
-void chain_maps_swap(struct offcpu_bpf *skel, unsigned next, struct fold *fold);
+/* Empties the second or the first, which is in use no more, into the fold. */
+void chain_maps_read(struct offcpu_bpf *skel, bool second, struct fold *fold);
 
 #endif

@@ -38,7 +38,7 @@
  * For the sake of unwind tables the window may open this long after the session was made (of all
  * programs, of a few), or this much later at least where loading took that long already.
  */
-#define OPEN_WITHIN_NS 100000000ULL
+#define OPEN_WITHIN_NS 80000000ULL
 #define OPEN_WITHIN_FEW_NS 160000000ULL
 #define TABLES_AHEAD_MIN_NS 2000000ULL
 /* Threads are looked at again this often, and no more than so many times as long as that took. */
@@ -66,7 +66,6 @@ struct session {
 	struct cost *cost;		/* NULL: not measured */
 	struct governor governor;
 	uint64_t begun_ns;
-	unsigned current;		/* which of the two wait maps is in use */
 	uint64_t swapped_ns;
 	uint64_t start_ns, stop_ns, start_unix_ns;
 };
@@ -617,25 +616,24 @@ static void read_out(struct session *s, int map_fd)
 }
 
 /*
- * Puts the other wait map in place and empties this one.  Updating a map in a map waits
- * until no program can still hold the old one (Linux 4.19, 1ae80cf31938), so the sums read
- * are final, and nothing is counted twice or lost.
+ * Puts the other wait map in place and empties this one, once no program can still hold it
+ * (swap_barrier): so the sums read are final, and nothing is counted twice or lost.
  */
 static void swap_waits(struct session *s)
 {
-	int fds[2] = { bpf_map__fd(s->skel->maps.waits_a), bpf_map__fd(s->skel->maps.waits_b) };
+	int fd = bpf_map__fd(s->skel->maps.waits_a);
 	uint32_t zero = 0;
-	unsigned old = s->current;
+	bool old = s->skel->bss->second_in_use;
 
-	s->current = !old;
 	s->skel->bss->wait_entries = 0;
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &zero, &fds[s->current], BPF_ANY)) {
-		s->current = old;
+	s->skel->bss->second_in_use = !old;
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.swap_barrier), &zero, &fd, BPF_ANY)) {
+		s->skel->bss->second_in_use = old;
 		return;
 	}
-	read_out(s, fds[old]);
+	read_out(s, bpf_map__fd(old ? s->skel->maps.waits_b : s->skel->maps.waits_a));
 	if (s->skel->rodata->cfg.chain_depth)
-		chain_maps_swap(s->skel, s->current, s->fold);
+		chain_maps_read(s->skel, old, s->fold);
 	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
