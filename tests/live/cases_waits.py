@@ -27,6 +27,32 @@ def nanosleep(env):
 
 
 @case
+def stack_on_huge_page(env):
+    compare(env, "onpages", "huge", 50, 5000)
+
+
+@case
+def stack_on_shared_pages(env):
+    compare(env, "onpages", "shared", 50, 5000)
+
+
+@case
+def stack_that_is_moved(env):
+    """Its pages become a huge one and are split again while it sleeps: then a walk may fail, but never lie."""
+    report, truth, _ = env.record("onpages", "moved", 100, 10000)
+    check_account(env.check, report, allowed_losses=("user_stack",))
+    chain = next(line for line in truth if "chain" in line)["chain"]
+    asleep = [wait for wait in report.waits if wait["state"] == "S" and any(name == "clock_nanosleep" or "nanosleep" in (name or "")
+              for name in names(wait["kernel"])) and wait["pid"] != wait["tid"]]
+    right = [wait for wait in asleep if names(wait["user"])[-len(chain):] == chain]
+    full = max((names(wait["user"]) for wait in right), key=len, default=[])
+    env.check.that(sum(map(off_cpu_ns, right)) >= 0.8 * sum(map(off_cpu_ns, asleep)) > 0, f"walked: {asleep}")
+    for wait in asleep:
+        walked = names(wait["user"])
+        env.check.that(not walked or full[-len(walked):] == walked, f"walked {walked}, no part of {full}")
+
+
+@case
 def futex_contention(env):
     _, truth, _ = compare(env, "futex", 3, 60, 5000, lines=5)
     waited = sum(line["slept"] for line in of_kind(truth, "futex"))
