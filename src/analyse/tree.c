@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/chains.h"
 #include "analyse/label.h"
 #include "analyse/wakers.h"
 
@@ -356,6 +357,7 @@ struct path_maker {
 	const struct tree_options *options;
 	const uint32_t *frame_labels, *waker_frame_labels, *thread_labels;
 	uint32_t delimiter, meeting;
+	const struct stories_by_wake *stories;
 	uint32_t *path;
 	const struct frame **frames;
 };
@@ -399,7 +401,37 @@ static void add_part(const struct path_maker *m, size_t cnt, const struct wait *
 	add_path(m->t, m->path, m->frames, cnt, &event);
 }
 
-/* One path for each waker of a sleep, and one for what no waker is known of. */
+/* "--", the stacks leaf first, the name. */
+static size_t put_waker(const struct path_maker *m, size_t cnt, const struct waker *waker)
+{
+	const struct tree_label name = { .text = waker_name(waker), .kind = TREE_COMM, .waker = true };
+
+	cnt = put_stacks(m, put_label(m, cnt, m->meeting), waker->user, waker->kernel, m->waker_frame_labels);
+	return put_label(m, cnt, tree_label(m->t, &name));
+}
+
+/* The chain above the sleeper, as high as a tree grows. */
+static void add_story(const struct path_maker *m, const struct wait *w, const struct story *s)
+{
+	const struct wait part = { .state = w->state, .count = s->count, .blocked_ns = s->blocked_ns,
+				   .runnable_ns = s->runnable_ns, .max_ns = w->max_ns };
+	const struct waker *wakers[PROFILE_CHAIN_MAX];
+	const struct chain_node *last;
+	unsigned waker_cnt = chain_wakers(m->p, s->chain, wakers, &last);
+	size_t cnt = sleeper_path(m, w);
+
+	for (unsigned i = 0; i < waker_cnt && cnt < TREE_MAX_DEPTH; i++)
+		cnt = put_waker(m, cnt, wakers[i]);
+	if (last->end != CHAIN_AWAKE && last->end != CHAIN_INTERRUPT && cnt < TREE_MAX_DEPTH) {
+		g_autofree char *text = g_strdup_printf("[%s]", chain_end_text(last->end));
+		const struct tree_label end = { .text = text, .kind = TREE_DELIMITER, .waker = true };
+
+		cnt = put_label(m, cnt, tree_label(m->t, &end));
+	}
+	add_part(m, cnt, &part);
+}
+
+/* One path for each waker of a sleep, or each chain, and one for what no waker is known of. */
 static void add_woken(const struct path_maker *m, const struct wakes_by_wait *by, uint32_t wait)
 {
 	const struct wait *w = profile_wait(m->p, wait);
@@ -407,14 +439,15 @@ static void add_woken(const struct path_maker *m, const struct wakes_by_wait *by
 
 	for (uint32_t n = by->first[wait]; n < by->first[wait + 1]; n++) {
 		const struct wake *k = profile_wake(m->p, by->order[n]);
-		const struct waker *waker = profile_get_waker(m->p, k->waker);
-		const struct tree_label name = { .text = waker_name(waker), .kind = TREE_COMM, .waker = true };
+		const uint32_t first = m->stories->first[by->order[n]], end = m->stories->first[by->order[n] + 1];
 		const struct wait part = { .state = w->state, .count = k->count, .blocked_ns = k->blocked_ns,
 					   .runnable_ns = k->runnable_ns, .max_ns = w->max_ns };
-		size_t cnt = put_label(m, sleeper_path(m, w), m->meeting);
 
-		cnt = put_stacks(m, cnt, waker->user, waker->kernel, m->waker_frame_labels);
-		add_part(m, put_label(m, cnt, tree_label(m->t, &name)), &part);
+		for (uint32_t i = first; i < end; i++)
+			add_story(m, w, profile_story(m->p, m->stories->order[i]));
+		if (first < end)
+			continue;	/* either all of a recording's wakings have them, or none */
+		add_part(m, put_waker(m, sleeper_path(m, w), profile_get_waker(m->p, k->waker)), &part);
 	}
 	wakes_unknown(m->p, by, wait, &rest);
 	const struct wait unknown = { .state = w->state, .count = rest.count, .blocked_ns = rest.blocked_ns,
@@ -432,11 +465,12 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 	g_autofree uint32_t *thread_labels = g_new(uint32_t, p->threads->len + 1);
 	g_autofree uint32_t *path = g_new(uint32_t, 2 * TREE_MAX_DEPTH);
 	struct wakes_by_wait *by = options->wakers ? wakes_by_wait_new(p) : NULL;
+	struct stories_by_wake *stories = options->wakers ? stories_by_wake_new(p) : NULL;
 	g_autofree const struct frame **frames = g_new(const struct frame *, 2 * TREE_MAX_DEPTH);
 	g_autoptr(GString) text = g_string_new(NULL);
 	const struct path_maker m = {
 		.t = t, .p = p, .options = options, .path = path, .frames = frames, .frame_labels = frame_labels,
-		.waker_frame_labels = waker_frame_labels, .thread_labels = thread_labels,
+		.waker_frame_labels = waker_frame_labels, .thread_labels = thread_labels, .stories = stories,
 		.delimiter = tree_label(t, &(struct tree_label){ .text = "-", .kind = TREE_DELIMITER }),
 		.meeting = by ? tree_label(t, &(struct tree_label){ .text = "--", .kind = TREE_DELIMITER }) : 0,
 	};
@@ -457,6 +491,7 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 		add_part(&m, sleeper_path(&m, profile_wait(p, i)), profile_wait(p, i));
 	}
 	wakes_by_wait_free(by);
+	stories_by_wake_free(stories);
 	tree_finish(t);
 	return t;
 }

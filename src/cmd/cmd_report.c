@@ -8,6 +8,7 @@
 #include "render/csv.h"
 #include "render/json.h"
 #include "render/text.h"
+#include "render/chains_text.h"
 #include "render/wakers_text.h"
 
 #define DEFAULT_FILE "trace.offcpu"
@@ -141,9 +142,10 @@ static int report(const char *path, const struct report_args *a, const struct re
 			json_report(out, p, selection);
 		else if (a->csv)
 			csv_waits(out, p, selection, NULL);
-		else if (a->wakers)
+		else if (a->wakers) {
 			wakers_text(out, p, selection, &plan->text);
-		else
+			chains_text(out, p, selection, plan->text.top);
+		} else
 			text_report(out, p, &plan->query, selection, &plan->text);
 		if (cmd_write_output(NULL, out->str, out->len, &error))
 			status = EXIT_OK;

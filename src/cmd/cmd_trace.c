@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
+#include "render/chains_text.h"
 #include "render/folded.h"
 #include "render/text.h"
 #include "render/folded_wakers.h"
@@ -63,8 +64,10 @@ static int print_profile(const struct profile *p, const struct trace_options *o)
 		folded_wakers_render(text, p, NULL, &folded, o->wakeup ? FOLDED_WAKEUP : FOLDED_OFFWAKE, NULL);
 	else if (o->folded)
 		folded_render(text, p, NULL, &folded, NULL);
-	else if (o->wakeup || o->offwake)
+	else if (o->wakeup || o->offwake) {
 		trace_wakers_text(text, p, o->wakeup);
+		chains_text(text, p, NULL, 0);
+	}
 	else
 		trace_text(text, p, NULL, o->delimiter);
 	text_sampling(sampling, p, NULL, "");

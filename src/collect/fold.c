@@ -640,7 +640,7 @@ static void tell_story(const struct profile *p, const uint32_t *wakers, unsigned
 static void add_wake(struct fold *f, struct wake *k, uint64_t id, const struct offcpu_chain_sum *sum)
 {
 	const struct offcpu_rec_chain *rec = id ? g_hash_table_lookup(f->chains, &id) : NULL;
-	struct story story = { .count = k->count, .blocked_ns = k->blocked_ns };
+	struct story story = { .count = k->count, .blocked_ns = k->blocked_ns, .runnable_ns = k->runnable_ns };
 	uint32_t wakers[OFFCPU_CHAIN_MAX];
 	unsigned cnt;
 	uint8_t end;

@@ -171,7 +171,7 @@ struct chain_node {
  */
 struct story {
 	uint32_t wake, chain;	/* indices */
-	uint64_t count, blocked_ns;
+	uint64_t count, blocked_ns, runnable_ns;
 	uint64_t rest_ns;	/* the last one's wait, for who is not in the chain; of an interrupt, until it came */
 	struct hop {
 		uint64_t ran_ns, runnable_ns;	/* from the end of its own wait to its waking; runnable: preempted, too */

@@ -162,10 +162,13 @@ static bool check_wakes(const struct profile *p, GError **error)
 /* The hops of a story and its rest are its time, and the stories of a wake part of the wake's. */
 static bool check_stories(const struct profile *p, GError **error)
 {
-	g_autofree uint64_t *left = g_new0(uint64_t, (gsize)p->wakes->len + 1);
+	g_autofree uint64_t *left = g_new0(uint64_t, (gsize)p->wakes->len * 3 + 1);
 
-	for (guint i = 0; i < p->wakes->len; i++)
-		left[i] = profile_wake(p, i)->blocked_ns;
+	for (guint i = 0; i < p->wakes->len; i++) {
+		left[3 * (gsize)i] = profile_wake(p, i)->count;
+		left[3 * (gsize)i + 1] = profile_wake(p, i)->blocked_ns;
+		left[3 * (gsize)i + 2] = profile_wake(p, i)->runnable_ns;
+	}
 	for (guint i = 0; i < p->stories->len; i++) {
 		const struct story *s = profile_story(p, i);
 		uint64_t sum_ns = s->rest_ns;
@@ -176,9 +179,15 @@ static bool check_stories(const struct profile *p, GError **error)
 			if (!total(&sum_ns, s->hop[k].ran_ns) || !total(&sum_ns, s->hop[k].runnable_ns) ||
 			    !total(&sum_ns, s->hop[k].earlier_ns))
 				return bad(error, "the times of story %u add up to more than 292 years", i);
-		if (sum_ns != s->blocked_ns || s->blocked_ns > left[s->wake])
-			return bad(error, "the times of story %u are not its waking's", i);
-		left[s->wake] -= s->blocked_ns;
+		const uint64_t parts[] = { s->count, s->blocked_ns, s->runnable_ns };
+
+		for (int k = 0; k < 3; k++) {
+			uint64_t *of_wake = &left[3 * (gsize)s->wake + (gsize)k];
+
+			if (sum_ns != s->blocked_ns || parts[k] > *of_wake)
+				return bad(error, "the times of story %u are not its waking's", i);
+			*of_wake -= parts[k];
+		}
 	}
 	return true;
 }

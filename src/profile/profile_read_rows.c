@@ -524,7 +524,8 @@ static void story_row(struct reader *r)
 		.chain = get_id(r, 2, r->chains, false),
 		.count = get(r, 3, INT64_MAX),
 		.blocked_ns = get_ns(r, 4),
-		.rest_ns = get_ns(r, 5),
+		.runnable_ns = get_ns(r, 5),
+		.rest_ns = get_ns(r, 6),
 	};
 
 	if (!r->wrong)

@@ -197,6 +197,7 @@ const struct profile_table profile_schema_3[] = {
 	  "  chain_id INTEGER REFERENCES chain(id),\n"
 	  "  count INTEGER,\n"
 	  "  blocked_ns INTEGER, -- part of the wake's; its hops and rest_ns add up to it\n"
+	  "  runnable_ns INTEGER, -- part of the wake's\n"
 	  "  rest_ns INTEGER -- the last waker's wait for who is not in the chain; until the interrupt came\n"
 	  ")" },
 	{ "hop",

@@ -433,7 +433,7 @@ static int write_chains(sqlite3 *db, const struct profile *p)
 
 static int write_stories(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO story VALUES(?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_into(db, "INSERT INTO story VALUES(?, ?, ?, ?, ?, ?, ?)");
 
 	for (guint i = 0; i < p->stories->len; i++) {
 		const struct story *s = profile_story(p, i);
@@ -443,6 +443,7 @@ static int write_stories(sqlite3 *db, const struct profile *p)
 		put(&in, s->chain);
 		put(&in, s->count);
 		put(&in, s->blocked_ns);
+		put(&in, s->runnable_ns);
 		put(&in, s->rest_ns);
 		if (!row_done(&in))
 			break;

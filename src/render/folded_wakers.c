@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/chains.h"
 #include "analyse/wakers.h"
 #include "render/json_write.h"
 
@@ -11,6 +12,7 @@ struct writer {
 	const struct profile *p;
 	const struct folded_options *options;
 	struct folded_names *names;
+	struct stories_by_wake *stories;
 	GHashTable *sums;	/* char * -> uint64_t * */
 	GString *line;
 };
@@ -74,11 +76,9 @@ static void append_sleeper(struct writer *w, const struct wait *wait)
 	append_stacks(w, wait->user, wait->kernel);
 }
 
-static void add_offwake(struct writer *w, const struct wait *wait, const struct wake *k)
+/* ";--;kernel;-;user;comm", innermost first. */
+static void append_waker(struct writer *w, const struct waker *waker)
 {
-	const struct waker *waker = profile_get_waker(w->p, k->waker);
-
-	append_sleeper(w, wait);
 	g_string_append(w->line, ";--");
 	append_reversed(w, waker->kernel);
 	if (waker->user)
@@ -86,6 +86,34 @@ static void add_offwake(struct writer *w, const struct wait *wait, const struct 
 	append_reversed(w, waker->user);
 	g_string_append_c(w->line, ';');
 	append_who(w, waker_name(waker), waker->pid, waker->tid);
+}
+
+/* One waker after the other. */
+static void add_story(struct writer *w, const struct wait *wait, const struct story *s)
+{
+	const struct wake part = { .count = s->count, .blocked_ns = s->blocked_ns, .runnable_ns = s->runnable_ns };
+	const struct waker *wakers[PROFILE_CHAIN_MAX];
+	const struct chain_node *last;
+	unsigned cnt = chain_wakers(w->p, s->chain, wakers, &last);
+
+	append_sleeper(w, wait);
+	for (unsigned i = 0; i < cnt; i++)
+		append_waker(w, wakers[i]);
+	if (last->end != CHAIN_AWAKE && last->end != CHAIN_INTERRUPT)
+		g_string_append_printf(w->line, ";--;[%s]", chain_end_text(last->end));
+	add(w, weight_of_wake(&part, w->options->weight));
+}
+
+static void add_offwake(struct writer *w, const struct wait *wait, uint32_t wake)
+{
+	const struct wake *k = profile_wake(w->p, wake);
+
+	for (uint32_t n = w->stories->first[wake]; n < w->stories->first[wake + 1]; n++)
+		add_story(w, wait, profile_story(w->p, w->stories->order[n]));
+	if (w->stories->first[wake] < w->stories->first[wake + 1])
+		return;	/* either all of a recording's wakings have them, or none */
+	append_sleeper(w, wait);
+	append_waker(w, profile_get_waker(w->p, k->waker));
 	add(w, weight_of_wake(k, w->options->weight));
 }
 
@@ -165,6 +193,7 @@ void folded_wakers_render(GString *out, const struct profile *p, const struct se
 	struct writer w = {
 		.p = p, .options = options, .names = folded_names_new(p, options), .line = g_string_new(NULL),
 		.sums = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+		.stories = stories_by_wake_new(p),
 	};
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -175,7 +204,7 @@ void folded_wakers_render(GString *out, const struct profile *p, const struct se
 			continue;
 		for (uint32_t n = by->first[i]; n < by->first[i + 1]; n++) {
 			if (form == FOLDED_OFFWAKE)
-				add_offwake(&w, wait, profile_wake(p, by->order[n]));
+				add_offwake(&w, wait, by->order[n]);
 			else
 				add_wakeup(&w, wait, profile_wake(p, by->order[n]));
 		}
@@ -184,6 +213,7 @@ void folded_wakers_render(GString *out, const struct profile *p, const struct se
 	}
 	write_lines(out, &w, &result);
 	wakes_by_wait_free(by);
+	stories_by_wake_free(w.stories);
 	folded_names_free(w.names);
 	g_hash_table_unref(w.sums);
 	g_string_free(w.line, TRUE);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/chains.h"
+
+#include <string.h>
+
+#include "analyse/wakers.h"
+
+struct stories_by_wake *stories_by_wake_new(const struct profile *p)
+{
+	struct stories_by_wake *by = g_new0(struct stories_by_wake, 1);
+	g_autofree uint32_t *at = g_new0(uint32_t, (gsize)p->wakes->len + 1);
+
+	by->first = g_new0(uint32_t, (gsize)p->wakes->len + 2);
+	by->order = g_new0(uint32_t, (gsize)p->stories->len + 1);
+	for (guint i = 0; i < p->stories->len; i++)
+		by->first[profile_story(p, i)->wake + 1]++;
+	for (guint i = 0; i < p->wakes->len; i++) {
+		by->first[i + 1] += by->first[i];
+		at[i] = by->first[i];
+	}
+	for (guint i = 0; i < p->stories->len; i++)
+		by->order[at[profile_story(p, i)->wake]++] = i;
+	return by;
+}
+
+void stories_by_wake_free(struct stories_by_wake *by)
+{
+	if (!by)
+		return;
+	g_free(by->first);
+	g_free(by->order);
+	g_free(by);
+}
+
+unsigned chain_wakers(const struct profile *p, uint32_t chain, const struct waker **ret_wakers,
+		      const struct chain_node **ret_last)
+{
+	const struct chain_node *c = profile_get_chain(p, chain);
+	unsigned cnt = 0;
+
+	ret_wakers[cnt++] = profile_get_waker(p, c->waker);
+	while (c->next && cnt < PROFILE_CHAIN_MAX) {
+		c = profile_get_chain(p, c->next - 1);
+		ret_wakers[cnt++] = profile_get_waker(p, c->waker);
+	}
+	*ret_last = c;
+	return cnt;
+}
+
+const char *chain_end_text(enum chain_end end)
+{
+	switch (end) {
+	case CHAIN_AWAKE: return "awake all the time";
+	case CHAIN_LOOP: return "loop";
+	case CHAIN_INTERRUPT: return "interrupt";
+	case CHAIN_CUT: return "cut at the depth asked for";
+	case CHAIN_START: return "awake since tracing began";
+	case CHAIN_UNKNOWN: return "its waker is not known";
+	default: return "";
+	}
+}
+
+static guint row_hash(gconstpointer key)
+{
+	const struct chain_row *row = key;
+	guint h = g_str_hash(row->target) ^ row->cnt << 8 ^ (guint)row->end ^ row->loop_to << 16;
+
+	for (unsigned i = 0; i < row->cnt; i++)
+		h = h * 31 + g_str_hash(row->names[i]);
+	return h;
+}
+
+static gboolean row_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct chain_row *a = va, *b = vb;
+
+	if (a->cnt != b->cnt || a->end != b->end || a->loop_to != b->loop_to || strcmp(a->target, b->target) != 0)
+		return FALSE;
+	for (unsigned i = 0; i < a->cnt; i++)
+		if (strcmp(a->names[i], b->names[i]) != 0)
+			return FALSE;
+	return TRUE;
+}
+
+static void add_to_row(struct chain_row *row, const struct story *s)
+{
+	row->count += s->count;
+	row->blocked_ns += s->blocked_ns;
+	row->runnable_ns += s->runnable_ns;
+	row->rest_ns += s->rest_ns;
+	for (unsigned i = 0; i < row->cnt; i++) {
+		row->hop[i].ran_ns += s->hop[i].ran_ns;
+		row->hop[i].runnable_ns += s->hop[i].runnable_ns;
+		row->hop[i].earlier_ns += s->hop[i].earlier_ns;
+	}
+}
+
+static struct chain_row row_of(const struct profile *p, const struct story *s, const char *target)
+{
+	const struct waker *wakers[PROFILE_CHAIN_MAX];
+	const struct chain_node *last;
+	struct chain_row row = { .target = target };
+
+	row.cnt = chain_wakers(p, s->chain, wakers, &last);
+	row.end = last->end;
+	if (row.end == CHAIN_LOOP && last->loop_steps <= row.cnt)
+		row.loop_to = row.cnt - last->loop_steps;
+	for (unsigned i = 0; i < row.cnt; i++)
+		row.names[i] = waker_name(wakers[i]);
+	return row;
+}
+
+static int by_time(gconstpointer va, gconstpointer vb)
+{
+	const struct chain_row *a = va, *b = vb;
+
+	if (a->blocked_ns != b->blocked_ns)
+		return a->blocked_ns > b->blocked_ns ? -1 : 1;
+	int order = strcmp(a->target, b->target);
+
+	if (order || a->cnt != b->cnt)
+		return order ? order : (int)a->cnt - (int)b->cnt;
+	for (unsigned i = 0; !order && i < a->cnt; i++)
+		order = strcmp(a->names[i], b->names[i]);
+	return order;
+}
+
+struct chain_table *chain_table_new(const struct profile *p, const struct selection *selection)
+{
+	struct chain_table *t = g_new0(struct chain_table, 1);
+	g_autoptr(GHashTable) rows = g_hash_table_new_full(row_hash, row_equal, g_free, NULL);
+	GHashTableIter iter;
+	gpointer row;
+
+	t->rows = g_array_new(FALSE, FALSE, sizeof(struct chain_row));
+	for (guint i = 0; i < p->stories->len; i++) {
+		const struct story *s = profile_story(p, i);
+		const uint32_t wait = profile_wake(p, s->wake)->wait;
+
+		if (selection && !selection->waits[wait])
+			continue;
+		const struct chain_row key = row_of(p, s, profile_thread(p, profile_wait(p, wait)->thread)->comm);
+		struct chain_row *found = g_hash_table_lookup(rows, &key);
+
+		if (!found) {
+			found = g_memdup2(&key, sizeof(key));
+			g_hash_table_add(rows, found);
+		}
+		add_to_row(found, s);
+		t->blocked_ns += s->blocked_ns;
+	}
+	g_hash_table_iter_init(&iter, rows);
+	while (g_hash_table_iter_next(&iter, &row, NULL))
+		g_array_append_vals(t->rows, row, 1);
+	g_array_sort(t->rows, by_time);
+	return t;
+}
+
+void chain_table_free(struct chain_table *t)
+{
+	if (!t)
+		return;
+	g_array_unref(t->rows);
+	g_free(t);
+}
