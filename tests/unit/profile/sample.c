@@ -146,6 +146,28 @@ static void add_wait(struct profile *p, const GArray *stacks, GRand *rand)
 	profile_add_wait(p, &w);
 }
 
+/* The waker, and before it the one before that; a thread that was awake or an interrupt is the last. */
+static void add_story(struct profile *p, uint32_t wake, uint32_t waker)
+{
+	const struct wake *k = profile_wake(p, wake);
+	struct story s = { .wake = wake, .count = k->count, .blocked_ns = k->blocked_ns, .runnable_ns = k->runnable_ns / 2 };
+	struct chain_node c = { .waker = waker };
+
+	if (profile_get_waker(p, waker)->irq || !waker) {
+		c.end = profile_get_waker(p, waker)->irq ? CHAIN_INTERRUPT : CHAIN_AWAKE;
+		s.rest_ns = s.blocked_ns;
+	} else {
+		const struct chain_node last = { .waker = waker - 1, .end = CHAIN_LOOP, .loop_steps = 2 };
+
+		c.next = profile_chain(p, &last) + 1;
+		s.hop[0] = (struct hop){ .ran_ns = s.blocked_ns / 4, .earlier_ns = s.blocked_ns / 8 };
+		s.hop[1] = (struct hop){ .ran_ns = s.blocked_ns / 2, .runnable_ns = s.blocked_ns / 16 };
+		s.rest_ns = s.blocked_ns - s.blocked_ns / 4 - s.blocked_ns / 8 - s.blocked_ns / 2 - s.blocked_ns / 16;
+	}
+	s.chain = profile_chain(p, &c);
+	profile_add_story(p, &s);
+}
+
 /* Threads and interrupts; each ended a part of some sleeps. */
 static void add_wakers(struct profile *p, const GArray *stacks)
 {
@@ -170,7 +192,10 @@ static void add_wakers(struct profile *p, const GArray *stacks)
 		};
 
 		k.hist[10 + i % 7] = (uint32_t)w->count;
-		profile_add_wake(p, &k);
+		uint32_t wake = profile_add_wake(p, &k);
+
+		if (i % 3)
+			add_story(p, wake, k.waker);
 	}
 }
 
@@ -336,6 +361,31 @@ static void assert_wakes_equal(const struct profile *a, const struct profile *b)
 	}
 }
 
+static void assert_stories_equal(const struct profile *a, const struct profile *b)
+{
+	g_assert_cmpuint(a->chains->len, ==, b->chains->len);
+	for (guint i = 0; i < a->chains->len; i++) {
+		const struct chain_node *x = profile_get_chain(a, i), *y = profile_get_chain(b, i);
+
+		g_assert_cmpuint(x->waker, ==, y->waker);
+		g_assert_cmpuint(x->next, ==, y->next);
+		g_assert_cmpuint(x->end, ==, y->end);
+		g_assert_cmpuint(x->loop_steps, ==, y->loop_steps);
+	}
+	g_assert_cmpuint(a->stories->len, ==, b->stories->len);
+	for (guint i = 0; i < a->stories->len; i++) {
+		const struct story *x = profile_story(a, i), *y = profile_story(b, i);
+
+		g_assert_cmpuint(x->wake, ==, y->wake);
+		g_assert_cmpuint(x->chain, ==, y->chain);
+		g_assert_cmpuint(x->count, ==, y->count);
+		g_assert_cmpuint(x->blocked_ns, ==, y->blocked_ns);
+		g_assert_cmpuint(x->runnable_ns, ==, y->runnable_ns);
+		g_assert_cmpuint(x->rest_ns, ==, y->rest_ns);
+		g_assert_cmpmem(x->hop, sizeof(x->hop), y->hop, sizeof(y->hop));
+	}
+}
+
 void assert_profiles_equal(const struct profile *a, const struct profile *b)
 {
 	assert_infos_equal(&a->info, &b->info);
@@ -344,6 +394,7 @@ void assert_profiles_equal(const struct profile *a, const struct profile *b)
 	assert_stacks_equal(a, b);
 	assert_waits_equal(a, b);
 	assert_wakes_equal(a, b);
+	assert_stories_equal(a, b);
 	g_assert_cmpuint(a->losses->len, ==, b->losses->len);
 	for (guint i = 0; i < a->losses->len; i++) {
 		const struct profile_loss *x = &g_array_index(a->losses, struct profile_loss, i);

@@ -509,6 +509,8 @@ static struct profile *old_sample(void)
 	g_array_set_size(p->states, 0);
 	g_array_set_size(p->wakers, 0);
 	g_array_set_size(p->wakes, 0);
+	g_array_set_size(p->chains, 0);
+	g_array_set_size(p->stories, 0);
 	p->info.sampling = (struct profile_sampling){ 0 };
 	p->info.has_wakers = false;
 	for (guint i = 0; i < p->waits->len; i++)
