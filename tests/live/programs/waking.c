@@ -46,7 +46,7 @@ static void sleep_us(uint64_t us)
 	sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
 }
 
-/* Stage 0 sleeps 20 ms and works 3; each other one reads, works 5 ms and more, and writes on. */
+/* Stage 0 sleeps 60 ms and works 3; each other one reads, works 5 ms or 8, and writes on. */
 static const uint64_t work_us[STAGES] = { 3000, 5000, 8000, 200 };
 
 static void *stage(void *arg)
@@ -62,7 +62,7 @@ static void *stage(void *arg)
 		if (n)
 			sys3(SYS_read, pipes[n - 1][0], &byte, 1);
 		else
-			sleep_us(20000);
+			sleep_us(60000);
 		uint64_t begin_ns = truth_now_ns(), begin_cpu_ns = cpu_ns();
 
 		burn_us(work_us[n]);
@@ -71,8 +71,8 @@ static void *stage(void *arg)
 		if (n < STAGES - 1)
 			sys3(SYS_write, pipes[n][1], "x", 1);
 	}
-	truth_printf("{\"kind\":\"stage\",\"comm\":\"%s\",\"tid\":%d,\"busy_ns\":%lu,\"cpu_ns\":%lu}\n", name, truth_gettid(),
-		     busy_ns, busy_cpu_ns);
+	truth_printf("{\"kind\":\"stage\",\"comm\":\"%s\",\"tid\":%d,\"busy_ns\":%lu,\"cpu_ns\":%lu}\n", name,
+		     truth_gettid(), busy_ns, busy_cpu_ns);
 	return NULL;
 }
 
