@@ -218,6 +218,95 @@ static void test_depth(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(profile_get_node(x->profile, node)->end, ==, STACK_TRUNCATED);
 }
 
+static void send_waker(struct fixture *x, uint64_t id, uint32_t kind, const char *comm)
+{
+	struct offcpu_rec_waker rec = {
+		.type = OFFCPU_REC_WAKER, .kind = kind, .id = id, .nr = -1,
+		.pid = kind == OFFCPU_WAKER_TASK ? (uint32_t)id : 0, .tid = kind == OFFCPU_WAKER_TASK ? (uint32_t)id : 0,
+		.vector = kind == OFFCPU_WAKER_TASK ? OFFCPU_VECTOR_NONE : OFFCPU_VECTOR_TIMER,
+	};
+
+	g_strlcpy(rec.comm, comm, sizeof(rec.comm));
+	fold_waker(x->fold, &rec, sizeof(rec));
+}
+
+/* Woken by a chain, 400 ns in 2 waits. */
+static void send_chained(struct fixture *x, uint64_t chain)
+{
+	const struct offcpu_wait_key key = { .tno = 1, .state = 'S', .waker = chain };
+	struct offcpu_wait_sum sum = { .count_q8 = 2 * SAMPLE_ONE_Q8, .blocked_ns = 400, .max_ns = 200 };
+
+	sum.hist_q8[7] = sum.wake_hist_q8[0] = 2 * SAMPLE_ONE_Q8;
+	fold_sum(x->fold, &key, &sum);
+}
+
+static void test_chain(struct fixture *x, gconstpointer data)
+{
+	const struct offcpu_rec_chain rec = {
+		.type = OFFCPU_REC_CHAIN, .cnt = 3, .end = OFFCPU_CHAIN_INTERRUPT, .id = 50, .waker = { 101, 102, 103 },
+	};
+	const struct offcpu_wait_key key = { .tno = 1, .state = 'S', .waker = 50 };
+	struct offcpu_chain_sum told = { .hop = { { 50, 10, 5 }, { 40, 20, 0 } }, .rest_ns = 125 };
+
+	(void)data;
+	send_waker(x, 101, OFFCPU_WAKER_TASK, "near");
+	send_waker(x, 102, OFFCPU_WAKER_TASK, "far");
+	send_waker(x, 103, OFFCPU_WAKER_HARDIRQ, "");
+	fold_chain(x->fold, &rec, sizeof(rec));
+	fold_chain(x->fold, &rec, sizeof(rec));
+	send_thread(x, 1, 600);
+	send_chained(x, 50);
+	fold_chain_sum(x->fold, &key, &told);
+	told = (struct offcpu_chain_sum){ .hop = { { 20, 0, 0 } }, .rest_ns = 30 };
+	fold_chain_sum(x->fold, &key, &told);
+	fold_finish(x->fold);
+	g_assert_cmpuint(x->profile->stories->len, ==, 1);
+	const struct story *s = profile_story(x->profile, 0);
+	const struct chain_node *c = profile_get_chain(x->profile, s->chain);
+	g_assert_cmpstr(profile_get_waker(x->profile, c->waker)->comm, ==, "near");
+	c = profile_get_chain(x->profile, c->next - 1);
+	g_assert_cmpstr(profile_get_waker(x->profile, c->waker)->comm, ==, "far");
+	g_assert_cmpuint(c->end, ==, CHAIN_GOES_ON);
+	c = profile_get_chain(x->profile, c->next - 1);
+	g_assert_cmpstr(profile_get_waker(x->profile, c->waker)->irq, ==, "timer");
+	g_assert_cmpuint(c->end, ==, CHAIN_INTERRUPT);
+	g_assert_cmpuint(c->next, ==, 0);
+	/* 300 of 400 ns were told: the first waker ran the others */
+	g_assert_cmpuint(s->hop[0].ran_ns, ==, 170);
+	g_assert_cmpuint(s->hop[0].runnable_ns, ==, 10);
+	g_assert_cmpuint(s->hop[0].earlier_ns, ==, 5);
+	g_assert_cmpuint(s->hop[1].ran_ns, ==, 40);
+	g_assert_cmpuint(s->rest_ns, ==, 155);
+	g_assert_cmpuint(s->blocked_ns, ==, 400);
+}
+
+/* Sums that say more than the wait has are cut; a waker that never arrived ends the chain, the rest is its. */
+static void test_chain_cut(struct fixture *x, gconstpointer data)
+{
+	const struct offcpu_rec_chain rec = {
+		.type = OFFCPU_REC_CHAIN, .cnt = 2, .end = OFFCPU_CHAIN_LOOP, .id = 50, .waker = { 101, 102 },
+	};
+	const struct offcpu_wait_key key = { .tno = 1, .state = 'S', .waker = 50 };
+	const struct offcpu_chain_sum told = { .hop = { { 150, 300, 10 }, { 40, 20, 0 } }, .rest_ns = 125 };
+
+	(void)data;
+	send_waker(x, 101, OFFCPU_WAKER_TASK, "near");
+	fold_chain(x->fold, &rec, sizeof(rec));
+	send_thread(x, 1, 600);
+	send_chained(x, 50);
+	fold_chain_sum(x->fold, &key, &told);
+	fold_finish(x->fold);
+	const struct story *s = profile_story(x->profile, 0);
+	const struct chain_node *c = profile_get_chain(x->profile, s->chain);
+	g_assert_cmpuint(c->end, ==, CHAIN_UNKNOWN);
+	g_assert_cmpuint(c->loop_steps, ==, 0);
+	g_assert_cmpuint(s->hop[0].ran_ns, ==, 150);
+	g_assert_cmpuint(s->hop[0].runnable_ns, ==, 250);
+	g_assert_cmpuint(s->hop[0].earlier_ns, ==, 0);
+	g_assert_cmpuint(s->hop[1].ran_ns, ==, 0);
+	g_assert_cmpuint(s->rest_ns, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -231,5 +320,7 @@ int main(int argc, char **argv)
 	ADD(open, 0);
 	ADD(bad_records, 0);
 	ADD(depth, 4);
+	ADD(chain, 0);
+	ADD(chain_cut, 0);
 	return g_test_run();
 }
