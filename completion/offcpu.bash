@@ -17,12 +17,12 @@ _offcpu_options() {
 	case $1 in
 	record) echo "$target $filter $capture $sampling --inline --duration= --output= --max-loss= --help" ;;
 	trace) echo "$target $filter $capture $sampling --inline --folded --delimited --stack-storage-size= --help" ;;
-	report) echo "$read --pid= --tid= --top= --by= --json --csv --help" ;;
+	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --delimiter --help"
 		;;
-	export) echo "--format= --output= --by= --unit= --weight= --no-delimiter --annotate --lines --help" ;;
+	export) echo "--format= --output= --by= --unit= --weight= --wakers --wakeup --no-delimiter --annotate --lines --help" ;;
 	hist)
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"
@@ -42,11 +42,12 @@ _offcpu_values() {
 	--palette) _offcpu_words 'io wakeup chain state' ;;
 	--unit) _offcpu_words 'ns us ms s' ;;
 	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv' ;;
-	--comm) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
+	--graph) _offcpu_words 'dot json' ;;
+	--comm | --critical) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	--by)
 		case $1 in
-		report) _offcpu_words 'leaf stack thread process comm state syscall' ;;
+		report) _offcpu_words 'leaf stack thread process comm state syscall role' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;
 		esac

@@ -47,6 +47,15 @@ unsigned chain_wakers(const struct profile *p, uint32_t chain, const struct wake
 	return cnt;
 }
 
+const char *chain_end_name(enum chain_end end)
+{
+	static const char *const names[CHAIN_END_COUNT] = {
+		"goes_on", "awake", "loop", "interrupt", "depth", "start", "unknown",
+	};
+
+	return names[end];
+}
+
 const char *chain_end_text(enum chain_end end)
 {
 	switch (end) {

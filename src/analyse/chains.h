@@ -19,7 +19,9 @@ void stories_by_wake_free(struct stories_by_wake *by);	/* NULL is fine */
 unsigned chain_wakers(const struct profile *p, uint32_t chain, const struct waker **ret_wakers,
 		      const struct chain_node **ret_last);
 
-/* "awake", "loop", ...: why a chain ends; for users. */
+/* "awake", "loop", ...: why a chain ends; for machines. */
+const char *chain_end_name(enum chain_end end);
+/* The same in words; for users. */
 const char *chain_end_text(enum chain_end end);
 
 /* All stories of threads of one name whose wakers have the same names. */

@@ -12,6 +12,7 @@ struct frame_class {
 	const char *leaf;	/* kernel: what to show; NULL: plumbing */
 	const char *syscall;	/* kernel: name of the system call, if this is its function */
 	const char *entry;	/* kernel: how it was entered, if this tells */
+	bool waking;		/* kernel: tells nothing of who wakes */
 	bool runtime;		/* user */
 	bool named;
 };
@@ -23,6 +24,7 @@ struct plumbing {
 	struct frame_class *classes;
 	const char **frame_text;	/* per frame, NULL: not asked yet */
 	const char **kernel_leaf;	/* per node, NULL: not asked yet */
+	const char **waking_leaf;	/* per node, NULL: not asked yet, "": none */
 	const char **user_part;		/* per node, NULL: not asked yet, "": none */
 	const char **entry;		/* per node: system call or entrance; NULL: not asked yet */
 };
@@ -40,6 +42,7 @@ static void classify_kernel(struct plumbing *pl, const char *name, struct frame_
 	if (call)
 		c->syscall = intern(pl, call);
 	c->entry = plumbing_entry_rule(name);
+	c->waking = plumbing_is_waking(name);
 	if (plumbing_kernel_rule(name, &shown)) {
 		c->leaf = shown ? intern(pl, shown) : NULL;
 	} else if (call) {
@@ -66,6 +69,7 @@ struct plumbing *plumbing_new(const struct profile *p)
 	pl->classes = g_new0(struct frame_class, p->frames->len + 1);
 	pl->frame_text = g_new0(const char *, p->frames->len + 1);
 	pl->kernel_leaf = g_new0(const char *, p->nodes->len + 1);
+	pl->waking_leaf = g_new0(const char *, p->nodes->len + 1);
 	pl->user_part = g_new0(const char *, p->nodes->len + 1);
 	pl->entry = g_new0(const char *, p->nodes->len + 1);
 	for (unsigned i = 0; i < p->frames->len; i++) {
@@ -96,6 +100,7 @@ void plumbing_free(struct plumbing *pl)
 	g_free(pl->classes);
 	g_free(pl->frame_text);
 	g_free(pl->kernel_leaf);
+	g_free(pl->waking_leaf);
 	g_free(pl->user_part);
 	g_free(pl->entry);
 	g_free(pl);
@@ -249,6 +254,34 @@ const char *plumbing_leaf(struct plumbing *pl, const struct wait *w)
 		return intern(pl, alone);
 	}
 	return kernel ? kernel : intern(pl, "[no stack]");
+}
+
+/* The innermost frame on the way from what a waker does to the sleeper that is no plumbing; "" when all is. */
+static const char *waking_leaf(struct plumbing *pl, uint32_t node)
+{
+	if (pl->waking_leaf[node])
+		return pl->waking_leaf[node];
+	const char *leaf = NULL;
+
+	for (uint32_t n = node; n && !leaf; n = profile_get_node(pl->profile, n)->parent) {
+		uint32_t frame = profile_get_node(pl->profile, n)->frame;
+
+		if (!pl->classes[frame].named)
+			leaf = frame_text(pl, frame);
+		else if (!pl->classes[frame].waking)
+			leaf = pl->classes[frame].leaf;
+	}
+	return pl->waking_leaf[node] = leaf ? leaf : intern(pl, "");
+}
+
+const char *plumbing_waker(struct plumbing *pl, const struct waker *w)
+{
+	const char *user = w->user ? user_part(pl, w->user) : "", *kernel = w->kernel ? waking_leaf(pl, w->kernel) : "";
+
+	if (!*user)
+		return kernel;
+	g_autofree char *both = *kernel ? g_strdup_printf("%s (%s)", kernel, user) : g_strdup_printf("(%s)", user);
+	return intern(pl, both);
 }
 
 const char *plumbing_syscall(struct plumbing *pl, const struct wait *w)

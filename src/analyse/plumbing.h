@@ -31,6 +31,12 @@ void plumbing_free(struct plumbing *pl);
 const char *plumbing_leaf(struct plumbing *pl, const struct wait *w);
 
 /*
+ * What a waker does, in the same words: "futex_wake (sem_post <- LWLockRelease)", "hrtimer_wakeup"; plumbing are the
+ * functions every waking passes through.  "" when nothing is known but who.  Same lifetime and identity.
+ */
+const char *plumbing_waker(struct plumbing *pl, const struct waker *w);
+
+/*
  * "futex", "read", ...; "page fault", "interrupt", "kernel thread", "new thread", "exit to
  * user mode", "[no kernel stack]".  Same lifetime and identity.
  */

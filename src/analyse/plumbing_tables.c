@@ -60,6 +60,29 @@ static const struct rule kernel_rules[] = {
 	{ "ret_from_fork*", NULL }, { "kthread", NULL }, { "asm_*", NULL },
 };
 
+/* How a waker gets from what it does to the sleeper. */
+static const char *const waking_functions[] = {
+	/* the scheduler and its wait queues */
+	"try_to_wake_up", "ttwu_*", "wake_up_process", "wake_up_state", "wake_up_q", "__wake_up*", "wake_up_bit",
+	"default_wake_function", "autoremove_wake_function", "woken_wake_function", "pollwake", "ep_autoremove_wake_function",
+	"ep_poll_callback", "wake_bit_function", "swake_up*", "complete", "complete_all", "complete_with_flags",
+	"rcuwait_wake_up", "rt_mutex_wake_up_q", "rt_mutex_postunlock", "signal_wake_up_state", "complete_signal",
+	"__send_signal_locked", "send_signal_locked", "sock_def_readable", "sock_def_write_space",
+	/* work queues */
+	"kick_pool", "__queue_work", "queue_work_on", "__queue_delayed_work", "queue_delayed_work_on",
+	"mod_delayed_work_on", "insert_work", "wake_up_worker", "cpu_stop_queue_work",
+	/* timers */
+	"__run_hrtimer", "__hrtimer_run_queues", "hrtimer_interrupt", "hrtimer_run_queues", "hrtimer_run_softirq",
+	"call_timer_fn", "__run_timers", "__run_timer_base", "run_timer_base", "run_timer_softirq", "expire_timers",
+	/* interrupts */
+	"handle_softirqs", "__do_softirq", "do_softirq*", "__local_bh_enable_ip", "irq_exit_rcu", "__irq_exit_rcu",
+	"invoke_softirq", "run_ksoftirqd", "smpboot_thread_fn", "__common_interrupt", "common_interrupt",
+	"handle_irq_event*", "__handle_irq_event*", "handle_edge_irq", "handle_fasteoi_irq", "handle_level_irq",
+	"handle_percpu_devid_irq", "generic_handle*", "vring_interrupt", "__sysvec_*", "sysvec_*", "el1_interrupt",
+	"do_interrupt_handler", "call_on_irq_stack", "__flush_smp_call_function_queue", "flush_smp_call_function_queue",
+	"generic_smp_call_function_single_interrupt",
+};
+
 /* Where the kernel was entered; the outermost match counts. */
 static const struct rule entry_rules[] = {
 	{ "asm_exc_page_fault", "page fault" }, { "exc_page_fault", "page fault" },
@@ -123,6 +146,17 @@ bool plumbing_kernel_rule(const char *name, const char **ret_shown)
 			*ret_shown = kernel_rules[i].shown;
 			return true;
 		}
+	}
+	return false;
+}
+
+bool plumbing_is_waking(const char *name)
+{
+	size_t len = plain_len(name);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(waking_functions); i++) {
+		if (rule_matches(waking_functions[i], name, len))
+			return true;
 	}
 	return false;
 }

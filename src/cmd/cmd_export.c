@@ -5,6 +5,7 @@
 #include "profile/profile_file.h"
 #include "render/csv.h"
 #include "render/folded.h"
+#include "render/folded_wakers.h"
 #include "render/json.h"
 #include "render/text_util.h"
 
@@ -24,7 +25,7 @@ static const char description[] =
 
 struct export_args {
 	char *format, *out, *by, *unit, *weight;
-	gboolean no_delimiter, annotate, lines;
+	gboolean no_delimiter, annotate, lines, wakers, wakeup;
 };
 
 enum export_format { EXPORT_FOLDED, EXPORT_JSON, EXPORT_CSV, EXPORT_FORMATS };
@@ -60,6 +61,14 @@ static bool folded_plan(const struct export_args *a, struct folded_options *opti
 	options->delimiter = !a->no_delimiter;
 	options->annotate = a->annotate;
 	options->lines = a->lines;
+	if (a->wakers && a->wakeup) {
+		cmd_error("export", "--wakers and --wakeup: only one view at a time");
+		return false;
+	}
+	if ((a->wakers || a->wakeup) && a->no_delimiter) {
+		cmd_error("export", "--no-delimiter: not together with %s", a->wakers ? "--wakers" : "--wakeup");
+		return false;
+	}
 	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "comm") != 0) {
 		cmd_error("export", "--by \"%s\": no such grouping; known are comm, thread", a->by);
 		return false;
@@ -97,6 +106,15 @@ static void folded_notes(const struct profile *p, const struct folded_options *o
 	}
 }
 
+static void folded(GString *out, const struct profile *p, const struct export_args *a,
+		   const struct folded_options *options, struct folded_result *ret_result)
+{
+	if (a->wakers || a->wakeup)
+		folded_wakers_render(out, p, NULL, options, a->wakeup ? FOLDED_WAKEUP : FOLDED_OFFWAKE, ret_result);
+	else
+		folded_render(out, p, NULL, options, ret_result);
+}
+
 static int export(const char *path, const struct export_args *a, enum export_format format,
 		  const struct folded_options *options)
 {
@@ -106,13 +124,18 @@ static int export(const char *path, const struct export_args *a, enum export_for
 	struct profile *p = profile_file_read(path, &error);
 	int status = EXIT_FAILED;
 
+	if (p && format == EXPORT_FOLDED && (a->wakers || a->wakeup) && !p->info.has_wakers) {
+		cmd_error("export", "%s: has no wakers: record it with --wakers", path);
+		profile_free(p);
+		return EXIT_FAILED;
+	}
 	if (p) {
 		if (format == EXPORT_JSON)
 			json_report(out, p, NULL);
 		else if (format == EXPORT_CSV)
 			csv_waits(out, p, NULL, options);
 		else
-			folded_render(out, p, NULL, options, &result);
+			folded(out, p, a, options, &result);
 		if (cmd_write_output(a->out, out->str, out->len, &error))
 			status = EXIT_OK;
 	}
@@ -137,6 +160,9 @@ int cmd_export(int argc, char **argv)
 		{ "unit", 0, 0, G_OPTION_ARG_STRING, &a.unit, "folded: ns, us, ms or s (us)", "UNIT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
 		  "folded: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT" },
+		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers,
+		  "folded: the sleeper's stacks, then -- and those of its waker, innermost first", NULL },
+		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "folded: the wakers' stacks, then whom they woke", NULL },
 		{ "no-delimiter", 0, 0, G_OPTION_ARG_NONE, &a.no_delimiter,
 		  "folded: no frame \"-\" between user and kernel", NULL },
 		{ "annotate", 0, 0, G_OPTION_ARG_NONE, &a.annotate,

@@ -2,6 +2,7 @@
 #include "render/json.h"
 
 #include "analyse/accounts.h"
+#include "analyse/chains.h"
 #include "analyse/wakers.h"
 #include "render/json_write.h"
 
@@ -26,6 +27,7 @@ static void write_window(struct json *j, const struct profile_info *info)
 	json_member_string(j, "command_line", info->command_line);
 	json_member_string(j, "filters", info->filters);
 	json_member_bool(j, "self_excluded", info->self_excluded);
+	json_member_bool(j, "wakers", info->has_wakers);
 	json_object_end(j);
 }
 
@@ -208,48 +210,100 @@ static void write_stack(struct json *j, const char *key, const struct profile *p
 	json_array_end(j);
 }
 
-static void write_hist(struct json *j, const struct wait *w)
+static void write_hist(struct json *j, const uint32_t *hist)
 {
 	json_key(j, "log2_ns");
 	json_array_begin(j);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		if (!w->hist[i])
+		if (!hist[i])
 			continue;
 		json_array_begin(j);
 		json_uint(j, i);
-		json_uint(j, w->hist[i]);
+		json_uint(j, hist[i]);
 		json_array_end(j);
 	}
 	json_array_end(j);
 }
 
-static void write_wakers(struct json *j, const struct profile *p, const struct wakes_by_wait *by, uint32_t wait,
-			 GPtrArray *frames, GArray *path)
+/* What everything about waits is written from. */
+struct wait_writer {
+	const struct profile *p;
+	GPtrArray *frames;
+	GArray *path;
+	struct wakes_by_wait *wakes;
+	struct stories_by_wake *stories;
+};
+
+static void write_who(struct json *j, const struct waker *waker)
+{
+	json_member_string(j, "comm", waker->comm);
+	json_member_uint(j, "pid", waker->pid);
+	json_member_uint(j, "tid", waker->tid);
+	json_member_string(j, "irq", waker->irq);
+}
+
+static void write_story(struct json *j, const struct profile *p, const struct story *s)
+{
+	const struct chain_node *link = profile_get_chain(p, s->chain);
+
+	json_object_begin(j);
+	json_member_uint(j, "count", s->count);
+	json_member_uint(j, "blocked_ns", s->blocked_ns);
+	json_key(j, "hops");
+	json_array_begin(j);
+	for (unsigned step = 0; step < PROFILE_CHAIN_MAX; step++) {
+		json_object_begin(j);
+		write_who(j, profile_get_waker(p, link->waker));
+		json_member_uint(j, "ran_ns", s->hop[step].ran_ns);
+		json_member_uint(j, "ready_ns", s->hop[step].runnable_ns);
+		json_member_uint(j, "earlier_ns", s->hop[step].earlier_ns);
+		json_object_end(j);
+		if (!link->next)
+			break;
+		link = profile_get_chain(p, link->next - 1);
+	}
+	json_array_end(j);
+	json_member_uint(j, "rest_ns", s->rest_ns);
+	json_member_string(j, "end", chain_end_name((enum chain_end)link->end));
+	json_object_end(j);
+}
+
+static void write_stories(struct json *j, const struct wait_writer *w, uint32_t wake)
+{
+	json_key(j, "stories");
+	json_array_begin(j);
+	for (uint32_t i = w->stories->first[wake]; i < w->stories->first[wake + 1]; i++)
+		write_story(j, w->p, profile_story(w->p, w->stories->order[i]));
+	json_array_end(j);
+}
+
+static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t wait)
 {
 	json_key(j, "wakers");
 	json_array_begin(j);
-	for (uint32_t n = by->first[wait]; n < by->first[wait + 1]; n++) {
-		const struct wake *k = profile_wake(p, by->order[n]);
-		const struct waker *waker = profile_get_waker(p, k->waker);
+	for (uint32_t n = w->wakes->first[wait]; n < w->wakes->first[wait + 1]; n++) {
+		uint32_t wake = w->wakes->order[n];
+		const struct wake *k = profile_wake(w->p, wake);
+		const struct waker *waker = profile_get_waker(w->p, k->waker);
 
 		json_object_begin(j);
-		json_member_string(j, "comm", waker->comm);
-		json_member_uint(j, "pid", waker->pid);
-		json_member_uint(j, "tid", waker->tid);
-		json_member_string(j, "irq", waker->irq);
+		write_who(j, waker);
 		json_member_uint(j, "count", k->count);
 		json_member_uint(j, "blocked_ns", k->blocked_ns);
 		json_member_uint(j, "runnable_ns", k->runnable_ns);
-		write_stack(j, "user", p, frames, waker->user, path);
-		write_stack(j, "kernel", p, frames, waker->kernel, path);
+		write_hist(j, k->hist);
+		write_stack(j, "user", w->p, w->frames, waker->user, w->path);
+		write_stack(j, "kernel", w->p, w->frames, waker->kernel, w->path);
+		if (w->p->stories->len)
+			write_stories(j, w, wake);
 		json_object_end(j);
 	}
 	json_array_end(j);
 }
 
-static void write_wait(struct json *j, const struct profile *p, const struct wakes_by_wait *by, uint32_t wait,
-		       GPtrArray *frames, GArray *path)
+static void write_wait(struct json *j, const struct wait_writer *writer, uint32_t wait)
 {
+	const struct profile *p = writer->p;
 	const struct wait *w = profile_wait(p, wait);
 	const struct thread *t = profile_thread(p, w->thread);
 	char state[2] = { (char)w->state, '\0' };
@@ -266,15 +320,15 @@ static void write_wait(struct json *j, const struct profile *p, const struct wak
 	json_member_uint(j, "preempted_ns", w->preempted_ns);
 	json_member_uint(j, "max_ns", w->max_ns);
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
-	write_hist(j, w);
+	write_hist(j, w->hist);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
-	write_stack(j, "user", p, frames, w->user, path);
-	write_stack(j, "kernel", p, frames, w->kernel, path);
+	write_stack(j, "user", p, writer->frames, w->user, writer->path);
+	write_stack(j, "kernel", p, writer->frames, w->kernel, writer->path);
 	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
 	json_member_string(j, "reason", NULL);
 	json_member_string(j, "object", NULL);
-	write_wakers(j, p, by, wait, frames, path);
+	write_wakers(j, writer, wait);
 	json_object_end(j);
 }
 
@@ -283,7 +337,9 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	unsigned states_at = 0;
-	struct wakes_by_wait *by = wakes_by_wait_new(p);
+	struct wait_writer writer = {
+		.p = p, .frames = frames, .path = path, .wakes = wakes_by_wait_new(p), .stories = stories_by_wake_new(p),
+	};
 	struct json j;
 
 	json_init(&j, out);
@@ -302,10 +358,11 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_array_begin(&j);
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		if (!selection || selection->waits[i])
-			write_wait(&j, p, by, i, frames, path);
+			write_wait(&j, &writer, i);
 	}
 	json_array_end(&j);
 	json_object_end(&j);
-	wakes_by_wait_free(by);
+	wakes_by_wait_free(writer.wakes);
+	stories_by_wake_free(writer.stories);
 	g_string_append_c(out, '\n');
 }

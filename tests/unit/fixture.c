@@ -184,3 +184,108 @@ struct profile *fixture_new(void)
 	profile_add_loss(p, "ring_stack", "the ring buffer was full for a stack (it is tried again)", 2, 120 * MS);
 	return p;
 }
+
+/*
+ * Of the sleeps above (ms: blocked + runnable), by index:
+ *
+ *   wait  who     woken by                    count   blocked runnable
+ *   0     server  worker/101 in cond_signal       8       400       40
+ *                 timer                           1        80        8
+ *                 (unknown)                       1        20        2
+ *   1     server  irq:virtio0                     4       400       30
+ *   2     worker  server in cond_signal          20       400       80
+ *   4     worker  evil                            2       100       20
+ *   6     evil    client, not recorded            5       150       30
+ *   7     kwork   timer                           3       995        5
+ *
+ * and wait 5 goes on.  2545 ms of sleeps ended, 1000 ms have not.
+ */
+struct wake_row {
+	uint32_t wait, waker;
+	uint64_t count, blocked_ms, runnable_ms;
+	uint8_t slot;
+};
+
+static void add_wakes(struct profile *p, const uint32_t *wakers)
+{
+	const struct wake_row rows[] = {
+		{ 0, wakers[0], 8, 400, 40, 22 }, { 0, wakers[1], 1, 80, 8, 22 }, { 1, wakers[2], 4, 400, 30, 22 },
+		{ 2, wakers[3], 20, 400, 80, 21 }, { 4, wakers[4], 2, 100, 20, 23 }, { 6, wakers[5], 5, 150, 30, 22 },
+		{ 7, wakers[1], 3, 995, 5, 20 },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const struct wake_row *r = &rows[i];
+		struct wake wake = {
+			.wait = r->wait, .waker = r->waker, .count = r->count, .blocked_ns = r->blocked_ms * MS,
+			.runnable_ns = r->runnable_ms * MS,
+		};
+
+		wake.hist[r->slot] = (uint32_t)r->count;
+		profile_add_wake(p, &wake);
+	}
+}
+
+void fixture_add_wakers(struct profile *p)
+{
+	uint32_t u_signal = fixture_stack(p, FRAME_USER, STACK_COMPLETE,
+		"_start@/usr/bin/server __libc_start_main@/lib/libc.so.6 main@/usr/bin/server hand_over@/usr/bin/server "
+		"pthread_cond_signal@@GLIBC_2.3.2@/lib/libc.so.6");
+	uint32_t k_wake = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE,
+		"entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_futex do_futex futex_wake wake_up_q try_to_wake_up");
+	uint32_t k_timer = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE,
+		"asm_sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt hrtimer_interrupt __hrtimer_run_queues "
+		"hrtimer_wakeup try_to_wake_up");
+	uint32_t k_disk = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE,
+		"asm_common_interrupt common_interrupt handle_edge_irq vring_interrupt end_bio_bh_io_sync@[ext4] "
+		"__wake_up_common try_to_wake_up");
+	const struct waker rows[] = {
+		{ .pid = 100, .tid = 101, .comm = "worker", .user = u_signal, .kernel = k_wake },
+		{ .comm = "", .irq = "timer", .kernel = k_timer },
+		{ .comm = "", .irq = "irq:virtio0", .kernel = k_disk },
+		{ .pid = 100, .tid = 100, .comm = "server", .user = u_signal, .kernel = k_wake },
+		{ .pid = 200, .tid = 200, .comm = "ev\033[31m;il", .kernel = k_wake },
+		{ .pid = 300, .tid = 300, .comm = "client", .kernel = k_wake },
+	};
+	uint32_t wakers[G_N_ELEMENTS(rows)];
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+		struct waker waker = rows[i];
+
+		waker.comm = profile_string(p, waker.comm);
+		waker.irq = profile_string(p, waker.irq);
+		wakers[i] = profile_waker(p, &waker);
+	}
+	add_wakes(p, wakers);
+	p->info.has_wakers = true;
+	profile_add_loss(p, "waker", "who woke a thread is not known", 1, 0);
+}
+
+/*
+ * What was done meanwhile (ms), of wakes by index:
+ *
+ *   wake  blocked  by      ran runnable earlier  then by       ran runnable earlier  rest
+ *   0         300  worker   50       30      20  timer                              200, until it came
+ *   0         100  worker   60       40       0                                       0, awake all the time
+ *   3         400  server   10        0       0  evil          100       70      20  200, the chain was cut
+ *
+ * and of wake 4, by evil, no chain is known.
+ */
+void fixture_add_chains(struct profile *p)
+{
+	struct chain_node timer = { .waker = 1, .end = CHAIN_INTERRUPT }, evil = { .waker = 4, .end = CHAIN_CUT };
+	struct chain_node worker = { .waker = 0, .next = profile_chain(p, &timer) + 1 };
+	struct chain_node server = { .waker = 3, .next = profile_chain(p, &evil) + 1 };
+	struct chain_node alone = { .waker = 0, .end = CHAIN_AWAKE };
+	const struct story stories[] = {
+		{ .wake = 0, .chain = profile_chain(p, &worker), .count = 6, .blocked_ns = 300 * MS, .rest_ns = 200 * MS,
+		  .hop = { { 50 * MS, 30 * MS, 20 * MS } } },
+		{ .wake = 0, .chain = profile_chain(p, &alone), .count = 2, .blocked_ns = 100 * MS,
+		  .hop = { { 60 * MS, 40 * MS, 0 } } },
+		{ .wake = 3, .chain = profile_chain(p, &server), .count = 20, .blocked_ns = 400 * MS, .rest_ns = 200 * MS,
+		  .hop = { { 10 * MS, 0, 0 }, { 100 * MS, 70 * MS, 20 * MS } } },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
+		profile_add_story(p, &stories[i]);
+}

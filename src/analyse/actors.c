@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/actors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/roles.h"
+#include "analyse/strset.h"
+
+#define NONE UINT32_MAX
+
+static const char *const by_names[ACTOR_BY_COUNT] = { "role", "thread", "comm", "process" };
+
+const char *actor_by_name(enum actor_by by)
+{
+	return by_names[by];
+}
+
+const char *actor_by_names(void)
+{
+	return "role, thread, comm, process";
+}
+
+bool actor_by_parse(const char *name, enum actor_by *ret_by)
+{
+	for (unsigned i = 0; i < ACTOR_BY_COUNT; i++) {
+		if (strcmp(name, by_names[i]) == 0) {
+			*ret_by = (enum actor_by)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *actor_kind_text(enum actor_kind kind)
+{
+	return kind == ACTOR_THREADS ? "threads" : kind == ACTOR_INTERRUPT ? "interrupt" : "unknown";
+}
+
+char *actor_function(const char *name)
+{
+	int depth = 0;
+
+	for (const char *c = name; *c; c++) {
+		if (*c == '<' || *c == '[')
+			depth++;
+		else if ((*c == '>' && c > name && c[-1] != '-') || *c == ']')
+			depth--;
+		else if (*c == '(' && depth <= 0 && c > name && !g_str_has_prefix(c, "(anonymous namespace)") &&
+			 !g_str_has_prefix(c, "()("))
+			return g_strndup(name, (gsize)(c - name));
+	}
+	return g_strdup(name);
+}
+
+/* One thread as a waker names it. */
+struct who {
+	uint32_t pid, tid, thread;
+	uint64_t start_ns;
+};
+
+static int compare_who(const void *va, const void *vb)
+{
+	const struct who *a = va, *b = vb;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+/* Index of the first that is not before the waker. */
+static uint32_t first_not_before(const struct who *threads, uint32_t cnt, const struct who *waker)
+{
+	uint32_t low = 0, high = cnt;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (compare_who(&threads[middle], waker) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t *actors_threads_of_wakers(const struct profile *p)
+{
+	uint32_t *of = g_new(uint32_t, (gsize)p->wakers->len + 1), cnt = p->threads->len;
+	g_autofree struct who *threads = g_new(struct who, (gsize)cnt + 1);
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		threads[i] = (struct who){ t->pid, t->tid, i, t->start_ns };
+	}
+	qsort(threads, cnt, sizeof(*threads), compare_who);
+	for (uint32_t i = 0; i < p->wakers->len; i++) {
+		const struct waker *w = profile_get_waker(p, i);
+		const struct who who = { w->pid, w->tid, 0, w->start_ns };
+		uint32_t first = first_not_before(threads, cnt, &who);
+
+		of[i] = NONE;
+		/* an exec makes a few rows of one thread at most; a hostile recording may have more */
+		for (uint32_t n = first; !w->irq && n < cnt && n - first < 64; n++) {
+			const struct who *t = &threads[n];
+
+			if (t->tid != who.tid || t->pid != who.pid || t->start_ns != who.start_ns)
+				break;
+			if (of[i] == NONE || profile_thread(p, t->thread)->comm == w->comm)
+				of[i] = t->thread;
+			if (profile_thread(p, t->thread)->comm == w->comm)
+				break;
+		}
+	}
+	return of;
+}
+
+static uint32_t add_actor(struct actors *a, enum actor_kind kind, const char *name, const char *comm, const char *process)
+{
+	struct actor row = {
+		.kind = kind, .name = strset_add(a->names, name), .comm = strset_add(a->names, comm),
+		.process = strset_add(a->names, process),
+	};
+
+	g_array_append_val(a->rows, row);
+	return a->rows->len - 1;
+}
+
+static void add_account(struct actor *row, const struct thread *t)
+{
+	if (!row->threads_cnt) {
+		row->pid = t->pid;
+		row->tid = t->tid;
+		row->is_kernel = t->flags & THREAD_KERNEL;
+	} else {
+		row->pid = row->pid == t->pid ? row->pid : 0;
+		row->tid = 0;
+	}
+	row->threads_cnt++;
+	row->observed_ns += thread_observed_ns(t);
+	row->on_cpu_ns += t->on_cpu_ns;
+	row->blocked_ns += t->blocked_ns;
+	row->runnable_ns += t->runnable_ns;
+	row->preempted_ns += t->preempted_ns;
+}
+
+/* "mariadbd:do_command": the name and, if others have it too, where all its stacks go through; NULL if that has no name. */
+static char *role_name(const struct profile *p, struct plumbing *plumbing, const struct role *role, uint32_t namesakes)
+{
+	int64_t frame = role->trunk ? plumbing_user_parent(plumbing, role->trunk) : -1;
+
+	if (namesakes < 2 || role->is_kernel)
+		return g_strdup(role->comm);
+	if (frame < 0 || !profile_get_frame(p, (uint32_t)frame)->name)
+		return NULL;
+	g_autofree char *function = actor_function(profile_get_frame(p, (uint32_t)frame)->name);
+	return g_strdup_printf("%s:%s", role->comm, function);
+}
+
+/* "pgbench/21399", "pgbench/21400+": by the first thread and whether there are others. */
+static char *name_by_thread(const struct profile *p, const struct role *role)
+{
+	return g_strdup_printf("%s/%u%s", role->comm, profile_thread(p, role->first_thread)->tid,
+			       role->threads_cnt > 1 ? "+" : "");
+}
+
+/* Names for all roles; those that would be of one name go by their threads. */
+static void name_roles(struct actors *a, const struct profile *p, const struct roles *roles)
+{
+	struct plumbing *plumbing = plumbing_new(p);
+	struct strset *comms = strset_new(), *seen = strset_new();
+	g_autofree uint32_t *namesakes = g_new0(uint32_t, (gsize)roles->rows->len + 1);
+	g_autofree uint32_t *uses = g_new0(uint32_t, (gsize)roles->rows->len + 1);
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < roles->rows->len; i++)
+		namesakes[strset_id(comms, g_array_index(roles->rows, struct role, i).comm)]++;
+	for (guint i = 0; i < roles->rows->len; i++) {
+		const struct role *role = &g_array_index(roles->rows, struct role, i);
+		char *name = role_name(p, plumbing, role, namesakes[strset_id(comms, role->comm)]);
+
+		g_ptr_array_add(names, name);
+		if (name)
+			uses[strset_id(seen, name)]++;
+	}
+	for (guint i = 0; i < roles->rows->len; i++) {
+		const struct role *role = &g_array_index(roles->rows, struct role, i);
+		const char *name = g_ptr_array_index(names, i);
+		g_autofree char *other = name && uses[strset_id(seen, name)] < 2 ? NULL : name_by_thread(p, role);
+
+		add_actor(a, ACTOR_THREADS, other ? other : name, role->comm, role->process);
+	}
+	strset_free(comms);
+	strset_free(seen);
+	plumbing_free(plumbing);
+}
+
+static void by_role(struct actors *a, const struct profile *p)
+{
+	struct roles *roles = roles_new(p);
+
+	name_roles(a, p, roles);
+	for (uint32_t t = 0; t < p->threads->len; t++) {
+		a->of_thread[t] = roles->of_thread[t];
+		add_account(&g_array_index(a->rows, struct actor, a->of_thread[t]), profile_thread(p, t));
+	}
+	roles_free(roles);
+}
+
+static char *thread_name(enum actor_by by, const char *comm, const char *process, uint32_t pid, uint32_t tid)
+{
+	switch (by) {
+	case ACTOR_BY_THREAD: return g_strdup_printf("%s-%u/%u", comm, pid, tid);
+	case ACTOR_BY_PROCESS: return g_strdup_printf("%s (%u)", process, pid);
+	default: return g_strdup(comm);
+	}
+}
+
+/* The actor of that name among those of its sort, made when new. */
+static uint32_t actor_named(struct actors *a, GHashTable *index, char sort, const char *name, const char *comm,
+			    const char *process)
+{
+	g_autofree char *sorted = g_strdup_printf("%c%s", sort, name);
+	const char *key = strset_add(a->names, sorted);
+	gpointer at;
+
+	if (g_hash_table_lookup_extended(index, key, NULL, &at))
+		return GPOINTER_TO_UINT(at);
+	uint32_t i = add_actor(a, sort == 'i' ? ACTOR_INTERRUPT : ACTOR_THREADS, name, comm, process);
+	g_hash_table_insert(index, (gpointer)key, GUINT_TO_POINTER(i));
+	return i;
+}
+
+static void by_name(struct actors *a, const struct profile *p, GHashTable *index)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		g_autofree char *name = thread_name(a->by, t->comm, t->process, t->pid, t->tid);
+
+		a->of_thread[i] = actor_named(a, index, 't', name, t->comm, t->process);
+		add_account(&g_array_index(a->rows, struct actor, a->of_thread[i]), t);
+	}
+}
+
+/* A waker that no account is kept of: a filter left it out, or it is an interrupt. */
+static uint32_t actor_of_stranger(struct actors *a, GHashTable *index, const struct waker *w)
+{
+	if (w->irq)
+		return actor_named(a, index, 'i', w->irq, "", "");
+	g_autofree char *kernel = role_kernel_name(w->comm);
+	g_autofree char *name = thread_name(a->by, a->by == ACTOR_BY_ROLE ? kernel : w->comm, w->comm, w->pid, w->tid);
+	/* roles were told from stacks that a stranger has none of */
+	uint32_t known = a->rows->len;
+	uint32_t i = actor_named(a, index, a->by == ACTOR_BY_ROLE ? 's' : 't', name, w->comm, "");
+	struct actor *row = &g_array_index(a->rows, struct actor, i);
+
+	if (i == known) {
+		row->pid = w->pid;
+		row->tid = w->tid;
+	} else if (!row->threads_cnt) {
+		row->pid = row->pid == w->pid ? row->pid : 0;
+		row->tid = row->tid == w->tid ? row->tid : 0;
+	}
+	return i;
+}
+
+struct actors *actors_new(const struct profile *p, enum actor_by by)
+{
+	struct actors *a = g_new0(struct actors, 1);
+	g_autoptr(GHashTable) index = g_hash_table_new(g_direct_hash, g_direct_equal);
+	g_autofree uint32_t *threads = actors_threads_of_wakers(p);
+
+	a->by = by;
+	a->rows = g_array_new(FALSE, TRUE, sizeof(struct actor));
+	a->of_thread = g_new0(uint32_t, (gsize)p->threads->len + 1);
+	a->of_waker = g_new0(uint32_t, (gsize)p->wakers->len + 1);
+	a->names = strset_new();
+	if (by == ACTOR_BY_ROLE)
+		by_role(a, p);
+	else
+		by_name(a, p, index);
+	for (uint32_t i = 0; i < p->wakers->len; i++)
+		a->of_waker[i] = threads[i] != NONE ? a->of_thread[threads[i]] :
+						      actor_of_stranger(a, index, profile_get_waker(p, i));
+	a->unknown = add_actor(a, ACTOR_UNKNOWN, "unknown", "", "");
+	return a;
+}
+
+void actors_free(struct actors *a)
+{
+	if (!a)
+		return;
+	g_array_unref(a->rows);
+	g_free(a->of_thread);
+	g_free(a->of_waker);
+	strset_free(a->names);
+	g_free(a);
+}

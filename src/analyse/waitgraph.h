@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_WAITGRAPH_H
+#define ANALYSE_WAITGRAPH_H
+
+#include "analyse/actors.h"
+#include "analyse/query.h"
+#include "profile/profile.h"
+
+/*
+ * The wait-for graph: who waited for whom, how often and how long.  An edge holds the sleeps of one
+ * actor that another one ended; its places say what the one waited in and what the other did
+ * then.  Sleeps that nobody had ended when the window did are at no edge, but with the actor.
+ */
+
+struct wait_edge {
+	uint32_t from, to;	/* actors: who waited, for whom */
+	uint64_t count;
+	uint64_t blocked_ns, runnable_ns;	/* up to the waking; from there to the CPU */
+	uint32_t places_first, places_cnt;	/* of its places */
+	uint32_t wakes_first, wakes_cnt;	/* of its wakes, see wait_edge_delays() */
+};
+
+struct wait_place {
+	uint32_t from, to;
+	const char *wait;	/* plumbing_leaf() of the sleep */
+	const char *waker;	/* plumbing_waker(); "" for an unknown one */
+	uint64_t count;
+	uint64_t blocked_ns, runnable_ns;
+};
+
+struct waitgraph {
+	const struct profile *profile;
+	struct actors *actors;
+	GArray *edges;		/* struct wait_edge, the longest blocked first; ties by actor */
+	GArray *places;		/* struct wait_place, by edge; of one edge the longest blocked first */
+	uint64_t *asleep_ns;	/* per actor: in sleeps that nobody had ended */
+	uint64_t *asleep_cnt;
+	uint64_t *waited_ns;	/* per actor: blocked_ns of the edges from it */
+	uint64_t *ended_ns;	/* per actor: blocked_ns of the edges to it */
+	uint64_t blocked_ns, runnable_ns, count;	/* of all edges */
+	uint64_t all_asleep_ns;
+	struct plumbing *plumbing;	/* whose the texts of the places are */
+	/* private */
+	GArray *wakes;		/* uint32_t, by edge: indices of the profile's wakes; UINT32_MAX: unknown */
+};
+
+/*
+ * Of the selected waits, NULL: all; preempted threads wait for nobody.  With `and_their_wakers` kernel threads that
+ * ended a selected sleep are in with their own sleeps, selected or not, and those that ended theirs.
+ */
+struct waitgraph *waitgraph_new(const struct profile *p, const struct selection *selection, enum actor_by by,
+				bool and_their_wakers);
+void waitgraph_free(struct waitgraph *g);	/* NULL is fine */
+
+static inline const struct wait_edge *waitgraph_edge(const struct waitgraph *g, uint32_t i)
+{
+	return &g_array_index(g->edges, struct wait_edge, i);
+}
+static inline const struct wait_place *waitgraph_place(const struct waitgraph *g, uint32_t i)
+{
+	return &g_array_index(g->places, struct wait_place, i);
+}
+
+/*
+ * The distribution of the delays from waking to running of one edge, for waker_percentile_ns(); PROFILE_HIST_SLOTS
+ * slots.  False where none is known, of unknown wakers.
+ */
+bool wait_edge_delays(const struct waitgraph *g, const struct wait_edge *e, uint64_t *ret_hist);
+
+/* The knots among the actors, for each struct knot of knots.h; free with g_ptr_array_unref(). */
+GPtrArray *waitgraph_knots(const struct waitgraph *g);
+
+#endif
