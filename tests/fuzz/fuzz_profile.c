@@ -1,11 +1,50 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Recordings: any bytes are refused with a reason, or are a valid profile. */
+/* Recordings: any bytes are refused with a reason, or are a valid profile, of which who woke whom can be told. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/critical.h"
 #include "profile/profile_file.h"
+#include "render/critical_text.h"
+#include "render/waitgraph_dot.h"
+#include "render/wakers_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Sums are exact whatever the numbers are. */
+static void check_critical(const struct profile *p, enum actor_by by, GString *out)
+{
+	const struct text_options options = { .top = 3, .width = 80 };
+	struct critical *c = critical_new(p, "*", by, NULL);
+	uint64_t ns = 0;
+
+	if (!c)
+		return;
+	for (guint i = 0; i < c->parts->len; i++)
+		if (critical_get(c, i)->parent == UINT32_MAX)
+			ns += (uint64_t)critical_get(c, i)->ns;
+	if (ns != c->observed_ns)
+		abort();
+	critical_text(out, c, &options);
+	critical_json(out, c);
+	critical_free(c);
+}
+
+static void check_wakers(const struct profile *p)
+{
+	const struct text_options options = { .top = 3, .width = 80 };
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	for (int by = 0; by < ACTOR_BY_COUNT; by++) {
+		struct waitgraph *g = waitgraph_new(p, NULL, (enum actor_by)by, false);
+
+		wakers_text(out, g, &options);
+		waitgraph_dot(out, g, 10);
+		waitgraph_json(out, g);
+		waitgraph_free(g);
+		check_critical(p, (enum actor_by)by, out);
+	}
+}
 
 static void read_bytes(const uint8_t *data, size_t size, bool mend)
 {
@@ -22,6 +61,8 @@ static void read_bytes(const uint8_t *data, size_t size, bool mend)
 
 	if (!p != !!error || (p && !profile_check(p, NULL)))
 		abort();
+	if (p)
+		check_wakers(p);
 	g_clear_error(&error);
 	profile_free(p);
 }
