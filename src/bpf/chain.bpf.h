@@ -172,7 +172,10 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 		first->woken_ns = wst->chain.woken_ns;
 		first->off_ns = wst->chain.off_ns;
 		first->on_ns = wst->on_ns;
-		follow_waker(c, &wst->chain, rec, start);
+		if (slept_since(first, start))
+			follow_waker(c, &wst->chain, rec, start);
+		else if (!first->woken_ns)
+			rec->end = OFFCPU_CHAIN_START;
 		if (rec->end == OFFCPU_CHAIN_AWAKE)
 			close_loop(rec, c, st->tno);
 	}
@@ -268,7 +271,12 @@ __noinline int add_chain(const struct offcpu_wait_key *its_key, const struct off
 static __always_inline void list_chain(const struct offcpu_wait_key *key, const struct thread_state *st,
 				       const struct kept_wait *kept, struct scratch *scratch)
 {
+	const struct chain_hop *first = &st->chain.hops[0];
+
 	if (!key->waker || st->mode != MODE_ASLEEP)
+		return;
+	/* an interrupt, or a waker that ran all the time: nothing to tell */
+	if (st->chain.cnt == 1 && (!first->tno || (!slept_since(first, st->since_ns) && first->on_ns <= st->since_ns)))
 		return;
 	scratch->chain_sum = scratch->no_chain_sum;
 	if (tell_chain(st, &scratch->chain_sum) && !add_chain(key, &scratch->chain_sum, kept->weight_q8))
