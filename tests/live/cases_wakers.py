@@ -10,7 +10,7 @@ from lib import Program, Recorder, case
 def record(env, name, *args):
     """The program under a recording of its processes with wakers: the report and its truth."""
     program = Program(env, name, *args)
-    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), "--wakers")
+    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), "--wakers", "--exact")
     recorder.wait_attached()
     program.go()
     program.wait_done()
@@ -53,7 +53,7 @@ def waker_is_the_timer(env):
 
 @case
 def waker_through_a_pipe(env):
-    report, truth = record(env, "pipe", "processes", 5000)
+    report, truth = record(env, "pipe", "processes", 100000)
     for line in sites(truth):
         check_share(env, report, line, is_thread_of(line, "pipe_write"), "the other end of the pipe")
 
@@ -107,9 +107,9 @@ def record_chains(env, name, *args):
     return recorder.out, program.truth()
 
 
-def near(env, seen_ns, want_ns, count, what):
-    """Within 2 % or 100 us a time."""
-    env.check.that(abs(seen_ns - want_ns) <= max(0.02 * want_ns, 100_000 * count),
+def near(env, seen_ns, want_ns, count, missing, what):
+    """Within 2 % or 100 us a time; who is missing may have run for longer than the others, by 20 ms."""
+    env.check.that(abs(seen_ns - want_ns) <= max(0.02 * want_ns, 100_000 * count) + 20_000_000 * missing,
                    f"{what}: {seen_ns} ns, not {want_ns} in {count} times")
 
 
@@ -138,14 +138,14 @@ def chain_of_a_pipeline(env):
             stage = stages[f"stage{letter}"]
             ran = sum(story[step][4] for story in right)
             both = ran + sum(story[step][5] for story in right)
-            near(env, ran, stage["cpu_ns"] * count / rounds, count, f"{sleeper}: what stage{letter} ran")
+            near(env, ran, stage["cpu_ns"] * count / rounds, count, rounds - count, f"{sleeper}: what stage{letter} ran")
             env.check.that(both >= 0.98 * stage["busy_ns"] * count / rounds, f"{sleeper}: stage{letter} was awake {both} ns")
 
 
 @case
 def chain_of_a_ring_is_a_loop(env):
     """Of two that wake each other, each had been woken by the one that it wakes."""
-    path, _ = record_chains(env, "pipe", "processes", 5000)
+    path, _ = record_chains(env, "pipe", "processes", 100000)
     rows = query(path, "SELECT c.end, sum(s.count), sum(s.blocked_ns) FROM story s JOIN chain c ON c.id = s.chain_id "
                        "JOIN wake k ON k.id = s.wake_id JOIN wait w ON w.id = k.wait_id WHERE w.flags & 1 = 0 GROUP BY 1")
     blocked = {row[0]: row[2] for row in rows}
