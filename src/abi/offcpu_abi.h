@@ -41,6 +41,7 @@ enum offcpu_key_flag {
 	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")        \
 	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                     \
 	X(WAKER, "waker", "who woke a thread is not known: the waker had no storage, or its record did not get through") \
+	X(WAKER_SKIPPED, "waker_sampled", "who ended a sleep was not looked at: the sleep was short, and kept for its long wait for a CPU") \
 	X(CHAIN_MAP, "chain_map_full", "the map of what chains of wakers tell was full: the first waker counts as having run") \
 	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
 	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)") \

@@ -207,12 +207,36 @@ __noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct kept
 	return true;
 }
 
+/*
+ * With the waker's stacks a waking costs several times as much, and of most short sleeps they would
+ * not be used: a sleep is kept if it takes longer than a draw times the scale.  It may still do that by waiting
+ * for a CPU after its waking, so wakers are looked at from a quarter of that on; what is left is counted.
+ */
+#define WAKERS_FROM 4
+
+static __always_inline void draw_sleep(struct thread_state *st, struct scratch *scratch, __u64 now)
+{
+	st->draw = random_bits(scratch);
+	if (cfg.want_wakers)
+		st->take_waker_ns = now + ((__u64)st->draw * scale_ns >> 32) / WAKERS_FROM;
+}
+
+static __always_inline bool skips_waker(const struct thread_state *st, __u64 now)
+{
+	/* a chain needs each of its wakers */
+	return cfg.may_sample && !cfg.chain_depth && now < st->take_waker_ns;
+}
+
 /* Who ended the sleep that began at st->since_ns; by the same signs as split_wait(). */
 static __always_inline __u64 waker_of_wait(const struct thread_state *st, __u64 now)
 {
 	if (!cfg.want_wakers || st->mode != MODE_ASLEEP || !st->wake_ns || st->wake_ns < st->on_ns ||
 	    st->wake_ns > now)
 		return 0;
+	if (st->waker == WAKER_SKIPPED) {
+		count_loss(OFFCPU_LOSS_WAKER_SKIPPED, st->wake_ns - st->since_ns);
+		return 0;
+	}
 	return st->waker;
 }
 

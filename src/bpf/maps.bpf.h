@@ -77,6 +77,8 @@ struct chain_state {
 	struct chain_hop hops[OFFCPU_CHAIN_MAX];
 };
 
+#define WAKER_SKIPPED 1	/* no id of a waker: it was not looked at */
+
 /*
  * By cache lines: what one CPU writes another one waits for, and threads are woken from other
  * CPUs than they run on.  The value lies 8 bytes behind the start of a line, and the kernel's
@@ -95,10 +97,11 @@ struct thread_state {
 	/* second line, the only one that a waker touches */
 	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
 	__u64 prewake_csw;	/* context switches at the last waking before the window */
-	__u64 waker;		/* who did the last waking, as wake_ns is its time */
+	__u64 waker;		/* who did the last waking, as wake_ns is its time; WAKER_SKIPPED */
 	__u32 waker_tno;	/* the same; 0: an interrupt */
 	__u32 pad2;
-	__u64 pad2b[4];
+	__u64 take_waker_ns;	/* a waking before this is of a sleep that sampling will hardly keep */
+	__u64 pad2b[3];
 	/* third line: each switch */
 	__u64 since_ns;		/* when the mode began; never before the window */
 	__u64 on_ns;		/* the last switch-in */

@@ -246,7 +246,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	st->csw = switches_of(prev);
 	st->exec_ns = prev->se.sum_exec_runtime;
 	if (cfg.may_sample)
-		st->draw = random_bits(scratch);
+		draw_sleep(st, scratch, now);
 	begin_user_stack(ctx, prev, st, scratch, now);
 }
 
@@ -340,12 +340,16 @@ int handle_waking(unsigned long long *ctx)
 	now = bpf_ktime_get_ns();
 	if (now >= stop_ns)
 		return 0;
+	/* Written first: the line comes from another CPU's cache, to be written, and is not asked for twice. */
+	st->wake_ns = now;
+	barrier();
 	/* The sleeper may be woken before our window: then only what ran since can tell. */
 	if (now < start_ns)
 		st->prewake_csw = switches_of(p);
+	else if (cfg.want_wakers && skips_waker(st, now))
+		st->waker = WAKER_SKIPPED;
 	else if (cfg.want_wakers && (st->selected || cfg.chain_depth))
 		note_waker(ctx, p, st, now);
-	st->wake_ns = now;
 	return 0;
 }
 

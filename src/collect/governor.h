@@ -30,7 +30,8 @@ struct governor {
 	/* private */
 	uint32_t quiet_cnt;	/* readings in a row below half the budget */
 	uint32_t hold_cnt;	/* readings to wait before the next raise */
-	bool is_trial;		/* the last reading was answered with a raise */
+	bool is_trial;		/* the scale was raised, and it is not known yet whether that gains anything */
+	uint32_t trial_cnt;	/* readings since */
 	uint64_t before_ns;	/* the scale, */
 	double before_switch_ns;	/* and the cost of a switch, before it */
 };

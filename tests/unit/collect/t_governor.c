@@ -56,7 +56,7 @@ static void test_stops_where_it_gains_nothing(void)
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	seconds(&g, &m, 6);
+	seconds(&g, &m, 8);
 	/* 230, then 215 ns: 6.5 % less; 207.5 are only 3.5 % less, and the step is taken back */
 	g_assert_cmpuint(g.scale_ns, ==, GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(g.raised_cnt, ==, 2);
