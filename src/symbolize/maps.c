@@ -31,6 +31,8 @@ bool maps_parse_line(const char *line, struct maps_line *ret)
 		if (!p[i])
 			return false;
 	ret->is_exec = p[2] == 'x';
+	ret->is_shared = p[3] == 's';
+	ret->is_readable = p[0] == 'r';
 	if (p[4] != ' ')
 		return false;
 	p += 5;

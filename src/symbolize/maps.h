@@ -10,7 +10,7 @@ struct maps_line {
 	uint64_t start, end, pgoff;
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
-	bool is_exec;
+	bool is_exec, is_shared, is_readable;
 	const char *path;	/* within the line; "" without one */
 };
 
