@@ -17,6 +17,7 @@ struct profile *profile_new(void)
 	p->nodes = g_array_new(FALSE, FALSE, sizeof(struct stack_node));
 	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
 	p->states = g_array_new(FALSE, FALSE, sizeof(struct state_total));
+	p->objects = g_array_new(FALSE, FALSE, sizeof(struct object));
 	p->wakers = g_array_new(FALSE, FALSE, sizeof(struct waker));
 	p->wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
 	p->chains = g_array_new(FALSE, FALSE, sizeof(struct chain_node));
@@ -28,6 +29,7 @@ struct profile *profile_new(void)
 	p->frame_index = id_index_new();
 	p->node_index = id_index_new();
 	p->wait_index = id_index_new();
+	p->object_index = id_index_new();
 	p->waker_index = id_index_new();
 	p->wake_index = id_index_new();
 	p->chain_index = id_index_new();
@@ -47,6 +49,7 @@ void profile_free(struct profile *p)
 	g_array_unref(p->nodes);
 	g_array_unref(p->waits);
 	g_array_unref(p->states);
+	g_array_unref(p->objects);
 	g_array_unref(p->wakers);
 	g_array_unref(p->wakes);
 	g_array_unref(p->chains);
@@ -58,6 +61,7 @@ void profile_free(struct profile *p)
 	id_index_free(p->frame_index);
 	id_index_free(p->node_index);
 	id_index_free(p->wait_index);
+	id_index_free(p->object_index);
 	id_index_free(p->waker_index);
 	id_index_free(p->wake_index);
 	id_index_free(p->chain_index);
@@ -198,7 +202,7 @@ static bool same_wait(const void *ctx, const void *key, uint32_t id)
 	const struct wait *a = profile_wait(ctx, id), *b = key;
 
 	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel && a->state == b->state &&
-	       a->flags == b->flags;
+	       a->flags == b->flags && a->object == b->object;
 }
 
 static uint64_t sum(uint64_t a, uint64_t b)
@@ -222,8 +226,9 @@ static void merge_wait(struct wait *into, const struct wait *w)
 
 uint32_t profile_add_wait(struct profile *p, const struct wait *w)
 {
-	assert(w->thread < p->threads->len && w->user < p->nodes->len && w->kernel < p->nodes->len);
-	const uint32_t key[] = { w->thread, w->user, w->kernel, (uint32_t)w->state << 8 | w->flags };
+	assert(w->thread < p->threads->len && w->user < p->nodes->len && w->kernel < p->nodes->len &&
+	       w->object <= p->objects->len);
+	const uint32_t key[] = { w->thread, w->user, w->kernel, (uint32_t)w->state << 8 | w->flags, w->object };
 	uint64_t hash = id_index_hash(p->wait_index, key, sizeof(key));
 	int64_t id = id_index_find(p->wait_index, hash, same_wait, p, w);
 

@@ -85,10 +85,40 @@ enum wait_flag {
 	WAIT_OPEN_AT_END = 1 << 1,
 };
 
-/* All waits of one thread with the same state, flags and stacks. */
+/* What a lock is, as the sleeper's frames tell and how it waits. */
+enum lock_kind {
+	LOCK_FUTEX = 0,	/* of no library that is known */
+	LOCK_MUTEX,
+	LOCK_CONDITION,
+	LOCK_RWLOCK,
+	LOCK_SEMAPHORE,
+	LOCK_BARRIER,
+	LOCK_JOIN,	/* a thread that is to end */
+	LOCK_ONCE,	/* something that is done once, by somebody else just now */
+	LOCK_LIBC,	/* of libc's own: of malloc, of a stdio stream */
+	LOCK_PARK,	/* a thread that waits to be told to go on */
+	LOCK_KIND_COUNT
+};
+const char *lock_kind_text(enum lock_kind kind);	/* "mutex" */
+bool lock_kind_parse(const char *text, enum lock_kind *ret_kind);
+
+/* What threads waited for: a futex, with the one who held it then.  Equal ones are one row. */
+struct object {
+	uint8_t kind;		/* enum lock_kind */
+	bool is_private;	/* as the waiter said: of one process */
+	const char *operation;	/* "FUTEX_WAIT", ..., "futex_waitv" */
+	const char *name;	/* of the variable, or where it lies */
+	const char *place;	/* path of the file whose data it is, "[heap]", "[stack]", ...; "" */
+	uint32_t pid;		/* of the program that addr is an address of; 0: shared, and known by its place */
+	uint64_t addr;
+	uint32_t holder_tid;	/* who held it as the waits began; 0: not known, see the wakers */
+};
+
+/* All waits of one thread with the same state, flags, stacks and object. */
 struct wait {
 	uint32_t thread;	/* index */
 	uint32_t user, kernel;	/* stack nodes, 0: none */
+	uint32_t object;	/* index + 1; 0: none, or not asked for */
 	uint8_t state;		/* 'S','D','T','t','P','I','R' */
 	uint8_t flags;		/* enum wait_flag */
 	uint64_t count;
@@ -214,6 +244,7 @@ struct profile_info {
 	uint64_t tracer_cpu_ns, tracer_peak_rss_bytes;
 	uint64_t tracer_bpf_ns;	/* valid if has_bpf_ns */
 	bool has_bpf_ns;
+	bool has_locks;		/* they were asked for */
 	bool has_wakers;	/* they were asked for: a sleep without one has an unknown waker */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
@@ -226,6 +257,7 @@ struct profile {
 	GArray *nodes;		/* struct stack_node; [0] is the root */
 	GArray *waits;		/* struct wait */
 	GArray *states;		/* struct state_total, in the order of threads; none in files of schema 1 */
+	GArray *objects;	/* struct object */
 	GArray *wakers;		/* struct waker */
 	GArray *wakes;		/* struct wake */
 	GArray *chains;		/* struct chain_node, each behind its next */
@@ -234,7 +266,7 @@ struct profile {
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;
-	struct id_index *string_index, *frame_index, *node_index, *wait_index, *waker_index, *wake_index, *chain_index;
+	struct id_index *string_index, *frame_index, *node_index, *wait_index, *object_index, *waker_index, *wake_index, *chain_index;
 };
 
 /* Empty: the root node, and "" for every string of the info. */
@@ -265,6 +297,8 @@ uint32_t profile_add_thread(struct profile *p, const struct thread *t);
 uint32_t profile_add_wait(struct profile *p, const struct wait *w);
 /* Appends the total of one state of a thread. */
 void profile_add_state(struct profile *p, const struct state_total *total);
+/* The id of an equal object, copied in when new; NULL strings become "". */
+uint32_t profile_object(struct profile *p, const struct object *o);
 /* The id of an equal waker, copied in when new. */
 uint32_t profile_waker(struct profile *p, const struct waker *w);
 /* Sums *w into the wake with the same wait and waker; its id. */
@@ -310,6 +344,15 @@ static inline const struct wait *profile_wait(const struct profile *p, uint32_t 
 	return &g_array_index(p->waits, struct wait, i);
 }
 
+static inline const struct object *profile_get_object(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->objects, struct object, i);
+}
+/* NULL: the wait has none. */
+static inline const struct object *profile_wait_object(const struct profile *p, const struct wait *w)
+{
+	return w->object ? profile_get_object(p, w->object - 1) : NULL;
+}
 static inline const struct waker *profile_get_waker(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->wakers, struct waker, i);

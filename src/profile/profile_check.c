@@ -96,6 +96,8 @@ static bool check_waits(const struct profile *p, GError **error)
 
 		if (w->thread >= p->threads->len || w->user >= p->nodes->len || w->kernel >= p->nodes->len)
 			return bad(error, "wait %u has no valid thread or stack", i);
+		if (w->object > p->objects->len)
+			return bad(error, "wait %u has no valid object", i);
 		if (!w->state || !strchr("SDTtPIR", w->state))
 			return bad(error, "wait %u has no valid state", i);
 		if (!times_fit(times, G_N_ELEMENTS(times)))
@@ -209,6 +211,7 @@ bool profile_check(const struct profile *p, GError **error)
 {
 	if (p->threads->len > PROFILE_ROWS_MAX || p->frames->len > PROFILE_ROWS_MAX ||
 	    p->waits->len > PROFILE_ROWS_MAX || p->states->len > PROFILE_ROWS_MAX || p->wakers->len > PROFILE_ROWS_MAX ||
+	    p->objects->len > PROFILE_ROWS_MAX ||
 	    p->wakes->len > PROFILE_ROWS_MAX || p->chains->len > PROFILE_ROWS_MAX ||
 	    p->stories->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
 		return bad(error, "it has too many threads, frames, stacks or waits");

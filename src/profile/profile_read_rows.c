@@ -15,7 +15,7 @@ struct reader {
 	uint64_t text_budget_bytes;
 	const char *wrong;	/* the first bad column of this row */
 	GPtrArray *strings;	/* string id -> the profile's own string */
-	GArray *frames, *nodes, *waits, *wakers, *wakes, *chains;	/* id in the file -> id in the profile: a forged file may repeat itself */
+	GArray *frames, *nodes, *objects, *waits, *wakers, *wakes, *chains;	/* id in the file -> id in the profile: a forged file may repeat itself */
 };
 
 static void wrong(struct reader *r, int column)
@@ -183,6 +183,8 @@ static void meta_row(struct reader *r)
 		info->cpus = get_u32(r, 1);
 	if (strcmp(key, "self_excluded") == 0)
 		info->self_excluded = get(r, 1, 1) != 0;
+	if (strcmp(key, "has_locks") == 0)
+		info->has_locks = get(r, 1, 1) != 0;
 	if (strcmp(key, "has_wakers") == 0)
 		info->has_wakers = get(r, 1, 1) != 0;
 }
@@ -395,6 +397,34 @@ static void wait_row_2(struct reader *r)
 		profile_add_wait(r->p, &w);
 }
 
+/* One text of a row: it is valid until the next one is asked for. */
+static const char *own_text(struct reader *r, int column)
+{
+	return profile_string(r->p, get_text(r, column));
+}
+
+static void object_row(struct reader *r)
+{
+	enum lock_kind kind = LOCK_FUTEX;
+	struct object o = {
+		.is_private = get(r, 2, 1) != 0,
+		.operation = own_text(r, 3),
+		.name = own_text(r, 4),
+		.place = own_text(r, 5),
+		.pid = get_u32(r, 6),
+		.addr = (uint64_t)sqlite3_column_int64(r->stmt, 7),
+		.holder_tid = is_null(r, 8) ? 0 : get_u32(r, 8),
+	};
+
+	if (!lock_kind_parse(get_text(r, 1), &kind))
+		wrong(r, 1);
+	if (sqlite3_column_type(r->stmt, 7) != SQLITE_INTEGER)
+		wrong(r, 7);
+	o.kind = (uint8_t)kind;
+	uint32_t id = profile_object(r->p, &o);
+	g_array_append_val(r->objects, id);
+}
+
 static void wait_row_3(struct reader *r)
 {
 	struct wait w = wait_columns(r, 1);
@@ -411,6 +441,8 @@ static void wait_row_3(struct reader *r)
 		w.hist[profile_hist_slot(off_cpu_ns)] = 1;
 	else if (!parse_hist_2(get_text(r, 12), w.hist))
 		wrong(r, 12);
+	if (!is_null(r, 13))
+		w.object = get_id(r, 13, r->objects, false) + 1;
 	if (!r->wrong) {
 		uint32_t id = profile_add_wait(r->p, &w);
 		g_array_append_val(r->waits, id);
@@ -565,8 +597,9 @@ static bool read_version(struct reader *r, unsigned version, GError **error)
 		{ "frame", 0, 0, PROFILE_ROWS_MAX, frame_row },
 		{ "stack", 1, 0, PROFILE_NODES_MAX, stack_row },
 		{ "thread", 0, 0, PROFILE_ROWS_MAX, thread_row },
-		{ "wait", 0, 0, PROFILE_ROWS_MAX, wait_rows[version] },
 	};
+	const struct table object = { "object", 0, 0, PROFILE_ROWS_MAX, object_row };
+	const struct table wait = { "wait", 0, 0, PROFILE_ROWS_MAX, wait_rows[version] };
 	const struct table since_3[] = {
 		{ "state_total", 0, 0, PROFILE_ROWS_MAX, state_row },
 		{ "sampling", PROFILE_WINDOW_ID, 0, 1, sampling_row },
@@ -578,6 +611,7 @@ static bool read_version(struct reader *r, unsigned version, GError **error)
 	};
 
 	return read_tables(r, tables, G_N_ELEMENTS(tables), error) &&
+	       (version < 3 || read_table(r, &object, error)) && read_table(r, &wait, error) &&
 	       (version < 3 || read_tables(r, since_3, G_N_ELEMENTS(since_3), error));
 }
 
@@ -591,6 +625,7 @@ static bool read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes
 		.strings = g_ptr_array_new(),
 		.frames = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.objects = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.waits = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.wakers = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.wakes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
@@ -603,6 +638,7 @@ static bool read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes
 	g_ptr_array_unref(r.strings);
 	g_array_unref(r.frames);
 	g_array_unref(r.nodes);
+	g_array_unref(r.objects);
 	g_array_unref(r.waits);
 	g_array_unref(r.wakers);
 	g_array_unref(r.wakes);

@@ -121,8 +121,20 @@ const struct profile_table profile_schema_2[] = {
 /* New: what sampling must not touch, and what it did; who made threads runnable. */
 const struct profile_table profile_schema_3[] = {
 	TABLES_OF_1_TO_3
+	{ "object",
+	  "CREATE TABLE object( -- what threads waited for: futexes\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  kind TEXT, -- mutex, condition variable, rwlock, semaphore, barrier, join, once, libc lock, park; futex: not known\n"
+	  "  is_private INTEGER,\n"
+	  "  operation TEXT, -- FUTEX_WAIT, ..., futex_waitv\n"
+	  "  name TEXT, -- of the variable, or where it lies\n"
+	  "  place TEXT, -- path of the file whose data it is, [heap], [stack], ...\n"
+	  "  pid INTEGER, -- 0: shared, and known by its name\n"
+	  "  address INTEGER, -- in that process; 64 bits, print it with printf('%x')\n"
+	  "  holder_tid INTEGER -- who held it as the waits began; NULL: not known\n"
+	  ")" },
 	{ "wait",
-	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
+	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags, stacks and object\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  thread_id INTEGER REFERENCES thread(id),\n"
 	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
@@ -135,7 +147,8 @@ const struct profile_table profile_schema_3[] = {
 	  "  preempted_ns INTEGER,\n"
 	  "  off_cpu_se_ns INTEGER, -- standard error of the sum of the three before; NULL: exact\n"
 	  "  max_ns INTEGER, -- NULL: one wait, so that sum\n"
-	  "  log2_ns TEXT -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
+	  "  log2_ns TEXT, -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
+	  "  object_id INTEGER REFERENCES object(id) -- NULL: none, or not recorded\n"
 	  ")" },
 	{ "state_total",
 	  "CREATE TABLE state_total( -- exact, whatever was sampled: all waits of one thread in one state but those filtered\n"
@@ -239,9 +252,10 @@ const char profile_views[] =
 	"  w.blocked_ns + w.runnable_ns + w.preempted_ns AS off_cpu_ns,\n"
 	"  w.blocked_ns, w.runnable_ns, w.preempted_ns, coalesce(w.off_cpu_se_ns, 0) AS off_cpu_se_ns,\n"
 	"  coalesce(w.max_ns, w.blocked_ns + w.runnable_ns + w.preempted_ns) AS max_ns,\n"
-	"  w.user_stack_id, u.leaf AS user_leaf, w.kernel_stack_id, k.leaf AS kernel_leaf\n"
+	"  w.user_stack_id, u.leaf AS user_leaf, w.kernel_stack_id, k.leaf AS kernel_leaf,\n"
+	"  o.kind AS object_kind, o.name AS object\n"
 	"FROM wait w LEFT JOIN thread t ON t.id = w.thread_id LEFT JOIN v_stack u ON u.id = w.user_stack_id\n"
-	"  LEFT JOIN v_stack k ON k.id = w.kernel_stack_id;\n"
+	"  LEFT JOIN v_stack k ON k.id = w.kernel_stack_id LEFT JOIN object o ON o.id = w.object_id;\n"
 	"CREATE VIEW v_wake AS SELECT k.id, k.wait_id, t.comm, t.pid, t.tid, coalesce(a.irq, a.comm) AS waker,\n"
 	"  a.pid AS waker_pid, a.tid AS waker_tid, a.irq, k.count, k.blocked_ns, k.runnable_ns,\n"
 	"  a.user_stack_id AS waker_user_stack_id, a.kernel_stack_id AS waker_kernel_stack_id\n"

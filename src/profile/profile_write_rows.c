@@ -74,6 +74,7 @@ static int write_meta(sqlite3 *db, const struct profile_info *info)
 		{ "filters", info->filters, 0 },
 		{ "self_excluded", NULL, info->self_excluded },
 		{ "has_wakers", NULL, info->has_wakers },
+		{ "has_locks", NULL, info->has_locks },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -270,9 +271,34 @@ static bool is_plain(const struct wait *w)
 	return w->count == 1 && w->max_ns == off_cpu_ns && sum == 1 && w->hist[profile_hist_slot(off_cpu_ns)] == 1;
 }
 
+static int write_objects(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO object VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+
+	for (guint i = 0; i < p->objects->len; i++) {
+		const struct object *o = profile_get_object(p, i);
+
+		put(&in, i);
+		put_text(&in, lock_kind_text((enum lock_kind)o->kind));
+		put(&in, o->is_private);
+		put_text(&in, o->operation);
+		put_text(&in, o->name);
+		put_text(&in, o->place);
+		put(&in, o->pid);
+		put(&in, o->addr);
+		if (o->holder_tid)
+			put(&in, o->holder_tid);
+		else
+			put_null(&in);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
 static int write_waits(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_into(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	char hist[HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->waits->len; i++) {
@@ -305,6 +331,10 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 			hist_text(w->hist, hist);
 			put_text(&in, hist);
 		}
+		if (w->object)
+			put(&in, w->object - 1);
+		else
+			put_null(&in);
 		if (!row_done(&in))
 			break;
 	}
@@ -478,7 +508,7 @@ static int write_hops(sqlite3 *db, const struct profile *p)
 int profile_write_rows(sqlite3 *db, const struct profile *p)
 {
 	int (*const tables[])(sqlite3 *, const struct profile *) = {
-		write_losses, write_frames, write_stacks, write_threads, write_states, write_waits, write_sampling,
+		write_losses, write_frames, write_stacks, write_threads, write_states, write_objects, write_waits, write_sampling,
 		write_wakers, write_wakes, write_chains, write_stories, write_hops,
 	};
 	int rc = write_meta(db, &p->info);

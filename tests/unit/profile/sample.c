@@ -25,6 +25,7 @@ static void fill_info(struct profile *p)
 		.tracer_peak_rss_bytes = 41 << 20,
 		.tracer_bpf_ns = 22222222,
 		.has_bpf_ns = true,
+		.has_locks = true,
 		.has_wakers = true,
 		.self_excluded = true,
 		.sampling = { .start_ns = 10000, .end_ns = 40000, .max_ns = 160000, .raised_cnt = 2, .lowered_cnt = 1, .over_cnt = 3,
@@ -114,6 +115,20 @@ static void add_threads(struct profile *p, const struct sample_size *size, GRand
 	}
 }
 
+/* By what makes a wait the same one, so that the waits are the same with objects and without. */
+static uint32_t object_of(struct profile *p, const struct wait *w)
+{
+	static const char *const names[] = { "queue_lock", "heap 0x7f00", "/dev/shm/pool+0x40", "cache<int>::lock+0x8", "" };
+	const struct object o = {
+		.kind = (uint8_t)(w->kernel % LOCK_KIND_COUNT), .is_private = w->kernel % 2, .operation = "FUTEX_WAIT_BITSET",
+		.name = names[w->kernel % G_N_ELEMENTS(names)], .place = w->kernel % 4 ? "/usr/bin/app" : "",
+		.pid = w->kernel % 3 ? 77 : 0, .addr = w->kernel % 3 ? UINT64_C(0xffff800000001000) + w->kernel : 0,
+		.holder_tid = w->thread % 3 ? w->thread : 0,
+	};
+
+	return w->state == 'S' && w->kernel % 4 != 3 ? profile_object(p, &o) + 1 : 0;
+}
+
 static void add_wait(struct profile *p, const GArray *stacks, GRand *rand)
 {
 	/* one call a statement: within one, compilers differ in which comes first */
@@ -143,6 +158,7 @@ static void add_wait(struct profile *p, const GArray *stacks, GRand *rand)
 		w.hist[g_bit_storage(ns) - 1]++;
 	}
 	w.off_cpu_se_ns = cnt % 3 ? 0 : w.max_ns / 4;
+	w.object = object_of(p, &w);
 	profile_add_wait(p, &w);
 }
 
@@ -234,6 +250,7 @@ static void assert_infos_equal(const struct profile_info *a, const struct profil
 	g_assert_cmpuint(a->has_bpf_ns, ==, b->has_bpf_ns);
 	g_assert_cmpuint(a->has_bpf_ns ? a->tracer_bpf_ns : 0, ==, b->has_bpf_ns ? b->tracer_bpf_ns : 0);
 	g_assert_cmpuint(a->self_excluded, ==, b->self_excluded);
+	g_assert_cmpuint(a->has_locks, ==, b->has_locks);
 	g_assert_cmpuint(a->has_wakers, ==, b->has_wakers);
 	const struct profile_sampling *x = &a->sampling, *y = &b->sampling;
 	g_assert_cmpuint(x->start_ns, ==, y->start_ns);
@@ -322,6 +339,7 @@ static void assert_waits_equal(const struct profile *a, const struct profile *b)
 		g_assert_cmpuint(x->thread, ==, y->thread);
 		g_assert_cmpuint(x->user, ==, y->user);
 		g_assert_cmpuint(x->kernel, ==, y->kernel);
+		g_assert_cmpuint(x->object, ==, y->object);
 		g_assert_cmpuint(x->state, ==, y->state);
 		g_assert_cmpuint(x->flags, ==, y->flags);
 		g_assert_cmpuint(x->count, ==, y->count);
@@ -331,6 +349,23 @@ static void assert_waits_equal(const struct profile *a, const struct profile *b)
 		g_assert_cmpuint(x->max_ns, ==, y->max_ns);
 		g_assert_cmpuint(x->off_cpu_se_ns, ==, y->off_cpu_se_ns);
 		g_assert_cmpmem(x->hist, sizeof(x->hist), y->hist, sizeof(y->hist));
+	}
+}
+
+static void assert_objects_equal(const struct profile *a, const struct profile *b)
+{
+	g_assert_cmpuint(a->objects->len, ==, b->objects->len);
+	for (guint i = 0; i < a->objects->len; i++) {
+		const struct object *x = profile_get_object(a, i), *y = profile_get_object(b, i);
+
+		g_assert_cmpuint(x->kind, ==, y->kind);
+		g_assert_cmpuint(x->is_private, ==, y->is_private);
+		g_assert_cmpstr(x->operation, ==, y->operation);
+		g_assert_cmpstr(x->name, ==, y->name);
+		g_assert_cmpstr(x->place, ==, y->place);
+		g_assert_cmpuint(x->pid, ==, y->pid);
+		g_assert_cmpuint(x->addr, ==, y->addr);
+		g_assert_cmpuint(x->holder_tid, ==, y->holder_tid);
 	}
 }
 
@@ -393,6 +428,7 @@ void assert_profiles_equal(const struct profile *a, const struct profile *b)
 	assert_states_equal(a, b);
 	assert_stacks_equal(a, b);
 	assert_waits_equal(a, b);
+	assert_objects_equal(a, b);
 	assert_wakes_equal(a, b);
 	assert_stories_equal(a, b);
 	g_assert_cmpuint(a->losses->len, ==, b->losses->len);

@@ -507,14 +507,17 @@ static struct profile *old_sample(void)
 	struct profile *p = sample_profile(&sample_tiny, 9);
 
 	g_array_set_size(p->states, 0);
+	g_array_set_size(p->objects, 0);
 	g_array_set_size(p->wakers, 0);
 	g_array_set_size(p->wakes, 0);
 	g_array_set_size(p->chains, 0);
 	g_array_set_size(p->stories, 0);
 	p->info.sampling = (struct profile_sampling){ 0 };
-	p->info.has_wakers = false;
-	for (guint i = 0; i < p->waits->len; i++)
+	p->info.has_wakers = p->info.has_locks = false;
+	for (guint i = 0; i < p->waits->len; i++) {
 		g_array_index(p->waits, struct wait, i).off_cpu_se_ns = 0;
+		g_array_index(p->waits, struct wait, i).object = 0;
+	}
 	return p;
 }
 

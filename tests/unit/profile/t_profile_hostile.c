@@ -218,8 +218,21 @@ static const struct {
 	{ "UPDATE waker SET kernel_stack_id = 'k' WHERE id = 1", "row 2 of table \"waker\" has an invalid kernel_stack_id" },
 	{ "UPDATE thread SET id = -1 WHERE id = 0", "the ids of table \"thread\" are not consecutive" },
 	{ "INSERT INTO wait SELECT (SELECT count(*) FROM wait), thread_id, user_stack_id, kernel_stack_id, "
-	  "state, flags, count, blocked_ns, runnable_ns, preempted_ns, off_cpu_se_ns, max_ns, log2_ns FROM wait "
-	  "WHERE id = 0", NULL },
+	  "state, flags, count, blocked_ns, runnable_ns, preempted_ns, off_cpu_se_ns, max_ns, log2_ns, "
+	  "object_id FROM wait WHERE id = 0", NULL },
+	{ "UPDATE wait SET object_id = -1 WHERE id = 0", "row 1 of table \"wait\" has an invalid object_id" },
+	{ "UPDATE wait SET object_id = 1 << 30 WHERE id = 0", "row 1 of table \"wait\" has an invalid object_id" },
+	{ "UPDATE wait SET object_id = 'x' WHERE id = 0", "row 1 of table \"wait\" has an invalid object_id" },
+	{ "UPDATE wait SET object_id = NULL", NULL },
+	{ "DELETE FROM object WHERE id = 1", "the ids of table \"object\" are not consecutive" },
+	{ "UPDATE object SET kind = 'spinlock' WHERE id = 1", "row 2 of table \"object\" has an invalid kind" },
+	{ "UPDATE object SET is_private = 2 WHERE id = 1", "row 2 of table \"object\" has an invalid is_private" },
+	{ "UPDATE object SET name = x'00' WHERE id = 1", "row 2 of table \"object\" has an invalid name" },
+	{ "UPDATE object SET name = printf('%20000d', 1) WHERE id = 1", "row 2 of table \"object\" has an invalid name" },
+	{ "UPDATE object SET address = 1.5 WHERE id = 1", "row 2 of table \"object\" has an invalid address" },
+	{ "UPDATE object SET holder_tid = -1 WHERE id = 1", "row 2 of table \"object\" has an invalid holder_tid" },
+	{ "UPDATE object SET pid = 1 << 32 WHERE id = 1", "row 2 of table \"object\" has an invalid pid" },
+	{ "UPDATE object SET name = 'same', pid = 1, address = 1, kind = 'mutex', holder_tid = NULL", NULL },
 	{ "UPDATE wait SET off_cpu_se_ns = -1 WHERE id = 0", "row 1 of table \"wait\" has an invalid off_cpu_se_ns" },
 	{ "DELETE FROM state_total", NULL },
 	{ "DELETE FROM state_total WHERE id = 0", "the ids of table \"state_total\" are not consecutive" },
