@@ -15,9 +15,9 @@ _offcpu_options() {
 	local read='--state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $sampling --inline --duration= --output= --max-loss= --help" ;;
-	trace) echo "$target $filter $capture $sampling --inline --folded --delimited --stack-storage-size= --help" ;;
-	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --json --csv --help" ;;
+	record) echo "$target $filter $capture $sampling --inline --locks --duration= --output= --max-loss= --help" ;;
+	trace) echo "$target $filter $capture $sampling --inline --locks --folded --delimited --stack-storage-size= --help" ;;
+	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --delimiter --help"

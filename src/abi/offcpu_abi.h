@@ -43,6 +43,7 @@ enum offcpu_key_flag {
 	X(WAKER, "waker", "who woke a thread is not known: the waker had no storage, or its record did not get through") \
 	X(WAKER_SKIPPED, "waker_sampled", "who ended a sleep was not looked at: the sleep was short, and kept for its long wait for a CPU") \
 	X(CHAIN_MAP, "chain_map_full", "the map of what chains of wakers tell was full: the first waker counts as having run") \
+	X(OBJECT, "lock", "which lock a thread waited for did not get through") \
 	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
 	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)") \
 	X(RECURSION, "recursion", "the kernel skipped a program that would have nested")
@@ -65,6 +66,7 @@ struct offcpu_wait_key {
 	__u64 ustack;	/* stack id, 0: none; hist: pid << 32 | tid */
 	__u64 kstack;
 	__u64 waker;	/* see offcpu_rec_waker, with chains offcpu_rec_chain; 0: none is wanted, or known */
+	__u64 object;	/* see abi/object_abi.h; 0: none is wanted, or known */
 	__u32 tno;	/* thread number, see offcpu_rec_thread */
 	__u16 flags;	/* enum offcpu_key_flag */
 	__u8 state;	/* 'S','D','T','t','P','I','R' */
@@ -119,6 +121,7 @@ enum offcpu_rec_type {
 	OFFCPU_REC_SPACE = 5,
 	OFFCPU_REC_WAKER = 6,
 	OFFCPU_REC_CHAIN = 7,
+	OFFCPU_REC_OBJECT = 10,
 };
 
 /* How the walk of a stack ended, as far as the walker knows. */
@@ -264,6 +267,7 @@ struct offcpu_rec_thread {
 	__u64 open_ustack;
 	__u64 open_kstack;
 	__u64 open_waker;	/* of a wait that is over but for its turn on a CPU */
+	__u64 open_object;
 	__u64 open_blocked_ns;
 	__u64 open_runnable_ns;
 	__u64 open_preempted_ns;
@@ -308,6 +312,7 @@ struct offcpu_config {
 	__u8 may_sample;		/* the scale may be above 0 */
 	__u8 want_wakers;
 	__u8 chain_depth;		/* 0: one waker, no chains */
+	__u8 want_locks;
 };
 
 #endif

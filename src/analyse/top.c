@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
 
@@ -37,7 +38,7 @@ bool top_by_parse(const char *name, enum top_by *ret_by)
 /* What rows are told apart by; unused parts are 0, strings are interned pointers. */
 struct row_key {
 	const char *name;
-	uint32_t a, b, c, d;
+	uint32_t a, b, c, d, e;
 };
 
 static guint key_hash(gconstpointer k)
@@ -49,6 +50,7 @@ static guint key_hash(gconstpointer k)
 	h = (h ^ (h >> 32) ^ key->b) * UINT64_C(0x9e3779b97f4a7c15);
 	h = (h ^ (h >> 32) ^ key->c) * UINT64_C(0x9e3779b97f4a7c15);
 	h = (h ^ (h >> 32) ^ key->d) * UINT64_C(0x9e3779b97f4a7c15);
+	h = (h ^ (h >> 32) ^ key->e) * UINT64_C(0x9e3779b97f4a7c15);
 	return (guint)(h >> 32);
 }
 
@@ -80,6 +82,7 @@ static struct row_key key_of(const struct top *t, const struct profile *p, const
 		key.b = w->user;
 		key.c = w->kernel;
 		key.d = w->state;
+		key.e = t->locks[w->object];
 		break;
 	case TOP_BY_COUNT: break;
 	}
@@ -117,6 +120,7 @@ static void start_row(const struct top *t, const struct profile *p, const struct
 	if (t->by == TOP_BY_STACK) {
 		row->user = w->user;
 		row->kernel = w->kernel;
+		row->object = t->locks[w->object];
 		row->user_parent = plumbing_user_parent(t->plumbing, w->user);
 	}
 	if (t->by == TOP_BY_STACK || t->by == TOP_BY_STATE)
@@ -161,7 +165,9 @@ static int row_compare(gconstpointer a, gconstpointer b)
 		return x->state < y->state ? -1 : 1;
 	if (x->user != y->user)
 		return x->user < y->user ? -1 : 1;
-	return (x->kernel > y->kernel) - (x->kernel < y->kernel);
+	if (x->kernel != y->kernel)
+		return x->kernel < y->kernel ? -1 : 1;
+	return (x->object > y->object) - (x->object < y->object);
 }
 
 static uint64_t whole_of(const struct top *t, const struct profile *p, const struct selection *selection)
@@ -256,6 +262,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	t->rows = g_array_new(FALSE, TRUE, sizeof(struct top_row));
 	t->plumbing = plumbing;
 	t->strings = g_string_chunk_new(4096);
+	t->locks = lock_ids_new(p);
 	if (totals)
 		add_totals(t, p, selection, index);
 	for (unsigned i = 0; i < p->waits->len; i++) {
@@ -294,6 +301,7 @@ void top_free(struct top *t)
 		return;
 	g_array_unref(t->rows);
 	plumbing_free(t->plumbing);
+	g_free(t->locks);
 	g_string_chunk_free(t->strings);
 	g_free(t);
 }

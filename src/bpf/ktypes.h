@@ -95,7 +95,8 @@ struct sched_entity {
 
 struct pt_regs {
 	unsigned long r10;
-	unsigned long di;
+	unsigned long bx, cx, dx, si, di;
+	unsigned long orig_ax;	/* the system call's number */
 	unsigned long bp;
 	unsigned long ip;
 	unsigned long cs;

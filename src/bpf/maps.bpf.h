@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "abi/object_abi.h"
 #include "abi/offcpu_abi.h"
 #include "abi/sample.h"
 #include "abi/space_abi.h"
@@ -79,6 +80,17 @@ struct chain_state {
 
 #define WAKER_SKIPPED 1	/* no id of a waker: it was not looked at */
 
+/* The futex that a thread sleeps on: see bpf/object.bpf.h. */
+struct futex_wait {
+	__u8 noted;		/* it was looked at when the thread went to sleep */
+	__u8 holder_kind;	/* enum offcpu_holder */
+	__u16 cnt;		/* 0: it sleeps on none */
+	__u32 op;
+	__u32 holder;
+	__u64 sp;
+	__u64 addr[OFFCPU_FUTEXES_MAX];
+};
+
 /*
  * By cache lines: what one CPU writes another one waits for, and threads are woken from other
  * CPUs than they run on.  The value lies 8 bytes behind the start of a line, and the kernel's
@@ -136,6 +148,8 @@ struct thread_state {
 	__u32 renames;
 	struct kernel_memory waker_walks[WAKER_WALKS];	/* as a waker */
 	struct chain_state chain;
+	struct futex_wait futex;
+	__u64 seen_object;	/* the last id known to have crossed */
 };
 
 #define LINE_OF(member) ((__builtin_offsetof(struct thread_state, member) + 8) / 64)
@@ -298,6 +312,7 @@ struct scratch {
 	struct offcpu_rec_waker waker;
 	struct offcpu_rec_chain chain;
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
+	struct offcpu_rec_object object;
 	struct kernel_memory irq_walks[WALKS];	/* where interrupts woke someone */
 	__u64 ctx_addr;
 	__u64 window[WALK_WINDOW / 8];	/* a piece of a user stack */

@@ -11,6 +11,7 @@
 #include "bpf/stack.bpf.h"
 #include "bpf/select.bpf.h"
 #include "bpf/account.bpf.h"
+#include "bpf/object.bpf.h"
 #include "bpf/snapshot.bpf.h"
 #include "bpf/chain.bpf.h"
 #include "bpf/waker.bpf.h"
@@ -106,6 +107,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64
 		return 0;
 	parts = &scratch->kept.parts;
 	key.waker = waker_of_wait(st, now);
+	key.object = object_of_wait(st, scratch, now);
 	key.tno = st->tno;
 	key.state = st->state;
 	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
@@ -141,6 +143,8 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 			count_loss(OFFCPU_LOSS_KSTACK, now - st->since_ns);
 		if (cfg.want_events)
 			send_event(task, st, &scratch->kept.parts, ustack, kstack, now);
+		if (cfg.want_locks && may_walk)
+			look_at_futex(task, st, scratch, false);
 		if (cfg.want_waits)
 			list_wait(st, scratch, ustack, kstack, now);
 	}
@@ -248,6 +252,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	if (cfg.may_sample)
 		draw_sleep(st, scratch, now);
 	begin_user_stack(ctx, prev, st, scratch, now);
+	note_futex(prev, st);
 }
 
 static __always_inline void switch_in(struct task_struct *next, struct thread_state *st,

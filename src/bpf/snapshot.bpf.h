@@ -6,6 +6,7 @@
 #include "bpf/stack.bpf.h"
 #include "bpf/select.bpf.h"
 #include "bpf/account.bpf.h"
+#include "bpf/object.bpf.h"
 
 /*
  * The threads at the edges of the window.  Before it, every thread gets its storage (so
@@ -144,14 +145,19 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 		st->end_ustack = user_stack(NULL, task, st, scratch, true, stop_ns);
 	if (cfg.want_kstack)
 		st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
-	if (!stands_still(task, st))
+	look_at_futex(task, st, scratch, true);
+	if (!stands_still(task, st)) {
 		st->end_ustack = st->end_kstack = 0;
+		if (!st->futex.noted)
+			st->futex.cnt = 0;
+	}
 }
 
 /* The wait of a thread that is off CPU as the window ends. */
 static __always_inline void close_wait(struct task_struct *task, struct thread_state *st,
-				       struct offcpu_rec_thread *rec, __u64 end)
+				       struct scratch *scratch, __u64 end)
 {
+	struct offcpu_rec_thread *rec = &scratch->thread;
 	__u64 total = end - st->since_ns;
 	struct wait_parts parts;
 
@@ -167,6 +173,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	rec->open_ustack = st->late ? st->end_ustack : st->ustack;
 	rec->open_kstack = st->end_kstack;
 	rec->open_waker = waker_of_wait(st, end);
+	rec->open_object = object_of_wait(st, scratch, end);
 	rec->open_blocked_ns = parts.blocked_ns;
 	rec->open_runnable_ns = parts.runnable_ns;
 	rec->open_preempted_ns = parts.preempted_ns;
@@ -208,7 +215,7 @@ int close_thread(struct bpf_iter__task *ctx)
 	if (st->mode == MODE_ON_CPU)
 		scratch->thread.account.on_cpu_ns += end - st->since_ns;
 	else
-		close_wait(task, st, &scratch->thread, end);
+		close_wait(task, st, scratch, end);
 	/* Once: after a pause (the ring was full) only those are sent that did not get through. */
 	if (bpf_ringbuf_output(&ring, &scratch->thread, sizeof(scratch->thread), BPF_RB_NO_WAKEUP))
 		return 1;	/* user space empties the ring and goes on from here */

@@ -9,6 +9,7 @@
 #include "render/critical_text.h"
 #include "render/csv.h"
 #include "render/json.h"
+#include "render/locks_text.h"
 #include "render/text.h"
 #include "render/waitgraph_dot.h"
 #include "render/wakers_text.h"
@@ -41,10 +42,10 @@ static const char description[] =
 struct report_args {
 	int top;
 	char *by, *weight, *state, *comm, *grep, *pids, *tids, *graph, *critical;
-	gboolean json, csv, user, kernel, wakers;
+	gboolean json, csv, user, kernel, wakers, locks;
 };
 
-enum report_form { FORM_TEXT, FORM_JSON, FORM_CSV, FORM_WAKERS, FORM_GRAPH_DOT, FORM_GRAPH_JSON, FORM_CRITICAL };
+enum report_form { FORM_TEXT, FORM_JSON, FORM_CSV, FORM_LOCKS, FORM_WAKERS, FORM_GRAPH_DOT, FORM_GRAPH_JSON, FORM_CRITICAL };
 
 struct report_plan {
 	enum report_form form;
@@ -120,7 +121,7 @@ static bool plan_form(const struct report_args *a, struct report_plan *plan)
 	else if (a->csv)
 		plan->form = FORM_CSV;
 	else
-		plan->form = a->wakers ? FORM_WAKERS : FORM_TEXT;
+		plan->form = a->wakers ? FORM_WAKERS : a->locks ? FORM_LOCKS : FORM_TEXT;
 	return true;
 }
 
@@ -243,6 +244,7 @@ static bool print(GString *out, const struct profile *p, const struct report_arg
 	switch (plan->form) {
 	case FORM_JSON: json_report(out, p, selection); return true;
 	case FORM_CSV: csv_waits(out, p, selection, NULL); return true;
+	case FORM_LOCKS: locks_text(out, p, selection, &plan->text); return true;
 	case FORM_TEXT: text_report(out, p, &plan->query, selection, &plan->text); return true;
 	default: return print_actors(out, p, a, plan, selection, error);
 	}
@@ -255,6 +257,11 @@ static int report(const char *path, const struct report_args *a, const struct re
 	struct profile *p = profile_file_read(path, &error);
 	if (p && plan->form >= FORM_WAKERS && !p->info.has_wakers) {
 		cmd_error("report", "%s: has no wakers: record it with --wakers", path);
+		profile_free(p);
+		return EXIT_FAILED;
+	}
+	if (p && plan->form == FORM_LOCKS && !p->info.has_locks) {
+		cmd_error("report", "%s: has no locks: record it with --locks", path);
 		profile_free(p);
 		return EXIT_FAILED;
 	}
@@ -289,6 +296,7 @@ int cmd_report(int argc, char **argv)
 		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers, "Who woke whom, of a recording made with --wakers", NULL },
 		{ "graph", 0, 0, G_OPTION_ARG_STRING, &a.graph, "Who waited for whom as a graph: dot (graphviz), json", "FORMAT" },
 		{ "critical", 0, 0, G_OPTION_ARG_STRING, &a.critical, "Where the time of this thread or these threads went", "THREAD|COMM" },
+		{ "locks", 0, 0, G_OPTION_ARG_NONE, &a.locks, "Which locks were waited for and who held them, of a recording made with --locks", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },

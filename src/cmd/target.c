@@ -69,6 +69,7 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 	};
 
 	const GOptionEntry lines[] = {
+		{ "locks", 0, 0, G_OPTION_ARG_NONE, &t->locks, "Which lock each futex wait is for, and who holds it", NULL },
 		{ "inline", 0, 0, G_OPTION_ARG_NONE, &t->lines,
 		  "Inlined functions, files and lines, from the programs' debug information", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -275,6 +276,7 @@ int target_resolve(struct target *t, const char *command)
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;
 	c->want_wakers = t->wakers > 0;
+	c->want_locks = t->locks;
 	c->chain_depth = t->wakers > 1 ? (unsigned)t->wakers : 0;
 	return EXIT_OK;
 }

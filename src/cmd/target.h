@@ -14,6 +14,7 @@ struct target {
 	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines;
 	gint max_depth;
+	gboolean locks;
 	gint wakers;		/* how many of a chain, 0: none */
 	/* what holds when none of --exact, --sample and --max-overhead says otherwise */
 	uint64_t default_sample_ns;
@@ -24,7 +25,7 @@ enum target_part {
 	TARGET_WHO = 1 << 0,		/* -a -p -t --cgroup --comm -u -k */
 	TARGET_FILTER = 1 << 1,		/* --state -m -M */
 	TARGET_CAPTURE = 1 << 2,	/* -U -K --max-depth --unwind --exact */
-	TARGET_LINES = 1 << 3,		/* --inline */
+	TARGET_LINES = 1 << 3,		/* --inline --locks */
 	TARGET_SAMPLING = 1 << 4,	/* --sample --max-overhead */
 };
 

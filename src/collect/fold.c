@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "collect/fold_lines.h"
+#include "collect/fold_objects.h"
 #include "collect/sums.h"
 
 #define TRACERS_FRAMES_MAX 12U
@@ -19,6 +20,7 @@ struct fold {
 	GHashTable *wakers;	/* uint64_t id -> struct offcpu_rec_waker */
 	GHashTable *chains;	/* uint64_t id -> struct offcpu_rec_chain */
 	GHashTable *stories;	/* struct offcpu_wait_key -> struct offcpu_chain_sum */
+	struct fold_objects *objects;
 	struct sums *sums;
 	GArray *open;		/* struct offcpu_rec_thread with an open wait */
 	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
@@ -79,6 +81,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->wakers = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
 	f->chains = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
 	f->stories = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
+	f->objects = fold_objects_new(profile, "/proc", "/usr/lib/debug");
 	f->sums = sums_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct offcpu_rec_thread));
 	return f;
@@ -95,6 +98,7 @@ void fold_free(struct fold *f)
 	g_hash_table_destroy(f->wakers);
 	g_hash_table_destroy(f->chains);
 	g_hash_table_destroy(f->stories);
+	fold_objects_free(f->objects);
 	sums_free(f->sums);
 	g_array_unref(f->open);
 	g_free(f);
@@ -392,6 +396,11 @@ void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const str
 		mine->hop[i].earlier_ns += sum->hop[i].earlier_ns;
 	}
 	mine->rest_ns += sum->rest_ns;
+}
+
+void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size)
+{
+	fold_objects_add(f->objects, rec, size);
 }
 
 void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
@@ -692,6 +701,7 @@ static void finish_sum(struct fold *f, const struct offcpu_wait_key *key, const 
 	};
 
 	memcpy(w.hist, sum->hist, sizeof(w.hist));
+	w.object = fold_objects_wait(f->objects, key->object, w.user, w.kernel);
 	w.thread = index ? index - 1 : lost_thread(f, &w);
 	if (w.flags & WAIT_OPEN_AT_START)
 		g_array_index(f->profile->threads, struct thread, w.thread).flags |= THREAD_OPEN_AT_START;
@@ -718,6 +728,7 @@ static void finish_open(struct fold *f, const struct offcpu_rec_thread *rec)
 		.preempted_ns = rec->open_preempted_ns, .max_ns = total,
 	};
 	w.hist[profile_hist_slot(total)] = 1;
+	w.object = fold_objects_wait(f->objects, rec->open_object, w.user, w.kernel);
 	struct wake k = {
 		.wait = profile_add_wait(f->profile, &w), .count = 1,
 		.blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,

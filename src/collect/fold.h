@@ -2,6 +2,7 @@
 #ifndef COLLECT_FOLD_H
 #define COLLECT_FOLD_H
 
+#include "abi/object_abi.h"
 #include "abi/offcpu_abi.h"
 #include "profile/profile.h"
 #include "symbolize/symbolize.h"
@@ -25,6 +26,7 @@ void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);
 void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);
+void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size);
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
 void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum);
 

@@ -36,6 +36,7 @@ struct collect_options {
 	unsigned max_depth;	/* 0: OFFCPU_MAX_DEPTH */
 	bool want_wakers;	/* who ended each sleep */
 	unsigned chain_depth;	/* and who had woken the waker, and so on: so many in all; 0: one waker */
+	bool want_locks;	/* what futex waits are for */
 	bool include_self;
 	uint32_t command_pid;	/* trace this child of ours from its exec on, and its children */
 	const char *command_name;	/* what it will execute, as execvp() takes it; or NULL */

@@ -201,6 +201,7 @@ static void configure(struct session *s)
 		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 		.want_wakers = o->want_wakers && o->mode == COLLECT_WAITS,
+		.want_locks = o->want_locks && o->mode == COLLECT_WAITS,
 		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
 	};
 	select_irq_programs(s->skel, cfg->want_wakers);
@@ -319,6 +320,9 @@ static int handle_record(void *data, void *record, size_t size)
 		break;
 	case OFFCPU_REC_CHAIN:
 		fold_chain(s->fold, record, size);
+		break;
+	case OFFCPU_REC_OBJECT:
+		fold_object(s->fold, record, size);
 		break;
 	case OFFCPU_REC_THREAD:
 		fold_thread(s->fold, record, size);
@@ -767,6 +771,7 @@ static void fill_info(struct session *s)
 	info->self_excluded = !s->options->include_self;
 	fill_sampling(s, &info->sampling);
 	info->has_wakers = s->options->want_wakers;
+	info->has_locks = s->options->want_locks;
 }
 
 bool session_stop(struct session *s, GError **error)

@@ -63,6 +63,7 @@ static uint64_t key_hash(const struct offcpu_wait_key *k)
 	uint64_t h = (k->ustack ^ (k->kstack << 1)) * UINT64_C(0x9e3779b97f4a7c15);
 
 	h = (h ^ k->waker) * UINT64_C(0x9e3779b97f4a7c15);
+	h = (h ^ k->object) * UINT64_C(0x9e3779b97f4a7c15);
 	h ^= ((uint64_t)k->tno << 24 | (uint64_t)k->flags << 8 | k->state) * UINT64_C(0xc2b2ae3d27d4eb4f);
 	return h ^ h >> 32;
 }

@@ -301,6 +301,25 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 	json_array_end(j);
 }
 
+/* Fields of their own, so that programs need not take a name apart. */
+static void write_object(struct json *j, const struct object *o)
+{
+	json_member_string(j, "reason", o ? "futex" : NULL);
+	json_member_string(j, "object", o ? o->name : NULL);
+	if (!o)
+		return;
+	json_key(j, "lock");
+	json_object_begin(j);
+	json_member_string(j, "kind", lock_kind_text((enum lock_kind)o->kind));
+	json_member_string(j, "operation", o->operation);
+	json_member_bool(j, "private", o->is_private);
+	json_member_string(j, "place", o->place);
+	json_member_uint(j, "pid", o->pid);
+	json_member_uint(j, "address", o->addr);
+	json_member_uint(j, "holder_tid", o->holder_tid);
+	json_object_end(j);
+}
+
 static void write_wait(struct json *j, const struct wait_writer *writer, uint32_t wait)
 {
 	const struct profile *p = writer->p;
@@ -326,8 +345,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	write_stack(j, "user", p, writer->frames, w->user, writer->path);
 	write_stack(j, "kernel", p, writer->frames, w->kernel, writer->path);
 	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
-	json_member_string(j, "reason", NULL);
-	json_member_string(j, "object", NULL);
+	write_object(j, profile_wait_object(writer->p, w));
 	write_wakers(j, writer, wait);
 	json_object_end(j);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/label.h"
+#include "analyse/locks.h"
 #include "render/text.h"
 #include "render/text_style.h"
 #include "render/text_util.h"
@@ -239,6 +240,17 @@ static void append_row_name(GString *s, const struct profile *p, const struct to
 	g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
 }
 
+/* "     for mutex queue_lock" */
+static void append_lock(GString *s, const struct object *object, const struct text_options *o)
+{
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	lock_append_name(name, object);
+	g_string_append(s, "     for ");
+	text_safe_cut(s, name->str, text_room(o, 10));
+	g_string_append_c(s, '\n');
+}
+
 /* "  1. 12.3 s  45.6%  mysqld (123), S sleeping" and "     count 12, mean 1.03 s, max 2.20 s, blocked ..." */
 static void append_row(GString *s, const struct profile *p, const struct top *t, unsigned i,
 		       const struct text_options *o)
@@ -268,6 +280,8 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	g_string_append(s, ", preempted ");
 	text_duration(s, r->preempted_ns);
 	g_string_append_c(s, '\n');
+	if (r->object)
+		append_lock(s, profile_get_object(p, r->object - 1), o);
 	if (t->by == TOP_BY_STACK)
 		append_stacks(s, p, r, o);
 	text_quantize(s, r->hist, "");

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/locks.h"
+
+#include <string.h>
+
+#include "analyse/wakers.h"
+
+/* While it is added up. */
+struct building {
+	struct lock_row row;
+	uint64_t object_ns;	/* blocked for row.object alone */
+	GHashTable *threads;	/* of waiters */
+	GHashTable *holders, *releasers;	/* struct adding, by its lock_holder */
+};
+
+struct builder {
+	const struct profile *p;
+	GHashTable *rows;	/* struct object, as the same lock -> struct building */
+	GHashTable *by_tid;	/* tid -> thread index + 1 */
+};
+
+static guint lock_hash(gconstpointer key)
+{
+	const struct object *o = key;
+
+	return g_direct_hash(o->name) ^ (guint)(o->addr * 0x9e3779b97f4a7c15ULL >> 32) ^ o->pid * 31u ^ o->kind;
+}
+
+/* Strings are interned. */
+static gboolean lock_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct object *a = va, *b = vb;
+
+	return a->name == b->name && a->place == b->place && a->addr == b->addr && a->pid == b->pid && a->kind == b->kind;
+}
+
+/* Those who let it go are told apart by where, those who held it by who. */
+static bool has_place(const struct lock_holder *h)
+{
+	return h->user || h->kernel;
+}
+
+static guint holder_hash(gconstpointer key)
+{
+	const struct lock_holder *h = key;
+
+	return g_direct_hash(h->comm) ^ (has_place(h) ? 0 : h->tid) * 0x9e3779b1u ^ h->user * 31u ^ h->kernel * 131u;
+}
+
+static gboolean holder_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct lock_holder *a = va, *b = vb;
+
+	return a->comm == b->comm && (has_place(a) || a->tid == b->tid) && a->pid == b->pid && a->user == b->user &&
+	       a->kernel == b->kernel;
+}
+
+/* While it is added up. */
+struct adding {
+	struct lock_holder holder;	/* first: it is the key, too */
+	GHashTable *tids;
+};
+
+static void adding_free(gpointer data)
+{
+	struct adding *a = data;
+
+	g_hash_table_unref(a->tids);
+	g_free(a);
+}
+
+static void building_free(gpointer data)
+{
+	struct building *b = data;
+
+	g_hash_table_unref(b->threads);
+	g_hash_table_unref(b->holders);
+	g_hash_table_unref(b->releasers);
+	g_free(b);
+}
+
+static struct building *building_of(struct builder *all, const struct object *o, const struct wait *w)
+{
+	struct building *b = g_hash_table_lookup(all->rows, o);
+	const char *process = profile_thread(all->p, w->thread)->process;
+
+	if (!b) {
+		b = g_new0(struct building, 1);
+		b->row.process = process;
+		b->threads = g_hash_table_new(NULL, NULL);
+		b->holders = g_hash_table_new_full(holder_hash, holder_equal, adding_free, NULL);
+		b->releasers = g_hash_table_new_full(holder_hash, holder_equal, adding_free, NULL);
+		g_hash_table_insert(all->rows, (gpointer)o, b);
+	}
+	if (b->row.process != process)
+		b->row.process = "";
+	return b;
+}
+
+static void add_holder(GHashTable *holders, const struct lock_holder *one)
+{
+	struct adding *a = g_hash_table_lookup(holders, one);
+
+	if (!a) {
+		a = g_new0(struct adding, 1);
+		a->holder = *one;
+		a->holder.blocked_ns = a->holder.count = 0;
+		a->tids = g_hash_table_new(NULL, NULL);
+		g_hash_table_add(holders, a);
+	}
+	a->holder.blocked_ns += one->blocked_ns;
+	a->holder.count += one->count;
+	g_hash_table_add(a->tids, GUINT_TO_POINTER(one->tid));
+	a->holder.threads_cnt = g_hash_table_size(a->tids);
+}
+
+static void add_held(struct builder *all, struct building *b, const struct object *o, const struct wait *w)
+{
+	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(all->by_tid, GUINT_TO_POINTER(o->holder_tid)));
+	const struct thread *t = index ? profile_thread(all->p, index - 1) : NULL;
+	const struct lock_holder one = {
+		.comm = t ? t->comm : "", .pid = t ? t->pid : 0, .tid = o->holder_tid,
+		.blocked_ns = w->blocked_ns, .count = w->count,
+	};
+
+	if (o->holder_tid)
+		add_holder(b->holders, &one);
+}
+
+static void add_released(struct builder *all, struct building *b, const struct wake *k)
+{
+	const struct waker *w = profile_get_waker(all->p, k->waker);
+	const struct lock_holder one = {
+		.comm = waker_name(w), .pid = w->pid, .tid = w->tid,
+		/* how the kernel woke it is the same for all */
+		.user = w->user, .kernel = w->user ? 0 : w->kernel,
+		.blocked_ns = k->blocked_ns, .count = k->count,
+	};
+
+	add_holder(b->releasers, &one);
+}
+
+static void add_wait(struct builder *all, const struct wakes_by_wait *by, uint32_t index)
+{
+	const struct wait *w = profile_wait(all->p, index);
+	const struct object *o = profile_wait_object(all->p, w);
+	struct building *b = building_of(all, o, w);
+
+	b->row.blocked_ns += w->blocked_ns;
+	b->row.runnable_ns += w->runnable_ns;
+	b->row.count += w->count;
+	b->row.max_ns = MAX(b->row.max_ns, w->max_ns);
+	if (!b->row.object || w->blocked_ns > b->object_ns) {
+		b->row.object = o;
+		b->object_ns = w->blocked_ns;
+	}
+	g_hash_table_add(b->threads, GUINT_TO_POINTER(w->thread));
+	add_held(all, b, o, w);
+	for (uint32_t n = by->first[index]; n < by->first[index + 1]; n++)
+		add_released(all, b, profile_wake(all->p, by->order[n]));
+}
+
+static int compare_holders(gconstpointer va, gconstpointer vb)
+{
+	const struct lock_holder *a = va, *b = vb;
+
+	if (a->blocked_ns != b->blocked_ns)
+		return a->blocked_ns < b->blocked_ns ? 1 : -1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	if (a->user != b->user)
+		return a->user < b->user ? -1 : 1;
+	return (a->kernel > b->kernel) - (a->kernel < b->kernel);
+}
+
+static GArray *ranked(GHashTable *holders)
+{
+	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct lock_holder));
+	GHashTableIter iter;
+	gpointer one;
+
+	g_hash_table_iter_init(&iter, holders);
+	while (g_hash_table_iter_next(&iter, &one, NULL))
+		g_array_append_vals(list, one, 1);
+	g_array_sort(list, compare_holders);
+	return list;
+}
+
+static int compare_rows(gconstpointer va, gconstpointer vb)
+{
+	const struct lock_row *a = va, *b = vb;
+	int c;
+
+	if (a->blocked_ns != b->blocked_ns)
+		return a->blocked_ns < b->blocked_ns ? 1 : -1;
+	c = strcmp(a->object->name, b->object->name);
+	if (c)
+		return c;
+	if (a->object->pid != b->object->pid)
+		return a->object->pid < b->object->pid ? -1 : 1;
+	if (a->object->addr != b->object->addr)
+		return a->object->addr < b->object->addr ? -1 : 1;
+	return (a->object->kind > b->object->kind) - (a->object->kind < b->object->kind);
+}
+
+static void row_clear(gpointer data)
+{
+	struct lock_row *r = data;
+
+	g_array_unref(r->holders);
+	g_array_unref(r->releasers);
+}
+
+static void take_rows(struct lock_table *t, GHashTable *rows)
+{
+	GHashTableIter iter;
+	gpointer data;
+
+	t->rows = g_array_new(FALSE, FALSE, sizeof(struct lock_row));
+	g_array_set_clear_func(t->rows, row_clear);
+	g_hash_table_iter_init(&iter, rows);
+	while (g_hash_table_iter_next(&iter, NULL, &data)) {
+		struct building *b = data;
+
+		b->row.threads_cnt = g_hash_table_size(b->threads);
+		b->row.holders = ranked(b->holders);
+		b->row.releasers = ranked(b->releasers);
+		t->blocked_ns += b->row.blocked_ns;
+		g_array_append_val(t->rows, b->row);
+	}
+	g_array_sort(t->rows, compare_rows);
+}
+
+struct lock_table *lock_table_new(const struct profile *p, const struct selection *selection)
+{
+	struct lock_table *t = g_new0(struct lock_table, 1);
+	struct builder all = {
+		.p = p, .rows = g_hash_table_new_full(lock_hash, lock_equal, NULL, building_free),
+		.by_tid = g_hash_table_new(NULL, NULL),
+	};
+	struct wakes_by_wait *by = wakes_by_wait_new(p);
+
+	for (guint i = 0; i < p->threads->len; i++)
+		g_hash_table_insert(all.by_tid, GUINT_TO_POINTER(profile_thread(p, i)->tid), GUINT_TO_POINTER(i + 1));
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if ((selection && !selection->waits[i]) || w->state != 'S')
+			continue;
+		t->asleep_ns += w->blocked_ns;
+		if (w->object)
+			add_wait(&all, by, i);
+	}
+	take_rows(t, all.rows);
+	g_hash_table_unref(all.rows);
+	g_hash_table_unref(all.by_tid);
+	wakes_by_wait_free(by);
+	return t;
+}
+
+void lock_table_free(struct lock_table *t)
+{
+	if (!t)
+		return;
+	g_array_unref(t->rows);
+	g_free(t);
+}
+
+uint32_t *lock_ids_new(const struct profile *p)
+{
+	uint32_t *ids = g_new0(uint32_t, (gsize)p->objects->len + 1);
+	g_autoptr(GHashTable) seen = g_hash_table_new(lock_hash, lock_equal);
+
+	for (uint32_t i = 0; i < p->objects->len; i++) {
+		const struct object *o = profile_get_object(p, i);
+		gpointer first = g_hash_table_lookup(seen, o);
+
+		ids[i + 1] = first ? GPOINTER_TO_UINT(first) : i + 1;
+		if (!first)
+			g_hash_table_insert(seen, (gpointer)o, GUINT_TO_POINTER(i + 1));
+	}
+	return ids;
+}
+
+bool lock_is_held(const struct object *o)
+{
+	switch (o->kind) {
+	case LOCK_CONDITION:
+	case LOCK_SEMAPHORE:
+	case LOCK_BARRIER:
+	case LOCK_JOIN:
+	case LOCK_PARK: return false;
+	default: return true;
+	}
+}
+
+void lock_append_name(GString *s, const struct object *o)
+{
+	g_string_append_printf(s, "%s %s", lock_kind_text((enum lock_kind)o->kind), o->name);
+}

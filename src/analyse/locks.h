@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_LOCKS_H
+#define ANALYSE_LOCKS_H
+
+#include "analyse/query.h"
+#include "profile/profile.h"
+
+/* Who waited for which lock, and because of whom. */
+
+/* Who kept a lock for the time that others waited for it. */
+struct lock_holder {
+	const char *comm;	/* "" when the thread is not in the recording; of an interrupt its name */
+	uint32_t pid, tid;	/* 0: an interrupt; pid alone 0: not known; tid of the first met */
+	uint32_t threads_cnt;	/* with this name and place */
+	uint32_t user, kernel;	/* where it let the lock go; 0: none, of those who only held it */
+	uint64_t blocked_ns, count;	/* of the waits */
+};
+
+/* All waits for one lock. */
+struct lock_row {
+	const struct object *object;	/* of the longest waits; the others differ from it in operation or holder */
+	const char *process;	/* of the waiters; "" when there are several */
+	uint64_t blocked_ns;	/* contended: until somebody made the waiter runnable */
+	uint64_t runnable_ns;
+	uint64_t count, max_ns;
+	uint32_t threads_cnt;
+	GArray *holders;	/* struct lock_holder: had it when the wait began; the longest first */
+	GArray *releasers;	/* the same of those who woke the waiters, by where they did it, with --wakers */
+};
+
+struct lock_table {
+	GArray *rows;		/* struct lock_row, the longest blocked first; ties by name */
+	uint64_t blocked_ns;	/* of all rows */
+	uint64_t asleep_ns;	/* of all sleeps in the state that waits for locks have: what the share is of */
+};
+
+/* selection NULL: everything.  Borrows from p. */
+struct lock_table *lock_table_new(const struct profile *p, const struct selection *selection);
+void lock_table_free(struct lock_table *t);	/* NULL is fine */
+
+/*
+ * For index + 1 of each object, and 0, that of the first object which is the same lock: with
+ * whoever held it or whatever operation.  Free with g_free().
+ */
+uint32_t *lock_ids_new(const struct profile *p);
+
+/* Does somebody hold it against others?  Conditions, semaphores, threads that end are merely waited for. */
+bool lock_is_held(const struct object *o);
+
+/* "mutex queue_lock": a wait's lock in few words. */
+void lock_append_name(GString *s, const struct object *o);
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_OBJECT_BPF_H
+#define BPF_OBJECT_BPF_H
+
+#include "bpf/maps.bpf.h"
+#include "bpf/pages.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+/*
+ * The lock a thread waits for (--locks): a sleep inside of the futex system calls has their arguments
+ * in the thread's saved registers.  They are taken at switch-out, since only then what
+ * lies around the futex still says who holds it: when the wait ends, that one has let it go.  Whether it
+ * is a lock of a kind that says so the kernel cannot know, so what looks like one goes along, and
+ * user space believes it only where the thread's stack agrees (collect/lock_kind.h).
+ */
+
+/* include/uapi/linux/futex.h */
+#define FUTEX_COMMAND 0x7f
+#define FUTEX_WAIT 0
+#define FUTEX_LOCK_PI 6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_WAIT_REQUEUE_PI 11
+#define FUTEX_LOCK_PI2 13		/* Linux 5.14 */
+#define FUTEX_TID_MASK 0x3fffffff
+#define THREADS_MAX 0x400000		/* PID_MAX_LIMIT, include/linux/threads.h */
+#define NR_FUTEX_WAITV 449		/* Linux 5.16; on all architectures */
+#define NR_FUTEX_WAIT 455		/* Linux 6.7 */
+
+struct syscall {
+	__u64 nr, first, second, fourth;
+};
+
+#ifdef __TARGET_ARCH_x86
+#define NR_FUTEX 202
+#define NR32_FUTEX 240
+#define NR32_FUTEX_TIME64 422
+
+static __always_inline void syscall_of(const struct pt_regs *regs, struct syscall *ret)
+{
+	ret->nr = regs->orig_ax;
+	if (is_32_bit(regs)) {
+		if (ret->nr == NR32_FUTEX || ret->nr == NR32_FUTEX_TIME64)
+			ret->nr = NR_FUTEX;
+		else if (ret->nr == NR_FUTEX)
+			ret->nr = 0;
+		ret->first = regs->bx;
+		ret->second = regs->cx;
+		ret->fourth = regs->si;
+		return;
+	}
+	ret->first = regs->di;
+	ret->second = regs->si;
+	ret->fourth = regs->r10;
+}
+
+static __always_inline __u64 stack_pointer(const struct pt_regs *regs)
+{
+	return regs->sp;
+}
+#else
+#define NR_FUTEX 98
+
+struct pt_regs___arm64_call {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 orig_x0;
+	__s32 syscallno;
+} __attribute__((preserve_access_index));
+
+static __always_inline void syscall_of(const struct pt_regs *any, struct syscall *ret)
+{
+	const struct pt_regs___arm64_call *regs = (const void *)any;
+
+	ret->nr = (__u64)regs->syscallno;
+	ret->first = regs->orig_x0;
+	ret->second = regs->regs[1];
+	ret->fourth = regs->regs[3];
+}
+
+static __always_inline __u64 stack_pointer(const struct pt_regs *regs)
+{
+	return ((const struct pt_regs___arm64_call *)(const void *)regs)->sp;
+}
+#endif
+
+static __always_inline bool is_waiting(__u32 op)
+{
+	switch (op & FUTEX_COMMAND) {
+	case FUTEX_WAIT:
+	case FUTEX_LOCK_PI:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAIT_REQUEUE_PI:
+	case FUTEX_LOCK_PI2:
+		return true;
+	}
+	return false;
+}
+
+/* The arguments of the thread's system call, if it is one that waits for a futex; of waitv, where they lie. */
+static __always_inline void find_futex(struct task_struct *task, struct futex_wait *f)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct syscall call;
+
+	f->cnt = 0;
+	if (!regs)
+		return;
+	syscall_of(regs, &call);
+	if (call.nr == NR_FUTEX && is_waiting(call.second)) {
+		f->op = call.second;
+		f->cnt = 1;
+	} else if (call.nr == NR_FUTEX_WAITV) {
+		f->op = OFFCPU_FUTEX_WAITV;
+		f->cnt = call.second;
+	} else if (call.nr == NR_FUTEX_WAIT) {
+		f->op = FUTEX_WAIT_BITSET | (call.fourth & OFFCPU_FUTEX_PRIVATE);
+		f->cnt = 1;
+	} else {
+		return;
+	}
+	f->addr[0] = call.first;
+	f->sp = stack_pointer(regs);
+	f->holder = 0;
+	f->holder_kind = OFFCPU_HOLDER_NONE;
+}
+
+static __always_inline bool is_thread_id(__u32 word)
+{
+	return word && word <= THREADS_MAX;
+}
+
+/*
+ * Who holds it, of the three words from where the futex lies on: as glibc lays out
+ * pthread_mutex_t (lock, count, owner, users, kind), the part of pthread_rwlock_t that begins with its
+ * two futexes (phase, writers, padding, who writes, shared), and struct pthread (tid, unused).
+ */
+static __always_inline void find_holder(struct futex_wait *f, const __u64 *words)
+{
+	bool is_first = !(f->addr[0] & 7);
+	__u32 value = is_first ? words[0] : words[0] >> 32, command = f->op & FUTEX_COMMAND;
+	__u32 owner = words[1], users = words[1] >> 32, kind = words[2], shared = words[2] >> 32;
+
+	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {
+		f->holder = value & FUTEX_TID_MASK;
+		f->holder_kind = OFFCPU_HOLDER_PI;
+	} else if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET) {
+		return;
+	} else if (is_first && is_thread_id(owner) && users && users <= THREADS_MAX && kind <= 0x3ff &&
+		   (value == 2 || (value & FUTEX_TID_MASK) == owner)) {
+		f->holder = owner;
+		f->holder_kind = OFFCPU_HOLDER_MUTEX;
+	} else if (!words[1] && is_thread_id(kind) && shared <= 1 && (value == 2 || value == 3)) {
+		f->holder = kind;
+		f->holder_kind = OFFCPU_HOLDER_RWLOCK;
+	} else if (is_first && !(f->op & OFFCPU_FUTEX_PRIVATE) && words[0] > 2 && words[0] <= THREADS_MAX) {
+		f->holder = value;
+		f->holder_kind = OFFCPU_HOLDER_JOIN;
+	}
+}
+
+static __always_inline bool futex_word(struct page_view *view, __u64 addr, __u64 *ret)
+{
+	if (view)
+		return viewed_word(view, addr, ret);
+	return !bpf_probe_read_user(ret, sizeof(*ret), (const void *)addr);
+}
+
+/* struct futex_waitv: the value that is expected, the address, flags. */
+static __always_inline void read_waitv(struct futex_wait *f, struct page_view *view)
+{
+	__u64 at = f->addr[0], flags;
+
+	for (__u32 i = 0; i < OFFCPU_FUTEXES_MAX; i++) {
+		if (i >= f->cnt)
+			break;
+		if (!futex_word(view, at + i * 24 + 8, &f->addr[i])) {
+			f->cnt = 0;
+			return;
+		}
+		if (i == 0 && futex_word(view, at + 16, &flags) && flags & OFFCPU_FUTEX_PRIVATE)
+			f->op |= OFFCPU_FUTEX_PRIVATE;
+	}
+}
+
+static __always_inline void read_holder(struct futex_wait *f, struct page_view *view)
+{
+	__u64 at = f->addr[0] & ~7ULL, words[3];
+
+	if (view ? viewed_word(view, at, &words[0]) && viewed_word(view, at + 8, &words[1]) &&
+			   viewed_word(view, at + 16, &words[2]) :
+		   !bpf_probe_read_user(words, sizeof(words), (const void *)at))
+		find_holder(f, words);
+}
+
+/* Global functions, as those of unwind.bpf.h: the verifier checks them once.  Of the current thread: */
+__noinline int read_futex(struct futex_wait *f)
+{
+	if (!f)
+		return 0;
+	if (f->op == OFFCPU_FUTEX_WAITV)
+		read_waitv(f, NULL);
+	else
+		read_holder(f, NULL);
+	return 0;
+}
+
+/* Of another thread, through its page tables. */
+__noinline int read_futex_pages(struct futex_wait *f, struct page_view *view, bool is_waiting_still)
+{
+	if (!f || !view)
+		return 0;
+	if (f->op == OFFCPU_FUTEX_WAITV)
+		read_waitv(f, view);
+	else if (is_waiting_still)
+		read_holder(f, view);
+	if (!view_held(view)) {
+		f->holder = 0;
+		f->holder_kind = OFFCPU_HOLDER_NONE;
+		if (f->op & OFFCPU_FUTEX_WAITV)
+			f->cnt = 0;
+	}
+	return 0;
+}
+
+/* At switch-out. */
+static __always_inline void note_futex(struct task_struct *task, struct thread_state *st)
+{
+	if (!cfg.want_locks)
+		return;
+	st->futex.noted = 1;
+	st->futex.cnt = 0;
+	if (st->mode != MODE_ASLEEP || st->state != 'S' || !task->mm)
+		return;
+	find_futex(task, &st->futex);
+	if (st->futex.cnt)
+		read_futex(&st->futex);
+}
+
+/* Of a thread that slept already as the window began. */
+static __always_inline void look_at_futex(struct task_struct *task, struct thread_state *st,
+					  struct scratch *scratch, bool is_waiting_still)
+{
+	struct futex_wait *f = &st->futex;
+
+	if (!cfg.want_locks || f->noted)
+		return;
+	f->cnt = 0;
+	if (!task->mm || task->flags & PF_KTHREAD)
+		return;
+	find_futex(task, f);
+	if (!f->cnt)
+		return;
+	if (direct_map) {
+		view_of(&scratch->walk.view, task);
+		read_futex_pages(f, &scratch->walk.view, is_waiting_still);
+	} else if (f->op & OFFCPU_FUTEX_WAITV) {
+		f->cnt = 0;
+	}
+}
+
+__noinline __u64 object_hash(const struct futex_wait *f, __u64 seed)
+{
+	__u64 h;
+
+	if (!f)
+		return 1;
+	h = mix(mix(seed, (__u64)f->op << 32 | f->holder), (__u64)f->holder_kind << 32 | f->cnt);
+	for (__u32 i = 0; i < OFFCPU_FUTEXES_MAX; i++) {
+		if (i >= f->cnt)
+			break;
+		h = mix(h, f->addr[i]);
+	}
+	return h ? h : 1;
+}
+
+/* Sends the object unless it has crossed before; its id, or 0 when it did not get through. */
+static __always_inline __u64 intern_object(struct thread_state *st, struct offcpu_rec_object *rec, __u64 now)
+{
+	struct futex_wait *f = &st->futex;
+	__u64 id = object_hash(f, stack_seed(st));
+	__u32 one = 1;
+
+	if (id == st->seen_object)
+		return id;
+	if (!bpf_map_lookup_elem(&crossed, &id)) {
+		rec->type = OFFCPU_REC_OBJECT;
+		rec->op = f->op;
+		rec->id = id;
+		rec->ts_ns = now;
+		rec->proc_start_ns = st->proc_start_ns;
+		rec->pid = st->pid;
+		rec->exec_no = st->exec_no;
+		rec->holder = f->holder;
+		rec->holder_kind = f->holder_kind;
+		rec->cnt = f->cnt;
+		rec->tid = st->tid;
+		rec->sp = f->sp;
+		__builtin_memcpy(rec->addr, f->addr, sizeof(rec->addr));
+		if (bpf_ringbuf_output(&ring, rec, sizeof(*rec), BPF_RB_NO_WAKEUP)) {
+			count_loss(OFFCPU_LOSS_OBJECT, 0);
+			return 0;
+		}
+		bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
+	}
+	st->seen_object = id;
+	return id;
+}
+
+/* The lock that the thread waited for; 0: none. */
+static __always_inline __u64 object_of_wait(struct thread_state *st, struct scratch *scratch, __u64 now)
+{
+	if (!cfg.want_locks || st->mode != MODE_ASLEEP || st->state != 'S' || !st->futex.cnt)
+		return 0;
+	return intern_object(st, &scratch->object, now);
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/locks.h"
+
+static uint32_t add_thread(struct profile *p, uint32_t tid, const char *comm)
+{
+	const struct thread t = { .pid = 10, .tid = tid, .comm = profile_string(p, comm), .process = profile_string(p, "app"),
+				  .to_ns = 1000000 };
+
+	return profile_add_thread(p, &t);
+}
+
+static uint32_t add_object(struct profile *p, enum lock_kind kind, const char *name, uint32_t holder)
+{
+	const struct object o = { .kind = (uint8_t)kind, .is_private = true, .operation = "FUTEX_WAIT", .name = name,
+				  .place = "/bin/app", .pid = 10, .addr = 4096, .holder_tid = holder };
+
+	return profile_object(p, &o) + 1;
+}
+
+static uint32_t add_wait(struct profile *p, uint32_t thread, uint32_t object, uint64_t blocked_ns, char state)
+{
+	const struct wait w = { .thread = thread, .object = object, .state = (uint8_t)state, .count = 2, .blocked_ns = blocked_ns,
+				.runnable_ns = 5, .max_ns = blocked_ns };
+
+	return profile_add_wait(p, &w);
+}
+
+static void add_wake(struct profile *p, uint32_t wait, uint32_t tid, const char *comm, uint64_t blocked_ns)
+{
+	const struct waker w = { .pid = 10, .tid = tid, .comm = comm };
+	const struct wake k = { .wait = wait, .waker = profile_waker(p, &w), .count = 1, .blocked_ns = blocked_ns };
+
+	profile_add_wake(p, &k);
+}
+
+/* Two holders of one lock are one row; another name, or the same of another kind, is another one. */
+static void test_table(void)
+{
+	struct profile *p = profile_new();
+	uint32_t a = add_thread(p, 11, "a"), b = add_thread(p, 12, "b"), c = add_thread(p, 13, "c");
+	uint32_t by_b = add_object(p, LOCK_MUTEX, "queue", 12), by_gone = add_object(p, LOCK_MUTEX, "queue", 99);
+	uint32_t other = add_object(p, LOCK_CONDITION, "queue", 0);
+	uint32_t first = add_wait(p, a, by_b, 300, 'S');
+
+	add_wake(p, first, 12, "b", 100);
+	add_wake(p, first, 13, "c", 200);
+	add_wait(p, c, by_gone, 500, 'S');
+	add_wait(p, b, other, 50, 'S');
+	add_wait(p, b, 0, 70, 'S');
+	add_wait(p, b, 0, 900, 'D');
+	struct lock_table *t = lock_table_new(p, NULL);
+	g_assert_cmpuint(t->rows->len, ==, 2);
+	g_assert_cmpuint(t->blocked_ns, ==, 850);
+	g_assert_cmpuint(t->asleep_ns, ==, 920);
+	const struct lock_row *r = &g_array_index(t->rows, struct lock_row, 0);
+	g_assert_cmpuint(r->blocked_ns, ==, 800);
+	g_assert_cmpuint(r->runnable_ns, ==, 10);
+	g_assert_cmpuint(r->count, ==, 4);
+	g_assert_cmpuint(r->max_ns, ==, 500);
+	g_assert_cmpuint(r->threads_cnt, ==, 2);
+	g_assert_cmpstr(r->process, ==, "app");
+	g_assert_cmpuint(r->holders->len, ==, 2);
+	const struct lock_holder *gone = &g_array_index(r->holders, struct lock_holder, 0);
+	g_assert_cmpuint(gone->tid, ==, 99);
+	g_assert_cmpstr(gone->comm, ==, "");
+	g_assert_cmpuint(gone->blocked_ns, ==, 500);
+	g_assert_cmpstr(g_array_index(r->holders, struct lock_holder, 1).comm, ==, "b");
+	g_assert_cmpuint(r->releasers->len, ==, 2);
+	g_assert_cmpuint(g_array_index(r->releasers, struct lock_holder, 0).threads_cnt, ==, 1);
+	g_assert_cmpstr(g_array_index(r->releasers, struct lock_holder, 0).comm, ==, "c");
+	g_assert_cmpuint(g_array_index(r->releasers, struct lock_holder, 0).blocked_ns, ==, 200);
+	r = &g_array_index(t->rows, struct lock_row, 1);
+	g_assert_cmpuint(r->holders->len, ==, 0);
+	g_assert_cmpuint(r->releasers->len, ==, 0);
+	g_autoptr(GString) name = g_string_new(NULL);
+	lock_append_name(name, r->object);
+	g_assert_cmpstr(name->str, ==, "condition variable queue");
+	lock_table_free(t);
+
+	g_autofree uint32_t *ids = lock_ids_new(p);
+	g_assert_cmpuint(ids[0], ==, 0);
+	g_assert_cmpuint(ids[by_b], ==, by_b);
+	g_assert_cmpuint(ids[by_gone], ==, by_b);
+	g_assert_cmpuint(ids[other], ==, other);
+	profile_free(p);
+}
+
+static void test_selection(void)
+{
+	struct profile *p = profile_new();
+	uint32_t a = add_thread(p, 11, "a"), b = add_thread(p, 12, "b"), lock = add_object(p, LOCK_MUTEX, "queue", 0);
+	const struct query q = { .comm = "a" };
+
+	add_wait(p, a, lock, 300, 'S');
+	add_wait(p, b, lock, 400, 'S');
+	struct selection *s = selection_new(p, &q, NULL);
+	struct lock_table *t = lock_table_new(p, s);
+	g_assert_cmpuint(t->blocked_ns, ==, 300);
+	g_assert_cmpuint(t->rows->len, ==, 1);
+	lock_table_free(t);
+	selection_free(s);
+	profile_free(p);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/locks/table", test_table);
+	g_test_add_func("/locks/selection", test_selection);
+	return g_test_run();
+}
