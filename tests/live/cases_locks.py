@@ -81,6 +81,22 @@ def locks_of_all_kinds(env):
 
 
 @case
+def locks_of_a_deadlock(env):
+    """Nothing happens in the window: what the two wait for is read as it ends."""
+    report, truth, program = env.record("deadlock", extra=("--locks",), settle_s=0.2)
+    env.check.equal(len(truth), 2, "threads in the deadlock")
+    for line in truth:
+        waits = report.by_thread[program.pid, line["tid"]]
+        if not env.check.equal(len(waits), 1, f"waits for {line['name']}"):
+            continue
+        wait = waits[0]
+        env.check.that(wait["open_at_start"] and wait["open_at_end"], f"{line['name']}: not open all the time")
+        env.check.equal(wait["object"], line["name"], "its name")
+        env.check.equal(lock(wait, "kind"), "mutex", f"{line['name']}: kind")
+        env.check.equal(lock(wait, "holder_tid"), line["holder"], f"{line['name']}: holder")
+
+
+@case
 def locks_are_off_by_default(env):
     report, _, _ = env.record("futex", 2, 20, 2000)
     env.check.that(all("lock" not in wait and wait["object"] is None for wait in report.waits), "locks unasked for")
