@@ -44,6 +44,8 @@ enum offcpu_key_flag {
 	X(WAKER_SKIPPED, "waker_sampled", "who ended a sleep was not looked at: the sleep was short, and kept for its long wait for a CPU") \
 	X(CHAIN_MAP, "chain_map_full", "the map of what chains of wakers tell was full: the first waker counts as having run") \
 	X(OBJECT, "lock", "which lock a thread waited for did not get through") \
+	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU") \
+	X(STORM_MAP, "storm_map", "no room was left to sum up a wakeup storm") \
 	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
 	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)") \
 	X(RECURSION, "recursion", "the kernel skipped a program that would have nested")
@@ -313,6 +315,9 @@ struct offcpu_config {
 	__u8 want_wakers;
 	__u8 chain_depth;		/* 0: one waker, no chains */
 	__u8 want_locks;
+	__u8 want_storms;		/* wakings of many threads at once */
+	__u8 only_storms;		/* wakers of those and of no others */
+	__u8 want_blame;		/* who held the CPU while a thread queued */
 };
 
 #endif

@@ -223,8 +223,8 @@ static __always_inline void draw_sleep(struct thread_state *st, struct scratch *
 
 static __always_inline bool skips_waker(const struct thread_state *st, __u64 now)
 {
-	/* a chain needs each of its wakers */
-	return cfg.may_sample && !cfg.chain_depth && now < st->take_waker_ns;
+	/* a chain and a storm need each of their wakers */
+	return cfg.may_sample && !cfg.chain_depth && !cfg.want_storms && now < st->take_waker_ns;
 }
 
 /* Who ended the sleep that began at st->since_ns; by the same signs as split_wait(). */

@@ -48,6 +48,7 @@ enum bpf_func_id { BPF_FUNC_loop = 181 };
 #define TASK_PARKED 0x40
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400
+#define TASK_ON_RQ_MIGRATING 2		/* of on_rq: on its way to another queue */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -88,7 +89,18 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+/* A cgroup's run queue on one CPU; these with CONFIG_CFS_BANDWIDTH only. */
+struct cfs_rq {
+	__u64 throttled_clock_self_time;	/* 6.6 (677ea015f231) */
+	__u64 throttled_clock_pelt_time;	/* 5.19 (64eaf50731ac) */
+};
+
+struct thread_info {
+	unsigned int cpu;	/* x86: 5.16 (bcf9033e5449); elsewhere before */
+};
+
 struct sched_entity {
+	struct cfs_rq *cfs_rq;	/* with CONFIG_FAIR_GROUP_SCHED */
 	__u64 sum_exec_runtime;
 	unsigned char sched_delayed;	/* 6.12 (152e11f6df29 "sched/fair: Implement delayed dequeue") */
 };
@@ -115,6 +127,7 @@ struct thread_struct {
 };
 
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;	/* 5.14 (2f064a59a11f); `state` before */
 	unsigned int flags;
 	int on_cpu;
@@ -140,6 +153,10 @@ struct timespec64 {
 
 struct task_struct___old {
 	long state;
+};
+
+struct task_struct___with_cpu {
+	unsigned int cpu;
 };
 
 struct irqaction {

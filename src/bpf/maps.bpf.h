@@ -91,6 +91,19 @@ struct futex_wait {
 	__u64 addr[OFFCPU_FUTEXES_MAX];
 };
 
+/* The last row of wakings by one thread or interrupt: see bpf/storm.bpf.h. */
+struct burst {
+	__u64 id;
+	__u64 who, place;
+	__u64 call;
+	__u64 preempted_cnt;
+	__u64 last_ns;
+	__u64 waker;
+	__u32 cnt, call_cnt;
+	__u32 is_new_call;
+	__u32 is_irq;
+};
+
 /*
  * By cache lines: what one CPU writes another one waits for, and threads are woken from other
  * CPUs than they run on.  The value lies 8 bytes behind the start of a line, and the kernel's
@@ -113,7 +126,9 @@ struct thread_state {
 	__u32 waker_tno;	/* the same; 0: an interrupt */
 	__u32 pad2;
 	__u64 take_waker_ns;	/* a waking before this is of a sleep that sampling will hardly keep */
-	__u64 pad2b[3];
+	const void *queue;	/* the run queue it was put on, only to be compared; and its throttling then */
+	__u64 queue_throttled_ns;
+	__u64 burst_id;		/* of the last waking, with storms */
 	/* third line: each switch */
 	__u64 since_ns;		/* when the mode began; never before the window */
 	__u64 on_ns;		/* the last switch-in */
@@ -150,6 +165,11 @@ struct thread_state {
 	struct chain_state chain;
 	struct futex_wait futex;
 	__u64 seen_object;	/* the last id known to have crossed */
+	__u64 moved_ns;		/* last put from one CPU's queue into another's */
+	struct burst burst;	/* as a waker */
+	__u64 burst_over;	/* it has slept again, or ended, since it was woken by this one */
+	__u64 burst_ran_ns, burst_delay_ns;	/* since its last waking */
+	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
 };
 
 #define LINE_OF(member) ((__builtin_offsetof(struct thread_state, member) + 8) / 64)

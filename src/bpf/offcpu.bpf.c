@@ -15,6 +15,8 @@
 #include "bpf/snapshot.bpf.h"
 #include "bpf/chain.bpf.h"
 #include "bpf/waker.bpf.h"
+#include "bpf/blame.bpf.h"
+#include "bpf/storm.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -108,6 +110,8 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64
 	parts = &scratch->kept.parts;
 	key.waker = waker_of_wait(st, now);
 	key.object = object_of_wait(st, scratch, now);
+	if (cfg.want_storms && cfg.only_storms)
+		key.waker = storm_waker(st, key.waker);
 	key.tno = st->tno;
 	key.state = st->state;
 	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
@@ -128,12 +132,26 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64
 	return 0;
 }
 
+/* What the wait was a delay for, and by whom: see bpf/storm.bpf.h and bpf/blame.bpf.h. */
+static __always_inline void note_delay(struct task_struct *task, struct thread_state *st, bool may_walk, __u64 now)
+{
+	struct wait_parts parts;
+
+	split_wait(st, now, false, &parts);
+	if (cfg.want_storms)
+		storm_delay(st, parts.runnable_ns + parts.preempted_ns);
+	if (may_walk)
+		blame_wait(task, st, bpf_get_smp_processor_id(), &parts, now);
+}
+
 /* The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited. */
 static __always_inline void end_wait(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				     bool may_walk, __u64 now)
 {
 	__u64 ustack, kstack = 0;
 
+	if (cfg.want_storms || cfg.want_blame)
+		note_delay(task, st, may_walk, now);
 	if (account_wait(st, scratch, now)) {
 		/* first the user stack: where it begins tells where the kernel's was remembered */
 		ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
@@ -227,6 +245,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	bits = sleep_bits(ctx, prev);
 	if (bits & TASK_DEAD) {
 		st->mode = MODE_DEAD;
+		if (cfg.want_storms)
+			storm_switch_out(st, false, true);
 		send_thread(prev, st, now, OFFCPU_END_EXIT);
 		st->selected = 0;
 		return;
@@ -234,6 +254,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	if (preempt || !bits || !left_queue(prev)) {
 		st->mode = MODE_QUEUED;
 		st->state = 'R';
+		if (cfg.want_blame)
+			blame_queued(prev, st);
 		if (cfg.want_events) {
 			st->by_pid = next->tgid;
 			st->by_tid = next->pid;
@@ -247,6 +269,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 			st->by_comm[0] = 0;
 		}
 	}
+	if (cfg.want_storms)
+		storm_switch_out(st, st->mode == MODE_ASLEEP, st->mode == MODE_ASLEEP);
 	st->csw = switches_of(prev);
 	st->exec_ns = prev->se.sum_exec_runtime;
 	if (cfg.may_sample)
@@ -296,9 +320,11 @@ int handle_switch(unsigned long long *ctx)
 		return 0;
 	if (is_open)
 		scratch->switches++;
-	if (!prev_counts && !next_counts)
+	if (!prev_counts && !next_counts && !cfg.want_blame)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (cfg.want_blame)
+		blame_note(prev, next, now);
 	if (!in_window(now))
 		return 0;
 	if (next_counts)
@@ -316,13 +342,21 @@ int handle_switch(unsigned long long *ctx)
 	return 0;
 }
 
+/*
+ * Who wakes p: of every thread, or only in a storm.  The waker is made out in one place, which is big.
+ */
 static __always_inline void note_waker(unsigned long long *ctx, struct task_struct *p, struct thread_state *st,
 				       __u64 now)
 {
-	struct thread_state *wst;
-	__u64 waker = waker_now(ctx, p, &wst, now);
+	struct burst *burst = cfg.want_storms && st->selected ? storm_waking(ctx, p, st, now) : NULL;
 	struct scratch *scratch = my_scratch();
+	struct thread_state *wst = NULL;
+	__u64 waker = 0;
 
+	if (!cfg.only_storms || (burst && burst->cnt == STORM_MIN))
+		waker = waker_now(ctx, p, &wst, now);
+	if (burst)
+		waker = storm_woken(burst, waker);
 	if (cfg.chain_depth && waker && scratch) {
 		st->waker_tno = wst ? wst->tno : 0;
 		waker = chain_now(p, st, wst, waker, scratch, now);
@@ -355,6 +389,8 @@ int handle_waking(unsigned long long *ctx)
 		st->waker = WAKER_SKIPPED;
 	else if (cfg.want_wakers && (st->selected || cfg.chain_depth))
 		note_waker(ctx, p, st, now);
+	if (cfg.want_blame)
+		blame_queued(p, st);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "bpf/select.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/object.bpf.h"
+#include "bpf/blame.bpf.h"
 
 /*
  * The threads at the edges of the window.  Before it, every thread gets its storage (so
@@ -163,6 +164,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 
 	split_wait(st, end, false, &parts);
 	add_parts(&rec->account, &parts);
+	blame_open(task, st, &parts, end);
 	if (!is_listed(st, total)) {
 		rec->account.filtered_ns += total;
 		return;

@@ -49,6 +49,7 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	s->pid = user ? st->pid : 0;
 	s->exec_no = user ? st->exec_no : 0;
 	s->is_user = user;
+	barrier_var(size);	/* clang knows the bound of depth, and leaves out a test that Linux 6.1 needs */
 	if (size > sizeof(*s))
 		return false;
 	/* No wakeup: waking the tracer from inside the scheduler would trace the tracer. */

@@ -26,6 +26,7 @@ struct irq_note {
 	__u32 vector;			/* enum offcpu_irq_vector */
 	__u32 served;			/* vector of the soft one, + 1 */
 	__u64 addr;			/* see number_of() */
+	__u64 hard_cnt, soft_cnt;	/* interrupts so far, to tell one from the next */
 	__u64 served_by;		/* which thread raised that, as pid << 32 | tid; or BY_INTERRUPT */
 	__u64 raised_by[SOFTIRQS];	/* the same of those that wait */
 };
@@ -68,6 +69,7 @@ int BPF_PROG(note_irq, int irq, struct irqaction *action)
 	struct irq_note *note = my_irq_note();
 
 	if (note) {
+		note->hard_cnt++;
 		note->irq = irq;
 		note->action = action;
 	}
@@ -95,8 +97,10 @@ int BPF_PROG(note_irq_end, int irq)
 	{                                                             \
 		struct irq_note *note = my_irq_note();                \
                                                                       \
-		if (note)                                             \
+		if (note) {                                           \
 			note->vector = what;                          \
+			note->hard_cnt++;                             \
+		}                                                     \
 		return 0;                                             \
 	}                                                             \
 	SEC("tp_btf/" #name "_exit")                                  \
@@ -153,6 +157,7 @@ int BPF_PROG(note_softirq, unsigned int vector)
 	struct irq_note *note = my_irq_note();
 
 	if (note && vector < SOFTIRQS && !is_preempt_rt()) {
+		note->soft_cnt++;
 		note->served = vector + 1;
 		note->served_by = note->raised_by[vector];
 		note->raised_by[vector] = 0;

@@ -431,6 +431,15 @@ bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)
 	return true;
 }
 
+bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread)
+{
+	uint32_t index = GPOINTER_TO_UINT(g_hash_table_lookup(f->threads, GUINT_TO_POINTER(tno)));
+
+	if (index)
+		*ret_thread = index - 1;
+	return index;
+}
+
 static uint32_t node_of(struct fold *f, uint64_t id, uint8_t kind)
 {
 	uint32_t node;
@@ -547,7 +556,7 @@ static bool in_handler(const struct profile *p, uint32_t kernel)
 	return false;
 }
 
-static bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker)
+bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker)
 {
 	const struct offcpu_rec_waker *rec = id ? g_hash_table_lookup(f->wakers, &id) : NULL;
 

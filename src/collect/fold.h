@@ -39,5 +39,9 @@ void fold_finish(struct fold *f);
 uint64_t fold_stack_cnt(const struct fold *f);
 /* The node of a stack id; false when it has not arrived. */
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node);
+/* The profile's row of a thread; false when it has not arrived. */
+bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread);
+/* The profile's row of a waker, in or after fold_finish(); false when it has not arrived. */
+bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker);
 
 #endif

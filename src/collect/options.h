@@ -37,6 +37,8 @@ struct collect_options {
 	bool want_wakers;	/* who ended each sleep */
 	unsigned chain_depth;	/* and who had woken the waker, and so on: so many in all; 0: one waker */
 	bool want_locks;	/* what futex waits are for */
+	bool want_blame;	/* who held the CPU while threads queued */
+	bool want_storms;	/* wakings of many threads at once, with their wakers */
 	bool include_self;
 	uint32_t command_pid;	/* trace this child of ours from its exec on, and its children */
 	const char *command_name;	/* what it will execute, as execvp() takes it; or NULL */

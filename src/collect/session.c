@@ -14,6 +14,7 @@
 
 #include "abi/sample.h"
 #include "collect/cost.h"
+#include "collect/crowd.h"
 #include "collect/feature.h"
 #include "collect/fold.h"
 #include "collect/governor.h"
@@ -63,6 +64,7 @@ struct session {
 	uint64_t records;		/* taken from the ring since the last drain began */
 	struct profile *profile;
 	struct fold *fold;
+	struct crowd *crowd;
 	struct cost *cost;		/* NULL: not measured */
 	struct governor governor;
 	uint64_t begun_ns;
@@ -200,12 +202,17 @@ static void configure(struct session *s)
 		.want_tables = s->tables != NULL,
 		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
-		.want_wakers = o->want_wakers && o->mode == COLLECT_WAITS,
+		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,
 		.want_locks = o->want_locks && o->mode == COLLECT_WAITS,
 		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
+		.only_storms = !o->want_wakers,
+		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
+		.want_blame = o->want_blame && o->mode == COLLECT_WAITS,
 	};
 	select_irq_programs(s->skel, cfg->want_wakers);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
+	crowd_prepare(s->skel, cfg->want_blame, cfg->want_storms);
+	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
@@ -429,6 +436,7 @@ void session_free(struct session *s)
 	tables_free(s->tables);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
+	crowd_free(s->crowd);
 	fold_free(s->fold);
 	symbolizer_free(s->symbolizer);
 	profile_free(s->profile);
@@ -663,6 +671,7 @@ bool session_drain(struct session *s)
 	if (s->skel->bss->wait_entries > SWAP_AT(capacity) || chain_maps_fill(s->skel) ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
+	crowd_drain(s->crowd);
 	return is_more;
 }
 
@@ -790,6 +799,7 @@ bool session_stop(struct session *s, GError **error)
 		return false;
 	consume_all(s);
 	fold_finish(s->fold);
+	crowd_finish(s->crowd, s->fold, s->profile);
 	fill_info(s);
 	return true;
 }

@@ -22,6 +22,8 @@ struct profile *profile_new(void)
 	p->wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
 	p->chains = g_array_new(FALSE, FALSE, sizeof(struct chain_node));
 	p->stories = g_array_new(FALSE, FALSE, sizeof(struct story));
+	p->blames = g_array_new(FALSE, FALSE, sizeof(struct blame));
+	p->storms = g_array_new(FALSE, FALSE, sizeof(struct storm));
 	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
 	p->strings = g_string_chunk_new(64 * 1024);
 	p->string_list = g_ptr_array_new();
@@ -33,6 +35,8 @@ struct profile *profile_new(void)
 	p->waker_index = id_index_new();
 	p->wake_index = id_index_new();
 	p->chain_index = id_index_new();
+	p->blame_index = id_index_new();
+	p->storm_index = id_index_new();
 
 	g_array_append_val(p->nodes, root);
 	p->info.host = p->info.kernel = p->info.command_line = "";
@@ -54,6 +58,8 @@ void profile_free(struct profile *p)
 	g_array_unref(p->wakes);
 	g_array_unref(p->chains);
 	g_array_unref(p->stories);
+	g_array_unref(p->blames);
+	g_array_unref(p->storms);
 	g_array_unref(p->losses);
 	g_string_chunk_free(p->strings);
 	g_ptr_array_unref(p->string_list);
@@ -65,6 +71,8 @@ void profile_free(struct profile *p)
 	id_index_free(p->waker_index);
 	id_index_free(p->wake_index);
 	id_index_free(p->chain_index);
+	id_index_free(p->blame_index);
+	id_index_free(p->storm_index);
 	g_free(p);
 }
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi/blame_abi.h"
 #include "base/frame.h"
 
 /*
@@ -209,6 +210,28 @@ struct story {
 	} hop[PROFILE_CHAIN_MAX];
 };
 
+/*
+ * Who held the CPU while a thread stood in its queue: part of the thread's runnable and preempted time.
+ * What no row of the thread takes is not known.
+ */
+struct blame {
+	uint32_t thread;	/* index of the sufferer */
+	uint8_t kind;		/* enum blame_kind */
+	uint32_t pid, tid;	/* of the culprit, 0 unless it is a thread; tid 0: several of that name */
+	const char *comm;	/* "" unless it is a thread */
+	uint64_t count;		/* stretches of its on the CPU, or delays throttled or beside an idle CPU */
+	uint64_t runnable_ns, preempted_ns;
+};
+
+/* All bursts of wakings by one waker: see abi/storm_abi.h. */
+struct storm {
+	uint32_t waker;		/* index */
+	uint64_t event_cnt, call_cnt, woken_cnt, most_cnt;
+	uint64_t ended_cnt;	/* of the woken, seen to sleep again or exit; at most woken_cnt */
+	uint64_t again_cnt;	/* of those, asleep again at once */
+	uint64_t cpu_ns, again_ns, delay_ns;
+};
+
 struct profile_loss {
 	const char *reason;	/* short id, "ring_stack" */
 	const char *help;	/* a sentence */
@@ -246,6 +269,7 @@ struct profile_info {
 	bool has_bpf_ns;
 	bool has_locks;		/* they were asked for */
 	bool has_wakers;	/* they were asked for: a sleep without one has an unknown waker */
+	bool has_blame, has_storms;	/* they were asked for */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
 };
@@ -262,11 +286,14 @@ struct profile {
 	GArray *wakes;		/* struct wake */
 	GArray *chains;		/* struct chain_node, each behind its next */
 	GArray *stories;	/* struct story */
+	GArray *blames;		/* struct blame */
+	GArray *storms;		/* struct storm, one a waker */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;
 	struct id_index *string_index, *frame_index, *node_index, *wait_index, *object_index, *waker_index, *wake_index, *chain_index;
+	struct id_index *blame_index, *storm_index;
 };
 
 /* Empty: the root node, and "" for every string of the info. */
@@ -308,6 +335,10 @@ uint32_t profile_chain(struct profile *p, const struct chain_node *c);
 void profile_add_story(struct profile *p, const struct story *s);
 /* How many wakers the chain has. */
 unsigned profile_chain_len(const struct profile *p, uint32_t chain);
+/* Sums *b into the blame with the same thread, kind and culprit. */
+void profile_add_blame(struct profile *p, const struct blame *b);
+/* Sums *s into the storm with the same waker. */
+void profile_add_storm(struct profile *p, const struct storm *s);
 /* Sums into the loss with the same reason. */
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns);
 
@@ -368,6 +399,15 @@ static inline const struct story *profile_story(const struct profile *p, uint32_
 static inline const struct wake *profile_wake(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->wakes, struct wake, i);
+}
+
+static inline const struct blame *profile_blame(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->blames, struct blame, i);
+}
+static inline const struct storm *profile_storm(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->storms, struct storm, i);
 }
 
 #endif

@@ -194,6 +194,50 @@ static bool check_stories(const struct profile *p, GError **error)
 	return true;
 }
 
+/* Who held the CPU meanwhile shares what the thread waited for it, and no more. */
+static bool check_blames(const struct profile *p, GError **error)
+{
+	g_autofree uint64_t *rest = g_new0(uint64_t, (gsize)p->threads->len * 2 + 1);
+
+	for (guint i = 0; i < p->threads->len; i++) {
+		rest[2 * (gsize)i] = profile_thread(p, i)->runnable_ns;
+		rest[2 * (gsize)i + 1] = profile_thread(p, i)->preempted_ns;
+	}
+	for (guint i = 0; i < p->blames->len; i++) {
+		const struct blame *b = profile_blame(p, i);
+
+		if (b->thread >= p->threads->len || b->kind < BLAME_THREAD || b->kind > BLAME_THROTTLED ||
+		    b->count > INT64_MAX)
+			return bad(error, "blame %u has no valid thread, kind or number", i);
+		uint64_t *left = &rest[2 * (gsize)b->thread];
+
+		if (b->runnable_ns > left[0] || b->preempted_ns > left[1])
+			return bad(error, "blame %u is for more than its thread waited for a CPU", i);
+		left[0] -= b->runnable_ns;
+		left[1] -= b->preempted_ns;
+	}
+	return true;
+}
+
+static bool check_storms(const struct profile *p, GError **error)
+{
+	uint64_t all[6] = { 0 };
+
+	for (guint i = 0; i < p->storms->len; i++) {
+		const struct storm *s = profile_storm(p, i);
+		const uint64_t each[] = { s->event_cnt, s->call_cnt, s->woken_cnt, s->cpu_ns, s->again_ns, s->delay_ns };
+
+		if (s->waker >= p->wakers->len)
+			return bad(error, "storm %u has no valid waker", i);
+		if (s->ended_cnt > s->woken_cnt || s->again_cnt > s->ended_cnt || s->most_cnt > s->woken_cnt)
+			return bad(error, "storm %u is more than it woke", i);
+		for (size_t k = 0; k < G_N_ELEMENTS(each); k++)
+			if (!total(&all[k], each[k]))
+				return bad(error, "a number of storm %u is out of range", i);
+	}
+	return true;
+}
+
 static bool check_losses(const struct profile *p, GError **error)
 {
 	uint64_t time_ns = 0, count = 0;
@@ -213,8 +257,10 @@ bool profile_check(const struct profile *p, GError **error)
 	    p->waits->len > PROFILE_ROWS_MAX || p->states->len > PROFILE_ROWS_MAX || p->wakers->len > PROFILE_ROWS_MAX ||
 	    p->objects->len > PROFILE_ROWS_MAX ||
 	    p->wakes->len > PROFILE_ROWS_MAX || p->chains->len > PROFILE_ROWS_MAX ||
-	    p->stories->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
+	    p->stories->len > PROFILE_ROWS_MAX || p->blames->len > PROFILE_ROWS_MAX ||
+	    p->storms->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
 		return bad(error, "it has too many threads, frames, stacks or waits");
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
-	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) && check_stories(p, error) && check_losses(p, error);
+	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) &&
+	       check_stories(p, error) && check_blames(p, error) && check_storms(p, error) && check_losses(p, error);
 }

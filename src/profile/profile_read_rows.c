@@ -185,6 +185,10 @@ static void meta_row(struct reader *r)
 		info->self_excluded = get(r, 1, 1) != 0;
 	if (strcmp(key, "has_locks") == 0)
 		info->has_locks = get(r, 1, 1) != 0;
+	if (strcmp(key, "has_blame") == 0)
+		info->has_blame = get(r, 1, 1) != 0;
+	if (strcmp(key, "has_storms") == 0)
+		info->has_storms = get(r, 1, 1) != 0;
 	if (strcmp(key, "has_wakers") == 0)
 		info->has_wakers = get(r, 1, 1) != 0;
 }
@@ -586,6 +590,46 @@ static bool read_tables(struct reader *r, const struct table *tables, size_t cnt
 	return true;
 }
 
+static void blame_row(struct reader *r)
+{
+	const struct blame b = {
+		.thread = get_u32(r, 1),
+		.kind = (uint8_t)get(r, 2, BLAME_THROTTLED),
+		.pid = get_u32(r, 3),
+		.tid = get_u32(r, 4),
+		.comm = get_text(r, 5),
+		.count = get(r, 6, INT64_MAX),
+		.runnable_ns = get_ns(r, 7),
+		.preempted_ns = get_ns(r, 8),
+	};
+
+	if (b.thread >= r->p->threads->len)
+		wrong(r, 1);
+	if (b.kind < BLAME_THREAD)
+		wrong(r, 2);
+	if (!r->wrong)
+		profile_add_blame(r->p, &b);
+}
+
+static void storm_row(struct reader *r)
+{
+	const struct storm s = {
+		.waker = get_id(r, 1, r->wakers, false),
+		.event_cnt = get(r, 2, INT64_MAX),
+		.call_cnt = get(r, 3, INT64_MAX),
+		.woken_cnt = get(r, 4, INT64_MAX),
+		.most_cnt = get(r, 5, INT64_MAX),
+		.ended_cnt = get(r, 6, INT64_MAX),
+		.again_cnt = get(r, 7, INT64_MAX),
+		.cpu_ns = get_ns(r, 8),
+		.again_ns = get_ns(r, 9),
+		.delay_ns = get_ns(r, 10),
+	};
+
+	if (!r->wrong)
+		profile_add_storm(r->p, &s);
+}
+
 static bool read_version(struct reader *r, unsigned version, GError **error)
 {
 	static void (*const wait_rows[])(struct reader *r) = { NULL, wait_row_1, wait_row_2, wait_row_3 };
@@ -608,6 +652,8 @@ static bool read_version(struct reader *r, unsigned version, GError **error)
 		{ "chain", 0, 0, PROFILE_ROWS_MAX, chain_row },
 		{ "story", 0, 0, PROFILE_ROWS_MAX, story_row },
 		{ "hop", 0, 0, PROFILE_CHAIN_MAX * PROFILE_ROWS_MAX, hop_row },
+		{ "blame", 0, 0, PROFILE_ROWS_MAX, blame_row },
+		{ "storm", 0, 0, PROFILE_ROWS_MAX, storm_row },
 	};
 
 	return read_tables(r, tables, G_N_ELEMENTS(tables), error) &&

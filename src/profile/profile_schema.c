@@ -222,6 +222,32 @@ const struct profile_table profile_schema_3[] = {
 	  "  runnable_ns INTEGER, -- the same, waiting for a CPU\n"
 	  "  earlier_ns INTEGER -- before its own wait\n"
 	  ")" },
+	{ "blame",
+	  "CREATE TABLE blame( -- who held the CPU while a thread stood in its queue; what no row of it takes is not known\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  thread_id INTEGER REFERENCES thread(id), -- that waited\n"
+	  "  kind INTEGER, -- 1 a thread, 2 nobody: the CPU was idle, 3 nobody: throttled by its cgroup\n"
+	  "  pid INTEGER, -- of the thread that held it, as the next two; 0 and '' without\n"
+	  "  tid INTEGER, -- 0: several threads of that name\n"
+	  "  comm TEXT,\n"
+	  "  count INTEGER, -- stretches of its on the CPU\n"
+	  "  runnable_ns INTEGER, -- part of the waiting thread's\n"
+	  "  preempted_ns INTEGER\n"
+	  ")" },
+	{ "storm",
+	  "CREATE TABLE storm( -- events of one waker that woke 8 threads or more at once\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  waker_id INTEGER REFERENCES waker(id),\n"
+	  "  events INTEGER,\n"
+	  "  calls INTEGER, -- system calls or interrupts that they took\n"
+	  "  woken INTEGER,\n"
+	  "  most INTEGER, -- woken by one event\n"
+	  "  ended INTEGER, -- of the woken, seen to sleep again or exit\n"
+	  "  again INTEGER, -- of those, asleep again after 100 us on CPU or less\n"
+	  "  cpu_ns INTEGER, -- on CPU from the waking until then, of all that ended\n"
+	  "  again_ns INTEGER, -- the same of those asleep again\n"
+	  "  delay_ns INTEGER -- in a run queue meanwhile, of all that ended\n"
+	  ")" },
 	{ NULL, NULL },
 };
 
@@ -273,6 +299,18 @@ const char profile_views[] =
 	"FROM story s JOIN v_wake k ON k.id = s.wake_id JOIN path p ON p.chain_id = s.chain_id\n"
 	"  JOIN chain c ON c.id = p.at_id JOIN waker a ON a.id = c.waker_id\n"
 	"  LEFT JOIN hop h ON h.story_id = s.id AND h.step = p.step;\n"
+	"CREATE VIEW v_blame AS SELECT b.id, b.thread_id, t.comm, t.pid, t.tid,\n"
+	"  CASE b.kind WHEN 1 THEN b.comm WHEN 2 THEN '[idle]' ELSE '[throttled]' END AS held_by,\n"
+	"  b.pid AS held_by_pid, b.tid AS held_by_tid, b.count, b.runnable_ns, b.preempted_ns\n"
+	"FROM blame b JOIN thread t ON t.id = b.thread_id\n"
+	"UNION ALL SELECT NULL, t.id, t.comm, t.pid, t.tid, '[unknown]', 0, 0, 0,\n"
+	"  t.runnable_ns - coalesce(sum(b.runnable_ns), 0), t.preempted_ns - coalesce(sum(b.preempted_ns), 0)\n"
+	"FROM thread t LEFT JOIN blame b ON b.thread_id = t.id GROUP BY t.id\n"
+	"HAVING t.runnable_ns + t.preempted_ns > coalesce(sum(b.runnable_ns + b.preempted_ns), 0);\n"
+	"CREATE VIEW v_storm AS SELECT s.id, coalesce(a.irq, a.comm) AS waker, a.pid, a.tid, s.events, s.woken, s.most,\n"
+	"  s.ended, s.again, s.again * 100.0 / s.ended AS again_percent, s.cpu_ns, s.again_ns, s.delay_ns,\n"
+	"  a.user_stack_id AS waker_user_stack_id, a.kernel_stack_id AS waker_kernel_stack_id\n"
+	"FROM storm s JOIN waker a ON a.id = s.waker_id;\n"
 	"CREATE VIEW v_hist AS SELECT w.id AS wait_id, json_extract(w.log2_ns, '$[0]') + e.key - 1 AS exponent,\n"
 	"  e.value AS count\n"
 	"FROM wait w, json_each(w.log2_ns) e WHERE e.key > 0 AND e.value > 0\n"

@@ -75,6 +75,8 @@ static int write_meta(sqlite3 *db, const struct profile_info *info)
 		{ "self_excluded", NULL, info->self_excluded },
 		{ "has_wakers", NULL, info->has_wakers },
 		{ "has_locks", NULL, info->has_locks },
+		{ "has_blame", NULL, info->has_blame },
+		{ "has_storms", NULL, info->has_storms },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -505,11 +507,57 @@ static int write_hops(sqlite3 *db, const struct profile *p)
 	return insert_end(&in);
 }
 
+static int write_blames(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO blame VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+
+	for (guint i = 0; i < p->blames->len; i++) {
+		const struct blame *b = profile_blame(p, i);
+
+		put(&in, i);
+		put(&in, b->thread);
+		put(&in, b->kind);
+		put(&in, b->pid);
+		put(&in, b->tid);
+		put_text(&in, b->comm);
+		put(&in, b->count);
+		put(&in, b->runnable_ns);
+		put(&in, b->preempted_ns);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
+static int write_storms(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_into(db, "INSERT INTO storm VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+
+	for (guint i = 0; i < p->storms->len; i++) {
+		const struct storm *s = profile_storm(p, i);
+
+		put(&in, i);
+		put(&in, s->waker);
+		put(&in, s->event_cnt);
+		put(&in, s->call_cnt);
+		put(&in, s->woken_cnt);
+		put(&in, s->most_cnt);
+		put(&in, s->ended_cnt);
+		put(&in, s->again_cnt);
+		put(&in, s->cpu_ns);
+		put(&in, s->again_ns);
+		put(&in, s->delay_ns);
+		if (!row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
 int profile_write_rows(sqlite3 *db, const struct profile *p)
 {
 	int (*const tables[])(sqlite3 *, const struct profile *) = {
 		write_losses, write_frames, write_stacks, write_threads, write_states, write_objects, write_waits, write_sampling,
-		write_wakers, write_wakes, write_chains, write_stories, write_hops,
+		write_wakers, write_wakes, write_chains, write_stories, write_hops, write_blames, write_storms,
 	};
 	int rc = write_meta(db, &p->info);
 

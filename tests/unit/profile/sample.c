@@ -27,6 +27,8 @@ static void fill_info(struct profile *p)
 		.has_bpf_ns = true,
 		.has_locks = true,
 		.has_wakers = true,
+		.has_blame = true,
+		.has_storms = true,
 		.self_excluded = true,
 		.sampling = { .start_ns = 10000, .end_ns = 40000, .max_ns = 160000, .raised_cnt = 2, .lowered_cnt = 1, .over_cnt = 3,
 			      .budget_ppm = 10000, .used_ppm = 8123, .peak_ppm = 23456, .has_used = true },
@@ -215,6 +217,31 @@ static void add_wakers(struct profile *p, const GArray *stacks)
 	}
 }
 
+/* Each thread's delays are shared among nobody and the threads after it, and something is left. */
+static void add_crowds(struct profile *p)
+{
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i), *next = profile_thread(p, (i + 1) % p->threads->len);
+		const bool is_thread = i % 3 != 1;
+		const struct blame b = {
+			.thread = i, .kind = is_thread ? BLAME_THREAD : i % 2 ? BLAME_IDLE : BLAME_THROTTLED,
+			.pid = is_thread ? next->pid : 0, .tid = is_thread ? next->tid : 0,
+			.comm = is_thread ? next->comm : "",
+			.count = 1 + i, .runnable_ns = t->runnable_ns / 2, .preempted_ns = i % 4 ? t->preempted_ns : 0,
+		};
+
+		profile_add_blame(p, &b);
+	}
+	for (guint i = 0; i < p->wakers->len; i += 3) {
+		const struct storm s = {
+			.waker = i, .event_cnt = 1 + i, .call_cnt = 2 + i, .woken_cnt = 8 * (i + 1), .most_cnt = 8,
+			.ended_cnt = 7 * (i + 1), .again_cnt = 5 * (i + 1), .cpu_ns = 90000 + i, .again_ns = 50000, .delay_ns = i,
+		};
+
+		profile_add_storm(p, &s);
+	}
+}
+
 struct profile *sample_profile(const struct sample_size *size, unsigned seed)
 {
 	struct profile *p = profile_new();
@@ -228,6 +255,7 @@ struct profile *sample_profile(const struct sample_size *size, unsigned seed)
 	for (unsigned i = 0; i < size->waits; i++)
 		add_wait(p, stacks, rand);
 	add_wakers(p, stacks);
+	add_crowds(p);
 	g_array_unref(stacks);
 	g_rand_free(rand);
 	return p;
@@ -252,6 +280,8 @@ static void assert_infos_equal(const struct profile_info *a, const struct profil
 	g_assert_cmpuint(a->self_excluded, ==, b->self_excluded);
 	g_assert_cmpuint(a->has_locks, ==, b->has_locks);
 	g_assert_cmpuint(a->has_wakers, ==, b->has_wakers);
+	g_assert_cmpuint(a->has_blame, ==, b->has_blame);
+	g_assert_cmpuint(a->has_storms, ==, b->has_storms);
 	const struct profile_sampling *x = &a->sampling, *y = &b->sampling;
 	g_assert_cmpuint(x->start_ns, ==, y->start_ns);
 	g_assert_cmpuint(x->end_ns, ==, y->end_ns);
@@ -421,6 +451,38 @@ static void assert_stories_equal(const struct profile *a, const struct profile *
 	}
 }
 
+static void assert_crowds_equal(const struct profile *a, const struct profile *b)
+{
+	g_assert_cmpuint(a->blames->len, ==, b->blames->len);
+	for (guint i = 0; i < a->blames->len; i++) {
+		const struct blame *x = profile_blame(a, i), *y = profile_blame(b, i);
+
+		g_assert_cmpuint(x->thread, ==, y->thread);
+		g_assert_cmpuint(x->kind, ==, y->kind);
+		g_assert_cmpuint(x->pid, ==, y->pid);
+		g_assert_cmpuint(x->tid, ==, y->tid);
+		g_assert_cmpstr(x->comm, ==, y->comm);
+		g_assert_cmpuint(x->count, ==, y->count);
+		g_assert_cmpuint(x->runnable_ns, ==, y->runnable_ns);
+		g_assert_cmpuint(x->preempted_ns, ==, y->preempted_ns);
+	}
+	g_assert_cmpuint(a->storms->len, ==, b->storms->len);
+	for (guint i = 0; i < a->storms->len; i++) {
+		const struct storm *x = profile_storm(a, i), *y = profile_storm(b, i);
+
+		g_assert_cmpuint(x->waker, ==, y->waker);
+		g_assert_cmpuint(x->event_cnt, ==, y->event_cnt);
+		g_assert_cmpuint(x->call_cnt, ==, y->call_cnt);
+		g_assert_cmpuint(x->woken_cnt, ==, y->woken_cnt);
+		g_assert_cmpuint(x->most_cnt, ==, y->most_cnt);
+		g_assert_cmpuint(x->ended_cnt, ==, y->ended_cnt);
+		g_assert_cmpuint(x->again_cnt, ==, y->again_cnt);
+		g_assert_cmpuint(x->cpu_ns, ==, y->cpu_ns);
+		g_assert_cmpuint(x->again_ns, ==, y->again_ns);
+		g_assert_cmpuint(x->delay_ns, ==, y->delay_ns);
+	}
+}
+
 void assert_profiles_equal(const struct profile *a, const struct profile *b)
 {
 	assert_infos_equal(&a->info, &b->info);
@@ -430,6 +492,7 @@ void assert_profiles_equal(const struct profile *a, const struct profile *b)
 	assert_waits_equal(a, b);
 	assert_objects_equal(a, b);
 	assert_wakes_equal(a, b);
+	assert_crowds_equal(a, b);
 	assert_stories_equal(a, b);
 	g_assert_cmpuint(a->losses->len, ==, b->losses->len);
 	for (guint i = 0; i < a->losses->len; i++) {

@@ -512,8 +512,10 @@ static struct profile *old_sample(void)
 	g_array_set_size(p->wakes, 0);
 	g_array_set_size(p->chains, 0);
 	g_array_set_size(p->stories, 0);
+	g_array_set_size(p->blames, 0);
+	g_array_set_size(p->storms, 0);
 	p->info.sampling = (struct profile_sampling){ 0 };
-	p->info.has_wakers = p->info.has_locks = false;
+	p->info.has_wakers = p->info.has_locks = p->info.has_blame = p->info.has_storms = false;
 	for (guint i = 0; i < p->waits->len; i++) {
 		g_array_index(p->waits, struct wait, i).off_cpu_se_ns = 0;
 		g_array_index(p->waits, struct wait, i).object = 0;

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_BLAME_BPF_H
+#define BPF_BLAME_BPF_H
+
+#include "bpf/maps.bpf.h"
+#include "bpf/account.bpf.h"
+#include "bpf/remember.bpf.h"
+#include "abi/blame_abi.h"
+
+/*
+ * Who held the CPU while a thread stood in its queue.  Each CPU keeps its last stretches: who
+ * was switched in, and when; a stretch ends as the next one begins.  As a thread gets the CPU,
+ * or is moved to another one's queue, its delay is laid over the stretches of the CPU it
+ * queued on, newest first, and summed under each of those threads.
+ *
+ * Nobody is blamed for what a cgroup's throttling took, nor for an idle CPU.  What cannot be told is in
+ * no sum: older than the ring, or beside a switch that was not seen.  An interrupt's time is that
+ * of the thread it interrupted.
+ *
+ * A ring is written under its CPU's run-queue lock, and read under the same lock: at the
+ * switch, and as a queued thread is moved away, which takes the lock of the queue it leaves.
+ */
+
+#define BLAME_STRETCHES 1024
+#define BLAME_CELLS 16
+
+struct blame_stretch {
+	__u64 from_ns;		/* 0: not used yet */
+	__u64 culprit;		/* as in the key of the sums; BLAME_IDLE */
+	__u32 pid, tid;
+	__u64 comm[2];
+	__u64 is_unsure;	/* a switch was missed: somebody else ran, too */
+};
+
+struct blame_ring {
+	__u64 newest;
+	struct blame_stretch stretch[BLAME_STRETCHES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);	/* one for each CPU: set before load */
+	__type(key, __u32);
+	__type(value, struct blame_ring);
+} blame_rings SEC(".maps");
+
+/*
+ * What one delay is blamed on, before it is summed: in a long queue the same few take turns many times, and
+ * to look for a sum costs more than the rest.
+ */
+struct blame_cell {
+	__u64 culprit;
+	__u64 ns;
+	__u32 cnt;
+	__u32 tid;
+	__u32 stretch;		/* one of its */
+	__u32 pad;
+};
+
+struct blame_cells {
+	struct blame_cell cell[BLAME_CELLS];
+	__u32 used;		/* bits */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct blame_cells);
+} blame_scratch SEC(".maps");
+
+/* Two of these take turns, as the sums of waits do. */
+struct blame_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct blame_key);
+	__type(value, struct blame_sum);
+} blames_a SEC(".maps"), blames_b SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct blame_map);
+} blames SEC(".maps") = { .values = { &blames_a } };
+
+/* Entries put into the current map since user space last swapped it. */
+__u64 blame_entries = 0;
+
+static __always_inline struct blame_ring *blame_ring_of(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&blame_rings, &cpu);
+}
+
+/* Who is switched in, on this CPU.  Every switch comes here, whoever is selected. */
+static __always_inline void blame_note(struct task_struct *prev, struct task_struct *next, __u64 now)
+{
+	struct blame_ring *ring = blame_ring_of(bpf_get_smp_processor_id());
+	struct thread_state *st = NULL;
+	struct blame_stretch *s;
+
+	if (!ring || now >= stop_ns)
+		return;
+	if (cfg.pidns_inum)
+		st = thread_of(prev);
+	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
+	if (s->tid != (__u32)(st ? (int)st->tid : prev->pid))
+		s->is_unsure = true;
+	ring->newest++;
+	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
+	if (cfg.pidns_inum)
+		st = thread_of(next);
+	s->from_ns = now;
+	s->pid = st ? (int)st->pid : next->tgid;
+	s->tid = st ? (int)st->tid : next->pid;
+	s->comm[0] = *(__u64 *)next->comm;
+	s->comm[1] = *(__u64 *)(next->comm + 8);
+	s->culprit = next->pid ? mix(mix(mix(STACK_MIX, s->pid), s->comm[0]), s->comm[1]) : BLAME_IDLE;
+	s->is_unsure = false;
+}
+
+/* What laying a delay over stretches goes by. */
+struct blame_walk {
+	const struct blame_ring *ring;
+	struct blame_cells *cells;
+	__u64 newest;
+	__u64 from_ns;		/* the delay began */
+	__u64 end_ns;		/* what comes before is still to be blamed */
+	__u32 tno;
+	__u32 is_preempted;
+};
+
+/* The sum under the key, made when there is none; s NULL: nobody is the culprit. */
+static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, const struct blame_stretch *s, __u32 tid)
+{
+	struct blame_sum empty = {}, *sum;
+	__u32 zero = 0;
+	void *map = bpf_map_lookup_elem(&blames, &zero);
+
+	if (!map)
+		return NULL;
+	sum = bpf_map_lookup_elem(map, key);
+	if (sum)
+		return sum;
+	if (s) {
+		empty.pid = s->pid;
+		empty.tid = tid;
+		__builtin_memcpy(empty.comm, s->comm, sizeof(empty.comm));
+	}
+	if (bpf_map_update_elem(map, key, &empty, BPF_NOEXIST))
+		return NULL;
+	__sync_fetch_and_add(&blame_entries, 1);
+	return bpf_map_lookup_elem(map, key);
+}
+
+/* Nobody else adds to a sum of this thread's: it is in one queue at a time. */
+static __always_inline void blame_add(const struct blame_walk *w, __u32 kind, const struct blame_stretch *s,
+				      const struct blame_cell *cell)
+{
+	struct blame_key key = { .tno = w->tno, .kind = kind, .culprit = s ? cell->culprit : 0 };
+	struct blame_sum *sum = blame_sum_of(&key, s, cell->tid);
+
+	if (!sum) {
+		count_loss(OFFCPU_LOSS_BLAME_MAP, cell->ns);
+		return;
+	}
+	sum->stretch_cnt += cell->cnt;
+	if (sum->tid != cell->tid)
+		sum->tid = 0;
+	if (w->is_preempted)
+		sum->preempted_ns += cell->ns;
+	else
+		sum->runnable_ns += cell->ns;
+}
+
+static __always_inline void blame_flush(const struct blame_walk *w, const struct blame_cell *cell)
+{
+	if (cell->culprit == BLAME_IDLE)
+		blame_add(w, BLAME_IDLE, NULL, cell);
+	else
+		blame_add(w, BLAME_THREAD, &w->ring->stretch[cell->stretch % BLAME_STRETCHES], cell);
+}
+
+static __always_inline void blame_note_part(const struct blame_walk *w, const struct blame_stretch *s, __u32 at, __u64 ns)
+{
+	__u32 i = s->culprit % BLAME_CELLS;
+	struct blame_cell *cell = &w->cells->cell[i];
+
+	if (w->cells->used >> i & 1 && cell->culprit == s->culprit) {
+		cell->ns += ns;
+		cell->cnt++;
+		if (cell->tid != s->tid)
+			cell->tid = 0;
+		return;
+	}
+	if (w->cells->used >> i & 1)
+		blame_flush(w, cell);
+	w->cells->used |= 1U << i;
+	cell->culprit = s->culprit;
+	cell->ns = ns;
+	cell->cnt = 1;
+	cell->tid = s->tid;
+	cell->stretch = at;
+}
+
+/* The i-th stretch back in time; 1 ends the loop. */
+static long blame_step(__u32 i, struct blame_walk *w)
+{
+	__u32 at = (w->newest - i) % BLAME_STRETCHES;
+	const struct blame_stretch *s = &w->ring->stretch[at];
+	__u64 from = s->from_ns;
+
+	if (!from)
+		return 1;
+	if (from >= w->end_ns)
+		return 0;
+	if (from < w->from_ns)
+		from = w->from_ns;
+	if (!s->is_unsure)
+		blame_note_part(w, s, at, w->end_ns - from);
+	w->end_ns = from;
+	return from == w->from_ns;
+}
+
+static long blame_flush_step(__u32 i, struct blame_walk *w)
+{
+	if (i < BLAME_CELLS && w->cells->used >> i & 1)
+		blame_flush(w, &w->cells->cell[i]);
+	return !(w->cells->used >> i >> 1);
+}
+
+/* How long the run queue of a cgroup on one CPU has been throttled, ever; 0 where the kernel does not say. */
+static __always_inline __u64 throttled_ns_of(const struct cfs_rq *queue)
+{
+	if (bpf_core_field_exists(queue->throttled_clock_self_time))
+		return queue->throttled_clock_self_time;
+	if (bpf_core_field_exists(queue->throttled_clock_pelt_time))
+		return queue->throttled_clock_pelt_time;
+	return 0;
+}
+
+/* As a thread is put on a queue: how much throttling lies behind it. */
+static __always_inline void blame_queued(struct task_struct *task, struct thread_state *st)
+{
+	const struct cfs_rq *queue = plain(task)->se.cfs_rq;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !queue)
+		return;
+	st->queue = queue;
+	st->queue_throttled_ns = throttled_ns_of(queue);
+}
+
+/* Throttled since it was put on the queue, if that is still the same one. */
+static __always_inline __u64 throttled_since(struct task_struct *task, const struct thread_state *st)
+{
+	const struct cfs_rq *queue = plain(task)->se.cfs_rq;
+	__u64 now_ns;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !queue || queue != st->queue)
+		return 0;
+	now_ns = throttled_ns_of(queue);
+	return now_ns > st->queue_throttled_ns ? now_ns - st->queue_throttled_ns : 0;
+}
+
+/* The thread stood in the queue of `cpu` for [from, to); what was throttled of it came first. */
+static __always_inline void blame_span(struct task_struct *task, struct thread_state *st, __u32 cpu, __u64 from,
+				       __u64 to)
+{
+	__u32 zero = 0;
+	struct blame_walk w = {
+		.ring = blame_ring_of(cpu),
+		.cells = bpf_map_lookup_elem(&blame_scratch, &zero),
+		.from_ns = from,
+		.end_ns = to,
+		.tno = st->tno,
+		.is_preempted = st->mode == MODE_QUEUED,
+	};
+	__u64 throttled;
+
+	if (!w.ring || !w.cells || from >= to)
+		return;
+	throttled = throttled_since(task, st);
+	if (throttled) {
+		if (throttled > to - from)
+			throttled = to - from;
+		struct blame_cell cell = { .ns = throttled, .cnt = 1 };
+
+		blame_add(&w, BLAME_THROTTLED, NULL, &cell);
+		w.from_ns += throttled;
+	}
+	w.newest = w.ring->newest;
+	if (w.from_ns >= to)
+		return;
+	w.cells->used = 0;
+	bpf_loop(BLAME_STRETCHES, blame_step, &w, 0);
+	bpf_loop(BLAME_CELLS, blame_flush_step, &w, 0);
+}
+
+/* A delay of these parts ends at `to`; what it spent in the queues of other CPUs is told already. */
+static __always_inline void blame_wait(struct task_struct *task, struct thread_state *st, __u32 cpu,
+				       const struct wait_parts *parts, __u64 to)
+{
+	__u64 from = to - parts->runnable_ns - parts->preempted_ns;
+
+	if (!cfg.want_blame)
+		return;
+	blame_span(task, st, cpu, st->moved_ns > from ? st->moved_ns : from, to);
+}
+
+/* The CPU whose queue a task is in. */
+static __always_inline __u32 cpu_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return BPF_CORE_READ((struct task_struct___with_cpu *)task, cpu);
+}
+
+/*
+ * A thread that waits in one CPU's queue goes to another's.  (As a sleeper wakes it is placed, too,
+ * but before it is put on any queue.)
+ */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
+{
+	struct thread_state *st;
+	struct wait_parts parts;
+	__u64 now;
+
+	if (!task->pid || !may_be_selected(task))
+		return 0;
+	st = thread_of(task);
+	if (!st || !st->selected)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (now >= stop_ns && !st->end_cpu)
+		st->end_cpu = cpu_of(task) + 1;
+	if (now < start_ns || now >= stop_ns || task->on_rq != TASK_ON_RQ_MIGRATING)
+		return 0;
+	if (st->mode != MODE_QUEUED && st->mode != MODE_ASLEEP && st->mode != MODE_NEW)
+		return 0;
+	split_wait(st, now, false, &parts);
+	blame_wait(task, st, cpu_of(task), &parts, now);
+	st->moved_ns = now;
+	st->queue = NULL;
+	return 0;
+}
+
+/* A thread still in a queue as the window ended: the rings stand still since. */
+static __always_inline void blame_open(struct task_struct *task, struct thread_state *st,
+				       const struct wait_parts *parts, __u64 end)
+{
+	if (cfg.want_blame)
+		blame_wait(task, st, st->end_cpu ? st->end_cpu - 1 : cpu_of(task), parts, end);
+}
+
+/* The thread on the CPU takes another name. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(blame_rename, struct task_struct *task, const char *comm)
+{
+	struct blame_ring *ring = blame_ring_of(bpf_get_smp_processor_id());
+	struct blame_stretch *s;
+
+	if (!ring || task != bpf_get_current_task_btf())
+		return 0;
+	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
+	if (!s->tid || s->is_unsure)
+		return 0;
+	s->comm[0] = s->comm[1] = 0;
+	bpf_probe_read_kernel_str(s->comm, sizeof(s->comm), comm);
+	s->culprit = mix(mix(mix(STACK_MIX, s->pid), s->comm[0]), s->comm[1]);
+	return 0;
+}
+
+#endif

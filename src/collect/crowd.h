@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef COLLECT_CROWD_H
+#define COLLECT_CROWD_H
+
+#include "collect/fold.h"
+
+/*
+ * Reads out who held the CPU while threads queued (bpf/blame.bpf.h), and wakeup storms
+ * (bpf/storm.bpf.h): what crowds of threads do to one another.
+ */
+struct offcpu_bpf;
+struct crowd;
+
+/* Before the programs are loaded: maps and programs that are not wanted cost nothing then. */
+void crowd_prepare(struct offcpu_bpf *skel, bool want_blame, bool want_storms);
+
+struct crowd *crowd_new(struct offcpu_bpf *skel, bool want_blame, bool want_storms);
+void crowd_free(struct crowd *c);	/* NULL is fine */
+
+/* Now and then: empties the sums before they fill up. */
+void crowd_drain(struct crowd *c);
+/* When the window is over and all threads and wakers are in the fold: the rest, into its profile. */
+void crowd_finish(struct crowd *c, struct fold *f, struct profile *p);
+
+#endif
