@@ -5,11 +5,13 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "profile/profile_file.h"
+#include "render/blame_text.h"
 #include "render/chains_text.h"
 #include "render/critical_text.h"
 #include "render/csv.h"
 #include "render/json.h"
 #include "render/locks_text.h"
+#include "render/storms_text.h"
 #include "render/text.h"
 #include "render/waitgraph_dot.h"
 #include "render/wakers_text.h"
@@ -42,10 +44,10 @@ static const char description[] =
 struct report_args {
 	int top;
 	char *by, *weight, *state, *comm, *grep, *pids, *tids, *graph, *critical;
-	gboolean json, csv, user, kernel, wakers, locks;
+	gboolean json, csv, user, kernel, wakers, locks, blame, storms;
 };
 
-enum report_form { FORM_TEXT, FORM_JSON, FORM_CSV, FORM_LOCKS, FORM_WAKERS, FORM_GRAPH_DOT, FORM_GRAPH_JSON, FORM_CRITICAL };
+enum report_form { FORM_TEXT, FORM_JSON, FORM_CSV, FORM_LOCKS, FORM_BLAME, FORM_STORMS, FORM_WAKERS, FORM_GRAPH_DOT, FORM_GRAPH_JSON, FORM_CRITICAL };
 
 struct report_plan {
 	enum report_form form;
@@ -99,13 +101,23 @@ static bool plan_form(const struct report_args *a, struct report_plan *plan)
 		cmd_error("report", "--json and --csv: only one output at a time");
 		return false;
 	}
-	if (!!a->wakers + !!a->graph + !!a->critical > 1) {
-		cmd_error("report", "--wakers, --graph and --critical: only one of them at a time");
-		return false;
+	const struct { bool is_asked; const char *option; } views[] = {
+		{ a->wakers, "--wakers" }, { a->graph != NULL, "--graph" }, { a->critical != NULL, "--critical" },
+		{ a->locks, "--locks" }, { a->blame, "--runq-blame" }, { a->storms, "--storms" },
+	};
+	const char *view = NULL;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(views); i++) {
+		if (views[i].is_asked && view) {
+			cmd_error("report", "%s and %s: only one of them at a time", view, views[i].option);
+			return false;
+		}
+		if (views[i].is_asked)
+			view = views[i].option;
 	}
-	if ((a->csv && (a->wakers || a->graph || a->critical)) || (a->json && a->graph)) {
+	if ((a->csv && view) || (a->json && a->graph)) {
 		cmd_error("report", "%s: not together with %s", a->json ? "--json" : "--csv",
-			  a->graph ? "--graph, which is dot or json" : a->wakers ? "--wakers" : "--critical");
+			  a->graph ? "--graph, which is dot or json" : view);
 		return false;
 	}
 	if (a->graph && strcmp(a->graph, "dot") != 0 && strcmp(a->graph, "json") != 0) {
@@ -121,7 +133,7 @@ static bool plan_form(const struct report_args *a, struct report_plan *plan)
 	else if (a->csv)
 		plan->form = FORM_CSV;
 	else
-		plan->form = a->wakers ? FORM_WAKERS : a->locks ? FORM_LOCKS : FORM_TEXT;
+		plan->form = a->wakers ? FORM_WAKERS : a->locks ? FORM_LOCKS : a->blame ? FORM_BLAME : a->storms ? FORM_STORMS : FORM_TEXT;
 	return true;
 }
 
@@ -245,9 +257,30 @@ static bool print(GString *out, const struct profile *p, const struct report_arg
 	case FORM_JSON: json_report(out, p, selection); return true;
 	case FORM_CSV: csv_waits(out, p, selection, NULL); return true;
 	case FORM_LOCKS: locks_text(out, p, selection, &plan->text); return true;
+	case FORM_BLAME: blame_text(out, p, selection, &plan->text); return true;
+	case FORM_STORMS: storms_text(out, p, selection, &plan->text); return true;
 	case FORM_TEXT: text_report(out, p, &plan->query, selection, &plan->text); return true;
 	default: return print_actors(out, p, a, plan, selection, error);
 	}
+}
+
+/* What the form shows and the recording lacks, with the option that records it; false: said so. */
+static bool has_what_is_wanted(const struct profile *p, enum report_form form, const char *path)
+{
+	const struct { bool is_wanted, is_there; const char *what, *option; } views[] = {
+		{ form >= FORM_WAKERS, p->info.has_wakers, "wakers", "--wakers" },
+		{ form == FORM_LOCKS, p->info.has_locks, "locks", "--locks" },
+		{ form == FORM_BLAME, p->info.has_blame, "blame for run-queue delays", "--runq-blame" },
+		{ form == FORM_STORMS, p->info.has_storms, "wakeup storms", "--storms" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(views); i++) {
+		if (!views[i].is_wanted || views[i].is_there)
+			continue;
+		cmd_error("report", "%s: has no %s: record it with %s", path, views[i].what, views[i].option);
+		return false;
+	}
+	return true;
 }
 
 static int report(const char *path, const struct report_args *a, const struct report_plan *plan)
@@ -255,13 +288,7 @@ static int report(const char *path, const struct report_args *a, const struct re
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
 	struct profile *p = profile_file_read(path, &error);
-	if (p && plan->form >= FORM_WAKERS && !p->info.has_wakers) {
-		cmd_error("report", "%s: has no wakers: record it with --wakers", path);
-		profile_free(p);
-		return EXIT_FAILED;
-	}
-	if (p && plan->form == FORM_LOCKS && !p->info.has_locks) {
-		cmd_error("report", "%s: has no locks: record it with --locks", path);
+	if (p && !has_what_is_wanted(p, plan->form, path)) {
 		profile_free(p);
 		return EXIT_FAILED;
 	}
@@ -297,6 +324,8 @@ int cmd_report(int argc, char **argv)
 		{ "graph", 0, 0, G_OPTION_ARG_STRING, &a.graph, "Who waited for whom as a graph: dot (graphviz), json", "FORMAT" },
 		{ "critical", 0, 0, G_OPTION_ARG_STRING, &a.critical, "Where the time of this thread or these threads went", "THREAD|COMM" },
 		{ "locks", 0, 0, G_OPTION_ARG_NONE, &a.locks, "Which locks were waited for and who held them, of a recording made with --locks", NULL },
+		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &a.blame, "Who held the CPU while threads waited for it, of a recording made with --runq-blame", NULL },
+		{ "storms", 0, 0, G_OPTION_ARG_NONE, &a.storms, "Events that woke many threads at once, of a recording made with --storms", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },

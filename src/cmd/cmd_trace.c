@@ -2,14 +2,17 @@
 /* offcpu trace: traces, then prints; the drop-in for bcc's offcputime. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
+#include "render/blame_text.h"
 #include "render/chains_text.h"
 #include "render/folded.h"
 #include "render/text.h"
 #include "render/folded_wakers.h"
+#include "render/storms_text.h"
 #include "render/trace_text.h"
 #include "render/trace_wakers.h"
 
@@ -54,13 +57,27 @@ static void say_what(const struct run *run, const struct trace_options *o)
 		o->duration_ns ? "..." : "... Hit Ctrl-C to end.");
 }
 
-static int print_profile(const struct profile *p, const struct trace_options *o)
+/* What crowds of threads do to one another, in place of stacks. */
+static void append_crowds(GString *text, const struct profile *p, bool blame, bool storms)
+{
+	const struct text_options options = { .colour = cmd_stdout_has_colour(),
+					      .width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0 };
+
+	if (blame)
+		blame_text(text, p, NULL, &options);
+	if (storms)
+		storms_text(text, p, NULL, &options);
+}
+
+static int print_profile(const struct profile *p, const struct trace_options *o, const struct target *target)
 {
 	g_autoptr(GString) text = g_string_new(NULL), sampling = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;
 	const struct folded_options folded = { .delimiter = o->delimiter };
 
-	if (o->folded && (o->offwake || o->wakeup))
+	if (target->blame || target->storms)
+		append_crowds(text, p, target->blame, target->storms);
+	else if (o->folded && (o->offwake || o->wakeup))
 		folded_wakers_render(text, p, NULL, &folded, o->wakeup ? FOLDED_WAKEUP : FOLDED_OFFWAKE, NULL);
 	else if (o->folded)
 		folded_render(text, p, NULL, &folded, NULL);
@@ -101,7 +118,7 @@ int cmd_trace(int argc, char **argv)
 	int status = EXIT_OK;
 
 	target_cut_command(&target, &argc, argv);
-	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE |
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_CROWD |
 						   TARGET_LINES | TARGET_SAMPLING, own_entries);
 	if (!cmd_parse("trace", "[SECS] [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc,
 		       &argv, &status))
@@ -109,8 +126,8 @@ int cmd_trace(int argc, char **argv)
 	if ((status = parse_seconds(&own, argc, argv)) != EXIT_OK ||
 	    (status = target_resolve(&target, "trace")) != EXIT_OK)
 		goto out;
-	if (own.wakeup && own.offwake) {
-		cmd_error("trace", "--wakeup and --offwake: only one view at a time");
+	if (own.wakeup + own.offwake + (target.blame || target.storms) > 1) {
+		cmd_error("trace", "--wakeup, --offwake, --runq-blame and --storms: only one view at a time");
 		status = EXIT_USAGE;
 		goto out;
 	}
@@ -121,7 +138,7 @@ int cmd_trace(int argc, char **argv)
 	status = run_session(&run);
 	if (status == EXIT_OK) {
 		struct profile *p = session_take_profile(run.session);
-		status = print_profile(p, &own);
+		status = print_profile(p, &own, &target);
 		profile_free(p);
 	}
 	if (status == EXIT_OK)

@@ -68,6 +68,11 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
+	const GOptionEntry crowd[] = {
+		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &t->blame, "Who held the CPU while threads waited for it", NULL },
+		{ "storms", 0, 0, G_OPTION_ARG_NONE, &t->storms, "Events that wake many threads at once", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
 	const GOptionEntry lines[] = {
 		{ "locks", 0, 0, G_OPTION_ARG_NONE, &t->locks, "Which lock each futex wait is for, and who holds it", NULL },
 		{ "inline", 0, 0, G_OPTION_ARG_NONE, &t->lines,
@@ -81,6 +86,8 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		add(entries, filter);
 	if (parts & TARGET_CAPTURE)
 		add(entries, capture);
+	if (parts & TARGET_CROWD)
+		add(entries, crowd);
 	if (parts & TARGET_LINES)
 		add(entries, lines);
 	if (parts & TARGET_SAMPLING)
@@ -278,6 +285,8 @@ int target_resolve(struct target *t, const char *command)
 	c->want_wakers = t->wakers > 0;
 	c->want_locks = t->locks;
 	c->chain_depth = t->wakers > 1 ? (unsigned)t->wakers : 0;
+	c->want_blame = t->blame;
+	c->want_storms = t->storms;
 	return EXIT_OK;
 }
 

@@ -12,7 +12,8 @@ struct target {
 	/* as typed */
 	char **pids, **tids, **cgroups;
 	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead;
-	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines;
+	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
+		 blame, storms;
 	gint max_depth;
 	gboolean locks;
 	gint wakers;		/* how many of a chain, 0: none */
@@ -27,6 +28,7 @@ enum target_part {
 	TARGET_CAPTURE = 1 << 2,	/* -U -K --max-depth --unwind --exact */
 	TARGET_LINES = 1 << 3,		/* --inline --locks */
 	TARGET_SAMPLING = 1 << 4,	/* --sample --max-overhead */
+	TARGET_CROWD = 1 << 5,	/* --runq-blame --storms */
 };
 
 /* Option entries of those parts followed by `own`; valid as long as *t. */

@@ -4,6 +4,7 @@
 #include "analyse/accounts.h"
 #include "analyse/chains.h"
 #include "analyse/wakers.h"
+#include "render/json_crowd.h"
 #include "render/json_write.h"
 
 static void write_window(struct json *j, const struct profile_info *info)
@@ -350,6 +351,19 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_object_end(j);
 }
 
+struct stack_writer {
+	const struct profile *p;
+	GPtrArray *frames;
+	GArray *path;
+};
+
+static void write_stack_of(struct json *j, const char *key, uint32_t node, void *data)
+{
+	const struct stack_writer *w = data;
+
+	write_stack(j, key, w->p, w->frames, node, w->path);
+}
+
 void json_report(GString *out, const struct profile *p, const struct selection *selection)
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
@@ -379,6 +393,8 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 			write_wait(&j, &writer, i);
 	}
 	json_array_end(&j);
+	json_runq_blame(&j, p, selection);
+	json_storms(&j, p, selection, write_stack_of, &(struct stack_writer){ p, frames, path });
 	json_object_end(&j);
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);

@@ -2,21 +2,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../unit/crowd.h"
 #include "../unit/fixture.h"
 #include "profile/profile_file.h"
 
-/* make-recording OUT [wakers|chains]: the recording written by hand (tests/unit/fixture.c), as a file; with more. */
+/* make-recording OUT [wakers|chains|crowd]: the recording written by hand (tests/unit/fixture.c, crowd.c), as a file; with more. */
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 
-	bool chains = argc == 3 && strcmp(argv[2], "chains") == 0, wakers = argc == 3 && strcmp(argv[2], "wakers") == 0;
+	const char *more = argc == 3 ? argv[2] : "";
+	bool chains = strcmp(more, "chains") == 0, wakers = strcmp(more, "wakers") == 0, is_crowd = strcmp(more, "crowd") == 0;
 
-	if (argc != 2 && !wakers && !chains) {
-		fprintf(stderr, "usage: make-recording OUT [wakers|chains]\n");
+	if (argc != 2 && !wakers && !chains && !is_crowd) {
+		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd]\n");
 		return 2;
 	}
-	struct profile *p = fixture_new();
+	struct profile *p = is_crowd ? crowd_new() : fixture_new();
 	if (wakers || chains)
 		fixture_add_wakers(p);
 	if (chains)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/blame.h"
+
+#include <string.h>
+
+const char *blame_name(uint8_t kind, const char *comm)
+{
+	switch (kind) {
+	case BLAME_THREAD:
+		return comm;
+	case BLAME_IDLE:
+		return "[idle]";
+	case BLAME_THROTTLED:
+		return "[throttled]";
+	}
+	return "[unknown]";
+}
+
+struct blame_rest *blame_rests_new(const struct profile *p)
+{
+	struct blame_rest *rests = g_new0(struct blame_rest, (gsize)p->threads->len + 1);
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		rests[i].runnable_ns = profile_thread(p, i)->runnable_ns;
+		rests[i].preempted_ns = profile_thread(p, i)->preempted_ns;
+	}
+	for (uint32_t i = 0; i < p->blames->len; i++) {
+		const struct blame *b = profile_blame(p, i);
+
+		rests[b->thread].runnable_ns -= b->runnable_ns;
+		rests[b->thread].preempted_ns -= b->preempted_ns;
+	}
+	return rests;
+}
+
+static guint row_hash(gconstpointer key)
+{
+	const struct blame_row *r = key;
+
+	return (g_str_hash(r->culprit) * 31 + (r->sufferer ? g_str_hash(r->sufferer) : 0)) * 5 + r->kind;
+}
+
+static gboolean row_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct blame_row *a = va, *b = vb;
+
+	return a->kind == b->kind && strcmp(a->culprit, b->culprit) == 0 && g_strcmp0(a->sufferer, b->sufferer) == 0;
+}
+
+static void add_row(GHashTable *rows, const struct blame_row *r)
+{
+	struct blame_row *have = g_hash_table_lookup(rows, r);
+
+	if (!have) {
+		g_hash_table_add(rows, g_memdup2(r, sizeof(*r)));
+		return;
+	}
+	have->count += r->count;
+	have->runnable_ns += r->runnable_ns;
+	have->preempted_ns += r->preempted_ns;
+}
+
+static int compare_rows(gconstpointer va, gconstpointer vb)
+{
+	const struct blame_row *a = va, *b = vb;
+	int c;
+
+	if (blame_row_ns(a) != blame_row_ns(b))
+		return blame_row_ns(a) < blame_row_ns(b) ? 1 : -1;
+	c = strcmp(blame_name(a->kind, a->culprit), blame_name(b->kind, b->culprit));
+	return c ? c : g_strcmp0(a->sufferer, b->sufferer);
+}
+
+static GArray *sorted(GHashTable *rows)
+{
+	GArray *array = g_array_new(FALSE, FALSE, sizeof(struct blame_row));
+	GHashTableIter iter;
+	gpointer row;
+
+	g_hash_table_iter_init(&iter, rows);
+	while (g_hash_table_iter_next(&iter, &row, NULL))
+		g_array_append_vals(array, row, 1);
+	g_array_sort(array, compare_rows);
+	return array;
+}
+
+/* Into both tables: for the sufferer, and for all. */
+static void add_both(GHashTable *culprits, GHashTable *pairs, struct blame_row row)
+{
+	if (!blame_row_ns(&row))
+		return;
+	add_row(pairs, &row);
+	row.sufferer = NULL;
+	add_row(culprits, &row);
+}
+
+struct blame_table *blame_table_new(const struct profile *p, const struct selection *selection)
+{
+	GHashTable *culprits = g_hash_table_new_full(row_hash, row_equal, g_free, NULL);
+	GHashTable *pairs = g_hash_table_new_full(row_hash, row_equal, g_free, NULL);
+	g_autofree struct blame_rest *rests = blame_rests_new(p);
+	struct blame_table *t = g_new0(struct blame_table, 1);
+
+	for (uint32_t i = 0; i < p->blames->len; i++) {
+		const struct blame *b = profile_blame(p, i);
+
+		if (selection && !selection->threads[b->thread])
+			continue;
+		add_both(culprits, pairs, (struct blame_row){
+			.sufferer = profile_thread(p, b->thread)->comm, .culprit = b->comm, .kind = b->kind,
+			.count = b->count, .runnable_ns = b->runnable_ns, .preempted_ns = b->preempted_ns });
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *thread = profile_thread(p, i);
+
+		if (selection && !selection->threads[i])
+			continue;
+		t->runnable_ns += thread->runnable_ns;
+		t->preempted_ns += thread->preempted_ns;
+		add_both(culprits, pairs, (struct blame_row){
+			.sufferer = thread->comm, .culprit = "", .kind = BLAME_UNKNOWN,
+			.runnable_ns = rests[i].runnable_ns, .preempted_ns = rests[i].preempted_ns });
+	}
+	t->culprits = sorted(culprits);
+	t->pairs = sorted(pairs);
+	g_hash_table_unref(culprits);
+	g_hash_table_unref(pairs);
+	return t;
+}
+
+void blame_table_free(struct blame_table *t)
+{
+	if (!t)
+		return;
+	g_array_unref(t->culprits);
+	g_array_unref(t->pairs);
+	g_free(t);
+}

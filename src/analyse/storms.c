@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/storms.h"
+
+#include <string.h>
+
+#define IN_VAIN_PERCENT 50
+#define PARTLY_PERCENT 20
+
+const char *storm_kind_id(enum storm_kind kind)
+{
+	static const char *const ids[STORM_KIND_COUNT] = {
+		"other", "unknown", "condition_broadcast", "futex", "epoll_herd", "epoll_accept_herd", "accept_herd",
+		"poll_herd", "timers", "signal",
+	};
+
+	return ids[kind];
+}
+
+const char *storm_title(const struct storm_row *r)
+{
+	static const char *const texts[STORM_KIND_COUNT] = {
+		"many threads woken at once",
+		"many threads woken at once, whose stacks are not known",
+		"condition variable broadcast",
+		"futex with many waiters",
+		"epoll herd: many epoll_wait, one file",
+		"epoll herd on a listening socket",
+		"accept herd: many wait for one listening socket",
+		"poll herd: many poll or select one file",
+		"timers due at the same time",
+		"signal to, or end of, a process of many threads",
+	};
+
+	if (r->kind == STORM_CONDITION && r->one_by_one)
+		return "condition variable, signalled one by one";
+	if (r->kind == STORM_FUTEX && r->one_by_one)
+		return "futexes, woken one by one";
+	return texts[r->kind];
+}
+
+const char *storm_verdict_id(enum storm_verdict verdict)
+{
+	static const char *const ids[] = { "in_vain", "partly", "work", "unseen", "one_by_one" };
+
+	return ids[verdict];
+}
+
+static bool name_is_one_of(const char *name, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (g_str_has_prefix(name, *prefixes))
+			return true;
+	return false;
+}
+
+/* Does a frame of the stack have a name that begins so? */
+static bool has_frame(const struct profile *p, uint32_t node, const char *const *prefixes)
+{
+	for (; node; node = profile_get_node(p, node)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, node)->frame)->name;
+
+		if (name && name_is_one_of(name, prefixes))
+			return true;
+	}
+	return false;
+}
+
+static bool is_listening_socket(const struct profile *p, const struct waker *waker)
+{
+	static const char *const connects[] = { "tcp_child_process", "unix_stream_connect", "unix_dgram_connect",
+						"vsock_connect", "mptcp_subflow", NULL };
+
+	return has_frame(p, waker->kernel, connects);
+}
+
+/* By the kernel stack where there is one, else by the functions of libc. */
+static enum storm_kind kind_of(const struct profile *p, const struct waker *waker, const struct wait *w)
+{
+	static const char *const conditions[] = { "pthread_cond_", "__pthread_cond_", "cnd_wait", "cnd_timedwait",
+						  "cnd_broadcast", "std::condition_variable", NULL };
+	static const char *const futexes[] = { "futex_wait", "__futex_wait", "futex_do_wait", "__x64_sys_futex",
+					       "__arm64_sys_futex", "do_futex", NULL };
+	static const char *const epolls[] = { "ep_poll", "do_epoll_wait", "epoll_wait", "epoll_pwait", NULL };
+	static const char *const accepts[] = { "inet_csk_accept", "inet_csk_wait_for_connect", "unix_accept",
+					       "__sys_accept4", "do_accept", "accept", NULL };
+	static const char *const polls[] = { "do_sys_poll", "do_select", "core_sys_select", "do_poll", "poll", "ppoll",
+					     "select", "pselect", "__poll", "__select", NULL };
+	static const char *const timers[] = { "hrtimer_nanosleep", "do_nanosleep", "schedule_timeout",
+					      "schedule_hrtimeout", NULL };
+	static const char *const signals[] = { "zap_other_threads", "complete_signal", "signal_wake_up_state",
+					       "do_group_exit", "freeze_task", NULL };
+	uint32_t node = w->kernel ? w->kernel : w->user;
+
+	if (!w->user && !w->kernel)
+		return STORM_UNKNOWN;
+	if (has_frame(p, waker->kernel, signals))
+		return STORM_SIGNAL;
+	if (waker->irq && strcmp(waker->irq, "timer") == 0)
+		return STORM_TIMER;
+	if (has_frame(p, node, epolls))
+		return is_listening_socket(p, waker) ? STORM_EPOLL_ACCEPT : STORM_EPOLL;
+	if (has_frame(p, node, accepts))
+		return STORM_ACCEPT;
+	if (has_frame(p, node, polls))
+		return is_listening_socket(p, waker) ? STORM_ACCEPT : STORM_POLL;
+	if (has_frame(p, w->user, conditions) || has_frame(p, waker->user, conditions))
+		return STORM_CONDITION;
+	if (has_frame(p, node, futexes))
+		return STORM_FUTEX;
+	return has_frame(p, node, timers) && waker->irq ? STORM_TIMER : STORM_OTHER;
+}
+
+static enum storm_verdict verdict_of(const struct storm *s, bool one_by_one)
+{
+	uint64_t percent = s->ended_cnt ? (uint64_t)(100.0 * (double)s->again_cnt / (double)s->ended_cnt) : 0;
+
+	if (s->ended_cnt < s->woken_cnt - s->ended_cnt)
+		return STORM_UNSEEN;
+	if (percent < PARTLY_PERCENT)
+		return STORM_WORK;
+	if (one_by_one)
+		return STORM_ONE_BY_ONE;
+	return percent >= IN_VAIN_PERCENT ? STORM_IN_VAIN : STORM_PARTLY;
+}
+
+/* Strings of a profile are interned: equal ones are one pointer. */
+static int compare_places(gconstpointer va, gconstpointer vb, gpointer data)
+{
+	const struct wait *a = profile_wait(data, ((const struct storm_sleepers *)va)->wait);
+	const struct wait *b = profile_wait(data, ((const struct storm_sleepers *)vb)->wait);
+	const char *a_comm = profile_thread(data, a->thread)->comm, *b_comm = profile_thread(data, b->thread)->comm;
+
+	if (a->kernel != b->kernel)
+		return a->kernel < b->kernel ? -1 : 1;
+	if (a->user != b->user)
+		return a->user < b->user ? -1 : 1;
+	return a_comm == b_comm ? 0 : strcmp(a_comm, b_comm);
+}
+
+/* One row for each place and name. */
+static void group_sleepers(const struct profile *p, GArray *sleepers)
+{
+	guint kept = 0;
+
+	g_array_sort_with_data(sleepers, compare_places, (gpointer)p);
+	for (guint i = 0; i < sleepers->len; i++) {
+		struct storm_sleepers *s = &g_array_index(sleepers, struct storm_sleepers, i);
+		struct storm_sleepers *last = kept ? &g_array_index(sleepers, struct storm_sleepers, kept - 1) : NULL;
+
+		if (last && compare_places(last, s, (gpointer)p) == 0) {
+			last->rows += s->rows;
+			last->count += s->count;
+			last->wait = MIN(last->wait, s->wait);
+		} else {
+			g_array_index(sleepers, struct storm_sleepers, kept++) = *s;
+		}
+	}
+	g_array_set_size(sleepers, kept);
+}
+
+static int compare_sleepers(gconstpointer va, gconstpointer vb)
+{
+	const struct storm_sleepers *a = va, *b = vb;
+
+	if (a->count != b->count)
+		return a->count < b->count ? 1 : -1;
+	return a->wait < b->wait ? -1 : a->wait > b->wait;
+}
+
+/* How bad each verdict is, the worst first. */
+static const uint8_t rank_of[] = {
+	[STORM_IN_VAIN] = 0, [STORM_PARTLY] = 1, [STORM_ONE_BY_ONE] = 2, [STORM_UNSEEN] = 3, [STORM_WORK] = 4,
+};
+
+static int compare_rows(gconstpointer va, gconstpointer vb)
+{
+	const struct storm_row *x = va, *y = vb;
+	const struct storm *a = &x->storm, *b = &y->storm;
+
+	if (x->verdict != y->verdict)
+		return rank_of[x->verdict] < rank_of[y->verdict] ? -1 : 1;
+	if (a->again_cnt != b->again_cnt)
+		return a->again_cnt < b->again_cnt ? 1 : -1;
+	if (a->woken_cnt != b->woken_cnt)
+		return a->woken_cnt < b->woken_cnt ? 1 : -1;
+	return a->waker < b->waker ? -1 : 1;
+}
+
+/* Strings of a profile are interned. */
+static bool same_place(const struct profile *p, uint32_t a, uint32_t b)
+{
+	const struct waker *x = profile_get_waker(p, a), *y = profile_get_waker(p, b);
+
+	return x->comm == y->comm && x->irq == y->irq && x->user == y->user && x->kernel == y->kernel;
+}
+
+static guint place_hash(const struct waker *w)
+{
+	return g_direct_hash(w->comm) * 31 + g_direct_hash(w->irq) * 17 + w->user * 7919 + w->kernel;
+}
+
+static void add_storm(struct storm *into, const struct storm *s)
+{
+	into->event_cnt += s->event_cnt;
+	into->call_cnt += s->call_cnt;
+	into->woken_cnt += s->woken_cnt;
+	into->most_cnt = MAX(into->most_cnt, s->most_cnt);
+	into->ended_cnt += s->ended_cnt;
+	into->again_cnt += s->again_cnt;
+	into->cpu_ns += s->cpu_ns;
+	into->again_ns += s->again_ns;
+	into->delay_ns += s->delay_ns;
+}
+
+/* One row for each place; ret_row_of: + 1, by waker. */
+static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
+{
+	GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct storm_row));
+	GHashTable *by_hash = g_hash_table_new(NULL, NULL);	/* the last row with that hash, + 1 */
+	g_autofree uint32_t *before = g_new0(uint32_t, (gsize)p->storms->len + 1);	/* the one before with the same */
+
+	for (uint32_t i = 0; i < p->storms->len; i++) {
+		const struct storm *s = profile_storm(p, i);
+		gpointer hash = GUINT_TO_POINTER(place_hash(profile_get_waker(p, s->waker)));
+		uint32_t last = GPOINTER_TO_UINT(g_hash_table_lookup(by_hash, hash)), row = last;
+
+		while (row && !same_place(p, g_array_index(rows, struct storm_row, row - 1).storm.waker, s->waker))
+			row = before[row - 1];
+		if (!row) {
+			const struct storm_row new_row = {
+				.storm = { .waker = s->waker },
+				.sleepers = g_array_new(FALSE, FALSE, sizeof(struct storm_sleepers)),
+			};
+
+			before[rows->len] = last;
+			g_array_append_val(rows, new_row);
+			row = rows->len;
+			g_hash_table_insert(by_hash, hash, GUINT_TO_POINTER(row));
+		}
+		ret_row_of[s->waker] = row;
+		g_array_index(rows, struct storm_row, row - 1).wakers++;
+		add_storm(&g_array_index(rows, struct storm_row, row - 1).storm, s);
+	}
+	g_hash_table_unref(by_hash);
+	return rows;
+}
+
+/* Whom each storm's waker woke, and where those slept. */
+static void find_sleepers(const struct profile *p, const struct selection *selection, GArray *rows,
+			  const uint32_t *row_of)
+{
+	for (uint32_t i = 0; i < p->wakes->len; i++) {
+		const struct wake *k = profile_wake(p, i);
+		const struct storm_sleepers s = { .wait = k->wait, .rows = 1, .count = k->count };
+		uint32_t row = row_of[k->waker];
+
+		if (row && (!selection || selection->waits[k->wait]))
+			g_array_append_val(g_array_index(rows, struct storm_row, row - 1).sleepers, s);
+	}
+}
+
+static void judge(const struct profile *p, struct storm_row *r)
+{
+	const struct waker *waker = profile_get_waker(p, r->storm.waker);
+
+	group_sleepers(p, r->sleepers);
+	g_array_sort(r->sleepers, compare_sleepers);
+	/* one call for each event, or hardly more, is the rule */
+	r->one_by_one = !waker->irq && r->storm.call_cnt > r->storm.woken_cnt / 2;
+	r->verdict = verdict_of(&r->storm, r->one_by_one);
+	r->kind = STORM_UNKNOWN;
+	if (r->sleepers->len)
+		r->kind = kind_of(p, waker, profile_wait(p, g_array_index(r->sleepers, struct storm_sleepers, 0).wait));
+}
+
+static void row_clear(gpointer row)
+{
+	g_array_unref(((struct storm_row *)row)->sleepers);
+}
+
+struct storm_table *storm_table_new(const struct profile *p, const struct selection *selection)
+{
+	struct storm_table *t = g_new0(struct storm_table, 1);
+	g_autofree uint32_t *row_of = g_new0(uint32_t, (gsize)p->wakers->len + 1);
+	GArray *all = group_wakers(p, row_of);
+
+	find_sleepers(p, selection, all, row_of);
+	t->rows = g_array_new(FALSE, FALSE, sizeof(struct storm_row));
+	g_array_set_clear_func(t->rows, row_clear);
+	for (uint32_t i = 0; i < all->len; i++) {
+		struct storm_row *row = &g_array_index(all, struct storm_row, i);
+
+		if (selection && !selection->whole && !row->sleepers->len) {
+			row_clear(row);
+			continue;
+		}
+		judge(p, row);
+		g_array_append_vals(t->rows, row, 1);
+	}
+	g_array_unref(all);
+	g_array_sort(t->rows, compare_rows);
+	return t;
+}
+
+void storm_table_free(struct storm_table *t)
+{
+	if (!t)
+		return;
+	g_array_unref(t->rows);
+	g_free(t);
+}
+
+const char *storm_advice(const struct storm_row *r)
+{
+	if (r->verdict != STORM_IN_VAIN && r->verdict != STORM_PARTLY)
+		return NULL;
+	switch (r->kind) {
+	case STORM_CONDITION:
+		return "wake one at a time (signal), or so many as there is work for; or release the lock they need first";
+	case STORM_EPOLL:
+	case STORM_EPOLL_ACCEPT:
+		return "add the file with EPOLLEXCLUSIVE, or share one epoll file among the threads";
+	case STORM_ACCEPT:
+	case STORM_POLL:
+		return "one thread should poll and hand out, or each have a socket of its own (SO_REUSEPORT)";
+	case STORM_TIMER:
+		return "spread the timers' expiry";
+	case STORM_FUTEX:
+		return "wake one at a time";
+	default:
+		return NULL;
+	}
+}
