@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Threads in one another's way: who held the CPU meanwhile, and events that wake many threads at once."""
+
+import os
+
+from check import names
+from lib import Program, Recorder, Skip, case
+
+MS = 1_000_000
+
+
+def record(env, option, name, *args, cgroup=None):
+    """The program under a recording of its processes with that option: the report and its truth."""
+    program = Program(env, name, *args, cgroup=cgroup)
+    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), option)
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    report = recorder.report()
+    program.finish()
+    return report, program.truth()
+
+
+# -- who held the CPU ----------------------------------------------------------
+
+def check_adds_up(env, report):
+    """Of each thread: what is blamed on somebody and what is unknown is what it waited, to the nanosecond."""
+    accounts = {}
+    for thread in report.threads:
+        key = thread["pid"], thread["tid"], thread["comm"]
+        runnable_ns, preempted_ns = accounts.get(key, (0, 0))
+        accounts[key] = runnable_ns + thread["runnable_ns"], preempted_ns + thread["preempted_ns"]
+    blamed = {}
+    for thread in report.data["runq_blame"]:
+        key = thread["pid"], thread["tid"], thread["comm"]
+        runnable_ns, preempted_ns = blamed.get(key, (0, 0))
+        blamed[key] = (runnable_ns + sum(held["runnable_ns"] for held in thread["held_by"]),
+                       preempted_ns + sum(held["preempted_ns"] for held in thread["held_by"]))
+    for key, waited in accounts.items():
+        if waited != (0, 0):
+            env.check.that(blamed.get(key) == waited, f"{key} waited {waited} ns for a CPU, told are {blamed.get(key)}")
+
+
+def held_by(report, tid):
+    """{name or kind of the culprit: ns} of one thread."""
+    held = {}
+    for thread in report.data["runq_blame"]:
+        if thread["tid"] != tid:
+            continue
+        for culprit in thread["held_by"]:
+            name = culprit.get("comm", "[" + culprit["kind"] + "]")
+            held[name] = held.get(name, 0) + culprit["runnable_ns"] + culprit["preempted_ns"]
+    return held
+
+
+@case
+def blame_of_hogs(env):
+    """A hog waits just as long as the others run: their CPU time is what they are blamed for."""
+    report, truth = record(env, "--runq-blame", "runq", 2, 1500)
+    env.tolerate_unseen()
+    check_adds_up(env, report)
+    lines = {line["name"]: line for line in truth}
+    for sufferer in ("hog-1", "hog-2"):
+        held = held_by(report, lines[sufferer]["tid"])
+        for name, line in lines.items():
+            if name == sufferer:
+                continue
+            slack_ns = 0.03 * line["cpu_ns"] + 15 * MS
+            env.check.that(abs(held.get(name, 0) - line["cpu_ns"]) < slack_ns,
+                           f"{sufferer} waited {held.get(name, 0)} ns for {name}, which ran {line['cpu_ns']} ns")
+        unknown = held.get("[unknown]", 0)
+        env.check.that(unknown < 0.01 * sum(held.values()), f"of {sufferer}'s waiting {unknown} ns are unknown: {held}")
+        env.check.that(held.get("[idle]", 0) < 5 * MS, f"{sufferer} waited beside an idle CPU: {held}")
+    victim = held_by(report, lines["victim"]["tid"])
+    by_hogs = victim.get("hog-1", 0) + victim.get("hog-2", 0)
+    env.check.that(by_hogs > 0.95 * sum(victim.values()), f"the hogs held the victim's CPU for only {by_hogs} ns: {victim}")
+
+
+@case
+def blame_names_one_thread(env):
+    """A culprit that is alone under its name has its thread id."""
+    report, truth = record(env, "--runq-blame", "runq", 2, 300)
+    env.tolerate_unseen()
+    tids = {line["name"]: line["tid"] for line in truth}
+    for thread in report.data["runq_blame"]:
+        for culprit in thread["held_by"]:
+            if culprit.get("comm") in tids:
+                env.check.that(culprit["tid"] == tids[culprit["comm"]], f"{culprit} is thread {tids[culprit['comm']]}")
+
+
+def limited_cgroup(env, percent):
+    """A cgroup whose threads together get so much of one CPU; version 2 or 1."""
+    root = "/sys/fs/cgroup"
+    if os.path.exists(f"{root}/cgroup.controllers"):
+        path = env.cgroup("offcpu-live-throttled")
+        if not os.path.exists(f"{path}/cpu.max"):
+            raise Skip("the cpu controller is not enabled for cgroups")
+        with open(f"{path}/cpu.max", "w", encoding="ascii") as f:
+            f.write(f"{percent * 1000} 100000")
+        return path
+    path = f"{root}/cpu/offcpu-live-throttled"
+    try:
+        os.makedirs(path, exist_ok=True)
+        env.cgroups.append(path)
+        with open(f"{path}/cpu.cfs_quota_us", "w", encoding="ascii") as f:
+            f.write(str(percent * 1000))
+    except OSError as error:
+        raise Skip(f"{path}: {error.strerror}") from error
+    return path
+
+
+@case
+def blame_of_throttling(env):
+    """Nobody is blamed for what a cgroup's limit takes."""
+    report, truth = record(env, "--runq-blame", "runq", 1, 1500, cgroup=limited_cgroup(env, 20))
+    env.tolerate_unseen()
+    check_adds_up(env, report)
+    hog = truth[0]
+    held = held_by(report, hog["tid"])
+    waited_ns = hog["wall_ns"] - hog["cpu_ns"]
+    nobody_ns = held.get("[throttled]", 0) + held.get("[idle]", 0)
+    env.check.that(waited_ns > 0.6 * hog["wall_ns"], f"the hog was not throttled: it ran {hog['cpu_ns']} ns")
+    env.check.that(held.get("[throttled]", 0) > 0.5 * waited_ns, f"of {waited_ns} ns only so much is throttled: {held}")
+    env.check.that(nobody_ns > 0.9 * waited_ns or held.get("[throttled]", 0) > 0.75 * waited_ns,
+                   f"somebody is blamed for a throttled thread: {held}")
+
+
+# -- storms --------------------------------------------------------------------
+
+IN_VAIN = ("in_vain",)
+
+
+def storms_of(report, *kinds):
+    return [storm for storm in report.data["storms"] if storm["kind"] in kinds]
+
+
+def check_storm(env, report, line, kinds, verdicts):
+    """All events of the program woke all its threads, as one row; returns that."""
+    found = storms_of(report, *kinds)
+    env.check.that(len(found) == 1, f"not one storm of {kinds}: {[(s['kind'], s['woken']) for s in report.data['storms']]}")
+    if not found:
+        return None
+    storm = found[0]
+    wanted = line["events"], line["threads"] * line["events"], line["threads"]
+    got = storm["events"], storm["woken"], storm["most"]
+    env.check.that(got == wanted, f"{got} events, woken threads and at most, not {wanted}")
+    env.check.that(storm["ended"] >= 0.98 * storm["woken"], f"only {storm['ended']} of {storm['woken']} were followed")
+    env.check.that(storm["verdict"] in verdicts,
+                   f"{storm['verdict']}, not {verdicts}: {storm['again']} of {storm['ended']} slept again")
+    return storm
+
+
+def check_stacks(env, storm, waker_frame, woken_frame):
+    env.check.that(waker_frame in names(storm["waker"]["user"]), f"{waker_frame} is not in {names(storm['waker']['user'])}")
+    places = storm["woken_waits"]
+    told = sum(place["count"] for place in places if woken_frame in names(place["user"]))
+    env.check.that(told >= 0.95 * storm["woken"], f"{told} of {storm['woken']} woken are told at {woken_frame}")
+
+
+@case
+def storm_of_a_broadcast(env):
+    """A broadcast to 200 threads that all need the mutex, which the caller keeps."""
+    report, truth = record(env, "--storms", "herd", "cond", 200, 5)
+    env.tolerate_unseen()
+    storm = check_storm(env, report, truth[0], ("condition_broadcast",), IN_VAIN)
+    if storm:
+        check_stacks(env, storm, "broadcast_site", "wait_for_event")
+        env.check.that(not storm["one_by_one"], "a broadcast is one call")
+        env.check.that(storm["calls"] == storm["events"], f"{storm['calls']} calls for {storm['events']} broadcasts")
+
+
+@case
+def broadcast_with_work(env):
+    """The same event, but each of the woken has a millisecond's work: no storm."""
+    report, truth = record(env, "--storms", "herd", "work", 60, 5)
+    env.tolerate_unseen()
+    storm = check_storm(env, report, truth[0], ("condition_broadcast",), ("work",))
+    if storm:
+        env.check.that(storm["cpu_ns"] > 0.9 * MS * storm["ended"], f"all worked 1 ms, {storm['cpu_ns']} ns are told")
+
+
+@case
+def storm_of_epoll(env):
+    report, truth = record(env, "--storms", "herd", "epoll", 60, 10)
+    env.tolerate_unseen()
+    storm = check_storm(env, report, truth[0], ("epoll_accept_herd",), IN_VAIN)
+    if storm:
+        check_stacks(env, storm, "connect_site", "epoll_main")
+
+
+@case
+def no_storm_with_epollexclusive(env):
+    report, truth = record(env, "--storms", "herd", "exclusive", 60, 10)
+    env.tolerate_unseen()
+    env.check.that(truth[0]["served"] == 10, f"{truth[0]} connections were served")
+    found = [storm for storm in report.data["storms"] if storm["kind"] != "signal"]
+    env.check.that(not found, f"a storm where each event wakes one thread: {[(s['kind'], s['woken']) for s in found]}")
+
+
+@case
+def storm_of_pollers_of_a_listening_socket(env):
+    report, truth = record(env, "--storms", "herd", "poll", 60, 10)
+    env.tolerate_unseen()
+    storm = check_storm(env, report, truth[0], ("accept_herd",), IN_VAIN)
+    if storm:
+        check_stacks(env, storm, "connect_site", "poll_main")
+
+
+@case
+def storms_beside_all_wakers(env):
+    """With --wakers each waking has its waker anyway: the same storms."""
+    program = Program(env, "herd", "epoll", 40, 5)
+    recorder = Recorder(env, "-p", str(program.pid), "--storms", "--wakers", "--runq-blame")
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    report = recorder.report()
+    program.finish()
+    env.tolerate_unseen()
+    check_adds_up(env, report)
+    check_storm(env, report, program.truth()[0], ("epoll_accept_herd",), IN_VAIN)
