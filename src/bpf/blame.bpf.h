@@ -60,6 +60,9 @@ struct blame_cell {
 struct blame_cells {
 	struct blame_cell cell[BLAME_CELLS];
 	__u32 used;		/* bits */
+	__u32 pad;
+	struct blame_cell throttled;
+	struct blame_sum fresh;	/* all this is no matter for a stack of 512 bytes */
 };
 
 struct {
@@ -131,9 +134,10 @@ struct blame_walk {
 };
 
 /* The sum under the key, made when there is none; s NULL: nobody is the culprit. */
-static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, const struct blame_stretch *s, __u32 tid)
+static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, const struct blame_stretch *s, __u32 tid,
+						      struct blame_sum *fresh)
 {
-	struct blame_sum empty = {}, *sum;
+	struct blame_sum *sum;
 	__u32 zero = 0;
 	void *map = bpf_map_lookup_elem(&blames, &zero);
 
@@ -142,12 +146,13 @@ static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, con
 	sum = bpf_map_lookup_elem(map, key);
 	if (sum)
 		return sum;
+	__builtin_memset(fresh, 0, sizeof(*fresh));
 	if (s) {
-		empty.pid = s->pid;
-		empty.tid = tid;
-		__builtin_memcpy(empty.comm, s->comm, sizeof(empty.comm));
+		fresh->pid = s->pid;
+		fresh->tid = tid;
+		__builtin_memcpy(fresh->comm, s->comm, sizeof(fresh->comm));
 	}
-	if (bpf_map_update_elem(map, key, &empty, BPF_NOEXIST))
+	if (bpf_map_update_elem(map, key, fresh, BPF_NOEXIST))
 		return NULL;
 	__sync_fetch_and_add(&blame_entries, 1);
 	return bpf_map_lookup_elem(map, key);
@@ -158,7 +163,7 @@ static __always_inline void blame_add(const struct blame_walk *w, __u32 kind, co
 				      const struct blame_cell *cell)
 {
 	struct blame_key key = { .tno = w->tno, .kind = kind, .culprit = s ? cell->culprit : 0 };
-	struct blame_sum *sum = blame_sum_of(&key, s, cell->tid);
+	struct blame_sum *sum = blame_sum_of(&key, s, cell->tid, &w->cells->fresh);
 
 	if (!sum) {
 		count_loss(OFFCPU_LOSS_BLAME_MAP, cell->ns);
@@ -262,49 +267,57 @@ static __always_inline __u64 throttled_since(struct task_struct *task, const str
 	return now_ns > st->queue_throttled_ns ? now_ns - st->queue_throttled_ns : 0;
 }
 
-/* The thread stood in the queue of `cpu` for [from, to); what was throttled of it came first. */
-static __always_inline void blame_span(struct task_struct *task, struct thread_state *st, __u32 cpu, __u64 from,
-				       __u64 to)
+#define BLAME_PREEMPTED (1U << 31)	/* beside the CPU */
+
+/*
+ * The thread stood in the queue of a CPU for [from, to); what was throttled of it came first.  A global
+ * function: its stack is not the caller's, which Linux 6.1 counts in full.
+ */
+__noinline int blame_span(__u32 tno, __u32 cpu, __u64 from, __u64 to, __u64 throttled_ns)
 {
 	__u32 zero = 0;
+
+	if (!cfg.want_blame)
+		return 0;	/* it is checked whether it is called or not */
 	struct blame_walk w = {
-		.ring = blame_ring_of(cpu),
+		.ring = blame_ring_of(cpu & ~BLAME_PREEMPTED),
 		.cells = bpf_map_lookup_elem(&blame_scratch, &zero),
 		.from_ns = from,
 		.end_ns = to,
-		.tno = st->tno,
-		.is_preempted = st->mode == MODE_QUEUED,
+		.tno = tno,
+		.is_preempted = cpu & BLAME_PREEMPTED,
 	};
-	__u64 throttled;
 
 	if (!w.ring || !w.cells || from >= to)
-		return;
-	throttled = throttled_since(task, st);
-	if (throttled) {
-		if (throttled > to - from)
-			throttled = to - from;
-		struct blame_cell cell = { .ns = throttled, .cnt = 1 };
-
-		blame_add(&w, BLAME_THROTTLED, NULL, &cell);
-		w.from_ns += throttled;
+		return 0;
+	if (throttled_ns) {
+		if (throttled_ns > to - from)
+			throttled_ns = to - from;
+		w.cells->throttled.ns = throttled_ns;
+		w.cells->throttled.cnt = 1;
+		blame_add(&w, BLAME_THROTTLED, NULL, &w.cells->throttled);
+		w.from_ns += throttled_ns;
 	}
 	w.newest = w.ring->newest;
 	if (w.from_ns >= to)
-		return;
+		return 0;
 	w.cells->used = 0;
 	bpf_loop(BLAME_STRETCHES, blame_step, &w, 0);
 	bpf_loop(BLAME_CELLS, blame_flush_step, &w, 0);
+	return 0;
 }
 
-/* A delay of these parts ends at `to`; what it spent in the queues of other CPUs is told already. */
-static __always_inline void blame_wait(struct task_struct *task, struct thread_state *st, __u32 cpu,
-				       const struct wait_parts *parts, __u64 to)
+/* So long a delay ends at `to`; what it spent in the queues of other CPUs is told already. */
+static __always_inline void blame_wait(struct task_struct *task, struct thread_state *st, __u32 cpu, __u64 delay_ns,
+				       __u64 to)
 {
-	__u64 from = to - parts->runnable_ns - parts->preempted_ns;
+	__u64 from = to - delay_ns;
 
-	if (!cfg.want_blame)
+	if (!cfg.want_blame || !delay_ns)
 		return;
-	blame_span(task, st, cpu, st->moved_ns > from ? st->moved_ns : from, to);
+	if (st->mode == MODE_QUEUED)
+		cpu |= BLAME_PREEMPTED;
+	blame_span(st->tno, cpu, st->moved_ns > from ? st->moved_ns : from, to, throttled_since(task, st));
 }
 
 /* The CPU whose queue a task is in. */
@@ -339,7 +352,7 @@ int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
 	if (st->mode != MODE_QUEUED && st->mode != MODE_ASLEEP && st->mode != MODE_NEW)
 		return 0;
 	split_wait(st, now, false, &parts);
-	blame_wait(task, st, cpu_of(task), &parts, now);
+	blame_wait(task, st, cpu_of(task), parts.runnable_ns + parts.preempted_ns, now);
 	st->moved_ns = now;
 	st->queue = NULL;
 	return 0;
@@ -350,7 +363,8 @@ static __always_inline void blame_open(struct task_struct *task, struct thread_s
 				       const struct wait_parts *parts, __u64 end)
 {
 	if (cfg.want_blame)
-		blame_wait(task, st, st->end_cpu ? st->end_cpu - 1 : cpu_of(task), parts, end);
+		blame_wait(task, st, st->end_cpu ? st->end_cpu - 1 : cpu_of(task),
+			   parts->runnable_ns + parts->preempted_ns, end);
 }
 
 /* The thread on the CPU takes another name. */

@@ -132,16 +132,17 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64
 	return 0;
 }
 
-/* What the wait was a delay for, and by whom: see bpf/storm.bpf.h and bpf/blame.bpf.h. */
-static __always_inline void note_delay(struct task_struct *task, struct thread_state *st, bool may_walk, __u64 now)
+/* How long the thread stood in a queue in the wait that ends.  A global function, as account_wait(). */
+__noinline __u64 end_delay(struct thread_state *st, __u64 now)
 {
 	struct wait_parts parts;
 
+	if (!st)
+		return 0;
 	split_wait(st, now, false, &parts);
 	if (cfg.want_storms)
 		storm_delay(st, parts.runnable_ns + parts.preempted_ns);
-	if (may_walk)
-		blame_wait(task, st, bpf_get_smp_processor_id(), &parts, now);
+	return parts.runnable_ns + parts.preempted_ns;
 }
 
 /* The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited. */
@@ -150,8 +151,12 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 {
 	__u64 ustack, kstack = 0;
 
-	if (cfg.want_storms || cfg.want_blame)
-		note_delay(task, st, may_walk, now);
+	if (cfg.want_storms || cfg.want_blame) {
+		__u64 delay_ns = end_delay(st, now);
+
+		if (may_walk)
+			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
+	}
 	if (account_wait(st, scratch, now)) {
 		/* first the user stack: where it begins tells where the kernel's was remembered */
 		ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);

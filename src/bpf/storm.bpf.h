@@ -223,21 +223,22 @@ static __always_inline void storm_end(const struct thread_state *st, bool is_asl
 	__sync_fetch_and_add(&sum->again_ns, st->burst_ran_ns);
 }
 
-/* The thread goes off CPU; is_over: it sleeps or ends. */
-static __always_inline void storm_switch_out(struct thread_state *st, bool is_asleep, bool is_over)
+/* The thread goes off CPU; is_over: it sleeps or ends.  A global function: the verifier checks it once. */
+__noinline int storm_switch_out(struct thread_state *st, bool is_asleep, bool is_over)
 {
-	if (st->burst_id == st->burst_over)
-		return;
+	if (!cfg.want_storms || !st || st->burst_id == st->burst_over)
+		return 0;
 	if (!woken_since_on(st)) {
 		st->burst_ran_ns += st->ran_ns;
 		if (!is_over)
-			return;
+			return 0;
 		storm_end(st, is_asleep);
 		st->burst_over = st->burst_id;
 	} else if (!is_over) {
-		return;
+		return 0;
 	}
 	st->burst_ran_ns = st->burst_delay_ns = 0;
+	return 0;
 }
 
 #endif
