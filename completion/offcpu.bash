@@ -11,13 +11,13 @@ _offcpu_options() {
 	local target='--all --pid= --tid= --cgroup= --comm= --user-threads-only --kernel-threads-only --self --verbose'
 	local filter='--state= --min-block= --max-block='
 	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --wakers --exact'
-	local crowd='--runq-blame --storms'
+	local crowd='--wakers --runq-blame --storms'
 	local sampling='--sample= --max-overhead='
 	local read='--state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
 	record) echo "$target $filter $capture $crowd $sampling --inline --locks --duration= --output= --max-loss= --help" ;;
-	trace) echo "$target $filter $capture $crowd $sampling --inline --locks --folded --delimited --stack-storage-size= --help" ;;
+	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --folded --delimited --stack-storage-size= --help" ;;
 	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \

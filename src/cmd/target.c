@@ -54,8 +54,6 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ "max-depth", 0, 0, G_OPTION_ARG_INT, &t->max_depth, "Frames of a stack, 1 to 127 (127)", "N" },
 		{ "unwind", 0, 0, G_OPTION_ARG_STRING, &t->unwind,
 		  "How user stacks are walked: auto, dwarf (tables from .eh_frame; both the same) or fp (frame pointers only)", "HOW" },
-		{ "wakers", 0, 0, G_OPTION_ARG_INT, &t->wakers,
-		  "Who ended each sleep, with its stacks; =DEPTH: and who had woken that one, up to 16", "DEPTH" },
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &t->exact, "Every wait with its stacks, none sampled", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -69,6 +67,8 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 	};
 
 	const GOptionEntry crowd[] = {
+		{ "wakers", 0, 0, G_OPTION_ARG_INT, &t->wakers,
+		  "Who ended each sleep, with its stacks; =DEPTH: and who had woken that one, up to 16", "DEPTH" },
 		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &t->blame, "Who held the CPU while threads waited for it", NULL },
 		{ "storms", 0, 0, G_OPTION_ARG_NONE, &t->storms, "Events that wake many threads at once", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },

@@ -632,7 +632,7 @@ static void storm_row(struct reader *r)
 
 static bool read_version(struct reader *r, unsigned version, GError **error)
 {
-	static void (*const wait_rows[])(struct reader *r) = { NULL, wait_row_1, wait_row_2, wait_row_3 };
+	static void (*const wait_rows[])(struct reader *) = { NULL, wait_row_1, wait_row_2, wait_row_3 };
 	const struct table tables[] = {
 		{ "meta", -1, 0, 64, meta_row },
 		{ "window", PROFILE_WINDOW_ID, 1, 1, window_row },
