@@ -10,7 +10,7 @@ _offcpu_words() {
 _offcpu_options() {
 	local target='--all --pid= --tid= --cgroup= --comm= --user-threads-only --kernel-threads-only --self --verbose'
 	local filter='--state= --min-block= --max-block='
-	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --wakers --exact'
+	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
 	local crowd='--wakers --runq-blame --storms'
 	local sampling='--sample= --max-overhead='
 	local read='--state= --comm= --grep= --weight= --user-threads --kernel-threads'
