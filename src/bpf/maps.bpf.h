@@ -320,7 +320,7 @@ struct kept_wait {
 
 /* Per CPU: the stack being walked (switches do not nest), zeroes for a fresh sum, a counter. */
 struct scratch {
-	__u64 switches;		/* first: user space reads it */
+	__u64 switches, listed;	/* first, user space reads them: context switches, and waits listed */
 	__u64 last_ns;		/* the last switch seen on this CPU */
 	__u64 random;		/* state of the generator; 0: to be seeded */
 	struct kept_wait kept;

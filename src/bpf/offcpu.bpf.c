@@ -107,6 +107,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64
 
 	if (!st || !scratch)
 		return 0;
+	scratch->listed++;
 	parts = &scratch->kept.parts;
 	key.waker = waker_of_wait(st, now);
 	key.object = object_of_wait(st, scratch, now);

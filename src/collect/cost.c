@@ -13,7 +13,8 @@ struct cost {
 	int stats_fd;		/* the kernel counts while it is open; -1 */
 	bool is_refused;
 	uint64_t begun_ns;	/* the last burst */
-	uint64_t run_ns, burst_switches;	/* as it began */
+	uint64_t run_ns;	/* as it began */
+	struct cost_counts burst;
 	uint64_t read_ns, read_own_ns, read_switches;	/* as the last reading was taken */
 };
 
@@ -75,21 +76,21 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
-static void begin_burst(struct cost *c, uint64_t now_ns, uint64_t switches)
+static void begin_burst(struct cost *c, uint64_t now_ns, struct cost_counts counts)
 {
 	c->begun_ns = now_ns;
 	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);	/* Linux 5.8, d46edd671a14 */
 	c->is_refused = c->stats_fd < 0;
 	c->run_ns = run_time_ns(c);
-	c->burst_switches = switches;
+	c->burst = counts;
 }
 
-void cost_start(struct cost *c, uint64_t now_ns, uint64_t switches)
+void cost_start(struct cost *c, uint64_t now_ns, struct cost_counts counts)
 {
 	c->read_ns = now_ns;
 	c->read_own_ns = own_cpu_ns();
-	c->read_switches = switches;
-	begin_burst(c, now_ns, switches);
+	c->read_switches = counts.switches;
+	begin_burst(c, now_ns, counts);
 }
 
 bool cost_is_due(const struct cost *c, uint64_t now_ns)
@@ -97,30 +98,31 @@ bool cost_is_due(const struct cost *c, uint64_t now_ns)
 	return !c->is_refused && now_ns - c->begun_ns >= (c->stats_fd >= 0 ? COST_BURST_NS : COST_PERIOD_NS);
 }
 
-bool cost_poll(struct cost *c, uint64_t now_ns, uint64_t switches, struct governor_reading *ret_reading)
+bool cost_poll(struct cost *c, uint64_t now_ns, struct cost_counts counts, struct governor_reading *ret_reading)
 {
 	if (!cost_is_due(c, now_ns))
 		return false;
 	if (c->stats_fd < 0) {
-		begin_burst(c, now_ns, switches);
+		begin_burst(c, now_ns, counts);
 		return false;
 	}
-	uint64_t in_burst = switches - c->burst_switches, own_ns = own_cpu_ns();
+	uint64_t in_burst = counts.switches - c->burst.switches, own_ns = own_cpu_ns();
 	double switch_ns = in_burst ? (double)(run_time_ns(c) - c->run_ns) / (double)in_burst : 0;
 
 	stop_counting(c);
 	*ret_reading = (struct governor_reading){
 		.elapsed_ns = now_ns - c->read_ns, .cpus = c->cpus, .own_ns = (double)(own_ns - c->read_own_ns),
-		.switch_ns = switch_ns, .bpf_ns = switch_ns * (double)(switches - c->read_switches),
+		.switch_ns = switch_ns, .bpf_ns = switch_ns * (double)(counts.switches - c->read_switches),
+		.listed_each = in_burst ? (double)(counts.listed - c->burst.listed) / (double)in_burst : 0,
 	};
 	c->read_ns = now_ns;
 	c->read_own_ns = own_ns;
-	c->read_switches = switches;
+	c->read_switches = counts.switches;
 	return true;
 }
 
-void cost_hurry(struct cost *c, uint64_t now_ns, uint64_t switches)
+void cost_hurry(struct cost *c, uint64_t now_ns, struct cost_counts counts)
 {
 	if (!c->is_refused && c->stats_fd < 0)
-		begin_burst(c, now_ns, switches);
+		begin_burst(c, now_ns, counts);
 }

@@ -15,26 +15,31 @@ struct bpf_object;
 #define COST_PERIOD_NS 1000000000ULL
 #define COST_BURST_NS 50000000ULL
 
+/* Since the window began: context switches, and waits listed under stacks. */
+struct cost_counts {
+	uint64_t switches, listed;
+};
+
 struct cost;
 
 /* cpus: those online. */
 struct cost *cost_new(struct bpf_object *programs, uint32_t cpus);
 void cost_free(struct cost *c);	/* NULL is fine */
 
-/* Begins: now_ns is CLOCK_MONOTONIC, switches those seen so far. */
-void cost_start(struct cost *c, uint64_t now_ns, uint64_t switches);
+/* Begins: now_ns is CLOCK_MONOTONIC, counts those so far. */
+void cost_start(struct cost *c, uint64_t now_ns, struct cost_counts counts);
 
 /*
  * To be called at any time and often; true, with a reading, at the end of a burst.  Never where
  * the kernel does not let us count.
  */
-bool cost_poll(struct cost *c, uint64_t now_ns, uint64_t switches, struct governor_reading *ret_reading);
+bool cost_poll(struct cost *c, uint64_t now_ns, struct cost_counts counts, struct governor_reading *ret_reading);
 
-/* Does cost_poll() want the number of switches this time, or is there nothing to do? */
+/* Does cost_poll() want the counts this time, or is there nothing to do? */
 bool cost_is_due(const struct cost *c, uint64_t now_ns);
 
 /* Something has changed: the next burst begins now. */
-void cost_hurry(struct cost *c, uint64_t now_ns, uint64_t switches);
+void cost_hurry(struct cost *c, uint64_t now_ns, struct cost_counts counts);
 
 /* Run time and skipped runs of all the object's programs, as far as the kernel has counted them. */
 void cost_programs(struct bpf_object *programs, uint64_t *ret_ns, uint64_t *ret_runs, uint64_t *ret_missed);

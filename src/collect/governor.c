@@ -5,9 +5,10 @@
 
 #define STEP 4
 /* A raise that saves less than this part of a switch's cost is taken back: what is left is no stack's. */
-#define MIN_GAIN 0.05
+#define MIN_GAIN 0.03
+/* To walk both stacks, remembered, and to sum: docs/performance.md. */
+#define LISTING_NS 300
 #define HOLD_READINGS 10
-#define TRIAL_READINGS 3
 /* So many readings below half the budget and the scale goes down a step. */
 #define QUIET_READINGS 5
 /* A reading over less is no second: the first one, which also holds our own start. */
@@ -34,16 +35,15 @@ static void set_scale(struct governor *g, uint64_t scale_ns)
 	g->scale_ns = scale_ns;
 }
 
-/* Was the raise worth its loss of precision?  A short reading tells it badly: any of a few may say yes. */
+/*
+ * Was the raise worth its loss of precision?  The cost of a switch scatters by more than that within so short
+ * a reading; how many waits are listed does not, and what listing one costs is known well enough.
+ */
 static void judge_trial(struct governor *g, const struct governor_reading *r)
 {
-	if (r->switch_ns <= g->before_switch_ns * (1 - MIN_GAIN)) {
-		g->is_trial = false;
-		return;
-	}
-	if (++g->trial_cnt < TRIAL_READINGS)
-		return;
 	g->is_trial = false;
+	if ((g->before_listed_each - r->listed_each) * LISTING_NS >= r->switch_ns * MIN_GAIN)
+		return;
 	set_scale(g, g->before_ns);
 	g->hold_cnt = HOLD_READINGS;
 }
@@ -51,9 +51,8 @@ static void judge_trial(struct governor *g, const struct governor_reading *r)
 static void raise_scale(struct governor *g, const struct governor_reading *r)
 {
 	g->is_trial = true;
-	g->trial_cnt = 0;
 	g->before_ns = g->scale_ns;
-	g->before_switch_ns = r->switch_ns;
+	g->before_listed_each = r->listed_each;
 	set_scale(g, g->scale_ns ? MIN(g->scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS);
 }
 
@@ -94,7 +93,7 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 		raise_scale(g, r);
 	else if (!is_raise && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns)
 		lower_scale(g);
-	g->was_over = is_raise || g->is_trial;
+	g->was_over = is_raise;
 	return g->scale_ns;
 }
 

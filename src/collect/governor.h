@@ -31,9 +31,8 @@ struct governor {
 	uint32_t quiet_cnt;	/* readings in a row below half the budget */
 	uint32_t hold_cnt;	/* readings to wait before the next raise */
 	bool is_trial;		/* the scale was raised, and it is not known yet whether that gains anything */
-	uint32_t trial_cnt;	/* readings since */
 	uint64_t before_ns;	/* the scale, */
-	double before_switch_ns;	/* and the cost of a switch, before it */
+	double before_listed_each;	/* and waits listed a switch, before it */
 };
 
 struct governor_reading {
@@ -41,6 +40,7 @@ struct governor_reading {
 	uint32_t cpus;
 	double bpf_ns, own_ns;	/* time in our BPF programs, CPU time of our process, in elapsed_ns */
 	double switch_ns;	/* BPF time a context switch; 0: there was none */
+	double listed_each;	/* waits listed a switch: what sampling lowers */
 };
 
 void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns);

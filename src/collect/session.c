@@ -478,24 +478,31 @@ static bool look_at_threads(struct session *s, GError **error)
 	return run_iterator(s, link, error);
 }
 
-static uint64_t switches_seen(struct session *s)
+/* Sums of what each CPU counts. */
+static struct cost_counts counts_seen(struct session *s)
 {
 	int cpus = libbpf_num_possible_cpus();
 	size_t size = (bpf_map__value_size(s->skel->maps.scratches) + 7) & ~(size_t)7;
-	uint64_t total = 0;
+	struct cost_counts total = { 0 };
 	uint32_t zero = 0;
 
 	if (cpus < 1)
-		return 0;
+		return total;
 	g_autofree char *values = g_malloc(size * (size_t)cpus);
 	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, values))
-		return 0;
+		return total;
 	for (int i = 0; i < cpus; i++) {
-		uint64_t one;	/* the first member */
-		memcpy(&one, values + size * (size_t)i, sizeof(one));
-		total += one;
+		uint64_t one[2];	/* the first members */
+		memcpy(one, values + size * (size_t)i, sizeof(one));
+		total.switches += one[0];
+		total.listed += one[1];
 	}
 	return total;
+}
+
+static uint64_t switches_seen(struct session *s)
+{
+	return counts_seen(s).switches;
 }
 
 /* Measures what we cost, from the start of the window on. */
@@ -504,23 +511,24 @@ static void start_measuring(struct session *s)
 	if (!s->options->budget_ppm)
 		return;
 	s->cost = cost_new(s->skel->obj, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
-	cost_start(s->cost, clock_ns(CLOCK_MONOTONIC), switches_seen(s));
+	cost_start(s->cost, clock_ns(CLOCK_MONOTONIC), counts_seen(s));
 }
 
 /* Now and then a reading of what we cost, and the scale that the governor makes of it. */
 static void govern(struct session *s)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), scale_ns, switches;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), scale_ns;
 	struct governor_reading reading;
+	struct cost_counts counts;
 
 	if (!s->cost || !cost_is_due(s->cost, now))
 		return;
-	switches = switches_seen(s);
-	if (!cost_poll(s->cost, now, switches, &reading))
+	counts = counts_seen(s);
+	if (!cost_poll(s->cost, now, counts, &reading))
 		return;
 	scale_ns = governor_take(&s->governor, &reading);
 	if (scale_ns != s->skel->bss->scale_ns || s->governor.was_over)
-		cost_hurry(s->cost, now, switches);
+		cost_hurry(s->cost, now, counts);
 	s->skel->bss->scale_ns = scale_ns;
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
 }
