@@ -89,30 +89,28 @@ struct offcpu_wait_sum {
 
 /* Letters of SEMANTICS, as bits of state_mask and as indices. */
 enum offcpu_state {
-	OFFCPU_STATE_R, OFFCPU_STATE_S, OFFCPU_STATE_D, OFFCPU_STATE_T,
+	OFFCPU_STATE_S, OFFCPU_STATE_R, OFFCPU_STATE_D, OFFCPU_STATE_T,
 	OFFCPU_STATE_t, OFFCPU_STATE_P, OFFCPU_STATE_I, OFFCPU_STATE_COUNT
 };
-#define OFFCPU_STATE_LETTERS "RSDTtPI"
+#define OFFCPU_STATE_LETTERS "SRDTtPI"
 
 /* All waits of a thread in one state that the filters let through, kept by sampling or not. */
 struct offcpu_state_total {
 	__u64 count;
+	__u64 preempted_ns;	/* a preempted thread has no other; these two are all that its account needs */
 	__u64 blocked_ns;
 	__u64 runnable_ns;
-	__u64 preempted_ns;
 };
 
-/* The running account of a thread (SEMANTICS: "Time of a thread"). */
+/* The running account of a thread (SEMANTICS: "Time of a thread").  Its first 64 bytes hold nearly all that happens. */
 struct offcpu_account {
 	__u64 on_cpu_ns;
-	__u64 blocked_ns;
-	__u64 runnable_ns;
-	__u64 preempted_ns;
-	__u64 filtered_ns;	/* part of off-CPU that -m, -M and --state kept from being listed */
-	__u64 lost_ns;		/* off-CPU time of waits that could not be summed under a stack */
 	__u64 switches;		/* times switched out */
-	/* their times and filtered_ns add up to the off-CPU time: no sampling, no loss touches them */
+	/* the off-CPU time, no sampling, no loss touches it, but for */
 	struct offcpu_state_total state[OFFCPU_STATE_COUNT];
+	/* what -m, -M and --state kept from being listed */
+	struct offcpu_state_total filtered;
+	__u64 lost_ns;		/* of the first, in waits that could not be summed under a stack */
 };
 
 enum offcpu_rec_type {

@@ -21,7 +21,7 @@
 #include <linux/types.h>
 #endif
 
-#define SAMPLE_SCALE_MAX_NS 100000000ULL	/* below 2^27: no product here passes 63 bits */
+#define SAMPLE_SCALE_MAX_NS 102400000ULL	/* below 2^27: no product here passes 63 bits */
 #define SAMPLE_ONE_Q8 256			/* one wait; counts are in units of 1/256 */
 /* Variances are in units of 1,024 ns^2: one wait adds less than 2^44, so a sum has room for 2^20. */
 #define SAMPLE_VARIANCE_SHIFT 10

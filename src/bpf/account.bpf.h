@@ -126,13 +126,11 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 		if (!woken_before)
 			st->state = 'R';
 	}
-	st->ustack = 0;
-	st->late = has_user_stack(task) && walks_late(st);
-	if (st->late)
+	st->ustack_from = begins_ustack(task, st);
+	if (st->ustack_from != USTACK_BEGUN)
 		return;
-	if (snap)
-		st->ustack = st->snap_ustack;
-	else if (has_user_stack(task))
+	st->ustack = snap ? st->snap_ustack : 0;
+	if (!snap)
 		count_loss(OFFCPU_LOSS_SNAPSHOT, 0);
 }
 
@@ -277,29 +275,24 @@ static __always_inline bool is_listed(const struct thread_state *st, __u64 total
 	return !cfg.state_mask || (cfg.state_mask & state_bit(st->state));
 }
 
-static __always_inline void add_parts(struct offcpu_account *account, const struct wait_parts *parts)
+static __always_inline void add_parts(struct offcpu_state_total *total, const struct wait_parts *parts)
 {
-	account->blocked_ns += parts->blocked_ns;
-	account->runnable_ns += parts->runnable_ns;
-	account->preempted_ns += parts->preempted_ns;
+	total->count++;
+	total->preempted_ns += parts->preempted_ns;
+	total->blocked_ns += parts->blocked_ns;
+	total->runnable_ns += parts->runnable_ns;
 }
 
 /* A global function, as sum_wait(): its branches are checked once. */
 __noinline int add_state(struct offcpu_account *account, __u32 letter, const struct wait_parts *parts)
 {
 	__u32 index = state_index(letter);
-	struct offcpu_state_total *total;
 
 	if (!account || !parts)
 		return 0;
 	barrier_var(index);	/* what clang knows of it the verifier does not */
-	if (index >= OFFCPU_STATE_COUNT)
-		return 0;
-	total = &account->state[index];
-	total->count++;
-	total->blocked_ns += parts->blocked_ns;
-	total->runnable_ns += parts->runnable_ns;
-	total->preempted_ns += parts->preempted_ns;
+	if (index < OFFCPU_STATE_COUNT)
+		add_parts(&account->state[index], parts);
 	return 0;
 }
 

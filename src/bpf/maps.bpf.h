@@ -23,6 +23,13 @@ enum thread_mode {
 	MODE_DEAD,
 };
 
+/* Where the user stack of a wait comes from. */
+enum ustack_from {
+	USTACK_NONE = 0,	/* the thread has none */
+	USTACK_BEGUN,		/* it was walked when the wait began */
+	USTACK_LATE,		/* it is walked when the wait ends */
+};
+
 #define SEEN 8
 #define WALK_WORDS 48
 #define WALK_WINDOW 1024	/* bytes of a user stack read at a time */
@@ -140,13 +147,13 @@ struct thread_state {
 	__u32 draw;		/* 32 random bits: is the wait kept by sampling? */
 	__u8 mode, state;	/* the state is a letter */
 	__u8 open_at_start;
-	__u8 late;		/* the wait's user stack is walked when it ends */
+	__u8 ustack_from;	/* enum ustack_from */
 	__u8 by_fp;		/* the wait's user stack was walked without tables */
 	__u8 has_snap, snap_mode, snap_state, snap_by_fp;
 	__u8 pad3[3];
-	/* fourth line and on: each switch, too */
-	__u64 ustack;		/* of the wait that goes on, unless it is walked late */
+	/* fourth line: each switch, too; and on */
 	struct offcpu_account account;
+	__u64 ustack;		/* of the wait that goes on, if it was walked when that began */
 	__u64 from_ns;		/* observed from */
 	__u64 snap_csw;		/* csw when the snapshot looked at it */
 	__u64 end_kstack, end_ustack;	/* when the window ended; the user stack if it is walked late */
@@ -173,8 +180,8 @@ struct thread_state {
 };
 
 #define LINE_OF(member) ((__builtin_offsetof(struct thread_state, member) + 8) / 64)
-_Static_assert(LINE_OF(wake_ns) == 1 && LINE_OF(since_ns) == 2 && LINE_OF(ustack) == 3 &&
-	       LINE_OF(account.state[0]) == 4 && LINE_OF(account.state[2]) == 5, "see above");
+_Static_assert(LINE_OF(wake_ns) == 1 && LINE_OF(since_ns) == 2 && LINE_OF(account) == 3 &&
+	       LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 3, "see above");
 
 /* Freed with the task; no stale entry, no reused pid, no map to fill. */
 struct {

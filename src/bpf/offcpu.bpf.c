@@ -88,11 +88,10 @@ __noinline int account_wait(struct thread_state *st, struct scratch *scratch, __
 		return false;
 	total = now - st->since_ns;
 	split_wait(st, now, true, &parts);
-	add_parts(&st->account, &parts);
 	if (cfg.chain_depth)
 		note_wait(st, &parts, now);
 	if (!is_listed(st, total)) {
-		st->account.filtered_ns += total;
+		add_parts(&st->account.filtered, &parts);
 		return false;
 	}
 	add_state(&st->account, st->state, &parts);
@@ -309,6 +308,16 @@ static __always_inline void switch_in(struct task_struct *next, struct thread_st
 	st->since_ns = st->on_ns = now;
 }
 
+/* What of it lies in no cache, or in another CPU's, is fetched while this one does prev's part. */
+static __always_inline void fetch_early(const struct thread_state *st)
+{
+	__u64 wake = st->wake_ns, since = st->since_ns, on_cpu = st->account.on_cpu_ns;
+
+	barrier_var(wake);
+	barrier_var(since);
+	barrier_var(on_cpu);
+}
+
 SEC("tp_btf/sched_switch")
 int handle_switch(unsigned long long *ctx)
 {
@@ -320,7 +329,7 @@ int handle_switch(unsigned long long *ctx)
 	bool next_counts = next->pid && may_be_selected(next);
 	struct scratch *scratch = my_scratch();
 	struct thread_state *next_st = NULL;
-	__u64 now, wake_ns;
+	__u64 now;
 
 	if (!scratch)
 		return 0;
@@ -335,11 +344,8 @@ int handle_switch(unsigned long long *ctx)
 		return 0;
 	if (next_counts)
 		next_st = thread_of(next);
-	if (next_st) {
-		/* another CPU may have written it: this one fetches it while it does prev's part */
-		wake_ns = next_st->wake_ns;
-		barrier_var(wake_ns);
-	}
+	if (next_st)
+		fetch_early(next_st);
 	if (prev_counts)
 		switch_out(ctx, prev, next, preempt, scratch, now);
 	if (next_counts)
@@ -419,6 +425,9 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 	if (pst) {
 		st->exec_no = pst->exec_no;
 		st->by_exec = pst->by_exec;
+		/* the same mappings: forked_space, or the same process */
+		st->tables_epoch = pst->tables_epoch;
+		st->tables_generation = pst->tables_generation;
 		if (st->pid != pst->pid)
 			st->forked_space = stack_seed(pst);
 	}

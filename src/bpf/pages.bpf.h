@@ -186,4 +186,11 @@ static __always_inline bool walks_late(const struct thread_state *st)
 	return cfg.can_walk && direct_map && !st->narrow;
 }
 
+static __always_inline __u8 begins_ustack(const struct task_struct *task, const struct thread_state *st)
+{
+	if (!has_user_stack(task))
+		return USTACK_NONE;
+	return walks_late(st) ? USTACK_LATE : USTACK_BEGUN;
+}
+
 #endif

@@ -87,7 +87,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		identify(task, st);
 		select_thread(task, st);
 	}
-	if (st->selected && st->mode == MODE_ASLEEP && st->by_fp && !st->late && may_read_user) {
+	if (st->selected && st->mode == MODE_ASLEEP && st->by_fp && st->ustack_from == USTACK_BEGUN && may_read_user) {
 		walk_again(task, st, scratch);
 		return 0;
 	}
@@ -137,12 +137,12 @@ static __always_inline bool stands_still(struct task_struct *task, const struct 
 /* Right after the window: the longer it takes, the more threads have moved on. */
 static __always_inline void note_stacks(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
-	bool user = has_user_stack(task) && (st->mode == MODE_UNKNOWN ? walks_late(st) : st->late);
+	__u8 from = st->mode == MODE_UNKNOWN ? begins_ustack(task, st) : st->ustack_from;
 
 	st->end_ustack = st->end_kstack = 0;
 	if (st->mode == MODE_ON_CPU || !stands_still(task, st))
 		return;
-	if (user)
+	if (from == USTACK_LATE)
 		st->end_ustack = user_stack(NULL, task, st, scratch, true, stop_ns);
 	if (cfg.want_kstack)
 		st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
@@ -163,16 +163,15 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	struct wait_parts parts;
 
 	split_wait(st, end, false, &parts);
-	add_parts(&rec->account, &parts);
 	blame_open(task, st, &parts, end);
 	if (!is_listed(st, total)) {
-		rec->account.filtered_ns += total;
+		add_parts(&rec->account.filtered, &parts);
 		return;
 	}
 	add_state(&rec->account, st->state, &parts);
 	rec->open_state = st->state;
 	rec->open_flags = OFFCPU_OPEN_AT_END | (st->open_at_start ? OFFCPU_OPEN_AT_START : 0);
-	rec->open_ustack = st->late ? st->end_ustack : st->ustack;
+	rec->open_ustack = st->ustack_from == USTACK_LATE ? st->end_ustack : begun_ustack(st);
 	rec->open_kstack = st->end_kstack;
 	rec->open_waker = waker_of_wait(st, end);
 	rec->open_object = object_of_wait(st, scratch, end);
@@ -181,7 +180,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	rec->open_preempted_ns = parts.preempted_ns;
 	if (cfg.want_kstack && !rec->open_kstack)
 		count_loss(OFFCPU_LOSS_KSTACK, total);
-	if (st->late && !rec->open_ustack)
+	if (st->ustack_from == USTACK_LATE && !rec->open_ustack)
 		count_loss(OFFCPU_LOSS_USTACK, total);
 }
 

@@ -158,24 +158,24 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 static __always_inline void begin_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
 					     struct scratch *scratch, __u64 now)
 {
-	st->ustack = 0;
-	st->late = 0;
-	if (!has_user_stack(task))
-		return;
-	if (walks_late(st)) {
-		st->late = 1;
+	st->ustack_from = begins_ustack(task, st);
+	if (st->ustack_from == USTACK_LATE)
 		know_tables(st);	/* or asks for them */
-	} else {
+	else if (st->ustack_from == USTACK_BEGUN)
 		st->ustack = user_stack(ctx, task, st, scratch, false, now);
-	}
+}
+
+static __always_inline __u64 begun_ustack(const struct thread_state *st)
+{
+	return st->ustack_from == USTACK_BEGUN ? st->ustack : 0;
 }
 
 /* The user stack of a wait that ends.  may_walk: the thread still stands where it waited. */
 static __always_inline __u64 end_user_stack(struct task_struct *task, struct thread_state *st,
 					    struct scratch *scratch, bool may_walk, __u64 now)
 {
-	if (!st->late)
-		return st->ustack;
+	if (st->ustack_from != USTACK_LATE)
+		return begun_ustack(st);
 	if (may_walk && plain(task)->mm)
 		return user_stack(NULL, task, st, scratch, true, now);
 	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);

@@ -316,8 +316,17 @@ static const char *comm_string(struct profile *p, const char *comm)
 	return profile_string(p, valid);
 }
 
+static void add_times(struct thread *t, const struct offcpu_state_total *total)
+{
+	t->blocked_ns += total->blocked_ns;
+	t->runnable_ns += total->runnable_ns;
+	t->preempted_ns += total->preempted_ns;
+}
+
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size)
 {
+	const struct offcpu_account *account = &rec->account;
+
 	if (size < sizeof(*rec) || rec->to_ns < rec->from_ns) {
 		profile_add_loss(f->profile, "bad_record", "a record of impossible size was dropped", 1, 0);
 		return;
@@ -332,15 +341,16 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 			 (rec->open_flags & OFFCPU_OPEN_AT_START ? THREAD_OPEN_AT_START : 0) |
 			 (rec->open_state ? THREAD_OPEN_AT_END : 0),
 		.from_ns = rec->from_ns, .to_ns = rec->to_ns,
-		.on_cpu_ns = rec->account.on_cpu_ns, .blocked_ns = rec->account.blocked_ns,
-		.runnable_ns = rec->account.runnable_ns, .preempted_ns = rec->account.preempted_ns,
-		.filtered_ns = rec->account.filtered_ns, .lost_ns = rec->account.lost_ns,
-		.switches = rec->account.switches,
+		.on_cpu_ns = account->on_cpu_ns, .lost_ns = account->lost_ns, .switches = account->switches,
+		.filtered_ns = account->filtered.blocked_ns + account->filtered.runnable_ns + account->filtered.preempted_ns,
 	};
+	add_times(&t, &account->filtered);
+	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++)
+		add_times(&t, &account->state[i]);
 	uint32_t index = profile_add_thread(f->profile, &t);
 
 	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++) {
-		const struct offcpu_state_total *total = &rec->account.state[i];
+		const struct offcpu_state_total *total = &account->state[i];
 		const struct state_total own = {
 			.thread = index, .state = (uint8_t)OFFCPU_STATE_LETTERS[i], .count = total->count,
 			.blocked_ns = total->blocked_ns, .runnable_ns = total->runnable_ns,

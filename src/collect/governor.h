@@ -12,7 +12,7 @@
  */
 
 #define GOVERNOR_FIRST_NS 100000ULL	/* the scale that the first raise of an exact recording sets */
-#define GOVERNOR_TOP_NS 6400000ULL	/* it raises no further: hardly anything is saved beyond (docs/performance.md) */
+#define GOVERNOR_TOP_NS 102400000ULL	/* and the last one: hardly anything is listed beyond */
 
 struct governor {
 	/* set by who makes it */

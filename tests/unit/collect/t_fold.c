@@ -52,7 +52,7 @@ static void send_thread(struct fixture *x, uint32_t tno, uint64_t blocked_ns)
 {
 	struct offcpu_rec_thread rec = {
 		.type = OFFCPU_REC_THREAD, .tno = tno, .pid = 10, .tid = 10 + tno, .from_ns = 1000, .to_ns = 2000,
-		.account = { .on_cpu_ns = 1000 - blocked_ns, .blocked_ns = blocked_ns }, .comm = "worker",
+		.account = { .on_cpu_ns = 1000 - blocked_ns, .state[OFFCPU_STATE_S].blocked_ns = blocked_ns }, .comm = "worker",
 		.process = "server",
 	};
 
@@ -171,7 +171,7 @@ static void test_open(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_thread rec = {
 		.type = OFFCPU_REC_THREAD, .tno = 1, .pid = 10, .tid = 11, .from_ns = 1000, .to_ns = 2000,
-		.account = { .blocked_ns = 1000 }, .comm = "stuck", .process = "stuck", .open_state = 'D',
+		.account = { .state[OFFCPU_STATE_D].blocked_ns = 1000 }, .comm = "stuck", .process = "stuck", .open_state = 'D',
 		.open_flags = OFFCPU_OPEN_AT_END | OFFCPU_OPEN_AT_START, .open_blocked_ns = 1000,
 	};
 
