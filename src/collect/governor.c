@@ -4,11 +4,12 @@
 #include <glib.h>
 
 #define STEP 4
-/* A raise that saves less than this part of a switch's cost is taken back: what is left is no stack's. */
-#define MIN_GAIN 0.03
-/* To walk both stacks, remembered, and to sum: docs/performance.md. */
-#define LISTING_NS 300
-#define HOLD_READINGS 10
+/* Of two scales between which less than this part of a switch's cost lies, the lower one: what is left is no stack's. */
+#define MIN_GAIN 0.01
+/* To walk both stacks, remembered, and to sum, where few waits are listed and so all of it is in no cache: docs/performance.md. */
+#define LISTING_NS 1000
+/* Until it climbs again, where no scale keeps the budget. */
+#define HOLD_READINGS 30
 /* So many readings below half the budget and the scale goes down a step. */
 #define QUIET_READINGS 5
 /* A reading over less is no second: the first one, which also holds our own start. */
@@ -36,24 +37,34 @@ static void set_scale(struct governor *g, uint64_t scale_ns)
 }
 
 /*
- * Was the raise worth its loss of precision?  The cost of a switch scatters by more than that within so short
- * a reading; how many waits are listed does not, and what listing one costs is known well enough.
+ * No scale keeps the budget: back to the lowest one that saves what can be saved.  The cost of a switch scatters
+ * by more than that within so short a reading; how many waits are listed does not, and what listing one costs is
+ * known well enough.
  */
-static void judge_trial(struct governor *g, const struct governor_reading *r)
+static void settle(struct governor *g, double switch_ns)
 {
-	g->is_trial = false;
-	if ((g->before_listed_each - r->listed_each) * LISTING_NS >= r->switch_ns * MIN_GAIN)
-		return;
-	set_scale(g, g->before_ns);
+	double least = g->climb[0].listed_each;
+	unsigned at = 0;
+
+	for (unsigned i = 1; i < g->climb_cnt; i++)
+		least = MIN(least, g->climb[i].listed_each);
+	while (at + 1 < g->climb_cnt && (g->climb[at].listed_each - least) * LISTING_NS >= switch_ns * MIN_GAIN)
+		at++;
+	set_scale(g, g->climb[at].scale_ns);
+	g->climb_cnt = 0;
 	g->hold_cnt = HOLD_READINGS;
 }
 
-static void raise_scale(struct governor *g, const struct governor_reading *r)
+/* A step up, noting what the scale so far came to; after the last one down to where it pays. */
+static void climb(struct governor *g, const struct governor_reading *r)
 {
-	g->is_trial = true;
-	g->before_ns = g->scale_ns;
-	g->before_listed_each = r->listed_each;
-	set_scale(g, g->scale_ns ? MIN(g->scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS);
+	if (r->switch_ns <= 0)
+		return;
+	g->climb[g->climb_cnt++] = (struct governor_step){ .scale_ns = g->scale_ns, .listed_each = r->listed_each };
+	if (g->scale_ns >= GOVERNOR_TOP_NS || g->climb_cnt == G_N_ELEMENTS(g->climb))
+		settle(g, r->switch_ns);
+	else
+		set_scale(g, g->scale_ns ? MIN(g->scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS);
 }
 
 static void lower_scale(struct governor *g)
@@ -82,18 +93,18 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 	if (!g->may_act || !g->budget_ppm)
 		return g->scale_ns;
 	g->quiet_cnt = used_ppm < g->budget_ppm / 2 ? g->quiet_cnt + 1 : 0;
-	if (g->is_trial && r->switch_ns > 0)
-		judge_trial(g, r);
-	else if (g->hold_cnt)
+	if (g->hold_cnt)
 		g->hold_cnt--;
 	/* Not at the first such reading: that may be the first walks of each thread, as at the start. */
-	bool is_raise = is_over && !g->hold_cnt && !g->is_trial && g->scale_ns < GOVERNOR_TOP_NS;
+	bool may_climb = is_over && !g->hold_cnt && (g->climb_cnt || g->scale_ns < GOVERNOR_TOP_NS);
 
-	if (is_raise && (g->was_over || g->scale_ns > g->floor_ns))
-		raise_scale(g, r);
-	else if (!is_raise && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns)
+	if (!is_over)
+		g->climb_cnt = 0;
+	if (may_climb && (g->was_over || g->climb_cnt || g->scale_ns > g->floor_ns))
+		climb(g, r);
+	else if (!may_climb && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns)
 		lower_scale(g);
-	g->was_over = is_raise;
+	g->was_over = may_climb && !g->hold_cnt;
 	return g->scale_ns;
 }
 

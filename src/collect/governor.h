@@ -14,6 +14,14 @@
 #define GOVERNOR_FIRST_NS 100000ULL	/* the scale that the first raise of an exact recording sets */
 #define GOVERNOR_TOP_NS 102400000ULL	/* and the last one: hardly anything is listed beyond */
 
+#define GOVERNOR_STEPS_MAX 20	/* from 1 ns to the top */
+
+/* What a scale came to. */
+struct governor_step {
+	uint64_t scale_ns;
+	double listed_each;	/* waits listed a switch */
+};
+
 struct governor {
 	/* set by who makes it */
 	uint32_t budget_ppm;	/* of all CPUs' time; 0: only readings are kept */
@@ -29,10 +37,9 @@ struct governor {
 	bool was_over;		/* in the last reading, and more can be done: the next one is wanted at once */
 	/* private */
 	uint32_t quiet_cnt;	/* readings in a row below half the budget */
-	uint32_t hold_cnt;	/* readings to wait before the next raise */
-	bool is_trial;		/* the scale was raised, and it is not known yet whether that gains anything */
-	uint64_t before_ns;	/* the scale, */
-	double before_listed_each;	/* and waits listed a switch, before it */
+	uint32_t hold_cnt;	/* readings to wait before the next climb */
+	uint32_t climb_cnt;	/* steps of the climb that goes on; 0: none does */
+	struct governor_step climb[GOVERNOR_STEPS_MAX];
 };
 
 struct governor_reading {
