@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """What a tracer's BPF programs cost, by the kernel's own account, against libbpf-tools' offcputime."""
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -8,10 +9,13 @@ import time
 from pathlib import Path
 
 import checks
+import loads
 import process
 
 # A load that takes every CPU can hold a tool back for long before it has attached.
 ATTACH_TIMEOUT_S = 120
+# Of either tool: until each stack was met once, and our governor has found its scale.
+SETTLE_S = 2
 
 
 def held_ids(pid, what):
@@ -81,7 +85,7 @@ def read_cost(command, seconds, load, idle_max=checks.IDLE_MAX):
     tool = process.start(command)
     try:
         ids = wait_until_counting(tool)
-        time.sleep(0.5)
+        time.sleep(SETTLE_S)
         with checks.saturated(load, idle_max):
             before = counters(ids)
             began = time.monotonic()
@@ -141,11 +145,20 @@ def ours(args, folder, *options):
 
 
 def compare(args, load, folder, say, idle_max=checks.IDLE_MAX):
-    """Ours as it is by default and with every stack, and the peer, in turn on a running load."""
+    """Ours as it is by default, with every stack and with none, and the peer, in turn on a running load."""
     return alternate(args, load, {
         "default": ours(args, folder),
         "exact": ours(args, folder, "--exact"),
+        "accounts": ours(args, folder, "--exact", "-m", "1000s"),
         "peer": [args.peer],
+    }, say, idle_max)
+
+
+def compare_filtered(args, load, folder, say, idle_max=checks.IDLE_MAX):
+    """Every switch is another's, beside programs that do nothing at all."""
+    return alternate(args, load, {
+        "filtered": [args.offcpu, "record", "-p", os.getpid(), "-o", folder / "cost.offcpu"],
+        "empty": [loads.build(folder, "empty")],
     }, say, idle_max)
 
 

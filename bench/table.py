@@ -21,6 +21,7 @@ def information(what, measured, unit, ratio=None):
 # What a switch may cost us of what it costs the peer.
 DEFAULT_RATIO, EXACT_RATIO, WAKERS_RATIO = 0.10, 0.30, 0.15
 WAKING_NS = 400
+FILTERED_NS = 30
 
 
 def peer_row(what, ours_ns, peer_ns, ratio):
@@ -35,10 +36,18 @@ def cost_rows(load, cost):
     return [
         peer_row(f"{what}, default, vs offcputime", default["all_ns"], peer["all_ns"], DEFAULT_RATIO),
         peer_row(f"{what}, --exact, vs offcputime", exact["all_ns"], peer["all_ns"], EXACT_RATIO),
+        information(f"{load}: the same, accounts only (-m 1000s)", cost["accounts"]["all_ns"], "ns",
+                    cost["accounts"]["all_ns"] / peer["all_ns"]),
         information(f"{load}: switches per s beside offcputime", peer["switches_per_s"], "/s"),
         information(f"{load}: switches per s beside us", default["switches_per_s"], "/s",
                     default["switches_per_s"] / peer["switches_per_s"]),
     ]
+
+
+def filtered_rows(cost):
+    filtered, empty = cost["filtered"], cost["empty"]
+    return [row(f"pipe: a switch of others, -p, more than empty programs' ({empty['all_ns']:.0f} ns)", FILTERED_NS,
+                filtered["all_ns"] - empty["all_ns"], "ns")]
 
 
 def wakers_rows(load, cost):
