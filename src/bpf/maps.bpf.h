@@ -294,6 +294,8 @@ struct {
 struct page_view {
 	__u64 pgd;		/* its program's top page table; 0: no view, the memory is read otherwise */
 	__u64 user, page;	/* where the program sees the page, and where the kernel does; 0: none yet */
+	__u64 leaf_at, leaf;	/* the entry that names it, and what that said */
+	__u64 above_at, above;	/* the same of the one above */
 	__u64 moved;		/* another page lay there when it was looked up again */
 };
 

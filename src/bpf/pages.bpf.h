@@ -13,8 +13,8 @@
  * Why it is safe.  Each load is checked: an address without memory behind it reads as zero
  * (bpf_rdonly_cast) or fails, and device memory is not mapped there.  Why it is right.  In
  * sched_switch interrupts are off, which keeps tables from being freed while they are read (mm/gup.c says
- * why).  A page may still be moved or swapped out: so it is looked up again after the
- * last word was taken from it, and if it is another one by then, the walk does not count.
+ * why).  A page may still be moved or swapped out: so its entries are read again after the
+ * last word was taken from it, and if they name another one by then, the walk does not count.
  * What is not in memory cannot be walked; at switch-out it had been, so that is a loss, and counted.
  *
  * x86-64 only.  Where this does not work (find_direct_map() tries it) user stacks are walked at switch-out.
@@ -64,33 +64,48 @@ static __always_inline __u64 entry_address(__u64 entry)
 	return entry & ENTRY_PROTNONE ? ~entry & ENTRY_ADDRESS : 0;
 }
 
-/* Where the kernel sees the page of a user's address; 0: it is not in memory. */
-__noinline __u64 page_of(__u64 pgd, __u64 base, __u64 addr)
+/* One level down; false: nothing is there. */
+static __always_inline bool next_entry(struct page_view *v, __u64 table, __u32 shift, __u64 addr)
 {
-	__u64 table = pgd;
+	v->above_at = v->leaf_at;
+	v->above = v->leaf;
+	v->leaf_at = table + (addr >> shift & 511) * sizeof(v->leaf);
+	v->leaf = kernel_word(v->leaf_at);
+	return entry_address(v->leaf) != 0;
+}
 
-	if (addr >> (has_five_levels(pgd) ? 56 : 47))
+/* Where the kernel sees the page of a user's address; 0: it is not in memory. */
+__noinline __u64 page_of(struct page_view *v, __u64 base, __u64 addr)
+{
+	__u64 table;
+
+	if (!v)
 		return 0;
-	for (int shift = has_five_levels(pgd) ? 48 : 39; shift >= 12; shift -= 9) {
-		__u64 entry = kernel_word(table + (addr >> shift & 511) * sizeof(entry));
-		__u64 at = entry_address(entry);
-
-		if (!at)
+	table = v->pgd;
+	v->leaf_at = v->leaf = 0;
+	if (addr >> (has_five_levels(table) ? 56 : 47))
+		return 0;
+	for (int shift = has_five_levels(table) ? 48 : 39; shift >= 12; shift -= 9) {
+		if (!next_entry(v, table, shift, addr))
 			return 0;
-		if ((shift == 30 || shift == 21) && entry & ENTRY_HUGE) {
+		table = base + entry_address(v->leaf);
+		if ((shift == 30 || shift == 21) && v->leaf & ENTRY_HUGE) {
 			__u64 in_page = (1ULL << shift) - 1;
 
-			return base + (at & ~in_page) + (addr & in_page & ~(PAGE_BYTES - 1));
+			return (table & ~in_page) + (addr & in_page & ~(PAGE_BYTES - 1));
 		}
-		table = base + at;
 	}
 	return table;
 }
 
-/* Is the page still the one that was read from? */
+/*
+ * Is the page still the one that was read from?  As gup_fast_pte_range() asks: the page's entry names it as before, and
+ * the entry above still leads there.  Tables further up are not taken away while entries below them are left.
+ */
 static __always_inline bool page_stayed(const struct page_view *v)
 {
-	return !v->page || page_of(v->pgd, direct_map, v->user) == v->page;
+	return !v->page || (entry_address(kernel_word(v->leaf_at)) == entry_address(v->leaf) &&
+			    entry_address(kernel_word(v->above_at)) == entry_address(v->above));
 }
 
 /* v: in a map.  Only by way of one the verifier takes a pointer for a number. */
@@ -110,7 +125,7 @@ static __always_inline bool viewed_word(struct page_view *v, __u64 addr, __u64 *
 		if (!page_stayed(v))
 			v->moved = 1;
 		v->user = addr & ~(PAGE_BYTES - 1);
-		v->page = page_of(v->pgd, direct_map, addr);
+		v->page = page_of(v, direct_map, addr);
 		if (!v->page)
 			return false;
 	}
@@ -124,7 +139,7 @@ static __always_inline bool view_held(const struct page_view *v)
 	return !v->moved && page_stayed(v);
 }
 
-__u64 sought_pgd = 0;
+static struct page_view sought_view;
 
 #define DIRECT_MAP_ALIGN (1ULL << 30)		/* also with KASLR (arch/x86/mm/kaslr.c: PUD_SIZE) */
 #define DIRECT_MAP_TRIES (1U << 16)		/* 64 TiB */
@@ -132,8 +147,8 @@ __u64 sought_pgd = 0;
 /* The top table lies in the direct map itself, so this begins a whole number of GiB below it. */
 static long try_direct_map(__u32 i, void *data)
 {
-	__u64 base = (sought_pgd & ~(DIRECT_MAP_ALIGN - 1)) - i * DIRECT_MAP_ALIGN;
-	__u64 at = sought_at, page = page_of(sought_pgd, base, at);
+	__u64 base = (sought_view.pgd & ~(DIRECT_MAP_ALIGN - 1)) - i * DIRECT_MAP_ALIGN;
+	__u64 at = sought_at, page = page_of(&sought_view, base, at);
 
 	if (!page || kernel_word(page + (at & (PAGE_BYTES - 1))) != sought)
 		return 0;
@@ -146,7 +161,7 @@ int find_direct_map(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	*(unsigned long *volatile *)&sought_pgd = plain(task)->mm->pgd;
+	*(unsigned long *volatile *)&sought_view.pgd = plain(task)->mm->pgd;
 	bpf_loop(DIRECT_MAP_TRIES, try_direct_map, NULL, 0);
 	return 0;
 }

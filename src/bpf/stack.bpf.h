@@ -263,7 +263,7 @@ static __always_inline void send_sleep_path(__u64 sp, struct scratch *scratch, _
 __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scratch, long bytes, __u64 sp, __u64 now)
 {
 	__u64 *seen, id;
-	bool crossed_now;
+	bool crossed_now, was_seen;
 	__u32 depth;
 
 	if (!st || !scratch)
@@ -278,7 +278,7 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 	scratch->stack.end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	id = stack_hash(&scratch->stack, depth, 0);
 	seen = &st->seen_kstack[id & (SEEN - 1)];
-	crossed_now = *seen == id;
+	crossed_now = was_seen = *seen == id;
 	if (!crossed_now) {
 		if (!bpf_map_lookup_elem(&crossed, &id))
 			send_sleep_path(sp, scratch, id);
@@ -287,7 +287,8 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 			*seen = id;
 	}
 #ifdef __TARGET_ARCH_x86
-	if (crossed_now)
+	/* not before the second time: many a stack of a preempted thread is never met again */
+	if (was_seen)
 		remember_kernel_walk(kernel_memory(st), sp, &scratch->stack, depth, id);
 #endif
 	return id;
