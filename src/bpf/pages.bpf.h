@@ -85,7 +85,10 @@ __noinline __u64 page_of(struct page_view *v, __u64 base, __u64 addr)
 	v->leaf_at = v->leaf = 0;
 	if (addr >> (has_five_levels(table) ? 56 : 47))
 		return 0;
-	for (int shift = has_five_levels(table) ? 48 : 39; shift >= 12; shift -= 9) {
+#pragma unroll	/* a jump backwards may look to Linux 6.1 as if it were no loop */
+	for (int shift = 48; shift >= 12; shift -= 9) {
+		if (shift == 48 && !has_five_levels(table))
+			continue;
 		if (!next_entry(v, table, shift, addr))
 			return 0;
 		table = base + entry_address(v->leaf);
