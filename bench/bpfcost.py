@@ -167,6 +167,7 @@ def compare_wakers(args, load, folder, say, idle_max=checks.IDLE_MAX):
     return alternate(args, load, {
         "without": ours(args, folder, "--exact"),
         "default": ours(args, folder, "--wakers"),
+        "chains": ours(args, folder, "--wakers=8"),
         "exact": ours(args, folder, "--exact", "--wakers"),
         "peer": [args.peer],
         "waker peer": [args.waker_peer],

@@ -58,6 +58,7 @@ def wakers_rows(load, cost):
                  WAKERS_RATIO),
         information(f"{load}: the same, --wakers --exact", exact["all_ns"], "ns", exact["all_ns"] / peers_ns),
         row(f"{load}: what --wakers adds to a waking", WAKING_NS, default["waking_ns"] - without["waking_ns"], "ns"),
+        row(f"{load}: the same, --wakers=8", WAKING_NS, cost["chains"]["waking_ns"] - without["waking_ns"], "ns"),
         information(f"{load}: the same, --exact", exact["waking_ns"] - without["waking_ns"], "ns"),
         information(f"{load}: wakeuptime, ns per waking", cost["waker peer"]["waking_ns"], "ns"),
     ]

@@ -41,7 +41,7 @@ enum offcpu_key_flag {
 	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")        \
 	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                     \
 	X(WAKER, "waker", "who woke a thread is not known: the waker had no storage, or its record did not get through") \
-	X(WAKER_SKIPPED, "waker_sampled", "who ended a sleep was not looked at: the sleep was short, and kept for its long wait for a CPU") \
+	X(WAKER_SKIPPED, "waker_sampled", "who ended a sleep was not looked at: the sleep was short, but in a chain, or kept for its long wait for a CPU") \
 	X(CHAIN_MAP, "chain_map_full", "the map of what chains of wakers tell was full: the first waker counts as having run") \
 	X(OBJECT, "lock", "which lock a thread waited for did not get through") \
 	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU") \

@@ -221,8 +221,8 @@ static __always_inline void draw_sleep(struct thread_state *st, struct scratch *
 
 static __always_inline bool skips_waker(const struct thread_state *st, __u64 now)
 {
-	/* a chain and a storm need each of their wakers */
-	return cfg.may_sample && !cfg.chain_depth && !cfg.want_storms && now < st->take_waker_ns;
+	/* a storm needs each of its wakers */
+	return cfg.may_sample && !cfg.want_storms && now < st->take_waker_ns;
 }
 
 /* Who ended the sleep that began at st->since_ns; by the same signs as split_wait(). */
@@ -232,7 +232,8 @@ static __always_inline __u64 waker_of_wait(const struct thread_state *st, __u64 
 	    st->wake_ns > now)
 		return 0;
 	if (st->waker == WAKER_SKIPPED) {
-		count_loss(OFFCPU_LOSS_WAKER_SKIPPED, st->wake_ns - st->since_ns);
+		/* or it was woken on its way to sleep */
+		count_loss(OFFCPU_LOSS_WAKER_SKIPPED, st->wake_ns > st->since_ns ? st->wake_ns - st->since_ns : 0);
 		return 0;
 	}
 	return st->waker;

@@ -93,6 +93,8 @@ __noinline int follow_waker(struct chain_state *c, const struct chain_state *of_
 			start = last->slept_ns;
 		if (i >= of_waker->cnt) {
 			rec->end = of_waker->end;
+			if (of_waker->skipped)
+				count_loss(OFFCPU_LOSS_WAKER_SKIPPED, last->woken_ns - last->slept_ns);
 			break;
 		}
 		rec->end = OFFCPU_CHAIN_CUT;
@@ -181,7 +183,19 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 	}
 	c->cnt = rec->cnt;
 	c->end = rec->end;
+	c->skipped = 0;
 	return intern_chain(rec, c);
+}
+
+/* Who wakes the thread is not looked at: of its short sleep a chain will tell nothing. */
+static __always_inline void skip_chain(struct task_struct *p, struct thread_state *st)
+{
+	if (!is_asleep(p, st))
+		return;
+	st->waker_tno = 0;
+	st->chain.cnt = 0;
+	st->chain.end = OFFCPU_CHAIN_UNKNOWN;
+	st->chain.skipped = 1;
 }
 
 static __always_inline __u64 at_most(__u64 a, __u64 b)
@@ -284,8 +298,10 @@ static __always_inline void list_chain(const struct offcpu_wait_key *key, const 
 }
 
 /* A thread that is no subject is followed all the same, but for its stacks: it may wake one that is. */
-static __always_inline void other_out(struct thread_state *st, bool asleep, __u64 now)
+static __always_inline void other_out(struct thread_state *st, struct scratch *scratch, bool asleep, __u64 now)
 {
+	if (cfg.may_sample)
+		draw_sleep(st, scratch, now);
 	st->since_ns = now;
 	st->mode = asleep ? MODE_ASLEEP : MODE_QUEUED;
 }

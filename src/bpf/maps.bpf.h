@@ -82,6 +82,7 @@ struct chain_state {
 	__u64 seen;		/* the last id known to have crossed */
 	__u32 by_tno;		/* who ended it */
 	__u8 cnt, end;
+	__u8 skipped;		/* its waker was not looked at, for the sleep was short */
 	struct chain_hop hops[OFFCPU_CHAIN_MAX];
 };
 

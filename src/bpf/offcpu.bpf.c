@@ -237,7 +237,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	recheck_cgroup(prev, st, now);
 	if (!st->selected) {
 		if (cfg.chain_depth)
-			other_out(st, !preempt && sleep_bits(ctx, prev) && left_queue(prev), now);
+			other_out(st, scratch, !preempt && sleep_bits(ctx, prev) && left_queue(prev), now);
 		return;
 	}
 	if (st->mode == MODE_UNKNOWN)
@@ -376,6 +376,13 @@ static __always_inline void note_waker(unsigned long long *ctx, struct task_stru
 	st->waker = waker;
 }
 
+static __always_inline void skip_waker(struct task_struct *p, struct thread_state *st)
+{
+	st->waker = WAKER_SKIPPED;
+	if (cfg.chain_depth)
+		skip_chain(p, st);
+}
+
 SEC("tp_btf/sched_waking")
 int handle_waking(unsigned long long *ctx)
 {
@@ -398,7 +405,7 @@ int handle_waking(unsigned long long *ctx)
 	if (now < start_ns)
 		st->prewake_csw = switches_of(p);
 	else if (cfg.want_wakers && skips_waker(st, now))
-		st->waker = WAKER_SKIPPED;
+		skip_waker(p, st);
 	else if (cfg.want_wakers && (st->selected || cfg.chain_depth))
 		note_waker(ctx, p, st, now);
 	if (cfg.want_blame)
