@@ -200,6 +200,17 @@ static __always_inline __u32 waker_kind(const struct irq_note *note, bool is_irq
 __u32 waker_first_frame = TRACERS_FRAMES;
 
 /*
+ * An interrupt's stack is aligned to a page only, so words_above() may reach beyond its end: there is a
+ * page that is not mapped, and to read all its words would take 3 ms of page faults.
+ */
+static __always_inline bool leaves_stack(__u64 addr)
+{
+	__u64 word;
+
+	return !(addr & (PAGE_BYTES - 1)) && bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr);
+}
+
+/*
  * As kernel_search_word(), from the program's context upwards.  The frames below, those of our own
  * programs, are the same each time and lie out of reach: any of the first may be the one to start with.
  */
@@ -208,6 +219,8 @@ static long waker_search_word(__u32 i, struct kernel_search *s)
 	struct kernel_memory *m = s->m;
 	__u64 word;
 
+	if (leaves_stack(s->sp + i * 8))
+		return 1;
 	if (m->found)
 		return kernel_search_word(i, s);
 	word = kernel_word(s->sp + i * 8);
