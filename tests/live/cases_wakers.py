@@ -3,8 +3,9 @@
 
 import sqlite3
 
+import stories
 from check import names
-from lib import Program, Recorder, case
+from lib import Program, Recorder, case, stolen_ns
 
 
 def record(env, name, *args):
@@ -94,58 +95,76 @@ def query(path, sql):
         return db.execute(sql).fetchall()
 
 
-def record_chains(env, name, *args):
-    """As record(), with chains: the recording's path and the truth."""
+def record_chains(env, name, *args, options=("--exact",)):
+    """As record(), with chains: the recorder, its program, the report, the truth, and what a hypervisor stole meanwhile."""
     program = Program(env, name, *args)
-    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), "--wakers=8", "--exact")
+    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), "--wakers=8", *options)
     recorder.wait_attached()
+    before_ns = stolen_ns()
     program.go()
     program.wait_done()
+    stolen = stolen_ns() - before_ns
     recorder.stop()
-    recorder.report()
+    report = recorder.report()
     program.finish()
-    return recorder.out, program.truth()
+    return recorder, program, report, program.truth(), stolen
 
 
-def near(env, seen_ns, want_ns, count, missing, what):
-    """Within 2 % or 100 us a time; who is missing may have run for longer than the others, by 20 ms."""
-    env.check.that(abs(seen_ns - want_ns) <= max(0.02 * want_ns, 100_000 * count) + 20_000_000 * missing,
-                   f"{what}: {seen_ns} ns, not {want_ns} in {count} times")
+CLEAR_TRIES = 3
+
+
+def check_events(env, kernel_frame, *args):
+    """
+    Every sleep of a program that wrote down its events: 99 % of the time with the right wakers, names, stacks and
+    order, and hop times within 2 % or 100 us of the program's own.  On a busy machine the program itself may not
+    know enough; then another run is judged, never the same one again.
+    """
+    for number in range(1, CLEAR_TRIES + 1):
+        _, program, report, lines, stolen = record_chains(env, "waking", *args)
+        truth, sleepers = stories.sleepers_of(report, lines, program.pids)
+        if stories.is_clear(sleepers):
+            break
+        env.notes.append(f"run {number} is not clear: {[sleeper.unclear for sleeper in sleepers]}"[:600])
+    stories.check_stories(env.check, sleepers, stolen)
+    stories.check_wakers(env.check, truth, sleepers, kernel_frame)
+    told = sum(len(sleeper.stories) for sleeper in sleepers)
+    env.notes.append(f"{told} sleeps told, {sum(len(sleeper.unclear) for sleeper in sleepers)} not clear")
+    return sleepers
+
+
+def check_longest(env, sleepers, comm, hops):
+    """Of those sleepers nearly all stories are that long: else they were compared with less than they should tell."""
+    of = [story for sleeper in sleepers if sleeper.name.startswith(comm + " ") for story in sleeper.stories]
+    full = sum(len(story.hops) >= hops for story in of)
+    env.check.that(full >= 0.9 * len(of) > 0, f"{full} of {len(of)} sleeps of {comm} have a story of {hops} steps")
+
+
+def check_pipeline(env, kind, kernel_frame):
+    """A sleeps 60 ms and works 3, B works 5, C 8: D's wait is all of that in this order, and so are the others'."""
+    sleepers = check_events(env, kernel_frame, "pipeline", kind, 40)
+    check_longest(env, sleepers, "stageD", 4)
 
 
 @case
 def chain_of_a_pipeline(env):
-    """A sleeps 60 ms and works 3, B works 5, C 8: D's wait is all of that in this order, and so are the others'."""
-    rounds = 40
-    path, truth = record_chains(env, "waking", "pipeline", rounds)
-    stages = {line["comm"]: line for line in truth if line["kind"] == "stage"}
-    for sleeper, chain in (("stageD", "CBA"), ("stageC", "BA"), ("stageB", "A")):
-        rows = query(path, "SELECT id, count, step, waker, ran_ns, runnable_ns, earlier_ns, rest_ns, end FROM v_story "
-                           f"WHERE comm = '{sleeper}' ORDER BY id, step")
-        # but for the wait at the gate, which goes on since before the window
-        total = query(path, "SELECT sum(k.blocked_ns) FROM v_wake k JOIN wait w ON w.id = k.wait_id "
-                            f"WHERE k.comm = '{sleeper}' AND w.flags & 1 = 0")[0][0]
-        stories = {}
-        for row in rows:
-            stories.setdefault(row[0], []).append(row)
-        want = [f"stage{letter}" for letter in chain] + ["timer"]
-        right = [story for story in stories.values() if [row[3] for row in story] == want]
-        count = sum(story[0][1] for story in right)
-        env.check.that(count >= 0.9 * (rounds - 1), f"{sleeper}: {count} of {rounds} waits have the chain {want}")
-        told = sum(sum(row[4:8]) for story in right for row in story)
-        env.check.that(told >= 0.9 * total, f"{sleeper}: {told} of {total} ns are told by {want}")
-        for step, letter in enumerate(chain):
-            stage = stages[f"stage{letter}"]
-            ran = sum(story[step][4] for story in right)
-            both = ran + sum(story[step][5] for story in right)
-            near(env, ran, stage["cpu_ns"] * count / rounds, count, rounds - count, f"{sleeper}: what stage{letter} ran")
-            env.check.that(both >= 0.98 * stage["busy_ns"] * count / rounds, f"{sleeper}: stage{letter} was awake {both} ns")
+    check_pipeline(env, "pipe", "pipe_write")
+
+
+@case
+def chain_over_unix_sockets(env):
+    check_pipeline(env, "unix", "unix_stream_sendmsg")
+
+
+@case
+def chain_over_loopback(env):
+    check_pipeline(env, "tcp", "tcp_sendmsg")
 
 
 @case
 def chain_of_a_ring_is_a_loop(env):
     """Of two that wake each other, each had been woken by the one that it wakes."""
-    path, _ = record_chains(env, "pipe", "processes", 100000)
+    recorder, *_ = record_chains(env, "pipe", "processes", 100000)
+    path = recorder.out
     rows = query(path, "SELECT c.end, sum(s.count), sum(s.blocked_ns) FROM story s JOIN chain c ON c.id = s.chain_id "
                        "JOIN wake k ON k.id = s.wake_id JOIN wait w ON w.id = k.wait_id WHERE w.flags & 1 = 0 GROUP BY 1")
     blocked = {row[0]: row[2] for row in rows}
@@ -155,51 +174,25 @@ def chain_of_a_ring_is_a_loop(env):
 
 
 @case
-def waker_of_a_broadcast(env):
-    report, truth = record(env, "waking", "broadcast", 200, 10)
-    waker = next(line["tid"] for line in truth if line["kind"] == "waker")
-    for line in sites(truth):
-        check_share(env, report, line, lambda w: w["tid"] == waker and "futex_wake" in names(w["kernel"]), "the broadcaster")
+def chain_of_a_broadcast(env):
+    """200 threads are woken by one that slept, by a timer, and worked half a millisecond."""
+    sleepers = check_events(env, "futex_wake", "broadcast", 200, 10)
+    check_longest(env, sleepers, "herd", 2)
 
 
 @case
-def waker_in_a_convoy(env):
-    """The lock is handed over: a waiter is woken by who held it."""
-    report, truth = record(env, "waking", "convoy", 4, 60)
-    right = wrong = 0
-    holders = {}
-    for line in truth:
-        holders.setdefault(line["tid"], {})[line["holder"]] = line["wall_ns"]
-    for wait in report.waits:
-        if not any("futex_lock_pi" in (name or "") for name in names(wait["kernel"])):
-            continue
-        for waker in wait["wakers"]:
-            is_right = waker["tid"] in holders.get(wait["tid"], {}) and waker["tid"] != wait["tid"]
-            right += waker["blocked_ns"] if is_right else 0
-            wrong += 0 if is_right else waker["blocked_ns"]
-    env.check.that(right > 0 and wrong <= 0.01 * right, f"{right} ns have a holder as their waker, {wrong} another")
-    want = sum(ns for of in holders.values() for ns in of.values())
-    env.check.that(abs(right - want) <= 0.05 * want, f"{right} ns blocked on holders, the program says {want}")
-    for tid, of in holders.items():
-        for holder, wall_ns in of.items():
-            seen = sum(waker["blocked_ns"] + waker["runnable_ns"] for wait in report.waits if wait["tid"] == tid
-                       for waker in wait["wakers"] if waker["tid"] == holder)
-            env.check.that(abs(seen - wall_ns) <= max(0.02 * wall_ns, 10_000_000),
-                           f"{tid} waited {wall_ns} ns for {holder}, seen {seen}")
+def chain_of_a_convoy(env):
+    """The lock is handed from thread to thread: each waits for all that hold it before."""
+    sleepers = check_events(env, "futex_unlock_pi", "convoy", 4, 60)
+    check_longest(env, sleepers, "convoy", 3)
 
 
 @case
-def waker_by_a_signal(env):
-    report, truth = record(env, "waking", "signal", 100)
-    waker = next(line["tid"] for line in truth if line["kind"] == "waker")
-    for line in sites(truth):
-        check_share(env, report, line, lambda w: w["tid"] == waker and
-                    any("send_signal" in (name or "") for name in names(w["kernel"])), "who sent the signal")
+def chain_by_a_signal(env):
+    sleepers = check_events(env, "send_signal", "signal", 100)
+    check_longest(env, sleepers, "signalled", 2)
 
 
 @case
-def waker_by_a_child_that_exits(env):
-    report, truth = record(env, "waking", "child", 60)
-    children = {line["tid"] for line in truth if line["kind"] == "waker"}
-    for line in sites(truth):
-        check_share(env, report, line, lambda w: w["tid"] in children and "do_exit" in names(w["kernel"]), "the child")
+def chain_of_children_that_exit(env):
+    check_events(env, "do_exit", "child", 60)

@@ -91,13 +91,13 @@ def run_case(function, given):
 
 def run_attempts(function, given):
     """Again, if the recording itself says that events were hidden from it, and the machine hides some."""
+    before = []
     for attempt in range(1, ATTEMPTS + 1):
         ok, directive, lines, again = run_case(function, given)
-        if attempt > 1:
-            lines.append(f"attempt {attempt}: in those before, events of guarded processes were missing")
         if not again:
             break
-    return ok, directive, lines
+        before += [f"attempt {attempt}, in which events of guarded processes were missing: {line}" for line in lines]
+    return ok, directive, before + lines
 
 
 def main():

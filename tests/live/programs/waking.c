@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * waking OUT pipeline ROUNDS | broadcast THREADS ROUNDS | convoy THREADS ROUNDS | signal ROUNDS | child ROUNDS:
- * sleeps whose wakers are known, and what these did meanwhile.
+ * waking OUT pipeline pipe|unix|tcp ROUNDS | broadcast THREADS ROUNDS | convoy THREADS ROUNDS | signal ROUNDS |
+ * child ROUNDS: sleeps whose wakers are known, each with the program's own readings around it (events.h).
  */
 #include "truth.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <linux/futex.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "events.h"
 
 #define STAGES 4
 #define THREADS_MAX 256
 
 static uint64_t rounds, threads_cnt;
-static int pipes[STAGES][2];
-static int word;		/* a futex */
-static int slept_cnt;
+static struct event_log *logs[THREADS_MAX + 1];	/* the last one is the first thread's */
+static int links[STAGES][2];
+static int word;	/* a futex */
+static uint64_t slept_cnt;
 
 static uint64_t cpu_ns(void)
 {
@@ -39,113 +46,170 @@ static void burn_us(uint64_t us)
 		;
 }
 
-static void sleep_us(uint64_t us)
+/* The timer is due at a known time, with no slack (see main). */
+SITE void nap_site(struct event_log *log, uint64_t us)
 {
-	struct timespec ts = { (time_t)(us / 1000000), (long)(us % 1000000) * 1000 };
+	uint64_t due = truth_now_ns() + us * 1000;
+	struct timespec ts = { (time_t)(due / 1000000000), (long)(due % 1000000000) };
+	struct event *e = event_begin(log, EVENT_NAP, 0);
 
-	sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+	event_end(log, e, due);
+}
+
+SITE void take_site(struct event_log *log, uint64_t n, uint64_t round)
+{
+	struct event *e = event_begin(log, EVENT_SLEEP, n);
+	char byte;
+
+	sys3(SYS_read, links[n][0], &byte, 1);
+	event_end(log, e, round);
+}
+
+SITE void pass_site(struct event_log *log, uint64_t n, uint64_t round)
+{
+	struct event *e = event_begin(log, EVENT_WAKE, n);
+
+	sys3(SYS_write, links[n][1], "x", 1);
+	event_end(log, e, round);
 }
 
 /* Stage 0 sleeps 60 ms and works 3; each other one reads, works 5 ms or 8, and writes on. */
 static const uint64_t work_us[STAGES] = { 3000, 5000, 8000, 200 };
 
-static void *stage(void *arg)
+SITE void *stage_main(void *arg)
 {
-	long n = (long)arg;
-	char name[] = "stageA", byte;
-	uint64_t busy_ns = 0, busy_cpu_ns = 0;
+	uint64_t n = (uint64_t)arg;
+	struct event_log *log = logs[n];
+	char name[] = "stageA";
 
 	name[5] = (char)('A' + n);
 	prctl(PR_SET_NAME, name);
+	events_mine(log);
 	truth_gate_wait();
 	for (uint64_t i = 0; i < rounds; i++) {
 		if (n)
-			sys3(SYS_read, pipes[n - 1][0], &byte, 1);
+			take_site(log, n - 1, i);
 		else
-			sleep_us(60000);
-		uint64_t begin_ns = truth_now_ns(), begin_cpu_ns = cpu_ns();
-
+			nap_site(log, 60000);
 		burn_us(work_us[n]);
-		busy_cpu_ns += cpu_ns() - begin_cpu_ns;
-		busy_ns += truth_now_ns() - begin_ns;
 		if (n < STAGES - 1)
-			sys3(SYS_write, pipes[n][1], "x", 1);
+			pass_site(log, n, i);
 	}
-	truth_printf("{\"kind\":\"stage\",\"comm\":\"%s\",\"tid\":%d,\"busy_ns\":%lu,\"cpu_ns\":%lu}\n", name,
-		     truth_gettid(), busy_ns, busy_cpu_ns);
+	events_write(log, name, "take_site", "nap_site", "pass_site");
 	return NULL;
 }
 
-SITE void broadcast_wait(struct truth *t, int seen)
+static void make_tcp_link(int link[2])
 {
-	struct truth_bracket b;
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
 
-	truth_begin(&b);
+	if (bind(listener, (struct sockaddr *)&address, length) || listen(listener, 1) ||
+	    getsockname(listener, (struct sockaddr *)&address, &length))
+		truth_die("listening on the loopback", errno);
+	link[1] = socket(AF_INET, SOCK_STREAM, 0);
+	if (connect(link[1], (struct sockaddr *)&address, length))
+		truth_die("connecting to the loopback", errno);
+	link[0] = accept(listener, NULL, NULL);
+	close(listener);
+}
+
+static void make_links(const char *kind)
+{
+	for (int i = 0; i < STAGES - 1; i++) {
+		if (strcmp(kind, "tcp") == 0)
+			make_tcp_link(links[i]);
+		else if (strcmp(kind, "unix") == 0 ? socketpair(AF_UNIX, SOCK_STREAM, 0, links[i]) : pipe(links[i]))
+			truth_die(kind, errno);
+	}
+}
+
+SITE void wait_site(struct event_log *log, uint64_t round)
+{
+	struct event *e = event_begin(log, EVENT_SLEEP, 0);
+
 	__atomic_fetch_add(&slept_cnt, 1, __ATOMIC_SEQ_CST);
-	sys4(SYS_futex, &word, 128 /* FUTEX_WAIT_PRIVATE */, seen, NULL);
-	truth_end(t, &b);
+	sys4(SYS_futex, &word, FUTEX_WAIT_PRIVATE, round, NULL);
+	event_end(log, e, round);
 }
 
 SITE void *broadcast_main(void *arg)
 {
-	struct truth t = { .kind = "broadcast", .state = 'S', .chain = { "broadcast_main", "broadcast_wait" } };
+	struct event_log *log = logs[(uint64_t)arg];
 
 	prctl(PR_SET_NAME, "herd");
+	events_mine(log);
 	truth_gate_wait();
 	for (uint64_t i = 0; i < rounds; i++) {
-		broadcast_wait(&t, (int)i);
+		wait_site(log, i);
 		while (__atomic_load_n(&word, __ATOMIC_SEQ_CST) == (int)i)
 			sys0(SYS_sched_yield);
 	}
-	truth_write(&t);
+	events_write(log, "herd", "wait_site", NULL, NULL);
 	return arg;
 }
 
-static void broadcast(void)
+SITE void broadcast_site(struct event_log *log, uint64_t round)
 {
-	for (uint64_t i = 1; i <= rounds; i++) {
-		while (__atomic_load_n(&slept_cnt, __ATOMIC_SEQ_CST) < (int)(i * threads_cnt))
-			sleep_us(1000);
-		sleep_us(20000);
-		__atomic_store_n(&word, (int)i, __ATOMIC_SEQ_CST);
-		sys3(SYS_futex, &word, 129 /* FUTEX_WAKE_PRIVATE */, INT_MAX);
-	}
-	truth_printf("{\"kind\":\"waker\",\"tid\":%d}\n", truth_gettid());
+	struct event *e = event_begin(log, EVENT_WAKE, 0);
+
+	__atomic_store_n(&word, (int)round + 1, __ATOMIC_SEQ_CST);
+	sys3(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX);
+	event_end(log, e, round);
 }
 
-/* A lock that the kernel hands from thread to thread: who held it last is who wakes. */
-static pthread_mutex_t lock;
-static int last_tid;
-
-static void *convoy_main(void *arg)
+static void broadcast(struct event_log *log)
 {
-	static struct {
-		int holder;
-		uint64_t wall_ns;
-	} from[THREADS_MAX][THREADS_MAX];
-	uint64_t me = (uint64_t)arg, cnt = 0;
+	for (uint64_t i = 0; i < rounds; i++) {
+		while (__atomic_load_n(&slept_cnt, __ATOMIC_SEQ_CST) < (i + 1) * threads_cnt)
+			nap_site(log, 1000);
+		nap_site(log, 20000);
+		burn_us(500);
+		broadcast_site(log, i);
+	}
+	events_write(log, "waking", NULL, "nap_site", "broadcast_site");
+}
+
+/* A lock that the kernel hands from thread to thread, each time to whom it wakes. */
+static uint64_t turns;	/* guarded by it */
+
+SITE void lock_site(struct event_log *log)
+{
+	struct event *e = event_begin(log, EVENT_SLEEP, 0);
+	int nobody = 0;
+
+	if (!__atomic_compare_exchange_n(&word, &nobody, log->tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		sys4(SYS_futex, &word, FUTEX_LOCK_PI_PRIVATE, 0, NULL);
+	event_end(log, e, turns);
+}
+
+SITE void unlock_site(struct event_log *log)
+{
+	int me = log->tid;
+	uint64_t next = ++turns;
+	struct event *e = event_begin(log, EVENT_WAKE, 0);
+
+	if (!__atomic_compare_exchange_n(&word, &me, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		sys2(SYS_futex, &word, FUTEX_UNLOCK_PI_PRIVATE);
+	event_end(log, e, next);
+}
+
+SITE void *convoy_main(void *arg)
+{
+	struct event_log *log = logs[(uint64_t)arg];
 
 	prctl(PR_SET_NAME, "convoy");
+	events_mine(log);
 	truth_gate_wait();
 	for (uint64_t i = 0; i < rounds; i++) {
-		uint64_t begin_ns = truth_now_ns(), wall_ns, k = 0;
-
-		pthread_mutex_lock(&lock);
-		wall_ns = truth_now_ns() - begin_ns;
-		while (k < cnt && from[me][k].holder != last_tid)
-			k++;
-		if (k == cnt && cnt < THREADS_MAX)
-			from[me][cnt++].holder = last_tid;
-		if (last_tid != truth_gettid() && wall_ns > 100000)
-			from[me][k].wall_ns += wall_ns;
-		last_tid = truth_gettid();
+		lock_site(log);
 		burn_us(2000);
-		pthread_mutex_unlock(&lock);
+		unlock_site(log);
 	}
-	for (uint64_t k = 0; k < cnt; k++)
-		truth_printf("{\"kind\":\"convoy\",\"tid\":%d,\"holder\":%d,\"wall_ns\":%lu}\n", truth_gettid(), from[me][k].holder,
-			     from[me][k].wall_ns);
-	return NULL;
+	events_write(log, "convoy", "lock_site", NULL, "unlock_site");
+	return arg;
 }
 
 static void ignore(int sig)
@@ -153,114 +217,144 @@ static void ignore(int sig)
 	(void)sig;
 }
 
-SITE void signal_wait(struct truth *t, const sigset_t *set)
+SITE void suspend_site(struct event_log *log, const sigset_t *set, uint64_t round)
 {
-	struct truth_bracket b;
+	struct event *e = event_begin(log, EVENT_SLEEP, 0);
 
-	truth_begin(&b);
 	sys2(SYS_rt_sigsuspend, set, 8);
-	truth_end(t, &b);
+	event_end(log, e, round);
 }
 
 SITE void *signal_main(void *arg)
 {
-	struct truth t = { .kind = "signal", .state = 'S', .chain = { "signal_main", "signal_wait" } };
+	struct event_log *log = logs[(uint64_t)arg];
 	sigset_t none;
 
 	sigemptyset(&none);
+	prctl(PR_SET_NAME, "signalled");
+	events_mine(log);
 	truth_gate_wait();
 	__atomic_store_n(&word, truth_gettid(), __ATOMIC_SEQ_CST);
-	for (uint64_t i = 0; i < rounds; i++)
-		signal_wait(&t, &none);
-	truth_write(&t);
+	for (uint64_t i = 0; i < rounds; i++) {
+		suspend_site(log, &none, i);
+		__atomic_store_n(&slept_cnt, i + 1, __ATOMIC_SEQ_CST);
+	}
+	events_write(log, "signalled", "suspend_site", NULL, NULL);
 	return arg;
 }
 
-static void send_signals(void)
+SITE void kill_site(struct event_log *log, uint64_t round)
+{
+	struct event *e = event_begin(log, EVENT_WAKE, 0);
+
+	sys3(SYS_tgkill, getpid(), word, SIGUSR1);
+	event_end(log, e, round);
+}
+
+static void send_signals(struct event_log *log)
 {
 	while (!__atomic_load_n(&word, __ATOMIC_SEQ_CST))
-		sleep_us(1000);
+		nap_site(log, 1000);
 	for (uint64_t i = 0; i < rounds; i++) {
-		sleep_us(5000);
-		sys3(SYS_tgkill, getpid(), word, SIGUSR1);
+		while (__atomic_load_n(&slept_cnt, __ATOMIC_SEQ_CST) < i)	/* two signals would be one */
+			nap_site(log, 1000);
+		nap_site(log, 5000);
+		burn_us(300);
+		kill_site(log, i);
 	}
-	truth_printf("{\"kind\":\"waker\",\"tid\":%d}\n", truth_gettid());
+	events_write(log, "waking", NULL, "nap_site", "kill_site");
 }
 
-SITE void child_wait(struct truth *t, int pid)
+SITE void child_site(struct event_log *log, int pid)
 {
-	struct truth_bracket b;
+	struct event *e = event_begin(log, EVENT_SLEEP, 0);
 
-	truth_begin(&b);
 	sys4(SYS_wait4, pid, NULL, 0, NULL);
-	truth_end(t, &b);
+	event_end(log, e, (uint64_t)pid);
 }
 
-SITE void child_main(void)
+/*
+ * Its waking of the parent ends with the parent's sleep: nobody is there to say more.  Its memory is gone by then, so
+ * it has no user stack.
+ */
+SITE void exit_site(struct event_log *log)
 {
-	struct truth t = { .kind = "child", .state = 'S', .chain = { "child_main", "child_wait" } };
+	struct event *e = event_begin(log, EVENT_WAKE, 0);
 
+	event_end(log, e, (uint64_t)log->tid);
+	e->after.wall_ns = UINT64_MAX;
+	sys1(SYS_exit_group, 0);
+}
+
+SITE void child_main(struct event_log *log)
+{
 	for (uint64_t i = 0; i < rounds; i++) {
+		struct event_log *of_child = events_new(8);
 		int pid = fork();
 
 		if (!pid) {
-			sleep_us(4000);
+			events_mine(of_child);
+			nap_site(of_child, 4000);
 			burn_us(1000);
-			_exit(0);
+			exit_site(of_child);
 		}
-		truth_printf("{\"kind\":\"waker\",\"tid\":%d}\n", pid);
-		child_wait(&t, pid);
+		child_site(log, pid);
+		events_write(of_child, "waking", NULL, "nap_site", NULL);
 	}
-	truth_write(&t);
+	events_write(log, "waking", "child_site", NULL, NULL);
 }
 
 static void start(pthread_t *ret, uint64_t cnt, void *(*main)(void *))
 {
-	for (uint64_t i = 0; i < cnt; i++)
+	for (uint64_t i = 0; i < cnt; i++) {
+		logs[i] = events_new(rounds * 2 + 8);
 		if (pthread_create(&ret[i], NULL, main, (void *)i))
 			truth_die("pthread_create", 0);
+	}
 }
 
-static void make_lock(void)
+static void block_signal(void)
 {
-	pthread_mutexattr_t attr;
+	sigset_t set;
 
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&lock, &attr);
+	signal(SIGUSR1, ignore);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static uint64_t threads_arg(int argc, char **argv)
+{
+	uint64_t cnt = truth_arg(argc, argv, 3);
+
+	if (cnt > THREADS_MAX)
+		truth_die("too many threads", EINVAL);
+	return cnt;
 }
 
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS_MAX];
-	const char *what = argv[2];
-	void (*in_main)(void) = NULL;
+	const char *what = truth_arg_string(argc, argv, 2);
+	void (*in_main)(struct event_log *log) = NULL;
+	struct event_log *log;
 
 	truth_open(truth_arg_string(argc, argv, 1));
 	rounds = truth_arg(argc, argv, argc - 1);
+	prctl(PR_SET_TIMERSLACK, 1);
+	log = logs[THREADS_MAX] = events_new(rounds * 100 + 10000);
+	events_mine(log);
 	if (strcmp(what, "pipeline") == 0) {
-		threads_cnt = STAGES;
-		for (int i = 0; i < STAGES; i++)
-			if (pipe(pipes[i]))
-				truth_die("pipe", 0);
-		start(threads, threads_cnt, stage);
+		make_links(truth_arg_string(argc, argv, 3));
+		start(threads, threads_cnt = STAGES, stage_main);
 	} else if (strcmp(what, "broadcast") == 0) {
-		threads_cnt = truth_arg(argc, argv, 3);
-		start(threads, threads_cnt, broadcast_main);
+		start(threads, threads_cnt = threads_arg(argc, argv), broadcast_main);
 		in_main = broadcast;
 	} else if (strcmp(what, "convoy") == 0) {
-		threads_cnt = truth_arg(argc, argv, 3);
-		make_lock();
-		start(threads, threads_cnt, convoy_main);
+		start(threads, threads_cnt = threads_arg(argc, argv), convoy_main);
 	} else if (strcmp(what, "signal") == 0) {
-		sigset_t set;
-
-		threads_cnt = 1;
-		signal(SIGUSR1, ignore);
-		sigemptyset(&set);
-		sigaddset(&set, SIGUSR1);
-		pthread_sigmask(SIG_BLOCK, &set, NULL);
-		start(threads, threads_cnt, signal_main);
+		block_signal();
+		start(threads, threads_cnt = 1, signal_main);
 		in_main = send_signals;
 	} else {
 		in_main = child_main;
@@ -268,7 +362,7 @@ int main(int argc, char **argv)
 	truth_ready(NULL, 0);
 	truth_gate_open();
 	if (in_main)
-		in_main();
+		in_main(log);
 	for (uint64_t i = 0; i < threads_cnt; i++)
 		pthread_join(threads[i], NULL);
 	truth_done();
