@@ -340,8 +340,11 @@ int handle_switch(unsigned long long *ctx)
 	now = bpf_ktime_get_ns();
 	if (cfg.want_blame)
 		blame_note(prev, next, now);
-	if (!in_window(now))
+	if (!in_window(now)) {
+		if (prev_counts && now >= stop_ns && (sleep_bits(ctx, prev) & TASK_DEAD))
+			close_dying(prev, scratch);
 		return 0;
+	}
 	if (next_counts)
 		next_st = thread_of(next);
 	if (next_st)

@@ -184,26 +184,14 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 		count_loss(OFFCPU_LOSS_USTACK, total);
 }
 
-SEC("iter/task")
-int close_thread(struct bpf_iter__task *ctx)
+/* Sends the thread's account as of the window's end.  False: it did not get through. */
+static __always_inline bool close_account(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
-	struct task_struct *task = ctx->task;
-	struct scratch *scratch = iter_scratch_get();
 	__u64 end = stop_ns;
-	struct thread_state *st;
 
-	if (!task || !task->pid || !scratch)
-		return 0;
-	st = thread_of(task);
-	if (!st || !st->selected || st->mode == MODE_DEAD)
-		return 0;
-	if (!closing) {
-		note_stacks(task, st, scratch);
-		return 0;
-	}
 	enter_window(st);
 	if (st->from_ns >= end)
-		return 0;
+		return true;
 	if (st->mode == MODE_UNKNOWN) {
 		/* no event at all: what it was at the start it was throughout */
 		st->since_ns = st->from_ns;
@@ -219,8 +207,41 @@ int close_thread(struct bpf_iter__task *ctx)
 		close_wait(task, st, scratch, end);
 	/* Once: after a pause (the ring was full) only those are sent that did not get through. */
 	if (bpf_ringbuf_output(&ring, &scratch->thread, sizeof(scratch->thread), BPF_RB_NO_WAKEUP))
-		return 1;	/* user space empties the ring and goes on from here */
+		return false;
 	st->mode = MODE_DEAD;
+	return true;
+}
+
+SEC("iter/task")
+int close_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct scratch *scratch = iter_scratch_get();
+	struct thread_state *st;
+
+	if (!task || !task->pid || !scratch)
+		return 0;
+	st = thread_of(task);
+	if (!st || !st->selected || st->mode == MODE_DEAD)
+		return 0;
+	if (!closing) {
+		note_stacks(task, st, scratch);
+		return 0;
+	}
+	/* 1: user space empties the ring and goes on from here */
+	return !close_account(task, st, scratch);
+}
+
+/*
+ * A thread dies after the window, before the iterator has come to it: it is in no list of threads any more, for
+ * as long as it still has to wait for a CPU to run its last instructions.
+ */
+static __noinline int close_dying(struct task_struct *task, struct scratch *scratch)
+{
+	struct thread_state *st = thread_of(task);
+
+	if (st && st->selected && st->mode != MODE_DEAD && !close_account(task, st, scratch))
+		count_loss(OFFCPU_LOSS_RING_THREAD, stop_ns - st->from_ns);
 	return 0;
 }
 

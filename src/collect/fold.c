@@ -757,6 +757,16 @@ static void finish_open(struct fold *f, const struct offcpu_rec_thread *rec)
 	add_wake(f, &k, rec->open_waker, NULL);
 }
 
+bool fold_lacks_thread(const struct fold *f)
+{
+	size_t cnt = sums_cnt(f->sums);
+
+	for (size_t i = 0; i < cnt; i++)
+		if (!g_hash_table_contains(f->threads, GUINT_TO_POINTER(sums_tno(f->sums, i))))
+			return true;
+	return false;
+}
+
 void fold_finish(struct fold *f)
 {
 	size_t cnt = sums_cnt(f->sums);

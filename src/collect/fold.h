@@ -41,6 +41,8 @@ uint64_t fold_stack_cnt(const struct fold *f);
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node);
 /* The profile's row of a thread; false when it has not arrived. */
 bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread);
+/* Has a thread waited whose account has not arrived? */
+bool fold_lacks_thread(const struct fold *f);
 /* The profile's row of a waker, in or after fold_finish(); false when it has not arrived. */
 bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker);
 

@@ -791,6 +791,18 @@ static void fill_info(struct session *s)
 	info->has_locks = s->options->want_locks;
 }
 
+#define DYING_STEP_US 2000
+#define DYING_STEPS 50
+
+/* A thread that is about to die is in no list; as it dies, it sends its account.  On a busy machine that takes a while. */
+static void await_dying(struct session *s)
+{
+	for (unsigned i = 0; i < DYING_STEPS && fold_lacks_thread(s->fold); i++) {
+		g_usleep(DYING_STEP_US);
+		consume_all(s);
+	}
+}
+
 bool session_stop(struct session *s, GError **error)
 {
 	apply_tables(s, true);
@@ -806,6 +818,7 @@ bool session_stop(struct session *s, GError **error)
 	if (!run_iterator(s, s->skel->links.close_thread, error))
 		return false;
 	consume_all(s);
+	await_dying(s);
 	fold_finish(s->fold);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	fill_info(s);

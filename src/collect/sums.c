@@ -186,6 +186,11 @@ static uint64_t whole_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint32_t
 	return MAX(count, 1);
 }
 
+uint32_t sums_tno(const struct sums *s, size_t i)
+{
+	return entry_at(s, i)->key.tno;
+}
+
 const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 {
 	const struct entry *e = entry_at(s, i);

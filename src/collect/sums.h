@@ -30,6 +30,8 @@ struct sums_total {
 
 /* Those there are, in the order in which they were first met. */
 size_t sums_cnt(const struct sums *s);
+/* Whose the i-th is. */
+uint32_t sums_tno(const struct sums *s, size_t i);
 /* The i-th; the key stays valid until the next one is added. */
 const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct sums_total *ret_total);
 

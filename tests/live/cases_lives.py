@@ -4,7 +4,7 @@
 import collections
 import os
 
-from check import check_account, check_time, check_truth, of_kind, tolerance_ns
+from check import EDGE_LOSSES, check_account, check_time, check_truth, of_kind, tolerance_ns
 from lib import Skip, case
 
 
@@ -123,3 +123,17 @@ def process_id_used_again(env):
     check_truth(env.check, report, new)
     rows = report.rows[old["pid"], old["tid"]]
     env.check.equal(sorted(row["comm"] for row in rows), ["reuse-new", "reuse-old"], "rows of the id used twice")
+
+
+@case
+def threads_that_die_as_the_window_ends(env):
+    """Those that die after its end and before they are asked have an account all the same."""
+    report, truth, program = env.record("dying", 400)
+    env.tolerate_unseen()
+    check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+    env.check.equal([row["comm"] for row in report.threads if row["comm"] == "[lost]"], [], "threads without an account")
+    for line in truth:
+        rows = report.rows[program.pid, line["tid"]]
+        env.check.equal([row["comm"] for row in rows], ["dying"], f"rows of thread {line['tid']}")
+        naps = [wait for wait in report.ended(program.pid, line["tid"], line["chain"]) if wait["state"] == "S"]
+        env.check.equal(sum(wait["count"] for wait in naps), line["slept"], f"sleeps of thread {line['tid']}")
