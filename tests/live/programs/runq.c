@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * runq OUT HOGS MS: threads named hog-1, hog-2 ... that want the one CPU all the time, and one named victim that
- * sleeps and works by turns, all on the same CPU.  So who holds it while another waits is known from their CPU times.
+ * sleeps and works by turns, all on the same CPU.  So who holds it while another waits is known from their CPU times,
+ * and how long each waited from the scheduler's own count (delay_ns; -1 where this kernel keeps none).
  */
 #include "truth.h"
 
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
+
+#include "events.h"
 
 static uint64_t span_ns;
 
@@ -25,21 +28,24 @@ static void burn(uint64_t until_ns)
 static void run(const char *name, bool is_victim)
 {
 	struct timespec nap = { .tv_nsec = 3000000 };
-	struct truth_thread begin, end;
+	struct event_log *log = events_new(1);
+	struct event *all;
 	uint64_t until_ns;
 
 	prctl(PR_SET_NAME, name);
+	events_mine(log);
 	truth_gate_wait();
 	until_ns = truth_now_ns() + span_ns;
-	truth_thread_begin(&begin);
+	all = event_begin(log, EVENT_SLEEP, 0);
 	while (is_victim && truth_now_ns() < until_ns) {
 		sys2(SYS_nanosleep, &nap, 0);
 		burn(truth_now_ns() + 500000);
 	}
 	burn(until_ns);
-	truth_thread_begin(&end);
-	truth_printf("{\"kind\":\"runq\",\"name\":\"%s\",\"tid\":%d,\"wall_ns\":%lu,\"cpu_ns\":%lu}\n", name, truth_gettid(),
-		     end.wall_ns - begin.wall_ns, end.cpu_ns - begin.cpu_ns);
+	event_end(log, all, 0);
+	truth_printf("{\"kind\":\"runq\",\"name\":\"%s\",\"tid\":%d,\"wall_ns\":%lu,\"cpu_ns\":%lu,\"delay_ns\":%ld}\n", name,
+		     truth_gettid(), all->after.wall_ns - all->before.wall_ns, all->after.cpu_ns - all->before.cpu_ns,
+		     all->before.delay_ns < 0 ? -1 : all->after.delay_ns - all->before.delay_ns);
 }
 
 SITE void *hog_main(void *arg)
