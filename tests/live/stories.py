@@ -253,6 +253,15 @@ class Sleeper:
         check_time(check, f"{who}: blocked", seen.blocked, told.blocked, seen.count, stray_ns + stolen_ns)
 
 
+def ran_meanwhile(sleeper):
+    """{who: what he ran while he was waited for} in all stories of a sleeper."""
+    ran = collections.defaultdict(lambda: NOTHING)
+    for story in sleeper.stories:
+        for hop in story.hops:
+            ran[hop.who] = plus(ran[hop.who], Span(hop.awake.lo - hop.ready.hi, hop.awake.hi - hop.ready.lo))
+    return ran
+
+
 def sleepers_of(report, lines, pids):
     """A Sleeper for each thread of these processes and each place where it slept."""
     truth = Truth(lines)
