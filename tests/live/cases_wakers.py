@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Who ended each sleep, of programs whose wakers are known."""
 
+import re
 import sqlite3
 
 import stories
@@ -38,11 +39,15 @@ def sites(truth):
     return [line for line in truth if "chain" in line]
 
 
-def is_thread_of(line, frame):
-    """A thread of the same program but the sleeper itself, with that frame in its kernel stack, on no interrupt."""
+def is_thread_of(line, frame, *sites):
+    """
+    A thread of the same program but the sleeper itself, with that frame in its kernel stack, on no interrupt; its
+    innermost user function is one of the program's that wake.
+    """
     return lambda w: not w["irq"] and w["comm"] == line["comm"] and w["tid"] != line["tid"] and \
         any(frame in (name or "") for name in names(w["kernel"])) and \
-        names(w["kernel"])[-1] in ("try_to_wake_up", "wake_up_process", "default_wake_function", "wake_up_q")
+        names(w["kernel"])[-1] in ("try_to_wake_up", "wake_up_process", "default_wake_function", "wake_up_q") and \
+        names(w["user"])[-1:] in [[site] for site in sites]
 
 
 @case
@@ -56,7 +61,7 @@ def waker_is_the_timer(env):
 def waker_through_a_pipe(env):
     report, truth = record(env, "pipe", "processes", 100000)
     for line in sites(truth):
-        check_share(env, report, line, is_thread_of(line, "pipe_write"), "the other end of the pipe")
+        check_share(env, report, line, is_thread_of(line, "pipe_write", "ping_main", "pong_main"), "the other end of the pipe")
 
 
 @case
@@ -64,14 +69,14 @@ def waker_through_a_futex(env):
     report, truth = record(env, "futex", 3, 60, 5000)
     for line in sites(truth):
         if line["kind"] == "futex" and line["slept"]:
-            check_share(env, report, line, is_thread_of(line, "futex_wake"), "the lock's holder")
+            check_share(env, report, line, is_thread_of(line, "futex_wake", "unlock", "holder_loop", "waiter_loop"), "the lock's holder")
 
 
 @case
 def waker_over_a_unix_socket(env):
     report, truth = record(env, "sock", "unix", 100, 5000)
     for line in sites(truth):
-        check_share(env, report, line, is_thread_of(line, "unix_stream_sendmsg"), "the sender")
+        check_share(env, report, line, is_thread_of(line, "unix_stream_sendmsg", "writer_main"), "the sender")
 
 
 @case
@@ -79,15 +84,7 @@ def waker_over_loopback(env):
     """The soft interrupt that delivers is one that the sender raised."""
     report, truth = record(env, "sock", "tcp", 100, 5000)
     for line in sites(truth):
-        check_share(env, report, line, is_thread_of(line, "tcp_sendmsg"), "the sender")
-
-
-@case
-def waker_of_a_disk_wait(env):
-    """A device, or a thread of the kernel that completes for it; never an unknown one, never the program."""
-    report, truth = record(env, "fsync", env.disk_file(), 60)
-    for line in sites(truth):
-        check_share(env, report, line, lambda w: w["irq"] or w["comm"] != line["comm"], "the disk")
+        check_share(env, report, line, is_thread_of(line, "tcp_sendmsg", "writer_main"), "the sender")
 
 
 def query(path, sql):
@@ -171,6 +168,32 @@ def chain_of_a_ring_is_a_loop(env):
     env.check.that(blocked.get(2, 0) >= 0.9 * sum(blocked.values()), f"ends of the chains: {rows}")
     nodes = query(path, "SELECT count(*) FROM chain")[0][0]
     env.check.that(nodes < 500, f"{nodes} nodes of chains for two threads")
+
+
+DISK = re.compile(r"end_io|endio|end_writeback|end_request|end_buffer|end_bio|blk_done|jbd2_")
+
+
+def is_device(hop):
+    return hop["irq"] and hop["irq"].startswith(("softirq:BLOCK", "irq:"))
+
+
+@case
+def chain_of_a_disk_wait(env):
+    """
+    A device's interrupt that completes a request, or a thread of the kernel that does for it; and that in its turn was
+    woken by the device.  Never an unknown one, never the program.
+    """
+    _, _, report, truth, _ = record_chains(env, "fsync", env.disk_file(), 60)
+    for line in sites(truth):
+        check_share(env, report, line, lambda w: (is_device(w) or (not w["irq"] and w["comm"] != line["comm"])) and
+                    not w["user"] and any(DISK.search(name or "") for name in names(w["kernel"])), "the disk")
+        told_ns = right_ns = 0
+        for wait in report.ended(line["pid"], line["tid"], line["chain"]):
+            for story in (story for waker in wait["wakers"] for story in waker["stories"]):
+                told_ns += story["blocked_ns"]
+                right_ns += story["blocked_ns"] if is_device(story["hops"][-1]) else 0
+        # a thread of the kernel that is busy already was woken for another request, before
+        env.check.that(right_ns >= 0.9 * told_ns > 0, f"of {told_ns} ns {right_ns} lead to the device")
 
 
 @case
