@@ -31,6 +31,7 @@ import cases_jit  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
 import cases_sampling  # noqa: E402,F401
 import cases_together  # noqa: E402,F401
+import cases_wakeuptime  # noqa: E402,F401
 
 SHOWN = 12  # problems of one case
 ATTEMPTS = 8  # at most, and more than one only where events can be hidden from anybody
