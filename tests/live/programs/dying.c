@@ -46,7 +46,7 @@ SITE void *dying_main(void *arg)
 
 int main(int argc, char **argv)
 {
-	pthread_t threads[THREADS_MAX];
+	pthread_t threads[THREADS_MAX] = { 0 };
 
 	threads_cnt = truth_arg(argc, argv, 2);
 	if (threads_cnt > THREADS_MAX)

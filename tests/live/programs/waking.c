@@ -334,7 +334,7 @@ static uint64_t threads_arg(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	pthread_t threads[THREADS_MAX];
+	pthread_t threads[THREADS_MAX] = { 0 };
 	const char *what = truth_arg_string(argc, argv, 2);
 	void (*in_main)(struct event_log *log) = NULL;
 	struct event_log *log;
