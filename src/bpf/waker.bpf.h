@@ -29,6 +29,7 @@ struct irq_note {
 	__u64 hard_cnt, soft_cnt;	/* interrupts so far, to tell one from the next */
 	__u64 served_by;		/* which thread raised that, as pid << 32 | tid; or BY_INTERRUPT */
 	__u64 raised_by[SOFTIRQS];	/* the same of those that wait */
+	__u64 stack_end;		/* of the interrupts' stack, once it is known: see words_above_waker() */
 };
 
 struct {
@@ -228,18 +229,40 @@ static long waker_search_word(__u32 i, struct kernel_search *s)
 }
 
 /*
+ * Words between sp and the end of the stack that it is on.  The interrupts' stack is mapped page by page, so
+ * its end is not to be told from the address; behind it lies a page that is not there, and each word
+ * read from that would be a fault, a thousand of them milliseconds.  So it is looked for, once for each CPU.
+ */
+static __always_inline __u32 words_above_waker(__u64 sp, struct irq_note *note)
+{
+	__u64 end = (sp & ~(PAGE_BYTES - 1)) + PAGE_BYTES, word;
+
+	if (!on_interrupt_stack(sp))
+		return words_above(sp);
+	if (note->stack_end - sp <= KERNEL_STACK_BYTES)
+		return (note->stack_end - sp) / sizeof(word);
+	for (__u32 i = 1; i < KERNEL_STACK_BYTES / PAGE_BYTES; i++) {
+		if (bpf_probe_read_kernel(&word, sizeof(word), (const void *)end))
+			break;
+		end += PAGE_BYTES;
+	}
+	note->stack_end = end;
+	return (end - sp) / sizeof(word);
+}
+
+/*
  * Finds where the words of *stack lie and remembers them.  On an interrupt's stack those of the
  * interrupted thread are not found; returns the number of frames found.
  */
 static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const struct offcpu_rec_stack *stack,
-					       __u32 depth, __u64 sp)
+					       __u32 depth, __u64 sp, struct irq_note *note)
 {
 	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
 
 	m->id = 0;
 	m->cnt = m->found = 0;
 	m->depth = depth;
-	bpf_loop(words_above(sp), waker_search_word, &s, 0);
+	bpf_loop(words_above_waker(sp, note), waker_search_word, &s, 0);
 	return m->found;
 }
 
@@ -248,7 +271,8 @@ static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const st
  * interrupt's: where the interrupt has a stack of its own, only what lies there is its.
  */
 static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct thread_state *wst,
-						bool is_irq, bool may_remember, struct scratch *scratch, __u64 now)
+						bool is_irq, bool may_remember, struct scratch *scratch,
+						struct irq_note *note, __u64 now)
 {
 	__u64 id, remembered = may_remember ? remembered_kernel_walk(m, scratch->ctx_addr) : 0;
 	struct offcpu_rec_stack *stack = &scratch->stack;
@@ -268,7 +292,7 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 	stack->end = depth >= OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	found = 0;
 	if (may_remember && cfg.can_walk && (!m->id || is_irq || may_replace(m->id, &m->hot)))
-		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr);
+		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr, note);
 	if (is_irq && found > TRACERS_FRAMES / 2 && found < depth) {
 		depth = found;
 		/* the outermost of these is among m->at already */
@@ -287,7 +311,8 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 }
 #else
 static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct thread_state *wst,
-						bool is_irq, bool may_remember, struct scratch *scratch, __u64 now)
+						bool is_irq, bool may_remember, struct scratch *scratch,
+						struct irq_note *note, __u64 now)
 {
 	long n = bpf_get_stack(ctx, scratch->stack.ip, sizeof(scratch->stack.ip), 0);
 	__u32 depth = n <= 0 ? 0 : (__u32)n / sizeof(__u64);
@@ -391,7 +416,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 	}
 	if (cfg.want_kstack)
 		rec->kstack = waker_kernel_stack(ctx, m, wst, rec->kind != OFFCPU_WAKER_TASK, may_remember, scratch,
-						 now);
+						 note, now);
 	*ret_wst = wst;
 	return intern_waker(rec, task, wst, note);
 }
