@@ -198,7 +198,7 @@ struct offcpu_rec_waker {
 	__u32 pid, tid;		/* 0: an interrupt, or the idle thread */
 	__s32 nr;		/* interrupt number or vector of the soft interrupt; -1: none known */
 	__u32 vector;		/* enum offcpu_irq_vector, of an interrupt without a number */
-	char comm[OFFCPU_COMM_LEN];
+	char comm[OFFCPU_COMM_LEN];	/* of the thread; of an interrupt the disk that it speaks for, or empty */
 	char irq_name[OFFCPU_IRQ_NAME_LEN];	/* of the device, by its driver; may be empty */
 };
 

@@ -29,6 +29,7 @@ struct irq_note {
 	__u64 hard_cnt, soft_cnt;	/* interrupts so far, to tell one from the next */
 	__u64 served_by;		/* which thread raised that, as pid << 32 | tid; or BY_INTERRUPT */
 	__u64 raised_by[SOFTIRQS];	/* the same of those that wait */
+	const struct gendisk *hard_disk, *soft_disk;	/* a request of which was completed in this interrupt */
 	__u64 stack_end;		/* of the interrupts' stack, once it is known: see words_above_waker() */
 };
 
@@ -73,6 +74,7 @@ int BPF_PROG(note_irq, int irq, struct irqaction *action)
 		note->hard_cnt++;
 		note->irq = irq;
 		note->action = action;
+		note->hard_disk = NULL;
 	}
 	return 0;
 }
@@ -145,6 +147,29 @@ int note_softirq_raise(unsigned long long *ctx)
 	return 0;
 }
 
+/* Before whoever waits for the request is woken. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(note_disk, struct request *rq)
+{
+	struct irq_note *note = my_irq_note();
+
+	if (!note || !bpf_core_field_exists(rq->q->disk))
+		return 0;
+	if (in_hard_interrupt(note))
+		note->hard_disk = rq->q->disk;
+	else if (note->served)
+		note->soft_disk = rq->q->disk;
+	return 0;
+}
+
+/* The disk that the interrupt speaks for, NULL: none. */
+static __always_inline const struct gendisk *disk_of(const struct irq_note *note, const struct offcpu_rec_waker *rec)
+{
+	if (rec->kind == OFFCPU_WAKER_SOFTIRQ)
+		return note->soft_disk;
+	return rec->kind == OFFCPU_WAKER_HARDIRQ && note->action ? note->hard_disk : NULL;
+}
+
 static __always_inline bool is_preempt_rt(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -161,6 +186,7 @@ int BPF_PROG(note_softirq, unsigned int vector)
 		note->soft_cnt++;
 		note->served = vector + 1;
 		note->served_by = note->raised_by[vector];
+		note->soft_disk = NULL;
 		note->raised_by[vector] = 0;
 	}
 	return 0;
@@ -338,9 +364,12 @@ static __always_inline void fill_waker(struct offcpu_rec_waker *rec, struct task
 	rec->start_ns = 0;
 	if (rec->kind != OFFCPU_WAKER_TASK) {
 		const struct irqaction *action = note->action;
+		const struct gendisk *disk = disk_of(note, rec);
 
 		if (rec->kind == OFFCPU_WAKER_HARDIRQ && action)
 			bpf_probe_read_kernel_str(rec->irq_name, sizeof(rec->irq_name), BPF_CORE_READ(action, name));
+		if (disk)
+			bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), disk->disk_name);
 		return;
 	}
 	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), task->comm);
@@ -360,6 +389,8 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 
 	if (rec->kind == OFFCPU_WAKER_TASK && wst)
 		id = mix(id, (__u64)wst->renames << 32 | wst->tno);
+	else if (rec->kind != OFFCPU_WAKER_TASK)
+		id = mix(id, (__u64)disk_of(note, rec));
 	if (!id)
 		id = 1;
 	if (wst && wst->seen_waker == id)

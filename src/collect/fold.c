@@ -491,7 +491,7 @@ static char *softirq_name(const struct profile *p, int nr, uint32_t kernel)
 }
 
 /* "irq:virtio0", "softirq:NET_RX", "timer", "ipi"; NULL for a thread. */
-static char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
+static char *plain_irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
 {
 	char device[OFFCPU_IRQ_NAME_LEN + 1] = { 0 };
 
@@ -520,6 +520,20 @@ static char *irq_name(const struct profile *p, const struct offcpu_rec_waker *re
 		return g_strdup("ipi");
 	/* the idle thread, which is no thread, or an interrupt without a number */
 	return g_strdup(rec->kind == OFFCPU_WAKER_TASK ? "idle" : "irq");
+}
+
+/*
+ * The same, with the disk whose request has just been completed: "softirq:BLOCK(vda)".  An interrupt may go on to
+ * wake for other reasons; what is done for the request has the block layer on its stack.
+ */
+static char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
+{
+	g_autofree char *name = plain_irq_name(p, rec, kernel);
+
+	if (!name || !rec->comm[0] || (rec->kind != OFFCPU_WAKER_SOFTIRQ && rec->kind != OFFCPU_WAKER_HARDIRQ) ||
+	    !(stack_names(p, kernel, "blk_") || stack_names(p, kernel, "bio_endio")))
+		return g_steal_pointer(&name);
+	return g_strdup_printf("%s(%.*s)", name, OFFCPU_COMM_LEN, rec->comm);
 }
 
 /*
@@ -580,6 +594,7 @@ bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker)
 		interrupt.kind = OFFCPU_WAKER_HARDIRQ;
 		interrupt.pid = interrupt.tid = 0;
 		interrupt.ustack = interrupt.start_ns = 0;
+		interrupt.comm[0] = 0;
 		rec = &interrupt;
 	}
 	struct waker w = {

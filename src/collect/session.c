@@ -165,6 +165,8 @@ static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
 	bpf_object__for_each_program(prog, skel->obj)
 		if (g_str_has_prefix(bpf_program__name(prog), "note_"))
 			bpf_program__set_autoload(prog, wanted);
+	if (!feature_supported(FEATURE_DISK_EVENTS))
+		bpf_program__set_autoload(skel->progs.note_disk, false);
 }
 
 static void configure(struct session *s)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Who ended each sleep, of programs whose wakers are known."""
 
+import os
 import sqlite3
 
 from check import names
@@ -83,10 +84,12 @@ def waker_over_loopback(env):
 
 @case
 def waker_of_a_disk_wait(env):
-    """A device, or a thread of the kernel that completes for it; never an unknown one, never the program."""
+    """An interrupt that names the disk, or a thread of the kernel that completes for it."""
     report, truth = record(env, "fsync", env.disk_file(), 60)
+    disks = tuple(f"({name})" for name in os.listdir("/sys/block"))
     for line in sites(truth):
-        check_share(env, report, line, lambda w: w["irq"] or w["comm"] != line["comm"], "the disk")
+        check_share(env, report, line, lambda w: w["irq"].endswith(disks) if w["irq"] else w["comm"] != line["comm"],
+                    "the disk")
 
 
 def query(path, sql):
