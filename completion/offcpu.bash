@@ -21,7 +21,7 @@ _offcpu_options() {
 	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
---delimiter --help"
+--wakers --wakeup --delimiter --help"
 		;;
 	export) echo "--format= --output= --by= --unit= --weight= --wakers --wakeup --no-delimiter --annotate --lines --help" ;;
 	hist)

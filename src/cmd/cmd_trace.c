@@ -82,8 +82,11 @@ static int print_profile(const struct profile *p, const struct trace_options *o,
 	else if (o->folded)
 		folded_render(text, p, NULL, &folded, NULL);
 	else if (o->wakeup || o->offwake) {
+		struct actors *actors = actors_new(p, ACTOR_BY_ROLE);
+
 		trace_wakers_text(text, p, o->wakeup);
-		chains_text(text, p, NULL, 0);
+		chains_text(text, p, actors, NULL, 0);
+		actors_free(actors);
 	}
 	else
 		trace_text(text, p, NULL, o->delimiter);
