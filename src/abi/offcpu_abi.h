@@ -122,6 +122,7 @@ enum offcpu_rec_type {
 	OFFCPU_REC_WAKER = 6,
 	OFFCPU_REC_CHAIN = 7,
 	OFFCPU_REC_OBJECT = 10,
+	OFFCPU_REC_BLAME = 11,	/* see abi/blame_abi.h */
 };
 
 /* How the walk of a stack ended, as far as the walker knows. */
