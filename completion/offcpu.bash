@@ -28,7 +28,7 @@ _offcpu_options() {
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"
 		;;
-	events) echo "$target $filter $capture --duration= --who-preempted --stacks --json --ring-size= --help" ;;
+	events) echo "$target $filter $capture --duration= --who-preempted --runq-blame --stacks --json --ring-size= --help" ;;
 	doctor) echo "--no-test --help" ;;
 	esac
 }
