@@ -266,7 +266,10 @@ static uint32_t label_of_frame(struct tree *t, const struct frame *f, bool waker
 	};
 
 	g_string_truncate(text, 0);
-	label_append(text, f);
+	if (!f->name && g_strcmp0(f->module, "[anon]") == 0)
+		g_string_append(text, f->module);	/* code made at run time: addresses of one thread would keep all others apart */
+	else
+		label_append(text, f);
 	l.text = text->str;
 	return tree_label(t, &l);
 }

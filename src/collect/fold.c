@@ -538,7 +538,8 @@ static char *irq_name(const struct profile *p, const struct offcpu_rec_waker *re
 
 /*
  * The part of a kernel stack that is the interrupt's: what lies outside of its entry (asm_*) is the
- * interrupted thread's.
+ * interrupted thread's.  The entry too: it is there only where the interrupt came in user mode, and that
+ * is no difference in who woke.
  */
 static uint32_t cut_interrupted(struct profile *p, uint32_t kernel)
 {
@@ -549,9 +550,10 @@ static uint32_t cut_interrupted(struct profile *p, uint32_t kernel)
 		uint32_t frame = profile_get_node(p, n)->frame;
 		const char *name = profile_get_frame(p, frame)->name;
 
-		g_array_append_val(frames, frame);
-		if (!name || !(g_str_has_prefix(name, "asm_") || g_str_has_prefix(name, "asm_common")))
+		if (!name || !g_str_has_prefix(name, "asm_") || !frames->len) {
+			g_array_append_val(frames, frame);
 			continue;
+		}
 		for (guint i = frames->len; i-- > 0;)
 			node = profile_node(p, node, g_array_index(frames, uint32_t, i));
 		profile_stack_end(p, node, STACK_COMPLETE);
