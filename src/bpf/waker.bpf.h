@@ -277,6 +277,20 @@ static __always_inline __u32 words_above_waker(__u64 sp, struct irq_note *note)
 }
 
 /*
+ * The tracepoint calls our program from one of two places, by whether the kernel counts programs' time just now.
+ * That makes no other waker.  False: it is not known yet which frames these are.
+ */
+static __always_inline bool forget_tracers_frames(struct offcpu_rec_stack *stack)
+{
+	__u32 cnt = waker_first_frame;
+
+	for (__u32 i = 0; cnt < TRACERS_FRAMES && i < TRACERS_FRAMES; i++)
+		if (i < cnt)
+			stack->ip[i] = 0;
+	return cnt < TRACERS_FRAMES;
+}
+
+/*
  * Finds where the words of *stack lie and remembers them.  On an interrupt's stack those of the
  * interrupted thread are not found; returns the number of frames found.
  */
@@ -292,6 +306,26 @@ static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const st
 	return m->found;
 }
 
+/* Of an interrupt: how many frames were found, all that are its own; *depth: the same where it has a stack of its own. */
+static __always_inline __u32 keep_irq_walk(struct kernel_memory *m, __u32 found, __u32 *depth, __u64 sp,
+					   bool is_irq_stack)
+{
+	__u32 cnt = m->cnt;
+
+	m->is_irq_stack = is_irq_stack;
+	if (found == *depth) {
+		barrier_var(cnt);
+		if (cnt < KERNEL_WORDS) {
+			m->at[cnt] = m->last_at - sp;
+			m->cnt = cnt + 1;
+		}
+	} else if (found > TRACERS_FRAMES / 2) {
+		*depth = found;
+	}
+	m->last_at = sp + m->at[0];
+	return found;
+}
+
 /*
  * The kernel stack of what runs now.  The kernel unwinds the thread's stack too, below the
  * interrupt's: where the interrupt has a stack of its own, only what lies there is its.
@@ -300,10 +334,18 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 						bool is_irq, bool may_remember, struct scratch *scratch,
 						struct irq_note *note, __u64 now)
 {
-	__u64 id, remembered = may_remember ? remembered_kernel_walk(m, scratch->ctx_addr) : 0;
+	__u64 id, remembered;
 	struct offcpu_rec_stack *stack = &scratch->stack;
+	bool is_irq_stack = on_interrupt_stack(scratch->ctx_addr), forgotten;
 	__u32 depth, found;
 	long n;
+
+	if (is_irq && m->is_irq_stack != is_irq_stack)
+		m->id = 0;
+	/* an interrupt's stack begins anywhere, and all of its words are placed by their distance */
+	if (is_irq)
+		m->last_at = scratch->ctx_addr + m->at[0];
+	remembered = may_remember ? remembered_kernel_walk(m, scratch->ctx_addr) : 0;
 
 	if (remembered && !cfg.verify_walks)
 		return remembered;
@@ -316,20 +358,18 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 	if (depth > OFFCPU_MAX_DEPTH)
 		return 0;
 	stack->end = depth >= OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
+	forgotten = forget_tracers_frames(stack);
 	found = 0;
 	if (may_remember && cfg.can_walk && (!m->id || is_irq || may_replace(m->id, &m->hot)))
 		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr, note);
-	if (is_irq && found > TRACERS_FRAMES / 2 && found < depth) {
-		depth = found;
-		/* the outermost of these is among m->at already */
-		m->last_at = scratch->ctx_addr;
-	}
+	if (is_irq)
+		found = keep_irq_walk(m, found, &depth, scratch->ctx_addr, is_irq_stack);
 	id = stack_hash(stack, depth, 0);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
 	if (!stack_cross(stack, id, depth, wst, false, now))
 		return id;
-	if (found == depth && stack->end == OFFCPU_WALK_COMPLETE && m->cnt < KERNEL_WORDS) {
+	if (forgotten && found == depth && stack->end == OFFCPU_WALK_COMPLETE && m->cnt < KERNEL_WORDS) {
 		m->hash = kernel_words_hash(m, scratch->ctx_addr);
 		m->id = id;
 	}
@@ -409,6 +449,14 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 	return id;
 }
 
+/* An interrupt wakes at a few depths of its stack, each of which goes with one place in its code. */
+static __always_inline __u32 irq_slot(const struct scratch *scratch)
+{
+	__u64 at = *(volatile __u64 *)&scratch->ctx_addr;
+
+	return (at >> 3 ^ at >> 7) & (IRQ_WALKS - 1);
+}
+
 /* The id of what runs now and wakes p; *ret_wst: its thread, NULL for an interrupt. */
 static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_struct *p, struct thread_state **ret_wst,
 				       __u64 now)
@@ -432,7 +480,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 	is_irq_stack = on_interrupt_stack(*(volatile __u64 *)&scratch->ctx_addr);
 	rec->kind = waker_kind(note, is_irq_stack, &rec->nr);
 	rec->ustack = rec->kstack = 0;
-	m = &scratch->irq_walks[(*(volatile __u64 *)&scratch->ctx_addr >> 4) & (WALKS - 1)];
+	m = &scratch->irq_walks[irq_slot(scratch)];
 	if (rec->kind == OFFCPU_WAKER_TASK && task->pid) {
 		wst = thread_of(task);
 		if (!wst) {

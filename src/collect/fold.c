@@ -262,6 +262,8 @@ static unsigned tracers_frames(struct fold *f, const struct offcpu_rec_stack *re
 		uint64_t start;
 		const char *name;
 
+		if (!rec->ip[i])
+			skip = i + 1;	/* the programs knew them */
 		if (!symbolizer_kernel_function(f->symbolizer, rec->ip[i], &name, &start))
 			continue;
 		for (size_t k = 0; k < G_N_ELEMENTS(outermost); k++)
