@@ -21,14 +21,14 @@ _offcpu_options() {
 	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
---delimiter --help"
+--wakers --wakeup --delimiter --help"
 		;;
 	export) echo "--format= --output= --by= --unit= --weight= --wakers --wakeup --no-delimiter --annotate --lines --help" ;;
 	hist)
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"
 		;;
-	events) echo "$target $filter $capture --duration= --who-preempted --stacks --json --ring-size= --help" ;;
+	events) echo "$target $filter $capture --duration= --who-preempted --runq-blame --stacks --json --ring-size= --help" ;;
 	doctor) echo "--no-test --help" ;;
 	esac
 }

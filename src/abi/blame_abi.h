@@ -35,4 +35,21 @@ struct blame_sum {
 	char comm[BLAME_COMM_LEN];
 };
 
+/*
+ * The same of one wait, for `offcpu events`: not summed but sent, each part before the wait's own record.  A
+ * culprit may have several, of the queues of several CPUs too.
+ */
+struct offcpu_rec_blame {
+	__u32 type;
+	__u32 kind;		/* enum blame_kind */
+	__u32 tid;		/* of the sufferer */
+	__u32 is_preempted;
+	__u64 since_ns;		/* when its wait began */
+	__u64 ns;
+	__u64 stretch_cnt;
+	__u32 by_pid;
+	__u32 by_tid;		/* 0: several threads of that name, or nobody */
+	char by_comm[BLAME_COMM_LEN];
+};
+
 #endif

@@ -122,6 +122,7 @@ enum offcpu_rec_type {
 	OFFCPU_REC_WAKER = 6,
 	OFFCPU_REC_CHAIN = 7,
 	OFFCPU_REC_OBJECT = 10,
+	OFFCPU_REC_BLAME = 11,	/* see abi/blame_abi.h */
 };
 
 /* How the walk of a stack ended, as far as the walker knows. */
@@ -198,7 +199,7 @@ struct offcpu_rec_waker {
 	__u32 pid, tid;		/* 0: an interrupt, or the idle thread */
 	__s32 nr;		/* interrupt number or vector of the soft interrupt; -1: none known */
 	__u32 vector;		/* enum offcpu_irq_vector, of an interrupt without a number */
-	char comm[OFFCPU_COMM_LEN];
+	char comm[OFFCPU_COMM_LEN];	/* of the thread; of an interrupt the disk that it speaks for, or empty */
 	char irq_name[OFFCPU_IRQ_NAME_LEN];	/* of the device, by its driver; may be empty */
 };
 

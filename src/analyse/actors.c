@@ -169,11 +169,67 @@ static char *name_by_thread(const struct profile *p, const struct role *role)
 			       role->threads_cnt > 1 ? "+" : "");
 }
 
-/* Names for all roles; those that would be of one name go by their threads. */
+/* The next function outwards from a stack's node that says what a thread is for; NULL: none.  *node: where it is. */
+static const char *next_function(const struct profile *p, uint32_t *node)
+{
+	for (; *node; *node = profile_get_node(p, *node)->parent) {
+		const struct frame *f = profile_get_frame(p, profile_get_node(p, *node)->frame);
+
+		if (f->name && !plumbing_is_runtime(f->module) && strcmp(f->name, "_start") != 0)
+			return f->name;
+	}
+	return NULL;
+}
+
+/* How many roles of a name pass through each function; by the function and the name's number. */
+static GHashTable *functions_of_roles(const struct profile *p, const struct roles *roles, struct strset *comms,
+				      struct strset *keys)
+{
+	GHashTable *cnt = g_hash_table_new(g_direct_hash, g_direct_equal);
+
+	for (guint i = 0; i < roles->rows->len; i++) {
+		const struct role *role = &g_array_index(roles->rows, struct role, i);
+		g_autoptr(GHashTable) mine = g_hash_table_new(g_direct_hash, g_direct_equal);
+		const char *function;
+
+		for (uint32_t n = role->trunk; (function = next_function(p, &n)); n = profile_get_node(p, n)->parent) {
+			g_autofree char *key = g_strdup_printf("%u %s", strset_id(comms, role->comm), function);
+			gpointer id = GUINT_TO_POINTER(strset_id(keys, key));
+
+			if (g_hash_table_add(mine, id))
+				g_hash_table_insert(cnt, id, GUINT_TO_POINTER(GPOINTER_TO_UINT(g_hash_table_lookup(cnt, id)) + 1));
+		}
+	}
+	return cnt;
+}
+
+/* "postgres:WalWriterMain": the outermost function that no other role of its name passes through; NULL: there is none. */
+static char *own_function_name(const struct profile *p, const struct role *role, struct strset *comms,
+			       struct strset *keys, GHashTable *cnt)
+{
+	const char *function, *own = NULL;
+
+	for (uint32_t n = role->trunk; (function = next_function(p, &n)); n = profile_get_node(p, n)->parent) {
+		g_autofree char *key = g_strdup_printf("%u %s", strset_id(comms, role->comm), function);
+
+		if (GPOINTER_TO_UINT(g_hash_table_lookup(cnt, GUINT_TO_POINTER(strset_id(keys, key)))) == 1)
+			own = function;
+	}
+	if (!own)
+		return NULL;
+	g_autofree char *plain = actor_function(own);
+	return g_strdup_printf("%s:%s", role->comm, plain);
+}
+
+/*
+ * Names for all roles.  Those that would be of one name go by the outermost function that is their own, or
+ * else by their threads.
+ */
 static void name_roles(struct actors *a, const struct profile *p, const struct roles *roles)
 {
 	struct plumbing *plumbing = plumbing_new(p);
-	struct strset *comms = strset_new(), *seen = strset_new();
+	struct strset *comms = strset_new(), *seen = strset_new(), *keys = strset_new();
+	g_autoptr(GHashTable) functions = functions_of_roles(p, roles, comms, keys);
 	g_autofree uint32_t *namesakes = g_new0(uint32_t, (gsize)roles->rows->len + 1);
 	g_autofree uint32_t *uses = g_new0(uint32_t, (gsize)roles->rows->len + 1);
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -191,12 +247,17 @@ static void name_roles(struct actors *a, const struct profile *p, const struct r
 	for (guint i = 0; i < roles->rows->len; i++) {
 		const struct role *role = &g_array_index(roles->rows, struct role, i);
 		const char *name = g_ptr_array_index(names, i);
-		g_autofree char *other = name && uses[strset_id(seen, name)] < 2 ? NULL : name_by_thread(p, role);
+		g_autofree char *other = NULL;
 
+		if (!name || uses[strset_id(seen, name)] > 1)
+			other = own_function_name(p, role, comms, keys, functions);
+		if (!other && (!name || uses[strset_id(seen, name)] > 1))
+			other = name_by_thread(p, role);
 		add_actor(a, ACTOR_THREADS, other ? other : name, role->comm, role->process);
 	}
 	strset_free(comms);
 	strset_free(seen);
+	strset_free(keys);
 	plumbing_free(plumbing);
 }
 

@@ -104,18 +104,21 @@ static void add_to_row(struct chain_row *row, const struct story *s)
 	}
 }
 
-static struct chain_row row_of(const struct profile *p, const struct story *s, const char *target)
+static struct chain_row row_of(const struct profile *p, const struct actors *actors, const struct story *s)
 {
-	const struct waker *wakers[PROFILE_CHAIN_MAX];
-	const struct chain_node *last;
-	struct chain_row row = { .target = target };
+	const struct chain_node *last = profile_get_chain(p, s->chain);
+	const struct wait *wait = profile_wait(p, profile_wake(p, s->wake)->wait);
+	struct chain_row row = { .target = actors_get(actors, actors->of_thread[wait->thread])->name };
 
-	row.cnt = chain_wakers(p, s->chain, wakers, &last);
+	for (;;) {
+		row.names[row.cnt++] = actors_get(actors, actors->of_waker[last->waker])->name;
+		if (!last->next || row.cnt == PROFILE_CHAIN_MAX)
+			break;
+		last = profile_get_chain(p, last->next - 1);
+	}
 	row.end = last->end;
 	if (row.end == CHAIN_LOOP && last->loop_steps <= row.cnt)
 		row.loop_to = row.cnt - last->loop_steps;
-	for (unsigned i = 0; i < row.cnt; i++)
-		row.names[i] = waker_name(wakers[i]);
 	return row;
 }
 
@@ -134,7 +137,8 @@ static int by_time(gconstpointer va, gconstpointer vb)
 	return order;
 }
 
-struct chain_table *chain_table_new(const struct profile *p, const struct selection *selection)
+struct chain_table *chain_table_new(const struct profile *p, const struct actors *actors,
+				    const struct selection *selection)
 {
 	struct chain_table *t = g_new0(struct chain_table, 1);
 	g_autoptr(GHashTable) rows = g_hash_table_new_full(row_hash, row_equal, g_free, NULL);
@@ -144,11 +148,10 @@ struct chain_table *chain_table_new(const struct profile *p, const struct select
 	t->rows = g_array_new(FALSE, FALSE, sizeof(struct chain_row));
 	for (guint i = 0; i < p->stories->len; i++) {
 		const struct story *s = profile_story(p, i);
-		const uint32_t wait = profile_wake(p, s->wake)->wait;
 
-		if (selection && !selection->waits[wait])
+		if (selection && !selection->waits[profile_wake(p, s->wake)->wait])
 			continue;
-		const struct chain_row key = row_of(p, s, profile_thread(p, profile_wait(p, wait)->thread)->comm);
+		const struct chain_row key = row_of(p, actors, s);
 		struct chain_row *found = g_hash_table_lookup(rows, &key);
 
 		if (!found) {

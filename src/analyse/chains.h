@@ -2,6 +2,7 @@
 #ifndef ANALYSE_CHAINS_H
 #define ANALYSE_CHAINS_H
 
+#include "analyse/actors.h"
 #include "analyse/query.h"
 #include "profile/profile.h"
 
@@ -24,7 +25,7 @@ const char *chain_end_name(enum chain_end end);
 /* The same in words; for users. */
 const char *chain_end_text(enum chain_end end);
 
-/* All stories of threads of one name whose wakers have the same names. */
+/* All stories of one actor whose wakers are the same actors. */
 struct chain_row {
 	const char *target;
 	const char *names[PROFILE_CHAIN_MAX];
@@ -40,8 +41,9 @@ struct chain_table {
 	uint64_t blocked_ns;	/* of all rows */
 };
 
-/* selection NULL: everything.  Borrows from p. */
-struct chain_table *chain_table_new(const struct profile *p, const struct selection *selection);
+/* selection NULL: everything.  Borrows from actors. */
+struct chain_table *chain_table_new(const struct profile *p, const struct actors *actors,
+				    const struct selection *selection);
 void chain_table_free(struct chain_table *t);
 
 #endif

@@ -266,19 +266,24 @@ static uint32_t label_of_frame(struct tree *t, const struct frame *f, bool waker
 	};
 
 	g_string_truncate(text, 0);
-	label_append(text, f);
+	if (!f->name && g_strcmp0(f->module, "[anon]") == 0)
+		g_string_append(text, f->module);	/* code made at run time: addresses of one thread would keep all others apart */
+	else
+		label_append(text, f);
 	l.text = text->str;
 	return tree_label(t, &l);
 }
 
+static uint32_t label_of_who(struct tree *t, const char *comm, uint32_t pid, uint32_t tid, bool by_thread, bool waker)
+{
+	g_autofree char *made = by_thread ? g_strdup_printf("%s-%u/%u", comm, pid, tid) : NULL;
+
+	return tree_label(t, &(struct tree_label){ .text = made ? made : comm, .kind = TREE_COMM, .waker = waker });
+}
+
 static uint32_t label_of_thread(struct tree *t, const struct thread *th, bool by_thread)
 {
-	g_autofree char *made = NULL;
-	const char *comm = th->comm ? th->comm : "?";
-
-	if (by_thread)
-		comm = made = g_strdup_printf("%s-%u/%u", comm, th->pid, th->tid);
-	return tree_label(t, &(struct tree_label){ .text = comm, .kind = TREE_COMM });
+	return label_of_who(t, th->comm ? th->comm : "?", th->pid, th->tid, by_thread, false);
 }
 
 /* Appends the labels of a stack and its frames, leaf first. */
@@ -404,10 +409,9 @@ static void add_part(const struct path_maker *m, size_t cnt, const struct wait *
 /* "--", the stacks leaf first, the name. */
 static size_t put_waker(const struct path_maker *m, size_t cnt, const struct waker *waker)
 {
-	const struct tree_label name = { .text = waker_name(waker), .kind = TREE_COMM, .waker = true };
-
 	cnt = put_stacks(m, put_label(m, cnt, m->meeting), waker->user, waker->kernel, m->waker_frame_labels);
-	return put_label(m, cnt, tree_label(m->t, &name));
+	return put_label(m, cnt, label_of_who(m->t, waker_name(waker), waker->pid, waker->tid,
+					      m->options->by_thread && waker->tid, true));
 }
 
 /* The chain above the sleeper, as high as a tree grows. */
@@ -431,11 +435,57 @@ static void add_story(const struct path_maker *m, const struct wait *w, const st
 	add_part(m, cnt, &part);
 }
 
+/* Why no waker is shown, in its place. */
+static uint32_t rest_label(const struct path_maker *m, const struct wait *w)
+{
+	const char *why = w->flags & WAIT_OPEN_AT_END ? "[still asleep]" : "[unknown]";
+
+	return tree_label(m->t, &(struct tree_label){ .text = why, .kind = TREE_DELIMITER, .waker = true });
+}
+
+/* What no waker is known of; what was preempted has none. */
+static void add_rest(const struct path_maker *m, const struct wakes_by_wait *by, uint32_t wait)
+{
+	const struct wait *w = profile_wait(m->p, wait);
+	struct wake rest;
+	size_t cnt = 0;
+
+	if (m->options->view == TREE_WAKERS && !wait_is_sleep(w))
+		return;
+	wakes_unknown(m->p, by, wait, &rest);
+	const struct wait part = { .state = w->state, .count = rest.count, .blocked_ns = rest.blocked_ns,
+				   .runnable_ns = rest.runnable_ns, .preempted_ns = w->preempted_ns,
+				   .max_ns = w->max_ns };
+
+	if (m->options->view == TREE_OFFWAKE)
+		cnt = sleeper_path(m, w);
+	if (wait_is_sleep(w) && m->options->view == TREE_OFFWAKE)
+		cnt = put_label(m, cnt, m->meeting);
+	if (wait_is_sleep(w))
+		cnt = put_label(m, cnt, rest_label(m, w));
+	if (m->options->view == TREE_WAKERS)
+		cnt = put_label(m, cnt, m->thread_labels[w->thread]);
+	add_part(m, cnt, &part);
+}
+
+/* The waker's comm and stacks, root first, and whom it woke. */
+static void add_waker(const struct path_maker *m, const struct wait *w, const struct wake *k)
+{
+	const struct wait part = { .state = w->state, .count = k->count, .blocked_ns = k->blocked_ns,
+				   .runnable_ns = k->runnable_ns, .max_ns = w->max_ns };
+	const struct waker *waker = profile_get_waker(m->p, k->waker);
+	size_t cnt = put_stacks(m, 0, waker->user, waker->kernel, m->frame_labels);
+
+	cnt = put_label(m, cnt, label_of_who(m->t, waker_name(waker), waker->pid, waker->tid,
+					     m->options->by_thread && waker->tid, false));
+	reverse_in_place(m->path, m->frames, cnt);
+	add_part(m, put_label(m, cnt, m->thread_labels[w->thread]), &part);
+}
+
 /* One path for each waker of a sleep, or each chain, and one for what no waker is known of. */
 static void add_woken(const struct path_maker *m, const struct wakes_by_wait *by, uint32_t wait)
 {
 	const struct wait *w = profile_wait(m->p, wait);
-	struct wake rest;
 
 	for (uint32_t n = by->first[wait]; n < by->first[wait + 1]; n++) {
 		const struct wake *k = profile_wake(m->p, by->order[n]);
@@ -443,18 +493,17 @@ static void add_woken(const struct path_maker *m, const struct wakes_by_wait *by
 		const struct wait part = { .state = w->state, .count = k->count, .blocked_ns = k->blocked_ns,
 					   .runnable_ns = k->runnable_ns, .max_ns = w->max_ns };
 
+		if (m->options->view == TREE_WAKERS) {
+			add_waker(m, w, k);
+			continue;
+		}
 		for (uint32_t i = first; i < end; i++)
 			add_story(m, w, profile_story(m->p, m->stories->order[i]));
 		if (first < end)
 			continue;	/* either all of a recording's wakings have them, or none */
 		add_part(m, put_waker(m, sleeper_path(m, w), profile_get_waker(m->p, k->waker)), &part);
 	}
-	wakes_unknown(m->p, by, wait, &rest);
-	const struct wait unknown = { .state = w->state, .count = rest.count, .blocked_ns = rest.blocked_ns,
-				      .runnable_ns = rest.runnable_ns, .preempted_ns = w->preempted_ns,
-				      .max_ns = w->max_ns };
-
-	add_part(m, sleeper_path(m, w), &unknown);
+	add_rest(m, by, wait);
 }
 
 struct tree *tree_from_profile(const struct profile *p, const struct tree_options *options)
@@ -464,8 +513,8 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 	g_autofree uint32_t *waker_frame_labels = g_new0(uint32_t, p->frames->len + 1);
 	g_autofree uint32_t *thread_labels = g_new(uint32_t, p->threads->len + 1);
 	g_autofree uint32_t *path = g_new(uint32_t, 2 * TREE_MAX_DEPTH);
-	struct wakes_by_wait *by = options->wakers ? wakes_by_wait_new(p) : NULL;
-	struct stories_by_wake *stories = options->wakers ? stories_by_wake_new(p) : NULL;
+	struct wakes_by_wait *by = options->view != TREE_SLEEPERS ? wakes_by_wait_new(p) : NULL;
+	struct stories_by_wake *stories = by ? stories_by_wake_new(p) : NULL;
 	g_autofree const struct frame **frames = g_new(const struct frame *, 2 * TREE_MAX_DEPTH);
 	g_autoptr(GString) text = g_string_new(NULL);
 	const struct path_maker m = {
@@ -475,6 +524,8 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 		.meeting = by ? tree_label(t, &(struct tree_label){ .text = "--", .kind = TREE_DELIMITER }) : 0,
 	};
 
+	t->view = options->view;
+	t->has_chains = options->view == TREE_OFFWAKE && p->stories->len;
 	for (uint32_t i = 0; i < p->frames->len; i++)
 		frame_labels[i] = label_of_frame(t, profile_get_frame(p, i), false, text);
 	for (uint32_t i = 0; by && i < p->frames->len; i++)

@@ -18,8 +18,15 @@
 
 /* Bounds on what a hostile recording can make us build: weight that would lie deeper
  * stays, summed, on the last node of its path that was made. */
-#define TREE_MAX_DEPTH (2 * PROFILE_DEPTH_MAX + 2)
+#define TREE_MAX_DEPTH ((PROFILE_CHAIN_MAX + 1) * (2 * PROFILE_DEPTH_MAX + 3) + 2)	/* a sleeper and a whole chain */
 #define TREE_MAX_NODES 2000000
+
+/* What a path is made of. */
+enum tree_view {
+	TREE_SLEEPERS,		/* comm, stacks */
+	TREE_OFFWAKE,		/* above them the waker's stacks, behind "--", innermost first; with chains further ones */
+	TREE_WAKERS,		/* the waker's comm and stacks, the sleeper's comm on top */
+};
 
 enum tree_kind { TREE_ROOT, TREE_COMM, TREE_USER, TREE_KERNEL, TREE_DELIMITER, TREE_KIND_COUNT };
 
@@ -63,6 +70,8 @@ struct tree {
 	GArray *labels;		/* struct tree_label */
 	GArray *nodes;		/* struct tree_node */
 	enum weight weight;
+	enum tree_view view;
+	bool has_chains;	/* TREE_OFFWAKE goes on beyond the first waker */
 	bool reverse;
 	/* private */
 	GStringChunk *strings;
@@ -72,10 +81,10 @@ struct tree {
 
 struct tree_options {
 	enum weight weight;
+	enum tree_view view;
 	bool reverse;		/* leaf first: merge from the leaves; comm at the far end */
 	bool by_thread;		/* "comm-pid/tid" in place of "comm" */
 	bool delimiters;	/* a frame "-" between user and kernel frames */
-	bool wakers;		/* the waker's stacks above the sleeper's, behind "--", innermost first */
 	const bool *keep;	/* by index of wait; NULL: all */
 };
 

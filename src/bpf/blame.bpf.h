@@ -63,6 +63,8 @@ struct blame_cells {
 	__u32 pad;
 	struct blame_cell throttled;
 	struct blame_sum fresh;	/* all this is no matter for a stack of 512 bytes */
+	__u64 since_ns;		/* of the wait, for its own record */
+	__u32 tid, pad2;
 };
 
 struct {
@@ -181,13 +183,44 @@ static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, con
 	return bpf_map_lookup_elem(map, key);
 }
 
+/* A part of one wait, which is told at its end. */
+static __always_inline void blame_send(const struct blame_walk *w, __u32 kind, const struct blame_stretch *s,
+				       const struct blame_cell *cell)
+{
+	struct offcpu_rec_blame *rec = bpf_ringbuf_reserve(&ring, sizeof(*rec), 0);
+
+	if (!rec) {
+		count_loss(OFFCPU_LOSS_BLAME_MAP, cell->ns);
+		return;
+	}
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->type = OFFCPU_REC_BLAME;
+	rec->kind = kind;
+	rec->tid = w->cells->tid;
+	rec->is_preempted = w->is_preempted;
+	rec->since_ns = w->cells->since_ns;
+	rec->ns = cell->ns;
+	rec->stretch_cnt = cell->cnt;
+	if (s) {
+		rec->by_pid = s->pid;
+		rec->by_tid = cell->tid;
+		__builtin_memcpy(rec->by_comm, s->comm, sizeof(rec->by_comm));
+	}
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
 /* Nobody else adds to a sum of this thread's: it is in one queue at a time. */
 static __always_inline void blame_add(const struct blame_walk *w, __u32 kind, const struct blame_stretch *s,
 				      const struct blame_cell *cell)
 {
 	struct blame_key key = { .tno = w->tno, .kind = kind, .culprit = s ? cell->culprit : 0 };
-	struct blame_sum *sum = blame_sum_of(&key, s, cell->tid, &w->cells->fresh);
+	struct blame_sum *sum;
 
+	if (cfg.want_events) {
+		blame_send(w, kind, s, cell);
+		return;
+	}
+	sum = blame_sum_of(&key, s, cell->tid, &w->cells->fresh);
 	if (!sum) {
 		count_loss(OFFCPU_LOSS_BLAME_MAP, cell->ns);
 		return;
@@ -335,9 +368,18 @@ static __always_inline void blame_wait(struct task_struct *task, struct thread_s
 				       __u64 to)
 {
 	__u64 from = to - delay_ns;
+	struct blame_cells *cells;
+	__u32 zero = 0;
 
 	if (!cfg.want_blame || !delay_ns)
 		return;
+	if (cfg.want_events) {
+		cells = bpf_map_lookup_elem(&blame_scratch, &zero);
+		if (!cells)
+			return;
+		cells->since_ns = st->since_ns;
+		cells->tid = st->tid;
+	}
 	if (st->mode == MODE_QUEUED)
 		cpu |= BLAME_PREEMPTED;
 	blame_span(st->tno, cpu, st->moved_ns > from ? st->moved_ns : from, to, throttled_since(task, st));
@@ -385,7 +427,7 @@ int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
 static __always_inline void blame_open(struct task_struct *task, struct thread_state *st,
 				       const struct wait_parts *parts, __u64 end)
 {
-	if (cfg.want_blame)
+	if (cfg.want_blame && !cfg.want_events)
 		blame_wait(task, st, st->end_cpu ? st->end_cpu - 1 : cpu_of(task),
 			   parts->runnable_ns + parts->preempted_ns, end);
 }

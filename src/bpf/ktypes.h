@@ -165,6 +165,18 @@ struct irqaction {
 	const char *name;
 };
 
+struct gendisk {
+	char disk_name[32];
+};
+
+struct request_queue {
+	struct gendisk *disk;	/* 5.15 (d152c682f03c) */
+};
+
+struct request {
+	struct request_queue *q;
+};
+
 struct linux_binprm;
 
 struct seq_file;

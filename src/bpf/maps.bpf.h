@@ -35,7 +35,8 @@ enum ustack_from {
 #define WALK_WINDOW 1024	/* bytes of a user stack read at a time */
 #define KERNEL_WORDS 40
 #define WALKS 4
-#define WAKER_WALKS 2
+#define WAKER_WALKS 4
+#define IRQ_WALKS 16
 
 #define WALK_FIRST 1	/* of the two words at this place the first counts */
 #define WALK_SECOND 2
@@ -62,7 +63,7 @@ struct kernel_memory {
 	__u32 cnt;
 	__u32 found, depth;	/* while it is learned */
 	__u8 hot;
-	__u8 pad;
+	__u8 is_irq_stack;	/* of an interrupt: it had a stack of its own */
 	__u16 at[KERNEL_WORDS];	/* bytes above thread.sp */
 };
 
@@ -343,7 +344,7 @@ struct scratch {
 	struct offcpu_rec_chain chain;
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
 	struct offcpu_rec_object object;
-	struct kernel_memory irq_walks[WALKS];	/* where interrupts woke someone */
+	struct kernel_memory irq_walks[IRQ_WALKS];	/* where interrupts woke someone */
 	__u64 ctx_addr;
 	__u64 window[WALK_WINDOW / 8];	/* a piece of a user stack */
 };

@@ -154,7 +154,8 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 	if (cfg.want_storms || cfg.want_blame) {
 		__u64 delay_ns = end_delay(st, now);
 
-		if (may_walk)
+		/* of waits that are told one by one, only those */
+		if (may_walk && (!cfg.want_events || is_listed(st, now - st->since_ns)))
 			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
 	}
 	if (account_wait(st, scratch, now)) {

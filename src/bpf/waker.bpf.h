@@ -29,6 +29,8 @@ struct irq_note {
 	__u64 hard_cnt, soft_cnt;	/* interrupts so far, to tell one from the next */
 	__u64 served_by;		/* which thread raised that, as pid << 32 | tid; or BY_INTERRUPT */
 	__u64 raised_by[SOFTIRQS];	/* the same of those that wait */
+	const struct gendisk *hard_disk, *soft_disk;	/* a request of which was completed in this interrupt */
+	__u64 stack_end;		/* of the interrupts' stack, once it is known: see words_above_waker() */
 };
 
 struct {
@@ -72,6 +74,7 @@ int BPF_PROG(note_irq, int irq, struct irqaction *action)
 		note->hard_cnt++;
 		note->irq = irq;
 		note->action = action;
+		note->hard_disk = NULL;
 	}
 	return 0;
 }
@@ -144,6 +147,29 @@ int note_softirq_raise(unsigned long long *ctx)
 	return 0;
 }
 
+/* Before whoever waits for the request is woken. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(note_disk, struct request *rq)
+{
+	struct irq_note *note = my_irq_note();
+
+	if (!note || !bpf_core_field_exists(rq->q->disk))
+		return 0;
+	if (in_hard_interrupt(note))
+		note->hard_disk = rq->q->disk;
+	else if (note->served)
+		note->soft_disk = rq->q->disk;
+	return 0;
+}
+
+/* The disk that the interrupt speaks for, NULL: none. */
+static __always_inline const struct gendisk *disk_of(const struct irq_note *note, const struct offcpu_rec_waker *rec)
+{
+	if (rec->kind == OFFCPU_WAKER_SOFTIRQ)
+		return note->soft_disk;
+	return rec->kind == OFFCPU_WAKER_HARDIRQ && note->action ? note->hard_disk : NULL;
+}
+
 static __always_inline bool is_preempt_rt(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -160,6 +186,7 @@ int BPF_PROG(note_softirq, unsigned int vector)
 		note->soft_cnt++;
 		note->served = vector + 1;
 		note->served_by = note->raised_by[vector];
+		note->soft_disk = NULL;
 		note->raised_by[vector] = 0;
 	}
 	return 0;
@@ -241,19 +268,75 @@ static long waker_search_word(__u32 i, struct kernel_search *s)
 }
 
 /*
+ * Words between sp and the end of the stack that it is on.  The interrupts' stack is mapped page by page, so
+ * its end is not to be told from the address; behind it lies a page that is not there, and each word
+ * read from that would be a fault, a thousand of them milliseconds.  So it is looked for, once for each CPU.
+ */
+static __always_inline __u32 words_above_waker(__u64 sp, struct irq_note *note)
+{
+	__u64 end = (sp & ~(PAGE_BYTES - 1)) + PAGE_BYTES, word;
+
+	if (!on_interrupt_stack(sp))
+		return words_above(sp);
+	if (note->stack_end - sp <= KERNEL_STACK_BYTES)
+		return (note->stack_end - sp) / sizeof(word);
+	for (__u32 i = 1; i < KERNEL_STACK_BYTES / PAGE_BYTES; i++) {
+		if (bpf_probe_read_kernel(&word, sizeof(word), (const void *)end))
+			break;
+		end += PAGE_BYTES;
+	}
+	note->stack_end = end;
+	return (end - sp) / sizeof(word);
+}
+
+/*
+ * The tracepoint calls our program from one of two places, by whether the kernel counts programs' time just now.
+ * That makes no other waker.  False: it is not known yet which frames these are.
+ */
+static __always_inline bool forget_tracers_frames(struct offcpu_rec_stack *stack)
+{
+	__u32 cnt = waker_first_frame;
+
+	for (__u32 i = 0; cnt < TRACERS_FRAMES && i < TRACERS_FRAMES; i++)
+		if (i < cnt)
+			stack->ip[i] = 0;
+	return cnt < TRACERS_FRAMES;
+}
+
+/*
  * Finds where the words of *stack lie and remembers them.  On an interrupt's stack those of the
  * interrupted thread are not found; returns the number of frames found.
  */
 static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const struct offcpu_rec_stack *stack,
-					       __u32 depth, __u64 sp)
+					       __u32 depth, __u64 sp, struct irq_note *note)
 {
 	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
 
 	m->id = 0;
 	m->cnt = m->found = 0;
 	m->depth = depth;
-	bpf_loop(words_above(sp), waker_search_word, &s, 0);
+	bpf_loop(words_above_waker(sp, note), waker_search_word, &s, 0);
 	return m->found;
+}
+
+/* Of an interrupt: how many frames were found, all that are its own; *depth: the same where it has a stack of its own. */
+static __always_inline __u32 keep_irq_walk(struct kernel_memory *m, __u32 found, __u32 *depth, __u64 sp,
+					   bool is_irq_stack)
+{
+	__u32 cnt = m->cnt;
+
+	m->is_irq_stack = is_irq_stack;
+	if (found == *depth) {
+		barrier_var(cnt);
+		if (cnt < KERNEL_WORDS) {
+			m->at[cnt] = m->last_at - sp;
+			m->cnt = cnt + 1;
+		}
+	} else if (found > TRACERS_FRAMES / 2) {
+		*depth = found;
+	}
+	m->last_at = sp + m->at[0];
+	return found;
 }
 
 /*
@@ -261,12 +344,21 @@ static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const st
  * interrupt's: where the interrupt has a stack of its own, only what lies there is its.
  */
 static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct thread_state *wst,
-						bool is_irq, bool may_remember, struct scratch *scratch, __u64 now)
+						bool is_irq, bool may_remember, struct scratch *scratch,
+						struct irq_note *note, __u64 now)
 {
-	__u64 id, remembered = may_remember ? remembered_kernel_walk(m, scratch->ctx_addr) : 0;
+	__u64 id, remembered;
 	struct offcpu_rec_stack *stack = &scratch->stack;
+	bool is_irq_stack = on_interrupt_stack(scratch->ctx_addr), forgotten;
 	__u32 depth, found;
 	long n;
+
+	if (is_irq && m->is_irq_stack != is_irq_stack)
+		m->id = 0;
+	/* an interrupt's stack begins anywhere, and all of its words are placed by their distance */
+	if (is_irq)
+		m->last_at = scratch->ctx_addr + m->at[0];
+	remembered = may_remember ? remembered_kernel_walk(m, scratch->ctx_addr) : 0;
 
 	if (remembered && !cfg.verify_walks)
 		return remembered;
@@ -279,20 +371,18 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 	if (depth > OFFCPU_MAX_DEPTH)
 		return 0;
 	stack->end = depth >= OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
+	forgotten = forget_tracers_frames(stack);
 	found = 0;
 	if (may_remember && cfg.can_walk && (!m->id || is_irq || may_replace(m->id, &m->hot)))
-		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr);
-	if (is_irq && found > TRACERS_FRAMES / 2 && found < depth) {
-		depth = found;
-		/* the outermost of these is among m->at already */
-		m->last_at = scratch->ctx_addr;
-	}
+		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr, note);
+	if (is_irq)
+		found = keep_irq_walk(m, found, &depth, scratch->ctx_addr, is_irq_stack);
 	id = stack_hash(stack, depth, 0);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
 	if (!stack_cross(stack, id, depth, wst, false, now))
 		return id;
-	if (found == depth && stack->end == OFFCPU_WALK_COMPLETE && m->cnt < KERNEL_WORDS) {
+	if (forgotten && found == depth && stack->end == OFFCPU_WALK_COMPLETE && m->cnt < KERNEL_WORDS) {
 		m->hash = kernel_words_hash(m, scratch->ctx_addr);
 		m->id = id;
 	}
@@ -300,7 +390,8 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 }
 #else
 static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct thread_state *wst,
-						bool is_irq, bool may_remember, struct scratch *scratch, __u64 now)
+						bool is_irq, bool may_remember, struct scratch *scratch,
+						struct irq_note *note, __u64 now)
 {
 	long n = bpf_get_stack(ctx, scratch->stack.ip, sizeof(scratch->stack.ip), 0);
 	__u32 depth = n <= 0 ? 0 : (__u32)n / sizeof(__u64);
@@ -326,9 +417,12 @@ static __always_inline void fill_waker(struct offcpu_rec_waker *rec, struct task
 	rec->start_ns = 0;
 	if (rec->kind != OFFCPU_WAKER_TASK) {
 		const struct irqaction *action = note->action;
+		const struct gendisk *disk = disk_of(note, rec);
 
 		if (rec->kind == OFFCPU_WAKER_HARDIRQ && action)
 			bpf_probe_read_kernel_str(rec->irq_name, sizeof(rec->irq_name), BPF_CORE_READ(action, name));
+		if (disk)
+			bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), disk->disk_name);
 		return;
 	}
 	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), task->comm);
@@ -348,6 +442,8 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 
 	if (rec->kind == OFFCPU_WAKER_TASK && wst)
 		id = mix(id, (__u64)wst->renames << 32 | wst->tno);
+	else if (rec->kind != OFFCPU_WAKER_TASK)
+		id = mix(id, (__u64)disk_of(note, rec));
 	if (!id)
 		id = 1;
 	if (wst && wst->seen_waker == id)
@@ -364,6 +460,14 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 	if (wst)
 		wst->seen_waker = id;
 	return id;
+}
+
+/* An interrupt wakes at a few depths of its stack, each of which goes with one place in its code. */
+static __always_inline __u32 irq_slot(const struct scratch *scratch)
+{
+	__u64 at = *(volatile __u64 *)&scratch->ctx_addr;
+
+	return (at >> 3 ^ at >> 7) & (IRQ_WALKS - 1);
 }
 
 /* The id of what runs now and wakes p; *ret_wst: its thread, NULL for an interrupt. */
@@ -389,7 +493,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 	is_irq_stack = on_interrupt_stack(*(volatile __u64 *)&scratch->ctx_addr);
 	rec->kind = waker_kind(note, is_irq_stack, &rec->nr);
 	rec->ustack = rec->kstack = 0;
-	m = &scratch->irq_walks[(*(volatile __u64 *)&scratch->ctx_addr >> 4) & (WALKS - 1)];
+	m = &scratch->irq_walks[irq_slot(scratch)];
 	if (rec->kind == OFFCPU_WAKER_TASK && task->pid) {
 		wst = thread_of(task);
 		if (!wst) {
@@ -404,7 +508,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 	}
 	if (cfg.want_kstack)
 		rec->kstack = waker_kernel_stack(ctx, m, wst, rec->kind != OFFCPU_WAKER_TASK, may_remember, scratch,
-						 now);
+						 note, now);
 	*ret_wst = wst;
 	return intern_waker(rec, task, wst, note);
 }

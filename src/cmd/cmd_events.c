@@ -10,20 +10,26 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
+#include "collect/wait_blame.h"
 #include "render/json_write.h"
+#include "render/text_util.h"
 
 static const char description[] =
 	"Examples:\n"
 	"  offcpu events -m 10ms               every wait of 10 ms and more, on the whole system\n"
 	"  offcpu events -p 1234 -d 5          all waits of one process for five seconds\n"
 	"  offcpu events --state R -m 1ms --who-preempted   who takes the CPU away\n"
+	"  offcpu events -p 1234 --runq-blame  and below each wait who had the CPU meanwhile\n"
 	"\n"
 	"Prints a line when a wait ends: when, where, who, how long it was blocked (WAIT), how long\n"
 	"it then waited for a CPU (DELAY: run queue and preemption), and how long it had run before.";
 
+#define HELD_SHOWN 4	/* of one wait, in text */
+
 struct events {
 	struct run *run;
 	gboolean who_preempted, stacks, json;
+	struct wait_blame *blame;	/* NULL: not asked for */
 	char *duration, *ring_size;
 	uint64_t printed;
 	bool output_failed;
@@ -87,7 +93,83 @@ static void print_stack(struct session *session, uint64_t id)
 	}
 }
 
-static void print_json(const struct offcpu_rec_event *e, const char *at)
+static const char *held_kind(const struct held *h)
+{
+	return h->kind == BLAME_THREAD ? "thread" : h->kind == BLAME_IDLE ? "idle" : "throttled";
+}
+
+static void append_held_json(struct json *j, const GArray *held, uint64_t unknown_ns)
+{
+	json_key(j, "held_by");
+	json_array_begin(j);
+	for (guint i = 0; i < held->len; i++) {
+		const struct held *h = &g_array_index(held, struct held, i);
+
+		json_object_begin(j);
+		json_member_string(j, "kind", held_kind(h));
+		if (h->kind == BLAME_THREAD) {
+			json_member_string(j, "comm", h->comm);
+			json_member_uint(j, "pid", h->pid);
+			json_member_uint(j, "tid", h->tid);
+		}
+		json_member_uint(j, "time_ns", h->ns);
+		json_member_uint(j, "stretches", h->stretch_cnt);
+		json_object_end(j);
+	}
+	if (unknown_ns) {
+		json_object_begin(j);
+		json_member_string(j, "kind", "unknown");
+		json_member_uint(j, "time_ns", unknown_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* "hog[12/10] 3.90 ms": who and how long. */
+static void append_held(GString *line, const struct held *h)
+{
+	g_autofree char *comm = printable(h->comm, sizeof(h->comm) - 1);
+
+	if (h->kind != BLAME_THREAD)
+		g_string_append(line, h->kind == BLAME_IDLE ? "nobody (idle)" : "nobody (throttled)");
+	else if (h->tid)
+		g_string_append_printf(line, "%s[%u/%u]", comm, h->tid, h->pid);
+	else
+		g_string_append_printf(line, "%s[*/%u]", comm, h->pid);
+	g_string_append_c(line, ' ');
+	text_duration(line, h->ns);
+}
+
+/* Who had the CPU while the thread waited for it; all of it adds up to DELAY. */
+static void print_held(const GArray *held, uint64_t unknown_ns)
+{
+	g_autoptr(GString) line = g_string_new("                CPU held by ");
+	const gsize nothing = line->len;
+	uint64_t rest_ns = 0;
+
+	for (guint i = 0; i < held->len; i++) {
+		const struct held *h = &g_array_index(held, struct held, i);
+
+		if (i >= HELD_SHOWN && held->len > HELD_SHOWN + 1) {
+			rest_ns += h->ns;
+			continue;
+		}
+		g_string_append(line, line->len > nothing ? ", " : "");
+		append_held(line, h);
+	}
+	if (rest_ns) {
+		g_string_append_printf(line, ", %u others ", held->len - HELD_SHOWN);
+		text_duration(line, rest_ns);
+	}
+	if (unknown_ns) {
+		g_string_append(line, line->len > nothing ? ", unknown " : "unknown ");
+		text_duration(line, unknown_ns);
+	}
+	if (line->len > nothing)
+		puts(line->str);
+}
+
+static void print_json(const struct offcpu_rec_event *e, const char *at, const GArray *held, uint64_t unknown_ns)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 	g_autofree char *comm = g_strndup(e->comm, sizeof(e->comm));
@@ -111,6 +193,8 @@ static void print_json(const struct offcpu_rec_event *e, const char *at)
 	json_member_uint(&j, "by_tid", e->by_tid);
 	json_member_string(&j, "by_comm", e->by_comm[0] ? by : NULL);
 	json_member_string(&j, "where", at);
+	if (held)
+		append_held_json(&j, held, unknown_ns);
 	json_object_end(&j);
 	puts(line->str);
 }
@@ -128,10 +212,12 @@ static void on_event(const struct offcpu_rec_event *e, void *data)
 {
 	struct events *ev = data;
 	g_autofree char *at = where(ev->run->session, e);
+	uint64_t unknown_ns = 0;
+	g_autoptr(GArray) held = ev->blame ? wait_blame_take(ev->blame, e, &unknown_ns) : NULL;
 
 	ev->printed++;
 	if (ev->json) {
-		print_json(e, at);
+		print_json(e, at, held, unknown_ns);
 		return;
 	}
 	g_autofree char *comm = printable(e->comm, sizeof(e->comm));
@@ -147,10 +233,19 @@ static void on_event(const struct offcpu_rec_event *e, void *data)
 		printf("%-24s ", by);
 	}
 	puts(at);
+	if (held)
+		print_held(held, unknown_ns);
 	if (ev->stacks) {
 		print_stack(ev->run->session, e->kstack);
 		print_stack(ev->run->session, e->ustack);
 	}
+}
+
+static void on_blame(const struct offcpu_rec_blame *part, void *data)
+{
+	const struct events *ev = data;
+
+	wait_blame_add(ev->blame, part);
 }
 
 static bool on_tick(struct run *run, uint64_t elapsed_ns)
@@ -211,6 +306,8 @@ int cmd_events(int argc, char **argv)
 		  "TIME" },
 		{ "who-preempted", 'P', 0, G_OPTION_ARG_NONE, &ev.who_preempted, "Show who got the CPU instead",
 		  NULL },
+		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &target.blame,
+		  "Show who held the CPU while the thread waited for it", NULL },
 		{ "stacks", 's', 0, G_OPTION_ARG_NONE, &ev.stacks, "Print the stacks below each line", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &ev.json, "One JSON object per line", NULL },
 		{ "ring-size", 0, 0, G_OPTION_ARG_STRING, &ev.ring_size, "Ring buffer in KiB (16384)", "KIB" },
@@ -229,6 +326,10 @@ int cmd_events(int argc, char **argv)
 		goto out;
 	target.collect.mode = COLLECT_EVENTS;
 	target.collect.on_event = on_event;
+	if (target.blame) {
+		ev.blame = wait_blame_new();
+		target.collect.on_blame = on_blame;
+	}
 	target.collect.callback_data = &ev;
 	if (!ev.json)
 		print_header(&ev);
@@ -243,6 +344,7 @@ int cmd_events(int argc, char **argv)
 out:
 	run_release(&run);
 	target_release(&target);
+	wait_blame_free(ev.blame);
 	g_free(ev.duration);
 	g_free(ev.ring_size);
 	return status;

@@ -30,7 +30,7 @@ static const char description[] =
 /* What the command line said. */
 struct flame_args {
 	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state;
-	gboolean user, kernel, inverted, reverse, delimiters, wakers;
+	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup;
 };
 
 /* The same, understood. */
@@ -120,10 +120,12 @@ static bool understand_words(const struct flame_args *a, struct flame_job *job, 
 		return bad(error, "--by \"%s\" is neither process nor thread", a->by);
 	job->tree.by_thread = a->by && strcmp(a->by, "thread") == 0;
 	job->tree.reverse = a->reverse;
-	job->tree.wakers = a->wakers;
-	if (a->wakers && !a->palette)
-		job->svg.palette = PALETTE_CHAIN;
-	job->tree.delimiters = a->delimiters || job->svg.palette == PALETTE_CHAIN;
+	if (a->wakers && a->wakeup)
+		return bad(error, "--wakers and --wakeup: only one of them at a time");
+	job->tree.view = a->wakers ? TREE_OFFWAKE : a->wakeup ? TREE_WAKERS : TREE_SLEEPERS;
+	if (job->tree.view != TREE_SLEEPERS && !a->palette)
+		job->svg.palette = a->wakers ? PALETTE_CHAIN : PALETTE_WAKEUP;
+	job->tree.delimiters = a->delimiters || job->tree.view != TREE_SLEEPERS || job->svg.palette == PALETTE_CHAIN;
 	return true;
 }
 
@@ -188,7 +190,7 @@ static int run(struct flame_job *job)
 {
 	g_autoptr(GError) error = NULL;
 	struct profile *p = profile_file_read(job->input, &error);
-	if (p && job->tree.wakers && !p->info.has_wakers) {
+	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
 		cmd_error(COMMAND, "%s: has no wakers: record it with --wakers", job->input);
 		profile_free(p);
 		return EXIT_FAILED;
@@ -225,6 +227,7 @@ int cmd_flame(int argc, char **argv)
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "First frame: process (its name) or thread (name-pid/tid)", "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "off_cpu, blocked, runnable, preempted, or count (off_cpu)", "WHAT" },
 		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers, "Who ended the sleep above the sleeper's stack (palette chain)", NULL },
+		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "Wakers' stacks by how long those slept whom they woke (palette wakeup)", NULL },
 		{ "delimiter", 0, 0, G_OPTION_ARG_NONE, &a.delimiters, "A frame \"-\" between user and kernel (always with chain)", NULL },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },

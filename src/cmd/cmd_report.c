@@ -243,7 +243,7 @@ static bool print_actors(GString *out, const struct profile *p, const struct rep
 		if (users)
 			g_string_append(out, "\nBelow: user threads, and the kernel threads they waited for. Others: see -k.\n");
 		wakers_text(out, g, &plan->text);
-		chains_text(out, p, users ? users : selection, plan->text.top);
+		chains_text(out, p, g->actors, users ? users : selection, plan->text.top);
 	}
 	waitgraph_free(g);
 	selection_free(users);

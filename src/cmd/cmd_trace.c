@@ -82,8 +82,11 @@ static int print_profile(const struct profile *p, const struct trace_options *o,
 	else if (o->folded)
 		folded_render(text, p, NULL, &folded, NULL);
 	else if (o->wakeup || o->offwake) {
+		struct actors *actors = actors_new(p, ACTOR_BY_ROLE);
+
 		trace_wakers_text(text, p, o->wakeup);
-		chains_text(text, p, NULL, 0);
+		chains_text(text, p, actors, NULL, 0);
+		actors_free(actors);
 	}
 	else
 		trace_text(text, p, NULL, o->delimiter);
@@ -92,6 +95,12 @@ static int print_profile(const struct profile *p, const struct trace_options *o,
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 		fprintf(stderr, "WARNING: %" G_GUINT64_FORMAT " times: %s\n", l->count, l->help);
+	}
+	if (!text->len) {
+		g_autofree char *what = target_describe(target);
+
+		fprintf(stderr, "nothing to print: no wait%s%s in %.3f s\n", *what ? " of " : "", what,
+			(double)p->info.duration_ns / 1e9);
 	}
 	if (cmd_write_output(NULL, text->str, text->len, &error))
 		return EXIT_OK;
@@ -118,6 +127,7 @@ int cmd_trace(int argc, char **argv)
 	int status = EXIT_OK;
 
 	target_cut_command(&target, &argc, argv);
+	target_fill_in(argc, argv);
 	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_CROWD |
 						   TARGET_LINES | TARGET_SAMPLING, own_entries);
 	if (!cmd_parse("trace", "[SECS] [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc,
@@ -131,7 +141,7 @@ int cmd_trace(int argc, char **argv)
 		status = EXIT_USAGE;
 		goto out;
 	}
-	own.offwake |= target.wakers && !own.wakeup;
+	own.offwake |= target.wakers_cnt && !own.wakeup;
 	target.collect.want_wakers = own.wakeup || own.offwake;
 	run.duration_ns = own.duration_ns;
 	say_what(&run, &own);

@@ -67,7 +67,7 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 	};
 
 	const GOptionEntry crowd[] = {
-		{ "wakers", 0, 0, G_OPTION_ARG_INT, &t->wakers,
+		{ "wakers", 0, 0, G_OPTION_ARG_STRING, &t->wakers,
 		  "Who ended each sleep, with its stacks; =DEPTH: and who had woken that one, up to 16", "DEPTH" },
 		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &t->blame, "Who held the CPU while threads waited for it", NULL },
 		{ "storms", 0, 0, G_OPTION_ARG_NONE, &t->storms, "Events that wake many threads at once", NULL },
@@ -99,12 +99,7 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 
 void target_cut_command(struct target *t, int *argc, char **argv)
 {
-	/* GOption knows no number that may be left out */
-	static char one_waker[] = "--wakers=1";
-
 	for (int i = 1; i < *argc; i++) {
-		if (strcmp(argv[i], "--wakers") == 0)
-			argv[i] = one_waker;
 		if (strcmp(argv[i], "--") != 0)
 			continue;
 		if (i + 1 < *argc)
@@ -113,6 +108,16 @@ void target_cut_command(struct target *t, int *argc, char **argv)
 		*argc = i;
 		return;
 	}
+}
+
+void target_fill_in(int argc, char **argv)
+{
+	/* GOption knows no number that may be left out */
+	static char one_waker[] = "--wakers=1";
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--wakers") == 0)
+			argv[i] = one_waker;
 }
 
 static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **error)
@@ -239,7 +244,8 @@ static bool resolve_values(struct target *t, GError **error)
 		wrong = "-U and -K exclude each other";
 	else if (t->max_depth < 0 || t->max_depth > OFFCPU_MAX_DEPTH)
 		wrong = "--max-depth takes 1 to 127";
-	else if (t->wakers < 0 || t->wakers > OFFCPU_CHAIN_MAX)
+	else if (t->wakers && (!parse_u32(t->wakers, &t->wakers_cnt, NULL) || !t->wakers_cnt ||
+			       t->wakers_cnt > OFFCPU_CHAIN_MAX))
 		wrong = "--wakers=DEPTH takes 1 to 16";
 	else if (t->max_block && c->max_ns < c->min_ns)
 		wrong = "--max-block is below --min-block";
@@ -282,9 +288,9 @@ int target_resolve(struct target *t, const char *command)
 	c->frame_pointers_only = g_strcmp0(t->unwind, "fp") == 0;
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;
-	c->want_wakers = t->wakers > 0;
+	c->want_wakers = t->wakers_cnt > 0;
 	c->want_locks = t->locks;
-	c->chain_depth = t->wakers > 1 ? (unsigned)t->wakers : 0;
+	c->chain_depth = t->wakers_cnt > 1 ? t->wakers_cnt : 0;
 	c->want_blame = t->blame;
 	c->want_storms = t->storms;
 	return EXIT_OK;
@@ -306,6 +312,7 @@ void target_release(struct target *t)
 	g_free(t->min_block);
 	g_free(t->max_block);
 	g_free(t->unwind);
+	g_free(t->wakers);
 	g_free(t->sample);
 	g_free(t->max_overhead);
 }

@@ -16,7 +16,8 @@ struct target {
 		 blame, storms;
 	gint max_depth;
 	gboolean locks;
-	gint wakers;		/* how many of a chain, 0: none */
+	char *wakers;
+	uint32_t wakers_cnt;	/* the same: how many of a chain, 0: none */
 	/* what holds when none of --exact, --sample and --max-overhead says otherwise */
 	uint64_t default_sample_ns;
 	uint32_t default_budget_ppm;	/* 0: no governor unless asked for */
@@ -34,8 +35,10 @@ enum target_part {
 /* Option entries of those parts followed by `own`; valid as long as *t. */
 GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own);
 
-/* Cuts "-- COMMAND ..." off argv, and makes a number of every option that may lack it. */
+/* Cuts "-- COMMAND ..." off argv. */
 void target_cut_command(struct target *t, int *argc, char **argv);
+/* Gives every option of TARGET_CROWD that may lack its number one; behind the above. */
+void target_fill_in(int argc, char **argv);
 
 /*
  * Checks what was typed and fills t->collect.  On failure prints one sentence and returns

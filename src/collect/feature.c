@@ -154,6 +154,13 @@ static int probe_prev_state(void)
 	return args < 0 ? args : args >= 5 ? 0 : -EOPNOTSUPP;
 }
 
+static int probe_disk_events(void)
+{
+	int args = tracepoint_args("btf_trace_block_rq_complete");
+
+	return args < 0 ? args : 0;
+}
+
 static int probe_mmap_events(void)
 {
 	struct perf_event_attr attr = {
@@ -223,6 +230,7 @@ static int (*const probes[FEATURE_COUNT])(void) = {
 	[FEATURE_SLEEPER_STACKS] = probe_sleeper_stacks,
 	[FEATURE_BPF_LOOP] = probe_bpf_loop,
 	[FEATURE_PREV_STATE] = probe_prev_state,
+	[FEATURE_DISK_EVENTS] = probe_disk_events,
 	[FEATURE_MMAP_EVENTS] = probe_mmap_events,
 	[FEATURE_KALLSYMS] = probe_kallsyms,
 	[FEATURE_BPF_STATS] = probe_bpf_stats,

@@ -16,6 +16,7 @@
 	X(SLEEPER_STACKS, false, "reading sleeping threads' memory", "waits open at the start have no user stack") \
 	X(BPF_LOOP, false, "loops in BPF programs (bpf_loop)", "user stacks by frame pointers only, kernel stacks without the scheduler's frames") \
 	X(PREV_STATE, false, "sched_switch passes the state", "a wait's state letter can be wrong when its wakeup races") \
+	X(DISK_EVENTS, false, "completions of disk requests (block_rq_complete)", "interrupts that wake are named without their disk") \
 	X(MMAP_EVENTS, false, "mapping events (perf_event)", "processes that live shortly are not named")          \
 	X(KALLSYMS, false, "kernel symbol addresses", "kernel frames have no names")                               \
 	X(BPF_STATS, false, "BPF run-time statistics are on", "the tracer's own BPF time is not known")            \

@@ -262,6 +262,8 @@ static unsigned tracers_frames(struct fold *f, const struct offcpu_rec_stack *re
 		uint64_t start;
 		const char *name;
 
+		if (!rec->ip[i])
+			skip = i + 1;	/* the programs knew them */
 		if (!symbolizer_kernel_function(f->symbolizer, rec->ip[i], &name, &start))
 			continue;
 		for (size_t k = 0; k < G_N_ELEMENTS(outermost); k++)
@@ -491,7 +493,7 @@ static char *softirq_name(const struct profile *p, int nr, uint32_t kernel)
 }
 
 /* "irq:virtio0", "softirq:NET_RX", "timer", "ipi"; NULL for a thread. */
-static char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
+static char *plain_irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
 {
 	char device[OFFCPU_IRQ_NAME_LEN + 1] = { 0 };
 
@@ -523,8 +525,23 @@ static char *irq_name(const struct profile *p, const struct offcpu_rec_waker *re
 }
 
 /*
+ * The same, with the disk whose request has just been completed: "softirq:BLOCK(vda)".  An interrupt may go on to
+ * wake for other reasons; what is done for the request has the block layer on its stack.
+ */
+static char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
+{
+	g_autofree char *name = plain_irq_name(p, rec, kernel);
+
+	if (!name || !rec->comm[0] || (rec->kind != OFFCPU_WAKER_SOFTIRQ && rec->kind != OFFCPU_WAKER_HARDIRQ) ||
+	    !(stack_names(p, kernel, "blk_") || stack_names(p, kernel, "bio_endio")))
+		return g_steal_pointer(&name);
+	return g_strdup_printf("%s(%.*s)", name, OFFCPU_COMM_LEN, rec->comm);
+}
+
+/*
  * The part of a kernel stack that is the interrupt's: what lies outside of its entry (asm_*) is the
- * interrupted thread's.
+ * interrupted thread's.  The entry too: it is there only where the interrupt came in user mode, and that
+ * is no difference in who woke.
  */
 static uint32_t cut_interrupted(struct profile *p, uint32_t kernel)
 {
@@ -535,9 +552,10 @@ static uint32_t cut_interrupted(struct profile *p, uint32_t kernel)
 		uint32_t frame = profile_get_node(p, n)->frame;
 		const char *name = profile_get_frame(p, frame)->name;
 
-		g_array_append_val(frames, frame);
-		if (!name || !(g_str_has_prefix(name, "asm_") || g_str_has_prefix(name, "asm_common")))
+		if (!name || !g_str_has_prefix(name, "asm_") || !frames->len) {
+			g_array_append_val(frames, frame);
 			continue;
+		}
 		for (guint i = frames->len; i-- > 0;)
 			node = profile_node(p, node, g_array_index(frames, uint32_t, i));
 		profile_stack_end(p, node, STACK_COMPLETE);
@@ -580,6 +598,7 @@ bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker)
 		interrupt.kind = OFFCPU_WAKER_HARDIRQ;
 		interrupt.pid = interrupt.tid = 0;
 		interrupt.ustack = interrupt.start_ns = 0;
+		interrupt.comm[0] = 0;
 		rec = &interrupt;
 	}
 	struct waker w = {

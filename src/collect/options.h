@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/blame_abi.h"
 #include "abi/offcpu_abi.h"
 
 /* What is summed. */
@@ -19,6 +20,8 @@ enum collect_mode {
 };
 
 typedef void (*collect_event_fn)(const struct offcpu_rec_event *event, void *data);
+/* A part of a wait whose event is still to come. */
+typedef void (*collect_blame_fn)(const struct offcpu_rec_blame *part, void *data);
 typedef void (*collect_sum_fn)(const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum,
 			       void *data);
 
@@ -47,6 +50,7 @@ struct collect_options {
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
 	size_t ring_bytes;	/* 0: the default */
 	collect_event_fn on_event;
+	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */
 	void *callback_data;
 };

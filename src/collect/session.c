@@ -165,6 +165,8 @@ static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
 	bpf_object__for_each_program(prog, skel->obj)
 		if (g_str_has_prefix(bpf_program__name(prog), "note_"))
 			bpf_program__set_autoload(prog, wanted);
+	if (!feature_supported(FEATURE_DISK_EVENTS))
+		bpf_program__set_autoload(skel->progs.note_disk, false);
 }
 
 static void configure(struct session *s)
@@ -207,7 +209,7 @@ static void configure(struct session *s)
 		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
 		.only_storms = !o->want_wakers,
 		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
-		.want_blame = o->want_blame && o->mode == COLLECT_WAITS,
+		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
 	select_irq_programs(s->skel, cfg->want_wakers);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
@@ -337,6 +339,10 @@ static int handle_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_EVENT:
 		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))
 			s->options->on_event(record, s->options->callback_data);
+		break;
+	case OFFCPU_REC_BLAME:
+		if (s->options->on_blame && size >= sizeof(struct offcpu_rec_blame))
+			s->options->on_blame(record, s->options->callback_data);
 		break;
 	}
 	/* Below 0 ends this round, the record is taken. */

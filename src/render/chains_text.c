@@ -6,7 +6,7 @@
 #include "analyse/chains.h"
 #include "render/text_util.h"
 
-#define NAME_COLUMNS 18
+#define NAME_COLUMNS 44	/* at most */
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -24,14 +24,14 @@ static void append_part(GString *s, uint64_t ns, uint64_t of_ns, const char *wha
 }
 
 /* One thing that a waker did, if it did; the name stands before the first only. */
-static void append_doing(GString *s, uint64_t ns, uint64_t of_ns, const char **name, const char *what)
+static void append_doing(GString *s, uint64_t ns, uint64_t of_ns, const char **name, unsigned columns, const char *what)
 {
 	g_autoptr(GString) text = g_string_new(NULL), cell = g_string_new(NULL);
 
 	if (!ns)
 		return;
-	text_safe_cut(cell, *name, NAME_COLUMNS);
-	text_left(text, cell->str, NAME_COLUMNS);
+	text_safe_cut(cell, *name, columns);
+	text_left(text, cell->str, columns);
 	*name = "";
 	g_string_append_printf(text, " %s", what);
 	append_part(s, ns, of_ns, text->str);
@@ -61,32 +61,41 @@ static void append_end(GString *s, const struct chain_row *row)
 
 static void append_row(GString *s, const struct chain_row *row, uint64_t all_ns)
 {
-	g_autoptr(GString) time = g_string_new(NULL), mean = g_string_new(NULL);
+	g_autoptr(GString) time = g_string_new(NULL), mean = g_string_new(NULL), count = g_string_new(NULL);
+	unsigned columns = 0;
 
 	text_duration(time, row->blocked_ns);
 	text_duration(mean, row->count ? row->blocked_ns / row->count : 0);
+	text_thousands(count, row->count);
 	g_string_append_c(s, '\n');
 	text_safe(s, row->target);
-	g_string_append_printf(s, " waited %s (%.1f%%), %" PRIu64 " times, %s each; meanwhile, from the end backwards:\n",
-			       time->str, percent(row->blocked_ns, all_ns), row->count, mean->str);
+	g_string_append_printf(s, " waited %s (%.1f%%), %s time%s, %s each; meanwhile, from the end backwards:\n",
+			       time->str, percent(row->blocked_ns, all_ns), count->str, row->count == 1 ? "" : "s",
+			       mean->str);
+	for (unsigned i = 0; i < row->cnt; i++) {
+		g_autoptr(GString) name = g_string_new(NULL);
+
+		columns = MAX(columns, text_safe_cut(name, row->names[i], NAME_COLUMNS));
+	}
 	for (unsigned i = 0; i < row->cnt; i++) {
 		const char *name = row->names[i];
 		bool last = i + 1 == row->cnt;
 
-		append_doing(s, row->hop[i].ran_ns, row->blocked_ns, &name, "ran");
-		append_doing(s, row->hop[i].runnable_ns, row->blocked_ns, &name, "waited for a CPU");
-		append_doing(s, row->hop[i].earlier_ns, row->blocked_ns, &name, "did other things, before its own wait");
+		append_doing(s, row->hop[i].ran_ns, row->blocked_ns, &name, columns, "ran");
+		append_doing(s, row->hop[i].runnable_ns, row->blocked_ns, &name, columns, "waited for a CPU");
+		append_doing(s, row->hop[i].earlier_ns, row->blocked_ns, &name, columns, "did other things, before its own wait");
 		if (!last)
 			continue;
-		append_doing(s, row->rest_ns, row->blocked_ns, &name,
+		append_doing(s, row->rest_ns, row->blocked_ns, &name, columns,
 			     row->end == CHAIN_INTERRUPT ? "came after" : "waited itself");
 	}
 	append_end(s, row);
 }
 
-void chains_text(GString *out, const struct profile *p, const struct selection *selection, unsigned max)
+void chains_text(GString *out, const struct profile *p, const struct actors *actors,
+		 const struct selection *selection, unsigned max)
 {
-	struct chain_table *t = chain_table_new(p, selection);
+	struct chain_table *t = chain_table_new(p, actors, selection);
 	unsigned shown = max ? MIN(max, t->rows->len) : t->rows->len;
 
 	if (t->rows->len)

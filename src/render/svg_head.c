@@ -36,7 +36,10 @@ static char *default_title(const struct tree *t)
 		[WEIGHT_COUNT] = "Number of waits",
 	};
 
-	return g_strdup_printf("%s by stack%s", what[t->weight], t->reverse ? ", merged from the leaves" : "");
+	const char *by = t->view == TREE_WAKERS ? "the stack that ended it" : t->has_chains ? "stack and chain of wakers" :
+			 t->view == TREE_OFFWAKE ? "stack and waker" : "stack";
+
+	return g_strdup_printf("%s by %s%s", what[t->weight], by, t->reverse ? ", merged from the leaves" : "");
 }
 
 /* Escapes the parts of a line and breaks it between parts where it grows too long. */

@@ -45,40 +45,74 @@ static void append_who(struct printer *pr, const char *role, const char *name, u
 	g_string_append_c(pr->s, '\n');
 }
 
-static int by_time(gconstpointer va, gconstpointer vb, gpointer data)
-{
-	const struct wake *a = profile_wake(data, *(const uint32_t *)va), *b = profile_wake(data, *(const uint32_t *)vb);
-	uint64_t a_ns = a->blocked_ns + a->runnable_ns, b_ns = b->blocked_ns + b->runnable_ns;
+/* The sleeps of one wait that one waker ended, or that no waker is known of. */
+struct woken {
+	uint32_t wait, waker;	/* waker NONE: see above */
+	uint64_t ns;
+	uint32_t order;
+};
+#define NONE UINT32_MAX
 
-	if (a_ns != b_ns)
-		return a_ns < b_ns ? -1 : 1;
-	return *(const uint32_t *)va < *(const uint32_t *)vb ? -1 : 1;
+static int by_time(gconstpointer va, gconstpointer vb)
+{
+	const struct woken *a = va, *b = vb;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? -1 : 1;
+	return a->order < b->order ? -1 : 1;
+}
+
+static GArray *all_woken(const struct profile *p)
+{
+	GArray *all = g_array_new(FALSE, FALSE, sizeof(struct woken));
+	struct wakes_by_wait *by = wakes_by_wait_new(p);
+
+	for (uint32_t i = 0; i < p->wakes->len; i++) {
+		const struct wake *k = profile_wake(p, i);
+		const struct woken row = { k->wait, k->waker, k->blocked_ns + k->runnable_ns, all->len };
+
+		g_array_append_val(all, row);
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		struct wake rest;
+
+		wakes_unknown(p, by, i, &rest);
+		const struct woken row = { i, NONE, rest.blocked_ns + rest.runnable_ns, all->len };
+
+		if (wait_is_sleep(profile_wait(p, i)) && row.ns)
+			g_array_append_val(all, row);
+	}
+	wakes_by_wait_free(by);
+	g_array_sort(all, by_time);
+	return all;
 }
 
 void trace_wakers_text(GString *s, const struct profile *p, bool only_waker)
 {
 	g_autoptr(GPtrArray) labels = label_all(p);
-	g_autofree uint32_t *order = g_new(uint32_t, (gsize)p->wakes->len + 1);
+	g_autoptr(GArray) all = all_woken(p);
 	struct printer pr = { p, labels, s };
 
-	for (uint32_t i = 0; i < p->wakes->len; i++)
-		order[i] = i;
-	g_qsort_with_data(order, (int)p->wakes->len, sizeof(*order), by_time, (gpointer)p);
-	for (uint32_t i = 0; i < p->wakes->len; i++) {
-		const struct wake *k = profile_wake(p, order[i]);
-		const struct waker *waker = profile_get_waker(p, k->waker);
-		const struct wait *w = profile_wait(p, k->wait);
+	for (guint i = 0; i < all->len; i++) {
+		const struct woken *row = &g_array_index(all, struct woken, i);
+		const struct wait *w = profile_wait(p, row->wait);
 		const struct thread *t = profile_thread(p, w->thread);
 
-		append_who(&pr, "waker:", waker_name(waker), waker->tid);
-		outermost_first(&pr, waker->user);
-		outermost_first(&pr, waker->kernel);
+		if (row->waker == NONE) {
+			append_who(&pr, "waker:", w->flags & WAIT_OPEN_AT_END ? "[still asleep]" : "[unknown]", 0);
+		} else {
+			const struct waker *waker = profile_get_waker(p, row->waker);
+
+			append_who(&pr, "waker:", waker_name(waker), waker->tid);
+			outermost_first(&pr, waker->user);
+			outermost_first(&pr, waker->kernel);
+		}
 		if (!only_waker) {
 			g_string_append(s, "    --\n");
 			innermost_first(&pr, w->kernel);
 			innermost_first(&pr, w->user);
 		}
 		append_who(&pr, "target:", t->comm, t->tid);
-		g_string_append_printf(s, "        %" PRIu64 "\n\n", (k->blocked_ns + k->runnable_ns + 500) / 1000);
+		g_string_append_printf(s, "        %" PRIu64 "\n\n", (row->ns + 500) / 1000);
 	}
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Threads in one another's way: who held the CPU meanwhile, and events that wake many threads at once."""
 
+import json
 import os
 
 from check import names
@@ -108,6 +109,72 @@ def blame_names_one_thread(env):
         for culprit in thread["held_by"]:
             if culprit.get("comm") in tids:
                 env.check.that(culprit["tid"] == tids[culprit["comm"]], f"{culprit} is thread {tids[culprit['comm']]}")
+
+
+def told_waits(env, name, *args):
+    """What `offcpu events --runq-blame` tells of the program's waits, each checked to add up; and its truth."""
+    program = Program(env, name, *args)
+    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), "--runq-blame", "--json", verb="events")
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    program.finish()
+    with open(recorder.out, encoding="utf-8") as f:
+        waits = [json.loads(line) for line in f]
+    env.check.that(len(waits) > 0, f"no wait was told: {recorder.stderr()}")
+    for wait in waits:
+        told_ns = sum(held["time_ns"] for held in wait["held_by"])
+        env.check.that(told_ns == wait["runnable_ns"] + wait["preempted_ns"], f"does not add up: {wait}")
+        # beside a switch that was not seen, which a guarded process is sure to hide some of
+        env.unseen |= any(held["kind"] == "unknown" for held in wait["held_by"])
+    return waits, program.truth()
+
+
+def held_of_each(waits, tid):
+    """{name or kind of the culprit: ns} of one thread's waits."""
+    held = {}
+    for wait in waits:
+        for culprit in wait["held_by"] if wait["tid"] == tid else ():
+            name = culprit.get("comm", "[" + culprit["kind"] + "]")
+            held[name] = held.get(name, 0) + culprit["time_ns"]
+    return held
+
+
+@case
+def events_tell_who_held_the_cpu(env):
+    """Wait by wait: together the hogs' waits are as long as the others ran, and a short wait has one culprit."""
+    waits, truth = told_waits(env, "runq", 2, 1000)
+    lines = {line["name"]: line for line in truth}
+    for sufferer in ("hog-1", "hog-2"):
+        held = held_of_each(waits, lines[sufferer]["tid"])
+        for name, line in lines.items():
+            if name != sufferer:
+                slack_ns = 0.03 * line["cpu_ns"] + 15 * MS
+                env.check.that(abs(held.get(name, 0) - line["cpu_ns"]) < slack_ns,
+                               f"{sufferer}'s waits were {held.get(name, 0)} ns for {name}, which ran {line['cpu_ns']} ns")
+        env.check.that(held.get("[unknown]", 0) < 0.01 * sum(held.values()), f"unknown to {sufferer}: {held}")
+    tids = {line["name"]: line["tid"] for line in truth}
+    for culprit in (culprit for wait in waits for culprit in wait["held_by"] if culprit.get("comm") in tids):
+        env.check.that(culprit["tid"] == tids[culprit["comm"]], f"{culprit} is thread {tids[culprit['comm']]}")
+
+
+@case
+def events_tell_of_queues_of_all_cpus(env):
+    """Threads that are moved from queue to queue: what they waited in each is told, and they held the CPUs themselves."""
+    waits, truth = told_waits(env, "hog", 3 * os.cpu_count() + 1, 500)
+    all_ns, hogs_ns, unknown_ns = 0, 0, 0
+    tids = {line["tid"] for line in truth}
+    for held in (held for wait in waits if wait["tid"] in tids for held in wait["held_by"]):
+        all_ns += held["time_ns"]
+        hogs_ns += held["time_ns"] if held.get("comm") == "hog" else 0
+        unknown_ns += held["time_ns"] if held["kind"] == "unknown" else 0
+    env.check.that(unknown_ns <= 0.01 * all_ns, f"of {all_ns} ns {unknown_ns} are unknown")
+    ran_ns = sum(line["cpu_ns"] for line in truth)
+    want_ns = sum(line["wall_ns"] for line in truth) - ran_ns
+    env.check.that(abs(all_ns - want_ns) < 0.05 * want_ns + 20 * MS, f"told are {all_ns} ns of waiting, of {want_ns}")
+    # each ran while all others of its CPU waited; what else ran on this machine is not ours to know
+    env.check.that(hogs_ns > 0.5 * all_ns, f"the hogs held the CPU for only {hogs_ns} of {all_ns} ns")
 
 
 def limited_cgroup(env, percent):

@@ -584,6 +584,26 @@ def remembered_walks_of_a_pipe(env):
 
 
 @case
+def remembered_walks_of_wakers(env):
+    """The same of threads and disk interrupts that wake; the recorder itself switches the kernel's statistics on and off."""
+    env.tolerate_unseen()
+    programs = Program(env, "unwind_pingpong", 120_000), Program(env, "fsync", env.disk_file(), 400)
+    recorder = verified(env, "-p", ",".join(str(program.pid) for program in programs), "--wakers=4")
+    recorder.wait_attached()
+    for program in programs:
+        program.go()
+    for program in programs:
+        program.wait_done(180)
+    recorder.stop()
+    report = recorder.report()
+    for program in programs:
+        program.finish()
+    check_verified(env, report, 200_000)
+    interrupts = sum(waker["count"] for wait in report.waits for waker in wait["wakers"] if waker["irq"])
+    env.check.that(interrupts >= 400, f"only {interrupts} sleeps were ended by interrupts")
+
+
+@case
 def remembered_walks_of_redis(env):
     """A server under load: at least 100,000 switches of programs that nobody wrote for this test."""
     for tool in ("redis-server", "redis-benchmark"):

@@ -2,6 +2,7 @@
 """Who ended each sleep, of programs whose wakers are known."""
 
 import collections
+import os
 import re
 
 import stories
@@ -85,6 +86,16 @@ def waker_over_loopback(env):
     report, truth = record(env, "sock", "tcp", 100, 5000)
     for line in sites(truth):
         check_share(env, report, line, is_thread_of(line, "tcp_sendmsg", "writer_main"), "the sender")
+
+
+@case
+def waker_of_a_disk_wait(env):
+    """An interrupt that names the disk, or a thread of the kernel that completes for it."""
+    report, truth = record(env, "fsync", env.disk_file(), 60)
+    disks = tuple(f"({name})" for name in os.listdir("/sys/block"))
+    for line in sites(truth):
+        check_share(env, report, line, lambda w: w["irq"].endswith(disks) if w["irq"] else w["comm"] != line["comm"],
+                    "the disk")
 
 
 def record_chains(env, name, *args, options=("--exact",)):

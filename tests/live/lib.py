@@ -154,18 +154,20 @@ def read_truth(path):
 # -- the recorder --------------------------------------------------------------
 
 class Recorder:
-    """`offcpu record` in the background; its window is open once it holds its BPF links."""
+    """`offcpu record`, or `events` into a file, in the background; its window is open once it holds its BPF links."""
 
-    def __init__(self, env, *args, out=None, command=None, own_group=False):
+    def __init__(self, env, *args, out=None, command=None, own_group=False, verb="record"):
         self.env = env
         self.out = out or env.temporary("recording.offcpu")
         self.errors = env.temporary("record.stderr")
-        line = [env.offcpu, "record", *map(str, args), "-o", self.out]
+        line = [env.offcpu, verb, *map(str, args)]
+        if verb == "record":
+            line += ["-o", self.out]
         if command:
             line += ["--", *map(str, command)]
         self.line = " ".join(line)
-        with open(self.errors, "wb") as errors:
-            self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        with open(self.errors, "wb") as errors, open(os.devnull if verb == "record" else self.out, "wb") as printed:
+            self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=printed,
                                             stderr=errors, preexec_fn=default_signals,
                                             start_new_session=own_group)
         env.running.append(self.process)

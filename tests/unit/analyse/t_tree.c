@@ -199,6 +199,72 @@ static void test_same_name(void)
 	profile_free(p);
 }
 
+static uint32_t named_stack(struct profile *p, enum frame_kind kind, const char *name)
+{
+	const struct frame f = { .kind = kind, .name = name, .module = "app" };
+	uint32_t node = profile_node(p, 0, profile_frame(p, &f));
+
+	profile_stack_end(p, node, STACK_COMPLETE);
+	return node;
+}
+
+/* Of 100 ms asleep a disk ended 60 and who ended 40 is not known; 7 nobody had ended; 5 it was preempted. */
+static struct profile *woken_by_a_disk(void)
+{
+	struct profile *p = profile_new();
+	const struct thread t = { .pid = 1, .tid = 2, .comm = "app", .process = "app" };
+	const uint32_t thread = profile_add_thread(p, &t);
+	const uint32_t user = named_stack(p, FRAME_USER, "main"), kernel = named_stack(p, FRAME_KERNEL, "read");
+	const struct waker disk = { .comm = "", .irq = "irq:disk", .kernel = named_stack(p, FRAME_KERNEL, "wake") };
+	const struct wait waits[] = {
+		{ .thread = thread, .user = user, .kernel = kernel, .state = 'S', .count = 3, .blocked_ns = 100, .max_ns = 50 },
+		{ .thread = thread, .user = user, .state = 'S', .count = 1, .blocked_ns = 7, .max_ns = 7,
+		  .flags = WAIT_OPEN_AT_END },
+		{ .thread = thread, .user = user, .state = 'R', .count = 1, .preempted_ns = 5, .max_ns = 5 },
+	};
+	struct wake k = { .waker = profile_waker(p, &disk), .count = 2, .blocked_ns = 60 };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++) {
+		uint32_t wait = profile_add_wait(p, &waits[i]);
+
+		if (!i)
+			k.wait = wait;
+	}
+	profile_add_wake(p, &k);
+	return p;
+}
+
+static void test_offwake(void)
+{
+	struct profile *p = woken_by_a_disk();
+	const struct tree_options o = { .view = TREE_OFFWAKE, .delimiters = true };
+	struct tree *t = tree_from_profile(p, &o);
+
+	check_sums(t);
+	g_assert_cmpuint(tree_node(t, 0)->total, ==, 112);
+	g_assert_cmpuint(find(t, "app;main;-;read;--;wake;irq:disk")->self, ==, 60);
+	g_assert_cmpuint(find(t, "app;main;-;read;--;[unknown]")->self, ==, 40);
+	g_assert_cmpuint(find(t, "app;main;--;[still asleep]")->self, ==, 7);
+	g_assert_cmpuint(find(t, "app;main")->self, ==, 5);
+	tree_free(t);
+	profile_free(p);
+}
+
+static void test_wakeup(void)
+{
+	struct profile *p = woken_by_a_disk();
+	const struct tree_options o = { .view = TREE_WAKERS, .delimiters = true, .by_thread = true };
+	struct tree *t = tree_from_profile(p, &o);
+
+	check_sums(t);
+	g_assert_cmpuint(tree_node(t, 0)->total, ==, 107);
+	g_assert_cmpuint(find(t, "irq:disk;wake;app-1/2")->self, ==, 60);
+	g_assert_cmpuint(find(t, "[unknown];app-1/2")->self, ==, 40);
+	g_assert_cmpuint(find(t, "[still asleep];app-1/2")->self, ==, 7);
+	tree_free(t);
+	profile_free(p);
+}
+
 /* A path deeper than any stack keeps its weight. */
 static void test_too_deep(void)
 {
@@ -255,6 +321,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/tree/weights", test_weights);
 	g_test_add_func("/tree/keep", test_keep);
 	g_test_add_func("/tree/same-name", test_same_name);
+	g_test_add_func("/tree/offwake", test_offwake);
+	g_test_add_func("/tree/wakeup", test_wakeup);
 	g_test_add_func("/tree/too-deep", test_too_deep);
 	g_test_add_func("/tree/large", test_large);
 	return g_test_run();

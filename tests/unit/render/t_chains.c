@@ -30,27 +30,31 @@ static struct profile *waits_for_db(void)
 static void test_text(void)
 {
 	struct profile *p = waits_for_db();
+	struct actors *actors = actors_new(p, ACTOR_BY_ROLE);
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	chains_text(text, p, NULL, 10);
+	chains_text(text, p, actors, NULL, 10);
 	g_assert_cmpstr(text->str, ==,
 			"\nChains of wakers, by blocked time\n"
 			"\nweb waited 280 ms (100.0%), 2 times, 140 ms each; meanwhile, from the end backwards:\n"
-			"       12.0 ms   4.3%  db                 ran\n"
-			"       8.00 ms   2.9%                     waited for a CPU\n"
-			"       10.0 ms   3.6%                     did other things, before its own wait\n"
-			"        250 ms  89.3%  disk               ran\n"
+			"       12.0 ms   4.3%  db   ran\n"
+			"       8.00 ms   2.9%       waited for a CPU\n"
+			"       10.0 ms   3.6%       did other things, before its own wait\n"
+			"        250 ms  89.3%  disk ran\n"
 			"    loop: disk had been woken by web before\n");
+	actors_free(actors);
 	profile_free(p);
 }
 
 static void test_nothing(void)
 {
 	struct profile *p = profile_new();
+	struct actors *actors = actors_new(p, ACTOR_BY_ROLE);
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	chains_text(text, p, NULL, 10);
+	chains_text(text, p, actors, NULL, 10);
 	g_assert_cmpstr(text->str, ==, "");
+	actors_free(actors);
 	profile_free(p);
 }
 
