@@ -234,7 +234,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct wait_map);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_HASH);
+		__uint(max_entries, 1);	/* one is made for a pattern; a size need not match (Linux 5.10, 134fede4eecf) */
+		__type(key, struct offcpu_wait_key);
+		__type(value, struct offcpu_wait_sum);
+	});
 } swap_barrier SEC(".maps");
 
 /* Unwind tables, see abi/space_abi.h. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collect/chain_maps.h"
+#include "collect/closing.h"
 #include "collect/cost.h"
 #include "collect/crowd.h"
 #include "collect/fold.h"
@@ -79,6 +80,7 @@ void session_free(struct session *s)
 	ring_buffer__free(s->ring);
 	cost_free(s->cost);
 	tables_free(s->tables);
+	closing_free(s->closing);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
 	crowd_free(s->crowd);
@@ -123,10 +125,10 @@ static bool look_at_threads(struct session *s, GError **error)
 	return run_iterator(s, link, error);
 }
 
-/* Measures what we cost, from the start of the window on. */
+/* Measures what we cost while the window is open; not what the start costs, which ends a little later. */
 static void start_measuring(struct session *s)
 {
-	if (!s->options->budget_ppm)
+	if (!s->options->budget_ppm || s->cost || !closing_is_done(s->closing))
 		return;
 	s->cost = cost_new(s->skel->obj, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
 	cost_start(s->cost, session_clock_ns(CLOCK_MONOTONIC), session_counts(s));
@@ -139,6 +141,7 @@ static void govern(struct session *s)
 	struct governor_reading reading;
 	struct cost_counts counts;
 
+	start_measuring(s);
 	if (!s->cost || !cost_is_due(s->cost, now))
 		return;
 	counts = session_counts(s);
@@ -220,7 +223,7 @@ bool session_start(struct session *s, GError **error)
 	/* Again for those that moved between the first look and the start. */
 	if (!look_at_threads(s, error))
 		return false;
-	start_measuring(s);
+	closing_load(s->closing);
 	return true;
 }
 
@@ -301,19 +304,36 @@ bool session_drain(struct session *s)
 	return is_more;
 }
 
+bool session_check(struct session *s, GError **error)
+{
+	struct bpf_link *link;
+	int err = closing_is_done(s->closing) ? closing_wait(s->closing, &link) : 0;
+
+	if (err)
+		session_load_error(error, err);
+	return !err;
+}
+
 bool session_stop(struct session *s, GError **error)
 {
+	struct bpf_link *close_thread;
+	int err = closing_wait(s->closing, &close_thread);
+
+	if (err) {
+		session_load_error(error, err);
+		return false;
+	}
 	apply_tables(s, true);
 	s->stop_ns = set_edge(&s->skel->data->stop_ns);
 	s->skel->bss->is_open = 0;
-	if (!run_iterator(s, s->skel->links.close_thread, error))
+	if (!run_iterator(s, close_thread, error))
 		return false;
 	/* The swap also waits for the last programs of the window. */
 	session_take_mappings(s);
 	session_empty_ring(s);
 	swap_waits(s);
 	s->skel->bss->closing = 1;
-	if (!run_iterator(s, s->skel->links.close_thread, error))
+	if (!run_iterator(s, close_thread, error))
 		return false;
 	session_empty_ring(s);
 	fold_finish(s->fold);

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "collect/closing.h"
 #include "collect/feature.h"
 #include "collect/fold.h"
 #include "collect/mmap_events.h"
@@ -120,12 +121,13 @@ static void fill_sampling(const struct session *s, struct profile_sampling *ret_
 void session_fill_info(struct session *s)
 {
 	struct profile_info *info = &s->profile->info;
-	uint64_t bpf_ns, runs, missed;
+	uint64_t bpf_ns, runs, missed, closing_ns, closing_runs, closing_missed;
 	struct utsname host;
 	struct rusage usage;
 
 	cost_programs(s->skel->obj, &bpf_ns, &runs, &missed);
-	record_losses(s, missed);
+	closing_cost(s->closing, &closing_ns, &closing_runs, &closing_missed);
+	record_losses(s, missed + closing_missed);
 	uname(&host);
 	getrusage(RUSAGE_SELF, &usage);
 	info->start_unix_ns = s->start_unix_ns;
@@ -137,7 +139,7 @@ void session_fill_info(struct session *s)
 	info->version = profile_string(s->profile, OFFCPU_VERSION);
 	info->switches = switches_seen(s);
 	info->has_bpf_ns = feature_supported(FEATURE_BPF_STATS) && runs;
-	info->tracer_bpf_ns = bpf_ns;
+	info->tracer_bpf_ns = bpf_ns + closing_ns;
 	info->tracer_cpu_ns =
 		((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
 		((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;

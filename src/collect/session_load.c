@@ -8,28 +8,38 @@
 
 #include "abi/sample.h"
 #include "collect/chain_maps.h"
+#include "collect/closing.h"
 #include "collect/crowd.h"
 #include "collect/feature.h"
 #include "collect/session_parts.h"
 #include "collect/tables.h"
 #include "offcpu.skel.h"
 
+/* Two threads load programs. */
+static GMutex libbpf_log_lock;
 static GString *libbpf_log;
 
 static int keep_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
 {
 	if (level == LIBBPF_DEBUG)
 		return 0;
+	g_mutex_lock(&libbpf_log_lock);
 	if (!libbpf_log)
 		libbpf_log = g_string_new(NULL);
 	if (libbpf_log->len < 64 * 1024)
 		g_string_append_vprintf(libbpf_log, format, args);
+	g_mutex_unlock(&libbpf_log_lock);
 	return 0;
 }
 
-const char *session_libbpf_log(void)
+char *session_libbpf_log(void)
 {
-	return libbpf_log ? libbpf_log->str : "";
+	g_mutex_lock(&libbpf_log_lock);
+	char *log = libbpf_log ? g_string_free(libbpf_log, FALSE) : g_strdup("");
+
+	libbpf_log = NULL;
+	g_mutex_unlock(&libbpf_log_lock);
+	return log;
 }
 
 void session_bpf_error(GError **error, int err, const char *what)
@@ -41,6 +51,13 @@ void session_bpf_error(GError **error, int err, const char *what)
 	else
 		g_set_error(error, COLLECT_ERROR, COLLECT_ERROR_KERNEL, "%s: %s (`offcpu doctor` tells more)",
 			    what, g_strerror(-err));
+}
+
+void session_load_error(GError **error, int err)
+{
+	/* EACCES is the verifier's word, no matter of rights; --verbose shows its log */
+	session_bpf_error(error, err, err == -EACCES ? "load the BPF programs: the verifier refuses" :
+						       "load the BPF programs");
 }
 
 /* Our pid namespace's number, 0 for the initial one. */
@@ -142,6 +159,7 @@ static void configure(struct session *s)
 		.want_blame = o->want_blame && o->mode == COLLECT_WAITS,
 	};
 	select_irq_programs(s->skel, cfg->want_wakers);
+	s->closing = closing_new(s->skel, !o->is_short);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
 	crowd_prepare(s->skel, cfg->want_blame, cfg->want_storms);
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
@@ -227,9 +245,7 @@ bool session_load(struct session *s, GError **error)
 		return false;
 	err = offcpu_bpf__load(s->skel);
 	if (err) {
-		/* EACCES is the verifier's word, no matter of rights; --verbose shows its log */
-		session_bpf_error(error, err, err == -EACCES ? "load the BPF programs: the verifier refuses" :
-							       "load the BPF programs");
+		session_load_error(error, err);
 		return false;
 	}
 	if (!fill_filters(s, error))

@@ -30,6 +30,7 @@ struct session {
 	struct profile *profile;
 	struct fold *fold;
 	struct crowd *crowd;
+	struct closing *closing;
 	struct cost *cost;		/* NULL: not measured */
 	struct governor governor;
 	uint64_t begun_ns;
@@ -43,6 +44,7 @@ uint64_t session_clock_ns(clockid_t clock);
 
 /* A sentence of what could not be done. */
 void session_bpf_error(GError **error, int err, const char *what);
+void session_load_error(GError **error, int err);
 bool session_wants_kernel_symbols(const struct collect_options *o);
 /* Of a few processes, or a command: their tables are worth more waiting. */
 bool session_is_for_few(const struct collect_options *o);
