@@ -225,23 +225,6 @@ struct {
 /* Which of two is in use: not 0, the second. */
 volatile __u8 second_in_use = 0;
 
-/*
- * No program reads this one.  To update a map of maps waits until all programs that run have ended
- * (Linux 4.19, 1ae80cf31938): after a swap, and not as the maps are made, where each update would cost
- * some milliseconds of the start.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct {
-		__uint(type, BPF_MAP_TYPE_HASH);
-		__uint(max_entries, 1);	/* one is made for a pattern; a size need not match (Linux 5.10, 134fede4eecf) */
-		__type(key, struct offcpu_wait_key);
-		__type(value, struct offcpu_wait_sum);
-	});
-} swap_barrier SEC(".maps");
-
 /* Unwind tables, see abi/space_abi.h. */
 struct slab {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -7,6 +7,7 @@
 
 #include "abi/offcpu_abi.h"
 #include "collect/cost.h"
+#include "collect/urgency.h"
 #include "offcpu.skel.h"
 
 #define PROGRAM "close_thread"
@@ -79,7 +80,9 @@ static gpointer run(gpointer data)
 {
 	struct closing *c = data;
 
+	urgency_enter();
 	c->err = load(c);
+	urgency_leave();
 	g_atomic_int_set(&c->is_done, 1);
 	return NULL;
 }

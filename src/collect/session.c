@@ -14,6 +14,8 @@
 #include "collect/mmap_events.h"
 #include "collect/session_parts.h"
 #include "collect/tables.h"
+#include "collect/urgency.h"
+#include "collect/visit.h"
 #include "offcpu.skel.h"
 
 /* The window's edges are set this much ahead, so that every CPU knows of them in time. */
@@ -55,6 +57,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	struct session *s = g_new0(struct session, 1);
 
 	s->options = options;
+	urgency_begin();
 	s->begun_ns = session_clock_ns(CLOCK_MONOTONIC);
 	/* Before anything is traced: no process may start unseen. */
 	s->mmap_events = mmap_events_open(NULL);
@@ -87,6 +90,7 @@ void session_free(struct session *s)
 	fold_free(s->fold);
 	symbolizer_free(s->symbolizer);
 	profile_free(s->profile);
+	urgency_end();
 	g_free(s);
 }
 
@@ -210,6 +214,7 @@ bool session_start(struct session *s, GError **error)
 	session_take_mappings(s);
 	if (!look_at_threads(s, error))
 		return false;
+	urgency_check();
 	await_tables(s);
 	apply_tables(s, true);
 	s->start_ns = set_edge(&s->skel->data->start_ns);
@@ -256,25 +261,28 @@ static void read_out(struct session *s, int map_fd)
 	} while (!err);
 }
 
+static void read_waits(struct session *s, bool second)
+{
+	read_out(s, bpf_map__fd(second ? s->skel->maps.waits_b : s->skel->maps.waits_a));
+	if (s->skel->rodata->cfg.chain_depth)
+		chain_maps_read(s->skel, second, s->fold);
+}
+
 /*
- * Puts the other wait map in place and empties this one, once no program can still hold it
- * (swap_barrier): so the sums read are final, and nothing is counted twice or lost.
+ * Puts the other wait map in place and empties this one, once no program can still hold it: so the sums
+ * read are final, and nothing is counted twice or lost.
  */
 static void swap_waits(struct session *s)
 {
-	int fd = bpf_map__fd(s->skel->maps.waits_a);
-	uint32_t zero = 0;
 	bool old = s->skel->bss->second_in_use;
 
 	s->skel->bss->wait_entries = 0;
 	s->skel->bss->second_in_use = !old;
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.swap_barrier), &zero, &fd, BPF_ANY)) {
+	if (!visit_cpus(s->skel)) {
 		s->skel->bss->second_in_use = old;
 		return;
 	}
-	read_out(s, bpf_map__fd(old ? s->skel->maps.waits_b : s->skel->maps.waits_a));
-	if (s->skel->rodata->cfg.chain_depth)
-		chain_maps_read(s->skel, old, s->fold);
+	read_waits(s, old);
 	s->swapped_ns = session_clock_ns(CLOCK_MONOTONIC);
 }
 
@@ -291,6 +299,7 @@ bool session_drain(struct session *s)
 
 	uint32_t capacity = bpf_map__max_entries(s->skel->maps.waits_a);
 
+	urgency_check();
 	/* Mappings first: the stacks are looked up in them.  To name those may take long. */
 	session_take_mappings(s);
 	apply_tables(s, false);
@@ -317,8 +326,11 @@ bool session_check(struct session *s, GError **error)
 bool session_stop(struct session *s, GError **error)
 {
 	struct bpf_link *close_thread;
-	int err = closing_wait(s->closing, &close_thread);
+	int err;
 
+	urgency_keep();
+	urgency_check();
+	err = closing_wait(s->closing, &close_thread);
 	if (err) {
 		session_load_error(error, err);
 		return false;
@@ -328,13 +340,17 @@ bool session_stop(struct session *s, GError **error)
 	s->skel->bss->is_open = 0;
 	if (!run_iterator(s, close_thread, error))
 		return false;
-	/* The swap also waits for the last programs of the window. */
+	urgency_check();
 	session_take_mappings(s);
 	session_empty_ring(s);
-	swap_waits(s);
+	/* What the window's end found running wrote still. */
+	visit_cpus(s->skel);
+	read_waits(s, s->skel->bss->second_in_use);
+	urgency_check();
 	s->skel->bss->closing = 1;
 	if (!run_iterator(s, close_thread, error))
 		return false;
+	urgency_check();
 	session_empty_ring(s);
 	fold_finish(s->fold);
 	crowd_finish(s->crowd, s->fold, s->profile);

@@ -13,6 +13,7 @@
 #include "collect/feature.h"
 #include "collect/session_parts.h"
 #include "collect/tables.h"
+#include "collect/urgency.h"
 #include "offcpu.skel.h"
 
 /* Two threads load programs. */
@@ -243,7 +244,9 @@ bool session_load(struct session *s, GError **error)
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
 	if (!open_programs(s, error))
 		return false;
+	urgency_check();	/* not before: threads that compile tables should not have it from us */
 	err = offcpu_bpf__load(s->skel);
+	urgency_check();
 	if (err) {
 		session_load_error(error, err);
 		return false;
