@@ -58,6 +58,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 
 	s->options = options;
 	urgency_begin();
+	urgency_check();
 	s->begun_ns = session_clock_ns(CLOCK_MONOTONIC);
 	/* Before anything is traced: no process may start unseen. */
 	s->mmap_events = mmap_events_open(NULL);

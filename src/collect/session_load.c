@@ -244,7 +244,7 @@ bool session_load(struct session *s, GError **error)
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
 	if (!open_programs(s, error))
 		return false;
-	urgency_check();	/* not before: threads that compile tables should not have it from us */
+	urgency_check();
 	err = offcpu_bpf__load(s->skel);
 	urgency_check();
 	if (err) {

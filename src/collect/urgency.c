@@ -81,12 +81,32 @@ static void lower_thread(struct thread *t)
 	t->is_raised = false;
 }
 
+/* Those that have not entered too.  Nothing is put back: they end. */
+static void raise_everyone(void)
+{
+	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_RR) };
+	GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
+	const char *name;
+
+	while (tasks && (name = g_dir_read_name(tasks))) {
+		pid_t tid = (pid_t)strtol(name, NULL, 10);
+
+		if (tid != all.threads[0].tid && sched_getscheduler(tid) == SCHED_OTHER &&
+		    sched_setscheduler(tid, SCHED_RR, &lowest))
+			setpriority(PRIO_PROCESS, (id_t)tid, NICE_INSTEAD);
+	}
+	if (tasks)
+		g_dir_close(tasks);
+}
+
 static void apply(bool is_raised)
 {
 	g_mutex_lock(&all.lock);
 	all.is_raised = is_raised;
 	for (int i = 0; i < THREADS_MAX; i++)
 		(is_raised ? raise_thread : lower_thread)(&all.threads[i]);
+	if (is_raised && all.state.is_kept)
+		raise_everyone();
 	g_mutex_unlock(&all.lock);
 }
 
@@ -118,6 +138,16 @@ void urgency_leave(void)
 	for (int i = 0; i < THREADS_MAX; i++)
 		if (all.threads[i].tid == own_tid())
 			all.threads[i].tid = 0;
+	g_mutex_unlock(&all.lock);
+}
+
+void urgency_decline(void)
+{
+	const struct sched_param none = { 0 };
+
+	g_mutex_lock(&all.lock);
+	if (all.is_raised && !all.state.is_kept && all.threads[0].is_raised && !all.threads[0].by_nice)
+		sched_setscheduler(0, SCHED_OTHER, &none);
 	g_mutex_unlock(&all.lock);
 }
 
@@ -153,6 +183,8 @@ static bool read_waited(uint64_t *ret_ns)
 void urgency_keep(void)
 {
 	all.state.is_kept = true;
+	if (all.is_raised)
+		apply(true);
 }
 
 /* Threads that run or could, for each CPU. */

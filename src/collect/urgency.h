@@ -14,17 +14,22 @@
  * last two are about one state.
  */
 
-/* By and for the main thread; at the end all is as it was. */
+/* By and for the main thread; at the end all is as it was.  A thread that a raised one makes is raised too. */
 void urgency_begin(void);
 void urgency_end(void);
 
 /* By a helper thread: what the main thread gets, it gets, until it leaves, which it must before it ends. */
 void urgency_enter(void);
 void urgency_leave(void);
+/* By a thread with long work that can wait: it does without what it has from who made it. */
+void urgency_decline(void);
 
 /* By the main thread, now and then and after each piece of work; takes some microseconds. */
 void urgency_check(void);
-/* The end has come: from now on it is not taken back. */
+/*
+ * The end has come: from now on it is not taken back, and all threads of the process get it, for it ends
+ * when each of them has had its turn to end.
+ */
 void urgency_keep(void);
 
 /* What is decided on, and the decision. */
