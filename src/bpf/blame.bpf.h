@@ -82,12 +82,8 @@ struct blame_map {
 	__type(value, struct blame_sum);
 } blames_a SEC(".maps"), blames_b SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct blame_map);
-} blames SEC(".maps") = { .values = { &blames_a } };
+/* Which of the two is in use: not 0, the second. */
+volatile __u8 second_blames = 0;
 
 /* Entries put into the current map since user space last swapped it. */
 __u64 blame_entries = 0;
@@ -162,13 +158,9 @@ struct blame_walk {
 static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, const struct blame_stretch *s, __u32 tid,
 						      struct blame_sum *fresh)
 {
-	struct blame_sum *sum;
-	__u32 zero = 0;
-	void *map = bpf_map_lookup_elem(&blames, &zero);
+	bool second = second_blames;
+	struct blame_sum *sum = second ? bpf_map_lookup_elem(&blames_b, key) : bpf_map_lookup_elem(&blames_a, key);
 
-	if (!map)
-		return NULL;
-	sum = bpf_map_lookup_elem(map, key);
 	if (sum)
 		return sum;
 	__builtin_memset(fresh, 0, sizeof(*fresh));
@@ -177,10 +169,11 @@ static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, con
 		fresh->tid = tid;
 		__builtin_memcpy(fresh->comm, s->comm, sizeof(fresh->comm));
 	}
-	if (bpf_map_update_elem(map, key, fresh, BPF_NOEXIST))
+	if (second ? bpf_map_update_elem(&blames_b, key, fresh, BPF_NOEXIST) :
+		     bpf_map_update_elem(&blames_a, key, fresh, BPF_NOEXIST))
 		return NULL;
 	__sync_fetch_and_add(&blame_entries, 1);
-	return bpf_map_lookup_elem(map, key);
+	return second ? bpf_map_lookup_elem(&blames_b, key) : bpf_map_lookup_elem(&blames_a, key);
 }
 
 /* A part of one wait, which is told at its end. */

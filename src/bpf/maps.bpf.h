@@ -226,18 +226,6 @@ struct {
 /* Which of two is in use: not 0, the second. */
 volatile __u8 second_in_use = 0;
 
-/*
- * No program reads this one.  To update a map of maps waits until all programs that run have ended
- * (Linux 4.19, 1ae80cf31938): after a swap, and not as the maps are made, where each update would cost
- * some milliseconds of the start.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct wait_map);
-} swap_barrier SEC(".maps");
-
 /* Unwind tables, see abi/space_abi.h. */
 struct slab {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

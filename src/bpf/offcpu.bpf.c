@@ -319,6 +319,13 @@ static __always_inline void fetch_early(const struct thread_state *st)
 	barrier_var(on_cpu);
 }
 
+/* Run on a CPU by user space: when it has, a handle_switch() that ran there before has ended. */
+SEC("raw_tp")
+int visit_cpu(void *ctx)
+{
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int handle_switch(unsigned long long *ctx)
 {

@@ -13,6 +13,8 @@
 
 #include "cmd/cmd.h"
 
+#define SHORT_NS 1000000000ULL
+
 int run_status_of(const GError *error)
 {
 	if (error->domain == COLLECT_ERROR &&
@@ -121,7 +123,16 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
-static void wait_for_the_end(struct run *run)
+static void print_libbpf_log(const struct run *run)
+{
+	g_autofree char *log = run->target->verbose ? session_libbpf_log() : NULL;
+
+	if (log)
+		fputs(log, stderr);
+}
+
+/* False when the session failed meanwhile. */
+static bool wait_for_the_end(struct run *run, GError **error)
 {
 	uint64_t begun = now_ns(), shown = 0;
 	bool is_more = false;
@@ -133,22 +144,24 @@ static void wait_for_the_end(struct run *run)
 		uint64_t wait = is_more ? 0 : MIN(run->drain_ms, session_drain_ms(run->session)) * 1000000ULL;
 
 		if (run->duration_ns && elapsed >= run->duration_ns)
-			return;
+			return true;
 		if (run->duration_ns)
 			wait = MIN(wait, run->duration_ns - elapsed);
 		struct timespec timeout = { 0, (long)wait };
 		int sig = sigtimedwait(&set, NULL, &timeout);
 		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP) {
 			run->interrupted = true;
-			return;
+			return true;
 		}
 		reap_command(run);
 		if (run->child_ended)
-			return;
+			return true;
 		is_more = session_drain(run->session);
+		if (!session_check(run->session, error))
+			return false;
 		elapsed = now_ns() - begun;
 		if (run->on_tick && !run->on_tick(run, elapsed))
-			return;
+			return true;
 		if (elapsed - shown > 500000000ULL) {
 			show_progress(run, false);
 			shown = elapsed;
@@ -183,9 +196,9 @@ int run_session(struct run *run)
 		run->target->collect.command_pid = (uint32_t)run->child;
 		run->target->collect.command_name = run->target->command[0];
 	}
+	run->target->collect.is_short = run->child > 0 || (run->duration_ns && run->duration_ns < SHORT_NS);
 	run->session = session_new(&run->target->collect, &error);
-	if (run->target->verbose)
-		fputs(session_libbpf_log(), stderr);
+	print_libbpf_log(run);
 	if (!run->session || !session_start(run->session, &error)) {
 		cmd_error(run->name, "%s", error->message);
 		return run_status_of(error);
@@ -194,10 +207,11 @@ int run_session(struct run *run)
 		return EXIT_FAILED;
 	if (run->on_tick)
 		run->on_tick(run, 0);
-	wait_for_the_end(run);
+	bool is_well = wait_for_the_end(run, &error);
 	show_progress(run, true);
 	let_signals_through();
-	if (!session_stop(run->session, &error)) {
+	if (!is_well || !session_stop(run->session, &error)) {
+		print_libbpf_log(run);
 		cmd_error(run->name, "%s", error->message);
 		return run_status_of(error);
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "abi/storm_abi.h"
+#include "collect/visit.h"
 #include "offcpu.skel.h"
 
 #define READ_BATCH 512
@@ -14,13 +15,12 @@
 struct crowd {
 	struct offcpu_bpf *skel;
 	bool want_blame, want_storms;
-	unsigned current;	/* which of the two maps of blame is in use */
 	GHashTable *blames;	/* struct blame_key -> struct blame_sum */
 };
 
 void crowd_prepare(struct offcpu_bpf *skel, bool want_blame, bool want_storms)
 {
-	struct bpf_map *const of_blame[] = { skel->maps.blames, skel->maps.blames_a, skel->maps.blames_b,
+	struct bpf_map *const of_blame[] = { skel->maps.blames_a, skel->maps.blames_b,
 					     skel->maps.blame_rings, skel->maps.blame_scratch };
 	struct bpf_map *const of_storms[] = { skel->maps.storms, skel->maps.storm_places, skel->maps.irq_bursts };
 	struct bpf_program *prog;
@@ -107,18 +107,22 @@ static void read_blames(struct crowd *c, int fd)
 	} while (!err);
 }
 
+static int blames_fd(const struct crowd *c, bool second)
+{
+	return bpf_map__fd(second ? c->skel->maps.blames_b : c->skel->maps.blames_a);
+}
+
 /* As the maps of waits take turns: see swap_waits() in session.c. */
 static void swap_blames(struct crowd *c)
 {
-	int fds[2] = { bpf_map__fd(c->skel->maps.blames_a), bpf_map__fd(c->skel->maps.blames_b) };
-	unsigned old = c->current;
-	uint32_t zero = 0;
+	bool old = c->skel->bss->second_blames;
 
 	c->skel->bss->blame_entries = 0;
-	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.blames), &zero, &fds[!old], BPF_ANY))
-		return;
-	c->current = !old;
-	read_blames(c, fds[old]);
+	c->skel->bss->second_blames = !old;
+	if (visit_cpus(c->skel))
+		read_blames(c, blames_fd(c, old));
+	else
+		c->skel->bss->second_blames = old;
 }
 
 void crowd_drain(struct crowd *c)
@@ -132,7 +136,8 @@ static void finish_blames(struct crowd *c, const struct fold *f, struct profile 
 	GHashTableIter iter;
 	gpointer key, value;
 
-	swap_blames(c);
+	/* no program writes any more */
+	read_blames(c, blames_fd(c, c->skel->bss->second_blames));
 	g_hash_table_iter_init(&iter, c->blames);
 	while (g_hash_table_iter_next(&iter, &key, &value)) {
 		const struct blame_key *k = key;

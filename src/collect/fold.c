@@ -22,11 +22,19 @@ struct fold {
 	GHashTable *stories;	/* struct offcpu_wait_key -> struct offcpu_chain_sum */
 	struct fold_objects *objects;
 	struct sums *sums;
-	GArray *open;		/* struct offcpu_rec_thread with an open wait */
+	GArray *open;		/* struct open_wait */
 	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
 	unsigned max_depth;
 	uint32_t pending_user, pending_kernel;	/* nodes of the stacks that never arrived */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
+};
+
+/* What a thread was waiting in as the window ended. */
+struct open_wait {
+	uint64_t ustack, kstack, waker, object;
+	uint64_t blocked_ns, runnable_ns, preempted_ns;
+	uint32_t thread;
+	uint8_t state, flags;
 };
 
 /* One address of one program; kernel addresses have pid 0. */
@@ -83,7 +91,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->stories = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
 	f->objects = fold_objects_new(profile, "/proc", "/usr/lib/debug");
 	f->sums = sums_new();
-	f->open = g_array_new(FALSE, FALSE, sizeof(struct offcpu_rec_thread));
+	f->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
 	return f;
 }
 
@@ -363,8 +371,16 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 	}
 
 	g_hash_table_insert(f->threads, GUINT_TO_POINTER(rec->tno), GUINT_TO_POINTER(index + 1));
-	if (rec->open_state)
-		g_array_append_val(f->open, *rec);
+	if (!rec->open_state)
+		return;
+	const struct open_wait open = {
+		.ustack = rec->open_ustack, .kstack = rec->open_kstack,
+		.waker = rec->open_waker, .object = rec->open_object,
+		.blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
+		.preempted_ns = rec->open_preempted_ns,
+		.thread = index, .state = rec->open_state, .flags = rec->open_flags,
+	};
+	g_array_append_val(f->open, open);
 }
 
 void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size)
@@ -743,37 +759,42 @@ static void finish_sum(struct fold *f, const struct offcpu_wait_key *key, const 
 	w.thread = index ? index - 1 : lost_thread(f, &w);
 	if (w.flags & WAIT_OPEN_AT_START)
 		g_array_index(f->profile->threads, struct thread, w.thread).flags |= THREAD_OPEN_AT_START;
+	uint32_t wait = profile_add_wait(f->profile, &w);
+
+	if (!key->waker)
+		return;
 	struct wake k = {
-		.wait = profile_add_wait(f->profile, &w), .count = sum->count,
-		.blocked_ns = sum->blocked_ns, .runnable_ns = sum->runnable_ns,
+		.wait = wait, .count = sum->count, .blocked_ns = sum->blocked_ns, .runnable_ns = sum->runnable_ns,
 	};
 
 	memcpy(k.hist, sum->wake_hist, sizeof(sum->wake_hist));
 	add_wake(f, &k, key->waker, g_hash_table_lookup(f->stories, key));
 }
 
-static void finish_open(struct fold *f, const struct offcpu_rec_thread *rec)
+static void finish_open(struct fold *f, const struct open_wait *open)
 {
-	uint32_t index = GPOINTER_TO_UINT(g_hash_table_lookup(f->threads, GUINT_TO_POINTER(rec->tno)));
-	uint64_t total = rec->open_blocked_ns + rec->open_runnable_ns + rec->open_preempted_ns;
+	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
 	struct wait w = {
-		.thread = index - 1,
-		.user = node_of(f, rec->open_ustack, FRAME_USER),
-		.kernel = node_of(f, rec->open_kstack, FRAME_KERNEL),
-		.state = rec->open_state,
-		.flags = WAIT_OPEN_AT_END | (rec->open_flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0),
-		.count = 1, .blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
-		.preempted_ns = rec->open_preempted_ns, .max_ns = total,
+		.thread = open->thread,
+		.user = node_of(f, open->ustack, FRAME_USER),
+		.kernel = node_of(f, open->kstack, FRAME_KERNEL),
+		.state = open->state,
+		.flags = WAIT_OPEN_AT_END | (open->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0),
+		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
+		.preempted_ns = open->preempted_ns, .max_ns = total,
 	};
 	w.hist[profile_hist_slot(total)] = 1;
-	w.object = fold_objects_wait(f->objects, rec->open_object, w.user, w.kernel);
+	w.object = fold_objects_wait(f->objects, open->object, w.user, w.kernel);
+	uint32_t wait = profile_add_wait(f->profile, &w);
+
+	if (!open->waker)
+		return;
 	struct wake k = {
-		.wait = profile_add_wait(f->profile, &w), .count = 1,
-		.blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
+		.wait = wait, .count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 	};
 
-	k.hist[profile_hist_slot(rec->open_runnable_ns)] = 1;
-	add_wake(f, &k, rec->open_waker, NULL);
+	k.hist[profile_hist_slot(open->runnable_ns)] = 1;
+	add_wake(f, &k, open->waker, NULL);
 }
 
 bool fold_lacks_thread(const struct fold *f)
@@ -792,6 +813,7 @@ void fold_finish(struct fold *f)
 
 	if (f->lines)
 		fold_lines_finish(f->lines, f->stacks);
+	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
 	for (size_t i = 0; i < cnt; i++) {
 		struct sums_total sum;
 		const struct offcpu_wait_key *key = sums_get(f->sums, i, &sum);
@@ -801,7 +823,7 @@ void fold_finish(struct fold *f)
 	sums_free(f->sums);
 	f->sums = NULL;
 	for (guint i = 0; i < f->open->len; i++)
-		finish_open(f, &g_array_index(f->open, struct offcpu_rec_thread, i));
+		finish_open(f, &g_array_index(f->open, struct open_wait, i));
 	g_array_set_size(f->open, 0);
 }
 

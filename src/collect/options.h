@@ -48,6 +48,7 @@ struct collect_options {
 	uint64_t sample_ns;	/* COLLECT_WAITS: the scale to begin with (abi/sample.h), 0: exact */
 	bool may_raise;		/* the governor may change it */
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
+	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 	size_t ring_bytes;	/* 0: the default */
 	collect_event_fn on_event;
 	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */

@@ -34,6 +34,9 @@ unsigned session_drain_ms(const struct session *s);
 /* Takes what the kernel has gathered: call it as often as that, and at once when it returns true. */
 bool session_drain(struct session *s);
 
+/* False when it cannot end well: part of it is loaded while the window is open.  Call it now and then. */
+bool session_check(struct session *s, GError **error);
+
 /* Ends the window, reads out everything. */
 bool session_stop(struct session *s, GError **error);
 
@@ -54,7 +57,7 @@ void session_take_sums(struct session *s);
 /* Frames of a stack id, innermost first, for event lines; the number of frames, at most max. */
 unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_frames, unsigned max);
 
-/* What libbpf had to say, for --verbose. */
-const char *session_libbpf_log(void);
+/* What libbpf has had to say since the last call, for --verbose. */
+char *session_libbpf_log(void);
 
 #endif

@@ -194,15 +194,21 @@ uint32_t sums_tno(const struct sums *s, size_t i)
 const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 {
 	const struct entry *e = entry_at(s, i);
-	struct hist one = { 0 };
 
 	*ret_total = (struct sums_total){
 		.blocked_ns = e->blocked_ns, .runnable_ns = e->runnable_ns,
 		.preempted_ns = e->preempted_ns, .max_ns = e->max_ns,
 		.off_cpu_se_ns = (uint64_t)llround(sqrt(e->variance_ns2)),
 	};
-	fill_hist(e, &one);
-	const struct hist *hist = e->hist ? &g_array_index(s->hists, struct hist, e->hist - 1) : &one;
+	if (!e->hist) {
+		ret_total->count = CLAMP(whole(e->count_q8), 1, UINT32_MAX);
+		ret_total->hist[profile_hist_slot(e->max_ns)] = (uint32_t)ret_total->count;
+		if (e->key.waker)
+			ret_total->wake_hist[e->wake_slot] = (uint32_t)ret_total->count;
+		return &e->key;
+	}
+	const struct hist *hist = &g_array_index(s->hists, struct hist, e->hist - 1);
+
 	ret_total->count = whole_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, ret_total->hist);
 	if (e->key.waker)
 		whole_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, ret_total->wake_hist);

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "collect/urgency.h"
 #include "symbolize/fileopen.h"
 #include "unwind/table.h"
 
@@ -92,15 +93,16 @@ void table_files_hurry(void)
 /* In a builder's thread.  Of *tf it uses only what never changes. */
 static void build(gpointer job, gpointer data)
 {
-	static _Thread_local bool is_hurrying;
+	static _Thread_local bool has_begun;
 	struct table_file *file = job;
 	struct table_files *tf = data;
 	struct unwind_table *table;
 
-	if (tf->hurries && !is_hurrying) {
+	if (!has_begun)
+		urgency_decline();
+	if (tf->hurries && !has_begun)
 		table_files_hurry();
-		is_hurrying = true;
-	}
+	has_begun = true;
 	table = unwind_table_build(file->fd, NULL);
 	file->result = TABLE_FILE_WITHOUT;
 	if (table) {

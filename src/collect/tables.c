@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "collect/tables.h"
 
+#include "collect/urgency.h"
+
 #include <bpf/bpf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +61,7 @@ struct tables {
 	GAsyncQueue *inbox;	/* struct message */
 	GThread *supplier;
 	volatile uint32_t *epoch;	/* atomic */
+	gint is_ending;		/* atomic: what is yet to be done is of no use */
 	gint unfinished;	/* atomic: messages on their way, builds included */
 	gint published_cnt, refused_cnt;	/* atomic */
 	/* the supplier's */
@@ -423,7 +426,7 @@ static void look_at_programs(struct tables *t)
 	t->changed = false;
 	t->due_us = INT64_MAX;
 	g_hash_table_iter_init(&iter, t->programs);
-	while (g_hash_table_iter_next(&iter, NULL, &value))
+	while (g_hash_table_iter_next(&iter, NULL, &value) && !g_atomic_int_get(&t->is_ending))
 		if (!look_at_program(t, value, now_us)) {
 			withdraw(t, value);
 			g_hash_table_iter_remove(&iter);
@@ -446,15 +449,18 @@ static gpointer supply(gpointer data)
 
 	if (t->hurries)
 		table_files_hurry();
+	urgency_enter();
 	while (!is_end) {
 		struct message *m = next_message(t);
 		gint taken_cnt = 0;
 
 		for (; m; m = g_async_queue_try_pop(t->inbox)) {
-			is_end |= m->kind == MESSAGE_END;
+			is_end |= m->kind == MESSAGE_END || g_atomic_int_get(&t->is_ending);
 			take(t, m);
 			taken_cnt++;
 			g_free(m);
+			if (is_end)
+				break;
 		}
 		look_at_programs(t);
 		if (table_files_sweep(t->files))
@@ -462,6 +468,7 @@ static gpointer supply(gpointer data)
 		g_atomic_int_set(&t->refused_cnt, (gint)(t->no_room_cnt + table_files_refused_cnt(t->files)));
 		g_atomic_int_add(&t->unfinished, -taken_cnt);
 	}
+	urgency_leave();
 	return NULL;
 }
 
@@ -507,6 +514,7 @@ void tables_free(struct tables *t)
 
 	if (!t)
 		return;
+	g_atomic_int_set(&t->is_ending, 1);
 	send(t, &(struct message){ .kind = MESSAGE_END });
 	g_thread_join(t->supplier);
 	while ((m = g_async_queue_try_pop(t->inbox))) {

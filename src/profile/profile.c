@@ -232,6 +232,16 @@ static void merge_wait(struct wait *into, const struct wait *w)
 		into->hist[i] = into->hist[i] > UINT32_MAX - w->hist[i] ? UINT32_MAX : into->hist[i] + w->hist[i];
 }
 
+void profile_expect_waits(struct profile *p, guint cnt)
+{
+	guint len = p->waits->len;
+
+	if (cnt > G_MAXUINT - len)
+		return;
+	g_array_set_size(p->waits, len + cnt);
+	g_array_set_size(p->waits, len);
+}
+
 uint32_t profile_add_wait(struct profile *p, const struct wait *w)
 {
 	assert(w->thread < p->threads->len && w->user < p->nodes->len && w->kernel < p->nodes->len &&

@@ -317,6 +317,8 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
 void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
+/* So many waits may be added: room for them, at once. */
+void profile_expect_waits(struct profile *p, guint cnt);
 /*
  * Sums *w into the wait with the same thread, state, flags and stacks; returns its index.
  * Sums stop at the highest value of their type instead of wrapping.

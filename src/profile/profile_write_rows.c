@@ -5,17 +5,55 @@
 
 #include "profile/profile_schema.h"
 
-/* One prepared INSERT; `at` is the parameter that comes next, `rc` the first failure. */
+/* To step and reset a statement takes half the time of a row: these many go in one. */
+#define ROWS_AT_ONCE 32
+
+/*
+ * Rows put into a table; `at` is the parameter that comes next, `rc` the first failure.  What is left over
+ * of a division by ROWS_AT_ONCE goes first, row by row.
+ */
 struct insert {
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt, *then;	/* then: of many rows; NULL: there is none, or it is stmt */
+	guint single_cnt;	/* rows to go one by one */
+	guint rows;		/* bound, but not put */
 	int at, rc;
 };
 
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int *ret_rc)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	*ret_rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	return stmt;
+}
+
+/* Any number of rows. */
 static struct insert insert_into(sqlite3 *db, const char *sql)
 {
-	struct insert in = { .at = 1 };
+	struct insert in = { .at = 1, .single_cnt = G_MAXUINT };
 
-	in.rc = sqlite3_prepare_v2(db, sql, -1, &in.stmt, NULL);
+	in.stmt = prepare(db, sql, &in.rc);
+	return in;
+}
+
+/* That number of rows, and what is bound as text must stay until the end, or that of the next ROWS_AT_ONCE. */
+static struct insert insert_rows(sqlite3 *db, const char *sql, guint cnt)
+{
+	struct insert in = insert_into(db, sql);
+	const char *row = strchr(sql, '(');
+
+	in.single_cnt = cnt % ROWS_AT_ONCE;
+	if (cnt < ROWS_AT_ONCE || in.rc != SQLITE_OK)
+		return in;
+	g_autoptr(GString) many = g_string_new(sql);
+
+	for (int i = 1; i < ROWS_AT_ONCE; i++)
+		g_string_append_printf(many, ", %s", row);
+	in.then = prepare(db, many->str, &in.rc);
+	if (!in.single_cnt) {
+		sqlite3_finalize(in.stmt);
+		in.stmt = g_steal_pointer(&in.then);
+	}
 	return in;
 }
 
@@ -40,8 +78,7 @@ static void put_text(struct insert *in, const char *text)
 	note(in, sqlite3_bind_text(in->stmt, in->at++, text, -1, SQLITE_STATIC));
 }
 
-/* Ends a row; false after a failure. */
-static bool row_done(struct insert *in)
+static void put_rows(struct insert *in)
 {
 	if (in->rc == SQLITE_OK) {
 		int rc = sqlite3_step(in->stmt);
@@ -50,12 +87,28 @@ static bool row_done(struct insert *in)
 		note(in, sqlite3_reset(in->stmt));
 	}
 	in->at = 1;
+	in->rows = 0;
+}
+
+/* Ends a row; false after a failure. */
+static bool row_done(struct insert *in)
+{
+	if (in->single_cnt) {
+		put_rows(in);
+		if (--in->single_cnt == 0 && in->then) {
+			sqlite3_finalize(in->stmt);
+			in->stmt = g_steal_pointer(&in->then);
+		}
+	} else if (++in->rows == ROWS_AT_ONCE) {
+		put_rows(in);
+	}
 	return in->rc == SQLITE_OK;
 }
 
 static int insert_end(struct insert *in)
 {
 	sqlite3_finalize(in->stmt);
+	sqlite3_finalize(in->then);
 	return in->rc;
 }
 
@@ -154,7 +207,7 @@ static void put_string(struct insert *frame, struct insert *string, GHashTable *
 static int write_frames(sqlite3 *db, const struct profile *p)
 {
 	struct insert string = insert_into(db, "INSERT INTO string VALUES(?, ?)");
-	struct insert in = insert_into(db, "INSERT INTO frame VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_rows(db, "INSERT INTO frame VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", p->frames->len);
 	GHashTable *ids = g_hash_table_new(NULL, NULL);
 
 	note(&in, string.rc);
@@ -180,7 +233,7 @@ static int write_frames(sqlite3 *db, const struct profile *p)
 
 static int write_stacks(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO stack VALUES(?, ?, ?, ?, ?)");
+	struct insert in = insert_rows(db, "INSERT INTO stack VALUES(?, ?, ?, ?, ?)", p->nodes->len - 1);
 
 	for (guint i = 1; i < p->nodes->len; i++) {
 		const struct stack_node *n = profile_get_node(p, i);
@@ -201,8 +254,8 @@ static int write_stacks(sqlite3 *db, const struct profile *p)
 
 static int write_threads(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO thread VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-					   "?, ?)");
+	struct insert in = insert_rows(db, "INSERT INTO thread VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+					   "?, ?)", p->threads->len);
 
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -300,8 +353,8 @@ static int write_objects(sqlite3 *db, const struct profile *p)
 
 static int write_waits(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-	char hist[HIST_TEXT_BYTES];
+	struct insert in = insert_rows(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->waits->len);
+	char hist[ROWS_AT_ONCE][HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -330,8 +383,8 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 			put_null(&in);
 		} else {
 			put(&in, w->max_ns);
-			hist_text(w->hist, hist);
-			put_text(&in, hist);
+			hist_text(w->hist, hist[in.rows]);
+			put_text(&in, hist[in.rows]);
 		}
 		if (w->object)
 			put(&in, w->object - 1);
@@ -345,7 +398,7 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 
 static int write_states(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO state_total VALUES(?, ?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_rows(db, "INSERT INTO state_total VALUES(?, ?, ?, ?, ?, ?, ?)", p->states->len);
 
 	for (guint i = 0; i < p->states->len; i++) {
 		const struct state_total *t = profile_state(p, i);
@@ -398,7 +451,7 @@ static void put_stack(struct insert *in, uint32_t stack)
 
 static int write_wakers(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO waker VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_rows(db, "INSERT INTO waker VALUES(?, ?, ?, ?, ?, ?, ?, ?)", p->wakers->len);
 
 	for (guint i = 0; i < p->wakers->len; i++) {
 		const struct waker *w = profile_get_waker(p, i);
@@ -422,8 +475,8 @@ static int write_wakers(sqlite3 *db, const struct profile *p)
 
 static int write_wakes(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO wake VALUES(?, ?, ?, ?, ?, ?, ?)");
-	char hist[HIST_TEXT_BYTES];
+	struct insert in = insert_rows(db, "INSERT INTO wake VALUES(?, ?, ?, ?, ?, ?, ?)", p->wakes->len);
+	char hist[ROWS_AT_ONCE][HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *w = profile_wake(p, i);
@@ -434,8 +487,8 @@ static int write_wakes(sqlite3 *db, const struct profile *p)
 		put(&in, w->count);
 		put(&in, w->blocked_ns);
 		put(&in, w->runnable_ns);
-		hist_text(w->hist, hist);
-		put_text(&in, hist);
+		hist_text(w->hist, hist[in.rows]);
+		put_text(&in, hist[in.rows]);
 		if (!row_done(&in))
 			break;
 	}
@@ -444,7 +497,7 @@ static int write_wakes(sqlite3 *db, const struct profile *p)
 
 static int write_chains(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO chain VALUES(?, ?, ?, ?, ?)");
+	struct insert in = insert_rows(db, "INSERT INTO chain VALUES(?, ?, ?, ?, ?)", p->chains->len);
 
 	for (guint i = 0; i < p->chains->len; i++) {
 		const struct chain_node *c = profile_get_chain(p, i);
@@ -465,7 +518,7 @@ static int write_chains(sqlite3 *db, const struct profile *p)
 
 static int write_stories(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO story VALUES(?, ?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_rows(db, "INSERT INTO story VALUES(?, ?, ?, ?, ?, ?, ?)", p->stories->len);
 
 	for (guint i = 0; i < p->stories->len; i++) {
 		const struct story *s = profile_story(p, i);
@@ -509,7 +562,7 @@ static int write_hops(sqlite3 *db, const struct profile *p)
 
 static int write_blames(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO blame VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_rows(db, "INSERT INTO blame VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", p->blames->len);
 
 	for (guint i = 0; i < p->blames->len; i++) {
 		const struct blame *b = profile_blame(p, i);

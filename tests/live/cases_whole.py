@@ -2,6 +2,7 @@
 """The whole machine, and the same load seen by another tool."""
 
 import collections
+import contextlib
 import os
 import re
 import shutil
@@ -104,6 +105,52 @@ class Database:
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(20)
+
+
+@contextlib.contextmanager
+def real_time():
+    """This process gets a CPU whenever it wants one; its children do not."""
+    policy, param = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(2))
+    except PermissionError as error:
+        raise Skip("no real-time priority is to be had") from error
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, policy, param)
+
+
+@case
+def ends_among_ten_thousand(env):
+    """
+    Ten thousand threads that want 10 ms of sleep each and hardly get a turn between: the scheduler forgets who
+    asks seldom, and RCU waits seconds for whoever was preempted.  The recorder ends all the same, with every thread.
+    """
+    cnt = 10000
+    load = subprocess.Popen([os.path.join(env.programs, "sleepers"), str(cnt), "10"], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    env.running.append(load)
+    if load.stdout.readline() != b"ready\n":
+        raise Skip(f"{cnt} threads cannot be made")
+    with real_time():
+        recorder = Recorder(env, "-a")
+        attached = wait_until(lambda: any("bpf_link" in target or "bpf-link" in target
+                                          for target in descriptors(recorder.process.pid).values()), 60)
+        time.sleep(3)
+        begin = time.monotonic()
+        status = recorder.stop(timeout_s=60)
+        env.notes.append(f"ended after {time.monotonic() - begin:.1f} s")
+    load.kill()
+    load.wait()
+    env.check.that(attached, "not attached within 60 s")
+    env.check.equal(status, 0, "exit status")
+    report = recorder.report()
+    rows = [row for row in report.threads if row["pid"] == load.pid]
+    env.check.that(len(rows) >= cnt, f"{len(rows)} of {cnt} threads")
+    # A switch that the kernel hides from tracing (see tolerate_unseen) leaves a little.
+    share = report.coverage["residual_abs_ns"] / max(1, report.coverage["observed_ns"])
+    env.check.that(share < 0.001, f"residual {100 * share:.3f}% of the time observed")
 
 
 class Peer:

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What a session says of itself: progress, losses, cost. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "collect/closing.h"
+#include "collect/feature.h"
+#include "collect/fold.h"
+#include "collect/mmap_events.h"
+#include "collect/session_parts.h"
+#include "collect/tables.h"
+#include "offcpu.skel.h"
+
+struct cost_counts session_counts(struct session *s)
+{
+	int cpus = libbpf_num_possible_cpus();
+	size_t size = (bpf_map__value_size(s->skel->maps.scratches) + 7) & ~(size_t)7;
+	struct cost_counts total = { 0 };
+	uint32_t zero = 0;
+
+	if (cpus < 1)
+		return total;
+	g_autofree char *values = g_malloc(size * (size_t)cpus);
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, values))
+		return total;
+	for (int i = 0; i < cpus; i++) {
+		uint64_t one[2];	/* the first members */
+		memcpy(one, values + size * (size_t)i, sizeof(one));
+		total.switches += one[0];
+		total.listed += one[1];
+	}
+	return total;
+}
+
+static uint64_t switches_seen(struct session *s)
+{
+	return session_counts(s).switches;
+}
+
+static void read_loss(struct session *s, uint32_t reason, struct offcpu_loss_count *ret_sum)
+{
+	int cpus = libbpf_num_possible_cpus();
+	g_autofree struct offcpu_loss_count *each = g_new0(struct offcpu_loss_count, (size_t)MAX(cpus, 1));
+
+	*ret_sum = (struct offcpu_loss_count){ 0 };
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.losses), &reason, each))
+		return;
+	for (int i = 0; i < cpus; i++) {
+		ret_sum->count += each[i].count;
+		ret_sum->time_ns += each[i].time_ns;
+	}
+}
+
+void session_progress(struct session *s, struct session_progress *ret_progress)
+{
+	*ret_progress = (struct session_progress){
+		.elapsed_ns = s->start_ns ? session_clock_ns(CLOCK_MONOTONIC) - s->start_ns : 0,
+		.switches = switches_seen(s),
+		.stacks = fold_stack_cnt(s->fold),
+	};
+	for (uint32_t i = 0; i < OFFCPU_LOSS_COUNT; i++) {
+		struct offcpu_loss_count loss;
+		read_loss(s, i, &loss);
+		ret_progress->lost += loss.count;
+	}
+}
+
+static void record_losses(struct session *s, uint64_t recursion)
+{
+	static const struct { const char *name, *help; } words[OFFCPU_LOSS_COUNT] = {
+#define X(id, text, long_text) [OFFCPU_LOSS_##id] = { text, long_text },
+		OFFCPU_LOSSES(X)
+#undef X
+	};
+
+	for (uint32_t i = 0; i < OFFCPU_LOSS_COUNT; i++) {
+		struct offcpu_loss_count loss;
+		read_loss(s, i, &loss);
+		if (i == OFFCPU_LOSS_RECURSION)
+			loss.count += recursion;
+		if (loss.count)
+			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
+	}
+	if (s->tables && tables_refused_cnt(s->tables))
+		profile_add_loss(s->profile, "unwind_room", "no room was left for a file's unwind table or a program's mappings",
+				 tables_refused_cnt(s->tables), 0);
+	if (s->mmap_events && mmap_events_lost_cnt(s->mmap_events))
+		profile_add_loss(s->profile, "mmap_events", "mapping events were lost: frames may lack names",
+				 mmap_events_lost_cnt(s->mmap_events), 0);
+}
+
+/* The most memory we ever had.  Not ru_maxrss, which a child inherits from who forked it. */
+static uint64_t peak_rss_bytes(void)
+{
+	g_autofree char *text = NULL;
+	const char *line;
+
+	if (!g_file_get_contents("/proc/self/status", &text, NULL, NULL) || !(line = strstr(text, "VmHWM:")))
+		return 0;
+	return g_ascii_strtoull(line + strlen("VmHWM:"), NULL, 10) * 1024;
+}
+
+static void fill_sampling(const struct session *s, struct profile_sampling *ret_sampling)
+{
+	const struct governor *g = &s->governor;
+
+	ret_sampling->end_ns = s->skel->bss->scale_ns;
+	ret_sampling->raised_cnt = g->raised_cnt;
+	ret_sampling->lowered_cnt = g->lowered_cnt;
+	ret_sampling->over_cnt = g->over_cnt;
+	ret_sampling->budget_ppm = g->budget_ppm;
+	ret_sampling->has_used = g->seen_ns != 0;
+	ret_sampling->used_ppm = governor_used_ppm(g, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+	ret_sampling->peak_ppm = g->peak_ppm;
+}
+
+void session_fill_info(struct session *s)
+{
+	struct profile_info *info = &s->profile->info;
+	uint64_t bpf_ns, runs, missed, closing_ns, closing_runs, closing_missed;
+	struct utsname host;
+	struct rusage usage;
+
+	cost_programs(s->skel->obj, &bpf_ns, &runs, &missed);
+	closing_cost(s->closing, &closing_ns, &closing_runs, &closing_missed);
+	record_losses(s, missed + closing_missed);
+	uname(&host);
+	getrusage(RUSAGE_SELF, &usage);
+	info->start_unix_ns = s->start_unix_ns;
+	info->start_ns = s->start_ns;
+	info->duration_ns = s->stop_ns - s->start_ns;
+	info->host = profile_string(s->profile, host.nodename);
+	info->kernel = profile_string(s->profile, host.release);
+	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	info->version = profile_string(s->profile, OFFCPU_VERSION);
+	info->switches = switches_seen(s);
+	info->has_bpf_ns = feature_supported(FEATURE_BPF_STATS) && runs;
+	info->tracer_bpf_ns = bpf_ns + closing_ns;
+	info->tracer_cpu_ns =
+		((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
+		((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;
+	info->tracer_peak_rss_bytes = peak_rss_bytes();
+	info->self_excluded = !s->options->include_self;
+	fill_sampling(s, &info->sampling);
+	info->has_wakers = s->options->want_wakers;
+	info->has_locks = s->options->want_locks;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* How a session's programs come into the kernel. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/sample.h"
+#include "collect/chain_maps.h"
+#include "collect/closing.h"
+#include "collect/crowd.h"
+#include "collect/feature.h"
+#include "collect/session_parts.h"
+#include "collect/tables.h"
+#include "collect/urgency.h"
+#include "offcpu.skel.h"
+
+/* Two threads load programs. */
+static GMutex libbpf_log_lock;
+static GString *libbpf_log;
+
+static int keep_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	g_mutex_lock(&libbpf_log_lock);
+	if (!libbpf_log)
+		libbpf_log = g_string_new(NULL);
+	if (libbpf_log->len < 64 * 1024)
+		g_string_append_vprintf(libbpf_log, format, args);
+	g_mutex_unlock(&libbpf_log_lock);
+	return 0;
+}
+
+char *session_libbpf_log(void)
+{
+	g_mutex_lock(&libbpf_log_lock);
+	char *log = libbpf_log ? g_string_free(libbpf_log, FALSE) : g_strdup("");
+
+	libbpf_log = NULL;
+	g_mutex_unlock(&libbpf_log_lock);
+	return log;
+}
+
+void session_bpf_error(GError **error, int err, const char *what)
+{
+	if (err == -EPERM)
+		g_set_error(error, COLLECT_ERROR, COLLECT_ERROR_PERMISSION,
+			    "%s: %s (run as root, or with CAP_BPF and CAP_PERFMON; `offcpu doctor` tells more)",
+			    what, g_strerror(-err));
+	else
+		g_set_error(error, COLLECT_ERROR, COLLECT_ERROR_KERNEL, "%s: %s (`offcpu doctor` tells more)",
+			    what, g_strerror(-err));
+}
+
+void session_load_error(GError **error, int err)
+{
+	/* EACCES is the verifier's word, no matter of rights; --verbose shows its log */
+	session_bpf_error(error, err, err == -EACCES ? "load the BPF programs: the verifier refuses" :
+						       "load the BPF programs");
+}
+
+/* Our pid namespace's number, 0 for the initial one. */
+static uint32_t pid_namespace(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU)	/* PROC_PID_INIT_INO */
+		return 0;
+	return (uint32_t)st.st_ino;
+}
+
+static bool wants_stacks(const struct collect_options *o)
+{
+	return o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
+}
+
+bool session_wants_kernel_symbols(const struct collect_options *o)
+{
+	return wants_stacks(o) && !o->no_kernel_stacks;
+}
+
+static bool wants_tables(const struct collect_options *o)
+{
+	return wants_stacks(o) && !o->no_user_stacks && !o->frame_pointers_only;
+}
+
+bool session_is_for_few(const struct collect_options *o)
+{
+	return o->pids || o->tids || o->command_pid;
+}
+
+/* Of whom the programs will ask is known before they can. */
+static void foresee_tables(struct session *s)
+{
+	const struct collect_options *o = s->options;
+	bool is_everyone = !o->pids && !o->tids && !o->cgroup_ids && !o->comm_glob && !o->command_pid;
+
+	for (guint i = 0; o->pids && i < o->pids->len; i++)
+		tables_foresee(s->tables, g_array_index(o->pids, uint32_t, i));
+	for (guint i = 0; o->tids && i < o->tids->len; i++)
+		tables_foresee(s->tables, g_array_index(o->tids, uint32_t, i));
+	if (o->command_name)
+		tables_foresee_command(s->tables, o->command_name);
+	if (is_everyone)
+		tables_foresee(s->tables, 0);
+}
+
+/* What interrupt runs is asked only where an interrupt may be a waker. */
+static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, skel->obj)
+		if (g_str_has_prefix(bpf_program__name(prog), "note_"))
+			bpf_program__set_autoload(prog, wanted);
+	if (!feature_supported(FEATURE_DISK_EVENTS))
+		bpf_program__set_autoload(skel->progs.note_disk, false);
+}
+
+static void configure(struct session *s)
+{
+	const struct collect_options *o = s->options;
+	bool stacks = wants_stacks(o);
+	struct offcpu_config *cfg = (struct offcpu_config *)&s->skel->rodata->cfg;
+
+	*cfg = (struct offcpu_config){
+		.min_ns = o->min_ns,
+		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
+		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
+		.pidns_inum = pid_namespace(),
+		.max_depth = o->max_depth ? MIN(o->max_depth, OFFCPU_MAX_DEPTH) : OFFCPU_MAX_DEPTH,
+		.state_mask = o->state_mask,
+		.want_ustack = stacks && !o->no_user_stacks,
+		.want_kstack = stacks && !o->no_kernel_stacks,
+		.want_user = !o->no_user_threads,
+		.want_kernel = !o->no_kernel_threads,
+		.by_tgid = o->pids != NULL,
+		.by_tid = o->tids != NULL,
+		.by_comm = o->comm_glob != NULL,
+		.by_cgroup = o->cgroup_ids != NULL,
+		.verify_walks = g_getenv("OFFCPU_VERIFY_WALKS") != NULL,
+		.follow_exec = o->command_pid != 0,
+		.command_pid = o->command_pid,
+		.want_events = o->mode == COLLECT_EVENTS,
+		.want_waits = o->mode != COLLECT_EVENTS && o->mode != COLLECT_HIST_ON,
+		.hist = !stacks,
+		.hist_oncpu = o->mode == COLLECT_HIST_ON,
+		.hist_runq = o->mode == COLLECT_HIST_RUNQ,
+		/* a thread may move into a cgroup at any time */
+		.early_filter = (o->pids || o->tids || o->comm_glob || o->command_pid) && !o->cgroup_ids,
+		.can_walk = feature_supported(FEATURE_BPF_LOOP),
+		.want_tables = s->tables != NULL,
+		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
+		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
+		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,
+		.want_locks = o->want_locks && o->mode == COLLECT_WAITS,
+		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
+		.only_storms = !o->want_wakers,
+		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
+		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
+	};
+	select_irq_programs(s->skel, cfg->want_wakers);
+	s->closing = closing_new(s->skel, !o->is_short);
+	chain_maps_size(s->skel, cfg->chain_depth > 0);
+	crowd_prepare(s->skel, cfg->want_blame, cfg->want_storms);
+	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
+	if (o->comm_glob)
+		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
+			  sizeof(s->skel->rodata->comm_glob));
+	if (cfg->may_sample)
+		s->skel->bss->scale_ns = MIN(o->sample_ns, SAMPLE_SCALE_MAX_NS);
+	governor_init(&s->governor, o->budget_ppm, cfg->may_sample && o->may_raise, s->skel->bss->scale_ns);
+	s->profile->info.sampling.start_ns = s->profile->info.sampling.max_ns = s->skel->bss->scale_ns;
+	bpf_map__set_max_entries(s->skel->maps.ring,
+				 (uint32_t)(o->ring_bytes ? o->ring_bytes :
+					    o->mode == COLLECT_EVENTS ? 16 << 20 : 4 << 20));
+	if (feature_supported(FEATURE_SLEEPER_STACKS))
+		bpf_program__set_autoload(s->skel->progs.look_at_thread_plain, false);
+	else
+		bpf_program__set_autoload(s->skel->progs.look_at_thread, false);
+}
+
+static bool fill_filter(const struct bpf_map *map, const GArray *keys, GError **error)
+{
+	uint8_t one = 1;
+
+	for (guint i = 0; keys && i < keys->len; i++) {
+		const void *key = keys->data + (size_t)i * g_array_get_element_size((GArray *)keys);
+		if (bpf_map_update_elem(bpf_map__fd(map), key, &one, BPF_ANY)) {
+			session_bpf_error(error, -errno, "too many processes, threads or cgroups to select");
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool fill_filters(struct session *s, GError **error)
+{
+	return fill_filter(s->skel->maps.filter_tgids, s->options->pids, error) &&
+	       fill_filter(s->skel->maps.filter_tids, s->options->tids, error) &&
+	       fill_filter(s->skel->maps.filter_cgroups, s->options->cgroup_ids, error);
+}
+
+/*
+ * Can the memory of a thread that is off CPU be read through its page tables?  The program
+ * looks for a random number of ours.  Without, user stacks are walked at switch-out.
+ */
+static void find_direct_map(struct session *s)
+{
+	volatile uint64_t mark = (uint64_t)g_random_int() << 32 | g_random_int() | 1;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	if (!feature_supported(FEATURE_BPF_LOOP))
+		return;
+	s->skel->bss->sought_at = (uint64_t)(uintptr_t)&mark;
+	s->skel->bss->sought = mark;
+	bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.find_direct_map), &opts);
+}
+
+/* Opens the programs and what goes along with them. */
+static bool open_programs(struct session *s, GError **error)
+{
+	s->skel = offcpu_bpf__open();
+	if (!s->skel) {
+		session_bpf_error(error, -errno, "open the BPF object");
+		return false;
+	}
+	/* Tables are compiled while the programs are loaded. */
+	if (wants_tables(s->options) && feature_supported(FEATURE_BPF_LOOP)) {
+		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, session_is_for_few(s->options), error);
+		if (!s->tables)
+			return false;
+		foresee_tables(s);
+	}
+	configure(s);
+	return true;
+}
+
+bool session_load(struct session *s, GError **error)
+{
+	int err;
+
+	libbpf_set_print(keep_libbpf_message);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
+	if (!open_programs(s, error))
+		return false;
+	urgency_check();
+	err = offcpu_bpf__load(s->skel);
+	urgency_check();
+	if (err) {
+		session_load_error(error, err);
+		return false;
+	}
+	if (!fill_filters(s, error))
+		return false;
+	find_direct_map(s);
+	if (s->tables)
+		tables_tell(s->tables, &s->skel->bss->tables_epoch);
+	err = offcpu_bpf__attach(s->skel);
+	if (err) {
+		session_bpf_error(error, err, "attach to the scheduler's tracepoints");
+		return false;
+	}
+	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), session_take_record, s, NULL);
+	if (!s->ring)
+		session_bpf_error(error, -errno, "map the ring buffer");
+	return s->ring != NULL;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef COLLECT_SESSION_PARTS_H
+#define COLLECT_SESSION_PARTS_H
+
+#include <time.h>
+
+#include "collect/cost.h"
+#include "collect/governor.h"
+#include "collect/session.h"
+
+/*
+ * What the parts of a session share: session.c is its life, session_load.c how its programs come into
+ * the kernel, session_records.c what arrives from there, session_info.c what it says of itself.
+ */
+struct offcpu_bpf;
+
+struct session {
+	const struct collect_options *options;
+	struct offcpu_bpf *skel;
+	struct ring_buffer *ring;
+	struct symbolizer *symbolizer;
+	struct mmap_events *mmap_events;	/* NULL where the kernel refuses */
+	struct tables *tables;			/* NULL: frame pointers only */
+	uint64_t looked_published;		/* what was there at the last look at the threads */
+	uint64_t looked_ns, look_took_ns;
+	uint64_t asked_ns;			/* when a program last asked for tables */
+	uint64_t mapped_ns;		/* mapping events up to here are known */
+	uint64_t mmap_lost_cnt;		/* those lost until then */
+	uint64_t records;		/* taken from the ring since the last drain began */
+	struct profile *profile;
+	struct fold *fold;
+	struct crowd *crowd;
+	struct closing *closing;
+	struct cost *cost;		/* NULL: not measured */
+	struct governor governor;
+	uint64_t begun_ns;
+	uint64_t swapped_ns;
+	uint64_t start_ns, stop_ns, start_unix_ns;
+};
+
+uint64_t session_clock_ns(clockid_t clock);
+
+/* session_load.c */
+
+/* A sentence of what could not be done. */
+void session_bpf_error(GError **error, int err, const char *what);
+void session_load_error(GError **error, int err);
+bool session_wants_kernel_symbols(const struct collect_options *o);
+/* Of a few processes, or a command: their tables are worth more waiting. */
+bool session_is_for_few(const struct collect_options *o);
+/* Opens, loads and attaches the programs. */
+bool session_load(struct session *s, GError **error);
+
+/* session_records.c */
+
+/* What programs have mapped so far becomes known; stacks up to now can be looked up. */
+void session_take_mappings(struct session *s);
+/* A record of the ring, for libbpf; data is the session. */
+int session_take_record(void *data, void *record, size_t size);
+/* Empties the ring, even if it is filled as fast as it is read. */
+void session_empty_ring(struct session *s);
+
+/* session_info.c */
+
+/* Sums of what each CPU counts. */
+struct cost_counts session_counts(struct session *s);
+/* At the end: what the recording says of itself, with what was lost. */
+void session_fill_info(struct session *s);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What arrives from the kernel: mappings of programs, and the records of the ring. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stddef.h>
+
+#include "collect/fold.h"
+#include "collect/mmap_events.h"
+#include "collect/session_parts.h"
+#include "collect/tables.h"
+#include "symbolize/symbolize.h"
+
+/* Records taken from the ring before the rest of the program gets a turn. */
+#define RECORDS_A_ROUND 16384
+
+static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
+{
+	struct session *s = data;
+
+	symbolizer_note_mmap(s->symbolizer, pid, ts_ns, m);
+	if (s->tables)
+		tables_note_mmap(s->tables, pid);
+}
+
+static void note_exec(void *data, uint32_t pid, uint64_t ts_ns)
+{
+	struct session *s = data;
+
+	symbolizer_note_exec(s->symbolizer, pid, ts_ns);
+}
+
+static void note_fork(void *data, uint32_t parent, uint32_t pid, uint64_t ts_ns)
+{
+	struct session *s = data;
+
+	symbolizer_note_fork(s->symbolizer, parent, pid, ts_ns);
+}
+
+static void note_exit(void *data, uint32_t pid, uint64_t ts_ns)
+{
+	struct session *s = data;
+
+	symbolizer_note_exit(s->symbolizer, pid, ts_ns);
+	if (s->tables)
+		tables_note_exit(s->tables, pid);
+}
+
+void session_take_mappings(struct session *s)
+{
+	const struct mmap_events_sink sink = { note_mmap, note_exec, note_fork, note_exit, s };
+
+	s->mapped_ns = session_clock_ns(CLOCK_MONOTONIC);
+	if (!s->mmap_events)
+		return;
+	mmap_events_drain(s->mmap_events, &sink);
+	uint64_t lost_cnt = mmap_events_lost_cnt(s->mmap_events);
+	if (s->tables && lost_cnt != s->mmap_lost_cnt)
+		tables_note_loss(s->tables);
+	s->mmap_lost_cnt = lost_cnt;
+}
+
+int session_take_record(void *data, void *record, size_t size)
+{
+	struct session *s = data;
+	uint32_t type = size >= sizeof(type) ? *(uint32_t *)record : 0;
+
+	s->records++;
+	switch (type) {
+	case OFFCPU_REC_STACK:
+		/* While stacks are named more come in: what they were mapped by must be known first. */
+		if (size >= offsetof(struct offcpu_rec_stack, ip) &&
+		    ((const struct offcpu_rec_stack *)record)->ts_ns > s->mapped_ns)
+			session_take_mappings(s);
+		fold_stack(s->fold, record, size);
+		break;
+	case OFFCPU_REC_SPACE:
+		if (s->tables && size >= sizeof(struct offcpu_rec_space)) {
+			const struct offcpu_rec_space *want = record;
+
+			s->asked_ns = session_clock_ns(CLOCK_MONOTONIC);
+			tables_want(s->tables, want->pid, want->space,
+				    s->start_ns && !s->options->command_pid);
+		}
+		break;
+	case OFFCPU_REC_SLEEP_PATH:
+		fold_sleep_path(s->fold, record, size);
+		break;
+	case OFFCPU_REC_WAKER:
+		fold_waker(s->fold, record, size);
+		break;
+	case OFFCPU_REC_CHAIN:
+		fold_chain(s->fold, record, size);
+		break;
+	case OFFCPU_REC_OBJECT:
+		fold_object(s->fold, record, size);
+		break;
+	case OFFCPU_REC_THREAD:
+		fold_thread(s->fold, record, size);
+		break;
+	case OFFCPU_REC_EVENT:
+		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))
+			s->options->on_event(record, s->options->callback_data);
+		break;
+	case OFFCPU_REC_BLAME:
+		if (s->options->on_blame && size >= sizeof(struct offcpu_rec_blame))
+			s->options->on_blame(record, s->options->callback_data);
+		break;
+	}
+	/* Below 0 ends this round, the record is taken. */
+	return s->records % RECORDS_A_ROUND == 0 ? -EAGAIN : 0;
+}
+
+void session_empty_ring(struct session *s)
+{
+	while (ring_buffer__consume(s->ring) == -EAGAIN)
+		;
+}

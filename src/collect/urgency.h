@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef COLLECT_URGENCY_H
+#define COLLECT_URGENCY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A machine can have so many runnable threads that a recorder gets no CPU for seconds: ten thousand on two CPUs
+ * left it 2 to 12 % of one where half was its fair share, whatever its nice value (Linux 6.18, autogroups).
+ * Then the ring overflows while nobody reads it, and a Ctrl-C takes minutes.  So where the main thread has
+ * had to wait for a CPU for long, it and its helpers get the lowest real-time priority for a while,
+ * where they may; what they have to do is little.  Of the process, not of a session: all functions but the
+ * last two are about one state.
+ */
+
+/* By and for the main thread; at the end all is as it was.  A thread that a raised one makes is raised too. */
+void urgency_begin(void);
+void urgency_end(void);
+
+/* By a helper thread: what the main thread gets, it gets, until it leaves, which it must before it ends. */
+void urgency_enter(void);
+void urgency_leave(void);
+/* By a thread with long work that can wait: it does without what it has from who made it. */
+void urgency_decline(void);
+
+/* By the main thread, now and then and after each piece of work; takes some microseconds. */
+void urgency_check(void);
+/*
+ * The end has come: from now on it is not taken back, and all threads of the process get it, for it ends
+ * when each of them has had its turn to end.
+ */
+void urgency_keep(void);
+
+/* What is decided on, and the decision. */
+#define URGENCY_WAIT_NS 100000000ULL	/* so long waited for a CPU between two checks */
+#define URGENCY_HOLD_NS 1000000000ULL	/* the first time so long, twice as long each time, at most: */
+#define URGENCY_HOLD_MAX_NS 64000000000ULL
+#define URGENCY_CROWD 16		/* with so many runnable threads for each CPU it goes on */
+
+struct urgency_state {
+	bool is_raised;
+	bool is_kept;
+	uint64_t waited_ns;	/* as of the last check */
+	uint64_t until_ns, hold_ns;
+};
+
+enum urgency_step { URGENCY_STAY, URGENCY_RAISE, URGENCY_LOWER };
+/* waited_ns: for a CPU, ever.  runnable_cnt: threads, for each CPU; who is raised cannot tell by waiting. */
+enum urgency_step urgency_judge(struct urgency_state *state, uint64_t now_ns, uint64_t waited_ns,
+				unsigned runnable_cnt);
+/* Time to think about lowering: only then the last one is asked for. */
+bool urgency_is_due(const struct urgency_state *state, uint64_t now_ns);
+
+#endif
