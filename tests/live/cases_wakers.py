@@ -52,9 +52,10 @@ def is_thread_of(line, frame, *sites):
 
 @case
 def waker_is_the_timer(env):
+    """With PREEMPT_RT a thread works for it, and is named."""
     report, truth = record(env, "nanosleep", 100, 5000, 2000)
     for line in sites(truth):
-        check_share(env, report, line, lambda w: w["irq"] == "timer" and not w["tid"] and not w["user"], "a timer")
+        check_share(env, report, line, lambda w: stories.is_timer(w) and not w["user"], "a timer")
 
 
 @case
