@@ -325,7 +325,7 @@ bool session_check(struct session *s, GError **error)
 }
 
 #define DYING_STEP_US 2000
-#define DYING_STEPS 50
+#define DYING_STEPS 500
 
 /* A thread that is about to die is in no list; as it dies, it sends its account.  On a busy machine that takes a while. */
 static void await_dying(struct session *s)

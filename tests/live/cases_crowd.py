@@ -198,20 +198,28 @@ def limited_cgroup(env, percent):
     return path
 
 
+def throttled_ns(path):
+    """How long the group has been throttled, by its own count."""
+    with open(f"{path}/cpu.stat", encoding="ascii") as f:
+        stat = dict(line.split() for line in f)
+    return int(stat["throttled_usec"]) * 1000 if "throttled_usec" in stat else int(stat["throttled_time"])
+
+
 @case
 def blame_of_throttling(env):
-    """Nobody is blamed for what a cgroup's limit takes."""
-    report, truth = record(env, "--runq-blame", "runq", 1, 1500, cgroup=limited_cgroup(env, 20))
+    """Nobody is blamed for what a cgroup's limit takes: as much as the group itself counts."""
+    path = limited_cgroup(env, 20)
+    before_ns = throttled_ns(path)
+    report, truth = record(env, "--runq-blame", "runq", 1, 1500, cgroup=path)
+    want_ns = throttled_ns(path) - before_ns
     env.tolerate_unseen()
     check_adds_up(env, report)
     hog = truth[0]
     held = held_by(report, hog["tid"])
     waited_ns = hog["wall_ns"] - hog["cpu_ns"]
-    nobody_ns = held.get("[throttled]", 0) + held.get("[idle]", 0)
     env.check.that(waited_ns > 0.6 * hog["wall_ns"], f"the hog was not throttled: it ran {hog['cpu_ns']} ns")
-    env.check.that(held.get("[throttled]", 0) > 0.5 * waited_ns, f"of {waited_ns} ns only so much is throttled: {held}")
-    env.check.that(nobody_ns > 0.9 * waited_ns or held.get("[throttled]", 0) > 0.75 * waited_ns,
-                   f"somebody is blamed for a throttled thread: {held}")
+    env.check.that(abs(held.get("[throttled]", 0) - want_ns) <= 0.03 * want_ns + 15 * MS,
+                   f"the group was throttled for {want_ns} ns: {held}")
 
 
 # -- storms --------------------------------------------------------------------

@@ -147,7 +147,7 @@ class Truth:
 
 def is_timer(hop):
     """An interrupt; with PREEMPT_RT a thread that works for it."""
-    return hop["irq"] == TIMER or (not hop["irq"] and hop["comm"].startswith(("ktimers/", "ksoftirqd/")))
+    return (hop["irq"] == TIMER and not hop["tid"]) or (not hop["irq"] and hop["comm"].startswith(("ktimers/", "ksoftirqd/")))
 
 
 def seen_story(story):
