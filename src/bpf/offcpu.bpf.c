@@ -209,20 +209,30 @@ static __always_inline void recover_unknown(struct task_struct *prev, struct thr
 	}
 }
 
+/* A global function: its stack is not the switch's, which Linux 6.1 allows 512 bytes with all that it calls. */
+__noinline int sum_stretch(const struct thread_state *st)
+{
+	struct offcpu_wait_key key = { .flags = OFFCPU_KEY_ONCPU };
+	struct wait_parts parts = { 0 };
+	struct kept_wait stretch;
+
+	if (!st)
+		return 0;
+	key.ustack = hist_key(st);
+	key.tno = st->tno;
+	parts.runnable_ns = st->ran_ns;
+	keep_alone(&parts, &stretch);
+	if (!sum_wait(&key, &stretch))
+		count_loss(OFFCPU_LOSS_WAIT_MAP, st->ran_ns);
+	return 0;
+}
+
 static __always_inline void close_stretch(struct thread_state *st, __u64 now)
 {
 	st->ran_ns = now - st->since_ns;
 	st->account.on_cpu_ns += st->ran_ns;
-	if (cfg.hist_oncpu) {
-		struct offcpu_wait_key key = { .ustack = hist_key(st), .tno = st->tno,
-					       .flags = OFFCPU_KEY_ONCPU };
-		struct wait_parts parts = { .runnable_ns = st->ran_ns };
-		struct kept_wait stretch;
-
-		keep_alone(&parts, &stretch);
-		if (!sum_wait(&key, &stretch))
-			count_loss(OFFCPU_LOSS_WAIT_MAP, st->ran_ns);
-	}
+	if (cfg.hist_oncpu)
+		sum_stretch(st);
 }
 
 static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev,
