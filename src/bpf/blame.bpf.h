@@ -93,54 +93,31 @@ static __always_inline struct blame_ring *blame_ring_of(__u32 cpu)
 	return bpf_map_lookup_elem(&blame_rings, &cpu);
 }
 
-/* The task has the CPU from then on. */
-static __always_inline void blame_begin(struct blame_ring *ring, struct task_struct *task, __u64 from_ns)
-{
-	struct thread_state *st = cfg.pidns_inum ? thread_of(task) : NULL;
-	struct blame_stretch *s;
-
-	ring->newest++;
-	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
-	s->from_ns = from_ns;
-	s->pid = st ? (int)st->pid : task->tgid;
-	s->tid = st ? (int)st->tid : task->pid;
-	s->comm[0] = *(__u64 *)task->comm;
-	s->comm[1] = *(__u64 *)(task->comm + 8);
-	s->culprit = task->pid ? mix(mix(mix(STACK_MIX, s->pid), s->comm[0]), s->comm[1]) : BLAME_IDLE;
-	s->is_unsure = false;
-}
-
-#define MAX_RT_PRIO 100
-
-/*
- * The thread that goes was not seen to come.  Since when it ran the scheduler knows; who had the CPU
- * before, and was not seen to go, is left open: he need not have been alone.
- */
-static __always_inline void blame_missed(struct blame_ring *ring, struct task_struct *prev, __u64 now)
-{
-	struct blame_stretch *s = &ring->stretch[ring->newest % BLAME_STRETCHES];
-	__u64 ran = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
-
-	s->is_unsure = true;
-	if (prev->pid && prev->prio >= MAX_RT_PRIO && s->from_ns && s->from_ns < now && ran < now - s->from_ns)
-		blame_begin(ring, prev, now - ran);
-}
-
 /* Who is switched in, on this CPU.  Every switch comes here, whoever is selected. */
 static __always_inline void blame_note(struct task_struct *prev, struct task_struct *next, __u64 now)
 {
 	struct blame_ring *ring = blame_ring_of(bpf_get_smp_processor_id());
-	struct thread_state *st;
-	__u32 tid = prev->pid;
+	struct thread_state *st = NULL;
+	struct blame_stretch *s;
 
 	if (!ring || now >= stop_ns)
 		return;
-	st = cfg.pidns_inum ? thread_of(prev) : NULL;
-	if (st)
-		tid = st->tid;
-	if (ring->stretch[ring->newest % BLAME_STRETCHES].tid != tid)
-		blame_missed(ring, prev, now);
-	blame_begin(ring, next, now);
+	if (cfg.pidns_inum)
+		st = thread_of(prev);
+	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
+	if (s->tid != (__u32)(st ? (int)st->tid : prev->pid))
+		s->is_unsure = true;
+	ring->newest++;
+	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
+	if (cfg.pidns_inum)
+		st = thread_of(next);
+	s->from_ns = now;
+	s->pid = st ? (int)st->pid : next->tgid;
+	s->tid = st ? (int)st->tid : next->pid;
+	s->comm[0] = *(__u64 *)next->comm;
+	s->comm[1] = *(__u64 *)(next->comm + 8);
+	s->culprit = next->pid ? mix(mix(mix(STACK_MIX, s->pid), s->comm[0]), s->comm[1]) : BLAME_IDLE;
+	s->is_unsure = false;
 }
 
 /* What laying a delay over stretches goes by. */

@@ -102,7 +102,6 @@ struct thread_info {
 struct sched_entity {
 	struct cfs_rq *cfs_rq;	/* with CONFIG_FAIR_GROUP_SCHED */
 	__u64 sum_exec_runtime;
-	__u64 prev_sum_exec_runtime;	/* as it was last given the CPU */
 	unsigned char sched_delayed;	/* 6.12 (152e11f6df29 "sched/fair: Implement delayed dequeue") */
 };
 
@@ -133,7 +132,6 @@ struct task_struct {
 	unsigned int flags;
 	int on_cpu;
 	int on_rq;
-	int prio;
 	struct sched_entity se;
 	int pid, tgid;
 	struct task_struct *group_leader;
