@@ -242,7 +242,7 @@ static __always_inline __u64 waker_of_wait(const struct thread_state *st, __u64 
 static __always_inline void send_event(struct task_struct *task, const struct thread_state *st,
 				       const struct wait_parts *parts, __u64 ustack, __u64 kstack, __u64 now)
 {
-	struct offcpu_rec_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+	struct offcpu_rec_event *event = ring_reserve(sizeof(*event));
 
 	if (!event) {
 		count_loss(OFFCPU_LOSS_RING_EVENT,
@@ -328,7 +328,7 @@ static __always_inline void send_thread(struct task_struct *task, struct thread_
 	fill_thread(&scratch->thread, task, st, now, end);
 	if (end == OFFCPU_END_EXEC)
 		__builtin_memcpy(scratch->thread.comm, st->old_comm, OFFCPU_COMM_LEN);
-	if (bpf_ringbuf_output(&ring, &scratch->thread, sizeof(scratch->thread), BPF_RB_NO_WAKEUP))
+	if (ring_send(&scratch->thread, sizeof(scratch->thread)))
 		count_loss(OFFCPU_LOSS_RING_THREAD, now - st->from_ns);
 }
 

@@ -157,7 +157,7 @@ static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, con
 static __always_inline void blame_send(const struct blame_walk *w, __u32 kind, const struct blame_stretch *s,
 				       const struct blame_cell *cell)
 {
-	struct offcpu_rec_blame *rec = bpf_ringbuf_reserve(&ring, sizeof(*rec), 0);
+	struct offcpu_rec_blame *rec = ring_reserve(sizeof(*rec));
 
 	if (!rec) {
 		count_loss(OFFCPU_LOSS_BLAME_MAP, cell->ns);

@@ -132,7 +132,7 @@ static __always_inline __u64 intern_chain(struct offcpu_rec_chain *rec, struct c
 		rec->type = OFFCPU_REC_CHAIN;
 		rec->pad = 0;
 		rec->id = id;
-		if (bpf_ringbuf_output(&ring, rec, sizeof(*rec), BPF_RB_NO_WAKEUP)) {
+		if (ring_send(rec, sizeof(*rec))) {
 			count_loss(OFFCPU_LOSS_WAKER, 0);
 			return rec->waker[0];
 		}

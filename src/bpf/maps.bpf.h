@@ -199,6 +199,63 @@ struct {
 	__uint(max_entries, 4 << 20);	/* resized before load */
 } ring SEC(".maps");
 
+/*
+ * On PREEMPT_RT the ring's lock is one that sleeps (kernel/bpf/ringbuf.c: a spinlock_t, until it became a rqspinlock in 2025).
+ * Two CPUs that met at it within the scheduler would stop the machine: the second one would sleep there.  So on such
+ * kernels only one program at a time comes near it; for the second the ring is full.
+ */
+__u32 ring_taken = 0;
+
+#define RING_TRIES 16
+
+static __always_inline bool is_preempt_rt(void)
+{
+	struct task_struct *task = NULL;
+
+	return bpf_core_field_exists(task->softirq_disable_cnt);
+}
+
+static __always_inline bool ring_enter(void)
+{
+	if (!is_preempt_rt())
+		return true;
+#pragma unroll
+	for (int i = 0; i < RING_TRIES; i++)
+		if (!__sync_val_compare_and_swap(&ring_taken, 0, 1))
+			return true;
+	return false;
+}
+
+static __always_inline void ring_leave(void)
+{
+	if (is_preempt_rt())
+		__sync_lock_test_and_set(&ring_taken, 0);
+}
+
+/* 0: sent.  No wakeup: waking the tracer from inside the scheduler would trace the tracer. */
+static __always_inline long ring_send(void *record, __u64 size)
+{
+	long err;
+
+	if (!ring_enter())
+		return -1;
+	err = bpf_ringbuf_output(&ring, record, size, BPF_RB_NO_WAKEUP);
+	ring_leave();
+	return err;
+}
+
+/* Room for a record, to be filled and submitted; NULL: there is none.  size: a constant. */
+static __always_inline void *ring_reserve(__u64 size)
+{
+	void *record;
+
+	if (!ring_enter())
+		return NULL;
+	record = bpf_ringbuf_reserve(&ring, size, 0);
+	ring_leave();
+	return record;
+}
+
 /* Stack ids that have crossed.  LRU: a forgotten one crosses again, user space knows it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

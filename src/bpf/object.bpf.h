@@ -296,7 +296,7 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 		rec->tid = st->tid;
 		rec->sp = f->sp;
 		__builtin_memcpy(rec->addr, f->addr, sizeof(rec->addr));
-		if (bpf_ringbuf_output(&ring, rec, sizeof(*rec), BPF_RB_NO_WAKEUP)) {
+		if (ring_send(rec, sizeof(*rec))) {
 			count_loss(OFFCPU_LOSS_OBJECT, 0);
 			return 0;
 		}

@@ -208,7 +208,7 @@ static __always_inline bool close_account(struct task_struct *task, struct threa
 	else
 		close_wait(task, st, scratch, end, may_blame);
 	/* Once: after a pause (the ring was full) only those are sent that did not get through. */
-	if (bpf_ringbuf_output(&ring, &scratch->thread, sizeof(scratch->thread), BPF_RB_NO_WAKEUP))
+	if (ring_send(&scratch->thread, sizeof(scratch->thread)))
 		return false;
 	st->mode = MODE_DEAD;
 	return true;

@@ -52,8 +52,7 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	barrier_var(size);	/* clang knows the bound of depth, and leaves out a test that Linux 6.1 needs */
 	if (size > sizeof(*s))
 		return false;
-	/* No wakeup: waking the tracer from inside the scheduler would trace the tracer. */
-	if (bpf_ringbuf_output(&ring, s, size, BPF_RB_NO_WAKEUP)) {
+	if (ring_send(s, size)) {
 		count_loss(OFFCPU_LOSS_RING_STACK, 0);
 		return false;
 	}
@@ -238,7 +237,7 @@ static __always_inline void send_sleep_path(__u64 sp, struct scratch *scratch, _
 	path->cnt = 0;
 	path->id = id;
 	bpf_loop(SLEEP_PATH_WORDS, sleep_path_word, &walk, 0);
-	bpf_ringbuf_output(&ring, path, sizeof(*path), BPF_RB_NO_WAKEUP);
+	ring_send(path, sizeof(*path));
 }
 
 static __always_inline __u64 resting_sp(const struct task_struct *task)

@@ -33,7 +33,7 @@ __noinline int ask_for_space(const struct thread_state *st)
 	rec.pid = st->pid;
 	rec.space = stack_seed(st);
 	mark = rec.space ^ SPACE_ASKED;
-	if (!bpf_map_lookup_elem(&crossed, &mark) && !bpf_ringbuf_output(&ring, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
+	if (!bpf_map_lookup_elem(&crossed, &mark) && !ring_send(&rec, sizeof(rec)))
 		bpf_map_update_elem(&crossed, &mark, &one, BPF_ANY);
 	return 0;
 }

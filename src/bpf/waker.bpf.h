@@ -170,13 +170,6 @@ static __always_inline const struct gendisk *disk_of(const struct irq_note *note
 	return rec->kind == OFFCPU_WAKER_HARDIRQ && note->action ? note->hard_disk : NULL;
 }
 
-static __always_inline bool is_preempt_rt(void)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	return bpf_core_field_exists(task->softirq_disable_cnt);
-}
-
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(note_softirq, unsigned int vector)
 {
@@ -451,7 +444,7 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 	if (!bpf_map_lookup_elem(&crossed, &id)) {
 		rec->id = id;
 		fill_waker(rec, task, wst, note);
-		if (bpf_ringbuf_output(&ring, rec, sizeof(*rec), BPF_RB_NO_WAKEUP)) {
+		if (ring_send(rec, sizeof(*rec))) {
 			count_loss(OFFCPU_LOSS_WAKER, 0);
 			return 0;
 		}
