@@ -75,13 +75,10 @@ static __always_inline bool next_entry(struct page_view *v, __u64 table, __u32 s
 }
 
 /* Where the kernel sees the page of a user's address; 0: it is not in memory. */
-__noinline __u64 page_of(struct page_view *v, __u64 base, __u64 addr)
+static __always_inline __u64 page_of(struct page_view *v, __u64 base, __u64 addr)
 {
-	__u64 table;
+	__u64 table = v->pgd;
 
-	if (!v)
-		return 0;
-	table = v->pgd;
 	v->leaf_at = v->leaf = 0;
 	if (addr >> (has_five_levels(table) ? 56 : 47))
 		return 0;
@@ -111,6 +108,18 @@ static __always_inline bool page_stayed(const struct page_view *v)
 			    entry_address(kernel_word(v->above_at)) == entry_address(v->above));
 }
 
+/* Goes on to the page of an address.  A global function: words are read in loops, which are to be checked quickly. */
+__noinline int turn_page(struct page_view *v, __u64 addr)
+{
+	if (!v)
+		return false;
+	if (!page_stayed(v))
+		v->moved = 1;
+	v->user = addr & ~(PAGE_BYTES - 1);
+	v->page = page_of(v, direct_map, addr);
+	return v->page != 0;
+}
+
 /* v: in a map.  Only by way of one the verifier takes a pointer for a number. */
 static __always_inline void view_of(struct page_view *v, struct task_struct *task)
 {
@@ -124,14 +133,8 @@ static __always_inline bool viewed_word(struct page_view *v, __u64 addr, __u64 *
 {
 	if (addr & 7)
 		return false;
-	if (!v->page || (addr & ~(PAGE_BYTES - 1)) != v->user) {
-		if (!page_stayed(v))
-			v->moved = 1;
-		v->user = addr & ~(PAGE_BYTES - 1);
-		v->page = page_of(v, direct_map, addr);
-		if (!v->page)
-			return false;
-	}
+	if ((!v->page || (addr & ~(PAGE_BYTES - 1)) != v->user) && !turn_page(v, addr))
+		return false;
 	*ret = kernel_word(v->page + (addr & (PAGE_BYTES - 1)));
 	return true;
 }
