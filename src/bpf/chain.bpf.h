@@ -318,6 +318,9 @@ __noinline int other_in(struct thread_state *st, __u64 now)
 	}
 	if (st->mode != MODE_ON_CPU) {
 		split_wait(st, now, false, &parts);
+		/* its time is nobody's here, but a chain that leads to it ends there */
+		if (st->mode == MODE_ASLEEP && !parts.runnable_ns)
+			count_loss(OFFCPU_LOSS_NO_WAKE, 0);
 		note_wait(st, &parts, now);
 	}
 	st->mode = MODE_ON_CPU;
