@@ -358,8 +358,11 @@ int handle_switch(unsigned long long *ctx)
 	now = bpf_ktime_get_ns();
 	if (cfg.want_blame)
 		blame_note(prev, next, now);
-	if (!in_window(now))
+	if (!in_window(now)) {
+		if (prev_counts && now >= stop_ns && (sleep_bits(ctx, prev) & TASK_DEAD))
+			close_dying(prev, scratch);
 		return 0;
+	}
 	if (next_counts)
 		next_st = thread_of(next);
 	if (next_st)
@@ -369,25 +372,6 @@ int handle_switch(unsigned long long *ctx)
 	if (next_counts)
 		switch_in(next, next_st, scratch, now);
 	scratch->last_ns = now;
-	return 0;
-}
-
-/*
- * A thread dies after the window, before the iterator has come to it: it is in no list of threads any more, for
- * as long as it still has to wait for a CPU to run its last instructions.  Attached only while the window closes.
- */
-SEC("tp_btf/sched_switch")
-int close_dying(unsigned long long *ctx)
-{
-	struct task_struct *prev = (void *)ctx[1];
-	struct scratch *scratch = my_scratch();
-	struct thread_state *st;
-
-	if (!scratch || !prev->pid || !(sleep_bits(ctx, prev) & TASK_DEAD) || bpf_ktime_get_ns() < stop_ns)
-		return 0;
-	st = thread_of(prev);
-	if (st && st->selected && st->mode != MODE_DEAD && !close_account(prev, st, scratch))
-		count_loss(OFFCPU_LOSS_RING_THREAD, stop_ns - st->from_ns);
 	return 0;
 }
 

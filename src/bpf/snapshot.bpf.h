@@ -156,14 +156,15 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 
 /* The wait of a thread that is off CPU as the window ends. */
 static __always_inline void close_wait(struct task_struct *task, struct thread_state *st,
-				       struct scratch *scratch, __u64 end)
+				       struct scratch *scratch, __u64 end, bool may_blame)
 {
 	struct offcpu_rec_thread *rec = &scratch->thread;
 	__u64 total = end - st->since_ns;
 	struct wait_parts parts;
 
 	split_wait(st, end, false, &parts);
-	blame_open(task, st, &parts, end);
+	if (may_blame)
+		blame_open(task, st, &parts, end);
 	if (!is_listed(st, total)) {
 		add_parts(&rec->account.filtered, &parts);
 		return;
@@ -185,7 +186,8 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 }
 
 /* Sends the thread's account as of the window's end.  False: it did not get through. */
-static __always_inline bool close_account(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
+static __always_inline bool close_account(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
+					  bool may_blame)
 {
 	__u64 end = stop_ns;
 
@@ -204,7 +206,7 @@ static __always_inline bool close_account(struct task_struct *task, struct threa
 	if (st->mode == MODE_ON_CPU)
 		scratch->thread.account.on_cpu_ns += end - st->since_ns;
 	else
-		close_wait(task, st, scratch, end);
+		close_wait(task, st, scratch, end, may_blame);
 	/* Once: after a pause (the ring was full) only those are sent that did not get through. */
 	if (ring_send(&scratch->thread, sizeof(scratch->thread)))
 		return false;
@@ -229,7 +231,21 @@ int close_thread(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	/* 1: user space empties the ring and goes on from here */
-	return !close_account(task, st, scratch);
+	return !close_account(task, st, scratch, true);
+}
+
+/*
+ * A thread dies after the window, before the iterator has come to it: it is in no list of threads any more, for
+ * as long as it still has to wait for a CPU to run its last instructions.  Who held its CPU as the window ended stays
+ * unknown: on Linux 6.1 the verifier refuses to follow blame from here.
+ */
+static __noinline int close_dying(struct task_struct *task, struct scratch *scratch)
+{
+	struct thread_state *st = thread_of(task);
+
+	if (st && st->selected && st->mode != MODE_DEAD && !close_account(task, st, scratch, false))
+		count_loss(OFFCPU_LOSS_RING_THREAD, stop_ns - st->from_ns);
+	return 0;
 }
 
 #endif

@@ -10,16 +10,13 @@
 #include "collect/urgency.h"
 #include "offcpu.skel.h"
 
-/* Reads out each thread; the other one those that die meanwhile, attached only then. */
-#define READER "close_thread"
-#define DYING "close_dying"
+#define PROGRAM "close_thread"
 
 struct closing {
 	struct offcpu_bpf *skel;
 	bool is_later;
 	struct bpf_object *object;	/* these two only then */
 	struct bpf_link *link;
-	struct bpf_link *dying;
 	GThread *thread;	/* NULL: not begun, or joined */
 	int err;
 	gint is_done;
@@ -33,8 +30,6 @@ struct closing *closing_new(struct offcpu_bpf *skel, bool is_later)
 	c->is_later = is_later;
 	c->is_done = !is_later;
 	bpf_program__set_autoload(skel->progs.close_thread, !is_later);
-	bpf_program__set_autoload(skel->progs.close_dying, !is_later);
-	bpf_program__set_autoattach(skel->progs.close_dying, false);
 	return c;
 }
 
@@ -63,22 +58,21 @@ static int load(struct closing *c)
 {
 	const struct bpf_object_skeleton *bytes = c->skel->skeleton;
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = bytes->name);
-	struct bpf_program *prog, *reader, *dying;
+	struct bpf_program *prog, *mine;
 	int err;
 
 	c->object = bpf_object__open_mem(bytes->data, bytes->data_sz, &opts);
 	if (!c->object)
 		return -errno;
-	reader = bpf_object__find_program_by_name(c->object, READER);
-	dying = bpf_object__find_program_by_name(c->object, DYING);
+	mine = bpf_object__find_program_by_name(c->object, PROGRAM);
 	bpf_object__for_each_program(prog, c->object)
-		bpf_program__set_autoload(prog, prog == reader || prog == dying);
-	err = reader ? share_maps(c->object, c->skel->obj) : -ENOENT;
+		bpf_program__set_autoload(prog, prog == mine);
+	err = mine ? share_maps(c->object, c->skel->obj) : -ENOENT;
 	if (!err)
 		err = bpf_object__load(c->object);
 	if (err)
 		return err;
-	c->link = bpf_program__attach_iter(reader, NULL);
+	c->link = bpf_program__attach_iter(mine, NULL);
 	return c->link ? 0 : -errno;
 }
 
@@ -116,7 +110,6 @@ void closing_free(struct closing *c)
 	if (!c)
 		return;
 	join(c);
-	bpf_link__destroy(c->dying);
 	bpf_link__destroy(c->link);
 	bpf_object__close(c->object);
 	g_free(c);
@@ -127,11 +120,6 @@ int closing_wait(struct closing *c, struct bpf_link **ret_link)
 	closing_load(c);
 	join(c);
 	*ret_link = c->is_later ? c->link : c->skel->links.close_thread;
-	if (!c->err && !c->dying) {
-		c->dying = bpf_program__attach(c->is_later ? bpf_object__find_program_by_name(c->object, DYING) :
-							     c->skel->progs.close_dying);
-		c->err = c->dying ? 0 : -errno;
-	}
 	return c->err;
 }
 

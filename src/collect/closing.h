@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * The programs that read all accounts out when the window has ended.  They are of no use before, and the
- * verifier takes a fifth of the start for them: a thread can load them once the window is open, as a second
+ * The program that reads all accounts out when the window has ended.  It is of no use before, and the
+ * verifier takes a fifth of the start for it: a thread can load it once the window is open, as a second
  * object that shares the first one's maps.
  */
 struct closing;
@@ -22,7 +22,7 @@ void closing_free(struct closing *c);
 /* Begins to load it, if that is yet to be done. */
 void closing_load(struct closing *c);
 bool closing_is_done(const struct closing *c);
-/* Waits until it is loaded, and sees to threads that die from now on: 0 and what bpf_iter_create() takes, or a negative errno. */
+/* Waits until it is loaded: 0 and what bpf_iter_create() takes, or a negative errno. */
 int closing_wait(struct closing *c, struct bpf_link **ret_link);
 /* What cost_programs() tells, of an object of its own. */
 void closing_cost(const struct closing *c, uint64_t *ret_ns, uint64_t *ret_runs, uint64_t *ret_missed);
