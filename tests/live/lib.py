@@ -6,18 +6,21 @@ what is wrong in env.check; run.py prints one TAP point for each.
 """
 
 import ctypes
+import errno
 import fnmatch
 import json
 import os
 import platform
 import select
 import signal
+import struct
 import subprocess
 import time
 
 from check import Check, Report
 
 CASES = []
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 # What a guarded process (see guarded_processes) makes of the threads it wakes or makes way for.
 UNSEEN = {"missed_switch", "missed_wakeup"}
@@ -53,18 +56,23 @@ def default_signals():
 
 # -- BPF programs of the whole machine and of one process ---------------------
 
-def bpf_program_ids():
-    """Ids of every BPF program loaded now."""
+def bpf(command, layout, *values):
+    """bpf(2) with attributes that begin with these values: (what it returns, the attributes afterwards)."""
     number = {"x86_64": 321, "aarch64": 280}.get(platform.machine())
     if number is None:
         raise Skip(f"bpf(2) has no number here for {platform.machine()}")
-    libc = ctypes.CDLL(None, use_errno=True)
-    attributes = (ctypes.c_uint32 * 32)()
+    attributes = ctypes.create_string_buffer(struct.pack(layout, *values), 128)
+    return LIBC.syscall(number, command, attributes, len(attributes)), attributes.raw
+
+
+def bpf_program_ids():
+    """Ids of every BPF program loaded now."""
     ids = set()
-    while libc.syscall(number, 11, ctypes.byref(attributes), 12) == 0:  # BPF_PROG_GET_NEXT_ID
-        attributes[0] = attributes[1]
-        ids.add(attributes[1])
-    if ctypes.get_errno() == 1:
+    result, attributes = bpf(11, "=I", 0)  # BPF_PROG_GET_NEXT_ID
+    while result == 0:
+        ids.add(struct.unpack_from("=4xI", attributes)[0])
+        result, attributes = bpf(11, "=I", max(ids))
+    if ctypes.get_errno() == errno.EPERM:
         raise Skip("bpf(2) is not permitted")
     return ids
 
