@@ -17,6 +17,7 @@ enum offcpu_holder {
 	OFFCPU_HOLDER_MUTEX,	/* looks like a glibc mutex: its owner */
 	OFFCPU_HOLDER_RWLOCK,	/* like a glibc rwlock: who writes */
 	OFFCPU_HOLDER_JOIN,	/* like a glibc thread: the one that is to end */
+	OFFCPU_HOLDER_SEMAPHORE,	/* like a glibc semaphore, which nobody holds */
 };
 
 /* The futex that a thread sleeps on.  As a stack it is interned and crosses once. */

@@ -23,6 +23,7 @@
 #define FUTEX_LOCK_PI2 13		/* Linux 5.14 */
 #define FUTEX_TID_MASK 0x3fffffff
 #define THREADS_MAX 0x400000		/* PID_MAX_LIMIT, include/linux/threads.h */
+#define SEMAPHORE_SHARED 128
 #define NR_FUTEX_WAITV 449		/* Linux 5.16; on all architectures */
 #define NR_FUTEX_WAIT 455		/* Linux 6.7 */
 
@@ -132,7 +133,8 @@ static __always_inline bool is_thread_id(__u32 word)
 /*
  * Who holds it, of the three words from where the futex lies on: as glibc lays out
  * pthread_mutex_t (lock, count, owner, users, kind), the part of pthread_rwlock_t that begins with its
- * two futexes (phase, writers, padding, who writes, shared), and struct pthread (tid, unused).
+ * two futexes (phase, writers, padding, who writes, shared), struct pthread (tid, unused) and sem_t (value,
+ * waiters, whether shared).
  */
 static __always_inline void find_holder(struct futex_wait *f, const __u64 *words)
 {
@@ -155,6 +157,9 @@ static __always_inline void find_holder(struct futex_wait *f, const __u64 *words
 	} else if (is_first && !(f->op & OFFCPU_FUTEX_PRIVATE) && words[0] > 2 && words[0] <= THREADS_MAX) {
 		f->holder = value;
 		f->holder_kind = OFFCPU_HOLDER_JOIN;
+	} else if (command == FUTEX_WAIT_BITSET && is_first && !value && is_thread_id(words[0] >> 32) &&
+		   owner == (f->op & OFFCPU_FUTEX_PRIVATE ? 0 : SEMAPHORE_SHARED)) {
+		f->holder_kind = OFFCPU_HOLDER_SEMAPHORE;
 	}
 }
 

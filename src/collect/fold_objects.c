@@ -16,7 +16,7 @@ struct seen {
 	struct offcpu_rec_object rec;
 	struct data_place place[OFFCPU_FUTEXES_MAX];
 	uint32_t holder;	/* as we number threads; 0: not known */
-	bool is_thread;		/* of the same process */
+	bool is_believed;	/* what its memory looks like */
 };
 
 struct fold_objects {
@@ -112,6 +112,16 @@ static bool is_thread_of(const struct fold_objects *o, uint32_t pid, uint32_t ti
 	return tid && g_file_test(path, G_FILE_TEST_IS_DIR);
 }
 
+/*
+ * A mutex or rwlock is one if who holds it is a thread of the process.  Who is joined need not be there any more: but a word
+ * of 8 bytes that is a thread's id, waited for as nothing else in libc is, not private; nor is a semaphore's like others'.
+ */
+static bool is_believed(const struct fold_objects *o, const struct offcpu_rec_object *rec, uint32_t holder)
+{
+	return rec->holder_kind == OFFCPU_HOLDER_JOIN || rec->holder_kind == OFFCPU_HOLDER_SEMAPHORE ||
+	       is_thread_of(o, rec->pid, holder);
+}
+
 void fold_objects_add(struct fold_objects *o, const struct offcpu_rec_object *rec, size_t size)
 {
 	if (size < sizeof(*rec) || !rec->cnt) {
@@ -127,7 +137,7 @@ void fold_objects_add(struct fold_objects *o, const struct offcpu_rec_object *re
 	for (unsigned i = 0; i < MIN(rec->cnt, OFFCPU_FUTEXES_MAX); i++)
 		data_symbols_find(o->data, rec->pid, space, rec->addr[i], rec->sp, rec->tid, &s->place[i]);
 	s->holder = own_number(o, rec->pid, rec->holder);
-	s->is_thread = is_thread_of(o, rec->pid, s->holder);
+	s->is_believed = is_believed(o, rec, s->holder);
 	g_hash_table_insert(o->seen, &s->rec.id, s);
 }
 
@@ -191,7 +201,7 @@ uint32_t fold_objects_wait(struct fold_objects *o, uint64_t id, uint32_t user, u
 		return 0;
 	enum lock_kind kind = lock_kind_of(o->profile, user, s->rec.op);
 
-	if (s->is_thread)
+	if (s->is_believed)
 		kind = lock_kind_by_holder(kind, (enum offcpu_holder)s->rec.holder_kind);
 	bool is_private = s->rec.op & OFFCPU_FUTEX_PRIVATE, is_placed = s->place[0].is_shared && !is_private;
 	uint32_t holder = lock_holder_is_sure(kind, (enum offcpu_holder)s->rec.holder_kind) ? s->holder : 0;

@@ -132,6 +132,7 @@ enum lock_kind lock_kind_by_holder(enum lock_kind kind, enum offcpu_holder holde
 	case OFFCPU_HOLDER_MUTEX: return LOCK_MUTEX;
 	case OFFCPU_HOLDER_RWLOCK: return LOCK_RWLOCK;
 	case OFFCPU_HOLDER_JOIN: return LOCK_JOIN;
+	case OFFCPU_HOLDER_SEMAPHORE: return LOCK_SEMAPHORE;
 	default: return kind;
 	}
 }
@@ -143,6 +144,7 @@ bool lock_holder_is_sure(enum lock_kind kind, enum offcpu_holder holder)
 	case OFFCPU_HOLDER_MUTEX: return kind == LOCK_MUTEX;
 	case OFFCPU_HOLDER_RWLOCK: return kind == LOCK_RWLOCK;
 	case OFFCPU_HOLDER_JOIN: return kind == LOCK_JOIN;
+	case OFFCPU_HOLDER_SEMAPHORE:
 	case OFFCPU_HOLDER_NONE: break;
 	}
 	return false;

@@ -9,8 +9,9 @@
 enum lock_kind lock_kind_of(const struct profile *p, uint32_t user, uint32_t op);
 
 /*
- * The same where it waits inside of libc and no frame tells more, as in a stack walked by frame
- * pointers, of what looks like a lock that such a thread holds.
+ * The same where it waits inside of libc and no frame tells more, by what the memory looks like: in a stack walked by
+ * frame pointers; and sem_wait() and pthread_join() have no frame of their own, what they call is their last
+ * act and has a name in libc's debug symbols only.
  */
 enum lock_kind lock_kind_by_holder(enum lock_kind kind, enum offcpu_holder holder);
 

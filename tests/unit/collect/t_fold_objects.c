@@ -102,6 +102,27 @@ static void test_join(struct fixture *x, gconstpointer data)
 	g_assert_cmpstr(object_of(x, fold_objects_wait(x->objects, 1, user, 0))->name, ==, name);
 }
 
+/* libc without its debug symbols: no frame has a name.  Who is joined has ended, too. */
+static void test_stripped(struct fixture *x, gconstpointer data)
+{
+	const uint32_t gone = 4194304;	/* no thread has this id: they are below */
+	uint32_t user = stack(x->profile, NULL, "libc.so.6");
+	const struct object *o;
+
+	(void)data;
+	send(x, 1, FUTEX_WAIT_BITSET, &fold_objects_test_words[0], gone, OFFCPU_HOLDER_JOIN);
+	send(x, 2, FUTEX_WAIT_BITSET_PRIVATE, &fold_objects_test_words[2], 0, OFFCPU_HOLDER_SEMAPHORE);
+	send(x, 3, FUTEX_WAIT_PRIVATE, &fold_objects_test_words[4], gone, OFFCPU_HOLDER_MUTEX);
+	o = object_of(x, fold_objects_wait(x->objects, 1, user, 0));
+	g_assert_cmpint(o->kind, ==, LOCK_JOIN);
+	g_assert_cmpuint(o->holder_tid, ==, gone);
+	g_assert_cmpstr(o->name, ==, "thread 4194304");
+	o = object_of(x, fold_objects_wait(x->objects, 2, user, 0));
+	g_assert_cmpint(o->kind, ==, LOCK_SEMAPHORE);
+	g_assert_cmpuint(o->holder_tid, ==, 0);
+	g_assert_cmpint(object_of(x, fold_objects_wait(x->objects, 3, user, 0))->kind, ==, LOCK_LIBC);
+}
+
 /* The registers are those of a call that is over. */
 static void test_elsewhere(struct fixture *x, gconstpointer data)
 {
@@ -135,6 +156,7 @@ int main(int argc, char **argv)
 	ADD("mutex", test_mutex);
 	ADD("condition", test_condition);
 	ADD("join", test_join);
+	ADD("stripped", test_stripped);
 	ADD("elsewhere", test_elsewhere);
 	ADD("bad-records", test_bad_records);
 	return g_test_run();

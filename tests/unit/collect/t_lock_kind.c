@@ -99,6 +99,9 @@ static void test_holders(void)
 	g_assert_cmpint(lock_kind_by_holder(LOCK_LIBC, OFFCPU_HOLDER_MUTEX), ==, LOCK_MUTEX);
 	g_assert_cmpint(lock_kind_by_holder(LOCK_LIBC, OFFCPU_HOLDER_NONE), ==, LOCK_LIBC);
 	g_assert_cmpint(lock_kind_by_holder(LOCK_FUTEX, OFFCPU_HOLDER_MUTEX), ==, LOCK_FUTEX);
+	g_assert_cmpint(lock_kind_by_holder(LOCK_LIBC, OFFCPU_HOLDER_SEMAPHORE), ==, LOCK_SEMAPHORE);
+	g_assert_cmpint(lock_kind_by_holder(LOCK_FUTEX, OFFCPU_HOLDER_SEMAPHORE), ==, LOCK_FUTEX);
+	g_assert_false(lock_holder_is_sure(LOCK_SEMAPHORE, OFFCPU_HOLDER_SEMAPHORE));
 }
 
 static void test_words(void)
