@@ -125,8 +125,8 @@ def ours(report):
     return sums, counts
 
 
-def check_compared(env, targets, *args):
-    program = Program(env, "waking", *args)
+def check_compared(env, targets, *args, name="waking"):
+    program = Program(env, name, *args)
     other = Wakeuptime(env, program.pid)
     recorder = Recorder(env, "-p", program.pid, "--wakers", "--exact")
     recorder.wait_attached()
@@ -169,6 +169,21 @@ def wakeuptime_of_a_convoy(env):
 @case
 def wakeuptime_of_signals(env):
     check_compared(env, ("signalled",), "signal", 60)
+
+
+@case
+def wakeuptime_over_loopback(env):
+    check_compared(env, ("stageA", "stageB", "stageC", "stageD"), "pipeline", "tcp", 30)
+
+
+@case
+def wakeuptime_of_children(env):
+    check_compared(env, ("waking",), "child", 60)
+
+
+@case
+def wakeuptime_of_a_disk(env):
+    check_compared(env, ("disk",), env.disk_file(), "sync", 8, 30, name="disk")
 
 
 @case

@@ -7,6 +7,7 @@ theft, so widens what may be said and never makes it wrong.  Nothing here runs a
 """
 
 import collections
+from functools import partial
 
 from check import names
 
@@ -14,7 +15,7 @@ SHARE = 0.01  # of the time may be wrong
 TOLERANCE = 0.02  # of a hop's time, or
 TOLERANCE_NS = 100_000  # for each time, whichever is more
 UNCLEAR = 0.05  # of the time of which the program itself cannot tell; above, it is no truth
-TIMER = "timer"
+TIMER, DISK = "timer", "disk"
 NEVER = 2**64 - 1  # after a waking by one that is no more
 
 Span = collections.namedtuple("Span", "lo hi")
@@ -150,14 +151,18 @@ def is_timer(hop):
     return (hop["irq"] == TIMER and not hop["tid"]) or (not hop["irq"] and hop["comm"].startswith(("ktimers/", "ksoftirqd/")))
 
 
+def is_disk(hop):
+    return bool(hop["irq"]) and hop["irq"].startswith(("softirq:BLOCK", "irq:"))
+
+
 def seen_story(story):
-    """(path, [(awake, ran, ready, earlier)], rest): all from a timer's hop on is rest, whoever handed the timer on."""
+    """(path, [(awake, ran, ready, earlier)], rest): all from a timer's or a disk's hop on is rest, whoever handed the timer on."""
     path, hops, rest = [], [], story["rest_ns"]
     for hop in story["hops"]:
-        if path and path[-1] == TIMER:
+        if path and path[-1] in (TIMER, DISK):
             rest += hop["ran_ns"] + hop["ready_ns"] + hop["earlier_ns"]
-        elif is_timer(hop):
-            path.append(TIMER)
+        elif is_timer(hop) or is_disk(hop):
+            path.append(DISK if is_disk(hop) else TIMER)
             rest += hop["ran_ns"] + hop["ready_ns"] + hop["earlier_ns"]
             hops.append((0, 0, 0, 0))
         else:
@@ -214,16 +219,16 @@ def check_time(check, what, seen_ns, span, count, slack_ns=0):
 class Sleeper:
     """All sleeps of one thread at one place: as its program tells them, and as they were recorded."""
 
-    def __init__(self, truth, log, what, waits):
-        self.name = f"{log.comm} {log.tid}"
+    def __init__(self, name, waits, sleeps):
+        """sleeps: of each the longest that it can have been, and a function that tells its story."""
+        self.name = name
         self.waits = waits
         self.stories, self.unclear = [], []
-        for i in log.sleeps(what):
+        for longest_ns, tell in sleeps:
             try:
-                self.stories.append(truth.story(log, i))
+                self.stories.append(tell())
             except Unclear as why:
-                event = log.events[i]
-                self.unclear.append((event.after.wall - event.before.wall, str(why)))
+                self.unclear.append((longest_ns, str(why)))
         self.unclear_ns = sum(ns for ns, _ in self.unclear)
         self.told_ns = sum(story.blocked.hi for story in self.stories)
 
@@ -262,6 +267,12 @@ def ran_meanwhile(sleeper):
     return ran
 
 
+def waits_at(report, tid, site):
+    """A thread's sleeps in that function, but those open at an edge."""
+    return [wait for wait in report.waits if wait["tid"] == tid and wait["state"] != "R" and
+            not wait["open_at_start"] and not wait["open_at_end"] and names(wait["user"])[-1:] == [site]]
+
+
 def sleepers_of(report, lines, pids):
     """A Sleeper for each thread of these processes and each place where it slept."""
     truth = Truth(lines)
@@ -272,9 +283,9 @@ def sleepers_of(report, lines, pids):
         for what, site in (("s", log.line["sleep_site"]), ("n", log.line["nap_site"])):
             if not site or not log.sleeps(what):
                 continue
-            waits = [wait for wait in report.waits if wait["tid"] == log.tid and wait["state"] != "R" and
-                     not wait["open_at_start"] and not wait["open_at_end"] and names(wait["user"])[-1:] == [site]]
-            found.append(Sleeper(truth, log, what, waits))
+            events = ((log.events[i], i) for i in log.sleeps(what))
+            sleeps = [(event.after.wall - event.before.wall, partial(truth.story, log, i)) for event, i in events]
+            found.append(Sleeper(f"{log.comm} {log.tid}", waits_at(report, log.tid, site), sleeps))
     return truth, found
 
 

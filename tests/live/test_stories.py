@@ -9,6 +9,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import ktrace  # noqa: E402
 import stories  # noqa: E402
 from check import Check, Report  # noqa: E402
 
@@ -125,8 +126,37 @@ WRONG = [
 ]
 
 
+# Thread 5 sleeps; a request is done on CPU 1, which wakes 7, which has a CPU 30 us later, runs 40 and wakes 5.  Times in us.
+TRACE = """
+            disk-5       [000] d..2.   100.000010: sched_switch: prev_comm=disk prev_pid=5 prev_prio=120 prev_state=D ==> next_comm=x y next_pid=9 next_prio=120
+     kworker/u8:3-7      [001] d..2.   100.000020: sched_switch: prev_comm=kworker/u8:3 prev_pid=7 prev_prio=120 prev_state=I ==> next_comm=swapper/1 next_pid=0 next_prio=120
+          <idle>-0       [001] d.s2.   100.005000: block_rq_complete: 254,0 WS () 1000 + 32 none,0,0 [0]
+          <idle>-0       [001] d.s3.   100.005004: sched_waking: comm=kworker/u8:3 pid=7 prio=120 target_cpu=001
+          <idle>-0       [001] d..2.   100.005034: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=kworker/u8:3 next_pid=7 next_prio=120
+     kworker/u8:3-7      [001] d..3.   100.005074: sched_waking: comm=disk pid=5 prio=120 target_cpu=000
+"""
+
+
+def told_by_the_kernel(text):
+    witness = ktrace.Witness(text)
+    return [witness.story(sleep) for sleep in witness.between(5, 0, 200 * 10**9)]
+
+
+def at_us(*times_us):
+    return stories.Span(*(us * 1000 for us in times_us))
+
+
+def right_of_the_kernel():
+    first = stories.Hop(7, at_us(70, 70), at_us(30, 30), at_us(10, 10))
+    disk = stories.Hop(stories.DISK, stories.NOTHING, stories.NOTHING, stories.NOTHING)
+    return [stories.Story(at_us(5064, 5064), [first, disk], at_us(4980, 4984))]
+
+
 def main():
-    points = [("right stories pass", problems(right(), truth()) == [])]
+    by_timer = TRACE.replace("block_rq_complete", "block_other")
+    points = [("the kernel's tracer", told_by_the_kernel(TRACE) == right_of_the_kernel()),
+              ("without a request done it is no disk", told_by_the_kernel(by_timer)[0].hops[-1].who == stories.TIMER)]
+    points += [("right stories pass", problems(right(), truth()) == [])]
     for name, change in WRONG:
         data = copy.deepcopy(right())
         change(data)

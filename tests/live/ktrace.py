@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Who woke whom by the kernel's own tracer (tracefs, an instance of ours): a second witness of wakers that no program can
+write down, as a disk and the kernel's threads that complete for it.
+
+Knows nothing of offcpu; the stories it tells are those of stories.py, by the definition in docs/semantics.md.
+"""
+
+import bisect
+import collections
+import os
+import re
+
+from lib import Skip
+from stories import DISK, NOTHING, TIMER, Hop, Span, Story, Unclear, later
+
+ROOT = "/sys/kernel/tracing"
+EVENTS = ("sched/sched_switch", "sched/sched_waking", "block/block_rq_complete")
+BUFFER_KIB = 32768
+LINE = re.compile(r"^.*-(\d+) +\[(\d+)\] (\S+) +(\d+)\.(\d{6}): (\w+): (.*)$")
+SWITCH = re.compile(r"prev_pid=(\d+) .*prev_state=(\S+) ==> .*next_pid=(\d+)")
+WAKING = re.compile(r"pid=(\d+) prio=")
+IN_INTERRUPT = set("hHsZz")
+COMPLETION_NS = 100_000  # a request's completion wakes at once
+
+Sleep = collections.namedtuple("Sleep", "start woken waker")
+
+
+class Trace:
+    """Records from its making to stop()."""
+
+    def __init__(self, env):
+        self.folder = os.path.join(ROOT, "instances", f"offcpu-live-{os.getpid()}")
+        try:
+            os.mkdir(self.folder)
+        except OSError as error:
+            raise Skip(f"{self.folder}: {error.strerror}") from error
+        env.cgroups.append(self.folder)  # removed as they are
+        self._set("trace_clock", "mono")
+        self._set("buffer_size_kb", BUFFER_KIB)
+        for event in EVENTS:
+            self._set(f"events/{event}/enable", 1)
+
+    def _set(self, name, value):
+        with open(os.path.join(self.folder, name), "w", encoding="ascii") as f:
+            f.write(str(value))
+
+    def stop(self):
+        self._set("tracing_on", 0)
+        with open(os.path.join(self.folder, "trace"), encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        os.rmdir(self.folder)
+        return Witness(text)
+
+
+class Witness:
+    """Each thread's sleeps, and when it had a CPU."""
+
+    def __init__(self, text):
+        self.sleeps = collections.defaultdict(list)  # tid: [Sleep], by time
+        self.switches = collections.defaultdict(list)  # tid: [(ns, does it run from then on)]
+        self._asleep = {}  # tid: (since when, who woke it as it was about to)
+        self._early = {}  # tid: who woke it while it ran
+        self._completed = {}  # cpu: when
+        for line in text.splitlines():
+            match = LINE.match(line)
+            if match and not line.startswith("#"):
+                tid, cpu, flags, s, us, what, rest = match.groups()
+                self._add(int(tid), int(cpu), flags, int(s) * 10**9 + int(us) * 1000, what, rest)
+
+    def _add(self, tid, cpu, flags, ns, what, rest):
+        if what == "block_rq_complete":
+            self._completed[cpu] = ns
+        elif what == "sched_waking":
+            self._waking(int(WAKING.search(rest).group(1)), ns, self._waker(tid, cpu, flags, ns))
+        elif what == "sched_switch":
+            of, state, following = SWITCH.search(rest).groups()
+            self._switched(int(of), int(following), ns, not state.startswith("R"))
+
+    def _waker(self, tid, cpu, flags, ns):
+        """(who, from when on)"""
+        if not IN_INTERRUPT & set(flags[2:3]):
+            return tid, ns
+        completed_ns = self._completed.get(cpu, 0)
+        return (DISK, completed_ns) if ns - completed_ns <= COMPLETION_NS else (TIMER, ns)
+
+    def _waking(self, tid, ns, waker):
+        if tid in self._asleep:
+            self.sleeps[tid].append(Sleep(self._asleep.pop(tid)[0], ns, waker))
+        else:
+            self._early[tid] = waker
+
+    def _switched(self, tid, following, ns, sleeps):
+        self.switches[tid].append((ns, False))
+        self.switches[following].append((ns, True))
+        since, early = self._asleep.pop(following, (0, None))
+        if early:
+            self.sleeps[following].append(Sleep(since, since, early))
+        early = self._early.pop(tid, None)
+        if sleeps:
+            self._asleep[tid] = ns, early
+
+    def off_cpu(self, tid, start, end, runs=False):
+        """How long the thread, which runs at the start or does not, had no CPU until the end."""
+        total, since = 0, None if runs else start
+        of = self.switches[tid]
+        for ns, is_on in of[bisect.bisect_left(of, (start, False)):]:
+            if ns >= end:
+                break
+            if since is not None and is_on:
+                total += ns - since
+            since = None if is_on else ns
+        return total if since is None else total + end - since
+
+    def between(self, tid, start, end):
+        """The thread's sleeps that began in this time."""
+        return [sleep for sleep in self.sleeps[tid] if start <= sleep.start < end and sleep.woken > sleep.start]
+
+    def story(self, sleep):
+        start, end, (who, since) = sleep.start, sleep.woken, sleep.waker
+        blocked = Span(end - start, end - start)
+        hops = []
+        while who not in (DISK, TIMER):
+            of = self.sleeps[who]
+            last = next((other for other in reversed(of) if other.woken < end), None)
+            if last is None:
+                raise Unclear("it slept before the trace")
+            if last.woken <= start:
+                ready = self.off_cpu(who, last.woken, end) - self.off_cpu(who, last.woken, start)
+                return Story(blocked, hops + [Hop(who, Span(end - start, end - start), Span(ready, ready), NOTHING)], NOTHING)
+            ready, awake, earlier = self.off_cpu(who, last.woken, end), end - last.woken, max(0, last.start - start)
+            hops.append(Hop(who, Span(awake, awake), Span(ready, ready), Span(earlier, earlier)))
+            start, end, (who, since) = max(start, last.start), last.woken, last.waker
+        return Story(blocked, hops + [Hop(who, NOTHING, NOTHING, NOTHING)], later(Span(since, end), Span(start, start)))
