@@ -23,7 +23,7 @@
 #define FUTEX_LOCK_PI2 13		/* Linux 5.14 */
 #define FUTEX_TID_MASK 0x3fffffff
 #define THREADS_MAX 0x400000		/* PID_MAX_LIMIT, include/linux/threads.h */
-#define SEMAPHORE_SHARED 128
+#define SEMAPHORE_SHARED 128	/* glibc: LLL_SHARED */
 #define NR_FUTEX_WAITV 449		/* Linux 5.16; on all architectures */
 #define NR_FUTEX_WAIT 455		/* Linux 6.7 */
 

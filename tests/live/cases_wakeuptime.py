@@ -150,8 +150,8 @@ def check_compared(env, targets, *args, name="waking"):
                            f"{target} by {waker}: wakeuptime says {ns} ns, on no interrupt; seen are {sums[target, waker]}")
         misled_ns = sum(ns for (name, _, by_interrupt), ns in theirs.items() if name == target and by_interrupt)
         who = sorted({waker for name, waker, by_interrupt in theirs if name == target and by_interrupt})
-        env.notes.append(f"{target}: {their_ns / 1e6:.1f} ms by wakeuptime, printed as {shown[target] / 1e6:.1f}, of it {misled_ns / 1e6:.1f} in an interrupt, "
-                         f"blamed on {who}; {seen_ns / 1e6:.1f} ms by offcpu, "
+        env.notes.append(f"{target}: {their_ns / 1e6:.1f} ms by wakeuptime, printed as {shown[target] / 1e6:.1f}, "
+                         f"of it {misled_ns / 1e6:.1f} in an interrupt, blamed on {who}; {seen_ns / 1e6:.1f} ms by offcpu, "
                          f"{sums[target, None] / 1e6:.1f} by interrupts")
     return theirs
 
