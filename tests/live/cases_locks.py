@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Which lock each wait was for and who held it, of a program that knows."""
 
+import collections
 import os
 
+import stories
 from check import names
 from lib import Program, Recorder, case
 
@@ -78,6 +80,63 @@ def locks_of_all_kinds(env):
     env.check.that(len(truth) >= 15, f"{len(truth)} kinds of locks")
     for line in truth:
         check_line(env, report, line)
+
+
+def holders(truth):
+    """Whose turn a convoy's lock was from when on, [(Span, tid)] by time, by what its threads wrote down."""
+    turns = {event.serial: log.tid for log in truth.logs.values() for event in log.events if event.what == "s"}
+    handed = sorted((stories.Span(event.before.wall, event.after.wall), event.serial)
+                    for log in truth.logs.values() for event in log.events if event.what == "w")
+    return [(stories.Span(0, 0), turns[0])] + [(span, turns[serial]) for span, serial in handed if serial in turns]
+
+
+def holder_at(turns, began):
+    """Who held the lock at an instant, None where the readings do not tell."""
+    passed = [(span, tid) for span, tid in turns if span.lo <= began.hi]
+    return passed[-1][1] if passed[-1][0].hi <= began.lo else None
+
+
+def told_by_holder(truth, turns, log):
+    """{holder as the sleep began: [count, Span blocked]} of a thread's sleeps for the lock; None: not known."""
+    told = collections.defaultdict(lambda: [0, stories.NOTHING])
+    for event in (log.events[i] for i in log.sleeps("s")):
+        began = truth.began(event)
+        of = told[holder_at(turns, began)]
+        of[0] += 1
+        of[1] = stories.plus(of[1], stories.later(truth.woken(event), began))
+    return told
+
+
+@case
+def locks_of_a_convoy(env):
+    """A lock that goes from thread to thread: of each sleep who held it as it began, and for how long it was."""
+    for number in range(3):
+        report, lines, program = env.record("waking", "convoy", 4, 60, extra=("--locks", "--exact"))
+        truth = stories.Truth(lines)
+        turns = holders(truth)
+        told = {log.tid: told_by_holder(truth, turns, log) for log in truth.logs.values() if log.comm == "convoy"}
+        unclear_ns = sum(of[None][1].hi for of in told.values())
+        total_ns = sum(span.hi for of in told.values() for _, span in of.values())
+        if unclear_ns <= stories.UNCLEAR * total_ns:
+            break
+        env.notes.append(f"run {number} is not clear: {unclear_ns} of {total_ns} ns")
+    env.check.equal(len(told), 4, "threads of the convoy")
+    env.check.that(unclear_ns <= stories.UNCLEAR * total_ns, f"{unclear_ns} of {total_ns} ns are not clear")
+    wrong_ns = 0
+    for tid, of in told.items():
+        waits = [wait for wait in report.by_thread[program.pid, tid] if names(wait["user"])[-1:] == ["lock_site"] and wait["state"] == "S"]
+        check_share(env, waits, lambda w: lock(w, "kind") == "mutex" and lock(w, "operation") == "FUTEX_LOCK_PI" and w["object"] == "word",
+                    f"thread {tid}", lambda w: (w["object"], lock(w, "kind"), lock(w, "operation")))
+        unclear = of.pop(None, (0, stories.NOTHING))
+        for holder in set(of) | {lock(wait, "holder_tid") for wait in waits}:
+            seen_ns = blocked_ns([wait for wait in waits if lock(wait, "holder_tid") == holder])
+            count, span = of[holder]
+            slack_ns = TOLERANCE_NS * (count + unclear[0]) + stories.TOLERANCE * span.hi
+            env.check.that(span.lo - slack_ns <= seen_ns <= span.hi + unclear[1].hi + slack_ns,
+                           f"thread {tid} while {holder} held it: {seen_ns} ns, by the program {span}, {count} times")
+            wrong_ns += max(0, span.lo - seen_ns, seen_ns - span.hi)
+    env.check.that(wrong_ns <= (1 - SHARE) * total_ns + unclear_ns, f"of {total_ns} ns {wrong_ns} have another holder")
+    env.notes.append(f"{total_ns / 1e6:.1f} ms, {unclear_ns / 1e6:.1f} not clear, {wrong_ns / 1e6:.2f} otherwise")
 
 
 @case
