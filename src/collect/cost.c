@@ -16,6 +16,7 @@ struct cost {
 	uint64_t run_ns;	/* as it began */
 	struct cost_counts burst;
 	uint64_t read_ns, read_own_ns, read_switches;	/* as the last reading was taken */
+	double told_bpf_ns, told_switches;		/* of all readings */
 };
 
 struct cost *cost_new(struct bpf_object *programs, uint32_t cpus)
@@ -115,9 +116,19 @@ bool cost_poll(struct cost *c, uint64_t now_ns, struct cost_counts counts, struc
 		.switch_ns = switch_ns, .bpf_ns = switch_ns * (double)(counts.switches - c->read_switches),
 		.listed_each = in_burst ? (double)(counts.listed - c->burst.listed) / (double)in_burst : 0,
 	};
+	c->told_bpf_ns += ret_reading->bpf_ns;
+	c->told_switches += (double)(counts.switches - c->read_switches);
 	c->read_ns = now_ns;
 	c->read_own_ns = own_ns;
 	c->read_switches = counts.switches;
+	return true;
+}
+
+bool cost_estimate(const struct cost *c, uint64_t switches, uint64_t *ret_bpf_ns)
+{
+	if (!c || c->told_switches <= 0)
+		return false;
+	*ret_bpf_ns = (uint64_t)(c->told_bpf_ns / c->told_switches * (double)switches);
 	return true;
 }
 

@@ -41,6 +41,12 @@ bool cost_is_due(const struct cost *c, uint64_t now_ns);
 /* Something has changed: the next burst begins now. */
 void cost_hurry(struct cost *c, uint64_t now_ns, struct cost_counts counts);
 
+/*
+ * Time in the programs over that many switches, by the readings so far; false where there is none,
+ * as where c is NULL.
+ */
+bool cost_estimate(const struct cost *c, uint64_t switches, uint64_t *ret_bpf_ns);
+
 /* Run time and skipped runs of all the object's programs, as far as the kernel has counted them. */
 void cost_programs(struct bpf_object *programs, uint64_t *ret_ns, uint64_t *ret_runs, uint64_t *ret_missed);
 

@@ -19,7 +19,7 @@
 	X(DISK_EVENTS, false, "completions of disk requests (block_rq_complete)", "interrupts that wake are named without their disk") \
 	X(MMAP_EVENTS, false, "mapping events (perf_event)", "processes that live shortly are not named")          \
 	X(KALLSYMS, false, "kernel symbol addresses", "kernel frames have no names")                               \
-	X(BPF_STATS, false, "BPF run-time statistics are on", "the tracer's own BPF time is not known")            \
+	X(BPF_STATS, false, "BPF run-time statistics are on", "the tracer's own BPF time is an estimate, by bursts") \
 	X(KPROBES, false, "kprobes", "nothing here depends on them")                                               \
 	X(FENTRY, false, "fentry", "nothing here depends on it")
 

@@ -138,8 +138,12 @@ void session_fill_info(struct session *s)
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	info->version = profile_string(s->profile, OFFCPU_VERSION);
 	info->switches = switches_seen(s);
-	info->has_bpf_ns = feature_supported(FEATURE_BPF_STATS) && runs;
-	info->tracer_bpf_ns = bpf_ns + closing_ns;
+	if (feature_supported(FEATURE_BPF_STATS) && runs) {
+		info->has_bpf_ns = true;
+		info->tracer_bpf_ns = bpf_ns + closing_ns;
+	} else {
+		info->has_bpf_ns = cost_estimate(s->cost, info->switches, &info->tracer_bpf_ns);
+	}
 	info->tracer_cpu_ns =
 		((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
 		((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;

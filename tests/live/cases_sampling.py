@@ -4,6 +4,7 @@
 import collections
 import math
 import time
+from pathlib import Path
 
 from check import EDGE_LOSSES, check_account, names, scale_ns
 from lib import Program, Recorder, case
@@ -113,3 +114,22 @@ def governor_leaves_exact_alone(env):
     env.check.equal((sampling["raised"], sampling["scale_max_ns"]), (0, 0), "raised, highest scale")
     env.check.equal([wait for wait in report.waits if wait["off_cpu_se_ns"]], [], "errors in an exact recording")
     env.check.that("exceeded" in said, f"record did not say so: {said}")
+
+
+@case
+def bpf_time_by_bursts(env):
+    """The time in the programs is reckoned from bursts; where the kernel counts all the time, it is measured."""
+    switch = Path("/proc/sys/kernel/bpf_stats_enabled")
+    before, each_ns = switch.read_text(), {}
+    try:
+        for how in ("0", "1"):
+            switch.write_text(how)
+            coverage = governed(env, "--exact")[0].coverage
+            bpf_ns = coverage["tracer"]["bpf_ns"]
+            env.check.that(bpf_ns, f"BPF time is not known with bpf_stats_enabled {how}")
+            each_ns[how] = (bpf_ns or 0) / coverage["switches"]
+    finally:
+        switch.write_text(before)
+    env.notes.append(f"ns a switch, by bursts and measured: {each_ns}")
+    # Two recordings on a machine that may be busy: this would see a factor of the CPUs, or of a burst's share.
+    env.check.that(1 / 3 < each_ns["0"] / max(each_ns["1"], 1) < 3, f"by bursts and measured: {each_ns}")
