@@ -22,7 +22,7 @@ uint32_t fold_lines_frame(const struct fold_lines *l, uint32_t place);
 /* A stack, innermost first. */
 void fold_lines_stack(struct fold_lines *l, uint64_t id, const uint32_t *places, unsigned cnt, enum stack_end end);
 
-/* Reads the debug information and puts every stack's node into `stacks` (id -> node, as fold.c has it). */
+/* Reads the debug information and puts every stack's node into `stacks` (id -> node, as fold_stacks.c has it). */
 void fold_lines_finish(struct fold_lines *l, GHashTable *stacks);
 
 #endif
