@@ -2,14 +2,8 @@
 #include "analyse/label.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-const char *label_module_base(const char *module)
-{
-	const char *slash = module ? strrchr(module, '/') : NULL;
-
-	return slash && slash[1] ? slash + 1 : module;
-}
+#include "base/module.h"
 
 void label_append(GString *s, const struct frame *f)
 {
@@ -18,7 +12,7 @@ void label_append(GString *s, const struct frame *f)
 	else if (f->why == FRAME_PENDING)
 		g_string_append(s, "[stack lost]");
 	else if (f->module)
-		g_string_append_printf(s, "%s+0x%" PRIx64, label_module_base(f->module), f->offset);
+		g_string_append_printf(s, "%s+0x%" PRIx64, module_base_name(f->module), f->offset);
 	else
 		g_string_append_printf(s, "0x%" PRIx64, f->offset);
 }
@@ -27,7 +21,7 @@ void label_append_line(GString *s, const struct frame *f)
 {
 	if (!f->file)
 		return;
-	g_string_append_printf(s, " (%s", label_module_base(f->file));
+	g_string_append_printf(s, " (%s", module_base_name(f->file));
 	if (f->line)
 		g_string_append_printf(s, ":%" PRIu32, f->line);
 	g_string_append_c(s, ')');

@@ -6,9 +6,6 @@
 
 /* How a frame is called where it has no name; one rule for every report and picture. */
 
-/* The last component of the path; NULL for NULL. */
-const char *label_module_base(const char *module);
-
 /*
  * Appends the frame's name; "libfoo.so+0x1234" when it has none, "0x7f..." when it has no
  * module either, "[stack lost]" for FRAME_PENDING.  Bytes as recorded: the renderer escapes.

@@ -6,6 +6,7 @@
 #include "analyse/label.h"
 #include "analyse/plumbing_tables.h"
 #include "analyse/strset.h"
+#include "base/module.h"
 
 /* What the tables say of a frame, asked once per frame instead of once per wait. */
 struct frame_class {
@@ -56,7 +57,7 @@ static void classify_kernel(struct plumbing *pl, const char *name, struct frame_
 
 bool plumbing_is_runtime(const char *module)
 {
-	return plumbing_runtime_file(label_module_base(module));
+	return plumbing_runtime_file(module_base_name(module));
 }
 
 struct plumbing *plumbing_new(const struct profile *p)

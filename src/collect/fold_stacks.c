@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/module.h"
 #include "collect/fold_lines.h"
 #include "collect/fold_parts.h"
 
@@ -118,14 +119,6 @@ static uint32_t frame_of(const struct fold_stacks *f, uint32_t spot)
 	return f->lines ? fold_lines_frame(f->lines, spot) : spot;
 }
 
-static bool is_libc(const char *module)
-{
-	g_autofree char *base = module ? g_path_get_basename(module) : NULL;
-
-	return base && (g_str_has_prefix(base, "libc.so") || g_str_has_prefix(base, "libc-2.") ||
-			g_str_has_prefix(base, "libpthread") || g_str_has_prefix(base, "ld-musl"));
-}
-
 /*
  * Did a user stack reach the thread's start?  By name, or, since distributions strip the
  * names of __libc_start_call_main() and start_thread(), by the outermost return address
@@ -137,8 +130,8 @@ static enum stack_end user_stack_end(const struct profile *p, const uint32_t *fr
 
 	if (last->name && symbol_is_thread_start(last->name))
 		return STACK_COMPLETE;
-	if (cnt >= 2 && is_libc(last->module) &&
-	    !is_libc(profile_get_frame(p, frames[cnt - 2])->module))
+	if (cnt >= 2 && module_is_libc(last->module) &&
+	    !module_is_libc(profile_get_frame(p, frames[cnt - 2])->module))
 		return STACK_COMPLETE;
 	return STACK_BROKEN;
 }

@@ -4,6 +4,8 @@
 #include <linux/futex.h>
 #include <string.h>
 
+#include "base/module.h"
+
 #ifndef FUTEX_LOCK_PI2
 #define FUTEX_LOCK_PI2 13	/* Linux 5.14 */
 #endif
@@ -39,13 +41,10 @@ static const struct rule other_rules[] = {
 	{ "parking_lot::condvar::Condvar::", LOCK_CONDITION },
 };
 
+/* The loader has locks as well. */
 static bool is_libc(const char *module)
 {
-	const char *slash = module ? strrchr(module, '/') : NULL;
-	const char *base = slash ? slash + 1 : module;
-
-	return base && (g_str_has_prefix(base, "libc.so") || g_str_has_prefix(base, "libc-2.") ||
-			g_str_has_prefix(base, "libpthread") || g_str_has_prefix(base, "ld-"));
+	return module && (module_is_libc(module) || g_str_has_prefix(module_base_name(module), "ld-"));
 }
 
 static bool by_rules(const char *name, const struct rule *rules, size_t cnt, bool anywhere, enum lock_kind *ret_kind)

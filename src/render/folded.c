@@ -5,6 +5,7 @@
 
 #include "analyse/label.h"
 #include "analyse/strset.h"
+#include "base/module.h"
 #include "render/json_write.h"
 #include "render/text_util.h"
 
@@ -43,7 +44,7 @@ static void append_line(GString *s, const struct frame *f)
 	if (!f->file)
 		return;
 	g_string_append_c(s, ':');
-	folded_append_name(s, label_module_base(f->file));
+	folded_append_name(s, module_base_name(f->file));
 	if (f->line)
 		g_string_append_printf(s, ":%u", f->line);
 }

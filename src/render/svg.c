@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "analyse/label.h"
+#include "base/module.h"
 #include "render/svg_head.h"
 #include "render/svg_text.h"
 #include "render/web.h"
@@ -130,7 +130,7 @@ static void append_title(const struct canvas *c, uint32_t i)
 	svg_escape(c->out, label->text);
 	g_string_append_c(c->out, '\n');
 	if (label->module) {
-		svg_escape_cut(c->out, label_module_base(label->module), 120);
+		svg_escape_cut(c->out, module_base_name(label->module), 120);
 		if (label->why != FRAME_NAMED)
 			g_string_append_printf(c->out, " (%s)", frame_why_text(label->why));
 		g_string_append_c(c->out, '\n');

@@ -4,6 +4,7 @@
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
+#include "base/module.h"
 #include "render/text.h"
 #include "render/text_style.h"
 #include "render/text_util.h"
@@ -206,7 +207,7 @@ static void append_stack_end(GString *s, const struct profile *p, uint32_t user,
 		return;
 	while (profile_get_node(p, root)->parent)
 		root = profile_get_node(p, root)->parent;
-	const char *module = label_module_base(profile_get_frame(p, profile_get_node(p, root)->frame)->module);
+	const char *module = module_base_name(profile_get_frame(p, profile_get_node(p, root)->frame)->module);
 	g_string_append_printf(s, "    %s   (user stack %s", text_warn(o), stack_end_text(end));
 	if (end == STACK_BROKEN && module) {
 		g_string_append(s, " in ");

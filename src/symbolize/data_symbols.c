@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/module.h"
 #include "symbolize/data_file.h"
 #include "symbolize/demangle.h"
 #include "symbolize/fileopen.h"
@@ -424,13 +425,6 @@ void data_symbols_find(struct data_symbols *d, uint32_t pid, uint64_t space, uin
 	find_in_map(d, p, i, addr, sp, tid, ret);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 char *data_place_text(const struct data_place *place, uint64_t addr, uint64_t whole_bytes)
 {
 	if (place->name && (!place->name_offset || place->name_bytes <= whole_bytes))
@@ -438,7 +432,7 @@ char *data_place_text(const struct data_place *place, uint64_t addr, uint64_t wh
 	if (place->name)
 		return g_strdup_printf("%s+0x%" PRIx64, place->name, place->name_offset);
 	switch (place->kind) {
-	case DATA_MODULE: return g_strdup_printf("%s+0x%" PRIx64, base_name(place->module), place->offset);
+	case DATA_MODULE: return g_strdup_printf("%s+0x%" PRIx64, module_base_name(place->module), place->offset);
 	case DATA_FILE: return g_strdup_printf("%s+0x%" PRIx64, place->module, place->offset);
 	case DATA_SHARED:
 		return g_strdup_printf("shared memory %" PRIu64 "+0x%" PRIx64, place->inode, place->offset);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef BASE_MODULE_H
+#define BASE_MODULE_H
+
+#include <stdbool.h>
+
+/* The last part of a file's path, all of one that ends in '/'; NULL of NULL. */
+const char *module_base_name(const char *path);
+
+/* Is that file a C library, or the part of one that older versions kept threads in?  NULL is none. */
+bool module_is_libc(const char *path);
+
+#endif
