@@ -98,22 +98,10 @@ bool data_file_read(int fd, struct data_file *ret)
 	return ok;
 }
 
-/* The separate debug file of a stripped one lies under its build-id. */
-static char *debug_path(const char *debug_dir, const struct elf_table *t)
-{
-	GString *path = g_string_new(NULL);
-
-	g_string_printf(path, "%s/.build-id/%02x/", debug_dir, t->build_id[0]);
-	for (size_t i = 1; i < t->build_id_bytes; i++)
-		g_string_append_printf(path, "%02x", t->build_id[i]);
-	g_string_append(path, ".debug");
-	return g_string_free(path, FALSE);
-}
-
 void data_file_add_debug(struct data_file *f, int fd, const char *debug_dir)
 {
 	struct elf_table *own = f->has_all ? NULL : elf_table_read(fd, NULL), *theirs = NULL;
-	g_autofree char *path = own && own->build_id_bytes ? debug_path(debug_dir, own) : NULL;
+	g_autofree char *path = own ? elf_debug_path(debug_dir, own->build_id, own->build_id_bytes) : NULL;
 	struct stat st;
 	int held = path ? file_hold_here(path, &st) : -1, debug_fd = held >= 0 ? file_open_held(held) : -1;
 	struct data_file debug = { 0 };

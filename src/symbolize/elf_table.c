@@ -328,6 +328,20 @@ bool elf_table_is_debug_file(const struct elf_table *t, const struct elf_table *
 	return elf_table_is_same_build(t, debug) && debug->has_full_symbols;
 }
 
+char *elf_debug_path(const char *debug_dir, const uint8_t *build_id, size_t bytes)
+{
+	GString *path;
+
+	if (!bytes)
+		return NULL;
+	path = g_string_new(NULL);
+	g_string_printf(path, "%s/.build-id/%02x/", debug_dir, build_id[0]);
+	for (size_t i = 1; i < bytes; i++)
+		g_string_append_printf(path, "%02x", build_id[i]);
+	g_string_append(path, ".debug");
+	return g_string_free(path, FALSE);
+}
+
 bool elf_table_take_symbols(struct elf_table *t, struct elf_table *from)
 {
 	if (!elf_table_is_debug_file(t, from))

@@ -40,6 +40,9 @@ bool elf_table_is_same_build(const struct elf_table *a, const struct elf_table *
 /* Whether `debug` is the separate debug file of t: it has .symtab and the same build-id. */
 bool elf_table_is_debug_file(const struct elf_table *t, const struct elf_table *debug);
 
+/* Where a distribution puts the debug file of that build-id, to be freed with g_free(); NULL where there is no id. */
+char *elf_debug_path(const char *debug_dir, const uint8_t *build_id, size_t bytes);
+
 /* Takes the symbols of the separate debug file `from` if it is that; then `from` is left without symbols. */
 bool elf_table_take_symbols(struct elf_table *t, struct elf_table *from);
 

@@ -96,7 +96,7 @@ static void supplement_find(struct supplement *s, const struct dwarf_image *im, 
 	g_autofree char *path = NULL;
 	size_t bytes;
 	const uint8_t *build_id = dwarf_image_alt_build_id(im, &bytes);
-	g_autoptr(GString) by_id = g_string_new(NULL);
+	g_autofree char *by_id = NULL;
 
 	*s = (struct supplement){ .fd = -1 };
 	if (!name || !bytes || bytes > ELF_BUILD_ID_MAX)
@@ -107,11 +107,8 @@ static void supplement_find(struct supplement *s, const struct dwarf_image *im, 
 		path = g_build_filename(folder, name, NULL);
 	if (path && supplement_open(s, path, debug_dir, build_id, bytes, budget))
 		return;
-	g_string_printf(by_id, "%s/.build-id/%02x/", debug_dir, build_id[0]);
-	for (size_t i = 1; i < bytes; i++)
-		g_string_append_printf(by_id, "%02x", build_id[i]);
-	g_string_append(by_id, ".debug");
-	supplement_open(s, by_id->str, debug_dir, build_id, bytes, budget);
+	by_id = elf_debug_path(debug_dir, build_id, bytes);
+	supplement_open(s, by_id, debug_dir, build_id, bytes, budget);
 }
 
 struct reading {

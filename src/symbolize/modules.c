@@ -248,12 +248,9 @@ static bool add_debug_file(struct modules *ms, struct elf_table *t, const struct
 {
 	g_autoptr(GString) path = g_string_new(NULL);
 	g_autofree char *dir = g_path_get_dirname(m->shown);
+	g_autofree char *by_id = elf_debug_path(ms->debug_dir, t->build_id, t->build_id_bytes);
 
-	g_string_printf(path, "%s/.build-id/%02x/", ms->debug_dir, t->build_id[0]);
-	for (size_t i = 1; i < t->build_id_bytes; i++)
-		g_string_append_printf(path, "%02x", t->build_id[i]);
-	g_string_append(path, ".debug");
-	if (try_debug_file(ms, t, path->str))
+	if (by_id && try_debug_file(ms, t, by_id))
 		return true;
 	if (!t->debuglink)
 		return false;
