@@ -4,6 +4,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Strict reading of what users type: the whole text or an error that quotes it. */
@@ -23,5 +24,10 @@ bool parse_u32_list(const char *text, GArray **list, GError **error);
 bool parse_states(const char *text, uint32_t *ret_mask, GError **error);
 /* The same as letters, "SD"; free with g_free(). */
 bool parse_state_letters(const char *text, char **ret_letters, GError **error);
+/*
+ * Can a pattern of names be matched while tracing, where only * and ? are wildcards?  max_bytes: of the
+ * pattern; name_bytes: of the longest name there is.
+ */
+bool parse_name_glob(const char *text, size_t max_bytes, size_t name_bytes, GError **error);
 
 #endif

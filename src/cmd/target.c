@@ -236,6 +236,10 @@ static bool resolve_values(struct target *t, GError **error)
 		return false;
 	if (t->max_block && !parse_duration(t->max_block, 1000, &c->max_ns, error))
 		return false;
+	if (t->comm && !parse_name_glob(t->comm, 2 * OFFCPU_COMM_LEN - 1, OFFCPU_COMM_LEN - 1, error)) {
+		g_prefix_error(error, "--comm: ");
+		return false;
+	}
 	if (!resolve_sampling(t, error))
 		return false;
 	if (t->user_threads && t->kernel_threads)
@@ -253,8 +257,6 @@ static bool resolve_values(struct target *t, GError **error)
 		wrong = "-a is the whole system: it goes with no other target";
 	else if (t->command && (t->pids || t->tids || t->cgroups || t->comm))
 		wrong = "a command is a target of its own: it goes with no other";
-	else if (t->comm && strlen(t->comm) >= 2 * OFFCPU_COMM_LEN)
-		wrong = "--comm takes at most 31 bytes";
 	else if (t->lines && t->kernel_stacks_only)
 		wrong = "--inline is about user stacks, which -K leaves out";
 	else if (t->unwind && !g_strv_contains(unwinders, t->unwind))

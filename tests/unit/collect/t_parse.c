@@ -80,11 +80,41 @@ static void test_states(void)
 	}
 }
 
+static void check_glob(const char *text, const char *wrong)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_cmpint(parse_name_glob(text, 31, 15, &error), ==, !wrong);
+	if (!wrong) {
+		g_assert_no_error(error);
+		return;
+	}
+	g_assert_error(error, PARSE_ERROR, 0);
+	g_assert_cmpstr(error->message, ==, wrong);
+}
+
+static void test_name_globs(void)
+{
+	check_glob("mariadbd", NULL);
+	check_glob("*", NULL);
+	check_glob("kworker/?:*]", NULL);
+	check_glob("123456789012345", NULL);
+	check_glob("*1*2*3*4*5*6*7*8*9*0*1*2*3*4*5*", NULL);	/* 31 bytes, 15 of them to be met */
+	check_glob("", "'' matches no name");
+	check_glob("[", "'[' has a [: only * and ? are wildcards here, and ? stands for that, too");
+	check_glob("[ab]*", "'[ab]*' has a [: only * and ? are wildcards here, and ? stands for that, too");
+	check_glob("a\\*", "'a\\*' has a \\: only * and ? are wildcards here, and ? stands for that, too");
+	check_glob("1234567890123456", "'1234567890123456' matches no name: the longest have 15 bytes");
+	check_glob("12345678?0*123456", "'12345678?0*123456' matches no name: the longest have 15 bytes");
+	check_glob("a*******************************", "'a*******************************' is longer than 31 bytes");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/parse/durations", test_durations);
 	g_test_add_func("/parse/lists", test_lists);
 	g_test_add_func("/parse/states", test_states);
+	g_test_add_func("/parse/name-globs", test_name_globs);
 	return g_test_run();
 }
