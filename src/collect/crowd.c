@@ -3,14 +3,12 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <string.h>
 
 #include "abi/storm_abi.h"
+#include "collect/map_read.h"
 #include "collect/visit.h"
 #include "offcpu.skel.h"
-
-#define READ_BATCH 512
 
 struct crowd {
 	struct offcpu_bpf *skel;
@@ -18,7 +16,8 @@ struct crowd {
 	GHashTable *blames;	/* struct blame_key -> struct blame_sum */
 };
 
-void crowd_prepare(struct offcpu_bpf *skel, bool want_blame, bool want_storms)
+/* Maps and programs that are not wanted cost nothing then. */
+static void select_parts(struct offcpu_bpf *skel, bool want_blame, bool want_storms)
 {
 	struct bpf_map *const of_blame[] = { skel->maps.blames_a, skel->maps.blames_b,
 					     skel->maps.blame_rings, skel->maps.blame_scratch };
@@ -59,6 +58,7 @@ struct crowd *crowd_new(struct offcpu_bpf *skel, bool want_blame, bool want_stor
 	c->skel = skel;
 	c->want_blame = want_blame;
 	c->want_storms = want_storms;
+	select_parts(skel, want_blame, want_storms);
 	c->blames = g_hash_table_new_full(key_hash, key_equal, g_free, g_free);
 	return c;
 }
@@ -71,12 +71,14 @@ void crowd_free(struct crowd *c)
 	g_free(c);
 }
 
-static void take_blame(struct crowd *c, const struct blame_key *key, const struct blame_sum *sum)
+static void take_blame(const void *key, const void *value, void *data)
 {
+	const struct crowd *c = data;
+	const struct blame_sum *sum = value;
 	struct blame_sum *have = g_hash_table_lookup(c->blames, key);
 
 	if (!have) {
-		g_hash_table_insert(c->blames, g_memdup2(key, sizeof(*key)), g_memdup2(sum, sizeof(*sum)));
+		g_hash_table_insert(c->blames, g_memdup2(key, sizeof(struct blame_key)), g_memdup2(sum, sizeof(*sum)));
 		return;
 	}
 	if (have->tid != sum->tid)
@@ -86,30 +88,9 @@ static void take_blame(struct crowd *c, const struct blame_key *key, const struc
 	have->preempted_ns += sum->preempted_ns;
 }
 
-/* Empties a map that no program uses any more. */
-static void read_blames(struct crowd *c, int fd)
+static void read_blames(struct crowd *c, bool second)
 {
-	g_autofree struct blame_key *keys = g_new(struct blame_key, READ_BATCH);
-	g_autofree struct blame_sum *sums = g_new(struct blame_sum, READ_BATCH);
-	LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	uint32_t token = 0, cnt;
-	void *in = NULL;
-	int err;
-
-	do {
-		cnt = READ_BATCH;
-		err = bpf_map_lookup_and_delete_batch(fd, in, &token, keys, sums, &cnt, &opts);
-		if (err && errno != ENOENT)
-			break;
-		for (uint32_t i = 0; i < cnt; i++)
-			take_blame(c, &keys[i], &sums[i]);
-		in = &token;
-	} while (!err);
-}
-
-static int blames_fd(const struct crowd *c, bool second)
-{
-	return bpf_map__fd(second ? c->skel->maps.blames_b : c->skel->maps.blames_a);
+	map_read_out(second ? c->skel->maps.blames_b : c->skel->maps.blames_a, take_blame, c);
 }
 
 /* As the maps of waits take turns: see swap_waits() in session.c. */
@@ -120,7 +101,7 @@ static void swap_blames(struct crowd *c)
 	c->skel->bss->blame_entries = 0;
 	c->skel->bss->second_blames = !old;
 	if (visit_cpus(c->skel))
-		read_blames(c, blames_fd(c, old));
+		read_blames(c, old);
 	else
 		c->skel->bss->second_blames = old;
 }
@@ -137,7 +118,7 @@ static void finish_blames(struct crowd *c, const struct fold *f, struct profile 
 	gpointer key, value;
 
 	/* no program writes any more */
-	read_blames(c, blames_fd(c, c->skel->bss->second_blames));
+	read_blames(c, c->skel->bss->second_blames);
 	g_hash_table_iter_init(&iter, c->blames);
 	while (g_hash_table_iter_next(&iter, &key, &value)) {
 		const struct blame_key *k = key;
@@ -163,20 +144,19 @@ static void finish_storms(const struct crowd *c, struct fold *f, struct profile 
 
 	while (bpf_map_get_next_key(fd, last, &id) == 0) {
 		struct storm_sum sum;
-		struct storm s;
+		uint32_t waker;
 
 		last = &id;
-		if (bpf_map_lookup_elem(fd, &id, &sum) || !sum.event_cnt || !fold_find_waker(f, id, &s.waker))
+		if (bpf_map_lookup_elem(fd, &id, &sum) || !sum.event_cnt || !fold_find_waker(f, id, &waker))
 			continue;
-		s.event_cnt = sum.event_cnt;
-		s.call_cnt = sum.call_cnt;
-		s.woken_cnt = sum.woken_cnt;
-		s.most_cnt = MIN(sum.most_cnt, sum.woken_cnt);
-		s.ended_cnt = MIN(sum.ended_cnt, sum.woken_cnt);
-		s.again_cnt = MIN(sum.again_cnt, s.ended_cnt);
-		s.cpu_ns = sum.cpu_ns;
-		s.again_ns = sum.again_ns;
-		s.delay_ns = sum.delay_ns;
+		const uint64_t ended_cnt = MIN(sum.ended_cnt, sum.woken_cnt);
+		const struct storm s = {
+			.waker = waker, .event_cnt = sum.event_cnt, .call_cnt = sum.call_cnt, .woken_cnt = sum.woken_cnt,
+			.most_cnt = MIN(sum.most_cnt, sum.woken_cnt), .ended_cnt = ended_cnt,
+			.again_cnt = MIN(sum.again_cnt, ended_cnt),
+			.cpu_ns = sum.cpu_ns, .again_ns = sum.again_ns, .delay_ns = sum.delay_ns,
+		};
+
 		profile_add_storm(p, &s);
 	}
 }

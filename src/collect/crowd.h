@@ -11,9 +11,7 @@
 struct offcpu_bpf;
 struct crowd;
 
-/* Before the programs are loaded: maps and programs that are not wanted cost nothing then. */
-void crowd_prepare(struct offcpu_bpf *skel, bool want_blame, bool want_storms);
-
+/* Before the programs are loaded: it tells which of them, and which maps, are wanted. */
 struct crowd *crowd_new(struct offcpu_bpf *skel, bool want_blame, bool want_storms);
 void crowd_free(struct crowd *c);	/* NULL is fine */
 

@@ -11,6 +11,7 @@
 #include "collect/cost.h"
 #include "collect/crowd.h"
 #include "collect/fold.h"
+#include "collect/map_read.h"
 #include "collect/mmap_events.h"
 #include "collect/session_parts.h"
 #include "collect/tables.h"
@@ -27,7 +28,6 @@
  */
 #define SWAP_EVERY_NS 5000000000ULL
 #define SWAP_AT(capacity) ((capacity) / 4)
-#define READ_BATCH 512
 /*
  * For the sake of unwind tables the window may open this long after the session was made (of all
  * programs, of a few), or this much later at least where loading took that long already.
@@ -233,38 +233,19 @@ bool session_start(struct session *s, GError **error)
 	return true;
 }
 
-static void take_sum(struct session *s, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
+static void take_sum(const void *key, const void *sum, void *data)
 {
+	struct session *s = data;
+
 	if (s->options->on_sum)
 		s->options->on_sum(key, sum, s->options->callback_data);
 	else
 		fold_sum(s->fold, key, sum);
 }
 
-/* Empties a wait map that no program uses any more. */
-static void read_out(struct session *s, int map_fd)
-{
-	g_autofree struct offcpu_wait_key *keys = g_new(struct offcpu_wait_key, READ_BATCH);
-	g_autofree struct offcpu_wait_sum *sums = g_new(struct offcpu_wait_sum, READ_BATCH);
-	LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	uint32_t token = 0, cnt;
-	void *in = NULL;
-	int err;
-
-	do {
-		cnt = READ_BATCH;
-		err = bpf_map_lookup_and_delete_batch(map_fd, in, &token, keys, sums, &cnt, &opts);
-		if (err && errno != ENOENT)
-			break;
-		for (uint32_t i = 0; i < cnt; i++)
-			take_sum(s, &keys[i], &sums[i]);
-		in = &token;
-	} while (!err);
-}
-
 static void read_waits(struct session *s, bool second)
 {
-	read_out(s, bpf_map__fd(second ? s->skel->maps.waits_b : s->skel->maps.waits_a));
+	map_read_out(second ? s->skel->maps.waits_b : s->skel->maps.waits_a, take_sum, s);
 	if (s->skel->rodata->cfg.chain_depth)
 		chain_maps_read(s->skel, second, s->fold);
 }
@@ -296,9 +277,8 @@ unsigned session_drain_ms(const struct session *s)
 
 bool session_drain(struct session *s)
 {
-	bool is_more;
-
 	uint32_t capacity = bpf_map__max_entries(s->skel->maps.waits_a);
+	bool is_more;
 
 	urgency_check();
 	/* Mappings first: the stacks are looked up in them.  To name those may take long. */

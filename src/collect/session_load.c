@@ -164,7 +164,6 @@ static void configure(struct session *s)
 	select_irq_programs(s->skel, cfg->want_wakers);
 	s->closing = closing_new(s->skel, !o->is_short);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
-	crowd_prepare(s->skel, cfg->want_blame, cfg->want_storms);
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,

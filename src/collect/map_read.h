@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef COLLECT_MAP_READ_H
+#define COLLECT_MAP_READ_H
+
+struct bpf_map;
+
+typedef void (*map_read_fn)(const void *key, const void *value, void *data);
+
+/* Hands over what a hash map holds that no program uses any more, and empties it. */
+void map_read_out(const struct bpf_map *map, map_read_fn take, void *data);
+
+#endif
