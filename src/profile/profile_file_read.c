@@ -31,11 +31,10 @@
 static const struct schema {
 	uint32_t version;
 	const struct profile_table *tables;
-	bool (*read)(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
 } schemas[] = {
-	{ 1, profile_schema_1, profile_read_rows_1 },
-	{ 2, profile_schema_2, profile_read_rows_2 },
-	{ 3, profile_schema_3, profile_read_rows_3 },
+	{ 1, profile_schema_1 },
+	{ 2, profile_schema_2 },
+	{ 3, profile_schema_3 },
 };
 
 static bool G_GNUC_PRINTF(3, 4) fail(GError **error, enum profile_file_error code, const char *format, ...)
@@ -204,7 +203,7 @@ static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, c
 		return false;
 	/* A row costs about one instruction per column and three more, and a byte per column. */
 	budget.left = BUDGET_SCHEMA + 4 * (uint64_t)len_bytes;
-	bool ok = schema->read(db, p, len_bytes, error) && profile_check(p, error);
+	bool ok = profile_read_rows(db, schema->version, p, len_bytes, error) && profile_check(p, error);
 
 	sqlite3_progress_handler(db, 0, NULL, NULL);
 	return ok;

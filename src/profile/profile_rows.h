@@ -12,12 +12,10 @@
 int profile_write_rows(sqlite3 *db, const struct profile *p);
 
 /*
- * Reads the tables of a schema into the empty p.  `text_budget_bytes` is the size of the
+ * Reads the tables of that schema into the empty p.  `text_budget_bytes` is the size of the
  * database: more text than that means that rows share their bytes.  On failure *error says
  * what is wrong, without the file's name.
  */
-bool profile_read_rows_1(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
-bool profile_read_rows_2(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
-bool profile_read_rows_3(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
+bool profile_read_rows(sqlite3 *db, unsigned version, struct profile *p, uint64_t text_budget_bytes, GError **error);
 
 #endif

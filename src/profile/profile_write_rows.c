@@ -3,114 +3,8 @@
 
 #include <string.h>
 
+#include "profile/profile_insert.h"
 #include "profile/profile_schema.h"
-
-/* To step and reset a statement takes half the time of a row: these many go in one. */
-#define ROWS_AT_ONCE 32
-
-/*
- * Rows put into a table; `at` is the parameter that comes next, `rc` the first failure.  What is left over
- * of a division by ROWS_AT_ONCE goes first, row by row.
- */
-struct insert {
-	sqlite3_stmt *stmt, *then;	/* then: of many rows; NULL: there is none, or it is stmt */
-	guint single_cnt;	/* rows to go one by one */
-	guint rows;		/* bound, but not put */
-	int at, rc;
-};
-
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int *ret_rc)
-{
-	sqlite3_stmt *stmt = NULL;
-
-	*ret_rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-	return stmt;
-}
-
-/* Any number of rows. */
-static struct insert insert_into(sqlite3 *db, const char *sql)
-{
-	struct insert in = { .at = 1, .single_cnt = G_MAXUINT };
-
-	in.stmt = prepare(db, sql, &in.rc);
-	return in;
-}
-
-/* That number of rows, and what is bound as text must stay until the end, or that of the next ROWS_AT_ONCE. */
-static struct insert insert_rows(sqlite3 *db, const char *sql, guint cnt)
-{
-	struct insert in = insert_into(db, sql);
-	const char *row = strchr(sql, '(');
-
-	in.single_cnt = cnt % ROWS_AT_ONCE;
-	if (cnt < ROWS_AT_ONCE || in.rc != SQLITE_OK)
-		return in;
-	g_autoptr(GString) many = g_string_new(sql);
-
-	for (int i = 1; i < ROWS_AT_ONCE; i++)
-		g_string_append_printf(many, ", %s", row);
-	in.then = prepare(db, many->str, &in.rc);
-	if (!in.single_cnt) {
-		sqlite3_finalize(in.stmt);
-		in.stmt = g_steal_pointer(&in.then);
-	}
-	return in;
-}
-
-static void note(struct insert *in, int rc)
-{
-	if (in->rc == SQLITE_OK)
-		in->rc = rc;
-}
-
-static void put(struct insert *in, uint64_t value)
-{
-	note(in, sqlite3_bind_int64(in->stmt, in->at++, (sqlite3_int64)value));
-}
-
-static void put_null(struct insert *in)
-{
-	note(in, sqlite3_bind_null(in->stmt, in->at++));
-}
-
-static void put_text(struct insert *in, const char *text)
-{
-	note(in, sqlite3_bind_text(in->stmt, in->at++, text, -1, SQLITE_STATIC));
-}
-
-static void put_rows(struct insert *in)
-{
-	if (in->rc == SQLITE_OK) {
-		int rc = sqlite3_step(in->stmt);
-
-		note(in, rc == SQLITE_DONE ? SQLITE_OK : rc);
-		note(in, sqlite3_reset(in->stmt));
-	}
-	in->at = 1;
-	in->rows = 0;
-}
-
-/* Ends a row; false after a failure. */
-static bool row_done(struct insert *in)
-{
-	if (in->single_cnt) {
-		put_rows(in);
-		if (--in->single_cnt == 0 && in->then) {
-			sqlite3_finalize(in->stmt);
-			in->stmt = g_steal_pointer(&in->then);
-		}
-	} else if (++in->rows == ROWS_AT_ONCE) {
-		put_rows(in);
-	}
-	return in->rc == SQLITE_OK;
-}
-
-static int insert_end(struct insert *in)
-{
-	sqlite3_finalize(in->stmt);
-	sqlite3_finalize(in->then);
-	return in->rc;
-}
 
 static int write_meta(sqlite3 *db, const struct profile_info *info)
 {
@@ -133,12 +27,12 @@ static int write_meta(sqlite3 *db, const struct profile_info *info)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		put_text(&in, rows[i].key);
+		insert_text(&in, rows[i].key);
 		if (rows[i].text)
-			put_text(&in, rows[i].text);
+			insert_text(&in, rows[i].text);
 		else
-			put(&in, rows[i].value);
-		if (!row_done(&in))
+			insert_number(&in, rows[i].value);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -148,18 +42,18 @@ static int write_window(sqlite3 *db, const struct profile_info *info)
 {
 	struct insert in = insert_into(db, "INSERT INTO window VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
 
-	put(&in, PROFILE_WINDOW_ID);
-	put(&in, info->start_unix_ns);
-	put(&in, info->start_ns);
-	put(&in, info->duration_ns);
-	put(&in, info->switches);
-	put(&in, info->tracer_cpu_ns);
-	put(&in, info->tracer_peak_rss_bytes);
+	insert_number(&in, PROFILE_WINDOW_ID);
+	insert_number(&in, info->start_unix_ns);
+	insert_number(&in, info->start_ns);
+	insert_number(&in, info->duration_ns);
+	insert_number(&in, info->switches);
+	insert_number(&in, info->tracer_cpu_ns);
+	insert_number(&in, info->tracer_peak_rss_bytes);
 	if (info->has_bpf_ns)
-		put(&in, info->tracer_bpf_ns);
+		insert_number(&in, info->tracer_bpf_ns);
 	else
-		put_null(&in);
-	row_done(&in);
+		insert_null(&in);
+	insert_row_done(&in);
 	return insert_end(&in);
 }
 
@@ -170,13 +64,13 @@ static int write_losses(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 
-		put(&in, i);
-		put(&in, PROFILE_WINDOW_ID);
-		put_text(&in, l->reason);
-		put_text(&in, l->help);
-		put(&in, l->count);
-		put(&in, l->time_ns);
-		if (!row_done(&in))
+		insert_number(&in, i);
+		insert_number(&in, PROFILE_WINDOW_ID);
+		insert_text(&in, l->reason);
+		insert_text(&in, l->help);
+		insert_number(&in, l->count);
+		insert_number(&in, l->time_ns);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -188,20 +82,20 @@ static void put_string(struct insert *frame, struct insert *string, GHashTable *
 	gpointer id_plus_1;
 
 	if (!text) {
-		put_null(frame);
+		insert_null(frame);
 		return;
 	}
 	/* Equal strings of a profile are one pointer. */
 	id_plus_1 = g_hash_table_lookup(ids, text);
 	if (!id_plus_1) {
-		put(string, g_hash_table_size(ids));
-		put_text(string, text);
-		if (!row_done(string))
-			note(frame, string->rc);
+		insert_number(string, g_hash_table_size(ids));
+		insert_text(string, text);
+		if (!insert_row_done(string))
+			insert_note(frame, string->rc);
 		id_plus_1 = GUINT_TO_POINTER(g_hash_table_size(ids) + 1);
 		g_hash_table_insert(ids, (gpointer)text, id_plus_1);
 	}
-	put(frame, GPOINTER_TO_UINT(id_plus_1) - 1);
+	insert_number(frame, GPOINTER_TO_UINT(id_plus_1) - 1);
 }
 
 static int write_frames(sqlite3 *db, const struct profile *p)
@@ -210,20 +104,20 @@ static int write_frames(sqlite3 *db, const struct profile *p)
 	struct insert in = insert_rows(db, "INSERT INTO frame VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", p->frames->len);
 	GHashTable *ids = g_hash_table_new(NULL, NULL);
 
-	note(&in, string.rc);
+	insert_note(&in, string.rc);
 	for (guint i = 0; i < p->frames->len; i++) {
 		const struct frame *f = profile_get_frame(p, i);
 
-		put(&in, i);
+		insert_number(&in, i);
 		put_string(&in, &string, ids, f->name);
 		put_string(&in, &string, ids, f->module);
-		put(&in, f->offset);
+		insert_number(&in, f->offset);
 		put_string(&in, &string, ids, f->file);
-		put(&in, f->line);
-		put(&in, f->kind);
-		put(&in, f->why);
-		put(&in, f->is_inline);
-		if (!row_done(&in))
+		insert_number(&in, f->line);
+		insert_number(&in, f->kind);
+		insert_number(&in, f->why);
+		insert_number(&in, f->is_inline);
+		if (!insert_row_done(&in))
 			break;
 	}
 	g_hash_table_unref(ids);
@@ -238,15 +132,15 @@ static int write_stacks(sqlite3 *db, const struct profile *p)
 	for (guint i = 1; i < p->nodes->len; i++) {
 		const struct stack_node *n = profile_get_node(p, i);
 
-		put(&in, i);
+		insert_number(&in, i);
 		if (n->parent)
-			put(&in, n->parent);
+			insert_number(&in, n->parent);
 		else
-			put_null(&in);
-		put(&in, n->frame);
-		put(&in, n->depth);
-		put(&in, n->end);
-		if (!row_done(&in))
+			insert_null(&in);
+		insert_number(&in, n->frame);
+		insert_number(&in, n->depth);
+		insert_number(&in, n->end);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -260,24 +154,24 @@ static int write_threads(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		put(&in, i);
-		put(&in, PROFILE_WINDOW_ID);
-		put(&in, t->pid);
-		put(&in, t->tid);
-		put(&in, t->start_ns);
-		put_text(&in, t->comm);
-		put_text(&in, t->process);
-		put(&in, t->flags);
-		put(&in, t->from_ns);
-		put(&in, t->to_ns);
-		put(&in, t->on_cpu_ns);
-		put(&in, t->blocked_ns);
-		put(&in, t->runnable_ns);
-		put(&in, t->preempted_ns);
-		put(&in, t->filtered_ns);
-		put(&in, t->lost_ns);
-		put(&in, t->switches);
-		if (!row_done(&in))
+		insert_number(&in, i);
+		insert_number(&in, PROFILE_WINDOW_ID);
+		insert_number(&in, t->pid);
+		insert_number(&in, t->tid);
+		insert_number(&in, t->start_ns);
+		insert_text(&in, t->comm);
+		insert_text(&in, t->process);
+		insert_number(&in, t->flags);
+		insert_number(&in, t->from_ns);
+		insert_number(&in, t->to_ns);
+		insert_number(&in, t->on_cpu_ns);
+		insert_number(&in, t->blocked_ns);
+		insert_number(&in, t->runnable_ns);
+		insert_number(&in, t->preempted_ns);
+		insert_number(&in, t->filtered_ns);
+		insert_number(&in, t->lost_ns);
+		insert_number(&in, t->switches);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -333,19 +227,19 @@ static int write_objects(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->objects->len; i++) {
 		const struct object *o = profile_get_object(p, i);
 
-		put(&in, i);
-		put_text(&in, lock_kind_text((enum lock_kind)o->kind));
-		put(&in, o->is_private);
-		put_text(&in, o->operation);
-		put_text(&in, o->name);
-		put_text(&in, o->place);
-		put(&in, o->pid);
-		put(&in, o->addr);
+		insert_number(&in, i);
+		insert_text(&in, lock_kind_text((enum lock_kind)o->kind));
+		insert_number(&in, o->is_private);
+		insert_text(&in, o->operation);
+		insert_text(&in, o->name);
+		insert_text(&in, o->place);
+		insert_number(&in, o->pid);
+		insert_number(&in, o->addr);
 		if (o->holder_tid)
-			put(&in, o->holder_tid);
+			insert_number(&in, o->holder_tid);
 		else
-			put_null(&in);
-		if (!row_done(&in))
+			insert_null(&in);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -354,43 +248,43 @@ static int write_objects(sqlite3 *db, const struct profile *p)
 static int write_waits(sqlite3 *db, const struct profile *p)
 {
 	struct insert in = insert_rows(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->waits->len);
-	char hist[ROWS_AT_ONCE][HIST_TEXT_BYTES];
+	char hist[INSERT_ROWS_AT_ONCE][HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		const uint32_t stacks[] = { w->user, w->kernel };
 
-		put(&in, i);
-		put(&in, w->thread);
+		insert_number(&in, i);
+		insert_number(&in, w->thread);
 		for (int s = 0; s < 2; s++) {
 			if (stacks[s])
-				put(&in, stacks[s]);
+				insert_number(&in, stacks[s]);
 			else
-				put_null(&in);
+				insert_null(&in);
 		}
-		note(&in, sqlite3_bind_text(in.stmt, in.at++, (const char *)&w->state, 1, SQLITE_STATIC));
-		put(&in, w->flags);
-		put(&in, w->count);
-		put(&in, w->blocked_ns);
-		put(&in, w->runnable_ns);
-		put(&in, w->preempted_ns);
+		insert_note(&in, sqlite3_bind_text(in.stmt, in.at++, (const char *)&w->state, 1, SQLITE_STATIC));
+		insert_number(&in, w->flags);
+		insert_number(&in, w->count);
+		insert_number(&in, w->blocked_ns);
+		insert_number(&in, w->runnable_ns);
+		insert_number(&in, w->preempted_ns);
 		if (w->off_cpu_se_ns)
-			put(&in, w->off_cpu_se_ns);
+			insert_number(&in, w->off_cpu_se_ns);
 		else
-			put_null(&in);
+			insert_null(&in);
 		if (is_plain(w)) {
-			put_null(&in);
-			put_null(&in);
+			insert_null(&in);
+			insert_null(&in);
 		} else {
-			put(&in, w->max_ns);
+			insert_number(&in, w->max_ns);
 			hist_text(w->hist, hist[in.rows]);
-			put_text(&in, hist[in.rows]);
+			insert_text(&in, hist[in.rows]);
 		}
 		if (w->object)
-			put(&in, w->object - 1);
+			insert_number(&in, w->object - 1);
 		else
-			put_null(&in);
-		if (!row_done(&in))
+			insert_null(&in);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -403,14 +297,14 @@ static int write_states(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->states->len; i++) {
 		const struct state_total *t = profile_state(p, i);
 
-		put(&in, i);
-		put(&in, t->thread);
-		note(&in, sqlite3_bind_text(in.stmt, in.at++, (const char *)&t->state, 1, SQLITE_STATIC));
-		put(&in, t->count);
-		put(&in, t->blocked_ns);
-		put(&in, t->runnable_ns);
-		put(&in, t->preempted_ns);
-		if (!row_done(&in))
+		insert_number(&in, i);
+		insert_number(&in, t->thread);
+		insert_note(&in, sqlite3_bind_text(in.stmt, in.at++, (const char *)&t->state, 1, SQLITE_STATIC));
+		insert_number(&in, t->count);
+		insert_number(&in, t->blocked_ns);
+		insert_number(&in, t->runnable_ns);
+		insert_number(&in, t->preempted_ns);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -421,32 +315,32 @@ static int write_sampling(sqlite3 *db, const struct profile *p)
 	struct insert in = insert_into(db, "INSERT INTO sampling VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	const struct profile_sampling *sampling = &p->info.sampling;
 
-	put(&in, PROFILE_WINDOW_ID);
-	put(&in, PROFILE_WINDOW_ID);
-	put(&in, sampling->start_ns);
-	put(&in, sampling->end_ns);
-	put(&in, sampling->max_ns);
-	put(&in, sampling->raised_cnt);
-	put(&in, sampling->lowered_cnt);
-	put(&in, sampling->over_cnt);
-	put(&in, sampling->budget_ppm);
+	insert_number(&in, PROFILE_WINDOW_ID);
+	insert_number(&in, PROFILE_WINDOW_ID);
+	insert_number(&in, sampling->start_ns);
+	insert_number(&in, sampling->end_ns);
+	insert_number(&in, sampling->max_ns);
+	insert_number(&in, sampling->raised_cnt);
+	insert_number(&in, sampling->lowered_cnt);
+	insert_number(&in, sampling->over_cnt);
+	insert_number(&in, sampling->budget_ppm);
 	if (sampling->has_used) {
-		put(&in, sampling->used_ppm);
-		put(&in, sampling->peak_ppm);
+		insert_number(&in, sampling->used_ppm);
+		insert_number(&in, sampling->peak_ppm);
 	} else {
-		put_null(&in);
-		put_null(&in);
+		insert_null(&in);
+		insert_null(&in);
 	}
-	row_done(&in);
+	insert_row_done(&in);
 	return insert_end(&in);
 }
 
 static void put_stack(struct insert *in, uint32_t stack)
 {
 	if (stack)
-		put(in, stack);
+		insert_number(in, stack);
 	else
-		put_null(in);
+		insert_null(in);
 }
 
 static int write_wakers(sqlite3 *db, const struct profile *p)
@@ -456,18 +350,18 @@ static int write_wakers(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->wakers->len; i++) {
 		const struct waker *w = profile_get_waker(p, i);
 
-		put(&in, i);
-		put(&in, w->pid);
-		put(&in, w->tid);
-		put(&in, w->start_ns);
-		put_text(&in, w->comm);
+		insert_number(&in, i);
+		insert_number(&in, w->pid);
+		insert_number(&in, w->tid);
+		insert_number(&in, w->start_ns);
+		insert_text(&in, w->comm);
 		if (w->irq)
-			put_text(&in, w->irq);
+			insert_text(&in, w->irq);
 		else
-			put_null(&in);
+			insert_null(&in);
 		put_stack(&in, w->user);
 		put_stack(&in, w->kernel);
-		if (!row_done(&in))
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -476,20 +370,20 @@ static int write_wakers(sqlite3 *db, const struct profile *p)
 static int write_wakes(sqlite3 *db, const struct profile *p)
 {
 	struct insert in = insert_rows(db, "INSERT INTO wake VALUES(?, ?, ?, ?, ?, ?, ?)", p->wakes->len);
-	char hist[ROWS_AT_ONCE][HIST_TEXT_BYTES];
+	char hist[INSERT_ROWS_AT_ONCE][HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *w = profile_wake(p, i);
 
-		put(&in, i);
-		put(&in, w->wait);
-		put(&in, w->waker);
-		put(&in, w->count);
-		put(&in, w->blocked_ns);
-		put(&in, w->runnable_ns);
+		insert_number(&in, i);
+		insert_number(&in, w->wait);
+		insert_number(&in, w->waker);
+		insert_number(&in, w->count);
+		insert_number(&in, w->blocked_ns);
+		insert_number(&in, w->runnable_ns);
 		hist_text(w->hist, hist[in.rows]);
-		put_text(&in, hist[in.rows]);
-		if (!row_done(&in))
+		insert_text(&in, hist[in.rows]);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -502,15 +396,15 @@ static int write_chains(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->chains->len; i++) {
 		const struct chain_node *c = profile_get_chain(p, i);
 
-		put(&in, i);
-		put(&in, c->waker);
+		insert_number(&in, i);
+		insert_number(&in, c->waker);
 		if (c->next)
-			put(&in, c->next - 1);
+			insert_number(&in, c->next - 1);
 		else
-			put_null(&in);
-		put(&in, c->end);
-		put(&in, c->loop_steps);
-		if (!row_done(&in))
+			insert_null(&in);
+		insert_number(&in, c->end);
+		insert_number(&in, c->loop_steps);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -523,14 +417,14 @@ static int write_stories(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->stories->len; i++) {
 		const struct story *s = profile_story(p, i);
 
-		put(&in, i);
-		put(&in, s->wake);
-		put(&in, s->chain);
-		put(&in, s->count);
-		put(&in, s->blocked_ns);
-		put(&in, s->runnable_ns);
-		put(&in, s->rest_ns);
-		if (!row_done(&in))
+		insert_number(&in, i);
+		insert_number(&in, s->wake);
+		insert_number(&in, s->chain);
+		insert_number(&in, s->count);
+		insert_number(&in, s->blocked_ns);
+		insert_number(&in, s->runnable_ns);
+		insert_number(&in, s->rest_ns);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -547,13 +441,13 @@ static int write_hops(sqlite3 *db, const struct profile *p)
 
 			if (!hop->ran_ns && !hop->runnable_ns && !hop->earlier_ns)
 				continue;
-			put(&in, id++);
-			put(&in, i);
-			put(&in, k + 1);
-			put(&in, hop->ran_ns);
-			put(&in, hop->runnable_ns);
-			put(&in, hop->earlier_ns);
-			if (!row_done(&in))
+			insert_number(&in, id++);
+			insert_number(&in, i);
+			insert_number(&in, k + 1);
+			insert_number(&in, hop->ran_ns);
+			insert_number(&in, hop->runnable_ns);
+			insert_number(&in, hop->earlier_ns);
+			if (!insert_row_done(&in))
 				return insert_end(&in);
 		}
 	}
@@ -567,16 +461,16 @@ static int write_blames(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->blames->len; i++) {
 		const struct blame *b = profile_blame(p, i);
 
-		put(&in, i);
-		put(&in, b->thread);
-		put(&in, b->kind);
-		put(&in, b->pid);
-		put(&in, b->tid);
-		put_text(&in, b->comm);
-		put(&in, b->count);
-		put(&in, b->runnable_ns);
-		put(&in, b->preempted_ns);
-		if (!row_done(&in))
+		insert_number(&in, i);
+		insert_number(&in, b->thread);
+		insert_number(&in, b->kind);
+		insert_number(&in, b->pid);
+		insert_number(&in, b->tid);
+		insert_text(&in, b->comm);
+		insert_number(&in, b->count);
+		insert_number(&in, b->runnable_ns);
+		insert_number(&in, b->preempted_ns);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);
@@ -589,18 +483,18 @@ static int write_storms(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->storms->len; i++) {
 		const struct storm *s = profile_storm(p, i);
 
-		put(&in, i);
-		put(&in, s->waker);
-		put(&in, s->event_cnt);
-		put(&in, s->call_cnt);
-		put(&in, s->woken_cnt);
-		put(&in, s->most_cnt);
-		put(&in, s->ended_cnt);
-		put(&in, s->again_cnt);
-		put(&in, s->cpu_ns);
-		put(&in, s->again_ns);
-		put(&in, s->delay_ns);
-		if (!row_done(&in))
+		insert_number(&in, i);
+		insert_number(&in, s->waker);
+		insert_number(&in, s->event_cnt);
+		insert_number(&in, s->call_cnt);
+		insert_number(&in, s->woken_cnt);
+		insert_number(&in, s->most_cnt);
+		insert_number(&in, s->ended_cnt);
+		insert_number(&in, s->again_cnt);
+		insert_number(&in, s->cpu_ns);
+		insert_number(&in, s->again_ns);
+		insert_number(&in, s->delay_ns);
+		if (!insert_row_done(&in))
 			break;
 	}
 	return insert_end(&in);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/profile_reader.h"
+
+#include <string.h>
+
+#include "profile/profile_file.h"
+
+void row_wrong(struct reader *r, int column)
+{
+	if (!r->wrong)
+		r->wrong = sqlite3_column_name(r->stmt, column);
+}
+
+bool row_is_null(struct reader *r, int column)
+{
+	return sqlite3_column_type(r->stmt, column) == SQLITE_NULL;
+}
+
+uint64_t row_number(struct reader *r, int column, uint64_t max)
+{
+	sqlite3_int64 value = sqlite3_column_int64(r->stmt, column);
+
+	if (sqlite3_column_type(r->stmt, column) == SQLITE_INTEGER && value >= 0 && (uint64_t)value <= max)
+		return (uint64_t)value;
+	row_wrong(r, column);
+	return 0;
+}
+
+uint64_t row_ns(struct reader *r, int column)
+{
+	return row_number(r, column, PROFILE_NS_MAX);
+}
+
+uint32_t row_u32(struct reader *r, int column)
+{
+	return (uint32_t)row_number(r, column, UINT32_MAX);
+}
+
+uint8_t row_u8(struct reader *r, int column)
+{
+	return (uint8_t)row_number(r, column, UINT8_MAX);
+}
+
+const char *row_text(struct reader *r, int column)
+{
+	/* The type first: asking for text converts the value. */
+	int type = sqlite3_column_type(r->stmt, column);
+	const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(r->stmt, column) : NULL;
+	uint64_t len_bytes = text ? (uint64_t)sqlite3_column_bytes(r->stmt, column) : 0;
+
+	if (type == SQLITE_NULL)
+		return "";
+	if (!text || len_bytes > PROFILE_STRING_MAX_BYTES || len_bytes > r->text_budget_bytes) {
+		row_wrong(r, column);
+		return "";
+	}
+	r->text_budget_bytes -= len_bytes;
+	return text;
+}
+
+const char *row_own_text(struct reader *r, int column)
+{
+	return profile_string(r->p, row_text(r, column));
+}
+
+uint32_t row_id(struct reader *r, int column, const GArray *ids, bool nullable)
+{
+	if (nullable && row_is_null(r, column))
+		return 0;
+	uint64_t id = row_number(r, column, UINT32_MAX);
+
+	if (id < ids->len)
+		return g_array_index(ids, uint32_t, (guint)id);
+	row_wrong(r, column);
+	return 0;
+}
+
+const char *row_string(struct reader *r, int column)
+{
+	if (row_is_null(r, column))
+		return NULL;
+	uint64_t id = row_number(r, column, UINT32_MAX);
+
+	if (id < r->strings->len)
+		return g_ptr_array_index(r->strings, (guint)id);
+	row_wrong(r, column);
+	return NULL;
+}
+
+static bool G_GNUC_PRINTF(2, 3) fail(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	g_autofree char *message = g_strdup_vprintf(format, ap);
+	va_end(ap);
+	g_set_error_literal(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED, message);
+	return false;
+}
+
+static bool row_failed(struct reader *r, int rc, GError **error)
+{
+	if (rc == SQLITE_INTERRUPT)
+		return fail(error, "table \"%s\" takes more work than its size allows", r->table);
+	return fail(error, "table \"%s\": %s", r->table, sqlite3_errmsg(r->db));
+}
+
+/* One row, the i-th of its table. */
+static bool read_row(struct reader *r, const struct row_table *t, int64_t i, GError **error)
+{
+	if (i >= t->max_rows)
+		return fail(error, "table \"%s\" has more than %" G_GINT64_FORMAT " rows", t->name, t->max_rows);
+	if (t->first_id >= 0 && sqlite3_column_int64(r->stmt, 0) != t->first_id + i)
+		return fail(error, "the ids of table \"%s\" are not consecutive", t->name);
+	r->wrong = NULL;
+	t->row(r);
+	if (r->wrong)
+		return fail(error, "row %" G_GINT64_FORMAT " of table \"%s\" has an invalid %s", i + 1, t->name,
+			    r->wrong);
+	return true;
+}
+
+/*
+ * Reads every row.  Column 0 is the id, which counts up by one: pages that a forged file
+ * shares between branches would repeat ids, so nothing grows beyond the file's own size.
+ */
+bool reader_table(struct reader *r, const struct row_table *t, GError **error)
+{
+	g_autofree char *sql = g_strdup_printf("SELECT * FROM main.%s NOT INDEXED", t->name);
+	bool ok = true;
+	int64_t i = 0;
+	int rc;
+
+	r->table = t->name;
+	rc = sqlite3_prepare_v2(r->db, sql, -1, &r->stmt, NULL);
+	if (rc != SQLITE_OK)
+		return row_failed(r, rc, error);
+	for (; ok && (rc = sqlite3_step(r->stmt)) == SQLITE_ROW; i++)
+		ok = read_row(r, t, i, error);
+	if (ok && rc != SQLITE_DONE)
+		ok = row_failed(r, rc, error);
+	else if (ok && i < t->min_rows)
+		ok = fail(error, "table \"%s\" is empty", t->name);
+	sqlite3_finalize(r->stmt);
+	r->stmt = NULL;
+	return ok;
+}
+
+/* Decimal digits at *s, up to max; *s is behind them then. */
+static bool parse_number(const char **s, uint64_t max, uint64_t *ret)
+{
+	const char *start = *s;
+
+	*ret = 0;
+	for (; g_ascii_isdigit(**s) && *s - start < 10; (*s)++)
+		*ret = *ret * 10 + (uint64_t)(**s - '0');
+	return *s > start && *ret <= max;
+}
+
+/* [[exponent,count],...], each exponent above the one before. */
+static bool parse_hist_1(const char *s, uint32_t *hist)
+{
+	int last = -1;
+
+	if (*s++ != '[')
+		return false;
+	while (*s == '[') {
+		uint64_t slot, count;
+
+		s++;
+		if (!parse_number(&s, PROFILE_HIST_SLOTS - 1, &slot) || *s++ != ',' || (int)slot <= last)
+			return false;
+		if (!parse_number(&s, UINT32_MAX, &count) || *s++ != ']')
+			return false;
+		hist[slot] = (uint32_t)count;
+		last = (int)slot;
+		if (*s == ',' && s[1] == '[')
+			s++;
+		else
+			break;
+	}
+	return strcmp(s, "]") == 0;
+}
+
+/* [exponent,count,...]: the counts of that slot and those that follow. */
+static bool parse_hist(const char *s, uint32_t *hist)
+{
+	uint64_t slot = 0;
+
+	if (*s++ != '[' || !parse_number(&s, PROFILE_HIST_SLOTS - 1, &slot) || *s != ',')
+		return false;
+	while (*s == ',' && slot < PROFILE_HIST_SLOTS) {
+		uint64_t count;
+
+		s++;
+		if (!parse_number(&s, UINT32_MAX, &count))
+			return false;
+		hist[slot++] = (uint32_t)count;
+	}
+	return strcmp(s, "]") == 0;
+}
+
+void row_hist_1(struct reader *r, int column, uint32_t *hist)
+{
+	if (!parse_hist_1(row_text(r, column), hist))
+		row_wrong(r, column);
+}
+
+void row_hist(struct reader *r, int column, uint32_t *hist)
+{
+	if (!parse_hist(row_text(r, column), hist))
+		row_wrong(r, column);
+}
