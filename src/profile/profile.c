@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/id_index.h"
+#include "profile/profile_sum.h"
 
 struct profile *profile_new(void)
 {
@@ -213,17 +214,12 @@ static bool same_wait(const void *ctx, const void *key, uint32_t id)
 	       a->flags == b->flags && a->object == b->object;
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static void merge_wait(struct wait *into, const struct wait *w)
 {
-	into->count = sum(into->count, w->count);
-	into->blocked_ns = sum(into->blocked_ns, w->blocked_ns);
-	into->runnable_ns = sum(into->runnable_ns, w->runnable_ns);
-	into->preempted_ns = sum(into->preempted_ns, w->preempted_ns);
+	into->count = profile_sum(into->count, w->count);
+	into->blocked_ns = profile_sum(into->blocked_ns, w->blocked_ns);
+	into->runnable_ns = profile_sum(into->runnable_ns, w->runnable_ns);
+	into->preempted_ns = profile_sum(into->preempted_ns, w->preempted_ns);
 	into->max_ns = MAX(into->max_ns, w->max_ns);
 	/* independent of one another: variances add */
 	if (w->off_cpu_se_ns)
@@ -313,9 +309,9 @@ uint32_t profile_add_wake(struct profile *p, const struct wake *w)
 	}
 	struct wake *into = &g_array_index(p->wakes, struct wake, (guint)id);
 
-	into->count = sum(into->count, w->count);
-	into->blocked_ns = sum(into->blocked_ns, w->blocked_ns);
-	into->runnable_ns = sum(into->runnable_ns, w->runnable_ns);
+	into->count = profile_sum(into->count, w->count);
+	into->blocked_ns = profile_sum(into->blocked_ns, w->blocked_ns);
+	into->runnable_ns = profile_sum(into->runnable_ns, w->runnable_ns);
 	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
 		into->hist[i] = into->hist[i] > UINT32_MAX - w->hist[i] ? UINT32_MAX : into->hist[i] + w->hist[i];
 	return (uint32_t)id;
@@ -365,8 +361,8 @@ void profile_add_loss(struct profile *p, const char *reason, const char *help, u
 		struct profile_loss *have = &g_array_index(p->losses, struct profile_loss, i);
 
 		if (g_strcmp0(have->reason, reason) == 0) {
-			have->count = sum(have->count, count);
-			have->time_ns = sum(have->time_ns, time_ns);
+			have->count = profile_sum(have->count, count);
+			have->time_ns = profile_sum(have->time_ns, time_ns);
 			return;
 		}
 	}
