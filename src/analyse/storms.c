@@ -45,32 +45,12 @@ const char *storm_verdict_id(enum storm_verdict verdict)
 	return ids[verdict];
 }
 
-static bool name_is_one_of(const char *name, const char *const *prefixes)
-{
-	for (; *prefixes; prefixes++)
-		if (g_str_has_prefix(name, *prefixes))
-			return true;
-	return false;
-}
-
-/* Does a frame of the stack have a name that begins so? */
-static bool has_frame(const struct profile *p, uint32_t node, const char *const *prefixes)
-{
-	for (; node; node = profile_get_node(p, node)->parent) {
-		const char *name = profile_get_frame(p, profile_get_node(p, node)->frame)->name;
-
-		if (name && name_is_one_of(name, prefixes))
-			return true;
-	}
-	return false;
-}
-
 static bool is_listening_socket(const struct profile *p, const struct waker *waker)
 {
 	static const char *const connects[] = { "tcp_child_process", "unix_stream_connect", "unix_dgram_connect",
 						"vsock_connect", "mptcp_subflow", NULL };
 
-	return has_frame(p, waker->kernel, connects);
+	return profile_stack_names(p, waker->kernel, connects);
 }
 
 /* By the kernel stack where there is one, else by the functions of libc. */
@@ -93,21 +73,21 @@ static enum storm_kind kind_of(const struct profile *p, const struct waker *wake
 
 	if (!w->user && !w->kernel)
 		return STORM_UNKNOWN;
-	if (has_frame(p, waker->kernel, signals))
+	if (profile_stack_names(p, waker->kernel, signals))
 		return STORM_SIGNAL;
 	if (waker->irq && strcmp(waker->irq, "timer") == 0)
 		return STORM_TIMER;
-	if (has_frame(p, node, epolls))
+	if (profile_stack_names(p, node, epolls))
 		return is_listening_socket(p, waker) ? STORM_EPOLL_ACCEPT : STORM_EPOLL;
-	if (has_frame(p, node, accepts))
+	if (profile_stack_names(p, node, accepts))
 		return STORM_ACCEPT;
-	if (has_frame(p, node, polls))
+	if (profile_stack_names(p, node, polls))
 		return is_listening_socket(p, waker) ? STORM_ACCEPT : STORM_POLL;
-	if (has_frame(p, w->user, conditions) || has_frame(p, waker->user, conditions))
+	if (profile_stack_names(p, w->user, conditions) || profile_stack_names(p, waker->user, conditions))
 		return STORM_CONDITION;
-	if (has_frame(p, node, futexes))
+	if (profile_stack_names(p, node, futexes))
 		return STORM_FUTEX;
-	return has_frame(p, node, timers) && waker->irq ? STORM_TIMER : STORM_OTHER;
+	return profile_stack_names(p, node, timers) && waker->irq ? STORM_TIMER : STORM_OTHER;
 }
 
 static enum storm_verdict verdict_of(const struct storm *s, bool one_by_one)

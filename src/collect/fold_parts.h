@@ -23,10 +23,7 @@ static inline const char *fold_comm(struct profile *p, const char *comm)
 	char text[OFFCPU_COMM_LEN + 1] = { 0 };
 
 	memcpy(text, comm, OFFCPU_COMM_LEN);
-	if (g_utf8_validate(text, -1, NULL))
-		return profile_string(p, text);
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-	return profile_string(p, valid);
+	return profile_string(p, text);
 }
 
 #endif

@@ -3,24 +3,12 @@
 
 #include <string.h>
 
-/* Does a frame of the kernel stack have a name that begins so? */
-static bool stack_names(const struct profile *p, uint32_t node, const char *prefix)
-{
-	for (; node; node = profile_get_node(p, node)->parent) {
-		const struct frame *fr = profile_get_frame(p, profile_get_node(p, node)->frame);
-
-		if (fr->name && g_str_has_prefix(fr->name, prefix))
-			return true;
-	}
-	return false;
-}
-
-/* What runs a thread in the kernel has none of; outside of these two no interrupt is a timer. */
-static bool is_timer(const struct profile *p, uint32_t kernel)
-{
-	return stack_names(p, kernel, "__hrtimer_run_queues") || stack_names(p, kernel, "call_timer_fn") ||
-	       stack_names(p, kernel, "__run_timers");
-}
+/* What functions of the kernel speak of.  Of timers those are that only an interrupt calls. */
+static const char *const of_timers[] = { "__hrtimer_run_queues", "call_timer_fn", "__run_timers", NULL };
+static const char *const of_timer_interrupts[] = { "sysvec_apic_timer_interrupt", NULL };
+static const char *const of_ipis[] = { "sysvec_call_function", "sysvec_reschedule_ipi", "__flush_smp_call_function_queue",
+				       "flush_smp_call_function_queue", "generic_smp_call_function", "irq_work_run", NULL };
+static const char *const of_disks[] = { "blk_", "bio_endio", NULL };
 
 static char *softirq_name(const struct profile *p, int nr, uint32_t kernel)
 {
@@ -28,7 +16,7 @@ static char *softirq_name(const struct profile *p, int nr, uint32_t kernel)
 	static const char *const vectors[] = { "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL",
 					       "TASKLET", "SCHED", "HRTIMER", "RCU" };
 
-	if (is_timer(p, kernel) || nr == 1 || nr == 8)
+	if (profile_stack_names(p, kernel, of_timers) || nr == 1 || nr == 8)
 		return g_strdup("timer");
 	return nr >= 0 && nr < (int)G_N_ELEMENTS(vectors) ? g_strconcat("softirq:", vectors[nr], NULL) :
 							    g_strdup("softirq");
@@ -48,19 +36,16 @@ static char *plain_irq_name(const struct profile *p, const struct offcpu_rec_wak
 		return NULL;
 	if (rec->nr >= 0)
 		return device[0] ? g_strconcat("irq:", device, NULL) : g_strdup_printf("irq:%d", rec->nr);
-	if (rec->vector == OFFCPU_VECTOR_TIMER || is_timer(p, kernel))
+	if (rec->vector == OFFCPU_VECTOR_TIMER || profile_stack_names(p, kernel, of_timers))
 		return g_strdup("timer");
 	if (rec->vector == OFFCPU_VECTOR_IRQ_WORK)
 		return g_strdup("irq_work");
 	if (rec->vector == OFFCPU_VECTOR_IPI)
 		return g_strdup("ipi");
 	/* behind its handler, as it wakes ksoftirqd */
-	if (stack_names(p, kernel, "sysvec_apic_timer_interrupt"))
+	if (profile_stack_names(p, kernel, of_timer_interrupts))
 		return g_strdup("timer");
-	if (stack_names(p, kernel, "sysvec_call_function") || stack_names(p, kernel, "sysvec_reschedule_ipi") ||
-	    stack_names(p, kernel, "__flush_smp_call_function_queue") ||
-	    stack_names(p, kernel, "flush_smp_call_function_queue") ||
-	    stack_names(p, kernel, "generic_smp_call_function") || stack_names(p, kernel, "irq_work_run"))
+	if (profile_stack_names(p, kernel, of_ipis))
 		return g_strdup("ipi");
 	/* the idle thread, which is no thread, or an interrupt without a number */
 	return g_strdup(rec->kind == OFFCPU_WAKER_TASK ? "idle" : "irq");
@@ -72,7 +57,7 @@ char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint
 	g_autofree char *name = plain_irq_name(p, rec, kernel);
 
 	if (!name || !rec->comm[0] || (rec->kind != OFFCPU_WAKER_SOFTIRQ && rec->kind != OFFCPU_WAKER_HARDIRQ) ||
-	    !(stack_names(p, kernel, "blk_") || stack_names(p, kernel, "bio_endio")))
+	    !profile_stack_names(p, kernel, of_disks))
 		return g_steal_pointer(&name);
 	return g_strdup_printf("%s(%.*s)", name, OFFCPU_COMM_LEN, rec->comm);
 }

@@ -194,6 +194,25 @@ void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end)
 		n->end = MAX(n->end, (uint8_t)end);
 }
 
+static bool begins_with_any(const char *name, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (g_str_has_prefix(name, *prefixes))
+			return true;
+	return false;
+}
+
+bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes)
+{
+	for (; node; node = profile_get_node(p, node)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, node)->frame)->name;
+
+		if (name && begins_with_any(name, prefixes))
+			return true;
+	}
+	return false;
+}
+
 uint32_t profile_add_thread(struct profile *p, const struct thread *t)
 {
 	struct thread own = *t;

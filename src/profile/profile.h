@@ -315,6 +315,8 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
  * stack lost altogether is a path of one unnamed frame.
  */
 void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
+/* Has a frame of the stack a name that begins with one of these?  NULL ends them. */
+bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
 /* So many waits may be added: room for them, at once. */
