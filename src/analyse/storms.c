@@ -166,17 +166,19 @@ static int compare_rows(gconstpointer va, gconstpointer vb)
 	return a->waker < b->waker ? -1 : 1;
 }
 
-/* Strings of a profile are interned. */
-static bool same_place(const struct profile *p, uint32_t a, uint32_t b)
+static guint place_hash(gconstpointer key)
 {
-	const struct waker *x = profile_get_waker(p, a), *y = profile_get_waker(p, b);
+	const struct waker *w = key;
 
-	return x->comm == y->comm && x->irq == y->irq && x->user == y->user && x->kernel == y->kernel;
+	return g_direct_hash(w->comm) * 31 + g_direct_hash(w->irq) * 17 + w->user * 7919 + w->kernel;
 }
 
-static guint place_hash(const struct waker *w)
+/* Strings of a profile are interned. */
+static gboolean same_place(gconstpointer va, gconstpointer vb)
 {
-	return g_direct_hash(w->comm) * 31 + g_direct_hash(w->irq) * 17 + w->user * 7919 + w->kernel;
+	const struct waker *a = va, *b = vb;
+
+	return a->comm == b->comm && a->irq == b->irq && a->user == b->user && a->kernel == b->kernel;
 }
 
 static void add_storm(struct storm *into, const struct storm *s)
@@ -196,32 +198,27 @@ static void add_storm(struct storm *into, const struct storm *s)
 static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
 {
 	GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct storm_row));
-	GHashTable *by_hash = g_hash_table_new(NULL, NULL);	/* the last row with that hash, + 1 */
-	g_autofree uint32_t *before = g_new0(uint32_t, (gsize)p->storms->len + 1);	/* the one before with the same */
+	g_autoptr(GHashTable) by_place = g_hash_table_new(place_hash, same_place);	/* struct waker -> row + 1 */
 
 	for (uint32_t i = 0; i < p->storms->len; i++) {
 		const struct storm *s = profile_storm(p, i);
-		gpointer hash = GUINT_TO_POINTER(place_hash(profile_get_waker(p, s->waker)));
-		uint32_t last = GPOINTER_TO_UINT(g_hash_table_lookup(by_hash, hash)), row = last;
+		const struct waker *place = profile_get_waker(p, s->waker);
+		uint32_t row = GPOINTER_TO_UINT(g_hash_table_lookup(by_place, place));
 
-		while (row && !same_place(p, g_array_index(rows, struct storm_row, row - 1).storm.waker, s->waker))
-			row = before[row - 1];
 		if (!row) {
 			const struct storm_row new_row = {
 				.storm = { .waker = s->waker },
 				.sleepers = g_array_new(FALSE, FALSE, sizeof(struct storm_sleepers)),
 			};
 
-			before[rows->len] = last;
 			g_array_append_val(rows, new_row);
 			row = rows->len;
-			g_hash_table_insert(by_hash, hash, GUINT_TO_POINTER(row));
+			g_hash_table_insert(by_place, (gpointer)place, GUINT_TO_POINTER(row));
 		}
 		ret_row_of[s->waker] = row;
 		g_array_index(rows, struct storm_row, row - 1).wakers++;
 		add_storm(&g_array_index(rows, struct storm_row, row - 1).storm, s);
 	}
-	g_hash_table_unref(by_hash);
 	return rows;
 }
 
