@@ -406,19 +406,31 @@ static void add_part(const struct path_maker *m, size_t cnt, const struct wait *
 	add_path(m->t, m->path, m->frames, cnt, &event);
 }
 
+/* What falls to one waker, or to none, of the waits in *w. */
+static struct wait share_of(const struct wait *w, uint64_t count, uint64_t blocked_ns, uint64_t runnable_ns)
+{
+	return (struct wait){ .state = w->state, .count = count, .blocked_ns = blocked_ns, .runnable_ns = runnable_ns,
+			      .max_ns = w->max_ns };
+}
+
+/* is_above: it stands above its sleeper. */
+static size_t put_waker_name(const struct path_maker *m, size_t cnt, const struct waker *waker, bool is_above)
+{
+	return put_label(m, cnt, label_of_who(m->t, waker_name(waker), waker->pid, waker->tid,
+					      m->options->by_thread && waker->tid, is_above));
+}
+
 /* "--", the stacks leaf first, the name. */
 static size_t put_waker(const struct path_maker *m, size_t cnt, const struct waker *waker)
 {
 	cnt = put_stacks(m, put_label(m, cnt, m->meeting), waker->user, waker->kernel, m->waker_frame_labels);
-	return put_label(m, cnt, label_of_who(m->t, waker_name(waker), waker->pid, waker->tid,
-					      m->options->by_thread && waker->tid, true));
+	return put_waker_name(m, cnt, waker, true);
 }
 
 /* The chain above the sleeper, as high as a tree grows. */
 static void add_story(const struct path_maker *m, const struct wait *w, const struct story *s)
 {
-	const struct wait part = { .state = w->state, .count = s->count, .blocked_ns = s->blocked_ns,
-				   .runnable_ns = s->runnable_ns, .max_ns = w->max_ns };
+	const struct wait part = share_of(w, s->count, s->blocked_ns, s->runnable_ns);
 	const struct waker *wakers[PROFILE_CHAIN_MAX];
 	const struct chain_node *last;
 	unsigned waker_cnt = chain_wakers(m->p, s->chain, wakers, &last);
@@ -436,11 +448,11 @@ static void add_story(const struct path_maker *m, const struct wait *w, const st
 }
 
 /* Why no waker is shown, in its place. */
-static uint32_t rest_label(const struct path_maker *m, const struct wait *w)
+static size_t put_missing(const struct path_maker *m, size_t cnt, const struct wait *w)
 {
-	const char *why = w->flags & WAIT_OPEN_AT_END ? "[still asleep]" : "[unknown]";
+	const struct tree_label why = { .text = waker_missing(w), .kind = TREE_DELIMITER, .waker = true };
 
-	return tree_label(m->t, &(struct tree_label){ .text = why, .kind = TREE_DELIMITER, .waker = true });
+	return put_label(m, cnt, tree_label(m->t, &why));
 }
 
 /* What no waker is known of; what was preempted has none. */
@@ -448,38 +460,47 @@ static void add_rest(const struct path_maker *m, const struct wakes_by_wait *by,
 {
 	const struct wait *w = profile_wait(m->p, wait);
 	struct wake rest;
-	size_t cnt = 0;
+	size_t cnt;
 
-	if (m->options->view == TREE_WAKERS && !wait_is_sleep(w))
-		return;
 	wakes_unknown(m->p, by, wait, &rest);
-	const struct wait part = { .state = w->state, .count = rest.count, .blocked_ns = rest.blocked_ns,
-				   .runnable_ns = rest.runnable_ns, .preempted_ns = w->preempted_ns,
-				   .max_ns = w->max_ns };
+	struct wait part = share_of(w, rest.count, rest.blocked_ns, rest.runnable_ns);
 
-	if (m->options->view == TREE_OFFWAKE)
+	part.preempted_ns = w->preempted_ns;
+	if (m->options->view == TREE_WAKERS) {
+		if (!wait_is_sleep(w))
+			return;
+		cnt = put_label(m, put_missing(m, 0, w), m->thread_labels[w->thread]);
+	} else {
 		cnt = sleeper_path(m, w);
-	if (wait_is_sleep(w) && m->options->view == TREE_OFFWAKE)
-		cnt = put_label(m, cnt, m->meeting);
-	if (wait_is_sleep(w))
-		cnt = put_label(m, cnt, rest_label(m, w));
-	if (m->options->view == TREE_WAKERS)
-		cnt = put_label(m, cnt, m->thread_labels[w->thread]);
+		if (wait_is_sleep(w))
+			cnt = put_missing(m, put_label(m, cnt, m->meeting), w);
+	}
 	add_part(m, cnt, &part);
 }
 
 /* The waker's comm and stacks, root first, and whom it woke. */
-static void add_waker(const struct path_maker *m, const struct wait *w, const struct wake *k)
+static void add_waker_first(const struct path_maker *m, const struct wait *w, const struct wake *k)
 {
-	const struct wait part = { .state = w->state, .count = k->count, .blocked_ns = k->blocked_ns,
-				   .runnable_ns = k->runnable_ns, .max_ns = w->max_ns };
+	const struct wait part = share_of(w, k->count, k->blocked_ns, k->runnable_ns);
 	const struct waker *waker = profile_get_waker(m->p, k->waker);
 	size_t cnt = put_stacks(m, 0, waker->user, waker->kernel, m->frame_labels);
 
-	cnt = put_label(m, cnt, label_of_who(m->t, waker_name(waker), waker->pid, waker->tid,
-					     m->options->by_thread && waker->tid, false));
+	cnt = put_waker_name(m, cnt, waker, false);
 	reverse_in_place(m->path, m->frames, cnt);
 	add_part(m, put_label(m, cnt, m->thread_labels[w->thread]), &part);
+}
+
+/* The waker above the sleeper; or its whole chain, which either all of a recording's wakings have, or none. */
+static void add_waker_above(const struct path_maker *m, const struct wait *w, uint32_t wake)
+{
+	const struct wake *k = profile_wake(m->p, wake);
+	const struct wait part = share_of(w, k->count, k->blocked_ns, k->runnable_ns);
+	const uint32_t first = m->stories->first[wake], end = m->stories->first[wake + 1];
+
+	for (uint32_t i = first; i < end; i++)
+		add_story(m, w, profile_story(m->p, m->stories->order[i]));
+	if (first == end)
+		add_part(m, put_waker(m, sleeper_path(m, w), profile_get_waker(m->p, k->waker)), &part);
 }
 
 /* One path for each waker of a sleep, or each chain, and one for what no waker is known of. */
@@ -488,20 +509,10 @@ static void add_woken(const struct path_maker *m, const struct wakes_by_wait *by
 	const struct wait *w = profile_wait(m->p, wait);
 
 	for (uint32_t n = by->first[wait]; n < by->first[wait + 1]; n++) {
-		const struct wake *k = profile_wake(m->p, by->order[n]);
-		const uint32_t first = m->stories->first[by->order[n]], end = m->stories->first[by->order[n] + 1];
-		const struct wait part = { .state = w->state, .count = k->count, .blocked_ns = k->blocked_ns,
-					   .runnable_ns = k->runnable_ns, .max_ns = w->max_ns };
-
-		if (m->options->view == TREE_WAKERS) {
-			add_waker(m, w, k);
-			continue;
-		}
-		for (uint32_t i = first; i < end; i++)
-			add_story(m, w, profile_story(m->p, m->stories->order[i]));
-		if (first < end)
-			continue;	/* either all of a recording's wakings have them, or none */
-		add_part(m, put_waker(m, sleeper_path(m, w), profile_get_waker(m->p, k->waker)), &part);
+		if (m->options->view == TREE_WAKERS)
+			add_waker_first(m, w, profile_wake(m->p, by->order[n]));
+		else
+			add_waker_above(m, w, by->order[n]);
 	}
 	add_rest(m, by, wait);
 }

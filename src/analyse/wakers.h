@@ -19,6 +19,12 @@ void wakes_unknown(const struct profile *p, const struct wakes_by_wait *by, uint
 /* Does the wait have a waker at all?  What was preempted or has just begun has none. */
 static inline bool wait_is_sleep(const struct wait *w) { return w->state != 'R'; }
 
+/* What stands in a waker's place where none is known: it had not come yet, or was not seen. */
+static inline const char *waker_missing(const struct wait *w)
+{
+	return w->flags & WAIT_OPEN_AT_END ? "[still asleep]" : "[unknown]";
+}
+
 /* "irq:virtio0", or the thread's comm. */
 static inline const char *waker_name(const struct waker *w) { return w->irq ? w->irq : w->comm; }
 

@@ -146,7 +146,7 @@ static void add_rest(struct writer *w, const struct wait *wait, const struct wak
 		g_string_assign(w->line, "");
 	else
 		g_string_append(w->line, ";--;");
-	g_string_append(w->line, wait->flags & WAIT_OPEN_AT_END ? "[still asleep]" : "[unknown]");
+	g_string_append(w->line, waker_missing(wait));
 	if (!offwake) {
 		g_string_append_c(w->line, ';');
 		append_who(w, profile_thread(w->p, wait->thread)->comm, profile_thread(w->p, wait->thread)->pid,

@@ -99,7 +99,7 @@ void trace_wakers_text(GString *s, const struct profile *p, bool only_waker)
 		const struct thread *t = profile_thread(p, w->thread);
 
 		if (row->waker == NONE) {
-			append_who(&pr, "waker:", w->flags & WAIT_OPEN_AT_END ? "[still asleep]" : "[unknown]", 0);
+			append_who(&pr, "waker:", waker_missing(w), 0);
 		} else {
 			const struct waker *waker = profile_get_waker(p, row->waker);
 
