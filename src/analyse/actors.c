@@ -181,40 +181,57 @@ static const char *next_function(const struct profile *p, uint32_t *node)
 	return NULL;
 }
 
-/* How many roles of a name pass through each function; by the function and the name's number. */
-static GHashTable *functions_of_roles(const struct profile *p, const struct roles *roles, struct strset *comms,
-				      struct strset *keys)
+/* A function, and how many roles of that name pass through it.  Strings are the profile's, so equal ones are one. */
+struct passage {
+	const char *comm, *function;
+	guint roles_cnt, last_role;	/* the latter + 1 */
+};
+
+static guint passage_hash(gconstpointer key)
 {
-	GHashTable *cnt = g_hash_table_new(g_direct_hash, g_direct_equal);
+	const struct passage *k = key;
+
+	return g_direct_hash(k->comm) * 31 + g_direct_hash(k->function);
+}
+
+static gboolean passage_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct passage *a = va, *b = vb;
+
+	return a->comm == b->comm && a->function == b->function;
+}
+
+static GHashTable *passages_of_roles(const struct profile *p, const struct roles *roles)
+{
+	GHashTable *all = g_hash_table_new_full(passage_hash, passage_equal, g_free, NULL);
 
 	for (guint i = 0; i < roles->rows->len; i++) {
 		const struct role *role = &g_array_index(roles->rows, struct role, i);
-		g_autoptr(GHashTable) mine = g_hash_table_new(g_direct_hash, g_direct_equal);
-		const char *function;
+		struct passage one = { .comm = role->comm };
 
-		for (uint32_t n = role->trunk; (function = next_function(p, &n)); n = profile_get_node(p, n)->parent) {
-			g_autofree char *key = g_strdup_printf("%u %s", strset_id(comms, role->comm), function);
-			gpointer id = GUINT_TO_POINTER(strset_id(keys, key));
+		for (uint32_t n = role->trunk; (one.function = next_function(p, &n)); n = profile_get_node(p, n)->parent) {
+			struct passage *known = g_hash_table_lookup(all, &one);
 
-			if (g_hash_table_add(mine, id))
-				g_hash_table_insert(cnt, id, GUINT_TO_POINTER(GPOINTER_TO_UINT(g_hash_table_lookup(cnt, id)) + 1));
+			if (!known) {
+				known = g_memdup2(&one, sizeof(one));
+				g_hash_table_add(all, known);
+			}
+			known->roles_cnt += known->last_role != i + 1;
+			known->last_role = i + 1;
 		}
 	}
-	return cnt;
+	return all;
 }
 
 /* "postgres:WalWriterMain": the outermost function that no other role of its name passes through; NULL: there is none. */
-static char *own_function_name(const struct profile *p, const struct role *role, struct strset *comms,
-			       struct strset *keys, GHashTable *cnt)
+static char *own_function_name(const struct profile *p, const struct role *role, GHashTable *passages)
 {
-	const char *function, *own = NULL;
+	struct passage one = { .comm = role->comm };
+	const char *own = NULL;
 
-	for (uint32_t n = role->trunk; (function = next_function(p, &n)); n = profile_get_node(p, n)->parent) {
-		g_autofree char *key = g_strdup_printf("%u %s", strset_id(comms, role->comm), function);
-
-		if (GPOINTER_TO_UINT(g_hash_table_lookup(cnt, GUINT_TO_POINTER(strset_id(keys, key)))) == 1)
-			own = function;
-	}
+	for (uint32_t n = role->trunk; (one.function = next_function(p, &n)); n = profile_get_node(p, n)->parent)
+		if (((const struct passage *)g_hash_table_lookup(passages, &one))->roles_cnt == 1)
+			own = one.function;
 	if (!own)
 		return NULL;
 	g_autofree char *plain = actor_function(own);
@@ -228,8 +245,8 @@ static char *own_function_name(const struct profile *p, const struct role *role,
 static void name_roles(struct actors *a, const struct profile *p, const struct roles *roles)
 {
 	struct plumbing *plumbing = plumbing_new(p);
-	struct strset *comms = strset_new(), *seen = strset_new(), *keys = strset_new();
-	g_autoptr(GHashTable) functions = functions_of_roles(p, roles, comms, keys);
+	struct strset *comms = strset_new(), *seen = strset_new();
+	g_autoptr(GHashTable) passages = passages_of_roles(p, roles);
 	g_autofree uint32_t *namesakes = g_new0(uint32_t, (gsize)roles->rows->len + 1);
 	g_autofree uint32_t *uses = g_new0(uint32_t, (gsize)roles->rows->len + 1);
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -249,15 +266,15 @@ static void name_roles(struct actors *a, const struct profile *p, const struct r
 		const char *name = g_ptr_array_index(names, i);
 		g_autofree char *other = NULL;
 
-		if (!name || uses[strset_id(seen, name)] > 1)
-			other = own_function_name(p, role, comms, keys, functions);
-		if (!other && (!name || uses[strset_id(seen, name)] > 1))
-			other = name_by_thread(p, role);
+		if (!name || uses[strset_id(seen, name)] > 1) {
+			other = own_function_name(p, role, passages);
+			if (!other)
+				other = name_by_thread(p, role);
+		}
 		add_actor(a, ACTOR_THREADS, other ? other : name, role->comm, role->process);
 	}
 	strset_free(comms);
 	strset_free(seen);
-	strset_free(keys);
 	plumbing_free(plumbing);
 }
 
