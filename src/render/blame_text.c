@@ -8,36 +8,21 @@
 #include "render/text_util.h"
 
 #define NAME_COLUMNS 20
-
-static void append_name(GString *s, const char *name)
-{
-	g_autoptr(GString) cell = g_string_new(NULL);
-
-	text_safe_cut(cell, name, NAME_COLUMNS);
-	text_left(s, cell->str, NAME_COLUMNS);
-}
-
-static void append_time(GString *s, uint64_t ns)
-{
-	g_autoptr(GString) cell = g_string_new(NULL);
-
-	text_duration(cell, ns);
-	text_right(s, cell->str, 10);
-}
+#define TIME_COLUMNS 10
 
 static void append_row(GString *s, const struct blame_row *r, uint64_t whole_ns)
 {
 	uint64_t ns = blame_row_ns(r);
 
-	append_name(s, blame_name(r->kind, r->culprit));
+	text_safe_cell(s, blame_name(r->kind, r->culprit), NAME_COLUMNS);
 	if (r->sufferer) {
 		g_string_append_c(s, ' ');
-		append_name(s, r->sufferer);
+		text_safe_cell(s, r->sufferer, NAME_COLUMNS);
 	}
-	append_time(s, ns);
-	g_string_append_printf(s, " %6.1f%%", whole_ns ? 100.0 * (double)ns / (double)whole_ns : 0);
-	append_time(s, r->runnable_ns);
-	append_time(s, r->preempted_ns);
+	text_duration_cell(s, ns, TIME_COLUMNS);
+	g_string_append_printf(s, " %6.1f%%", text_percent(ns, whole_ns));
+	text_duration_cell(s, r->runnable_ns, TIME_COLUMNS);
+	text_duration_cell(s, r->preempted_ns, TIME_COLUMNS);
 	if (r->kind == BLAME_UNKNOWN)
 		g_string_append_printf(s, "%11s\n", "-");
 	else
@@ -65,7 +50,7 @@ static void append_rows(GString *s, const GArray *rows, uint64_t whole_ns, const
 		g_autofree char *more = g_strdup_printf("(%u more)", rows->len - shown);
 
 		g_string_append_printf(s, "%-*s", has_sufferer ? 2 * NAME_COLUMNS + 1 : NAME_COLUMNS, more);
-		append_time(s, rest_ns);
+		text_duration_cell(s, rest_ns, TIME_COLUMNS);
 		g_string_append_c(s, '\n');
 	}
 }

@@ -8,30 +8,21 @@
 
 #define NAME_COLUMNS 44	/* at most */
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static void append_part(GString *s, uint64_t ns, uint64_t of_ns, const char *what)
 {
-	g_autoptr(GString) cell = g_string_new(NULL);
-
-	text_duration(cell, ns);
 	g_string_append(s, "    ");
-	text_right(s, cell->str, 10);
-	g_string_append_printf(s, " %5.1f%%  %s\n", percent(ns, of_ns), what);
+	text_duration_cell(s, ns, 10);
+	g_string_append_printf(s, " %5.1f%%  %s\n", text_percent(ns, of_ns), what);
 }
 
 /* One thing that a waker did, if it did; the name stands before the first only. */
 static void append_doing(GString *s, uint64_t ns, uint64_t of_ns, const char **name, unsigned columns, const char *what)
 {
-	g_autoptr(GString) text = g_string_new(NULL), cell = g_string_new(NULL);
+	g_autoptr(GString) text = g_string_new(NULL);
 
 	if (!ns)
 		return;
-	text_safe_cut(cell, *name, columns);
-	text_left(text, cell->str, columns);
+	text_safe_cell(text, *name, columns);
 	*name = "";
 	g_string_append_printf(text, " %s", what);
 	append_part(s, ns, of_ns, text->str);
@@ -70,7 +61,7 @@ static void append_row(GString *s, const struct chain_row *row, uint64_t all_ns)
 	g_string_append_c(s, '\n');
 	text_safe(s, row->target);
 	g_string_append_printf(s, " waited %s (%.1f%%), %s time%s, %s each; meanwhile, from the end backwards:\n",
-			       time->str, percent(row->blocked_ns, all_ns), count->str, row->count == 1 ? "" : "s",
+			       time->str, text_percent(row->blocked_ns, all_ns), count->str, row->count == 1 ? "" : "s",
 			       mean->str);
 	for (unsigned i = 0; i < row->cnt; i++) {
 		g_autoptr(GString) name = g_string_new(NULL);

@@ -251,11 +251,10 @@ static void what_next(struct printer *pr)
 
 static void share_cell(GString *s, uint64_t ns)
 {
-	g_autoptr(GString) cell = g_string_new(NULL);
-
 	if (ns)
-		text_duration(cell, ns);
-	text_right(s, ns ? cell->str : "-", 10);
+		text_duration_cell(s, ns, 10);
+	else
+		text_right(s, "-", 10);
 }
 
 /* Who had the time of the waiting, wherever in the chains. */
@@ -278,7 +277,7 @@ static void shares(struct printer *pr)
 			continue;
 		}
 		share_cell(pr->s, share->ns);
-		g_string_append_printf(pr->s, " %6.1f%%", whole_ns ? 100.0 * (double)share->ns / (double)whole_ns : 0.0);
+		g_string_append_printf(pr->s, " %6.1f%%", text_percent(share->ns, whole_ns));
 		share_cell(pr->s, share->ran_ns);
 		share_cell(pr->s, share->ready_ns);
 		share_cell(pr->s, share->earlier_ns);

@@ -11,11 +11,6 @@
 #define HOLDERS_SHOWN 3
 #define FRAMES_SHOWN 8
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static void append_who(GString *s, const struct lock_holder *h)
 {
 	if (*h->comm)
@@ -57,7 +52,7 @@ static void append_holders(GString *s, const struct profile *p, const GArray *ho
 	for (unsigned i = 0; i < holders->len && i < HOLDERS_SHOWN; i++) {
 		const struct lock_holder *h = &g_array_index(holders, struct lock_holder, i);
 
-		g_string_append_printf(s, "     %-11s %5.1f%%  ", i ? "" : what, percent(h->blocked_ns, blocked_ns));
+		g_string_append_printf(s, "     %-11s %5.1f%%  ", i ? "" : what, text_percent(h->blocked_ns, blocked_ns));
 		append_who(s, h);
 		g_string_append_c(s, '\n');
 		/* an interrupt's stack says no more than its name */
@@ -65,7 +60,7 @@ static void append_holders(GString *s, const struct profile *p, const GArray *ho
 		rest_ns -= MIN(h->blocked_ns, rest_ns);
 	}
 	if (holders->len > HOLDERS_SHOWN)
-		g_string_append_printf(s, "     %-11s %5.1f%%  %u more, or not known\n", "", percent(rest_ns, blocked_ns),
+		g_string_append_printf(s, "     %-11s %5.1f%%  %u more, or not known\n", "", text_percent(rest_ns, blocked_ns),
 				       holders->len - HOLDERS_SHOWN);
 }
 
@@ -92,7 +87,7 @@ static void append_row(GString *s, const struct profile *p, const struct lock_ro
 	lock_append_name(name, r->object);
 	g_string_append_printf(s, "\n%s%3u. ", text_bold(o), number);
 	text_duration(s, r->blocked_ns);
-	g_string_append_printf(s, "  %.1f%%  ", percent(r->blocked_ns, whole_ns));
+	g_string_append_printf(s, "  %.1f%%  ", text_percent(r->blocked_ns, whole_ns));
 	text_safe_cut(s, name->str, text_room(o, 24));
 	g_string_append_printf(s, "%s\n     count ", text_plain(o));
 	text_thousands(s, r->count);
@@ -132,7 +127,7 @@ static void append_part(GString *s, const struct profile *p, const struct lock_t
 		return;
 	text_section(s, o, "%s", title);
 	text_duration(s, whole_ns);
-	g_string_append_printf(s, " for %u of them, %.1f%% of ", cnt, percent(whole_ns, t->asleep_ns));
+	g_string_append_printf(s, " for %u of them, %.1f%% of ", cnt, text_percent(whole_ns, t->asleep_ns));
 	text_duration(s, t->asleep_ns);
 	g_string_append(s, " that threads slept\n");
 	rest_ns = whole_ns;

@@ -11,35 +11,21 @@
 #include "render/text_util.h"
 
 #define NAME_COLUMNS 20
+#define TIME_COLUMNS 10
 #define FRAMES_SHOWN 12	/* of each stack */
 #define SLEEPERS_SHOWN 3
-
-static double ratio(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : 0;
-}
-
-static void append_time(GString *s, uint64_t ns)
-{
-	g_autoptr(GString) cell = g_string_new(NULL);
-
-	text_duration(cell, ns);
-	text_right(s, cell->str, 10);
-}
 
 static void append_line(GString *s, const struct profile *p, const struct storm_row *r,
 			const struct text_options *options)
 {
 	const struct storm *storm = &r->storm;
-	g_autoptr(GString) name = g_string_new(NULL);
+	double each = storm->event_cnt ? (double)storm->woken_cnt / (double)storm->event_cnt : 0;
 
-	text_safe_cut(name, waker_name(profile_get_waker(p, storm->waker)), NAME_COLUMNS);
-	text_left(s, name->str, NAME_COLUMNS);
+	text_safe_cell(s, waker_name(profile_get_waker(p, storm->waker)), NAME_COLUMNS);
 	g_string_append_printf(s, " %8" PRIu64 " %9" PRIu64 " %7.1f %6" PRIu64 " %6.1f%%", storm->event_cnt,
-			       storm->woken_cnt, ratio(storm->woken_cnt, storm->event_cnt), storm->most_cnt,
-			       100 * ratio(storm->again_cnt, storm->ended_cnt));
-	append_time(s, storm->again_ns);
-	append_time(s, storm->cpu_ns);
+			       storm->woken_cnt, each, storm->most_cnt, text_percent(storm->again_cnt, storm->ended_cnt));
+	text_duration_cell(s, storm->again_ns, TIME_COLUMNS);
+	text_duration_cell(s, storm->cpu_ns, TIME_COLUMNS);
 	g_string_append(s, "  ");
 	text_safe_cut(s, storm_title(r), text_room(options, 87));
 	g_string_append_c(s, '\n');
@@ -72,7 +58,7 @@ static void append_thread(GString *s, const char *name, uint32_t pid, uint32_t t
 static void append_verdict(GString *s, const struct storm_row *r, const struct text_options *options)
 {
 	const struct storm *storm = &r->storm;
-	double percent = 100 * ratio(storm->again_cnt, storm->ended_cnt);
+	double percent = text_percent(storm->again_cnt, storm->ended_cnt);
 	g_autoptr(GString) vain = g_string_new(NULL), each = g_string_new(NULL), delay = g_string_new(NULL);
 
 	text_duration(vain, storm->again_ns);

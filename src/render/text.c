@@ -68,7 +68,7 @@ void text_header(GString *s, const struct profile *p, const struct query *query,
 
 static void append_share(GString *s, uint64_t part, uint64_t whole)
 {
-	g_string_append_printf(s, "%.1f%%", whole ? 100.0 * (double)part / (double)whole : 0.0);
+	g_string_append_printf(s, "%.1f%%", text_percent(part, whole));
 }
 
 static void coverage_residual(GString *s, const struct account_row *total, const struct text_options *o)

@@ -22,12 +22,9 @@ static void account_cells(GString *s, const struct account_row *r)
 
 	g_string_append_printf(s, " %8" PRIu64, r->threads_cnt);
 	for (unsigned i = 0; i < G_N_ELEMENTS(times); i++) {
-		g_string_truncate(cell, 0);
-		text_duration(cell, times[i]);
 		g_string_append_c(s, ' ');
-		text_right(s, cell->str, 9);
+		text_duration_cell(s, times[i], 9);
 	}
-	g_string_truncate(cell, 0);
 	text_duration_signed(cell, r->residual_ns);
 	g_string_append_c(s, ' ');
 	text_right(s, cell->str, 9);
@@ -36,12 +33,9 @@ static void account_cells(GString *s, const struct account_row *r)
 
 static void account_line(GString *s, const char *pid, const char *process, const struct account_row *r)
 {
-	g_autoptr(GString) name = g_string_new(NULL);
-
-	text_safe_cut(name, process, 16);
 	text_right(s, pid, 8);
 	g_string_append(s, "  ");
-	text_left(s, name->str, 16);
+	text_safe_cell(s, process, 16);
 	account_cells(s, r);
 }
 

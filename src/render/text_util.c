@@ -169,6 +169,27 @@ void text_left(GString *s, const char *cell, unsigned width)
 	append_blanks(s, text_width(cell), width);
 }
 
+void text_duration_cell(GString *s, uint64_t ns, unsigned width)
+{
+	g_autoptr(GString) cell = g_string_new(NULL);
+
+	text_duration(cell, ns);
+	text_right(s, cell->str, width);
+}
+
+void text_safe_cell(GString *s, const char *name, unsigned width)
+{
+	g_autoptr(GString) cell = g_string_new(NULL);
+
+	text_safe_cut(cell, name, width);
+	text_left(s, cell->str, width);
+}
+
+double text_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
 static void quantize_line(GString *s, const char *indent, int slot, uint64_t count, uint64_t sum)
 {
 	unsigned bar = (unsigned)((double)count * BAR_WIDTH / (double)sum + 0.5);

@@ -36,6 +36,13 @@ unsigned text_safe_cut(GString *s, const char *name, unsigned width);
 void text_right(GString *s, const char *cell, unsigned width);
 void text_left(GString *s, const char *cell, unsigned width);
 
+/* One column of a table: a duration to the right; a name that is not trusted to the left, cut to the width. */
+void text_duration_cell(GString *s, uint64_t ns, unsigned width);
+void text_safe_cell(GString *s, const char *name, unsigned width);
+
+/* 0 of nothing. */
+double text_percent(uint64_t part, uint64_t whole);
+
 /*
  * A distribution as DTrace's quantize() draws it: value, a bar of 40 @ for all, count, with one
  * empty bucket above and below.  hist: PROFILE_HIST_SLOTS slots.  Nothing if all are 0.

@@ -14,19 +14,6 @@
 #define WAKERS_SHOWN 4		/* of one sleep */
 #define OTHERS_NAMED 4		/* of one knot */
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static void time_cell(GString *s, uint64_t ns, unsigned width)
-{
-	g_autoptr(GString) cell = g_string_new(NULL);
-
-	text_duration(cell, ns);
-	text_right(s, cell->str, width);
-}
-
 static void count_cell(GString *s, uint64_t cnt, unsigned width)
 {
 	g_autoptr(GString) cell = g_string_new(NULL);
@@ -55,11 +42,11 @@ static void edge_line(GString *s, const struct waitgraph *g, const struct wait_e
 	g_autoptr(GString) woken = g_string_new(NULL);
 
 	count_cell(s, e->count, 10);
-	time_cell(s, e->blocked_ns, 10);
-	g_string_append_printf(s, " %5.1f%%", percent(e->blocked_ns, g->blocked_ns));
+	text_duration_cell(s, e->blocked_ns, 10);
+	g_string_append_printf(s, " %5.1f%%", text_percent(e->blocked_ns, g->blocked_ns));
 	if (wait_edge_delays(g, e, hist)) {
-		time_cell(s, waker_percentile_ns(hist, 0.5), 9);
-		time_cell(s, waker_percentile_ns(hist, 0.99), 9);
+		text_duration_cell(s, waker_percentile_ns(hist, 0.5), 9);
+		text_duration_cell(s, waker_percentile_ns(hist, 0.99), 9);
 	} else {
 		g_string_append_printf(s, "%9s%9s", "-", "-");
 	}
@@ -93,8 +80,8 @@ static void who_woke_whom(GString *s, const struct waitgraph *g, const struct te
 	}
 	if (shown < all) {
 		count_cell(s, rest_cnt, 10);
-		time_cell(s, rest_ns, 10);
-		g_string_append_printf(s, " %5.1f%%%18s  (%u more)\n", percent(rest_ns, g->blocked_ns), "", all - shown);
+		text_duration_cell(s, rest_ns, 10);
+		g_string_append_printf(s, " %5.1f%%%18s  (%u more)\n", text_percent(rest_ns, g->blocked_ns), "", all - shown);
 	}
 	if (!all)
 		g_string_append(s, "  no sleep to show\n");
@@ -195,7 +182,7 @@ static void knot_lines(GString *s, const struct waitgraph *g, const struct knot 
 {
 	g_string_append_printf(s, "%s%3u. ", text_bold(o), number);
 	text_duration(s, k->held);
-	g_string_append_printf(s, "  %.1f%%  ", percent(k->held, g->blocked_ns));
+	g_string_append_printf(s, "  %.1f%%  ", text_percent(k->held, g->blocked_ns));
 	if (k->nodes->len == 1)
 		g_string_append(s, "threads of one kind wait for each other");
 	else
@@ -292,7 +279,7 @@ static void waker_line(GString *s, const struct waitgraph *g, const struct wait_
 {
 	unsigned used = 14, room = text_room(o, 16);
 
-	g_string_append_printf(s, "     %6.1f%%  ", percent(p->blocked_ns, whole_ns));
+	g_string_append_printf(s, "     %6.1f%%  ", text_percent(p->blocked_ns, whole_ns));
 	used += actor_text(s, actors_get(g->actors, p->to), text_room(o, 14));
 	if (*p->waker) {
 		g_autoptr(GString) place = g_string_new(NULL);
@@ -315,7 +302,7 @@ static void sleep_lines(GString *s, const struct waitgraph *g, const struct slee
 
 	g_string_append_printf(s, "%s%3u. ", text_bold(o), number);
 	text_duration(s, sleep->blocked_ns);
-	g_string_append_printf(s, "  %.1f%%  ", percent(sleep->blocked_ns, g->blocked_ns));
+	g_string_append_printf(s, "  %.1f%%  ", text_percent(sleep->blocked_ns, g->blocked_ns));
 	actor_text(s, actors_get(g->actors, sleep->from), text_room(o, 44));
 	g_string_append(s, text_plain(o));
 	g_string_append(s, ", ");
@@ -330,7 +317,7 @@ static void sleep_lines(GString *s, const struct waitgraph *g, const struct slee
 		waker_line(s, g, p, sleep->blocked_ns, o);
 	}
 	if (shown < sleep->cnt)
-		g_string_append_printf(s, "     %6.1f%%  (%u more)\n", percent(rest_ns, sleep->blocked_ns), sleep->cnt - shown);
+		g_string_append_printf(s, "     %6.1f%%  (%u more)\n", text_percent(rest_ns, sleep->blocked_ns), sleep->cnt - shown);
 }
 
 static void longest_sleeps(GString *s, const struct waitgraph *g, const struct text_options *o)
