@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+const char *blame_kind_id(uint8_t kind)
+{
+	static const char *const ids[] = {
+		[BLAME_UNKNOWN] = "unknown", [BLAME_THREAD] = "thread", [BLAME_IDLE] = "idle", [BLAME_THROTTLED] = "throttled",
+	};
+
+	return kind < G_N_ELEMENTS(ids) ? ids[kind] : ids[BLAME_UNKNOWN];
+}
+
 const char *blame_name(uint8_t kind, const char *comm)
 {
 	switch (kind) {

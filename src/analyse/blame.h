@@ -36,6 +36,8 @@ struct blame_rest {
 };
 struct blame_rest *blame_rests_new(const struct profile *p);
 
+/* "thread", "idle", "throttled", "unknown", for programs */
+const char *blame_kind_id(uint8_t kind);
 /* "mysqld", "[idle]", "[throttled]", "[unknown]" */
 const char *blame_name(uint8_t kind, const char *comm);
 

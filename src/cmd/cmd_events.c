@@ -7,6 +7,7 @@
 #include "analyse/label.h"
 #include "analyse/plumbing.h"
 #include "analyse/plumbing_tables.h"
+#include "analyse/blame.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
@@ -93,11 +94,6 @@ static void print_stack(struct session *session, uint64_t id)
 	}
 }
 
-static const char *held_kind(const struct held *h)
-{
-	return h->kind == BLAME_THREAD ? "thread" : h->kind == BLAME_IDLE ? "idle" : "throttled";
-}
-
 static void append_held_json(struct json *j, const GArray *held, uint64_t unknown_ns)
 {
 	json_key(j, "held_by");
@@ -106,7 +102,7 @@ static void append_held_json(struct json *j, const GArray *held, uint64_t unknow
 		const struct held *h = &g_array_index(held, struct held, i);
 
 		json_object_begin(j);
-		json_member_string(j, "kind", held_kind(h));
+		json_member_string(j, "kind", blame_kind_id((uint8_t)h->kind));
 		if (h->kind == BLAME_THREAD) {
 			json_member_string(j, "comm", h->comm);
 			json_member_uint(j, "pid", h->pid);
@@ -118,7 +114,7 @@ static void append_held_json(struct json *j, const GArray *held, uint64_t unknow
 	}
 	if (unknown_ns) {
 		json_object_begin(j);
-		json_member_string(j, "kind", "unknown");
+		json_member_string(j, "kind", blame_kind_id(BLAME_UNKNOWN));
 		json_member_uint(j, "time_ns", unknown_ns);
 		json_object_end(j);
 	}

@@ -4,7 +4,7 @@
 #include "analyse/accounts.h"
 #include "analyse/chains.h"
 #include "analyse/wakers.h"
-#include "render/json_crowd.h"
+#include "render/json_parts.h"
 #include "render/json_write.h"
 
 static void write_window(struct json *j, const struct profile_info *info)
@@ -194,17 +194,16 @@ static GPtrArray *write_frames(const struct profile *p)
 	return frames;
 }
 
-static void write_stack(struct json *j, const char *key, const struct profile *p, GPtrArray *frames, uint32_t node,
-			GArray *path)
+void json_stack(struct json *j, const struct wait_writer *w, const char *key, uint32_t node)
 {
-	g_array_set_size(path, 0);
-	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent)
-		g_array_append_val(path, profile_get_node(p, n)->frame);
+	g_array_set_size(w->path, 0);
+	for (uint32_t n = node; n; n = profile_get_node(w->p, n)->parent)
+		g_array_append_val(w->path, profile_get_node(w->p, n)->frame);
 	json_key(j, key);
 	json_array_begin(j);
-	for (unsigned i = path->len; i-- > 0;) {
+	for (unsigned i = w->path->len; i-- > 0;) {
 		gsize len;
-		const char *text = g_bytes_get_data(g_ptr_array_index(frames, g_array_index(path, uint32_t, i)), &len);
+		const char *text = g_bytes_get_data(g_ptr_array_index(w->frames, g_array_index(w->path, uint32_t, i)), &len);
 
 		json_raw(j, text, len);
 	}
@@ -226,16 +225,7 @@ static void write_hist(struct json *j, const uint32_t *hist)
 	json_array_end(j);
 }
 
-/* What everything about waits is written from. */
-struct wait_writer {
-	const struct profile *p;
-	GPtrArray *frames;
-	GArray *path;
-	struct wakes_by_wait *wakes;
-	struct stories_by_wake *stories;
-};
-
-static void write_who(struct json *j, const struct waker *waker)
+void json_who(struct json *j, const struct waker *waker)
 {
 	json_member_string(j, "comm", waker->comm);
 	json_member_uint(j, "pid", waker->pid);
@@ -254,7 +244,7 @@ static void write_story(struct json *j, const struct profile *p, const struct st
 	json_array_begin(j);
 	for (unsigned step = 0; step < PROFILE_CHAIN_MAX; step++) {
 		json_object_begin(j);
-		write_who(j, profile_get_waker(p, link->waker));
+		json_who(j, profile_get_waker(p, link->waker));
 		json_member_uint(j, "ran_ns", s->hop[step].ran_ns);
 		json_member_uint(j, "ready_ns", s->hop[step].runnable_ns);
 		json_member_uint(j, "earlier_ns", s->hop[step].earlier_ns);
@@ -288,13 +278,13 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 		const struct waker *waker = profile_get_waker(w->p, k->waker);
 
 		json_object_begin(j);
-		write_who(j, waker);
+		json_who(j, waker);
 		json_member_uint(j, "count", k->count);
 		json_member_uint(j, "blocked_ns", k->blocked_ns);
 		json_member_uint(j, "runnable_ns", k->runnable_ns);
 		write_hist(j, k->hist);
-		write_stack(j, "user", w->p, w->frames, waker->user, w->path);
-		write_stack(j, "kernel", w->p, w->frames, waker->kernel, w->path);
+		json_stack(j, w, "user", waker->user);
+		json_stack(j, w, "kernel", waker->kernel);
 		if (w->p->stories->len)
 			write_stories(j, w, wake);
 		json_object_end(j);
@@ -343,25 +333,12 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	write_hist(j, w->hist);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
-	write_stack(j, "user", p, writer->frames, w->user, writer->path);
-	write_stack(j, "kernel", p, writer->frames, w->kernel, writer->path);
+	json_stack(j, writer, "user", w->user);
+	json_stack(j, writer, "kernel", w->kernel);
 	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
 	write_object(j, profile_wait_object(writer->p, w));
 	write_wakers(j, writer, wait);
 	json_object_end(j);
-}
-
-struct stack_writer {
-	const struct profile *p;
-	GPtrArray *frames;
-	GArray *path;
-};
-
-static void write_stack_of(struct json *j, const char *key, uint32_t node, void *data)
-{
-	const struct stack_writer *w = data;
-
-	write_stack(j, key, w->p, w->frames, node, w->path);
 }
 
 void json_report(GString *out, const struct profile *p, const struct selection *selection)
@@ -394,7 +371,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	}
 	json_array_end(&j);
 	json_runq_blame(&j, p, selection);
-	json_storms(&j, p, selection, write_stack_of, &(struct stack_writer){ p, frames, path });
+	json_storms(&j, &writer, selection);
 	json_object_end(&j);
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json_crowd.h"
+#include "render/json_parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "abi/storm_abi.h"
 #include "analyse/blame.h"
 #include "analyse/storms.h"
 
-static const char *const blame_kinds[] = { "unknown", "thread", "idle", "throttled" };
-
 static void write_culprit(struct json *j, const struct blame *b)
 {
 	json_object_begin(j);
-	json_member_string(j, "kind", blame_kinds[b->kind]);
+	json_member_string(j, "kind", blame_kind_id(b->kind));
 	if (b->kind == BLAME_THREAD) {
 		json_member_uint(j, "pid", b->pid);
 		json_key(j, "tid");
@@ -43,11 +40,33 @@ static int compare(gconstpointer va, gconstpointer vb)
 	return a->tid != b->tid ? (a->tid < b->tid ? -1 : 1) : strcmp(a->comm, b->comm);
 }
 
+/* held_by: its blames, from `first` up to `end`; and what nobody is blamed for. */
+static void write_sufferer(struct json *j, const struct thread *t, const GPtrArray *blames, guint first, guint end,
+			   const struct blame_rest *rest)
+{
+	const struct blame unknown = { .kind = BLAME_UNKNOWN, .runnable_ns = rest->runnable_ns,
+				       .preempted_ns = rest->preempted_ns };
+
+	json_object_begin(j);
+	json_member_uint(j, "pid", t->pid);
+	json_member_uint(j, "tid", t->tid);
+	json_member_string(j, "comm", t->comm);
+	json_member_uint(j, "runnable_ns", t->runnable_ns);
+	json_member_uint(j, "preempted_ns", t->preempted_ns);
+	json_key(j, "held_by");
+	json_array_begin(j);
+	for (guint i = first; i < end; i++)
+		write_culprit(j, blames->pdata[i]);
+	if (unknown.runnable_ns || unknown.preempted_ns)
+		write_culprit(j, &unknown);
+	json_array_end(j);
+	json_object_end(j);
+}
+
 void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection)
 {
 	g_autofree struct blame_rest *rests = NULL;
 	g_autoptr(GPtrArray) blames = NULL;
-	guint at = 0;
 
 	if (!p->info.has_blame)
 		return;
@@ -55,64 +74,44 @@ void json_runq_blame(struct json *j, const struct profile *p, const struct selec
 	blames = g_ptr_array_new();
 	for (uint32_t i = 0; i < p->blames->len; i++)
 		g_ptr_array_add(blames, (gpointer)profile_blame(p, i));
-	qsort(blames->pdata, blames->len, sizeof(gpointer), compare);
+	g_ptr_array_sort(blames, compare);
 	json_key(j, "runq_blame");
 	json_array_begin(j);
-	for (uint32_t i = 0; i < p->threads->len; i++) {
+	for (uint32_t i = 0, first = 0, end = 0; i < p->threads->len; i++, first = end) {
 		const struct thread *t = profile_thread(p, i);
-		const struct blame rest = { .kind = BLAME_UNKNOWN, .runnable_ns = rests[i].runnable_ns,
-					    .preempted_ns = rests[i].preempted_ns };
-		bool is_shown = (!selection || selection->threads[i]) && (t->runnable_ns || t->preempted_ns);
 
-		if (is_shown) {
-			json_object_begin(j);
-			json_member_uint(j, "pid", t->pid);
-			json_member_uint(j, "tid", t->tid);
-			json_member_string(j, "comm", t->comm);
-			json_member_uint(j, "runnable_ns", t->runnable_ns);
-			json_member_uint(j, "preempted_ns", t->preempted_ns);
-			json_key(j, "held_by");
-			json_array_begin(j);
-		}
-		for (; at < blames->len && ((const struct blame *)blames->pdata[at])->thread == i; at++)
-			if (is_shown)
-				write_culprit(j, blames->pdata[at]);
-		if (!is_shown)
-			continue;
-		if (rest.runnable_ns || rest.preempted_ns)
-			write_culprit(j, &rest);
-		json_array_end(j);
-		json_object_end(j);
+		while (end < blames->len && ((const struct blame *)blames->pdata[end])->thread == i)
+			end++;
+		if ((!selection || selection->threads[i]) && (t->runnable_ns || t->preempted_ns))
+			write_sufferer(j, t, blames, first, end, &rests[i]);
 	}
 	json_array_end(j);
 }
 
-static void write_sleepers(struct json *j, const struct profile *p, const struct storm_row *r,
-			   json_stack_fn write_stack, void *data)
+static void write_sleepers(struct json *j, const struct wait_writer *writer, const struct storm_row *r)
 {
 	json_key(j, "woken_waits");
 	json_array_begin(j);
 	for (guint i = 0; i < r->sleepers->len; i++) {
 		const struct storm_sleepers *s = &g_array_index(r->sleepers, struct storm_sleepers, i);
-		const struct wait *w = profile_wait(p, s->wait);
-		const struct thread *t = profile_thread(p, w->thread);
+		const struct wait *w = profile_wait(writer->p, s->wait);
+		const struct thread *t = profile_thread(writer->p, w->thread);
 
 		json_object_begin(j);
 		json_member_string(j, "comm", t->comm);
 		json_member_uint(j, "threads", s->rows);
 		json_member_uint(j, "count", s->count);
-		write_stack(j, "user", w->user, data);
-		write_stack(j, "kernel", w->kernel, data);
+		json_stack(j, writer, "user", w->user);
+		json_stack(j, writer, "kernel", w->kernel);
 		json_object_end(j);
 	}
 	json_array_end(j);
 }
 
-static void write_storm(struct json *j, const struct profile *p, const struct storm_row *r,
-			json_stack_fn write_stack, void *data)
+static void write_storm(struct json *j, const struct wait_writer *writer, const struct storm_row *r)
 {
 	const struct storm *s = &r->storm;
-	const struct waker *waker = profile_get_waker(p, s->waker);
+	const struct waker *waker = profile_get_waker(writer->p, s->waker);
 
 	json_object_begin(j);
 	json_member_string(j, "kind", storm_kind_id(r->kind));
@@ -131,29 +130,25 @@ static void write_storm(struct json *j, const struct profile *p, const struct st
 	json_member_uint(j, "wakers", r->wakers);
 	json_key(j, "waker");
 	json_object_begin(j);
-	json_member_string(j, "comm", waker->comm);
-	json_member_uint(j, "pid", waker->pid);
-	json_member_uint(j, "tid", waker->tid);
-	json_member_string(j, "irq", waker->irq);
-	write_stack(j, "user", waker->user, data);
-	write_stack(j, "kernel", waker->kernel, data);
+	json_who(j, waker);
+	json_stack(j, writer, "user", waker->user);
+	json_stack(j, writer, "kernel", waker->kernel);
 	json_object_end(j);
-	write_sleepers(j, p, r, write_stack, data);
+	write_sleepers(j, writer, r);
 	json_object_end(j);
 }
 
-void json_storms(struct json *j, const struct profile *p, const struct selection *selection, json_stack_fn write_stack,
-		 void *data)
+void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection)
 {
 	struct storm_table *t;
 
-	if (!p->info.has_storms)
+	if (!w->p->info.has_storms)
 		return;
-	t = storm_table_new(p, selection);
+	t = storm_table_new(w->p, selection);
 	json_key(j, "storms");
 	json_array_begin(j);
 	for (guint i = 0; i < t->rows->len; i++)
-		write_storm(j, p, &g_array_index(t->rows, struct storm_row, i), write_stack, data);
+		write_storm(j, w, &g_array_index(t->rows, struct storm_row, i));
 	json_array_end(j);
 	storm_table_free(t);
 }
