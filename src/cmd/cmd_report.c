@@ -47,7 +47,10 @@ struct report_args {
 	gboolean json, csv, user, kernel, wakers, locks, blame, storms;
 };
 
-enum report_form { FORM_TEXT, FORM_JSON, FORM_CSV, FORM_LOCKS, FORM_BLAME, FORM_STORMS, FORM_WAKERS, FORM_GRAPH_DOT, FORM_GRAPH_JSON, FORM_CRITICAL };
+enum report_form {
+	FORM_TEXT, FORM_JSON, FORM_CSV, FORM_LOCKS, FORM_BLAME, FORM_STORMS,
+	FORM_WAKERS, FORM_GRAPH_DOT, FORM_GRAPH_JSON, FORM_CRITICAL,	/* from here on about wakers */
+};
 
 struct report_plan {
 	enum report_form form;
@@ -94,27 +97,44 @@ static bool parse_ids(const char *option, const char *text, GArray *ids)
 	return true;
 }
 
+/* The view that is asked for in place of the usual one, *ret_option NULL: none is; false after a sentence. */
+static bool plan_view(const struct report_args *a, struct report_plan *plan, const char **ret_option)
+{
+	const struct { const char *option; enum report_form form; bool is_asked; } views[] = {
+		{ "--wakers", FORM_WAKERS, a->wakers },
+		{ "--graph", g_strcmp0(a->graph, "json") == 0 ? FORM_GRAPH_JSON : FORM_GRAPH_DOT, a->graph != NULL },
+		{ "--critical", FORM_CRITICAL, a->critical != NULL },
+		{ "--locks", FORM_LOCKS, a->locks },
+		{ "--runq-blame", FORM_BLAME, a->blame },
+		{ "--storms", FORM_STORMS, a->storms },
+	};
+
+	*ret_option = NULL;
+	plan->form = FORM_TEXT;
+	for (size_t i = 0; i < G_N_ELEMENTS(views); i++) {
+		if (!views[i].is_asked)
+			continue;
+		if (*ret_option) {
+			cmd_error("report", "%s and %s: only one of them at a time", *ret_option, views[i].option);
+			return false;
+		}
+		*ret_option = views[i].option;
+		plan->form = views[i].form;
+	}
+	return true;
+}
+
 /* What is to be printed; false after a sentence. */
 static bool plan_form(const struct report_args *a, struct report_plan *plan)
 {
+	const char *view;
+
 	if (a->json && a->csv) {
 		cmd_error("report", "--json and --csv: only one output at a time");
 		return false;
 	}
-	const struct { bool is_asked; const char *option; } views[] = {
-		{ a->wakers, "--wakers" }, { a->graph != NULL, "--graph" }, { a->critical != NULL, "--critical" },
-		{ a->locks, "--locks" }, { a->blame, "--runq-blame" }, { a->storms, "--storms" },
-	};
-	const char *view = NULL;
-
-	for (size_t i = 0; i < G_N_ELEMENTS(views); i++) {
-		if (views[i].is_asked && view) {
-			cmd_error("report", "%s and %s: only one of them at a time", view, views[i].option);
-			return false;
-		}
-		if (views[i].is_asked)
-			view = views[i].option;
-	}
+	if (!plan_view(a, plan, &view))
+		return false;
 	if ((a->csv && view) || (a->json && a->graph)) {
 		cmd_error("report", "%s: not together with %s", a->json ? "--json" : "--csv",
 			  a->graph ? "--graph, which is dot or json" : view);
@@ -124,16 +144,10 @@ static bool plan_form(const struct report_args *a, struct report_plan *plan)
 		cmd_error("report", "--graph \"%s\": no such format; known are dot, json", a->graph);
 		return false;
 	}
-	if (a->graph)
-		plan->form = strcmp(a->graph, "dot") == 0 ? FORM_GRAPH_DOT : FORM_GRAPH_JSON;
-	else if (a->critical)
-		plan->form = FORM_CRITICAL;
-	else if (a->json)
-		plan->form = FORM_JSON;
-	else if (a->csv)
+	if (a->csv)
 		plan->form = FORM_CSV;
-	else
-		plan->form = a->wakers ? FORM_WAKERS : a->locks ? FORM_LOCKS : a->blame ? FORM_BLAME : a->storms ? FORM_STORMS : FORM_TEXT;
+	else if (a->json && plan->form != FORM_CRITICAL)	/* which has JSON of its own; the usual one holds all else */
+		plan->form = FORM_JSON;
 	return true;
 }
 
