@@ -172,8 +172,8 @@ int cmd_record(int argc, char **argv)
 
 	target_cut_command(&target, &argc, argv);
 	target_fill_in(argc, argv);
-	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_CROWD |
-						   TARGET_LINES | TARGET_SAMPLING, own_entries);
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY |
+						   TARGET_SAMPLING, own_entries);
 	if (!cmd_parse("record", "[-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv,
 		       &status))
 		goto out;

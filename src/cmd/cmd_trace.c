@@ -28,7 +28,6 @@ static const char description[] =
 struct trace_options {
 	gboolean folded, delimiter, wakeup, offwake;
 	gint stack_storage_size;
-	char *seconds;
 	uint64_t duration_ns;
 };
 
@@ -128,8 +127,8 @@ int cmd_trace(int argc, char **argv)
 
 	target_cut_command(&target, &argc, argv);
 	target_fill_in(argc, argv);
-	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_CROWD |
-						   TARGET_LINES | TARGET_SAMPLING, own_entries);
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY |
+						   TARGET_SAMPLING, own_entries);
 	if (!cmd_parse("trace", "[SECS] [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc,
 		       &argv, &status))
 		goto out;

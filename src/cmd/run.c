@@ -149,10 +149,8 @@ static bool wait_for_the_end(struct run *run, GError **error)
 			wait = MIN(wait, run->duration_ns - elapsed);
 		struct timespec timeout = { 0, (long)wait };
 		int sig = sigtimedwait(&set, NULL, &timeout);
-		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP) {
-			run->interrupted = true;
+		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
 			return true;
-		}
 		reap_command(run);
 		if (run->child_ended)
 			return true;

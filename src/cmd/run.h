@@ -26,7 +26,6 @@ struct run {
 	int exec_error_fd;
 	int child_status;
 	bool child_ended;
-	bool interrupted;
 };
 
 /* Traces from start to end, window closed and everything read out.  Prints on failure; an exit status. */

@@ -66,14 +66,11 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	const GOptionEntry crowd[] = {
+	const GOptionEntry why[] = {
 		{ "wakers", 0, 0, G_OPTION_ARG_STRING, &t->wakers,
 		  "Who ended each sleep, with its stacks; =DEPTH: and who had woken that one, up to 16", "DEPTH" },
 		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &t->blame, "Who held the CPU while threads waited for it", NULL },
 		{ "storms", 0, 0, G_OPTION_ARG_NONE, &t->storms, "Events that wake many threads at once", NULL },
-		{ NULL, 0, 0, 0, NULL, NULL, NULL },
-	};
-	const GOptionEntry lines[] = {
 		{ "locks", 0, 0, G_OPTION_ARG_NONE, &t->locks, "Which lock each futex wait is for, and who holds it", NULL },
 		{ "inline", 0, 0, G_OPTION_ARG_NONE, &t->lines,
 		  "Inlined functions, files and lines, from the programs' debug information", NULL },
@@ -86,10 +83,8 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		add(entries, filter);
 	if (parts & TARGET_CAPTURE)
 		add(entries, capture);
-	if (parts & TARGET_CROWD)
-		add(entries, crowd);
-	if (parts & TARGET_LINES)
-		add(entries, lines);
+	if (parts & TARGET_WHY)
+		add(entries, why);
 	if (parts & TARGET_SAMPLING)
 		add(entries, sampling);
 	if (own)

@@ -13,9 +13,8 @@ struct target {
 	char **pids, **tids, **cgroups;
 	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
-		 blame, storms;
+		 locks, blame, storms;
 	gint max_depth;
-	gboolean locks;
 	char *wakers;
 	uint32_t wakers_cnt;	/* the same: how many of a chain, 0: none */
 	/* what holds when none of --exact, --sample and --max-overhead says otherwise */
@@ -27,9 +26,8 @@ enum target_part {
 	TARGET_WHO = 1 << 0,		/* -a -p -t --cgroup --comm -u -k */
 	TARGET_FILTER = 1 << 1,		/* --state -m -M */
 	TARGET_CAPTURE = 1 << 2,	/* -U -K --max-depth --unwind --exact */
-	TARGET_LINES = 1 << 3,		/* --inline --locks */
+	TARGET_WHY = 1 << 3,		/* --wakers --runq-blame --storms --locks --inline */
 	TARGET_SAMPLING = 1 << 4,	/* --sample --max-overhead */
-	TARGET_CROWD = 1 << 5,	/* --runq-blame --storms */
 };
 
 /* Option entries of those parts followed by `own`; valid as long as *t. */
@@ -37,7 +35,7 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 
 /* Cuts "-- COMMAND ..." off argv. */
 void target_cut_command(struct target *t, int *argc, char **argv);
-/* Gives every option of TARGET_CROWD that may lack its number one; behind the above. */
+/* Gives every option of TARGET_WHY that may lack its number one; behind the above. */
 void target_fill_in(int argc, char **argv);
 
 /*
