@@ -92,7 +92,7 @@ GArray *wait_blame_take(struct wait_blame *b, const struct offcpu_rec_event *eve
 	const uint64_t delay_ns = event->runnable_ns + event->preempted_ns;
 	const uint64_t since_ns = event->end_ns - event->blocked_ns - delay_ns;
 	struct pending *p = g_hash_table_lookup(b->threads, GUINT_TO_POINTER(event->tid));
-	GArray *parts = NULL;
+	GArray *parts;
 	uint64_t told_ns = 0;
 
 	if (p && p->since_ns == since_ns)
