@@ -276,13 +276,18 @@ def broadcast_with_work(env):
         env.check.that(storm["cpu_ns"] > 0.9 * MS * storm["ended"], f"all worked 1 ms, {storm['cpu_ns']} ns are told")
 
 
+def storm_of_connections(env, way, kind):
+    """60 threads wait for one listening socket, and each of 10 connections wakes all of them."""
+    report, truth = record(env, "--storms", "herd", way, 60, 10)
+    env.tolerate_unseen()
+    storm = check_storm(env, report, truth[0], (kind,), IN_VAIN)
+    if storm:
+        check_stacks(env, storm, "connect_site", f"{way}_main")
+
+
 @case
 def storm_of_epoll(env):
-    report, truth = record(env, "--storms", "herd", "epoll", 60, 10)
-    env.tolerate_unseen()
-    storm = check_storm(env, report, truth[0], ("epoll_accept_herd",), IN_VAIN)
-    if storm:
-        check_stacks(env, storm, "connect_site", "epoll_main")
+    storm_of_connections(env, "epoll", "epoll_accept_herd")
 
 
 @case
@@ -296,11 +301,7 @@ def no_storm_with_epollexclusive(env):
 
 @case
 def storm_of_pollers_of_a_listening_socket(env):
-    report, truth = record(env, "--storms", "herd", "poll", 60, 10)
-    env.tolerate_unseen()
-    storm = check_storm(env, report, truth[0], ("accept_herd",), IN_VAIN)
-    if storm:
-        check_stacks(env, storm, "connect_site", "poll_main")
+    storm_of_connections(env, "poll", "accept_herd")
 
 
 @case

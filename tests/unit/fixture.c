@@ -289,3 +289,9 @@ void fixture_add_chains(struct profile *p)
 	for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
 		profile_add_story(p, &stories[i]);
 }
+
+void assert_has(const GString *s, const char *part)
+{
+	if (!strstr(s->str, part))
+		g_error("no \"%s\" in:\n%s", part, s->str);
+}

@@ -21,4 +21,7 @@ uint32_t fixture_stack(struct profile *p, enum frame_kind kind, enum stack_end e
 /* A thread that has only a name and ids. */
 uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, const char *process);
 
+/* Fails, with the whole text, unless the part is in it. */
+void assert_has(const GString *s, const char *part);
+
 #endif

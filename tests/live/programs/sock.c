@@ -2,7 +2,6 @@
 /* sock OUT unix|tcp COUNT US: reads a socket whose other end writes every US microseconds. */
 #include "truth.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -46,22 +45,6 @@ SITE void *writer_main(void *arg)
 	return arg;
 }
 
-static void tcp_pair(void)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t length = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (bind(listener, (struct sockaddr *)&address, length) || listen(listener, 1) ||
-	    getsockname(listener, (struct sockaddr *)&address, &length))
-		truth_die("listening on the loopback", errno);
-	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
-	if (connect(ends[1], (struct sockaddr *)&address, length))
-		truth_die("connecting to the loopback", errno);
-	ends[0] = accept(listener, NULL, NULL);
-	close(listener);
-}
-
 int main(int argc, char **argv)
 {
 	pthread_t reader, writer;
@@ -70,7 +53,7 @@ int main(int argc, char **argv)
 	count = truth_arg(argc, argv, 3);
 	pause_us = truth_arg(argc, argv, 4);
 	if (strcmp(argv[2], "tcp") == 0)
-		tcp_pair();
+		truth_tcp_pair(ends);
 	else if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		truth_die("socketpair", errno);
 	pthread_create(&reader, NULL, reader_main, NULL);

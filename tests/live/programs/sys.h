@@ -14,11 +14,7 @@
 #ifdef __clang__
 #define SITE static __attribute__((noinline))
 #else
-#if defined(__clang__)
-#define SITE static __attribute__((noinline))
-#else
 #define SITE static __attribute__((noinline, noipa))
-#endif
 #endif
 
 #if defined(__x86_64__)

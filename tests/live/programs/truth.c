@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -199,6 +201,22 @@ const char *truth_arg_string(int argc, char **argv, int i)
 		exit(2);
 	}
 	return argv[i];
+}
+
+void truth_tcp_pair(int ret_ends[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (bind(listener, (struct sockaddr *)&address, length) || listen(listener, 1) ||
+	    getsockname(listener, (struct sockaddr *)&address, &length))
+		truth_die("listening on the loopback", errno);
+	ret_ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	if (connect(ret_ends[1], (struct sockaddr *)&address, length))
+		truth_die("connecting to the loopback", errno);
+	ret_ends[0] = accept(listener, NULL, NULL);
+	close(listener);
 }
 
 uint64_t truth_arg(int argc, char **argv, int i)

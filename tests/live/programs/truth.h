@@ -64,6 +64,9 @@ void truth_ready(const int *pids, size_t cnt);
 /* Prints "done" and waits for the end of stdin. */
 void truth_done(void);
 
+/* A connection over the loopback: what is written to one end is read from the other. */
+void truth_tcp_pair(int ret_ends[2]);
+
 /* A number argument; exits with a message when it is none. */
 uint64_t truth_arg(int argc, char **argv, int i);
 const char *truth_arg_string(int argc, char **argv, int i);

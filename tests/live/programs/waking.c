@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -100,27 +99,11 @@ SITE void *stage_main(void *arg)
 	return NULL;
 }
 
-static void make_tcp_link(int link[2])
-{
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t length = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (bind(listener, (struct sockaddr *)&address, length) || listen(listener, 1) ||
-	    getsockname(listener, (struct sockaddr *)&address, &length))
-		truth_die("listening on the loopback", errno);
-	link[1] = socket(AF_INET, SOCK_STREAM, 0);
-	if (connect(link[1], (struct sockaddr *)&address, length))
-		truth_die("connecting to the loopback", errno);
-	link[0] = accept(listener, NULL, NULL);
-	close(listener);
-}
-
 static void make_links(const char *kind)
 {
 	for (int i = 0; i < STAGES - 1; i++) {
 		if (strcmp(kind, "tcp") == 0)
-			make_tcp_link(links[i]);
+			truth_tcp_pair(links[i]);
 		else if (strcmp(kind, "unix") == 0 ? socketpair(AF_UNIX, SOCK_STREAM, 0, links[i]) : pipe(links[i]))
 			truth_die(kind, errno);
 	}

@@ -6,12 +6,6 @@
 #include "../fixture.h"
 #include "render/json_write.h"
 
-static void assert_has(const GString *s, const char *part)
-{
-	if (!strstr(s->str, part))
-		g_error("no \"%s\" in:\n%s", part, s->str);
-}
-
 static void test_writer(void)
 {
 	g_autoptr(GString) s = g_string_new(NULL);

@@ -3,13 +3,8 @@
 
 #include <string.h>
 
+#include "../fixture.h"
 #include "render/json.h"
-
-static void assert_has(const GString *s, const char *part)
-{
-	if (!strstr(s->str, part))
-		g_error("no \"%s\" in:\n%s", part, s->str);
-}
 
 static uint32_t add_thread(struct profile *p, uint32_t tid, const char *comm)
 {

@@ -6,12 +6,6 @@
 #include "../fixture.h"
 #include "render/text_util.h"
 
-static void assert_has(const GString *s, const char *part)
-{
-	if (!strstr(s->str, part))
-		g_error("no \"%s\" in:\n%s", part, s->str);
-}
-
 static void check_duration(uint64_t ns, const char *expected)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
