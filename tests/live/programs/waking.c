@@ -315,11 +315,14 @@ static uint64_t threads_arg(int argc, char **argv)
 	return cnt;
 }
 
+/* What the main thread itself does. */
+typedef void (*main_fn)(struct event_log *log);
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS_MAX] = { 0 };
 	const char *what = truth_arg_string(argc, argv, 2);
-	void (*in_main)(struct event_log *log) = NULL;
+	main_fn in_main = NULL;
 	struct event_log *log;
 
 	truth_open(truth_arg_string(argc, argv, 1));
