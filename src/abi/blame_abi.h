@@ -43,7 +43,7 @@ struct offcpu_rec_blame {
 	__u32 type;
 	__u32 kind;		/* enum blame_kind */
 	__u32 tid;		/* of the sufferer */
-	__u32 is_preempted;
+	__u32 pad;
 	__u64 since_ns;		/* when its wait began */
 	__u64 ns;
 	__u64 stretch_cnt;

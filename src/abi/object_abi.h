@@ -25,7 +25,6 @@ struct offcpu_rec_object {
 	__u32 type;
 	__u32 op;		/* the syscall's, with its flags; or OFFCPU_FUTEX_WAITV and PRIVATE */
 	__u64 id;
-	__u64 ts_ns;
 	__u64 proc_start_ns;	/* with pid and exec_no: the address space */
 	__u32 pid;		/* in the tracer's pid namespace */
 	__u32 exec_no;

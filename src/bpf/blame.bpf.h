@@ -167,7 +167,6 @@ static __always_inline void blame_send(const struct blame_walk *w, __u32 kind, c
 	rec->type = OFFCPU_REC_BLAME;
 	rec->kind = kind;
 	rec->tid = w->cells->tid;
-	rec->is_preempted = w->is_preempted;
 	rec->since_ns = w->cells->since_ns;
 	rec->ns = cell->ns;
 	rec->stretch_cnt = cell->cnt;

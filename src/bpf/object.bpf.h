@@ -279,7 +279,7 @@ __noinline __u64 object_hash(const struct futex_wait *f, __u64 seed)
 }
 
 /* Sends the object unless it has crossed before; its id, or 0 when it did not get through. */
-static __always_inline __u64 intern_object(struct thread_state *st, struct offcpu_rec_object *rec, __u64 now)
+static __always_inline __u64 intern_object(struct thread_state *st, struct offcpu_rec_object *rec)
 {
 	struct futex_wait *f = &st->futex;
 	__u64 id = object_hash(f, stack_seed(st));
@@ -291,7 +291,6 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 		rec->type = OFFCPU_REC_OBJECT;
 		rec->op = f->op;
 		rec->id = id;
-		rec->ts_ns = now;
 		rec->proc_start_ns = st->proc_start_ns;
 		rec->pid = st->pid;
 		rec->exec_no = st->exec_no;
@@ -312,11 +311,11 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 }
 
 /* The lock that the thread waited for; 0: none. */
-static __always_inline __u64 object_of_wait(struct thread_state *st, struct scratch *scratch, __u64 now)
+static __always_inline __u64 object_of_wait(struct thread_state *st, struct scratch *scratch)
 {
 	if (!cfg.want_locks || st->mode != MODE_ASLEEP || st->state != 'S' || !st->futex.cnt)
 		return 0;
-	return intern_object(st, &scratch->object, now);
+	return intern_object(st, &scratch->object);
 }
 
 #endif

@@ -109,7 +109,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64
 	scratch->listed++;
 	parts = &scratch->kept.parts;
 	key.waker = waker_of_wait(st, now);
-	key.object = object_of_wait(st, scratch, now);
+	key.object = object_of_wait(st, scratch);
 	if (cfg.want_storms && cfg.only_storms)
 		key.waker = storm_waker(st, key.waker);
 	key.tno = st->tno;

@@ -175,7 +175,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	rec->open_ustack = st->ustack_from == USTACK_LATE ? st->end_ustack : begun_ustack(st);
 	rec->open_kstack = st->end_kstack;
 	rec->open_waker = waker_of_wait(st, end);
-	rec->open_object = object_of_wait(st, scratch, end);
+	rec->open_object = object_of_wait(st, scratch);
 	rec->open_blocked_ns = parts.blocked_ns;
 	rec->open_runnable_ns = parts.runnable_ns;
 	rec->open_preempted_ns = parts.preempted_ns;
