@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analyse/rows.h"
+
 const char *blame_kind_id(uint8_t kind)
 {
 	static const char *const ids[] = {
@@ -80,19 +82,6 @@ static int compare_rows(gconstpointer va, gconstpointer vb)
 	return c ? c : g_strcmp0(a->sufferer, b->sufferer);
 }
 
-static GArray *sorted(GHashTable *rows)
-{
-	GArray *array = g_array_new(FALSE, FALSE, sizeof(struct blame_row));
-	GHashTableIter iter;
-	gpointer row;
-
-	g_hash_table_iter_init(&iter, rows);
-	while (g_hash_table_iter_next(&iter, &row, NULL))
-		g_array_append_vals(array, row, 1);
-	g_array_sort(array, compare_rows);
-	return array;
-}
-
 /* Into both tables: for the sufferer, and for all. */
 static void add_both(GHashTable *culprits, GHashTable *pairs, struct blame_row row)
 {
@@ -130,8 +119,8 @@ struct blame_table *blame_table_new(const struct profile *p, const struct select
 			.sufferer = thread->comm, .culprit = "", .kind = BLAME_UNKNOWN,
 			.runnable_ns = rests[i].runnable_ns, .preempted_ns = rests[i].preempted_ns });
 	}
-	t->culprits = sorted(culprits);
-	t->pairs = sorted(pairs);
+	t->culprits = rows_in_order(culprits, sizeof(struct blame_row), compare_rows);
+	t->pairs = rows_in_order(pairs, sizeof(struct blame_row), compare_rows);
 	g_hash_table_unref(culprits);
 	g_hash_table_unref(pairs);
 	return t;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/rows.h"
 #include "analyse/wakers.h"
 
 struct stories_by_wake *stories_by_wake_new(const struct profile *p)
@@ -142,10 +143,7 @@ struct chain_table *chain_table_new(const struct profile *p, const struct actors
 {
 	struct chain_table *t = g_new0(struct chain_table, 1);
 	g_autoptr(GHashTable) rows = g_hash_table_new_full(row_hash, row_equal, g_free, NULL);
-	GHashTableIter iter;
-	gpointer row;
 
-	t->rows = g_array_new(FALSE, FALSE, sizeof(struct chain_row));
 	for (guint i = 0; i < p->stories->len; i++) {
 		const struct story *s = profile_story(p, i);
 
@@ -161,10 +159,7 @@ struct chain_table *chain_table_new(const struct profile *p, const struct actors
 		add_to_row(found, s);
 		t->blocked_ns += s->blocked_ns;
 	}
-	g_hash_table_iter_init(&iter, rows);
-	while (g_hash_table_iter_next(&iter, &row, NULL))
-		g_array_append_vals(t->rows, row, 1);
-	g_array_sort(t->rows, by_time);
+	t->rows = rows_in_order(rows, sizeof(struct chain_row), by_time);
 	return t;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/rows.h"
 #include "analyse/wakers.h"
 
 /* While it is added up. */
@@ -173,19 +174,6 @@ static int compare_holders(gconstpointer va, gconstpointer vb)
 	return (a->kernel > b->kernel) - (a->kernel < b->kernel);
 }
 
-static GArray *ranked(GHashTable *holders)
-{
-	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct lock_holder));
-	GHashTableIter iter;
-	gpointer one;
-
-	g_hash_table_iter_init(&iter, holders);
-	while (g_hash_table_iter_next(&iter, &one, NULL))
-		g_array_append_vals(list, one, 1);
-	g_array_sort(list, compare_holders);
-	return list;
-}
-
 static int compare_rows(gconstpointer va, gconstpointer vb)
 {
 	const struct lock_row *a = va, *b = vb;
@@ -223,8 +211,8 @@ static void take_rows(struct lock_table *t, GHashTable *rows)
 		struct building *b = data;
 
 		b->row.threads_cnt = g_hash_table_size(b->threads);
-		b->row.holders = ranked(b->holders);
-		b->row.releasers = ranked(b->releasers);
+		b->row.holders = rows_in_order(b->holders, sizeof(struct lock_holder), compare_holders);
+		b->row.releasers = rows_in_order(b->releasers, sizeof(struct lock_holder), compare_holders);
 		t->blocked_ns += b->row.blocked_ns;
 		g_array_append_val(t->rows, b->row);
 	}
