@@ -10,6 +10,8 @@
 struct cost {
 	struct bpf_object *programs;
 	uint32_t cpus;
+	struct cost_counts (*count)(void *data);
+	void *data;
 	int stats_fd;		/* the kernel counts while it is open; -1 */
 	bool is_refused;
 	uint64_t begun_ns;	/* the last burst */
@@ -19,12 +21,14 @@ struct cost {
 	double told_bpf_ns, told_switches;		/* of all readings */
 };
 
-struct cost *cost_new(struct bpf_object *programs, uint32_t cpus)
+struct cost *cost_new(struct bpf_object *programs, uint32_t cpus, struct cost_counts (*count)(void *data), void *data)
 {
 	struct cost *c = g_new0(struct cost, 1);
 
 	c->programs = programs;
 	c->cpus = MAX(cpus, 1);
+	c->count = count;
+	c->data = data;
 	c->stats_fd = -1;
 	return c;
 }
@@ -77,37 +81,47 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
-static void begin_burst(struct cost *c, uint64_t now_ns, struct cost_counts counts)
+static uint64_t clock_ns(void)
 {
-	c->begun_ns = now_ns;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+/* To begin, the kernel patches itself, which on a busy machine can take longer than the burst: so that is done first. */
+static void begin_burst(struct cost *c)
+{
 	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);	/* Linux 5.8, d46edd671a14 */
 	c->is_refused = c->stats_fd < 0;
+	c->burst = c->count(c->data);
 	c->run_ns = run_time_ns(c);
-	c->burst = counts;
+	c->begun_ns = clock_ns();
 }
 
-void cost_start(struct cost *c, uint64_t now_ns, struct cost_counts counts)
+void cost_start(struct cost *c)
 {
-	c->read_ns = now_ns;
+	c->read_ns = clock_ns();
 	c->read_own_ns = own_cpu_ns();
-	c->read_switches = counts.switches;
-	begin_burst(c, now_ns, counts);
+	c->read_switches = c->count(c->data).switches;
+	begin_burst(c);
 }
 
-bool cost_is_due(const struct cost *c, uint64_t now_ns)
+static bool is_due(const struct cost *c)
 {
-	return !c->is_refused && now_ns - c->begun_ns >= (c->stats_fd >= 0 ? COST_BURST_NS : COST_PERIOD_NS);
+	return !c->is_refused && clock_ns() - c->begun_ns >= (c->stats_fd >= 0 ? COST_BURST_NS : COST_PERIOD_NS);
 }
 
-bool cost_poll(struct cost *c, uint64_t now_ns, struct cost_counts counts, struct governor_reading *ret_reading)
+bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 {
-	if (!cost_is_due(c, now_ns))
+	if (!is_due(c))
 		return false;
 	if (c->stats_fd < 0) {
-		begin_burst(c, now_ns, counts);
+		begin_burst(c);
 		return false;
 	}
-	uint64_t in_burst = counts.switches - c->burst.switches, own_ns = own_cpu_ns();
+	struct cost_counts counts = c->count(c->data);
+	uint64_t in_burst = counts.switches - c->burst.switches, own_ns = own_cpu_ns(), now_ns = clock_ns();
 	double switch_ns = in_burst ? (double)(run_time_ns(c) - c->run_ns) / (double)in_burst : 0;
 
 	stop_counting(c);
@@ -132,8 +146,8 @@ bool cost_estimate(const struct cost *c, uint64_t switches, uint64_t *ret_bpf_ns
 	return true;
 }
 
-void cost_hurry(struct cost *c, uint64_t now_ns, struct cost_counts counts)
+void cost_hurry(struct cost *c)
 {
 	if (!c->is_refused && c->stats_fd < 0)
-		begin_burst(c, now_ns, counts);
+		begin_burst(c);
 }

@@ -15,31 +15,28 @@ struct bpf_object;
 #define COST_PERIOD_NS 1000000000ULL
 #define COST_BURST_NS 50000000ULL
 
-/* Since the window began: context switches, and waits listed under stacks. */
+/* Since the window began: context switches, waits listed under stacks, and stacks for that walked in full. */
 struct cost_counts {
-	uint64_t switches, listed;
+	uint64_t switches, listed, user_walks, kernel_walks;
 };
 
 struct cost;
 
-/* cpus: those online. */
-struct cost *cost_new(struct bpf_object *programs, uint32_t cpus);
+/* cpus: those online.  count: gives the counts as they are, from `data`. */
+struct cost *cost_new(struct bpf_object *programs, uint32_t cpus, struct cost_counts (*count)(void *data), void *data);
 void cost_free(struct cost *c);	/* NULL is fine */
 
-/* Begins: now_ns is CLOCK_MONOTONIC, counts those so far. */
-void cost_start(struct cost *c, uint64_t now_ns, struct cost_counts counts);
+/* Begins. */
+void cost_start(struct cost *c);
 
 /*
  * To be called at any time and often; true, with a reading, at the end of a burst.  Never where
  * the kernel does not let us count.
  */
-bool cost_poll(struct cost *c, uint64_t now_ns, struct cost_counts counts, struct governor_reading *ret_reading);
-
-/* Does cost_poll() want the counts this time, or is there nothing to do? */
-bool cost_is_due(const struct cost *c, uint64_t now_ns);
+bool cost_poll(struct cost *c, struct governor_reading *ret_reading);
 
 /* Something has changed: the next burst begins now. */
-void cost_hurry(struct cost *c, uint64_t now_ns, struct cost_counts counts);
+void cost_hurry(struct cost *c);
 
 /*
  * Time in the programs over that many switches, by the readings so far; false where there is none,

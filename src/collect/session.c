@@ -130,31 +130,32 @@ static bool look_at_threads(struct session *s, GError **error)
 	return run_iterator(s, link, error);
 }
 
+static struct cost_counts count_for_cost(void *session)
+{
+	return session_counts(session);
+}
+
 /* Measures what we cost while the window is open; not what the start costs, which ends a little later. */
 static void start_measuring(struct session *s)
 {
 	if (!s->options->budget_ppm || s->cost || !closing_is_done(s->closing))
 		return;
-	s->cost = cost_new(s->skel->obj, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
-	cost_start(s->cost, session_clock_ns(CLOCK_MONOTONIC), session_counts(s));
+	s->cost = cost_new(s->skel->obj, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), count_for_cost, s);
+	cost_start(s->cost);
 }
 
 /* Now and then a reading of what we cost, and the scale that the governor makes of it. */
 static void govern(struct session *s)
 {
-	uint64_t now = session_clock_ns(CLOCK_MONOTONIC), scale_ns;
 	struct governor_reading reading;
-	struct cost_counts counts;
+	uint64_t scale_ns;
 
 	start_measuring(s);
-	if (!s->cost || !cost_is_due(s->cost, now))
-		return;
-	counts = session_counts(s);
-	if (!cost_poll(s->cost, now, counts, &reading))
+	if (!s->cost || !cost_poll(s->cost, &reading))
 		return;
 	scale_ns = governor_take(&s->governor, &reading);
 	if (scale_ns != s->skel->bss->scale_ns || s->governor.was_over)
-		cost_hurry(s->cost, now, counts);
+		cost_hurry(s->cost);
 	s->skel->bss->scale_ns = scale_ns;
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
 }
