@@ -60,6 +60,7 @@ struct kernel_memory {
 	__u64 id;
 	__u64 hash;
 	__u64 last_at;		/* address of the outermost word */
+	__u64 inner;		/* hash of the words below the first return address that is told */
 	__u32 cnt;
 	__u32 found, depth;	/* while it is learned */
 	__u8 hot;
@@ -160,7 +161,7 @@ struct thread_state {
 	__u64 snap_csw;		/* csw when the snapshot looked at it */
 	__u64 end_kstack, end_ustack;	/* when the window ended; the user stack if it is walked late */
 	__u64 snap_ustack;
-	__u64 user_ip;		/* where it entered the kernel */
+	__u64 entry;		/* where it called the kernel; 0: an interrupt or a fault */
 	__u64 seen_ustack;		/* the last id known to have crossed */
 	__u64 seen_kstack[SEEN];	/* the same of kernel stacks, a few, placed by the id */
 	__u32 by_pid, by_tid;
@@ -353,6 +354,7 @@ struct walk_state {
 	__u64 rdi, r10;		/* of the innermost frame */
 	__u64 bp_from;		/* the address bp was read from, or one of the above */
 	__u64 begin_sp;		/* a little below the stack pointer it began with */
+	__u64 entry;		/* thread_state.entry */
 	__u32 depth;
 	__u32 end;		/* enum offcpu_walk_end */
 	__u32 mapping;		/* of the last frame: a guess for the next */
@@ -376,7 +378,8 @@ struct kept_wait {
 
 /* Per CPU: the stack being walked (switches do not nest), zeroes for a fresh sum, a counter. */
 struct scratch {
-	__u64 switches, listed;	/* first, user space reads them: context switches, and waits listed */
+	/* first, user space reads them: context switches, waits listed, stacks of sleepers not remembered */
+	__u64 switches, listed, user_walks, kernel_walks;
 	__u64 last_ns;		/* the last switch seen on this CPU */
 	__u64 random;		/* state of the generator; 0: to be seeded */
 	struct kept_wait kept;
@@ -433,6 +436,8 @@ volatile __u64 stop_ns = ~0ULL;
 volatile __u32 closing = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns = 0;
+/* The scheduler's functions: where they begin, and how many bytes, once user space knows. */
+volatile __u64 sched_text = 0, sched_text_bytes = 0;
 /* Entries put into the current wait map since user space last swapped it. */
 __u64 wait_entries = 0, chain_entries = 0;
 __u32 last_tno = 0;

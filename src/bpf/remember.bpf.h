@@ -23,7 +23,14 @@
  * the unwinder does not say where it read: return addresses are looked for from thread.sp
  * upwards, and a stale word may look like one.  So whatever could be meant is remembered, the
  * second time a return address is seen as well as the first, and all words that look like
- * kernel text in the scheduler's frames below.
+ * kernel text in the scheduler's frames below, which the unwinder passes over; once user space
+ * has told where the scheduler's functions lie, only what looks like one of those.
+ *
+ * That is too much where a stale word comes and goes, above all in that random distance, which is full
+ * of what earlier calls left.  When the same walk is met again and something of it has changed,
+ * what is in both is kept: with the same words of the scheduler's frames in the same places and
+ * the same return addresses above, each return address is where it was, and what is not
+ * there any more was none.
  *
  * `hot` keeps a walk that is met often from being pushed out by one that is not, such as that
  * of a preemption anywhere in the program.
@@ -151,10 +158,10 @@ __noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
 	return h ? h : 1;
 }
 
-/* Where a thread sleeps in the kernel goes with where it called from. */
+/* Where a thread sleeps in the kernel goes with where it called from; and it may be preempted on its way back, or by an interrupt. */
 static __always_inline struct kernel_memory *kernel_memory(struct thread_state *st)
 {
-	return &st->kernel_walks[(st->user_ip >> 2) & (WALKS - 1)];
+	return &st->kernel_walks[(st->entry >> 2 ^ (st->state == 'R')) & (WALKS - 1)];
 }
 
 /* sp: thread.sp. */
@@ -178,7 +185,30 @@ struct kernel_search {
 	struct kernel_memory *m;
 	const struct offcpu_rec_stack *stack;
 	__u64 sp;
+	__u64 inner;		/* hash of the scheduler's words */
+	__u32 next, cnt;	/* of m->at: the next one to be met; how many there were */
+	bool is_again;		/* this walk is remembered, but not well: only what m->at has counts */
 };
+
+/* May the word that lies there count?  To be asked of each in turn. */
+static __always_inline bool may_count(struct kernel_search *s, __u32 at)
+{
+	__u32 next = s->next;
+
+	if (!s->is_again)
+		return true;
+	barrier_var(next);
+	if (next >= s->cnt || next >= KERNEL_WORDS || s->m->at[next] != at)
+		return false;
+	s->next = next + 1;
+	return true;
+}
+
+/* The outermost word is not one of m->at. */
+static __always_inline bool may_be_outermost(const struct kernel_search *s, __u32 found, __u64 addr)
+{
+	return found + 1 == s->m->depth && (!s->is_again || addr == s->m->last_at);
+}
 
 /* One word of the stack; 1 ends the search.  m->found: return addresses found so far. */
 static long kernel_search_word(__u32 i, struct kernel_search *s)
@@ -186,21 +216,29 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 	struct kernel_memory *m = s->m;
 	__u32 found = m->found, last = found - 1, cnt;
 	__u64 word = kernel_word(s->sp + i * 8), wanted;
+	bool counts = may_count(s, i * 8);
 
 	/* clang knows that it is within bounds where it is used; the verifier does not */
 	barrier_var(last);
 	if (!is_kernel_text(word) || found >= OFFCPU_MAX_DEPTH)
 		return 0;
 	wanted = s->stack->ip[found];
-	if (word == wanted) {
+	if (word == wanted && may_be_outermost(s, found, s->sp + i * 8)) {
 		m->found = found + 1;
-		if (m->found == m->depth) {
-			m->last_at = s->sp + i * 8;
-			return 1;
-		}
-	} else if (found && (last >= OFFCPU_MAX_DEPTH || word != s->stack->ip[last])) {
+		m->last_at = s->sp + i * 8;
+		return 1;
+	}
+	if (word == wanted && counts && found + 1 != m->depth) {
+		m->found = found + 1;
+	} else if (!found) {
+		if (sched_text_bytes && word - sched_text >= sched_text_bytes)
+			return 0;
+		s->inner = mix(s->inner, word);
+	} else if (last >= OFFCPU_MAX_DEPTH || word != s->stack->ip[last]) {
 		return 0;
 	}
+	if (!counts)
+		return 0;
 	cnt = m->cnt;
 	barrier_var(cnt);	/* or clang bounds a copy of it, and Linux 6.1 forgets the other */
 	if (cnt >= KERNEL_WORDS)
@@ -214,16 +252,18 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 static __always_inline void remember_kernel_walk(struct kernel_memory *m, __u64 sp,
 						 const struct offcpu_rec_stack *stack, __u32 depth, __u64 id)
 {
-	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
+	bool is_again = m->id == id && sched_text_bytes;
+	struct kernel_search s = { .m = m, .stack = stack, .sp = sp, .cnt = m->cnt, .is_again = is_again };
 
-	if (stack->end != OFFCPU_WALK_COMPLETE || !may_replace(m->id, &m->hot))
+	if (stack->end != OFFCPU_WALK_COMPLETE || (m->id != id && !may_replace(m->id, &m->hot)))
 		return;
 	m->id = 0;
 	m->cnt = m->found = 0;
 	m->depth = depth;
 	bpf_loop(words_above(sp), kernel_search_word, &s, 0);
-	if (m->found != depth)
+	if (m->found != depth || (is_again && s.inner != m->inner))
 		return;
+	m->inner = s.inner;
 	m->hash = kernel_words_hash(m, s.sp);
 	m->id = id;
 }

@@ -114,11 +114,12 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 		return 0;
 	struct user_walk w = { .stack = &scratch->stack, .at = &scratch->walk };
 
-	st->user_ip = w.at->ip;
+	st->entry = w.at->entry;
 	m = user_memory(st, w.at->ip, w.at->sp);
 	remembered = remembered_walk(m, &w, scratch, st->tables_generation);
 	if (remembered && !cfg.verify_walks)
 		return remembered;
+	scratch->user_walks++;
 	if (cfg.want_tables)
 		w.space = space_of(st);
 	begin_memory(m, &w);
@@ -315,6 +316,7 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 
 	if (remembered && !cfg.verify_walks)
 		return remembered;
+	scratch->kernel_walks++;
 	bytes = bpf_get_task_stack(task, scratch->stack.ip, cfg.max_depth * sizeof(__u64), 0);
 	id = take_kernel_stack(st, scratch, bytes, sp, now);
 	if (cfg.verify_walks && remembered && remembered != id)

@@ -535,6 +535,9 @@ static __always_inline bool begin_walk(struct walk_state *at, struct task_struct
 #ifdef __TARGET_ARCH_x86
 	at->rdi = regs->di;
 	at->r10 = regs->r10;
+	at->entry = (__s64)regs->orig_ax < 0 ? 0 : regs->ip;
+#else
+	at->entry = regs->ip;
 #endif
 	at->begin_sp = at->sp - BELOW_SP;
 	at->bp_from = BP_FROM_REGISTER;

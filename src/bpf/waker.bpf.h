@@ -244,8 +244,9 @@ static long waker_search_word(__u32 i, struct kernel_search *s)
 	if (m->found)
 		return kernel_search_word(i, s);
 	word = kernel_word(s->sp + i * 8);
-	if (!is_kernel_text(word))
+	if (!is_kernel_text(word) || (s->is_again && s->m->at[0] != i * 8))
 		return 0;
+	s->next = 1;
 	for (__u32 k = 0; k < TRACERS_FRAMES; k++) {
 		if (word != s->stack->ip[k])
 			continue;
@@ -301,9 +302,9 @@ static __always_inline bool forget_tracers_frames(struct offcpu_rec_stack *stack
  * interrupted thread are not found; returns the number of frames found.
  */
 static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const struct offcpu_rec_stack *stack,
-					       __u32 depth, __u64 sp, struct irq_note *note)
+					       __u32 depth, __u64 sp, bool is_again, struct irq_note *note)
 {
-	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
+	struct kernel_search s = { .m = m, .stack = stack, .sp = sp, .cnt = m->cnt, .is_again = is_again };
 
 	m->id = 0;
 	m->cnt = m->found = 0;
@@ -342,7 +343,7 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 {
 	__u64 id, remembered;
 	struct offcpu_rec_stack *stack = &scratch->stack;
-	bool is_irq_stack = on_interrupt_stack(scratch->ctx_addr), forgotten;
+	bool is_irq_stack = on_interrupt_stack(scratch->ctx_addr), forgotten, is_again;
 	__u32 depth, found;
 	long n;
 
@@ -365,12 +366,15 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 		return 0;
 	stack->end = depth >= OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	forgotten = forget_tracers_frames(stack);
-	found = 0;
-	if (may_remember && cfg.can_walk && (!m->id || is_irq || may_replace(m->id, &m->hot)))
-		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr, note);
-	if (is_irq)
-		found = keep_irq_walk(m, found, &depth, scratch->ctx_addr, is_irq_stack);
 	id = stack_hash(stack, depth, 0);
+	is_again = !is_irq && m->id == id;
+	found = 0;
+	if (may_remember && cfg.can_walk && (is_irq || is_again || may_replace(m->id, &m->hot)))
+		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr, is_again, note);
+	if (is_irq) {
+		found = keep_irq_walk(m, found, &depth, scratch->ctx_addr, is_irq_stack);
+		id = stack_hash(stack, depth, 0);
+	}
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
 	if (!stack_cross(stack, id, depth, wst, false, now))
@@ -497,7 +501,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 		may_remember = rec->nr < 0;
 		if (cfg.want_ustack && plain(task)->mm && !(task->flags & PF_KTHREAD))
 			rec->ustack = user_stack(ctx, task, wst, scratch, false, now);
-		m = &wst->waker_walks[(wst->user_ip >> 2) & (WAKER_WALKS - 1)];
+		m = &wst->waker_walks[(wst->entry >> 2) & (WAKER_WALKS - 1)];
 	}
 	if (cfg.want_kstack)
 		rec->kstack = waker_kernel_stack(ctx, m, wst, rec->kind != OFFCPU_WAKER_TASK, may_remember, scratch,

@@ -129,6 +129,14 @@ static void print_summary(const struct profile *p, const char *path)
 	print_sampling(p);
 }
 
+static void print_walks(struct run *run)
+{
+	g_autofree char *text = run->target->verbose ? session_walks_text(run->session) : NULL;
+
+	if (text)
+		fputs(text, stderr);
+}
+
 static int write_recording(struct run *run, const struct record_options *o, const char *command_line)
 {
 	struct profile *p = session_take_profile(run->session);
@@ -143,6 +151,7 @@ static int write_recording(struct run *run, const struct record_options *o, cons
 		status = EXIT_FAILED;
 	} else {
 		print_summary(p, o->output);
+		print_walks(run);
 		if (o->max_loss && lost_share_pct(p) > o->max_loss_pct) {
 			cmd_error("record", "%.3f%% of the time was lost, above --max-loss", lost_share_pct(p));
 			status = EXIT_LOSSES;

@@ -36,7 +36,7 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ "kernel-threads-only", 'k', 0, G_OPTION_ARG_NONE, &t->kernel_threads,
 		  "Kernel threads only", NULL },
 		{ "self", 0, 0, G_OPTION_ARG_NONE, &t->self, "Trace the tracer's own threads too", NULL },
-		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &t->verbose, "Show what libbpf has to say", NULL },
+		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &t->verbose, "Show what libbpf has to say, and of record how well it remembers stacks", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	const GOptionEntry filter[] = {

@@ -160,6 +160,18 @@ static void govern(struct session *s)
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
 }
 
+/* Once the kernel's symbols are there, which kernel walks are remembered by (bpf/remember.bpf.h). */
+static void tell_sched_text(struct session *s)
+{
+	uint64_t start, end;
+
+	if (s->skel->bss->sched_text_bytes || !symbolizer_sched_text(s->symbolizer, &start, &end))
+		return;
+	s->skel->bss->sched_text = start;
+	__sync_synchronize();
+	s->skel->bss->sched_text_bytes = end - start;
+}
+
 /* Sets an edge of the window in the near future, so that no CPU learns of it late. */
 static uint64_t set_edge(volatile __u64 *edge)
 {
@@ -288,6 +300,7 @@ bool session_drain(struct session *s)
 	s->records = 0;
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
 	govern(s);
+	tell_sched_text(s);
 	if (s->skel->bss->wait_entries > SWAP_AT(capacity) || chain_maps_fill(s->skel) ||
 	    session_clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);

@@ -60,4 +60,7 @@ unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_
 /* What libbpf has had to say since the last call, for --verbose. */
 char *session_libbpf_log(void);
 
+/* How well walks were remembered, for people: "walks: ...\n". */
+char *session_walks_text(struct session *s);
+
 #endif

@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <string.h>
+#include <inttypes.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -28,12 +29,22 @@ struct cost_counts session_counts(struct session *s)
 	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, values))
 		return total;
 	for (int i = 0; i < cpus; i++) {
-		uint64_t one[2];	/* the first members */
+		uint64_t one[4];	/* the first members */
 		memcpy(one, values + size * (size_t)i, sizeof(one));
 		total.switches += one[0];
 		total.listed += one[1];
+		total.user_walks += one[2];
+		total.kernel_walks += one[3];
 	}
 	return total;
+}
+
+char *session_walks_text(struct session *s)
+{
+	struct cost_counts c = session_counts(s);
+
+	return g_strdup_printf("walks: %" PRIu64 " waits listed; in full were walked %" PRIu64 " user stacks and %" PRIu64
+			       " kernel stacks, the others were remembered\n", c.listed, c.user_walks, c.kernel_walks);
 }
 
 static uint64_t switches_seen(struct session *s)

@@ -129,12 +129,26 @@ static void limit_reach(struct kallsyms *k)
 	}
 }
 
+/* Of the line that was just appended. */
+static void note_bound(struct kallsyms *k, const struct symtab_raw *r, const char *names)
+{
+	const char *name = names + r->name;
+
+	if (name[0] != '_' || name[1] != '_' || name[2] != 's')
+		return;
+	if (!strcmp(name, "__sched_text_start"))
+		k->sched_start = r->addr;
+	else if (!strcmp(name, "__sched_text_end"))
+		k->sched_end = r->addr;
+}
+
 struct kallsyms *kallsyms_parse(char *text, size_t len)
 {
 	struct kallsyms *k = g_new0(struct kallsyms, 1);
 	g_autoptr(GArray) raw = g_array_sized_new(FALSE, FALSE, sizeof(struct symtab_raw), (guint)(len / 48 + 16));
 	char *end = text + len, *out = text, *line, *line_end;
 	bool any_address = false;
+	guint cnt = 0;
 
 	for (line = text; line < end; line = line_end + 1) {
 		line_end = memchr(line, '\n', (size_t)(end - line));
@@ -142,6 +156,8 @@ struct kallsyms *kallsyms_parse(char *text, size_t len)
 			line_end = end;
 		*line_end = 0;
 		parse_line(line, line_end, text, &out, raw, &any_address);
+		if (raw->len > cnt)
+			note_bound(k, &g_array_index(raw, struct symtab_raw, cnt++), text);
 	}
 	*out++ = 0;	/* behind the last name: no module */
 	k->hidden = !any_address;

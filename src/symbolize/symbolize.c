@@ -256,6 +256,17 @@ static bool kernel_read(struct symbolizer *s)
 	return true;
 }
 
+bool symbolizer_sched_text(const struct symbolizer *s, uint64_t *ret_start, uint64_t *ret_end)
+{
+	const struct kallsyms *k = kernel_newest(s);
+
+	if (!k || !k->sched_start || k->sched_end <= k->sched_start)
+		return false;
+	*ret_start = k->sched_start;
+	*ret_end = k->sched_end;
+	return true;
+}
+
 static bool kernel_find(const struct symbolizer *s, uint64_t addr, struct symbol *ret)
 {
 	const struct kallsyms *k = kernel_newest(s);

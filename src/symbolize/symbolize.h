@@ -78,6 +78,12 @@ void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct
 bool symbolizer_kernel_function(struct symbolizer *s, uint64_t word, const char **ret_name, uint64_t *ret_start);
 
 /*
+ * Where the functions lie that the kernel takes for the scheduler's, [start, end).  False where that is not known,
+ * or not yet: this does not make it read the kernel's symbols.
+ */
+bool symbolizer_sched_text(const struct symbolizer *s, uint64_t *ret_start, uint64_t *ret_end);
+
+/*
  * Inlined functions, files and lines.  They are looked up when all stacks are there, since
  * debug information is large and one file's addresses are best looked up together; what is
  * needed of it is kept open from the first question about an address on, if this was called before.

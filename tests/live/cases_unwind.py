@@ -625,3 +625,38 @@ def remembered_walks_of_redis(env):
     report = recorder.report()
     check_verified(env, report, 100_000)
     env.check.that(any(wait["pid"] == server.pid for wait in report.waits), "no wait of the server")
+
+
+def messaging(env):
+    """Many processes that wake one another through sockets."""
+    if not shutil.which("perf"):
+        raise Skip("perf is not installed")
+    load = subprocess.Popen(["perf", "bench", "sched", "messaging", "-g", "1", "-l", "10000000"],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            process_group=0)
+    env.running.append(load)
+    return load
+
+
+@case
+def remembered_walks_of_sockets(env):
+    """Kernel stacks of system calls that left much on them: they are remembered, and rightly."""
+    load = messaging(env)
+    try:
+        recorder = verified(env, "-a", "--wakers=4")
+        recorder.wait_attached()
+        time.sleep(3)
+        recorder.stop()
+        report = recorder.report()
+        check_verified(env, report, 5_000)
+        recorder = Recorder(env, "-a", "--exact", "-v")
+        recorder.wait_attached()
+        time.sleep(3)
+        recorder.stop()
+    finally:
+        os.killpg(load.pid, signal.SIGKILL)
+    told = re.search(r"walks: (\d+) waits listed; in full were walked (\d+) user stacks and (\d+) kernel stacks", recorder.stderr())
+    listed, _, kernel = (int(number) for number in told.groups())
+    env.notes.append(told.group(0))
+    env.check.that(listed > 5_000, f"only {listed} waits were listed")
+    env.check.that(kernel < listed / 20, f"of {listed} waits {kernel} had their kernel stack walked in full")

@@ -57,6 +57,26 @@ static void test_names(void)
 	kallsyms_free(k);
 }
 
+static void test_sched_text(void)
+{
+	struct kallsyms *k = parse("ffffffff81000000 T _stext\n"
+				   "ffffffff81000200 T __sched_text_start\n"
+				   "ffffffff81000200 t __schedule\n"
+				   "ffffffff81000300 T schedule\n"
+				   "ffffffff81000380 T __sched_text_end\n");
+
+	g_assert_cmphex(k->sched_start, ==, 0xffffffff81000200);
+	g_assert_cmphex(k->sched_end, ==, 0xffffffff81000380);
+	is(k, 0xffffffff81000204, "__schedule", "[kernel]", 4);
+	kallsyms_free(k);
+	k = parse("ffffffff81000200 t __schedule\n"
+		  "ffffffff81000300 T __sched_text_started\n"
+		  "0000000000000000 T __sched_text_end\n");
+	g_assert_cmphex(k->sched_start, ==, 0);
+	g_assert_cmphex(k->sched_end, ==, 0);
+	kallsyms_free(k);
+}
+
 /* Nearly sorted, as the kernel lists them, and in the worst order: the same table. */
 static void test_order(void)
 {
@@ -149,6 +169,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kallsyms/names", test_names);
+	g_test_add_func("/kallsyms/sched_text", test_sched_text);
 	g_test_add_func("/kallsyms/order", test_order);
 	g_test_add_func("/kallsyms/hidden", test_hidden);
 	g_test_add_func("/kallsyms/damaged", test_damaged);
