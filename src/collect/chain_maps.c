@@ -24,8 +24,8 @@ static void take_sum(const void *key, const void *sum, void *data)
 	fold_chain_sum(data, key, sum);
 }
 
-void chain_maps_read(struct offcpu_bpf *skel, bool second, struct fold *fold)
+bool chain_maps_read(struct offcpu_bpf *skel, bool second, struct fold *fold)
 {
 	skel->bss->chain_entries = 0;
-	map_read_out(second ? skel->maps.chains_b : skel->maps.chains_a, take_sum, fold);
+	return map_read_out(second ? skel->maps.chains_b : skel->maps.chains_a, take_sum, fold);
 }

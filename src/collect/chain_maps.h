@@ -20,7 +20,7 @@ void chain_maps_size(struct offcpu_bpf *skel, bool wanted);
 /* Is it time to swap? */
 bool chain_maps_fill(const struct offcpu_bpf *skel);
 
-/* Empties the second or the first, which is in use no more, into the fold. */
-void chain_maps_read(struct offcpu_bpf *skel, bool second, struct fold *fold);
+/* Empties the second or the first, which is in use no more, into the fold; false as of map_read_out(). */
+bool chain_maps_read(struct offcpu_bpf *skel, bool second, struct fold *fold);
 
 #endif

@@ -14,6 +14,7 @@ struct crowd {
 	struct offcpu_bpf *skel;
 	bool want_blame, want_storms;
 	GHashTable *blames;	/* struct blame_key -> struct blame_sum */
+	uint64_t unread_cnt;	/* times that not all of a map could be read */
 };
 
 /* Maps and programs that are not wanted cost nothing then. */
@@ -90,7 +91,8 @@ static void take_blame(const void *key, const void *value, void *data)
 
 static void read_blames(struct crowd *c, bool second)
 {
-	map_read_out(second ? c->skel->maps.blames_b : c->skel->maps.blames_a, take_blame, c);
+	if (!map_read_out(second ? c->skel->maps.blames_b : c->skel->maps.blames_a, take_blame, c))
+		c->unread_cnt++;
 }
 
 /* As the maps of waits take turns: see swap_waits() in session.c. */
@@ -165,6 +167,8 @@ void crowd_finish(struct crowd *c, struct fold *f, struct profile *p)
 {
 	p->info.has_blame = c->want_blame;
 	p->info.has_storms = c->want_storms;
+	if (c->unread_cnt)
+		profile_add_loss(p, "unread_blames", "sums of who held CPUs could not be read out of the kernel", c->unread_cnt, 0);
 	if (c->want_blame)
 		finish_blames(c, f, p);
 	if (c->want_storms)

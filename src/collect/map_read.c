@@ -8,7 +8,7 @@
 
 #define BATCH 512
 
-void map_read_out(const struct bpf_map *map, map_read_fn take, void *data)
+bool map_read_out(const struct bpf_map *map, map_read_fn take, void *data)
 {
 	const size_t key_bytes = bpf_map__key_size(map), value_bytes = bpf_map__value_size(map);
 	g_autofree char *keys = g_malloc_n(BATCH, key_bytes), *values = g_malloc_n(BATCH, value_bytes);
@@ -26,4 +26,5 @@ void map_read_out(const struct bpf_map *map, map_read_fn take, void *data)
 			take(keys + i * key_bytes, values + i * value_bytes, data);
 		in = &token;
 	} while (!err);
+	return err == -ENOENT;
 }

@@ -258,9 +258,10 @@ static void take_sum(const void *key, const void *sum, void *data)
 
 static void read_waits(struct session *s, bool second)
 {
-	map_read_out(second ? s->skel->maps.waits_b : s->skel->maps.waits_a, take_sum, s);
-	if (s->skel->rodata->cfg.chain_depth)
-		chain_maps_read(s->skel, second, s->fold);
+	if (!map_read_out(second ? s->skel->maps.waits_b : s->skel->maps.waits_a, take_sum, s))
+		profile_add_loss(s->profile, "unread_sums", "sums of waits could not be read out of the kernel", 1, 0);
+	if (s->skel->rodata->cfg.chain_depth && !chain_maps_read(s->skel, second, s->fold))
+		profile_add_loss(s->profile, "unread_chains", "sums of chains could not be read out of the kernel", 1, 0);
 }
 
 /*
