@@ -49,7 +49,7 @@ static uint8_t name_rank(char type, const char *name, size_t len)
 	if (g_str_has_prefix(name, "__ia32_"))
 		rank++;	/* the 64-bit twin says the same without a puzzle */
 	if (name[0] == '_' || name[len - 1] == 't' || name[len - 1] == 'd')
-		rank += is_marker(name, len) ? 16 : 0;
+		rank += is_marker(name, len) ? SYMTAB_LOCAL + 16 : 0;	/* a static function there says more */
 	return (uint8_t)rank;
 }
 
