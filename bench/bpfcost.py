@@ -134,10 +134,11 @@ def alternate(args, load, commands, say, idle_max=checks.IDLE_MAX):
         for name in names[turn % len(names):] + names[:turn % len(names)]:
             readings[name].append(read_cost(commands[name], args.reading_s, load, idle_max))
             say(f"{load}: {name} {readings[name][-1]['all_ns']:.0f} ns a switch")
+    result = {name: medians(readings[name]) for name in names}
     if not args.quick:
-        for name in names:
-            checks.steady(f"{load}, {name}", [reading["all_ns"] for reading in readings[name]])
-    return {name: medians(readings[name]) for name in names}
+        result["unsteady"] = [why for name in names
+                              for why in checks.unsteady(f"{load}, {name}", [reading["all_ns"] for reading in readings[name]])]
+    return result
 
 
 def ours(args, folder, *options):
@@ -195,4 +196,5 @@ def parts(args, load, folder, say, idle_max=checks.IDLE_MAX):
     commands = {name: [args.offcpu, "record", *(options if "-p" in options else ["-a", *options]), *output]
                 if options is not None else [args.offcpu, "hist", "3600", "1"]
                 for name, options in VARIANTS.items()}
-    return {"load": load, "variants": alternate(args, load, commands, say, idle_max)}
+    variants = alternate(args, load, commands, say, idle_max)
+    return {"load": load, "unsteady": variants.pop("unsteady", []), "variants": variants}

@@ -45,12 +45,12 @@ def spread(values):
     return (high - low) / statistics.median(values)
 
 
-def steady(what, values, spread_max=SPREAD_MAX):
-    """Readings of one thing on one load must agree."""
-    if spread(values) > spread_max:
-        text = ", ".join(f"{value:.0f}" for value in values)
-        raise Doubtful(f"{what}: the readings disagree by {100 * spread(values):.0f}% ({text}): "
-                       "something else was going on")
+def unsteady(what, values, spread_max=SPREAD_MAX):
+    """Readings of one thing on one load must agree; sentences that say otherwise."""
+    if spread(values) <= spread_max:
+        return []
+    text = ", ".join(f"{value:.0f}" for value in values)
+    return [f"{what}: the readings disagree by {100 * spread(values):.0f}% ({text})"]
 
 
 def foreign_cpu_share(seconds=1.0):
