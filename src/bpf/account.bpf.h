@@ -212,6 +212,13 @@ __noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct kept
  */
 #define WAKERS_FROM 4
 
+/* Of a thread that waits already when we meet it.  Not with random_bits(): we may be preempted here. */
+static __always_inline void draw_first_wait(struct thread_state *st)
+{
+	if (cfg.may_sample)
+		st->draw = bpf_get_prandom_u32();
+}
+
 static __always_inline void draw_sleep(struct thread_state *st, struct scratch *scratch, __u64 now)
 {
 	st->draw = random_bits(scratch);

@@ -448,6 +448,7 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 		return 0;
 	}
 	identify(task, st);
+	draw_first_wait(st);
 	/* An idle task made for a CPU coming up has pid 0; swapper is never a thread. */
 	pst = thread_of(parent);
 	if (pst) {

@@ -85,6 +85,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 			return 0;
 		}
 		identify(task, st);
+		draw_first_wait(st);
 		select_thread(task, st);
 	}
 	if (st->selected && st->mode == MODE_ASLEEP && st->by_fp && st->ustack_from == USTACK_BEGUN && may_read_user) {

@@ -3,6 +3,7 @@
 
 import collections
 import math
+import subprocess
 import time
 from pathlib import Path
 
@@ -75,6 +76,25 @@ def sampled_and_exact_agree(env):
               for name, report in (("exact", exact), ("sampled", sampled))}
     env.check.that(abs(sleeps["exact"] - sleeps["sampled"]) <= 4, f"exact counts of sleeps differ: {sleeps}")
     env.notes.append(f"{sleeps['sampled']} sleeps, {sampled.coverage['sampling']}")
+
+
+@case
+def sampling_of_new_threads(env):
+    """A thread's first wait is for a CPU, and kept by chance like all others."""
+    recorder = Recorder(env, "-a", "--sample", "20ms", "--max-overhead", "100")
+    recorder.wait_attached()
+    subprocess.run(["sh", "-c", "i=0; while [ $i -lt 3000 ]; do (:); i=$((i+1)); done"], check=True)
+    recorder.stop()
+    report = recorder.report()
+    born = {(thread["pid"], thread["tid"]) for thread in report.threads if thread["process"] == "sh" and thread["exited"]}
+    account_ns = sum(thread["off_cpu_ns"] for thread in report.threads if (thread["pid"], thread["tid"]) in born)
+    waits = [wait for wait in report.waits if (wait["pid"], wait["tid"]) in born]
+    listed_ns, error_ns = sum(wait["off_cpu_ns"] for wait in waits), math.sqrt(sum(wait["off_cpu_se_ns"] ** 2 for wait in waits))
+    env.notes.append(f"{len(born)} processes, {account_ns / 1e6:.1f} ms off CPU; listed {listed_ns / 1e6:.1f} +- {error_ns / 1e6:.1f}")
+    env.check.that(len(born) > 2500, f"only {len(born)} processes of 3000")
+    # What was kept tells its own error; where nothing was, one wait of the scale would have been likely.
+    env.check.that(abs(listed_ns - account_ns) <= ERRORS * max(error_ns, scale_ns(report) / 2),
+                   f"{account_ns} ns off CPU, listed {listed_ns} +- {error_ns:.0f}")
 
 
 def governed(env, *options):
