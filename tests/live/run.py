@@ -62,8 +62,20 @@ def may_not_trace():
     return None
 
 
+def why_again(env):
+    """
+    Why a failed case says nothing: the recording itself says that events were hidden from it, and the machine hides
+    some; or all that is wrong is time below a program's bracket.  None: it does say something.
+    """
+    if env.unseen and lib.guarded_processes():
+        return "in which events of guarded processes were missing"
+    if env.check.too_short and env.check.too_short == len(env.check.problems):
+        return "in which a program's own bracket held more than its wait"
+    return None
+
+
 def run_case(function, given):
-    """The TAP point of one case as (ok, directive, lines), and whether to try again."""
+    """The TAP point of one case as (ok, directive, lines), and why to try again, or None."""
     directory = tempfile.mkdtemp(prefix="offcpu-live-")
     env = lib.Env(given.offcpu, given.programs, directory)
     begin = time.monotonic()
@@ -83,7 +95,7 @@ def run_case(function, given):
     lines = env.notes + env.check.problems[:SHOWN]
     if len(env.check.problems) > SHOWN:
         lines.append(f"and {len(env.check.problems) - SHOWN} more")
-    again = not ok and env.unseen and lib.guarded_processes()
+    again = None if ok else why_again(env)
     lines.append(f"{env.check.counted} checks in {time.monotonic() - begin:.1f} s")
     if given.keep and not ok:
         shutil.copytree(directory, os.path.join(given.keep, function.__name__), dirs_exist_ok=True)
@@ -92,13 +104,13 @@ def run_case(function, given):
 
 
 def run_attempts(function, given):
-    """Again, if the recording itself says that events were hidden from it, and the machine hides some."""
+    """Again, if a failure says nothing: see why_again()."""
     before = []
     for attempt in range(1, ATTEMPTS + 1):
         ok, directive, lines, again = run_case(function, given)
         if not again:
             break
-        before += [f"attempt {attempt}, in which events of guarded processes were missing: {line}" for line in lines]
+        before += [f"attempt {attempt}, {again}: {line}" for line in lines]
     return ok, directive, before + lines
 
 
