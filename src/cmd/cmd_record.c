@@ -146,7 +146,7 @@ static int write_recording(struct run *run, const struct record_options *o, cons
 
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
-	if (!profile_file_write(p, o->output, &error)) {
+	if (!profile_file_write_then(p, o->output, run_hold_signals, &error)) {
 		cmd_error("record", "%s", error->message);
 		status = EXIT_FAILED;
 	} else {

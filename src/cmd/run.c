@@ -177,15 +177,21 @@ static void let_signals_through(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+void run_hold_signals(void)
+{
+	sigset_t set;
+
+	signals_of_interest(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 int run_session(struct run *run)
 {
 	g_autoptr(GError) error = NULL;
-	sigset_t set;
 
 	run->release_fd = run->exec_error_fd = -1;
 	run->drain_ms = run->drain_ms ? run->drain_ms : SESSION_DRAIN_MS;
-	signals_of_interest(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	run_hold_signals();
 	if (run->target->command) {
 		if (!spawn_command(run)) {
 			cmd_error(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));
@@ -220,6 +226,8 @@ int run_command_status(struct run *run)
 {
 	if (run->child <= 0)
 		return EXIT_OK;
+	if (!run->child_ended)
+		let_signals_through();
 	while (!run->child_ended) {
 		if (waitpid(run->child, &run->child_status, 0) == run->child)
 			run->child_ended = true;

@@ -31,7 +31,10 @@ struct run {
 /* Traces from start to end, window closed and everything read out.  Prints on failure; an exit status. */
 int run_session(struct run *run);
 
-/* Waits for COMMAND if it still runs; what the shell would say of it: its status or 128 + signal. */
+/* No signal ends us any more: for when all is done but to say so. */
+void run_hold_signals(void);
+
+/* Waits for COMMAND if it still runs, which a signal may end again; what the shell would say of it: its status or 128 + signal. */
 int run_command_status(struct run *run);
 
 void run_release(struct run *run);

@@ -26,6 +26,8 @@ enum profile_file_error {
  * renamed to PATH.old.  On failure every existing file is as it was.
  */
 bool profile_file_write(const struct profile *p, const char *path, GError **error);
+/* The same; at_last is called just before the names change, when all that takes long is done. */
+bool profile_file_write_then(const struct profile *p, const char *path, void (*at_last)(void), GError **error);
 
 /*
  * Reads a recording of this or an older schema.  The bytes are untrusted: whatever they

@@ -201,7 +201,16 @@ static bool put_in_place(struct target *to, GError **error)
 	return true;
 }
 
+static void nothing(void)
+{
+}
+
 bool profile_file_write(const struct profile *p, const char *path, GError **error)
+{
+	return profile_file_write_then(p, path, nothing, error);
+}
+
+bool profile_file_write_then(const struct profile *p, const char *path, void (*at_last)(void), GError **error)
 {
 	struct target to;
 
@@ -211,9 +220,12 @@ bool profile_file_write(const struct profile *p, const char *path, GError **erro
 		return false;
 	}
 	target_init(&to, path);
-	bool ok = check_target(&to, error) && create_tmp(&to, error) && fill_tmp(&to, p, error) &&
-		  put_in_place(&to, error);
+	bool ok = check_target(&to, error) && create_tmp(&to, error) && fill_tmp(&to, p, error);
 
+	if (ok) {
+		at_last();
+		ok = put_in_place(&to, error);
+	}
 	target_clear(&to);
 	return ok;
 }
