@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/cmd.h"
 
 #define SHORT_NS 1000000000ULL
@@ -115,14 +115,6 @@ static void reap_command(struct run *run)
 		run->child_ended = true;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
 static void print_libbpf_log(const struct run *run)
 {
 	g_autofree char *log = run->target->verbose ? session_libbpf_log() : NULL;
@@ -134,13 +126,13 @@ static void print_libbpf_log(const struct run *run)
 /* False when the session failed meanwhile. */
 static bool wait_for_the_end(struct run *run, GError **error)
 {
-	uint64_t begun = now_ns(), shown = 0;
+	uint64_t begun = clock_ns(CLOCK_MONOTONIC), shown = 0;
 	bool is_more = false;
 	sigset_t set;
 
 	signals_of_interest(&set);
 	for (;;) {
-		uint64_t elapsed = now_ns() - begun;
+		uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - begun;
 		uint64_t wait = is_more ? 0 : MIN(run->drain_ms, session_drain_ms(run->session)) * 1000000ULL;
 
 		if (run->duration_ns && elapsed >= run->duration_ns)
@@ -157,7 +149,7 @@ static bool wait_for_the_end(struct run *run, GError **error)
 		is_more = session_drain(run->session);
 		if (!session_check(run->session, error))
 			return false;
-		elapsed = now_ns() - begun;
+		elapsed = clock_ns(CLOCK_MONOTONIC) - begun;
 		if (run->on_tick && !run->on_tick(run, elapsed))
 			return true;
 		if (elapsed - shown > 500000000ULL) {

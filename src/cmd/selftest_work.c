@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/selftest.h"
 
 #define ROUNDS 5
@@ -47,14 +48,6 @@ static inline long raw_syscall(long nr, long a, long b, long c, long d, long e, 
 static struct selftest_shared *shared;
 static uint32_t held_lock, never;
 static int pipe_fds[2];
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
 
 static void sleep_ms(long ms)
 {

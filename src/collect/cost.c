@@ -4,8 +4,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <glib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 struct cost {
 	struct bpf_object *programs;
@@ -73,22 +74,6 @@ static uint64_t run_time_ns(const struct cost *c)
 	return ns;
 }
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
 /* To begin, the kernel patches itself, which on a busy machine can take longer than the burst: so that is done first. */
 static void begin_burst(struct cost *c)
 {
@@ -96,20 +81,20 @@ static void begin_burst(struct cost *c)
 	c->is_refused = c->stats_fd < 0;
 	c->burst = c->count(c->data);
 	c->run_ns = run_time_ns(c);
-	c->begun_ns = clock_ns();
+	c->begun_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 void cost_start(struct cost *c)
 {
-	c->read_ns = clock_ns();
-	c->read_own_ns = own_cpu_ns();
+	c->read_ns = clock_ns(CLOCK_MONOTONIC);
+	c->read_own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	c->read_switches = c->count(c->data).switches;
 	begin_burst(c);
 }
 
 static bool is_due(const struct cost *c)
 {
-	return !c->is_refused && clock_ns() - c->begun_ns >= (c->stats_fd >= 0 ? COST_BURST_NS : COST_PERIOD_NS);
+	return !c->is_refused && clock_ns(CLOCK_MONOTONIC) - c->begun_ns >= (c->stats_fd >= 0 ? COST_BURST_NS : COST_PERIOD_NS);
 }
 
 bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
@@ -121,7 +106,7 @@ bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 		return false;
 	}
 	struct cost_counts counts = c->count(c->data);
-	uint64_t in_burst = counts.switches - c->burst.switches, own_ns = own_cpu_ns(), now_ns = clock_ns();
+	uint64_t in_burst = counts.switches - c->burst.switches, own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), now_ns = clock_ns(CLOCK_MONOTONIC);
 	double switch_ns = in_burst ? (double)(run_time_ns(c) - c->run_ns) / (double)in_burst : 0;
 
 	stop_counting(c);

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
 #define RING_MAX_BYTES (512u << 10)
@@ -290,15 +291,13 @@ static void forget_told(struct mmap_events *me, guint told)
 
 unsigned mmap_events_drain(struct mmap_events *me, const struct mmap_events_sink *sink)
 {
-	struct timespec now;
 	unsigned told_cnt = 0;
 	uint64_t until_ns;
 	guint i;
 
 	/* What happens from here on waits for the next time: the rings are read one after the
 	 * other, and one read early may lack what precedes a record of one read late. */
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	until_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	until_ns = clock_ns(CLOCK_MONOTONIC);
 	for (i = 0; i < me->ring_cnt; i++)
 		ring_take(me, &me->rings[i]);
 	if (!me->pending->len)

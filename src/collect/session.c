@@ -44,14 +44,6 @@
 
 G_DEFINE_QUARK(collect-error-quark, collect_error)
 
-uint64_t session_clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
 struct session *session_new(const struct collect_options *options, GError **error)
 {
 	struct session *s = g_new0(struct session, 1);
@@ -59,7 +51,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	s->options = options;
 	urgency_begin();
 	urgency_check();
-	s->begun_ns = session_clock_ns(CLOCK_MONOTONIC);
+	s->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	/* Before anything is traced: no process may start unseen. */
 	s->mmap_events = mmap_events_open(NULL);
 	s->profile = profile_new();
@@ -178,14 +170,14 @@ static uint64_t set_edge(volatile __u64 *edge)
 	uint64_t at, now;
 
 	do {
-		at = session_clock_ns(CLOCK_MONOTONIC) + EDGE_AHEAD_NS;
+		at = clock_ns(CLOCK_MONOTONIC) + EDGE_AHEAD_NS;
 		*edge = at;
 		__sync_synchronize();
-		now = session_clock_ns(CLOCK_MONOTONIC);
+		now = clock_ns(CLOCK_MONOTONIC);
 	} while (now >= at);	/* descheduled in between */
 	while (now < at) {
 		g_usleep((at - now) / 1000 + 1);
-		now = session_clock_ns(CLOCK_MONOTONIC);
+		now = clock_ns(CLOCK_MONOTONIC);
 	}
 	return at;
 }
@@ -196,7 +188,7 @@ static uint64_t set_edge(volatile __u64 *edge)
  */
 static void apply_tables(struct session *s, bool is_last)
 {
-	uint64_t now = session_clock_ns(CLOCK_MONOTONIC), published;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), published;
 
 	if (!s->tables || s->skel->bss->direct_map)
 		return;
@@ -206,7 +198,7 @@ static void apply_tables(struct session *s, bool is_last)
 		return;
 	s->looked_published = published;
 	look_at_threads(s, NULL);
-	s->looked_ns = session_clock_ns(CLOCK_MONOTONIC);
+	s->looked_ns = clock_ns(CLOCK_MONOTONIC);
 	s->look_took_ns = s->looked_ns - now;
 }
 
@@ -214,12 +206,12 @@ static void apply_tables(struct session *s, bool is_last)
 static void await_tables(struct session *s)
 {
 	uint64_t until = MAX(s->begun_ns + (session_is_for_few(s->options) ? OPEN_WITHIN_FEW_NS : OPEN_WITHIN_NS),
-			     session_clock_ns(CLOCK_MONOTONIC) + TABLES_AHEAD_MIN_NS);
+			     clock_ns(CLOCK_MONOTONIC) + TABLES_AHEAD_MIN_NS);
 
 	if (!s->tables)
 		return;
 	ring_buffer__consume(s->ring);	/* what the first look asked for */
-	while (!tables_idle(s->tables) && session_clock_ns(CLOCK_MONOTONIC) < until)
+	while (!tables_idle(s->tables) && clock_ns(CLOCK_MONOTONIC) < until)
 		g_usleep(1000);
 }
 
@@ -233,7 +225,7 @@ bool session_start(struct session *s, GError **error)
 	apply_tables(s, true);
 	s->start_ns = set_edge(&s->skel->data->start_ns);
 	s->skel->bss->is_open = 1;
-	s->start_unix_ns = session_clock_ns(CLOCK_REALTIME) - (session_clock_ns(CLOCK_MONOTONIC) - s->start_ns);
+	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
 	s->asked_ns = s->start_ns;	/* a command will, at once */
@@ -279,12 +271,12 @@ static void swap_waits(struct session *s)
 		return;
 	}
 	read_waits(s, old);
-	s->swapped_ns = session_clock_ns(CLOCK_MONOTONIC);
+	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 unsigned session_drain_ms(const struct session *s)
 {
-	bool is_soon = s->options->command_pid && session_clock_ns(CLOCK_MONOTONIC) - s->asked_ns < DRAIN_SOON_NS;
+	bool is_soon = s->options->command_pid && clock_ns(CLOCK_MONOTONIC) - s->asked_ns < DRAIN_SOON_NS;
 
 	return is_soon ? DRAIN_SOON_MS : SESSION_DRAIN_MS;
 }
@@ -303,7 +295,7 @@ bool session_drain(struct session *s)
 	govern(s);
 	tell_sched_text(s);
 	if (s->skel->bss->wait_entries > SWAP_AT(capacity) || chain_maps_fill(s->skel) ||
-	    session_clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
+	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
 	crowd_drain(s->crowd);
 	return is_more;

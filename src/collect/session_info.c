@@ -69,7 +69,7 @@ static void read_loss(struct session *s, uint32_t reason, struct offcpu_loss_cou
 void session_progress(struct session *s, struct session_progress *ret_progress)
 {
 	*ret_progress = (struct session_progress){
-		.elapsed_ns = s->start_ns ? session_clock_ns(CLOCK_MONOTONIC) - s->start_ns : 0,
+		.elapsed_ns = s->start_ns ? clock_ns(CLOCK_MONOTONIC) - s->start_ns : 0,
 		.switches = switches_seen(s),
 		.stacks = fold_stack_cnt(s->fold),
 	};

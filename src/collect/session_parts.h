@@ -2,8 +2,7 @@
 #ifndef COLLECT_SESSION_PARTS_H
 #define COLLECT_SESSION_PARTS_H
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "collect/cost.h"
 #include "collect/governor.h"
 #include "collect/session.h"
@@ -38,7 +37,6 @@ struct session {
 	uint64_t start_ns, stop_ns, start_unix_ns;
 };
 
-uint64_t session_clock_ns(clockid_t clock);
 
 /* session_load.c */
 

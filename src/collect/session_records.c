@@ -49,7 +49,7 @@ void session_take_mappings(struct session *s)
 {
 	const struct mmap_events_sink sink = { note_mmap, note_exec, note_fork, note_exit, s };
 
-	s->mapped_ns = session_clock_ns(CLOCK_MONOTONIC);
+	s->mapped_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!s->mmap_events)
 		return;
 	mmap_events_drain(s->mmap_events, &sink);
@@ -77,7 +77,7 @@ int session_take_record(void *data, void *record, size_t size)
 		if (s->tables && size >= sizeof(struct offcpu_rec_space)) {
 			const struct offcpu_rec_space *want = record;
 
-			s->asked_ns = session_clock_ns(CLOCK_MONOTONIC);
+			s->asked_ns = clock_ns(CLOCK_MONOTONIC);
 			tables_want(s->tables, want->pid, want->space,
 				    s->start_ns && !s->options->command_pid);
 		}

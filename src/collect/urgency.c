@@ -9,8 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define THREADS_MAX 4
 #define NICE_INSTEAD (-20)
@@ -207,13 +208,11 @@ void urgency_check(void)
 {
 	uint64_t now_ns;
 	uint64_t waited_ns;
-	struct timespec now;
 	enum urgency_step step;
 
 	if (!read_waited(&waited_ns))
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+	now_ns = clock_ns(CLOCK_MONOTONIC);
 	step = urgency_judge(&all.state, now_ns, waited_ns, urgency_is_due(&all.state, now_ns) ? runnable_cnt() : 0);
 	if (step != URGENCY_STAY)
 		apply(step == URGENCY_RAISE);
