@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "collect/fold_parts.h"
 #include "collect/lock_kind.h"
 #include "symbolize/data_symbols.h"
 
@@ -125,7 +126,7 @@ static bool is_believed(const struct fold_objects *o, const struct offcpu_rec_ob
 void fold_objects_add(struct fold_objects *o, const struct offcpu_rec_object *rec, size_t size)
 {
 	if (size < sizeof(*rec) || !rec->cnt) {
-		profile_add_loss(o->profile, "bad_record", "a record of impossible size was dropped", 1, 0);
+		fold_drop_record(o->profile);
 		return;
 	}
 	if (g_hash_table_contains(o->seen, &rec->id))

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "profile/profile_file.h"
+#include "profile/profile_rows.h"
 
 G_DEFINE_QUARK(profile-file-error, profile_file_error)
 
-static bool G_GNUC_PRINTF(2, 3) bad(GError **error, const char *format, ...)
+bool profile_damaged(GError **error, const char *format, ...)
 {
 	va_list ap;
 
@@ -42,7 +43,7 @@ static bool check_info(const struct profile_info *info, GError **error)
 				   info->sampling.start_ns, info->sampling.end_ns, info->sampling.max_ns };
 
 	if (!times_fit(times, G_N_ELEMENTS(times)))
-		return bad(error, "a number of its window is out of range");
+		return profile_damaged(error, "a number of its window is out of range");
 	return true;
 }
 
@@ -56,14 +57,14 @@ static bool check_threads(const struct profile *p, GError **error)
 					   t->runnable_ns, t->preempted_ns, t->filtered_ns, t->lost_ns };
 
 		if (!times_fit(times, G_N_ELEMENTS(times)))
-			return bad(error, "a time of thread %u is out of range", i);
+			return profile_damaged(error, "a time of thread %u is out of range", i);
 		if (t->from_ns > t->to_ns)
-			return bad(error, "thread %u ends before it begins", i);
+			return profile_damaged(error, "thread %u ends before it begins", i);
 		if (!total(&observed_ns, thread_observed_ns(t)) || !total(&on_cpu_ns, t->on_cpu_ns) ||
 		    !total(&off_cpu_ns, t->blocked_ns) || !total(&off_cpu_ns, t->runnable_ns) ||
 		    !total(&off_cpu_ns, t->preempted_ns) || !total(&kept_ns, t->filtered_ns) ||
 		    !total(&kept_ns, t->lost_ns) || !total(&switches, t->switches))
-			return bad(error, "the times of its threads add up to more than 292 years");
+			return profile_damaged(error, "the times of its threads add up to more than 292 years");
 	}
 	return true;
 }
@@ -74,14 +75,14 @@ static bool check_stacks(const struct profile *p, GError **error)
 		const struct frame *f = profile_get_frame(p, i);
 
 		if (f->kind > FRAME_KERNEL || f->why >= FRAME_WHY_COUNT || !f->name != (f->why != FRAME_NAMED))
-			return bad(error, "frame %u is of no known kind", i);
+			return profile_damaged(error, "frame %u is of no known kind", i);
 	}
 	for (guint i = 1; i < p->nodes->len; i++) {
 		const struct stack_node *n = profile_get_node(p, i);
 
 		if (n->parent >= i || n->frame >= p->frames->len || n->end >= STACK_END_COUNT ||
 		    n->depth > PROFILE_DEPTH_MAX || n->depth != profile_get_node(p, n->parent)->depth + 1)
-			return bad(error, "stack %u has no valid parent, frame, depth or end", i);
+			return profile_damaged(error, "stack %u has no valid parent, frame, depth or end", i);
 	}
 	return true;
 }
@@ -95,16 +96,16 @@ static bool check_waits(const struct profile *p, GError **error)
 		const uint64_t times[] = { w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->off_cpu_se_ns };
 
 		if (w->thread >= p->threads->len || w->user >= p->nodes->len || w->kernel >= p->nodes->len)
-			return bad(error, "wait %u has no valid thread or stack", i);
+			return profile_damaged(error, "wait %u has no valid thread or stack", i);
 		if (w->object > p->objects->len)
-			return bad(error, "wait %u has no valid object", i);
+			return profile_damaged(error, "wait %u has no valid object", i);
 		if (!w->state || !strchr("SDTtPIR", w->state))
-			return bad(error, "wait %u has no valid state", i);
+			return profile_damaged(error, "wait %u has no valid state", i);
 		if (!times_fit(times, G_N_ELEMENTS(times)))
-			return bad(error, "a time of wait %u is out of range", i);
+			return profile_damaged(error, "a time of wait %u is out of range", i);
 		if (!total(&off_cpu_ns, w->blocked_ns) || !total(&off_cpu_ns, w->runnable_ns) ||
 		    !total(&off_cpu_ns, w->preempted_ns) || !total(&count, w->count))
-			return bad(error, "the times of its waits add up to more than 292 years");
+			return profile_damaged(error, "the times of its waits add up to more than 292 years");
 	}
 	return true;
 }
@@ -118,12 +119,12 @@ static bool check_states(const struct profile *p, GError **error)
 		const uint64_t times[] = { t->blocked_ns, t->runnable_ns, t->preempted_ns };
 
 		if (t->thread >= p->threads->len || !t->state || !strchr("SDTtPIR", t->state))
-			return bad(error, "total %u of a state has no valid thread or state", i);
+			return profile_damaged(error, "total %u of a state has no valid thread or state", i);
 		if (!times_fit(times, G_N_ELEMENTS(times)))
-			return bad(error, "a time of total %u of a state is out of range", i);
+			return profile_damaged(error, "a time of total %u of a state is out of range", i);
 		if (!total(&off_cpu_ns, t->blocked_ns) || !total(&off_cpu_ns, t->runnable_ns) ||
 		    !total(&off_cpu_ns, t->preempted_ns) || !total(&count, t->count))
-			return bad(error, "the totals of its states add up to more than 292 years");
+			return profile_damaged(error, "the totals of its states add up to more than 292 years");
 	}
 	return true;
 }
@@ -142,19 +143,19 @@ static bool check_wakes(const struct profile *p, GError **error)
 		const struct waker *w = profile_get_waker(p, i);
 
 		if (w->user >= p->nodes->len || w->kernel >= p->nodes->len || w->start_ns > PROFILE_NS_MAX)
-			return bad(error, "waker %u has no valid stack or time", i);
+			return profile_damaged(error, "waker %u has no valid stack or time", i);
 	}
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *w = profile_wake(p, i);
 		const uint64_t parts[] = { w->count, w->blocked_ns, w->runnable_ns };
 
 		if (w->wait >= p->waits->len || w->waker >= p->wakers->len)
-			return bad(error, "waking %u has no valid wait or waker", i);
+			return profile_damaged(error, "waking %u has no valid wait or waker", i);
 		for (int k = 0; k < 3; k++) {
 			uint64_t *left = &rest[3 * (gsize)w->wait + (gsize)k];
 
 			if (parts[k] > *left)
-				return bad(error, "waking %u is more than its wait", i);
+				return profile_damaged(error, "waking %u is more than its wait", i);
 			*left -= parts[k];
 		}
 	}
@@ -176,18 +177,18 @@ static bool check_stories(const struct profile *p, GError **error)
 		uint64_t sum_ns = s->rest_ns;
 
 		if (s->wake >= p->wakes->len || s->chain >= p->chains->len)
-			return bad(error, "story %u has no valid waking or chain", i);
+			return profile_damaged(error, "story %u has no valid waking or chain", i);
 		for (unsigned k = 0; k < PROFILE_CHAIN_MAX; k++)
 			if (!total(&sum_ns, s->hop[k].ran_ns) || !total(&sum_ns, s->hop[k].runnable_ns) ||
 			    !total(&sum_ns, s->hop[k].earlier_ns))
-				return bad(error, "the times of story %u add up to more than 292 years", i);
+				return profile_damaged(error, "the times of story %u add up to more than 292 years", i);
 		const uint64_t parts[] = { s->count, s->blocked_ns, s->runnable_ns };
 
 		for (int k = 0; k < 3; k++) {
 			uint64_t *of_wake = &left[3 * (gsize)s->wake + (gsize)k];
 
 			if (sum_ns != s->blocked_ns || parts[k] > *of_wake)
-				return bad(error, "the times of story %u are not its waking's", i);
+				return profile_damaged(error, "the times of story %u are not its waking's", i);
 			*of_wake -= parts[k];
 		}
 	}
@@ -208,11 +209,11 @@ static bool check_blames(const struct profile *p, GError **error)
 
 		if (b->thread >= p->threads->len || b->kind < BLAME_THREAD || b->kind > BLAME_THROTTLED ||
 		    b->count > INT64_MAX)
-			return bad(error, "blame %u has no valid thread, kind or number", i);
+			return profile_damaged(error, "blame %u has no valid thread, kind or number", i);
 		uint64_t *left = &rest[2 * (gsize)b->thread];
 
 		if (b->runnable_ns > left[0] || b->preempted_ns > left[1])
-			return bad(error, "blame %u is for more than its thread waited for a CPU", i);
+			return profile_damaged(error, "blame %u is for more than its thread waited for a CPU", i);
 		left[0] -= b->runnable_ns;
 		left[1] -= b->preempted_ns;
 	}
@@ -228,12 +229,12 @@ static bool check_storms(const struct profile *p, GError **error)
 		const uint64_t each[] = { s->event_cnt, s->call_cnt, s->woken_cnt, s->cpu_ns, s->again_ns, s->delay_ns };
 
 		if (s->waker >= p->wakers->len)
-			return bad(error, "storm %u has no valid waker", i);
+			return profile_damaged(error, "storm %u has no valid waker", i);
 		if (s->ended_cnt > s->woken_cnt || s->again_cnt > s->ended_cnt || s->most_cnt > s->woken_cnt)
-			return bad(error, "storm %u is more than it woke", i);
+			return profile_damaged(error, "storm %u is more than it woke", i);
 		for (size_t k = 0; k < G_N_ELEMENTS(each); k++)
 			if (!total(&all[k], each[k]))
-				return bad(error, "a number of storm %u is out of range", i);
+				return profile_damaged(error, "a number of storm %u is out of range", i);
 	}
 	return true;
 }
@@ -246,7 +247,7 @@ static bool check_losses(const struct profile *p, GError **error)
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 
 		if (!total(&time_ns, l->time_ns) || !total(&count, l->count))
-			return bad(error, "a number of loss \"%s\" is out of range", l->reason);
+			return profile_damaged(error, "a number of loss \"%s\" is out of range", l->reason);
 	}
 	return true;
 }
@@ -259,7 +260,7 @@ bool profile_check(const struct profile *p, GError **error)
 	    p->wakes->len > PROFILE_ROWS_MAX || p->chains->len > PROFILE_ROWS_MAX ||
 	    p->stories->len > PROFILE_ROWS_MAX || p->blames->len > PROFILE_ROWS_MAX ||
 	    p->storms->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
-		return bad(error, "it has too many threads, frames, stacks or waits");
+		return profile_damaged(error, "it has too many threads, frames, stacks or waits");
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
 	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) &&
 	       check_stories(p, error) && check_blames(p, error) && check_storms(p, error) && check_losses(p, error);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "profile/profile_file.h"
+#include "profile/profile_rows.h"
 
 void row_wrong(struct reader *r, int column)
 {
@@ -87,35 +87,24 @@ const char *row_string(struct reader *r, int column)
 	return NULL;
 }
 
-static bool G_GNUC_PRINTF(2, 3) fail(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	g_autofree char *message = g_strdup_vprintf(format, ap);
-	va_end(ap);
-	g_set_error_literal(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED, message);
-	return false;
-}
-
 static bool row_failed(struct reader *r, int rc, GError **error)
 {
 	if (rc == SQLITE_INTERRUPT)
-		return fail(error, "table \"%s\" takes more work than its size allows", r->table);
-	return fail(error, "table \"%s\": %s", r->table, sqlite3_errmsg(r->db));
+		return profile_damaged(error, "table \"%s\" takes more work than its size allows", r->table);
+	return profile_damaged(error, "table \"%s\": %s", r->table, sqlite3_errmsg(r->db));
 }
 
 /* One row, the i-th of its table. */
 static bool read_row(struct reader *r, const struct row_table *t, int64_t i, GError **error)
 {
 	if (i >= t->max_rows)
-		return fail(error, "table \"%s\" has more than %" G_GINT64_FORMAT " rows", t->name, t->max_rows);
+		return profile_damaged(error, "table \"%s\" has more than %" G_GINT64_FORMAT " rows", t->name, t->max_rows);
 	if (t->first_id >= 0 && sqlite3_column_int64(r->stmt, 0) != t->first_id + i)
-		return fail(error, "the ids of table \"%s\" are not consecutive", t->name);
+		return profile_damaged(error, "the ids of table \"%s\" are not consecutive", t->name);
 	r->wrong = NULL;
 	t->row(r);
 	if (r->wrong)
-		return fail(error, "row %" G_GINT64_FORMAT " of table \"%s\" has an invalid %s", i + 1, t->name,
+		return profile_damaged(error, "row %" G_GINT64_FORMAT " of table \"%s\" has an invalid %s", i + 1, t->name,
 			    r->wrong);
 	return true;
 }
@@ -140,7 +129,7 @@ bool reader_table(struct reader *r, const struct row_table *t, GError **error)
 	if (ok && rc != SQLITE_DONE)
 		ok = row_failed(r, rc, error);
 	else if (ok && i < t->min_rows)
-		ok = fail(error, "table \"%s\" is empty", t->name);
+		ok = profile_damaged(error, "table \"%s\" is empty", t->name);
 	sqlite3_finalize(r->stmt);
 	r->stmt = NULL;
 	return ok;

@@ -8,6 +8,9 @@
 
 /* Inside the profile layer: what the writer's and the reader's two halves share. */
 
+/* Sets *error to PROFILE_FILE_ERROR_DAMAGED with that sentence; false. */
+bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 /* Inserts every row of p into the empty tables of the newest schema; returns SQLite's result code. */
 int profile_write_rows(sqlite3 *db, const struct profile *p);
 
