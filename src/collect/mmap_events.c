@@ -35,7 +35,8 @@ struct mmap_events {
 	unsigned ring_cnt;
 	GByteArray *bytes;
 	GArray *pending;
-	uint64_t lost_cnt;
+	bool kernel_counts;	/* the losses of each ring: PERF_FORMAT_LOST */
+	uint64_t lost_cnt;	/* where it does not, what the records say */
 };
 
 /* The records as they are in the ring, each followed by struct trailer. */
@@ -88,10 +89,11 @@ static bool for_each_cpu(const char *list, bool (*open_one)(struct mmap_events *
 	return true;
 }
 
-static int event_open(int cpu)
+static int event_open(int cpu, bool kernel_counts)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
+		.read_format = kernel_counts ? PERF_FORMAT_LOST : 0,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME, .sample_id_all = 1,
 		.mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1,
 		.exclude_kernel = 1, .exclude_hv = 1,
@@ -105,8 +107,13 @@ static int event_open(int cpu)
 static bool ring_open(struct mmap_events *me, int cpu, size_t ring_bytes, GError **error)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	int fd = event_open(cpu);
+	int fd = event_open(cpu, me->kernel_counts);
 	void *mem = MAP_FAILED;
+
+	if (fd < 0 && errno == EINVAL && me->kernel_counts) {	/* before Linux 6.0 (119a784c8127) */
+		me->kernel_counts = false;
+		fd = event_open(cpu, false);
+	}
 
 	if (fd < 0 && errno == ENODEV)	/* went offline meanwhile */
 		return true;
@@ -140,6 +147,7 @@ struct mmap_events *mmap_events_open(GError **error)
 	while (ring_bytes > RING_MIN_BYTES && ring_bytes * (size_t)MAX(cpus, 1) > RINGS_MAX_BYTES)
 		ring_bytes /= 2;
 	me = g_new0(struct mmap_events, 1);
+	me->kernel_counts = true;
 	me->bytes = g_byte_array_new();
 	me->pending = g_array_new(FALSE, FALSE, sizeof(struct pending));
 	if (!for_each_cpu(online, ring_open, me, ring_bytes, error)) {
@@ -165,9 +173,20 @@ void mmap_events_free(struct mmap_events *me)
 	g_free(me);
 }
 
+/* A record that tells of losses waits for the next one that fits: only the kernel's count is whole at once. */
 uint64_t mmap_events_lost_cnt(const struct mmap_events *me)
 {
-	return me->lost_cnt;
+	uint64_t sum = me->lost_cnt;
+
+	for (unsigned i = 0; me->kernel_counts && i < me->ring_cnt; i++) {
+		struct {
+			uint64_t value, lost_cnt;
+		} told;
+
+		if (read(me->rings[i].fd, &told, sizeof(told)) == (ssize_t)sizeof(told))
+			sum += told.lost_cnt;
+	}
+	return sum;
 }
 
 unsigned mmap_events_fd_count(const struct mmap_events *me)
@@ -199,7 +218,7 @@ static size_t take_record(struct mmap_events *me, const struct ring *r, uint64_t
 	ring_copy(r, at, copy, header.size);
 	memcpy(&trailer, copy + header.size - sizeof(trailer), sizeof(trailer));
 	pending.ts_ns = trailer.time;
-	if (header.type == PERF_RECORD_LOST)
+	if (header.type == PERF_RECORD_LOST && !me->kernel_counts)
 		me->lost_cnt += ((struct record_lost *)(void *)copy)->lost;
 	if (header.type == PERF_RECORD_LOST || header.type == PERF_RECORD_THROTTLE)
 		g_byte_array_set_size(me->bytes, pending.off);
