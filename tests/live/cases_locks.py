@@ -11,7 +11,10 @@ from lib import Program, Recorder, case
 SHARE = 0.99
 TOLERANCE = 0.01  # of the time waited for each lock, or
 TOLERANCE_NS = 100_000  # for each wait
+ROUNDS, HOLD_US = 60, 4000
+MAX_UNCLEAR = 0.2  # of all the time waited: where the program's threads were kept from their story
 FRAMES = {"wait_site", "joiner_main"}
+OTHER_FRAMES = {"truth_gate_wait", "await"}
 
 
 def is_futex_wait(wait):
@@ -22,17 +25,18 @@ def waits_of(report, line):
     """The waits for the line's lock: those below its site."""
     return [wait for wait in report.by_thread[line["pid"], line["tid"]]
             if is_futex_wait(wait) and FRAMES & set(names(wait["user"])) and
-            "truth_gate_wait" not in names(wait["user"])]
+            not OTHER_FRAMES & set(names(wait["user"]))]
 
 
 def blocked_ns(rows):
     return sum(row["blocked_ns"] for row in rows)
 
 
-def check_share(env, waits, is_right, what, seen):
+def check_share(env, waits, is_right, what, seen, unclear_ns=0):
     right_ns = blocked_ns([wait for wait in waits if is_right(wait)])
-    env.check.that(right_ns >= SHARE * blocked_ns(waits),
-                   f"{what}: {right_ns} of {blocked_ns(waits)} ns are right; seen {sorted(map(str, {seen(w) for w in waits}))}")
+    env.check.that(right_ns >= SHARE * (blocked_ns(waits) - unclear_ns),
+                   f"{what}: {right_ns} of {blocked_ns(waits)} ns are right, {unclear_ns} not clear; "
+                   f"seen {sorted(map(str, {seen(w) for w in waits}))}")
 
 
 def lock(wait, field):
@@ -41,31 +45,31 @@ def lock(wait, field):
 
 def check_line(env, report, line):
     waits, what = waits_of(report, line), f"{line['lock']} {line['name']}"
-    if not env.check.that(waits, f"{what}: no wait"):
+    if not line["slept"] or not env.check.that(waits, f"{what}: no wait"):
         return
     wall_ns, slack_ns = line["wall_ns"], max(TOLERANCE * line["wall_ns"], TOLERANCE_NS * line["calls"])
     off_ns = sum(wait["off_cpu_ns"] for wait in waits) + line["cpu_ns"]
     preempted_ns = report.preempted_ns(line["pid"], line["tid"])  # inside of the brackets or outside
     env.check.that(off_ns - slack_ns <= wall_ns <= off_ns + preempted_ns + slack_ns,
                    f"{what}: waited {wall_ns} ns, seen {off_ns} and {preempted_ns} of preemption (± {slack_ns:.0f})")
-    check_share(env, waits, lambda w: w["reason"] == "futex" and w["object"] == line["name"], f"{what}: name",
-                lambda w: w["object"])
-    check_share(env, waits, lambda w: lock(w, "kind") == line["lock"], f"{what}: kind", lambda w: lock(w, "kind"))
-    check_share(env, waits, lambda w: lock(w, "operation") in line["operation"].split(), f"{what}: operation",
-                lambda w: lock(w, "operation"))
     holder = line["holder"] if line["has_holder"] else 0
-    check_share(env, waits, lambda w: lock(w, "holder_tid") == holder, f"{what}: holder",
-                lambda w: lock(w, "holder_tid"))
-    wakers = [waker for wait in waits for waker in wait["wakers"]]
-    released_ns = blocked_ns([waker for waker in wakers if waker["tid"] == line["holder"]])
-    env.check.that(released_ns >= SHARE * blocked_ns(waits),
+
+    def share(field, is_right, seen):
+        check_share(env, waits, is_right, f"{what}: {field}", seen, line["unclear_ns"])
+
+    share("name", lambda w: w["reason"] == "futex" and w["object"] == line["name"], lambda w: w["object"])
+    share("kind", lambda w: lock(w, "kind") == line["lock"], lambda w: lock(w, "kind"))
+    share("operation", lambda w: lock(w, "operation") in line["operation"].split(), lambda w: lock(w, "operation"))
+    share("holder", lambda w: lock(w, "holder_tid") == holder, lambda w: lock(w, "holder_tid"))
+    released_ns = blocked_ns([waker for wait in waits for waker in wait["wakers"] if waker["tid"] == line["holder"]])
+    env.check.that(released_ns >= SHARE * (blocked_ns(waits) - line["unclear_ns"]),
                    f"{what}: {released_ns} of {blocked_ns(waits)} ns were released by {line['holder']}")
 
 
-@case
-def locks_of_all_kinds(env):
+def record_locks(env):
+    """One run of the program: (report, truth)."""
     path = os.path.join("/dev/shm", f"offcpu-live-{os.getpid()}")
-    program = Program(env, "locks", 60, 4000, path)
+    program = Program(env, "locks", ROUNDS, HOLD_US, path)
     try:
         recorder = Recorder(env, "-p", program.pid, "--locks", "--wakers", "--exact")
         recorder.wait_attached()
@@ -76,7 +80,18 @@ def locks_of_all_kinds(env):
         program.finish()
     finally:
         os.unlink(path)
-    truth = program.truth()
+    return report, program.truth()
+
+
+@case
+def locks_of_all_kinds(env):
+    for number in range(3):
+        report, truth = record_locks(env)
+        wall_ns, unclear_ns = (sum(line[field] for line in truth) for field in ("wall_ns", "unclear_ns"))
+        env.notes.append(f"run {number}: {unclear_ns / 1e6:.1f} of {wall_ns / 1e6:.1f} ms are not clear")
+        if unclear_ns <= MAX_UNCLEAR * wall_ns:
+            break
+    env.check.that(unclear_ns <= MAX_UNCLEAR * wall_ns, "the program's own story is not clear")
     env.check.that(len(truth) >= 15, f"{len(truth)} kinds of locks")
     for line in truth:
         check_line(env, report, line)

@@ -26,6 +26,7 @@ struct waitv {
 };
 #define WAITV_32_BITS 2
 #define NAME_BYTES 512
+#define MARGIN_NS 500000	/* before the lock is given, for the way from the clock to the sleep */
 
 struct scenario {
 	const char *kind, *operation;
@@ -39,6 +40,8 @@ struct scenario {
 	bool is_missing;	/* the kernel has no such call */
 	uint32_t turn;
 	int holder_tid;
+	uint64_t given_ns;	/* just before the lock was given */
+	uint64_t unclear_ns;	/* of the time waited: see is_clear() */
 	pthread_t threads[2];
 };
 
@@ -134,10 +137,18 @@ static void waitv_wait(struct scenario *s)
 		}
 }
 
-static void await(struct scenario *s, uint32_t turn)
+static void turn_set(struct scenario *s, uint32_t turn)
 {
-	while (__atomic_load_n(&s->turn, __ATOMIC_ACQUIRE) != turn)
-		pause_us(100);
+	__atomic_store_n(&s->turn, turn, __ATOMIC_RELEASE);
+	sys3(SYS_futex, &s->turn, FUTEX_WAKE_PRIVATE, 1);
+}
+
+SITE void await(struct scenario *s, uint32_t turn)
+{
+	uint32_t now;
+
+	while ((now = __atomic_load_n(&s->turn, __ATOMIC_ACQUIRE)) != turn)
+		sys4(SYS_futex, &s->turn, FUTEX_WAIT_PRIVATE, now, 0);
 }
 
 static void *holder_main(void *arg)
@@ -148,29 +159,44 @@ static void *holder_main(void *arg)
 	truth_gate_wait();
 	for (uint32_t i = 0; i < rounds; i++) {
 		s->take(s);
-		__atomic_store_n(&s->turn, 2 * i + 1, __ATOMIC_RELEASE);
+		turn_set(s, 2 * i + 1);
 		pause_us(hold_us);
+		__atomic_store_n(&s->given_ns, truth_now_ns(), __ATOMIC_RELEASE);
 		s->give(s);
 		await(s, 2 * i + 2);
 	}
 	return NULL;
 }
 
+/*
+ * Whether a wait was what its story says: one sleep, that began while the lock was held, with nothing
+ * before or after it.  Who is preempted on the way comes while the holder is letting go, when the lock
+ * names nobody, or waits for something else as well: a condition variable's mutex, a lock of the
+ * kernel's where those are something to sleep on (PREEMPT_RT).
+ */
+static bool is_clear(const struct scenario *s, const struct truth_bracket *b, uint64_t slept, uint64_t yielded)
+{
+	return slept == 1 && !yielded && b->wall_ns + MARGIN_NS < __atomic_load_n(&s->given_ns, __ATOMIC_ACQUIRE);
+}
+
 SITE void wait_site(struct scenario *s, struct truth *t)
 {
+	const uint64_t slept = t->slept, yielded = t->yielded, wall_ns = t->wall_ns;
 	struct truth_bracket b;
 
 	truth_begin(&b);
 	s->wait(s);
 	truth_end(t, &b);
+	if (!is_clear(s, &b, t->slept - slept, t->yielded - yielded))
+		s->unclear_ns += t->wall_ns - wall_ns;
 }
 
 static void write_truth(const struct scenario *s, const struct truth *t, const char *name, int holder)
 {
 	truth_printf("{\"kind\":\"lock\",\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"lock\":\"%s\",\"operation\":\"%s\",\"holder\":%d,"
-		     "\"has_holder\":%s,\"calls\":%lu,\"slept\":%lu,\"wall_ns\":%lu,\"cpu_ns\":%lu}\n",
+		     "\"has_holder\":%s,\"calls\":%lu,\"slept\":%lu,\"wall_ns\":%lu,\"cpu_ns\":%lu,\"unclear_ns\":%lu}\n",
 		     (int)getpid(), truth_gettid(), name, s->kind, s->operation, holder, s->has_holder ? "true" : "false",
-		     t->calls, t->slept, t->wall_ns, t->cpu_ns);
+		     t->calls, t->slept, t->wall_ns, t->cpu_ns, s->unclear_ns);
 }
 
 static void *waiter_main(void *arg)
@@ -183,7 +209,7 @@ static void *waiter_main(void *arg)
 		await(s, 2 * i + 1);
 		wait_site(s, &t);
 		s->leave(s);
-		__atomic_store_n(&s->turn, 2 * i + 2, __ATOMIC_RELEASE);
+		turn_set(s, 2 * i + 2);
 	}
 	if (!s->is_missing)
 		write_truth(s, &t, s->name, s->holder_tid);
@@ -192,8 +218,12 @@ static void *waiter_main(void *arg)
 
 static void *short_main(void *arg)
 {
-	__atomic_store_n((int *)arg, truth_gettid(), __ATOMIC_RELEASE);
+	struct scenario *s = arg;
+
+	s->holder_tid = truth_gettid();
+	turn_set(s, 1);
 	pause_us(10 * hold_us);
+	s->given_ns = truth_now_ns();
 	return NULL;
 }
 
@@ -206,12 +236,12 @@ static void *joiner_main(void *arg)
 	pthread_t thread;
 
 	truth_gate_wait();
-	pthread_create(&thread, NULL, short_main, &s.holder_tid);
-	while (!__atomic_load_n(&s.holder_tid, __ATOMIC_ACQUIRE))
-		pause_us(100);
+	pthread_create(&thread, NULL, short_main, &s);
+	await(&s, 1);
 	truth_begin(&b);
 	pthread_join(thread, NULL);
 	truth_end(&t, &b);
+	s.unclear_ns = is_clear(&s, &b, t.slept, t.yielded) ? 0 : t.wall_ns;
 	snprintf(s.name, sizeof(s.name), "thread %d", s.holder_tid);
 	write_truth(&s, &t, s.name, s.holder_tid);
 	return arg;
