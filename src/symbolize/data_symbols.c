@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -186,16 +187,18 @@ static const struct maps_line *first_of_module(const struct process *p, guint i)
 	return map_at(p, i);
 }
 
+/* The link in map_files is exact, but overlayfs may number the inode in two ways; a path may lead to another file. */
 static int open_mapped(const struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
 	struct stat st;
 	int held = file_hold_mapped(d->proc_dir, pid, m->start, m->end, &st), fd;
+	bool may_differ = held >= 0 && (major(st.st_dev) == 0 || m->dev_major == 0);
 
 	if (held < 0)
 		held = file_hold_in_process(d->proc_dir, pid, m->path, &st);
 	if (held < 0)
 		return -1;
-	fd = st.st_ino == m->inode ? file_open_held(held) : -1;
+	fd = may_differ || st.st_ino == m->inode ? file_open_held(held) : -1;
 	close(held);
 	return fd;
 }
