@@ -32,6 +32,10 @@
  * the same return addresses above, each return address is where it was, and what is not
  * there any more was none.
  *
+ * New threads.  A thread's first wait is for its first turn on a CPU, and all of them wait for that with the
+ * same kernel stack of one frame, each on its own.  Nothing in the above asks whose words they are: each CPU
+ * remembers that walk for all threads, with the outermost word, too, placed by its distance.
+ *
  * `hot` keeps a walk that is met often from being pushed out by one that is not, such as that
  * of a preemption anywhere in the program.
  */
@@ -159,8 +163,13 @@ __noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
 }
 
 /* Where a thread sleeps in the kernel goes with where it called from; and it may be preempted on its way back, or by an interrupt. */
-static __always_inline struct kernel_memory *kernel_memory(struct thread_state *st)
+static __always_inline struct kernel_memory *kernel_memory(struct thread_state *st, struct scratch *scratch, __u64 sp)
 {
+	if (st->mode == MODE_NEW) {
+		scratch->first_walk.last_at += sp - scratch->first_sp;
+		scratch->first_sp = sp;
+		return &scratch->first_walk;
+	}
 	return &st->kernel_walks[(st->entry >> 2 ^ (st->state == 'R')) & (WALKS - 1)];
 }
 

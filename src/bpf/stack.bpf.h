@@ -288,16 +288,16 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 	}
 #ifdef __TARGET_ARCH_x86
 	/* not before the second time: many a stack of a preempted thread is never met again */
-	if (was_seen)
-		remember_kernel_walk(kernel_memory(st), sp, &scratch->stack, depth, id);
+	if (was_seen || (crossed_now && st->mode == MODE_NEW))
+		remember_kernel_walk(kernel_memory(st, scratch, sp), sp, &scratch->stack, depth, id);
 #endif
 	return id;
 }
 
-__noinline __u64 known_kernel_stack(struct thread_state *st, __u64 sp)
+__noinline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scratch, __u64 sp)
 {
 #ifdef __TARGET_ARCH_x86
-	return st ? remembered_kernel_walk(kernel_memory(st), sp) : 0;
+	return st && scratch ? remembered_kernel_walk(kernel_memory(st, scratch, sp), sp) : 0;
 #else
 	return 0;
 #endif
@@ -311,7 +311,7 @@ __noinline __u64 known_kernel_stack(struct thread_state *st, __u64 sp)
 static __always_inline __u64 kernel_stack(struct task_struct *task, struct thread_state *st,
 					  struct scratch *scratch, __u64 now)
 {
-	__u64 sp = resting_sp(task), remembered = known_kernel_stack(st, sp), id;
+	__u64 sp = resting_sp(task), remembered = known_kernel_stack(st, scratch, sp), id;
 	long bytes;
 
 	if (remembered && !cfg.verify_walks)

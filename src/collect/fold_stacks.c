@@ -229,6 +229,17 @@ static unsigned tracers_frames(struct fold_stacks *f, const struct offcpu_rec_st
 	return skip < rec->depth ? skip : 0;
 }
 
+/* A thread that has not run yet stands where it will begin: ret_from_fork_asm, to which no call returned. */
+static bool is_beginning(const struct fold_stacks *f, const struct offcpu_rec_stack *rec)
+{
+	struct symbol symbol;
+
+	if (rec->is_user || rec->depth != 1)
+		return false;
+	symbolizer_kernel(f->symbolizer, rec->ip[0], false, &symbol);
+	return symbol.name && !symbol.symbol_offset;
+}
+
 void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size)
 {
 	uint32_t frames[OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)], node = 0;
@@ -243,11 +254,12 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	}
 	if (g_hash_table_contains(f->nodes, &rec->id))
 		return;
+	bool is_exact = rec->is_user || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
 	for (unsigned i = 0; i < inner_cnt; i++)
 		spots[cnt++] = spot_id(f, rec, inner[i], true);
 	for (unsigned i = rec->is_user ? 0 : tracers_frames(f, rec); i < rec->depth; i++)
-		spots[cnt++] = spot_id(f, rec, rec->ip[i], i > 0 || !rec->is_user);
+		spots[cnt++] = spot_id(f, rec, rec->ip[i], i > 0 || !is_exact);
 	for (unsigned i = 0; i < cnt; i++)
 		frames[i] = frame_of(f, spots[i]);
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;

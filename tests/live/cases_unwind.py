@@ -638,6 +638,13 @@ def messaging(env):
     return load
 
 
+def walked_in_full(env, recorder):
+    """Of a recorder with -v: waits listed, and kernel stacks of them that were not remembered."""
+    told = re.search(r"walks: (\d+) waits listed; in full were walked (\d+) user stacks and (\d+) kernel stacks", recorder.stderr())
+    env.notes.append(told.group(0))
+    return int(told.group(1)), int(told.group(3))
+
+
 @case
 def remembered_walks_of_sockets(env):
     """Kernel stacks of system calls that left much on them: they are remembered, and rightly."""
@@ -655,8 +662,33 @@ def remembered_walks_of_sockets(env):
         recorder.stop()
     finally:
         os.killpg(load.pid, signal.SIGKILL)
-    told = re.search(r"walks: (\d+) waits listed; in full were walked (\d+) user stacks and (\d+) kernel stacks", recorder.stderr())
-    listed, _, kernel = (int(number) for number in told.groups())
-    env.notes.append(told.group(0))
+    listed, kernel = walked_in_full(env, recorder)
     env.check.that(listed > 5_000, f"only {listed} waits were listed")
     env.check.that(kernel < listed / 20, f"of {listed} waits {kernel} had their kernel stack walked in full")
+
+
+def fork_children(env, recorder, cnt):
+    """A shell and its children, traced; the report."""
+    recorder.wait_attached()
+    subprocess.run(["sh", "-c", f"i=0; while [ $i -lt {cnt} ]; do (:); i=$((i+1)); done"], check=True)
+    recorder.stop()
+    return recorder.report()
+
+
+def first_waits(report):
+    """Waits of threads for their first turn on a CPU, which stand where they will begin."""
+    return sum(wait["count"] for wait in report.waits
+               if wait["state"] == "R" and names(wait["kernel"]) in (["ret_from_fork_asm"], ["ret_from_fork"]))
+
+
+@case
+def remembered_walks_of_new_threads(env):
+    """Each begins on a stack of its own, with the same frame: walked once, not for each of them."""
+    report = fork_children(env, verified(env, "-a", "--exact"), 2000)
+    check_verified(env, report, 4_000)
+    env.check.that(first_waits(report) >= 2000, f"{first_waits(report)} first waits of 2000 processes")
+    recorder = Recorder(env, "-a", "--exact", "-v")
+    report = fork_children(env, recorder, 2000)
+    listed, kernel = walked_in_full(env, recorder)
+    env.check.that(first_waits(report) >= 2000, f"{first_waits(report)} first waits of 2000 processes")
+    env.check.that(kernel < listed - 1900, f"of {listed} waits {kernel} had their kernel stack walked in full")
