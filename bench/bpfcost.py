@@ -146,11 +146,12 @@ def ours(args, folder, *options):
 
 
 def compare(args, load, folder, say, idle_max=checks.IDLE_MAX):
-    """Ours as it is by default, with every stack and with none, and the peer, in turn on a running load."""
+    """Ours by default, with every stack and with none, the least that keeps accounts, and the peer, in turn on a running load."""
     return alternate(args, load, {
         "default": ours(args, folder),
         "exact": ours(args, folder, "--exact"),
         "accounts": ours(args, folder, "--exact", "-m", "1000s"),
+        "floor": [args.floor],
         "peer": [args.peer],
     }, say, idle_max)
 

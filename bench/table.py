@@ -31,13 +31,15 @@ def peer_row(what, ours_ns, peer_ns, ratio):
 
 
 def cost_rows(load, cost):
-    default, exact, peer = cost["default"], cost["exact"], cost["peer"]
+    default, exact, floor, peer = cost["default"], cost["exact"], cost["floor"], cost["peer"]
     what = f"{load}: BPF ns per switch"
     return [
         peer_row(f"{what}, default, vs offcputime", default["all_ns"], peer["all_ns"], DEFAULT_RATIO),
         peer_row(f"{what}, --exact, vs offcputime", exact["all_ns"], peer["all_ns"], EXACT_RATIO),
         information(f"{load}: the same, accounts only (-m 1000s)", cost["accounts"]["all_ns"], "ns",
                     cost["accounts"]["all_ns"] / peer["all_ns"]),
+        information(f"{load}: the least that keeps accounts (bench/floor.bpf.c)", floor["all_ns"], "ns",
+                    floor["all_ns"] / peer["all_ns"]),
         information(f"{load}: switches per s beside offcputime", peer["switches_per_s"], "/s"),
         information(f"{load}: switches per s beside us", default["switches_per_s"], "/s",
                     default["switches_per_s"] / peer["switches_per_s"]),
