@@ -11,7 +11,7 @@ from lib import Program, Recorder, case, threads_of_machine
 
 def together(env, programs, *options):
     """Runs programs that are ready under one recording."""
-    recorder = Recorder(env, *options)
+    recorder = Recorder(env, *options, "--exact")
     recorder.wait_attached()
     for program in programs:
         program.go()

@@ -161,6 +161,11 @@ def read_truth(path):
 
 # -- the recorder --------------------------------------------------------------
 
+def exact(*options):
+    """What a program knows of itself is compared with every wait: on a slow machine the governor would sample them."""
+    return () if {"--exact", "--sample", "--max-overhead"} & set(options) else ("--exact",)
+
+
 class Recorder:
     """`offcpu record`, or `events` into a file, in the background; its window is open once it holds its BPF links."""
 
@@ -267,7 +272,7 @@ class Env:
         program = Program(self, name, *args)
         if options is None:
             options = ["-p", ",".join(map(str, program.pids))]
-        recorder = Recorder(self, *options, *extra)
+        recorder = Recorder(self, *options, *exact(*options, *extra), *extra)
         recorder.wait_attached()
         go_ns = time.time_ns()
         program.go()
@@ -285,7 +290,7 @@ class Env:
     def record_command(self, name, *args, options=(), status=0):
         """Runs one program as the recorder's COMMAND; returns (report, truth)."""
         path = self.temporary(f"{name}.truth")
-        recorder = Recorder(self, *options, command=[os.path.join(self.programs, name), path, *args])
+        recorder = Recorder(self, *options, *exact(*options), command=[os.path.join(self.programs, name), path, *args])
         recorder.wait()
         return recorder.report(status), read_truth(path)
 
