@@ -70,7 +70,8 @@ def cpu_seconds(pid):
 
 def stop_once(args, path, target, seconds):
     """One recording: ms from SIGINT to exit, ms of CPU in that time, distinct stacks in it."""
-    tool = start_recording(args, path, target)
+    # --exact: sampled, as this load is by default, a recording holds fewer stacks than the target is of
+    tool = start_recording(args, path, [*target, "--exact"])
     time.sleep(seconds)
     if tool.poll() is not None:
         raise RuntimeError(f"offcpu record ended by itself with status {tool.returncode}")
