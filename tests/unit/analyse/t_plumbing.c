@@ -49,6 +49,7 @@ static const struct expectation expectations[] = {
 	{ 'S', "?", ENTRY "kernel_wait4 do_wait schedule", "do_wait (0x1234)", "wait4" },
 	{ 'S', "", "ret_from_fork_asm ret_from_fork vhost_task_fn schedule", "vhost_task_fn", "kernel thread" },
 	{ 'R', "", "__switch_to_asm", "preempted", "new thread" },
+	{ 'R', "", "ret_from_fork_asm", "preempted", "new thread" },
 	{ 'S', "", "", "[no stack]", "[no kernel stack]" },
 	{ 'S', "", ENTRY "x64_sys_call ?@[ext4] schedule", "[ext4]+0x1234", "[unknown entry]" },
 };
