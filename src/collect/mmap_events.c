@@ -15,12 +15,14 @@
 #define RING_MAX_BYTES (512u << 10)
 #define RING_MIN_BYTES (32u << 10)
 #define RINGS_MAX_BYTES (32u << 20)	/* all CPUs together, where there are many */
+#define RECORD_MAX_BYTES 4352u	/* of a mapping, its path PATH_MAX long */
 
 struct ring {
 	int fd;
 	struct perf_event_mmap_page *page;	/* the data follow in the next page */
 	uint8_t *data;
 	uint64_t data_bytes;	/* a power of two */
+	bool was_full;	/* or so nearly that a record may have been lost */
 };
 
 /* A record waiting to be told. */
@@ -114,7 +116,6 @@ static bool ring_open(struct mmap_events *me, int cpu, size_t ring_bytes, GError
 		me->kernel_counts = false;
 		fd = event_open(cpu, false);
 	}
-
 	if (fd < 0 && errno == ENODEV)	/* went offline meanwhile */
 		return true;
 	if (fd >= 0) {
@@ -173,18 +174,33 @@ void mmap_events_free(struct mmap_events *me)
 	g_free(me);
 }
 
-/* A record that tells of losses waits for the next one that fits: only the kernel's count is whole at once. */
+static bool is_full(const struct ring *r, uint64_t tail)
+{
+	return __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE) - tail + RECORD_MAX_BYTES > r->data_bytes;
+}
+
+static uint64_t ring_lost_cnt(const struct ring *r)
+{
+	struct {
+		uint64_t value, lost_cnt;
+	} told;
+
+	return read(r->fd, &told, sizeof(told)) == (ssize_t)sizeof(told) ? told.lost_cnt : 0;
+}
+
+/*
+ * A record that tells of losses waits for the next one that fits: only the kernel's count is whole at once.
+ * It takes a system call, which a ring that never was full is spared.
+ */
 uint64_t mmap_events_lost_cnt(const struct mmap_events *me)
 {
 	uint64_t sum = me->lost_cnt;
 
 	for (unsigned i = 0; me->kernel_counts && i < me->ring_cnt; i++) {
-		struct {
-			uint64_t value, lost_cnt;
-		} told;
+		const struct ring *r = &me->rings[i];
 
-		if (read(me->rings[i].fd, &told, sizeof(told)) == (ssize_t)sizeof(told))
-			sum += told.lost_cnt;
+		if (r->was_full || is_full(r, r->page->data_tail))
+			sum += ring_lost_cnt(r);
 	}
 	return sum;
 }
@@ -230,7 +246,7 @@ static size_t take_record(struct mmap_events *me, const struct ring *r, uint64_t
 static void ring_take(struct mmap_events *me, struct ring *r)
 {
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = r->page->data_tail;
+	uint64_t begin = r->page->data_tail, tail = begin;
 
 	while (head - tail >= sizeof(struct perf_event_header)) {
 		size_t bytes = take_record(me, r, tail, head);
@@ -241,7 +257,9 @@ static void ring_take(struct mmap_events *me, struct ring *r)
 		}
 		tail += bytes;
 	}
-	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_SEQ_CST);
+	/* asked after that: until then there was no more room than from `begin` on */
+	r->was_full |= is_full(r, begin);
 }
 
 /* Tells of one record; 1 if it was of interest. */

@@ -37,7 +37,6 @@ struct session {
 	uint64_t start_ns, stop_ns, start_unix_ns;
 };
 
-
 /* session_load.c */
 
 /* A sentence of what could not be done. */
