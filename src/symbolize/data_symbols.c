@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -192,7 +191,7 @@ static int open_mapped(const struct data_symbols *d, uint32_t pid, const struct 
 {
 	struct stat st;
 	int held = file_hold_mapped(d->proc_dir, pid, m->start, m->end, &st), fd;
-	bool may_differ = held >= 0 && (major(st.st_dev) == 0 || m->dev_major == 0);
+	bool may_differ = held >= 0 && file_numbers_may_differ(&st, m->dev_major);
 
 	if (held < 0)
 		held = file_hold_in_process(d->proc_dir, pid, m->path, &st);

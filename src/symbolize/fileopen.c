@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static int held_if_regular(int fd, struct stat *ret_stat)
@@ -63,6 +64,11 @@ int file_hold_here(const char *path, struct stat *ret_stat)
 {
 	memset(ret_stat, 0, sizeof(*ret_stat));
 	return held_if_regular(open(path, O_PATH | O_CLOEXEC), ret_stat);
+}
+
+bool file_numbers_may_differ(const struct stat *st, uint32_t mapped_dev_major)
+{
+	return major(st->st_dev) == 0 || mapped_dev_major == 0;
 }
 
 int file_open_held(int held_fd)

@@ -24,6 +24,12 @@ int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_
 /* path as we see it. */
 int file_hold_here(const char *path, struct stat *ret_stat);
 
+/*
+ * Whether a file's numbers in stat may be others than those of its mapping, for one of the two is a device
+ * without hardware (major 0): btrfs and overlayfs show one number in stat and another in mappings.
+ */
+bool file_numbers_may_differ(const struct stat *st, uint32_t mapped_dev_major);
+
 /* A descriptor for reading of a held file, or -1 with errno set. */
 int file_open_held(int held_fd);
 

@@ -139,21 +139,12 @@ struct module *modules_intern(struct modules *ms, const struct symbolizer_mappin
 	return m;
 }
 
-/*
- * Whether an opened file is the mapped one: the inode must be the same, and the device too
- * unless one of the two is a device without hardware (major 0): btrfs and overlayfs show
- * one number in stat and another in mappings.
- */
-static bool is_anonymous_device(const struct module *m, const struct stat *st)
-{
-	return major(st->st_dev) == 0 || m->dev_major == 0;
-}
-
+/* Whether an opened file is the mapped one: the inode must be the same, and the device too where it can be. */
 static bool is_same_file(const struct module *m, const struct stat *st)
 {
 	return st->st_ino == m->inode &&
 	       ((major(st->st_dev) == m->dev_major && minor(st->st_dev) == m->dev_minor) ||
-		is_anonymous_device(m, st));
+		file_numbers_may_differ(st, m->dev_major));
 }
 
 static int hold_checked(const struct module *m, int fd, const struct stat *st)
@@ -174,7 +165,7 @@ static int hold_module(struct modules *ms, const struct module *m, uint32_t pid,
 	if (fd < 0 && is_alive) {
 		fd = file_hold_mapped(ms->proc_dir, pid, start, end, ret_stat);
 		/* The link is exact; but overlayfs may number the inode in two ways. */
-		if (fd >= 0 && !is_anonymous_device(m, ret_stat))
+		if (fd >= 0 && !file_numbers_may_differ(ret_stat, m->dev_major))
 			fd = hold_checked(m, fd, ret_stat);
 	}
 	if (fd < 0 && !m->is_deleted)
