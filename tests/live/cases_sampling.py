@@ -3,12 +3,11 @@
 
 import collections
 import math
-import subprocess
 import time
 from pathlib import Path
 
 from check import EDGE_LOSSES, check_account, names, scale_ns
-from lib import Program, Recorder, case
+from lib import Program, Recorder, case, fork_children
 
 ERRORS = 4  # standard errors that an estimate may be off
 
@@ -83,7 +82,7 @@ def sampling_of_new_threads(env):
     """A thread's first wait is for a CPU, and kept by chance like all others."""
     recorder = Recorder(env, "-a", "--sample", "20ms", "--max-overhead", "100")
     recorder.wait_attached()
-    subprocess.run(["sh", "-c", "i=0; while [ $i -lt 3000 ]; do (:); i=$((i+1)); done"], check=True)
+    fork_children(3000)
     recorder.stop()
     report = recorder.report()
     born = {(thread["pid"], thread["tid"]) for thread in report.threads if thread["process"] == "sh" and thread["exited"]}

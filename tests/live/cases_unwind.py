@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, names
-from lib import Program, Recorder, Skip, case, default_signals, descriptors, wait_until
+from lib import Program, Recorder, Skip, case, default_signals, descriptors, fork_children, wait_until
 
 LIBC = re.compile(r"/(libc|libc-[\d.]+|libpthread[^/]*|ld-[^/]*)\.so|^\[vdso\]$")
 WRAPPERS = {
@@ -667,10 +667,10 @@ def remembered_walks_of_sockets(env):
     env.check.that(kernel < listed / 20, f"of {listed} waits {kernel} had their kernel stack walked in full")
 
 
-def fork_children(env, recorder, cnt):
-    """A shell and its children, traced; the report."""
+def traced_children(recorder, cnt):
+    """A shell and its children; the report."""
     recorder.wait_attached()
-    subprocess.run(["sh", "-c", f"i=0; while [ $i -lt {cnt} ]; do (:); i=$((i+1)); done"], check=True)
+    fork_children(cnt)
     recorder.stop()
     return recorder.report()
 
@@ -684,11 +684,11 @@ def first_waits(report):
 @case
 def remembered_walks_of_new_threads(env):
     """Each begins on a stack of its own, with the same frame: walked once, not for each of them."""
-    report = fork_children(env, verified(env, "-a", "--exact"), 2000)
+    report = traced_children(verified(env, "-a", "--exact"), 2000)
     check_verified(env, report, 4_000)
     env.check.that(first_waits(report) >= 2000, f"{first_waits(report)} first waits of 2000 processes")
     recorder = Recorder(env, "-a", "--exact", "-v")
-    report = fork_children(env, recorder, 2000)
+    report = traced_children(recorder, 2000)
     listed, kernel = walked_in_full(env, recorder)
     env.check.that(first_waits(report) >= 2000, f"{first_waits(report)} first waits of 2000 processes")
     env.check.that(kernel < listed - 1900, f"of {listed} waits {kernel} had their kernel stack walked in full")

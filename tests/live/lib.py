@@ -166,6 +166,11 @@ def exact(*options):
     return () if {"--exact", "--sample", "--max-overhead"} & set(options) else ("--exact",)
 
 
+def fork_children(cnt):
+    """A shell that forks so many children, each of which ends at once."""
+    subprocess.run(["sh", "-c", f"i=0; while [ $i -lt {cnt} ]; do (:); i=$((i+1)); done"], check=True)
+
+
 class Recorder:
     """`offcpu record`, or `events` into a file, in the background; its window is open once it holds its BPF links."""
 
