@@ -102,12 +102,15 @@ class Truth:
             hi = min(hi, event.before.wall + event.after.cpu - event.before.cpu + delay)
         return Span(event.before.wall, max(hi, event.before.wall))
 
-    def ready(self, sleep, waking):
-        """How long a thread waited for a CPU from its waking until it woke another."""
+    def ready(self, sleep, woken, waking):
+        """
+        How long a thread waited for a CPU from its waking until it woke another.  The kernel's count begins as a thread is put
+        on a queue: an idle CPU does that itself once it has been roused, 0.1 ms after the waking on some hosts.
+        """
         if sleep.before.delay < 0:
             return Span(0, waking.after.wall - sleep.before.wall)
-        hi = waking.before.delay - sleep.before.delay
-        lo = hi
+        lo = waking.before.delay - sleep.before.delay
+        hi = waking.before.delay - sleep.after.delay + max(sleep.after.delay - sleep.before.delay, sleep.after.wall - woken.lo)
         if sleep.after.yielded > sleep.before.yielded:  # it may have waited before it slept, too
             lo = waking.before.delay - sleep.after.delay
         if waking.after.wall == NEVER:
@@ -137,7 +140,7 @@ class Truth:
                 raise Unclear("who was first cannot be told")
             began = self.began(event)
             awake = later(end, woken)
-            ready = self.ready(event, waking)
+            ready = self.ready(event, woken, waking)
             ready = Span(min(ready.lo, awake.hi), min(ready.hi, awake.hi))
             hops.append(Hop(log.tid, awake, ready, later(began, start)))
             start = Span(max(start.lo, began.lo), max(start.hi, began.hi))

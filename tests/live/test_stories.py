@@ -116,6 +116,13 @@ def hidden_sleeps(lines):
         of[3][2] += 1
 
 
+def roused_late(lines, data):
+    """After its nap the waker got a CPU late, which the kernel's count does not say."""
+    for of in lines[0]["events"][0::2]:
+        of[4][0] += 2 * MS
+    moved("ready_ns", 2 * MS * ROUNDS)(data)
+
+
 WRONG = [
     ("a hop too many", another_hop), ("a hop too few", no_hop), ("3 ms of running as waiting for a CPU", moved("ready_ns", 3 * MS)),
     ("3 ms of running as earlier", moved("earlier_ns", 3 * MS)), ("3 ms of running as rest", moved("rest", 3 * MS)),
@@ -161,6 +168,11 @@ def main():
         data = copy.deepcopy(right())
         change(data)
         points.append((f"told: {name}", problems(data, truth()) != []))
+    lines, data = truth(), right()
+    roused_late(lines, data)
+    points.append(("late on a CPU", problems(data, lines) == []))
+    moved("ready_ns", MS // 2 * ROUNDS)(data)
+    points.append(("told: later than it was", problems(data, lines) != []))
     lines = truth()
     hidden_sleeps(lines)
     points.append(("what the program cannot know is no truth", problems(right(), lines) == ["not clear"]))
