@@ -307,6 +307,7 @@ struct offcpu_config {
 	__u8 has_prev_state;		/* sched_switch passes prev_state (Linux 5.18) */
 	__u8 want_tables;		/* unwind by tables where there are some */
 	__u32 command_pid;
+	__u32 memories, memories_max;	/* what threads remember walks in: how many there are, and may be taken */
 	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
 	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */
 	__u8 early_filter;		/* threads are told by selected_bits first */

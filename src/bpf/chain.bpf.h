@@ -19,10 +19,9 @@
 #define HOP_MASK (OFFCPU_CHAIN_MAX - 1)
 
 /* A thread's wait is over: keeps it if it was a sleep, else counts it to the time since. */
-static __always_inline void note_wait(struct thread_state *st, const struct wait_parts *parts, __u64 now)
+static __always_inline void note_wait(const struct thread_state *st, struct chain_state *c,
+				      const struct wait_parts *parts, __u64 now)
 {
-	struct chain_state *c = &st->chain;
-
 	if (st->mode != MODE_ASLEEP) {
 		c->off_ns += now - st->since_ns;
 		return;
@@ -152,7 +151,7 @@ static __always_inline bool is_asleep(struct task_struct *p, const struct thread
 static __always_inline __u64 chain_now(struct task_struct *p, struct thread_state *st, struct thread_state *wst,
 				       __u64 waker, struct scratch *scratch, __u64 now)
 {
-	struct chain_state *c = &st->chain;
+	struct chain_state *c = chain_of(st), *of_waker;
 	struct offcpu_rec_chain *rec = &scratch->chain;
 	struct chain_hop *first = &c->hops[0];
 	__u64 start = st->mode == MODE_UNKNOWN ? start_ns : st->since_ns;
@@ -168,14 +167,15 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 	first->tno = 0;
 	first->woken_ns = 0;
 	if (wst) {
+		of_waker = chain_of(wst);
 		first->tno = wst->tno;
-		first->by_tno = wst->chain.by_tno;
-		first->slept_ns = wst->chain.slept_ns;
-		first->woken_ns = wst->chain.woken_ns;
-		first->off_ns = wst->chain.off_ns;
+		first->by_tno = of_waker->by_tno;
+		first->slept_ns = of_waker->slept_ns;
+		first->woken_ns = of_waker->woken_ns;
+		first->off_ns = of_waker->off_ns;
 		first->on_ns = wst->on_ns;
 		if (slept_since(first, start))
-			follow_waker(c, &wst->chain, rec, start);
+			follow_waker(c, of_waker, rec, start);
 		else if (!first->woken_ns)
 			rec->end = OFFCPU_CHAIN_START;
 		if (rec->end == OFFCPU_CHAIN_AWAKE)
@@ -190,12 +190,14 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 /* Who wakes the thread is not looked at: of its short sleep a chain will tell nothing. */
 static __always_inline void skip_chain(struct task_struct *p, struct thread_state *st)
 {
+	struct chain_state *c = chain_of(st);
+
 	if (!is_asleep(p, st))
 		return;
 	st->waker_tno = 0;
-	st->chain.cnt = 0;
-	st->chain.end = OFFCPU_CHAIN_UNKNOWN;
-	st->chain.skipped = 1;
+	c->cnt = 0;
+	c->end = OFFCPU_CHAIN_UNKNOWN;
+	c->skipped = 1;
 }
 
 static __always_inline __u64 at_most(__u64 a, __u64 b)
@@ -214,22 +216,22 @@ static __always_inline void split_awake(const struct chain_hop *hop, __u64 start
 	*ret_ran = end - start - *ret_off;
 }
 
-/* The story of a wait that st->chain explains.  False: the first waker did it all, no sum says more. */
-__noinline int tell_chain(const struct thread_state *st, struct offcpu_chain_sum *ret_sum)
+/* The story of a wait that the chain explains.  False: the first waker did it all, no sum says more. */
+__noinline int tell_chain(const struct thread_state *st, const struct chain_state *c, struct offcpu_chain_sum *ret_sum)
 {
 	__u64 start, end;
 
-	if (!st || !ret_sum)
+	if (!st || !c || !ret_sum)
 		return 0;
 	start = st->since_ns;
 	end = st->wake_ns;
-	if (end <= start || !st->chain.cnt)
+	if (end <= start || !c->cnt)
 		return 0;
 	for (__u32 i = 0; i < OFFCPU_CHAIN_MAX; i++) {
-		const struct chain_hop *hop = &st->chain.hops[i];
+		const struct chain_hop *hop = &c->hops[i];
 		__u64 from = start;
 
-		if (i >= st->chain.cnt || !hop->tno)
+		if (i >= c->cnt || !hop->tno)
 			break;
 		if (slept_since(hop, start))
 			from = hop->woken_ns;
@@ -245,7 +247,7 @@ __noinline int tell_chain(const struct thread_state *st, struct offcpu_chain_sum
 		start = from;
 	}
 	ret_sum->rest_ns = end - start;
-	return st->chain.cnt > 1 || ret_sum->hop[0].ran_ns != st->wake_ns - st->since_ns;
+	return c->cnt > 1 || ret_sum->hop[0].ran_ns != st->wake_ns - st->since_ns;
 }
 
 /* Adds the story under the wait's key; weight_q8: of sampling.  A global function, checked once. */
@@ -283,17 +285,18 @@ __noinline int add_chain(const struct offcpu_wait_key *its_key, const struct off
 
 /* Of a wait that is listed under key. */
 static __always_inline void list_chain(const struct offcpu_wait_key *key, const struct thread_state *st,
-				       const struct kept_wait *kept, struct scratch *scratch)
+				       const struct chain_state *c, struct scratch *scratch)
 {
-	const struct chain_hop *first = &st->chain.hops[0];
+	const struct chain_hop *first = &c->hops[0];
+	const struct kept_wait *kept = &scratch->kept;
 
 	if (!key->waker || st->mode != MODE_ASLEEP)
 		return;
 	/* an interrupt, or a waker that ran all the time: nothing to tell */
-	if (st->chain.cnt == 1 && (!first->tno || (!slept_since(first, st->since_ns) && first->on_ns <= st->since_ns)))
+	if (c->cnt == 1 && (!first->tno || (!slept_since(first, st->since_ns) && first->on_ns <= st->since_ns)))
 		return;
 	scratch->chain_sum = scratch->no_chain_sum;
-	if (tell_chain(st, &scratch->chain_sum) && !add_chain(key, &scratch->chain_sum, kept->weight_q8))
+	if (tell_chain(st, c, &scratch->chain_sum) && !add_chain(key, &scratch->chain_sum, kept->weight_q8))
 		count_loss(OFFCPU_LOSS_CHAIN_MAP, kept->parts.blocked_ns);
 }
 
@@ -306,11 +309,11 @@ static __always_inline void other_out(struct thread_state *st, struct scratch *s
 	st->mode = asleep ? MODE_ASLEEP : MODE_QUEUED;
 }
 
-__noinline int other_in(struct thread_state *st, __u64 now)
+__noinline int other_in(struct thread_state *st, struct chain_state *c, __u64 now)
 {
 	struct wait_parts parts;
 
-	if (!st)
+	if (!st || !c)
 		return 0;
 	if (st->mode == MODE_UNKNOWN) {
 		st->since_ns = start_ns;
@@ -321,7 +324,7 @@ __noinline int other_in(struct thread_state *st, __u64 now)
 		/* its time is nobody's here, but a chain that leads to it ends there */
 		if (st->mode == MODE_ASLEEP && !parts.runnable_ns)
 			count_loss(OFFCPU_LOSS_NO_WAKE, 0);
-		note_wait(st, &parts, now);
+		note_wait(st, c, &parts, now);
 	}
 	st->mode = MODE_ON_CPU;
 	st->since_ns = st->on_ns = now;

@@ -125,10 +125,11 @@ struct thread_state {
 	__u64 forked_space;	/* of the program that forked this one: the same until it maps or execs */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
 	__u32 tno, pid, tid, exec_no;
+	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
 	__u8 selected;
 	__u8 by_exec;		/* selected because it descends from the traced command */
 	__u8 narrow;		/* a program of 32-bit addresses */
-	__u8 pad1[5];
+	__u8 pad1;
 	/* second line, the only one that a waker touches */
 	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
 	__u64 prewake_csw;	/* context switches at the last waking before the window */
@@ -162,23 +163,18 @@ struct thread_state {
 	__u64 end_kstack, end_ustack;	/* when the window ended; the user stack if it is walked late */
 	__u64 snap_ustack;
 	__u64 entry;		/* where it called the kernel; 0: an interrupt or a fault */
-	__u64 seen_ustack;		/* the last id known to have crossed */
-	__u64 seen_kstack[SEEN];	/* the same of kernel stacks, a few, placed by the id */
+	__u64 seen_ustack;	/* the last id known to have crossed */
 	__u32 by_pid, by_tid;
 	char by_comm[OFFCPU_COMM_LEN];
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
-	struct walk_memory walks[WALKS];
-	struct kernel_memory kernel_walks[WALKS];
 	__u64 seen_waker;	/* as a waker: the last id known to have crossed */
-	__u32 renames;
-	struct kernel_memory waker_walks[WAKER_WALKS];	/* as a waker */
-	struct chain_state chain;
 	struct futex_wait futex;
 	__u64 seen_object;	/* the last id known to have crossed */
 	__u64 moved_ns;		/* last put from one CPU's queue into another's */
 	struct burst burst;	/* as a waker */
 	__u64 burst_over;	/* it has slept again, or ended, since it was woken by this one */
 	__u64 burst_ran_ns, burst_delay_ns;	/* since its last waking */
+	__u32 renames;
 	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
 };
 
@@ -186,13 +182,58 @@ struct thread_state {
 _Static_assert(LINE_OF(wake_ns) == 1 && LINE_OF(since_ns) == 2 && LINE_OF(account) == 3 &&
 	       LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 3, "see above");
 
-/* Freed with the task; no stale entry, no reused pid, no map to fill. */
+/*
+ * Freed with the task; no stale entry, no reused pid, no map to fill.  A thread is born with this, zeroed: what
+ * most threads never need lies elsewhere.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct thread_state);
 } threads SEC(".maps");
+
+/* In its place where chains of wakers are wanted. */
+struct chained_thread {
+	struct thread_state st;
+	struct chain_state chain;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct chained_thread);
+} chained_threads SEC(".maps");
+
+/* What a thread remembers of its walks: see bpf/remember.bpf.h. */
+struct memory {
+	__u32 is_taken;
+	__u32 pad;
+	__u64 seen_kstack[SEEN];	/* ids of kernel stacks known to have crossed, a few, placed by the id */
+	struct walk_memory walks[WALKS];
+	struct kernel_memory kernel_walks[WALKS];
+};
+
+/* The same of its walks as a waker. */
+struct waker_memory {
+	struct kernel_memory walks[WAKER_WALKS];
+};
+
+/* How many there are user space says before load; of the second one only, where no wakers are wanted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct memory);
+} memories SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct waker_memory);
+} waker_memories SEC(".maps");
 
 /* Everything that crosses: stacks (about 400 bytes each, once), accounts of the dead, events. */
 struct {
@@ -281,8 +322,14 @@ struct {
 	__type(value, struct offcpu_chain_sum);
 } chains_a SEC(".maps"), chains_b SEC(".maps");
 
+/*
+ * What each switch asks and hardly anybody writes: apart from what programs write, each write to which would
+ * take it away from the other CPUs.
+ */
+#define RARELY_WRITTEN SEC(".data")
+
 /* Which of two is in use: not 0, the second. */
-volatile __u8 second_in_use = 0;
+volatile __u8 second_in_use RARELY_WRITTEN = 0;
 
 /* Unwind tables, see abi/space_abi.h. */
 struct slab {
@@ -383,6 +430,7 @@ struct scratch {
 	__u64 last_ns;		/* the last switch seen on this CPU */
 	__u64 random;		/* state of the generator; 0: to be seeded */
 	struct kept_wait kept;
+	__u64 ustack, kstack;	/* of that wait */
 	struct walk_state walk;
 	struct offcpu_rec_stack stack;
 	struct offcpu_rec_sleep_path path;
@@ -435,16 +483,18 @@ const volatile char comm_glob[2 * OFFCPU_COMM_LEN] = {};
 volatile __u64 start_ns = ~0ULL;
 volatile __u64 stop_ns = ~0ULL;
 /* The first reading of close_thread only notes kernel stacks, before they are gone. */
-volatile __u32 closing = 0;
+volatile __u32 closing RARELY_WRITTEN = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
-volatile __u64 scale_ns = 0;
+volatile __u64 scale_ns RARELY_WRITTEN = 0;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */
-volatile __u64 sched_text = 0, sched_text_bytes = 0;
+volatile __u64 sched_text RARELY_WRITTEN = 0, sched_text_bytes RARELY_WRITTEN = 0;
 /* Entries put into the current wait map since user space last swapped it. */
 __u64 wait_entries = 0, chain_entries = 0;
 __u32 last_tno = 0;
+/* Of `memories`: where the next free one is looked for, and how many are taken. */
+__u32 next_memory = 0, memories_taken = 0;
 /* The window is open, near enough to count switches by. */
-volatile __u8 is_open = 0;
+volatile __u8 is_open RARELY_WRITTEN = 0;
 /*
  * Threads that may be selected, by the low bits of their thread id: a thread that no filter
  * selects costs the reading of one bit.  A bit that is set may be another thread's.
@@ -452,7 +502,7 @@ volatile __u8 is_open = 0;
 #define SELECTED_BITS 65536
 __u64 selected_bits[SELECTED_BITS / 64] = {};
 /* User space counts it up after each change of `spaces`. */
-volatile __u32 tables_epoch = 0;
+volatile __u32 tables_epoch RARELY_WRITTEN = 0;
 
 /* Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c). */
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
@@ -497,7 +547,23 @@ static __always_inline struct scratch *my_scratch(void)
 
 static __always_inline struct thread_state *thread_of(struct task_struct *task)
 {
+	if (cfg.chain_depth)
+		return bpf_task_storage_get(&chained_threads, task, 0, 0);
 	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+/* Not on the scheduler's path, where nothing may be allocated. */
+static __always_inline struct thread_state *new_thread(struct task_struct *task)
+{
+	if (cfg.chain_depth)
+		return bpf_task_storage_get(&chained_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+/* st: as thread_of() gives it, in the program that asked for it.  NULL: no chains are wanted. */
+static __always_inline struct chain_state *chain_of(struct thread_state *st)
+{
+	return cfg.chain_depth ? &((struct chained_thread *)st)->chain : NULL;
 }
 
 #endif

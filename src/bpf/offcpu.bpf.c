@@ -77,9 +77,10 @@ static __always_inline __u64 hist_key(const struct thread_state *st)
 
 /*
  * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
- * sampling: it never touches an account.  True: the wait is to be listed, as scratch->kept.
+ * sampling: it never touches an account.  True: the wait is to be listed, as scratch->kept.  chain: of
+ * the thread, or NULL.
  */
-__noinline int account_wait(struct thread_state *st, struct scratch *scratch, __u64 now)
+__noinline int account_wait(struct thread_state *st, struct scratch *scratch, struct chain_state *chain, __u64 now)
 {
 	struct wait_parts parts;
 	__u64 total;
@@ -88,8 +89,8 @@ __noinline int account_wait(struct thread_state *st, struct scratch *scratch, __
 		return false;
 	total = now - st->since_ns;
 	split_wait(st, now, true, &parts);
-	if (cfg.chain_depth)
-		note_wait(st, &parts, now);
+	if (chain)
+		note_wait(st, chain, &parts, now);
 	if (!is_listed(st, total)) {
 		add_parts(&st->account.filtered, &parts);
 		return false;
@@ -98,14 +99,16 @@ __noinline int account_wait(struct thread_state *st, struct scratch *scratch, __
 	return sample_wait(&parts, total, st->draw, &scratch->kept);
 }
 
-/* Sums the wait that was kept under its stacks.  A global function: the verifier checks it once. */
-__noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64 ustack, __u64 kstack, __u64 now)
+/* Sums scratch->kept under its stacks.  A global function: the verifier checks it once. */
+__noinline int list_wait(struct thread_state *st, struct scratch *scratch, struct chain_state *chain, __u64 now)
 {
-	struct offcpu_wait_key key = { .ustack = ustack, .kstack = kstack };
+	struct offcpu_wait_key key = {};
 	struct wait_parts *parts;
 
 	if (!st || !scratch)
 		return 0;
+	key.ustack = scratch->ustack;
+	key.kstack = scratch->kstack;
 	scratch->listed++;
 	parts = &scratch->kept.parts;
 	key.waker = waker_of_wait(st, now);
@@ -126,8 +129,8 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, __u64
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
 		st->account.lost_ns += total;
-	} else if (cfg.chain_depth) {
-		list_chain(&key, st, &scratch->kept, scratch);
+	} else if (chain) {
+		list_chain(&key, st, chain, scratch);
 	}
 	return 0;
 }
@@ -149,8 +152,6 @@ __noinline __u64 end_delay(struct thread_state *st, __u64 now)
 static __always_inline void end_wait(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				     bool may_walk, __u64 now)
 {
-	__u64 ustack, kstack = 0;
-
 	if (cfg.want_storms || cfg.want_blame) {
 		__u64 delay_ns = end_delay(st, now);
 
@@ -158,19 +159,22 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 		if (may_walk && (!cfg.want_events || is_listed(st, now - st->since_ns)))
 			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
 	}
-	if (account_wait(st, scratch, now)) {
+	if (account_wait(st, scratch, chain_of(st), now)) {
+		if (!st->memory && st->mode != MODE_NEW)
+			take_memory_of(task, st);
 		/* first the user stack: where it begins tells where the kernel's was remembered */
-		ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
+		scratch->ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
+		scratch->kstack = 0;
 		if (cfg.want_kstack && may_walk)
-			kstack = kernel_stack(task, st, scratch, now);
+			scratch->kstack = kernel_stack(task, st, scratch, now);
 		else if (cfg.want_kstack)
 			count_loss(OFFCPU_LOSS_KSTACK, now - st->since_ns);
 		if (cfg.want_events)
-			send_event(task, st, &scratch->kept.parts, ustack, kstack, now);
+			send_event(task, st, &scratch->kept.parts, scratch->ustack, scratch->kstack, now);
 		if (cfg.want_locks && may_walk)
 			look_at_futex(task, st, scratch, false);
 		if (cfg.want_waits)
-			list_wait(st, scratch, ustack, kstack, now);
+			list_wait(st, scratch, chain_of(st), now);
 	}
 	st->open_at_start = 0;
 }
@@ -247,6 +251,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	}
 	recheck_cgroup(prev, st, now);
 	if (!st->selected) {
+		if (st->memory && sleep_bits(ctx, prev) & TASK_DEAD)
+			give_memory_back(st);
 		if (cfg.chain_depth)
 			other_out(st, scratch, !preempt && sleep_bits(ctx, prev) && left_queue(prev), now);
 		return;
@@ -264,6 +270,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 		if (cfg.want_storms)
 			storm_switch_out(st, false, true);
 		send_thread(prev, st, now, OFFCPU_END_EXIT);
+		give_memory_back(st);
 		st->selected = 0;
 		return;
 	}
@@ -304,7 +311,7 @@ static __always_inline void switch_in(struct task_struct *next, struct thread_st
 	}
 	if (!st->selected) {
 		if (cfg.chain_depth)
-			other_in(st, now);
+			other_in(st, chain_of(st), now);
 		return;
 	}
 	if (st->mode == MODE_UNKNOWN) {
@@ -439,7 +446,7 @@ SEC("tp_btf/task_newtask")
 int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
-	struct thread_state *st = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct thread_state *st = new_thread(task);
 	struct thread_state *pst;
 	__u64 now = bpf_ktime_get_ns();
 

@@ -21,7 +21,7 @@
  */
 
 /* Where the kernel maps all physical memory; 0: not known. */
-__u64 direct_map = 0;
+volatile __u64 direct_map RARELY_WRITTEN = 0;
 /* User space puts a random number somewhere and asks whether it is found. */
 volatile __u64 sought_at = 0, sought = 0;
 

@@ -3,6 +3,7 @@
 #define BPF_REMEMBER_BPF_H
 
 #include "bpf/pages.bpf.h"
+#include "bpf/select.bpf.h"
 
 /*
  * Remembered walks.  A thread sleeps in few places, again and again, and walking its stacks
@@ -35,6 +36,11 @@
  * New threads.  A thread's first wait is for its first turn on a CPU, and all of them wait for that with the
  * same kernel stack of one frame, each on its own.  Nothing in the above asks whose words they are: each CPU
  * remembers that walk for all threads, with the outermost word, too, placed by its distance.
+ *
+ * Where they are kept.  Most threads of a machine never run while it is traced, and many live for two or three
+ * switches: so a thread takes a struct memory from an array the first time that a wait of it is listed, its
+ * first one excepted, and gives it back as it ends.  Nobody else writes to it, and a thread is on one CPU at a time.
+ * When all are taken those without one walk in full.
  *
  * `hot` keeps a walk that is met often from being pushed out by one that is not, such as that
  * of a preemption anywhere in the program.
@@ -134,9 +140,84 @@ __noinline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch
 	return h ? h : 1;
 }
 
-static __always_inline struct walk_memory *user_memory(struct thread_state *st, __u64 ip, __u64 sp)
+static __always_inline struct memory *memory_at(__u32 number)
 {
-	return &st->walks[(ip >> 2 ^ sp >> 4) & (WALKS - 1)];
+	return bpf_map_lookup_elem(&memories, &number);
+}
+
+static __always_inline struct memory *memory_of(const struct thread_state *st)
+{
+	return st->memory ? memory_at(st->memory - 1) : NULL;
+}
+
+static __always_inline struct waker_memory *waker_memory_of(const struct thread_state *st)
+{
+	__u32 number = st->memory - 1;
+
+	return st->memory ? bpf_map_lookup_elem(&waker_memories, &number) : NULL;
+}
+
+/* What another thread left behind. */
+static __always_inline void forget_walks(struct memory *m, struct waker_memory *w)
+{
+	for (int i = 0; i < SEEN; i++)
+		m->seen_kstack[i] = 0;
+	for (int i = 0; i < WALKS; i++)
+		m->walks[i].id = m->kernel_walks[i].id = 0;
+	if (!w)
+		return;
+	for (int i = 0; i < WAKER_WALKS; i++)
+		w->walks[i].id = 0;
+}
+
+#define MEMORY_TRIES 8
+
+/* A memory for a thread that has none, if one is free.  A global function: the verifier checks it once. */
+__noinline int take_memory(struct thread_state *st)
+{
+	if (!st || memories_taken >= cfg.memories_max)
+		return 0;
+	for (int i = 0; i < MEMORY_TRIES; i++) {
+		__u32 number = __sync_fetch_and_add(&next_memory, 1) % cfg.memories;
+		struct memory *m = memory_at(number);
+
+		if (!m)
+			return 0;
+		if (m->is_taken || __sync_val_compare_and_swap(&m->is_taken, 0, 1))
+			continue;
+		__sync_fetch_and_add(&memories_taken, 1);
+		st->memory = number + 1;
+		forget_walks(m, waker_memory_of(st));
+		return 1;
+	}
+	return 0;
+}
+
+/* The same; of a thread that is no subject, too: then its end is to be seen. */
+static __always_inline void take_memory_of(const struct task_struct *task, struct thread_state *st)
+{
+	if (take_memory(st) && !st->selected)
+		set_selected_bit(task);
+}
+
+/* The thread ends. */
+static __always_inline void give_memory_back(struct thread_state *st)
+{
+	struct memory *m = memory_of(st);
+
+	if (!m)
+		return;
+	st->memory = 0;
+	__sync_fetch_and_add(&memories_taken, -1);
+	m->is_taken = 0;
+}
+
+/* Where a walk that begins there is remembered; NULL: nowhere. */
+static __always_inline struct walk_memory *user_memory(const struct thread_state *st, __u64 ip, __u64 sp)
+{
+	struct memory *m = memory_of(st);
+
+	return m ? &m->walks[(ip >> 2 ^ sp >> 4) & (WALKS - 1)] : NULL;
 }
 
 #ifdef __TARGET_ARCH_x86
@@ -163,20 +244,24 @@ __noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
 }
 
 /* Where a thread sleeps in the kernel goes with where it called from; and it may be preempted on its way back, or by an interrupt. */
-static __always_inline struct kernel_memory *kernel_memory(struct thread_state *st, struct scratch *scratch, __u64 sp)
+static __always_inline struct kernel_memory *kernel_memory(const struct thread_state *st, struct scratch *scratch,
+							    __u64 sp)
 {
+	struct memory *m;
+
 	if (st->mode == MODE_NEW) {
 		scratch->first_walk.last_at += sp - scratch->first_sp;
 		scratch->first_sp = sp;
 		return &scratch->first_walk;
 	}
-	return &st->kernel_walks[(st->entry >> 2 ^ (st->state == 'R')) & (WALKS - 1)];
+	m = memory_of(st);
+	return m ? &m->kernel_walks[(st->entry >> 2 ^ (st->state == 'R')) & (WALKS - 1)] : NULL;
 }
 
 /* sp: thread.sp. */
 static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u64 sp)
 {
-	if (!m->id || kernel_words_hash(m, sp) != m->hash)
+	if (!m || !m->id || kernel_words_hash(m, sp) != m->hash)
 		return 0;
 	was_met(&m->hot);
 	return m->id;
@@ -257,13 +342,17 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 	return 0;
 }
 
-/* Remembers the walk in *stack, which has crossed as `id`. */
+/* Remembers the walk in *stack, which has crossed as `id`.  m: see kernel_memory(). */
 static __always_inline void remember_kernel_walk(struct kernel_memory *m, __u64 sp,
 						 const struct offcpu_rec_stack *stack, __u32 depth, __u64 id)
 {
-	bool is_again = m->id == id && sched_text_bytes;
-	struct kernel_search s = { .m = m, .stack = stack, .sp = sp, .cnt = m->cnt, .is_again = is_again };
+	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
+	bool is_again;
 
+	if (!m)
+		return;
+	s.cnt = m->cnt;
+	s.is_again = is_again = m->id == id && sched_text_bytes;
 	if (stack->end != OFFCPU_WALK_COMPLETE || (m->id != id && !may_replace(m->id, &m->hot)))
 		return;
 	m->id = 0;

@@ -151,11 +151,18 @@ static __always_inline bool is_selected(struct task_struct *task, struct thread_
 	return true;
 }
 
+/* Its switches are looked at from now on. */
+static __always_inline void set_selected_bit(const struct task_struct *task)
+{
+	if (cfg.early_filter)
+		__sync_fetch_and_or(&selected_bits[(__u32)task->pid % SELECTED_BITS / 64], 1ULL << (task->pid & 63));
+}
+
 static __always_inline void select_thread(struct task_struct *task, struct thread_state *st)
 {
 	st->selected = is_selected(task, st);
-	if (cfg.early_filter && st->selected)
-		__sync_fetch_and_or(&selected_bits[(__u32)task->pid % SELECTED_BITS / 64], 1ULL << (task->pid & 63));
+	if (st->selected)
+		set_selected_bit(task);
 }
 
 /* Without a look at its storage; true: look there. */

@@ -79,7 +79,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		return 0;
 	st = thread_of(task);
 	if (!st) {
-		st = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		st = new_thread(task);
 		if (!st) {
 			count_loss(OFFCPU_LOSS_STORAGE, 0);
 			return 0;

@@ -116,18 +116,19 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 
 	st->entry = w.at->entry;
 	m = user_memory(st, w.at->ip, w.at->sp);
-	remembered = remembered_walk(m, &w, scratch, st->tables_generation);
+	remembered = m ? remembered_walk(m, &w, scratch, st->tables_generation) : 0;
 	if (remembered && !cfg.verify_walks)
 		return remembered;
 	scratch->user_walks++;
 	if (cfg.want_tables)
 		w.space = space_of(st);
-	begin_memory(m, &w);
+	if (m)
+		begin_memory(m, &w);
 	depth = walk_in_full(&w);
 	id = user_stack_id(st, w.stack, depth, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
-	if (!w.memory || !id || !crossed_now || m->cnt > WALK_WORDS || w.at->unread)
+	if (!m || !w.memory || !id || !crossed_now || m->cnt > WALK_WORDS || w.at->unread)
 		return id;
 	m->hash = words_hash(m, scratch);
 	if (m->hash)
@@ -262,7 +263,8 @@ static __always_inline void send_sleep_path(__u64 sp, struct scratch *scratch, _
  */
 __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scratch, long bytes, __u64 sp, __u64 now)
 {
-	__u64 *seen, id;
+	struct memory *m;
+	__u64 *seen = NULL, id;
 	bool crossed_now, was_seen;
 	__u32 depth;
 
@@ -277,13 +279,15 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 		return 0;
 	scratch->stack.end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	id = stack_hash(&scratch->stack, depth, 0);
-	seen = &st->seen_kstack[id & (SEEN - 1)];
-	crossed_now = was_seen = *seen == id;
+	m = memory_of(st);
+	if (m)
+		seen = &m->seen_kstack[id & (SEEN - 1)];
+	crossed_now = was_seen = seen && *seen == id;
 	if (!crossed_now) {
 		if (!bpf_map_lookup_elem(&crossed, &id))
 			send_sleep_path(sp, scratch, id);
 		crossed_now = stack_cross(&scratch->stack, id, depth, st, false, now);
-		if (crossed_now)
+		if (crossed_now && seen)
 			*seen = id;
 	}
 #ifdef __TARGET_ARCH_x86

@@ -476,6 +476,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 	struct scratch *scratch = my_scratch();
 	struct offcpu_rec_waker *rec;
 	struct thread_state *wst = NULL;
+	struct waker_memory *memory;
 	struct kernel_memory *m;
 	bool may_remember = true, is_irq_stack;
 
@@ -501,7 +502,13 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 		may_remember = rec->nr < 0;
 		if (cfg.want_ustack && plain(task)->mm && !(task->flags & PF_KTHREAD))
 			rec->ustack = user_stack(ctx, task, wst, scratch, false, now);
-		m = &wst->waker_walks[(wst->entry >> 2) & (WAKER_WALKS - 1)];
+		if (!wst->memory)
+			take_memory_of(task, wst);
+		memory = waker_memory_of(wst);
+		if (memory)
+			m = &memory->walks[(wst->entry >> 2) & (WAKER_WALKS - 1)];
+		else
+			may_remember = false;
 	}
 	if (cfg.want_kstack)
 		rec->kstack = waker_kernel_stack(ctx, m, wst, rec->kind != OFFCPU_WAKER_TASK, may_remember, scratch,

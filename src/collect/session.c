@@ -146,9 +146,9 @@ static void govern(struct session *s)
 	if (!s->cost || !cost_poll(s->cost, &reading))
 		return;
 	scale_ns = governor_take(&s->governor, &reading);
-	if (scale_ns != s->skel->bss->scale_ns || s->governor.was_over)
+	if (scale_ns != s->skel->data->scale_ns || s->governor.was_over)
 		cost_hurry(s->cost);
-	s->skel->bss->scale_ns = scale_ns;
+	s->skel->data->scale_ns = scale_ns;
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
 }
 
@@ -157,11 +157,11 @@ static void tell_sched_text(struct session *s)
 {
 	uint64_t start, end;
 
-	if (s->skel->bss->sched_text_bytes || !symbolizer_sched_text(s->symbolizer, &start, &end))
+	if (s->skel->data->sched_text_bytes || !symbolizer_sched_text(s->symbolizer, &start, &end))
 		return;
-	s->skel->bss->sched_text = start;
+	s->skel->data->sched_text = start;
 	__sync_synchronize();
-	s->skel->bss->sched_text_bytes = end - start;
+	s->skel->data->sched_text_bytes = end - start;
 }
 
 /* Sets an edge of the window in the near future, so that no CPU learns of it late. */
@@ -190,7 +190,7 @@ static void apply_tables(struct session *s, bool is_last)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), published;
 
-	if (!s->tables || s->skel->bss->direct_map)
+	if (!s->tables || s->skel->data->direct_map)
 		return;
 	published = tables_published_cnt(s->tables);
 	if (published == s->looked_published ||
@@ -224,7 +224,7 @@ bool session_start(struct session *s, GError **error)
 	await_tables(s);
 	apply_tables(s, true);
 	s->start_ns = set_edge(&s->skel->data->start_ns);
-	s->skel->bss->is_open = 1;
+	s->skel->data->is_open = 1;
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
@@ -262,12 +262,12 @@ static void read_waits(struct session *s, bool second)
  */
 static void swap_waits(struct session *s)
 {
-	bool old = s->skel->bss->second_in_use;
+	bool old = s->skel->data->second_in_use;
 
 	s->skel->bss->wait_entries = 0;
-	s->skel->bss->second_in_use = !old;
+	s->skel->data->second_in_use = !old;
 	if (!visit_cpus(s->skel)) {
-		s->skel->bss->second_in_use = old;
+		s->skel->data->second_in_use = old;
 		return;
 	}
 	read_waits(s, old);
@@ -337,7 +337,7 @@ bool session_stop(struct session *s, GError **error)
 	}
 	apply_tables(s, true);
 	s->stop_ns = set_edge(&s->skel->data->stop_ns);
-	s->skel->bss->is_open = 0;
+	s->skel->data->is_open = 0;
 	if (!run_iterator(s, close_thread, error))
 		return false;
 	urgency_check();
@@ -345,9 +345,9 @@ bool session_stop(struct session *s, GError **error)
 	session_empty_ring(s);
 	/* What the window's end found running wrote still. */
 	visit_cpus(s->skel);
-	read_waits(s, s->skel->bss->second_in_use);
+	read_waits(s, s->skel->data->second_in_use);
 	urgency_check();
-	s->skel->bss->closing = 1;
+	s->skel->data->closing = 1;
 	if (!run_iterator(s, close_thread, error))
 		return false;
 	urgency_check();

@@ -119,7 +119,7 @@ static void fill_sampling(const struct session *s, struct profile_sampling *ret_
 {
 	const struct governor *g = &s->governor;
 
-	ret_sampling->end_ns = s->skel->bss->scale_ns;
+	ret_sampling->end_ns = s->skel->data->scale_ns;
 	ret_sampling->raised_cnt = g->raised_cnt;
 	ret_sampling->lowered_cnt = g->lowered_cnt;
 	ret_sampling->over_cnt = g->over_cnt;

@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,6 +120,34 @@ static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
 		bpf_program__set_autoload(skel->progs.note_disk, false);
 }
 
+/* How many threads there are on this machine; 0: unknown. */
+static uint32_t threads_now(void)
+{
+	g_autofree char *text = NULL;
+	uint32_t cnt = 0;
+
+	/* proc(5): ... running/threads last_pid */
+	if (g_file_get_contents("/proc/loadavg", &text, NULL, NULL))
+		sscanf(text, "%*f %*f %*f %*u/%7u", &cnt);
+	return cnt;
+}
+
+#define MEMORIES_MIN 512
+#define MEMORIES_MAX 32768	/* 60 MiB of the kernel's */
+
+/*
+ * For twice as many threads as there are: some will be born.  A quarter is left free, that a free one be
+ * found at the first or second try.
+ */
+static void size_memories(struct offcpu_bpf *skel, struct offcpu_config *cfg)
+{
+	cfg->memories_max = CLAMP(2 * threads_now(), MEMORIES_MIN, MEMORIES_MAX);
+	cfg->memories = cfg->memories_max / 4 * 5;
+	bpf_map__set_max_entries(skel->maps.memories, cfg->memories);
+	if (cfg->want_wakers)
+		bpf_map__set_max_entries(skel->maps.waker_memories, cfg->memories);
+}
+
 static void configure(struct session *s)
 {
 	const struct collect_options *o = s->options;
@@ -161,6 +190,7 @@ static void configure(struct session *s)
 		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
 		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
+	size_memories(s->skel, cfg);
 	select_irq_programs(s->skel, cfg->want_wakers);
 	s->closing = closing_new(s->skel, !o->is_short);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
@@ -169,9 +199,9 @@ static void configure(struct session *s)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
 	if (cfg->may_sample)
-		s->skel->bss->scale_ns = MIN(o->sample_ns, SAMPLE_SCALE_MAX_NS);
-	governor_init(&s->governor, o->budget_ppm, cfg->may_sample && o->may_raise, s->skel->bss->scale_ns);
-	s->profile->info.sampling.start_ns = s->profile->info.sampling.max_ns = s->skel->bss->scale_ns;
+		s->skel->data->scale_ns = MIN(o->sample_ns, SAMPLE_SCALE_MAX_NS);
+	governor_init(&s->governor, o->budget_ppm, cfg->may_sample && o->may_raise, s->skel->data->scale_ns);
+	s->profile->info.sampling.start_ns = s->profile->info.sampling.max_ns = s->skel->data->scale_ns;
 	bpf_map__set_max_entries(s->skel->maps.ring,
 				 (uint32_t)(o->ring_bytes ? o->ring_bytes :
 					    o->mode == COLLECT_EVENTS ? 16 << 20 : 4 << 20));
@@ -256,7 +286,7 @@ bool session_load(struct session *s, GError **error)
 		return false;
 	find_direct_map(s);
 	if (s->tables)
-		tables_tell(s->tables, &s->skel->bss->tables_epoch);
+		tables_tell(s->tables, &s->skel->data->tables_epoch);
 	err = offcpu_bpf__attach(s->skel);
 	if (err) {
 		session_bpf_error(error, err, "attach to the scheduler's tracepoints");
