@@ -13,6 +13,12 @@
 #include "abi/sample.h"
 #include "abi/space_abi.h"
 
+/*
+ * A switch goes one way nearly always, and that is to lie in few lines of the instruction cache, which the kernel
+ * in between has filled: what is rare goes to functions of its own, or to the end.
+ */
+#define rarely(x) __builtin_expect(!!(x), 0)
+
 /* What a thread is doing, as of the last event we saw of it. */
 enum thread_mode {
 	MODE_UNKNOWN = 0,	/* no event in the window yet */
@@ -531,11 +537,12 @@ static __always_inline void count_loss(__u32 reason, __u64 time_ns)
  * force nobody knows that it would have been selected, and
  * what is not in our pid namespace is not ours to trace.
  */
-static __always_inline void count_unknown_thread(void)
+static __noinline int count_unknown_thread(void)
 {
 	if (!cfg.by_tgid && !cfg.by_tid && !cfg.by_comm && !cfg.by_cgroup && !cfg.follow_exec &&
 	    !cfg.pidns_inum)
 		count_loss(OFFCPU_LOSS_STORAGE, 0);
+	return 0;
 }
 
 static __always_inline struct scratch *my_scratch(void)

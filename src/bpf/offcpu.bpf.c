@@ -95,7 +95,13 @@ __noinline int account_wait(struct thread_state *st, struct scratch *scratch, st
 		add_parts(&st->account.filtered, &parts);
 		return false;
 	}
-	add_state(&st->account, st->state, &parts);
+	/* nearly all that occur, and in the account's first line */
+	if (st->state == 'S')
+		add_parts(&st->account.state[OFFCPU_STATE_S], &parts);
+	else if (st->state == 'R')
+		add_parts(&st->account.state[OFFCPU_STATE_R], &parts);
+	else
+		add_state(&st->account, st->state, &parts);
 	return sample_wait(&parts, total, st->draw, &scratch->kept);
 }
 
@@ -148,6 +154,28 @@ __noinline __u64 end_delay(struct thread_state *st, __u64 now)
 	return parts.runnable_ns + parts.preempted_ns;
 }
 
+/* A wait is to be listed, as scratch->kept. */
+static __noinline int walk_and_list(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
+				    bool may_walk, __u64 now)
+{
+	if (!st->memory && st->mode != MODE_NEW)
+		take_memory_of(task, st);
+	/* first the user stack: where it begins tells where the kernel's was remembered */
+	scratch->ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
+	scratch->kstack = 0;
+	if (cfg.want_kstack && may_walk)
+		scratch->kstack = kernel_stack(task, st, scratch, now);
+	else if (cfg.want_kstack)
+		count_loss(OFFCPU_LOSS_KSTACK, now - st->since_ns);
+	if (cfg.want_events)
+		send_event(task, st, &scratch->kept.parts, scratch->ustack, scratch->kstack, now);
+	if (cfg.want_locks && may_walk)
+		look_at_futex(task, st, scratch, false);
+	if (cfg.want_waits)
+		list_wait(st, scratch, chain_of(st), now);
+	return 0;
+}
+
 /* The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited. */
 static __always_inline void end_wait(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				     bool may_walk, __u64 now)
@@ -159,23 +187,8 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 		if (may_walk && (!cfg.want_events || is_listed(st, now - st->since_ns)))
 			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
 	}
-	if (account_wait(st, scratch, chain_of(st), now)) {
-		if (!st->memory && st->mode != MODE_NEW)
-			take_memory_of(task, st);
-		/* first the user stack: where it begins tells where the kernel's was remembered */
-		scratch->ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
-		scratch->kstack = 0;
-		if (cfg.want_kstack && may_walk)
-			scratch->kstack = kernel_stack(task, st, scratch, now);
-		else if (cfg.want_kstack)
-			count_loss(OFFCPU_LOSS_KSTACK, now - st->since_ns);
-		if (cfg.want_events)
-			send_event(task, st, &scratch->kept.parts, scratch->ustack, scratch->kstack, now);
-		if (cfg.want_locks && may_walk)
-			look_at_futex(task, st, scratch, false);
-		if (cfg.want_waits)
-			list_wait(st, scratch, chain_of(st), now);
-	}
+	if (rarely(account_wait(st, scratch, chain_of(st), now)))
+		walk_and_list(task, st, scratch, may_walk, now);
 	st->open_at_start = 0;
 }
 
@@ -213,6 +226,16 @@ static __always_inline void recover_unknown(struct task_struct *prev, struct thr
 	}
 }
 
+/* A thread goes off CPU of which another thing was known than that it ran. */
+static __noinline int recover(struct task_struct *prev, struct thread_state *st, struct scratch *scratch, __u64 now)
+{
+	if (st->mode == MODE_UNKNOWN)
+		recover_unknown(prev, st, scratch, now);
+	else
+		recover_switch_in(prev, st, scratch, now);
+	return 0;
+}
+
 /* A global function: its stack is not the switch's, which Linux 6.1 allows 512 bytes with all that it calls. */
 __noinline int sum_stretch(const struct thread_state *st)
 {
@@ -239,39 +262,51 @@ static __always_inline void close_stretch(struct thread_state *st, __u64 now)
 		sum_stretch(st);
 }
 
+static __noinline int end_thread(struct task_struct *prev, struct thread_state *st, __u64 now)
+{
+	st->mode = MODE_DEAD;
+	if (cfg.want_storms)
+		storm_switch_out(st, false, true);
+	send_thread(prev, st, now, OFFCPU_END_EXIT);
+	give_memory_back(st);
+	st->selected = 0;
+	return 0;
+}
+
+/* A thread that is no subject goes off CPU. */
+static __noinline int other_goes(struct thread_state *st, struct scratch *scratch, bool is_asleep, bool is_dead,
+				 __u64 now)
+{
+	if (is_dead)
+		give_memory_back(st);
+	if (cfg.chain_depth)
+		other_out(st, scratch, is_asleep, now);
+	return 0;
+}
+
 static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev,
 				       struct task_struct *next, bool preempt, struct scratch *scratch, __u64 now)
 {
 	struct thread_state *st = thread_of(prev);
 	__u64 bits;
 
-	if (!st) {
+	if (rarely(!st)) {
 		count_unknown_thread();
 		return;
 	}
 	recheck_cgroup(prev, st, now);
-	if (!st->selected) {
-		if (st->memory && sleep_bits(ctx, prev) & TASK_DEAD)
-			give_memory_back(st);
-		if (cfg.chain_depth)
-			other_out(st, scratch, !preempt && sleep_bits(ctx, prev) && left_queue(prev), now);
+	bits = sleep_bits(ctx, prev);
+	if (rarely(!st->selected)) {
+		other_goes(st, scratch, !preempt && bits && left_queue(prev), bits & TASK_DEAD, now);
 		return;
 	}
-	if (st->mode == MODE_UNKNOWN)
-		recover_unknown(prev, st, scratch, now);
-	else if (st->mode != MODE_ON_CPU)
-		recover_switch_in(prev, st, scratch, now);
+	if (rarely(st->mode != MODE_ON_CPU))
+		recover(prev, st, scratch, now);
 	close_stretch(st, now);
 	st->account.switches++;
 	st->since_ns = now;
-	bits = sleep_bits(ctx, prev);
-	if (bits & TASK_DEAD) {
-		st->mode = MODE_DEAD;
-		if (cfg.want_storms)
-			storm_switch_out(st, false, true);
-		send_thread(prev, st, now, OFFCPU_END_EXIT);
-		give_memory_back(st);
-		st->selected = 0;
+	if (rarely(bits & TASK_DEAD)) {
+		end_thread(prev, st, now);
 		return;
 	}
 	if (preempt || !bits || !left_queue(prev)) {
@@ -302,23 +337,29 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	note_futex(prev, st);
 }
 
+/* The first event of a thread in the window is that it gets a CPU. */
+static __noinline int meet(struct task_struct *next, struct thread_state *st)
+{
+	enter_window(st);
+	assume_off_cpu(next, st, switches_of(next));
+	return 0;
+}
+
 static __always_inline void switch_in(struct task_struct *next, struct thread_state *st,
 				      struct scratch *scratch, __u64 now)
 {
-	if (!st) {
+	if (rarely(!st)) {
 		count_unknown_thread();
 		return;
 	}
-	if (!st->selected) {
+	if (rarely(!st->selected)) {
 		if (cfg.chain_depth)
 			other_in(st, chain_of(st), now);
 		return;
 	}
-	if (st->mode == MODE_UNKNOWN) {
-		enter_window(st);
-		assume_off_cpu(next, st, switches_of(next));
-	}
-	if (st->mode == MODE_ON_CPU)
+	if (rarely(st->mode == MODE_UNKNOWN))
+		meet(next, st);
+	if (rarely(st->mode == MODE_ON_CPU))
 		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
 	else
 		end_wait(next, st, scratch, true, now);
@@ -365,7 +406,7 @@ int handle_switch(unsigned long long *ctx)
 	now = bpf_ktime_get_ns();
 	if (cfg.want_blame)
 		blame_note(prev, next, now);
-	if (!in_window(now)) {
+	if (rarely(!in_window(now))) {
 		if (prev_counts && now >= stop_ns && (sleep_bits(ctx, prev) & TASK_DEAD))
 			close_dying(prev, scratch);
 		return 0;

@@ -168,8 +168,8 @@ static __always_inline void select_thread(struct task_struct *task, struct threa
 /* Without a look at its storage; true: look there. */
 static __always_inline bool may_be_selected(struct task_struct *task)
 {
-	if (cfg.chain_depth)
-		return true;	/* any thread may be in a chain */
+	if (cfg.looks_at_all)
+		return true;
 	if ((task->flags & PF_KTHREAD) ? !cfg.want_kernel : !cfg.want_user)
 		return false;
 	return !cfg.early_filter ||

@@ -88,15 +88,23 @@ static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcp
 	return id;
 }
 
+/* A global function: the verifier checks it once. */
+__noinline int look_up_tables(struct thread_state *st, __u32 epoch)
+{
+	if (!st)
+		return 0;
+	st->tables_generation = generation_of(space_of(st));
+	st->tables_epoch = epoch;
+	return 0;
+}
+
 /* What tables there are for the thread's program: looked up again when user space changed any. */
 static __always_inline void know_tables(struct thread_state *st)
 {
 	__u32 now = tables_epoch;
 
-	if (!cfg.want_tables || (st->tables_epoch == now && st->tables_generation))
-		return;
-	st->tables_generation = generation_of(space_of(st));
-	st->tables_epoch = now;
+	if (cfg.want_tables && rarely(st->tables_epoch != now || !st->tables_generation))
+		look_up_tables(st, now);
 }
 
 /*
@@ -162,7 +170,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 	st->ustack_from = begins_ustack(task, st);
 	if (st->ustack_from == USTACK_LATE)
 		know_tables(st);	/* or asks for them */
-	else if (st->ustack_from == USTACK_BEGUN)
+	else if (rarely(st->ustack_from == USTACK_BEGUN))
 		st->ustack = user_stack(ctx, task, st, scratch, false, now);
 }
 

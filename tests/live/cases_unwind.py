@@ -639,10 +639,10 @@ def messaging(env):
 
 
 def walked_in_full(env, recorder):
-    """Of a recorder with -v: waits listed, and kernel stacks of them that were not remembered."""
+    """Of a recorder with -v: waits listed, and user and kernel stacks of them that were not remembered."""
     told = re.search(r"walks: (\d+) waits listed; in full were walked (\d+) user stacks and (\d+) kernel stacks", recorder.stderr())
     env.notes.append(told.group(0))
-    return int(told.group(1)), int(told.group(3))
+    return tuple(map(int, told.groups()))
 
 
 @case
@@ -662,9 +662,42 @@ def remembered_walks_of_sockets(env):
         recorder.stop()
     finally:
         os.killpg(load.pid, signal.SIGKILL)
-    listed, kernel = walked_in_full(env, recorder)
+    listed, _, kernel = walked_in_full(env, recorder)
     env.check.that(listed > 5_000, f"only {listed} waits were listed")
     env.check.that(kernel < listed / 20, f"of {listed} waits {kernel} had their kernel stack walked in full")
+
+
+def check_napping_threads(env, cnt, at_once, us):
+    """Threads that sleep six times at one place: no nap is missing.  What was walked in full."""
+    env.tolerate_unseen()
+    program = Program(env, "churn", cnt, at_once, us, 6)
+    recorder = Recorder(env, "-p", program.pid, "--exact", "-v")
+    recorder.wait_attached()
+    program.go()
+    program.wait_done(120)
+    recorder.stop()
+    report = recorder.report()
+    program.finish()
+    naps = sum(wait["count"] for wait in report.waits if "born_site" in names(wait["user"]))
+    env.check.that(naps >= 0.99 * 6 * cnt, f"{naps} naps of {cnt} threads that slept 6 times each")
+    env.check.equal(report.coverage["lost"].get("remembered_walk", 0), 0, "walks remembered wrongly")
+    return walked_in_full(env, recorder)
+
+
+@case
+def memories_are_given_back(env):
+    """Four times as many threads live and die as can remember their walks at a time: each remembers its own."""
+    listed, user, kernel = check_napping_threads(env, 3000, 40, 1_000)
+    env.check.that(user + kernel < listed, f"of {listed} waits {user} user and {kernel} kernel stacks were walked in full")
+
+
+@case
+def more_threads_than_memories(env):
+    """Those that find none left walk each time, and are told of all the same."""
+    threads = int(open("/proc/loadavg", encoding="ascii").read().split("/")[1].split()[0])
+    cnt = 2 * max(512, 2 * threads)
+    listed, user, _ = check_napping_threads(env, cnt, cnt, 100_000)
+    env.check.that(user > listed / 4, f"of {listed} waits only {user} user stacks were walked in full: were there memories for all?")
 
 
 def traced_children(recorder, cnt):
@@ -689,6 +722,6 @@ def remembered_walks_of_new_threads(env):
     env.check.that(first_waits(report) >= 2000, f"{first_waits(report)} first waits of 2000 processes")
     recorder = Recorder(env, "-a", "--exact", "-v")
     report = traced_children(recorder, 2000)
-    listed, kernel = walked_in_full(env, recorder)
+    listed, _, kernel = walked_in_full(env, recorder)
     env.check.that(first_waits(report) >= 2000, f"{first_waits(report)} first waits of 2000 processes")
     env.check.that(kernel < listed - 1900, f"of {listed} waits {kernel} had their kernel stack walked in full")

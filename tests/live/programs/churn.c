@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* churn OUT THREADS BATCH US: threads that are born, sleep once, and die. */
+/* churn OUT THREADS BATCH US [NAPS]: threads that are born, sleep once or so many times, and die. */
 #include "truth.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@ struct life {
 	uint64_t wall_ns;
 };
 
-static uint64_t nap_us;
+static uint64_t nap_us, naps = 1;
 
 SITE void born_site(struct life *life)
 {
@@ -20,7 +20,7 @@ SITE void born_site(struct life *life)
 	uint64_t begin_ns = truth_now_ns();
 
 	sys2(SYS_nanosleep, &ts, 0);
-	life->wall_ns = truth_now_ns() - begin_ns;
+	life->wall_ns += truth_now_ns() - begin_ns;
 }
 
 SITE void *born_main(void *arg)
@@ -28,7 +28,8 @@ SITE void *born_main(void *arg)
 	struct life *life = arg;
 
 	life->tid = truth_gettid();
-	born_site(life);
+	for (uint64_t i = 0; i < naps; i++)
+		born_site(life);
 	return NULL;
 }
 
@@ -39,6 +40,8 @@ int main(int argc, char **argv)
 	pthread_t *threads = calloc(batch, sizeof(*threads));
 
 	nap_us = truth_arg(argc, argv, 4);
+	if (argc > 5)
+		naps = truth_arg(argc, argv, 5);
 	truth_open(truth_arg_string(argc, argv, 1));
 	truth_ready(NULL, 0);
 	for (uint64_t done = 0; done < total; done += batch) {
