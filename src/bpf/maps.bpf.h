@@ -44,21 +44,18 @@ enum ustack_from {
 #define WAKER_WALKS 4
 #define IRQ_WALKS 16
 
-#define WALK_FIRST 1	/* of the two words at this place the first counts */
-#define WALK_SECOND 2
-
 /* A walk by tables that need not be done again: see bpf/remember.bpf.h. */
 struct walk_memory {
 	__u64 id;		/* of the stack; 0: nothing remembered */
-	__u64 ip, sp, bp;	/* where it began; sp a little below, see begin_sp */
+	__u64 ip, sp, bp;	/* where it began */
 	__u64 hash;		/* of the words it went by */
 	__u32 generation;	/* of the space */
 	__u32 cnt;
-	__u32 bytes;		/* they all lie below sp + bytes */
+	__u32 bytes;		/* the last of them ends at sp + bytes */
 	__u8 hot;
 	__u8 by_bp;		/* the walk went by the frame pointer's first value, too */
 	__u8 pad[2];
-	__u32 at[WALK_WORDS];	/* where they lie, above sp; the low bits say which of two */
+	__u32 at[WALK_WORDS];	/* where they lie, above sp */
 };
 
 /* The same of a walk of the kernel stack. */
@@ -406,7 +403,7 @@ struct walk_state {
 	__u64 ip, sp, bp;
 	__u64 rdi, r10;		/* of the innermost frame */
 	__u64 bp_from;		/* the address bp was read from, or one of the above */
-	__u64 begin_sp;		/* a little below the stack pointer it began with */
+	__u64 begin_sp;		/* the stack pointer it began with */
 	__u64 entry;		/* thread_state.entry */
 	__u32 depth;
 	__u32 end;		/* enum offcpu_walk_end */
@@ -522,7 +519,8 @@ static __always_inline const struct task_struct *plain(const struct task_struct 
 	return bpf_rdonly_cast ? bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct)) : task;
 }
 
-static __always_inline void count_loss(__u32 reason, __u64 time_ns)
+/* A global function: in line at its many callers it would make the programs larger by a tenth, and their loading longer. */
+__noinline int count_loss(__u32 reason, __u64 time_ns)
 {
 	struct offcpu_loss_count *loss = bpf_map_lookup_elem(&losses, &reason);
 
@@ -530,6 +528,7 @@ static __always_inline void count_loss(__u32 reason, __u64 time_ns)
 		loss->count++;
 		loss->time_ns += time_ns;
 	}
+	return 0;
 }
 
 /*

@@ -89,7 +89,7 @@ __noinline int account_wait(struct thread_state *st, struct scratch *scratch, st
 		return false;
 	total = now - st->since_ns;
 	split_wait(st, now, true, &parts);
-	if (chain)
+	if (cfg.chain_depth && chain)
 		note_wait(st, chain, &parts, now);
 	if (!is_listed(st, total)) {
 		add_parts(&st->account.filtered, &parts);
@@ -135,7 +135,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
 		st->account.lost_ns += total;
-	} else if (chain) {
+	} else if (cfg.chain_depth && chain) {
 		list_chain(&key, st, chain, scratch);
 	}
 	return 0;

@@ -76,21 +76,11 @@ static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, stru
 	__u64 h = STACK_MIX, word;
 
 	for (__u32 i = 0; i < WALK_WORDS; i++) {
-		__u64 at;
-
 		if (i >= m->cnt)
 			break;
-		at = m->sp + (m->at[i] & ~7U);
-		if (m->at[i] & WALK_FIRST) {
-			if (!viewed_word(view, at, &word))
-				return 0;
-			h = mix(h, word);
-		}
-		if (m->at[i] & WALK_SECOND) {
-			if (!viewed_word(view, at + sizeof(word), &word))
-				return 0;
-			h = mix(h, word);
-		}
+		if (!viewed_word(view, m->sp + m->at[i], &word))
+			return 0;
+		h = mix(h, word);
 	}
 	return h ? h : 1;
 }
@@ -110,18 +100,17 @@ __noinline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch
 	if (scratch->walk.view.pgd)
 		return viewed_words_hash(m, &scratch->walk.view);
 	for (__u32 i = 0; i < WALK_WORDS; i++) {
-		__u32 at, offset;
+		__u32 offset;
 
 		if (i >= m->cnt)
 			break;
-		at = m->at[i];
-		offset = (at & ~7U) - base;
-		if (offset > have - 16 || have < 16) {
-			base = at & ~7U;
+		offset = m->at[i] - base;
+		if (offset > have - 8 || have < 8) {
+			base = m->at[i];
 			offset = 0;
 			have = m->bytes - base;
 			barrier_var(have);
-			if (have < 16)
+			if (have < 8)
 				return 0;
 			if (have > WALK_WINDOW)
 				have = WALK_WINDOW;
@@ -130,12 +119,9 @@ __noinline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch
 		}
 		offset /= 8;
 		barrier_var(offset);
-		if (offset > WALK_WINDOW / 8 - 2)
+		if (offset > WALK_WINDOW / 8 - 1)
 			return 0;
-		if (at & WALK_FIRST)
-			h = mix(h, scratch->window[offset]);
-		if (at & WALK_SECOND)
-			h = mix(h, scratch->window[offset + 1]);
+		h = mix(h, scratch->window[offset]);
 	}
 	return h ? h : 1;
 }

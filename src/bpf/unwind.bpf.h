@@ -241,11 +241,8 @@ static __always_inline __u32 known_rule_at(struct user_walk *w, __u64 addr)
 	return slot->rule;
 }
 
-/* Words are noted by twos: of a function without a frame the one below its return address is not its own. */
-#define BELOW_SP 16
-
-/* The walk goes by words at addr.  One word too many, or too far, and it is not remembered. */
-static __always_inline void note_words(struct user_walk *w, __u64 addr, __u32 which)
+/* The walk goes by the word at addr.  One word too many, or too far, and it is not remembered. */
+static __always_inline void note_word(struct user_walk *w, __u64 addr)
 {
 	struct walk_memory *m = w->memory;
 	__u64 offset = addr - w->at->begin_sp;
@@ -257,10 +254,10 @@ static __always_inline void note_words(struct user_walk *w, __u64 addr, __u32 wh
 		m->cnt = WALK_WORDS + 1;
 		return;
 	}
-	m->at[cnt] = (__u32)offset | which;
+	m->at[cnt] = (__u32)offset;
 	m->cnt = cnt + 1;
-	if (offset + 16 > m->bytes)
-		m->bytes = offset + 16;
+	if (offset + 8 > m->bytes)
+		m->bytes = offset + 8;
 }
 
 /*
@@ -277,7 +274,7 @@ static __always_inline void note_frame_pointer(struct user_walk *w)
 	if (from == BP_FROM_REGISTER)
 		m->by_bp = true;
 	else if (from != BP_NOTED)
-		note_words(w, from, WALK_FIRST);
+		note_word(w, from);
 	w->at->bp_from = BP_NOTED;
 }
 
@@ -295,7 +292,7 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool may_
 		return false;
 	if (!read_stack(w, w->at->bp, frame, sizeof(frame), may_sleep))
 		return false;
-	note_words(w, w->at->bp, WALK_SECOND);
+	note_word(w, w->at->bp + sizeof(frame[0]));
 	if (!frame[1])
 		return false;
 	w->at->bp_from = w->at->bp;
@@ -343,7 +340,7 @@ static __always_inline bool step_by_epilogue(struct user_walk *w, bool may_sleep
 		return false;
 	if (at & 7 || !read_stack(w, at, &ip, sizeof(ip), may_sleep) || !ip)
 		return false;
-	note_words(w, at - sizeof(ip), WALK_SECOND);
+	note_word(w, at);
 	w->at->sp = at + sizeof(ip);
 	w->at->ip = ip;
 	return true;
@@ -425,7 +422,7 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 		base = unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_SP ? w->at->sp : w->at->bp;
 		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), may_sleep))
 			return 0;
-		note_words(w, base + unwind_rule_packed_offset(rule), WALK_FIRST);
+		note_word(w, base + unwind_rule_packed_offset(rule));
 		return value + unwind_rule_extra(rule) * 8;
 	case UNWIND_CFA_REG:
 		do_not_remember(w);
@@ -465,7 +462,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool m
 		w->at->bp_lost = true;
 		break;
 	}
-	note_words(w, cfa - sizeof(saved), WALK_SECOND);
+	note_word(w, cfa - sizeof(saved[1]));
 	w->at->sp = cfa;
 	w->at->ip = saved[1];
 	return w->at->ip != 0;
@@ -539,7 +536,7 @@ static __always_inline bool begin_walk(struct walk_state *at, struct task_struct
 #else
 	at->entry = regs->ip;
 #endif
-	at->begin_sp = at->sp - BELOW_SP;
+	at->begin_sp = at->sp;
 	at->bp_from = BP_FROM_REGISTER;
 	at->exact = true;
 	at->bp_lost = false;
