@@ -40,6 +40,8 @@ def cost_rows(load, cost):
                     cost["accounts"]["all_ns"] / peer["all_ns"]),
         information(f"{load}: the least that keeps accounts (bench/floor.bpf.c)", floor["all_ns"], "ns",
                     floor["all_ns"] / peer["all_ns"]),
+        information(f"{load}: default over that least", default["all_ns"] - floor["all_ns"], "ns",
+                    default["all_ns"] / floor["all_ns"]),
         information(f"{load}: switches per s beside offcputime", peer["switches_per_s"], "/s"),
         information(f"{load}: switches per s beside us", default["switches_per_s"], "/s",
                     default["switches_per_s"] / peer["switches_per_s"]),

@@ -195,7 +195,7 @@ static __always_inline void give_memory_back(struct thread_state *st)
 		return;
 	st->memory = 0;
 	__sync_fetch_and_add(&memories_taken, -1);
-	m->is_taken = 0;
+	__sync_lock_test_and_set(&m->is_taken, 0);	/* after all that was written to it */
 }
 
 /* Where a walk that begins there is remembered; NULL: nowhere. */

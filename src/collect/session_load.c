@@ -3,11 +3,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/sample.h"
+#include "base/loadavg.h"
 #include "collect/chain_maps.h"
 #include "collect/closing.h"
 #include "collect/crowd.h"
@@ -120,18 +120,6 @@ static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
 		bpf_program__set_autoload(skel->progs.note_disk, false);
 }
 
-/* How many threads there are on this machine; 0: unknown. */
-static uint32_t threads_now(void)
-{
-	g_autofree char *text = NULL;
-	uint32_t cnt = 0;
-
-	/* proc(5): ... running/threads last_pid */
-	if (g_file_get_contents("/proc/loadavg", &text, NULL, NULL))
-		sscanf(text, "%*f %*f %*f %*u/%7u", &cnt);
-	return cnt;
-}
-
 #define MEMORIES_MIN 512
 #define MEMORIES_MAX 32768	/* 60 MiB of the kernel's */
 
@@ -141,7 +129,11 @@ static uint32_t threads_now(void)
  */
 static void size_memories(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 {
-	cfg->memories_max = CLAMP(2 * threads_now(), MEMORIES_MIN, MEMORIES_MAX);
+	unsigned runnable_cnt, cnt;
+
+	if (!loadavg_threads(&runnable_cnt, &cnt))
+		cnt = 0;
+	cfg->memories_max = CLAMP(2 * (uint64_t)cnt, MEMORIES_MIN, MEMORIES_MAX);
 	cfg->memories = cfg->memories_max / 4 * 5;
 	bpf_map__set_max_entries(skel->maps.memories, cfg->memories);
 	if (cfg->want_wakers)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/loadavg.h"
 
 #define THREADS_MAX 4
 #define NICE_INSTEAD (-20)
@@ -191,16 +192,10 @@ void urgency_keep(void)
 /* Threads that run or could, for each CPU. */
 static unsigned runnable_cnt(void)
 {
-	char text[96] = { 0 };
-	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-	unsigned cnt = 0;
+	unsigned cnt, all_cnt;
 
-	if (fd < 0)
+	if (!loadavg_threads(&cnt, &all_cnt))
 		return 0;
-	/* three averages, running/all, the last pid */
-	if (read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%*s %*s %*s %u/", &cnt) != 1)
-		cnt = 0;
-	close(fd);
 	return cnt / (unsigned)MAX(1, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
