@@ -65,14 +65,14 @@ def bpf_stats():
 
 @contextmanager
 def raised_priority(is_wanted):
-    """Before all others, the loads excepted that lower theirs: for loads that leave nothing to anybody."""
-    before = os.getpriority(os.PRIO_PROCESS, 0)
+    """In real time, the loads excepted that give it back: for loads that leave nothing to anybody."""
+    before, param = os.sched_getscheduler(0), os.sched_getparam(0)
     if is_wanted:
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     try:
         yield
     finally:
-        os.setpriority(os.PRIO_PROCESS, 0, before)
+        os.sched_setscheduler(0, before, param)
 
 
 def wait_for_quiet(load_max, timeout_s, say):

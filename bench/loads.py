@@ -41,8 +41,8 @@ def stacks(folder):
 
 @contextmanager
 def sleepers(folder, threads, milliseconds):
-    """So many threads that sleep so long each, once all of them do; of the lowest priority."""
-    with process.running(["nice", "-n", "39", build(folder, "sleepers"), threads, milliseconds],
+    """So many threads that sleep so long each, once all of them do; of the lowest priority, never in real time."""
+    with process.running(["chrt", "--other", "0", "nice", "-n", "39", build(folder, "sleepers"), threads, milliseconds],
                          stdout=subprocess.PIPE) as load:
         if load.stdout.readline() != b"ready\n":
             raise RuntimeError(f"{threads} threads could not be started: is there a limit on processes?")
