@@ -170,10 +170,9 @@ static __always_inline bool may_be_selected(struct task_struct *task)
 {
 	if (cfg.looks_at_all)
 		return true;
-	if ((task->flags & PF_KTHREAD) ? !cfg.want_kernel : !cfg.want_user)
-		return false;
-	return !cfg.early_filter ||
-	       selected_bits[(__u32)task->pid % SELECTED_BITS / 64] >> (task->pid & 63) & 1;
+	if (cfg.early_filter)
+		return selected_bits[(__u32)task->pid % SELECTED_BITS / 64] >> (task->pid & 63) & 1;
+	return (task->flags & PF_KTHREAD) ? cfg.want_kernel : cfg.want_user;
 }
 
 /* Who the thread is, read from the task; anew after an exec, which may change its tid. */

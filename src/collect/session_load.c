@@ -182,8 +182,9 @@ static void configure(struct session *s)
 		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
 		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
-	/* any thread may be in a chain */
-	cfg->looks_at_all = cfg->chain_depth || (cfg->want_user && cfg->want_kernel && !cfg->early_filter);
+	/* any thread may be in a chain, and a waker is seen to end, for it holds a memory */
+	cfg->looks_at_all = cfg->chain_depth ||
+			    (!cfg->early_filter && (cfg->want_wakers || (cfg->want_user && cfg->want_kernel)));
 	size_memories(s->skel, cfg);
 	select_irq_programs(s->skel, cfg->want_wakers);
 	s->closing = closing_new(s->skel, !o->is_short);
