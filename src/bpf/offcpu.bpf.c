@@ -95,13 +95,7 @@ __noinline int account_wait(struct thread_state *st, struct scratch *scratch, st
 		add_parts(&st->account.filtered, &parts);
 		return false;
 	}
-	/* nearly all that occur, and in the account's first line */
-	if (st->state == 'S')
-		add_parts(&st->account.state[OFFCPU_STATE_S], &parts);
-	else if (st->state == 'R')
-		add_parts(&st->account.state[OFFCPU_STATE_R], &parts);
-	else
-		add_state(&st->account, st->state, &parts);
+	add_state(&st->account, st->state, &parts);
 	return sample_wait(&parts, total, st->draw, &scratch->kept);
 }
 

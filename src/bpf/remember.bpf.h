@@ -39,7 +39,7 @@
  *
  * Where they are kept.  Most threads of a machine never run while it is traced, and many live for two or three
  * switches: so a thread takes a struct memory from an array the first time that a wait of it is listed, its
- * first one excepted, and gives it back as it ends.  Nobody else writes to it, and a thread is on one CPU at a time.
+ * first one excepted, or that its stacks are walked as a waker's, and gives it back as it ends.  Nobody else writes to it, and a thread is on one CPU at a time.
  * When all are taken those without one walk in full.
  *
  * `hot` keeps a walk that is met often from being pushed out by one that is not, such as that
@@ -332,13 +332,11 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 static __always_inline void remember_kernel_walk(struct kernel_memory *m, __u64 sp,
 						 const struct offcpu_rec_stack *stack, __u32 depth, __u64 id)
 {
-	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
-	bool is_again;
-
 	if (!m)
 		return;
-	s.cnt = m->cnt;
-	s.is_again = is_again = m->id == id && sched_text_bytes;
+	bool is_again = m->id == id && sched_text_bytes;
+	struct kernel_search s = { .m = m, .stack = stack, .sp = sp, .cnt = m->cnt, .is_again = is_again };
+
 	if (stack->end != OFFCPU_WALK_COMPLETE || (m->id != id && !may_replace(m->id, &m->hot)))
 		return;
 	m->id = 0;
