@@ -21,10 +21,10 @@
 #include <linux/types.h>
 #endif
 
-#define SAMPLE_SCALE_MAX_NS 102400000ULL	/* below 2^27: no product here passes 63 bits */
+#define SAMPLE_SCALE_MAX_NS 1638400000ULL	/* below 2^31: no product here passes 63 bits */
 #define SAMPLE_ONE_Q8 256			/* one wait; counts are in units of 1/256 */
-/* Variances are in units of 1,024 ns^2: one wait adds less than 2^44, so a sum has room for 2^20. */
-#define SAMPLE_VARIANCE_SHIFT 10
+/* Variances are in units of 4,096 ns^2: one wait adds less than 2^50, so a sum has room for 2^14. */
+#define SAMPLE_VARIANCE_SHIFT 12
 
 /* random: 32 uniform bits.  Exact to 2^-32. */
 static inline int sample_keeps(__u64 duration_ns, __u64 scale_ns, __u32 random)

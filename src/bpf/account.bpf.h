@@ -155,9 +155,9 @@ static __always_inline __u32 log2_slot(__u64 ns)
 
 static __always_inline void add_to_slot(__u32 *slot_q8, const struct kept_wait *kept)
 {
-	__u32 sum = *slot_q8 + (__u32)kept->weight_q8;
+	__u64 sum = *slot_q8 + kept->weight_q8;
 
-	*slot_q8 = sum < *slot_q8 ? ~0U : sum;
+	*slot_q8 = sum > ~0U ? ~0U : sum;
 }
 
 /*

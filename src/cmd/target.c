@@ -213,7 +213,7 @@ static bool resolve_sampling(struct target *t, GError **error)
 	if (!parse_duration(t->sample, 1000, &c->sample_ns, error))
 		return false;
 	if (c->sample_ns > SAMPLE_SCALE_MAX_NS) {
-		g_set_error(error, PARSE_ERROR, 0, "--sample: '%s' is above 102.4ms, beyond which nothing is saved", t->sample);
+		g_set_error(error, PARSE_ERROR, 0, "--sample: '%s' is above 1.6384s, beyond which nothing is saved", t->sample);
 		return false;
 	}
 	return true;

@@ -6,6 +6,8 @@
 #define STEP 4
 /* Of two scales between which less than this part of a switch's cost lies, the lower one: what is left is no stack's. */
 #define MIN_GAIN 0.01
+/* What is over half the budget is spent on listing up to this part of a switch's cost: precision grows with its root only. */
+#define LISTING_PART 0.05
 /* To walk both stacks, remembered, and to sum, where few waits are listed and so all of it is in no cache: docs/performance.md. */
 #define LISTING_NS 1000
 /* Until it climbs again, where no scale keeps the budget. */
@@ -67,23 +69,38 @@ static void climb(struct governor *g, const struct governor_reading *r)
 		set_scale(g, g->scale_ns ? MIN(g->scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS);
 }
 
-static void lower_scale(struct governor *g)
+static uint64_t lower_scale(const struct governor *g)
 {
 	uint64_t scale_ns = g->scale_ns / STEP;
 
-	g->quiet_cnt = 0;
-	if (scale_ns < GOVERNOR_FIRST_NS)
-		scale_ns = 0;
-	set_scale(g, MAX(scale_ns, g->floor_ns));
+	return MAX(scale_ns < GOVERNOR_FIRST_NS ? 0 : scale_ns, g->floor_ns);
+}
+
+/* Would the scale below keep half the budget, as this one does?  Of no wait it keeps more than so many times as many; or all. */
+static bool may_lower(const struct governor *g, const struct governor_reading *r, uint32_t used_ppm)
+{
+	double listed_each = lower_scale(g) ? MIN(r->listed_each * STEP, 1) : 1;
+	double more_ns = MAX(listed_each - r->listed_each, 0) * LISTING_NS;
+
+	return r->switch_ns <= 0 || used_ppm * (1 + more_ns / r->switch_ns) < g->budget_ppm / 2;
+}
+
+/* Sampled already, and listing still takes a good part of more than half the budget. */
+static bool is_dear(const struct governor *g, const struct governor_reading *r, uint32_t bpf_ppm)
+{
+	return g->scale_ns > g->floor_ns && bpf_ppm > g->budget_ppm / 2 &&
+	       r->listed_each * LISTING_NS > r->switch_ns * LISTING_PART;
 }
 
 uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 {
 	double used_ns = r->bpf_ns + r->own_ns;
-	uint32_t used_ppm = ppm_of(used_ns, (double)r->elapsed_ns * r->cpus);
+	double machine_ns = (double)r->elapsed_ns * r->cpus;
+	uint32_t used_ppm = ppm_of(used_ns, machine_ns), bpf_ppm = ppm_of(r->bpf_ns, machine_ns);
 	/* Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it would gain nothing. */
 	bool is_over = g->budget_ppm && used_ppm > g->budget_ppm &&
-		       (r->bpf_ns > used_ns / 2 || ppm_of(r->bpf_ns, (double)r->elapsed_ns * r->cpus) > g->budget_ppm);
+		       (r->bpf_ns > used_ns / 2 || bpf_ppm > g->budget_ppm);
+	bool is_too_much = is_over || is_dear(g, r, bpf_ppm);
 
 	g->seen_ns += r->elapsed_ns;
 	g->used_ns += used_ns;
@@ -96,14 +113,16 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 	if (g->hold_cnt)
 		g->hold_cnt--;
 	/* Not at the first such reading: that may be the first walks of each thread, as at the start. */
-	bool may_climb = is_over && !g->hold_cnt && (g->climb_cnt || g->scale_ns < GOVERNOR_TOP_NS);
+	bool may_climb = is_too_much && !g->hold_cnt && (g->climb_cnt || g->scale_ns < GOVERNOR_TOP_NS);
 
-	if (!is_over)
+	if (!is_too_much)
 		g->climb_cnt = 0;
 	if (may_climb && (g->was_over || g->climb_cnt || g->scale_ns > g->floor_ns))
 		climb(g, r);
-	else if (!may_climb && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns)
-		lower_scale(g);
+	else if (!may_climb && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns && may_lower(g, r, used_ppm)) {
+		g->quiet_cnt = 0;
+		set_scale(g, lower_scale(g));
+	}
 	g->was_over = may_climb && !g->hold_cnt;
 	return g->scale_ns;
 }

@@ -12,7 +12,7 @@
  */
 
 #define GOVERNOR_FIRST_NS 100000ULL	/* the scale that the first raise of an exact recording sets */
-#define GOVERNOR_TOP_NS 102400000ULL	/* and the last one: hardly anything is listed beyond */
+#define GOVERNOR_TOP_NS 1638400000ULL	/* and the last one: hardly anything is listed beyond */
 
 #define GOVERNOR_STEPS_MAX 20	/* from 1 ns to the top */
 

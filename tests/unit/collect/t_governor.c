@@ -44,9 +44,11 @@ static void test_raises_until_within(void)
 	governor_init(&g, PERCENT, true, 0);
 	g_assert_cmpuint(seconds(&g, &m, 1), ==, 0);	/* one reading is none */
 	g_assert_cmpuint(seconds(&g, &m, 1), ==, GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 1), ==, 4 * GOVERNOR_FIRST_NS);
+	/* 16 ms a second, within the budget; but two thirds of that are stacks, so on until half is left: 7.8 ms */
 	seconds(&g, &m, 8);
-	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);	/* 16 ms a second */
-	g_assert_cmpuint(g.raised_cnt, ==, 2);
+	g_assert_cmpuint(g.scale_ns, ==, 64 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.raised_cnt, ==, 4);
 	g_assert_cmpuint(g.lowered_cnt, ==, 0);
 	g_assert_cmpuint(g.peak_ppm, ==, 25000);
 }
@@ -57,7 +59,7 @@ static void test_climbs_over_a_gap(void)
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	for (unsigned i = 0; i < 9; i++) {
+	for (unsigned i = 0; i < 11; i++) {
 		double listed = !g.scale_ns ? 0.9 : g.scale_ns < 200 * GOVERNOR_FIRST_NS ? 0.5 : 0.1;
 		const struct governor_reading r = {
 			.elapsed_ns = SECOND, .cpus = CPUS, .switch_ns = 200 + listed * STACKS_NS,
@@ -75,10 +77,10 @@ static void test_stops_where_it_gains_nothing(void)
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	seconds(&g, &m, 9);
+	seconds(&g, &m, 11);
 	/* 220, 210, 205, 202.5, 201.3, 200.6, 200.3: 201.3 are less than 1 % above the least */
 	g_assert_cmpuint(g.scale_ns, ==, 64 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(g.raised_cnt, ==, 6);
+	g_assert_cmpuint(g.raised_cnt, ==, 8);
 	g_assert_cmpuint(g.lowered_cnt, ==, 1);
 	g_assert_cmpuint(governor_used_ppm(&g, CPUS), >, PERCENT);
 }
@@ -90,12 +92,40 @@ static void test_lowers_when_quiet(void)
 
 	governor_init(&g, PERCENT, true, 0);
 	seconds(&g, &m, 10);
+	g_assert_cmpuint(g.scale_ns, ==, 64 * GOVERNOR_FIRST_NS);
 	m.switches = 100;
-	g_assert_cmpuint(seconds(&g, &m, 4), ==, 4 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(seconds(&g, &m, 1), ==, GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(seconds(&g, &m, 5), ==, 0);
+	/* the last readings before were quiet already; then five for a step */
+	g_assert_cmpuint(seconds(&g, &m, 1), ==, 16 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 4), ==, 16 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 1), ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 10), ==, 0);
 	g_assert_cmpuint(seconds(&g, &m, 50), ==, 0);
-	g_assert_cmpuint(g.lowered_cnt, ==, 2);
+	g_assert_cmpuint(g.lowered_cnt, ==, 4);
+}
+
+/* Half the budget is kept, and would not be with what the next lower scale lists. */
+static void test_lowers_into_no_climb(void)
+{
+	struct machine m = { .switches = 100000, .fixed_ns = 50, .stack_ns = 450 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	seconds(&g, &m, 100);
+	g_assert_cmpuint(g.scale_ns, ==, 64 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.raised_cnt, ==, 4);
+	g_assert_cmpuint(g.lowered_cnt, ==, 0);
+}
+
+/* What is listed takes less than a twentieth of a switch: it may cost more than half the budget. */
+static void test_lists_a_little(void)
+{
+	const struct machine m = { .switches = 100000, .fixed_ns = 150, .stack_ns = 450 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	seconds(&g, &m, 100);
+	/* 600, 375, 262, 206: over; 178 and 164 are within the budget, but dear; 157 are not */
+	g_assert_cmpuint(g.scale_ns, ==, 1024 * GOVERNOR_FIRST_NS);
 }
 
 /* Not below what the user began with, nor above the top. */
@@ -142,6 +172,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/governor/stops-where-it-gains-nothing", test_stops_where_it_gains_nothing);
 	g_test_add_func("/governor/climbs-over-a-gap", test_climbs_over_a_gap);
 	g_test_add_func("/governor/lowers-when-quiet", test_lowers_when_quiet);
+	g_test_add_func("/governor/lowers-into-no-climb", test_lowers_into_no_climb);
+	g_test_add_func("/governor/lists-a-little", test_lists_a_little);
 	g_test_add_func("/governor/keeps-to-its-bounds", test_keeps_to_its_bounds);
 	g_test_add_func("/governor/exact", test_exact);
 	g_test_add_func("/governor/own-cost", test_own_cost);
