@@ -313,6 +313,7 @@ struct offcpu_config {
 	__u8 early_filter;		/* threads are told by selected_bits first */
 	__u8 looks_at_all;		/* no thread can be told from a subject without a look at its storage */
 	__u8 may_sample;		/* the scale may be above 0 */
+	__u8 lists_all;			/* no bounds and no states: while none is sampled each wait is listed */
 	__u8 want_wakers;
 	__u8 chain_depth;		/* 0: one waker, no chains */
 	__u8 want_locks;

@@ -4,8 +4,8 @@
  * fentry; task_newtask, task_rename and sched_process_exec keep the per-thread state right.
  *
  * A thread's stacks are walked when it is switched in again: they have not changed, the wait's
- * length is known, and the thread still stands in its own __schedule().  Where user memory cannot
- * be read then (bpf/pages.bpf.h) the user stack is walked when it is switched out.
+ * length is known, and the thread still stands in its own __schedule().  The user stack is walked when the thread is
+ * switched out where user memory cannot be read later (bpf/pages.bpf.h), or where the wait will be listed anyway.
  */
 #include "bpf/maps.bpf.h"
 #include "bpf/stack.bpf.h"

@@ -144,9 +144,12 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 	return id;
 }
 
-/* The user stack of a thread that is current, or (is_late) off CPU; 0 when it has none. */
+/*
+ * The user stack of a thread; 0 when it has none.  by_pages: of any thread that stands still while interrupts are
+ * off (bpf/pages.bpf.h); else it is current.
+ */
 static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
-					struct scratch *scratch, bool is_late, __u64 now)
+					struct scratch *scratch, bool by_pages, __u64 now)
 {
 	bool crossed_now;
 
@@ -154,13 +157,22 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 	st->by_fp = cfg.want_tables && !st->tables_generation;
 	if (st->by_fp)
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
-	if (cfg.can_walk && begin_walk(&scratch->walk, task, is_late))
+	if (cfg.can_walk && begin_walk(&scratch->walk, task, by_pages))
 		return walk_user_stack(st, scratch, now);
-	if (is_late) {
+	if (by_pages) {
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;
 	}
 	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), now, &crossed_now);
+}
+
+/*
+ * Will the wait that begins be listed however long it takes?  Then it is walked while the thread's memory is still in the
+ * caches and the TLB; unless its program has no tables yet, which it may have by the end.
+ */
+static __always_inline bool is_sure_to_be_listed(const struct thread_state *st)
+{
+	return cfg.lists_all && !(cfg.may_sample && scale_ns) && (!cfg.want_tables || st->tables_generation);
 }
 
 /* The user stack of a wait that begins: walked now, or when it ends. */
@@ -168,10 +180,16 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 					     struct scratch *scratch, __u64 now)
 {
 	st->ustack_from = begins_ustack(task, st);
-	if (st->ustack_from == USTACK_LATE)
+	if (st->ustack_from == USTACK_LATE) {
 		know_tables(st);	/* or asks for them */
-	else if (rarely(st->ustack_from == USTACK_BEGUN))
-		st->ustack = user_stack(ctx, task, st, scratch, false, now);
+		if (is_sure_to_be_listed(st))
+			st->ustack_from = USTACK_BEGUN;
+	}
+	if (st->ustack_from != USTACK_BEGUN)
+		return;
+	if (!st->memory)
+		take_memory_of(task, st);
+	st->ustack = user_stack(ctx, task, st, scratch, walks_late(st), now);
 }
 
 static __always_inline __u64 begun_ustack(const struct thread_state *st)

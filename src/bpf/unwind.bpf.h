@@ -516,15 +516,15 @@ static __always_inline bool is_32_bit(const struct pt_regs *regs)
 #endif
 }
 
-/* False: not a stack that can be walked here.  is_late: the thread is off CPU. */
-static __always_inline bool begin_walk(struct walk_state *at, struct task_struct *task, bool is_late)
+/* False: not a stack that can be walked here.  by_pages: see user_stack(). */
+static __always_inline bool begin_walk(struct walk_state *at, struct task_struct *task, bool by_pages)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	if (!regs || is_32_bit(regs))
 		return false;
 	at->view.pgd = 0;
-	if (is_late)
+	if (by_pages)
 		view_of(&at->view, task);
 	at->ip = regs->ip;
 	at->sp = regs->sp;

@@ -174,6 +174,7 @@ static void configure(struct session *s)
 		.can_walk = feature_supported(FEATURE_BPF_LOOP),
 		.want_tables = s->tables != NULL,
 		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
+		.lists_all = !o->min_ns && !o->max_ns && !o->state_mask,
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,
 		.want_locks = o->want_locks && o->mode == COLLECT_WAITS,
