@@ -38,8 +38,8 @@
  * remembers that walk for all threads, with the outermost word, too, placed by its distance.
  *
  * Where they are kept.  Most threads of a machine never run while it is traced, and many live for two or three
- * switches: so a thread takes a struct memory from an array the first time that a wait of it is listed, its
- * first one excepted, or that its stacks are walked as a waker's, and gives it back as it ends.  Nobody else writes to it, and a thread is on one CPU at a time.
+ * switches: so a thread takes a struct memory from an array the first time that its stacks are to be walked, its
+ * wait for its first turn excepted, and gives it back as it ends.  Nobody else writes to it, and a thread is on one CPU at a time.
  * When all are taken those without one walk in full.
  *
  * `hot` keeps a walk that is met often from being pushed out by one that is not, such as that

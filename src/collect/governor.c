@@ -6,7 +6,7 @@
 #define STEP 4
 /* Of two scales between which less than this part of a switch's cost lies, the lower one: what is left is no stack's. */
 #define MIN_GAIN 0.01
-/* What is over half the budget is spent on listing up to this part of a switch's cost: precision grows with its root only. */
+/* Above half the budget listing may take this part of a switch's cost: errors shrink with the root of what is listed only. */
 #define LISTING_PART 0.05
 /* To walk both stacks, remembered, and to sum, where few waits are listed and so all of it is in no cache: docs/performance.md. */
 #define LISTING_NS 1000
@@ -76,13 +76,13 @@ static uint64_t lower_scale(const struct governor *g)
 	return MAX(scale_ns < GOVERNOR_FIRST_NS ? 0 : scale_ns, g->floor_ns);
 }
 
-/* Would the scale below keep half the budget, as this one does?  Of no wait it keeps more than so many times as many; or all. */
+/* Would the scale below keep half the budget, as this one does?  It lists up to STEP times as many waits; or all. */
 static bool may_lower(const struct governor *g, const struct governor_reading *r, uint32_t used_ppm)
 {
 	double listed_each = lower_scale(g) ? MIN(r->listed_each * STEP, 1) : 1;
 	double more_ns = MAX(listed_each - r->listed_each, 0) * LISTING_NS;
 
-	return r->switch_ns <= 0 || used_ppm * (1 + more_ns / r->switch_ns) < g->budget_ppm / 2;
+	return r->switch_ns <= 0 || used_ppm * (1 + more_ns / r->switch_ns) * 2 < g->budget_ppm;
 }
 
 /* Sampled already, and listing still takes a good part of more than half the budget. */
