@@ -144,7 +144,7 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 	if (st->mode == MODE_ON_CPU || !stands_still(task, st))
 		return;
 	if (from == USTACK_LATE)
-		st->end_ustack = user_stack(NULL, task, st, scratch, true, stop_ns);
+		st->end_ustack = user_stack(NULL, task, st, scratch, stop_ns);
 	if (cfg.want_kstack)
 		st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
 	look_at_futex(task, st, scratch, true);

@@ -145,13 +145,13 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 }
 
 /*
- * The user stack of a thread; 0 when it has none.  by_pages: of any thread that stands still while interrupts are
- * off (bpf/pages.bpf.h); else it is current.
+ * The user stack of a thread; 0 when it has none.  ctx: NULL where it is not current, which only a thread that
+ * walks late may be.  Of a current one, too, it is read through page tables where that can be (bpf/pages.bpf.h).
  */
 static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
-					struct scratch *scratch, bool by_pages, __u64 now)
+					struct scratch *scratch, __u64 now)
 {
-	bool crossed_now;
+	bool by_pages = !ctx || walks_late(st), crossed_now;
 
 	know_tables(st);
 	st->by_fp = cfg.want_tables && !st->tables_generation;
@@ -159,7 +159,7 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
 	if (cfg.can_walk && begin_walk(&scratch->walk, task, by_pages))
 		return walk_user_stack(st, scratch, now);
-	if (by_pages) {
+	if (!ctx) {
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;
 	}
@@ -189,7 +189,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 		return;
 	if (!st->memory)
 		take_memory_of(task, st);
-	st->ustack = user_stack(ctx, task, st, scratch, walks_late(st), now);
+	st->ustack = user_stack(ctx, task, st, scratch, now);
 }
 
 static __always_inline __u64 begun_ustack(const struct thread_state *st)
@@ -204,7 +204,7 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 	if (st->ustack_from != USTACK_LATE)
 		return begun_ustack(st);
 	if (may_walk && plain(task)->mm)
-		return user_stack(NULL, task, st, scratch, true, now);
+		return user_stack(NULL, task, st, scratch, now);
 	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);
 	return 0;
 }

@@ -516,7 +516,7 @@ static __always_inline bool is_32_bit(const struct pt_regs *regs)
 #endif
 }
 
-/* False: not a stack that can be walked here.  by_pages: see user_stack(). */
+/* False: not a stack that can be walked here.  by_pages: through its page tables (bpf/pages.bpf.h). */
 static __always_inline bool begin_walk(struct walk_state *at, struct task_struct *task, bool by_pages)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);

@@ -503,8 +503,8 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 		if (!wst->memory)
 			take_memory_of(task, wst);
 		/* try_to_wake_up() has turned interrupts off, but for a task that wakes itself */
-		if (cfg.want_ustack && plain(task)->mm && !(task->flags & PF_KTHREAD))
-			rec->ustack = user_stack(ctx, task, wst, scratch, walks_late(wst), now);
+		if (has_user_stack(task))
+			rec->ustack = user_stack(ctx, task, wst, scratch, now);
 		memory = waker_memory_of(wst);
 		if (memory)
 			m = &memory->walks[(wst->entry >> 2) & (WAKER_WALKS - 1)];

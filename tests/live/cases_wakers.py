@@ -3,13 +3,14 @@
 
 import collections
 import os
+import platform
 import re
 from functools import partial
 
 import ktrace
 import stories
 from check import names
-from lib import Program, Recorder, case, stolen_ns
+from lib import Program, Recorder, Skip, case, stolen_ns
 
 
 def record(env, name, *args):
@@ -89,6 +90,33 @@ def waker_over_loopback(env):
     report, truth = record(env, "sock", "tcp", 100, 5000)
     for line in sites(truth):
         check_share(env, report, line, is_thread_of(line, "tcp_sendmsg", "writer_main"), "the sender")
+
+
+def user_stacks_lost(env, report):
+    """How many; those at the edges are few."""
+    lost = report.coverage["lost"]
+    env.notes.append(f"losses {lost}")
+    return lost.get("user_stack", 0)
+
+
+@case
+def waker_without_user_stack(env):
+    """A worker of io_uring's belongs to the program and runs in the kernel only: it lacks nothing."""
+    report, truth = record(env, "io_worker", 5000)
+    for line in sites(truth):
+        check_share(env, report, line, lambda w: w["comm"].startswith("iou-wrk") and not w["user"], "the worker")
+    env.check.that(user_stacks_lost(env, report) < 50, "user stacks of workers are told as lost")
+
+
+@case
+def waker_in_32_bit_code(env):
+    """A program of 64 bits that runs code of 32 bits: what the kernel itself can walk is not lost."""
+    if platform.machine() != "x86_64":
+        raise Skip("32-bit code in a program of 64 bits is tried on x86-64 only")
+    report, truth = record(env, "mixed", 5000)
+    for line in sites(truth):
+        check_share(env, report, line, lambda w: w["comm"] == line["comm"] and w["user"], "the writer")
+    env.check.that(user_stacks_lost(env, report) < 50, "user stacks of 32-bit code are lost")
 
 
 @case
