@@ -32,7 +32,7 @@ static __always_inline void keep_alone(const struct wait_parts *parts, struct ke
 static __always_inline bool sample_wait(const struct wait_parts *parts, __u64 duration, __u32 draw,
 					struct kept_wait *kept)
 {
-	__u64 scale = cfg.may_sample ? scale_ns : 0;
+	__u64 scale = scale_now();
 
 	if (duration >= scale) {
 		keep_alone(parts, kept);

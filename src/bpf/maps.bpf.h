@@ -507,6 +507,11 @@ __u64 selected_bits[SELECTED_BITS / 64] = {};
 /* User space counts it up after each change of `spaces`. */
 volatile __u32 tables_epoch RARELY_WRITTEN = 0;
 
+static __always_inline __u64 scale_now(void)
+{
+	return cfg.may_sample ? scale_ns : 0;
+}
+
 /* Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c). */
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 

@@ -152,7 +152,7 @@ __noinline __u64 end_delay(struct thread_state *st, __u64 now)
 static __noinline int walk_and_list(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				    bool may_walk, __u64 now)
 {
-	if (!cfg.hist && !st->memory && st->mode != MODE_NEW)
+	if (!cfg.hist && st->mode != MODE_NEW)
 		take_memory_of(task, st);
 	/* first the user stack: where it begins tells where the kernel's was remembered */
 	scratch->ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);

@@ -179,10 +179,10 @@ __noinline int take_memory(struct thread_state *st)
 	return 0;
 }
 
-/* The same; of a thread that is no subject, too: then its end is to be seen. */
+/* The same, if it has none yet; of a thread that is no subject, too: then its end is to be seen. */
 static __always_inline void take_memory_of(const struct task_struct *task, struct thread_state *st)
 {
-	if (take_memory(st) && !st->selected)
+	if (!st->memory && take_memory(st) && !st->selected)
 		set_selected_bit(task);
 }
 

@@ -172,7 +172,7 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
  */
 static __always_inline bool is_sure_to_be_listed(const struct thread_state *st)
 {
-	return cfg.lists_all && !(cfg.may_sample && scale_ns) && (!cfg.want_tables || st->tables_generation);
+	return cfg.lists_all && !scale_now() && (!cfg.want_tables || st->tables_generation);
 }
 
 /* The user stack of a wait that begins: walked now, or when it ends. */
@@ -187,8 +187,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 	}
 	if (st->ustack_from != USTACK_BEGUN)
 		return;
-	if (!st->memory)
-		take_memory_of(task, st);
+	take_memory_of(task, st);
 	st->ustack = user_stack(ctx, task, st, scratch, now);
 }
 

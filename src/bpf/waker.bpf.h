@@ -500,8 +500,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 		}
 		/* in a soft interrupt of its own its frames lie on two stacks */
 		may_remember = rec->nr < 0;
-		if (!wst->memory)
-			take_memory_of(task, wst);
+		take_memory_of(task, wst);
 		/* try_to_wake_up() has turned interrupts off, but for a task that wakes itself */
 		if (has_user_stack(task))
 			rec->ustack = user_stack(ctx, task, wst, scratch, now);

@@ -69,7 +69,7 @@ static void climb(struct governor *g, const struct governor_reading *r)
 		set_scale(g, g->scale_ns ? MIN(g->scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS);
 }
 
-static uint64_t lower_scale(const struct governor *g)
+static uint64_t scale_below(const struct governor *g)
 {
 	uint64_t scale_ns = g->scale_ns / STEP;
 
@@ -79,7 +79,7 @@ static uint64_t lower_scale(const struct governor *g)
 /* Would the scale below keep half the budget, as this one does?  It lists up to STEP times as many waits; or all. */
 static bool may_lower(const struct governor *g, const struct governor_reading *r, uint32_t used_ppm)
 {
-	double listed_each = lower_scale(g) ? MIN(r->listed_each * STEP, 1) : 1;
+	double listed_each = scale_below(g) ? MIN(r->listed_each * STEP, 1) : 1;
 	double more_ns = MAX(listed_each - r->listed_each, 0) * LISTING_NS;
 
 	return r->switch_ns <= 0 || used_ppm * (1 + more_ns / r->switch_ns) * 2 < g->budget_ppm;
@@ -121,7 +121,7 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 		climb(g, r);
 	else if (!may_climb && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns && may_lower(g, r, used_ppm)) {
 		g->quiet_cnt = 0;
-		set_scale(g, lower_scale(g));
+		set_scale(g, scale_below(g));
 	}
 	g->was_over = may_climb && !g->hold_cnt;
 	return g->scale_ns;

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi/sample.h"
+
 /*
  * Keeps the tracer's cost within a budget by raising the scale below which waits are sampled
  * (abi/sample.h), and lowers it again when there is room.  Accounts are never touched.  Pure:
@@ -12,7 +14,7 @@
  */
 
 #define GOVERNOR_FIRST_NS 100000ULL	/* the scale that the first raise of an exact recording sets */
-#define GOVERNOR_TOP_NS 1638400000ULL	/* and the last one: hardly anything is listed beyond */
+#define GOVERNOR_TOP_NS SAMPLE_SCALE_MAX_NS	/* and the last one: hardly anything is listed beyond */
 
 #define GOVERNOR_STEPS_MAX 20	/* from 1 ns to the top */
 
