@@ -87,6 +87,47 @@ struct offcpu_wait_sum {
 	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];	/* of runnable_ns of each, with wakers; the same */
 };
 
+/*
+ * Where waits are summed in the kernel: an array of these, in two halves that take turns.  A wait's place is found by
+ * its key's hash, or is the next free one.  What nearly every wait adds to lies in two cache lines side by side: the first
+ * one, and the histogram from 4 us to 268 ms.
+ */
+struct offcpu_wait_slot {
+	__u64 ustack, kstack;
+	__u32 tno;		/* 0: free; of struct offcpu_wait_key, as are the others */
+	__u16 flags;
+	__u8 state;
+	__u8 pad;
+	__u64 count_q8;		/* from here on of struct offcpu_wait_sum */
+	__u64 blocked_ns;
+	__u64 runnable_ns;
+	__u64 preempted_ns;
+	__u64 max_ns;
+	/* second line */
+	__u32 hist_q8[OFFCPU_HIST_SLOTS];	/* see offcpu_hist_place() */
+	__u64 variance;
+	__u64 waker, object;	/* of the key */
+	/* The slots are made shorter by this where no wakers are wanted; whole pairs of lines either way. */
+	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];
+	__u8 unused[104];
+};
+#define OFFCPU_WAIT_SLOT_BYTES 512	/* with wakers */
+#define OFFCPU_SHORT_SLOT_BYTES 384
+#define OFFCPU_WAIT_SLOTS_MIN 16384	/* in each half; powers of two */
+#define OFFCPU_WAIT_SLOTS_MAX 65536
+#define OFFCPU_WAIT_SLOTS_NONE 32	/* where none is used: a half is whole pages all the same */
+_Static_assert(sizeof(struct offcpu_wait_slot) == OFFCPU_WAIT_SLOT_BYTES &&
+	       __builtin_offsetof(struct offcpu_wait_slot, hist_q8) == 64 &&
+	       __builtin_offsetof(struct offcpu_wait_slot, wake_hist_q8) <= OFFCPU_SHORT_SLOT_BYTES, "see above");
+
+/* Where the histogram's slot lies there: those of short waits behind the others. */
+static inline __u32 offcpu_hist_place(__u32 slot)
+{
+	const __u32 first = 12;
+
+	return slot >= first ? slot - first : slot + OFFCPU_HIST_SLOTS - first;
+}
+
 /* Letters of SEMANTICS, as bits of state_mask and as indices. */
 enum offcpu_state {
 	OFFCPU_STATE_S, OFFCPU_STATE_R, OFFCPU_STATE_D, OFFCPU_STATE_T,
@@ -307,6 +348,7 @@ struct offcpu_config {
 	__u8 has_prev_state;		/* sched_switch passes prev_state (Linux 5.18) */
 	__u8 want_tables;		/* unwind by tables where there are some */
 	__u32 command_pid;
+	__u32 wait_slots;		/* in each half: a power of two */
 	__u32 memories, memories_max;	/* what threads remember walks in: how many there are, and may be taken */
 	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
 	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */

@@ -5,6 +5,7 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/pages.bpf.h"
 #include "bpf/select.bpf.h"
+#include "bpf/sums.bpf.h"
 
 /*
  * The account of a thread: at every instant it is in one mode, and each event adds the
@@ -132,83 +133,6 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 	st->ustack = snap ? st->snap_ustack : 0;
 	if (!snap)
 		count_loss(OFFCPU_LOSS_SNAPSHOT, 0);
-}
-
-static __always_inline __u32 log2_slot(__u64 ns)
-{
-	__u64 ones = ns >> 1;
-	__u32 slot;
-
-	/* the bits below the highest one, set and counted (Hacker's Delight, 5-1): each branch doubled the verifier's work */
-	ones |= ones >> 1;
-	ones |= ones >> 2;
-	ones |= ones >> 4;
-	ones |= ones >> 8;
-	ones |= ones >> 16;
-	ones |= ones >> 32;
-	ones -= ones >> 1 & 0x5555555555555555ULL;
-	ones = (ones & 0x3333333333333333ULL) + (ones >> 2 & 0x3333333333333333ULL);
-	ones = (ones + (ones >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
-	slot = ones * 0x0101010101010101ULL >> 56;
-	return slot < OFFCPU_HIST_SLOTS ? slot : OFFCPU_HIST_SLOTS - 1;
-}
-
-static __always_inline void add_to_slot(__u32 *slot_q8, const struct kept_wait *kept)
-{
-	__u64 sum = *slot_q8 + kept->weight_q8;
-
-	*slot_q8 = sum > ~0U ? ~0U : sum;
-}
-
-/*
- * Adds one wait under its key.  A key holds a thread number and a thread is switched in on
- * one CPU at a time, so no two CPUs add to one sum.  False: no room, the caller accounts for it.
- * A global function: the verifier checks it once.
- */
-__noinline int sum_wait(const struct offcpu_wait_key *its_key, const struct kept_wait *kept)
-{
-	struct offcpu_wait_key key;
-	struct offcpu_wait_sum *sum;
-	struct scratch *scratch;
-	__u32 slot;
-	bool second;
-
-	if (!its_key || !kept)
-		return false;
-	key = *its_key;	/* Linux 6.1 takes a map's key from the stack only */
-	slot = log2_slot(kept->duration_ns);
-
-	second = second_in_use;
-	sum = second ? bpf_map_lookup_elem(&waits_b, &key) : bpf_map_lookup_elem(&waits_a, &key);
-	if (!sum) {
-		scratch = my_scratch();
-		if (!scratch)
-			return false;
-		/* scratch->sum is never written: a sum that starts at zero */
-		if (second ? bpf_map_update_elem(&waits_b, &key, &scratch->sum, BPF_NOEXIST) :
-			     bpf_map_update_elem(&waits_a, &key, &scratch->sum, BPF_NOEXIST))
-			return false;
-		__sync_fetch_and_add(&wait_entries, 1);
-		sum = second ? bpf_map_lookup_elem(&waits_b, &key) : bpf_map_lookup_elem(&waits_a, &key);
-		if (!sum)
-			return false;
-	}
-	sum->count_q8 += kept->weight_q8;
-	sum->blocked_ns += kept->parts.blocked_ns;
-	sum->runnable_ns += kept->parts.runnable_ns;
-	sum->preempted_ns += kept->parts.preempted_ns;
-	sum->variance += kept->variance;
-	if (kept->duration_ns > sum->max_ns)
-		sum->max_ns = kept->duration_ns;
-	if (slot < OFFCPU_HIST_SLOTS)
-		add_to_slot(&sum->hist_q8[slot], kept);
-	if (cfg.want_wakers) {
-		slot = log2_slot(kept->delay_ns);
-		if (slot >= OFFCPU_WAKE_SLOTS)
-			slot = OFFCPU_WAKE_SLOTS - 1;
-		add_to_slot(&sum->wake_hist_q8[slot], kept);
-	}
-	return true;
 }
 
 /*

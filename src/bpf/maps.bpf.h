@@ -309,15 +309,20 @@ struct {
 	__type(value, __u32);
 } crossed SEC(".maps");
 
-/* Sums of waits.  Two of these take turns; user space swaps and reads them out. */
-struct wait_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct offcpu_wait_key);
-	__type(value, struct offcpu_wait_sum);
-} waits_a SEC(".maps"), waits_b SEC(".maps");
+/*
+ * Sums of waits, in two halves that take turns; user space swaps and reads them out (collect/wait_table.c), and says before load how
+ * many there are and how long each is.  Not a hash map: to hash a key of 40 bytes, and its bucket, and an element that lies
+ * across four lines, took as long as to recognise both stacks.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 2 * OFFCPU_WAIT_SLOTS_MIN);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, OFFCPU_WAIT_SLOT_BYTES);
+} wait_slots SEC(".maps");
 
-/* What chains tell of them; the same way, and swapped with them. */
+/* What chains tell of them; two maps that are swapped with the halves. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
@@ -426,7 +431,7 @@ struct kept_wait {
 	__u64 variance;
 };
 
-/* Per CPU: the stack being walked (switches do not nest), zeroes for a fresh sum, a counter. */
+/* Per CPU: the stack being walked (switches do not nest), what is being told, counters. */
 struct scratch {
 	/* first, user space reads them: context switches, waits listed, stacks of sleepers not remembered */
 	__u64 switches, listed, user_walks, kernel_walks;
@@ -437,7 +442,6 @@ struct scratch {
 	struct walk_state walk;
 	struct offcpu_rec_stack stack;
 	struct offcpu_rec_sleep_path path;
-	struct offcpu_wait_sum sum;
 	struct offcpu_rec_thread thread;
 	struct offcpu_rec_waker waker;
 	struct offcpu_rec_chain chain;
@@ -491,7 +495,7 @@ volatile __u32 closing RARELY_WRITTEN = 0;
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */
 volatile __u64 sched_text RARELY_WRITTEN = 0, sched_text_bytes RARELY_WRITTEN = 0;
-/* Entries put into the current wait map since user space last swapped it. */
+/* Slots taken in the current half since user space last swapped it, and entries put into the current map of chains. */
 __u64 wait_entries = 0, chain_entries = 0;
 __u32 last_tno = 0;
 /* Of `memories`: where the next free one is looked for, and how many are taken. */
@@ -506,6 +510,15 @@ volatile __u8 is_open RARELY_WRITTEN = 0;
 __u64 selected_bits[SELECTED_BITS / 64] = {};
 /* User space counts it up after each change of `spaces`. */
 volatile __u32 tables_epoch RARELY_WRITTEN = 0;
+
+/* One step of hashing 64-bit words. */
+#define STACK_MIX 0x9e3779b97f4a7c15ULL
+
+static __always_inline __u64 mix(__u64 h, __u64 word)
+{
+	h = (h ^ word) * STACK_MIX;
+	return h ^ h >> 29;
+}
 
 static __always_inline __u64 scale_now(void)
 {

@@ -46,14 +46,7 @@
  * of a preemption anywhere in the program.
  */
 
-#define STACK_MIX 0x9e3779b97f4a7c15ULL
 #define HOT_MAX 4
-
-static __always_inline __u64 mix(__u64 h, __u64 word)
-{
-	h = (h ^ word) * STACK_MIX;
-	return h ^ h >> 29;
-}
 
 /* May the walk that was just done take this place?  Each miss cools what is there. */
 static __always_inline bool may_replace(__u64 id, __u8 *hot)

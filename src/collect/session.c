@@ -11,23 +11,25 @@
 #include "collect/cost.h"
 #include "collect/crowd.h"
 #include "collect/fold.h"
-#include "collect/map_read.h"
 #include "collect/mmap_events.h"
 #include "collect/session_parts.h"
 #include "collect/tables.h"
 #include "collect/urgency.h"
 #include "collect/visit.h"
+#include "collect/wait_table.h"
 #include "offcpu.skel.h"
 
 /* The window's edges are set this much ahead, so that every CPU knows of them in time. */
 #define EDGE_AHEAD_NS 1000000
 /*
- * Swap the wait map this often, or when it is a quarter full.  Seldom, since the same waits come
- * again and again and each swap reads them anew; but the last swap is read after the user's Ctrl-C,
- * and on a machine so busy that it keeps us waiting the map must not fill meanwhile.
+ * Swap the halves of the wait table this often, or when so many slots are taken: half of them, but so many are left
+ * free as may be new before we look again.  Seldom, since the same waits come again and again and each swap
+ * reads them anew; but the last swap is read after the user's Ctrl-C, and on a machine so busy that it keeps us waiting
+ * the table must not fill meanwhile.
  */
 #define SWAP_EVERY_NS 5000000000ULL
-#define SWAP_AT(capacity) ((capacity) / 4)
+#define SWAP_ROOM 12288U
+_Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
 /*
  * For the sake of unwind tables the window may open this long after the session was made (of all
  * programs, of a few), or this much later at least where loading took that long already.
@@ -238,7 +240,7 @@ bool session_start(struct session *s, GError **error)
 	return true;
 }
 
-static void take_sum(const void *key, const void *sum, void *data)
+static void take_sum(const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum, void *data)
 {
 	struct session *s = data;
 
@@ -250,14 +252,14 @@ static void take_sum(const void *key, const void *sum, void *data)
 
 static void read_waits(struct session *s, bool second)
 {
-	if (!map_read_out(second ? s->skel->maps.waits_b : s->skel->maps.waits_a, take_sum, s))
+	if (!wait_table_read(s->skel->maps.wait_slots, second, take_sum, s))
 		profile_add_loss(s->profile, "unread_sums", "sums of waits could not be read out of the kernel", 1, 0);
 	if (s->skel->rodata->cfg.chain_depth && !chain_maps_read(s->skel, second, s->fold))
 		profile_add_loss(s->profile, "unread_chains", "sums of chains could not be read out of the kernel", 1, 0);
 }
 
 /*
- * Puts the other wait map in place and empties this one, once no program can still hold it: so the sums
+ * Puts the other half of the wait table in place and empties this one, once no program can still hold it: so the sums
  * read are final, and nothing is counted twice or lost.
  */
 static void swap_waits(struct session *s)
@@ -274,6 +276,11 @@ static void swap_waits(struct session *s)
 	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
+static uint32_t swap_at(uint32_t slots)
+{
+	return slots > SWAP_ROOM ? MIN(slots / 2, slots - SWAP_ROOM) : 0;
+}
+
 unsigned session_drain_ms(const struct session *s)
 {
 	bool is_soon = s->options->command_pid && clock_ns(CLOCK_MONOTONIC) - s->asked_ns < DRAIN_SOON_NS;
@@ -283,7 +290,6 @@ unsigned session_drain_ms(const struct session *s)
 
 bool session_drain(struct session *s)
 {
-	uint32_t capacity = bpf_map__max_entries(s->skel->maps.waits_a);
 	bool is_more;
 
 	urgency_check();
@@ -294,7 +300,7 @@ bool session_drain(struct session *s)
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
 	govern(s);
 	tell_sched_text(s);
-	if (s->skel->bss->wait_entries > SWAP_AT(capacity) || chain_maps_fill(s->skel) ||
+	if (s->skel->bss->wait_entries > swap_at(s->skel->rodata->cfg.wait_slots) || chain_maps_fill(s->skel) ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
 	crowd_drain(s->crowd);

@@ -140,6 +140,20 @@ static void size_memories(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 		bpf_map__set_max_entries(skel->maps.waker_memories, cfg->memories);
 }
 
+/* For the sums of a few waits of each thread that there is. */
+static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
+{
+	uint64_t cnt = 2ULL * cfg->memories_max;
+
+	cfg->wait_slots = OFFCPU_WAIT_SLOTS_MIN;
+	while (cfg->wait_slots < MIN(cnt, OFFCPU_WAIT_SLOTS_MAX))
+		cfg->wait_slots *= 2;
+	if (!cfg->want_waits && !cfg->hist_oncpu)
+		cfg->wait_slots = OFFCPU_WAIT_SLOTS_NONE;
+	bpf_map__set_max_entries(skel->maps.wait_slots, 2 * cfg->wait_slots);
+	bpf_map__set_value_size(skel->maps.wait_slots, cfg->want_wakers ? OFFCPU_WAIT_SLOT_BYTES : OFFCPU_SHORT_SLOT_BYTES);
+}
+
 static void configure(struct session *s)
 {
 	const struct collect_options *o = s->options;
@@ -187,6 +201,7 @@ static void configure(struct session *s)
 	cfg->looks_at_all = cfg->chain_depth ||
 			    (!cfg->early_filter && (cfg->want_wakers || (cfg->want_user && cfg->want_kernel)));
 	size_memories(s->skel, cfg);
+	size_wait_slots(s->skel, cfg);
 	select_irq_programs(s->skel, cfg->want_wakers);
 	s->closing = closing_new(s->skel, !o->is_short);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);

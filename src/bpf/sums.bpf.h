@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_SUMS_BPF_H
+#define BPF_SUMS_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+/* Waits that are listed are summed here, by thread, state and stacks: see struct offcpu_wait_slot. */
+
+static __always_inline __u32 log2_slot(__u64 ns)
+{
+	__u64 ones = ns >> 1;
+	__u32 slot;
+
+	/* the bits below the highest one, set and counted (Hacker's Delight, 5-1): each branch doubled the verifier's work */
+	ones |= ones >> 1;
+	ones |= ones >> 2;
+	ones |= ones >> 4;
+	ones |= ones >> 8;
+	ones |= ones >> 16;
+	ones |= ones >> 32;
+	ones -= ones >> 1 & 0x5555555555555555ULL;
+	ones = (ones & 0x3333333333333333ULL) + (ones >> 2 & 0x3333333333333333ULL);
+	ones = (ones + (ones >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	slot = ones * 0x0101010101010101ULL >> 56;
+	return slot < OFFCPU_HIST_SLOTS ? slot : OFFCPU_HIST_SLOTS - 1;
+}
+
+static __always_inline void add_to_hist(__u32 *bar_q8, const struct kept_wait *kept)
+{
+	__u64 sum = *bar_q8 + kept->weight_q8;
+
+	*bar_q8 = sum > ~0U ? ~0U : sum;
+}
+
+/* Its stacks' ids are hashes; so one multiplication for each part that is told apart from the others. */
+static __always_inline __u32 wait_key_hash(const struct offcpu_wait_key *key)
+{
+	__u64 h = key->ustack ^ key->kstack << 17 ^ key->kstack >> 47;
+
+	h = mix(h, (__u64)key->tno << 32 | (__u32)key->flags << 8 | key->state);
+	if (cfg.want_wakers || cfg.want_locks)
+		h = mix(mix(h, key->waker), key->object);
+	return h >> 32;
+}
+
+static __always_inline bool is_slot_of(const struct offcpu_wait_slot *s, const struct offcpu_wait_key *key)
+{
+	return s->tno == key->tno && s->ustack == key->ustack && s->kstack == key->kstack && s->state == key->state &&
+	       s->flags == key->flags && s->waker == key->waker && s->object == key->object;
+}
+
+#define WAIT_PROBES 64
+#define NO_WAIT_SLOT ~0U
+
+/*
+ * The slot of that key, or a free one that is made its own.  A key holds a thread number and a thread is on one CPU at a time, so
+ * two CPUs may be after one free slot, but not for one key: whoever sets tno has it, and to the other it is none of
+ * its own, whatever else is in it yet.  A global function: the verifier checks its loop once.
+ */
+__noinline __u32 find_wait_slot(const struct offcpu_wait_key *key)
+{
+	__u32 first, at;
+
+	if (!key)
+		return NO_WAIT_SLOT;
+	first = second_in_use ? cfg.wait_slots : 0;
+	at = wait_key_hash(key);
+	for (__u32 i = 0; i < WAIT_PROBES; i++, at++) {
+		__u32 number = first + (at & (cfg.wait_slots - 1));
+		struct offcpu_wait_slot *s = bpf_map_lookup_elem(&wait_slots, &number);
+
+		if (!s)
+			break;
+		if (is_slot_of(s, key))
+			return number;
+		if (s->tno || __sync_val_compare_and_swap(&s->tno, 0, key->tno))
+			continue;
+		s->ustack = key->ustack;
+		s->kstack = key->kstack;
+		s->flags = key->flags;
+		s->state = key->state;
+		s->waker = key->waker;
+		s->object = key->object;
+		__sync_fetch_and_add(&wait_entries, 1);
+		return number;
+	}
+	return NO_WAIT_SLOT;
+}
+
+/* Adds one wait under its key.  False: no room, the caller accounts for it.  A global function: the verifier checks it once. */
+__noinline int sum_wait(const struct offcpu_wait_key *key, const struct kept_wait *kept)
+{
+	struct offcpu_wait_slot *s;
+	__u32 number, place;
+
+	if (!key || !kept)
+		return false;
+	number = find_wait_slot(key);
+	s = bpf_map_lookup_elem(&wait_slots, &number);
+	if (!s)
+		return false;
+	s->count_q8 += kept->weight_q8;
+	s->blocked_ns += kept->parts.blocked_ns;
+	s->runnable_ns += kept->parts.runnable_ns;
+	s->preempted_ns += kept->parts.preempted_ns;
+	if (cfg.may_sample && kept->variance)
+		s->variance += kept->variance;
+	if (kept->duration_ns > s->max_ns)
+		s->max_ns = kept->duration_ns;
+	place = offcpu_hist_place(log2_slot(kept->duration_ns));
+	barrier_var(place);	/* what clang knows of it the verifier does not */
+	if (place < OFFCPU_HIST_SLOTS)
+		add_to_hist(&s->hist_q8[place], kept);
+	if (cfg.want_wakers) {
+		place = log2_slot(kept->delay_ns);
+		if (place >= OFFCPU_WAKE_SLOTS)
+			place = OFFCPU_WAKE_SLOTS - 1;
+		add_to_hist(&s->wake_hist_q8[place], kept);
+	}
+	return true;
+}
+
+#endif
