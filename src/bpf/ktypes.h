@@ -120,6 +120,16 @@ struct pt_regs {
 struct mm_struct {
 	unsigned long *pgd;
 	unsigned long task_size;	/* where the program's addresses end */
+	int mm_lock_seq;		/* counts writers; 6.4 (5e31275cc997), with CONFIG_PER_VMA_LOCK */
+};
+
+/* Since Linux 6.14 (eb449bd96954 "mm: convert mm_lock_seq to a proper seqcount"). */
+struct seqcount {
+	unsigned int sequence;
+};
+
+struct mm_struct___seqcount {
+	struct seqcount mm_lock_seq;
 };
 
 struct thread_struct {

@@ -54,7 +54,8 @@ struct walk_memory {
 	__u32 bytes;		/* the last of them ends at sp + bytes */
 	__u8 hot;
 	__u8 by_bp;		/* the walk went by the frame pointer's first value, too */
-	__u8 pad[2];
+	__u8 in_parents;	/* see walk_state */
+	__u8 pad;
 	__u32 at[WALK_WORDS];	/* where they lie, above sp */
 };
 
@@ -125,7 +126,7 @@ struct burst {
 struct thread_state {
 	/* first line */
 	__u64 start_ns, proc_start_ns;
-	__u64 forked_space;	/* of the program that forked this one: the same until it maps or execs */
+	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
 	__u32 tno, pid, tid, exec_no;
 	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
@@ -179,6 +180,8 @@ struct thread_state {
 	__u64 burst_ran_ns, burst_delay_ns;	/* since its last waking */
 	__u32 renames;
 	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
+	__u32 forked_changes;	/* of its mappings, when it was forked: see unwind.bpf.h */
+	__u32 pad4;
 };
 
 #define LINE_OF(member) ((__builtin_offsetof(struct thread_state, member) + 8) / 64)
@@ -416,7 +419,8 @@ struct walk_state {
 	__u8 exact;		/* ip is no return address */
 	__u8 bp_lost;
 	__u8 unread;		/* memory could not be read, and may be readable the next time */
-	__u8 pad;
+	__u8 in_parents;	/* of a process that has mapped nothing since it was forked */
+	__u8 met_gap;		/* a frame lies where there is no table */
 };
 
 struct wait_parts {

@@ -496,11 +496,10 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 	if (pst) {
 		st->exec_no = pst->exec_no;
 		st->by_exec = pst->by_exec;
-		/* the same mappings: forked_space, or the same process */
+		/* the same mappings, for now */
 		st->tables_epoch = pst->tables_epoch;
 		st->tables_generation = pst->tables_generation;
-		if (st->pid != pst->pid)
-			st->forked_space = stack_seed(pst);
+		note_fork(task, st, parent, pst);
 	}
 	select_thread(task, st);
 	st->from_ns = st->since_ns = now;

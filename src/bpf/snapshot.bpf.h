@@ -34,7 +34,7 @@ static __always_inline struct scratch *iter_scratch_get(void)
 static __always_inline __u64 sleeper_stack(struct task_struct *task, struct thread_state *st,
 					   struct scratch *scratch, __u8 *ret_by_fp)
 {
-	const struct space *space = cfg.want_tables ? space_of(st) : NULL;	/* or asks for it */
+	const struct space *space = cfg.want_tables ? space_of(st, false) : NULL;	/* or asks for it */
 	__u32 depth;
 	__u64 id;
 

@@ -14,7 +14,9 @@
  * waits are summed under that id.  An id not yet in `crossed` is sent through the ring
  * buffer and only then put there, so a full ring delays a stack and never loses it for good.
  * User stacks are seeded with their address space: the same addresses in another program
- * are another stack.  64 bits: with 100,000 stacks two share an id with probability 3e-10.
+ * are another stack.  A forked child that has mapped nothing since has its parent's, as long as all of the walk lies in files
+ * with tables: what a compiler at run time made has other names in each process.
+ * 64 bits: with 100,000 stacks two share an id with probability 3e-10.
  */
 
 /* A global function, as those of unwind.bpf.h: its loop is checked once, not on every path to it. */
@@ -70,9 +72,12 @@ static __always_inline __u32 kernels_own_walk(void *ctx, struct offcpu_rec_stack
 	return depth;
 }
 
-/* Hashes the user stack in *stack and sees to it that it crosses; *ret_crossed: it has. */
+/*
+ * Hashes the user stack in *stack and sees to it that it crosses; *ret_crossed: it has.  in_parents: it lies in what the
+ * process has of its parent.
+ */
 static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcpu_rec_stack *stack, __u32 depth,
-					   __u64 now, bool *ret_crossed)
+					   bool in_parents, __u64 now, bool *ret_crossed)
 {
 	__u64 id;
 
@@ -81,7 +86,7 @@ static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcp
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;
 	}
-	id = stack_hash(stack, depth, stack_seed(st));
+	id = stack_hash(stack, depth, in_parents ? st->forked_space : stack_seed(st));
 	*ret_crossed = id == st->seen_ustack || stack_cross(stack, id, depth, st, true, now);
 	if (*ret_crossed)
 		st->seen_ustack = id;
@@ -89,22 +94,22 @@ static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcp
 }
 
 /* A global function: the verifier checks it once. */
-__noinline int look_up_tables(struct thread_state *st, __u32 epoch)
+__noinline int look_up_tables(struct thread_state *st, bool in_parents, __u32 epoch)
 {
 	if (!st)
 		return 0;
-	st->tables_generation = generation_of(space_of(st));
+	st->tables_generation = generation_of(space_of(st, in_parents));
 	st->tables_epoch = epoch;
 	return 0;
 }
 
 /* What tables there are for the thread's program: looked up again when user space changed any. */
-static __always_inline void know_tables(struct thread_state *st)
+static __always_inline void know_tables(const struct task_struct *task, struct thread_state *st)
 {
 	__u32 now = tables_epoch;
 
 	if (cfg.want_tables && rarely(st->tables_epoch != now || !st->tables_generation))
-		look_up_tables(st, now);
+		look_up_tables(st, is_in_parents(task, st), now);
 }
 
 /*
@@ -129,11 +134,11 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 		return remembered;
 	scratch->user_walks++;
 	if (cfg.want_tables)
-		w.space = space_of(st);
+		w.space = space_of(st, w.at->in_parents);
 	if (m)
 		begin_memory(m, &w);
 	depth = walk_in_full(&w);
-	id = user_stack_id(st, w.stack, depth, now, &crossed_now);
+	id = user_stack_id(st, w.stack, depth, w.at->in_parents && !w.at->met_gap, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
 	if (!m || !w.memory || !id || !crossed_now || m->cnt > WALK_WORDS || w.at->unread)
@@ -153,17 +158,19 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 {
 	bool by_pages = !ctx || walks_late(st), crossed_now;
 
-	know_tables(st);
+	know_tables(task, st);
 	st->by_fp = cfg.want_tables && !st->tables_generation;
 	if (st->by_fp)
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
-	if (cfg.can_walk && begin_walk(&scratch->walk, task, by_pages))
+	if (cfg.can_walk && begin_walk(&scratch->walk, task, by_pages)) {
+		scratch->walk.in_parents = is_in_parents(task, st);
 		return walk_user_stack(st, scratch, now);
+	}
 	if (!ctx) {
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;
 	}
-	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), now, &crossed_now);
+	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), false, now, &crossed_now);
 }
 
 /*
@@ -181,7 +188,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 {
 	st->ustack_from = begins_ustack(task, st);
 	if (st->ustack_from == USTACK_LATE) {
-		know_tables(st);	/* or asks for them */
+		know_tables(task, st);	/* or asks for them */
 		if (is_sure_to_be_listed(st))
 			st->ustack_from = USTACK_BEGUN;
 	}

@@ -21,6 +21,41 @@ static __always_inline __u64 stack_seed(const struct thread_state *st)
 	return (st->proc_start_ns * STACK_MIX) ^ ((__u64)st->pid << 32) ^ st->exec_no;
 }
 
+/*
+ * How often an address space was locked to change its mappings: with the same number they are the same.  0: this kernel
+ * does not tell.
+ */
+static __always_inline __u32 mapping_changes(const struct task_struct *task)
+{
+	const struct mm_struct *mm = plain(task)->mm;
+	const struct mm_struct___seqcount *as_seqcount = (const void *)mm;
+
+	if (!mm)
+		return 0;
+	if (bpf_core_field_exists(as_seqcount->mm_lock_seq.sequence))
+		return BPF_CORE_READ(as_seqcount, mm_lock_seq.sequence);
+	return bpf_core_field_exists(mm->mm_lock_seq) ? BPF_CORE_READ(mm, mm_lock_seq) : 0;
+}
+
+/*
+ * Is the thread's process the child of another one that it still shares all mappings with?  Then its stacks are the parent's, and its
+ * tables: most processes live too short to be looked at by themselves.
+ */
+static __always_inline bool is_in_parents(const struct task_struct *task, const struct thread_state *st)
+{
+	return st->forked_space && st->forked_changes && st->forked_changes == mapping_changes(task);
+}
+
+/* Of a thread that parent just made: in its own process, or in another. */
+static __always_inline void note_fork(const struct task_struct *task, struct thread_state *st,
+				      const struct task_struct *parent, const struct thread_state *pst)
+{
+	bool is_thread = st->pid == pst->pid;
+
+	st->forked_space = is_thread || is_in_parents(parent, pst) ? pst->forked_space : stack_seed(pst);
+	st->forked_changes = is_thread ? pst->forked_changes : mapping_changes(task);
+}
+
 /* Asks user space for the program's tables, once.  A global function: its record is large for the callers' stacks. */
 __noinline int ask_for_space(const struct thread_state *st)
 {
@@ -38,16 +73,22 @@ __noinline int ask_for_space(const struct thread_state *st)
 	return 0;
 }
 
-static __always_inline const struct space *space_of(const struct thread_state *st)
+#define YOUNG_NS 100000000ULL
+
+/* Its own, or those of the process that forked it.  in_parents: as is_in_parents() said. */
+static __always_inline const struct space *space_of(const struct thread_state *st, bool in_parents)
 {
 	__u64 key = stack_seed(st);
-	const struct space *space = bpf_map_lookup_elem(&spaces, &key);
+	const struct space *space = bpf_map_lookup_elem(&spaces, &key), *forked;
 
 	if (space)
 		return space;
-	ask_for_space(st);
 	key = st->forked_space;
-	return key ? bpf_map_lookup_elem(&spaces, &key) : NULL;
+	forked = key ? bpf_map_lookup_elem(&spaces, &key) : NULL;
+	/* who lives on will map something, or see its parent end */
+	if (!forked || !in_parents || bpf_ktime_get_ns() - st->from_ns > YOUNG_NS)
+		ask_for_space(st);
+	return forked;
 }
 
 /*
@@ -484,6 +525,7 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 	w->at->exact = false;
 	switch (unwind_rule_cfa(rule)) {
 	case UNWIND_CFA_GAP:
+		w->at->met_gap = true;
 		return !(is_return && step_by_epilogue(w, may_sleep)) && !step_by_frame_pointer(w, may_sleep);
 	case UNWIND_CFA_END:
 		w->at->end = OFFCPU_WALK_COMPLETE;
@@ -540,7 +582,7 @@ static __always_inline bool begin_walk(struct walk_state *at, struct task_struct
 	at->bp_from = BP_FROM_REGISTER;
 	at->exact = true;
 	at->bp_lost = false;
-	at->unread = false;
+	at->unread = at->met_gap = false;
 	at->depth = 0;
 	at->end = OFFCPU_WALK_UNKNOWN;
 	return at->ip != 0;
@@ -582,7 +624,7 @@ static __always_inline __u64 remembered_walk(struct walk_memory *m, const struct
 					     struct scratch *scratch, __u32 generation)
 {
 	if (!m->id || m->ip != w->at->ip || m->sp != w->at->begin_sp || (m->by_bp && m->bp != w->at->bp) ||
-	    m->generation != generation || words_hash(m, scratch) != m->hash)
+	    m->in_parents != w->at->in_parents || m->generation != generation || words_hash(m, scratch) != m->hash)
 		return 0;
 	was_met(&m->hot);
 	return m->id;
@@ -600,6 +642,7 @@ static __always_inline void begin_memory(struct walk_memory *m, struct user_walk
 	m->ip = w->at->ip;
 	m->sp = w->at->begin_sp;
 	m->bp = w->at->bp;
+	m->in_parents = w->at->in_parents;
 	m->generation = generation_of(w->space);
 	w->memory = m;
 }

@@ -310,6 +310,22 @@ def unwind_library_loaded_meanwhile(env):
             env.check.equal(unnamed, [], "frames without a name")
 
 
+@case
+def unwind_forked_children(env):
+    """Stacks of a child that has mapped nothing are its parent's; of one that has, its own, at the same addresses."""
+    library, twin = (os.path.join(env.programs, f"libunwind_{name}.so") for name in ("plugin", "plug_b"))
+    count = 100
+    report, truth, program = record_family(env, "unwind_forks", library, twin, count, 2000)
+    env.check.equal(len(truth), 3, "processes that told their truth")
+    for line in truth:
+        name, expected = line["chain"][-1], count * (2 if line["pid"] == program.pid else 1)
+        seen = sum(wait["count"] for wait, _ in at_chain(report, line))
+        env.check.that(expected * 0.9 <= seen <= expected, f"{seen} of {expected} waits of {line['pid']} in {name}")
+        other = {"plugin_site", "plugin_twin"} - {name}
+        wrong = [wait for wait in report.waits if wait["pid"] == line["pid"] and other & set(names(wait["user"]))]
+        env.check.equal(wrong, [], f"waits of {line['pid']} elsewhere than in {name}")
+
+
 def build_id(path):
     text = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
     found = re.search(r"Build ID: ([0-9a-f]{6,})", text)
