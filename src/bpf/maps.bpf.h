@@ -38,11 +38,13 @@ enum ustack_from {
 
 #define SEEN 8
 #define WALK_WORDS 48
+#define WORD_IS_ADDRESS 1U	/* of the stack itself: what counts is how far it is from sp */
 #define WALK_WINDOW 1024	/* bytes of a user stack read at a time */
 #define KERNEL_WORDS 40
 #define WALKS 4
 #define WAKER_WALKS 4
 #define IRQ_WALKS 16
+#define SHARED_WALKS 16
 
 /* A walk by tables that need not be done again: see bpf/remember.bpf.h. */
 struct walk_memory {
@@ -56,7 +58,7 @@ struct walk_memory {
 	__u8 by_bp;		/* the walk went by the frame pointer's first value, too */
 	__u8 in_parents;	/* see walk_state */
 	__u8 pad;
-	__u32 at[WALK_WORDS];	/* where they lie, above sp */
+	__u32 at[WALK_WORDS];	/* where they lie, above sp; | WORD_IS_ADDRESS */
 };
 
 /* The same of a walk of the kernel stack. */
@@ -70,6 +72,21 @@ struct kernel_memory {
 	__u8 hot;
 	__u8 is_irq_stack;	/* of an interrupt: it had a stack of its own */
 	__u16 at[KERNEL_WORDS];	/* bytes above thread.sp */
+};
+
+/* The same of a user walk that holds for any thread of a program: see bpf/remember.bpf.h. */
+struct shared_walk {
+	__u64 seed;
+	struct walk_memory walk;
+};
+
+struct shared_pair {
+	struct shared_walk one, other;
+};
+
+struct shared_kernel_walk {
+	__u64 seen;		/* the last one that was done in full */
+	struct kernel_memory walk;
 };
 
 /* One waker of a chain and its own last wait; an interrupt has none. */
@@ -421,6 +438,7 @@ struct walk_state {
 	__u8 unread;		/* memory could not be read, and may be readable the next time */
 	__u8 in_parents;	/* of a process that has mapped nothing since it was forked */
 	__u8 met_gap;		/* a frame lies where there is no table */
+	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
 };
 
 struct wait_parts {
@@ -443,6 +461,7 @@ struct scratch {
 	__u64 random;		/* state of the generator; 0: to be seeded */
 	struct kept_wait kept;
 	__u64 ustack, kstack;	/* of that wait */
+	__u8 has_crossed, was_seen;	/* the kernel stack just walked: user space knows it; the thread had it before */
 	struct walk_state walk;
 	struct offcpu_rec_stack stack;
 	struct offcpu_rec_sleep_path path;
@@ -453,6 +472,8 @@ struct scratch {
 	struct offcpu_rec_object object;
 	struct kernel_memory irq_walks[IRQ_WALKS];	/* where interrupts woke someone */
 	struct kernel_memory first_walk;	/* where new threads begin: see bpf/remember.bpf.h */
+	struct shared_kernel_walk shared_kernel_walks[SHARED_WALKS];	/* of any thread: the same */
+	struct shared_pair shared_walks[SHARED_WALKS];
 	__u64 first_sp;		/* of the last one that this was asked for */
 	__u64 ctx_addr;
 	__u64 window[WALK_WINDOW / 8];	/* a piece of a user stack */

@@ -37,6 +37,12 @@
  * same kernel stack of one frame, each on its own.  Nothing in the above asks whose words they are: each CPU
  * remembers that walk for all threads, with the outermost word, too, placed by its distance.
  *
+ * Other threads.  The first time that a thread waits somewhere it has nothing to go by, but another one may have waited there: a
+ * server's threads by the hundred, a shell's children.  So each CPU keeps some of the walks that threads remembered, for all.
+ * A kernel stack's words lie as far from thread.sp, and the outermost one from the stack's end, in each thread.  A user stack's lie as far
+ * from the stack pointer, and what is an address in it, a saved frame pointer that was gone by, is taken from there, too: then nothing in
+ * the induction asks where the stack is.  What is found so becomes the thread's own.
+ *
  * Where they are kept.  Most threads of a machine never run while it is traced, and many live for two or three
  * switches: so a thread takes a struct memory from an array the first time that its stacks are to be walked, its
  * wait for its first turn excepted, and gives it back as it ends.  Nobody else writes to it, and a thread is on one CPU at a time.
@@ -71,9 +77,9 @@ static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, stru
 	for (__u32 i = 0; i < WALK_WORDS; i++) {
 		if (i >= m->cnt)
 			break;
-		if (!viewed_word(view, m->sp + m->at[i], &word))
+		if (!viewed_word(view, m->sp + (m->at[i] & ~WORD_IS_ADDRESS), &word))
 			return 0;
-		h = mix(h, word);
+		h = mix(h, m->at[i] & WORD_IS_ADDRESS ? word - m->sp : word);
 	}
 	return h ? h : 1;
 }
@@ -93,13 +99,15 @@ __noinline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch
 	if (scratch->walk.view.pgd)
 		return viewed_words_hash(m, &scratch->walk.view);
 	for (__u32 i = 0; i < WALK_WORDS; i++) {
-		__u32 offset;
+		__u32 at, offset;
+		__u64 word;
 
 		if (i >= m->cnt)
 			break;
-		offset = m->at[i] - base;
+		at = m->at[i] & ~WORD_IS_ADDRESS;
+		offset = at - base;
 		if (offset > have - 8 || have < 8) {
-			base = m->at[i];
+			base = at;
 			offset = 0;
 			have = m->bytes - base;
 			barrier_var(have);
@@ -114,7 +122,8 @@ __noinline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch
 		barrier_var(offset);
 		if (offset > WALK_WINDOW / 8 - 1)
 			return 0;
-		h = mix(h, scratch->window[offset]);
+		word = scratch->window[offset];
+		h = mix(h, m->at[i] & WORD_IS_ADDRESS ? word - m->sp : word);
 	}
 	return h ? h : 1;
 }
@@ -248,6 +257,30 @@ static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u
 
 #define KERNEL_STACK_BYTES 16384	/* and aligned to as much; more with KASAN only */
 
+/* Where walks of threads that wait as this one does are kept for all; NULL: those are kept elsewhere. */
+static __always_inline struct shared_kernel_walk *shared_kernel_memory(const struct thread_state *st, struct scratch *scratch)
+{
+	if (st->mode == MODE_NEW)
+		return NULL;
+	return &scratch->shared_kernel_walks[(st->entry >> 2 ^ (st->state == 'R')) & (SHARED_WALKS - 1)];
+}
+
+/* The same walk as another thread's?  Then it is this one's, too. */
+static __always_inline __u64 others_kernel_walk(struct shared_kernel_walk *shared, struct kernel_memory *own, __u64 sp)
+{
+	struct kernel_memory *walk;
+	__u64 id;
+
+	if (!shared || !own || !shared->walk.id)
+		return 0;
+	walk = &shared->walk;
+	walk->last_at = (sp & ~(KERNEL_STACK_BYTES - 1ULL)) | (walk->last_at & (KERNEL_STACK_BYTES - 1));
+	id = remembered_kernel_walk(walk, sp);
+	if (id && may_replace(own->id, &own->hot))
+		*own = *walk;
+	return id;
+}
+
 /* Words between sp and the stack's end.  Beyond it each would cost a page fault. */
 static __always_inline __u32 words_above(__u64 sp)
 {
@@ -321,12 +354,11 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 	return 0;
 }
 
-/* Remembers the walk in *stack, which has crossed as `id`.  m: see kernel_memory(). */
-static __always_inline void remember_kernel_walk(struct kernel_memory *m, __u64 sp,
-						 const struct offcpu_rec_stack *stack, __u32 depth, __u64 id)
+/* Remembers the walk in *stack, which has crossed.  m: see kernel_memory(). */
+static __always_inline void learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct offcpu_rec_stack *stack)
 {
-	if (!m)
-		return;
+	const __u32 depth = stack->depth;
+	const __u64 id = stack->id;
 	bool is_again = m->id == id && sched_text_bytes;
 	struct kernel_search s = { .m = m, .stack = stack, .sp = sp, .cnt = m->cnt, .is_again = is_again };
 
@@ -341,6 +373,30 @@ static __always_inline void remember_kernel_walk(struct kernel_memory *m, __u64 
 	m->inner = s.inner;
 	m->hash = kernel_words_hash(m, s.sp);
 	m->id = id;
+}
+
+/*
+ * The same of the one in scratch->stack, for the thread and for others: not before it is met again, for many a stack of a preempted
+ * thread never is.  A global function: the verifier checks its searches once.
+ */
+__noinline int remember_kernel_walk(const struct thread_state *st, struct scratch *scratch, __u64 sp, bool is_again)
+{
+	const struct offcpu_rec_stack *stack = &scratch->stack;
+	struct shared_kernel_walk *shared;
+	struct kernel_memory *m;
+
+	if (!st || !scratch)
+		return 0;
+	m = kernel_memory(st, scratch, sp);
+	if (m && is_again)
+		learn_kernel_walk(m, sp, stack);
+	shared = shared_kernel_memory(st, scratch);
+	if (!shared)
+		return 0;
+	if (shared->seen == stack->id)
+		learn_kernel_walk(&shared->walk, sp, stack);
+	shared->seen = stack->id;
+	return 0;
 }
 
 #endif

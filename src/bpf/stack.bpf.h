@@ -72,12 +72,9 @@ static __always_inline __u32 kernels_own_walk(void *ctx, struct offcpu_rec_stack
 	return depth;
 }
 
-/*
- * Hashes the user stack in *stack and sees to it that it crosses; *ret_crossed: it has.  in_parents: it lies in what the
- * process has of its parent.
- */
+/* Hashes the user stack in *stack and sees to it that it crosses; *ret_crossed: it has. */
 static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcpu_rec_stack *stack, __u32 depth,
-					   bool in_parents, __u64 now, bool *ret_crossed)
+					   __u64 seed, __u64 now, bool *ret_crossed)
 {
 	__u64 id;
 
@@ -86,7 +83,7 @@ static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcp
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;
 	}
-	id = stack_hash(stack, depth, in_parents ? st->forked_space : stack_seed(st));
+	id = stack_hash(stack, depth, seed);
 	*ret_crossed = id == st->seen_ustack || stack_cross(stack, id, depth, st, true, now);
 	if (*ret_crossed)
 		st->seen_ustack = id;
@@ -128,24 +125,26 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 	struct user_walk w = { .stack = &scratch->stack, .at = &scratch->walk };
 
 	st->entry = w.at->entry;
-	m = user_memory(st, w.at->ip, w.at->sp);
-	remembered = m ? remembered_walk(m, &w, scratch, st->tables_generation) : 0;
+	remembered = known_user_stack(st, scratch);
 	if (remembered && !cfg.verify_walks)
 		return remembered;
 	scratch->user_walks++;
 	if (cfg.want_tables)
 		w.space = space_of(st, w.at->in_parents);
+	m = user_memory(st, w.at->ip, w.at->sp);
 	if (m)
 		begin_memory(m, &w);
 	depth = walk_in_full(&w);
-	id = user_stack_id(st, w.stack, depth, w.at->in_parents && !w.at->met_gap, now, &crossed_now);
+	id = user_stack_id(st, w.stack, depth, w.at->met_gap ? stack_seed(st) : w.at->seed, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
 	if (!m || !w.memory || !id || !crossed_now || m->cnt > WALK_WORDS || w.at->unread)
 		return id;
 	m->hash = words_hash(m, scratch);
-	if (m->hash)
-		m->id = id;
+	if (!m->hash)
+		return id;
+	m->id = id;
+	share_user_walk(m, scratch);
 	return id;
 }
 
@@ -170,7 +169,7 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;
 	}
-	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), false, now, &crossed_now);
+	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), stack_seed(st), now, &crossed_now);
 }
 
 /*
@@ -322,18 +321,24 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 		if (crossed_now && seen)
 			*seen = id;
 	}
-#ifdef __TARGET_ARCH_x86
-	/* not before the second time: many a stack of a preempted thread is never met again */
-	if (was_seen || (crossed_now && st->mode == MODE_NEW))
-		remember_kernel_walk(kernel_memory(st, scratch, sp), sp, &scratch->stack, depth, id);
-#endif
+	scratch->stack.id = id;
+	scratch->stack.depth = depth;
+	scratch->has_crossed = crossed_now;
+	scratch->was_seen = was_seen;
 	return id;
 }
 
 __noinline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scratch, __u64 sp)
 {
 #ifdef __TARGET_ARCH_x86
-	return st && scratch ? remembered_kernel_walk(kernel_memory(st, scratch, sp), sp) : 0;
+	struct kernel_memory *m;
+	__u64 id;
+
+	if (!st || !scratch)
+		return 0;
+	m = kernel_memory(st, scratch, sp);
+	id = remembered_kernel_walk(m, sp);
+	return id ? id : others_kernel_walk(shared_kernel_memory(st, scratch), m, sp);
 #else
 	return 0;
 #endif
@@ -355,6 +360,11 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 	scratch->kernel_walks++;
 	bytes = bpf_get_task_stack(task, scratch->stack.ip, cfg.max_depth * sizeof(__u64), 0);
 	id = take_kernel_stack(st, scratch, bytes, sp, now);
+#ifdef __TARGET_ARCH_x86
+	/* not from within: with its searches' stack that would be too much for Linux 6.1 */
+	if (id && scratch->has_crossed)
+		remember_kernel_walk(st, scratch, sp, scratch->was_seen || st->mode == MODE_NEW);
+#endif
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
 	return id;

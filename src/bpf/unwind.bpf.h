@@ -283,7 +283,7 @@ static __always_inline __u32 known_rule_at(struct user_walk *w, __u64 addr)
 }
 
 /* The walk goes by the word at addr.  One word too many, or too far, and it is not remembered. */
-static __always_inline void note_word(struct user_walk *w, __u64 addr)
+static __always_inline void note_word(struct user_walk *w, __u64 addr, __u32 is_address)
 {
 	struct walk_memory *m = w->memory;
 	__u64 offset = addr - w->at->begin_sp;
@@ -295,7 +295,7 @@ static __always_inline void note_word(struct user_walk *w, __u64 addr)
 		m->cnt = WALK_WORDS + 1;
 		return;
 	}
-	m->at[cnt] = (__u32)offset;
+	m->at[cnt] = (__u32)offset | is_address;
 	m->cnt = cnt + 1;
 	if (offset + 8 > m->bytes)
 		m->bytes = offset + 8;
@@ -315,7 +315,7 @@ static __always_inline void note_frame_pointer(struct user_walk *w)
 	if (from == BP_FROM_REGISTER)
 		m->by_bp = true;
 	else if (from != BP_NOTED)
-		note_word(w, from);
+		note_word(w, from, WORD_IS_ADDRESS);
 	w->at->bp_from = BP_NOTED;
 }
 
@@ -333,7 +333,7 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool may_
 		return false;
 	if (!read_stack(w, w->at->bp, frame, sizeof(frame), may_sleep))
 		return false;
-	note_word(w, w->at->bp + sizeof(frame[0]));
+	note_word(w, w->at->bp + sizeof(frame[0]), 0);
 	if (!frame[1])
 		return false;
 	w->at->bp_from = w->at->bp;
@@ -381,7 +381,7 @@ static __always_inline bool step_by_epilogue(struct user_walk *w, bool may_sleep
 		return false;
 	if (at & 7 || !read_stack(w, at, &ip, sizeof(ip), may_sleep) || !ip)
 		return false;
-	note_word(w, at);
+	note_word(w, at, 0);
 	w->at->sp = at + sizeof(ip);
 	w->at->ip = ip;
 	return true;
@@ -463,7 +463,7 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 		base = unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_SP ? w->at->sp : w->at->bp;
 		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), may_sleep))
 			return 0;
-		note_word(w, base + unwind_rule_packed_offset(rule));
+		note_word(w, base + unwind_rule_packed_offset(rule), WORD_IS_ADDRESS);
 		return value + unwind_rule_extra(rule) * 8;
 	case UNWIND_CFA_REG:
 		do_not_remember(w);
@@ -503,7 +503,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool m
 		w->at->bp_lost = true;
 		break;
 	}
-	note_word(w, cfa - sizeof(saved[1]));
+	note_word(w, cfa - sizeof(saved[1]), 0);
 	w->at->sp = cfa;
 	w->at->ip = saved[1];
 	return w->at->ip != 0;
@@ -620,11 +620,12 @@ static __always_inline __u32 generation_of(const struct space *space)
 }
 
 /* The stack's id when this very walk was done before, else 0. */
-static __always_inline __u64 remembered_walk(struct walk_memory *m, const struct user_walk *w,
-					     struct scratch *scratch, __u32 generation)
+static __always_inline __u64 remembered_walk(struct walk_memory *m, struct scratch *scratch, __u32 generation)
 {
-	if (!m->id || m->ip != w->at->ip || m->sp != w->at->begin_sp || (m->by_bp && m->bp != w->at->bp) ||
-	    m->in_parents != w->at->in_parents || m->generation != generation || words_hash(m, scratch) != m->hash)
+	const struct walk_state *at = &scratch->walk;
+
+	if (!m->id || m->ip != at->ip || m->sp != at->begin_sp || (m->by_bp && m->bp != at->bp) ||
+	    m->in_parents != at->in_parents || m->generation != generation || words_hash(m, scratch) != m->hash)
 		return 0;
 	was_met(&m->hot);
 	return m->id;
@@ -645,6 +646,74 @@ static __always_inline void begin_memory(struct walk_memory *m, struct user_walk
 	m->in_parents = w->at->in_parents;
 	m->generation = generation_of(w->space);
 	w->memory = m;
+}
+
+/* Where walks that begin at ip are kept for all threads of the program: two, for two callers of one function. */
+static __always_inline struct shared_pair *shared_memory(struct scratch *scratch, __u64 ip)
+{
+	__u32 number = (scratch->walk.seed ^ ip >> 2) & (SHARED_WALKS - 1);
+
+	barrier_var(number);
+	return number < SHARED_WALKS ? &scratch->shared_walks[number] : NULL;
+}
+
+static __always_inline __u64 others_walk(struct shared_walk *shared, struct walk_memory *own, struct scratch *scratch,
+					 __u32 generation)
+{
+	__u64 id;
+
+	if (shared->seed != scratch->walk.seed || (shared->walk.sp ^ scratch->walk.begin_sp) & 7)
+		return 0;
+	shared->walk.bp += scratch->walk.begin_sp - shared->walk.sp;
+	shared->walk.sp = scratch->walk.begin_sp;
+	id = remembered_walk(&shared->walk, scratch, generation);
+	if (id && may_replace(own->id, &own->hot))
+		*own = shared->walk;
+	return id;
+}
+
+/* The id of the walk that begin_walk() began if it was done before, by this thread or by another; 0: it is to be done. */
+__noinline __u64 known_user_stack(struct thread_state *st, struct scratch *scratch)
+{
+	struct shared_pair *shared;
+	struct walk_state *at;
+	struct walk_memory *m;
+	__u64 id = 0;
+
+	if (!st || !scratch)
+		return 0;
+	at = &scratch->walk;
+	m = user_memory(st, at->ip, at->sp);
+	if (m)
+		id = remembered_walk(m, scratch, st->tables_generation);
+	if (id && !cfg.verify_walks)
+		return id;
+	at->seed = at->in_parents ? st->forked_space : stack_seed(st);	/* of a walk in full, too */
+	shared = shared_memory(scratch, at->ip);
+	if (id || !m || !shared)
+		return id;
+	id = others_walk(&shared->one, m, scratch, st->tables_generation);
+	return id ? id : others_walk(&shared->other, m, scratch, st->tables_generation);
+}
+
+/* What a thread has just remembered, for the others; unless it is where each process has its own names. */
+__noinline int share_user_walk(const struct walk_memory *own, struct scratch *scratch)
+{
+	struct shared_pair *shared;
+	struct shared_walk *place;
+
+	if (!own || !scratch || scratch->walk.met_gap)
+		return 0;
+	shared = shared_memory(scratch, own->ip);
+	if (!shared)
+		return 0;
+	place = shared->one.walk.hot > shared->other.walk.hot ? &shared->other : &shared->one;
+	if (!may_replace(place->walk.id, &place->walk.hot))
+		return 0;
+	place->walk = *own;
+	place->walk.hot = 1;	/* the next one goes to the other place */
+	place->seed = scratch->walk.seed;
+	return 0;
 }
 
 #endif

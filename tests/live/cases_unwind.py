@@ -741,3 +741,32 @@ def remembered_walks_of_new_threads(env):
     listed, _, kernel = walked_in_full(env, recorder)
     env.check.that(first_waits(report) >= 2000, f"{first_waits(report)} first waits of 2000 processes")
     env.check.that(kernel < listed - 1900, f"of {listed} waits {kernel} had their kernel stack walked in full")
+
+
+def traced_sleepers(env, recorder_of, seconds):
+    """A thousand threads asleep in one place, five times a second each: the report, and the recorder."""
+    load = subprocess.Popen([os.path.join(env.programs, "sleepers"), "1000", "200"], stdout=subprocess.PIPE,
+                            preexec_fn=default_signals)
+    try:
+        load.stdout.readline()
+        recorder = recorder_of("-p", load.pid, "--exact", "-v")
+        recorder.wait_attached()
+        time.sleep(seconds)
+        recorder.stop()
+        return recorder.report(), recorder
+    finally:
+        load.kill()
+        load.wait()
+        load.stdout.close()
+
+
+@case
+def remembered_walks_of_other_threads(env):
+    """Where a thread waits for the first time another one has waited: its walk serves, and rightly."""
+    report, _ = traced_sleepers(env, lambda *options: verified(env, *options), 2)
+    check_verified(env, report, 5_000)
+    report, recorder = traced_sleepers(env, lambda *options: Recorder(env, *options), 2)
+    listed, user, kernel = walked_in_full(env, recorder)
+    env.check.that(listed > 5000, f"{listed} waits listed")
+    env.check.that(user < 300, f"of {listed} waits of 1000 threads {user} had their user stack walked in full")
+    env.check.that(kernel < 700, f"of {listed} waits of 1000 threads {kernel} had their kernel stack walked in full")
