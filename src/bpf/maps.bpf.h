@@ -471,10 +471,8 @@ struct scratch {
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
 	struct offcpu_rec_object object;
 	struct kernel_memory irq_walks[IRQ_WALKS];	/* where interrupts woke someone */
-	struct kernel_memory first_walk;	/* where new threads begin: see bpf/remember.bpf.h */
-	struct shared_kernel_walk shared_kernel_walks[SHARED_WALKS];	/* of any thread: the same */
+	struct shared_kernel_walk shared_kernel_walks[SHARED_WALKS + 1];	/* see bpf/remember.bpf.h */
 	struct shared_pair shared_walks[SHARED_WALKS];
-	__u64 first_sp;		/* of the last one that this was asked for */
 	__u64 ctx_addr;
 	__u64 window[WALK_WINDOW / 8];	/* a piece of a user stack */
 };

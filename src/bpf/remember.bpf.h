@@ -33,12 +33,9 @@
  * the same return addresses above, each return address is where it was, and what is not
  * there any more was none.
  *
- * New threads.  A thread's first wait is for its first turn on a CPU, and all of them wait for that with the
- * same kernel stack of one frame, each on its own.  Nothing in the above asks whose words they are: each CPU
- * remembers that walk for all threads, with the outermost word, too, placed by its distance.
- *
  * Other threads.  The first time that a thread waits somewhere it has nothing to go by, but another one may have waited there: a
- * server's threads by the hundred, a shell's children.  So each CPU keeps some of the walks that threads remembered, for all.
+ * server's threads by the hundred, a shell's children, and every new thread, which waits for its first turn on a CPU with a kernel stack of the same one
+ * frame.  Nothing in the above asks whose words they are.  So each CPU keeps some of the walks that threads remembered, for all.
  * A kernel stack's words lie as far from thread.sp, and the outermost one from the stack's end, in each thread.  A user stack's lie as far
  * from the stack pointer, and what is an address in it, a saved frame pointer that was gone by, is taken from there, too: then nothing in
  * the induction asks where the stack is.  What is found so becomes the thread's own.
@@ -232,18 +229,16 @@ __noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
 }
 
 /* Where a thread sleeps in the kernel goes with where it called from; and it may be preempted on its way back, or by an interrupt. */
-static __always_inline struct kernel_memory *kernel_memory(const struct thread_state *st, struct scratch *scratch,
-							    __u64 sp)
+static __always_inline __u32 kernel_place(const struct thread_state *st)
 {
-	struct memory *m;
+	return st->entry >> 2 ^ (st->state == 'R');
+}
 
-	if (st->mode == MODE_NEW) {
-		scratch->first_walk.last_at += sp - scratch->first_sp;
-		scratch->first_sp = sp;
-		return &scratch->first_walk;
-	}
-	m = memory_of(st);
-	return m ? &m->kernel_walks[(st->entry >> 2 ^ (st->state == 'R')) & (WALKS - 1)] : NULL;
+static __always_inline struct kernel_memory *kernel_memory(const struct thread_state *st)
+{
+	struct memory *m = memory_of(st);
+
+	return m ? &m->kernel_walks[kernel_place(st) & (WALKS - 1)] : NULL;
 }
 
 /* sp: thread.sp. */
@@ -257,27 +252,23 @@ static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u
 
 #define KERNEL_STACK_BYTES 16384	/* and aligned to as much; more with KASAN only */
 
-/* Where walks of threads that wait as this one does are kept for all; NULL: those are kept elsewhere. */
+/* Where walks of threads that wait as this one does are kept for all; the last place is that of new threads. */
 static __always_inline struct shared_kernel_walk *shared_kernel_memory(const struct thread_state *st, struct scratch *scratch)
 {
 	if (st->mode == MODE_NEW)
-		return NULL;
-	return &scratch->shared_kernel_walks[(st->entry >> 2 ^ (st->state == 'R')) & (SHARED_WALKS - 1)];
+		return &scratch->shared_kernel_walks[SHARED_WALKS];
+	return &scratch->shared_kernel_walks[kernel_place(st) & (SHARED_WALKS - 1)];
 }
 
-/* The same walk as another thread's?  Then it is this one's, too. */
-static __always_inline __u64 others_kernel_walk(struct shared_kernel_walk *shared, struct kernel_memory *own, __u64 sp)
+/* The same walk as another thread's?  Then it is this one's, too.  own: NULL where the thread has no memory. */
+static __always_inline __u64 others_kernel_walk(struct kernel_memory *shared, struct kernel_memory *own, __u64 sp)
 {
-	struct kernel_memory *walk;
 	__u64 id;
 
-	if (!shared || !own || !shared->walk.id)
-		return 0;
-	walk = &shared->walk;
-	walk->last_at = (sp & ~(KERNEL_STACK_BYTES - 1ULL)) | (walk->last_at & (KERNEL_STACK_BYTES - 1));
-	id = remembered_kernel_walk(walk, sp);
-	if (id && may_replace(own->id, &own->hot))
-		*own = *walk;
+	shared->last_at = (sp & ~(KERNEL_STACK_BYTES - 1ULL)) | (shared->last_at & (KERNEL_STACK_BYTES - 1));
+	id = remembered_kernel_walk(shared, sp);
+	if (id && own && may_replace(own->id, &own->hot))
+		*own = *shared;
 	return id;
 }
 
@@ -379,23 +370,20 @@ static __always_inline void learn_kernel_walk(struct kernel_memory *m, __u64 sp,
  * The same of the one in scratch->stack, for the thread and for others: not before it is met again, for many a stack of a preempted
  * thread never is.  A global function: the verifier checks its searches once.
  */
-__noinline int remember_kernel_walk(const struct thread_state *st, struct scratch *scratch, __u64 sp, bool is_again)
+__noinline int remember_kernel_walk(const struct thread_state *st, struct scratch *scratch, __u64 sp)
 {
-	const struct offcpu_rec_stack *stack = &scratch->stack;
 	struct shared_kernel_walk *shared;
 	struct kernel_memory *m;
 
 	if (!st || !scratch)
 		return 0;
-	m = kernel_memory(st, scratch, sp);
-	if (m && is_again)
-		learn_kernel_walk(m, sp, stack);
+	m = kernel_memory(st);
+	if (m && scratch->was_seen)
+		learn_kernel_walk(m, sp, &scratch->stack);
 	shared = shared_kernel_memory(st, scratch);
-	if (!shared)
-		return 0;
-	if (shared->seen == stack->id)
-		learn_kernel_walk(&shared->walk, sp, stack);
-	shared->seen = stack->id;
+	if (shared->seen == scratch->stack.id)
+		learn_kernel_walk(&shared->walk, sp, &scratch->stack);
+	shared->seen = scratch->stack.id;
 	return 0;
 }
 

@@ -336,9 +336,9 @@ __noinline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scr
 
 	if (!st || !scratch)
 		return 0;
-	m = kernel_memory(st, scratch, sp);
+	m = kernel_memory(st);
 	id = remembered_kernel_walk(m, sp);
-	return id ? id : others_kernel_walk(shared_kernel_memory(st, scratch), m, sp);
+	return id ? id : others_kernel_walk(&shared_kernel_memory(st, scratch)->walk, m, sp);
 #else
 	return 0;
 #endif
@@ -363,7 +363,7 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 #ifdef __TARGET_ARCH_x86
 	/* not from within: with its searches' stack that would be too much for Linux 6.1 */
 	if (id && scratch->has_crossed)
-		remember_kernel_walk(st, scratch, sp, scratch->was_seen || st->mode == MODE_NEW);
+		remember_kernel_walk(st, scratch, sp);
 #endif
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
