@@ -83,6 +83,7 @@ void session_free(struct session *s)
 	mmap_events_free(s->mmap_events);
 	crowd_free(s->crowd);
 	fold_free(s->fold);
+	g_queue_clear(&s->foreseen);
 	symbolizer_free(s->symbolizer);
 	profile_free(s->profile);
 	urgency_end();
@@ -237,6 +238,8 @@ bool session_start(struct session *s, GError **error)
 	if (!look_at_threads(s, error))
 		return false;
 	closing_load(s->closing);
+	session_foresee(s);
+	session_foresee_mappings(s);
 	return true;
 }
 
@@ -295,6 +298,7 @@ bool session_drain(struct session *s)
 	urgency_check();
 	/* Mappings first: the stacks are looked up in them.  To name those may take long. */
 	session_take_mappings(s);
+	session_foresee_mappings(s);
 	apply_tables(s, false);
 	s->records = 0;
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;

@@ -25,6 +25,7 @@ struct session {
 	uint64_t asked_ns;			/* when a program last asked for tables */
 	uint64_t mapped_ns;		/* mapping events up to here are known */
 	uint64_t mmap_lost_cnt;		/* those lost until then */
+	GQueue foreseen;		/* processes whose mappings will be wanted, and are not read yet */
 	uint64_t records;		/* taken from the ring since the last drain began */
 	struct profile *profile;
 	struct fold *fold;
@@ -54,6 +55,10 @@ bool session_load(struct session *s, GError **error);
 void session_take_mappings(struct session *s);
 /* A record of the ring, for libbpf; data is the session. */
 int session_take_record(void *data, void *record, size_t size);
+/* Notes those processes; where the programs ask for unwind tables, those that they ask for are noted by the way. */
+void session_foresee(struct session *s);
+/* Reads the mappings of a few processes whose stacks are likely to come, perhaps when they are gone. */
+void session_foresee_mappings(struct session *s);
 /* Empties the ring, even if it is filled as fast as it is read. */
 void session_empty_ring(struct session *s);
 

@@ -9,9 +9,13 @@
 #include "collect/session_parts.h"
 #include "collect/tables.h"
 #include "symbolize/symbolize.h"
+#include "offcpu.skel.h"
 
 /* Records taken from the ring before the rest of the program gets a turn. */
 #define RECORDS_A_ROUND 16384
+
+/* Processes whose mappings are read in one go: some 10 ms. */
+#define FORESEEN_A_ROUND 128
 
 static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
 {
@@ -59,6 +63,29 @@ void session_take_mappings(struct session *s)
 	s->mmap_lost_cnt = lost_cnt;
 }
 
+void session_foresee(struct session *s)
+{
+	const GArray *pids = s->options->pids;
+	g_autoptr(GDir) proc = NULL;
+	const char *name;
+	uint64_t pid;
+
+	for (guint i = 0; pids && i < pids->len; i++)
+		g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER(g_array_index(pids, uint32_t, i)));
+	if (pids || s->tables || !s->skel->rodata->cfg.want_ustack)
+		return;
+	proc = g_dir_open("/proc", 0, NULL);
+	while (proc && (name = g_dir_read_name(proc)))
+		if (g_ascii_string_to_unsigned(name, 10, 1, UINT32_MAX, &pid, NULL))
+			g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER((uint32_t)pid));
+}
+
+void session_foresee_mappings(struct session *s)
+{
+	for (unsigned i = 0; i < FORESEEN_A_ROUND && !g_queue_is_empty(&s->foreseen); i++)
+		symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
+}
+
 int session_take_record(void *data, void *record, size_t size)
 {
 	struct session *s = data;
@@ -78,6 +105,7 @@ int session_take_record(void *data, void *record, size_t size)
 			const struct offcpu_rec_space *want = record;
 
 			s->asked_ns = clock_ns(CLOCK_MONOTONIC);
+			g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER(want->pid));
 			tables_want(s->tables, want->pid, want->space,
 				    s->start_ns && !s->options->command_pid);
 		}

@@ -111,6 +111,26 @@ def tree_of_processes(env):
     env.check.equal(len({row["pid"] for row in report.threads if row["comm"] == "tree"}), 1 + 3 + 9 + 27, "processes")
 
 
+def last_moments(env, *options):
+    """A process that was there, asleep, wakes, takes part in a few milliseconds' work and is gone: its frames have names."""
+    report, truth, program = env.record("pipe", "processes", 100, options=options)
+    env.check.that(len(of_kind(truth, "pipe")) == 2, f"pipe told {truth}")
+    for wait in report.waits:
+        if wait["pid"] in program.pids:
+            unnamed = [frame["why"] for frame in wait["user"] if frame.get("why") == "process gone"]
+            env.check.equal(unnamed, [], f"unnamed frames of a wait of {wait['pid']} in {wait['state']}")
+
+
+@case
+def last_moments_of_a_process(env):
+    last_moments(env, "-a")
+
+
+@case
+def last_moments_by_frame_pointers(env):
+    last_moments(env, "-a", "--unwind", "fp")
+
+
 @case
 def process_id_used_again(env):
     report, truth = env.record_command("pidreuse", 20000)

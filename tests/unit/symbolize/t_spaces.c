@@ -210,6 +210,23 @@ static void test_read_again(struct fixture *f, gconstpointer data)
 	is(f, 10, 60, 0x6000, "", FRAME_NAMED);
 }
 
+/* Read before the question, for by then the process may be gone. */
+static void test_foresee(struct fixture *f, gconstpointer data)
+{
+	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /program\n");
+	spaces_foresee(f->spaces, 10);
+	spaces_fork(f->spaces, 10, 11, 200);	/* has the same, without a reading of its own */
+	remove_maps(f, 10);
+	is(f, 10, 50, 0x1800, "/program", FRAME_NAMED);
+	is(f, 11, 250, 0x1800, "/program", FRAME_NAMED);
+	spaces_foresee(f->spaces, 20);	/* there is none */
+	is(f, 20, 50, 0x1800, NULL, FRAME_PROCESS_GONE);
+	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /other\n");
+	spaces_exit(f->spaces, 10, 300);
+	spaces_foresee(f->spaces, 10);	/* what the number stands for now is not what exited */
+	is(f, 10, 50, 0x1800, "/program", FRAME_NAMED);
+}
+
 static void test_bounds(struct fixture *f, gconstpointer data)
 {
 	struct generation *g;
@@ -245,6 +262,7 @@ int main(int argc, char **argv)
 	ADD("proc", test_proc);
 	ADD("proc-after-notes", test_proc_after_notes);
 	ADD("read-again", test_read_again);
+	ADD("foresee", test_foresee);
 	ADD("bounds", test_bounds);
 	return g_test_run();
 }
