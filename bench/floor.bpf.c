@@ -14,8 +14,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { STATE_S, STATE_D, STATE_OTHER, STATE_R, STATE_COUNT };
 
-/* The value lies 8 bytes behind the start of a cache line, and the lookup reads those 8. */
 struct account {
+	__u64 tag;
 	__u64 start_ns;
 	__u32 pid, tid;
 	__u64 pad1[5];
@@ -28,15 +28,22 @@ struct account {
 	__u64 switches;
 	__u32 state;
 	bool is_off;
+	__u64 pad3[4];
 	struct {
 		__u64 count, blocked_ns, runnable_ns;
 	} of[STATE_COUNT];
+	__u64 pad4[4];
 };
 
+/* Found as ours are: see bpf/threads.bpf.h. */
+#define SLOT_BITS 15
+#define TRIES 8
+#define TAG_BUSY 1ULL
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1 << SLOT_BITS);
+	__type(key, __u32);
 	__type(value, struct account);
 } accounts SEC(".maps");
 
@@ -45,23 +52,68 @@ struct {
 	__uint(max_entries, 4 << 20);
 } ring SEC(".maps");
 
+__u64 base = 0;
+
+static __always_inline __u64 tag_of(struct task_struct *task)
+{
+	__u64 tag = (__u64)task;
+
+	asm volatile("%[tag] -= %[base]" : [tag] "+r"(tag) : [base] "r"(&base));
+	return tag;
+}
+
+static __always_inline __u32 first_place(__u64 tag)
+{
+	return tag * 0x9e3779b97f4a7c15ULL >> (64 - SLOT_BITS);
+}
+
+__noinline __u32 find(__u64 tag)
+{
+	for (__u32 i = 1; i < TRIES; i++) {
+		__u32 place = first_place(tag) ^ i;
+		struct account *a = bpf_map_lookup_elem(&accounts, &place);
+
+		if (a && a->tag == tag)
+			return place;
+	}
+	return ~0U;
+}
+
 static __always_inline struct account *account_of(struct task_struct *task)
 {
-	return bpf_task_storage_get(&accounts, task, 0, 0);
+	__u64 tag = tag_of(task);
+	__u32 place = first_place(tag);
+	struct account *a = bpf_map_lookup_elem(&accounts, &place);
+
+	if (a && a->tag == tag)
+		return a;
+	place = find(tag);
+	return bpf_map_lookup_elem(&accounts, &place);
 }
 
 static __always_inline void create(struct task_struct *task, __u64 now)
 {
-	struct account *a = bpf_task_storage_get(&accounts, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	__u64 tag = tag_of(task);
+	struct account *a = NULL;
 
+	for (__u32 i = 0; i < TRIES; i++) {
+		__u32 place = first_place(tag) ^ i;
+
+		a = bpf_map_lookup_elem(&accounts, &place);
+		if (!a || a->tag == tag || (!a->tag && !__sync_val_compare_and_swap(&a->tag, 0, TAG_BUSY)))
+			break;
+		a = NULL;
+	}
 	if (!a)
 		return;
+	__builtin_memset(&a->start_ns, 0, sizeof(*a) - sizeof(a->tag));
 	a->start_ns = task->start_boottime;
 	a->pid = task->tgid;
 	a->tid = task->pid;
 	a->since_ns = now;
 	a->is_off = true;
 	a->state = STATE_R;
+	__sync_lock_test_and_set(&a->tag, tag);
 }
 
 SEC("tp_btf/sched_switch")
@@ -113,6 +165,16 @@ SEC("tp_btf/task_newtask")
 int floor_newtask(unsigned long long *ctx)
 {
 	create((void *)ctx[0], bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int floor_free(unsigned long long *ctx)
+{
+	struct account *a = account_of((void *)ctx[0]);
+
+	if (a)
+		__sync_lock_test_and_set(&a->tag, 0);
 	return 0;
 }
 

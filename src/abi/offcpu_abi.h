@@ -30,7 +30,7 @@ enum offcpu_key_flag {
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
 #define OFFCPU_LOSSES(X)                                                                             \
-	X(STORAGE, "storage", "a thread had no storage: out of memory, or the kernel hides it from the task iterator")                           \
+	X(STORAGE, "storage", "a thread had no room for its account: more threads began at once than there was room for, or the kernel hides it from the task iterator") \
 	X(WAIT_MAP, "wait_map_full", "the map of wait sums was full")                                \
 	X(KSTACK, "kernel_stack", "the kernel stack of a wait is not known")                            \
 	X(USTACK, "user_stack", "the user stack could not be walked")                                \
@@ -40,7 +40,7 @@ enum offcpu_key_flag {
 	X(NO_TABLE, "no_unwind_table", "a user stack was walked by frame pointers, its unwind tables were not there yet") \
 	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")        \
 	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                     \
-	X(WAKER, "waker", "who woke a thread is not known: the waker had no storage, or its record did not get through") \
+	X(WAKER, "waker", "who woke a thread is not known: the waker had no account, or its record did not get through") \
 	X(WAKER_SKIPPED, "waker_sampled", "who ended a sleep was not looked at: the sleep was short, but in a chain, or kept for its long wait for a CPU") \
 	X(CHAIN_MAP, "chain_map_full", "the map of what chains of wakers tell was full: the first waker counts as having run") \
 	X(OBJECT, "lock", "which lock a thread waited for did not get through") \
@@ -127,6 +127,8 @@ static inline __u32 offcpu_hist_place(__u32 slot)
 
 	return slot >= first ? slot - first : slot + OFFCPU_HIST_SLOTS - first;
 }
+
+#define OFFCPU_THREAD_TABLES 8	/* see bpf/threads.bpf.h */
 
 /* Letters of SEMANTICS, as bits of state_mask and as indices. */
 enum offcpu_state {
@@ -349,11 +351,12 @@ struct offcpu_config {
 	__u8 want_tables;		/* unwind by tables where there are some */
 	__u32 command_pid;
 	__u32 wait_slots;		/* in each half: a power of two */
+	__u32 thread_bits;		/* of the number of slots in each table of threads */
 	__u32 memories, memories_max;	/* what threads remember walks in: how many there are, and may be taken */
 	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
 	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */
 	__u8 early_filter;		/* threads are told by selected_bits first */
-	__u8 looks_at_all;		/* no thread can be told from a subject without a look at its storage */
+	__u8 looks_at_all;		/* no thread can be told from a subject without a look at its slot */
 	__u8 may_sample;		/* the scale may be above 0 */
 	__u8 lists_all;			/* no bounds and no states: while none is sampled each wait is listed */
 	__u8 want_wakers;

@@ -120,7 +120,8 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 	st->open_at_start = 1;
 	st->since_ns = st->from_ns;
 	st->state = snap ? st->snap_state : 'S';
-	if (!woken_before && (st->wake_ns || (snap && st->snap_mode == MODE_ASLEEP))) {
+	/* one that was queued when it was looked at can be woken, and does not sleep for that */
+	if (!woken_before && (snap ? st->snap_mode == MODE_ASLEEP : st->wake_ns != 0)) {
 		st->mode = MODE_ASLEEP;
 	} else {
 		st->mode = MODE_NEW;

@@ -3,6 +3,7 @@
 #define BPF_BLAME_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/threads.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/remember.bpf.h"
 #include "abi/blame_abi.h"

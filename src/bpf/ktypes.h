@@ -22,7 +22,6 @@ typedef _Bool bool;
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_USER_STACK = 1ULL << 8 };
 enum { BPF_RB_NO_WAKEUP = 1ULL << 0, BPF_RB_FORCE_WAKEUP = 1ULL << 1 };
-enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
 enum { BPF_F_NO_PREALLOC = 1U << 0, BPF_F_MMAPABLE = 1U << 10 };
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
@@ -31,7 +30,6 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
-	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
 /* Asked for by name at load time; the number is the kernel's own. */

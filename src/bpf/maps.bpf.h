@@ -137,11 +137,11 @@ struct burst {
 
 /*
  * By cache lines: what one CPU writes another one waits for, and threads are woken from other
- * CPUs than they run on.  The value lies 8 bytes behind the start of a line, and the kernel's
- * lookup reads those 8: what else is in that line hardly ever changes.
+ * CPUs than they run on.
  */
 struct thread_state {
-	/* first line */
+	/* first line, which hardly ever changes */
+	__u64 tag;		/* whose it is: see bpf/threads.bpf.h */
 	__u64 start_ns, proc_start_ns;
 	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
@@ -201,33 +201,15 @@ struct thread_state {
 	__u32 pad4;
 };
 
-#define LINE_OF(member) ((__builtin_offsetof(struct thread_state, member) + 8) / 64)
-_Static_assert(LINE_OF(wake_ns) == 1 && LINE_OF(since_ns) == 2 && LINE_OF(account) == 3 &&
-	       LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 3, "see above");
-
-/*
- * Freed with the task; no stale entry, no reused pid, no map to fill.  A thread is born with this, zeroed: what
- * most threads never need lies elsewhere.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thread_state);
-} threads SEC(".maps");
+#define LINE_OF(member) (__builtin_offsetof(struct thread_state, member) / 64)
+_Static_assert(LINE_OF(pad1) == 0 && LINE_OF(wake_ns) == 1 && LINE_OF(since_ns) == 2 &&
+	       LINE_OF(account) == 3 && LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 3, "see above");
 
 /* In its place where chains of wakers are wanted. */
 struct chained_thread {
 	struct thread_state st;
 	struct chain_state chain;
 };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct chained_thread);
-} chained_threads SEC(".maps");
 
 /* What a thread remembers of its walks: see bpf/remember.bpf.h. */
 struct memory {
@@ -573,7 +555,7 @@ __noinline int count_loss(__u32 reason, __u64 time_ns)
 }
 
 /*
- * A thread without storage: there is no memory, or the kernel hides it.  With a filter in
+ * A thread without a slot: there was no room, or the kernel hides it.  With a filter in
  * force nobody knows that it would have been selected, and
  * what is not in our pid namespace is not ours to trace.
  */
@@ -590,21 +572,6 @@ static __always_inline struct scratch *my_scratch(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&scratches, &zero);
-}
-
-static __always_inline struct thread_state *thread_of(struct task_struct *task)
-{
-	if (cfg.chain_depth)
-		return bpf_task_storage_get(&chained_threads, task, 0, 0);
-	return bpf_task_storage_get(&threads, task, 0, 0);
-}
-
-/* Not on the scheduler's path, where nothing may be allocated. */
-static __always_inline struct thread_state *new_thread(struct task_struct *task)
-{
-	if (cfg.chain_depth)
-		return bpf_task_storage_get(&chained_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	return bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
 /* st: as thread_of() gives it, in the program that asked for it.  NULL: no chains are wanted. */

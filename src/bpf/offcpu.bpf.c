@@ -8,6 +8,7 @@
  * switched out where user memory cannot be read later (bpf/pages.bpf.h), or where the wait will be listed anyway.
  */
 #include "bpf/maps.bpf.h"
+#include "bpf/threads.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/select.bpf.h"
 #include "bpf/account.bpf.h"
@@ -153,7 +154,7 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 				    bool may_walk, __u64 now)
 {
 	if (!cfg.hist && st->mode != MODE_NEW)
-		take_memory_of(task, st);
+		take_memory_of(st);
 	/* first the user stack: where it begins tells where the kernel's was remembered */
 	scratch->ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
 	scratch->kstack = 0;
@@ -262,17 +263,13 @@ static __noinline int end_thread(struct task_struct *prev, struct thread_state *
 	if (cfg.want_storms)
 		storm_switch_out(st, false, true);
 	send_thread(prev, st, now, OFFCPU_END_EXIT);
-	give_memory_back(st);
 	st->selected = 0;
 	return 0;
 }
 
 /* A thread that is no subject goes off CPU. */
-static __noinline int other_goes(struct thread_state *st, struct scratch *scratch, bool is_asleep, bool is_dead,
-				 __u64 now)
+static __noinline int other_goes(struct thread_state *st, struct scratch *scratch, bool is_asleep, __u64 now)
 {
-	if (is_dead)
-		give_memory_back(st);
 	if (cfg.chain_depth)
 		other_out(st, scratch, is_asleep, now);
 	return 0;
@@ -291,7 +288,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	recheck_cgroup(prev, st, now);
 	bits = sleep_bits(ctx, prev);
 	if (rarely(!st->selected)) {
-		other_goes(st, scratch, !preempt && bits && left_queue(prev), bits & TASK_DEAD, now);
+		other_goes(st, scratch, !preempt && bits && left_queue(prev), now);
 		return;
 	}
 	if (rarely(st->mode != MODE_ON_CPU))
@@ -424,14 +421,15 @@ static __always_inline void note_waker(unsigned long long *ctx, struct task_stru
 				       __u64 now)
 {
 	struct burst *burst = cfg.want_storms && st->selected ? storm_waking(ctx, p, st, now) : NULL;
-	struct scratch *scratch = my_scratch();
 	struct thread_state *wst = NULL;
+	struct scratch *scratch;
 	__u64 waker = 0;
 
 	if (!cfg.only_storms || (burst && burst->cnt == STORM_MIN))
 		waker = waker_now(ctx, p, &wst, now);
 	if (burst)
 		waker = storm_woken(burst, waker);
+	scratch = my_scratch();	/* not kept meanwhile: the stack is full then */
 	if (cfg.chain_depth && waker && scratch) {
 		st->waker_tno = wst ? wst->tno : 0;
 		waker = chain_now(p, st, wst, waker, scratch, now);
@@ -476,12 +474,12 @@ int handle_waking(unsigned long long *ctx)
 	return 0;
 }
 
-/* Also for threads born before the window: the scheduler's path never has to allocate. */
+/* Also for threads born before the window: the scheduler's path never has to make room. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
-	struct thread_state *st = new_thread(task);
+	struct thread_state *st = new_thread(task, true);
 	struct thread_state *pst;
 	__u64 now = bpf_ktime_get_ns();
 
@@ -509,6 +507,19 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 		/* born before the window: the first event in it tells what it is doing */
 		st->mode = MODE_UNKNOWN;
 		st->from_ns = 0;
+	}
+	return 0;
+}
+
+/* Once it has been switched out for the last time, and reaped, and a grace period later. */
+SEC("tp_btf/sched_process_free")
+int handle_free(unsigned long long *ctx)
+{
+	struct thread_state *st = thread_of((void *)ctx[0]);
+
+	if (st) {
+		give_memory_back(st);
+		free_thread(st);
 	}
 	return 0;
 }

@@ -66,11 +66,13 @@ static __always_inline void was_met(__u8 *hot)
 		++*hot;
 }
 
-/* The same word by word, of a thread that is not current. */
-static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, struct page_view *view)
+/* The same word by word, of a thread that is not current.  A global function, as the next one. */
+__noinline __u64 viewed_words_hash(const struct walk_memory *m, struct page_view *view)
 {
 	__u64 h = STACK_MIX, word;
 
+	if (!m || !view)
+		return 0;
 	for (__u32 i = 0; i < WALK_WORDS; i++) {
 		if (i >= m->cnt)
 			break;
@@ -86,15 +88,13 @@ static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, stru
  * be read.  They are read a window at a time: it costs little more than reading one word.
  * A global function: the verifier checks it once.
  */
-__noinline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch)
+__noinline __u64 current_words_hash(const struct walk_memory *m, struct scratch *scratch)
 {
 	__u64 h = STACK_MIX;
 	__u32 base = 0, have = 0;
 
 	if (!m || !scratch)
 		return 0;
-	if (scratch->walk.view.pgd)
-		return viewed_words_hash(m, &scratch->walk.view);
 	for (__u32 i = 0; i < WALK_WORDS; i++) {
 		__u32 at, offset;
 		__u64 word;
@@ -123,6 +123,12 @@ __noinline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch
 		h = mix(h, m->at[i] & WORD_IS_ADDRESS ? word - m->sp : word);
 	}
 	return h ? h : 1;
+}
+
+/* Not a function that calls one of both: Linux 6.1 leaves no room for its frame. */
+static __always_inline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch)
+{
+	return scratch->walk.view.pgd ? viewed_words_hash(m, &scratch->walk.view) : current_words_hash(m, scratch);
 }
 
 static __always_inline struct memory *memory_at(__u32 number)
@@ -178,14 +184,14 @@ __noinline int take_memory(struct thread_state *st)
 	return 0;
 }
 
-/* The same, if it has none yet; of a thread that is no subject, too: then its end is to be seen. */
-static __always_inline void take_memory_of(const struct task_struct *task, struct thread_state *st)
+/* The same, if it has none yet. */
+static __always_inline void take_memory_of(struct thread_state *st)
 {
-	if (!st->memory && take_memory(st) && !st->selected)
-		set_selected_bit(task);
+	if (!st->memory)
+		take_memory(st);
 }
 
-/* The thread ends. */
+/* The thread is no more. */
 static __always_inline void give_memory_back(struct thread_state *st)
 {
 	struct memory *m = memory_of(st);

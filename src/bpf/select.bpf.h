@@ -165,7 +165,7 @@ static __always_inline void select_thread(struct task_struct *task, struct threa
 		set_selected_bit(task);
 }
 
-/* Without a look at its storage; true: look there. */
+/* Without a look at its slot; true: look there. */
 static __always_inline bool may_be_selected(struct task_struct *task)
 {
 	if (cfg.looks_at_all)

@@ -3,6 +3,7 @@
 #define BPF_SNAPSHOT_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/threads.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/select.bpf.h"
 #include "bpf/account.bpf.h"
@@ -10,7 +11,7 @@
 #include "bpf/blame.bpf.h"
 
 /*
- * The threads at the edges of the window.  Before it, every thread gets its storage (so
+ * The threads at the edges of the window.  Before it, every thread gets its slot (so
  * the scheduler's path never allocates) and every sleeping one its user stack is read: it
  * may sleep right through.  Just after the start the same again for those that moved in
  * between.  After the window every thread's account is read out with its open wait.
@@ -21,6 +22,12 @@ static __always_inline __u64 sleep_bits_now(struct task_struct *task)
 	if (bpf_core_field_exists(task->__state))
 		return task->__state;
 	return BPF_CORE_READ((struct task_struct___old *)task, state);
+}
+
+/* It has ended, and waits to be reaped. */
+static __always_inline bool is_gone(struct task_struct *task)
+{
+	return (sleep_bits_now(task) & TASK_DEAD) && !task->on_cpu;
 }
 
 static __always_inline struct scratch *iter_scratch_get(void)
@@ -79,7 +86,9 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		return 0;
 	st = thread_of(task);
 	if (!st) {
-		st = new_thread(task);
+		if (is_gone(task))
+			return 0;
+		st = new_thread(task, false);
 		if (!st) {
 			count_loss(OFFCPU_LOSS_STORAGE, 0);
 			return 0;
@@ -106,8 +115,8 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		st->snap_mode = bits ? MODE_ASLEEP : MODE_QUEUED;
 	if (may_read_user)
 		st->snap_ustack = sleeper_stack(task, st, scratch, &st->snap_by_fp);
-	/* It may have moved while it was read; then the other reading, or its next event, tells. */
-	if (switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
+	/* It may have moved, or ended, while it was read; then the other reading, or its next event, tells. */
+	if (st->tag == tag_of(task) && switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
 		st->snap_csw = csw;
 		st->exec_ns = task->se.sum_exec_runtime;
 		st->has_snap = 1;

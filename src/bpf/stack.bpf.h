@@ -193,7 +193,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 	}
 	if (st->ustack_from != USTACK_BEGUN)
 		return;
-	take_memory_of(task, st);
+	take_memory_of(st);
 	st->ustack = user_stack(ctx, task, st, scratch, now);
 }
 

@@ -3,6 +3,7 @@
 #define BPF_STORM_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/threads.bpf.h"
 #include "bpf/waker.bpf.h"
 #include "abi/storm_abi.h"
 

@@ -3,6 +3,7 @@
 #define BPF_WAKER_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/threads.bpf.h"
 #include "bpf/stack.bpf.h"
 
 /*
@@ -500,7 +501,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 		}
 		/* in a soft interrupt of its own its frames lie on two stacks */
 		may_remember = rec->nr < 0;
-		take_memory_of(task, wst);
+		take_memory_of(wst);
 		/* try_to_wake_up() has turned interrupts off, but for a task that wakes itself */
 		if (has_user_stack(task))
 			rec->ustack = user_stack(ctx, task, wst, scratch, now);

@@ -111,22 +111,11 @@ static int probe_tracing(void)
 	return load_tracing(BPF_TRACE_RAW_TP, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
 }
 
-static int probe_map(enum bpf_map_type type)
-{
-	/* libbpf knows what each type's probe needs (a value's BTF for task storage) */
-	int ret = libbpf_probe_bpf_map_type(type, NULL);
-
-	return ret == 1 ? 0 : ret < 0 ? ret : -EOPNOTSUPP;
-}
-
-static int probe_task_storage(void)
-{
-	return probe_map(BPF_MAP_TYPE_TASK_STORAGE);
-}
-
 static int probe_ringbuf(void)
 {
-	return probe_map(BPF_MAP_TYPE_RINGBUF);
+	int ret = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL);
+
+	return ret == 1 ? 0 : ret < 0 ? ret : -EOPNOTSUPP;
 }
 
 static int probe_task_iter(void)
@@ -224,7 +213,6 @@ static const struct {
 static int (*const probes[FEATURE_COUNT])(void) = {
 	[FEATURE_BTF] = probe_btf,
 	[FEATURE_TRACING] = probe_tracing,
-	[FEATURE_TASK_STORAGE] = probe_task_storage,
 	[FEATURE_RINGBUF] = probe_ringbuf,
 	[FEATURE_TASK_ITER] = probe_task_iter,
 	[FEATURE_SLEEPER_STACKS] = probe_sleeper_stacks,

@@ -10,7 +10,6 @@
 #define FEATURES(X)                                                                                      \
 	X(BTF, true, "kernel type information (BTF)", "nothing works: the programs cannot be fitted to this kernel")  \
 	X(TRACING, true, "typed tracepoints (tp_btf)", "nothing works: the scheduler cannot be traced")            \
-	X(TASK_STORAGE, true, "per-thread storage", "nothing works: there is no account of a thread")              \
 	X(RINGBUF, true, "BPF ring buffer", "nothing works: stacks cannot cross to user space")                    \
 	X(TASK_ITER, true, "task iterator", "nothing works: threads at the window's edges are not seen")           \
 	X(SLEEPER_STACKS, false, "reading sleeping threads' memory", "waits open at the start have no user stack") \

@@ -14,6 +14,7 @@
 #include "collect/mmap_events.h"
 #include "collect/session_parts.h"
 #include "collect/tables.h"
+#include "collect/thread_table.h"
 #include "collect/urgency.h"
 #include "collect/visit.h"
 #include "collect/wait_table.h"
@@ -79,6 +80,7 @@ void session_free(struct session *s)
 	cost_free(s->cost);
 	tables_free(s->tables);
 	closing_free(s->closing);
+	thread_table_free(s->thread_table);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
 	crowd_free(s->crowd);
@@ -298,6 +300,7 @@ bool session_drain(struct session *s)
 	urgency_check();
 	/* Mappings first: the stacks are looked up in them.  To name those may take long. */
 	session_take_mappings(s);
+	thread_table_grow(s->thread_table);
 	session_foresee_mappings(s);
 	apply_tables(s, false);
 	s->records = 0;

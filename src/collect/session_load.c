@@ -14,6 +14,7 @@
 #include "collect/feature.h"
 #include "collect/session_parts.h"
 #include "collect/tables.h"
+#include "collect/thread_table.h"
 #include "collect/urgency.h"
 #include "offcpu.skel.h"
 
@@ -120,6 +121,13 @@ static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
 		bpf_program__set_autoload(skel->progs.note_disk, false);
 }
 
+static unsigned thread_cnt(void)
+{
+	unsigned runnable_cnt, cnt;
+
+	return loadavg_threads(&runnable_cnt, &cnt) ? cnt : 0;
+}
+
 #define MEMORIES_MIN 512
 #define MEMORIES_MAX 32768	/* 60 MiB of the kernel's */
 
@@ -127,12 +135,8 @@ static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
  * For twice as many threads as there are: some will be born.  A quarter is left free, that a free one be
  * found at the first or second try.
  */
-static void size_memories(struct offcpu_bpf *skel, struct offcpu_config *cfg)
+static void size_memories(struct offcpu_bpf *skel, struct offcpu_config *cfg, unsigned cnt)
 {
-	unsigned runnable_cnt, cnt;
-
-	if (!loadavg_threads(&runnable_cnt, &cnt))
-		cnt = 0;
 	cfg->memories_max = CLAMP(2 * (uint64_t)cnt, MEMORIES_MIN, MEMORIES_MAX);
 	cfg->memories = cfg->memories_max / 4 * 5;
 	bpf_map__set_max_entries(skel->maps.memories, cfg->memories);
@@ -197,10 +201,9 @@ static void configure(struct session *s)
 		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
 		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
-	/* any thread may be in a chain, and a waker is seen to end, for it holds a memory */
-	cfg->looks_at_all = cfg->chain_depth ||
-			    (!cfg->early_filter && (cfg->want_wakers || (cfg->want_user && cfg->want_kernel)));
-	size_memories(s->skel, cfg);
+	/* any thread may be in a chain */
+	cfg->looks_at_all = cfg->chain_depth || (!cfg->early_filter && cfg->want_user && cfg->want_kernel);
+	size_memories(s->skel, cfg, thread_cnt());
 	size_wait_slots(s->skel, cfg);
 	select_irq_programs(s->skel, cfg->want_wakers);
 	s->closing = closing_new(s->skel, !o->is_short);
@@ -275,7 +278,8 @@ static bool open_programs(struct session *s, GError **error)
 		foresee_tables(s);
 	}
 	configure(s);
-	return true;
+	s->thread_table = thread_table_new(s->skel, thread_cnt(), error);
+	return s->thread_table != NULL;
 }
 
 bool session_load(struct session *s, GError **error)
@@ -289,6 +293,8 @@ bool session_load(struct session *s, GError **error)
 	urgency_check();
 	err = offcpu_bpf__load(s->skel);
 	urgency_check();
+	if (!err)
+		err = thread_table_ready(s->thread_table);
 	if (err) {
 		session_load_error(error, err);
 		return false;

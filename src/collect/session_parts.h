@@ -19,6 +19,7 @@ struct session {
 	struct ring_buffer *ring;
 	struct symbolizer *symbolizer;
 	struct mmap_events *mmap_events;	/* NULL where the kernel refuses */
+	struct thread_table *thread_table;
 	struct tables *tables;			/* NULL: frame pointers only */
 	uint64_t looked_published;		/* what was there at the last look at the threads */
 	uint64_t looked_ns, look_took_ns;

@@ -30,9 +30,13 @@ static void append_scale(GString *s, const struct profile_sampling *sampling)
 static void append_budget(GString *s, const struct profile_sampling *sampling)
 {
 	append_ppm(s, sampling->used_ppm);
-	g_string_append(s, " of all CPUs' time, ");
-	append_ppm(s, sampling->peak_ppm);
-	g_string_append(s, " at worst; the budget is ");
+	g_string_append(s, " of all CPUs' time");
+	if (sampling->peak_ppm) {	/* no reading was long enough to tell */
+		g_string_append(s, ", ");
+		append_ppm(s, sampling->peak_ppm);
+		g_string_append(s, " at worst");
+	}
+	g_string_append(s, "; the budget is ");
 	append_ppm(s, sampling->budget_ppm);
 }
 

@@ -3,9 +3,11 @@
 
 import collections
 import os
+import subprocess
+import time
 
 from check import EDGE_LOSSES, check_account, check_time, check_truth, of_kind, tolerance_ns
-from lib import Skip, case
+from lib import Recorder, Skip, case
 
 
 @case
@@ -49,6 +51,35 @@ def exec_program(env, mode):
     env.check.equal({row["comm"] for row in rows}, {"exec", "exec_after"}, "names of the rows of the first thread")
     env.check.equal(len(rows), 2, "rows of the first thread: one for each program")
     return report, program
+
+
+@case
+def threads_beyond_the_first_table(env):
+    """Many more threads alive at once than there was room for at the start: each has its account."""
+    cnt = 9_000
+    if int(open("/proc/sys/kernel/threads-max", encoding="ascii").read()) < 2 * cnt:
+        raise Skip("the kernel allows too few threads")
+    env.tolerate_unseen()
+    report, truth, program = env.record("churn", cnt, cnt, 900_000)
+    check_account(env.check, report, allowed_losses=(*EDGE_LOSSES, "wait_map_full"))
+    env.check.equal(report.coverage["lost"].get("storage", 0), 0, "threads without room")
+    seen = {row["tid"] for row in report.threads if row["pid"] == program.pid}
+    env.check.equal(len({line["tid"] for line in of_kind(truth, "life")} - seen), 0, "threads without a row")
+
+
+@case
+def a_zombie_is_no_thread(env):
+    """What has ended and was not waited for has no time, and is not blocked."""
+    zombie = subprocess.Popen(["true"])
+    time.sleep(0.2)
+    env.check.that(" Z " in open(f"/proc/{zombie.pid}/stat", encoding="ascii").read(), "it is no zombie")
+    recorder = Recorder(env, "-a", "--exact")
+    recorder.wait_attached()
+    time.sleep(0.3)
+    recorder.stop()
+    report = recorder.report()
+    zombie.wait()
+    env.check.equal([row for row in report.threads if row["pid"] == zombie.pid], [], "rows of a zombie")
 
 
 @case
