@@ -55,8 +55,9 @@ def counters(ids):
     found = {}
     for program in bpftool("prog", "show"):
         if program["id"] in ids:
-            runs, run_time_ns = found.get(program["name"], (0, 0))
-            found[program["name"]] = (runs + program.get("run_cnt", 0), run_time_ns + program.get("run_time_ns", 0))
+            name = program.get("name", "")  # a probe has none
+            runs, run_time_ns = found.get(name, (0, 0))
+            found[name] = (runs + program.get("run_cnt", 0), run_time_ns + program.get("run_time_ns", 0))
     return found
 
 

@@ -175,7 +175,8 @@ struct thread_state {
 	__u8 ustack_from;	/* enum ustack_from */
 	__u8 by_fp;		/* the wait's user stack was walked without tables */
 	__u8 has_snap, snap_mode, snap_state, snap_by_fp;
-	__u8 pad3[3];
+	__u8 is_cold;		/* it waited so long that nothing of its own is in a cache */
+	__u8 pad3[2];
 	/* fourth line: each switch, too; and on */
 	struct offcpu_account account;
 	__u64 ustack;		/* of the wait that goes on, if it was walked when that began */

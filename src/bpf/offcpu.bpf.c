@@ -350,6 +350,7 @@ static __always_inline void switch_in(struct task_struct *next, struct thread_st
 	}
 	if (rarely(st->mode == MODE_UNKNOWN))
 		meet(next, st);
+	st->is_cold = now - st->since_ns > COLD_NS;
 	if (rarely(st->mode == MODE_ON_CPU))
 		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
 	else

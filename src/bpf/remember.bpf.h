@@ -161,6 +161,7 @@ static __always_inline void forget_walks(struct memory *m, struct waker_memory *
 		w->walks[i].id = 0;
 }
 
+#define COLD_NS 1000000ULL	/* a wait of a thread after which what others remember is asked first */
 #define MEMORY_TRIES 8
 
 /* A memory for a thread that has none, if one is free.  A global function: the verifier checks it once. */

@@ -331,14 +331,19 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 __noinline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scratch, __u64 sp)
 {
 #ifdef __TARGET_ARCH_x86
-	struct kernel_memory *m;
+	struct kernel_memory *m, *shared;
 	__u64 id;
 
 	if (!st || !scratch)
 		return 0;
+	shared = &shared_kernel_memory(st, scratch)->walk;
+	if (st->is_cold) {	/* as known_user_stack() */
+		id = others_kernel_walk(shared, NULL, sp);
+		return id ? id : remembered_kernel_walk(kernel_memory(st), sp);
+	}
 	m = kernel_memory(st);
 	id = remembered_kernel_walk(m, sp);
-	return id ? id : others_kernel_walk(&shared_kernel_memory(st, scratch)->walk, m, sp);
+	return id ? id : others_kernel_walk(shared, m, sp);
 #else
 	return 0;
 #endif

@@ -657,6 +657,7 @@ static __always_inline struct shared_pair *shared_memory(struct scratch *scratch
 	return number < SHARED_WALKS ? &scratch->shared_walks[number] : NULL;
 }
 
+/* own: where the thread remembers its own, NULL: it need not learn this one. */
 static __always_inline __u64 others_walk(struct shared_walk *shared, struct walk_memory *own, struct scratch *scratch,
 					 __u32 generation)
 {
@@ -667,15 +668,32 @@ static __always_inline __u64 others_walk(struct shared_walk *shared, struct walk
 	shared->walk.bp += scratch->walk.begin_sp - shared->walk.sp;
 	shared->walk.sp = scratch->walk.begin_sp;
 	id = remembered_walk(&shared->walk, scratch, generation);
-	if (id && may_replace(own->id, &own->hot))
+	if (id && own && may_replace(own->id, &own->hot))
 		*own = shared->walk;
 	return id;
 }
 
-/* The id of the walk that begin_walk() began if it was done before, by this thread or by another; 0: it is to be done. */
-__noinline __u64 known_user_stack(struct thread_state *st, struct scratch *scratch)
+/* A global function, as the next one; own: as above. */
+__noinline __u64 others_user_stack(struct walk_memory *own, struct scratch *scratch, __u32 generation)
 {
 	struct shared_pair *shared;
+	__u64 id;
+
+	if (!scratch)
+		return 0;
+	shared = shared_memory(scratch, scratch->walk.ip);
+	if (!shared)
+		return 0;
+	id = others_walk(&shared->one, own, scratch, generation);
+	return id ? id : others_walk(&shared->other, own, scratch, generation);
+}
+
+/*
+ * The id of the walk that begin_walk() began if it was done before, by this thread or by another; 0: it is to be done.
+ * What others remember is in this CPU's cache, what the thread itself does only if it waited not long ago.
+ */
+__noinline __u64 known_user_stack(struct thread_state *st, struct scratch *scratch)
+{
 	struct walk_state *at;
 	struct walk_memory *m;
 	__u64 id = 0;
@@ -683,17 +701,19 @@ __noinline __u64 known_user_stack(struct thread_state *st, struct scratch *scrat
 	if (!st || !scratch)
 		return 0;
 	at = &scratch->walk;
+	if (st->is_cold) {
+		at->seed = at->in_parents ? st->forked_space : stack_seed(st);	/* of a walk in full, too */
+		id = others_user_stack(NULL, scratch, st->tables_generation);
+		if (id)
+			return id;
+	}
 	m = user_memory(st, at->ip, at->sp);
 	if (m)
 		id = remembered_walk(m, scratch, st->tables_generation);
-	if (id && !cfg.verify_walks)
+	if (st->is_cold || (id && !cfg.verify_walks))
 		return id;
-	at->seed = at->in_parents ? st->forked_space : stack_seed(st);	/* of a walk in full, too */
-	shared = shared_memory(scratch, at->ip);
-	if (id || !m || !shared)
-		return id;
-	id = others_walk(&shared->one, m, scratch, st->tables_generation);
-	return id ? id : others_walk(&shared->other, m, scratch, st->tables_generation);
+	at->seed = at->in_parents ? st->forked_space : stack_seed(st);
+	return id || !m ? id : others_user_stack(m, scratch, st->tables_generation);
 }
 
 /* What a thread has just remembered, for the others; unless it is where each process has its own names. */
