@@ -14,13 +14,15 @@ from lib import Skip
 from stories import DISK, NOTHING, TIMER, Hop, Span, Story, Unclear, later
 
 ROOT = "/sys/kernel/tracing"
-EVENTS = ("sched/sched_switch", "sched/sched_waking", "block/block_rq_complete")
+EVENTS = ("sched/sched_switch", "sched/sched_waking", "block/block_rq_complete", "irq/irq_handler_exit", "irq/softirq_exit")
 BUFFER_KIB = 32768
 LINE = re.compile(r"^.*-(\d+) +\[(\d+)\] (\S+) +(\d+)\.(\d{6}): (\w+): (.*)$")
 SWITCH = re.compile(r"prev_pid=(\d+) .*prev_state=(\S+) ==> .*next_pid=(\d+)")
 WAKING = re.compile(r"pid=(\d+) prio=")
-IN_INTERRUPT = set("hHsZz")
-COMPLETION_NS = 100_000  # a request's completion wakes at once
+IN_HARD, IN_SOFT = set("hHzZ"), set("s")
+# A request's completion wakes in the same interrupt: at once, or after 16 MB of pages were let go.  That interrupt's end
+# is not seen where it came from another CPU.
+COMPLETION_NS = 5_000_000
 
 Sleep = collections.namedtuple("Sleep", "start woken waker")
 
@@ -52,6 +54,10 @@ class Trace:
         return Witness(text)
 
 
+def kind_of_interrupt(flags):
+    return "hard" if IN_HARD & set(flags[2:3]) else "soft" if IN_SOFT & set(flags[2:3]) else None
+
+
 class Witness:
     """Each thread's sleeps, and when it had a CPU."""
 
@@ -60,7 +66,7 @@ class Witness:
         self.switches = collections.defaultdict(list)  # tid: [(ns, does it run from then on)]
         self._asleep = {}  # tid: (since when, who woke it as it was about to)
         self._early = {}  # tid: who woke it while it ran
-        self._completed = {}  # cpu: when
+        self._completed = {}  # (cpu, kind of interrupt that goes on): when
         for line in text.splitlines():
             match = LINE.match(line)
             if match and not line.startswith("#"):
@@ -69,7 +75,11 @@ class Witness:
 
     def _add(self, tid, cpu, flags, ns, what, rest):
         if what == "block_rq_complete":
-            self._completed[cpu] = ns
+            self._completed[cpu, kind_of_interrupt(flags)] = ns
+        elif what == "irq_handler_exit":
+            self._completed.pop((cpu, "hard"), None)
+        elif what == "softirq_exit":
+            self._completed.pop((cpu, "soft"), None)
         elif what == "sched_waking":
             self._waking(int(WAKING.search(rest).group(1)), ns, self._waker(tid, cpu, flags, ns))
         elif what == "sched_switch":
@@ -78,9 +88,10 @@ class Witness:
 
     def _waker(self, tid, cpu, flags, ns):
         """(who, from when on)"""
-        if not IN_INTERRUPT & set(flags[2:3]):
+        kind = kind_of_interrupt(flags)
+        if not kind:
             return tid, ns
-        completed_ns = self._completed.get(cpu, 0)
+        completed_ns = self._completed.get((cpu, kind), 0)
         return (DISK, completed_ns) if ns - completed_ns <= COMPLETION_NS else (TIMER, ns)
 
     def _waking(self, tid, ns, waker):

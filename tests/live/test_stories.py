@@ -161,8 +161,13 @@ def right_of_the_kernel():
 
 def main():
     by_timer = TRACE.replace("block_rq_complete", "block_other")
+    late = TRACE.replace("100.005000: block", "100.004000: block")
+    end = "          <idle>-0       [001] d.s2.   100.005002: softirq_exit: vec=4 [action=BLOCK]\n"
+    after = TRACE.replace("          <idle>-0       [001] d.s3.", end + "          <idle>-0       [001] d.s3.")
     points = [("the kernel's tracer", told_by_the_kernel(TRACE) == right_of_the_kernel()),
-              ("without a request done it is no disk", told_by_the_kernel(by_timer)[0].hops[-1].who == stories.TIMER)]
+              ("without a request done it is no disk", told_by_the_kernel(by_timer)[0].hops[-1].who == stories.TIMER),
+              ("a disk that wakes a millisecond later", told_by_the_kernel(late)[0].hops[-1].who == stories.DISK),
+              ("after that interrupt it is no disk", told_by_the_kernel(after)[0].hops[-1].who == stories.TIMER)]
     points += [("right stories pass", problems(right(), truth()) == [])]
     for name, change in WRONG:
         data = copy.deepcopy(right())
