@@ -301,12 +301,15 @@ static __always_inline void list_chain(const struct offcpu_wait_key *key, const 
 }
 
 /* A thread that is no subject is followed all the same, but for its stacks: it may wake one that is. */
-static __always_inline void other_out(struct thread_state *st, struct scratch *scratch, bool asleep, __u64 now)
+__noinline int other_out(struct thread_state *st, struct scratch *scratch, bool asleep, __u64 now)
 {
+	if (!st || !scratch)
+		return 0;
 	if (cfg.may_sample)
 		draw_sleep(st, scratch, now);
 	st->since_ns = now;
 	st->mode = asleep ? MODE_ASLEEP : MODE_QUEUED;
+	return 0;
 }
 
 __noinline int other_in(struct thread_state *st, struct chain_state *c, __u64 now)

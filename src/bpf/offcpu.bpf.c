@@ -267,14 +267,6 @@ static __noinline int end_thread(struct task_struct *prev, struct thread_state *
 	return 0;
 }
 
-/* A thread that is no subject goes off CPU. */
-static __noinline int other_goes(struct thread_state *st, struct scratch *scratch, bool is_asleep, __u64 now)
-{
-	if (cfg.chain_depth)
-		other_out(st, scratch, is_asleep, now);
-	return 0;
-}
-
 static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev,
 				       struct task_struct *next, bool preempt, struct scratch *scratch, __u64 now)
 {
@@ -288,7 +280,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	recheck_cgroup(prev, st, now);
 	bits = sleep_bits(ctx, prev);
 	if (rarely(!st->selected)) {
-		other_goes(st, scratch, !preempt && bits && left_queue(prev), now);
+		if (cfg.chain_depth)
+			other_out(st, scratch, !preempt && bits && left_queue(prev), now);
 		return;
 	}
 	if (rarely(st->mode != MODE_ON_CPU))

@@ -74,8 +74,11 @@ static __always_inline struct thread_state *thread_in(__u32 slot)
 	return slot == NO_SLOT ? NULL : thread_at(slot >> TABLE_SHIFT, slot & ((1U << TABLE_SHIFT) - 1));
 }
 
-/* The slot of one table that has this tag.  A global function, as are the others here: the verifier checks them once. */
-__noinline __u32 find_in(__u32 table, __u64 tag)
+/*
+ * The slot of one table that has this tag; or, where one may be claimed, the first of its places that was free, which is busy then.
+ * A global function, as are the others here: the verifier checks them once.
+ */
+__noinline __u32 slot_in(__u32 table, __u64 tag, bool may_claim)
 {
 	void *slots = bpf_map_lookup_elem(&thread_tables, &table);
 	__u32 first = first_place(tag);
@@ -86,18 +89,22 @@ __noinline __u32 find_in(__u32 table, __u64 tag)
 		__u32 place = first ^ i;
 		struct thread_state *st = bpf_map_lookup_elem(slots, &place);
 
-		if (st && st->tag == tag)
+		if (!st)
+			break;
+		if (st->tag == tag ||
+		    (may_claim && !st->tag && !__sync_val_compare_and_swap(&st->tag, 0, TAG_BUSY)))
 			return table << TABLE_SHIFT | place;
 	}
 	return NO_SLOT;
 }
 
-__noinline __u32 find_slot(__u64 tag)
+/* The same of all tables. */
+__noinline __u32 find_slot(__u64 tag, bool may_claim)
 {
 	__u32 slot = NO_SLOT;
 
 	for (__u32 table = 0; table < OFFCPU_THREAD_TABLES && slot == NO_SLOT; table++)
-		slot = find_in(table, tag);
+		slot = slot_in(table, tag, may_claim);
 	return slot;
 }
 
@@ -109,7 +116,7 @@ static __always_inline struct thread_state *thread_of(struct task_struct *task)
 
 	if (st && st->tag == tag)
 		return st;
-	return thread_in(find_slot(tag));
+	return thread_in(find_slot(tag, false));
 }
 
 /* What nobody else can see yet is made as at birth, and then seen.  chain: of the thread, or NULL. */
@@ -124,33 +131,12 @@ __noinline int publish_thread(struct thread_state *st, struct chain_state *chain
 	return 0;
 }
 
-/* A slot of one table that has the tag, or that was free and is busy now. */
-__noinline __u32 claim_in(__u32 table, __u64 tag)
-{
-	void *slots = bpf_map_lookup_elem(&thread_tables, &table);
-	__u32 first = first_place(tag);
-
-	if (!slots)
-		return NO_SLOT;
-	for (__u32 i = 0; i < THREAD_TRIES; i++) {
-		__u32 place = first ^ i;
-		struct thread_state *st = bpf_map_lookup_elem(slots, &place);
-
-		if (st && (st->tag == tag || (!st->tag && !__sync_val_compare_and_swap(&st->tag, 0, TAG_BUSY))))
-			return table << TABLE_SHIFT | place;
-	}
-	return NO_SLOT;
-}
-
 /* is_born: a slot with this tag is that of a thread whose end was not seen. */
 __noinline __u32 take_slot(__u64 tag, bool is_born)
 {
-	struct thread_state *st;
-	__u32 slot = NO_SLOT;
+	__u32 slot = find_slot(tag, true);
+	struct thread_state *st = thread_in(slot);
 
-	for (__u32 table = 0; table < OFFCPU_THREAD_TABLES && slot == NO_SLOT; table++)
-		slot = claim_in(table, tag);
-	st = thread_in(slot);
 	if (!st)
 		return NO_SLOT;
 	if (st->tag == TAG_BUSY)

@@ -688,6 +688,12 @@ __noinline __u64 others_user_stack(struct walk_memory *own, struct scratch *scra
 	return id ? id : others_walk(&shared->other, own, scratch, generation);
 }
 
+/* Of what others remember, and of a walk in full. */
+static __always_inline void know_seed(const struct thread_state *st, struct walk_state *at)
+{
+	at->seed = at->in_parents ? st->forked_space : stack_seed(st);
+}
+
 /*
  * The id of the walk that begin_walk() began if it was done before, by this thread or by another; 0: it is to be done.
  * What others remember is in this CPU's cache, what the thread itself does only if it waited not long ago.
@@ -702,7 +708,7 @@ __noinline __u64 known_user_stack(struct thread_state *st, struct scratch *scrat
 		return 0;
 	at = &scratch->walk;
 	if (st->is_cold) {
-		at->seed = at->in_parents ? st->forked_space : stack_seed(st);	/* of a walk in full, too */
+		know_seed(st, at);
 		id = others_user_stack(NULL, scratch, st->tables_generation);
 		if (id)
 			return id;
@@ -712,7 +718,7 @@ __noinline __u64 known_user_stack(struct thread_state *st, struct scratch *scrat
 		id = remembered_walk(m, scratch, st->tables_generation);
 	if (st->is_cold || (id && !cfg.verify_walks))
 		return id;
-	at->seed = at->in_parents ? st->forked_space : stack_seed(st);
+	know_seed(st, at);
 	return id || !m ? id : others_user_stack(m, scratch, st->tables_generation);
 }
 
