@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/process_ids.h"
 #include "collect/fold.h"
 #include "collect/mmap_events.h"
 #include "collect/session_parts.h"
@@ -63,27 +64,29 @@ void session_take_mappings(struct session *s)
 	s->mmap_lost_cnt = lost_cnt;
 }
 
+static void foresee(struct session *s, uint32_t pid)
+{
+	g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER(pid));
+}
+
 void session_foresee(struct session *s)
 {
 	const GArray *pids = s->options->pids;
-	g_autoptr(GDir) proc = NULL;
-	const char *name;
-	uint64_t pid;
+	g_autoptr(GArray) all = NULL;
 
+	if (!pids && !s->tables && s->skel->rodata->cfg.want_ustack)
+		pids = all = process_ids();
 	for (guint i = 0; pids && i < pids->len; i++)
-		g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER(g_array_index(pids, uint32_t, i)));
-	if (pids || s->tables || !s->skel->rodata->cfg.want_ustack)
-		return;
-	proc = g_dir_open("/proc", 0, NULL);
-	while (proc && (name = g_dir_read_name(proc)))
-		if (g_ascii_string_to_unsigned(name, 10, 1, UINT32_MAX, &pid, NULL))
-			g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER((uint32_t)pid));
+		foresee(s, g_array_index(pids, uint32_t, i));
 }
 
 void session_foresee_mappings(struct session *s)
 {
-	for (unsigned i = 0; i < FORESEEN_A_ROUND && !g_queue_is_empty(&s->foreseen); i++)
-		symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
+	unsigned read_cnt = 0;
+
+	/* Those that mapping events told of, as of each that begins meanwhile, take no reading: so the queue ends in any storm of them. */
+	while (read_cnt < FORESEEN_A_ROUND && !g_queue_is_empty(&s->foreseen))
+		read_cnt += symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
 }
 
 int session_take_record(void *data, void *record, size_t size)
@@ -105,7 +108,7 @@ int session_take_record(void *data, void *record, size_t size)
 			const struct offcpu_rec_space *want = record;
 
 			s->asked_ns = clock_ns(CLOCK_MONOTONIC);
-			g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER(want->pid));
+			foresee(s, want->pid);
 			tables_want(s->tables, want->pid, want->space,
 				    s->start_ns && !s->options->command_pid);
 		}

@@ -4,12 +4,12 @@
 #include "collect/urgency.h"
 
 #include <bpf/bpf.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "abi/space_abi.h"
+#include "base/process_ids.h"
 #include "collect/slabs.h"
 #include "collect/table_files.h"
 #include "symbolize/fileopen.h"
@@ -329,23 +329,20 @@ static void build_mapped(struct tables *t, uint32_t pid, const struct maps_line 
 /* Once programs are asked for, those not asked for yet hardly matter. */
 static void foresee(struct tables *t, uint32_t pid)
 {
-	const char *name;
-	GDir *dir;
+	g_autoptr(GArray) all = NULL;
 
 	if (pid) {
 		if (!t->was_asked)
 			for_each_mapping(t, pid, build_mapped, NULL);
 		return;
 	}
-	dir = g_dir_open("/proc", 0, NULL);
-	while (dir && (name = g_dir_read_name(dir))) {
-		uint32_t found = (uint32_t)strtoul(name, NULL, 10);
+	all = process_ids();
+	for (guint i = 0; i < all->len; i++) {
+		uint32_t found = g_array_index(all, uint32_t, i);
 
-		if (found && found != (uint32_t)getpid())
+		if (found != (uint32_t)getpid())
 			tables_foresee(t, found);
 	}
-	if (dir)
-		g_dir_close(dir);
 }
 
 /* Our libc is most likely the command's, and so is the vdso. */

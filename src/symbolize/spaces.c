@@ -305,14 +305,16 @@ static struct generation *generation_after_exit(struct spaces *s, struct generat
 	return text && *text ? generation_unannounced(s, g->pid, g->to_ns + 1) : g;
 }
 
-void spaces_foresee(struct spaces *s, uint32_t pid)
+bool spaces_foresee(struct spaces *s, uint32_t pid)
 {
 	struct generation *g = newest(process_get(s, pid));
 
 	if (!g)
 		g = generation_unannounced(s, pid, 0);
-	if (g->needs_base && generation_is_current(g) && g_get_monotonic_time() >= g->next_read_us)
-		generation_read(s, g, g->from_ns);
+	if (!g->needs_base || !generation_is_current(g) || g_get_monotonic_time() < g->next_read_us)
+		return false;
+	generation_read(s, g, g->from_ns);
+	return true;
 }
 
 static struct space_map *find_in(struct spaces *s, struct generation *g, uint64_t ts_ns, uint64_t addr, int depth)

@@ -51,8 +51,8 @@ void spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct sy
 void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns);
 void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns);
-/* Reads the mappings now, unless they are known; the process may be gone by the time of a question. */
-void spaces_foresee(struct spaces *s, uint32_t pid);
+/* Reads the mappings now, unless they are known; the process may be gone by the time of a question.  True: it tried to. */
+bool spaces_foresee(struct spaces *s, uint32_t pid);
 
 /*
  * Where address addr of process pid lay at ts_ns.  NULL: nowhere, and *ret_why says why.

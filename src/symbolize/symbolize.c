@@ -99,9 +99,9 @@ void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns)
 	spaces_exit(s->spaces, pid, ts_ns);
 }
 
-void symbolizer_foresee_user(struct symbolizer *s, uint32_t pid)
+bool symbolizer_foresee_user(struct symbolizer *s, uint32_t pid)
 {
-	spaces_foresee(s->spaces, pid);
+	return spaces_foresee(s->spaces, pid);
 }
 
 /* raw lives in a table or in s->strings and is not freed before s, so its address can be the key. */

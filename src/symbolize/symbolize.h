@@ -59,8 +59,8 @@ void symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, co
 void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
-/* A question about the process may come, perhaps when it is gone: its mappings are read now. */
-void symbolizer_foresee_user(struct symbolizer *s, uint32_t pid);
+/* A question about the process may come, perhaps when it is gone: its mappings are read now, unless they are known.  True: that was tried. */
+bool symbolizer_foresee_user(struct symbolizer *s, uint32_t pid);
 
 /*
  * The symbol of user address `ip` in process `pid` (tracer's pid namespace) as it was at

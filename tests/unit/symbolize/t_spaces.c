@@ -214,8 +214,10 @@ static void test_read_again(struct fixture *f, gconstpointer data)
 static void test_foresee(struct fixture *f, gconstpointer data)
 {
 	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /program\n");
-	spaces_foresee(f->spaces, 10);
+	g_assert_true(spaces_foresee(f->spaces, 10));
+	g_assert_false(spaces_foresee(f->spaces, 10));
 	spaces_fork(f->spaces, 10, 11, 200);	/* has the same, without a reading of its own */
+	g_assert_false(spaces_foresee(f->spaces, 11));
 	remove_maps(f, 10);
 	is(f, 10, 50, 0x1800, "/program", FRAME_NAMED);
 	is(f, 11, 250, 0x1800, "/program", FRAME_NAMED);
