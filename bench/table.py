@@ -144,6 +144,11 @@ def threads_rows(threads):
                         2 * few[key] + many["iterator_ms"], many[key], "ms"))
     rows.append(information(f"{few['threads']} threads: BPF ns per switch", few["all_ns"], "ns"))
     rows.append(row(f"{many['threads']} threads: BPF ns per switch, to twice that", 2 * few["all_ns"], many["all_ns"], "ns"))
+    for one in (few, many):
+        least_ns = one["least_ns"]
+        rows.append(information(f"{one['threads']} threads: the least that keeps accounts", least_ns, "ns"))
+        rows.append(information(f"{one['threads']} threads: default over that least", one["all_ns"] - least_ns, "ns",
+                                one["all_ns"] / least_ns))
     return rows
 
 

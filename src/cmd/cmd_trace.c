@@ -136,7 +136,7 @@ int cmd_trace(int argc, char **argv)
 	    (status = target_resolve(&target, "trace")) != EXIT_OK)
 		goto out;
 	if (own.wakeup + own.offwake + (target.blame || target.storms) > 1) {
-		cmd_error("trace", "--wakeup, --offwake, --runq-blame and --storms: only one view at a time");
+		cmd_error("trace", "--wakeup, --offwake, --runq-blame and --storms: only one view at a time, the last two excepted");
 		status = EXIT_USAGE;
 		goto out;
 	}

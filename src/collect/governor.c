@@ -6,13 +6,16 @@
 #define STEP 4
 /* Of two scales between which less than this part of a switch's cost lies, the lower one: what is left is no stack's. */
 #define MIN_GAIN 0.01
-/* Above half the budget listing may take this part of a switch's cost: errors shrink with the root of what is listed only. */
-#define LISTING_PART 0.05
+/*
+ * Listing may take this part of the budget: errors shrink with the root of what is listed only.  Of a percent of two
+ * CPUs these are 1,000 waits a second; where there are no more than that, all are listed.
+ */
+#define LISTING_OF_BUDGET 0.05
 /* To walk both stacks, remembered, and to sum, where few waits are listed and so all of it is in no cache: docs/performance.md. */
 #define LISTING_NS 1000
 /* Until it climbs again, where no scale keeps the budget. */
 #define HOLD_READINGS 30
-/* So many readings below half the budget and the scale goes down a step. */
+/* So many readings with room for what the scale below would list, and down it goes. */
 #define QUIET_READINGS 5
 /* A reading over less is no second: the first one, which also holds our own start. */
 #define PEAK_OVER_NS 500000000ULL
@@ -76,20 +79,24 @@ static uint64_t scale_below(const struct governor *g)
 	return MAX(scale_ns < GOVERNOR_FIRST_NS ? 0 : scale_ns, g->floor_ns);
 }
 
-/* Would the scale below keep half the budget, as this one does?  It lists up to STEP times as many waits; or all. */
+/* What listing so many waits a switch costs, against what it may. */
+static bool is_dear(const struct governor *g, const struct governor_reading *r, double listed_each)
+{
+	double switches = r->switch_ns > 0 ? r->bpf_ns / r->switch_ns : 0;
+	double budget_ns = (double)r->elapsed_ns * r->cpus * g->budget_ppm / 1e6;
+
+	return switches * listed_each * LISTING_NS > budget_ns * LISTING_OF_BUDGET;
+}
+
+/* Would the scale below keep half the budget, and list no more than it may?  It lists up to STEP times as many waits; or all. */
 static bool may_lower(const struct governor *g, const struct governor_reading *r, uint32_t used_ppm)
 {
 	double listed_each = scale_below(g) ? MIN(r->listed_each * STEP, 1) : 1;
 	double more_ns = MAX(listed_each - r->listed_each, 0) * LISTING_NS;
 
-	return r->switch_ns <= 0 || used_ppm * (1 + more_ns / r->switch_ns) * 2 < g->budget_ppm;
-}
-
-/* Sampled already, and listing still takes a good part of more than half the budget. */
-static bool is_dear(const struct governor *g, const struct governor_reading *r, uint32_t bpf_ppm)
-{
-	return g->scale_ns > g->floor_ns && bpf_ppm > g->budget_ppm / 2 &&
-	       r->listed_each * LISTING_NS > r->switch_ns * LISTING_PART;
+	if (r->switch_ns <= 0)
+		return used_ppm < g->budget_ppm / 2;
+	return used_ppm * (1 + more_ns / r->switch_ns) * 2 < g->budget_ppm && !is_dear(g, r, listed_each);
 }
 
 uint64_t governor_take(struct governor *g, const struct governor_reading *r)
@@ -100,7 +107,7 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 	/* Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it would gain nothing. */
 	bool is_over = g->budget_ppm && used_ppm > g->budget_ppm &&
 		       (r->bpf_ns > used_ns / 2 || bpf_ppm > g->budget_ppm);
-	bool is_too_much = is_over || is_dear(g, r, bpf_ppm);
+	bool is_too_much = is_over || is_dear(g, r, r->listed_each);
 
 	g->seen_ns += r->elapsed_ns;
 	g->used_ns += used_ns;
@@ -109,7 +116,7 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 		g->peak_ppm = MAX(g->peak_ppm, used_ppm);
 	if (!g->may_act || !g->budget_ppm)
 		return g->scale_ns;
-	g->quiet_cnt = used_ppm < g->budget_ppm / 2 ? g->quiet_cnt + 1 : 0;
+	g->quiet_cnt = may_lower(g, r, used_ppm) ? g->quiet_cnt + 1 : 0;
 	if (g->hold_cnt)
 		g->hold_cnt--;
 	/* Not at the first such reading: that may be the first walks of each thread, as at the start. */
@@ -119,7 +126,7 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 		g->climb_cnt = 0;
 	if (may_climb && (g->was_over || g->climb_cnt || g->scale_ns > g->floor_ns))
 		climb(g, r);
-	else if (!may_climb && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns && may_lower(g, r, used_ppm)) {
+	else if (!may_climb && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns) {
 		g->quiet_cnt = 0;
 		set_scale(g, scale_below(g));
 	}

@@ -38,7 +38,7 @@ struct governor {
 	uint32_t peak_ppm;
 	bool was_over;		/* in the last reading, and more can be done: the next one is wanted at once */
 	/* private */
-	uint32_t quiet_cnt;	/* readings in a row below half the budget */
+	uint32_t quiet_cnt;	/* readings in a row that had room for the scale below */
 	uint32_t hold_cnt;	/* readings to wait before the next climb */
 	uint32_t climb_cnt;	/* steps of the climb that goes on; 0: none does */
 	struct governor_step climb[GOVERNOR_STEPS_MAX];

@@ -17,6 +17,8 @@
 
 /* Processes whose mappings are read in one go: some 10 ms. */
 #define FORESEEN_A_ROUND 128
+/* And that wait for it; where the kernel tells no mappings, a storm of execs would add them without end. */
+#define FORESEEN_MAX 65536
 
 static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
 {
@@ -66,6 +68,8 @@ void session_take_mappings(struct session *s)
 
 static void foresee(struct session *s, uint32_t pid)
 {
+	if (g_queue_get_length(&s->foreseen) >= FORESEEN_MAX)
+		g_queue_pop_head(&s->foreseen);	/* has ended by now, or is read when its first stack is named */
 	g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER(pid));
 }
 

@@ -47,7 +47,8 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 		return;
 	g_string_append_printf(s, "%sbudget    tracing cost ", indent);
 	append_budget(s, sampling);
-	g_string_append_printf(s, ", exceeded in %u reading%s", sampling->over_cnt, sampling->over_cnt == 1 ? "" : "s");
+	if (sampling->over_cnt)
+		g_string_append_printf(s, ", exceeded in %u reading%s", sampling->over_cnt, sampling->over_cnt == 1 ? "" : "s");
 	if (sampling->raised_cnt)
 		g_string_append_printf(s, "; the governor raised the scale %u %s, lowered it %u %s",
 				       sampling->raised_cnt, times(sampling->raised_cnt), sampling->lowered_cnt,

@@ -46,16 +46,16 @@ static void test_raises_until_within(void)
 	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 0);	/* one reading is none */
 	g_assert_cmpuint(seconds(&g, &busy, 1), ==, GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 4 * GOVERNOR_FIRST_NS);
-	/* 16 ms a second, within the budget; but two thirds of that are stacks, so on until half is left: 7.8 ms */
-	seconds(&g, &busy, 8);
-	g_assert_cmpuint(g.scale_ns, ==, 64 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(g.raised_cnt, ==, 4);
+	/* 16 ms a second, within the budget; but 11 of them are stacks, so on until these take no more than 1: 0.7 */
+	seconds(&g, &busy, 10);
+	g_assert_cmpuint(g.scale_ns, ==, 1024 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.raised_cnt, ==, 6);
 	g_assert_cmpuint(g.lowered_cnt, ==, 0);
 	g_assert_cmpuint(g.peak_ppm, ==, 25000);
-	/* and stays there: half the budget is kept, and would not be with what the scale below lists */
-	seconds(&g, &busy, 89);
-	g_assert_cmpuint(g.scale_ns, ==, 64 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(g.raised_cnt, ==, 4);
+	/* and stays there: what the scale below lists would be too much again */
+	seconds(&g, &busy, 87);
+	g_assert_cmpuint(g.scale_ns, ==, 1024 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.raised_cnt, ==, 6);
 	g_assert_cmpuint(g.lowered_cnt, ==, 0);
 }
 
@@ -98,27 +98,44 @@ static void test_lowers_when_quiet(void)
 
 	governor_init(&g, PERCENT, true, 0);
 	seconds(&g, &m, 10);
-	g_assert_cmpuint(g.scale_ns, ==, 64 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.scale_ns, ==, 1024 * GOVERNOR_FIRST_NS);
 	m.switches = 100;
-	/* the last readings before were quiet already; then five for a step */
-	g_assert_cmpuint(seconds(&g, &m, 1), ==, 16 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(seconds(&g, &m, 4), ==, 16 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(seconds(&g, &m, 1), ==, 4 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(seconds(&g, &m, 10), ==, 0);
+	/* five readings for a step */
+	g_assert_cmpuint(seconds(&g, &m, 4), ==, 1024 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 1), ==, 256 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 5), ==, 64 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
 	g_assert_cmpuint(seconds(&g, &m, 50), ==, 0);
-	g_assert_cmpuint(g.lowered_cnt, ==, 4);
+	g_assert_cmpuint(g.lowered_cnt, ==, 6);
 }
 
-/* What is listed takes less than a twentieth of a switch: it may cost more than half the budget. */
-static void test_lists_a_little(void)
+/* Far within the budget, but with more stacks than are of use. */
+static void test_lists_what_is_of_use(void)
 {
-	const struct machine m = { .switches = 100000, .fixed_ns = 150, .stack_ns = 450 };
+	const struct machine m = { .switches = 10000, .fixed_ns = 200, .stack_ns = 400 };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
 	seconds(&g, &m, 100);
-	/* 600, 375, 262, 206: over; 178 and 164 are within the budget, but dear; 157 are not */
-	g_assert_cmpuint(g.scale_ns, ==, 1024 * GOVERNOR_FIRST_NS);
+	/* 4, 2 and 1 ms a second */
+	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.over_cnt, ==, 0);
+	g_assert_cmpuint(g.raised_cnt, ==, 2);
+	g_assert_cmpuint(g.lowered_cnt, ==, 0);
+}
+
+/* So few waits that all are listed, and all again where there are so few again. */
+static void test_stays_exact(void)
+{
+	struct machine m = { .switches = 2000, .fixed_ns = 200, .stack_ns = 490 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	m.switches = 10000;
+	g_assert_cmpuint(seconds(&g, &m, 20), >, 0);
+	m.switches = 900;
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
 }
 
 /* Not below what the user began with, nor above the top. */
@@ -149,12 +166,12 @@ static void test_exact(void)
 /* Where our own process is the cost, as it is while symbols are read, no wait need be dropped. */
 static void test_own_cost(void)
 {
-	const struct machine m = { .switches = 10000, .fixed_ns = 50, .stack_ns = 450, .own_ns = 5e8 };
+	const struct machine m = { .switches = 2000, .fixed_ns = 50, .stack_ns = 450, .own_ns = 5e8 };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
 	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
-	g_assert_cmpuint(g.peak_ppm, ==, 252500);
+	g_assert_cmpuint(g.peak_ppm, ==, 250500);
 	g_assert_cmpuint(g.over_cnt, ==, 0);
 }
 
@@ -165,7 +182,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/governor/stops-where-it-gains-nothing", test_stops_where_it_gains_nothing);
 	g_test_add_func("/governor/climbs-over-a-gap", test_climbs_over_a_gap);
 	g_test_add_func("/governor/lowers-when-quiet", test_lowers_when_quiet);
-	g_test_add_func("/governor/lists-a-little", test_lists_a_little);
+	g_test_add_func("/governor/lists-what-is-of-use", test_lists_what_is_of_use);
+	g_test_add_func("/governor/stays-exact", test_stays_exact);
 	g_test_add_func("/governor/keeps-to-its-bounds", test_keeps_to_its_bounds);
 	g_test_add_func("/governor/exact", test_exact);
 	g_test_add_func("/governor/own-cost", test_own_cost);

@@ -193,6 +193,12 @@ static void test_sampling(void)
 		"for the others; scale 0 at the start, 40.0 us at most, 10.0 us at the end; listed time \302\2610%; "
 		"accounts are exact\n* budget    tracing cost 0.12% of all CPUs' time, 0.15% at worst; the budget is 0.10%, "
 		"exceeded in 3 readings; the governor raised the scale 2 times, lowered it 1 time\n");
+	sampling = (struct profile_sampling){ .max_ns = 400000, .end_ns = 400000, .raised_cnt = 2,
+		.budget_ppm = 10000, .has_used = true, .used_ppm = 1200, .peak_ppm = 1500 };
+	check_sampling(&sampling, 0, "* sampling  waits below 400 us were kept with probability duration/scale and stand "
+		"for the others; scale 0 at the start, 400 us at most, 400 us at the end; listed time \302\2610%; "
+		"accounts are exact\n* budget    tracing cost 0.12% of all CPUs' time, 0.15% at worst; the budget is 1.0%; "
+		"the governor raised the scale 2 times, lowered it 0 times\n");
 }
 
 static void test_empty(void)
