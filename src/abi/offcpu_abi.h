@@ -352,6 +352,7 @@ struct offcpu_config {
 	__u32 command_pid;
 	__u32 wait_slots;		/* in each half: a power of two */
 	__u32 thread_bits;		/* of the number of slots in each table of threads */
+	__u32 task_struct_id, timespec64_id;	/* of the kernel's types; 0: not known */
 	__u32 memories, memories_max;	/* what threads remember walks in: how many there are, and may be taken */
 	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
 	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */

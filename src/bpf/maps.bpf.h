@@ -540,7 +540,7 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
  */
 static __always_inline const struct task_struct *plain(const struct task_struct *task)
 {
-	return bpf_rdonly_cast ? bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct)) : task;
+	return bpf_rdonly_cast && cfg.task_struct_id ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
 }
 
 /* A global function: in line at its many callers it would make the programs larger by a tenth, and their loading longer. */

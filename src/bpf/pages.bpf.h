@@ -31,9 +31,8 @@ static __always_inline __u64 kernel_word(__u64 addr)
 {
 	__u64 word;
 
-	if (bpf_rdonly_cast) {
-		const struct timespec64 *at =
-			bpf_rdonly_cast((const void *)addr, bpf_core_type_id_kernel(struct timespec64));
+	if (bpf_rdonly_cast && cfg.timespec64_id) {
+		const struct timespec64 *at = bpf_rdonly_cast((const void *)addr, cfg.timespec64_id);
 		return at->tv_sec;
 	}
 	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;

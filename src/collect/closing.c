@@ -14,6 +14,7 @@
 
 struct closing {
 	struct offcpu_bpf *skel;
+	const char *core_btf;
 	bool is_later;
 	struct bpf_object *object;	/* these two only then */
 	struct bpf_link *link;
@@ -22,11 +23,12 @@ struct closing {
 	gint is_done;
 };
 
-struct closing *closing_new(struct offcpu_bpf *skel, bool is_later)
+struct closing *closing_new(struct offcpu_bpf *skel, const char *core_btf, bool is_later)
 {
 	struct closing *c = g_new0(struct closing, 1);
 
 	c->skel = skel;
+	c->core_btf = core_btf;
 	c->is_later = is_later;
 	c->is_done = !is_later;
 	bpf_program__set_autoload(skel->progs.close_thread, !is_later);
@@ -57,7 +59,7 @@ static int share_maps(struct bpf_object *object, const struct bpf_object *with)
 static int load(struct closing *c)
 {
 	const struct bpf_object_skeleton *bytes = c->skel->skeleton;
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = bytes->name);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = bytes->name, .btf_custom_path = c->core_btf);
 	struct bpf_program *prog, *mine;
 	int err;
 

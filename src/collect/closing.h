@@ -14,8 +14,11 @@ struct closing;
 struct offcpu_bpf;
 struct bpf_link;
 
-/* Before the object is loaded.  is_later: not with that, but by closing_load().  skel must outlive this. */
-struct closing *closing_new(struct offcpu_bpf *skel, bool is_later);
+/*
+ * Before the object is loaded.  is_later: not with that, but by closing_load().  core_btf: the file of types that it
+ * was opened with, or NULL.  Both must outlive this.
+ */
+struct closing *closing_new(struct offcpu_bpf *skel, const char *core_btf, bool is_later);
 /* Waits for the thread. */
 void closing_free(struct closing *c);
 

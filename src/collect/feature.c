@@ -34,7 +34,7 @@ static int probe_btf(void)
  * What every recording asks, without libbpf's parse.  A type of a kind that is newer than this
  * program is libbpf's to understand.
  */
-static const struct kernel_btf *quick_btf(void)
+const struct kernel_btf *feature_kernel_btf(void)
 {
 	static struct kernel_btf btf;
 	static int err = 1;
@@ -46,7 +46,7 @@ static const struct kernel_btf *quick_btf(void)
 
 static int has_function(const char *name)
 {
-	int err = quick_btf() ? kernel_btf_has_function(quick_btf(), name) : -EINVAL, id;
+	int err = feature_kernel_btf() ? kernel_btf_has_function(feature_kernel_btf(), name) : -EINVAL, id;
 
 	if (!err || err == -ENOENT)
 		return err;
@@ -56,9 +56,18 @@ static int has_function(const char *name)
 	return id < 0 ? id : 0;
 }
 
+uint32_t feature_struct_id(const char *name)
+{
+	int id = feature_kernel_btf() ? kernel_btf_struct_id(feature_kernel_btf(), name) : -EINVAL;
+
+	if (id < 0 && id != -ENOENT && vmlinux_btf())
+		id = btf__find_by_name_kind(vmlinux_btf(), name, BTF_KIND_STRUCT);
+	return id > 0 ? (uint32_t)id : 0;
+}
+
 static int tracepoint_args(const char *typedef_name)
 {
-	int cnt = quick_btf() ? kernel_btf_argument_cnt(quick_btf(), typedef_name) : -EINVAL;
+	int cnt = feature_kernel_btf() ? kernel_btf_argument_cnt(feature_kernel_btf(), typedef_name) : -EINVAL;
 	const struct btf *btf;
 	const struct btf_type *t;
 	int id;

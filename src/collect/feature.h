@@ -4,6 +4,9 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+struct kernel_btf;
 
 /* What this kernel and these rights allow: each feature is tried once, never guessed from a version. */
 
@@ -37,5 +40,10 @@ const char *feature_without(enum feature f);
 bool feature_essential(enum feature f);
 /* Why it failed, or NULL: "Operation not permitted". */
 const char *feature_reason(enum feature f);
+
+/* The running kernel's types, read once and never let go; NULL: there are none. */
+const struct kernel_btf *feature_kernel_btf(void);
+/* The kernel's id of a struct; 0: not known. */
+uint32_t feature_struct_id(const char *name);
 
 #endif

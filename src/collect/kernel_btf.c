@@ -39,55 +39,59 @@ static int64_t trailer_bytes(const struct btf_type *t)
 	}
 }
 
-/* Types by turns: the id of each is its place in the list, from 1. */
-struct walk {
-	const uint8_t *at, *end;
-	uint32_t id;
-	struct btf_type type;
-};
-
-static struct walk walk_begin(const struct kernel_btf *btf)
+/* Where each type begins; the id of each is its place in the list, from 1. */
+static int find_places(struct kernel_btf *btf)
 {
-	return (struct walk){ .at = btf->types, .end = btf->types + btf->types_bytes };
+	size_t at = 0;
+	struct btf_type t;
+
+	btf->places = malloc((btf->types_bytes / sizeof(t) + 1) * sizeof(*btf->places));
+	if (!btf->places)
+		return -ENOMEM;
+	while (at < btf->types_bytes) {
+		if (btf->types_bytes - at < sizeof(t))
+			return -EINVAL;
+		memcpy(&t, btf->types + at, sizeof(t));
+		int64_t more = trailer_bytes(&t);
+
+		if (more < 0 || (int64_t)(btf->types_bytes - at - sizeof(t)) < more)
+			return -EINVAL;
+		btf->places[++btf->type_cnt] = (uint32_t)at;
+		at += sizeof(t) + (size_t)more;
+	}
+	return 0;
 }
 
-/* 1: w->type is the next; 0: that was the last; or an error. */
-static int walk_next(struct walk *w)
+int kernel_btf_type(const struct kernel_btf *btf, uint32_t id, struct btf_type *ret)
 {
-	if (w->at == w->end)
-		return 0;
-	if ((size_t)(w->end - w->at) < sizeof(w->type))
-		return -EINVAL;
-	memcpy(&w->type, w->at, sizeof(w->type));
-	int64_t more = trailer_bytes(&w->type);
-
-	if (more < 0 || w->end - w->at - (int64_t)sizeof(w->type) < more)
-		return -EINVAL;
-	w->at += (int64_t)sizeof(w->type) + more;
-	w->id++;
-	return 1;
+	if (!id || id > btf->type_cnt)
+		return -ENOENT;
+	memcpy(ret, btf->types + btf->places[id], sizeof(*ret));
+	return 0;
 }
 
-static int find_id(const struct kernel_btf *btf, uint32_t id, struct btf_type *ret)
+const uint8_t *kernel_btf_behind(const struct kernel_btf *btf, uint32_t id, size_t *ret_bytes)
 {
-	struct walk w = walk_begin(btf);
-	int left;
+	struct btf_type t;
 
-	while ((left = walk_next(&w)) > 0)
-		if (w.id == id) {
-			*ret = w.type;
-			return 0;
-		}
-	return left < 0 ? left : -ENOENT;
+	if (kernel_btf_type(btf, id, &t))
+		return NULL;
+	*ret_bytes = (size_t)trailer_bytes(&t);
+	return btf->types + btf->places[id] + sizeof(t);
 }
 
-/* Each string is there once, so to look for its place first saves comparing every type's name. */
-static int find_name(const struct kernel_btf *btf, const char *name, uint32_t kind, struct btf_type *ret)
+const char *kernel_btf_string(const struct kernel_btf *btf, uint32_t offset)
+{
+	if (offset >= btf->strings_bytes || btf->strings[btf->strings_bytes - 1])
+		return NULL;
+	return (const char *)btf->strings + offset;
+}
+
+/* The id.  Each string is there once, so to look for its place first saves comparing every type's name. */
+static int find_name(const struct kernel_btf *btf, const char *name, uint32_t kind)
 {
 	size_t len = strlen(name) + 2;
 	char *enclosed = calloc(1, len);
-	struct walk w = walk_begin(btf);
-	int left;
 
 	if (!enclosed)
 		return -ENOMEM;
@@ -95,32 +99,38 @@ static int find_name(const struct kernel_btf *btf, const char *name, uint32_t ki
 	const uint8_t *found = memmem(btf->strings, btf->strings_bytes, enclosed, len);
 
 	free(enclosed);
-	if (!found)
-		return -ENOENT;
-	while ((left = walk_next(&w)) > 0)
-		if (w.type.name_off == (size_t)(found + 1 - btf->strings) && BTF_INFO_KIND(w.type.info) == kind) {
-			*ret = w.type;
-			return 0;
-		}
-	return left < 0 ? left : -ENOENT;
+	for (uint32_t id = 1; found && id <= btf->type_cnt; id++) {
+		struct btf_type t;
+
+		memcpy(&t, btf->types + btf->places[id], sizeof(t));
+		if (t.name_off == (size_t)(found + 1 - btf->strings) && BTF_INFO_KIND(t.info) == kind)
+			return (int)id;
+	}
+	return -ENOENT;
 }
 
 int kernel_btf_has_function(const struct kernel_btf *btf, const char *name)
 {
-	struct btf_type t;
+	int id = find_name(btf, name, BTF_KIND_FUNC);
 
-	return find_name(btf, name, BTF_KIND_FUNC, &t);
+	return id < 0 ? id : 0;
+}
+
+int kernel_btf_struct_id(const struct kernel_btf *btf, const char *name)
+{
+	return find_name(btf, name, BTF_KIND_STRUCT);
 }
 
 int kernel_btf_argument_cnt(const struct kernel_btf *btf, const char *typedef_name)
 {
 	struct btf_type t;
-	int err = find_name(btf, typedef_name, BTF_KIND_TYPEDEF, &t);
+	int id = find_name(btf, typedef_name, BTF_KIND_TYPEDEF);
+	int err = id < 0 ? id : kernel_btf_type(btf, (uint32_t)id, &t);
 
 	if (!err)
-		err = find_id(btf, t.type, &t);
+		err = kernel_btf_type(btf, t.type, &t);
 	if (!err && BTF_INFO_KIND(t.info) == BTF_KIND_PTR)
-		err = find_id(btf, t.type, &t);
+		err = kernel_btf_type(btf, t.type, &t);
 	if (!err && BTF_INFO_KIND(t.info) != BTF_KIND_FUNC_PROTO)
 		err = -EINVAL;
 	return err ? err : (int)BTF_INFO_VLEN(t.info);
@@ -144,7 +154,11 @@ int kernel_btf_from(const void *bytes, size_t len_bytes, struct kernel_btf *ret)
 	ret->types_bytes = h.type_len;
 	ret->strings = (const uint8_t *)bytes + h.hdr_len + h.str_off;
 	ret->strings_bytes = h.str_len;
-	return 0;
+	int err = find_places(ret);
+
+	if (err)
+		kernel_btf_close(ret);
+	return err;
 }
 
 /* Mapped where the kernel can (Linux 6.16), else copied. */
@@ -192,6 +206,7 @@ int kernel_btf_open(const char *path, struct kernel_btf *ret)
 
 void kernel_btf_close(struct kernel_btf *btf)
 {
+	free(btf->places);
 	if (btf->is_mapped)
 		munmap(btf->memory, btf->memory_bytes);
 	else

@@ -10,6 +10,7 @@
 #include "base/loadavg.h"
 #include "collect/chain_maps.h"
 #include "collect/closing.h"
+#include "collect/core_btf.h"
 #include "collect/crowd.h"
 #include "collect/feature.h"
 #include "collect/session_parts.h"
@@ -169,6 +170,8 @@ static void configure(struct session *s)
 		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
 		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
 		.pidns_inum = pid_namespace(),
+		.task_struct_id = feature_struct_id("task_struct"),
+		.timespec64_id = feature_struct_id("timespec64"),
 		.max_depth = o->max_depth ? MIN(o->max_depth, OFFCPU_MAX_DEPTH) : OFFCPU_MAX_DEPTH,
 		.state_mask = o->state_mask,
 		.want_ustack = stacks && !o->no_user_stacks,
@@ -206,7 +209,7 @@ static void configure(struct session *s)
 	size_memories(s->skel, cfg, thread_cnt());
 	size_wait_slots(s->skel, cfg);
 	select_irq_programs(s->skel, cfg->want_wakers);
-	s->closing = closing_new(s->skel, !o->is_short);
+	s->closing = closing_new(s->skel, s->core_btf, !o->is_short);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
 	if (o->comm_glob)
@@ -265,7 +268,15 @@ static void find_direct_map(struct session *s)
 /* Opens the programs and what goes along with them. */
 static bool open_programs(struct session *s, GError **error)
 {
-	s->skel = offcpu_bpf__open();
+	size_t elf_bytes;
+	const void *elf = offcpu_bpf__elf_bytes(&elf_bytes);
+
+	if (feature_kernel_btf())
+		s->core_btf_fd = core_btf_file(feature_kernel_btf(), elf, elf_bytes);
+	if (s->core_btf_fd >= 0)
+		s->core_btf = g_strdup_printf("/proc/self/fd/%d", s->core_btf_fd);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->core_btf);
+	s->skel = offcpu_bpf__open_opts(&opts);
 	if (!s->skel) {
 		session_bpf_error(error, -errno, "open the BPF object");
 		return false;
