@@ -17,8 +17,8 @@
 #define HOLD_READINGS 30
 /* So many readings with room for what the scale below would list, and down it goes. */
 #define QUIET_READINGS 5
-/* A reading over less is no second: the first one, which also holds our own start. */
-#define PEAK_OVER_NS 500000000ULL
+/* A reading over less is no second: the first one, which also holds our own start, and those taken at once. */
+#define WHOLE_READING_NS 500000000ULL
 
 void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns)
 {
@@ -107,12 +107,12 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 	/* Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it would gain nothing. */
 	bool is_over = g->budget_ppm && used_ppm > g->budget_ppm &&
 		       (r->bpf_ns > used_ns / 2 || bpf_ppm > g->budget_ppm);
-	bool is_too_much = is_over || is_dear(g, r, r->listed_each);
+	bool is_too_much = is_over || is_dear(g, r, r->listed_each), is_whole = r->elapsed_ns >= WHOLE_READING_NS;
 
 	g->seen_ns += r->elapsed_ns;
 	g->used_ns += used_ns;
 	g->over_cnt += is_over;
-	if (r->elapsed_ns >= PEAK_OVER_NS)
+	if (is_whole)
 		g->peak_ppm = MAX(g->peak_ppm, used_ppm);
 	if (!g->may_act || !g->budget_ppm)
 		return g->scale_ns;
@@ -124,13 +124,16 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 
 	if (!is_too_much)
 		g->climb_cnt = 0;
-	if (may_climb && (g->was_over || g->climb_cnt || g->scale_ns > g->floor_ns))
+	if (may_climb && (g->is_warned || g->climb_cnt || g->scale_ns > g->floor_ns))
 		climb(g, r);
 	else if (!may_climb && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns) {
 		g->quiet_cnt = 0;
 		set_scale(g, scale_below(g));
 	}
-	g->was_over = may_climb && !g->hold_cnt;
+	g->wants_next = may_climb && !g->hold_cnt;
+	/* Work that comes in bursts, as of threads that all sleep for a second, may be quiet in a reading that is short. */
+	if (is_whole || g->wants_next)
+		g->is_warned = g->wants_next;
 	return g->scale_ns;
 }
 

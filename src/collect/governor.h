@@ -36,8 +36,9 @@ struct governor {
 	uint64_t seen_ns;	/* time that readings cover */
 	double used_ns;		/* of one CPU */
 	uint32_t peak_ppm;
-	bool was_over;		/* in the last reading, and more can be done: the next one is wanted at once */
+	bool wants_next;	/* the last reading was too much, and more can be done: the next one is wanted at once */
 	/* private */
+	bool is_warned;		/* too much in a reading before this one, and in no whole one less since */
 	uint32_t quiet_cnt;	/* readings in a row that had room for the scale below */
 	uint32_t hold_cnt;	/* readings to wait before the next climb */
 	uint32_t climb_cnt;	/* steps of the climb that goes on; 0: none does */

@@ -155,7 +155,7 @@ static void govern(struct session *s)
 	if (!s->cost || !cost_poll(s->cost, &reading))
 		return;
 	scale_ns = governor_take(&s->governor, &reading);
-	if (scale_ns != s->skel->data->scale_ns || s->governor.was_over)
+	if (scale_ns != s->skel->data->scale_ns || s->governor.wants_next)
 		cost_hurry(s->cost);
 	s->skel->data->scale_ns = scale_ns;
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);

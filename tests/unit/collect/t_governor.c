@@ -76,6 +76,36 @@ static void test_climbs_over_a_gap(void)
 	g_assert_cmpuint(g.scale_ns, ==, 256 * GOVERNOR_FIRST_NS);
 }
 
+/* What comes in bursts is met by whole readings, and missed by each that is taken at once. */
+static void test_bursts(void)
+{
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct governor_reading whole = {
+			.elapsed_ns = SECOND, .cpus = CPUS, .switch_ns = 2000, .bpf_ns = 4e7, .listed_each = 0.5,
+		}, quiet = { .elapsed_ns = SECOND / 20, .cpus = CPUS };
+
+		g_assert_cmpuint(g.scale_ns, ==, i < 2 ? 0 : GOVERNOR_FIRST_NS);
+		governor_take(&g, &whole);
+		g_assert_true(g.wants_next);
+		governor_take(&g, &quiet);
+		g_assert_false(g.wants_next);
+	}
+	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);
+	/* once, and then a quiet second: that was the start */
+	governor_init(&g, PERCENT, true, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct governor_reading r = {
+			.elapsed_ns = SECOND, .cpus = CPUS, .switch_ns = 2000, .bpf_ns = i % 2 ? 1e6 : 4e7, .listed_each = 0.5,
+		};
+
+		governor_take(&g, &r);
+	}
+	g_assert_cmpuint(g.scale_ns, ==, 0);
+}
+
 /* What no sampling can save is not paid for with precision. */
 static void test_stops_where_it_gains_nothing(void)
 {
@@ -180,6 +210,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/governor/raises-until-within", test_raises_until_within);
 	g_test_add_func("/governor/stops-where-it-gains-nothing", test_stops_where_it_gains_nothing);
+	g_test_add_func("/governor/bursts", test_bursts);
 	g_test_add_func("/governor/climbs-over-a-gap", test_climbs_over_a_gap);
 	g_test_add_func("/governor/lowers-when-quiet", test_lowers_when_quiet);
 	g_test_add_func("/governor/lists-what-is-of-use", test_lists_what_is_of_use);
