@@ -509,11 +509,11 @@ __u32 next_memory = 0, memories_taken = 0;
 /* The window is open, near enough to count switches by. */
 volatile __u8 is_open RARELY_WRITTEN = 0;
 /*
- * Threads that may be selected, by the low bits of their thread id: a thread that no filter
+ * Threads that may be selected, by their tasks' addresses: a thread that no filter
  * selects costs the reading of one bit.  A bit that is set may be another thread's.
  */
-#define SELECTED_BITS 65536
-__u64 selected_bits[SELECTED_BITS / 64] = {};
+#define SELECTED_SHIFT 16
+__u64 selected_bits[(1 << SELECTED_SHIFT) / 64] = {};
 /* User space counts it up after each change of `spaces`. */
 volatile __u32 tables_epoch RARELY_WRITTEN = 0;
 

@@ -376,8 +376,8 @@ int handle_switch(unsigned long long *ctx)
 	struct task_struct *prev = (void *)ctx[1];
 	struct task_struct *next = (void *)ctx[2];
 	/* pid 0 is swapper, which is never a thread */
-	bool prev_counts = prev->pid && may_be_selected(prev);
-	bool next_counts = next->pid && may_be_selected(next);
+	bool prev_counts = may_be_selected(prev) && prev->pid;
+	bool next_counts = may_be_selected(next) && next->pid;
 	struct scratch *scratch = my_scratch();
 	struct thread_state *next_st = NULL;
 	__u64 now;

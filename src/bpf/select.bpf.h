@@ -2,7 +2,7 @@
 #ifndef BPF_SELECT_BPF_H
 #define BPF_SELECT_BPF_H
 
-#include "bpf/maps.bpf.h"
+#include "bpf/threads.bpf.h"
 
 /*
  * Which threads are subjects.  Decided when a thread is first known and again at exec,
@@ -151,11 +151,19 @@ static __always_inline bool is_selected(struct task_struct *task, struct thread_
 	return true;
 }
 
+/* By its address: to read anything of a task that another CPU ran last costs more than all else that is done with a stranger. */
+static __always_inline __u32 selected_bit(const struct task_struct *task)
+{
+	return tag_of(task) * STACK_MIX >> (64 - SELECTED_SHIFT);
+}
+
 /* Its switches are looked at from now on. */
 static __always_inline void set_selected_bit(const struct task_struct *task)
 {
+	__u32 bit = selected_bit(task);
+
 	if (cfg.early_filter)
-		__sync_fetch_and_or(&selected_bits[(__u32)task->pid % SELECTED_BITS / 64], 1ULL << (task->pid & 63));
+		__sync_fetch_and_or(&selected_bits[bit / 64], 1ULL << (bit & 63));
 }
 
 static __always_inline void select_thread(struct task_struct *task, struct thread_state *st)
@@ -171,7 +179,7 @@ static __always_inline bool may_be_selected(struct task_struct *task)
 	if (cfg.looks_at_all)
 		return true;
 	if (cfg.early_filter)
-		return selected_bits[(__u32)task->pid % SELECTED_BITS / 64] >> (task->pid & 63) & 1;
+		return selected_bits[selected_bit(task) / 64] >> (selected_bit(task) & 63) & 1;
 	return (task->flags & PF_KTHREAD) ? cfg.want_kernel : cfg.want_user;
 }
 
