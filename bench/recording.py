@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import checks
 import loads
 import process
 
@@ -145,8 +146,8 @@ tracepoint:sched:sched_switch { @out[args->prev_pid] = nsecs; @st[args->prev_pid
 """
 
 
-def other_tools(args, folder):
-    """The peers that are installed: {name: command}."""
+def other_tools(args, folder, say):
+    """The peers that are installed: {name: command}; of the others, that they are not."""
     data = folder / "perf.data"
     tools = {
         "offcputime": [args.peer],
@@ -157,17 +158,22 @@ def other_tools(args, folder):
     tried = subprocess.run(["perf", "record", "--off-cpu", "-o", data, "true"], stderr=subprocess.PIPE, text=True, check=False)
     if tried.returncode or "ignored" in tried.stderr:  # built without BPF
         del tools["perf record --off-cpu"]
-    return {name: command for name, command in tools.items() if shutil.which(command[0])}
+        say("throughput: this perf is built without --off-cpu")
+    for name in [name for name, command in tools.items() if not shutil.which(command[0])]:
+        del tools[name]
+        say(f"throughput: {name} is not installed")
+    return tools
 
 
 def measure_throughput(args, folder, socket, say):
-    """sysbench's transactions per second alone, beside offcpu, and beside each peer, in turn."""
+    """sysbench's transactions per second alone, beside offcpu, and beside each peer, in turn; and to those alone in the same turn."""
     output = folder / "throughput.offcpu"
-    tools = {"without": None, "default": ["-a"], "--exact": ["-a", "--exact"], **other_tools(args, folder)}
+    tools = {"without": None, "nothing": None, "default": ["-a"], "--exact": ["-a", "--exact"], **other_tools(args, folder, say)}
     result = {who: [] for who in tools}
-    for _ in range(args.throughput_runs):
-        for who, readings in result.items():
-            tool = None
+    names = list(tools)
+    for turn in range(args.alternations):
+        for who in names[turn % len(names):] + names[:turn % len(names)]:
+            tool, readings = None, result[who]
             if who in ("default", "--exact"):
                 tool = start_recording(args, output, tools[who])
             elif tools[who]:
@@ -179,4 +185,8 @@ def measure_throughput(args, folder, socket, say):
             if tool:
                 process.kill_group(tool)  # what it would print does not matter, and takes bpftrace minutes
             say(f"sysbench beside {who}: {readings[-1]:.0f} transactions/s")
-    return {who: statistics.median(readings) for who, readings in result.items()}
+    unsteady = [] if args.quick else checks.unsteady("throughput, alone", result["without"])
+    return {"beside": {who: {"per_s": statistics.median(readings),
+                             "ratio": statistics.median(one / alone for one, alone in zip(readings, result["without"]))}
+                       for who, readings in result.items()},
+            "unsteady": unsteady}

@@ -154,11 +154,11 @@ def threads_rows(threads):
 
 def throughput_rows(throughput):
     """What each tool takes away; ours may take 1 %."""
-    without = throughput["without"]
-    rows = [information("sysbench alone", without, "/s"),
-            at_least("sysbench beside us, default", round(0.99 * without), round(throughput["default"]), "/s")]
-    return rows + [information(f"sysbench beside {name}", throughput[name], "/s", throughput[name] / without)
-                   for name in throughput if name not in ("without", "default")]
+    beside = throughput["beside"]
+    rows = [information("sysbench alone", beside["without"]["per_s"], "/s"),
+            at_least("sysbench beside us, default, of alone in the same turn", 0.99, round(beside["default"]["ratio"], 3), "x")]
+    return rows + [information(f"sysbench beside {name}", one["per_s"], "/s", one["ratio"])
+                   for name, one in beside.items() if name != "without"]
 
 
 def without_verdict(rows, why):
