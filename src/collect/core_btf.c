@@ -63,11 +63,11 @@ static Elf_Data *find_section(Elf *elf, const char *wanted)
 	return NULL;
 }
 
-GHashTable *core_btf_names(const void *elf_bytes, size_t bytes)
+GHashTable *core_btf_names(const void *elf, size_t elf_bytes)
 {
 	elf_version(EV_CURRENT);
-	Elf *elf = elf_memory((char *)elf_bytes, bytes);	/* is not written to */
-	const Elf_Data *data = find_section(elf, ".BTF");
+	Elf *object = elf_memory((char *)elf, elf_bytes);	/* is not written to */
+	const Elf_Data *data = find_section(object, ".BTF");
 	struct kernel_btf btf;
 	GHashTable *names = NULL;
 
@@ -81,7 +81,7 @@ GHashTable *core_btf_names(const void *elf_bytes, size_t bytes)
 		}
 		kernel_btf_close(&btf);
 	}
-	elf_end(elf);
+	elf_end(object);
 	return names;
 }
 
