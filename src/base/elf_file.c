@@ -78,12 +78,24 @@ bool elf_file_open_debug(struct elf_file *f, int fd, GError **error)
 	return open_fd(f, fd, true, error);
 }
 
-bool elf_file_open_taken(struct elf_file *f, void *image, size_t bytes, GError **error)
+static void open_image(struct elf_file *f, char *image, size_t bytes)
 {
-	*f = (struct elf_file){ .image = image };
+	*f = (struct elf_file){ 0 };
 	elf_version(EV_CURRENT);
 	f->elf = elf_memory(image, bytes);
+}
+
+bool elf_file_open_taken(struct elf_file *f, void *image, size_t bytes, GError **error)
+{
+	open_image(f, image, bytes);
+	f->image = image;
 	return look_into(f, false, error);
+}
+
+bool elf_file_open_object(struct elf_file *f, const void *image, size_t bytes, GError **error)
+{
+	open_image(f, (char *)image, bytes);	/* is only read */
+	return look_into(f, true, error);
 }
 
 bool elf_file_open_memory(struct elf_file *f, const void *image, size_t bytes, GError **error)

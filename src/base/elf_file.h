@@ -40,6 +40,8 @@ bool elf_file_open_debug(struct elf_file *f, int fd, GError **error);
 bool elf_file_open_memory(struct elf_file *f, const void *image, size_t bytes, GError **error);
 /* The same of one from g_malloc(), which becomes f's in any case. */
 bool elf_file_open_taken(struct elf_file *f, void *image, size_t bytes, GError **error);
+/* A compiler's output in memory, which is not copied and must outlive f. */
+bool elf_file_open_object(struct elf_file *f, const void *image, size_t bytes, GError **error);
 void elf_file_close(struct elf_file *f);	/* also after a failure to open */
 
 /* NULL when it has no name, or one that is damaged. */

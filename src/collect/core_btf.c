@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "collect/core_btf.h"
 
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* linux/btf.h of older kernels lacks these. */
-#define KIND_DECL_TAG 17
-#define KIND_TYPE_TAG 18
-#define KIND_ENUM64 19
+#include "base/elf_file.h"
+
+struct core_btf {
+	int fd;
+	char *path;
+};
 
 struct cut {
 	const struct kernel_btf *kernel;
@@ -28,7 +28,7 @@ static const char *name_of(const struct kernel_btf *btf, uint32_t id)
 	if (kernel_btf_type(btf, id, &t) || !t.name_off)
 		return NULL;
 	switch (BTF_INFO_KIND(t.info)) {
-	case BTF_KIND_STRUCT: case BTF_KIND_UNION: case BTF_KIND_ENUM: case KIND_ENUM64: case BTF_KIND_TYPEDEF:
+	case BTF_KIND_STRUCT: case BTF_KIND_UNION: case BTF_KIND_ENUM: case KERNEL_BTF_ENUM64: case BTF_KIND_TYPEDEF:
 		return kernel_btf_string(btf, t.name_off);
 	default:
 		return NULL;
@@ -46,29 +46,12 @@ static void add_name(GHashTable *names, const char *name)
 	g_hash_table_add(names, flavour ? g_strndup(name, (gsize)(flavour - name)) : g_strdup(name));
 }
 
-static Elf_Data *find_section(Elf *elf, const char *wanted)
-{
-	size_t names;
-	Elf_Scn *section = NULL;
-
-	if (!elf || elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-
-		if (name && strcmp(name, wanted) == 0)
-			return elf_rawdata(section, NULL);
-	}
-	return NULL;
-}
-
 GHashTable *core_btf_names(const void *elf, size_t elf_bytes)
 {
-	elf_version(EV_CURRENT);
-	Elf *object = elf_memory((char *)elf, elf_bytes);	/* is not written to */
-	const Elf_Data *data = find_section(object, ".BTF");
+	struct elf_file file;
 	struct kernel_btf btf;
+	Elf_Scn *section = elf_file_open_object(&file, elf, elf_bytes, NULL) ? elf_file_section_named(&file, ".BTF") : NULL;
+	const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
 	GHashTable *names = NULL;
 
 	if (data && !kernel_btf_from(data->d_buf, data->d_size, &btf)) {
@@ -81,7 +64,7 @@ GHashTable *core_btf_names(const void *elf, size_t elf_bytes)
 		}
 		kernel_btf_close(&btf);
 	}
-	elf_end(object);
+	elf_file_close(&file);
 	return names;
 }
 
@@ -114,26 +97,45 @@ static void put(GByteArray *to, const void *what, size_t bytes)
 }
 
 /* Members of a struct, or values of an enum: a name first, in the former then a type. */
-static void put_list(struct cut *c, const uint8_t *list, size_t list_bytes, size_t bytes_each, bool has_type)
+static void put_list(struct cut *c, const uint8_t *list, size_t list_bytes, uint32_t kind)
 {
+	size_t bytes_each = kind == BTF_KIND_ENUM ? sizeof(struct btf_enum) : sizeof(struct btf_member);
 	uint32_t one[3];
 
 	for (size_t at = 0; at < list_bytes; at += bytes_each) {
 		memcpy(one, list + at, bytes_each);
 		one[0] = put_string(c, one[0]);
-		if (has_type)
+		if (kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION)
 			one[1] = choose(c, one[1]);
 		put(c->types, one, bytes_each);
+	}
+}
+
+static void put_behind(struct cut *c, uint32_t id, uint32_t kind)
+{
+	size_t bytes;
+	const uint8_t *behind = kernel_btf_behind(c->kernel, id, &bytes);
+	struct btf_array array;
+
+	switch (kind) {
+	case BTF_KIND_STRUCT: case BTF_KIND_UNION: case BTF_KIND_ENUM: case KERNEL_BTF_ENUM64:
+		put_list(c, behind, bytes, kind);
+		break;
+	case BTF_KIND_ARRAY:
+		memcpy(&array, behind, sizeof(array));
+		array.type = choose(c, array.type);
+		array.index_type = choose(c, array.index_type);
+		put(c->types, &array, sizeof(array));
+		break;
+	default:
+		put(c->types, behind, bytes);
 	}
 }
 
 /* With what it holds by value chosen along.  False: of a kind that is no value. */
 static bool put_type(struct cut *c, uint32_t id)
 {
-	size_t bytes;
-	const uint8_t *behind = kernel_btf_behind(c->kernel, id, &bytes);
 	struct btf_type t;
-	struct btf_array array;
 
 	if (kernel_btf_type(c->kernel, id, &t))
 		return false;
@@ -144,35 +146,17 @@ static bool put_type(struct cut *c, uint32_t id)
 	case BTF_KIND_PTR:
 		t.type = 0;	/* void */
 		break;
-	case BTF_KIND_TYPEDEF: case BTF_KIND_VOLATILE: case BTF_KIND_CONST: case BTF_KIND_RESTRICT: case KIND_TYPE_TAG:
+	case BTF_KIND_TYPEDEF: case BTF_KIND_VOLATILE: case BTF_KIND_CONST: case BTF_KIND_RESTRICT: case KERNEL_BTF_TYPE_TAG:
 		t.type = choose(c, t.type);
 		break;
+	case BTF_KIND_FUNC: case BTF_KIND_FUNC_PROTO: case BTF_KIND_VAR: case BTF_KIND_DATASEC: case KERNEL_BTF_DECL_TAG:
+		return false;
 	default:
 		break;
 	}
 	put(c->types, &t, sizeof(t));
-	switch (kind) {
-	case BTF_KIND_STRUCT: case BTF_KIND_UNION:
-		put_list(c, behind, bytes, sizeof(struct btf_member), true);
-		return true;
-	case BTF_KIND_ENUM:
-		put_list(c, behind, bytes, sizeof(struct btf_enum), false);
-		return true;
-	case KIND_ENUM64:
-		put_list(c, behind, bytes, 12, false);
-		return true;
-	case BTF_KIND_ARRAY:
-		memcpy(&array, behind, sizeof(array));
-		array.type = choose(c, array.type);
-		array.index_type = choose(c, array.index_type);
-		put(c->types, &array, sizeof(array));
-		return true;
-	case BTF_KIND_FUNC: case BTF_KIND_FUNC_PROTO: case BTF_KIND_VAR: case BTF_KIND_DATASEC: case KIND_DECL_TAG:
-		return false;
-	default:
-		put(c->types, behind, bytes);
-		return true;
-	}
+	put_behind(c, id, kind);
+	return true;
 }
 
 static bool put_all(struct cut *c, GHashTable *names)
@@ -219,15 +203,32 @@ GByteArray *core_btf_cut(const struct kernel_btf *kernel, GHashTable *names)
 	return all;
 }
 
-int core_btf_file(const struct kernel_btf *kernel, const void *elf, size_t elf_bytes)
+struct core_btf *core_btf_new(const struct kernel_btf *kernel, const void *elf, size_t elf_bytes)
 {
 	g_autoptr(GHashTable) names = core_btf_names(elf, elf_bytes);
 	g_autoptr(GByteArray) cut = names ? core_btf_cut(kernel, names) : NULL;
 	int fd = cut ? memfd_create("offcpu-btf", MFD_CLOEXEC) : -1;
+	struct core_btf *c;
 
-	if (fd >= 0 && write(fd, cut->data, cut->len) != (ssize_t)cut->len) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (fd < 0)
+		return NULL;
+	c = g_new(struct core_btf, 1);
+	*c = (struct core_btf){ .fd = fd, .path = g_strdup_printf("/proc/self/fd/%d", fd) };
+	if (write(fd, cut->data, cut->len) != (ssize_t)cut->len)
+		g_clear_pointer(&c, core_btf_free);
+	return c;
+}
+
+const char *core_btf_path(const struct core_btf *c)
+{
+	return c ? c->path : NULL;
+}
+
+void core_btf_free(struct core_btf *c)
+{
+	if (!c)
+		return;
+	close(c->fd);
+	g_free(c->path);
+	g_free(c);
 }

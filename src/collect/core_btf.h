@@ -21,7 +21,10 @@ GHashTable *core_btf_names(const void *elf, size_t elf_bytes);
  */
 GByteArray *core_btf_cut(const struct kernel_btf *kernel, GHashTable *names);
 
-/* Such a cut for an object file, in a file without a name: its descriptor, the caller's to close, or -1. */
-int core_btf_file(const struct kernel_btf *kernel, const void *elf, size_t elf_bytes);
+/* Such a cut for an object file, in a file that libbpf can open until it is freed; NULL: there is none. */
+struct core_btf *core_btf_new(const struct kernel_btf *kernel, const void *elf, size_t elf_bytes);
+/* For bpf_object_open_opts.btf_custom_path; of NULL, NULL. */
+const char *core_btf_path(const struct core_btf *c);
+void core_btf_free(struct core_btf *c);
 
 #endif

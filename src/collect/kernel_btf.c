@@ -14,10 +14,7 @@
 #include "symbolize/fileopen.h"
 
 #define BYTES_MAX (256 << 20)
-/* linux/btf.h of older kernels lacks the newest. */
-#define KIND_DECL_TAG 17
-#define KIND_ENUM64 19
-#define KIND_LAST 19
+#define KIND_LAST KERNEL_BTF_ENUM64
 
 /* Bytes behind a type's first twelve; -1 for a kind from the future. */
 static int64_t trailer_bytes(const struct btf_type *t)
@@ -33,8 +30,8 @@ static int64_t trailer_bytes(const struct btf_type *t)
 	case BTF_KIND_FUNC_PROTO: return vlen * (int64_t)sizeof(struct btf_param);
 	case BTF_KIND_VAR: return sizeof(struct btf_var);
 	case BTF_KIND_DATASEC: return vlen * (int64_t)sizeof(struct btf_var_secinfo);
-	case KIND_DECL_TAG: return sizeof(uint32_t);
-	case KIND_ENUM64: return vlen * 12;
+	case KERNEL_BTF_DECL_TAG: return sizeof(uint32_t);
+	case KERNEL_BTF_ENUM64: return vlen * 12;
 	default: return BTF_INFO_KIND(t->info) > KIND_LAST ? -1 : 0;
 	}
 }

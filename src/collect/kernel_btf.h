@@ -6,6 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Kinds of types that linux/btf.h of older kernels lacks. */
+#define KERNEL_BTF_DECL_TAG 17
+#define KERNEL_BTF_TYPE_TAG 18
+#define KERNEL_BTF_ENUM64 19
+
 /*
  * Questions to the running kernel's type information, answered by a look through its bytes:
  * libbpf parses all of it, which would take 9 ms of every start, and again when it loads.

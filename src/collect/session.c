@@ -8,6 +8,7 @@
 
 #include "collect/chain_maps.h"
 #include "collect/closing.h"
+#include "collect/core_btf.h"
 #include "collect/cost.h"
 #include "collect/crowd.h"
 #include "collect/fold.h"
@@ -51,7 +52,6 @@ struct session *session_new(const struct collect_options *options, GError **erro
 {
 	struct session *s = g_new0(struct session, 1);
 
-	s->core_btf_fd = -1;
 	s->options = options;
 	urgency_begin();
 	urgency_check();
@@ -81,9 +81,7 @@ void session_free(struct session *s)
 	cost_free(s->cost);
 	tables_free(s->tables);
 	closing_free(s->closing);
-	if (s->core_btf_fd >= 0)
-		close(s->core_btf_fd);
-	g_free(s->core_btf);
+	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);

@@ -209,7 +209,7 @@ static void configure(struct session *s)
 	size_memories(s->skel, cfg, thread_cnt());
 	size_wait_slots(s->skel, cfg);
 	select_irq_programs(s->skel, cfg->want_wakers);
-	s->closing = closing_new(s->skel, s->core_btf, !o->is_short);
+	s->closing = closing_new(s->skel, core_btf_path(s->core_btf), !o->is_short);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
 	if (o->comm_glob)
@@ -272,10 +272,8 @@ static bool open_programs(struct session *s, GError **error)
 	const void *elf = offcpu_bpf__elf_bytes(&elf_bytes);
 
 	if (feature_kernel_btf())
-		s->core_btf_fd = core_btf_file(feature_kernel_btf(), elf, elf_bytes);
-	if (s->core_btf_fd >= 0)
-		s->core_btf = g_strdup_printf("/proc/self/fd/%d", s->core_btf_fd);
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->core_btf);
+		s->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(s->core_btf));
 	s->skel = offcpu_bpf__open_opts(&opts);
 	if (!s->skel) {
 		session_bpf_error(error, -errno, "open the BPF object");

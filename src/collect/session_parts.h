@@ -32,8 +32,7 @@ struct session {
 	struct fold *fold;
 	struct crowd *crowd;
 	struct closing *closing;
-	int core_btf_fd;		/* types for CO-RE (collect/core_btf.h); -1 */
-	char *core_btf;			/* its path, or NULL */
+	struct core_btf *core_btf;	/* NULL: CO-RE looks through all types */
 	struct cost *cost;		/* NULL: not measured */
 	struct governor governor;
 	uint64_t begun_ns;
