@@ -160,10 +160,12 @@ static __always_inline __u32 selected_bit(const struct task_struct *task)
 /* Its switches are looked at from now on. */
 static __always_inline void set_selected_bit(const struct task_struct *task)
 {
-	__u32 bit = selected_bit(task);
+	__u32 bit;
 
-	if (cfg.early_filter)
+	if (cfg.early_filter) {
+		bit = selected_bit(task);
 		__sync_fetch_and_or(&selected_bits[bit / 64], 1ULL << (bit & 63));
+	}
 }
 
 static __always_inline void select_thread(struct task_struct *task, struct thread_state *st)
@@ -176,10 +178,14 @@ static __always_inline void select_thread(struct task_struct *task, struct threa
 /* Without a look at its slot; true: look there. */
 static __always_inline bool may_be_selected(struct task_struct *task)
 {
+	__u32 bit;
+
 	if (cfg.looks_at_all)
 		return true;
-	if (cfg.early_filter)
-		return selected_bits[selected_bit(task) / 64] >> (selected_bit(task) & 63) & 1;
+	if (cfg.early_filter) {
+		bit = selected_bit(task);
+		return selected_bits[bit / 64] >> (bit & 63) & 1;
+	}
 	return (task->flags & PF_KTHREAD) ? cfg.want_kernel : cfg.want_user;
 }
 
