@@ -131,10 +131,9 @@ def alternate(args, load, commands, say, idle_max=checks.IDLE_MAX):
     """Several tools in turn on a running load, beginning with another one each time: medians of each."""
     names = list(commands)
     readings = {name: [] for name in names}
-    for turn in range(args.alternations):
-        for name in names[turn % len(names):] + names[:turn % len(names)]:
-            readings[name].append(read_cost(commands[name], args.reading_s, load, idle_max))
-            say(f"{load}: {name} {readings[name][-1]['all_ns']:.0f} ns a switch")
+    for name in checks.in_turn(names, args.alternations):
+        readings[name].append(read_cost(commands[name], args.reading_s, load, idle_max))
+        say(f"{load}: {name} {readings[name][-1]['all_ns']:.0f} ns a switch")
     result = {name: medians(readings[name]) for name in names}
     if not args.quick:
         result["unsteady"] = [why for name in names

@@ -12,6 +12,14 @@ SPREAD_MAX = 0.15
 ALTERNATIONS_MIN = 7
 
 
+def in_turn(names, turns):
+    """Each name once a turn, beginning with another one each time."""
+    names = list(names)
+    for turn in range(turns):
+        at = turn % len(names)
+        yield from names[at:] + names[:at]
+
+
 class Doubtful(RuntimeError):
     """The machine was not as it has to be."""
 

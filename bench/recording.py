@@ -170,21 +170,19 @@ def measure_throughput(args, folder, socket, say):
     output = folder / "throughput.offcpu"
     tools = {"without": None, "nothing": None, "default": ["-a"], "--exact": ["-a", "--exact"], **other_tools(args, folder, say)}
     result = {who: [] for who in tools}
-    names = list(tools)
-    for turn in range(args.alternations):
-        for who in names[turn % len(names):] + names[:turn % len(names)]:
-            tool, readings = None, result[who]
-            if who in ("default", "--exact"):
-                tool = start_recording(args, output, tools[who])
-            elif tools[who]:
-                tool = process.start(tools[who])
-            time.sleep(2 if tool else 0.2)
-            readings.append(loads.transactions_per_s(socket, args.throughput_s))
-            if tool and tool.poll() is not None:
-                raise RuntimeError(f"{who} ended by itself with status {tool.returncode}")
-            if tool:
-                process.kill_group(tool)  # what it would print does not matter, and takes bpftrace minutes
-            say(f"sysbench beside {who}: {readings[-1]:.0f} transactions/s")
+    for who in checks.in_turn(tools, args.alternations):
+        tool, readings = None, result[who]
+        if who in ("default", "--exact"):
+            tool = start_recording(args, output, tools[who])
+        elif tools[who]:
+            tool = process.start(tools[who])
+        time.sleep(2 if tool else 0.2)
+        readings.append(loads.transactions_per_s(socket, args.throughput_s))
+        if tool and tool.poll() is not None:
+            raise RuntimeError(f"{who} ended by itself with status {tool.returncode}")
+        if tool:
+            process.kill_group(tool)  # what it would print does not matter, and takes bpftrace minutes
+        say(f"sysbench beside {who}: {readings[-1]:.0f} transactions/s")
     unsteady = [] if args.quick else checks.unsteady("throughput, alone", result["without"])
     return {"beside": {who: {"per_s": statistics.median(readings),
                              "ratio": statistics.median(one / alone for one, alone in zip(readings, result["without"]))}

@@ -30,6 +30,10 @@ def peer_row(what, ours_ns, peer_ns, ratio):
                peer_ratio=round(ours_ns / peer_ns, 3), ratio_target=ratio)
 
 
+def over_least_row(what, ours_ns, least_ns):
+    return information(f"{what}: default over that least", ours_ns - least_ns, "ns", ours_ns / least_ns)
+
+
 def cost_rows(load, cost):
     default, exact, floor, peer = cost["default"], cost["exact"], cost["floor"], cost["peer"]
     what = f"{load}: BPF ns per switch"
@@ -40,8 +44,7 @@ def cost_rows(load, cost):
                     cost["accounts"]["all_ns"] / peer["all_ns"]),
         information(f"{load}: the least that keeps accounts (bench/floor.bpf.c)", floor["all_ns"], "ns",
                     floor["all_ns"] / peer["all_ns"]),
-        information(f"{load}: default over that least", default["all_ns"] - floor["all_ns"], "ns",
-                    default["all_ns"] / floor["all_ns"]),
+        over_least_row(load, default["all_ns"], floor["all_ns"]),
         information(f"{load}: switches per s beside offcputime", peer["switches_per_s"], "/s"),
         information(f"{load}: switches per s beside us", default["switches_per_s"], "/s",
                     default["switches_per_s"] / peer["switches_per_s"]),
@@ -145,10 +148,9 @@ def threads_rows(threads):
     rows.append(information(f"{few['threads']} threads: BPF ns per switch", few["all_ns"], "ns"))
     rows.append(row(f"{many['threads']} threads: BPF ns per switch, to twice that", 2 * few["all_ns"], many["all_ns"], "ns"))
     for one in (few, many):
-        least_ns = one["least_ns"]
-        rows.append(information(f"{one['threads']} threads: the least that keeps accounts", least_ns, "ns"))
-        rows.append(information(f"{one['threads']} threads: default over that least", one["all_ns"] - least_ns, "ns",
-                                one["all_ns"] / least_ns))
+        what = f"{one['threads']} threads"
+        rows.append(information(f"{what}: the least that keeps accounts", one["least_ns"], "ns"))
+        rows.append(over_least_row(what, one["all_ns"], one["least_ns"]))
     return rows
 
 
