@@ -35,7 +35,7 @@ enum offcpu_key_flag {
 	X(KSTACK, "kernel_stack", "the kernel stack of a wait is not known")                            \
 	X(USTACK, "user_stack", "the user stack could not be walked")                                \
 	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)")      \
-	X(RING_THREAD, "ring_thread", "the ring buffer was full for the account of a thread")        \
+	X(RING_THREAD, "ring_thread", "there was no room for the account of a thread that had ended") \
 	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line")                    \
 	X(NO_TABLE, "no_unwind_table", "a user stack was walked by frame pointers, its unwind tables were not there yet") \
 	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")        \

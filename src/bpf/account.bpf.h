@@ -4,6 +4,7 @@
 
 #include "bpf/maps.bpf.h"
 #include "bpf/pages.bpf.h"
+#include "bpf/parked.bpf.h"
 #include "bpf/select.bpf.h"
 #include "bpf/sums.bpf.h"
 
@@ -266,8 +267,7 @@ static __always_inline void send_thread(struct task_struct *task, struct thread_
 	fill_thread(&scratch->thread, task, st, now, end);
 	if (end == OFFCPU_END_EXEC)
 		__builtin_memcpy(scratch->thread.comm, st->old_comm, OFFCPU_COMM_LEN);
-	if (ring_send(&scratch->thread, sizeof(scratch->thread)))
-		count_loss(OFFCPU_LOSS_RING_THREAD, now - st->from_ns);
+	send_account(scratch);
 }
 
 #endif

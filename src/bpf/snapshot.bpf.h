@@ -253,8 +253,10 @@ static __noinline int close_dying(struct task_struct *task, struct scratch *scra
 {
 	struct thread_state *st = thread_of(task);
 
-	if (st && st->selected && st->mode != MODE_DEAD && !close_account(task, st, scratch, false))
-		count_loss(OFFCPU_LOSS_RING_THREAD, stop_ns - st->from_ns);
+	if (!st || !st->selected || st->mode == MODE_DEAD || close_account(task, st, scratch, false))
+		return 0;
+	st->mode = MODE_DEAD;
+	send_account(scratch);
 	return 0;
 }
 

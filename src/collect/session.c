@@ -307,6 +307,7 @@ bool session_drain(struct session *s)
 	apply_tables(s, false);
 	s->records = 0;
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
+	session_take_parked(s);
 	govern(s);
 	tell_sched_text(s);
 	if (s->skel->bss->wait_entries > swap_at(s->skel->rodata->cfg.wait_slots) || chain_maps_fill(s->skel) ||
@@ -368,6 +369,8 @@ bool session_stop(struct session *s, GError **error)
 	urgency_check();
 	session_empty_ring(s);
 	await_dying(s);
+	if (!session_take_parked(s))
+		profile_add_loss(s->profile, "unread_accounts", "accounts of threads could not be read out of the kernel", 1, 0);
 	fold_finish(s->fold);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	session_fill_info(s);

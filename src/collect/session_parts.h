@@ -61,8 +61,10 @@ int session_take_record(void *data, void *record, size_t size);
 void session_foresee(struct session *s);
 /* Reads the mappings of a few processes whose stacks are likely to come, perhaps when they are gone. */
 void session_foresee_mappings(struct session *s);
-/* Empties the ring, even if it is filled as fast as it is read. */
+/* Empties the ring, even if it is filled as fast as it is read, and takes the accounts that it had no room for. */
 void session_empty_ring(struct session *s);
+/* Takes the accounts of threads that the ring had no room for as they ended.  False: some of them were not given. */
+bool session_take_parked(struct session *s);
 
 /* session_info.c */
 

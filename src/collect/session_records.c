@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What arrives from the kernel: mappings of programs, and the records of the ring. */
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stddef.h>
@@ -14,6 +15,9 @@
 
 /* Records taken from the ring before the rest of the program gets a turn. */
 #define RECORDS_A_ROUND 16384
+
+/* Each takes 32 of them, and there is room for 524,288. */
+#define PARKED_RUNS 100000
 
 /* Processes whose mappings are read in one go: some 10 ms. */
 #define FORESEEN_A_ROUND 128
@@ -145,8 +149,29 @@ int session_take_record(void *data, void *record, size_t size)
 	return s->records % RECORDS_A_ROUND == 0 ? -EAGAIN : 0;
 }
 
-void session_empty_ring(struct session *s)
+static void empty_ring(struct session *s)
 {
 	while (ring_buffer__consume(s->ring) == -EAGAIN)
 		;
+}
+
+bool session_take_parked(struct session *s)
+{
+	const struct offcpu_bpf__bss *bss = s->skel->bss;
+
+	/* A CPU that is just about to park one is waited for. */
+	for (unsigned i = 0; i < PARKED_RUNS && (bss->parked || bss->parked_asked); i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+		if (bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.send_parked), &opts))
+			break;
+		empty_ring(s);
+	}
+	return !bss->parked && !bss->parked_asked;
+}
+
+void session_empty_ring(struct session *s)
+{
+	empty_ring(s);
+	session_take_parked(s);
 }

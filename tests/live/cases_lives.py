@@ -3,11 +3,12 @@
 
 import collections
 import os
+import signal
 import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, check_time, check_truth, of_kind, tolerance_ns
-from lib import Recorder, Skip, case
+from lib import Program, Recorder, Skip, case
 
 
 @case
@@ -61,10 +62,32 @@ def threads_beyond_the_first_table(env):
         raise Skip("the kernel allows too few threads")
     env.tolerate_unseen()
     report, truth, program = env.record("churn", cnt, cnt, 900_000)
-    check_account(env.check, report, allowed_losses=(*EDGE_LOSSES, "wait_map_full"))
+    check_account(env.check, report, allowed_losses=(*EDGE_LOSSES, "wait_map_full", "ring_stack"))
     env.check.equal(report.coverage["lost"].get("storage", 0), 0, "threads without room")
     seen = {row["tid"] for row in report.threads if row["pid"] == program.pid}
     env.check.equal(len({line["tid"] for line in of_kind(truth, "life")} - seen), 0, "threads without a row")
+
+
+@case
+def threads_that_end_beyond_the_ring(env):
+    """More threads end than the ring buffer has room for, while the reader has no CPU: each has its account."""
+    cnt = 15_000
+    env.tolerate_unseen()
+    program = Program(env, "churn", cnt, 50, 0)
+    recorder = Recorder(env, "-p", program.pid, "--exact")
+    recorder.wait_attached()
+    recorder.process.send_signal(signal.SIGSTOP)
+    program.go()
+    program.wait_done()
+    recorder.process.send_signal(signal.SIGCONT)
+    recorder.stop()
+    report = recorder.report()
+    program.finish()
+    check_account(env.check, report, allowed_losses=(*EDGE_LOSSES, "wait_map_full", "ring_stack", "mmap_events"))
+    expected = collections.Counter(line["tid"] for line in of_kind(program.truth(), "life"))
+    seen = collections.Counter(row["tid"] for row in report.threads if row["tid"] != program.pid)
+    env.check.equal(sum((expected - seen).values()), 0, "threads without a row")
+    env.check.equal(sum((seen - expected).values()), 0, "rows without a thread")
 
 
 @case
