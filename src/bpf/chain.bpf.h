@@ -18,6 +18,11 @@
 
 #define HOP_MASK (OFFCPU_CHAIN_MAX - 1)
 
+static __always_inline __u64 at_most(__u64 a, __u64 b)
+{
+	return a < b ? a : b;
+}
+
 /* A thread's wait is over: keeps it if it was a sleep, else counts it to the time since. */
 static __always_inline void note_wait(const struct thread_state *st, struct chain_state *c,
 				      const struct wait_parts *parts, __u64 now)
@@ -147,6 +152,86 @@ static __always_inline bool is_asleep(struct task_struct *p, const struct thread
 	return st->mode == MODE_ASLEEP || (st->mode == MODE_UNKNOWN && !p->on_cpu);
 }
 
+/* A thread that is no subject is followed all the same, but for its stacks: it may wake one that is. */
+__noinline int other_out(struct thread_state *st, struct scratch *scratch, bool asleep, __u64 now)
+{
+	if (!st || !scratch)
+		return 0;
+	if (cfg.may_sample)
+		draw_sleep(st, scratch, now);
+	st->since_ns = now;
+	st->mode = asleep ? MODE_ASLEEP : MODE_QUEUED;
+	return 0;
+}
+
+__noinline int other_in(struct thread_state *st, struct chain_state *c, __u64 now)
+{
+	struct wait_parts parts;
+
+	if (!st || !c)
+		return 0;
+	if (st->mode == MODE_UNKNOWN) {
+		st->since_ns = start_ns;
+		st->mode = st->wake_ns > start_ns ? MODE_ASLEEP : MODE_NEW;
+	}
+	if (st->mode != MODE_ON_CPU) {
+		split_wait(st, now, false, &parts);
+		/* its time is nobody's here, but a chain that leads to it ends there */
+		if (st->mode == MODE_ASLEEP && !parts.runnable_ns)
+			count_loss(OFFCPU_LOSS_NO_WAKE, 0);
+		note_wait(st, c, &parts, now);
+	}
+	st->mode = MODE_ON_CPU;
+	st->since_ns = st->on_ns = now;
+	return 0;
+}
+
+static __always_inline bool was_seen_to_enter(const struct thread_state *st)
+{
+	return st->mode == MODE_ON_CPU || st->mode == MODE_UNKNOWN || st->mode == MODE_DEAD;
+}
+
+/*
+ * A thread wakes another, so it runs, and was not seen to get a CPU (see recover_switch_in()).  Returns since when it runs, at the
+ * latest: the scheduler's count of its CPU time may be a tick behind.
+ */
+__noinline __u64 meet_waker(struct thread_state *wst, struct chain_state *c, __u64 ran_ns, __u64 now)
+{
+	struct wait_parts parts;
+	__u64 entered;
+
+	if (!wst || !c)
+		return now;
+	entered = now - at_most(ran_ns, now - wst->since_ns);
+	if (!wst->selected) {
+		count_loss(OFFCPU_LOSS_SEQUENCE, 0);
+		other_in(wst, c, entered);
+	} else if (wst->mode == MODE_ASLEEP) {
+		/* its account, and what was lost, once it is switched out */
+		split_wait(wst, entered, false, &parts);
+		note_wait(wst, c, &parts, entered);
+	}
+	return entered;
+}
+
+/* The waker of a chain, which runs. */
+static __always_inline void note_first(struct chain_hop *first, struct thread_state *wst, __u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct chain_state *c = chain_of(wst);
+
+	first->on_ns = wst->on_ns;
+	if (rarely(!was_seen_to_enter(wst)))
+		first->on_ns = meet_waker(wst, c, task->se.sum_exec_runtime - wst->exec_ns, now);
+	first->tno = wst->tno;
+	first->by_tno = c->by_tno;
+	first->slept_ns = c->slept_ns;
+	first->woken_ns = c->woken_ns;
+	first->off_ns = c->off_ns;
+	if (rarely(!was_seen_to_enter(wst)) && wst->mode != MODE_ASLEEP)
+		first->off_ns += first->on_ns - wst->since_ns;
+}
+
 /* The id of the chain that begins with `waker`, which wakes p; wst: its thread, NULL for an interrupt. */
 static __always_inline __u64 chain_now(struct task_struct *p, struct thread_state *st, struct thread_state *wst,
 				       __u64 waker, struct scratch *scratch, __u64 now)
@@ -167,13 +252,8 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 	first->tno = 0;
 	first->woken_ns = 0;
 	if (wst) {
+		note_first(first, wst, now);
 		of_waker = chain_of(wst);
-		first->tno = wst->tno;
-		first->by_tno = of_waker->by_tno;
-		first->slept_ns = of_waker->slept_ns;
-		first->woken_ns = of_waker->woken_ns;
-		first->off_ns = of_waker->off_ns;
-		first->on_ns = wst->on_ns;
 		if (slept_since(first, start))
 			follow_waker(c, of_waker, rec, start);
 		else if (!first->woken_ns)
@@ -198,11 +278,6 @@ static __always_inline void skip_chain(struct task_struct *p, struct thread_stat
 	c->cnt = 0;
 	c->end = OFFCPU_CHAIN_UNKNOWN;
 	c->skipped = 1;
-}
-
-static __always_inline __u64 at_most(__u64 a, __u64 b)
-{
-	return a < b ? a : b;
 }
 
 /* The part of [start, end) in which the waker was awake: running, or waiting for a CPU. */
@@ -298,40 +373,6 @@ static __always_inline void list_chain(const struct offcpu_wait_key *key, const 
 	scratch->chain_sum = scratch->no_chain_sum;
 	if (tell_chain(st, c, &scratch->chain_sum) && !add_chain(key, &scratch->chain_sum, kept->weight_q8))
 		count_loss(OFFCPU_LOSS_CHAIN_MAP, kept->parts.blocked_ns);
-}
-
-/* A thread that is no subject is followed all the same, but for its stacks: it may wake one that is. */
-__noinline int other_out(struct thread_state *st, struct scratch *scratch, bool asleep, __u64 now)
-{
-	if (!st || !scratch)
-		return 0;
-	if (cfg.may_sample)
-		draw_sleep(st, scratch, now);
-	st->since_ns = now;
-	st->mode = asleep ? MODE_ASLEEP : MODE_QUEUED;
-	return 0;
-}
-
-__noinline int other_in(struct thread_state *st, struct chain_state *c, __u64 now)
-{
-	struct wait_parts parts;
-
-	if (!st || !c)
-		return 0;
-	if (st->mode == MODE_UNKNOWN) {
-		st->since_ns = start_ns;
-		st->mode = st->wake_ns > start_ns ? MODE_ASLEEP : MODE_NEW;
-	}
-	if (st->mode != MODE_ON_CPU) {
-		split_wait(st, now, false, &parts);
-		/* its time is nobody's here, but a chain that leads to it ends there */
-		if (st->mode == MODE_ASLEEP && !parts.runnable_ns)
-			count_loss(OFFCPU_LOSS_NO_WAKE, 0);
-		note_wait(st, c, &parts, now);
-	}
-	st->mode = MODE_ON_CPU;
-	st->since_ns = st->on_ns = now;
-	return 0;
 }
 
 #endif

@@ -280,8 +280,10 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	recheck_cgroup(prev, st, now);
 	bits = sleep_bits(ctx, prev);
 	if (rarely(!st->selected)) {
-		if (cfg.chain_depth)
+		if (cfg.chain_depth) {
+			st->exec_ns = prev->se.sum_exec_runtime;
 			other_out(st, scratch, !preempt && bits && left_queue(prev), now);
+		}
 		return;
 	}
 	if (rarely(st->mode != MODE_ON_CPU))
