@@ -130,6 +130,14 @@ static inline __u32 offcpu_hist_place(__u32 slot)
 
 #define OFFCPU_THREAD_TABLES 8	/* see bpf/threads.bpf.h */
 
+/* Of each CPU, since the window began; user space reads it meanwhile. */
+struct offcpu_counts {
+	__u64 switches;
+	__u64 listed;		/* waits under stacks */
+	__u64 user_walks, kernel_walks;	/* of sleepers' stacks that were not remembered */
+	__u64 waits_q8[OFFCPU_HIST_SLOTS];	/* those that the listed ones stand for, by duration; not where all are listed anyway */
+};
+
 /* Letters of SEMANTICS, as bits of state_mask and as indices. */
 enum offcpu_state {
 	OFFCPU_STATE_S, OFFCPU_STATE_R, OFFCPU_STATE_D, OFFCPU_STATE_T,

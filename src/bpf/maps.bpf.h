@@ -438,8 +438,7 @@ struct kept_wait {
 
 /* Per CPU: the stack being walked (switches do not nest), what is being told, counters. */
 struct scratch {
-	/* first, user space reads them: context switches, waits listed, stacks of sleepers not remembered */
-	__u64 switches, listed, user_walks, kernel_walks;
+	struct offcpu_counts counts;	/* first, user space reads them */
 	__u64 last_ns;		/* the last switch seen on this CPU */
 	__u64 random;		/* state of the generator; 0: to be seeded */
 	struct kept_wait kept;

@@ -100,6 +100,20 @@ __noinline int account_wait(struct thread_state *st, struct scratch *scratch, st
 	return sample_wait(&parts, total, st->draw, &scratch->kept);
 }
 
+/* What the governor goes by. */
+static __always_inline void count_listed(struct scratch *scratch)
+{
+	__u32 slot;
+
+	scratch->counts.listed++;
+	if (!cfg.may_sample)
+		return;
+	slot = log2_slot(scratch->kept.duration_ns);
+	barrier_var(slot);	/* what clang knows of it the verifier does not */
+	if (slot < OFFCPU_HIST_SLOTS)
+		scratch->counts.waits_q8[slot] += scratch->kept.weight_q8;
+}
+
 /* Sums scratch->kept under its stacks.  A global function: the verifier checks it once. */
 __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struct chain_state *chain, __u64 now)
 {
@@ -110,7 +124,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 		return 0;
 	key.ustack = scratch->ustack;
 	key.kstack = scratch->kstack;
-	scratch->listed++;
+	count_listed(scratch);
 	parts = &scratch->kept.parts;
 	key.waker = waker_of_wait(st, now);
 	key.object = object_of_wait(st, scratch);
@@ -387,7 +401,7 @@ int handle_switch(unsigned long long *ctx)
 	if (!scratch)
 		return 0;
 	if (is_open)
-		scratch->switches++;
+		scratch->counts.switches++;
 	if (!prev_counts && !next_counts && !cfg.want_blame)
 		return 0;
 	now = bpf_ktime_get_ns();

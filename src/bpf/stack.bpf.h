@@ -128,7 +128,7 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 	remembered = known_user_stack(st, scratch);
 	if (remembered && !cfg.verify_walks)
 		return remembered;
-	scratch->user_walks++;
+	scratch->counts.user_walks++;
 	if (cfg.want_tables)
 		w.space = space_of(st, w.at->in_parents);
 	m = user_memory(st, w.at->ip, w.at->sp);
@@ -362,7 +362,7 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 
 	if (remembered && !cfg.verify_walks)
 		return remembered;
-	scratch->kernel_walks++;
+	scratch->counts.kernel_walks++;
 	bytes = bpf_get_task_stack(task, scratch->stack.ip, cfg.max_depth * sizeof(__u64), 0);
 	id = take_kernel_stack(st, scratch, bytes, sp, now);
 #ifdef __TARGET_ARCH_x86

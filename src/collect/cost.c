@@ -8,21 +8,25 @@
 
 #include "base/clock.h"
 
+/* By fewer switches than that a burst does not tell what one costs; it goes on for a while then, and the ones before it count, too. */
+#define SWITCHES_MIN 1000
+
 struct cost {
 	struct bpf_object *programs;
 	uint32_t cpus;
-	struct cost_counts (*count)(void *data);
+	struct offcpu_counts (*count)(void *data);
 	void *data;
 	int stats_fd;		/* the kernel counts while it is open; -1 */
 	bool is_refused;
 	uint64_t begun_ns;	/* the last burst */
-	uint64_t run_ns;	/* as it began */
-	struct cost_counts burst;
-	uint64_t read_ns, read_own_ns, read_switches;	/* as the last reading was taken */
-	double told_bpf_ns, told_switches;		/* of all readings */
+	uint64_t run_ns, begun_switches;	/* as it began */
+	double bursts_ns, bursts_switches;	/* of all bursts, each time half of what was */
+	uint64_t read_ns, read_own_ns;		/* as the last reading was taken */
+	struct offcpu_counts read;
+	double told_bpf_ns, told_switches;	/* of all readings */
 };
 
-struct cost *cost_new(struct bpf_object *programs, uint32_t cpus, struct cost_counts (*count)(void *data), void *data)
+struct cost *cost_new(struct bpf_object *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data), void *data)
 {
 	struct cost *c = g_new0(struct cost, 1);
 
@@ -79,7 +83,7 @@ static void begin_burst(struct cost *c)
 {
 	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);	/* Linux 5.8, d46edd671a14 */
 	c->is_refused = c->stats_fd < 0;
-	c->burst = c->count(c->data);
+	c->begun_switches = c->count(c->data).switches;
 	c->run_ns = run_time_ns(c);
 	c->begun_ns = clock_ns(CLOCK_MONOTONIC);
 }
@@ -88,13 +92,31 @@ void cost_start(struct cost *c)
 {
 	c->read_ns = clock_ns(CLOCK_MONOTONIC);
 	c->read_own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	c->read_switches = c->count(c->data).switches;
+	c->read = c->count(c->data);
 	begin_burst(c);
 }
 
 static bool is_due(const struct cost *c)
 {
-	return !c->is_refused && clock_ns(CLOCK_MONOTONIC) - c->begun_ns >= (c->stats_fd >= 0 ? COST_BURST_NS : COST_PERIOD_NS);
+	uint64_t since_ns = clock_ns(CLOCK_MONOTONIC) - c->begun_ns;
+
+	if (c->is_refused || c->stats_fd < 0)
+		return !c->is_refused && since_ns >= COST_PERIOD_NS;
+	return since_ns >= COST_BURST_MAX_NS ||
+	       (since_ns >= COST_BURST_NS && c->count(c->data).switches - c->begun_switches >= SWITCHES_MIN);
+}
+
+/* What a switch costs, in ns. */
+static double end_burst(struct cost *c, uint64_t switches)
+{
+	double ns = (double)(run_time_ns(c) - c->run_ns), cnt = (double)(switches - c->begun_switches);
+
+	stop_counting(c);
+	c->bursts_ns = c->bursts_ns / 2 + ns;
+	c->bursts_switches = c->bursts_switches / 2 + cnt;
+	if (cnt >= SWITCHES_MIN)
+		return ns / cnt;
+	return c->bursts_switches > 0 ? c->bursts_ns / c->bursts_switches : 0;
 }
 
 bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
@@ -105,21 +127,21 @@ bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 		begin_burst(c);
 		return false;
 	}
-	struct cost_counts counts = c->count(c->data);
-	uint64_t in_burst = counts.switches - c->burst.switches, own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), now_ns = clock_ns(CLOCK_MONOTONIC);
-	double switch_ns = in_burst ? (double)(run_time_ns(c) - c->run_ns) / (double)in_burst : 0;
+	struct offcpu_counts counts = c->count(c->data);
+	uint64_t own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), now_ns = clock_ns(CLOCK_MONOTONIC);
+	double switches = (double)(counts.switches - c->read.switches);
 
-	stop_counting(c);
 	*ret_reading = (struct governor_reading){
 		.elapsed_ns = now_ns - c->read_ns, .cpus = c->cpus, .own_ns = (double)(own_ns - c->read_own_ns),
-		.switch_ns = switch_ns, .bpf_ns = switch_ns * (double)(counts.switches - c->read_switches),
-		.listed_each = in_burst ? (double)(counts.listed - c->burst.listed) / (double)in_burst : 0,
+		.bpf_ns = end_burst(c, counts.switches) * switches, .switches = switches,
 	};
+	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
+		ret_reading->waits[i] = (double)(counts.waits_q8[i] - c->read.waits_q8[i]) / SAMPLE_ONE_Q8;
 	c->told_bpf_ns += ret_reading->bpf_ns;
-	c->told_switches += (double)(counts.switches - c->read_switches);
+	c->told_switches += switches;
 	c->read_ns = now_ns;
 	c->read_own_ns = own_ns;
-	c->read_switches = counts.switches;
+	c->read = counts;
 	return true;
 }
 

@@ -2,6 +2,7 @@
 #ifndef COLLECT_COST_H
 #define COLLECT_COST_H
 
+#include "abi/offcpu_abi.h"
 #include "collect/governor.h"
 
 struct bpf_object;
@@ -10,20 +11,17 @@ struct bpf_object;
  * Measures what we cost: CPU time of this process, and time in the programs of an object.  The
  * kernel counts that only while asked to, and counting costs some 20 to 60 ns a run; so it is
  * asked for COST_BURST_NS in each COST_PERIOD_NS, and the cost of a switch found there is
- * taken for all the switches of the period.
+ * taken for all the switches of the period.  Where a machine is quiet or works in bursts of its own, a burst lasts up to
+ * COST_BURST_MAX_NS, and what those before it found counts with it.
  */
 #define COST_PERIOD_NS 1000000000ULL
 #define COST_BURST_NS 50000000ULL
-
-/* Since the window began: context switches, waits listed under stacks, and stacks for that walked in full. */
-struct cost_counts {
-	uint64_t switches, listed, user_walks, kernel_walks;
-};
+#define COST_BURST_MAX_NS 250000000ULL
 
 struct cost;
 
-/* cpus: those online.  count: gives the counts as they are, from `data`. */
-struct cost *cost_new(struct bpf_object *programs, uint32_t cpus, struct cost_counts (*count)(void *data), void *data);
+/* cpus: those online.  count: gives the sums of all CPUs' counts as they are, from `data`. */
+struct cost *cost_new(struct bpf_object *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data), void *data);
 void cost_free(struct cost *c);	/* NULL is fine */
 
 /* Begins. */

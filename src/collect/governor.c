@@ -4,7 +4,7 @@
 #include <glib.h>
 
 #define STEP 4
-/* Of two scales between which less than this part of a switch's cost lies, the lower one: what is left is no stack's. */
+/* Of two scales between which less than this part of all BPF time lies, the lower one: what is left is no stack's. */
 #define MIN_GAIN 0.01
 /*
  * Listing may take this part of the budget: errors shrink with the root of what is listed only.  Of a percent of two
@@ -13,9 +13,9 @@
 #define LISTING_OF_BUDGET 0.05
 /* To walk both stacks, remembered, and to sum, where few waits are listed and so all of it is in no cache: docs/performance.md. */
 #define LISTING_NS 1000
-/* Until it climbs again, where no scale keeps the budget. */
-#define HOLD_READINGS 30
-/* So many readings with room for what the scale below would list, and down it goes. */
+/* To go down, this part of all that is allowed must do: else it would be up again at once. */
+#define LOWER_SHARE 0.75
+/* So many readings with room for a scale below, and down it goes. */
 #define QUIET_READINGS 5
 /* A reading over less is no second: the first one, which also holds our own start, and those taken at once. */
 #define WHOLE_READING_NS 500000000ULL
@@ -39,101 +39,108 @@ static void set_scale(struct governor *g, uint64_t scale_ns)
 	else if (scale_ns < g->scale_ns)
 		g->lowered_cnt++;
 	g->scale_ns = scale_ns;
+	g->quiet_cnt = 0;
+	g->room_ns = 0;
+}
+
+static double machine_ns(const struct governor_reading *r)
+{
+	return (double)r->elapsed_ns * r->cpus;
 }
 
 /*
- * No scale keeps the budget: back to the lowest one that saves what can be saved.  The cost of a switch scatters
- * by more than that within so short a reading; how many waits are listed does not, and what listing one costs is
- * known well enough.
+ * Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it would gain nothing.
+ * limit_ns: what both may take.
  */
-static void settle(struct governor *g, double switch_ns)
+static bool is_over(const struct governor_reading *r, double limit_ns)
 {
-	double least = g->climb[0].listed_each;
-	unsigned at = 0;
+	double used_ns = r->bpf_ns + r->own_ns;
 
-	for (unsigned i = 1; i < g->climb_cnt; i++)
-		least = MIN(least, g->climb[i].listed_each);
-	while (at + 1 < g->climb_cnt && (g->climb[at].listed_each - least) * LISTING_NS >= switch_ns * MIN_GAIN)
-		at++;
-	set_scale(g, g->climb[at].scale_ns);
-	g->climb_cnt = 0;
-	g->hold_cnt = HOLD_READINGS;
+	return used_ns > limit_ns && (r->bpf_ns > used_ns / 2 || r->bpf_ns > limit_ns);
 }
 
-/* A step up, noting what the scale so far came to; after the last one down to where it pays. */
-static void climb(struct governor *g, const struct governor_reading *r)
+/* Of the waits of that reading, how many a scale would list. */
+static double listed_at(const struct governor_reading *r, uint64_t scale_ns)
 {
-	if (r->switch_ns <= 0)
+	double listed = 0;
+
+	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++) {
+		double mean_ns = 1.5 * (double)(1ULL << i);
+
+		listed += r->waits[i] * (mean_ns < (double)scale_ns ? mean_ns / (double)scale_ns : 1);
+	}
+	return listed;
+}
+
+static uint64_t scale_above(uint64_t scale_ns)
+{
+	return scale_ns ? MIN(scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS;
+}
+
+/*
+ * The lowest scale at which listing takes no more than it may, and all no more than the budget; where none keeps
+ * that, the lowest one that saves what can be saved.  share: of what is allowed.
+ */
+static uint64_t lowest_scale(const struct governor *g, const struct governor_reading *r, double share)
+{
+	double limit_ns = machine_ns(r) * g->budget_ppm / 1e6 * share;
+	double listed_now = listed_at(r, g->scale_ns), least = listed_at(r, GOVERNOR_TOP_NS);
+	uint64_t scale_ns = g->floor_ns;
+
+	for (; scale_ns < GOVERNOR_TOP_NS; scale_ns = scale_above(scale_ns)) {
+		double listed = listed_at(r, scale_ns);
+		struct governor_reading then = *r;
+
+		then.bpf_ns += (listed - listed_now) * LISTING_NS;
+		if (listed * LISTING_NS <= limit_ns * LISTING_OF_BUDGET &&
+		    (!is_over(&then, limit_ns) || (listed - least) * LISTING_NS < r->bpf_ns * MIN_GAIN))
+			break;
+	}
+	return scale_ns;
+}
+
+/* Not at the first reading that asks for more: that may be the start.  Two must, and the lesser of both is taken. */
+static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole)
+{
+	uint64_t warned_ns = g->warned_ns;
+	bool is_too_much = wanted_ns > g->scale_ns;
+
+	/* Work that comes in bursts, as of threads that all sleep for a second, may be quiet in a reading that is short. */
+	if (is_whole || is_too_much)
+		g->warned_ns = is_too_much ? wanted_ns : 0;
+	if (is_too_much && warned_ns > g->scale_ns)
+		set_scale(g, MIN(wanted_ns, warned_ns));
+	g->wants_next = wanted_ns > g->scale_ns;
+}
+
+static void lower_to(struct governor *g, uint64_t wanted_ns)
+{
+	if (wanted_ns >= g->scale_ns) {
+		g->quiet_cnt = 0;
+		g->room_ns = 0;
 		return;
-	g->climb[g->climb_cnt++] = (struct governor_step){ .scale_ns = g->scale_ns, .listed_each = r->listed_each };
-	if (g->scale_ns >= GOVERNOR_TOP_NS || g->climb_cnt == G_N_ELEMENTS(g->climb))
-		settle(g, r->switch_ns);
-	else
-		set_scale(g, g->scale_ns ? MIN(g->scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS);
-}
-
-static uint64_t scale_below(const struct governor *g)
-{
-	uint64_t scale_ns = g->scale_ns / STEP;
-
-	return MAX(scale_ns < GOVERNOR_FIRST_NS ? 0 : scale_ns, g->floor_ns);
-}
-
-/* What listing so many waits a switch costs, against what it may. */
-static bool is_dear(const struct governor *g, const struct governor_reading *r, double listed_each)
-{
-	double switches = r->switch_ns > 0 ? r->bpf_ns / r->switch_ns : 0;
-	double budget_ns = (double)r->elapsed_ns * r->cpus * g->budget_ppm / 1e6;
-
-	return switches * listed_each * LISTING_NS > budget_ns * LISTING_OF_BUDGET;
-}
-
-/* Would the scale below keep half the budget, and list no more than it may?  It lists up to STEP times as many waits; or all. */
-static bool may_lower(const struct governor *g, const struct governor_reading *r, uint32_t used_ppm)
-{
-	double listed_each = scale_below(g) ? MIN(r->listed_each * STEP, 1) : 1;
-	double more_ns = MAX(listed_each - r->listed_each, 0) * LISTING_NS;
-
-	if (r->switch_ns <= 0)
-		return used_ppm < g->budget_ppm / 2;
-	return used_ppm * (1 + more_ns / r->switch_ns) * 2 < g->budget_ppm && !is_dear(g, r, listed_each);
+	}
+	g->room_ns = MAX(g->room_ns, wanted_ns);
+	if (++g->quiet_cnt >= QUIET_READINGS)
+		set_scale(g, g->room_ns);
 }
 
 uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 {
 	double used_ns = r->bpf_ns + r->own_ns;
-	double machine_ns = (double)r->elapsed_ns * r->cpus;
-	uint32_t used_ppm = ppm_of(used_ns, machine_ns), bpf_ppm = ppm_of(r->bpf_ns, machine_ns);
-	/* Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it would gain nothing. */
-	bool is_over = g->budget_ppm && used_ppm > g->budget_ppm &&
-		       (r->bpf_ns > used_ns / 2 || bpf_ppm > g->budget_ppm);
-	bool is_too_much = is_over || is_dear(g, r, r->listed_each), is_whole = r->elapsed_ns >= WHOLE_READING_NS;
+	uint32_t used_ppm = ppm_of(used_ns, machine_ns(r));
+	bool is_whole = r->elapsed_ns >= WHOLE_READING_NS;
 
 	g->seen_ns += r->elapsed_ns;
 	g->used_ns += used_ns;
-	g->over_cnt += is_over;
+	g->over_cnt += g->budget_ppm && is_over(r, machine_ns(r) * g->budget_ppm / 1e6);
 	if (is_whole)
 		g->peak_ppm = MAX(g->peak_ppm, used_ppm);
 	if (!g->may_act || !g->budget_ppm)
 		return g->scale_ns;
-	g->quiet_cnt = may_lower(g, r, used_ppm) ? g->quiet_cnt + 1 : 0;
-	if (g->hold_cnt)
-		g->hold_cnt--;
-	/* Not at the first such reading: that may be the first walks of each thread, as at the start. */
-	bool may_climb = is_too_much && !g->hold_cnt && (g->climb_cnt || g->scale_ns < GOVERNOR_TOP_NS);
-
-	if (!is_too_much)
-		g->climb_cnt = 0;
-	if (may_climb && (g->is_warned || g->climb_cnt || g->scale_ns > g->floor_ns))
-		climb(g, r);
-	else if (!may_climb && g->quiet_cnt >= QUIET_READINGS && g->scale_ns > g->floor_ns) {
-		g->quiet_cnt = 0;
-		set_scale(g, scale_below(g));
-	}
-	g->wants_next = may_climb && !g->hold_cnt;
-	/* Work that comes in bursts, as of threads that all sleep for a second, may be quiet in a reading that is short. */
-	if (is_whole || g->wants_next)
-		g->is_warned = g->wants_next;
+	raise_to(g, lowest_scale(g, r, 1), is_whole);
+	if (is_whole && !g->wants_next)
+		lower_to(g, lowest_scale(g, r, LOWER_SHARE));
 	return g->scale_ns;
 }
 

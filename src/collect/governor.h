@@ -5,24 +5,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi/offcpu_abi.h"
 #include "abi/sample.h"
 
 /*
  * Keeps the tracer's cost within a budget by raising the scale below which waits are sampled
  * (abi/sample.h), and lowers it again when there is room.  Accounts are never touched.  Pure:
  * it is told readings and answers with a scale.
+ *
+ * How many waits each scale would list it reckons from how long they are; so it seeks nothing, and tries out no scale that is
+ * not wanted.
  */
 
-#define GOVERNOR_FIRST_NS 100000ULL	/* the scale that the first raise of an exact recording sets */
-#define GOVERNOR_TOP_NS SAMPLE_SCALE_MAX_NS	/* and the last one: hardly anything is listed beyond */
-
-#define GOVERNOR_STEPS_MAX 20	/* from 1 ns to the top */
-
-/* What a scale came to. */
-struct governor_step {
-	uint64_t scale_ns;
-	double listed_each;	/* waits listed a switch */
-};
+#define GOVERNOR_FIRST_NS 100000ULL	/* the lowest scale above that of an exact recording */
+#define GOVERNOR_TOP_NS SAMPLE_SCALE_MAX_NS	/* and the last one: a wait of a second is still listed in three cases of five */
 
 struct governor {
 	/* set by who makes it */
@@ -38,19 +34,17 @@ struct governor {
 	uint32_t peak_ppm;
 	bool wants_next;	/* the last reading was too much, and more can be done: the next one is wanted at once */
 	/* private */
-	bool is_warned;		/* too much in a reading before this one, and in no whole one less since */
-	uint32_t quiet_cnt;	/* readings in a row that had room for the scale below */
-	uint32_t hold_cnt;	/* readings to wait before the next climb */
-	uint32_t climb_cnt;	/* steps of the climb that goes on; 0: none does */
-	struct governor_step climb[GOVERNOR_STEPS_MAX];
+	uint64_t warned_ns;	/* the scale that a reading before this one asked for, and no whole one since did not; or 0 */
+	uint32_t quiet_cnt;	/* whole readings in a row that had room for a scale below, */
+	uint64_t room_ns;	/* and the highest that one of them asked for */
 };
 
 struct governor_reading {
 	uint64_t elapsed_ns;	/* since the last one */
 	uint32_t cpus;
 	double bpf_ns, own_ns;	/* time in our BPF programs, CPU time of our process, in elapsed_ns */
-	double switch_ns;	/* BPF time a context switch; 0: there was none */
-	double listed_each;	/* waits listed a switch: what sampling lowers */
+	double switches;	/* context switches, of all CPUs */
+	double waits[OFFCPU_HIST_SLOTS];	/* that the listed ones stand for, by duration: slot i is of 2^i to 2^(i + 1) ns */
 };
 
 void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns);

@@ -129,7 +129,7 @@ static bool look_at_threads(struct session *s, GError **error)
 	return run_iterator(s, link, error);
 }
 
-static struct cost_counts count_for_cost(void *session)
+static struct offcpu_counts count_for_cost(void *session)
 {
 	return session_counts(session);
 }

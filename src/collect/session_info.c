@@ -16,11 +16,21 @@
 #include "collect/tables.h"
 #include "offcpu.skel.h"
 
-struct cost_counts session_counts(struct session *s)
+static void add_counts(struct offcpu_counts *sum, const struct offcpu_counts *one)
+{
+	sum->switches += one->switches;
+	sum->listed += one->listed;
+	sum->user_walks += one->user_walks;
+	sum->kernel_walks += one->kernel_walks;
+	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
+		sum->waits_q8[i] += one->waits_q8[i];
+}
+
+struct offcpu_counts session_counts(struct session *s)
 {
 	int cpus = libbpf_num_possible_cpus();
 	size_t size = (bpf_map__value_size(s->skel->maps.scratches) + 7) & ~(size_t)7;
-	struct cost_counts total = { 0 };
+	struct offcpu_counts total = { 0 };
 	uint32_t zero = 0;
 
 	if (cpus < 1)
@@ -29,22 +39,19 @@ struct cost_counts session_counts(struct session *s)
 	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, values))
 		return total;
 	for (int i = 0; i < cpus; i++) {
-		uint64_t one[4];	/* the first members */
-		memcpy(one, values + size * (size_t)i, sizeof(one));
-		total.switches += one[0];
-		total.listed += one[1];
-		total.user_walks += one[2];
-		total.kernel_walks += one[3];
+		struct offcpu_counts one;	/* the first member */
+		memcpy(&one, values + size * (size_t)i, sizeof(one));
+		add_counts(&total, &one);
 	}
 	return total;
 }
 
 char *session_walks_text(struct session *s)
 {
-	struct cost_counts c = session_counts(s);
+	struct offcpu_counts c = session_counts(s);
 
-	return g_strdup_printf("walks: %" PRIu64 " waits listed; in full were walked %" PRIu64 " user stacks and %" PRIu64
-			       " kernel stacks, the others were remembered\n", c.listed, c.user_walks, c.kernel_walks);
+	return g_strdup_printf("walks: %llu waits listed; in full were walked %llu user stacks and %llu kernel stacks, "
+			       "the others were remembered\n", c.listed, c.user_walks, c.kernel_walks);
 }
 
 static uint64_t switches_seen(struct session *s)

@@ -69,7 +69,7 @@ bool session_take_parked(struct session *s);
 /* session_info.c */
 
 /* Sums of what each CPU counts. */
-struct cost_counts session_counts(struct session *s);
+struct offcpu_counts session_counts(struct session *s);
 /* At the end: what the recording says of itself, with what was lost. */
 void session_fill_info(struct session *s);
 

@@ -17,6 +17,11 @@ from lib import Broken, Program, Recorder, Skip, bpf, case, default_signals, des
 INTERRUPT = re.compile(r"sched_ttwu_pending|hrtimer|sysvec|common_interrupt|handle_softirqs|irq_exit")
 
 
+def is_interrupt(waker, frames):
+    """The idle thread wakes nobody itself; that must be told by its name where wakeuptime did not get the stack."""
+    return waker.startswith("swapper/") or any(INTERRUPT.search(frame) for frame in frames)
+
+
 class Wakeuptime:
     """wakeuptime of one process."""
 
@@ -66,7 +71,7 @@ class Wakeuptime:
                 elif waker is None:
                     frames.append(line.split()[-1])
                 elif line.strip():
-                    found.append((target, waker, any(INTERRUPT.search(frame) for frame in frames), int(line)))
+                    found.append((target, waker, is_interrupt(waker, frames), int(line)))
                     break
         return found
 

@@ -1,124 +1,155 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The governor against a machine that answers with a cost for each scale. */
+/* The governor against a machine whose waits are known. */
 #include "collect/governor.h"
 
 #include <glib.h>
-#include <math.h>
 
 #define SECOND 1000000000ULL
 #define CPUS 2
 #define PERCENT 10000
+/* Of a budget of a percent of two CPUs, 20 ms a second: a twentieth at 1 us. */
+#define MAY_LIST 1000
 
-/* A switch costs fixed_ns, and stack_ns more for its stacks until the scale has taken them away; of stacks there are as many as cost that. */
+/* In a second: so many context switches, and waits of two durations, 1.5 times 2^slot ns. */
 struct machine {
-	double switches, fixed_ns, stack_ns, own_ns;
+	double switches, fixed_ns, listing_ns, own_ns;
+	struct {
+		unsigned slot;
+		double cnt;
+	} waits[2];
 };
 
-#define STACKS_NS 1000
+#define SHORT 13	/* 12.3 us */
+#define LONG 23		/* 12.6 ms */
+#define SLEEP 29	/* 0.8 s */
 
-static double switch_ns(const struct machine *m, uint64_t scale_ns)
+/* As abi/sample.h has it. */
+static double listed(const struct machine *m, uint64_t scale_ns)
 {
-	/* each step, four times the scale, halves what stacks cost */
-	return m->fixed_ns + (scale_ns ? m->stack_ns / 2 * sqrt((double)GOVERNOR_FIRST_NS / (double)scale_ns) : m->stack_ns);
+	double sum = 0;
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(m->waits); i++) {
+		double ns = 1.5 * (double)(1ULL << m->waits[i].slot);
+
+		sum += m->waits[i].cnt * (ns < (double)scale_ns ? ns / (double)scale_ns : 1);
+	}
+	return sum;
+}
+
+static struct governor_reading reading(const struct machine *m, uint64_t scale_ns, uint64_t elapsed_ns)
+{
+	double seconds = (double)elapsed_ns / (double)SECOND;
+	struct governor_reading r = {
+		.elapsed_ns = elapsed_ns, .cpus = CPUS, .switches = m->switches * seconds, .own_ns = m->own_ns * seconds,
+		.bpf_ns = (m->switches * m->fixed_ns + listed(m, scale_ns) * (m->listing_ns > 0 ? m->listing_ns : 1000)) * seconds,
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(m->waits); i++)
+		r.waits[m->waits[i].slot] += m->waits[i].cnt * seconds;
+	return r;
 }
 
 static uint64_t seconds(struct governor *g, const struct machine *m, unsigned cnt)
 {
 	for (unsigned i = 0; i < cnt; i++) {
-		double each_ns = m->switches > 0 ? switch_ns(m, g->scale_ns) : 0;
-		const struct governor_reading r = {
-			.elapsed_ns = SECOND, .cpus = CPUS, .own_ns = m->own_ns, .switch_ns = each_ns,
-			.bpf_ns = each_ns * m->switches, .listed_each = each_ns > 0 ? (each_ns - m->fixed_ns) / STACKS_NS : 0,
-		};
+		const struct governor_reading r = reading(m, g->scale_ns, SECOND);
+
 		governor_take(g, &r);
 	}
 	return g->scale_ns;
 }
 
-/* 50 ms a second at first; the budget is 20. */
-static const struct machine busy = { .switches = 100000, .fixed_ns = 50, .stack_ns = 450 };
+/* 31 ms a second at first; of short waits as many as may be are left at 400 us, 800 a second, and of long ones there are 100. */
+static const struct machine busy = {
+	.switches = 100000, .fixed_ns = 50, .waits = { { SHORT, 26000 }, { LONG, 100 } },
+};
 
-static void test_raises_until_within(void)
+static void test_raises_at_once(void)
 {
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
 	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 0);	/* one reading is none */
-	g_assert_cmpuint(seconds(&g, &busy, 1), ==, GOVERNOR_FIRST_NS);
+	g_assert_true(g.wants_next);
 	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 4 * GOVERNOR_FIRST_NS);
-	/* 16 ms a second, within the budget; but 11 of them are stacks, so on until these take no more than 1: 0.7 */
-	seconds(&g, &busy, 10);
-	g_assert_cmpuint(g.scale_ns, ==, 1024 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(g.raised_cnt, ==, 6);
+	g_assert_false(g.wants_next);
+	g_assert_cmpfloat(listed(&busy, g.scale_ns), <=, MAY_LIST);
+	g_assert_cmpfloat(listed(&busy, g.scale_ns / 4), >, MAY_LIST);
+	seconds(&g, &busy, 100);
+	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.raised_cnt, ==, 1);
 	g_assert_cmpuint(g.lowered_cnt, ==, 0);
-	g_assert_cmpuint(g.peak_ppm, ==, 25000);
-	/* and stays there: what the scale below lists would be too much again */
-	seconds(&g, &busy, 87);
-	g_assert_cmpuint(g.scale_ns, ==, 1024 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(g.raised_cnt, ==, 6);
-	g_assert_cmpuint(g.lowered_cnt, ==, 0);
+	g_assert_cmpuint(g.over_cnt, ==, 2);
 }
 
-/* A step that saves nothing may lie before one that does: long waits and short ones, none between. */
-static void test_climbs_over_a_gap(void)
+/* Scales that save nothing may lie before one that does: long waits and short ones, none between. */
+static void test_leaps_over_a_gap(void)
 {
+	const struct machine m = { .switches = 1e6, .fixed_ns = 100, .waits = { { SHORT, 10000 }, { SLEEP, 1500 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	for (unsigned i = 0; i < 11; i++) {
-		double listed = !g.scale_ns ? 0.9 : g.scale_ns < 200 * GOVERNOR_FIRST_NS ? 0.5 : 0.1;
-		const struct governor_reading r = {
-			.elapsed_ns = SECOND, .cpus = CPUS, .switch_ns = 200 + listed * STACKS_NS,
-			.bpf_ns = 1e6 * (200 + listed * STACKS_NS), .listed_each = listed,
-		};
-		governor_take(&g, &r);
-	}
-	g_assert_cmpuint(g.scale_ns, ==, 256 * GOVERNOR_FIRST_NS);
+	/* the short ones are few from 400 us on, but the sleeps are too many at each scale but the last */
+	seconds(&g, &m, 2);
+	g_assert_cmpuint(g.scale_ns, ==, GOVERNOR_TOP_NS);
+	g_assert_cmpuint(g.raised_cnt, ==, 1);
 }
 
 /* What comes in bursts is met by whole readings, and missed by each that is taken at once. */
 static void test_bursts(void)
 {
+	const struct machine quiet = { 0 };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	for (unsigned i = 0; i < 3; i++) {
-		const struct governor_reading whole = {
-			.elapsed_ns = SECOND, .cpus = CPUS, .switch_ns = 2000, .bpf_ns = 4e7, .listed_each = 0.5,
-		}, quiet = { .elapsed_ns = SECOND / 20, .cpus = CPUS };
+	for (unsigned i = 0; i < 2; i++) {
+		const struct governor_reading whole = reading(&busy, g.scale_ns, SECOND);
+		const struct governor_reading after = reading(&quiet, g.scale_ns, SECOND / 20);
 
-		g_assert_cmpuint(g.scale_ns, ==, i < 2 ? 0 : GOVERNOR_FIRST_NS);
+		g_assert_cmpuint(g.scale_ns, ==, 0);
 		governor_take(&g, &whole);
-		g_assert_true(g.wants_next);
-		governor_take(&g, &quiet);
+		governor_take(&g, &after);
 		g_assert_false(g.wants_next);
 	}
 	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);
+	/* a second's work in a twentieth of it asks for more than the whole second does: the lesser of both is taken */
+	governor_init(&g, PERCENT, true, 0);
+	const struct governor_reading whole = reading(&busy, 0, SECOND);
+	struct governor_reading at_once = whole;
+
+	at_once.elapsed_ns = SECOND / 20;
+	governor_take(&g, &at_once);
+	governor_take(&g, &whole);
+	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);
 	/* once, and then a quiet second: that was the start */
 	governor_init(&g, PERCENT, true, 0);
-	for (unsigned i = 0; i < 4; i++) {
-		const struct governor_reading r = {
-			.elapsed_ns = SECOND, .cpus = CPUS, .switch_ns = 2000, .bpf_ns = i % 2 ? 1e6 : 4e7, .listed_each = 0.5,
-		};
-
-		governor_take(&g, &r);
-	}
+	for (unsigned i = 0; i < 4; i++)
+		seconds(&g, i % 2 ? &quiet : &busy, 1);
 	g_assert_cmpuint(g.scale_ns, ==, 0);
 }
 
 /* What no sampling can save is not paid for with precision. */
 static void test_stops_where_it_gains_nothing(void)
 {
-	const struct machine m = { .switches = 1000000, .fixed_ns = 200, .stack_ns = 20 };
+	const struct machine m = { .switches = 1e6, .fixed_ns = 200, .waits = { { SHORT, 900 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	seconds(&g, &m, 11);
-	/* 220, 210, 205, 202.5, 201.3, 200.6, 200.3: 201.3 are less than 1 % above the least */
-	g_assert_cmpuint(g.scale_ns, ==, 64 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(g.raised_cnt, ==, 8);
-	g_assert_cmpuint(g.lowered_cnt, ==, 1);
+	/* 900 us of 200 ms are less than a percent */
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	g_assert_cmpuint(g.over_cnt, ==, 20);
 	g_assert_cmpuint(governor_used_ppm(&g, CPUS), >, PERCENT);
+}
+
+/* Where listing costs more than is reckoned, the budget counts. */
+static void test_keeps_the_budget(void)
+{
+	const struct machine m = { .switches = 10000, .fixed_ns = 500, .listing_ns = 20000, .waits = { { LONG, 950 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &m, 2), >, 0);
+	g_assert_cmpfloat(10000 * 500 + listed(&m, g.scale_ns) * 20000, <, 2e7);
 }
 
 static void test_lowers_when_quiet(void)
@@ -127,63 +158,73 @@ static void test_lowers_when_quiet(void)
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	seconds(&g, &m, 10);
-	g_assert_cmpuint(g.scale_ns, ==, 1024 * GOVERNOR_FIRST_NS);
-	m.switches = 100;
-	/* five readings for a step */
-	g_assert_cmpuint(seconds(&g, &m, 4), ==, 1024 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(seconds(&g, &m, 1), ==, 256 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(seconds(&g, &m, 5), ==, 64 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	m.waits[1].cnt = 990;
+	seconds(&g, &m, 2);
+	g_assert_cmpuint(g.scale_ns, ==, 256 * GOVERNOR_FIRST_NS);
+	/* at once to where the short ones may be listed, after five readings; short ones are none of them */
+	m.waits[1].cnt = 100;
+	m.waits[0].cnt = 20000;
+	for (unsigned i = 0; i < 10; i++) {
+		const struct governor_reading r = reading(&m, g.scale_ns, SECOND / 20);
+
+		governor_take(&g, &r);
+	}
+	g_assert_cmpuint(seconds(&g, &m, 4), ==, 256 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 1), ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.lowered_cnt, ==, 1);
+	m.waits[0].cnt = 100;
+	g_assert_cmpuint(seconds(&g, &m, 5), ==, 0);
 	g_assert_cmpuint(seconds(&g, &m, 50), ==, 0);
-	g_assert_cmpuint(g.lowered_cnt, ==, 6);
+	g_assert_cmpuint(g.lowered_cnt, ==, 2);
 }
 
-/* Far within the budget, but with more stacks than are of use. */
+/* The one of five quiet readings that had least room counts. */
+static void test_lowers_with_care(void)
+{
+	struct machine some = busy, none = { 0 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	seconds(&g, &busy, 2);
+	some.waits[0].cnt = 5000;
+	seconds(&g, &none, 2);
+	seconds(&g, &some, 1);
+	g_assert_cmpuint(seconds(&g, &none, 2), ==, GOVERNOR_FIRST_NS);
+}
+
+/* Far within the budget, but with more stacks than are of use; and so few that all are listed, from one to the other and back. */
 static void test_lists_what_is_of_use(void)
 {
-	const struct machine m = { .switches = 10000, .fixed_ns = 200, .stack_ns = 400 };
+	struct machine m = { .switches = 10000, .fixed_ns = 200, .waits = { { SHORT, 7000 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	seconds(&g, &m, 100);
-	/* 4, 2 and 1 ms a second */
-	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(g.over_cnt, ==, 0);
-	g_assert_cmpuint(g.raised_cnt, ==, 2);
-	g_assert_cmpuint(g.lowered_cnt, ==, 0);
-}
-
-/* So few waits that all are listed, and all again where there are so few again. */
-static void test_stays_exact(void)
-{
-	struct machine m = { .switches = 2000, .fixed_ns = 200, .stack_ns = 490 };
-	struct governor g;
-
-	governor_init(&g, PERCENT, true, 0);
+	m.waits[0].cnt = MAY_LIST * 0.8;	/* would be too many again soon */
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, GOVERNOR_FIRST_NS);
+	m.waits[0].cnt = MAY_LIST * 0.7;
 	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
-	m.switches = 10000;
-	g_assert_cmpuint(seconds(&g, &m, 20), >, 0);
-	m.switches = 900;
+	m.waits[0].cnt = MAY_LIST * 0.99;
 	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
 }
 
 /* Not below what the user began with, nor above the top. */
 static void test_keeps_to_its_bounds(void)
 {
-	struct machine m = { .switches = 1e7, .fixed_ns = 0, .stack_ns = 4500 };
+	struct machine m = { .switches = 1e7, .fixed_ns = 0, .waits = { { SLEEP, 10000 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 50000);
 	g_assert_cmpuint(seconds(&g, &m, 40), ==, GOVERNOR_TOP_NS);
-	m.switches = 0;
+	m.waits[0].cnt = 0;
 	g_assert_cmpuint(seconds(&g, &m, 100), ==, 50000);
 }
 
 /* An exact recording stays exact, and what it cost is known. */
 static void test_exact(void)
 {
-	const struct machine m = { .switches = 1e6, .fixed_ns = 50, .stack_ns = 450 };
+	const struct machine m = { .switches = 1e6, .fixed_ns = 50, .waits = { { SHORT, 450000 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, false, 0);
@@ -191,12 +232,13 @@ static void test_exact(void)
 	g_assert_cmpuint(g.raised_cnt, ==, 0);
 	g_assert_cmpuint(g.over_cnt, ==, 20);
 	g_assert_cmpuint(governor_used_ppm(&g, CPUS), ==, 250000);
+	g_assert_cmpuint(g.peak_ppm, ==, 250000);
 }
 
 /* Where our own process is the cost, as it is while symbols are read, no wait need be dropped. */
 static void test_own_cost(void)
 {
-	const struct machine m = { .switches = 2000, .fixed_ns = 50, .stack_ns = 450, .own_ns = 5e8 };
+	const struct machine m = { .switches = 2000, .fixed_ns = 50, .own_ns = 5e8, .waits = { { SHORT, 900 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
@@ -208,13 +250,14 @@ static void test_own_cost(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/governor/raises-until-within", test_raises_until_within);
-	g_test_add_func("/governor/stops-where-it-gains-nothing", test_stops_where_it_gains_nothing);
+	g_test_add_func("/governor/raises-at-once", test_raises_at_once);
+	g_test_add_func("/governor/leaps-over-a-gap", test_leaps_over_a_gap);
 	g_test_add_func("/governor/bursts", test_bursts);
-	g_test_add_func("/governor/climbs-over-a-gap", test_climbs_over_a_gap);
+	g_test_add_func("/governor/stops-where-it-gains-nothing", test_stops_where_it_gains_nothing);
+	g_test_add_func("/governor/keeps-the-budget", test_keeps_the_budget);
 	g_test_add_func("/governor/lowers-when-quiet", test_lowers_when_quiet);
+	g_test_add_func("/governor/lowers-with-care", test_lowers_with_care);
 	g_test_add_func("/governor/lists-what-is-of-use", test_lists_what_is_of_use);
-	g_test_add_func("/governor/stays-exact", test_stays_exact);
 	g_test_add_func("/governor/keeps-to-its-bounds", test_keeps_to_its_bounds);
 	g_test_add_func("/governor/exact", test_exact);
 	g_test_add_func("/governor/own-cost", test_own_cost);
