@@ -133,7 +133,7 @@ bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 
 	*ret_reading = (struct governor_reading){
 		.elapsed_ns = now_ns - c->read_ns, .cpus = c->cpus, .own_ns = (double)(own_ns - c->read_own_ns),
-		.bpf_ns = end_burst(c, counts.switches) * switches, .switches = switches,
+		.bpf_ns = end_burst(c, counts.switches) * switches,
 	};
 	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
 		ret_reading->waits[i] = (double)(counts.waits_q8[i] - c->read.waits_q8[i]) / SAMPLE_ONE_Q8;

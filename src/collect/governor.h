@@ -43,7 +43,6 @@ struct governor_reading {
 	uint64_t elapsed_ns;	/* since the last one */
 	uint32_t cpus;
 	double bpf_ns, own_ns;	/* time in our BPF programs, CPU time of our process, in elapsed_ns */
-	double switches;	/* context switches, of all CPUs */
 	double waits[OFFCPU_HIST_SLOTS];	/* that the listed ones stand for, by duration: slot i is of 2^i to 2^(i + 1) ns */
 };
 

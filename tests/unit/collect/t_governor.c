@@ -40,7 +40,7 @@ static struct governor_reading reading(const struct machine *m, uint64_t scale_n
 {
 	double seconds = (double)elapsed_ns / (double)SECOND;
 	struct governor_reading r = {
-		.elapsed_ns = elapsed_ns, .cpus = CPUS, .switches = m->switches * seconds, .own_ns = m->own_ns * seconds,
+		.elapsed_ns = elapsed_ns, .cpus = CPUS, .own_ns = m->own_ns * seconds,
 		.bpf_ns = (m->switches * m->fixed_ns + listed(m, scale_ns) * (m->listing_ns > 0 ? m->listing_ns : 1000)) * seconds,
 	};
 
