@@ -219,17 +219,19 @@ static __always_inline void note_first(struct chain_hop *first, struct thread_st
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct chain_state *c = chain_of(wst);
+	__u64 queued_ns = 0;
 
 	first->on_ns = wst->on_ns;
-	if (rarely(!was_seen_to_enter(wst)))
+	if (rarely(!was_seen_to_enter(wst))) {
 		first->on_ns = meet_waker(wst, c, task->se.sum_exec_runtime - wst->exec_ns, now);
+		if (wst->mode == MODE_QUEUED || wst->mode == MODE_NEW)
+			queued_ns = first->on_ns - wst->since_ns;
+	}
 	first->tno = wst->tno;
 	first->by_tno = c->by_tno;
 	first->slept_ns = c->slept_ns;
 	first->woken_ns = c->woken_ns;
-	first->off_ns = c->off_ns;
-	if (rarely(!was_seen_to_enter(wst)) && wst->mode != MODE_ASLEEP)
-		first->off_ns += first->on_ns - wst->since_ns;
+	first->off_ns = c->off_ns + queued_ns;
 }
 
 /* The id of the chain that begins with `waker`, which wakes p; wst: its thread, NULL for an interrupt. */

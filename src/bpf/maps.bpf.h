@@ -281,13 +281,13 @@ static __always_inline void ring_leave(void)
 }
 
 /* 0: sent.  No wakeup: waking the tracer from inside the scheduler would trace the tracer. */
-static __always_inline long ring_send(void *record, __u64 size)
+static __always_inline long ring_send(const void *record, __u64 size)
 {
 	long err;
 
 	if (!ring_enter())
 		return -1;
-	err = bpf_ringbuf_output(&ring, record, size, BPF_RB_NO_WAKEUP);
+	err = bpf_ringbuf_output(&ring, (void *)record, size, BPF_RB_NO_WAKEUP);
 	ring_leave();
 	return err;
 }

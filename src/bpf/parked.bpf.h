@@ -58,7 +58,7 @@ static __always_inline void send_account(const struct scratch *scratch)
 {
 	const struct offcpu_rec_thread *rec = &scratch->thread;
 
-	if (ring_send((void *)rec, sizeof(*rec)) && !park_account(scratch))
+	if (ring_send(rec, sizeof(*rec)) && !park_account(scratch))
 		count_loss(OFFCPU_LOSS_RING_THREAD, rec->to_ns - rec->from_ns);
 }
 

@@ -154,7 +154,7 @@ static __always_inline bool is_selected(struct task_struct *task, struct thread_
 /* By its address: to read anything of a task that another CPU ran last costs more than all else that is done with a stranger. */
 static __always_inline __u32 selected_bit(const struct task_struct *task)
 {
-	return tag_of(task) * STACK_MIX >> (64 - SELECTED_SHIFT);
+	return hash_of_tag(tag_of(task), SELECTED_SHIFT);
 }
 
 /* Its switches are looked at from now on. */

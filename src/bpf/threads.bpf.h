@@ -54,9 +54,14 @@ static __always_inline __u64 tag_of(const struct task_struct *task)
 	return tag;
 }
 
+static __always_inline __u32 hash_of_tag(__u64 tag, __u32 bits)
+{
+	return tag * STACK_MIX >> (64 - bits);
+}
+
 static __always_inline __u32 first_place(__u64 tag)
 {
-	return tag * STACK_MIX >> (64 - cfg.thread_bits);
+	return hash_of_tag(tag, cfg.thread_bits);
 }
 
 /* Keys that take no room on the stack, of which the deepest walks leave none (Linux 6.1). */

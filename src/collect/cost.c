@@ -96,16 +96,6 @@ void cost_start(struct cost *c)
 	begin_burst(c);
 }
 
-static bool is_due(const struct cost *c)
-{
-	uint64_t since_ns = clock_ns(CLOCK_MONOTONIC) - c->begun_ns;
-
-	if (c->is_refused || c->stats_fd < 0)
-		return !c->is_refused && since_ns >= COST_PERIOD_NS;
-	return since_ns >= COST_BURST_MAX_NS ||
-	       (since_ns >= COST_BURST_NS && c->count(c->data).switches - c->begun_switches >= SWITCHES_MIN);
-}
-
 /* What a switch costs, in ns. */
 static double end_burst(struct cost *c, uint64_t switches)
 {
@@ -121,14 +111,22 @@ static double end_burst(struct cost *c, uint64_t switches)
 
 bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 {
-	if (!is_due(c))
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), since_ns = now_ns - c->begun_ns;
+
+	if (c->is_refused)
 		return false;
 	if (c->stats_fd < 0) {
-		begin_burst(c);
+		if (since_ns >= COST_PERIOD_NS)
+			begin_burst(c);
 		return false;
 	}
+	if (since_ns < COST_BURST_NS)
+		return false;
 	struct offcpu_counts counts = c->count(c->data);
-	uint64_t own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	if (counts.switches - c->begun_switches < SWITCHES_MIN && since_ns < COST_BURST_MAX_NS)
+		return false;
 	double switches = (double)(counts.switches - c->read.switches);
 
 	*ret_reading = (struct governor_reading){

@@ -32,6 +32,12 @@ static uint32_t ppm_of(double used_ns, double machine_ns)
 	return machine_ns > 0 ? (uint32_t)MIN(used_ns / machine_ns * 1e6 + 0.5, 4e9) : 0;
 }
 
+static void forget_room(struct governor *g)
+{
+	g->quiet_cnt = 0;
+	g->room_ns = 0;
+}
+
 static void set_scale(struct governor *g, uint64_t scale_ns)
 {
 	if (scale_ns > g->scale_ns)
@@ -39,8 +45,7 @@ static void set_scale(struct governor *g, uint64_t scale_ns)
 	else if (scale_ns < g->scale_ns)
 		g->lowered_cnt++;
 	g->scale_ns = scale_ns;
-	g->quiet_cnt = 0;
-	g->room_ns = 0;
+	forget_room(g);
 }
 
 static double machine_ns(const struct governor_reading *r)
@@ -48,15 +53,18 @@ static double machine_ns(const struct governor_reading *r)
 	return (double)r->elapsed_ns * r->cpus;
 }
 
+static double budget_ns(const struct governor *g, const struct governor_reading *r)
+{
+	return machine_ns(r) * g->budget_ppm / 1e6;
+}
+
 /*
  * Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it would gain nothing.
  * limit_ns: what both may take.
  */
-static bool is_over(const struct governor_reading *r, double limit_ns)
+static bool is_over(double bpf_ns, double own_ns, double limit_ns)
 {
-	double used_ns = r->bpf_ns + r->own_ns;
-
-	return used_ns > limit_ns && (r->bpf_ns > used_ns / 2 || r->bpf_ns > limit_ns);
+	return bpf_ns + own_ns > limit_ns && (bpf_ns > own_ns || bpf_ns > limit_ns);
 }
 
 /* Of the waits of that reading, how many a scale would list. */
@@ -83,17 +91,15 @@ static uint64_t scale_above(uint64_t scale_ns)
  */
 static uint64_t lowest_scale(const struct governor *g, const struct governor_reading *r, double share)
 {
-	double limit_ns = machine_ns(r) * g->budget_ppm / 1e6 * share;
+	double limit_ns = budget_ns(g, r) * share;
 	double listed_now = listed_at(r, g->scale_ns), least = listed_at(r, GOVERNOR_TOP_NS);
 	uint64_t scale_ns = g->floor_ns;
 
 	for (; scale_ns < GOVERNOR_TOP_NS; scale_ns = scale_above(scale_ns)) {
-		double listed = listed_at(r, scale_ns);
-		struct governor_reading then = *r;
+		double listed = listed_at(r, scale_ns), bpf_ns = r->bpf_ns + (listed - listed_now) * LISTING_NS;
 
-		then.bpf_ns += (listed - listed_now) * LISTING_NS;
 		if (listed * LISTING_NS <= limit_ns * LISTING_OF_BUDGET &&
-		    (!is_over(&then, limit_ns) || (listed - least) * LISTING_NS < r->bpf_ns * MIN_GAIN))
+		    (!is_over(bpf_ns, r->own_ns, limit_ns) || (listed - least) * LISTING_NS < r->bpf_ns * MIN_GAIN))
 			break;
 	}
 	return scale_ns;
@@ -116,8 +122,7 @@ static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole)
 static void lower_to(struct governor *g, uint64_t wanted_ns)
 {
 	if (wanted_ns >= g->scale_ns) {
-		g->quiet_cnt = 0;
-		g->room_ns = 0;
+		forget_room(g);
 		return;
 	}
 	g->room_ns = MAX(g->room_ns, wanted_ns);
@@ -133,7 +138,7 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 
 	g->seen_ns += r->elapsed_ns;
 	g->used_ns += used_ns;
-	g->over_cnt += g->budget_ppm && is_over(r, machine_ns(r) * g->budget_ppm / 1e6);
+	g->over_cnt += g->budget_ppm && is_over(r->bpf_ns, r->own_ns, budget_ns(g, r));
 	if (is_whole)
 		g->peak_ppm = MAX(g->peak_ppm, used_ppm);
 	if (!g->may_act || !g->budget_ppm)

@@ -11,6 +11,15 @@ from check import EDGE_LOSSES, check_account, check_time, check_truth, of_kind, 
 from lib import Program, Recorder, Skip, case
 
 
+def check_rows(env, report, first_tid, lives):
+    """A row for each thread that lived, beside the first one's.  Returns how many had each id."""
+    expected = collections.Counter(line["tid"] for line in lives)
+    seen = collections.Counter(row["tid"] for row in report.threads if row["tid"] != first_tid)
+    env.check.equal(sum((expected - seen).values()), 0, "threads without a row")
+    env.check.equal(sum((seen - expected).values()), 0, "rows without a thread")
+    return expected
+
+
 @case
 def threads_by_the_thousand(env):
     total = 2000
@@ -19,10 +28,7 @@ def threads_by_the_thousand(env):
     lives = of_kind(truth, "life")
     pid = lives[0]["pid"]
     env.check.equal(len(report.threads), total + 1, "thread rows: all that were born, and the first thread")
-    expected = collections.Counter(line["tid"] for line in lives)
-    seen = collections.Counter(row["tid"] for row in report.threads if row["tid"] != pid)
-    env.check.equal(sum((expected - seen).values()), 0, "threads without a row")
-    env.check.equal(sum((seen - expected).values()), 0, "rows without a thread")
+    expected = check_rows(env, report, pid, lives)
     count, off_ns, late = 0, 0, 0
     for line in lives:
         waits = [wait for wait in report.ended(pid, line["tid"], ["born_main", "born_site"]) if wait["state"] == "S"]
@@ -84,10 +90,7 @@ def threads_that_end_beyond_the_ring(env):
     report = recorder.report()
     program.finish()
     check_account(env.check, report, allowed_losses=(*EDGE_LOSSES, "wait_map_full", "ring_stack", "mmap_events"))
-    expected = collections.Counter(line["tid"] for line in of_kind(program.truth(), "life"))
-    seen = collections.Counter(row["tid"] for row in report.threads if row["tid"] != program.pid)
-    env.check.equal(sum((expected - seen).values()), 0, "threads without a row")
-    env.check.equal(sum((seen - expected).values()), 0, "rows without a thread")
+    check_rows(env, report, program.pid, of_kind(program.truth(), "life"))
 
 
 @case
