@@ -5,15 +5,15 @@
 /*
  * Duration-weighted sampling, the same arithmetic in the BPF programs and in the tests.
  *
- * A wait of duration d below the scale S is kept with probability p = d / S, and then stands
- * for 1 / p of its kind (Horvitz and Thompson): its time counts as d / p = S, itself as S / d
- * waits.  A wait of S or more is always kept and stands for itself.  So every sum of times
- * and every count is unbiased, whatever S was for each wait.  The variance of a sum of times is
- * estimated, unbiased as well, by the sum over the kept waits below S of
+ * A wait of duration d below the scale S is kept with probability p = c / S, where c is d, but no less than S / 16,384,
+ * and then stands for 1 / p of its kind (Horvitz and Thompson): its time counts as t = d / p, which is S but for the
+ * shortest, and itself as 1 / p waits.  A wait of S or more is always kept and stands for itself.  So every sum of
+ * times and every count is unbiased, whatever S was for each wait, and no wait counts for more than 16,384.  The
+ * variance of a sum of times is estimated, unbiased as well, by the sum over the kept waits below S of
  *
- *   (1 - p) / p^2 * d^2 = S * S - S * d
+ *   (1 - p) / p^2 * d^2 = t * (t - d)
  *
- * Its expectation is d * (S - d) a wait, so never above S times the time concerned: that
+ * Its expectation is d * (t - d) a wait, so never above S times the time concerned: that
  * bounds the error of any part of a recording by what the accounts know exactly.
  */
 
@@ -21,32 +21,57 @@
 #include <linux/types.h>
 #endif
 
-#define SAMPLE_SCALE_MAX_NS 1638400000ULL	/* below 2^31: no product here passes 63 bits */
+#define SAMPLE_SCALE_MAX_NS 26214400000ULL	/* below 2^35, as the products here want it */
+#define SAMPLE_COUNTS_SHIFT 14			/* a wait counts for 2^14 at most */
 #define SAMPLE_ONE_Q8 256			/* one wait; counts are in units of 1/256 */
-/* Variances are in units of 4,096 ns^2: one wait adds less than 2^50, so a sum has room for 2^14. */
-#define SAMPLE_VARIANCE_SHIFT 12
+/* Variances are in units of 2^20 ns^2, to the nearest: one wait adds less than 2^50, so a sum has room for 2^14. */
+#define SAMPLE_VARIANCE_SHIFT 20
 
-/* random: 32 uniform bits.  Exact to 2^-32. */
-static inline int sample_keeps(__u64 duration_ns, __u64 scale_ns, __u32 random)
+static inline __u64 sample_least_ns(__u64 scale_ns)
 {
-	return random * scale_ns < duration_ns << 32;
+	return (scale_ns >> SAMPLE_COUNTS_SHIFT) + 1;
 }
 
-/* How many waits a kept one stands for.  duration_ns: above 0, below scale_ns, as everywhere below. */
-static inline __u64 sample_weight_q8(__u64 duration_ns, __u64 scale_ns)
+/* A wait is kept that takes longer than this.  random: 32 uniform bits.  Exact to 2^-32. */
+static inline __u64 sample_bar_ns(__u64 scale_ns, __u32 random)
 {
-	return (scale_ns * SAMPLE_ONE_Q8 + duration_ns / 2) / duration_ns;
+	__u64 bar_ns = random * (scale_ns >> 32) + (random * (scale_ns & 0xffffffff) >> 32);
+
+	return bar_ns < sample_least_ns(scale_ns) ? 0 : bar_ns;
 }
 
-/* What a part of a kept wait's duration counts; of the whole of it, scale_ns. */
-static inline __u64 sample_part_ns(__u64 part_ns, __u64 duration_ns, __u64 scale_ns)
+/* p is this over scale_ns.  duration_ns: above 0, below scale_ns, as everywhere below. */
+static inline __u64 sample_chance_ns(__u64 duration_ns, __u64 scale_ns)
 {
-	return part_ns * scale_ns / duration_ns;
+	__u64 least_ns = sample_least_ns(scale_ns);
+
+	return duration_ns < least_ns ? least_ns : duration_ns;
 }
 
-static inline __u64 sample_variance(__u64 duration_ns, __u64 scale_ns)
+/* How many waits a kept one stands for. */
+static inline __u64 sample_weight_q8(__u64 chance_ns, __u64 scale_ns)
 {
-	return scale_ns * (scale_ns - duration_ns) >> SAMPLE_VARIANCE_SHIFT;
+	return (scale_ns * SAMPLE_ONE_Q8 + chance_ns / 2) / chance_ns;
+}
+
+/* What a part of a kept wait's duration counts, or the whole of it.  To 2^-20 where the product would pass 63 bits. */
+static inline __u64 sample_part_ns(__u64 part_ns, __u64 chance_ns, __u64 scale_ns)
+{
+	if (chance_ns >> 28) {
+		part_ns >>= 8;
+		chance_ns >>= 8;
+	}
+	return part_ns * scale_ns / chance_ns;
+}
+
+/* counts_ns: what the whole of its duration counts. */
+static inline __u64 sample_variance(__u64 duration_ns, __u64 counts_ns)
+{
+	__u64 more_ns = counts_ns - duration_ns;
+
+	if (counts_ns >> 31)
+		return (counts_ns >> SAMPLE_VARIANCE_SHIFT / 2) * (more_ns >> SAMPLE_VARIANCE_SHIFT / 2);
+	return (counts_ns * more_ns + (1ULL << (SAMPLE_VARIANCE_SHIFT - 1))) >> SAMPLE_VARIANCE_SHIFT;
 }
 
 #endif

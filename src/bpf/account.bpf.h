@@ -34,21 +34,23 @@ static __always_inline void keep_alone(const struct wait_parts *parts, struct ke
 static __always_inline bool sample_wait(const struct wait_parts *parts, __u64 duration, __u32 draw,
 					struct kept_wait *kept)
 {
-	__u64 scale = scale_now();
+	__u64 scale = scale_now(), chance, counts;
 
 	if (duration >= scale) {
 		keep_alone(parts, kept);
 		return true;
 	}
-	if (!duration || !sample_keeps(duration, scale, draw))
+	if (duration <= sample_bar_ns(scale, draw))
 		return false;
+	chance = sample_chance_ns(duration, scale);
+	counts = sample_part_ns(duration, chance, scale);
 	kept->duration_ns = duration;
 	kept->delay_ns = parts->runnable_ns;
-	kept->parts.blocked_ns = sample_part_ns(parts->blocked_ns, duration, scale);
-	kept->parts.preempted_ns = sample_part_ns(parts->preempted_ns, duration, scale);
-	kept->parts.runnable_ns = scale - kept->parts.blocked_ns - kept->parts.preempted_ns;
-	kept->weight_q8 = sample_weight_q8(duration, scale);
-	kept->variance = sample_variance(duration, scale);
+	kept->parts.blocked_ns = sample_part_ns(parts->blocked_ns, chance, scale);
+	kept->parts.preempted_ns = sample_part_ns(parts->preempted_ns, chance, scale);
+	kept->parts.runnable_ns = counts - kept->parts.blocked_ns - kept->parts.preempted_ns;
+	kept->weight_q8 = sample_weight_q8(chance, scale);
+	kept->variance = sample_variance(duration, counts);
 	return true;
 }
 
@@ -139,7 +141,7 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 
 /*
  * With the waker's stacks a waking costs several times as much, and of most short sleeps they would
- * not be used: a sleep is kept if it takes longer than a draw times the scale.  It may still do that by waiting
+ * not be used: a sleep is kept if it takes longer than a bar that is drawn.  It may still do that by waiting
  * for a CPU after its waking, so wakers are looked at from a quarter of that on; what is left is counted.
  */
 #define WAKERS_FROM 4
@@ -155,7 +157,7 @@ static __always_inline void draw_sleep(struct thread_state *st, struct scratch *
 {
 	st->draw = random_bits(scratch);
 	if (cfg.want_wakers)
-		st->take_waker_ns = now + ((__u64)st->draw * scale_ns >> 32) / WAKERS_FROM;
+		st->take_waker_ns = now + sample_bar_ns(scale_ns, st->draw) / WAKERS_FROM;
 }
 
 static __always_inline bool skips_waker(const struct thread_state *st, __u64 now)

@@ -213,7 +213,7 @@ static bool resolve_sampling(struct target *t, GError **error)
 	if (!parse_duration(t->sample, 1000, &c->sample_ns, error))
 		return false;
 	if (c->sample_ns > SAMPLE_SCALE_MAX_NS) {
-		g_set_error(error, PARSE_ERROR, 0, "--sample: '%s' is above %gs, beyond which nothing is saved", t->sample,
+		g_set_error(error, PARSE_ERROR, 0, "--sample: '%s' is above %gs", t->sample,
 			    SAMPLE_SCALE_MAX_NS / 1e9);
 		return false;
 	}

@@ -73,9 +73,10 @@ static double listed_at(const struct governor_reading *r, uint64_t scale_ns)
 	double listed = 0;
 
 	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++) {
-		double mean_ns = 1.5 * (double)(1ULL << i);
+		uint64_t mean_ns = 3ULL << i >> 1;
 
-		listed += r->waits[i] * (mean_ns < (double)scale_ns ? mean_ns / (double)scale_ns : 1);
+		listed += r->waits[i] *
+			  (mean_ns < scale_ns ? (double)sample_chance_ns(mean_ns, scale_ns) / (double)scale_ns : 1);
 	}
 	return listed;
 }

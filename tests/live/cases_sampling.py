@@ -6,7 +6,7 @@ import math
 import time
 from pathlib import Path
 
-from check import EDGE_LOSSES, check_account, names, scale_ns
+from check import EDGE_LOSSES, check_account, names, off_cpu_ns, scale_ns
 from lib import Program, Recorder, case, fork_children
 
 ERRORS = 4  # standard errors that an estimate may be off
@@ -96,17 +96,37 @@ def sampling_of_new_threads(env):
                    f"{account_ns} ns off CPU, listed {listed_ns} +- {error_ns:.0f}")
 
 
-def governed(env, *options):
+def governed(env, *options, seconds=4):
     """A ping-pong as fast as it goes under a budget nobody can keep; (report, what record said)."""
     program = Program(env, "pipe", "threads", 10_000_000)
     recorder = Recorder(env, "-p", program.pid, *options)
     recorder.wait_attached()
     program.go()
-    time.sleep(4)
+    time.sleep(seconds)
     recorder.stop()
     report = recorder.report()
     program.process.kill()
     return report, recorder.stderr()
+
+
+@case
+def sampling_at_the_highest_scale(env):
+    """Where nearly no wait is kept, one counts for 16,384 at most; time and number are known as well as that allows."""
+    report, _ = governed(env, "--sample", "26.2144s", "--max-overhead", "100", seconds=8)
+    env.tolerate_unseen()
+    check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+    env.check.equal(scale_ns(report), 26_214_400_000, "scale")
+    states = [state for row in report.threads for state in row["states"] if state["state"] == "S"]
+    account_ns, sleeps = sum(map(off_cpu_ns, states)), sum(state["count"] for state in states)
+    waits = [wait for wait in report.waits if wait["state"] == "S" and not wait["open_at_end"]]
+    listed_ns, count = (sum(wait[what] for wait in waits) for what in ("off_cpu_ns", "count"))
+    # of the number, and of the time where all sleeps are alike; what was kept tells the rest
+    error, told_ns = math.sqrt(16384 * sleeps), math.sqrt(sum(wait["off_cpu_se_ns"] ** 2 for wait in waits))
+    error_ns = max(told_ns, error / sleeps * account_ns)
+    env.notes.append(f"{sleeps} sleeps of {account_ns / 1e6:.1f} ms, listed {count} of {listed_ns / 1e6:.1f} +- {told_ns / 1e6:.1f} ms")
+    env.check.that(sleeps > 16384 * 8, f"only {sleeps} sleeps, of which too few are kept")
+    env.check.that(abs(count - sleeps) <= ERRORS * error, f"{sleeps} sleeps, listed {count} +- {error:.0f}")
+    env.check.that(abs(listed_ns - account_ns) <= ERRORS * error_ns, f"{account_ns} ns asleep, listed {listed_ns} +- {error_ns:.0f}")
 
 
 @case

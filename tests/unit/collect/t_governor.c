@@ -3,6 +3,7 @@
 #include "collect/governor.h"
 
 #include <glib.h>
+#include <math.h>
 
 #define SECOND 1000000000ULL
 #define CPUS 2
@@ -26,12 +27,12 @@ struct machine {
 /* As abi/sample.h has it. */
 static double listed(const struct machine *m, uint64_t scale_ns)
 {
-	double sum = 0;
+	double sum = 0, least = ldexp((double)scale_ns, -SAMPLE_COUNTS_SHIFT);
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(m->waits); i++) {
 		double ns = 1.5 * (double)(1ULL << m->waits[i].slot);
 
-		sum += m->waits[i].cnt * (ns < (double)scale_ns ? ns / (double)scale_ns : 1);
+		sum += m->waits[i].cnt * (ns < (double)scale_ns ? MAX(ns, least) / (double)scale_ns : 1);
 	}
 	return sum;
 }
@@ -89,9 +90,9 @@ static void test_leaps_over_a_gap(void)
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	/* the short ones are few from 400 us on, but the sleeps are too many at each scale but the last */
+	/* the short ones are few from 400 us on, but the sleeps are too many below 1.6 s */
 	seconds(&g, &m, 2);
-	g_assert_cmpuint(g.scale_ns, ==, GOVERNOR_TOP_NS);
+	g_assert_cmpuint(g.scale_ns, ==, 16384 * GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(g.raised_cnt, ==, 1);
 }
 
@@ -212,13 +213,24 @@ static void test_lists_what_is_of_use(void)
 /* Not below what the user began with, nor above the top. */
 static void test_keeps_to_its_bounds(void)
 {
-	struct machine m = { .switches = 1e7, .fixed_ns = 0, .waits = { { SLEEP, 10000 } } };
+	struct machine m = { .switches = 1e7, .fixed_ns = 0, .waits = { { SLEEP, 30000 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 50000);
 	g_assert_cmpuint(seconds(&g, &m, 40), ==, GOVERNOR_TOP_NS);
 	m.waits[0].cnt = 0;
 	g_assert_cmpuint(seconds(&g, &m, 100), ==, 50000);
+}
+
+/* However many short waits there are, some are listed: no more of them at a higher scale than at one from which on they are. */
+static void test_lists_some_short_ones(void)
+{
+	const struct machine m = { .switches = 1e6, .fixed_ns = 0, .waits = { { 10, 5e6 }, { SLEEP, 10000 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, GOVERNOR_TOP_NS);
+	g_assert_cmpfloat(listed(&m, g.scale_ns), >, 5e6 / (1 << SAMPLE_COUNTS_SHIFT));
 }
 
 /* An exact recording stays exact, and what it cost is known. */
@@ -259,6 +271,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/governor/lowers-with-care", test_lowers_with_care);
 	g_test_add_func("/governor/lists-what-is-of-use", test_lists_what_is_of_use);
 	g_test_add_func("/governor/keeps-to-its-bounds", test_keeps_to_its_bounds);
+	g_test_add_func("/governor/lists-some-short-ones", test_lists_some_short_ones);
 	g_test_add_func("/governor/exact", test_exact);
 	g_test_add_func("/governor/own-cost", test_own_cost);
 	return g_test_run();

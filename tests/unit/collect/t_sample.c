@@ -45,12 +45,15 @@ static bool add_sampled(struct offcpu_wait_sum *sum, uint64_t blocked_ns, uint64
 	uint64_t duration_ns = blocked_ns + runnable_ns, weight_q8 = SAMPLE_ONE_Q8;
 
 	if (duration_ns < scale_ns) {
-		if (!sample_keeps(duration_ns, scale_ns, random))
+		if (duration_ns <= sample_bar_ns(scale_ns, random))
 			return false;
-		blocked_ns = sample_part_ns(blocked_ns, duration_ns, scale_ns);
-		runnable_ns = scale_ns - blocked_ns;
-		weight_q8 = sample_weight_q8(duration_ns, scale_ns);
-		sum->variance += sample_variance(duration_ns, scale_ns);
+		uint64_t chance_ns = sample_chance_ns(duration_ns, scale_ns);
+		uint64_t counts_ns = sample_part_ns(duration_ns, chance_ns, scale_ns);
+
+		blocked_ns = sample_part_ns(blocked_ns, chance_ns, scale_ns);
+		runnable_ns = counts_ns - blocked_ns;
+		weight_q8 = sample_weight_q8(chance_ns, scale_ns);
+		sum->variance += sample_variance(duration_ns, counts_ns);
 	}
 	sum->count_q8 += weight_q8;
 	sum->blocked_ns += blocked_ns;
@@ -186,27 +189,84 @@ static void test_exact(void)
 	g_rand_free(rand);
 }
 
-/* The ends of the ranges: nothing wraps, parts add up to the scale. */
+/* How likely a wait is kept: of all 2^32 draws it is the first ones that keep it. */
+static double chance_of(uint64_t duration_ns, uint64_t scale_ns)
+{
+	uint64_t from = 0, to = UINT64_C(1) << 32;
+
+	while (from < to) {
+		uint64_t draw = from + (to - from) / 2;
+
+		if (duration_ns > sample_bar_ns(scale_ns, (uint32_t)draw))
+			from = draw + 1;
+		else
+			to = draw;
+	}
+	return ldexp((double)from, -32);
+}
+
+static void assert_near(double x, double truth, double part, double slack)
+{
+	g_assert_cmpfloat(fabs(x - truth), <=, truth * part + slack);
+}
+
+/* Without chance: what a wait counts, times the probability that it is kept, is what it is. */
+static void assert_expected(uint64_t duration_ns, uint64_t scale_ns)
+{
+	double p = chance_of(duration_ns, scale_ns), variance_ns2;
+	uint64_t chance_ns = sample_chance_ns(duration_ns, scale_ns);
+	uint64_t counts_ns = sample_part_ns(duration_ns, chance_ns, scale_ns), part_ns = duration_ns / 3;
+
+	g_assert_cmpfloat(p, >=, ldexp(1, -SAMPLE_COUNTS_SHIFT) * 0.9999);
+	g_assert_cmpuint(counts_ns, >=, duration_ns);
+	g_assert_cmpuint(counts_ns, <=, scale_ns);
+	assert_near(p * (double)counts_ns, (double)duration_ns, 1e-5, 1);
+	assert_near(p * (double)sample_part_ns(part_ns, chance_ns, scale_ns), (double)part_ns, 1e-5, 1);
+	assert_near(p * (double)sample_weight_q8(chance_ns, scale_ns) / SAMPLE_ONE_Q8, 1, 1e-5, 0.5 / SAMPLE_ONE_Q8);
+	variance_ns2 = ldexp((double)sample_variance(duration_ns, counts_ns), SAMPLE_VARIANCE_SHIFT);
+	/* of waits above 2 s to a microsecond */
+	assert_near(p * variance_ns2, (double)duration_ns * (double)(counts_ns - duration_ns), 1e-5,
+		    ldexp(1, SAMPLE_VARIANCE_SHIFT) + (counts_ns >> 31 ? 1024.0 * (double)counts_ns : 0));
+}
+
+/* At all scales that governors use, from waits that count for the most to those that count for one; nothing wraps. */
+static void test_expectation(void)
+{
+	for (uint64_t scale = 100000; scale <= SAMPLE_SCALE_MAX_NS; scale *= 4) {
+		uint64_t least = sample_least_ns(scale);
+
+		for (uint64_t duration = least; duration < scale; duration = duration * 5 / 4 + 1)
+			assert_expected(duration, scale);
+		for (uint64_t i = 1; i < 100; i++)
+			assert_expected(MAX(least * i / 100, 1), scale);
+		assert_expected(scale - 1, scale);
+		assert_expected(scale / 2, scale);
+	}
+}
+
+/* The ends of the ranges. */
 static void test_extremes(void)
 {
-	const uint64_t scales[] = { 1, 2, 1000, SAMPLE_SCALE_MAX_NS };
+	const uint64_t scales[] = { 1, 2, 1000, UINT64_C(1) << 32, SAMPLE_SCALE_MAX_NS };
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(scales); i++) {
 		uint64_t scale = scales[i], durations[] = { 1, scale / 2, scale - 1 };
 
 		for (unsigned d = 0; d < G_N_ELEMENTS(durations); d++) {
-			uint64_t duration = durations[d];
+			uint64_t duration = durations[d], chance = sample_chance_ns(duration, scale);
 
 			if (!duration || duration >= scale)
 				continue;
-			g_assert_true(sample_keeps(duration, scale, 0));
-			g_assert_false(sample_keeps(duration, scale, UINT32_MAX));
-			g_assert_cmpuint(sample_part_ns(duration, duration, scale), ==, scale);
-			g_assert_cmpuint(sample_weight_q8(duration, scale), >=, SAMPLE_ONE_Q8);
-			g_assert_cmpuint(sample_weight_q8(duration, scale), <=, scale * SAMPLE_ONE_Q8);
+			g_assert_cmpuint(sample_bar_ns(scale, 0), ==, 0);
+			g_assert_cmpuint(sample_bar_ns(scale, UINT32_MAX) + (scale >> 32) + 1, >=, scale);
+			g_assert_cmpuint(sample_part_ns(chance, chance, scale), ==, scale);
+			g_assert_cmpuint(sample_weight_q8(chance, scale), >=, SAMPLE_ONE_Q8);
+			g_assert_cmpuint(sample_weight_q8(chance, scale), <=, SAMPLE_ONE_Q8 << SAMPLE_COUNTS_SHIFT);
 			g_assert_cmpuint(sample_variance(duration, scale), <, UINT64_C(1) << 50);
 		}
 	}
+	/* without sampling no wait is short of the bar but one that took no time */
+	g_assert_cmpuint(sample_bar_ns(0, UINT32_MAX), ==, 0);
 }
 
 /* Less than half a wait is one: a stack that was seen waited. */
@@ -232,6 +292,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/sample/unbiased", test_unbiased);
 	g_test_add_func("/sample/changing-scale", test_changing_scale);
 	g_test_add_func("/sample/exact", test_exact);
+	g_test_add_func("/sample/expectation", test_expectation);
 	g_test_add_func("/sample/extremes", test_extremes);
 	g_test_add_func("/sample/at-least-one", test_at_least_one);
 	return g_test_run();
