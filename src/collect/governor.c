@@ -8,11 +8,11 @@
 #define MIN_GAIN 0.01
 /*
  * Listing may take this part of the budget: errors shrink with the root of what is listed only.  Of a percent of two
- * CPUs these are 1,000 waits a second; where there are no more than that, all are listed.
+ * CPUs these are 667 waits a second; where there are no more than that, all are listed.
  */
 #define LISTING_OF_BUDGET 0.05
 /* To walk both stacks, remembered, and to sum, where few waits are listed and so all of it is in no cache: docs/performance.md. */
-#define LISTING_NS 1000
+#define LISTING_NS 1500
 /* To go down, this part of all that is allowed must do: else it would be up again at once. */
 #define LOWER_SHARE 0.75
 /* So many readings with room for a scale below, and down it goes. */

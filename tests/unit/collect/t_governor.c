@@ -8,8 +8,9 @@
 #define SECOND 1000000000ULL
 #define CPUS 2
 #define PERCENT 10000
-/* Of a budget of a percent of two CPUs, 20 ms a second: a twentieth at 1 us. */
-#define MAY_LIST 1000
+/* Of a budget of a percent of two CPUs, 20 ms a second: a twentieth at 1.5 us. */
+#define MAY_LIST 667
+#define LISTING_NS 1500
 
 /* In a second: so many context switches, and waits of two durations, 1.5 times 2^slot ns. */
 struct machine {
@@ -42,7 +43,7 @@ static struct governor_reading reading(const struct machine *m, uint64_t scale_n
 	double seconds = (double)elapsed_ns / (double)SECOND;
 	struct governor_reading r = {
 		.elapsed_ns = elapsed_ns, .cpus = CPUS, .own_ns = m->own_ns * seconds,
-		.bpf_ns = (m->switches * m->fixed_ns + listed(m, scale_ns) * (m->listing_ns > 0 ? m->listing_ns : 1000)) * seconds,
+		.bpf_ns = (m->switches * m->fixed_ns + listed(m, scale_ns) * (m->listing_ns > 0 ? m->listing_ns : LISTING_NS)) * seconds,
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(m->waits); i++)
@@ -60,9 +61,9 @@ static uint64_t seconds(struct governor *g, const struct machine *m, unsigned cn
 	return g->scale_ns;
 }
 
-/* 31 ms a second at first; of short waits as many as may be are left at 400 us, 800 a second, and of long ones there are 100. */
+/* 31 ms a second at first; of short waits as many as may be are left at 400 us, 533 a second, and of long ones there are 67. */
 static const struct machine busy = {
-	.switches = 100000, .fixed_ns = 50, .waits = { { SHORT, 26000 }, { LONG, 100 } },
+	.switches = 100000, .fixed_ns = 50, .waits = { { SHORT, 17333 }, { LONG, 67 } },
 };
 
 static void test_raises_at_once(void)
@@ -86,7 +87,7 @@ static void test_raises_at_once(void)
 /* Scales that save nothing may lie before one that does: long waits and short ones, none between. */
 static void test_leaps_over_a_gap(void)
 {
-	const struct machine m = { .switches = 1e6, .fixed_ns = 100, .waits = { { SHORT, 10000 }, { SLEEP, 1500 } } };
+	const struct machine m = { .switches = 1e6, .fixed_ns = 100, .waits = { { SHORT, 6667 }, { SLEEP, 1000 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
@@ -132,7 +133,7 @@ static void test_bursts(void)
 /* What no sampling can save is not paid for with precision. */
 static void test_stops_where_it_gains_nothing(void)
 {
-	const struct machine m = { .switches = 1e6, .fixed_ns = 200, .waits = { { SHORT, 900 } } };
+	const struct machine m = { .switches = 1e6, .fixed_ns = 200, .waits = { { SHORT, 600 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
@@ -145,12 +146,12 @@ static void test_stops_where_it_gains_nothing(void)
 /* Where listing costs more than is reckoned, the budget counts. */
 static void test_keeps_the_budget(void)
 {
-	const struct machine m = { .switches = 10000, .fixed_ns = 500, .listing_ns = 20000, .waits = { { LONG, 950 } } };
+	const struct machine m = { .switches = 10000, .fixed_ns = 500, .listing_ns = 30000, .waits = { { LONG, 633 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
 	g_assert_cmpuint(seconds(&g, &m, 2), >, 0);
-	g_assert_cmpfloat(10000 * 500 + listed(&m, g.scale_ns) * 20000, <, 2e7);
+	g_assert_cmpfloat(10000 * 500 + listed(&m, g.scale_ns) * 30000, <, 2e7);
 }
 
 static void test_lowers_when_quiet(void)
@@ -159,12 +160,12 @@ static void test_lowers_when_quiet(void)
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	m.waits[1].cnt = 990;
+	m.waits[1].cnt = 660;
 	seconds(&g, &m, 2);
 	g_assert_cmpuint(g.scale_ns, ==, 256 * GOVERNOR_FIRST_NS);
 	/* at once to where the short ones may be listed, after five readings; short ones are none of them */
-	m.waits[1].cnt = 100;
-	m.waits[0].cnt = 20000;
+	m.waits[1].cnt = 67;
+	m.waits[0].cnt = 13333;
 	for (unsigned i = 0; i < 10; i++) {
 		const struct governor_reading r = reading(&m, g.scale_ns, SECOND / 20);
 
@@ -173,7 +174,7 @@ static void test_lowers_when_quiet(void)
 	g_assert_cmpuint(seconds(&g, &m, 4), ==, 256 * GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(seconds(&g, &m, 1), ==, 4 * GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(g.lowered_cnt, ==, 1);
-	m.waits[0].cnt = 100;
+	m.waits[0].cnt = 67;
 	g_assert_cmpuint(seconds(&g, &m, 5), ==, 0);
 	g_assert_cmpuint(seconds(&g, &m, 50), ==, 0);
 	g_assert_cmpuint(g.lowered_cnt, ==, 2);
@@ -187,7 +188,7 @@ static void test_lowers_with_care(void)
 
 	governor_init(&g, PERCENT, true, 0);
 	seconds(&g, &busy, 2);
-	some.waits[0].cnt = 5000;
+	some.waits[0].cnt = 3333;
 	seconds(&g, &none, 2);
 	seconds(&g, &some, 1);
 	g_assert_cmpuint(seconds(&g, &none, 2), ==, GOVERNOR_FIRST_NS);
@@ -196,7 +197,7 @@ static void test_lowers_with_care(void)
 /* Far within the budget, but with more stacks than are of use; and so few that all are listed, from one to the other and back. */
 static void test_lists_what_is_of_use(void)
 {
-	struct machine m = { .switches = 10000, .fixed_ns = 200, .waits = { { SHORT, 7000 } } };
+	struct machine m = { .switches = 10000, .fixed_ns = 200, .waits = { { SHORT, 4667 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
@@ -213,7 +214,7 @@ static void test_lists_what_is_of_use(void)
 /* Not below what the user began with, nor above the top. */
 static void test_keeps_to_its_bounds(void)
 {
-	struct machine m = { .switches = 1e7, .fixed_ns = 0, .waits = { { SLEEP, 30000 } } };
+	struct machine m = { .switches = 1e7, .fixed_ns = 0, .waits = { { SLEEP, 20000 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 50000);
@@ -236,7 +237,7 @@ static void test_lists_some_short_ones(void)
 /* An exact recording stays exact, and what it cost is known. */
 static void test_exact(void)
 {
-	const struct machine m = { .switches = 1e6, .fixed_ns = 50, .waits = { { SHORT, 450000 } } };
+	const struct machine m = { .switches = 1e6, .fixed_ns = 50, .waits = { { SHORT, 300000 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, false, 0);
@@ -250,7 +251,7 @@ static void test_exact(void)
 /* Where our own process is the cost, as it is while symbols are read, no wait need be dropped. */
 static void test_own_cost(void)
 {
-	const struct machine m = { .switches = 2000, .fixed_ns = 50, .own_ns = 5e8, .waits = { { SHORT, 900 } } };
+	const struct machine m = { .switches = 2000, .fixed_ns = 50, .own_ns = 5e8, .waits = { { SHORT, 600 } } };
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
