@@ -35,7 +35,7 @@ struct account {
 	__u64 pad4[4];
 };
 
-/* Found as ours are: see bpf/threads.bpf.h. */
+/* The slots are a hash table, by the address of the task. */
 #define SLOT_BITS 15
 #define TRIES 8
 #define TAG_BUSY 1ULL

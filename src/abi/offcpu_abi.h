@@ -128,7 +128,8 @@ static inline __u32 offcpu_hist_place(__u32 slot)
 	return slot >= first ? slot - first : slot + OFFCPU_HIST_SLOTS - first;
 }
 
-#define OFFCPU_THREAD_TABLES 8	/* see bpf/threads.bpf.h */
+#define OFFCPU_THREAD_TABLE_BITS 3	/* see bpf/threads.bpf.h */
+#define OFFCPU_THREAD_TABLES (1 << OFFCPU_THREAD_TABLE_BITS)
 
 /* Of each CPU, since the window began; user space reads it meanwhile. */
 struct offcpu_counts {

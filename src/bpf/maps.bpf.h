@@ -140,17 +140,16 @@ struct burst {
  * CPUs than they run on.
  */
 struct thread_state {
-	/* first line, which hardly ever changes */
-	__u64 tag;		/* whose it is: see bpf/threads.bpf.h */
+	/* first line, which hardly ever changes, and which no switch needs that lists no wait */
+	__u64 tag;		/* whose it is: see bpf/threads.bpf.h; 0: free */
 	__u64 start_ns, proc_start_ns;
 	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
 	__u32 tno, pid, tid, exec_no;
 	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
-	__u8 selected;
 	__u8 by_exec;		/* selected because it descends from the traced command */
 	__u8 narrow;		/* a program of 32-bit addresses */
-	__u8 pad1;
+	__u8 pad1[2];
 	/* second line, the only one that a waker touches */
 	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
 	__u64 prewake_csw;	/* context switches at the last waking before the window */
@@ -176,7 +175,8 @@ struct thread_state {
 	__u8 by_fp;		/* the wait's user stack was walked without tables */
 	__u8 has_snap, snap_mode, snap_state, snap_by_fp;
 	__u8 is_cold;		/* it waited so long that nothing of its own is in a cache */
-	__u8 pad3[2];
+	__u8 selected;
+	__u8 pad3;
 	/* fourth line: each switch, too; and on */
 	struct offcpu_account account;
 	__u64 ustack;		/* of the wait that goes on, if it was walked when that began */

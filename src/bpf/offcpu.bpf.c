@@ -525,11 +525,12 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 SEC("tp_btf/sched_process_free")
 int handle_free(unsigned long long *ctx)
 {
-	struct thread_state *st = thread_of((void *)ctx[0]);
+	struct task_struct *task = (void *)ctx[0];
+	struct thread_state *st = thread_of(task);
 
 	if (st) {
 		give_memory_back(st);
-		free_thread(st);
+		free_thread(task, st);
 	}
 	return 0;
 }

@@ -10,13 +10,11 @@
  * readings of it, and more where the reader itself waits for a CPU.  Such an account takes a free slot of the threads'
  * tables and waits there, in a list of which the last one is the first; user space asks for the list once it has made room.
  */
-#define TAG_PARKED 2ULL	/* of a slot, beside the number of its account: never the address of a task, which is a multiple of 4 */
 #define NEXT_UNKNOWN (~0U)
 #define PARKED_A_RUN 32
 
 struct parked_account {
-	__u64 tag;
-	__u32 next;	/* number of a slot, + 1; 0: none */
+	__u32 next;	/* number of a slot; 0: none */
 	__u32 pad;
 	struct offcpu_rec_thread rec;
 };
@@ -26,30 +24,21 @@ _Static_assert(sizeof(struct parked_account) <= sizeof(struct thread_state), "it
 /* The last one that was parked, and the next one to be sent of those that user space asked for; as `next`. */
 __u32 parked = 0, parked_asked = 0;
 
-static __always_inline struct parked_account *parked_in(__u32 number)
-{
-	return (struct parked_account *)thread_in(number - 1);
-}
-
 /* Parks scratch->thread.  False: there is no free slot. */
 __noinline int park_account(const struct scratch *scratch)
 {
 	struct parked_account *p;
-	__u64 tag;
 	__u32 slot;
 
 	if (!scratch)
 		return false;
-	tag = (__u64)scratch->thread.tno << 2 | TAG_PARKED;
-	slot = find_slot(tag, true);
-	p = parked_in(slot + 1);
+	slot = take_slot();
+	p = (void *)thread_in(slot);
 	if (!p)
 		return false;
-	__sync_fetch_and_add(&threads_taken, 1);
 	p->next = NEXT_UNKNOWN;
 	bpf_probe_read_kernel(&p->rec, sizeof(p->rec), &scratch->thread);
-	p->tag = tag;
-	p->next = __sync_lock_test_and_set(&parked, slot + 1);
+	p->next = __sync_lock_test_and_set(&parked, slot);
 	return true;
 }
 
@@ -66,18 +55,19 @@ static __always_inline void send_account(const struct scratch *scratch)
 __noinline int send_one_parked(void)
 {
 	struct parked_account *p;
-	__u32 next;
+	__u32 slot, next;
 
 	if (!parked_asked)
 		parked_asked = __sync_lock_test_and_set(&parked, 0);
-	p = parked_asked ? parked_in(parked_asked) : NULL;
+	slot = parked_asked;
+	p = (void *)thread_in(slot);
 	if (!p)
 		return false;
 	next = *(volatile __u32 *)&p->next;
 	if (next == NEXT_UNKNOWN || ring_send(&p->rec, sizeof(p->rec)))
 		return false;
 	parked_asked = next;
-	free_thread((struct thread_state *)p);
+	give_slot(slot);
 	return true;
 }
 

@@ -5,23 +5,29 @@
 #include "bpf/maps.bpf.h"
 
 /*
- * Where the memory of each thread lies: in arrays that are used as hash tables, by the address of the thread's
- * task_struct.  Task storage would do the same, but finds the memory by way of two others of its own, which
- * are in no cache for a thread that comes back after long, and allocates and frees it for each fork.  Here the address is known
- * at once.
+ * Where the memory of each thread lies: in slots of tables, which are taken one after the other, and an index that finds a slot by
+ * the address of the thread's task_struct.  Task storage would do the same, but finds the memory by way of two others of its own,
+ * which are in no cache for a thread that comes back after long, and allocates and frees it for each fork.
+ *
+ * With thousands of threads an event costs what has to be fetched for it, lines and the pages they are in.  So the index
+ * has 8 bytes for a thread, and stays in a cache; slots lie side by side, the one that was free last is taken first;
+ * and of a sleeper's slot a waker reads nothing: it does not wait for what it writes there.
  *
  * A thread takes a slot at its birth, or as the iterator meets it, and it is free again when the kernel frees the
  * thread (sched_process_free): nobody runs as it, wakes it or iterates over it then.  Should that not be seen, the
  * thread that is born at the same address takes the slot over.
  *
- * User space makes the first table for twice as many threads as there are, and has always one more than they need
- * (collect/thread_table.c).  All are of one length, and a thread has the same places in each: the one that its hash names, and the
- * other ones of THREAD_TRIES side by side.
+ * User space makes the first table for the threads that there are and some more, and has always one more than they need
+ * (collect/thread_table.c).  In the index a thread has THREAD_TRIES places side by side, about the one that its hash names; and as many
+ * in a second one, which is long enough for all slots that there may be, where they are taken.
  */
 #define THREAD_TRIES 16
-#define TAG_BUSY 1ULL	/* of a slot that is being taken; no address */
-#define NO_SLOT (~0U)
-#define TABLE_SHIFT 24	/* number of a slot: its table, and its place there */
+#define TABLE_SHIFT 16	/* number of a slot: its table, and its place there; 0 is nobody's */
+#define SLOT_BITS (TABLE_SHIFT + OFFCPU_THREAD_TABLE_BITS)
+#define SLOT_MAX ((1ULL << SLOT_BITS) - 1)
+#define INDEX_BITS 15	/* 256 KiB */
+#define NO_PLACE (~0U)
+#define LIST_TRIES 64
 
 struct thread_slots {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -40,7 +46,27 @@ struct {
 	__array(values, struct thread_slots);
 } thread_tables SEC(".maps");
 
+/*
+ * The number of a slot, below what index_key() says of its thread; 0: free.  It is always of one length, so the programs need not ask for
+ * that: with 10,000 threads it is a third full, and an L2 cache still holds it.
+ */
+__u64 thread_index[1 << INDEX_BITS] __attribute__((aligned(64))) = { 0 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);			/* user space says how many */
+	__type(key, __u32);
+	__type(value, __u64);
+} second_index SEC(".maps");
+
 __u32 threads_taken = 0;	/* slots, in all tables */
+__u32 slots_begun = 1;		/* those that were ever taken, and number 0 */
+/*
+ * The list of the slots that were taken and are free again: the number of the first one, and above that how often the list
+ * has changed, since the same one may be the first again with another one after it.
+ */
+__u64 free_slots = 0;
+bool second_index_used = false;
 
 /*
  * The address of a task as a number.  The verifier lets nobody shift or multiply a pointer; but the difference
@@ -59,14 +85,31 @@ static __always_inline __u32 hash_of_tag(__u64 tag, __u32 bits)
 	return tag * STACK_MIX >> (64 - bits);
 }
 
+/*
+ * What tells a thread from all others above the number of its slot: 45 bits of the address.  A task_struct begins with a cache
+ * line (kernel/fork.c, fork_init()), and all of them lie in the machine's memory, of which no kernel has 2 PiB in a row.
+ */
+static __always_inline __u64 index_key(__u64 tag)
+{
+	return tag >> 6 << SLOT_BITS;
+}
+
+/* The thread's slot, if this is its entry; else it is above SLOT_MAX. */
+static __always_inline __u64 slot_of_entry(__u64 entry, __u64 tag)
+{
+	return entry ^ index_key(tag);
+}
+
+/* In the first index. */
 static __always_inline __u32 first_place(__u64 tag)
 {
-	return hash_of_tag(tag, cfg.thread_bits);
+	return hash_of_tag(tag, INDEX_BITS);
 }
 
 /* Keys that take no room on the stack, of which the deepest walks leave none (Linux 6.1). */
 const volatile __u32 table_keys[OFFCPU_THREAD_TABLES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
+/* NULL: the table is not there yet. */
 static __always_inline struct thread_state *thread_at(__u32 table, __u32 place)
 {
 	void *slots = bpf_map_lookup_elem(&thread_tables, (const void *)&table_keys[table & (OFFCPU_THREAD_TABLES - 1)]);
@@ -74,94 +117,198 @@ static __always_inline struct thread_state *thread_at(__u32 table, __u32 place)
 	return slots ? bpf_map_lookup_elem(slots, &place) : NULL;
 }
 
+/* The same; or it is the number of none. */
 static __always_inline struct thread_state *thread_in(__u32 slot)
 {
-	return slot == NO_SLOT ? NULL : thread_at(slot >> TABLE_SHIFT, slot & ((1U << TABLE_SHIFT) - 1));
+	__u32 table = slot >> TABLE_SHIFT;
+
+	barrier_var(table);	/* what clang knows of it the verifier does not, here and below */
+	return !slot || slot > SLOT_MAX ? NULL : thread_at(table, slot & ((1U << TABLE_SHIFT) - 1));
+}
+
+/* A place of the first index, or above that of the second one.  NULL: there is no such place. */
+static __always_inline __u64 *entry_at(__u32 place)
+{
+	__u32 above = place - (1U << INDEX_BITS);
+
+	if (place >= 1U << INDEX_BITS)
+		return bpf_map_lookup_elem(&second_index, &above);
+	barrier_var(place);
+	return &thread_index[place & ((1U << INDEX_BITS) - 1)];
 }
 
 /*
- * The slot of one table that has this tag; or, where one may be claimed, the first of its places that was free, which is busy then.
- * A global function, as are the others here: the verifier checks them once.
+ * The place of the thread among THREAD_TRIES side by side.  With a slot: or else the first of them that was free; there the
+ * slot stands as the thread's then.  A global function, as are the others here: the verifier checks them once.
  */
-__noinline __u32 slot_in(__u32 table, __u64 tag, bool may_claim)
+__noinline __u32 place_near(__u32 first, __u64 tag, __u32 slot)
 {
-	void *slots = bpf_map_lookup_elem(&thread_tables, &table);
-	__u32 first = first_place(tag);
-
-	if (!slots)
-		return NO_SLOT;
 	for (__u32 i = 0; i < THREAD_TRIES; i++) {
-		__u32 place = first ^ i;
-		struct thread_state *st = bpf_map_lookup_elem(slots, &place);
+		__u64 *entry = entry_at(first ^ i), found, own = index_key(tag) | slot;
+
+		if (!entry)
+			break;
+		found = *entry;
+		if (!found && slot)
+			found = __sync_val_compare_and_swap(entry, 0, own) ?: own;
+		if (slot_of_entry(found, tag) <= SLOT_MAX)
+			return first ^ i;
+	}
+	return NO_PLACE;
+}
+
+/* The same of both indexes. */
+__noinline __u32 find_place(__u64 tag, __u32 slot)
+{
+	__u32 place = place_near(first_place(tag), tag, slot);
+
+	if (place != NO_PLACE || (!slot && !second_index_used))
+		return place;
+	second_index_used = true;
+	return place_near((1U << INDEX_BITS) + hash_of_tag(tag, cfg.thread_bits + OFFCPU_THREAD_TABLE_BITS), tag, slot);
+}
+
+/* The thread's slot, if it is the one that stands at this place.  0: it is not. */
+__noinline __u32 slot_at(__u32 place, __u64 tag)
+{
+	__u64 *entry = entry_at(place);
+	__u64 slot = entry ? slot_of_entry(*entry, tag) : 0;
+
+	return slot <= SLOT_MAX ? slot : 0;
+}
+
+__noinline __u32 find_slot(__u64 tag)
+{
+	return slot_at(find_place(tag, 0), tag);
+}
+
+/*
+ * NULL: we know of no such thread.  It is the same lookup for all tables, since the verifier would follow each one to the end of the
+ * program; but a thread of the first table takes one comparison, and the CPU need not wait to know which table it is.
+ */
+static __always_inline struct thread_state *thread_of(struct task_struct *task)
+{
+	__u64 tag = tag_of(task), slot = slot_of_entry(thread_index[first_place(tag)], tag);
+	__u32 table = 0;
+
+	if (rarely(slot >> TABLE_SHIFT)) {
+		if (slot > SLOT_MAX)
+			slot = find_slot(tag);
+		if (!slot)
+			return NULL;
+		table = slot >> TABLE_SHIFT;
+		slot &= (1U << TABLE_SHIFT) - 1;
+		barrier_var(table);
+	}
+	return thread_at(table, slot);
+}
+
+struct free_slot {
+	__u64 tag;	/* nobody's */
+	__u32 next;	/* 0: none */
+};
+
+/* Makes this one the first of the list, in place of what it was.  False: somebody was quicker. */
+static __always_inline bool change_first(__u64 was, __u32 slot)
+{
+	return __sync_val_compare_and_swap(&free_slots, was, ((was >> 32) + 1) << 32 | slot) == was;
+}
+
+static __always_inline __u32 nth_slot(__u32 n)
+{
+	return n >> cfg.thread_bits << TABLE_SHIFT | (n & ((1U << cfg.thread_bits) - 1));
+}
+
+/* A slot that nobody else has.  0: there is none, or not yet. */
+__noinline __u32 take_slot(void)
+{
+	__u32 slot = 0;
+
+	for (int i = 0; i < LIST_TRIES && !slot; i++) {
+		__u64 first = *(volatile __u64 *)&free_slots;
+		const struct free_slot *st = (const void *)thread_in((__u32)first);
 
 		if (!st)
 			break;
-		if (st->tag == tag ||
-		    (may_claim && !st->tag && !__sync_val_compare_and_swap(&st->tag, 0, TAG_BUSY)))
-			return table << TABLE_SHIFT | place;
+		if (change_first(first, st->next))
+			slot = first;
 	}
-	return NO_SLOT;
-}
-
-/* The same of all tables. */
-__noinline __u32 find_slot(__u64 tag, bool may_claim)
-{
-	__u32 slot = NO_SLOT;
-
-	for (__u32 table = 0; table < OFFCPU_THREAD_TABLES && slot == NO_SLOT; table++)
-		slot = slot_in(table, tag, may_claim);
+	if (!slot) {
+		/* Looked at first: at the end of a table a number of the next one may get lost, but not all of them. */
+		if (!thread_in(nth_slot(slots_begun)))
+			return 0;
+		slot = nth_slot(__sync_fetch_and_add(&slots_begun, 1));
+	}
+	__sync_fetch_and_add(&threads_taken, 1);
 	return slot;
 }
 
-/* NULL: we know of no such thread. */
-static __always_inline struct thread_state *thread_of(struct task_struct *task)
+/* Should so many CPUs do the same at once that it fails each time, the slot stays taken. */
+__noinline int give_slot(__u32 slot)
 {
-	__u64 tag = tag_of(task);
-	struct thread_state *st = thread_at(0, first_place(tag));
+	struct free_slot *st = (void *)thread_in(slot);
 
-	if (st && st->tag == tag)
-		return st;
-	return thread_in(find_slot(tag, false));
-}
+	for (int i = 0; i < LIST_TRIES && st; i++) {
+		__u64 first = *(volatile __u64 *)&free_slots;
 
-/* What nobody else can see yet is made as at birth, and then seen.  chain: of the thread, or NULL. */
-__noinline int publish_thread(struct thread_state *st, struct chain_state *chain, __u64 tag)
-{
-	if (!st)
-		return 0;
-	__builtin_memset((char *)st + sizeof(st->tag), 0, sizeof(*st) - sizeof(st->tag));
-	if (chain)
-		__builtin_memset(chain, 0, __builtin_offsetof(struct chain_state, hops));
-	__sync_lock_test_and_set(&st->tag, tag);
+		st->next = first;
+		if (change_first(first, slot)) {
+			__sync_fetch_and_add(&threads_taken, -1);
+			break;
+		}
+	}
 	return 0;
 }
 
-/* is_born: a slot with this tag is that of a thread whose end was not seen. */
-__noinline __u32 take_slot(__u64 tag, bool is_born)
+/* As at birth.  chain: of the thread, or NULL. */
+__noinline int clear_thread(struct thread_state *st, struct chain_state *chain, __u64 tag)
 {
-	__u32 slot = find_slot(tag, true);
+	if (!st)
+		return 0;
+	__builtin_memset(st, 0, sizeof(*st));
+	if (chain)
+		__builtin_memset(chain, 0, __builtin_offsetof(struct chain_state, hops));
+	st->tag = tag;
+	return 0;
+}
+
+/* is_born: a slot of this tag is that of a thread whose end was not seen. */
+__noinline __u32 slot_for(__u64 tag, bool is_born)
+{
+	__u32 slot = take_slot(), found;
 	struct thread_state *st = thread_in(slot);
 
 	if (!st)
-		return NO_SLOT;
-	if (st->tag == TAG_BUSY)
-		__sync_fetch_and_add(&threads_taken, 1);
-	if (is_born || st->tag == TAG_BUSY)
-		publish_thread(st, chain_of(st), tag);
-	return slot;
+		return 0;
+	clear_thread(st, chain_of(st), tag);
+	found = slot_at(find_place(tag, slot), tag);
+	if (found == slot)
+		return slot;
+	give_slot(slot);
+	st = thread_in(found);
+	if (st && is_born)
+		clear_thread(st, chain_of(st), tag);
+	return found;
 }
 
 /* A memory for the thread, zeroed.  NULL: there is no room, or not yet. */
 static __always_inline struct thread_state *new_thread(struct task_struct *task, bool is_born)
 {
-	return thread_in(take_slot(tag_of(task), is_born));
+	return thread_in(slot_for(tag_of(task), is_born));
 }
 
 /* The thread is no more. */
-static __always_inline void free_thread(struct thread_state *st)
+static __always_inline void free_thread(struct task_struct *task, struct thread_state *st)
 {
-	__sync_fetch_and_add(&threads_taken, -1);
-	__sync_lock_test_and_set(&st->tag, 0);
+	__u64 tag = tag_of(task);
+	__u32 place = find_place(tag, 0), slot = slot_at(place, tag);
+	__u64 *entry = entry_at(place);
+
+	st->tag = 0;
+	if (!entry || !slot)
+		return;
+	__sync_lock_test_and_set(entry, 0);
+	give_slot(slot);
 }
 
 #endif

@@ -28,7 +28,7 @@ struct thread_table {
 /* Of the slots of each table. */
 static uint32_t table_bits(unsigned threads, unsigned cpus)
 {
-	uint64_t slots = MAX(2 * (uint64_t)threads, SLOTS_A_CPU * (uint64_t)cpus);
+	uint64_t slots = threads + SLOTS_A_CPU * (uint64_t)cpus;
 	uint32_t bits = BITS_MIN;
 
 	while (bits < BITS_MAX && 1ULL << bits < slots)
@@ -93,6 +93,8 @@ struct thread_table *thread_table_new(struct offcpu_bpf *skel, unsigned threads,
 		t->outer_fd = err = slabs_create_map(skel->maps.thread_tables, t->fd[0]);
 	if (err >= 0)
 		err = bpf_map__reuse_fd(skel->maps.thread_tables, t->outer_fd);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.second_index, OFFCPU_THREAD_TABLES << cfg->thread_bits);
 	if (err < 0) {
 		session_bpf_error(error, err, "make room for the threads' accounts");
 		thread_table_free(t);
@@ -130,12 +132,12 @@ int thread_table_ready(struct thread_table *t)
 
 void thread_table_grow(struct thread_table *t)
 {
-	uint32_t half = 1U << t->skel->rodata->cfg.thread_bits >> 1, wanted;
+	uint32_t wanted;
 
 	if (g_atomic_int_get(&t->is_working))
 		return;
-	/* one is empty, for what comes before the next look; the others are half full at most, so that a first place is mostly free */
-	wanted = MIN(t->skel->bss->threads_taken / half + 2, OFFCPU_THREAD_TABLES);
+	/* one is empty, for what comes before the next look */
+	wanted = MIN((t->skel->bss->threads_taken >> t->skel->rodata->cfg.thread_bits) + 2, OFFCPU_THREAD_TABLES);
 	if (t->err || wanted <= t->cnt)
 		return;
 	g_thread_join(t->adder);
