@@ -140,8 +140,7 @@ struct burst {
  * CPUs than they run on.
  */
 struct thread_state {
-	/* first line, which hardly ever changes, and which no switch needs that lists no wait */
-	__u64 tag;		/* whose it is: see bpf/threads.bpf.h; 0: free */
+	/* first line, which hardly ever changes; but for `css` no switch needs it that lists no wait */
 	__u64 start_ns, proc_start_ns;
 	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
@@ -149,7 +148,7 @@ struct thread_state {
 	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
 	__u8 by_exec;		/* selected because it descends from the traced command */
 	__u8 narrow;		/* a program of 32-bit addresses */
-	__u8 pad1[2];
+	__u8 pad1[10];
 	/* second line, the only one that a waker touches */
 	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
 	__u64 prewake_csw;	/* context switches at the last waking before the window */

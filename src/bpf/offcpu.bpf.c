@@ -530,7 +530,7 @@ int handle_free(unsigned long long *ctx)
 
 	if (st) {
 		give_memory_back(st);
-		free_thread(task, st);
+		free_thread(task);
 	}
 	return 0;
 }

@@ -116,7 +116,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 	if (may_read_user)
 		st->snap_ustack = sleeper_stack(task, st, scratch, &st->snap_by_fp);
 	/* It may have moved, or ended, while it was read; then the other reading, or its next event, tells. */
-	if (st->tag == tag_of(task) && switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
+	if (thread_of(task) == st && switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
 		st->snap_csw = csw;
 		st->exec_ns = task->se.sum_exec_runtime;
 		st->has_snap = 1;

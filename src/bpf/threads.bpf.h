@@ -164,22 +164,18 @@ __noinline __u32 find_place(__u64 tag, __u32 slot)
 
 	if (place != NO_PLACE || (!slot && !second_index_used))
 		return place;
-	second_index_used = true;
+	if (slot)
+		second_index_used = true;
 	return place_near((1U << INDEX_BITS) + hash_of_tag(tag, cfg.thread_bits + OFFCPU_THREAD_TABLE_BITS), tag, slot);
 }
 
-/* The thread's slot, if it is the one that stands at this place.  0: it is not. */
-__noinline __u32 slot_at(__u32 place, __u64 tag)
+/* The slot that stands there.  0: it has none, or no more, or there was no place for the one given. */
+__noinline __u32 find_slot(__u64 tag, __u32 slot)
 {
-	__u64 *entry = entry_at(place);
-	__u64 slot = entry ? slot_of_entry(*entry, tag) : 0;
+	__u64 *entry = entry_at(find_place(tag, slot));
+	__u64 found = entry ? slot_of_entry(*entry, tag) : 0;
 
-	return slot <= SLOT_MAX ? slot : 0;
-}
-
-__noinline __u32 find_slot(__u64 tag)
-{
-	return slot_at(find_place(tag, 0), tag);
+	return found <= SLOT_MAX ? found : 0;
 }
 
 /*
@@ -193,7 +189,7 @@ static __always_inline struct thread_state *thread_of(struct task_struct *task)
 
 	if (rarely(slot >> TABLE_SHIFT)) {
 		if (slot > SLOT_MAX)
-			slot = find_slot(tag);
+			slot = find_slot(tag, 0);
 		if (!slot)
 			return NULL;
 		table = slot >> TABLE_SHIFT;
@@ -204,7 +200,6 @@ static __always_inline struct thread_state *thread_of(struct task_struct *task)
 }
 
 struct free_slot {
-	__u64 tag;	/* nobody's */
 	__u32 next;	/* 0: none */
 };
 
@@ -226,11 +221,11 @@ __noinline __u32 take_slot(void)
 
 	for (int i = 0; i < LIST_TRIES && !slot; i++) {
 		__u64 first = *(volatile __u64 *)&free_slots;
-		const struct free_slot *st = (const void *)thread_in((__u32)first);
+		const struct free_slot *head = (const void *)thread_in((__u32)first);
 
-		if (!st)
+		if (!head)
 			break;
-		if (change_first(first, st->next))
+		if (change_first(first, head->next))
 			slot = first;
 	}
 	if (!slot) {
@@ -246,12 +241,12 @@ __noinline __u32 take_slot(void)
 /* Should so many CPUs do the same at once that it fails each time, the slot stays taken. */
 __noinline int give_slot(__u32 slot)
 {
-	struct free_slot *st = (void *)thread_in(slot);
+	struct free_slot *head = (void *)thread_in(slot);
 
-	for (int i = 0; i < LIST_TRIES && st; i++) {
+	for (int i = 0; i < LIST_TRIES && head; i++) {
 		__u64 first = *(volatile __u64 *)&free_slots;
 
-		st->next = first;
+		head->next = first;
 		if (change_first(first, slot)) {
 			__sync_fetch_and_add(&threads_taken, -1);
 			break;
@@ -261,14 +256,13 @@ __noinline int give_slot(__u32 slot)
 }
 
 /* As at birth.  chain: of the thread, or NULL. */
-__noinline int clear_thread(struct thread_state *st, struct chain_state *chain, __u64 tag)
+__noinline int clear_thread(struct thread_state *st, struct chain_state *chain)
 {
 	if (!st)
 		return 0;
 	__builtin_memset(st, 0, sizeof(*st));
 	if (chain)
 		__builtin_memset(chain, 0, __builtin_offsetof(struct chain_state, hops));
-	st->tag = tag;
 	return 0;
 }
 
@@ -280,14 +274,14 @@ __noinline __u32 slot_for(__u64 tag, bool is_born)
 
 	if (!st)
 		return 0;
-	clear_thread(st, chain_of(st), tag);
-	found = slot_at(find_place(tag, slot), tag);
+	clear_thread(st, chain_of(st));
+	found = find_slot(tag, slot);
 	if (found == slot)
 		return slot;
 	give_slot(slot);
 	st = thread_in(found);
 	if (st && is_born)
-		clear_thread(st, chain_of(st), tag);
+		clear_thread(st, chain_of(st));
 	return found;
 }
 
@@ -298,17 +292,16 @@ static __always_inline struct thread_state *new_thread(struct task_struct *task,
 }
 
 /* The thread is no more. */
-static __always_inline void free_thread(struct task_struct *task, struct thread_state *st)
+static __always_inline void free_thread(struct task_struct *task)
 {
-	__u64 tag = tag_of(task);
-	__u32 place = find_place(tag, 0), slot = slot_at(place, tag);
-	__u64 *entry = entry_at(place);
+	__u64 tag = tag_of(task), slot;
+	__u64 *entry = entry_at(find_place(tag, 0));
 
-	st->tag = 0;
-	if (!entry || !slot)
+	if (!entry)
 		return;
-	__sync_lock_test_and_set(entry, 0);
-	give_slot(slot);
+	slot = slot_of_entry(__sync_lock_test_and_set(entry, 0), tag);
+	if (slot <= SLOT_MAX)
+		give_slot(slot);
 }
 
 #endif
