@@ -8,8 +8,9 @@
 #define SECOND 1000000000ULL
 #define CPUS 2
 #define PERCENT 10000
-/* Of a budget of a percent of two CPUs, 20 ms a second: a twentieth at 1.5 us. */
-#define MAY_LIST 667
+/* Of a budget of a percent of two CPUs, 20 ms a second: a fortieth at 1.5 us, and a twentieth where that is all there are. */
+#define MAY_LIST 333
+#define MAY_LIST_ALL 667
 #define LISTING_NS 1500
 
 /* In a second: so many context switches, and waits of two durations, 1.5 times 2^slot ns. */
@@ -61,9 +62,9 @@ static uint64_t seconds(struct governor *g, const struct machine *m, unsigned cn
 	return g->scale_ns;
 }
 
-/* 31 ms a second at first; of short waits as many as may be are left at 400 us, 533 a second, and of long ones there are 67. */
+/* 31 ms a second at first; of short waits as many as may be are left at 800 us, 266 a second, and of long ones there are 60. */
 static const struct machine busy = {
-	.switches = 100000, .fixed_ns = 50, .waits = { { SHORT, 17333 }, { LONG, 67 } },
+	.switches = 100000, .fixed_ns = 50, .waits = { { SHORT, 17333 }, { LONG, 60 } },
 };
 
 static void test_raises_at_once(void)
@@ -73,12 +74,12 @@ static void test_raises_at_once(void)
 	governor_init(&g, PERCENT, true, 0);
 	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 0);	/* one reading is none */
 	g_assert_true(g.wants_next);
-	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 8 * GOVERNOR_FIRST_NS);
 	g_assert_false(g.wants_next);
 	g_assert_cmpfloat(listed(&busy, g.scale_ns), <=, MAY_LIST);
-	g_assert_cmpfloat(listed(&busy, g.scale_ns / 4), >, MAY_LIST);
+	g_assert_cmpfloat(listed(&busy, g.scale_ns / 2), >, MAY_LIST);
 	seconds(&g, &busy, 100);
-	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.scale_ns, ==, 8 * GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(g.raised_cnt, ==, 1);
 	g_assert_cmpuint(g.lowered_cnt, ==, 0);
 	g_assert_cmpuint(g.over_cnt, ==, 2);
@@ -91,9 +92,9 @@ static void test_leaps_over_a_gap(void)
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	/* the short ones are few from 400 us on, but the sleeps are too many below 1.6 s */
+	/* the short ones are few from 400 us on, but the sleeps are too many below 3.3 s */
 	seconds(&g, &m, 2);
-	g_assert_cmpuint(g.scale_ns, ==, 16384 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.scale_ns, ==, 32768 * GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(g.raised_cnt, ==, 1);
 }
 
@@ -113,7 +114,7 @@ static void test_bursts(void)
 		governor_take(&g, &after);
 		g_assert_false(g.wants_next);
 	}
-	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.scale_ns, ==, 8 * GOVERNOR_FIRST_NS);
 	/* a second's work in a twentieth of it asks for more than the whole second does: the lesser of both is taken */
 	governor_init(&g, PERCENT, true, 0);
 	const struct governor_reading whole = reading(&busy, 0, SECOND);
@@ -122,7 +123,7 @@ static void test_bursts(void)
 	at_once.elapsed_ns = SECOND / 20;
 	governor_take(&g, &at_once);
 	governor_take(&g, &whole);
-	g_assert_cmpuint(g.scale_ns, ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.scale_ns, ==, 8 * GOVERNOR_FIRST_NS);
 	/* once, and then a quiet second: that was the start */
 	governor_init(&g, PERCENT, true, 0);
 	for (unsigned i = 0; i < 4; i++)
@@ -164,15 +165,15 @@ static void test_lowers_when_quiet(void)
 	seconds(&g, &m, 2);
 	g_assert_cmpuint(g.scale_ns, ==, 256 * GOVERNOR_FIRST_NS);
 	/* at once to where the short ones may be listed, after five readings; short ones are none of them */
-	m.waits[1].cnt = 67;
-	m.waits[0].cnt = 13333;
+	m.waits[1].cnt = 60;
+	m.waits[0].cnt = 12000;
 	for (unsigned i = 0; i < 10; i++) {
 		const struct governor_reading r = reading(&m, g.scale_ns, SECOND / 20);
 
 		governor_take(&g, &r);
 	}
 	g_assert_cmpuint(seconds(&g, &m, 4), ==, 256 * GOVERNOR_FIRST_NS);
-	g_assert_cmpuint(seconds(&g, &m, 1), ==, 4 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 1), ==, 8 * GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(g.lowered_cnt, ==, 1);
 	m.waits[0].cnt = 67;
 	g_assert_cmpuint(seconds(&g, &m, 5), ==, 0);
@@ -188,7 +189,7 @@ static void test_lowers_with_care(void)
 
 	governor_init(&g, PERCENT, true, 0);
 	seconds(&g, &busy, 2);
-	some.waits[0].cnt = 3333;
+	some.waits[0].cnt = 1500;
 	seconds(&g, &none, 2);
 	seconds(&g, &some, 1);
 	g_assert_cmpuint(seconds(&g, &none, 2), ==, GOVERNOR_FIRST_NS);
@@ -201,13 +202,13 @@ static void test_lists_what_is_of_use(void)
 	struct governor g;
 
 	governor_init(&g, PERCENT, true, 0);
-	g_assert_cmpuint(seconds(&g, &m, 20), ==, GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 2 * GOVERNOR_FIRST_NS);
 	g_assert_cmpuint(g.over_cnt, ==, 0);
-	m.waits[0].cnt = MAY_LIST * 0.8;	/* would be too many again soon */
+	m.waits[0].cnt = MAY_LIST_ALL * 0.8;	/* would be too many again soon */
 	g_assert_cmpuint(seconds(&g, &m, 20), ==, GOVERNOR_FIRST_NS);
-	m.waits[0].cnt = MAY_LIST * 0.7;
+	m.waits[0].cnt = MAY_LIST_ALL * 0.7;
 	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
-	m.waits[0].cnt = MAY_LIST * 0.99;
+	m.waits[0].cnt = MAY_LIST_ALL * 0.99;
 	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
 }
 
