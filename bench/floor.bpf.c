@@ -15,10 +15,9 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 enum { STATE_S, STATE_D, STATE_OTHER, STATE_R, STATE_COUNT };
 
 struct account {
-	__u64 tag;
 	__u64 start_ns;
 	__u32 pid, tid;
-	__u64 pad1[5];
+	__u64 pad1[6];
 	/* second line: written by who wakes it, from another CPU */
 	__u64 wake_ns;
 	__u64 pad2[7];
@@ -35,23 +34,37 @@ struct account {
 	__u64 pad4[4];
 };
 
-/* The slots are a hash table, by the address of the task. */
+/*
+ * The accounts lie side by side, and an index finds one by the address of the task: the number of the account, and above that
+ * the task's address but for what it begins at, a cache line (src/bpf/threads.bpf.h).
+ */
 #define SLOT_BITS 15
-#define TRIES 8
-#define TAG_BUSY 1ULL
+#define INDEX_BITS 15
+#define TRIES 16
+#define NO_SLOT ((1U << SLOT_BITS) - 1)
+#define MAP_TYPE_QUEUE 22	/* include/uapi/linux/bpf.h */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1 << SLOT_BITS);
+	__uint(max_entries, NO_SLOT);
 	__type(key, __u32);
 	__type(value, struct account);
 } accounts SEC(".maps");
+
+struct {
+	__uint(type, MAP_TYPE_QUEUE);
+	__uint(max_entries, NO_SLOT);
+	__type(value, __u32);
+} free_slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 << 20);
 } ring SEC(".maps");
 
+__u64 entries[1 << INDEX_BITS] __attribute__((aligned(64))) = { 0 };	/* 0: free */
+__u32 slots_begun = 1;
 __u64 base = 0;
 
 static __always_inline __u64 tag_of(struct task_struct *task)
@@ -64,56 +77,56 @@ static __always_inline __u64 tag_of(struct task_struct *task)
 
 static __always_inline __u32 first_place(__u64 tag)
 {
-	return tag * 0x9e3779b97f4a7c15ULL >> (64 - SLOT_BITS);
+	return tag * 0x9e3779b97f4a7c15ULL >> (64 - INDEX_BITS);
 }
 
+static __always_inline __u64 key_of(__u64 tag)
+{
+	return tag >> 6 << SLOT_BITS;
+}
+
+/* NO_SLOT: it has none. */
 __noinline __u32 find(__u64 tag)
 {
 	for (__u32 i = 1; i < TRIES; i++) {
-		__u32 place = first_place(tag) ^ i;
-		struct account *a = bpf_map_lookup_elem(&accounts, &place);
+		__u64 found = entries[(first_place(tag) ^ i) & ((1U << INDEX_BITS) - 1)] ^ key_of(tag);
 
-		if (a && a->tag == tag)
-			return place;
+		if (found < NO_SLOT)
+			return found;
 	}
-	return ~0U;
+	return NO_SLOT;
 }
 
 static __always_inline struct account *account_of(struct task_struct *task)
 {
-	__u64 tag = tag_of(task);
-	__u32 place = first_place(tag);
-	struct account *a = bpf_map_lookup_elem(&accounts, &place);
+	__u64 tag = tag_of(task), found = entries[first_place(tag)] ^ key_of(tag);
+	__u32 slot = found < NO_SLOT ? found : find(tag);
 
-	if (a && a->tag == tag)
-		return a;
-	place = find(tag);
-	return bpf_map_lookup_elem(&accounts, &place);
+	return bpf_map_lookup_elem(&accounts, &slot);
 }
 
 static __always_inline void create(struct task_struct *task, __u64 now)
 {
 	__u64 tag = tag_of(task);
-	struct account *a = NULL;
+	struct account *a;
+	__u32 slot;
 
-	for (__u32 i = 0; i < TRIES; i++) {
-		__u32 place = first_place(tag) ^ i;
-
-		a = bpf_map_lookup_elem(&accounts, &place);
-		if (!a || a->tag == tag || (!a->tag && !__sync_val_compare_and_swap(&a->tag, 0, TAG_BUSY)))
-			break;
-		a = NULL;
-	}
+	if (bpf_map_pop_elem(&free_slots, &slot))
+		slot = __sync_fetch_and_add(&slots_begun, 1);
+	a = bpf_map_lookup_elem(&accounts, &slot);
 	if (!a)
 		return;
-	__builtin_memset(&a->start_ns, 0, sizeof(*a) - sizeof(a->tag));
+	__builtin_memset(a, 0, sizeof(*a));
 	a->start_ns = task->start_boottime;
 	a->pid = task->tgid;
 	a->tid = task->pid;
 	a->since_ns = now;
 	a->is_off = true;
 	a->state = STATE_R;
-	__sync_lock_test_and_set(&a->tag, tag);
+	for (__u32 i = 0; i < TRIES; i++)
+		if (!__sync_val_compare_and_swap(&entries[(first_place(tag) ^ i) & ((1U << INDEX_BITS) - 1)], 0, key_of(tag) | slot))
+			return;
+	bpf_map_push_elem(&free_slots, &slot, 0);
 }
 
 SEC("tp_btf/sched_switch")
@@ -171,10 +184,18 @@ int floor_newtask(unsigned long long *ctx)
 SEC("tp_btf/sched_process_free")
 int floor_free(unsigned long long *ctx)
 {
-	struct account *a = account_of((void *)ctx[0]);
+	__u64 tag = tag_of((void *)ctx[0]);
 
-	if (a)
-		__sync_lock_test_and_set(&a->tag, 0);
+	for (__u32 i = 0; i < TRIES; i++) {
+		__u64 *entry = &entries[(first_place(tag) ^ i) & ((1U << INDEX_BITS) - 1)], found = *entry ^ key_of(tag);
+		__u32 slot = found;
+
+		if (found < NO_SLOT) {
+			__sync_lock_test_and_set(entry, 0);
+			bpf_map_push_elem(&free_slots, &slot, 0);
+			break;
+		}
+	}
 	return 0;
 }
 
@@ -184,7 +205,7 @@ int floor_thread(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (task)
+	if (task && !account_of(task))
 		create(task, bpf_ktime_get_ns());
 	return 0;
 }
