@@ -30,18 +30,21 @@ static __always_inline void keep_alone(const struct wait_parts *parts, struct ke
 	kept->variance = 0;
 }
 
-/* Decides whether a wait is kept, and as what.  Only runnable goes with one of the two others. */
-static __always_inline bool sample_wait(const struct wait_parts *parts, __u64 duration, __u32 draw,
+static __always_inline bool is_kept(__u64 duration, __u32 draw, __u64 scale)
+{
+	return duration >= scale || duration > sample_bar_ns(scale, draw);
+}
+
+/* As what a wait is kept.  scale: by which it was.  Only runnable goes with one of the two others. */
+static __always_inline void sample_wait(const struct wait_parts *parts, __u64 duration, __u64 scale,
 					struct kept_wait *kept)
 {
-	__u64 scale = scale_now(), chance, counts;
+	__u64 chance, counts;
 
 	if (duration >= scale) {
 		keep_alone(parts, kept);
-		return true;
+		return;
 	}
-	if (duration <= sample_bar_ns(scale, draw))
-		return false;
 	chance = sample_chance_ns(duration, scale);
 	counts = sample_part_ns(duration, chance, scale);
 	kept->duration_ns = duration;
@@ -51,21 +54,21 @@ static __always_inline bool sample_wait(const struct wait_parts *parts, __u64 du
 	kept->parts.runnable_ns = counts - kept->parts.blocked_ns - kept->parts.preempted_ns;
 	kept->weight_q8 = sample_weight_q8(chance, scale);
 	kept->variance = sample_variance(duration, counts);
-	return true;
 }
 
-/* 32 random bits (xorshift64*, Vigna 2016); the helper takes several times as long. */
+/*
+ * 32 random bits: the upper half of a linear congruential generator, whose multiplier is of Steele and Vigna,
+ * "Computationally easy, spectrally good multipliers" (2021); the helper takes several times as long.
+ */
 static __always_inline __u32 random_bits(struct scratch *scratch)
 {
 	__u64 x = scratch->random;
 
-	if (!x)
-		x = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
+	if (rarely(!x))
+		x = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
+	x = x * 0xd1342543de82ef95ULL + 1;
 	scratch->random = x;
-	return x * 0x2545f4914f6cdd1dULL >> 32;
+	return x >> 32;
 }
 
 static __always_inline __u64 switches_of(struct task_struct *task)
@@ -122,14 +125,14 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 		st->wake_ns = 0;
 	st->open_at_start = 1;
 	st->since_ns = st->from_ns;
-	st->state = snap ? st->snap_state : 'S';
+	st->state = snap ? st->snap_state : OFFCPU_STATE_S;
 	/* one that was queued when it was looked at can be woken, and does not sleep for that */
 	if (!woken_before && (snap ? st->snap_mode == MODE_ASLEEP : st->wake_ns != 0)) {
 		st->mode = MODE_ASLEEP;
 	} else {
 		st->mode = MODE_NEW;
 		if (!woken_before)
-			st->state = 'R';
+			st->state = OFFCPU_STATE_R;
 	}
 	st->ustack_from = begins_ustack(task, st);
 	if (st->ustack_from != USTACK_BEGUN)
@@ -205,7 +208,7 @@ static __always_inline void send_event(struct task_struct *task, const struct th
 	event->by_tid = st->by_tid;
 	bpf_probe_read_kernel(event->comm, sizeof(event->comm), task->comm);
 	__builtin_memcpy(event->by_comm, st->by_comm, sizeof(event->by_comm));
-	event->state = st->state;
+	event->state = letter_of(st->state);
 	__builtin_memset(event->pad, 0, sizeof(event->pad));
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
@@ -214,7 +217,7 @@ static __always_inline bool is_listed(const struct thread_state *st, __u64 total
 {
 	if (total < cfg.min_ns || total > cfg.max_ns)
 		return false;
-	return !cfg.state_mask || (cfg.state_mask & state_bit(st->state));
+	return !cfg.state_mask || (cfg.state_mask & 1U << (st->state & 7));
 }
 
 static __always_inline void add_parts(struct offcpu_state_total *total, const struct wait_parts *parts)
@@ -225,17 +228,14 @@ static __always_inline void add_parts(struct offcpu_state_total *total, const st
 	total->runnable_ns += parts->runnable_ns;
 }
 
-/* A global function, as sum_wait(): its branches are checked once. */
-__noinline int add_state(struct offcpu_account *account, __u32 letter, const struct wait_parts *parts)
-{
-	__u32 index = state_index(letter);
+_Static_assert(OFFCPU_STATE_COUNT == 7 && __builtin_offsetof(struct offcpu_account, filtered) ==
+	       __builtin_offsetof(struct offcpu_account, state[OFFCPU_STATE_COUNT]), "three bits of a state stay within the account");
 
-	if (!account || !parts)
-		return 0;
-	barrier_var(index);	/* what clang knows of it the verifier does not */
-	if (index < OFFCPU_STATE_COUNT)
-		add_parts(&account->state[index], parts);
-	return 0;
+static __always_inline struct offcpu_state_total *total_of(struct offcpu_account *account, __u32 state)
+{
+	state &= 7;
+	barrier_var(state);	/* what clang knows of it the verifier does not */
+	return &account->state[state];
 }
 
 /* Ends the observation of a thread at `now`: everything but its open wait is in st->account. */

@@ -18,6 +18,7 @@
  * in between has filled: what is rare goes to functions of its own, or to the end.
  */
 #define rarely(x) __builtin_expect(!!(x), 0)
+#define mostly(x) __builtin_expect(!!(x), 1)
 
 /* What a thread is doing, as of the last event we saw of it. */
 enum thread_mode {
@@ -33,7 +34,7 @@ enum thread_mode {
 enum ustack_from {
 	USTACK_NONE = 0,	/* the thread has none */
 	USTACK_BEGUN,		/* it was walked when the wait began */
-	USTACK_LATE,		/* it is walked when the wait ends */
+	USTACK_LATE,		/* it is walked when the wait ends, if the thread has user memory */
 };
 
 #define SEEN 8
@@ -140,16 +141,30 @@ struct burst {
  * CPUs than they run on.
  */
 struct thread_state {
-	/* first line, which hardly ever changes; but for `css` no switch needs it that lists no wait */
-	__u64 start_ns, proc_start_ns;
-	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
-	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
-	__u32 tno, pid, tid, exec_no;
-	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
-	__u8 by_exec;		/* selected because it descends from the traced command */
-	__u8 narrow;		/* a program of 32-bit addresses */
-	__u8 pad1[10];
-	/* second line, the only one that a waker touches */
+	/* first line: each switch.  Within 128 bytes an instruction names a member by one byte, and code that is run cold is short */
+	__u64 since_ns;		/* when the mode began; never before the window */
+	__u64 on_ns;		/* the last switch-in */
+	__u64 csw;		/* context switches at the last switch-out: has it run since? */
+	__u64 exec_ns;		/* the scheduler's own count of CPU time then */
+	__u64 ran_ns;		/* length of the last stretch on CPU, where anybody asks */
+	__u32 tables_epoch;	/* when tables_generation was looked up */
+	__u32 tables_generation;	/* of the program's tables; 0: there are none */
+	__u32 draw;		/* 32 random bits: is the wait kept by sampling? */
+	__u8 mode, state;	/* enum thread_mode, enum offcpu_state */
+	__u8 open_at_start;
+	__u8 ustack_from;	/* enum ustack_from */
+	__u8 by_fp;		/* the wait's user stack was walked without tables */
+	__u8 has_snap, snap_mode, snap_state, snap_by_fp;
+	__u8 is_cold;		/* it waited so long that nothing of its own is in a cache */
+	__u8 selected;
+	__u8 usual_ustack;	/* enum ustack_from, as long as it has user memory */
+	/* second line: each switch, too; and on */
+	struct offcpu_account account;
+	__u64 ustack;		/* of the wait that goes on, if it was walked when that began */
+	__u64 from_ns;		/* observed from */
+	__u64 snap_csw;		/* csw when the snapshot looked at it */
+	__u64 end_kstack, end_ustack;	/* when the window ended; the user stack if it is walked late */
+	/* a line of its own, the only one that a waker touches */
 	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
 	__u64 prewake_csw;	/* context switches at the last waking before the window */
 	__u64 waker;		/* who did the last waking, as wake_ns is its time; WAKER_SKIPPED */
@@ -159,29 +174,15 @@ struct thread_state {
 	const void *queue;	/* the run queue it was put on, only to be compared; and its throttling then */
 	__u64 queue_throttled_ns;
 	__u64 burst_id;		/* of the last waking, with storms */
-	/* third line: each switch */
-	__u64 since_ns;		/* when the mode began; never before the window */
-	__u64 on_ns;		/* the last switch-in */
-	__u64 csw;		/* context switches at the last switch-out: has it run since? */
-	__u64 exec_ns;		/* the scheduler's own count of CPU time then */
-	__u64 ran_ns;		/* length of the last stretch on CPU */
-	__u32 tables_epoch;	/* when tables_generation was looked up */
-	__u32 tables_generation;	/* of the program's tables; 0: there are none */
-	__u32 draw;		/* 32 random bits: is the wait kept by sampling? */
-	__u8 mode, state;	/* the state is a letter */
-	__u8 open_at_start;
-	__u8 ustack_from;	/* enum ustack_from */
-	__u8 by_fp;		/* the wait's user stack was walked without tables */
-	__u8 has_snap, snap_mode, snap_state, snap_by_fp;
-	__u8 is_cold;		/* it waited so long that nothing of its own is in a cache */
-	__u8 selected;
-	__u8 pad3;
-	/* fourth line: each switch, too; and on */
-	struct offcpu_account account;
-	__u64 ustack;		/* of the wait that goes on, if it was walked when that began */
-	__u64 from_ns;		/* observed from */
-	__u64 snap_csw;		/* csw when the snapshot looked at it */
-	__u64 end_kstack, end_ustack;	/* when the window ended; the user stack if it is walked late */
+	/* a line that hardly ever changes; but for `css` no switch needs it that lists no wait */
+	__u64 start_ns, proc_start_ns;
+	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
+	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
+	__u32 tno, pid, tid, exec_no;
+	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
+	__u8 by_exec;		/* selected because it descends from the traced command */
+	__u8 narrow;		/* a program of 32-bit addresses */
+	__u8 pad1[10];
 	__u64 snap_ustack;
 	__u64 entry;		/* where it called the kernel; 0: an interrupt or a fault */
 	__u64 seen_ustack;	/* the last id known to have crossed */
@@ -202,8 +203,8 @@ struct thread_state {
 };
 
 #define LINE_OF(member) (__builtin_offsetof(struct thread_state, member) / 64)
-_Static_assert(LINE_OF(pad1) == 0 && LINE_OF(wake_ns) == 1 && LINE_OF(since_ns) == 2 &&
-	       LINE_OF(account) == 3 && LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 3, "see above");
+_Static_assert(LINE_OF(usual_ustack) == 0 && LINE_OF(account) == 1 && LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 1 &&
+	       LINE_OF(wake_ns) == LINE_OF(burst_id) && LINE_OF(start_ns) == LINE_OF(burst_id) + 1 && LINE_OF(pad1) == LINE_OF(start_ns), "see above");
 
 /* In its place where chains of wakers are wanted. */
 struct chained_thread {
@@ -566,11 +567,12 @@ static __noinline int count_unknown_thread(void)
 	return 0;
 }
 
+/* A key that takes no room on the stack, of which the deepest walks leave none (Linux 6.1). */
+const volatile __u32 zero_key = 0;
+
 static __always_inline struct scratch *my_scratch(void)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&scratches, &zero);
+	return bpf_map_lookup_elem(&scratches, (const void *)&zero_key);
 }
 
 /* st: as thread_of() gives it, in the program that asked for it.  NULL: no chains are wanted. */

@@ -234,7 +234,7 @@ static __always_inline void note_futex(struct task_struct *task, struct thread_s
 		return;
 	st->futex.noted = 1;
 	st->futex.cnt = 0;
-	if (st->mode != MODE_ASLEEP || st->state != 'S' || !task->mm)
+	if (st->mode != MODE_ASLEEP || st->state != OFFCPU_STATE_S || !task->mm)
 		return;
 	find_futex(task, &st->futex);
 	if (st->futex.cnt)
@@ -313,7 +313,7 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 /* The lock that the thread waited for; 0: none. */
 static __always_inline __u64 object_of_wait(struct thread_state *st, struct scratch *scratch)
 {
-	if (!cfg.want_locks || st->mode != MODE_ASLEEP || st->state != 'S' || !st->futex.cnt)
+	if (!cfg.want_locks || st->mode != MODE_ASLEEP || st->state != OFFCPU_STATE_S || !st->futex.cnt)
 		return 0;
 	return intern_object(st, &scratch->object);
 }

@@ -47,6 +47,13 @@ static __always_inline bool left_queue(struct task_struct *prev)
 	return bpf_core_field_exists(prev->se.sched_delayed) && prev->se.sched_delayed;
 }
 
+/* What the kernel itself counts of it, as of a moment at which nothing is missed. */
+static __always_inline void note_kernels_counts(struct task_struct *task, struct thread_state *st)
+{
+	st->csw = switches_of(task);
+	st->exec_ns = task->se.sum_exec_runtime;
+}
+
 /* A group move shows as another css_set; looked at only when a cgroup filter is in force. */
 static __always_inline void recheck_cgroup(struct task_struct *task, struct thread_state *st, __u64 now)
 {
@@ -68,6 +75,8 @@ static __always_inline void recheck_cgroup(struct task_struct *task, struct thre
 	st->selected = selected;
 	st->from_ns = st->since_ns = st->on_ns = now;
 	st->mode = MODE_ON_CPU;
+	note_kernels_counts(task, st);
+	st->csw--;	/* the switch that is being looked at is counted already */
 }
 
 /* Histograms have no stacks: who the thread is stands in their place. */
@@ -76,28 +85,54 @@ static __always_inline __u64 hist_key(const struct thread_state *st)
 	return (__u64)st->pid << 32 | st->tid;
 }
 
-/*
- * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
- * sampling: it never touches an account.  True: the wait is to be listed, as scratch->kept.  chain: of
- * the thread, or NULL.
- */
-__noinline int account_wait(struct thread_state *st, struct scratch *scratch, struct chain_state *chain, __u64 now)
+/* What account_wait() does, of any wait.  A global function: the verifier checks it once. */
+__noinline int account_any_wait(struct thread_state *st, struct chain_state *chain, __u64 now)
 {
 	struct wait_parts parts;
-	__u64 total;
 
-	if (!st || !scratch)
+	if (!st)
 		return false;
-	total = now - st->since_ns;
 	split_wait(st, now, true, &parts);
 	if (cfg.chain_depth && chain)
 		note_wait(st, chain, &parts, now);
-	if (!is_listed(st, total)) {
+	if (!is_listed(st, now - st->since_ns)) {
 		add_parts(&st->account.filtered, &parts);
 		return false;
 	}
-	add_state(&st->account, st->state, &parts);
-	return sample_wait(&parts, total, st->draw, &scratch->kept);
+	add_parts(total_of(&st->account, st->state), &parts);
+	return true;
+}
+
+/*
+ * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
+ * sampling: it never touches an account.  False: a filter leaves it out.
+ */
+static __always_inline bool account_wait(struct thread_state *st, bool is_plain, __u64 total_ns, __u64 now)
+{
+	__u64 blocked_ns = st->wake_ns - st->since_ns;
+	struct offcpu_state_total *total;
+
+	/* what split_wait() says of nearly all sleeps: woken since it began, and before now */
+	if (mostly(is_plain && st->mode == MODE_ASLEEP && blocked_ns <= total_ns)) {
+		total = total_of(&st->account, st->state);
+		total->count++;
+		total->blocked_ns += blocked_ns;
+		total->runnable_ns += total_ns - blocked_ns;
+		return true;
+	}
+	return account_any_wait(st, chain_of(st), now);
+}
+
+/* Fills in scratch->kept.  scale: by which the wait was kept.  A global function, as that one. */
+__noinline int keep_wait(struct thread_state *st, struct scratch *scratch, __u64 scale, __u64 now)
+{
+	struct wait_parts parts;
+
+	if (!st || !scratch)
+		return 0;
+	split_wait(st, now, false, &parts);
+	sample_wait(&parts, now - st->since_ns, scale, &scratch->kept);
+	return 0;
 }
 
 /* What the governor goes by. */
@@ -131,7 +166,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 	if (cfg.want_storms && cfg.only_storms)
 		key.waker = storm_waker(st, key.waker);
 	key.tno = st->tno;
-	key.state = st->state;
+	key.state = letter_of(st->state);
 	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
 	if (cfg.hist_runq) {
 		key.flags = OFFCPU_KEY_RUNQ;
@@ -167,6 +202,7 @@ __noinline __u64 end_delay(struct thread_state *st, __u64 now)
 static __noinline int walk_and_list(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				    bool may_walk, __u64 now)
 {
+	st->is_cold = now - st->since_ns > COLD_NS;
 	if (!cfg.hist && st->mode != MODE_NEW)
 		take_memory_of(st);
 	/* first the user stack: where it begins tells where the kernel's was remembered */
@@ -187,17 +223,21 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 
 /* The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited. */
 static __always_inline void end_wait(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
-				     bool may_walk, __u64 now)
+				     bool is_plain, bool may_walk, __u64 scale, __u64 now)
 {
-	if (cfg.want_storms || cfg.want_blame) {
+	__u64 total_ns = now - st->since_ns;
+
+	if (!is_plain && (cfg.want_storms || cfg.want_blame)) {
 		__u64 delay_ns = end_delay(st, now);
 
 		/* of waits that are told one by one, only those */
-		if (may_walk && (!cfg.want_events || is_listed(st, now - st->since_ns)))
+		if (may_walk && (!cfg.want_events || is_listed(st, total_ns)))
 			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
 	}
-	if (rarely(account_wait(st, scratch, chain_of(st), now)))
+	if (account_wait(st, is_plain, total_ns, now) && rarely(is_kept(total_ns, st->draw, scale))) {
+		keep_wait(st, scratch, scale, now);
 		walk_and_list(task, st, scratch, may_walk, now);
+	}
 	st->open_at_start = 0;
 }
 
@@ -213,7 +253,7 @@ static __always_inline void recover_switch_in(struct task_struct *prev, struct t
 	__u64 earliest = scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns;
 	__u64 entered = ran < now - earliest ? now - ran : earliest;
 
-	end_wait(prev, st, scratch, false, entered);
+	end_wait(prev, st, scratch, false, false, scale_now(), entered);
 	count_loss(OFFCPU_LOSS_SEQUENCE, now - entered);
 	st->since_ns = st->on_ns = entered;
 	st->mode = MODE_ON_CPU;
@@ -245,6 +285,21 @@ static __noinline int recover(struct task_struct *prev, struct thread_state *st,
 	return 0;
 }
 
+/*
+ * A thread goes off CPU, and by the kernel's count more often than was seen since it got it: where these stood and how long
+ * nobody knows.  It is said to have run what the scheduler's count of its CPU time says, up to now; the rest is of no class.
+ */
+static __noinline int miss_switches(struct task_struct *prev, struct thread_state *st, __u64 now)
+{
+	__u64 ran = prev->se.sum_exec_runtime - st->exec_ns, stretch = now - st->since_ns;
+
+	if (ran > stretch)
+		ran = stretch;
+	count_loss(OFFCPU_LOSS_SEQUENCE, stretch - ran);
+	st->since_ns = st->on_ns = now - ran;
+	return 0;
+}
+
 /* A global function: its stack is not the switch's, which Linux 6.1 allows 512 bytes with all that it calls. */
 __noinline int sum_stretch(const struct thread_state *st)
 {
@@ -263,10 +318,12 @@ __noinline int sum_stretch(const struct thread_state *st)
 	return 0;
 }
 
-static __always_inline void close_stretch(struct thread_state *st, __u64 now)
+static __always_inline void close_stretch(struct thread_state *st, bool is_plain, __u64 now)
 {
+	st->account.on_cpu_ns += now - st->since_ns;
+	if (is_plain)
+		return;
 	st->ran_ns = now - st->since_ns;
-	st->account.on_cpu_ns += st->ran_ns;
 	if (cfg.hist_oncpu)
 		sum_stretch(st);
 }
@@ -281,8 +338,36 @@ static __noinline int end_thread(struct task_struct *prev, struct thread_state *
 	return 0;
 }
 
+static __always_inline void begin_any_wait(struct task_struct *prev, struct thread_state *st, __u64 bits, bool preempt)
+{
+	bool is_queued = preempt || !bits || !left_queue(prev);
+
+	st->mode = is_queued ? MODE_QUEUED : MODE_ASLEEP;
+	st->state = is_queued ? OFFCPU_STATE_R : state_of(bits);
+}
+
+/* What else somebody may want to know of it. */
+static __always_inline void note_switch_out(struct task_struct *prev, struct thread_state *st, struct task_struct *next)
+{
+	bool is_asleep = st->mode == MODE_ASLEEP;
+
+	if (cfg.want_blame && !is_asleep)
+		blame_queued(prev, st);
+	if (cfg.want_events && is_asleep) {
+		st->by_pid = st->by_tid = 0;
+		st->by_comm[0] = 0;
+	} else if (cfg.want_events) {
+		st->by_pid = next->tgid;
+		st->by_tid = next->pid;
+		bpf_probe_read_kernel(st->by_comm, sizeof(st->by_comm), next->comm);
+	}
+	if (cfg.want_storms)
+		storm_switch_out(st, is_asleep, is_asleep);
+}
+
 static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev,
-				       struct task_struct *next, bool preempt, struct scratch *scratch, __u64 now)
+				       struct task_struct *next, bool is_plain, bool preempt, struct scratch *scratch,
+				       __u64 scale, __u64 now)
 {
 	struct thread_state *st = thread_of(prev);
 	__u64 bits;
@@ -291,10 +376,11 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 		count_unknown_thread();
 		return;
 	}
-	recheck_cgroup(prev, st, now);
+	if (!is_plain)
+		recheck_cgroup(prev, st, now);
 	bits = sleep_bits(ctx, prev);
 	if (rarely(!st->selected)) {
-		if (cfg.chain_depth) {
+		if (!is_plain && cfg.chain_depth) {
 			st->exec_ns = prev->se.sum_exec_runtime;
 			other_out(st, scratch, !preempt && bits && left_queue(prev), now);
 		}
@@ -302,39 +388,28 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	}
 	if (rarely(st->mode != MODE_ON_CPU))
 		recover(prev, st, scratch, now);
-	close_stretch(st, now);
+	else if (rarely(switches_of(prev) != st->csw + 1))
+		miss_switches(prev, st, now);
+	close_stretch(st, is_plain, now);
 	st->account.switches++;
 	st->since_ns = now;
-	if (rarely(bits & TASK_DEAD)) {
+	if (mostly(is_plain_sleep(bits) && !preempt && left_queue(prev))) {
+		st->mode = MODE_ASLEEP;
+		st->state = OFFCPU_STATE_S;
+	} else if (bits & TASK_DEAD) {
 		end_thread(prev, st, now);
 		return;
-	}
-	if (preempt || !bits || !left_queue(prev)) {
-		st->mode = MODE_QUEUED;
-		st->state = 'R';
-		if (cfg.want_blame)
-			blame_queued(prev, st);
-		if (cfg.want_events) {
-			st->by_pid = next->tgid;
-			st->by_tid = next->pid;
-			bpf_probe_read_kernel(st->by_comm, sizeof(st->by_comm), next->comm);
-		}
 	} else {
-		st->mode = MODE_ASLEEP;
-		st->state = state_letter(bits);
-		if (cfg.want_events) {
-			st->by_pid = st->by_tid = 0;
-			st->by_comm[0] = 0;
-		}
+		begin_any_wait(prev, st, bits, preempt);
 	}
-	if (cfg.want_storms)
-		storm_switch_out(st, st->mode == MODE_ASLEEP, st->mode == MODE_ASLEEP);
-	st->csw = switches_of(prev);
-	st->exec_ns = prev->se.sum_exec_runtime;
+	if (!is_plain)
+		note_switch_out(prev, st, next);
+	note_kernels_counts(prev, st);
 	if (cfg.may_sample)
 		draw_sleep(st, scratch, now);
-	begin_user_stack(ctx, prev, st, scratch, now);
-	note_futex(prev, st);
+	begin_user_stack(ctx, prev, st, scratch, scale, now);
+	if (!is_plain)
+		note_futex(prev, st);
 }
 
 /* The first event of a thread in the window is that it gets a CPU. */
@@ -342,28 +417,26 @@ static __noinline int meet(struct task_struct *next, struct thread_state *st)
 {
 	enter_window(st);
 	assume_off_cpu(next, st, switches_of(next));
+	note_kernels_counts(next, st);
 	return 0;
 }
 
-static __always_inline void switch_in(struct task_struct *next, struct thread_state *st,
-				      struct scratch *scratch, __u64 now)
+static __always_inline void switch_in(struct task_struct *next, struct thread_state *st, bool is_plain,
+				      struct scratch *scratch, __u64 scale, __u64 now)
 {
-	if (rarely(!st)) {
-		count_unknown_thread();
-		return;
-	}
 	if (rarely(!st->selected)) {
-		if (cfg.chain_depth)
+		if (!is_plain && cfg.chain_depth)
 			other_in(st, chain_of(st), now);
 		return;
 	}
 	if (rarely(st->mode == MODE_UNKNOWN))
 		meet(next, st);
-	st->is_cold = now - st->since_ns > COLD_NS;
-	if (rarely(st->mode == MODE_ON_CPU))
+	if (rarely(st->mode == MODE_ON_CPU)) {
 		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
-	else
-		end_wait(next, st, scratch, true, now);
+		note_kernels_counts(next, st);
+	} else {
+		end_wait(next, st, scratch, is_plain, true, scale, now);
+	}
 	st->mode = MODE_ON_CPU;
 	st->since_ns = st->on_ns = now;
 }
@@ -385,8 +458,11 @@ int visit_cpu(void *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_switch")
-int handle_switch(unsigned long long *ctx)
+/*
+ * is_plain: nothing is asked for but waits under stacks and who ended them, of whatever length and state, and no filter by cgroup.
+ * It is known to clang, which leaves out all that nobody asks for; the verifier would leave in what the asking takes.
+ */
+static __always_inline int on_switch(unsigned long long *ctx, bool is_plain)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
@@ -396,32 +472,51 @@ int handle_switch(unsigned long long *ctx)
 	bool next_counts = may_be_selected(next) && next->pid;
 	struct scratch *scratch = my_scratch();
 	struct thread_state *next_st = NULL;
-	__u64 now;
+	__u64 now, scale;
 
 	if (!scratch)
 		return 0;
-	if (is_open)
-		scratch->counts.switches++;
-	if (!prev_counts && !next_counts && !cfg.want_blame)
+	if (!prev_counts && !next_counts && (is_plain || !cfg.want_blame)) {
+		if (is_open)
+			scratch->counts.switches++;
 		return 0;
+	}
 	now = bpf_ktime_get_ns();
-	if (cfg.want_blame)
+	if (!is_plain && cfg.want_blame)
 		blame_note(prev, next, now);
 	if (rarely(!in_window(now))) {
 		if (prev_counts && now >= stop_ns && (sleep_bits(ctx, prev) & TASK_DEAD))
 			close_dying(prev, scratch);
 		return 0;
 	}
-	if (next_counts)
+	scratch->counts.switches++;
+	scale = scale_now();
+	if (next_counts) {
 		next_st = thread_of(next);
-	if (next_st)
-		fetch_early(next_st);
+		if (mostly(next_st))
+			fetch_early(next_st);
+		else
+			count_unknown_thread();
+	}
 	if (prev_counts)
-		switch_out(ctx, prev, next, preempt, scratch, now);
-	if (next_counts)
-		switch_in(next, next_st, scratch, now);
+		switch_out(ctx, prev, next, is_plain, preempt, scratch, scale, now);
+	if (next_st)
+		switch_in(next, next_st, is_plain, scratch, scale, now);
 	scratch->last_ns = now;
 	return 0;
+}
+
+/* User space loads one of the two. */
+SEC("tp_btf/sched_switch")
+int handle_switch(unsigned long long *ctx)
+{
+	return on_switch(ctx, true);
+}
+
+SEC("tp_btf/sched_switch")
+int handle_any_switch(unsigned long long *ctx)
+{
+	return on_switch(ctx, false);
 }
 
 /*
@@ -512,7 +607,7 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 	select_thread(task, st);
 	st->from_ns = st->since_ns = now;
 	st->mode = MODE_NEW;
-	st->state = 'R';
+	st->state = OFFCPU_STATE_R;
 	if (now < start_ns) {
 		/* born before the window: the first event in it tells what it is doing */
 		st->mode = MODE_UNKNOWN;
@@ -573,6 +668,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 		st->by_exec = 1;
 	select_thread(task, st);
 	st->mode = MODE_ON_CPU;
+	note_kernels_counts(task, st);
 	st->from_ns = st->since_ns = st->on_ns = now;
 	st->seen_ustack = 0;
 	if (now < start_ns) {

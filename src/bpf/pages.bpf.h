@@ -195,9 +195,14 @@ int find_direct_map(void *ctx)
 
 #endif
 
+static __always_inline bool may_have_user_stack(const struct task_struct *task)
+{
+	return cfg.want_ustack && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+}
+
 static __always_inline bool has_user_stack(const struct task_struct *task)
 {
-	return cfg.want_ustack && plain(task)->mm && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+	return may_have_user_stack(task) && plain(task)->mm;
 }
 
 /* Can its user stack be walked while it is off CPU? */
@@ -206,11 +211,17 @@ static __always_inline bool walks_late(const struct thread_state *st)
 	return cfg.can_walk && direct_map && !st->narrow;
 }
 
-static __always_inline __u8 begins_ustack(const struct task_struct *task, const struct thread_state *st)
+/* A program keeps it until it execs; only at its end a thread gives its user memory up. */
+static __always_inline __u8 usual_ustack(const struct task_struct *task, const struct thread_state *st)
 {
-	if (!has_user_stack(task))
+	if (!may_have_user_stack(task))
 		return USTACK_NONE;
 	return walks_late(st) ? USTACK_LATE : USTACK_BEGUN;
+}
+
+static __always_inline __u8 begins_ustack(const struct task_struct *task, const struct thread_state *st)
+{
+	return plain(task)->mm ? st->usual_ustack : USTACK_NONE;
 }
 
 #endif

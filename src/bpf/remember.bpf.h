@@ -238,7 +238,7 @@ __noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
 /* Where a thread sleeps in the kernel goes with where it called from; and it may be preempted on its way back, or by an interrupt. */
 static __always_inline __u32 kernel_place(const struct thread_state *st)
 {
-	return st->entry >> 2 ^ (st->state == 'R');
+	return st->entry >> 2 ^ (st->state == OFFCPU_STATE_R);
 }
 
 static __always_inline struct kernel_memory *kernel_memory(const struct thread_state *st)

@@ -2,6 +2,7 @@
 #ifndef BPF_SELECT_BPF_H
 #define BPF_SELECT_BPF_H
 
+#include "bpf/pages.bpf.h"
 #include "bpf/threads.bpf.h"
 
 /*
@@ -29,41 +30,39 @@ static __always_inline __u32 pid_nr(struct pid *pid, __u32 global)
 	return global;
 }
 
-/* TASK_* bits to the letter of SEMANTICS; `bits` as sched_switch gives them. */
-static __always_inline __u8 state_letter(__u64 bits)
+/* TASK_* bits to enum offcpu_state; `bits` as sched_switch gives them. */
+static __always_inline __u8 state_of(__u64 bits)
 {
 	if (!bits)
-		return 'R';
+		return OFFCPU_STATE_R;
 	if (bits & TASK_STOPPED)
-		return 'T';
+		return OFFCPU_STATE_T;
 	if (bits & TASK_TRACED)
-		return 't';
+		return OFFCPU_STATE_t;
 	if (bits & TASK_PARKED)
-		return 'P';
+		return OFFCPU_STATE_P;
 	if (bits & TASK_INTERRUPTIBLE)
-		return 'S';
+		return OFFCPU_STATE_S;
 	if ((bits & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == (TASK_UNINTERRUPTIBLE | TASK_NOLOAD))
-		return 'I';
+		return OFFCPU_STATE_I;
 	/* Also TASK_KILLABLE (0x102), TASK_RTLOCK_WAIT (0x1000) and TASK_FROZEN (0x8000). */
-	return 'D';
+	return OFFCPU_STATE_D;
 }
 
-static __always_inline __u32 state_index(__u8 letter)
+/* Most sleeps: of this state whatever else the bits say, but for the ones left out here. */
+static __always_inline bool is_plain_sleep(__u64 bits)
 {
-	switch (letter) {
-	case 'R': return OFFCPU_STATE_R;
-	case 'S': return OFFCPU_STATE_S;
-	case 'D': return OFFCPU_STATE_D;
-	case 'T': return OFFCPU_STATE_T;
-	case 't': return OFFCPU_STATE_t;
-	case 'P': return OFFCPU_STATE_P;
-	}
-	return OFFCPU_STATE_I;
+	return (bits & (TASK_INTERRUPTIBLE | TASK_STOPPED | TASK_TRACED | TASK_PARKED | TASK_DEAD)) == TASK_INTERRUPTIBLE;
 }
 
-static __always_inline __u32 state_bit(__u8 letter)
+const volatile char state_letters[OFFCPU_STATE_COUNT + 1] = OFFCPU_STATE_LETTERS;
+
+/* As SEMANTICS has them. */
+static __always_inline __u8 letter_of(__u32 state)
 {
-	return 1U << state_index(letter);
+	state &= 7;
+	barrier_var(state);	/* what clang knows of it the verifier does not */
+	return state_letters[state];
 }
 
 /* fnmatch() with * and ?, bounded: both strings are at most 31 bytes. */
@@ -199,6 +198,7 @@ static __always_inline void identify(struct task_struct *task, struct thread_sta
 	st->tid = task->pid;
 	st->pid = task->tgid;
 	st->narrow = plain(task)->mm && plain(task)->mm->task_size <= 1ULL << 32;
+	st->usual_ustack = usual_ustack(task, st);
 	if (cfg.pidns_inum) {
 		st->tid = pid_nr(plain(task)->thread_pid, st->tid);
 		st->pid = pid_nr(BPF_CORE_READ(leader, thread_pid), st->pid);

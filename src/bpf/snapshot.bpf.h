@@ -107,7 +107,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		return 0;
 	bits = sleep_bits_now(task);
 	st->has_snap = 0;
-	st->snap_state = state_letter(bits);
+	st->snap_state = state_of(bits);
 	st->snap_ustack = 0;
 	if (task->on_cpu)
 		st->snap_mode = MODE_ON_CPU;
@@ -152,7 +152,7 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 	st->end_ustack = st->end_kstack = 0;
 	if (st->mode == MODE_ON_CPU || !stands_still(task, st))
 		return;
-	if (from == USTACK_LATE)
+	if (from == USTACK_LATE && plain(task)->mm)
 		st->end_ustack = user_stack(NULL, task, st, scratch, stop_ns);
 	if (cfg.want_kstack)
 		st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
@@ -179,8 +179,8 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 		add_parts(&rec->account.filtered, &parts);
 		return;
 	}
-	add_state(&rec->account, st->state, &parts);
-	rec->open_state = st->state;
+	add_parts(total_of(&rec->account, st->state), &parts);
+	rec->open_state = letter_of(st->state);
 	rec->open_flags = OFFCPU_OPEN_AT_END | (st->open_at_start ? OFFCPU_OPEN_AT_START : 0);
 	rec->open_ustack = st->ustack_from == USTACK_LATE ? st->end_ustack : begun_ustack(st);
 	rec->open_kstack = st->end_kstack;
@@ -191,7 +191,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	rec->open_preempted_ns = parts.preempted_ns;
 	if (cfg.want_kstack && !rec->open_kstack)
 		count_loss(OFFCPU_LOSS_KSTACK, total);
-	if (st->ustack_from == USTACK_LATE && !rec->open_ustack)
+	if (st->ustack_from == USTACK_LATE && !rec->open_ustack && plain(task)->mm)
 		count_loss(OFFCPU_LOSS_USTACK, total);
 }
 

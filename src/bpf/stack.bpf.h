@@ -176,22 +176,23 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
  * Will the wait that begins be listed however long it takes?  Then it is walked while the thread's memory is still in the
  * caches and the TLB; unless its program has no tables yet, which it may have by the end.
  */
-static __always_inline bool is_sure_to_be_listed(const struct thread_state *st)
+static __always_inline bool is_sure_to_be_listed(const struct thread_state *st, __u64 scale)
 {
-	return cfg.lists_all && !scale_now() && (!cfg.want_tables || st->tables_generation);
+	return !scale && cfg.lists_all && (!cfg.want_tables || st->tables_generation);
 }
 
 /* The user stack of a wait that begins: walked now, or when it ends. */
 static __always_inline void begin_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
-					     struct scratch *scratch, __u64 now)
+					     struct scratch *scratch, __u64 scale, __u64 now)
 {
-	st->ustack_from = begins_ustack(task, st);
-	if (st->ustack_from == USTACK_LATE) {
+	st->ustack_from = st->usual_ustack;
+	if (mostly(st->ustack_from == USTACK_LATE)) {
 		know_tables(task, st);	/* or asks for them */
-		if (is_sure_to_be_listed(st))
-			st->ustack_from = USTACK_BEGUN;
+		if (!is_sure_to_be_listed(st, scale))
+			return;
 	}
-	if (st->ustack_from != USTACK_BEGUN)
+	st->ustack_from = st->ustack_from != USTACK_NONE && plain(task)->mm ? USTACK_BEGUN : USTACK_NONE;
+	if (st->ustack_from == USTACK_NONE)
 		return;
 	take_memory_of(st);
 	st->ustack = user_stack(ctx, task, st, scratch, now);
@@ -208,7 +209,9 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 {
 	if (st->ustack_from != USTACK_LATE)
 		return begun_ustack(st);
-	if (may_walk && plain(task)->mm)
+	if (!plain(task)->mm)
+		return 0;
+	if (may_walk)
 		return user_stack(NULL, task, st, scratch, now);
 	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);
 	return 0;

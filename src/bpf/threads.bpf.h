@@ -109,10 +109,16 @@ static __always_inline __u32 first_place(__u64 tag)
 /* Keys that take no room on the stack, of which the deepest walks leave none (Linux 6.1). */
 const volatile __u32 table_keys[OFFCPU_THREAD_TABLES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
-/* NULL: the table is not there yet. */
-static __always_inline struct thread_state *thread_at(__u32 table, __u32 place)
+static __always_inline const volatile __u32 *table_key(__u32 table)
 {
-	void *slots = bpf_map_lookup_elem(&thread_tables, (const void *)&table_keys[table & (OFFCPU_THREAD_TABLES - 1)]);
+	barrier_var(table);	/* what clang knows of it the verifier does not, here and below */
+	return &table_keys[table & (OFFCPU_THREAD_TABLES - 1)];
+}
+
+/* NULL: the table is not there yet. */
+static __always_inline struct thread_state *thread_at(const volatile __u32 *table, __u32 place)
+{
+	void *slots = bpf_map_lookup_elem(&thread_tables, (const void *)table);
 
 	return slots ? bpf_map_lookup_elem(slots, &place) : NULL;
 }
@@ -120,9 +126,8 @@ static __always_inline struct thread_state *thread_at(__u32 table, __u32 place)
 /* The same; or it is the number of none. */
 static __always_inline struct thread_state *thread_in(__u32 slot)
 {
-	__u32 table = slot >> TABLE_SHIFT;
+	const volatile __u32 *table = table_key(slot >> TABLE_SHIFT);
 
-	barrier_var(table);	/* what clang knows of it the verifier does not, here and below */
 	return !slot || slot > SLOT_MAX ? NULL : thread_at(table, slot & ((1U << TABLE_SHIFT) - 1));
 }
 
@@ -185,16 +190,15 @@ __noinline __u32 find_slot(__u64 tag, __u32 slot)
 static __always_inline struct thread_state *thread_of(struct task_struct *task)
 {
 	__u64 tag = tag_of(task), slot = slot_of_entry(thread_index[first_place(tag)], tag);
-	__u32 table = 0;
+	const volatile __u32 *table = &table_keys[0];
 
 	if (rarely(slot >> TABLE_SHIFT)) {
 		if (slot > SLOT_MAX)
 			slot = find_slot(tag, 0);
 		if (!slot)
 			return NULL;
-		table = slot >> TABLE_SHIFT;
+		table = table_key(slot >> TABLE_SHIFT);
 		slot &= (1U << TABLE_SHIFT) - 1;
-		barrier_var(table);
 	}
 	return thread_at(table, slot);
 }

@@ -159,6 +159,16 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 	bpf_map__set_value_size(skel->maps.wait_slots, cfg->want_wakers ? OFFCPU_WAIT_SLOT_BYTES : OFFCPU_SHORT_SLOT_BYTES);
 }
 
+/* The program at sched_switch that does what is asked for and little more: on_switch() says of what. */
+static void select_switch_program(struct offcpu_bpf *skel, const struct offcpu_config *cfg)
+{
+	bool is_plain = cfg->lists_all && !cfg->by_cgroup && !cfg->want_events && !cfg->hist && !cfg->chain_depth &&
+			!cfg->want_locks && !cfg->want_storms && !cfg->want_blame;
+
+	bpf_program__set_autoload(skel->progs.handle_switch, is_plain);
+	bpf_program__set_autoload(skel->progs.handle_any_switch, !is_plain);
+}
+
 static void configure(struct session *s)
 {
 	const struct collect_options *o = s->options;
@@ -209,6 +219,7 @@ static void configure(struct session *s)
 	size_memories(s->skel, cfg, thread_cnt());
 	size_wait_slots(s->skel, cfg);
 	select_irq_programs(s->skel, cfg->want_wakers);
+	select_switch_program(s->skel, cfg);
 	s->closing = closing_new(s->skel, core_btf_path(s->core_btf), !o->is_short);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
