@@ -66,6 +66,20 @@ static __always_inline bool on_interrupt_stack(__u64 ctx_addr)
 	return ctx_addr - (__u64)plain(task)->stack >= THREAD_SIZE;
 }
 
+/*
+ * Programs are attached in the order in which they stand here, one after the other: were that of an interrupt's begin first, one that
+ * comes in between would never be seen to end, and its CPU stay in it.
+ */
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(note_irq_end, int irq)
+{
+	struct irq_note *note = my_irq_note();
+
+	if (note)
+		note->action = NULL;
+	return 0;
+}
+
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(note_irq, int irq, struct irqaction *action)
 {
@@ -80,22 +94,21 @@ int BPF_PROG(note_irq, int irq, struct irqaction *action)
 	return 0;
 }
 
-SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(note_irq_end, int irq)
-{
-	struct irq_note *note = my_irq_note();
-
-	if (note)
-		note->action = NULL;
-	return 0;
-}
-
 #ifdef __TARGET_ARCH_x86
 /*
  * These say that an interrupt is handled even where it has no stack of its own: one that comes in user
  * mode uses the thread's kernel stack, which is empty then.
  */
 #define NOTE_VECTOR(name, what)                                       \
+	SEC("tp_btf/" #name "_exit")                                  \
+	int BPF_PROG(note_##name##_end, int vector)                   \
+	{                                                             \
+		struct irq_note *note = my_irq_note();                \
+                                                                      \
+		if (note)                                             \
+			note->vector = OFFCPU_VECTOR_NONE;            \
+		return 0;                                             \
+	}                                                             \
 	SEC("tp_btf/" #name "_entry")                                 \
 	int BPF_PROG(note_##name, int vector)                         \
 	{                                                             \
@@ -105,15 +118,6 @@ int BPF_PROG(note_irq_end, int irq)
 			note->vector = what;                          \
 			note->hard_cnt++;                             \
 		}                                                     \
-		return 0;                                             \
-	}                                                             \
-	SEC("tp_btf/" #name "_exit")                                  \
-	int BPF_PROG(note_##name##_end, int vector)                   \
-	{                                                             \
-		struct irq_note *note = my_irq_note();                \
-                                                                      \
-		if (note)                                             \
-			note->vector = OFFCPU_VECTOR_NONE;            \
 		return 0;                                             \
 	}
 
@@ -171,6 +175,16 @@ static __always_inline const struct gendisk *disk_of(const struct irq_note *note
 	return rec->kind == OFFCPU_WAKER_HARDIRQ && note->action ? note->hard_disk : NULL;
 }
 
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(note_softirq_end, unsigned int vector)
+{
+	struct irq_note *note = my_irq_note();
+
+	if (note)
+		note->served = 0;
+	return 0;
+}
+
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(note_softirq, unsigned int vector)
 {
@@ -183,16 +197,6 @@ int BPF_PROG(note_softirq, unsigned int vector)
 		note->soft_disk = NULL;
 		note->raised_by[vector] = 0;
 	}
-	return 0;
-}
-
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(note_softirq_end, unsigned int vector)
-{
-	struct irq_note *note = my_irq_note();
-
-	if (note)
-		note->served = 0;
 	return 0;
 }
 

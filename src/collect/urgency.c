@@ -31,16 +31,23 @@ static struct {
 	struct thread threads[THREADS_MAX];
 } all = { .schedstat_fd = -1 };
 
-bool urgency_is_due(const struct urgency_state *state, uint64_t now_ns)
+static bool is_due(const struct urgency_state *state, uint64_t now_ns)
 {
 	return state->is_raised && !state->is_kept && now_ns >= state->until_ns;
+}
+
+bool urgency_asks_for_crowd(const struct urgency_state *state, uint64_t now_ns)
+{
+	return !state->has_begun || is_due(state, now_ns);
 }
 
 enum urgency_step urgency_judge(struct urgency_state *state, uint64_t now_ns, uint64_t waited_ns,
 				unsigned runnable_cnt)
 {
-	bool is_starved = waited_ns - state->waited_ns >= URGENCY_WAIT_NS;
+	bool is_starved = waited_ns - state->waited_ns >= URGENCY_WAIT_NS ||
+			  (!state->has_begun && runnable_cnt >= URGENCY_CROWD);
 
+	state->has_begun = true;
 	state->waited_ns = waited_ns;
 	if (is_starved && !state->is_raised) {
 		state->hold_ns = CLAMP(state->hold_ns * 2, URGENCY_HOLD_NS, URGENCY_HOLD_MAX_NS);
@@ -48,7 +55,7 @@ enum urgency_step urgency_judge(struct urgency_state *state, uint64_t now_ns, ui
 		state->is_raised = true;
 		return URGENCY_RAISE;
 	}
-	if (!urgency_is_due(state, now_ns))
+	if (!is_due(state, now_ns))
 		return URGENCY_STAY;
 	if (runnable_cnt >= URGENCY_CROWD) {
 		state->until_ns = now_ns + URGENCY_HOLD_NS;
@@ -208,7 +215,7 @@ void urgency_check(void)
 	if (!read_waited(&waited_ns))
 		return;
 	now_ns = clock_ns(CLOCK_MONOTONIC);
-	step = urgency_judge(&all.state, now_ns, waited_ns, urgency_is_due(&all.state, now_ns) ? runnable_cnt() : 0);
+	step = urgency_judge(&all.state, now_ns, waited_ns, urgency_asks_for_crowd(&all.state, now_ns) ? runnable_cnt() : 0);
 	if (step != URGENCY_STAY)
 		apply(step == URGENCY_RAISE);
 }

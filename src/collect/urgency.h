@@ -9,7 +9,7 @@
  * A machine can have so many runnable threads that a recorder gets no CPU for seconds: ten thousand on two CPUs
  * left it 2 to 12 % of one where half was its fair share, whatever its nice value (Linux 6.18, autogroups).
  * Then the ring overflows while nobody reads it, and a Ctrl-C takes minutes.  So where the main thread has
- * had to wait for a CPU for long, it and its helpers get the lowest real-time priority for a while,
+ * had to wait for a CPU for long, or begins in such a crowd, it and its helpers get the lowest real-time priority for a while,
  * where they may; what they have to do is little.  Of the process, not of a session: all functions but the
  * last two are about one state.
  */
@@ -39,17 +39,21 @@ void urgency_keep(void);
 #define URGENCY_CROWD 16		/* with so many runnable threads for each CPU it goes on */
 
 struct urgency_state {
+	bool has_begun;	/* it was checked before */
 	bool is_raised;
 	bool is_kept;
-	uint64_t waited_ns;	/* as of the last check */
+	uint64_t waited_ns;	/* as of the last check; before the first, 0 */
 	uint64_t until_ns, hold_ns;
 };
 
 enum urgency_step { URGENCY_STAY, URGENCY_RAISE, URGENCY_LOWER };
-/* waited_ns: for a CPU, ever.  runnable_cnt: threads, for each CPU; who is raised cannot tell by waiting. */
+/*
+ * waited_ns: for a CPU, ever.  runnable_cnt: threads, for each CPU; who is raised cannot tell by waiting, and who
+ * begins in a crowd will starve before the next check.
+ */
 enum urgency_step urgency_judge(struct urgency_state *state, uint64_t now_ns, uint64_t waited_ns,
 				unsigned runnable_cnt);
-/* Time to think about lowering: only then the last one is asked for. */
-bool urgency_is_due(const struct urgency_state *state, uint64_t now_ns);
+/* Time to look whether there is a crowd: only then the last one is asked for. */
+bool urgency_asks_for_crowd(const struct urgency_state *state, uint64_t now_ns);
 
 #endif

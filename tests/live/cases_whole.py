@@ -134,15 +134,19 @@ def ends_among_ten_thousand(env):
     if load.stdout.readline() != b"ready\n":
         raise Skip(f"{cnt} threads cannot be made")
     with real_time():
+        begin = time.monotonic()
         recorder = Recorder(env, "-a")
         attached = wait_until(lambda: any("bpf_link" in target or "bpf-link" in target
                                           for target in descriptors(recorder.process.pid).values()), 60)
+        env.notes.append(f"attached after {time.monotonic() - begin:.1f} s")
         time.sleep(3)
         begin = time.monotonic()
         status = recorder.stop(timeout_s=120)  # 8 s with two busy threads of the highest priority beside it
         env.notes.append(f"ended after {time.monotonic() - begin:.1f} s")
+    begin = time.monotonic()
     load.kill()
     load.wait()
+    env.notes.append(f"load ended after {time.monotonic() - begin:.1f} s")
     env.check.that(attached, "not attached within 60 s")
     env.check.equal(status, 0, "exit status")
     report = recorder.report()

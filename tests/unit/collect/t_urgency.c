@@ -51,6 +51,20 @@ static void test_raised_and_given_back(void)
 	g_assert_cmpint(last, ==, URGENCY_LOWER);
 }
 
+/* In a crowd at once: who begins in one has no time to find out. */
+static void test_begins_in_a_crowd(void)
+{
+	struct urgency_state s = { 0 }, alone = { 0 };
+
+	g_assert_true(urgency_asks_for_crowd(&s, 0));
+	g_assert_cmpint(urgency_judge(&s, MS, 0, CROWD), ==, URGENCY_RAISE);
+	g_assert_false(urgency_asks_for_crowd(&s, 2 * MS));
+	g_assert_cmpint(urgency_judge(&alone, MS, 0, CROWD - 1), ==, URGENCY_STAY);
+	g_assert_false(urgency_asks_for_crowd(&alone, 2 * MS));
+	/* later a crowd alone is no reason: it may leave room */
+	g_assert_cmpint(urgency_judge(&alone, 2 * MS, 0, CROWD), ==, URGENCY_STAY);
+}
+
 /* Where it starves again and again, it is held for longer each time. */
 static void test_held_longer(void)
 {
@@ -106,6 +120,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/urgency/never_without_need", test_never_without_need);
 	g_test_add_func("/urgency/raised_and_given_back", test_raised_and_given_back);
+	g_test_add_func("/urgency/begins_in_a_crowd", test_begins_in_a_crowd);
 	g_test_add_func("/urgency/held_longer", test_held_longer);
 	g_test_add_func("/urgency/kept_at_the_end", test_kept_at_the_end);
 	g_test_add_func("/urgency/leaves_no_trace", test_leaves_no_trace);
