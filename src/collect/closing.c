@@ -6,8 +6,8 @@
 #include <glib.h>
 
 #include "abi/offcpu_abi.h"
+#include "base/urgency.h"
 #include "collect/cost.h"
-#include "collect/urgency.h"
 #include "offcpu.skel.h"
 
 #define PROGRAM "close_thread"

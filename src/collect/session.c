@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/urgency.h"
 #include "collect/chain_maps.h"
 #include "collect/closing.h"
 #include "collect/core_btf.h"
@@ -16,7 +17,6 @@
 #include "collect/session_parts.h"
 #include "collect/tables.h"
 #include "collect/thread_table.h"
-#include "collect/urgency.h"
 #include "collect/visit.h"
 #include "collect/wait_table.h"
 #include "offcpu.skel.h"
@@ -54,7 +54,6 @@ struct session *session_new(const struct collect_options *options, GError **erro
 
 	s->options = options;
 	urgency_begin();
-	urgency_check();
 	s->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	/* Before anything is traced: no process may start unseen. */
 	s->mmap_events = mmap_events_open(NULL);
@@ -227,7 +226,6 @@ bool session_start(struct session *s, GError **error)
 	session_take_mappings(s);
 	if (!look_at_threads(s, error))
 		return false;
-	urgency_check();
 	await_tables(s);
 	apply_tables(s, true);
 	s->start_ns = set_edge(&s->skel->data->start_ns);
@@ -299,7 +297,6 @@ bool session_drain(struct session *s)
 {
 	bool is_more;
 
-	urgency_check();
 	/* Mappings first: the stacks are looked up in them.  To name those may take long. */
 	session_take_mappings(s);
 	thread_table_grow(s->thread_table);
@@ -345,7 +342,6 @@ bool session_stop(struct session *s, GError **error)
 	int err;
 
 	urgency_keep();
-	urgency_check();
 	err = closing_wait(s->closing, &close_thread);
 	if (err) {
 		session_load_error(error, err);
@@ -356,17 +352,14 @@ bool session_stop(struct session *s, GError **error)
 	s->skel->data->is_open = 0;
 	if (!run_iterator(s, close_thread, error))
 		return false;
-	urgency_check();
 	session_take_mappings(s);
 	session_empty_ring(s);
 	/* What the window's end found running wrote still. */
 	visit_cpus(s->skel);
 	read_waits(s, s->skel->data->second_in_use);
-	urgency_check();
 	s->skel->data->closing = 1;
 	if (!run_iterator(s, close_thread, error))
 		return false;
-	urgency_check();
 	session_empty_ring(s);
 	await_dying(s);
 	if (!session_take_parked(s))

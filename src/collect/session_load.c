@@ -16,7 +16,6 @@
 #include "collect/session_parts.h"
 #include "collect/tables.h"
 #include "collect/thread_table.h"
-#include "collect/urgency.h"
 #include "offcpu.skel.h"
 
 /* Two threads load programs. */
@@ -310,9 +309,7 @@ bool session_load(struct session *s, GError **error)
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
 	if (!open_programs(s, error))
 		return false;
-	urgency_check();
 	err = offcpu_bpf__load(s->skel);
-	urgency_check();
 	if (!err)
 		err = thread_table_ready(s->thread_table);
 	if (err) {

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "collect/urgency.h"
+#include "base/urgency.h"
 #include "symbolize/fileopen.h"
 #include "unwind/table.h"
 

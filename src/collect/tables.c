@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "collect/tables.h"
 
-#include "collect/urgency.h"
-
 #include <bpf/bpf.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -10,6 +8,7 @@
 
 #include "abi/space_abi.h"
 #include "base/process_ids.h"
+#include "base/urgency.h"
 #include "collect/slabs.h"
 #include "collect/table_files.h"
 #include "symbolize/fileopen.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/urgency.h"
 #include "symbolize/demangle.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/lines.h"
@@ -53,7 +54,12 @@ struct symbolizer *symbolizer_new(void)
 
 static gpointer read_early(gpointer path)
 {
-	return kallsyms_read(path, NULL);
+	struct kallsyms *k;
+
+	urgency_enter();
+	k = kallsyms_read(path, NULL);
+	urgency_leave();
+	return k;
 }
 
 void symbolizer_foresee_kernel(struct symbolizer *s)

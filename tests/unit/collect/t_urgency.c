@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* When the recorder asks for a CPU, and when it gives that back. */
-#include "collect/urgency.h"
+#include "base/urgency.h"
 
 #include <glib.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ static unsigned pass(struct urgency_state *s, uint64_t *now_ns, unsigned ms, uns
 
 	for (unsigned at = 0; at < ms; at += 50) {
 		*now_ns += 50 * MS;
-		enum urgency_step step = urgency_judge(s, *now_ns, s->waited_ns + waited_ms * MS, runnable_cnt);
+		enum urgency_step step = urgency_judge(s, *now_ns, waited_ms * MS, runnable_cnt);
 
 		if (step != URGENCY_STAY) {
 			*ret_last = step;
@@ -51,8 +51,8 @@ static void test_raised_and_given_back(void)
 	g_assert_cmpint(last, ==, URGENCY_LOWER);
 }
 
-/* In a crowd at once: who begins in one has no time to find out. */
-static void test_begins_in_a_crowd(void)
+/* In a crowd at once: who begins or ends in one has no time to find out. */
+static void test_begins_and_ends_in_a_crowd(void)
 {
 	struct urgency_state s = { 0 }, alone = { 0 };
 
@@ -63,6 +63,11 @@ static void test_begins_in_a_crowd(void)
 	g_assert_false(urgency_asks_for_crowd(&alone, 2 * MS));
 	/* later a crowd alone is no reason: it may leave room */
 	g_assert_cmpint(urgency_judge(&alone, 2 * MS, 0, CROWD), ==, URGENCY_STAY);
+	/* at the end it is: the main thread has to wait for others that starve, and does not starve itself */
+	alone.is_kept = true;
+	alone.has_looked = false;
+	g_assert_true(urgency_asks_for_crowd(&alone, 3 * MS));
+	g_assert_cmpint(urgency_judge(&alone, 3 * MS, 0, CROWD), ==, URGENCY_RAISE);
 }
 
 /* Where it starves again and again, it is held for longer each time. */
@@ -97,19 +102,16 @@ static void test_kept_at_the_end(void)
 	g_assert_true(s.is_raised);
 }
 
-/* All but the decision, on this thread: whatever the rights are, what was before comes back. */
+/* All but the decision, on this thread: whatever the rights are, what was before comes back where it is not to be kept. */
 static void test_leaves_no_trace(void)
 {
 	int policy = sched_getscheduler(0), nice = getpriority(PRIO_PROCESS, 0);
 
 	urgency_begin();
-	urgency_keep();
-	for (int i = 0; i < 3; i++)
-		urgency_check();
+	g_usleep(600000);	/* two looks */
 	urgency_end();
 	/* once more, for the state is the process's */
 	urgency_begin();
-	urgency_check();
 	urgency_end();
 	g_assert_cmpint(sched_getscheduler(0), ==, policy);
 	g_assert_cmpint(getpriority(PRIO_PROCESS, 0), ==, nice);
@@ -120,7 +122,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/urgency/never_without_need", test_never_without_need);
 	g_test_add_func("/urgency/raised_and_given_back", test_raised_and_given_back);
-	g_test_add_func("/urgency/begins_in_a_crowd", test_begins_in_a_crowd);
+	g_test_add_func("/urgency/begins_and_ends_in_a_crowd", test_begins_and_ends_in_a_crowd);
 	g_test_add_func("/urgency/held_longer", test_held_longer);
 	g_test_add_func("/urgency/kept_at_the_end", test_kept_at_the_end);
 	g_test_add_func("/urgency/leaves_no_trace", test_leaves_no_trace);

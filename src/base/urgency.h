@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef COLLECT_URGENCY_H
-#define COLLECT_URGENCY_H
+#ifndef URGENCY_H
+#define URGENCY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,13 +8,14 @@
 /*
  * A machine can have so many runnable threads that a recorder gets no CPU for seconds: ten thousand on two CPUs
  * left it 2 to 12 % of one where half was its fair share, whatever its nice value (Linux 6.18, autogroups).
- * Then the ring overflows while nobody reads it, and a Ctrl-C takes minutes.  So where the main thread has
- * had to wait for a CPU for long, or begins in such a crowd, it and its helpers get the lowest real-time priority for a while,
- * where they may; what they have to do is little.  Of the process, not of a session: all functions but the
- * last two are about one state.
+ * Then the ring overflows while nobody reads it, and a Ctrl-C takes minutes.  So where the main thread or a helper has
+ * had to wait for a CPU for long, or the recording begins or ends in such a crowd, they get the lowest real-time
+ * priority for a while, where they may; what they have to do is little.  A thread that has that priority all the time
+ * watches over them, twice a second: who starves cannot, nor who waits for one that does.
+ * Of the process, not of a session: all functions but the last two are about one state.
  */
 
-/* By and for the main thread; at the end all is as it was.  A thread that a raised one makes is raised too. */
+/* By and for the main thread; at the end all is as it was, unless it was to be kept.  A thread that a raised one makes is raised too. */
 void urgency_begin(void);
 void urgency_end(void);
 
@@ -24,32 +25,29 @@ void urgency_leave(void);
 /* By a thread with long work that can wait: it does without what it has from who made it. */
 void urgency_decline(void);
 
-/* By the main thread, now and then and after each piece of work; takes some microseconds. */
-void urgency_check(void);
 /*
  * The end has come: from now on it is not taken back, and all threads of the process get it, for it ends
- * when each of them has had its turn to end.
+ * when each of them has had its turn to end, and its memory was given back.
  */
 void urgency_keep(void);
 
 /* What is decided on, and the decision. */
-#define URGENCY_WAIT_NS 100000000ULL	/* so long waited for a CPU between two checks */
+#define URGENCY_WAIT_NS 100000000ULL	/* so long waited for a CPU between two looks */
 #define URGENCY_HOLD_NS 1000000000ULL	/* the first time so long, twice as long each time, at most: */
 #define URGENCY_HOLD_MAX_NS 64000000000ULL
 #define URGENCY_CROWD 16		/* with so many runnable threads for each CPU it goes on */
 
 struct urgency_state {
-	bool has_begun;	/* it was checked before */
+	bool has_looked;	/* whether there is a crowd, since it began or was about to end */
 	bool is_raised;
 	bool is_kept;
-	uint64_t waited_ns;	/* as of the last check; before the first, 0 */
 	uint64_t until_ns, hold_ns;
 };
 
 enum urgency_step { URGENCY_STAY, URGENCY_RAISE, URGENCY_LOWER };
 /*
- * waited_ns: for a CPU, ever.  runnable_cnt: threads, for each CPU; who is raised cannot tell by waiting, and who
- * begins in a crowd will starve before the next check.
+ * waited_ns: the longest that one of the threads waited for a CPU since the last look.  runnable_cnt: threads, for each CPU;
+ * who is raised cannot tell by waiting, and who begins or ends in a crowd will starve.
  */
 enum urgency_step urgency_judge(struct urgency_state *state, uint64_t now_ns, uint64_t waited_ns,
 				unsigned runnable_cnt);
