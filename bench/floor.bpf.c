@@ -85,11 +85,16 @@ static __always_inline __u64 key_of(__u64 tag)
 	return tag >> 6 << SLOT_BITS;
 }
 
+static __always_inline __u64 *nth_entry(__u64 tag, __u32 n)
+{
+	return &entries[(first_place(tag) ^ n) & ((1U << INDEX_BITS) - 1)];
+}
+
 /* NO_SLOT: it has none. */
 __noinline __u32 find(__u64 tag)
 {
 	for (__u32 i = 1; i < TRIES; i++) {
-		__u64 found = entries[(first_place(tag) ^ i) & ((1U << INDEX_BITS) - 1)] ^ key_of(tag);
+		__u64 found = *nth_entry(tag, i) ^ key_of(tag);
 
 		if (found < NO_SLOT)
 			return found;
@@ -124,7 +129,7 @@ static __always_inline void create(struct task_struct *task, __u64 now)
 	a->is_off = true;
 	a->state = STATE_R;
 	for (__u32 i = 0; i < TRIES; i++)
-		if (!__sync_val_compare_and_swap(&entries[(first_place(tag) ^ i) & ((1U << INDEX_BITS) - 1)], 0, key_of(tag) | slot))
+		if (!__sync_val_compare_and_swap(nth_entry(tag, i), 0, key_of(tag) | slot))
 			return;
 	bpf_map_push_elem(&free_slots, &slot, 0);
 }
@@ -187,7 +192,7 @@ int floor_free(unsigned long long *ctx)
 	__u64 tag = tag_of((void *)ctx[0]);
 
 	for (__u32 i = 0; i < TRIES; i++) {
-		__u64 *entry = &entries[(first_place(tag) ^ i) & ((1U << INDEX_BITS) - 1)], found = *entry ^ key_of(tag);
+		__u64 *entry = nth_entry(tag, i), found = *entry ^ key_of(tag);
 		__u32 slot = found;
 
 		if (found < NO_SLOT) {

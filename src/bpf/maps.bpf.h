@@ -567,12 +567,12 @@ static __noinline int count_unknown_thread(void)
 	return 0;
 }
 
-/* A key that takes no room on the stack, of which the deepest walks leave none (Linux 6.1). */
-const volatile __u32 zero_key = 0;
+/* Keys that take no room on the stack, of which the deepest walks leave none (Linux 6.1). */
+const volatile __u32 small_keys[OFFCPU_THREAD_TABLES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
 static __always_inline struct scratch *my_scratch(void)
 {
-	return bpf_map_lookup_elem(&scratches, (const void *)&zero_key);
+	return bpf_map_lookup_elem(&scratches, (const void *)&small_keys[0]);
 }
 
 /* st: as thread_of() gives it, in the program that asked for it.  NULL: no chains are wanted. */

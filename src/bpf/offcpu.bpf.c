@@ -241,6 +241,14 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 	st->open_at_start = 0;
 }
 
+/* Since when a thread that goes off CPU now has run without a pause, by the scheduler's count of its CPU time. */
+static __always_inline __u64 entered_at(struct task_struct *prev, const struct thread_state *st, __u64 earliest, __u64 now)
+{
+	__u64 ran = prev->se.sum_exec_runtime - st->exec_ns;
+
+	return ran < now - earliest ? now - ran : earliest;
+}
+
 /*
  * A thread goes off CPU that was never seen to get it.  It happens: some kernels hide the
  * switches of threads of their own (a hypervisor's agent).  How long it ran the scheduler's
@@ -249,9 +257,7 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 static __always_inline void recover_switch_in(struct task_struct *prev, struct thread_state *st,
 					      struct scratch *scratch, __u64 now)
 {
-	__u64 ran = prev->se.sum_exec_runtime - st->exec_ns;
-	__u64 earliest = scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns;
-	__u64 entered = ran < now - earliest ? now - ran : earliest;
+	__u64 entered = entered_at(prev, st, scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns, now);
 
 	end_wait(prev, st, scratch, false, false, scale_now(), entered);
 	count_loss(OFFCPU_LOSS_SEQUENCE, now - entered);
@@ -291,12 +297,10 @@ static __noinline int recover(struct task_struct *prev, struct thread_state *st,
  */
 static __noinline int miss_switches(struct task_struct *prev, struct thread_state *st, __u64 now)
 {
-	__u64 ran = prev->se.sum_exec_runtime - st->exec_ns, stretch = now - st->since_ns;
+	__u64 entered = entered_at(prev, st, st->since_ns, now);
 
-	if (ran > stretch)
-		ran = stretch;
-	count_loss(OFFCPU_LOSS_SEQUENCE, stretch - ran);
-	st->since_ns = st->on_ns = now - ran;
+	count_loss(OFFCPU_LOSS_SEQUENCE, entered - st->since_ns);
+	st->since_ns = st->on_ns = entered;
 	return 0;
 }
 

@@ -154,6 +154,8 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 		return;
 	if (from == USTACK_LATE && plain(task)->mm)
 		st->end_ustack = user_stack(NULL, task, st, scratch, stop_ns);
+	else if (from == USTACK_LATE)
+		st->ustack_from = USTACK_NONE;
 	if (cfg.want_kstack)
 		st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
 	look_at_futex(task, st, scratch, true);
@@ -191,7 +193,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	rec->open_preempted_ns = parts.preempted_ns;
 	if (cfg.want_kstack && !rec->open_kstack)
 		count_loss(OFFCPU_LOSS_KSTACK, total);
-	if (st->ustack_from == USTACK_LATE && !rec->open_ustack && plain(task)->mm)
+	if (st->ustack_from == USTACK_LATE && !rec->open_ustack)
 		count_loss(OFFCPU_LOSS_USTACK, total);
 }
 

@@ -106,13 +106,10 @@ static __always_inline __u32 first_place(__u64 tag)
 	return hash_of_tag(tag, INDEX_BITS);
 }
 
-/* Keys that take no room on the stack, of which the deepest walks leave none (Linux 6.1). */
-const volatile __u32 table_keys[OFFCPU_THREAD_TABLES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-
 static __always_inline const volatile __u32 *table_key(__u32 table)
 {
 	barrier_var(table);	/* what clang knows of it the verifier does not, here and below */
-	return &table_keys[table & (OFFCPU_THREAD_TABLES - 1)];
+	return &small_keys[table & (OFFCPU_THREAD_TABLES - 1)];
 }
 
 /* NULL: the table is not there yet. */
@@ -190,7 +187,7 @@ __noinline __u32 find_slot(__u64 tag, __u32 slot)
 static __always_inline struct thread_state *thread_of(struct task_struct *task)
 {
 	__u64 tag = tag_of(task), slot = slot_of_entry(thread_index[first_place(tag)], tag);
-	const volatile __u32 *table = &table_keys[0];
+	const volatile __u32 *table = &small_keys[0];
 
 	if (rarely(slot >> TABLE_SHIFT)) {
 		if (slot > SLOT_MAX)

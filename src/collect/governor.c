@@ -8,7 +8,7 @@
 #define MIN_GAIN 0.01
 /*
  * Listing may take this part of the budget: errors shrink with the root of what is listed only.  Of a percent of two
- * CPUs these are 333 waits a second, about what a profiler takes of them at 99 Hz, and a little more.
+ * CPUs these are 333 waits a second, as many as a profiler at 167 Hz takes samples of them.
  */
 #define LISTING_OF_BUDGET 0.025
 /* To have all of them, with no error, it is worth twice that. */

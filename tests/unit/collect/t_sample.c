@@ -38,7 +38,7 @@ static struct load *load_new(GRand *rand)
 	return l;
 }
 
-/* As sample_wait() and sum_wait() of bpf/account.bpf.h. */
+/* As is_kept(), sample_wait() and sum_wait() of bpf/account.bpf.h and bpf/sums.bpf.h. */
 static bool add_sampled(struct offcpu_wait_sum *sum, uint64_t blocked_ns, uint64_t runnable_ns, uint64_t scale_ns,
 			uint32_t random)
 {
