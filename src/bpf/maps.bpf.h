@@ -186,9 +186,12 @@ struct thread_state {
 	__u64 snap_ustack;
 	__u64 entry;		/* where it called the kernel; 0: an interrupt or a fault */
 	__u64 seen_ustack;	/* the last id known to have crossed */
+	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
+	__u32 renames;
+	__u32 forked_changes;	/* of its mappings, when it was forked: see unwind.bpf.h */
+	/* what only options need: has_options() */
 	__u32 by_pid, by_tid;
 	char by_comm[OFFCPU_COMM_LEN];
-	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
 	__u64 seen_waker;	/* as a waker: the last id known to have crossed */
 	struct futex_wait futex;
 	__u64 seen_object;	/* the last id known to have crossed */
@@ -196,15 +199,15 @@ struct thread_state {
 	struct burst burst;	/* as a waker */
 	__u64 burst_over;	/* it has slept again, or ended, since it was woken by this one */
 	__u64 burst_ran_ns, burst_delay_ns;	/* since its last waking */
-	__u32 renames;
 	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
-	__u32 forked_changes;	/* of its mappings, when it was forked: see unwind.bpf.h */
 	__u32 pad4;
 };
 
 #define LINE_OF(member) (__builtin_offsetof(struct thread_state, member) / 64)
 _Static_assert(LINE_OF(usual_ustack) == 0 && LINE_OF(account) == 1 && LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 1 &&
 	       LINE_OF(wake_ns) == LINE_OF(burst_id) && LINE_OF(start_ns) == LINE_OF(burst_id) + 1 && LINE_OF(pad1) == LINE_OF(start_ns), "see above");
+
+#define OPTIONS_OFFSET __builtin_offsetof(struct thread_state, by_pid)
 
 /* In its place where chains of wakers are wanted. */
 struct chained_thread {

@@ -256,48 +256,55 @@ __noinline int give_slot(__u32 slot)
 	return 0;
 }
 
+static __always_inline bool has_options(void)
+{
+	return cfg.want_events || cfg.want_wakers || cfg.want_locks || cfg.want_blame || cfg.want_storms;
+}
+
 /* As at birth.  chain: of the thread, or NULL. */
 __noinline int clear_thread(struct thread_state *st, struct chain_state *chain)
 {
 	if (!st)
 		return 0;
-	__builtin_memset(st, 0, sizeof(*st));
+	__builtin_memset(st, 0, OPTIONS_OFFSET);
+	if (has_options())
+		__builtin_memset((char *)st + OPTIONS_OFFSET, 0, sizeof(*st) - OPTIONS_OFFSET);
 	if (chain)
 		__builtin_memset(chain, 0, __builtin_offsetof(struct chain_state, hops));
 	return 0;
 }
 
-/* is_born: a slot of this tag is that of a thread whose end was not seen. */
-__noinline __u32 slot_for(__u64 tag, bool is_born)
+/* A memory for the thread, zeroed.  NULL: there is no room, or not yet.  is_born: it has none yet, unless the end of another was not seen. */
+static __always_inline struct thread_state *new_thread(struct task_struct *task, bool is_born)
 {
+	__u64 tag = tag_of(task);
 	__u32 slot = take_slot(), found;
 	struct thread_state *st = thread_in(slot);
 
 	if (!st)
-		return 0;
+		return NULL;
 	clear_thread(st, chain_of(st));
+	/* Its first place is free most of the time. */
+	if (mostly(!__sync_val_compare_and_swap(&thread_index[first_place(tag)], 0, index_key(tag) | slot)))
+		return st;
 	found = find_slot(tag, slot);
 	if (found == slot)
-		return slot;
+		return st;
 	give_slot(slot);
 	st = thread_in(found);
 	if (st && is_born)
 		clear_thread(st, chain_of(st));
-	return found;
-}
-
-/* A memory for the thread, zeroed.  NULL: there is no room, or not yet. */
-static __always_inline struct thread_state *new_thread(struct task_struct *task, bool is_born)
-{
-	return thread_in(slot_for(tag_of(task), is_born));
+	return st;
 }
 
 /* The thread is no more. */
 static __always_inline void free_thread(struct task_struct *task)
 {
 	__u64 tag = tag_of(task), slot;
-	__u64 *entry = entry_at(find_place(tag, 0));
+	__u64 *entry = &thread_index[first_place(tag)];
 
+	if (rarely(slot_of_entry(*entry, tag) > SLOT_MAX))
+		entry = entry_at(find_place(tag, 0));
 	if (!entry)
 		return;
 	slot = slot_of_entry(__sync_lock_test_and_set(entry, 0), tag);
