@@ -342,6 +342,9 @@ struct offcpu_rec_event {
 	__u8 pad[7];
 };
 
+/* The number of no helper: where it is called user space makes it a call of the kernel's bpf_rdonly_cast() (collect/sections.c). */
+#define OFFCPU_CALL_RDONLY_CAST 0x7ffc0001
+
 /* Set before the programs are loaded; the verifier prunes what is off. */
 struct offcpu_config {
 	__u64 min_ns, max_ns;		/* bounds of a wait's duration that is listed */
@@ -361,7 +364,7 @@ struct offcpu_config {
 	__u32 command_pid;
 	__u32 wait_slots;		/* in each half: a power of two */
 	__u32 thread_bits;		/* of the number of slots in each table of threads */
-	__u32 task_struct_id, timespec64_id;	/* of the kernel's types; 0: not known */
+	__u32 task_struct_id, timespec64_id;	/* of the kernel's types; 0: pointers cannot be cast to them */
 	__u32 memories, memories_max;	/* what threads remember walks in: how many there are, and may be taken */
 	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
 	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */

@@ -533,8 +533,11 @@ static __always_inline __u64 scale_now(void)
 	return cfg.may_sample ? scale_ns : 0;
 }
 
-/* Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c). */
-extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+/*
+ * Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c), elsewhere the types' ids are 0.  Were
+ * it declared as the kernel's, libbpf would parse all types of that to find it.
+ */
+static void *(*const bpf_rdonly_cast)(const void *obj, __u32 btf_id) = (void *)OFFCPU_CALL_RDONLY_CAST;
 
 /*
  * The task, to follow its pointers.  Where the verifier trusts a task it looks through all of the kernel's
@@ -542,7 +545,7 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
  */
 static __always_inline const struct task_struct *plain(const struct task_struct *task)
 {
-	return bpf_rdonly_cast && cfg.task_struct_id ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
+	return cfg.task_struct_id ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
 }
 
 /* A global function: in line at its many callers it would make the programs larger by a tenth, and their loading longer. */

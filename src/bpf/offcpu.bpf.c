@@ -7,6 +7,7 @@
  * length is known, and the thread still stands in its own __schedule().  The user stack is walked when the thread is
  * switched out where user memory cannot be read later (bpf/pages.bpf.h), or where the wait will be listed anyway.
  */
+#include "bpf/visit.bpf.h"	/* first */
 #include "bpf/maps.bpf.h"
 #include "bpf/threads.bpf.h"
 #include "bpf/stack.bpf.h"
@@ -453,13 +454,6 @@ static __always_inline void fetch_early(const struct thread_state *st)
 	barrier_var(wake);
 	barrier_var(since);
 	barrier_var(on_cpu);
-}
-
-/* Run on a CPU by user space: when it has, a handle_switch() that ran there before has ended. */
-SEC("raw_tp")
-int visit_cpu(void *ctx)
-{
-	return 0;
 }
 
 /*

@@ -31,7 +31,7 @@ static __always_inline __u64 kernel_word(__u64 addr)
 {
 	__u64 word;
 
-	if (bpf_rdonly_cast && cfg.timespec64_id) {
+	if (cfg.timespec64_id) {
 		const struct timespec64 *at = bpf_rdonly_cast((const void *)addr, cfg.timespec64_id);
 		return at->tv_sec;
 	}

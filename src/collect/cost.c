@@ -12,7 +12,7 @@
 #define SWITCHES_MIN 1000
 
 struct cost {
-	struct bpf_object *programs;
+	struct bpf_object *const *programs;
 	uint32_t cpus;
 	struct offcpu_counts (*count)(void *data);
 	void *data;
@@ -26,7 +26,7 @@ struct cost {
 	double told_bpf_ns, told_switches;	/* of all readings */
 };
 
-struct cost *cost_new(struct bpf_object *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data), void *data)
+struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data), void *data)
 {
 	struct cost *c = g_new0(struct cost, 1);
 
@@ -53,29 +53,32 @@ void cost_free(struct cost *c)
 	g_free(c);
 }
 
-void cost_programs(struct bpf_object *programs, uint64_t *ret_ns, uint64_t *ret_runs, uint64_t *ret_missed)
+static void add_program(const struct bpf_program *prog, struct program_cost *sum)
 {
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		return;
+	sum->ns += info.run_time_ns;
+	sum->runs += info.run_cnt;
+	sum->missed += info.recursion_misses;
+}
+
+struct program_cost cost_programs(struct bpf_object *const *programs)
+{
+	struct program_cost sum = { 0 };
 	struct bpf_program *prog;
 
-	*ret_ns = *ret_runs = *ret_missed = 0;
-	bpf_object__for_each_program(prog, programs) {
-		struct bpf_prog_info info = { 0 };
-		uint32_t len = sizeof(info);
-
-		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-			continue;
-		*ret_ns += info.run_time_ns;
-		*ret_runs += info.run_cnt;
-		*ret_missed += info.recursion_misses;
-	}
+	for (; *programs; programs++)
+		bpf_object__for_each_program(prog, *programs)
+			add_program(prog, &sum);
+	return sum;
 }
 
 static uint64_t run_time_ns(const struct cost *c)
 {
-	uint64_t ns, runs, missed;
-
-	cost_programs(c->programs, &ns, &runs, &missed);
-	return ns;
+	return cost_programs(c->programs).ns;
 }
 
 /* To begin, the kernel patches itself, which on a busy machine can take longer than the burst: so that is done first. */

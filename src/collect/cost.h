@@ -8,7 +8,7 @@
 struct bpf_object;
 
 /*
- * Measures what we cost: CPU time of this process, and time in the programs of an object.  The
+ * Measures what we cost: CPU time of this process, and time in the programs of some objects.  The
  * kernel counts that only while asked to, and counting costs some 20 to 60 ns a run; so it is
  * asked for COST_BURST_NS in each COST_PERIOD_NS, and the cost of a switch found there is
  * taken for all the switches of the period.  Where a machine is quiet or works in bursts of its own, a burst lasts up to
@@ -20,8 +20,11 @@ struct bpf_object;
 
 struct cost;
 
-/* cpus: those online.  count: gives the sums of all CPUs' counts as they are, from `data`. */
-struct cost *cost_new(struct bpf_object *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data), void *data);
+/*
+ * programs: objects, behind the last one NULL; they outlive this.  cpus: those online.  count: gives the sums of all CPUs' counts as
+ * they are, from `data`.
+ */
+struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data), void *data);
 void cost_free(struct cost *c);	/* NULL is fine */
 
 /* Begins. */
@@ -42,7 +45,12 @@ void cost_hurry(struct cost *c);
  */
 bool cost_estimate(const struct cost *c, uint64_t switches, uint64_t *ret_bpf_ns);
 
-/* Run time and skipped runs of all the object's programs, as far as the kernel has counted them. */
-void cost_programs(struct bpf_object *programs, uint64_t *ret_ns, uint64_t *ret_runs, uint64_t *ret_missed);
+/* Of all the objects' programs, as far as the kernel has counted it. */
+struct program_cost {
+	uint64_t ns, runs, missed;	/* missed: runs that were skipped */
+};
+
+/* programs: as for cost_new(). */
+struct program_cost cost_programs(struct bpf_object *const *programs);
 
 #endif

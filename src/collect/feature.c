@@ -56,12 +56,17 @@ static int has_function(const char *name)
 	return id < 0 ? id : 0;
 }
 
-uint32_t feature_struct_id(const char *name)
+uint32_t feature_rdonly_cast(void)
 {
-	int id = feature_kernel_btf() ? kernel_btf_struct_id(feature_kernel_btf(), name) : -EINVAL;
+	int id = feature_kernel_btf() ? kernel_btf_id(feature_kernel_btf(), "bpf_rdonly_cast", BTF_KIND_FUNC) : 0;
 
-	if (id < 0 && id != -ENOENT && vmlinux_btf())
-		id = btf__find_by_name_kind(vmlinux_btf(), name, BTF_KIND_STRUCT);
+	return id > 0 ? (uint32_t)id : 0;
+}
+
+uint32_t feature_cast_id(const char *struct_name)
+{
+	int id = feature_rdonly_cast() ? kernel_btf_id(feature_kernel_btf(), struct_name, BTF_KIND_STRUCT) : 0;
+
 	return id > 0 ? (uint32_t)id : 0;
 }
 

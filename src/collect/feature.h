@@ -43,7 +43,9 @@ const char *feature_reason(enum feature f);
 
 /* The running kernel's types, read once and never let go; NULL: there are none. */
 const struct kernel_btf *feature_kernel_btf(void);
-/* The kernel's id of a struct; 0: not known. */
-uint32_t feature_struct_id(const char *name);
+/* The kernel's id of a struct to which pointers can be cast; 0: not known. */
+uint32_t feature_cast_id(const char *struct_name);
+/* The kernel's id of bpf_rdonly_cast(), which does it; 0: there is none. */
+uint32_t feature_rdonly_cast(void);
 
 #endif

@@ -84,8 +84,8 @@ const char *kernel_btf_string(const struct kernel_btf *btf, uint32_t offset)
 	return (const char *)btf->strings + offset;
 }
 
-/* The id.  Each string is there once, so to look for its place first saves comparing every type's name. */
-static int find_name(const struct kernel_btf *btf, const char *name, uint32_t kind)
+/* Each string is there once, so to look for its place first saves comparing every type's name. */
+int kernel_btf_id(const struct kernel_btf *btf, const char *name, uint32_t kind)
 {
 	size_t len = strlen(name) + 2;
 	char *enclosed = calloc(1, len);
@@ -108,20 +108,15 @@ static int find_name(const struct kernel_btf *btf, const char *name, uint32_t ki
 
 int kernel_btf_has_function(const struct kernel_btf *btf, const char *name)
 {
-	int id = find_name(btf, name, BTF_KIND_FUNC);
+	int id = kernel_btf_id(btf, name, BTF_KIND_FUNC);
 
 	return id < 0 ? id : 0;
-}
-
-int kernel_btf_struct_id(const struct kernel_btf *btf, const char *name)
-{
-	return find_name(btf, name, BTF_KIND_STRUCT);
 }
 
 int kernel_btf_argument_cnt(const struct kernel_btf *btf, const char *typedef_name)
 {
 	struct btf_type t;
-	int id = find_name(btf, typedef_name, BTF_KIND_TYPEDEF);
+	int id = kernel_btf_id(btf, typedef_name, BTF_KIND_TYPEDEF);
 	int err = id < 0 ? id : kernel_btf_type(btf, (uint32_t)id, &t);
 
 	if (!err)

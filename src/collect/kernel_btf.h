@@ -33,12 +33,12 @@ int kernel_btf_open(const char *path, struct kernel_btf *ret);
 int kernel_btf_from(const void *bytes, size_t len_bytes, struct kernel_btf *ret);
 void kernel_btf_close(struct kernel_btf *btf);
 
+/* The id of the first type of this name and kind (BTF_KIND_...); -ENOENT: there is none. */
+int kernel_btf_id(const struct kernel_btf *btf, const char *name, uint32_t kind);
 /* -ENOENT when there is no such function. */
 int kernel_btf_has_function(const struct kernel_btf *btf, const char *name);
 /* How many arguments a typedef of a pointer to a function takes, as btf_trace_sched_switch is one. */
 int kernel_btf_argument_cnt(const struct kernel_btf *btf, const char *typedef_name);
-/* The id of the first struct of this name. */
-int kernel_btf_struct_id(const struct kernel_btf *btf, const char *name);
 
 /* -ENOENT: there is none of this id; 0 is void. */
 int kernel_btf_type(const struct kernel_btf *btf, uint32_t id, struct btf_type *ret);

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/urgency.h"
+#include "collect/apart.h"
 #include "collect/chain_maps.h"
-#include "collect/closing.h"
 #include "collect/core_btf.h"
 #include "collect/cost.h"
 #include "collect/crowd.h"
@@ -79,7 +79,8 @@ void session_free(struct session *s)
 	ring_buffer__free(s->ring);
 	cost_free(s->cost);
 	tables_free(s->tables);
-	closing_free(s->closing);
+	apart_free(s->closing);
+	apart_free(s->switching);
 	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
 	offcpu_bpf__destroy(s->skel);
@@ -136,9 +137,9 @@ static struct offcpu_counts count_for_cost(void *session)
 /* Measures what we cost while the window is open; not what the start costs, which ends a little later. */
 static void start_measuring(struct session *s)
 {
-	if (!s->options->budget_ppm || s->cost || !closing_is_done(s->closing))
+	if (!s->options->budget_ppm || s->cost || !apart_is_done(s->closing))
 		return;
-	s->cost = cost_new(s->skel->obj, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), count_for_cost, s);
+	s->cost = cost_new(s->programs, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), count_for_cost, s);
 	cost_start(s->cost);
 }
 
@@ -239,7 +240,7 @@ bool session_start(struct session *s, GError **error)
 	/* Again for those that moved between the first look and the start. */
 	if (!look_at_threads(s, error))
 		return false;
-	closing_load(s->closing);
+	apart_begin(s->closing);
 	session_foresee(s);
 	session_foresee_mappings(s);
 	return true;
@@ -316,8 +317,7 @@ bool session_drain(struct session *s)
 
 bool session_check(struct session *s, GError **error)
 {
-	struct bpf_link *link;
-	int err = closing_is_done(s->closing) ? closing_wait(s->closing, &link) : 0;
+	int err = apart_is_done(s->closing) ? apart_wait(s->closing) : 0;
 
 	if (err)
 		session_load_error(error, err);
@@ -342,11 +342,13 @@ bool session_stop(struct session *s, GError **error)
 	int err;
 
 	urgency_keep();
-	err = closing_wait(s->closing, &close_thread);
-	if (err) {
-		session_load_error(error, err);
+	err = apart_wait(s->closing);
+	close_thread = err ? NULL : s->closing ? apart_link(s->closing) : s->skel->links.close_thread;
+	if (!close_thread) {
+		session_load_error(error, err ? err : -errno);
 		return false;
 	}
+	s->programs[2] = apart_object(s->closing);
 	apply_tables(s, true);
 	s->stop_ns = set_edge(&s->skel->data->stop_ns);
 	s->skel->data->is_open = 0;

@@ -8,7 +8,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "collect/closing.h"
 #include "collect/feature.h"
 #include "collect/fold.h"
 #include "collect/mmap_events.h"
@@ -139,13 +138,11 @@ static void fill_sampling(const struct session *s, struct profile_sampling *ret_
 void session_fill_info(struct session *s)
 {
 	struct profile_info *info = &s->profile->info;
-	uint64_t bpf_ns, runs, missed, closing_ns, closing_runs, closing_missed;
+	struct program_cost all = cost_programs(s->programs);
 	struct utsname host;
 	struct rusage usage;
 
-	cost_programs(s->skel->obj, &bpf_ns, &runs, &missed);
-	closing_cost(s->closing, &closing_ns, &closing_runs, &closing_missed);
-	record_losses(s, missed + closing_missed);
+	record_losses(s, all.missed);
 	uname(&host);
 	getrusage(RUSAGE_SELF, &usage);
 	info->start_unix_ns = s->start_unix_ns;
@@ -156,9 +153,9 @@ void session_fill_info(struct session *s)
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	info->version = profile_string(s->profile, OFFCPU_VERSION);
 	info->switches = switches_seen(s);
-	if (feature_supported(FEATURE_BPF_STATS) && runs) {
+	if (feature_supported(FEATURE_BPF_STATS) && all.runs) {
 		info->has_bpf_ns = true;
-		info->tracer_bpf_ns = bpf_ns + closing_ns;
+		info->tracer_bpf_ns = all.ns;
 	} else {
 		info->has_bpf_ns = cost_estimate(s->cost, info->switches, &info->tracer_bpf_ns);
 	}

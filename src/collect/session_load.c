@@ -8,11 +8,12 @@
 
 #include "abi/sample.h"
 #include "base/loadavg.h"
+#include "collect/apart.h"
 #include "collect/chain_maps.h"
-#include "collect/closing.h"
 #include "collect/core_btf.h"
 #include "collect/crowd.h"
 #include "collect/feature.h"
+#include "collect/sections.h"
 #include "collect/session_parts.h"
 #include "collect/tables.h"
 #include "collect/thread_table.h"
@@ -159,13 +160,26 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 }
 
 /* The program at sched_switch that does what is asked for and little more: on_switch() says of what. */
-static void select_switch_program(struct offcpu_bpf *skel, const struct offcpu_config *cfg)
+static struct bpf_program *select_switch_program(struct offcpu_bpf *skel, const struct offcpu_config *cfg)
 {
 	bool is_plain = cfg->lists_all && !cfg->by_cgroup && !cfg->want_events && !cfg->hist && !cfg->chain_depth &&
 			!cfg->want_locks && !cfg->want_storms && !cfg->want_blame;
 
-	bpf_program__set_autoload(skel->progs.handle_switch, is_plain);
-	bpf_program__set_autoload(skel->progs.handle_any_switch, !is_plain);
+	bpf_program__set_autoload(skel->progs.handle_switch, false);
+	bpf_program__set_autoload(skel->progs.handle_any_switch, false);
+	return is_plain ? skel->progs.handle_switch : skel->progs.handle_any_switch;
+}
+
+/* Those that the verifier takes long for, and the others do not need. */
+static void load_apart(struct session *s)
+{
+	const struct bpf_object_skeleton *skeleton = s->skel->skeleton;
+	const struct offcpu_config *cfg = (const struct offcpu_config *)&s->skel->rodata->cfg;
+
+	s->switching = apart_new(skeleton, select_switch_program(s->skel, cfg), core_btf_path(s->core_btf));
+	apart_begin(s->switching);
+	if (!s->options->is_short)
+		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));
 }
 
 static void configure(struct session *s)
@@ -179,8 +193,8 @@ static void configure(struct session *s)
 		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
 		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
 		.pidns_inum = pid_namespace(),
-		.task_struct_id = feature_struct_id("task_struct"),
-		.timespec64_id = feature_struct_id("timespec64"),
+		.task_struct_id = feature_cast_id("task_struct"),
+		.timespec64_id = feature_cast_id("timespec64"),
 		.max_depth = o->max_depth ? MIN(o->max_depth, OFFCPU_MAX_DEPTH) : OFFCPU_MAX_DEPTH,
 		.state_mask = o->state_mask,
 		.want_ustack = stacks && !o->no_user_stacks,
@@ -218,8 +232,7 @@ static void configure(struct session *s)
 	size_memories(s->skel, cfg, thread_cnt());
 	size_wait_slots(s->skel, cfg);
 	select_irq_programs(s->skel, cfg->want_wakers);
-	select_switch_program(s->skel, cfg);
-	s->closing = closing_new(s->skel, core_btf_path(s->core_btf), !o->is_short);
+	load_apart(s);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
 	if (o->comm_glob)
@@ -307,9 +320,13 @@ bool session_load(struct session *s, GError **error)
 
 	libbpf_set_print(keep_libbpf_message);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
+	sections_register();
+	apart_watch_maps();
 	if (!open_programs(s, error))
 		return false;
 	err = offcpu_bpf__load(s->skel);
+	if (!err)
+		err = apart_wait(s->switching);
 	if (!err)
 		err = thread_table_ready(s->thread_table);
 	if (err) {
@@ -321,7 +338,11 @@ bool session_load(struct session *s, GError **error)
 	find_direct_map(s);
 	if (s->tables)
 		tables_tell(s->tables, &s->skel->data->tables_epoch);
+	s->programs[0] = s->skel->obj;
+	s->programs[1] = apart_object(s->switching);
 	err = offcpu_bpf__attach(s->skel);
+	if (!err && !apart_link(s->switching))
+		err = -errno;
 	if (err) {
 		session_bpf_error(error, err, "attach to the scheduler's tracepoints");
 		return false;

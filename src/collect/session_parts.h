@@ -31,9 +31,11 @@ struct session {
 	struct profile *profile;
 	struct fold *fold;
 	struct crowd *crowd;
-	struct closing *closing;
+	struct apart *switching;	/* the program at sched_switch */
+	struct apart *closing;		/* close_thread; NULL: it is loaded with the others */
 	struct core_btf *core_btf;	/* NULL: CO-RE looks through all types */
 	struct cost *cost;		/* NULL: not measured */
+	struct bpf_object *programs[4];	/* those that are loaded; then NULL */
 	struct governor governor;
 	uint64_t begun_ns;
 	uint64_t swapped_ns;

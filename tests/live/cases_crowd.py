@@ -5,7 +5,7 @@ import json
 import os
 
 from check import names
-from lib import Program, Recorder, Skip, case
+from lib import Program, Recorder, Skip, case, exact
 
 MS = 1_000_000
 
@@ -13,7 +13,7 @@ MS = 1_000_000
 def record(env, option, name, *args, cgroup=None):
     """The program under a recording of its processes with that option: the report and its truth."""
     program = Program(env, name, *args, cgroup=cgroup)
-    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), option)
+    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), option, *exact(option))
     recorder.wait_attached()
     program.go()
     program.wait_done()

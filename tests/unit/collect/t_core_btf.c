@@ -216,7 +216,7 @@ static void test_running_kernel(void)
 		found += compare(all, small, name);
 	g_assert_cmpuint(found, >=, 15);
 	g_test_message("%u types in %u bytes, of %u in %zu", btf__type_cnt(small), cut->len, btf__type_cnt(all), kernel_types.memory_bytes);
-	g_assert_cmpint(kernel_btf_struct_id(&kernel_types, "task_struct"), ==,
+	g_assert_cmpint(kernel_btf_id(&kernel_types, "task_struct", BTF_KIND_STRUCT), ==,
 			btf__find_by_name_kind(all, "task_struct", BTF_KIND_STRUCT));
 	btf__free(small);
 	btf__free(all);

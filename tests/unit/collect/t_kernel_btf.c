@@ -52,8 +52,8 @@ static void test_found(void)
 	g_assert_cmpint(kernel_btf_has_function(&btf, "un"), ==, -ENOENT);
 	g_assert_cmpint(kernel_btf_argument_cnt(&btf, "handler"), ==, 2);
 	g_assert_cmpint(kernel_btf_argument_cnt(&btf, "run"), ==, -ENOENT);
-	g_assert_cmpint(kernel_btf_struct_id(&btf, "run"), ==, 2);
-	g_assert_cmpint(kernel_btf_struct_id(&btf, "int"), ==, -ENOENT);
+	g_assert_cmpint(kernel_btf_id(&btf, "run", BTF_KIND_STRUCT), ==, 2);
+	g_assert_cmpint(kernel_btf_id(&btf, "int", BTF_KIND_STRUCT), ==, -ENOENT);
 	g_assert_cmpuint(btf.type_cnt, ==, 6);
 	g_assert_cmpstr(kernel_btf_string(&btf, HANDLER_NAME), ==, "handler");
 	g_assert_null(kernel_btf_string(&btf, sizeof(strings)));
@@ -105,7 +105,7 @@ static void test_running_kernel(void)
 	g_assert_cmpint(kernel_btf_has_function(&btf, "schedule"), ==, 0);
 	g_assert_cmpint(kernel_btf_has_function(&btf, "no_such_function"), ==, -ENOENT);
 	g_assert_cmpint(kernel_btf_argument_cnt(&btf, "btf_trace_sched_switch"), >=, 4);
-	g_assert_cmpint(kernel_btf_struct_id(&btf, "task_struct"), >, 0);
+	g_assert_cmpint(kernel_btf_id(&btf, "task_struct", BTF_KIND_STRUCT), >, 0);
 	kernel_btf_close(&btf);
 	g_assert_cmpint(kernel_btf_open("/proc/self/no-such-file", &btf), ==, -ENOENT);
 }
