@@ -9,7 +9,7 @@
  * A program that is loaded apart from the others: by a thread, as a second object that shares the first one's maps.
  * The verifier checks one program at a time, and takes as long for the one at sched_switch as for all the others: so that
  * is checked beside them.  What reads all accounts out in the end is of no use before: it is loaded when the window is open.
- * All functions but apart_new() take NULL as a program that is loaded with the others.
+ * All functions but apart_new() and apart_link() take NULL as a program that is loaded with the others.
  */
 struct apart;
 struct bpf_link;
