@@ -41,12 +41,13 @@ static bool is_cast(const struct bpf_insn *insn)
 /* Where the kernel has no such function these calls stay as they are, and are out of reach. */
 static int name_casts(struct bpf_program *prog)
 {
-	const struct bpf_insn *insns = bpf_program__insns(prog);
 	size_t cnt = bpf_program__insn_cnt(prog);
 	uint32_t id = feature_rdonly_cast();
-	g_autofree struct bpf_insn *named = g_memdup2(insns, cnt * sizeof(*insns));
+	g_autofree struct bpf_insn *named = id ? g_memdup2(bpf_program__insns(prog), cnt * sizeof(*named)) : NULL;
 
-	for (size_t i = 0; id && i < cnt; i++)
+	if (!id)
+		return 0;
+	for (size_t i = 0; i < cnt; i++)
 		if (is_cast(&named[i])) {
 			named[i].src_reg = BPF_PSEUDO_KFUNC_CALL;
 			named[i].imm = (int32_t)id;
