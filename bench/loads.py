@@ -34,6 +34,14 @@ def build(folder, name):
     return binary
 
 
+def build_gate(folder):
+    """What is preloaded into a tracer to detach and attach its programs: gate.c."""
+    library = folder / "gate.so"
+    if not library.exists():
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-pthread", "-o", str(library), str(HERE / "gate.c")], check=True)
+    return library
+
+
 def stacks(folder):
     """8 threads asleep in 8,192 distinct user stacks by turns."""
     return process.running([build(folder, "stacks"), "8", "1000"])
@@ -73,9 +81,8 @@ def redis(folder):
             yield server
 
 
-def sysbench(socket, *words):
-    return ["sysbench", "oltp_point_select", f"--mysql-socket={socket}", "--mysql-user=root", "--mysql-db=sbtest",
-            *TABLES, *words]
+def sysbench(socket, *words, script="oltp_point_select"):
+    return ["sysbench", script, f"--mysql-socket={socket}", "--mysql-user=root", "--mysql-db=sbtest", *TABLES, *words]
 
 
 def wait_for_server(server, socket, timeout_s=60):
@@ -115,11 +122,8 @@ def clients(socket):
     return process.running(sysbench(socket, f"--threads={CLIENTS}", "--time=0", "run"))
 
 
-def transactions_per_s(socket, seconds):
-    """A sysbench run of so many seconds: its transactions per second."""
-    result = subprocess.run(sysbench(socket, f"--threads={CLIENTS}", f"--time={seconds}", "run"),
-                            stdout=subprocess.PIPE, text=True, check=True)
-    match = re.search(r"transactions:\s+\d+\s+\(([\d.]+) per sec", result.stdout)
-    if not match:
-        raise RuntimeError("sysbench printed no transactions")
-    return float(match.group(1))
+def counted_clients(socket, counts):
+    """The same, and each thread counts its transactions in a cache line of its own of the file `counts`."""
+    counts.write_bytes(bytes(64 * CLIENTS))
+    return process.running(sysbench(socket, f"--threads={CLIENTS}", "--time=0", "run", script=str(HERE / "counted_select.lua")),
+                           env=dict(os.environ, COUNTS=str(counts)))

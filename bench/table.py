@@ -157,10 +157,13 @@ def threads_rows(threads):
 def throughput_rows(throughput):
     """What each tool takes away; ours may take 1 %."""
     beside = throughput["beside"]
-    rows = [information("sysbench alone", beside["without"]["per_s"], "/s"),
-            at_least("sysbench beside us, default, of alone in the same turn", 0.99, round(beside["default"]["ratio"], 3), "x")]
-    return rows + [information(f"sysbench beside {name}", one["per_s"], "/s", one["ratio"])
-                   for name, one in beside.items() if name != "without"]
+
+    def what(who):
+        return f"sysbench beside {who}, of without (+- {1.96 * beside[who]['standard_error']:.3f})"
+
+    rows = [information("sysbench alone", throughput["alone_per_s"], "/s"),
+            at_least(what("default"), 0.99, round(beside["default"]["ratio"], 4), "part")]
+    return rows + [information(what(who), one["ratio"], "part") for who, one in beside.items() if who != "default"]
 
 
 def without_verdict(rows, why):
@@ -175,6 +178,8 @@ def number(value, unit):
         return f"{value / MIB:.2f} MiB"
     if unit == "x":
         return f"{value:.2f}"
+    if unit == "part":
+        return f"{value:.3f}"
     if unit == "%":
         return f"{value:.3f} %"
     return f"{value:,.0f} {unit}".strip()
