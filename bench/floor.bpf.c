@@ -3,6 +3,9 @@
  * The least that keeps the account of each thread: time on CPU, and off CPU by state, blocked apart
  * from runnable; for threads that are there, that are forked and that end.  No filter, no window, no
  * stack, no histogram, no loss told, nothing recovered.  What this costs sampling cannot save.
+ *
+ * With with_stacks set, also what no tracer can do without that sums each wait under its stacks, though all of them are known:
+ * it looks at the words by which a stack is told from another one, and adds to a sum.  No walk, no name, no collision looked at.
  */
 #include "bpf/ktypes.h"
 
@@ -31,7 +34,8 @@ struct account {
 	struct {
 		__u64 count, blocked_ns, runnable_ns;
 	} of[STATE_COUNT];
-	__u64 pad4[4];
+	__u64 user_stack;	/* what tells it from others, at the last switch-out */
+	__u64 pad4[3];
 };
 
 /*
@@ -62,6 +66,27 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 << 20);
 } ring SEC(".maps");
+
+/*
+ * A sleeper's kernel stack has some eight return addresses within so many bytes of its __schedule(), and its user stack five
+ * (bench/sleepers.c, Linux 6.18, glibc 2.36); the stacks of most servers are deeper.
+ */
+#define KERNEL_WORDS 48
+#define USER_WORDS 32
+#define EACH_WORDS 6
+
+struct sum {
+	__u64 key, count, blocked_ns, runnable_ns, squares, longest_ns, pad[2];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << 17);
+	__type(key, __u32);
+	__type(value, struct sum);
+} sums SEC(".maps");
+
+const volatile bool with_stacks = false;
 
 __u64 entries[1 << INDEX_BITS] __attribute__((aligned(64))) = { 0 };	/* 0: free */
 __u32 slots_begun = 1;
@@ -134,6 +159,48 @@ static __always_inline void create(struct task_struct *task, __u64 now)
 	bpf_map_push_elem(&free_slots, &slot, 0);
 }
 
+static __always_inline __u64 hash_words(const __u64 *words, __u32 cnt)
+{
+	__u64 hash = 0;
+
+	for (__u32 i = 0; i < cnt; i += EACH_WORDS)
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
+	return hash;
+}
+
+static __always_inline __u64 kernel_stack_of(struct task_struct *task)
+{
+	__u64 words[KERNEL_WORDS];
+
+	return bpf_probe_read_kernel(words, sizeof(words), (void *)task->thread.sp) ? 0 : hash_words(words, KERNEL_WORDS);
+}
+
+/* Of the thread that runs. */
+static __always_inline __u64 user_stack_of(struct task_struct *task)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	__u64 words[USER_WORDS];
+
+	return bpf_probe_read_user(words, sizeof(words), (void *)regs->sp) ? 0 : hash_words(words, USER_WORDS);
+}
+
+static __always_inline void add_to_sum(struct task_struct *next, const struct account *a, __u64 blocked_ns, __u64 runnable_ns)
+{
+	__u64 key = (kernel_stack_of(next) ^ a->user_stack ^ a->start_ns) * 0x9e3779b97f4a7c15ULL, total = blocked_ns + runnable_ns;
+	__u32 slot = key >> (64 - 17);
+	struct sum *sum = bpf_map_lookup_elem(&sums, &slot);
+
+	if (!sum)
+		return;
+	sum->key = key;
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->blocked_ns, blocked_ns);
+	__sync_fetch_and_add(&sum->runnable_ns, runnable_ns);
+	__sync_fetch_and_add(&sum->squares, total * total);
+	if (total > sum->longest_ns)
+		sum->longest_ns = total;
+}
+
 SEC("tp_btf/sched_switch")
 int floor_switch(unsigned long long *ctx)
 {
@@ -149,6 +216,8 @@ int floor_switch(unsigned long long *ctx)
 		a->is_off = true;
 		a->state = ctx[0] || !bits ? STATE_R : bits & TASK_INTERRUPTIBLE ? STATE_S :
 			   bits & TASK_UNINTERRUPTIBLE ? STATE_D : STATE_OTHER;
+		if (with_stacks && prev->mm && !(bits & TASK_DEAD))
+			a->user_stack = user_stack_of(bpf_get_current_task_btf());
 		if (bits & TASK_DEAD)
 			bpf_ringbuf_output(&ring, a, sizeof(*a), BPF_RB_NO_WAKEUP);
 	}
@@ -162,6 +231,8 @@ int floor_switch(unsigned long long *ctx)
 			a->of[state].count++;
 			a->of[state].blocked_ns += wake - a->since_ns;
 			a->of[state].runnable_ns += now - wake;
+			if (with_stacks)
+				add_to_sum(next, a, wake - a->since_ns, now - wake);
 		}
 		a->is_off = false;
 		a->since_ns = now;

@@ -64,7 +64,7 @@ def measure_cpu(args, folder, server_pid, say):
     return result
 
 
-def iterator_ms(programs):
+def start_iterators_ms(programs):
     """Run time of the task iterators so far: two looks at all threads before the window opens."""
     return sum(time_ns for name, (_, time_ns) in programs.items() if name.startswith("look_at_thread")) / 1e6
 
@@ -84,7 +84,9 @@ def threads_once(args, folder):
         runs = after[switch][0] - before[switch][0]
         if not runs:
             raise checks.Doubtful("threads: no switch was counted")
-        stop_s, status, _ = process.interrupt(tool)
+        with bpfcost.held(bpfcost.id_of(bpfcost.program_ids(tool.pid), "close_thread")) as closing:
+            stop_s, status, _ = process.interrupt(tool)
+            stop_iterators_ms = bpfcost.run_time_ns(closing) / 1e6
     finally:
         if tool.poll() is None:
             process.kill_group(tool)
@@ -92,7 +94,7 @@ def threads_once(args, folder):
         raise RuntimeError(f"offcpu record ended with status {status}")
     report = recording.report_json(args, path)
     return {"start_ms": (report["window"]["start_unix_ns"] - began_ns) / 1e6, "stop_ms": stop_s * 1000,
-            "iterator_ms": iterator_ms(before), "seen": len(report["threads"]),
+            "start_iterators_ms": start_iterators_ms(before), "stop_iterators_ms": stop_iterators_ms, "seen": len(report["threads"]),
             "all_ns": sum(after[name][1] - before[name][1] for name in after) / runs}
 
 

@@ -3,13 +3,14 @@
 import json
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import time
 from pathlib import Path
 
+import bpfcost
 import checks
+import host
 import loads
 import process
 
@@ -49,14 +50,45 @@ def window_start_ms(args, folder):
     return (report_json(args, path)["window"]["start_unix_ns"] - began_ns) / NS_PER_MS
 
 
+def floor_start_ms(args):
+    """The same until the floor program says that it is attached: four small programs, two of which a switch and a waking run."""
+    began = time.monotonic()
+    tool = process.start([args.floor], stdout=subprocess.PIPE)
+    try:
+        if tool.stdout.readline() != b"ready\n":
+            raise RuntimeError("the floor program did not start")
+        return (time.monotonic() - began) * 1000
+    finally:
+        tool.stdout.close()
+        process.kill_group(tool)
+
+
+def peer_start_ms(args):
+    """The same until offcputime's program has run, by the kernel's statistics; looked at each millisecond."""
+    with host.bpf_stats():
+        began = time.monotonic()
+        tool = process.start([args.peer])
+        try:
+            while time.monotonic() - began < 10:
+                if bpfcost.runs_of(tool.pid):
+                    return (time.monotonic() - began) * 1000
+                time.sleep(0.001)
+            raise RuntimeError("offcputime counted no switch within 10 s")
+        finally:
+            process.kill_group(tool)
+
+
 def measure_start(args, folder, say):
+    measures = {"first_wait_ms": lambda: first_wait_ms(args), "record_window_ms": lambda: window_start_ms(args, folder),
+                "floor_ms": lambda: floor_start_ms(args), "peer_ms": lambda: peer_start_ms(args)}
+    readings = {name: [] for name in measures}
     with loads.pipe():
         time.sleep(0.5)
-        first = [first_wait_ms(args) for _ in range(START_RUNS)]
-        say("start: " + ", ".join(f"{ms:.0f}" for ms in first) + " ms")
-        window = [window_start_ms(args, folder) for _ in range(3)]
-    return {"first_wait_ms": statistics.median(first), "readings_ms": [round(ms, 1) for ms in first],
-            "record_window_ms": statistics.median(window)}
+        for name in checks.in_turn(measures, START_RUNS):
+            readings[name].append(measures[name]())
+    for name, taken in readings.items():
+        say(f"start, {name}: " + ", ".join(f"{ms:.0f}" for ms in taken))
+    return {name: statistics.median(taken) for name, taken in readings.items()} | {"readings_ms": readings}
 
 
 def distinct_stacks(report):

@@ -459,7 +459,8 @@ struct scratch {
 	struct shared_kernel_walk shared_kernel_walks[SHARED_WALKS + 1];	/* see bpf/remember.bpf.h */
 	struct shared_pair shared_walks[SHARED_WALKS];
 	__u64 ctx_addr;
-	__u64 window[WALK_WINDOW / 8];	/* a piece of a user stack */
+	__u64 window[WALK_WINDOW / 8];	/* a piece of a user stack, so far above sp; and how much of it was read */
+	__u32 window_at, window_bytes;
 };
 
 struct {

@@ -66,63 +66,90 @@ static __always_inline void was_met(__u8 *hot)
 		++*hot;
 }
 
-/* The same word by word, of a thread that is not current.  A global function, as the next one. */
-__noinline __u64 viewed_words_hash(const struct walk_memory *m, struct page_view *view)
-{
-	__u64 h = STACK_MIX, word;
+#define WORDS_AT_ONCE 4
+_Static_assert(WALK_WORDS % WORDS_AT_ONCE == 0, "");
 
-	if (!m || !view)
+/*
+ * Goes on with the hash h of the words a remembered user walk went by: some from the one of this number on, or up to
+ * the last.  0: one cannot be read.  A global function, as the next ones: the verifier follows each word's branches once, and not
+ * those of all words one after the other, which was a third of all that it had to do.
+ */
+__noinline __u64 hash_viewed_words(const struct walk_memory *m, struct page_view *view, __u32 first, __u64 h)
+{
+	if (!m || !view || first > WALK_WORDS - WORDS_AT_ONCE)
 		return 0;
-	for (__u32 i = 0; i < WALK_WORDS; i++) {
-		if (i >= m->cnt)
+#pragma unroll
+	for (__u32 i = 0; i < WORDS_AT_ONCE; i++) {
+		__u64 word;
+
+		if (first + i >= m->cnt)
 			break;
-		if (!viewed_word(view, m->sp + (m->at[i] & ~WORD_IS_ADDRESS), &word))
+		if (!viewed_word(view, m->sp + (m->at[first + i] & ~WORD_IS_ADDRESS), &word))
 			return 0;
-		h = mix(h, m->at[i] & WORD_IS_ADDRESS ? word - m->sp : word);
+		h = mix(h, m->at[first + i] & WORD_IS_ADDRESS ? word - m->sp : word);
 	}
 	return h ? h : 1;
 }
 
-/*
- * The hash of the words a remembered user walk went by, as they are now; 0 when one cannot
- * be read.  They are read a window at a time: it costs little more than reading one word.
- * A global function: the verifier checks it once.
- */
-__noinline __u64 current_words_hash(const struct walk_memory *m, struct scratch *scratch)
+/* The hash of all of them, as they are now, of a thread that is not current; 0 when one cannot be read. */
+static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, struct page_view *view)
 {
 	__u64 h = STACK_MIX;
-	__u32 base = 0, have = 0;
 
-	if (!m || !scratch)
+	if (!m || !view)
 		return 0;
-	for (__u32 i = 0; i < WALK_WORDS; i++) {
-		__u32 at, offset;
+	for (__u32 i = 0; i < WALK_WORDS && i < m->cnt && h; i += WORDS_AT_ONCE)
+		h = hash_viewed_words(m, view, i, h);
+	return h;
+}
+
+/*
+ * The same two of the thread that runs.  Its words are read a window at a time: it costs little more than reading one word.
+ */
+__noinline __u64 hash_current_words(const struct walk_memory *m, struct scratch *scratch, __u32 first, __u64 h)
+{
+	if (!m || !scratch || first > WALK_WORDS - WORDS_AT_ONCE)
+		return 0;
+#pragma unroll
+	for (__u32 i = 0; i < WORDS_AT_ONCE; i++) {
+		__u32 at = m->at[first + i] & ~WORD_IS_ADDRESS, offset = at - scratch->window_at, have = scratch->window_bytes;
 		__u64 word;
 
-		if (i >= m->cnt)
+		if (first + i >= m->cnt)
 			break;
-		at = m->at[i] & ~WORD_IS_ADDRESS;
-		offset = at - base;
 		if (offset > have - 8 || have < 8) {
-			base = at;
-			offset = 0;
-			have = m->bytes - base;
+			have = m->bytes - at;
 			barrier_var(have);
 			if (have < 8)
 				return 0;
 			if (have > WALK_WINDOW)
 				have = WALK_WINDOW;
-			if (bpf_probe_read_user(scratch->window, have, (void *)(m->sp + base)))
+			if (bpf_probe_read_user(scratch->window, have, (void *)(m->sp + at)))
 				return 0;
+			scratch->window_at = at;
+			scratch->window_bytes = have;
+			offset = 0;
 		}
 		offset /= 8;
 		barrier_var(offset);
 		if (offset > WALK_WINDOW / 8 - 1)
 			return 0;
 		word = scratch->window[offset];
-		h = mix(h, m->at[i] & WORD_IS_ADDRESS ? word - m->sp : word);
+		h = mix(h, m->at[first + i] & WORD_IS_ADDRESS ? word - m->sp : word);
 	}
 	return h ? h : 1;
+}
+
+static __always_inline __u64 current_words_hash(const struct walk_memory *m, struct scratch *scratch)
+{
+	__u64 h = STACK_MIX;
+
+	if (!m || !scratch)
+		return 0;
+	scratch->window_bytes = 0;
+	for (__u32 i = 0; i < WALK_WORDS && i < m->cnt && h; i += WORDS_AT_ONCE)
+		h = hash_current_words(m, scratch, i, h);
+	return h;
 }
 
 /* Not a function that calls one of both: Linux 6.1 leaves no room for its frame. */
@@ -352,30 +379,37 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 	return 0;
 }
 
-/* Remembers the walk in *stack, which has crossed.  m: see kernel_memory(). */
-static __always_inline void learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct offcpu_rec_stack *stack)
+/* Remembers the walk in *stack, which has crossed.  m: see kernel_memory().  A global function: the verifier checks its search once. */
+__noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct offcpu_rec_stack *stack)
 {
-	const __u32 depth = stack->depth;
-	const __u64 id = stack->id;
-	bool is_again = m->id == id && sched_text_bytes;
-	struct kernel_search s = { .m = m, .stack = stack, .sp = sp, .cnt = m->cnt, .is_again = is_again };
+	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
+	bool is_again;
+	__u32 depth;
+	__u64 id;
 
+	if (!m || !stack)
+		return 0;
+	depth = stack->depth;
+	id = stack->id;
+	s.cnt = m->cnt;
+	s.is_again = is_again = m->id == id && sched_text_bytes;
 	if (stack->end != OFFCPU_WALK_COMPLETE || (m->id != id && !may_replace(m->id, &m->hot)))
-		return;
+		return 0;
 	m->id = 0;
 	m->cnt = m->found = 0;
 	m->depth = depth;
 	bpf_loop(words_above(sp), kernel_search_word, &s, 0);
 	if (m->found != depth || (is_again && s.inner != m->inner))
-		return;
+		return 0;
 	m->inner = s.inner;
 	m->hash = kernel_words_hash(m, s.sp);
 	m->id = id;
+	return 0;
 }
 
 /*
  * The same of the one in scratch->stack, for the thread and for others: not before it is met again, for many a stack of a preempted
- * thread never is.  A global function: the verifier checks its searches once.
+ * thread never is.
  */
 __noinline int remember_kernel_walk(const struct thread_state *st, struct scratch *scratch, __u64 sp)
 {

@@ -53,10 +53,31 @@ static __always_inline bool is_slot_of(const struct offcpu_wait_slot *s, const s
 #define NO_WAIT_SLOT ~0U
 
 /*
- * The slot of that key, or a free one that is made its own.  A key holds a thread number and a thread is on one CPU at a time, so
- * two CPUs may be after one free slot, but not for one key: whoever sets tno has it, and to the other it is none of
- * its own, whatever else is in it yet.  A global function: the verifier checks its loop once.
+ * Is this the slot of that key, or does it become that, having been free?  A key holds a thread number and a thread is on one CPU at a
+ * time, so two CPUs may be after one free slot, but not for one key: whoever sets tno has it, and to the other it is none of
+ * its own, whatever else is in it yet.  A global function: the verifier checks it once, and not for each round of the loop below.
  */
+__noinline int is_wait_slot_of(__u32 number, const struct offcpu_wait_key *key)
+{
+	struct offcpu_wait_slot *s = bpf_map_lookup_elem(&wait_slots, &number);
+
+	if (!s || !key)
+		return false;
+	if (is_slot_of(s, key))
+		return true;
+	if (s->tno || __sync_val_compare_and_swap(&s->tno, 0, key->tno))
+		return false;
+	s->ustack = key->ustack;
+	s->kstack = key->kstack;
+	s->flags = key->flags;
+	s->state = key->state;
+	s->waker = key->waker;
+	s->object = key->object;
+	__sync_fetch_and_add(&wait_entries, 1);
+	return true;
+}
+
+/* A global function, as that one. */
 __noinline __u32 find_wait_slot(const struct offcpu_wait_key *key)
 {
 	__u32 first, at;
@@ -65,25 +86,9 @@ __noinline __u32 find_wait_slot(const struct offcpu_wait_key *key)
 		return NO_WAIT_SLOT;
 	first = second_in_use ? cfg.wait_slots : 0;
 	at = wait_key_hash(key);
-	for (__u32 i = 0; i < WAIT_PROBES; i++, at++) {
-		__u32 number = first + (at & (cfg.wait_slots - 1));
-		struct offcpu_wait_slot *s = bpf_map_lookup_elem(&wait_slots, &number);
-
-		if (!s)
-			break;
-		if (is_slot_of(s, key))
-			return number;
-		if (s->tno || __sync_val_compare_and_swap(&s->tno, 0, key->tno))
-			continue;
-		s->ustack = key->ustack;
-		s->kstack = key->kstack;
-		s->flags = key->flags;
-		s->state = key->state;
-		s->waker = key->waker;
-		s->object = key->object;
-		__sync_fetch_and_add(&wait_entries, 1);
-		return number;
-	}
+	for (__u32 i = 0; i < WAIT_PROBES; i++, at++)
+		if (is_wait_slot_of(first + (at & (cfg.wait_slots - 1)), key))
+			return first + (at & (cfg.wait_slots - 1));
 	return NO_WAIT_SLOT;
 }
 

@@ -140,22 +140,27 @@ static __always_inline __u64 *entry_at(__u32 place)
 }
 
 /*
- * The place of the thread among THREAD_TRIES side by side.  With a slot: or else the first of them that was free; there the
- * slot stands as the thread's then.  A global function, as are the others here: the verifier checks them once.
+ * Is this the thread's place?  With a slot: or does it become that, having been free?  A global function, as are the others here: the
+ * verifier checks them once, and what loops do once for all rounds.
  */
+__noinline int is_place_of(__u32 place, __u64 tag, __u32 slot)
+{
+	__u64 *entry = entry_at(place), found, own = index_key(tag) | slot;
+
+	if (!entry)
+		return false;
+	found = *entry;
+	if (!found && slot)
+		found = __sync_val_compare_and_swap(entry, 0, own) ?: own;
+	return slot_of_entry(found, tag) <= SLOT_MAX;
+}
+
+/* The first such place of THREAD_TRIES side by side. */
 __noinline __u32 place_near(__u32 first, __u64 tag, __u32 slot)
 {
-	for (__u32 i = 0; i < THREAD_TRIES; i++) {
-		__u64 *entry = entry_at(first ^ i), found, own = index_key(tag) | slot;
-
-		if (!entry)
-			break;
-		found = *entry;
-		if (!found && slot)
-			found = __sync_val_compare_and_swap(entry, 0, own) ?: own;
-		if (slot_of_entry(found, tag) <= SLOT_MAX)
+	for (__u32 i = 0; i < THREAD_TRIES; i++)
+		if (is_place_of(first ^ i, tag, slot))
 			return first ^ i;
-	}
 	return NO_PLACE;
 }
 
@@ -215,21 +220,27 @@ static __always_inline __u32 nth_slot(__u32 n)
 	return n >> cfg.thread_bits << TABLE_SHIFT | (n & ((1U << cfg.thread_bits) - 1));
 }
 
+#define QUICKER_TOOK_IT ~0U
+
+/* The first of the list, off it.  0: the list is empty. */
+__noinline __u32 take_first(void)
+{
+	__u64 first = *(volatile __u64 *)&free_slots;
+	const struct free_slot *head = (const void *)thread_in((__u32)first);
+
+	if (!head)
+		return 0;
+	return change_first(first, head->next) ? (__u32)first : QUICKER_TOOK_IT;
+}
+
 /* A slot that nobody else has.  0: there is none, or not yet. */
 __noinline __u32 take_slot(void)
 {
-	__u32 slot = 0;
+	__u32 slot = QUICKER_TOOK_IT;
 
-	for (int i = 0; i < LIST_TRIES && !slot; i++) {
-		__u64 first = *(volatile __u64 *)&free_slots;
-		const struct free_slot *head = (const void *)thread_in((__u32)first);
-
-		if (!head)
-			break;
-		if (change_first(first, head->next))
-			slot = first;
-	}
-	if (!slot) {
+	for (int i = 0; i < LIST_TRIES && slot == QUICKER_TOOK_IT; i++)
+		slot = take_first();
+	if (!slot || slot == QUICKER_TOOK_IT) {
 		/* Looked at first: at the end of a table a number of the next one may get lost, but not all of them. */
 		if (!thread_in(nth_slot(slots_begun)))
 			return 0;
@@ -239,20 +250,27 @@ __noinline __u32 take_slot(void)
 	return slot;
 }
 
+/* Makes it the first of the list.  False: to be tried again. */
+__noinline int put_first(__u32 slot)
+{
+	__u64 first = *(volatile __u64 *)&free_slots;
+	struct free_slot *head = (void *)thread_in(slot);
+
+	if (!head)
+		return true;
+	head->next = first;
+	if (!change_first(first, slot))
+		return false;
+	__sync_fetch_and_add(&threads_taken, -1);
+	return true;
+}
+
 /* Should so many CPUs do the same at once that it fails each time, the slot stays taken. */
 __noinline int give_slot(__u32 slot)
 {
-	struct free_slot *head = (void *)thread_in(slot);
-
-	for (int i = 0; i < LIST_TRIES && head; i++) {
-		__u64 first = *(volatile __u64 *)&free_slots;
-
-		head->next = first;
-		if (change_first(first, slot)) {
-			__sync_fetch_and_add(&threads_taken, -1);
+	for (int i = 0; i < LIST_TRIES; i++)
+		if (put_first(slot))
 			break;
-		}
-	}
 	return 0;
 }
 
