@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GATED_MAX 64
+#define GATED_MAX 4096	/* perf has an event for each CPU */
 /* After the programs were changed: what is being patched and remembered anew is not of the span. */
 #define GUARD_MS 5
 /* The tracer's own start is over by then: its stacks are known, its governor has found its scale. */
@@ -97,7 +97,7 @@ static int is_tracepoint(long cmd, const union bpf_attr *attr)
 static void note(const struct gated *what, const void *attr, size_t size)
 {
 	if (size > sizeof(what->attr))
-		return;
+		die("a tracer that knows more of bpf(2) than this");
 	pthread_mutex_lock(&lock);
 	if (gated_cnt == GATED_MAX)
 		die("too many programs");

@@ -98,15 +98,15 @@ def threads_once(args, folder):
             "all_ns": sum(after[name][1] - before[name][1] for name in after) / runs}
 
 
-def least_once(args):
+def least_once(args, say):
     """What the least that keeps accounts takes beside the same load: what is in no cache costs it as well."""
-    return {"least_ns": bpfcost.read_cost([args.floor], args.reading_s, "threads", idle_max=1)["all_ns"]}
+    return {"least_ns": bpfcost.read_cost_undisturbed([args.floor], args.reading_s, "threads", say, idle_max=1)["all_ns"]}
 
 
 def threads_of(args, folder, cnt, say):
     with loads.sleepers(folder, cnt, MILLISECONDS_EACH[cnt]), host.bpf_stats():
         time.sleep(2)
-        readings = [threads_once(args, folder) | least_once(args) for _ in range(args.stop_runs)]
+        readings = [threads_once(args, folder) | least_once(args, say) for _ in range(args.stop_runs)]
     result = {key: statistics.median(reading[key] for reading in readings) for key in readings[0]}
     if result["seen"] < cnt:
         raise RuntimeError(f"of {cnt} threads only {result['seen']:.0f} are in the recording")
