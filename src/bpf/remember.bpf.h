@@ -72,7 +72,7 @@ _Static_assert(WALK_WORDS % WORDS_AT_ONCE == 0, "");
 /*
  * Goes on with the hash h of the words a remembered user walk went by: some from the one of this number on, or up to
  * the last.  0: one cannot be read.  A global function, as the next ones: the verifier follows each word's branches once, and not
- * those of all words one after the other, which was a third of all that it had to do.
+ * those of all words one after the other, which was a quarter of all that it had to do.
  */
 __noinline __u64 hash_viewed_words(const struct walk_memory *m, struct page_view *view, __u32 first, __u64 h)
 {
@@ -96,8 +96,6 @@ static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, stru
 {
 	__u64 h = STACK_MIX;
 
-	if (!m || !view)
-		return 0;
 	for (__u32 i = 0; i < WALK_WORDS && i < m->cnt && h; i += WORDS_AT_ONCE)
 		h = hash_viewed_words(m, view, i, h);
 	return h;
@@ -144,8 +142,6 @@ static __always_inline __u64 current_words_hash(const struct walk_memory *m, str
 {
 	__u64 h = STACK_MIX;
 
-	if (!m || !scratch)
-		return 0;
 	scratch->window_bytes = 0;
 	for (__u32 i = 0; i < WALK_WORDS && i < m->cnt && h; i += WORDS_AT_ONCE)
 		h = hash_current_words(m, scratch, i, h);
