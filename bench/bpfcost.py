@@ -24,17 +24,24 @@ SETTLE_S = 2
 AGAIN_MAX, AGAIN_AFTER_S = 8, 5
 
 
+def file_says(path, field):
+    """A number that the kernel tells of an open file; None: not of this one, or it is closed."""
+    try:
+        match = re.search(rf"^{field}:\s+(\d+)", path.read_text(), re.MULTILINE)
+    except FileNotFoundError:
+        return None
+    return int(match.group(1)) if match else None
+
+
+def open_files_say(pid, field):
+    """The same of all that a process has open."""
+    said = (file_says(path, field) for path in Path(f"/proc/{pid}/fdinfo").iterdir())
+    return [number for number in said if number is not None]
+
+
 def held_ids(pid, what):
     """The BPF programs ("prog") or maps ("map") a process holds, itself or through links."""
-    ids = set()
-    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
-        try:
-            match = re.search(rf"^{what}_id:\s+(\d+)", path.read_text(), re.MULTILINE)
-        except FileNotFoundError:
-            continue
-        if match:
-            ids.add(int(match.group(1)))
-    return ids
+    return set(open_files_say(pid, f"{what}_id"))
 
 
 def program_ids(pid):
@@ -86,7 +93,7 @@ def held(program_id):
 
 def run_time_ns(fd):
     """What a held program has run so far."""
-    return int(re.search(r"^run_time_ns:\s+(\d+)", Path(f"/proc/self/fdinfo/{fd}").read_text(), re.MULTILINE).group(1))
+    return file_says(Path(f"/proc/self/fdinfo/{fd}"), "run_time_ns")
 
 
 def id_of(ids, name):
@@ -95,14 +102,7 @@ def id_of(ids, name):
 
 def runs_of(pid):
     """How often the programs of a process have run, by what its open files say; cheaper than bpftool."""
-    runs = 0
-    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
-        try:
-            match = re.search(r"^run_cnt:\s+(\d+)", path.read_text(), re.MULTILINE)
-        except FileNotFoundError:
-            continue
-        runs += int(match.group(1)) if match else 0
-    return runs
+    return sum(open_files_say(pid, "run_cnt"))
 
 
 def switch_program(programs):

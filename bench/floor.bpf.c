@@ -42,6 +42,7 @@ struct account {
  * The accounts lie side by side, and an index finds one by the address of the task: the number of the account, and above that
  * the task's address but for what it begins at, a cache line (src/bpf/threads.bpf.h).
  */
+#define MIX 0x9e3779b97f4a7c15ULL
 #define SLOT_BITS 15
 #define INDEX_BITS 15
 #define TRIES 16
@@ -74,6 +75,7 @@ struct {
 #define KERNEL_WORDS 48
 #define USER_WORDS 32
 #define EACH_WORDS 6
+#define SUM_BITS 17
 
 struct sum {
 	__u64 key, count, blocked_ns, runnable_ns, squares, longest_ns, pad[2];
@@ -81,7 +83,7 @@ struct sum {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1 << 17);
+	__uint(max_entries, 1 << SUM_BITS);
 	__type(key, __u32);
 	__type(value, struct sum);
 } sums SEC(".maps");
@@ -102,7 +104,7 @@ static __always_inline __u64 tag_of(struct task_struct *task)
 
 static __always_inline __u32 first_place(__u64 tag)
 {
-	return tag * 0x9e3779b97f4a7c15ULL >> (64 - INDEX_BITS);
+	return tag * MIX >> (64 - INDEX_BITS);
 }
 
 static __always_inline __u64 key_of(__u64 tag)
@@ -164,7 +166,7 @@ static __always_inline __u64 hash_words(const __u64 *words, __u32 cnt)
 	__u64 hash = 0;
 
 	for (__u32 i = 0; i < cnt; i += EACH_WORDS)
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
+		hash = (hash ^ words[i]) * MIX;
 	return hash;
 }
 
@@ -186,8 +188,8 @@ static __always_inline __u64 user_stack_of(struct task_struct *task)
 
 static __always_inline void add_to_sum(struct task_struct *next, const struct account *a, __u64 blocked_ns, __u64 runnable_ns)
 {
-	__u64 key = (kernel_stack_of(next) ^ a->user_stack ^ a->start_ns) * 0x9e3779b97f4a7c15ULL, total = blocked_ns + runnable_ns;
-	__u32 slot = key >> (64 - 17);
+	__u64 key = (kernel_stack_of(next) ^ a->user_stack ^ a->start_ns) * MIX, total = blocked_ns + runnable_ns;
+	__u32 slot = key >> (64 - SUM_BITS);
 	struct sum *sum = bpf_map_lookup_elem(&sums, &slot);
 
 	if (!sum)

@@ -275,7 +275,7 @@ static void *run(void *unused)
 	if (!counts || !output || !span || null_fd < 0)
 		die("cannot begin");
 	sleep_ms(SETTLE_MS);
-	for (int gated = (int)gated_cnt;;) {
+	for (int gated = 0;;) {	/* of the first span it is not known */
 		one_span(output, "on", gated, counts, cnt, atol(span));
 		pthread_mutex_lock(&lock);
 		gated = detach(null_fd);

@@ -25,21 +25,13 @@ def messaging():
     return process.running(["perf", "bench", "sched", "messaging", "-g", "2", "-l", "20000000"])
 
 
-def build(folder, name):
+def build(folder, name, *options):
     """One of the C programs beside this file."""
     binary = folder / name
     if not binary.exists():
-        subprocess.run(["cc", "-O2", "-fno-omit-frame-pointer", "-pthread", "-o", str(binary),
+        subprocess.run(["cc", "-O2", "-fno-omit-frame-pointer", "-pthread", *options, "-o", str(binary),
                         str(HERE / f"{name}.c")], check=True)
     return binary
-
-
-def build_gate(folder):
-    """What is preloaded into a tracer to detach and attach its programs: gate.c."""
-    library = folder / "gate.so"
-    if not library.exists():
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-pthread", "-o", str(library), str(HERE / "gate.c")], check=True)
-    return library
 
 
 def stacks(folder):

@@ -96,7 +96,7 @@ def measure(args, folder, socket, say):
     ours = [args.offcpu, "record", "-a", "-o", folder / "throughput.offcpu"]
     tools = {"nothing": ["sleep", "1000"], "empty programs": [loads.build(folder, "empty")], "the floor program": [args.floor],
              "default": ours, "--exact": [*ours, "--exact"], **other_tools(args, folder, say)}
-    gate = loads.build_gate(folder)
+    gate = loads.build(folder, "gate", "-shared", "-fPIC")
     ratios, alone = {who: [] for who in tools}, []
     with loads.counted_clients(socket, folder / "counts"):
         time.sleep(2)

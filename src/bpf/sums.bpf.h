@@ -77,7 +77,7 @@ __noinline int is_wait_slot_of(__u32 number, const struct offcpu_wait_key *key)
 	return true;
 }
 
-/* A global function, as that one. */
+/* Of the places from where its hash points to on.  A global function, as that one. */
 __noinline __u32 find_wait_slot(const struct offcpu_wait_key *key)
 {
 	__u32 first, at;
