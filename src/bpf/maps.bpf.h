@@ -182,7 +182,8 @@ struct thread_state {
 	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
 	__u8 by_exec;		/* selected because it descends from the traced command */
 	__u8 narrow;		/* a program of 32-bit addresses */
-	__u8 pad1[10];
+	__u8 end_noted;		/* end_kstack and end_ustack are what they will be */
+	__u8 pad1[9];
 	__u64 snap_ustack;
 	__u64 entry;		/* where it called the kernel; 0: an interrupt or a fault */
 	__u64 seen_ustack;	/* the last id known to have crossed */
@@ -498,8 +499,6 @@ const volatile char comm_glob[2 * OFFCPU_COMM_LEN] = {};
 /* The window is [start_ns, stop_ns): set by user space a little ahead of time. */
 volatile __u64 start_ns = ~0ULL;
 volatile __u64 stop_ns = ~0ULL;
-/* The first reading of close_thread only notes kernel stacks, before they are gone. */
-volatile __u32 closing RARELY_WRITTEN = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */

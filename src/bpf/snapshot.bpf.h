@@ -144,11 +144,14 @@ static __always_inline bool stands_still(struct task_struct *task, const struct 
 	return !task->on_cpu && switches_of(task) == (st->mode == MODE_UNKNOWN ? st->snap_csw : st->csw);
 }
 
-/* Right after the window: the longer it takes, the more threads have moved on. */
+/* Right after the window: the longer it takes, the more threads have moved on.  Once, so not again after a pause. */
 static __always_inline void note_stacks(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
 	__u8 from = st->mode == MODE_UNKNOWN ? begins_ustack(task, st) : st->ustack_from;
 
+	if (st->end_noted)
+		return;
+	st->end_noted = true;
 	st->end_ustack = st->end_kstack = 0;
 	if (st->mode == MODE_ON_CPU || !stands_still(task, st))
 		return;
@@ -226,6 +229,7 @@ static __always_inline bool close_account(struct task_struct *task, struct threa
 	return true;
 }
 
+/* Run when no program of the window's runs any more, which all wrote what this reads. */
 SEC("iter/task")
 int close_thread(struct bpf_iter__task *ctx)
 {
@@ -238,10 +242,7 @@ int close_thread(struct bpf_iter__task *ctx)
 	st = thread_of(task);
 	if (!st || !st->selected || st->mode == MODE_DEAD)
 		return 0;
-	if (!closing) {
-		note_stacks(task, st, scratch);
-		return 0;
-	}
+	note_stacks(task, st, scratch);
 	/* 1: user space empties the ring and goes on from here */
 	return !close_account(task, st, scratch, true);
 }

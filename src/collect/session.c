@@ -94,31 +94,33 @@ void session_free(struct session *s)
 	g_free(s);
 }
 
-/* Runs an iterator to its end; it pauses (EAGAIN) when the ring is full, so empty that. */
-static bool run_iterator(struct session *s, const struct bpf_link *link, GError **error)
+/* Runs an iterator to its end.  It pauses when the ring is full: `pause` empties that, or waits until it is.  0 or a negative errno. */
+static int iterate(const struct bpf_link *link, void (*pause)(struct session *s), struct session *s)
 {
 	char byte[64];
-	int fd = bpf_iter_create(bpf_link__fd(link));
+	int fd = bpf_iter_create(bpf_link__fd(link)), err;
 	ssize_t n;
 
-	if (fd < 0) {
-		session_bpf_error(error, -errno, "iterate over the threads");
-		return false;
-	}
+	if (fd < 0)
+		return -errno;
 	for (;;) {
 		n = read(fd, byte, sizeof(byte));
 		if (n > 0 || (n < 0 && errno == EINTR))
 			continue;
 		if (n == 0 || errno != EAGAIN)
 			break;
-		session_empty_ring(s);
+		pause(s);
 	}
+	err = n < 0 ? -errno : 0;
 	close(fd);
-	if (n < 0) {
-		session_bpf_error(error, -errno, "iterate over the threads");
-		return false;
-	}
-	return true;
+	return err;
+}
+
+static bool iterated(int err, GError **error)
+{
+	if (err)
+		session_bpf_error(error, err, "iterate over the threads");
+	return !err;
 }
 
 static bool look_at_threads(struct session *s, GError **error)
@@ -126,7 +128,7 @@ static bool look_at_threads(struct session *s, GError **error)
 	struct bpf_link *link = s->skel->links.look_at_thread ? s->skel->links.look_at_thread :
 							       s->skel->links.look_at_thread_plain;
 
-	return run_iterator(s, link, error);
+	return iterated(iterate(link, session_empty_ring, s), error);
 }
 
 static struct offcpu_counts count_for_cost(void *session)
@@ -336,6 +338,56 @@ static void await_dying(struct session *s)
 	}
 }
 
+/* Reads all accounts out, in a thread: what they and the waits make is taken in meanwhile. */
+struct closing {
+	struct session *session;
+	const struct bpf_link *link;
+	int err;
+	gint is_done;
+};
+
+#define TAKEN_EVERY_US 200
+
+static void await_taking(struct session *s)
+{
+	(void)s;
+	g_usleep(TAKEN_EVERY_US);
+}
+
+static gpointer close_threads(gpointer data)
+{
+	struct closing *c = data;
+
+	urgency_enter();
+	c->err = iterate(c->link, await_taking, c->session);
+	urgency_leave();
+	g_atomic_int_set(&c->is_done, 1);
+	return NULL;
+}
+
+/*
+ * What the threads were doing as the window ended is told by their stacks, which do not stay for long.  Before they are looked at only what
+ * that end found running has to have written what it does; the sums of the waits are final then as well.
+ */
+static bool close_window(struct session *s, const struct bpf_link *close_thread, GError **error)
+{
+	struct closing closing = { .session = s, .link = close_thread };
+	GThread *thread;
+
+	visit_cpus(s->skel);
+	thread = g_thread_new("closing", close_threads, &closing);
+	session_take_mappings(s);
+	session_empty_ring(s);
+	read_waits(s, s->skel->data->second_in_use);
+	while (!g_atomic_int_get(&closing.is_done)) {
+		session_empty_ring(s);
+		g_usleep(TAKEN_EVERY_US);
+	}
+	g_thread_join(thread);
+	session_empty_ring(s);
+	return iterated(closing.err, error);
+}
+
 bool session_stop(struct session *s, GError **error)
 {
 	struct bpf_link *close_thread;
@@ -352,17 +404,8 @@ bool session_stop(struct session *s, GError **error)
 	apply_tables(s, true);
 	s->stop_ns = set_edge(&s->skel->data->stop_ns);
 	s->skel->data->is_open = 0;
-	if (!run_iterator(s, close_thread, error))
+	if (!close_window(s, close_thread, error))
 		return false;
-	session_take_mappings(s);
-	session_empty_ring(s);
-	/* What the window's end found running wrote still. */
-	visit_cpus(s->skel);
-	read_waits(s, s->skel->data->second_in_use);
-	s->skel->data->closing = 1;
-	if (!run_iterator(s, close_thread, error))
-		return false;
-	session_empty_ring(s);
 	await_dying(s);
 	if (!session_take_parked(s))
 		profile_add_loss(s->profile, "unread_accounts", "accounts of threads could not be read out of the kernel", 1, 0);
