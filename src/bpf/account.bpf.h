@@ -238,11 +238,18 @@ static __always_inline struct offcpu_state_total *total_of(struct offcpu_account
 	return &account->state[state];
 }
 
+static __always_inline void copy_comm(char *to, const struct task_struct *task)
+{
+	((__u64 *)to)[0] = *(__u64 *)task->comm;
+	((__u64 *)to)[1] = *(__u64 *)(task->comm + 8);
+}
+
+#define OPEN_OFFSET __builtin_offsetof(struct offcpu_rec_thread, open_ustack)
+
 /* Ends the observation of a thread at `now`: everything but its open wait is in st->account. */
 static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct task_struct *task,
 					struct thread_state *st, __u64 now, __u8 end)
 {
-	__builtin_memset(rec, 0, sizeof(*rec));
 	rec->type = OFFCPU_REC_THREAD;
 	rec->tno = st->tno;
 	rec->pid = st->pid;
@@ -252,11 +259,13 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	rec->from_ns = st->from_ns;
 	rec->to_ns = now;
 	rec->account = st->account;
+	copy_comm(rec->comm, task);
+	copy_comm(rec->process, plain(task)->group_leader);
+	rec->flags = task->flags & PF_KTHREAD ? OFFCPU_THREAD_KERNEL : 0;
 	rec->end = end;
-	if (task->flags & PF_KTHREAD)
-		rec->flags |= OFFCPU_THREAD_KERNEL;
-	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), task->comm);
-	bpf_probe_read_kernel(rec->process, sizeof(rec->process), plain(task)->group_leader->comm);
+	rec->open_state = 0;
+	rec->open_flags = 0;
+	__builtin_memset((char *)rec + OPEN_OFFSET, 0, sizeof(*rec) - OPEN_OFFSET);
 }
 
 static __always_inline void send_thread(struct task_struct *task, struct thread_state *st, __u64 now,

@@ -146,7 +146,8 @@ struct thread_state {
 	__u64 on_ns;		/* the last switch-in */
 	__u64 csw;		/* context switches at the last switch-out: has it run since? */
 	__u64 exec_ns;		/* the scheduler's own count of CPU time then */
-	__u64 ran_ns;		/* length of the last stretch on CPU, where anybody asks */
+	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
+	__u32 last_sum;		/* the slot that its last listed wait was added to: see sums.bpf.h */
 	__u32 tables_epoch;	/* when tables_generation was looked up */
 	__u32 tables_generation;	/* of the program's tables; 0: there are none */
 	__u32 draw;		/* 32 random bits: is the wait kept by sampling? */
@@ -179,18 +180,18 @@ struct thread_state {
 	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
 	__u32 tno, pid, tid, exec_no;
-	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
 	__u8 by_exec;		/* selected because it descends from the traced command */
 	__u8 narrow;		/* a program of 32-bit addresses */
 	__u8 end_noted;		/* end_kstack and end_ustack are what they will be */
-	__u8 pad1[9];
-	__u64 snap_ustack;
+	__u8 pad1[1];
+	__u32 forked_changes;	/* of its mappings, when it was forked: see unwind.bpf.h */
 	__u64 entry;		/* where it called the kernel; 0: an interrupt or a fault */
+	__u64 snap_ustack;
 	__u64 seen_ustack;	/* the last id known to have crossed */
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
-	__u32 renames;
-	__u32 forked_changes;	/* of its mappings, when it was forked: see unwind.bpf.h */
+	__u32 renames, pad3;
 	/* what only options need: has_options() */
+	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u32 by_pid, by_tid;
 	char by_comm[OFFCPU_COMM_LEN];
 	__u64 seen_waker;	/* as a waker: the last id known to have crossed */
@@ -206,9 +207,9 @@ struct thread_state {
 
 #define LINE_OF(member) (__builtin_offsetof(struct thread_state, member) / 64)
 _Static_assert(LINE_OF(usual_ustack) == 0 && LINE_OF(account) == 1 && LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 1 &&
-	       LINE_OF(wake_ns) == LINE_OF(burst_id) && LINE_OF(start_ns) == LINE_OF(burst_id) + 1 && LINE_OF(pad1) == LINE_OF(start_ns), "see above");
+	       LINE_OF(wake_ns) == LINE_OF(burst_id) && LINE_OF(start_ns) == LINE_OF(burst_id) + 1 && LINE_OF(entry) == LINE_OF(start_ns), "see above");
 
-#define OPTIONS_OFFSET __builtin_offsetof(struct thread_state, by_pid)
+#define OPTIONS_OFFSET __builtin_offsetof(struct thread_state, ran_ns)
 
 /* In its place where chains of wakers are wanted. */
 struct chained_thread {
@@ -505,7 +506,6 @@ volatile __u64 scale_ns RARELY_WRITTEN = 0;
 volatile __u64 sched_text RARELY_WRITTEN = 0, sched_text_bytes RARELY_WRITTEN = 0;
 /* Slots taken in the current half since user space last swapped it, and entries put into the current map of chains. */
 __u64 wait_entries = 0, chain_entries = 0;
-__u32 last_tno = 0;
 /* Of `memories`: where the next free one is looked for, and how many are taken. */
 __u32 next_memory = 0, memories_taken = 0;
 /* The window is open, near enough to count switches by. */

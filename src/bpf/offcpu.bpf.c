@@ -175,7 +175,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 		parts->blocked_ns = 0;
 		scratch->kept.duration_ns = parts->runnable_ns + parts->preempted_ns;
 	}
-	if (!sum_wait(&key, &scratch->kept)) {
+	if (!sum_wait(st, &key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
@@ -306,7 +306,7 @@ static __noinline int miss_switches(struct task_struct *prev, struct thread_stat
 }
 
 /* A global function: its stack is not the switch's, which Linux 6.1 allows 512 bytes with all that it calls. */
-__noinline int sum_stretch(const struct thread_state *st)
+__noinline int sum_stretch(struct thread_state *st)
 {
 	struct offcpu_wait_key key = { .flags = OFFCPU_KEY_ONCPU };
 	struct wait_parts parts = { 0 };
@@ -318,7 +318,7 @@ __noinline int sum_stretch(const struct thread_state *st)
 	key.tno = st->tno;
 	parts.runnable_ns = st->ran_ns;
 	keep_alone(&parts, &stretch);
-	if (!sum_wait(&key, &stretch))
+	if (!sum_wait(st, &key, &stretch))
 		count_loss(OFFCPU_LOSS_WAIT_MAP, st->ran_ns);
 	return 0;
 }
@@ -456,6 +456,15 @@ static __always_inline void fetch_early(const struct thread_state *st)
 	barrier_var(on_cpu);
 }
 
+/* What listing the wait that ends will take, of which nothing is in a cache if it was long. */
+static __always_inline void fetch_listed_early(const struct task_struct *next, const struct thread_state *st, __u64 now)
+{
+	if (now - st->since_ns < COLD_NS)
+		return;
+	fetch_sum_early(st);
+	fetch_stack_early(next);
+}
+
 /*
  * is_plain: nothing is asked for but waits under stacks and who ended them, of whatever length and state, and no filter by cgroup.
  * It is known to clang, which leaves out all that nobody asks for; the verifier would leave in what the asking takes.
@@ -495,6 +504,8 @@ static __always_inline int on_switch(unsigned long long *ctx, bool is_plain)
 			fetch_early(next_st);
 		else
 			count_unknown_thread();
+		if (next_st && cfg.want_waits && is_sure_to_be_listed(next_st, scale))
+			fetch_listed_early(next, next_st, now);
 	}
 	if (prev_counts)
 		switch_out(ctx, prev, next, is_plain, preempt, scratch, scale, now);
@@ -618,12 +629,12 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 SEC("tp_btf/sched_process_free")
 int handle_free(unsigned long long *ctx)
 {
-	struct task_struct *task = (void *)ctx[0];
-	struct thread_state *st = thread_of(task);
+	__u32 slot = forget_thread((void *)ctx[0]);
+	struct thread_state *st = thread_in(slot);
 
 	if (st) {
 		give_memory_back(st);
-		free_thread(task);
+		give_slot(slot);
 	}
 	return 0;
 }

@@ -379,7 +379,6 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 __noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct offcpu_rec_stack *stack)
 {
 	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
-	bool is_again;
 	__u32 depth;
 	__u64 id;
 
@@ -388,14 +387,14 @@ __noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct
 	depth = stack->depth;
 	id = stack->id;
 	s.cnt = m->cnt;
-	s.is_again = is_again = m->id == id && sched_text_bytes;
+	s.is_again = m->id == id && sched_text_bytes;
 	if (stack->end != OFFCPU_WALK_COMPLETE || (m->id != id && !may_replace(m->id, &m->hot)))
 		return 0;
 	m->id = 0;
 	m->cnt = m->found = 0;
 	m->depth = depth;
 	bpf_loop(words_above(sp), kernel_search_word, &s, 0);
-	if (m->found != depth || (is_again && s.inner != m->inner))
+	if (m->found != depth || (s.is_again && s.inner != m->inner))
 		return 0;
 	m->inner = s.inner;
 	m->hash = kernel_words_hash(m, s.sp);

@@ -352,6 +352,25 @@ __noinline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scr
 #endif
 }
 
+#define EARLY_LINES 4
+
+/* What lies on a sleeper's kernel stack where its walk is remembered by it, mostly, is fetched. */
+static __always_inline void fetch_stack_early(const struct task_struct *task)
+{
+#ifdef __TARGET_ARCH_x86
+	const __u64 sp = resting_sp(task);
+
+	if (!cfg.timespec64_id)
+		return;		/* a helper would have to read it */
+#pragma unroll
+	for (int i = 0; i < EARLY_LINES; i++) {
+		__u64 word = kernel_word(sp + i * 64);
+
+		barrier_var(word);
+	}
+#endif
+}
+
 /*
  * The kernel stack of a thread that is off CPU.  At switch-in `next` still is: its walk
  * starts in its own __schedule(), so none of the tracer's frames are in it, and it is a

@@ -32,13 +32,19 @@ static __always_inline void add_to_hist(__u32 *bar_q8, const struct kept_wait *k
 	*bar_q8 = sum > ~0U ? ~0U : sum;
 }
 
+/* Where nobody asks for these they are 0 in all keys, and lie in a line of the slot that nothing else is wanted of. */
+static __always_inline bool has_waker_or_object(void)
+{
+	return cfg.want_wakers || cfg.want_locks;
+}
+
 /* Its stacks' ids are hashes; so one multiplication for each part that is told apart from the others. */
 static __always_inline __u32 wait_key_hash(const struct offcpu_wait_key *key)
 {
 	__u64 h = key->ustack ^ key->kstack << 17 ^ key->kstack >> 47;
 
 	h = mix(h, (__u64)key->tno << 32 | (__u32)key->flags << 8 | key->state);
-	if (cfg.want_wakers || cfg.want_locks)
+	if (has_waker_or_object())
 		h = mix(mix(h, key->waker), key->object);
 	return h >> 32;
 }
@@ -46,7 +52,7 @@ static __always_inline __u32 wait_key_hash(const struct offcpu_wait_key *key)
 static __always_inline bool is_slot_of(const struct offcpu_wait_slot *s, const struct offcpu_wait_key *key)
 {
 	return s->tno == key->tno && s->ustack == key->ustack && s->kstack == key->kstack && s->state == key->state &&
-	       s->flags == key->flags && s->waker == key->waker && s->object == key->object;
+	       s->flags == key->flags && (!has_waker_or_object() || (s->waker == key->waker && s->object == key->object));
 }
 
 #define WAIT_PROBES 64
@@ -71,8 +77,10 @@ __noinline int is_wait_slot_of(__u32 number, const struct offcpu_wait_key *key)
 	s->kstack = key->kstack;
 	s->flags = key->flags;
 	s->state = key->state;
-	s->waker = key->waker;
-	s->object = key->object;
+	if (has_waker_or_object()) {
+		s->waker = key->waker;
+		s->object = key->object;
+	}
 	__sync_fetch_and_add(&wait_entries, 1);
 	return true;
 }
@@ -86,24 +94,42 @@ __noinline __u32 find_wait_slot(const struct offcpu_wait_key *key)
 		return NO_WAIT_SLOT;
 	first = second_in_use ? cfg.wait_slots : 0;
 	at = wait_key_hash(key);
-	for (__u32 i = 0; i < WAIT_PROBES; i++, at++)
-		if (is_wait_slot_of(first + (at & (cfg.wait_slots - 1)), key))
-			return first + (at & (cfg.wait_slots - 1));
+	for (__u32 i = 0; i < WAIT_PROBES; i++, at++) {
+		__u32 number = first + (at & (cfg.wait_slots - 1));
+
+		if (is_wait_slot_of(number, key))
+			return number;
+	}
 	return NO_WAIT_SLOT;
 }
 
-/* Adds one wait under its key.  False: no room, the caller accounts for it.  A global function: the verifier checks it once. */
-__noinline int sum_wait(const struct offcpu_wait_key *key, const struct kept_wait *kept)
+/* The lines of the slot that its last wait was added to, as the next one probably will be, are fetched. */
+static __always_inline void fetch_sum_early(const struct thread_state *st)
+{
+	const struct offcpu_wait_slot *s = bpf_map_lookup_elem(&wait_slots, &st->last_sum);
+	__u64 key, hist;
+
+	if (!s)
+		return;
+	key = s->ustack;
+	hist = *(const __u64 *)s->hist_q8;
+	barrier_var(key);
+	barrier_var(hist);
+}
+
+/* Adds one wait of the thread under its key.  False: no room, the caller accounts for it.  A global function: the verifier checks it once. */
+__noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *key, const struct kept_wait *kept)
 {
 	struct offcpu_wait_slot *s;
 	__u32 number, place;
 
-	if (!key || !kept)
+	if (!st || !key || !kept)
 		return false;
 	number = find_wait_slot(key);
 	s = bpf_map_lookup_elem(&wait_slots, &number);
 	if (!s)
 		return false;
+	st->last_sum = number;
 	s->count_q8 += kept->weight_q8;
 	s->blocked_ns += kept->parts.blocked_ns;
 	s->runnable_ns += kept->parts.runnable_ns;

@@ -67,6 +67,8 @@ __u32 slots_begun = 1;		/* those that were ever taken, and number 0 */
  */
 __u64 free_slots = 0;
 bool second_index_used = false;
+/* Of those that threads are known by outside.  Here, since who makes a slot has the line. */
+__u32 last_tno = 0;
 
 /*
  * The address of a task as a number.  The verifier lets nobody shift or multiply a pointer; but the difference
@@ -315,8 +317,8 @@ static __always_inline struct thread_state *new_thread(struct task_struct *task,
 	return st;
 }
 
-/* The thread is no more. */
-static __always_inline void free_thread(struct task_struct *task)
+/* The thread is no more: takes it out of the index.  Its slot, which nobody finds any more; or the number of none. */
+static __always_inline __u32 forget_thread(struct task_struct *task)
 {
 	__u64 tag = tag_of(task), slot;
 	__u64 *entry = &thread_index[first_place(tag)];
@@ -324,10 +326,9 @@ static __always_inline void free_thread(struct task_struct *task)
 	if (rarely(slot_of_entry(*entry, tag) > SLOT_MAX))
 		entry = entry_at(find_place(tag, 0));
 	if (!entry)
-		return;
+		return 0;
 	slot = slot_of_entry(__sync_lock_test_and_set(entry, 0), tag);
-	if (slot <= SLOT_MAX)
-		give_slot(slot);
+	return slot <= SLOT_MAX ? slot : 0;
 }
 
 #endif
