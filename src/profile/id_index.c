@@ -110,9 +110,8 @@ static void place(struct slot *slots, size_t slot_cnt, const struct slot *slot)
 	slots[at] = *slot;
 }
 
-static void grow(struct id_index *ix)
+static void grow_to(struct id_index *ix, size_t slot_cnt)
 {
-	size_t slot_cnt = ix->slot_cnt * 2;
 	struct slot *slots = g_new0(struct slot, slot_cnt);
 
 	for (size_t at = 0; at < ix->slot_cnt; at++)
@@ -123,13 +122,28 @@ static void grow(struct id_index *ix)
 	ix->slot_cnt = slot_cnt;
 }
 
+/* At most two thirds full: probes stay short. */
+static bool has_room(size_t slot_cnt, size_t used_cnt)
+{
+	return used_cnt * 3 <= slot_cnt * 2;
+}
+
+void id_index_expect(struct id_index *ix, size_t cnt)
+{
+	size_t slot_cnt = ix->slot_cnt;
+
+	while (!has_room(slot_cnt, ix->used_cnt + cnt))
+		slot_cnt *= 2;
+	if (slot_cnt > ix->slot_cnt)
+		grow_to(ix, slot_cnt);
+}
+
 void id_index_add(struct id_index *ix, uint64_t hash, uint32_t id)
 {
 	const struct slot slot = { .hash = hash, .id = id, .used = true };
 
-	/* At most two thirds full: probes stay short. */
-	if ((ix->used_cnt + 1) * 3 > ix->slot_cnt * 2)
-		grow(ix);
+	if (!has_room(ix->slot_cnt, ix->used_cnt + 1))
+		grow_to(ix, ix->slot_cnt * 2);
 	place(ix->slots, ix->slot_cnt, &slot);
 	ix->used_cnt++;
 }

@@ -26,6 +26,8 @@ uint64_t id_index_hash(const struct id_index *ix, const void *key, size_t len_by
 typedef bool (*id_index_same)(const void *ctx, const void *key, uint32_t id);
 int64_t id_index_find(const struct id_index *ix, uint64_t hash, id_index_same same, const void *ctx,
 		      const void *key);
+/* Makes room for so many more. */
+void id_index_expect(struct id_index *ix, size_t cnt);
 void id_index_add(struct id_index *ix, uint64_t hash, uint32_t id);
 
 #endif

@@ -197,6 +197,33 @@ static void test_waits_differ(void)
 	profile_free(p);
 }
 
+/* Fewer are expected, or more, than come; either way each is found again, with what it held before. */
+static void test_waits_expected(void)
+{
+	const guint expected[] = { 0, 1, 700, 4000, 20000 }, cnt = 3000;
+
+	for (size_t e = 0; e < G_N_ELEMENTS(expected); e++) {
+		struct profile *p = with_thread();
+		struct wait w = { .state = 'S', .count = 1, .hist = { [5] = 1 } };
+
+		for (guint i = 0; i < 2 * cnt; i++) {
+			if (i == cnt / 2)
+				profile_expect_waits(p, expected[e]);
+			w.state = (uint8_t)(i % cnt);
+			w.flags = (uint8_t)(i % cnt >> 8);
+			w.max_ns = i;
+			g_assert_cmpuint(profile_add_wait(p, &w), ==, i % cnt);
+		}
+		g_assert_cmpuint(p->waits->len, ==, cnt);
+		for (guint i = 0; i < cnt; i++) {
+			g_assert_cmpuint(profile_wait(p, i)->max_ns, ==, cnt + i);
+			g_assert_cmpuint(profile_wait(p, i)->count, ==, 2);
+			g_assert_cmpuint(profile_wait(p, i)->hist[5], ==, 2);
+		}
+		profile_free(p);
+	}
+}
+
 static void test_losses(void)
 {
 	struct profile *p = profile_new();
@@ -299,6 +326,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/profile/depth-is-bounded", test_depth_is_bounded);
 	g_test_add_func("/profile/waits-merge", test_waits_merge);
 	g_test_add_func("/profile/waits-differ", test_waits_differ);
+	g_test_add_func("/profile/waits-expected", test_waits_expected);
 	g_test_add_func("/profile/losses", test_losses);
 	g_test_add_func("/profile/check", test_check);
 	g_test_add_func("/profile/hash-spreads", test_hash_spreads);
