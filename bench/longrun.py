@@ -94,7 +94,8 @@ def threads_once(args, folder):
         raise RuntimeError(f"offcpu record ended with status {status}")
     report = recording.report_json(args, path)
     return {"start_ms": (report["window"]["start_unix_ns"] - began_ns) / 1e6, "stop_ms": stop_s * 1000,
-            "start_iterators_ms": start_iterators_ms(before), "stop_iterators_ms": stop_iterators_ms, "seen": len(report["threads"]),
+            "start_iterators_ms": start_iterators_ms(before), "stop_iterators_ms": stop_iterators_ms,
+            "sqlite_ms": recording.copied_by_sqlite_ms(path, folder), "seen": len(report["threads"]),
             "all_ns": sum(after[name][1] - before[name][1] for name in after) / runs}
 
 
@@ -106,7 +107,7 @@ def least_once(args, say):
 def threads_of(args, folder, cnt, say):
     with loads.sleepers(folder, cnt, MILLISECONDS_EACH[cnt]), host.bpf_stats():
         time.sleep(2)
-        readings = [threads_once(args, folder) | least_once(args, say) for _ in range(args.stop_runs)]
+        readings = [threads_once(args, folder) | least_once(args, say) for _ in range(args.alternations)]
     result = {key: statistics.median(reading[key] for reading in readings) for key in readings[0]}
     if result["seen"] < cnt:
         raise RuntimeError(f"of {cnt} threads only {result['seen']:.0f} are in the recording")

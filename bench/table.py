@@ -152,6 +152,10 @@ def threads_rows(threads):
         rows.append(information(f"{few['threads']} threads: {words}", few_ms, "ms"))
         rows.append(row(f"{many['threads']} threads: {words}, to twice that and the iterators' {iterators_ms:.0f} ms",
                         2 * few_ms + iterators_ms, many_ms, "ms"))
+    least_ms = few["stop_ms"] + many["stop_iterators_ms"] + many["sqlite_ms"] - few["sqlite_ms"]
+    rows.append(information(f"{many['threads']} threads: SQLite alone, to copy that recording", many["sqlite_ms"], "ms"))
+    rows.append(information(f"{many['threads']} threads: Ctrl-C to exit, over the {few['threads']} threads', the iterators and what SQLite takes more",
+                            many["stop_ms"] - least_ms, "ms", many["stop_ms"] / least_ms))
     rows.append(information(f"{few['threads']} threads: BPF ns per switch", few["all_ns"], "ns"))
     rows.append(row(f"{many['threads']} threads: BPF ns per switch, to twice that", 2 * few["all_ns"], many["all_ns"], "ns"))
     for one in (few, many):
