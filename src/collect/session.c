@@ -94,8 +94,8 @@ void session_free(struct session *s)
 	g_free(s);
 }
 
-/* Runs an iterator to its end.  It pauses when the ring is full: `pause` empties that, or waits until it is.  0 or a negative errno. */
-static int iterate(const struct bpf_link *link, void (*pause)(struct session *s), struct session *s)
+/* Runs an iterator to its end.  It stops when the ring is full: make_room() empties that, or waits until it is emptied.  0 or a negative errno. */
+static int iterate(const struct bpf_link *link, void (*make_room)(struct session *s), struct session *s)
 {
 	char byte[64];
 	int fd = bpf_iter_create(bpf_link__fd(link)), err;
@@ -109,7 +109,7 @@ static int iterate(const struct bpf_link *link, void (*pause)(struct session *s)
 			continue;
 		if (n == 0 || errno != EAGAIN)
 			break;
-		pause(s);
+		make_room(s);
 	}
 	err = n < 0 ? -errno : 0;
 	close(fd);
@@ -338,7 +338,7 @@ static void await_dying(struct session *s)
 	}
 }
 
-/* Reads all accounts out, in a thread: what they and the waits make is taken in meanwhile. */
+/* The walk over all threads in the end, by a thread of its own. */
 struct closing {
 	struct session *session;
 	const struct bpf_link *link;
@@ -366,8 +366,9 @@ static gpointer close_threads(gpointer data)
 }
 
 /*
- * What the threads were doing as the window ended is told by their stacks, which do not stay for long.  Before they are looked at only what
- * that end found running has to have written what it does; the sums of the waits are final then as well.
+ * What the threads were doing as the window ended their stacks tell, which do not stay for long.  So nothing comes before the walk over them but a
+ * visit to each CPU: what that end found running has written what it does by then, and the sums of the waits are final, too.  Those, and what the walk
+ * sends, are taken in meanwhile.
  */
 static bool close_window(struct session *s, const struct bpf_link *close_thread, GError **error)
 {

@@ -265,7 +265,7 @@ void profile_expect_waits(struct profile *p, guint cnt)
 {
 	guint len = p->waits->len;
 
-	if (cnt > G_MAXUINT - len)
+	if (!cnt || cnt > G_MAXUINT - len)
 		return;
 	g_array_set_size(p->waits, len + cnt);
 	g_array_set_size(p->waits, len);
