@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/urgency.h"
@@ -338,12 +339,12 @@ static void await_dying(struct session *s)
 	}
 }
 
-/* The walk over all threads in the end, by a thread of its own. */
+/* The window's end and the walk over all threads, by a thread of its own. */
 struct closing {
 	struct session *session;
 	const struct bpf_link *link;
 	int err;
-	gint is_done;
+	gint has_ended, is_done;
 };
 
 #define TAKEN_EVERY_US 200
@@ -357,26 +358,32 @@ static void await_taking(struct session *s)
 static gpointer close_threads(gpointer data)
 {
 	struct closing *c = data;
+	struct session *s = c->session;
 
 	urgency_enter();
-	c->err = iterate(c->link, await_taking, c->session);
+	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
+	s->stop_ns = set_edge(&s->skel->data->stop_ns);
+	s->skel->data->is_open = 0;
+	visit_cpus(s->skel);
+	g_atomic_int_set(&c->has_ended, 1);
+	c->err = iterate(c->link, await_taking, s);
 	urgency_leave();
 	g_atomic_int_set(&c->is_done, 1);
 	return NULL;
 }
 
 /*
- * What the threads were doing as the window ended their stacks tell, which do not stay for long.  So nothing comes before the walk over them but a
- * visit to each CPU: what that end found running has written what it does by then, and the sums of the waits are final, too.  Those, and what the walk
- * sends, are taken in meanwhile.
+ * What the threads were doing as the window ended their stacks tell, which do not stay for long.  So nothing comes between that end and the walk over
+ * them but a visit to each CPU: what the end found running has written what it does by then, and the sums of the waits are final, too.  Those, and
+ * what the walk sends, are taken in meanwhile.
  */
 static bool close_window(struct session *s, const struct bpf_link *close_thread, GError **error)
 {
 	struct closing closing = { .session = s, .link = close_thread };
-	GThread *thread;
+	GThread *thread = g_thread_new("closing", close_threads, &closing);
 
-	visit_cpus(s->skel);
-	thread = g_thread_new("closing", close_threads, &closing);
+	while (!g_atomic_int_get(&closing.has_ended))
+		g_usleep(TAKEN_EVERY_US);
 	session_take_mappings(s);
 	session_empty_ring(s);
 	read_waits(s, s->skel->data->second_in_use);
@@ -403,8 +410,6 @@ bool session_stop(struct session *s, GError **error)
 	}
 	s->programs[2] = apart_object(s->closing);
 	apply_tables(s, true);
-	s->stop_ns = set_edge(&s->skel->data->stop_ns);
-	s->skel->data->is_open = 0;
 	if (!close_window(s, close_thread, error))
 		return false;
 	await_dying(s);
