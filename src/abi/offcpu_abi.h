@@ -75,22 +75,10 @@ struct offcpu_wait_key {
 	__u8 pad;
 };
 
-/* Where sampling is on a wait may stand for several: see abi/sample.h. */
-struct offcpu_wait_sum {
-	__u64 count_q8;		/* in units of 1 / SAMPLE_ONE_Q8 */
-	__u64 blocked_ns;
-	__u64 runnable_ns;
-	__u64 preempted_ns;
-	__u64 max_ns;		/* of those kept, as it was */
-	__u64 variance;		/* of their time, in units of 1 << SAMPLE_VARIANCE_SHIFT ns^2 */
-	__u32 hist_q8[OFFCPU_HIST_SLOTS];	/* stays at its highest value */
-	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];	/* of runnable_ns of each, with wakers; the same */
-};
-
 /*
  * Where waits are summed in the kernel: an array of these, in two halves that take turns.  A wait's place is found by
  * its key's hash, or is the next free one.  What nearly every wait adds to lies in two cache lines side by side: the first
- * one, and the histogram from 4 us to 268 ms.
+ * one, and the histogram from 4 us to 268 ms.  Where sampling is on a wait may stand for several: see abi/sample.h.
  */
 struct offcpu_wait_slot {
 	__u64 ustack, kstack;
@@ -98,17 +86,17 @@ struct offcpu_wait_slot {
 	__u16 flags;
 	__u8 state;
 	__u8 pad;
-	__u64 count_q8;		/* from here on of struct offcpu_wait_sum */
+	__u64 count_q8;		/* in units of 1 / SAMPLE_ONE_Q8 */
 	__u64 blocked_ns;
 	__u64 runnable_ns;
 	__u64 preempted_ns;
-	__u64 max_ns;
+	__u64 max_ns;		/* of those kept, as it was */
 	/* second line */
-	__u32 hist_q8[OFFCPU_HIST_SLOTS];	/* see offcpu_hist_place() */
-	__u64 variance;
+	__u32 hist_q8[OFFCPU_HIST_SLOTS];	/* see offcpu_hist_place(); each stays at its highest value */
+	__u64 variance;		/* of their time, in units of 1 << SAMPLE_VARIANCE_SHIFT ns^2 */
 	__u64 waker, object;	/* of the key */
-	/* The slots are made shorter by this where no wakers are wanted; whole pairs of lines either way. */
-	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];
+	/* The slots are made shorter by this where no wakers are wanted, whose waker is 0; whole pairs of lines either way. */
+	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];	/* of runnable_ns of each; the same */
 	__u8 unused[104];
 };
 #define OFFCPU_WAIT_SLOT_BYTES 512	/* with wakers */

@@ -36,18 +36,18 @@ struct hist_sum {
 	uint64_t sum_ns;
 };
 
-static void on_sum(const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum, void *data)
+static void on_sum(const struct offcpu_wait_slot *sum, void *data)
 {
 	struct hist *h = data;
-	uint64_t id = h->by_thread ? key->ustack : h->by_process ? key->ustack >> 32 << 32 : 0;
+	uint64_t id = h->by_thread ? sum->ustack : h->by_process ? sum->ustack >> 32 << 32 : 0;
 	struct hist_sum *row = g_hash_table_lookup(h->rows, &id);
 
 	if (!row) {
 		row = g_new0(struct hist_sum, 1);
 		g_hash_table_insert(h->rows, g_memdup2(&id, sizeof(id)), row);
 	}
-	for (int i = 0; i < OFFCPU_HIST_SLOTS; i++)
-		row->slots[i] += sum->hist_q8[i] / SAMPLE_ONE_Q8;	/* histograms are exact */
+	for (uint32_t i = 0; i < OFFCPU_HIST_SLOTS; i++)
+		row->slots[i] += sum->hist_q8[offcpu_hist_place(i)] / SAMPLE_ONE_Q8;	/* histograms are exact */
 	row->sum_ns += sum->blocked_ns + sum->runnable_ns + sum->preempted_ns;
 }
 

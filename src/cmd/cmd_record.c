@@ -129,29 +129,30 @@ static void print_summary(const struct profile *p, const char *path)
 	print_sampling(p);
 }
 
-static void print_walks(struct run *run)
-{
-	g_autofree char *text = run->target->verbose ? session_walks_text(run->session) : NULL;
-
-	if (text)
-		fputs(text, stderr);
-}
-
+/*
+ * The file is written while the waits are added up and the programs taken out of the kernel.  Not while the window is ended: what the
+ * threads did then is looked at as fast as can be.
+ */
 static int write_recording(struct run *run, const struct record_options *o, const char *command_line)
 {
+	struct profile_file *file = profile_file_begin(session_threads(run->session), o->output);
 	struct profile *p = session_take_profile(run->session);
 	g_autofree char *filters = target_describe(run->target);
+	g_autofree char *walks = run->target->verbose ? session_walks_text(run->session) : NULL;
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_OK;
 
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
-	if (!profile_file_write_then(p, o->output, run_hold_signals, &error)) {
+	profile_file_complete(file);
+	run_free_session(run);
+	if (!profile_file_end(file, run_hold_signals, &error)) {
 		cmd_error("record", "%s", error->message);
 		status = EXIT_FAILED;
 	} else {
 		print_summary(p, o->output);
-		print_walks(run);
+		if (walks)
+			fputs(walks, stderr);
 		if (o->max_loss && lost_share_pct(p) > o->max_loss_pct) {
 			cmd_error("record", "%.3f%% of the time was lost, above --max-loss", lost_share_pct(p));
 			status = EXIT_LOSSES;

@@ -17,6 +17,7 @@ struct fold {
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
 	GArray *open;		/* struct open_wait */
+	uint32_t *owners;	/* of each sum: index of its thread; NULL before fold_finish_threads() */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
 };
 
@@ -52,6 +53,7 @@ void fold_free(struct fold *f)
 	g_hash_table_destroy(f->threads);
 	sums_free(f->sums);
 	g_array_unref(f->open);
+	g_free(f->owners);
 	g_free(f);
 }
 
@@ -90,9 +92,14 @@ void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t siz
 	fold_objects_add(f->objects, rec, size);
 }
 
-void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
+void fold_expect_sums(struct fold *f, size_t cnt)
 {
-	sums_add(f->sums, key, sum);
+	sums_expect(f->sums, cnt);
+}
+
+void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)
+{
+	sums_add(f->sums, sum);
 }
 
 static void add_times(struct thread *t, const struct offcpu_state_total *total)
@@ -162,7 +169,7 @@ bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread)
 }
 
 /* Waits of threads whose account was lost must not vanish with it: they share one row. */
-static uint32_t lost_thread(struct fold *f, const struct wait *w)
+static uint32_t lost_thread(struct fold *f, const struct sums_total *sum)
 {
 	if (!f->lost_thread) {
 		struct thread t = {
@@ -174,38 +181,58 @@ static uint32_t lost_thread(struct fold *f, const struct wait *w)
 		f->lost_thread = profile_add_thread(f->profile, &t) + 1;
 	}
 	struct thread *t = &g_array_index(f->profile->threads, struct thread, f->lost_thread - 1);
-	t->to_ns += wait_off_cpu_ns(w);
-	t->blocked_ns += w->blocked_ns;
-	t->runnable_ns += w->runnable_ns;
-	t->preempted_ns += w->preempted_ns;
+	t->to_ns += sum->blocked_ns + sum->runnable_ns + sum->preempted_ns;
+	t->blocked_ns += sum->blocked_ns;
+	t->runnable_ns += sum->runnable_ns;
+	t->preempted_ns += sum->preempted_ns;
 	return f->lost_thread - 1;
 }
 
-static void finish_sum(struct fold *f, const struct offcpu_wait_key *key, const struct sums_total *sum)
+void fold_finish_threads(struct fold *f)
 {
-	uint32_t index = GPOINTER_TO_UINT(g_hash_table_lookup(f->threads, GUINT_TO_POINTER(key->tno)));
+	size_t cnt = sums_cnt(f->sums);
+
+	f->owners = g_new(uint32_t, MAX(cnt, 1));
+	for (size_t i = 0; i < cnt; i++) {
+		const struct offcpu_wait_key *key = sums_key(f->sums, i);
+
+		if (!fold_find_thread(f, key->tno, &f->owners[i])) {
+			struct sums_total sum;
+
+			sums_get(f->sums, i, &sum);
+			f->owners[i] = lost_thread(f, &sum);
+		}
+		if (key->flags & OFFCPU_OPEN_AT_START)
+			g_array_index(f->profile->threads, struct thread, f->owners[i]).flags |= THREAD_OPEN_AT_START;
+	}
+}
+
+static void finish_sum(struct fold *f, size_t i)
+{
+	const struct offcpu_wait_key *key = sums_key(f->sums, i);
+	struct sums_total sum;
+
+	sums_get(f->sums, i, &sum);
 	struct wait w = {
+		.thread = f->owners[i],
 		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
 		.state = key->state,
 		.flags = key->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0,
-		.count = sum->count, .blocked_ns = sum->blocked_ns, .runnable_ns = sum->runnable_ns,
-		.preempted_ns = sum->preempted_ns, .max_ns = sum->max_ns, .off_cpu_se_ns = sum->off_cpu_se_ns,
+		.count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
+		.preempted_ns = sum.preempted_ns, .max_ns = sum.max_ns, .off_cpu_se_ns = sum.off_cpu_se_ns,
 	};
 
-	memcpy(w.hist, sum->hist, sizeof(w.hist));
+	memcpy(w.hist, sum.hist, sizeof(w.hist));
 	w.object = fold_objects_wait(f->objects, key->object, w.user, w.kernel);
-	w.thread = index ? index - 1 : lost_thread(f, &w);
-	if (w.flags & WAIT_OPEN_AT_START)
-		g_array_index(f->profile->threads, struct thread, w.thread).flags |= THREAD_OPEN_AT_START;
 	uint32_t wait = profile_add_wait(f->profile, &w);
 
 	if (!key->waker)
 		return;
 	struct wake k = {
-		.wait = wait, .count = sum->count, .blocked_ns = sum->blocked_ns, .runnable_ns = sum->runnable_ns,
+		.wait = wait, .count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
 	};
 
-	memcpy(k.hist, sum->wake_hist, sizeof(sum->wake_hist));
+	memcpy(k.hist, sum.wake_hist, sizeof(sum.wake_hist));
 	fold_wakers_tell(f->wakers, &k, key->waker, key);
 }
 
@@ -240,7 +267,7 @@ bool fold_lacks_thread(const struct fold *f)
 	size_t cnt = sums_cnt(f->sums);
 
 	for (size_t i = 0; i < cnt; i++)
-		if (!g_hash_table_contains(f->threads, GUINT_TO_POINTER(sums_tno(f->sums, i))))
+		if (!g_hash_table_contains(f->threads, GUINT_TO_POINTER(sums_key(f->sums, i)->tno)))
 			return true;
 	return false;
 }
@@ -249,14 +276,12 @@ void fold_finish(struct fold *f)
 {
 	size_t cnt = sums_cnt(f->sums);
 
+	if (!f->owners)
+		fold_finish_threads(f);
 	fold_stacks_finish(f->stacks);
 	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
-	for (size_t i = 0; i < cnt; i++) {
-		struct sums_total sum;
-		const struct offcpu_wait_key *key = sums_get(f->sums, i, &sum);
-
-		finish_sum(f, key, &sum);
-	}
+	for (size_t i = 0; i < cnt; i++)
+		finish_sum(f, i);
 	sums_free(f->sums);
 	f->sums = NULL;
 	for (guint i = 0; i < f->open->len; i++)

@@ -28,11 +28,16 @@ void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size)
 void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);
 void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size);
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
-void fold_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum);
+/* A sum of waits, as wait_table_read() hands it over. */
+void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum);
+/* So many of different keys will come: see sums_expect(). */
+void fold_expect_sums(struct fold *f, size_t cnt);
 
 /* What chains tell of the sum with the same key; added up until fold_finish(). */
 void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum);
 
+/* All has arrived: from now on the profile's threads and their states stay as they are.  fold_finish() does it where it was not done. */
+void fold_finish_threads(struct fold *f);
 /* Turns all sums and open waits into the profile's waits. */
 void fold_finish(struct fold *f);
 

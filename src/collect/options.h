@@ -22,8 +22,7 @@ enum collect_mode {
 typedef void (*collect_event_fn)(const struct offcpu_rec_event *event, void *data);
 /* A part of a wait whose event is still to come. */
 typedef void (*collect_blame_fn)(const struct offcpu_rec_blame *part, void *data);
-typedef void (*collect_sum_fn)(const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum,
-			       void *data);
+typedef void (*collect_sum_fn)(const struct offcpu_wait_slot *sum, void *data);
 
 struct collect_options {
 	enum collect_mode mode;

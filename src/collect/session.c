@@ -249,19 +249,22 @@ bool session_start(struct session *s, GError **error)
 	return true;
 }
 
-static void take_sum(const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum, void *data)
+static void take_sum(const struct offcpu_wait_slot *sum, void *data)
 {
 	struct session *s = data;
 
 	if (s->options->on_sum)
-		s->options->on_sum(key, sum, s->options->callback_data);
+		s->options->on_sum(sum, s->options->callback_data);
 	else
-		fold_sum(s->fold, key, sum);
+		fold_sum(s->fold, sum);
 }
 
-static void read_waits(struct session *s, bool second)
+/* Of the half that no program uses any more, with so many entries. */
+static void read_waits(struct session *s, bool second, uint64_t entries, bool is_last)
 {
-	if (!wait_table_read(s->skel->maps.wait_slots, second, take_sum, s))
+	if (!s->options->on_sum)
+		fold_expect_sums(s->fold, entries);
+	if (!wait_table_read(s->skel->maps.wait_slots, second, is_last, take_sum, s))
 		profile_add_loss(s->profile, "unread_sums", "sums of waits could not be read out of the kernel", 1, 0);
 	if (s->skel->rodata->cfg.chain_depth && !chain_maps_read(s->skel, second, s->fold))
 		profile_add_loss(s->profile, "unread_chains", "sums of chains could not be read out of the kernel", 1, 0);
@@ -273,6 +276,7 @@ static void read_waits(struct session *s, bool second)
  */
 static void swap_waits(struct session *s)
 {
+	uint64_t entries = s->skel->bss->wait_entries;
 	bool old = s->skel->data->second_in_use;
 
 	s->skel->bss->wait_entries = 0;
@@ -281,7 +285,7 @@ static void swap_waits(struct session *s)
 		s->skel->data->second_in_use = old;
 		return;
 	}
-	read_waits(s, old);
+	read_waits(s, old, entries, false);
 	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
@@ -386,7 +390,7 @@ static bool close_window(struct session *s, const struct bpf_link *close_thread,
 		g_usleep(TAKEN_EVERY_US);
 	session_take_mappings(s);
 	session_empty_ring(s);
-	read_waits(s, s->skel->data->second_in_use);
+	read_waits(s, s->skel->data->second_in_use, s->skel->bss->wait_entries, true);
 	while (!g_atomic_int_get(&closing.is_done)) {
 		session_empty_ring(s);
 		g_usleep(TAKEN_EVERY_US);
@@ -415,16 +419,22 @@ bool session_stop(struct session *s, GError **error)
 	await_dying(s);
 	if (!session_take_parked(s))
 		profile_add_loss(s->profile, "unread_accounts", "accounts of threads could not be read out of the kernel", 1, 0);
-	fold_finish(s->fold);
-	crowd_finish(s->crowd, s->fold, s->profile);
-	session_fill_info(s);
+	fold_finish_threads(s->fold);
 	return true;
+}
+
+const struct profile *session_threads(const struct session *s)
+{
+	return s->profile;
 }
 
 struct profile *session_take_profile(struct session *s)
 {
 	struct profile *p = s->profile;
 
+	fold_finish(s->fold);
+	crowd_finish(s->crowd, s->fold, s->profile);
+	session_fill_info(s);
 	s->profile = NULL;
 	fold_free(s->fold);
 	s->fold = NULL;

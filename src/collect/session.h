@@ -40,7 +40,9 @@ bool session_check(struct session *s, GError **error);
 /* Ends the window, reads out everything. */
 bool session_stop(struct session *s, GError **error);
 
-/* The finished profile; call after session_stop().  The session keeps owning it until it is freed: steal with this. */
+/* After session_stop(): the profile that session_take_profile() will finish.  Its threads and their states are what they will be, nothing else is. */
+const struct profile *session_threads(const struct session *s);
+/* Finishes the profile, which is the caller's then; once, after session_stop(). */
 struct profile *session_take_profile(struct session *s);
 
 struct session_progress {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "abi/sample.h"
+#include "base/array.h"
 #include "profile/id_index.h"
 #include "profile/profile.h"
 
@@ -68,14 +69,14 @@ static uint64_t key_hash(const struct offcpu_wait_key *k)
 	return h ^ h >> 32;
 }
 
-static void add_hist(struct sums *s, struct entry *e, const struct offcpu_wait_sum *sum)
+static void add_hist(struct sums *s, struct entry *e, const struct offcpu_wait_slot *slot)
 {
 	struct hist *mine = &g_array_index(s->hists, struct hist, e->hist - 1);
 
-	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
-		mine->slot_q8[i] += sum->hist_q8[i];
-	for (unsigned i = 0; i < OFFCPU_WAKE_SLOTS; i++)
-		mine->wake_q8[i] += sum->wake_hist_q8[i];
+	for (uint32_t i = 0; i < OFFCPU_HIST_SLOTS; i++)
+		mine->slot_q8[i] += slot->hist_q8[offcpu_hist_place(i)];
+	for (uint32_t i = 0; slot->waker && i < OFFCPU_WAKE_SLOTS; i++)
+		mine->wake_q8[i] += slot->wake_hist_q8[i];
 }
 
 /* The histograms of an entry that has none of its own. */
@@ -86,24 +87,24 @@ static void fill_hist(const struct entry *e, struct hist *ret_hist)
 		ret_hist->wake_q8[e->wake_slot] = e->count_q8;
 }
 
-/* Does one slot of each histogram hold all?  Then *ret_wake_slot is that of the delays. */
-static bool in_one_slot(const struct offcpu_wait_sum *sum, bool has_waker, uint32_t *ret_wake_slot)
+/* Does one bar of each histogram hold all?  Then *ret_wake_slot is that of the delays. */
+static bool in_one_bar(const struct offcpu_wait_slot *slot, uint32_t *ret_wake_slot)
 {
 	*ret_wake_slot = 0;
-	if (sum->hist_q8[profile_hist_slot(sum->max_ns)] != sum->count_q8)
+	if (slot->hist_q8[offcpu_hist_place(profile_hist_slot(slot->max_ns))] != slot->count_q8)
 		return false;
-	for (uint32_t i = 0; has_waker && i < OFFCPU_WAKE_SLOTS; i++) {
-		if (sum->wake_hist_q8[i] == sum->count_q8) {
+	for (uint32_t i = 0; slot->waker && i < OFFCPU_WAKE_SLOTS; i++) {
+		if (slot->wake_hist_q8[i] == slot->count_q8) {
 			*ret_wake_slot = i;
 			return true;
 		}
 	}
-	return !has_waker;
+	return !slot->waker;
 }
 
-static double variance_of(const struct offcpu_wait_sum *sum)
+static double variance_of(const struct offcpu_wait_slot *slot)
 {
-	return ldexp((double)sum->variance, SAMPLE_VARIANCE_SHIFT);
+	return ldexp((double)slot->variance, SAMPLE_VARIANCE_SHIFT);
 }
 
 static void give_hist(struct sums *s, struct entry *e)
@@ -114,29 +115,33 @@ static void give_hist(struct sums *s, struct entry *e)
 }
 
 static void add_entry(struct sums *s, uint64_t hash, const struct offcpu_wait_key *key,
-		      const struct offcpu_wait_sum *sum)
+		      const struct offcpu_wait_slot *slot)
 {
 	struct entry e = {
-		.key = *key, .count_q8 = sum->count_q8, .blocked_ns = sum->blocked_ns,
-		.runnable_ns = sum->runnable_ns, .preempted_ns = sum->preempted_ns, .max_ns = sum->max_ns,
-		.variance_ns2 = variance_of(sum),
+		.key = *key, .count_q8 = slot->count_q8, .blocked_ns = slot->blocked_ns,
+		.runnable_ns = slot->runnable_ns, .preempted_ns = slot->preempted_ns, .max_ns = slot->max_ns,
+		.variance_ns2 = variance_of(slot),
 	};
 
-	if (!in_one_slot(sum, key->waker != 0, &e.wake_slot)) {
+	if (!in_one_bar(slot, &e.wake_slot)) {
 		give_hist(s, &e);
-		add_hist(s, &e, sum);
+		add_hist(s, &e, slot);
 	}
 	id_index_add(s->index, hash, s->entries->len);
 	g_array_append_val(s->entries, e);
 }
 
-void sums_add(struct sums *s, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum)
+void sums_add(struct sums *s, const struct offcpu_wait_slot *slot)
 {
-	uint64_t hash = key_hash(key);
-	int64_t found = id_index_find(s->index, hash, same_key, s, key);
+	const struct offcpu_wait_key key = {
+		.ustack = slot->ustack, .kstack = slot->kstack, .waker = slot->waker, .object = slot->object,
+		.tno = slot->tno, .flags = slot->flags, .state = slot->state,
+	};
+	uint64_t hash = key_hash(&key);
+	int64_t found = id_index_find(s->index, hash, same_key, s, &key);
 
 	if (found < 0) {
-		add_entry(s, hash, key, sum);
+		add_entry(s, hash, &key, slot);
 		return;
 	}
 	struct entry *e = entry_at(s, (size_t)found);
@@ -145,13 +150,22 @@ void sums_add(struct sums *s, const struct offcpu_wait_key *key, const struct of
 		give_hist(s, e);
 		fill_hist(e, &g_array_index(s->hists, struct hist, e->hist - 1));
 	}
-	add_hist(s, e, sum);
-	e->count_q8 += sum->count_q8;
-	e->variance_ns2 += variance_of(sum);
-	e->blocked_ns += sum->blocked_ns;
-	e->runnable_ns += sum->runnable_ns;
-	e->preempted_ns += sum->preempted_ns;
-	e->max_ns = MAX(e->max_ns, sum->max_ns);
+	add_hist(s, e, slot);
+	e->count_q8 += slot->count_q8;
+	e->variance_ns2 += variance_of(slot);
+	e->blocked_ns += slot->blocked_ns;
+	e->runnable_ns += slot->runnable_ns;
+	e->preempted_ns += slot->preempted_ns;
+	e->max_ns = MAX(e->max_ns, slot->max_ns);
+}
+
+void sums_expect(struct sums *s, size_t cnt)
+{
+	if (cnt <= s->entries->len)
+		return;
+	cnt -= s->entries->len;
+	array_expect(s->entries, (guint)MIN(cnt, G_MAXUINT));
+	id_index_expect(s->index, cnt);
 }
 
 size_t sums_cnt(const struct sums *s)
@@ -186,12 +200,12 @@ static uint64_t whole_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint32_t
 	return MAX(count, 1);
 }
 
-uint32_t sums_tno(const struct sums *s, size_t i)
+const struct offcpu_wait_key *sums_key(const struct sums *s, size_t i)
 {
-	return entry_at(s, i)->key.tno;
+	return &entry_at(s, i)->key;
 }
 
-const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
+void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 {
 	const struct entry *e = entry_at(s, i);
 
@@ -205,12 +219,11 @@ const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct su
 		ret_total->hist[profile_hist_slot(e->max_ns)] = (uint32_t)ret_total->count;
 		if (e->key.waker)
 			ret_total->wake_hist[e->wake_slot] = (uint32_t)ret_total->count;
-		return &e->key;
+		return;
 	}
 	const struct hist *hist = &g_array_index(s->hists, struct hist, e->hist - 1);
 
 	ret_total->count = whole_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, ret_total->hist);
 	if (e->key.waker)
 		whole_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, ret_total->wake_hist);
-	return &e->key;
 }

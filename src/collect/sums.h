@@ -17,7 +17,10 @@ struct sums;
 struct sums *sums_new(void);
 void sums_free(struct sums *s);	/* NULL is fine */
 
-void sums_add(struct sums *s, const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum);
+/* Adds what a slot holds: its wake_hist_q8 only where it has a waker. */
+void sums_add(struct sums *s, const struct offcpu_wait_slot *slot);
+/* So many of different keys will be added: room for as many of them as must be new, at once. */
+void sums_expect(struct sums *s, size_t cnt);
 
 /* What a sum says once all is added up: whole counts, the histogram adding up to the count. */
 struct sums_total {
@@ -30,9 +33,8 @@ struct sums_total {
 
 /* Those there are, in the order in which they were first met. */
 size_t sums_cnt(const struct sums *s);
-/* Whose the i-th is. */
-uint32_t sums_tno(const struct sums *s, size_t i);
-/* The i-th; the key stays valid until the next one is added. */
-const struct offcpu_wait_key *sums_get(const struct sums *s, size_t i, struct sums_total *ret_total);
+/* What the i-th is of; valid until the next one is added. */
+const struct offcpu_wait_key *sums_key(const struct sums *s, size_t i);
+void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total);
 
 #endif

@@ -9,39 +9,20 @@
 /* Mapped at a time, since what is mapped counts as our memory: a multiple of a page, whatever a slot's length. */
 #define CHUNK_SLOTS 4096U
 
-static void unpack(const struct offcpu_wait_slot *slot, bool with_wakers, struct offcpu_wait_key *key,
-		   struct offcpu_wait_sum *sum)
-{
-	*key = (struct offcpu_wait_key){
-		.ustack = slot->ustack, .kstack = slot->kstack, .waker = slot->waker, .object = slot->object,
-		.tno = slot->tno, .flags = slot->flags, .state = slot->state,
-	};
-	*sum = (struct offcpu_wait_sum){
-		.count_q8 = slot->count_q8, .blocked_ns = slot->blocked_ns, .runnable_ns = slot->runnable_ns,
-		.preempted_ns = slot->preempted_ns, .max_ns = slot->max_ns, .variance = slot->variance,
-	};
-	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
-		sum->hist_q8[i] = slot->hist_q8[offcpu_hist_place(i)];
-	if (with_wakers)
-		memcpy(sum->wake_hist_q8, slot->wake_hist_q8, sizeof(sum->wake_hist_q8));
-}
-
-void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, wait_table_fn take, void *data)
+void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, bool is_last, wait_table_fn take, void *data)
 {
 	for (size_t at = 0; at + slot_bytes <= bytes; at += slot_bytes) {
 		struct offcpu_wait_slot *slot = (void *)((char *)slots + at);
-		struct offcpu_wait_key key;
-		struct offcpu_wait_sum sum;
 
 		if (!slot->tno)
 			continue;
-		unpack(slot, slot_bytes >= OFFCPU_WAIT_SLOT_BYTES, &key, &sum);
-		take(&key, &sum, data);
-		memset(slot, 0, slot_bytes);
+		take(slot, data);
+		if (!is_last)
+			memset(slot, 0, slot_bytes);
 	}
 }
 
-bool wait_table_read(const struct bpf_map *map, bool second, wait_table_fn take, void *data)
+bool wait_table_read(const struct bpf_map *map, bool second, bool is_last, wait_table_fn take, void *data)
 {
 	const uint32_t half = bpf_map__max_entries(map) / 2, slot_bytes = bpf_map__value_size(map);
 	const uint32_t chunk = MIN(half, CHUNK_SLOTS);
@@ -53,7 +34,7 @@ bool wait_table_read(const struct bpf_map *map, bool second, wait_table_fn take,
 
 		if (slots == MAP_FAILED)
 			return false;
-		wait_slots_take(slots, bytes, slot_bytes, take, data);
+		wait_slots_take(slots, bytes, slot_bytes, is_last, take, data);
 		munmap(slots, bytes);
 	}
 	return true;

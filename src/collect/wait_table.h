@@ -10,15 +10,16 @@
 
 struct bpf_map;
 
-typedef void (*wait_table_fn)(const struct offcpu_wait_key *key, const struct offcpu_wait_sum *sum, void *data);
+/* What is read of it: its wake_hist_q8 only where it has a waker. */
+typedef void (*wait_table_fn)(const struct offcpu_wait_slot *slot, void *data);
 
 /*
- * Hands over the sums in one half of `wait_slots`, which no program uses any more, and empties it.  False: some could
- * not be read and are there still.
+ * Hands over the sums in one half of `wait_slots`, which no program uses any more, and empties it unless it `is_last`: unless none will use it again.
+ * False: some could not be read and are there still.
  */
-bool wait_table_read(const struct bpf_map *map, bool second, wait_table_fn take, void *data);
+bool wait_table_read(const struct bpf_map *map, bool second, bool is_last, wait_table_fn take, void *data);
 
 /* The same of so many bytes of slots, each slot_bytes long: one of the two lengths of struct offcpu_wait_slot. */
-void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, wait_table_fn take, void *data);
+void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, bool is_last, wait_table_fn take, void *data);
 
 #endif

@@ -4,9 +4,8 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "base/array.h"
 #include "profile/id_index.h"
 #include "profile/profile_sum.h"
 
@@ -249,27 +248,9 @@ static void merge_wait(struct wait *into, const struct wait *w)
 		into->hist[i] = into->hist[i] > UINT32_MAX - w->hist[i] ? UINT32_MAX : into->hist[i] + w->hist[i];
 }
 
-/* Pages that will all be written come in one go: a fault for each takes several times as long.  Linux 5.14; elsewhere they come as they are met. */
-static void populate(void *from, size_t bytes)
-{
-	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-	uintptr_t first = ((uintptr_t)from + page) & ~page, end = ((uintptr_t)from + bytes) & ~page;
-
-#ifdef MADV_POPULATE_WRITE
-	if (first < end)
-		madvise((void *)first, end - first, MADV_POPULATE_WRITE);
-#endif
-}
-
 void profile_expect_waits(struct profile *p, guint cnt)
 {
-	guint len = p->waits->len;
-
-	if (!cnt || cnt > G_MAXUINT - len)
-		return;
-	g_array_set_size(p->waits, len + cnt);
-	g_array_set_size(p->waits, len);
-	populate(p->waits->data + (size_t)len * sizeof(struct wait), (size_t)cnt * sizeof(struct wait));
+	array_expect(p->waits, cnt);
 	id_index_expect(p->wait_index, cnt);
 }
 

@@ -26,8 +26,19 @@ enum profile_file_error {
  * renamed to PATH.old.  On failure every existing file is as it was.
  */
 bool profile_file_write(const struct profile *p, const char *path, GError **error);
-/* The same; at_last is called just before the names change, when all that takes long is done. */
-bool profile_file_write_then(const struct profile *p, const char *path, void (*at_last)(void), GError **error);
+/*
+ * The same of a profile that is still being made: a thread writes meanwhile.  It begins with the threads of p and their states, which
+ * must stay as they are from now on; what else there is of p may change until profile_file_complete().  That and profile_file_end()
+ * are called in any case; p and `path` must stay until then.
+ */
+struct profile_file;
+struct profile_file *profile_file_begin(const struct profile *p, const char *path);
+void profile_file_complete(struct profile_file *f);
+/*
+ * Waits for the thread, and puts the file in its place.  at_last, unless it is NULL, is called just before the names change, when all
+ * that takes long is done.  Frees f.
+ */
+bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **error);
 
 /*
  * Reads a recording of this or an older schema.  The bytes are untrusted: whatever they

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/urgency.h"
 #include "profile/profile_rows.h"
 #include "profile/profile_schema.h"
 
@@ -17,6 +18,19 @@ struct target {
 	char *dir, *tmp, *old;
 	bool tmp_is_ours;	/* to be removed on failure */
 	int fd;			/* of tmp */
+};
+
+/* What is neither a thread nor a state of one. */
+enum rest { REST_UNKNOWN, REST_KNOWN, REST_REFUSED };
+
+struct profile_file {
+	const struct profile *profile;
+	struct target to;	/* the thread's, until it has ended */
+	GThread *thread;
+	GError *unsound;	/* what profile_check() said */
+	GMutex lock;		/* of what follows */
+	GCond told;
+	enum rest rest;
 };
 
 static bool fail(const struct target *to, GError **error, int errnum, const char *format, ...)
@@ -84,7 +98,8 @@ static bool create_tmp(struct target *to, GError **error)
 	return true;
 }
 
-static int build(sqlite3 *db, const struct profile *p)
+/* The empty tables. */
+static int create_tables(sqlite3 *db)
 {
 	/* The file is nobody's until it is renamed: no journal, no waiting for the disk, no locks. */
 	g_autofree char *pragmas = g_strdup_printf("PRAGMA page_size=4096; PRAGMA journal_mode=OFF;"
@@ -98,10 +113,6 @@ static int build(sqlite3 *db, const struct profile *p)
 		rc = sqlite3_exec(db, t->sql, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, profile_views, NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = profile_write_rows(db, p);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	return rc;
 }
 
@@ -120,23 +131,53 @@ static bool fail_db(const struct target *to, sqlite3 *db, int rc, GError **error
 	return fail(to, error, EIO, "%s", db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
 }
 
-static bool fill_tmp(const struct target *to, const struct profile *p, GError **error)
+/* False when it shall not be written. */
+static bool await_rest(struct profile_file *f)
+{
+	g_mutex_lock(&f->lock);
+	while (f->rest == REST_UNKNOWN)
+		g_cond_wait(&f->told, &f->lock);
+	bool is_known = f->rest == REST_KNOWN;
+
+	g_mutex_unlock(&f->lock);
+	return is_known;
+}
+
+static bool fill_tmp(struct profile_file *f, GError **error)
 {
 	sqlite3 *db = NULL;
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX;
-	int rc = sqlite3_open_v2(to->tmp, &db, flags, "unix-none");
+	int rc = sqlite3_open_v2(f->to.tmp, &db, flags, "unix-none");
 	bool ok = true;
 
 	if (rc == SQLITE_OK)
-		rc = build(db, p);
+		rc = create_tables(db);
+	if (rc == SQLITE_OK)
+		rc = profile_write_threads(db, f->profile);
+	if (rc == SQLITE_OK && await_rest(f))
+		rc = profile_write_rest(db, f->profile);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	if (rc != SQLITE_OK)
-		ok = fail_db(to, db, rc, error);
+		ok = fail_db(&f->to, db, rc, error);
 	rc = sqlite3_close(db);
 	if (ok && rc != SQLITE_OK)
-		ok = fail_db(to, NULL, rc, error);
-	if (ok && fsync(to->fd) != 0)
-		ok = fail(to, error, errno, "%s", g_strerror(errno));
+		ok = fail_db(&f->to, NULL, rc, error);
+	if (ok && await_rest(f) && fsync(f->to.fd) != 0)
+		ok = fail(&f->to, error, errno, "%s", g_strerror(errno));
 	return ok;
+}
+
+static gpointer write_file(gpointer data)
+{
+	struct profile_file *f = data;
+	GError *error = NULL;
+
+	urgency_enter();
+	if (check_target(&f->to, &error) && create_tmp(&f->to, &error))
+		fill_tmp(f, &error);
+	urgency_leave();
+	return error;
 }
 
 /* Where names cannot be exchanged (NFS and the like), PATH is absent for a moment. */
@@ -201,31 +242,54 @@ static bool put_in_place(struct target *to, GError **error)
 	return true;
 }
 
-static void nothing(void)
+struct profile_file *profile_file_begin(const struct profile *p, const char *path)
 {
+	struct profile_file *f = g_new0(struct profile_file, 1);
+
+	f->profile = p;
+	target_init(&f->to, path);
+	g_mutex_init(&f->lock);
+	g_cond_init(&f->told);
+	f->thread = g_thread_new("writer", write_file, f);
+	return f;
+}
+
+void profile_file_complete(struct profile_file *f)
+{
+	/* What we write, we can read. */
+	bool is_sound = profile_check(f->profile, &f->unsound);
+
+	g_mutex_lock(&f->lock);
+	f->rest = is_sound ? REST_KNOWN : REST_REFUSED;
+	g_cond_signal(&f->told);
+	g_mutex_unlock(&f->lock);
+}
+
+bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **error)
+{
+	GError *failure = g_thread_join(f->thread);
+	bool ok = !failure && !f->unsound;
+
+	if (f->unsound) {
+		g_propagate_prefixed_error(error, f->unsound, "cannot write '%s': ", f->to.path);
+		g_clear_error(&failure);
+	} else if (failure) {
+		g_propagate_error(error, failure);
+	}
+	if (ok && at_last)
+		at_last();
+	ok = ok && put_in_place(&f->to, error);
+	target_clear(&f->to);
+	g_mutex_clear(&f->lock);
+	g_cond_clear(&f->told);
+	g_free(f);
+	return ok;
 }
 
 bool profile_file_write(const struct profile *p, const char *path, GError **error)
 {
-	return profile_file_write_then(p, path, nothing, error);
-}
+	struct profile_file *f = profile_file_begin(p, path);
 
-bool profile_file_write_then(const struct profile *p, const char *path, void (*at_last)(void), GError **error)
-{
-	struct target to;
-
-	/* What we write, we can read. */
-	if (!profile_check(p, error)) {
-		g_prefix_error(error, "cannot write '%s': ", path);
-		return false;
-	}
-	target_init(&to, path);
-	bool ok = check_target(&to, error) && create_tmp(&to, error) && fill_tmp(&to, p, error);
-
-	if (ok) {
-		at_last();
-		ok = put_in_place(&to, error);
-	}
-	target_clear(&to);
-	return ok;
+	profile_file_complete(f);
+	return profile_file_end(f, NULL, error);
 }

@@ -11,8 +11,12 @@
 /* Sets *error to PROFILE_FILE_ERROR_DAMAGED with that sentence; false. */
 bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Inserts every row of p into the empty tables of the newest schema; returns SQLite's result code. */
-int profile_write_rows(sqlite3 *db, const struct profile *p);
+/*
+ * Insert every row of p into the empty tables of the newest schema: those of its threads and their states, and all others.  They
+ * return SQLite's result code.
+ */
+int profile_write_threads(sqlite3 *db, const struct profile *p);
+int profile_write_rest(sqlite3 *db, const struct profile *p);
 
 /*
  * Reads the tables of that schema into the empty p.  `text_budget_bytes` is the size of the

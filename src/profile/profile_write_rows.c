@@ -6,8 +6,9 @@
 #include "profile/profile_insert.h"
 #include "profile/profile_schema.h"
 
-static int write_meta(sqlite3 *db, const struct profile_info *info)
+static int write_meta(sqlite3 *db, const struct profile *p)
 {
+	const struct profile_info *info = &p->info;
 	struct insert in = insert_into(db, "INSERT INTO meta VALUES(?, ?)");
 	const struct {
 		const char *key, *text;
@@ -38,8 +39,9 @@ static int write_meta(sqlite3 *db, const struct profile_info *info)
 	return insert_end(&in);
 }
 
-static int write_window(sqlite3 *db, const struct profile_info *info)
+static int write_window(sqlite3 *db, const struct profile *p)
 {
+	const struct profile_info *info = &p->info;
 	struct insert in = insert_into(db, "INSERT INTO window VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
 
 	insert_number(&in, PROFILE_WINDOW_ID);
@@ -500,17 +502,30 @@ static int write_storms(sqlite3 *db, const struct profile *p)
 	return insert_end(&in);
 }
 
-int profile_write_rows(sqlite3 *db, const struct profile *p)
-{
-	int (*const tables[])(sqlite3 *, const struct profile *) = {
-		write_losses, write_frames, write_stacks, write_threads, write_states, write_objects, write_waits, write_sampling,
-		write_wakers, write_wakes, write_chains, write_stories, write_hops, write_blames, write_storms,
-	};
-	int rc = write_meta(db, &p->info);
+typedef int (*write_table)(sqlite3 *db, const struct profile *p);
 
-	if (rc == SQLITE_OK)
-		rc = write_window(db, &p->info);
-	for (size_t i = 0; rc == SQLITE_OK && i < G_N_ELEMENTS(tables); i++)
+static int write_tables(sqlite3 *db, const struct profile *p, const write_table *tables, size_t cnt)
+{
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < cnt; i++)
 		rc = tables[i](db, p);
 	return rc;
+}
+
+int profile_write_threads(sqlite3 *db, const struct profile *p)
+{
+	static const write_table tables[] = { write_threads, write_states };
+
+	return write_tables(db, p, tables, G_N_ELEMENTS(tables));
+}
+
+int profile_write_rest(sqlite3 *db, const struct profile *p)
+{
+	static const write_table tables[] = {
+		write_meta, write_window, write_losses, write_frames, write_stacks, write_objects, write_waits, write_sampling,
+		write_wakers, write_wakes, write_chains, write_stories, write_hops, write_blames, write_storms,
+	};
+
+	return write_tables(db, p, tables, G_N_ELEMENTS(tables));
 }

@@ -61,12 +61,11 @@ static void send_thread(struct fixture *x, uint32_t tno, uint64_t blocked_ns)
 
 static void send_sum(struct fixture *x, uint32_t tno, uint64_t ustack, uint64_t count, uint64_t each_ns)
 {
-	struct offcpu_wait_key key = { .ustack = ustack, .tno = tno, .state = 'S' };
-	struct offcpu_wait_sum sum = { .count_q8 = count * SAMPLE_ONE_Q8, .blocked_ns = count * each_ns,
-				       .max_ns = each_ns };
+	struct offcpu_wait_slot sum = { .ustack = ustack, .tno = tno, .state = 'S', .count_q8 = count * SAMPLE_ONE_Q8,
+					.blocked_ns = count * each_ns, .max_ns = each_ns };
 
-	sum.hist_q8[63 - __builtin_clzll(each_ns)] = (uint32_t)count * SAMPLE_ONE_Q8;
-	fold_sum(x->fold, &key, &sum);
+	sum.hist_q8[offcpu_hist_place(63 - (uint32_t)__builtin_clzll(each_ns))] = (uint32_t)count * SAMPLE_ONE_Q8;
+	fold_sum(x->fold, &sum);
 }
 
 static const struct wait *only_wait(const struct fixture *x)
@@ -233,11 +232,11 @@ static void send_waker(struct fixture *x, uint64_t id, uint32_t kind, const char
 /* Woken by a chain, 400 ns in 2 waits. */
 static void send_chained(struct fixture *x, uint64_t chain)
 {
-	const struct offcpu_wait_key key = { .tno = 1, .state = 'S', .waker = chain };
-	struct offcpu_wait_sum sum = { .count_q8 = 2 * SAMPLE_ONE_Q8, .blocked_ns = 400, .max_ns = 200 };
+	struct offcpu_wait_slot sum = { .tno = 1, .state = 'S', .waker = chain, .count_q8 = 2 * SAMPLE_ONE_Q8,
+					.blocked_ns = 400, .max_ns = 200 };
 
-	sum.hist_q8[7] = sum.wake_hist_q8[0] = 2 * SAMPLE_ONE_Q8;
-	fold_sum(x->fold, &key, &sum);
+	sum.hist_q8[offcpu_hist_place(7)] = sum.wake_hist_q8[0] = 2 * SAMPLE_ONE_Q8;
+	fold_sum(x->fold, &sum);
 }
 
 static void test_chain(struct fixture *x, gconstpointer data)

@@ -39,7 +39,7 @@ static struct load *load_new(GRand *rand)
 }
 
 /* As is_kept(), sample_wait() and sum_wait() of bpf/account.bpf.h and bpf/sums.bpf.h. */
-static bool add_sampled(struct offcpu_wait_sum *sum, uint64_t blocked_ns, uint64_t runnable_ns, uint64_t scale_ns,
+static bool add_sampled(struct offcpu_wait_slot *sum, uint64_t blocked_ns, uint64_t runnable_ns, uint64_t scale_ns,
 			uint32_t random)
 {
 	uint64_t duration_ns = blocked_ns + runnable_ns, weight_q8 = SAMPLE_ONE_Q8;
@@ -59,25 +59,24 @@ static bool add_sampled(struct offcpu_wait_sum *sum, uint64_t blocked_ns, uint64
 	sum->blocked_ns += blocked_ns;
 	sum->runnable_ns += runnable_ns;
 	sum->max_ns = MAX(sum->max_ns, duration_ns);
-	sum->hist_q8[profile_hist_slot(duration_ns)] += (uint32_t)weight_q8;
+	sum->hist_q8[offcpu_hist_place(profile_hist_slot(duration_ns))] += (uint32_t)weight_q8;
 	return true;
 }
 
 /* One recording of the load; the scale changes midway from scales[0] to scales[1], as a governor's may. */
 static bool record(const struct load *l, const uint64_t scales[2], GRand *rand, struct sums_total *ret_total)
 {
-	const struct offcpu_wait_key key = { .ustack = 1, .tno = 1, .state = 'S' };
 	struct sums *sums = sums_new();
 	bool any = false;
 
 	for (unsigned half = 0; half < 2; half++) {
-		struct offcpu_wait_sum sum = { 0 };
+		struct offcpu_wait_slot sum = { .ustack = 1, .tno = 1, .state = 'S' };
 		bool kept = false;
 
 		for (unsigned i = half; i < WAITS; i += 2)
 			kept |= add_sampled(&sum, l->blocked_ns[i], l->runnable_ns[i], scales[half], g_rand_int(rand));
 		if (kept)
-			sums_add(sums, &key, &sum);
+			sums_add(sums, &sum);
 		any |= kept;
 	}
 	if (any)
@@ -272,13 +271,12 @@ static void test_extremes(void)
 /* Less than half a wait is one: a stack that was seen waited. */
 static void test_at_least_one(void)
 {
-	const struct offcpu_wait_key key = { .tno = 1, .state = 'S' };
-	struct offcpu_wait_sum sum = { .count_q8 = 100, .blocked_ns = 5000, .max_ns = 5000 };
+	struct offcpu_wait_slot sum = { .tno = 1, .state = 'S', .count_q8 = 100, .blocked_ns = 5000, .max_ns = 5000 };
 	struct sums *sums = sums_new();
 	struct sums_total total;
 
-	sum.hist_q8[12] = 100;
-	sums_add(sums, &key, &sum);
+	sum.hist_q8[offcpu_hist_place(12)] = 100;
+	sums_add(sums, &sum);
 	sums_get(sums, 0, &total);
 	g_assert_cmpuint(total.count, ==, 1);
 	g_assert_cmpuint(total.hist[12], ==, 1);

@@ -238,6 +238,57 @@ static void test_no_regular_file(struct place *at, gconstpointer data)
 	profile_free(p);
 }
 
+static bool is_last_called;
+
+static void note_the_last(void)
+{
+	is_last_called = true;
+}
+
+/* The waits come when the threads are already on their way. */
+static void test_still_being_made(struct place *at, gconstpointer data)
+{
+	struct profile *p = sample_profile(&sample_large, 0);
+	GArray *waits = g_array_copy(p->waits), *frames = g_array_copy(p->frames);
+	GError *error = NULL;
+
+	g_array_set_size(p->waits, 0);
+	g_array_set_size(p->frames, 0);
+	struct profile_file *file = profile_file_begin(p, at->path);
+
+	g_usleep(2000);
+	g_array_append_vals(p->frames, frames->data, frames->len);
+	g_array_append_vals(p->waits, waits->data, waits->len);
+	profile_file_complete(file);
+	is_last_called = false;
+	g_assert_true(profile_file_end(file, note_the_last, &error));
+	g_assert_no_error(error);
+	g_assert_true(is_last_called);
+	assert_reads_as(p, at->path);
+	assert_names(at, "trace 50%?.offcpu#");
+	g_array_unref(waits);
+	g_array_unref(frames);
+	profile_free(p);
+}
+
+/* Nothing is left when the waits turn out wrong, though the threads are written. */
+static void test_bad_in_the_end(struct place *at, gconstpointer data)
+{
+	struct profile *p = sample_profile(&sample_small, 0);
+	struct profile_file *file = profile_file_begin(p, at->path);
+	GError *error = NULL;
+
+	g_array_index(p->waits, struct wait, 1).state = '?';
+	profile_file_complete(file);
+	is_last_called = false;
+	g_assert_false(profile_file_end(file, note_the_last, &error));
+	g_assert_error(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED);
+	g_assert_false(is_last_called);
+	assert_names(at, "");
+	g_error_free(error);
+	profile_free(p);
+}
+
 static void test_bad_model(struct place *at, gconstpointer data)
 {
 	struct profile *p = sample_profile(&sample_small, 0);
@@ -586,6 +637,8 @@ int main(int argc, char **argv)
 	ADD("directories-in-the-way", test_directories_in_the_way, NULL);
 	ADD("no-regular-file", test_no_regular_file, NULL);
 	ADD("bad-model", test_bad_model, NULL);
+	ADD("still-being-made", test_still_being_made, NULL);
+	ADD("bad-in-the-end", test_bad_in_the_end, NULL);
 	ADD("unwritable-directory", test_unwritable_directory, NULL);
 	ADD("file-size-limit", test_file_size_limit, NULL);
 	ADD("full-disk", test_full_disk, NULL);
