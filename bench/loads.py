@@ -119,3 +119,20 @@ def counted_clients(socket, counts):
     counts.write_bytes(bytes(64 * CLIENTS))
     return process.running(sysbench(socket, f"--threads={CLIENTS}", "--time=0", "run", script=str(HERE / "counted_select.lua")),
                            env=dict(os.environ, COUNTS=str(counts)))
+
+
+@contextmanager
+def mariadb_under_clients(folder):
+    with mariadb(folder) as (_, socket), clients(socket):
+        yield
+
+
+# What the cost of a switch is measured on, each given the folder it may write to.
+BY_NAME = {
+    "pipe": lambda folder: pipe(),
+    "messaging": lambda folder: messaging(),
+    "redis": redis,
+    "sleepers": lambda folder: sleepers(folder, 10000, 10),
+    "forks": forks,
+    "mariadb": mariadb_under_clients,
+}

@@ -80,9 +80,8 @@ def threads_once(args, folder):
         before = bpfcost.counters(ids)
         time.sleep(args.reading_s)
         after = bpfcost.counters(ids)
-        switch = bpfcost.switch_program(after)
-        runs = after[switch][0] - before[switch][0]
-        if not runs:
+        all_ns = bpfcost.ns_a_switch(before, after)
+        if all_ns is None:
             raise checks.Doubtful("threads: no switch was counted")
         with bpfcost.held(bpfcost.id_of(bpfcost.program_ids(tool.pid), "close_thread")) as closing:
             stop_s, status, _ = process.interrupt(tool)
@@ -96,7 +95,7 @@ def threads_once(args, folder):
     return {"start_ms": (report["window"]["start_unix_ns"] - began_ns) / 1e6, "stop_ms": stop_s * 1000,
             "start_iterators_ms": start_iterators_ms(before), "stop_iterators_ms": stop_iterators_ms,
             "sqlite_ms": recording.copied_by_sqlite_ms(path, folder), "seen": len(report["threads"]),
-            "all_ns": sum(after[name][1] - before[name][1] for name in after) / runs}
+            "all_ns": all_ns}
 
 
 def least_once(args, say):

@@ -206,7 +206,7 @@ static __always_inline void send_event(struct task_struct *task, const struct th
 	event->kstack = kstack;
 	event->by_pid = st->by_pid;
 	event->by_tid = st->by_tid;
-	bpf_probe_read_kernel(event->comm, sizeof(event->comm), task->comm);
+	copy_comm(event->comm, task);
 	__builtin_memcpy(event->by_comm, st->by_comm, sizeof(event->by_comm));
 	event->state = letter_of(st->state);
 	__builtin_memset(event->pad, 0, sizeof(event->pad));
@@ -236,12 +236,6 @@ static __always_inline struct offcpu_state_total *total_of(struct offcpu_account
 	state &= 7;
 	barrier_var(state);	/* what clang knows of it the verifier does not */
 	return &account->state[state];
-}
-
-static __always_inline void copy_comm(char *to, const struct task_struct *task)
-{
-	((__u64 *)to)[0] = *(__u64 *)task->comm;
-	((__u64 *)to)[1] = *(__u64 *)(task->comm + 8);
 }
 
 #define OPEN_OFFSET __builtin_offsetof(struct offcpu_rec_thread, open_ustack)

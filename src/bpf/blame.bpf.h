@@ -115,8 +115,7 @@ static __always_inline void blame_note(struct task_struct *prev, struct task_str
 	s->from_ns = now;
 	s->pid = st ? (int)st->pid : next->tgid;
 	s->tid = st ? (int)st->tid : next->pid;
-	s->comm[0] = *(__u64 *)next->comm;
-	s->comm[1] = *(__u64 *)(next->comm + 8);
+	copy_comm(s->comm, next);
 	s->culprit = next->pid ? mix(mix(mix(STACK_MIX, s->pid), s->comm[0]), s->comm[1]) : BLAME_IDLE;
 	s->is_unsure = false;
 }

@@ -548,6 +548,13 @@ static __always_inline const struct task_struct *plain(const struct task_struct 
 	return cfg.task_struct_id ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
 }
 
+/* To what lies at a multiple of 8 bytes; without a helper, which takes several times as long. */
+static __always_inline void copy_comm(void *to, const struct task_struct *task)
+{
+	((__u64 *)to)[0] = *(__u64 *)task->comm;
+	((__u64 *)to)[1] = *(__u64 *)(task->comm + 8);
+}
+
 /* A global function: in line at its many callers it would make the programs larger by a tenth, and their loading longer. */
 __noinline int count_loss(__u32 reason, __u64 time_ns)
 {

@@ -364,7 +364,7 @@ static __always_inline void note_switch_out(struct task_struct *prev, struct thr
 	} else if (cfg.want_events) {
 		st->by_pid = next->tgid;
 		st->by_tid = next->pid;
-		bpf_probe_read_kernel(st->by_comm, sizeof(st->by_comm), next->comm);
+		copy_comm(st->by_comm, next);
 	}
 	if (cfg.want_storms)
 		storm_switch_out(st, is_asleep, is_asleep);
@@ -645,7 +645,7 @@ int BPF_PROG(handle_rename, struct task_struct *task, const char *comm)
 	struct thread_state *st = thread_of(task);
 
 	if (st)
-		bpf_probe_read_kernel(st->old_comm, sizeof(st->old_comm), task->comm);
+		copy_comm(st->old_comm, task);
 	if (st)
 		st->renames++;
 	return 0;

@@ -139,9 +139,9 @@ static __always_inline bool is_selected(struct task_struct *task, struct thread_
 	if (cfg.by_tid && !bpf_map_lookup_elem(&filter_tids, &st->tid))
 		return false;
 	if (cfg.by_comm) {
-		char comm[OFFCPU_COMM_LEN];
+		char comm[OFFCPU_COMM_LEN] __attribute__((aligned(8)));
 
-		bpf_probe_read_kernel(comm, sizeof(comm), task->comm);
+		copy_comm(comm, task);
 		if (!glob_matches(comm))
 			return false;
 	}

@@ -427,7 +427,7 @@ static __always_inline void fill_waker(struct offcpu_rec_waker *rec, struct task
 			bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), disk->disk_name);
 		return;
 	}
-	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), task->comm);
+	copy_comm(rec->comm, task);
 	if (!wst)
 		return;
 	rec->pid = wst->pid;

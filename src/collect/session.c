@@ -344,7 +344,7 @@ static void await_dying(struct session *s)
 }
 
 /* The window's end and the walk over all threads, by a thread of its own. */
-struct closing {
+struct ending {
 	struct session *session;
 	const struct bpf_link *link;
 	int err;
@@ -359,20 +359,20 @@ static void await_taking(struct session *s)
 	g_usleep(TAKEN_EVERY_US);
 }
 
-static gpointer close_threads(gpointer data)
+static gpointer end_window(gpointer data)
 {
-	struct closing *c = data;
-	struct session *s = c->session;
+	struct ending *e = data;
+	struct session *s = e->session;
 
 	urgency_enter();
 	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
 	s->stop_ns = set_edge(&s->skel->data->stop_ns);
 	s->skel->data->is_open = 0;
 	visit_cpus(s->skel);
-	g_atomic_int_set(&c->has_ended, 1);
-	c->err = iterate(c->link, await_taking, s);
+	g_atomic_int_set(&e->has_ended, 1);
+	e->err = iterate(e->link, await_taking, s);
 	urgency_leave();
-	g_atomic_int_set(&c->is_done, 1);
+	g_atomic_int_set(&e->is_done, 1);
 	return NULL;
 }
 
@@ -383,21 +383,21 @@ static gpointer close_threads(gpointer data)
  */
 static bool close_window(struct session *s, const struct bpf_link *close_thread, GError **error)
 {
-	struct closing closing = { .session = s, .link = close_thread };
-	GThread *thread = g_thread_new("closing", close_threads, &closing);
+	struct ending ending = { .session = s, .link = close_thread };
+	GThread *thread = g_thread_new("closing", end_window, &ending);
 
-	while (!g_atomic_int_get(&closing.has_ended))
+	while (!g_atomic_int_get(&ending.has_ended))
 		g_usleep(TAKEN_EVERY_US);
 	session_take_mappings(s);
 	session_empty_ring(s);
 	read_waits(s, s->skel->data->second_in_use, s->skel->bss->wait_entries, true);
-	while (!g_atomic_int_get(&closing.is_done)) {
+	while (!g_atomic_int_get(&ending.is_done)) {
 		session_empty_ring(s);
 		g_usleep(TAKEN_EVERY_US);
 	}
 	g_thread_join(thread);
 	session_empty_ring(s);
-	return iterated(closing.err, error);
+	return iterated(ending.err, error);
 }
 
 bool session_stop(struct session *s, GError **error)
