@@ -510,6 +510,8 @@ __u64 wait_entries = 0, chain_entries = 0;
 __u32 next_memory = 0, memories_taken = 0;
 /* The window is open, near enough to count switches by. */
 volatile __u8 is_open RARELY_WRITTEN = 0;
+/* close_thread leaves those for another walk that nothing was seen of in the window: they will hardly move just now. */
+volatile __u8 leaves_quiet RARELY_WRITTEN = 0;
 /*
  * Threads that may be selected, by their tasks' addresses: a thread that no filter
  * selects costs the reading of one bit.  A bit that is set may be another thread's.

@@ -240,7 +240,7 @@ int close_thread(struct bpf_iter__task *ctx)
 	if (!task || !task->pid || !scratch)
 		return 0;
 	st = thread_of(task);
-	if (!st || !st->selected || st->mode == MODE_DEAD)
+	if (!st || !st->selected || st->mode == MODE_DEAD || (leaves_quiet && st->mode == MODE_UNKNOWN))
 		return 0;
 	note_stacks(task, st, scratch);
 	/* 1: user space empties the ring and goes on from here */

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/loadavg.h"
 #include "base/urgency.h"
 #include "collect/apart.h"
 #include "collect/chain_maps.h"
@@ -359,6 +360,16 @@ static void await_taking(struct session *s)
 	g_usleep(TAKEN_EVERY_US);
 }
 
+/* So many threads are walked over twice, those first that move; more would take longer than it gains. */
+#define TWO_WALKS_MAX 2000
+
+static bool may_walk_twice(void)
+{
+	unsigned runnable, all;
+
+	return loadavg_threads(&runnable, &all) && all <= TWO_WALKS_MAX;
+}
+
 static gpointer end_window(gpointer data)
 {
 	struct ending *e = data;
@@ -371,6 +382,10 @@ static gpointer end_window(gpointer data)
 	visit_cpus(s->skel);
 	g_atomic_int_set(&e->has_ended, 1);
 	e->err = iterate(e->link, await_taking, s);
+	if (s->skel->data->leaves_quiet && !e->err) {
+		s->skel->data->leaves_quiet = 0;
+		e->err = iterate(e->link, await_taking, s);
+	}
 	urgency_leave();
 	g_atomic_int_set(&e->is_done, 1);
 	return NULL;
@@ -384,6 +399,7 @@ static gpointer end_window(gpointer data)
 static bool close_window(struct session *s, const struct bpf_link *close_thread, GError **error)
 {
 	struct ending ending = { .session = s, .link = close_thread };
+	s->skel->data->leaves_quiet = may_walk_twice();
 	GThread *thread = g_thread_new("closing", end_window, &ending);
 
 	while (!g_atomic_int_get(&ending.has_ended))
