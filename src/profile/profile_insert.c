@@ -11,11 +11,21 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int *ret_rc)
 	return stmt;
 }
 
+/* The statement that rows go into from now on. */
+static void use(struct insert *in, sqlite3_stmt *stmt)
+{
+	sqlite3_finalize(in->stmt);
+	in->stmt = stmt;
+	g_free(in->bound);
+	in->parameter_cnt = sqlite3_bind_parameter_count(stmt);
+	in->bound = g_new0(struct insert_bound, (gsize)in->parameter_cnt + 1);
+}
+
 struct insert insert_into(sqlite3 *db, const char *sql)
 {
 	struct insert in = { .at = 1, .single_cnt = G_MAXUINT };
 
-	in.stmt = prepare(db, sql, &in.rc);
+	use(&in, prepare(db, sql, &in.rc));
 	return in;
 }
 
@@ -32,10 +42,8 @@ struct insert insert_rows(sqlite3 *db, const char *sql, guint cnt)
 	for (int i = 1; i < INSERT_ROWS_AT_ONCE; i++)
 		g_string_append_printf(many, ", %s", row);
 	in.then = prepare(db, many->str, &in.rc);
-	if (!in.single_cnt) {
-		sqlite3_finalize(in.stmt);
-		in.stmt = g_steal_pointer(&in.then);
-	}
+	if (!in.single_cnt)
+		use(&in, g_steal_pointer(&in.then));
 	return in;
 }
 
@@ -45,19 +53,59 @@ void insert_note(struct insert *in, int rc)
 		in->rc = rc;
 }
 
+/* Goes on to the next parameter: is this bound to it already?  Where there is none SQLite says so when it is to be bound. */
+static bool is_bound(struct insert *in, enum insert_kind kind, uint64_t number)
+{
+	const struct insert_bound this = { .number = number, .kind = kind };
+	int at = in->at++;
+
+	if (at > in->parameter_cnt)
+		return false;
+	struct insert_bound *bound = &in->bound[at];
+	bool is_same = bound->kind == kind && bound->number == number;
+
+	*bound = this;
+	return is_same;
+}
+
 void insert_number(struct insert *in, uint64_t value)
 {
-	insert_note(in, sqlite3_bind_int64(in->stmt, in->at++, (sqlite3_int64)value));
+	if (!is_bound(in, INSERT_NUMBER, value))
+		insert_note(in, sqlite3_bind_int64(in->stmt, in->at - 1, (sqlite3_int64)value));
 }
 
 void insert_null(struct insert *in)
 {
-	insert_note(in, sqlite3_bind_null(in->stmt, in->at++));
+	if (!is_bound(in, INSERT_NULL, 0))
+		insert_note(in, sqlite3_bind_null(in->stmt, in->at - 1));
+}
+
+/* Bound in any case: where the text lies there may be another one now. */
+static void put_text(struct insert *in, const char *text, int bytes)
+{
+	is_bound(in, INSERT_TEXT, 0);
+	insert_note(in, sqlite3_bind_text(in->stmt, in->at - 1, text, bytes, SQLITE_STATIC));
+}
+
+void insert_id(struct insert *in, uint64_t id)
+{
+	if (in->has_row || in->rows)
+		insert_null(in);
+	else
+		insert_number(in, id);
 }
 
 void insert_text(struct insert *in, const char *text)
 {
-	insert_note(in, sqlite3_bind_text(in->stmt, in->at++, text, -1, SQLITE_STATIC));
+	if (text)
+		put_text(in, text, -1);
+	else
+		insert_null(in);
+}
+
+void insert_letter(struct insert *in, const uint8_t *letter)
+{
+	put_text(in, (const char *)letter, 1);
 }
 
 static void put_rows(struct insert *in)
@@ -70,16 +118,15 @@ static void put_rows(struct insert *in)
 	}
 	in->at = 1;
 	in->rows = 0;
+	in->has_row = true;
 }
 
 bool insert_row_done(struct insert *in)
 {
 	if (in->single_cnt) {
 		put_rows(in);
-		if (--in->single_cnt == 0 && in->then) {
-			sqlite3_finalize(in->stmt);
-			in->stmt = g_steal_pointer(&in->then);
-		}
+		if (--in->single_cnt == 0 && in->then)
+			use(in, g_steal_pointer(&in->then));
 	} else if (++in->rows == INSERT_ROWS_AT_ONCE) {
 		put_rows(in);
 	}
@@ -92,5 +139,6 @@ int insert_end(struct insert *in)
 		insert_note(in, SQLITE_MISUSE);	/* fewer rows than were promised: these would be lost */
 	sqlite3_finalize(in->stmt);
 	sqlite3_finalize(in->then);
+	g_free(in->bound);
 	return in->rc;
 }

@@ -12,12 +12,23 @@
 /* To step and reset a statement takes half the time of a row: these many go in one. */
 #define INSERT_ROWS_AT_ONCE 32
 
+enum insert_kind { INSERT_NULL, INSERT_NUMBER, INSERT_TEXT };
+
+/* To bind a number takes as long as SQLite needs for the rest of it: many are the same row after row. */
+struct insert_bound {
+	uint64_t number;
+	enum insert_kind kind;
+};
+
 /*
  * Rows put into a table; `at` is the parameter that comes next, `rc` the first failure.  What is left over
  * of a division by INSERT_ROWS_AT_ONCE goes first, row by row.
  */
 struct insert {
 	sqlite3_stmt *stmt, *then;	/* then: of many rows; NULL: there is none, or it is stmt */
+	struct insert_bound *bound;	/* of each parameter of stmt, counted from 1: what it keeps from the row before */
+	int parameter_cnt;
+	bool has_row;		/* there was one */
 	guint single_cnt;	/* rows to go one by one */
 	guint rows;		/* bound, but not put */
 	int at, rc;
@@ -29,9 +40,11 @@ struct insert insert_into(sqlite3 *db, const char *sql);
 struct insert insert_rows(sqlite3 *db, const char *sql, guint cnt);
 
 /* The row's next column. */
+void insert_id(struct insert *in, uint64_t id);	/* one more than the last row's: SQLite is told the first one only, and seeks none */
 void insert_number(struct insert *in, uint64_t value);
 void insert_null(struct insert *in);
 void insert_text(struct insert *in, const char *text);	/* not copied; NULL is null */
+void insert_letter(struct insert *in, const uint8_t *letter);	/* not copied: a text of it alone */
 
 /* Ends a row; false after a failure. */
 bool insert_row_done(struct insert *in);

@@ -66,7 +66,7 @@ static int write_losses(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, PROFILE_WINDOW_ID);
 		insert_text(&in, l->reason);
 		insert_text(&in, l->help);
@@ -90,7 +90,7 @@ static void put_string(struct insert *frame, struct insert *string, GHashTable *
 	/* Equal strings of a profile are one pointer. */
 	id_plus_1 = g_hash_table_lookup(ids, text);
 	if (!id_plus_1) {
-		insert_number(string, g_hash_table_size(ids));
+		insert_id(string, g_hash_table_size(ids));
 		insert_text(string, text);
 		if (!insert_row_done(string))
 			insert_note(frame, string->rc);
@@ -110,7 +110,7 @@ static int write_frames(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->frames->len; i++) {
 		const struct frame *f = profile_get_frame(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		put_string(&in, &string, ids, f->name);
 		put_string(&in, &string, ids, f->module);
 		insert_number(&in, f->offset);
@@ -123,7 +123,7 @@ static int write_frames(sqlite3 *db, const struct profile *p)
 			break;
 	}
 	g_hash_table_unref(ids);
-	sqlite3_finalize(string.stmt);
+	insert_end(&string);	/* its first failure is in's already */
 	return insert_end(&in);
 }
 
@@ -134,7 +134,7 @@ static int write_stacks(sqlite3 *db, const struct profile *p)
 	for (guint i = 1; i < p->nodes->len; i++) {
 		const struct stack_node *n = profile_get_node(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		if (n->parent)
 			insert_number(&in, n->parent);
 		else
@@ -156,7 +156,7 @@ static int write_threads(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, PROFILE_WINDOW_ID);
 		insert_number(&in, t->pid);
 		insert_number(&in, t->tid);
@@ -229,7 +229,7 @@ static int write_objects(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->objects->len; i++) {
 		const struct object *o = profile_get_object(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_text(&in, lock_kind_text((enum lock_kind)o->kind));
 		insert_number(&in, o->is_private);
 		insert_text(&in, o->operation);
@@ -256,7 +256,7 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 		const struct wait *w = profile_wait(p, i);
 		const uint32_t stacks[] = { w->user, w->kernel };
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, w->thread);
 		for (int s = 0; s < 2; s++) {
 			if (stacks[s])
@@ -264,7 +264,7 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 			else
 				insert_null(&in);
 		}
-		insert_note(&in, sqlite3_bind_text(in.stmt, in.at++, (const char *)&w->state, 1, SQLITE_STATIC));
+		insert_letter(&in, &w->state);
 		insert_number(&in, w->flags);
 		insert_number(&in, w->count);
 		insert_number(&in, w->blocked_ns);
@@ -299,9 +299,9 @@ static int write_states(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->states->len; i++) {
 		const struct state_total *t = profile_state(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, t->thread);
-		insert_note(&in, sqlite3_bind_text(in.stmt, in.at++, (const char *)&t->state, 1, SQLITE_STATIC));
+		insert_letter(&in, &t->state);
 		insert_number(&in, t->count);
 		insert_number(&in, t->blocked_ns);
 		insert_number(&in, t->runnable_ns);
@@ -352,7 +352,7 @@ static int write_wakers(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->wakers->len; i++) {
 		const struct waker *w = profile_get_waker(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, w->pid);
 		insert_number(&in, w->tid);
 		insert_number(&in, w->start_ns);
@@ -377,7 +377,7 @@ static int write_wakes(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *w = profile_wake(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, w->wait);
 		insert_number(&in, w->waker);
 		insert_number(&in, w->count);
@@ -398,7 +398,7 @@ static int write_chains(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->chains->len; i++) {
 		const struct chain_node *c = profile_get_chain(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, c->waker);
 		if (c->next)
 			insert_number(&in, c->next - 1);
@@ -419,7 +419,7 @@ static int write_stories(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->stories->len; i++) {
 		const struct story *s = profile_story(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, s->wake);
 		insert_number(&in, s->chain);
 		insert_number(&in, s->count);
@@ -443,7 +443,7 @@ static int write_hops(sqlite3 *db, const struct profile *p)
 
 			if (!hop->ran_ns && !hop->runnable_ns && !hop->earlier_ns)
 				continue;
-			insert_number(&in, id++);
+			insert_id(&in, id++);
 			insert_number(&in, i);
 			insert_number(&in, k + 1);
 			insert_number(&in, hop->ran_ns);
@@ -463,7 +463,7 @@ static int write_blames(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->blames->len; i++) {
 		const struct blame *b = profile_blame(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, b->thread);
 		insert_number(&in, b->kind);
 		insert_number(&in, b->pid);
@@ -485,7 +485,7 @@ static int write_storms(sqlite3 *db, const struct profile *p)
 	for (guint i = 0; i < p->storms->len; i++) {
 		const struct storm *s = profile_storm(p, i);
 
-		insert_number(&in, i);
+		insert_id(&in, i);
 		insert_number(&in, s->waker);
 		insert_number(&in, s->event_cnt);
 		insert_number(&in, s->call_cnt);
