@@ -644,10 +644,10 @@ int BPF_PROG(handle_rename, struct task_struct *task, const char *comm)
 {
 	struct thread_state *st = thread_of(task);
 
-	if (st)
+	if (st) {
 		copy_comm(st->old_comm, task);
-	if (st)
 		st->renames++;
+	}
 	return 0;
 }
 

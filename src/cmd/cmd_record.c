@@ -145,7 +145,7 @@ static int write_recording(struct run *run, const struct record_options *o, cons
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	profile_file_complete(file);
-	run_free_session(run);
+	session_unload(run->session);
 	if (!profile_file_end(file, run_hold_signals, &error)) {
 		cmd_error("record", "%s", error->message);
 		status = EXIT_FAILED;

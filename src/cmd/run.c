@@ -230,12 +230,6 @@ int run_command_status(struct run *run)
 						WEXITSTATUS(run->child_status);
 }
 
-void run_free_session(struct run *run)
-{
-	session_free(run->session);
-	run->session = NULL;
-}
-
 void run_release(struct run *run)
 {
 	/* A child that was never let go must not start now. */
@@ -246,5 +240,6 @@ void run_release(struct run *run)
 	}
 	if (run->exec_error_fd >= 0)
 		close(run->exec_error_fd);
-	run_free_session(run);
+	session_free(run->session);
+	run->session = NULL;
 }

@@ -37,8 +37,6 @@ void run_hold_signals(void);
 /* Waits for COMMAND if it still runs, which a signal may end again; what the shell would say of it: its status or 128 + signal. */
 int run_command_status(struct run *run);
 
-/* Takes the programs out of the kernel before run_release() would. */
-void run_free_session(struct run *run);
 void run_release(struct run *run);
 
 /* The exit status that tells what went wrong in collect/. */

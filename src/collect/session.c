@@ -74,10 +74,8 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	return s;
 }
 
-void session_free(struct session *s)
+void session_unload(struct session *s)
 {
-	if (!s)
-		return;
 	ring_buffer__free(s->ring);
 	cost_free(s->cost);
 	tables_free(s->tables);
@@ -92,6 +90,14 @@ void session_free(struct session *s)
 	g_queue_clear(&s->foreseen);
 	symbolizer_free(s->symbolizer);
 	profile_free(s->profile);
+	*s = (struct session){ 0 };
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	session_unload(s);
 	urgency_end();
 	g_free(s);
 }
@@ -399,6 +405,7 @@ static gpointer end_window(gpointer data)
 static bool close_window(struct session *s, const struct bpf_link *close_thread, GError **error)
 {
 	struct ending ending = { .session = s, .link = close_thread };
+
 	s->skel->data->leaves_quiet = may_walk_twice();
 	GThread *thread = g_thread_new("closing", end_window, &ending);
 

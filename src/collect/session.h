@@ -44,6 +44,8 @@ bool session_stop(struct session *s, GError **error);
 const struct profile *session_threads(const struct session *s);
 /* Finishes the profile, which is the caller's then; once, after session_stop(). */
 struct profile *session_take_profile(struct session *s);
+/* Takes the programs out of the kernel before session_free() does, which is all that may follow. */
+void session_unload(struct session *s);
 
 struct session_progress {
 	uint64_t elapsed_ns;

@@ -14,8 +14,8 @@ struct bpf_map;
 typedef void (*wait_table_fn)(const struct offcpu_wait_slot *slot, void *data);
 
 /*
- * Hands over the sums in one half of `wait_slots`, which no program uses any more, and empties it unless it `is_last`: unless none will use it again.
- * False: some could not be read and are there still.
+ * Hands over the sums in one half of `wait_slots`, which no program uses any more, and empties it; not if it `is_last`, so that none
+ * will use it again.  False: some could not be read and are there still.
  */
 bool wait_table_read(const struct bpf_map *map, bool second, bool is_last, wait_table_fn take, void *data);
 
