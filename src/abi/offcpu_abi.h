@@ -287,6 +287,8 @@ enum offcpu_thread_end {
 
 enum offcpu_thread_flag {
 	OFFCPU_THREAD_KERNEL = 1 << 0,
+	OFFCPU_THREAD_OPEN_AT_START = 1 << 1,	/* was off CPU when the window began, whether or not that wait is listed */
+	OFFCPU_THREAD_OPEN_AT_END = 1 << 2,	/* was off CPU when it ended; the same */
 };
 
 struct offcpu_rec_thread {

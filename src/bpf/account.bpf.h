@@ -123,7 +123,7 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 
 	if (st->wake_ns < st->from_ns)
 		st->wake_ns = 0;
-	st->open_at_start = 1;
+	st->open_at_start = st->began_off_cpu = 1;
 	st->since_ns = st->from_ns;
 	st->state = snap ? st->snap_state : OFFCPU_STATE_S;
 	/* one that was queued when it was looked at can be woken, and does not sleep for that */
@@ -255,7 +255,8 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	rec->account = st->account;
 	copy_comm(rec->comm, task);
 	copy_comm(rec->process, plain(task)->group_leader);
-	rec->flags = task->flags & PF_KTHREAD ? OFFCPU_THREAD_KERNEL : 0;
+	rec->flags = (task->flags & PF_KTHREAD ? OFFCPU_THREAD_KERNEL : 0) |
+		     (st->began_off_cpu ? OFFCPU_THREAD_OPEN_AT_START : 0);
 	rec->end = end;
 	rec->open_state = 0;
 	rec->open_flags = 0;

@@ -183,7 +183,7 @@ struct thread_state {
 	__u8 by_exec;		/* selected because it descends from the traced command */
 	__u8 narrow;		/* a program of 32-bit addresses */
 	__u8 end_noted;		/* end_kstack and end_ustack are what they will be */
-	__u8 pad1[1];
+	__u8 began_off_cpu;	/* was off CPU when the window began */
 	__u32 forked_changes;	/* of its mappings, when it was forked: see unwind.bpf.h */
 	__u64 entry;		/* where it called the kernel; 0: an interrupt or a fault */
 	__u64 snap_ustack;

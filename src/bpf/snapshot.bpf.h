@@ -177,6 +177,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	__u64 total = end - st->since_ns;
 	struct wait_parts parts;
 
+	rec->flags |= OFFCPU_THREAD_OPEN_AT_END;
 	split_wait(st, end, false, &parts);
 	if (may_blame)
 		blame_open(task, st, &parts, end);

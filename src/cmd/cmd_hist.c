@@ -164,8 +164,8 @@ static void print_end(const struct profile *p)
 {
 	guint open = 0;
 
-	for (guint i = 0; i < p->threads->len; i++)
-		open += (profile_thread(p, i)->flags & THREAD_OPEN_AT_END) != 0;
+	for (guint i = 0; i < p->waits->len; i++)
+		open += (profile_wait(p, i)->flags & WAIT_OPEN_AT_END) != 0;
 	fprintf(stderr, "%u waits had not ended", open);
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);

@@ -17,7 +17,7 @@ struct fold {
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
 	GArray *open;		/* struct open_wait */
-	uint32_t *owners;	/* of each sum: index of its thread; NULL before fold_finish_threads() */
+	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
 };
 
@@ -40,6 +40,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = sums_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
+	f->owners = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	return f;
 }
 
@@ -53,7 +54,7 @@ void fold_free(struct fold *f)
 	g_hash_table_destroy(f->threads);
 	sums_free(f->sums);
 	g_array_unref(f->open);
-	g_free(f->owners);
+	g_array_unref(f->owners);
 	g_free(f);
 }
 
@@ -124,8 +125,8 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 		.flags = (rec->flags & OFFCPU_THREAD_KERNEL ? THREAD_KERNEL : 0) |
 			 (rec->end == OFFCPU_END_EXIT ? THREAD_EXITED : 0) |
 			 (rec->end == OFFCPU_END_EXEC ? THREAD_EXECED : 0) |
-			 (rec->open_flags & OFFCPU_OPEN_AT_START ? THREAD_OPEN_AT_START : 0) |
-			 (rec->open_state ? THREAD_OPEN_AT_END : 0),
+			 (rec->flags & OFFCPU_THREAD_OPEN_AT_START ? THREAD_OPEN_AT_START : 0) |
+			 (rec->flags & OFFCPU_THREAD_OPEN_AT_END ? THREAD_OPEN_AT_END : 0),
 		.from_ns = rec->from_ns, .to_ns = rec->to_ns,
 		.on_cpu_ns = account->on_cpu_ns, .lost_ns = account->lost_ns, .switches = account->switches,
 		.filtered_ns = account->filtered.blocked_ns + account->filtered.runnable_ns + account->filtered.preempted_ns,
@@ -188,22 +189,25 @@ static uint32_t lost_thread(struct fold *f, const struct sums_total *sum)
 	return f->lost_thread - 1;
 }
 
-void fold_finish_threads(struct fold *f)
+bool fold_lacks_thread(struct fold *f)
 {
 	size_t cnt = sums_cnt(f->sums);
+	uint32_t owner;
 
-	f->owners = g_new(uint32_t, MAX(cnt, 1));
-	for (size_t i = 0; i < cnt; i++) {
-		const struct offcpu_wait_key *key = sums_key(f->sums, i);
+	while (f->owners->len < cnt && fold_find_thread(f, sums_key(f->sums, f->owners->len)->tno, &owner))
+		g_array_append_val(f->owners, owner);
+	return f->owners->len < cnt;
+}
 
-		if (!fold_find_thread(f, key->tno, &f->owners[i])) {
-			struct sums_total sum;
+void fold_finish_threads(struct fold *f)
+{
+	while (fold_lacks_thread(f)) {
+		struct sums_total sum;
 
-			sums_get(f->sums, i, &sum);
-			f->owners[i] = lost_thread(f, &sum);
-		}
-		if (key->flags & OFFCPU_OPEN_AT_START)
-			g_array_index(f->profile->threads, struct thread, f->owners[i]).flags |= THREAD_OPEN_AT_START;
+		sums_get(f->sums, f->owners->len, &sum);
+		uint32_t owner = lost_thread(f, &sum);
+
+		g_array_append_val(f->owners, owner);
 	}
 }
 
@@ -214,7 +218,7 @@ static void finish_sum(struct fold *f, size_t i)
 
 	sums_get(f->sums, i, &sum);
 	struct wait w = {
-		.thread = f->owners[i],
+		.thread = g_array_index(f->owners, uint32_t, i),
 		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
 		.state = key->state,
 		.flags = key->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0,
@@ -262,22 +266,11 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 	fold_wakers_tell(f->wakers, &k, open->waker, NULL);
 }
 
-bool fold_lacks_thread(const struct fold *f)
-{
-	size_t cnt = sums_cnt(f->sums);
-
-	for (size_t i = 0; i < cnt; i++)
-		if (!g_hash_table_contains(f->threads, GUINT_TO_POINTER(sums_key(f->sums, i)->tno)))
-			return true;
-	return false;
-}
-
 void fold_finish(struct fold *f)
 {
 	size_t cnt = sums_cnt(f->sums);
 
-	if (!f->owners)
-		fold_finish_threads(f);
+	fold_finish_threads(f);
 	fold_stacks_finish(f->stacks);
 	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
 	for (size_t i = 0; i < cnt; i++)

@@ -27,6 +27,7 @@ void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, si
 void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);
 void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);
 void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size);
+/* What it adds to the profile, a thread and its states, stays as it is. */
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
 /* A sum of waits, as wait_table_read() hands it over. */
 void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum);
@@ -36,7 +37,7 @@ void fold_expect_sums(struct fold *f, size_t cnt);
 /* What chains tell of the sum with the same key; added up until fold_finish(). */
 void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum);
 
-/* All has arrived: from now on the profile's threads and their states stay as they are.  fold_finish() does it where it was not done. */
+/* All has arrived: who waited and has no account gets a row, and no thread is added any more.  fold_finish() does it where it was not done. */
 void fold_finish_threads(struct fold *f);
 /* Turns all sums and open waits into the profile's waits. */
 void fold_finish(struct fold *f);
@@ -46,8 +47,8 @@ uint64_t fold_stack_cnt(const struct fold *f);
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node);
 /* The profile's row of a thread; false when it has not arrived. */
 bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread);
-/* Has a thread waited whose account has not arrived? */
-bool fold_lacks_thread(const struct fold *f);
+/* Has a thread waited whose account has not arrived?  Looks at none again that has. */
+bool fold_lacks_thread(struct fold *f);
 /* The profile's row of a waker, in or after fold_finish(); false when it has not arrived. */
 bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker);
 

@@ -51,8 +51,8 @@ struct stack_node {
 
 enum thread_flag {
 	THREAD_KERNEL = 1 << 0,
-	THREAD_OPEN_AT_START = 1 << 1,	/* was off CPU when the window began */
-	THREAD_OPEN_AT_END = 1 << 2,
+	THREAD_OPEN_AT_START = 1 << 1,	/* was off CPU when the window began, whether or not that wait is listed */
+	THREAD_OPEN_AT_END = 1 << 2,	/* when it ended */
 	THREAD_EXITED = 1 << 3,
 	THREAD_EXECED = 1 << 4,		/* went on as another program: another row with the same identity */
 };

@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 
-from check import EDGE_LOSSES, check_account, check_time, check_truth, names, tolerance_ns
+from check import EDGE_LOSSES, check_account, check_time, check_truth, names, of_kind, tolerance_ns
 from lib import Program, Recorder, case, threads_of_machine
 
 
@@ -244,6 +244,25 @@ def depth_complete(env):
     env.check.that(stacks, "no wait at bottom_site")
     for stack in stacks:
         env.check.equal(stack[-len(chain):], chain, "user stack")
+
+
+@case
+def open_though_unlisted(env):
+    """What a thread was doing at the window's edges its row tells, too, where a filter keeps the wait out of the list."""
+    for option in ("-m", "100s"), ("--state", "D"):
+        program = Program(env, "sleeper")
+        recorder = Recorder(env, "-p", program.pid, "-d", "0.3", *option)
+        recorder.wait()
+        report = recorder.report()
+        check_account(env.check, report, filtered=True)
+        duration_ns = report.window["duration_ns"]
+        for line in of_kind(program.truth(), "sleeper"):
+            key = line["pid"], line["tid"]
+            row = report.rows[key][0]
+            env.check.equal((row["open_at_start"], row["open_at_end"]), (True, True), f"{option} {key}: open at start, at end")
+            env.check.equal((row["filtered_ns"], row["switches"]), (duration_ns, 0), f"{option} {key}: filtered, switches")
+            env.check.equal(report.by_thread.get(key, []), [], f"{option} {key}: waits")
+        program.finish()
 
 
 @case
