@@ -40,7 +40,7 @@ static inline __u64 sample_bar_ns(__u64 scale_ns, __u32 random)
 	return bar_ns < sample_least_ns(scale_ns) ? 0 : bar_ns;
 }
 
-/* p is this over scale_ns.  duration_ns: above 0, below scale_ns, as everywhere below. */
+/* p is this over scale_ns.  duration_ns: above 0, below scale_ns, as in what follows up to the variance. */
 static inline __u64 sample_chance_ns(__u64 duration_ns, __u64 scale_ns)
 {
 	__u64 least_ns = sample_least_ns(scale_ns);
@@ -72,6 +72,53 @@ static inline __u64 sample_variance(__u64 duration_ns, __u64 counts_ns)
 	if (counts_ns >> 31)
 		return (counts_ns >> SAMPLE_VARIANCE_SHIFT / 2) * (more_ns >> SAMPLE_VARIANCE_SHIFT / 2);
 	return (counts_ns * more_ns + (1ULL << (SAMPLE_VARIANCE_SHIFT - 1))) >> SAMPLE_VARIANCE_SHIFT;
+}
+
+/* A wait's time, by class. */
+struct wait_parts {
+	__u64 blocked_ns, runnable_ns, preempted_ns;
+};
+
+/* A wait as it is summed: for itself alone, or for those it stands for. */
+struct kept_wait {
+	struct wait_parts parts;
+	__u64 duration_ns, delay_ns;	/* its own; from the waking to the CPU */
+	__u64 weight_q8;
+	__u64 variance;
+};
+
+static inline _Bool sample_is_kept(__u64 duration_ns, __u32 random, __u64 scale_ns)
+{
+	return duration_ns >= scale_ns || duration_ns > sample_bar_ns(scale_ns, random);
+}
+
+static inline void sample_keep_alone(const struct wait_parts *parts, struct kept_wait *kept)
+{
+	kept->parts = *parts;
+	kept->duration_ns = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
+	kept->delay_ns = parts->runnable_ns;
+	kept->weight_q8 = SAMPLE_ONE_Q8;
+	kept->variance = 0;
+}
+
+/* What a wait that is kept is summed as.  Of its parts only runnable goes with one of the two others. */
+static inline void sample_wait(const struct wait_parts *parts, __u64 duration_ns, __u64 scale_ns, struct kept_wait *kept)
+{
+	__u64 chance_ns, counts_ns;
+
+	if (duration_ns >= scale_ns) {
+		sample_keep_alone(parts, kept);
+		return;
+	}
+	chance_ns = sample_chance_ns(duration_ns, scale_ns);
+	counts_ns = sample_part_ns(duration_ns, chance_ns, scale_ns);
+	kept->duration_ns = duration_ns;
+	kept->delay_ns = parts->runnable_ns;
+	kept->parts.blocked_ns = sample_part_ns(parts->blocked_ns, chance_ns, scale_ns);
+	kept->parts.preempted_ns = sample_part_ns(parts->preempted_ns, chance_ns, scale_ns);
+	kept->parts.runnable_ns = counts_ns - kept->parts.blocked_ns - kept->parts.preempted_ns;
+	kept->weight_q8 = sample_weight_q8(chance_ns, scale_ns);
+	kept->variance = sample_variance(duration_ns, counts_ns);
 }
 
 #endif

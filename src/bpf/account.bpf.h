@@ -21,41 +21,6 @@ static __always_inline void enter_window(struct thread_state *st)
 		st->from_ns = start_ns;
 }
 
-static __always_inline void keep_alone(const struct wait_parts *parts, struct kept_wait *kept)
-{
-	kept->parts = *parts;
-	kept->duration_ns = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
-	kept->delay_ns = parts->runnable_ns;
-	kept->weight_q8 = SAMPLE_ONE_Q8;
-	kept->variance = 0;
-}
-
-static __always_inline bool is_kept(__u64 duration, __u32 draw, __u64 scale)
-{
-	return duration >= scale || duration > sample_bar_ns(scale, draw);
-}
-
-/* As what a wait is kept.  scale: by which it was.  Only runnable goes with one of the two others. */
-static __always_inline void sample_wait(const struct wait_parts *parts, __u64 duration, __u64 scale,
-					struct kept_wait *kept)
-{
-	__u64 chance, counts;
-
-	if (duration >= scale) {
-		keep_alone(parts, kept);
-		return;
-	}
-	chance = sample_chance_ns(duration, scale);
-	counts = sample_part_ns(duration, chance, scale);
-	kept->duration_ns = duration;
-	kept->delay_ns = parts->runnable_ns;
-	kept->parts.blocked_ns = sample_part_ns(parts->blocked_ns, chance, scale);
-	kept->parts.preempted_ns = sample_part_ns(parts->preempted_ns, chance, scale);
-	kept->parts.runnable_ns = counts - kept->parts.blocked_ns - kept->parts.preempted_ns;
-	kept->weight_q8 = sample_weight_q8(chance, scale);
-	kept->variance = sample_variance(duration, counts);
-}
-
 /*
  * 32 random bits: the upper half of a linear congruential generator, whose multiplier is of Steele and Vigna,
  * "Computationally easy, spectrally good multipliers" (2021); the helper takes several times as long.

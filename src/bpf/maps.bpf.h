@@ -429,18 +429,6 @@ struct walk_state {
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
 };
 
-struct wait_parts {
-	__u64 blocked_ns, runnable_ns, preempted_ns;
-};
-
-/* A wait as it is summed: for itself alone, or for those it stands for. */
-struct kept_wait {
-	struct wait_parts parts;
-	__u64 duration_ns, delay_ns;	/* its own; from the waking to the CPU */
-	__u64 weight_q8;
-	__u64 variance;
-};
-
 /* Per CPU: the stack being walked (switches do not nest), what is being told, counters. */
 struct scratch {
 	struct offcpu_counts counts;	/* first, user space reads them */

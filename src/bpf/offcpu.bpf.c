@@ -236,7 +236,7 @@ static __always_inline void end_wait(struct task_struct *task, struct thread_sta
 		if (may_walk && (!cfg.want_events || is_listed(st, total_ns)))
 			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
 	}
-	if (account_wait(st, is_plain, total_ns, now) && rarely(is_kept(total_ns, st->draw, scale))) {
+	if (account_wait(st, is_plain, total_ns, now) && rarely(sample_is_kept(total_ns, st->draw, scale))) {
 		keep_wait(st, scratch, scale, now);
 		walk_and_list(task, st, scratch, may_walk, now);
 	}
@@ -318,7 +318,7 @@ __noinline int sum_stretch(struct thread_state *st)
 	key.ustack = hist_key(st);
 	key.tno = st->tno;
 	parts.runnable_ns = st->ran_ns;
-	keep_alone(&parts, &stretch);
+	sample_keep_alone(&parts, &stretch);
 	if (!sum_wait(st, &key, &stretch))
 		count_loss(OFFCPU_LOSS_WAIT_MAP, st->ran_ns);
 	return 0;

@@ -18,8 +18,8 @@
 
 /* Waits from 200 ns to some 3 ms, a few long ones carrying much of the time, as real ones do. */
 struct load {
-	uint64_t blocked_ns[WAITS], runnable_ns[WAITS];
-	uint64_t total_ns, total_blocked_ns;
+	struct wait_parts waits[WAITS];
+	uint64_t total_ns, total_blocked_ns, total_preempted_ns;
 };
 
 static struct load *load_new(GRand *rand)
@@ -30,36 +30,32 @@ static struct load *load_new(GRand *rand)
 		double exponent = 7.6 + 14 * pow(g_rand_double(rand), 2.5);
 		uint64_t duration_ns = (uint64_t)exp2(exponent);
 
-		l->runnable_ns[i] = i % 3 ? (uint64_t)(g_rand_double(rand) * (double)duration_ns) : 0;
-		l->blocked_ns[i] = duration_ns - l->runnable_ns[i];
+		if (i % 3)
+			l->waits[i].runnable_ns = (uint64_t)(g_rand_double(rand) * (double)duration_ns);
+		*(i % 4 ? &l->waits[i].blocked_ns : &l->waits[i].preempted_ns) = duration_ns - l->waits[i].runnable_ns;
 		l->total_ns += duration_ns;
-		l->total_blocked_ns += l->blocked_ns[i];
+		l->total_blocked_ns += l->waits[i].blocked_ns;
+		l->total_preempted_ns += l->waits[i].preempted_ns;
 	}
 	return l;
 }
 
-/* As is_kept(), sample_wait() and sum_wait() of bpf/account.bpf.h and bpf/sums.bpf.h. */
-static bool add_sampled(struct offcpu_wait_slot *sum, uint64_t blocked_ns, uint64_t runnable_ns, uint64_t scale_ns,
-			uint32_t random)
+/* The sum as that of bpf/sums.bpf.h. */
+static bool add_sampled(struct offcpu_wait_slot *sum, const struct wait_parts *wait, uint64_t scale_ns, uint32_t random)
 {
-	uint64_t duration_ns = blocked_ns + runnable_ns, weight_q8 = SAMPLE_ONE_Q8;
+	uint64_t duration_ns = wait->blocked_ns + wait->runnable_ns + wait->preempted_ns;
+	struct kept_wait kept;
 
-	if (duration_ns < scale_ns) {
-		if (duration_ns <= sample_bar_ns(scale_ns, random))
-			return false;
-		uint64_t chance_ns = sample_chance_ns(duration_ns, scale_ns);
-		uint64_t counts_ns = sample_part_ns(duration_ns, chance_ns, scale_ns);
-
-		blocked_ns = sample_part_ns(blocked_ns, chance_ns, scale_ns);
-		runnable_ns = counts_ns - blocked_ns;
-		weight_q8 = sample_weight_q8(chance_ns, scale_ns);
-		sum->variance += sample_variance(duration_ns, counts_ns);
-	}
-	sum->count_q8 += weight_q8;
-	sum->blocked_ns += blocked_ns;
-	sum->runnable_ns += runnable_ns;
-	sum->max_ns = MAX(sum->max_ns, duration_ns);
-	sum->hist_q8[offcpu_hist_place(profile_hist_slot(duration_ns))] += (uint32_t)weight_q8;
+	if (!sample_is_kept(duration_ns, random, scale_ns))
+		return false;
+	sample_wait(wait, duration_ns, scale_ns, &kept);
+	sum->count_q8 += kept.weight_q8;
+	sum->blocked_ns += kept.parts.blocked_ns;
+	sum->runnable_ns += kept.parts.runnable_ns;
+	sum->preempted_ns += kept.parts.preempted_ns;
+	sum->variance += kept.variance;
+	sum->max_ns = MAX(sum->max_ns, kept.duration_ns);
+	sum->hist_q8[offcpu_hist_place(profile_hist_slot(kept.duration_ns))] += (uint32_t)kept.weight_q8;
 	return true;
 }
 
@@ -74,7 +70,7 @@ static bool record(const struct load *l, const uint64_t scales[2], GRand *rand, 
 		bool kept = false;
 
 		for (unsigned i = half; i < WAITS; i += 2)
-			kept |= add_sampled(&sum, l->blocked_ns[i], l->runnable_ns[i], scales[half], g_rand_int(rand));
+			kept |= add_sampled(&sum, &l->waits[i], scales[half], g_rand_int(rand));
 		if (kept)
 			sums_add(sums, &sum);
 		any |= kept;
@@ -131,23 +127,25 @@ static void simulate(const uint64_t scales[2], unsigned seed)
 {
 	GRand *rand = g_rand_new_with_seed(seed);
 	struct load *l = load_new(rand);
-	struct moments time = { 0 }, blocked = { 0 }, count = { 0 }, reckoned = { 0 };
+	struct moments time = { 0 }, blocked = { 0 }, preempted = { 0 }, count = { 0 }, reckoned = { 0 };
 	unsigned within = 0;
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct sums_total total;
 
 		g_assert_true(record(l, scales, rand, &total));
-		double off_cpu_ns = (double)(total.blocked_ns + total.runnable_ns), se_ns = (double)total.off_cpu_se_ns;
+		double off_cpu_ns = (double)(total.blocked_ns + total.runnable_ns + total.preempted_ns), se_ns = (double)total.off_cpu_se_ns;
 		assert_hist_is_count(&total);
 		moments_add(&time, off_cpu_ns);
 		moments_add(&blocked, (double)total.blocked_ns);
+		moments_add(&preempted, (double)total.preempted_ns);
 		moments_add(&count, (double)total.count);
 		moments_add(&reckoned, se_ns * se_ns);
 		within += fabs(off_cpu_ns - (double)l->total_ns) <= 1.96 * se_ns;
 	}
 	assert_unbiased(&time, (double)l->total_ns, 0.01);
 	assert_unbiased(&blocked, (double)l->total_blocked_ns, 0.01);
+	assert_unbiased(&preempted, (double)l->total_preempted_ns, 0.01);
 	/* the shortest waits are kept seldom and count for hundreds */
 	assert_unbiased(&count, WAITS, 0.1);
 	/* The variance that recordings state is the one that they have: known to 10 % from 2,000. */
@@ -181,7 +179,8 @@ static void test_exact(void)
 	g_assert_true(record(l, (const uint64_t[]){ 0, 0 }, rand, &total));
 	g_assert_cmpuint(total.count, ==, WAITS);
 	g_assert_cmpuint(total.blocked_ns, ==, l->total_blocked_ns);
-	g_assert_cmpuint(total.blocked_ns + total.runnable_ns, ==, l->total_ns);
+	g_assert_cmpuint(total.preempted_ns, ==, l->total_preempted_ns);
+	g_assert_cmpuint(total.blocked_ns + total.runnable_ns + total.preempted_ns, ==, l->total_ns);
 	g_assert_cmpuint(total.off_cpu_se_ns, ==, 0);
 	assert_hist_is_count(&total);
 	g_free(l);
