@@ -23,7 +23,6 @@
 /* What the sum of a wait is keyed by besides the stacks. */
 enum offcpu_key_flag {
 	OFFCPU_OPEN_AT_START = 1 << 0,	/* was asleep when the window began */
-	OFFCPU_OPEN_AT_END = 1 << 1,	/* was off CPU when the window ended */
 	OFFCPU_KEY_ONCPU = 1 << 2,	/* hist: a stretch on CPU, not a wait */
 	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: run-queue delay only */
 };
@@ -306,7 +305,7 @@ struct offcpu_rec_thread {
 	__u32 flags;		/* enum offcpu_thread_flag */
 	__u8 end;		/* enum offcpu_thread_end */
 	__u8 open_state;	/* letter of the wait still open at the end, 0: none */
-	__u16 open_flags;	/* enum offcpu_key_flag of that wait */
+	__u16 open_flags;	/* enum offcpu_key_flag of that wait: was it open at the start, too? */
 	__u64 open_ustack;
 	__u64 open_kstack;
 	__u64 open_waker;	/* of a wait that is over but for its turn on a CPU */

@@ -228,6 +228,13 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	__builtin_memset((char *)rec + OPEN_OFFSET, 0, sizeof(*rec) - OPEN_OFFSET);
 }
 
+/* The thread goes on as another row. */
+static __always_inline void empty_account(struct thread_state *st)
+{
+	__builtin_memset(&st->account, 0, sizeof(st->account));
+	st->began_off_cpu = 0;
+}
+
 static __always_inline void send_thread(struct task_struct *task, struct thread_state *st, __u64 now,
 					__u8 end)
 {

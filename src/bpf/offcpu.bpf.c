@@ -71,8 +71,7 @@ static __always_inline void recheck_cgroup(struct task_struct *task, struct thre
 			st->account.on_cpu_ns += now - st->since_ns;
 		send_thread(task, st, now, OFFCPU_END_LEFT);
 	}
-	__builtin_memset(&st->account, 0, sizeof(st->account));
-	st->began_off_cpu = 0;
+	empty_account(st);
 	st->tno = __sync_fetch_and_add(&last_tno, 1) + 1;
 	st->selected = selected;
 	st->from_ns = st->since_ns = st->on_ns = now;
@@ -670,8 +669,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 		send_thread(task, st, now, OFFCPU_END_EXEC);
 	}
 	identify(task, st);
-	__builtin_memset(&st->account, 0, sizeof(st->account));
-	st->began_off_cpu = 0;
+	empty_account(st);
 	st->exec_no++;
 	st->forked_space = 0;
 	st->tables_generation = 0;

@@ -187,7 +187,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	}
 	add_parts(total_of(&rec->account, st->state), &parts);
 	rec->open_state = letter_of(st->state);
-	rec->open_flags = OFFCPU_OPEN_AT_END | (st->open_at_start ? OFFCPU_OPEN_AT_START : 0);
+	rec->open_flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
 	rec->open_ustack = st->ustack_from == USTACK_LATE ? st->end_ustack : begun_ustack(st);
 	rec->open_kstack = st->end_kstack;
 	rec->open_waker = waker_of_wait(st, end);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "abi/sample.h"
+#include "analyse/accounts.h"
 #include "base/parse.h"
 #include "base/hash.h"
 #include "cmd/cmd.h"
@@ -162,11 +163,10 @@ static int parse_positional(struct hist *h, int argc, char **argv)
 /* What the histograms cannot hold: waits that have not ended. */
 static void print_end(const struct profile *p)
 {
-	guint open = 0;
+	struct coverage c;
 
-	for (guint i = 0; i < p->waits->len; i++)
-		open += (profile_wait(p, i)->flags & WAIT_OPEN_AT_END) != 0;
-	fprintf(stderr, "%u waits had not ended", open);
+	coverage_of(p, NULL, &c);
+	fprintf(stderr, "%" G_GUINT64_FORMAT " waits had not ended", c.open_end_cnt);
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 		fprintf(stderr, "; lost: %s %" G_GUINT64_FORMAT, l->reason, l->count);

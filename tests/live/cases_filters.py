@@ -261,7 +261,7 @@ def open_though_unlisted(env):
             row = report.rows[key][0]
             env.check.equal((row["open_at_start"], row["open_at_end"]), (True, True), f"{option} {key}: open at start, at end")
             env.check.equal((row["filtered_ns"], row["switches"]), (duration_ns, 0), f"{option} {key}: filtered, switches")
-            env.check.equal(report.by_thread.get(key, []), [], f"{option} {key}: waits")
+            env.check.equal(report.by_thread[key], [], f"{option} {key}: waits")
         program.finish()
 
 

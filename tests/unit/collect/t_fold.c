@@ -172,7 +172,7 @@ static void test_open(struct fixture *x, gconstpointer data)
 		.type = OFFCPU_REC_THREAD, .tno = 1, .pid = 10, .tid = 11, .from_ns = 1000, .to_ns = 2000,
 		.account = { .state[OFFCPU_STATE_D].blocked_ns = 1000 }, .comm = "stuck", .process = "stuck",
 		.flags = OFFCPU_THREAD_OPEN_AT_START | OFFCPU_THREAD_OPEN_AT_END, .open_state = 'D',
-		.open_flags = OFFCPU_OPEN_AT_END | OFFCPU_OPEN_AT_START, .open_blocked_ns = 1000,
+		.open_flags = OFFCPU_OPEN_AT_START, .open_blocked_ns = 1000,
 	};
 
 	(void)data;

@@ -30,12 +30,17 @@ static struct load *load_new(GRand *rand)
 		double exponent = 7.6 + 14 * pow(g_rand_double(rand), 2.5);
 		uint64_t duration_ns = (uint64_t)exp2(exponent);
 
+		struct wait_parts *wait = &l->waits[i];
+
 		if (i % 3)
-			l->waits[i].runnable_ns = (uint64_t)(g_rand_double(rand) * (double)duration_ns);
-		*(i % 4 ? &l->waits[i].blocked_ns : &l->waits[i].preempted_ns) = duration_ns - l->waits[i].runnable_ns;
+			wait->runnable_ns = (uint64_t)(g_rand_double(rand) * (double)duration_ns);
+		if (i % 4)
+			wait->blocked_ns = duration_ns - wait->runnable_ns;
+		else
+			wait->preempted_ns = duration_ns - wait->runnable_ns;
 		l->total_ns += duration_ns;
-		l->total_blocked_ns += l->waits[i].blocked_ns;
-		l->total_preempted_ns += l->waits[i].preempted_ns;
+		l->total_blocked_ns += wait->blocked_ns;
+		l->total_preempted_ns += wait->preempted_ns;
 	}
 	return l;
 }
