@@ -32,10 +32,12 @@ static inline __u64 sample_least_ns(__u64 scale_ns)
 	return (scale_ns >> SAMPLE_COUNTS_SHIFT) + 1;
 }
 
-/* A wait is kept that takes longer than this.  random: 32 uniform bits.  Exact to 2^-32. */
-static inline __u64 sample_bar_ns(__u64 scale_ns, __u32 random)
+#define SAMPLE_DRAW_BITS 29	/* times the highest scale these are 64 bits; and the least chance is 2^-14 */
+
+/* A wait is kept that takes longer than this.  draw: SAMPLE_DRAW_BITS uniform bits, to which the chance is exact. */
+static inline __u64 sample_bar_ns(__u64 scale_ns, __u32 draw)
 {
-	__u64 bar_ns = random * (scale_ns >> 32) + (random * (scale_ns & 0xffffffff) >> 32);
+	__u64 bar_ns = draw * scale_ns >> SAMPLE_DRAW_BITS;
 
 	return bar_ns < sample_least_ns(scale_ns) ? 0 : bar_ns;
 }
@@ -87,9 +89,9 @@ struct kept_wait {
 	__u64 variance;
 };
 
-static inline _Bool sample_is_kept(__u64 duration_ns, __u32 random, __u64 scale_ns)
+static inline _Bool sample_is_kept(__u64 duration_ns, __u32 draw, __u64 scale_ns)
 {
-	return duration_ns >= scale_ns || duration_ns > sample_bar_ns(scale_ns, random);
+	return duration_ns >= scale_ns || duration_ns > sample_bar_ns(scale_ns, draw);
 }
 
 static inline void sample_keep_alone(const struct wait_parts *parts, struct kept_wait *kept)

@@ -17,15 +17,15 @@
 /* A thread from before the window is observed from the window's start. */
 static __always_inline void enter_window(struct thread_state *st)
 {
-	if (st->from_ns < start_ns)
-		st->from_ns = start_ns;
+	if (st->from_ns < window.start_ns)
+		st->from_ns = window.start_ns;
 }
 
 /*
- * 32 random bits: the upper half of a linear congruential generator, whose multiplier is of Steele and Vigna,
+ * For sample_is_kept(): the upper bits of a linear congruential generator, whose multiplier is of Steele and Vigna,
  * "Computationally easy, spectrally good multipliers" (2021); the helper takes several times as long.
  */
-static __always_inline __u32 random_bits(struct scratch *scratch)
+static __always_inline __u32 draw_now(struct scratch *scratch)
 {
 	__u64 x = scratch->random;
 
@@ -33,7 +33,7 @@ static __always_inline __u32 random_bits(struct scratch *scratch)
 		x = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
 	x = x * 0xd1342543de82ef95ULL + 1;
 	scratch->random = x;
-	return x >> 32;
+	return x >> (64 - SAMPLE_DRAW_BITS);
 }
 
 static __always_inline __u64 switches_of(struct task_struct *task)
@@ -114,17 +114,19 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
  */
 #define WAKERS_FROM 4
 
-/* Of a thread that waits already when we meet it.  Not with random_bits(): we may be preempted here. */
+/* Of a thread that waits already when we meet it.  Not with draw_now(): we may be preempted here. */
 static __always_inline void draw_first_wait(struct thread_state *st)
 {
 	if (cfg.may_sample)
-		st->draw = bpf_get_prandom_u32();
+		st->draw = bpf_get_prandom_u32() >> (32 - SAMPLE_DRAW_BITS);
 }
 
-static __always_inline void draw_sleep(struct thread_state *st, struct scratch *scratch, __u64 now)
+static __always_inline void draw_sleep(struct thread_state *st, struct scratch *scratch, enum switch_kind kind, __u64 now)
 {
-	st->draw = random_bits(scratch);
-	if (cfg.want_wakers)
+	if (kind != KIND_USUAL && !cfg.may_sample)
+		return;
+	st->draw = draw_now(scratch);
+	if (kind != KIND_USUAL && cfg.want_wakers)
 		st->take_waker_ns = now + sample_bar_ns(scale_ns, st->draw) / WAKERS_FROM;
 }
 
@@ -196,7 +198,7 @@ static __always_inline void add_parts(struct offcpu_state_total *total, const st
 _Static_assert(OFFCPU_STATE_COUNT == 7 && __builtin_offsetof(struct offcpu_account, filtered) ==
 	       __builtin_offsetof(struct offcpu_account, state[OFFCPU_STATE_COUNT]), "three bits of a state stay within the account");
 
-static __always_inline struct offcpu_state_total *total_of(struct offcpu_account *account, __u32 state)
+static __always_inline struct offcpu_state_total *total_of(struct offcpu_account *account, __u64 state)
 {
 	state &= 7;
 	barrier_var(state);	/* what clang knows of it the verifier does not */

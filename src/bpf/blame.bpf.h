@@ -101,7 +101,7 @@ static __always_inline void blame_note(struct task_struct *prev, struct task_str
 	struct thread_state *st = NULL;
 	struct blame_stretch *s;
 
-	if (!ring || now >= stop_ns)
+	if (!ring || now >= window.stop_ns)
 		return;
 	if (cfg.pidns_inum)
 		st = thread_of(prev);
@@ -379,9 +379,9 @@ int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
 	if (!st || !st->selected)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (now >= stop_ns && !st->end_cpu)
+	if (now >= window.stop_ns && !st->end_cpu)
 		st->end_cpu = cpu_of(task) + 1;
-	if (now < start_ns || now >= stop_ns || task->on_rq != TASK_ON_RQ_MIGRATING)
+	if (now < window.start_ns || now >= window.stop_ns || task->on_rq != TASK_ON_RQ_MIGRATING)
 		return 0;
 	if (st->mode != MODE_QUEUED && st->mode != MODE_ASLEEP && st->mode != MODE_NEW)
 		return 0;

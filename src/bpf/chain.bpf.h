@@ -157,8 +157,7 @@ __noinline int other_out(struct thread_state *st, struct scratch *scratch, bool 
 {
 	if (!st || !scratch)
 		return 0;
-	if (cfg.may_sample)
-		draw_sleep(st, scratch, now);
+	draw_sleep(st, scratch, KIND_ANY, now);
 	st->since_ns = now;
 	st->mode = asleep ? MODE_ASLEEP : MODE_QUEUED;
 	return 0;
@@ -171,8 +170,8 @@ __noinline int other_in(struct thread_state *st, struct chain_state *c, __u64 no
 	if (!st || !c)
 		return 0;
 	if (st->mode == MODE_UNKNOWN) {
-		st->since_ns = start_ns;
-		st->mode = st->wake_ns > start_ns ? MODE_ASLEEP : MODE_NEW;
+		st->since_ns = window.start_ns;
+		st->mode = st->wake_ns > window.start_ns ? MODE_ASLEEP : MODE_NEW;
 	}
 	if (st->mode != MODE_ON_CPU) {
 		split_wait(st, now, false, &parts);
@@ -241,7 +240,7 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 	struct chain_state *c = chain_of(st), *of_waker;
 	struct offcpu_rec_chain *rec = &scratch->chain;
 	struct chain_hop *first = &c->hops[0];
-	__u64 start = st->mode == MODE_UNKNOWN ? start_ns : st->since_ns;
+	__u64 start = st->mode == MODE_UNKNOWN ? window.start_ns : st->since_ns;
 	bool asleep = is_asleep(p, st);
 
 	rec->cnt = 1;

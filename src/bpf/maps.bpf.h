@@ -148,16 +148,22 @@ struct thread_state {
 	__u64 exec_ns;		/* the scheduler's own count of CPU time then */
 	__u32 memory;		/* number of its struct memory, + 1; 0: it has none */
 	__u32 last_sum;		/* the slot that its last listed wait was added to: see sums.bpf.h */
-	__u32 tables_epoch;	/* when tables_generation was looked up */
+	__u32 tables_epoch;	/* when tables_generation was looked up; 0: it is to be */
 	__u32 tables_generation;	/* of the program's tables; 0: there are none */
-	__u32 draw;		/* 32 random bits: is the wait kept by sampling? */
-	__u8 mode, state;	/* enum thread_mode, enum offcpu_state */
-	__u8 open_at_start;
+	__u32 draw;		/* is the wait kept by sampling?  See sample_is_kept() */
+	union {
+		struct {
+			__u8 mode, selected;	/* enum thread_mode; is it a subject? */
+			__u8 state;		/* enum offcpu_state */
+			__u8 open_at_start;
+		};
+		__u16 subject_mode;	/* both at once: see SUBJECT() */
+		__u32 phase;		/* and all four: see PHASE() */
+	};
 	__u8 ustack_from;	/* enum ustack_from */
 	__u8 by_fp;		/* the wait's user stack was walked without tables */
 	__u8 has_snap, snap_mode, snap_state, snap_by_fp;
 	__u8 is_cold;		/* it waited so long that nothing of its own is in a cache */
-	__u8 selected;
 	__u8 usual_ustack;	/* enum ustack_from, as long as it has user memory */
 	/* second line: each switch, too; and on */
 	struct offcpu_account account;
@@ -204,6 +210,11 @@ struct thread_state {
 	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
 	__u32 pad4;
 };
+
+/* Little-endian, as all that we are built for. */
+#define SUBJECT(mode) (1U << 8 | (mode))
+#define PHASE(mode, state) ((state) << 16 | SUBJECT(mode))
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see above");
 
 #define LINE_OF(member) (__builtin_offsetof(struct thread_state, member) / 64)
 _Static_assert(LINE_OF(usual_ustack) == 0 && LINE_OF(account) == 1 && LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 1 &&
@@ -485,9 +496,10 @@ struct {
 const volatile struct offcpu_config cfg = {};
 const volatile char comm_glob[2 * OFFCPU_COMM_LEN] = {};
 
-/* The window is [start_ns, stop_ns): set by user space a little ahead of time. */
-volatile __u64 start_ns = ~0ULL;
-volatile __u64 stop_ns = ~0ULL;
+/* The window is [start_ns, stop_ns): set by user space a little ahead of time.  Together: one address for both. */
+volatile struct {
+	__u64 start_ns, stop_ns;
+} window = { ~0ULL, ~0ULL };
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */
@@ -507,7 +519,7 @@ volatile __u8 leaves_quiet RARELY_WRITTEN = 0;
 #define SELECTED_SHIFT 16
 __u64 selected_bits[(1 << SELECTED_SHIFT) / 64] = {};
 /* User space counts it up after each change of `spaces`. */
-volatile __u32 tables_epoch RARELY_WRITTEN = 0;
+volatile __u32 tables_epoch RARELY_WRITTEN = 1;
 
 /* One step of hashing 64-bit words. */
 #define STACK_MIX 0x9e3779b97f4a7c15ULL
@@ -518,9 +530,19 @@ static __always_inline __u64 mix(__u64 h, __u64 word)
 	return h ^ h >> 29;
 }
 
-static __always_inline __u64 scale_now(void)
+/*
+ * What a program at sched_switch is made for, of which user space loads one.  Clang leaves out what nobody asks for then; the verifier
+ * would leave in what the asking takes.
+ */
+enum switch_kind {
+	KIND_ANY,	/* whatever is asked for */
+	KIND_PLAIN,	/* waits under stacks and who ended them, of whatever length and state, and no filter by cgroup */
+	KIND_USUAL,	/* that, but not who ended them; of all threads, sampled, unwound by tables, Linux 5.18 or later */
+};
+
+static __always_inline __u64 scale_now(enum switch_kind kind)
 {
-	return cfg.may_sample ? scale_ns : 0;
+	return kind == KIND_USUAL || cfg.may_sample ? scale_ns : 0;
 }
 
 /*

@@ -24,14 +24,16 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 static __always_inline bool in_window(__u64 now)
 {
+	__u64 start_ns = window.start_ns, stop_ns = window.stop_ns;
+
 	return now >= start_ns && now < stop_ns;
 }
 
 /* sched_switch's prev_state; before Linux 5.18 (fa2c3254d7cf) it is read from the task. */
-static __always_inline __u64 sleep_bits(unsigned long long *ctx, struct task_struct *prev)
+static __always_inline __u64 sleep_bits(unsigned long long *ctx, struct task_struct *prev, enum switch_kind kind)
 {
-	if (cfg.has_prev_state)
-		return (__u32)ctx[3];
+	if (kind == KIND_USUAL || cfg.has_prev_state)
+		return ctx[3];	/* an unsigned int, which the kernel passes with nothing above it */
 	if (bpf_core_field_exists(prev->__state))
 		return prev->__state;
 	return BPF_CORE_READ((struct task_struct___old *)prev, state);
@@ -86,8 +88,11 @@ static __always_inline __u64 hist_key(const struct thread_state *st)
 	return (__u64)st->pid << 32 | st->tid;
 }
 
-/* What account_wait() does, of any wait.  A global function: the verifier checks it once. */
-__noinline int account_any_wait(struct thread_state *st, struct chain_state *chain, __u64 now)
+/*
+ * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
+ * sampling: it never touches an account.  False: a filter leaves it out.  A global function: the verifier checks it once.
+ */
+__noinline int account_wait(struct thread_state *st, struct chain_state *chain, __u64 now)
 {
 	struct wait_parts parts;
 
@@ -105,23 +110,21 @@ __noinline int account_any_wait(struct thread_state *st, struct chain_state *cha
 }
 
 /*
- * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
- * sampling: it never touches an account.  False: a filter leaves it out.
+ * The same of what nearly all waits are, where no filter leaves out any: a subject's sleep, and it was woken since that began and
+ * before now.  False: it is another one, and nothing is done.
  */
-static __always_inline bool account_wait(struct thread_state *st, bool is_plain, __u64 total_ns, __u64 now)
+static __always_inline bool account_sleep(struct thread_state *st, __u64 total_ns)
 {
 	__u64 blocked_ns = st->wake_ns - st->since_ns;
 	struct offcpu_state_total *total;
 
-	/* what split_wait() says of nearly all sleeps: woken since it began, and before now */
-	if (mostly(is_plain && st->mode == MODE_ASLEEP && blocked_ns <= total_ns)) {
-		total = total_of(&st->account, st->state);
-		total->count++;
-		total->blocked_ns += blocked_ns;
-		total->runnable_ns += total_ns - blocked_ns;
-		return true;
-	}
-	return account_any_wait(st, chain_of(st), now);
+	if (!mostly(st->subject_mode == SUBJECT(MODE_ASLEEP) && blocked_ns <= total_ns))
+		return false;
+	total = total_of(&st->account, st->state);
+	total->count++;
+	total->blocked_ns += blocked_ns;
+	total->runnable_ns += total_ns - blocked_ns;
+	return true;
 }
 
 /* Fills in scratch->kept.  scale: by which the wait was kept.  A global function, as that one. */
@@ -222,24 +225,28 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 	return 0;
 }
 
-/* The wait that began at st->since_ns ends.  may_walk: the thread still stands where it waited. */
-static __always_inline void end_wait(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
-				     bool is_plain, bool may_walk, __u64 scale, __u64 now)
+/* A wait ends: it comes to its accounts.  may_walk: as below.  False: a filter leaves it out. */
+static __always_inline bool end_wait(struct task_struct *task, struct thread_state *st, enum switch_kind kind, bool may_walk,
+				     __u64 now)
 {
-	__u64 total_ns = now - st->since_ns;
-
-	if (!is_plain && (cfg.want_storms || cfg.want_blame)) {
+	if (kind == KIND_ANY && (cfg.want_storms || cfg.want_blame)) {
 		__u64 delay_ns = end_delay(st, now);
 
 		/* of waits that are told one by one, only those */
-		if (may_walk && (!cfg.want_events || is_listed(st, total_ns)))
+		if (may_walk && (!cfg.want_events || is_listed(st, now - st->since_ns)))
 			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
 	}
-	if (account_wait(st, is_plain, total_ns, now) && rarely(sample_is_kept(total_ns, st->draw, scale))) {
+	return account_wait(st, chain_of(st), now);
+}
+
+/* It has ended, and no filter leaves it out.  may_walk: the thread still stands where it waited. */
+static __always_inline void sample_ended(struct task_struct *task, struct thread_state *st, struct scratch *scratch, bool may_walk,
+					 __u64 scale, __u64 now)
+{
+	if (rarely(sample_is_kept(now - st->since_ns, st->draw, scale))) {
 		keep_wait(st, scratch, scale, now);
 		walk_and_list(task, st, scratch, may_walk, now);
 	}
-	st->open_at_start = 0;
 }
 
 /* Since when a thread that goes off CPU now has run without a pause, by the scheduler's count of its CPU time. */
@@ -260,10 +267,11 @@ static __always_inline void recover_switch_in(struct task_struct *prev, struct t
 {
 	__u64 entered = entered_at(prev, st, scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns, now);
 
-	end_wait(prev, st, scratch, false, false, scale_now(), entered);
+	if (end_wait(prev, st, KIND_ANY, false, entered))
+		sample_ended(prev, st, scratch, false, scale_now(KIND_ANY), entered);
 	count_loss(OFFCPU_LOSS_SEQUENCE, now - entered);
 	st->since_ns = st->on_ns = entered;
-	st->mode = MODE_ON_CPU;
+	st->phase = PHASE(MODE_ON_CPU, 0);
 }
 
 /* Without an event so far: was it on CPU all the time, or asleep and then as above? */
@@ -323,10 +331,10 @@ __noinline int sum_stretch(struct thread_state *st)
 	return 0;
 }
 
-static __always_inline void close_stretch(struct thread_state *st, bool is_plain, __u64 now)
+static __always_inline void close_stretch(struct thread_state *st, enum switch_kind kind, __u64 now)
 {
 	st->account.on_cpu_ns += now - st->since_ns;
-	if (is_plain)
+	if (kind != KIND_ANY)
 		return;
 	st->ran_ns = now - st->since_ns;
 	if (cfg.hist_oncpu)
@@ -370,50 +378,58 @@ static __always_inline void note_switch_out(struct task_struct *prev, struct thr
 		storm_switch_out(st, is_asleep, is_asleep);
 }
 
-static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev,
-				       struct task_struct *next, bool is_plain, bool preempt, struct scratch *scratch,
-				       __u64 scale, __u64 now)
+/* A thread that no filter selects. */
+static __always_inline void pass_by(unsigned long long *ctx, struct task_struct *prev, struct thread_state *st,
+				    struct scratch *scratch, __u64 bits, __u64 now)
+{
+	if (!cfg.chain_depth)
+		return;
+	st->exec_ns = prev->se.sum_exec_runtime;
+	other_out(st, scratch, !ctx[0] && bits && left_queue(prev), now);
+}
+
+static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev, struct scratch *scratch,
+				       enum switch_kind kind, __u64 scale, __u64 now)
 {
 	struct thread_state *st = thread_of(prev);
-	__u64 bits;
+	__u64 bits, csw;
 
 	if (rarely(!st)) {
 		count_unknown_thread();
 		return;
 	}
-	if (!is_plain)
+	if (kind == KIND_ANY)
 		recheck_cgroup(prev, st, now);
-	bits = sleep_bits(ctx, prev);
-	if (rarely(!st->selected)) {
-		if (!is_plain && cfg.chain_depth) {
-			st->exec_ns = prev->se.sum_exec_runtime;
-			other_out(st, scratch, !preempt && bits && left_queue(prev), now);
+	bits = sleep_bits(ctx, prev, kind);
+	csw = switches_of(prev);
+	if (rarely(st->subject_mode != SUBJECT(MODE_ON_CPU))) {
+		if (!st->selected) {
+			if (kind == KIND_ANY)
+				pass_by(ctx, prev, st, scratch, bits, now);
+			return;
 		}
-		return;
-	}
-	if (rarely(st->mode != MODE_ON_CPU))
 		recover(prev, st, scratch, now);
-	else if (rarely(switches_of(prev) != st->csw + 1))
+	} else if (rarely(csw != st->csw + 1)) {
 		miss_switches(prev, st, now);
-	close_stretch(st, is_plain, now);
+	}
+	close_stretch(st, kind, now);
 	st->account.switches++;
 	st->since_ns = now;
-	if (mostly(is_plain_sleep(bits) && !preempt && left_queue(prev))) {
-		st->mode = MODE_ASLEEP;
-		st->state = OFFCPU_STATE_S;
+	if (mostly(is_plain_sleep(bits) && !ctx[0] && left_queue(prev))) {
+		st->phase = PHASE(MODE_ASLEEP, OFFCPU_STATE_S);
 	} else if (bits & TASK_DEAD) {
 		end_thread(prev, st, now);
 		return;
 	} else {
-		begin_any_wait(prev, st, bits, preempt);
+		begin_any_wait(prev, st, bits, ctx[0]);
 	}
-	if (!is_plain)
-		note_switch_out(prev, st, next);
-	note_kernels_counts(prev, st);
-	if (cfg.may_sample)
-		draw_sleep(st, scratch, now);
-	begin_user_stack(ctx, prev, st, scratch, scale, now);
-	if (!is_plain)
+	if (kind == KIND_ANY)
+		note_switch_out(prev, st, (void *)ctx[2]);
+	st->csw = csw;
+	st->exec_ns = prev->se.sum_exec_runtime;
+	draw_sleep(st, scratch, kind, now);
+	begin_user_stack(ctx, prev, st, scratch, kind, scale, now);
+	if (kind == KIND_ANY)
 		note_futex(prev, st);
 }
 
@@ -426,23 +442,31 @@ static __noinline int meet(struct task_struct *next, struct thread_state *st)
 	return 0;
 }
 
-static __always_inline void switch_in(struct task_struct *next, struct thread_state *st, bool is_plain,
-				      struct scratch *scratch, __u64 scale, __u64 now)
+static __always_inline void switch_in(struct task_struct *next, struct thread_state *st, struct scratch *scratch,
+				      enum switch_kind kind, __u64 scale, __u64 now)
 {
-	if (rarely(!st->selected)) {
-		if (!is_plain && cfg.chain_depth)
+	bool may_list;
+
+	if (mostly(kind != KIND_ANY && account_sleep(st, now - st->since_ns))) {
+		may_list = true;
+	} else if (!st->selected) {
+		if (kind == KIND_ANY && cfg.chain_depth)
 			other_in(st, chain_of(st), now);
 		return;
-	}
-	if (rarely(st->mode == MODE_UNKNOWN))
-		meet(next, st);
-	if (rarely(st->mode == MODE_ON_CPU)) {
-		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
-		note_kernels_counts(next, st);
 	} else {
-		end_wait(next, st, scratch, is_plain, true, scale, now);
+		if (st->mode == MODE_UNKNOWN)
+			meet(next, st);
+		if (st->mode == MODE_ON_CPU) {
+			count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
+			note_kernels_counts(next, st);
+			may_list = false;
+		} else {
+			may_list = end_wait(next, st, kind, true, now);
+		}
 	}
-	st->mode = MODE_ON_CPU;
+	if (may_list)
+		sample_ended(next, st, scratch, true, scale, now);
+	st->phase = PHASE(MODE_ON_CPU, 0);
 	st->since_ns = st->on_ns = now;
 }
 
@@ -465,67 +489,71 @@ static __always_inline void fetch_listed_early(const struct task_struct *next, c
 	fetch_stack_early(next);
 }
 
-/*
- * is_plain: nothing is asked for but waits under stacks and who ended them, of whatever length and state, and no filter by cgroup.
- * It is known to clang, which leaves out all that nobody asks for; the verifier would leave in what the asking takes.
- */
-static __always_inline int on_switch(unsigned long long *ctx, bool is_plain)
+/* pid 0 is swapper, which is never a thread. */
+static __always_inline bool is_thread(struct task_struct *task, enum switch_kind kind)
 {
-	bool preempt = ctx[0];
-	struct task_struct *prev = (void *)ctx[1];
-	struct task_struct *next = (void *)ctx[2];
-	/* pid 0 is swapper, which is never a thread */
-	bool prev_counts = may_be_selected(prev) && prev->pid;
-	bool next_counts = may_be_selected(next) && next->pid;
+	return (kind == KIND_USUAL || may_be_selected(task)) && task->pid;
+}
+
+static __always_inline int on_switch(unsigned long long *ctx, enum switch_kind kind)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	bool prev_counts = is_thread(prev, kind), next_counts = is_thread(next, kind);
 	struct scratch *scratch = my_scratch();
 	struct thread_state *next_st = NULL;
 	__u64 now, scale;
 
 	if (!scratch)
 		return 0;
-	if (!prev_counts && !next_counts && (is_plain || !cfg.want_blame)) {
+	/* one of the two always counts where all threads do */
+	if (kind != KIND_USUAL && !prev_counts && !next_counts && (kind == KIND_PLAIN || !cfg.want_blame)) {
 		if (is_open)
 			scratch->counts.switches++;
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	if (!is_plain && cfg.want_blame)
+	if (kind == KIND_ANY && cfg.want_blame)
 		blame_note(prev, next, now);
 	if (rarely(!in_window(now))) {
-		if (prev_counts && now >= stop_ns && (sleep_bits(ctx, prev) & TASK_DEAD))
+		if (prev_counts && now >= window.stop_ns && (sleep_bits(ctx, prev, kind) & TASK_DEAD))
 			close_dying(prev, scratch);
 		return 0;
 	}
 	scratch->counts.switches++;
-	scale = scale_now();
+	scale = scale_now(kind);
 	if (next_counts) {
 		next_st = thread_of(next);
 		if (mostly(next_st))
 			fetch_early(next_st);
 		else
 			count_unknown_thread();
-		if (next_st && cfg.want_waits && is_sure_to_be_listed(next_st, scale))
+		if (next_st && (kind != KIND_ANY || cfg.want_waits) && is_sure_to_be_listed(next_st, scale))
 			fetch_listed_early(next, next_st, now);
 	}
 	if (prev_counts)
-		switch_out(ctx, prev, next, is_plain, preempt, scratch, scale, now);
+		switch_out(ctx, prev, scratch, kind, scale, now);
 	if (next_st)
-		switch_in(next, next_st, is_plain, scratch, scale, now);
+		switch_in(next, next_st, scratch, kind, scale, now);
 	scratch->last_ns = now;
 	return 0;
 }
 
-/* User space loads one of the two. */
 SEC("tp_btf/sched_switch")
 int handle_switch(unsigned long long *ctx)
 {
-	return on_switch(ctx, true);
+	return on_switch(ctx, KIND_USUAL);
+}
+
+SEC("tp_btf/sched_switch")
+int handle_plain_switch(unsigned long long *ctx)
+{
+	return on_switch(ctx, KIND_PLAIN);
 }
 
 SEC("tp_btf/sched_switch")
 int handle_any_switch(unsigned long long *ctx)
 {
-	return on_switch(ctx, false);
+	return on_switch(ctx, KIND_ANY);
 }
 
 /*
@@ -558,8 +586,45 @@ static __always_inline void skip_waker(struct task_struct *p, struct thread_stat
 		skip_chain(p, st);
 }
 
+/* The time of it.  True: within the window, or before that. */
+static __always_inline bool note_waking(struct thread_state *st, __u64 now)
+{
+	if (now >= window.stop_ns)
+		return false;
+	/* Written first: the line comes from another CPU's cache, to be written, and is not asked for twice. */
+	st->wake_ns = now;
+	barrier();
+	return true;
+}
+
+/* The sleeper may be woken before our window: then only what ran since can tell. */
+static __always_inline bool note_early_waking(struct task_struct *p, struct thread_state *st, __u64 now)
+{
+	if (now >= window.start_ns)
+		return false;
+	st->prewake_csw = switches_of(p);
+	return true;
+}
+
+/* Where all threads may be subjects, and nobody asks who the waker is. */
 SEC("tp_btf/sched_waking")
 int handle_waking(unsigned long long *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct thread_state *st = thread_of(p);
+	__u64 now;
+
+	if (!st)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (note_waking(st, now))
+		note_early_waking(p, st, now);
+	return 0;
+}
+
+/* In its place, whatever is asked for. */
+SEC("tp_btf/sched_waking")
+int handle_any_waking(unsigned long long *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	struct thread_state *st;
@@ -571,18 +636,14 @@ int handle_waking(unsigned long long *ctx)
 	if (!st)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (now >= stop_ns)
+	if (!note_waking(st, now))
 		return 0;
-	/* Written first: the line comes from another CPU's cache, to be written, and is not asked for twice. */
-	st->wake_ns = now;
-	barrier();
-	/* The sleeper may be woken before our window: then only what ran since can tell. */
-	if (now < start_ns)
-		st->prewake_csw = switches_of(p);
-	else if (cfg.want_wakers && skips_waker(st, now))
-		skip_waker(p, st);
-	else if (cfg.want_wakers && (st->selected || cfg.chain_depth))
-		note_waker(ctx, p, st, now);
+	if (!note_early_waking(p, st, now) && cfg.want_wakers) {
+		if (skips_waker(st, now))
+			skip_waker(p, st);
+		else if (st->selected || cfg.chain_depth)
+			note_waker(ctx, p, st, now);
+	}
 	if (cfg.want_blame)
 		blame_queued(p, st);
 	return 0;
@@ -617,7 +678,7 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 	st->from_ns = st->since_ns = now;
 	st->mode = MODE_NEW;
 	st->state = OFFCPU_STATE_R;
-	if (now < start_ns) {
+	if (now < window.start_ns) {
 		/* born before the window: the first event in it tells what it is doing */
 		st->mode = MODE_UNKNOWN;
 		st->from_ns = 0;
@@ -672,7 +733,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 	empty_account(st);
 	st->exec_no++;
 	st->forked_space = 0;
-	st->tables_generation = 0;
+	st->tables_epoch = st->tables_generation = 0;
 	if (cfg.follow_exec && cfg.command_pid == st->pid)
 		st->by_exec = 1;
 	select_thread(task, st);
@@ -680,7 +741,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 	note_kernels_counts(task, st);
 	st->from_ns = st->since_ns = st->on_ns = now;
 	st->seen_ustack = 0;
-	if (now < start_ns) {
+	if (now < window.start_ns) {
 		st->mode = MODE_UNKNOWN;
 		st->from_ns = 0;
 	}

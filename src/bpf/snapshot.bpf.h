@@ -156,11 +156,11 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 	if (st->mode == MODE_ON_CPU || !stands_still(task, st))
 		return;
 	if (from == USTACK_LATE && plain(task)->mm)
-		st->end_ustack = user_stack(NULL, task, st, scratch, stop_ns);
+		st->end_ustack = user_stack(NULL, task, st, scratch, window.stop_ns);
 	else if (from == USTACK_LATE)
 		st->ustack_from = USTACK_NONE;
 	if (cfg.want_kstack)
-		st->end_kstack = kernel_stack(task, st, scratch, stop_ns);
+		st->end_kstack = kernel_stack(task, st, scratch, window.stop_ns);
 	look_at_futex(task, st, scratch, true);
 	if (!stands_still(task, st)) {
 		st->end_ustack = st->end_kstack = 0;
@@ -205,7 +205,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 static __always_inline bool close_account(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 					  bool may_blame)
 {
-	__u64 end = stop_ns;
+	__u64 end = window.stop_ns;
 
 	enter_window(st);
 	if (st->from_ns >= end)

@@ -71,29 +71,31 @@ bool second_index_used = false;
 __u32 last_tno = 0;
 
 /*
- * The address of a task as a number.  The verifier lets nobody shift or multiply a pointer; but the difference
- * of two is a number, and the other one is the same always.
+ * A number that tells a task: its address, in cache lines, for a task_struct begins with one (kernel/fork.c, fork_init()).  The
+ * verifier lets nobody shift or multiply a pointer; but the difference of two is a number, and the other one is the same always.
  */
 static __always_inline __u64 tag_of(const struct task_struct *task)
 {
 	__u64 tag = (__u64)task;
 
-	asm volatile("%[tag] -= %[base]" : [tag] "+r"(tag) : [base] "r"(&threads_taken));
-	return tag;
+	asm volatile("%[tag] -= %[base]" : [tag] "+r"(tag) : [base] "r"(thread_index));
+	return tag >> 6;
 }
+
+#define TAG_MIX 0x9e3779b1U	/* 2^32 over the golden ratio, Knuth's multiplier; within the instruction, which 64 bits are not */
 
 static __always_inline __u32 hash_of_tag(__u64 tag, __u32 bits)
 {
-	return tag * STACK_MIX >> (64 - bits);
+	return (__u32)tag * TAG_MIX >> (32 - bits);
 }
 
 /*
- * What tells a thread from all others above the number of its slot: 45 bits of the address.  A task_struct begins with a cache
- * line (kernel/fork.c, fork_init()), and all of them lie in the machine's memory, of which no kernel has 2 PiB in a row.
+ * What tells a thread from all others above the number of its slot: 45 bits of the tag.  All task_structs lie in the machine's
+ * memory, of which no kernel has 2 PiB in a row.
  */
 static __always_inline __u64 index_key(__u64 tag)
 {
-	return tag >> 6 << SLOT_BITS;
+	return tag << SLOT_BITS;
 }
 
 /* The thread's slot, if this is its entry; else it is above SLOT_MAX. */

@@ -239,7 +239,7 @@ bool session_start(struct session *s, GError **error)
 		return false;
 	await_tables(s);
 	apply_tables(s, true);
-	s->start_ns = set_edge(&s->skel->data->start_ns);
+	s->start_ns = set_edge(&s->skel->data->window.start_ns);
 	s->skel->data->is_open = 1;
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
@@ -383,7 +383,7 @@ static gpointer end_window(gpointer data)
 
 	urgency_enter();
 	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
-	s->stop_ns = set_edge(&s->skel->data->stop_ns);
+	s->stop_ns = set_edge(&s->skel->data->window.stop_ns);
 	s->skel->data->is_open = 0;
 	visit_cpus(s->skel);
 	g_atomic_int_set(&e->has_ended, 1);

@@ -159,15 +159,19 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 	bpf_map__set_value_size(skel->maps.wait_slots, cfg->want_wakers ? OFFCPU_WAIT_SLOT_BYTES : OFFCPU_SHORT_SLOT_BYTES);
 }
 
-/* The program at sched_switch that does what is asked for and little more: on_switch() says of what. */
-static struct bpf_program *select_switch_program(struct offcpu_bpf *skel, const struct offcpu_config *cfg)
+/* The programs at sched_switch and sched_waking that do what is asked for and little more: see enum switch_kind. */
+static struct bpf_program *select_programs(struct offcpu_bpf *skel, const struct offcpu_config *cfg)
 {
 	bool is_plain = cfg->lists_all && !cfg->by_cgroup && !cfg->want_events && !cfg->hist && !cfg->chain_depth &&
 			!cfg->want_locks && !cfg->want_storms && !cfg->want_blame;
+	bool is_usual_waking = cfg->looks_at_all && !cfg->want_wakers && !cfg->want_blame;
+	bool is_usual = is_plain && is_usual_waking && cfg->may_sample && cfg->want_tables && cfg->has_prev_state;
 
+	bpf_program__set_autoload(is_usual_waking ? skel->progs.handle_any_waking : skel->progs.handle_waking, false);
 	bpf_program__set_autoload(skel->progs.handle_switch, false);
+	bpf_program__set_autoload(skel->progs.handle_plain_switch, false);
 	bpf_program__set_autoload(skel->progs.handle_any_switch, false);
-	return is_plain ? skel->progs.handle_switch : skel->progs.handle_any_switch;
+	return is_usual ? skel->progs.handle_switch : is_plain ? skel->progs.handle_plain_switch : skel->progs.handle_any_switch;
 }
 
 /* Those that the verifier takes long for, and the others do not need. */
@@ -176,7 +180,7 @@ static void load_apart(struct session *s)
 	const struct bpf_object_skeleton *skeleton = s->skel->skeleton;
 	const struct offcpu_config *cfg = (const struct offcpu_config *)&s->skel->rodata->cfg;
 
-	s->switching = apart_new(skeleton, select_switch_program(s->skel, cfg), core_btf_path(s->core_btf));
+	s->switching = apart_new(skeleton, select_programs(s->skel, cfg), core_btf_path(s->core_btf));
 	apart_begin(s->switching);
 	if (!s->options->is_short)
 		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));

@@ -75,7 +75,7 @@ static bool record(const struct load *l, const uint64_t scales[2], GRand *rand, 
 		bool kept = false;
 
 		for (unsigned i = half; i < WAITS; i += 2)
-			kept |= add_sampled(&sum, &l->waits[i], scales[half], g_rand_int(rand));
+			kept |= add_sampled(&sum, &l->waits[i], scales[half], g_rand_int(rand) >> (32 - SAMPLE_DRAW_BITS));
 		if (kept)
 			sums_add(sums, &sum);
 		any |= kept;
@@ -192,10 +192,10 @@ static void test_exact(void)
 	g_rand_free(rand);
 }
 
-/* How likely a wait is kept: of all 2^32 draws it is the first ones that keep it. */
+/* How likely a wait is kept: of all draws it is the first ones that keep it. */
 static double chance_of(uint64_t duration_ns, uint64_t scale_ns)
 {
-	uint64_t from = 0, to = UINT64_C(1) << 32;
+	uint64_t from = 0, to = UINT64_C(1) << SAMPLE_DRAW_BITS;
 
 	while (from < to) {
 		uint64_t draw = from + (to - from) / 2;
@@ -205,13 +205,16 @@ static double chance_of(uint64_t duration_ns, uint64_t scale_ns)
 		else
 			to = draw;
 	}
-	return ldexp((double)from, -32);
+	return ldexp((double)from, -SAMPLE_DRAW_BITS);
 }
 
 static void assert_near(double x, double truth, double part, double slack)
 {
 	g_assert_cmpfloat(fabs(x - truth), <=, truth * part + slack);
 }
+
+/* To a part of a draw, where the fewest of them keep the wait. */
+#define PART ldexp(1, SAMPLE_COUNTS_SHIFT - SAMPLE_DRAW_BITS)
 
 /* Without chance: what a wait counts, times the probability that it is kept, is what it is. */
 static void assert_expected(uint64_t duration_ns, uint64_t scale_ns)
@@ -223,12 +226,12 @@ static void assert_expected(uint64_t duration_ns, uint64_t scale_ns)
 	g_assert_cmpfloat(p, >=, ldexp(1, -SAMPLE_COUNTS_SHIFT) * 0.9999);
 	g_assert_cmpuint(counts_ns, >=, duration_ns);
 	g_assert_cmpuint(counts_ns, <=, scale_ns);
-	assert_near(p * (double)counts_ns, (double)duration_ns, 1e-5, 1);
-	assert_near(p * (double)sample_part_ns(part_ns, chance_ns, scale_ns), (double)part_ns, 1e-5, 1);
-	assert_near(p * (double)sample_weight_q8(chance_ns, scale_ns) / SAMPLE_ONE_Q8, 1, 1e-5, 0.5 / SAMPLE_ONE_Q8);
+	assert_near(p * (double)counts_ns, (double)duration_ns, PART, 1);
+	assert_near(p * (double)sample_part_ns(part_ns, chance_ns, scale_ns), (double)part_ns, PART, 1);
+	assert_near(p * (double)sample_weight_q8(chance_ns, scale_ns) / SAMPLE_ONE_Q8, 1, PART, 0.5 / SAMPLE_ONE_Q8);
 	variance_ns2 = ldexp((double)sample_variance(duration_ns, counts_ns), SAMPLE_VARIANCE_SHIFT);
 	/* of waits above 2 s to a microsecond */
-	assert_near(p * variance_ns2, (double)duration_ns * (double)(counts_ns - duration_ns), 1e-5,
+	assert_near(p * variance_ns2, (double)duration_ns * (double)(counts_ns - duration_ns), PART,
 		    ldexp(1, SAMPLE_VARIANCE_SHIFT) + (counts_ns >> 31 ? 1024.0 * (double)counts_ns : 0));
 }
 
@@ -247,6 +250,8 @@ static void test_expectation(void)
 	}
 }
 
+#define LAST_DRAW ((1U << SAMPLE_DRAW_BITS) - 1)
+
 /* The ends of the ranges. */
 static void test_extremes(void)
 {
@@ -261,7 +266,7 @@ static void test_extremes(void)
 			if (!duration || duration >= scale)
 				continue;
 			g_assert_cmpuint(sample_bar_ns(scale, 0), ==, 0);
-			g_assert_cmpuint(sample_bar_ns(scale, UINT32_MAX) + (scale >> 32) + 1, >=, scale);
+			g_assert_cmpuint(sample_bar_ns(scale, LAST_DRAW) + (scale >> SAMPLE_DRAW_BITS) + 1, >=, scale);
 			g_assert_cmpuint(sample_part_ns(chance, chance, scale), ==, scale);
 			g_assert_cmpuint(sample_weight_q8(chance, scale), >=, SAMPLE_ONE_Q8);
 			g_assert_cmpuint(sample_weight_q8(chance, scale), <=, SAMPLE_ONE_Q8 << SAMPLE_COUNTS_SHIFT);
@@ -269,7 +274,7 @@ static void test_extremes(void)
 		}
 	}
 	/* without sampling no wait is short of the bar but one that took no time */
-	g_assert_cmpuint(sample_bar_ns(0, UINT32_MAX), ==, 0);
+	g_assert_cmpuint(sample_bar_ns(0, LAST_DRAW), ==, 0);
 }
 
 /* Less than half a wait is one: a stack that was seen waited. */
