@@ -351,6 +351,7 @@ struct offcpu_config {
 	__u8 has_prev_state;		/* sched_switch passes prev_state (Linux 5.18) */
 	__u8 want_tables;		/* unwind by tables where there are some */
 	__u32 command_pid;
+	__u32 stack_bytes;		/* of a thread's kernel stack */
 	__u32 wait_slots;		/* in each half: a power of two */
 	__u32 thread_bits;		/* of the number of slots in each table of threads */
 	__u32 task_struct_id, timespec64_id;	/* of the kernel's types; 0: pointers cannot be cast to them */

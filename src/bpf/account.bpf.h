@@ -207,10 +207,15 @@ static __always_inline struct offcpu_state_total *total_of(struct offcpu_account
 
 #define OPEN_OFFSET __builtin_offsetof(struct offcpu_rec_thread, open_ustack)
 
-/* Ends the observation of a thread at `now`: everything but its open wait is in st->account. */
+/*
+ * Ends the observation of a thread at `now`: everything but its open wait is in st->account.  by_old_name: it has just got another one,
+ * by an exec or a rename, and what is told was done under the one before.
+ */
 static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct task_struct *task,
-					struct thread_state *st, __u64 now, __u8 end)
+					struct thread_state *st, __u64 now, __u8 end, bool by_old_name)
 {
+	struct task_struct *leader = plain(task)->group_leader;
+
 	rec->type = OFFCPU_REC_THREAD;
 	rec->tno = st->tno;
 	rec->pid = st->pid;
@@ -220,8 +225,14 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	rec->from_ns = st->from_ns;
 	rec->to_ns = now;
 	rec->account = st->account;
-	copy_comm(rec->comm, task);
-	copy_comm(rec->process, plain(task)->group_leader);
+	copy_comm(rec->process, leader);
+	if (by_old_name) {
+		__builtin_memcpy(rec->comm, st->old_comm, OFFCPU_COMM_LEN);
+		if (leader == plain(task))	/* always so after an exec */
+			__builtin_memcpy(rec->process, st->old_comm, OFFCPU_COMM_LEN);
+	} else {
+		copy_comm(rec->comm, task);
+	}
 	rec->flags = (task->flags & PF_KTHREAD ? OFFCPU_THREAD_KERNEL : 0) |
 		     (st->began_off_cpu ? OFFCPU_THREAD_OPEN_AT_START : 0);
 	rec->end = end;
@@ -237,16 +248,22 @@ static __always_inline void empty_account(struct thread_state *st)
 	st->began_off_cpu = 0;
 }
 
+/* A filter selects it from now on, or no longer: it has a row from here. */
+static __always_inline void begin_account(struct thread_state *st, __u64 now)
+{
+	empty_account(st);
+	st->tno = __sync_fetch_and_add(&last_tno, 1) + 1;
+	st->from_ns = st->since_ns = st->on_ns = now;
+}
+
 static __always_inline void send_thread(struct task_struct *task, struct thread_state *st, __u64 now,
-					__u8 end)
+					__u8 end, bool by_old_name)
 {
 	struct scratch *scratch = my_scratch();
 
 	if (!scratch)
 		return;
-	fill_thread(&scratch->thread, task, st, now, end);
-	if (end == OFFCPU_END_EXEC)
-		__builtin_memcpy(scratch->thread.comm, st->old_comm, OFFCPU_COMM_LEN);
+	fill_thread(&scratch->thread, task, st, now, end, by_old_name);
 	send_account(scratch);
 }
 

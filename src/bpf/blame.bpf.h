@@ -385,6 +385,9 @@ int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
 		return 0;
 	if (st->mode != MODE_QUEUED && st->mode != MODE_ASLEEP && st->mode != MODE_NEW)
 		return 0;
+	/* it sleeps, and waits for no CPU */
+	if (bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed)
+		return 0;
 	split_wait(st, now, false, &parts);
 	blame_wait(task, st, cpu_of(task), parts.runnable_ns + parts.preempted_ns, now);
 	st->moved_ns = now;

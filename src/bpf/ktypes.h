@@ -45,6 +45,7 @@ enum bpf_func_id { BPF_FUNC_loop = 181 };
 #define TASK_TRACED 0x8			/* __TASK_TRACED */
 #define TASK_PARKED 0x40
 #define TASK_DEAD 0x80
+#define TASK_WAKING 0x200
 #define TASK_NOLOAD 0x400
 #define TASK_ON_RQ_MIGRATING 2		/* of on_rq: on its way to another queue */
 
@@ -153,6 +154,7 @@ struct task_struct {
 	struct thread_struct thread;
 	void *stack;
 	int softirq_disable_cnt;	/* with CONFIG_PREEMPT_RT only */
+	unsigned int in_execve : 1;
 };
 
 struct timespec64 {

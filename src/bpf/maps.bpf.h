@@ -176,7 +176,7 @@ struct thread_state {
 	__u64 prewake_csw;	/* context switches at the last waking before the window */
 	__u64 waker;		/* who did the last waking, as wake_ns is its time; WAKER_SKIPPED */
 	__u32 waker_tno;	/* the same; 0: an interrupt */
-	__u32 pad2;
+	__u32 woken_late;	/* after the window */
 	__u64 take_waker_ns;	/* a waking before this is of a sleep that sampling will hardly keep */
 	const void *queue;	/* the run queue it was put on, only to be compared; and its throttling then */
 	__u64 queue_throttled_ns;
@@ -195,7 +195,8 @@ struct thread_state {
 	__u64 snap_ustack;
 	__u64 seen_ustack;	/* the last id known to have crossed */
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
-	__u32 renames, pad3;
+	__u32 renames, seen_renames;	/* so far; and when `selected` was decided on */
+	__u32 is_closed, pad3;	/* its account is sent, or just being */
 	/* what only options need: has_options() */
 	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u32 by_pid, by_tid;

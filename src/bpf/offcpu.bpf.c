@@ -57,31 +57,6 @@ static __always_inline void note_kernels_counts(struct task_struct *task, struct
 	st->exec_ns = task->se.sum_exec_runtime;
 }
 
-/* A group move shows as another css_set; looked at only when a cgroup filter is in force. */
-static __always_inline void recheck_cgroup(struct task_struct *task, struct thread_state *st, __u64 now)
-{
-	bool selected;
-
-	if (!cfg.by_cgroup || st->css == plain(task)->cgroups)
-		return;
-	st->css = plain(task)->cgroups;
-	selected = is_selected(task, st);
-	if (selected == st->selected)
-		return;
-	if (st->selected) {
-		if (st->mode == MODE_ON_CPU)
-			st->account.on_cpu_ns += now - st->since_ns;
-		send_thread(task, st, now, OFFCPU_END_LEFT);
-	}
-	empty_account(st);
-	st->tno = __sync_fetch_and_add(&last_tno, 1) + 1;
-	st->selected = selected;
-	st->from_ns = st->since_ns = st->on_ns = now;
-	st->mode = MODE_ON_CPU;
-	note_kernels_counts(task, st);
-	st->csw--;	/* the switch that is being looked at is counted already */
-}
-
 /* Histograms have no stacks: who the thread is stands in their place. */
 static __always_inline __u64 hist_key(const struct thread_state *st)
 {
@@ -274,14 +249,15 @@ static __always_inline void recover_switch_in(struct task_struct *prev, struct t
 	st->phase = PHASE(MODE_ON_CPU, 0);
 }
 
-/* Without an event so far: was it on CPU all the time, or asleep and then as above? */
+/* Without an event so far: was it on CPU all the time, as the scheduler's count of that may say; or asleep, and then as above? */
 static __always_inline void recover_unknown(struct task_struct *prev, struct thread_state *st,
 					    struct scratch *scratch, __u64 now)
 {
 	__u64 csw = switches_of(prev) - 1;	/* this switch is counted already */
 
 	enter_window(st);
-	if (st->has_snap && st->snap_csw == csw && st->snap_mode != MODE_ON_CPU) {
+	if (st->has_snap && st->snap_csw == csw && st->snap_mode != MODE_ON_CPU &&
+	    prev->se.sum_exec_runtime - st->exec_ns < now - st->from_ns) {
 		assume_off_cpu(prev, st, csw);
 		recover_switch_in(prev, st, scratch, now);
 	} else {
@@ -300,6 +276,19 @@ static __noinline int recover(struct task_struct *prev, struct thread_state *st,
 	return 0;
 }
 
+/* An exec gives the name first, and is over later (handle_exec()). */
+static __always_inline bool is_in_exec(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
+}
+
+/* Its group is another, which shows as another css_set, or its name is, where that decides about it. */
+static __always_inline bool has_changed(struct task_struct *task, const struct thread_state *st)
+{
+	return (cfg.by_cgroup && st->css != plain(task)->cgroups) ||
+	       (cfg.by_comm && st->renames != st->seen_renames && !is_in_exec(task));
+}
+
 /*
  * A thread goes off CPU, and by the kernel's count more often than was seen since it got it: where these stood and how long
  * nobody knows.  It is said to have run what the scheduler's count of its CPU time says, up to now; the rest is of no class.
@@ -310,6 +299,27 @@ static __noinline int miss_switches(struct task_struct *prev, struct thread_stat
 
 	count_loss(OFFCPU_LOSS_SEQUENCE, entered - st->since_ns);
 	st->since_ns = st->on_ns = entered;
+	return 0;
+}
+
+/* A thread goes off CPU that has_changed(): does a filter still leave it out, or select it? */
+static __noinline int reselect(struct task_struct *prev, struct thread_state *st, __u64 now)
+{
+	bool was_renamed = st->renames != st->seen_renames, selected = is_selected(prev, st);
+
+	st->css = plain(prev)->cgroups;
+	st->seen_renames = st->renames;
+	if (selected == st->selected)
+		return 0;
+	if (st->selected) {
+		st->account.on_cpu_ns += now - st->since_ns;
+		send_thread(prev, st, now, OFFCPU_END_LEFT, cfg.by_comm && was_renamed);
+	}
+	begin_account(st, now);
+	st->selected = selected;
+	st->mode = MODE_ON_CPU;
+	note_kernels_counts(prev, st);
+	st->csw--;	/* the switch that is being looked at is counted already */
 	return 0;
 }
 
@@ -346,7 +356,7 @@ static __noinline int end_thread(struct task_struct *prev, struct thread_state *
 	st->mode = MODE_DEAD;
 	if (cfg.want_storms)
 		storm_switch_out(st, false, true);
-	send_thread(prev, st, now, OFFCPU_END_EXIT);
+	send_thread(prev, st, now, OFFCPU_END_EXIT, false);
 	st->selected = 0;
 	return 0;
 }
@@ -398,19 +408,25 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 		count_unknown_thread();
 		return;
 	}
-	if (kind == KIND_ANY)
-		recheck_cgroup(prev, st, now);
 	bits = sleep_bits(ctx, prev, kind);
 	csw = switches_of(prev);
 	if (rarely(st->subject_mode != SUBJECT(MODE_ON_CPU))) {
-		if (!st->selected) {
+		if (st->selected) {
+			recover(prev, st, scratch, now);
+		} else if (kind != KIND_ANY || !has_changed(prev, st)) {
 			if (kind == KIND_ANY)
 				pass_by(ctx, prev, st, scratch, bits, now);
 			return;
 		}
-		recover(prev, st, scratch, now);
 	} else if (rarely(csw != st->csw + 1)) {
 		miss_switches(prev, st, now);
+	}
+	if (kind == KIND_ANY && has_changed(prev, st)) {
+		reselect(prev, st, now);
+		if (!st->selected) {
+			pass_by(ctx, prev, st, scratch, bits, now);
+			return;
+		}
 	}
 	close_stretch(st, kind, now);
 	st->account.switches++;
@@ -589,8 +605,10 @@ static __always_inline void skip_waker(struct task_struct *p, struct thread_stat
 /* The time of it.  True: within the window, or before that. */
 static __always_inline bool note_waking(struct thread_state *st, __u64 now)
 {
-	if (now >= window.stop_ns)
+	if (now >= window.stop_ns) {
+		st->woken_late = 1;
 		return false;
+	}
 	/* Written first: the line comes from another CPU's cache, to be written, and is not asked for twice. */
 	st->wake_ns = now;
 	barrier();
@@ -700,15 +718,41 @@ int handle_free(unsigned long long *ctx)
 	return 0;
 }
 
+/*
+ * A name is given to a thread that a filter selects by that.  Who runs is looked at as it goes off CPU, and so is whoever another
+ * thread names; unless it is off CPU already, which may last.
+ */
+static __always_inline void select_by_name(struct task_struct *task, struct thread_state *st, const char *name)
+{
+	struct comm comm = {};
+	__u64 now;
+
+	bpf_probe_read_kernel_str(comm.name, sizeof(comm.name), name);
+	if (st->selected || !is_selected_as(task, st, &comm))
+		return;
+	set_selected_bit(task);
+	if (task->on_cpu)
+		return;
+	now = bpf_ktime_get_ns();
+	begin_account(st, now);
+	st->mode = MODE_UNKNOWN;
+	begin_snapshot(task, st);
+	end_snapshot(task, st, switches_of(task));
+	st->seen_renames = st->renames;
+	st->selected = 1;
+}
+
 SEC("tp_btf/task_rename")
 int BPF_PROG(handle_rename, struct task_struct *task, const char *comm)
 {
 	struct thread_state *st = thread_of(task);
 
-	if (st) {
-		copy_comm(st->old_comm, task);
-		st->renames++;
-	}
+	if (!st)
+		return 0;
+	copy_comm(st->old_comm, task);
+	st->renames++;
+	if (cfg.by_comm)
+		select_by_name(task, st, comm);
 	return 0;
 }
 
@@ -717,17 +761,22 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
 	struct thread_state *st = thread_of(task);
+	struct scratch *scratch = my_scratch();
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!st)
+	if (!st || !scratch)
 		return 0;
+	if (now >= window.stop_ns) {
+		close_early(task, st, scratch, true);
+		return 0;
+	}
 	if (in_window(now) && st->selected) {
 		if (st->mode == MODE_UNKNOWN) {
 			enter_window(st);
 			st->since_ns = st->from_ns;
 		}
-		st->account.on_cpu_ns += now - st->since_ns;
-		send_thread(task, st, now, OFFCPU_END_EXEC);
+		close_stretch(st, KIND_ANY, now);
+		send_thread(task, st, now, OFFCPU_END_EXEC, true);
 	}
 	identify(task, st);
 	empty_account(st);

@@ -6,13 +6,12 @@
 #include "bpf/threads.bpf.h"
 
 /*
- * Which threads are subjects.  Decided when a thread is first known and again at exec,
- * rename and cgroup move, never per event; always about the thread itself, never about
- * whoever is current.
+ * Which threads are subjects.  Decided when a thread is first known and again at exec; and when it next leaves the CPU after
+ * a rename or a move to another cgroup.  Never per event; always about the thread itself, never about whoever is current.
  */
 
-/* The number of `pid` in the tracer's pid namespace; its global number where it has none there. */
-static __always_inline __u32 pid_nr(struct pid *pid, __u32 global)
+/* The number of `pid` in the tracer's pid namespace; 0: it has none there. */
+static __always_inline __u32 pid_nr(struct pid *pid)
 {
 	unsigned int level = BPF_CORE_READ(pid, level);
 
@@ -27,7 +26,7 @@ static __always_inline __u32 pid_nr(struct pid *pid, __u32 global)
 		if (BPF_CORE_READ(upid.ns, ns.inum) == cfg.pidns_inum)
 			return upid.nr;
 	}
-	return global;
+	return 0;
 }
 
 /* TASK_* bits to enum offcpu_state; `bits` as sched_switch gives them. */
@@ -65,10 +64,18 @@ static __always_inline __u8 letter_of(__u32 state)
 	return state_letters[state];
 }
 
-/* fnmatch() with * and ?, bounded: both strings are at most 31 bytes. */
-static __always_inline bool glob_matches(const char *comm)
+struct comm {
+	char name[OFFCPU_COMM_LEN];
+} __attribute__((aligned(8)));
+
+/* fnmatch() with * and ?, bounded: both strings are at most 31 bytes.  A global function: the verifier checks it once. */
+__noinline int glob_matches(const struct comm *whose)
 {
 	__u32 c = 0, g = 0, star = ~0U, mark = 0;
+	const char *comm = whose ? whose->name : NULL;
+
+	if (!comm)
+		return false;
 
 	for (int step = 0; step < 512; step++) {
 		char have, want;
@@ -124,10 +131,14 @@ static __always_inline bool in_cgroups(struct task_struct *task)
 	return false;
 }
 
-static __always_inline bool is_selected(struct task_struct *task, struct thread_state *st)
+/* comm: what it is called, or just about to be. */
+static __always_inline bool is_selected_as(struct task_struct *task, struct thread_state *st, const struct comm *comm)
 {
 	bool kernel = task->flags & PF_KTHREAD;
 
+	/* what is not in our pid namespace is not ours to trace */
+	if (cfg.pidns_inum && !st->pid)
+		return false;
 	if (cfg.self_tgid && st->pid == cfg.self_tgid)
 		return false;
 	if (kernel ? !cfg.want_kernel : !cfg.want_user)
@@ -138,16 +149,19 @@ static __always_inline bool is_selected(struct task_struct *task, struct thread_
 		return false;
 	if (cfg.by_tid && !bpf_map_lookup_elem(&filter_tids, &st->tid))
 		return false;
-	if (cfg.by_comm) {
-		char comm[OFFCPU_COMM_LEN] __attribute__((aligned(8)));
-
-		copy_comm(comm, task);
-		if (!glob_matches(comm))
-			return false;
-	}
+	if (cfg.by_comm && !glob_matches(comm))
+		return false;
 	if (cfg.by_cgroup && !in_cgroups(task))
 		return false;
 	return true;
+}
+
+static __always_inline bool is_selected(struct task_struct *task, struct thread_state *st)
+{
+	struct comm comm;
+
+	copy_comm(comm.name, task);
+	return is_selected_as(task, st, &comm);
 }
 
 /* By its address: to read anything of a task that another CPU ran last costs more than all else that is done with a stranger. */
@@ -170,6 +184,7 @@ static __always_inline void set_selected_bit(const struct task_struct *task)
 static __always_inline void select_thread(struct task_struct *task, struct thread_state *st)
 {
 	st->selected = is_selected(task, st);
+	st->seen_renames = st->renames;
 	if (st->selected)
 		set_selected_bit(task);
 }
@@ -200,8 +215,8 @@ static __always_inline void identify(struct task_struct *task, struct thread_sta
 	st->narrow = plain(task)->mm && plain(task)->mm->task_size <= 1ULL << 32;
 	st->usual_ustack = usual_ustack(task, st);
 	if (cfg.pidns_inum) {
-		st->tid = pid_nr(plain(task)->thread_pid, st->tid);
-		st->pid = pid_nr(BPF_CORE_READ(leader, thread_pid), st->pid);
+		st->tid = pid_nr(plain(task)->thread_pid);
+		st->pid = pid_nr(BPF_CORE_READ(leader, thread_pid));
 	}
 	if (cfg.by_cgroup)
 		st->css = plain(task)->cgroups;

@@ -76,18 +76,46 @@ static __always_inline void walk_again(struct task_struct *task, struct thread_s
 	st->by_fp = 0;
 }
 
+/* What a thread without an event does just now.  Counts when end_snapshot() has said so. */
+static __always_inline void begin_snapshot(struct task_struct *task, struct thread_state *st)
+{
+	__u64 bits = sleep_bits_now(task);
+
+	st->has_snap = 0;
+	st->snap_state = state_of(bits);
+	st->snap_ustack = 0;
+	if (task->on_cpu)
+		st->snap_mode = MODE_ON_CPU;
+	else
+		st->snap_mode = bits ? MODE_ASLEEP : MODE_QUEUED;
+}
+
+/* It may have moved, or ended, while it was read; then the other reading, or its next event, tells. */
+static __always_inline void end_snapshot(struct task_struct *task, struct thread_state *st, __u64 csw)
+{
+	if (thread_of(task) == st && switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
+		st->snap_csw = csw;
+		st->exec_ns = task->se.sum_exec_runtime;
+		st->has_snap = 1;
+	}
+}
+
 static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 {
 	struct scratch *scratch = iter_scratch_get();
 	struct thread_state *st;
-	__u64 csw, bits;
+	__u64 csw;
 
 	if (!task || !task->pid || !scratch)
 		return 0;
 	st = thread_of(task);
+	if (is_gone(task)) {
+		/* before the window, or its end would have been seen */
+		if (st && st->mode == MODE_UNKNOWN)
+			st->mode = MODE_DEAD;
+		return 0;
+	}
 	if (!st) {
-		if (is_gone(task))
-			return 0;
 		st = new_thread(task, false);
 		if (!st) {
 			count_loss(OFFCPU_LOSS_STORAGE, 0);
@@ -102,25 +130,14 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		return 0;
 	}
 	csw = switches_of(task);
-	if (!st->selected || st->mode != MODE_UNKNOWN ||
-	    (st->has_snap && st->snap_csw == csw && !st->snap_by_fp))
+	/* one that was asleep may run by now: it has not been switched out since */
+	if (!st->selected || st->mode != MODE_UNKNOWN || (st->has_snap && st->snap_csw == csw && !st->snap_by_fp &&
+	    (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)))
 		return 0;
-	bits = sleep_bits_now(task);
-	st->has_snap = 0;
-	st->snap_state = state_of(bits);
-	st->snap_ustack = 0;
-	if (task->on_cpu)
-		st->snap_mode = MODE_ON_CPU;
-	else
-		st->snap_mode = bits ? MODE_ASLEEP : MODE_QUEUED;
+	begin_snapshot(task, st);
 	if (may_read_user)
 		st->snap_ustack = sleeper_stack(task, st, scratch, &st->snap_by_fp);
-	/* It may have moved, or ended, while it was read; then the other reading, or its next event, tells. */
-	if (thread_of(task) == st && switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
-		st->snap_csw = csw;
-		st->exec_ns = task->se.sum_exec_runtime;
-		st->has_snap = 1;
-	}
+	end_snapshot(task, st, csw);
 	return 0;
 }
 
@@ -169,6 +186,19 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 	}
 }
 
+/*
+ * Of a sleep that goes on a waking before it began says nothing, unless the thread is awake since: it was on CPU still when that came,
+ * went on, and fell asleep later (split_wait() knows that a sleep ended).
+ */
+static __always_inline void forget_stale_waking(struct task_struct *task, struct thread_state *st)
+{
+	__u64 bits = sleep_bits_now(task);
+	bool sleeps_on = stands_still(task, st) && bits && bits != TASK_WAKING;
+
+	if (st->mode == MODE_ASLEEP && st->wake_ns < st->since_ns && (st->woken_late || sleeps_on))
+		st->wake_ns = 0;
+}
+
 /* The wait of a thread that is off CPU as the window ends. */
 static __always_inline void close_wait(struct task_struct *task, struct thread_state *st,
 				       struct scratch *scratch, __u64 end, bool may_blame)
@@ -178,6 +208,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	struct wait_parts parts;
 
 	rec->flags |= OFFCPU_THREAD_OPEN_AT_END;
+	forget_stale_waking(task, st);
 	split_wait(st, end, false, &parts);
 	if (may_blame)
 		blame_open(task, st, &parts, end);
@@ -201,14 +232,17 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 		count_loss(OFFCPU_LOSS_USTACK, total);
 }
 
-/* Sends the thread's account as of the window's end.  False: it did not get through. */
+/*
+ * Sends the thread's account as of the window's end, once: the iterator may come to a thread that is just dying.  has_execed: it does
+ * just that.  False: it did not get through, and is in scratch->thread.
+ */
 static __always_inline bool close_account(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
-					  bool may_blame)
+					  bool may_blame, bool has_execed)
 {
 	__u64 end = window.stop_ns;
 
 	enter_window(st);
-	if (st->from_ns >= end)
+	if (st->from_ns >= end || __sync_lock_test_and_set(&st->is_closed, 1))
 		return true;
 	if (st->mode == MODE_UNKNOWN) {
 		/* no event at all: what it was at the start it was throughout */
@@ -218,7 +252,7 @@ static __always_inline bool close_account(struct task_struct *task, struct threa
 		else
 			assume_off_cpu(task, st, st->has_snap ? st->snap_csw : switches_of(task));
 	}
-	fill_thread(&scratch->thread, task, st, end, OFFCPU_END_WINDOW);
+	fill_thread(&scratch->thread, task, st, end, OFFCPU_END_WINDOW, has_execed);
 	if (st->mode == MODE_ON_CPU)
 		scratch->thread.account.on_cpu_ns += end - st->since_ns;
 	else
@@ -241,26 +275,36 @@ int close_thread(struct bpf_iter__task *ctx)
 	if (!task || !task->pid || !scratch)
 		return 0;
 	st = thread_of(task);
-	if (!st || !st->selected || st->mode == MODE_DEAD || (leaves_quiet && st->mode == MODE_UNKNOWN))
+	if (!st || !st->selected || st->mode == MODE_DEAD)
+		return 0;
+	if (st->mode == MODE_UNKNOWN && (leaves_quiet || is_gone(task)))
 		return 0;
 	note_stacks(task, st, scratch);
-	/* 1: user space empties the ring and goes on from here */
-	return !close_account(task, st, scratch, true);
+	if (close_account(task, st, scratch, true, false))
+		return 0;
+	st->is_closed = 0;
+	return 1;	/* user space empties the ring and goes on from here */
 }
 
 /*
- * A thread dies after the window, before the iterator has come to it: it is in no list of threads any more, for
- * as long as it still has to wait for a CPU to run its last instructions.  Who held its CPU as the window ended stays
- * unknown: on Linux 6.1 the verifier refuses to follow blame from here.
+ * After the window, before the iterator has come to it, a thread dies or becomes another program.  Who held its CPU as the window
+ * ended stays unknown: on Linux 6.1 the verifier refuses to follow blame from here.
  */
+static __always_inline void close_early(struct task_struct *task, struct thread_state *st, struct scratch *scratch, bool has_execed)
+{
+	if (!st->selected || st->mode == MODE_DEAD || close_account(task, st, scratch, false, has_execed))
+		return;
+	st->mode = MODE_DEAD;
+	send_account(scratch);
+}
+
+/* It is in no list of threads any more, for as long as it still has to wait for a CPU to run its last instructions. */
 static __noinline int close_dying(struct task_struct *task, struct scratch *scratch)
 {
 	struct thread_state *st = thread_of(task);
 
-	if (!st || !st->selected || st->mode == MODE_DEAD || close_account(task, st, scratch, false))
-		return 0;
-	st->mode = MODE_DEAD;
-	send_account(scratch);
+	if (st)
+		close_early(task, st, scratch, false);
 	return 0;
 }
 

@@ -17,7 +17,6 @@
  */
 
 #define SOFTIRQS 16
-#define THREAD_SIZE 16384	/* of x86-64, and of arm64 at least */
 #define BY_INTERRUPT 1ULL	/* no thread's pid and tid */
 
 /* Per CPU: what interrupt is being handled. */
@@ -63,7 +62,7 @@ static __always_inline bool on_interrupt_stack(__u64 ctx_addr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	return ctx_addr - (__u64)plain(task)->stack >= THREAD_SIZE;
+	return ctx_addr - (__u64)plain(task)->stack >= cfg.stack_bytes;
 }
 
 /*

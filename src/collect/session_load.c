@@ -162,7 +162,7 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 /* The programs at sched_switch and sched_waking that do what is asked for and little more: see enum switch_kind. */
 static struct bpf_program *select_programs(struct offcpu_bpf *skel, const struct offcpu_config *cfg)
 {
-	bool is_plain = cfg->lists_all && !cfg->by_cgroup && !cfg->want_events && !cfg->hist && !cfg->chain_depth &&
+	bool is_plain = cfg->lists_all && !cfg->by_cgroup && !cfg->by_comm && !cfg->want_events && !cfg->hist && !cfg->chain_depth &&
 			!cfg->want_locks && !cfg->want_storms && !cfg->want_blame;
 	bool is_usual_waking = cfg->looks_at_all && !cfg->want_wakers && !cfg->want_blame;
 	bool is_usual = is_plain && is_usual_waking && cfg->may_sample && cfg->want_tables && cfg->has_prev_state;
@@ -186,11 +186,13 @@ static void load_apart(struct session *s)
 		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));
 }
 
-static void configure(struct session *s)
+/* Of a thread: THREAD_SIZE of the kernel's, on x86-64 and arm64, where a page may be longer (arch/arm64/include/asm/memory.h). */
+#define KERNEL_STACK_MIN 16384
+
+static void fill_config(const struct session *s, struct offcpu_config *cfg)
 {
 	const struct collect_options *o = s->options;
 	bool stacks = wants_stacks(o);
-	struct offcpu_config *cfg = (struct offcpu_config *)&s->skel->rodata->cfg;
 
 	*cfg = (struct offcpu_config){
 		.min_ns = o->min_ns,
@@ -201,6 +203,7 @@ static void configure(struct session *s)
 		.timespec64_id = feature_cast_id("timespec64"),
 		.max_depth = o->max_depth ? MIN(o->max_depth, OFFCPU_MAX_DEPTH) : OFFCPU_MAX_DEPTH,
 		.state_mask = o->state_mask,
+		.stack_bytes = (uint32_t)MAX(KERNEL_STACK_MIN, getpagesize()),
 		.want_ustack = stacks && !o->no_user_stacks,
 		.want_kstack = stacks && !o->no_kernel_stacks,
 		.want_user = !o->no_user_threads,
@@ -233,6 +236,14 @@ static void configure(struct session *s)
 	};
 	/* any thread may be in a chain */
 	cfg->looks_at_all = cfg->chain_depth || (!cfg->early_filter && cfg->want_user && cfg->want_kernel);
+}
+
+static void configure(struct session *s)
+{
+	const struct collect_options *o = s->options;
+	struct offcpu_config *cfg = (struct offcpu_config *)&s->skel->rodata->cfg;
+
+	fill_config(s, cfg);
 	size_memories(s->skel, cfg, thread_cnt());
 	size_wait_slots(s->skel, cfg);
 	select_irq_programs(s->skel, cfg->want_wakers);

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, check_time, check_truth, names, of_kind, tolerance_ns
-from lib import Program, Recorder, case, threads_of_machine
+from lib import Program, Recorder, Skip, case, threads_of_machine
 
 
 def together(env, programs, *options):
@@ -39,6 +39,19 @@ def filter_processes(env):
         check_truth(env.check, report, program.truth()[0])
 
 
+def check_outsiders(env):
+    """Of what is not in the tracer's pid namespace it has no names, and nothing to tell."""
+    out = env.temporary("all.offcpu")
+    with subprocess.Popen(["unshare", "--pid", "--fork", "--mount-proc", env.offcpu, "record", "-a", "-d", "0.5", "-o", out],
+                          stderr=subprocess.PIPE, text=True) as inside:
+        while inside.poll() is None:
+            subprocess.run(["true"], check=True)
+        if not env.check.equal(inside.returncode, 0, f"status of a recording of all in a namespace ({inside.stderr.read()})"):
+            return
+    env.check.equal([row["comm"] for row in env.report(out).threads if row["comm"] == "true" or not row["tid"]], [],
+                    "threads from outside the namespace")
+
+
 @case
 def filter_process_in_pid_namespace(env):
     """-p means the process id as the tracer sees it."""
@@ -53,6 +66,7 @@ def filter_process_in_pid_namespace(env):
     report = env.report(out)
     check_account(env.check, report)
     env.check.equal(processes(report), {inner}, "processes in the report")
+    check_outsiders(env)
     waits = [wait for wait in report.waits if "do_nanosleep" in names(wait["kernel"])]
     count, window_ns = sum(wait["count"] for wait in waits), report.window["duration_ns"]
     off_ns = sum(wait["off_cpu_ns"] for wait in waits)
@@ -85,6 +99,61 @@ def filter_comm(env):
     env.check.equal(processes(report), {program.pid for program in programs[:2]}, "processes in the report")
     for program in programs[:2]:
         check_truth(env.check, report, program.truth()[0])
+
+
+@case
+def filter_comm_of_renamed(env):
+    """Thread by thread, as pools name theirs after they are made: a row holds the time under a name that was asked for."""
+    report, truth, program = env.record("renamed", 400_000, options=["--comm", "chosen-*"])
+    check_account(env.check, report)
+    rows = {row["comm"]: row for row in report.threads}
+    env.check.equal(set(rows), {"chosen-itself", "chosen-asleep", "chosen-left"}, "names of rows")
+    env.check.equal({row["process"] for row in report.threads}, {"renamed"}, "processes of rows")
+    for line in of_kind(truth, "chosen"):
+        check_truth(env.check, report, line)
+    asleep = rows.get("chosen-asleep")
+    if asleep:
+        named_ns = of_kind(truth, "named")[0]["wall_ns"]
+        late_ns = report.window["duration_ns"]
+        env.check.that(named_ns - 1_000_000 <= asleep["blocked_ns"] <= late_ns,
+                       f"the sleeper was blocked {asleep['blocked_ns']} ns, {named_ns} of them under its name")
+        env.check.equal(asleep["runnable_ns"] + asleep["preempted_ns"], 0, "time the sleeper wanted to run")
+    env.check.that(report.rows[program.pid, program.pid] == [], "the first thread, whose name was not asked for, has a row")
+
+
+@case
+def filter_comm_of_execs(env):
+    """A name that an exec gives."""
+    report, truth, program = env.record("exec", "main", 20, 10000, os.path.join(env.programs, "exec_after"),
+                                        options=["--comm", "exec_aft*"])
+    check_account(env.check, report)
+    env.check.equal([row["comm"] for row in report.threads if row["pid"] == program.pid], ["exec_after"], "names of rows")
+    check_truth(env.check, report, of_kind(truth, "after")[0])
+
+
+def enter_cgroup(group, pid):
+    with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as f:
+        f.write(str(pid))
+
+
+@case
+def filter_cgroup_left_before_any_switch(env):
+    """Who has run without a pause since before the window leaves the group, and has been in it for as long as the window, no longer."""
+    group = env.cgroup(f"offcpu-live-{os.getpid()}")
+    script = ("import os, time; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)); print('ready', flush=True); "
+              "end = time.monotonic() + 0.9\nwhile time.monotonic() < end: pass\ntime.sleep(1)")
+    process = subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE, preexec_fn=lambda: enter_cgroup(group, 0))
+    env.running.append(process)
+    if process.stdout.readline() != b"ready\n":
+        raise Skip("no real-time priority")
+    recorder = Recorder(env, "--cgroup", group, "--exact")
+    recorder.wait_attached()
+    enter_cgroup(os.path.dirname(group), process.pid)
+    time.sleep(1.2)
+    recorder.stop()
+    report = recorder.report()
+    check_account(env.check, report)
+    env.check.equal(processes(report), {process.pid}, "processes in the report")
 
 
 @case

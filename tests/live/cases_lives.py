@@ -61,6 +61,44 @@ def exec_program(env, mode):
 
 
 @case
+def execs_without_end(env):
+    """Whoever becomes another program just as the window ends has its account, too: the rows of a process are all of its time."""
+    programs = [Program(env, "execs", 300) for _ in range(4)]
+    for program in programs:
+        program.go()
+    for _ in range(8):
+        recorder = Recorder(env, "-p", ",".join(str(program.pid) for program in programs), "--exact", "-d", "0.1")
+        recorder.wait()
+        report = recorder.report()
+        check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+        for program in programs:
+            rows = report.rows[program.pid, program.pid]
+            env.check.that(len(rows) > 10, f"{len(rows)} rows, one for each program")
+            env.check.equal({(row["comm"], row["process"]) for row in rows} - {("execs", "execs"), ("exe", "exe")}, set(),
+                            "names of rows")
+            env.check.equal(sum(row["observed_ns"] for row in rows), report.window["duration_ns"],
+                            f"process {program.pid}: time observed")
+
+
+@case
+def ended_before_the_window(env):
+    """What has ended and was not waited for does not wait, and runs no more."""
+    env.tolerate_unseen()
+    recorder, zombies = Recorder(env, "-a", "--exact", "-d", "0.5"), []
+    while recorder.process.poll() is None:
+        zombies.append(subprocess.Popen(["true"]))
+        time.sleep(0.001)
+    report = recorder.report()
+    pids = {zombie.pid for zombie in zombies}
+    rows = [row for row in report.threads if row["pid"] in pids]
+    env.check.that(len(rows) > 20, f"only {len(rows)} rows of processes that ended in the window")
+    long_ns = report.window["duration_ns"] / 2
+    env.check.equal([row for row in rows if row["observed_ns"] > long_ns], [], "rows of processes that had ended before the window")
+    for zombie in zombies:
+        zombie.wait()
+
+
+@case
 def threads_beyond_the_first_table(env):
     """More threads alive at once than there was room for at the start, on a machine of few CPUs: each has its account."""
     cnt = 20_000

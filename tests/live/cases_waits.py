@@ -86,6 +86,18 @@ def socket_tcp(env):
 
 
 @case
+def woken_before_it_slept(env):
+    """A timer that is due at once wakes a thread before it has gone off CPU: of its next sleep, without end, that waking says nothing."""
+    threads = 30
+    report, _, program = env.record("naps", threads, 200, settle_s=0.5)
+    check_account(env.check, report)
+    open_waits = [wait for wait in report.waits if wait["open_at_end"] and names(wait["user"])[-1:] == ["pause_site"]]
+    env.check.equal(len({wait["tid"] for wait in open_waits} - {program.pid}), threads, "threads that sleep as the window ends")
+    env.check.equal([(wait["tid"], wait["runnable_ns"]) for wait in open_waits if wait["runnable_ns"]], [],
+                    "open sleeps in which a thread is said to wait for a CPU")
+
+
+@case
 def page_faults(env):
     _, truth, _ = compare(env, "fault", env.disk_file(), 200, busy=True)
     env.check.that(truth[0]["slept"] >= 100, f"only {truth[0]['slept']} of 200 faults slept: the file was not cold")

@@ -20,6 +20,7 @@ KERNEL = {
     "roam": r"do_nanosleep",
     "before": r"do_nanosleep",
     "after": r"do_nanosleep",
+    "chosen": r"do_nanosleep",
     "leaf": r"do_nanosleep",
     "deep": r"do_nanosleep",
     "futex": r"futex_wait",
