@@ -62,7 +62,7 @@ bool parse_u32_list(const char *text, GArray **list, GError **error)
 	return true;
 }
 
-static const char state_letters[] = "RSDTtPI";
+static const char state_letters[] = "RSDTtPI";	/* masks here are of 1 << index into it, and go nowhere */
 
 /* bcc's --state: TASK_INTERRUPTIBLE 1, TASK_UNINTERRUPTIBLE 2, ... of include/linux/sched.h */
 static bool states_of_bits(uint32_t bits, uint32_t *ret_mask)
@@ -84,7 +84,7 @@ static bool states_of_bits(uint32_t bits, uint32_t *ret_mask)
 	return bits == 0;
 }
 
-bool parse_states(const char *text, uint32_t *ret_mask, GError **error)
+static bool parse_states(const char *text, uint32_t *ret_mask, GError **error)
 {
 	const char *what = "a list of thread states out of R,S,D,T,t,P,I";
 	uint32_t mask = 0, bits;

@@ -19,10 +19,8 @@ bool parse_u32(const char *text, uint32_t *ret, GError **error);
 bool parse_u32_list(const char *text, GArray **list, GError **error);
 /*
  * Letters of thread states ("S,D" or "SD"), or bcc's numbers (a mask of TASK_* bits, 0 for
- * running).  The result is a mask of 1 << index into "RSDTtPI".
+ * running).  The result is each letter once, "SD"; free with g_free().
  */
-bool parse_states(const char *text, uint32_t *ret_mask, GError **error);
-/* The same as letters, "SD"; free with g_free(). */
 bool parse_state_letters(const char *text, char **ret_letters, GError **error);
 /*
  * Can a pattern of names be matched while tracing, where only * and ? are wildcards?  max_bytes: of the

@@ -40,12 +40,10 @@ struct events {
 static char *printable(const char *text, size_t len)
 {
 	g_autofree char *cut = g_strndup(text, len);
-	g_autofree char *valid = g_utf8_make_valid(cut, -1);
+	GString *safe = g_string_new(NULL);
 
-	for (char *c = valid; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	return g_steal_pointer(&valid);
+	text_safe(safe, cut);
+	return g_string_free(safe, FALSE);
 }
 
 static char *frame_label(const struct frame *f)
@@ -275,8 +273,8 @@ static int parse_own(struct events *ev, struct target *target, int argc, char **
 		cmd_error("events", "unexpected argument '%s' (a command goes behind --)", argv[1]);
 		return EXIT_USAGE;
 	}
-	if (ev->duration && !parse_duration(ev->duration, 1000000000, &ev->run->duration_ns, &error)) {
-		cmd_error("events", "%s", error->message);
+	if (ev->duration && (!parse_duration(ev->duration, 1000000000, &ev->run->duration_ns, &error) || !ev->run->duration_ns)) {
+		cmd_error("events", "%s", error ? error->message : "-d takes a time above 0");
 		return EXIT_USAGE;
 	}
 	if (ev->ring_size) {

@@ -147,6 +147,15 @@ static int export(const char *path, const struct export_args *a, enum export_for
 	return status;
 }
 
+static int export_checked(const char *path, const struct export_args *a, enum export_format format,
+			  const struct folded_options *options)
+{
+	if (!a->out || !cmd_is_same_file(a->out, path))
+		return export(path, a, format, options);
+	cmd_error("export", "%s: the output would replace the recording", a->out);
+	return EXIT_USAGE;
+}
+
 int cmd_export(int argc, char **argv)
 {
 	struct export_args a = { 0 };
@@ -177,7 +186,7 @@ int cmd_export(int argc, char **argv)
 		if (argc > 2)
 			cmd_error("export", "\"%s\": only one FILE is read", argv[2]);
 		else if (format_parse(a.format, &format) && folded_plan(&a, &options))
-			status = export(argc > 1 ? argv[1] : DEFAULT_FILE, &a, format, &options);
+			status = export_checked(argc > 1 ? argv[1] : DEFAULT_FILE, &a, format, &options);
 	}
 	args_clear(&a);
 	return status;

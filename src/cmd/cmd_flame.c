@@ -101,15 +101,6 @@ static char *default_output(const char *input)
 	return g_strdup_printf("%.*s.svg", (int)len, input);
 }
 
-/* By any spelling of the path, and through links. */
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat sa, sb;
-
-	return strcmp(a, b) == 0 ||
-	       (stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
-}
-
 static bool understand_words(const struct flame_args *a, struct flame_job *job, GError **error)
 {
 	if (a->weight && !weight_parse(a->weight, &job->tree.weight))
@@ -138,7 +129,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	job->html = g_str_has_suffix(job->output, ".html") || g_str_has_suffix(job->output, ".htm");
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
 					 .min_width = 0.001, .inverted = a->inverted };
-	if (is_same_file(job->output, job->input))
+	if (cmd_is_same_file(job->output, job->input))
 		return bad(error, "%s: the output would replace the recording", job->output);
 	if (a->width && !parse_width(a->width, &job->svg.width_px, error))
 		return false;

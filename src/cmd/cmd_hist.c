@@ -140,8 +140,9 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	return !h->count || h->printed < h->count;
 }
 
-static int parse_positional(struct hist *h, int argc, char **argv)
+static int parse_own(struct hist *h, const struct target *target, int argc, char **argv)
 {
+	const char *wrong = NULL;
 	g_autoptr(GError) error = NULL;
 
 	if (argc > 3) {
@@ -153,11 +154,15 @@ static int parse_positional(struct hist *h, int argc, char **argv)
 		cmd_error("hist", "%s", error ? error->message : "INTERVAL and COUNT must be above 0");
 		return EXIT_USAGE;
 	}
-	if (h->on_cpu && h->runq) {
-		cmd_error("hist", "--on-cpu and --runq exclude each other");
-		return EXIT_USAGE;
-	}
-	return EXIT_OK;
+	if (h->on_cpu && h->runq)
+		wrong = "--on-cpu and --runq exclude each other";
+	else if (h->by_process && h->by_thread)
+		wrong = "-P and -L exclude each other";
+	else if (h->on_cpu && (target->states || target->min_block || target->max_block))
+		wrong = "--state, -m and -M are about waits, and --on-cpu counts none";
+	if (wrong)
+		cmd_error("hist", "%s", wrong);
+	return wrong ? EXIT_USAGE : EXIT_OK;
 }
 
 /* What the histograms cannot hold: waits that have not ended. */
@@ -214,7 +219,7 @@ int cmd_hist(int argc, char **argv)
 	if (!cmd_parse("hist", "[INTERVAL [COUNT]] [-- COMMAND ...]", description,
 		       (GOptionEntry *)entries->data, &argc, &argv, &status))
 		goto out;
-	if ((status = parse_positional(&h, argc, argv)) != EXIT_OK ||
+	if ((status = parse_own(&h, &target, argc, argv)) != EXIT_OK ||
 	    (status = target_resolve(&target, "hist")) != EXIT_OK)
 		goto out;
 	target.collect.mode = h.on_cpu ? COLLECT_HIST_ON : h.runq ? COLLECT_HIST_RUNQ : COLLECT_HIST_OFF;

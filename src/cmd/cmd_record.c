@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyse/accounts.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
@@ -34,9 +35,18 @@ struct record_options {
 /* Finds out before an hour of tracing, not after, that the recording cannot be written. */
 static bool output_is_writable(const char *path, GError **error)
 {
-	g_autofree char *folder = g_path_get_dirname(path);
+	g_autofree char *folder = g_path_get_dirname(path), *old = g_strconcat(path, ".old", NULL);
 	struct stat st;
 
+	if (strcmp(path, "-") == 0) {
+		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+				    "-o -: a recording is a file; `offcpu trace` and `offcpu export` print");
+		return false;
+	}
+	if (stat(path, &st) == 0 && lstat(old, &st) == 0 && S_ISDIR(st.st_mode)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_ISDIR, "%s: a folder, where %s is to be kept", old, path);
+		return false;
+	}
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST, "%s: not a regular file", path);
 		return false;
@@ -103,6 +113,7 @@ static void print_sampling(const struct profile *p)
 
 static void print_summary(const struct profile *p, const char *path)
 {
+	struct coverage c;
 	struct stat st;
 	uint64_t observed = 0;
 	int64_t residual = 0;
@@ -111,9 +122,10 @@ static void print_summary(const struct profile *p, const char *path)
 		observed += thread_observed_ns(profile_thread(p, i));
 		residual += thread_residual_ns(profile_thread(p, i));
 	}
-	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u threads, %u waits, %" G_GUINT64_FORMAT " switches\n", path,
-		stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
-		p->threads->len, p->waits->len, p->info.switches);
+	coverage_of(p, NULL, &c);
+	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT " switches\n",
+		path, stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
+		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, p->info.switches);
 	fprintf(stderr, "coverage: residual %.4f%% of %.1f thread-seconds",
 		observed ? 100.0 * (double)residual / (double)observed : 0, (double)observed / 1e9);
 	for (guint i = 0; i < p->losses->len; i++) {

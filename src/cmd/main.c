@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,11 +47,16 @@ static int help(int argc, char **argv)
 	return EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+/* What opens a file next would get the number, and be printed into. */
+static void hold_standard_descriptors(void)
 {
-	setlocale(LC_ALL, "");
-	/* Numbers are printed for people and machines alike: never with a locale's comma. */
-	setlocale(LC_NUMERIC, "C");
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+			_exit(EXIT_FAILED);
+}
+
+static int run(int argc, char **argv)
+{
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;
@@ -69,4 +76,19 @@ int main(int argc, char **argv)
 			return commands[i].run(argc - 1, argv + 1);
 	cmd_error(NULL, "there is no command '%s' (see `offcpu --help`)", argv[1]);
 	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	hold_standard_descriptors();
+	setlocale(LC_ALL, "");
+	/* Numbers are printed for people and machines alike: never with a locale's comma. */
+	setlocale(LC_NUMERIC, "C");
+	int status = run(argc, argv);
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	cmd_error(NULL, "standard output: %s", errno ? g_strerror(errno) : "not all could be written");
+	return status == EXIT_OK ? EXIT_FAILED : status;
 }

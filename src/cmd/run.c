@@ -220,6 +220,14 @@ int run_command_status(struct run *run)
 		return EXIT_OK;
 	if (!run->child_ended)
 		let_signals_through();
+	/* A Ctrl-C goes to both, and it may just be ending. */
+	for (int i = 0; i < 20 && !run->child_ended; i++) {
+		reap_command(run);
+		g_usleep(run->child_ended ? 0 : 10000);
+	}
+	if (!run->child_ended)
+		cmd_error(run->name, "%s (%d) still runs, and its status is waited for; Ctrl-C ends that",
+			  run->target->command[0], (int)run->child);
 	while (!run->child_ended) {
 		if (waitpid(run->child, &run->child_status, 0) == run->child)
 			run->child_ended = true;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <mntent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -25,6 +26,8 @@ static void add(GArray *entries, const GOptionEntry *list)
 GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own)
 {
 	GArray *entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+
+	t->max_depth = OFFCPU_MAX_DEPTH;
 	const GOptionEntry who[] = {
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &t->all, "The whole system (the default)", NULL },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &t->pids, "These processes", "PID[,PID]" },
@@ -97,8 +100,7 @@ void target_cut_command(struct target *t, int *argc, char **argv)
 	for (int i = 1; i < *argc; i++) {
 		if (strcmp(argv[i], "--") != 0)
 			continue;
-		if (i + 1 < *argc)
-			t->command = &argv[i + 1];
+		t->command = &argv[i + 1];
 		argv[i] = NULL;
 		*argc = i;
 		return;
@@ -115,6 +117,23 @@ void target_fill_in(int argc, char **argv)
 			argv[i] = one_waker;
 }
 
+/* Why a process or thread cannot be traced; NULL: it can. */
+static char *trouble_with(uint32_t id, bool is_process)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/status", id), *status = NULL;
+	const char *state, *group;
+
+	if (!g_file_get_contents(path, &status, NULL, NULL))
+		return g_strdup("does not exist");
+	state = strstr(status, "\nState:\t");
+	group = strstr(status, "\nTgid:\t");
+	if (state && (state[8] == 'Z' || state[8] == 'X'))
+		return g_strdup("has ended, and nobody has waited for it yet");
+	if (is_process && group && strtoul(group + 7, NULL, 10) != id)
+		return g_strdup_printf("is a thread of process %lu, for which there is -t", strtoul(group + 7, NULL, 10));
+	return NULL;
+}
+
 static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **error)
 {
 	for (char **text = typed; text && *text; text++)
@@ -122,12 +141,11 @@ static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **er
 			return false;
 	for (guint i = 0; *ret_ids && i < (*ret_ids)->len; i++) {
 		uint32_t id = g_array_index(*ret_ids, uint32_t, i);
-		char path[32];
+		g_autofree char *trouble = trouble_with(id, strcmp(what, "process") == 0);
 
-		g_snprintf(path, sizeof(path), "/proc/%u", id);
-		if (access(path, F_OK) == 0)
+		if (!trouble)
 			continue;
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s %u does not exist", what, id);
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s %u %s", what, id, trouble);
 		return false;
 	}
 	return true;
@@ -220,13 +238,24 @@ static bool resolve_sampling(struct target *t, GError **error)
 	return true;
 }
 
+static bool resolve_states(const char *text, uint32_t *ret_mask, GError **error)
+{
+	g_autofree char *letters = NULL;
+
+	if (!parse_state_letters(text, &letters, error))
+		return false;
+	for (const char *l = letters; *l; l++)
+		*ret_mask |= 1U << (strchr(OFFCPU_STATE_LETTERS, *l) - OFFCPU_STATE_LETTERS);
+	return true;
+}
+
 static bool resolve_values(struct target *t, GError **error)
 {
 	struct collect_options *c = &t->collect;
 	static const char *const unwinders[] = { "auto", "dwarf", "fp", NULL };
 	const char *wrong = NULL;
 
-	if (t->states && !parse_states(t->states, &c->state_mask, error))
+	if (t->states && !resolve_states(t->states, &c->state_mask, error))
 		return false;
 	if (t->min_block && !parse_duration(t->min_block, 1000, &c->min_ns, error))
 		return false;
@@ -242,7 +271,7 @@ static bool resolve_values(struct target *t, GError **error)
 		wrong = "-u and -k exclude each other";
 	else if (t->user_stacks_only && t->kernel_stacks_only)
 		wrong = "-U and -K exclude each other";
-	else if (t->max_depth < 0 || t->max_depth > OFFCPU_MAX_DEPTH)
+	else if (t->max_depth < 1 || t->max_depth > OFFCPU_MAX_DEPTH)
 		wrong = "--max-depth takes 1 to 127";
 	else if (t->wakers && (!parse_u32(t->wakers, &t->wakers_cnt, NULL) || !t->wakers_cnt ||
 			       t->wakers_cnt > OFFCPU_CHAIN_MAX))
@@ -251,6 +280,8 @@ static bool resolve_values(struct target *t, GError **error)
 		wrong = "--max-block is below --min-block";
 	else if (t->all && (t->pids || t->tids || t->cgroups || t->comm || t->command))
 		wrong = "-a is the whole system: it goes with no other target";
+	else if (t->command && !t->command[0])
+		wrong = "no command stands behind --";
 	else if (t->command && (t->pids || t->tids || t->cgroups || t->comm))
 		wrong = "a command is a target of its own: it goes with no other";
 	else if (t->lines && t->kernel_stacks_only)
@@ -323,13 +354,22 @@ static void describe_list(GString *text, const char *what, char **typed)
 	g_string_append_printf(text, "%s%s %s", text->len ? ", " : "", what, all);
 }
 
+/* A time as typed; a bare number is microseconds. */
+static char *with_unit(const char *typed)
+{
+	if (!typed)
+		return NULL;
+	return g_strconcat(typed, g_ascii_isdigit(typed[strlen(typed) - 1]) ? "us" : "", NULL);
+}
+
 char *target_describe(const struct target *t)
 {
 	GString *text = g_string_new(NULL);
+	g_autofree char *min = with_unit(t->min_block), *max = with_unit(t->max_block);
 	char *one[2] = { NULL, NULL };
 	const struct { const char *what; char *typed; } singles[] = {
 		{ "comm", t->comm }, { "state", t->states },
-		{ "waits from", t->min_block }, { "waits up to", t->max_block },
+		{ "waits from", min }, { "waits up to", max },
 	};
 
 	describe_list(text, "process", t->pids);

@@ -9,6 +9,7 @@
 
 #include "abi/space_abi.h"
 #include "collect/extents.h"
+#include "collect/session_parts.h"
 
 /* No file takes more than this part of the room that is left: one made to be large must not take it all. */
 #define SHARE_MAX 4
@@ -72,8 +73,7 @@ struct slabs *slabs_new(struct bpf_map *outer, GError **error)
 	err = s->outer_fd < 0 ? s->outer_fd : bpf_map__reuse_fd(outer, s->outer_fd);
 	if (!err)
 		return s;
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-err),
-		    "the kernel's room for unwind tables cannot be made: %s", g_strerror(-err));
+	session_bpf_error(error, err, "make room for unwind tables");
 	slabs_free(s);
 	return NULL;
 }

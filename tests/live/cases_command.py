@@ -135,6 +135,27 @@ def killed_leaves_nothing_loaded(env):
 
 
 @case
+def refused_without_rights(env):
+    """A status of its own, and what to do about it."""
+    for verb in ("record", "trace", "events", "hist"):
+        words = [env.offcpu, verb, *(["-o", "/tmp/none.offcpu"] if verb == "record" else [])]
+        result = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *words],
+                                capture_output=True, text=True, timeout=30, check=False)
+        env.check.equal(result.returncode, 3, f"status of {verb} without rights ({result.stderr.strip()})")
+        env.check.that("root" in result.stderr, f"stderr of {verb} names no way out: {result.stderr!r}")
+
+
+@case
+def output_that_fails(env):
+    """What is printed while it is traced and cannot be written ends the run, and is said."""
+    for words in (["events", "-d", "20"], ["hist", "0.1"]):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([env.offcpu, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=15, check=False)
+        env.check.equal(result.returncode, 1, f"status of {words}")
+        env.check.that("standard output" in result.stderr, f"stderr of {words}: {result.stderr!r}")
+
+
+@case
 def refused_target_keeps_the_file(env):
     program = Program(env, "sleeper")
     recorder = Recorder(env, "-p", program.pid, "-d", "0.2")

@@ -206,6 +206,24 @@ def filter_state(env):
     env.check.equal(processes(report), {program.pid for program in programs}, "processes with an account")
 
 
+@case
+def filter_each_state(env):
+    """Each letter lists that state and no other; bcc's numbers are the kernel's bits."""
+    programs = [Program(env, "nanosleep", 500, 10000), Program(env, "hog", 2 * os.cpu_count(), 4000)]
+    seen = {}
+    for states in ("S", "R", "0", "1"):
+        recorder = Recorder(env, "-p", ",".join(str(program.pid) for program in programs), "--state", states, "--exact")
+        recorder.wait_attached()
+        if not seen:
+            for program in programs:
+                program.go()
+        time.sleep(0.1)
+        recorder.stop()
+        report = recorder.report()
+        seen[states] = {wait["state"] for wait in report.waits}
+    env.check.equal(seen, {"S": {"S"}, "R": {"R"}, "0": {"R"}, "1": {"S"}}, "states listed")
+
+
 def check_bounds(env, report, line, low_ns, high_ns):
     """
     Of one site, just the waits within the bounds are listed.  A wait's truth is known to 1% or

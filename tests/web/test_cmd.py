@@ -98,6 +98,58 @@ class FlameCommand(unittest.TestCase):
         for other in ("db.offcpu", "./db.offcpu", "link.svg"):
             self.refused(2, "would replace the recording", "db.offcpu", "-o", other)
 
+    def test_output_in_place(self):
+        """A file keeps its mode; what is no plain file is written into, and stays what it is."""
+        self.run_flame("db.offcpu", "-o", "mode.svg")
+        whole = self.read("mode.svg")
+        os.chmod(self.path("mode.svg"), 0o600)
+        self.assertEqual(self.run_flame("db.offcpu", "-o", "mode.svg").returncode, 0)
+        self.assertEqual(os.stat(self.path("mode.svg")).st_mode & 0o777, 0o600)
+        os.symlink("mode.svg", self.path("link.svg"))
+        with open(self.path("mode.svg"), "w", encoding="utf-8") as file:
+            file.write("longer than what comes in its place" * 100000)
+        self.assertEqual(self.run_flame("db.offcpu", "-o", "link.svg").returncode, 0)
+        self.assertTrue(os.path.islink(self.path("link.svg")))
+        self.assertEqual(self.read("mode.svg"), whole)
+        os.mkfifo(self.path("fifo.svg"))
+        with subprocess.Popen(["cat", self.path("fifo.svg")], stdout=subprocess.PIPE) as reader:
+            self.assertEqual(self.run_flame("db.offcpu", "-o", "fifo.svg").returncode, 0)
+            self.assertEqual(reader.communicate()[0], whole)
+        r = self.run_flame("db.offcpu", "-o", "/dev/full")
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("/dev/full", r.stderr)
+
+    def test_output_that_fails(self):
+        for args in (["--version"], ["--help"], ["report", "db.offcpu"], ["export", "-f", "json", "db.offcpu"], ["flame", "-o", "-", "db.offcpu"]):
+            with open("/dev/full", "wb") as full:
+                r = subprocess.run([OFFCPU, *args], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual((r.returncode, r.stderr.count("\n")), (1, 1), (args, r.stderr))
+            self.assertIn("standard output", r.stderr)
+
+    def test_words_that_make_no_sense(self):
+        """Said before anything is traced."""
+        os.mkdir(self.path("x.offcpu.old"))
+        with open(self.path("x.offcpu"), "w", encoding="utf-8") as file:
+            file.write("kept")
+        with subprocess.Popen(["true"]) as ended:
+            os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+            for status, words, *args in ((2, "no command", "record", "--"), (2, "above 0", "events", "-d", "0"),
+                                         (2, "--max-depth", "record", "--max-depth", "0"),
+                                         (2, "-P and -L", "hist", "-P", "-L"), (2, "--on-cpu", "hist", "--on-cpu", "--state", "D"),
+                                         (1, "is a file", "record", "-o", "-"), (1, "x.offcpu.old", "record", "-o", "x.offcpu"),
+                                         (1, "has ended", "record", "-p", str(ended.pid)),
+                                         (2, "would replace", "export", "-f", "csv", "db.offcpu", "-o", "./db.offcpu")):
+                r = subprocess.run([OFFCPU, *args], cwd=self.folder, capture_output=True, text=True, timeout=60)
+                self.assertEqual((r.returncode, r.stdout, r.stderr.count("\n")), (status, "", 1), (args, r.stderr))
+                self.assertIn(words, r.stderr)
+
+    def test_hostile_words(self):
+        """What is quoted does not steer the terminal."""
+        r = subprocess.run([OFFCPU, "report", "\x1b[31m\u009b31m.offcpu"], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("\\x1b[31m", r.stderr)
+        self.assertFalse(set(r.stderr) & {"\x1b", "\u009b"})
+
     def test_help(self):
         r = self.run_flame("--help")
         self.assertEqual(r.returncode, 0)
