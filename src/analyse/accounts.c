@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/hash.h"
+
 /* A pid used again by another program, or an exec, is another row. */
 struct process_key {
 	uint32_t pid;
@@ -13,7 +15,7 @@ static guint key_hash(gconstpointer k)
 {
 	const struct process_key *key = k;
 
-	return g_direct_hash(key->process) * 31 + key->pid;
+	return hash_end(hash_more(hash_pointer(key->process), key->pid));
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)

@@ -6,6 +6,7 @@
 
 #include "analyse/roles.h"
 #include "analyse/strset.h"
+#include "base/hash.h"
 
 #define NONE UINT32_MAX
 
@@ -191,7 +192,7 @@ static guint passage_hash(gconstpointer key)
 {
 	const struct passage *k = key;
 
-	return g_direct_hash(k->comm) * 31 + g_direct_hash(k->function);
+	return hash_end(hash_more(hash_pointer(k->comm), hash_pointer(k->function)));
 }
 
 static gboolean passage_equal(gconstpointer va, gconstpointer vb)

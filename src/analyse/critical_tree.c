@@ -5,6 +5,7 @@
 
 #include "analyse/chains.h"
 #include "analyse/wakers.h"
+#include "base/hash.h"
 
 #define NONE UINT32_MAX
 
@@ -34,10 +35,10 @@ struct tree {
 static guint node_hash(gconstpointer key)
 {
 	const struct node *n = key;
-	guint hash = n->parent * 31 + n->actor;
+	uint64_t hash = (uint64_t)n->parent << 32 | n->actor;
 
-	hash = hash * 31 + (guint)n->kind * 8 + (guint)n->end;
-	return hash * 31 + g_direct_hash(n->wait) * 17 + g_direct_hash(n->waker);
+	hash = hash_more(hash, (uint64_t)n->kind << 32 | (unsigned)n->end);
+	return hash_end(hash_more(hash_more(hash, hash_pointer(n->wait)), hash_pointer(n->waker)));
 }
 
 static gboolean node_equal(gconstpointer va, gconstpointer vb)

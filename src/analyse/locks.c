@@ -5,6 +5,7 @@
 
 #include "analyse/rows.h"
 #include "analyse/wakers.h"
+#include "base/hash.h"
 
 /* While it is added up. */
 struct building {
@@ -24,7 +25,7 @@ static guint lock_hash(gconstpointer key)
 {
 	const struct object *o = key;
 
-	return g_direct_hash(o->name) ^ (guint)(o->addr * 0x9e3779b97f4a7c15ULL >> 32) ^ o->pid * 31u ^ o->kind;
+	return hash_end(hash_more(hash_more(hash_pointer(o->name), o->addr), (uint64_t)o->pid << 32 | o->kind));
 }
 
 /* Strings are interned. */
@@ -45,7 +46,7 @@ static guint holder_hash(gconstpointer key)
 {
 	const struct lock_holder *h = key;
 
-	return g_direct_hash(h->comm) ^ (has_place(h) ? 0 : h->tid) * 0x9e3779b1u ^ h->user * 31u ^ h->kernel * 131u;
+	return hash_end(hash_more(hash_more(hash_pointer(h->comm), has_place(h) ? 0 : h->tid), (uint64_t)h->user << 32 | h->kernel));
 }
 
 static gboolean holder_equal(gconstpointer va, gconstpointer vb)

@@ -6,6 +6,7 @@
 
 #include "analyse/plumbing.h"
 #include "analyse/strset.h"
+#include "base/hash.h"
 
 #define BEGINNINGS_MAX (1 << 20)	/* of more distinct ones than this, names alone tell the roles */
 #define NONE UINT32_MAX
@@ -298,7 +299,7 @@ static guint name_hash(gconstpointer key)
 {
 	const struct name_key *k = key;
 
-	return g_direct_hash(k->comm) * 31 + g_direct_hash(k->process) + k->is_kernel;
+	return hash_end(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->process)), k->is_kernel));
 }
 
 static gboolean name_equal(gconstpointer va, gconstpointer vb)
@@ -361,7 +362,7 @@ static guint sleep_hash(gconstpointer key)
 {
 	const struct sleep_key *k = key;
 
-	return g_direct_hash(k->comm) * 31 + g_direct_hash(k->process) * 17 + (guint)k->frame;
+	return hash_end(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->process)), (uint64_t)k->frame));
 }
 
 static gboolean sleep_equal(gconstpointer va, gconstpointer vb)

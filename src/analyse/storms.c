@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 #define IN_VAIN_PERCENT 50
 #define PARTLY_PERCENT 20
 
@@ -170,7 +172,7 @@ static guint place_hash(gconstpointer key)
 {
 	const struct waker *w = key;
 
-	return g_direct_hash(w->comm) * 31 + g_direct_hash(w->irq) * 17 + w->user * 7919 + w->kernel;
+	return hash_end(hash_more(hash_more(hash_pointer(w->comm), hash_pointer(w->irq)), (uint64_t)w->user << 32 | w->kernel));
 }
 
 /* Strings of a profile are interned. */

@@ -44,14 +44,9 @@ struct row_key {
 static guint key_hash(gconstpointer k)
 {
 	const struct row_key *key = k;
-	uint64_t h = (uint64_t)(uintptr_t)key->name;
+	uint64_t h = hash_more(hash_pointer(key->name), (uint64_t)key->a << 32 | key->b);
 
-	h = (h ^ key->a) * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ (h >> 32) ^ key->b) * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ (h >> 32) ^ key->c) * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ (h >> 32) ^ key->d) * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ (h >> 32) ^ key->e) * UINT64_C(0x9e3779b97f4a7c15);
-	return (guint)(h >> 32);
+	return hash_end(hash_more(hash_more(h, (uint64_t)key->c << 32 | key->d), key->e));
 }
 
 static gboolean key_equal(gconstpointer x, gconstpointer y)

@@ -3,14 +3,13 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/hash.h"
 #include "collect/fold_parts.h"
+#include "collect/foreign_threads.h"
 #include "collect/lock_kind.h"
 #include "symbolize/data_symbols.h"
 
-#define TASKS_MAX 4096		/* of a process in another pid namespace, looked through for one of its threads */
 #define GLIBC_LOCK_BYTES 64	/* none of its types is larger: pthread_rwlock_t has 56 */
 
 struct seen {
@@ -25,7 +24,7 @@ struct fold_objects {
 	char *proc_dir;
 	struct data_symbols *data;
 	GHashTable *seen;	/* uint64_t id -> struct seen */
-	GHashTable *foreign;	/* pid << 32 | tid there -> our tid, for other pid namespaces */
+	struct foreign_threads *threads;
 };
 
 struct fold_objects *fold_objects_new(struct profile *profile, const char *proc_dir, const char *debug_dir)
@@ -36,7 +35,7 @@ struct fold_objects *fold_objects_new(struct profile *profile, const char *proc_
 	o->proc_dir = g_strdup(proc_dir);
 	o->data = data_symbols_new(proc_dir, debug_dir);
 	o->seen = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
-	o->foreign = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	o->threads = foreign_threads_new(proc_dir);
 	return o;
 }
 
@@ -46,64 +45,9 @@ void fold_objects_free(struct fold_objects *o)
 		return;
 	data_symbols_free(o->data);
 	g_hash_table_destroy(o->seen);
-	g_hash_table_destroy(o->foreign);
+	foreign_threads_free(o->threads);
 	g_free(o->proc_dir);
 	g_free(o);
-}
-
-static bool is_own_namespace(const struct fold_objects *o, uint32_t pid)
-{
-	g_autofree char *theirs = g_strdup_printf("%s/%" PRIu32 "/ns/pid", o->proc_dir, pid);
-	g_autofree char *ours = g_strdup_printf("%s/self/ns/pid", o->proc_dir);
-	struct stat a, b;
-
-	return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
-
-/* The innermost of the numbers in "NSpid:	123	7". */
-static uint32_t innermost_id(const char *status)
-{
-	const char *line = strstr(status, "\nNSpid:"), *end = line ? strchr(line + 1, '\n') : NULL;
-	const char *last;
-
-	if (!end)
-		return 0;
-	last = g_strrstr_len(line, end - line, "\t");
-	return last ? (uint32_t)g_ascii_strtoull(last + 1, NULL, 10) : 0;
-}
-
-/* The thread of pid that calls itself tid. */
-static uint32_t search_thread(const struct fold_objects *o, uint32_t pid, uint32_t tid)
-{
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/task", o->proc_dir, pid);
-	GDir *dir = g_dir_open(path, 0, NULL);
-	uint32_t found = 0;
-	const char *name;
-
-	for (unsigned i = 0; dir && !found && i < TASKS_MAX && (name = g_dir_read_name(dir)); i++) {
-		g_autofree char *file = g_strdup_printf("%s/%s/status", path, name);
-		g_autofree char *status = NULL;
-
-		if (g_file_get_contents(file, &status, NULL, NULL) && innermost_id(status) == tid)
-			found = (uint32_t)g_ascii_strtoull(name, NULL, 10);
-	}
-	if (dir)
-		g_dir_close(dir);
-	return found;
-}
-
-/* The thread that a process calls tid, as we number it; 0: not known. */
-static uint32_t own_number(struct fold_objects *o, uint32_t pid, uint32_t tid)
-{
-	const uint64_t key = (uint64_t)pid << 32 | tid;
-	gpointer known;
-
-	if (!tid || g_hash_table_lookup_extended(o->foreign, &key, NULL, &known))
-		return tid ? GPOINTER_TO_UINT(known) : 0;
-	uint32_t own = is_own_namespace(o, pid) ? tid : search_thread(o, pid, tid);
-
-	g_hash_table_insert(o->foreign, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(own));
-	return own;
 }
 
 static bool is_thread_of(const struct fold_objects *o, uint32_t pid, uint32_t tid)
@@ -137,7 +81,7 @@ void fold_objects_add(struct fold_objects *o, const struct offcpu_rec_object *re
 	s->rec = *rec;
 	for (unsigned i = 0; i < MIN(rec->cnt, OFFCPU_FUTEXES_MAX); i++)
 		data_symbols_find(o->data, rec->pid, space, rec->addr[i], rec->sp, rec->tid, &s->place[i]);
-	s->holder = own_number(o, rec->pid, rec->holder);
+	s->holder = foreign_threads_find(o->threads, rec->pid, rec->proc_start_ns, rec->holder);
 	s->is_believed = is_believed(o, rec, s->holder);
 	g_hash_table_insert(o->seen, &s->rec.id, s);
 }

@@ -318,6 +318,7 @@ bool session_drain(struct session *s)
 	session_foresee_mappings(s);
 	apply_tables(s, false);
 	s->records = 0;
+	s->round_ns = clock_ns(CLOCK_MONOTONIC);
 	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
 	session_take_parked(s);
 	govern(s);

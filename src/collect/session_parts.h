@@ -28,6 +28,7 @@ struct session {
 	uint64_t mmap_lost_cnt;		/* those lost until then */
 	GQueue foreseen;		/* processes whose mappings will be wanted, and are not read yet */
 	uint64_t records;		/* taken from the ring since the last drain began */
+	uint64_t round_ns;		/* when it did */
 	struct profile *profile;
 	struct fold *fold;
 	struct crowd *crowd;

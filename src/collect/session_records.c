@@ -15,6 +15,9 @@
 
 /* Records taken from the ring before the rest of the program gets a turn. */
 #define RECORDS_A_ROUND 16384
+/* And how long that may take: some ask for files to be read. */
+#define ROUND_NS 20000000
+#define RECORDS_A_LOOK 64	/* at the clock */
 
 /* Each takes 32 of them, and there is room for 524,288. */
 #define PARKED_RUNS 100000
@@ -97,6 +100,11 @@ void session_foresee_mappings(struct session *s)
 		read_cnt += symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
 }
 
+static bool is_late(const struct session *s)
+{
+	return s->records % RECORDS_A_LOOK == 0 && clock_ns(CLOCK_MONOTONIC) - s->round_ns > ROUND_NS;
+}
+
 int session_take_record(void *data, void *record, size_t size)
 {
 	struct session *s = data;
@@ -146,7 +154,7 @@ int session_take_record(void *data, void *record, size_t size)
 		break;
 	}
 	/* Below 0 ends this round, the record is taken. */
-	return s->records % RECORDS_A_ROUND == 0 ? -EAGAIN : 0;
+	return s->records % RECORDS_A_ROUND == 0 || is_late(s) ? -EAGAIN : 0;
 }
 
 static void empty_ring(struct session *s)

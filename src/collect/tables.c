@@ -16,6 +16,8 @@
 
 #define MAPS_TEXT_MAX (16 << 20)
 #define YOUNG_US 50000	/* most short-lived processes are gone by then */
+/* A program's mappings are read again when it has mapped more, after a pause of so many times what the last reading took. */
+#define PAUSE_TIMES 20
 #define IDLE_US 1000000	/* look around this often when nothing happens */
 
 struct program_mapping {
@@ -29,7 +31,7 @@ struct program {
 	uint64_t space;
 	GArray *mappings;	/* struct program_mapping, by address */
 	bool stale;		/* it has mapped more since, or was never looked at */
-	int64_t due_us;		/* look at it from then on */
+	int64_t due_us;		/* look at it from then on: a program may map things without end */
 	bool is_new;		/* the mappings have not been handed over since they were read */
 	bool published;
 };
@@ -217,7 +219,10 @@ static bool read_mappings(struct tables *t, struct program *program)
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
 	program->stale = false;
 	program->is_new = true;
+	int64_t began_us = g_get_monotonic_time();
 	ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
+	int64_t read_us = g_get_monotonic_time();
+	program->due_us = read_us + PAUSE_TIMES * (read_us - began_us);
 	forget_mappings(&old);
 	g_array_unref(before);
 	return ok;

@@ -5,6 +5,7 @@
 
 #include "analyse/label.h"
 #include "analyse/strset.h"
+#include "base/hash.h"
 #include "base/module.h"
 #include "render/json_write.h"
 #include "render/text_util.h"
@@ -118,11 +119,8 @@ struct id_key {
 static guint id_hash(gconstpointer k)
 {
 	const struct id_key *key = k;
-	uint64_t h = key->who * UINT64_C(0x9e3779b97f4a7c15);
 
-	h = (h ^ (h >> 32) ^ key->user) * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ (h >> 32) ^ key->kernel) * UINT64_C(0x9e3779b97f4a7c15);
-	return (guint)(h >> 32);
+	return hash_end(hash_more(key->who, (uint64_t)key->user << 32 | key->kernel));
 }
 
 static gboolean id_equal(gconstpointer a, gconstpointer b)

@@ -15,6 +15,7 @@
 #define MAPS_MAX_BYTES (16 << 20)
 #define PROCESSES_MAX 256	/* whose mappings are kept */
 #define FILES_MAX 1024
+#define VARIABLES_MAX_BYTES ((size_t)256 << 20)	/* of all files together; a browser's debug file has 20 MiB */
 #define THREADS_MAX 4096	/* of one process, whose stacks are looked for */
 /* The mappings of a process are read again for what is not found, with a pause; and after so long in any case. */
 #define PAUSE_US 10000
@@ -45,6 +46,7 @@ struct data_symbols {
 	char *proc_dir, *debug_dir;
 	GHashTable *processes;	/* uint64_t space -> struct process */
 	GHashTable *files;	/* struct file_key -> struct data_file, NULL: no ELF file */
+	size_t variables_bytes;	/* of them */
 	GStringChunk *strings;
 };
 
@@ -210,11 +212,13 @@ static const struct data_file *file_of(struct data_symbols *d, uint32_t pid, con
 
 	if (g_hash_table_lookup_extended(d->files, &key, NULL, &known))
 		return known;
-	int fd = g_hash_table_size(d->files) < FILES_MAX ? open_mapped(d, pid, m) : -1;
+	bool has_room = g_hash_table_size(d->files) < FILES_MAX && d->variables_bytes < VARIABLES_MAX_BYTES;
+	int fd = has_room ? open_mapped(d, pid, m) : -1;
 
 	if (fd >= 0 && data_file_read(fd, &read)) {
 		data_file_add_debug(&read, fd, d->debug_dir);
 		own = g_memdup2(&read, sizeof(read));
+		d->variables_bytes += symtab_memory_bytes(&own->variables);
 	}
 	if (fd >= 0) {
 		close(fd);

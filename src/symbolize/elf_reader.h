@@ -28,6 +28,7 @@ struct elf_reader {
 	struct elf_section *sections;
 	size_t section_cnt;
 	Elf_Scn *symtab, *dynsym, *versions, *debugdata;
+	size_t note_bytes;		/* read so far */
 	Elf_Scn *plts[ELF_PLTS_MAX];	/* .plt, .plt.sec, .plt.got */
 	size_t plt_cnt;
 	Elf_Scn *relocations[ELF_RELOCATIONS_MAX];	/* of the loaded program */

@@ -10,7 +10,7 @@
 #define SYMTAB_MAX_BYTES (128 << 20)
 #define STRTAB_MAX_BYTES (512 << 20)
 #define SECTIONS_MAX 65536
-#define NOTES_MAX_BYTES (1 << 20)
+#define NOTES_MAX_BYTES (1 << 20)	/* of all sections: libelf keeps what it has read, and many may name the same bytes */
 #define DEBUGDATA_MAX_BYTES (64 << 20)
 
 /* Symbols of one or several tables, with their names in one buffer. */
@@ -26,8 +26,9 @@ static void read_build_id(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *s
 	Elf_Data *data;
 	GElf_Nhdr note;
 
-	if (r->table->build_id_bytes || sh->sh_size > NOTES_MAX_BYTES)
+	if (r->table->build_id_bytes || sh->sh_size > NOTES_MAX_BYTES - r->note_bytes)
 		return;
+	r->note_bytes += sh->sh_size;
 	data = elf_getdata(scn, NULL);
 	while (data && (next = gelf_getnote(data, off, &note, &name_off, &desc_off)) > 0) {
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
@@ -205,6 +206,18 @@ static void pool_add_symbols(struct pool *pool, const struct elf_reader *r, Elf_
 	}
 }
 
+/* Of each of these symbols; NULL: there are none, or it is damaged. */
+static Elf_Data *versions_of(const struct elf_reader *r, const Elf_Data *symbols)
+{
+	size_t cnt = symbols->d_size / gelf_fsize(r->elf, ELF_T_SYM, 1, EV_CURRENT);
+	GElf_Shdr sh;
+
+	if (!r->versions || !gelf_getshdr(r->versions, &sh) || (sh.sh_flags & SHF_COMPRESSED) ||
+	    sh.sh_size > cnt * sizeof(GElf_Versym))
+		return NULL;
+	return elf_getdata(r->versions, NULL);
+}
+
 /* False when the section is damaged, empty or too large: the caller may try another. */
 static bool pool_add(struct pool *pool, const struct elf_reader *r, Elf_Scn *scn)
 {
@@ -218,7 +231,7 @@ static bool pool_add(struct pool *pool, const struct elf_reader *r, Elf_Scn *scn
 	pool->names = g_realloc(pool->names, pool->names_bytes);
 	memcpy(pool->names + from, strings->d_buf, strings->d_size);
 	pool->names[pool->names_bytes - 1] = 0;
-	versions = scn == r->dynsym && r->versions ? elf_getdata(r->versions, NULL) : NULL;
+	versions = scn == r->dynsym ? versions_of(r, data) : NULL;
 	pool_add_symbols(pool, r, data, versions, (uint32_t)from);
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <link.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "symbolize/elf_table.h"
@@ -324,6 +325,41 @@ static void test_no_elf(void)
 	g_assert_nonnull(error);
 }
 
+/* Thousands of sections that are all the same notes: libelf would keep a copy of each. */
+static void test_many_notes(void)
+{
+	const size_t notes_bytes = 1 << 20, cnt = 4000, header = sizeof(Elf64_Ehdr);
+	const size_t bytes = header + notes_bytes + cnt * sizeof(Elf64_Shdr);
+	g_autofree char *image = g_malloc0(bytes);
+	Elf64_Ehdr *eh = (Elf64_Ehdr *)image;
+	struct rusage before, after;
+
+	memcpy(eh->e_ident, ELFMAG, SELFMAG);
+	eh->e_ident[EI_CLASS] = ELFCLASS64;
+	/* the other order: what is read is converted, so copied */
+	eh->e_ident[EI_DATA] = G_BYTE_ORDER == G_LITTLE_ENDIAN ? ELFDATA2MSB : ELFDATA2LSB;
+	eh->e_ident[EI_VERSION] = EV_CURRENT;
+	eh->e_type = GUINT16_SWAP_LE_BE(ET_DYN);
+	eh->e_machine = GUINT16_SWAP_LE_BE(EM_PPC64);
+	eh->e_version = GUINT32_SWAP_LE_BE(EV_CURRENT);
+	eh->e_ehsize = GUINT16_SWAP_LE_BE(sizeof(Elf64_Ehdr));
+	eh->e_shoff = GUINT64_SWAP_LE_BE(header + notes_bytes);
+	eh->e_shentsize = GUINT16_SWAP_LE_BE(sizeof(Elf64_Shdr));
+	eh->e_shnum = GUINT16_SWAP_LE_BE(cnt);
+	for (size_t i = 1; i < cnt; i++) {
+		Elf64_Shdr *sh = (Elf64_Shdr *)(image + header + notes_bytes) + i;
+
+		sh->sh_type = GUINT32_SWAP_LE_BE(SHT_NOTE);
+		sh->sh_offset = GUINT64_SWAP_LE_BE(header);
+		sh->sh_size = GUINT64_SWAP_LE_BE(notes_bytes / 2);
+		sh->sh_addralign = GUINT64_SWAP_LE_BE(4);
+	}
+	getrusage(RUSAGE_SELF, &before);
+	elf_table_free(elf_table_read_memory(image, bytes, NULL));
+	getrusage(RUSAGE_SELF, &after);
+	g_assert_cmpint(after.ru_maxrss - before.ru_maxrss, <, 64 << 10);	/* KiB */
+}
+
 /* Our own program, cut short or with bytes changed, must never crash the reader. */
 static void test_damaged(void)
 {
@@ -371,5 +407,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/elf/build-id", test_build_id);
 	g_test_add_func("/elf/no-elf", test_no_elf);
 	g_test_add_func("/elf/damaged", test_damaged);
+	g_test_add_func("/elf/many-notes", test_many_notes);
 	return g_test_run();
 }
