@@ -133,6 +133,8 @@ enum offcpu_state {
 };
 #define OFFCPU_STATE_LETTERS "SRDTtPI"
 
+#define OFFCPU_STACK_LOST 1	/* in the place of a stack's id: there was one, and it is counted as lost */
+
 /* All waits of a thread in one state that the filters let through, kept by sampling or not. */
 struct offcpu_state_total {
 	__u64 count;

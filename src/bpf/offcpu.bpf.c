@@ -191,6 +191,8 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 		scratch->kstack = kernel_stack(task, st, scratch, now);
 	else if (cfg.want_kstack)
 		count_loss(OFFCPU_LOSS_KSTACK, now - st->since_ns);
+	if (cfg.want_kstack && !scratch->kstack)
+		scratch->kstack = OFFCPU_STACK_LOST;
 	if (cfg.want_events)
 		send_event(task, st, &scratch->kept.parts, scratch->ustack, scratch->kstack, now);
 	if (cfg.want_locks && may_walk)

@@ -226,10 +226,14 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	rec->open_blocked_ns = parts.blocked_ns;
 	rec->open_runnable_ns = parts.runnable_ns;
 	rec->open_preempted_ns = parts.preempted_ns;
-	if (cfg.want_kstack && !rec->open_kstack)
+	if (cfg.want_kstack && !rec->open_kstack) {
+		rec->open_kstack = OFFCPU_STACK_LOST;
 		count_loss(OFFCPU_LOSS_KSTACK, total);
-	if (st->ustack_from == USTACK_LATE && !rec->open_ustack)
+	}
+	if (st->ustack_from == USTACK_LATE && !rec->open_ustack && plain(task)->mm) {
+		rec->open_ustack = OFFCPU_STACK_LOST;
 		count_loss(OFFCPU_LOSS_USTACK, total);
+	}
 }
 
 /*

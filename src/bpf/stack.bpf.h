@@ -200,7 +200,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 
 static __always_inline __u64 begun_ustack(const struct thread_state *st)
 {
-	return st->ustack_from == USTACK_BEGUN ? st->ustack : 0;
+	return st->ustack_from == USTACK_BEGUN ? st->ustack ?: OFFCPU_STACK_LOST : 0;
 }
 
 /* The user stack of a wait that ends.  may_walk: the thread still stands where it waited. */
@@ -212,9 +212,9 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 	if (!plain(task)->mm)
 		return 0;
 	if (may_walk)
-		return user_stack(NULL, task, st, scratch, now);
+		return user_stack(NULL, task, st, scratch, now) ?: OFFCPU_STACK_LOST;
 	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);
-	return 0;
+	return OFFCPU_STACK_LOST;
 }
 
 #ifdef __TARGET_ARCH_x86
@@ -374,7 +374,7 @@ static __always_inline void fetch_stack_early(const struct task_struct *task)
 /*
  * The kernel stack of a thread that is off CPU.  At switch-in `next` still is: its walk
  * starts in its own __schedule(), so none of the tracer's frames are in it, and it is a
- * third cheaper than walking prev from inside the BPF program (docs/performance.md).
+ * third cheaper than walking prev from inside the BPF program (docs/performance-notes.md).
  */
 static __always_inline __u64 kernel_stack(struct task_struct *task, struct thread_state *st,
 					  struct scratch *scratch, __u64 now)

@@ -56,6 +56,23 @@ static bool format_parse(const char *name, enum export_format *ret_format)
 }
 
 /* False after a sentence about the first value that is no good. */
+static bool fits_format(const struct export_args *a, enum export_format format)
+{
+	const struct { const char *name; bool is_given, fits_csv; } options[] = {
+		{ "--by", a->by, false }, { "--unit", a->unit, false }, { "--weight", a->weight, false },
+		{ "--wakers", a->wakers, false }, { "--wakeup", a->wakeup, false }, { "--no-delimiter", a->no_delimiter, false },
+		{ "--annotate", a->annotate, true }, { "--lines", a->lines, true },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(options); i++) {
+		if (!options[i].is_given || format == EXPORT_FOLDED || (format == EXPORT_CSV && options[i].fits_csv))
+			continue;
+		cmd_error("export", "%s: not of %s", options[i].name, a->format);
+		return false;
+	}
+	return true;
+}
+
 static bool folded_plan(const struct export_args *a, struct folded_options *options)
 {
 	options->delimiter = !a->no_delimiter;
@@ -185,7 +202,7 @@ int cmd_export(int argc, char **argv)
 		status = EXIT_USAGE;
 		if (argc > 2)
 			cmd_error("export", "\"%s\": only one FILE is read", argv[2]);
-		else if (format_parse(a.format, &format) && folded_plan(&a, &options))
+		else if (format_parse(a.format, &format) && fits_format(&a, format) && folded_plan(&a, &options))
 			status = export_checked(argc > 1 ? argv[1] : DEFAULT_FILE, &a, format, &options);
 	}
 	args_clear(&a);

@@ -126,7 +126,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 		return bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
 	job->input = argc == 2 ? argv[1] : DEFAULT_FILE;
 	job->output = a->output ? g_strdup(a->output) : default_output(job->input);
-	job->html = g_str_has_suffix(job->output, ".html") || g_str_has_suffix(job->output, ".htm");
+	g_autofree char *lower = g_ascii_strdown(job->output, -1);
+	job->html = g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm");
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
 					 .min_width = 0.001, .inverted = a->inverted };
 	if (cmd_is_same_file(job->output, job->input))

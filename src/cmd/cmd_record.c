@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu record: traces and writes a recording. */
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +14,7 @@
 #include "profile/profile_file.h"
 #include "render/text.h"
 
-/* Chosen from measurements: docs/performance.md, "Sampling". */
+/* Chosen from measurements: docs/performance-notes.md, "Sampling and the governor". */
 #define DEFAULT_SAMPLE_NS 0
 #define DEFAULT_BUDGET_PPM 10000	/* 1 % of the machine */
 
@@ -123,9 +125,9 @@ static void print_summary(const struct profile *p, const char *path)
 		residual += thread_residual_ns(profile_thread(p, i));
 	}
 	coverage_of(p, NULL, &c);
-	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT " switches\n",
+	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u thread%s, %s%" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT " switches\n",
 		path, stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
-		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, p->info.switches);
+		p->threads->len, p->threads->len == 1 ? "" : "s", c.listed_se_ns > 0 ? "about " : "", c.waits_cnt, p->info.switches);
 	fprintf(stderr, "coverage: residual %.4f%% of %.1f thread-seconds",
 		observed ? 100.0 * (double)residual / (double)observed : 0, (double)observed / 1e9);
 	for (guint i = 0; i < p->losses->len; i++) {
@@ -141,6 +143,24 @@ static void print_summary(const struct profile *p, const char *path)
 	print_sampling(p);
 }
 
+static char unfinished[PATH_MAX];	/* the file */
+
+/* A second Ctrl-C: what is half done goes with us. */
+static void on_abandon(int sig)
+{
+	unlink(unfinished);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void abandon_with(const char *path)
+{
+	g_strlcpy(unfinished, path, sizeof(unfinished));
+	signal(SIGINT, on_abandon);
+	signal(SIGTERM, on_abandon);
+	signal(SIGHUP, on_abandon);
+}
+
 /*
  * The file is written while the waits are added up and the programs taken out of the kernel.  Not while the window is ended: what the
  * threads did then is looked at as fast as can be.
@@ -154,6 +174,7 @@ static int write_recording(struct run *run, const struct record_options *o, cons
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_OK;
 
+	abandon_with(profile_file_temporary(file));
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	profile_file_complete(file);

@@ -29,6 +29,16 @@ static void print_help(FILE *to)
 	      "`offcpu COMMAND --help` shows a command's options, `offcpu help COMMAND` its manual.\n", to);
 }
 
+static bool has_page(char *page)
+{
+	char *const line[] = { (char *)"man", (char *)"-w", page, NULL };
+	int status;
+
+	return g_spawn_sync(NULL, (char **)line, NULL,
+			    G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL, NULL,
+			    &status, NULL) && g_spawn_check_wait_status(status, NULL);
+}
+
 static int help(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -39,7 +49,8 @@ static int help(int argc, char **argv)
 		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;
 		g_autofree char *page = g_strdup_printf("offcpu-%s", argv[1]);
-		execlp("man", "man", page, (char *)NULL);
+		if (has_page(page))
+			execlp("man", "man", page, (char *)NULL);
 		char *fallback[] = { argv[1], (char *)"--help", NULL };
 		return commands[i].run(2, fallback);
 	}

@@ -99,7 +99,7 @@ static void show_progress(const struct run *run, bool last)
 {
 	struct session_progress p;
 
-	if (!run->progress || !isatty(STDERR_FILENO))
+	if (!run->progress || !isatty(STDERR_FILENO) || g_strcmp0(g_getenv("TERM"), "dumb") == 0)
 		return;
 	session_progress(run->session, &p);
 	double seconds = (double)p.elapsed_ns / 1e9;
@@ -149,6 +149,10 @@ static bool wait_for_the_end(struct run *run, GError **error)
 		is_more = session_drain(run->session);
 		if (!session_check(run->session, error))
 			return false;
+		if (session_is_full(run->session)) {
+			cmd_error(run->name, "ends here: so many threads, stacks and waits came in that one recording holds no more");
+			return true;
+		}
 		elapsed = clock_ns(CLOCK_MONOTONIC) - begun;
 		if (run->on_tick && !run->on_tick(run, elapsed))
 			return true;

@@ -23,12 +23,9 @@ static void add(GArray *entries, const GOptionEntry *list)
 		g_array_append_val(entries, *list);
 }
 
-GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own)
+static void add_who(GArray *entries, struct target *t)
 {
-	GArray *entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
-
-	t->max_depth = OFFCPU_MAX_DEPTH;
-	const GOptionEntry who[] = {
+	const GOptionEntry list[] = {
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &t->all, "The whole system (the default)", NULL },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &t->pids, "These processes", "PID[,PID]" },
 		{ "tid", 't', 0, G_OPTION_ARG_STRING_ARRAY, &t->tids, "These threads", "TID[,TID]" },
@@ -42,7 +39,13 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &t->verbose, "Show what libbpf has to say, and of record how well it remembers stacks", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	const GOptionEntry filter[] = {
+
+	add(entries, list);
+}
+
+static void add_filter(GArray *entries, struct target *t)
+{
+	const GOptionEntry list[] = {
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &t->states,
 		  "List waits in these states: letters of RSDTtPI, or bcc's numbers", "LIST" },
 		{ "min-block", 'm', 0, G_OPTION_ARG_STRING, &t->min_block,
@@ -50,7 +53,13 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ "max-block", 'M', 0, G_OPTION_ARG_STRING, &t->max_block, "List waits of at most this", "TIME" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	const GOptionEntry capture[] = {
+
+	add(entries, list);
+}
+
+static void add_capture(GArray *entries, struct target *t)
+{
+	const GOptionEntry list[] = {
 		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &t->user_stacks_only, "No kernel stacks", NULL },
 		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &t->kernel_stacks_only, "No user stacks",
 		  NULL },
@@ -61,7 +70,12 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	const GOptionEntry sampling[] = {
+	add(entries, list);
+}
+
+static void add_sampling(GArray *entries, struct target *t)
+{
+	const GOptionEntry list[] = {
 		{ "sample", 0, 0, G_OPTION_ARG_STRING, &t->sample,
 		  "Sample the stacks of waits below this, by duration (a bare number is us)", "TIME" },
 		{ "max-overhead", 0, 0, G_OPTION_ARG_STRING, &t->max_overhead,
@@ -69,7 +83,12 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	const GOptionEntry why[] = {
+	add(entries, list);
+}
+
+static void add_why(GArray *entries, struct target *t)
+{
+	const GOptionEntry list[] = {
 		{ "wakers", 0, 0, G_OPTION_ARG_STRING, &t->wakers,
 		  "Who ended each sleep, with its stacks; =DEPTH: and who had woken that one, up to 16", "DEPTH" },
 		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &t->blame, "Who held the CPU while threads waited for it", NULL },
@@ -80,16 +99,24 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
+	add(entries, list);
+}
+
+GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own)
+{
+	GArray *entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+
+	t->max_depth = OFFCPU_MAX_DEPTH;
 	if (parts & TARGET_WHO)
-		add(entries, who);
+		add_who(entries, t);
 	if (parts & TARGET_FILTER)
-		add(entries, filter);
+		add_filter(entries, t);
 	if (parts & TARGET_CAPTURE)
-		add(entries, capture);
+		add_capture(entries, t);
 	if (parts & TARGET_WHY)
-		add(entries, why);
+		add_why(entries, t);
 	if (parts & TARGET_SAMPLING)
-		add(entries, sampling);
+		add_sampling(entries, t);
 	if (own)
 		add(entries, own);
 	return entries;

@@ -292,6 +292,11 @@ bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker)
 	return fold_wakers_find(f->wakers, id, ret_waker);
 }
 
+size_t fold_sum_cnt(const struct fold *f)
+{
+	return sums_cnt(f->sums);
+}
+
 uint64_t fold_stack_cnt(const struct fold *f)
 {
 	return fold_stacks_cnt(f->stacks);

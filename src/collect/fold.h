@@ -43,6 +43,8 @@ void fold_finish_threads(struct fold *f);
 void fold_finish(struct fold *f);
 
 uint64_t fold_stack_cnt(const struct fold *f);
+/* Of waits, so far. */
+size_t fold_sum_cnt(const struct fold *f);
 /* The node of a stack id; false when it has not arrived. */
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node);
 /* The profile's row of a thread; false when it has not arrived. */

@@ -13,7 +13,7 @@
 #define LISTING_OF_BUDGET 0.025
 /* To have all of them, with no error, it is worth twice that. */
 #define EXACT_OF_BUDGET 0.05
-/* To walk both stacks, remembered, and to sum, where few waits are listed and so all of it is in no cache: docs/performance.md. */
+/* To walk both stacks, remembered, and to sum, where few waits are listed and so all of it is in no cache: docs/performance-notes.md. */
 #define LISTING_NS 1500
 /* To go down, this part of all that is allowed must do: else it would be up again at once. */
 #define LOWER_SHARE 0.75

@@ -50,6 +50,15 @@ _Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
 
 G_DEFINE_QUARK(collect-error-quark, collect_error)
 
+/* What lives as the window ends has rows, too, so that is before the recording is full.  OFFCPU_ROWS_MAX: for tests. */
+static size_t rows_max(void)
+{
+	const char *fewer = g_getenv("OFFCPU_ROWS_MAX");
+	uint64_t cnt = fewer ? g_ascii_strtoull(fewer, NULL, 10) : 0;
+
+	return cnt ? cnt : PROFILE_ROWS_MAX / 4 * 3;
+}
+
 struct session *session_new(const struct collect_options *options, GError **error)
 {
 	struct session *s = g_new0(struct session, 1);
@@ -65,6 +74,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	if (options->command_pid && session_wants_kernel_symbols(options))
 		symbolizer_foresee_kernel(s->symbolizer);
 	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
+	s->rows_max = rows_max();
 	if (options->lines)
 		fold_with_lines(s->fold);
 	if (!session_load(s, error)) {
@@ -337,6 +347,11 @@ bool session_check(struct session *s, GError **error)
 	if (err)
 		session_load_error(error, err);
 	return !err;
+}
+
+bool session_is_full(const struct session *s)
+{
+	return MAX(profile_most_rows(s->profile), fold_sum_cnt(s->fold)) >= s->rows_max;
 }
 
 #define DYING_STEP_US 2000

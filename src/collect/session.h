@@ -37,6 +37,9 @@ bool session_drain(struct session *s);
 /* False when it cannot end well: part of it is loaded while the window is open.  Call it now and then. */
 bool session_check(struct session *s, GError **error);
 
+/* No recording could hold much more than what there is by now, so the window is to end.  Ask as often as that. */
+bool session_is_full(const struct session *s);
+
 /* Ends the window, reads out everything. */
 bool session_stop(struct session *s, GError **error);
 

@@ -27,6 +27,7 @@ struct session {
 	uint64_t mapped_ns;		/* mapping events up to here are known */
 	uint64_t mmap_lost_cnt;		/* those lost until then */
 	GQueue foreseen;		/* processes whose mappings will be wanted, and are not read yet */
+	size_t rows_max;		/* then the recording is full */
 	uint64_t records;		/* taken from the ring since the last drain began */
 	uint64_t round_ns;		/* when it did */
 	struct profile *profile;

@@ -214,6 +214,19 @@ bool profile_stack_names(const struct profile *p, uint32_t node, const char *con
 	return false;
 }
 
+guint profile_most_rows(const struct profile *p)
+{
+	const guint tables[] = {
+		p->threads->len, p->frames->len, p->waits->len, p->states->len, p->wakers->len, p->objects->len, p->wakes->len,
+		p->chains->len, p->stories->len, p->blames->len, p->storms->len, p->nodes->len / (PROFILE_NODES_MAX / PROFILE_ROWS_MAX),
+	};
+	guint most = 0;
+
+	for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
+		most = MAX(most, tables[i]);
+	return most;
+}
+
 uint32_t profile_add_thread(struct profile *p, const struct thread *t)
 {
 	struct thread own = *t;

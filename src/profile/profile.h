@@ -319,6 +319,8 @@ void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
 bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
+/* Rows of the longest of its tables; four nodes of stacks are one, of which there may be so many more. */
+guint profile_most_rows(const struct profile *p);
 /* So many waits may be added: room for them, at once. */
 void profile_expect_waits(struct profile *p, guint cnt);
 /*

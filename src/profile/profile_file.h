@@ -33,6 +33,8 @@ bool profile_file_write(const struct profile *p, const char *path, GError **erro
  */
 struct profile_file;
 struct profile_file *profile_file_begin(const struct profile *p, const char *path);
+/* What it is called until it is in its place, for whoever gives up: to be removed.  f's. */
+const char *profile_file_temporary(const struct profile_file *f);
 void profile_file_complete(struct profile_file *f);
 /*
  * Waits for the thread, and puts the file in its place.  at_last, unless it is NULL, is called just before the names change, when all

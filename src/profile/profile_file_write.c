@@ -143,6 +143,27 @@ static bool await_rest(struct profile_file *f)
 	return is_known;
 }
 
+/*
+ * SQLite opens the file by its name.  In a folder of another user's that name may be another file's by then, even a link to one of ours;
+ * then the one that we made is open but once.  Nothing is written before this is known.
+ */
+static bool is_opened_twice(const struct target *to)
+{
+	GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+	const char *name;
+	unsigned cnt = 0;
+	struct stat ours, st;
+
+	if (!dir || fstat(to->fd, &ours) != 0) {
+		g_clear_pointer(&dir, g_dir_close);
+		return false;
+	}
+	while ((name = g_dir_read_name(dir)))
+		cnt += fstat((int)g_ascii_strtoll(name, NULL, 10), &st) == 0 && st.st_dev == ours.st_dev && st.st_ino == ours.st_ino;
+	g_dir_close(dir);
+	return cnt == 2;
+}
+
 static bool fill_tmp(struct profile_file *f, GError **error)
 {
 	sqlite3 *db = NULL;
@@ -150,6 +171,10 @@ static bool fill_tmp(struct profile_file *f, GError **error)
 	int rc = sqlite3_open_v2(f->to.tmp, &db, flags, "unix-none");
 	bool ok = true;
 
+	if (rc == SQLITE_OK && !is_opened_twice(&f->to)) {
+		sqlite3_close(db);
+		return fail(&f->to, error, EPERM, "somebody has exchanged the file that is being written");
+	}
 	if (rc == SQLITE_OK)
 		rc = create_tables(db);
 	if (rc == SQLITE_OK)
@@ -252,6 +277,11 @@ struct profile_file *profile_file_begin(const struct profile *p, const char *pat
 	g_cond_init(&f->told);
 	f->thread = g_thread_new("writer", write_file, f);
 	return f;
+}
+
+const char *profile_file_temporary(const struct profile_file *f)
+{
+	return f->to.tmp;
 }
 
 void profile_file_complete(struct profile_file *f)

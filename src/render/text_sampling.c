@@ -31,10 +31,11 @@ static void append_budget(GString *s, const struct profile_sampling *sampling)
 {
 	append_ppm(s, sampling->used_ppm);
 	g_string_append(s, " of all CPUs' time");
-	if (sampling->peak_ppm) {	/* no reading was long enough to tell */
+	/* or no reading was long enough to tell, or the start was the worst, which takes less than one */
+	if (sampling->peak_ppm > sampling->used_ppm) {
 		g_string_append(s, ", ");
 		append_ppm(s, sampling->peak_ppm);
-		g_string_append(s, " at worst");
+		g_string_append(s, " in the worst second");
 	}
 	g_string_append(s, "; the budget is ");
 	append_ppm(s, sampling->budget_ppm);

@@ -9,12 +9,3 @@ const struct unwind_arch *unwind_arch_of(uint16_t machine)
 {
 	return machine == EM_X86_64 ? &unwind_arch_x86_64 : NULL;
 }
-
-const struct unwind_arch *unwind_arch_native(void)
-{
-#if defined(__x86_64__)
-	return &unwind_arch_x86_64;
-#else
-	return NULL;
-#endif
-}

@@ -46,7 +46,5 @@ struct unwind_arch {
 
 /* NULL for a machine we have no tables for. */
 const struct unwind_arch *unwind_arch_of(uint16_t machine);
-/* The one this program runs on. */
-const struct unwind_arch *unwind_arch_native(void);
 
 #endif

@@ -110,7 +110,7 @@ def second_interrupt_abandons(env):
             env.report(out)
         else:
             env.check.that(status != 0, f"status 0 without a recording, second interrupt after {delay_s} s")
-        left = [name for name in os.listdir(env.directory) if name.startswith(os.path.basename(out) + ".")]
+        left = [name for name in os.listdir(env.directory) if name.startswith((os.path.basename(out) + ".", "." + os.path.basename(out) + "."))]
         env.check.equal(left, [], "files left beside it")
 
 

@@ -63,6 +63,7 @@ def exec_program(env, mode):
 @case
 def execs_without_end(env):
     """Whoever becomes another program just as the window ends has its account, too: the rows of a process are all of its time."""
+    env.tolerate_unseen()
     programs = [Program(env, "execs", 300) for _ in range(4)]
     for program in programs:
         program.go()
@@ -71,6 +72,7 @@ def execs_without_end(env):
         recorder.wait()
         report = recorder.report()
         check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+        env.check.equal(report.coverage["stacks"]["none_ns"], 0, "time of stacks that are neither there nor lost")
         for program in programs:
             rows = report.rows[program.pid, program.pid]
             env.check.that(len(rows) > 10, f"{len(rows)} rows, one for each program")
@@ -96,6 +98,26 @@ def ended_before_the_window(env):
     env.check.equal([row for row in rows if row["observed_ns"] > long_ns], [], "rows of processes that had ended before the window")
     for zombie in zombies:
         zombie.wait()
+
+
+@case
+def threads_beyond_a_recording(env):
+    """When no more fit a recording it ends, with what it has, and says so."""
+    program = Program(env, "churn", 3000, 20, 1000)
+    os.environ["OFFCPU_ROWS_MAX"] = "500"
+    try:
+        recorder = Recorder(env, "-p", program.pid, "-d", "30")
+        recorder.wait_attached()
+    finally:
+        del os.environ["OFFCPU_ROWS_MAX"]
+    program.go()
+    recorder.wait()
+    report = recorder.report()
+    check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+    env.check.that(500 <= len(report.threads) < 3000, f"{len(report.threads)} rows of threads")
+    env.check.that(report.window["duration_ns"] < 20e9, f"a window of {report.window['duration_ns']} ns")
+    with open(recorder.errors, encoding="utf-8", errors="replace") as f:
+        env.check.that("ends here" in f.read(), "stderr does not say so")
 
 
 @case

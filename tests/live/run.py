@@ -79,7 +79,7 @@ def why_again(env):
 
 
 def run_case(function, given):
-    """The TAP point of one case as (ok, directive, lines), and why to try again, or None."""
+    """The TAP point of one case as (ok, directive, lines), why to try again or None, and what is wrong but for losses."""
     directory = tempfile.mkdtemp(prefix="offcpu-live-")
     env = lib.Env(given.offcpu, given.programs, directory)
     begin = time.monotonic()
@@ -104,22 +104,25 @@ def run_case(function, given):
     if given.keep and not ok:
         shutil.copytree(directory, os.path.join(given.keep, function.__name__), dirs_exist_ok=True)
     shutil.rmtree(directory, ignore_errors=True)
-    return ok, directive, lines, again
+    return ok, directive, lines, again, {problem for problem in env.check.problems if not problem.startswith("losses")}
 
 
 def run_attempts(function, given):
     """
     Again, if a failure says nothing.  Where the machine hid events every time the case could not be run here: it is
-    skipped, with what was seen.  The guests of tests/vm hide none.
+    skipped, with what was seen.  The guests of tests/vm hide none.  But what is wrong in the same words each time is no chance.
     """
-    before, reasons, end = [], set(), time.monotonic() + ATTEMPTS_S
+    before, reasons, end, always = [], set(), time.monotonic() + ATTEMPTS_S, None
     for attempt in itertools.count(1):
-        ok, directive, lines, again = run_case(function, given)
+        ok, directive, lines, again, wrong = run_case(function, given)
         if not again:
             break
+        always = wrong if always is None else always & wrong
         before += [f"attempt {attempt}, in which {again}: {line}" for line in lines]
         reasons.add(again)
         if attempt >= ATTEMPTS and time.monotonic() >= end:
+            if always:
+                return False, "", before + [f"in every attempt: {problem}" for problem in sorted(always)]
             if HIDDEN in reasons:
                 return True, f" # SKIP in {attempt} attempts, {HIDDEN}", before
             return ok, directive, before

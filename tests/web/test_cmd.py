@@ -138,6 +138,7 @@ class FlameCommand(unittest.TestCase):
                                          (2, "-P and -L", "hist", "-P", "-L"), (2, "--on-cpu", "hist", "--on-cpu", "--state", "D"),
                                          (1, "is a file", "record", "-o", "-"), (1, "x.offcpu.old", "record", "-o", "x.offcpu"),
                                          (1, "has ended", "record", "-p", str(ended.pid)),
+                                         (2, "--unit: not of csv", "export", "-f", "csv", "--unit", "ms", "db.offcpu"),
                                          (2, "would replace", "export", "-f", "csv", "db.offcpu", "-o", "./db.offcpu")):
                 r = subprocess.run([OFFCPU, *args], cwd=self.folder, capture_output=True, text=True, timeout=60)
                 self.assertEqual((r.returncode, r.stdout, r.stderr.count("\n")), (status, "", 1), (args, r.stderr))

@@ -182,7 +182,7 @@ static void test_sampling(void)
 	check_sampling(&sampling, 0, "");
 	sampling.over_cnt = 1;
 	sampling.peak_ppm = 25000;
-	check_sampling(&sampling, 0, "* budget    tracing cost 0.50% of all CPUs' time, 2.5% at worst; the budget is 1.0%, "
+	check_sampling(&sampling, 0, "* budget    tracing cost 0.50% of all CPUs' time, 2.5% in the worst second; the budget is 1.0%, "
 				     "exceeded in 1 reading; nothing was sampled\n");
 	sampling = (struct profile_sampling){ .start_ns = 10000, .end_ns = 10000, .max_ns = 10000 };
 	check_sampling(&sampling, 99000000, "* sampling  waits below 10.0 us were kept with probability duration/scale and stand "
@@ -191,13 +191,13 @@ static void test_sampling(void)
 		.over_cnt = 3, .budget_ppm = 1000, .has_used = true, .used_ppm = 1200, .peak_ppm = 1500 };
 	check_sampling(&sampling, 0, "* sampling  waits below 40.0 us were kept with probability duration/scale and stand "
 		"for the others; scale 0 at the start, 40.0 us at most, 10.0 us at the end; listed time \302\2610%; "
-		"accounts are exact\n* budget    tracing cost 0.12% of all CPUs' time, 0.15% at worst; the budget is 0.10%, "
+		"accounts are exact\n* budget    tracing cost 0.12% of all CPUs' time, 0.15% in the worst second; the budget is 0.10%, "
 		"exceeded in 3 readings; the governor raised the scale 2 times, lowered it 1 time\n");
 	sampling = (struct profile_sampling){ .max_ns = 400000, .end_ns = 400000, .raised_cnt = 2,
 		.budget_ppm = 10000, .has_used = true, .used_ppm = 1200, .peak_ppm = 1500 };
 	check_sampling(&sampling, 0, "* sampling  waits below 400 us were kept with probability duration/scale and stand "
 		"for the others; scale 0 at the start, 400 us at most, 400 us at the end; listed time \302\2610%; "
-		"accounts are exact\n* budget    tracing cost 0.12% of all CPUs' time, 0.15% at worst; the budget is 1.0%; "
+		"accounts are exact\n* budget    tracing cost 0.12% of all CPUs' time, 0.15% in the worst second; the budget is 1.0%; "
 		"the governor raised the scale 2 times, lowered it 0 times\n");
 }
 

@@ -20,7 +20,7 @@
 #include "frames.h"
 #include "symbolize/elf_table.h"
 #include "unwind/arch_x86_64.h"
-#include "unwind/walk.h"
+#include "walk.h"
 
 /* The child: a thread for every case, and its main thread waiting. */
 

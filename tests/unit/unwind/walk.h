@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef UNWIND_WALK_H
-#define UNWIND_WALK_H
+#ifndef TEST_UNWIND_WALK_H
+#define TEST_UNWIND_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,10 +9,7 @@
 #include "unwind/arch.h"
 #include "unwind/table.h"
 
-/*
- * Walks a user stack from user space: of threads that are blocked throughout, and as the
- * measure of what the BPF unwinder finds.
- */
+/* Walks a user stack from user space, by the tables that the BPF unwinder goes by: the measure of what those say. */
 
 /* An executable mapping: ELF virtual address = address - bias. */
 struct unwind_mapping {
