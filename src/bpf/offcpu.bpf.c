@@ -751,7 +751,9 @@ int BPF_PROG(handle_rename, struct task_struct *task, const char *comm)
 
 	if (!st)
 		return 0;
-	copy_comm(st->old_comm, task);
+	/* Where names decide, what it is called since that was done: of several names in a row the first one. */
+	if (!cfg.by_comm || st->renames == st->seen_renames)
+		copy_comm(st->old_comm, task);
 	st->renames++;
 	if (cfg.by_comm)
 		select_by_name(task, st, comm);

@@ -148,13 +148,15 @@ void target_fill_in(int argc, char **argv)
 static char *trouble_with(uint32_t id, bool is_process)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%u/status", id), *status = NULL;
-	const char *state, *group;
+	const char *state, *group, *threads;
 
 	if (!g_file_get_contents(path, &status, NULL, NULL))
 		return g_strdup("does not exist");
 	state = strstr(status, "\nState:\t");
 	group = strstr(status, "\nTgid:\t");
-	if (state && (state[8] == 'Z' || state[8] == 'X'))
+	threads = strstr(status, "\nThreads:\t");
+	/* of a process whose first thread has ended the others may go on */
+	if (state && (state[8] == 'Z' || state[8] == 'X') && !(threads && strtoul(threads + 10, NULL, 10) > 1))
 		return g_strdup("has ended, and nobody has waited for it yet");
 	if (is_process && group && strtoul(group + 7, NULL, 10) != id)
 		return g_strdup_printf("is a thread of process %lu, for which there is -t", strtoul(group + 7, NULL, 10));

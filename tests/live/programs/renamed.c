@@ -63,6 +63,7 @@ SITE void *left_main(void *arg)
 	truth_gate_wait();
 	nap_site(&before);
 	truth_write(&before);
+	prctl(PR_SET_NAME, "leaving");
 	prctl(PR_SET_NAME, "left");
 	nap_site(&unchosen);
 	return arg;
