@@ -142,7 +142,9 @@ int session_take_record(void *data, void *record, size_t size)
 		fold_object(s->fold, record, size);
 		break;
 	case OFFCPU_REC_THREAD:
-		fold_thread(s->fold, record, size);
+		/* events are handed over as they come, and may for weeks: nobody asks for accounts at the end */
+		if (s->options->mode != COLLECT_EVENTS)
+			fold_thread(s->fold, record, size);
 		break;
 	case OFFCPU_REC_EVENT:
 		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))
