@@ -4,9 +4,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "abi/offcpu_abi.h"
 #include "analyse/label.h"
-
-#define STATE_LETTERS "SDTtPIR"
 
 /*
  * Backtracking steps one name may cost.  A sane expression needs a few per byte; what needs
@@ -18,14 +17,14 @@
 static bool check_states(const char *states, GError **error)
 {
 	for (const char *s = states; s && *s; s++) {
-		if (*s == ',' || strchr(STATE_LETTERS, *s))
+		if (*s == ',' || strchr(OFFCPU_STATE_LETTERS, *s))
 			continue;
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 			    "state \"%s\": no state has the letter '%c'; known are S, D, T, t, P, I, R", states,
 			    g_ascii_isprint(*s) ? *s : '?');
 		return false;
 	}
-	if (states && !strpbrk(states, STATE_LETTERS)) {
+	if (states && !strpbrk(states, OFFCPU_STATE_LETTERS)) {
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "state \"%s\": names no state", states);
 		return false;
 	}

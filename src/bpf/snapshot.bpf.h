@@ -90,10 +90,16 @@ static __always_inline void begin_snapshot(struct task_struct *task, struct thre
 		st->snap_mode = bits ? MODE_ASLEEP : MODE_QUEUED;
 }
 
+/* One that was asleep may run by now: it has not been switched out since. */
+static __always_inline bool runs_as_snapped(const struct task_struct *task, const struct thread_state *st)
+{
+	return (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU);
+}
+
 /* It may have moved, or ended, while it was read; then the other reading, or its next event, tells. */
 static __always_inline void end_snapshot(struct task_struct *task, struct thread_state *st, __u64 csw)
 {
-	if (thread_of(task) == st && switches_of(task) == csw && (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)) {
+	if (thread_of(task) == st && switches_of(task) == csw && runs_as_snapped(task, st)) {
 		st->snap_csw = csw;
 		st->exec_ns = task->se.sum_exec_runtime;
 		st->has_snap = 1;
@@ -130,9 +136,8 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		return 0;
 	}
 	csw = switches_of(task);
-	/* one that was asleep may run by now: it has not been switched out since */
-	if (!st->selected || st->mode != MODE_UNKNOWN || (st->has_snap && st->snap_csw == csw && !st->snap_by_fp &&
-	    (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU)))
+	if (!st->selected || st->mode != MODE_UNKNOWN ||
+	    (st->has_snap && st->snap_csw == csw && !st->snap_by_fp && runs_as_snapped(task, st)))
 		return 0;
 	begin_snapshot(task, st);
 	if (may_read_user)

@@ -273,10 +273,8 @@ static int parse_own(struct events *ev, struct target *target, int argc, char **
 		cmd_error("events", "unexpected argument '%s' (a command goes behind --)", argv[1]);
 		return EXIT_USAGE;
 	}
-	if (ev->duration && (!parse_duration(ev->duration, 1000000000, &ev->run->duration_ns, &error) || !ev->run->duration_ns)) {
-		cmd_error("events", "%s", error ? error->message : "-d takes a time above 0");
+	if (!run_parse_duration(ev->run, ev->duration))
 		return EXIT_USAGE;
-	}
 	if (ev->ring_size) {
 		if (!parse_u32(ev->ring_size, &ring_kib, NULL) || ring_kib < 64 || ring_kib > 1 << 20 ||
 		    (ring_kib & (ring_kib - 1))) {

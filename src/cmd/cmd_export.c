@@ -55,7 +55,7 @@ static bool format_parse(const char *name, enum export_format *ret_format)
 	return false;
 }
 
-/* False after a sentence about the first value that is no good. */
+/* False after a sentence about the first option that the format has no place for. */
 static bool fits_format(const struct export_args *a, enum export_format format)
 {
 	const struct { const char *name; bool is_given, fits_csv; } options[] = {
@@ -73,6 +73,7 @@ static bool fits_format(const struct export_args *a, enum export_format format)
 	return true;
 }
 
+/* False after a sentence about the first value that is no good. */
 static bool folded_plan(const struct export_args *a, struct folded_options *options)
 {
 	options->delimiter = !a->no_delimiter;
@@ -164,15 +165,6 @@ static int export(const char *path, const struct export_args *a, enum export_for
 	return status;
 }
 
-static int export_checked(const char *path, const struct export_args *a, enum export_format format,
-			  const struct folded_options *options)
-{
-	if (!a->out || !cmd_is_same_file(a->out, path))
-		return export(path, a, format, options);
-	cmd_error("export", "%s: the output would replace the recording", a->out);
-	return EXIT_USAGE;
-}
-
 int cmd_export(int argc, char **argv)
 {
 	struct export_args a = { 0 };
@@ -199,11 +191,15 @@ int cmd_export(int argc, char **argv)
 	};
 
 	if (cmd_parse("export", "[FILE] -f FORMAT", description, entries, &argc, &argv, &status)) {
+		const char *path = argc > 1 ? argv[1] : DEFAULT_FILE;
+
 		status = EXIT_USAGE;
 		if (argc > 2)
 			cmd_error("export", "\"%s\": only one FILE is read", argv[2]);
+		else if (a.out && cmd_is_same_file(a.out, path))
+			cmd_error("export", "%s: the output would replace the recording", a.out);
 		else if (format_parse(a.format, &format) && fits_format(&a, format) && folded_plan(&a, &options))
-			status = export_checked(argc > 1 ? argv[1] : DEFAULT_FILE, &a, format, &options);
+			status = export(path, &a, format, &options);
 	}
 	args_clear(&a);
 	return status;

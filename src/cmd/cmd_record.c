@@ -30,29 +30,21 @@ static const char description[] =
 
 struct record_options {
 	char *duration, *output, *max_loss;
-	uint64_t duration_ns;
 	double max_loss_pct;
 };
 
 /* Finds out before an hour of tracing, not after, that the recording cannot be written. */
 static bool output_is_writable(const char *path, GError **error)
 {
-	g_autofree char *folder = g_path_get_dirname(path), *old = g_strconcat(path, ".old", NULL);
-	struct stat st;
+	g_autofree char *folder = g_path_get_dirname(path);
 
 	if (strcmp(path, "-") == 0) {
 		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
 				    "-o -: a recording is a file; `offcpu trace` and `offcpu export` print");
 		return false;
 	}
-	if (stat(path, &st) == 0 && lstat(old, &st) == 0 && S_ISDIR(st.st_mode)) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_ISDIR, "%s: a folder, where %s is to be kept", old, path);
+	if (!profile_file_may_write(path, error))
 		return false;
-	}
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST, "%s: not a regular file", path);
-		return false;
-	}
 	if (access(folder, W_OK | X_OK)) {
 		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno), "%s: %s", folder,
 			    g_strerror(errno));
@@ -61,7 +53,7 @@ static bool output_is_writable(const char *path, GError **error)
 	return true;
 }
 
-static int parse_own(struct record_options *o, int argc, char **argv)
+static int parse_own(struct record_options *o, struct run *run, int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -69,11 +61,8 @@ static int parse_own(struct record_options *o, int argc, char **argv)
 		cmd_error("record", "unexpected argument '%s' (a command goes behind --)", argv[1]);
 		return EXIT_USAGE;
 	}
-	if (o->duration && (!parse_duration(o->duration, 1000000000, &o->duration_ns, &error) ||
-			    o->duration_ns == 0)) {
-		cmd_error("record", "%s", error ? error->message : "-d takes a time above 0");
+	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
-	}
 	if (o->max_loss) {
 		char *end;
 		o->max_loss_pct = g_ascii_strtod(o->max_loss, &end);
@@ -223,10 +212,9 @@ int cmd_record(int argc, char **argv)
 	if (!own.output)
 		own.output = g_strdup("trace.offcpu");
 	run.progress = true;
-	if ((status = parse_own(&own, argc, argv)) != EXIT_OK ||
+	if ((status = parse_own(&own, &run, argc, argv)) != EXIT_OK ||
 	    (status = target_resolve(&target, "record")) != EXIT_OK)
 		goto out;
-	run.duration_ns = own.duration_ns;
 	status = run_session(&run);
 	if (status == EXIT_OK)
 		status = write_recording(&run, &own, command_line);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/parse.h"
 #include "cmd/cmd.h"
 
 #define SHORT_NS 1000000000ULL
@@ -181,6 +182,16 @@ void run_hold_signals(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+bool run_parse_duration(struct run *run, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!text || (parse_duration(text, 1000000000, &run->duration_ns, &error) && run->duration_ns))
+		return true;
+	cmd_error(run->name, "%s", error ? error->message : "-d takes a time above 0");
+	return false;
+}
+
 int run_session(struct run *run)
 {
 	g_autoptr(GError) error = NULL;
@@ -225,9 +236,10 @@ int run_command_status(struct run *run)
 	if (!run->child_ended)
 		let_signals_through();
 	/* A Ctrl-C goes to both, and it may just be ending. */
+	reap_command(run);
 	for (int i = 0; i < 20 && !run->child_ended; i++) {
+		g_usleep(10000);
 		reap_command(run);
-		g_usleep(run->child_ended ? 0 : 10000);
 	}
 	if (!run->child_ended)
 		cmd_error(run->name, "%s (%d) still runs, and its status is waited for; Ctrl-C ends that",

@@ -28,6 +28,9 @@ struct run {
 	bool child_ended;
 };
 
+/* The text of -d, or NULL: there was none.  False after a sentence. */
+bool run_parse_duration(struct run *run, const char *text);
+
 /* Traces from start to end, window closed and everything read out.  Prints on failure; an exit status. */
 int run_session(struct run *run);
 

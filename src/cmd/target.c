@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <mntent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -13,6 +12,7 @@
 
 #include "abi/sample.h"
 #include "base/parse.h"
+#include "base/proc_status.h"
 #include "cmd/cmd.h"
 
 #define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */
@@ -148,18 +148,18 @@ void target_fill_in(int argc, char **argv)
 static char *trouble_with(uint32_t id, bool is_process)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%u/status", id), *status = NULL;
-	const char *state, *group, *threads;
+	const char *state;
+	uint64_t group;
 
 	if (!g_file_get_contents(path, &status, NULL, NULL))
 		return g_strdup("does not exist");
-	state = strstr(status, "\nState:\t");
-	group = strstr(status, "\nTgid:\t");
-	threads = strstr(status, "\nThreads:\t");
+	state = proc_status_field(status, "State");
+	group = proc_status_number(status, "Tgid");
 	/* of a process whose first thread has ended the others may go on */
-	if (state && (state[8] == 'Z' || state[8] == 'X') && !(threads && strtoul(threads + 10, NULL, 10) > 1))
+	if (state && (g_str_has_prefix(state, "\tZ") || g_str_has_prefix(state, "\tX")) && proc_status_number(status, "Threads") <= 1)
 		return g_strdup("has ended, and nobody has waited for it yet");
-	if (is_process && group && strtoul(group + 7, NULL, 10) != id)
-		return g_strdup_printf("is a thread of process %lu, for which there is -t", strtoul(group + 7, NULL, 10));
+	if (is_process && group && group != id)
+		return g_strdup_printf("is a thread of process %" G_GUINT64_FORMAT ", for which there is -t", group);
 	return NULL;
 }
 

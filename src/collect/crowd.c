@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "abi/storm_abi.h"
+#include "base/hash.h"
 #include "collect/map_read.h"
 #include "collect/visit.h"
 #include "offcpu.skel.h"
@@ -40,9 +41,8 @@ static void select_parts(struct offcpu_bpf *skel, bool want_blame, bool want_sto
 static guint key_hash(gconstpointer p)
 {
 	const struct blame_key *k = p;
-	uint64_t h = (k->culprit ^ (uint64_t)k->tno << 3 ^ k->kind) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return (guint)(h >> 32);
+	return hash_end(hash_more(k->culprit, (uint64_t)k->tno << 32 | k->kind));
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)

@@ -39,9 +39,8 @@ struct fold_lines {
 static guint place_hash(gconstpointer p)
 {
 	const struct place *x = p;
-	uint64_t key = (uint64_t)(uintptr_t)x->source ^ x->offset * 0x9e3779b97f4a7c15ULL ^ (uint64_t)x->frame << 40;
 
-	return hash_u64(&key);
+	return hash_end(hash_more(hash_more(hash_pointer(x->source), x->offset), x->frame));
 }
 
 static gboolean place_equal(gconstpointer a, gconstpointer b)

@@ -32,10 +32,9 @@ struct frame_key {
 static guint frame_key_hash(gconstpointer p)
 {
 	const struct frame_key *k = p;
-	uint64_t h = (k->ip ^ k->proc_start_ns) * 0x9e3779b97f4a7c15ULL;
+	uint64_t h = hash_more(k->ip, k->proc_start_ns);
 
-	h ^= ((uint64_t)k->pid << 32 | k->exec_no) * 0xc2b2ae3d27d4eb4fULL;
-	return (guint)(h >> 32) ^ k->is_return;
+	return hash_end(hash_more(h, (uint64_t)k->pid << 32 | k->exec_no)) ^ k->is_return;
 }
 
 static gboolean frame_key_equal(gconstpointer a, gconstpointer b)

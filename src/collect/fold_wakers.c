@@ -18,9 +18,8 @@ struct fold_wakers {
 static guint wait_key_hash(gconstpointer p)
 {
 	const struct offcpu_wait_key *k = p;
-	uint64_t h = (k->ustack ^ k->kstack << 1 ^ k->waker << 2 ^ k->tno) * 0x9e3779b97f4a7c15ULL;
 
-	return (guint)(h >> 32);
+	return hash_end(hash_more(hash_more(hash_more(k->ustack, k->kstack), k->waker), k->tno));
 }
 
 static gboolean wait_key_equal(gconstpointer a, gconstpointer b)

@@ -3,8 +3,9 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/stat.h>
+
+#include "base/proc_status.h"
 
 struct foreign_threads {
 	char *proc_dir;
@@ -53,18 +54,6 @@ static bool is_own_namespace(const struct foreign_threads *f, uint32_t pid)
 	return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-/* The innermost of the numbers in "NSpid:	123	7"; 0: there is none. */
-static uint32_t innermost_id(const char *status)
-{
-	const char *line = strstr(status, "\nNSpid:"), *end = line ? strchr(line + 1, '\n') : NULL;
-	const char *last;
-
-	if (!end)
-		return 0;
-	last = g_strrstr_len(line, end - line, "\t");
-	return last ? (uint32_t)g_ascii_strtoull(last + 1, NULL, 10) : 0;
-}
-
 static void read_threads(const struct foreign_threads *f, struct process *p, uint32_t pid)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/task", f->proc_dir, pid);
@@ -76,7 +65,7 @@ static void read_threads(const struct foreign_threads *f, struct process *p, uin
 		g_autofree char *file = g_strdup_printf("%s/%s/status", path, name), *status = NULL;
 		uint32_t theirs, ours = (uint32_t)g_ascii_strtoull(name, NULL, 10);
 
-		if (g_file_get_contents(file, &status, NULL, NULL) && (theirs = innermost_id(status)))
+		if (g_file_get_contents(file, &status, NULL, NULL) && (theirs = proc_status_innermost_id(status)))
 			g_hash_table_insert(p->threads, GUINT_TO_POINTER(theirs), GUINT_TO_POINTER(ours));
 	}
 	if (dir)

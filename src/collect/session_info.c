@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/proc_status.h"
 #include "collect/feature.h"
 #include "collect/fold.h"
 #include "collect/mmap_events.h"
@@ -114,11 +115,8 @@ static void record_losses(struct session *s, uint64_t recursion)
 static uint64_t peak_rss_bytes(void)
 {
 	g_autofree char *text = NULL;
-	const char *line;
 
-	if (!g_file_get_contents("/proc/self/status", &text, NULL, NULL) || !(line = strstr(text, "VmHWM:")))
-		return 0;
-	return g_ascii_strtoull(line + strlen("VmHWM:"), NULL, 10) * 1024;
+	return g_file_get_contents("/proc/self/status", &text, NULL, NULL) ? proc_status_number(text, "VmHWM") * 1024 : 0;
 }
 
 static void fill_sampling(const struct session *s, struct profile_sampling *ret_sampling)

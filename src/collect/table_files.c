@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/urgency.h"
 #include "symbolize/fileopen.h"
 #include "unwind/table.h"
@@ -55,9 +56,8 @@ struct table_files {
 static guint file_key_hash(gconstpointer p)
 {
 	const struct table_file_key *k = p;
-	uint64_t h = (k->inode ^ k->device << 40 ^ k->bytes << 20 ^ (uint64_t)k->mtime_ns) * 0x9e3779b97f4a7c15ULL;
 
-	return (guint)(h >> 32);
+	return hash_end(hash_more(hash_more(hash_more(k->device, k->inode), k->bytes), (uint64_t)k->mtime_ns));
 }
 
 static gboolean file_key_equal(gconstpointer a, gconstpointer b)
@@ -69,7 +69,7 @@ static guint inode_key_hash(gconstpointer p)
 {
 	const struct inode_key *k = p;
 
-	return (guint)((k->inode ^ k->device << 40) * 0x9e3779b97f4a7c15ULL >> 32);
+	return hash_end(hash_more(k->device, k->inode));
 }
 
 static gboolean inode_key_equal(gconstpointer a, gconstpointer b)

@@ -214,11 +214,13 @@ bool profile_stack_names(const struct profile *p, uint32_t node, const char *con
 	return false;
 }
 
+#define NODES_A_ROW (PROFILE_NODES_MAX / PROFILE_ROWS_MAX)
+
 guint profile_most_rows(const struct profile *p)
 {
 	const guint tables[] = {
 		p->threads->len, p->frames->len, p->waits->len, p->states->len, p->wakers->len, p->objects->len, p->wakes->len,
-		p->chains->len, p->stories->len, p->blames->len, p->storms->len, p->nodes->len / (PROFILE_NODES_MAX / PROFILE_ROWS_MAX),
+		p->chains->len, p->stories->len, p->blames->len, p->storms->len, (p->nodes->len + NODES_A_ROW - 1) / NODES_A_ROW,
 	};
 	guint most = 0;
 

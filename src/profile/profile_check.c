@@ -254,12 +254,7 @@ static bool check_losses(const struct profile *p, GError **error)
 
 bool profile_check(const struct profile *p, GError **error)
 {
-	if (p->threads->len > PROFILE_ROWS_MAX || p->frames->len > PROFILE_ROWS_MAX ||
-	    p->waits->len > PROFILE_ROWS_MAX || p->states->len > PROFILE_ROWS_MAX || p->wakers->len > PROFILE_ROWS_MAX ||
-	    p->objects->len > PROFILE_ROWS_MAX ||
-	    p->wakes->len > PROFILE_ROWS_MAX || p->chains->len > PROFILE_ROWS_MAX ||
-	    p->stories->len > PROFILE_ROWS_MAX || p->blames->len > PROFILE_ROWS_MAX ||
-	    p->storms->len > PROFILE_ROWS_MAX || p->nodes->len > PROFILE_NODES_MAX)
+	if (profile_most_rows(p) > PROFILE_ROWS_MAX)
 		return profile_damaged(error, "it has too many threads, frames, stacks or waits");
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
 	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) &&

@@ -26,6 +26,8 @@ enum profile_file_error {
  * renamed to PATH.old.  On failure every existing file is as it was.
  */
 bool profile_file_write(const struct profile *p, const char *path, GError **error);
+/* Says already now that it could not put a recording there, for what stands there or in the place of PATH.old. */
+bool profile_file_may_write(const char *path, GError **error);
 /*
  * The same of a profile that is still being made: a thread writes meanwhile.  It begins with the threads of p and their states, which
  * must stay as they are from now on; what else there is of p may change until profile_file_complete().  That and profile_file_end()

@@ -83,6 +83,17 @@ static bool check_target(const struct target *to, GError **error)
 	return true;
 }
 
+bool profile_file_may_write(const char *path, GError **error)
+{
+	struct target to;
+	bool may;
+
+	target_init(&to, path);
+	may = check_target(&to, error);
+	target_clear(&to);
+	return may;
+}
+
 static bool create_tmp(struct target *to, GError **error)
 {
 	for (int i = 0; i < 2 && to->fd < 0; i++) {

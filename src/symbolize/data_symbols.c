@@ -54,7 +54,7 @@ static guint file_key_hash(gconstpointer p)
 {
 	const struct file_key *k = p;
 
-	return (guint)((k->inode ^ k->dev << 40) * 0x9e3779b97f4a7c15ULL >> 32);
+	return hash_end(hash_more(k->dev, k->inode));
 }
 
 static gboolean file_key_equal(gconstpointer a, gconstpointer b)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/proc_status.h"
 #include "symbolize/fileopen.h"
 #include "symbolize/jitdump.h"
 
@@ -150,19 +151,15 @@ size_t perf_map_cnt(const struct perf_map *m)
 
 bool perf_map_parse_status(const char *status, uint32_t *ret_pid, uid_t *ret_uid)
 {
-	const char *nspid = strstr(status, "\nNSpid:"), *uid = strstr(status, "\nUid:"), *last = NULL;
+	const char *uid = proc_status_field(status, "Uid");
 	unsigned long real, effective;
+	uint32_t pid = proc_status_innermost_id(status);
 
-	if (!nspid || !uid || sscanf(uid + 5, "%lu %lu", &real, &effective) != 2)
+	if (!pid || !uid || sscanf(uid, "%lu %lu", &real, &effective) != 2)
 		return false;
-	for (const char *p = nspid + 7; *p && *p != '\n'; p++)
-		if (g_ascii_isdigit(*p) && !g_ascii_isdigit(p[-1]))
-			last = p;
-	if (!last)
-		return false;
-	*ret_pid = (uint32_t)strtoul(last, NULL, 10);
+	*ret_pid = pid;
 	*ret_uid = (uid_t)effective;
-	return *ret_pid > 0;
+	return true;
 }
 
 static bool process_identity(const char *proc_dir, uint32_t pid, uint32_t *ret_inner_pid, uid_t *ret_uid)

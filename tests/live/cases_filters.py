@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, check_time, check_truth, names, of_kind, tolerance_ns
-from lib import Program, Recorder, Skip, case, threads_of_machine
+from lib import Program, Recorder, Skip, case, enter_cgroup, threads_of_machine
 
 
 def together(env, programs, *options):
@@ -129,11 +129,6 @@ def filter_comm_of_execs(env):
     check_account(env.check, report)
     env.check.equal([row["comm"] for row in report.threads if row["pid"] == program.pid], ["exec_after"], "names of rows")
     check_truth(env.check, report, of_kind(truth, "after")[0])
-
-
-def enter_cgroup(group, pid):
-    with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as f:
-        f.write(str(pid))
 
 
 @case

@@ -105,12 +105,8 @@ def threads_beyond_a_recording(env):
     """When no more fit a recording it ends, with what it has, and says so."""
     env.tolerate_unseen()
     program = Program(env, "churn", 3000, 20, 1000)
-    os.environ["OFFCPU_ROWS_MAX"] = "500"
-    try:
-        recorder = Recorder(env, "-p", program.pid, "-d", "30")
-        recorder.wait_attached()
-    finally:
-        del os.environ["OFFCPU_ROWS_MAX"]
+    recorder = Recorder(env, "-p", program.pid, "-d", "30", variables={"OFFCPU_ROWS_MAX": "500"})
+    recorder.wait_attached()
     program.go()
     recorder.wait()
     report = recorder.report()
@@ -126,12 +122,8 @@ def threads_beyond_a_recording(env):
 def threads_beyond_a_recording_as_events(env):
     """Lines of waits need no account: however many threads there were, they go on."""
     program = Program(env, "churn", 3000, 20, 1000)
-    os.environ["OFFCPU_ROWS_MAX"] = "500"
-    try:
-        recorder = Recorder(env, "-p", program.pid, "-d", "4", verb="events")
-        recorder.wait_attached()
-    finally:
-        del os.environ["OFFCPU_ROWS_MAX"]
+    recorder = Recorder(env, "-p", program.pid, "-d", "4", verb="events", variables={"OFFCPU_ROWS_MAX": "500"})
+    recorder.wait_attached()
     program.go()
     program.wait_done()
     recorder.wait()

@@ -566,11 +566,7 @@ def unwind_many_programs(env):
 
 def verified(env, *options):
     """A recorder that does every remembered walk in full beside it and counts differences."""
-    os.environ["OFFCPU_VERIFY_WALKS"] = "1"
-    try:
-        return Recorder(env, *options)
-    finally:
-        del os.environ["OFFCPU_VERIFY_WALKS"]
+    return Recorder(env, *options, variables={"OFFCPU_VERIFY_WALKS": "1"})
 
 
 def check_verified(env, report, switches):

@@ -105,6 +105,12 @@ def programs_of(pid):
     return ids
 
 
+def enter_cgroup(group, pid):
+    """pid 0: who calls."""
+    with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as f:
+        f.write(str(pid))
+
+
 # -- programs with a known truth ----------------------------------------------
 
 class Program:
@@ -119,8 +125,7 @@ class Program:
         def enter():
             default_signals()
             if cgroup:
-                with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as f:
-                    f.write("0")
+                enter_cgroup(cgroup, 0)
 
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         preexec_fn=enter)
@@ -174,7 +179,7 @@ def fork_children(cnt):
 class Recorder:
     """`offcpu record`, or `events` into a file, in the background; its window is open once it holds its BPF links."""
 
-    def __init__(self, env, *args, out=None, command=None, own_group=False, verb="record"):
+    def __init__(self, env, *args, out=None, command=None, own_group=False, verb="record", variables=None):
         self.env = env
         self.out = out or env.temporary("recording.offcpu")
         self.errors = env.temporary("record.stderr")
@@ -186,7 +191,7 @@ class Recorder:
         self.line = " ".join(line)
         with open(self.errors, "wb") as errors, open(os.devnull if verb == "record" else self.out, "wb") as printed:
             self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=printed,
-                                            stderr=errors, preexec_fn=default_signals,
+                                            stderr=errors, preexec_fn=default_signals, env={**os.environ, **(variables or {})},
                                             start_new_session=own_group)
         env.running.append(self.process)
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/proc_status.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <glib.h>
+
+const char *proc_status_field(const char *status, const char *name)
+{
+	g_autofree char *begin = g_strdup_printf("\n%s:", name);
+	const char *line = strstr(status, begin);
+
+	return line ? line + strlen(begin) : NULL;
+}
+
+uint64_t proc_status_number(const char *status, const char *name)
+{
+	const char *field = proc_status_field(status, name);
+
+	return field ? g_ascii_strtoull(field, NULL, 10) : 0;
+}
+
+/* The last of the numbers in "NSpid:	123	7". */
+uint32_t proc_status_innermost_id(const char *status)
+{
+	const char *field = proc_status_field(status, "NSpid"), *last = NULL;
+
+	for (const char *p = field; p && *p && *p != '\n'; p++)
+		if (g_ascii_isdigit(*p) && !g_ascii_isdigit(p[-1]))
+			last = p;
+	return last ? (uint32_t)strtoul(last, NULL, 10) : 0;
+}
