@@ -266,7 +266,6 @@ static void print_losses(const struct profile *p, uint64_t printed)
 
 static int parse_own(struct events *ev, struct target *target, int argc, char **argv)
 {
-	g_autoptr(GError) error = NULL;
 	uint32_t ring_kib;
 
 	if (argc > 1) {
