@@ -123,7 +123,9 @@ struct offcpu_counts {
 	__u64 switches;
 	__u64 listed;		/* waits under stacks */
 	__u64 user_walks, kernel_walks;	/* of sleepers' stacks that were not remembered */
-	__u64 waits_q8[OFFCPU_HIST_SLOTS];	/* those that the listed ones stand for, by duration; not where all are listed anyway */
+	/* not where all are listed anyway: */
+	__u64 listing_ns;	/* what listing them took */
+	__u64 waits_q8[OFFCPU_HIST_SLOTS];	/* those that the listed ones stand for, by duration */
 };
 
 /* Letters of SEMANTICS, as bits of state_mask and as indices. */

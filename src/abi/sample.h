@@ -21,10 +21,10 @@
 #include <linux/types.h>
 #endif
 
-#define SAMPLE_SCALE_MAX_NS 26214400000ULL	/* below 2^35, as the products here want it */
+#define SAMPLE_SCALE_MAX_NS 52428800000ULL	/* below 2^36, as the products here want it */
 #define SAMPLE_COUNTS_SHIFT 14			/* a wait counts for 2^14 at most */
 #define SAMPLE_ONE_Q8 256			/* one wait; counts are in units of 1/256 */
-/* Variances are in units of 2^20 ns^2, to the nearest: one wait adds less than 2^50, so a sum has room for 2^14. */
+/* Variances are in units of 2^20 ns^2, to the nearest: one wait adds less than 2^52, so a sum has room for 2^12. */
 #define SAMPLE_VARIANCE_SHIFT 20
 
 static inline __u64 sample_least_ns(__u64 scale_ns)
@@ -32,7 +32,7 @@ static inline __u64 sample_least_ns(__u64 scale_ns)
 	return (scale_ns >> SAMPLE_COUNTS_SHIFT) + 1;
 }
 
-#define SAMPLE_DRAW_BITS 29	/* times the highest scale these are 64 bits; and the least chance is 2^-14 */
+#define SAMPLE_DRAW_BITS 28	/* times the highest scale these are 64 bits; and the least chance is 2^-14 */
 
 /* A wait is kept that takes longer than this.  draw: SAMPLE_DRAW_BITS uniform bits, to which the chance is exact. */
 static inline __u64 sample_bar_ns(__u64 scale_ns, __u32 draw)
@@ -56,12 +56,12 @@ static inline __u64 sample_weight_q8(__u64 chance_ns, __u64 scale_ns)
 	return (scale_ns * SAMPLE_ONE_Q8 + chance_ns / 2) / chance_ns;
 }
 
-/* What a part of a kept wait's duration counts, or the whole of it.  To 2^-20 where the product would pass 63 bits. */
+/* What a part of a kept wait's duration counts, or the whole of it.  To 2^-18 where the product would pass 63 bits. */
 static inline __u64 sample_part_ns(__u64 part_ns, __u64 chance_ns, __u64 scale_ns)
 {
-	if (chance_ns >> 28) {
-		part_ns >>= 8;
-		chance_ns >>= 8;
+	if (chance_ns >> 27) {
+		part_ns >>= 9;
+		chance_ns >>= 9;
 	}
 	return part_ns * scale_ns / chance_ns;
 }

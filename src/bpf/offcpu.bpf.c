@@ -181,6 +181,8 @@ __noinline __u64 end_delay(struct thread_state *st, __u64 now)
 static __noinline int walk_and_list(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				    bool may_walk, __u64 now)
 {
+	__u64 begun_ns = cfg.may_sample ? bpf_ktime_get_ns() : 0;
+
 	st->is_cold = now - st->since_ns > COLD_NS;
 	if (!cfg.hist && st->mode != MODE_NEW)
 		take_memory_of(st);
@@ -199,6 +201,8 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 		look_at_futex(task, st, scratch, false);
 	if (cfg.want_waits)
 		list_wait(st, scratch, chain_of(st), now);
+	if (cfg.may_sample)
+		scratch->counts.listing_ns += bpf_ktime_get_ns() - begun_ns;
 	return 0;
 }
 

@@ -190,6 +190,23 @@ __noinline __u32 find_slot(__u64 tag, __u32 slot)
 }
 
 /*
+ * The slot of a thread whose first place was another's, where it stands at one of the others about it; else 0.  With thousands of threads
+ * many a one does (of 10,000 every seventh), and this takes a fraction of what find_slot() does, which looks everywhere.
+ */
+__noinline __u32 slot_nearby(__u64 tag)
+{
+	__u32 first = first_place(tag);
+
+	for (__u32 i = 1; i < THREAD_TRIES; i++) {
+		__u64 slot = slot_of_entry(thread_index[(first ^ i) & ((1U << INDEX_BITS) - 1)], tag);
+
+		if (slot <= SLOT_MAX)
+			return slot;
+	}
+	return 0;
+}
+
+/*
  * NULL: we know of no such thread.  It is the same lookup for all tables, since the verifier would follow each one to the end of the
  * program; but a thread of the first table takes one comparison, and the CPU need not wait to know which table it is.
  */
@@ -200,7 +217,7 @@ static __always_inline struct thread_state *thread_of(struct task_struct *task)
 
 	if (rarely(slot >> TABLE_SHIFT)) {
 		if (slot > SLOT_MAX)
-			slot = find_slot(tag, 0);
+			slot = slot_nearby(tag) ?: find_slot(tag, 0);
 		if (!slot)
 			return NULL;
 		table = table_key(slot >> TABLE_SHIFT);

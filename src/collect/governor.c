@@ -8,13 +8,20 @@
 #define MIN_GAIN 0.01
 /*
  * Listing may take this part of the budget: errors shrink with the root of what is listed only.  Of a percent of two
- * CPUs these are 333 waits a second, as many as a profiler at 167 Hz takes samples of them.
+ * CPUs these are 333 waits a second at most, as many as a profiler at 167 Hz takes samples of them.
  */
 #define LISTING_OF_BUDGET 0.025
+/* Or what so many waits of each CPU in a second take, whatever that is: with fewer there would be little to see. */
+#define LISTED_A_CPU 75
 /* To have all of them, with no error, it is worth twice that. */
 #define EXACT_OF_BUDGET 0.05
-/* To walk both stacks, remembered, and to sum, where few waits are listed and so all of it is in no cache: docs/performance-notes.md. */
+/*
+ * To walk both stacks, remembered, and to sum, takes at least that where few waits are listed, so that all of it is in no cache:
+ * docs/performance-notes.md.  What it takes is measured; but while many are listed, that is less than it will be.
+ */
 #define LISTING_NS 1500
+/* By fewer of them it is not told. */
+#define LISTED_MIN 32
 /* To go down, this part of all that is allowed must do: else it would be up again at once. */
 #define LOWER_SHARE 0.75
 /* So many readings with room for a scale below, and down it goes. */
@@ -83,6 +90,28 @@ static double listed_at(const struct governor_reading *r, uint64_t scale_ns)
 	return listed;
 }
 
+/* What listing a wait takes.  A single one that was dear, as when the host took the CPU away, is to weigh little: so of some readings. */
+static double listing_ns(const struct governor *g)
+{
+	return g->listed_cnt < LISTED_MIN ? LISTING_NS : MAX(g->listing_ns / g->listed_cnt, LISTING_NS);
+}
+
+static void learn_cost(struct governor *g, const struct governor_reading *r)
+{
+	g->listed_cnt = g->listed_cnt / 2 + r->listed_cnt;
+	g->listing_ns = g->listing_ns / 2 + r->listing_ns;
+}
+
+/* Whether so many may be listed at a scale in that reading.  With 0 there is no error; and that a quiet machine gets whatever one takes. */
+static bool may_list(const struct governor *g, const struct governor_reading *r, uint64_t scale_ns, double listed, double share)
+{
+	double limit_ns = budget_ns(g, r) * share;
+
+	if (!scale_ns)
+		return listed * LISTING_NS <= limit_ns * EXACT_OF_BUDGET;
+	return listed * listing_ns(g) <= limit_ns * LISTING_OF_BUDGET || listed <= machine_ns(r) / 1e9 * LISTED_A_CPU * share;
+}
+
 static uint64_t scale_above(uint64_t scale_ns)
 {
 	return scale_ns ? MIN(scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS;
@@ -94,16 +123,15 @@ static uint64_t scale_above(uint64_t scale_ns)
  */
 static uint64_t lowest_scale(const struct governor *g, const struct governor_reading *r, double share)
 {
-	double limit_ns = budget_ns(g, r) * share;
+	double limit_ns = budget_ns(g, r) * share, each_ns = listing_ns(g);
 	double listed_now = listed_at(r, g->scale_ns), least = listed_at(r, GOVERNOR_TOP_NS);
 	uint64_t scale_ns = g->floor_ns;
 
 	for (; scale_ns < GOVERNOR_TOP_NS; scale_ns = scale_above(scale_ns)) {
-		double may_list_ns = limit_ns * (scale_ns ? LISTING_OF_BUDGET : EXACT_OF_BUDGET);
-		double listed = listed_at(r, scale_ns), bpf_ns = r->bpf_ns + (listed - listed_now) * LISTING_NS;
+		double listed = listed_at(r, scale_ns), bpf_ns = r->bpf_ns + (listed - listed_now) * each_ns;
 
-		if (listed * LISTING_NS <= may_list_ns &&
-		    (!is_over(bpf_ns, r->own_ns, limit_ns) || (listed - least) * LISTING_NS < r->bpf_ns * MIN_GAIN))
+		if (may_list(g, r, scale_ns, listed, share) &&
+		    (!is_over(bpf_ns, r->own_ns, limit_ns) || (listed - least) * each_ns < r->bpf_ns * MIN_GAIN))
 			break;
 	}
 	return scale_ns;
@@ -147,6 +175,7 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 		g->peak_ppm = MAX(g->peak_ppm, used_ppm);
 	if (!g->may_act || !g->budget_ppm)
 		return g->scale_ns;
+	learn_cost(g, r);
 	raise_to(g, lowest_scale(g, r, 1), is_whole);
 	if (is_whole && !g->wants_next)
 		lower_to(g, lowest_scale(g, r, LOWER_SHARE));

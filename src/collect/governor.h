@@ -18,7 +18,7 @@
  */
 
 #define GOVERNOR_FIRST_NS 100000ULL	/* the lowest scale above that of an exact recording */
-#define GOVERNOR_TOP_NS SAMPLE_SCALE_MAX_NS	/* and the last one: of 26,000 threads that wait, a thousand waits a second */
+#define GOVERNOR_TOP_NS SAMPLE_SCALE_MAX_NS	/* and the last one: of 50,000 threads that wait, a thousand waits a second */
 
 struct governor {
 	/* set by who makes it */
@@ -34,6 +34,7 @@ struct governor {
 	uint32_t peak_ppm;
 	bool wants_next;	/* the last reading was too much, and more can be done: the next one is wanted at once */
 	/* private */
+	double listed_cnt, listing_ns;	/* of all readings, each time half of what was */
 	uint64_t warned_ns;	/* the scale that a reading before this one asked for, and no whole one since did not; or 0 */
 	uint32_t quiet_cnt;	/* whole readings in a row that had room for a scale below, */
 	uint64_t room_ns;	/* and the highest that one of them asked for */
@@ -43,6 +44,7 @@ struct governor_reading {
 	uint64_t elapsed_ns;	/* since the last one */
 	uint32_t cpus;
 	double bpf_ns, own_ns;	/* time in our BPF programs, CPU time of our process, in elapsed_ns */
+	double listed_cnt, listing_ns;	/* waits listed meanwhile, and what that took */
 	double waits[OFFCPU_HIST_SLOTS];	/* that the listed ones stand for, by duration: slot i is of 2^i to 2^(i + 1) ns */
 };
 

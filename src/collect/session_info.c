@@ -22,6 +22,7 @@ static void add_counts(struct offcpu_counts *sum, const struct offcpu_counts *on
 	sum->listed += one->listed;
 	sum->user_walks += one->user_walks;
 	sum->kernel_walks += one->kernel_walks;
+	sum->listing_ns += one->listing_ns;
 	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
 		sum->waits_q8[i] += one->waits_q8[i];
 }
@@ -49,9 +50,11 @@ struct offcpu_counts session_counts(struct session *s)
 char *session_walks_text(struct session *s)
 {
 	struct offcpu_counts c = session_counts(s);
+	/* not known where all are listed whatever it takes */
+	g_autofree char *each = c.listing_ns ? g_strdup_printf("; listing took %llu ns each", c.listing_ns / MAX(c.listed, 1)) : NULL;
 
 	return g_strdup_printf("walks: %llu waits listed; in full were walked %llu user stacks and %llu kernel stacks, "
-			       "the others were remembered\n", c.listed, c.user_walks, c.kernel_walks);
+			       "the others were remembered%s\n", c.listed, c.user_walks, c.kernel_walks, each ? each : "");
 }
 
 static uint64_t switches_seen(struct session *s)

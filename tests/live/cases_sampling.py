@@ -112,10 +112,10 @@ def governed(env, *options, seconds=4):
 @case
 def sampling_at_the_highest_scale(env):
     """Where nearly no wait is kept, one counts for 16,384 at most; time and number are known as well as that allows."""
-    report, _ = governed(env, "--sample", "26.2144s", "--max-overhead", "100", seconds=8)
+    report, _ = governed(env, "--sample", "52.4288s", "--max-overhead", "100", seconds=8)
     env.tolerate_unseen()
     check_account(env.check, report, allowed_losses=EDGE_LOSSES)
-    env.check.equal(scale_ns(report), 26_214_400_000, "scale")
+    env.check.equal(scale_ns(report), 52_428_800_000, "scale")
     states = [state for row in report.threads for state in row["states"] if state["state"] == "S"]
     account_ns, sleeps = sum(map(off_cpu_ns, states)), sum(state["count"] for state in states)
     waits = [wait for wait in report.waits if wait["state"] == "S" and not wait["open_at_end"]]
