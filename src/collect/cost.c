@@ -135,9 +135,9 @@ bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 	*ret_reading = (struct governor_reading){
 		.elapsed_ns = now_ns - c->read_ns, .cpus = c->cpus, .own_ns = (double)(own_ns - c->read_own_ns),
 		.bpf_ns = end_burst(c, counts.switches) * switches,
+		.listed_cnt = (double)(counts.listed - c->read.listed),
+		.listing_ns = (double)(counts.listing_ns - c->read.listing_ns),
 	};
-	ret_reading->listed_cnt = (double)(counts.listed - c->read.listed);
-	ret_reading->listing_ns = (double)(counts.listing_ns - c->read.listing_ns);
 	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
 		ret_reading->waits[i] = (double)(counts.waits_q8[i] - c->read.waits_q8[i]) / SAMPLE_ONE_Q8;
 	c->told_bpf_ns += ret_reading->bpf_ns;

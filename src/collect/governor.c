@@ -102,16 +102,6 @@ static void learn_cost(struct governor *g, const struct governor_reading *r)
 	g->listing_ns = g->listing_ns / 2 + r->listing_ns;
 }
 
-/* Whether so many may be listed at a scale in that reading.  With 0 there is no error; and that a quiet machine gets whatever one takes. */
-static bool may_list(const struct governor *g, const struct governor_reading *r, uint64_t scale_ns, double listed, double share)
-{
-	double limit_ns = budget_ns(g, r) * share;
-
-	if (!scale_ns)
-		return listed * LISTING_NS <= limit_ns * EXACT_OF_BUDGET;
-	return listed * listing_ns(g) <= limit_ns * LISTING_OF_BUDGET || listed <= machine_ns(r) / 1e9 * LISTED_A_CPU * share;
-}
-
 static uint64_t scale_above(uint64_t scale_ns)
 {
 	return scale_ns ? MIN(scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS;
@@ -125,12 +115,15 @@ static uint64_t lowest_scale(const struct governor *g, const struct governor_rea
 {
 	double limit_ns = budget_ns(g, r) * share, each_ns = listing_ns(g);
 	double listed_now = listed_at(r, g->scale_ns), least = listed_at(r, GOVERNOR_TOP_NS);
+	/* so many waits of that reading; and where all are, which a quiet machine gets whatever listing takes there */
+	double may_list = MAX(limit_ns * LISTING_OF_BUDGET / each_ns, machine_ns(r) / 1e9 * LISTED_A_CPU * share);
+	double may_list_all = limit_ns * EXACT_OF_BUDGET / LISTING_NS;
 	uint64_t scale_ns = g->floor_ns;
 
 	for (; scale_ns < GOVERNOR_TOP_NS; scale_ns = scale_above(scale_ns)) {
 		double listed = listed_at(r, scale_ns), bpf_ns = r->bpf_ns + (listed - listed_now) * each_ns;
 
-		if (may_list(g, r, scale_ns, listed, share) &&
+		if (listed <= (scale_ns ? may_list : may_list_all) &&
 		    (!is_over(bpf_ns, r->own_ns, limit_ns) || (listed - least) * each_ns < r->bpf_ns * MIN_GAIN))
 			break;
 	}

@@ -114,8 +114,7 @@ def threads_beyond_a_recording(env):
     # the first of threads, their states and their waits to be 500
     env.check.that(100 <= len(report.threads) < 3000, f"{len(report.threads)} rows of threads")
     env.check.that(report.window["duration_ns"] < 20e9, f"a window of {report.window['duration_ns']} ns")
-    with open(recorder.errors, encoding="utf-8", errors="replace") as f:
-        env.check.that("ends here" in f.read(), "stderr does not say so")
+    env.check.that("ends here" in recorder.said(), "stderr does not say so")
 
 
 @case
@@ -130,8 +129,7 @@ def threads_beyond_a_recording_as_events(env):
     with open(recorder.out, encoding="utf-8", errors="replace") as f:
         tids = {line.split("[", 1)[1].split("/", 1)[0] for line in f if "[" in line and "TID" not in line}
     env.check.that(len(tids) > 2900, f"lines of {len(tids)} threads")
-    with open(recorder.errors, encoding="utf-8", errors="replace") as f:
-        env.check.that("ends here" not in f.read(), "the run ended before its time")
+    env.check.that("ends here" not in recorder.said(), "the run ended before its time")
 
 
 @case

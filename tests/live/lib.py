@@ -223,9 +223,13 @@ class Recorder:
             time.sleep(0.01)
         raise Broken(f"`{self.line}` attached nothing within {timeout_s} s: {self.stderr()}")
 
-    def stderr(self):
+    def said(self):
         with open(self.errors, encoding="utf-8", errors="replace") as f:
-            return f.read().strip()[-600:]
+            return f.read()
+
+    def stderr(self):
+        """The end of that, to be shown."""
+        return self.said().strip()[-600:]
 
     def stop(self, sig=signal.SIGINT, timeout_s=20):
         if self.process.poll() is None:
