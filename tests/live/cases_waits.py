@@ -153,6 +153,12 @@ def hogs(env):
                        f"{who}: only {at_site} of {row['preempted_ns']} ns preempted at hog_main, spin_site")
 
 
+def is_below(wait, chain):
+    """Does its user stack go through these frames?"""
+    path = names(wait["user"])
+    return any(path[at:at + len(chain)] == chain for at in range(len(path)))
+
+
 @case
 def yields(env):
     report, truth, _ = env.record("yield", 3000)
@@ -165,11 +171,15 @@ def yields(env):
         count = sum(wait["count"] for wait in waits)
         env.check.that(whole["yielded"] <= count <= whole["yielded"] + 2,
                        f"yield {key}: {count} waits in R, the kernel counted {whole['yielded']}")
-        at_site = [wait for wait in waits if names(wait["user"])[-2:] == line["chain"]]
-        count = sum(wait["count"] for wait in at_site)
+        # On a busy machine it is now and then preempted beside the yield, where it reads the clock or its own count of switches.
+        below = [wait for wait in waits if is_below(wait, line["chain"])]
+        count = sum(wait["count"] for wait in below)
         env.check.that(line["yielded"] * 0.98 <= count <= whole["yielded"],
+                       f"yield {key}: {count} waits at yield_site or below, {line['yielded']} of its yields switched")
+        count = sum(wait["count"] for wait in below if names(wait["user"])[-1] == line["chain"][-1])
+        env.check.that(count > line["yielded"] * 0.75,
                        f"yield {key}: {count} waits at yield_site, {line['yielded']} of its yields switched")
-        check_time(env.check, f"yield {key}", sum(wait["off_cpu_ns"] for wait in at_site),
+        check_time(env.check, f"yield {key}", sum(wait["off_cpu_ns"] for wait in below),
                    line["wall_ns"] - line["cpu_ns"], whole["wall_ns"], 2_000 * line["yielded"])
 
 
