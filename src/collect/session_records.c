@@ -105,6 +105,17 @@ static bool is_late(const struct session *s)
 	return s->records % RECORDS_A_LOOK == 0 && clock_ns(CLOCK_MONOTONIC) - s->round_ns > ROUND_NS;
 }
 
+/*
+ * Events and histograms are handed over as they come, and may for weeks: of events nobody asks for accounts at the end, and of
+ * histograms only whose waits have not ended by then.
+ */
+static bool keeps_account(enum collect_mode mode, const struct offcpu_rec_thread *rec, size_t size)
+{
+	if (mode == COLLECT_WAITS)
+		return true;
+	return mode != COLLECT_EVENTS && size >= sizeof(*rec) && rec->end == OFFCPU_END_WINDOW;
+}
+
 int session_take_record(void *data, void *record, size_t size)
 {
 	struct session *s = data;
@@ -142,8 +153,7 @@ int session_take_record(void *data, void *record, size_t size)
 		fold_object(s->fold, record, size);
 		break;
 	case OFFCPU_REC_THREAD:
-		/* events are handed over as they come, and may for weeks: nobody asks for accounts at the end */
-		if (s->options->mode != COLLECT_EVENTS)
+		if (keeps_account(s->options->mode, record, size))
 			fold_thread(s->fold, record, size);
 		break;
 	case OFFCPU_REC_EVENT:

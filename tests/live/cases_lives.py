@@ -2,6 +2,7 @@
 """Threads and processes that begin, end, or become something else inside the window."""
 
 import collections
+import json
 import os
 import signal
 import subprocess
@@ -130,6 +131,23 @@ def threads_beyond_a_recording_as_events(env):
         tids = {line.split("[", 1)[1].split("/", 1)[0] for line in f if "[" in line and "TID" not in line}
     env.check.that(len(tids) > 2900, f"lines of {len(tids)} threads")
     env.check.that("ends here" not in recorder.said(), "the run ended before its time")
+
+
+@case
+def threads_beyond_a_recording_as_histograms(env):
+    """Nor do histograms: those of each thread, and what is said at the end of who still waits."""
+    program = Program(env, "churn", 3000, 20, 1000)
+    recorder = Recorder(env, "-p", program.pid, "-L", "--json", "4", "1", verb="hist", variables={"OFFCPU_ROWS_MAX": "500"})
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    env.check.equal(recorder.wait(), 0, "exit status")
+    with open(recorder.out, encoding="utf-8", errors="replace") as f:
+        rows = json.load(f)["histograms"]
+    env.check.that(len({row["tid"] for row in rows}) > 2900, f"rows of {len(rows)} threads")
+    env.check.that("ends here" not in recorder.said(), "the run ended before its time")
+    open_cnt = int(recorder.said().split(" waits had not ended", 1)[0].split()[-1])
+    env.check.that(open_cnt < 100, f"{open_cnt} waits had not ended")
 
 
 @case
