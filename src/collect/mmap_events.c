@@ -16,9 +16,12 @@
 #define RING_MIN_BYTES (32u << 10)
 #define RINGS_MAX_BYTES (32u << 20)	/* all CPUs together, where there are many */
 #define RECORD_MAX_BYTES 4352u	/* of a mapping, its path PATH_MAX long */
+/* How often it is looked for CPUs that came up; one that goes and comes back in between is not noticed. */
+#define LOOK_EVERY_NS 1000000000ULL
+#define ONLINE "/sys/devices/system/cpu/online"
 
 struct ring {
-	int fd;
+	int cpu, fd;
 	struct perf_event_mmap_page *page;	/* the data follow in the next page */
 	uint8_t *data;
 	uint64_t data_bytes;	/* a power of two */
@@ -37,8 +40,11 @@ struct mmap_events {
 	unsigned ring_cnt;
 	GByteArray *bytes;
 	GArray *pending;
+	size_t ring_bytes;	/* of each, if there is room */
+	char *online;		/* as the kernel lists the CPUs, at the last look */
+	uint64_t looked_ns;
 	bool kernel_counts;	/* the losses of each ring: PERF_FORMAT_LOST */
-	uint64_t lost_cnt;	/* where it does not, what the records say */
+	uint64_t lost_cnt;	/* where it does not, what the records say; and one for each CPU that came up later */
 };
 
 /* The records as they are in the ring, each followed by struct trailer. */
@@ -73,22 +79,25 @@ struct trailer {
 	uint64_t time;
 };
 
-/* Calls open_one for each CPU of a list like "0-3,8"; stops at the first failure. */
-static bool for_each_cpu(const char *list, bool (*open_one)(struct mmap_events *, int, size_t, GError **),
-			 struct mmap_events *me, size_t ring_bytes, GError **error)
+/* The CPUs of a list like "0-3,8" (int). */
+static GArray *cpus_of(const char *list)
 {
+	GArray *cpus = g_array_new(FALSE, FALSE, sizeof(int));
+
 	for (const char *p = list; *p >= '0' && *p <= '9';) {
 		char *end;
 		long first = strtol(p, &end, 10), last = first;
 
 		if (*end == '-')
 			last = strtol(end + 1, &end, 10);
-		for (long cpu = first; cpu <= last && cpu < 65536; cpu++)
-			if (!open_one(me, (int)cpu, ring_bytes, error))
-				return false;
+		for (long i = first; i <= last && i < 65536; i++) {
+			int cpu = (int)i;
+
+			g_array_append_val(cpus, cpu);
+		}
 		p = *end == ',' ? end + 1 : "";
 	}
-	return true;
+	return cpus;
 }
 
 static int event_open(int cpu, bool kernel_counts)
@@ -106,9 +115,9 @@ static int event_open(int cpu, bool kernel_counts)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool ring_open(struct mmap_events *me, int cpu, size_t ring_bytes, GError **error)
+static bool ring_open(struct mmap_events *me, int cpu, GError **error)
 {
-	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), ring_bytes = me->ring_bytes;
 	int fd = event_open(cpu, me->kernel_counts);
 	void *mem = MAP_FAILED;
 
@@ -131,29 +140,41 @@ static bool ring_open(struct mmap_events *me, int cpu, size_t ring_bytes, GError
 		return false;
 	}
 	me->rings = g_renew(struct ring, me->rings, me->ring_cnt + 1);
-	me->rings[me->ring_cnt++] = (struct ring){ .fd = fd, .page = mem, .data = (uint8_t *)mem + page_bytes,
+	me->rings[me->ring_cnt++] = (struct ring){ .cpu = cpu, .fd = fd, .page = mem, .data = (uint8_t *)mem + page_bytes,
 						   .data_bytes = ring_bytes };
 	return true;
+}
+
+static void ring_close(struct ring *r)
+{
+	munmap(r->page, (size_t)(r->data - (uint8_t *)r->page) + r->data_bytes);
+	close(r->fd);
 }
 
 struct mmap_events *mmap_events_open(GError **error)
 {
 	struct mmap_events *me;
 	g_autofree char *online = NULL;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t ring_bytes = RING_MAX_BYTES;
+	g_autoptr(GArray) cpus = NULL;
+	long cpu_cnt = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (!g_file_get_contents("/sys/devices/system/cpu/online", &online, NULL, error))
+	if (!g_file_get_contents(ONLINE, &online, NULL, error))
 		return NULL;
-	while (ring_bytes > RING_MIN_BYTES && ring_bytes * (size_t)MAX(cpus, 1) > RINGS_MAX_BYTES)
-		ring_bytes /= 2;
 	me = g_new0(struct mmap_events, 1);
+	me->ring_bytes = RING_MAX_BYTES;
+	while (me->ring_bytes > RING_MIN_BYTES && me->ring_bytes * (size_t)MAX(cpu_cnt, 1) > RINGS_MAX_BYTES)
+		me->ring_bytes /= 2;
 	me->kernel_counts = true;
 	me->bytes = g_byte_array_new();
 	me->pending = g_array_new(FALSE, FALSE, sizeof(struct pending));
-	if (!for_each_cpu(online, ring_open, me, ring_bytes, error)) {
-		mmap_events_free(me);
-		return NULL;
+	me->online = g_steal_pointer(&online);
+	me->looked_ns = clock_ns(CLOCK_MONOTONIC);
+	cpus = cpus_of(me->online);
+	for (guint i = 0; i < cpus->len; i++) {
+		if (!ring_open(me, g_array_index(cpus, int, i), error)) {
+			mmap_events_free(me);
+			return NULL;
+		}
 	}
 	return me;
 }
@@ -162,13 +183,10 @@ void mmap_events_free(struct mmap_events *me)
 {
 	if (!me)
 		return;
-	for (unsigned i = 0; i < me->ring_cnt; i++) {
-		struct ring *r = &me->rings[i];
-
-		munmap(r->page, (size_t)(r->data - (uint8_t *)r->page) + r->data_bytes);
-		close(r->fd);
-	}
+	for (unsigned i = 0; i < me->ring_cnt; i++)
+		ring_close(&me->rings[i]);
 	g_free(me->rings);
+	g_free(me->online);
 	g_byte_array_unref(me->bytes);
 	g_array_unref(me->pending);
 	g_free(me);
@@ -262,6 +280,56 @@ static void ring_take(struct mmap_events *me, struct ring *r)
 	r->was_full |= is_full(r, begin);
 }
 
+static bool has_cpu(const GArray *cpus, int cpu)
+{
+	for (guint i = 0; i < cpus->len; i++)
+		if (g_array_index(cpus, int, i) == cpu)
+			return true;
+	return false;
+}
+
+static struct ring *ring_of(struct mmap_events *me, int cpu)
+{
+	for (unsigned i = 0; i < me->ring_cnt; i++)
+		if (me->rings[i].cpu == cpu)
+			return &me->rings[i];
+	return NULL;
+}
+
+static void drop_ring(struct mmap_events *me, struct ring *r)
+{
+	me->lost_cnt += me->kernel_counts ? ring_lost_cnt(r) : 0;
+	ring_close(r);
+	*r = me->rings[--me->ring_cnt];
+}
+
+/*
+ * A CPU that goes takes its event along: when it comes back it needs another one, as a new one does.  What happened on it until it is
+ * listened to nobody tells.  The rings have just been emptied.
+ */
+static void look_for_cpus(struct mmap_events *me)
+{
+	g_autofree char *online = NULL;
+
+	if (!g_file_get_contents(ONLINE, &online, NULL, NULL) || strcmp(online, me->online) == 0)
+		return;
+	g_autoptr(GArray) cpus = cpus_of(online);
+
+	for (unsigned i = me->ring_cnt; i-- > 0;)
+		if (!has_cpu(cpus, me->rings[i].cpu))
+			drop_ring(me, &me->rings[i]);
+	for (guint i = 0; i < cpus->len; i++) {
+		int cpu = g_array_index(cpus, int, i);
+
+		if (ring_of(me, cpu))
+			continue;
+		me->lost_cnt++;
+		ring_open(me, cpu, NULL);	/* else it is as if it had not come */
+	}
+	g_free(me->online);
+	me->online = g_steal_pointer(&online);
+}
+
 /* Tells of one record; 1 if it was of interest. */
 static unsigned tell(const struct mmap_events_sink *sink, const struct perf_event_header *header, uint64_t ts_ns)
 {
@@ -337,6 +405,10 @@ unsigned mmap_events_drain(struct mmap_events *me, const struct mmap_events_sink
 	until_ns = clock_ns(CLOCK_MONOTONIC);
 	for (i = 0; i < me->ring_cnt; i++)
 		ring_take(me, &me->rings[i]);
+	if (until_ns - me->looked_ns > LOOK_EVERY_NS) {
+		look_for_cpus(me);
+		me->looked_ns = until_ns;
+	}
 	if (!me->pending->len)
 		return 0;
 	g_array_sort(me->pending, pending_compare);
