@@ -171,9 +171,8 @@ static void note_line(struct tree_node *n, const struct frame *f)
 	}
 }
 
-/* frames: by place in the path, NULL where that is no frame; NULL: no frames are known. */
-static void add_path(struct tree *t, const uint32_t *path, const struct frame *const *frames, size_t path_cnt,
-		     const struct tree_event *event)
+void tree_add(struct tree *t, const uint32_t *path, const struct frame *const *frames, size_t path_cnt,
+	      const struct tree_event *event)
 {
 	uint32_t at = 0;
 
@@ -192,11 +191,6 @@ static void add_path(struct tree *t, const uint32_t *path, const struct frame *c
 	}
 	n->count += event->count;
 	n->max_ns = MAX(n->max_ns, event->max_ns);
-}
-
-void tree_add(struct tree *t, const uint32_t *path, size_t path_cnt, const struct tree_event *event)
-{
-	add_path(t, path, NULL, path_cnt, event);
 }
 
 static int compare_labels(gconstpointer va, gconstpointer vb, gpointer data)
@@ -403,7 +397,7 @@ static void add_part(const struct path_maker *m, size_t cnt, const struct wait *
 		return;
 	if (m->options->reverse)
 		reverse_in_place(m->path, m->frames, cnt);
-	add_path(m->t, m->path, m->frames, cnt, &event);
+	tree_add(m->t, m->path, m->frames, cnt, &event);
 }
 
 /* What falls to one waker, or to none, of the waits in *w. */

@@ -7,17 +7,6 @@
 #include "base/cursor.h"
 #include "unwind/dwarf_cfi.h"
 
-#define REG_CNT 16
-/* The stack pointer at the start of a signal trampoline points at the ucontext, whose registers begin here. */
-#define UCONTEXT_REGS 40
-#define UCONTEXT_REG_CNT 17
-
-/* struct sigcontext's order; RIP comes last. */
-static const uint8_t ucontext_reg[UCONTEXT_REG_CNT] = {
-	X86_64_R8, X86_64_R9, X86_64_R10, X86_64_R11, X86_64_R12, X86_64_R13, X86_64_R14, X86_64_R15, X86_64_RDI,
-	X86_64_RSI, X86_64_RBP, X86_64_RBX, X86_64_RDX, X86_64_RAX, X86_64_RCX, X86_64_RSP, X86_64_RIP,
-};
-
 static uint32_t rule_of(enum unwind_cfa kind, uint32_t arg)
 {
 	return (uint32_t)kind << 16 | (arg & 0xffff);
@@ -175,128 +164,6 @@ static uint32_t x86_64_compile(const struct cfi_state *s)
 	return rule | compile_bp(&s->column[CFI_BP]);
 }
 
-static bool known(const struct unwind_regs *regs, uint32_t reg)
-{
-	return regs->known >> reg & 1;
-}
-
-/* A base register plus offset, for the kinds that have one; false when it is not known. */
-static bool base_plus(const struct unwind_regs *regs, uint32_t reg, int32_t off, uint64_t *ret)
-{
-	*ret = regs->reg[reg] + (uint64_t)(int64_t)off;
-	return known(regs, reg);
-}
-
-static enum unwind_step find_cfa(uint32_t rule, const struct unwind_regs *regs, unwind_read_fn read, void *ctx,
-				 uint64_t *ret_cfa)
-{
-	uint32_t kind = unwind_rule_cfa(rule), reg = X86_64_RSP;
-	bool is_deref = kind == UNWIND_CFA_DEREF_SP || kind == UNWIND_CFA_DEREF_BP;
-	int32_t off = unwind_rule_packed_offset(rule);
-
-	if (kind == UNWIND_CFA_SP || kind == UNWIND_CFA_BP)
-		off = unwind_rule_offset(rule);
-	else if (kind == UNWIND_CFA_PLT)
-		off = (int32_t)(unwind_rule_plt_offset(rule) + ((regs->ip & 15) >= unwind_rule_plt_from(rule) ? 8 : 0));
-	if (kind == UNWIND_CFA_BP || kind == UNWIND_CFA_DEREF_BP)
-		reg = X86_64_RBP;
-	else if (kind == UNWIND_CFA_REG)
-		reg = unwind_rule_extra(rule);
-	if (!base_plus(regs, reg, off, ret_cfa))
-		return UNWIND_STEP_UNKNOWN_REG;
-	if (is_deref) {
-		if (!read(ctx, *ret_cfa, ret_cfa, 8))
-			return UNWIND_STEP_MEMORY;
-		*ret_cfa += unwind_rule_extra(rule) * 8;
-	}
-	return UNWIND_STEP_OK;
-}
-
-static enum unwind_step step_signal(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx)
-{
-	uint64_t saved[UCONTEXT_REG_CNT];
-	uint64_t at = regs->reg[X86_64_RSP] + (uint64_t)(int64_t)unwind_rule_offset(rule) + UCONTEXT_REGS;
-
-	if (!read(ctx, at, saved, sizeof(saved)))
-		return UNWIND_STEP_MEMORY;
-	for (unsigned i = 0; i < UCONTEXT_REG_CNT - 1; i++)
-		regs->reg[ucontext_reg[i]] = saved[i];
-	regs->ip = saved[UCONTEXT_REG_CNT - 1];
-	regs->known = (1u << REG_CNT) - 1;
-	return UNWIND_STEP_SIGNAL;
-}
-
-/* The caller's frame pointer into regs; its value, or that it is lost. */
-static bool restore_bp(uint32_t rule, uint64_t cfa, struct unwind_regs *regs, unwind_read_fn read, void *ctx)
-{
-	uint64_t at = (uint64_t)(int64_t)unwind_rule_bp_offset(rule), *bp = &regs->reg[X86_64_RBP];
-
-	switch (unwind_rule_bp(rule)) {
-	case UNWIND_BP_AT_CFA:
-		regs->known |= 1u << X86_64_RBP;
-		return read(ctx, cfa + at, bp, 8);
-	case UNWIND_BP_AT_BP:
-		return !known(regs, X86_64_RBP) || read(ctx, *bp + at, bp, 8);
-	case UNWIND_BP_LOST:
-		regs->known &= ~(1u << X86_64_RBP);
-		return true;
-	default:
-		return true;
-	}
-}
-
-static enum unwind_step x86_64_step(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx)
-{
-	uint32_t kind = unwind_rule_cfa(rule);
-	struct unwind_regs to = *regs;
-	enum unwind_step step;
-	uint64_t cfa;
-
-	if (kind == UNWIND_CFA_GAP || kind == UNWIND_CFA_END || kind == UNWIND_CFA_COMPLEX || kind > UNWIND_CFA_SIGNAL)
-		return kind == UNWIND_CFA_GAP ? UNWIND_STEP_NO_INFO :
-		       kind == UNWIND_CFA_END ? UNWIND_STEP_END : UNWIND_STEP_COMPLEX;
-	if (kind == UNWIND_CFA_SIGNAL)
-		return step_signal(rule, regs, read, ctx);
-	step = find_cfa(rule, regs, read, ctx, &cfa);
-	if (step)
-		return step;
-	if (kind == UNWIND_CFA_RA_REG) {
-		to.ip = to.reg[unwind_rule_extra(rule)];
-		if (!known(regs, unwind_rule_extra(rule)))
-			return UNWIND_STEP_UNKNOWN_REG;
-	} else if (!read(ctx, cfa + (uint64_t)UNWIND_RA_OFFSET, &to.ip, 8)) {
-		return UNWIND_STEP_MEMORY;
-	}
-	/* Stacks are switched by registers and pointers only; else a caller's frame lies above. */
-	if ((kind == UNWIND_CFA_SP || kind == UNWIND_CFA_BP) && cfa <= regs->reg[X86_64_RSP])
-		return UNWIND_STEP_BACKWARDS;
-	if (!restore_bp(rule, cfa, &to, read, ctx))
-		return UNWIND_STEP_MEMORY;
-	to.reg[X86_64_RSP] = cfa;
-	to.known &= 1u << X86_64_RSP | 1u << X86_64_RBP;
-	*regs = to;
-	return UNWIND_STEP_OK;
-}
-
-static enum unwind_step x86_64_step_fp(struct unwind_regs *regs, unwind_read_fn read, void *ctx)
-{
-	uint64_t bp = regs->reg[X86_64_RBP], saved[2];
-
-	if (!known(regs, X86_64_RBP))
-		return UNWIND_STEP_UNKNOWN_REG;
-	if (!bp)	/* the ABI's mark of the outermost frame */
-		return UNWIND_STEP_END;
-	if (bp % 8 || bp < regs->reg[X86_64_RSP])
-		return UNWIND_STEP_BACKWARDS;
-	if (!read(ctx, bp, saved, sizeof(saved)))
-		return UNWIND_STEP_MEMORY;
-	regs->reg[X86_64_RBP] = saved[0];
-	regs->reg[X86_64_RSP] = bp + 16;
-	regs->ip = saved[1];
-	regs->known = 1u << X86_64_RSP | 1u << X86_64_RBP;
-	return UNWIND_STEP_OK;
-}
-
 const struct unwind_arch unwind_arch_x86_64 = {
 	.machine = EM_X86_64,
 	.ra_reg = X86_64_RIP,
@@ -304,6 +171,4 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.bp_reg = X86_64_RBP,
 	.padding_bytes = 15,
 	.compile = x86_64_compile,
-	.step = x86_64_step,
-	.step_fp = x86_64_step_fp,
 };

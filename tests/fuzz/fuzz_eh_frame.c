@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../unit/unwind/step.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/cfi.h"
 #include "unwind/table.h"
@@ -21,8 +22,8 @@ static void try_rule(uint32_t rule)
 {
 	struct unwind_regs regs = { .ip = rule, .known = 0xffff & ~(rule >> 3) };
 
-	unwind_arch_x86_64.step(rule, &regs, read_hash, NULL);
-	unwind_arch_x86_64.step_fp(&regs, read_hash, NULL);
+	unwind_step(rule, &regs, read_hash, NULL);
+	unwind_step_fp(&regs, read_hash, NULL);
 }
 
 static void check(const struct unwind_table *t)

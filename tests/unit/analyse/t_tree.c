@@ -275,7 +275,7 @@ static void test_too_deep(void)
 
 	for (size_t i = 0; i < cnt; i++)
 		path[i] = tree_label(t, &(struct tree_label){ .text = i % 2 ? "a" : "b", .kind = TREE_USER });
-	tree_add(t, path, cnt, &e);
+	tree_add(t, path, NULL, cnt, &e);
 	tree_finish(t);
 	check_sums(t);
 	g_assert_cmpuint(t->nodes->len, ==, TREE_MAX_DEPTH + 1);
@@ -301,7 +301,7 @@ static void test_large(void)
 			seed = seed * 1664525 + 1013904223;
 			path[k] = labels[k < 45 ? k + (i % 7 == k) : (seed >> 16) % (k < 55 ? 2 : 500)];
 		}
-		tree_add(t, path, G_N_ELEMENTS(path), &e);
+		tree_add(t, path, NULL, G_N_ELEMENTS(path), &e);
 	}
 	tree_finish(t);
 	gint64 us = g_get_monotonic_time() - before;

@@ -391,7 +391,7 @@ static void test_chain(void)
 		tree_label(t, &(struct tree_label){ .text = "read", .kind = TREE_USER, .waker = true }),
 	};
 
-	tree_add(t, path, 3, &e);
+	tree_add(t, path, NULL, 3, &e);
 	tree_finish(t);
 	o.palette = PALETTE_CHAIN;
 	svg_flame(p, t, &o, out, NULL);

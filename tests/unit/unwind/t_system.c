@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "step.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/table.h"
 
@@ -172,7 +173,7 @@ static void check_frame(struct tally *t, Dwarf_Frame *frame, uint64_t vaddr, uin
 
 	make_regs(vaddr, t->checked, &regs);
 	to = regs;
-	step = unwind_arch_x86_64.step(rule, &to, read_hash, NULL);
+	step = unwind_step(rule, &to, read_hash, NULL);
 	if (step == UNWIND_STEP_END) {
 		ra = frame_register(frame, X86_64_RIP, &regs, 0);
 		if (ra.kind != UNDEFINED)

@@ -57,11 +57,11 @@ static enum unwind_step step(struct walk *w, const struct unwind_mapping *m)
 	enum unwind_step step = UNWIND_STEP_NO_INFO;
 
 	if (m->table)
-		step = s->arch->step(unwind_table_find(m->table, lookup_addr(w) - m->bias), &w->regs, s->read, s->ctx);
+		step = unwind_step(unwind_table_find(m->table, lookup_addr(w) - m->bias), &w->regs, s->read, s->ctx);
 	w->via = step == UNWIND_STEP_SIGNAL ? UNWIND_VIA_SIGNAL : UNWIND_VIA_TABLE;
 	if (step != UNWIND_STEP_NO_INFO)
 		return step;
-	step = s->arch->step_fp(&w->regs, s->read, s->ctx);
+	step = unwind_step_fp(&w->regs, s->read, s->ctx);
 	w->via = UNWIND_VIA_FP;
 	w->stack->guess_cnt += m->table && step == UNWIND_STEP_OK;
 	return step == UNWIND_STEP_OK || step == UNWIND_STEP_END ? step : UNWIND_STEP_NO_INFO;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "abi/offcpu_abi.h"
+#include "step.h"
 #include "unwind/arch.h"
 #include "unwind/table.h"
 
