@@ -2,6 +2,7 @@
 """What the recorder itself takes of a CPU while it records, and what very many threads do to it."""
 import os
 import statistics
+import subprocess
 import time
 from pathlib import Path
 
@@ -99,8 +100,10 @@ def threads_once(args, folder):
 
 
 def least_once(args, say):
-    """What the least that keeps accounts takes beside the same load: what is in no cache costs it as well."""
-    return {"least_ns": bpfcost.read_cost_undisturbed([args.floor], args.reading_s, "threads", say, idle_max=1)["all_ns"]}
+    """What the least that keeps accounts takes beside the same load: what is in no cache costs it as well; and the kernel, to walk over all threads."""
+    walk = subprocess.run([args.floor, "walk"], stdout=subprocess.PIPE, check=True)
+    return {"least_ns": bpfcost.read_cost_undisturbed([args.floor], args.reading_s, "threads", say, idle_max=1)["all_ns"],
+            "walk_ms": int(walk.stdout) / 1e6}
 
 
 def threads_of(args, folder, cnt, say):
