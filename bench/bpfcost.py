@@ -20,6 +20,7 @@ import process
 ATTACH_TIMEOUT_S = 120
 # Of either tool: until each stack was met once, and our governor has found its scale.
 SETTLE_S = 2
+ROOT = Path(__file__).resolve().parent.parent
 # How often a reading is taken again because the host took CPU time away.
 AGAIN_MAX, AGAIN_AFTER_S = 8, 5
 
@@ -239,7 +240,9 @@ def compare_wakers(args, load, folder, say, idle_max=checks.IDLE_MAX):
     }, say, idle_max)
 
 
-# What each leaves out of `record -a`; told from the whole, it is what that part costs.
+# What each leaves out of `record -a`; told from the whole, it is what that part costs.  Of some parts there is no option: builds of their own
+# lack these (meson_options.txt, leave_out).
+LEFT_OUT = ("account", "hash", "sum", "histogram")
 VARIANTS = {
     "whole": ["--exact"],
     "by frame pointers": ["--exact", "--unwind", "fp"],
@@ -254,11 +257,25 @@ VARIANTS = {
 }
 
 
-def parts(args, load, folder, say, idle_max=checks.IDLE_MAX):
+def build_without(part, folder):
+    """This tree's offcpu without that part."""
+    build = folder / f"without-{part}"
+    quiet = {"check": True, "stdout": subprocess.DEVNULL}
+    subprocess.run(["meson", "setup", build, ROOT, f"-Dleave_out={part}"], **quiet)
+    subprocess.run(["ninja", "-C", build, "src/cmd/offcpu"], **quiet)
+    return build / "src" / "cmd" / "offcpu"
+
+
+def parts(args, builds, load, folder, say, idle_max=checks.IDLE_MAX):
     """The cost of a switch with each part of our own path left out, in turn on one running load."""
     output = ["-o", folder / "parts.offcpu"]
     commands = {name: [args.offcpu, "record", *(options if "-p" in options else ["-a", *options]), *output]
                 if options is not None else [args.offcpu, "hist", "3600", "1"]
                 for name, options in VARIANTS.items()}
+    for part, program in builds.items():
+        commands[f"no {part}"] = [program, "record", "-a", "--exact", *output]
+    commands["programs that do nothing"] = [loads.build(folder, "empty")]
+    commands["storage: the floor program, which only finds the threads' memory"] = [args.floor, "storage"]
+    commands["storage and account: the floor program"] = [args.floor]
     variants = alternate(args, load, commands, say, idle_max)
     return {"load": load, "unsteady": variants.pop("unsteady", []), "variants": variants}

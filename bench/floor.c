@@ -2,6 +2,7 @@
 /*
  * floor: runs floor.bpf.c until killed, and says "ready" once it is attached.
  * floor stacks: the same, and it sums waits under stacks.
+ * floor storage: the same as the first, but it only finds the threads' memory.
  * floor walk: goes over all threads by a task iterator whose program looks each one up, prints the ns of CPU time that this took the
  * kernel, without the program's own (0 where the kernel's BPF statistics are off), and ends.
  */
@@ -71,8 +72,10 @@ int main(int argc, char **argv)
 	struct floor_bpf *skel = floor_bpf__open();
 	struct ring_buffer *ring = NULL;
 
-	if (skel)
+	if (skel) {
 		skel->rodata->with_stacks = strcmp(what, "stacks") == 0;
+		skel->rodata->only_finds = strcmp(what, "storage") == 0;
+	}
 	if (skel && !floor_bpf__load(skel))
 		ring = ring_buffer__new(bpf_map__fd(skel->maps.ring), drop, NULL, NULL);
 	if (!ring || floor_bpf__attach(skel) || (strcmp(what, "walk") == 0 ? time_walk(skel) : look_at_threads(skel))) {

@@ -20,6 +20,16 @@
 #define rarely(x) __builtin_expect(!!(x), 0)
 #define mostly(x) __builtin_expect(!!(x), 1)
 
+/*
+ * bench/run --only parts tells what a part of a switch costs by builds that lack it (meson -Dleave_out=PART).  What these record is
+ * wrong; in every other build this is no code.
+ */
+enum part { PART_NONE, PART_ACCOUNT, PART_HASH, PART_SUM, PART_HISTOGRAM };
+#ifndef LEAVE_OUT
+#define LEAVE_OUT PART_NONE
+#endif
+#define has_part(part) (LEAVE_OUT != (part))
+
 /* What a thread is doing, as of the last event we saw of it. */
 enum thread_mode {
 	MODE_UNKNOWN = 0,	/* no event in the window yet */

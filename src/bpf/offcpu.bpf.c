@@ -95,6 +95,8 @@ static __always_inline bool account_sleep(struct thread_state *st, __u64 total_n
 
 	if (!mostly(st->subject_mode == SUBJECT(MODE_ASLEEP) && blocked_ns <= total_ns))
 		return false;
+	if (!has_part(PART_ACCOUNT))
+		return true;
 	total = total_of(&st->account, st->state);
 	total->count++;
 	total->blocked_ns += blocked_ns;
@@ -153,7 +155,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 		parts->blocked_ns = 0;
 		scratch->kept.duration_ns = parts->runnable_ns + parts->preempted_ns;
 	}
-	if (!sum_wait(st, &key, &scratch->kept)) {
+	if (has_part(PART_SUM) && !sum_wait(st, &key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
@@ -349,7 +351,8 @@ __noinline int sum_stretch(struct thread_state *st)
 
 static __always_inline void close_stretch(struct thread_state *st, enum switch_kind kind, __u64 now)
 {
-	st->account.on_cpu_ns += now - st->since_ns;
+	if (has_part(PART_ACCOUNT))
+		st->account.on_cpu_ns += now - st->since_ns;
 	if (kind != KIND_ANY)
 		return;
 	st->ran_ns = now - st->since_ns;
@@ -435,7 +438,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 		}
 	}
 	close_stretch(st, kind, now);
-	st->account.switches++;
+	if (has_part(PART_ACCOUNT))
+		st->account.switches++;
 	st->since_ns = now;
 	if (mostly(is_plain_sleep(bits) && !ctx[0] && left_queue(prev))) {
 		st->phase = PHASE(MODE_ASLEEP, OFFCPU_STATE_S);

@@ -274,7 +274,7 @@ static __always_inline struct kernel_memory *kernel_memory(const struct thread_s
 /* sp: thread.sp. */
 static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u64 sp)
 {
-	if (!m || !m->id || kernel_words_hash(m, sp) != m->hash)
+	if (!m || !m->id || (has_part(PART_HASH) && kernel_words_hash(m, sp) != m->hash))
 		return 0;
 	was_met(&m->hot);
 	return m->id;
