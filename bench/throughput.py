@@ -14,6 +14,8 @@ import process
 SPAN_MS = 20
 # Of a tool whose programs are attached late, what it had before proves nothing.
 SPANS_MIN = 40
+# What a tool that cannot trace here needs to find out.
+TRIED_S = 3
 
 # What offcputime does, in bpftrace's language.
 BPFTRACE = """
@@ -24,8 +26,19 @@ tracepoint:sched:sched_switch { @out[args->prev_pid] = nsecs; @st[args->prev_pid
 """
 
 
+def goes_on(command):
+    tool = process.start(command)
+    try:
+        tool.wait(TRIED_S)
+        return False
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        process.kill_group(tool)
+
+
 def other_tools(args, folder, say):
-    """The peers that are installed: {name: command}; of the others, that they are not."""
+    """The peers that are installed and trace here: {name: command}; of the others, that they do not."""
     data = folder / "perf.data"
     tools = {
         "offcputime": [args.peer],
@@ -40,6 +53,9 @@ def other_tools(args, folder, say):
     for name in [name for name, command in tools.items() if not shutil.which(command[0])]:
         del tools[name]
         say(f"throughput: {name} is not installed")
+    for name in [name for name, command in tools.items() if not goes_on(command)]:
+        del tools[name]
+        say(f"throughput: {name} ends by itself here; is tracefs mounted?")
     return tools
 
 

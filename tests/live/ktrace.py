@@ -13,7 +13,7 @@ import re
 from lib import Skip
 from stories import DISK, NOTHING, TIMER, Hop, Span, Story, Unclear, later
 
-ROOT = "/sys/kernel/tracing"
+ROOTS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 EVENTS = ("sched/sched_switch", "sched/sched_waking", "block/block_rq_complete", "irq/irq_handler_exit", "irq/softirq_exit")
 BUFFER_KIB = 32768
 LINE = re.compile(r"^.*-(\d+) +\[(\d+)\] (\S+) +(\d+)\.(\d{6}): (\w+): (.*)$")
@@ -31,7 +31,8 @@ class Trace:
     """Records from its making to stop()."""
 
     def __init__(self, env):
-        self.folder = os.path.join(ROOT, "instances", f"offcpu-live-{os.getpid()}")
+        root = next((path for path in ROOTS if os.path.isdir(f"{path}/instances")), None) or env.mounted("tracefs")
+        self.folder = os.path.join(root, "instances", f"offcpu-live-{os.getpid()}")
         try:
             os.mkdir(self.folder)
         except OSError as error:

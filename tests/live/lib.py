@@ -258,6 +258,7 @@ class Env:
         self.offcpu, self.programs, self.directory = offcpu, programs, directory
         self.running = []
         self.cgroups = []
+        self.mounts = []
         self.serial = 0
         # A switch to a guarded thread: one without storage, and none of our subjects.
         self.check = Check({"storage"} if guarded_processes() else ())
@@ -332,6 +333,16 @@ class Env:
             return path
         raise Skip("no cgroup v2 hierarchy is mounted")
 
+    def mounted(self, kind):
+        """A file system of the kernel's that is mounted nowhere, in a folder of ours until the case ends."""
+        path = self.temporary(kind)
+        os.mkdir(path)
+        result = subprocess.run(["mount", "-t", kind, kind, path], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise Skip(f"{kind} is not mounted and cannot be: {result.stderr.strip()}")
+        self.mounts.append(path)
+        return path
+
     def tolerate_unseen(self):
         """For a long or busy recording, where a guarded process is sure to hide some events.  Residuals stay strict."""
         if guarded_processes():
@@ -349,6 +360,9 @@ class Env:
         for path in reversed(self.cgroups):
             wait_until(lambda p=path: remove_directory(p), 2)
         self.cgroups = []
+        for path in self.mounts:
+            subprocess.run(["umount", "--lazy", path], check=False)
+        self.mounts = []
 
 
 def remove_directory(path):
