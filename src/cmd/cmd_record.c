@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu record: traces and writes a recording. */
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,22 +131,34 @@ static void print_summary(const struct profile *p, const char *path)
 	print_sampling(p);
 }
 
-static char unfinished[PATH_MAX];	/* the file */
+static struct profile_file *unfinished;
 
 /* A second Ctrl-C: what is half done goes with us. */
 static void on_abandon(int sig)
 {
-	unlink(unfinished);
+	if (!profile_file_abandon(unfinished))
+		return;
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
 
-static void abandon_with(const char *path)
+/* No signal comes between the file and who removes it, nor to the thread that writes it. */
+static struct profile_file *begin_file(const struct profile *p, const char *path)
 {
-	g_strlcpy(unfinished, path, sizeof(unfinished));
-	signal(SIGINT, on_abandon);
-	signal(SIGTERM, on_abandon);
-	signal(SIGHUP, on_abandon);
+	run_hold_signals();
+	unfinished = profile_file_begin(p, path);
+	run_on_signals(on_abandon);
+	run_let_signals_through();
+	return unfinished;
+}
+
+static bool end_file(struct profile_file *file, GError **error)
+{
+	bool ok = profile_file_end(file, run_hold_signals, error);
+
+	run_on_signals(SIG_DFL);
+	unfinished = NULL;
+	return ok;
 }
 
 /*
@@ -156,19 +167,18 @@ static void abandon_with(const char *path)
  */
 static int write_recording(struct run *run, const struct record_options *o, const char *command_line)
 {
-	struct profile_file *file = profile_file_begin(session_threads(run->session), o->output);
+	struct profile_file *file = begin_file(session_threads(run->session), o->output);
 	struct profile *p = session_take_profile(run->session);
 	g_autofree char *filters = target_describe(run->target);
 	g_autofree char *walks = run->target->verbose ? session_walks_text(run->session) : NULL;
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_OK;
 
-	abandon_with(profile_file_temporary(file));
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	profile_file_complete(file);
 	session_unload(run->session);
-	if (!profile_file_end(file, run_hold_signals, &error)) {
+	if (!end_file(file, &error)) {
 		cmd_error("record", "%s", error->message);
 		status = EXIT_FAILED;
 	} else {

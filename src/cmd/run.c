@@ -24,13 +24,30 @@ int run_status_of(const GError *error)
 	return EXIT_FAILED;
 }
 
+/* Of nohup's children it is, and would end them if we blocked it and waited for it. */
+static bool is_hangup_ignored(void)
+{
+	struct sigaction old;
+
+	return sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN;
+}
+
 static void signals_of_interest(sigset_t *set)
 {
 	sigemptyset(set);
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
+	if (!is_hangup_ignored())
+		sigaddset(set, SIGHUP);
 	sigaddset(set, SIGCHLD);
+}
+
+void run_on_signals(void (*handler)(int sig))
+{
+	signal(SIGINT, handler);
+	signal(SIGTERM, handler);
+	if (!is_hangup_ignored())
+		signal(SIGHUP, handler);
 }
 
 /* In the child: wait for the word, then become COMMAND; what failed goes through error_fd. */
@@ -164,12 +181,10 @@ static bool wait_for_the_end(struct run *run, GError **error)
 	}
 }
 
-/* From now on a Ctrl-C abandons: nobody has to wait for a slow disk. */
-static void let_signals_through(void)
+void run_let_signals_through(void)
 {
 	sigset_t set;
 
-	signal(SIGINT, SIG_DFL);
 	signals_of_interest(&set);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
@@ -220,7 +235,9 @@ int run_session(struct run *run)
 		run->on_tick(run, 0);
 	bool is_well = wait_for_the_end(run, &error);
 	show_progress(run, true);
-	let_signals_through();
+	/* From now on a Ctrl-C abandons: nobody has to wait for a slow disk.  Also one that a shell's script had us ignore. */
+	run_on_signals(SIG_DFL);
+	run_let_signals_through();
 	if (!is_well || !session_stop(run->session, &error)) {
 		print_libbpf_log(run);
 		cmd_error(run->name, "%s", error->message);
@@ -234,7 +251,7 @@ int run_command_status(struct run *run)
 	if (run->child <= 0)
 		return EXIT_OK;
 	if (!run->child_ended)
-		let_signals_through();
+		run_let_signals_through();
 	/* A Ctrl-C goes to both, and it may just be ending. */
 	reap_command(run);
 	for (int i = 0; i < 20 && !run->child_ended; i++) {

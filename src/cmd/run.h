@@ -34,8 +34,11 @@ bool run_parse_duration(struct run *run, const char *text);
 /* Traces from start to end, window closed and everything read out.  Prints on failure; an exit status. */
 int run_session(struct run *run);
 
-/* No signal ends us any more: for when all is done but to say so. */
+/* No signal ends us any more: for when all is done but to say so.  And they may again. */
 void run_hold_signals(void);
+void run_let_signals_through(void);
+/* What ends a session calls this, or SIG_DFL, when let through. */
+void run_on_signals(void (*handler)(int sig));
 
 /* Waits for COMMAND if it still runs, which a signal may end again; what the shell would say of it: its status or 128 + signal. */
 int run_command_status(struct run *run);

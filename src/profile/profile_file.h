@@ -35,12 +35,16 @@ bool profile_file_may_write(const char *path, GError **error);
  */
 struct profile_file;
 struct profile_file *profile_file_begin(const struct profile *p, const char *path);
-/* What it is called until it is in its place, for whoever gives up: to be removed.  f's. */
-const char *profile_file_temporary(const struct profile_file *f);
+/*
+ * By a signal handler, or another thread: the half-done file goes, and none comes any more; profile_file_end() will fail.  False, and
+ * all is as it was, when the file is already being put in its place.  Not by a handler that may interrupt the writing thread, which
+ * blocks what its maker does.
+ */
+bool profile_file_abandon(struct profile_file *f);
 void profile_file_complete(struct profile_file *f);
 /*
- * Waits for the thread, and puts the file in its place.  at_last, unless it is NULL, is called just before the names change, when all
- * that takes long is done.  Frees f.
+ * Waits for the thread, and puts the file in its place.  at_last, unless it is NULL, is called when all that takes long is done, and
+ * f is about to be freed: from then on nobody may abandon it.
  */
 bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **error);
 

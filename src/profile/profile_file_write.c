@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/urgency.h"
@@ -23,11 +24,16 @@ struct target {
 /* What is neither a thread nor a state of one. */
 enum rest { REST_UNKNOWN, REST_KNOWN, REST_REFUSED };
 
+/* Of the name that the file is written by.  Who abandons waits while it is being made, and no one makes or moves what was abandoned. */
+enum stage { STAGE_NO_FILE, STAGE_BEING_MADE, STAGE_MADE, STAGE_ABANDONED, STAGE_BEING_PLACED };
+#define BEING_MADE_STEP_NS 200000
+
 struct profile_file {
 	const struct profile *profile;
 	struct target to;	/* the thread's, until it has ended */
 	GThread *thread;
 	GError *unsound;	/* what profile_check() said */
+	gint stage;		/* enum stage; atomic */
 	GMutex lock;		/* of what follows */
 	GCond told;
 	enum rest rest;
@@ -204,13 +210,34 @@ static bool fill_tmp(struct profile_file *f, GError **error)
 	return ok;
 }
 
+static bool enter_stage(struct profile_file *f, enum stage from, enum stage to)
+{
+	return g_atomic_int_compare_and_exchange(&f->stage, (gint)from, (gint)to);
+}
+
+static bool fail_abandoned(const struct profile_file *f, GError **error)
+{
+	return fail(&f->to, error, EINTR, "it was abandoned");
+}
+
+static bool make_file(struct profile_file *f, GError **error)
+{
+	bool ok;
+
+	if (!enter_stage(f, STAGE_NO_FILE, STAGE_BEING_MADE))
+		return fail_abandoned(f, error);
+	ok = create_tmp(&f->to, error);
+	g_atomic_int_set(&f->stage, ok ? STAGE_MADE : STAGE_NO_FILE);
+	return ok;
+}
+
 static gpointer write_file(gpointer data)
 {
 	struct profile_file *f = data;
 	GError *error = NULL;
 
 	urgency_enter();
-	if (check_target(&f->to, &error) && create_tmp(&f->to, &error))
+	if (check_target(&f->to, &error) && make_file(f, &error))
 		fill_tmp(f, &error);
 	urgency_leave();
 	return error;
@@ -290,9 +317,20 @@ struct profile_file *profile_file_begin(const struct profile *p, const char *pat
 	return f;
 }
 
-const char *profile_file_temporary(const struct profile_file *f)
+bool profile_file_abandon(struct profile_file *f)
 {
-	return f->to.tmp;
+	const struct timespec step = { .tv_nsec = BEING_MADE_STEP_NS };
+
+	while (!enter_stage(f, STAGE_NO_FILE, STAGE_ABANDONED)) {
+		if (enter_stage(f, STAGE_MADE, STAGE_ABANDONED)) {
+			unlink(f->to.tmp);
+			return true;
+		}
+		if (g_atomic_int_get(&f->stage) != STAGE_BEING_MADE)
+			return g_atomic_int_get(&f->stage) == STAGE_ABANDONED;
+		nanosleep(&step, NULL);
+	}
+	return true;
 }
 
 void profile_file_complete(struct profile_file *f)
@@ -317,8 +355,10 @@ bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **er
 	} else if (failure) {
 		g_propagate_error(error, failure);
 	}
-	if (ok && at_last)
+	if (at_last)
 		at_last();
+	if (ok && !enter_stage(f, STAGE_MADE, STAGE_BEING_PLACED))
+		ok = fail_abandoned(f, error);
 	ok = ok && put_in_place(&f->to, error);
 	target_clear(&f->to);
 	g_mutex_clear(&f->lock);

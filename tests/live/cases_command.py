@@ -96,7 +96,7 @@ def interrupt_from_a_terminal(env):
 @case
 def second_interrupt_abandons(env):
     """Two interrupts at once: the recording is complete or absent, the older file untouched if absent."""
-    for delay_s in (0.0, 0.002, 0.01):
+    for delay_s in (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05):
         out = env.temporary("recording.offcpu")
         recorder = Recorder(env, "-a", out=out)
         recorder.wait_attached()
@@ -112,6 +112,25 @@ def second_interrupt_abandons(env):
             env.check.that(status != 0, f"status 0 without a recording, second interrupt after {delay_s} s")
         left = [name for name in os.listdir(env.directory) if name.startswith((os.path.basename(out) + ".", "." + os.path.basename(out) + "."))]
         env.check.equal(left, [], "files left beside it")
+
+
+@case
+def hangup_ends_unless_ignored(env):
+    """A closed terminal ends a recording, which is kept; under nohup it goes on."""
+    for is_ignored in (False, True):
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN if is_ignored else signal.SIG_DFL)
+        try:
+            recorder = Recorder(env, "-a")
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        recorder.wait_attached()
+        recorder.process.send_signal(signal.SIGHUP)
+        if is_ignored:
+            time.sleep(0.5)
+            env.check.equal(recorder.process.poll(), None, "status after a hangup that is ignored")
+            recorder.process.send_signal(signal.SIGINT)
+        env.check.equal(recorder.wait(10), 0, f"status (hangups ignored: {is_ignored})")
+        env.report(recorder.out)
 
 
 @case

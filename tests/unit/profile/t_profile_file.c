@@ -280,12 +280,67 @@ static void test_bad_in_the_end(struct place *at, gconstpointer data)
 
 	g_array_index(p->waits, struct wait, 1).state = '?';
 	profile_file_complete(file);
-	is_last_called = false;
-	g_assert_false(profile_file_end(file, note_the_last, &error));
+	g_assert_false(profile_file_end(file, NULL, &error));
 	g_assert_error(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED);
-	g_assert_false(is_last_called);
 	assert_names(at, "");
 	g_error_free(error);
+	profile_free(p);
+}
+
+struct abandoner {
+	struct place *at;
+	struct profile_file *file;
+	gulong after_us;
+};
+
+static gpointer abandon_later(gpointer data)
+{
+	struct abandoner *a = data;
+
+	g_usleep(a->after_us);
+	g_assert_true(profile_file_abandon(a->file));
+	assert_names(a->at, "");
+	return NULL;
+}
+
+/* At whatever moment it is given up, nothing is left, and nothing comes. */
+static void test_abandoned(struct place *at, gconstpointer data)
+{
+	struct profile *p = sample_profile(&sample_small, 0);
+
+	for (unsigned i = 0; i < 300; i++) {
+		struct abandoner a = { .at = at, .file = profile_file_begin(p, at->path), .after_us = i * 20 };
+		g_autoptr(GError) error = NULL;
+		GThread *thread = g_thread_new("abandoner", abandon_later, &a);
+
+		profile_file_complete(a.file);
+		g_thread_join(thread);
+		g_assert_false(profile_file_end(a.file, NULL, &error));
+		g_assert_nonnull(error);
+		assert_names(at, "");
+	}
+	profile_free(p);
+}
+
+static struct profile_file *to_abandon;
+
+static void abandon_at_last(void)
+{
+	g_assert_true(profile_file_abandon(to_abandon));
+}
+
+static void test_abandoned_at_last(struct place *at, gconstpointer data)
+{
+	struct profile *p = sample_profile(&sample_small, 0);
+	g_autoptr(GError) error = NULL;
+
+	write_sample(p, at->path);
+	to_abandon = profile_file_begin(p, at->path);
+	profile_file_complete(to_abandon);
+	g_assert_false(profile_file_end(to_abandon, abandon_at_last, &error));
+	g_assert_nonnull(error);
+	assert_names(at, "trace 50%?.offcpu#");
+	assert_reads_as(p, at->path);
 	profile_free(p);
 }
 
@@ -636,8 +691,10 @@ int main(int argc, char **argv)
 	ADD("no-directory", test_no_directory, NULL);
 	ADD("directories-in-the-way", test_directories_in_the_way, NULL);
 	ADD("no-regular-file", test_no_regular_file, NULL);
+	ADD("abandoned-at-last", test_abandoned_at_last, NULL);
 	ADD("bad-model", test_bad_model, NULL);
 	ADD("still-being-made", test_still_being_made, NULL);
+	ADD("abandoned", test_abandoned, NULL);
 	ADD("bad-in-the-end", test_bad_in_the_end, NULL);
 	ADD("unwritable-directory", test_unwritable_directory, NULL);
 	ADD("file-size-limit", test_file_size_limit, NULL);
