@@ -3,11 +3,16 @@
 
 #include <fcntl.h>
 #include <glib.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,23 +21,33 @@
 
 #define THREADS_MAX 8
 #define NICE_INSTEAD (-20)
-#define LOOK_EVERY_US 500000	/* a look takes some 90 us: caches are cold */
+#define LOOK_EVERY_MS 500	/* a look takes some 90 us: caches are cold */
+#define LOOK_AGAIN_MS 100	/* where somebody seems to wait */
+#define LOOK_LAST_MS 20		/* where somebody waits for our end */
+
+/* What the kernel says of a thread (CONFIG_SCHED_INFO).  The time for which it waits now comes only with its turn. */
+struct schedstat {
+	uint64_t ran_ns, waited_ns, turns;
+};
 
 struct thread {
 	pid_t tid;		/* 0: nobody */
-	int schedstat_fd;	/* ns on a CPU, ns waiting for one, turns; -1: not to be had */
-	uint64_t waited_ns;	/* as of the last look */
+	int schedstat_fd;	/* -1: not to be had */
+	struct schedstat last;	/* as of the last look */
+	uint64_t since_ns;	/* the first look that saw it runnable, and no turn since; 0: it is not so */
 	int nice;		/* what it had */
 	bool is_raised, by_nice;
 };
 
 static struct {
 	GThread *watcher;
+	int changed_fd, signal_fd;	/* readable: is_ending or the state was changed; we were asked to end */
 	GMutex lock;		/* of what follows */
-	GCond changed;
 	bool is_ending;
 	struct urgency_state state;
 	struct thread threads[THREADS_MAX];	/* the main thread is the first */
+	unsigned unborn_cnt;	/* helpers that had no turn yet */
+	uint64_t unborn_since_ns;	/* when the first of them was made */
 } all;
 
 static bool is_due(const struct urgency_state *state, uint64_t now_ns)
@@ -48,7 +63,8 @@ bool urgency_asks_for_crowd(const struct urgency_state *state, uint64_t now_ns)
 enum urgency_step urgency_judge(struct urgency_state *state, uint64_t now_ns, uint64_t waited_ns,
 				unsigned runnable_cnt)
 {
-	bool is_starved = waited_ns >= URGENCY_WAIT_NS || (!state->has_looked && runnable_cnt >= URGENCY_CROWD);
+	uint64_t bearable_ns = state->is_awaited ? URGENCY_LAST_WAIT_NS : URGENCY_WAIT_NS;
+	bool is_starved = waited_ns >= bearable_ns || (!state->has_looked && runnable_cnt >= URGENCY_CROWD);
 
 	state->has_looked = true;
 	if (is_starved && !state->is_raised) {
@@ -92,8 +108,53 @@ static void lower_thread(struct thread *t)
 	t->is_raised = false;
 }
 
-/* Those that have not entered too.  Nothing is put back: they end. */
-static void raise_everyone(void)
+static bool take_schedstat(const char *text, struct schedstat *ret)
+{
+	return sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &ret->ran_ns, &ret->waited_ns, &ret->turns) == 3;
+}
+
+static bool read_schedstat(int fd, struct schedstat *ret)
+{
+	char text[96] = { 0 };
+
+	return fd >= 0 && pread(fd, text, sizeof(text) - 1, 0) > 0 && take_schedstat(text, ret);
+}
+
+/* The beginning of what the kernel says of one of our threads. */
+static bool read_task(pid_t tid, const char *what, char *text, size_t bytes)
+{
+	char path[48];
+	int fd;
+	ssize_t n;
+
+	g_snprintf(path, sizeof(path), "/proc/self/task/%d/%s", (int)tid, what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, bytes - 1);
+	close(fd);
+	text[MAX(n, 0)] = 0;
+	return n > 0;
+}
+
+static bool is_runnable(pid_t tid)
+{
+	char text[128];
+	const char *name_end = read_task(tid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
+
+	return name_end && g_str_has_prefix(name_end, ") R");
+}
+
+static bool is_unborn(pid_t tid)
+{
+	char text[96];
+	struct schedstat stat;
+
+	return read_task(tid, "schedstat", text, sizeof(text)) && take_schedstat(text, &stat) && !stat.turns;
+}
+
+/* Threads but the main one that are in no list: only who had no turn yet, or all. */
+static void raise_unlisted(bool only_unborn)
 {
 	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_RR) };
 	GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
@@ -102,36 +163,27 @@ static void raise_everyone(void)
 	while (tasks && (name = g_dir_read_name(tasks))) {
 		pid_t tid = (pid_t)strtol(name, NULL, 10);
 
-		if (tid != all.threads[0].tid && sched_getscheduler(tid) == SCHED_OTHER &&
-		    sched_setscheduler(tid, SCHED_RR, &lowest))
+		if (tid == all.threads[0].tid || sched_getscheduler(tid) != SCHED_OTHER || (only_unborn && !is_unborn(tid)))
+			continue;
+		if (sched_setscheduler(tid, SCHED_RR, &lowest))
 			setpriority(PRIO_PROCESS, (id_t)tid, NICE_INSTEAD);
 	}
 	if (tasks)
 		g_dir_close(tasks);
 }
 
+/* What unlisted threads get, they have from the main thread when they enter.  Nothing is put back of what is kept. */
 static void apply(bool is_raised)
 {
 	for (int i = 0; i < THREADS_MAX; i++)
 		(is_raised ? raise_thread : lower_thread)(&all.threads[i]);
-	if (is_raised && all.state.is_kept)
-		raise_everyone();
+	if (is_raised && (all.unborn_cnt || all.state.is_kept))
+		raise_unlisted(!all.state.is_kept);
 }
 
 static pid_t own_tid(void)
 {
 	return (pid_t)syscall(SYS_gettid);
-}
-
-static uint64_t read_waited(int schedstat_fd)
-{
-	char text[96] = { 0 };
-	const char *second;
-
-	if (schedstat_fd < 0 || pread(schedstat_fd, text, sizeof(text) - 1, 0) <= 0)
-		return 0;
-	second = strchr(text, ' ');
-	return second ? strtoull(second, NULL, 10) : 0;
 }
 
 /* Who was made while the main thread was raised has that from there, and loses it with it. */
@@ -147,12 +199,13 @@ static void inherit(struct thread *t)
 	t->is_raised = true;
 }
 
-void urgency_enter(void)
+static void enter(bool is_born_now)
 {
 	struct thread me = { .tid = own_tid(), .schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC) };
 
-	me.waited_ns = read_waited(me.schedstat_fd);
+	read_schedstat(me.schedstat_fd, &me.last);
 	g_mutex_lock(&all.lock);
+	all.unborn_cnt -= is_born_now;
 	for (int i = 0; i < THREADS_MAX && me.tid; i++) {
 		struct thread *t = &all.threads[i];
 
@@ -169,7 +222,7 @@ void urgency_enter(void)
 		close(me.schedstat_fd);
 }
 
-void urgency_leave(void)
+static void leave(void)
 {
 	g_mutex_lock(&all.lock);
 	for (int i = 0; i < THREADS_MAX; i++) {
@@ -184,6 +237,35 @@ void urgency_leave(void)
 	g_mutex_unlock(&all.lock);
 }
 
+struct helper {
+	GThreadFunc func;
+	gpointer data;
+};
+
+static gpointer help(gpointer data)
+{
+	struct helper helper = *(struct helper *)data;
+	gpointer result;
+
+	g_free(data);
+	enter(true);
+	result = helper.func(helper.data);
+	leave();
+	return result;
+}
+
+GThread *urgency_thread_new(const char *name, GThreadFunc func, gpointer data)
+{
+	struct helper *helper = g_new0(struct helper, 1);
+
+	*helper = (struct helper){ .func = func, .data = data };
+	g_mutex_lock(&all.lock);
+	if (!all.unborn_cnt++)
+		all.unborn_since_ns = clock_ns(CLOCK_MONOTONIC);
+	g_mutex_unlock(&all.lock);
+	return g_thread_new(name, help, helper);
+}
+
 void urgency_decline(void)
 {
 	const struct sched_param none = { 0 };
@@ -194,6 +276,11 @@ void urgency_decline(void)
 	g_mutex_unlock(&all.lock);
 }
 
+static void tell_watcher(void)
+{
+	eventfd_write(all.changed_fd, 1);
+}
+
 void urgency_keep(void)
 {
 	g_mutex_lock(&all.lock);
@@ -201,7 +288,7 @@ void urgency_keep(void)
 	all.state.has_looked = false;
 	if (all.state.is_raised)
 		apply(true);
-	g_cond_signal(&all.changed);
+	tell_watcher();
 	g_mutex_unlock(&all.lock);
 }
 
@@ -215,51 +302,110 @@ static unsigned runnable_cnt(void)
 	return cnt / (unsigned)MAX(1, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-static uint64_t longest_wait(void)
+/* Since the last look; and if it waits still, since that was first seen. */
+static uint64_t waited_by(struct thread *t, uint64_t now_ns)
 {
-	uint64_t longest_ns = 0;
+	struct schedstat new = { 0 }, last = t->last;
 
+	if (!read_schedstat(t->schedstat_fd, &new))
+		return 0;
+	t->last = new;
+	if (new.ran_ns != last.ran_ns || new.turns != last.turns || !is_runnable(t->tid)) {
+		t->since_ns = 0;
+		return new.waited_ns > last.waited_ns ? new.waited_ns - last.waited_ns : 0;
+	}
+	if (!t->since_ns)
+		t->since_ns = now_ns;
+	return now_ns - t->since_ns;
+}
+
+static uint64_t longest_wait(uint64_t now_ns, bool *ret_is_waiting)
+{
+	uint64_t longest_ns = all.unborn_cnt ? now_ns - all.unborn_since_ns : 0;
+
+	*ret_is_waiting = all.unborn_cnt;
 	for (int i = 0; i < THREADS_MAX; i++) {
 		struct thread *t = &all.threads[i];
-		uint64_t waited_ns = t->tid ? read_waited(t->schedstat_fd) : 0;
 
-		if (waited_ns > t->waited_ns)
-			longest_ns = MAX(longest_ns, waited_ns - t->waited_ns);
-		t->waited_ns = waited_ns;
+		if (!t->tid)
+			continue;
+		longest_ns = MAX(longest_ns, waited_by(t, now_ns));
+		*ret_is_waiting |= t->since_ns != 0;
 	}
 	return longest_ns;
 }
 
-static void look(void)
+/* Whether somebody seems to wait for a CPU just now. */
+static bool look(void)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), waited_ns = longest_wait();
-	enum urgency_step step = urgency_judge(&all.state, now_ns, waited_ns,
-					       urgency_asks_for_crowd(&all.state, now_ns) ? runnable_cnt() : 0);
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), waited_ns;
+	bool is_waiting;
+	enum urgency_step step;
 
+	waited_ns = longest_wait(now_ns, &is_waiting);
+	step = urgency_judge(&all.state, now_ns, waited_ns,
+			     urgency_asks_for_crowd(&all.state, now_ns) ? runnable_cnt() : 0);
 	if (step != URGENCY_STAY)
 		apply(step == URGENCY_RAISE);
+	return is_waiting;
+}
+
+/* Whether we are asked to end.  A signal that is pending stays so until the main thread takes it: after the first time that is no news. */
+static bool await_change(int timeout_ms, bool was_asked)
+{
+	struct pollfd fds[] = {
+		{ .fd = all.changed_fd, .events = POLLIN },
+		{ .fd = was_asked ? -1 : all.signal_fd, .events = POLLIN },
+	};
+	eventfd_t unused;
+
+	if (poll(fds, G_N_ELEMENTS(fds), timeout_ms) > 0 && fds[0].revents)
+		eventfd_read(all.changed_fd, &unused);
+	return was_asked || fds[1].revents;
 }
 
 static gpointer watch(gpointer unused)
 {
 	struct thread me = { .tid = own_tid() };
+	bool is_asked = false;
 
 	(void)unused;
 	raise_thread(&me);
 	g_mutex_lock(&all.lock);
 	while (!all.is_ending) {
-		look();
-		g_cond_wait_until(&all.changed, &all.lock, g_get_monotonic_time() + LOOK_EVERY_US);
+		bool is_waiting = look();
+
+		/* only what was waited since then counts by the smaller measure */
+		all.state.is_awaited = is_asked || all.state.is_kept;
+		int timeout_ms = all.state.is_awaited ? LOOK_LAST_MS : is_waiting ? LOOK_AGAIN_MS : LOOK_EVERY_MS;
+
+		g_mutex_unlock(&all.lock);
+		is_asked = await_change(timeout_ms, is_asked);
+		g_mutex_lock(&all.lock);
 	}
 	g_mutex_unlock(&all.lock);
 	return NULL;
+}
+
+static void open_fds(void)
+{
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	/* Only looked at: the signals are the main thread's. */
+	all.signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	all.changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
 void urgency_begin(void)
 {
 	all.state = (struct urgency_state){ 0 };
 	all.is_ending = false;
-	urgency_enter();
+	open_fds();
+	enter(false);
 	look();		/* here: in a crowd the watcher would have to wait for its first turn */
 	all.watcher = g_thread_new("urgency", watch, NULL);
 }
@@ -270,8 +416,10 @@ void urgency_end(void)
 	all.is_ending = true;
 	if (!all.state.is_kept)
 		apply(false);
-	g_cond_signal(&all.changed);
+	tell_watcher();
 	g_mutex_unlock(&all.lock);
 	g_thread_join(all.watcher);
-	urgency_leave();
+	close(all.signal_fd);
+	close(all.changed_fd);
+	leave();
 }

@@ -2,6 +2,7 @@
 #ifndef URGENCY_H
 #define URGENCY_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,7 +12,8 @@
  * Then the ring overflows while nobody reads it, and a Ctrl-C takes minutes.  So where the main thread or a helper has
  * had to wait for a CPU for long, or the recording begins or ends in such a crowd, they get the lowest real-time
  * priority for a while, where they may; what they have to do is little.  A thread that has that priority all the time
- * watches over them, twice a second: who starves cannot, nor who waits for one that does.
+ * watches over them, twice a second: who starves cannot, nor who waits for one that does.  More often from a SIGINT, SIGTERM
+ * or SIGHUP on that the process blocks, until it ends.
  * Of the process, not of a session: all functions but the last two are about one state.
  */
 
@@ -19,9 +21,8 @@
 void urgency_begin(void);
 void urgency_end(void);
 
-/* By a helper thread: what the main thread gets, it gets, until it leaves, which it must before it ends. */
-void urgency_enter(void);
-void urgency_leave(void);
+/* A helper thread: what the main thread gets, it gets, too, even before its first turn. */
+GThread *urgency_thread_new(const char *name, GThreadFunc func, gpointer data);
 /* By a thread with long work that can wait: it does without what it has from who made it. */
 void urgency_decline(void);
 
@@ -33,6 +34,7 @@ void urgency_keep(void);
 
 /* What is decided on, and the decision. */
 #define URGENCY_WAIT_NS 100000000ULL	/* so long waited for a CPU between two looks */
+#define URGENCY_LAST_WAIT_NS 20000000ULL	/* the same when somebody waits for our end */
 #define URGENCY_HOLD_NS 1000000000ULL	/* the first time so long, twice as long each time, at most: */
 #define URGENCY_HOLD_MAX_NS 64000000000ULL
 #define URGENCY_CROWD 16		/* with so many runnable threads for each CPU it goes on */
@@ -41,6 +43,7 @@ struct urgency_state {
 	bool has_looked;	/* whether there is a crowd, since it began or was about to end */
 	bool is_raised;
 	bool is_kept;
+	bool is_awaited;	/* somebody waits for our end, since the last look or longer */
 	uint64_t until_ns, hold_ns;
 };
 

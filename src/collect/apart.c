@@ -118,9 +118,7 @@ static gpointer run(gpointer data)
 {
 	struct apart *a = data;
 
-	urgency_enter();
 	a->err = load(a);
-	urgency_leave();
 	g_atomic_int_set(&a->is_done, 1);
 	return NULL;
 }
@@ -133,7 +131,7 @@ bool apart_is_done(const struct apart *a)
 void apart_begin(struct apart *a)
 {
 	if (!apart_is_done(a) && !a->thread)
-		a->thread = g_thread_new("apart", run, a);
+		a->thread = urgency_thread_new("apart", run, a);
 }
 
 static void join(struct apart *a)

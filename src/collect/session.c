@@ -397,7 +397,6 @@ static gpointer end_window(gpointer data)
 	struct ending *e = data;
 	struct session *s = e->session;
 
-	urgency_enter();
 	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
 	s->stop_ns = set_edge(&s->skel->data->window.stop_ns);
 	s->skel->data->is_open = 0;
@@ -408,7 +407,6 @@ static gpointer end_window(gpointer data)
 		s->skel->data->leaves_quiet = 0;
 		e->err = iterate(e->link, await_taking, s);
 	}
-	urgency_leave();
 	g_atomic_int_set(&e->is_done, 1);
 	return NULL;
 }
@@ -423,7 +421,7 @@ static bool close_window(struct session *s, const struct bpf_link *close_thread,
 	struct ending ending = { .session = s, .link = close_thread };
 
 	s->skel->data->leaves_quiet = may_walk_twice();
-	GThread *thread = g_thread_new("closing", end_window, &ending);
+	GThread *thread = urgency_thread_new("closing", end_window, &ending);
 
 	while (!g_atomic_int_get(&ending.has_ended))
 		g_usleep(TAKEN_EVERY_US);

@@ -450,7 +450,6 @@ static gpointer supply(gpointer data)
 
 	if (t->hurries)
 		table_files_hurry();
-	urgency_enter();
 	while (!is_end) {
 		struct message *m = next_message(t);
 		gint taken_cnt = 0;
@@ -469,7 +468,6 @@ static gpointer supply(gpointer data)
 		g_atomic_int_set(&t->refused_cnt, (gint)(t->no_room_cnt + table_files_refused_cnt(t->files)));
 		g_atomic_int_add(&t->unfinished, -taken_cnt);
 	}
-	urgency_leave();
 	return NULL;
 }
 
@@ -505,7 +503,7 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hu
 	t->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);
 	t->hurries = hurries;
 	t->files = table_files_new(room, hurries, on_built, t);
-	t->supplier = g_thread_new("tables", supply, t);
+	t->supplier = urgency_thread_new("tables", supply, t);
 	return t;
 }
 

@@ -236,10 +236,8 @@ static gpointer write_file(gpointer data)
 	struct profile_file *f = data;
 	GError *error = NULL;
 
-	urgency_enter();
 	if (check_target(&f->to, &error) && make_file(f, &error))
 		fill_tmp(f, &error);
-	urgency_leave();
 	return error;
 }
 
@@ -313,7 +311,7 @@ struct profile_file *profile_file_begin(const struct profile *p, const char *pat
 	target_init(&f->to, path);
 	g_mutex_init(&f->lock);
 	g_cond_init(&f->told);
-	f->thread = g_thread_new("writer", write_file, f);
+	f->thread = urgency_thread_new("writer", write_file, f);
 	return f;
 }
 

@@ -54,18 +54,13 @@ struct symbolizer *symbolizer_new(void)
 
 static gpointer read_early(gpointer path)
 {
-	struct kallsyms *k;
-
-	urgency_enter();
-	k = kallsyms_read(path, NULL);
-	urgency_leave();
-	return k;
+	return kallsyms_read(path, NULL);
 }
 
 void symbolizer_foresee_kernel(struct symbolizer *s)
 {
 	if (!s->kernel_early && !s->kernel_reads)
-		s->kernel_early = g_thread_new("kallsyms", read_early, s->kallsyms_path);
+		s->kernel_early = urgency_thread_new("kallsyms", read_early, s->kallsyms_path);
 }
 
 void symbolizer_free(struct symbolizer *s)

@@ -4,7 +4,12 @@
 
 #include <glib.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MS 1000000ULL
 #define CROWD URGENCY_CROWD
@@ -102,6 +107,172 @@ static void test_kept_at_the_end(void)
 	g_assert_true(s.is_raised);
 }
 
+/* Who waits for our end has no patience. */
+static void test_awaited(void)
+{
+	struct urgency_state s = { .is_awaited = true };
+	enum urgency_step last = URGENCY_STAY;
+	uint64_t now_ns = 0;
+
+	g_assert_cmpuint(pass(&s, &now_ns, 1000, 19, 0, &last), ==, 0);
+	g_assert_cmpuint(pass(&s, &now_ns, 50, 20, 0, &last), ==, 1);
+	g_assert_cmpint(last, ==, URGENCY_RAISE);
+}
+
+#define HOGS 2
+
+struct starved {
+	pid_t tid;		/* the main thread */
+	gint may_begin, is_over;
+	bool was_raised;
+};
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	g_assert_cmpint(sched_setaffinity(0, sizeof(set), &set), ==, 0);
+}
+
+static gpointer hog(gpointer data)
+{
+	struct starved *starved = data;
+
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20);
+	while (!g_atomic_int_get(&starved->may_begin))
+		g_usleep(1000);
+	while (!g_atomic_int_get(&starved->is_over))
+		;
+	return NULL;
+}
+
+/* Waits for the main thread to be raised; not for long as the hogs would keep it waiting. */
+static gpointer observe(gpointer data)
+{
+	struct starved *starved = data;
+
+	g_usleep(100000);
+	g_atomic_int_set(&starved->may_begin, 1);
+	for (int i = 0; i < 400 && !starved->was_raised; i++) {
+		g_usleep(10000);
+		starved->was_raised = sched_getscheduler(starved->tid) == SCHED_RR;
+	}
+	g_atomic_int_set(&starved->is_over, 1);
+	return NULL;
+}
+
+/* A wait is in no statistics until it is over, and that of nice 19 beside nice -20 takes some ten seconds. */
+static void test_seen_while_it_starves(void)
+{
+	const struct sched_param above = { .sched_priority = 2 }, none = { 0 };
+	struct starved starved = { .tid = getpid() };
+	GThread *threads[HOGS + 1];
+	cpu_set_t before;
+	int cpu = sched_getcpu(), nice = getpriority(PRIO_PROCESS, 0);
+
+	if (sched_setscheduler(0, SCHED_RR, &above) != 0) {
+		g_test_skip("no right to real-time priorities");
+		return;
+	}
+	g_assert_cmpint(sched_getaffinity(0, sizeof(before), &before), ==, 0);
+	/* of the priority that the main thread has now */
+	threads[HOGS] = g_thread_new("observer", observe, &starved);
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	pin(cpu);
+	urgency_begin();
+	for (int i = 0; i < HOGS; i++)
+		threads[i] = g_thread_new("hog", hog, &starved);
+	setpriority(PRIO_PROCESS, 0, 19);
+	while (!g_atomic_int_get(&starved.is_over))
+		;
+	for (int i = 0; i <= HOGS; i++)
+		g_thread_join(threads[i]);
+	urgency_end();
+	g_assert_true(starved.was_raised);
+	g_assert_cmpint(sched_getscheduler(0), ==, SCHED_OTHER);
+	setpriority(PRIO_PROCESS, 0, nice);
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
+#define HOG_PROCESSES 16
+#define STARVED_US 500000
+
+static gpointer note_birth(gpointer born)
+{
+	g_atomic_int_set((gint *)born, 1);
+	return NULL;
+}
+
+/* From a thread's making to its first turn, by a main thread that is above the hogs. */
+static gint64 birth_us(GThread *(*make)(const char *name, GThreadFunc func, gpointer data))
+{
+	gint64 begun_us = g_get_monotonic_time();
+	gint is_born = 0;
+	GThread *thread = make("newborn", note_birth, &is_born);
+
+	while (!g_atomic_int_get(&is_born))
+		g_usleep(1000);
+	gint64 took_us = g_get_monotonic_time() - begun_us;
+
+	g_thread_join(thread);
+	return took_us;
+}
+
+static void make_hogs(pid_t *pids)
+{
+	const struct sched_param none = { 0 };
+
+	for (int i = 0; i < HOG_PROCESSES; i++) {
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sched_setscheduler(0, SCHED_OTHER, &none);
+		setpriority(PRIO_PROCESS, 0, -20);
+		for (;;)
+			;
+	}
+}
+
+/* Who starves before its first turn cannot say that it is there. */
+static void test_seen_before_its_first_turn(void)
+{
+	const struct sched_param above = { .sched_priority = 2 }, none = { 0 };
+	pid_t pids[HOG_PROCESSES];
+	cpu_set_t before;
+
+	g_assert_cmpint(sched_getaffinity(0, sizeof(before), &before), ==, 0);
+	pin(sched_getcpu());
+	urgency_begin();
+	g_usleep(50000);
+	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &above) != 0) {
+		urgency_end();
+		g_test_skip("no right to real-time priorities");
+		return;
+	}
+	make_hogs(pids);
+	g_usleep(200000);
+	gint64 plain_us = birth_us(g_thread_new);
+
+	urgency_keep();
+	g_usleep(50000);
+	gint64 helper_us = birth_us(urgency_thread_new);
+
+	for (int i = 0; i < HOG_PROCESSES; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	urgency_end();
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	sched_setaffinity(0, sizeof(before), &before);
+	if (plain_us < STARVED_US)
+		g_test_skip("here a new thread has its turn soon");
+	else
+		g_assert_cmpint(helper_us, <, plain_us / 2);
+}
+
 /* All but the decision, on this thread: whatever the rights are, what was before comes back where it is not to be kept. */
 static void test_leaves_no_trace(void)
 {
@@ -125,6 +296,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/urgency/begins_and_ends_in_a_crowd", test_begins_and_ends_in_a_crowd);
 	g_test_add_func("/urgency/held_longer", test_held_longer);
 	g_test_add_func("/urgency/kept_at_the_end", test_kept_at_the_end);
+	g_test_add_func("/urgency/awaited", test_awaited);
+	g_test_add_func("/urgency/seen_while_it_starves", test_seen_while_it_starves);
+	g_test_add_func("/urgency/seen_before_its_first_turn", test_seen_before_its_first_turn);
 	g_test_add_func("/urgency/leaves_no_trace", test_leaves_no_trace);
 	return g_test_run();
 }
