@@ -257,13 +257,19 @@ static gpointer help(gpointer data)
 GThread *urgency_thread_new(const char *name, GThreadFunc func, gpointer data)
 {
 	struct helper *helper = g_new0(struct helper, 1);
+	sigset_t every, before;
+	GThread *thread;
 
 	*helper = (struct helper){ .func = func, .data = data };
 	g_mutex_lock(&all.lock);
 	if (!all.unborn_cnt++)
 		all.unborn_since_ns = clock_ns(CLOCK_MONOTONIC);
 	g_mutex_unlock(&all.lock);
-	return g_thread_new(name, help, helper);
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &before);
+	thread = g_thread_new(name, help, helper);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return thread;
 }
 
 void urgency_decline(void)

@@ -21,7 +21,7 @@
 void urgency_begin(void);
 void urgency_end(void);
 
-/* A helper thread: what the main thread gets, it gets, too, even before its first turn. */
+/* A helper thread, which takes no signals: what the main thread gets, it gets, too, even before its first turn. */
 GThread *urgency_thread_new(const char *name, GThreadFunc func, gpointer data);
 /* By a thread with long work that can wait: it does without what it has from who made it. */
 void urgency_decline(void);

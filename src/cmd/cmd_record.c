@@ -142,7 +142,7 @@ static void on_abandon(int sig)
 	raise(sig);
 }
 
-/* No signal comes between the file and who removes it, nor to the thread that writes it. */
+/* No signal comes between the file and who removes it. */
 static struct profile_file *begin_file(const struct profile *p, const char *path)
 {
 	run_hold_signals();

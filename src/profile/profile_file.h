@@ -37,8 +37,7 @@ struct profile_file;
 struct profile_file *profile_file_begin(const struct profile *p, const char *path);
 /*
  * By a signal handler, or another thread: the half-done file goes, and none comes any more; profile_file_end() will fail.  False, and
- * all is as it was, when the file is already being put in its place.  Not by a handler that may interrupt the writing thread, which
- * blocks what its maker does.
+ * all is as it was, when the file is already being put in its place.
  */
 bool profile_file_abandon(struct profile_file *f);
 void profile_file_complete(struct profile_file *f);

@@ -199,6 +199,23 @@ static void test_seen_while_it_starves(void)
 #define HOG_PROCESSES 16
 #define STARVED_US 500000
 
+static gpointer read_blocked(gpointer set)
+{
+	sigprocmask(SIG_SETMASK, NULL, set);
+	return NULL;
+}
+
+static void test_helpers_take_no_signals(void)
+{
+	sigset_t in_helper, before, after;
+
+	sigprocmask(SIG_SETMASK, NULL, &before);
+	g_thread_join(urgency_thread_new("helper", read_blocked, &in_helper));
+	sigprocmask(SIG_SETMASK, NULL, &after);
+	g_assert_true(sigismember(&in_helper, SIGINT) && sigismember(&in_helper, SIGTERM) && sigismember(&in_helper, SIGHUP));
+	g_assert_cmpint(sigismember(&after, SIGINT), ==, sigismember(&before, SIGINT));
+}
+
 static gpointer note_birth(gpointer born)
 {
 	g_atomic_int_set((gint *)born, 1);
@@ -298,6 +315,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/urgency/kept_at_the_end", test_kept_at_the_end);
 	g_test_add_func("/urgency/awaited", test_awaited);
 	g_test_add_func("/urgency/seen_while_it_starves", test_seen_while_it_starves);
+	g_test_add_func("/urgency/helpers_take_no_signals", test_helpers_take_no_signals);
 	g_test_add_func("/urgency/seen_before_its_first_turn", test_seen_before_its_first_turn);
 	g_test_add_func("/urgency/leaves_no_trace", test_leaves_no_trace);
 	return g_test_run();
