@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/loadavg.h"
+#include "base/quiet_thread.h"
 
 #define THREADS_MAX 8
 #define NICE_INSTEAD (-20)
@@ -257,7 +258,7 @@ static gpointer help(gpointer data)
 GThread *urgency_thread_new(const char *name, GThreadFunc func, gpointer data)
 {
 	struct helper *helper = g_new0(struct helper, 1);
-	sigset_t every, before;
+	GError *error = NULL;
 	GThread *thread;
 
 	*helper = (struct helper){ .func = func, .data = data };
@@ -265,10 +266,9 @@ GThread *urgency_thread_new(const char *name, GThreadFunc func, gpointer data)
 	if (!all.unborn_cnt++)
 		all.unborn_since_ns = clock_ns(CLOCK_MONOTONIC);
 	g_mutex_unlock(&all.lock);
-	sigfillset(&every);
-	pthread_sigmask(SIG_SETMASK, &every, &before);
-	thread = g_thread_new(name, help, helper);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	thread = quiet_thread_new(name, help, helper, &error);
+	if (!thread)
+		g_error("%s: %s", name, error->message);	/* as g_thread_new() */
 	return thread;
 }
 

@@ -3,11 +3,11 @@
 
 #include <dlfcn.h>
 #include <glib.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/quiet_thread.h"
 
 #define LIBRARY "libdebuginfod.so.1"
 #define ASKED_MAX 4096
@@ -115,19 +115,6 @@ static gpointer work(gpointer data)
 	return NULL;
 }
 
-/* Signals are for the threads that expect them. */
-static GThread *start(struct debuginfod *d)
-{
-	sigset_t all, before;
-	GThread *thread;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	thread = g_thread_try_new("debuginfod", work, d, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return thread;
-}
-
 struct debuginfod *debuginfod_new(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -141,7 +128,7 @@ struct debuginfod *debuginfod_new(void)
 	d->asked = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
 	d->questions = g_async_queue_new_full((GDestroyNotify)g_bytes_unref);
 	d->answers = g_async_queue_new_full((GDestroyNotify)elf_table_free);
-	d->thread = start(d);
+	d->thread = quiet_thread_new("debuginfod", work, d, NULL);
 	if (!d->thread)
 		g_clear_pointer(&d, debuginfod_free);
 	return d;

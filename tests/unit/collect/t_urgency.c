@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,86 +118,6 @@ static void test_awaited(void)
 	g_assert_cmpint(last, ==, URGENCY_RAISE);
 }
 
-#define HOGS 2
-
-struct starved {
-	pid_t tid;		/* the main thread */
-	gint may_begin, is_over;
-	bool was_raised;
-};
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	g_assert_cmpint(sched_setaffinity(0, sizeof(set), &set), ==, 0);
-}
-
-static gpointer hog(gpointer data)
-{
-	struct starved *starved = data;
-
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20);
-	while (!g_atomic_int_get(&starved->may_begin))
-		g_usleep(1000);
-	while (!g_atomic_int_get(&starved->is_over))
-		;
-	return NULL;
-}
-
-/* Waits for the main thread to be raised; not for long as the hogs would keep it waiting. */
-static gpointer observe(gpointer data)
-{
-	struct starved *starved = data;
-
-	g_usleep(100000);
-	g_atomic_int_set(&starved->may_begin, 1);
-	for (int i = 0; i < 400 && !starved->was_raised; i++) {
-		g_usleep(10000);
-		starved->was_raised = sched_getscheduler(starved->tid) == SCHED_RR;
-	}
-	g_atomic_int_set(&starved->is_over, 1);
-	return NULL;
-}
-
-/* A wait is in no statistics until it is over, and that of nice 19 beside nice -20 takes some ten seconds. */
-static void test_seen_while_it_starves(void)
-{
-	const struct sched_param above = { .sched_priority = 2 }, none = { 0 };
-	struct starved starved = { .tid = getpid() };
-	GThread *threads[HOGS + 1];
-	cpu_set_t before;
-	int cpu = sched_getcpu(), nice = getpriority(PRIO_PROCESS, 0);
-
-	if (sched_setscheduler(0, SCHED_RR, &above) != 0) {
-		g_test_skip("no right to real-time priorities");
-		return;
-	}
-	g_assert_cmpint(sched_getaffinity(0, sizeof(before), &before), ==, 0);
-	/* of the priority that the main thread has now */
-	threads[HOGS] = g_thread_new("observer", observe, &starved);
-	sched_setscheduler(0, SCHED_OTHER, &none);
-	pin(cpu);
-	urgency_begin();
-	for (int i = 0; i < HOGS; i++)
-		threads[i] = g_thread_new("hog", hog, &starved);
-	setpriority(PRIO_PROCESS, 0, 19);
-	while (!g_atomic_int_get(&starved.is_over))
-		;
-	for (int i = 0; i <= HOGS; i++)
-		g_thread_join(threads[i]);
-	urgency_end();
-	g_assert_true(starved.was_raised);
-	g_assert_cmpint(sched_getscheduler(0), ==, SCHED_OTHER);
-	setpriority(PRIO_PROCESS, 0, nice);
-	sched_setaffinity(0, sizeof(before), &before);
-}
-
-#define HOG_PROCESSES 16
-#define STARVED_US 500000
-
 static gpointer read_blocked(gpointer set)
 {
 	sigprocmask(SIG_SETMASK, NULL, set);
@@ -215,6 +134,99 @@ static void test_helpers_take_no_signals(void)
 	g_assert_true(sigismember(&in_helper, SIGINT) && sigismember(&in_helper, SIGTERM) && sigismember(&in_helper, SIGHUP));
 	g_assert_cmpint(sigismember(&after, SIGINT), ==, sigismember(&before, SIGINT));
 }
+
+#define HOGS 16
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	g_assert_cmpint(sched_setaffinity(0, sizeof(set), &set), ==, 0);
+}
+
+/* Processes that leave the others on that CPU next to nothing.  They end with the thread that made them. */
+static void make_hogs(pid_t *pids, int cpu)
+{
+	const struct sched_param none = { 0 };
+
+	for (int i = 0; i < HOGS; i++) {
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pin(cpu);
+		sched_setscheduler(0, SCHED_OTHER, &none);
+		setpriority(PRIO_PROCESS, 0, -20);
+		for (;;)
+			;
+	}
+}
+
+static void end_hogs(const pid_t *pids)
+{
+	for (int i = 0; i < HOGS; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
+struct starved {
+	pid_t tid;		/* the main thread */
+	int cpu;
+	gint is_over;
+	bool was_raised;
+};
+
+/* Makes the main thread starve and waits for it to be raised; not for long as the hogs would keep it waiting. */
+static gpointer starve(gpointer data)
+{
+	struct starved *starved = data;
+	pid_t pids[HOGS];
+
+	g_usleep(100000);
+	make_hogs(pids, starved->cpu);
+	for (int i = 0; i < 400 && !starved->was_raised; i++) {
+		g_usleep(10000);
+		starved->was_raised = sched_getscheduler(starved->tid) == SCHED_RR;
+	}
+	end_hogs(pids);
+	g_atomic_int_set(&starved->is_over, 1);
+	return NULL;
+}
+
+/* A wait is in no statistics until it is over, and that of nice 19 beside nice -20 takes more than ten seconds. */
+static void test_seen_while_it_starves(void)
+{
+	const struct sched_param above = { .sched_priority = 2 }, none = { 0 };
+	struct starved starved = { .tid = getpid(), .cpu = sched_getcpu() };
+	int nice = getpriority(PRIO_PROCESS, 0);
+	cpu_set_t before;
+
+	if (sched_setscheduler(0, SCHED_RR, &above) != 0) {
+		g_test_skip("no right to real-time priorities");
+		return;
+	}
+	g_assert_cmpint(sched_getaffinity(0, sizeof(before), &before), ==, 0);
+	/* of the priority that the main thread has now */
+	GThread *thread = g_thread_new("starver", starve, &starved);
+
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	pin(starved.cpu);
+	urgency_begin();
+	setpriority(PRIO_PROCESS, 0, 19);
+	while (!g_atomic_int_get(&starved.is_over))
+		;
+	g_thread_join(thread);
+	urgency_end();
+	g_assert_true(starved.was_raised);
+	g_assert_cmpint(sched_getscheduler(0), ==, SCHED_OTHER);
+	setpriority(PRIO_PROCESS, 0, nice);
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
+#define STARVED_US 500000
 
 static gpointer note_birth(gpointer born)
 {
@@ -237,39 +249,25 @@ static gint64 birth_us(GThread *(*make)(const char *name, GThreadFunc func, gpoi
 	return took_us;
 }
 
-static void make_hogs(pid_t *pids)
-{
-	const struct sched_param none = { 0 };
-
-	for (int i = 0; i < HOG_PROCESSES; i++) {
-		pids[i] = fork();
-		if (pids[i])
-			continue;
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		sched_setscheduler(0, SCHED_OTHER, &none);
-		setpriority(PRIO_PROCESS, 0, -20);
-		for (;;)
-			;
-	}
-}
-
 /* Who starves before its first turn cannot say that it is there. */
 static void test_seen_before_its_first_turn(void)
 {
 	const struct sched_param above = { .sched_priority = 2 }, none = { 0 };
-	pid_t pids[HOG_PROCESSES];
+	int cpu = sched_getcpu();
+	pid_t pids[HOGS];
 	cpu_set_t before;
 
 	g_assert_cmpint(sched_getaffinity(0, sizeof(before), &before), ==, 0);
-	pin(sched_getcpu());
+	pin(cpu);
 	urgency_begin();
 	g_usleep(50000);
 	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &above) != 0) {
 		urgency_end();
+		sched_setaffinity(0, sizeof(before), &before);
 		g_test_skip("no right to real-time priorities");
 		return;
 	}
-	make_hogs(pids);
+	make_hogs(pids, cpu);
 	g_usleep(200000);
 	gint64 plain_us = birth_us(g_thread_new);
 
@@ -277,10 +275,7 @@ static void test_seen_before_its_first_turn(void)
 	g_usleep(50000);
 	gint64 helper_us = birth_us(urgency_thread_new);
 
-	for (int i = 0; i < HOG_PROCESSES; i++) {
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
-	}
+	end_hogs(pids);
 	urgency_end();
 	sched_setscheduler(0, SCHED_OTHER, &none);
 	sched_setaffinity(0, sizeof(before), &before);
@@ -314,8 +309,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/urgency/held_longer", test_held_longer);
 	g_test_add_func("/urgency/kept_at_the_end", test_kept_at_the_end);
 	g_test_add_func("/urgency/awaited", test_awaited);
-	g_test_add_func("/urgency/seen_while_it_starves", test_seen_while_it_starves);
 	g_test_add_func("/urgency/helpers_take_no_signals", test_helpers_take_no_signals);
+	g_test_add_func("/urgency/seen_while_it_starves", test_seen_while_it_starves);
 	g_test_add_func("/urgency/seen_before_its_first_turn", test_seen_before_its_first_turn);
 	g_test_add_func("/urgency/leaves_no_trace", test_leaves_no_trace);
 	return g_test_run();

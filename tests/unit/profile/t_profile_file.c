@@ -280,8 +280,10 @@ static void test_bad_in_the_end(struct place *at, gconstpointer data)
 
 	g_array_index(p->waits, struct wait, 1).state = '?';
 	profile_file_complete(file);
-	g_assert_false(profile_file_end(file, NULL, &error));
+	is_last_called = false;
+	g_assert_false(profile_file_end(file, note_the_last, &error));
 	g_assert_error(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED);
+	g_assert_true(is_last_called);
 	assert_names(at, "");
 	g_error_free(error);
 	profile_free(p);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef QUIET_THREAD_H
+#define QUIET_THREAD_H
+
+#include <glib.h>
+
+/* A thread that takes no signals: those are for the threads that expect them.  To be joined; NULL with error when there can be none. */
+GThread *quiet_thread_new(const char *name, GThreadFunc func, gpointer data, GError **error);
+
+#endif
