@@ -10,7 +10,7 @@ import sys
 def main():
     out, *items = sys.argv[1:]
     parts = ["/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */\n"
-             "/* Made by tools/embed.py. */\n#include \"render/web.h\"\n"]
+             "/* Made by tools/embed.py. */\n#include \"render/svg/web.h\"\n"]
     for item in items:
         name, path = item.split("=", 1)
         with open(path, "rb") as file:

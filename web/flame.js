@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The flame graph's behaviour: zoom, search, keyboard, permalinks.  The document already holds the
-// whole picture; this reads the frames back from it (see src/render/svg.c) and moves them.
+// whole picture; this reads the frames back from it (see src/render/svg/svg.c) and moves them.
 // Names come from anywhere: they enter the page by textContent only.
 (function () {
 'use strict';

@@ -335,7 +335,7 @@ struct offcpu_rec_event {
 	__u8 pad[7];
 };
 
-/* The number of no helper: where it is called user space makes it a call of the kernel's bpf_rdonly_cast() (collect/sections.c). */
+/* The number of no helper: where it is called user space makes it a call of the kernel's bpf_rdonly_cast() (attach/sections.c). */
 #define OFFCPU_CALL_RDONLY_CAST 0x7ffc0001
 
 /* Set before the programs are loaded; the verifier prunes what is off. */

@@ -340,7 +340,7 @@ struct {
 } crossed SEC(".maps");
 
 /*
- * Sums of waits, in two halves that take turns; user space swaps and reads them out (collect/wait_table.c), and says before load how
+ * Sums of waits, in two halves that take turns; user space swaps and reads them out (attach/wait_table.c), and says before load how
  * many there are and how long each is.  Not a hash map: to hash a key of 40 bytes, and its bucket, and an element that lies
  * across four lines, took as long as to recognise both stacks.
  */

@@ -18,7 +18,7 @@
  * thread that is born at the same address takes the slot over.
  *
  * User space makes the first table for the threads that there are and some more, and has always one more than they need
- * (collect/thread_table.c).  In the index a thread has THREAD_TRIES places side by side, about the one that its hash names; and as many
+ * (supply/thread_table.c).  In the index a thread has THREAD_TRIES places side by side, about the one that its hash names; and as many
  * in a second one, which is long enough for all slots that there may be, where they are taken.
  */
 #define THREAD_TRIES 16
@@ -32,7 +32,7 @@
 struct thread_slots {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);	/* begins with a page, so that a slot begins with a cache line */
-	__uint(max_entries, 1);			/* how many, and how long, collect/thread_table.c says */
+	__uint(max_entries, 1);			/* how many, and how long, supply/thread_table.c says */
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct thread_state));
 };

@@ -8,7 +8,7 @@
 
 /*
  * Run on a CPU by user space: when it has, a handle_switch() that ran there before has ended.  A raw_tp; its section says that it is
- * loaded before all others, as it is included: what is loaded apart from them waits for that (collect/apart.h).
+ * loaded before all others, as it is included: what is loaded apart from them waits for that (attach/apart.h).
  */
 SEC("maps_made")
 int visit_cpu(void *ctx)

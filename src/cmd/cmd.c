@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "render/text_util.h"
+#include "render/text/util.h"
 
 void cmd_error(const char *command, const char *format, ...)
 {

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
+#include "attach/feature.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "cmd/selftest.h"
-#include "collect/feature.h"
 
 static const char description[] =
 	"Examples:\n"

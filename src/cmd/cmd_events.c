@@ -4,16 +4,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/blame.h"
 #include "analyse/label.h"
 #include "analyse/plumbing.h"
 #include "analyse/plumbing_tables.h"
-#include "analyse/blame.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
-#include "collect/wait_blame.h"
-#include "render/json_write.h"
-#include "render/text_util.h"
+#include "fold/wait_blame.h"
+#include "render/json/write.h"
+#include "render/text/util.h"
 
 static const char description[] =
 	"Examples:\n"

@@ -3,11 +3,11 @@
 
 #include "cmd/cmd.h"
 #include "profile/profile_file.h"
-#include "render/csv.h"
-#include "render/folded.h"
-#include "render/folded_wakers.h"
-#include "render/json.h"
-#include "render/text_util.h"
+#include "render/json/json.h"
+#include "render/text/csv.h"
+#include "render/text/folded.h"
+#include "render/text/folded_wakers.h"
+#include "render/text/util.h"
 
 #define DEFAULT_FILE "trace.offcpu"
 

@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "profile/profile_file.h"
-#include "render/svg.h"
+#include "render/svg/svg.h"
 
 #define COMMAND "flame"
 #define DEFAULT_FILE "trace.offcpu"

@@ -7,11 +7,11 @@
 
 #include "abi/sample.h"
 #include "analyse/accounts.h"
-#include "base/parse.h"
 #include "base/hash.h"
+#include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
-#include "render/hist.h"
+#include "render/text/hist.h"
 
 static const char description[] =
 	"Examples:\n"

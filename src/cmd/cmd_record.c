@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "profile/profile_file.h"
-#include "render/text.h"
+#include "render/text/text.h"
 
 /* Chosen from measurements: docs/performance-notes.md, "Sampling and the governor". */
 #define DEFAULT_SAMPLE_NS 0

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/error.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
@@ -18,8 +19,8 @@
 
 int run_status_of(const GError *error)
 {
-	if (error->domain == COLLECT_ERROR &&
-	    (error->code == COLLECT_ERROR_PERMISSION || error->code == COLLECT_ERROR_KERNEL))
+	if (error->domain == ATTACH_ERROR &&
+	    (error->code == ATTACH_ERROR_PERMISSION || error->code == ATTACH_ERROR_KERNEL))
 		return EXIT_NOT_PERMITTED;
 	return EXIT_FAILED;
 }

@@ -3,7 +3,7 @@
 #define CMD_RUN_H
 
 #include "cmd/target.h"
-#include "collect/session.h"
+#include "session/session.h"
 
 /*
  * Running a tracing session from a command: the traced COMMAND if there is one, the
@@ -45,7 +45,7 @@ int run_command_status(struct run *run);
 
 void run_release(struct run *run);
 
-/* The exit status that tells what went wrong in collect/. */
+/* The exit status that tells what went wrong between us and the kernel. */
 int run_status_of(const GError *error);
 
 #endif

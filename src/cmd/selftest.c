@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/session.h"
+#include "attach/error.h"
+#include "session/session.h"
 
 /* SEMANTICS is proved to 1 % or 100 us a wait. */
 #define TOLERANCE_NS 100000ULL
@@ -136,7 +137,7 @@ static bool trace_workload(struct selftest_shared *shared, pid_t child, struct s
 {
 	for (int ms = 0; !__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE); ms++) {
 		if (ms > GIVE_UP_MS || waitpid(child, NULL, WNOHANG) == child) {
-			g_set_error_literal(error, COLLECT_ERROR, COLLECT_ERROR_FAILED,
+			g_set_error_literal(error, ATTACH_ERROR, ATTACH_ERROR_FAILED,
 					    "the self-test's workload did not start");
 			return false;
 		}
@@ -162,7 +163,7 @@ bool selftest_run(struct selftest_result *results, GError **error)
 	bool ok = false;
 
 	if (shared == MAP_FAILED) {
-		g_set_error(error, COLLECT_ERROR, COLLECT_ERROR_FAILED, "shared memory: %s", g_strerror(errno));
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "shared memory: %s", g_strerror(errno));
 		return false;
 	}
 	pid_t child = start_workload(shared);

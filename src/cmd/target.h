@@ -2,7 +2,7 @@
 #ifndef CMD_TARGET_H
 #define CMD_TARGET_H
 
-#include "collect/options.h"
+#include "session/options.h"
 
 /* TARGET, FILTER and CAPTURE of CLI.md: the options that record, trace, hist and events share. */
 

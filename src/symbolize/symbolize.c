@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/urgency.h"
-#include "symbolize/demangle.h"
-#include "symbolize/kallsyms.h"
-#include "symbolize/lines.h"
-#include "symbolize/map_set.h"
-#include "symbolize/modules.h"
-#include "symbolize/perf_map.h"
-#include "symbolize/spaces.h"
+#include "symbolize/dwarf/lines.h"
+#include "symbolize/jit/perf_map.h"
+#include "symbolize/names/demangle.h"
+#include "symbolize/names/kallsyms.h"
+#include "symbolize/process/map_set.h"
+#include "symbolize/process/modules.h"
+#include "symbolize/process/spaces.h"
 #include "symbolize/symbolizer.h"
 
 #define JIT_MAX_BYTES ((size_t)256 << 20)	/* all perf maps together */

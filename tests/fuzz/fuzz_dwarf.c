@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbolize/dwarf_find.h"
+#include "symbolize/dwarf/find.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

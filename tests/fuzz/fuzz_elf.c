@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbolize/demangle.h"
-#include "symbolize/elf_table.h"
+#include "symbolize/elf/table.h"
+#include "symbolize/names/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

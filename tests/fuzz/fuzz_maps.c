@@ -2,7 +2,7 @@
 #include <glib.h>
 #include <stdlib.h>
 
-#include "symbolize/spaces.h"
+#include "symbolize/process/spaces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,9 +5,9 @@
 
 #include "analyse/critical.h"
 #include "profile/profile_file.h"
-#include "render/critical_text.h"
-#include "render/waitgraph_dot.h"
-#include "render/wakers_text.h"
+#include "render/text/critical.h"
+#include "render/text/waitgraph_dot.h"
+#include "render/text/wakers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@ from lib import Recorder, Skip, case
 
 CPU = 1
 ONLINE = f"/sys/devices/system/cpu/cpu{CPU}/online"
-# Longer than the recorder takes to notice that the CPUs are others (collect/mmap_events.c).
+# Longer than the recorder takes to notice that the CPUs are others (supply/mmap_events.c).
 NOTICED_S = 2.5
 
 

@@ -7,7 +7,7 @@
 
 #include "fixture.h"
 #include "profile/profile_file.h"
-#include "render/svg.h"
+#include "render/svg/svg.h"
 
 int main(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/csv.h"
+#include "render/text/csv.h"
 
 #include <string.h>
 

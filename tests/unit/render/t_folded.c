@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/folded.h"
+#include "render/text/folded.h"
 
 #include <string.h>
 

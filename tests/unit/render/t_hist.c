@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/hist.h"
+#include "render/text/hist.h"
 
 #include "../fixture.h"
 

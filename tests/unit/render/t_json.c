@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json.h"
+#include "render/json/json.h"
 
 #include <string.h>
 
 #include "../fixture.h"
-#include "render/json_write.h"
+#include "render/json/write.h"
 
 static void test_writer(void)
 {

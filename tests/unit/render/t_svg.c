@@ -5,8 +5,8 @@
 
 #include "../../web/fixture.h"
 #include "analyse/accounts.h"
-#include "render/svg.h"
-#include "render/svg_text.h"
+#include "render/svg/svg.h"
+#include "render/svg/text.h"
 
 /* ---- a reader of the documents, by GLib's XML parser */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text.h"
+#include "render/text/text.h"
 
 #include <string.h>
 
 #include "../fixture.h"
-#include "render/text_util.h"
+#include "render/text/util.h"
 
 static void check_duration(uint64_t ns, const char *expected)
 {

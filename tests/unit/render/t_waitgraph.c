@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/waitgraph_dot.h"
+#include "render/text/waitgraph_dot.h"
 
 #include <string.h>
 
 #include "../fixture.h"
 #include "analyse/critical.h"
-#include "render/critical_text.h"
-#include "render/text_util.h"
-#include "render/wakers_text.h"
+#include "render/text/critical.h"
+#include "render/text/util.h"
+#include "render/text/wakers.h"
 
 /*
  * The end of the quoted string that begins at s, or NULL: as graphviz reads it, where a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/data_symbols.h"
+#include "symbolize/elf/data_symbols.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

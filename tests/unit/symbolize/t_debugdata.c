@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/elf_reader.h"
+#include "symbolize/elf/reader.h"
 
 static const char source_text[] = "__attribute__((noinline)) static int hidden(int x) { return x * 3 + 1; }\n"
 				  "int shown(int x) { return hidden(x) + 2; }\n";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <glib.h>
 
-#include "symbolize/demangle.h"
+#include "symbolize/names/demangle.h"
 
 static void is(const char *mangled, const char *expected)
 {

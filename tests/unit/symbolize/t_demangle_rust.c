@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "symbolize/demangle.h"
+#include "symbolize/names/demangle.h"
 
 static void is(const char *mangled, const char *expected)
 {

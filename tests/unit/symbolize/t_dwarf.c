@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/dwarf_find.h"
-#include "symbolize/elf_table.h"
-#include "symbolize/lines.h"
+#include "symbolize/dwarf/find.h"
+#include "symbolize/dwarf/lines.h"
+#include "symbolize/elf/table.h"
 
 #define STEP_BYTES 3	/* between the addresses compared */
 

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "symbolize/elf_table.h"
+#include "symbolize/elf/table.h"
 
 static struct elf_table *read_path(const char *path, GError **error)
 {

@@ -2,7 +2,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "symbolize/kallsyms.h"
+#include "symbolize/names/kallsyms.h"
 
 static struct kallsyms *parse(const char *text)
 {

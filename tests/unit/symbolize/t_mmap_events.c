@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/mmap_events.h"
+#include "supply/mmap_events.h"
 
 /* What was told of one process. */
 struct story {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/perf_map.h"
+#include "symbolize/jit/perf_map.h"
 
 static struct perf_map *parse(const char *text)
 {

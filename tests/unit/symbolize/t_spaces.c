@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/maps.h"
-#include "symbolize/spaces.h"
+#include "symbolize/process/maps.h"
+#include "symbolize/process/spaces.h"
 
 static void test_lines(void)
 {

@@ -13,8 +13,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "symbolize/elf_table.h"
-#include "symbolize/maps.h"
+#include "symbolize/elf/table.h"
+#include "symbolize/process/maps.h"
 #include "symbolize/symbolize.h"
 #include "symbolize/symbolizer.h"
 

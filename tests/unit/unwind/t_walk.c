@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "frames.h"
-#include "symbolize/elf_table.h"
+#include "symbolize/elf/table.h"
 #include "unwind/arch_x86_64.h"
 #include "walk.h"
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ATTACH_APART_H
+#define ATTACH_APART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A program that is loaded apart from the others: by a thread, as a second object that shares the first one's maps.
+ * The verifier checks one program at a time, and takes as long for the one at sched_switch as for all the others: so that
+ * is checked beside them.  What reads all accounts out in the end is of no use before: it is loaded when the window is open.
+ * All functions but apart_new() and apart_link() take NULL as a program that is loaded with the others.
+ */
+struct apart;
+struct bpf_link;
+struct bpf_object;
+struct bpf_object_skeleton;
+struct bpf_program;
+
+/*
+ * Once, before the first object is opened: libbpf is to tell when its maps are there, which it makes and loads programs in one go.
+ * Its program in section APART_MAPS_MADE is loaded when they are.
+ */
+#define APART_MAPS_MADE "maps_made"
+void apart_watch_maps(void);
+
+/*
+ * Before the first object is loaded: it will do without `prog`.  core_btf: the file of types that it was opened with, or
+ * NULL.  All of them must outlive this.
+ */
+struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_program *prog, const char *core_btf);
+/* Waits for the thread. */
+void apart_free(struct apart *a);
+
+/* Begins to load it, if that is yet to be done: to open it, and to wait for the first object's maps. */
+void apart_begin(struct apart *a);
+bool apart_is_done(const struct apart *a);
+/* Waits until it is loaded.  0 or a negative errno. */
+int apart_wait(struct apart *a);
+/* Of one that is loaded: attached at the first call; NULL: errno tells why not. */
+struct bpf_link *apart_link(struct apart *a);
+/* Of one that is loaded; NULL of another. */
+struct bpf_object *apart_object(const struct apart *a);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ATTACH_ERROR_H
+#define ATTACH_ERROR_H
+
+#include <glib.h>
+
+/* What can go wrong between us and the kernel; the exit status follows from it. */
+#define ATTACH_ERROR (attach_error_quark())
+GQuark attach_error_quark(void);
+enum attach_error {
+	ATTACH_ERROR_PERMISSION,	/* these rights do not allow it */
+	ATTACH_ERROR_KERNEL,		/* the kernel lacks something essential */
+	ATTACH_ERROR_FAILED,
+};
+
+/* Sets a sentence of what could not be done; err is a negative errno. */
+void attach_set_error(GError **error, int err, const char *what);
+/* The same of loading the programs. */
+void attach_set_load_error(GError **error, int err);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ATTACH_FEATURE_H
+#define ATTACH_FEATURE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kernel_btf;
+
+/* What this kernel and these rights allow: each feature is tried once, never guessed from a version. */
+
+#define FEATURES(X)                                                                                      \
+	X(BTF, true, "kernel type information (BTF)", "nothing works: the programs cannot be fitted to this kernel")  \
+	X(TRACING, true, "typed tracepoints (tp_btf)", "nothing works: the scheduler cannot be traced")            \
+	X(RINGBUF, true, "BPF ring buffer", "nothing works: stacks cannot cross to user space")                    \
+	X(TASK_ITER, true, "task iterator", "nothing works: threads at the window's edges are not seen")           \
+	X(SLEEPER_STACKS, false, "reading sleeping threads' memory", "waits open at the start have no user stack") \
+	X(BPF_LOOP, false, "loops in BPF programs (bpf_loop)", "user stacks by frame pointers only, kernel stacks without the scheduler's frames") \
+	X(PREV_STATE, false, "sched_switch passes the state", "a wait's state letter can be wrong when its wakeup races") \
+	X(DISK_EVENTS, false, "completions of disk requests (block_rq_complete)", "interrupts that wake are named without their disk") \
+	X(MMAP_EVENTS, false, "mapping events (perf_event)", "processes that live shortly are not named")          \
+	X(KALLSYMS, false, "kernel symbol addresses", "kernel frames have no names")                               \
+	X(BPF_STATS, false, "BPF run-time statistics are on", "the tracer's own BPF time is an estimate, by bursts") \
+	X(KPROBES, false, "kprobes", "nothing here depends on them")                                               \
+	X(FENTRY, false, "fentry", "nothing here depends on it")
+
+enum feature {
+#define X(id, essential, name, without) FEATURE_##id,
+	FEATURES(X)
+#undef X
+	FEATURE_COUNT
+};
+
+/* Cached. */
+bool feature_supported(enum feature f);
+/* For people: its name; what is lost without it; whether nothing works then. */
+const char *feature_name(enum feature f);
+const char *feature_without(enum feature f);
+bool feature_essential(enum feature f);
+/* Why it failed, or NULL: "Operation not permitted". */
+const char *feature_reason(enum feature f);
+
+/* The running kernel's types, read once and never let go; NULL: there are none. */
+const struct kernel_btf *feature_kernel_btf(void);
+/* The kernel's id of a struct to which pointers can be cast; 0: not known. */
+uint32_t feature_cast_id(const char *struct_name);
+/* The kernel's id of bpf_rdonly_cast(), which does it; 0: there is none. */
+uint32_t feature_rdonly_cast(void);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/fold.h"
+
+#include <string.h>
+
+#include "fold/objects.h"
+#include "fold/parts.h"
+#include "fold/stacks.h"
+#include "fold/sums.h"
+#include "fold/wakers.h"
+
+struct fold {
+	struct profile *profile;
+	struct fold_stacks *stacks;
+	struct fold_wakers *wakers;
+	struct fold_objects *objects;
+	GHashTable *threads;	/* tno -> index + 1 */
+	struct sums *sums;
+	GArray *open;		/* struct open_wait */
+	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
+	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
+};
+
+/* What a thread was waiting in as the window ended. */
+struct open_wait {
+	uint64_t ustack, kstack, waker, object;
+	uint64_t blocked_ns, runnable_ns, preempted_ns;
+	uint32_t thread;
+	uint8_t state, flags;
+};
+
+struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
+{
+	struct fold *f = g_new0(struct fold, 1);
+
+	f->profile = profile;
+	f->stacks = fold_stacks_new(profile, symbolizer, max_depth);
+	f->wakers = fold_wakers_new(profile, f->stacks);
+	f->objects = fold_objects_new(profile, "/proc", "/usr/lib/debug");
+	f->threads = g_hash_table_new(NULL, NULL);
+	f->sums = sums_new();
+	f->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
+	f->owners = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	return f;
+}
+
+void fold_free(struct fold *f)
+{
+	if (!f)
+		return;
+	fold_wakers_free(f->wakers);
+	fold_objects_free(f->objects);
+	fold_stacks_free(f->stacks);
+	g_hash_table_destroy(f->threads);
+	sums_free(f->sums);
+	g_array_unref(f->open);
+	g_array_unref(f->owners);
+	g_free(f);
+}
+
+void fold_with_lines(struct fold *f)
+{
+	fold_stacks_with_lines(f->stacks);
+}
+
+void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
+{
+	fold_stacks_add(f->stacks, rec, size);
+}
+
+void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size)
+{
+	fold_stacks_add_path(f->stacks, rec, size);
+}
+
+void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size)
+{
+	fold_wakers_add(f->wakers, rec, size);
+}
+
+void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size)
+{
+	fold_wakers_add_chain(f->wakers, rec, size);
+}
+
+void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
+{
+	fold_wakers_add_sum(f->wakers, key, sum);
+}
+
+void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size)
+{
+	fold_objects_add(f->objects, rec, size);
+}
+
+void fold_expect_sums(struct fold *f, size_t cnt)
+{
+	sums_expect(f->sums, cnt);
+}
+
+void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)
+{
+	sums_add(f->sums, sum);
+}
+
+static void add_times(struct thread *t, const struct offcpu_state_total *total)
+{
+	t->blocked_ns += total->blocked_ns;
+	t->runnable_ns += total->runnable_ns;
+	t->preempted_ns += total->preempted_ns;
+}
+
+void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size)
+{
+	const struct offcpu_account *account = &rec->account;
+
+	if (size < sizeof(*rec) || rec->to_ns < rec->from_ns) {
+		fold_drop_record(f->profile);
+		return;
+	}
+	struct thread t = {
+		.pid = rec->pid, .tid = rec->tid, .start_ns = rec->start_ns,
+		.comm = fold_comm(f->profile, rec->comm),
+		.process = fold_comm(f->profile, rec->process),
+		.flags = (rec->flags & OFFCPU_THREAD_KERNEL ? THREAD_KERNEL : 0) |
+			 (rec->end == OFFCPU_END_EXIT ? THREAD_EXITED : 0) |
+			 (rec->end == OFFCPU_END_EXEC ? THREAD_EXECED : 0) |
+			 (rec->flags & OFFCPU_THREAD_OPEN_AT_START ? THREAD_OPEN_AT_START : 0) |
+			 (rec->flags & OFFCPU_THREAD_OPEN_AT_END ? THREAD_OPEN_AT_END : 0),
+		.from_ns = rec->from_ns, .to_ns = rec->to_ns,
+		.on_cpu_ns = account->on_cpu_ns, .lost_ns = account->lost_ns, .switches = account->switches,
+		.filtered_ns = account->filtered.blocked_ns + account->filtered.runnable_ns + account->filtered.preempted_ns,
+	};
+	add_times(&t, &account->filtered);
+	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++)
+		add_times(&t, &account->state[i]);
+	uint32_t index = profile_add_thread(f->profile, &t);
+
+	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++) {
+		const struct offcpu_state_total *total = &account->state[i];
+		const struct state_total own = {
+			.thread = index, .state = (uint8_t)OFFCPU_STATE_LETTERS[i], .count = total->count,
+			.blocked_ns = total->blocked_ns, .runnable_ns = total->runnable_ns,
+			.preempted_ns = total->preempted_ns,
+		};
+		if (own.count)
+			profile_add_state(f->profile, &own);
+	}
+
+	g_hash_table_insert(f->threads, GUINT_TO_POINTER(rec->tno), GUINT_TO_POINTER(index + 1));
+	if (!rec->open_state)
+		return;
+	const struct open_wait open = {
+		.ustack = rec->open_ustack, .kstack = rec->open_kstack,
+		.waker = rec->open_waker, .object = rec->open_object,
+		.blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
+		.preempted_ns = rec->open_preempted_ns,
+		.thread = index, .state = rec->open_state, .flags = rec->open_flags,
+	};
+	g_array_append_val(f->open, open);
+}
+
+bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread)
+{
+	uint32_t index = GPOINTER_TO_UINT(g_hash_table_lookup(f->threads, GUINT_TO_POINTER(tno)));
+
+	if (index)
+		*ret_thread = index - 1;
+	return index;
+}
+
+/* Waits of threads whose account was lost must not vanish with it: they share one row. */
+static uint32_t lost_thread(struct fold *f, const struct sums_total *sum)
+{
+	if (!f->lost_thread) {
+		struct thread t = {
+			.comm = profile_string(f->profile, "[lost]"),
+			.process = profile_string(f->profile, "[lost]"),
+			.from_ns = f->profile->info.start_ns, .to_ns = f->profile->info.start_ns,
+			.flags = THREAD_EXITED,
+		};
+		f->lost_thread = profile_add_thread(f->profile, &t) + 1;
+	}
+	struct thread *t = &g_array_index(f->profile->threads, struct thread, f->lost_thread - 1);
+	t->to_ns += sum->blocked_ns + sum->runnable_ns + sum->preempted_ns;
+	t->blocked_ns += sum->blocked_ns;
+	t->runnable_ns += sum->runnable_ns;
+	t->preempted_ns += sum->preempted_ns;
+	return f->lost_thread - 1;
+}
+
+bool fold_lacks_thread(struct fold *f)
+{
+	size_t cnt = sums_cnt(f->sums);
+	uint32_t owner;
+
+	while (f->owners->len < cnt && fold_find_thread(f, sums_key(f->sums, f->owners->len)->tno, &owner))
+		g_array_append_val(f->owners, owner);
+	return f->owners->len < cnt;
+}
+
+void fold_finish_threads(struct fold *f)
+{
+	while (fold_lacks_thread(f)) {
+		struct sums_total sum;
+
+		sums_get(f->sums, f->owners->len, &sum);
+		uint32_t owner = lost_thread(f, &sum);
+
+		g_array_append_val(f->owners, owner);
+	}
+}
+
+static void finish_sum(struct fold *f, size_t i)
+{
+	const struct offcpu_wait_key *key = sums_key(f->sums, i);
+	struct sums_total sum;
+
+	sums_get(f->sums, i, &sum);
+	struct wait w = {
+		.thread = g_array_index(f->owners, uint32_t, i),
+		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
+		.state = key->state,
+		.flags = key->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0,
+		.count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
+		.preempted_ns = sum.preempted_ns, .max_ns = sum.max_ns, .off_cpu_se_ns = sum.off_cpu_se_ns,
+	};
+
+	memcpy(w.hist, sum.hist, sizeof(w.hist));
+	w.object = fold_objects_wait(f->objects, key->object, w.user, w.kernel);
+	uint32_t wait = profile_add_wait(f->profile, &w);
+
+	if (!key->waker)
+		return;
+	struct wake k = {
+		.wait = wait, .count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
+	};
+
+	memcpy(k.hist, sum.wake_hist, sizeof(sum.wake_hist));
+	fold_wakers_tell(f->wakers, &k, key->waker, key);
+}
+
+static void finish_open(struct fold *f, const struct open_wait *open)
+{
+	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
+	struct wait w = {
+		.thread = open->thread,
+		.user = fold_stacks_node(f->stacks, open->ustack, FRAME_USER),
+		.kernel = fold_stacks_node(f->stacks, open->kstack, FRAME_KERNEL),
+		.state = open->state,
+		.flags = WAIT_OPEN_AT_END | (open->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0),
+		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
+		.preempted_ns = open->preempted_ns, .max_ns = total,
+	};
+	w.hist[profile_hist_slot(total)] = 1;
+	w.object = fold_objects_wait(f->objects, open->object, w.user, w.kernel);
+	uint32_t wait = profile_add_wait(f->profile, &w);
+
+	if (!open->waker)
+		return;
+	struct wake k = {
+		.wait = wait, .count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
+	};
+
+	k.hist[profile_hist_slot(open->runnable_ns)] = 1;
+	fold_wakers_tell(f->wakers, &k, open->waker, NULL);
+}
+
+void fold_finish(struct fold *f)
+{
+	size_t cnt = sums_cnt(f->sums);
+
+	fold_finish_threads(f);
+	fold_stacks_finish(f->stacks);
+	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
+	for (size_t i = 0; i < cnt; i++)
+		finish_sum(f, i);
+	sums_free(f->sums);
+	f->sums = NULL;
+	for (guint i = 0; i < f->open->len; i++)
+		finish_open(f, &g_array_index(f->open, struct open_wait, i));
+	g_array_set_size(f->open, 0);
+}
+
+bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)
+{
+	return fold_stacks_find(f->stacks, id, ret_node);
+}
+
+bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker)
+{
+	return fold_wakers_find(f->wakers, id, ret_waker);
+}
+
+size_t fold_sum_cnt(const struct fold *f)
+{
+	return sums_cnt(f->sums);
+}
+
+uint64_t fold_stack_cnt(const struct fold *f)
+{
+	return fold_stacks_cnt(f->stacks);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FOLD_FOLD_H
+#define FOLD_FOLD_H
+
+#include "abi/object_abi.h"
+#include "abi/offcpu_abi.h"
+#include "profile/profile.h"
+#include "symbolize/symbolize.h"
+
+/*
+ * Kernel records to profile.  Stacks are symbolized as they arrive, while the process is
+ * alive; sums are kept under the kernel's ids until the end, when all threads are known.
+ * Pure but for the symbolizer: fed from tests as well as from the ring buffer.
+ */
+struct fold;
+
+/* max_depth: frames of one stack that are kept, the innermost. */
+struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth);
+void fold_free(struct fold *f);
+
+/* With lines and inlined functions; before the first stack.  Then stacks have no nodes before fold_finish(). */
+void fold_with_lines(struct fold *f);
+
+/* Records from the ring buffer.  A record of impossible size is dropped and counted. */
+void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size);
+void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size);
+void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);
+void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);
+void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size);
+/* What it adds to the profile, a thread and its states, stays as it is. */
+void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
+/* A sum of waits, as wait_table_read() hands it over. */
+void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum);
+/* So many of different keys will come: see sums_expect(). */
+void fold_expect_sums(struct fold *f, size_t cnt);
+
+/* What chains tell of the sum with the same key; added up until fold_finish(). */
+void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum);
+
+/* All has arrived: who waited and has no account gets a row, and no thread is added any more.  fold_finish() does it where it was not done. */
+void fold_finish_threads(struct fold *f);
+/* Turns all sums and open waits into the profile's waits. */
+void fold_finish(struct fold *f);
+
+uint64_t fold_stack_cnt(const struct fold *f);
+/* Of waits, so far. */
+size_t fold_sum_cnt(const struct fold *f);
+/* The node of a stack id; false when it has not arrived. */
+bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node);
+/* The profile's row of a thread; false when it has not arrived. */
+bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread);
+/* Has a thread waited whose account has not arrived?  Looks at none again that has. */
+bool fold_lacks_thread(struct fold *f);
+/* The profile's row of a waker, in or after fold_finish(); false when it has not arrived. */
+bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker);
+
+#endif

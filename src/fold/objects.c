@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/objects.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "fold/foreign_threads.h"
+#include "fold/lock_kind.h"
+#include "fold/parts.h"
+#include "symbolize/elf/data_symbols.h"
+
+#define GLIBC_LOCK_BYTES 64	/* none of its types is larger: pthread_rwlock_t has 56 */
+
+struct seen {
+	struct offcpu_rec_object rec;
+	struct data_place place[OFFCPU_FUTEXES_MAX];
+	uint32_t holder;	/* as we number threads; 0: not known */
+	bool is_believed;	/* what its memory looks like */
+};
+
+struct fold_objects {
+	struct profile *profile;
+	char *proc_dir;
+	struct data_symbols *data;
+	GHashTable *seen;	/* uint64_t id -> struct seen */
+	struct foreign_threads *threads;
+};
+
+struct fold_objects *fold_objects_new(struct profile *profile, const char *proc_dir, const char *debug_dir)
+{
+	struct fold_objects *o = g_new0(struct fold_objects, 1);
+
+	o->profile = profile;
+	o->proc_dir = g_strdup(proc_dir);
+	o->data = data_symbols_new(proc_dir, debug_dir);
+	o->seen = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	o->threads = foreign_threads_new(proc_dir);
+	return o;
+}
+
+void fold_objects_free(struct fold_objects *o)
+{
+	if (!o)
+		return;
+	data_symbols_free(o->data);
+	g_hash_table_destroy(o->seen);
+	foreign_threads_free(o->threads);
+	g_free(o->proc_dir);
+	g_free(o);
+}
+
+static bool is_thread_of(const struct fold_objects *o, uint32_t pid, uint32_t tid)
+{
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32, o->proc_dir, pid, tid);
+
+	return tid && g_file_test(path, G_FILE_TEST_IS_DIR);
+}
+
+/*
+ * A mutex or rwlock is one if who holds it is a thread of the process.  Who is joined need not be there any more: but a word
+ * of 8 bytes that is a thread's id, waited for as nothing else in libc is, not private; nor is a semaphore's like others'.
+ */
+static bool is_believed(const struct fold_objects *o, const struct offcpu_rec_object *rec, uint32_t holder)
+{
+	return rec->holder_kind == OFFCPU_HOLDER_JOIN || rec->holder_kind == OFFCPU_HOLDER_SEMAPHORE ||
+	       is_thread_of(o, rec->pid, holder);
+}
+
+void fold_objects_add(struct fold_objects *o, const struct offcpu_rec_object *rec, size_t size)
+{
+	if (size < sizeof(*rec) || !rec->cnt) {
+		fold_drop_record(o->profile);
+		return;
+	}
+	if (g_hash_table_contains(o->seen, &rec->id))
+		return;
+	struct seen *s = g_new0(struct seen, 1);
+	const uint64_t space = rec->proc_start_ns * 0x9e3779b97f4a7c15ULL ^ (uint64_t)rec->pid << 32 ^ rec->exec_no;
+
+	s->rec = *rec;
+	for (unsigned i = 0; i < MIN(rec->cnt, OFFCPU_FUTEXES_MAX); i++)
+		data_symbols_find(o->data, rec->pid, space, rec->addr[i], rec->sp, rec->tid, &s->place[i]);
+	s->holder = foreign_threads_find(o->threads, rec->pid, rec->proc_start_ns, rec->holder);
+	s->is_believed = is_believed(o, rec, s->holder);
+	g_hash_table_insert(o->seen, &s->rec.id, s);
+}
+
+/*
+ * Another sleep with the registers of such a call still there: of a thread that is frozen or stopped on
+ * its way back.  Where there is a kernel stack it tells.
+ */
+static bool is_elsewhere(const struct profile *p, uint32_t kernel)
+{
+	bool named = false;
+
+	for (uint32_t n = kernel; n; n = profile_get_node(p, n)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		named |= name != NULL;
+		if (name && strstr(name, "futex"))
+			return false;
+	}
+	return named;
+}
+
+/* glibc's condition variables and rwlocks wait on two words of theirs, which lie in one word of 8 bytes. */
+static uint64_t lock_address(enum lock_kind kind, uint64_t addr)
+{
+	return kind == LOCK_CONDITION || kind == LOCK_RWLOCK ? addr & ~UINT64_C(7) : addr;
+}
+
+static void append_place(GString *text, const struct seen *s, unsigned i, enum lock_kind kind)
+{
+	struct data_place place = s->place[i];
+	uint64_t addr = lock_address(kind, s->rec.addr[i]), lower = s->rec.addr[i] - addr;
+
+	place.offset -= MIN(lower, place.offset);
+	place.name_offset -= MIN(lower, place.name_offset);
+	g_autofree char *one = data_place_text(&place, addr, kind == LOCK_FUTEX ? 0 : GLIBC_LOCK_BYTES);
+
+	g_string_append_printf(text, "%s%s", text->len ? ", " : "", one);
+}
+
+static char *object_name(const struct seen *s, enum lock_kind kind, uint32_t holder)
+{
+	GString *text = g_string_new(NULL);
+	unsigned cnt = MIN(s->rec.cnt, OFFCPU_FUTEXES_MAX);
+
+	if (kind == LOCK_JOIN && holder) {
+		g_string_printf(text, "thread %" PRIu32, holder);
+		return g_string_free(text, FALSE);
+	}
+	for (unsigned i = 0; i < cnt; i++)
+		append_place(text, s, i, kind);
+	if (s->rec.cnt > cnt)
+		g_string_append_printf(text, " and %u more", s->rec.cnt - cnt);
+	return g_string_free(text, FALSE);
+}
+
+uint32_t fold_objects_wait(struct fold_objects *o, uint64_t id, uint32_t user, uint32_t kernel)
+{
+	const struct seen *s = id ? g_hash_table_lookup(o->seen, &id) : NULL;
+
+	if (!s || is_elsewhere(o->profile, kernel))
+		return 0;
+	enum lock_kind kind = lock_kind_of(o->profile, user, s->rec.op);
+
+	if (s->is_believed)
+		kind = lock_kind_by_holder(kind, (enum offcpu_holder)s->rec.holder_kind);
+	bool is_private = s->rec.op & OFFCPU_FUTEX_PRIVATE, is_placed = s->place[0].is_shared && !is_private;
+	uint32_t holder = lock_holder_is_sure(kind, (enum offcpu_holder)s->rec.holder_kind) ? s->holder : 0;
+	g_autofree char *name = object_name(s, kind, holder);
+	const struct object object = {
+		.kind = (uint8_t)kind, .is_private = is_private, .operation = lock_operation(s->rec.op), .name = name,
+		.place = s->place[0].module,
+		/* other processes have it at other addresses: the place tells */
+		.pid = is_placed ? 0 : s->rec.pid, .addr = is_placed ? 0 : lock_address(kind, s->rec.addr[0]),
+		.holder_tid = holder,
+	};
+
+	return profile_object(o->profile, &object) + 1;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/stacks.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/module.h"
+#include "fold/lines.h"
+#include "fold/parts.h"
+
+#define TRACERS_FRAMES_MAX 12U
+
+struct fold_stacks {
+	struct profile *profile;
+	struct symbolizer *symbolizer;
+	GHashTable *nodes;	/* uint64_t id -> node */
+	GHashTable *frames;	/* struct frame_key -> frame id, or place with lines */
+	struct fold_lines *lines;	/* NULL: without */
+	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
+	unsigned max_depth;
+	uint32_t pending_user, pending_kernel;	/* nodes of the stacks that never arrived */
+};
+
+/* One address of one program; kernel addresses have pid 0. */
+struct frame_key {
+	uint64_t ip;
+	uint64_t proc_start_ns;
+	uint32_t pid, exec_no;
+	uint32_t is_return;
+};
+
+static guint frame_key_hash(gconstpointer p)
+{
+	const struct frame_key *k = p;
+	uint64_t h = hash_more(k->ip, k->proc_start_ns);
+
+	return hash_end(hash_more(h, (uint64_t)k->pid << 32 | k->exec_no)) ^ k->is_return;
+}
+
+static gboolean frame_key_equal(gconstpointer a, gconstpointer b)
+{
+	const struct frame_key *x = a, *y = b;
+
+	return x->ip == y->ip && x->proc_start_ns == y->proc_start_ns && x->pid == y->pid &&
+	       x->exec_no == y->exec_no && x->is_return == y->is_return;
+}
+
+struct fold_stacks *fold_stacks_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
+{
+	struct fold_stacks *f = g_new0(struct fold_stacks, 1);
+
+	f->profile = profile;
+	f->symbolizer = symbolizer;
+	f->max_depth = max_depth ? max_depth : OFFCPU_MAX_DEPTH;
+	f->nodes = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
+	return f;
+}
+
+void fold_stacks_free(struct fold_stacks *f)
+{
+	if (!f)
+		return;
+	fold_lines_free(f->lines);
+	g_hash_table_destroy(f->nodes);
+	g_hash_table_destroy(f->frames);
+	g_free(f);
+}
+
+void fold_stacks_with_lines(struct fold_stacks *f)
+{
+	symbolizer_keep_lines(f->symbolizer);
+	f->lines = fold_lines_new(f->profile, f->symbolizer);
+}
+
+/* The frame's id, or that of its place with lines. */
+static uint32_t spot_id(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return)
+{
+	struct frame_key key = { ip, rec->proc_start_ns, rec->pid, rec->exec_no, is_return };
+	struct symbol symbol = { 0 };
+	gpointer found;
+
+	if (g_hash_table_lookup_extended(f->frames, &key, NULL, &found))
+		return GPOINTER_TO_UINT(found);
+	if (rec->is_user) {
+		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, is_return, &symbol);
+		/* the kernel returns to a signal's trampoline, not into the middle of a function */
+		if (!symbol.name && is_return) {
+			struct symbol start = { 0 };
+			symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, false, &start);
+			if (start.name && !start.symbol_offset)
+				symbol = start;
+		}
+	} else {
+		symbolizer_kernel(f->symbolizer, ip, is_return, &symbol);
+	}
+	/*
+	 * A named frame is its function, not the place in it: a thread preempted at a thousand
+	 * instructions of one loop is one stack.  An unnamed one keeps the place, to be named later.
+	 */
+	struct frame frame = {
+		.name = symbol.name, .module = symbol.module,
+		.offset = symbol.name ? symbol.offset - symbol.symbol_offset : symbol.offset,
+		.why = symbol.why, .kind = rec->is_user ? FRAME_USER : FRAME_KERNEL,
+	};
+	uint32_t id = profile_frame(f->profile, &frame);
+
+	if (f->lines)
+		id = fold_lines_place(f->lines, &symbol, id);
+	/* Mappings that could not be read may be readable for the next stack. */
+	if (frame.why != FRAME_PROCESS_GONE && frame.why != FRAME_NOT_MAPPED)
+		g_hash_table_insert(f->frames, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id));
+	return id;
+}
+
+static uint32_t frame_of(const struct fold_stacks *f, uint32_t spot)
+{
+	return f->lines ? fold_lines_frame(f->lines, spot) : spot;
+}
+
+/*
+ * Did a user stack reach the thread's start?  By name, or, since distributions strip the
+ * names of __libc_start_call_main() and start_thread(), by the outermost return address
+ * lying in libc while its callee, main() or the thread's function, does not.
+ */
+static enum stack_end user_stack_end(const struct profile *p, const uint32_t *frames, unsigned cnt)
+{
+	const struct frame *last = profile_get_frame(p, frames[cnt - 1]);
+
+	if (last->name && symbol_is_thread_start(last->name))
+		return STACK_COMPLETE;
+	if (cnt >= 2 && module_is_libc(last->module) &&
+	    !module_is_libc(profile_get_frame(p, frames[cnt - 2])->module))
+		return STACK_COMPLETE;
+	return STACK_BROKEN;
+}
+
+static enum stack_end stack_end_of(const struct fold_stacks *f, const struct offcpu_rec_stack *rec,
+				   const uint32_t *frames, unsigned cnt)
+{
+	if (rec->end == OFFCPU_WALK_CUT || cnt > f->max_depth)
+		return STACK_TRUNCATED;
+	if (rec->end == OFFCPU_WALK_COMPLETE)
+		return STACK_COMPLETE;
+	return rec->is_user ? user_stack_end(f->profile, frames, cnt) : STACK_BROKEN;
+}
+
+/* Words that are no code: where a walk by frame pointers went astray it reads whatever lies there. */
+static unsigned cut_astray(const struct profile *p, const uint32_t *frames, unsigned cnt)
+{
+	while (cnt > 1 && profile_get_frame(p, frames[cnt - 1])->why == FRAME_NOT_MAPPED)
+		cnt--;
+	return cnt;
+}
+
+void fold_stacks_add_path(struct fold_stacks *f, const struct offcpu_rec_sleep_path *rec, size_t size)
+{
+	if (size >= sizeof(*rec) && rec->cnt <= OFFCPU_SLEEP_PATH_MAX)
+		f->path = *rec;
+}
+
+static uint64_t kernel_function_start(struct fold_stacks *f, uint64_t ip)
+{
+	uint64_t start;
+	const char *name;
+
+	return symbolizer_kernel_function(f->symbolizer, ip, &name, &start) ? start : 0;
+}
+
+static bool is_schedule(struct fold_stacks *f, uint64_t ip)
+{
+	uint64_t start;
+	const char *name;
+
+	return symbolizer_kernel_function(f->symbolizer, ip, &name, &start) &&
+	       g_str_has_prefix(name, "__schedule") && (name[10] == '\0' || name[10] == '.');
+}
+
+/*
+ * The frames between the thread's resting place in __schedule() and the innermost frame of
+ * its walk, from the words found there.  A word is taken for a frame only when the call
+ * before it calls the function of the frame taken last, so a stale word cannot pass unless
+ * it lies about nothing; and the chain must meet the walk.  Returns how many, innermost first.
+ */
+static unsigned sleep_path(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t *ret_ip)
+{
+	const struct offcpu_rec_sleep_path *path = &f->path;
+	uint64_t function = 0;
+	unsigned cnt = 0;
+
+	if (path->id != rec->id || !path->cnt || path->word[path->cnt - 1] != rec->ip[0])
+		return 0;
+	for (unsigned i = 0; i + 1 < path->cnt; i++) {
+		if (cnt ? path->callee[i] != function : !is_schedule(f, path->word[i]))
+			continue;
+		ret_ip[cnt++] = path->word[i];
+		function = kernel_function_start(f, path->word[i]);
+		if (!function)
+			return 0;
+	}
+	/* met exactly, or through a function that jumped instead of calling */
+	uint64_t met = path->callee[path->cnt - 1];
+	return met == function || (met && kernel_function_start(f, met + 1) == met) ? cnt : 0;
+}
+
+/*
+ * How many innermost frames of a waker's kernel stack are the tracepoint's and our own program's:
+ * that walk began inside of them.
+ */
+static unsigned tracers_frames(struct fold_stacks *f, const struct offcpu_rec_stack *rec)
+{
+	static const char *const outermost[] = { "__traceiter_sched_waking", "__bpf_trace_sched_waking",
+						 "__bpf_trace_sched_wakeup_template", "bpf_trace_run1" };
+	unsigned skip = 0;
+
+	for (unsigned i = 0; i < MIN(rec->depth, TRACERS_FRAMES_MAX); i++) {
+		uint64_t start;
+		const char *name;
+
+		if (!rec->ip[i])
+			skip = i + 1;	/* the programs knew them */
+		if (!symbolizer_kernel_function(f->symbolizer, rec->ip[i], &name, &start))
+			continue;
+		for (size_t k = 0; k < G_N_ELEMENTS(outermost); k++)
+			if (g_str_has_prefix(name, outermost[k]))
+				skip = i + 1;
+	}
+	return skip < rec->depth ? skip : 0;
+}
+
+/* A thread that has not run yet stands where it will begin: ret_from_fork_asm, to which no call returned. */
+static bool is_beginning(const struct fold_stacks *f, const struct offcpu_rec_stack *rec)
+{
+	struct symbol symbol;
+
+	if (rec->is_user || rec->depth != 1)
+		return false;
+	symbolizer_kernel(f->symbolizer, rec->ip[0], false, &symbol);
+	return symbol.name && !symbol.symbol_offset;
+}
+
+void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size)
+{
+	uint32_t frames[OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)], node = 0;
+	uint64_t inner[OFFCPU_SLEEP_PATH_MAX];
+	unsigned cnt = 0;
+
+	if (size < offsetof(struct offcpu_rec_stack, ip) || rec->depth == 0 ||
+	    rec->depth > OFFCPU_MAX_DEPTH ||
+	    size < offsetof(struct offcpu_rec_stack, ip) + rec->depth * sizeof(rec->ip[0])) {
+		fold_drop_record(f->profile);
+		return;
+	}
+	if (g_hash_table_contains(f->nodes, &rec->id))
+		return;
+	bool is_exact = rec->is_user || is_beginning(f, rec);
+	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
+	for (unsigned i = 0; i < inner_cnt; i++)
+		spots[cnt++] = spot_id(f, rec, inner[i], true);
+	for (unsigned i = rec->is_user ? 0 : tracers_frames(f, rec); i < rec->depth; i++)
+		spots[cnt++] = spot_id(f, rec, rec->ip[i], i > 0 || !is_exact);
+	for (unsigned i = 0; i < cnt; i++)
+		frames[i] = frame_of(f, spots[i]);
+	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;
+	enum stack_end end = mapped_cnt < cnt ? STACK_BROKEN : stack_end_of(f, rec, frames, cnt);
+	cnt = MIN(mapped_cnt, f->max_depth);
+	if (f->lines) {
+		fold_lines_stack(f->lines, rec->id, spots, cnt, end);
+	} else {
+		for (unsigned i = cnt; i-- > 0;)
+			node = profile_node(f->profile, node, frames[i]);
+		g_array_index(f->profile->nodes, struct stack_node, node).end = (uint8_t)end;
+	}
+	g_hash_table_insert(f->nodes, g_memdup2(&rec->id, sizeof(rec->id)), GUINT_TO_POINTER(node));
+}
+
+/* The stand-in for a stack that never arrived: one frame that says so. */
+static uint32_t pending_node(struct fold_stacks *f, uint8_t kind)
+{
+	uint32_t *node = kind == FRAME_USER ? &f->pending_user : &f->pending_kernel;
+	struct frame frame = { .kind = kind, .why = FRAME_PENDING };
+
+	if (!*node) {
+		*node = profile_node(f->profile, 0, profile_frame(f->profile, &frame));
+		g_array_index(f->profile->nodes, struct stack_node, *node).end = STACK_PENDING;
+	}
+	return *node;
+}
+
+bool fold_stacks_find(const struct fold_stacks *f, uint64_t id, uint32_t *ret_node)
+{
+	gpointer found;
+
+	if (!g_hash_table_lookup_extended(f->nodes, &id, NULL, &found))
+		return false;
+	*ret_node = GPOINTER_TO_UINT(found);
+	return true;
+}
+
+uint32_t fold_stacks_node(struct fold_stacks *f, uint64_t id, uint8_t kind)
+{
+	uint32_t node;
+
+	if (!id)
+		return 0;
+	return fold_stacks_find(f, id, &node) ? node : pending_node(f, kind);
+}
+
+void fold_stacks_finish(struct fold_stacks *f)
+{
+	if (f->lines)
+		fold_lines_finish(f->lines, f->nodes);
+}
+
+uint64_t fold_stacks_cnt(const struct fold_stacks *f)
+{
+	return g_hash_table_size(f->nodes);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FOLD_STACKS_H
+#define FOLD_STACKS_H
+
+#include "abi/offcpu_abi.h"
+#include "profile/profile.h"
+#include "symbolize/symbolize.h"
+
+/* Stacks as they arrive: symbolized, put together of their parts, and kept as nodes of the profile. */
+struct fold_stacks;
+
+/* max_depth: frames of one stack that are kept, the innermost. */
+struct fold_stacks *fold_stacks_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth);
+void fold_stacks_free(struct fold_stacks *f);	/* NULL is fine */
+
+/* See fold_with_lines(). */
+void fold_stacks_with_lines(struct fold_stacks *f);
+
+/* A record of impossible size is dropped and counted. */
+void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size);
+/* Of the kernel stack that comes next. */
+void fold_stacks_add_path(struct fold_stacks *f, const struct offcpu_rec_sleep_path *rec, size_t size);
+
+/* With lines only now stacks have nodes. */
+void fold_stacks_finish(struct fold_stacks *f);
+
+uint64_t fold_stacks_cnt(const struct fold_stacks *f);
+/* The node of a stack id; false when it has not arrived. */
+bool fold_stacks_find(const struct fold_stacks *f, uint64_t id, uint32_t *ret_node);
+/* The same: 0 for the id 0, and one that says "pending" for what never arrived.  kind: enum frame_kind. */
+uint32_t fold_stacks_node(struct fold_stacks *f, uint64_t id, uint8_t kind);
+
+#endif

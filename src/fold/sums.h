@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FOLD_SUMS_H
+#define FOLD_SUMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/offcpu_abi.h"
+
+/*
+ * The kernel's sums of waits, added up over the whole recording.  Every sum that is drained
+ * comes through here, so adding one costs one probe of a flat table; and since most keys are
+ * met only once, a histogram is kept from the second wait on.
+ */
+struct sums;
+
+struct sums *sums_new(void);
+void sums_free(struct sums *s);	/* NULL is fine */
+
+/* Adds what a slot holds: its wake_hist_q8 only where it has a waker. */
+void sums_add(struct sums *s, const struct offcpu_wait_slot *slot);
+/* So many of different keys will be added: room for as many of them as must be new, at once. */
+void sums_expect(struct sums *s, size_t cnt);
+
+/* What a sum says once all is added up: whole counts, the histogram adding up to the count. */
+struct sums_total {
+	uint64_t count;		/* at least 1 */
+	uint64_t blocked_ns, runnable_ns, preempted_ns, max_ns;
+	uint64_t off_cpu_se_ns;	/* standard error of the time, of sampling */
+	uint32_t hist[OFFCPU_HIST_SLOTS];
+	uint32_t wake_hist[OFFCPU_WAKE_SLOTS];	/* of the delays from waking to running, with wakers */
+};
+
+/* Those there are, in the order in which they were first met. */
+size_t sums_cnt(const struct sums *s);
+/* What the i-th is of; valid until the next one is added. */
+const struct offcpu_wait_key *sums_key(const struct sums *s, size_t i);
+void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total);
+
+#endif

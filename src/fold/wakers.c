@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/wakers.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "fold/irq_name.h"
+#include "fold/parts.h"
+
+struct fold_wakers {
+	struct profile *profile;
+	struct fold_stacks *stacks;
+	GHashTable *wakers;	/* uint64_t id -> struct offcpu_rec_waker */
+	GHashTable *chains;	/* uint64_t id -> struct offcpu_rec_chain */
+	GHashTable *stories;	/* struct offcpu_wait_key -> struct offcpu_chain_sum */
+};
+
+static guint wait_key_hash(gconstpointer p)
+{
+	const struct offcpu_wait_key *k = p;
+
+	return hash_end(hash_more(hash_more(hash_more(k->ustack, k->kstack), k->waker), k->tno));
+}
+
+static gboolean wait_key_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct offcpu_wait_key)) == 0;
+}
+
+struct fold_wakers *fold_wakers_new(struct profile *profile, struct fold_stacks *stacks)
+{
+	struct fold_wakers *f = g_new0(struct fold_wakers, 1);
+
+	f->profile = profile;
+	f->stacks = stacks;
+	f->wakers = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	f->chains = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	f->stories = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
+	return f;
+}
+
+void fold_wakers_free(struct fold_wakers *f)
+{
+	if (!f)
+		return;
+	g_hash_table_destroy(f->wakers);
+	g_hash_table_destroy(f->chains);
+	g_hash_table_destroy(f->stories);
+	g_free(f);
+}
+
+void fold_wakers_add(struct fold_wakers *f, const struct offcpu_rec_waker *rec, size_t size)
+{
+	if (size < sizeof(*rec)) {
+		fold_drop_record(f->profile);
+		return;
+	}
+	if (g_hash_table_contains(f->wakers, &rec->id))
+		return;
+	struct offcpu_rec_waker *own = g_memdup2(rec, sizeof(*rec));
+
+	g_hash_table_insert(f->wakers, &own->id, own);
+}
+
+void fold_wakers_add_chain(struct fold_wakers *f, const struct offcpu_rec_chain *rec, size_t size)
+{
+	if (size < sizeof(*rec) || !rec->cnt || rec->cnt > OFFCPU_CHAIN_MAX || !rec->end ||
+	    rec->end >= OFFCPU_CHAIN_END_COUNT || rec->loop_to >= rec->cnt) {
+		fold_drop_record(f->profile);
+		return;
+	}
+	if (g_hash_table_contains(f->chains, &rec->id))
+		return;
+	struct offcpu_rec_chain *own = g_memdup2(rec, sizeof(*rec));
+
+	g_hash_table_insert(f->chains, &own->id, own);
+}
+
+void fold_wakers_add_sum(struct fold_wakers *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
+{
+	struct offcpu_chain_sum *mine = g_hash_table_lookup(f->stories, key);
+
+	if (!mine) {
+		g_hash_table_insert(f->stories, g_memdup2(key, sizeof(*key)), g_memdup2(sum, sizeof(*sum)));
+		return;
+	}
+	for (unsigned i = 0; i < OFFCPU_CHAIN_MAX; i++) {
+		mine->hop[i].ran_ns += sum->hop[i].ran_ns;
+		mine->hop[i].runnable_ns += sum->hop[i].runnable_ns;
+		mine->hop[i].earlier_ns += sum->hop[i].earlier_ns;
+	}
+	mine->rest_ns += sum->rest_ns;
+}
+
+bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker)
+{
+	const struct offcpu_rec_waker *rec = id ? g_hash_table_lookup(f->wakers, &id) : NULL;
+
+	if (!rec)
+		return false;
+	uint32_t kernel = fold_stacks_node(f->stacks, rec->kstack, FRAME_KERNEL);
+	bool is_thread = rec->kind == OFFCPU_WAKER_TASK && rec->tid && !irq_is_handling(f->profile, kernel);
+	struct offcpu_rec_waker interrupt = *rec;
+
+	if (!is_thread && rec->kind == OFFCPU_WAKER_TASK && rec->tid) {
+		interrupt.kind = OFFCPU_WAKER_HARDIRQ;
+		interrupt.pid = interrupt.tid = 0;
+		interrupt.ustack = interrupt.start_ns = 0;
+		interrupt.comm[0] = 0;
+		rec = &interrupt;
+	}
+	struct waker w = {
+		.pid = rec->pid, .tid = rec->tid, .start_ns = rec->start_ns,
+		.user = fold_stacks_node(f->stacks, rec->ustack, FRAME_USER), .kernel = kernel,
+	};
+
+	if (!is_thread)
+		w.kernel = irq_own_stack(f->profile, w.kernel);
+	g_autofree char *irq = irq_name(f->profile, rec, w.kernel);
+
+	w.irq = irq;
+	w.comm = irq ? "" : fold_comm(f->profile, rec->comm);
+	*ret_waker = profile_waker(f->profile, &w);
+	return true;
+}
+
+/* The wakers of a chain, nearest first; an interrupt ends it.  0: the first one is not known. */
+static unsigned chain_wakers(struct fold_wakers *f, const struct offcpu_rec_chain *rec, uint32_t *ret_wakers, uint8_t *ret_end)
+{
+	unsigned cnt = 0;
+
+	*ret_end = rec->end;	/* the same numbers */
+	while (cnt < rec->cnt) {
+		if (!fold_wakers_find(f, rec->waker[cnt], &ret_wakers[cnt])) {
+			*ret_end = CHAIN_UNKNOWN;
+			break;
+		}
+		if (profile_get_waker(f->profile, ret_wakers[cnt++])->irq) {
+			*ret_end = CHAIN_INTERRUPT;
+			break;
+		}
+	}
+	return cnt;
+}
+
+static uint32_t add_chain(struct profile *p, const uint32_t *wakers, unsigned cnt, uint8_t end, unsigned loop_to)
+{
+	uint32_t id = 0;
+
+	for (unsigned i = cnt; i-- > 0;) {
+		const struct chain_node c = {
+			.waker = wakers[i], .next = i + 1 < cnt ? id + 1 : 0,
+			.end = i + 1 < cnt ? CHAIN_GOES_ON : end,
+			.loop_steps = i + 1 < cnt || end != CHAIN_LOOP ? 0 : (uint8_t)(cnt - loop_to),
+		};
+		id = profile_chain(p, &c);
+	}
+	return id;
+}
+
+/*
+ * The kernel's sums as the story: cut to the wakers that are in it, and to the wait's time, which sampling
+ * rounds in another way.  What nothing was said about is the first waker's time.  is_cut: the kernel's
+ * chain is longer.
+ */
+static void tell_story(const struct profile *p, const uint32_t *wakers, unsigned cnt, bool is_cut,
+		       const struct offcpu_chain_sum *sum, struct story *story)
+{
+	const struct offcpu_chain_sum none = { 0 };
+	uint64_t left_ns = story->blocked_ns;
+
+	if (!sum)
+		sum = &none;
+	for (unsigned i = 0; i < cnt; i++) {
+		struct hop *hop = &story->hop[i];
+
+		if (profile_get_waker(p, wakers[i])->irq)
+			break;
+		hop->ran_ns = MIN(sum->hop[i].ran_ns, left_ns);
+		left_ns -= hop->ran_ns;
+		hop->runnable_ns = MIN(sum->hop[i].runnable_ns, left_ns);
+		left_ns -= hop->runnable_ns;
+		hop->earlier_ns = MIN(sum->hop[i].earlier_ns, left_ns);
+		left_ns -= hop->earlier_ns;
+	}
+	story->rest_ns = MIN(sum->rest_ns, left_ns);
+	left_ns -= story->rest_ns;
+	if (is_cut || profile_get_waker(p, wakers[0])->irq)
+		story->rest_ns += left_ns;
+	else
+		story->hop[0].ran_ns += left_ns;
+}
+
+void fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key)
+{
+	const struct offcpu_rec_chain *rec = id ? g_hash_table_lookup(f->chains, &id) : NULL;
+	struct story story = { .count = k->count, .blocked_ns = k->blocked_ns, .runnable_ns = k->runnable_ns };
+	uint32_t wakers[OFFCPU_CHAIN_MAX];
+	unsigned cnt;
+	uint8_t end;
+
+	if (!rec) {
+		if (fold_wakers_find(f, id, &k->waker))
+			profile_add_wake(f->profile, k);
+		return;
+	}
+	cnt = chain_wakers(f, rec, wakers, &end);
+	if (!cnt)
+		return;
+	k->waker = wakers[0];
+	story.wake = profile_add_wake(f->profile, k);
+	story.chain = add_chain(f->profile, wakers, cnt, end, rec->loop_to);
+	tell_story(f->profile, wakers, cnt, cnt < rec->cnt, key ? g_hash_table_lookup(f->stories, key) : NULL, &story);
+	profile_add_story(f->profile, &story);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FOLD_WAKERS_H
+#define FOLD_WAKERS_H
+
+#include "abi/offcpu_abi.h"
+#include "fold/stacks.h"
+#include "profile/profile.h"
+
+/* Who ended the waits: wakers, their chains, and what those tell.  Records are kept until the end, then in the profile. */
+struct fold_wakers;
+
+/* Both must outlive it. */
+struct fold_wakers *fold_wakers_new(struct profile *profile, struct fold_stacks *stacks);
+void fold_wakers_free(struct fold_wakers *f);	/* NULL is fine */
+
+/* A record of impossible size is dropped and counted. */
+void fold_wakers_add(struct fold_wakers *f, const struct offcpu_rec_waker *rec, size_t size);
+void fold_wakers_add_chain(struct fold_wakers *f, const struct offcpu_rec_chain *rec, size_t size);
+/* See fold_chain_sum(). */
+void fold_wakers_add_sum(struct fold_wakers *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum);
+
+/* The profile's row of a waker, when all stacks have nodes; false when it has not arrived. */
+bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker);
+
+/*
+ * What ended the waits of *k, whose waker it fills in, goes into the profile; nothing where it is not known.
+ * id: the waker's, or with chains the chain's.  key: of the waits' sum, NULL: there is none.
+ */
+void fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/json/parts.h"
+
+#include <string.h>
+
+#include "abi/storm_abi.h"
+#include "analyse/blame.h"
+#include "analyse/storms.h"
+
+static void write_culprit(struct json *j, const struct blame *b)
+{
+	json_object_begin(j);
+	json_member_string(j, "kind", blame_kind_id(b->kind));
+	if (b->kind == BLAME_THREAD) {
+		json_member_uint(j, "pid", b->pid);
+		json_key(j, "tid");
+		if (b->tid)
+			json_uint(j, b->tid);
+		else
+			json_null(j);
+		json_member_string(j, "comm", b->comm);
+	}
+	if (b->kind != BLAME_UNKNOWN)
+		json_member_uint(j, "stretches", b->count);
+	json_member_uint(j, "runnable_ns", b->runnable_ns);
+	json_member_uint(j, "preempted_ns", b->preempted_ns);
+	json_object_end(j);
+}
+
+/* By thread, then the longest first. */
+static int compare(gconstpointer va, gconstpointer vb)
+{
+	const struct blame *a = *(const struct blame *const *)va, *b = *(const struct blame *const *)vb;
+	uint64_t a_ns = a->runnable_ns + a->preempted_ns, b_ns = b->runnable_ns + b->preempted_ns;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a_ns != b_ns)
+		return a_ns < b_ns ? 1 : -1;
+	return a->tid != b->tid ? (a->tid < b->tid ? -1 : 1) : strcmp(a->comm, b->comm);
+}
+
+/* held_by: its blames, from `first` up to `end`; and what nobody is blamed for. */
+static void write_sufferer(struct json *j, const struct thread *t, const GPtrArray *blames, guint first, guint end,
+			   const struct blame_rest *rest)
+{
+	const struct blame unknown = { .kind = BLAME_UNKNOWN, .runnable_ns = rest->runnable_ns,
+				       .preempted_ns = rest->preempted_ns };
+
+	json_object_begin(j);
+	json_member_uint(j, "pid", t->pid);
+	json_member_uint(j, "tid", t->tid);
+	json_member_string(j, "comm", t->comm);
+	json_member_uint(j, "runnable_ns", t->runnable_ns);
+	json_member_uint(j, "preempted_ns", t->preempted_ns);
+	json_key(j, "held_by");
+	json_array_begin(j);
+	for (guint i = first; i < end; i++)
+		write_culprit(j, blames->pdata[i]);
+	if (unknown.runnable_ns || unknown.preempted_ns)
+		write_culprit(j, &unknown);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection)
+{
+	g_autofree struct blame_rest *rests = NULL;
+	g_autoptr(GPtrArray) blames = NULL;
+
+	if (!p->info.has_blame)
+		return;
+	rests = blame_rests_new(p);
+	blames = g_ptr_array_new();
+	for (uint32_t i = 0; i < p->blames->len; i++)
+		g_ptr_array_add(blames, (gpointer)profile_blame(p, i));
+	g_ptr_array_sort(blames, compare);
+	json_key(j, "runq_blame");
+	json_array_begin(j);
+	for (uint32_t i = 0, first = 0, end = 0; i < p->threads->len; i++, first = end) {
+		const struct thread *t = profile_thread(p, i);
+
+		while (end < blames->len && ((const struct blame *)blames->pdata[end])->thread == i)
+			end++;
+		if ((!selection || selection->threads[i]) && (t->runnable_ns || t->preempted_ns))
+			write_sufferer(j, t, blames, first, end, &rests[i]);
+	}
+	json_array_end(j);
+}
+
+static void write_sleepers(struct json *j, const struct wait_writer *writer, const struct storm_row *r)
+{
+	json_key(j, "woken_waits");
+	json_array_begin(j);
+	for (guint i = 0; i < r->sleepers->len; i++) {
+		const struct storm_sleepers *s = &g_array_index(r->sleepers, struct storm_sleepers, i);
+		const struct wait *w = profile_wait(writer->p, s->wait);
+		const struct thread *t = profile_thread(writer->p, w->thread);
+
+		json_object_begin(j);
+		json_member_string(j, "comm", t->comm);
+		json_member_uint(j, "threads", s->rows);
+		json_member_uint(j, "count", s->count);
+		json_stack(j, writer, "user", w->user);
+		json_stack(j, writer, "kernel", w->kernel);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_storm(struct json *j, const struct wait_writer *writer, const struct storm_row *r)
+{
+	const struct storm *s = &r->storm;
+	const struct waker *waker = profile_get_waker(writer->p, s->waker);
+
+	json_object_begin(j);
+	json_member_string(j, "kind", storm_kind_id(r->kind));
+	json_member_string(j, "verdict", storm_verdict_id(r->verdict));
+	json_member_bool(j, "one_by_one", r->one_by_one);
+	json_member_uint(j, "events", s->event_cnt);
+	json_member_uint(j, "calls", s->call_cnt);
+	json_member_uint(j, "woken", s->woken_cnt);
+	json_member_uint(j, "most", s->most_cnt);
+	json_member_uint(j, "ended", s->ended_cnt);
+	json_member_uint(j, "again", s->again_cnt);
+	json_member_uint(j, "again_within_ns", STORM_AGAIN_NS);
+	json_member_uint(j, "cpu_ns", s->cpu_ns);
+	json_member_uint(j, "again_cpu_ns", s->again_ns);
+	json_member_uint(j, "delay_ns", s->delay_ns);
+	json_member_uint(j, "wakers", r->wakers);
+	json_key(j, "waker");
+	json_object_begin(j);
+	json_who(j, waker);
+	json_stack(j, writer, "user", waker->user);
+	json_stack(j, writer, "kernel", waker->kernel);
+	json_object_end(j);
+	write_sleepers(j, writer, r);
+	json_object_end(j);
+}
+
+void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection)
+{
+	struct storm_table *t;
+
+	if (!w->p->info.has_storms)
+		return;
+	t = storm_table_new(w->p, selection);
+	json_key(j, "storms");
+	json_array_begin(j);
+	for (guint i = 0; i < t->rows->len; i++)
+		write_storm(j, w, &g_array_index(t->rows, struct storm_row, i));
+	json_array_end(j);
+	storm_table_free(t);
+}

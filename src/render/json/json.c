@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/json/json.h"
+
+#include "analyse/accounts.h"
+#include "analyse/chains.h"
+#include "analyse/wakers.h"
+#include "render/json/parts.h"
+#include "render/json/write.h"
+
+static void write_window(struct json *j, const struct profile_info *info)
+{
+	json_key(j, "window");
+	json_object_begin(j);
+	json_member_uint(j, "start_unix_ns", info->start_unix_ns);
+	json_member_uint(j, "duration_ns", info->duration_ns);
+	json_object_end(j);
+
+	json_key(j, "host");
+	json_object_begin(j);
+	json_member_string(j, "kernel", info->kernel);
+	json_member_uint(j, "cpus", info->cpus);
+	json_member_string(j, "name", info->host);
+	json_object_end(j);
+
+	json_key(j, "recorder");
+	json_object_begin(j);
+	json_member_string(j, "version", info->version);
+	json_member_string(j, "command_line", info->command_line);
+	json_member_string(j, "filters", info->filters);
+	json_member_bool(j, "self_excluded", info->self_excluded);
+	json_member_bool(j, "wakers", info->has_wakers);
+	json_object_end(j);
+}
+
+static void write_tracer(struct json *j, const struct profile_info *info)
+{
+	json_key(j, "tracer");
+	json_object_begin(j);
+	json_key(j, "bpf_ns");
+	if (info->has_bpf_ns)
+		json_uint(j, info->tracer_bpf_ns);
+	else
+		json_null(j);
+	json_member_uint(j, "cpu_ns", info->tracer_cpu_ns);
+	json_member_uint(j, "peak_rss_bytes", info->tracer_peak_rss_bytes);
+	json_object_end(j);
+}
+
+static void write_sampling(struct json *j, const struct profile *p, const struct coverage *c)
+{
+	const struct profile_sampling *sampling = &p->info.sampling;
+
+	json_key(j, "sampling");
+	json_object_begin(j);
+	json_member_uint(j, "scale_ns", sampling->end_ns);
+	json_member_uint(j, "scale_start_ns", sampling->start_ns);
+	json_member_uint(j, "scale_max_ns", sampling->max_ns);
+	json_member_uint(j, "listed_ns", c->listed_ns);
+	json_member_uint(j, "listed_se_ns", (uint64_t)(c->listed_se_ns + 0.5));
+	json_member_uint(j, "raised", sampling->raised_cnt);
+	json_member_uint(j, "lowered", sampling->lowered_cnt);
+	json_member_uint(j, "exceeded", sampling->over_cnt);
+	json_member_uint(j, "budget_ppm", sampling->budget_ppm);
+	json_key(j, "used_ppm");
+	if (sampling->has_used)
+		json_uint(j, sampling->used_ppm);
+	else
+		json_null(j);
+	json_key(j, "peak_ppm");
+	if (sampling->has_used)
+		json_uint(j, sampling->peak_ppm);
+	else
+		json_null(j);
+	json_object_end(j);
+}
+
+static void write_coverage(struct json *j, const struct profile *p, const struct selection *selection)
+{
+	struct accounts *a = accounts_new(p, selection);
+	struct coverage c;
+
+	coverage_of(p, selection, &c);
+	json_key(j, "coverage");
+	json_object_begin(j);
+	json_member_uint(j, "switches", p->info.switches);
+	json_key(j, "lost");
+	json_object_begin(j);
+	for (unsigned i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+		g_autoptr(GString) reason = g_string_new(NULL);
+
+		/* a recording's reason may be any text; json_key() wants it escaped, without quotes */
+		json_quote(reason, l->reason);
+		g_string_truncate(reason, reason->len - 1);
+		json_member_uint(j, reason->str + 1, l->count);
+	}
+	json_object_end(j);
+	json_member_uint(j, "lost_ns", a->total.lost_ns);
+	json_member_uint(j, "observed_ns", a->total.observed_ns);
+	json_member_uint(j, "off_cpu_ns", a->total.off_cpu_ns);
+	json_member_int(j, "residual_ns", a->total.residual_ns);
+	json_member_uint(j, "residual_abs_ns", a->total.residual_abs_ns);
+	json_member_uint(j, "filtered_ns", a->total.filtered_ns);
+	json_key(j, "stacks");
+	json_object_begin(j);
+	json_member_uint(j, "complete_ns", c.stacks_ns[STACK_COMPLETE]);
+	json_member_uint(j, "truncated_ns", c.stacks_ns[STACK_TRUNCATED]);
+	json_member_uint(j, "broken_ns", c.stacks_ns[STACK_BROKEN]);
+	json_member_uint(j, "pending_ns", c.stacks_ns[STACK_PENDING]);
+	json_member_uint(j, "none_ns", c.stacks_ns[STACK_NONE]);
+	json_object_end(j);
+	json_member_uint(j, "open_at_start_ns", c.open_start_ns);
+	json_member_uint(j, "open_at_end_ns", c.open_end_ns);
+	write_sampling(j, p, &c);
+	write_tracer(j, &p->info);
+	json_object_end(j);
+	accounts_free(a);
+}
+
+/* The exact totals of the thread, from *at on: they are in the order of threads. */
+static void write_states(struct json *j, const struct profile *p, uint32_t thread, unsigned *at)
+{
+	json_key(j, "states");
+	json_array_begin(j);
+	while (*at < p->states->len && profile_state(p, *at)->thread < thread)
+		(*at)++;
+	for (; *at < p->states->len && profile_state(p, *at)->thread == thread; (*at)++) {
+		const struct state_total *total = profile_state(p, *at);
+		char state[2] = { (char)total->state, '\0' };
+
+		json_object_begin(j);
+		json_member_string(j, "state", state);
+		json_member_uint(j, "count", total->count);
+		json_member_uint(j, "blocked_ns", total->blocked_ns);
+		json_member_uint(j, "runnable_ns", total->runnable_ns);
+		json_member_uint(j, "preempted_ns", total->preempted_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_thread(struct json *j, const struct profile *p, uint32_t index, unsigned *states_at)
+{
+	const struct thread *t = profile_thread(p, index);
+
+	json_object_begin(j);
+	json_member_uint(j, "pid", t->pid);
+	json_member_uint(j, "tid", t->tid);
+	json_member_string(j, "comm", t->comm);
+	json_member_string(j, "process", t->process);
+	json_member_uint(j, "start_ns", t->start_ns);
+	json_member_uint(j, "observed_ns", thread_observed_ns(t));
+	json_member_uint(j, "on_cpu_ns", t->on_cpu_ns);
+	json_member_uint(j, "blocked_ns", t->blocked_ns);
+	json_member_uint(j, "runnable_ns", t->runnable_ns);
+	json_member_uint(j, "preempted_ns", t->preempted_ns);
+	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));
+	json_member_int(j, "residual_ns", thread_residual_ns(t));
+	json_member_uint(j, "filtered_ns", t->filtered_ns);
+	json_member_uint(j, "lost_ns", t->lost_ns);
+	json_member_uint(j, "switches", t->switches);
+	json_member_bool(j, "open_at_start", t->flags & THREAD_OPEN_AT_START);
+	json_member_bool(j, "open_at_end", t->flags & THREAD_OPEN_AT_END);
+	json_member_bool(j, "kernel", t->flags & THREAD_KERNEL);
+	json_member_bool(j, "exited", t->flags & THREAD_EXITED);
+	json_member_bool(j, "execed", t->flags & THREAD_EXECED);
+	write_states(j, p, index, states_at);
+	json_object_end(j);
+}
+
+/* Every frame written once, since the same ones stand in thousands of stacks. */
+static GPtrArray *write_frames(const struct profile *p)
+{
+	GPtrArray *frames = g_ptr_array_new_full(p->frames->len, (GDestroyNotify)g_bytes_unref);
+
+	for (unsigned i = 0; i < p->frames->len; i++) {
+		const struct frame *f = profile_get_frame(p, i);
+		GString *text = g_string_new(NULL);
+		struct json j;
+
+		json_init(&j, text);
+		json_object_begin(&j);
+		json_member_string(&j, "name", f->name);
+		json_member_string(&j, "module", f->module);
+		json_member_uint(&j, "offset", f->offset);
+		json_member_string(&j, "file", f->file);
+		json_member_uint(&j, "line", f->line);
+		json_member_bool(&j, "inline", f->is_inline);
+		if (!f->name)
+			json_member_string(&j, "why", frame_why_text((enum frame_why)f->why));
+		json_object_end(&j);
+		g_ptr_array_add(frames, g_string_free_to_bytes(text));
+	}
+	return frames;
+}
+
+void json_stack(struct json *j, const struct wait_writer *w, const char *key, uint32_t node)
+{
+	g_array_set_size(w->path, 0);
+	for (uint32_t n = node; n; n = profile_get_node(w->p, n)->parent)
+		g_array_append_val(w->path, profile_get_node(w->p, n)->frame);
+	json_key(j, key);
+	json_array_begin(j);
+	for (unsigned i = w->path->len; i-- > 0;) {
+		gsize len;
+		const char *text = g_bytes_get_data(g_ptr_array_index(w->frames, g_array_index(w->path, uint32_t, i)), &len);
+
+		json_raw(j, text, len);
+	}
+	json_array_end(j);
+}
+
+static void write_hist(struct json *j, const uint32_t *hist)
+{
+	json_key(j, "log2_ns");
+	json_array_begin(j);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!hist[i])
+			continue;
+		json_array_begin(j);
+		json_uint(j, i);
+		json_uint(j, hist[i]);
+		json_array_end(j);
+	}
+	json_array_end(j);
+}
+
+void json_who(struct json *j, const struct waker *waker)
+{
+	json_member_string(j, "comm", waker->comm);
+	json_member_uint(j, "pid", waker->pid);
+	json_member_uint(j, "tid", waker->tid);
+	json_member_string(j, "irq", waker->irq);
+}
+
+static void write_story(struct json *j, const struct profile *p, const struct story *s)
+{
+	const struct chain_node *link = profile_get_chain(p, s->chain);
+
+	json_object_begin(j);
+	json_member_uint(j, "count", s->count);
+	json_member_uint(j, "blocked_ns", s->blocked_ns);
+	json_key(j, "hops");
+	json_array_begin(j);
+	for (unsigned step = 0; step < PROFILE_CHAIN_MAX; step++) {
+		json_object_begin(j);
+		json_who(j, profile_get_waker(p, link->waker));
+		json_member_uint(j, "ran_ns", s->hop[step].ran_ns);
+		json_member_uint(j, "ready_ns", s->hop[step].runnable_ns);
+		json_member_uint(j, "earlier_ns", s->hop[step].earlier_ns);
+		json_object_end(j);
+		if (!link->next)
+			break;
+		link = profile_get_chain(p, link->next - 1);
+	}
+	json_array_end(j);
+	json_member_uint(j, "rest_ns", s->rest_ns);
+	json_member_string(j, "end", chain_end_name((enum chain_end)link->end));
+	json_object_end(j);
+}
+
+static void write_stories(struct json *j, const struct wait_writer *w, uint32_t wake)
+{
+	json_key(j, "stories");
+	json_array_begin(j);
+	for (uint32_t i = w->stories->first[wake]; i < w->stories->first[wake + 1]; i++)
+		write_story(j, w->p, profile_story(w->p, w->stories->order[i]));
+	json_array_end(j);
+}
+
+static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t wait)
+{
+	json_key(j, "wakers");
+	json_array_begin(j);
+	for (uint32_t n = w->wakes->first[wait]; n < w->wakes->first[wait + 1]; n++) {
+		uint32_t wake = w->wakes->order[n];
+		const struct wake *k = profile_wake(w->p, wake);
+		const struct waker *waker = profile_get_waker(w->p, k->waker);
+
+		json_object_begin(j);
+		json_who(j, waker);
+		json_member_uint(j, "count", k->count);
+		json_member_uint(j, "blocked_ns", k->blocked_ns);
+		json_member_uint(j, "runnable_ns", k->runnable_ns);
+		write_hist(j, k->hist);
+		json_stack(j, w, "user", waker->user);
+		json_stack(j, w, "kernel", waker->kernel);
+		if (w->p->stories->len)
+			write_stories(j, w, wake);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* Fields of their own, so that programs need not take a name apart. */
+static void write_object(struct json *j, const struct object *o)
+{
+	json_member_string(j, "reason", o ? "futex" : NULL);
+	json_member_string(j, "object", o ? o->name : NULL);
+	if (!o)
+		return;
+	json_key(j, "lock");
+	json_object_begin(j);
+	json_member_string(j, "kind", lock_kind_text((enum lock_kind)o->kind));
+	json_member_string(j, "operation", o->operation);
+	json_member_bool(j, "private", o->is_private);
+	json_member_string(j, "place", o->place);
+	json_member_uint(j, "pid", o->pid);
+	json_member_uint(j, "address", o->addr);
+	json_member_uint(j, "holder_tid", o->holder_tid);
+	json_object_end(j);
+}
+
+static void write_wait(struct json *j, const struct wait_writer *writer, uint32_t wait)
+{
+	const struct profile *p = writer->p;
+	const struct wait *w = profile_wait(p, wait);
+	const struct thread *t = profile_thread(p, w->thread);
+	char state[2] = { (char)w->state, '\0' };
+
+	json_object_begin(j);
+	json_member_uint(j, "pid", t->pid);
+	json_member_uint(j, "tid", t->tid);
+	json_member_string(j, "comm", t->comm);
+	json_member_string(j, "state", state);
+	json_member_uint(j, "count", w->count);
+	json_member_uint(j, "off_cpu_ns", wait_off_cpu_ns(w));
+	json_member_uint(j, "blocked_ns", w->blocked_ns);
+	json_member_uint(j, "runnable_ns", w->runnable_ns);
+	json_member_uint(j, "preempted_ns", w->preempted_ns);
+	json_member_uint(j, "max_ns", w->max_ns);
+	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
+	write_hist(j, w->hist);
+	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
+	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
+	json_stack(j, writer, "user", w->user);
+	json_stack(j, writer, "kernel", w->kernel);
+	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
+	write_object(j, profile_wait_object(writer->p, w));
+	write_wakers(j, writer, wait);
+	json_object_end(j);
+}
+
+void json_report(GString *out, const struct profile *p, const struct selection *selection)
+{
+	g_autoptr(GPtrArray) frames = write_frames(p);
+	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	unsigned states_at = 0;
+	struct wait_writer writer = {
+		.p = p, .frames = frames, .path = path, .wakes = wakes_by_wait_new(p), .stories = stories_by_wake_new(p),
+	};
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_uint(&j, "schema", 1);
+	write_window(&j, &p->info);
+	write_coverage(&j, p, selection);
+	json_key(&j, "threads");
+	json_array_begin(&j);
+	for (unsigned i = 0; i < p->threads->len; i++) {
+		if (!selection || selection->threads[i])
+			write_thread(&j, p, i, &states_at);
+	}
+	json_array_end(&j);
+	json_key(&j, "waits");
+	json_array_begin(&j);
+	for (unsigned i = 0; i < p->waits->len; i++) {
+		if (!selection || selection->waits[i])
+			write_wait(&j, &writer, i);
+	}
+	json_array_end(&j);
+	json_runq_blame(&j, p, selection);
+	json_storms(&j, &writer, selection);
+	json_object_end(&j);
+	wakes_by_wait_free(writer.wakes);
+	stories_by_wake_free(writer.stories);
+	g_string_append_c(out, '\n');
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_JSON_PARTS_H
+#define RENDER_JSON_PARTS_H
+
+#include "analyse/query.h"
+#include "profile/profile.h"
+#include "render/json/write.h"
+
+/* Between the files that make the JSON report. */
+
+/* What everything about waits is written from. */
+struct wait_writer {
+	const struct profile *p;
+	GPtrArray *frames;
+	GArray *path;
+	struct wakes_by_wait *wakes;
+	struct stories_by_wake *stories;
+};
+
+/* The frames of a stack as the member `key`. */
+void json_stack(struct json *j, const struct wait_writer *w, const char *key, uint32_t node);
+/* Members that say who a waker is. */
+void json_who(struct json *j, const struct waker *waker);
+
+/* json_crowd.c: members "runq_blame" and "storms" of the report; nothing where they were not recorded. */
+void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection);
+void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection);
+
+#endif

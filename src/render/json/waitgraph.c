@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/chains.h"
+#include "analyse/knots.h"
+#include "analyse/wakers.h"
+#include "render/json/write.h"
+#include "render/text/critical.h"
+#include "render/text/waitgraph_dot.h"
+
+/* What docs/wait-graph.md describes; fields may be added, never changed. */
+#define GRAPH_SCHEMA 1
+#define CRITICAL_SCHEMA 1
+#define NONE UINT32_MAX
+
+static void write_window(struct json *j, const struct profile *p)
+{
+	json_key(j, "window");
+	json_object_begin(j);
+	json_member_uint(j, "start_unix_ns", p->info.start_unix_ns);
+	json_member_uint(j, "duration_ns", p->info.duration_ns);
+	json_object_end(j);
+}
+
+static void write_node(struct json *j, const struct waitgraph *g, uint32_t i)
+{
+	const struct actor *a = actors_get(g->actors, i);
+
+	json_object_begin(j);
+	json_member_uint(j, "id", i);
+	json_member_string(j, "kind", actor_kind_text(a->kind));
+	json_member_string(j, "name", a->name);
+	json_member_string(j, "comm", *a->comm ? a->comm : NULL);
+	json_member_string(j, "process", *a->process ? a->process : NULL);
+	json_member_uint(j, "pid", a->pid);
+	json_member_uint(j, "tid", a->tid);
+	json_member_bool(j, "kernel", a->is_kernel);
+	json_member_uint(j, "threads", a->threads_cnt);
+	json_member_uint(j, "observed_ns", a->observed_ns);
+	json_member_uint(j, "on_cpu_ns", a->on_cpu_ns);
+	json_member_uint(j, "blocked_ns", a->blocked_ns);
+	json_member_uint(j, "runnable_ns", a->runnable_ns);
+	json_member_uint(j, "preempted_ns", a->preempted_ns);
+	json_member_uint(j, "waited_ns", g->waited_ns[i]);
+	json_member_uint(j, "waited_for_ns", g->ended_ns[i]);
+	json_member_uint(j, "asleep_ns", g->asleep_ns[i]);
+	json_member_uint(j, "asleep", g->asleep_cnt[i]);
+	json_object_end(j);
+}
+
+static void write_place(struct json *j, const struct wait_place *p)
+{
+	json_object_begin(j);
+	json_member_string(j, "wait", p->wait);
+	json_member_string(j, "waker", *p->waker ? p->waker : NULL);
+	json_member_uint(j, "count", p->count);
+	json_member_uint(j, "blocked_ns", p->blocked_ns);
+	json_member_uint(j, "runnable_ns", p->runnable_ns);
+	json_object_end(j);
+}
+
+static void write_edge(struct json *j, const struct waitgraph *g, const struct wait_edge *e)
+{
+	uint64_t hist[PROFILE_HIST_SLOTS];
+	bool any = wait_edge_delays(g, e, hist);
+
+	json_object_begin(j);
+	json_member_uint(j, "from", e->from);
+	json_member_uint(j, "to", e->to);
+	json_member_uint(j, "count", e->count);
+	json_member_uint(j, "blocked_ns", e->blocked_ns);
+	json_member_uint(j, "runnable_ns", e->runnable_ns);
+	json_key(j, "delay_p50_ns");
+	if (any)
+		json_uint(j, waker_percentile_ns(hist, 0.5));
+	else
+		json_null(j);
+	json_key(j, "delay_p99_ns");
+	if (any)
+		json_uint(j, waker_percentile_ns(hist, 0.99));
+	else
+		json_null(j);
+	json_key(j, "places");
+	json_array_begin(j);
+	for (uint32_t i = 0; i < e->places_cnt; i++)
+		write_place(j, waitgraph_place(g, e->places_first + i));
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static void write_ids(struct json *j, const char *key, const GArray *ids)
+{
+	json_key(j, key);
+	json_array_begin(j);
+	for (guint i = 0; i < ids->len; i++)
+		json_uint(j, g_array_index(ids, uint32_t, i));
+	json_array_end(j);
+}
+
+static void write_knot(struct json *j, const struct knot *k)
+{
+	json_object_begin(j);
+	write_ids(j, "nodes", k->nodes);
+	json_member_uint(j, "held_ns", k->held);
+	json_member_uint(j, "outside_ns", k->outside);
+	write_ids(j, "cycle", k->cycle);
+	json_member_uint(j, "cycle_min_ns", k->cycle_weight);
+	json_object_end(j);
+}
+
+/* Has the actor any part in it? */
+static bool *actors_met(const struct waitgraph *g)
+{
+	bool *met = g_new0(bool, (gsize)g->actors->rows->len + 1);
+
+	for (guint i = 0; i < g->edges->len; i++)
+		met[waitgraph_edge(g, i)->from] = met[waitgraph_edge(g, i)->to] = true;
+	for (guint i = 0; i < g->actors->rows->len; i++)
+		met[i] = met[i] || g->asleep_cnt[i];
+	return met;
+}
+
+void waitgraph_json(GString *out, const struct waitgraph *g)
+{
+	g_autoptr(GPtrArray) knots = waitgraph_knots(g);
+	g_autofree bool *met = actors_met(g);
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_uint(&j, "schema", GRAPH_SCHEMA);
+	json_member_string(&j, "by", actor_by_name(g->actors->by));
+	write_window(&j, g->profile);
+	json_member_uint(&j, "count", g->count);
+	json_member_uint(&j, "blocked_ns", g->blocked_ns);
+	json_member_uint(&j, "asleep_ns", g->all_asleep_ns);
+	json_key(&j, "nodes");
+	json_array_begin(&j);
+	for (uint32_t i = 0; i < g->actors->rows->len; i++)
+		if (met[i])
+			write_node(&j, g, i);
+	json_array_end(&j);
+	json_key(&j, "edges");
+	json_array_begin(&j);
+	for (guint i = 0; i < g->edges->len; i++)
+		write_edge(&j, g, waitgraph_edge(g, i));
+	json_array_end(&j);
+	json_key(&j, "knots");
+	json_array_begin(&j);
+	for (guint i = 0; i < knots->len; i++)
+		write_knot(&j, g_ptr_array_index(knots, i));
+	json_array_end(&j);
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+}
+
+static void write_part(struct json *j, const struct critical *c, uint32_t i)
+{
+	const struct critical_part *part = critical_get(c, i);
+
+	json_object_begin(j);
+	json_key(j, "parent");
+	if (part->parent == NONE)
+		json_null(j);
+	else
+		json_uint(j, part->parent);
+	json_member_string(j, "kind", critical_kind_name(part->kind));
+	json_member_int(j, "time_ns", part->ns);
+	if (part->kind == CRITICAL_FOR || part->kind == CRITICAL_PLACE || part->kind == CRITICAL_ASLEEP)
+		json_member_uint(j, "count", part->count);
+	if (part->actor != NONE)
+		json_member_uint(j, "node", part->actor);
+	if (part->kind == CRITICAL_REST)
+		json_member_string(j, "end", chain_end_name(part->end));
+	if (part->kind == CRITICAL_PLACE) {
+		json_member_string(j, "wait", part->wait);
+		json_member_string(j, "waker", *part->waker ? part->waker : NULL);
+	}
+	json_object_end(j);
+}
+
+static void write_shares(struct json *j, const struct critical *c)
+{
+	json_key(j, "shares");
+	json_array_begin(j);
+	for (guint i = 0; i < c->shares->len; i++) {
+		const struct critical_share *share = &g_array_index(c->shares, struct critical_share, i);
+
+		json_object_begin(j);
+		json_member_uint(j, "node", share->actor);
+		json_member_uint(j, "time_ns", share->ns);
+		json_member_uint(j, "ran_ns", share->ran_ns);
+		json_member_uint(j, "ready_ns", share->ready_ns);
+		json_member_uint(j, "earlier_ns", share->earlier_ns);
+		json_member_uint(j, "rest_ns", share->rest_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_subject(struct json *j, const struct critical *c)
+{
+	const struct profile *p = c->graph->profile;
+
+	json_key(j, "subject");
+	json_object_begin(j);
+	json_member_string(j, "name", c->name);
+	json_member_uint(j, "observed_ns", c->observed_ns);
+	json_member_uint(j, "filtered_ns", c->filtered_ns);
+	json_member_uint(j, "lost_ns", c->lost_ns);
+	json_key(j, "threads");
+	json_array_begin(j);
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (!c->selection->threads[i])
+			continue;
+		json_object_begin(j);
+		json_member_uint(j, "pid", t->pid);
+		json_member_uint(j, "tid", t->tid);
+		json_member_string(j, "comm", t->comm);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void critical_json(GString *out, const struct critical *c)
+{
+	g_autofree bool *met = actors_met(c->graph);
+	struct json j;
+
+	for (guint i = 0; i < c->parts->len; i++)
+		if (critical_get(c, i)->actor != NONE)
+			met[critical_get(c, i)->actor] = true;
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_uint(&j, "schema", CRITICAL_SCHEMA);
+	json_member_string(&j, "by", actor_by_name(c->graph->actors->by));
+	write_window(&j, c->graph->profile);
+	write_subject(&j, c);
+	json_member_bool(&j, "chains", c->has_chains);
+	json_key(&j, "parts");
+	json_array_begin(&j);
+	for (uint32_t i = 0; i < c->parts->len; i++)
+		write_part(&j, c, i);
+	json_array_end(&j);
+	write_shares(&j, c);
+	json_key(&j, "nodes");
+	json_array_begin(&j);
+	for (uint32_t i = 0; i < c->graph->actors->rows->len; i++)
+		if (met[i])
+			write_node(&j, c->graph, i);
+	json_array_end(&j);
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/svg/head.h"
+
+#include <string.h>
+
+#include "analyse/accounts.h"
+#include "render/svg/text.h"
+
+#define TITLE_BASE_PX 27
+#define SUBTITLE_BASE_PX 49
+#define LINE_PX 17
+#define STATUS_PX 26
+#define CHAR_PX 6.7	/* of the 12 px sans-serif text, on the wide side: what fits by this fits */
+
+const char *svg_state_text(enum tree_state state)
+{
+	switch (state) {
+	case TREE_STATE_SLEEPING: return "sleeping";
+	case TREE_STATE_DISK: return "uninterruptible";
+	case TREE_STATE_STOPPED: return "stopped";
+	case TREE_STATE_IDLE: return "idle or parked";
+	case TREE_STATE_RUNNABLE: return "waiting for a CPU";
+	case TREE_STATE_PREEMPTED: return "preempted";
+	case TREE_STATE_COUNT: break;
+	}
+	return "unknown";
+}
+
+static char *default_title(const struct tree *t)
+{
+	static const char *const what[WEIGHT_KINDS] = {
+		[WEIGHT_OFF_CPU] = "Off-CPU time",
+		[WEIGHT_BLOCKED] = "Blocked time",
+		[WEIGHT_RUNNABLE] = "Time waiting for a CPU",
+		[WEIGHT_PREEMPTED] = "Preempted time",
+		[WEIGHT_COUNT] = "Number of waits",
+	};
+
+	const char *by = t->view == TREE_WAKERS ? "the stack that ended it" : t->has_chains ? "stack and chain of wakers" :
+			 t->view == TREE_OFFWAKE ? "stack and waker" : "stack";
+
+	return g_strdup_printf("%s by %s%s", what[t->weight], by, t->reverse ? ", merged from the leaves" : "");
+}
+
+/* Escapes the parts of a line and breaks it between parts where it grows too long. */
+static GPtrArray *wrap(const GPtrArray *parts, unsigned width_px)
+{
+	unsigned room = (unsigned)((width_px - 2 * SVG_PAD_PX) / CHAR_PX), used = 0;
+	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	for (unsigned i = 0; i < parts->len; i++) {
+		const char *part = g_ptr_array_index(parts, i);
+		unsigned cells = svg_cells(part);
+
+		if (used && used + 3 + cells > room) {
+			g_ptr_array_add(lines, g_strndup(line->str, line->len));
+			g_string_truncate(line, 0);
+			used = 0;
+		}
+		g_string_append(line, used ? " · " : "");
+		svg_escape_cut(line, part, room);
+		used += (used ? 3 : 0) + MIN(cells, room);
+	}
+	if (line->len)
+		g_ptr_array_add(lines, g_strndup(line->str, line->len));
+	return lines;
+}
+
+/* Ends the part being written in s and begins the next. */
+static void add_part(GPtrArray *parts, GString *s)
+{
+	if (s->len)
+		g_ptr_array_add(parts, g_strndup(s->str, s->len));
+	g_string_truncate(s, 0);
+}
+
+static void add_window(const struct profile_info *info, GPtrArray *parts, GString *s)
+{
+	g_autoptr(GDateTime) start = g_date_time_new_from_unix_utc((gint64)(info->start_unix_ns / 1000000000));
+
+	if (info->host && *info->host)
+		g_string_append(s, info->host);
+	add_part(parts, s);
+	if (info->start_unix_ns && start) {
+		g_autofree char *date = g_date_time_format(start, "%Y-%m-%d %H:%M:%S UTC");
+		g_string_append_printf(s, "%s, ", date ? date : "");
+	}
+	svg_time(s, info->duration_ns);
+	g_string_append(s, " window");
+	add_part(parts, s);
+}
+
+static GPtrArray *subtitle_parts(const struct profile *p, const struct tree *t, const struct svg_options *o)
+{
+	GPtrArray *parts = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GString) s = g_string_new(NULL);
+	uint64_t all = 0, shown = tree_node(t, 0)->total;
+
+	if (o->subtitle) {
+		g_ptr_array_add(parts, g_strdup(o->subtitle));
+		return parts;
+	}
+	for (unsigned i = 0; i < p->waits->len; i++)
+		all += weight_of_wait(profile_wait(p, i), t->weight);
+	add_window(&p->info, parts, s);
+	svg_count(s, p->threads->len);
+	g_string_append(s, p->threads->len == 1 ? " thread" : " threads");
+	add_part(parts, s);
+	svg_amount(s, t->weight, shown);
+	if (t->weight == WEIGHT_OFF_CPU)
+		g_string_append(s, " off CPU");
+	if (shown != all) {
+		g_string_append(s, " shown of ");
+		svg_amount(s, t->weight, all);
+	}
+	add_part(parts, s);
+	if (o->selection_text && *o->selection_text)
+		g_string_append_printf(s, "only %s", o->selection_text);
+	add_part(parts, s);
+	if (p->info.filters && *p->info.filters)
+		g_string_append_printf(s, "recorded with %s", p->info.filters);
+	add_part(parts, s);
+	return parts;
+}
+
+static void add_stack_quality(const struct coverage *c, GPtrArray *parts, GString *s)
+{
+	static const enum stack_end ends[] = { STACK_COMPLETE, STACK_TRUNCATED, STACK_BROKEN, STACK_PENDING };
+	uint64_t with_user_ns = c->listed_ns - c->stacks_ns[STACK_NONE];
+
+	for (unsigned i = 0; with_user_ns && i < G_N_ELEMENTS(ends); i++) {
+		if (!c->stacks_ns[ends[i]])
+			continue;
+		g_string_append(s, s->len ? ", " : "user stacks ");
+		svg_percent(s, c->stacks_ns[ends[i]], with_user_ns);
+		g_string_append_printf(s, " %s", stack_end_text(ends[i]));
+	}
+	add_part(parts, s);
+}
+
+static void add_coverage(const struct profile *p, const struct svg_options *o, GPtrArray *parts, GString *s)
+{
+	struct accounts *a = accounts_new(p, o->selection);
+	const struct account_row *total = &a->total;
+	struct coverage c;
+
+	coverage_of(p, o->selection, &c);
+	g_string_append(s, "Coverage: ");
+	svg_percent(s, MIN(c.listed_ns, total->off_cpu_ns), total->off_cpu_ns);
+	g_string_append(s, " of the off-CPU time is in stacks");
+	if (total->filtered_ns) {
+		g_string_append(s, ", ");
+		svg_percent(s, total->filtered_ns, total->off_cpu_ns);
+		g_string_append(s, " filtered");
+	}
+	if (total->lost_ns) {
+		g_string_append(s, ", ");
+		svg_percent(s, total->lost_ns, total->off_cpu_ns);
+		g_string_append(s, " lost");
+	}
+	add_part(parts, s);
+	add_stack_quality(&c, parts, s);
+	if (c.lost_cnt) {
+		svg_count(s, c.lost_cnt);
+		g_string_append(s, c.lost_cnt == 1 ? " event lost" : " events lost");
+	} else {
+		g_string_append(s, "no event lost");
+	}
+	add_part(parts, s);
+	g_string_append(s, "residual ");
+	svg_percent(s, total->residual_abs_ns, total->observed_ns);
+	add_part(parts, s);
+	svg_count(s, p->info.switches);
+	g_string_append(s, " switches seen");
+	add_part(parts, s);
+	accounts_free(a);
+}
+
+static GPtrArray *foot_parts(const struct profile *p, const struct tree *t, const struct svg_options *o,
+			     const struct svg_elided *elided)
+{
+	GPtrArray *parts = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	add_coverage(p, o, parts, s);
+	if (elided->frames_cnt) {
+		svg_count(s, elided->frames_cnt);
+		g_string_append(s, elided->frames_cnt == 1 ? " frame narrower than " : " frames narrower than ");
+		svg_percent(s, (uint64_t)(o->min_width * 1e9), 1000000000);
+		g_string_append(s, " left out, ");
+		svg_amount(s, t->weight, elided->amount);
+		g_string_append(s, " (");
+		svg_percent(s, elided->amount, tree_node(t, 0)->total);
+		g_string_append(s, ") in all");
+	} else {
+		g_string_append(s, "every frame drawn");
+	}
+	add_part(parts, s);
+	g_string_append(s, "offcpu " OFFCPU_VERSION);
+	add_part(parts, s);
+	return parts;
+}
+
+struct legend {
+	GString *out;
+	double x, room;
+	unsigned rows;
+};
+
+static void legend_item(struct legend *l, uint32_t colour, const char *text)
+{
+	double width = 18 + svg_cells(text) * CHAR_PX + 12;
+
+	if (l->x > 0 && l->x + width > l->room) {
+		l->x = 0;
+		l->rows++;
+	}
+	double y = (l->rows - 1) * LINE_PX;
+	g_string_append_printf(l->out, "<rect class=\"key\" x=\"");
+	svg_px(l->out, l->x);
+	g_string_append_printf(l->out, "\" y=\"%d\" width=\"12\" height=\"12\" fill=\"#%06x\"/><text x=\"", (int)y, colour);
+	svg_px(l->out, l->x + 18);
+	g_string_append_printf(l->out, "\" y=\"%d\">", (int)y + 10);
+	svg_escape(l->out, text);
+	g_string_append(l->out, "</text>");
+	l->x += width;
+}
+
+static void legend_states(struct legend *l, const struct tree *t)
+{
+	const struct tree_node *root = tree_node(t, 0);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	for (unsigned i = 0; i < TREE_STATE_COUNT; i++) {
+		if (!root->states[i])
+			continue;
+		g_string_printf(s, "%s ", svg_state_text(i));
+		svg_percent(s, root->states[i], root->total);
+		legend_item(l, palette_state_colour(i), s->str);
+	}
+}
+
+static void legend_kinds(struct legend *l, const struct tree *t, enum palette palette)
+{
+	static const char *const texts[TREE_KIND_COUNT][2] = {
+		[TREE_USER] = { "user", "waker, user" },
+		[TREE_KERNEL] = { "kernel", "waker, kernel" },
+		[TREE_DELIMITER] = { "boundary", "boundary" },
+	};
+	bool seen[TREE_KIND_COUNT][2] = { { false } };
+
+	for (unsigned i = 0; i < t->nodes->len; i++) {
+		const struct tree_label *label = tree_node_label(t, i);
+		seen[label->kind][label->waker && label->kind != TREE_DELIMITER] = true;
+	}
+	for (unsigned waker = 0; waker < 2; waker++)
+		for (unsigned kind = 0; kind < TREE_KIND_COUNT; kind++)
+			if (seen[kind][waker] && texts[kind][waker])
+				legend_item(l, palette_kind_colour(palette, kind, waker), texts[kind][waker]);
+}
+
+struct svg_head *svg_head_new(const struct profile *p, const struct tree *t, const struct svg_options *options,
+			      const struct svg_elided *elided)
+{
+	struct svg_head *head = g_new0(struct svg_head, 1);
+	g_autoptr(GPtrArray) subtitle = subtitle_parts(p, t, options);
+	g_autoptr(GPtrArray) foot = foot_parts(p, t, options, elided);
+	struct legend legend = { g_string_new(NULL), 0, options->width_px - 2 * SVG_PAD_PX, 1 };
+
+	head->title = options->title ? g_strdup(options->title) : default_title(t);
+	head->subtitle = wrap(subtitle, options->width_px);
+	head->foot = wrap(foot, options->width_px);
+	if (options->palette == PALETTE_STATE)
+		legend_states(&legend, t);
+	else
+		legend_kinds(&legend, t, options->palette);
+	head->legend = legend.out;
+	head->legend_rows = legend.rows;
+	head->height_px = SUBTITLE_BASE_PX + (head->subtitle->len + legend.rows) * LINE_PX - 8 + STATUS_PX;
+	head->foot_height_px = head->foot->len * LINE_PX + 14;
+	return head;
+}
+
+void svg_head_free(struct svg_head *head)
+{
+	if (!head)
+		return;
+	g_free(head->title);
+	g_ptr_array_unref(head->subtitle);
+	g_ptr_array_unref(head->foot);
+	g_string_free(head->legend, TRUE);
+	g_free(head);
+}
+
+static void append_line(GString *out, const char *class, unsigned y, const char *escaped)
+{
+	g_string_append_printf(out, "<text class=\"%s\" x=\"%d\" y=\"%u\">%s</text>\n", class, SVG_PAD_PX, y, escaped);
+}
+
+void svg_head_append(const struct svg_head *head, const struct svg_options *options, GString *out)
+{
+	unsigned y = SUBTITLE_BASE_PX;
+
+	g_string_append_printf(out, "<g class=\"head\">\n<rect class=\"cover\" width=\"%u\" height=\"%u\" fill=\"%s\"/>\n",
+			       options->width_px, head->height_px - 3, palette_background(options->palette));
+	g_string_append_printf(out, "<text class=\"title\" x=\"%d\" y=\"%d\">", SVG_PAD_PX, TITLE_BASE_PX);
+	svg_escape_cut(out, head->title, (options->width_px - 2 * SVG_PAD_PX) / 11);
+	g_string_append(out, "</text>\n");
+	for (unsigned i = 0; i < head->subtitle->len; i++, y += LINE_PX)
+		append_line(out, "sub", y, g_ptr_array_index(head->subtitle, i));
+	g_string_append_printf(out, "<g class=\"legend\" transform=\"translate(%d,%u)\">%s</g>\n", SVG_PAD_PX, y - 9,
+			       head->legend->str);
+	y += head->legend_rows * LINE_PX;
+	append_line(out, "status", y + 3, "");
+	g_string_append(out, "</g>\n");
+}
+
+void svg_foot_append(const struct svg_head *head, unsigned y, GString *out)
+{
+	g_string_append(out, "<g class=\"foot\">\n");
+	for (unsigned i = 0; i < head->foot->len; i++)
+		append_line(out, "sub", y + 18 + i * LINE_PX, g_ptr_array_index(head->foot, i));
+	g_string_append(out, "</g>\n");
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_SVG_HEAD_H
+#define RENDER_SVG_HEAD_H
+
+#include "render/svg/svg.h"
+
+/* The words around the frames of a flame graph; private to the SVG renderer. */
+
+#define SVG_PAD_PX 10
+
+struct svg_head {
+	char *title;
+	GPtrArray *subtitle;	/* lines, escaped */
+	GPtrArray *foot;	/* lines, escaped */
+	GString *legend;	/* markup, its own origin at the left end of its first row */
+	unsigned legend_rows;
+	unsigned height_px;	/* from the top of the document to the frames */
+	unsigned foot_height_px;
+};
+
+struct svg_head *svg_head_new(const struct profile *p, const struct tree *t, const struct svg_options *options,
+			      const struct svg_elided *elided);
+void svg_head_free(struct svg_head *head);
+
+/* Appends the head as a group, and the foot as one that begins at y. */
+void svg_head_append(const struct svg_head *head, const struct svg_options *options, GString *out);
+void svg_foot_append(const struct svg_head *head, unsigned y, GString *out);
+
+/* "sleeping", "uninterruptible", ... */
+const char *svg_state_text(enum tree_state state);
+
+#endif

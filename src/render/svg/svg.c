@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/svg/svg.h"
+
+#include <inttypes.h>
+
+#include "base/module.h"
+#include "render/svg/head.h"
+#include "render/svg/text.h"
+#include "render/svg/web.h"
+
+/*
+ * One <g> per frame in depth-first order, parents first, with its place in the units of
+ * the weight in data-f ("start,total,depth"): web/flame.js rebuilds the tree from that.
+ * All words of the tooltip are written here, so that the picture has them without scripts.
+ */
+
+#define ROW_PX 18
+#define CHAR_PX 7.25	/* of the 12 px monospaced text: 0.602 em in the common fonts */
+#define TEXT_PAD_PX 4
+#define GAP_PX 0.6	/* between neighbours */
+#define ELIDED_COLOUR 0xe6e9ee
+
+struct canvas {
+	const struct tree *t;
+	const struct svg_options *options;
+	GString *out;
+	double px_per_unit;
+	double threshold;	/* in units of the weight */
+	unsigned top_px, rows;
+	uint64_t *start;	/* per node: where it begins */
+	uint32_t *size;		/* per node: frames of the subtree */
+};
+
+static bool is_drawn(const struct canvas *c, uint32_t i)
+{
+	return i == 0 || (double)tree_node(c->t, i)->total >= c->threshold;
+}
+
+/* The children of i too narrow to draw: frames of their subtrees, and their summed weight. */
+static struct svg_elided elided_below(const struct canvas *c, uint32_t i)
+{
+	struct svg_elided e = { 0 };
+
+	for (uint32_t child = tree_node(c->t, i)->first_child; child != TREE_NONE;
+	     child = tree_node(c->t, child)->next_sibling) {
+		if (is_drawn(c, child))
+			continue;
+		e.frames_cnt += c->size[child];
+		e.amount += tree_node(c->t, child)->total;
+	}
+	return e;
+}
+
+static struct svg_elided measure(struct canvas *c)
+{
+	struct svg_elided all = { 0 };
+	const struct tree *t = c->t;
+
+	for (uint32_t i = t->nodes->len; i-- > 0;) {
+		c->size[i]++;
+		if (i)
+			c->size[tree_node(t, i)->parent] += c->size[i];
+	}
+	c->rows = 1;
+	for (uint32_t i = 0; i != TREE_NONE; i = tree_next(t, i, !is_drawn(c, i))) {
+		if (!is_drawn(c, i))
+			continue;
+		struct svg_elided below = elided_below(c, i);
+		bool marker = below.amount && (double)below.amount >= c->threshold;
+
+		all.frames_cnt += below.frames_cnt;
+		all.amount += below.amount;
+		c->rows = MAX(c->rows, tree_node(t, i)->depth + 1 + marker);
+	}
+	return all;
+}
+
+static void append_shares(const struct canvas *c, uint64_t amount, uint64_t parent_total)
+{
+	GString *out = c->out;
+
+	svg_amount(out, c->t->weight, amount);
+	g_string_append(out, ", ");
+	svg_percent(out, amount, tree_node(c->t, 0)->total);
+	g_string_append(out, " of all, ");
+	svg_percent(out, amount, parent_total);
+	g_string_append(out, " of parent");
+}
+
+static void append_states(const struct canvas *c, const struct tree_node *n)
+{
+	const char *before = "\n";
+
+	for (unsigned s = 0; s < TREE_STATE_COUNT; s++) {
+		if (!n->states[s])
+			continue;
+		g_string_append_printf(c->out, "%s%s ", before, svg_state_text(s));
+		svg_amount(c->out, c->t->weight, n->states[s]);
+		before = ", ";
+	}
+}
+
+/* "/src/queue.c:12-40": the lines of all frames that the box stands for. */
+static void append_lines(const struct canvas *c, const struct tree_node *n)
+{
+	if (!n->file) {
+		g_string_append(c->out, n->has_inlined ? "inlined\n" : "");
+		return;
+	}
+	svg_escape_cut(c->out, n->file, 240);
+	if (n->line_first)
+		g_string_append_printf(c->out, ":%" PRIu32, n->line_first);
+	if (n->line_last > n->line_first)
+		g_string_append_printf(c->out, "-%" PRIu32, n->line_last);
+	if (n->has_other_files)
+		g_string_append(c->out, " and other files");
+	if (n->has_inlined)
+		g_string_append(c->out, n->has_called ? ", inlined and called" : ", inlined");
+	g_string_append_c(c->out, '\n');
+}
+
+/* The tooltip; the first line is the name, whole, and flame.js reads it from there. */
+static void append_title(const struct canvas *c, uint32_t i)
+{
+	const struct tree_node *n = tree_node(c->t, i);
+	const struct tree_label *label = tree_node_label(c->t, i);
+	uint64_t parent_total = i ? tree_node(c->t, n->parent)->total : n->total;
+
+	g_string_append(c->out, "<title>");
+	svg_escape(c->out, label->text);
+	g_string_append_c(c->out, '\n');
+	if (label->module) {
+		svg_escape_cut(c->out, module_base_name(label->module), 120);
+		if (label->why != FRAME_NAMED)
+			g_string_append_printf(c->out, " (%s)", frame_why_text(label->why));
+		g_string_append_c(c->out, '\n');
+	} else if (label->why != FRAME_NAMED) {
+		g_string_append_printf(c->out, "%s\n", frame_why_text(label->why));
+	}
+	append_lines(c, n);
+	append_shares(c, n->total, parent_total);
+	if (c->t->weight != WEIGHT_COUNT) {
+		g_string_append_c(c->out, '\n');
+		svg_count(c->out, n->count);
+		g_string_append(c->out, n->count == 1 ? " wait, " : " waits, longest ");
+	} else {
+		g_string_append(c->out, "\nlongest ");
+	}
+	svg_time(c->out, n->max_ns);
+	append_states(c, n);
+	g_string_append(c->out, "</title>");
+}
+
+static double row_y(const struct canvas *c, uint32_t depth)
+{
+	return c->top_px + (double)(c->options->inverted ? depth : c->rows - 1 - depth) * ROW_PX;
+}
+
+static void append_box(const struct canvas *c, uint64_t start, uint64_t amount, uint32_t depth, uint32_t colour,
+		       const char *text)
+{
+	double x = SVG_PAD_PX + (double)start * c->px_per_unit, width = (double)amount * c->px_per_unit;
+	double y = row_y(c, depth);
+	int cells = (int)((width - 2 * TEXT_PAD_PX) / CHAR_PX);
+
+	g_string_append(c->out, "<rect x=\"");
+	svg_px(c->out, x);
+	g_string_append(c->out, "\" y=\"");
+	svg_px(c->out, y);
+	g_string_append(c->out, "\" width=\"");
+	svg_px(c->out, MAX(width - GAP_PX, 0.3));
+	g_string_append_printf(c->out, "\" height=\"%d\" fill=\"#%06x\"/>", ROW_PX - 1, colour);
+	if (cells >= 3) {
+		g_string_append(c->out, "<text x=\"");
+		svg_px(c->out, x + TEXT_PAD_PX);
+		g_string_append(c->out, "\" y=\"");
+		svg_px(c->out, y + 12.5);
+		g_string_append(c->out, "\">");
+		svg_escape_cut(c->out, text, (unsigned)cells);
+		g_string_append(c->out, "</text>");
+	}
+}
+
+static void append_frame(const struct canvas *c, uint32_t i)
+{
+	const struct tree_node *n = tree_node(c->t, i);
+	const struct tree_label *label = tree_node_label(c->t, i);
+
+	g_string_append_printf(c->out, "<g class=\"f\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\">", c->start[i], n->total,
+			       n->depth);
+	append_title(c, i);
+	append_box(c, c->start[i], n->total, n->depth, palette_colour(c->options->palette, label, n), label->text);
+	g_string_append(c->out, "</g>\n");
+}
+
+/* The children left out of one parent, as one grey box, where together they are wide enough. */
+static void append_elided(const struct canvas *c, uint32_t parent, uint64_t start, const struct svg_elided *e)
+{
+	const struct tree_node *n = tree_node(c->t, parent);
+	g_autofree char *text = g_strdup_printf("%" PRIu64 " more", e->frames_cnt);
+
+	g_string_append_printf(c->out, "<g class=\"f e\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\"><title>%s\n", start,
+			       e->amount, n->depth + 1, text);
+	g_string_append(c->out, e->frames_cnt == 1 ? "a frame narrower than " : "frames, each narrower than ");
+	svg_percent(c->out, (uint64_t)(c->options->min_width * 1e9), 1000000000);
+	g_string_append(c->out, " of the graph\n");
+	append_shares(c, e->amount, n->total);
+	g_string_append(c->out, "</title>");
+	append_box(c, start, e->amount, n->depth + 1, ELIDED_COLOUR, text);
+	g_string_append(c->out, "</g>\n");
+}
+
+static void append_frames(const struct canvas *c)
+{
+	const struct tree *t = c->t;
+
+	g_string_append(c->out, "<g class=\"frames\">\n");
+	for (uint32_t i = 0; i != TREE_NONE; i = tree_next(t, i, !is_drawn(c, i))) {
+		if (!is_drawn(c, i))
+			continue;
+		uint64_t at = c->start[i];
+		struct svg_elided below = elided_below(c, i);
+
+		append_frame(c, i);
+		for (uint32_t child = tree_node(t, i)->first_child; child != TREE_NONE;
+		     child = tree_node(t, child)->next_sibling) {
+			if (!is_drawn(c, child))
+				continue;
+			c->start[child] = at;
+			at += tree_node(t, child)->total;
+		}
+		if (below.amount && (double)below.amount >= c->threshold)
+			append_elided(c, i, at, &below);
+	}
+	g_string_append(c->out, "</g>\n");
+}
+
+static void append_document(struct canvas *c, const struct svg_head *head)
+{
+	const struct svg_options *o = c->options;
+	unsigned bottom_px = c->top_px + c->rows * ROW_PX;
+	unsigned height_px = bottom_px + head->foot_height_px;
+
+	g_string_append_printf(c->out,
+			       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"offcpu\" width=\"%u\" height=\"%u\" "
+			       "viewBox=\"0 0 %u %u\" style=\"background:%s\" role=\"graphics-document\" data-unit=\"%s\" data-inverted=\"%d\" "
+			       "data-top=\"%u\" data-rows=\"%u\" data-row=\"%d\" data-pad=\"%d\">\n<title>",
+			       o->width_px, height_px, o->width_px, height_px, palette_background(o->palette),
+			       c->t->weight == WEIGHT_COUNT ? "waits" : "ns", o->inverted, c->top_px, c->rows, ROW_PX,
+			       SVG_PAD_PX);
+	svg_escape(c->out, head->title);
+	g_string_append_printf(c->out, "</title>\n<style><![CDATA[\n%s]]></style>\n", web_flame_css);
+	g_string_append_printf(c->out, "<rect class=\"bg\" width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n",
+			       palette_background(o->palette));
+	append_frames(c);
+	svg_foot_append(head, bottom_px, c->out);
+	svg_head_append(head, o, c->out);
+	g_string_append_printf(c->out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", web_flame_js);
+}
+
+static void append_svg(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out,
+		       struct svg_elided *ret_elided)
+{
+	uint64_t total = tree_node(t, 0)->total;
+	g_autofree uint64_t *start = g_new0(uint64_t, t->nodes->len);
+	g_autofree uint32_t *size = g_new0(uint32_t, t->nodes->len);
+	struct canvas c = {
+		.t = t, .options = options, .out = out, .start = start, .size = size,
+		.px_per_unit = (options->width_px - 2.0 * SVG_PAD_PX) / (double)MAX(total, 1),
+		.threshold = options->min_width * (double)total,
+	};
+	struct svg_elided elided = measure(&c);
+	struct svg_head *head = svg_head_new(p, t, options, &elided);
+
+	c.top_px = head->height_px;
+	append_document(&c, head);
+	svg_head_free(head);
+	if (ret_elided)
+		*ret_elided = elided;
+}
+
+void svg_flame(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out,
+	       struct svg_elided *ret_elided)
+{
+	g_string_append(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	append_svg(p, t, options, out, ret_elided);
+}
+
+void svg_flame_html(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out)
+{
+	g_string_append(out,
+			"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+			"<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
+	svg_escape(out, options->title ? options->title : "Flame graph of waits");
+	g_string_append_printf(out, "</title>\n<style>body { margin: 0; background: %s; } svg { display: block; }</style>\n"
+			       "</head>\n<body>\n", palette_background(options->palette));
+	append_svg(p, t, options, out, NULL);
+	g_string_append(out, "</body>\n</html>\n");
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_SVG_H
+#define RENDER_SVG_H
+
+#include "analyse/query.h"
+#include "analyse/tree.h"
+#include "render/svg/palette.h"
+
+/* A flame graph as one self-contained SVG document: a picture everywhere, interactive in browsers. */
+
+#define SVG_WIDTH_MIN_PX 320
+#define SVG_WIDTH_MAX_PX 20000
+
+struct svg_options {
+	const char *title;	/* NULL: by weight and order */
+	const char *subtitle;	/* NULL: host, window, totals, filters */
+	const char *selection_text;	/* what of the recording is shown, for people; NULL or "": all */
+	const struct selection *selection;	/* the same, for the coverage; NULL: all */
+	unsigned width_px;	/* as written; a browser fits it to its window */
+	double min_width;	/* narrower frames are left out, share of the whole graph: 0.001 */
+	enum palette palette;
+	bool inverted;		/* root at the top */
+};
+
+/* What was left out for being too narrow. */
+struct svg_elided {
+	uint64_t frames_cnt;	/* whole subtrees counted */
+	uint64_t amount;	/* summed weight of the subtrees' roots */
+};
+
+/*
+ * Appends the document of the tree, which was built from p, to out.  An empty tree gives a
+ * document that says so.  ret_elided may be NULL.
+ */
+void svg_flame(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out,
+	       struct svg_elided *ret_elided);
+
+/* The same inside a page of HTML. */
+void svg_flame_html(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out);
+
+#endif

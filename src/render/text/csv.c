@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/csv.h"
+
+#include <string.h>
+
+#include "analyse/accounts.h"
+#include "render/json/write.h"
+#include "render/text/folded.h"
+#include "render/text/util.h"
+
+void csv_field(GString *out, const char *s)
+{
+	if (!s)
+		return;
+	if (!strpbrk(s, ",\"\r\n") && *s != ' ') {
+		g_string_append(out, s);
+		return;
+	}
+	g_string_append_c(out, '"');
+	for (; *s; s++) {
+		if (*s == '"')
+			g_string_append_c(out, '"');
+		g_string_append_c(out, *s);
+	}
+	g_string_append_c(out, '"');
+}
+
+static void text_field(GString *out, const char *name)
+{
+	g_autoptr(GString) safe = g_string_new(NULL);
+
+	text_safe(safe, name);
+	csv_field(out, safe->str);
+	g_string_append_c(out, ',');
+}
+
+static void number_field(GString *out, uint64_t n)
+{
+	json_digits(out, n);
+	g_string_append_c(out, ',');
+}
+
+static void stack_field(GString *out, const struct folded_names *names, uint32_t node, GString *scratch)
+{
+	g_string_truncate(scratch, 0);
+	folded_append_stack(scratch, names, node);
+	csv_field(out, scratch->len ? scratch->str + 1 : "");	/* without the leading ';' */
+}
+
+void csv_waits(GString *out, const struct profile *p, const struct selection *selection,
+	       const struct folded_options *options)
+{
+	struct folded_names *names = folded_names_new(p, options);
+	g_autoptr(GString) scratch = g_string_new(NULL);
+
+	g_string_append(out, "pid,tid,comm,process,state,count,off_cpu_ns,blocked_ns,runnable_ns,preempted_ns,max_ns,"
+			     "open_at_start,open_at_end,user_end,user,kernel\n");
+	for (unsigned i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
+
+		if (selection && !selection->waits[i])
+			continue;
+		number_field(out, t->pid);
+		number_field(out, t->tid);
+		text_field(out, t->comm);
+		text_field(out, t->process);
+		g_string_append_c(out, w->state ? (char)w->state : '?');
+		g_string_append_c(out, ',');
+		number_field(out, w->count);
+		number_field(out, wait_off_cpu_ns(w));
+		number_field(out, w->blocked_ns);
+		number_field(out, w->runnable_ns);
+		number_field(out, w->preempted_ns);
+		number_field(out, w->max_ns);
+		number_field(out, w->flags & WAIT_OPEN_AT_START ? 1 : 0);
+		number_field(out, w->flags & WAIT_OPEN_AT_END ? 1 : 0);
+		g_string_append(out, stack_end_text(coverage_stack_end(p, w)));
+		g_string_append_c(out, ',');
+		stack_field(out, names, w->user, scratch);
+		g_string_append_c(out, ',');
+		stack_field(out, names, w->kernel, scratch);
+		g_string_append_c(out, '\n');
+	}
+	folded_names_free(names);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/hist.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "profile/profile.h"
+#include "render/json/write.h"
+#include "render/text/util.h"
+
+#define STARS 40
+
+struct bucket {
+	uint64_t low, high;	/* in the unit, cut to whole */
+	uint64_t count;
+};
+
+static uint64_t unit_ns(enum hist_unit unit)
+{
+	return unit == HIST_NS ? 1 : unit == HIST_US ? 1000 : 1000000;
+}
+
+static const char *unit_name(enum hist_unit unit)
+{
+	return unit == HIST_NS ? "nsecs" : unit == HIST_US ? "usecs" : "msecs";
+}
+
+/* Fills buckets up to the last that counts; returns how many. */
+static unsigned fill(struct bucket *buckets, const uint64_t *slots, enum hist_unit unit)
+{
+	uint64_t per = unit_ns(unit);
+	unsigned cnt = 0, used = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		uint64_t low_ns = UINT64_C(1) << i, high_ns = low_ns * 2 - 1;
+
+		if (cnt == 0 || low_ns >= per) {
+			buckets[cnt].low = low_ns < per || i == 0 ? 0 : low_ns / per;
+			buckets[cnt].count = 0;
+			cnt++;
+		}
+		struct bucket *b = &buckets[cnt - 1];
+		b->high = MAX(high_ns / per, 1);
+		b->count += slots[i];
+		if (slots[i])
+			used = cnt;
+	}
+	return used;
+}
+
+static void append_bar(GString *s, uint64_t count, uint64_t most)
+{
+	unsigned stars = most ? (unsigned)((double)count * STARS / (double)most) : 0;
+	char bar[STARS + 1];
+
+	memset(bar, ' ', STARS);
+	memset(bar, '*', MIN(stars, STARS));
+	bar[STARS] = '\0';
+	g_string_append_printf(s, "|%s|\n", bar);
+}
+
+void hist_text(GString *s, const struct hist_row *row, enum hist_unit unit)
+{
+	struct bucket buckets[PROFILE_HIST_SLOTS];
+	unsigned cnt = fill(buckets, row->slots, unit);
+	uint64_t most = 0, widest = cnt ? buckets[cnt - 1].high : 0;
+	int width = widest > UINT32_MAX ? 20 : 10;
+
+	if (row->label) {
+		g_string_append_c(s, '\n');
+		text_safe(s, row->label);
+		g_string_append_c(s, '\n');
+	}
+	for (unsigned i = 0; i < cnt; i++)
+		most = MAX(most, buckets[i].count);
+	g_string_append_printf(s, "%*s%-*s : count     distribution\n", width - 5, "", 9 + width, unit_name(unit));
+	for (unsigned i = 0; i < cnt; i++) {
+		g_string_append_printf(s, "%*" PRIu64 " -> %-*" PRIu64 " : %-8" PRIu64 " ", width, buckets[i].low, width,
+				       buckets[i].high, buckets[i].count);
+		append_bar(s, buckets[i].count, most);
+	}
+}
+
+static void write_id(struct json *j, const char *key, uint32_t id)
+{
+	json_key(j, key);
+	if (id)
+		json_uint(j, id);
+	else
+		json_null(j);
+}
+
+static void write_row(struct json *j, const struct hist_row *row)
+{
+	uint64_t count = 0;
+
+	json_object_begin(j);
+	write_id(j, "pid", row->pid);
+	write_id(j, "tid", row->tid);
+	json_member_string(j, "comm", row->comm);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		count += row->slots[i];
+	json_member_uint(j, "count", count);
+	json_member_uint(j, "sum_ns", row->sum_ns);
+	json_key(j, "log2_ns");
+	json_array_begin(j);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!row->slots[i])
+			continue;
+		json_array_begin(j);
+		json_uint(j, i);
+		json_uint(j, row->slots[i]);
+		json_array_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void hist_json(GString *s, const char *what, uint64_t start_unix_ns, uint64_t duration_ns,
+	       const struct hist_row *rows, unsigned rows_cnt)
+{
+	struct json j;
+
+	json_init(&j, s);
+	json_object_begin(&j);
+	json_member_uint(&j, "schema", 1);
+	json_member_string(&j, "what", what);
+	json_key(&j, "interval");
+	json_object_begin(&j);
+	json_member_uint(&j, "start_unix_ns", start_unix_ns);
+	json_member_uint(&j, "duration_ns", duration_ns);
+	json_object_end(&j);
+	json_key(&j, "histograms");
+	json_array_begin(&j);
+	for (unsigned i = 0; i < rows_cnt; i++)
+		write_row(&j, &rows[i]);
+	json_array_end(&j);
+	json_object_end(&j);
+	g_string_append_c(s, '\n');
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/locks.h"
+
+#include <inttypes.h>
+
+#include "analyse/label.h"
+#include "analyse/locks.h"
+#include "render/text/style.h"
+#include "render/text/util.h"
+
+#define HOLDERS_SHOWN 3
+#define FRAMES_SHOWN 8
+
+static void append_who(GString *s, const struct lock_holder *h)
+{
+	if (*h->comm)
+		text_safe(s, h->comm);
+	else
+		g_string_append(s, "thread");
+	if (h->threads_cnt > 1)
+		g_string_append_printf(s, " (%" PRIu32 "), %" PRIu32 " threads", h->pid, h->threads_cnt);
+	else if (h->pid)
+		g_string_append_printf(s, "-%" PRIu32 "/%" PRIu32, h->pid, h->tid);
+	else if (h->tid)
+		g_string_append_printf(s, " %" PRIu32, h->tid);
+}
+
+/* Innermost first; what the kernel did to wake is the same for all and says nothing. */
+static void append_frames(GString *s, const struct profile *p, uint32_t node, const struct text_options *o)
+{
+	unsigned left = FRAMES_SHOWN;
+
+	for (; node && left; node = profile_get_node(p, node)->parent, left--) {
+		const struct frame *f = profile_get_frame(p, profile_get_node(p, node)->frame);
+		g_autoptr(GString) label = g_string_new(NULL);
+
+		label_append(label, f);
+		label_append_line(label, f);
+		g_string_append(s, "                  ");
+		text_safe_cut(s, label->str, text_room(o, 18));
+		g_string_append_c(s, '\n');
+	}
+	if (node)
+		g_string_append(s, "                  ...\n");
+}
+
+static void append_holders(GString *s, const struct profile *p, const GArray *holders, const char *what,
+			   uint64_t blocked_ns, const struct text_options *o)
+{
+	uint64_t rest_ns = blocked_ns;
+
+	for (unsigned i = 0; i < holders->len && i < HOLDERS_SHOWN; i++) {
+		const struct lock_holder *h = &g_array_index(holders, struct lock_holder, i);
+
+		g_string_append_printf(s, "     %-11s %5.1f%%  ", i ? "" : what, text_percent(h->blocked_ns, blocked_ns));
+		append_who(s, h);
+		g_string_append_c(s, '\n');
+		/* an interrupt's stack says no more than its name */
+		append_frames(s, p, h->user || !h->tid ? h->user : h->kernel, o);
+		rest_ns -= MIN(h->blocked_ns, rest_ns);
+	}
+	if (holders->len > HOLDERS_SHOWN)
+		g_string_append_printf(s, "     %-11s %5.1f%%  %u more, or not known\n", "", text_percent(rest_ns, blocked_ns),
+				       holders->len - HOLDERS_SHOWN);
+}
+
+/* "     FUTEX_WAIT, private, at 0x55... in /usr/sbin/mariadbd" */
+static void append_where(GString *s, const struct object *o)
+{
+	g_string_append(s, "     ");
+	text_safe(s, o->operation);
+	g_string_append(s, o->is_private ? ", private" : ", shared");
+	if (o->pid)
+		g_string_append_printf(s, ", at 0x%" PRIx64, o->addr);
+	if (*o->place) {
+		g_string_append(s, " in ");
+		text_safe(s, o->place);
+	}
+	g_string_append_c(s, '\n');
+}
+
+static void append_row(GString *s, const struct profile *p, const struct lock_row *r, uint64_t whole_ns, unsigned number,
+		       const struct text_options *o)
+{
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	lock_append_name(name, r->object);
+	g_string_append_printf(s, "\n%s%3u. ", text_bold(o), number);
+	text_duration(s, r->blocked_ns);
+	g_string_append_printf(s, "  %.1f%%  ", text_percent(r->blocked_ns, whole_ns));
+	text_safe_cut(s, name->str, text_room(o, 24));
+	g_string_append_printf(s, "%s\n     count ", text_plain(o));
+	text_thousands(s, r->count);
+	g_string_append(s, ", mean ");
+	text_duration(s, r->count ? r->blocked_ns / r->count : 0);
+	g_string_append(s, ", max ");
+	text_duration(s, r->max_ns);
+	g_string_append_printf(s, ", %" PRIu32 " thread%s", r->threads_cnt, r->threads_cnt == 1 ? "" : "s");
+	if (*r->process) {
+		g_string_append(s, " of ");
+		text_safe(s, r->process);
+	}
+	g_string_append(s, "; then runnable ");
+	text_duration(s, r->runnable_ns);
+	g_string_append_c(s, '\n');
+	append_where(s, r->object);
+	append_holders(s, p, r->holders, "held by", r->blocked_ns, o);
+	append_holders(s, p, r->releasers, "released by", r->blocked_ns, o);
+}
+
+/* The rows that somebody holds, or those where threads wait for word; nothing when there are none. */
+static void append_part(GString *s, const struct profile *p, const struct lock_table *t, bool held, const char *title,
+			const struct text_options *o)
+{
+	uint64_t whole_ns = 0, rest_ns;
+	unsigned cnt = 0, shown = 0;
+
+	for (unsigned i = 0; i < t->rows->len; i++) {
+		const struct lock_row *r = &g_array_index(t->rows, struct lock_row, i);
+
+		if (lock_is_held(r->object) != held)
+			continue;
+		whole_ns += r->blocked_ns;
+		cnt++;
+	}
+	if (!cnt)
+		return;
+	text_section(s, o, "%s", title);
+	text_duration(s, whole_ns);
+	g_string_append_printf(s, " for %u of them, %.1f%% of ", cnt, text_percent(whole_ns, t->asleep_ns));
+	text_duration(s, t->asleep_ns);
+	g_string_append(s, " that threads slept\n");
+	rest_ns = whole_ns;
+	for (unsigned i = 0; i < t->rows->len && (!o->top || shown < o->top); i++) {
+		const struct lock_row *r = &g_array_index(t->rows, struct lock_row, i);
+
+		if (lock_is_held(r->object) != held)
+			continue;
+		append_row(s, p, r, whole_ns, ++shown, o);
+		rest_ns -= r->blocked_ns;
+	}
+	if (shown < cnt) {
+		g_string_append_printf(s, "\n     (%u more: ", cnt - shown);
+		text_duration(s, rest_ns);
+		g_string_append(s, ")\n");
+	}
+}
+
+void locks_text(GString *s, const struct profile *p, const struct selection *selection,
+		const struct text_options *options)
+{
+	struct lock_table *t = lock_table_new(p, selection);
+
+	append_part(s, p, t, true, "Locks, by the time threads were blocked on them", options);
+	append_part(s, p, t, false, "Conditions and the like that threads waited for", options);
+	if (!t->rows->len)
+		g_string_append(s, "\nNo wait for a lock.\n");
+	else if (!p->info.has_wakers)
+		g_string_append(s, "\nWho released them a recording with --wakers tells, too.\n");
+	lock_table_free(t);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/text.h"
+#include "render/text/util.h"
+
+static void append_ppm(GString *s, uint32_t ppm)
+{
+	g_string_append_printf(s, "%.*f%%", ppm < 9995 ? 2 : 1, (double)ppm / 1e4);
+}
+
+static const char *times(uint32_t cnt)
+{
+	return cnt == 1 ? "time" : "times";
+}
+
+static void append_scale(GString *s, const struct profile_sampling *sampling)
+{
+	g_string_append(s, "waits below ");
+	text_duration(s, sampling->max_ns);
+	g_string_append(s, " were kept with probability duration/scale and stand for the others; scale ");
+	text_duration(s, sampling->start_ns);
+	if (sampling->max_ns != sampling->start_ns || sampling->end_ns != sampling->start_ns) {
+		g_string_append(s, " at the start, ");
+		text_duration(s, sampling->max_ns);
+		g_string_append(s, " at most, ");
+		text_duration(s, sampling->end_ns);
+		g_string_append(s, " at the end");
+	}
+}
+
+static void append_budget(GString *s, const struct profile_sampling *sampling)
+{
+	append_ppm(s, sampling->used_ppm);
+	g_string_append(s, " of all CPUs' time");
+	/* or no reading was long enough to tell, or the start was the worst, which takes less than one */
+	if (sampling->peak_ppm > sampling->used_ppm) {
+		g_string_append(s, ", ");
+		append_ppm(s, sampling->peak_ppm);
+		g_string_append(s, " in the worst second");
+	}
+	g_string_append(s, "; the budget is ");
+	append_ppm(s, sampling->budget_ppm);
+}
+
+/* Kept in silence, and exceeded by our own process as well: that passes with the start. */
+static void budget_line(GString *s, const struct profile_sampling *sampling, const char *indent)
+{
+	if (!sampling->budget_ppm || !sampling->has_used || !(sampling->over_cnt || sampling->raised_cnt))
+		return;
+	g_string_append_printf(s, "%sbudget    tracing cost ", indent);
+	append_budget(s, sampling);
+	if (sampling->over_cnt)
+		g_string_append_printf(s, ", exceeded in %u reading%s", sampling->over_cnt, sampling->over_cnt == 1 ? "" : "s");
+	if (sampling->raised_cnt)
+		g_string_append_printf(s, "; the governor raised the scale %u %s, lowered it %u %s",
+				       sampling->raised_cnt, times(sampling->raised_cnt), sampling->lowered_cnt,
+				       times(sampling->lowered_cnt));
+	else if (!sampling->max_ns)
+		g_string_append(s, "; nothing was sampled");
+	g_string_append_c(s, '\n');
+}
+
+void text_sampling(GString *s, const struct profile *p, const struct selection *selection, const char *indent)
+{
+	const struct profile_sampling *sampling = &p->info.sampling;
+	struct coverage c;
+
+	if (sampling->max_ns) {
+		coverage_of(p, selection, &c);
+		g_string_append_printf(s, "%ssampling  ", indent);
+		append_scale(s, sampling);
+		g_string_append(s, "; listed time ");
+		text_relative_error(s, c.listed_se_ns, c.listed_ns);
+		g_string_append(s, "; accounts are exact\n");
+	}
+	budget_line(s, sampling, indent);
+}

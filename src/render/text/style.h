@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_TEXT_STYLE_H
+#define RENDER_TEXT_STYLE_H
+
+#include "render/text/text.h"
+
+/* Between the files that make the text report. */
+
+static inline const char *text_bold(const struct text_options *o) { return o->colour ? "\033[1m" : ""; }
+static inline const char *text_dim(const struct text_options *o) { return o->colour ? "\033[2m" : ""; }
+static inline const char *text_warn(const struct text_options *o) { return o->colour ? "\033[33m" : ""; }
+static inline const char *text_plain(const struct text_options *o) { return o->colour ? "\033[0m" : ""; }
+
+/* A heading of a section, after an empty line. */
+void text_section(GString *s, const struct text_options *o, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* Columns left of o->width after `used`, at least 20; 0 when nothing is cut. */
+unsigned text_room(const struct text_options *o, unsigned used);
+
+#endif

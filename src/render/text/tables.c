@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyse/label.h"
+#include "analyse/locks.h"
+#include "base/module.h"
+#include "render/text/style.h"
+#include "render/text/text.h"
+#include "render/text/util.h"
+
+#define ACCOUNT_COLUMNS 8
+static const char *const account_heads[ACCOUNT_COLUMNS] = {
+	"threads", "observed", "on-CPU", "blocked", "runnable", "preempted", "off-CPU", "residual",
+};
+
+/* Exactly "    PID  PROCESS          threads  observed ...", one line an account. */
+static void account_cells(GString *s, const struct account_row *r)
+{
+	const uint64_t times[] = { r->observed_ns, r->on_cpu_ns, r->blocked_ns, r->runnable_ns, r->preempted_ns, r->off_cpu_ns };
+	g_autoptr(GString) cell = g_string_new(NULL);
+
+	g_string_append_printf(s, " %8" PRIu64, r->threads_cnt);
+	for (unsigned i = 0; i < G_N_ELEMENTS(times); i++) {
+		g_string_append_c(s, ' ');
+		text_duration_cell(s, times[i], 9);
+	}
+	text_duration_signed(cell, r->residual_ns);
+	g_string_append_c(s, ' ');
+	text_right(s, cell->str, 9);
+	g_string_append_c(s, '\n');
+}
+
+static void account_line(GString *s, const char *pid, const char *process, const struct account_row *r)
+{
+	text_right(s, pid, 8);
+	g_string_append(s, "  ");
+	text_safe_cell(s, process, 16);
+	account_cells(s, r);
+}
+
+/* Adds b to a, all but the identity. */
+static void account_sum(struct account_row *a, const struct account_row *b)
+{
+	a->threads_cnt += b->threads_cnt;
+	a->observed_ns += b->observed_ns;
+	a->on_cpu_ns += b->on_cpu_ns;
+	a->blocked_ns += b->blocked_ns;
+	a->runnable_ns += b->runnable_ns;
+	a->preempted_ns += b->preempted_ns;
+	a->off_cpu_ns += b->off_cpu_ns;
+	a->residual_ns = (int64_t)((uint64_t)a->residual_ns + (uint64_t)b->residual_ns);
+}
+
+void text_accounts(GString *s, const struct accounts *a, const struct text_options *options)
+{
+	unsigned shown = options->top ? MIN(options->top, a->rows->len) : a->rows->len;
+	struct account_row rest = { 0 };
+
+	text_section(s, options, "Accounts per process (off-CPU = blocked + runnable + preempted)");
+	g_string_append_printf(s, "%s%8s  %-16s", text_dim(options), "pid", "process");
+	for (unsigned i = 0; i < ACCOUNT_COLUMNS; i++)
+		g_string_append_printf(s, " %*s", i ? 9 : 8, account_heads[i]);
+	g_string_append_printf(s, "%s\n", text_plain(options));
+	for (unsigned i = 0; i < a->rows->len; i++) {
+		const struct account_row *r = &g_array_index(a->rows, struct account_row, i);
+		g_autofree char *pid = g_strdup_printf("%u", r->pid);
+
+		if (i < shown)
+			account_line(s, pid, r->process, r);
+		else
+			account_sum(&rest, r);
+	}
+	if (shown < a->rows->len) {
+		g_autofree char *more = g_strdup_printf("(%u more)", a->rows->len - shown);
+		account_line(s, "", more, &rest);
+	}
+	account_line(s, "", "total", &a->total);
+}
+
+static void append_weight(GString *s, uint64_t weight, enum weight kind)
+{
+	if (kind == WEIGHT_COUNT)
+		text_thousands(s, weight);
+	else
+		text_thousands(s, weight / 1000 + (weight % 1000 >= 500));
+}
+
+/* What the percentages are of. */
+static void append_whole(GString *s, const struct top *t)
+{
+	if (t->weight == WEIGHT_COUNT) {
+		text_thousands(s, t->whole);
+		g_string_append(s, " waits");
+		return;
+	}
+	text_duration(s, t->whole);
+	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : weight_name(t->weight));
+}
+
+/* "±1.2%" of a row whose time is an estimate. */
+static void append_error(GString *s, const struct top *t, const struct top_row *r)
+{
+	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
+		text_relative_error(s, r->off_cpu_se_ns, r->off_cpu_ns);
+}
+
+static unsigned rows_with_weight(const struct top *t)
+{
+	unsigned n = t->rows->len;
+
+	while (n && g_array_index(t->rows, struct top_row, n - 1).weight == 0)
+		n--;
+	return n;
+}
+
+/* "[top blocking leaves]" of the seeds: one number and one name a line. */
+void text_headline(GString *s, const struct top *leaves, const struct text_options *options)
+{
+	unsigned all = rows_with_weight(leaves), shown = options->top ? MIN(options->top, all) : all;
+	g_autoptr(GString) whole = g_string_new(NULL), cell = g_string_new(NULL);
+	bool has_error = !leaves->is_exact && leaves->weight == WEIGHT_OFF_CPU;
+	uint64_t rest = leaves->sum;
+
+	append_whole(whole, leaves);
+	text_section(s, options, "Top blocking leaves, of %s", whole->str);
+	g_string_append_printf(s, "%s%16s %7s  %sframe%s\n", text_dim(options),
+			       leaves->weight == WEIGHT_COUNT ? "waits" : "us", "%", has_error ? "  error  " : "",
+			       text_plain(options));
+	for (unsigned i = 0; i < shown; i++) {
+		const struct top_row *r = &g_array_index(leaves->rows, struct top_row, i);
+
+		rest -= r->weight;
+		g_string_truncate(cell, 0);
+		append_weight(cell, r->weight, leaves->weight);
+		g_string_append_printf(s, "%16s %6.1f%%  ", cell->str, top_percent(leaves, r->weight));
+		if (has_error) {
+			g_string_truncate(cell, 0);
+			append_error(cell, leaves, r);
+			text_right(s, cell->str, 7);
+			g_string_append(s, "  ");
+		}
+		g_string_append(s, text_bold(options));
+		text_safe_cut(s, r->name, text_room(options, has_error ? 35 : 26));
+		g_string_append_printf(s, "%s\n", text_plain(options));
+	}
+	if (shown < all) {
+		g_string_truncate(cell, 0);
+		append_weight(cell, rest, leaves->weight);
+		g_string_append_printf(s, "%16s %6.1f%%  (%u more)\n", cell->str, top_percent(leaves, rest), all - shown);
+	}
+	if (!all)
+		g_string_append(s, "  no wait to show\n");
+}
+
+static void append_frame(GString *s, const struct profile *p, uint32_t frame, bool parent,
+			 const struct text_options *o)
+{
+	const struct frame *f = profile_get_frame(p, frame);
+	g_autoptr(GString) label = g_string_new(NULL), line = g_string_new(NULL);
+
+	label_append(label, f);
+	label_append_line(line, f);
+	unsigned line_width = text_width(line->str) + (f->is_inline ? 10 : 0), room = text_room(o, 7);
+
+	g_string_append_printf(s, "    %s%s ", parent ? text_bold(o) : "", parent ? "=>" : "  ");
+	/* a long name gives way, to half of the room, before its line does */
+	text_safe_cut(s, label->str, room ? MAX(room > line_width ? room - line_width : 0, room / 2) : 0);
+	text_safe(s, line->str);
+	if (!f->name && f->why != FRAME_NAMED && f->why != FRAME_PENDING)
+		g_string_append_printf(s, " [%s]", frame_why_text((enum frame_why)f->why));
+	if (f->is_inline)
+		g_string_append(s, " (inlined)");
+	if (parent)
+		g_string_append(s, text_plain(o));
+	g_string_append_c(s, '\n');
+}
+
+/* Innermost first, as one reads from the wait to its cause. */
+static void append_stack(GString *s, const struct profile *p, uint32_t node, int64_t parent,
+			 const struct text_options *o)
+{
+	bool marked = false;
+
+	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
+		uint32_t frame = profile_get_node(p, n)->frame;
+		bool is_parent = !marked && (int64_t)frame == parent;
+
+		append_frame(s, p, frame, is_parent, o);
+		marked = marked || is_parent;
+	}
+}
+
+/* "(user stack broken in libc.so.6)": where the walk could not go on. */
+static void append_stack_end(GString *s, const struct profile *p, uint32_t user, const struct text_options *o)
+{
+	enum stack_end end = (enum stack_end)profile_get_node(p, user)->end;
+	uint32_t root = user;
+
+	if (!user || end == STACK_COMPLETE || end == STACK_NONE)
+		return;
+	while (profile_get_node(p, root)->parent)
+		root = profile_get_node(p, root)->parent;
+	const char *module = module_base_name(profile_get_frame(p, profile_get_node(p, root)->frame)->module);
+	g_string_append_printf(s, "    %s   (user stack %s", text_warn(o), stack_end_text(end));
+	if (end == STACK_BROKEN && module) {
+		g_string_append(s, " in ");
+		text_safe(s, module);
+	}
+	g_string_append_printf(s, ")%s\n", text_plain(o));
+}
+
+static void append_stacks(GString *s, const struct profile *p, const struct top_row *r, const struct text_options *o)
+{
+	append_stack(s, p, r->kernel, -1, o);
+	if (r->kernel && r->user)
+		g_string_append_printf(s, "    %s   --%s\n", text_dim(o), text_plain(o));
+	append_stack(s, p, r->user, r->user_parent, o);
+	append_stack_end(s, p, r->user, o);
+}
+
+static void append_row_name(GString *s, const struct profile *p, const struct top *t, const struct top_row *r,
+			    const struct text_options *o)
+{
+	const struct thread *th = profile_thread(p, r->thread);
+
+	if (t->by != TOP_BY_STACK) {
+		text_safe_cut(s, r->name, text_room(o, 4));
+		return;
+	}
+	text_safe(s, th->comm);
+	g_string_append_printf(s, " (%u)", th->pid);
+	if (r->threads_cnt > 1)
+		g_string_append_printf(s, ", %u threads", r->threads_cnt);
+	g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
+}
+
+/* "     for mutex queue_lock" */
+static void append_lock(GString *s, const struct object *object, const struct text_options *o)
+{
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	lock_append_name(name, object);
+	g_string_append(s, "     for ");
+	text_safe_cut(s, name->str, text_room(o, 10));
+	g_string_append_c(s, '\n');
+}
+
+/* "  1. 12.3 s  45.6%  mysqld (123), S sleeping" and "     count 12, mean 1.03 s, max 2.20 s, blocked ..." */
+static void append_row(GString *s, const struct profile *p, const struct top *t, unsigned i,
+		       const struct text_options *o)
+{
+	const struct top_row *r = &g_array_index(t->rows, struct top_row, i);
+
+	g_string_append_printf(s, "\n%s%3u. ", text_bold(o), i + 1);
+	if (t->weight == WEIGHT_COUNT)
+		text_thousands(s, r->weight);
+	else
+		text_duration(s, r->weight);
+	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
+		g_string_append_c(s, ' ');
+	append_error(s, t, r);
+	g_string_append_printf(s, "  %.1f%%  ", top_percent(t, r->weight));
+	append_row_name(s, p, t, r, o);
+	g_string_append_printf(s, "%s\n     count ", text_plain(o));
+	text_thousands(s, r->count);
+	g_string_append(s, ", mean ");
+	text_duration(s, r->count ? r->off_cpu_ns / r->count : 0);
+	g_string_append(s, ", max ");
+	text_duration(s, r->max_ns);
+	g_string_append(s, "; blocked ");
+	text_duration(s, r->blocked_ns);
+	g_string_append(s, ", runnable ");
+	text_duration(s, r->runnable_ns);
+	g_string_append(s, ", preempted ");
+	text_duration(s, r->preempted_ns);
+	g_string_append_c(s, '\n');
+	if (r->object)
+		append_lock(s, profile_get_object(p, r->object - 1), o);
+	if (t->by == TOP_BY_STACK)
+		append_stacks(s, p, r, o);
+	text_quantize(s, r->hist, "");
+}
+
+void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options)
+{
+	unsigned all = rows_with_weight(top), shown = options->top ? MIN(options->top, all) : all;
+	g_autoptr(GString) whole = g_string_new(NULL);
+	uint64_t rest = top->sum;
+
+	append_whole(whole, top);
+	text_section(s, options, top->by == TOP_BY_STACK ? "Top %ss, of %s (=> marks the first function outside the runtime)" :
+			"Top by %s, of %s", top_by_name(top->by), whole->str);
+	for (unsigned i = 0; i < shown; i++) {
+		append_row(s, p, top, i, options);
+		rest -= g_array_index(top->rows, struct top_row, i).weight;
+	}
+	if (!all)
+		g_string_append(s, "  no wait to show\n");
+	if (shown == all)
+		return;
+	g_string_append_printf(s, "\n     (%u more: ", all - shown);
+	if (top->weight == WEIGHT_COUNT)
+		text_thousands(s, rest);
+	else
+		text_duration(s, rest);
+	g_string_append_printf(s, ", %.1f%%)\n", top_percent(top, rest));
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+#include "render/text/style.h"
+#include "render/text/util.h"
+
+void text_section(GString *s, const struct text_options *o, const char *format, ...)
+{
+	va_list ap;
+
+	g_string_append_printf(s, "\n%s", text_bold(o));
+	va_start(ap, format);
+	g_string_append_vprintf(s, format, ap);
+	va_end(ap);
+	g_string_append_printf(s, "%s\n", text_plain(o));
+}
+
+unsigned text_room(const struct text_options *o, unsigned used)
+{
+	if (o->width == 0)
+		return 0;
+	return o->width > used + 20 ? o->width - used : 20;
+}
+
+static void append_start(GString *s, uint64_t start_unix_ns)
+{
+	g_autoptr(GDateTime) when = g_date_time_new_from_unix_local((gint64)(start_unix_ns / 1000000000));
+	g_autofree char *text = when ? g_date_time_format(when, "%Y-%m-%d %H:%M:%S") : NULL;
+	g_autofree char *zone = when ? g_date_time_format(when, "%z") : NULL;
+
+	if (text && zone)
+		g_string_append_printf(s, "%s.%03u %s", text, (unsigned)(start_unix_ns / 1000000 % 1000), zone);
+	else
+		g_string_append(s, "an unknown time");
+}
+
+static void header_line(GString *s, const char *what, const char *text)
+{
+	if (!text || !*text)
+		return;
+	text_left(s, what, 10);
+	text_safe(s, text);
+	g_string_append_c(s, '\n');
+}
+
+void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options)
+{
+	const struct profile_info *info = &p->info;
+	g_autofree char *asked = query ? query_text(query) : NULL;
+
+	g_string_append_printf(s, "%sWindow    ", text_bold(options));
+	append_start(s, info->start_unix_ns);
+	g_string_append(s, " for ");
+	text_duration(s, info->duration_ns);
+	g_string_append_printf(s, "%s\nHost      ", text_plain(options));
+	text_safe(s, info->host);
+	g_string_append(s, ", kernel ");
+	text_safe(s, info->kernel);
+	g_string_append_printf(s, ", %u CPU%s\n", info->cpus, info->cpus == 1 ? "" : "s");
+	header_line(s, "Command", info->command_line);
+	header_line(s, "Recorder", info->version);
+	header_line(s, "Filters", info->filters && *info->filters ? info->filters : "none");
+	header_line(s, "Shown", asked);
+}
+
+static void append_share(GString *s, uint64_t part, uint64_t whole)
+{
+	g_string_append_printf(s, "%.1f%%", text_percent(part, whole));
+}
+
+static void coverage_residual(GString *s, const struct account_row *total, const struct text_options *o)
+{
+	g_string_append(s, "  residual  ");
+	if (total->residual_abs_ns)
+		g_string_append(s, text_warn(o));
+	text_duration_signed(s, total->residual_ns);
+	g_string_append_printf(s, " (%.4f%%) of ",
+			       total->observed_ns ? 100.0 * (double)total->residual_ns / (double)total->observed_ns : 0.0);
+	text_duration(s, total->observed_ns);
+	g_string_append(s, " observed");
+	if (total->residual_abs_ns != (total->residual_ns < 0 ? 0 - (uint64_t)total->residual_ns :
+							       (uint64_t)total->residual_ns)) {
+		g_string_append(s, "; the threads' amounts without sign sum to ");
+		text_duration(s, total->residual_abs_ns);
+	}
+	if (total->residual_abs_ns)
+		g_string_append(s, text_plain(o));
+	g_string_append_c(s, '\n');
+}
+
+static void coverage_lost(GString *s, const struct profile *p, const struct account_row *total,
+			  const struct text_options *o)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		if (!l->count && !l->time_ns)
+			continue;
+		g_string_append_printf(s, "  lost      %s", text_warn(o));
+		text_safe(s, l->reason);
+		g_string_append(s, ": ");
+		text_thousands(s, l->count);
+		g_string_append(s, l->count == 1 ? " time" : " times");
+		if (l->time_ns) {
+			g_string_append(s, ", ");
+			text_duration(s, l->time_ns);
+		}
+		g_string_append(s, ": ");
+		text_safe(s, l->help);
+		g_string_append_printf(s, "%s\n", text_plain(o));
+		any = true;
+	}
+	if (!any)
+		g_string_append(s, "  lost      nothing\n");
+	if (total->lost_ns) {
+		g_string_append_printf(s, "            %s", text_warn(o));
+		text_duration(s, total->lost_ns);
+		g_string_append_printf(s, " of off-CPU time is in the accounts but under no stack%s\n", text_plain(o));
+	}
+}
+
+/* Time no list below holds, by choice. */
+static void coverage_filtered(GString *s, const struct coverage *c, const struct account_row *total)
+{
+	if (total->filtered_ns) {
+		g_string_append(s, "  filtered  ");
+		text_duration(s, total->filtered_ns);
+		g_string_append(s, " (");
+		append_share(s, total->filtered_ns, total->off_cpu_ns);
+		g_string_append(s, " of off-CPU) was kept from the lists by the recorder's filters\n");
+	}
+	if (c->selected_ns != c->listed_ns) {
+		g_string_append(s, "  shown     ");
+		text_duration(s, c->selected_ns);
+		g_string_append(s, " (");
+		append_share(s, c->selected_ns, total->off_cpu_ns);
+		g_string_append(s, " of off-CPU) agrees with what was asked for\n");
+	}
+}
+
+static void coverage_stacks(GString *s, const struct coverage *c)
+{
+	static const enum stack_end order[] = { STACK_COMPLETE, STACK_TRUNCATED, STACK_BROKEN, STACK_PENDING, STACK_NONE };
+
+	g_string_append(s, "  stacks    ");
+	for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {
+		g_string_append_printf(s, "%s%s ", i ? ", " : "", stack_end_text(order[i]));
+		append_share(s, c->stacks_ns[order[i]], c->listed_ns);
+	}
+	g_string_append(s, " of ");
+	text_duration(s, c->listed_ns);
+	g_string_append(s, " listed (user stacks; none: kernel threads or not asked for)\n");
+}
+
+static void coverage_open(GString *s, const struct coverage *c)
+{
+	g_string_append(s, "  open      at the start ");
+	text_duration(s, c->open_start_ns);
+	g_string_append_printf(s, " in %" PRIu64 " wait%s, at the end ", c->open_start_cnt,
+			       c->open_start_cnt == 1 ? "" : "s");
+	text_duration(s, c->open_end_ns);
+	g_string_append_printf(s, " in %" PRIu64 " wait%s (counted up to the edge)\n", c->open_end_cnt,
+			       c->open_end_cnt == 1 ? "" : "s");
+}
+
+static void coverage_tracer(GString *s, const struct profile_info *info)
+{
+	g_string_append(s, "  tracer    ");
+	g_string_append(s, info->self_excluded ? "the tracer's own threads were left out; " : "traced itself too; ");
+	g_string_append(s, "cost: BPF ");
+	if (info->has_bpf_ns)
+		text_duration(s, info->tracer_bpf_ns);
+	else
+		g_string_append(s, "unknown");
+	g_string_append(s, ", CPU ");
+	text_duration(s, info->tracer_cpu_ns);
+	g_string_append(s, ", peak memory ");
+	text_bytes(s, info->tracer_peak_rss_bytes);
+	g_string_append_c(s, '\n');
+}
+
+void text_coverage(GString *s, const struct profile *p, const struct selection *selection,
+		   const struct text_options *options)
+{
+	struct accounts *a = accounts_new(p, selection);
+	struct coverage c;
+
+	coverage_of(p, selection, &c);
+	text_section(s, options, "Coverage");
+	g_string_append(s, "  switches  ");
+	text_thousands(s, p->info.switches);
+	g_string_append(s, " seen, ");
+	g_string_append(s, c.listed_se_ns > 0 ? "about " : "");	/* each of those that were kept stands for some */
+	text_thousands(s, c.waits_cnt);
+	g_string_append(s, " waits listed, ");
+	text_thousands(s, a->total.threads_cnt);
+	g_string_append(s, a->total.threads_cnt == 1 ? " thread\n" : " threads\n");
+	coverage_residual(s, &a->total, options);
+	coverage_lost(s, p, &a->total, options);
+	coverage_filtered(s, &c, &a->total);
+	coverage_stacks(s, &c);
+	coverage_open(s, &c);
+	text_sampling(s, p, selection, "  ");
+	coverage_tracer(s, &p->info);
+	accounts_free(a);
+}
+
+/*
+ * The threads that the ranked sections are about.  On a whole machine most off-CPU time is
+ * kernel threads waiting for work, which explains nothing: unless they were asked for, or
+ * there is nothing else, they are named in one line and left to -k.  NULL: no change.
+ */
+static struct selection *foreground(GString *s, const struct profile *p, const struct query *query,
+				    const struct selection *selection)
+{
+	struct query users = query ? *query : (struct query){ 0 };
+	uint64_t kernel_ns = 0, user_ns = 0;
+	unsigned kernel_cnt = 0;
+
+	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.tids_cnt)
+		return NULL;
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (selection && !selection->threads[i])
+			continue;
+		if (t->flags & THREAD_KERNEL) {
+			kernel_ns += thread_off_cpu_ns(t);
+			kernel_cnt++;
+		} else {
+			user_ns += thread_off_cpu_ns(t);
+		}
+	}
+	if (!kernel_cnt || !user_ns)
+		return NULL;
+	users.user_only = true;
+	g_string_append(s, "\nBelow: user threads. ");
+	text_thousands(s, kernel_cnt);
+	g_string_append(s, kernel_cnt == 1 ? " kernel thread, off CPU for " : " kernel threads, off CPU for ");
+	text_duration(s, kernel_ns);
+	g_string_append(s, ": see -k.\n");
+	return selection_new(p, &users, NULL);
+}
+
+void text_report(GString *s, const struct profile *p, const struct query *query,
+		 const struct selection *selection, const struct text_options *options)
+{
+	struct accounts *a = accounts_new(p, selection);
+
+	text_header(s, p, query, options);
+	text_coverage(s, p, selection, options);
+	text_accounts(s, a, options);
+	struct selection *users = foreground(s, p, query, selection);
+	const struct selection *ranked = users ? users : selection;
+	struct top *leaves = top_new(p, ranked, TOP_BY_LEAF, options->weight);
+	text_headline(s, leaves, options);
+	if (options->by == TOP_BY_LEAF) {
+		text_top(s, p, leaves, options);
+	} else {
+		struct top *top = top_new_beside(leaves, p, ranked, options->by, options->weight);
+		text_top(s, p, top, options);
+		top_free(top);
+	}
+	top_free(leaves);
+	selection_free(users);
+	accounts_free(a);
+}

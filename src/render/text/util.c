@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/util.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "profile/profile.h"
+
+#define BAR_WIDTH 40
+
+struct unit {
+	const char *name;
+	double ns;
+};
+
+/* Three digits, never "1000": what would round up to it takes the next unit. */
+static void append_scaled(GString *s, double value, const char *unit)
+{
+	g_string_append_printf(s, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
+}
+
+void text_duration(GString *s, uint64_t ns)
+{
+	static const struct unit units[] = { { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
+	static const double below[] = { 999.5, 999.5, 119.5, 119.5 };
+	unsigned i = 0;
+
+	if (ns == 0) {
+		g_string_append_c(s, '0');
+		return;
+	}
+	if (ns < 1000) {
+		g_string_append_printf(s, "%" PRIu64 " ns", ns);
+		return;
+	}
+	while (i < G_N_ELEMENTS(below) && (double)ns / units[i].ns >= below[i])
+		i++;
+	append_scaled(s, (double)ns / units[i].ns, units[i].name);
+}
+
+void text_duration_signed(GString *s, int64_t ns)
+{
+	if (ns < 0)
+		g_string_append_c(s, '-');
+	text_duration(s, ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns);
+}
+
+void text_relative_error(GString *s, double se, uint64_t of)
+{
+	double pct = of ? 100 * se / (double)of : 0;
+
+	/* two digits, never fewer than whole percents */
+	g_string_append_printf(s, "\302\261%.*f%%", pct == 0 || pct >= 9.95 ? 0 : pct >= 0.095 ? 1 : 2, pct);
+}
+
+void text_thousands(GString *s, uint64_t n)
+{
+	char digits[24];
+	int len = g_snprintf(digits, sizeof(digits), "%" PRIu64, n);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			g_string_append_c(s, ',');
+		g_string_append_c(s, digits[i]);
+	}
+}
+
+void text_bytes(GString *s, uint64_t bytes)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes / 1024;
+	unsigned i = 0;
+
+	if (bytes < 1024) {
+		g_string_append_printf(s, "%" PRIu64 " B", bytes);
+		return;
+	}
+	for (; value >= 999.5 && i + 1 < G_N_ELEMENTS(units); i++)
+		value /= 1024;
+	append_scaled(s, value, units[i]);
+}
+
+static bool is_harmless(gunichar c)
+{
+	GUnicodeType type = g_unichar_type(c);
+
+	return g_unichar_isprint(c) && type != G_UNICODE_LINE_SEPARATOR && type != G_UNICODE_PARAGRAPH_SEPARATOR;
+}
+
+void text_safe(GString *s, const char *name)
+{
+	for (const char *p = name ? name : ""; *p;) {
+		unsigned char byte = (unsigned char)*p;
+
+		if (byte >= 0x20 && byte < 0x7f) {
+			const char *from = p;
+
+			while ((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x7f)
+				p++;
+			g_string_append_len(s, from, p - from);
+			continue;
+		}
+		gunichar c = byte < 0x80 ? byte : g_utf8_get_char_validated(p, -1);
+		if (byte < 0x80 || c == (gunichar)-1 || c == (gunichar)-2) {
+			g_string_append_printf(s, "\\x%02x", byte);
+			p++;
+			continue;
+		}
+		if (is_harmless(c))
+			g_string_append_len(s, p, g_utf8_skip[byte]);
+		else
+			g_string_append_printf(s, "\\u%04x", c);
+		p += g_utf8_skip[byte];
+	}
+}
+
+static unsigned char_width(gunichar c)
+{
+	return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+}
+
+unsigned text_width(const char *safe)
+{
+	unsigned width = 0;
+
+	for (const char *p = safe; *p; p = g_utf8_next_char(p))
+		width += char_width(g_utf8_get_char(p));
+	return width;
+}
+
+unsigned text_safe_cut(GString *s, const char *name, unsigned width)
+{
+	g_autoptr(GString) safe = g_string_new(NULL);
+	unsigned used = 0;
+
+	text_safe(safe, name);
+	unsigned whole = text_width(safe->str);
+	if (width == 0 || whole <= width) {
+		g_string_append_len(s, safe->str, (gssize)safe->len);
+		return whole;
+	}
+	unsigned room = width > 2 ? width - 2 : width;
+	const char *p = safe->str;
+	for (; *p && used + char_width(g_utf8_get_char(p)) <= room; p = g_utf8_next_char(p))
+		used += char_width(g_utf8_get_char(p));
+	g_string_append_len(s, safe->str, p - safe->str);
+	if (width > 2) {
+		g_string_append(s, "..");
+		used += 2;
+	}
+	return used;
+}
+
+static void append_blanks(GString *s, unsigned from, unsigned to)
+{
+	for (; from < to; from++)
+		g_string_append_c(s, ' ');
+}
+
+void text_right(GString *s, const char *cell, unsigned width)
+{
+	append_blanks(s, text_width(cell), width);
+	g_string_append(s, cell);
+}
+
+void text_left(GString *s, const char *cell, unsigned width)
+{
+	g_string_append(s, cell);
+	append_blanks(s, text_width(cell), width);
+}
+
+void text_duration_cell(GString *s, uint64_t ns, unsigned width)
+{
+	g_autoptr(GString) cell = g_string_new(NULL);
+
+	text_duration(cell, ns);
+	text_right(s, cell->str, width);
+}
+
+void text_safe_cell(GString *s, const char *name, unsigned width)
+{
+	g_autoptr(GString) cell = g_string_new(NULL);
+
+	text_safe_cut(cell, name, width);
+	text_left(s, cell->str, width);
+}
+
+double text_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void quantize_line(GString *s, const char *indent, int slot, uint64_t count, uint64_t sum)
+{
+	unsigned bar = (unsigned)((double)count * BAR_WIDTH / (double)sum + 0.5);
+	char bars[BAR_WIDTH + 1];
+
+	memset(bars, '@', bar);
+	bars[bar] = '\0';
+	g_string_append_printf(s, "%s%16" PRIu64 " |%-*s %" PRIu64 "\n", indent,
+			       slot < 0 ? 0 : UINT64_C(1) << slot, BAR_WIDTH, bars, count);
+}
+
+void text_quantize(GString *s, const uint64_t *hist, const char *indent)
+{
+	int first = -1, last = -1;
+	uint64_t sum = 0;
+
+	for (int i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!hist[i])
+			continue;
+		first = first < 0 ? i : first;
+		last = i;
+		sum += hist[i];
+	}
+	if (first < 0)
+		return;
+	g_string_append_printf(s, "%s%16s  ------------- Distribution ------------- count\n", indent, "value (ns)");
+	for (int i = first - 1; i <= last + 1; i++)
+		quantize_line(s, indent, i, i >= 0 && i < PROFILE_HIST_SLOTS ? hist[i] : 0, sum);
+}

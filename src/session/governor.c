@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "session/governor.h"
+
+#include <glib.h>
+
+#define STEP 2
+/* Of two scales between which less than this part of all BPF time lies, the lower one: what is left is no stack's. */
+#define MIN_GAIN 0.01
+/*
+ * Listing may take this part of the budget: errors shrink with the root of what is listed only.  Of a percent of two
+ * CPUs these are 333 waits a second at most, as many as a profiler at 167 Hz takes samples of them.
+ */
+#define LISTING_OF_BUDGET 0.025
+/* Or what so many waits of each CPU in a second take, whatever that is: with fewer there would be little to see. */
+#define LISTED_A_CPU 75
+/* To have all of them, with no error, it is worth twice that. */
+#define EXACT_OF_BUDGET 0.05
+/*
+ * To walk both stacks, remembered, and to sum, takes at least that where few waits are listed, so that all of it is in no cache:
+ * docs/performance-notes.md.  What it takes is measured; but while many are listed, that is less than it will be.
+ */
+#define LISTING_NS 1500
+/* By fewer of them it is not told. */
+#define LISTED_MIN 32
+/* To go down, this part of all that is allowed must do: else it would be up again at once. */
+#define LOWER_SHARE 0.75
+/* So many readings with room for a scale below, and down it goes. */
+#define QUIET_READINGS 5
+/* A reading over less is no second: the first one, which also holds our own start, and those taken at once. */
+#define WHOLE_READING_NS 500000000ULL
+
+void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns)
+{
+	*g = (struct governor){
+		.budget_ppm = budget_ppm, .may_act = may_act, .scale_ns = scale_ns, .floor_ns = scale_ns,
+	};
+}
+
+static uint32_t ppm_of(double used_ns, double machine_ns)
+{
+	return machine_ns > 0 ? (uint32_t)MIN(used_ns / machine_ns * 1e6 + 0.5, 4e9) : 0;
+}
+
+static void forget_room(struct governor *g)
+{
+	g->quiet_cnt = 0;
+	g->room_ns = 0;
+}
+
+static void set_scale(struct governor *g, uint64_t scale_ns)
+{
+	if (scale_ns > g->scale_ns)
+		g->raised_cnt++;
+	else if (scale_ns < g->scale_ns)
+		g->lowered_cnt++;
+	g->scale_ns = scale_ns;
+	forget_room(g);
+}
+
+static double machine_ns(const struct governor_reading *r)
+{
+	return (double)r->elapsed_ns * r->cpus;
+}
+
+static double budget_ns(const struct governor *g, const struct governor_reading *r)
+{
+	return machine_ns(r) * g->budget_ppm / 1e6;
+}
+
+/*
+ * Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it would gain nothing.
+ * limit_ns: what both may take.
+ */
+static bool is_over(double bpf_ns, double own_ns, double limit_ns)
+{
+	return bpf_ns + own_ns > limit_ns && (bpf_ns > own_ns || bpf_ns > limit_ns);
+}
+
+/* Of the waits of that reading, how many a scale would list. */
+static double listed_at(const struct governor_reading *r, uint64_t scale_ns)
+{
+	double listed = 0;
+
+	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++) {
+		uint64_t mean_ns = 3ULL << i >> 1;
+
+		listed += r->waits[i] *
+			  (mean_ns < scale_ns ? (double)sample_chance_ns(mean_ns, scale_ns) / (double)scale_ns : 1);
+	}
+	return listed;
+}
+
+/* What listing a wait takes.  A single one that was dear, as when the host took the CPU away, is to weigh little: so of some readings. */
+static double listing_ns(const struct governor *g)
+{
+	return g->listed_cnt < LISTED_MIN ? LISTING_NS : MAX(g->listing_ns / g->listed_cnt, LISTING_NS);
+}
+
+static void learn_cost(struct governor *g, const struct governor_reading *r)
+{
+	g->listed_cnt = g->listed_cnt / 2 + r->listed_cnt;
+	g->listing_ns = g->listing_ns / 2 + r->listing_ns;
+}
+
+static uint64_t scale_above(uint64_t scale_ns)
+{
+	return scale_ns ? MIN(scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS;
+}
+
+/*
+ * The lowest scale at which listing takes no more than it may, and all no more than the budget; where none keeps
+ * that, the lowest one that saves what can be saved.  share: of what is allowed.
+ */
+static uint64_t lowest_scale(const struct governor *g, const struct governor_reading *r, double share)
+{
+	double limit_ns = budget_ns(g, r) * share, each_ns = listing_ns(g);
+	double listed_now = listed_at(r, g->scale_ns), least = listed_at(r, GOVERNOR_TOP_NS);
+	/* so many waits of that reading; and where all are, which a quiet machine gets whatever listing takes there */
+	double may_list = MAX(limit_ns * LISTING_OF_BUDGET / each_ns, machine_ns(r) / 1e9 * LISTED_A_CPU * share);
+	double may_list_all = limit_ns * EXACT_OF_BUDGET / LISTING_NS;
+	uint64_t scale_ns = g->floor_ns;
+
+	for (; scale_ns < GOVERNOR_TOP_NS; scale_ns = scale_above(scale_ns)) {
+		double listed = listed_at(r, scale_ns), bpf_ns = r->bpf_ns + (listed - listed_now) * each_ns;
+
+		if (listed <= (scale_ns ? may_list : may_list_all) &&
+		    (!is_over(bpf_ns, r->own_ns, limit_ns) || (listed - least) * each_ns < r->bpf_ns * MIN_GAIN))
+			break;
+	}
+	return scale_ns;
+}
+
+/* Not at the first reading that asks for more: that may be the start.  Two must, and the lesser of both is taken. */
+static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole)
+{
+	uint64_t warned_ns = g->warned_ns;
+	bool is_too_much = wanted_ns > g->scale_ns;
+
+	/* Work that comes in bursts, as of threads that all sleep for a second, may be quiet in a reading that is short. */
+	if (is_whole || is_too_much)
+		g->warned_ns = is_too_much ? wanted_ns : 0;
+	if (is_too_much && warned_ns > g->scale_ns)
+		set_scale(g, MIN(wanted_ns, warned_ns));
+	g->wants_next = wanted_ns > g->scale_ns;
+}
+
+static void lower_to(struct governor *g, uint64_t wanted_ns)
+{
+	if (wanted_ns >= g->scale_ns) {
+		forget_room(g);
+		return;
+	}
+	g->room_ns = MAX(g->room_ns, wanted_ns);
+	if (++g->quiet_cnt >= QUIET_READINGS)
+		set_scale(g, g->room_ns);
+}
+
+uint64_t governor_take(struct governor *g, const struct governor_reading *r)
+{
+	double used_ns = r->bpf_ns + r->own_ns;
+	uint32_t used_ppm = ppm_of(used_ns, machine_ns(r));
+	bool is_whole = r->elapsed_ns >= WHOLE_READING_NS;
+
+	g->seen_ns += r->elapsed_ns;
+	g->used_ns += used_ns;
+	g->over_cnt += g->budget_ppm && is_over(r->bpf_ns, r->own_ns, budget_ns(g, r));
+	if (is_whole)
+		g->peak_ppm = MAX(g->peak_ppm, used_ppm);
+	if (!g->may_act || !g->budget_ppm)
+		return g->scale_ns;
+	learn_cost(g, r);
+	raise_to(g, lowest_scale(g, r, 1), is_whole);
+	if (is_whole && !g->wants_next)
+		lower_to(g, lowest_scale(g, r, LOWER_SHARE));
+	return g->scale_ns;
+}
+
+uint32_t governor_used_ppm(const struct governor *g, uint32_t cpus)
+{
+	return ppm_of(g->used_ns, (double)g->seen_ns * cpus);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SESSION_GOVERNOR_H
+#define SESSION_GOVERNOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/offcpu_abi.h"
+#include "abi/sample.h"
+
+/*
+ * Keeps the tracer's cost within a budget by raising the scale below which waits are sampled
+ * (abi/sample.h), and lowers it again when there is room.  Accounts are never touched.  Pure:
+ * it is told readings and answers with a scale.
+ *
+ * How many waits each scale would list it reckons from how long they are; so it seeks nothing, and tries out no scale that is
+ * not wanted.
+ */
+
+#define GOVERNOR_FIRST_NS 100000ULL	/* the lowest scale above that of an exact recording */
+#define GOVERNOR_TOP_NS SAMPLE_SCALE_MAX_NS	/* and the last one: of 50,000 threads that wait, a thousand waits a second */
+
+struct governor {
+	/* set by who makes it */
+	uint32_t budget_ppm;	/* of all CPUs' time; 0: only readings are kept */
+	bool may_act;		/* false: the recording is to stay exact, or at its scale */
+	uint64_t scale_ns;	/* now */
+	/* what it did and saw */
+	uint64_t floor_ns;	/* the scale it began with */
+	uint32_t raised_cnt, lowered_cnt;
+	uint32_t over_cnt;	/* readings above the budget by the cost of the BPF programs */
+	uint64_t seen_ns;	/* time that readings cover */
+	double used_ns;		/* of one CPU */
+	uint32_t peak_ppm;
+	bool wants_next;	/* the last reading was too much, and more can be done: the next one is wanted at once */
+	/* private */
+	double listed_cnt, listing_ns;	/* of all readings, each time half of what was */
+	uint64_t warned_ns;	/* the scale that a reading before this one asked for, and no whole one since did not; or 0 */
+	uint32_t quiet_cnt;	/* whole readings in a row that had room for a scale below, */
+	uint64_t room_ns;	/* and the highest that one of them asked for */
+};
+
+struct governor_reading {
+	uint64_t elapsed_ns;	/* since the last one */
+	uint32_t cpus;
+	double bpf_ns, own_ns;	/* time in our BPF programs, CPU time of our process, in elapsed_ns */
+	double listed_cnt, listing_ns;	/* waits listed meanwhile, and what that took */
+	double waits[OFFCPU_HIST_SLOTS];	/* that the listed ones stand for, by duration: slot i is of 2^i to 2^(i + 1) ns */
+};
+
+void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns);
+
+/* Takes a reading; the scale to use from now on.  After a change the next reading is wanted at once. */
+uint64_t governor_take(struct governor *g, const struct governor_reading *r);
+
+/* Share of all CPUs' time in parts per million, over all readings; 0 before the first. */
+uint32_t governor_used_ppm(const struct governor *g, uint32_t cpus);
+
+#endif

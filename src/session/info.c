@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What a session says of itself: progress, losses, cost. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <string.h>
+#include <inttypes.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "attach/feature.h"
+#include "base/proc_status.h"
+#include "fold/fold.h"
+#include "session/parts.h"
+#include "supply/mmap_events.h"
+#include "supply/tables.h"
+#include "offcpu.skel.h"
+
+static void add_counts(struct offcpu_counts *sum, const struct offcpu_counts *one)
+{
+	sum->switches += one->switches;
+	sum->listed += one->listed;
+	sum->user_walks += one->user_walks;
+	sum->kernel_walks += one->kernel_walks;
+	sum->listing_ns += one->listing_ns;
+	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
+		sum->waits_q8[i] += one->waits_q8[i];
+}
+
+struct offcpu_counts session_counts(struct session *s)
+{
+	int cpus = libbpf_num_possible_cpus();
+	size_t size = (bpf_map__value_size(s->skel->maps.scratches) + 7) & ~(size_t)7;
+	struct offcpu_counts total = { 0 };
+	uint32_t zero = 0;
+
+	if (cpus < 1)
+		return total;
+	g_autofree char *values = g_malloc(size * (size_t)cpus);
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, values))
+		return total;
+	for (int i = 0; i < cpus; i++) {
+		struct offcpu_counts one;	/* the first member */
+		memcpy(&one, values + size * (size_t)i, sizeof(one));
+		add_counts(&total, &one);
+	}
+	return total;
+}
+
+char *session_walks_text(struct session *s)
+{
+	struct offcpu_counts c = session_counts(s);
+	/* not known where all are listed whatever it takes */
+	g_autofree char *each = c.listing_ns ? g_strdup_printf("; listing took %llu ns each", c.listing_ns / MAX(c.listed, 1)) : NULL;
+
+	return g_strdup_printf("walks: %llu waits listed; in full were walked %llu user stacks and %llu kernel stacks, "
+			       "the others were remembered%s\n", c.listed, c.user_walks, c.kernel_walks, each ? each : "");
+}
+
+static uint64_t switches_seen(struct session *s)
+{
+	return session_counts(s).switches;
+}
+
+static void read_loss(struct session *s, uint32_t reason, struct offcpu_loss_count *ret_sum)
+{
+	int cpus = libbpf_num_possible_cpus();
+	g_autofree struct offcpu_loss_count *each = g_new0(struct offcpu_loss_count, (size_t)MAX(cpus, 1));
+
+	*ret_sum = (struct offcpu_loss_count){ 0 };
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.losses), &reason, each))
+		return;
+	for (int i = 0; i < cpus; i++) {
+		ret_sum->count += each[i].count;
+		ret_sum->time_ns += each[i].time_ns;
+	}
+}
+
+void session_progress(struct session *s, struct session_progress *ret_progress)
+{
+	*ret_progress = (struct session_progress){
+		.elapsed_ns = s->start_ns ? clock_ns(CLOCK_MONOTONIC) - s->start_ns : 0,
+		.switches = switches_seen(s),
+		.stacks = fold_stack_cnt(s->fold),
+	};
+	for (uint32_t i = 0; i < OFFCPU_LOSS_COUNT; i++) {
+		struct offcpu_loss_count loss;
+		read_loss(s, i, &loss);
+		ret_progress->lost += loss.count;
+	}
+}
+
+static void record_losses(struct session *s, uint64_t recursion)
+{
+	static const struct { const char *name, *help; } words[OFFCPU_LOSS_COUNT] = {
+#define X(id, text, long_text) [OFFCPU_LOSS_##id] = { text, long_text },
+		OFFCPU_LOSSES(X)
+#undef X
+	};
+
+	for (uint32_t i = 0; i < OFFCPU_LOSS_COUNT; i++) {
+		struct offcpu_loss_count loss;
+		read_loss(s, i, &loss);
+		if (i == OFFCPU_LOSS_RECURSION)
+			loss.count += recursion;
+		if (loss.count)
+			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
+	}
+	if (s->tables && tables_refused_cnt(s->tables))
+		profile_add_loss(s->profile, "unwind_room", "no room was left for a file's unwind table or a program's mappings",
+				 tables_refused_cnt(s->tables), 0);
+	if (s->mmap_events && mmap_events_lost_cnt(s->mmap_events))
+		profile_add_loss(s->profile, "mmap_events", "mapping events were lost: frames may lack names",
+				 mmap_events_lost_cnt(s->mmap_events), 0);
+}
+
+/* The most memory we ever had.  Not ru_maxrss, which a child inherits from who forked it. */
+static uint64_t peak_rss_bytes(void)
+{
+	g_autofree char *text = NULL;
+
+	return g_file_get_contents("/proc/self/status", &text, NULL, NULL) ? proc_status_number(text, "VmHWM") * 1024 : 0;
+}
+
+static void fill_sampling(const struct session *s, struct profile_sampling *ret_sampling)
+{
+	const struct governor *g = &s->governor;
+
+	ret_sampling->end_ns = s->skel->data->scale_ns;
+	ret_sampling->raised_cnt = g->raised_cnt;
+	ret_sampling->lowered_cnt = g->lowered_cnt;
+	ret_sampling->over_cnt = g->over_cnt;
+	ret_sampling->budget_ppm = g->budget_ppm;
+	ret_sampling->has_used = g->seen_ns != 0;
+	ret_sampling->used_ppm = governor_used_ppm(g, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+	ret_sampling->peak_ppm = g->peak_ppm;
+}
+
+void session_fill_info(struct session *s)
+{
+	struct profile_info *info = &s->profile->info;
+	struct program_cost all = cost_programs(s->programs);
+	struct utsname host;
+	struct rusage usage;
+
+	record_losses(s, all.missed);
+	uname(&host);
+	getrusage(RUSAGE_SELF, &usage);
+	info->start_unix_ns = s->start_unix_ns;
+	info->start_ns = s->start_ns;
+	info->duration_ns = s->stop_ns - s->start_ns;
+	info->host = profile_string(s->profile, host.nodename);
+	info->kernel = profile_string(s->profile, host.release);
+	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	info->version = profile_string(s->profile, OFFCPU_VERSION);
+	info->switches = switches_seen(s);
+	if (feature_supported(FEATURE_BPF_STATS) && all.runs) {
+		info->has_bpf_ns = true;
+		info->tracer_bpf_ns = all.ns;
+	} else {
+		info->has_bpf_ns = cost_estimate(s->cost, info->switches, &info->tracer_bpf_ns);
+	}
+	info->tracer_cpu_ns =
+		((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
+		((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;
+	info->tracer_peak_rss_bytes = peak_rss_bytes();
+	info->self_excluded = !s->options->include_self;
+	fill_sampling(s, &info->sampling);
+	info->has_wakers = s->options->want_wakers;
+	info->has_locks = s->options->want_locks;
+}

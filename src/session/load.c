@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* How a session's programs come into the kernel. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/sample.h"
+#include "attach/apart.h"
+#include "attach/core_btf.h"
+#include "attach/error.h"
+#include "attach/feature.h"
+#include "attach/sections.h"
+#include "supply/thread_table.h"
+#include "base/loadavg.h"
+#include "session/chain_maps.h"
+#include "session/crowd.h"
+#include "session/parts.h"
+#include "supply/tables.h"
+#include "offcpu.skel.h"
+
+/* Two threads load programs. */
+static GMutex libbpf_log_lock;
+static GString *libbpf_log;
+
+static int keep_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	g_mutex_lock(&libbpf_log_lock);
+	if (!libbpf_log)
+		libbpf_log = g_string_new(NULL);
+	if (libbpf_log->len < 64 * 1024)
+		g_string_append_vprintf(libbpf_log, format, args);
+	g_mutex_unlock(&libbpf_log_lock);
+	return 0;
+}
+
+char *session_libbpf_log(void)
+{
+	g_mutex_lock(&libbpf_log_lock);
+	char *log = libbpf_log ? g_string_free(libbpf_log, FALSE) : g_strdup("");
+
+	libbpf_log = NULL;
+	g_mutex_unlock(&libbpf_log_lock);
+	return log;
+}
+
+/* Our pid namespace's number, 0 for the initial one. */
+static uint32_t pid_namespace(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU)	/* PROC_PID_INIT_INO */
+		return 0;
+	return (uint32_t)st.st_ino;
+}
+
+static bool wants_stacks(const struct collect_options *o)
+{
+	return o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
+}
+
+bool session_wants_kernel_symbols(const struct collect_options *o)
+{
+	return wants_stacks(o) && !o->no_kernel_stacks;
+}
+
+static bool wants_tables(const struct collect_options *o)
+{
+	return wants_stacks(o) && !o->no_user_stacks && !o->frame_pointers_only;
+}
+
+bool session_is_for_few(const struct collect_options *o)
+{
+	return o->pids || o->tids || o->command_pid;
+}
+
+/* Of whom the programs will ask is known before they can. */
+static void foresee_tables(struct session *s)
+{
+	const struct collect_options *o = s->options;
+	bool is_everyone = !o->pids && !o->tids && !o->cgroup_ids && !o->comm_glob && !o->command_pid;
+
+	for (guint i = 0; o->pids && i < o->pids->len; i++)
+		tables_foresee(s->tables, g_array_index(o->pids, uint32_t, i));
+	for (guint i = 0; o->tids && i < o->tids->len; i++)
+		tables_foresee(s->tables, g_array_index(o->tids, uint32_t, i));
+	if (o->command_name)
+		tables_foresee_command(s->tables, o->command_name);
+	if (is_everyone)
+		tables_foresee(s->tables, 0);
+}
+
+/* What interrupt runs is asked only where an interrupt may be a waker. */
+static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, skel->obj)
+		if (g_str_has_prefix(bpf_program__name(prog), "note_"))
+			bpf_program__set_autoload(prog, wanted);
+	if (!feature_supported(FEATURE_DISK_EVENTS))
+		bpf_program__set_autoload(skel->progs.note_disk, false);
+}
+
+static unsigned thread_cnt(void)
+{
+	unsigned runnable_cnt, cnt;
+
+	return loadavg_threads(&runnable_cnt, &cnt) ? cnt : 0;
+}
+
+#define MEMORIES_MIN 512
+#define MEMORIES_MAX 32768	/* 60 MiB of the kernel's */
+
+/*
+ * For twice as many threads as there are: some will be born.  A quarter is left free, that a free one be
+ * found at the first or second try.
+ */
+static void size_memories(struct offcpu_bpf *skel, struct offcpu_config *cfg, unsigned cnt)
+{
+	cfg->memories_max = CLAMP(2 * (uint64_t)cnt, MEMORIES_MIN, MEMORIES_MAX);
+	cfg->memories = cfg->memories_max / 4 * 5;
+	bpf_map__set_max_entries(skel->maps.memories, cfg->memories);
+	if (cfg->want_wakers)
+		bpf_map__set_max_entries(skel->maps.waker_memories, cfg->memories);
+}
+
+/* For the sums of a few waits of each thread that there is. */
+static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
+{
+	uint64_t cnt = 2ULL * cfg->memories_max;
+
+	cfg->wait_slots = OFFCPU_WAIT_SLOTS_MIN;
+	while (cfg->wait_slots < MIN(cnt, OFFCPU_WAIT_SLOTS_MAX))
+		cfg->wait_slots *= 2;
+	if (!cfg->want_waits && !cfg->hist_oncpu)
+		cfg->wait_slots = OFFCPU_WAIT_SLOTS_NONE;
+	bpf_map__set_max_entries(skel->maps.wait_slots, 2 * cfg->wait_slots);
+	bpf_map__set_value_size(skel->maps.wait_slots, cfg->want_wakers ? OFFCPU_WAIT_SLOT_BYTES : OFFCPU_SHORT_SLOT_BYTES);
+}
+
+/* The programs at sched_switch and sched_waking that do what is asked for and little more: see enum switch_kind. */
+static struct bpf_program *select_programs(struct offcpu_bpf *skel, const struct offcpu_config *cfg)
+{
+	bool is_plain = cfg->lists_all && !cfg->by_cgroup && !cfg->by_comm && !cfg->want_events && !cfg->hist && !cfg->chain_depth &&
+			!cfg->want_locks && !cfg->want_storms && !cfg->want_blame;
+	bool is_usual_waking = cfg->looks_at_all && !cfg->want_wakers && !cfg->want_blame;
+	bool is_usual = is_plain && is_usual_waking && cfg->may_sample && cfg->want_tables && cfg->has_prev_state;
+
+	bpf_program__set_autoload(is_usual_waking ? skel->progs.handle_any_waking : skel->progs.handle_waking, false);
+	bpf_program__set_autoload(skel->progs.handle_switch, false);
+	bpf_program__set_autoload(skel->progs.handle_plain_switch, false);
+	bpf_program__set_autoload(skel->progs.handle_any_switch, false);
+	return is_usual ? skel->progs.handle_switch : is_plain ? skel->progs.handle_plain_switch : skel->progs.handle_any_switch;
+}
+
+/* Those that the verifier takes long for, and the others do not need. */
+static void load_apart(struct session *s)
+{
+	const struct bpf_object_skeleton *skeleton = s->skel->skeleton;
+	const struct offcpu_config *cfg = (const struct offcpu_config *)&s->skel->rodata->cfg;
+
+	s->switching = apart_new(skeleton, select_programs(s->skel, cfg), core_btf_path(s->core_btf));
+	apart_begin(s->switching);
+	if (!s->options->is_short)
+		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));
+}
+
+/* Of a thread: THREAD_SIZE of the kernel's, on x86-64 and arm64, where a page may be longer (arch/arm64/include/asm/memory.h). */
+#define KERNEL_STACK_MIN 16384
+
+static void fill_config(const struct session *s, struct offcpu_config *cfg)
+{
+	const struct collect_options *o = s->options;
+	bool stacks = wants_stacks(o);
+
+	*cfg = (struct offcpu_config){
+		.min_ns = o->min_ns,
+		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
+		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
+		.pidns_inum = pid_namespace(),
+		.task_struct_id = feature_cast_id("task_struct"),
+		.timespec64_id = feature_cast_id("timespec64"),
+		.max_depth = o->max_depth ? MIN(o->max_depth, OFFCPU_MAX_DEPTH) : OFFCPU_MAX_DEPTH,
+		.state_mask = o->state_mask,
+		.stack_bytes = (uint32_t)MAX(KERNEL_STACK_MIN, getpagesize()),
+		.want_ustack = stacks && !o->no_user_stacks,
+		.want_kstack = stacks && !o->no_kernel_stacks,
+		.want_user = !o->no_user_threads,
+		.want_kernel = !o->no_kernel_threads,
+		.by_tgid = o->pids != NULL,
+		.by_tid = o->tids != NULL,
+		.by_comm = o->comm_glob != NULL,
+		.by_cgroup = o->cgroup_ids != NULL,
+		.verify_walks = g_getenv("OFFCPU_VERIFY_WALKS") != NULL,
+		.follow_exec = o->command_pid != 0,
+		.command_pid = o->command_pid,
+		.want_events = o->mode == COLLECT_EVENTS,
+		.want_waits = o->mode != COLLECT_EVENTS && o->mode != COLLECT_HIST_ON,
+		.hist = !stacks,
+		.hist_oncpu = o->mode == COLLECT_HIST_ON,
+		.hist_runq = o->mode == COLLECT_HIST_RUNQ,
+		/* a thread may move into a cgroup at any time */
+		.early_filter = (o->pids || o->tids || o->comm_glob || o->command_pid) && !o->cgroup_ids,
+		.can_walk = feature_supported(FEATURE_BPF_LOOP),
+		.want_tables = s->tables != NULL,
+		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
+		.lists_all = !o->min_ns && !o->max_ns && !o->state_mask,
+		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
+		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,
+		.want_locks = o->want_locks && o->mode == COLLECT_WAITS,
+		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
+		.only_storms = !o->want_wakers,
+		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
+		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
+	};
+	/* any thread may be in a chain */
+	cfg->looks_at_all = cfg->chain_depth || (!cfg->early_filter && cfg->want_user && cfg->want_kernel);
+}
+
+static void configure(struct session *s)
+{
+	const struct collect_options *o = s->options;
+	struct offcpu_config *cfg = (struct offcpu_config *)&s->skel->rodata->cfg;
+
+	fill_config(s, cfg);
+	size_memories(s->skel, cfg, thread_cnt());
+	size_wait_slots(s->skel, cfg);
+	select_irq_programs(s->skel, cfg->want_wakers);
+	load_apart(s);
+	chain_maps_size(s->skel, cfg->chain_depth > 0);
+	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
+	if (o->comm_glob)
+		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
+			  sizeof(s->skel->rodata->comm_glob));
+	if (cfg->may_sample)
+		s->skel->data->scale_ns = MIN(o->sample_ns, SAMPLE_SCALE_MAX_NS);
+	governor_init(&s->governor, o->budget_ppm, cfg->may_sample && o->may_raise, s->skel->data->scale_ns);
+	s->profile->info.sampling.start_ns = s->profile->info.sampling.max_ns = s->skel->data->scale_ns;
+	bpf_map__set_max_entries(s->skel->maps.ring,
+				 (uint32_t)(o->ring_bytes ? o->ring_bytes :
+					    o->mode == COLLECT_EVENTS ? 16 << 20 : 4 << 20));
+	if (feature_supported(FEATURE_SLEEPER_STACKS))
+		bpf_program__set_autoload(s->skel->progs.look_at_thread_plain, false);
+	else
+		bpf_program__set_autoload(s->skel->progs.look_at_thread, false);
+}
+
+static bool fill_filter(const struct bpf_map *map, const GArray *keys, GError **error)
+{
+	uint8_t one = 1;
+
+	for (guint i = 0; keys && i < keys->len; i++) {
+		const void *key = keys->data + (size_t)i * g_array_get_element_size((GArray *)keys);
+		if (bpf_map_update_elem(bpf_map__fd(map), key, &one, BPF_ANY)) {
+			attach_set_error(error, -errno, "too many processes, threads or cgroups to select");
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool fill_filters(struct session *s, GError **error)
+{
+	return fill_filter(s->skel->maps.filter_tgids, s->options->pids, error) &&
+	       fill_filter(s->skel->maps.filter_tids, s->options->tids, error) &&
+	       fill_filter(s->skel->maps.filter_cgroups, s->options->cgroup_ids, error);
+}
+
+/*
+ * Can the memory of a thread that is off CPU be read through its page tables?  The program
+ * looks for a random number of ours.  Without, user stacks are walked at switch-out.
+ */
+static void find_direct_map(struct session *s)
+{
+	volatile uint64_t mark = (uint64_t)g_random_int() << 32 | g_random_int() | 1;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	if (!feature_supported(FEATURE_BPF_LOOP))
+		return;
+	s->skel->bss->sought_at = (uint64_t)(uintptr_t)&mark;
+	s->skel->bss->sought = mark;
+	bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.find_direct_map), &opts);
+}
+
+/* Opens the programs and what goes along with them. */
+static bool open_programs(struct session *s, GError **error)
+{
+	size_t elf_bytes;
+	const void *elf = offcpu_bpf__elf_bytes(&elf_bytes);
+
+	if (feature_kernel_btf())
+		s->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(s->core_btf));
+	s->skel = offcpu_bpf__open_opts(&opts);
+	if (!s->skel) {
+		attach_set_error(error, -errno, "open the BPF object");
+		return false;
+	}
+	/* Tables are compiled while the programs are loaded. */
+	if (wants_tables(s->options) && feature_supported(FEATURE_BPF_LOOP)) {
+		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, session_is_for_few(s->options), error);
+		if (!s->tables)
+			return false;
+		foresee_tables(s);
+	}
+	configure(s);
+	s->thread_table = thread_table_new(s->skel, thread_cnt(), error);
+	return s->thread_table != NULL;
+}
+
+bool session_load(struct session *s, GError **error)
+{
+	int err;
+
+	libbpf_set_print(keep_libbpf_message);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
+	sections_register();
+	apart_watch_maps();
+	if (!open_programs(s, error))
+		return false;
+	err = offcpu_bpf__load(s->skel);
+	if (!err)
+		err = apart_wait(s->switching);
+	if (!err)
+		err = thread_table_ready(s->thread_table);
+	if (err) {
+		attach_set_load_error(error, err);
+		return false;
+	}
+	if (!fill_filters(s, error))
+		return false;
+	find_direct_map(s);
+	if (s->tables)
+		tables_tell(s->tables, &s->skel->data->tables_epoch);
+	s->programs[0] = s->skel->obj;
+	s->programs[1] = apart_object(s->switching);
+	err = offcpu_bpf__attach(s->skel);
+	if (!err && !apart_link(s->switching))
+		err = -errno;
+	if (err) {
+		attach_set_error(error, err, "attach to the scheduler's tracepoints");
+		return false;
+	}
+	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), session_take_record, s, NULL);
+	if (!s->ring)
+		attach_set_error(error, -errno, "map the ring buffer");
+	return s->ring != NULL;
+}

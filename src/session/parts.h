@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SESSION_PARTS_H
+#define SESSION_PARTS_H
+
+#include "base/clock.h"
+#include "session/cost.h"
+#include "session/governor.h"
+#include "session/session.h"
+
+/*
+ * What the parts of a session share: session.c is its life, session_load.c how its programs come into
+ * the kernel, session_records.c what arrives from there, session_info.c what it says of itself.
+ */
+struct offcpu_bpf;
+
+struct session {
+	const struct collect_options *options;
+	struct offcpu_bpf *skel;
+	struct ring_buffer *ring;
+	struct symbolizer *symbolizer;
+	struct mmap_events *mmap_events;	/* NULL where the kernel refuses */
+	struct thread_table *thread_table;
+	struct tables *tables;			/* NULL: frame pointers only */
+	uint64_t looked_published;		/* what was there at the last look at the threads */
+	uint64_t looked_ns, look_took_ns;
+	uint64_t asked_ns;			/* when a program last asked for tables */
+	uint64_t mapped_ns;		/* mapping events up to here are known */
+	uint64_t mmap_lost_cnt;		/* those lost until then */
+	GQueue foreseen;		/* processes whose mappings will be wanted, and are not read yet */
+	size_t rows_max;		/* then the recording is full */
+	uint64_t records;		/* taken from the ring since the last drain began */
+	uint64_t round_ns;		/* when it did */
+	struct profile *profile;
+	struct fold *fold;
+	struct crowd *crowd;
+	struct apart *switching;	/* the program at sched_switch */
+	struct apart *closing;		/* close_thread; NULL: it is loaded with the others */
+	struct core_btf *core_btf;	/* NULL: CO-RE looks through all types */
+	struct cost *cost;		/* NULL: not measured */
+	struct bpf_object *programs[4];	/* those that are loaded; then NULL */
+	struct governor governor;
+	uint64_t begun_ns;
+	uint64_t swapped_ns;
+	uint64_t start_ns, stop_ns, start_unix_ns;
+};
+
+/* session_load.c */
+
+bool session_wants_kernel_symbols(const struct collect_options *o);
+/* Of a few processes, or a command: their tables are worth more waiting. */
+bool session_is_for_few(const struct collect_options *o);
+/* Opens, loads and attaches the programs. */
+bool session_load(struct session *s, GError **error);
+
+/* session_records.c */
+
+/* What programs have mapped so far becomes known; stacks up to now can be looked up. */
+void session_take_mappings(struct session *s);
+/* A record of the ring, for libbpf; data is the session. */
+int session_take_record(void *data, void *record, size_t size);
+/* Notes those processes; where the programs ask for unwind tables, those that they ask for are noted by the way. */
+void session_foresee(struct session *s);
+/* Reads the mappings of a few processes whose stacks are likely to come, perhaps when they are gone. */
+void session_foresee_mappings(struct session *s);
+/* Empties the ring, even if it is filled as fast as it is read, and takes the accounts that it had no room for. */
+void session_empty_ring(struct session *s);
+/* Takes the accounts of threads that the ring had no room for as they ended.  False: some of them were not given. */
+bool session_take_parked(struct session *s);
+
+/* session_info.c */
+
+/* Sums of what each CPU counts. */
+struct offcpu_counts session_counts(struct session *s);
+/* At the end: what the recording says of itself, with what was lost. */
+void session_fill_info(struct session *s);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What arrives from the kernel: mappings of programs, and the records of the ring. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/process_ids.h"
+#include "fold/fold.h"
+#include "session/parts.h"
+#include "supply/mmap_events.h"
+#include "supply/tables.h"
+#include "symbolize/symbolize.h"
+#include "offcpu.skel.h"
+
+/* Records taken from the ring before the rest of the program gets a turn. */
+#define RECORDS_A_ROUND 16384
+/* And how long that may take: some ask for files to be read. */
+#define ROUND_NS 20000000
+#define RECORDS_A_LOOK 64	/* at the clock */
+
+/* Each takes 32 of them, and there is room for 524,288. */
+#define PARKED_RUNS 100000
+
+/* Processes whose mappings are read in one go: some 10 ms. */
+#define FORESEEN_A_ROUND 128
+/* And that wait for it; where the kernel tells no mappings, a storm of execs would add them without end. */
+#define FORESEEN_MAX 65536
+
+static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
+{
+	struct session *s = data;
+
+	symbolizer_note_mmap(s->symbolizer, pid, ts_ns, m);
+	if (s->tables)
+		tables_note_mmap(s->tables, pid);
+}
+
+static void note_exec(void *data, uint32_t pid, uint64_t ts_ns)
+{
+	struct session *s = data;
+
+	symbolizer_note_exec(s->symbolizer, pid, ts_ns);
+}
+
+static void note_fork(void *data, uint32_t parent, uint32_t pid, uint64_t ts_ns)
+{
+	struct session *s = data;
+
+	symbolizer_note_fork(s->symbolizer, parent, pid, ts_ns);
+}
+
+static void note_exit(void *data, uint32_t pid, uint64_t ts_ns)
+{
+	struct session *s = data;
+
+	symbolizer_note_exit(s->symbolizer, pid, ts_ns);
+	if (s->tables)
+		tables_note_exit(s->tables, pid);
+}
+
+void session_take_mappings(struct session *s)
+{
+	const struct mmap_events_sink sink = { note_mmap, note_exec, note_fork, note_exit, s };
+
+	s->mapped_ns = clock_ns(CLOCK_MONOTONIC);
+	if (!s->mmap_events)
+		return;
+	mmap_events_drain(s->mmap_events, &sink);
+	uint64_t lost_cnt = mmap_events_lost_cnt(s->mmap_events);
+	if (s->tables && lost_cnt != s->mmap_lost_cnt)
+		tables_note_loss(s->tables);
+	s->mmap_lost_cnt = lost_cnt;
+}
+
+static void foresee(struct session *s, uint32_t pid)
+{
+	if (g_queue_get_length(&s->foreseen) >= FORESEEN_MAX)
+		g_queue_pop_head(&s->foreseen);	/* has ended by now, or is read when its first stack is named */
+	g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER(pid));
+}
+
+void session_foresee(struct session *s)
+{
+	const GArray *pids = s->options->pids;
+	g_autoptr(GArray) all = NULL;
+
+	if (!pids && !s->tables && s->skel->rodata->cfg.want_ustack)
+		pids = all = process_ids();
+	for (guint i = 0; pids && i < pids->len; i++)
+		foresee(s, g_array_index(pids, uint32_t, i));
+}
+
+void session_foresee_mappings(struct session *s)
+{
+	unsigned read_cnt = 0;
+
+	/* Those that mapping events told of, as of each that begins meanwhile, take no reading: so the queue ends in any storm of them. */
+	while (read_cnt < FORESEEN_A_ROUND && !g_queue_is_empty(&s->foreseen))
+		read_cnt += symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
+}
+
+static bool is_late(const struct session *s)
+{
+	return s->records % RECORDS_A_LOOK == 0 && clock_ns(CLOCK_MONOTONIC) - s->round_ns > ROUND_NS;
+}
+
+/*
+ * Events and histograms are handed over as they come, and may for weeks: of events nobody asks for accounts at the end, and of
+ * histograms only whose waits have not ended by then.
+ */
+static bool keeps_account(enum collect_mode mode, const struct offcpu_rec_thread *rec, size_t size)
+{
+	if (mode == COLLECT_WAITS)
+		return true;
+	return mode != COLLECT_EVENTS && size >= sizeof(*rec) && rec->end == OFFCPU_END_WINDOW;
+}
+
+int session_take_record(void *data, void *record, size_t size)
+{
+	struct session *s = data;
+	uint32_t type = size >= sizeof(type) ? *(uint32_t *)record : 0;
+
+	s->records++;
+	switch (type) {
+	case OFFCPU_REC_STACK:
+		/* While stacks are named more come in: what they were mapped by must be known first. */
+		if (size >= offsetof(struct offcpu_rec_stack, ip) &&
+		    ((const struct offcpu_rec_stack *)record)->ts_ns > s->mapped_ns)
+			session_take_mappings(s);
+		fold_stack(s->fold, record, size);
+		break;
+	case OFFCPU_REC_SPACE:
+		if (s->tables && size >= sizeof(struct offcpu_rec_space)) {
+			const struct offcpu_rec_space *want = record;
+
+			s->asked_ns = clock_ns(CLOCK_MONOTONIC);
+			foresee(s, want->pid);
+			tables_want(s->tables, want->pid, want->space,
+				    s->start_ns && !s->options->command_pid);
+		}
+		break;
+	case OFFCPU_REC_SLEEP_PATH:
+		fold_sleep_path(s->fold, record, size);
+		break;
+	case OFFCPU_REC_WAKER:
+		fold_waker(s->fold, record, size);
+		break;
+	case OFFCPU_REC_CHAIN:
+		fold_chain(s->fold, record, size);
+		break;
+	case OFFCPU_REC_OBJECT:
+		fold_object(s->fold, record, size);
+		break;
+	case OFFCPU_REC_THREAD:
+		if (keeps_account(s->options->mode, record, size))
+			fold_thread(s->fold, record, size);
+		break;
+	case OFFCPU_REC_EVENT:
+		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))
+			s->options->on_event(record, s->options->callback_data);
+		break;
+	case OFFCPU_REC_BLAME:
+		if (s->options->on_blame && size >= sizeof(struct offcpu_rec_blame))
+			s->options->on_blame(record, s->options->callback_data);
+		break;
+	}
+	/* Below 0 ends this round, the record is taken. */
+	return s->records % RECORDS_A_ROUND == 0 || is_late(s) ? -EAGAIN : 0;
+}
+
+static void empty_ring(struct session *s)
+{
+	while (ring_buffer__consume(s->ring) == -EAGAIN)
+		;
+}
+
+bool session_take_parked(struct session *s)
+{
+	const struct offcpu_bpf__bss *bss = s->skel->bss;
+
+	/* A CPU that is just about to park one is waited for. */
+	for (unsigned i = 0; i < PARKED_RUNS && (bss->parked || bss->parked_asked); i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+		if (bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.send_parked), &opts))
+			break;
+		empty_ring(s);
+	}
+	return !bss->parked && !bss->parked_asked;
+}
+
+void session_empty_ring(struct session *s)
+{
+	empty_ring(s);
+	session_take_parked(s);
+}

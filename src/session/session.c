@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "session/session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "attach/apart.h"
+#include "attach/core_btf.h"
+#include "attach/error.h"
+#include "supply/thread_table.h"
+#include "attach/visit.h"
+#include "attach/wait_table.h"
+#include "base/loadavg.h"
+#include "base/urgency.h"
+#include "fold/fold.h"
+#include "session/chain_maps.h"
+#include "session/cost.h"
+#include "session/crowd.h"
+#include "session/parts.h"
+#include "supply/mmap_events.h"
+#include "supply/tables.h"
+#include "offcpu.skel.h"
+
+/* The window's edges are set this much ahead, so that every CPU knows of them in time. */
+#define EDGE_AHEAD_NS 1000000
+/*
+ * Swap the halves of the wait table this often, or when so many slots are taken: half of them, but so many are left
+ * free as may be new before we look again.  Seldom, since the same waits come again and again and each swap
+ * reads them anew; but the last swap is read after the user's Ctrl-C, and on a machine so busy that it keeps us waiting
+ * the table must not fill meanwhile.
+ */
+#define SWAP_EVERY_NS 5000000000ULL
+#define SWAP_ROOM 12288U
+_Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
+/*
+ * For the sake of unwind tables the window may open this long after the session was made (of all
+ * programs, of a few), or this much later at least where loading took that long already.
+ */
+#define OPEN_WITHIN_NS 80000000ULL
+#define OPEN_WITHIN_FEW_NS 160000000ULL
+#define TABLES_AHEAD_MIN_NS 2000000ULL
+/* Threads are looked at again this often, and no more than so many times as long as that took. */
+#define LOOK_EVERY_NS 5000000ULL
+#define LOOK_EVERY_TIMES 20
+/* A command's programs may last only so long: how often to look for them, until when after the last. */
+#define DRAIN_SOON_MS 5
+#define DRAIN_SOON_NS 500000000ULL
+
+/* What lives as the window ends has rows, too, so that is before the recording is full.  OFFCPU_ROWS_MAX: for tests. */
+static size_t rows_max(void)
+{
+	const char *fewer = g_getenv("OFFCPU_ROWS_MAX");
+	uint64_t cnt = fewer ? g_ascii_strtoull(fewer, NULL, 10) : 0;
+
+	return cnt ? cnt : PROFILE_ROWS_MAX / 4 * 3;
+}
+
+struct session *session_new(const struct collect_options *options, GError **error)
+{
+	struct session *s = g_new0(struct session, 1);
+
+	s->options = options;
+	urgency_begin();
+	s->begun_ns = clock_ns(CLOCK_MONOTONIC);
+	/* Before anything is traced: no process may start unseen. */
+	s->mmap_events = mmap_events_open(NULL);
+	s->profile = profile_new();
+	s->symbolizer = symbolizer_new();
+	/* Of a command's first programs each moment counts; else on a busy machine it would hold up the start. */
+	if (options->command_pid && session_wants_kernel_symbols(options))
+		symbolizer_foresee_kernel(s->symbolizer);
+	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
+	s->rows_max = rows_max();
+	if (options->lines)
+		fold_with_lines(s->fold);
+	if (!session_load(s, error)) {
+		session_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void session_unload(struct session *s)
+{
+	ring_buffer__free(s->ring);
+	cost_free(s->cost);
+	tables_free(s->tables);
+	apart_free(s->closing);
+	apart_free(s->switching);
+	core_btf_free(s->core_btf);
+	thread_table_free(s->thread_table);
+	offcpu_bpf__destroy(s->skel);
+	mmap_events_free(s->mmap_events);
+	crowd_free(s->crowd);
+	fold_free(s->fold);
+	g_queue_clear(&s->foreseen);
+	symbolizer_free(s->symbolizer);
+	profile_free(s->profile);
+	*s = (struct session){ 0 };
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	session_unload(s);
+	urgency_end();
+	g_free(s);
+}
+
+/* Runs an iterator to its end.  It stops when the ring is full: make_room() empties that, or waits until it is emptied.  0 or a negative errno. */
+static int iterate(const struct bpf_link *link, void (*make_room)(struct session *s), struct session *s)
+{
+	char byte[64];
+	int fd = bpf_iter_create(bpf_link__fd(link)), err;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		n = read(fd, byte, sizeof(byte));
+		if (n > 0 || (n < 0 && errno == EINTR))
+			continue;
+		if (n == 0 || errno != EAGAIN)
+			break;
+		make_room(s);
+	}
+	err = n < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static bool iterated(int err, GError **error)
+{
+	if (err)
+		attach_set_error(error, err, "iterate over the threads");
+	return !err;
+}
+
+static bool look_at_threads(struct session *s, GError **error)
+{
+	struct bpf_link *link = s->skel->links.look_at_thread ? s->skel->links.look_at_thread :
+							       s->skel->links.look_at_thread_plain;
+
+	return iterated(iterate(link, session_empty_ring, s), error);
+}
+
+static struct offcpu_counts count_for_cost(void *session)
+{
+	return session_counts(session);
+}
+
+/* Measures what we cost while the window is open; not what the start costs, which ends a little later. */
+static void start_measuring(struct session *s)
+{
+	if (!s->options->budget_ppm || s->cost || !apart_is_done(s->closing))
+		return;
+	s->cost = cost_new(s->programs, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), count_for_cost, s);
+	cost_start(s->cost);
+}
+
+/* Now and then a reading of what we cost, and the scale that the governor makes of it. */
+static void govern(struct session *s)
+{
+	struct governor_reading reading;
+	uint64_t scale_ns;
+
+	start_measuring(s);
+	if (!s->cost || !cost_poll(s->cost, &reading))
+		return;
+	scale_ns = governor_take(&s->governor, &reading);
+	if (scale_ns != s->skel->data->scale_ns || s->governor.wants_next)
+		cost_hurry(s->cost);
+	s->skel->data->scale_ns = scale_ns;
+	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
+}
+
+/* Once the kernel's symbols are there, which kernel walks are remembered by (bpf/remember.bpf.h). */
+static void tell_sched_text(struct session *s)
+{
+	uint64_t start, end;
+
+	if (s->skel->data->sched_text_bytes || !symbolizer_sched_text(s->symbolizer, &start, &end))
+		return;
+	s->skel->data->sched_text = start;
+	__sync_synchronize();
+	s->skel->data->sched_text_bytes = end - start;
+}
+
+/* Sets an edge of the window in the near future, so that no CPU learns of it late. */
+static uint64_t set_edge(volatile __u64 *edge)
+{
+	uint64_t at, now;
+
+	do {
+		at = clock_ns(CLOCK_MONOTONIC) + EDGE_AHEAD_NS;
+		*edge = at;
+		__sync_synchronize();
+		now = clock_ns(CLOCK_MONOTONIC);
+	} while (now >= at);	/* descheduled in between */
+	while (now < at) {
+		g_usleep((at - now) / 1000 + 1);
+		now = clock_ns(CLOCK_MONOTONIC);
+	}
+	return at;
+}
+
+/*
+ * When unwind tables are new, those are looked at again that began to sleep without: now and
+ * then, for it takes a moment for each thread.
+ */
+static void apply_tables(struct session *s, bool is_last)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), published;
+
+	if (!s->tables || s->skel->data->direct_map)
+		return;
+	published = tables_published_cnt(s->tables);
+	if (published == s->looked_published ||
+	    (now - s->looked_ns < MAX(LOOK_EVERY_NS, s->look_took_ns * LOOK_EVERY_TIMES) && !is_last))
+		return;
+	s->looked_published = published;
+	look_at_threads(s, NULL);
+	s->looked_ns = clock_ns(CLOCK_MONOTONIC);
+	s->look_took_ns = s->looked_ns - now;
+}
+
+/* Waits a moment for the first tables: what is walked before they are there is walked worse. */
+static void await_tables(struct session *s)
+{
+	uint64_t until = MAX(s->begun_ns + (session_is_for_few(s->options) ? OPEN_WITHIN_FEW_NS : OPEN_WITHIN_NS),
+			     clock_ns(CLOCK_MONOTONIC) + TABLES_AHEAD_MIN_NS);
+
+	if (!s->tables)
+		return;
+	ring_buffer__consume(s->ring);	/* what the first look asked for */
+	while (!tables_idle(s->tables) && clock_ns(CLOCK_MONOTONIC) < until)
+		g_usleep(1000);
+}
+
+bool session_start(struct session *s, GError **error)
+{
+	session_take_mappings(s);
+	if (!look_at_threads(s, error))
+		return false;
+	await_tables(s);
+	apply_tables(s, true);
+	s->start_ns = set_edge(&s->skel->data->window.start_ns);
+	s->skel->data->is_open = 1;
+	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
+	s->swapped_ns = s->start_ns;
+	s->profile->info.start_ns = s->start_ns;
+	s->asked_ns = s->start_ns;	/* a command will, at once */
+	if (session_wants_kernel_symbols(s->options))
+		symbolizer_foresee_kernel(s->symbolizer);
+	/* Again for those that moved between the first look and the start. */
+	if (!look_at_threads(s, error))
+		return false;
+	apart_begin(s->closing);
+	session_foresee(s);
+	session_foresee_mappings(s);
+	return true;
+}
+
+static void take_sum(const struct offcpu_wait_slot *sum, void *data)
+{
+	struct session *s = data;
+
+	if (s->options->on_sum)
+		s->options->on_sum(sum, s->options->callback_data);
+	else
+		fold_sum(s->fold, sum);
+}
+
+/* Of the half that no program uses any more, with so many entries. */
+static void read_waits(struct session *s, bool second, uint64_t entries, bool is_last)
+{
+	if (!s->options->on_sum)
+		fold_expect_sums(s->fold, entries);
+	if (!wait_table_read(s->skel->maps.wait_slots, second, is_last, take_sum, s))
+		profile_add_loss(s->profile, "unread_sums", "sums of waits could not be read out of the kernel", 1, 0);
+	if (s->skel->rodata->cfg.chain_depth && !chain_maps_read(s->skel, second, s->fold))
+		profile_add_loss(s->profile, "unread_chains", "sums of chains could not be read out of the kernel", 1, 0);
+}
+
+/*
+ * Puts the other half of the wait table in place and empties this one, once no program can still hold it: so the sums
+ * read are final, and nothing is counted twice or lost.
+ */
+static void swap_waits(struct session *s)
+{
+	uint64_t entries = s->skel->bss->wait_entries;
+	bool old = s->skel->data->second_in_use;
+
+	s->skel->bss->wait_entries = 0;
+	s->skel->data->second_in_use = !old;
+	if (!visit_cpus(s->skel)) {
+		s->skel->data->second_in_use = old;
+		return;
+	}
+	read_waits(s, old, entries, false);
+	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+static uint32_t swap_at(uint32_t slots)
+{
+	return slots > SWAP_ROOM ? MIN(slots / 2, slots - SWAP_ROOM) : 0;
+}
+
+unsigned session_drain_ms(const struct session *s)
+{
+	bool is_soon = s->options->command_pid && clock_ns(CLOCK_MONOTONIC) - s->asked_ns < DRAIN_SOON_NS;
+
+	return is_soon ? DRAIN_SOON_MS : SESSION_DRAIN_MS;
+}
+
+bool session_drain(struct session *s)
+{
+	bool is_more;
+
+	/* Mappings first: the stacks are looked up in them.  To name those may take long. */
+	session_take_mappings(s);
+	thread_table_grow(s->thread_table);
+	session_foresee_mappings(s);
+	apply_tables(s, false);
+	s->records = 0;
+	s->round_ns = clock_ns(CLOCK_MONOTONIC);
+	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
+	session_take_parked(s);
+	govern(s);
+	tell_sched_text(s);
+	if (s->skel->bss->wait_entries > swap_at(s->skel->rodata->cfg.wait_slots) || chain_maps_fill(s->skel) ||
+	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
+		swap_waits(s);
+	crowd_drain(s->crowd);
+	return is_more;
+}
+
+bool session_check(struct session *s, GError **error)
+{
+	int err = apart_is_done(s->closing) ? apart_wait(s->closing) : 0;
+
+	if (err)
+		attach_set_load_error(error, err);
+	return !err;
+}
+
+bool session_is_full(const struct session *s)
+{
+	return MAX(profile_most_rows(s->profile), fold_sum_cnt(s->fold)) >= s->rows_max;
+}
+
+#define DYING_STEP_US 2000
+#define DYING_STEPS 500
+
+/* A thread that is about to die is in no list; as it dies, it sends its account.  On a busy machine that takes a while. */
+static void await_dying(struct session *s)
+{
+	for (unsigned i = 0; i < DYING_STEPS && fold_lacks_thread(s->fold); i++) {
+		g_usleep(DYING_STEP_US);
+		session_empty_ring(s);
+	}
+}
+
+/* The window's end and the walk over all threads, by a thread of its own. */
+struct ending {
+	struct session *session;
+	const struct bpf_link *link;
+	int err;
+	gint has_ended, is_done;
+};
+
+#define TAKEN_EVERY_US 200
+
+static void await_taking(struct session *s)
+{
+	(void)s;
+	g_usleep(TAKEN_EVERY_US);
+}
+
+/* So many threads are walked over twice, those first that move; more would take longer than it gains. */
+#define TWO_WALKS_MAX 2000
+
+static bool may_walk_twice(void)
+{
+	unsigned runnable, all;
+
+	return loadavg_threads(&runnable, &all) && all <= TWO_WALKS_MAX;
+}
+
+static gpointer end_window(gpointer data)
+{
+	struct ending *e = data;
+	struct session *s = e->session;
+
+	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
+	s->stop_ns = set_edge(&s->skel->data->window.stop_ns);
+	s->skel->data->is_open = 0;
+	visit_cpus(s->skel);
+	g_atomic_int_set(&e->has_ended, 1);
+	e->err = iterate(e->link, await_taking, s);
+	if (s->skel->data->leaves_quiet && !e->err) {
+		s->skel->data->leaves_quiet = 0;
+		e->err = iterate(e->link, await_taking, s);
+	}
+	g_atomic_int_set(&e->is_done, 1);
+	return NULL;
+}
+
+/*
+ * What the threads were doing as the window ended their stacks tell, which do not stay for long.  So nothing comes between that end and the walk over
+ * them but a visit to each CPU: what the end found running has written what it does by then, and the sums of the waits are final, too.  Those, and
+ * what the walk sends, are taken in meanwhile.
+ */
+static bool close_window(struct session *s, const struct bpf_link *close_thread, GError **error)
+{
+	struct ending ending = { .session = s, .link = close_thread };
+
+	s->skel->data->leaves_quiet = may_walk_twice();
+	GThread *thread = urgency_thread_new("closing", end_window, &ending);
+
+	while (!g_atomic_int_get(&ending.has_ended))
+		g_usleep(TAKEN_EVERY_US);
+	session_take_mappings(s);
+	session_empty_ring(s);
+	read_waits(s, s->skel->data->second_in_use, s->skel->bss->wait_entries, true);
+	while (!g_atomic_int_get(&ending.is_done)) {
+		session_empty_ring(s);
+		g_usleep(TAKEN_EVERY_US);
+	}
+	g_thread_join(thread);
+	session_empty_ring(s);
+	return iterated(ending.err, error);
+}
+
+bool session_stop(struct session *s, GError **error)
+{
+	struct bpf_link *close_thread;
+	int err;
+
+	urgency_keep();
+	err = apart_wait(s->closing);
+	close_thread = err ? NULL : s->closing ? apart_link(s->closing) : s->skel->links.close_thread;
+	if (!close_thread) {
+		attach_set_load_error(error, err ? err : -errno);
+		return false;
+	}
+	s->programs[2] = apart_object(s->closing);
+	apply_tables(s, true);
+	if (!close_window(s, close_thread, error))
+		return false;
+	await_dying(s);
+	if (!session_take_parked(s))
+		profile_add_loss(s->profile, "unread_accounts", "accounts of threads could not be read out of the kernel", 1, 0);
+	fold_finish_threads(s->fold);
+	return true;
+}
+
+const struct profile *session_threads(const struct session *s)
+{
+	return s->profile;
+}
+
+struct profile *session_take_profile(struct session *s)
+{
+	struct profile *p = s->profile;
+
+	fold_finish(s->fold);
+	crowd_finish(s->crowd, s->fold, s->profile);
+	session_fill_info(s);
+	s->profile = NULL;
+	fold_free(s->fold);
+	s->fold = NULL;
+	return p;
+}
+
+void session_take_sums(struct session *s)
+{
+	swap_waits(s);
+}
+
+unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_frames, unsigned max)
+{
+	uint32_t node;
+	unsigned cnt = 0;
+
+	if (!id || !fold_find(s->fold, id, &node))
+		return 0;
+	while (node && cnt < max) {
+		const struct stack_node *n = profile_get_node(s->profile, node);
+		ret_frames[cnt++] = profile_get_frame(s->profile, n->frame);
+		node = n->parent;
+	}
+	return cnt;
+}

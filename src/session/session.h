@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include "profile/profile.h"
+#include "session/options.h"
+
+/*
+ * One tracing session: open, load, attach, start, drain now and then, stop.  Its window
+ * is [start, stop) of CLOCK_MONOTONIC.  Freed in any state it leaves no program loaded.
+ */
+struct session;
+
+/* Opens, loads and attaches; nothing is counted yet.  The options' pointers must outlive it. */
+struct session *session_new(const struct collect_options *options, GError **error);
+void session_free(struct session *s);
+
+/* Looks at every thread, then lets the window begin. */
+bool session_start(struct session *s, GError **error);
+
+/* How often session_drain() wants to be called, at least. */
+#define SESSION_DRAIN_MS 50
+/* The same for now: sooner while the traced command starts programs. */
+unsigned session_drain_ms(const struct session *s);
+
+/* Takes what the kernel has gathered: call it as often as that, and at once when it returns true. */
+bool session_drain(struct session *s);
+
+/* False when it cannot end well: part of it is loaded while the window is open.  Call it now and then. */
+bool session_check(struct session *s, GError **error);
+
+/* No recording could hold much more than what there is by now, so the window is to end.  Ask as often as that. */
+bool session_is_full(const struct session *s);
+
+/* Ends the window, reads out everything. */
+bool session_stop(struct session *s, GError **error);
+
+/* After session_stop(): the profile that session_take_profile() will finish.  Its threads and their states are what they will be, nothing else is. */
+const struct profile *session_threads(const struct session *s);
+/* Finishes the profile, which is the caller's then; once, after session_stop(). */
+struct profile *session_take_profile(struct session *s);
+/* Takes the programs out of the kernel before session_free() does, which is all that may follow. */
+void session_unload(struct session *s);
+
+struct session_progress {
+	uint64_t elapsed_ns;
+	uint64_t switches;
+	uint64_t stacks;
+	uint64_t lost;		/* events of all reasons */
+};
+void session_progress(struct session *s, struct session_progress *ret_progress);
+
+/* For `hist` at intervals: hands all sums gathered so far to options->on_sum. */
+void session_take_sums(struct session *s);
+
+/* Frames of a stack id, innermost first, for event lines; the number of frames, at most max. */
+unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_frames, unsigned max);
+
+/* What libbpf has had to say since the last call, for --verbose. */
+char *session_libbpf_log(void);
+
+/* How well walks were remembered, for people: "walks: ...\n". */
+char *session_walks_text(struct session *s);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "supply/table_files.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/urgency.h"
+#include "symbolize/process/fileopen.h"
+#include "unwind/table.h"
+
+#define BUILDERS_MAX 2
+#define HURRY_NICE (-10)
+#define FRESH_US 2000000	/* a file seen by its inode is taken for the same so long */
+#define FILES_KEPT 512		/* up to so many are kept though nobody uses them */
+#define UNUSED_KEPT_US 60000000	/* beyond that, so long */
+/*
+ * No table is overwritten that a program might still walk by.  Walks take microseconds, and the
+ * mappings that led to it were withdrawn so long ago.
+ */
+#define GRACE_US 5000000
+#define SWEEP_EVERY_US 2000000
+#define SCRIPT_LINE_MAX 256
+#define INTERPRETERS_MAX 4	/* of interpreters: a script's, and that one's loader */
+
+/* A file by what /proc/PID/maps says of it, to save opening it for every process. */
+struct inode_key {
+	uint64_t device, inode;
+};
+
+struct seen_file {
+	struct inode_key key;
+	struct table_file *file;
+	int64_t seen_us;
+};
+
+struct table_files {
+	struct slabs *slabs;
+	bool hurries;
+	table_files_fn on_built;
+	void *data;
+	GHashTable *files;	/* struct table_file_key -> struct table_file */
+	GHashTable *seen;	/* struct inode_key -> struct seen_file */
+	GThreadPool *builders;
+	struct table_file *vdso;
+	unsigned building;
+	uint64_t refused_cnt;
+	bool is_short;		/* there are refused files */
+	int64_t swept_us;
+};
+
+static guint file_key_hash(gconstpointer p)
+{
+	const struct table_file_key *k = p;
+
+	return hash_end(hash_more(hash_more(hash_more(k->device, k->inode), k->bytes), (uint64_t)k->mtime_ns));
+}
+
+static gboolean file_key_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct table_file_key)) == 0;
+}
+
+static guint inode_key_hash(gconstpointer p)
+{
+	const struct inode_key *k = p;
+
+	return hash_end(hash_more(k->device, k->inode));
+}
+
+static gboolean inode_key_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct inode_key)) == 0;
+}
+
+static void file_free(struct table_files *tf, struct table_file *file)
+{
+	if (file->table)
+		slabs_drop(tf->slabs, file->table);
+	g_free(file->segments);
+	g_free(file);
+}
+
+void table_files_hurry(void)
+{
+	setpriority(PRIO_PROCESS, (id_t)gettid(), HURRY_NICE);	/* refused: then it takes longer */
+}
+
+/* In a builder's thread.  Of *tf it uses only what never changes. */
+static void build(gpointer job, gpointer data)
+{
+	static _Thread_local bool has_begun;
+	struct table_file *file = job;
+	struct table_files *tf = data;
+	struct unwind_table *table;
+
+	if (!has_begun)
+		urgency_decline();
+	if (tf->hurries && !has_begun)
+		table_files_hurry();
+	has_begun = true;
+	table = unwind_table_build(file->fd, NULL);
+	file->result = TABLE_FILE_WITHOUT;
+	if (table) {
+		file->base = table->base;
+		g_free(file->segments);	/* of an earlier attempt */
+		file->segments = g_steal_pointer(&table->segments);
+		file->segment_cnt = table->segment_cnt;
+		file->table = slabs_store(tf->slabs, table);
+		file->result = file->table ? TABLE_FILE_READY : TABLE_FILE_REFUSED;
+	}
+	unwind_table_free(table);
+	close(file->fd);
+	file->fd = -1;
+	tf->on_built(file, tf->data);
+}
+
+/* Small files first: most programs have a few of those and wait for nothing else. */
+static gint compare_jobs(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct table_file *x = a, *y = b;
+
+	return x->key.bytes < y->key.bytes ? -1 : x->key.bytes > y->key.bytes;
+}
+
+struct table_files *table_files_new(struct slabs *slabs, bool hurries, table_files_fn on_built, void *data)
+{
+	struct table_files *tf = g_new0(struct table_files, 1);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	tf->slabs = slabs;
+	tf->hurries = hurries;
+	tf->on_built = on_built;
+	tf->data = data;
+	tf->files = g_hash_table_new(file_key_hash, file_key_equal);
+	tf->seen = g_hash_table_new_full(inode_key_hash, inode_key_equal, NULL, g_free);
+	elf_version(EV_CURRENT);
+	/* exclusive: these threads have a priority of their own */
+	tf->builders = g_thread_pool_new(build, tf, (gint)CLAMP(cpus, 1, BUILDERS_MAX), TRUE, NULL);
+	g_thread_pool_set_sort_function(tf->builders, compare_jobs, NULL);
+	return tf;
+}
+
+bool table_files_free(struct table_files *tf)
+{
+	GHashTableIter iter;
+	gpointer file;
+
+	/*
+	 * A large file may take a builder a moment, and nobody should wait for it at the end of a
+	 * recording: what it still works on is left to it, what is queued is dropped.
+	 */
+	g_thread_pool_free(tf->builders, TRUE, tf->building == 0);
+	if (tf->building)
+		return false;
+	g_hash_table_iter_init(&iter, tf->files);
+	while (g_hash_table_iter_next(&iter, NULL, &file))
+		file_free(tf, file);
+	if (tf->vdso)
+		file_free(tf, tf->vdso);
+	g_hash_table_destroy(tf->files);
+	g_hash_table_destroy(tf->seen);
+	g_free(tf);
+	return true;
+}
+
+static void queue(struct table_files *tf, struct table_file *file, int fd)
+{
+	file->fd = fd;
+	file->state = TABLE_FILE_QUEUED;
+	tf->building++;
+	g_thread_pool_push(tf->builders, file, NULL);
+}
+
+void table_files_built(struct table_files *tf, struct table_file *file)
+{
+	tf->building--;
+	file->state = file->result;
+	if (file->state != TABLE_FILE_REFUSED)
+		return;
+	tf->refused_cnt++;
+	tf->is_short = true;
+}
+
+unsigned table_files_building(const struct table_files *tf)
+{
+	return tf->building;
+}
+
+uint64_t table_files_refused_cnt(const struct table_files *tf)
+{
+	return tf->refused_cnt;
+}
+
+void table_file_use(struct table_file *file)
+{
+	file->users++;
+}
+
+void table_file_unuse(struct table_file *file)
+{
+	if (!--file->users)
+		file->unused_us = g_get_monotonic_time();
+}
+
+/* The kernel's own code in every process: ours is the same. */
+static struct table_file *vdso_file(struct table_files *tf)
+{
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	size_t bytes = 2 * (size_t)sysconf(_SC_PAGESIZE);
+	int fd;
+
+	if (tf->vdso)
+		return tf->vdso;
+	tf->vdso = g_new0(struct table_file, 1);
+	tf->vdso->state = TABLE_FILE_WITHOUT;
+	fd = image ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	if (fd < 0)
+		return tf->vdso;
+	/* it is one or two pages long; what lies behind it may be unreadable */
+	while (bytes && write(fd, image, bytes) != (ssize_t)bytes)
+		bytes -= (size_t)sysconf(_SC_PAGESIZE);
+	if (bytes)
+		queue(tf, tf->vdso, fd);
+	else
+		close(fd);
+	return tf->vdso;
+}
+
+/* The file behind an O_PATH descriptor, queued if it is new. */
+static struct table_file *file_held(struct table_files *tf, int held, const struct stat *st)
+{
+	struct table_file_key key = { st->st_dev, st->st_ino, (uint64_t)st->st_size, st->st_mtim.tv_sec,
+				      st->st_mtim.tv_nsec };
+	struct table_file *file = g_hash_table_lookup(tf->files, &key);
+	int fd;
+
+	if (file && file->state != TABLE_FILE_RETRY)
+		return file;
+	if (!file) {
+		file = g_new0(struct table_file, 1);
+		file->key = key;
+		file->unused_us = g_get_monotonic_time();
+		g_hash_table_insert(tf->files, &file->key, file);
+	}
+	file->state = TABLE_FILE_WITHOUT;
+	fd = file_open_held(held);
+	if (fd >= 0)
+		queue(tf, file, fd);
+	return file;
+}
+
+static struct table_file *open_mapped(struct table_files *tf, uint32_t pid, const struct maps_line *line)
+{
+	struct table_file *file;
+	struct stat st;
+	int held = file_hold_mapped("/proc", pid, line->start, line->end, &st);
+
+	if (held < 0)
+		return NULL;
+	file = file_held(tf, held, &st);
+	close(held);
+	return file;
+}
+
+struct table_file *table_files_of_mapping(struct table_files *tf, uint32_t pid, const struct maps_line *line)
+{
+	struct inode_key key = { (uint64_t)line->dev_major << 32 | line->dev_minor, line->inode };
+	int64_t now_us = g_get_monotonic_time();
+	struct seen_file *seen;
+	struct table_file *file;
+
+	if (strcmp(line->path, "[vdso]") == 0)
+		return vdso_file(tf);
+	if (!line->inode)
+		return NULL;
+	seen = g_hash_table_lookup(tf->seen, &key);
+	if (seen && now_us - seen->seen_us < FRESH_US && seen->file->state != TABLE_FILE_RETRY)
+		return seen->file;
+	file = open_mapped(tf, pid, line);
+	if (!file)
+		return NULL;
+	if (!seen) {
+		seen = g_new0(struct seen_file, 1);
+		seen->key = key;
+		g_hash_table_insert(tf->seen, &seen->key, seen);
+	}
+	seen->file = file;
+	seen->seen_us = now_us;
+	return file;
+}
+
+/* The program that runs this one: a script's first line names it, or PT_INTERP.  NULL: none. */
+static char *interpreter_of(int fd)
+{
+	char text[SCRIPT_LINE_MAX + 1], *path = NULL;
+	struct elf_file elf;
+	GElf_Phdr ph;
+	ssize_t n = pread(fd, text, SCRIPT_LINE_MAX, 0);
+
+	if (n <= 2)
+		return NULL;
+	text[n] = '\0';
+	if (text[0] == '#' && text[1] == '!') {
+		char *begin = text + 2 + strspn(text + 2, " \t");
+
+		return g_strndup(begin, strcspn(begin, " \t\n"));
+	}
+	if (elf_file_open(&elf, fd, NULL) && elf_file_phdr(&elf, PT_INTERP, &ph) && ph.p_offset <= INT64_MAX &&
+	    (n = pread(fd, text, MIN(ph.p_filesz, SCRIPT_LINE_MAX), (off_t)ph.p_offset)) > 0) {
+		text[n] = '\0';
+		path = g_strdup(text);
+	}
+	elf_file_close(&elf);
+	return path;
+}
+
+void table_files_foresee(struct table_files *tf, const char *path)
+{
+	g_autofree char *at = g_strdup(path);
+
+	for (unsigned i = 0; at && at[0] == '/' && i < INTERPRETERS_MAX; i++) {
+		struct stat st;
+		int held = file_hold_here(at, &st), fd;
+
+		if (held < 0)
+			return;
+		file_held(tf, held, &st);
+		fd = file_open_held(held);
+		close(held);
+		g_free(at);
+		at = fd >= 0 ? interpreter_of(fd) : NULL;
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static bool is_forgettable(const struct table_file *file, int64_t before_us)
+{
+	return !file->users && file->state != TABLE_FILE_QUEUED && file->unused_us < before_us;
+}
+
+static gboolean seen_is_forgettable(gpointer key, gpointer value, gpointer before_us)
+{
+	return is_forgettable(((const struct seen_file *)value)->file, *(int64_t *)before_us);
+}
+
+bool table_files_sweep(struct table_files *tf)
+{
+	int64_t now_us = g_get_monotonic_time(), before_us = now_us - (tf->is_short ? GRACE_US : UNUSED_KEPT_US);
+	bool is_freed = false, was_short = tf->is_short;
+	GHashTableIter iter;
+	gpointer value;
+
+	if (now_us - tf->swept_us < SWEEP_EVERY_US || (!was_short && g_hash_table_size(tf->files) <= FILES_KEPT))
+		return false;
+	tf->swept_us = now_us;
+	g_hash_table_foreach_remove(tf->seen, seen_is_forgettable, &before_us);
+	g_hash_table_iter_init(&iter, tf->files);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		if (is_forgettable(value, before_us)) {
+			struct table_file *file = value;
+
+			is_freed |= file->table != NULL;
+			g_hash_table_iter_remove(&iter);
+			file_free(tf, file);
+		}
+	if (!is_freed || !was_short)
+		return false;
+	tf->is_short = false;
+	g_hash_table_iter_init(&iter, tf->files);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		if (((struct table_file *)value)->state == TABLE_FILE_REFUSED)
+			((struct table_file *)value)->state = TABLE_FILE_RETRY;
+	return true;
+}

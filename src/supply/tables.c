@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "supply/tables.h"
+
+#include <bpf/bpf.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "abi/space_abi.h"
+#include "base/process_ids.h"
+#include "base/urgency.h"
+#include "supply/slabs.h"
+#include "supply/table_files.h"
+#include "symbolize/process/fileopen.h"
+#include "symbolize/process/maps.h"
+
+#define MAPS_TEXT_MAX (16 << 20)
+#define YOUNG_US 50000	/* most short-lived processes are gone by then */
+/* A program's mappings are read again when it has mapped more, after a pause of so many times what the last reading took. */
+#define PAUSE_TIMES 20
+#define IDLE_US 1000000	/* look around this often when nothing happens */
+
+struct program_mapping {
+	uint64_t start, end, pgoff;
+	struct table_file *file;
+};
+
+/* What runs in a process. */
+struct program {
+	uint32_t pid;
+	uint64_t space;
+	GArray *mappings;	/* struct program_mapping, by address */
+	bool stale;		/* it has mapped more since, or was never looked at */
+	int64_t due_us;		/* look at it from then on: a program may map things without end */
+	bool is_new;		/* the mappings have not been handed over since they were read */
+	bool published;
+};
+
+enum message_kind {
+	MESSAGE_WANT,
+	MESSAGE_MMAP,
+	MESSAGE_EXIT,
+	MESSAGE_LOSS,
+	MESSAGE_FORESEE,
+	MESSAGE_FORESEE_COMMAND,
+	MESSAGE_BUILT,
+	MESSAGE_END,
+};
+
+struct message {
+	enum message_kind kind;
+	uint32_t pid;
+	bool is_young;
+	uint64_t space;
+	union {
+		struct table_file *file;
+		char *name;
+	};
+};
+
+struct tables {
+	GAsyncQueue *inbox;	/* struct message */
+	GThread *supplier;
+	volatile uint32_t *epoch;	/* atomic */
+	gint is_ending;		/* atomic: what is yet to be done is of no use */
+	gint unfinished;	/* atomic: messages on their way, builds included */
+	gint published_cnt, refused_cnt;	/* atomic */
+	/* the supplier's */
+	struct slabs *slabs;
+	struct table_files *files;
+	int spaces_fd;
+	bool hurries;
+	GHashTable *programs;	/* pid -> struct program */
+	bool changed;		/* programs to look at again */
+	bool was_asked;
+	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
+	uint64_t no_room_cnt;	/* of spaces and of mappings in them */
+};
+
+/* Leaving word. */
+
+static void send(struct tables *t, const struct message *message)
+{
+	struct message *copy = g_new(struct message, 1);
+
+	*copy = *message;
+	/* a build counts from its beginning */
+	if (message->kind != MESSAGE_BUILT)
+		g_atomic_int_inc(&t->unfinished);
+	g_async_queue_push(t->inbox, copy);
+}
+
+void tables_tell(struct tables *t, volatile uint32_t *epoch)
+{
+	g_atomic_pointer_set(&t->epoch, epoch);
+}
+
+void tables_foresee(struct tables *t, uint32_t pid)
+{
+	send(t, &(struct message){ .kind = MESSAGE_FORESEE, .pid = pid });
+}
+
+void tables_foresee_command(struct tables *t, const char *name)
+{
+	send(t, &(struct message){ .kind = MESSAGE_FORESEE_COMMAND, .name = g_strdup(name) });
+}
+
+void tables_want(struct tables *t, uint32_t pid, uint64_t space, bool is_young)
+{
+	send(t, &(struct message){ .kind = MESSAGE_WANT, .pid = pid, .space = space, .is_young = is_young });
+}
+
+void tables_note_mmap(struct tables *t, uint32_t pid)
+{
+	send(t, &(struct message){ .kind = MESSAGE_MMAP, .pid = pid });
+}
+
+void tables_note_exit(struct tables *t, uint32_t pid)
+{
+	send(t, &(struct message){ .kind = MESSAGE_EXIT, .pid = pid });
+}
+
+void tables_note_loss(struct tables *t)
+{
+	send(t, &(struct message){ .kind = MESSAGE_LOSS });
+}
+
+/* In a builder's thread. */
+static void on_built(struct table_file *file, void *data)
+{
+	send(data, &(struct message){ .kind = MESSAGE_BUILT, .file = file });
+}
+
+bool tables_idle(const struct tables *t)
+{
+	return g_atomic_int_get(&t->unfinished) == 0;
+}
+
+uint64_t tables_published_cnt(const struct tables *t)
+{
+	return (uint64_t)g_atomic_int_get(&t->published_cnt);
+}
+
+uint64_t tables_refused_cnt(const struct tables *t)
+{
+	return (uint64_t)g_atomic_int_get(&t->refused_cnt);
+}
+
+/* From here on in the supplier's thread. */
+
+static void forget_mappings(struct program *program)
+{
+	for (guint i = 0; i < program->mappings->len; i++)
+		table_file_unuse(g_array_index(program->mappings, struct program_mapping, i).file);
+	g_array_set_size(program->mappings, 0);
+}
+
+static void program_free(gpointer p)
+{
+	struct program *program = p;
+
+	forget_mappings(program);
+	g_array_unref(program->mappings);
+	g_free(program);
+}
+
+/* Calls for each executable mapping of a process; false when it is gone. */
+typedef void (*mapping_fn)(struct tables *t, uint32_t pid, const struct maps_line *line, void *data);
+
+static bool for_each_mapping(struct tables *t, uint32_t pid, mapping_fn fn, void *data)
+{
+	char path[40];
+	size_t len;
+
+	g_snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	g_autofree char *text = file_read_text(path, MAPS_TEXT_MAX, &len);
+	if (!text || !len)
+		return false;
+	for (char *line = text, *next; line && *line; line = next) {
+		struct maps_line m;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (maps_parse_line(line, &m) && m.is_exec)
+			fn(t, pid, &m, data);
+	}
+	return true;
+}
+
+/* A build begins with its file's first look-up, and only here. */
+static struct table_file *file_of(struct tables *t, uint32_t pid, const struct maps_line *line)
+{
+	unsigned before = table_files_building(t->files);
+	struct table_file *file = table_files_of_mapping(t->files, pid, line);
+
+	g_atomic_int_add(&t->unfinished, (gint)(table_files_building(t->files) - before));
+	return file;
+}
+
+static void add_mapping(struct tables *t, uint32_t pid, const struct maps_line *m, void *data)
+{
+	struct program_mapping mapping = { m->start, m->end, m->pgoff, file_of(t, pid, m) };
+	GArray *mappings = data;
+
+	if (!mapping.file)
+		return;
+	table_file_use(mapping.file);
+	g_array_append_val(mappings, mapping);
+}
+
+/* False when the process is gone. */
+static bool read_mappings(struct tables *t, struct program *program)
+{
+	GArray *before = program->mappings;
+	struct program old = { .mappings = before };
+	bool ok;
+
+	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
+	program->stale = false;
+	program->is_new = true;
+	int64_t began_us = g_get_monotonic_time();
+	ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
+	int64_t read_us = g_get_monotonic_time();
+	program->due_us = read_us + PAUSE_TIMES * (read_us - began_us);
+	forget_mappings(&old);
+	g_array_unref(before);
+	return ok;
+}
+
+static bool is_ready(const struct program *program)
+{
+	for (guint i = 0; i < program->mappings->len; i++)
+		if (g_array_index(program->mappings, struct program_mapping, i).file->state == TABLE_FILE_QUEUED)
+			return false;
+	return true;
+}
+
+static void publish(struct tables *t, struct program *program)
+{
+	g_autofree struct space *space = g_new0(struct space, 1);
+	volatile uint32_t *epoch;
+
+	for (guint i = 0; i < program->mappings->len; i++) {
+		const struct program_mapping *m = &g_array_index(program->mappings, struct program_mapping, i);
+		const struct table_file *file = m->file;
+		uint64_t vaddr;
+
+		if (file->state != TABLE_FILE_READY ||
+		    !elf_segments_vaddr(file->segments, file->segment_cnt, m->pgoff, &vaddr))
+			continue;
+		if (space->cnt >= SPACE_MAPPINGS_MAX) {
+			t->no_room_cnt++;
+			break;
+		}
+		space->mapping[space->cnt++] = (struct space_mapping){
+			.start = m->start, .end = m->end, .bias = m->start - vaddr + file->base,
+			.rows_block = file->table->rows_block, .index_block = file->table->index_block,
+			.page_cnt = file->table->page_cnt,
+		};
+	}
+	space->generation = (uint32_t)t->published_cnt + 1;
+	program->is_new = false;
+	program->published = bpf_map_update_elem(t->spaces_fd, &program->space, space, BPF_ANY) == 0;
+	t->no_room_cnt += !program->published;
+	g_atomic_int_inc(&t->published_cnt);
+	epoch = g_atomic_pointer_get(&t->epoch);
+	if (epoch)
+		*epoch = (uint32_t)t->published_cnt;
+}
+
+static void withdraw(struct tables *t, struct program *program)
+{
+	if (program->published)
+		bpf_map_delete_elem(t->spaces_fd, &program->space);
+	program->published = false;
+}
+
+static void want(struct tables *t, const struct message *m)
+{
+	struct program *program = g_hash_table_lookup(t->programs, GUINT_TO_POINTER(m->pid));
+
+	t->was_asked = true;
+	if (program && program->space == m->space)
+		return;
+	if (program)
+		withdraw(t, program);
+	program = g_new0(struct program, 1);
+	program->pid = m->pid;
+	program->space = m->space;
+	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
+	program->stale = true;
+	program->due_us = m->is_young ? g_get_monotonic_time() + YOUNG_US : 0;
+	g_hash_table_insert(t->programs, GUINT_TO_POINTER(m->pid), program);
+	t->changed = true;
+}
+
+static void note_mmap(struct tables *t, uint32_t pid)
+{
+	struct program *program = g_hash_table_lookup(t->programs, GUINT_TO_POINTER(pid));
+
+	if (program)
+		program->stale = t->changed = true;
+}
+
+static void note_exit(struct tables *t, uint32_t pid)
+{
+	struct program *program = g_hash_table_lookup(t->programs, GUINT_TO_POINTER(pid));
+
+	if (!program)
+		return;
+	withdraw(t, program);
+	g_hash_table_remove(t->programs, GUINT_TO_POINTER(pid));
+}
+
+/* Everything must be read anew. */
+static void note_loss(struct tables *t)
+{
+	GHashTableIter iter;
+	gpointer program;
+
+	g_hash_table_iter_init(&iter, t->programs);
+	while (g_hash_table_iter_next(&iter, NULL, &program))
+		((struct program *)program)->stale = true;
+	t->changed = true;
+}
+
+static void build_mapped(struct tables *t, uint32_t pid, const struct maps_line *m, void *data)
+{
+	file_of(t, pid, m);
+}
+
+/* Once programs are asked for, those not asked for yet hardly matter. */
+static void foresee(struct tables *t, uint32_t pid)
+{
+	g_autoptr(GArray) all = NULL;
+
+	if (pid) {
+		if (!t->was_asked)
+			for_each_mapping(t, pid, build_mapped, NULL);
+		return;
+	}
+	all = process_ids();
+	for (guint i = 0; i < all->len; i++) {
+		uint32_t found = g_array_index(all, uint32_t, i);
+
+		if (found != (uint32_t)getpid())
+			tables_foresee(t, found);
+	}
+}
+
+/* Our libc is most likely the command's, and so is the vdso. */
+static void build_if_common(struct tables *t, uint32_t pid, const struct maps_line *m, void *data)
+{
+	uint64_t in_libc = (uint64_t)(uintptr_t)getauxval;
+
+	if ((in_libc >= m->start && in_libc < m->end) || strcmp(m->path, "[vdso]") == 0)
+		file_of(t, pid, m);
+}
+
+static void foresee_command(struct tables *t, const char *name)
+{
+	g_autofree char *path = g_find_program_in_path(name);
+	g_autofree char *absolute = path ? g_canonicalize_filename(path, NULL) : NULL;
+	unsigned before;
+
+	for_each_mapping(t, (uint32_t)getpid(), build_if_common, NULL);
+	before = table_files_building(t->files);
+	if (absolute)
+		table_files_foresee(t->files, absolute);
+	g_atomic_int_add(&t->unfinished, (gint)(table_files_building(t->files) - before));
+}
+
+static void take(struct tables *t, const struct message *m)
+{
+	switch (m->kind) {
+	case MESSAGE_WANT:
+		want(t, m);
+		break;
+	case MESSAGE_MMAP:
+		note_mmap(t, m->pid);
+		break;
+	case MESSAGE_EXIT:
+		note_exit(t, m->pid);
+		break;
+	case MESSAGE_LOSS:
+		note_loss(t);
+		break;
+	case MESSAGE_FORESEE:
+		foresee(t, m->pid);
+		break;
+	case MESSAGE_FORESEE_COMMAND:
+		foresee_command(t, m->name);
+		g_free(m->name);
+		break;
+	case MESSAGE_BUILT:
+		table_files_built(t->files, m->file);
+		t->changed = true;
+		break;
+	case MESSAGE_END:
+		break;
+	}
+}
+
+/* False when there is no use in it any more. */
+static bool look_at_program(struct tables *t, struct program *program, int64_t now_us)
+{
+	if (program->stale && program->due_us > now_us) {
+		t->due_us = MIN(t->due_us, program->due_us);
+		return true;
+	}
+	if (program->stale && !read_mappings(t, program))
+		return false;
+	if (program->is_new && is_ready(program))
+		publish(t, program);
+	return true;
+}
+
+static void look_at_programs(struct tables *t)
+{
+	int64_t now_us = g_get_monotonic_time();
+	GHashTableIter iter;
+	gpointer value;
+
+	if (!t->changed && now_us < t->due_us)
+		return;
+	t->changed = false;
+	t->due_us = INT64_MAX;
+	g_hash_table_iter_init(&iter, t->programs);
+	while (g_hash_table_iter_next(&iter, NULL, &value) && !g_atomic_int_get(&t->is_ending))
+		if (!look_at_program(t, value, now_us)) {
+			withdraw(t, value);
+			g_hash_table_iter_remove(&iter);
+		}
+}
+
+static struct message *next_message(struct tables *t)
+{
+	int64_t wait_us = MIN(t->due_us - g_get_monotonic_time(), IDLE_US);
+
+	if (wait_us <= 0)
+		return g_async_queue_try_pop(t->inbox);
+	return g_async_queue_timeout_pop(t->inbox, (guint64)wait_us);
+}
+
+static gpointer supply(gpointer data)
+{
+	struct tables *t = data;
+	bool is_end = false;
+
+	if (t->hurries)
+		table_files_hurry();
+	while (!is_end) {
+		struct message *m = next_message(t);
+		gint taken_cnt = 0;
+
+		for (; m; m = g_async_queue_try_pop(t->inbox)) {
+			is_end |= m->kind == MESSAGE_END || g_atomic_int_get(&t->is_ending);
+			take(t, m);
+			taken_cnt++;
+			g_free(m);
+			if (is_end)
+				break;
+		}
+		look_at_programs(t);
+		if (table_files_sweep(t->files))
+			note_loss(t);
+		g_atomic_int_set(&t->refused_cnt, (gint)(t->no_room_cnt + table_files_refused_cnt(t->files)));
+		g_atomic_int_add(&t->unfinished, -taken_cnt);
+	}
+	return NULL;
+}
+
+/* The maps of a recording that comes to nothing are freed with it. */
+static int create_spaces(struct bpf_map *spaces, GError **error)
+{
+	int fd = slabs_create_map(spaces, -1), err = fd < 0 ? fd : bpf_map__reuse_fd(spaces, fd);
+
+	if (!err)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-err),
+		    "the kernel's room for programs' mappings cannot be made: %s", g_strerror(-err));
+	return -1;
+}
+
+struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hurries, GError **error)
+{
+	struct slabs *room = slabs_new(slabs, error);
+	int spaces_fd = room ? create_spaces(spaces, error) : -1;
+	struct tables *t;
+
+	if (spaces_fd < 0) {
+		slabs_free(room);
+		return NULL;
+	}
+	t = g_new0(struct tables, 1);
+	t->slabs = room;
+	t->spaces_fd = spaces_fd;
+	t->due_us = INT64_MAX;
+	t->inbox = g_async_queue_new();
+	t->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);
+	t->hurries = hurries;
+	t->files = table_files_new(room, hurries, on_built, t);
+	t->supplier = urgency_thread_new("tables", supply, t);
+	return t;
+}
+
+void tables_free(struct tables *t)
+{
+	struct message *m;
+
+	if (!t)
+		return;
+	g_atomic_int_set(&t->is_ending, 1);
+	send(t, &(struct message){ .kind = MESSAGE_END });
+	g_thread_join(t->supplier);
+	while ((m = g_async_queue_try_pop(t->inbox))) {
+		take(t, m);
+		g_free(m);
+	}
+	g_hash_table_destroy(t->programs);
+	if (!table_files_free(t->files))
+		return;
+	g_async_queue_unref(t->inbox);
+	close(t->spaces_fd);
+	slabs_free(t->slabs);
+	g_free(t);
+}

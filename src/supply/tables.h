@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SUPPLY_TABLES_H
+#define SUPPLY_TABLES_H
+
+#include <bpf/libbpf.h>
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Keeps the BPF unwinder supplied: the executable mappings of every program it asks about,
+ * and one unwind table for each file among them.  A program's mappings are handed over when all
+ * its files are done, so a walk is either by tables throughout or by frame pointers throughout.
+ *
+ * All work is done by threads of its own; whoever calls this only leaves word.  So tables do not
+ * wait for stacks to be named.
+ */
+struct tables;
+
+/*
+ * Makes the two maps as the BPF object declares them and lets that use them: before it is loaded.
+ * hurries: for a few processes, whose tables should not wait behind a busy machine's work.
+ */
+struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hurries, GError **error);
+void tables_free(struct tables *t);
+/* The programs look tables up again when this changes; it is there once they are loaded. */
+void tables_tell(struct tables *t, volatile uint32_t *epoch);
+
+/* The files that a process or thread has mapped now will be wanted; 0: those of all processes. */
+void tables_foresee(struct tables *t, uint32_t pid);
+/* The same of what a command, as a shell would find it, begins with. */
+void tables_foresee_command(struct tables *t, const char *name);
+
+/*
+ * The unwinder asked for the program in process pid, to be known as `space`.  is_young: it
+ * may well be gone in a moment, as a compiler's helpers are; it is looked at when it is not.
+ */
+void tables_want(struct tables *t, uint32_t pid, uint64_t space, bool is_young);
+
+/* What mapping events tell. */
+void tables_note_mmap(struct tables *t, uint32_t pid);
+void tables_note_exit(struct tables *t, uint32_t pid);
+/* Some were lost: any program may have mapped more. */
+void tables_note_loss(struct tables *t);
+
+/* Nothing is left to do now. */
+bool tables_idle(const struct tables *t);
+
+/* How often mappings were handed over so far. */
+uint64_t tables_published_cnt(const struct tables *t);
+
+/*
+ * How often there was no room: for the table of a file, for a program, or for more mappings of
+ * one.  Their code is stepped over by frame pointer.
+ */
+uint64_t tables_refused_cnt(const struct tables *t);
+
+#endif

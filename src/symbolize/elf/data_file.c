@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/elf/data_file.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/elf/reader.h"
+#include "symbolize/process/fileopen.h"
+
+#define SECTIONS_MAX 65536
+
+/* What is in memory and no code. */
+static bool holds_data(const struct elf_file *f, uint32_t index, GElf_Shdr *ret)
+{
+	Elf_Scn *scn = index && index < SECTIONS_MAX ? elf_getscn(f->elf, index) : NULL;
+
+	return scn && gelf_getshdr(scn, ret) && (ret->sh_flags & SHF_ALLOC) && !(ret->sh_flags & (SHF_EXECINSTR | SHF_TLS));
+}
+
+/* A variable; false for what is none, or lies outside of its section. */
+static bool variable(const struct elf_file *f, const GElf_Sym *sym, const char *names, size_t names_bytes,
+		     struct symtab_raw *ret)
+{
+	unsigned bind = GELF_ST_BIND(sym->st_info);
+	GElf_Shdr in;
+
+	if (GELF_ST_TYPE(sym->st_info) != STT_OBJECT || !sym->st_size || sym->st_name >= names_bytes ||
+	    !names[sym->st_name] || !holds_data(f, sym->st_shndx, &in) || sym->st_value < in.sh_addr ||
+	    sym->st_value - in.sh_addr >= in.sh_size)
+		return false;
+	*ret = (struct symtab_raw){
+		.addr = sym->st_value, .name = (uint32_t)sym->st_name, .sized = true,
+		.end = sym->st_value + MIN(sym->st_size, in.sh_size - (sym->st_value - in.sh_addr)),
+		.rank = (uint8_t)((bind == STB_LOCAL ? SYMTAB_LOCAL : SYMTAB_GLOBAL) + symtab_underscores(names + sym->st_name) * 2 +
+				  (bind == STB_WEAK)),
+	};
+	return true;
+}
+
+static bool read_table(const struct elf_file *f, Elf_Scn *scn, struct symtab *ret)
+{
+	const struct elf_reader r = { .file = f, .elf = f->elf };
+	Elf_Data *data = elf_reader_symbols(&r, scn), *strings;
+	size_t entry_bytes = gelf_fsize(f->elf, ELF_T_SYM, 1, EV_CURRENT), names_bytes;
+	GElf_Shdr sh;
+
+	if (!data || !gelf_getshdr(scn, &sh) || !(strings = elf_reader_names(&r, &sh)))
+		return false;
+	GArray *raw = g_array_new(FALSE, FALSE, sizeof(struct symtab_raw));
+	char *names = g_malloc(strings->d_size + 1);
+
+	names_bytes = strings->d_size + 1;
+	memcpy(names, strings->d_buf, strings->d_size);
+	names[strings->d_size] = '\0';
+	for (size_t i = 1; i < data->d_size / entry_bytes; i++) {
+		struct symtab_raw one;
+		GElf_Sym sym;
+
+		if (gelf_getsym(data, (int)i, &sym) && variable(f, &sym, names, names_bytes, &one))
+			g_array_append_val(raw, one);
+	}
+	symtab_build(ret, raw, names, names_bytes);
+	g_array_unref(raw);
+	return true;
+}
+
+static void read_variables(const struct elf_file *f, struct data_file *ret)
+{
+	Elf_Scn *scn = NULL, *symtab = NULL, *dynsym = NULL;
+
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		if (sh.sh_type == SHT_SYMTAB && !symtab)
+			symtab = scn;
+		else if (sh.sh_type == SHT_DYNSYM && !dynsym)
+			dynsym = scn;
+	}
+	ret->has_all = symtab && read_table(f, symtab, &ret->variables);
+	if (!ret->has_all && dynsym)
+		read_table(f, dynsym, &ret->variables);
+}
+
+bool data_file_read(int fd, struct data_file *ret)
+{
+	struct elf_file f;
+	bool ok = elf_file_open(&f, fd, NULL);
+
+	memset(ret, 0, sizeof(*ret));
+	if (ok) {
+		read_variables(&f, ret);
+		ret->segments = g_steal_pointer(&f.segments);
+		ret->segment_cnt = f.segment_cnt;
+	}
+	elf_file_close(&f);
+	return ok;
+}
+
+void data_file_add_debug(struct data_file *f, int fd, const char *debug_dir)
+{
+	struct elf_table *own = f->has_all ? NULL : elf_table_read(fd, NULL), *theirs = NULL;
+	g_autofree char *path = own ? elf_debug_path(debug_dir, own->build_id, own->build_id_bytes) : NULL;
+	struct stat st;
+	int held = path ? file_hold_here(path, &st) : -1, debug_fd = held >= 0 ? file_open_held(held) : -1;
+	struct data_file debug = { 0 };
+
+	if (debug_fd >= 0)
+		theirs = elf_table_read(debug_fd, NULL);
+	if (theirs && elf_table_is_same_build(own, theirs) && data_file_read(debug_fd, &debug) && debug.has_all) {
+		symtab_clear(&f->variables);
+		f->variables = debug.variables;
+		debug.variables = (struct symtab){ 0 };
+		f->has_all = true;
+	}
+	data_file_clear(&debug);
+	elf_table_free(own);
+	elf_table_free(theirs);
+	if (debug_fd >= 0)
+		close(debug_fd);
+	if (held >= 0)
+		close(held);
+}
+
+void data_file_clear(struct data_file *f)
+{
+	symtab_clear(&f->variables);
+	g_clear_pointer(&f->segments, g_free);
+	f->segment_cnt = 0;
+}

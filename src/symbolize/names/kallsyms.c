@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/names/kallsyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A function reaches to the next one; before a gap (the end of a module, unlisted memory) at most this far. */
+#define REACH_BYTES (64 << 10)
+#define READ_STEP (1 << 20)
+#define FILE_MAX_BYTES (256 << 20)
+
+static bool is_text(char type)
+{
+	return type == 't' || type == 'T' || type == 'w' || type == 'W' || type == 'i';
+}
+
+/* Names that mark a section or the padding before a function rather than a function. */
+static bool is_marker(const char *name, size_t len)
+{
+	static const char *const ends[] = { "_start", "_end", "_begin", "_stext", "_etext", "_sinittext", "_einittext" };
+
+	if (g_str_has_prefix(name, "__pfx_") || !strcmp(name, "_text"))
+		return true;
+	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
+		size_t n = strlen(ends[i]);
+
+		if (len >= n && !strcmp(name + len - n, ends[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Behind the last function of a section: nothing is there. */
+static bool is_end_marker(const char *name, size_t len)
+{
+	return !strcmp(name, "_etext") || !strcmp(name, "_einittext") ||
+	       (len > 9 && name[0] == '_' && !strcmp(name + len - 9, "_text_end"));
+}
+
+static uint8_t name_rank(char type, const char *name, size_t len)
+{
+	unsigned rank = type == 'T' ? SYMTAB_GLOBAL : type == 'W' || type == 'w' ? SYMTAB_WEAK : SYMTAB_LOCAL;
+
+	if (name[0] == '_' && is_end_marker(name, len))
+		return SYMTAB_BOUND;
+	rank += symtab_underscores(name) * 2;
+	if (g_str_has_prefix(name, "__ia32_"))
+		rank++;	/* the 64-bit twin says the same without a puzzle */
+	if (name[0] == '_' || name[len - 1] == 't' || name[len - 1] == 'd')
+		rank += is_marker(name, len) ? SYMTAB_LOCAL + 16 : 0;	/* a static function there says more */
+	return (uint8_t)rank;
+}
+
+/* Reads hexadecimal digits; the first other character is at the returned place. */
+static char *parse_hex(char *p, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+
+	for (;; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value << 4 | (c - 'a' + 10);
+		else
+			break;
+	}
+	*ret_value = value;
+	return p;
+}
+
+/*
+ * One line, "ffffffff81000000 t name\t[module]", ended by a 0 byte.  Appends "name\0" and,
+ * behind it for module symbols, "[module]\0" at *out: that is never ahead of the reading,
+ * and since a name never starts with '[', no pointer to the module is needed.
+ */
+static void parse_line(char *line, char *line_end, char *names, char **out, GArray *raw, bool *any_address)
+{
+	struct symtab_raw r = { .end = UINT64_MAX };
+	char *p = parse_hex(line, &r.addr), *name, *tab, *to = *out;
+	size_t len;
+
+	if (p == line || line_end - p < 4 || p[0] != ' ' || p[2] != ' ' || !is_text(p[1]))
+		return;
+	if (!r.addr)
+		return;
+	*any_address = true;
+	name = p + 3;
+	tab = memchr(name, '\t', (size_t)(line_end - name));
+	len = (size_t)((tab ? tab : line_end) - name);
+	if (!len || name[0] == '[')
+		return;
+	name[len] = 0;
+	if (strlen(name) != len)	/* the kernel writes no 0 bytes */
+		return;
+	r.rank = name_rank(p[1], name, len);
+	r.name = (uint32_t)(to - names);
+	memmove(to, name, len + 1);
+	to += len + 1;
+	if (tab && tab[1] == '[') {
+		len = (size_t)(line_end - (tab + 1));
+		memmove(to, tab + 1, len + 1);
+		to += len + 1;
+	}
+	*out = to;
+	g_array_append_val(raw, r);
+}
+
+static const char *entry_module(const struct kallsyms *k, const struct symtab_entry *e)
+{
+	const char *behind = symtab_name(&k->table, e);
+
+	behind += strlen(behind) + 1;
+	return *behind == '[' ? behind : "[kernel]";
+}
+
+/* A module's last function must not name the addresses up to the next module. */
+static void limit_reach(struct kallsyms *k)
+{
+	for (size_t i = 0; i < k->table.cnt; i++) {
+		struct symtab_entry *e = &k->table.entries[i];
+
+		if (e->size > REACH_BYTES &&
+		    (i + 1 == k->table.cnt || strcmp(entry_module(k, e), entry_module(k, e + 1))))
+			e->size = REACH_BYTES;
+	}
+}
+
+/* Of the line that was just appended. */
+static void note_bound(struct kallsyms *k, const struct symtab_raw *r, const char *names)
+{
+	const char *name = names + r->name;
+
+	if (name[0] != '_' || name[1] != '_' || name[2] != 's')
+		return;
+	if (!strcmp(name, "__sched_text_start"))
+		k->sched_start = r->addr;
+	else if (!strcmp(name, "__sched_text_end"))
+		k->sched_end = r->addr;
+}
+
+struct kallsyms *kallsyms_parse(char *text, size_t len)
+{
+	struct kallsyms *k = g_new0(struct kallsyms, 1);
+	g_autoptr(GArray) raw = g_array_sized_new(FALSE, FALSE, sizeof(struct symtab_raw), (guint)(len / 48 + 16));
+	char *end = text + len, *out = text, *line, *line_end;
+	bool any_address = false;
+	guint cnt = 0;
+
+	for (line = text; line < end; line = line_end + 1) {
+		line_end = memchr(line, '\n', (size_t)(end - line));
+		if (!line_end)
+			line_end = end;
+		*line_end = 0;
+		parse_line(line, line_end, text, &out, raw, &any_address);
+		if (raw->len > cnt)
+			note_bound(k, &g_array_index(raw, struct symtab_raw, cnt++), text);
+	}
+	*out++ = 0;	/* behind the last name: no module */
+	k->hidden = !any_address;
+	text = g_realloc(text, (size_t)(out - text));
+	symtab_build(&k->table, raw, text, (size_t)(out - text));
+	limit_reach(k);
+	return k;
+}
+
+static char *read_whole(int fd, size_t *ret_len, GError **error)
+{
+	size_t room = 8 << 20, len = 0;
+	char *text = g_malloc(room + 2);
+
+	for (;;) {
+		ssize_t n = read(fd, text + len, room - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || len > FILE_MAX_BYTES) {
+			g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(n < 0 ? errno : EFBIG),
+				    "the kernel's symbols cannot be read: %s", g_strerror(n < 0 ? errno : EFBIG));
+			g_free(text);
+			return NULL;
+		}
+		if (!n)
+			break;
+		len += (size_t)n;
+		if (room - len < READ_STEP / 4) {
+			room += 4 * READ_STEP;
+			text = g_realloc(text, room + 2);
+		}
+	}
+	*ret_len = len;
+	return text;
+}
+
+struct kallsyms *kallsyms_read(const char *path, GError **error)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len;
+	char *text;
+
+	if (fd < 0) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+			    "%s cannot be opened: %s", path, g_strerror(errno));
+		return NULL;
+	}
+	text = read_whole(fd, &len, error);
+	close(fd);
+	return text ? kallsyms_parse(text, len) : NULL;
+}
+
+void kallsyms_free(struct kallsyms *k)
+{
+	if (!k)
+		return;
+	symtab_clear(&k->table);
+	g_free(k);
+}
+
+bool kallsyms_find(const struct kallsyms *k, uint64_t addr, const char **ret_name, const char **ret_module,
+		   uint64_t *ret_symbol_offset)
+{
+	const struct symtab_entry *e = symtab_find(&k->table, addr);
+
+	if (!e)
+		return false;
+	*ret_name = symtab_name(&k->table, e);
+	*ret_module = entry_module(k, e);
+	*ret_symbol_offset = addr - e->addr;
+	return true;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/process/fileopen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static int held_if_regular(int fd, struct stat *ret_stat)
+{
+	int error;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, ret_stat) && S_ISREG(ret_stat->st_mode))
+		return fd;
+	error = S_ISREG(ret_stat->st_mode) ? errno : EINVAL;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t resolve, struct stat *ret_stat)
+{
+	g_autofree char *root = g_strdup_printf("%s/%" PRIu32 "/root", proc_dir, pid);
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve };
+	int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, error;
+
+	memset(ret_stat, 0, sizeof(*ret_stat));
+	if (root_fd < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	error = errno;
+	close(root_fd);
+	errno = error;
+	return held_if_regular(fd, ret_stat);
+}
+
+int file_hold_in_process(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat)
+{
+	return hold_below(proc_dir, pid, path, 0, ret_stat);
+}
+
+int file_hold_in_process_nolinks(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat)
+{
+	return hold_below(proc_dir, pid, path, RESOLVE_NO_SYMLINKS, ret_stat);
+}
+
+int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_t end, struct stat *ret_stat)
+{
+	g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
+						proc_dir, pid, start, end);
+
+	memset(ret_stat, 0, sizeof(*ret_stat));
+	return held_if_regular(open(link, O_PATH | O_CLOEXEC), ret_stat);
+}
+
+int file_hold_here(const char *path, struct stat *ret_stat)
+{
+	memset(ret_stat, 0, sizeof(*ret_stat));
+	return held_if_regular(open(path, O_PATH | O_CLOEXEC), ret_stat);
+}
+
+bool file_numbers_may_differ(const struct stat *st, uint32_t mapped_dev_major)
+{
+	return major(st->st_dev) == 0 || mapped_dev_major == 0;
+}
+
+int file_open_held(int held_fd)
+{
+	char self[64];
+
+	g_snprintf(self, sizeof(self), "/proc/self/fd/%d", held_fd);
+	return open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len)
+{
+	size_t room = 16 << 10, len = 0;
+	char *text = g_malloc(room + 1);
+
+	for (;;) {
+		ssize_t n;
+
+		if (len == room) {
+			room *= 2;
+			text = g_realloc(text, room + 1);
+		}
+		n = read(fd, text + len, room - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			g_free(text);
+			return NULL;
+		}
+		len += (size_t)n;
+		if (!n || len >= max_bytes)
+			break;
+	}
+	len = MIN(len, max_bytes);
+	text[len] = 0;
+	*ret_len = len;
+	return text;
+}
+
+char *file_read_text(const char *path, size_t max_bytes, size_t *ret_len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+	char *text;
+
+	if (fd < 0)
+		return NULL;
+	text = file_read_fd(fd, max_bytes, ret_len);
+	error = errno;
+	close(fd);
+	errno = error;
+	return text;
+}
+
+bool file_read_at(int fd, uint64_t off, void *buffer, size_t len)
+{
+	if (off > INT64_MAX || len > INT64_MAX - off)
+		return false;
+	for (size_t done = 0; done < len;) {
+		ssize_t n = pread(fd, (char *)buffer + done, len - done, (off_t)(off + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}

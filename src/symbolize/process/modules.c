@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/process/modules.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "symbolize/elf/debuginfod.h"
+#include "symbolize/process/fileopen.h"
+#include "symbolize/process/maps.h"
+
+/* A hostile machine could map files without end; a busy honest one has some thousand. */
+#define MODULES_MAX 65536
+#define TABLES_MAX 16384
+#define TABLES_MAX_BYTES ((size_t)1 << 30)
+#define SELF_MAPS_MAX_BYTES (4 << 20)
+#define DEBUG_FILES_MAX 256	/* kept open; most files of a distribution have no debug information */
+
+struct file_id {
+	uint64_t dev, inode;
+	int64_t mtime_s, mtime_ns, size;
+};
+
+struct modules {
+	char *proc_dir, *debug_dir;
+	GHashTable *modules;	/* struct module -> itself */
+	GHashTable *tables;	/* struct file_id -> struct elf_table, NULL for no ELF file */
+	GStringChunk *strings;
+	size_t table_bytes;
+	struct elf_table *vdso;
+	bool vdso_tried;
+	bool keeps_debug_files;
+	unsigned debug_file_cnt;
+	struct debuginfod *debuginfod;	/* NULL: the user's environment names no server */
+	GPtrArray *arrived;	/* struct elf_table from there: several files may have one build-id */
+	GArray *replaced;	/* struct symtab: names of it were given out before better ones came */
+};
+
+static guint module_hash(gconstpointer key)
+{
+	const struct module *m = key;
+
+	return g_str_hash(m->path) ^ (guint)(m->inode * 0x9e3779b1u) ^ m->dev_minor ^ m->dev_major << 20;
+}
+
+static gboolean module_equal(gconstpointer a, gconstpointer b)
+{
+	const struct module *x = a, *y = b;
+
+	return x->inode == y->inode && x->dev_minor == y->dev_minor && x->dev_major == y->dev_major &&
+	       !strcmp(x->path, y->path);
+}
+
+static guint file_id_hash(gconstpointer key)
+{
+	const struct file_id *id = key;
+
+	return (guint)((id->inode * 31 + (uint64_t)id->mtime_ns) * 0x9e3779b1u ^ (uint64_t)id->mtime_s ^ id->dev);
+}
+
+static gboolean file_id_equal(gconstpointer a, gconstpointer b)
+{
+	return !memcmp(a, b, sizeof(struct file_id));
+}
+
+struct modules *modules_new(const char *proc_dir, const char *debug_dir)
+{
+	struct modules *ms = g_new0(struct modules, 1);
+
+	ms->proc_dir = g_strdup(proc_dir);
+	ms->debug_dir = g_strdup(debug_dir);
+	ms->modules = g_hash_table_new_full(module_hash, module_equal, g_free, NULL);
+	ms->tables = g_hash_table_new_full(file_id_hash, file_id_equal, g_free, (GDestroyNotify)elf_table_free);
+	ms->strings = g_string_chunk_new(4096);
+	ms->debuginfod = debuginfod_new();
+	ms->arrived = g_ptr_array_new_with_free_func((GDestroyNotify)elf_table_free);
+	ms->replaced = g_array_new(FALSE, FALSE, sizeof(struct symtab));
+	g_array_set_clear_func(ms->replaced, (GDestroyNotify)symtab_clear);
+	return ms;
+}
+
+void modules_free(struct modules *ms)
+{
+	if (!ms)
+		return;
+	debuginfod_free(ms->debuginfod);
+	g_ptr_array_unref(ms->arrived);
+	g_array_unref(ms->replaced);
+	g_hash_table_unref(ms->modules);
+	g_hash_table_unref(ms->tables);
+	g_string_chunk_free(ms->strings);
+	elf_table_free(ms->vdso);
+	g_free(ms->proc_dir);
+	g_free(ms->debug_dir);
+	g_free(ms);
+}
+
+static enum module_kind kind_of(const struct module *m)
+{
+	if (!strcmp(m->path, "[vdso]"))
+		return MODULE_VDSO;
+	if (!m->path[0] || !strcmp(m->path, "//anon") || g_str_has_prefix(m->path, "[anon") ||
+	    g_str_has_prefix(m->path, "/dev/zero") || g_str_has_prefix(m->path, "/SYSV") ||
+	    g_str_has_prefix(m->path, "anon_inode:"))
+		return MODULE_ANON;
+	return m->path[0] == '/' ? MODULE_FILE : MODULE_SPECIAL;
+}
+
+struct module *modules_intern(struct modules *ms, const struct symbolizer_mapping *mapping)
+{
+	struct module key = { .path = mapping->path ? mapping->path : "", .dev_major = mapping->dev_major,
+			      .dev_minor = mapping->dev_minor, .inode = mapping->inode }, *m;
+
+	m = g_hash_table_lookup(ms->modules, &key);
+	if (m)
+		return m;
+	if (g_hash_table_size(ms->modules) >= MODULES_MAX) {
+		key = (struct module){ .path = "[other]" };
+		m = g_hash_table_lookup(ms->modules, &key);
+		if (m)
+			return m;
+	}
+	m = g_memdup2(&key, sizeof(key));
+	m->path = g_string_chunk_insert_const(ms->strings, key.path);
+	m->shown = m->path;
+	m->kind = kind_of(m);
+	m->is_deleted = m->kind == MODULE_FILE && g_str_has_suffix(m->path, " (deleted)");
+	if (m->is_deleted) {
+		g_autofree char *plain = g_strndup(m->path, strlen(m->path) - strlen(" (deleted)"));
+
+		m->shown = g_string_chunk_insert_const(ms->strings, plain);
+	} else if (m->kind == MODULE_ANON) {
+		m->shown = "[anon]";
+	}
+	g_hash_table_add(ms->modules, m);
+	return m;
+}
+
+/* Whether an opened file is the mapped one: the inode must be the same, and the device too where it can be. */
+static bool is_same_file(const struct module *m, const struct stat *st)
+{
+	return st->st_ino == m->inode &&
+	       ((major(st->st_dev) == m->dev_major && minor(st->st_dev) == m->dev_minor) ||
+		file_numbers_may_differ(st, m->dev_major));
+}
+
+static int hold_checked(const struct module *m, int fd, const struct stat *st)
+{
+	if (fd < 0 || is_same_file(m, st))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int hold_module(struct modules *ms, const struct module *m, uint32_t pid, uint64_t start, uint64_t end,
+		       bool is_alive, struct stat *ret_stat)
+{
+	int fd = -1;
+
+	if (is_alive && !m->is_deleted)
+		fd = hold_checked(m, file_hold_in_process(ms->proc_dir, pid, m->path, ret_stat), ret_stat);
+	if (fd < 0 && is_alive) {
+		fd = file_hold_mapped(ms->proc_dir, pid, start, end, ret_stat);
+		/* The link is exact; but overlayfs may number the inode in two ways. */
+		if (fd >= 0 && !file_numbers_may_differ(ret_stat, m->dev_major))
+			fd = hold_checked(m, fd, ret_stat);
+	}
+	if (fd < 0 && !m->is_deleted)
+		fd = hold_checked(m, file_hold_here(m->path, ret_stat), ret_stat);
+	return fd;
+}
+
+void modules_keep_debug_files(struct modules *ms)
+{
+	ms->keeps_debug_files = true;
+	if (ms->debuginfod)
+		debuginfod_keep_files(ms->debuginfod);
+}
+
+static bool wants_debug_file(const struct modules *ms, const struct elf_table *t)
+{
+	return ms->keeps_debug_files && t->debug_fd < 0 && ms->debug_file_cnt < DEBUG_FILES_MAX;
+}
+
+static struct elf_table *read_held(const struct modules *ms, int held_fd)
+{
+	int fd = file_open_held(held_fd);
+	struct elf_table *t;
+
+	if (fd < 0)
+		return NULL;
+	t = elf_table_read(fd, NULL);
+	if (t && t->has_debug_info && wants_debug_file(ms, t))
+		t->debug_fd = fd;
+	else
+		close(fd);
+	return t;
+}
+
+/* The debug information of t is in the file that `from` has open, if it is of the same build. */
+static bool take_debug_fd(struct modules *ms, struct elf_table *t, const struct elf_table *from)
+{
+	if (from->debug_fd < 0 || !wants_debug_file(ms, t) || !elf_table_is_same_build(t, from))
+		return false;
+	t->debug_fd = fcntl(from->debug_fd, F_DUPFD_CLOEXEC, 0);
+	ms->debug_file_cnt += t->debug_fd >= 0;
+	return t->debug_fd >= 0;
+}
+
+static bool has_all(const struct modules *ms, const struct elf_table *t)
+{
+	return t->has_full_symbols && !wants_debug_file(ms, t);
+}
+
+/* Takes from the debug file at path what t lacks, if it belongs to t; true when t now has all. */
+static bool try_debug_file(struct modules *ms, struct elf_table *t, const char *path)
+{
+	struct elf_table *debug = NULL;
+	struct stat st;
+	int fd = file_hold_here(path, &st);
+
+	if (fd < 0)
+		return false;
+	debug = read_held(ms, fd);
+	close(fd);
+	if (debug) {
+		take_debug_fd(ms, t, debug);
+		if (!t->has_full_symbols)
+			elf_table_take_symbols(t, debug);
+	}
+	elf_table_free(debug);
+	return has_all(ms, t);
+}
+
+static bool add_debug_file(struct modules *ms, struct elf_table *t, const struct module *m)
+{
+	g_autoptr(GString) path = g_string_new(NULL);
+	g_autofree char *dir = g_path_get_dirname(m->shown);
+	g_autofree char *by_id = elf_debug_path(ms->debug_dir, t->build_id, t->build_id_bytes);
+
+	if (by_id && try_debug_file(ms, t, by_id))
+		return true;
+	if (!t->debuglink)
+		return false;
+	g_string_printf(path, "%s/.debug/%s", dir, t->debuglink);
+	if (try_debug_file(ms, t, path->str))
+		return true;
+	g_string_printf(path, "%s%s/%s", ms->debug_dir, dir, t->debuglink);
+	if (try_debug_file(ms, t, path->str))
+		return true;
+	g_string_printf(path, "%s/%s", dir, t->debuglink);
+	return try_debug_file(ms, t, path->str);
+}
+
+/* Copies the symbols of a debug file that arrived; names already given out stay valid. */
+static bool add_arrived(struct modules *ms, struct elf_table *t, const struct elf_table *arrived)
+{
+	take_debug_fd(ms, t, arrived);
+	if (t->has_full_symbols || ms->table_bytes > TABLES_MAX_BYTES || !elf_table_is_debug_file(t, arrived))
+		return false;
+	g_array_append_val(ms->replaced, t->symbols);
+	t->symbols = symtab_copy(&arrived->symbols);
+	t->has_full_symbols = true;
+	return true;
+}
+
+static void add_debug_symbols(struct modules *ms, struct elf_table *t, const struct module *m)
+{
+	if (has_all(ms, t) || !t->build_id_bytes || add_debug_file(ms, t, m) || !ms->debuginfod)
+		return;
+	for (guint i = 0; i < ms->arrived->len; i++) {
+		add_arrived(ms, t, g_ptr_array_index(ms->arrived, i));
+		if (has_all(ms, t))
+			return;
+	}
+	debuginfod_ask(ms->debuginfod, t->build_id, t->build_id_bytes);
+}
+
+static void take_arrived(struct modules *ms, struct elf_table *arrived)
+{
+	GHashTableIter iter;
+	struct elf_table *t;
+
+	g_ptr_array_add(ms->arrived, arrived);
+	if (arrived->debug_fd >= 0 && ms->debug_file_cnt++ >= DEBUG_FILES_MAX) {
+		close(arrived->debug_fd);
+		arrived->debug_fd = -1;
+	}
+	ms->table_bytes += elf_table_memory_bytes(arrived);
+	g_hash_table_iter_init(&iter, ms->tables);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&t))
+		if (t && add_arrived(ms, t, arrived))
+			ms->table_bytes += symtab_memory_bytes(&t->symbols);
+}
+
+void modules_poll(struct modules *ms)
+{
+	struct elf_table *arrived;
+
+	while (ms->debuginfod && ms->table_bytes <= TABLES_MAX_BYTES && (arrived = debuginfod_take(ms->debuginfod)))
+		take_arrived(ms, arrived);
+}
+
+/* The table of a held file: known already, or read now. */
+static struct elf_table *table_of(struct modules *ms, const struct module *m, int held_fd, const struct stat *st)
+{
+	struct file_id id = { st->st_dev, st->st_ino, st->st_mtim.tv_sec, st->st_mtim.tv_nsec, st->st_size };
+	struct elf_table *t;
+
+	if (g_hash_table_lookup_extended(ms->tables, &id, NULL, (gpointer *)&t))
+		return t;
+	if (ms->table_bytes > TABLES_MAX_BYTES || g_hash_table_size(ms->tables) >= TABLES_MAX)
+		return NULL;
+	t = read_held(ms, held_fd);
+	if (t) {
+		ms->debug_file_cnt += t->debug_fd >= 0;
+		add_debug_symbols(ms, t, m);
+		ms->table_bytes += elf_table_memory_bytes(t);
+	}
+	g_hash_table_insert(ms->tables, g_memdup2(&id, sizeof(id)), t);
+	return t;
+}
+
+/* Ours serves for every 64-bit process: the kernel maps the same pages into all. */
+static struct elf_table *vdso_table(struct modules *ms)
+{
+	uint64_t base = getauxval(AT_SYSINFO_EHDR);
+	g_autofree char *text = NULL;
+	char *line, *next;
+	size_t len;
+
+	if (ms->vdso_tried)
+		return ms->vdso;
+	ms->vdso_tried = true;
+	text = base ? file_read_text("/proc/self/maps", SELF_MAPS_MAX_BYTES, &len) : NULL;
+	for (line = text; line && *line; line = next) {
+		struct maps_line m;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		if (maps_parse_line(line, &m) && m.start == base && !strcmp(m.path, "[vdso]"))
+			ms->vdso = elf_table_read_memory((void *)(uintptr_t)m.start, m.end - m.start, NULL);
+	}
+	return ms->vdso;
+}
+
+struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t pid, uint64_t start, uint64_t end,
+				bool is_alive)
+{
+	struct elf_table *t = NULL;
+	struct stat st;
+	int fd;
+
+	if (m->kind == MODULE_VDSO)
+		return start > UINT32_MAX || sizeof(void *) == 4 ? vdso_table(ms) : NULL;
+	if (m->kind != MODULE_FILE)
+		return NULL;
+	fd = hold_module(ms, m, pid, start, end, is_alive, &st);
+	if (fd < 0)
+		return m->last;
+	t = table_of(ms, m, fd, &st);
+	close(fd);
+	/* Only what nobody can have forged may speak for the file in other processes. */
+	if (t && ((major(st.st_dev) == m->dev_major && minor(st.st_dev) == m->dev_minor) || st.st_uid == 0))
+		m->last = t;
+	return t;
+}

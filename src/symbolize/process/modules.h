@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SYMBOLIZE_MODULES_H
+#define SYMBOLIZE_MODULES_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolize/elf/table.h"
+#include "symbolize/symbolize.h"
+
+/*
+ * What is mapped (modules: interned device, inode and path) and the symbols of the files
+ * (tables: one per file as it is on disk, by device, inode, time of change and size).
+ * Both live as long as the store, tables within a budget of memory.
+ */
+enum module_kind {
+	MODULE_FILE,	/* may be an ELF file */
+	MODULE_VDSO,
+	MODULE_ANON,	/* no file: heap of a compiler, perhaps */
+	MODULE_SPECIAL,	/* "[vsyscall]", "[stack]": nothing to look up in */
+};
+
+struct module {
+	const char *path;	/* as the mapping has it */
+	const char *shown;	/* for people: without " (deleted)", "[anon]" for every anonymous one */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	enum module_kind kind;
+	bool is_deleted;
+	struct elf_table *last;	/* what the last process that could tell had here */
+};
+
+struct modules;
+
+/* debug_dir: "/usr/lib/debug". */
+struct modules *modules_new(const char *proc_dir, const char *debug_dir);
+void modules_free(struct modules *ms);
+
+/* From now on files with debug information are kept open; before the first table is asked for. */
+void modules_keep_debug_files(struct modules *ms);
+
+/* Adds the symbols that arrived from debuginfod meanwhile, never waiting for any. */
+void modules_poll(struct modules *ms);
+
+struct module *modules_intern(struct modules *ms, const struct symbolizer_mapping *m);
+
+/*
+ * The symbols of the file that process pid has mapped at [start, end), NULL when it cannot
+ * be opened or is no ELF file.  is_alive: /proc/pid is still that process; else only the
+ * path as we see it and what other processes had there can help.
+ */
+struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t pid, uint64_t start, uint64_t end,
+				bool is_alive);
+
+#endif

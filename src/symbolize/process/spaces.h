@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SYMBOLIZE_SPACES_H
+#define SYMBOLIZE_SPACES_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolize/jit/perf_map.h"
+#include "symbolize/process/modules.h"
+#include "symbolize/symbolize.h"
+
+/*
+ * The executable mappings of every process over time.  A process id stands for a row of
+ * generations, each from one exec or fork to the next exec or exit; a generation holds its
+ * mappings with the time each appeared.  Mappings come from the notes, and from
+ * /proc/PID/maps: once for a generation whose beginning no note told, and again, ever less
+ * often, when an address is not found in a process that lives.
+ */
+struct space_map {
+	uint64_t start, end, pgoff;
+	uint64_t from_ns;
+	struct module *module;
+	struct elf_table *table;	/* kept by whoever looked it up */
+	bool table_tried;
+	bool from_proc;		/* may have been there before from_ns */
+};
+
+struct generation {
+	uint32_t pid;
+	uint32_t parent;	/* process forked from, 0: an exec or unknown */
+	uint64_t from_ns, to_ns;	/* to_ns is UINT64_MAX while it lasts */
+	struct map_set *maps;
+	bool needs_base;	/* /proc/PID/maps is still to be read */
+	bool was_read;		/* ... and has been, with success */
+	bool is_exited;
+	int64_t next_read_us;	/* g_get_monotonic_time(), for reading it again */
+	uint32_t pause_us;
+	struct perf_map *jit;	/* the compiler's list of functions; for the symbolizer */
+	uint64_t jit_bytes;
+	int64_t jit_next_us;
+	uint32_t jit_pause_us;
+};
+
+struct spaces;
+
+struct spaces *spaces_new(struct modules *modules, const char *proc_dir);
+void spaces_free(struct spaces *s);
+
+void spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
+void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns);
+void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
+void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns);
+/* Reads the mappings now, unless they are known; the process may be gone by the time of a question.  True: it tried to. */
+bool spaces_foresee(struct spaces *s, uint32_t pid);
+
+/*
+ * Where address addr of process pid lay at ts_ns.  NULL: nowhere, and *ret_why says why.
+ * *ret_generation may be NULL; both stay valid until the next call of any function here.
+ */
+struct space_map *spaces_find(struct spaces *s, uint32_t pid, uint64_t ts_ns, uint64_t addr,
+			      struct generation **ret_generation, enum frame_why *ret_why);
+/* Whether /proc/PID still is this generation. */
+bool generation_is_current(const struct generation *g);
+
+/* Adds the executable lines of the text of a /proc/PID/maps, which is changed. */
+void generation_add_maps_text(struct spaces *s, struct generation *g, char *text, uint64_t from_ns);
+
+/* For the tests: how many processes and mappings are kept. */
+size_t spaces_process_cnt(const struct spaces *s);
+size_t generation_map_cnt(const struct generation *g);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/objects.h"
+
+#include <linux/futex.h>
+#include <unistd.h>
+
+/* Locks of this very process. */
+uint64_t fold_objects_test_words[16];
+
+struct fixture {
+	struct profile *profile;
+	struct fold_objects *objects;
+};
+
+static void set_up(struct fixture *x, gconstpointer data)
+{
+	(void)data;
+	x->profile = profile_new();
+	x->objects = fold_objects_new(x->profile, "/proc", "/nowhere");
+}
+
+static void tear_down(struct fixture *x, gconstpointer data)
+{
+	(void)data;
+	fold_objects_free(x->objects);
+	profile_free(x->profile);
+}
+
+static void send(struct fixture *x, uint64_t id, uint32_t op, const void *at, uint32_t holder, enum offcpu_holder by)
+{
+	const struct offcpu_rec_object rec = {
+		.type = OFFCPU_REC_OBJECT, .id = id, .op = op, .pid = (uint32_t)getpid(), .cnt = 1, .holder = holder,
+		.holder_kind = (uint8_t)by, .addr = { (uint64_t)(uintptr_t)at },
+	};
+
+	fold_objects_add(x->objects, &rec, sizeof(rec));
+}
+
+static uint32_t stack(struct profile *p, const char *inner, const char *module)
+{
+	struct frame outer = { .name = "work", .module = "/bin/app" }, f = { .name = inner, .module = module };
+
+	return profile_node(p, profile_node(p, 0, profile_frame(p, &outer)), profile_frame(p, &f));
+}
+
+static uint32_t kernel_stack(struct profile *p, const char *name)
+{
+	struct frame f = { .name = name, .module = "[kernel]", .kind = FRAME_KERNEL };
+
+	return profile_node(p, 0, profile_frame(p, &f));
+}
+
+static const struct object *object_of(const struct fixture *x, uint32_t index)
+{
+	g_assert_cmpuint(index, >, 0);
+	return profile_get_object(x->profile, index - 1);
+}
+
+static void test_mutex(struct fixture *x, gconstpointer data)
+{
+	uint32_t user = stack(x->profile, "pthread_mutex_lock", "libc.so.6"), own = stack(x->profile, "own_lock", "/bin/app");
+	const struct object *o;
+
+	(void)data;
+	send(x, 5, FUTEX_WAIT_PRIVATE, &fold_objects_test_words[2], (uint32_t)getpid(), OFFCPU_HOLDER_MUTEX);
+	o = object_of(x, fold_objects_wait(x->objects, 5, user, 0));
+	g_assert_cmpint(o->kind, ==, LOCK_MUTEX);
+	g_assert_cmpstr(o->name, ==, "fold_objects_test_words+0x10");
+	g_assert_cmpstr(o->operation, ==, "FUTEX_WAIT");
+	g_assert_cmpuint(o->holder_tid, ==, (guint)getpid());
+	g_assert_cmpuint(o->pid, ==, (guint)getpid());
+	g_assert_cmpuint(o->addr, ==, (uintptr_t)&fold_objects_test_words[2]);
+	g_assert_true(o->is_private);
+	/* the same word of a lock that is no mutex: nobody is blamed */
+	o = object_of(x, fold_objects_wait(x->objects, 5, own, 0));
+	g_assert_cmpint(o->kind, ==, LOCK_FUTEX);
+	g_assert_cmpuint(o->holder_tid, ==, 0);
+}
+
+/* The two words of a condition variable are one lock. */
+static void test_condition(struct fixture *x, gconstpointer data)
+{
+	uint32_t user = stack(x->profile, "pthread_cond_wait", "libc.so.6"), a, b;
+
+	(void)data;
+	send(x, 1, FUTEX_WAIT_BITSET_PRIVATE, &fold_objects_test_words[5], 0, OFFCPU_HOLDER_NONE);
+	send(x, 2, FUTEX_WAIT_BITSET_PRIVATE, (char *)&fold_objects_test_words[5] + 4, 0, OFFCPU_HOLDER_NONE);
+	a = fold_objects_wait(x->objects, 1, user, 0);
+	b = fold_objects_wait(x->objects, 2, user, 0);
+	g_assert_cmpuint(a, ==, b);
+	g_assert_cmpint(object_of(x, a)->kind, ==, LOCK_CONDITION);
+	g_assert_cmpstr(object_of(x, a)->name, ==, "fold_objects_test_words+0x28");
+}
+
+static void test_join(struct fixture *x, gconstpointer data)
+{
+	uint32_t user = stack(x->profile, "pthread_join", "libc.so.6");
+	g_autofree char *name = g_strdup_printf("thread %d", (int)getpid());
+
+	(void)data;
+	send(x, 1, FUTEX_WAIT_BITSET, &fold_objects_test_words[0], (uint32_t)getpid(), OFFCPU_HOLDER_JOIN);
+	g_assert_cmpstr(object_of(x, fold_objects_wait(x->objects, 1, user, 0))->name, ==, name);
+}
+
+/* libc without its debug symbols: no frame has a name.  Who is joined has ended, too. */
+static void test_stripped(struct fixture *x, gconstpointer data)
+{
+	const uint32_t gone = 4194304;	/* no thread has this id: they are below */
+	uint32_t user = stack(x->profile, NULL, "libc.so.6");
+	const struct object *o;
+
+	(void)data;
+	send(x, 1, FUTEX_WAIT_BITSET, &fold_objects_test_words[0], gone, OFFCPU_HOLDER_JOIN);
+	send(x, 2, FUTEX_WAIT_BITSET_PRIVATE, &fold_objects_test_words[2], 0, OFFCPU_HOLDER_SEMAPHORE);
+	send(x, 3, FUTEX_WAIT_PRIVATE, &fold_objects_test_words[4], gone, OFFCPU_HOLDER_MUTEX);
+	o = object_of(x, fold_objects_wait(x->objects, 1, user, 0));
+	g_assert_cmpint(o->kind, ==, LOCK_JOIN);
+	g_assert_cmpuint(o->holder_tid, ==, gone);
+	g_assert_cmpstr(o->name, ==, "thread 4194304");
+	o = object_of(x, fold_objects_wait(x->objects, 2, user, 0));
+	g_assert_cmpint(o->kind, ==, LOCK_SEMAPHORE);
+	g_assert_cmpuint(o->holder_tid, ==, 0);
+	g_assert_cmpint(object_of(x, fold_objects_wait(x->objects, 3, user, 0))->kind, ==, LOCK_LIBC);
+}
+
+/* The registers are those of a call that is over. */
+static void test_elsewhere(struct fixture *x, gconstpointer data)
+{
+	uint32_t user = stack(x->profile, "pthread_mutex_lock", "libc.so.6");
+
+	(void)data;
+	send(x, 1, FUTEX_WAIT_PRIVATE, &fold_objects_test_words[0], 0, OFFCPU_HOLDER_NONE);
+	g_assert_cmpuint(fold_objects_wait(x->objects, 1, user, kernel_stack(x->profile, "do_freezer_trap")), ==, 0);
+	g_assert_cmpuint(fold_objects_wait(x->objects, 1, user, kernel_stack(x->profile, "futex_wait_queue")), >, 0);
+	g_assert_cmpuint(fold_objects_wait(x->objects, 77, user, 0), ==, 0);
+	g_assert_cmpuint(fold_objects_wait(x->objects, 0, user, 0), ==, 0);
+}
+
+static void test_bad_records(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_object rec = { .id = 9, .op = OFFCPU_FUTEX_WAITV, .pid = (uint32_t)getpid(), .cnt = 65535 };
+
+	(void)data;
+	fold_objects_add(x->objects, &rec, sizeof(rec) - 1);
+	g_assert_cmpuint(fold_objects_wait(x->objects, 9, 0, 0), ==, 0);
+	fold_objects_add(x->objects, &rec, sizeof(rec));
+	const struct object *o = object_of(x, fold_objects_wait(x->objects, 9, 0, 0));
+	g_assert_true(g_str_has_suffix(o->name, " and 65527 more"));
+	g_assert_cmpuint(x->profile->losses->len, ==, 1);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+#define ADD(name, test) g_test_add("/fold-objects/" name, struct fixture, NULL, set_up, test, tear_down)
+	ADD("mutex", test_mutex);
+	ADD("condition", test_condition);
+	ADD("join", test_join);
+	ADD("stripped", test_stripped);
+	ADD("elsewhere", test_elsewhere);
+	ADD("bad-records", test_bad_records);
+	return g_test_run();
+}

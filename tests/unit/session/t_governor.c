@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The governor against a machine whose waits are known. */
+#include "session/governor.h"
+
+#include <glib.h>
+#include <math.h>
+
+#define SECOND 1000000000ULL
+#define CPUS 2
+#define PERCENT 10000
+/* Of a budget of a percent of two CPUs, 20 ms a second: a fortieth at 1.5 us, and a twentieth where that is all there are. */
+#define MAY_LIST 333
+#define MAY_LIST_ALL 667
+#define LISTING_NS 1500
+
+/* In a second: so many context switches, and waits of two durations, 1.5 times 2^slot ns. */
+struct machine {
+	double switches, fixed_ns, listing_ns, own_ns;
+	struct {
+		unsigned slot;
+		double cnt;
+	} waits[2];
+};
+
+#define SHORT 13	/* 12.3 us */
+#define LONG 23		/* 12.6 ms */
+#define SLEEP 29	/* 0.8 s */
+
+/* As abi/sample.h has it. */
+static double listed(const struct machine *m, uint64_t scale_ns)
+{
+	double sum = 0, least = ldexp((double)scale_ns, -SAMPLE_COUNTS_SHIFT);
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(m->waits); i++) {
+		double ns = 1.5 * (double)(1ULL << m->waits[i].slot);
+
+		sum += m->waits[i].cnt * (ns < (double)scale_ns ? MAX(ns, least) / (double)scale_ns : 1);
+	}
+	return sum;
+}
+
+static struct governor_reading reading(const struct machine *m, uint64_t scale_ns, uint64_t elapsed_ns)
+{
+	double seconds = (double)elapsed_ns / (double)SECOND;
+	struct governor_reading r = {
+		.elapsed_ns = elapsed_ns, .cpus = CPUS, .own_ns = m->own_ns * seconds,
+		.bpf_ns = (m->switches * m->fixed_ns + listed(m, scale_ns) * (m->listing_ns > 0 ? m->listing_ns : LISTING_NS)) * seconds,
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(m->waits); i++)
+		r.waits[m->waits[i].slot] += m->waits[i].cnt * seconds;
+	if (m->listing_ns > 0) {
+		r.listed_cnt = listed(m, scale_ns) * seconds;
+		r.listing_ns = r.listed_cnt * m->listing_ns;
+	}
+	return r;
+}
+
+static uint64_t seconds(struct governor *g, const struct machine *m, unsigned cnt)
+{
+	for (unsigned i = 0; i < cnt; i++) {
+		const struct governor_reading r = reading(m, g->scale_ns, SECOND);
+
+		governor_take(g, &r);
+	}
+	return g->scale_ns;
+}
+
+/* 31 ms a second at first; of short waits as many as may be are left at 800 us, 266 a second, and of long ones there are 60. */
+static const struct machine busy = {
+	.switches = 100000, .fixed_ns = 50, .waits = { { SHORT, 17333 }, { LONG, 60 } },
+};
+
+static void test_raises_at_once(void)
+{
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 0);	/* one reading is none */
+	g_assert_true(g.wants_next);
+	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 8 * GOVERNOR_FIRST_NS);
+	g_assert_false(g.wants_next);
+	g_assert_cmpfloat(listed(&busy, g.scale_ns), <=, MAY_LIST);
+	g_assert_cmpfloat(listed(&busy, g.scale_ns / 2), >, MAY_LIST);
+	seconds(&g, &busy, 100);
+	g_assert_cmpuint(g.scale_ns, ==, 8 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.raised_cnt, ==, 1);
+	g_assert_cmpuint(g.lowered_cnt, ==, 0);
+	g_assert_cmpuint(g.over_cnt, ==, 2);
+}
+
+/* Scales that save nothing may lie before one that does: long waits and short ones, none between. */
+static void test_leaps_over_a_gap(void)
+{
+	const struct machine m = { .switches = 1e6, .fixed_ns = 100, .waits = { { SHORT, 6667 }, { SLEEP, 1000 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	/* the short ones are few from 400 us on, but the sleeps are too many below 3.3 s */
+	seconds(&g, &m, 2);
+	g_assert_cmpuint(g.scale_ns, ==, 32768 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.raised_cnt, ==, 1);
+}
+
+/* What comes in bursts is met by whole readings, and missed by each that is taken at once. */
+static void test_bursts(void)
+{
+	const struct machine quiet = { 0 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct governor_reading whole = reading(&busy, g.scale_ns, SECOND);
+		const struct governor_reading after = reading(&quiet, g.scale_ns, SECOND / 20);
+
+		g_assert_cmpuint(g.scale_ns, ==, 0);
+		governor_take(&g, &whole);
+		governor_take(&g, &after);
+		g_assert_false(g.wants_next);
+	}
+	g_assert_cmpuint(g.scale_ns, ==, 8 * GOVERNOR_FIRST_NS);
+	/* a second's work in a twentieth of it asks for more than the whole second does: the lesser of both is taken */
+	governor_init(&g, PERCENT, true, 0);
+	const struct governor_reading whole = reading(&busy, 0, SECOND);
+	struct governor_reading at_once = whole;
+
+	at_once.elapsed_ns = SECOND / 20;
+	governor_take(&g, &at_once);
+	governor_take(&g, &whole);
+	g_assert_cmpuint(g.scale_ns, ==, 8 * GOVERNOR_FIRST_NS);
+	/* once, and then a quiet second: that was the start */
+	governor_init(&g, PERCENT, true, 0);
+	for (unsigned i = 0; i < 4; i++)
+		seconds(&g, i % 2 ? &quiet : &busy, 1);
+	g_assert_cmpuint(g.scale_ns, ==, 0);
+}
+
+/* What no sampling can save is not paid for with precision. */
+static void test_stops_where_it_gains_nothing(void)
+{
+	const struct machine m = { .switches = 1e6, .fixed_ns = 200, .waits = { { SHORT, 600 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	/* 900 us of 200 ms are less than a percent */
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	g_assert_cmpuint(g.over_cnt, ==, 20);
+	g_assert_cmpuint(governor_used_ppm(&g, CPUS), >, PERCENT);
+}
+
+/* Where listing costs more than is reckoned, the budget counts. */
+static void test_keeps_the_budget(void)
+{
+	const struct machine m = { .switches = 10000, .fixed_ns = 500, .listing_ns = 30000, .waits = { { LONG, 633 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &m, 2), >, 0);
+	g_assert_cmpfloat(10000 * 500 + listed(&m, g.scale_ns) * 30000, <, 2e7);
+}
+
+static void test_lowers_when_quiet(void)
+{
+	struct machine m = busy;
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	m.waits[1].cnt = 660;
+	seconds(&g, &m, 2);
+	g_assert_cmpuint(g.scale_ns, ==, 256 * GOVERNOR_FIRST_NS);
+	/* at once to where the short ones may be listed, after five readings; short ones are none of them */
+	m.waits[1].cnt = 60;
+	m.waits[0].cnt = 12000;
+	for (unsigned i = 0; i < 10; i++) {
+		const struct governor_reading r = reading(&m, g.scale_ns, SECOND / 20);
+
+		governor_take(&g, &r);
+	}
+	g_assert_cmpuint(seconds(&g, &m, 4), ==, 256 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(seconds(&g, &m, 1), ==, 8 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.lowered_cnt, ==, 1);
+	m.waits[0].cnt = 67;
+	g_assert_cmpuint(seconds(&g, &m, 5), ==, 0);
+	g_assert_cmpuint(seconds(&g, &m, 50), ==, 0);
+	g_assert_cmpuint(g.lowered_cnt, ==, 2);
+}
+
+/* The one of five quiet readings that had least room counts. */
+static void test_lowers_with_care(void)
+{
+	struct machine some = busy, none = { 0 };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	seconds(&g, &busy, 2);
+	some.waits[0].cnt = 1500;
+	seconds(&g, &none, 2);
+	seconds(&g, &some, 1);
+	g_assert_cmpuint(seconds(&g, &none, 2), ==, GOVERNOR_FIRST_NS);
+}
+
+/* Far within the budget, but with more stacks than are of use; and so few that all are listed, from one to the other and back. */
+static void test_lists_what_is_of_use(void)
+{
+	struct machine m = { .switches = 10000, .fixed_ns = 200, .waits = { { SHORT, 4667 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 2 * GOVERNOR_FIRST_NS);
+	g_assert_cmpuint(g.over_cnt, ==, 0);
+	m.waits[0].cnt = MAY_LIST_ALL * 0.8;	/* would be too many again soon */
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, GOVERNOR_FIRST_NS);
+	m.waits[0].cnt = MAY_LIST_ALL * 0.7;
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	m.waits[0].cnt = MAY_LIST_ALL * 0.99;
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+}
+
+/* What listing takes is measured: fewer are listed where it is dear, but some are whatever it is; and while it is cheap, it is not believed. */
+static void test_counts_what_listing_takes(void)
+{
+	struct machine m = { .switches = 10000, .fixed_ns = 200, .listing_ns = 3000, .waits = { { SHORT, 5000 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	/* 154 a second in place of 307; 166 may be, in 500 us */
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 4 * GOVERNOR_FIRST_NS);
+	m.listing_ns = 100000;
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 8 * GOVERNOR_FIRST_NS);
+	g_assert_cmpfloat(listed(&m, g.scale_ns), <=, 75 * CPUS);
+	g_assert_cmpfloat(listed(&m, g.scale_ns), >, 75 * CPUS / 2.0);
+	m.listing_ns = 100;
+	m.waits[0].cnt = 4000;
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 2 * GOVERNOR_FIRST_NS);
+	/* those of a quiet machine all are */
+	m.waits[0].cnt = MAY_LIST_ALL * 0.7;
+	seconds(&g, &m, 20);
+	m.listing_ns = 10000;
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+}
+
+/* Not below what the user began with, nor above the top. */
+static void test_keeps_to_its_bounds(void)
+{
+	struct machine m = { .switches = 1e7, .fixed_ns = 0, .waits = { { SLEEP, 20000 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 50000);
+	g_assert_cmpuint(seconds(&g, &m, 40), ==, GOVERNOR_TOP_NS);
+	m.waits[0].cnt = 0;
+	g_assert_cmpuint(seconds(&g, &m, 100), ==, 50000);
+}
+
+/*
+ * Of waits of 1.5 us one of 16,384 is listed however high the scale, 305 a second here: beside these 6.6 s would list
+ * too many of the sleeps, of which without them they were few enough.
+ */
+static void test_lists_some_short_ones(void)
+{
+	const struct machine m = { .switches = 1e6, .fixed_ns = 0, .waits = { { 10, 5e6 }, { SLEEP, 3000 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, GOVERNOR_TOP_NS);
+	g_assert_cmpfloat(listed(&m, g.scale_ns), >, 5e6 / (1 << SAMPLE_COUNTS_SHIFT));
+}
+
+/* An exact recording stays exact, and what it cost is known. */
+static void test_exact(void)
+{
+	const struct machine m = { .switches = 1e6, .fixed_ns = 50, .waits = { { SHORT, 300000 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, false, 0);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	g_assert_cmpuint(g.raised_cnt, ==, 0);
+	g_assert_cmpuint(g.over_cnt, ==, 20);
+	g_assert_cmpuint(governor_used_ppm(&g, CPUS), ==, 250000);
+	g_assert_cmpuint(g.peak_ppm, ==, 250000);
+}
+
+/* Where our own process is the cost, as it is while symbols are read, no wait need be dropped. */
+static void test_own_cost(void)
+{
+	const struct machine m = { .switches = 2000, .fixed_ns = 50, .own_ns = 5e8, .waits = { { SHORT, 600 } } };
+	struct governor g;
+
+	governor_init(&g, PERCENT, true, 0);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	g_assert_cmpuint(g.peak_ppm, ==, 250500);
+	g_assert_cmpuint(g.over_cnt, ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/governor/raises-at-once", test_raises_at_once);
+	g_test_add_func("/governor/leaps-over-a-gap", test_leaps_over_a_gap);
+	g_test_add_func("/governor/bursts", test_bursts);
+	g_test_add_func("/governor/stops-where-it-gains-nothing", test_stops_where_it_gains_nothing);
+	g_test_add_func("/governor/keeps-the-budget", test_keeps_the_budget);
+	g_test_add_func("/governor/lowers-when-quiet", test_lowers_when_quiet);
+	g_test_add_func("/governor/lowers-with-care", test_lowers_with_care);
+	g_test_add_func("/governor/lists-what-is-of-use", test_lists_what_is_of_use);
+	g_test_add_func("/governor/counts-what-listing-takes", test_counts_what_listing_takes);
+	g_test_add_func("/governor/keeps-to-its-bounds", test_keeps_to_its_bounds);
+	g_test_add_func("/governor/lists-some-short-ones", test_lists_some_short_ones);
+	g_test_add_func("/governor/exact", test_exact);
+	g_test_add_func("/governor/own-cost", test_own_cost);
+	return g_test_run();
+}
