@@ -349,6 +349,7 @@ struct offcpu_config {
 	__u8 want_user, want_kernel;	/* which threads */
 	__u8 by_tgid, by_tid, by_comm, by_cgroup;	/* filters in force */
 	__u8 follow_exec;		/* the command: select `command_pid` at its exec */
+	__u8 follow_forks;		/* by_tgid, by_tid: what selected threads fork is selected, too */
 	__u8 want_events;
 	__u8 want_waits;		/* sum waits under stacks */
 	__u8 hist, hist_oncpu, hist_runq;	/* hist: no stacks, sums per thread */

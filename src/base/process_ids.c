@@ -2,6 +2,8 @@
 #include "base/process_ids.h"
 
 #include <stdint.h>
+#include <string.h>
+#include <unistd.h>
 
 GArray *process_ids(void)
 {
@@ -19,4 +21,41 @@ GArray *process_ids(void)
 		}
 	}
 	return pids;
+}
+
+/* The thread group leader's name: 15 bytes at most, and a program may change it. */
+static bool has_comm(uint32_t pid, const char *name)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL;
+
+	if (!g_file_get_contents(path, &comm, NULL, NULL))
+		return false;
+	comm[strcspn(comm, "\n")] = 0;
+	return strcmp(comm, name) == 0;
+}
+
+/* Longer than a comm may be, and the same whatever the program calls itself. */
+static bool has_executable(uint32_t pid, const char *name)
+{
+	static const char deleted[] = " (deleted)";
+	g_autofree char *path = g_strdup_printf("/proc/%u/exe", pid);
+	g_autofree char *target = g_file_read_link(path, NULL);
+	const char *last = target ? strrchr(target, '/') : NULL;
+	size_t length = strlen(name);
+
+	return last && strncmp(last + 1, name, length) == 0 && (!last[1 + length] || strcmp(last + 1 + length, deleted) == 0);
+}
+
+bool process_ids_named(const char *name, GArray *ids)
+{
+	g_autoptr(GArray) all = process_ids();
+	guint before = ids->len;
+
+	for (guint i = 0; i < all->len; i++) {
+		uint32_t pid = g_array_index(all, uint32_t, i);
+
+		if (pid != (uint32_t)getpid() && (has_comm(pid, name) || has_executable(pid, name)))
+			g_array_append_val(ids, pid);
+	}
+	return ids->len > before;
 }

@@ -3,8 +3,12 @@
 #define BASE_PROCESS_IDS_H
 
 #include <glib.h>
+#include <stdbool.h>
 
 /* The processes that there are now, in our pid namespace: uint32_t, owned by the caller; empty where /proc cannot be read. */
 GArray *process_ids(void);
+
+/* Appends to ids (uint32_t) the processes whose name, or whose executable's file name, is `name`; not the caller.  False: there is none. */
+bool process_ids_named(const char *name, GArray *ids);
 
 #endif

@@ -196,7 +196,7 @@ struct thread_state {
 	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
 	__u32 tno, pid, tid, exec_no;
-	__u8 by_exec;		/* selected because it descends from the traced command */
+	__u8 by_descent;	/* selected because it descends from the traced command, or from a process whose children are */
 	__u8 narrow;		/* a program of 32-bit addresses */
 	__u8 end_noted;		/* end_kstack and end_ustack are what they will be */
 	__u8 began_off_cpu;	/* was off CPU when the window began */

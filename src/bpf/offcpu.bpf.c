@@ -696,7 +696,7 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 	pst = thread_of(parent);
 	if (pst) {
 		st->exec_no = pst->exec_no;
-		st->by_exec = pst->by_exec;
+		st->by_descent = pst->by_descent || (cfg.follow_forks && pst->selected);
 		/* the same mappings, for now */
 		st->tables_epoch = pst->tables_epoch;
 		st->tables_generation = pst->tables_generation;
@@ -796,7 +796,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 	st->forked_space = 0;
 	st->tables_epoch = st->tables_generation = 0;
 	if (cfg.follow_exec && cfg.command_pid == st->pid)
-		st->by_exec = 1;
+		st->by_descent = 1;
 	select_thread(task, st);
 	st->mode = MODE_ON_CPU;
 	note_kernels_counts(task, st);

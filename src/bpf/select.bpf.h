@@ -144,10 +144,10 @@ static __always_inline bool is_selected_as(struct task_struct *task, struct thre
 	if (kernel ? !cfg.want_kernel : !cfg.want_user)
 		return false;
 	if (cfg.follow_exec)
-		return st->by_exec;
-	if (cfg.by_tgid && !bpf_map_lookup_elem(&filter_tgids, &st->pid))
+		return st->by_descent;
+	if (cfg.by_tgid && !st->by_descent && !bpf_map_lookup_elem(&filter_tgids, &st->pid))
 		return false;
-	if (cfg.by_tid && !bpf_map_lookup_elem(&filter_tids, &st->tid))
+	if (cfg.by_tid && !st->by_descent && !bpf_map_lookup_elem(&filter_tids, &st->tid))
 		return false;
 	if (cfg.by_comm && !glob_matches(comm))
 		return false;

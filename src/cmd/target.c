@@ -12,9 +12,12 @@
 
 #include "abi/sample.h"
 #include "base/parse.h"
+#include "base/process_ids.h"
 #include "base/proc_status.h"
 #include "cmd/cmd.h"
 
+/* What no number has makes a word the name of a process. */
+#define NAME_STARTS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 #define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */
 
 static void add(GArray *entries, const GOptionEntry *list)
@@ -27,8 +30,9 @@ static void add_who(GArray *entries, struct target *t)
 {
 	const GOptionEntry list[] = {
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &t->all, "The whole system (the default)", NULL },
-		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &t->pids, "These processes", "PID[,PID]" },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &t->pids, "These processes, by number or name", "PID|NAME[,...]" },
 		{ "tid", 't', 0, G_OPTION_ARG_STRING_ARRAY, &t->tids, "These threads", "TID[,TID]" },
+		{ "follow", 0, 0, G_OPTION_ARG_NONE, &t->follow, "With -p or -t: the children that these fork, too", NULL },
 		{ "cgroup", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &t->cgroups,
 		  "Threads in this cgroup (version 2) or below it", "PATH" },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &t->comm, "Threads whose name matches", "GLOB" },
@@ -163,14 +167,39 @@ static char *trouble_with(uint32_t id, bool is_process)
 	return NULL;
 }
 
+/* "12,mariadbd": numbers as they are, a name as all processes that have it. */
+static bool process_list(const char *text, GArray **ids, GError **error)
+{
+	g_auto(GStrv) words = g_strsplit(text, ",", -1);
+
+	if (!strpbrk(text, NAME_STARTS))
+		return parse_u32_list(text, ids, error);
+	for (char **word = words; *word; word++) {
+		if (!strpbrk(*word, NAME_STARTS)) {
+			if (!parse_u32_list(*word, ids, error))
+				return false;
+			continue;
+		}
+		if (!*ids)
+			*ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		if (process_ids_named(*word, *ids))
+			continue;
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "no process is called '%s'", *word);
+		return false;
+	}
+	return true;
+}
+
 static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **error)
 {
+	bool is_process = strcmp(what, "process") == 0;
+
 	for (char **text = typed; text && *text; text++)
-		if (!parse_u32_list(*text, ret_ids, error))
+		if (!(is_process ? process_list(*text, ret_ids, error) : parse_u32_list(*text, ret_ids, error)))
 			return false;
 	for (guint i = 0; *ret_ids && i < (*ret_ids)->len; i++) {
 		uint32_t id = g_array_index(*ret_ids, uint32_t, i);
-		g_autofree char *trouble = trouble_with(id, strcmp(what, "process") == 0);
+		g_autofree char *trouble = trouble_with(id, is_process);
 
 		if (!trouble)
 			continue;
@@ -313,6 +342,8 @@ static bool resolve_values(struct target *t, GError **error)
 		wrong = "no command stands behind --";
 	else if (t->command && (t->pids || t->tids || t->cgroups || t->comm))
 		wrong = "a command is a target of its own: it goes with no other";
+	else if (t->follow && !t->pids && !t->tids)
+		wrong = "--follow is about the children of -p or -t";
 	else if (t->lines && t->kernel_stacks_only)
 		wrong = "--inline is about user stacks, which -K leaves out";
 	else if (t->unwind && !g_strv_contains(unwinders, t->unwind))
@@ -342,6 +373,7 @@ int target_resolve(struct target *t, const char *command)
 	c->no_kernel_threads = t->user_threads;
 	c->no_user_stacks = t->kernel_stacks_only;
 	c->no_kernel_stacks = t->user_stacks_only;
+	c->follow = t->follow;
 	c->lines = t->lines;
 	c->frame_pointers_only = g_strcmp0(t->unwind, "fp") == 0;
 	c->max_depth = (unsigned)t->max_depth;
@@ -408,6 +440,8 @@ char *target_describe(const struct target *t)
 		one[0] = singles[i].typed;
 		describe_list(text, singles[i].what, one[0] ? one : NULL);
 	}
+	if (t->follow)
+		g_string_append(text, " and what they fork");
 	if (t->command) {
 		g_autofree char *line = g_strjoinv(" ", t->command);
 		g_string_append_printf(text, "%scommand %s", text->len ? ", " : "", line);

@@ -197,6 +197,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.by_cgroup = o->cgroup_ids != NULL,
 		.verify_walks = g_getenv("OFFCPU_VERIFY_WALKS") != NULL,
 		.follow_exec = o->command_pid != 0,
+		.follow_forks = o->follow,
 		.command_pid = o->command_pid,
 		.want_events = o->mode == COLLECT_EVENTS,
 		.want_waits = o->mode != COLLECT_EVENTS && o->mode != COLLECT_HIST_ON,

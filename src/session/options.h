@@ -27,6 +27,7 @@ typedef void (*collect_sum_fn)(const struct offcpu_wait_slot *sum, void *data);
 struct collect_options {
 	enum collect_mode mode;
 	GArray *pids, *tids;	/* uint32_t, in our pid namespace; NULL: no such filter */
+	bool follow;		/* of pids and tids: what they fork, too */
 	GArray *cgroup_ids;	/* uint64_t */
 	const char *comm_glob;
 	bool no_user_threads, no_kernel_threads;

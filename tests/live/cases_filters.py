@@ -2,6 +2,7 @@
 """Targets, filters and captures: what is asked for is there, what is not is not, and nothing is unaccounted."""
 
 import os
+import shutil
 import subprocess
 import time
 
@@ -37,6 +38,32 @@ def filter_processes(env):
     env.check.equal(processes(report), {program.pid for program in asked}, "processes in the report")
     for program in asked:
         check_truth(env.check, report, program.truth()[0])
+
+
+@case
+def filter_process_by_name(env):
+    """A name means the executable's file, too, which is longer than a thread's name may be; children come with --follow."""
+    shell = env.temporary("a-shell-with-a-long-name")
+    shutil.copy(os.path.realpath("/bin/sh"), shell)
+    script = "read go; for i in 1 2 3 4 5; do sleep 0.05; done; read end"
+    for follow in ((), ("--follow",)):
+        with subprocess.Popen([shell, "-c", script], stdin=subprocess.PIPE) as program:
+            recorder = Recorder(env, "-p", os.path.basename(shell), *follow, "--exact")
+            recorder.wait_attached()
+            program.stdin.write(b"go\n")
+            program.stdin.flush()
+            time.sleep(0.6)
+            recorder.stop()
+            program.stdin.close()
+        report = recorder.report()
+        children = {row["pid"] for row in report.threads} - {program.pid}
+        env.check.equal(len(children), 5 if follow else 0, f"children in the report ({follow})")
+        env.check.equal(program.pid in processes(report), True, "the named process in the report")
+        asleep = sum(row["blocked_ns"] for row in report.threads if row["comm"] == "sleep")
+        env.check.equal(not follow or 250e6 <= asleep < 400e6, True, f"time that the children slept ({asleep})")
+    refused = subprocess.run([env.offcpu, "record", "-p", "no-such-name", "-d", "0.1", "-o", env.temporary("none.offcpu")],
+                             stderr=subprocess.PIPE, text=True, check=False)
+    env.check.equal((refused.returncode, refused.stderr), (1, "offcpu record: no process is called 'no-such-name'\n"), "a name of none")
 
 
 def check_outsiders(env):
