@@ -7,14 +7,13 @@
 
 /* The commands: the only code that prints or decides the exit status. */
 
-/* CLI.md, "Exit status". */
+/* offcpu(1), "Exit status". */
 enum exit_status {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_NOT_PERMITTED = 3,
 	EXIT_LOSSES = 4,
-	EXIT_REGRESSION = 10,
 };
 
 struct command {

@@ -289,8 +289,7 @@ static int parse_own(struct events *ev, struct target *target, int argc, char **
 int cmd_events(int argc, char **argv)
 {
 	struct target target = { 0 };
-	struct run run = { .name = "events", .target = &target, .on_tick = on_tick, .drain_ms = 10, .release_fd = -1,
-			   .exec_error_fd = -1 };
+	struct run run = { .name = "events", .target = &target, .on_tick = on_tick, .drain_ms = 10 };
 	struct events ev = { .run = &run };
 	const GOptionEntry own[] = {
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &ev.duration, "Stop after this (a bare number is s)",

@@ -198,8 +198,7 @@ int cmd_hist(int argc, char **argv)
 {
 	struct target target = { 0 };
 	struct hist h = { 0 };
-	struct run run = { .name = "hist", .target = &target, .on_tick = on_tick, .data = &h, .release_fd = -1,
-			   .exec_error_fd = -1 };
+	struct run run = { .name = "hist", .target = &target, .on_tick = on_tick, .data = &h };
 	const GOptionEntry own[] = {
 		{ "on-cpu", 0, 0, G_OPTION_ARG_NONE, &h.on_cpu, "Stretches on CPU instead of waits", NULL },
 		{ "runq", 0, 0, G_OPTION_ARG_NONE, &h.runq, "Run-queue time: runnable, but without a CPU", NULL },

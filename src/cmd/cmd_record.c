@@ -198,8 +198,7 @@ int cmd_record(int argc, char **argv)
 {
 	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS, .default_budget_ppm = DEFAULT_BUDGET_PPM };
 	struct record_options own = { 0 };
-	struct run run = { .name = "record", .target = &target, .progress = true, .release_fd = -1,
-			   .exec_error_fd = -1 };
+	struct run run = { .name = "record", .target = &target, .progress = true };
 	const GOptionEntry own_entries[] = {
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
 		  "TIME" },

@@ -111,7 +111,7 @@ int cmd_trace(int argc, char **argv)
 {
 	struct target target = { 0 };
 	struct trace_options own = { 0 };
-	struct run run = { .name = "trace", .target = &target, .release_fd = -1, .exec_error_fd = -1 };
+	struct run run = { .name = "trace", .target = &target };
 	const GOptionEntry own_entries[] = {
 		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "Folded stacks", NULL },
 		{ "delimited", 'd', 0, G_OPTION_ARG_NONE, &own.delimiter, "A delimiter between kernel and user stacks",

@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib-unix.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +94,7 @@ static bool spawn_command(struct run *run)
 	close(trouble[1]);
 	run->release_fd = go[1];
 	run->exec_error_fd = trouble[0];
+	run->is_held = true;
 	return run->child > 0;
 }
 
@@ -100,14 +104,13 @@ static bool release_command(struct run *run)
 	int err = 0;
 	ssize_t n;
 
+	run->is_held = false;
 	close(run->release_fd);
-	run->release_fd = -1;
 	/* The other end closes at a successful exec. */
 	do
 		n = read(run->exec_error_fd, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
 	close(run->exec_error_fd);
-	run->exec_error_fd = -1;
 	if (n != sizeof(err))
 		return true;
 	cmd_error(run->name, "%s: %s", run->target->command[0], g_strerror(err));
@@ -142,44 +145,118 @@ static void print_libbpf_log(const struct run *run)
 		fputs(log, stderr);
 }
 
+/* The event loop of a session: one timer, for what is to be done now and then, and the signals. */
+struct watch {
+	struct run *run;
+	GMainLoop *loop;
+	GError **error;
+	uint64_t begun_ns, shown_ns;
+	int timer_fd, signal_fd;
+	bool is_well;		/* false: the session failed meanwhile */
+};
+
+/* The next turn: at once where more has come than was taken, and not beyond the end. */
+static void set_timer(const struct watch *w, bool is_more)
+{
+	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - w->begun_ns;
+	uint64_t wait = is_more ? 0 : MIN(w->run->drain_ms, session_drain_ms(w->run->session)) * 1000000ULL;
+	struct itimerspec when = { 0 };
+
+	if (w->run->duration_ns)
+		wait = MIN(wait, w->run->duration_ns > elapsed ? w->run->duration_ns - elapsed : 0);
+	wait = MAX(wait, 1);	/* 0 would stop the timer */
+	when.it_value.tv_sec = (time_t)(wait / 1000000000);
+	when.it_value.tv_nsec = (long)(wait % 1000000000);
+	timerfd_settime(w->timer_fd, 0, &when, NULL);
+}
+
+static bool is_over(struct watch *w)
+{
+	struct run *run = w->run;
+
+	if (!session_check(run->session, w->error)) {
+		w->is_well = false;
+		return true;
+	}
+	if (session_is_full(run->session)) {
+		cmd_error(run->name, "ends here: so many threads, stacks and waits came in that one recording holds no more");
+		return true;
+	}
+	return false;
+}
+
+static gboolean on_timer(gint fd, GIOCondition condition, gpointer data)
+{
+	struct watch *w = data;
+	struct run *run = w->run;
+	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - w->begun_ns;
+
+	(void)fd;	/* not read: set_timer() clears it */
+	(void)condition;
+	if (run->duration_ns && elapsed >= run->duration_ns) {
+		g_main_loop_quit(w->loop);
+		return G_SOURCE_CONTINUE;
+	}
+	bool is_more = session_drain(run->session);
+
+	elapsed = clock_ns(CLOCK_MONOTONIC) - w->begun_ns;
+	if (is_over(w) || (run->on_tick && !run->on_tick(run, elapsed))) {
+		g_main_loop_quit(w->loop);
+		return G_SOURCE_CONTINUE;
+	}
+	if (elapsed - w->shown_ns > 500000000ULL) {
+		show_progress(run, false);
+		w->shown_ns = elapsed;
+	}
+	set_timer(w, is_more);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_signal(gint fd, GIOCondition condition, gpointer data)
+{
+	struct watch *w = data;
+	struct signalfd_siginfo info;
+
+	(void)condition;
+	if (read(fd, &info, sizeof(info)) != sizeof(info))
+		return G_SOURCE_CONTINUE;
+	if (info.ssi_signo == SIGCHLD)
+		reap_command(w->run);
+	if (info.ssi_signo != SIGCHLD || w->run->child_ended)
+		g_main_loop_quit(w->loop);
+	return G_SOURCE_CONTINUE;
+}
+
 /* False when the session failed meanwhile. */
 static bool wait_for_the_end(struct run *run, GError **error)
 {
-	uint64_t begun = clock_ns(CLOCK_MONOTONIC), shown = 0;
-	bool is_more = false;
+	struct watch w = { .run = run, .error = error, .begun_ns = clock_ns(CLOCK_MONOTONIC), .is_well = true };
 	sigset_t set;
 
 	signals_of_interest(&set);
-	for (;;) {
-		uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - begun;
-		uint64_t wait = is_more ? 0 : MIN(run->drain_ms, session_drain_ms(run->session)) * 1000000ULL;
+	w.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	w.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (w.signal_fd < 0 || w.timer_fd < 0) {
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "a timer and a signal descriptor: %s", g_strerror(errno));
+		w.is_well = false;
+	} else {
+		w.loop = g_main_loop_new(NULL, FALSE);
+		guint timer = g_unix_fd_add(w.timer_fd, G_IO_IN, on_timer, &w);
+		guint signals = g_unix_fd_add_full(G_PRIORITY_HIGH, w.signal_fd, G_IO_IN, on_signal, &w, NULL);
 
-		if (run->duration_ns && elapsed >= run->duration_ns)
-			return true;
-		if (run->duration_ns)
-			wait = MIN(wait, run->duration_ns - elapsed);
-		struct timespec timeout = { 0, (long)wait };
-		int sig = sigtimedwait(&set, NULL, &timeout);
-		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
-			return true;
-		reap_command(run);
-		if (run->child_ended)
-			return true;
-		is_more = session_drain(run->session);
-		if (!session_check(run->session, error))
-			return false;
-		if (session_is_full(run->session)) {
-			cmd_error(run->name, "ends here: so many threads, stacks and waits came in that one recording holds no more");
-			return true;
-		}
-		elapsed = clock_ns(CLOCK_MONOTONIC) - begun;
-		if (run->on_tick && !run->on_tick(run, elapsed))
-			return true;
-		if (elapsed - shown > 500000000ULL) {
-			show_progress(run, false);
-			shown = elapsed;
-		}
+		reap_command(run);	/* its signal may have come before the descriptor was there */
+		set_timer(&w, true);
+		if (!run->child_ended)
+			g_main_loop_run(w.loop);
+		g_source_remove(timer);
+		g_source_remove(signals);
+		g_main_loop_unref(w.loop);
 	}
+	if (w.signal_fd >= 0)
+		close(w.signal_fd);
+	if (w.timer_fd >= 0)
+		close(w.timer_fd);
+	return w.is_well;
 }
 
 void run_let_signals_through(void)
@@ -212,7 +289,6 @@ int run_session(struct run *run)
 {
 	g_autoptr(GError) error = NULL;
 
-	run->release_fd = run->exec_error_fd = -1;
 	run->drain_ms = run->drain_ms ? run->drain_ms : SESSION_DRAIN_MS;
 	run_hold_signals();
 	if (run->target->command) {
@@ -275,13 +351,12 @@ int run_command_status(struct run *run)
 void run_release(struct run *run)
 {
 	/* A child that was never let go must not start now. */
-	if (run->release_fd >= 0) {
+	if (run->is_held) {
 		if (run->child > 0)
 			kill(run->child, SIGKILL);
 		close(run->release_fd);
-	}
-	if (run->exec_error_fd >= 0)
 		close(run->exec_error_fd);
+	}
 	session_free(run->session);
 	run->session = NULL;
 }

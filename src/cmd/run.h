@@ -22,6 +22,7 @@ struct run {
 	/* after run_start() */
 	struct session *session;
 	pid_t child;
+	bool is_held;			/* the child stands before its exec, and these two are open */
 	int release_fd;			/* closing it lets the child exec */
 	int exec_error_fd;
 	int child_status;

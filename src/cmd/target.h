@@ -4,7 +4,7 @@
 
 #include "session/options.h"
 
-/* TARGET, FILTER and CAPTURE of CLI.md: the options that record, trace, hist and events share. */
+/* The options that record, trace, hist and events share. */
 
 struct target {
 	struct collect_options collect;
