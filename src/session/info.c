@@ -122,6 +122,13 @@ static void record_crowded(struct session *s)
 	profile_add_loss(s->profile, "unwind_mappings", help, c.left_out, 0);
 }
 
+static void record_hidden(struct session *s, const char *name, const char *text, uint64_t count)
+{
+	g_autofree char *help = g_strdup_printf("%s; the last one of PID %" PRIu32, text, s->skel->bss->hidden_pid);
+
+	profile_add_loss(s->profile, name, help, count, 0);
+}
+
 static void record_losses(struct session *s, uint64_t recursion)
 {
 	static const struct { const char *name, *help; } words[OFFCPU_LOSS_COUNT] = {
@@ -135,7 +142,9 @@ static void record_losses(struct session *s, uint64_t recursion)
 		read_loss(s, i, &loss);
 		if (i == OFFCPU_LOSS_RECURSION)
 			loss.count += recursion;
-		if (loss.count)
+		if (i == OFFCPU_LOSS_HIDDEN)
+			record_hidden(s, words[i].name, words[i].help, loss.count);
+		else if (loss.count)
 			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
 	}
 	if (s->tables && tables_refused_cnt(s->tables))
