@@ -29,7 +29,8 @@ enum offcpu_key_flag {
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
 #define OFFCPU_LOSSES(X)                                                                             \
-	X(STORAGE, "storage", "a thread had no room for its account: more threads began at once than there was room for, or the kernel hides it from the task iterator") \
+	X(STORAGE, "storage", "a thread had no room for its account: more threads began at once than there was room for") \
+	X(HIDDEN, "hidden_thread", "a thread ran that the kernel hides from tracing programs: it has no account") \
 	X(WAIT_MAP, "wait_map_full", "the map of wait sums was full")                                \
 	X(KSTACK, "kernel_stack", "the kernel stack of a wait is not known")                            \
 	X(USTACK, "user_stack", "the user stack could not be walked")                                \

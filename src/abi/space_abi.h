@@ -8,6 +8,10 @@
  * How user space hands unwind tables to the BPF unwinder.  All tables share slabs of blocks;
  * a block holds rows or page-index entries.  A space is one program's executable mappings,
  * sorted by address, each pointing at its file's table.
+ *
+ * A program with more mappings than a space holds has them in parts: each part is a space of its own, under a key that
+ * only the program's own space tells.  That one lists the parts instead, from the first address of each to its last.
+ * Linux allows a process 65,530 mappings unless vm.max_map_count is raised; the parts hold a few more.
  */
 
 #define SPACE_BLOCK_ROWS 64
@@ -15,7 +19,8 @@
 #define SPACE_SLAB_BLOCKS 2048		/* 1 MiB: 131,072 rows */
 #define SPACE_SLABS_MAX 128
 #define SPACE_MAPPINGS_MAX 256
-#define SPACES_MAX 8192
+#define SPACE_PARTED_MAX (SPACE_MAPPINGS_MAX * SPACE_MAPPINGS_MAX)
+#define SPACES_MAX 8192		/* parts included */
 
 struct unwind_block {
 	union {
@@ -26,11 +31,14 @@ struct unwind_block {
 
 struct space_mapping {
 	__u64 start, end;
-	__u64 bias;		/* pc in the table = ip - bias */
+	union {
+		__u64 bias;	/* pc in the table = ip - bias */
+		__u64 part_key;	/* in `spaces` */
+	};
 	__u32 rows_block;	/* number of the first block with rows */
 	__u32 index_block;	/* of the first block with the page index */
 	__u32 page_cnt;
-	__u32 pad;
+	__u32 is_part;
 };
 
 struct space {

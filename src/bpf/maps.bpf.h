@@ -590,19 +590,6 @@ __noinline int count_loss(__u32 reason, __u64 time_ns)
 	return 0;
 }
 
-/*
- * A thread without a slot: there was no room, or the kernel hides it.  With a filter in
- * force nobody knows that it would have been selected, and
- * what is not in our pid namespace is not ours to trace.
- */
-static __noinline int count_unknown_thread(void)
-{
-	if (!cfg.by_tgid && !cfg.by_tid && !cfg.by_comm && !cfg.by_cgroup && !cfg.follow_exec &&
-	    !cfg.pidns_inum)
-		count_loss(OFFCPU_LOSS_STORAGE, 0);
-	return 0;
-}
-
 /* Keys that take no room on the stack, of which the deepest walks leave none (Linux 6.1). */
 const volatile __u32 small_keys[OFFCPU_THREAD_TABLES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 

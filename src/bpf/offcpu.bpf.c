@@ -414,7 +414,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	__u64 bits, csw;
 
 	if (rarely(!st)) {
-		count_unknown_thread();
+		count_unknown_thread(prev);
 		return;
 	}
 	bits = sleep_bits(ctx, prev, kind);
@@ -552,7 +552,7 @@ static __always_inline int on_switch(unsigned long long *ctx, enum switch_kind k
 		if (mostly(next_st))
 			fetch_early(next_st);
 		else
-			count_unknown_thread();
+			count_unknown_thread(next);
 		if (next_st && (kind != KIND_ANY || cfg.want_waits) && is_sure_to_be_listed(next_st, scale))
 			fetch_listed_early(next, next_st, now);
 	}
@@ -687,7 +687,7 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 	__u64 now = bpf_ktime_get_ns();
 
 	if (!st) {
-		count_loss(OFFCPU_LOSS_STORAGE, 0);
+		count_no_slot();
 		return 0;
 	}
 	identify(task, st);

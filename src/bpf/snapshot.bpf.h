@@ -124,7 +124,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 	if (!st) {
 		st = new_thread(task, false);
 		if (!st) {
-			count_loss(OFFCPU_LOSS_STORAGE, 0);
+			count_no_slot();
 			return 0;
 		}
 		identify(task, st);

@@ -336,6 +336,30 @@ static __always_inline struct thread_state *new_thread(struct task_struct *task,
 	return st;
 }
 
+/* Some thread found no free slot: one without may be that one.  And a process that the kernel hides; 0: none was met. */
+__u32 some_without_slot = 0, hidden_pid = 0;
+
+static __always_inline void count_no_slot(void)
+{
+	some_without_slot = 1;
+	count_loss(OFFCPU_LOSS_STORAGE, 0);
+}
+
+/*
+ * A thread without a slot: there was no room, or the kernel hides it, as it can hide the process that looks after a
+ * sandbox.  With a filter in force nobody knows that it would have been selected, and what is not in our pid namespace
+ * is not ours to trace.
+ */
+static __noinline int count_unknown_thread(const struct task_struct *task)
+{
+	if (cfg.by_tgid || cfg.by_tid || cfg.by_comm || cfg.by_cgroup || cfg.follow_exec || cfg.pidns_inum)
+		return 0;
+	if (!some_without_slot)
+		hidden_pid = task->tgid;
+	count_loss(some_without_slot ? OFFCPU_LOSS_STORAGE : OFFCPU_LOSS_HIDDEN, 0);
+	return 0;
+}
+
 /* The thread is no more: takes it out of the index.  Its slot, which nobody finds any more; or the number of none. */
 static __always_inline __u32 forget_thread(struct task_struct *task)
 {

@@ -2,12 +2,13 @@
 /* What a session says of itself: progress, losses, cost. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <string.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "abi/space_abi.h"
 #include "attach/feature.h"
 #include "base/proc_status.h"
 #include "fold/fold.h"
@@ -90,6 +91,44 @@ void session_progress(struct session *s, struct session_progress *ret_progress)
 	}
 }
 
+#define CROWDED_NAMED 3
+
+struct crowded {
+	GString *pids;
+	unsigned pid_cnt;
+	uint64_t left_out;
+};
+
+static void add_crowded(uint32_t pid, uint32_t left_out, void *data)
+{
+	struct crowded *c = data;
+
+	if (c->pid_cnt++ < CROWDED_NAMED)
+		g_string_append_printf(c->pids, "%s%" PRIu32, c->pid_cnt > 1 ? ", " : "", pid);
+	c->left_out += left_out;
+}
+
+static void record_crowded(struct session *s)
+{
+	g_autoptr(GString) pids = g_string_new(NULL);
+	g_autofree char *help = NULL;
+	struct crowded c = { .pids = pids };
+
+	tables_for_each_crowded(s->tables, add_crowded, &c);
+	if (c.pid_cnt > CROWDED_NAMED)
+		g_string_append_printf(pids, " and %u more", c.pid_cnt - CROWDED_NAMED);
+	help = g_strdup_printf("PID %s %s more than %u executable mappings: the others are walked by frame pointer",
+			       pids->str, c.pid_cnt == 1 ? "has" : "have", SPACE_PARTED_MAX);
+	profile_add_loss(s->profile, "unwind_mappings", help, c.left_out, 0);
+}
+
+static void record_hidden(struct session *s, const char *name, const char *text, uint64_t count)
+{
+	g_autofree char *help = g_strdup_printf("%s; the last one of PID %" PRIu32, text, s->skel->bss->hidden_pid);
+
+	profile_add_loss(s->profile, name, help, count, 0);
+}
+
 static void record_losses(struct session *s, uint64_t recursion)
 {
 	static const struct { const char *name, *help; } words[OFFCPU_LOSS_COUNT] = {
@@ -103,12 +142,16 @@ static void record_losses(struct session *s, uint64_t recursion)
 		read_loss(s, i, &loss);
 		if (i == OFFCPU_LOSS_RECURSION)
 			loss.count += recursion;
-		if (loss.count)
+		if (i == OFFCPU_LOSS_HIDDEN)
+			record_hidden(s, words[i].name, words[i].help, loss.count);
+		else if (loss.count)
 			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
 	}
 	if (s->tables && tables_refused_cnt(s->tables))
 		profile_add_loss(s->profile, "unwind_room", "no room was left for a file's unwind table or a program's mappings",
 				 tables_refused_cnt(s->tables), 0);
+	if (s->tables)
+		record_crowded(s);
 	if (s->mmap_events && mmap_events_lost_cnt(s->mmap_events))
 		profile_add_loss(s->profile, "mmap_events", "mapping events were lost: frames may lack names",
 				 mmap_events_lost_cnt(s->mmap_events), 0);

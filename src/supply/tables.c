@@ -9,12 +9,13 @@
 #include "abi/space_abi.h"
 #include "base/process_ids.h"
 #include "base/urgency.h"
+#include "supply/handover.h"
 #include "supply/slabs.h"
 #include "supply/table_files.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 
-#define MAPS_TEXT_MAX (16 << 20)
+#define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
 #define YOUNG_US 50000	/* most short-lived processes are gone by then */
 /* A program's mappings are read again when it has mapped more, after a pause of so many times what the last reading took. */
 #define PAUSE_TIMES 20
@@ -28,12 +29,11 @@ struct program_mapping {
 /* What runs in a process. */
 struct program {
 	uint32_t pid;
-	uint64_t space;
+	struct handover handover;
 	GArray *mappings;	/* struct program_mapping, by address */
 	bool stale;		/* it has mapped more since, or was never looked at */
 	int64_t due_us;		/* look at it from then on: a program may map things without end */
 	bool is_new;		/* the mappings have not been handed over since they were read */
-	bool published;
 };
 
 enum message_kind {
@@ -74,7 +74,9 @@ struct tables {
 	bool changed;		/* programs to look at again */
 	bool was_asked;
 	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
-	uint64_t no_room_cnt;	/* of spaces and of mappings in them */
+	uint64_t no_room_cnt;	/* of spaces */
+	GMutex crowded_lock;
+	GHashTable *crowded;	/* pid -> how many mappings were one too many */
 };
 
 /* Leaving word. */
@@ -144,6 +146,18 @@ uint64_t tables_published_cnt(const struct tables *t)
 uint64_t tables_refused_cnt(const struct tables *t)
 {
 	return (uint64_t)g_atomic_int_get(&t->refused_cnt);
+}
+
+void tables_for_each_crowded(struct tables *t, tables_crowded_fn fn, void *data)
+{
+	GHashTableIter iter;
+	gpointer pid, left_out;
+
+	g_mutex_lock(&t->crowded_lock);
+	g_hash_table_iter_init(&iter, t->crowded);
+	while (g_hash_table_iter_next(&iter, &pid, &left_out))
+		fn(GPOINTER_TO_UINT(pid), GPOINTER_TO_UINT(left_out), data);
+	g_mutex_unlock(&t->crowded_lock);
 }
 
 /* From here on in the supplier's thread. */
@@ -236,10 +250,10 @@ static bool is_ready(const struct program *program)
 	return true;
 }
 
-static void publish(struct tables *t, struct program *program)
+/* Those of the program's mappings whose file has a table. */
+static GArray *mappings_with_table(const struct program *program)
 {
-	g_autofree struct space *space = g_new0(struct space, 1);
-	volatile uint32_t *epoch;
+	GArray *all = g_array_new(FALSE, TRUE, sizeof(struct space_mapping));
 
 	for (guint i = 0; i < program->mappings->len; i++) {
 		const struct program_mapping *m = &g_array_index(program->mappings, struct program_mapping, i);
@@ -249,20 +263,37 @@ static void publish(struct tables *t, struct program *program)
 		if (file->state != TABLE_FILE_READY ||
 		    !elf_segments_vaddr(file->segments, file->segment_cnt, m->pgoff, &vaddr))
 			continue;
-		if (space->cnt >= SPACE_MAPPINGS_MAX) {
-			t->no_room_cnt++;
-			break;
-		}
-		space->mapping[space->cnt++] = (struct space_mapping){
+		const struct space_mapping mapping = {
 			.start = m->start, .end = m->end, .bias = m->start - vaddr + file->base,
 			.rows_block = file->table->rows_block, .index_block = file->table->index_block,
 			.page_cnt = file->table->page_cnt,
 		};
+		g_array_append_val(all, mapping);
 	}
-	space->generation = (uint32_t)t->published_cnt + 1;
+	return all;
+}
+
+static void note_crowded(struct tables *t, uint32_t pid, guint left_out)
+{
+	gpointer key = GUINT_TO_POINTER(pid);
+
+	g_mutex_lock(&t->crowded_lock);
+	if (GPOINTER_TO_UINT(g_hash_table_lookup(t->crowded, key)) < left_out)
+		g_hash_table_insert(t->crowded, key, GUINT_TO_POINTER(left_out));
+	g_mutex_unlock(&t->crowded_lock);
+}
+
+static void publish(struct tables *t, struct program *program)
+{
+	g_autoptr(GArray) all = mappings_with_table(program);
+	volatile uint32_t *epoch;
+
+	if (all->len > SPACE_PARTED_MAX)
+		note_crowded(t, program->pid, all->len - SPACE_PARTED_MAX);
 	program->is_new = false;
-	program->published = bpf_map_update_elem(t->spaces_fd, &program->space, space, BPF_ANY) == 0;
-	t->no_room_cnt += !program->published;
+	if (!handover_put(&program->handover, t->spaces_fd, (const struct space_mapping *)all->data,
+			  MIN(all->len, SPACE_PARTED_MAX), (uint32_t)t->published_cnt + 1))
+		t->no_room_cnt++;
 	g_atomic_int_inc(&t->published_cnt);
 	epoch = g_atomic_pointer_get(&t->epoch);
 	if (epoch)
@@ -271,9 +302,7 @@ static void publish(struct tables *t, struct program *program)
 
 static void withdraw(struct tables *t, struct program *program)
 {
-	if (program->published)
-		bpf_map_delete_elem(t->spaces_fd, &program->space);
-	program->published = false;
+	handover_withdraw(&program->handover, t->spaces_fd);
 }
 
 static void want(struct tables *t, const struct message *m)
@@ -281,13 +310,13 @@ static void want(struct tables *t, const struct message *m)
 	struct program *program = g_hash_table_lookup(t->programs, GUINT_TO_POINTER(m->pid));
 
 	t->was_asked = true;
-	if (program && program->space == m->space)
+	if (program && program->handover.space == m->space)
 		return;
 	if (program)
 		withdraw(t, program);
 	program = g_new0(struct program, 1);
 	program->pid = m->pid;
-	program->space = m->space;
+	program->handover.space = m->space;
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
 	program->stale = true;
 	program->due_us = m->is_young ? g_get_monotonic_time() + YOUNG_US : 0;
@@ -501,6 +530,7 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hu
 	t->due_us = INT64_MAX;
 	t->inbox = g_async_queue_new();
 	t->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);
+	t->crowded = g_hash_table_new(NULL, NULL);
 	t->hurries = hurries;
 	t->files = table_files_new(room, hurries, on_built, t);
 	t->supplier = urgency_thread_new("tables", supply, t);
@@ -524,6 +554,7 @@ void tables_free(struct tables *t)
 	if (!table_files_free(t->files))
 		return;
 	g_async_queue_unref(t->inbox);
+	g_hash_table_destroy(t->crowded);
 	close(t->spaces_fd);
 	slabs_free(t->slabs);
 	g_free(t);

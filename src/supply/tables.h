@@ -50,9 +50,13 @@ bool tables_idle(const struct tables *t);
 uint64_t tables_published_cnt(const struct tables *t);
 
 /*
- * How often there was no room: for the table of a file, for a program, or for more mappings of
- * one.  Their code is stepped over by frame pointer.
+ * How often there was no room: for the table of a file, or for a program's mappings.  Their code is stepped over by
+ * frame pointer.
  */
 uint64_t tables_refused_cnt(const struct tables *t);
+
+/* Calls for each process that had more than SPACE_PARTED_MAX executable mappings, with how many were left out. */
+typedef void (*tables_crowded_fn)(uint32_t pid, uint32_t left_out, void *data);
+void tables_for_each_crowded(struct tables *t, tables_crowded_fn fn, void *data);
 
 #endif

@@ -122,14 +122,17 @@ static const char *shown_name(struct symbolizer *s, const char *raw)
 /* A compiler maps the dump it writes, so that tools see where it lies; NULL: none. */
 static const char *jitdump_path(const struct generation *g)
 {
-	for (guint i = g->maps->maps->len; i-- > 0;) {
-		const char *path = g_array_index(g->maps->maps, struct space_map, i).module->path;
-		const char *name = strrchr(path, '/');
+	const struct space_map *newest = NULL;
 
-		if (name && g_str_has_prefix(name, "/jit-") && g_str_has_suffix(name, ".dump"))
-			return path;
+	for (guint i = 0; i < g->maps->maps->len; i++) {
+		const struct space_map *m = &g_array_index(g->maps->maps, struct space_map, i);
+		const char *name = strrchr(m->module->path, '/');
+
+		if (name && g_str_has_prefix(name, "/jit-") && g_str_has_suffix(name, ".dump") &&
+		    (!newest || m->no > newest->no))
+			newest = m;
 	}
-	return NULL;
+	return newest ? newest->module->path : NULL;
 }
 
 /* Reads the compiler's list of functions for the first time, or again when it has grown. */

@@ -260,8 +260,8 @@ class Env:
         self.cgroups = []
         self.mounts = []
         self.serial = 0
-        # A switch to a guarded thread: one without storage, and none of our subjects.
-        self.check = Check({"storage"} if guarded_processes() else ())
+        # A switch to a guarded thread, which is none of our subjects.
+        self.check = Check({"hidden_thread"} if guarded_processes() else ())
         self.notes = []
         self.unseen = False  # a recording of this case counted events that did not reach it
 

@@ -94,7 +94,7 @@ static bool has_unknown(const struct waitgraph *g)
 
 void unknown_wakers_text(GString *s, const struct profile *p, const struct text_options *o, unsigned indent)
 {
-	static const char *const reasons[] = { "waker", "missed_wakeup", "storage" };
+	static const char *const reasons[] = { "waker", "missed_wakeup", "storage", "hidden_thread" };
 
 	for (unsigned i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);

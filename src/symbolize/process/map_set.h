@@ -11,7 +11,9 @@
 /* Mappings of an address space over time; a fork shares the set until either side changes it. */
 struct map_set {
 	unsigned refs;
-	GArray *maps;	/* struct space_map, in order of coming */
+	GArray *maps;	/* struct space_map, by start; of the same start the later one comes last */
+	uint32_t came_cnt;	/* so far; space_map.no comes from here */
+	uint64_t longest;	/* bytes of a mapping, at most */
 };
 
 struct map_set *map_set_new(void);

@@ -12,7 +12,7 @@
 #define EXITED_MAX 4096		/* exited processes remembered */
 #define GENERATIONS_MAX 64	/* of one process id: execs in a row */
 #define PROCESSES_SWEEP 16384	/* above, look for processes whose exit was lost */
-#define MAPS_MAX_BYTES (16 << 20)
+#define MAPS_MAX_BYTES (64 << 20)
 #define PAUSE_FIRST_US 100000
 #define PAUSE_MAX_US 5000000
 #define ANCESTORS_MAX 8

@@ -20,6 +20,7 @@
 struct space_map {
 	uint64_t start, end, pgoff;
 	uint64_t from_ns;
+	uint32_t no;		/* in the order of coming */
 	struct module *module;
 	struct elf_table *table;	/* kept by whoever looked it up */
 	bool table_tried;

@@ -243,10 +243,34 @@ static void test_bounds(struct fixture *f, gconstpointer data)
 	is(f, 20000, 200001, 0x1000, "/a", FRAME_NAMED);
 	is(f, 1, 11, 0x1000, NULL, FRAME_PROCESS_GONE);
 	spaces_exec(f->spaces, 5, 300000);
-	for (uint64_t i = 0; i < 20000; i++)
+	for (uint64_t i = 0; i < 140000; i++)
 		map(f, 5, 300000 + i, 0x100000 + i * 0x1000, 0x1000, "/a");
-	g_assert_nonnull(spaces_find(f->spaces, 5, 400000, 0x100000 + 19999 * 0x1000, &g, &why));
-	g_assert_cmpuint(generation_map_cnt(g), <=, 8192);
+	g_assert_nonnull(spaces_find(f->spaces, 5, 500000, 0x100000 + 139999 * 0x1000, &g, &why));
+	g_assert_cmpuint(generation_map_cnt(g), <=, 131072);
+	is(f, 5, 500000, 0x100000, NULL, FRAME_NOT_MAPPED);
+}
+
+/* As many as Linux allows, downwards as it places them. */
+static void test_many(struct fixture *f, gconstpointer data)
+{
+	const uint64_t cnt = 65530, top = 0x7f0000000000;
+
+	spaces_exec(f->spaces, 5, 100);
+	for (uint64_t i = 0; i < cnt; i++)
+		map(f, 5, 200, top - i * 0x3000, 0x1000, i % 2 ? "/odd" : "/even");
+	for (uint64_t i = 0; i < cnt; i += 97) {
+		is(f, 5, 300, top - i * 0x3000 + 0xfff, i % 2 ? "/odd" : "/even", FRAME_NAMED);
+		is(f, 5, 300, top - i * 0x3000 + 0x1000, NULL, FRAME_NOT_MAPPED);
+	}
+	/* a large one over many of them; what lies over it in turn; and what was there before */
+	map(f, 5, 400, top - 3000 * 0x3000, 3000 * 0x3000, "/large");
+	map(f, 5, 500, top - 2000 * 0x3000, 0x1000, "/small");
+	is(f, 5, 600, top - 1 * 0x3000, "/large", FRAME_NAMED);
+	is(f, 5, 600, top - 2999 * 0x3000 + 0x2000, "/large", FRAME_NAMED);
+	is(f, 5, 600, top - 2000 * 0x3000, "/small", FRAME_NAMED);
+	is(f, 5, 450, top - 2000 * 0x3000, "/large", FRAME_NAMED);
+	is(f, 5, 350, top - 2000 * 0x3000, "/even", FRAME_NAMED);
+	is(f, 5, 600, top, "/even", FRAME_NAMED);
 }
 
 #define ADD(name, func) g_test_add("/spaces/" name, struct fixture, NULL, set_up, func, tear_down)
@@ -266,5 +290,6 @@ int main(int argc, char **argv)
 	ADD("read-again", test_read_again);
 	ADD("foresee", test_foresee);
 	ADD("bounds", test_bounds);
+	ADD("many", test_many);
 	return g_test_run();
 }
