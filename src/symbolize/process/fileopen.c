@@ -30,7 +30,7 @@ static int open_root(const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *root = g_strdup_printf("%s/%" PRIu32 "/root", proc_dir, pid);
 	int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	uint32_t tid = fd < 0 && errno == ENOENT ? living_thread(proc_dir, pid) : 0;
+	uint32_t tid = fd < 0 && (errno == ENOENT || errno == ESRCH) ? living_thread(proc_dir, pid) : 0;
 
 	if (!tid)
 		return fd;
@@ -76,7 +76,7 @@ static int open_link(const char *proc_dir, uint32_t id, uint64_t start, uint64_t
 int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_t end, struct stat *ret_stat)
 {
 	int fd = open_link(proc_dir, pid, start, end);
-	uint32_t tid = fd < 0 && errno == ENOENT ? living_thread(proc_dir, pid) : 0;
+	uint32_t tid = fd < 0 && (errno == ENOENT || errno == ESRCH) ? living_thread(proc_dir, pid) : 0;
 
 	memset(ret_stat, 0, sizeof(*ret_stat));
 	if (tid)	/* only a process' directory has these links, but every thread has one by its id */
