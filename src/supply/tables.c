@@ -12,13 +12,14 @@
 #include "supply/handover.h"
 #include "supply/slabs.h"
 #include "supply/table_files.h"
-#include "symbolize/process/fileopen.h"
+#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
 #define YOUNG_US 50000	/* most short-lived processes are gone by then */
 /* A program's mappings are read again when it has mapped more, after a pause of so many times what the last reading took. */
 #define PAUSE_TIMES 20
+#define HEADLESS_US 1000000	/* look so often whether a process without its first thread still lives */
 #define IDLE_US 1000000	/* look around this often when nothing happens */
 
 struct program_mapping {
@@ -32,6 +33,7 @@ struct program {
 	struct handover handover;
 	GArray *mappings;	/* struct program_mapping, by address */
 	bool stale;		/* it has mapped more since, or was never looked at */
+	bool is_headless;	/* its first thread has exited, others live: no note tells when the last does */
 	int64_t due_us;		/* look at it from then on: a program may map things without end */
 	bool is_new;		/* the mappings have not been handed over since they were read */
 };
@@ -183,12 +185,9 @@ typedef void (*mapping_fn)(struct tables *t, uint32_t pid, const struct maps_lin
 
 static bool for_each_mapping(struct tables *t, uint32_t pid, mapping_fn fn, void *data)
 {
-	char path[40];
-	size_t len;
+	g_autofree char *text = living_maps("/proc", pid, MAPS_TEXT_MAX);
 
-	g_snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	g_autofree char *text = file_read_text(path, MAPS_TEXT_MAX, &len);
-	if (!text || !len)
+	if (!text || !*text)
 		return false;
 	for (char *line = text, *next; line && *line; line = next) {
 		struct maps_line m;
@@ -231,12 +230,12 @@ static bool read_mappings(struct tables *t, struct program *program)
 	bool ok;
 
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
-	program->stale = false;
+	program->stale = program->is_headless;
 	program->is_new = true;
 	int64_t began_us = g_get_monotonic_time();
 	ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
 	int64_t read_us = g_get_monotonic_time();
-	program->due_us = read_us + PAUSE_TIMES * (read_us - began_us);
+	program->due_us = read_us + MAX(PAUSE_TIMES * (read_us - began_us), program->is_headless ? HEADLESS_US : 0);
 	forget_mappings(&old);
 	g_array_unref(before);
 	return ok;
@@ -338,6 +337,11 @@ static void note_exit(struct tables *t, uint32_t pid)
 
 	if (!program)
 		return;
+	if (living_thread("/proc", pid)) {
+		program->is_headless = program->stale = t->changed = true;
+		program->due_us = g_get_monotonic_time() + HEADLESS_US;
+		return;
+	}
 	withdraw(t, program);
 	g_hash_table_remove(t->programs, GUINT_TO_POINTER(pid));
 }

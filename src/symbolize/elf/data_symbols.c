@@ -10,6 +10,7 @@
 #include "symbolize/elf/data_file.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/fileopen.h"
+#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 
 #define MAPS_MAX_BYTES (16 << 20)
@@ -106,10 +107,8 @@ void data_symbols_free(struct data_symbols *d)
 
 static void read_maps(const struct data_symbols *d, struct process *p)
 {
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/maps", d->proc_dir, p->pid);
 	int64_t began_us = g_get_monotonic_time();
-	size_t len;
-	char *text = file_read_text(path, MAPS_MAX_BYTES, &len), *next;
+	char *text = living_maps(d->proc_dir, p->pid, MAPS_MAX_BYTES), *next;
 
 	p->read_us = g_get_monotonic_time();
 	p->took_us = p->read_us - began_us;

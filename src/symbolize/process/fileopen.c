@@ -10,6 +10,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "symbolize/process/living.h"
+
 static int held_if_regular(int fd, struct stat *ret_stat)
 {
 	int error;
@@ -24,12 +26,24 @@ static int held_if_regular(int fd, struct stat *ret_stat)
 	return -1;
 }
 
-static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t resolve, struct stat *ret_stat)
+static int open_root(const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *root = g_strdup_printf("%s/%" PRIu32 "/root", proc_dir, pid);
+	int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint32_t tid = fd < 0 && (errno == ENOENT || errno == ESRCH) ? living_thread(proc_dir, pid) : 0;
+
+	if (!tid)
+		return fd;
+	g_autofree char *of_thread = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32 "/root", proc_dir, pid, tid);
+
+	return open(of_thread, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t resolve, struct stat *ret_stat)
+{
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve };
-	int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, error;
+	int root_fd = open_root(proc_dir, pid), fd, error;
 
 	memset(ret_stat, 0, sizeof(*ret_stat));
 	if (root_fd < 0)
@@ -51,13 +65,23 @@ int file_hold_in_process_nolinks(const char *proc_dir, uint32_t pid, const char 
 	return hold_below(proc_dir, pid, path, RESOLVE_NO_SYMLINKS, ret_stat);
 }
 
-int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_t end, struct stat *ret_stat)
+static int open_link(const char *proc_dir, uint32_t id, uint64_t start, uint64_t end)
 {
 	g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
-						proc_dir, pid, start, end);
+						proc_dir, id, start, end);
+
+	return open(link, O_PATH | O_CLOEXEC);
+}
+
+int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_t end, struct stat *ret_stat)
+{
+	int fd = open_link(proc_dir, pid, start, end);
+	uint32_t tid = fd < 0 && (errno == ENOENT || errno == ESRCH) ? living_thread(proc_dir, pid) : 0;
 
 	memset(ret_stat, 0, sizeof(*ret_stat));
-	return held_if_regular(open(link, O_PATH | O_CLOEXEC), ret_stat);
+	if (tid)	/* only a process' directory has these links, but every thread has one by its id */
+		fd = open_link(proc_dir, tid, start, end);
+	return held_if_regular(fd, ret_stat);
 }
 
 int file_hold_here(const char *path, struct stat *ret_stat)

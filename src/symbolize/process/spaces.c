@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/process/spaces.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/process/fileopen.h"
+#include "symbolize/process/living.h"
 #include "symbolize/process/map_set.h"
 #include "symbolize/process/maps.h"
 
@@ -243,10 +242,7 @@ void generation_add_maps_text(struct spaces *s, struct generation *g, char *text
 
 static char *read_maps(const struct spaces *s, uint32_t pid)
 {
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/maps", s->proc_dir, pid);
-	size_t len;
-
-	return file_read_text(path, MAPS_MAX_BYTES, &len);
+	return living_maps(s->proc_dir, pid, MAPS_MAX_BYTES);
 }
 
 /*

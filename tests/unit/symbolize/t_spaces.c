@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/process/spaces.h"
 
@@ -185,6 +186,34 @@ static void test_proc(struct fixture *f, gconstpointer data)
 	is(f, 20, 50, 0x1800, NULL, FRAME_PROCESS_GONE);	/* no such process */
 }
 
+static void write_thread_maps(struct fixture *f, uint32_t pid, uint32_t tid, const char *text)
+{
+	g_autofree char *dir = g_strdup_printf("%s/%u/task/%u", f->proc, pid, tid), *path = g_strdup_printf("%s/maps", dir);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_cmpint(g_mkdir_with_parents(dir, 0700), ==, 0);
+	g_file_set_contents(path, text, -1, &error);
+	g_assert_no_error(error);
+}
+
+/* The first thread has exited: what it had mapped is told by those that live. */
+static void test_headless(struct fixture *f, gconstpointer data)
+{
+	write_maps(f, 10, "");
+	write_thread_maps(f, 10, 10, "");
+	write_thread_maps(f, 10, 11, "1000-2000 r-xp 0 08:01 5 /program\n");
+	g_assert_cmpuint(living_thread(f->proc, 10), ==, 11);
+	is(f, 10, 50, 0x1800, "/program", FRAME_NAMED);
+	spaces_exit(f->spaces, 10, 100);	/* its first thread's */
+	is(f, 10, 150, 0x1800, "/program", FRAME_NAMED);
+	write_maps(f, 20, "1000-2000 r-xp 0 08:01 5 /other\n");
+	g_assert_cmpuint(living_thread(f->proc, 20), ==, 0);	/* the first lives */
+	write_maps(f, 30, "");
+	write_thread_maps(f, 30, 31, "");
+	g_assert_cmpuint(living_thread(f->proc, 30), ==, 0);	/* none does */
+	is(f, 30, 50, 0x1800, NULL, FRAME_PROCESS_GONE);
+}
+
 /* Notes before the first question: /proc completes them. */
 static void test_proc_after_notes(struct fixture *f, gconstpointer data)
 {
@@ -286,6 +315,7 @@ int main(int argc, char **argv)
 	ADD("reuse", test_reuse);
 	ADD("reuse-unnoticed", test_reuse_unnoticed);
 	ADD("proc", test_proc);
+	ADD("headless", test_headless);
 	ADD("proc-after-notes", test_proc_after_notes);
 	ADD("read-again", test_read_again);
 	ADD("foresee", test_foresee);
