@@ -19,10 +19,20 @@ static void append_scaled(GString *s, double value, const char *unit)
 	g_string_append_printf(s, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
 }
 
+static void append_minutes(GString *s, uint64_t ns)
+{
+	uint64_t seconds = ns / 1000000000 + (ns % 1000000000 >= 500000000), minutes = (seconds + 30) / 60;
+
+	if (seconds < 3600)
+		g_string_append_printf(s, "%" PRIu64 " min %" PRIu64 " s", seconds / 60, seconds % 60);
+	else
+		g_string_append_printf(s, "%" PRIu64 " h %" PRIu64 " min", minutes / 60, minutes % 60);
+}
+
 void text_duration(GString *s, uint64_t ns)
 {
-	static const struct unit units[] = { { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
-	static const double below[] = { 999.5, 999.5, 119.5, 119.5 };
+	static const struct unit units[] = { { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	static const double below[] = { 999.5, 999.5 };
 	unsigned i = 0;
 
 	if (ns == 0) {
@@ -31,6 +41,10 @@ void text_duration(GString *s, uint64_t ns)
 	}
 	if (ns < 1000) {
 		g_string_append_printf(s, "%" PRIu64 " ns", ns);
+		return;
+	}
+	if (ns >= UINT64_C(119500000000)) {
+		append_minutes(s, ns);
 		return;
 	}
 	while (i < G_N_ELEMENTS(below) && (double)ns / units[i].ns >= below[i])
@@ -174,6 +188,8 @@ void text_duration_cell(GString *s, uint64_t ns, unsigned width)
 	g_autoptr(GString) cell = g_string_new(NULL);
 
 	text_duration(cell, ns);
+	if (text_width(cell->str) >= width)	/* never joined to the cell before */
+		g_string_append_c(s, ' ');
 	text_right(s, cell->str, width);
 }
 

@@ -25,8 +25,10 @@ static void test_durations(void)
 	check_duration(9994999, "9.99 ms");
 	check_duration(9996000, "10.0 ms");
 	check_duration(UINT64_C(60000000000), "60.0 s");
-	check_duration(UINT64_C(180000000000), "3.00 m");
-	check_duration(UINT64_C(36000000000000), "10.0 h");
+	check_duration(UINT64_C(180000000000), "3 min 0 s");
+	check_duration(UINT64_C(546000000000), "9 min 6 s");
+	check_duration(UINT64_C(3840000000000), "1 h 4 min");
+	check_duration(UINT64_C(36000000000000), "10 h 0 min");
 	g_autoptr(GString) s = g_string_new(NULL);
 	text_duration_signed(s, -1500);
 	g_assert_cmpstr(s->str, ==, "-1.50 us");
