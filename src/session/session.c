@@ -36,11 +36,10 @@
 #define SWAP_ROOM 12288U
 _Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
 /*
- * For the sake of unwind tables the window may open this long after the session was made (of all
- * programs, of a few), or this much later at least where loading took that long already.
+ * For the sake of unwind tables the window may open this long after the session was made, or this much later at least
+ * where loading took that long already.
  */
-#define OPEN_WITHIN_NS 80000000ULL
-#define OPEN_WITHIN_FEW_NS 160000000ULL
+#define OPEN_WITHIN_NS 250000000ULL
 #define TABLES_AHEAD_MIN_NS 2000000ULL
 /* Threads are looked at again this often, and no more than so many times as long as that took. */
 #define LOOK_EVERY_NS 5000000ULL
@@ -231,12 +230,11 @@ static void apply_tables(struct session *s, bool is_last)
 /* Waits a moment for the first tables: what is walked before they are there is walked worse. */
 static void await_tables(struct session *s)
 {
-	uint64_t until = MAX(s->begun_ns + (session_is_for_few(s->options) ? OPEN_WITHIN_FEW_NS : OPEN_WITHIN_NS),
-			     clock_ns(CLOCK_MONOTONIC) + TABLES_AHEAD_MIN_NS);
+	uint64_t until = MAX(s->begun_ns + OPEN_WITHIN_NS, clock_ns(CLOCK_MONOTONIC) + TABLES_AHEAD_MIN_NS);
 
 	if (!s->tables)
 		return;
-	ring_buffer__consume(s->ring);	/* what the first look asked for */
+	session_empty_ring(s);	/* what the first look asked for: a single consume ends after a round of records */
 	while (!tables_idle(s->tables) && clock_ns(CLOCK_MONOTONIC) < until)
 		g_usleep(1000);
 }

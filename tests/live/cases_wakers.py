@@ -5,6 +5,7 @@ import collections
 import os
 import platform
 import re
+import subprocess
 from functools import partial
 
 import ktrace
@@ -113,6 +114,8 @@ def waker_in_32_bit_code(env):
     """A program of 64 bits that runs code of 32 bits: what the kernel itself can walk is not lost."""
     if platform.machine() != "x86_64":
         raise Skip("32-bit code in a program of 64 bits is tried on x86-64 only")
+    if subprocess.run([os.path.join(env.programs, "mixed"), "try"], check=False).returncode < 0:
+        raise Skip("this kernel runs no 32-bit code (ia32_emulation)")
     report, truth = record(env, "mixed", 5000)
     for line in sites(truth):
         check_share(env, report, line, lambda w: w["comm"] == line["comm"] and w["user"], "the writer")

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* mixed OUT COUNT: a program of 64 bits writes to a pipe from code of 32 bits, as emulators do, and so wakes who reads it. */
+/*
+ * mixed OUT COUNT: a program of 64 bits writes to a pipe from code of 32 bits, as emulators do, and so wakes who reads it.
+ * mixed try: does so once; a signal ends it where the kernel has no code of 32 bits.
+ */
 #include "truth.h"
 
 #include <pthread.h>
@@ -70,6 +73,13 @@ int main(int argc, char **argv)
 	struct timespec pause = { 0, 100000 };
 	pthread_t reader;
 
+	if (argc == 2 && strcmp(argv[1], "try") == 0) {
+		if (pipe(ends))
+			truth_die("pipe", 0);
+		write_code();
+		write_from_32_bits();
+		return 0;
+	}
 	count = truth_arg(argc, argv, 2);
 	truth_open(truth_arg_string(argc, argv, 1));
 	if (pipe(ends))
