@@ -30,11 +30,12 @@
 /* One per published schema; none is ever removed. */
 static const struct schema {
 	uint32_t version;
-	const struct profile_table *tables;
+	const struct profile_table *tables, *more_tables;
 } schemas[] = {
-	{ 1, profile_schema_1 },
-	{ 2, profile_schema_2 },
-	{ 3, profile_schema_3 },
+	{ 1, profile_schema_1, NULL },
+	{ 2, profile_schema_2, NULL },
+	{ 3, profile_schema_3, NULL },
+	{ 4, profile_schema_3, profile_schema_4 },
 };
 
 static bool G_GNUC_PRINTF(3, 4) fail(GError **error, enum profile_file_error code, const char *format, ...)
@@ -140,8 +141,28 @@ static void confine(sqlite3 *db, struct budget *budget)
 	sqlite3_progress_handler(db, BUDGET_STEP, spend, budget);
 }
 
+static const struct profile_table *find_table(const struct schema *schema, const char *name)
+{
+	const struct profile_table *const lists[] = { schema->tables, schema->more_tables };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
+		for (const struct profile_table *t = lists[i]; t && t->name; t++)
+			if (g_ascii_strcasecmp(t->name, name) == 0)
+				return t;
+	return NULL;
+}
+
+static unsigned table_cnt(const struct profile_table *tables)
+{
+	unsigned cnt = 0;
+
+	while (tables && tables[cnt].name)
+		cnt++;
+	return cnt;
+}
+
 /* Counts the table that a row of sqlite_master describes; false when it may not be there. */
-static bool check_schema_row(sqlite3_stmt *stmt, const struct profile_table *tables, unsigned *found, GError **error)
+static bool check_schema_row(sqlite3_stmt *stmt, const struct schema *schema, unsigned *found, GError **error)
 {
 	const char *type = (const char *)sqlite3_column_text(stmt, 0);
 	const char *name = (const char *)sqlite3_column_text(stmt, 1);
@@ -150,13 +171,13 @@ static bool check_schema_row(sqlite3_stmt *stmt, const struct profile_table *tab
 
 	if (g_strcmp0(type, "trigger") == 0 || (is_table && sqlite3_column_int(stmt, 2) <= 0))
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "it holds a trigger or a virtual table");
-	for (const struct profile_table *t = tables; t->name; t++) {
-		if (!name || g_ascii_strcasecmp(t->name, name) != 0)
-			continue;
-		if (!is_table || g_strcmp0(sql, t->sql) != 0)
-			return fail(error, PROFILE_FILE_ERROR_DAMAGED, "\"%s\" is not the table of its schema", t->name);
-		(*found)++;
-	}
+	const struct profile_table *t = name ? find_table(schema, name) : NULL;
+
+	if (!t)
+		return true;
+	if (!is_table || g_strcmp0(sql, t->sql) != 0)
+		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "\"%s\" is not the table of its schema", t->name);
+	(*found)++;
 	return true;
 }
 
@@ -164,12 +185,12 @@ static bool check_schema_row(sqlite3_stmt *stmt, const struct profile_table *tab
 static bool check_schema(sqlite3 *db, const struct schema *schema, GError **error)
 {
 	sqlite3_stmt *stmt = NULL;
-	unsigned want = 0, found = 0;
+	unsigned found = 0;
 	bool ok = true;
 	int rc = sqlite3_prepare_v2(db, "SELECT type, name, rootpage, sql FROM sqlite_master", -1, &stmt, NULL);
 
 	while (ok && rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		ok = check_schema_row(stmt, schema->tables, &found, error);
+		ok = check_schema_row(stmt, schema, &found, error);
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(stmt);
@@ -179,9 +200,7 @@ static bool check_schema(sqlite3 *db, const struct schema *schema, GError **erro
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "it holds too many tables");
 	if (rc != SQLITE_DONE)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "%s", sqlite3_errmsg(db));
-	while (schema->tables[want].name)
-		want++;
-	if (found != want)
+	if (found != table_cnt(schema->tables) + table_cnt(schema->more_tables))
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "a table is missing");
 	return true;
 }

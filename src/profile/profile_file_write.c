@@ -128,6 +128,8 @@ static int create_tables(sqlite3 *db)
 
 	for (const struct profile_table *t = profile_schema_3; rc == SQLITE_OK && t->name; t++)
 		rc = sqlite3_exec(db, t->sql, NULL, NULL, NULL);
+	for (const struct profile_table *t = profile_schema_4; rc == SQLITE_OK && t->name; t++)
+		rc = sqlite3_exec(db, t->sql, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, profile_views, NULL, NULL, NULL);
 	return rc;

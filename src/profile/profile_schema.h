@@ -15,6 +15,8 @@ struct profile_table {
 
 /* Ends with a NULL name. */
 extern const struct profile_table profile_schema_1[], profile_schema_2[], profile_schema_3[];
+/* What the fourth has besides those of the third. */
+extern const struct profile_table profile_schema_4[];
 /* Of the newest, for people at the sqlite3 shell; the reader never looks at them, so they may change. */
 extern const char profile_views[];
 

@@ -606,6 +606,12 @@ static void test_schema_is_kept_verbatim(struct place *at, gconstpointer data)
 
 		assert_query(at->path, sql, want);
 	}
+	for (const struct profile_table *t = profile_schema_4; t->name; t++) {
+		g_autofree char *sql = g_strdup_printf("SELECT sql FROM sqlite_master WHERE name = '%s'", t->name);
+		g_autofree char *want = g_strconcat(t->sql, "|", NULL);
+
+		assert_query(at->path, sql, want);
+	}
 	profile_free(p);
 }
 
