@@ -177,6 +177,7 @@ static bool bad_range(GError **error, const char *format, ...)
 static bool widen(const struct profile *p, uint64_t *from_ns, uint64_t *to_ns, GError **error)
 {
 	const uint64_t window_ns = p->info.duration_ns;
+	uint64_t last_ns;
 
 	if (!p->slices)
 		return bad_range(error, "it does not say when time was spent: it was recorded without slices");
@@ -185,11 +186,12 @@ static bool widen(const struct profile *p, uint64_t *from_ns, uint64_t *to_ns, G
 	if (*from_ns >= window_ns)
 		return bad_range(error, "the range begins at %.3f s, and the recording ends at %.3f s", (double)*from_ns / 1e9,
 				 (double)window_ns / 1e9);
-	*from_ns -= *from_ns % p->slices->length_ns;
-	*to_ns = MIN(*to_ns, window_ns);
-	if (*to_ns % p->slices->length_ns)
+	last_ns = (p->slices->cells->len - 1) * p->slices->length_ns;
+	*from_ns = MIN(*from_ns - *from_ns % p->slices->length_ns, last_ns);
+	if (*to_ns > last_ns)
+		*to_ns = window_ns;
+	else if (*to_ns % p->slices->length_ns)
 		*to_ns += p->slices->length_ns - *to_ns % p->slices->length_ns;
-	*to_ns = MIN(*to_ns, window_ns);
 	return true;
 }
 

@@ -236,7 +236,7 @@ static void add_check(struct check_sum *sum, const struct slice_cell *cell)
 static bool is_within_window(const struct profile *p, uint32_t slice, const struct slice_cell *cell)
 {
 	uint64_t begin_ns = slice * p->slices->length_ns;
-	uint64_t end_ns = MIN(begin_ns + p->slices->length_ns, p->info.duration_ns);
+	uint64_t end_ns = slice + 1 < p->slices->cells->len ? begin_ns + p->slices->length_ns : p->info.duration_ns;
 
 	return cell->before_ns <= begin_ns && cell->max_ns >= cell->before_ns &&
 	       cell->max_ns - cell->before_ns <= end_ns - begin_ns;

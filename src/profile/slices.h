@@ -18,7 +18,7 @@
 
 /* Recordings before schema 4 have none; the other functions are only for those that have. */
 bool profile_has_slices(const struct profile *p);
-uint64_t profile_slice_ns(const struct profile *p);	/* length of each but the last, which ends with the window */
+uint64_t profile_slice_ns(const struct profile *p);	/* length of each but the last, which ends with the window: it may be shorter, or up to twice as long */
 uint32_t profile_slice_cnt(const struct profile *p);
 
 /* How many durations lie in [2^slot, 2^(slot + 1)) ns: see PROFILE_HIST_SLOTS. */

@@ -183,12 +183,14 @@ static void double_length(struct slice_builder *b)
 
 uint32_t slices_cnt_of(uint64_t window_ns, uint64_t length_ns)
 {
-	return (uint32_t)MIN((window_ns + length_ns - 1) / length_ns, UINT32_MAX);
+	uint64_t cnt = MIN(window_ns / length_ns + (window_ns % length_ns != 0), UINT32_MAX);
+
+	return cnt == SLICES_MAX + 1 ? SLICES_MAX : (uint32_t)cnt;
 }
 
 static void make_room(struct slice_builder *b, uint64_t at_ns)
 {
-	while (at_ns / b->length_ns >= SLICES_MAX)
+	while (at_ns / b->length_ns > SLICES_MAX)
 		double_length(b);
 }
 

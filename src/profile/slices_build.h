@@ -15,7 +15,7 @@ struct slices {
 
 struct slices *slices_new(uint64_t length_ns, uint32_t cnt);
 void slices_free(struct slices *s);	/* NULL is fine */
-/* The slices of a window of that length. */
+/* The slices of a window of that length.  What is left of it behind the last of SLICES_MAX is part of that: a minute takes a bit longer than a minute. */
 uint32_t slices_cnt_of(uint64_t window_ns, uint64_t length_ns);
 
 static inline uint32_t slice_code_of_wait(uint32_t wait) { return 2 * wait; }
