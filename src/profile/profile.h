@@ -84,6 +84,7 @@ static inline int64_t thread_residual_ns(const struct thread *t)
 enum wait_flag {
 	WAIT_OPEN_AT_START = 1 << 0,
 	WAIT_OPEN_AT_END = 1 << 1,
+	WAIT_THROTTLED = 1 << 2,	/* it waited for a CPU, more than half of the time because of a cgroup's CPU quota */
 };
 
 /* What a lock is, as the sleeper's frames tell and how it waits. */
@@ -213,7 +214,7 @@ struct story {
 
 /*
  * Who held the CPU while a thread stood in its queue: part of the thread's runnable and preempted time.
- * What no row of the thread takes is not known.
+ * What no row of the thread takes is not known.  Rows of BLAME_THROTTLED are there without has_blame, too.
  */
 struct blame {
 	uint32_t thread;	/* index of the sufferer */
