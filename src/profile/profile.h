@@ -264,7 +264,7 @@ struct profile_info {
 	const char *command_line;	/* of the recorder */
 	const char *filters;	/* human text, "" when none */
 	const char *version;	/* of offcpu */
-	uint64_t switches;	/* all seen by the programs, foreign ones too */
+	uint64_t switches;	/* on all CPUs, also of threads that no filter selects: what the cost is for */
 	uint64_t tracer_cpu_ns, tracer_peak_rss_bytes;
 	uint64_t tracer_bpf_ns;	/* valid if has_bpf_ns */
 	bool has_bpf_ns;

@@ -84,6 +84,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_key(j, "coverage");
 	json_object_begin(j);
 	json_member_uint(j, "switches", p->info.switches);
+	json_member_uint(j, "thread_switches", a->total.switches);
 	json_key(j, "lost");
 	json_object_begin(j);
 	for (unsigned i = 0; i < p->losses->len; i++) {

@@ -193,8 +193,10 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	coverage_of(p, selection, &c);
 	text_section(s, options, "Coverage");
 	g_string_append(s, "  switches  ");
+	text_thousands(s, a->total.switches);
+	g_string_append(s, " by these threads, ");
 	text_thousands(s, p->info.switches);
-	g_string_append(s, " seen, ");
+	g_string_append(s, " on all CPUs; ");
 	g_string_append(s, c.listed_se_ns > 0 ? "about " : "");	/* each of those that were kept stands for some */
 	text_thousands(s, c.waits_cnt);
 	g_string_append(s, " waits listed, ");
