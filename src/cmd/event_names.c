@@ -12,7 +12,7 @@
 struct key {
 	uint64_t ustack, kstack;
 	uint8_t state;
-	bool is_preempted, is_runnable, is_throttled;
+	bool is_preempted, is_runnable, is_throttled, is_open;
 };
 
 struct event_names {
@@ -27,7 +27,8 @@ static guint key_hash(gconstpointer key)
 	const struct key *k = key;
 
 	return hash_end(hash_more(hash_more(k->ustack, k->kstack),
-				  (uint64_t)k->state << 3 | k->is_preempted << 2 | k->is_runnable << 1 | k->is_throttled));
+				  (uint64_t)k->state << 4 | k->is_open << 3 | k->is_preempted << 2 | k->is_runnable << 1 |
+				  k->is_throttled));
 }
 
 static gboolean key_equal(gconstpointer va, gconstpointer vb)
@@ -35,7 +36,8 @@ static gboolean key_equal(gconstpointer va, gconstpointer vb)
 	const struct key *a = va, *b = vb;
 
 	return a->ustack == b->ustack && a->kstack == b->kstack && a->state == b->state &&
-	       a->is_preempted == b->is_preempted && a->is_runnable == b->is_runnable && a->is_throttled == b->is_throttled;
+	       a->is_preempted == b->is_preempted && a->is_runnable == b->is_runnable && a->is_throttled == b->is_throttled &&
+	       a->is_open == b->is_open;
 }
 
 struct event_names *event_names_new(event_stack_fn stack, void *data)
@@ -75,7 +77,8 @@ static char *make_name(struct event_names *n, const struct offcpu_rec_event *e, 
 	struct profile *p = profile_new();
 	const struct thread t = { .pid = e->pid, .tid = e->tid };
 	struct wait w = {
-		.thread = profile_add_thread(p, &t), .state = e->state, .flags = e->is_throttled ? WAIT_THROTTLED : 0, .count = 1,
+		.thread = profile_add_thread(p, &t), .state = e->state, .count = 1,
+		.flags = (e->is_throttled ? WAIT_THROTTLED : 0) | (e->open_at_start ? WAIT_OPEN_AT_START : 0),
 		.blocked_ns = e->blocked_ns, .runnable_ns = e->runnable_ns, .preempted_ns = e->preempted_ns,
 	};
 	bool has_user = copy_stack(n, p, e->ustack, &w.user), has_kernel = copy_stack(n, p, e->kstack, &w.kernel);
@@ -92,7 +95,7 @@ const char *event_name(struct event_names *n, const struct offcpu_rec_event *e)
 {
 	const struct key key = {
 		.ustack = e->ustack, .kstack = e->kstack, .state = e->state, .is_preempted = e->preempted_ns != 0,
-		.is_runnable = e->runnable_ns != 0, .is_throttled = e->is_throttled,
+		.is_runnable = e->runnable_ns != 0, .is_throttled = e->is_throttled, .is_open = e->open_at_start,
 	};
 	const char *known = g_hash_table_lookup(n->names, &key);
 	bool is_whole;

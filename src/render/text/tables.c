@@ -137,11 +137,13 @@ static void append_whole(GString *s, const struct top *t)
 	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : weight_name(t->weight));
 }
 
-/* "±1.2%" of a row whose time is an estimate. */
+/* " ±1.2%" of a row that is an estimate, and a worse one than that; the error of a class alone is not known. */
 static void append_error(GString *s, const struct top *t, const struct top_row *r)
 {
 	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
 		text_relative_error(s, r->off_cpu_se_ns, r->off_cpu_ns);
+	else if (!t->is_exact && t->weight == WEIGHT_COUNT)
+		text_relative_error(s, r->count_se, r->count);
 }
 
 static unsigned rows_with_weight(const struct top *t)
@@ -268,7 +270,10 @@ static void append_row_name(GString *s, const struct profile *p, const struct to
 		return;
 	}
 	text_safe(s, th->comm);
-	g_string_append_printf(s, " (%u)", th->pid);
+	if (r->processes_cnt > 1)
+		g_string_append_printf(s, ", %u processes", r->processes_cnt);
+	else
+		g_string_append_printf(s, " (%u)", th->pid);
 	if (r->threads_cnt > 1)
 		g_string_append_printf(s, ", %u threads", r->threads_cnt);
 	g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
@@ -303,6 +308,8 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	append_row_name(s, p, t, r, o);
 	g_string_append_printf(s, "%s\n     count ", text_plain(o));
 	text_thousands(s, r->count);
+	if (!t->is_exact)
+		text_relative_error(s, r->count_se, r->count);
 	g_string_append(s, ", mean ");
 	text_duration(s, r->count ? r->off_cpu_ns / r->count : 0);
 	g_string_append(s, ", max ");

@@ -49,6 +49,8 @@ static void test_names(void)
 	g_assert_cmpstr(event_name(n, &e), ==, "preempted (pthread_cond_wait <- do_work)");
 	e.is_throttled = 1;
 	g_assert_cmpstr(event_name(n, &e), ==, "throttled (pthread_cond_wait <- do_work)");
+	e = (struct offcpu_rec_event){ .state = 'R', .runnable_ns = 5, .kstack = FUTEX, .ustack = WAITER, .open_at_start = 1 };
+	g_assert_cmpstr(event_name(n, &e), ==, "runnable (pthread_cond_wait <- do_work)");
 	e = (struct offcpu_rec_event){ .state = 'S', .blocked_ns = 5 };
 	g_assert_cmpstr(event_name(n, &e), ==, "[no stack]");
 	event_names_free(n);
