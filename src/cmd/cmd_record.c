@@ -148,6 +148,10 @@ static void print_summary(const struct profile *p, const char *path)
 	}
 	fprintf(stderr, "; tracer: %.0f ms CPU, %.1f MiB", (double)p->info.tracer_cpu_ns / 1e6,
 		(double)p->info.tracer_peak_rss_bytes / (1 << 20));
+	if (p->info.tracer_stop_cpu_ns && p->info.cpus && p->info.duration_ns)
+		fprintf(stderr, ", start: %.0f ms CPU, running: %.2f%% of all CPUs", (double)p->info.tracer_start_cpu_ns / 1e6,
+			100.0 * (double)(profile_running_cpu_ns(&p->info) + (p->info.has_bpf_ns ? p->info.tracer_bpf_ns : 0)) /
+			(double)p->info.duration_ns / p->info.cpus);
 	if (p->info.has_bpf_ns && p->info.switches)
 		fprintf(stderr, ", %.0f ms BPF (%.0f ns a switch)", (double)p->info.tracer_bpf_ns / 1e6,
 			(double)p->info.tracer_bpf_ns / (double)p->info.switches);

@@ -57,6 +57,8 @@ static void write_tracer(struct json *j, const struct profile_info *info)
 	else
 		json_null(j);
 	json_member_uint(j, "cpu_ns", info->tracer_cpu_ns);
+	json_member_uint(j, "start_cpu_ns", info->tracer_start_cpu_ns);
+	json_member_uint(j, "running_cpu_ns", profile_running_cpu_ns(info));
 	json_member_uint(j, "peak_rss_bytes", info->tracer_peak_rss_bytes);
 	json_object_end(j);
 }

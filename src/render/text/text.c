@@ -196,6 +196,13 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 		g_string_append(s, "unknown");
 	g_string_append(s, ", CPU ");
 	text_duration(s, info->tracer_cpu_ns);
+	if (info->tracer_stop_cpu_ns) {
+		g_string_append(s, " (start ");
+		text_duration(s, info->tracer_start_cpu_ns);
+		g_string_append(s, ", running ");
+		text_duration(s, profile_running_cpu_ns(info));
+		g_string_append(s, ", the rest to write it)");
+	}
 	g_string_append(s, ", peak memory ");
 	text_bytes(s, info->tracer_peak_rss_bytes);
 	g_string_append_c(s, '\n');
