@@ -339,7 +339,8 @@ struct offcpu_rec_event {
 	char by_comm[OFFCPU_COMM_LEN];
 	__u8 state;
 	__u8 is_throttled;	/* as OFFCPU_KEY_THROTTLED */
-	__u8 pad[6];
+	__u8 open_at_start;
+	__u8 pad[5];
 };
 
 /* The number of no helper: where it is called user space makes it a call of the kernel's bpf_rdonly_cast() (attach/sections.c). */

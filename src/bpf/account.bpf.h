@@ -177,6 +177,7 @@ static __always_inline void send_event(struct task_struct *task, const struct th
 	__builtin_memcpy(event->by_comm, st->by_comm, sizeof(event->by_comm));
 	event->state = letter_of(st->state);
 	event->is_throttled = st->is_throttled;
+	event->open_at_start = st->open_at_start;
 	__builtin_memset(event->pad, 0, sizeof(event->pad));
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }

@@ -57,6 +57,8 @@ static void write_tracer(struct json *j, const struct profile_info *info)
 	else
 		json_null(j);
 	json_member_uint(j, "cpu_ns", info->tracer_cpu_ns);
+	json_member_uint(j, "start_cpu_ns", info->tracer_start_cpu_ns);
+	json_member_uint(j, "running_cpu_ns", profile_running_cpu_ns(info));
 	json_member_uint(j, "peak_rss_bytes", info->tracer_peak_rss_bytes);
 	json_object_end(j);
 }
@@ -98,6 +100,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_key(j, "coverage");
 	json_object_begin(j);
 	json_member_uint(j, "switches", p->info.switches);
+	json_member_uint(j, "thread_switches", a->total.switches);
 	json_key(j, "lost");
 	json_object_begin(j);
 	for (unsigned i = 0; i < p->losses->len; i++) {

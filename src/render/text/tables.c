@@ -270,7 +270,10 @@ static void append_row_name(GString *s, const struct profile *p, const struct to
 		return;
 	}
 	text_safe(s, th->comm);
-	g_string_append_printf(s, " (%u)", th->pid);
+	if (r->processes_cnt > 1)
+		g_string_append_printf(s, ", %u processes", r->processes_cnt);
+	else
+		g_string_append_printf(s, " (%u)", th->pid);
 	if (r->threads_cnt > 1)
 		g_string_append_printf(s, ", %u threads", r->threads_cnt);
 	g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
