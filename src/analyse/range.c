@@ -67,6 +67,22 @@ static bool take_time(const char **s, struct clock_time *t)
 	return true;
 }
 
+/* Z, or +HH:MM */
+static bool take_zone(const char *s, struct clock_time *t)
+{
+	int sign = *s == '-' ? -1 : 1, hours, minutes;
+
+	if (strcmp(s, "Z") == 0) {
+		t->zone = g_time_zone_new_utc();
+		return true;
+	}
+	if (*s++ == '\0' || (s[-1] != '+' && s[-1] != '-') || !take_digits(&s, 2, &hours) || *s++ != ':' ||
+	    !take_digits(&s, 2, &minutes) || *s || hours > 14 || minutes > 59)
+		return false;
+	t->zone = g_time_zone_new_offset(sign * (hours * 3600 + minutes * 60));
+	return true;
+}
+
 static bool parse_clock(const char *text, struct clock_time *t)
 {
 	const char *s = text;
@@ -76,9 +92,7 @@ static bool parse_clock(const char *text, struct clock_time *t)
 		return false;
 	if (!take_time(&s, t))
 		return false;
-	if (*s && t->year)
-		t->zone = g_time_zone_new_identifier(s);
-	return !*s || t->zone;
+	return !*s || (t->year && take_zone(s, t));
 }
 
 /* Nanoseconds of CLOCK_REALTIME; false: no such day. */

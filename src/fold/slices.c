@@ -116,5 +116,12 @@ void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake)
 
 void fold_slices_finish(struct fold_slices *f, struct profile *p)
 {
+	g_autoptr(GError) error = NULL;
+
 	p->slices = slice_builder_finish(f->builder, p, (const uint32_t *)(void *)f->codes->data);
+	if (slices_check(p, &error))
+		return;
+	/* a recording that no reader takes would be worse */
+	g_clear_pointer(&p->slices, slices_free);
+	profile_add_loss(p, "slices", "when the time was spent is not known: the slices of the window do not add up", 1, 0);
 }

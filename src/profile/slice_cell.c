@@ -104,7 +104,7 @@ static void get_hist(struct cursor *from, struct slice_hist *ret_hist)
 	}
 }
 
-/* The bits of max_ns below its highest one, rounded down: that one is known by the histogram. */
+/* The bits of max_ns below its highest one, which is known by the histogram. */
 static unsigned mantissa_of(uint64_t ns)
 {
 	unsigned slot = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
@@ -119,7 +119,8 @@ static uint64_t max_from(const struct slice_hist *h, unsigned mantissa)
 
 	if (!h->cnt)
 		return 0;
-	return slot >= MANTISSA_BITS ? scaled << (slot - MANTISSA_BITS) : scaled >> (MANTISSA_BITS - slot);
+	/* the highest value with these bits */
+	return slot >= MANTISSA_BITS ? ((scaled + 1) << (slot - MANTISSA_BITS)) - 1 : scaled >> (MANTISSA_BITS - slot);
 }
 
 static bool has_one_bar_of(const struct slice_hist *h, uint64_t ns)

@@ -84,15 +84,16 @@ static void fill_whole(const struct wait *w, struct slice_cell *cell)
 
 void slice_cell_complete(const struct profile *p, struct slice_cell *cell)
 {
-	const struct wait *w;
+	const struct wait *w = profile_wait(p, slice_wait_of_code(p, cell->row));
 
-	if (!cell->is_whole && (cell->is_crossing || cell->count_q8 == SLICE_COUNT_Q8))
-		return;
-	w = profile_wait(p, slice_wait_of_code(p, cell->row));
-	if (cell->is_whole)
+	if (cell->is_whole) {
 		fill_whole(w, cell);
-	else if (w->max_ns >= cell->max_ns && w->max_ns - cell->max_ns <= cell->max_ns / SLICE_MAX_STEPS)
-		cell->max_ns = w->max_ns;	/* which is what it was before it was rounded down */
+	} else if (!cell->is_crossing) {
+		/* what it was before it was rounded up: none of the row's is longer, and none than all of these together */
+		if (w->max_ns <= cell->max_ns && cell->max_ns - w->max_ns <= cell->max_ns / SLICE_MAX_STEPS)
+			cell->max_ns = w->max_ns;
+		cell->max_ns = MIN(cell->max_ns, slice_cell_ns(cell));
+	}
 }
 
 struct visiting {

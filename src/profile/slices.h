@@ -33,7 +33,7 @@ struct slice_part {
 	uint32_t wake;		/* index + 1 of the row of the waker that ended these; 0: not known, or not asked for */
 	uint64_t blocked_ns, runnable_ns, preempted_ns;	/* within the slice */
 	uint64_t count_q8;	/* waits that ended in it */
-	uint64_t max_ns;	/* the longest of these; may be 1/256 below that where there are several */
+	uint64_t max_ns;	/* the longest of these; rounded up by up to 1/256 where there are several */
 	unsigned bar_cnt, delay_cnt;
 	const struct slice_bar *bars;	/* of their durations, add up to count_q8 */
 	const struct slice_bar *delays;	/* with a waker: of their runnable time */

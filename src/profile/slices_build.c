@@ -271,6 +271,8 @@ static void scale(const struct finishing *f, struct slice_cell *cell)
 	for (int i = 0; i < 3; i++) {
 		uint64_t before = part_of(row_ns[i], fit->cells_ns[i], fit->all_ns[i]);
 
+		if (!fit->all_ns[i])	/* none of its cells has any of it: it goes with the first one */
+			fit->all_ns[i] = *cell_ns[i] = 1;
 		fit->cells_ns[i] += *cell_ns[i];
 		*cell_ns[i] = part_of(row_ns[i], fit->cells_ns[i], fit->all_ns[i]) - before;
 	}

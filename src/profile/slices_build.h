@@ -27,7 +27,7 @@ static inline uint32_t slice_wait_of_code(const struct profile *p, uint32_t code
 }
 
 /* Fills in what a finished cell leaves to its row. */
-#define SLICE_MAX_STEPS 256	/* its longest wait is rounded down by no more than that part */
+#define SLICE_MAX_STEPS 256	/* its longest wait is rounded up by no more than that part */
 void slice_cell_complete(const struct profile *p, struct slice_cell *cell);
 
 /* The next bar of a histogram in whole waits: what is rounded is the sum up to it, *sum_q8, so that they add up to the rounded sum of all. */
