@@ -75,7 +75,7 @@ void fold_slices_add(struct fold_slices *f, size_t row, const struct offcpu_wait
 	uint64_t begin_ns = slice_begin_ns(f, slot);
 
 	cell.row = (uint32_t)row;
-	cell.is_whole = false;
+	cell.is_whole = cell.is_even = false;
 	cell.is_crossing = slot->flags & OFFCPU_KEY_CROSSING && slot->start_ns >= f->start_ns;
 	cell.before_ns = 0;
 	cell.count_q8 = slot->count_q8;
@@ -92,13 +92,21 @@ void fold_slices_add(struct fold_slices *f, size_t row, const struct offcpu_wait
 		slice_builder_add(f->builder, begin_ns, &cell);
 }
 
-void fold_slices_add_open(struct fold_slices *f, size_t row, const struct fold_open_wait *open)
+void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake)
+{
+	const uint32_t code = wake ? slice_code_of_wake(wake - 1) : slice_code_of_wait(wait);
+
+	g_array_append_val(f->codes, code);
+}
+
+void fold_slices_add_open(struct fold_slices *f, const struct fold_open_wait *open, uint32_t wait, uint32_t wake)
 {
 	struct slice_cell cell = {
-		.row = (uint32_t)row, .count_q8 = SLICE_COUNT_Q8, .has_delays = open->has_waker, .blocked_ns = open->blocked_ns,
+		.row = f->codes->len, .count_q8 = SLICE_COUNT_Q8, .has_delays = wake != 0, .blocked_ns = open->blocked_ns,
 		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
 	};
 
+	fold_slices_tell(f, wait, wake);
 	cell.max_ns = slice_cell_ns(&cell);
 	slice_hist_add(&cell.bars, profile_hist_slot(cell.max_ns), cell.count_q8);
 	if (cell.has_delays)
@@ -107,11 +115,12 @@ void fold_slices_add_open(struct fold_slices *f, size_t row, const struct fold_o
 		slice_builder_add_wait(f->builder, open->end_ns - f->start_ns - cell.max_ns, &cell);
 }
 
-void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake)
+void fold_slices_add_even(struct fold_slices *f, uint32_t wait)
 {
-	const uint32_t code = wake ? slice_code_of_wake(wake - 1) : slice_code_of_wait(wait);
+	struct slice_cell cell = { .row = f->codes->len, .is_whole = true, .is_even = true };
 
-	g_array_append_val(f->codes, code);
+	fold_slices_tell(f, wait, 0);
+	slice_builder_add(f->builder, 0, &cell);
 }
 
 void fold_slices_finish(struct fold_slices *f, struct profile *p)

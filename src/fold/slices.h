@@ -27,12 +27,13 @@ void fold_slices_add(struct fold_slices *f, size_t row, const struct offcpu_wait
 /* One wait up to end_ns. */
 struct fold_open_wait {
 	uint64_t end_ns, blocked_ns, runnable_ns, preempted_ns;
-	bool has_waker;
 };
-void fold_slices_add_open(struct fold_slices *f, size_t row, const struct fold_open_wait *open);
 
-/* Where the rows went in the profile, as they are told one after the other; wake: index + 1, 0: none. */
+/* Where the sums went in the profile, one after the other; wake: index + 1, 0: none. */
 void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake);
+/* Then what is no sum: an open wait; and a row of waits of which it is not known when in the thread's life they were. */
+void fold_slices_add_open(struct fold_slices *f, const struct fold_open_wait *open, uint32_t wait, uint32_t wake);
+void fold_slices_add_even(struct fold_slices *f, uint32_t wait);
 /* Gives the profile its slices, once its waits and window are final. */
 void fold_slices_finish(struct fold_slices *f, struct profile *p);
 

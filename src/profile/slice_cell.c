@@ -11,9 +11,9 @@ enum head {
 	HEAD_PREEMPTED = 1 << 2,
 	HEAD_CROSSING = 1 << 3,
 	HEAD_COUNTED = 1 << 4,	/* count and durations follow; else it is one wait, which the times tell all about */
-	HEAD_WHOLE = 1 << 5,
-	HEAD_DELAYS = 1 << 6,
-	HEAD_ALL = (1 << 7) - 1,
+	HEAD_DELAYS = 1 << 5,
+	HEAD_WHOLE = 1 << 6,
+	HEAD_EVEN = 1 << 7,	/* with the one before */
 };
 
 #define MANTISSA_BITS 8
@@ -142,7 +142,7 @@ void slice_cell_put(GByteArray *into, uint32_t last, const struct slice_cell *c)
 
 	put_uleb(into, c->row - last);
 	if (c->is_whole) {
-		put_u8(into, HEAD_WHOLE);
+		put_u8(into, HEAD_WHOLE | (c->is_even ? HEAD_EVEN : 0));
 		return;
 	}
 	put_u8(into, (c->blocked_ns ? HEAD_BLOCKED : 0) | (c->runnable_ns ? HEAD_RUNNABLE : 0) |
@@ -207,10 +207,11 @@ bool slice_cell_get(struct cursor *from, uint32_t last, struct slice_cell *ret_c
 	uint64_t row = cursor_uleb(from);
 	uint8_t head = cursor_u8(from);
 
-	if (from->bad || row > UINT32_MAX - last || head & ~HEAD_ALL || (head & HEAD_WHOLE && head != HEAD_WHOLE))
+	if (from->bad || row > UINT32_MAX - last || (head & (HEAD_WHOLE | HEAD_EVEN) && (head & ~HEAD_EVEN) != HEAD_WHOLE))
 		return false;
 	c->row = last + (uint32_t)row;
 	c->is_whole = head & HEAD_WHOLE;
+	c->is_even = head & HEAD_EVEN;
 	c->is_crossing = head & HEAD_CROSSING;
 	c->has_delays = head & HEAD_DELAYS;
 	c->bars.cnt = c->delays.cnt = 0;

@@ -21,6 +21,7 @@ struct slice_cell {
 	uint32_t row;		/* what it means is the caller's */
 	bool is_crossing;	/* one wait that began before the slice */
 	bool is_whole;		/* all that there is of its row: nothing else here is set */
+	bool is_even;		/* whole, and spread evenly over its thread's life: it is not known when it was */
 	bool has_delays;
 	uint64_t count_q8;
 	uint64_t blocked_ns, runnable_ns, preempted_ns;

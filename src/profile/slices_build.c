@@ -114,7 +114,7 @@ static void for_each_merged(const GByteArray *bytes, const uint32_t *codes, merg
 			fn(&sum, data);
 			has_sum = false;
 		}
-		if (cell.is_crossing) {
+		if (cell.is_crossing || cell.is_even) {
 			fn(&cell, data);
 		} else if (has_sum) {
 			slice_cell_add(&sum, &cell);
@@ -229,6 +229,7 @@ void slice_builder_bound(struct slice_builder *b, uint64_t window_ns, uint64_t r
 /* The three times of a wait row: what its cells say, up to here or all, and what the row says. */
 struct fit {
 	uint64_t cells_ns[3], all_ns[3];
+	uint64_t cells_q8, all_q8;	/* the same of counts, where waits were sampled */
 };
 
 struct finishing {
@@ -248,8 +249,12 @@ static void times_of_wait(const struct wait *w, uint64_t *ret_ns)
 static void sum_up(const struct slice_cell *cell, void *data)
 {
 	const struct finishing *f = data;
-	uint64_t *ns = f->fits[slice_wait_of_code(f->p, cell->row)].all_ns;
+	uint32_t wait = slice_wait_of_code(f->p, cell->row);
+	uint64_t *ns = f->fits[wait].all_ns;
 
+	if (cell->is_even)
+		times_of_wait(profile_wait(f->p, wait), ns);
+	f->fits[wait].all_q8 += cell->count_q8;
 	ns[0] += cell->blocked_ns;
 	ns[1] += cell->runnable_ns;
 	ns[2] += cell->preempted_ns;
@@ -278,6 +283,24 @@ static void scale(const struct finishing *f, struct slice_cell *cell)
 	}
 }
 
+/* The number of waits likewise, and their histogram in proportion. */
+static void scale_count(const struct finishing *f, struct slice_cell *cell)
+{
+	uint32_t wait = slice_wait_of_code(f->p, cell->row);
+	struct fit *fit = &f->fits[wait];
+	const uint64_t row_q8 = profile_wait(f->p, wait)->count * SLICE_COUNT_Q8, was_q8 = cell->count_q8;
+	uint64_t before = part_of(row_q8, fit->cells_q8, fit->all_q8), bars_q8 = 0;
+
+	fit->cells_q8 += was_q8;
+	cell->count_q8 = part_of(row_q8, fit->cells_q8, fit->all_q8) - before;
+	for (unsigned i = 0; i < cell->bars.cnt; i++) {
+		uint64_t below = part_of(cell->count_q8, bars_q8, was_q8);
+
+		bars_q8 = MIN(bars_q8 + cell->bars.bar[i].count_q8, was_q8);
+		cell->bars.bar[i].count_q8 = part_of(cell->count_q8, bars_q8, was_q8) - below;
+	}
+}
+
 static bool is_whole(const struct profile *p, const struct slice_cell *cell)
 {
 	const struct wait *w = profile_wait(p, slice_wait_of_code(p, cell->row));
@@ -299,16 +322,21 @@ static void put_final(const struct slice_cell *cell, void *data)
 	struct finishing *f = data;
 	struct slice_cell own = *cell;
 
-	if (f->fits)
+	if (f->fits && !own.is_even) {
 		scale(f, &own);
+		if (profile_is_sampled(f->p))
+			scale_count(f, &own);
+	}
 	own.has_delays = own.row % 2;
-	own.is_whole = is_whole(f->p, &own);
+	own.is_whole = own.is_even || is_whole(f->p, &own);
 	slice_cell_put(f->into, f->last, &own);
 	f->last = own.row;
 }
 
 static bool needs_fit(const struct finishing *f)
 {
+	if (profile_is_sampled(f->p))
+		return true;
 	for (guint i = 0; i < f->p->waits->len; i++) {
 		uint64_t row_ns[3];
 

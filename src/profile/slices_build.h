@@ -37,6 +37,9 @@ uint64_t slice_whole_bar(uint64_t *sum_q8, uint64_t count_q8);
 typedef bool (*slice_cell_fn)(uint32_t slice, struct slice_cell *cell, void *data);
 bool slices_for_each_cell(const struct slices *s, slice_cell_fn fn, void *data);
 
+/* What of a completed even cell of that thread lies between those times of the window. */
+void slice_cell_even_within(const struct profile *p, const struct slice_cell *c, const struct thread *t, uint64_t from_ns, uint64_t to_ns,
+			    struct slice_cell *ret_cell);
 /* What of a crossing wait lies between those two times, counted from its start.  Sums over adjoining ones are its whole time. */
 void slice_cell_within(const struct slice_cell *c, uint64_t from_ns, uint64_t to_ns, struct slice_part *ret_part);
 
