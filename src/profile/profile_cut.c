@@ -142,6 +142,7 @@ static bool cut_cell(uint32_t slice, struct slice_cell *cell, void *data)
 	bool ends_within = begin_ns >= c->from_ns && begin_ns < c->to_ns;
 
 	slice_cell_complete(&c->old, cell);
+	cell->is_whole = cell->is_even;
 	cut_accounts_cell(c->accounts, &c->old, old_wait(c, cell->row)->thread, cell, start_ns);
 	if (cell->is_even)
 		cut_even(c, cell);

@@ -190,7 +190,7 @@ uint32_t slices_cnt_of(uint64_t window_ns, uint64_t length_ns)
 
 static void make_room(struct slice_builder *b, uint64_t at_ns)
 {
-	while (at_ns / b->length_ns > SLICES_MAX)
+	while (slices_cnt_of(at_ns, b->length_ns) > SLICES_MAX)
 		double_length(b);
 }
 

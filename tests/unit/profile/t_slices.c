@@ -81,8 +81,9 @@ static void live(struct history *h, uint32_t thread, const uint32_t *nodes, GRan
 	for (bool is_first = true; at < to; is_first = false) {
 		bool is_sleep = g_rand_int_range(rand, 0, 4) > 0;
 		struct truth w = { .thread = thread, .start_ns = at, .is_open_at_start = is_first && thread % 2 };
-		uint64_t length = MIN(any_length(rand), to - at), ran = below(rand, 3 * MS);
+		uint64_t length = any_length(rand), ran = below(rand, 3 * MS);
 
+		length = MIN(length, to - at);
 		if (is_sleep) {
 			w.runnable_ns = below(rand, length);
 			w.blocked_ns = length - w.runnable_ns;
@@ -340,7 +341,7 @@ static void assert_cut(unsigned seed, uint64_t from, uint64_t to, uint64_t want_
 {
 	struct history *h = history_new(seed, 2345 * MS, 100 * MS);
 	g_autoptr(GError) error = NULL;
-	uint64_t count = 0, on_cpu_ns = 0;
+	uint64_t count = 0;
 
 	profile_cut(h->p, from, to, &error);
 	g_assert_no_error(error);
@@ -352,14 +353,11 @@ static void assert_cut(unsigned seed, uint64_t from, uint64_t to, uint64_t want_
 	g_assert_cmpuint(h->p->info.range.window_ns, ==, 2345 * MS);
 	g_assert_cmpuint(h->p->info.duration_ns, ==, want_to - want_from);
 	g_assert_cmpuint(h->p->info.start_ns, ==, START_NS + want_from);
-	for (guint i = 0; i < h->p->threads->len; i++) {
+	for (guint i = 0; i < h->p->threads->len; i++)
 		assert_thread_is(h, profile_thread(h->p, i), want_from, want_to);
-		on_cpu_ns += profile_thread(h->p, i)->on_cpu_ns;
-	}
 	for (guint i = 0; i < h->p->waits->len; i++)
 		count += profile_wait(h->p, i)->count;
 	g_assert_cmpuint(count, ==, waits_within(h, want_from, want_to, want_to == 2345 * MS));
-	g_assert_cmpuint(on_cpu_ns, >, 0);
 	history_free(h);
 }
 
@@ -539,7 +537,7 @@ static void test_cells(void)
 		g_assert_cmpuint(back.before_ns, ==, c.before_ns);
 		if (c.count_q8) {
 			g_assert_cmpuint(back.max_ns, >=, c.max_ns);
-			g_assert_cmpuint(back.max_ns - c.max_ns, <=, c.max_ns / 256);
+			g_assert_cmpuint(back.max_ns - c.max_ns, <=, c.max_ns ? c.max_ns / 256 : 1);
 		}
 		g_assert_true(same_hist(&back.bars, &c.bars));
 		if (c.has_delays)
