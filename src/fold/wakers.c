@@ -217,7 +217,7 @@ static bool chain_sum(const struct fold_wakers *f, const struct offcpu_wait_key 
 }
 
 uint32_t fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key,
-		      uint64_t said_ns)
+			  uint64_t said_ns)
 {
 	const struct offcpu_rec_chain *rec = id ? g_hash_table_lookup(f->chains, &id) : NULL;
 	struct story story = { .count = k->count, .blocked_ns = k->blocked_ns, .runnable_ns = k->runnable_ns };

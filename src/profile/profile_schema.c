@@ -234,6 +234,7 @@ static const struct profile_table profile_tables[] = {
 	  "  again_ns INTEGER, -- the same of those asleep again\n"
 	  "  delay_ns INTEGER -- in a run queue meanwhile, of all that ended\n"
 	  ")" },
+	/* Counts have an error, too; and when time was spent. */
 	{ 4, 0, "slice",
 	  "CREATE TABLE slice( -- the window in pieces of meta's slice_ns, the first one being 0\n"
 	  "  id INTEGER PRIMARY KEY,\n"
@@ -249,7 +250,6 @@ static const struct profile_table profile_tables[] = {
 	  "  slice_id INTEGER REFERENCES slice(id),\n"
 	  "  cells BLOB -- see docs/file-format.md; those of one slice are one after the other\n"
 	  ")" },
-	/* Counts have an error, too. */
 	{ 4, 0, "wait",
 	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags, stacks and object\n"
 	  "  id INTEGER PRIMARY KEY,\n"

@@ -226,10 +226,11 @@ void slice_builder_bound(struct slice_builder *b, uint64_t window_ns, uint64_t r
 	b->bytes_after_merge = b->bytes > bound / 2 ? b->bytes : 0;
 }
 
-/* The three times of a wait row: what its cells say, up to here or all, and what the row says. */
+/* The three times of a wait row: what its cells say, up to here or all. */
 struct fit {
 	uint64_t cells_ns[3], all_ns[3];
 	uint64_t cells_q8, all_q8;	/* the same of counts, where waits were sampled */
+	bool has_begun;
 };
 
 struct finishing {
@@ -265,22 +266,36 @@ static uint64_t part_of(uint64_t of, uint64_t part, uint64_t all)
 	return all ? (uint64_t)((unsigned __int128)of * part / all) : 0;
 }
 
-/* Times that go the way that the row's went: the sums up to each cell are rounded, so the cells add up to the row. */
+static uint64_t sum_of(const uint64_t *ns)
+{
+	return ns[0] + ns[1] + ns[2];
+}
+
+/* What of the row's time in one class lies in the cells so far; where the cells have none of that class, by all of their time. */
+static uint64_t part_so_far(const struct fit *fit, int class, uint64_t row_ns)
+{
+	if (fit->all_ns[class])
+		return part_of(row_ns, fit->cells_ns[class], fit->all_ns[class]);
+	if (sum_of(fit->all_ns))
+		return part_of(row_ns, sum_of(fit->cells_ns), sum_of(fit->all_ns));
+	return fit->has_begun ? row_ns : 0;
+}
+
+/* Times go the way that the row's went: the sums up to each cell are rounded, so the cells add up to the row. */
 static void scale(const struct finishing *f, struct slice_cell *cell)
 {
 	uint32_t wait = slice_wait_of_code(f->p, cell->row);
 	struct fit *fit = &f->fits[wait];
+	struct fit next = *fit;
 	uint64_t row_ns[3], *const cell_ns[3] = { &cell->blocked_ns, &cell->runnable_ns, &cell->preempted_ns };
 
 	times_of_wait(profile_wait(f->p, wait), row_ns);
-	for (int i = 0; i < 3; i++) {
-		uint64_t before = part_of(row_ns[i], fit->cells_ns[i], fit->all_ns[i]);
-
-		if (!fit->all_ns[i])	/* none of its cells has any of it: it goes with the first one */
-			fit->all_ns[i] = *cell_ns[i] = 1;
-		fit->cells_ns[i] += *cell_ns[i];
-		*cell_ns[i] = part_of(row_ns[i], fit->cells_ns[i], fit->all_ns[i]) - before;
-	}
+	next.has_begun = true;
+	for (int i = 0; i < 3; i++)
+		next.cells_ns[i] += *cell_ns[i];
+	for (int i = 0; i < 3; i++)
+		*cell_ns[i] = part_so_far(&next, i, row_ns[i]) - part_so_far(fit, i, row_ns[i]);
+	*fit = next;
 }
 
 /* The number of waits likewise, and their histogram in proportion. */
