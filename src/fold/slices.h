@@ -16,8 +16,8 @@ struct fold_slices *fold_slices_new(uint64_t slice_ns, uint64_t start_ns);
 void fold_slices_free(struct fold_slices *f);	/* NULL is fine */
 
 /*
- * What is added from here on ended before now_ns, and not long before: the kernel's numbers of slices are short.  Slices become longer
- * where there would be too many of them, or too much in them for so many rows.
+ * What is added from here on ended before now_ns, and not long before: the kernel's numbers of slices are short.
+ * Slices become longer where there would be too many of them, or too much in them for so many rows.
  */
 void fold_slices_now(struct fold_slices *f, uint64_t now_ns, size_t row_cnt);
 /* How many slices of the kernel's are one by now, as a power of two. */
@@ -31,7 +31,10 @@ struct fold_open_wait {
 
 /* Where the sums went in the profile, one after the other; wake: index + 1, 0: none. */
 void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake);
-/* Then what is no sum: an open wait; and a row of waits of which it is not known when in the thread's life they were. */
+/*
+ * Then what is no sum: an open wait; and a row of waits of which it is not known when in the thread's life they
+ * were.
+ */
 void fold_slices_add_open(struct fold_slices *f, const struct fold_open_wait *open, uint32_t wait, uint32_t wake);
 void fold_slices_add_even(struct fold_slices *f, uint32_t wait);
 /* Gives the profile its slices, once its waits and window are final. */

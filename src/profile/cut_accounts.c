@@ -75,7 +75,8 @@ bool cut_accounts_thread(const struct cut_accounts *a, uint32_t old_thread, uint
 	return *ret_thread != GONE;
 }
 
-static void add_even(struct member *m, const struct profile *old, uint32_t old_thread, const struct slice_cell *cell, const uint64_t *edges_ns)
+static void add_even(struct member *m, const struct profile *old, uint32_t old_thread, const struct slice_cell *cell,
+		     const uint64_t *edges_ns)
 {
 	for (int i = 0; i < UNTIL_CNT; i++) {
 		struct slice_cell part;
@@ -295,7 +296,8 @@ bool cut_accounts_apply(struct cut_accounts *a, const GArray *old_waits)
 	}
 	share_states(a, p);
 	for (guint i = 0; i < a->threads->len; i++)
-		cut_account(a, &a->members[g_array_index(a->old_index, uint32_t, i)], &g_array_index(a->threads, struct thread, i));
+		cut_account(a, &a->members[g_array_index(a->old_index, uint32_t, i)],
+			    &g_array_index(a->threads, struct thread, i));
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 

@@ -9,8 +9,8 @@
 #include "profile/slices_build.h"
 
 /*
- * A profile is reduced to a range by telling its waits again, each as far as it lies there, as if only the range had been recorded: a wait
- * that goes on beyond an edge is open there.
+ * A profile is reduced to a range by telling its waits again, each as far as it lies there, as if only the range had
+ * been recorded: a wait that goes on beyond an edge is open there.
  */
 struct cutting {
 	struct profile *p;

@@ -100,7 +100,8 @@ static void get_hist(struct cursor *from, struct slice_hist *ret_hist)
 		uint64_t count_q8 = get_count(from);
 
 		if (count_q8)
-			ret_hist->bar[ret_hist->cnt++] = (struct slice_bar){ .slot = (uint8_t)slot, .count_q8 = count_q8 };
+			ret_hist->bar[ret_hist->cnt++] =
+				(struct slice_bar){ .slot = (uint8_t)slot, .count_q8 = count_q8 };
 	}
 }
 
@@ -109,7 +110,9 @@ static unsigned mantissa_of(uint64_t ns)
 {
 	unsigned slot = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
 
-	return (unsigned)(slot >= MANTISSA_BITS ? ns >> (slot - MANTISSA_BITS) : ns << (MANTISSA_BITS - slot)) & ((1 << MANTISSA_BITS) - 1);
+	uint64_t bits = slot >= MANTISSA_BITS ? ns >> (slot - MANTISSA_BITS) : ns << (MANTISSA_BITS - slot);
+
+	return (unsigned)bits & ((1 << MANTISSA_BITS) - 1);
 }
 
 static uint64_t max_from(const struct slice_hist *h, unsigned mantissa)

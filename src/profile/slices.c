@@ -89,7 +89,10 @@ void slice_cell_complete(const struct profile *p, struct slice_cell *cell)
 	if (cell->is_whole) {
 		fill_whole(w, cell);
 	} else if (!cell->is_crossing) {
-		/* what it was before it was rounded up: none of the row's is longer, and none than all of these together */
+		/*
+		 * what it was before it was rounded up: none of the row's is longer, and none than all of these
+		 * together
+		 */
 		if (w->max_ns <= cell->max_ns && cell->max_ns - w->max_ns <= cell->max_ns / SLICE_MAX_STEPS)
 			cell->max_ns = w->max_ns;
 		cell->max_ns = MIN(cell->max_ns, slice_cell_ns(cell));
@@ -101,8 +104,8 @@ static uint64_t share(uint64_t all, uint64_t from_ns, uint64_t to_ns, uint64_t o
 	return (uint64_t)((unsigned __int128)all * to_ns / of_ns - (unsigned __int128)all * from_ns / of_ns);
 }
 
-void slice_cell_even_within(const struct profile *p, const struct slice_cell *c, const struct thread *t, uint64_t from_ns, uint64_t to_ns,
-			    struct slice_cell *ret_cell)
+void slice_cell_even_within(const struct profile *p, const struct slice_cell *c, const struct thread *t,
+			    uint64_t from_ns, uint64_t to_ns, struct slice_cell *ret_cell)
 {
 	const uint64_t start_ns = p->info.start_ns, end_ns = to_ns > UINT64_MAX - start_ns ? UINT64_MAX : start_ns + to_ns;
 	const uint64_t from = CLAMP(start_ns + from_ns, t->from_ns, t->to_ns) - t->from_ns;
@@ -182,7 +185,7 @@ static void visit_even(const struct visiting *v, const struct slice_cell *cell)
 	struct slice_cell here;
 
 	for (uint32_t i = 0; i < cnt; i++) {
-		slice_cell_even_within(v->p, cell, t, i ? i * length_ns : 0, i + 1 < cnt ? (i + 1) * length_ns : UINT64_MAX, &here);
+		slice_cell_even_within(v->p, cell, t, i * length_ns, i + 1 < cnt ? (i + 1) * length_ns : UINT64_MAX, &here);
 		if (slice_cell_ns(&here) || here.count_q8)
 			visit_sum(v, i, &here);
 	}
@@ -356,8 +359,12 @@ bool slices_check(const struct profile *p, GError **error)
 	c.steps_max = 3 * (uint64_t)p->slices->cells->len * (p->threads->len + 4096);
 	c.waits = g_new0(struct check_sum, (gsize)p->waits->len + 1);
 	c.wakes = g_new0(struct check_sum, (gsize)p->wakes->len + 1);
-	bool ok = slices_for_each_cell(p->slices, check_cell, &c) ? check_sums(&c, error) :
-								      profile_damaged(error, "a part of a wait in its slices is out of range");
+	bool ok = slices_for_each_cell(p->slices, check_cell, &c);
+
+	if (ok)
+		ok = check_sums(&c, error);
+	else
+		profile_damaged(error, "a part of a wait in its slices is out of range");
 
 	g_free(c.waits);
 	g_free(c.wakes);

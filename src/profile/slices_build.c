@@ -4,8 +4,9 @@
 #include <string.h>
 
 /*
- * A builder's memory: a recording's rows take more than BYTES_A_ROW each, so that much is allowed to their cells, and BYTES_MIN
- * in any case.  A row has at most one sum and one crossing wait in a slice, and with one slice all is well; so doubling comes to an end.
+ * A builder's memory: a recording's rows take more than BYTES_A_ROW each, so that much is allowed to their cells,
+ * and BYTES_MIN in any case.  A row has at most one sum and one crossing wait in a slice, and with one slice all is
+ * well; so doubling comes to an end.
  */
 #define BYTES_MIN (8u << 20)
 #define BYTES_A_ROW 64
@@ -271,7 +272,10 @@ static uint64_t sum_of(const uint64_t *ns)
 	return ns[0] + ns[1] + ns[2];
 }
 
-/* What of the row's time in one class lies in the cells so far; where the cells have none of that class, by all of their time. */
+/*
+ * What of the row's time in one class lies in the cells so far; where the cells have none of that class, by all of
+ * their time.
+ */
 static uint64_t part_so_far(const struct fit *fit, int class, uint64_t row_ns)
 {
 	if (fit->all_ns[class])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * phases OUT MS: threads that wait on a pipe for so long, and then on a lock for as long.  Meanwhile one sleeps right through, and others
- * are born, sleep for a while and end.  The truth has the clock times of both phases.
+ * phases OUT MS: threads that wait on a pipe for so long, and then on a lock for as long.  Meanwhile one sleeps
+ * right through, and others are born, sleep for a while and end.  The truth has the clock times of both phases.
  */
 #include "truth.h"
 
