@@ -332,19 +332,17 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 		fold_slices_tell(f->slices, wait, wake);
 }
 
-static void finish_open_slices(struct fold *f, const struct open_wait *open, size_t row, uint32_t wait, uint32_t wake)
+static void finish_open_slices(struct fold *f, const struct open_wait *open, uint32_t wait, uint32_t wake)
 {
 	const struct fold_open_wait own = {
 		.end_ns = profile_thread(f->profile, open->thread)->to_ns, .blocked_ns = open->blocked_ns,
-		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns, .has_waker = wake != 0, .count = 1,
+		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
 	};
 
-	fold_slices_add_open(f->slices, row, &own);
-	fold_slices_tell(f->slices, wait, wake);
+	fold_slices_add_open(f->slices, &own, wait, wake);
 }
 
-/* row: behind those of the sums. */
-static void finish_open(struct fold *f, const struct open_wait *open, size_t row)
+static void finish_open(struct fold *f, const struct open_wait *open)
 {
 	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
 	struct wait w = {
@@ -367,10 +365,10 @@ static void finish_open(struct fold *f, const struct open_wait *open, size_t row
 	if (open->waker)
 		wake = fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
 	if (f->slices)
-		finish_open_slices(f, open, row, wait, wake);
+		finish_open_slices(f, open, wait, wake);
 }
 
-/* Waits of which none was kept: how much they are is known, not where; nor when, so they count as the thread's last. */
+/* Waits of which none was kept: how much they are is known, not where. */
 static void add_rest(const struct calibration_rest *rest, void *data)
 {
 	struct fold *f = data;
@@ -390,15 +388,8 @@ static void add_rest(const struct calibration_rest *rest, void *data)
 	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)MIN(w.count, UINT32_MAX);
 	uint32_t wait = profile_add_wait(f->profile, &w);
 
-	if (f->slices) {
-		const struct fold_open_wait own = {
-			.end_ns = profile_thread(f->profile, rest->thread)->to_ns, .count = w.count,
-			.blocked_ns = rest->blocked_ns, .runnable_ns = rest->runnable_ns, .preempted_ns = rest->preempted_ns,
-		};
-
-		fold_slices_add_open(f->slices, fold_slices_row_cnt(f->slices), &own);
-		fold_slices_tell(f->slices, wait, 0);
-	}
+	if (f->slices)
+		fold_slices_add_even(f->slices, wait);
 }
 
 void fold_finish(struct fold *f)
@@ -412,13 +403,13 @@ void fold_finish(struct fold *f)
 	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
 	for (size_t i = 0; i < cnt; i++)
 		finish_sum(f, calibration, i);
-	sums_free(f->sums);
-	f->sums = NULL;
-	for (guint i = 0; i < f->open->len; i++)
-		finish_open(f, &g_array_index(f->open, struct open_wait, i), cnt + i);
 	if (calibration)
 		calibration_for_each_rest(calibration, add_rest, f);
 	calibration_free(calibration);
+	sums_free(f->sums);
+	f->sums = NULL;
+	for (guint i = 0; i < f->open->len; i++)
+		finish_open(f, &g_array_index(f->open, struct open_wait, i));
 	g_array_set_size(f->open, 0);
 	if (f->slices)
 		fold_slices_finish(f->slices, f->profile);
