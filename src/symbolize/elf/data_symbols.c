@@ -187,18 +187,14 @@ static const struct maps_line *first_of_module(const struct process *p, guint i)
 	return map_at(p, i);
 }
 
-/* The link in map_files is exact, but overlayfs may number the inode in two ways; a path may lead to another file. */
 static int open_mapped(const struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
 	struct stat st;
-	int held = file_hold_mapped(d->proc_dir, pid, m->start, m->end, &st), fd;
-	bool may_differ = held >= 0 && file_numbers_may_differ(&st, m->dev_major);
+	int held = file_hold_line(d->proc_dir, pid, m, true, &st), fd;
 
 	if (held < 0)
-		held = file_hold_in_process(d->proc_dir, pid, m->path, &st);
-	if (held < 0)
 		return -1;
-	fd = may_differ || st.st_ino == m->inode ? file_open_held(held) : -1;
+	fd = file_open_held(held);
 	close(held);
 	return fd;
 }

@@ -90,9 +90,62 @@ int file_hold_here(const char *path, struct stat *ret_stat)
 	return held_if_regular(open(path, O_PATH | O_CLOEXEC), ret_stat);
 }
 
-bool file_numbers_may_differ(const struct stat *st, uint32_t mapped_dev_major)
+/*
+ * btrfs and overlayfs show one number in stat and another in mappings.  One of the two is then a device without
+ * hardware (major 0).
+ */
+static bool device_may_differ(const struct stat *st, const struct maps_line *line)
 {
-	return major(st->st_dev) == 0 || mapped_dev_major == 0;
+	return major(st->st_dev) == 0 || line->dev_major == 0;
+}
+
+static bool is_mapped_file(const struct stat *st, const struct maps_line *line)
+{
+	return st->st_ino == line->inode &&
+	       ((major(st->st_dev) == line->dev_major && minor(st->st_dev) == line->dev_minor) ||
+		device_may_differ(st, line));
+}
+
+static int checked(int fd, const struct stat *st, const struct maps_line *line)
+{
+	if (fd < 0 || is_mapped_file(st, line))
+		return fd;
+	close(fd);
+	errno = ENOENT;
+	return -1;
+}
+
+/* A file may really be named "x (deleted)", and a deleted one may have its name back: the inode decides. */
+static int hold_path(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive, struct stat *st)
+{
+	g_autofree char *plain = g_strdup(line->path);
+	const char *paths[] = { line->path, NULL };
+	int fd = -1;
+
+	if (g_str_has_suffix(plain, MAPS_DELETED)) {
+		plain[strlen(plain) - strlen(MAPS_DELETED)] = '\0';
+		paths[1] = plain;
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(paths) && paths[i] && fd < 0; i++) {
+		if (is_alive)
+			fd = checked(file_hold_in_process(proc_dir, pid, paths[i], st), st, line);
+		if (fd < 0)
+			fd = checked(file_hold_here(paths[i], st), st, line);
+	}
+	return fd;
+}
+
+int file_hold_line(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive,
+		   struct stat *ret_stat)
+{
+	int fd = is_alive ? file_hold_mapped(proc_dir, pid, line->start, line->end, ret_stat) : -1;
+
+	/* overlayfs may number even the inode in two ways; elsewhere another inode means another mapping by now */
+	if (fd >= 0 && !device_may_differ(ret_stat, line))
+		fd = checked(fd, ret_stat, line);
+	if (fd < 0 && line->path[0] == '/')
+		fd = hold_path(proc_dir, pid, line, is_alive, ret_stat);
+	return fd;
 }
 
 int file_open_held(int held_fd)

@@ -139,38 +139,13 @@ struct module *modules_intern(struct modules *ms, const struct symbolizer_mappin
 	return m;
 }
 
-/* Whether an opened file is the mapped one: the inode must be the same, and the device too where it can be. */
-static bool is_same_file(const struct module *m, const struct stat *st)
-{
-	return st->st_ino == m->inode &&
-	       ((major(st->st_dev) == m->dev_major && minor(st->st_dev) == m->dev_minor) ||
-		file_numbers_may_differ(st, m->dev_major));
-}
-
-static int hold_checked(const struct module *m, int fd, const struct stat *st)
-{
-	if (fd < 0 || is_same_file(m, st))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 static int hold_module(struct modules *ms, const struct module *m, uint32_t pid, uint64_t start, uint64_t end,
 		       bool is_alive, struct stat *ret_stat)
 {
-	int fd = -1;
+	const struct maps_line line = { .start = start, .end = end, .dev_major = m->dev_major,
+					.dev_minor = m->dev_minor, .inode = m->inode, .path = m->path };
 
-	if (is_alive && !m->is_deleted)
-		fd = hold_checked(m, file_hold_in_process(ms->proc_dir, pid, m->path, ret_stat), ret_stat);
-	if (fd < 0 && is_alive) {
-		fd = file_hold_mapped(ms->proc_dir, pid, start, end, ret_stat);
-		/* The link is exact; but overlayfs may number the inode in two ways. */
-		if (fd >= 0 && !file_numbers_may_differ(ret_stat, m->dev_major))
-			fd = hold_checked(m, fd, ret_stat);
-	}
-	if (fd < 0 && !m->is_deleted)
-		fd = hold_checked(m, file_hold_here(m->path, ret_stat), ret_stat);
-	return fd;
+	return file_hold_line(ms->proc_dir, pid, &line, is_alive, ret_stat);
 }
 
 void modules_keep_debug_files(struct modules *ms)
