@@ -39,9 +39,11 @@ static int open_root(const char *proc_dir, uint32_t pid)
 	return open(of_thread, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t resolve, struct stat *ret_stat)
+/* flags: O_NOFOLLOW, or 0. */
+static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t flags, uint64_t resolve,
+		      struct stat *ret_stat)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve };
 	int root_fd = open_root(proc_dir, pid), fd, error;
 
@@ -57,12 +59,12 @@ static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint
 
 int file_hold_in_process(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat)
 {
-	return hold_below(proc_dir, pid, path, 0, ret_stat);
+	return hold_below(proc_dir, pid, path, O_NOFOLLOW, 0, ret_stat);
 }
 
 int file_hold_in_process_nolinks(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat)
 {
-	return hold_below(proc_dir, pid, path, RESOLVE_NO_SYMLINKS, ret_stat);
+	return hold_below(proc_dir, pid, path, O_NOFOLLOW, RESOLVE_NO_SYMLINKS, ret_stat);
 }
 
 static int open_link(const char *proc_dir, uint32_t id, uint64_t start, uint64_t end)
@@ -115,6 +117,34 @@ static int checked(int fd, const struct stat *st, const struct maps_line *line)
 	return -1;
 }
 
+static int hold_checked(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *path,
+			bool is_alive, struct stat *st)
+{
+	int fd = is_alive ? checked(file_hold_in_process(proc_dir, pid, path, st), st, line) : -1;
+
+	return fd >= 0 ? fd : checked(file_hold_here(path, st), st, line);
+}
+
+bool file_is_at_path(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive)
+{
+	struct stat st;
+	int fd = hold_checked(proc_dir, pid, line, line->path, is_alive, &st);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+bool file_leads_to_line(const char *proc_dir, uint32_t pid, const char *path, const struct maps_line *line)
+{
+	struct stat st;
+	int fd = checked(hold_below(proc_dir, pid, path, 0, 0, &st), &st, line);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* A file may really be named "x (deleted)", and a deleted one may have its name back: the inode decides. */
 static int hold_path(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive, struct stat *st)
 {
@@ -126,12 +156,8 @@ static int hold_path(const char *proc_dir, uint32_t pid, const struct maps_line 
 		plain[strlen(plain) - strlen(MAPS_DELETED)] = '\0';
 		paths[1] = plain;
 	}
-	for (size_t i = 0; i < G_N_ELEMENTS(paths) && paths[i] && fd < 0; i++) {
-		if (is_alive)
-			fd = checked(file_hold_in_process(proc_dir, pid, paths[i], st), st, line);
-		if (fd < 0)
-			fd = checked(file_hold_here(paths[i], st), st, line);
-	}
+	for (size_t i = 0; i < G_N_ELEMENTS(paths) && paths[i] && fd < 0; i++)
+		fd = hold_checked(proc_dir, pid, line, paths[i], is_alive, st);
 	return fd;
 }
 

@@ -34,6 +34,15 @@ int file_hold_here(const char *path, struct stat *ret_stat);
 int file_hold_line(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive,
 		   struct stat *ret_stat);
 
+/*
+ * Whether the file has the very name of the line, which may end with " (deleted)": the kernel puts that behind the
+ * path of a deleted file, but a file may also be called so.
+ */
+bool file_is_at_path(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive);
+
+/* Whether path leads the process to the file of the line, by links or by itself. */
+bool file_leads_to_line(const char *proc_dir, uint32_t pid, const char *path, const struct maps_line *line);
+
 /* A descriptor for reading of a held file, or -1 with errno set. */
 int file_open_held(int held_fd);
 
