@@ -10,9 +10,10 @@
 #include "attach/apart.h"
 #include "attach/core_btf.h"
 #include "attach/error.h"
-#include "supply/thread_table.h"
+#include "attach/time_offset.h"
 #include "attach/visit.h"
 #include "attach/wait_table.h"
+#include "supply/thread_table.h"
 #include "base/loadavg.h"
 #include "base/urgency.h"
 #include "fold/fold.h"
@@ -59,8 +60,11 @@ static size_t rows_max(void)
 
 struct session *session_new(const struct collect_options *options, GError **error)
 {
-	struct session *s = g_new0(struct session, 1);
+	struct session *s;
 
+	if (!time_offset_check(error))
+		return NULL;
+	s = g_new0(struct session, 1);
 	s->options = options;
 	urgency_begin();
 	s->begun_ns = clock_ns(CLOCK_MONOTONIC);
