@@ -96,9 +96,13 @@ struct socket_alloc {
 	struct inode vfs_inode;
 };
 
+struct sockaddr_un {
+	unsigned short sun_family;
+};
+
 struct unix_address {
 	int len;
-	char name[1];	/* struct sockaddr_un */
+	struct sockaddr_un name[];
 };
 
 /* Not where Unix sockets are a module. */
