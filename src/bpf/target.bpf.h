@@ -355,6 +355,8 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 					    const struct syscall *call)
 {
 	struct wait_target *t = &scratch->target;
+	bool is_select;
+	__u64 mm;
 
 	t->fd = call->first;
 	t->fd_cnt = 1;
@@ -371,9 +373,17 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 		} else {
 			t->addr = call->second;
 		}
-		view_of(&scratch->walk.view, task);
-		if (!t->fd_cnt || !t->addr || !first_fd(t, &scratch->walk.view, call_waits_for(call->nr) == CALL_SELECT))
+		if (!t->fd_cnt || !t->addr)
 			return 0;
+		is_select = call_waits_for(call->nr) == CALL_SELECT;
+		mm = POINTER(struct task_struct, t->task, mm);
+		/* mostly on the page of the stack that the walk has just looked up */
+		if (scratch->walk.view.moved || scratch->walk.view.pgd != POINTER(struct mm_struct, mm, pgd) ||
+		    !first_fd(t, &scratch->walk.view, is_select)) {
+			view_of(&scratch->walk.view, task);
+			if (!first_fd(t, &scratch->walk.view, is_select))
+				return 0;
+		}
 		return target_of_fd(st, t);
 	case CALL_WAIT4:
 		t->fd = (__s32)call->first > 0 ? call->first : 0;
