@@ -150,18 +150,23 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 	key.tno = st->tno;
 	key.state = letter_of(st->state);
 	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
+	if (cfg.may_sample && parts->blocked_ns + parts->runnable_ns + parts->preempted_ns != scratch->kept.duration_ns)
+		key.flags |= OFFCPU_KEY_SAMPLED;
 	if (cfg.hist_runq) {
 		key.flags = OFFCPU_KEY_RUNQ;
 		key.state = 'R';
 		parts->blocked_ns = 0;
 		scratch->kept.duration_ns = parts->runnable_ns + parts->preempted_ns;
 	}
+	set_slice(scratch, st, &key, now);
 	if (has_part(PART_SUM) && !sum_wait(st, &key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
 		st->account.lost_ns += total;
 	} else if (cfg.chain_depth && chain) {
+		key.slice = 0;
+		key.flags &= ~OFFCPU_KEY_CROSSING;
 		list_chain(&key, st, chain, scratch);
 	}
 	return 0;

@@ -152,7 +152,8 @@ struct wait {
 	uint64_t count;
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
 	uint64_t max_ns;
-	uint64_t off_cpu_se_ns;	/* standard error of their time where short waits were sampled; else 0 */
+	/* Where short waits were sampled, else 0: the true value is most likely within three times that (fold/calibrate.h). */
+	uint64_t off_cpu_se_ns, count_se;
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
 static inline uint64_t wait_off_cpu_ns(const struct wait *w)
@@ -279,7 +280,16 @@ struct profile_sampling {
 	bool has_used;			/* it could be measured */
 };
 
+/* The part of a recording's window that a profile was reduced to: see profile_cut(). */
+struct profile_range {
+	bool is_cut;
+	uint64_t from_ns, to_ns;	/* since the start of the recording's window */
+	uint64_t window_ns;		/* how long that was */
+	bool is_estimated;		/* accounts of threads are estimates: waits were sampled, filtered or lost */
+};
+
 struct id_index;
+struct slices;
 
 struct profile_info {
 	uint64_t start_unix_ns;	/* of the window, CLOCK_REALTIME */
@@ -300,6 +310,7 @@ struct profile_info {
 	bool has_blame, has_storms;	/* they were asked for */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
+	struct profile_range range;
 };
 
 struct profile {
@@ -317,6 +328,7 @@ struct profile {
 	GArray *blames;		/* struct blame */
 	GArray *storms;		/* struct storm, one a waker */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
+	struct slices *slices;	/* see slices.h; NULL: none */
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;
