@@ -87,12 +87,27 @@ static void name_descriptor(struct fold_targets *all, struct target *t, const ch
 	}
 }
 
+static void find_peer(struct fold_targets *all, struct target *t)
+{
+	unsigned access = FD_READS | FD_WRITES;
+
+	if (t->kind == OBJECT_PIPE)
+		access = t->rec.f_mode == FD_READS ? FD_WRITES : FD_READS;
+	t->peer = fd_owners_find(all->owners, t->peer_ino, access, t->rec.pid, &t->others);
+	if (!t->peer)
+		return;
+	t->peer_name = fd_owners_name(all->owners, t->peer);
+	t->is_sought = false;
+}
+
 static void seek_peer(struct fold_targets *all, struct target *t)
 {
 	if (!t->peer_ino)
 		return;
 	t->is_sought = true;
-	g_ptr_array_add(all->sought, t);
+	find_peer(all, t);	/* it may have been there at the last reading */
+	if (t->is_sought)
+		g_ptr_array_add(all->sought, t);
 }
 
 static void name_socket(struct fold_targets *all, struct target *t)
@@ -159,19 +174,6 @@ static void name_set(struct target *t)
 
 	t->kind = OBJECT_POLL;
 	t->base = g_strdup_printf("%s and %u more", first, t->rec.fd_cnt - 1);
-}
-
-static void find_peer(struct fold_targets *all, struct target *t)
-{
-	unsigned access = FD_READS | FD_WRITES;
-
-	if (t->kind == OBJECT_PIPE)
-		access = t->rec.f_mode == FD_READS ? FD_WRITES : FD_READS;
-	t->peer = fd_owners_find(all->owners, t->peer_ino, access, t->rec.pid, &t->others);
-	if (!t->peer)
-		return;
-	t->peer_name = fd_owners_name(all->owners, t->peer);
-	t->is_sought = false;
 }
 
 static void find_peers(struct fold_targets *all, bool now)
