@@ -46,7 +46,7 @@ enum offcpu_key_flag {
 	X(WAKER, "waker", "who woke a thread is not known: the waker had no account, or its record did not get through") \
 	X(WAKER_SKIPPED, "waker_sampled", "who ended a sleep was not looked at: the sleep was short, but in a chain, or kept for its long wait for a CPU") \
 	X(CHAIN_MAP, "chain_map_full", "the map of what chains of wakers tell was full: the first waker counts as having run") \
-	X(OBJECT, "lock", "which lock a thread waited for did not get through") \
+	X(OBJECT, "lock", "which lock or other object a thread waited for did not get through") \
 	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU") \
 	X(STORM_MAP, "storm_map", "no room was left to sum up a wakeup storm") \
 	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
@@ -379,6 +379,7 @@ struct offcpu_config {
 	__u8 want_wakers;
 	__u8 chain_depth;		/* 0: one waker, no chains */
 	__u8 want_locks;
+	__u8 want_objects;
 	__u8 want_storms;		/* wakings of many threads at once */
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */

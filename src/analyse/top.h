@@ -19,6 +19,7 @@ enum top_by {
 	TOP_BY_COMM,
 	TOP_BY_STATE,
 	TOP_BY_SYSCALL,
+	TOP_BY_OBJECT,		/* objects.h */
 	TOP_BY_COUNT
 };
 

@@ -14,6 +14,7 @@
 #include "bpf/select.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/object.bpf.h"
+#include "bpf/target.bpf.h"
 #include "bpf/snapshot.bpf.h"
 #include "bpf/chain.bpf.h"
 #include "bpf/waker.bpf.h"
@@ -205,8 +206,12 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 		scratch->kstack = OFFCPU_STACK_LOST;
 	if (cfg.want_events)
 		send_event(task, st, &scratch->kept.parts, scratch->ustack, scratch->kstack, now);
-	if (cfg.want_locks && may_walk)
+	if (may_walk) {
 		look_at_futex(task, st, scratch, false);
+		look_at_target(task, st, scratch);
+	} else {
+		st->target = 0;
+	}
 	if (cfg.want_waits)
 		list_wait(st, scratch, chain_of(st), now);
 	if (cfg.may_sample)

@@ -184,8 +184,9 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 	if (cfg.want_kstack)
 		st->end_kstack = kernel_stack(task, st, scratch, window.stop_ns);
 	look_at_futex(task, st, scratch, true);
+	look_at_target(task, st, scratch);
 	if (!stands_still(task, st)) {
-		st->end_ustack = st->end_kstack = 0;
+		st->end_ustack = st->end_kstack = st->target = 0;
 		if (!st->futex.noted)
 			st->futex.cnt = 0;
 	}

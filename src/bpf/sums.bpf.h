@@ -35,7 +35,7 @@ static __always_inline void add_to_hist(__u32 *bar_q8, const struct kept_wait *k
 /* Where nobody asks for these they are 0 in all keys, and lie in a line of the slot that nothing else is wanted of. */
 static __always_inline bool has_waker_or_object(void)
 {
-	return cfg.want_wakers || cfg.want_locks;
+	return cfg.want_wakers || cfg.want_locks || cfg.want_objects;
 }
 
 /* Its stacks' ids are hashes; so one multiplication for each part that is told apart from the others. */

@@ -5,6 +5,7 @@
 
 #include "fold/calibrate.h"
 #include "fold/objects.h"
+#include "fold/targets.h"
 #include "fold/parts.h"
 #include "fold/slices.h"
 #include "fold/stacks.h"
@@ -16,6 +17,7 @@ struct fold {
 	struct fold_stacks *stacks;
 	struct fold_wakers *wakers;
 	struct fold_objects *objects;
+	struct fold_targets *targets;
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
 	struct fold_slices *slices;	/* NULL: the window has none */
@@ -41,6 +43,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->stacks = fold_stacks_new(profile, symbolizer, max_depth);
 	f->wakers = fold_wakers_new(profile, f->stacks);
 	f->objects = fold_objects_new(profile, "/proc", "/usr/lib/debug");
+	f->targets = fold_targets_new(profile, "/proc");
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = sums_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
@@ -55,6 +58,7 @@ void fold_free(struct fold *f)
 		return;
 	fold_wakers_free(f->wakers);
 	fold_objects_free(f->objects);
+	fold_targets_free(f->targets);
 	fold_stacks_free(f->stacks);
 	g_hash_table_destroy(f->threads);
 	sums_free(f->sums);
@@ -93,6 +97,19 @@ void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size)
 void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
 {
 	fold_wakers_add_sum(f->wakers, key, sum);
+}
+
+void fold_target(struct fold *f, const struct offcpu_rec_target *rec, size_t size)
+{
+	fold_targets_add(f->targets, rec, size);
+}
+
+/* A futex, or whatever else; ids of both are hashes. */
+static uint32_t object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel)
+{
+	uint32_t object = id ? fold_targets_object(f->targets, id) : 0;
+
+	return object ? object : fold_objects_wait(f->objects, id, user, kernel);
 }
 
 void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size)
@@ -319,7 +336,7 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 	};
 
 	memcpy(w.hist, sum.hist, sizeof(w.hist));
-	w.object = fold_objects_wait(f->objects, key->object, w.user, w.kernel);
+	w.object = object_of(f, key->object, w.user, w.kernel);
 	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
@@ -355,7 +372,7 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 		.preempted_ns = open->preempted_ns, .max_ns = total,
 	};
 	w.hist[profile_hist_slot(total)] = 1;
-	w.object = fold_objects_wait(f->objects, open->object, w.user, w.kernel);
+	w.object = object_of(f, open->object, w.user, w.kernel);
 	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,

@@ -3,6 +3,7 @@
 #define FOLD_FOLD_H
 
 #include "abi/object_abi.h"
+#include "abi/target_abi.h"
 #include "abi/offcpu_abi.h"
 #include "profile/profile.h"
 #include "symbolize/symbolize.h"
@@ -27,6 +28,7 @@ void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, si
 void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);
 void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);
 void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size);
+void fold_target(struct fold *f, const struct offcpu_rec_target *rec, size_t size);
 /* What it adds to the profile, a thread and its states, stays as it is. */
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
 /* A sum of waits, as wait_table_read() hands it over. */

@@ -29,6 +29,8 @@ static void meta_row(struct reader *r)
 		info->self_excluded = row_number(r, 1, 1) != 0;
 	if (strcmp(key, "has_locks") == 0)
 		info->has_locks = row_number(r, 1, 1) != 0;
+	if (strcmp(key, "has_objects") == 0)
+		info->has_objects = row_number(r, 1, 1) != 0;
 	if (strcmp(key, "has_blame") == 0)
 		info->has_blame = row_number(r, 1, 1) != 0;
 	if (strcmp(key, "has_storms") == 0)

@@ -314,13 +314,21 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 /* Fields of their own, so that programs need not take a name apart. */
 static void write_object(struct json *j, const struct object *o)
 {
-	json_member_string(j, "reason", o ? "futex" : NULL);
+	bool is_lock = o && object_is_lock(o);
+
+	json_member_string(j, "reason", is_lock ? "futex" : NULL);
 	json_member_string(j, "object", o ? o->name : NULL);
 	if (!o)
 		return;
+	if (!is_lock) {
+		json_member_string(j, "object_kind", object_kind_text(o->kind));
+		json_member_string(j, "object_detail", o->place);
+		json_member_uint(j, "peer_pid", o->pid);
+		return;
+	}
 	json_key(j, "lock");
 	json_object_begin(j);
-	json_member_string(j, "kind", lock_kind_text((enum lock_kind)o->kind));
+	json_member_string(j, "kind", object_kind_text(o->kind));
 	json_member_string(j, "operation", o->operation);
 	json_member_bool(j, "private", o->is_private);
 	json_member_string(j, "place", o->place);

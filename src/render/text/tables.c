@@ -343,6 +343,9 @@ void text_top(GString *s, const struct profile *p, const struct top *top, const 
 	}
 	if (!all)
 		g_string_append(s, "  no wait to show\n");
+	if (top->by == TOP_BY_OBJECT && !p->info.has_objects)
+		g_string_append_printf(s, "\nWhat waits are for is in a recording made with --objects%s.\n",
+				       p->info.has_locks ? "; of this one only locks are known" : "");
 	if (shown == all)
 		return;
 	g_string_append_printf(s, "\n     (%u more: ", all - shown);
