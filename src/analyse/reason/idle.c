@@ -43,6 +43,7 @@ struct role_facts {
 	uint64_t on_cpu_ns, wakings;
 	uint16_t base_depth;	/* of the outermost place that could be idle; UINT16_MAX: none */
 	uint16_t work_depth;	/* of the outermost place that cannot */
+	bool parks;		/* it has a place to wait for work, other than by sleeping */
 };
 
 struct finder {
@@ -156,6 +157,9 @@ static void find_facts(struct finder *f)
 
 		if (w->state != 'R' && w->user && w->blocked_ns >= facts->asleep_ns / SHARE_OF_ROLE)
 			*depth = MIN(*depth, f->depth[w->user]);
+		if (w->state != 'R' && w->blocked_ns >= facts->asleep_ns / SHARE_OF_ROLE && could_be_idle(f, i) &&
+		    f->reason[i] != REASON_SLEEP)
+			facts->parks = true;
 	}
 }
 
@@ -257,7 +261,9 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
-	if (!w->user || f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
+	if (!w->user || facts->parks || profile_get_node(f->p, w->user)->end != STACK_COMPLETE)
+		return IDLE_NOT;
+	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
 	return per_second(f, w) < SLEEPS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
 }
