@@ -270,7 +270,7 @@ static void add_queue_shape(struct maker *m)
 
 static uint64_t rank_of(const struct finding *f)
 {
-	return f->reason == REASON_CPU_QUEUE ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
+	return f->reason == REASON_CPU_QUEUE || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
 }
 
 static int compare_findings(gconstpointer va, gconstpointer vb)
@@ -333,6 +333,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	g_array_sort(f->rows, compare_findings);
 	g_array_sort(f->classes, compare_classes);
 	findings_find_causes(f, selection, m.locks);
+	g_array_sort(f->rows, compare_findings);
 	g_hash_table_unref(m.index);
 	g_hash_table_unref(m.threads);
 	g_hash_table_unref(m.classes);

@@ -242,6 +242,8 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	}
 	if (!is_lock)
 		mark_helpers(c, row, is_holder);
+	uint32_t child = row->reason == REASON_CHILD_EXIT && best->tid ? thread_by_id(p, best->pid, best->tid) : NONE;
+	row->is_told_elsewhere = child != NONE && profile_thread(p, child)->process != row->process;
 	/* many who end each other's waits are not what holds them up */
 	if (is_lock || best->threads_cnt == 1)
 		find_doing(c, row, is_holder, is_lock);

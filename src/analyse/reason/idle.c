@@ -133,6 +133,12 @@ static void find_ended(struct finder *f)
 		count_wake(f, profile_wake(p, i), threads, broadcasts);
 }
 
+/* Only these have a beginning to count from. */
+static bool is_whole_stack(const struct finder *f, const struct wait *w)
+{
+	return w->user && profile_get_node(f->p, w->user)->end == STACK_COMPLETE;
+}
+
 static void find_facts(struct finder *f)
 {
 	const struct profile *p = f->p;
@@ -155,7 +161,7 @@ static void find_facts(struct finder *f)
 		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 		uint16_t *depth = could_be_idle(f, i) ? &facts->base_depth : &facts->work_depth;
 
-		if (w->state != 'R' && w->user && w->blocked_ns >= facts->asleep_ns / SHARE_OF_ROLE)
+		if (w->state != 'R' && is_whole_stack(f, w) && w->blocked_ns >= facts->asleep_ns / SHARE_OF_ROLE)
 			*depth = MIN(*depth, f->depth[w->user]);
 		if (w->state != 'R' && w->blocked_ns >= facts->asleep_ns / SHARE_OF_ROLE && could_be_idle(f, i) &&
 		    f->reason[i] != REASON_SLEEP)
@@ -249,7 +255,7 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll");
 
-	if (w->user && f->depth[w->user] > facts->base_depth)
+	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
 		return IDLE_NOT;
 	if (is_timed(f, i) && per_second(f, w) >= (is_epoll ? LOOKS_PER_S_EPOLL : LOOKS_PER_S_POLL))
 		return IDLE_NOT;
@@ -261,7 +267,7 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
-	if (!w->user || facts->parks || profile_get_node(f->p, w->user)->end != STACK_COMPLETE)
+	if (facts->parks || !is_whole_stack(f, w))
 		return IDLE_NOT;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;

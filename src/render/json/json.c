@@ -295,7 +295,6 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 /* Fields of their own, so that programs need not take a name apart. */
 static void write_object(struct json *j, const struct object *o)
 {
-	json_member_string(j, "reason", o ? "futex" : NULL);
 	json_member_string(j, "object", o ? o->name : NULL);
 	if (!o)
 		return;

@@ -7,6 +7,7 @@
 #include "analyse/actors.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
+#include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "render/text/first.h"
@@ -51,7 +52,9 @@ static void append_function(GString *s, const struct findings *f, int64_t frame,
 	if (frame < 0)
 		return;
 	fr = profile_get_frame(f->profile, (uint32_t)frame);
-	if (fr->why == FRAME_PENDING)
+	/* loops of interpreters and libc are nobody's own */
+	enum runtime_level level = plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)frame);
+	if (fr->why == FRAME_PENDING || level == RUNTIME_ENTRY || level == RUNTIME_LIBC)
 		return;
 	if (fr->name) {
 		g_autofree char *function = actor_function(fr->name);
@@ -157,7 +160,7 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 		g_string_append_printf(s, "/%u", by->tid);
 	append_function(s, f, by->frame, " in ");
 	if (by->does_ns) {
-		g_string_append_printf(s, is_held ? ", which meanwhile %s" : ", which mostly %s itself", reason_says(by->does));
+		g_string_append_printf(s, is_held ? ", which meanwhile %s" : ", which itself mostly %s", reason_says(by->does));
 		if (by->does_frame != by->frame)
 			append_function(s, f, by->does_frame, " in ");
 	} else {
