@@ -69,9 +69,10 @@ static void count(GArray *all, const struct candidate *one)
 		g_array_append_val(all, *one);
 }
 
+/* The last program that it was. */
 static uint32_t thread_by_id(const struct profile *p, uint32_t pid, uint32_t tid)
 {
-	for (uint32_t i = 0; i < p->threads->len; i++) {
+	for (uint32_t i = p->threads->len; i-- > 0;) {
 		const struct thread *t = profile_thread(p, i);
 
 		if (t->tid == tid && t->pid == pid)
