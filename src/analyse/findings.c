@@ -8,12 +8,13 @@
 #include "analyse/plumbing.h"
 #include "base/hash.h"
 
-#define QUEUE_WEIGHT 4	/* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
+#define QUEUE_WEIGHT                                                                                                 \
+	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
 
 /* What makes waits one finding: the lock, or the function that waits. */
 struct key {
 	const char *process;
-	const char *function;	/* interned; of the same lock, and of waits for a CPU NULL */
+	const char *function; /* interned; of the same lock, and of waits for a CPU NULL */
 	uint32_t lock, reason;
 };
 
@@ -21,7 +22,8 @@ static guint key_hash(gconstpointer key)
 {
 	const struct key *k = key;
 
-	return hash_end(hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->function)), (uint64_t)k->lock << 32 | k->reason));
+	return hash_end(hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->function)),
+				  (uint64_t)k->lock << 32 | k->reason));
 }
 
 static gboolean key_equal(gconstpointer va, gconstpointer vb)
@@ -34,11 +36,11 @@ static gboolean key_equal(gconstpointer va, gconstpointer vb)
 struct maker {
 	struct findings *f;
 	const struct selection *selection;
-	GHashTable *index;	/* struct key -> row + 1 */
-	GHashTable *threads;	/* (row, thread) that were met */
-	GArray *longest_ns;	/* uint64_t, of each row: of the wait that stands for it */
-	uint32_t *locks;	/* see lock_ids_new() */
-	GHashTable *classes;	/* process name -> row + 1 */
+	GHashTable *index; /* struct key -> row + 1 */
+	GHashTable *threads; /* (row, thread) that were met */
+	GArray *longest_ns; /* uint64_t, of each row: of the wait that stands for it */
+	uint32_t *locks; /* see lock_ids_new() */
+	GHashTable *classes; /* process name -> row + 1 */
 };
 
 static bool is_selected(const struct maker *m, uint32_t thread)
@@ -66,7 +68,11 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 	if (at)
 		return at - 1;
 	struct finding row = {
-		.reason = (enum reason)key->reason, .wait = wait, .process = t->process, .pid = t->pid, .frame = -1,
+		.reason = (enum reason)key->reason,
+		.wait = wait,
+		.process = t->process,
+		.pid = t->pid,
+		.frame = -1,
 		.by = { .frame = -1, .does_frame = -1 },
 	};
 	uint64_t none = 0;
@@ -148,7 +154,7 @@ static void add_accounts(struct maker *m)
 			continue;
 		struct finding_class *c = class_of(m, i);
 		if (c->pid != t->pid) {
-			c->processes_cnt++;	/* threads of one process stand together */
+			c->processes_cnt++; /* threads of one process stand together */
 			c->pid = t->pid;
 		}
 		c->threads_cnt++;
@@ -171,7 +177,9 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 	struct findings *f = m->f;
 	const struct wait *w = profile_wait(f->profile, i);
 	enum reason reason = reasons_of(f->reasons, i);
-	enum idle_kind idle = f->has_kernel_only && reasons_idle(f->reasons, i) == IDLE_KERNEL ? IDLE_NOT : reasons_idle(f->reasons, i);
+	enum idle_kind idle = f->has_kernel_only && reasons_idle(f->reasons, i) == IDLE_KERNEL
+				      ? IDLE_NOT
+				      : reasons_idle(f->reasons, i);
 	const struct object *o = profile_wait_object(f->profile, w);
 
 	if (idle) {
@@ -198,7 +206,8 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 	struct findings *f = m->f;
 	const struct wait *w = profile_wait(f->profile, i);
 	uint64_t ns = w->runnable_ns + w->preempted_ns, throttled = MIN(ns, throttled_ns[w->thread]);
-	struct key key = { .process = profile_thread(f->profile, w->thread)->process, .reason = REASON_CPU_THROTTLED };
+	struct key key = { .process = profile_thread(f->profile, w->thread)->process,
+			   .reason = REASON_CPU_THROTTLED };
 	bool is_own = w->state == 'R';
 
 	if (is_own && reasons_of(f->reasons, i) == REASON_CPU_THROTTLED)
@@ -226,7 +235,8 @@ static void add_waits(struct maker *m)
 		if (!is_selected(m, w->thread)) {
 			if (!m->selection || m->selection->waits[i]) {
 				m->f->idle_ns[IDLE_KERNEL] += w->blocked_ns;
-				m->f->idle_threads[IDLE_KERNEL] += first_time(m->threads, UINT32_MAX - IDLE_KERNEL, w->thread);
+				m->f->idle_threads[IDLE_KERNEL] += first_time(m->threads, UINT32_MAX - IDLE_KERNEL,
+									      w->thread);
 			}
 			continue;
 		}
@@ -259,12 +269,13 @@ static void add_queue_shape(struct maker *m)
 		const struct key key = { .process = profile_thread(p, thread)->process, .reason = REASON_CPU_QUEUE };
 		uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->index, &key));
 
-		if (!at || !wake->runnable_ns || !is_selected(m, thread) || (m->selection && !m->selection->waits[wake->wait]))
+		if (!at || !wake->runnable_ns || !is_selected(m, thread) ||
+		    (m->selection && !m->selection->waits[wake->wait]))
 			continue;
 		struct finding *row = &g_array_index(m->f->rows, struct finding, at - 1);
 		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
 			row->hist[s] += wake->hist[s];
-		row->max_ns = 0;	/* no wake tells its longest */
+		row->max_ns = 0; /* no wake tells its longest */
 	}
 }
 
@@ -314,10 +325,13 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 {
 	struct findings *f = g_new0(struct findings, 1);
 	struct maker m = {
-		.f = f, .selection = selection, .locks = lock_ids_new(p),
+		.f = f,
+		.selection = selection,
+		.locks = lock_ids_new(p),
 		.index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
 		.threads = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
-		.classes = g_hash_table_new(NULL, NULL), .longest_ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
+		.classes = g_hash_table_new(NULL, NULL),
+		.longest_ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
 	};
 
 	f->profile = p;

@@ -7,7 +7,7 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 
-#define POLLS_PER_S 20	/* of a thread, ended by a timer: a poll loop */
+#define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define BROADCAST_THREADS 8
 #define NONE UINT32_MAX
 
@@ -22,7 +22,7 @@ struct candidate {
 struct cause_finder {
 	struct findings *f;
 	const uint32_t *locks;
-	uint32_t *of_wait;	/* of each wait: row + 1 of the finding it belongs to */
+	uint32_t *of_wait; /* of each wait: row + 1 of the finding it belongs to */
 	uint32_t *threads_of_wakers;
 };
 
@@ -56,7 +56,7 @@ static void count(GArray *all, const struct candidate *one)
 		if (c->comm != one->comm || c->pid != one->pid)
 			continue;
 		if (c->tid != one->tid)
-			c->threads_cnt++;	/* at least: the same one may come again */
+			c->threads_cnt++; /* at least: the same one may come again */
 		c->blocked_ns += one->blocked_ns;
 		if (one->blocked_ns > c->most_ns) {
 			c->most_ns = one->blocked_ns;
@@ -94,8 +94,13 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 	if (t == NONE)
 		return;
 	struct candidate one = {
-		.comm = profile_thread(c->f->profile, t)->comm, .pid = pid, .tid = o->holder_tid, .threads_cnt = 1,
-		.blocked_ns = w->blocked_ns, .most_ns = w->blocked_ns, .frame = -1,
+		.comm = profile_thread(c->f->profile, t)->comm,
+		.pid = pid,
+		.tid = o->holder_tid,
+		.threads_cnt = 1,
+		.blocked_ns = w->blocked_ns,
+		.most_ns = w->blocked_ns,
+		.frame = -1,
 	};
 	count(all, &one);
 }
@@ -104,8 +109,12 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 {
 	const struct waker *w = profile_get_waker(c->f->profile, wake->waker);
 	struct candidate one = {
-		.comm = w->irq ? w->irq : w->comm, .pid = w->pid, .tid = w->tid, .threads_cnt = 1,
-		.blocked_ns = wake->blocked_ns, .most_ns = wake->blocked_ns,
+		.comm = w->irq ? w->irq : w->comm,
+		.pid = w->pid,
+		.tid = w->tid,
+		.threads_cnt = 1,
+		.blocked_ns = wake->blocked_ns,
+		.most_ns = wake->blocked_ns,
 		.frame = w->user ? plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user) : -1,
 	};
 
@@ -136,8 +145,8 @@ static bool passes(const struct profile *p, uint32_t node, int64_t function)
 }
 
 /*
- * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of a lock's
- * holders those below the function that lets it go.
+ * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
+ * a lock's holders those below the function that lets it go.
  */
 static void find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock)
 {
@@ -153,7 +162,8 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 		enum reason reason = reasons_of(c->f->reasons, i);
 		bool is_own = w->object && row->object && c->locks[w->object] == c->locks[row->object];
 
-		if (!is_holder[w->thread] || is_own || c->of_wait[i] == number || (is_lock && !passes(p, w->user, function)) ||
+		if (!is_holder[w->thread] || is_own || c->of_wait[i] == number ||
+		    (is_lock && !passes(p, w->user, function)) ||
 		    (reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
 		if (w->blocked_ns) {
@@ -194,8 +204,8 @@ static void mark_helpers(const struct cause_finder *c, const struct finding *row
 static bool is_broadcast(const struct profile *p, uint32_t user)
 {
 	static const char *const broadcasts[] = {
-		"pthread_cond_broadcast", "___pthread_cond_broadcast", "__pthread_cond_broadcast", "cnd_broadcast",
-		"std::condition_variable::notify_all", NULL,
+		"pthread_cond_broadcast", "___pthread_cond_broadcast",           "__pthread_cond_broadcast",
+		"cnd_broadcast",          "std::condition_variable::notify_all", NULL,
 	};
 
 	return user && profile_stack_names(p, user, broadcasts);
@@ -227,12 +237,18 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		if (c->threads_of_wakers[wake->waker] != NONE)
 			is_holder[c->threads_of_wakers[wake->waker]] = true;
 	}
-	const struct candidate *holder = most(holders), *waker = most(wakers), *best = is_lock && holder ? holder : waker;
+	const struct candidate *holder = most(holders), *waker = most(wakers),
+			       *best = is_lock && holder ? holder : waker;
 	if (!best)
 		return;
 	row->by = (struct finding_by){
-		.comm = best->comm, .pid = best->pid, .tid = best->tid, .threads_cnt = best->threads_cnt, .blocked_ns = best->blocked_ns,
-		.frame = best->frame >= 0 || !waker || waker->comm != best->comm ? best->frame : waker->frame, .does_frame = -1,
+		.comm = best->comm,
+		.pid = best->pid,
+		.tid = best->tid,
+		.threads_cnt = best->threads_cnt,
+		.blocked_ns = best->blocked_ns,
+		.frame = best->frame >= 0 || !waker || waker->comm != best->comm ? best->frame : waker->frame,
+		.does_frame = -1,
 	};
 	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
 	row->is_poll_loop = timer_ns > woken_ns / 2 && row->count > POLLS_PER_S * row->threads_cnt * MAX(seconds, 1);
@@ -255,7 +271,9 @@ void findings_find_causes(struct findings *f, const struct selection *selection,
 	const struct profile *p = f->profile;
 	uint32_t rows = MIN(f->rows->len, FINDINGS_WITH_CAUSES);
 	struct cause_finder c = {
-		.f = f, .locks = locks, .of_wait = g_new0(uint32_t, (gsize)p->waits->len + 1),
+		.f = f,
+		.locks = locks,
+		.of_wait = g_new0(uint32_t, (gsize)p->waits->len + 1),
 		.threads_of_wakers = actors_threads_of_wakers(p),
 	};
 

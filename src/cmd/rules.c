@@ -65,7 +65,8 @@ bool cmd_rules_explain(GString *out, const char *name)
 		if (any)
 			g_string_append_c(out, '\n');
 		any = true;
-		g_string_append_printf(out, "# %s, line %u; number %u of %u\n", rule->file, rule->line, i + 1, set->rules->len);
+		g_string_append_printf(out, "# %s, line %u; number %u of %u\n", rule->file, rule->line, i + 1,
+				       set->rules->len);
 		rule_append_text(out, set, rule);
 	}
 	return any;

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Makes the rules of a file, before the built-in ones, what all analyses of this process go by.  NULL: the built-in ones alone.
- * False with one sentence.
+ * Makes the rules of a file, before the built-in ones, what all analyses of this process go by.  NULL: the built-in
+ * ones alone. False with one sentence.
  */
 bool cmd_rules_load(const char *path, GError **error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/reason/glob.h"
 
-/* The last star is the only one worth going back to: what stood before it has already been found as early as it can be. */
+/* The last star is the only one worth going back to: what stood before it was found as early as possible. */
 bool glob_match(const char *pattern, const char *text, size_t text_len)
 {
 	const char *end = text + text_len, *star = NULL, *retry = NULL;

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Does the whole of text agree with the pattern?  '*' is any bytes, '?' any one byte.  Bytes, no characters.  The time is
- * bounded by the product of both lengths, whatever they hold.
+ * Does the whole of text agree with the pattern?  '*' is any bytes, '?' any one byte.  Bytes, no characters.  The
+ * time is bounded by the product of both lengths, whatever they hold.
  */
 bool glob_match(const char *pattern, const char *text, size_t text_len);
 

@@ -8,42 +8,46 @@
 #include "analyse/roles.h"
 
 /*
- * A worker goes in a circle: it takes a piece of work, does it, and comes back to one place to wait for the next.  Time at that
- * place is idle, if what it waits for is work.  The signs:
+ * A worker goes in a circle: it takes a piece of work, does it, and comes back to one place to wait for the next.
+ * Time at that place is idle, if what it waits for is work.  The signs:
  *
- * - Of a role's places to wait it is the one with the fewest of the program's functions on the stack: work is done in functions
- *   that the circle calls, the circle itself is further out.
- * - Who ends the wait.  Work comes from somebody else: another role, another process, the network.  A wait that threads of
- *   the same role end is for something that they share and are short of: a pool of connections, a buffer, a turn.
- * - What ends it, if it is a timer: housekeeping a few times a second is idle, a thousand looks a second are a poll loop.
- * - What comes after: of many threads that one broadcast wakes and that sleep again at once, none was idle: they were disturbed.
+ * - Of a role's places to wait it is the one with the fewest of the program's functions on the stack: work is done
+ *   in functions that the circle calls, the circle itself is further out.
+ * - Who ends the wait.  Work comes from somebody else: another role, another process, the network.  A wait that
+ *   threads of the same role end is for something that they share and are short of: a pool of connections, a buffer,
+ *   a turn.
+ * - What ends it, if it is a timer: housekeeping a few times a second is idle, a thousand looks a second are a poll
+ *   loop.
+ * - What comes after: of many threads that one broadcast wakes and that sleep again at once, none was idle: they
+ *   were disturbed.
  *
  * Waits that these signs say nothing of are not idle: better a finding too many than time that nobody sees.
  */
-#define SHARE_OF_ROLE 100	/* a place counts if a role sleeps there for a hundredth of its time */
-#define LOOKS_PER_S_EPOLL 20	/* of a thread, ended by a timer: a poll loop from here on; many servers tick ten times a second */
+#define SHARE_OF_ROLE 100 /* a place counts if a role sleeps there for a hundredth of its time */
+#define LOOKS_PER_S_EPOLL                                                                                            \
+	20 /* of a thread, ended by a timer: a poll loop from here on; many servers tick ten times a second */
 #define LOOKS_PER_S_POLL 1.5
 #define SLEEPS_PER_S 5
-#define SLEEP_DEPTH 2		/* functions of the program: housekeeping sleeps in its main function or what that calls */
+#define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
 #define BROADCAST_THREADS 8
-#define BROADCAST_CPU_NS 100000	/* as storms have it: less CPU time than that after a wakeup means in vain */
+#define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
 #define NONE UINT32_MAX
 
 /* Who ended the sleeps of one wait row, in blocked time. */
 struct ended {
-	uint64_t peers_ns;	/* threads of its own role */
-	uint64_t process_ns;	/* other threads of its process */
+	uint64_t peers_ns; /* threads of its own role */
+	uint64_t process_ns; /* other threads of its process */
 	uint64_t timer_ns;
-	uint64_t others_ns;	/* other processes, interrupts */
-	uint64_t broadcast_ns;	/* by threads that woke it from a broadcast */
+	uint64_t others_ns; /* other processes, interrupts */
+	uint64_t broadcast_ns; /* by threads that woke it from a broadcast */
 };
 
 struct role_facts {
-	uint64_t asleep_ns;	/* at places that could be idle or not, of all kinds */
+	uint64_t asleep_ns; /* at places that could be idle or not, of all kinds */
 	uint64_t on_cpu_ns, wakings;
-	uint16_t base_depth;	/* of the outermost place that could be idle; UINT16_MAX: none */
-	uint16_t work_depth;	/* of the outermost place that cannot */
-	bool parks;		/* it has a place to wait for work, other than by sleeping */
+	uint16_t base_depth; /* of the outermost place that could be idle; UINT16_MAX: none */
+	uint16_t work_depth; /* of the outermost place that cannot */
+	bool parks; /* it has a place to wait for work, other than by sleeping */
 };
 
 struct finder {
@@ -52,10 +56,10 @@ struct finder {
 	const struct rule *const *rule;
 	uint8_t *reason, *idle;
 	struct roles *roles;
-	struct role_facts *facts;	/* of each role */
-	uint16_t *depth;	/* of each user node: functions of the program on its path */
-	struct ended *ended;	/* of each wait */
-	bool is_whole;		/* the machine */
+	struct role_facts *facts; /* of each role */
+	uint16_t *depth; /* of each user node: functions of the program on its path */
+	struct ended *ended; /* of each wait */
+	bool is_whole; /* the machine */
 };
 
 static bool could_be_idle(const struct finder *f, uint32_t i)
@@ -85,7 +89,8 @@ static uint16_t *depths_new(const struct profile *p, const struct plumbing *pl)
 		const struct frame *frame = profile_get_frame(p, node->frame);
 
 		depth[n] = depth[node->parent];
-		if (frame->kind == FRAME_USER && (frame->name || frame->module) && !plumbing_frame_is_runtime(pl, node->frame))
+		if (frame->kind == FRAME_USER && (frame->name || frame->module) &&
+		    !plumbing_frame_is_runtime(pl, node->frame))
 			depth[n]++;
 	}
 	return depth;
@@ -94,8 +99,8 @@ static uint16_t *depths_new(const struct profile *p, const struct plumbing *pl)
 static bool is_broadcast(const struct profile *p, uint32_t user)
 {
 	static const char *const broadcasts[] = {
-		"pthread_cond_broadcast", "___pthread_cond_broadcast", "__pthread_cond_broadcast", "cnd_broadcast",
-		"std::condition_variable::notify_all", NULL,
+		"pthread_cond_broadcast", "___pthread_cond_broadcast",           "__pthread_cond_broadcast",
+		"cnd_broadcast",          "std::condition_variable::notify_all", NULL,
 	};
 
 	return user && profile_stack_names(p, user, broadcasts);
@@ -197,7 +202,7 @@ static bool is_timed(const struct finder *f, uint32_t i)
 	return all >= 50 && most >= all / 20 * 19;
 }
 
-/* The function of the program that sleeps lies in the file the thread began in: a library's sleep is somebody's wait. */
+/* The function that sleeps lies in the file the thread began in: a library's sleep is somebody's wait. */
 static bool is_own_sleep(const struct finder *f, const struct wait *w)
 {
 	const char *inner = NULL, *outer = NULL;
@@ -285,7 +290,8 @@ static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	switch ((enum reason)f->reason[i]) {
 	case REASON_CHILD_EXIT:
-		return (t->flags & THREAD_OPEN_AT_START) && t->on_cpu_ns < thread_observed_ns(t) / 100 ? IDLE_MACHINE : IDLE_NOT;
+		return (t->flags & THREAD_OPEN_AT_START) && t->on_cpu_ns < thread_observed_ns(t) / 100 ? IDLE_MACHINE
+												       : IDLE_NOT;
 	case REASON_NETWORK_RECEIVE:
 	case REASON_PIPE:
 	case REASON_TERMINAL:
@@ -324,8 +330,10 @@ static enum idle_kind by_evidence(const struct finder *f, uint32_t i)
 	case REASON_LOCK_OTHER: return parked(f, i);
 	case REASON_SLEEP: return timer(f, i);
 	case REASON_CHILD_EXIT:
-		return rule && g_str_has_prefix(rule->name, "join") && is_main(profile_thread(f->p, profile_wait(f->p, i)->thread)) ?
-			IDLE_JOIN : IDLE_NOT;
+		return rule && g_str_has_prefix(rule->name, "join") &&
+				       is_main(profile_thread(f->p, profile_wait(f->p, i)->thread))
+			       ? IDLE_JOIN
+			       : IDLE_NOT;
 	default: return IDLE_NOT;
 	}
 }
@@ -347,10 +355,16 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	return kind ? kind : at_rest(f, i);
 }
 
-void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule, uint8_t *reason, uint8_t *ret_idle)
+void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule, uint8_t *reason,
+	       uint8_t *ret_idle)
 {
 	struct finder f = {
-		.p = p, .pl = pl, .rule = rule, .reason = reason, .idle = ret_idle, .roles = roles_new(p),
+		.p = p,
+		.pl = pl,
+		.rule = rule,
+		.reason = reason,
+		.idle = ret_idle,
+		.roles = roles_new(p),
 		.is_whole = !p->info.filters || !*p->info.filters,
 	};
 
@@ -361,8 +375,9 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	find_facts(&f);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		ret_idle[i] = (uint8_t)decide(&f, i);
-		if (ret_idle[i] == IDLE_POOL && (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||
-						 reason[i] == REASON_LOCK_OTHER))
+		if (ret_idle[i] == IDLE_POOL &&
+		    (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||
+		     reason[i] == REASON_LOCK_OTHER))
 			reason[i] = REASON_POOL_IDLE;
 	}
 	g_free(f.facts);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a thread waits for, in one word of a closed set: docs/reasons.md.  Recordings do not hold them, rules find them. */
+/* What a thread waits for, in one word of a closed set: docs/reasons.md.  Rules find it, recordings do not hold it. */
 
 enum reason {
 	REASON_OTHER = 0,
@@ -21,20 +21,20 @@ enum reason {
 	REASON_LOCK_RWLOCK,
 	REASON_LOCK_CONDITION,
 	REASON_LOCK_SEMAPHORE,
-	REASON_LOCK_OTHER,	/* another futex, a lock of the application's own */
-	REASON_LOCK_KERNEL,	/* and file locks */
+	REASON_LOCK_OTHER, /* another futex, a lock of the application's own */
+	REASON_LOCK_KERNEL, /* and file locks */
 	REASON_EVENT_LOOP,
-	REASON_POOL_IDLE,	/* a worker parked for work */
-	REASON_SLEEP,		/* a timer */
-	REASON_CHILD_EXIT,	/* of a process, or of a thread that is joined */
-	REASON_PIPE,		/* and message queues */
+	REASON_POOL_IDLE, /* a worker parked for work */
+	REASON_SLEEP, /* a timer */
+	REASON_CHILD_EXIT, /* of a process, or of a thread that is joined */
+	REASON_PIPE, /* and message queues */
 	REASON_TERMINAL,
-	REASON_MEMORY_FILE,	/* page fault: from a file */
-	REASON_MEMORY_SWAP,	/* page fault: from swap */
+	REASON_MEMORY_FILE, /* page fault: from a file */
+	REASON_MEMORY_SWAP, /* page fault: from swap */
 	REASON_MEMORY_RECLAIM,
-	REASON_CPU_THROTTLED,	/* by its cgroup's quota */
-	REASON_CPU_QUEUE,	/* runnable: it waits for a CPU */
-	REASON_STOPPED,		/* by a signal or a debugger */
+	REASON_CPU_THROTTLED, /* by its cgroup's quota */
+	REASON_CPU_QUEUE, /* runnable: it waits for a CPU */
+	REASON_STOPPED, /* by a signal or a debugger */
 	REASON_DEVICE,
 	REASON_COUNT
 };
@@ -70,7 +70,7 @@ enum reason_family {
 	FAMILY_COUNT
 };
 enum reason_family reason_family(enum reason reason);
-const char *reason_family_name(enum reason_family family);	/* "network" */
+const char *reason_family_name(enum reason_family family); /* "network" */
 /* Is `reason` the one that is named, or of the family that is named?  "lock" and "lock.mutex" both hold of a mutex. */
 bool reason_is_named(enum reason reason, const char *name);
 

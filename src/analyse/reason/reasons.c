@@ -8,7 +8,9 @@
 #include "analyse/reason/match.h"
 #include "base/hash.h"
 
-static const struct { const char *name, *text; } idle_kinds[IDLE_KIND_COUNT] = {
+static const struct {
+	const char *name, *text;
+} idle_kinds[IDLE_KIND_COUNT] = {
 	[IDLE_NOT] = { "no", "not idle" },
 	[IDLE_KERNEL] = { "kernel", "kernel threads" },
 	[IDLE_LOOP] = { "loop", "event loops with nothing due" },
@@ -33,20 +35,20 @@ struct reasons {
 	const struct profile *profile;
 	const struct rule_set *rules;
 	struct plumbing *plumbing;
-	struct matcher *matcher;	/* the plumbing's */
-	GArray *reason_rules;	/* const struct rule *, in order */
-	const struct rule **protocol_of_pattern;	/* NULL: it is none's */
-	const struct rule **rule;	/* of each wait */
-	const char **protocol;		/* of each wait; NULL: none */
-	uint8_t *reason, *idle;		/* of each wait */
-	const char **node_protocol;	/* of each user node; NULL: not asked yet, "": none */
-	bool asks_threads;		/* a rule is about names of threads */
+	struct matcher *matcher; /* the plumbing's */
+	GArray *reason_rules; /* const struct rule *, in order */
+	const struct rule **protocol_of_pattern; /* NULL: it is none's */
+	const struct rule **rule; /* of each wait */
+	const char **protocol; /* of each wait; NULL: none */
+	uint8_t *reason, *idle; /* of each wait */
+	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
+	bool asks_threads; /* a rule is about names of threads */
 };
 
 /* Waits that all rules must treat alike. */
 struct verdict_key {
 	uint32_t user, kernel, object, thread;
-	uint32_t state;		/* and whether it is a kernel thread */
+	uint32_t state; /* and whether it is a kernel thread */
 };
 
 static guint key_hash(gconstpointer key)
@@ -135,7 +137,7 @@ static const struct rule *ask_rules(struct reasons *r, const struct wait *w)
 	return first_that_agrees(r);
 }
 
-/* The library that the program called: the outermost known one between the system call and the program's own functions. */
+/* The library that the program called: the outermost known one below the program's own functions. */
 static const char *protocol_of(struct reasons *r, uint32_t user)
 {
 	const char *found = "";
@@ -167,7 +169,10 @@ static void find_reasons(struct reasons *r)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		struct verdict_key key = {
-			.user = w->user, .kernel = w->kernel, .object = w->object, .thread = r->asks_threads ? w->thread : 0,
+			.user = w->user,
+			.kernel = w->kernel,
+			.object = w->object,
+			.thread = r->asks_threads ? w->thread : 0,
 			.state = w->state | (profile_thread(p, w->thread)->flags & THREAD_KERNEL ? 256U : 0),
 		};
 		gpointer rule;
@@ -247,7 +252,8 @@ const char *reasons_advice(const struct reasons *r, uint32_t wait)
 {
 	const struct rule *rule = r->rule[wait];
 
-	return rule && rule->advice && rule->reason == r->reason[wait] ? rule->advice : reason_advice(reasons_of(r, wait));
+	return rule && rule->advice && rule->reason == r->reason[wait] ? rule->advice
+								       : reason_advice(reasons_of(r, wait));
 }
 
 struct plumbing *reasons_plumbing(const struct reasons *r)

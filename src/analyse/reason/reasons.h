@@ -15,30 +15,30 @@
  *		... reason_name(reasons_of(r, i)) ... reasons_is_idle(r, i) ... reasons_protocol(r, i)
  *	reasons_free(r);
  *
- * The reason is of a wait's blocked time.  Its runnable_ns and preempted_ns are REASON_CPU_QUEUE, whatever came before them.
- * Where a wait's state is R it has no blocked time.
+ * The reason is of a wait's blocked time.  Its runnable_ns and preempted_ns are REASON_CPU_QUEUE, whatever came
+ * before them. Where a wait's state is R it has no blocked time.
  */
 
 /* What idle time was for: docs/reasons.md, "Idle". */
 enum idle_kind {
-	IDLE_NOT = 0,	/* somebody waits for what this thread waits for */
-	IDLE_KERNEL,	/* a kernel thread */
-	IDLE_LOOP,	/* an event loop with nothing due, a server without clients */
-	IDLE_POOL,	/* a worker without work */
-	IDLE_CLIENT,	/* a connection whose client asks for nothing */
-	IDLE_TIMER,	/* housekeeping between its turns */
-	IDLE_JOIN,	/* it waits for threads of its own, whose time is counted as theirs */
-	IDLE_MACHINE,	/* a shell, an agent or a daemon that slept all the time, in a recording of the whole machine */
+	IDLE_NOT = 0, /* somebody waits for what this thread waits for */
+	IDLE_KERNEL, /* a kernel thread */
+	IDLE_LOOP, /* an event loop with nothing due, a server without clients */
+	IDLE_POOL, /* a worker without work */
+	IDLE_CLIENT, /* a connection whose client asks for nothing */
+	IDLE_TIMER, /* housekeeping between its turns */
+	IDLE_JOIN, /* it waits for threads of its own, whose time is counted as theirs */
+	IDLE_MACHINE, /* a shell, an agent or a daemon that slept all the time, in a recording of the whole machine */
 	IDLE_KIND_COUNT
 };
-const char *idle_kind_name(enum idle_kind kind);	/* "pool" */
-const char *idle_kind_text(enum idle_kind kind);	/* "workers without work" */
+const char *idle_kind_name(enum idle_kind kind); /* "pool" */
+const char *idle_kind_text(enum idle_kind kind); /* "workers without work" */
 
 struct reasons;
 
 /* rules NULL: rules_default().  Borrows from both. */
 struct reasons *reasons_new(const struct profile *p, const struct rule_set *rules);
-void reasons_free(struct reasons *r);	/* NULL is fine */
+void reasons_free(struct reasons *r); /* NULL is fine */
 
 enum reason reasons_of(const struct reasons *r, uint32_t wait);
 /* The rule that gave it; NULL: none agreed, which is REASON_OTHER. */

@@ -6,10 +6,10 @@
 #include "analyse/reason/rules_text.h"
 
 static const char *const field_names[RULE_FIELD_COUNT] = {
-	[RULE_SYSCALL] = "syscall", [RULE_KERNEL] = "kernel", [RULE_USER] = "user",
-	[RULE_MODULE] = "module", [RULE_STATE] = "state", [RULE_OBJECT] = "object",
-	[RULE_NAME] = "name", [RULE_PATH] = "path", [RULE_OPERATION] = "operation",
-	[RULE_THREAD] = "thread", [RULE_PROCESS] = "process", [RULE_TASK] = "task",
+	[RULE_SYSCALL] = "syscall", [RULE_KERNEL] = "kernel",   [RULE_USER] = "user",
+	[RULE_MODULE] = "module",   [RULE_STATE] = "state",     [RULE_OBJECT] = "object",
+	[RULE_NAME] = "name",       [RULE_PATH] = "path",       [RULE_OPERATION] = "operation",
+	[RULE_THREAD] = "thread",   [RULE_PROCESS] = "process", [RULE_TASK] = "task",
 };
 
 const char *rule_field_name(enum rule_field field)
@@ -119,17 +119,22 @@ void rule_append_text(GString *s, const struct rule_set *set, const struct rule 
 		bool is_more = false;
 
 		for (guint k = 0; k < i && !c->is_not; k++) {
-			const struct rule_condition *before = &g_array_index(rule->conditions, struct rule_condition, k);
+			const struct rule_condition *before = &g_array_index(rule->conditions, struct rule_condition,
+									     k);
 
 			is_more = is_more || (!before->is_not && before->field == c->field);
 		}
-		g_autofree char *key = g_strdup_printf("%s%s", c->is_not ? "not " : is_more ? "and " : "",
+		g_autofree char *key = g_strdup_printf("%s%s",
+						       c->is_not ? "not "
+						       : is_more ? "and "
+								 : "",
 						       rule_field_name((enum rule_field)c->field));
 
 		g_string_append_printf(s, "  %-9s", key);
 		for (guint w = 0; w < c->patterns->len; w++)
 			append_word(s, g_array_index(set->patterns, struct rule_pattern,
-						     g_array_index(c->patterns, uint32_t, w)).text);
+						     g_array_index(c->patterns, uint32_t, w))
+					       .text);
 		g_string_append_c(s, '\n');
 	}
 	append_line(s, "protocol", rule->protocol);

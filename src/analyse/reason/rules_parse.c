@@ -5,19 +5,19 @@
 #include "analyse/reason/rules.h"
 
 #define NAME_BYTES_MAX 64
-#define TEXT_BYTES_MAX 400	/* of an advice: it has to fit a screen */
-#define SHOWN_BYTES 40		/* of a wrong word in a message */
+#define TEXT_BYTES_MAX 400 /* of an advice: it has to fit a screen */
+#define SHOWN_BYTES 40 /* of a wrong word in a message */
 
 /* Reads one line after the other; a line is cut into words as they are asked for. */
 struct parser {
 	struct rule_set *set;
 	const char *file;
-	const char *next, *end;		/* of the text */
+	const char *next, *end; /* of the text */
 	const char *line, *at, *line_end;
 	unsigned line_no;
-	struct rule *rule;		/* the open block; NULL: none */
-	unsigned keys;			/* of it that came already: bits */
-	bool is_left_out;		/* its name is another file's */
+	struct rule *rule; /* the open block; NULL: none */
+	unsigned keys; /* of it that came already: bits */
+	bool is_left_out; /* its name is another file's */
 	GError **error;
 };
 
@@ -146,7 +146,8 @@ static uint32_t pattern_id(struct rule_set *set, enum rule_field field, const ch
 
 	if (g_hash_table_lookup_extended(set->pattern_ids, key, NULL, &id))
 		return GPOINTER_TO_UINT(id);
-	struct rule_pattern pattern = { .text = g_string_chunk_insert_const(set->strings, text), .field = (uint8_t)field };
+	struct rule_pattern pattern = { .text = g_string_chunk_insert_const(set->strings, text),
+					.field = (uint8_t)field };
 	g_hash_table_insert(set->pattern_ids, g_steal_pointer(&key), GUINT_TO_POINTER(set->patterns->len));
 	g_array_append_val(set->patterns, pattern);
 	return set->patterns->len - 1;
@@ -168,7 +169,9 @@ static bool read_condition(struct parser *p, enum rule_field field, bool is_not,
 	}
 	if (!c) {
 		struct rule_condition made = {
-			.field = (uint8_t)field, .is_not = is_not, .patterns = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+			.field = (uint8_t)field,
+			.is_not = is_not,
+			.patterns = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		};
 		g_array_append_val(p->rule->conditions, made);
 		c = &g_array_index(p->rule->conditions, struct rule_condition, p->rule->conditions->len - 1);
@@ -223,10 +226,13 @@ static const char *const key_names[KEY_COUNT] = { "reason", "idle", "level", "sa
 
 static bool read_key(struct parser *p, enum key key, const char *where, GString *word)
 {
-	static const char *const idle[] = { "yes", "no", NULL }, *const levels[] = { "library", "entry", "libc", NULL };
+	static const char *const idle[] = { "yes", "no", NULL }, *const levels[] = { "library", "entry", "libc",
+										     NULL };
 	const char **texts[KEY_COUNT] = {
-		[KEY_SAYS] = &p->rule->says, [KEY_ADVICE] = &p->rule->advice,
-		[KEY_SOURCE] = &p->rule->source, [KEY_PROTOCOL] = &p->rule->protocol,
+		[KEY_SAYS] = &p->rule->says,
+		[KEY_ADVICE] = &p->rule->advice,
+		[KEY_SOURCE] = &p->rule->source,
+		[KEY_PROTOCOL] = &p->rule->protocol,
 	};
 
 	if (p->keys & 1U << key)
@@ -343,14 +349,17 @@ static bool read_line(struct parser *p, GString *word)
 	bool is_not = strcmp(word->str, "not") == 0, is_and = strcmp(word->str, "and") == 0;
 	got = is_not || is_and ? next_word(p, word, &where) : 1;
 	if (got <= 0)
-		return got < 0 ? false : wrong(p, where, "a condition is wanted after \"%s\"", is_not ? "not" : "and");
+		return got < 0 ? false
+			       : wrong(p, where, "a condition is wanted after \"%s\"", is_not ? "not" : "and");
 	for (unsigned i = 0; i < RULE_FIELD_COUNT; i++) {
 		if (strcmp(word->str, rule_field_name((enum rule_field)i)) == 0)
 			return read_condition(p, (enum rule_field)i, is_not, is_and);
 	}
 	g_autofree char *text = shown(word->str, word->len);
-	return wrong(p, where, "\"%s\": no such key; known are reason, syscall, kernel, user, module, state, object, name, "
-			       "path, operation, thread, process, task, not, and, protocol, idle, says, advice, source", text);
+	return wrong(p, where,
+		     "\"%s\": no such key; known are reason, syscall, kernel, user, module, state, object, name, "
+		     "path, operation, thread, process, task, not, and, protocol, idle, says, advice, source",
+		     text);
 }
 
 static bool next_line(struct parser *p)
@@ -384,13 +393,20 @@ bool rule_set_add(struct rule_set *set, const char *text, gsize len, const char 
 	g_autoptr(GError) own = NULL;
 	g_autoptr(GString) word = g_string_new(NULL);
 	struct parser p = {
-		.set = set, .file = g_string_chunk_insert(set->strings, file), .next = text, .end = text + len, .line = text,
-		.at = text, .line_end = text, .error = &own,
+		.set = set,
+		.file = g_string_chunk_insert(set->strings, file),
+		.next = text,
+		.end = text + len,
+		.line = text,
+		.at = text,
+		.line_end = text,
+		.error = &own,
 	};
 	bool good = true;
 
 	if (len > RULES_BYTES_MAX) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: rules of more than %d bytes", file, RULES_BYTES_MAX);
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: rules of more than %d bytes", file,
+			    RULES_BYTES_MAX);
 		return false;
 	}
 	while (good && next_line(&p))

@@ -8,7 +8,7 @@
 #include "render/text/style.h"
 #include "render/text/util.h"
 
-#define PART_PERCENT 1.0	/* measured and expected part: by more than that of the threads' time */
+#define PART_PERCENT 1.0 /* measured and expected part: by more than that of the threads' time */
 
 static void append_part(GString *s, const char *name, uint64_t ns, uint64_t whole)
 {
@@ -23,9 +23,15 @@ static void append_part(GString *s, const char *name, uint64_t ns, uint64_t whol
 static void append_process(GString *s, const struct finding_class *c, const struct text_options *o)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
-	const struct { const char *name; uint64_t ns; } parts[] = {
-		{ "on-CPU", c->on_cpu_ns }, { "run queue", c->queue_ns }, { "throttled", c->throttled_ns },
-		{ "waits that matter", finding_class_matters_ns(c) - c->queue_ns - c->throttled_ns }, { "idle", c->idle_ns },
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} parts[] = {
+		{ "on-CPU", c->on_cpu_ns },
+		{ "run queue", c->queue_ns },
+		{ "throttled", c->throttled_ns },
+		{ "waits that matter", finding_class_matters_ns(c) - c->queue_ns - c->throttled_ns },
+		{ "idle", c->idle_ns },
 		{ "filtered or lost", c->unlisted_ns },
 	};
 	bool any = false;
@@ -51,8 +57,8 @@ static void append_process(GString *s, const struct finding_class *c, const stru
 }
 
 /*
- * With R requests a second, each of which takes C of CPU time, T threads are off CPU for T - R * C of each second.  C is what is
- * measured, so the two part where time is in neither class: lost, filtered, or residual.
+ * With R requests a second, each of which takes C of CPU time, T threads are off CPU for T - R * C of each second.
+ * C is what is measured, so the two part where time is in neither class: lost, filtered, or residual.
  */
 static void append_rate(GString *s, const struct findings *f, const struct text_options *o, double rate)
 {
@@ -80,12 +86,14 @@ static void append_rate(GString *s, const struct findings *f, const struct text_
 	text_duration(line, (uint64_t)((double)queue / requests));
 	g_string_append(line, " in run queues, ");
 	text_duration(line, (uint64_t)((double)f->blocked_ns / requests));
-	g_string_append_printf(line, " of waits that matter. Off-CPU threads: %.2f expected, %.2f measured.", expected, measured);
+	g_string_append_printf(line, " of waits that matter. Off-CPU threads: %.2f expected, %.2f measured.",
+			       expected, measured);
 	text_wrap(s, line->str, "  ", text_screen_width(o));
 	if (fabs(expected - measured) > threads * PART_PERCENT / 100) {
 		g_autoptr(GString) warning = g_string_new("warning: they differ by ");
 
-		g_string_append_printf(warning, "%.2f threads: that time was lost, filtered (", fabs(expected - measured));
+		g_string_append_printf(warning, "%.2f threads: that time was lost, filtered (",
+				       fabs(expected - measured));
 		text_duration(warning, unlisted);
 		g_string_append(warning, ") or is residual; see --full.");
 		text_wrap(s, warning->str, "  ", text_screen_width(o));

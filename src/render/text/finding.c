@@ -15,7 +15,7 @@
 #include "render/text/util.h"
 
 #define INDENT "   "
-#define NAME_COLUMNS 60	/* of a function: some are longer than a line */
+#define NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
 unsigned text_screen_width(const struct text_options *options)
 {
@@ -160,7 +160,8 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 		g_string_append_printf(s, "/%u", by->tid);
 	append_function(s, f, by->frame, " in ");
 	if (by->does_ns) {
-		g_string_append_printf(s, is_held ? ", which meanwhile %s" : ", which itself mostly %s", reason_says(by->does));
+		g_string_append_printf(s, is_held ? ", which meanwhile %s" : ", which itself mostly %s",
+				       reason_says(by->does));
 		if (by->does_frame != by->frame)
 			append_function(s, f, by->does_frame, " in ");
 	} else {
@@ -180,9 +181,11 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 	}
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
-	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) && row->by.threads_cnt > 1 &&
-	    row->by.comm == profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm && row->threads_cnt > 2)
-		return "Threads of its own kind end the waits: what they share is short. Raise the pool, or hold it for less time.";
+	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) &&
+	    row->by.threads_cnt > 1 &&
+	    row->by.comm == profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm &&
+	    row->threads_cnt > 2)
+		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	return reasons_advice(f->reasons, row->wait);

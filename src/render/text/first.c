@@ -10,7 +10,7 @@
 #include "render/text/util.h"
 
 #define FINDINGS_MAX 3
-#define FINDING_PERCENT 5	/* of the time that matters: below that only the first one is worth a line */
+#define FINDING_PERCENT 5 /* of the time that matters: below that only the first one is worth a line */
 #define CLASSES_MAX 4
 #define BAR_CELLS 8
 #define LOSS_PERMILLE 1
@@ -112,8 +112,9 @@ static GArray *parts_of(const struct finding_class *c, enum idle_choice idle)
 {
 	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct part));
 	const struct part known[] = {
-		{ "on-CPU", c->on_cpu_ns }, { "run queue", c->queue_ns }, { "throttled", c->throttled_ns },
-		{ "idle", idle == IDLE_DROP ? 0 : c->idle_ns }, { "not listed", c->unlisted_ns },
+		{ "on-CPU", c->on_cpu_ns },       { "run queue", c->queue_ns },
+		{ "throttled", c->throttled_ns }, { "idle", idle == IDLE_DROP ? 0 : c->idle_ns },
+		{ "not listed", c->unlisted_ns },
 	};
 
 	g_array_append_vals(parts, known, G_N_ELEMENTS(known));
@@ -138,7 +139,8 @@ static void append_bar(GString *s, uint64_t part, uint64_t whole)
 }
 
 /* One line: as many of its parts as there is room for, the largest first. */
-static void append_class(GString *s, const struct finding_class *c, const struct text_options *o, enum idle_choice idle)
+static void append_class(GString *s, const struct finding_class *c, const struct text_options *o,
+			 enum idle_choice idle)
 {
 	g_autoptr(GArray) parts = parts_of(c, idle);
 	g_autoptr(GString) line = g_string_new(NULL), cell = g_string_new(NULL);
@@ -222,7 +224,8 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 		g_string_append_printf(line, " in %u thread%s (%s).", threads, threads == 1 ? "" : "s", kinds->str);
 	}
 	if (f->idle_ns[IDLE_KERNEL] && !f->has_kernel_only)
-		g_string_append_printf(line, "%s%u kernel threads: -k.", line->len ? " " : "", f->idle_threads[IDLE_KERNEL]);
+		g_string_append_printf(line, "%s%u kernel threads: -k.", line->len ? " " : "",
+				       f->idle_threads[IDLE_KERNEL]);
 	if (line->len)
 		text_wrap(s, line->str, "", text_screen_width(o));
 }

@@ -6,8 +6,9 @@
 #include "render/text/text.h"
 
 /*
- * The first screen of `offcpu report`: what was recorded, one to three findings, where the time of each process went, idle
- * time, and the commands that lead on.  At most FIRST_LINES lines of FIRST_COLUMNS columns, or of options->width.
+ * The first screen of `offcpu report`: what was recorded, one to three findings, where the time of each process
+ * went, idle time, and the commands that lead on.  At most FIRST_LINES lines of FIRST_COLUMNS columns, or of
+ * options->width.
  */
 #define FIRST_LINES 24
 #define FIRST_COLUMNS 80
@@ -15,8 +16,8 @@
 enum idle_choice { IDLE_FOLD = 0, IDLE_KEEP, IDLE_DROP };
 
 struct first_options {
-	enum idle_choice idle;	/* one line; a bar and a line for each kind; not a word */
-	double rate;		/* requests per second, 0: not said */
+	enum idle_choice idle; /* one line; a bar and a line for each kind; not a word */
+	double rate; /* requests per second, 0: not said */
 };
 
 /* `query` is what `selection` came from; both NULL: everything. */

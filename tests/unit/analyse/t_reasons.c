@@ -26,7 +26,11 @@ static struct maker maker_new(const char *filters)
 static uint32_t thread_of(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, uint32_t flags)
 {
 	struct thread t = {
-		.pid = pid, .tid = tid, .comm = profile_string(p, comm), .process = profile_string(p, comm), .flags = flags,
+		.pid = pid,
+		.tid = tid,
+		.comm = profile_string(p, comm),
+		.process = profile_string(p, comm),
+		.flags = flags,
 		.to_ns = 10000 * MS,
 	};
 
@@ -34,11 +38,15 @@ static uint32_t thread_of(struct profile *p, uint32_t pid, uint32_t tid, const c
 }
 
 /* A wait of 10 ms each, and the thread's account with it. */
-static uint32_t wait_of(struct profile *p, uint32_t thread, char state, const char *user, const char *kernel, uint64_t count)
+static uint32_t wait_of(struct profile *p, uint32_t thread, char state, const char *user, const char *kernel,
+			uint64_t count)
 {
 	struct thread *t = &g_array_index(p->threads, struct thread, thread);
 	struct wait w = {
-		.thread = thread, .state = (uint8_t)state, .count = count, .max_ns = 10 * MS,
+		.thread = thread,
+		.state = (uint8_t)state,
+		.count = count,
+		.max_ns = 10 * MS,
 		.user = *user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) : 0,
 		.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0,
 	};
@@ -73,48 +81,70 @@ static void woken_by(struct profile *p, uint32_t wait, uint32_t thread, const ch
 /* Stacks of real programs, outermost first. */
 static void test_rules(void)
 {
-	static const struct { char state; const char *user, *kernel; enum reason reason; const char *protocol; } cases[] = {
-		{ 'S', "main@app PQexec@libpq.so.5 ?@libpq.so.5 poll@libc.so.6", "__x64_sys_poll@[kernel] do_sys_poll@[kernel]",
-		  REASON_NETWORK_RECEIVE, "libpq" },
+	static const struct {
+		char state;
+		const char *user, *kernel;
+		enum reason reason;
+		const char *protocol;
+	} cases[] = {
+		{ 'S', "main@app PQexec@libpq.so.5 ?@libpq.so.5 poll@libc.so.6",
+		  "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", REASON_NETWORK_RECEIVE, "libpq" },
 		{ 'S', "main@app get@app redisCommand@libhiredis.so.0 read@libc.so.6",
-		  "__x64_sys_read@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]", REASON_NETWORK_RECEIVE, "hiredis" },
-		{ 'S', "main@app send_all@app send@libc.so.6", "__x64_sys_sendto@[kernel] tcp_sendmsg@[kernel] sk_stream_wait_memory@[kernel]",
+		  "__x64_sys_read@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]", REASON_NETWORK_RECEIVE,
+		  "hiredis" },
+		{ 'S', "main@app send_all@app send@libc.so.6",
+		  "__x64_sys_sendto@[kernel] tcp_sendmsg@[kernel] sk_stream_wait_memory@[kernel]",
 		  REASON_NETWORK_SEND, "" },
-		{ 'S', "main@app connect@libc.so.6", "__x64_sys_connect@[kernel] inet_stream_connect@[kernel]", REASON_NETWORK_CONNECT, "" },
-		{ 'S', "main@app accept@libc.so.6", "__x64_sys_accept@[kernel] inet_csk_accept@[kernel]", REASON_NETWORK_ACCEPT, "" },
-		{ 'D', "main@app fdatasync@libc.so.6", "__x64_sys_fdatasync@[kernel] jbd2_log_wait_commit@[kernel]", REASON_DISK_SYNC, "" },
-		{ 'D', "main@app read@libc.so.6", "__x64_sys_read@[kernel] filemap_read@[kernel] io_schedule@[kernel]", REASON_DISK_READ, "" },
-		{ 'D', "main@app write@libc.so.6", "__x64_sys_write@[kernel] balance_dirty_pages@[kernel]", REASON_DISK_WRITE, "" },
-		{ 'D', "main@app open@libc.so.6", "__x64_sys_openat@[kernel] ext4_lookup@[kernel] io_schedule@[kernel]",
-		  REASON_DISK_METADATA, "" },
-		{ 'D', "main@app rename@libc.so.6", "__x64_sys_rename@[kernel] rwsem_down_write_slowpath@[kernel]", REASON_LOCK_KERNEL, "" },
-		{ 'S', "main@app f@app pthread_mutex_lock@@GLIBC_2@libc.so.6", "__x64_sys_futex@[kernel] futex_wait@[kernel]",
-		  REASON_LOCK_MUTEX, "" },
-		{ 'S', "main@app f@app sem_wait@libc.so.6", "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_SEMAPHORE, "" },
+		{ 'S', "main@app connect@libc.so.6", "__x64_sys_connect@[kernel] inet_stream_connect@[kernel]",
+		  REASON_NETWORK_CONNECT, "" },
+		{ 'S', "main@app accept@libc.so.6", "__x64_sys_accept@[kernel] inet_csk_accept@[kernel]",
+		  REASON_NETWORK_ACCEPT, "" },
+		{ 'D', "main@app fdatasync@libc.so.6", "__x64_sys_fdatasync@[kernel] jbd2_log_wait_commit@[kernel]",
+		  REASON_DISK_SYNC, "" },
+		{ 'D', "main@app read@libc.so.6",
+		  "__x64_sys_read@[kernel] filemap_read@[kernel] io_schedule@[kernel]", REASON_DISK_READ, "" },
+		{ 'D', "main@app write@libc.so.6", "__x64_sys_write@[kernel] balance_dirty_pages@[kernel]",
+		  REASON_DISK_WRITE, "" },
+		{ 'D', "main@app open@libc.so.6",
+		  "__x64_sys_openat@[kernel] ext4_lookup@[kernel] io_schedule@[kernel]", REASON_DISK_METADATA, "" },
+		{ 'D', "main@app rename@libc.so.6", "__x64_sys_rename@[kernel] rwsem_down_write_slowpath@[kernel]",
+		  REASON_LOCK_KERNEL, "" },
+		{ 'S', "main@app f@app pthread_mutex_lock@@GLIBC_2@libc.so.6",
+		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "" },
+		{ 'S', "main@app f@app sem_wait@libc.so.6", "__x64_sys_futex@[kernel] futex_wait@[kernel]",
+		  REASON_LOCK_SEMAPHORE, "" },
 		{ 'S', "main@app pthread_cond_wait@libc.so.6 __pthread_mutex_cond_lock@libc.so.6",
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "" },
 		{ 'S', "main@python3.11 PyEval_RestoreThread@python3.11 pthread_cond_timedwait@libc.so.6",
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "GIL" },
 		{ 'S', "main@app write@libc.so.6", "__x64_sys_write@[kernel] pipe_write@[kernel]", REASON_PIPE, "" },
-		{ 'S', "main@app wait4@libc.so.6", "__x64_sys_wait4@[kernel] do_wait@[kernel]", REASON_CHILD_EXIT, "" },
-		{ 'S', "main@app a@app b@app usleep@libc.so.6", "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", REASON_SLEEP, "" },
-		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] filemap_fault@[kernel] io_schedule@[kernel]",
-		  REASON_MEMORY_FILE, "" },
-		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] do_swap_page@[kernel] io_schedule@[kernel]", REASON_MEMORY_SWAP, "" },
-		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] try_to_free_mem_cgroup_pages@[kernel]", REASON_MEMORY_RECLAIM, "" },
-		{ 'S', "main@app read@libc.so.6", "__x64_sys_read@[kernel] n_tty_read@[kernel]", REASON_TERMINAL, "" },
-		{ 'S', "main@app epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", REASON_EVENT_LOOP, "" },
+		{ 'S', "main@app wait4@libc.so.6", "__x64_sys_wait4@[kernel] do_wait@[kernel]", REASON_CHILD_EXIT,
+		  "" },
+		{ 'S', "main@app a@app b@app usleep@libc.so.6",
+		  "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", REASON_SLEEP, "" },
+		{ 'D', "main@app touch@app",
+		  "asm_exc_page_fault@[kernel] filemap_fault@[kernel] io_schedule@[kernel]", REASON_MEMORY_FILE, "" },
+		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] do_swap_page@[kernel] io_schedule@[kernel]",
+		  REASON_MEMORY_SWAP, "" },
+		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] try_to_free_mem_cgroup_pages@[kernel]",
+		  REASON_MEMORY_RECLAIM, "" },
+		{ 'S', "main@app read@libc.so.6", "__x64_sys_read@[kernel] n_tty_read@[kernel]", REASON_TERMINAL,
+		  "" },
+		{ 'S', "main@app epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]",
+		  REASON_EVENT_LOOP, "" },
 		{ 'R', "main@app spin@app", "asm_sysvec_apic_timer_interrupt@[kernel]", REASON_CPU_QUEUE, "" },
 		{ 'I', "main@app spin@app", "throttle_cfs_rq_work@[kernel]", REASON_CPU_THROTTLED, "" },
 		{ 'T', "main@app", "do_signal_stop@[kernel]", REASON_STOPPED, "" },
 		{ 'D', "main@app ioctl@libc.so.6", "__x64_sys_ioctl@[kernel] drm_wait@[kernel]", REASON_DEVICE, "" },
-		{ 'D', "main@app ioctl@libc.so.6", "__x64_sys_ioctl@[kernel] never_heard_of@[kernel]", REASON_OTHER, "" },
+		{ 'D', "main@app ioctl@libc.so.6", "__x64_sys_ioctl@[kernel] never_heard_of@[kernel]", REASON_OTHER,
+		  "" },
 	};
 	struct maker m = maker_new("process 1");
 	uint32_t waits[G_N_ELEMENTS(cases)];
 
 	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++)
-		waits[i] = wait_of(m.p, thread_of(m.p, 1 + i, 1 + i, "app", 0), cases[i].state, cases[i].user, cases[i].kernel, 1);
+		waits[i] = wait_of(m.p, thread_of(m.p, 1 + i, 1 + i, "app", 0), cases[i].state, cases[i].user,
+				   cases[i].kernel, 1);
 	struct reasons *r = reasons_new(m.p, NULL);
 	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		if (reasons_of(r, waits[i]) != cases[i].reason)
@@ -180,10 +210,14 @@ static void test_pools(void)
 static void test_sleeps(void)
 {
 	struct maker m = maker_new("");
-	uint32_t house = wait_of(m.p, thread_of(m.p, 1, 1, "a", 0), 'S', "start_thread@libc.so.6 tidy@app usleep@libc.so.6", NAP, 10);
-	uint32_t library = wait_of(m.p, thread_of(m.p, 2, 2, "b", 0), 'S', "main@app kv_get@libkv.so usleep@libc.so.6", NAP, 10);
-	uint32_t polls = wait_of(m.p, thread_of(m.p, 3, 3, "c", 0), 'S', "main@app look@app usleep@libc.so.6", NAP, 500);
-	uint32_t kernel = wait_of(m.p, thread_of(m.p, 4, 4, "kworker/0:1", THREAD_KERNEL), 'I', "", "worker_thread@[kernel]", 1);
+	uint32_t house = wait_of(m.p, thread_of(m.p, 1, 1, "a", 0), 'S',
+				 "start_thread@libc.so.6 tidy@app usleep@libc.so.6", NAP, 10);
+	uint32_t library = wait_of(m.p, thread_of(m.p, 2, 2, "b", 0), 'S',
+				   "main@app kv_get@libkv.so usleep@libc.so.6", NAP, 10);
+	uint32_t polls = wait_of(m.p, thread_of(m.p, 3, 3, "c", 0), 'S', "main@app look@app usleep@libc.so.6", NAP,
+				 500);
+	uint32_t kernel = wait_of(m.p, thread_of(m.p, 4, 4, "kworker/0:1", THREAD_KERNEL), 'I', "",
+				  "worker_thread@[kernel]", 1);
 	uint32_t loop = wait_of(m.p, thread_of(m.p, 5, 5, "d", 0), 'S', "main@app loop@app epoll_wait@libc.so.6",
 				"__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 10);
 	uint32_t timed = wait_of(m.p, thread_of(m.p, 6, 6, "e", 0), 'S', "main@app resolve@app poll@libc.so.6",
@@ -222,8 +256,9 @@ static void check_sums(struct profile *p)
 		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
 
 		matters += finding_class_matters_ns(c);
-		g_assert_cmpint((int64_t)(c->on_cpu_ns + finding_class_matters_ns(c) + c->idle_ns + c->unlisted_ns) + c->residual_ns, ==,
-				(int64_t)c->observed_ns);
+		g_assert_cmpint((int64_t)(c->on_cpu_ns + finding_class_matters_ns(c) + c->idle_ns + c->unlisted_ns) +
+					c->residual_ns,
+				==, (int64_t)c->observed_ns);
 	}
 	g_assert_cmpuint(matters, ==, f->matters_ns);
 	findings_free(f);
@@ -248,8 +283,9 @@ static void test_many(void)
 	uint32_t t = thread_of(m.p, 1, 1, "app", 0);
 
 	for (unsigned i = 0; i < 20000; i++) {
-		g_autofree char *user = g_strdup_printf("main@app a%u@app b%u@app c%u@app d%u@app PQexec@libpq.so.5 poll@libc.so.6",
-							i % 7, i % 101, i % 1009, i);
+		g_autofree char *user =
+			g_strdup_printf("main@app a%u@app b%u@app c%u@app d%u@app PQexec@libpq.so.5 poll@libc.so.6",
+					i % 7, i % 101, i % 1009, i);
 
 		wait_of(m.p, t, 'S', user, "__x64_sys_poll@[kernel] do_sys_poll@[kernel] schedule@[kernel]", 1);
 	}

@@ -9,15 +9,29 @@
 
 static void test_glob(void)
 {
-	static const struct { const char *pattern, *text; bool agrees; } cases[] = {
-		{ "", "", true }, { "", "a", false }, { "*", "", true }, { "a*", "abc", true }, { "a*", "ba", false },
-		{ "*c", "abc", true }, { "*b*", "abc", true }, { "a?c", "abc", true }, { "a?c", "ac", false },
-		{ "a*b*c", "aXbXXc", true }, { "a*b*c", "aXcXXb", false }, { "tcp_recvmsg", "tcp_recvmsg_locked", false },
-		{ "**", "x", true }, { "?", "", false },
+	static const struct {
+		const char *pattern, *text;
+		bool agrees;
+	} cases[] = {
+		{ "", "", true },
+		{ "", "a", false },
+		{ "*", "", true },
+		{ "a*", "abc", true },
+		{ "a*", "ba", false },
+		{ "*c", "abc", true },
+		{ "*b*", "abc", true },
+		{ "a?c", "abc", true },
+		{ "a?c", "ac", false },
+		{ "a*b*c", "aXbXXc", true },
+		{ "a*b*c", "aXcXXb", false },
+		{ "tcp_recvmsg", "tcp_recvmsg_locked", false },
+		{ "**", "x", true },
+		{ "?", "", false },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
-		g_assert_cmpint(glob_match(cases[i].pattern, cases[i].text, strlen(cases[i].text)), ==, cases[i].agrees);
+		g_assert_cmpint(glob_match(cases[i].pattern, cases[i].text, strlen(cases[i].text)), ==,
+				cases[i].agrees);
 	/* what would take an exponential time with naive backtracking ends at once */
 	g_autofree char *text = g_strnfill(100000, 'a');
 	g_assert_false(glob_match("*a*a*a*a*a*a*a*a*b", text, strlen(text)));
@@ -65,7 +79,8 @@ static void test_round(void)
 
 static void test_override(void)
 {
-	static const char text[] = "rule fsync\n  reason other\n  syscall fsync\n\nrule mine\n  reason sleep\n  user \"a b\" c*\n";
+	static const char text[] =
+		"rule fsync\n  reason other\n  syscall fsync\n\nrule mine\n  reason sleep\n  user \"a b\" c*\n";
 	g_autoptr(GError) error = NULL;
 	struct rule_set *set = rule_set_new();
 
@@ -83,7 +98,9 @@ static void test_override(void)
 
 static void test_errors(void)
 {
-	static const struct { const char *text, *message; } cases[] = {
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
 		{ "rule\n", "r:1:5: a name is wanted" },
 		{ "rule a b\n", "r:1:8: \"b\": nothing more is wanted here" },
 		{ "rule a/b\n", "r:1:6: a name is of at most 64 letters, digits and \"._-+\"" },
@@ -103,9 +120,11 @@ static void test_errors(void)
 		{ "rule a\n  advice   \n", "r:2:12: a text is wanted" },
 		{ "rule a\n  advice a\033[2Jb\n", "r:2:11: a control character" },
 		{ "rule a\n  advice \xff\n", "r:2:10: no valid UTF-8" },
-		{ "protocol a\n  syscall read\n", "r:2:1: \"a\" above: only user, module and kernel are known of a protocol" },
+		{ "protocol a\n  syscall read\n",
+		  "r:2:1: \"a\" above: only user, module and kernel are known of a protocol" },
 		{ "runtime a\n  reason sleep\n", "r:2:3: \"reason\" is for other blocks than this one" },
-		{ "rule a\n  reason sleep\n  user x\nrule a\n  reason sleep\n", "r:4:6: \"a\" is a rule's name already, in line 1" },
+		{ "rule a\n  reason sleep\n  user x\nrule a\n  reason sleep\n",
+		  "r:4:6: \"a\" is a rule's name already, in line 1" },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -157,13 +176,21 @@ static void test_hostile(void)
 /* Conditions: any word of a line, all lines, "and", "not". */
 static void test_agrees(void)
 {
-	static const char text[] = "rule r\n  reason sleep\n  user f g*\n  user h\n  and user k\n  not module bad.so\n"
-				   "  kernel sys_*\n  state S\n";
-	static const struct { const char *user, *kernel, *state; bool agrees; } cases[] = {
-		{ "k@a h@a", "sys_x@[kernel]", "S", true }, { "k@a goo@a", "sys_x@[kernel]", "S", true },
-		{ "k@a", "sys_x@[kernel]", "S", false }, { "f@a", "sys_x@[kernel]", "S", false },
-		{ "k@a f@/lib/bad.so", "sys_x@[kernel]", "S", false }, { "k@a f@a", "read@[kernel]", "S", false },
-		{ "k@a f@a", "sys_x@[kernel]", "D", false }, { "k(int)@a f@@VERS_1@a", "sys_x.isra.0@[kernel]", "S", true },
+	static const char text[] =
+		"rule r\n  reason sleep\n  user f g*\n  user h\n  and user k\n  not module bad.so\n"
+		"  kernel sys_*\n  state S\n";
+	static const struct {
+		const char *user, *kernel, *state;
+		bool agrees;
+	} cases[] = {
+		{ "k@a h@a", "sys_x@[kernel]", "S", true },
+		{ "k@a goo@a", "sys_x@[kernel]", "S", true },
+		{ "k@a", "sys_x@[kernel]", "S", false },
+		{ "f@a", "sys_x@[kernel]", "S", false },
+		{ "k@a f@/lib/bad.so", "sys_x@[kernel]", "S", false },
+		{ "k@a f@a", "read@[kernel]", "S", false },
+		{ "k@a f@a", "sys_x@[kernel]", "D", false },
+		{ "k(int)@a f@@VERS_1@a", "sys_x.isra.0@[kernel]", "S", true },
 	};
 	struct rule_set *set = rule_set_new();
 	struct profile *p = profile_new();
