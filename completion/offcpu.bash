@@ -18,7 +18,7 @@ _offcpu_options() {
 	case $1 in
 	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
-	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --json --csv --help" ;;
+	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --help"
@@ -48,7 +48,7 @@ _offcpu_values() {
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	--by)
 		case $1 in
-		report) _offcpu_words 'leaf stack thread process comm state syscall object role' ;;
+		report) _offcpu_words 'leaf stack thread process comm state syscall reason object role' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;
 		esac
