@@ -42,6 +42,8 @@ struct diff_input {
 	const struct profile *profile;
 	const struct selection *selection;	/* NULL: all */
 	uint64_t requests;	/* above 0 with DIFF_PER_REQUEST */
+	const char *name;	/* of the recording, for people */
+	const char *filters;	/* what of it is compared, for people; NULL or "": all */
 };
 
 struct diff_options {
@@ -98,7 +100,7 @@ struct diff_row {
 	struct diff_change each;	/* of mean_ns */
 };
 
-/* A share of the whole waits is not longer; ns. */
+/* So many of the whole waits are not longer, a share; ns. */
 double diff_quantile(const struct diff_amount *a, double share);
 
 static inline bool diff_row_is_real(const struct diff_row *r)
@@ -139,7 +141,7 @@ void diff_free(struct diff *d);	/* NULL is fine */
 /* Made when first asked for; belongs to the diff. */
 const struct diff_table *diff_table(struct diff *d, enum diff_by by);
 
-/* Both sides of a row have names of the fate: "new", "vanished", "moved", "". */
+/* "new", "vanished", "moved", "" */
 const char *diff_fate_name(enum diff_fate fate);
 
 /* Change in percent of before; INFINITY of nothing. */
