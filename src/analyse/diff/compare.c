@@ -26,7 +26,8 @@ static const struct tally_cell *cells_of(const struct tally *t, uint32_t key, ui
 }
 
 /* What one side knows of the errors by its own waits: no independence of threads is assumed. */
-static void estimate(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key, struct diff_amount *a)
+static void estimate(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key, bool are_all,
+		     struct diff_amount *a)
 {
 	const struct profile *p = d->in[side].profile;
 	uint32_t cnt;
@@ -41,7 +42,7 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 		double apart = c->whole_squares - 2 * a->mean_ns * (double)c->whole_ns + n * a->mean_ns * a->mean_ns;
 
 		error += sqrt(stats_thread_variance(c->squares, c->ns, (double)c->count,
-						    thread_observed_ns(profile_thread(p, c->thread))));
+						    thread_observed_ns(profile_thread(p, c->thread)), are_all));
 		mean_error += sqrt(fmax(apart, 0));
 		sampled += c->sampled;
 		count += (double)c->count;
@@ -181,8 +182,8 @@ static void compare_sides(const struct diff *d, const struct between *b, struct 
 		r->each = (struct diff_change){ .p = 1 };
 }
 
-bool compare_key(const struct diff *d, enum diff_by by, const struct tally *const tallies[DIFF_SIDES], uint32_t key,
-		 struct diff_row *ret_row)
+bool compare_key(const struct diff *d, const char *name, const struct tally *const tallies[DIFF_SIDES], uint32_t key,
+		 bool are_all, struct diff_row *ret_row)
 {
 	struct diff_row *r = ret_row;
 
@@ -190,11 +191,11 @@ bool compare_key(const struct diff *d, enum diff_by by, const struct tally *cons
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		if (key < tallies[side]->keys_cnt)
 			r->side[side] = tallies[side]->amounts[key];
-		estimate(d, side, tallies[side], key, &r->side[side]);
+		estimate(d, side, tallies[side], key, are_all, &r->side[side]);
 	}
 	if (!r->side[DIFF_BEFORE].threads_cnt && !r->side[DIFF_AFTER].threads_cnt)
 		return false;
-	r->name = diff_keys_text(d->keys, by, key);
+	r->name = name;
 	r->key = key;
 	r->fate = !r->side[DIFF_BEFORE].threads_cnt ? DIFF_NEW : !r->side[DIFF_AFTER].threads_cnt ? DIFF_VANISHED : DIFF_ON_BOTH;
 	struct between b = between_threads(d, tallies, key, r);
@@ -207,6 +208,8 @@ static bool is_worth_a_test(const struct diff *d, const struct diff_row *r)
 {
 	bool has_share = false;
 
+	if (r->is_lost)
+		return false;
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		has_share = has_share || (double)r->side[side].off_cpu_ns >=
 						 DIFF_TESTED_SHARE * (double)d->total.side[side].off_cpu_ns;

@@ -6,9 +6,9 @@
 
 /* Rows out of the tallies of both sides, with what they are known to differ by: private to the diff. */
 
-/* The row of that key; false when it has no waits on either side.  Names are set but for those of stacks. */
-bool compare_key(const struct diff *d, enum diff_by by, const struct tally *const tallies[DIFF_SIDES], uint32_t key,
-		 struct diff_row *ret_row);
+/* The row of that key; false when it has no waits on either side.  are_all: all waits of the selected threads are in it. */
+bool compare_key(const struct diff *d, const char *name, const struct tally *const tallies[DIFF_SIDES], uint32_t key,
+		 bool are_all, struct diff_row *ret_row);
 
 /* Marks the changes that are real, all rows being looked at together. */
 void compare_together(const struct diff *d, GArray *rows, unsigned *ret_tested_cnt, unsigned *ret_real_cnt);

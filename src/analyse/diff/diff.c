@@ -84,6 +84,24 @@ static void name_stack(const struct diff *d, const struct tally *const tallies[D
 		r->fate = DIFF_MOVED;
 }
 
+static bool is_lost_label(const struct tree_label *l)
+{
+	return l->why == FRAME_PENDING && l->kind != TREE_COMM;
+}
+
+/* Is the row about stacks of which a part was lost? */
+static bool is_lost(const struct diff *d, enum diff_by by, const struct diff_row *r)
+{
+	if (by == DIFF_BY_LEAF)
+		return strstr(r->name, "[stack lost]") != NULL;
+	if (by == DIFF_BY_FUNCTION)
+		return is_lost_label(&g_array_index(d->tree->labels, struct tree_label, r->key));
+	for (uint32_t node = by == DIFF_BY_STACK ? r->key : 0; node; node = tree_node(d->tree, node)->parent)
+		if (is_lost_label(tree_node_label(d->tree, node)))
+			return true;
+	return false;
+}
+
 static struct diff_table *make_table(struct diff *d, enum diff_by by)
 {
 	struct diff_table *t = g_new0(struct diff_table, 1);
@@ -96,10 +114,12 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 	for (unsigned side = DIFF_SIDES; side-- > 0;)
 		known[side] = tallies[side] = tally_new(d->keys, side, by, d->in[side].selection, NULL);
 	for (uint32_t key = 0; key < MAX(known[0]->keys_cnt, known[1]->keys_cnt); key++) {
-		if (!compare_key(d, by, known, key, &row))
+		if (!compare_key(d, NULL, known, key, by == DIFF_BY_TOTAL, &row))
 			continue;
+		row.name = diff_keys_text(d->keys, by, key);
 		if (by == DIFF_BY_STACK)
 			name_stack(d, known, d->keys->was, &row);
+		row.is_lost = is_lost(d, by, &row);
 		g_array_append_val(t->rows, row);
 	}
 	if (by == DIFF_BY_TOTAL && t->rows->len)
@@ -151,6 +171,17 @@ static GArray *weights_of(const struct diff *d, enum diff_side side)
 	return weights;
 }
 
+static void sum_lost(struct diff *d, enum diff_side side)
+{
+	const struct tree *t = d->tree;
+	g_autofree bool *lost = g_new0(bool, t->nodes->len);
+
+	for (uint32_t i = 1; i < t->nodes->len; i++) {
+		lost[i] = lost[tree_node(t, i)->parent] || is_lost_label(tree_node_label(t, i));
+		d->lost_ns[side] += lost[i] ? g_array_index(d->weights[side], uint64_t, i) : 0;
+	}
+}
+
 /* Puts the stacks of BEFORE that only took another path to where they are after. */
 static void move_stacks(struct diff *d)
 {
@@ -184,6 +215,7 @@ struct diff *diff_new(const struct diff_input *before, const struct diff_input *
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		observe(d, side);
 		d->weights[side] = weights_of(d, side);
+		sum_lost(d, side);
 	}
 	move_stacks(d);
 	d->total.name = "total";

@@ -94,6 +94,7 @@ struct diff_row {
 	uint32_t key;		/* of a stack its node in diff->tree, of a function its label */
 	uint32_t was;		/* of a moved stack the node that it had before; else 0 */
 	enum diff_fate fate;
+	bool is_lost;		/* part of its stack is not known: what is missing in it is in others, and it is not tested */
 	bool is_tested;
 	struct diff_amount side[DIFF_SIDES];
 	struct diff_change time;	/* of scaled_ns */
@@ -129,6 +130,7 @@ struct diff {
 	 */
 	struct tree *tree;
 	GArray *weights[DIFF_SIDES];	/* uint64_t, ns */
+	uint64_t lost_ns[DIFF_SIDES];		/* of waits whose stack was lost */
 	bool has_unmatched;		/* there were too many stacks to look for all that moved */
 	struct diff_keys *keys;		/* private */
 	struct diff_table *tables[DIFF_BY_COUNT];	/* private: diff_table() */

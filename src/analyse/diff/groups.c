@@ -34,12 +34,14 @@ static void by_total(struct diff_keys *k, enum diff_side side, uint32_t wait, GA
 static void by_stack(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
 {
 	uint32_t node = k->side[side].paths[wait];
-	gpointer known = g_hash_table_lookup(k->stack_keys, GUINT_TO_POINTER(node));
+	/* That a thread was preempted where it also sleeps is another wait. */
+	bool is_preempted = profile_wait(k->side[side].p, wait)->state == 'R';
+	gpointer id = GSIZE_TO_POINTER((gsize)node << 1 | is_preempted), known = g_hash_table_lookup(k->stack_keys, id);
 
 	if (!known) {
 		g_array_append_val(k->stack_nodes, node);
 		known = GUINT_TO_POINTER(k->stack_nodes->len);
-		g_hash_table_insert(k->stack_keys, GUINT_TO_POINTER(node), known);
+		g_hash_table_insert(k->stack_keys, id, known);
 	}
 	add_all(&k->side[side], wait, parts, GPOINTER_TO_UINT(known) - 1);
 }

@@ -37,7 +37,7 @@ struct diff_keys {
 	GStringChunk *strings;
 	GHashTable *frame_labels;	/* kind and name as compared -> label + 1 */
 	GArray *stack_nodes;	/* by key of a stack: its node */
-	GHashTable *stack_keys;	/* node -> key + 1 */
+	GHashTable *stack_keys;	/* node, and whether it is preempted -> key + 1 */
 	uint32_t *was;		/* by node: where the stack was before it moved here; 0: it did not */
 	uint32_t *stamps;	/* by label: the last wait that has it, see functions of a wait */
 	uint32_t stamp;

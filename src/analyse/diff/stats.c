@@ -29,12 +29,12 @@ double stats_squares(const uint32_t *hist, uint64_t sum_ns, uint64_t max_ns)
 	return fmax(squares, least);
 }
 
-double stats_thread_variance(double squares, uint64_t sum_ns, double cnt, uint64_t observed_ns)
+double stats_thread_variance(double squares, uint64_t sum_ns, double cnt, uint64_t observed_ns, bool are_all)
 {
 	double share = observed_ns ? fmin((double)sum_ns / (double)observed_ns, 1) : 0;
 
 	/* Of a thread that does nothing else the time hardly varies; but how few waits tell that? */
-	return squares * fmax((1 - share) * (1 - share), 1 / (cnt + 1));
+	return squares * fmax((1 - share) * (1 - share), are_all ? 0 : 1 / (cnt + 1));
 }
 
 double stats_dof(const struct stats_term *terms, size_t cnt)

@@ -19,8 +19,11 @@
 /* Sum of the squares of durations of which the histogram (PROFILE_HIST_SLOTS slots) and the sum are known, ns^2. */
 double stats_squares(const uint32_t *hist, uint64_t sum_ns, uint64_t max_ns);
 
-/* Variance of the sum of one thread's waits, ns^2.  cnt: how many; observed_ns: of the thread. */
-double stats_thread_variance(double squares, uint64_t sum_ns, double cnt, uint64_t observed_ns);
+/*
+ * Variance of the sum of one thread's waits, ns^2.  cnt: how many; observed_ns: of the thread.  are_all: these are all of
+ * its waits, so that what is left is its time on CPU; of some that fill all of its time others may take the place.
+ */
+double stats_thread_variance(double squares, uint64_t sum_ns, double cnt, uint64_t observed_ns, bool are_all);
 
 /* One term of a variance and on how many degrees of freedom it is known; dof 0: exactly. */
 struct stats_term {

@@ -53,7 +53,7 @@ static struct tally_cell *cell_of(struct cell_index *index, GArray *cells, uint3
 	return &g_array_index(cells, struct tally_cell, index->slots[slot] - 1);
 }
 
-static struct diff_amount *amount_of(struct tally *t, uint32_t key, uint32_t wait)
+static struct diff_amount *amount_of(struct tally *t, const struct profile *p, uint32_t key, uint32_t wait)
 {
 	if (key >= t->keys_cnt) {
 		uint32_t cnt = MAX(key + 1, 2 * t->keys_cnt);
@@ -64,7 +64,8 @@ static struct diff_amount *amount_of(struct tally *t, uint32_t key, uint32_t wai
 		memset(t->waits + t->keys_cnt, 0, (cnt - t->keys_cnt) * sizeof(*t->waits));
 		t->keys_cnt = cnt;
 	}
-	if (!t->waits[key])
+	if (!t->waits[key] ||
+	    wait_off_cpu_ns(profile_wait(p, wait)) > wait_off_cpu_ns(profile_wait(p, t->waits[key] - 1)))
 		t->waits[key] = wait + 1;
 	return &t->amounts[key];
 }
@@ -165,7 +166,7 @@ struct tally *tally_new(struct diff_keys *k, enum diff_side side, enum diff_by b
 			const struct diff_part *part = &g_array_index(parts, struct diff_part, n);
 
 			add_to_cell(cell_of(&index, t->cells, part->key, w->thread), w, part, squares);
-			add_to_amount(amount_of(t, part->key, i), w, part);
+			add_to_amount(amount_of(t, p, part->key, i), w, part);
 		}
 	}
 	g_free(index.slots);

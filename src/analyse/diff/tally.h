@@ -20,7 +20,7 @@ struct tally {
 	uint32_t *first;	/* by key: its first cell; one more at the end */
 	uint32_t keys_cnt;
 	struct diff_amount *amounts;	/* by key: what is summed, no more */
-	uint32_t *waits;	/* by key: index + 1 of the first wait met, 0: none */
+	uint32_t *waits;	/* by key: index + 1 of the wait with most time, 0: none */
 };
 
 /* Which keys are wanted; their waits go to key 0 together, each wait once. */

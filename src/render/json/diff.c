@@ -107,6 +107,7 @@ static void write_side(struct json *j, const char *key, const struct diff *d, en
 		json_member_uint(j, "requests", in->requests);
 	json_member_bool(j, "is_sampled", profile_is_sampled(in->profile));
 	json_member_uint(j, "lost_events", lost);
+	json_member_uint(j, "lost_stacks_ns", d->lost_ns[side]);
 	json_object_end(j);
 }
 

@@ -62,7 +62,7 @@ static void measure_source(struct picture *pic)
 	}
 	for (unsigned i = 0; i < stacks->rows->len; i++) {
 		const struct diff_row *r = &g_array_index(stacks->rows, struct diff_row, i);
-		pic->source[r->key].variance = r->time.se * r->time.se;
+		pic->source[r->key].variance += r->time.se * r->time.se;
 	}
 	sum_up(pic->source, d->tree);
 }

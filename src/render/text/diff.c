@@ -8,6 +8,7 @@
 #include "render/text/style.h"
 #include "render/text/util.h"
 
+#define LOST_SHARE 0.005	/* of a side's time, from which on lost stacks are told */
 #define MOST 0.5	/* of the whole change: "most of it" */
 
 static int64_t rounded(double ns)
@@ -163,9 +164,9 @@ void diff_text_finding(GString *s, struct diff *d)
 		g_string_append(s, " is within the noise.");
 		return;
 	}
-	g_string_append(s, "AFTER waits as long as BEFORE in all, but ");
+	g_string_append(s, "What changed from BEFORE to AFTER is ");
 	append_what_changed(s, d, other);
-	g_string_append(s, ". All waits: ");
+	g_string_append(s, ". All waits together differ within the noise: ");
 	append_totals(s, d);
 	g_string_append(s, " ");
 	append_change(s, &d->total.time);
@@ -195,6 +196,11 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 	if (info->filters && *info->filters) {
 		g_string_append(s, ", recorded with ");
 		text_safe(s, info->filters);
+	}
+	if ((double)d->lost_ns[side] >= LOST_SHARE * (double)MAX(d->total.side[side].off_cpu_ns, 1)) {
+		g_string_append(s, ", stacks lost of ");
+		append_plain_percent(s, text_percent(d->lost_ns[side], d->total.side[side].off_cpu_ns));
+		g_string_append(s, " of the time");
 	}
 	if (profile_is_sampled(in->profile))
 		g_string_append(s, ", sampled");
@@ -354,9 +360,9 @@ void diff_text_condition(GString *s, const struct diff *d, const struct conditio
 {
 	bool is_scaled = c->metric == CONDITION_TOTAL || c->metric == CONDITION_COUNT;
 
-	g_string_append(s, r->is_true ? "fails: '" : "holds: '");
+	g_string_append(s, r->is_true ? "FAIL: '" : "ok: '");
 	text_safe(s, c->text);
-	g_string_append(s, "': ");
+	g_string_append(s, r->is_true ? "' is true: " : "' is not true: ");
 	if (!r->has_waits) {
 		g_string_append(s, "no wait of BEFORE or AFTER is meant by that");
 		return;
