@@ -10,7 +10,8 @@ import sys
 def main():
     out, *items = sys.argv[1:]
     parts = ["/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */\n"
-             "/* Made by tools/embed.py. */\n#include \"render/svg/web.h\"\n"]
+             "/* Made by tools/embed.py. */\n"]
+    parts += [f"extern const char {item.split('=', 1)[0]}[];\n" for item in items]
     for item in items:
         name, path = item.split("=", 1)
         with open(path, "rb") as file:

@@ -31,7 +31,7 @@ static const char description[] =
 	"  offcpu diff a.offcpu b.offcpu --fail-if 'total > +5%' --fail-if 'stack~commit p99 > +50%'\n"
 	"                                                    for CI: exit status 10 when one is true\n"
 	"\n"
-	"--by: stack, function, leaf, state, comm, process, syscall, lock; several with commas.\n"
+	"--by: reason, stack, function, leaf, state, comm, process, syscall, lock; several with commas.\n"
 	"--fail-if: total, GROUP=NAME or GROUP~REGEX; then total, count, mean, p50, p90, p99 or max\n"
 	"(total); then > or < and a percentage, a duration, or for count a number.";
 
@@ -186,8 +186,8 @@ static bool plan_noise(const char *text, struct diff_plan *plan, GError **error)
 
 static bool plan_tables(const struct diff_args *a, struct diff_plan *plan, GError **error)
 {
-	static const enum diff_by usual[] = { DIFF_BY_LEAF, DIFF_BY_STACK };
-	static const enum diff_by usual_json[] = { DIFF_BY_STATE, DIFF_BY_COMM, DIFF_BY_LEAF, DIFF_BY_FUNCTION, DIFF_BY_STACK };
+	static const enum diff_by usual[] = { DIFF_BY_REASON, DIFF_BY_STACK };
+	static const enum diff_by usual_json[] = { DIFF_BY_REASON, DIFF_BY_STATE, DIFF_BY_COMM, DIFF_BY_LEAF, DIFF_BY_FUNCTION, DIFF_BY_STACK };
 	g_auto(GStrv) names = a->by ? g_strsplit(a->by, ",", DIFF_BY_COUNT + 1) : NULL;
 
 	for (unsigned i = 0; names && names[i]; i++) {
@@ -405,7 +405,7 @@ int cmd_diff(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_USAGE;
 	GOptionEntry entries[] = {
-		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "What rows have in common (leaf,stack)", "WHAT[,WHAT]" },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "What rows have in common (reason,stack)", "WHAT[,WHAT]" },
 		{ "fail-if", 0, 0, G_OPTION_ARG_STRING_ARRAY, &a.fail_if, "Exit status 10 when true and no noise; several may be given", "COND" },
 		{ "requests", 0, 0, G_OPTION_ARG_STRING, &a.requests, "Times per request: how many there were", "BEFORE,AFTER" },
 		{ "normalize", 0, 0, G_OPTION_ARG_STRING, &a.normalize, "threads: per thread-minute; requests; none (threads)", "HOW" },

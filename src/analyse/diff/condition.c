@@ -8,6 +8,7 @@
 #include "analyse/diff/name.h"
 #include "analyse/diff/stats.h"
 #include "analyse/query.h"
+#include "analyse/reason/reason.h"
 
 static const char *const metric_names[CONDITION_METRICS] = {
 	[CONDITION_TOTAL] = "total", [CONDITION_COUNT] = "count", [CONDITION_MEAN] = "mean", [CONDITION_P50] = "p50",
@@ -76,6 +77,14 @@ static bool read_name(struct reader *r, char **ret_name, GError **error)
 	return true;
 }
 
+static bool is_reason(const char *name)
+{
+	for (unsigned i = 0; i < REASON_COUNT; i++)
+		if (reason_is_named(i, name))
+			return true;
+	return false;
+}
+
 static bool read_subject(struct reader *r, struct condition *c, GError **error)
 {
 	const char *begin = r->at;
@@ -97,6 +106,9 @@ static bool read_subject(struct reader *r, struct condition *c, GError **error)
 	g_autoptr(GError) why = NULL;
 	if (!read_name(r, &c->name, error))
 		return false;
+	if (!is_regex && c->by == DIFF_BY_REASON && !is_reason(c->name))
+		return bad(r, name, error, "there is no reason \"%s\"; known are %s, and what stands before their dots", c->name,
+			   reason_names());
 	if (c->by == DIFF_BY_STACK)
 		c->by = DIFF_BY_FUNCTION;	/* a stack that has such a frame */
 	if (is_regex && !(c->regex = query_regex(c->name, &why)))
@@ -219,6 +231,9 @@ static bool is_named(struct wanted *w, const char *text)
 
 	if (w->c->regex)
 		return !w->error && g_regex_match_full(w->c->regex, text, -1, 0, 0, NULL, &w->error);
+	/* "lock" is "lock.mutex", too */
+	if (w->c->by == DIFF_BY_REASON && g_str_has_prefix(text, w->c->name) && text[strlen(w->c->name)] == '.')
+		return true;
 	diff_name_append(s, text);
 	return strcmp(s->str, w->name->str) == 0;
 }

@@ -16,6 +16,7 @@ enum diff_side { DIFF_BEFORE = 0, DIFF_AFTER, DIFF_SIDES };
 /* What waits are put together by. */
 enum diff_by {
 	DIFF_BY_TOTAL = 0,	/* one row */
+	DIFF_BY_REASON,		/* analyse/reason: what the thread waited for, in one word */
 	DIFF_BY_STACK,		/* thread's name and both stacks */
 	DIFF_BY_FUNCTION,	/* a frame anywhere in the stack; rows overlap */
 	DIFF_BY_LEAF,		/* plumbing.h: the headline */
@@ -28,7 +29,7 @@ enum diff_by {
 };
 
 const char *diff_by_name(enum diff_by by);	/* "stack" */
-const char *diff_by_names(void);		/* "stack, function, ..." for messages */
+const char *diff_by_names(void);		/* "reason, stack, ..." for messages */
 bool diff_by_parse(const char *name, enum diff_by *ret_by);
 
 /* What times are divided by before they are compared. */

@@ -136,6 +136,21 @@ static void by_state(struct diff_keys *k, enum diff_side side, uint32_t wait, GA
 	}
 }
 
+/* A reason is of the blocked time; the rest is a wait for a CPU, whatever came before. */
+static void by_reason(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
+{
+	const struct diff_side_keys *s = &k->side[side];
+	const struct wait *w = profile_wait(s->p, wait);
+	const char *name = reason_name(reasons_of(s->reasons, wait)), *cpu = reason_name(REASON_CPU_QUEUE);
+	uint64_t cpu_ns = w->runnable_ns + w->preempted_ns;
+	bool is_cpu = cpu_ns > w->blocked_ns;
+
+	if (w->blocked_ns || !is_cpu)
+		add_part(parts, diff_keys_name(k, name, name), w->blocked_ns, !is_cpu);
+	if (cpu_ns)
+		add_part(parts, diff_keys_name(k, cpu, cpu), cpu_ns, is_cpu);
+}
+
 static void by_lock(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
 {
 	const struct diff_side_keys *s = &k->side[side];
@@ -154,6 +169,7 @@ static const struct grouping {
 	parts_fn parts;
 } groupings[DIFF_BY_COUNT] = {
 	[DIFF_BY_TOTAL] = { "total", by_total },
+	[DIFF_BY_REASON] = { "reason", by_reason },
 	[DIFF_BY_STACK] = { "stack", by_stack },
 	[DIFF_BY_FUNCTION] = { "function", by_function },
 	[DIFF_BY_LEAF] = { "leaf", by_leaf },
@@ -189,12 +205,12 @@ const char *diff_by_name(enum diff_by by)
 
 const char *diff_by_names(void)
 {
-	return "stack, function, leaf, state, comm, process, syscall, lock";
+	return "reason, stack, function, leaf, state, comm, process, syscall, lock";
 }
 
 bool diff_by_parse(const char *name, enum diff_by *ret_by)
 {
-	for (unsigned i = DIFF_BY_STACK; i < DIFF_BY_COUNT; i++) {
+	for (unsigned i = DIFF_BY_TOTAL + 1; i < DIFF_BY_COUNT; i++) {
 		if (g_strcmp0(name, groupings[i].name) == 0) {
 			*ret_by = (enum diff_by)i;
 			return true;

@@ -204,7 +204,8 @@ struct diff_keys *diff_keys_new(const struct profile *before, const struct profi
 	for (unsigned i = DIFF_SIDES; i-- > 0;) {	/* AFTER first: it gives the names */
 		struct diff_side_keys *s = &k->side[i];
 
-		s->plumbing = plumbing_new(s->p);
+		s->reasons = reasons_new(s->p, NULL);
+		s->plumbing = reasons_plumbing(s->reasons);
 		s->comms = comms[i];
 		s->processes = processes[i];
 		s->locks = lock_ids_new(s->p);
@@ -223,7 +224,7 @@ void diff_keys_free(struct diff_keys *k)
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
 		struct diff_side_keys *s = &k->side[i];
 
-		plumbing_free(s->plumbing);
+		reasons_free(s->reasons);
 		g_free(s->comms);
 		g_free(s->processes);
 		g_free(s->comm_labels);

@@ -4,6 +4,7 @@
 
 #include "analyse/diff/diff.h"
 #include "analyse/plumbing.h"
+#include "analyse/reason/reasons.h"
 
 /*
  * What waits of two recordings have in common, as numbers that are the same on both sides: private to the diff.
@@ -20,7 +21,8 @@ struct diff_part {
 /* What is known of one side. */
 struct diff_side_keys {
 	const struct profile *p;
-	struct plumbing *plumbing;
+	struct plumbing *plumbing;	/* of the reasons */
+	struct reasons *reasons;
 	const char **comms, **processes;	/* by thread: as they are compared */
 	uint32_t *comm_labels;	/* by thread: label in the tree */
 	uint32_t *labels;	/* by frame: label in the tree */

@@ -290,7 +290,7 @@ static void append_row(GString *s, const struct diff_row *r, const struct text_o
 static const char *table_title(enum diff_by by)
 {
 	static const char *const titles[DIFF_BY_COUNT] = {
-		[DIFF_BY_TOTAL] = "all waits",	 [DIFF_BY_STACK] = "stack, thread", [DIFF_BY_FUNCTION] = "function anywhere in a stack",
+		[DIFF_BY_TOTAL] = "all waits",	 [DIFF_BY_REASON] = "reason",	 [DIFF_BY_STACK] = "stack, thread", [DIFF_BY_FUNCTION] = "function anywhere in a stack",
 		[DIFF_BY_LEAF] = "what is waited for", [DIFF_BY_STATE] = "kind of time",   [DIFF_BY_COMM] = "thread",
 		[DIFF_BY_PROCESS] = "process",	 [DIFF_BY_SYSCALL] = "system call", [DIFF_BY_LOCK] = "lock",
 	};

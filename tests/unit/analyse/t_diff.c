@@ -84,7 +84,7 @@ static void test_rows(void)
 /* Where rows are parts of all waits, they add up to the nanosecond. */
 static void test_sums(void)
 {
-	static const enum diff_by partitions[] = { DIFF_BY_STACK, DIFF_BY_LEAF, DIFF_BY_STATE, DIFF_BY_COMM, DIFF_BY_PROCESS,
+	static const enum diff_by partitions[] = { DIFF_BY_REASON, DIFF_BY_STACK, DIFF_BY_LEAF, DIFF_BY_STATE, DIFF_BY_COMM, DIFF_BY_PROCESS,
 						   DIFF_BY_SYSCALL };
 	struct pair pair = pair_new(fixture_new(), change_new(true), DIFF_PER_THREAD_TIME);
 
@@ -201,6 +201,9 @@ static void test_conditions(void)
 	/* A function and who calls it: each wait once. */
 	assert_near(check(d, "function~'main|loop|commit' > 0%").value[DIFF_BEFORE],
 		    check(d, "function=main > 0%").value[DIFF_BEFORE], 1e-9);
+	g_assert_true(check(d, "reason=lock mean > +5%").is_true);
+	g_assert_true(check(d, "reason=lock.mutex mean > +5%").is_true);
+	g_assert_false(check(d, "reason=disk > +5%").is_true);
 	g_assert_true(check(d, "leaf~futex max > 1%").is_true);
 	g_assert_false(check(d, "leaf~futex p50 > +20%").is_true);
 	assert_near(check(d, "leaf~futex p50 > +20%").percent, 10, 0.1);
@@ -226,6 +229,7 @@ static void test_bad_conditions(void)
 		{ "comm= > 5%", "character 7: a name" },
 		{ "comm=\"a > 5%", "character 6: this quote" },
 		{ "stack=f > 5%", "a stack has no name" },
+		{ "reason=lokc > 5%", "character 8: there is no reason \"lokc\"; known are" },
 		{ "stack~( > 5%", "character 7: expression" },
 		{ "\xc3\xa9 > 5%", "character 1:" },
 		{ "comm=\xc3\xa9 = 5%", "character 8:" },
