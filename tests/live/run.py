@@ -31,6 +31,7 @@ import cases_unwind  # noqa: E402,F401
 import cases_mappings  # noqa: E402,F401
 import cases_jit  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
+import cases_diff  # noqa: E402,F401
 import cases_sampling  # noqa: E402,F401
 import cases_together  # noqa: E402,F401
 import cases_wakeuptime  # noqa: E402,F401
