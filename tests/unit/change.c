@@ -13,6 +13,7 @@
  *   new          none                              800 of 1.00 ms in a function with a hostile name
  *   moved        300 of 3.00 ms in flush           300 of 3.00 ms in flush, called by wrapper
  *   library      400 of 0.50 ms in libx.so.1.2     400 of 0.50 ms in libx.so.1.3, at another address
+ *   short        none                              10 of 1.00 ms of thread 0 as lock, frames left out
  *   idle         one wait of all the time that is left of the 30 s, open at both ends
  *
  *   per thread   before 5000+4000+500+0+900+200 = 10600 ms    after 5500+3960+0+800+900+200 = 11360 ms
@@ -67,6 +68,8 @@ static void add_worker(struct profile *p, bool is_after, uint32_t tid)
 			     "main@app loop@app flush@app fsync@libc.so.6", "jbd2_log_wait_commit", 300, 3000 * US);
 	ns += add(p, thread, is_after ? "main@app ?@/lib/libx.so.1.3" : "main@app ?@/lib/libx.so.1.2", "poll_schedule_timeout",
 		  400, 500 * US);
+	if (is_after && tid == 1)	/* before the tables of unwinding were read */
+		ns += add(p, thread, "main@app pthread_mutex_lock@libc.so.6", "futex_wait", 10, 1000 * US);
 	struct thread *own = &g_array_index(p->threads, struct thread, thread);
 	const struct wait idle = {
 		.thread = thread, .state = 'S', .flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END, .count = 1,

@@ -118,7 +118,7 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 			continue;
 		row.name = diff_keys_text(d->keys, by, key);
 		if (by == DIFF_BY_STACK)
-			name_stack(d, known, d->keys->was, &row);
+			name_stack(d, known, d->keys->moves->was, &row);
 		row.is_lost = is_lost(d, by, &row);
 		g_array_append_val(t->rows, row);
 	}
@@ -182,25 +182,24 @@ static void sum_lost(struct diff *d, enum diff_side side)
 	}
 }
 
-/* Puts the stacks of BEFORE that only took another path to where they are after. */
+/* Puts stacks that only took another path to where they are after, and those with frames left out to the whole ones. */
 static void move_stacks(struct diff *d)
 {
-	const uint64_t *before = (const uint64_t *)(void *)d->weights[DIFF_BEFORE]->data;
-	const uint64_t *after = (const uint64_t *)(void *)d->weights[DIFF_AFTER]->data;
-	struct diff_side_keys *s = &d->keys->side[DIFF_BEFORE];
-	bool all, same_kernel = g_strcmp0(s->p->info.kernel, d->in[DIFF_AFTER].profile->info.kernel) == 0;
-	g_autofree uint32_t *moves = diff_moves(d->tree, before, after, same_kernel, &all);
+	const uint64_t *const weights[DIFF_SIDES] = { (const uint64_t *)(void *)d->weights[DIFF_BEFORE]->data,
+						      (const uint64_t *)(void *)d->weights[DIFF_AFTER]->data };
+	bool same_kernel = g_strcmp0(d->in[DIFF_BEFORE].profile->info.kernel, d->in[DIFF_AFTER].profile->info.kernel) == 0;
 
-	d->has_unmatched = !all;
-	d->keys->was = g_new0(uint32_t, d->tree->nodes->len);
-	for (uint32_t i = 0; i < d->tree->nodes->len; i++)
-		if (moves[i])
-			d->keys->was[moves[i]] = i;
-	for (uint32_t i = 0; i < s->p->waits->len; i++)
-		if (moves[s->paths[i]])
-			s->paths[i] = moves[s->paths[i]];
-	g_array_unref(d->weights[DIFF_BEFORE]);
-	d->weights[DIFF_BEFORE] = weights_of(d, DIFF_BEFORE);
+	d->keys->moves = diff_moves_new(d->tree, weights, same_kernel);
+	d->has_unmatched = !d->keys->moves->all;
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		struct diff_side_keys *s = &d->keys->side[side];
+		const uint32_t *to = d->keys->moves->to[side];
+
+		for (uint32_t i = 0; i < s->p->waits->len; i++)
+			s->paths[i] = to[s->paths[i]] ? to[s->paths[i]] : s->paths[i];
+		g_array_unref(d->weights[side]);
+		d->weights[side] = weights_of(d, side);
+	}
 }
 
 struct diff *diff_new(const struct diff_input *before, const struct diff_input *after, const struct diff_options *options)

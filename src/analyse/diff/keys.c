@@ -241,6 +241,6 @@ void diff_keys_free(struct diff_keys *k)
 	g_array_unref(k->stack_nodes);
 	g_hash_table_unref(k->stack_keys);
 	g_free(k->stamps);
-	g_free(k->was);
+	diff_moves_free(k->moves);
 	g_free(k);
 }

@@ -40,7 +40,7 @@ struct diff_keys {
 	GHashTable *frame_labels;	/* kind and name as compared -> label + 1 */
 	GArray *stack_nodes;	/* by key of a stack: its node */
 	GHashTable *stack_keys;	/* node, and whether it is preempted -> key + 1 */
-	uint32_t *was;		/* by node: where the stack was before it moved here; 0: it did not */
+	struct diff_moves *moves;
 	uint32_t *stamps;	/* by label: the last wait that has it, see functions of a wait */
 	uint32_t stamp;
 };
@@ -55,11 +55,15 @@ const char *diff_keys_text(const struct diff_keys *k, enum diff_by by, uint32_t 
 /* A number for a name that is compared as `name` and shown as `shown`. */
 uint32_t diff_keys_name(struct diff_keys *k, const char *name, const char *shown);
 
-/*
- * move.c: for stacks of BEFORE that AFTER has not, the stack of AFTER that BEFORE has not and that is mostly the same.
- * before, after: by node, time of the waits that end there.  Gives the new node by old node, 0 for none; free with
- * g_free().  *ret_all: every stack that matters was looked at.
- */
-uint32_t *diff_moves(const struct tree *t, const uint64_t *before, const uint64_t *after, bool same_kernel, bool *ret_all);
+/* What move.c finds: by node of the tree, where the waits that end there belong; 0: they stay. */
+struct diff_moves {
+	uint32_t *to[DIFF_SIDES];
+	uint32_t *was;		/* by node: that of the stack of BEFORE that only moved there; 0: none */
+	bool all;		/* every stack that matters was looked at */
+};
+
+/* weights: by node, time of the waits that end there, of each side. */
+struct diff_moves *diff_moves_new(const struct tree *t, const uint64_t *const weights[DIFF_SIDES], bool same_kernel);
+void diff_moves_free(struct diff_moves *moves);
 
 #endif

@@ -13,11 +13,15 @@
  * alike pairs find each other first.  Of different kernels the frames differ in any case: there they count as the others
  * do, and the innermost function outside of the kernel must agree.
  *
+ * A stack that one side alone has may also be one of both, with frames left out: a thread is walked by frame pointers until the
+ * tables of its program are read. If it has little of that one's time it counts as that one.
+ *
  * The work is bounded whatever a recording holds: the heaviest stacks first, and so many steps in all.
  */
 
 #define MOST 0.6		/* of the longer stack's frames */
 #define ALL 0.9			/* of the shorter one's */
+#define LITTLE 0.1		/* of the whole stack's time: what of it is known with frames left out */
 #define STACKS_MAX 4000		/* of a side */
 #define FAMILY_MAX 64		/* of a side and of one thread's name and kernel stack */
 #define FRAMES_MAX 256		/* a deeper stack is compared by its innermost frames */
@@ -111,8 +115,8 @@ static void stray_clear(gpointer data)
 	g_free(((struct stray *)data)->frames);
 }
 
-/* Nodes where waits of one side end and none of the other; the heaviest. */
-static GArray *strays_of(struct matcher *m, const uint64_t *own, const uint64_t *other)
+/* Nodes where waits of one side end, and also of the other, or none of it; the heaviest. */
+static GArray *ends_of(struct matcher *m, const uint64_t *own, const uint64_t *other, bool of_both)
 {
 	GArray *strays = g_array_new(FALSE, FALSE, sizeof(struct stray));
 
@@ -120,28 +124,23 @@ static GArray *strays_of(struct matcher *m, const uint64_t *own, const uint64_t 
 	for (uint32_t i = 1; i < m->t->nodes->len; i++) {
 		struct stray s = { .node = i, .ns = own[i] };
 
-		if (own[i] && !other[i])
+		if (own[i] && (other[i] != 0) == of_both)
 			g_array_append_val(strays, s);
 	}
 	g_array_sort(strays, by_weight);
 	if (strays->len > STACKS_MAX) {
 		g_array_set_size(strays, STACKS_MAX);
-		m->all = false;
+		m->all = m->all && of_both;
 	}
 	for (uint32_t i = 0; i < strays->len; i++)
 		describe(m, &g_array_index(strays, struct stray, i));
 	return strays;
 }
 
-/* What share of the longer one's frames are those of the shorter; 0 where these are others. */
-static double alike(struct matcher *m, const struct stray *x, const struct stray *y)
+static uint32_t common_frames(struct matcher *m, const struct stray *x, const struct stray *y)
 {
-	uint32_t longer = MAX(x->frames_cnt, y->frames_cnt), shorter = MIN(x->frames_cnt, y->frames_cnt), common = 0;
+	uint32_t common = 0;
 
-	if (!longer)
-		return 1;
-	if ((double)shorter < MOST * (double)longer)
-		return 0;
 	m->steps += x->frames_cnt + y->frames_cnt;
 	for (uint32_t i = 0, n = 0; i < x->frames_cnt && n < y->frames_cnt;) {
 		uint32_t a = x->frames[i], b = y->frames[n];
@@ -150,7 +149,20 @@ static double alike(struct matcher *m, const struct stray *x, const struct stray
 		i += a <= b;
 		n += a >= b;
 	}
-	return (double)common < ALL * (double)shorter ? 0 : (double)common / (double)longer;
+	return common;
+}
+
+/* What share of the longer one's frames are those of the shorter; 0 where these are others. */
+static double alike(struct matcher *m, const struct stray *x, const struct stray *y)
+{
+	uint32_t longer = MAX(x->frames_cnt, y->frames_cnt), shorter = MIN(x->frames_cnt, y->frames_cnt);
+
+	if (!longer)
+		return 1;
+	if ((double)shorter < MOST * (double)longer)
+		return 0;
+	double common = common_frames(m, x, y);
+	return common < ALL * (double)shorter ? 0 : common / (double)longer;
 }
 
 static int by_likeness(gconstpointer a, gconstpointer b)
@@ -212,25 +224,82 @@ static GArray *alike_pairs(struct matcher *m, const GArray *before, const GArray
 	return pairs;
 }
 
-uint32_t *diff_moves(const struct tree *t, const uint64_t *before, const uint64_t *after, bool same_kernel, bool *ret_all)
+/* Of two lists of stacks those that only moved. */
+static void pair_off(struct matcher *m, const GArray *old, const GArray *new, struct diff_moves *moves)
 {
-	uint32_t *moves = g_new0(uint32_t, t->nodes->len + 1);
-	g_autofree uint32_t *loose = loose_names(t);
-	struct matcher m = { .t = t, .loose = loose, .same_kernel = same_kernel, .all = true };
-	g_autoptr(GArray) old = strays_of(&m, before, after), new = strays_of(&m, after, before);
-	g_autoptr(GArray) pairs = alike_pairs(&m, old, new);
-	g_autofree bool *taken = g_new0(bool, new->len + 1);
+	g_autoptr(GArray) pairs = alike_pairs(m, old, new);
 
 	g_array_sort(pairs, by_likeness);
 	for (uint32_t i = 0; i < pairs->len; i++) {
 		const struct pair *pair = &g_array_index(pairs, struct pair, i);
 		uint32_t from = g_array_index(old, struct stray, pair->before).node;
+		uint32_t to = g_array_index(new, struct stray, pair->after).node;
 
-		if (moves[from] || taken[pair->after])
+		if (moves->to[DIFF_BEFORE][from] || moves->was[to])
 			continue;
-		moves[from] = g_array_index(new, struct stray, pair->after).node;
-		taken[pair->after] = true;
+		moves->to[DIFF_BEFORE][from] = to;
+		moves->was[to] = from;
 	}
-	*ret_all = m.all;
+}
+
+/* The stack of both sides that x is with the fewest frames left out; NULL: none. */
+static const struct stray *whole_of(struct matcher *m, const struct stray *x, const GArray *wholes, const GArray *family)
+{
+	const struct stray *best = NULL;
+
+	for (uint32_t n = 0; family && x->frames_cnt && n < family->len && m->steps <= STEPS_MAX; n++) {
+		const struct stray *y = &g_array_index(wholes, struct stray, g_array_index(family, uint32_t, n));
+
+		if (y->frames_cnt > x->frames_cnt && (!best || y->frames_cnt < best->frames_cnt) &&
+		    (double)x->ns <= LITTLE * (double)y->ns && common_frames(m, x, y) == x->frames_cnt)
+			best = y;
+	}
+	return best;
+}
+
+static void complete(struct matcher *m, const GArray *strays, const GArray *wholes, const uint32_t *was, uint32_t *to)
+{
+	bool all = m->all;
+	g_autoptr(GHashTable) families = by_family(m, wholes);
+
+	m->all = all;	/* what is not found here was not missed there */
+	for (uint32_t i = 0; i < strays->len; i++) {
+		const struct stray *x = &g_array_index(strays, struct stray, i);
+
+		if (to[x->node] || was[x->node])
+			continue;
+		const struct stray *whole = whole_of(m, x, wholes, g_hash_table_lookup(families, &x->family));
+		to[x->node] = whole ? whole->node : 0;
+	}
+}
+
+struct diff_moves *diff_moves_new(const struct tree *t, const uint64_t *const weights[DIFF_SIDES], bool same_kernel)
+{
+	struct diff_moves *moves = g_new0(struct diff_moves, 1);
+	g_autofree uint32_t *loose = loose_names(t);
+	struct matcher m = { .t = t, .loose = loose, .same_kernel = same_kernel, .all = true };
+	const uint64_t *before = weights[DIFF_BEFORE], *after = weights[DIFF_AFTER];
+	g_autoptr(GArray) old = ends_of(&m, before, after, false), new = ends_of(&m, after, before, false);
+
+	moves->was = g_new0(uint32_t, t->nodes->len + 1);
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		moves->to[side] = g_new0(uint32_t, t->nodes->len + 1);
+	pair_off(&m, old, new, moves);
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		g_autoptr(GArray) wholes = ends_of(&m, weights[side], weights[!side], true);
+
+		complete(&m, side == DIFF_BEFORE ? old : new, wholes, moves->was, moves->to[side]);
+	}
+	moves->all = m.all;
 	return moves;
+}
+
+void diff_moves_free(struct diff_moves *moves)
+{
+	if (!moves)
+		return;
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		g_free(moves->to[side]);
+	g_free(moves->was);
+	g_free(moves);
 }

@@ -11,16 +11,18 @@
 #define SVG_WIDTH_MIN_PX 320
 #define SVG_WIDTH_MAX_PX 20000
 
+struct svg_key {
+	uint32_t colour;
+	const char *text;
+};
+
 /* What a graph of something else than one recording's time says and how it is coloured.  Texts are not escaped. */
 struct svg_paint {
 	uint32_t (*colour)(const void *data, uint32_t node);	/* 0xRRGGBB */
 	void (*text)(const void *data, uint32_t node, GString *out);	/* what stands in the box */
 	void (*tooltip)(const void *data, uint32_t node, GString *out);	/* lines below name and module */
 	const void *data;
-	const struct svg_key {
-		uint32_t colour;
-		const char *text;
-	} *legend;
+	const struct svg_key *legend;
 	unsigned legend_cnt;
 	const char *const *subtitle, *const *foot;	/* parts of lines, NULL ends them */
 };
