@@ -25,6 +25,8 @@
 #define US UINT64_C(1000)
 #define WINDOW_NS (30 * 1000 * MS)
 
+#define FUTEX "entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_futex futex_wait"
+
 static const char hostile[] = "evil</title><script>alert(1)</script>\033[31m&\"'@app";
 
 static uint64_t add(struct profile *p, uint32_t thread, const char *user, const char *kernel, uint64_t cnt, uint64_t ns)
@@ -58,7 +60,7 @@ static void add_worker(struct profile *p, bool is_after, uint32_t tid)
 	uint64_t ns = 0;
 
 	ns += add(p, thread, is_after ? "main@app loop@app commit.constprop.0@app pthread_mutex_lock@libc.so.6" :
-			     "main@app loop@app commit@app pthread_mutex_lock@libc.so.6", "futex_wait", 5000,
+			     "main@app loop@app commit@app pthread_mutex_lock@libc.so.6", FUTEX, 5000,
 		  is_after ? 1100 * US : 1000 * US);
 	ns += add(p, thread, "main@app loop@app nap@app clock_nanosleep@libc.so.6", "do_nanosleep", 2000,
 		  is_after ? 1980 * US : 2000 * US);
@@ -69,7 +71,7 @@ static void add_worker(struct profile *p, bool is_after, uint32_t tid)
 	ns += add(p, thread, is_after ? "main@app ?@/lib/libx.so.1.3" : "main@app ?@/lib/libx.so.1.2", "poll_schedule_timeout",
 		  400, 500 * US);
 	if (is_after && tid == 1)	/* before the tables of unwinding were read */
-		ns += add(p, thread, "main@app pthread_mutex_lock@libc.so.6", "futex_wait", 10, 1000 * US);
+		ns += add(p, thread, "main@app pthread_mutex_lock@libc.so.6", FUTEX, 10, 1000 * US);
 	struct thread *own = &g_array_index(p->threads, struct thread, thread);
 	const struct wait idle = {
 		.thread = thread, .state = 'S', .flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END, .count = 1,

@@ -55,10 +55,17 @@ static double weight_of(const struct diff *d, const struct diff_row *r)
 	return fmax(r->time.is_real ? time : 0, r->each.is_real ? each : 0);
 }
 
+/* Rows are large: their numbers are sorted. */
+struct row_order {
+	const struct diff *d;
+	const struct diff_row *rows;
+};
+
 static int compare_rows(gconstpointer a, gconstpointer b, gpointer data)
 {
-	const struct diff_row *x = a, *y = b;
-	double wx = weight_of(data, x), wy = weight_of(data, y);
+	const struct row_order *o = data;
+	const struct diff_row *x = &o->rows[*(const uint32_t *)a], *y = &o->rows[*(const uint32_t *)b];
+	double wx = weight_of(o->d, x), wy = weight_of(o->d, y);
 
 	if (diff_row_is_real(x) != diff_row_is_real(y))
 		return diff_row_is_real(x) ? -1 : 1;
@@ -66,6 +73,21 @@ static int compare_rows(gconstpointer a, gconstpointer b, gpointer data)
 		return wx > wy ? -1 : 1;
 	int by_name = strcmp(x->name, y->name);
 	return by_name ? by_name : (x->key > y->key) - (x->key < y->key);
+}
+
+static GArray *in_order(const struct diff *d, GArray *rows)
+{
+	g_autofree uint32_t *order = g_new(uint32_t, rows->len + 1);
+	GArray *sorted = g_array_sized_new(FALSE, FALSE, sizeof(struct diff_row), rows->len);
+	struct row_order o = { d, (const struct diff_row *)(void *)rows->data };
+
+	for (uint32_t i = 0; i < rows->len; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (int)rows->len, sizeof(*order), compare_rows, &o);
+	for (uint32_t i = 0; i < rows->len; i++)
+		g_array_append_val(sorted, o.rows[order[i]]);
+	g_array_unref(rows);
+	return sorted;
 }
 
 /* A stack is called by its headline; its key is its node from here on. */
@@ -125,7 +147,7 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 	if (by == DIFF_BY_TOTAL && t->rows->len)
 		d->total = g_array_index(t->rows, struct diff_row, 0);
 	compare_together(d, t->rows, &t->tested_cnt, &t->real_cnt);
-	g_array_sort_with_data(t->rows, compare_rows, d);
+	t->rows = in_order(d, t->rows);
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		tally_free(tallies[side]);
 	return t;

@@ -254,7 +254,7 @@ static void each_cell(GString *s, const struct diff_row *r, unsigned width)
 
 	if (r->each.is_real)
 		diff_text_percent(cell, diff_each_percent(r));
-	else if (r->each.p < 1 || r->each.t != 0)
+	else if (r->side[DIFF_BEFORE].whole_cnt && r->side[DIFF_AFTER].whole_cnt)
 		g_string_append(cell, "=");
 	append_cell(s, cell->str, width);
 }

@@ -52,7 +52,7 @@ static void test_svg(void)
 	assert_has(s, "b&lt;/title&gt;.offcpu");
 	/* old_path is gone, and stands apart; what is new is where it is; what moved is no change */
 	assert_has(s, "∅ only in BEFORE");
-	assert_has(s, "old_path\napp\nbefore 798 ms per thread-minute, after 0 ns per thread-minute\nchange −");
+	assert_has(s, "old_path\napp\nbefore 800 ms per thread-minute, after 0 ns per thread-minute\nchange −");
 	assert_has(s, "− gone");
 	assert_has(s, "+ new");
 	assert_has(s, "before 1.44 s per thread-minute, after 1.44 s per thread-minute");
