@@ -202,7 +202,7 @@ static void append_share(GString *out, const struct mark *m)
 		g_string_append(out, m->after > 0 ? "+ new" : "\u2212 gone");
 }
 
-static void box_text(const void *data, uint32_t node, GString *out)
+static void sign(const void *data, uint32_t node, GString *out)
 {
 	const struct picture *pic = data;
 	const struct mark *m = &pic->marks[node];
@@ -211,7 +211,6 @@ static void box_text(const void *data, uint32_t node, GString *out)
 		append_share(out, m);
 		g_string_append_c(out, ' ');
 	}
-	g_string_append(out, tree_node_label(pic->t, node)->text);
 }
 
 static void append_scaled(GString *out, const struct diff *d, double ns)
@@ -255,7 +254,7 @@ static void draw(GString *out, struct picture *pic)
 	const char *subtitle[] = { o->finding, before->str, after->str, NULL };
 	const char *foot[] = { o->negated ? "as wide as BEFORE" : "as wide as AFTER", pic->apart ? only : NULL, NULL };
 	const struct svg_paint paint = {
-		.colour = colour, .text = box_text, .tooltip = tooltip, .data = pic, .legend = keys,
+		.colour = colour, .sign = sign, .tooltip = tooltip, .data = pic, .legend = keys,
 		.legend_cnt = G_N_ELEMENTS(keys), .subtitle = subtitle, .foot = foot,
 	};
 	const struct svg_options options = {

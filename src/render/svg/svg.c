@@ -205,17 +205,22 @@ static void append_frame(const struct canvas *c, uint32_t i)
 	const struct tree_label *label = tree_node_label(c->t, i);
 	const struct svg_paint *paint = c->options->paint;
 
-	g_string_append_printf(c->out, "<g class=\"f\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\">", c->start[i], n->total,
-			       n->depth);
-	append_title(c, i);
-	if (paint) {
-		g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GString) text = g_string_new(NULL);
 
-		paint->text(paint->data, i, text);
-		append_box(c, c->start[i], n->total, n->depth, paint->colour(paint->data, i), text->str);
-	} else {
-		append_box(c, c->start[i], n->total, n->depth, palette_colour(c->options->palette, label, n), label->text);
+	g_string_append_printf(c->out, "<g class=\"f\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\"", c->start[i], n->total,
+			       n->depth);
+	if (paint)
+		paint->sign(paint->data, i, text);
+	if (text->len) {	/* flame.js sets the text anew */
+		g_string_append(c->out, " data-sign=\"");
+		svg_escape(c->out, text->str);
+		g_string_append_c(c->out, '"');
 	}
+	g_string_append_c(c->out, '>');
+	g_string_append(text, label->text);
+	append_title(c, i);
+	append_box(c, c->start[i], n->total, n->depth,
+		   paint ? paint->colour(paint->data, i) : palette_colour(c->options->palette, label, n), text->str);
 	g_string_append(c->out, "</g>\n");
 }
 

@@ -19,7 +19,7 @@ struct svg_key {
 /* What a graph of something else than one recording's time says and how it is coloured.  Texts are not escaped. */
 struct svg_paint {
 	uint32_t (*colour)(const void *data, uint32_t node);	/* 0xRRGGBB */
-	void (*text)(const void *data, uint32_t node, GString *out);	/* what stands in the box */
+	void (*sign)(const void *data, uint32_t node, GString *out);	/* what stands in the box before the name */
 	void (*tooltip)(const void *data, uint32_t node, GString *out);	/* lines below name and module */
 	const void *data;
 	const struct svg_key *legend;
