@@ -9,7 +9,7 @@
 #include "analyse/query.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
-#include "profile/profile_file.h"
+#include "cmd/range.h"
 #include "render/json/diff.h"
 #include "render/svg/diff.h"
 #include "render/text/diff.h"
@@ -40,6 +40,7 @@ enum { OF_BOTH, OF_BEFORE, OF_AFTER, OF_CNT };
 
 struct filter_args {
 	char *comm, *grep, *state, *pids, *tids;
+	struct range_args range;
 };
 
 struct diff_args {
@@ -54,6 +55,7 @@ struct diff_args {
 struct diff_plan {
 	const char *path[DIFF_SIDES];
 	struct query query[DIFF_SIDES];
+	struct range_args range[DIFF_SIDES];	/* borrowed */
 	char *states[DIFF_SIDES];
 	GArray *pids[DIFF_SIDES], *tids[DIFF_SIDES];
 	uint64_t requests[DIFF_SIDES];
@@ -76,6 +78,7 @@ static void args_clear(struct diff_args *a)
 
 		for (unsigned n = 0; n < G_N_ELEMENTS(words); n++)
 			g_free(words[n]);
+		range_args_clear(&f->range);
 	}
 	g_strfreev(a->fail_if);
 }
@@ -127,6 +130,9 @@ static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum d
 	const char *pids = either(own->pids, both->pids), *tids = either(own->tids, both->tids);
 	const char *states = either(own->state, both->state);
 
+	plan->range[side] = range_is_asked(&own->range) ? own->range : both->range;
+	if (!range_args_check(&plan->range[side], error))
+		return false;
 	if (pids && !parse_u32_list(pids, &plan->pids[side], error))
 		return false;
 	if (tids && !parse_u32_list(tids, &plan->tids[side], error))
@@ -230,7 +236,8 @@ static bool has_two_parts(const struct diff_args *a)
 	const struct filter_args *x = &a->filters[OF_BEFORE], *y = &a->filters[OF_AFTER];
 
 	return g_strcmp0(x->comm, y->comm) || g_strcmp0(x->grep, y->grep) || g_strcmp0(x->state, y->state) ||
-	       g_strcmp0(x->pids, y->pids) || g_strcmp0(x->tids, y->tids);
+	       g_strcmp0(x->pids, y->pids) || g_strcmp0(x->tids, y->tids) || g_strcmp0(x->range.from, y->range.from) ||
+	       g_strcmp0(x->range.to, y->range.to);
 }
 
 static bool plan_make(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
@@ -382,9 +389,10 @@ static int compare(const struct diff_args *a, struct diff_plan *plan, const stru
 static int run(const struct diff_args *a, struct diff_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
-	bool is_one = plan->path[DIFF_BEFORE] == plan->path[DIFF_AFTER];
-	struct profile *before = profile_file_read(plan->path[DIFF_BEFORE], &error);
-	struct profile *after = is_one || !before ? before : profile_file_read(plan->path[DIFF_AFTER], &error);
+	const struct range_args *x = &plan->range[DIFF_BEFORE], *y = &plan->range[DIFF_AFTER];
+	bool is_one = plan->path[DIFF_BEFORE] == plan->path[DIFF_AFTER] && !range_is_asked(x) && !range_is_asked(y);
+	struct profile *before = range_read_profile(plan->path[DIFF_BEFORE], x, &error);
+	struct profile *after = is_one || !before ? before : range_read_profile(plan->path[DIFF_AFTER], y, &error);
 	int status = EXIT_FAILED;
 
 	if (before && after)
@@ -424,12 +432,17 @@ int cmd_diff(int argc, char **argv)
 		{ "tid", 't', 0, G_OPTION_ARG_STRING, &both->tids, "Only these threads", "TID[,TID]" },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
-		{ "before-comm", 0, 0, G_OPTION_ARG_STRING, &x->comm, "--comm of BEFORE alone; so with the following", "GLOB" },
+		RANGE_ENTRIES(both->range),
+		{ "before-from", 0, 0, G_OPTION_ARG_STRING, &x->range.from, "--from of BEFORE alone; so with the following", "TIME" },
+		{ "before-to", 0, 0, G_OPTION_ARG_STRING, &x->range.to, "", "TIME" },
+		{ "before-comm", 0, 0, G_OPTION_ARG_STRING, &x->comm, "", "GLOB" },
 		{ "before-grep", 0, 0, G_OPTION_ARG_STRING, &x->grep, "", "REGEX" },
 		{ "before-state", 0, 0, G_OPTION_ARG_STRING, &x->state, "", "LIST" },
 		{ "before-pid", 0, 0, G_OPTION_ARG_STRING, &x->pids, "", "PID[,PID]" },
 		{ "before-tid", 0, 0, G_OPTION_ARG_STRING, &x->tids, "", "TID[,TID]" },
-		{ "after-comm", 0, 0, G_OPTION_ARG_STRING, &y->comm, "--comm of AFTER alone; so with the following", "GLOB" },
+		{ "after-from", 0, 0, G_OPTION_ARG_STRING, &y->range.from, "--from of AFTER alone; so with the following", "TIME" },
+		{ "after-to", 0, 0, G_OPTION_ARG_STRING, &y->range.to, "", "TIME" },
+		{ "after-comm", 0, 0, G_OPTION_ARG_STRING, &y->comm, "", "GLOB" },
 		{ "after-grep", 0, 0, G_OPTION_ARG_STRING, &y->grep, "", "REGEX" },
 		{ "after-state", 0, 0, G_OPTION_ARG_STRING, &y->state, "", "LIST" },
 		{ "after-pid", 0, 0, G_OPTION_ARG_STRING, &y->pids, "", "PID[,PID]" },
