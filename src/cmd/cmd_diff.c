@@ -356,13 +356,24 @@ static int show(struct diff *d, const struct diff_args *a, struct diff_plan *pla
 	return failed ? EXIT_DIFFERENT : EXIT_OK;
 }
 
+/* What of a recording is compared, for people; free with g_free(). */
+static char *part_text(const struct diff_plan *plan, enum diff_side side)
+{
+	const struct range_args *range = &plan->range[side];
+	g_autofree char *query = query_text(&plan->query[side]);
+
+	return g_strdup_printf("%s%s%s%s%s%s", query, *query && range_is_asked(range) ? " " : "", range->from ? "from " : "",
+			       range->from ? range->from : "", range->to ? range->from ? " to " : "to " : "",
+			       range->to ? range->to : "");
+}
+
 /* The recordings are one where it is compared with itself. */
 static int compare(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
 		   GError **error)
 {
 	struct selection *selections[DIFF_SIDES] = { NULL };
 	struct diff_input in[DIFF_SIDES];
-	g_autofree char *before_text = query_text(&plan->query[DIFF_BEFORE]), *after_text = query_text(&plan->query[DIFF_AFTER]);
+	g_autofree char *before_text = part_text(plan, DIFF_BEFORE), *after_text = part_text(plan, DIFF_AFTER);
 	const char *const texts[DIFF_SIDES] = { before_text, after_text };
 	int status = EXIT_USAGE;
 
