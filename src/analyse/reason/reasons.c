@@ -112,7 +112,7 @@ static void mark_object(struct matcher *m, const struct object *o)
 {
 	if (!o)
 		return;
-	matcher_mark_text(m, RULE_OBJECT, lock_kind_text((enum lock_kind)o->kind));
+	matcher_mark_text(m, RULE_OBJECT, object_kind_text(o->kind));
 	matcher_mark_text(m, RULE_NAME, o->name);
 	matcher_mark_text(m, RULE_PATH, o->place);
 	matcher_mark_text(m, RULE_OPERATION, o->operation);
