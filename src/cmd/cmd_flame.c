@@ -14,6 +14,8 @@
 
 #define COMMAND "flame"
 #define DEFAULT_FILE "trace.offcpu"
+#define PICTURE_MAX_FRAMES 5000	/* more are slow in every viewer; --min-width says otherwise */
+#define PICTURE_MAX_ROWS 60	/* as high as wide: what is deeper belongs to a page */
 
 static const char description[] =
 	"Draws a recording as an interactive flame graph in one SVG file.\n"
@@ -131,7 +133,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	g_autofree char *lower = g_ascii_strdown(job->output, -1);
 	job->html = g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm");
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
-					 .min_width = 0.001, .inverted = a->inverted };
+					 .min_width = 0.001, .inverted = a->inverted,
+					 .max_frames = a->min_width ? 0 : PICTURE_MAX_FRAMES, .max_rows = PICTURE_MAX_ROWS };
 	if (cmd_is_same_file(job->output, job->input))
 		return bad(error, "%s: the output would replace the recording", job->output);
 	if (a->width && !parse_width(a->width, &job->svg.width_px, error))
@@ -171,10 +174,12 @@ static bool has_weight(const struct profile *p, const struct flame_job *job, con
 	return false;
 }
 
-static void draw_picture(const struct profile *p, const struct flame_job *job, GString *out)
+static void draw_picture(const struct profile *p, struct flame_job *job, GString *out)
 {
 	struct tree *t = tree_from_profile(p, &job->tree);
 
+	if (t->view == TREE_OFFWAKE)
+		job->svg.max_rows *= 2;	/* the waker's stacks stand on the sleeper's */
 	svg_flame(p, t, &job->svg, out, NULL);
 	tree_free(t);
 }

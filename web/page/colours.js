@@ -45,7 +45,7 @@ function categoryHue(name) {
 // The colour of a switch or a key: the middle of what frames of the category have.
 function categoryColour(name, theme) {
 	const t = THEMES[theme], [hue, saturation] = categoryHue(name);
-	return css(rgb(hue, saturation * t.muted, t.lightness - 4));
+	return css(rgb(hue, saturation * t.muted, theme === 'dark' ? 48 : t.lightness - 6));
 }
 
 // table[(category * 3 + kind) * SHADES + shade]; kind as in Labels.  dim: the same, for what a search does not find.

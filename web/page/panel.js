@@ -81,7 +81,7 @@ function distribution(detail, waits) {
 	const marks = [['p50', 0.5], ['p90', 0.9], ['p99', 0.99]].map(([name, share]) => [name, quantile(hist, share, max)]);
 	const table = make('div', { class: 'quantiles' });
 	for (const [name, value] of [...marks, ['longest', max]]) {
-		table.append(make('div', {}, make('b', { text: (name[0] === 'p' ? '≈ ' : '') + time(value) }), make('span', { text: name })));
+		table.append(make('div', {}, make('b', { text: time(value) }), make('span', { text: (name[0] === 'p' ? '≈ ' : '') + name })));
 	}
 	return [section('How long', histogram(hist, marks), table)];
 }
