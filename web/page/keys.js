@@ -39,6 +39,7 @@ const copyLink = () => copy(location.href, 'Link');
 // ---- where to look
 
 function select(pane, node, quiet) {
+	hover(null);
 	V.selected = { pane, node };
 	S.select = refOf(pane, node);
 	reveal(pane, node);
@@ -303,7 +304,7 @@ function onKey(e) {
 	if (pressed && target.tagName === 'BUTTON') return;
 	if (S.view === 'table' && tableKey(e)) return e.preventDefault();
 	if (ARROWS[e.key] && V.onGraph(target)) {
-		if (e.shiftKey && e.key.length > 9) pan(V.zoomPane, e.key === 'ArrowLeft' ? -0.2 : e.key === 'ArrowRight' ? 0.2 : 0);
+		if (e.shiftKey && e.key !== 'ArrowUp' && e.key !== 'ArrowDown') pan(V.zoomPane, e.key === 'ArrowLeft' ? -0.2 : 0.2);
 		else step4(ARROWS[e.key]);
 	} else if (KEYS[e.key] && !(pressed && !V.onGraph(target))) {
 		KEYS[e.key]();

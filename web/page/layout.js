@@ -10,15 +10,14 @@ function sumUp(tree, items, leaf, weight) {
 	return { total, own };
 }
 
-// Children of each node that weigh anything, in a row: list[first[n]] to list[first[n + 1] - 1].
-function childLists(tree, total, rank, byName) {
+// Children of each node that weigh anything, by rank of their labels or the heaviest first, in a row: list[first[n]] to list[first[n + 1] - 1].
+function childLists(tree, total, rank) {
 	const { cnt, parent, label } = tree, first = new Int32Array(cnt + 1), list = new Int32Array(cnt);
 	for (let i = 1; i < cnt; i++) if (total[i] > 0) first[parent[i] + 1]++;
 	for (let i = 0; i < cnt; i++) first[i + 1] += first[i];
 	const at = first.slice();
 	for (let i = 1; i < cnt; i++) if (total[i] > 0) list[at[parent[i]]++] = i;
-	const before = byName ? (a, b) => rank[label[a]] - rank[label[b]]
-		: (a, b) => total[b] - total[a] || rank[label[a]] - rank[label[b]];
+	const before = rank ? (a, b) => rank[label[a]] - rank[label[b]] : (a, b) => total[b] - total[a] || label[a] - label[b];
 	for (let n = 0; n < cnt; n++) {
 		const from = first[n], to = first[n + 1];
 		if (to - from > 12) list.subarray(from, to).sort(before);
@@ -33,12 +32,13 @@ function childLists(tree, total, rank, byName) {
 }
 
 // Row by row: nodes[p] begins at left[p]; row d is p from rows[d] to rows[d + 1] - 1.
-function layOut(tree, sums, rank, byName) {
-	const { total, own } = sums, { first, list } = childLists(tree, total, rank, byName);
-	const nodes = new Int32Array(tree.cnt), left = new Float64Array(tree.cnt), placeOf = new Int32Array(tree.cnt).fill(-1);
+function layOut(tree, sums, rank) {
+	const { total, own } = sums, { first, list } = childLists(tree, total, rank);
+	const nodes = new Int32Array(tree.cnt), left = new Float64Array(tree.cnt), right = new Float64Array(tree.cnt), placeOf = new Int32Array(tree.cnt).fill(-1);
 	const rows = [];
 	let end = 1;
 	placeOf[0] = 0;
+	right[0] = total[0];
 	for (let from = 0, to = 1; from < to; from = to, to = end) {
 		rows.push(from);
 		for (let p = from; p < to; p++) {
@@ -47,13 +47,14 @@ function layOut(tree, sums, rank, byName) {
 				const child = list[k];
 				nodes[end] = child;
 				left[end] = x;
-				placeOf[child] = end++;
 				x += total[child];
+				right[end] = x;
+				placeOf[child] = end++;
 			}
 		}
 	}
 	rows.push(end);
-	return { tree, total, own, nodes, left, placeOf, rows, first, list, width: total[0], depth: rows.length - 1, cnt: end };
+	return { tree, total, own, nodes, left, right, placeOf, rows, first, list, width: total[0], depth: rows.length - 1, cnt: end };
 }
 
 // Depth-first numbers: the nodes below n are those with pre[n] < pre <= last[n].
@@ -83,11 +84,11 @@ function isBelow(layout, node, above) {
 
 // The first place of row d whose end is beyond x.
 function placeAt(layout, d, x) {
-	const { left, nodes, total } = layout;
+	const { right } = layout;
 	let low = layout.rows[d], high = layout.rows[d + 1];
 	while (low < high) {
 		const middle = (low + high) >> 1;
-		if (left[middle] + total[nodes[middle]] <= x) low = middle + 1;
+		if (right[middle] <= x) low = middle + 1;
 		else high = middle;
 	}
 	return low;
@@ -123,33 +124,33 @@ function dominant(tree, items, leaf, parts) {
 	return which;
 }
 
-// A name of each node by the names on its path, the same in every drawing of the same stacks.
-function pathHashes(tree, labels) {
-	if (tree.hashes) return tree.hashes;
-	const ofLabel = new Map(), low = new Int32Array(tree.cnt), high = new Int32Array(tree.cnt);
-	const hash = (text) => {
-		let a = 0x811c9dc5 | 0, b = 0x1b873593 | 0;
-		for (let i = 0; i < text.length; i++) {
-			a = Math.imul(a ^ text.charCodeAt(i), 0x01000193);
-			b = Math.imul(b ^ text.charCodeAt(i), 0x5bd1e995) + i;
-		}
-		return [a, b];
-	};
-	for (let i = 1; i < tree.cnt; i++) {
-		const label = tree.label[i];
-		let h = ofLabel.get(label);
-		if (!h) ofLabel.set(label, h = hash(labels.text[label] + '\n' + labels.module[label]));
-		low[i] = Math.imul(low[tree.parent[i]] ^ h[0], 0x01000193) + 1;
-		high[i] = Math.imul(high[tree.parent[i]] ^ h[1], 0x85ebca6b) + 3;
+// A name of a node by the names on its path, the same in every drawing of the same stacks: two hashes.
+function stepHash(above, text) {
+	let [a, b] = above;
+	for (let i = 0; i < text.length; i++) {
+		const c = text.charCodeAt(i);
+		a = Math.imul(a ^ c, 0x01000193);
+		b = Math.imul(b ^ c, 0x5bd1e995) + 3;
 	}
-	return tree.hashes = { low, high };
+	return [Math.imul(a ^ 10, 0x01000193), Math.imul(b ^ b >>> 15, 0x85ebca6b)];
 }
+const hashName = (h) => (h[0] >>> 0).toString(36) + '.' + (h[1] >>> 0).toString(36);
+
 function nodeName(tree, labels, node) {
-	const h = pathHashes(tree, labels);
-	return (h.low[node] >>> 0).toString(36) + '.' + (h.high[node] >>> 0).toString(36);
+	let h = [0x811c9dc5 | 0, 0x1b873593 | 0];
+	for (const n of tree.path(node)) if (n) h = stepHash(h, labels.text[tree.label[n]] + '\n' + labels.module[tree.label[n]]);
+	const name = hashName(h);
+	tree.named = tree.named || new Map();
+	tree.named.set(name, node);
+	return name;
 }
+// The node of that name, or -1.  Looks through the tree, from the root, where the name did not come from here.
 function nodeByName(tree, labels, name) {
-	const parts = name.split('.').map((s) => parseInt(s, 36) | 0), h = pathHashes(tree, labels);
-	for (let i = 0; i < tree.cnt; i++) if (h.low[i] === parts[0] && h.high[i] === parts[1]) return i;
+	if (tree.named && tree.named.has(name)) return tree.named.get(name);
+	const hashes = [[0x811c9dc5 | 0, 0x1b873593 | 0]];
+	for (let i = 1; i < tree.cnt; i++) {
+		hashes[i] = stepHash(hashes[tree.parent[i]], labels.text[tree.label[i]] + '\n' + labels.module[tree.label[i]]);
+		if (hashName(hashes[i]) === name) return i;
+	}
 	return -1;
 }

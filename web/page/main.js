@@ -86,6 +86,8 @@ function makeSwitches() {
 V.sync = () => {
 	const views = { flame: '#v-flame', table: '#v-table', sandwich: '#v-sandwich', wakers: '#v-wakers', time: '#v-time' };
 	for (const view in views) one(views[view]).setAttribute('aria-pressed', S.view === view);
+	one('#mini').hidden = S.view === 'sandwich';
+	one('#tree').classList.toggle('whole', S.view === 'sandwich');
 	one('#group').value = S.by;
 	one('#weight').value = weightName();
 	one('#colours').value = S.colours;
@@ -205,6 +207,7 @@ function frameAt(e) {
 }
 function hover(e) {
 	const found = e ? frameAt(e) : null, tip = one('#tip');
+	if (!found && !V.hovered) return;
 	V.hovered = found;
 	one('#hover').hidden = !found;
 	tip.hidden = !found;

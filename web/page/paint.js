@@ -46,14 +46,14 @@ class Painter {
 	}
 	// One line of pixels at `at`, `w` long; y < 0 with textless: no texts are kept.
 	paintRow(pane, d, looks, at, w, y, textless) {
-		const { layout, x0, x1 } = pane, { nodes, left, total } = layout, label = layout.tree.label;
+		const { layout, x0, x1 } = pane, { nodes, left, right } = layout, label = layout.tree.label;
 		const pixels = this.pixels, end = layout.rows[d + 1], scale = w / (x1 - x0), ratio = this.ratio;
 		const room = 3 * this.cell + 2 * TEXT_PAD;
 		let p = placeAt(layout, d, x0);
 		while (p < end) {
 			const node = nodes[p], from = (left[p] - x0) * scale;
 			if (from >= w) return;
-			const to = from + total[node] * scale, a = from > 0 ? Math.round(from) : 0, b = to < w ? Math.round(to) : w;
+			const to = (right[p] - x0) * scale, a = from > 0 ? Math.round(from) : 0, b = to < w ? Math.round(to) : w;
 			const colour = this.colour(pane, looks, node, label[node], d);
 			if (b > a) {
 				const wide = b - a > 3 && to < w;
@@ -68,16 +68,16 @@ class Painter {
 	}
 	// The first place behind p that ends beyond x: in growing steps, then by bisection.
 	skip(layout, p, end, x) {
-		const { left, nodes, total } = layout;
+		const { right } = layout;
 		let step = 1, low = p + 1;
-		while (low + step < end && left[low + step] + total[nodes[low + step]] <= x) {
+		while (low + step < end && right[low + step] <= x) {
 			low += step;
 			step *= 2;
 		}
 		let high = Math.min(end, low + step + 1);
 		while (low < high) {
 			const middle = (low + high) >> 1;
-			if (left[middle] + total[nodes[middle]] <= x) low = middle + 1;
+			if (right[middle] <= x) low = middle + 1;
 			else high = middle;
 		}
 		return low;

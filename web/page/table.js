@@ -33,13 +33,13 @@ function tableRows() {
 		rows.push({ label: i, name: labels.text[i], module: labels.module[i], total: total[i], share: total[i], own: own[i], count: count[i], longest: longest[i] });
 	}
 	const key = COLUMNS.some(([name]) => name === S.sort) ? S.sort : 'total', sign = S.ascending ? 1 : -1;
-	if (key === 'name' || key === 'module') rows.sort((a, b) => -sign * (a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : b.total - a.total));
+	if (key === 'name' || key === 'module') rows.sort((a, b) => sign * (a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : sign * (b.total - a.total)));
 	else rows.sort((a, b) => sign * (a[key] - b[key]) || (a.name < b.name ? -1 : 1));
 	return rows;
 }
 
 function sortBy(column) {
-	S.ascending = S.sort === column ? !S.ascending : false;
+	S.ascending = S.sort === column ? !S.ascending : column === 'name' || column === 'module';
 	S.sort = column;
 	update();
 	one(`#table th[data-column=${column}] button`).focus();

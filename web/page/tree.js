@@ -6,20 +6,25 @@ class Labels {
 	constructor(data) {
 		this.text = data.labelText.slice();
 		this.module = data.labelModule.slice();
-		this.kind = Array.from(data.labelKernel);	// 0 user, 1 kernel, 2 a thread or process
-		this.why = Array.from(data.labelWhy);
+		this.kind = data.labelKernel;	// 0 user, 1 kernel, 2 a thread or process
+		this.why = data.labelWhy;
 		this.made = new Map();
 	}
 	add(text) {
 		let id = this.made.get(text);
-		if (id === undefined) {
-			id = this.text.length;
-			this.text.push(text);
-			this.module.push('');
-			this.kind.push(2);
-			this.why.push(0);
-			this.made.set(text, id);
+		if (id !== undefined) return id;
+		id = this.text.length;
+		this.text.push(text);
+		this.module.push('');
+		if (id >= this.kind.length) {
+			for (const name of ['kind', 'why']) {
+				const bigger = new Uint8Array(id * 1.2 + 64);
+				bigger.set(this[name]);
+				this[name] = bigger;
+			}
 		}
+		this.kind[id] = 2;
+		this.made.set(text, id);
 		return id;
 	}
 	get cnt() { return this.text.length; }

@@ -63,7 +63,6 @@ function makeTrees() {
 	} else {
 		V.trees = [plainTree(waits, S.reverse)];
 	}
-	labels.rank;
 }
 
 function findLabel(text, module) {
@@ -95,7 +94,7 @@ function makeWeights() {
 		if (!waitPasses(wait)) continue;
 		weight[i] = V.ofWakes ? weigh(k.count, [k.blocked, k.runnable], i) : weigh(w.count, w.classes, i);
 	}
-	V.layouts = V.trees.map(({ tree, leaf }) => layOut(tree, sumUp(tree, items, leaf, weight), V.labels.rank, S.byName));
+	V.layouts = V.trees.map(({ tree, leaf }) => layOut(tree, sumUp(tree, items, leaf, weight), S.byName ? V.labels.rank : null));
 	V.total = V.layouts[0].width;
 }
 
@@ -136,7 +135,7 @@ function makeColours() {
 	looks.byLabel = byLabel;
 	looks.category = label.category;
 	looks.shade = label.shade;
-	looks.kind = Uint8Array.from(V.labels.kind);
+	looks.kind = V.labels.kind;
 	looks.names = V.labels.text;
 	const parts = byLabel ? null : colourParts(names);
 	V.which = V.trees.map(({ tree, leaf }) => byLabel ? null : dominant(tree, V.items, leaf, parts));
