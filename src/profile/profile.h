@@ -253,7 +253,16 @@ struct profile_sampling {
 	bool has_used;			/* it could be measured */
 };
 
+/* The part of a recording's window that a profile was reduced to: see profile_cut(). */
+struct profile_range {
+	bool is_cut;
+	uint64_t from_ns, to_ns;	/* since the start of the recording's window */
+	uint64_t window_ns;		/* how long that was */
+	bool is_estimated;		/* accounts of threads are estimates: waits were sampled, filtered or lost */
+};
+
 struct id_index;
+struct slices;
 
 struct profile_info {
 	uint64_t start_unix_ns;	/* of the window, CLOCK_REALTIME */
@@ -273,6 +282,7 @@ struct profile_info {
 	bool has_blame, has_storms;	/* they were asked for */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
+	struct profile_range range;
 };
 
 struct profile {
@@ -290,6 +300,7 @@ struct profile {
 	GArray *blames;		/* struct blame */
 	GArray *storms;		/* struct storm, one a waker */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
+	struct slices *slices;	/* see slices.h; NULL: none */
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;

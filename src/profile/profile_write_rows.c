@@ -5,6 +5,7 @@
 
 #include "profile/profile_insert.h"
 #include "profile/profile_schema.h"
+#include "profile/slices.h"
 
 static int write_meta(sqlite3 *db, const struct profile *p)
 {
@@ -25,9 +26,12 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "has_locks", NULL, info->has_locks },
 		{ "has_blame", NULL, info->has_blame },
 		{ "has_storms", NULL, info->has_storms },
+		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		if (strcmp(rows[i].key, "slice_ns") == 0 && !rows[i].value)
+			continue;
 		insert_text(&in, rows[i].key);
 		if (rows[i].text)
 			insert_text(&in, rows[i].text);
@@ -529,6 +533,7 @@ int profile_write_rest(sqlite3 *db, const struct profile *p)
 	static const write_table tables[] = {
 		write_meta, write_window, write_losses, write_frames, write_stacks, write_objects, write_waits, write_sampling,
 		write_wakers, write_wakes, write_chains, write_stories, write_hops, write_blames, write_storms,
+		slices_write, slices_write_cells,
 	};
 
 	return write_tables(db, p, tables, G_N_ELEMENTS(tables));
