@@ -42,6 +42,8 @@ def shorten_script(text):
         piece = token.group()
         if token.lastgroup == "slash" and not re.search(r"[\w$)\]}'\"`]$", last):
             piece = EXPRESSION.match(text, at).group()
+        if piece[0] == "`" and piece.count("${") > piece.count("}"):
+            sys.exit(f"embed.py: a template within a template: {piece[:60]}")
         at += len(piece)
         if token.lastgroup == "space":
             ahead = text[at:at + 1]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // What a user does: by key, by mouse, by button.  Everything has a key.
 
+// In two columns.
 const HELP = [
 	['Move', [['← →', 'frame beside'], ['↑ ↓', 'caller, callee'], ['Enter', 'zoom in'], ['Esc', 'back out, step by step'], ['0', 'whole graph'], ['+ −', 'closer, farther'], ['Shift ← →', 'pan'], ['PgUp PgDn', 'scroll'], ['Home', 'to the root']]],
 	['Find', [['/', 'search, a regular expression'], ['n N', 'next, previous match'], ['e', 'upper and lower case matter']]],
 	['View', [['1', 'flame graph'], ['2', 'table'], ['3', 'callers and callees of the frame'], ['4', 'wakers of the frame'], ['5', 'time'], ['g', 'group: merged, process, name, thread'], ['w', 'weight: off-CPU, blocked, runnable, …'], ['k', 'colours'], ['r', 'reverse: merge from the leaves'], ['i', 'invert: root on top'], ['o', 'order: by weight, by name'], ['d', 'details'], ['t', 'light, dark']]],
+	['Time', [['← →', 'move the range'], ['Shift ← →', 'longer, shorter'], ['b', 'compare with where it is now'], ['Delete', 'whole window'], ['Ctrl drag', 'a second range, to compare with']]],
 	['Take', [['c', 'copy name'], ['C', 'copy stack'], ['l', 'copy link to this view'], ['p', 'print']]],
 	['Mouse', [['click', 'zoom in'], ['drag', 'pan'], ['Ctrl wheel', 'closer, farther'], ['Shift wheel', 'pan'], ['right button', 'callers and callees'], ['switch, with Shift', 'this one alone']]],
 ];
@@ -133,6 +135,10 @@ function pan(pane, share) {
 function backOut() {
 	if (!one('#help').hidden) return showHelp(false);
 	if (S.x || S.zoom) return zoomTo(V.zoomPane, 0);
+	if (S.range) {
+		S.range2 = null;
+		return setRange(null, true);
+	}
 	if (S.find) return setFind('');
 	if (S.view !== 'flame') return setView('flame');
 	return null;
@@ -144,15 +150,18 @@ function setView(view) {
 	if (view === S.view) return;
 	if (view === 'sandwich') return showSandwich(V.selected && V.selected.node > 0 ? V.selected.pane.layout.tree.label[V.selected.node] : -1);
 	if (view === 'wakers') return showWakers('');
-	if (view === 'time' && !document.getElementById('slices')) return say('This recording has no slices of time');
-	const kept = S.view === 'table' || view === 'table' ? [S.zoom, S.x, S.select] : ['', null, ''];
+	if (view === 'time') {
+		if (!document.getElementById('slices')) return say('This recording has no slices of time');
+		if (!V.data.slices) return readSlices(V.data).then(() => setView('time'));
+	}
+	const kept = ['table', 'time', 'flame'].includes(S.view) && ['table', 'time', 'flame'].includes(view) ? [S.zoom, S.x, S.select] : ['', null, ''];
 	S.view = view;
 	[S.zoom, S.x, S.select] = kept;
 	update(true);
 	focusView();
 }
 function focusView() {
-	const target = S.view === 'table' ? one('#table tbody button') : one('#tree');
+	const target = S.view === 'time' ? one('#heat') : S.view === 'table' ? one('#table tbody button') : one('#tree');
 	if (target) target.focus({ preventScroll: true });
 }
 
@@ -168,7 +177,7 @@ function showSandwich(label) {
 async function showWakers(name) {
 	if (!V.data.about.hasWakers) return say('This recording has no wakers: record with --wakers');
 	await readWakers(V.data);
-	if (S.view === 'flame' || S.view === 'table') Object.assign(S, { of: S.view === 'flame' ? S.select : '', ofReverse: S.reverse });
+	if (S.view !== 'wakers' && S.view !== 'sandwich') Object.assign(S, { of: S.view !== 'table' ? S.select : '', ofReverse: S.reverse });
 	else if (S.view === 'sandwich') S.of = '';
 	Object.assign(S, { view: 'wakers', zoom: '', x: null, select: '', reverse: false });
 	update(true);

@@ -87,7 +87,6 @@ V.sync = () => {
 	const views = { flame: '#v-flame', table: '#v-table', sandwich: '#v-sandwich', wakers: '#v-wakers', time: '#v-time' };
 	for (const view in views) one(views[view]).setAttribute('aria-pressed', S.view === view);
 	one('#mini').hidden = S.view === 'sandwich';
-	one('#tree').classList.toggle('whole', S.view === 'sandwich');
 	one('#group').value = S.by;
 	one('#weight').value = weightName();
 	one('#colours').value = S.colours;
@@ -98,6 +97,8 @@ V.sync = () => {
 		s.button.setAttribute('aria-pressed', s.isOn());
 		s.button.querySelector('i').style.background = categoryColour(s.colourName, theme);
 	}
+	one('#heat').hidden = S.view !== 'time';
+	one('#whole').hidden = !S.range;
 	one('#stage').hidden = S.view === 'table';
 	one('#table').hidden = S.view !== 'table';
 	one('#panel').hidden = !S.panel || S.view === 'table';
@@ -115,9 +116,11 @@ function foundWords() {
 function whatWords() {
 	const all = V.data.about.selected, parts = [];
 	if (S.view === 'sandwich') parts.push(`Callers (above) and callees (below) of ${S.label}`);
+	if (V.isRanged) parts.push('Range ' + rangeWords(S.range) + (S.range2 ? `, compared with ${rangeWords(S.range2)} per second` : ''));
 	if (S.view === 'wakers') parts.push(V.ofLabel >= 0 ? `Who ended the waits of ${V.labels.text[V.ofLabel]}` : 'Who ended the waits');
 	parts.push(S.count ? plural(V.total, 'wait') : time(V.total));
-	if (!S.count && !V.ofWakes && S.view !== 'sandwich' && all - V.total > all * 1e-9) parts.push(`of ${time(all)}; ${time(all - V.total)} is switched off`);
+	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9) parts.push(`of ${time(all)}; ${time(all - V.total)} is switched off`);
+	if (V.weight2) parts[parts.length - 1] += goneWords();
 	if (V.total === 0) parts.push('nothing is left to show: switch something on');
 	return parts.join(' · ');
 }
@@ -325,7 +328,9 @@ function wire() {
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => update(false));
 	window.addEventListener('beforeprint', () => { document.documentElement.dataset.print = '1'; S.panel = true; update(false); });
 	window.addEventListener('afterprint', () => { delete document.documentElement.dataset.print; update(false); });
+	click('#whole', () => { S.range2 = null; setRange(null, true); });
 	mouse();
+	heatMouse();
 }
 
 async function goTo(hash) {
@@ -334,6 +339,8 @@ async function goTo(hash) {
 		if (V.data.about.hasWakers) await readWakers(V.data);
 		else S.view = 'flame';
 	}
+	if (S.view === 'time' || S.range) await readSlices(V.data);
+	if (S.view === 'time' && !V.data.slices) S.view = 'flame';
 	update(false);
 }
 

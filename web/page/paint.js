@@ -84,10 +84,10 @@ class Painter {
 	}
 	colour(pane, looks, node, label, depth) {
 		const { table, dim } = looks.colours, found = looks.found;
-		if (pane.pixelOf) return pane.pixelOf(node);
 		const category = looks.byLabel ? looks.category[label] : pane.which[node];
 		const at = (category * 3 + looks.kind[label]) * SHADES + looks.shade[label];
 		if (found && found[label]) return depth < pane.zoomDepth ? looks.colours.matchFar : looks.colours.match;
+		if (pane.pixelOf) return pane.pixelOf(node);
 		return found || depth < pane.zoomDepth ? dim[at] : table[at];
 	}
 	keepText(x, width, y, label, faded) {

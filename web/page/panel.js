@@ -26,6 +26,7 @@ function summary(pane, node) {
 	if (node > 0 && pane.layout.tree.parent[node] > 0) parts.push(percent(d.total, d.above) + ' of parent');
 	if (d.module) parts.push(baseName(d.module));
 	if (d.why) parts.push(d.why);
+	if (V.weight2) parts.splice(1, 0, changeWords(pane, node));
 	return parts.join(' · ');
 }
 
@@ -75,12 +76,12 @@ function histogram(hist, marks) {
 }
 
 function distribution(detail, waits) {
-	const hist = addUpHist(detail, waits), w = V.data.waits;
+	const hist = V.isRanged ? histWithin(waits, S.range) : addUpHist(detail, waits), w = V.data.waits;
 	const max = waits.reduce((m, i) => Math.max(m, w.max[i]), 0), count = hist.reduce((a, b) => a + b, 0);
 	if (!count) return [];
 	const marks = [['p50', 0.5], ['p90', 0.9], ['p99', 0.99]].map(([name, share]) => [name, quantile(hist, share, max)]);
 	const table = make('div', { class: 'quantiles' });
-	for (const [name, value] of [...marks, ['longest', max]]) {
+	for (const [name, value] of V.isRanged ? marks : [...marks, ['longest', max]]) {
 		table.append(make('div', {}, make('b', { text: time(value) }), make('span', { text: (name[0] === 'p' ? '≈ ' : '') + name })));
 	}
 	return [section('How long', histogram(hist, marks), table)];
@@ -112,7 +113,7 @@ function splits(items) {
 	const { data } = V, sections = [], all = items.reduce((sum, i) => sum + V.weight[i], 0), theme = themeName();
 	if (!V.ofWakes && !S.count) {
 		const rows = CLASSES.map((name, k) => ({
-			name, amount: S.classes & 1 << k ? items.reduce((sum, i) => sum + data.waits.classes[k][i], 0) : 0, colour: categoryColour(name, theme),
+			name, amount: S.classes & 1 << k ? items.reduce((sum, i) => sum + V.sums.classes[k][i], 0) : 0, colour: categoryColour(name, theme),
 		})).filter((r) => r.amount > 0);
 		sections.push(bars('What kind of time', rows, all));
 	}
@@ -120,7 +121,7 @@ function splits(items) {
 		const sums = new Map();
 		for (const i of items) {
 			const wait = V.ofWakes ? data.wakes.wait[i] : i;
-			const blocked = V.ofWakes || S.count ? V.weight[i] : S.classes & 1 ? data.waits.classes[0][i] : 0;
+			const blocked = V.ofWakes || S.count ? V.weight[i] : S.classes & 1 ? V.sums.classes[0][i] : 0;
 			if (blocked) gather(sums, data.waits.facets[f][wait], blocked);
 		}
 		const rows = [...sums].map(([k, n]) => ({ name: facet.categories[k].name, amount: n, colour: categoryColour(facet.categories[k].name, theme) }));
@@ -131,7 +132,7 @@ function splits(items) {
 
 async function wakersAndObjects(items) {
 	const { data } = V, sections = [];
-	if (V.ofWakes || !data.about.hasWakers && !data.about.hasObjects) return sections;
+	if (V.ofWakes || V.isRanged || !data.about.hasWakers && !data.about.hasObjects) return sections;
 	await readWakers(data);
 	const wakers = new Map(), objects = new Map(), k = data.wakes, w = data.waits;
 	let known = 0, slept = 0, waited = 0;
@@ -179,8 +180,9 @@ async function showPanel() {
 	const detail = await readDetail(V.data), others = await wakersAndObjects(items);
 	if (turn !== panelTurn) return;	// another frame was selected meanwhile
 	const facts = make('dl', {}), where = sourceOf(detail, pane, node);
-	const count = V.ofWakes ? items.reduce((sum, i) => sum + V.data.wakes.count[i], 0) : items.reduce((sum, i) => sum + V.data.waits.count[i], 0);
+	const count = V.ofWakes ? items.reduce((sum, i) => sum + V.data.wakes.count[i], 0) : items.reduce((sum, i) => sum + V.sums.count[i], 0);
 	fact(facts, S.count ? 'Waits' : 'Time', `${amount(d.total)}, ${percent(d.total, d.all)} of all`);
+	if (V.weight2) fact(facts, 'Change', changeWords(pane, node));
 	if (node > 0 && d.above !== d.total) fact(facts, 'Of parent', percent(d.total, d.above));
 	if (d.own && d.own !== d.total) fact(facts, 'Itself', amount(d.own));
 	if (!S.count) fact(facts, 'Waits', number(count) + (count ? `, ${time(d.total / count)} on average` : ''));

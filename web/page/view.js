@@ -88,14 +88,19 @@ function weigh(count, classes, i, first) {
 
 function makeWeights() {
 	const { data, items } = V, cnt = items.group.length, weight = V.weight = new Float64Array(cnt);
-	const w = V.ranged || data.waits, k = data.wakes;
+	const ranged = !!S.range && !!data.slices && !V.ofWakes, k = data.wakes;
+	const w = V.sums = ranged ? sumsWithin(S.range) : data.waits, w2 = ranged && S.range2 ? sumsWithin(S.range2) : null;
+	V.weight2 = w2 ? new Float64Array(cnt) : null;
+	V.isRanged = ranged;
 	for (const i of items.order) {
 		const wait = V.ofWakes ? k.wait[i] : i;
 		if (!waitPasses(wait)) continue;
 		weight[i] = V.ofWakes ? weigh(k.count, [k.blocked, k.runnable], i) : weigh(w.count, w.classes, i);
+		if (w2) V.weight2[i] = weigh(w2.count, w2.classes, i);
 	}
 	V.layouts = V.trees.map(({ tree, leaf }) => layOut(tree, sumUp(tree, items, leaf, weight), S.byName ? V.labels.rank : null));
 	V.total = V.layouts[0].width;
+	V.before = V.trees.map(({ tree, leaf }) => w2 ? sumUp(tree, items, leaf, V.weight2).total : null);
 }
 
 // ---- looks
@@ -117,7 +122,7 @@ function colourParts(names) {
 	for (const i of items.order) {
 		if (!weight[i]) continue;
 		const wait = V.ofWakes ? data.wakes.wait[i] : i;
-		const t = V.ofWakes ? [data.wakes.blocked[i], data.wakes.runnable[i], 0] : data.waits.classes.map((c) => c[i]);
+		const t = V.ofWakes ? [data.wakes.blocked[i], data.wakes.runnable[i], 0] : V.sums.classes.map((c) => c[i]);
 		const on = t.map((n, k) => S.classes & 1 << k ? n : 0);
 		if (S.colours === 'class') on.forEach((n, k) => { parts[k][i] = n; });
 		else {
@@ -205,8 +210,9 @@ function makePanes() {
 		}
 		return pane;
 	});
-	if (main.width === 0) V.empty = true;
-	else V.empty = false;
+	const compare = V.weight2 ? diffPixels() : null;
+	for (const pane of V.panes) pane.pixelOf = compare && compare(pane);
+	V.empty = main.width === 0;
 }
 
 // "c" + name is a frame among the callers of a sandwich.
@@ -260,7 +266,7 @@ function draw() {
 
 // Brings everything up to date with the state.  push: the address becomes a step of its own.
 function update(push) {
-	const trees = treesKey(), weights = trees + JSON.stringify([S.classes, S.count, S.byName, S.range, S.off.map((s) => [...s])]);
+	const trees = treesKey(), weights = trees + JSON.stringify([S.classes, S.count, S.byName, S.range, S.range2, S.off.map((s) => [...s])]);
 	step('trees', trees, makeTrees);
 	step('weights', weights, makeWeights);
 	step('colours', weights + S.colours, makeColours);
@@ -272,6 +278,7 @@ function update(push) {
 	resolve();
 	V.place();
 	draw();
+	V.showTime();
 	V.afterUpdate();
 	writeAddress(push);
 }

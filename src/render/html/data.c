@@ -6,6 +6,7 @@
 #include "render/html/bytes.h"
 #include "render/html/facet.h"
 #include "render/html/html.h"
+#include "render/html/slices.h"
 
 /*
  * Only what the selected waits need is written, and renumbered in the order in which the script meets it: stacks depth
@@ -304,6 +305,15 @@ static void write_wakers(const struct columns *c, GByteArray *out)
 	wakes_by_wait_free(by);
 }
 
+static void write_slices(const struct columns *c, GByteArray *out)
+{
+	g_autofree uint32_t *number = g_new0(uint32_t, c->p->waits->len + 1);
+
+	for (uint32_t i = 0; i < c->waits->len; i++)
+		number[g_array_index(c->waits, uint32_t, i)] = i + 1;
+	html_slices(c->p, number, c->waits->len, out);
+}
+
 static void columns_init(struct columns *c, const struct profile *p, const struct html_options *options)
 {
 	*c = (struct columns){
@@ -333,7 +343,7 @@ static void columns_clear(struct columns *c)
 void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks)
 {
 	g_autoptr(GByteArray) core = g_byte_array_new(), rows = g_byte_array_new(), detail = g_byte_array_new(),
-			      wakers = g_byte_array_new();
+			      wakers = g_byte_array_new(), slices = g_byte_array_new();
 	g_autoptr(GString) about = g_string_new(NULL);
 	struct columns c;
 
@@ -348,6 +358,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	write_detail(&c, detail);
 	write_objects(&c, wakers);
 	write_wakers(&c, wakers);
+	write_slices(&c, slices);
 	html_about(p, options, c.facets, about);
 	/* Texts come first in the core, and are complete only now. */
 	bytes_put(core, about->len);
@@ -358,6 +369,8 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	bytes_pack(core, ret_blocks->core);
 	bytes_pack(detail, ret_blocks->detail);
 	bytes_pack(wakers, ret_blocks->wakers);
+	if (slices->len)
+		bytes_pack(slices, ret_blocks->slices);
 	columns_clear(&c);
 }
 
