@@ -18,10 +18,10 @@
 #define PICTURE_MAX_ROWS 60	/* as high as wide: what is deeper belongs to a page */
 
 static const char description[] =
-	"Draws a recording as an interactive flame graph in one SVG file.\n"
+	"Shows a recording as an interactive page (HTML) or as a flame graph (SVG), in one file.\n"
 	"\n"
-	"  offcpu flame                                trace.offcpu to trace.svg\n"
-	"  offcpu flame db.offcpu -o db.html           the same in a web page\n"
+	"  offcpu flame db.offcpu -o db.html           a page to look around in: ? lists its keys\n"
+	"  offcpu flame                                trace.offcpu to trace.svg, a picture for documents\n"
 	"  offcpu flame --palette state --inverted     coloured by what was waited for, root on top\n"
 	"  offcpu flame --weight runnable --by thread  who waited for a CPU, each thread apart\n"
 	"  offcpu flame --reverse --grep fsync         from the leaves, only stacks that name fsync\n"

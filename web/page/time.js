@@ -122,7 +122,7 @@ function drawHeat() {
 		const y = HEAT_HEIGHT - (Math.log2(ns) - low) * tall;
 		if (y < 6 || y > HEAT_HEIGHT - 4 || last - y < 14) return;
 		last = y;
-		context.fillText(time(ns).replace('.00', ''), left - 8, y);
+		context.fillText(time(ns).replace(/\.0+ /, ' '), left - 8, y);
 	});
 	lanes.forEach((lane, i) => drawLane(context, lane, HEAT_HEIGHT + 8 + i * LANE, left, wide, text));
 	showRanges();

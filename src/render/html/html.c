@@ -82,7 +82,7 @@ static void about_view(struct json *j, const struct html_options *o)
 	json_member_string(j, "weight", weight_name(o->view.weight));
 	json_member_bool(j, "reverse", o->view.reverse);
 	json_member_bool(j, "down", o->inverted);
-	json_member_bool(j, "wakers", o->view.view == TREE_WAKERS);
+	json_member_bool(j, "wakers", o->view.view != TREE_SLEEPERS);
 	json_member_string(j, "colours", o->colours);
 	json_object_end(j);
 }
