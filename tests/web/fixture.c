@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "profile/slices_build.h"
+
 #define MS UINT64_C(1000000)
 #define WINDOW_NS (5000 * MS)
 
@@ -243,5 +245,40 @@ struct profile *fixture_many(unsigned frames_cnt)
 			profile_add_wake(p, &k);
 	}
 	fixture_settle(p);
+	return p;
+}
+
+/* One wait of 1 ms to 800 ms each, one after another, of two rows in turn; the second row's in the middle second are long. */
+struct profile *fixture_sliced(void)
+{
+	static const char *const stacks[] = { "main@/bin/app;read_page@/bin/app|" SYSCALL "folio_wait_bit_common;io_schedule",
+					      "main@/bin/app;take_lock@/bin/app|" SYSCALL "futex_wait;schedule" };
+	struct profile *p = new_profile();
+	struct slice_builder *b = slice_builder_new(100 * MS);
+	uint32_t thread = fixture_thread(p, 7, 7, "app", "app"), codes[2], seed = 3;
+
+	for (unsigned i = 0; i < 2; i++)
+		fixture_wait(p, thread, i ? 'S' : 'D', stacks[i], 0, 0, 0, 0);
+	for (uint64_t at_ns = 0, i = 0; at_ns < WINDOW_NS - 900 * MS; i++) {
+		bool is_long = i % 2 && at_ns > 2000 * MS && at_ns < 3000 * MS;
+		uint64_t ns = is_long ? 400 * MS + next_random(&seed) : 1 * MS + next_random(&seed) % (20 * MS);
+		struct wait *w = &g_array_index(p->waits, struct wait, i % 2);
+		struct slice_cell cell = { .row = (uint32_t)(i % 2), .count_q8 = SLICE_COUNT_Q8, .blocked_ns = ns - ns / 10,
+					   .runnable_ns = ns / 10, .max_ns = ns };
+
+		slice_hist_add(&cell.bars, profile_hist_slot(ns), SLICE_COUNT_Q8);
+		slice_builder_add_wait(b, at_ns, &cell);
+		w->count++;
+		w->blocked_ns += ns - ns / 10;
+		w->runnable_ns += ns / 10;
+		w->max_ns = MAX(w->max_ns, ns);
+		w->hist[profile_hist_slot(ns)]++;
+		at_ns += ns;
+	}
+	for (uint32_t i = 0; i < 2; i++)
+		codes[i] = slice_code_of_wait(i);
+	fixture_settle(p);
+	p->slices = slice_builder_finish(b, p, codes);
+	slice_builder_free(b);
 	return p;
 }

@@ -16,6 +16,9 @@ struct profile *fixture_hostile(void);
 struct profile *fixture_one(void);
 struct profile *fixture_empty(void);
 
+/* One thread in two places, with slices: both wait shortly, the second one long from 2 s to 3 s of 5. */
+struct profile *fixture_sliced(void);
+
 /* So many frames of different names in stacks of some 40, of 64 threads, with wakers: to be slow on. */
 struct profile *fixture_many(unsigned frames_cnt);
 

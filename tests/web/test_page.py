@@ -337,6 +337,50 @@ class Page(unittest.TestCase):
         self.browser.open(page, "#zoom=%3Cscript%3E&find=%28%28&off=99.x_z&range=9-1&view=none&classes=NaN&select=constructor")
         self.assertGreater(self.state()["total"], 0)
 
+    def test_time(self):
+        page = make(self.folder.name, "sliced", "html")
+        self.browser.open(page)
+        whole = self.state()["total"]
+        self.keys("5")
+        self.browser.pause(0.3)
+        self.assertEqual((self.state()["view"], self.state()["focus"], self.state()["total"]), ("time", "heat", whole))
+        # Ranges that cover the window add up to it; dragged by mouse.
+        at = self.browser.run("(() => { const b = document.querySelector('#heat').getBoundingClientRect(), w = (b.width - offcpu.V.heatLeft) / offcpu.V.data.slices.cnt;"
+                              "return [b.x + offcpu.V.heatLeft, w, b.y + 40, offcpu.V.data.slices.cnt]; })()")
+        left, wide, y, cnt = at
+        parts, middle = 0, cnt // 2
+        for a, b in ((0, middle - 1), (middle, cnt - 1)):
+            self.browser.drag(left + (a + 0.5) * wide, y, left + (b + 0.5) * wide, y)
+            self.assertEqual(self.browser.run("offcpu.S.range"), [a, b])
+            parts += self.state()["total"]
+        self.assertEqual(parts, whole)
+        # The second is compared with the first: its long waits are more, and said with a sign.
+        self.browser.drag(left + 20.5 * wide, y, left + 29.5 * wide, y)
+        self.browser.drag(left + 0.5 * wide, y, left + 9.5 * wide, y, ctrl=True)
+        self.assertEqual(self.browser.run("[offcpu.S.range, offcpu.S.range2]"), [[20, 29], [0, 9]])
+        self.browser.run("offcpu.V.selected && 0")
+        self.click_frame("take_lock")
+        self.assertRegex(self.state()["status"], r"/s, was .*/s: \+")
+        link = self.state()["hash"]
+        total = self.state()["total"]
+        self.browser.picture(self.folder.name + "/time.png")
+        self.keys("2")
+        change = self.browser.run("[...document.querySelectorAll('#table tbody tr')].map((r) => [r.cells[0].textContent, r.cells[2].textContent])")
+        self.assertTrue(dict(change)["take_lock"].startswith("+"), change)
+        self.assertTrue(dict(change)["read_page"].startswith("\u2212"), change)
+        self.browser.open(page, link)
+        self.assertEqual(self.state()["total"], total)
+        # By key: clear, a range, longer, along, and compare.
+        self.browser.run("document.querySelector('#heat').focus()")
+        self.keys("Delete")
+        self.assertEqual(self.state()["total"], whole)
+        self.keys("ArrowRight", "b", "ArrowRight", "ArrowRight")
+        self.browser.key("ArrowRight", shift=True)
+        first = cnt // 10
+        self.assertEqual(self.browser.run("[offcpu.S.range, offcpu.S.range2]"), [[2, first + 3], [0, first]])
+        self.keys("Escape")
+        self.assertEqual(self.browser.run("offcpu.S.range"), None)
+
     def test_small(self):
         self.browser.open(make(self.folder.name, "one", "html"))
         self.assertEqual(self.state()["total"], 900e6)
