@@ -15,7 +15,8 @@ class Reader {
 		const b = this.bytes;
 		let byte = b[this.at++];
 		if (byte < 128) return byte;
-		let n = byte & 127, factor = 128;
+		let n = byte & 127,
+			factor = 128;
 		do {
 			byte = b[this.at++];
 			n += (byte & 127) * factor;
@@ -29,7 +30,7 @@ class Reader {
 	}
 	text() {
 		const len = this.number();
-		return new TextDecoder().decode(this.bytes.subarray(this.at, this.at += len));
+		return new TextDecoder().decode(this.bytes.subarray(this.at, (this.at += len)));
 	}
 	fill(column) {
 		for (let i = 0; i < column.length; i++) column[i] = this.number();
@@ -43,9 +44,12 @@ class Reader {
 }
 
 function readTexts(r) {
-	const cnt = r.number(), lengths = r.fill(new Uint32Array(cnt)), all = r.text(), texts = new Array(cnt);
+	const cnt = r.number(),
+		lengths = r.fill(new Uint32Array(cnt)),
+		all = r.text(),
+		texts = new Array(cnt);
 	let at = 0;
-	for (let i = 0; i < cnt; i++) texts[i] = all.substring(at, at += lengths[i]);
+	for (let i = 0; i < cnt; i++) texts[i] = all.substring(at, (at += lengths[i]));
 	return texts;
 }
 
@@ -67,7 +71,10 @@ function readLabels(r, data) {
 
 function readNodes(r, data) {
 	const frameLabel = r.fill(new Int32Array(r.number()));
-	const cnt = r.number() + 1, parent = new Int32Array(cnt), label = new Int32Array(cnt), frame = new Int32Array(cnt);
+	const cnt = r.number() + 1,
+		parent = new Int32Array(cnt),
+		label = new Int32Array(cnt),
+		frame = new Int32Array(cnt);
 	const path = [0];
 	let depth = 0;
 	for (let i = 1; i < cnt; i++) {
@@ -88,15 +95,21 @@ function readNodes(r, data) {
 }
 
 function readThreads(r, data) {
-	let pid = 0, tid = 0;
+	let pid = 0,
+		tid = 0;
 	data.threads = Array.from({ length: r.number() }, () => ({
-		pid: pid += r.signed(), tid: tid += r.signed(), comm: data.texts[r.number()], process: data.texts[r.number()],
-		onCpu: r.number(), observed: r.number(),
+		pid: (pid += r.signed()),
+		tid: (tid += r.signed()),
+		comm: data.texts[r.number()],
+		process: data.texts[r.number()],
+		onCpu: r.number(),
+		observed: r.number(),
 	}));
 }
 
 function readWaits(r, data) {
-	const cnt = r.number(), w = data.waits = { cnt };
+	const cnt = r.number(),
+		w = (data.waits = { cnt });
 	w.thread = r.fillDeltas(new Int32Array(cnt));
 	w.user = r.fillDeltas(new Int32Array(cnt));
 	w.kernel = r.fillDeltas(new Int32Array(cnt));
@@ -109,7 +122,8 @@ function readWaits(r, data) {
 }
 
 async function readCore() {
-	const r = new Reader(await block('core')), data = {};
+	const r = new Reader(await block('core')),
+		data = {};
 	data.about = JSON.parse(r.text());
 	data.texts = readTexts(r);
 	readLabels(r, data);
@@ -122,24 +136,35 @@ async function readCore() {
 // Distributions and source lines: only when a frame is looked at.
 async function readDetail(data) {
 	if (data.detail) return data.detail;
-	const r = new Reader(await block('detail')), cnt = data.waits.cnt;
-	const first = new Int32Array(cnt + 1), bars = [], slots = [];
+	const r = new Reader(await block('detail')),
+		cnt = data.waits.cnt;
+	const first = new Int32Array(cnt + 1),
+		bars = [],
+		slots = [];
 	for (let i = 0; i < cnt; i++) {
-		const n = r.number(), from = n && r.number();
+		const n = r.number(),
+			from = n && r.number();
 		for (let k = 0; k < n; k++) {
 			slots.push(from + k);
 			bars.push(r.number());
 		}
 		first[i + 1] = bars.length;
 	}
-	const detail = { first, bars, slots, file: [], line: new Int32Array(data.frameCnt), inlined: new Uint8Array(data.frameCnt) };
+	const detail = {
+		first,
+		bars,
+		slots,
+		file: [],
+		line: new Int32Array(data.frameCnt),
+		inlined: new Uint8Array(data.frameCnt),
+	};
 	for (let i = 0; i < data.frameCnt; i++) {
 		detail.file.push(data.texts[r.number()]);
 		const n = r.number();
 		detail.line[i] = Math.floor(n / 2);
 		detail.inlined[i] = n & 1;
 	}
-	return data.detail = detail;
+	return (data.detail = detail);
 }
 
 // Objects, wakers, and who ended which waits.
@@ -147,12 +172,24 @@ async function readWakers(data) {
 	if (data.wakers) return data;
 	const r = new Reader(await block('wakers'));
 	data.objects = Array.from({ length: r.number() }, () => ({
-		kind: data.texts[r.number()], name: data.texts[r.number()], place: data.texts[r.number()], holder: r.number(),
+		kind: data.texts[r.number()],
+		name: data.texts[r.number()],
+		place: data.texts[r.number()],
+		holder: r.number(),
 	}));
 	data.wakers = Array.from({ length: r.number() }, () => ({
-		name: data.texts[r.number()], pid: r.number(), tid: r.number(), user: r.number(), kernel: r.number(),
+		name: data.texts[r.number()],
+		pid: r.number(),
+		tid: r.number(),
+		user: r.number(),
+		kernel: r.number(),
 	}));
-	const first = new Int32Array(data.waits.cnt + 1), waker = [], wait = [], count = [], blocked = [], runnable = [];
+	const first = new Int32Array(data.waits.cnt + 1),
+		waker = [],
+		wait = [],
+		count = [],
+		blocked = [],
+		runnable = [];
 	for (let i = 0; i < data.waits.cnt; i++) {
 		for (let n = r.number(); n > 0; n--) {
 			wait.push(i);

@@ -3,12 +3,76 @@
 
 // In two columns.
 const HELP = [
-	['Move', [['← →', 'frame beside'], ['↑ ↓', 'caller, callee'], ['Enter', 'zoom in'], ['Esc', 'back out, step by step'], ['0', 'whole graph'], ['+ −', 'closer, farther'], ['Shift ← →', 'pan'], ['PgUp PgDn', 'scroll'], ['Home', 'to the root']]],
-	['Find', [['/', 'search, a regular expression'], ['n N', 'next, previous match'], ['e', 'upper and lower case matter']]],
-	['View', [['1', 'flame graph'], ['2', 'table'], ['3', 'callers and callees of the frame'], ['4', 'wakers of the frame'], ['5', 'time'], ['g', 'group: merged, process, name, thread'], ['w', 'weight: off-CPU, blocked, runnable, …'], ['k', 'colours'], ['r', 'reverse: merge from the leaves'], ['i', 'invert: root on top'], ['o', 'order: by weight, by name'], ['d', 'details'], ['t', 'light, dark']]],
-	['Time', [['← →', 'move the range'], ['Shift ← →', 'longer, shorter'], ['b', 'compare with where it is now'], ['Delete', 'whole window'], ['Ctrl drag', 'a second range, to compare with']]],
-	['Take', [['c', 'copy name'], ['C', 'copy stack'], ['l', 'copy link to this view'], ['p', 'print']]],
-	['Mouse', [['click', 'zoom in'], ['drag', 'pan'], ['Ctrl wheel', 'closer, farther'], ['Shift wheel', 'pan'], ['right button', 'callers and callees'], ['switch, with Shift', 'this one alone']]],
+	[
+		'Move',
+		[
+			['← →', 'frame beside'],
+			['↑ ↓', 'caller, callee'],
+			['Enter', 'zoom in'],
+			['Esc', 'back out, step by step'],
+			['0', 'whole graph'],
+			['+ −', 'closer, farther'],
+			['Shift ← →', 'pan'],
+			['PgUp PgDn', 'scroll'],
+			['Home', 'to the root'],
+		],
+	],
+	[
+		'Find',
+		[
+			['/', 'search, a regular expression'],
+			['n N', 'next, previous match'],
+			['e', 'upper and lower case matter'],
+		],
+	],
+	[
+		'View',
+		[
+			['1', 'flame graph'],
+			['2', 'table'],
+			['3', 'callers and callees of the frame'],
+			['4', 'wakers of the frame'],
+			['5', 'time'],
+			['g', 'group: merged, process, name, thread'],
+			['w', 'weight: off-CPU, blocked, runnable, …'],
+			['k', 'colours'],
+			['r', 'reverse: merge from the leaves'],
+			['i', 'invert: root on top'],
+			['o', 'order: by weight, by name'],
+			['d', 'details'],
+			['t', 'light, dark'],
+		],
+	],
+	[
+		'Time',
+		[
+			['← →', 'move the range'],
+			['Shift ← →', 'longer, shorter'],
+			['b', 'compare with where it is now'],
+			['Delete', 'whole window'],
+			['Ctrl drag', 'a second range, to compare with'],
+		],
+	],
+	[
+		'Take',
+		[
+			['c', 'copy name'],
+			['C', 'copy stack'],
+			['l', 'copy link to this view'],
+			['p', 'print'],
+		],
+	],
+	[
+		'Mouse',
+		[
+			['click', 'zoom in'],
+			['drag', 'pan'],
+			['Ctrl wheel', 'closer, farther'],
+			['Shift wheel', 'pan'],
+			['right button', 'callers and callees'],
+			['switch, with Shift', 'this one alone'],
+		],
+	],
 ];
 
 function say(text) {
@@ -52,10 +116,12 @@ function select(pane, node, quiet) {
 
 // Scrolls and pans so that the frame is in sight.
 function reveal(pane, node) {
-	const y = (pane.base + pane.step * pane.layout.tree.depth[node]) * ROW, box = one('#scroll');
+	const y = (pane.base + pane.step * pane.layout.tree.depth[node]) * ROW,
+		box = one('#scroll');
 	if (y < box.scrollTop) box.scrollTop = y - ROW;
 	else if (y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + 2 * ROW - box.clientHeight;
-	const [a, b] = span(pane, node), wide = pane.x1 - pane.x0;
+	const [a, b] = span(pane, node),
+		wide = pane.x1 - pane.x0;
 	if (b > pane.x0 && a < pane.x1) return;
 	pane.x0 = Math.max(0, Math.min(pane.layout.width - wide, (a + b - wide) / 2));
 	pane.x1 = pane.x0 + wide;
@@ -63,7 +129,8 @@ function reveal(pane, node) {
 }
 
 function keepSpan(pane) {
-	const all = pane.layout.width, [a, b] = span(pane, pane.zoomed);
+	const all = pane.layout.width,
+		[a, b] = span(pane, pane.zoomed);
 	const same = Math.abs(pane.x0 - a) < all * 1e-9 && Math.abs(pane.x1 - b) < all * 1e-9;
 	S.x = same ? null : [+(pane.x0 / all).toFixed(9), +(pane.x1 / all).toFixed(9)];
 }
@@ -71,7 +138,9 @@ function keepSpan(pane) {
 let animation = 0;
 function moveTo(pane, x0, x1, done) {
 	cancelAnimationFrame(animation);
-	const from = [pane.x0, pane.x1], start = performance.now(), last = 140;
+	const from = [pane.x0, pane.x1],
+		start = performance.now(),
+		last = 140;
 	const set = (share) => {
 		pane.x0 = from[0] + (x0 - from[0]) * share;
 		pane.x1 = from[1] + (x1 - from[1]) * share;
@@ -114,7 +183,8 @@ function zoomTo(pane, node) {
 
 // Keeps what is at `at` (a share of the width) where it is.
 function magnify(pane, factor, at) {
-	const all = pane.layout.width, wide = Math.min(all, Math.max(all * 1e-8, (pane.x1 - pane.x0) / factor));
+	const all = pane.layout.width,
+		wide = Math.min(all, Math.max(all * 1e-8, (pane.x1 - pane.x0) / factor));
 	const x = pane.x0 + (pane.x1 - pane.x0) * at;
 	setSpan(pane, x - wide * at, wide);
 }
@@ -148,28 +218,46 @@ function backOut() {
 
 function setView(view) {
 	if (view === S.view) return;
-	if (view === 'sandwich') return showSandwich(V.selected && V.selected.node > 0 ? V.selected.pane.layout.tree.label[V.selected.node] : -1);
+	if (view === 'sandwich')
+		return showSandwich(
+			V.selected && V.selected.node > 0 ? V.selected.pane.layout.tree.label[V.selected.node] : -1,
+		);
 	if (view === 'wakers') return showWakers('');
 	if (view === 'time') {
 		if (!document.getElementById('slices')) return say('This recording has no slices of time');
 		if (!V.data.slices) return readSlices(V.data).then(() => setView('time'));
 	}
-	const kept = ['table', 'time', 'flame'].includes(S.view) && ['table', 'time', 'flame'].includes(view) ? [S.zoom, S.x, S.select] : ['', null, ''];
+	const kept =
+		['table', 'time', 'flame'].includes(S.view) && ['table', 'time', 'flame'].includes(view)
+			? [S.zoom, S.x, S.select]
+			: ['', null, ''];
 	S.view = view;
 	[S.zoom, S.x, S.select] = kept;
 	update(true);
 	focusView();
 }
 function focusView() {
-	const target = S.view === 'time' ? one('#heat') : S.view === 'table' ? one('#table tbody button') : one('#tree');
+	const target =
+		S.view === 'time' ? one('#heat') : S.view === 'table' ? one('#table tbody button') : one('#tree');
 	if (target) target.focus({ preventScroll: true });
 }
 
 function showSandwich(label) {
-	if (label < 0 || V.labels.kind[label] === 2) return say('Choose a function first: its callers and callees are shown then');
-	Object.assign(S, { view: 'sandwich', label: V.labels.text[label], module: V.labels.module[label], zoom: '', x: null, select: '' });
+	if (label < 0 || V.labels.kind[label] === 2)
+		return say('Choose a function first: its callers and callees are shown then');
+	Object.assign(S, {
+		view: 'sandwich',
+		label: V.labels.text[label],
+		module: V.labels.module[label],
+		zoom: '',
+		x: null,
+		select: '',
+	});
 	update(true);
-	one('#scroll').scrollTop = Math.max(0, (V.panes[1].layout.depth - 1) * ROW - one('#scroll').clientHeight / 2);
+	one('#scroll').scrollTop = Math.max(
+		0,
+		(V.panes[1].layout.depth - 1) * ROW - one('#scroll').clientHeight / 2,
+	);
 	focusView();
 }
 
@@ -177,12 +265,14 @@ function showSandwich(label) {
 async function showWakers(name) {
 	if (!V.data.about.hasWakers) return say('This recording has no wakers: record with --wakers');
 	await readWakers(V.data);
-	if (S.view !== 'wakers' && S.view !== 'sandwich') Object.assign(S, { of: S.view !== 'table' ? S.select : '', ofReverse: S.reverse });
+	if (S.view !== 'wakers' && S.view !== 'sandwich')
+		Object.assign(S, { of: S.view !== 'table' ? S.select : '', ofReverse: S.reverse });
 	else if (S.view === 'sandwich') S.of = '';
 	Object.assign(S, { view: 'wakers', zoom: '', x: null, select: '', reverse: false });
 	update(true);
 	const { first, list, tree } = V.panes[0].layout;
-	for (let k = first[0]; name && k < first[1]; k++) if (V.labels.text[tree.label[list[k]]] === name) zoomTo(V.panes[0], list[k]);
+	for (let k = first[0]; name && k < first[1]; k++)
+		if (V.labels.text[tree.label[list[k]]] === name) zoomTo(V.panes[0], list[k]);
 	focusView();
 	return null;
 }
@@ -221,11 +311,16 @@ function setFind(text) {
 function nextMatch(stepBy) {
 	const list = V.foundNodes;
 	if (!list || !list.length) return say(S.find ? 'Nothing found' : 'Search first: /');
-	const { pane, node } = V.selected, layout = V.layouts[0], at = pane.index ? -1 : list.indexOf(node);
+	const { pane, node } = V.selected,
+		layout = V.layouts[0],
+		at = pane.index ? -1 : list.indexOf(node);
 	let next = at + stepBy;
 	if (at < 0) {
 		const here = pane.index ? 0 : layout.pre[node];
-		next = stepBy > 0 ? list.findIndex((n) => layout.pre[n] > here) : list.findLastIndex((n) => layout.pre[n] < here);
+		next =
+			stepBy > 0
+				? list.findIndex((n) => layout.pre[n] > here)
+				: list.findLastIndex((n) => layout.pre[n] < here);
 	}
 	if (next < 0) next = stepBy > 0 && at < 0 ? 0 : list.length - 1;
 	select(V.panes[0], list[next % list.length]);
@@ -236,12 +331,15 @@ function nextMatch(stepBy) {
 
 // The frame beside, above or below, as it is drawn.
 function neighbour(direction) {
-	const { pane, node } = V.selected, { layout } = pane, p = layout.placeOf[node], d = layout.tree.depth[node];
+	const { pane, node } = V.selected,
+		{ layout } = pane,
+		p = layout.placeOf[node],
+		d = layout.tree.depth[node];
 	if (direction === 'left' || direction === 'right') {
 		const q = p + (direction === 'left' ? -1 : 1);
 		return q >= layout.rows[d] && q < layout.rows[d + 1] ? layout.nodes[q] : -1;
 	}
-	if ((direction === 'up') === (pane.step > 0)) {
+	if ((direction === 'up') === pane.step > 0) {
 		if (d === pane.from && pane.index === 1) return -1;
 		return layout.tree.parent[node];
 	}
@@ -250,12 +348,15 @@ function neighbour(direction) {
 }
 function biggest(layout, node) {
 	let best = -1;
-	for (let k = layout.first[node]; k < layout.first[node + 1]; k++) if (best < 0 || layout.total[layout.list[k]] > layout.total[best]) best = layout.list[k];
+	for (let k = layout.first[node]; k < layout.first[node + 1]; k++)
+		if (best < 0 || layout.total[layout.list[k]] > layout.total[best]) best = layout.list[k];
 	return best;
 }
 function step4(direction) {
-	const { pane, node } = V.selected, next = neighbour(direction), callers = V.panes[1];
-	if (next > 0 || next === 0 && pane.index === 0) return select(pane, next);
+	const { pane, node } = V.selected,
+		next = neighbour(direction),
+		callers = V.panes[1];
+	if (next > 0 || (next === 0 && pane.index === 0)) return select(pane, next);
 	// In a sandwich the way up from the function leads to its callers, and back.
 	if (callers && pane.index === 0 && node === 0 && direction === 'up') {
 		const child = biggest(callers.layout, 0);
@@ -267,21 +368,48 @@ function step4(direction) {
 
 const ARROWS = { ArrowLeft: 'left', ArrowRight: 'right', ArrowUp: 'up', ArrowDown: 'down' };
 const KEYS = {
-	'Enter': () => zoomTo(V.selected.pane, V.selected.node), ' ': () => zoomTo(V.selected.pane, V.selected.node),
-	'Escape': backOut, '0': () => zoomTo(V.zoomPane, 0), 'Home': () => select(V.panes[0], 0),
-	'+': () => magnify(V.zoomPane, 1.5, focusShare()), '=': () => magnify(V.zoomPane, 1.5, focusShare()), '-': () => magnify(V.zoomPane, 1 / 1.5, focusShare()),
-	'PageUp': () => one('#scroll').scrollBy(0, -one('#scroll').clientHeight * 0.8), 'PageDown': () => one('#scroll').scrollBy(0, one('#scroll').clientHeight * 0.8),
-	'/': () => { one('#find').focus(); one('#find').select(); }, 'n': () => nextMatch(1), 'N': () => nextMatch(-1), 'e': () => set('exact', !S.exact),
-	'1': () => setView('flame'), '2': () => setView('table'), '3': () => setView('sandwich'), '4': () => showWakers(''), '5': () => setView('time'),
-	'g': () => setGroup(cycle(CHOICES.by, S.by)), 'w': () => setWeight(cycle(Object.keys(WEIGHTS), weightName())), 'k': () => set('colours', cycle(colourModes(), S.colours)),
-	'r': () => setReverse(!S.reverse), 'i': () => set('down', !S.down), 'o': () => set('byName', !S.byName), 'd': () => set('panel', !S.panel),
-	't': () => set('theme', themeName() === 'dark' ? 'light' : 'dark'), 'c': copyName, 'C': copyStack, 'l': copyLink, 'p': () => window.print(), '?': () => showHelp(one('#help').hidden),
+	Enter: () => zoomTo(V.selected.pane, V.selected.node),
+	' ': () => zoomTo(V.selected.pane, V.selected.node),
+	Escape: backOut,
+	0: () => zoomTo(V.zoomPane, 0),
+	Home: () => select(V.panes[0], 0),
+	'+': () => magnify(V.zoomPane, 1.5, focusShare()),
+	'=': () => magnify(V.zoomPane, 1.5, focusShare()),
+	'-': () => magnify(V.zoomPane, 1 / 1.5, focusShare()),
+	PageUp: () => one('#scroll').scrollBy(0, -one('#scroll').clientHeight * 0.8),
+	PageDown: () => one('#scroll').scrollBy(0, one('#scroll').clientHeight * 0.8),
+	'/': () => {
+		one('#find').focus();
+		one('#find').select();
+	},
+	n: () => nextMatch(1),
+	N: () => nextMatch(-1),
+	e: () => set('exact', !S.exact),
+	1: () => setView('flame'),
+	2: () => setView('table'),
+	3: () => setView('sandwich'),
+	4: () => showWakers(''),
+	5: () => setView('time'),
+	g: () => setGroup(cycle(CHOICES.by, S.by)),
+	w: () => setWeight(cycle(Object.keys(WEIGHTS), weightName())),
+	k: () => set('colours', cycle(colourModes(), S.colours)),
+	r: () => setReverse(!S.reverse),
+	i: () => set('down', !S.down),
+	o: () => set('byName', !S.byName),
+	d: () => set('panel', !S.panel),
+	t: () => set('theme', themeName() === 'dark' ? 'light' : 'dark'),
+	c: copyName,
+	C: copyStack,
+	l: copyLink,
+	p: () => window.print(),
+	'?': () => showHelp(one('#help').hidden),
 };
 function colourModes() {
 	return [...V.data.about.facets.map((f) => f.name), 'class', 'kind', 'module'];
 }
 function focusShare() {
-	const pane = V.zoomPane, [a, b] = V.selected.pane === pane ? span(pane, V.selected.node) : [pane.x0, pane.x1];
+	const pane = V.zoomPane,
+		[a, b] = V.selected.pane === pane ? span(pane, V.selected.node) : [pane.x0, pane.x1];
 	const x = ((a + b) / 2 - pane.x0) / (pane.x1 - pane.x0);
 	return x > 0 && x < 1 ? x : 0.5;
 }
@@ -297,10 +425,11 @@ function inputKey(e) {
 }
 
 function onKey(e) {
-	const target = e.target, find = (e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === 'f';
+	const target = e.target,
+		find = (e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === 'f';
 	if (e.defaultPrevented) return;
 	if (target.id === 'find') {
-		if (!find) inputKey(e);	// a second Ctrl-F is the browser's own
+		if (!find) inputKey(e); // a second Ctrl-F is the browser's own
 		return;
 	}
 	if (find) {
@@ -308,12 +437,13 @@ function onKey(e) {
 		e.preventDefault();
 		return;
 	}
-	if (e.ctrlKey || e.metaKey || e.altKey || target.tagName === 'SELECT' && e.key !== 'Escape') return;
+	if (e.ctrlKey || e.metaKey || e.altKey || (target.tagName === 'SELECT' && e.key !== 'Escape')) return;
 	const pressed = e.key === 'Enter' || e.key === ' ';
 	if (pressed && target.tagName === 'BUTTON') return;
 	if (S.view === 'table' && tableKey(e)) return e.preventDefault();
 	if (ARROWS[e.key] && V.onGraph(target)) {
-		if (e.shiftKey && e.key !== 'ArrowUp' && e.key !== 'ArrowDown') pan(V.zoomPane, e.key === 'ArrowLeft' ? -0.2 : 0.2);
+		if (e.shiftKey && e.key !== 'ArrowUp' && e.key !== 'ArrowDown')
+			pan(V.zoomPane, e.key === 'ArrowLeft' ? -0.2 : 0.2);
 		else step4(ARROWS[e.key]);
 	} else if (KEYS[e.key] && !(pressed && !V.onGraph(target))) {
 		KEYS[e.key]();

@@ -10,31 +10,42 @@ function sumUp(tree, items, leaf, weight) {
 	return { total, own };
 }
 
-// Children of each node that weigh anything, by rank of their labels or the heaviest first, in a row: list[first[n]] to list[first[n + 1] - 1].
+// Children of each node that weigh anything, by rank of their labels or the heaviest first, in a row:
+// list[first[n]] to list[first[n + 1] - 1].
 function childLists(tree, total, rank) {
-	const { cnt, parent, label } = tree, first = new Int32Array(cnt + 1), list = new Int32Array(cnt);
+	const { cnt, parent, label } = tree,
+		first = new Int32Array(cnt + 1),
+		list = new Int32Array(cnt);
 	for (let i = 1; i < cnt; i++) if (total[i] > 0) first[parent[i] + 1]++;
 	for (let i = 0; i < cnt; i++) first[i + 1] += first[i];
 	const at = first.slice();
 	for (let i = 1; i < cnt; i++) if (total[i] > 0) list[at[parent[i]]++] = i;
-	const before = rank ? (a, b) => rank[label[a]] - rank[label[b]] : (a, b) => total[b] - total[a] || label[a] - label[b];
+	const before = rank
+		? (a, b) => rank[label[a]] - rank[label[b]]
+		: (a, b) => total[b] - total[a] || label[a] - label[b];
 	for (let n = 0; n < cnt; n++) {
-		const from = first[n], to = first[n + 1];
+		const from = first[n],
+			to = first[n + 1];
 		if (to - from > 12) list.subarray(from, to).sort(before);
-		else for (let i = from + 1; i < to; i++) {
-			const node = list[i];
-			let k = i;
-			for (; k > from && before(list[k - 1], node) > 0; k--) list[k] = list[k - 1];
-			list[k] = node;
-		}
+		else
+			for (let i = from + 1; i < to; i++) {
+				const node = list[i];
+				let k = i;
+				for (; k > from && before(list[k - 1], node) > 0; k--) list[k] = list[k - 1];
+				list[k] = node;
+			}
 	}
 	return { first, list };
 }
 
 // Row by row: nodes[p] begins at left[p]; row d is p from rows[d] to rows[d + 1] - 1.
 function layOut(tree, sums, rank) {
-	const { total, own } = sums, { first, list } = childLists(tree, total, rank);
-	const nodes = new Int32Array(tree.cnt), left = new Float64Array(tree.cnt), right = new Float64Array(tree.cnt), placeOf = new Int32Array(tree.cnt).fill(-1);
+	const { total, own } = sums,
+		{ first, list } = childLists(tree, total, rank);
+	const nodes = new Int32Array(tree.cnt),
+		left = new Float64Array(tree.cnt),
+		right = new Float64Array(tree.cnt),
+		placeOf = new Int32Array(tree.cnt).fill(-1);
 	const rows = [];
 	let end = 1;
 	placeOf[0] = 0;
@@ -54,20 +65,38 @@ function layOut(tree, sums, rank) {
 		}
 	}
 	rows.push(end);
-	return { tree, total, own, nodes, left, right, placeOf, rows, first, list, width: total[0], depth: rows.length - 1, cnt: end };
+	return {
+		tree,
+		total,
+		own,
+		nodes,
+		left,
+		right,
+		placeOf,
+		rows,
+		first,
+		list,
+		width: total[0],
+		depth: rows.length - 1,
+		cnt: end,
+	};
 }
 
 // Depth-first numbers: the nodes below n are those with pre[n] < pre <= last[n].
 function preOrder(layout) {
 	if (layout.pre) return layout;
-	const { tree, nodes, cnt } = layout, size = new Int32Array(tree.cnt), pre = new Int32Array(tree.cnt).fill(-1);
-	const last = new Int32Array(tree.cnt), next = new Int32Array(tree.cnt);
+	const { tree, nodes, cnt } = layout,
+		size = new Int32Array(tree.cnt),
+		pre = new Int32Array(tree.cnt).fill(-1);
+	const last = new Int32Array(tree.cnt),
+		next = new Int32Array(tree.cnt);
 	for (let p = cnt - 1; p >= 0; p--) {
 		size[nodes[p]]++;
 		if (p) size[tree.parent[nodes[p]]] += size[nodes[p]];
 	}
 	for (let p = 0; p < cnt; p++) {
-		const n = nodes[p], parent = tree.parent[n];
+		const n = nodes[p],
+			parent = tree.parent[n];
 		pre[n] = p ? next[parent] : 0;
 		if (p) next[parent] += size[n];
 		next[n] = pre[n] + 1;
@@ -85,7 +114,8 @@ function isBelow(layout, node, above) {
 // The first place of row d whose end is beyond x.
 function placeAt(layout, d, x) {
 	const { right } = layout;
-	let low = layout.rows[d], high = layout.rows[d + 1];
+	let low = layout.rows[d],
+		high = layout.rows[d + 1];
 	while (low < high) {
 		const middle = (low + high) >> 1;
 		if (right[middle] <= x) low = middle + 1;
@@ -103,7 +133,9 @@ function nodeAt(layout, d, x) {
 
 // For each node the category that most of its weight has: parts[k][i] is what of item i is of category k.
 function dominant(tree, items, leaf, parts) {
-	const best = new Float64Array(tree.cnt), which = new Uint8Array(tree.cnt), sum = new Float64Array(tree.cnt);
+	const best = new Float64Array(tree.cnt),
+		which = new Uint8Array(tree.cnt),
+		sum = new Float64Array(tree.cnt);
 	for (let k = 0; k < parts.length; k++) {
 		sum.fill(0);
 		let any = false;
@@ -132,13 +164,14 @@ function stepHash(above, text) {
 		a = Math.imul(a ^ c, 0x01000193);
 		b = Math.imul(b ^ c, 0x5bd1e995) + 3;
 	}
-	return [Math.imul(a ^ 10, 0x01000193), Math.imul(b ^ b >>> 15, 0x85ebca6b)];
+	return [Math.imul(a ^ 10, 0x01000193), Math.imul(b ^ (b >>> 15), 0x85ebca6b)];
 }
 const hashName = (h) => (h[0] >>> 0).toString(36) + '.' + (h[1] >>> 0).toString(36);
 
 function nodeName(tree, labels, node) {
 	let h = [0x811c9dc5 | 0, 0x1b873593 | 0];
-	for (const n of tree.path(node)) if (n) h = stepHash(h, labels.text[tree.label[n]] + '\n' + labels.module[tree.label[n]]);
+	for (const n of tree.path(node))
+		if (n) h = stepHash(h, labels.text[tree.label[n]] + '\n' + labels.module[tree.label[n]]);
 	const name = hashName(h);
 	tree.named = tree.named || new Map();
 	tree.named.set(name, node);
@@ -149,7 +182,10 @@ function nodeByName(tree, labels, name) {
 	if (tree.named && tree.named.has(name)) return tree.named.get(name);
 	const hashes = [[0x811c9dc5 | 0, 0x1b873593 | 0]];
 	for (let i = 1; i < tree.cnt; i++) {
-		hashes[i] = stepHash(hashes[tree.parent[i]], labels.text[tree.label[i]] + '\n' + labels.module[tree.label[i]]);
+		hashes[i] = stepHash(
+			hashes[tree.parent[i]],
+			labels.text[tree.label[i]] + '\n' + labels.module[tree.label[i]],
+		);
 		if (hashName(hashes[i]) === name) return i;
 	}
 	return -1;

@@ -4,7 +4,8 @@
 
 function base64Bytes(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-	const raw = atob(text), bytes = new Uint8Array(raw.length);
+	const raw = atob(text),
+		bytes = new Uint8Array(raw.length);
 	for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
 	return bytes;
 }
@@ -13,7 +14,9 @@ function base64Bytes(text) {
 async function block(name) {
 	const node = document.getElementById(name);
 	if (!node) return null;
-	const stream = new Blob([base64Bytes(node.textContent)]).stream().pipeThrough(new DecompressionStream('deflate'));
+	const stream = new Blob([base64Bytes(node.textContent)])
+		.stream()
+		.pipeThrough(new DecompressionStream('deflate'));
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 

@@ -2,7 +2,9 @@
 // Draws rows of frames into a buffer of pixels that is as large as the window, whatever the size of the graph.
 // Frames narrower than a pixel share it: the next one drawn is found by bisection, so a row costs what its width is.
 
-const ROW = 19, TEXT_PAD = 4, FONT = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
+const ROW = 19,
+	TEXT_PAD = 4,
+	FONT = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
 class Painter {
 	constructor(canvas) {
@@ -28,17 +30,21 @@ class Painter {
 	}
 	// panes: see view.js; scroll: pixels of the page above the canvas.
 	draw(panes, looks, scroll) {
-		const { pixels, image, context, ratio } = this, w = image.width, h = image.height;
+		const { pixels, image, context, ratio } = this,
+			w = image.width,
+			h = image.height;
 		pixels.fill(looks.back);
 		this.textCnt = 0;
 		for (const pane of panes) {
 			for (let d = pane.from; d < pane.layout.depth; d++) {
 				const y = (pane.base + pane.step * d) * ROW - scroll;
 				if (y <= -ROW || y >= this.height) continue;
-				const top = Math.max(0, Math.round(y * ratio)), bottom = Math.min(h, Math.round((y + ROW - 1) * ratio));
+				const top = Math.max(0, Math.round(y * ratio)),
+					bottom = Math.min(h, Math.round((y + ROW - 1) * ratio));
 				if (bottom <= top) continue;
 				this.paintRow(pane, d, looks, top * w, w, y);
-				for (let line = top + 1; line < bottom; line++) pixels.copyWithin(line * w, top * w, (top + 1) * w);
+				for (let line = top + 1; line < bottom; line++)
+					pixels.copyWithin(line * w, top * w, (top + 1) * w);
 			}
 		}
 		context.putImageData(image, 0, 0);
@@ -46,19 +52,28 @@ class Painter {
 	}
 	// One line of pixels at `at`, `w` long; y < 0 with textless: no texts are kept.
 	paintRow(pane, d, looks, at, w, y, textless) {
-		const { layout, x0, x1 } = pane, { nodes, left, right } = layout, label = layout.tree.label;
-		const pixels = this.pixels, end = layout.rows[d + 1], scale = w / (x1 - x0), ratio = this.ratio;
+		const { layout, x0, x1 } = pane,
+			{ nodes, left, right } = layout,
+			label = layout.tree.label;
+		const pixels = this.pixels,
+			end = layout.rows[d + 1],
+			scale = w / (x1 - x0),
+			ratio = this.ratio;
 		const room = 3 * this.cell + 2 * TEXT_PAD;
 		let p = placeAt(layout, d, x0);
 		while (p < end) {
-			const node = nodes[p], from = (left[p] - x0) * scale;
+			const node = nodes[p],
+				from = (left[p] - x0) * scale;
 			if (from >= w) return;
-			const to = (right[p] - x0) * scale, a = from > 0 ? Math.round(from) : 0, b = to < w ? Math.round(to) : w;
+			const to = (right[p] - x0) * scale,
+				a = from > 0 ? Math.round(from) : 0,
+				b = to < w ? Math.round(to) : w;
 			const colour = this.colour(pane, looks, node, label[node], d);
 			if (b > a) {
 				const wide = b - a > 3 && to < w;
 				pixels.fill(colour, at + a, at + (wide ? b - (ratio > 1.5 ? 2 : 1) : b));
-				if (!textless && (b - a) / ratio >= room) this.keepText(a / ratio, (b - a) / ratio, y, label[node], d < pane.zoomDepth);
+				if (!textless && (b - a) / ratio >= room)
+					this.keepText(a / ratio, (b - a) / ratio, y, label[node], d < pane.zoomDepth);
 				p++;
 			} else {
 				if (a < w) pixels[at + a] = colour;
@@ -69,7 +84,8 @@ class Painter {
 	// The first place behind p that ends beyond x: in growing steps, then by bisection.
 	skip(layout, p, end, x) {
 		const { right } = layout;
-		let step = 1, low = p + 1;
+		let step = 1,
+			low = p + 1;
 		while (low + step < end && right[low + step] <= x) {
 			low += step;
 			step *= 2;
@@ -83,10 +99,12 @@ class Painter {
 		return low;
 	}
 	colour(pane, looks, node, label, depth) {
-		const { table, dim } = looks.colours, found = looks.found;
+		const { table, dim } = looks.colours,
+			found = looks.found;
 		const category = looks.byLabel ? looks.category[label] : pane.which[node];
 		const at = (category * 3 + looks.kind[label]) * SHADES + looks.shade[label];
-		if (found && found[label]) return depth < pane.zoomDepth ? looks.colours.matchFar : looks.colours.match;
+		if (found && found[label])
+			return depth < pane.zoomDepth ? looks.colours.matchFar : looks.colours.match;
 		if (pane.pixelOf) return pane.pixelOf(node);
 		return found || depth < pane.zoomDepth ? dim[at] : table[at];
 	}
@@ -107,19 +125,28 @@ class Painter {
 		context.fillStyle = looks.text;
 		for (let i = 0; i < this.textCnt; i++) {
 			const t = texts[i];
-			context.fillText(cut(looks.names[t.label], Math.floor((t.width - 2 * TEXT_PAD) / cell)), t.x + TEXT_PAD, t.y + ROW / 2);
+			context.fillText(
+				cut(looks.names[t.label], Math.floor((t.width - 2 * TEXT_PAD) / cell)),
+				t.x + TEXT_PAD,
+				t.y + ROW / 2,
+			);
 		}
 		context.setTransform(1, 0, 0, 1, 0, 0);
 	}
 	// All of the pane, squeezed: one line of pixels for one or several rows.
 	drawSmall(pane, looks) {
-		const { pixels, image, context } = this, w = image.width, h = image.height, all = pane.layout.depth - pane.from;
-		const whole = { ...pane, x0: 0, x1: pane.layout.width, zoomDepth: 0 }, line = Math.min(4 * this.ratio, Math.max(1, Math.floor(h / all)));
+		const { pixels, image, context } = this,
+			w = image.width,
+			h = image.height,
+			all = pane.layout.depth - pane.from;
+		const whole = { ...pane, x0: 0, x1: pane.layout.width, zoomDepth: 0 },
+			line = Math.min(4 * this.ratio, Math.max(1, Math.floor(h / all)));
 		pixels.fill(looks.back);
 		for (let y = 0; y < h; y++) {
-			const row = Math.floor(Math.min(y / line, all > h / line ? y * all / h : y / line));
+			const row = Math.floor(Math.min(y / line, all > h / line ? (y * all) / h : y / line));
 			if (row >= all) break;
-			const d = pane.from + row, flip = pane.step < 0 ? h - 1 - y : y;
+			const d = pane.from + row,
+				flip = pane.step < 0 ? h - 1 - y : y;
 			this.paintRow(whole, d, looks, flip * w, w, 0, true);
 		}
 		context.putImageData(image, 0, 0);
@@ -132,7 +159,8 @@ function charCells(code) {
 // As much of the text as `room` cells hold.
 function cut(text, room) {
 	if (text.length * 2 <= room) return text;
-	let used = 0, last = 0;
+	let used = 0,
+		last = 0;
 	for (let i = 0; i < text.length; i++) {
 		used += charCells(text.charCodeAt(i));
 		if (used <= room - 1) last = i + 1;

@@ -6,7 +6,7 @@ class Labels {
 	constructor(data) {
 		this.text = data.labelText.slice();
 		this.module = data.labelModule.slice();
-		this.kind = data.labelKernel;	// 0 user, 1 kernel, 2 a thread or process
+		this.kind = data.labelKernel; // 0 user, 1 kernel, 2 a thread or process
 		this.why = data.labelWhy;
 		this.made = new Map();
 	}
@@ -27,14 +27,19 @@ class Labels {
 		this.made.set(text, id);
 		return id;
 	}
-	get cnt() { return this.text.length; }
+	get cnt() {
+		return this.text.length;
+	}
 	// By alphabet, so that comparing is a subtraction; made again when labels came.
 	get rank() {
 		if (!this.ranks || this.ranks.length !== this.cnt) {
-			const order = Array.from(this.text.keys()), text = this.text;
-			order.sort((a, b) => text[a] < text[b] ? -1 : text[a] > text[b] ? 1 : a - b);
+			const order = Array.from(this.text.keys()),
+				text = this.text;
+			order.sort((a, b) => (text[a] < text[b] ? -1 : text[a] > text[b] ? 1 : a - b));
 			this.ranks = new Int32Array(this.cnt);
-			order.forEach((label, i) => { this.ranks[label] = i; });
+			order.forEach((label, i) => {
+				this.ranks[label] = i;
+			});
 		}
 		return this.ranks;
 	}
@@ -48,7 +53,7 @@ class Tree {
 		this.parent = new Int32Array(this.size);
 		this.label = new Int32Array(this.size);
 		this.depth = new Int32Array(this.size);
-		this.stack = new Int32Array(this.size);	// one of the recording's stack nodes that is here, for its source line
+		this.stack = new Int32Array(this.size); // one of the recording's stack nodes that is here, for its source line
 		this.parent[0] = -1;
 		this.label[0] = rootLabel;
 		this.rehash(2048);
@@ -64,11 +69,12 @@ class Tree {
 	rehash(places) {
 		while (places < this.size * 2) places *= 2;
 		this.mask = places - 1;
-		this.table = new Int32Array(places);	// 0 is free: the root is nobody's child
+		this.table = new Int32Array(places); // 0 is free: the root is nobody's child
 		for (let i = 1; i < this.cnt; i++) this.table[this.place(this.parent[i], this.label[i])] = i;
 	}
 	place(parent, label) {
-		const table = this.table, mask = this.mask;
+		const table = this.table,
+			mask = this.mask;
 		let at = Math.imul(parent + 1, 0x9e3779b1) ^ Math.imul(label + 1, 0x85ebca6b);
 		at ^= at >>> 15;
 		for (at &= mask; table[at]; at = (at + 1) & mask) {
@@ -90,7 +96,7 @@ class Tree {
 		this.label[node] = label;
 		this.depth[node] = this.depth[parent] + 1;
 		this.stack[node] = stack;
-		return this.table[at] = node;
+		return (this.table[at] = node);
 	}
 	// From the root to the node.
 	path(node) {
@@ -100,11 +106,15 @@ class Tree {
 	}
 }
 
-// The leaf of each item's path.  An item has a group (a label, or -1 for none) and two stacks; `order` puts equal groups together.
+// The leaf of each item's path.  An item has a group (a label, or -1 for none) and two stacks;
+// `order` puts equal groups together.
 function buildForward(tree, data, items, leaf) {
-	const { nodeParent, nodeLabel } = data, memo = new Int32Array(nodeParent.length), stamp = new Int32Array(nodeParent.length);
+	const { nodeParent, nodeLabel } = data,
+		memo = new Int32Array(nodeParent.length),
+		stamp = new Int32Array(nodeParent.length);
 	const up = [];
-	let lastGroup = -2, turn = 0;
+	let lastGroup = -2,
+		turn = 0;
 	for (const i of items.order) {
 		const group = items.group[i];
 		if (group !== lastGroup) {
@@ -147,13 +157,18 @@ function buildReverse(tree, data, items, leaf) {
 // Which stacks name the label: by stack node, whether it or one above it does.
 function stacksWith(data, label) {
 	const has = new Uint8Array(data.nodeParent.length);
-	for (let i = 1; i < has.length; i++) has[i] = has[data.nodeParent[i]] || data.nodeLabel[i] === label ? 1 : 0;
+	for (let i = 1; i < has.length; i++)
+		has[i] = has[data.nodeParent[i]] || data.nodeLabel[i] === label ? 1 : 0;
 	return has;
 }
 
-// Two trees around a label: who calls it, and what it calls, from its outermost place in each stack.  Leaf -1: it is not in there.
+// Two trees around a label: who calls it, and what it calls, from its outermost place in each stack.
+// Leaf -1: it is not in there.
 function buildAround(callers, callees, data, items, label, callerLeaf, calleeLeaf) {
-	const { nodeParent, nodeLabel } = data, has = stacksWith(data, label), path = [], stacks = [];
+	const { nodeParent, nodeLabel } = data,
+		has = stacksWith(data, label),
+		path = [],
+		stacks = [];
 	for (const i of items.order) {
 		callerLeaf[i] = calleeLeaf[i] = -1;
 		if (items.group[i] !== label && !has[items.user[i]] && !has[items.kernel[i]]) continue;
@@ -195,14 +210,17 @@ function orderByGroup(items, cnt, keep) {
 
 // The waits as items of a tree.
 function waitItems(data, labels, by) {
-	const w = data.waits, ofThread = data.threads.map((t) => groupLabel(labels, t, by)), group = new Int32Array(w.cnt);
+	const w = data.waits,
+		ofThread = data.threads.map((t) => groupLabel(labels, t, by)),
+		group = new Int32Array(w.cnt);
 	for (let i = 0; i < w.cnt; i++) group[i] = ofThread[w.thread[i]];
 	return orderByGroup({ group, user: w.user, kernel: w.kernel }, w.cnt);
 }
 
 // The wakings of some waits, by waker; data.wakers must be there.
 function wakeItems(data, labels, keep) {
-	const k = data.wakes, cnt = k.wait.length;
+	const k = data.wakes,
+		cnt = k.wait.length;
 	const items = { group: new Int32Array(cnt), user: new Int32Array(cnt), kernel: new Int32Array(cnt) };
 	const ofWaker = data.wakers.map((w) => labels.add(w.name));
 	for (let i = 0; i < cnt; i++) {

@@ -5,7 +5,8 @@
 const V = { keys: {}, timings: {}, panes: [] };
 
 function timed(name, run) {
-	const from = performance.now(), result = run();
+	const from = performance.now(),
+		result = run();
 	V.timings[name] = performance.now() - from;
 	return result;
 }
@@ -25,12 +26,18 @@ function treeView() {
 }
 function treesKey() {
 	const view = treeView();
-	const more = view === 'sandwich' ? [S.label, S.module] : view === 'wakers' ? [S.of, S.ofReverse, S.reverse] : [S.reverse];
+	const more =
+		view === 'sandwich'
+			? [S.label, S.module]
+			: view === 'wakers'
+				? [S.of, S.ofReverse, S.reverse]
+				: [S.reverse];
 	return JSON.stringify([view, S.by, ...more]);
 }
 
 function plainTree(items, reverse) {
-	const tree = new Tree(V.rootLabel, V.data.nodeParent.length), leaf = new Int32Array(items.group.length).fill(-1);
+	const tree = new Tree(V.rootLabel, V.data.nodeParent.length),
+		leaf = new Int32Array(items.group.length).fill(-1);
 	(reverse ? buildReverse : buildForward)(tree, V.data, items, leaf);
 	return { tree, leaf };
 }
@@ -39,16 +46,20 @@ function plainTree(items, reverse) {
 function waitsOf(items) {
 	const keep = new Uint8Array(V.data.waits.cnt).fill(1);
 	if (!S.of) return keep;
-	const { tree, leaf } = plainTree(items, S.ofReverse), node = nodeByName(tree, V.labels, S.of);
+	const { tree, leaf } = plainTree(items, S.ofReverse),
+		node = nodeByName(tree, V.labels, S.of);
 	if (node <= 0) return keep;
 	const below = new Uint8Array(tree.cnt);
-	for (let i = node; i < tree.cnt; i++) below[i] = i === node || tree.parent[i] >= 0 && below[tree.parent[i]] ? 1 : 0;
+	for (let i = node; i < tree.cnt; i++)
+		below[i] = i === node || (tree.parent[i] >= 0 && below[tree.parent[i]]) ? 1 : 0;
 	V.ofLabel = tree.label[node];
 	return keep.map((_, i) => below[leaf[i]]);
 }
 
 function makeTrees() {
-	const { data, labels } = V, waits = waitItems(data, labels, S.by), view = treeView();
+	const { data, labels } = V,
+		waits = waitItems(data, labels, S.by),
+		view = treeView();
 	V.ofWakes = view === 'wakers';
 	V.items = waits;
 	V.ofLabel = -1;
@@ -56,10 +67,17 @@ function makeTrees() {
 		V.items = wakeItems(data, labels, waitsOf(waits));
 		V.trees = [plainTree(V.items, S.reverse)];
 	} else if (view === 'sandwich') {
-		const label = findLabel(S.label, S.module), root = label < 0 ? V.rootLabel : label;
-		const callers = new Tree(root), callees = new Tree(root), a = new Int32Array(data.waits.cnt), b = new Int32Array(data.waits.cnt);
+		const label = findLabel(S.label, S.module),
+			root = label < 0 ? V.rootLabel : label;
+		const callers = new Tree(root),
+			callees = new Tree(root),
+			a = new Int32Array(data.waits.cnt),
+			b = new Int32Array(data.waits.cnt);
 		buildAround(callers, callees, data, waits, label, a, b);
-		V.trees = [{ tree: callees, leaf: b }, { tree: callers, leaf: a }];
+		V.trees = [
+			{ tree: callees, leaf: b },
+			{ tree: callers, leaf: a },
+		];
 	} else {
 		V.trees = [plainTree(waits, S.reverse)];
 	}
@@ -82,14 +100,19 @@ function waitPasses(i) {
 // What of a wait counts, from its count and its time by class.
 function weigh(count, classes, i, first) {
 	let sum = 0;
-	for (let k = 0; k < classes.length; k++) if (S.classes & 1 << k) sum += classes[k][first ? first[i] : i];
+	for (let k = 0; k < classes.length; k++)
+		if (S.classes & (1 << k)) sum += classes[k][first ? first[i] : i];
 	return S.count ? (sum > 0 ? count[i] : 0) : sum;
 }
 
 function makeWeights() {
-	const { data, items } = V, cnt = items.group.length, weight = V.weight = new Float64Array(cnt);
-	const ranged = !!S.range && !!data.slices && !V.ofWakes, k = data.wakes;
-	const w = V.sums = ranged ? sumsWithin(S.range) : data.waits, w2 = ranged && S.range2 ? sumsWithin(S.range2) : null;
+	const { data, items } = V,
+		cnt = items.group.length,
+		weight = (V.weight = new Float64Array(cnt));
+	const ranged = !!S.range && !!data.slices && !V.ofWakes,
+		k = data.wakes;
+	const w = (V.sums = ranged ? sumsWithin(S.range) : data.waits),
+		w2 = ranged && S.range2 ? sumsWithin(S.range2) : null;
 	V.weight2 = w2 ? new Float64Array(cnt) : null;
 	V.isRanged = ranged;
 	for (const i of items.order) {
@@ -98,9 +121,11 @@ function makeWeights() {
 		weight[i] = V.ofWakes ? weigh(k.count, [k.blocked, k.runnable], i) : weigh(w.count, w.classes, i);
 		if (w2) V.weight2[i] = weigh(w2.count, w2.classes, i);
 	}
-	V.layouts = V.trees.map(({ tree, leaf }) => layOut(tree, sumUp(tree, items, leaf, weight), S.byName ? V.labels.rank : null));
+	V.layouts = V.trees.map(({ tree, leaf }) =>
+		layOut(tree, sumUp(tree, items, leaf, weight), S.byName ? V.labels.rank : null),
+	);
 	V.total = V.layouts[0].width;
-	V.before = V.trees.map(({ tree, leaf }) => w2 ? sumUp(tree, items, leaf, V.weight2).total : null);
+	V.before = V.trees.map(({ tree, leaf }) => (w2 ? sumUp(tree, items, leaf, V.weight2).total : null));
 }
 
 // ---- looks
@@ -116,15 +141,25 @@ function colourNames() {
 
 // Items' weights by what they are coloured by.
 function colourParts(names) {
-	const { data, items, weight } = V, parts = names.map(() => new Float64Array(items.group.length));
-	const f = Math.max(0, data.about.facets.findIndex((x) => x.name === S.colours)), facet = data.waits.facets[f];
+	const { data, items, weight } = V,
+		parts = names.map(() => new Float64Array(items.group.length));
+	const f = Math.max(
+			0,
+			data.about.facets.findIndex((x) => x.name === S.colours),
+		),
+		facet = data.waits.facets[f];
 	const rest = names.length - 2;
 	for (const i of items.order) {
 		if (!weight[i]) continue;
 		const wait = V.ofWakes ? data.wakes.wait[i] : i;
-		const t = V.ofWakes ? [data.wakes.blocked[i], data.wakes.runnable[i], 0] : V.sums.classes.map((c) => c[i]);
-		const on = t.map((n, k) => S.classes & 1 << k ? n : 0);
-		if (S.colours === 'class') on.forEach((n, k) => { parts[k][i] = n; });
+		const t = V.ofWakes
+			? [data.wakes.blocked[i], data.wakes.runnable[i], 0]
+			: V.sums.classes.map((c) => c[i]);
+		const on = t.map((n, k) => (S.classes & (1 << k) ? n : 0));
+		if (S.colours === 'class')
+			on.forEach((n, k) => {
+				parts[k][i] = n;
+			});
 		else {
 			parts[facet[wait]][i] += on[0];
 			parts[rest][i] += on[1];
@@ -135,15 +170,17 @@ function colourParts(names) {
 }
 
 function makeColours() {
-	const names = V.colourNames = colourNames(), byLabel = S.colours === 'kind' || S.colours === 'module';
-	const looks = V.looks, label = labelLooks(V.labels, S.colours);
+	const names = (V.colourNames = colourNames()),
+		byLabel = S.colours === 'kind' || S.colours === 'module';
+	const looks = V.looks,
+		label = labelLooks(V.labels, S.colours);
 	looks.byLabel = byLabel;
 	looks.category = label.category;
 	looks.shade = label.shade;
 	looks.kind = V.labels.kind;
 	looks.names = V.labels.text;
 	const parts = byLabel ? null : colourParts(names);
-	V.which = V.trees.map(({ tree, leaf }) => byLabel ? null : dominant(tree, V.items, leaf, parts));
+	V.which = V.trees.map(({ tree, leaf }) => (byLabel ? null : dominant(tree, V.items, leaf, parts)));
 }
 
 function themeName() {
@@ -173,12 +210,17 @@ function makeSearch() {
 		return;
 	}
 	const found = new Uint8Array(V.labels.cnt);
-	for (let i = 0; i < found.length; i++) found[i] = i !== V.rootLabel && expression.test(V.labels.text[i]) ? 1 : 0;
+	for (let i = 0; i < found.length; i++)
+		found[i] = i !== V.rootLabel && expression.test(V.labels.text[i]) ? 1 : 0;
 	V.looks.found = found;
 	// In the order of the picture; what lies under another match counts with that one.
-	const layout = V.layouts[0], { nodes, total, cnt, tree } = layout, under = new Uint8Array(tree.cnt), list = [];
+	const layout = V.layouts[0],
+		{ nodes, total, cnt, tree } = layout,
+		under = new Uint8Array(tree.cnt),
+		list = [];
 	for (let p = 0; p < cnt; p++) {
-		const node = nodes[p], above = tree.parent[node];
+		const node = nodes[p],
+			above = tree.parent[node];
 		under[node] = above >= 0 && (under[above] || found[tree.label[above]]) ? 1 : 0;
 		if (!found[tree.label[node]]) continue;
 		list.push(node);
@@ -194,14 +236,29 @@ function paneRows() {
 	return V.layouts[1] ? V.layouts[1].depth - 1 + V.layouts[0].depth : V.layouts[0].depth;
 }
 function makePanes() {
-	const [main, callers] = V.layouts, height = Math.floor(V.painter.height / ROW);
+	const [main, callers] = V.layouts,
+		height = Math.floor(V.painter.height / ROW);
 	V.rows = paneRows();
-	const up = !callers && !S.down, room = up ? Math.max(V.rows, height) : V.rows;
+	const up = !callers && !S.down,
+		room = up ? Math.max(V.rows, height) : V.rows;
 	V.tall = room * ROW;
 	V.panes = V.layouts.map((layout, i) => {
-		const old = V.panes[i], kept = old && old.layout === layout;
-		const pane = { layout, which: V.which[i], index: i, from: 0, step: 1, base: 0, x0: 0, x1: layout.width || 1, zoomed: 0, zoomDepth: 0 };
-		if (kept) Object.assign(pane, { x0: old.x0, x1: old.x1, zoomed: old.zoomed, zoomDepth: old.zoomDepth });
+		const old = V.panes[i],
+			kept = old && old.layout === layout;
+		const pane = {
+			layout,
+			which: V.which[i],
+			index: i,
+			from: 0,
+			step: 1,
+			base: 0,
+			x0: 0,
+			x1: layout.width || 1,
+			zoomed: 0,
+			zoomDepth: 0,
+		};
+		if (kept)
+			Object.assign(pane, { x0: old.x0, x1: old.x1, zoomed: old.zoomed, zoomDepth: old.zoomDepth });
 		if (callers) {
 			pane.base = callers.depth - 1;
 			if (i === 1) Object.assign(pane, { from: 1, step: -1 });
@@ -217,17 +274,22 @@ function makePanes() {
 
 // "c" + name is a frame among the callers of a sandwich.
 function refOf(pane, node) {
-	return node <= 0 && pane.index === 0 ? '' : (pane.index ? 'c' : '') + nodeName(pane.layout.tree, V.labels, node);
+	return node <= 0 && pane.index === 0
+		? ''
+		: (pane.index ? 'c' : '') + nodeName(pane.layout.tree, V.labels, node);
 }
 function byRef(ref) {
 	if (!ref) return null;
-	const index = ref[0] === 'c' && V.panes[1] ? 1 : 0, pane = V.panes[index];
-	const name = ref.replace(/^c(?=.*\.)/, (c) => index ? '' : c), node = nodeByName(pane.layout.tree, V.labels, name);
+	const index = ref[0] === 'c' && V.panes[1] ? 1 : 0,
+		pane = V.panes[index];
+	const name = ref.replace(/^c(?=.*\.)/, (c) => (index ? '' : c)),
+		node = nodeByName(pane.layout.tree, V.labels, name);
 	return node >= 0 && pane.layout.placeOf[node] >= 0 ? { pane, node } : null;
 }
 
 function span(pane, node) {
-	const { left, placeOf, total } = pane.layout, x = left[placeOf[node]];
+	const { left, placeOf, total } = pane.layout,
+		x = left[placeOf[node]];
 	return [x, x + total[node]];
 }
 
@@ -238,7 +300,8 @@ function resolve() {
 		pane.x0 = 0;
 		pane.x1 = pane.layout.width || 1;
 	}
-	const zoom = byRef(S.zoom), pane = zoom ? zoom.pane : V.panes[0];
+	const zoom = byRef(S.zoom),
+		pane = zoom ? zoom.pane : V.panes[0];
 	if (zoom) {
 		pane.zoomed = zoom.node;
 		pane.zoomDepth = pane.layout.tree.depth[zoom.node];
@@ -266,7 +329,10 @@ function draw() {
 
 // Brings everything up to date with the state.  push: the address becomes a step of its own.
 function update(push) {
-	const trees = treesKey(), weights = trees + JSON.stringify([S.classes, S.count, S.byName, S.range, S.range2, S.off.map((s) => [...s])]);
+	const trees = treesKey(),
+		weights =
+			trees +
+			JSON.stringify([S.classes, S.count, S.byName, S.range, S.range2, S.off.map((s) => [...s])]);
 	step('trees', trees, makeTrees);
 	step('weights', weights, makeWeights);
 	step('colours', weights + S.colours, makeColours);

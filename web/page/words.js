@@ -3,9 +3,13 @@
 
 function time(ns) {
 	const s = ns / 1e9;
-	if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.floor(s % 3600 / 60)} min`;
+	if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
 	if (s >= 60) return `${Math.floor(s / 60)} min ${Math.floor(s % 60)} s`;
-	for (const [unit, name] of [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs']]) {
+	for (const [unit, name] of [
+		[1e9, 's'],
+		[1e6, 'ms'],
+		[1e3, 'µs'],
+	]) {
 		const v = ns / unit;
 		if (v >= 1) return `${v.toFixed(v < 9.995 ? 2 : v < 99.95 ? 1 : 0)} ${name}`;
 	}
@@ -18,19 +22,27 @@ function plural(n, word) {
 	return `${number(n)} ${word}${Math.round(n) === 1 ? '' : 's'}`;
 }
 function percent(part, whole) {
-	const p = whole ? 100 * part / whole : 0;
+	const p = whole ? (100 * part) / whole : 0;
 	return p > 0 && p < 0.001 ? 'under 0.001%' : `${+p.toFixed(p < 0.0995 ? 3 : 1)}%`;
 }
 function baseName(path) {
 	return path.slice(path.lastIndexOf('/') + 1) || path;
 }
 
-const WHY = ['', 'no symbols in file', 'address not mapped', 'process was gone', 'file could not be read', 'stack lost'];
+const WHY = [
+	'',
+	'no symbols in file',
+	'address not mapped',
+	'process was gone',
+	'file could not be read',
+	'stack lost',
+];
 
 // Sums the histograms of waits; `share` of each: 0 to 1, or null for all.
 function addUpHist(detail, waits) {
 	const hist = new Float64Array(HIST_SLOTS);
-	for (const i of waits) for (let k = detail.first[i]; k < detail.first[i + 1]; k++) hist[detail.slots[k]] += detail.bars[k];
+	for (const i of waits)
+		for (let k = detail.first[i]; k < detail.first[i + 1]; k++) hist[detail.slots[k]] += detail.bars[k];
 	return hist;
 }
 // The duration that this share does not exceed, as if those of one power of two lay evenly in it.
@@ -39,7 +51,8 @@ function quantile(hist, share, max) {
 	for (const n of hist) sum += n;
 	let left = share * sum;
 	for (let slot = 0; slot < HIST_SLOTS; slot++) {
-		if (hist[slot] && left <= hist[slot]) return Math.min(2 ** slot * (1 + left / hist[slot]), max || Infinity);
+		if (hist[slot] && left <= hist[slot])
+			return Math.min(2 ** slot * (1 + left / hist[slot]), max || Infinity);
 		left -= hist[slot];
 	}
 	return max || 0;
