@@ -82,7 +82,7 @@ void bytes_pack(const GByteArray *bytes, GString *out)
 	uLongf len = compressBound(bytes->len);
 	g_autofree Bytef *packed = g_malloc(len);
 
-	/* A buffer of compressBound() is always enough: what may fail is only memory, for which GLib ends the program, too. */
+	/* A buffer of compressBound() is always enough: only memory may fail, for which GLib ends the program, too. */
 	if (compress2(packed, &len, bytes->data, bytes->len, 6) != Z_OK)
 		g_error("zlib: out of memory");
 	g_autofree char *text = g_base64_encode(packed, len);

@@ -365,7 +365,9 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	g_byte_array_append(core, (const guint8 *)about->str, (guint)about->len);
 	texts_write(c.texts, core);
 	g_byte_array_append(core, rows->data, rows->len);
-	*ret_blocks = (struct html_blocks){ g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), g_string_new(NULL) };
+	*ret_blocks = (struct html_blocks){
+		.core = g_string_new(NULL), .detail = g_string_new(NULL), .wakers = g_string_new(NULL), .slices = g_string_new(NULL),
+	};
 	bytes_pack(core, ret_blocks->core);
 	bytes_pack(detail, ret_blocks->detail);
 	bytes_pack(wakers, ret_blocks->wakers);

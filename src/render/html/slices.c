@@ -23,7 +23,7 @@ struct gather {
 	guint pending;		/* rows from here on are of a wait whose end, and so its duration, is yet to come */
 };
 
-/* The part's time goes to its durations as these take time: by count and length.  The last one takes what rounding left. */
+/* The part's time goes to its durations by count and length.  The last one takes what rounding left. */
 static void split(struct gather *g, struct row row, const struct slice_part *part)
 {
 	const uint64_t all[3] = { part->blocked_ns, part->runnable_ns, part->preempted_ns };

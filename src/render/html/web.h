@@ -3,7 +3,8 @@
 #define RENDER_HTML_WEB_H
 
 /* The files of web/page, built in by tools/embed.py; the digests are what a Content-Security-Policy names them by. */
-extern const char web_page_js_packed[], web_page_js_packed_sha256[];	/* base64 of a zlib stream; of the script itself */
+/* base64 of the script's zlib stream; the digest is the script's */
+extern const char web_page_js_packed[], web_page_js_packed_sha256[];
 extern const char web_page_loader[], web_page_loader_sha256[];
 extern const char web_page_css[], web_page_css_sha256[];
 extern const char web_page_html[];
