@@ -378,7 +378,7 @@ class Page(unittest.TestCase):
         self.browser.key("ArrowRight", shift=True)
         first = cnt // 10
         self.assertEqual(self.browser.run("[offcpu.S.range, offcpu.S.range2]"), [[2, first + 3], [0, first]])
-        self.keys("Escape")
+        self.keys("Escape", "Escape")    # the frame that the link had zoomed to, then the range
         self.assertEqual(self.browser.run("offcpu.S.range"), None)
 
     def test_small(self):
