@@ -521,6 +521,11 @@ async function goTo(hash) {
 	}
 	if (S.view === 'time' || S.range) await readSlices(V.data);
 	if (S.view === 'time' && !V.data.slices) S.view = 'flame';
+	// A link may be of another recording.
+	for (const key of ['range', 'range2']) {
+		if (S[key] && !(V.data.slices && S[key][0] <= S[key][1] && S[key][1] < V.data.slices.cnt)) S[key] = null;
+	}
+	if (!S.range) S.range2 = null;
 	update(false);
 }
 

@@ -8,7 +8,7 @@
  * What each wait row was in each slice, apart by how long the waits were: rows of (wait, slice, slot of duration).  A
  * recording of many rows is told in longer slices, and in microseconds, so that the page stays small.
  */
-#define ROWS_MAX 60000
+#define ROWS_MAX 110000
 #define ROWS_EXACT 15000
 
 struct row {
