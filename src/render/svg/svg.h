@@ -34,15 +34,19 @@ struct svg_options {
 	const struct selection *selection;	/* the same, for the coverage; NULL: all */
 	unsigned width_px;	/* as written; a browser fits it to its window */
 	double min_width;	/* narrower frames are left out, share of the whole graph: 0.001 */
+	unsigned max_frames;	/* where there are more, min_width grows until these are left; 0: no limit */
+	unsigned max_rows;	/* what lies deeper is left out; 0: no limit */
 	enum palette palette;
 	bool inverted;		/* root at the top */
 	const struct svg_paint *paint;	/* NULL: the time of the profile, in the palette's colours */
 };
 
-/* What was left out for being too narrow. */
+/* What was left out for being too narrow or too deep. */
 struct svg_elided {
 	uint64_t frames_cnt;	/* whole subtrees counted */
 	uint64_t amount;	/* summed weight of the subtrees' roots */
+	uint64_t deep_frames_cnt, deep_amount;	/* the part of these that lies deeper than max_rows */
+	double min_width;	/* that was drawn with */
 };
 
 /*
@@ -51,8 +55,5 @@ struct svg_elided {
  */
 void svg_flame(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out,
 	       struct svg_elided *ret_elided);
-
-/* The same inside a page of HTML. */
-void svg_flame_html(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out);
 
 #endif
