@@ -175,6 +175,43 @@ static void empty_tables(struct profile *p)
 	p->storm_index = id_index_new();
 }
 
+/* Of each thread, what its waits that were mostly a quota's took in queues. */
+static uint64_t *quota_waits(const GArray *waits, guint threads)
+{
+	uint64_t *ns = g_new0(uint64_t, (gsize)threads + 1);
+
+	for (guint i = 0; i < waits->len; i++) {
+		const struct wait *w = &g_array_index(waits, struct wait, i);
+
+		if (w->flags & WAIT_THROTTLED)
+			ns[w->thread] += w->runnable_ns + w->preempted_ns;
+	}
+	return ns;
+}
+
+/* How long a quota held up a thread goes with those waits of it that were mostly that. */
+static void keep_throttled(struct cutting *c, const GArray *blames)
+{
+	g_autofree uint64_t *all_ns = quota_waits(c->old.waits, c->old.threads->len);
+	g_autofree uint64_t *here_ns = quota_waits(c->p->waits, c->p->threads->len);
+
+	for (guint i = 0; i < blames->len; i++) {
+		struct blame b = g_array_index(blames, struct blame, i);
+		const uint64_t all = all_ns[b.thread];
+
+		if (b.kind != BLAME_THROTTLED || !all || !cut_accounts_thread(c->accounts, b.thread, &b.thread))
+			continue;
+		const struct thread *t = profile_thread(c->p, b.thread);
+		const uint64_t here = here_ns[b.thread];
+
+		b.runnable_ns = MIN((uint64_t)((unsigned __int128)b.runnable_ns * here / all), t->runnable_ns);
+		b.preempted_ns = MIN((uint64_t)((unsigned __int128)b.preempted_ns * here / all), t->preempted_ns);
+		b.count = (uint64_t)((unsigned __int128)b.count * here / all);
+		if (b.runnable_ns || b.preempted_ns)
+			profile_add_blame(c->p, &b);
+	}
+}
+
 static bool bad_range(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static bool bad_range(GError **error, const char *format, ...)
 {
@@ -238,15 +275,21 @@ bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **e
 	c.builder = slice_builder_new(c.length_ns);
 	c.codes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	p->slices = NULL;
+	g_autoptr(GArray) blames = g_array_copy(p->blames);
+
+	c.old.threads = g_array_ref(p->threads);
 	empty_tables(p);
 	slices_for_each_cell(c.old.slices, cut_cell, &c);
 	bool is_estimated = cut_accounts_apply(c.accounts, c.old.waits);
+
+	keep_throttled(&c, blames);
 
 	tell_range(p, from_ns, to_ns, is_estimated);
 	p->slices = slice_builder_finish(c.builder, p, (const uint32_t *)(void *)c.codes->data);
 	slices_free(c.old.slices);
 	slice_builder_free(c.builder);
 	g_array_unref(c.codes);
+	g_array_unref(c.old.threads);
 	g_array_unref(c.old.waits);
 	g_array_unref(c.old.wakes);
 	cut_accounts_free(c.accounts);
