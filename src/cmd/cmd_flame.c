@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/objects.h"
 #include "analyse/query.h"
 #include "analyse/tree.h"
 #include "base/parse.h"
@@ -224,6 +225,8 @@ static int run(struct flame_job *job)
 		profile_free(p);
 		return EXIT_FAILED;
 	}
+	if (p)
+		objects_as_frames(p);
 	struct selection *selection = p ? selection_new(p, &job->query, &error) : NULL;
 	int status = EXIT_FAILED;
 

@@ -30,7 +30,7 @@ static const char description[] =
 	"  offcpu report --graph dot | dot -Tsvg      the same as a picture\n"
 	"  offcpu report --critical sysbench          for whom these threads waited\n"
 	"\n"
-	"--by: leaf, stack, thread, process, comm, state, syscall;\n"
+	"--by: leaf, stack, thread, process, comm, state, syscall, object;\n"
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";
 
