@@ -5,7 +5,8 @@
 The texts go into CDATA sections and into HTML, so a script or style that holds an end mark of
 either is refused here and not found out in a browser.  NAME of several files is one script or style of
 theirs, without what only a reader needs, and NAME_sha256 is its digest in base64.  A NAME that ends in
-_packed holds base64 of its zlib stream; its digest is still the text's."""
+_packed holds base64 of its zlib stream; its digest is still the text's.  With "-" in place of HEADER the
+texts are as they are, and declared where they are defined."""
 import base64
 import hashlib
 import re
@@ -79,14 +80,19 @@ def constant(name, data):
 def main():
     out, header, *items = sys.argv[1:]
     parts = ["/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */\n"
-             f"/* Made by tools/embed.py. */\n#include \"{header}\"\n"]
+             "/* Made by tools/embed.py. */\n"]
+    if header == "-":
+        parts += [f"extern const char {item.split('=', 1)[0]}[];\n" for item in items]
+    else:
+        parts.append(f"#include \"{header}\"\n")
     for item in items:
         name, paths = item.split("=", 1)
         paths = paths.rstrip(",").split(",")
-        data = "".join(read(path) if name.startswith("web_flame") else shorten(path, read(path)) for path in paths).encode()
+        plain = header == "-" or name.startswith("web_flame")
+        data = "".join(read(path) if plain else shorten(path, read(path)) for path in paths).encode()
         packed = name.endswith("_packed")
         parts.append(constant(name, base64.b64encode(zlib.compress(data, 9)) if packed else data))
-        if not name.startswith("web_flame"):
+        if not plain:
             parts.append(constant(name + "_sha256", base64.b64encode(hashlib.sha256(data).digest())))
     with open(out, "w", encoding="utf-8") as file:
         file.writelines(parts)

@@ -20,6 +20,7 @@ enum top_by {
 	TOP_BY_STATE,
 	TOP_BY_SYSCALL,
 	TOP_BY_OBJECT,		/* objects.h */
+	TOP_BY_REASON,		/* reasons.h: blocked time by what it waited for, and all waits for a CPU in a row of their own */
 	TOP_BY_COUNT
 };
 
@@ -41,6 +42,7 @@ struct top_row {
 	uint32_t object;	/* index + 1; only for stacks; 0: none */
 	int64_t user_parent;	/* frame to point at, -1: none; only for stacks */
 	uint8_t state;		/* only for stacks and states, else 0 */
+	uint8_t reason;		/* enum reason; only for reasons */
 };
 
 struct top {
@@ -55,6 +57,7 @@ struct top {
 	 */
 	uint64_t whole;
 	/* private */
+	struct reasons *reasons;
 	struct plumbing *plumbing;
 	uint32_t *locks;	/* see lock_ids_new() */
 	GStringChunk *strings;

@@ -14,6 +14,7 @@ static const struct command commands[] = {
 	{ "trace", "[TARGET] [SECS]", "trace, then print the stacks (as bcc's offcputime)", cmd_trace },
 	{ "report", "FILE", "headline, accounts, top stacks", cmd_report },
 	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },
+	{ "diff", "BEFORE AFTER", "what changed between two recordings", cmd_diff },
 	{ "hist", "[TARGET] [INTERVAL [COUNT]]", "histograms of off-CPU, on-CPU or run-queue time", cmd_hist },
 	{ "events", "[TARGET]", "one line per wait", cmd_events },
 	{ "export", "FILE -f FORMAT", "folded stacks, JSON, CSV", cmd_export },

@@ -316,7 +316,6 @@ static void write_object(struct json *j, const struct object *o)
 {
 	bool is_lock = o && object_is_lock(o);
 
-	json_member_string(j, "reason", is_lock ? "futex" : NULL);
 	json_member_string(j, "object", o ? o->name : NULL);
 	if (!o)
 		return;
@@ -344,18 +343,24 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	const struct wait *w = profile_wait(p, wait);
 	const struct thread *t = profile_thread(p, w->thread);
 	char state[2] = { (char)w->state, '\0' };
+	uint64_t hist[PROFILE_HIST_SLOTS];
 
 	json_object_begin(j);
 	json_member_uint(j, "pid", t->pid);
 	json_member_uint(j, "tid", t->tid);
 	json_member_string(j, "comm", t->comm);
 	json_member_string(j, "state", state);
+	json_member_string(j, "reason", reason_name(reasons_of(writer->reasons, wait)));
+	json_member_string(j, "protocol", reasons_protocol(writer->reasons, wait));
+	json_member_string(j, "idle", reasons_is_idle(writer->reasons, wait) ? idle_kind_name(reasons_idle(writer->reasons, wait)) : NULL);
 	json_member_uint(j, "count", w->count);
 	json_member_uint(j, "off_cpu_ns", wait_off_cpu_ns(w));
 	json_member_uint(j, "blocked_ns", w->blocked_ns);
 	json_member_uint(j, "runnable_ns", w->runnable_ns);
 	json_member_uint(j, "preempted_ns", w->preempted_ns);
-	json_member_uint(j, "max_ns", w->max_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		hist[i] = w->hist[i];
+	json_percentiles(j, hist, w->max_ns);
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
 	json_member_uint(j, "count_se", w->count_se);
 	write_hist(j, w->hist);
@@ -376,8 +381,10 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_autofree uint64_t *throttled_ns = throttled_by_thread(p);
 	unsigned states_at = 0;
+	struct findings *findings = findings_new(p, selection);
+	struct top *reasons = top_new(p, selection, TOP_BY_REASON, WEIGHT_OFF_CPU);
 	struct wait_writer writer = {
-		.p = p, .frames = frames, .path = path, .wakes = wakes_by_wait_new(p), .stories = stories_by_wake_new(p),
+		.p = p, .reasons = findings->reasons, .frames = frames, .path = path, .wakes = wakes_by_wait_new(p), .stories = stories_by_wake_new(p),
 	};
 	struct json j;
 
@@ -386,6 +393,8 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_member_uint(&j, "schema", 1);
 	write_window(&j, &p->info);
 	write_coverage(&j, p, selection);
+	json_findings(&j, findings);
+	json_reasons(&j, reasons);
 	json_key(&j, "threads");
 	json_array_begin(&j);
 	for (unsigned i = 0; i < p->threads->len; i++) {
@@ -406,5 +415,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_object_end(&j);
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);
+	top_free(reasons);
+	findings_free(findings);
 	g_string_append_c(out, '\n');
 }

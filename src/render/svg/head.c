@@ -97,6 +97,10 @@ static GPtrArray *subtitle_parts(const struct profile *p, const struct tree *t, 
 	g_autoptr(GString) s = g_string_new(NULL);
 	uint64_t all = 0, shown = tree_node(t, 0)->total;
 
+	for (const char *const *part = o->paint ? o->paint->subtitle : NULL; part && *part; part++)
+		g_ptr_array_add(parts, g_strdup(*part));
+	if (o->paint)
+		return parts;
 	if (o->subtitle) {
 		g_ptr_array_add(parts, g_strdup(o->subtitle));
 		return parts;
@@ -195,7 +199,10 @@ static GPtrArray *foot_parts(const struct profile *p, const struct tree *t, cons
 	GPtrArray *parts = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	add_coverage(p, o, parts, s);
+	for (const char *const *part = o->paint ? o->paint->foot : NULL; part && *part; part++)
+		g_ptr_array_add(parts, g_strdup(*part));
+	if (!o->paint)
+		add_coverage(p, o, parts, s);
 	if (elided->frames_cnt > elided->deep_frames_cnt) {
 		g_string_append(s, "frames narrower than ");
 		svg_percent(s, (uint64_t)(elided->min_width * 1e9), 1000000000);
@@ -285,9 +292,11 @@ struct svg_head *svg_head_new(const struct profile *p, const struct tree *t, con
 	head->title = options->title ? g_strdup(options->title) : default_title(t);
 	head->subtitle = wrap(subtitle, options->width_px);
 	head->foot = wrap(foot, options->width_px);
-	if (options->palette == PALETTE_STATE)
+	for (unsigned i = 0; options->paint && i < options->paint->legend_cnt; i++)
+		legend_item(&legend, options->paint->legend[i].colour, options->paint->legend[i].text);
+	if (!options->paint && options->palette == PALETTE_STATE)
 		legend_states(&legend, t);
-	else
+	else if (!options->paint)
 		legend_kinds(&legend, t, options->palette);
 	head->legend = legend.out;
 	head->legend_rows = legend.rows;

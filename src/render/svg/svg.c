@@ -154,6 +154,19 @@ static void append_lines(const struct canvas *c, const struct tree_node *n)
 	g_string_append_c(c->out, '\n');
 }
 
+static void append_painted_lines(const struct canvas *c, uint32_t i)
+{
+	const struct svg_paint *paint = c->options->paint;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	paint->tooltip(paint->data, i, text);
+	g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
+	for (char **line = lines; *line; line++) {
+		g_string_append(c->out, line == lines ? "" : "\n");
+		svg_escape(c->out, *line);
+	}
+}
+
 /* The tooltip; the first line is the name, whole, and flame.js reads it from there. */
 static void append_title(const struct canvas *c, uint32_t i)
 {
@@ -173,6 +186,11 @@ static void append_title(const struct canvas *c, uint32_t i)
 		g_string_append_printf(c->out, "%s\n", frame_why_text(label->why));
 	}
 	append_lines(c, n);
+	if (c->options->paint) {
+		append_painted_lines(c, i);
+		g_string_append(c->out, "</title>");
+		return;
+	}
 	append_shares(c, n->total, parent_total);
 	if (c->t->weight != WEIGHT_COUNT) {
 		g_string_append_c(c->out, '\n');
@@ -220,11 +238,24 @@ static void append_frame(const struct canvas *c, uint32_t i)
 {
 	const struct tree_node *n = tree_node(c->t, i);
 	const struct tree_label *label = tree_node_label(c->t, i);
+	const struct svg_paint *paint = c->options->paint;
 
-	g_string_append_printf(c->out, "<g class=\"f\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\">", c->start[i], n->total,
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	g_string_append_printf(c->out, "<g class=\"f\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\"", c->start[i], n->total,
 			       n->depth);
+	if (paint)
+		paint->sign(paint->data, i, text);
+	if (text->len) {	/* flame.js sets the text anew */
+		g_string_append(c->out, " data-sign=\"");
+		svg_escape(c->out, text->str);
+		g_string_append_c(c->out, '"');
+	}
+	g_string_append_c(c->out, '>');
+	g_string_append(text, label->text);
 	append_title(c, i);
-	append_box(c, c->start[i], n->total, n->depth, palette_colour(c->options->palette, label, n), label->text);
+	append_box(c, c->start[i], n->total, n->depth,
+		   paint ? paint->colour(paint->data, i) : palette_colour(c->options->palette, label, n), text->str);
 	g_string_append(c->out, "</g>\n");
 }
 

@@ -11,6 +11,22 @@
 #define SVG_WIDTH_MIN_PX 320
 #define SVG_WIDTH_MAX_PX 20000
 
+struct svg_key {
+	uint32_t colour;
+	const char *text;
+};
+
+/* What a graph of something else than one recording's time says and how it is coloured.  Texts are not escaped. */
+struct svg_paint {
+	uint32_t (*colour)(const void *data, uint32_t node);	/* 0xRRGGBB */
+	void (*sign)(const void *data, uint32_t node, GString *out);	/* what stands in the box before the name */
+	void (*tooltip)(const void *data, uint32_t node, GString *out);	/* lines below name and module */
+	const void *data;
+	const struct svg_key *legend;
+	unsigned legend_cnt;
+	const char *const *subtitle, *const *foot;	/* parts of lines, NULL ends them */
+};
+
 struct svg_options {
 	const char *title;	/* NULL: by weight and order */
 	const char *subtitle;	/* NULL: host, window, totals, filters */
@@ -22,6 +38,7 @@ struct svg_options {
 	unsigned max_rows;	/* what lies deeper is left out; 0: no limit */
 	enum palette palette;
 	bool inverted;		/* root at the top */
+	const struct svg_paint *paint;	/* NULL: the time of the profile, in the palette's colours */
 };
 
 /* What was left out for being too narrow or too deep. */
@@ -33,7 +50,7 @@ struct svg_elided {
 };
 
 /*
- * Appends the document of the tree, which was built from p, to out.  An empty tree gives a
+ * Appends the document of the tree, which was built from p, to out; with paint p may be NULL.  An empty tree gives a
  * document that says so.  ret_elided may be NULL.
  */
 void svg_flame(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out,

@@ -4,6 +4,7 @@
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
+#include "analyse/wakers.h"
 #include "base/module.h"
 #include "render/text/style.h"
 #include "render/text/text.h"
@@ -290,6 +291,22 @@ static void append_lock(GString *s, const struct object *object, const struct te
 	g_string_append_c(s, '\n');
 }
 
+/* ", median 1.1 ms, p90 2.2 ms, p99 14 ms, max 20 ms" */
+static void append_percentiles(GString *s, const struct top_row *r)
+{
+	static const struct { const char *name; double share; } shares[] = { { "median", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 } };
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		all += r->hist[i];
+	for (unsigned i = 0; all && i < G_N_ELEMENTS(shares); i++) {
+		g_string_append_printf(s, ", %s ", shares[i].name);
+		text_duration(s, MIN(waker_percentile_ns(r->hist, shares[i].share), r->max_ns));
+	}
+	g_string_append(s, ", max ");
+	text_duration(s, r->max_ns);
+}
+
 /* "  1. 12.3 s  45.6%  mysqld (123), S sleeping" and "     count 12, mean 1.03 s, max 2.20 s, blocked ..." */
 static void append_row(GString *s, const struct profile *p, const struct top *t, unsigned i,
 		       const struct text_options *o)
@@ -312,8 +329,7 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 		text_relative_error(s, r->count_se, r->count);
 	g_string_append(s, ", mean ");
 	text_duration(s, r->count ? r->off_cpu_ns / r->count : 0);
-	g_string_append(s, ", max ");
-	text_duration(s, r->max_ns);
+	append_percentiles(s, r);
 	g_string_append(s, "; blocked ");
 	text_duration(s, r->blocked_ns);
 	g_string_append(s, ", runnable ");
