@@ -259,9 +259,9 @@ static void write_objects(const struct columns *c, GByteArray *out)
 	bytes_put(out, c->p->objects->len);
 	for (uint32_t i = 0; i < c->p->objects->len; i++) {
 		const struct object *o = profile_get_object(c->p, i);
-		g_autofree char *address = *o->name ? NULL : g_strdup_printf("0x%" G_GINT64_MODIFIER "x", o->addr);
+		g_autofree char *address = *o->name || !o->addr ? NULL : g_strdup_printf("0x%" G_GINT64_MODIFIER "x", o->addr);
 
-		bytes_put(out, texts_id(c->texts, lock_kind_text(o->kind)));
+		bytes_put(out, texts_id(c->texts, object_kind_text(o->kind)));
 		bytes_put(out, texts_id(c->texts, address ? address : o->name));
 		bytes_put(out, texts_id(c->texts, o->place));
 		bytes_put(out, o->holder_tid);

@@ -108,7 +108,7 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 	json_member_uint(&j, "switches", info->switches);
 	json_member_bool(&j, "sampled", profile_is_sampled(p));
 	json_member_bool(&j, "hasWakers", info->has_wakers);
-	json_member_bool(&j, "hasObjects", info->has_locks);
+	json_member_bool(&j, "hasObjects", info->has_locks || info->has_objects);
 	about_coverage(&j, p, o->selection);
 	about_losses(&j, p);
 	about_facets(&j, facets);
