@@ -257,7 +257,7 @@ struct lock_table *lock_table_new(const struct profile *p, const struct selectio
 		if ((selection && !selection->waits[i]) || w->state != 'S')
 			continue;
 		t->asleep_ns += w->blocked_ns;
-		if (w->object)
+		if (w->object && object_is_lock(profile_wait_object(p, w)))
 			add_wait(&all, by, i);
 	}
 	take_rows(t, all.rows);
@@ -322,5 +322,5 @@ bool lock_is_held(const struct object *o)
 
 void lock_append_name(GString *s, const struct object *o)
 {
-	g_string_append_printf(s, "%s %s", lock_kind_text((enum lock_kind)o->kind), o->name);
+	g_string_append_printf(s, "%s %s", object_kind_text(o->kind), o->name);
 }

@@ -333,6 +333,8 @@ static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
 
 	if (strcmp(entry, "sched_yield") == 0)
 		return intern(pl, "sched_yield");
+	if (w->flags & WAIT_THROTTLED)
+		return intern(pl, "throttled");
 	if (w->preempted_ns || !w->runnable_ns || stands_preempted(pl, w->kernel))
 		return intern(pl, "preempted");
 	if (!(w->flags & WAIT_OPEN_AT_START) || strcmp(entry, "new thread") == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/locks.h"
+#include "analyse/objects.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
 #include "base/hash.h"
@@ -12,7 +13,7 @@
 static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",
 	[TOP_BY_PROCESS] = "process", [TOP_BY_COMM] = "comm",	[TOP_BY_STATE] = "state",
-	[TOP_BY_SYSCALL] = "syscall", [TOP_BY_REASON] = "reason",
+	[TOP_BY_SYSCALL] = "syscall", [TOP_BY_REASON] = "reason", [TOP_BY_OBJECT] = "object",
 };
 
 const char *top_by_name(enum top_by by)
@@ -22,7 +23,7 @@ const char *top_by_name(enum top_by by)
 
 const char *top_by_names(void)
 {
-	return "leaf, stack, thread, process, comm, state, syscall, reason";
+	return "leaf, stack, thread, process, comm, state, syscall, reason, object";
 }
 
 bool top_by_parse(const char *name, enum top_by *ret_by)
@@ -55,10 +56,35 @@ static gboolean key_equal(gconstpointer x, gconstpointer y)
 	return memcmp(x, y, sizeof(struct row_key)) == 0;
 }
 
+/* One stack may read thousands of files, or wait for as many children: those are no rows of their own. */
+static uint32_t told_apart(const struct top *t, const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+	bool is_many = o && (o->kind == OBJECT_FILE || o->kind == OBJECT_DIRECTORY || o->kind == OBJECT_FAULT || o->kind == OBJECT_CHILD);
+
+	return is_many ? 0 : t->locks[w->object];
+}
+
+/* One name may be that of several: of locks at other addresses, and of other processes' ones. */
+static void set_object(struct row_key *key, const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+
+	if (!o) {
+		key->b = w->state == 'R';
+		return;
+	}
+	key->name = o->name;
+	key->a = o->kind + 1u;
+	key->c = (uint32_t)(o->addr >> 32);
+	key->d = (uint32_t)o->addr;
+	key->e = object_is_lock(o) ? o->pid : 0;
+}
+
 /* Of a part of a wait that split() made; `thread` and stacks are the whole wait's, its index is in `object`. */
 static enum reason reason_of(const struct top *t, const struct wait *part)
 {
-	return part->state == 'R' ? REASON_CPU_QUEUE : reasons_of(t->reasons, part->object);
+	return part->state == 'R' && !(part->flags & WAIT_THROTTLED) ? REASON_CPU_QUEUE : reasons_of(t->reasons, part->object);
 }
 
 /* plumbing.h returns one pointer for equal strings, and the profile interns comms. */
@@ -79,17 +105,26 @@ static struct row_key key_of(const struct top *t, const struct profile *p, const
 		key.a = th->pid;
 		break;
 	case TOP_BY_STACK:
+		/* not the process: equal ones are one row, and the stack's files tell programs apart */
 		key.name = th->comm;
-		key.a = th->pid;
 		key.b = w->user;
 		key.c = w->kernel;
 		key.d = w->state;
-		key.e = t->locks[w->object];
+		key.e = told_apart(t, p, w);
 		break;
+	case TOP_BY_OBJECT: set_object(&key, p, w); break;
 	case TOP_BY_REASON: key.a = reason_of(t, w); break;
 	case TOP_BY_COUNT: break;
 	}
 	return key;
+}
+
+static char *object_name(const struct profile *p, const struct wait *w)
+{
+	GString *s = g_string_new(NULL);
+
+	object_append_wait_label(s, p, w);
+	return g_string_free(s, FALSE);
 }
 
 static const char *row_name(const struct top *t, const struct profile *p, const struct wait *w)
@@ -110,6 +145,7 @@ static const char *row_name(const struct top *t, const struct profile *p, const 
 	case TOP_BY_PROCESS:
 		name = g_strdup_printf("%s (%u)", th->process ? th->process : "", th->pid);
 		break;
+	case TOP_BY_OBJECT: name = object_name(p, w); break;
 	case TOP_BY_COUNT: break;
 	}
 	return g_string_chunk_insert(t->strings, name ? name : "");
@@ -124,7 +160,7 @@ static void start_row(const struct top *t, const struct profile *p, const struct
 	if (t->by == TOP_BY_STACK) {
 		row->user = w->user;
 		row->kernel = w->kernel;
-		row->object = t->locks[w->object];
+		row->object = told_apart(t, p, w);
 		row->user_parent = plumbing_user_parent(t->plumbing, w->user);
 	}
 	if (t->by == TOP_BY_STACK || t->by == TOP_BY_STATE)
@@ -198,17 +234,16 @@ static uint64_t whole_of(const struct top *t, const struct profile *p, const str
 	return whole;
 }
 
-/* (row, thread) pairs seen, to count the threads of a stack once each. */
-static void count_thread(GHashTable *seen, struct top_row *row, uint32_t at, uint32_t thread)
+/* Is it the first time that this row has that id? */
+static bool is_new_pair(GHashTable *seen, uint32_t row, uint32_t id)
 {
-	gint64 pair = (gint64)(((uint64_t)at << 32) | thread);
+	gint64 pair = (gint64)(((uint64_t)row << 32) | id);
 
 	if (g_hash_table_contains(seen, &pair))
-		return;
+		return false;
 	gint64 *own = g_new(gint64, 1);
 	*own = pair;
-	g_hash_table_add(seen, own);
-	row->threads_cnt++;
+	return g_hash_table_add(seen, own);
 }
 
 /* The row that w belongs to, made when new. */
@@ -281,6 +316,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	struct top *t = g_new0(struct top, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	bool totals = has_totals(p, selection, by);
 
 	t->by = by;
@@ -310,7 +346,9 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 			if (!totals)
 				add_wait(t, row, part);
 			if (by == TOP_BY_STACK || by == TOP_BY_REASON)
-				count_thread(seen, row, at, part->thread);
+				row->threads_cnt += is_new_pair(seen, at, part->thread);
+			if (by == TOP_BY_STACK)
+				row->processes_cnt += is_new_pair(pids, at, profile_thread(p, part->thread)->pid);
 		}
 	}
 	t->whole = whole_of(t, p, selection);

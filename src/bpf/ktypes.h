@@ -92,6 +92,7 @@ struct css_set {
 struct cfs_rq {
 	__u64 throttled_clock_self_time;	/* 6.6 (677ea015f231) */
 	__u64 throttled_clock_pelt_time;	/* 5.19 (64eaf50731ac) */
+	int throttle_count;
 };
 
 struct thread_info {
@@ -135,6 +136,12 @@ struct thread_struct {
 	unsigned long sp;	/* x86: where a thread that is off CPU left its stack */
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct files_struct;
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;	/* 5.14 (2f064a59a11f); `state` before */
@@ -153,8 +160,12 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct thread_struct thread;
 	void *stack;
+	struct files_struct *files;
+	struct list_head children, sibling;
+	int exit_state;
 	int softirq_disable_cnt;	/* with CONFIG_PREEMPT_RT only */
 	unsigned int in_execve : 1;
+	unsigned char throttled;	/* 6.18, with CONFIG_CFS_BANDWIDTH */
 };
 
 struct timespec64 {

@@ -12,6 +12,7 @@
 #include "abi/offcpu_abi.h"
 #include "abi/sample.h"
 #include "abi/space_abi.h"
+#include "abi/target_abi.h"
 
 /*
  * A switch goes one way nearly always, and that is to lie in few lines of the instruction cache, which the kernel
@@ -133,6 +134,29 @@ struct futex_wait {
 	__u64 addr[OFFCPU_FUTEXES_MAX];
 };
 
+#define SEEN_TARGETS 4
+
+/* What the thread waited for lately: see bpf/target.bpf.h. */
+struct seen_target {
+	__u64 file, ino;
+	__u64 id;
+	__u64 fd_cnt;
+};
+
+#define STACK_PIECE 56	/* words */
+#define STACK_OVERLAP 8
+#define STACK_PIECES 10
+
+/* While it is looked for. */
+struct wait_target {
+	__u64 task;
+	__u32 fd, fd_cnt;	/* fd: of a child, which; 0: any */
+	__u64 addr;
+	__u64 stack_at;
+	__u64 stack[STACK_PIECE + STACK_OVERLAP];
+	struct offcpu_rec_target rec;
+};
+
 /* The last row of wakings by one thread or interrupt: see bpf/storm.bpf.h. */
 struct burst {
 	__u64 id;
@@ -188,7 +212,7 @@ struct thread_state {
 	__u32 waker_tno;	/* the same; 0: an interrupt */
 	__u32 woken_late;	/* after the window */
 	__u64 take_waker_ns;	/* a waking before this is of a sleep that sampling will hardly keep */
-	const void *queue;	/* the run queue it was put on, only to be compared; and its throttling then */
+	const struct cfs_rq *queue;	/* the run queue it was put on; and its throttling then */
 	__u64 queue_throttled_ns;
 	__u64 burst_id;		/* of the last waking, with storms */
 	/* a line that hardly ever changes; but for `css` no switch needs it that lists no wait */
@@ -206,7 +230,10 @@ struct thread_state {
 	__u64 seen_ustack;	/* the last id known to have crossed */
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
 	__u32 renames, seen_renames;	/* so far; and when `selected` was decided on */
-	__u32 is_closed, pad3;	/* its account is sent, or just being */
+	__u64 throttled_runnable_ns, throttled_preempted_ns;	/* parts of its account: see throttle.bpf.h */
+	__u32 is_closed;	/* its account is sent, or just being */
+	__u8 is_throttled, out_throttled;	/* the wait is called so; it was as it went off CPU */
+	__u8 pad3[2];
 	/* what only options need: has_options() */
 	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u32 by_pid, by_tid;
@@ -218,6 +245,8 @@ struct thread_state {
 	struct burst burst;	/* as a waker */
 	__u64 burst_over;	/* it has slept again, or ended, since it was woken by this one */
 	__u64 burst_ran_ns, burst_delay_ns;	/* since its last waking */
+	__u64 target;		/* what the wait is for, but a futex: the id; 0: none, or not known */
+	struct seen_target targets[SEEN_TARGETS];
 	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
 	__u32 pad4;
 };
@@ -469,6 +498,7 @@ struct scratch {
 	struct offcpu_rec_chain chain;
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
 	struct offcpu_rec_object object;
+	struct wait_target target;
 	struct kernel_memory irq_walks[IRQ_WALKS];	/* where interrupts woke someone */
 	struct shared_kernel_walk shared_kernel_walks[SHARED_WALKS + 1];	/* see bpf/remember.bpf.h */
 	struct shared_pair shared_walks[SHARED_WALKS];

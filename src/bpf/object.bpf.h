@@ -247,7 +247,7 @@ static __always_inline void look_at_futex(struct task_struct *task, struct threa
 {
 	struct futex_wait *f = &st->futex;
 
-	if (!cfg.want_locks || f->noted)
+	if ((!cfg.want_locks && !cfg.want_objects) || f->noted)
 		return;
 	f->cnt = 0;
 	if (!task->mm || task->flags & PF_KTHREAD)
@@ -310,12 +310,14 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 	return id;
 }
 
-/* The lock that the thread waited for; 0: none. */
+/* What the thread waited for; 0: nothing that is known. */
 static __always_inline __u64 object_of_wait(struct thread_state *st, struct scratch *scratch)
 {
-	if (!cfg.want_locks || st->mode != MODE_ASLEEP || st->state != OFFCPU_STATE_S || !st->futex.cnt)
+	if ((!cfg.want_locks && !cfg.want_objects) || st->mode != MODE_ASLEEP)
 		return 0;
-	return intern_object(st, &scratch->object);
+	if (st->state == OFFCPU_STATE_S && st->futex.cnt)
+		return intern_object(st, &scratch->object);
+	return cfg.want_objects ? st->target : 0;
 }
 
 #endif

@@ -35,7 +35,7 @@ static __always_inline void add_to_hist(__u32 *bar_q8, const struct kept_wait *k
 /* Where nobody asks for these they are 0 in all keys, and lie in a line of the slot that nothing else is wanted of. */
 static __always_inline bool has_waker_or_object(void)
 {
-	return cfg.want_wakers || cfg.want_locks;
+	return cfg.want_wakers || cfg.want_locks || cfg.want_objects;
 }
 
 /* Its stacks' ids are hashes; so one multiplication for each part that is told apart from the others. */
@@ -52,7 +52,8 @@ static __always_inline __u32 wait_key_hash(const struct offcpu_wait_key *key)
 static __always_inline bool is_slot_of(const struct offcpu_wait_slot *s, const struct offcpu_wait_key *key)
 {
 	return s->tno == key->tno && s->ustack == key->ustack && s->kstack == key->kstack && s->state == key->state &&
-	       s->flags == key->flags && s->slice == key->slice && (!has_waker_or_object() || (s->waker == key->waker && s->object == key->object));
+	       s->flags == key->flags && s->slice == key->slice &&
+	       (!has_waker_or_object() || (s->waker == key->waker && s->object == key->object));
 }
 
 #define WAIT_PROBES 64
@@ -132,7 +133,8 @@ static __always_inline void begin_slice(struct scratch *scratch, __u64 now)
  * A wait that ends now is summed in the slice that it ends in.  One that began before that slice has a sum of its own, with its
  * start: there is one of them for each thread and slice at most, and user space shares it out among the slices that it lies in.
  */
-static __always_inline void set_slice(struct scratch *scratch, const struct thread_state *st, struct offcpu_wait_key *key, __u64 now)
+static __always_inline void set_slice(struct scratch *scratch, const struct thread_state *st, struct offcpu_wait_key *key,
+				      __u64 now)
 {
 	if (!cfg.slice_ns)
 		return;

@@ -297,7 +297,7 @@ __noinline int give_slot(__u32 slot)
 
 static __always_inline bool has_options(void)
 {
-	return cfg.want_events || cfg.want_wakers || cfg.want_locks || cfg.want_blame || cfg.want_storms;
+	return cfg.want_events || cfg.want_wakers || cfg.want_locks || cfg.want_objects || cfg.want_blame || cfg.want_storms;
 }
 
 /* As at birth.  chain: of the thread, or NULL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <string.h>
 
+#include "analyse/objects.h"
 #include "cmd/cmd.h"
 #include "cmd/range.h"
 #include "render/json/json.h"
@@ -150,6 +151,8 @@ static int export(const char *path, const struct export_args *a, enum export_for
 		return EXIT_FAILED;
 	}
 	if (p) {
+		if (format != EXPORT_JSON)
+			objects_as_frames(p);
 		if (format == EXPORT_JSON)
 			json_report(out, p, NULL);
 		else if (format == EXPORT_CSV)

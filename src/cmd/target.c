@@ -98,6 +98,7 @@ static void add_why(GArray *entries, struct target *t)
 		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &t->blame, "Who held the CPU while threads waited for it", NULL },
 		{ "storms", 0, 0, G_OPTION_ARG_NONE, &t->storms, "Events that wake many threads at once", NULL },
 		{ "locks", 0, 0, G_OPTION_ARG_NONE, &t->locks, "Which lock each futex wait is for, and who holds it", NULL },
+		{ "objects", 0, 0, G_OPTION_ARG_NONE, &t->objects, "What each wait is for: file, socket and peer, pipe, child, lock", NULL },
 		{ "inline", 0, 0, G_OPTION_ARG_NONE, &t->lines,
 		  "Inlined functions, files and lines, from the programs' debug information", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -380,6 +381,7 @@ int target_resolve(struct target *t, const char *command)
 	c->include_self = t->self;
 	c->want_wakers = t->wakers_cnt > 0;
 	c->want_locks = t->locks;
+	c->want_objects = t->objects;
 	c->chain_depth = t->wakers_cnt > 1 ? t->wakers_cnt : 0;
 	c->want_blame = t->blame;
 	c->want_storms = t->storms;

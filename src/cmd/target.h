@@ -13,7 +13,7 @@ struct target {
 	char **pids, **tids, **cgroups;
 	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
-		 locks, blame, storms, follow;
+		 locks, objects, blame, storms, follow;
 	gint max_depth;
 	char *wakers;
 	uint32_t wakers_cnt;	/* the same: how many of a chain, 0: none */

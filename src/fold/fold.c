@@ -5,6 +5,7 @@
 
 #include "fold/calibrate.h"
 #include "fold/objects.h"
+#include "fold/targets.h"
 #include "fold/parts.h"
 #include "fold/slices.h"
 #include "fold/stacks.h"
@@ -16,10 +17,12 @@ struct fold {
 	struct fold_stacks *stacks;
 	struct fold_wakers *wakers;
 	struct fold_objects *objects;
+	struct fold_targets *targets;
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
 	struct fold_slices *slices;	/* NULL: the window has none */
 	GArray *open;		/* struct open_wait */
+	GArray *throttled;	/* struct blame */
 	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
 };
@@ -40,9 +43,11 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->stacks = fold_stacks_new(profile, symbolizer, max_depth);
 	f->wakers = fold_wakers_new(profile, f->stacks);
 	f->objects = fold_objects_new(profile, "/proc", "/usr/lib/debug");
+	f->targets = fold_targets_new(profile, "/proc");
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = sums_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
+	f->throttled = g_array_new(FALSE, FALSE, sizeof(struct blame));
 	f->owners = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	return f;
 }
@@ -53,11 +58,13 @@ void fold_free(struct fold *f)
 		return;
 	fold_wakers_free(f->wakers);
 	fold_objects_free(f->objects);
+	fold_targets_free(f->targets);
 	fold_stacks_free(f->stacks);
 	g_hash_table_destroy(f->threads);
 	sums_free(f->sums);
 	fold_slices_free(f->slices);
 	g_array_unref(f->open);
+	g_array_unref(f->throttled);
 	g_array_unref(f->owners);
 	g_free(f);
 }
@@ -90,6 +97,19 @@ void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size)
 void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
 {
 	fold_wakers_add_sum(f->wakers, key, sum);
+}
+
+void fold_target(struct fold *f, const struct offcpu_rec_target *rec, size_t size)
+{
+	fold_targets_add(f->targets, rec, size);
+}
+
+/* A futex, or whatever else; ids of both are hashes. */
+static uint32_t object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel)
+{
+	uint32_t object = id ? fold_targets_object(f->targets, id) : 0;
+
+	return object ? object : fold_objects_wait(f->objects, id, user, kernel);
 }
 
 void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size)
@@ -130,6 +150,31 @@ static void add_times(struct thread *t, const struct offcpu_state_total *total)
 	t->preempted_ns += total->preempted_ns;
 }
 
+static void note_throttled(struct fold *f, const struct offcpu_rec_thread *rec, uint32_t index)
+{
+	const struct thread *t = profile_thread(f->profile, index);
+	const struct blame throttled = {
+		.thread = index, .kind = BLAME_THROTTLED, .comm = "", .count = 1,
+		.runnable_ns = MIN(rec->throttled_runnable_ns, t->runnable_ns),
+		.preempted_ns = MIN(rec->throttled_preempted_ns, t->preempted_ns),
+	};
+
+	if (throttled.runnable_ns || throttled.preempted_ns)
+		g_array_append_val(f->throttled, throttled);
+}
+
+void fold_finish_throttled(struct fold *f)
+{
+	for (guint i = 0; i < f->throttled->len; i++)
+		profile_add_blame(f->profile, &g_array_index(f->throttled, struct blame, i));
+	g_array_set_size(f->throttled, 0);
+}
+
+static uint8_t wait_flags(uint16_t key_flags)
+{
+	return (key_flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0) | (key_flags & OFFCPU_KEY_THROTTLED ? WAIT_THROTTLED : 0);
+}
+
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size)
 {
 	const struct offcpu_account *account = &rec->account;
@@ -168,6 +213,7 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 	}
 
 	g_hash_table_insert(f->threads, GUINT_TO_POINTER(rec->tno), GUINT_TO_POINTER(index + 1));
+	note_throttled(f, rec, index);
 	if (!rec->open_state)
 		return;
 	const struct open_wait open = {
@@ -283,14 +329,14 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 		.thread = owner,
 		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
 		.state = key->state,
-		.flags = key->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0,
+		.flags = wait_flags(key->flags),
 		.count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
 		.preempted_ns = sum.preempted_ns, .max_ns = sum.max_ns, .off_cpu_se_ns = sum.off_cpu_se_ns,
 		.count_se = sum.count_se,
 	};
 
 	memcpy(w.hist, sum.hist, sizeof(w.hist));
-	w.object = fold_objects_wait(f->objects, key->object, w.user, w.kernel);
+	w.object = object_of(f, key->object, w.user, w.kernel);
 	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
@@ -303,19 +349,17 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 		fold_slices_tell(f->slices, wait, wake);
 }
 
-static void finish_open_slices(struct fold *f, const struct open_wait *open, size_t row, uint32_t wait, uint32_t wake)
+static void finish_open_slices(struct fold *f, const struct open_wait *open, uint32_t wait, uint32_t wake)
 {
 	const struct fold_open_wait own = {
 		.end_ns = profile_thread(f->profile, open->thread)->to_ns, .blocked_ns = open->blocked_ns,
-		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns, .has_waker = wake != 0, .count = 1,
+		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
 	};
 
-	fold_slices_add_open(f->slices, row, &own);
-	fold_slices_tell(f->slices, wait, wake);
+	fold_slices_add_open(f->slices, &own, wait, wake);
 }
 
-/* row: behind those of the sums. */
-static void finish_open(struct fold *f, const struct open_wait *open, size_t row)
+static void finish_open(struct fold *f, const struct open_wait *open)
 {
 	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
 	struct wait w = {
@@ -323,12 +367,12 @@ static void finish_open(struct fold *f, const struct open_wait *open, size_t row
 		.user = fold_stacks_node(f->stacks, open->ustack, FRAME_USER),
 		.kernel = fold_stacks_node(f->stacks, open->kstack, FRAME_KERNEL),
 		.state = open->state,
-		.flags = WAIT_OPEN_AT_END | (open->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0),
+		.flags = WAIT_OPEN_AT_END | wait_flags(open->flags),
 		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 		.preempted_ns = open->preempted_ns, .max_ns = total,
 	};
 	w.hist[profile_hist_slot(total)] = 1;
-	w.object = fold_objects_wait(f->objects, open->object, w.user, w.kernel);
+	w.object = object_of(f, open->object, w.user, w.kernel);
 	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
@@ -338,10 +382,10 @@ static void finish_open(struct fold *f, const struct open_wait *open, size_t row
 	if (open->waker)
 		wake = fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
 	if (f->slices)
-		finish_open_slices(f, open, row, wait, wake);
+		finish_open_slices(f, open, wait, wake);
 }
 
-/* Waits of which none was kept: how much they are is known, not where; nor when, so they count as the thread's last. */
+/* Waits of which none was kept: how much they are is known, not where. */
 static void add_rest(const struct calibration_rest *rest, void *data)
 {
 	struct fold *f = data;
@@ -361,15 +405,8 @@ static void add_rest(const struct calibration_rest *rest, void *data)
 	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)MIN(w.count, UINT32_MAX);
 	uint32_t wait = profile_add_wait(f->profile, &w);
 
-	if (f->slices) {
-		const struct fold_open_wait own = {
-			.end_ns = profile_thread(f->profile, rest->thread)->to_ns, .count = w.count,
-			.blocked_ns = rest->blocked_ns, .runnable_ns = rest->runnable_ns, .preempted_ns = rest->preempted_ns,
-		};
-
-		fold_slices_add_open(f->slices, fold_slices_row_cnt(f->slices), &own);
-		fold_slices_tell(f->slices, wait, 0);
-	}
+	if (f->slices)
+		fold_slices_add_even(f->slices, wait);
 }
 
 void fold_finish(struct fold *f)
@@ -383,13 +420,13 @@ void fold_finish(struct fold *f)
 	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
 	for (size_t i = 0; i < cnt; i++)
 		finish_sum(f, calibration, i);
-	sums_free(f->sums);
-	f->sums = NULL;
-	for (guint i = 0; i < f->open->len; i++)
-		finish_open(f, &g_array_index(f->open, struct open_wait, i), cnt + i);
 	if (calibration)
 		calibration_for_each_rest(calibration, add_rest, f);
 	calibration_free(calibration);
+	sums_free(f->sums);
+	f->sums = NULL;
+	for (guint i = 0; i < f->open->len; i++)
+		finish_open(f, &g_array_index(f->open, struct open_wait, i));
 	g_array_set_size(f->open, 0);
 	if (f->slices)
 		fold_slices_finish(f->slices, f->profile);

@@ -3,6 +3,7 @@
 #define FOLD_FOLD_H
 
 #include "abi/object_abi.h"
+#include "abi/target_abi.h"
 #include "abi/offcpu_abi.h"
 #include "profile/profile.h"
 #include "symbolize/symbolize.h"
@@ -27,6 +28,7 @@ void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, si
 void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);
 void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);
 void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size);
+void fold_target(struct fold *f, const struct offcpu_rec_target *rec, size_t size);
 /* What it adds to the profile, a thread and its states, stays as it is. */
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
 /* A sum of waits, as wait_table_read() hands it over. */
@@ -47,6 +49,8 @@ void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const str
 void fold_finish_threads(struct fold *f);
 /* Turns all sums and open waits into the profile's waits.  Its window is known. */
 void fold_finish(struct fold *f);
+/* Tells the profile what cgroups' CPU quotas took of each thread.  Not with blame, which has the same in its sums. */
+void fold_finish_throttled(struct fold *f);
 
 uint64_t fold_stack_cnt(const struct fold *f);
 /* Of waits, so far. */

@@ -84,6 +84,7 @@ static inline int64_t thread_residual_ns(const struct thread *t)
 enum wait_flag {
 	WAIT_OPEN_AT_START = 1 << 0,
 	WAIT_OPEN_AT_END = 1 << 1,
+	WAIT_THROTTLED = 1 << 2,	/* it waited for a CPU, more than half of the time because of a cgroup's CPU quota */
 };
 
 /* What a lock is, as the sleeper's frames tell and how it waits. */
@@ -101,17 +102,44 @@ enum lock_kind {
 	LOCK_KIND_COUNT
 };
 const char *lock_kind_text(enum lock_kind kind);	/* "mutex" */
-bool lock_kind_parse(const char *text, enum lock_kind *ret_kind);
 
-/* What threads waited for: a futex, with the one who held it then.  Equal ones are one row. */
+/* What else a thread may wait for: goes on where the locks end. */
+enum object_kind {
+	OBJECT_FILE = LOCK_KIND_COUNT,
+	OBJECT_DIRECTORY,
+	OBJECT_SOCKET,
+	OBJECT_PIPE,
+	OBJECT_EVENTFD,
+	OBJECT_TIMERFD,
+	OBJECT_SIGNALFD,
+	OBJECT_INOTIFY,
+	OBJECT_EPOLL,		/* a set, and what it watches */
+	OBJECT_POLL,		/* several descriptors of one poll() or select() */
+	OBJECT_CHILD,		/* a process that is to end or to stop */
+	OBJECT_BLOCK_DEVICE,
+	OBJECT_TERMINAL,
+	OBJECT_DEVICE,		/* another character device */
+	OBJECT_FAULT,		/* the file behind a page fault, or memory without one */
+	OBJECT_AIO,		/* io_getevents() and io_uring */
+	OBJECT_DESCRIPTOR,	/* of another kind */
+	OBJECT_KIND_COUNT
+};
+const char *object_kind_text(unsigned kind);	/* "mutex", "socket"; of both enums */
+bool object_kind_parse(const char *text, uint8_t *ret_kind);
+
+/*
+ * What threads waited for.  Equal ones are one row.  A lock: a futex, with the one who held it then.
+ * Anything else: what a system call or a page fault waited for, with the process at its other end.
+ */
 struct object {
-	uint8_t kind;		/* enum lock_kind */
-	bool is_private;	/* as the waiter said: of one process */
-	const char *operation;	/* "FUTEX_WAIT", ..., "futex_waitv" */
-	const char *name;	/* of the variable, or where it lies */
-	const char *place;	/* path of the file whose data it is, "[heap]", "[stack]", ...; "" */
-	uint32_t pid;		/* of the program that addr is an address of; 0: shared, and known by its place */
-	uint64_t addr;
+	uint8_t kind;		/* enum lock_kind or object_kind */
+	bool is_private;	/* a lock, as the waiter said: of one process */
+	const char *operation;	/* "FUTEX_WAIT", ..., "futex_waitv"; of others "" */
+	const char *name;	/* of the variable, or where it lies; path, address and peer, ... */
+	const char *place;	/* path of the file whose data it is, "[heap]", "[stack]", ...; of others a detail, or "" */
+	uint32_t pid;		/* of the program that addr is an address of; 0: shared, and known by its place;
+				 * of others the process at the other end, or the child; 0: not known, or none */
+	uint64_t addr;		/* of others 0 */
 	uint32_t holder_tid;	/* who held it as the waits began; 0: not known, see the wakers */
 };
 
@@ -213,7 +241,7 @@ struct story {
 
 /*
  * Who held the CPU while a thread stood in its queue: part of the thread's runnable and preempted time.
- * What no row of the thread takes is not known.
+ * What no row of the thread takes is not known.  Rows of BLAME_THROTTLED are there without has_blame, too.
  */
 struct blame {
 	uint32_t thread;	/* index of the sufferer */
@@ -273,17 +301,25 @@ struct profile_info {
 	const char *command_line;	/* of the recorder */
 	const char *filters;	/* human text, "" when none */
 	const char *version;	/* of offcpu */
-	uint64_t switches;	/* all seen by the programs, foreign ones too */
+	uint64_t switches;	/* on all CPUs, also of threads that no filter selects: what the cost is for */
 	uint64_t tracer_cpu_ns, tracer_peak_rss_bytes;
+	uint64_t tracer_start_cpu_ns, tracer_stop_cpu_ns;	/* of tracer_cpu_ns: before the window, and up to its end; 0: unknown */
 	uint64_t tracer_bpf_ns;	/* valid if has_bpf_ns */
 	bool has_bpf_ns;
 	bool has_locks;		/* they were asked for */
+	bool has_objects;	/* and so was whatever else threads wait for */
 	bool has_wakers;	/* they were asked for: a sleep without one has an unknown waker */
 	bool has_blame, has_storms;	/* they were asked for */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
 	struct profile_range range;
 };
+
+/* Of the tracer's CPU time that was in the window: what runs, apart from what it takes to start and to write. */
+static inline uint64_t profile_running_cpu_ns(const struct profile_info *info)
+{
+	return info->tracer_stop_cpu_ns > info->tracer_start_cpu_ns ? info->tracer_stop_cpu_ns - info->tracer_start_cpu_ns : 0;
+}
 
 struct profile {
 	struct profile_info info;
@@ -398,6 +434,11 @@ static inline const struct object *profile_get_object(const struct profile *p, u
 	return &g_array_index(p->objects, struct object, i);
 }
 /* NULL: the wait has none. */
+static inline bool object_is_lock(const struct object *o)
+{
+	return o->kind < LOCK_KIND_COUNT;
+}
+
 static inline const struct object *profile_wait_object(const struct profile *p, const struct wait *w)
 {
 	return w->object ? profile_get_object(p, w->object - 1) : NULL;

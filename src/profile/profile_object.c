@@ -2,22 +2,32 @@
 #include "profile/id_index.h"
 #include "profile/profile.h"
 
-static const char *const kinds[LOCK_KIND_COUNT] = {
+static const char *const kinds[OBJECT_KIND_COUNT] = {
 	[LOCK_FUTEX] = "futex", [LOCK_MUTEX] = "mutex", [LOCK_CONDITION] = "condition variable",
 	[LOCK_RWLOCK] = "rwlock", [LOCK_SEMAPHORE] = "semaphore", [LOCK_BARRIER] = "barrier", [LOCK_JOIN] = "join",
 	[LOCK_ONCE] = "once", [LOCK_LIBC] = "libc lock", [LOCK_PARK] = "park",
+	[OBJECT_FILE] = "file", [OBJECT_DIRECTORY] = "directory", [OBJECT_SOCKET] = "socket", [OBJECT_PIPE] = "pipe",
+	[OBJECT_EVENTFD] = "eventfd", [OBJECT_TIMERFD] = "timerfd", [OBJECT_SIGNALFD] = "signalfd",
+	[OBJECT_INOTIFY] = "inotify", [OBJECT_EPOLL] = "epoll", [OBJECT_POLL] = "poll", [OBJECT_CHILD] = "child",
+	[OBJECT_BLOCK_DEVICE] = "block device", [OBJECT_TERMINAL] = "terminal", [OBJECT_DEVICE] = "device",
+	[OBJECT_FAULT] = "page fault", [OBJECT_AIO] = "asynchronous I/O", [OBJECT_DESCRIPTOR] = "descriptor",
 };
+
+const char *object_kind_text(unsigned kind)
+{
+	return kind < OBJECT_KIND_COUNT ? kinds[kind] : "unknown";
+}
 
 const char *lock_kind_text(enum lock_kind kind)
 {
-	return (unsigned)kind < LOCK_KIND_COUNT ? kinds[kind] : "unknown";
+	return object_kind_text((unsigned)kind);
 }
 
-bool lock_kind_parse(const char *text, enum lock_kind *ret_kind)
+bool object_kind_parse(const char *text, uint8_t *ret_kind)
 {
-	for (unsigned i = 0; i < LOCK_KIND_COUNT; i++) {
+	for (unsigned i = 0; i < OBJECT_KIND_COUNT; i++) {
 		if (g_strcmp0(text, kinds[i]) == 0) {
-			*ret_kind = (enum lock_kind)i;
+			*ret_kind = (uint8_t)i;
 			return true;
 		}
 	}

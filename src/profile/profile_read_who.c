@@ -4,7 +4,6 @@
 
 void row_of_object(struct reader *r)
 {
-	enum lock_kind kind = LOCK_FUTEX;
 	struct object o = {
 		.is_private = row_number(r, 2, 1) != 0,
 		.operation = row_own_text(r, 3),
@@ -15,11 +14,10 @@ void row_of_object(struct reader *r)
 		.holder_tid = row_is_null(r, 8) ? 0 : row_u32(r, 8),
 	};
 
-	if (!lock_kind_parse(row_text(r, 1), &kind))
+	if (!object_kind_parse(row_text(r, 1), &o.kind))
 		row_wrong(r, 1);
 	if (sqlite3_column_type(r->stmt, 7) != SQLITE_INTEGER)
 		row_wrong(r, 7);
-	o.kind = (uint8_t)kind;
 	uint32_t id = profile_object(r->p, &o);
 	g_array_append_val(r->objects, id);
 }

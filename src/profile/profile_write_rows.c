@@ -24,13 +24,16 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "self_excluded", NULL, info->self_excluded },
 		{ "has_wakers", NULL, info->has_wakers },
 		{ "has_locks", NULL, info->has_locks },
+		{ "has_objects", NULL, info->has_objects },
 		{ "has_blame", NULL, info->has_blame },
 		{ "has_storms", NULL, info->has_storms },
+		{ "tracer_start_cpu_ns", NULL, info->tracer_start_cpu_ns },
+		{ "tracer_stop_cpu_ns", NULL, info->tracer_stop_cpu_ns },
 		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		if (strcmp(rows[i].key, "slice_ns") == 0 && !rows[i].value)
+		if (g_str_has_suffix(rows[i].key, "_ns") && !rows[i].value)
 			continue;
 		insert_text(&in, rows[i].key);
 		if (rows[i].text)
@@ -234,7 +237,7 @@ static int write_objects(sqlite3 *db, const struct profile *p)
 		const struct object *o = profile_get_object(p, i);
 
 		insert_id(&in, i);
-		insert_text(&in, lock_kind_text((enum lock_kind)o->kind));
+		insert_text(&in, object_kind_text(o->kind));
 		insert_number(&in, o->is_private);
 		insert_text(&in, o->operation);
 		insert_text(&in, o->name);

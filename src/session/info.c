@@ -211,4 +211,5 @@ void session_fill_info(struct session *s)
 	fill_sampling(s, &info->sampling);
 	info->has_wakers = s->options->want_wakers;
 	info->has_locks = s->options->want_locks;
+	info->has_objects = s->options->want_objects;
 }

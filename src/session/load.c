@@ -11,6 +11,7 @@
 #include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
+#include "attach/quota.h"
 #include "attach/sections.h"
 #include "supply/thread_table.h"
 #include "base/loadavg.h"
@@ -214,9 +215,11 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,
 		.want_locks = o->want_locks && o->mode == COLLECT_WAITS,
+		.want_objects = o->want_objects && o->mode == COLLECT_WAITS,
 		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
 		.only_storms = !o->want_wakers,
 		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
+		.has_quota = quota_is_used("/sys/fs/cgroup"),
 		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
 	/* any thread may be in a chain */

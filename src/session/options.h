@@ -40,6 +40,7 @@ struct collect_options {
 	bool want_wakers;	/* who ended each sleep */
 	unsigned chain_depth;	/* and who had woken the waker, and so on: so many in all; 0: one waker */
 	bool want_locks;	/* what futex waits are for */
+	bool want_objects;	/* and whatever else a wait is for */
 	bool want_blame;	/* who held the CPU while threads queued */
 	bool want_storms;	/* wakings of many threads at once, with their wakers */
 	bool include_self;

@@ -152,6 +152,9 @@ int session_take_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_OBJECT:
 		fold_object(s->fold, record, size);
 		break;
+	case OFFCPU_REC_TARGET:
+		fold_target(s->fold, record, size);
+		break;
 	case OFFCPU_REC_THREAD:
 		if (keeps_account(s->options->mode, record, size))
 			fold_thread(s->fold, record, size);

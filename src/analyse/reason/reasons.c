@@ -112,7 +112,7 @@ static void mark_object(struct matcher *m, const struct object *o)
 {
 	if (!o)
 		return;
-	matcher_mark_text(m, RULE_OBJECT, lock_kind_text((enum lock_kind)o->kind));
+	matcher_mark_text(m, RULE_OBJECT, object_kind_text(o->kind));
 	matcher_mark_text(m, RULE_NAME, o->name);
 	matcher_mark_text(m, RULE_PATH, o->place);
 	matcher_mark_text(m, RULE_OPERATION, o->operation);
@@ -183,6 +183,8 @@ static void find_reasons(struct reasons *r)
 		}
 		r->rule[i] = rule;
 		r->reason[i] = rule ? r->rule[i]->reason : REASON_OTHER;
+		if (w->state == 'R' && (w->flags & WAIT_THROTTLED))
+			r->reason[i] = REASON_CPU_THROTTLED;
 		r->protocol[i] = rule && r->rule[i]->protocol ? r->rule[i]->protocol : protocol_of(r, w->user);
 	}
 }

@@ -2,6 +2,7 @@
 #include "render/json/json.h"
 
 #include "analyse/accounts.h"
+#include "analyse/blame.h"
 #include "analyse/chains.h"
 #include "analyse/wakers.h"
 #include "render/json/parts.h"
@@ -56,6 +57,8 @@ static void write_tracer(struct json *j, const struct profile_info *info)
 	else
 		json_null(j);
 	json_member_uint(j, "cpu_ns", info->tracer_cpu_ns);
+	json_member_uint(j, "start_cpu_ns", info->tracer_start_cpu_ns);
+	json_member_uint(j, "running_cpu_ns", profile_running_cpu_ns(info));
 	json_member_uint(j, "peak_rss_bytes", info->tracer_peak_rss_bytes);
 	json_object_end(j);
 }
@@ -97,6 +100,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_key(j, "coverage");
 	json_object_begin(j);
 	json_member_uint(j, "switches", p->info.switches);
+	json_member_uint(j, "thread_switches", a->total.switches);
 	json_key(j, "lost");
 	json_object_begin(j);
 	for (unsigned i = 0; i < p->losses->len; i++) {
@@ -153,7 +157,7 @@ static void write_states(struct json *j, const struct profile *p, uint32_t threa
 	json_array_end(j);
 }
 
-static void write_thread(struct json *j, const struct profile *p, uint32_t index, unsigned *states_at)
+static void write_thread(struct json *j, const struct profile *p, uint32_t index, uint64_t throttled_ns, unsigned *states_at)
 {
 	const struct thread *t = profile_thread(p, index);
 
@@ -168,6 +172,7 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	json_member_uint(j, "blocked_ns", t->blocked_ns);
 	json_member_uint(j, "runnable_ns", t->runnable_ns);
 	json_member_uint(j, "preempted_ns", t->preempted_ns);
+	json_member_uint(j, "throttled_ns", throttled_ns);
 	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));
 	json_member_int(j, "residual_ns", thread_residual_ns(t));
 	json_member_uint(j, "filtered_ns", t->filtered_ns);
@@ -309,12 +314,20 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 /* Fields of their own, so that programs need not take a name apart. */
 static void write_object(struct json *j, const struct object *o)
 {
+	bool is_lock = o && object_is_lock(o);
+
 	json_member_string(j, "object", o ? o->name : NULL);
 	if (!o)
 		return;
+	if (!is_lock) {
+		json_member_string(j, "object_kind", object_kind_text(o->kind));
+		json_member_string(j, "object_detail", o->place);
+		json_member_uint(j, "peer_pid", o->pid);
+		return;
+	}
 	json_key(j, "lock");
 	json_object_begin(j);
-	json_member_string(j, "kind", lock_kind_text((enum lock_kind)o->kind));
+	json_member_string(j, "kind", object_kind_text(o->kind));
 	json_member_string(j, "operation", o->operation);
 	json_member_bool(j, "private", o->is_private);
 	json_member_string(j, "place", o->place);
@@ -353,6 +366,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	write_hist(j, w->hist);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
+	json_member_bool(j, "throttled", w->flags & WAIT_THROTTLED);
 	json_stack(j, writer, "user", w->user);
 	json_stack(j, writer, "kernel", w->kernel);
 	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
@@ -365,6 +379,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autofree uint64_t *throttled_ns = throttled_by_thread(p);
 	unsigned states_at = 0;
 	struct findings *findings = findings_new(p, selection);
 	struct top *reasons = top_new(p, selection, TOP_BY_REASON, WEIGHT_OFF_CPU);
@@ -384,7 +399,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_array_begin(&j);
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		if (!selection || selection->threads[i])
-			write_thread(&j, p, i, &states_at);
+			write_thread(&j, p, i, throttled_ns[i], &states_at);
 	}
 	json_array_end(&j);
 	json_key(&j, "waits");

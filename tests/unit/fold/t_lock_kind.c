@@ -106,14 +106,14 @@ static void test_holders(void)
 
 static void test_words(void)
 {
-	for (int i = 0; i < LOCK_KIND_COUNT; i++) {
-		enum lock_kind kind = LOCK_KIND_COUNT;
+	for (unsigned i = 0; i < OBJECT_KIND_COUNT; i++) {
+		uint8_t kind = OBJECT_KIND_COUNT;
 
-		g_assert_true(lock_kind_parse(lock_kind_text((enum lock_kind)i), &kind));
+		g_assert_true(object_kind_parse(object_kind_text(i), &kind));
 		g_assert_cmpint(kind, ==, i);
 	}
-	enum lock_kind kind;
-	g_assert_false(lock_kind_parse("spinlock", &kind));
+	uint8_t kind;
+	g_assert_false(object_kind_parse("spinlock", &kind));
 }
 
 int main(int argc, char **argv)

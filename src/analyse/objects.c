@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/objects.h"
+
+void object_append_label(GString *s, const struct object *o)
+{
+	g_string_append_printf(s, "%s %s", object_kind_text(o->kind), o->name);
+}
+
+void object_append_wait_label(GString *s, const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+
+	if (o)
+		object_append_label(s, o);
+	else
+		g_string_append(s, w->state == 'R' ? "run queue" : "not known");
+}
+
+/* Paths, addresses and pipes say themselves what they are. */
+static bool speaks_for_itself(const struct object *o)
+{
+	switch (o->kind) {
+	case OBJECT_FILE:
+	case OBJECT_DIRECTORY:
+	case OBJECT_SOCKET:
+	case OBJECT_PIPE:
+	case OBJECT_BLOCK_DEVICE:
+	case OBJECT_TERMINAL:
+	case OBJECT_DEVICE: return true;
+	default: return false;
+	}
+}
+
+static uint32_t frame_of(struct profile *p, const struct object *o)
+{
+	g_autoptr(GString) text = g_string_new("-> ");
+
+	if (speaks_for_itself(o))
+		g_string_append(text, o->name);
+	else
+		object_append_label(text, o);
+	const struct frame f = { .name = text->str, .kind = FRAME_KERNEL };
+
+	return profile_frame(p, &f);
+}
+
+void objects_as_frames(struct profile *p)
+{
+	g_autofree uint32_t *frames = g_new0(uint32_t, (gsize)p->objects->len + 1);	/* + 1; 0: not made yet */
+
+	if (!p->info.has_objects)
+		return;
+	for (guint i = 0; i < p->waits->len; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+		uint8_t end = profile_get_node(p, w->kernel)->end;
+
+		if (!w->object)
+			continue;
+		if (!frames[w->object])
+			frames[w->object] = frame_of(p, profile_wait_object(p, w)) + 1;
+		w->kernel = profile_node(p, w->kernel, frames[w->object] - 1);
+		if (end != STACK_NONE)
+			profile_stack_end(p, w->kernel, end);
+	}
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_TARGET_BPF_H
+#define BPF_TARGET_BPF_H
+
+#include "bpf/calls.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/object.bpf.h"
+#include "bpf/target_types.h"
+
+/*
+ * What a thread waits for in a system call or a page fault (--objects).  It is looked at as the wait ends, of waits that are
+ * listed only: the thread still stands in its call, so its registers are those of the call, and the call holds the file.
+ * Should another thread have closed the descriptor meanwhile there is none; should it have opened another file under
+ * the same number, the wait is told under that one.
+ *
+ * Global functions take numbers, not pointers to the kernel's types: so the verifier checks each once.
+ */
+
+#define AT(type, base, member) ((base) + bpf_core_field_offset(type, member))
+
+static __always_inline __u64 word_at(__u64 addr)
+{
+	__u64 word;
+
+	if (cfg.timespec64_id) {
+		const struct timespec64 *at = bpf_rdonly_cast((const void *)addr, cfg.timespec64_id);
+		return at->tv_sec;
+	}
+	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
+}
+
+/* The word's lower half; its address is a multiple of 4 only, so it may be the upper half of the aligned word. */
+static __always_inline __u32 half_at(__u64 addr)
+{
+	__u64 word = word_at(addr & ~7ULL);
+
+	return addr & 4 ? word >> 32 : word;
+}
+
+#define POINTER(type, base, member) word_at(AT(type, base, member))
+#define NUMBER(type, base, member) half_at(AT(type, base, member))
+
+/* The last part of the path, which is all that is left where the process is gone before user space looks. */
+static __always_inline void name_file(struct offcpu_rec_target *rec, __u64 file)
+{
+	__u64 dentry = POINTER(struct file, file, f_path.dentry);
+	long len = bpf_probe_read_kernel_str(rec->text, sizeof(rec->text), (void *)POINTER(struct dentry, dentry, d_name.name));
+
+	rec->text_len = len > 0 ? len - 1 : 0;
+}
+
+/* An abstract address begins with a zero byte. */
+static __always_inline void name_unix(struct offcpu_rec_target *rec, __u64 sk)
+{
+	__u64 address = POINTER(struct unix_sock, sk, addr);
+	__u32 len;
+
+	if (!address)
+		return;
+	len = NUMBER(struct unix_address, address, len) - 2;	/* sun_family */
+	if (!len || len > 108)
+		return;
+	rec->text_len = len < sizeof(rec->text) ? len : sizeof(rec->text);
+	bpf_probe_read_kernel(rec->text, sizeof(rec->text), (void *)(AT(struct unix_address, address, name) + 2));
+}
+
+static __always_inline __u64 socket_ino(__u64 sk)
+{
+	__u64 socket = POINTER(struct sock, sk, sk_socket);
+
+	if (!socket)
+		return 0;
+	socket -= bpf_core_field_offset(struct socket_alloc, socket);
+	return POINTER(struct inode, AT(struct socket_alloc, socket, vfs_inode), i_ino);
+}
+
+static __always_inline void look_at_unix(struct offcpu_rec_target *rec, __u64 sk)
+{
+	struct unix_sock *type = NULL;
+	__u64 peer;
+
+	if (!bpf_core_field_exists(type->peer))
+		return;
+	name_unix(rec, sk);
+	peer = POINTER(struct unix_sock, sk, peer);
+	if (!peer)
+		return;
+	rec->peer_ino = socket_ino(peer);
+	if (rec->text_len)
+		return;
+	rec->is_peers_text = 1;
+	name_unix(rec, peer);
+}
+
+static __always_inline void look_at_socket(struct offcpu_rec_target *rec, __u64 file)
+{
+	__u64 socket = POINTER(struct file, file, private_data), sk = POINTER(struct socket, socket, sk);
+	__u16 port = 0;
+
+	rec->sock_type = word_at(AT(struct socket, socket, type) & ~7ULL) >> (AT(struct socket, socket, type) & 7) * 8;
+	if (!sk)
+		return;
+	bpf_probe_read_kernel(&rec->family, sizeof(rec->family), (void *)AT(struct sock, sk, __sk_common.skc_family));
+	bpf_probe_read_kernel(&rec->sock_state, sizeof(rec->sock_state), (void *)AT(struct sock, sk, __sk_common.skc_state));
+	if (rec->family == FAMILY_UNIX) {
+		look_at_unix(rec, sk);
+		return;
+	}
+	if (rec->family != FAMILY_INET && rec->family != FAMILY_INET6)
+		return;
+	bpf_probe_read_kernel(&rec->local_port, sizeof(rec->local_port), (void *)AT(struct sock, sk, __sk_common.skc_num));
+	bpf_probe_read_kernel(&port, sizeof(port), (void *)AT(struct sock, sk, __sk_common.skc_dport));
+	rec->remote_port = __builtin_bswap16(port);
+	if (rec->family == FAMILY_INET) {
+		bpf_probe_read_kernel(rec->local, 4, (void *)AT(struct sock, sk, __sk_common.skc_rcv_saddr));
+		bpf_probe_read_kernel(rec->remote, 4, (void *)AT(struct sock, sk, __sk_common.skc_daddr));
+	} else if (bpf_core_field_exists(((struct sock *)0)->__sk_common.skc_v6_daddr)) {
+		bpf_probe_read_kernel(rec->local, 16, (void *)AT(struct sock, sk, __sk_common.skc_v6_rcv_saddr));
+		bpf_probe_read_kernel(rec->remote, 16, (void *)AT(struct sock, sk, __sk_common.skc_v6_daddr));
+	}
+}
+
+static __always_inline void look_at_file(struct offcpu_rec_target *rec, __u64 file, __u64 inode)
+{
+	__u64 super = POINTER(struct inode, inode, i_sb);
+	__u16 mode = 0;
+
+	bpf_probe_read_kernel(&mode, sizeof(mode), (void *)AT(struct inode, inode, i_mode));
+	rec->mode = mode;
+	rec->f_mode = NUMBER(struct file, file, f_mode) & 3;
+	rec->dev = NUMBER(struct super_block, super, s_dev);
+	rec->rdev = NUMBER(struct inode, inode, i_rdev);
+	rec->is_anon = POINTER(struct super_block, super, s_magic) == ANON_INODE_MAGIC;
+	if ((mode & MODE_TYPE) == MODE_SOCKET)
+		look_at_socket(rec, file);
+	else if (!rec->is_anon)
+		name_file(rec, file);
+}
+
+/* Each process's descriptors are numbered anew, so what has no inode of its own is told apart by its process, too. */
+static __always_inline __u64 target_hash(const struct thread_state *st, const struct offcpu_rec_target *rec, __u64 file)
+{
+	__u64 h = mix(mix(rec->what, rec->ino), (__u64)rec->dev << 32 | rec->fd_cnt << 2 | rec->f_mode);
+
+	if (rec->is_anon || rec->what == OFFCPU_TARGET_AIO)
+		h = mix(mix(h, file), stack_seed(st));
+	if (rec->what == OFFCPU_TARGET_CHILD || rec->fd_cnt > 1)
+		h = mix(mix(h, rec->child), stack_seed(st));
+	if (rec->family) {
+		h = mix(mix(h, rec->peer_ino), (__u64)rec->local_port << 16 | rec->remote_port);
+		h = mix(mix(h, *(__u64 *)rec->remote), *(__u64 *)(rec->remote + 8));
+	}
+	return h > 1 ? h : 2;
+}
+
+/* Sends it unless it has crossed before; its id, or 0 when it did not get through. */
+static __always_inline __u64 intern_target(const struct thread_state *st, struct offcpu_rec_target *rec, __u64 file)
+{
+	__u32 one = 1;
+
+	rec->id = target_hash(st, rec, file);
+	if (bpf_map_lookup_elem(&crossed, &rec->id))
+		return rec->id;
+	rec->type = OFFCPU_REC_TARGET;
+	rec->proc_start_ns = st->proc_start_ns;
+	rec->pid = st->pid;
+	rec->exec_no = st->exec_no;
+	if (ring_send(rec, sizeof(*rec))) {
+		count_loss(OFFCPU_LOSS_OBJECT, 0);
+		return 0;
+	}
+	bpf_map_update_elem(&crossed, &rec->id, &one, BPF_ANY);
+	return rec->id;
+}
+
+/* The same thread and the same file: nothing else need be read. */
+static __always_inline struct seen_target *seen_of(struct thread_state *st, __u32 fd)
+{
+	return &st->targets[fd % SEEN_TARGETS];
+}
+
+__noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
+{
+	__u64 table, file, inode, ino, id;
+	struct seen_target *seen;
+	__u32 fd;
+
+	if (!st || !t)
+		return 0;
+	fd = t->fd;
+	table = POINTER(struct files_struct, POINTER(struct task_struct, t->task, files), fdt);
+	if (!table || fd >= NUMBER(struct fdtable, table, max_fds))
+		return 0;
+	file = word_at(POINTER(struct fdtable, table, fd) + 8ULL * fd);
+	if (!file)
+		return 0;
+	inode = POINTER(struct file, file, f_inode);
+	ino = POINTER(struct inode, inode, i_ino);
+	seen = seen_of(st, fd);
+	if (seen->file == file && seen->ino == ino && seen->fd_cnt == t->fd_cnt)
+		return seen->id;
+	__builtin_memset(&t->rec, 0, sizeof(t->rec));
+	t->rec.what = OFFCPU_TARGET_FD;
+	t->rec.fd = fd;
+	t->rec.fd_cnt = t->fd_cnt;
+	t->rec.ino = ino;
+	look_at_file(&t->rec, file, inode);
+	id = intern_target(st, &t->rec, file);
+	/* a socket that is not connected may be, one day */
+	if (t->rec.family && !t->rec.remote_port && !t->rec.peer_ino)
+		return id;
+	seen->file = file;
+	seen->ino = ino;
+	seen->fd_cnt = t->fd_cnt;
+	seen->id = id;
+	return id;
+}
+
+#define CHILDREN 64
+
+/* Which of the thread's children: that one, or, of any, one that has ended; its name, before it is reaped. */
+__noinline __u64 target_of_child(struct thread_state *st, struct wait_target *t)
+{
+	__u64 head, at;
+
+	if (!st || !t)
+		return 0;
+	__builtin_memset(&t->rec, 0, sizeof(t->rec));
+	t->rec.what = OFFCPU_TARGET_CHILD;
+	t->rec.child = t->fd;
+	head = AT(struct task_struct, t->task, children);
+	at = word_at(head);
+	for (int i = 0; i < CHILDREN; i++) {
+		__u64 child = at - bpf_core_field_offset(struct task_struct, sibling);
+		__u32 nr;
+
+		if (!at || at == head)
+			break;
+		nr = NUMBER(struct task_struct, child, pid);
+		if (t->fd ? nr == t->fd : NUMBER(struct task_struct, child, exit_state) != 0) {
+			bpf_probe_read_kernel(t->rec.text, 16, (void *)AT(struct task_struct, child, comm));
+			t->rec.text_len = 16;
+			t->rec.child = nr;
+			break;
+		}
+		at = word_at(at);
+	}
+	return intern_target(st, &t->rec, 0);
+}
+
+__noinline __u64 target_of_aio(struct thread_state *st, struct wait_target *t)
+{
+	if (!st || !t)
+		return 0;
+	__builtin_memset(&t->rec, 0, sizeof(t->rec));
+	t->rec.what = OFFCPU_TARGET_AIO;
+	return intern_target(st, &t->rec, t->addr);
+}
+
+/*
+ * Where a page fault is the kernel keeps in a struct vm_fault on the thread's stack only.  A word of that is taken for its
+ * first one if it leads to a mapping of this program that holds the address which the same structure names.
+ */
+static __always_inline bool is_fault(__u64 vma, __u64 address, __u64 mm)
+{
+	if (vma >> 47 != 0x1ffff || !address || address & 0xfff || address >> 56)
+		return false;
+	return POINTER(struct vm_area_struct, vma, vm_mm) == mm && POINTER(struct vm_area_struct, vma, vm_start) <= address &&
+	       POINTER(struct vm_area_struct, vma, vm_end) > address;
+}
+
+#define FAULT_WORD (bpf_core_field_offset(struct vm_fault, address) / 8)
+
+/* The mapping; 0: none in this piece of the stack.  What begins in its last words is looked for in the next. */
+__noinline __u64 find_fault(struct wait_target *t, __u64 mm)
+{
+	if (!t)
+		return 0;
+	for (__u32 i = 0; i < STACK_PIECE; i++) {
+		__u32 k = i + FAULT_WORD;
+		__u64 vma = t->stack[i], address;
+
+		if (k >= STACK_PIECE + STACK_OVERLAP)
+			break;
+		address = t->stack[k];
+		if (is_fault(vma, address, mm)) {
+			t->addr = address;
+			return vma;
+		}
+	}
+	return 0;
+}
+
+__noinline __u64 target_of_fault(struct thread_state *st, struct wait_target *t)
+{
+	__u64 mm, at, vma = 0, file;
+
+	if (!st || !t)
+		return 0;
+	mm = POINTER(struct task_struct, t->task, mm);
+	at = t->stack_at;
+	for (int i = 0; i < STACK_PIECES && !vma; i++) {
+		if (bpf_probe_read_kernel(t->stack, sizeof(t->stack), (void *)at))
+			return 0;
+		vma = find_fault(t, mm);
+		at += STACK_PIECE * 8;
+	}
+	if (!vma)
+		return 0;
+	__builtin_memset(&t->rec, 0, sizeof(t->rec));
+	t->rec.what = OFFCPU_TARGET_FAULT;
+	t->rec.addr = t->addr;
+	file = POINTER(struct vm_area_struct, vma, vm_file);
+	if (file) {
+		__u64 inode = POINTER(struct file, file, f_inode);
+
+		t->rec.ino = POINTER(struct inode, inode, i_ino);
+		look_at_file(&t->rec, file, inode);
+		t->rec.f_mode = 0;
+	}
+	return intern_target(st, &t->rec, 0);
+}
+
+/* Which of 64 bits is the lowest one set. */
+static __always_inline __u32 lowest_bit(__u64 bits)
+{
+	__u32 at = 0;
+
+	for (int shift = 32; shift; shift >>= 1) {
+		if (!(bits & ((1ULL << shift) - 1))) {
+			bits >>= shift;
+			at += shift;
+		}
+	}
+	return at;
+}
+
+/* The first descriptor of poll()'s array, or of select()'s set of those to be read; false: there is none, or it cannot be read. */
+__noinline int first_fd(struct wait_target *t, struct page_view *view, bool is_select)
+{
+	__u64 word;
+
+	if (!t || !view || !viewed_word(view, t->addr & ~7ULL, &word))
+		return false;
+	if (!view_held(view))
+		return false;
+	if (is_select && !word)
+		return false;
+	t->fd = is_select ? lowest_bit(word) : t->addr & 4 ? word >> 32 : (__u32)word;
+	return true;
+}
+
+/* first, second: of the call's arguments. */
+static __always_inline __u64 target_of_call(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
+					    const struct syscall *call)
+{
+	struct wait_target *t = &scratch->target;
+	bool is_select;
+	__u64 mm;
+
+	t->fd = call->first;
+	t->fd_cnt = 1;
+	switch (call_waits_for(call->nr)) {
+	case CALL_FD:
+		return target_of_fd(st, t);
+	case CALL_POLL:
+	case CALL_SELECT:
+		if (!direct_map)
+			return 0;
+		if (call_waits_for(call->nr) == CALL_POLL) {
+			t->addr = call->first;
+			t->fd_cnt = call->second;
+		} else {
+			t->addr = call->second;
+		}
+		if (!t->fd_cnt || !t->addr)
+			return 0;
+		is_select = call_waits_for(call->nr) == CALL_SELECT;
+		mm = POINTER(struct task_struct, t->task, mm);
+		/* mostly on the page of the stack that the walk has just looked up */
+		if (scratch->walk.view.moved || scratch->walk.view.pgd != POINTER(struct mm_struct, mm, pgd) ||
+		    !first_fd(t, &scratch->walk.view, is_select)) {
+			view_of(&scratch->walk.view, task);
+			if (!first_fd(t, &scratch->walk.view, is_select))
+				return 0;
+		}
+		return target_of_fd(st, t);
+	case CALL_WAIT4:
+		t->fd = (__s32)call->first > 0 ? call->first : 0;
+		return target_of_child(st, t);
+	case CALL_WAITID:
+		if (call->first == WAITID_PIDFD) {
+			t->fd = call->second;
+			return target_of_fd(st, t);
+		}
+		t->fd = call->first == WAITID_PID ? call->second : 0;
+		return target_of_child(st, t);
+	case CALL_AIO:
+		t->addr = call->first;
+		return target_of_aio(st, t);
+	}
+	return 0;
+}
+
+/* Says what the wait is for that ends, or that goes on as the window ends. */
+static __always_inline void look_at_target(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
+{
+	struct pt_regs *regs;
+	struct syscall call;
+
+	if (!cfg.want_objects)
+		return;
+	st->target = 0;
+	if (st->futex.cnt || !task->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return;
+	if (st->state != OFFCPU_STATE_S && st->state != OFFCPU_STATE_D)
+		return;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!regs || is_32_bit(regs))
+		return;
+	syscall_of(regs, &call);
+	*(struct task_struct *volatile *)&scratch->target.task = task;
+	if (mostly(call.nr < CALLS_END)) {
+		st->target = target_of_call(task, st, scratch, &call);
+	} else if (st->state == OFFCPU_STATE_D) {
+		scratch->target.stack_at = task->thread.sp;
+		st->target = target_of_fault(st, &scratch->target);
+	}
+}
+
+#endif

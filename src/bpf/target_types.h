@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The kernel's types of files, sockets and mappings, cut down as those of ktypes.h. */
+#ifndef BPF_TARGET_TYPES_H
+#define BPF_TARGET_TYPES_H
+
+#include "bpf/ktypes.h"
+
+#define FAMILY_UNIX 1
+#define FAMILY_INET 2
+#define FAMILY_INET6 10
+#define MODE_TYPE 0170000
+#define MODE_SOCKET 0140000
+#define ANON_INODE_MAGIC 0x09041934	/* include/uapi/linux/magic.h */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct super_block {
+	unsigned int s_dev;
+	unsigned long s_magic;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	unsigned int i_rdev;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+	unsigned int f_mode;
+	void *private_data;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	struct mm_struct *vm_mm;
+	struct file *vm_file;
+};
+
+/* Its first members are in a structure without a name. */
+struct vm_fault {
+	struct vm_area_struct *vma;
+	unsigned long address;
+};
+
+struct in6_addr {
+	unsigned char bytes[16];
+};
+
+struct sock_common {
+	__be32 skc_daddr, skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	unsigned char skc_state;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;	/* with CONFIG_IPV6 */
+};
+
+struct socket;
+
+struct sock {
+	struct sock_common __sk_common;
+	struct socket *sk_socket;
+};
+
+struct socket {
+	short type;
+	struct sock *sk;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
+struct sockaddr_un {
+	unsigned short sun_family;
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[];
+};
+
+/* Not where Unix sockets are a module. */
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
+};
+
+#pragma clang attribute pop
+
+#endif

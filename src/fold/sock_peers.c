@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/sock_peers.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <glib.h>
+
+#define TCP_LISTENS 10	/* TCP_LISTEN */
+#define ANSWER_BYTES 4096
+
+struct sock_peers {
+	char *proc_dir;
+	int fd;
+	uint32_t seq;
+	unsigned port_low, port_high;	/* of those that the kernel gives to who connects */
+	struct stat our_net;
+};
+
+struct request {
+	struct nlmsghdr head;
+	struct inet_diag_req_v2 body;
+};
+
+static void read_ports(struct sock_peers *s)
+{
+	g_autofree char *path = g_build_filename(s->proc_dir, "sys/net/ipv4/ip_local_port_range", NULL);
+	g_autofree char *text = NULL;
+
+	s->port_low = 32768;
+	s->port_high = 60999;
+	if (g_file_get_contents(path, &text, NULL, NULL)) {
+		char *end = NULL;
+		uint64_t low = g_ascii_strtoull(text, &end, 10), high = g_ascii_strtoull(end, NULL, 10);
+
+		if (low && low <= high && high <= G_MAXUINT16) {
+			s->port_low = (unsigned)low;
+			s->port_high = (unsigned)high;
+		}
+	}
+}
+
+struct sock_peers *sock_peers_new(const char *proc_dir)
+{
+	struct sock_peers *s;
+	g_autofree char *net = g_build_filename(proc_dir, "self/ns/net", NULL);
+	const struct timeval patience = { .tv_usec = 100000 };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+	if (fd < 0)
+		return NULL;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	s = g_new0(struct sock_peers, 1);
+	s->fd = fd;
+	s->proc_dir = g_strdup(proc_dir);
+	read_ports(s);
+	if (stat(net, &s->our_net))
+		memset(&s->our_net, 0, sizeof(s->our_net));
+	return s;
+}
+
+void sock_peers_free(struct sock_peers *s)
+{
+	if (!s)
+		return;
+	close(s->fd);
+	g_free(s->proc_dir);
+	g_free(s);
+}
+
+static bool is_our_net(const struct sock_peers *s, uint32_t pid)
+{
+	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", s->proc_dir, pid);
+	struct stat st;
+
+	/* a process that is gone had ours as likely as another, and the kernel answers for sockets only that there are */
+	return stat(net, &st) || (st.st_ino == s->our_net.st_ino && st.st_dev == s->our_net.st_dev);
+}
+
+static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret)
+{
+	_Alignas(struct nlmsghdr) char answer[ANSWER_BYTES];
+
+	for (int i = 0; i < 4; i++) {
+		ssize_t len = recv(s->fd, answer, sizeof(answer), 0);
+		const struct nlmsghdr *head = (const struct nlmsghdr *)answer;
+
+		if (len < (ssize_t)sizeof(*head) || head->nlmsg_len > (size_t)len)
+			return false;
+		if (head->nlmsg_seq != s->seq)
+			continue;	/* late, of a question before */
+		if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(*ret)))
+			return false;
+		memcpy(ret, answer + NLMSG_HDRLEN, sizeof(*ret));
+		return true;
+	}
+	return false;
+}
+
+static bool ask(struct sock_peers *s, uint8_t family, uint8_t protocol, const struct inet_diag_sockid *id, struct inet_diag_msg *ret)
+{
+	struct request r = {
+		.head = { .nlmsg_len = sizeof(r), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = ++s->seq },
+		.body = { .sdiag_family = family, .sdiag_protocol = protocol, .idiag_states = ~0U, .id = *id },
+	};
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+
+	if (sendto(s->fd, &r, sizeof(r), 0, (const struct sockaddr *)&kernel, sizeof(kernel)) != (ssize_t)sizeof(r))
+		return false;
+	return read_answer(s, ret);
+}
+
+static uint8_t protocol_of(const struct offcpu_rec_target *rec)
+{
+	return rec->sock_type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+}
+
+/* An IPv4 address in an IPv6 socket: the other end may be an IPv4 socket. */
+static bool is_mapped(const uint8_t *address)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(address, prefix, sizeof(prefix)) == 0;
+}
+
+static uint64_t ask_inode(struct sock_peers *s, uint8_t family, const struct offcpu_rec_target *rec, size_t skip)
+{
+	struct inet_diag_sockid id = {
+		.idiag_sport = htons(rec->remote_port), .idiag_dport = htons(rec->local_port),
+		.idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE },
+	};
+	size_t bytes = family == AF_INET ? 4 : 16;
+	struct inet_diag_msg answer;
+
+	if (family == AF_INET6 && rec->family == AF_INET) {
+		id.idiag_src[2] = id.idiag_dst[2] = htonl(0xffff);
+		memcpy(&id.idiag_src[3], rec->remote, 4);
+		memcpy(&id.idiag_dst[3], rec->local, 4);
+	} else {
+		memcpy(id.idiag_src, rec->remote + skip, bytes);
+		memcpy(id.idiag_dst, rec->local + skip, bytes);
+	}
+	if (!ask(s, family, protocol_of(rec), &id, &answer) || answer.id.idiag_dport != id.idiag_dport)
+		return 0;	/* or it is one that only listens there */
+	return answer.idiag_inode;
+}
+
+uint64_t sock_peers_inode(struct sock_peers *s, const struct offcpu_rec_target *rec)
+{
+	uint64_t ino;
+
+	if (!s || !rec->remote_port || !is_our_net(s, rec->pid))
+		return 0;
+	if (rec->family == AF_INET) {
+		ino = ask_inode(s, AF_INET, rec, 0);
+		return ino ? ino : ask_inode(s, AF_INET6, rec, 0);
+	}
+	ino = ask_inode(s, AF_INET6, rec, 0);
+	return ino || !is_mapped(rec->remote) ? ino : ask_inode(s, AF_INET, rec, 12);
+}
+
+static bool is_given(const struct sock_peers *s, unsigned port)
+{
+	return port >= s->port_low && port <= s->port_high;
+}
+
+static bool listens(struct sock_peers *s, uint8_t family, const struct offcpu_rec_target *rec)
+{
+	struct inet_diag_sockid id = {
+		.idiag_sport = htons(rec->local_port), .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE },
+	};
+	struct inet_diag_msg answer;
+
+	if (family == AF_INET || rec->family == AF_INET6)
+		memcpy(id.idiag_src, rec->local, family == AF_INET ? 4 : 16);
+	return ask(s, family, IPPROTO_TCP, &id, &answer) && answer.idiag_state == TCP_LISTENS;
+}
+
+bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *rec)
+{
+	if (!s)
+		return rec->local_port < rec->remote_port;
+	if (is_given(s, rec->local_port) != is_given(s, rec->remote_port))
+		return is_given(s, rec->remote_port);
+	if (rec->sock_type == SOCK_STREAM && is_our_net(s, rec->pid))
+		return listens(s, (uint8_t)rec->family, rec) || (rec->family == AF_INET && listens(s, AF_INET6, rec));
+	return rec->local_port < rec->remote_port;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/targets.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "fold/fd_link.h"
+#include "fold/fd_owners.h"
+#include "fold/parts.h"
+#include "fold/sock_peers.h"
+#include "fold/target_text.h"
+
+struct target {
+	struct offcpu_rec_target rec;
+	uint8_t kind;		/* enum object_kind */
+	bool is_sought;		/* the other end is not known yet, and may be */
+	bool is_server;		/* of a socket: the other end connected to it */
+	uint64_t peer_ino;	/* of what is at the other end; 0: not known */
+	uint32_t peer;		/* process there, 0: not known; or the child */
+	unsigned others;	/* processes there besides */
+	char *base;		/* name without the other end */
+	char *peer_name;
+	char *detail;
+	uint32_t object;	/* index + 1, once it is in the profile */
+};
+
+struct fold_targets {
+	struct profile *profile;
+	char *proc_dir;
+	GHashTable *targets;	/* uint64_t id -> struct target */
+	GPtrArray *sought;	/* struct target */
+	struct fd_owners *owners;
+	struct sock_peers *peers;
+	bool has_read_last;
+};
+
+static void target_free(void *data)
+{
+	struct target *t = data;
+
+	g_free(t->base);
+	g_free(t->peer_name);
+	g_free(t->detail);
+	g_free(t);
+}
+
+struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_dir)
+{
+	struct fold_targets *t = g_new0(struct fold_targets, 1);
+
+	t->profile = profile;
+	t->proc_dir = g_strdup(proc_dir);
+	t->targets = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, target_free);
+	t->sought = g_ptr_array_new();
+	return t;
+}
+
+void fold_targets_free(struct fold_targets *t)
+{
+	if (!t)
+		return;
+	g_hash_table_destroy(t->targets);
+	g_ptr_array_unref(t->sought);
+	fd_owners_free(t->owners);
+	sock_peers_free(t->peers);
+	g_free(t->proc_dir);
+	g_free(t);
+}
+
+/* The name from the inode's own process, which is where the descriptor is. */
+static void name_descriptor(struct fold_targets *all, struct target *t, const char *link)
+{
+	const struct offcpu_rec_target *rec = &t->rec;
+
+	t->kind = target_kind(rec, link);
+	if (link)
+		t->detail = fd_link_detail(all->proc_dir, rec->pid, rec->fd, link);
+	if (t->kind >= OBJECT_EVENTFD && t->kind <= OBJECT_EPOLL) {
+		g_autofree char *comm = fd_owners_name(all->owners, rec->pid);
+
+		t->base = g_strdup_printf("%s fd %d%s%s", comm ? comm : "?", rec->fd, t->detail ? ": " : "", t->detail ? t->detail : "");
+	} else {
+		t->base = target_path(rec, link);
+	}
+}
+
+static void find_peer(struct fold_targets *all, struct target *t)
+{
+	unsigned access = FD_READS | FD_WRITES;
+
+	if (t->kind == OBJECT_PIPE)
+		access = t->rec.f_mode == FD_READS ? FD_WRITES : FD_READS;
+	t->peer = fd_owners_find(all->owners, t->peer_ino, access, t->rec.pid, &t->others);
+	if (!t->peer)
+		return;
+	t->peer_name = fd_owners_name(all->owners, t->peer);
+	t->is_sought = false;
+}
+
+static void seek_peer(struct fold_targets *all, struct target *t)
+{
+	if (!t->peer_ino)
+		return;
+	t->is_sought = true;
+	find_peer(all, t);	/* it may have been there at the last reading */
+	if (t->is_sought)
+		g_ptr_array_add(all->sought, t);
+}
+
+static void name_socket(struct fold_targets *all, struct target *t)
+{
+	const struct offcpu_rec_target *rec = &t->rec;
+
+	t->kind = OBJECT_SOCKET;
+	if (rec->family == AF_UNIX) {
+		t->peer_ino = rec->peer_ino;
+		t->is_server = !rec->is_peers_text && rec->text_len;
+	} else if (rec->family == AF_INET || rec->family == AF_INET6) {
+		if (!all->peers)
+			all->peers = sock_peers_new(all->proc_dir);
+		t->is_server = rec->remote_port && sock_peers_is_server(all->peers, rec);
+		t->peer_ino = sock_peers_inode(all->peers, rec);
+	}
+	t->base = target_socket(rec, t->is_server);
+	t->detail = g_strdup(target_protocol(rec));
+	seek_peer(all, t);
+}
+
+static void name_file(struct fold_targets *all, struct target *t)
+{
+	g_autofree char *link = fd_link_text(all->proc_dir, t->rec.pid, t->rec.fd, t->rec.ino);
+
+	if ((t->rec.mode & S_IFMT) == S_IFSOCK) {
+		name_socket(all, t);
+		return;
+	}
+	name_descriptor(all, t, link);
+	if (t->kind == OBJECT_PIPE) {
+		/* with a path it is not found by what /proc says of descriptors */
+		t->peer_ino = link && link[0] == '/' ? 0 : t->rec.ino;
+		seek_peer(all, t);
+	}
+}
+
+static void name_fault(struct fold_targets *all, struct target *t)
+{
+	g_autofree char *path = fd_link_mapping(all->proc_dir, t->rec.pid, t->rec.addr, t->rec.ino);
+
+	t->kind = OBJECT_FAULT;
+	t->base = t->rec.ino ? target_path(&t->rec, path) :
+			       g_strdup_printf("memory%s%s", path ? " " : "", path ? path : " without a file");
+	t->detail = g_strdup("");
+}
+
+static void name_child(struct fold_targets *all, struct target *t)
+{
+	const struct offcpu_rec_target *rec = &t->rec;
+	g_autofree char *name = rec->text_len ? g_strndup((const char *)rec->text, OFFCPU_COMM_LEN) : NULL;
+
+	if (!name && rec->child)
+		name = fd_owners_name(all->owners, rec->child);
+	t->kind = OBJECT_CHILD;
+	t->peer = rec->child;
+	t->base = name ? g_steal_pointer(&name) : g_strdup(rec->child ? "?" : "any");
+}
+
+/* Several descriptors of one call: the first says what for, and how many others there are. */
+static void name_set(struct target *t)
+{
+	g_autofree char *first = t->base;
+
+	t->kind = OBJECT_POLL;
+	t->base = g_strdup_printf("%s and %u more", first, t->rec.fd_cnt - 1);
+}
+
+static void find_peers(struct fold_targets *all, bool now)
+{
+	guint kept = 0;
+
+	if (!all->sought->len || !fd_owners_read(all->owners, now))
+		return;
+	for (guint i = 0; i < all->sought->len; i++) {
+		struct target *t = g_ptr_array_index(all->sought, i);
+
+		find_peer(all, t);
+		if (t->is_sought)
+			g_ptr_array_index(all->sought, kept++) = t;
+	}
+	g_ptr_array_set_size(all->sought, (gint)kept);
+}
+
+void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *rec, size_t size)
+{
+	struct target *t;
+
+	if (size < sizeof(*rec) || rec->text_len > OFFCPU_TARGET_TEXT) {
+		fold_drop_record(all->profile);
+		return;
+	}
+	if (g_hash_table_contains(all->targets, &rec->id))
+		return;
+	if (!all->owners)
+		all->owners = fd_owners_new(all->proc_dir);
+	t = g_new0(struct target, 1);
+	t->rec = *rec;
+	g_hash_table_insert(all->targets, &t->rec.id, t);
+	switch ((enum offcpu_target)rec->what) {
+	case OFFCPU_TARGET_FD: name_file(all, t); break;
+	case OFFCPU_TARGET_FAULT: name_fault(all, t); break;
+	case OFFCPU_TARGET_CHILD: name_child(all, t); break;
+	default:
+		t->kind = OBJECT_AIO;
+		t->base = g_strdup("io_getevents");
+		break;
+	}
+	find_peers(all, false);
+}
+
+static uint32_t intern(struct fold_targets *all, struct target *t)
+{
+	g_autoptr(GString) name = g_string_new(t->base);
+
+	if (t->peer_name)
+		target_append_peer(name, &t->rec, t->kind, t->peer_name, t->others);
+	g_free(t->base);
+	t->base = g_strdup(name->str);
+	if (t->rec.fd_cnt > 1)
+		name_set(t);
+	const struct object o = { .kind = t->kind, .operation = "", .name = t->base, .place = t->detail, .pid = t->peer };
+
+	return profile_object(all->profile, &o) + 1;
+}
+
+uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
+{
+	struct target *t = g_hash_table_lookup(all->targets, &id);
+
+	if (!t)
+		return 0;
+	if (!all->has_read_last) {
+		all->has_read_last = true;
+		find_peers(all, true);
+	}
+	if (!t->object)
+		t->object = intern(all, t);
+	return t->object;
+}

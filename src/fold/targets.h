@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FOLD_TARGETS_H
+#define FOLD_TARGETS_H
+
+#include "abi/target_abi.h"
+#include "profile/profile.h"
+
+/*
+ * What threads waited for but locks: files, sockets, pipes, children, ...  Named as they arrive, while the processes live;
+ * who is at the other end is looked for as seldom as fd_owners.h says, and once more at the end.
+ */
+struct fold_targets;
+
+struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_dir);
+void fold_targets_free(struct fold_targets *t);	/* NULL is fine */
+
+/* A record of impossible size is dropped and counted. */
+void fold_targets_add(struct fold_targets *t, const struct offcpu_rec_target *rec, size_t size);
+
+/* The object with this id, index + 1; 0: there is none. */
+uint32_t fold_targets_object(struct fold_targets *t, uint64_t id);
+
+#endif

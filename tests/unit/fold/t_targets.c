@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/targets.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "analyse/objects.h"
+#include "fold/fd_link.h"
+
+/* A /proc of our own: process 70 waits, process 80 is at the other ends. */
+struct fixture {
+	char *proc;
+	struct profile *p;
+	struct fold_targets *targets;
+	uint64_t next_id;
+};
+
+static void write_file(const struct fixture *x, const char *folder, const char *name, const char *text)
+{
+	g_autofree char *in = g_build_filename(x->proc, folder, NULL), *path = g_build_filename(in, name, NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(in, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void add_fd(const struct fixture *x, unsigned pid, int fd, const char *link, const char *info)
+{
+	g_autofree char *folder = g_strdup_printf("%u/fd", pid), *number = g_strdup_printf("%d", fd);
+	g_autofree char *in = g_build_filename(x->proc, folder, NULL), *path = g_build_filename(in, number, NULL);
+	g_autofree char *info_folder = g_strdup_printf("%u/fdinfo", pid);
+
+	g_assert_cmpint(g_mkdir_with_parents(in, 0700), ==, 0);
+	g_assert_cmpint(symlink(link, path), ==, 0);
+	write_file(x, info_folder, number, info);
+}
+
+static void set_up(struct fixture *x, gconstpointer data)
+{
+	(void)data;
+	x->proc = g_dir_make_tmp("offcpu-targets-XXXXXX", NULL);
+	x->p = profile_new();
+	x->next_id = 1;
+	write_file(x, "70", "comm", "waiter\n");
+	write_file(x, "80", "comm", "other; end\n");
+	x->targets = fold_targets_new(x->p, x->proc);
+}
+
+static void remove_all(const char *path)
+{
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *inner = g_build_filename(path, name, NULL);
+
+		if (g_file_test(inner, G_FILE_TEST_IS_DIR) && !g_file_test(inner, G_FILE_TEST_IS_SYMLINK))
+			remove_all(inner);
+		else
+			g_unlink(inner);
+	}
+	g_rmdir(path);
+}
+
+static void tear_down(struct fixture *x, gconstpointer data)
+{
+	(void)data;
+	fold_targets_free(x->targets);
+	profile_free(x->p);
+	remove_all(x->proc);
+	g_free(x->proc);
+}
+
+static struct offcpu_rec_target record_of(struct fixture *x, int fd, uint32_t mode, uint64_t ino)
+{
+	return (struct offcpu_rec_target){
+		.type = OFFCPU_REC_TARGET, .what = OFFCPU_TARGET_FD, .id = x->next_id++, .pid = 70, .fd = fd, .fd_cnt = 1,
+		.mode = mode, .f_mode = 1, .ino = ino,
+	};
+}
+
+static const struct object *object_of(struct fixture *x, const struct offcpu_rec_target *rec)
+{
+	fold_targets_add(x->targets, rec, sizeof(*rec));
+	uint32_t object = fold_targets_object(x->targets, rec->id);
+
+	g_assert_cmpuint(object, >, 0);
+	return profile_get_object(x->p, object - 1);
+}
+
+static void check(const struct object *o, enum object_kind kind, const char *name, uint32_t pid)
+{
+	g_assert_cmpstr(object_kind_text(o->kind), ==, object_kind_text(kind));
+	g_assert_cmpstr(o->name, ==, name);
+	g_assert_cmpuint(o->pid, ==, pid);
+}
+
+static void test_file(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 5, S_IFREG, 99);
+
+	(void)data;
+	add_fd(x, 70, 5, "/srv/log;file", "pos:\t0\nino:\t99\n");
+	check(object_of(x, &rec), OBJECT_FILE, "/srv/log;file", 0);
+	/* another file has the number by now: only what the kernel told is believed */
+	rec = record_of(x, 5, S_IFREG, 98);
+	memcpy(rec.text, "gone", 4);
+	rec.text_len = 4;
+	check(object_of(x, &rec), OBJECT_FILE, ".../gone", 0);
+	/* the process is gone, and the kernel told nothing */
+	rec = record_of(x, 6, S_IFDIR, 97);
+	check(object_of(x, &rec), OBJECT_DIRECTORY, "fd 6", 0);
+	g_assert_cmpuint(fold_targets_object(x->targets, 12345), ==, 0);
+}
+
+static void test_pipe(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 3, S_IFIFO, 501);
+	g_autofree char *end = g_build_filename(x->proc, "80/fd/4", NULL);
+
+	(void)data;
+	add_fd(x, 70, 3, "pipe:[501]", "ino:\t501\n");
+	add_fd(x, 80, 4, "pipe:[501]", "ino:\t501\n");
+	/* a link of ours has all permissions, so each end both reads and writes */
+	check(object_of(x, &rec), OBJECT_PIPE, "pipe from other; end", 80);
+	rec.f_mode = 2;
+	rec.id = x->next_id++;
+	check(object_of(x, &rec), OBJECT_PIPE, "pipe to other; end", 80);
+}
+
+static void test_sockets(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 7, S_IFSOCK, 601);
+
+	(void)data;
+	rec.family = AF_UNIX;
+	rec.peer_ino = 602;
+	rec.is_peers_text = 1;
+	memcpy(rec.text, "/run/x.sock", 11);
+	rec.text_len = 11;
+	add_fd(x, 80, 9, "socket:[602]", "ino:\t602\n");
+	check(object_of(x, &rec), OBJECT_SOCKET, "/run/x.sock (other; end)", 80);
+	rec = record_of(x, 8, S_IFSOCK, 603);
+	rec.family = AF_UNIX;
+	memcpy(rec.text, "\0abstract", 9);
+	rec.text_len = 9;
+	check(object_of(x, &rec), OBJECT_SOCKET, "@abstract", 0);
+	rec = record_of(x, 9, S_IFSOCK, 604);
+	rec.family = AF_INET;
+	rec.sock_type = SOCK_STREAM;
+	rec.sock_state = 10;
+	rec.local_port = 80;
+	check(object_of(x, &rec), OBJECT_SOCKET, "*:80 listening", 0);
+	rec = record_of(x, 9, S_IFSOCK, 605);
+	rec.family = AF_INET6;
+	rec.sock_type = SOCK_STREAM;
+	rec.local_port = 40000;
+	rec.remote_port = 443;
+	rec.remote[0] = 0x20;
+	rec.remote[1] = 0x01;
+	check(object_of(x, &rec), OBJECT_SOCKET, "[2001::]:443", 0);
+}
+
+static void test_events(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 10, 0, 1);
+
+	(void)data;
+	rec.is_anon = 1;
+	add_fd(x, 70, 11, "socket:[1]", "ino:\t1\n");
+	add_fd(x, 70, 10, "anon_inode:[eventpoll]",
+	       "pos:\t0\nino:\t1\ntfd:       11 events:       19 data: 0\ntfd:       11 events: 19\ntfd:       99 events: 19\n");
+	check(object_of(x, &rec), OBJECT_EPOLL, "waiter fd 10: 2 sockets, 1 other", 0);
+	rec = record_of(x, 12, 0, 1);
+	rec.is_anon = 1;
+	add_fd(x, 70, 12, "anon_inode:[timerfd]", "ino:\t1\nit_value: (0, 1)\nit_interval: (1, 500000000)\n");
+	check(object_of(x, &rec), OBJECT_TIMERFD, "waiter fd 12: every 1500 ms", 0);
+}
+
+static void test_child_and_set(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 0, 0, 0);
+
+	(void)data;
+	rec.what = OFFCPU_TARGET_CHILD;
+	rec.child = 80;
+	check(object_of(x, &rec), OBJECT_CHILD, "other; end", 80);
+	rec = record_of(x, 5, S_IFREG, 99);
+	rec.fd_cnt = 3;
+	add_fd(x, 70, 5, "/srv/log", "ino:\t99\n");
+	check(object_of(x, &rec), OBJECT_POLL, "/srv/log and 2 more", 0);
+}
+
+static void test_fault(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 0, S_IFREG, 77);
+
+	(void)data;
+	write_file(x, "70", "maps", "nonsense\n1000-2000 r--p 00000000 fe:00 77    /usr/lib/a b.so\n3000-4000 rw-p 00000000 00:00 0 \n"
+				    "5000-6000 rw-p 00000000 00:00 0     [heap]\n");
+	rec.what = OFFCPU_TARGET_FAULT;
+	rec.addr = 0x1800;
+	check(object_of(x, &rec), OBJECT_FAULT, "/usr/lib/a b.so", 0);
+	rec = record_of(x, 0, 0, 0);
+	rec.what = OFFCPU_TARGET_FAULT;
+	rec.addr = 0x5000;
+	check(object_of(x, &rec), OBJECT_FAULT, "memory [heap]", 0);
+	g_assert_null(fd_link_mapping(x->proc, 70, 0x1800, 78));
+	g_assert_null(fd_link_mapping(x->proc, 70, 0x3000, 0));
+}
+
+static void test_hostile(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 5, S_IFSOCK, 1);
+
+	(void)data;
+	rec.text_len = OFFCPU_TARGET_TEXT + 1;
+	fold_targets_add(x->targets, &rec, sizeof(rec));
+	fold_targets_add(x->targets, &rec, sizeof(rec) - 1);
+	g_assert_cmpuint(fold_targets_object(x->targets, rec.id), ==, 0);
+	g_assert_cmpuint(x->p->losses->len, ==, 1);
+	rec = record_of(x, -1, 0xffffffff, UINT64_MAX);
+	rec.what = 200;
+	rec.family = 0xffff;
+	memset(rec.text, 0xff, sizeof(rec.text));
+	rec.text_len = OFFCPU_TARGET_TEXT;
+	object_of(x, &rec);
+	rec.id = x->next_id++;
+	rec.what = OFFCPU_TARGET_FD;
+	g_assert_true(g_utf8_validate(object_of(x, &rec)->name, -1, NULL));
+}
+
+/* The object is the leaf of its waits' stacks, behind the kernel's frames. */
+static void test_frames(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 5, S_IFREG, 99);
+	const struct thread thread = { .comm = profile_string(x->p, "t"), .process = profile_string(x->p, "t"), .to_ns = 100 };
+
+	(void)data;
+	add_fd(x, 70, 5, "/srv/log", "ino:\t99\n");
+	fold_targets_add(x->targets, &rec, sizeof(rec));
+	struct wait w = { .thread = profile_add_thread(x->p, &thread), .state = 'S', .count = 1, .blocked_ns = 5, .max_ns = 5,
+			  .object = fold_targets_object(x->targets, rec.id) };
+	uint32_t i = profile_add_wait(x->p, &w);
+
+	objects_as_frames(x->p);
+	g_assert_cmpuint(profile_wait(x->p, i)->kernel, ==, 0);
+	x->p->info.has_objects = true;
+	objects_as_frames(x->p);
+	const struct stack_node *n = profile_get_node(x->p, profile_wait(x->p, i)->kernel);
+
+	g_assert_cmpstr(profile_get_frame(x->p, n->frame)->name, ==, "-> /srv/log");
+	g_assert_cmpuint(n->depth, ==, 1);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(struct fixture *x, gconstpointer data);
+	} tests[] = {
+		{ "/targets/file", test_file }, { "/targets/pipe", test_pipe }, { "/targets/sockets", test_sockets },
+		{ "/targets/events", test_events }, { "/targets/child_and_set", test_child_and_set }, { "/targets/fault", test_fault },
+		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
+	};
+
+	g_test_init(&argc, &argv, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+		g_test_add(tests[i].name, struct fixture, NULL, set_up, tests[i].run, tear_down);
+	return g_test_run();
+}
