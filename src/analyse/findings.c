@@ -210,7 +210,7 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 			   .reason = REASON_CPU_THROTTLED };
 	bool is_own = w->state == 'R';
 
-	if (is_own && reasons_of(f->reasons, i) == REASON_CPU_THROTTLED)
+	if (is_own && !throttled && reasons_of(f->reasons, i) == REASON_CPU_THROTTLED)
 		throttled = ns;
 	else
 		throttled_ns[w->thread] -= throttled;

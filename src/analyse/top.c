@@ -84,7 +84,9 @@ static void set_object(struct row_key *key, const struct profile *p, const struc
 /* Of a part of a wait that split() made; `thread` and stacks are the whole wait's, its index is in `object`. */
 static enum reason reason_of(const struct top *t, const struct wait *part)
 {
-	return part->state == 'R' ? REASON_CPU_QUEUE : reasons_of(t->reasons, part->object);
+	if (part->state == 'R' && !(part->flags & WAIT_THROTTLED))
+		return REASON_CPU_QUEUE;
+	return reasons_of(t->reasons, part->object);
 }
 
 /* plumbing.h returns one pointer for equal strings, and the profile interns comms. */

@@ -47,6 +47,7 @@ struct role_facts {
 	uint64_t on_cpu_ns, wakings;
 	uint16_t base_depth; /* of the outermost place that could be idle; UINT16_MAX: none */
 	uint16_t work_depth; /* of the outermost place that cannot */
+	uint16_t busy_depth;	/* the same, or that sleeps until a timer */
 	bool parks; /* it has a place to wait for work, other than by sleeping */
 };
 
@@ -149,7 +150,7 @@ static void find_facts(struct finder *f)
 	const struct profile *p = f->p;
 
 	for (guint r = 0; r < f->roles->rows->len; r++)
-		f->facts[r].base_depth = f->facts[r].work_depth = UINT16_MAX;
+		f->facts[r].base_depth = f->facts[r].work_depth = f->facts[r].busy_depth = UINT16_MAX;
 	for (uint32_t t = 0; t < p->threads->len; t++)
 		f->facts[f->roles->of_thread[t]].on_cpu_ns += profile_thread(p, t)->on_cpu_ns;
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -164,13 +165,19 @@ static void find_facts(struct finder *f)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
-		uint16_t *depth = could_be_idle(f, i) ? &facts->base_depth : &facts->work_depth;
+		bool could = could_be_idle(f, i), sleeps = f->reason[i] == REASON_SLEEP;
 
-		if (w->state != 'R' && is_whole_stack(f, w) && w->blocked_ns >= facts->asleep_ns / SHARE_OF_ROLE)
-			*depth = MIN(*depth, f->depth[w->user]);
-		if (w->state != 'R' && w->blocked_ns >= facts->asleep_ns / SHARE_OF_ROLE && could_be_idle(f, i) &&
-		    f->reason[i] != REASON_SLEEP)
-			facts->parks = true;
+		if (w->state == 'R' || w->blocked_ns < facts->asleep_ns / SHARE_OF_ROLE)
+			continue;
+		facts->parks = facts->parks || (could && !sleeps);
+		if (!is_whole_stack(f, w))
+			continue;
+		if (could)
+			facts->base_depth = MIN(facts->base_depth, f->depth[w->user]);
+		else
+			facts->work_depth = MIN(facts->work_depth, f->depth[w->user]);
+		if (!could || sleeps)
+			facts->busy_depth = MIN(facts->busy_depth, f->depth[w->user]);
 	}
 }
 
@@ -251,7 +258,7 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	if (all)
 		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT : IDLE_POOL;
-	return depth < facts->work_depth ? IDLE_POOL : IDLE_NOT;
+	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 
 static enum idle_kind loop(const struct finder *f, uint32_t i)

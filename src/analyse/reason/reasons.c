@@ -183,6 +183,8 @@ static void find_reasons(struct reasons *r)
 		}
 		r->rule[i] = rule;
 		r->reason[i] = rule ? r->rule[i]->reason : REASON_OTHER;
+		if (w->state == 'R' && (w->flags & WAIT_THROTTLED))
+			r->reason[i] = REASON_CPU_THROTTLED;
 		r->protocol[i] = rule && r->rule[i]->protocol ? r->rule[i]->protocol : protocol_of(r, w->user);
 	}
 }

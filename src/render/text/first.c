@@ -224,8 +224,9 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 		g_string_append_printf(line, " in %u thread%s (%s).", threads, threads == 1 ? "" : "s", kinds->str);
 	}
 	if (f->idle_ns[IDLE_KERNEL] && !f->has_kernel_only)
-		g_string_append_printf(line, "%s%u kernel threads: -k.", line->len ? " " : "",
-				       f->idle_threads[IDLE_KERNEL]);
+		g_string_append_printf(line, "%s%u kernel thread%s: -k.", line->len ? " " : "",
+				       f->idle_threads[IDLE_KERNEL],
+				       f->idle_threads[IDLE_KERNEL] == 1 ? "" : "s");
 	if (line->len)
 		text_wrap(s, line->str, "", text_screen_width(o));
 }
@@ -243,6 +244,8 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 	if (p->info.has_storms)
 		g_string_append(line, ", --storms");
 	g_string_append(line, "; offcpu flame");
+	if (!p->info.has_wakers || !p->info.has_locks)
+		g_string_append(line, "; who wakes and who holds: record --wakers --locks");
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
