@@ -13,17 +13,22 @@ _offcpu_options() {
 	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
 	local crowd='--wakers --runq-blame --storms'
 	local sampling='--sample= --max-overhead='
-	local read='--state= --comm= --grep= --weight= --user-threads --kernel-threads'
+	local read='--from= --to= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --max-loss= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
-	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --json --csv --help" ;;
+	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --help"
 		;;
-	export) echo "--format= --output= --by= --unit= --weight= --wakers --wakeup --no-delimiter --annotate --lines --help" ;;
+	diff)
+		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --output= --title= \
+--negated --inverted --from= --to= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
+--after-state= --after-pid= --after-tid= --help"
+		;;
+	export) echo "--format= --output= --from= --to= --by= --unit= --weight= --wakers --wakeup --no-delimiter --annotate --lines --help" ;;
 	hist)
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"
@@ -41,14 +46,16 @@ _offcpu_values() {
 	--unwind) _offcpu_words 'auto dwarf fp' ;;
 	--weight) _offcpu_words 'off_cpu blocked runnable preempted count' ;;
 	--palette) _offcpu_words 'io wakeup chain state' ;;
+	--normalize) _offcpu_words 'threads requests none' ;;
 	--unit) _offcpu_words 'ns us ms s' ;;
 	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv' ;;
 	--graph) _offcpu_words 'dot json' ;;
-	--comm | --critical) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
+	--comm | --before-comm | --after-comm | --critical) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	--by)
 		case $1 in
-		report) _offcpu_words 'leaf stack thread process comm state syscall object role' ;;
+		report) _offcpu_words 'leaf stack thread process comm state syscall reason object role' ;;
+		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;
 		esac
@@ -59,7 +66,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record trace report flame export hist events doctor' i
+	local commands='record trace report flame diff export hist events doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

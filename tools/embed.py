@@ -1,26 +1,99 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""Turns text files into one C file of string constants: embed.py OUT.c NAME=FILE ...
+"""Turns text files into one C file of string constants: embed.py OUT.c HEADER NAME=FILE[,FILE...] ...
 
-The texts go into CDATA sections and into HTML, so a file that holds an end mark of
-either is refused here and not found out in a browser."""
+The texts go into CDATA sections and into HTML, so a script or style that holds an end mark of
+either is refused here and not found out in a browser.  NAME of several files is one script or style of
+theirs, without what only a reader needs, and NAME_sha256 is its digest in base64.  A NAME that ends in
+_packed holds base64 of its zlib stream; its digest is still the text's.  With "-" in place of HEADER the
+texts are as they are, and declared where they are defined."""
+import base64
+import hashlib
+import re
 import sys
+import zlib
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if not path.endswith(".html"):
+        for bad in ("]]>", "</", "\0"):
+            if bad in text:
+                sys.exit(f"embed.py: {path}: holds {bad!r}, which would end the section it is put into")
+    return text
+
+
+# A token of JavaScript as this project writes it: expressions in templates hold no templates, and a "/" after
+# what may end an operand divides.
+TOKEN = re.compile(r"""
+    (?P<space>(?:\s|//[^\n]*|/\*.*?\*/)+) |
+    (?P<text>'(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" | `(?:[^`\\]|\\.)*`) |
+    (?P<word>[\w$.]+) |
+    (?P<slash>/) |
+    (?P<other>[^\w\s])""", re.S | re.X)
+EXPRESSION = re.compile(r"/(?:[^/\\\n\[]|\\.|\[(?:[^\]\\]|\\.)*\])+/[a-z]*")
+
+
+def shorten_script(text):
+    """Without comments and the spaces between tokens.  Line ends stay: our statements end in ";", but not only."""
+    out, at, last = [], 0, ""
+    while at < len(text):
+        token = TOKEN.match(text, at)
+        piece = token.group()
+        if token.lastgroup == "slash" and not re.search(r"[\w$)\]}'\"`]$", last):
+            piece = EXPRESSION.match(text, at).group()
+        if piece[0] == "`" and piece.count("${") > piece.count("}"):
+            sys.exit(f"embed.py: a template within a template: {piece[:60]}")
+        at += len(piece)
+        if token.lastgroup == "space":
+            ahead = text[at:at + 1]
+            if not last or not ahead:
+                continue
+            if re.match(r"[\w$]", last[-1]) and re.match(r"[\w$]", ahead) or last[-1] + ahead in ("++", "--"):
+                out.append(" ")
+            elif "\n" in piece and last[-1] not in "{}(,;:?&|=+>[" and ahead not in ")}.,?:&|=]":
+                out.append("\n")
+            continue
+        out.append(piece)
+        last = piece
+    return "".join(out) + "\n"
+
+
+def shorten_style(text):
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r"\s+", " ", text)
+    return re.sub(r" ?([{};,>]) ?|(?<=:) (?!\w*\()", lambda m: m.group(1) or "", text).replace(";}", "}").strip() + "\n"
+
+
+def shorten(path, text):
+    if path.endswith(".js"):
+        return shorten_script(text)
+    return shorten_style(text) if path.endswith(".css") else re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
+
+
+def constant(name, data):
+    rows = [", ".join(str(b) for b in data[i:i + 20]) for i in range(0, len(data), 20)]
+    return f"\nconst char {name}[] = {{\n\t" + ",\n\t".join(rows + ["0"]) + "\n};\n"
 
 
 def main():
-    out, *items = sys.argv[1:]
+    out, header, *items = sys.argv[1:]
     parts = ["/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */\n"
-             "/* Made by tools/embed.py. */\n#include \"render/svg/web.h\"\n"]
+             "/* Made by tools/embed.py. */\n"]
+    if header == "-":
+        parts += [f"extern const char {item.split('=', 1)[0]}[];\n" for item in items]
+    else:
+        parts.append(f"#include \"{header}\"\n")
     for item in items:
-        name, path = item.split("=", 1)
-        with open(path, "rb") as file:
-            data = file.read()
-        data.decode("utf-8")
-        for bad in (b"]]>", b"</", b"\0"):
-            if bad in data:
-                sys.exit(f"embed.py: {path}: holds {bad!r}, which would end the section it is put into")
-        rows = [", ".join(str(b) for b in data[i:i + 20]) for i in range(0, len(data), 20)]
-        parts.append(f"\nconst char {name}[] = {{\n\t" + ",\n\t".join(rows + ["0"]) + "\n};\n")
+        name, paths = item.split("=", 1)
+        paths = paths.rstrip(",").split(",")
+        plain = header == "-" or name.startswith("web_flame")
+        data = "".join(read(path) if plain else shorten(path, read(path)) for path in paths).encode()
+        packed = name.endswith("_packed")
+        parts.append(constant(name, base64.b64encode(zlib.compress(data, 9)) if packed else data))
+        if not plain:
+            parts.append(constant(name + "_sha256", base64.b64encode(hashlib.sha256(data).digest())))
     with open(out, "w", encoding="utf-8") as file:
         file.writelines(parts)
 

@@ -114,7 +114,7 @@ function place(f, x, w, ancestor) {
 	}
 	if (!f.text) f.text = make(f.g, SVG, 'text', { y: +f.rect.getAttribute('y') + 12.5 });
 	f.text.setAttribute('x', (x + textPad).toFixed(2));
-	f.text.textContent = cut(f.name, room);
+	f.text.textContent = cut((f.g.getAttribute('data-sign') || '') + f.name, room);
 }
 
 function layout() {

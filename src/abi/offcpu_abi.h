@@ -27,6 +27,7 @@ enum offcpu_key_flag {
 	OFFCPU_KEY_ONCPU = 1 << 2,	/* hist: a stretch on CPU, not a wait */
 	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: run-queue delay only */
 	OFFCPU_KEY_CROSSING = 1 << 4,	/* one wait that began before the slice it ends in: see start_ns of its slot */
+	OFFCPU_KEY_THROTTLED = 1 << 5,	/* more than half of it was a cgroup's CPU quota */
 };
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
@@ -308,6 +309,7 @@ struct offcpu_rec_thread {
 	__u64 from_ns;
 	__u64 to_ns;
 	struct offcpu_account account;
+	__u64 throttled_runnable_ns, throttled_preempted_ns;	/* parts of it: the thread's cgroup had used up its CPU quota */
 	char comm[OFFCPU_COMM_LEN];
 	char process[OFFCPU_COMM_LEN];	/* comm of the thread group's leader */
 	__u32 flags;		/* enum offcpu_thread_flag */
@@ -336,7 +338,9 @@ struct offcpu_rec_event {
 	char comm[OFFCPU_COMM_LEN];
 	char by_comm[OFFCPU_COMM_LEN];
 	__u8 state;
-	__u8 pad[7];
+	__u8 is_throttled;	/* as OFFCPU_KEY_THROTTLED */
+	__u8 open_at_start;
+	__u8 pad[5];
 };
 
 /* The number of no helper: where it is called user space makes it a call of the kernel's bpf_rdonly_cast() (attach/sections.c). */
@@ -379,6 +383,7 @@ struct offcpu_config {
 	__u8 want_storms;		/* wakings of many threads at once */
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */
+	__u8 has_quota;			/* some cgroup has a CPU quota: woken threads' queues are looked at, too */
 };
 
 #endif

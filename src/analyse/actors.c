@@ -48,7 +48,7 @@ char *actor_function(const char *name)
 		else if ((*c == '>' && c > name && c[-1] != '-') || *c == ']')
 			depth--;
 		else if (*c == '(' && depth <= 0 && c > name && !g_str_has_prefix(c, "(anonymous namespace)") &&
-			 !g_str_has_prefix(c, "()("))
+			 !g_str_has_prefix(c, "()(") && !(c[-1] == '.' && c[1] == '*'))	/* Go: "net.(*conn).Read" */
 			return g_strndup(name, (gsize)(c - name));
 	}
 	return g_strdup(name);

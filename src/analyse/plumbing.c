@@ -5,6 +5,7 @@
 
 #include "analyse/label.h"
 #include "analyse/plumbing_tables.h"
+#include "analyse/reason/match.h"
 #include "analyse/strset.h"
 #include "base/module.h"
 
@@ -14,8 +15,8 @@ struct frame_class {
 	const char *syscall;	/* kernel: name of the system call, if this is its function */
 	const char *entry;	/* kernel: how it was entered, if this tells */
 	bool waking;		/* kernel: tells nothing of who wakes */
+	uint8_t level;		/* user: enum runtime_level */
 	bool preempts;		/* kernel: takes the CPU from a thread that could run */
-	bool runtime;		/* user */
 	bool named;
 };
 
@@ -23,6 +24,7 @@ struct plumbing {
 	unsigned ref_cnt;
 	const struct profile *profile;
 	struct strset *strings;
+	struct matcher *matcher;
 	struct frame_class *classes;
 	const char **frame_text;	/* per frame, NULL: not asked yet */
 	const char **kernel_leaf;	/* per node, NULL: not asked yet */
@@ -62,13 +64,71 @@ bool plumbing_is_runtime(const char *module)
 	return plumbing_runtime_file(module_base_name(module));
 }
 
+/* For each pattern of the rules the level of the runtime that it belongs to.  Free with g_free(). */
+static uint8_t *level_of_patterns(const struct rule_set *rules)
+{
+	uint8_t *levels = g_new0(uint8_t, (gsize)rules->patterns->len + 1);
+
+	for (guint i = 0; i < rules->rules->len; i++) {
+		const struct rule *rule = g_ptr_array_index(rules->rules, i);
+
+		for (guint c = 0; rule->kind == RULE_RUNTIME && c < rule->conditions->len; c++) {
+			const GArray *patterns = g_array_index(rule->conditions, struct rule_condition, c).patterns;
+
+			for (guint k = 0; k < patterns->len; k++) {
+				uint8_t *level = &levels[g_array_index(patterns, uint32_t, k)];
+
+				*level = MAX(*level, rule->level);
+			}
+		}
+	}
+	return levels;
+}
+
+static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t *levels)
+{
+	const struct frame *f = profile_get_frame(pl->profile, frame);
+	uint32_t cnt;
+	const uint32_t *ids = matcher_frame(pl->matcher, frame, &cnt);
+	uint8_t level = RUNTIME_NONE;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		level = MAX(level, levels[ids[i]]);
+	/* what a program inlines of the standard library stands in the program's own file */
+	if (level == RUNTIME_NONE && f->is_inline && f->name && plumbing_runtime_name(f->name))
+		level = RUNTIME_LIBC;
+	return level;
+}
+
+enum runtime_level plumbing_frame_level(const struct plumbing *pl, uint32_t frame)
+{
+	return (enum runtime_level)pl->classes[frame].level;
+}
+
+bool plumbing_frame_is_runtime(const struct plumbing *pl, uint32_t frame)
+{
+	return pl->classes[frame].level != RUNTIME_NONE;
+}
+
+struct matcher *plumbing_matcher(struct plumbing *pl)
+{
+	return pl->matcher;
+}
+
 struct plumbing *plumbing_new(const struct profile *p)
 {
+	return plumbing_new_with(p, rules_default());
+}
+
+struct plumbing *plumbing_new_with(const struct profile *p, const struct rule_set *rules)
+{
+	g_autofree uint8_t *levels = level_of_patterns(rules);
 	struct plumbing *pl = g_new0(struct plumbing, 1);
 
 	pl->ref_cnt = 1;
 	pl->profile = p;
 	pl->strings = strset_new();
+	pl->matcher = matcher_new(rules, p);
 	pl->classes = g_new0(struct frame_class, p->frames->len + 1);
 	pl->frame_text = g_new0(const char *, p->frames->len + 1);
 	pl->kernel_leaf = g_new0(const char *, p->nodes->len + 1);
@@ -80,9 +140,7 @@ struct plumbing *plumbing_new(const struct profile *p)
 
 		pl->classes[i].named = f->name != NULL;
 		if (f->kind == FRAME_USER)
-			/* what a program inlines of the standard library stands in the program's own file */
-			pl->classes[i].runtime = plumbing_is_runtime(f->module) ||
-						 (f->is_inline && f->name && plumbing_runtime_name(f->name));
+			pl->classes[i].level = level_of_frame(pl, i, levels);
 		else if (f->name)
 			classify_kernel(pl, f->name, &pl->classes[i]);
 	}
@@ -100,6 +158,7 @@ void plumbing_free(struct plumbing *pl)
 	if (!pl || --pl->ref_cnt)
 		return;
 	strset_free(pl->strings);
+	matcher_free(pl->matcher);
 	g_free(pl->classes);
 	g_free(pl->frame_text);
 	g_free(pl->kernel_leaf);
@@ -134,22 +193,41 @@ static const char *runtime_text(struct plumbing *pl, uint32_t frame)
 
 /* Frames of the stack that the user part shows; -1: none. */
 struct user_pick {
-	int64_t caller;	/* innermost outside the runtime, named if any is */
+	int64_t caller;	/* innermost of the program, named if any is */
 	int64_t api;	/* the runtime function it called, or the outermost runtime one */
+	int64_t library, entry;	/* innermost named of these levels */
+	int64_t library_api;	/* what `library` called */
 	int64_t other;	/* innermost of those that are in no file */
 };
 
+/* Nothing is the program's own: what tells most of what there is. */
+static void pick_runtime(struct user_pick *pick)
+{
+	if (pick->caller >= 0 || (pick->library < 0 && pick->entry < 0))
+		return;
+	pick->caller = pick->library >= 0 ? pick->library : pick->entry;
+	pick->api = pick->library_api;
+}
+
 static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 {
-	struct user_pick pick = { .caller = -1, .api = -1, .other = -1 };
+	struct user_pick pick = { .caller = -1, .api = -1, .library = -1, .entry = -1, .library_api = -1, .other = -1 };
 	bool inside = true;	/* still in the runtime frames above the first caller */
 
 	for (uint32_t n = node; n; n = profile_get_node(pl->profile, n)->parent) {
 		uint32_t frame = profile_get_node(pl->profile, n)->frame;
 		const struct frame_class *c = &pl->classes[frame];
 
-		if (c->runtime) {
-			if (inside && (c->named || pick.api < 0))
+		if (c->level != RUNTIME_NONE) {
+			bool is_first = pick.library < 0 && pick.entry < 0;
+
+			if (c->named && c->level == RUNTIME_LIBRARY && pick.library < 0)
+				pick.library = frame;
+			if (c->named && c->level == RUNTIME_ENTRY && pick.entry < 0)
+				pick.entry = frame;
+			if (is_first && (pick.library >= 0 || pick.entry >= 0))
+				pick.library_api = pick.api;
+			if (inside && c->level != RUNTIME_ENTRY && (c->named || pick.api < 0))
 				pick.api = frame;
 			continue;
 		}
@@ -166,6 +244,7 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 		if (pick.caller < 0)
 			pick.caller = frame;
 	}
+	pick_runtime(&pick);
 	return pick;
 }
 
@@ -254,6 +333,8 @@ static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
 
 	if (strcmp(entry, "sched_yield") == 0)
 		return intern(pl, "sched_yield");
+	if (w->flags & WAIT_THROTTLED)
+		return intern(pl, "throttled");
 	if (w->preempted_ns || !w->runnable_ns || stands_preempted(pl, w->kernel))
 		return intern(pl, "preempted");
 	if (!(w->flags & WAIT_OPEN_AT_START) || strcmp(entry, "new thread") == 0)

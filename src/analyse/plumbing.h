@@ -2,6 +2,7 @@
 #ifndef ANALYSE_PLUMBING_H
 #define ANALYSE_PLUMBING_H
 
+#include "analyse/reason/rules.h"
 #include "profile/profile.h"
 
 /*
@@ -12,17 +13,21 @@
  * that queue a sleeper, and the way from the system call's entry.  If all is plumbing, the
  * system call names the wait.  A few names that only vary between kernels are spelled as one.
  *
- * User part: "API <- CALLER".  CALLER is the innermost named function outside the C and C++
- * runtime, API the runtime function it called.  Either may be missing.
+ * User part: "API <- CALLER".  CALLER is the innermost named function of the program itself: outside the C library, languages'
+ * runtimes, client libraries and the program's own wrappers of waits, which the "runtime" blocks of the rules name.  API is the
+ * runtime function it called.  Where all is runtime the one that tells most stands in CALLER's place.  Either may be missing.
  * Addresses in no file are passed over unless there is nothing else.  Without a kernel stack
  * the user part stands alone, in its parentheses.
  *
- * State R: "preempted", "sched_yield" when the kernel stack says so, "new thread" for a thread that
+ * State R: "preempted", "throttled" when mostly a CPU quota took its time, "sched_yield" when the kernel stack says so, "new thread" for a thread that
  * waits for its first time on a CPU, and "runnable" for one that was on a run queue as the window began, woken before.
  */
 struct plumbing;
 
-struct plumbing *plumbing_new(const struct profile *p);	/* keeps p, which must not grow */
+struct matcher;
+
+struct plumbing *plumbing_new(const struct profile *p);	/* keeps p, which must not grow; by rules_default() */
+struct plumbing *plumbing_new_with(const struct profile *p, const struct rule_set *rules);
 /* One more owner, who calls plumbing_free() too. */
 struct plumbing *plumbing_ref(struct plumbing *pl);
 void plumbing_free(struct plumbing *pl);
@@ -44,6 +49,13 @@ const char *plumbing_syscall(struct plumbing *pl, const struct wait *w);
 
 /* Index in the profile of the frame that is CALLER of that stack's headline, or -1. */
 int64_t plumbing_user_parent(const struct plumbing *pl, uint32_t user_node);
+
+/* What the rules say of a frame. */
+enum runtime_level plumbing_frame_level(const struct plumbing *pl, uint32_t frame);
+/* Is it no frame of the program itself? */
+bool plumbing_frame_is_runtime(const struct plumbing *pl, uint32_t frame);
+/* Which patterns of the rules agree with which frames; lives as long as pl. */
+struct matcher *plumbing_matcher(struct plumbing *pl);
 
 /* True for the C and C++ runtime, by the file's name. */
 bool plumbing_is_runtime(const char *module);

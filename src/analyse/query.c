@@ -32,7 +32,7 @@ static bool check_states(const char *states, GError **error)
 }
 
 /* Bytes, not UTF-8: names come from any program and need not be valid. */
-static GRegex *compile(const char *pattern, GError **error)
+GRegex *query_regex(const char *pattern, GError **error)
 {
 	g_autofree char *limited = g_strconcat(MATCH_LIMIT, pattern, NULL);
 	g_autoptr(GError) why = NULL;
@@ -53,7 +53,7 @@ bool query_check(const struct query *q, GError **error)
 	if (!check_states(q->states, error))
 		return false;
 	if (q->grep) {
-		g_autoptr(GRegex) regex = compile(q->grep, error);
+		g_autoptr(GRegex) regex = query_regex(q->grep, error);
 		return regex != NULL;
 	}
 	return true;
@@ -85,7 +85,7 @@ static void select_threads(const struct profile *p, const struct query *q, struc
 /* The expression is tried once per frame, then a node matches if its parent or its frame does. */
 static bool *matching_nodes(const struct profile *p, const char *pattern, GError **error)
 {
-	g_autoptr(GRegex) regex = compile(pattern, error);
+	g_autoptr(GRegex) regex = query_regex(pattern, error);
 	if (!regex)
 		return NULL;
 	g_autofree bool *frames = g_new0(bool, p->frames->len + 1);

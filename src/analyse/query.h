@@ -35,6 +35,9 @@ void selection_free(struct selection *s);
 /* Human text of what was asked, "" for everything; free with g_free(). */
 char *query_text(const struct query *q);
 
+/* A regular expression as `grep` takes it: of bytes, with a limit of steps.  NULL with one sentence. */
+GRegex *query_regex(const char *pattern, GError **error);
+
 /* One sentence when the letters or the expression are no good, without a profile. */
 bool query_check(const struct query *q, GError **error);
 

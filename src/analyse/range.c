@@ -67,6 +67,22 @@ static bool take_time(const char **s, struct clock_time *t)
 	return true;
 }
 
+/* Z, or +HH:MM */
+static bool take_zone(const char *s, struct clock_time *t)
+{
+	int sign = *s == '-' ? -1 : 1, hours, minutes;
+
+	if (strcmp(s, "Z") == 0) {
+		t->zone = g_time_zone_new_utc();
+		return true;
+	}
+	if (*s++ == '\0' || (s[-1] != '+' && s[-1] != '-') || !take_digits(&s, 2, &hours) || *s++ != ':' ||
+	    !take_digits(&s, 2, &minutes) || *s || hours > 14 || minutes > 59)
+		return false;
+	t->zone = g_time_zone_new_offset(sign * (hours * 3600 + minutes * 60));
+	return true;
+}
+
 static bool parse_clock(const char *text, struct clock_time *t)
 {
 	const char *s = text;
@@ -76,9 +92,7 @@ static bool parse_clock(const char *text, struct clock_time *t)
 		return false;
 	if (!take_time(&s, t))
 		return false;
-	if (*s && t->year)
-		t->zone = g_time_zone_new_identifier(s);
-	return !*s || t->zone;
+	return !*s || (t->year && take_zone(s, t));
 }
 
 /* Nanoseconds of CLOCK_REALTIME; false: no such day. */
@@ -93,21 +107,27 @@ static bool unix_ns_of(const struct clock_time *t, int year, int month, int day,
 	return true;
 }
 
-/* Without a day: on that of the window's start, or where the window ends on a later one, on the first on which it lies in the window. */
+static bool unix_ns_of_day(const struct clock_time *t, GDateTime *day, int64_t *ret_ns)
+{
+	return unix_ns_of(t, g_date_time_get_year(day), g_date_time_get_month(day), g_date_time_get_day_of_month(day), ret_ns);
+}
+
+/*
+ * Without a day: on that of the window's start, or where the window ends on a later one, on the first on which it
+ * lies in the window.
+ */
 static bool without_day(const struct clock_time *t, const struct profile_info *info, int64_t *ret_ns)
 {
 	g_autoptr(GDateTime) start = g_date_time_new_from_unix_local((gint64)(info->start_unix_ns / 1000000000));
 	const int64_t start_ns = (int64_t)info->start_unix_ns;
 	int64_t ns;
 
-	if (!start || !unix_ns_of(t, g_date_time_get_year(start), g_date_time_get_month(start), g_date_time_get_day_of_month(start), &ns))
+	if (!start || !unix_ns_of_day(t, start, &ns))
 		return false;
 	*ret_ns = ns - start_ns;
 	g_autoptr(GDateTime) next = g_date_time_add_days(start, 1);
 
-	if (*ret_ns < 0 && next &&
-	    unix_ns_of(t, g_date_time_get_year(next), g_date_time_get_month(next), g_date_time_get_day_of_month(next), &ns) &&
-	    ns - start_ns <= (int64_t)info->duration_ns)
+	if (*ret_ns < 0 && next && unix_ns_of_day(t, next, &ns) && ns - start_ns <= (int64_t)info->duration_ns)
 		*ret_ns = ns - start_ns;
 	return true;
 }

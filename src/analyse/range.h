@@ -13,12 +13,18 @@
  * Clock times without an offset are local.
  */
 
-/* In nanoseconds since the window's start, which may be before it (negative) or after its end.  False with one sentence. */
+/*
+ * In nanoseconds since the window's start, which may be before it (negative) or after its end.  False with one
+ * sentence.
+ */
 bool range_parse_time(const char *text, const struct profile_info *info, int64_t *ret_ns, GError **error);
 /* Is it such a text?  Without a recording. */
 bool range_check_time(const char *text, GError **error);
 
-/* Both of them, NULL being the window's edge: what of the window lies between.  False with one sentence: nothing does. */
+/*
+ * Both of them, NULL being the window's edge: what of the window lies between.  False with one sentence: nothing
+ * does.
+ */
 bool range_parse(const char *from, const char *to, const struct profile_info *info, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
 		 GError **error);
 

@@ -7,12 +7,13 @@
 #include "analyse/locks.h"
 #include "analyse/objects.h"
 #include "analyse/plumbing.h"
+#include "analyse/reason/reasons.h"
 #include "base/hash.h"
 
 static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",
 	[TOP_BY_PROCESS] = "process", [TOP_BY_COMM] = "comm",	[TOP_BY_STATE] = "state",
-	[TOP_BY_SYSCALL] = "syscall", [TOP_BY_OBJECT] = "object",
+	[TOP_BY_SYSCALL] = "syscall", [TOP_BY_REASON] = "reason", [TOP_BY_OBJECT] = "object",
 };
 
 const char *top_by_name(enum top_by by)
@@ -22,7 +23,7 @@ const char *top_by_name(enum top_by by)
 
 const char *top_by_names(void)
 {
-	return "leaf, stack, thread, process, comm, state, syscall, object";
+	return "leaf, stack, thread, process, comm, state, syscall, reason, object";
 }
 
 bool top_by_parse(const char *name, enum top_by *ret_by)
@@ -80,6 +81,12 @@ static void set_object(struct row_key *key, const struct profile *p, const struc
 	key->e = object_is_lock(o) ? o->pid : 0;
 }
 
+/* Of a part of a wait that split() made; `thread` and stacks are the whole wait's, its index is in `object`. */
+static enum reason reason_of(const struct top *t, const struct wait *part)
+{
+	return part->state == 'R' ? REASON_CPU_QUEUE : reasons_of(t->reasons, part->object);
+}
+
 /* plumbing.h returns one pointer for equal strings, and the profile interns comms. */
 static struct row_key key_of(const struct top *t, const struct profile *p, const struct wait *w)
 {
@@ -98,14 +105,15 @@ static struct row_key key_of(const struct top *t, const struct profile *p, const
 		key.a = th->pid;
 		break;
 	case TOP_BY_STACK:
+		/* not the process: equal ones are one row, and the stack's files tell programs apart */
 		key.name = th->comm;
-		key.a = th->pid;
 		key.b = w->user;
 		key.c = w->kernel;
 		key.d = w->state;
 		key.e = told_apart(t, p, w);
 		break;
 	case TOP_BY_OBJECT: set_object(&key, p, w); break;
+	case TOP_BY_REASON: key.a = reason_of(t, w); break;
 	case TOP_BY_COUNT: break;
 	}
 	return key;
@@ -129,6 +137,7 @@ static const char *row_name(const struct top *t, const struct profile *p, const 
 	case TOP_BY_STACK: return plumbing_leaf(t->plumbing, w);
 	case TOP_BY_SYSCALL: return plumbing_syscall(t->plumbing, w);
 	case TOP_BY_COMM: return th->comm ? th->comm : "";
+	case TOP_BY_REASON: return reason_name(reason_of(t, w));
 	case TOP_BY_STATE: name = g_strdup_printf("%c %s", w->state, state_text(w->state)); break;
 	case TOP_BY_THREAD:
 		name = g_strdup_printf("%s (%u/%u)", th->comm ? th->comm : "", th->pid, th->tid);
@@ -156,6 +165,8 @@ static void start_row(const struct top *t, const struct profile *p, const struct
 	}
 	if (t->by == TOP_BY_STACK || t->by == TOP_BY_STATE)
 		row->state = w->state;
+	if (t->by == TOP_BY_REASON)
+		row->reason = (uint8_t)reason_of(t, w);
 }
 
 /* What a wait may tell of a row whose times and counts are known better. */
@@ -223,17 +234,16 @@ static uint64_t whole_of(const struct top *t, const struct profile *p, const str
 	return whole;
 }
 
-/* (row, thread) pairs seen, to count the threads of a stack once each. */
-static void count_thread(GHashTable *seen, struct top_row *row, uint32_t at, uint32_t thread)
+/* Is it the first time that this row has that id? */
+static bool is_new_pair(GHashTable *seen, uint32_t row, uint32_t id)
 {
-	gint64 pair = (gint64)(((uint64_t)at << 32) | thread);
+	gint64 pair = (gint64)(((uint64_t)row << 32) | id);
 
 	if (g_hash_table_contains(seen, &pair))
-		return;
+		return false;
 	gint64 *own = g_new(gint64, 1);
 	*own = pair;
-	g_hash_table_add(seen, own);
-	row->threads_cnt++;
+	return g_hash_table_add(seen, own);
 }
 
 /* The row that w belongs to, made when new. */
@@ -280,12 +290,33 @@ static void add_totals(struct top *t, const struct profile *p, const struct sele
 	}
 }
 
+/*
+ * By reason a wait is two: what it was blocked for, and the wait for a CPU behind it, of which no histogram is known.
+ * What is in no state R and was never runnable is one.
+ */
+static unsigned split(const struct wait *w, uint32_t index, struct wait ret_parts[2])
+{
+	struct wait *sleep = &ret_parts[0], *queue = &ret_parts[1];
+
+	*sleep = *w;
+	sleep->object = index;
+	if (w->state == 'R' || !(w->runnable_ns + w->preempted_ns))
+		return 1;
+	sleep->runnable_ns = sleep->preempted_ns = 0;
+	*queue = (struct wait){
+		.thread = w->thread, .user = w->user, .kernel = w->kernel, .object = index, .state = 'R',
+		.runnable_ns = w->runnable_ns, .preempted_ns = w->preempted_ns,
+	};
+	return 2;
+}
+
 static struct top *make(struct plumbing *plumbing, const struct profile *p, const struct selection *selection,
 			enum top_by by, enum weight weight)
 {
 	struct top *t = g_new0(struct top, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	bool totals = has_totals(p, selection, by);
 
 	t->by = by;
@@ -295,20 +326,30 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	t->plumbing = plumbing;
 	t->strings = g_string_chunk_new(4096);
 	t->locks = lock_ids_new(p);
+	t->reasons = by == TOP_BY_REASON ? reasons_new(p, NULL) : NULL;
 	if (totals)
 		add_totals(t, p, selection, index);
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 
+		struct wait parts[2];
+
 		if (selection && !selection->waits[i])
 			continue;
-		uint32_t at = row_of(t, p, index, w);
-		struct top_row *row = &g_array_index(t->rows, struct top_row, at);
-		add_shape(row, w);
-		if (!totals)
-			add_wait(t, row, w);
-		if (by == TOP_BY_STACK)
-			count_thread(seen, row, at, w->thread);
+		unsigned cnt = by == TOP_BY_REASON ? split(w, i, parts) : 1;
+		for (unsigned k = 0; k < cnt; k++) {
+			const struct wait *part = by == TOP_BY_REASON ? &parts[k] : w;
+			uint32_t at = row_of(t, p, index, part);
+			struct top_row *row = &g_array_index(t->rows, struct top_row, at);
+
+			add_shape(row, part);
+			if (!totals)
+				add_wait(t, row, part);
+			if (by == TOP_BY_STACK || by == TOP_BY_REASON)
+				row->threads_cnt += is_new_pair(seen, at, part->thread);
+			if (by == TOP_BY_STACK)
+				row->processes_cnt += is_new_pair(pids, at, profile_thread(p, part->thread)->pid);
+		}
 	}
 	t->whole = whole_of(t, p, selection);
 	g_array_sort(t->rows, row_compare);
@@ -332,6 +373,7 @@ void top_free(struct top *t)
 	if (!t)
 		return;
 	g_array_unref(t->rows);
+	reasons_free(t->reasons);
 	plumbing_free(t->plumbing);
 	g_free(t->locks);
 	g_string_chunk_free(t->strings);

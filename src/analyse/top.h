@@ -13,13 +13,14 @@
 
 enum top_by {
 	TOP_BY_LEAF = 0,	/* plumbing.h: the headline */
-	TOP_BY_STACK,		/* process, comm, state, both stacks and lock */
+	TOP_BY_STACK,		/* comm, state, both stacks and lock */
 	TOP_BY_THREAD,
 	TOP_BY_PROCESS,
 	TOP_BY_COMM,
 	TOP_BY_STATE,
 	TOP_BY_SYSCALL,
 	TOP_BY_OBJECT,		/* objects.h */
+	TOP_BY_REASON,		/* reasons.h: blocked time by what it waited for, and all waits for a CPU in a row of their own */
 	TOP_BY_COUNT
 };
 
@@ -36,11 +37,12 @@ struct top_row {
 	uint64_t max_ns;
 	uint64_t hist[PROFILE_HIST_SLOTS];
 	uint32_t thread;	/* index of the first thread met */
-	uint32_t threads_cnt;	/* waits' threads; only for stacks, else 0 */
+	uint32_t threads_cnt, processes_cnt;	/* of the waits; only for stacks, else 0 */
 	uint32_t user, kernel;	/* the stacks; only for stacks, else 0 */
 	uint32_t object;	/* index + 1; only for stacks; 0: none */
 	int64_t user_parent;	/* frame to point at, -1: none; only for stacks */
 	uint8_t state;		/* only for stacks and states, else 0 */
+	uint8_t reason;		/* enum reason; only for reasons */
 };
 
 struct top {
@@ -55,6 +57,7 @@ struct top {
 	 */
 	uint64_t whole;
 	/* private */
+	struct reasons *reasons;
 	struct plumbing *plumbing;
 	uint32_t *locks;	/* see lock_ids_new() */
 	GStringChunk *strings;

@@ -171,8 +171,8 @@ static void note_line(struct tree_node *n, const struct frame *f)
 	}
 }
 
-void tree_add(struct tree *t, const uint32_t *path, const struct frame *const *frames, size_t path_cnt,
-	      const struct tree_event *event)
+uint32_t tree_add(struct tree *t, const uint32_t *path, const struct frame *const *frames, size_t path_cnt,
+		  const struct tree_event *event)
 {
 	uint32_t at = 0;
 
@@ -191,6 +191,7 @@ void tree_add(struct tree *t, const uint32_t *path, const struct frame *const *f
 	}
 	n->count += event->count;
 	n->max_ns = MAX(n->max_ns, event->max_ns);
+	return at;
 }
 
 static int compare_labels(gconstpointer va, gconstpointer vb, gpointer data)

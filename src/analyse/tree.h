@@ -101,7 +101,8 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 struct tree *tree_new(enum weight weight, bool reverse);
 uint32_t tree_label(struct tree *t, const struct tree_label *label);	/* text and module are copied */
 /* frames: by place in the path, NULL where that is no frame; NULL: no frames are known. */
-void tree_add(struct tree *t, const uint32_t *path, const struct frame *const *frames, size_t path_cnt,
+/* The last node of the path. */
+uint32_t tree_add(struct tree *t, const uint32_t *path, const struct frame *const *frames, size_t path_cnt,
 	      const struct tree_event *event);
 void tree_finish(struct tree *t);
 void tree_free(struct tree *t);	/* NULL is fine */

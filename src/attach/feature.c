@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/kernel_btf.h"
+#include "attach/rights.h"
 
 /* Each returns 0 or a negative errno. */
 
@@ -240,6 +241,9 @@ static int (*const probes[FEATURE_COUNT])(void) = {
 	[FEATURE_PREV_STATE] = probe_prev_state,
 	[FEATURE_DISK_EVENTS] = probe_disk_events,
 	[FEATURE_MMAP_EVENTS] = probe_mmap_events,
+	[FEATURE_OTHERS_MAPS] = rights_try_others_maps,
+	[FEATURE_OTHERS_FILES] = rights_try_others_files,
+	[FEATURE_MAP_FILES] = rights_try_map_files,
 	[FEATURE_KALLSYMS] = probe_kallsyms,
 	[FEATURE_BPF_STATS] = probe_bpf_stats,
 	[FEATURE_KPROBES] = probe_kprobes,

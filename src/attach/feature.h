@@ -20,6 +20,9 @@ struct kernel_btf;
 	X(PREV_STATE, false, "sched_switch passes the state", "a wait's state letter can be wrong when its wakeup races") \
 	X(DISK_EVENTS, false, "completions of disk requests (block_rq_complete)", "interrupts that wake are named without their disk") \
 	X(MMAP_EVENTS, false, "mapping events (perf_event)", "processes that live shortly are not named")          \
+	X(OTHERS_MAPS, false, "other users' mappings and files (CAP_SYS_PTRACE)", "their programs and those in containers are walked by frame pointers, or have no names") \
+	X(OTHERS_FILES, false, "files closed to others (CAP_DAC_READ_SEARCH)", "programs and libraries that only their owner may read have no unwind tables and no names") \
+	X(MAP_FILES, false, "mapped files by their links (CAP_CHECKPOINT_RESTORE)", "files deleted or replaced since they were mapped have no unwind tables and no names") \
 	X(KALLSYMS, false, "kernel symbol addresses", "kernel frames have no names")                               \
 	X(BPF_STATS, false, "BPF run-time statistics are on", "the tracer's own BPF time is an estimate, by bursts") \
 	X(KPROBES, false, "kprobes", "nothing here depends on them")                                               \

@@ -212,7 +212,7 @@ struct thread_state {
 	__u32 waker_tno;	/* the same; 0: an interrupt */
 	__u32 woken_late;	/* after the window */
 	__u64 take_waker_ns;	/* a waking before this is of a sleep that sampling will hardly keep */
-	const void *queue;	/* the run queue it was put on, only to be compared; and its throttling then */
+	const struct cfs_rq *queue;	/* the run queue it was put on; and its throttling then */
 	__u64 queue_throttled_ns;
 	__u64 burst_id;		/* of the last waking, with storms */
 	/* a line that hardly ever changes; but for `css` no switch needs it that lists no wait */
@@ -230,7 +230,10 @@ struct thread_state {
 	__u64 seen_ustack;	/* the last id known to have crossed */
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
 	__u32 renames, seen_renames;	/* so far; and when `selected` was decided on */
-	__u32 is_closed, pad3;	/* its account is sent, or just being */
+	__u64 throttled_runnable_ns, throttled_preempted_ns;	/* parts of its account: see throttle.bpf.h */
+	__u32 is_closed;	/* its account is sent, or just being */
+	__u8 is_throttled, out_throttled;	/* the wait is called so; it was as it went off CPU */
+	__u8 pad3[2];
 	/* what only options need: has_options() */
 	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u32 by_pid, by_tid;

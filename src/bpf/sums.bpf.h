@@ -52,7 +52,8 @@ static __always_inline __u32 wait_key_hash(const struct offcpu_wait_key *key)
 static __always_inline bool is_slot_of(const struct offcpu_wait_slot *s, const struct offcpu_wait_key *key)
 {
 	return s->tno == key->tno && s->ustack == key->ustack && s->kstack == key->kstack && s->state == key->state &&
-	       s->flags == key->flags && s->slice == key->slice && (!has_waker_or_object() || (s->waker == key->waker && s->object == key->object));
+	       s->flags == key->flags && s->slice == key->slice &&
+	       (!has_waker_or_object() || (s->waker == key->waker && s->object == key->object));
 }
 
 #define WAIT_PROBES 64
@@ -132,7 +133,8 @@ static __always_inline void begin_slice(struct scratch *scratch, __u64 now)
  * A wait that ends now is summed in the slice that it ends in.  One that began before that slice has a sum of its own, with its
  * start: there is one of them for each thread and slice at most, and user space shares it out among the slices that it lies in.
  */
-static __always_inline void set_slice(struct scratch *scratch, const struct thread_state *st, struct offcpu_wait_key *key, __u64 now)
+static __always_inline void set_slice(struct scratch *scratch, const struct thread_state *st, struct offcpu_wait_key *key,
+				      __u64 now)
 {
 	if (!cfg.slice_ns)
 		return;

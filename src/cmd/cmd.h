@@ -14,6 +14,7 @@ enum exit_status {
 	EXIT_USAGE = 2,
 	EXIT_NOT_PERMITTED = 3,
 	EXIT_LOSSES = 4,
+	EXIT_DIFFERENT = 10,	/* `diff`: a --fail-if is true */
 };
 
 struct command {
@@ -53,6 +54,7 @@ int cmd_trace(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_hist(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

@@ -10,16 +10,19 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/range.h"
+#include "render/html/html.h"
 #include "render/svg/svg.h"
 
 #define COMMAND "flame"
 #define DEFAULT_FILE "trace.offcpu"
+#define PICTURE_MAX_FRAMES 5000	/* more are slow in every viewer; --min-width says otherwise */
+#define PICTURE_MAX_ROWS 60	/* as high as wide: what is deeper belongs to a page */
 
 static const char description[] =
-	"Draws a recording as an interactive flame graph in one SVG file.\n"
+	"Shows a recording as an interactive page (HTML) or as a flame graph (SVG), in one file.\n"
 	"\n"
-	"  offcpu flame                                trace.offcpu to trace.svg\n"
-	"  offcpu flame db.offcpu -o db.html           the same in a web page\n"
+	"  offcpu flame db.offcpu -o db.html           a page to look around in: ? lists its keys\n"
+	"  offcpu flame                                trace.offcpu to trace.svg, a picture for documents\n"
 	"  offcpu flame --palette state --inverted     coloured by what was waited for, root on top\n"
 	"  offcpu flame --weight runnable --by thread  who waited for a CPU, each thread apart\n"
 	"  offcpu flame --reverse --grep fsync         from the leaves, only stacks that name fsync\n"
@@ -43,6 +46,7 @@ struct flame_job {
 	struct query query;
 	struct tree_options tree;
 	struct svg_options svg;
+	bool by_process;
 };
 
 static void args_clear(struct flame_args *a)
@@ -113,6 +117,7 @@ static bool understand_words(const struct flame_args *a, struct flame_job *job, 
 	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "process") != 0)
 		return bad(error, "--by \"%s\" is neither process nor thread", a->by);
 	job->tree.by_thread = a->by && strcmp(a->by, "thread") == 0;
+	job->by_process = a->by && !job->tree.by_thread;
 	job->tree.reverse = a->reverse;
 	if (a->wakers && a->wakeup)
 		return bad(error, "--wakers and --wakeup: only one of them at a time");
@@ -132,7 +137,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	g_autofree char *lower = g_ascii_strdown(job->output, -1);
 	job->html = g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm");
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
-					 .min_width = 0.001, .inverted = a->inverted };
+					 .min_width = 0.001, .inverted = a->inverted,
+					 .max_frames = a->min_width ? 0 : PICTURE_MAX_FRAMES, .max_rows = PICTURE_MAX_ROWS };
 	if (cmd_is_same_file(job->output, job->input))
 		return bad(error, "%s: the output would replace the recording", job->output);
 	if (a->width && !parse_width(a->width, &job->svg.width_px, error))
@@ -152,6 +158,37 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	return understand_words(a, job, error) && range_args_check(&a->range, error) && query_check(&job->query, error);
 }
 
+static void draw_page(const struct profile *p, const struct flame_job *job, const struct selection *selection,
+		      const char *text, GString *out)
+{
+	const struct html_options options = {
+		.title = job->svg.title, .subtitle = job->svg.subtitle, .selection_text = text, .selection = selection,
+		.view = job->tree, .by_process = job->by_process, .inverted = job->svg.inverted,
+		.colours = job->svg.palette == PALETTE_STATE ? "state" : NULL,
+	};
+
+	html_page(p, &options, out);
+}
+
+/* Whether any selected wait weighs anything: an empty picture helps nobody. */
+static bool has_weight(const struct profile *p, const struct flame_job *job, const struct selection *selection)
+{
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (selection->waits[i] && weight_of_wait(profile_wait(p, i), job->tree.weight))
+			return true;
+	return false;
+}
+
+static void draw_picture(const struct profile *p, struct flame_job *job, GString *out)
+{
+	struct tree *t = tree_from_profile(p, &job->tree);
+
+	if (t->view == TREE_OFFWAKE)
+		job->svg.max_rows *= 2;	/* the waker's stacks stand on the sleeper's */
+	svg_flame(p, t, &job->svg, out, NULL);
+	tree_free(t);
+}
+
 static int draw(const struct profile *p, struct flame_job *job, const struct selection *selection)
 {
 	g_autofree char *text = query_text(&job->query);
@@ -161,18 +198,15 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 	job->tree.keep = selection->waits;
 	job->svg.selection = selection;
 	job->svg.selection_text = text;
-	struct tree *t = tree_from_profile(p, &job->tree);
-	if (tree_node(t, 0)->total == 0) {
+	if (!has_weight(p, job, selection)) {
 		cmd_error(COMMAND, "%s: nothing to draw, no wait%s%s has any %s weight", job->input,
 			  *text ? " with " : "", text, weight_name(job->tree.weight));
-		tree_free(t);
 		return EXIT_FAILED;
 	}
 	if (job->html)
-		svg_flame_html(p, t, &job->svg, out);
+		draw_page(p, job, selection, text, out);
 	else
-		svg_flame(p, t, &job->svg, out, NULL);
-	tree_free(t);
+		draw_picture(p, job, out);
 	if (!cmd_write_output(job->output, out->str, out->len, &error)) {
 		cmd_error(COMMAND, "%s", error->message);
 		return EXIT_FAILED;

@@ -128,17 +128,18 @@ static void print_summary(const struct profile *p, const char *path)
 {
 	struct coverage c;
 	struct stat st;
-	uint64_t observed = 0;
+	uint64_t observed = 0, switches = 0;
 	int64_t residual = 0;
 
 	for (guint i = 0; i < p->threads->len; i++) {
 		observed += thread_observed_ns(profile_thread(p, i));
 		residual += thread_residual_ns(profile_thread(p, i));
+		switches += profile_thread(p, i)->switches;
 	}
 	coverage_of(p, NULL, &c);
 	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT " switches\n",
 		path, stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
-		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, p->info.switches);
+		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, switches);
 	fprintf(stderr, "coverage: residual %.4f%% of %.1f thread-seconds",
 		observed ? 100.0 * (double)residual / (double)observed : 0, (double)observed / 1e9);
 	for (guint i = 0; i < p->losses->len; i++) {
@@ -147,6 +148,10 @@ static void print_summary(const struct profile *p, const char *path)
 	}
 	fprintf(stderr, "; tracer: %.0f ms CPU, %.1f MiB", (double)p->info.tracer_cpu_ns / 1e6,
 		(double)p->info.tracer_peak_rss_bytes / (1 << 20));
+	if (p->info.tracer_stop_cpu_ns && p->info.cpus && p->info.duration_ns)
+		fprintf(stderr, ", start: %.0f ms CPU, running: %.2f%% of all CPUs", (double)p->info.tracer_start_cpu_ns / 1e6,
+			100.0 * (double)(profile_running_cpu_ns(&p->info) + (p->info.has_bpf_ns ? p->info.tracer_bpf_ns : 0)) /
+			(double)p->info.duration_ns / p->info.cpus);
 	if (p->info.has_bpf_ns && p->info.switches)
 		fprintf(stderr, ", %.0f ms BPF (%.0f ns a switch)", (double)p->info.tracer_bpf_ns / 1e6,
 			(double)p->info.tracer_bpf_ns / (double)p->info.switches);

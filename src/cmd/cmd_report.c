@@ -2,9 +2,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/reason/reason.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/range.h"
+#include "cmd/rules.h"
 #include "cmd/views.h"
 #include "render/json/json.h"
 #include "render/text/csv.h"
@@ -29,8 +31,10 @@ static const char description[] =
 	"  offcpu report --wakers                     who woke whom, and who waits in a circle\n"
 	"  offcpu report --graph dot | dot -Tsvg      the same as a picture\n"
 	"  offcpu report --critical sysbench          for whom these threads waited\n"
+	"  offcpu report --full                       coverage, accounts, leaves and stacks\n"
+	"  offcpu report --by reason                  what waits were for\n"
 	"\n"
-	"--by: leaf, stack, thread, process, comm, state, syscall, object;\n"
+	"--by: leaf, stack, thread, process, comm, state, syscall, reason, object;\n"
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";
 
@@ -43,7 +47,7 @@ struct view_arg {
 /* As the options come; and what they mean. */
 struct report_args {
 	int top;
-	char *by, *weight, *state, *comm, *grep, *pids, *tids;
+	char *by, *weight, *state, *comm, *grep, *pids, *tids, *idle, *rate, *rules, *explain;
 	struct range_args range;
 	gboolean json, csv, user, kernel;
 	struct view_arg *views;	/* views_cnt of them */
@@ -51,6 +55,7 @@ struct report_args {
 
 struct report_plan {
 	const struct view *view;	/* NULL: the usual text, or what --json and --csv give */
+	bool is_full;	/* --by, --weight and --top mean the long text */
 	struct view_input input;	/* but for the profile and the selection */
 	char *states;
 	struct query query;
@@ -67,6 +72,10 @@ static void args_clear(struct report_args *a)
 	g_free(a->grep);
 	g_free(a->pids);
 	g_free(a->tids);
+	g_free(a->idle);
+	g_free(a->rate);
+	g_free(a->rules);
+	g_free(a->explain);
 	range_args_clear(&a->range);
 	for (size_t i = 0; i < views_cnt; i++)
 		g_free(a->views[i].value);
@@ -149,6 +158,29 @@ static bool plan_by(const struct report_args *a, struct report_plan *plan)
 	return false;
 }
 
+/* What the first screen is told; false after a sentence. */
+static bool plan_first(const struct report_args *a, struct report_plan *plan)
+{
+	struct first_options *first = &plan->input.first;
+
+	if (a->idle && !idle_choice_parse(a->idle, &first->idle)) {
+		cmd_error("report", "--idle \"%s\": fold, keep or drop is wanted", a->idle);
+		return false;
+	}
+	if (a->rate) {
+		char *end;
+
+		first->rate = g_ascii_strtod(a->rate, &end);
+		if (*end || !(first->rate > 0) || first->rate > 1e12) {
+			cmd_error("report", "--rate \"%s\": a number of requests per second is wanted", a->rate);
+			return false;
+		}
+	}
+	/* these are about sections that the first screen does not have */
+	plan->is_full = a->by || a->weight || a->top >= 0;
+	return true;
+}
+
 /* False after a sentence about the first value that is no good. */
 static bool plan_make(const struct report_args *a, struct report_plan *plan)
 {
@@ -198,6 +230,8 @@ static bool plan_make(const struct report_args *a, struct report_plan *plan)
 		cmd_error("report", "%s", error->message);
 		return false;
 	}
+	if (!plan_first(a, plan))
+		return false;
 	plan->input.query = &plan->query;
 	plan->input.text = &plan->text;
 	return true;
@@ -212,8 +246,10 @@ static bool print(GString *out, const struct report_args *a, const struct report
 		json_report(out, in->profile, in->selection);
 	else if (a->csv)
 		csv_waits(out, in->profile, in->selection, NULL);
-	else
+	else if (plan->is_full)
 		text_report(out, in->profile, in->query, in->selection, in->text);
+	else
+		text_first(out, in->profile, in->query, in->selection, in->text, &in->first);
 	return true;
 }
 
@@ -252,6 +288,21 @@ static int report(const char *path, const struct report_args *a, const struct re
 	return status;
 }
 
+static int explain(const char *name)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(GError) error = NULL;
+
+	if (!cmd_rules_explain(out, name)) {
+		cmd_error("report", "--explain \"%s\": no rule and no reason has that name; reasons are %s", name, reason_names());
+		return EXIT_USAGE;
+	}
+	if (cmd_write_output(NULL, out->str, out->len, &error))
+		return EXIT_OK;
+	cmd_error("report", "%s", error->message);
+	return EXIT_FAILED;
+}
+
 /* The usual options and one for each view; the caller frees. */
 static GOptionEntry *with_views(const GOptionEntry *usual, size_t cnt, struct view_arg *args)
 {
@@ -271,6 +322,7 @@ int cmd_report(int argc, char **argv)
 {
 	struct report_args a = { .top = -1, .views = g_new0(struct view_arg, views_cnt) };
 	struct report_plan plan = { 0 };
+	g_autoptr(GError) error = NULL;
 	int status;
 	const GOptionEntry usual[] = {
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per section, 0 for all (10; edges of a picture: 30)", "N" },
@@ -284,6 +336,10 @@ int cmd_report(int argc, char **argv)
 		{ "tid", 't', 0, G_OPTION_ARG_STRING, &a.tids, "Only these threads", "TID[,TID]" },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
+		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle, "Idle time: one line, a line by kind, or not a word (fold)", "fold|keep|drop" },
+		{ "rate", 0, 0, G_OPTION_ARG_STRING, &a.rate, "Requests per second: what each takes, and whether the time adds up", "R" },
+		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules, "Rules of your own for reasons, tried before the built-in ones", "FILE" },
+		{ "explain", 0, 0, G_OPTION_ARG_STRING, &a.explain, "Show a rule, or all that give a reason", "RULE" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },
 	};
@@ -295,6 +351,10 @@ int cmd_report(int argc, char **argv)
 		status = EXIT_USAGE;
 		if (argc > 2)
 			cmd_error("report", "\"%s\": only one FILE is read", argv[2]);
+		else if (!cmd_rules_load(a.rules, &error))
+			cmd_error("report", "%s", error->message);
+		else if (a.explain)
+			status = explain(a.explain);
 		else if (plan_make(&a, &plan))
 			status = report(argc > 1 ? argv[1] : DEFAULT_FILE, &a, &plan);
 	}

@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -13,6 +14,7 @@ static const struct command commands[] = {
 	{ "trace", "[TARGET] [SECS]", "trace, then print the stacks (as bcc's offcputime)", cmd_trace },
 	{ "report", "FILE", "headline, accounts, top stacks", cmd_report },
 	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },
+	{ "diff", "BEFORE AFTER", "what changed between two recordings", cmd_diff },
 	{ "hist", "[TARGET] [INTERVAL [COUNT]]", "histograms of off-CPU, on-CPU or run-queue time", cmd_hist },
 	{ "events", "[TARGET]", "one line per wait", cmd_events },
 	{ "export", "FILE -f FORMAT", "folded stacks, JSON, CSV", cmd_export },
@@ -89,9 +91,37 @@ static int run(int argc, char **argv)
 	return EXIT_USAGE;
 }
 
+/*
+ * GLib aborts when it gets no memory or no thread: say which in one sentence, and end.  There may be no memory for the
+ * sentence either, so it is written as it stands.
+ */
+static GLogWriterOutput on_log(GLogLevelFlags level, const GLogField *fields, gsize cnt, gpointer data)
+{
+	static const char before[] = "offcpu: the system gave no room: ", after[] = " (`ulimit -a` shows the limits)\n";
+
+	if (!(level & G_LOG_LEVEL_ERROR))
+		return g_log_writer_default(level, fields, cnt, data);
+	for (gsize i = 0; i < cnt; i++) {
+		const char *text = fields[i].value;
+
+		if (strcmp(fields[i].key, "MESSAGE") != 0)
+			continue;
+		struct iovec parts[] = {
+			{ .iov_base = (char *)before, .iov_len = sizeof(before) - 1 },
+			{ .iov_base = (char *)text, .iov_len = strlen(text) },
+			{ .iov_base = (char *)after, .iov_len = sizeof(after) - 1 },
+		};
+
+		if (writev(STDERR_FILENO, parts, G_N_ELEMENTS(parts)) < 0)
+			break;
+	}
+	_exit(EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
 	hold_standard_descriptors();
+	g_log_set_writer_func(on_log, NULL, NULL);
 	setlocale(LC_ALL, "");
 	/* Numbers are printed for people and machines alike: never with a locale's comma. */
 	setlocale(LC_NUMERIC, "C");

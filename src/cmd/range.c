@@ -38,7 +38,8 @@ struct profile *range_read_profile(const char *path, const struct range_args *a,
 	if (!p || !range_is_asked(a))
 		return p;
 	if (!profile_has_slices(p))
-		g_set_error(error, PARSE_ERROR, 0, "an older offcpu recorded it, which did not note when time was spent: --from and --to cannot be used");
+		g_set_error(error, PARSE_ERROR, 0, "an older offcpu recorded it, which did not note when time was spent: "
+			    "--from and --to cannot be used");
 	else if (range_parse(a->from, a->to, &p->info, &from_ns, &to_ns, error) && profile_cut(p, from_ns, to_ns, error))
 		return p;
 	g_prefix_error(error, "%s: ", path);

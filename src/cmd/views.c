@@ -125,7 +125,55 @@ static bool show_storms(GString *out, const struct view_input *in, GError **erro
 	return true;
 }
 
+static bool show_full(GString *out, const struct view_input *in, GError **error)
+{
+	text_report(out, in->profile, in->query, in->selection, in->text);
+	return true;
+}
+
+static bool show_stacks(GString *out, const struct view_input *in, GError **error)
+{
+	struct query users = *in->query;
+	struct selection *s = NULL;
+
+	if (!users.user_only && !users.kernel_only && !users.comm && !users.pids_cnt && !users.tids_cnt) {
+		users.user_only = true;
+		s = selection_new(in->profile, &users, NULL);
+	}
+	struct top *top = top_new(in->profile, s ? s : in->selection, in->text->by, in->text->weight);
+	if (s && !top->rows->len) {	/* kernel threads are all there is */
+		top_free(top);
+		top = top_new(in->profile, in->selection, in->text->by, in->text->weight);
+	}
+	text_header(out, in->profile, in->query, in->text);
+	text_top(out, in->profile, top, in->text);
+	top_free(top);
+	selection_free(s);
+	return true;
+}
+
+static bool show_accounts(GString *out, const struct view_input *in, GError **error)
+{
+	struct accounts *a = accounts_new(in->profile, in->selection);
+	struct findings *f = findings_new(in->profile, in->selection);
+
+	text_header(out, in->profile, in->query, in->text);
+	text_coverage(out, in->profile, in->selection, in->text);
+	text_accounts(out, a, in->text);
+	text_budget(out, f, in->text, in->first.rate);
+	findings_free(f);
+	accounts_free(a);
+	return true;
+}
+
 const struct view views[] = {
+	{
+		.name = "full", .help = "All of it: coverage, accounts, leaves, stacks", .text = show_full,
+	}, {
+		.name = "stacks", .help = "The longest waits with their stacks", .text = show_stacks,
+	}, {
+		.name = "accounts", .help = "Where the time of each process went, and how much of it is known", .text = show_accounts,
+	},
 	{
 		.name = "wakers", .help = "Who woke whom, of a recording made with --wakers",
 		.needs = "wakers", .recorded_with = "--wakers", .is_there = has_wakers, .groups_actors = true,

@@ -7,6 +7,7 @@
 #include "analyse/actors.h"
 #include "analyse/query.h"
 #include "profile/profile.h"
+#include "render/text/first.h"
 #include "render/text/text.h"
 
 /* What `offcpu report` can show in place of its usual text.  A new view is a row in views.c. */
@@ -19,6 +20,7 @@ struct view_input {
 	enum actor_by actors;
 	unsigned graph_top;	/* edges of a picture; 0: all */
 	const char *value;	/* of the view's option */
+	struct first_options first;
 };
 
 /* Appends; false and *error when the value names nothing in this recording. */

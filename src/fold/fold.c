@@ -22,6 +22,7 @@ struct fold {
 	struct sums *sums;
 	struct fold_slices *slices;	/* NULL: the window has none */
 	GArray *open;		/* struct open_wait */
+	GArray *throttled;	/* struct blame */
 	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
 };
@@ -46,6 +47,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = sums_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
+	f->throttled = g_array_new(FALSE, FALSE, sizeof(struct blame));
 	f->owners = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	return f;
 }
@@ -62,6 +64,7 @@ void fold_free(struct fold *f)
 	sums_free(f->sums);
 	fold_slices_free(f->slices);
 	g_array_unref(f->open);
+	g_array_unref(f->throttled);
 	g_array_unref(f->owners);
 	g_free(f);
 }
@@ -147,6 +150,31 @@ static void add_times(struct thread *t, const struct offcpu_state_total *total)
 	t->preempted_ns += total->preempted_ns;
 }
 
+static void note_throttled(struct fold *f, const struct offcpu_rec_thread *rec, uint32_t index)
+{
+	const struct thread *t = profile_thread(f->profile, index);
+	const struct blame throttled = {
+		.thread = index, .kind = BLAME_THROTTLED, .comm = "", .count = 1,
+		.runnable_ns = MIN(rec->throttled_runnable_ns, t->runnable_ns),
+		.preempted_ns = MIN(rec->throttled_preempted_ns, t->preempted_ns),
+	};
+
+	if (throttled.runnable_ns || throttled.preempted_ns)
+		g_array_append_val(f->throttled, throttled);
+}
+
+void fold_finish_throttled(struct fold *f)
+{
+	for (guint i = 0; i < f->throttled->len; i++)
+		profile_add_blame(f->profile, &g_array_index(f->throttled, struct blame, i));
+	g_array_set_size(f->throttled, 0);
+}
+
+static uint8_t wait_flags(uint16_t key_flags)
+{
+	return (key_flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0) | (key_flags & OFFCPU_KEY_THROTTLED ? WAIT_THROTTLED : 0);
+}
+
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size)
 {
 	const struct offcpu_account *account = &rec->account;
@@ -185,6 +213,7 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 	}
 
 	g_hash_table_insert(f->threads, GUINT_TO_POINTER(rec->tno), GUINT_TO_POINTER(index + 1));
+	note_throttled(f, rec, index);
 	if (!rec->open_state)
 		return;
 	const struct open_wait open = {
@@ -300,7 +329,7 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 		.thread = owner,
 		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
 		.state = key->state,
-		.flags = key->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0,
+		.flags = wait_flags(key->flags),
 		.count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
 		.preempted_ns = sum.preempted_ns, .max_ns = sum.max_ns, .off_cpu_se_ns = sum.off_cpu_se_ns,
 		.count_se = sum.count_se,
@@ -320,19 +349,17 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 		fold_slices_tell(f->slices, wait, wake);
 }
 
-static void finish_open_slices(struct fold *f, const struct open_wait *open, size_t row, uint32_t wait, uint32_t wake)
+static void finish_open_slices(struct fold *f, const struct open_wait *open, uint32_t wait, uint32_t wake)
 {
 	const struct fold_open_wait own = {
 		.end_ns = profile_thread(f->profile, open->thread)->to_ns, .blocked_ns = open->blocked_ns,
-		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns, .has_waker = wake != 0, .count = 1,
+		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
 	};
 
-	fold_slices_add_open(f->slices, row, &own);
-	fold_slices_tell(f->slices, wait, wake);
+	fold_slices_add_open(f->slices, &own, wait, wake);
 }
 
-/* row: behind those of the sums. */
-static void finish_open(struct fold *f, const struct open_wait *open, size_t row)
+static void finish_open(struct fold *f, const struct open_wait *open)
 {
 	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
 	struct wait w = {
@@ -340,7 +367,7 @@ static void finish_open(struct fold *f, const struct open_wait *open, size_t row
 		.user = fold_stacks_node(f->stacks, open->ustack, FRAME_USER),
 		.kernel = fold_stacks_node(f->stacks, open->kstack, FRAME_KERNEL),
 		.state = open->state,
-		.flags = WAIT_OPEN_AT_END | (open->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0),
+		.flags = WAIT_OPEN_AT_END | wait_flags(open->flags),
 		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 		.preempted_ns = open->preempted_ns, .max_ns = total,
 	};
@@ -355,10 +382,10 @@ static void finish_open(struct fold *f, const struct open_wait *open, size_t row
 	if (open->waker)
 		wake = fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
 	if (f->slices)
-		finish_open_slices(f, open, row, wait, wake);
+		finish_open_slices(f, open, wait, wake);
 }
 
-/* Waits of which none was kept: how much they are is known, not where; nor when, so they count as the thread's last. */
+/* Waits of which none was kept: how much they are is known, not where. */
 static void add_rest(const struct calibration_rest *rest, void *data)
 {
 	struct fold *f = data;
@@ -378,15 +405,8 @@ static void add_rest(const struct calibration_rest *rest, void *data)
 	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)MIN(w.count, UINT32_MAX);
 	uint32_t wait = profile_add_wait(f->profile, &w);
 
-	if (f->slices) {
-		const struct fold_open_wait own = {
-			.end_ns = profile_thread(f->profile, rest->thread)->to_ns, .count = w.count,
-			.blocked_ns = rest->blocked_ns, .runnable_ns = rest->runnable_ns, .preempted_ns = rest->preempted_ns,
-		};
-
-		fold_slices_add_open(f->slices, fold_slices_row_cnt(f->slices), &own);
-		fold_slices_tell(f->slices, wait, 0);
-	}
+	if (f->slices)
+		fold_slices_add_even(f->slices, wait);
 }
 
 void fold_finish(struct fold *f)
@@ -400,13 +420,13 @@ void fold_finish(struct fold *f)
 	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
 	for (size_t i = 0; i < cnt; i++)
 		finish_sum(f, calibration, i);
-	sums_free(f->sums);
-	f->sums = NULL;
-	for (guint i = 0; i < f->open->len; i++)
-		finish_open(f, &g_array_index(f->open, struct open_wait, i), cnt + i);
 	if (calibration)
 		calibration_for_each_rest(calibration, add_rest, f);
 	calibration_free(calibration);
+	sums_free(f->sums);
+	f->sums = NULL;
+	for (guint i = 0; i < f->open->len; i++)
+		finish_open(f, &g_array_index(f->open, struct open_wait, i));
 	g_array_set_size(f->open, 0);
 	if (f->slices)
 		fold_slices_finish(f->slices, f->profile);

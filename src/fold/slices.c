@@ -75,7 +75,7 @@ void fold_slices_add(struct fold_slices *f, size_t row, const struct offcpu_wait
 	uint64_t begin_ns = slice_begin_ns(f, slot);
 
 	cell.row = (uint32_t)row;
-	cell.is_whole = false;
+	cell.is_whole = cell.is_even = false;
 	cell.is_crossing = slot->flags & OFFCPU_KEY_CROSSING && slot->start_ns >= f->start_ns;
 	cell.before_ns = 0;
 	cell.count_q8 = slot->count_q8;
@@ -92,21 +92,6 @@ void fold_slices_add(struct fold_slices *f, size_t row, const struct offcpu_wait
 		slice_builder_add(f->builder, begin_ns, &cell);
 }
 
-void fold_slices_add_open(struct fold_slices *f, size_t row, const struct fold_open_wait *open)
-{
-	struct slice_cell cell = {
-		.row = (uint32_t)row, .count_q8 = open->count * SLICE_COUNT_Q8, .has_delays = open->has_waker, .blocked_ns = open->blocked_ns,
-		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
-	};
-
-	cell.max_ns = slice_cell_ns(&cell);
-	slice_hist_add(&cell.bars, profile_hist_slot(cell.max_ns / open->count), cell.count_q8);
-	if (cell.has_delays)
-		slice_hist_add(&cell.delays, profile_hist_slot(cell.runnable_ns), cell.count_q8);
-	if (open->end_ns >= f->start_ns + cell.max_ns)
-		slice_builder_add_wait(f->builder, open->end_ns - f->start_ns - cell.max_ns, &cell);
-}
-
 void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake)
 {
 	const uint32_t code = wake ? slice_code_of_wake(wake - 1) : slice_code_of_wait(wait);
@@ -114,12 +99,38 @@ void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake)
 	g_array_append_val(f->codes, code);
 }
 
-size_t fold_slices_row_cnt(const struct fold_slices *f)
+void fold_slices_add_open(struct fold_slices *f, const struct fold_open_wait *open, uint32_t wait, uint32_t wake)
 {
-	return f->codes->len;
+	struct slice_cell cell = {
+		.row = f->codes->len, .count_q8 = SLICE_COUNT_Q8, .has_delays = wake != 0, .blocked_ns = open->blocked_ns,
+		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
+	};
+
+	fold_slices_tell(f, wait, wake);
+	cell.max_ns = slice_cell_ns(&cell);
+	slice_hist_add(&cell.bars, profile_hist_slot(cell.max_ns), cell.count_q8);
+	if (cell.has_delays)
+		slice_hist_add(&cell.delays, profile_hist_slot(cell.runnable_ns), cell.count_q8);
+	if (open->end_ns >= f->start_ns + cell.max_ns)
+		slice_builder_add_wait(f->builder, open->end_ns - f->start_ns - cell.max_ns, &cell);
+}
+
+void fold_slices_add_even(struct fold_slices *f, uint32_t wait)
+{
+	struct slice_cell cell = { .row = f->codes->len, .is_whole = true, .is_even = true };
+
+	fold_slices_tell(f, wait, 0);
+	slice_builder_add(f->builder, 0, &cell);
 }
 
 void fold_slices_finish(struct fold_slices *f, struct profile *p)
 {
+	g_autoptr(GError) error = NULL;
+
 	p->slices = slice_builder_finish(f->builder, p, (const uint32_t *)(void *)f->codes->data);
+	if (slices_check(p, &error))
+		return;
+	/* a recording that no reader takes would be worse */
+	g_clear_pointer(&p->slices, slices_free);
+	profile_add_loss(p, "slices", "when the time was spent is not known: the slices of the window do not add up", 1, 0);
 }

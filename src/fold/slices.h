@@ -16,8 +16,8 @@ struct fold_slices *fold_slices_new(uint64_t slice_ns, uint64_t start_ns);
 void fold_slices_free(struct fold_slices *f);	/* NULL is fine */
 
 /*
- * What is added from here on ended before now_ns, and not long before: the kernel's numbers of slices are short.  Slices become longer
- * where there would be too many of them, or too much in them for so many rows.
+ * What is added from here on ended before now_ns, and not long before: the kernel's numbers of slices are short.
+ * Slices become longer where there would be too many of them, or too much in them for so many rows.
  */
 void fold_slices_now(struct fold_slices *f, uint64_t now_ns, size_t row_cnt);
 /* How many slices of the kernel's are one by now, as a power of two. */
@@ -26,15 +26,17 @@ unsigned fold_slices_shift(const struct fold_slices *f);
 void fold_slices_add(struct fold_slices *f, size_t row, const struct offcpu_wait_slot *slot);
 /* One wait up to end_ns. */
 struct fold_open_wait {
-	uint64_t end_ns, count, blocked_ns, runnable_ns, preempted_ns;	/* count: at least 1 */
-	bool has_waker;
+	uint64_t end_ns, blocked_ns, runnable_ns, preempted_ns;
 };
-void fold_slices_add_open(struct fold_slices *f, size_t row, const struct fold_open_wait *open);
 
-/* Where the rows went in the profile, as they are told one after the other; wake: index + 1, 0: none. */
+/* Where the sums went in the profile, one after the other; wake: index + 1, 0: none. */
 void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake);
-/* How many were told. */
-size_t fold_slices_row_cnt(const struct fold_slices *f);
+/*
+ * Then what is no sum: an open wait; and a row of waits of which it is not known when in the thread's life they
+ * were.
+ */
+void fold_slices_add_open(struct fold_slices *f, const struct fold_open_wait *open, uint32_t wait, uint32_t wake);
+void fold_slices_add_even(struct fold_slices *f, uint32_t wait);
 /* Gives the profile its slices, once its waits and window are final. */
 void fold_slices_finish(struct fold_slices *f, struct profile *p);
 

@@ -75,11 +75,29 @@ bool cut_accounts_thread(const struct cut_accounts *a, uint32_t old_thread, uint
 	return *ret_thread != GONE;
 }
 
-void cut_accounts_cell(struct cut_accounts *a, uint32_t old_thread, const struct slice_cell *cell, uint64_t start_ns)
+static void add_even(struct member *m, const struct profile *old, uint32_t old_thread, const struct slice_cell *cell,
+		     const uint64_t *edges_ns)
+{
+	for (int i = 0; i < UNTIL_CNT; i++) {
+		struct slice_cell part;
+
+		slice_cell_even_within(old, cell, profile_thread(old, old_thread), 0, edges_ns[i], &part);
+		m->listed_ns[i] += slice_cell_ns(&part);
+		m->begun_q8[i] += part.count_q8;
+	}
+}
+
+void cut_accounts_cell(struct cut_accounts *a, const struct profile *old, uint32_t old_thread, const struct slice_cell *cell,
+		       uint64_t start_ns)
 {
 	struct member *m = &a->members[old_thread];
 	const uint64_t edges_ns[UNTIL_CNT] = { a->from_ns - a->start_ns, a->to_ns - a->start_ns, UINT64_MAX };
 	bool was_begun = start_ns > 0 || !cell->is_crossing;
+
+	if (cell->is_even) {
+		add_even(m, old, old_thread, cell, edges_ns);
+		return;
+	}
 
 	for (int i = 0; i < UNTIL_CNT; i++) {
 		struct slice_part part = { 0 };
@@ -278,7 +296,8 @@ bool cut_accounts_apply(struct cut_accounts *a, const GArray *old_waits)
 	}
 	share_states(a, p);
 	for (guint i = 0; i < a->threads->len; i++)
-		cut_account(a, &a->members[g_array_index(a->old_index, uint32_t, i)], &g_array_index(a->threads, struct thread, i));
+		cut_account(a, &a->members[g_array_index(a->old_index, uint32_t, i)],
+			    &g_array_index(a->threads, struct thread, i));
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 

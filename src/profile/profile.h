@@ -84,6 +84,7 @@ static inline int64_t thread_residual_ns(const struct thread *t)
 enum wait_flag {
 	WAIT_OPEN_AT_START = 1 << 0,
 	WAIT_OPEN_AT_END = 1 << 1,
+	WAIT_THROTTLED = 1 << 2,	/* it waited for a CPU, more than half of the time because of a cgroup's CPU quota */
 };
 
 /* What a lock is, as the sleeper's frames tell and how it waits. */
@@ -240,7 +241,7 @@ struct story {
 
 /*
  * Who held the CPU while a thread stood in its queue: part of the thread's runnable and preempted time.
- * What no row of the thread takes is not known.
+ * What no row of the thread takes is not known.  Rows of BLAME_THROTTLED are there without has_blame, too.
  */
 struct blame {
 	uint32_t thread;	/* index of the sufferer */
@@ -300,8 +301,9 @@ struct profile_info {
 	const char *command_line;	/* of the recorder */
 	const char *filters;	/* human text, "" when none */
 	const char *version;	/* of offcpu */
-	uint64_t switches;	/* all seen by the programs, foreign ones too */
+	uint64_t switches;	/* on all CPUs, also of threads that no filter selects: what the cost is for */
 	uint64_t tracer_cpu_ns, tracer_peak_rss_bytes;
+	uint64_t tracer_start_cpu_ns, tracer_stop_cpu_ns;	/* of tracer_cpu_ns: before the window, and up to its end; 0: unknown */
 	uint64_t tracer_bpf_ns;	/* valid if has_bpf_ns */
 	bool has_bpf_ns;
 	bool has_locks;		/* they were asked for */
@@ -312,6 +314,12 @@ struct profile_info {
 	struct profile_sampling sampling;
 	struct profile_range range;
 };
+
+/* Of the tracer's CPU time that was in the window: what runs, apart from what it takes to start and to write. */
+static inline uint64_t profile_running_cpu_ns(const struct profile_info *info)
+{
+	return info->tracer_stop_cpu_ns > info->tracer_start_cpu_ns ? info->tracer_stop_cpu_ns - info->tracer_start_cpu_ns : 0;
+}
 
 struct profile {
 	struct profile_info info;

@@ -40,7 +40,7 @@ static bool times_fit(const uint64_t *times, size_t cnt)
 static bool check_info(const struct profile_info *info, GError **error)
 {
 	const uint64_t times[] = { info->start_unix_ns, info->start_ns, info->duration_ns, info->tracer_cpu_ns,
-				   info->tracer_bpf_ns, info->switches, info->tracer_peak_rss_bytes,
+				   info->tracer_start_cpu_ns, info->tracer_stop_cpu_ns, info->tracer_bpf_ns, info->switches, info->tracer_peak_rss_bytes,
 				   info->sampling.start_ns, info->sampling.end_ns, info->sampling.max_ns };
 
 	if (!times_fit(times, G_N_ELEMENTS(times)))

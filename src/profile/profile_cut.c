@@ -9,8 +9,8 @@
 #include "profile/slices_build.h"
 
 /*
- * A profile is reduced to a range by telling its waits again, each as far as it lies there, as if only the range had been recorded: a wait
- * that goes on beyond an edge is open there.
+ * A profile is reduced to a range by telling its waits again, each as far as it lies there, as if only the range had
+ * been recorded: a wait that goes on beyond an edge is open there.
  */
 struct cutting {
 	struct profile *p;
@@ -67,12 +67,10 @@ static uint32_t add_wake(const struct cutting *c, const struct slice_cell *cell,
 	return profile_add_wake(c->p, &wake) + 1;
 }
 
-/* Its error in time, of which variances are shares. */
-static uint64_t share_of_error(const struct wait *old, const struct wait *w)
+/* Of an error: variances are shared out. */
+static uint64_t share_of_error(uint64_t error, uint64_t part, uint64_t all)
 {
-	uint64_t all_ns = wait_off_cpu_ns(old);
-
-	return all_ns ? (uint64_t)llround((double)old->off_cpu_se_ns * sqrt((double)wait_off_cpu_ns(w) / (double)all_ns)) : 0;
+	return all ? (uint64_t)llround((double)error * sqrt((double)part / (double)all)) : 0;
 }
 
 /* *cell is what lies in the range; at_ns: where in the old window it ends. */
@@ -89,7 +87,8 @@ static void add_cell(struct cutting *c, struct slice_cell *cell, uint8_t flags, 
 		return;
 	fill_hist(&cell->bars, w.hist);
 	w.count = hist_count(w.hist);
-	w.off_cpu_se_ns = share_of_error(old, &w);
+	w.off_cpu_se_ns = share_of_error(old->off_cpu_se_ns, wait_off_cpu_ns(&w), wait_off_cpu_ns(old));
+	w.count_se = share_of_error(old->count_se, w.count, old->count);
 	uint32_t wait = profile_add_wait(c->p, &w);
 	uint32_t wake = has_waker ? add_wake(c, cell, wait, &w) : 0;
 	uint32_t code = wake ? slice_code_of_wake(wake - 1) : slice_code_of_wait(wait);
@@ -125,6 +124,17 @@ static void cut_wait(struct cutting *c, struct slice_cell *cell, uint64_t start_
 	add_cell(c, cell, flags, cell->has_delays && (ends_within || cell->runnable_ns), to_ns);
 }
 
+/* Of what is spread over a thread's life, its part. */
+static void cut_even(struct cutting *c, struct slice_cell *cell)
+{
+	const struct thread *t = profile_thread(&c->old, old_wait(c, cell->row)->thread);
+	struct slice_cell here;
+
+	slice_cell_even_within(&c->old, cell, t, c->from_ns, c->to_ns, &here);
+	if (slice_cell_ns(&here) || here.count_q8)
+		add_cell(c, &here, 0, false, c->from_ns);
+}
+
 static bool cut_cell(uint32_t slice, struct slice_cell *cell, void *data)
 {
 	struct cutting *c = data;
@@ -132,8 +142,11 @@ static bool cut_cell(uint32_t slice, struct slice_cell *cell, void *data)
 	bool ends_within = begin_ns >= c->from_ns && begin_ns < c->to_ns;
 
 	slice_cell_complete(&c->old, cell);
-	cut_accounts_cell(c->accounts, old_wait(c, cell->row)->thread, cell, start_ns);
-	if (!cell->is_crossing && ends_within)
+	cell->is_whole = cell->is_even;
+	cut_accounts_cell(c->accounts, &c->old, old_wait(c, cell->row)->thread, cell, start_ns);
+	if (cell->is_even)
+		cut_even(c, cell);
+	else if (!cell->is_crossing && ends_within)
 		add_cell(c, cell, 0, cell->has_delays, begin_ns);
 	else if (cell->is_crossing && (ends_within || (start_ns < c->to_ns && start_ns + cell->max_ns > c->from_ns)))
 		cut_wait(c, cell, start_ns, start_ns + cell->max_ns, ends_within);

@@ -35,6 +35,10 @@ static void meta_row(struct reader *r)
 		info->has_blame = row_number(r, 1, 1) != 0;
 	if (strcmp(key, "has_storms") == 0)
 		info->has_storms = row_number(r, 1, 1) != 0;
+	if (strcmp(key, "tracer_start_cpu_ns") == 0)
+		info->tracer_start_cpu_ns = row_ns(r, 1);
+	if (strcmp(key, "tracer_stop_cpu_ns") == 0)
+		info->tracer_stop_cpu_ns = row_ns(r, 1);
 	if (strcmp(key, "slice_ns") == 0)
 		row_of_slice_length(r, 1);
 	if (strcmp(key, "has_wakers") == 0)

@@ -27,11 +27,13 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "has_objects", NULL, info->has_objects },
 		{ "has_blame", NULL, info->has_blame },
 		{ "has_storms", NULL, info->has_storms },
+		{ "tracer_start_cpu_ns", NULL, info->tracer_start_cpu_ns },
+		{ "tracer_stop_cpu_ns", NULL, info->tracer_stop_cpu_ns },
 		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		if (strcmp(rows[i].key, "slice_ns") == 0 && !rows[i].value)
+		if (g_str_has_suffix(rows[i].key, "_ns") && !rows[i].value)
 			continue;
 		insert_text(&in, rows[i].key);
 		if (rows[i].text)

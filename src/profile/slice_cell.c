@@ -11,9 +11,9 @@ enum head {
 	HEAD_PREEMPTED = 1 << 2,
 	HEAD_CROSSING = 1 << 3,
 	HEAD_COUNTED = 1 << 4,	/* count and durations follow; else it is one wait, which the times tell all about */
-	HEAD_WHOLE = 1 << 5,
-	HEAD_DELAYS = 1 << 6,
-	HEAD_ALL = (1 << 7) - 1,
+	HEAD_DELAYS = 1 << 5,
+	HEAD_WHOLE = 1 << 6,
+	HEAD_EVEN = 1 << 7,	/* with the one before */
 };
 
 #define MANTISSA_BITS 8
@@ -100,16 +100,19 @@ static void get_hist(struct cursor *from, struct slice_hist *ret_hist)
 		uint64_t count_q8 = get_count(from);
 
 		if (count_q8)
-			ret_hist->bar[ret_hist->cnt++] = (struct slice_bar){ .slot = (uint8_t)slot, .count_q8 = count_q8 };
+			ret_hist->bar[ret_hist->cnt++] =
+				(struct slice_bar){ .slot = (uint8_t)slot, .count_q8 = count_q8 };
 	}
 }
 
-/* The bits of max_ns below its highest one, rounded down: that one is known by the histogram. */
+/* The bits of max_ns below its highest one, which is known by the histogram. */
 static unsigned mantissa_of(uint64_t ns)
 {
 	unsigned slot = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
 
-	return (unsigned)(slot >= MANTISSA_BITS ? ns >> (slot - MANTISSA_BITS) : ns << (MANTISSA_BITS - slot)) & ((1 << MANTISSA_BITS) - 1);
+	uint64_t bits = slot >= MANTISSA_BITS ? ns >> (slot - MANTISSA_BITS) : ns << (MANTISSA_BITS - slot);
+
+	return (unsigned)bits & ((1 << MANTISSA_BITS) - 1);
 }
 
 static uint64_t max_from(const struct slice_hist *h, unsigned mantissa)
@@ -119,7 +122,8 @@ static uint64_t max_from(const struct slice_hist *h, unsigned mantissa)
 
 	if (!h->cnt)
 		return 0;
-	return slot >= MANTISSA_BITS ? scaled << (slot - MANTISSA_BITS) : scaled >> (MANTISSA_BITS - slot);
+	/* the highest value with these bits */
+	return slot >= MANTISSA_BITS ? ((scaled + 1) << (slot - MANTISSA_BITS)) - 1 : scaled >> (MANTISSA_BITS - slot);
 }
 
 static bool has_one_bar_of(const struct slice_hist *h, uint64_t ns)
@@ -141,7 +145,7 @@ void slice_cell_put(GByteArray *into, uint32_t last, const struct slice_cell *c)
 
 	put_uleb(into, c->row - last);
 	if (c->is_whole) {
-		put_u8(into, HEAD_WHOLE);
+		put_u8(into, HEAD_WHOLE | (c->is_even ? HEAD_EVEN : 0));
 		return;
 	}
 	put_u8(into, (c->blocked_ns ? HEAD_BLOCKED : 0) | (c->runnable_ns ? HEAD_RUNNABLE : 0) |
@@ -206,10 +210,11 @@ bool slice_cell_get(struct cursor *from, uint32_t last, struct slice_cell *ret_c
 	uint64_t row = cursor_uleb(from);
 	uint8_t head = cursor_u8(from);
 
-	if (from->bad || row > UINT32_MAX - last || head & ~HEAD_ALL || (head & HEAD_WHOLE && head != HEAD_WHOLE))
+	if (from->bad || row > UINT32_MAX - last || (head & (HEAD_WHOLE | HEAD_EVEN) && (head & ~HEAD_EVEN) != HEAD_WHOLE))
 		return false;
 	c->row = last + (uint32_t)row;
 	c->is_whole = head & HEAD_WHOLE;
+	c->is_even = head & HEAD_EVEN;
 	c->is_crossing = head & HEAD_CROSSING;
 	c->has_delays = head & HEAD_DELAYS;
 	c->bars.cnt = c->delays.cnt = 0;

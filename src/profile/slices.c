@@ -84,15 +84,46 @@ static void fill_whole(const struct wait *w, struct slice_cell *cell)
 
 void slice_cell_complete(const struct profile *p, struct slice_cell *cell)
 {
-	const struct wait *w;
+	const struct wait *w = profile_wait(p, slice_wait_of_code(p, cell->row));
 
-	if (!cell->is_whole && (cell->is_crossing || cell->count_q8 == SLICE_COUNT_Q8))
-		return;
-	w = profile_wait(p, slice_wait_of_code(p, cell->row));
-	if (cell->is_whole)
+	if (cell->is_whole) {
 		fill_whole(w, cell);
-	else if (w->max_ns >= cell->max_ns && w->max_ns - cell->max_ns <= cell->max_ns / SLICE_MAX_STEPS)
-		cell->max_ns = w->max_ns;	/* which is what it was before it was rounded down */
+	} else if (!cell->is_crossing) {
+		/*
+		 * what it was before it was rounded up: none of the row's is longer, and none than all of these
+		 * together
+		 */
+		if (w->max_ns <= cell->max_ns && cell->max_ns - w->max_ns <= cell->max_ns / SLICE_MAX_STEPS)
+			cell->max_ns = w->max_ns;
+		cell->max_ns = MIN(cell->max_ns, slice_cell_ns(cell));
+	}
+}
+
+static uint64_t share(uint64_t all, uint64_t from_ns, uint64_t to_ns, uint64_t of_ns)
+{
+	return (uint64_t)((unsigned __int128)all * to_ns / of_ns - (unsigned __int128)all * from_ns / of_ns);
+}
+
+void slice_cell_even_within(const struct profile *p, const struct slice_cell *c, const struct thread *t,
+			    uint64_t from_ns, uint64_t to_ns, struct slice_cell *ret_cell)
+{
+	const uint64_t start_ns = p->info.start_ns, end_ns = to_ns > UINT64_MAX - start_ns ? UINT64_MAX : start_ns + to_ns;
+	const uint64_t from = CLAMP(start_ns + from_ns, t->from_ns, t->to_ns) - t->from_ns;
+	const uint64_t to = CLAMP(end_ns, t->from_ns, t->to_ns) - t->from_ns;
+	const uint64_t lived_ns = thread_observed_ns(t);
+
+	*ret_cell = *c;
+	/* it lived for a moment */
+	if (!lived_ns && t->from_ns >= start_ns + from_ns && t->from_ns < end_ns)
+		return;
+	ret_cell->blocked_ns = lived_ns ? share(c->blocked_ns, from, to, lived_ns) : 0;
+	ret_cell->runnable_ns = lived_ns ? share(c->runnable_ns, from, to, lived_ns) : 0;
+	ret_cell->preempted_ns = lived_ns ? share(c->preempted_ns, from, to, lived_ns) : 0;
+	ret_cell->count_q8 = 0;
+	for (unsigned i = 0; i < c->bars.cnt; i++) {
+		ret_cell->bars.bar[i].count_q8 = lived_ns ? share(c->bars.bar[i].count_q8, from, to, lived_ns) : 0;
+		ret_cell->count_q8 += ret_cell->bars.bar[i].count_q8;
+	}
 }
 
 struct visiting {
@@ -130,15 +161,8 @@ static void visit_crossing(const struct visiting *v, uint32_t last, const struct
 	}
 }
 
-static bool visit_cell(uint32_t slice, struct slice_cell *cell, void *data)
+static void visit_sum(const struct visiting *v, uint32_t slice, const struct slice_cell *cell)
 {
-	const struct visiting *v = data;
-
-	if (cell->is_crossing) {
-		visit_crossing(v, slice, cell);
-		return true;
-	}
-	slice_cell_complete(v->p, cell);
 	struct slice_part part = part_of_row(v->p, cell->row);
 
 	part.blocked_ns = cell->blocked_ns;
@@ -151,6 +175,35 @@ static bool visit_cell(uint32_t slice, struct slice_cell *cell, void *data)
 	part.delays = cell->delays.bar;
 	part.delay_cnt = cell->has_delays ? cell->delays.cnt : 0;
 	v->fn(slice, &part, v->data);
+}
+
+static void visit_even(const struct visiting *v, const struct slice_cell *cell)
+{
+	const struct thread *t = profile_thread(v->p, profile_wait(v->p, cell->row / 2)->thread);
+	const uint64_t length_ns = v->p->slices->length_ns;
+	const uint32_t cnt = v->p->slices->cells->len;
+	struct slice_cell here;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		slice_cell_even_within(v->p, cell, t, i * length_ns, i + 1 < cnt ? (i + 1) * length_ns : UINT64_MAX, &here);
+		if (slice_cell_ns(&here) || here.count_q8)
+			visit_sum(v, i, &here);
+	}
+}
+
+static bool visit_cell(uint32_t slice, struct slice_cell *cell, void *data)
+{
+	const struct visiting *v = data;
+
+	if (cell->is_crossing) {
+		visit_crossing(v, slice, cell);
+		return true;
+	}
+	slice_cell_complete(v->p, cell);
+	if (cell->is_even)
+		visit_even(v, cell);
+	else
+		visit_sum(v, slice, cell);
 	return true;
 }
 
@@ -249,6 +302,8 @@ static bool check_cell(uint32_t slice, struct slice_cell *cell, void *data)
 
 	if (cell->row / 2 >= (is_wake ? c->p->wakes->len : c->p->waits->len) || cell->has_delays != is_wake)
 		return false;
+	if (cell->is_even)
+		c->steps += c->p->slices->cells->len;
 	if (cell->is_crossing) {
 		if (!is_within_window(c->p, slice, cell))
 			return false;
@@ -272,7 +327,7 @@ static bool agrees(const struct check_sum *sum, uint64_t count, uint64_t blocked
 
 static bool check_sums(const struct checking *c, GError **error)
 {
-	bool is_exact = !c->p->info.sampling.max_ns;
+	bool is_exact = !profile_is_sampled(c->p);
 
 	for (guint i = 0; i < c->p->waits->len; i++) {
 		const struct wait *w = profile_wait(c->p, i);
@@ -304,8 +359,12 @@ bool slices_check(const struct profile *p, GError **error)
 	c.steps_max = 3 * (uint64_t)p->slices->cells->len * (p->threads->len + 4096);
 	c.waits = g_new0(struct check_sum, (gsize)p->waits->len + 1);
 	c.wakes = g_new0(struct check_sum, (gsize)p->wakes->len + 1);
-	bool ok = slices_for_each_cell(p->slices, check_cell, &c) ? check_sums(&c, error) :
-								      profile_damaged(error, "a part of a wait in its slices is out of range");
+	bool ok = slices_for_each_cell(p->slices, check_cell, &c);
+
+	if (ok)
+		ok = check_sums(&c, error);
+	else
+		profile_damaged(error, "a part of a wait in its slices is out of range");
 
 	g_free(c.waits);
 	g_free(c.wakes);

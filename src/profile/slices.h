@@ -5,9 +5,9 @@
 #include "profile/profile.h"
 
 /*
- * When the time of a recording was spent.  The window is cut into slices of one length.  A wait's time counts in the slices that
- * it lies in; as a wait, with its duration, it counts in the slice in which it ends.  Over all slices the parts of a wait row
- * add up to the row: to the nanosecond, and where nothing was sampled to the wait.
+ * When the time of a recording was spent.  The window is cut into slices of one length.  A wait's time counts in the
+ * slices that it lies in; as a wait, with its duration, it counts in the slice in which it ends.  Over all slices
+ * the parts of a wait row add up to the row: to the nanosecond, and where nothing was sampled to the wait.
  *
  * Views of a time range need none of this: profile_cut() makes a profile of the range, and every view shows that.
  */
@@ -18,7 +18,8 @@
 
 /* Recordings before schema 4 have none; the other functions are only for those that have. */
 bool profile_has_slices(const struct profile *p);
-uint64_t profile_slice_ns(const struct profile *p);	/* length of each but the last, which ends with the window: it may be shorter, or up to twice as long */
+/* Length of each but the last, which ends with the window: that may be shorter, or up to twice as long. */
+uint64_t profile_slice_ns(const struct profile *p);
 uint32_t profile_slice_cnt(const struct profile *p);
 
 /* How many durations lie in [2^slot, 2^(slot + 1)) ns: see PROFILE_HIST_SLOTS. */
@@ -33,13 +34,16 @@ struct slice_part {
 	uint32_t wake;		/* index + 1 of the row of the waker that ended these; 0: not known, or not asked for */
 	uint64_t blocked_ns, runnable_ns, preempted_ns;	/* within the slice */
 	uint64_t count_q8;	/* waits that ended in it */
-	uint64_t max_ns;	/* the longest of these; may be 1/256 below that where there are several */
+	uint64_t max_ns;	/* the longest of these; rounded up by up to 1/256 where there are several */
 	unsigned bar_cnt, delay_cnt;
 	const struct slice_bar *bars;	/* of their durations, add up to count_q8 */
 	const struct slice_bar *delays;	/* with a waker: of their runnable time */
 };
 
-/* Calls fn with each part there is.  Slices come in no order: a wait of several slices is told with the one in which it ends. */
+/*
+ * Calls fn with each part there is.  Slices come in no order: a wait of several slices is told with the one in which
+ * it ends.
+ */
 typedef void (*slice_part_fn)(uint32_t slice, const struct slice_part *part, void *data);
 void profile_slices_visit(const struct profile *p, slice_part_fn fn, void *data);
 
@@ -55,11 +59,12 @@ struct slice_total {
 struct slice_total *profile_slice_totals(const struct profile *p, const bool *waits);
 
 /*
- * Reduces the profile to [from_ns, to_ns) since the window's start, widened to whole slices: info.range says what it became.
- * Threads that did not live then, and waits without any time or end in it, are gone; ids change.  A thread's time on CPU in it is
- * what its waits leave of it; where waits were filtered, lost or sampled, its account is an estimate and info.range says so.
- * Chains of wakers, blame and storms are known of the whole window only and are dropped.  False with one sentence when
- * the recording has no slices, or the range is empty or outside of the window.
+ * Reduces the profile to [from_ns, to_ns) since the window's start, widened to whole slices: info.range says what it
+ * became. Threads that did not live then, and waits without any time or end in it, are gone; ids change.  A thread's
+ * time on CPU in it is what its waits leave of it; where waits were filtered, lost or sampled, its account is an
+ * estimate and info.range says so. Chains of wakers, blame and storms are known of the whole window only and are
+ * dropped.  False with one sentence when the recording has no slices, or the range is empty or outside of the
+ * window.
  */
 bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **error);
 

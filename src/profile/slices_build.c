@@ -4,8 +4,9 @@
 #include <string.h>
 
 /*
- * A builder's memory: a recording's rows take more than BYTES_A_ROW each, so that much is allowed to their cells, and BYTES_MIN
- * in any case.  A row has at most one sum and one crossing wait in a slice, and with one slice all is well; so doubling comes to an end.
+ * A builder's memory: a recording's rows take more than BYTES_A_ROW each, so that much is allowed to their cells,
+ * and BYTES_MIN in any case.  A row has at most one sum and one crossing wait in a slice, and with one slice all is
+ * well; so doubling comes to an end.
  */
 #define BYTES_MIN (8u << 20)
 #define BYTES_A_ROW 64
@@ -114,7 +115,7 @@ static void for_each_merged(const GByteArray *bytes, const uint32_t *codes, merg
 			fn(&sum, data);
 			has_sum = false;
 		}
-		if (cell.is_crossing) {
+		if (cell.is_crossing || cell.is_even) {
 			fn(&cell, data);
 		} else if (has_sum) {
 			slice_cell_add(&sum, &cell);
@@ -190,7 +191,7 @@ uint32_t slices_cnt_of(uint64_t window_ns, uint64_t length_ns)
 
 static void make_room(struct slice_builder *b, uint64_t at_ns)
 {
-	while (at_ns / b->length_ns > SLICES_MAX)
+	while (slices_cnt_of(at_ns, b->length_ns) > SLICES_MAX)
 		double_length(b);
 }
 
@@ -229,12 +230,9 @@ void slice_builder_bound(struct slice_builder *b, uint64_t window_ns, uint64_t r
 /* The three times of a wait row: what its cells say, up to here or all. */
 struct fit {
 	uint64_t cells_ns[3], all_ns[3];
+	uint64_t cells_q8, all_q8;	/* the same of counts, where waits were sampled */
+	bool has_begun;
 };
-
-static uint64_t sum_of(const uint64_t *ns)
-{
-	return ns[0] + ns[1] + ns[2];
-}
 
 struct finishing {
 	const struct profile *p;
@@ -253,8 +251,12 @@ static void times_of_wait(const struct wait *w, uint64_t *ret_ns)
 static void sum_up(const struct slice_cell *cell, void *data)
 {
 	const struct finishing *f = data;
-	uint64_t *ns = f->fits[slice_wait_of_code(f->p, cell->row)].all_ns;
+	uint32_t wait = slice_wait_of_code(f->p, cell->row);
+	uint64_t *ns = f->fits[wait].all_ns;
 
+	if (cell->is_even)
+		times_of_wait(profile_wait(f->p, wait), ns);
+	f->fits[wait].all_q8 += cell->count_q8;
 	ns[0] += cell->blocked_ns;
 	ns[1] += cell->runnable_ns;
 	ns[2] += cell->preempted_ns;
@@ -265,12 +267,22 @@ static uint64_t part_of(uint64_t of, uint64_t part, uint64_t all)
 	return all ? (uint64_t)((unsigned __int128)of * part / all) : 0;
 }
 
-/* What of the row's time in one class lies in the cells so far; where the cells have none of that class, by all of their time. */
+static uint64_t sum_of(const uint64_t *ns)
+{
+	return ns[0] + ns[1] + ns[2];
+}
+
+/*
+ * What of the row's time in one class lies in the cells so far; where the cells have none of that class, by all of
+ * their time.
+ */
 static uint64_t part_so_far(const struct fit *fit, int class, uint64_t row_ns)
 {
 	if (fit->all_ns[class])
 		return part_of(row_ns, fit->cells_ns[class], fit->all_ns[class]);
-	return part_of(row_ns, sum_of(fit->cells_ns), sum_of(fit->all_ns));
+	if (sum_of(fit->all_ns))
+		return part_of(row_ns, sum_of(fit->cells_ns), sum_of(fit->all_ns));
+	return fit->has_begun ? row_ns : 0;
 }
 
 /* Times go the way that the row's went: the sums up to each cell are rounded, so the cells add up to the row. */
@@ -282,11 +294,30 @@ static void scale(const struct finishing *f, struct slice_cell *cell)
 	uint64_t row_ns[3], *const cell_ns[3] = { &cell->blocked_ns, &cell->runnable_ns, &cell->preempted_ns };
 
 	times_of_wait(profile_wait(f->p, wait), row_ns);
+	next.has_begun = true;
 	for (int i = 0; i < 3; i++)
 		next.cells_ns[i] += *cell_ns[i];
 	for (int i = 0; i < 3; i++)
 		*cell_ns[i] = part_so_far(&next, i, row_ns[i]) - part_so_far(fit, i, row_ns[i]);
 	*fit = next;
+}
+
+/* The number of waits likewise, and their histogram in proportion. */
+static void scale_count(const struct finishing *f, struct slice_cell *cell)
+{
+	uint32_t wait = slice_wait_of_code(f->p, cell->row);
+	struct fit *fit = &f->fits[wait];
+	const uint64_t row_q8 = profile_wait(f->p, wait)->count * SLICE_COUNT_Q8, was_q8 = cell->count_q8;
+	uint64_t before = part_of(row_q8, fit->cells_q8, fit->all_q8), bars_q8 = 0;
+
+	fit->cells_q8 += was_q8;
+	cell->count_q8 = part_of(row_q8, fit->cells_q8, fit->all_q8) - before;
+	for (unsigned i = 0; i < cell->bars.cnt; i++) {
+		uint64_t below = part_of(cell->count_q8, bars_q8, was_q8);
+
+		bars_q8 = MIN(bars_q8 + cell->bars.bar[i].count_q8, was_q8);
+		cell->bars.bar[i].count_q8 = part_of(cell->count_q8, bars_q8, was_q8) - below;
+	}
 }
 
 static bool is_whole(const struct profile *p, const struct slice_cell *cell)
@@ -310,16 +341,21 @@ static void put_final(const struct slice_cell *cell, void *data)
 	struct finishing *f = data;
 	struct slice_cell own = *cell;
 
-	if (f->fits)
+	if (f->fits && !own.is_even) {
 		scale(f, &own);
+		if (profile_is_sampled(f->p))
+			scale_count(f, &own);
+	}
 	own.has_delays = own.row % 2;
-	own.is_whole = is_whole(f->p, &own);
+	own.is_whole = own.is_even || is_whole(f->p, &own);
 	slice_cell_put(f->into, f->last, &own);
 	f->last = own.row;
 }
 
 static bool needs_fit(const struct finishing *f)
 {
+	if (profile_is_sampled(f->p))
+		return true;
 	for (guint i = 0; i < f->p->waits->len; i++) {
 		uint64_t row_ns[3];
 

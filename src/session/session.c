@@ -10,9 +10,10 @@
 #include "attach/apart.h"
 #include "attach/core_btf.h"
 #include "attach/error.h"
-#include "supply/thread_table.h"
+#include "attach/time_offset.h"
 #include "attach/visit.h"
 #include "attach/wait_table.h"
+#include "supply/thread_table.h"
 #include "base/loadavg.h"
 #include "base/urgency.h"
 #include "fold/fold.h"
@@ -59,8 +60,11 @@ static size_t rows_max(void)
 
 struct session *session_new(const struct collect_options *options, GError **error)
 {
-	struct session *s = g_new0(struct session, 1);
+	struct session *s;
 
+	if (!time_offset_check(error))
+		return NULL;
+	s = g_new0(struct session, 1);
 	s->options = options;
 	urgency_begin();
 	s->begun_ns = clock_ns(CLOCK_MONOTONIC);
@@ -251,6 +255,7 @@ bool session_start(struct session *s, GError **error)
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
+	s->profile->info.tracer_start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (s->skel->rodata->cfg.slice_ns)
 		fold_with_slices(s->fold, s->skel->rodata->cfg.slice_ns, s->start_ns);
 	s->asked_ns = s->start_ns;	/* a command will, at once */
@@ -399,6 +404,7 @@ static gpointer end_window(gpointer data)
 
 	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
 	s->stop_ns = set_edge(&s->skel->data->window.stop_ns);
+	s->profile->info.tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	s->skel->data->is_open = 0;
 	visit_cpus(s->skel);
 	g_atomic_int_set(&e->has_ended, 1);

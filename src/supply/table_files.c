@@ -258,7 +258,7 @@ static struct table_file *open_mapped(struct table_files *tf, uint32_t pid, cons
 {
 	struct table_file *file;
 	struct stat st;
-	int held = file_hold_mapped("/proc", pid, line->start, line->end, &st);
+	int held = file_hold_line("/proc", pid, line, true, &st);
 
 	if (held < 0)
 		return NULL;

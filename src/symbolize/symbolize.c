@@ -8,6 +8,7 @@
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/names/kallsyms.h"
+#include "symbolize/process/executed.h"
 #include "symbolize/process/map_set.h"
 #include "symbolize/process/modules.h"
 #include "symbolize/process/spaces.h"
@@ -175,10 +176,24 @@ static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t addr, 
 	return true;
 }
 
+/* For as long as s lives; NULL: the mapping's own path will do. */
+static const char *executed_as(struct symbolizer *s, const struct space_map *m, const struct generation *g)
+{
+	const struct module *module = m->module;
+	const struct maps_line line = { .start = m->start, .end = m->end, .dev_major = module->dev_major,
+					.dev_minor = module->dev_minor, .inode = module->inode, .path = module->path };
+	g_autofree char *path = NULL;
+
+	if (module->kind == MODULE_FILE && generation_is_current(g))
+		path = executed_path(s->proc_dir, g->pid, &line);
+	return path ? g_string_chunk_insert_const(s->strings, path) : NULL;
+}
+
 static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, const struct generation *g)
 {
 	if (!m->table_tried) {
 		m->table = modules_table(s->modules, m->module, g->pid, m->start, m->end, generation_is_current(g));
+		m->executed = executed_as(s, m, g);
 		m->table_tried = true;
 	}
 	return m->table ? m->table : m->module->last;
@@ -223,11 +238,11 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 			jit_find(s, g, addr, ret);
 		return;
 	}
-	ret->module = m->module->shown;
+	t = m->module->kind == MODULE_SPECIAL ? NULL : map_table(s, m, g);
+	ret->module = m->executed ? m->executed : m->module->shown;	/* settled once the file was looked for */
 	ret->why = FRAME_NO_SYMBOLS;
 	if (m->module->kind == MODULE_SPECIAL)
 		return;
-	t = map_table(s, m, g);
 	if (t) {
 		file_find(s, t, addr - m->start + m->pgoff, ret);
 		return;

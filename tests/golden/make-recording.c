@@ -2,23 +2,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../unit/change.h"
 #include "../unit/crowd.h"
 #include "../unit/fixture.h"
 #include "profile/profile_file.h"
 
-/* make-recording OUT [wakers|chains|crowd]: the recording written by hand (tests/unit/fixture.c, crowd.c), as a file; with more. */
+/* make-recording OUT [wakers|chains|crowd|before|after]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 
 	const char *more = argc == 3 ? argv[2] : "";
 	bool chains = strcmp(more, "chains") == 0, wakers = strcmp(more, "wakers") == 0, is_crowd = strcmp(more, "crowd") == 0;
+	bool is_before = strcmp(more, "before") == 0, is_after = strcmp(more, "after") == 0;
 
-	if (argc != 2 && !wakers && !chains && !is_crowd) {
-		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd]\n");
+	if (argc != 2 && !wakers && !chains && !is_crowd && !is_before && !is_after) {
+		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd|before|after]\n");
 		return 2;
 	}
-	struct profile *p = is_crowd ? crowd_new() : fixture_new();
+	struct profile *p = is_crowd ? crowd_new() : is_before || is_after ? change_new(is_after) : fixture_new();
 	if (wakers || chains)
 		fixture_add_wakers(p);
 	if (chains)

@@ -57,7 +57,7 @@ def check_line(env, report, line):
     def share(field, is_right, seen):
         check_share(env, waits, is_right, f"{what}: {field}", seen, line["unclear_ns"])
 
-    share("name", lambda w: w["reason"] == "futex" and w["object"] == line["name"], lambda w: w["object"])
+    share("name", lambda w: "lock" in w and w["object"] == line["name"], lambda w: w["object"])
     share("kind", lambda w: lock(w, "kind") == line["lock"], lambda w: lock(w, "kind"))
     share("operation", lambda w: lock(w, "operation") in line["operation"].split(), lambda w: lock(w, "operation"))
     share("holder", lambda w: lock(w, "holder_tid") == holder, lambda w: lock(w, "holder_tid"))

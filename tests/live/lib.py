@@ -179,11 +179,13 @@ def fork_children(cnt):
 class Recorder:
     """`offcpu record`, or `events` into a file, in the background; its window is open once it holds its BPF links."""
 
-    def __init__(self, env, *args, out=None, command=None, own_group=False, verb="record", variables=None):
+    def __init__(self, env, *args, out=None, command=None, own_group=False, verb="record", variables=None,
+                 before=()):
+        """before: the beginning of a command that runs ours in its place."""
         self.env = env
         self.out = out or env.temporary("recording.offcpu")
         self.errors = env.temporary("record.stderr")
-        line = [env.offcpu, verb, *map(str, args)]
+        line = [*before, env.offcpu, verb, *map(str, args)]
         if verb == "record":
             line += ["-o", self.out]
         if command:

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "profile/slices_build.h"
+
 #define MS UINT64_C(1000000)
 #define WINDOW_NS (5000 * MS)
 
@@ -171,5 +173,112 @@ struct profile *fixture_hostile(void)
 	fixture_wait(p, t, 'D', "<script>alert(1)</script>;__proto__;constructor;$&$1;%s%n%d", 1, 100 * MS, 0, 0);
 	p->info.host = profile_string(p, "<host>&");
 	fixture_settle(p);
+	return p;
+}
+
+struct profile *fixture_one(void)
+{
+	struct profile *p = new_profile();
+
+	fixture_wait(p, fixture_thread(p, 7, 7, "single", "single"), 'S', "main@/bin/single", 1, 900 * MS, 0, 0);
+	fixture_settle(p);
+	return p;
+}
+
+struct profile *fixture_empty(void)
+{
+	struct profile *p = new_profile();
+
+	fixture_thread(p, 7, 7, "busy", "busy");
+	fixture_settle(p);
+	return p;
+}
+
+/* Deterministic: a linear congruential generator. */
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* A stack that leaves an earlier one somewhere: nodes[] holds the path of the last one. */
+static uint32_t grow_stack(struct profile *p, uint32_t *nodes, unsigned *depth, unsigned *frames, uint32_t *seed)
+{
+	unsigned from = *depth ? next_random(seed) % *depth : 0, to = 30 + next_random(seed) % 20;
+
+	for (*depth = from; *depth < to; (*depth)++) {
+		g_autofree char *name = g_strdup_printf("module_%u::Class%u::method_%u", *frames % 97, *frames % 1009, *frames);
+		struct frame f = { .name = name, .module = "/usr/lib/libmany.so", .offset = *frames };
+
+		nodes[*depth] = profile_node(p, *depth ? nodes[*depth - 1] : 0, profile_frame(p, &f));
+		(*frames)++;
+	}
+	profile_stack_end(p, nodes[*depth - 1], STACK_COMPLETE);
+	return nodes[*depth - 1];
+}
+
+struct profile *fixture_many(unsigned frames_cnt)
+{
+	struct profile *p = new_profile();
+	uint32_t nodes[64], seed = 1;
+	unsigned depth = 0, frames = 0;
+	struct waker waker = { .pid = 9, .tid = 9, .comm = "waker" };
+
+	p->info.has_wakers = true;
+	waker.user = grow_stack(p, nodes, &depth, &frames, &seed);
+	uint32_t waker_id = profile_waker(p, &waker);
+	for (unsigned i = 0; i < 64; i++)
+		fixture_thread(p, 100, 100 + i, "worker", "many");
+	while (frames < frames_cnt) {
+		uint64_t ns = 1000 + (uint64_t)next_random(&seed) * (next_random(&seed) % 16 ? 1 : 40);
+		struct wait w = { .thread = next_random(&seed) % 64, .state = "SSSDR"[next_random(&seed) % 5], .count = 1 + next_random(&seed) % 50 };
+
+		w.user = grow_stack(p, nodes, &depth, &frames, &seed);
+		w.blocked_ns = w.state == 'R' ? 0 : ns;
+		w.preempted_ns = w.state == 'R' ? ns : 0;
+		w.runnable_ns = w.state == 'R' ? 0 : ns / 20;
+		w.max_ns = ns / w.count + 1;
+		w.hist[profile_hist_slot(ns / w.count)] = (uint32_t)w.count;
+		uint32_t row = profile_add_wait(p, &w);
+		struct wake k = { .wait = row, .waker = waker_id, .count = w.count, .blocked_ns = w.blocked_ns, .runnable_ns = w.runnable_ns };
+		if (w.state != 'R')
+			profile_add_wake(p, &k);
+	}
+	fixture_settle(p);
+	return p;
+}
+
+/* One wait of 1 ms to 800 ms each, one after another, of two rows in turn; the second row's in the middle second are long. */
+struct profile *fixture_sliced(void)
+{
+	static const char *const stacks[] = { "main@/bin/app;read_page@/bin/app|" SYSCALL "folio_wait_bit_common;io_schedule",
+					      "main@/bin/app;take_lock@/bin/app|" SYSCALL "futex_wait;schedule" };
+	struct profile *p = new_profile();
+	struct slice_builder *b = slice_builder_new(100 * MS);
+	uint32_t thread = fixture_thread(p, 7, 7, "app", "app"), codes[2], seed = 3;
+
+	for (unsigned i = 0; i < 2; i++)
+		fixture_wait(p, thread, i ? 'S' : 'D', stacks[i], 0, 0, 0, 0);
+	for (uint64_t at_ns = 0, i = 0; at_ns < WINDOW_NS - 900 * MS; i++) {
+		bool is_long = i % 2 && at_ns > 2000 * MS && at_ns < 3000 * MS;
+		uint64_t ns = is_long ? 400 * MS + next_random(&seed) : 1 * MS + next_random(&seed) % (20 * MS);
+		struct wait *w = &g_array_index(p->waits, struct wait, i % 2);
+		struct slice_cell cell = { .row = (uint32_t)(i % 2), .count_q8 = SLICE_COUNT_Q8, .blocked_ns = ns - ns / 10,
+					   .runnable_ns = ns / 10, .max_ns = ns };
+
+		slice_hist_add(&cell.bars, profile_hist_slot(ns), SLICE_COUNT_Q8);
+		slice_builder_add_wait(b, at_ns, &cell);
+		w->count++;
+		w->blocked_ns += ns - ns / 10;
+		w->runnable_ns += ns / 10;
+		w->max_ns = MAX(w->max_ns, ns);
+		w->hist[profile_hist_slot(ns)]++;
+		at_ns += ns;
+	}
+	for (uint32_t i = 0; i < 2; i++)
+		codes[i] = slice_code_of_wait(i);
+	fixture_settle(p);
+	p->slices = slice_builder_finish(b, p, codes);
+	slice_builder_free(b);
 	return p;
 }

@@ -12,6 +12,16 @@ struct profile *fixture_server(void);
 /* One thread whose frames have the worst names: markup, CDATA ends, control characters, no UTF-8. */
 struct profile *fixture_hostile(void);
 
+/* One thread that waited once, with one frame; the same with nothing at all. */
+struct profile *fixture_one(void);
+struct profile *fixture_empty(void);
+
+/* One thread in two places, with slices: both wait shortly, the second one long from 2 s to 3 s of 5. */
+struct profile *fixture_sliced(void);
+
+/* So many frames of different names in stacks of some 40, of 64 threads, with wakers: to be slow on. */
+struct profile *fixture_many(unsigned frames_cnt);
+
 /* One wait: frames "user;frames|kernel;frames", root first, a leading '?' for an unnamed one. */
 void fixture_wait(struct profile *p, uint32_t thread, char state, const char *stacks, uint64_t count,
 		  uint64_t blocked_ns, uint64_t runnable_ns, uint64_t preempted_ns);

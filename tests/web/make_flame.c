@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* make_flame server|hostile [palette=P] [inverted] [reverse] [thread] [html] [width=N] [all]: a graph on stdout.
- * make_flame server|hostile record=PATH: the recording. */
+/* make_flame server|hostile|one|empty|sliced|many=FRAMES [palette=P] [inverted] [reverse] [thread] [html] [width=N] [all]
+ *	[frames=N] [rows=N]: a graph on stdout, html: the page.
+ * make_flame WHAT record=PATH: the recording. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fixture.h"
 #include "profile/profile_file.h"
+#include "render/html/html.h"
 #include "render/svg/svg.h"
+
+static struct profile *fixture(const char *name)
+{
+	if (g_str_has_prefix(name, "many="))
+		return fixture_many((unsigned)atoi(name + 5));
+	if (strcmp(name, "hostile") == 0)
+		return fixture_hostile();
+	if (strcmp(name, "sliced") == 0)
+		return fixture_sliced();
+	if (strcmp(name, "one") == 0)
+		return fixture_one();
+	return strcmp(name, "empty") == 0 ? fixture_empty() : fixture_server();
+}
 
 int main(int argc, char **argv)
 {
@@ -22,6 +37,10 @@ int main(int argc, char **argv)
 			tree.delimiters = svg.palette == PALETTE_CHAIN;
 		else if (g_str_has_prefix(argv[i], "width="))
 			svg.width_px = (unsigned)atoi(argv[i] + 6);
+		else if (g_str_has_prefix(argv[i], "frames="))
+			svg.max_frames = (unsigned)atoi(argv[i] + 7);
+		else if (g_str_has_prefix(argv[i], "rows="))
+			svg.max_rows = (unsigned)atoi(argv[i] + 5);
 		else if (g_str_has_prefix(argv[i], "record="))
 			record = argv[i] + 7;
 		else if (strcmp(argv[i], "inverted") == 0)
@@ -37,7 +56,7 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	struct profile *p = argc > 1 && strcmp(argv[1], "hostile") == 0 ? fixture_hostile() : fixture_server();
+	struct profile *p = fixture(argc > 1 ? argv[1] : "server");
 	if (record) {
 		bool written = profile_file_write(p, record, NULL);
 		profile_free(p);
@@ -45,7 +64,7 @@ int main(int argc, char **argv)
 	}
 	struct tree *t = tree_from_profile(p, &tree);
 	if (html)
-		svg_flame_html(p, t, &svg, out);
+		html_page(p, &(struct html_options){ .view = tree, .inverted = svg.inverted }, out);
 	else
 		svg_flame(p, t, &svg, out, NULL);
 	tree_free(t);

@@ -2,6 +2,7 @@
 #include "render/json/json.h"
 
 #include "analyse/accounts.h"
+#include "analyse/blame.h"
 #include "analyse/chains.h"
 #include "analyse/wakers.h"
 #include "render/json/parts.h"
@@ -56,6 +57,8 @@ static void write_tracer(struct json *j, const struct profile_info *info)
 	else
 		json_null(j);
 	json_member_uint(j, "cpu_ns", info->tracer_cpu_ns);
+	json_member_uint(j, "start_cpu_ns", info->tracer_start_cpu_ns);
+	json_member_uint(j, "running_cpu_ns", profile_running_cpu_ns(info));
 	json_member_uint(j, "peak_rss_bytes", info->tracer_peak_rss_bytes);
 	json_object_end(j);
 }
@@ -97,6 +100,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_key(j, "coverage");
 	json_object_begin(j);
 	json_member_uint(j, "switches", p->info.switches);
+	json_member_uint(j, "thread_switches", a->total.switches);
 	json_key(j, "lost");
 	json_object_begin(j);
 	for (unsigned i = 0; i < p->losses->len; i++) {
@@ -153,7 +157,7 @@ static void write_states(struct json *j, const struct profile *p, uint32_t threa
 	json_array_end(j);
 }
 
-static void write_thread(struct json *j, const struct profile *p, uint32_t index, unsigned *states_at)
+static void write_thread(struct json *j, const struct profile *p, uint32_t index, uint64_t throttled_ns, unsigned *states_at)
 {
 	const struct thread *t = profile_thread(p, index);
 
@@ -168,6 +172,7 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	json_member_uint(j, "blocked_ns", t->blocked_ns);
 	json_member_uint(j, "runnable_ns", t->runnable_ns);
 	json_member_uint(j, "preempted_ns", t->preempted_ns);
+	json_member_uint(j, "throttled_ns", throttled_ns);
 	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));
 	json_member_int(j, "residual_ns", thread_residual_ns(t));
 	json_member_uint(j, "filtered_ns", t->filtered_ns);
@@ -311,7 +316,6 @@ static void write_object(struct json *j, const struct object *o)
 {
 	bool is_lock = o && object_is_lock(o);
 
-	json_member_string(j, "reason", is_lock ? "futex" : NULL);
 	json_member_string(j, "object", o ? o->name : NULL);
 	if (!o)
 		return;
@@ -339,23 +343,30 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	const struct wait *w = profile_wait(p, wait);
 	const struct thread *t = profile_thread(p, w->thread);
 	char state[2] = { (char)w->state, '\0' };
+	uint64_t hist[PROFILE_HIST_SLOTS];
 
 	json_object_begin(j);
 	json_member_uint(j, "pid", t->pid);
 	json_member_uint(j, "tid", t->tid);
 	json_member_string(j, "comm", t->comm);
 	json_member_string(j, "state", state);
+	json_member_string(j, "reason", reason_name(reasons_of(writer->reasons, wait)));
+	json_member_string(j, "protocol", reasons_protocol(writer->reasons, wait));
+	json_member_string(j, "idle", reasons_is_idle(writer->reasons, wait) ? idle_kind_name(reasons_idle(writer->reasons, wait)) : NULL);
 	json_member_uint(j, "count", w->count);
 	json_member_uint(j, "off_cpu_ns", wait_off_cpu_ns(w));
 	json_member_uint(j, "blocked_ns", w->blocked_ns);
 	json_member_uint(j, "runnable_ns", w->runnable_ns);
 	json_member_uint(j, "preempted_ns", w->preempted_ns);
-	json_member_uint(j, "max_ns", w->max_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		hist[i] = w->hist[i];
+	json_percentiles(j, hist, w->max_ns);
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
 	json_member_uint(j, "count_se", w->count_se);
 	write_hist(j, w->hist);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
+	json_member_bool(j, "throttled", w->flags & WAIT_THROTTLED);
 	json_stack(j, writer, "user", w->user);
 	json_stack(j, writer, "kernel", w->kernel);
 	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
@@ -368,9 +379,12 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autofree uint64_t *throttled_ns = throttled_by_thread(p);
 	unsigned states_at = 0;
+	struct findings *findings = findings_new(p, selection);
+	struct top *reasons = top_new(p, selection, TOP_BY_REASON, WEIGHT_OFF_CPU);
 	struct wait_writer writer = {
-		.p = p, .frames = frames, .path = path, .wakes = wakes_by_wait_new(p), .stories = stories_by_wake_new(p),
+		.p = p, .reasons = findings->reasons, .frames = frames, .path = path, .wakes = wakes_by_wait_new(p), .stories = stories_by_wake_new(p),
 	};
 	struct json j;
 
@@ -379,11 +393,13 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_member_uint(&j, "schema", 1);
 	write_window(&j, &p->info);
 	write_coverage(&j, p, selection);
+	json_findings(&j, findings);
+	json_reasons(&j, reasons);
 	json_key(&j, "threads");
 	json_array_begin(&j);
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		if (!selection || selection->threads[i])
-			write_thread(&j, p, i, &states_at);
+			write_thread(&j, p, i, throttled_ns[i], &states_at);
 	}
 	json_array_end(&j);
 	json_key(&j, "waits");
@@ -399,5 +415,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_object_end(&j);
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);
+	top_free(reasons);
+	findings_free(findings);
 	g_string_append_c(out, '\n');
 }

@@ -3,6 +3,8 @@
 #define RENDER_JSON_PARTS_H
 
 #include "analyse/query.h"
+#include "analyse/findings.h"
+#include "analyse/top.h"
 #include "profile/profile.h"
 #include "render/json/write.h"
 
@@ -10,6 +12,7 @@
 
 /* What everything about waits is written from. */
 struct wait_writer {
+	const struct reasons *reasons;
 	const struct profile *p;
 	GPtrArray *frames;
 	GArray *path;
@@ -21,6 +24,13 @@ struct wait_writer {
 void json_stack(struct json *j, const struct wait_writer *w, const char *key, uint32_t node);
 /* Members that say who a waker is. */
 void json_who(struct json *j, const struct waker *waker);
+
+/* findings.c: members "findings", "budget" and "reasons" of the report. */
+#define JSON_FINDINGS_MAX 100
+void json_findings(struct json *j, const struct findings *f);
+void json_reasons(struct json *j, const struct top *reasons);
+/* Members median_ns, p90_ns, p99_ns and max_ns. */
+void json_percentiles(struct json *j, const uint64_t *hist, uint64_t max_ns);
 
 /* json_crowd.c: members "runq_blame" and "storms" of the report; nothing where they were not recorded. */
 void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection);

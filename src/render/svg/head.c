@@ -97,6 +97,10 @@ static GPtrArray *subtitle_parts(const struct profile *p, const struct tree *t, 
 	g_autoptr(GString) s = g_string_new(NULL);
 	uint64_t all = 0, shown = tree_node(t, 0)->total;
 
+	for (const char *const *part = o->paint ? o->paint->subtitle : NULL; part && *part; part++)
+		g_ptr_array_add(parts, g_strdup(*part));
+	if (o->paint)
+		return parts;
 	if (o->subtitle) {
 		g_ptr_array_add(parts, g_strdup(o->subtitle));
 		return parts;
@@ -171,10 +175,22 @@ static void add_coverage(const struct profile *p, const struct svg_options *o, G
 	g_string_append(s, "residual ");
 	svg_percent(s, total->residual_abs_ns, total->observed_ns);
 	add_part(parts, s);
-	svg_count(s, p->info.switches);
-	g_string_append(s, " switches seen");
+	svg_count(s, total->switches);
+	g_string_append(s, total->switches == 1 ? " switch" : " switches");
 	add_part(parts, s);
 	accounts_free(a);
+}
+
+/* ": 12 left out, 3.4 s (0.1%)" */
+static void add_left_out(GString *s, const struct tree *t, uint64_t frames_cnt, uint64_t amount)
+{
+	g_string_append(s, ": ");
+	svg_count(s, frames_cnt);
+	g_string_append(s, " left out, ");
+	svg_amount(s, t->weight, amount);
+	g_string_append(s, " (");
+	svg_percent(s, amount, tree_node(t, 0)->total);
+	g_string_append(s, ")");
 }
 
 static GPtrArray *foot_parts(const struct profile *p, const struct tree *t, const struct svg_options *o,
@@ -183,17 +199,22 @@ static GPtrArray *foot_parts(const struct profile *p, const struct tree *t, cons
 	GPtrArray *parts = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	add_coverage(p, o, parts, s);
-	if (elided->frames_cnt) {
-		svg_count(s, elided->frames_cnt);
-		g_string_append(s, elided->frames_cnt == 1 ? " frame narrower than " : " frames narrower than ");
-		svg_percent(s, (uint64_t)(o->min_width * 1e9), 1000000000);
-		g_string_append(s, " left out, ");
-		svg_amount(s, t->weight, elided->amount);
-		g_string_append(s, " (");
-		svg_percent(s, elided->amount, tree_node(t, 0)->total);
-		g_string_append(s, ") in all");
-	} else {
+	for (const char *const *part = o->paint ? o->paint->foot : NULL; part && *part; part++)
+		g_ptr_array_add(parts, g_strdup(*part));
+	if (!o->paint)
+		add_coverage(p, o, parts, s);
+	if (elided->frames_cnt > elided->deep_frames_cnt) {
+		g_string_append(s, "frames narrower than ");
+		svg_percent(s, (uint64_t)(elided->min_width * 1e9), 1000000000);
+		add_left_out(s, t, elided->frames_cnt - elided->deep_frames_cnt, elided->amount - elided->deep_amount);
+		add_part(parts, s);
+	}
+	if (elided->deep_frames_cnt) {
+		g_string_append_printf(s, "frames deeper than %u", o->max_rows);
+		add_left_out(s, t, elided->deep_frames_cnt, elided->deep_amount);
+		add_part(parts, s);
+	}
+	if (!elided->frames_cnt) {
 		g_string_append(s, "every frame drawn");
 	}
 	add_part(parts, s);
@@ -271,9 +292,11 @@ struct svg_head *svg_head_new(const struct profile *p, const struct tree *t, con
 	head->title = options->title ? g_strdup(options->title) : default_title(t);
 	head->subtitle = wrap(subtitle, options->width_px);
 	head->foot = wrap(foot, options->width_px);
-	if (options->palette == PALETTE_STATE)
+	for (unsigned i = 0; options->paint && i < options->paint->legend_cnt; i++)
+		legend_item(&legend, options->paint->legend[i].colour, options->paint->legend[i].text);
+	if (!options->paint && options->palette == PALETTE_STATE)
 		legend_states(&legend, t);
-	else
+	else if (!options->paint)
 		legend_kinds(&legend, t, options->palette);
 	head->legend = legend.out;
 	head->legend_rows = legend.rows;

@@ -2,6 +2,7 @@
 #include "render/svg/svg.h"
 
 #include <inttypes.h>
+#include <limits.h>
 
 #include "base/module.h"
 #include "render/svg/head.h"
@@ -26,17 +27,20 @@ struct canvas {
 	GString *out;
 	double px_per_unit;
 	double threshold;	/* in units of the weight */
-	unsigned top_px, rows;
+	double min_width;	/* the same as a share */
+	unsigned top_px, rows, max_rows;
 	uint64_t *start;	/* per node: where it begins */
 	uint32_t *size;		/* per node: frames of the subtree */
 };
 
 static bool is_drawn(const struct canvas *c, uint32_t i)
 {
-	return i == 0 || (double)tree_node(c->t, i)->total >= c->threshold;
+	const struct tree_node *n = tree_node(c->t, i);
+
+	return i == 0 || ((double)n->total >= c->threshold && n->depth < c->max_rows);
 }
 
-/* The children of i too narrow to draw: frames of their subtrees, and their summed weight. */
+/* The children of i too narrow or too deep to draw: frames of their subtrees, and their summed weight. */
 static struct svg_elided elided_below(const struct canvas *c, uint32_t i)
 {
 	struct svg_elided e = { 0 };
@@ -47,6 +51,10 @@ static struct svg_elided elided_below(const struct canvas *c, uint32_t i)
 			continue;
 		e.frames_cnt += c->size[child];
 		e.amount += tree_node(c->t, child)->total;
+	}
+	if (tree_node(c->t, i)->depth + 1 >= c->max_rows) {
+		e.deep_frames_cnt = e.frames_cnt;
+		e.deep_amount = e.amount;
 	}
 	return e;
 }
@@ -70,9 +78,36 @@ static struct svg_elided measure(struct canvas *c)
 
 		all.frames_cnt += below.frames_cnt;
 		all.amount += below.amount;
+		all.deep_frames_cnt += below.deep_frames_cnt;
+		all.deep_amount += below.deep_amount;
 		c->rows = MAX(c->rows, tree_node(t, i)->depth + 1 + marker);
 	}
+	all.min_width = c->min_width;
 	return all;
+}
+
+static gint by_total(gconstpointer a, gconstpointer b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* Raises the threshold so far that max_frames are left: a picture of more is slow in every viewer. */
+static void limit_frames(struct canvas *c)
+{
+	g_autoptr(GArray) totals = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	unsigned limit = c->options->max_frames;
+
+	for (uint32_t i = 0; i != TREE_NONE; i = tree_next(c->t, i, !is_drawn(c, i)))
+		if (is_drawn(c, i))
+			g_array_append_val(totals, tree_node(c->t, i)->total);
+	if (!limit || totals->len <= limit)
+		return;
+	g_array_sort(totals, by_total);
+	uint64_t first_out = g_array_index(totals, uint64_t, limit);
+	c->threshold = (double)first_out * (1 + 1e-12) + 0.5;
+	c->min_width = c->threshold / (double)MAX(tree_node(c->t, 0)->total, 1);
 }
 
 static void append_shares(const struct canvas *c, uint64_t amount, uint64_t parent_total)
@@ -119,6 +154,19 @@ static void append_lines(const struct canvas *c, const struct tree_node *n)
 	g_string_append_c(c->out, '\n');
 }
 
+static void append_painted_lines(const struct canvas *c, uint32_t i)
+{
+	const struct svg_paint *paint = c->options->paint;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	paint->tooltip(paint->data, i, text);
+	g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
+	for (char **line = lines; *line; line++) {
+		g_string_append(c->out, line == lines ? "" : "\n");
+		svg_escape(c->out, *line);
+	}
+}
+
 /* The tooltip; the first line is the name, whole, and flame.js reads it from there. */
 static void append_title(const struct canvas *c, uint32_t i)
 {
@@ -138,6 +186,11 @@ static void append_title(const struct canvas *c, uint32_t i)
 		g_string_append_printf(c->out, "%s\n", frame_why_text(label->why));
 	}
 	append_lines(c, n);
+	if (c->options->paint) {
+		append_painted_lines(c, i);
+		g_string_append(c->out, "</title>");
+		return;
+	}
 	append_shares(c, n->total, parent_total);
 	if (c->t->weight != WEIGHT_COUNT) {
 		g_string_append_c(c->out, '\n');
@@ -185,25 +238,60 @@ static void append_frame(const struct canvas *c, uint32_t i)
 {
 	const struct tree_node *n = tree_node(c->t, i);
 	const struct tree_label *label = tree_node_label(c->t, i);
+	const struct svg_paint *paint = c->options->paint;
 
-	g_string_append_printf(c->out, "<g class=\"f\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\">", c->start[i], n->total,
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	g_string_append_printf(c->out, "<g class=\"f\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\"", c->start[i], n->total,
 			       n->depth);
+	if (paint)
+		paint->sign(paint->data, i, text);
+	if (text->len) {	/* flame.js sets the text anew */
+		g_string_append(c->out, " data-sign=\"");
+		svg_escape(c->out, text->str);
+		g_string_append_c(c->out, '"');
+	}
+	g_string_append_c(c->out, '>');
+	g_string_append(text, label->text);
 	append_title(c, i);
-	append_box(c, c->start[i], n->total, n->depth, palette_colour(c->options->palette, label, n), label->text);
+	append_box(c, c->start[i], n->total, n->depth,
+		   paint ? paint->colour(paint->data, i) : palette_colour(c->options->palette, label, n), text->str);
 	g_string_append(c->out, "</g>\n");
+}
+
+/* How many frames lie deeper, and in what most of their time ends: the leaf says what the thread waits for. */
+static char *deep_text(const struct canvas *c, uint32_t parent, const struct svg_elided *e)
+{
+	uint32_t leaf = parent;
+
+	for (uint32_t child = tree_node(c->t, leaf)->first_child; child != TREE_NONE;
+	     child = tree_node(c->t, leaf)->first_child) {
+		for (leaf = child; child != TREE_NONE; child = tree_node(c->t, child)->next_sibling)
+			if (tree_node(c->t, child)->total > tree_node(c->t, leaf)->total)
+				leaf = child;
+	}
+	return g_strdup_printf("%" PRIu64 " deeper, to %s", e->deep_frames_cnt, tree_node_label(c->t, leaf)->text);
 }
 
 /* The children left out of one parent, as one grey box, where together they are wide enough. */
 static void append_elided(const struct canvas *c, uint32_t parent, uint64_t start, const struct svg_elided *e)
 {
 	const struct tree_node *n = tree_node(c->t, parent);
-	g_autofree char *text = g_strdup_printf("%" PRIu64 " more", e->frames_cnt);
+	bool deep = e->deep_frames_cnt != 0;
+	g_autofree char *text = deep ? deep_text(c, parent, e) : g_strdup_printf("%" PRIu64 " more", e->frames_cnt);
 
-	g_string_append_printf(c->out, "<g class=\"f e\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\"><title>%s\n", start,
-			       e->amount, n->depth + 1, text);
-	g_string_append(c->out, e->frames_cnt == 1 ? "a frame narrower than " : "frames, each narrower than ");
-	svg_percent(c->out, (uint64_t)(c->options->min_width * 1e9), 1000000000);
-	g_string_append(c->out, " of the graph\n");
+	g_string_append_printf(c->out, "<g class=\"f e\" data-f=\"%" PRIu64 ",%" PRIu64 ",%u\"><title>", start,
+			       e->amount, n->depth + 1);
+	svg_escape(c->out, text);
+	g_string_append_c(c->out, '\n');
+	if (deep) {
+		g_string_append_printf(c->out, "frames deeper than %u: all of them are in the page that \"flame -o x.html\" makes\n",
+				       c->max_rows);
+	} else {
+		g_string_append(c->out, e->frames_cnt == 1 ? "a frame narrower than " : "frames, each narrower than ");
+		svg_percent(c->out, (uint64_t)(c->min_width * 1e9), 1000000000);
+		g_string_append(c->out, " of the graph\n");
+	}
 	append_shares(c, e->amount, n->total);
 	g_string_append(c->out, "</title>");
 	append_box(c, start, e->amount, n->depth + 1, ELIDED_COLOUR, text);
@@ -267,8 +355,10 @@ static void append_svg(const struct profile *p, const struct tree *t, const stru
 	struct canvas c = {
 		.t = t, .options = options, .out = out, .start = start, .size = size,
 		.px_per_unit = (options->width_px - 2.0 * SVG_PAD_PX) / (double)MAX(total, 1),
-		.threshold = options->min_width * (double)total,
+		.threshold = options->min_width * (double)total, .min_width = options->min_width,
+		.max_rows = options->max_rows ? options->max_rows : UINT_MAX,
 	};
+	limit_frames(&c);
 	struct svg_elided elided = measure(&c);
 	struct svg_head *head = svg_head_new(p, t, options, &elided);
 
@@ -284,16 +374,4 @@ void svg_flame(const struct profile *p, const struct tree *t, const struct svg_o
 {
 	g_string_append(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	append_svg(p, t, options, out, ret_elided);
-}
-
-void svg_flame_html(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out)
-{
-	g_string_append(out,
-			"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-			"<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-	svg_escape(out, options->title ? options->title : "Flame graph of waits");
-	g_string_append_printf(out, "</title>\n<style>body { margin: 0; background: %s; } svg { display: block; }</style>\n"
-			       "</head>\n<body>\n", palette_background(options->palette));
-	append_svg(p, t, options, out, NULL);
-	g_string_append(out, "</body>\n</html>\n");
 }

@@ -67,6 +67,19 @@ void svg_escape(GString *out, const char *s)
 	}
 }
 
+void svg_clean(GString *out, const char *s)
+{
+	gunichar c;
+
+	for (unsigned i = 0; (c = next_char(&s)); i++) {
+		if (i == TEXT_MAX_CHARS) {
+			g_string_append(out, "…");
+			return;
+		}
+		g_string_append_unichar(out, c);
+	}
+}
+
 unsigned svg_cells(const char *s)
 {
 	unsigned cells = 0;

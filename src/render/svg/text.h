@@ -12,7 +12,9 @@
  * turn the direction of the text around becomes U+FFFD.
  */
 void svg_escape(GString *out, const char *s);
-/* The same, at most `cells` columns wide (East Asian wide characters take two), "…" at a cut. */
+/* The same without XML's escapes: for what is no markup. */
+void svg_clean(GString *out, const char *s);
+/* svg_escape(), at most `cells` columns wide (East Asian wide characters take two), "…" at a cut. */
 void svg_escape_cut(GString *out, const char *s, unsigned cells);
 unsigned svg_cells(const char *s);
 

@@ -4,6 +4,7 @@
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
+#include "analyse/wakers.h"
 #include "base/module.h"
 #include "render/text/style.h"
 #include "render/text/text.h"
@@ -52,6 +53,44 @@ static void account_sum(struct account_row *a, const struct account_row *b)
 	a->residual_ns = (int64_t)((uint64_t)a->residual_ns + (uint64_t)b->residual_ns);
 }
 
+static int by_throttled(gconstpointer va, gconstpointer vb)
+{
+	const struct account_row *a = *(const struct account_row *const *)va, *b = *(const struct account_row *const *)vb;
+
+	if (a->throttled_ns != b->throttled_ns)
+		return a->throttled_ns < b->throttled_ns ? 1 : -1;
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+#define THROTTLED_NAMED 3
+
+/* Of whose time CPU quotas took most; nothing where there was no such time. */
+static void throttled_line(GString *s, const struct accounts *a)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+
+	if (!a->total.throttled_ns)
+		return;
+	for (unsigned i = 0; i < a->rows->len; i++)
+		if (g_array_index(a->rows, struct account_row, i).throttled_ns)
+			g_ptr_array_add(rows, &g_array_index(a->rows, struct account_row, i));
+	g_ptr_array_sort(rows, by_throttled);
+	g_string_append(s, "Throttled, in runnable and preempted: ");
+	text_duration(s, a->total.throttled_ns);
+	g_string_append(s, ", taken by CPU quotas of cgroups (cpu.max) from ");
+	for (unsigned i = 0; i < MIN(rows->len, THROTTLED_NAMED); i++) {
+		const struct account_row *r = rows->pdata[i];
+
+		g_string_append(s, i ? ", " : "");
+		text_safe(s, r->process);
+		g_string_append_printf(s, " (%" PRIu32 ") ", r->pid);
+		text_duration(s, r->throttled_ns);
+	}
+	if (rows->len > THROTTLED_NAMED)
+		g_string_append_printf(s, " and %u more", rows->len - THROTTLED_NAMED);
+	g_string_append(s, ".\n");
+}
+
 void text_accounts(GString *s, const struct accounts *a, const struct text_options *options)
 {
 	unsigned shown = options->top ? MIN(options->top, a->rows->len) : a->rows->len;
@@ -76,6 +115,7 @@ void text_accounts(GString *s, const struct accounts *a, const struct text_optio
 		account_line(s, "", more, &rest);
 	}
 	account_line(s, "", "total", &a->total);
+	throttled_line(s, a);
 }
 
 static void append_weight(GString *s, uint64_t weight, enum weight kind)
@@ -231,7 +271,10 @@ static void append_row_name(GString *s, const struct profile *p, const struct to
 		return;
 	}
 	text_safe(s, th->comm);
-	g_string_append_printf(s, " (%u)", th->pid);
+	if (r->processes_cnt > 1)
+		g_string_append_printf(s, ", %u processes", r->processes_cnt);
+	else
+		g_string_append_printf(s, " (%u)", th->pid);
 	if (r->threads_cnt > 1)
 		g_string_append_printf(s, ", %u threads", r->threads_cnt);
 	g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
@@ -246,6 +289,22 @@ static void append_lock(GString *s, const struct object *object, const struct te
 	g_string_append(s, "     for ");
 	text_safe_cut(s, name->str, text_room(o, 10));
 	g_string_append_c(s, '\n');
+}
+
+/* ", median 1.1 ms, p90 2.2 ms, p99 14 ms, max 20 ms" */
+static void append_percentiles(GString *s, const struct top_row *r)
+{
+	static const struct { const char *name; double share; } shares[] = { { "median", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 } };
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		all += r->hist[i];
+	for (unsigned i = 0; all && i < G_N_ELEMENTS(shares); i++) {
+		g_string_append_printf(s, ", %s ", shares[i].name);
+		text_duration(s, MIN(waker_percentile_ns(r->hist, shares[i].share), r->max_ns));
+	}
+	g_string_append(s, ", max ");
+	text_duration(s, r->max_ns);
 }
 
 /* "  1. 12.3 s  45.6%  mysqld (123), S sleeping" and "     count 12, mean 1.03 s, max 2.20 s, blocked ..." */
@@ -270,8 +329,7 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 		text_relative_error(s, r->count_se, r->count);
 	g_string_append(s, ", mean ");
 	text_duration(s, r->count ? r->off_cpu_ns / r->count : 0);
-	g_string_append(s, ", max ");
-	text_duration(s, r->max_ns);
+	append_percentiles(s, r);
 	g_string_append(s, "; blocked ");
 	text_duration(s, r->blocked_ns);
 	g_string_append(s, ", runnable ");

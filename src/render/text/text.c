@@ -196,6 +196,13 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 		g_string_append(s, "unknown");
 	g_string_append(s, ", CPU ");
 	text_duration(s, info->tracer_cpu_ns);
+	if (info->tracer_stop_cpu_ns) {
+		g_string_append(s, " (start ");
+		text_duration(s, info->tracer_start_cpu_ns);
+		g_string_append(s, ", running ");
+		text_duration(s, profile_running_cpu_ns(info));
+		g_string_append(s, ", the rest to write it)");
+	}
 	g_string_append(s, ", peak memory ");
 	text_bytes(s, info->tracer_peak_rss_bytes);
 	g_string_append_c(s, '\n');
@@ -210,8 +217,10 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	coverage_of(p, selection, &c);
 	text_section(s, options, "Coverage");
 	g_string_append(s, "  switches  ");
+	text_thousands(s, a->total.switches);
+	g_string_append(s, " by these threads, ");
 	text_thousands(s, p->info.switches);
-	g_string_append(s, " seen, ");
+	g_string_append(s, " on all CPUs; ");
 	text_thousands(s, c.waits_cnt);
 	g_string_append(s, " waits listed, ");
 	text_thousands(s, a->total.threads_cnt);

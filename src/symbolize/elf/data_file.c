@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/reader.h"
 #include "symbolize/process/fileopen.h"
 
@@ -98,29 +99,37 @@ bool data_file_read(int fd, struct data_file *ret)
 	return ok;
 }
 
-void data_file_add_debug(struct data_file *f, int fd, const char *debug_dir)
+static bool take_debug(struct data_file *f, const struct elf_table *own, const char *path)
 {
-	struct elf_table *own = f->has_all ? NULL : elf_table_read(fd, NULL), *theirs = NULL;
-	g_autofree char *path = own ? elf_debug_path(debug_dir, own->build_id, own->build_id_bytes) : NULL;
 	struct stat st;
-	int held = path ? file_hold_here(path, &st) : -1, debug_fd = held >= 0 ? file_open_held(held) : -1;
+	int held = file_hold_here(path, &st), fd = held >= 0 ? file_open_held(held) : -1;
+	struct elf_table *theirs = fd >= 0 ? debug_file_read(own, fd) : NULL;
 	struct data_file debug = { 0 };
 
-	if (debug_fd >= 0)
-		theirs = elf_table_read(debug_fd, NULL);
-	if (theirs && elf_table_is_same_build(own, theirs) && data_file_read(debug_fd, &debug) && debug.has_all) {
+	if (theirs && data_file_read(fd, &debug) && debug.has_all) {
 		symtab_clear(&f->variables);
 		f->variables = debug.variables;
 		debug.variables = (struct symtab){ 0 };
 		f->has_all = true;
 	}
 	data_file_clear(&debug);
-	elf_table_free(own);
 	elf_table_free(theirs);
-	if (debug_fd >= 0)
-		close(debug_fd);
+	if (fd >= 0)
+		close(fd);
 	if (held >= 0)
 		close(held);
+	return f->has_all;
+}
+
+void data_file_add_debug(struct data_file *f, int fd, const char *path, const char *debug_dir)
+{
+	struct elf_table *own = f->has_all ? NULL : elf_table_read(fd, NULL);
+	g_autoptr(GPtrArray) paths = own ? debug_file_paths(own, path, debug_dir) : NULL;
+
+	for (guint i = 0; paths && i < paths->len; i++)
+		if (take_debug(f, own, g_ptr_array_index(paths, i)))
+			break;
+	elf_table_free(own);
 }
 
 void data_file_clear(struct data_file *f)

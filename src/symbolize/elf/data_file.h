@@ -18,8 +18,8 @@ struct data_file {
 
 /* The file behind fd, which stays open; false: no ELF program or library.  In any case clear it. */
 bool data_file_read(int fd, struct data_file *ret);
-/* What a stripped one lacks, from its debug file. */
-void data_file_add_debug(struct data_file *f, int fd, const char *debug_dir);
+/* What a stripped one, which lies at path, lacks, from its debug file. */
+void data_file_add_debug(struct data_file *f, int fd, const char *path, const char *debug_dir);
 void data_file_clear(struct data_file *f);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/module.h"
 #include "symbolize/elf/data_file.h"
 #include "symbolize/names/demangle.h"
+#include "symbolize/process/executed.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
@@ -187,18 +188,14 @@ static const struct maps_line *first_of_module(const struct process *p, guint i)
 	return map_at(p, i);
 }
 
-/* The link in map_files is exact, but overlayfs may number the inode in two ways; a path may lead to another file. */
 static int open_mapped(const struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
 	struct stat st;
-	int held = file_hold_mapped(d->proc_dir, pid, m->start, m->end, &st), fd;
-	bool may_differ = held >= 0 && file_numbers_may_differ(&st, m->dev_major);
+	int held = file_hold_line(d->proc_dir, pid, m, true, &st), fd;
 
 	if (held < 0)
-		held = file_hold_in_process(d->proc_dir, pid, m->path, &st);
-	if (held < 0)
 		return -1;
-	fd = may_differ || st.st_ino == m->inode ? file_open_held(held) : -1;
+	fd = file_open_held(held);
 	close(held);
 	return fd;
 }
@@ -215,7 +212,7 @@ static const struct data_file *file_of(struct data_symbols *d, uint32_t pid, con
 	int fd = has_room ? open_mapped(d, pid, m) : -1;
 
 	if (fd >= 0 && data_file_read(fd, &read)) {
-		data_file_add_debug(&read, fd, d->debug_dir);
+		data_file_add_debug(&read, fd, m->path, d->debug_dir);
 		own = g_memdup2(&read, sizeof(read));
 		d->variables_bytes += symtab_memory_bytes(&own->variables);
 	}
@@ -246,13 +243,16 @@ static bool is_in_segment(const struct data_file *f, uint64_t vaddr)
 	return false;
 }
 
-static const char *shown_path(struct data_symbols *d, const char *path)
+static const char *shown_path(struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
-	size_t len = strlen(path), deleted = strlen(" (deleted)");
+	g_autofree char *executed = executed_path(d->proc_dir, pid, m);
+	size_t len = strlen(m->path);
 
-	if (g_str_has_suffix(path, " (deleted)"))
-		len -= deleted;
-	g_autofree char *plain = g_strndup(path, len);
+	if (executed)
+		return g_string_chunk_insert_const(d->strings, executed);
+	if (g_str_has_suffix(m->path, MAPS_DELETED) && !file_is_at_path(d->proc_dir, pid, m, true))
+		len -= strlen(MAPS_DELETED);
+	g_autofree char *plain = g_strndup(m->path, len);
 	g_autofree char *valid = g_utf8_make_valid(plain, -1);
 
 	return g_string_chunk_insert_const(d->strings, valid);
@@ -285,7 +285,7 @@ static bool find_in_module(struct data_symbols *d, const struct process *p, guin
 	if (!is_in_segment(f, vaddr))
 		return false;
 	ret->kind = DATA_MODULE;
-	ret->module = shown_path(d, first->path);
+	ret->module = shown_path(d, p->pid, first);
 	ret->offset = vaddr;
 	name_variable(d, f, vaddr, ret);
 	return true;
@@ -389,21 +389,21 @@ static void find_in_map(struct data_symbols *d, struct process *p, guint i, uint
 	ret->is_shared = m->is_shared;
 	if (m->is_shared) {
 		ret->kind = has_no_name(m->path) ? DATA_SHARED : DATA_FILE;
-		ret->module = ret->kind == DATA_SHARED ? "[shared]" : shown_path(d, m->path);
+		ret->module = ret->kind == DATA_SHARED ? "[shared]" : shown_path(d, p->pid, m);
 		ret->inode = m->inode;
 		ret->offset = addr - m->start + m->pgoff;
 	} else if (m->inode) {
 		if (find_in_module(d, p, i, addr, ret))
 			return;
 		ret->kind = DATA_FILE;
-		ret->module = shown_path(d, m->path);
+		ret->module = shown_path(d, p->pid, m);
 		ret->offset = addr - m->start + m->pgoff;
 	} else if (!m->path[0] || strcmp(m->path, "[heap]") == 0 || strcmp(m->path, "[stack]") == 0 ||
 		   g_str_has_prefix(m->path, "[anon")) {
 		find_anonymous(d, p, i, addr, sp, tid, ret);
 	} else {
 		ret->kind = DATA_OTHER;
-		ret->module = shown_path(d, m->path);
+		ret->module = shown_path(d, p->pid, m);
 		ret->offset = addr - m->start;
 	}
 }

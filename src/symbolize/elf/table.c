@@ -44,6 +44,7 @@ static void read_build_id(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *s
 
 static void read_debuglink(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *sh)
 {
+	size_t crc_off;
 	Elf_Data *data;
 	char *link;
 
@@ -53,6 +54,10 @@ static void read_debuglink(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *
 	if (!data || !data->d_buf || !memchr(data->d_buf, 0, data->d_size))
 		return;
 	link = data->d_buf;
+	crc_off = (strlen(link) + 4) & ~(size_t)3;
+	if (crc_off + sizeof(uint32_t) > data->d_size)
+		return;
+	memcpy(&r->table->debuglink_crc, link + crc_off, sizeof(uint32_t));
 	if (*link && !strchr(link, '/') && strcmp(link, ".") && strcmp(link, ".."))
 		r->table->debuglink = g_strdup(link);
 }
@@ -330,10 +335,11 @@ void elf_table_free(struct elf_table *t)
 	g_free(t);
 }
 
-bool elf_table_is_same_build(const struct elf_table *a, const struct elf_table *b)
+bool elf_table_is_same_build(const struct elf_table *t, const struct elf_table *debug)
 {
-	return a->build_id_bytes && a->build_id_bytes == b->build_id_bytes &&
-	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
+	if (!t->build_id_bytes)
+		return debug->is_linked;
+	return t->build_id_bytes == debug->build_id_bytes && !memcmp(t->build_id, debug->build_id, t->build_id_bytes);
 }
 
 bool elf_table_is_debug_file(const struct elf_table *t, const struct elf_table *debug)

@@ -21,6 +21,8 @@ struct elf_table {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_bytes;	/* 0: none */
 	char *debuglink;	/* file name in .gnu_debuglink, or NULL */
+	uint32_t debuglink_crc;	/* of the file of that name */
+	bool is_linked;		/* this is the debug file of one without build-id, by that checksum */
 	bool has_full_symbols;	/* from .symtab; else from .dynsym, .gnu_debugdata or none */
 	bool has_debug_info;	/* the file has .debug_info */
 	int debug_fd;		/* a file with .debug_info, kept open for dwarf_image_open(); -1: none */
@@ -36,8 +38,9 @@ struct elf_table *elf_table_read(int fd, GError **error);
 struct elf_table *elf_table_read_memory(const void *image, size_t bytes, GError **error);
 void elf_table_free(struct elf_table *t);
 
-bool elf_table_is_same_build(const struct elf_table *a, const struct elf_table *b);
-/* Whether `debug` is the separate debug file of t: it has .symtab and the same build-id. */
+/* By build-id; where t has none debug_file_read() found it. */
+bool elf_table_is_same_build(const struct elf_table *t, const struct elf_table *debug);
+/* Whether `debug` is the separate debug file of t: it has .symtab and is of the same build. */
 bool elf_table_is_debug_file(const struct elf_table *t, const struct elf_table *debug);
 
 /* Where a distribution puts the debug file of that build-id, to be freed with g_free(); NULL where there is no id. */

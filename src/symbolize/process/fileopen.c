@@ -39,9 +39,11 @@ static int open_root(const char *proc_dir, uint32_t pid)
 	return open(of_thread, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t resolve, struct stat *ret_stat)
+/* flags: O_NOFOLLOW, or 0. */
+static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t flags, uint64_t resolve,
+		      struct stat *ret_stat)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve };
 	int root_fd = open_root(proc_dir, pid), fd, error;
 
@@ -57,12 +59,12 @@ static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint
 
 int file_hold_in_process(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat)
 {
-	return hold_below(proc_dir, pid, path, 0, ret_stat);
+	return hold_below(proc_dir, pid, path, O_NOFOLLOW, 0, ret_stat);
 }
 
 int file_hold_in_process_nolinks(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat)
 {
-	return hold_below(proc_dir, pid, path, RESOLVE_NO_SYMLINKS, ret_stat);
+	return hold_below(proc_dir, pid, path, O_NOFOLLOW, RESOLVE_NO_SYMLINKS, ret_stat);
 }
 
 static int open_link(const char *proc_dir, uint32_t id, uint64_t start, uint64_t end)
@@ -90,9 +92,86 @@ int file_hold_here(const char *path, struct stat *ret_stat)
 	return held_if_regular(open(path, O_PATH | O_CLOEXEC), ret_stat);
 }
 
-bool file_numbers_may_differ(const struct stat *st, uint32_t mapped_dev_major)
+/*
+ * btrfs and overlayfs show one number in stat and another in mappings.  One of the two is then a device without
+ * hardware (major 0).
+ */
+static bool device_may_differ(const struct stat *st, const struct maps_line *line)
 {
-	return major(st->st_dev) == 0 || mapped_dev_major == 0;
+	return major(st->st_dev) == 0 || line->dev_major == 0;
+}
+
+static bool is_mapped_file(const struct stat *st, const struct maps_line *line)
+{
+	return st->st_ino == line->inode &&
+	       ((major(st->st_dev) == line->dev_major && minor(st->st_dev) == line->dev_minor) ||
+		device_may_differ(st, line));
+}
+
+static int checked(int fd, const struct stat *st, const struct maps_line *line)
+{
+	if (fd < 0 || is_mapped_file(st, line))
+		return fd;
+	close(fd);
+	errno = ENOENT;
+	return -1;
+}
+
+static int hold_checked(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *path,
+			bool is_alive, struct stat *st)
+{
+	int fd = is_alive ? checked(file_hold_in_process(proc_dir, pid, path, st), st, line) : -1;
+
+	return fd >= 0 ? fd : checked(file_hold_here(path, st), st, line);
+}
+
+bool file_is_at_path(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive)
+{
+	struct stat st;
+	int fd = hold_checked(proc_dir, pid, line, line->path, is_alive, &st);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+bool file_leads_to_line(const char *proc_dir, uint32_t pid, const char *path, const struct maps_line *line)
+{
+	struct stat st;
+	int fd = checked(hold_below(proc_dir, pid, path, 0, 0, &st), &st, line);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* A file may really be named "x (deleted)", and a deleted one may have its name back: the inode decides. */
+static int hold_path(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive, struct stat *st)
+{
+	g_autofree char *plain = g_strdup(line->path);
+	const char *paths[] = { line->path, NULL };
+	int fd = -1;
+
+	if (g_str_has_suffix(plain, MAPS_DELETED)) {
+		plain[strlen(plain) - strlen(MAPS_DELETED)] = '\0';
+		paths[1] = plain;
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(paths) && paths[i] && fd < 0; i++)
+		fd = hold_checked(proc_dir, pid, line, paths[i], is_alive, st);
+	return fd;
+}
+
+int file_hold_line(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive,
+		   struct stat *ret_stat)
+{
+	int fd = is_alive ? file_hold_mapped(proc_dir, pid, line->start, line->end, ret_stat) : -1;
+
+	/* overlayfs may number even the inode in two ways; elsewhere another inode means another mapping by now */
+	if (fd >= 0 && !device_may_differ(ret_stat, line))
+		fd = checked(fd, ret_stat, line);
+	if (fd < 0 && line->path[0] == '/')
+		fd = hold_path(proc_dir, pid, line, is_alive, ret_stat);
+	return fd;
 }
 
 int file_open_held(int held_fd)

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "symbolize/process/maps.h"
+
 /*
  * Opening files that other users name.  A process may map or rename what it likes, so a file
  * is first held by an O_PATH descriptor (which opens no device, fifo or socket), must be a
@@ -25,10 +27,21 @@ int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_
 int file_hold_here(const char *path, struct stat *ret_stat);
 
 /*
- * Whether a file's numbers in stat may be others than those of its mapping, for one of the two is a device
- * without hardware (major 0): btrfs and overlayfs show one number in stat and another in mappings.
+ * The file of a line of /proc/PID/maps: by its link in map_files, which is exact but needs CAP_CHECKPOINT_RESTORE or
+ * CAP_SYS_ADMIN; else by its path as the process sees it, else as we see it.  A path may lead to another file by now,
+ * so inode and device decide.  is_alive: PROC_DIR/pid still is that process, else only our view of the path can help.
  */
-bool file_numbers_may_differ(const struct stat *st, uint32_t mapped_dev_major);
+int file_hold_line(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive,
+		   struct stat *ret_stat);
+
+/*
+ * Whether the file has the very name of the line, which may end with " (deleted)": the kernel puts that behind the
+ * path of a deleted file, but a file may also be called so.
+ */
+bool file_is_at_path(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive);
+
+/* Whether path leads the process to the file of the line, by links or by itself. */
+bool file_leads_to_line(const char *proc_dir, uint32_t pid, const char *path, const struct maps_line *line);
 
 /* A descriptor for reading of a held file, or -1 with errno set. */
 int file_open_held(int held_fd);

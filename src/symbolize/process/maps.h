@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MAPS_DELETED " (deleted)"	/* what the kernel puts behind the path of a file without a name */
+
 /* One line of /proc/PID/maps. */
 struct maps_line {
 	uint64_t start, end, pgoff;

@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
@@ -139,38 +140,13 @@ struct module *modules_intern(struct modules *ms, const struct symbolizer_mappin
 	return m;
 }
 
-/* Whether an opened file is the mapped one: the inode must be the same, and the device too where it can be. */
-static bool is_same_file(const struct module *m, const struct stat *st)
-{
-	return st->st_ino == m->inode &&
-	       ((major(st->st_dev) == m->dev_major && minor(st->st_dev) == m->dev_minor) ||
-		file_numbers_may_differ(st, m->dev_major));
-}
-
-static int hold_checked(const struct module *m, int fd, const struct stat *st)
-{
-	if (fd < 0 || is_same_file(m, st))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 static int hold_module(struct modules *ms, const struct module *m, uint32_t pid, uint64_t start, uint64_t end,
 		       bool is_alive, struct stat *ret_stat)
 {
-	int fd = -1;
+	const struct maps_line line = { .start = start, .end = end, .dev_major = m->dev_major,
+					.dev_minor = m->dev_minor, .inode = m->inode, .path = m->path };
 
-	if (is_alive && !m->is_deleted)
-		fd = hold_checked(m, file_hold_in_process(ms->proc_dir, pid, m->path, ret_stat), ret_stat);
-	if (fd < 0 && is_alive) {
-		fd = file_hold_mapped(ms->proc_dir, pid, start, end, ret_stat);
-		/* The link is exact; but overlayfs may number the inode in two ways. */
-		if (fd >= 0 && !file_numbers_may_differ(ret_stat, m->dev_major))
-			fd = hold_checked(m, fd, ret_stat);
-	}
-	if (fd < 0 && !m->is_deleted)
-		fd = hold_checked(m, file_hold_here(m->path, ret_stat), ret_stat);
-	return fd;
+	return file_hold_line(ms->proc_dir, pid, &line, is_alive, ret_stat);
 }
 
 void modules_keep_debug_files(struct modules *ms)
@@ -218,41 +194,35 @@ static bool has_all(const struct modules *ms, const struct elf_table *t)
 /* Takes from the debug file at path what t lacks, if it belongs to t; true when t now has all. */
 static bool try_debug_file(struct modules *ms, struct elf_table *t, const char *path)
 {
-	struct elf_table *debug = NULL;
+	struct elf_table *debug;
 	struct stat st;
-	int fd = file_hold_here(path, &st);
+	int held = file_hold_here(path, &st), fd = held >= 0 ? file_open_held(held) : -1;
 
+	if (held >= 0)
+		close(held);
 	if (fd < 0)
 		return false;
-	debug = read_held(ms, fd);
-	close(fd);
-	if (debug) {
-		take_debug_fd(ms, t, debug);
-		if (!t->has_full_symbols)
-			elf_table_take_symbols(t, debug);
+	debug = debug_file_read(t, fd);
+	if (debug && debug->has_debug_info && wants_debug_file(ms, t)) {
+		t->debug_fd = fd;
+		ms->debug_file_cnt++;
+	} else {
+		close(fd);
 	}
+	if (debug && !t->has_full_symbols)
+		elf_table_take_symbols(t, debug);
 	elf_table_free(debug);
 	return has_all(ms, t);
 }
 
 static bool add_debug_file(struct modules *ms, struct elf_table *t, const struct module *m)
 {
-	g_autoptr(GString) path = g_string_new(NULL);
-	g_autofree char *dir = g_path_get_dirname(m->shown);
-	g_autofree char *by_id = elf_debug_path(ms->debug_dir, t->build_id, t->build_id_bytes);
+	g_autoptr(GPtrArray) paths = debug_file_paths(t, m->shown, ms->debug_dir);
 
-	if (by_id && try_debug_file(ms, t, by_id))
-		return true;
-	if (!t->debuglink)
-		return false;
-	g_string_printf(path, "%s/.debug/%s", dir, t->debuglink);
-	if (try_debug_file(ms, t, path->str))
-		return true;
-	g_string_printf(path, "%s%s/%s", ms->debug_dir, dir, t->debuglink);
-	if (try_debug_file(ms, t, path->str))
-		return true;
-	g_string_printf(path, "%s/%s", dir, t->debuglink);
-	return try_debug_file(ms, t, path->str);
+	for (guint i = 0; i < paths->len; i++)
+		if (try_debug_file(ms, t, g_ptr_array_index(paths, i)))
+			return true;
+	return false;
 }
 
 /* Copies the symbols of a debug file that arrived; names already given out stay valid. */
@@ -269,7 +239,7 @@ static bool add_arrived(struct modules *ms, struct elf_table *t, const struct el
 
 static void add_debug_symbols(struct modules *ms, struct elf_table *t, const struct module *m)
 {
-	if (has_all(ms, t) || !t->build_id_bytes || add_debug_file(ms, t, m) || !ms->debuginfod)
+	if (has_all(ms, t) || add_debug_file(ms, t, m) || !t->build_id_bytes || !ms->debuginfod)
 		return;
 	for (guint i = 0; i < ms->arrived->len; i++) {
 		add_arrived(ms, t, g_ptr_array_index(ms->arrived, i));
@@ -348,6 +318,18 @@ static struct elf_table *vdso_table(struct modules *ms)
 	return ms->vdso;
 }
 
+/* A file may really be called "x (deleted)". */
+static void undelete_if_named(struct modules *ms, struct module *m, uint32_t pid, bool is_alive)
+{
+	const struct maps_line line = { .dev_major = m->dev_major, .dev_minor = m->dev_minor, .inode = m->inode,
+					.path = m->path };
+
+	if (!file_is_at_path(ms->proc_dir, pid, &line, is_alive))
+		return;
+	m->is_deleted = false;
+	m->shown = m->path;
+}
+
 struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t pid, uint64_t start, uint64_t end,
 				bool is_alive)
 {
@@ -362,6 +344,8 @@ struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t p
 	fd = hold_module(ms, m, pid, start, end, is_alive, &st);
 	if (fd < 0)
 		return m->last;
+	if (m->is_deleted)
+		undelete_if_named(ms, m, pid, is_alive);
 	t = table_of(ms, m, fd, &st);
 	close(fd);
 	/* Only what nobody can have forged may speak for the file in other processes. */

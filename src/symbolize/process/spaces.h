@@ -24,6 +24,7 @@ struct space_map {
 	struct module *module;
 	struct elf_table *table;	/* kept by whoever looked it up */
 	bool table_tried;
+	const char *executed;	/* the path it was executed by, if that has another last name; else NULL */
 	bool from_proc;		/* may have been there before from_ns */
 };
 

@@ -111,6 +111,8 @@ static void test_runnable_at_start(void)
 		  "runnable (close <- main)" },
 		{ WAIT_OPEN_AT_START, "", "ret_from_fork_asm", "new thread" },
 		{ WAIT_OPEN_AT_START, "spin@/bin/a", "", "runnable (spin)" },
+		{ WAIT_THROTTLED, "spin@/bin/a", ENTRY "syscall_exit_to_user_mode exit_to_user_mode_loop schedule", "throttled (spin)" },
+		{ WAIT_THROTTLED | WAIT_OPEN_AT_START, "", "", "throttled" },
 		{ 0, "", "ret_from_fork_asm", "new thread" },
 		{ 0, "", "", "new thread" },
 	};

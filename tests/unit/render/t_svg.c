@@ -261,10 +261,41 @@ static void test_hostile(void)
 	document_free(d);
 
 	struct tree *t = tree_from_profile(p, &(struct tree_options){ 0 });
-	svg_flame_html(p, t, &o, html);
+	svg_flame(p, t, &o, html, NULL);
 	g_assert_null(strstr(html->str, "<script>alert"));
 	g_assert_null(strstr(html->str, "<script>x"));
 	g_assert_null(strstr(html->str, "<b>"));
+	tree_free(t);
+	profile_free(p);
+}
+
+/* No more frames than asked for, no deeper ones, and all that is left out is counted and said. */
+static void test_limits(void)
+{
+	struct profile *p = fixture_server();
+	struct tree *t = tree_from_profile(p, &(struct tree_options){ 0 });
+	struct svg_options o = usual;
+	struct svg_elided elided;
+
+	o.max_frames = 40;
+	o.max_rows = 9;
+	struct document *d = draw(p, &(struct tree_options){ 0 }, &o, &elided);
+	unsigned drawn = 0, deeper = 0;
+	for (unsigned i = 0; i < d->boxes->len; i++) {
+		drawn += !box_at(d, i)->elided;
+		deeper += strstr(box_at(d, i)->title, " deeper, to ") != NULL;
+		g_assert_cmpuint(box_at(d, i)->depth, <=, 9);
+	}
+	g_assert_cmpuint(drawn, <=, 40);
+	g_assert_cmpuint(drawn, >, 10);
+	g_assert_cmpuint(deeper, >, 0);
+	g_assert_cmpuint(drawn + elided.frames_cnt, ==, t->nodes->len);
+	g_assert_cmpuint(elided.deep_frames_cnt, >, 0);
+	g_assert_cmpuint(elided.deep_frames_cnt, <, elided.frames_cnt);
+	g_assert_cmpfloat(elided.min_width, >, o.min_width);
+	g_assert_nonnull(strstr(d->words->str, "frames deeper than 9: "));
+	g_assert_nonnull(strstr(d->words->str, " left out, "));
+	document_free(d);
 	tree_free(t);
 	profile_free(p);
 }
@@ -486,6 +517,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/svg/stable-colours", test_stable_colours);
 	g_test_add_func("/svg/chain", test_chain);
 	g_test_add_func("/svg/state-legend", test_state_legend);
+	g_test_add_func("/svg/limits", test_limits);
 	g_test_add_func("/svg/words", test_words);
 	g_test_add_func("/svg/empty", test_empty);
 	g_test_add_func("/svg/numbers", test_numbers);

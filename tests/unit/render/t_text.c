@@ -207,9 +207,46 @@ static void test_empty(void)
 	profile_free(p);
 }
 
+/* What starting took is told apart from what runs. */
+static void test_tracer(void)
+{
+	struct profile *p = fixture_new();
+	const struct text_options options = { .top = 10 };
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	text_coverage(s, p, NULL, &options);
+	assert_has(s, ", CPU 12.0 ms, peak memory");	/* a recording that does not say */
+	p->info.tracer_start_cpu_ns = 8000000;
+	p->info.tracer_stop_cpu_ns = 11000000;
+	text_coverage(s, p, NULL, &options);
+	assert_has(s, ", CPU 12.0 ms (start 8.00 ms, running 3.00 ms, the rest to write it), peak memory");
+	profile_free(p);
+}
+
+/* Switches are of the threads shown; those of the machine are said to be that. */
+static void test_switches(void)
+{
+	struct profile *p = fixture_new();
+	const struct text_options options = { .top = 10 };
+	const uint32_t pid = 200;
+	const struct query q = { .pids = &pid, .pids_cnt = 1 };
+	struct selection *one = selection_new(p, &q, NULL);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	text_coverage(s, p, NULL, &options);
+	assert_has(s, "  switches  86 by these threads, 120 on all CPUs; 85 waits listed, 5 threads\n");
+	g_string_truncate(s, 0);
+	text_coverage(s, p, one, &options);
+	assert_has(s, "  switches  7 by these threads, 120 on all CPUs; 5 waits listed, 1 thread\n");
+	selection_free(one);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/text/switches", test_switches);
+	g_test_add_func("/text/tracer", test_tracer);
 	g_test_add_func("/text/durations", test_durations);
 	g_test_add_func("/text/numbers", test_numbers);
 	g_test_add_func("/text/safe", test_safe);

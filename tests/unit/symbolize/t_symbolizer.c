@@ -229,6 +229,16 @@ static void test_deleted(struct fixture *f, gconstpointer data)
 	probe_is(f, "symbolizer_test_probe", "/app/gone", FRAME_NAMED);
 }
 
+/* Not deleted at all, but called so. */
+static void test_named_deleted(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *path = g_strconcat(f->copy, " (deleted)", NULL);
+
+	g_assert_cmpint(rename(f->copy, path), ==, 0);
+	map_text(f, f->st.st_ino, "/app/program (deleted)");
+	probe_is(f, "symbolizer_test_probe", "/app/program (deleted)", FRAME_NAMED);
+}
+
 /* The process is gone, but another has the same file. */
 static void test_by_another(struct fixture *f, gconstpointer data)
 {
@@ -315,6 +325,55 @@ static void test_debug_file(struct fixture *f, gconstpointer data)
 static void test_debug_file_of_another(struct fixture *f, gconstpointer data)
 {
 	check_debug_file(f, true);
+}
+
+static bool run_in(const char *dir, const char *command)
+{
+	const char *const argv[] = { "sh", "-ec", command, NULL };
+	int status;
+
+	return g_spawn_sync(dir, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL,
+			    NULL, &status, NULL) && status == 0;
+}
+
+/* No build-id: .gnu_debuglink names the debug file, and its checksum decides. */
+static void check_linked(struct fixture *f, bool spoil)
+{
+	g_autofree char *program = g_file_read_link("/proc/self/exe", NULL), *made = NULL, *linked = NULL, *path = NULL;
+	g_autofree char *command = g_strdup_printf(
+		"objcopy --remove-section .note.gnu.build-id '%s' whole && objcopy --only-keep-debug whole it.debug &&"
+		"objcopy --strip-all --add-gnu-debuglink=it.debug whole stripped", program);
+	gsize len;
+
+	if (!run_in(f->dir, command)) {
+		g_test_skip("no objcopy");
+		return;
+	}
+	made = g_build_filename(f->dir, "stripped", NULL);
+	linked = g_build_filename(f->dir, "it.debug", NULL);
+	g_assert_true(g_file_get_contents(made, &command, &len, NULL));
+	put_copy(f, command, (gssize)len);
+	g_clear_pointer(&command, g_free);
+	g_assert_true(g_file_get_contents(linked, &command, &len, NULL));
+	if (spoil)
+		command[len - 1] ^= 1;
+	path = g_build_filename(f->debug, "app", "it.debug", NULL);
+	put(path, command, (gssize)len);
+	map_text(f, f->st.st_ino, "/app/program");
+	if (spoil)
+		probe_is(f, NULL, "/app/program", FRAME_NO_SYMBOLS);
+	else
+		probe_is(f, "symbolizer_test_probe", "/app/program", FRAME_NAMED);
+}
+
+static void test_linked(struct fixture *f, gconstpointer data)
+{
+	check_linked(f, false);
+}
+
+static void test_linked_to_another(struct fixture *f, gconstpointer data)
+{
+	check_linked(f, true);
 }
 
 /* Begins again with a symbolizer that sees these servers; false when libdebuginfod is missing. */
@@ -577,6 +636,9 @@ int main(int argc, char **argv)
 	ADD("fifo", test_fifo);
 	ADD("no-elf", test_no_elf);
 	ADD("deleted", test_deleted);
+	ADD("named-deleted", test_named_deleted);
+	ADD("debuglink", test_linked);
+	ADD("debuglink-to-another", test_linked_to_another);
 	ADD("by-another", test_by_another);
 	ADD("debug-file", test_debug_file);
 	ADD("debug-file-of-another", test_debug_file_of_another);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/diff/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyse/diff/stats.h"
+
+/* One thread's part of a row, as it is compared with another's of the other side. */
+struct share {
+	const char *comm;	/* as compared: one pointer for equal ones of a side */
+	uint32_t pid, tid;
+	uint64_t start_ns;
+	double scaled_ns;
+	double whole_ns, whole_cnt;
+};
+
+static const struct tally_cell *cells_of(const struct tally *t, uint32_t key, uint32_t *ret_cnt)
+{
+	if (key >= t->keys_cnt) {
+		*ret_cnt = 0;
+		return NULL;
+	}
+	*ret_cnt = t->first[key + 1] - t->first[key];
+	return *ret_cnt ? &g_array_index(t->cells, struct tally_cell, t->first[key]) : NULL;
+}
+
+/* What one side knows of the errors by its own waits: no independence of threads is assumed. */
+static void estimate(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key, bool are_all,
+		     struct diff_amount *a)
+{
+	const struct profile *p = d->in[side].profile;
+	uint32_t cnt;
+	const struct tally_cell *cells = cells_of(t, key, &cnt);
+	double error = 0, mean_error = 0, sampled = 0, count = 0, count_error = 0;
+
+	a->mean_ns = a->whole_cnt ? (double)a->whole_ns / (double)a->whole_cnt : 0;
+	a->scaled_ns = d->scale[side] * (double)a->off_cpu_ns;
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct tally_cell *c = &cells[i];
+		double n = (double)c->whole_cnt;
+		double apart = c->whole_squares - 2 * a->mean_ns * (double)c->whole_ns + n * a->mean_ns * a->mean_ns;
+
+		error += sqrt(stats_thread_variance(c->squares, c->ns, (double)c->count,
+						    thread_observed_ns(profile_thread(p, c->thread)), are_all));
+		mean_error += sqrt(fmax(apart, 0));
+		sampled += c->sampled;
+		count += (double)c->count;
+		count_error += sqrt((double)c->count);
+	}
+	a->scaled_se_ns = d->scale[side] * sqrt(error * error + sampled);
+	a->mean_se_ns = a->whole_cnt ? mean_error / (double)a->whole_cnt : 0;
+	a->scaled_cnt = d->scale[side] * (double)a->count;
+	a->scaled_cnt_se = d->scale[side] * count_error;
+	/* A wait that stands for many is one that was looked at. */
+	if (sampled > 0)
+		count = fmin(count, (double)a->off_cpu_ns * (double)a->off_cpu_ns / sampled);
+	a->dof = cnt ? fmax(count / cnt - 1, 1) : 0;
+}
+
+static int compare_shares(gconstpointer a, gconstpointer b)
+{
+	const struct share *x = a, *y = b;
+	int by_comm = strcmp(x->comm, y->comm);
+
+	if (by_comm)
+		return by_comm;
+	return (x->scaled_ns < y->scaled_ns) - (x->scaled_ns > y->scaled_ns);
+}
+
+static GArray *shares_of(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key)
+{
+	GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct share));
+	uint32_t cnt;
+	const struct tally_cell *cells = cells_of(t, key, &cnt);
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct thread *th = profile_thread(d->in[side].profile, cells[i].thread);
+		struct share s = {
+			.comm = d->keys->side[side].comms[cells[i].thread], .pid = th->pid, .tid = th->tid,
+			.start_ns = th->start_ns, .scaled_ns = d->scale[side] * (double)cells[i].ns,
+			.whole_ns = (double)cells[i].whole_ns, .whole_cnt = (double)cells[i].whole_cnt,
+		};
+		g_array_append_val(shares, s);
+	}
+	g_array_sort(shares, compare_shares);
+	return shares;
+}
+
+/* Between threads: variances of the difference of the sums, and of the means. */
+struct between {
+	double time, each;
+	unsigned pairs_cnt;
+};
+
+static void add_pair(struct between *b, const struct diff_row *r, const struct share *before, const struct share *after)
+{
+	const struct diff_amount *x = &r->side[DIFF_BEFORE], *y = &r->side[DIFF_AFTER];
+	double off = after->scaled_ns - before->scaled_ns * y->scaled_ns / x->scaled_ns;
+	double mean_off = 0;
+
+	if (x->whole_cnt && y->whole_cnt)
+		mean_off = (after->whole_ns - y->mean_ns * after->whole_cnt) / (double)y->whole_cnt -
+			   (before->whole_ns - x->mean_ns * before->whole_cnt) / (double)x->whole_cnt;
+	b->time += off * off;
+	b->each += mean_off * mean_off;
+	b->pairs_cnt++;
+}
+
+/*
+ * How differently threads of one name changed.  The one that had most before is compared with the one that has most
+ * after, and so on: that some threads of a row do more than others is no noise.
+ */
+static struct between between_threads(const struct diff *d, const struct tally *const tallies[DIFF_SIDES], uint32_t key,
+				      const struct diff_row *r)
+{
+	struct between b = { 0 };
+
+	if (r->side[DIFF_BEFORE].threads_cnt < 3 || r->side[DIFF_AFTER].threads_cnt < 3 ||
+	    !(r->side[DIFF_BEFORE].scaled_ns > 0))
+		return b;
+	g_autoptr(GArray) before = shares_of(d, DIFF_BEFORE, tallies[DIFF_BEFORE], key);
+	g_autoptr(GArray) after = shares_of(d, DIFF_AFTER, tallies[DIFF_AFTER], key);
+
+	for (unsigned i = 0, n = 0; i < before->len && n < after->len;) {
+		const struct share *x = &g_array_index(before, struct share, i), *y = &g_array_index(after, struct share, n);
+		int order = strcmp(x->comm, y->comm);
+
+		if (!order)
+			add_pair(&b, r, x, y);
+		i += order <= 0;
+		n += order >= 0;
+	}
+	if (b.pairs_cnt < 3)
+		return (struct between){ 0 };
+	double rest = (double)b.pairs_cnt / (b.pairs_cnt - 1);
+	b.time *= rest;
+	b.each *= rest;
+	return b;
+}
+
+static struct diff_change change_of(double by, const struct stats_term *terms, size_t cnt)
+{
+	struct diff_change c = { .by = by, .p = 1, .dof = stats_dof(terms, cnt) };
+	double variance = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		variance += terms[i].variance;
+	c.se = sqrt(variance);
+	c.t = by == 0 ? 0 : by / c.se;
+	return c;
+}
+
+/* The waits' own errors, or what the threads' differences show where that is more; and what two runs differ by anyway. */
+struct diff_change compare_values(const struct diff *d, const double value[DIFF_SIDES], const double se[DIFF_SIDES], const double dof[DIFF_SIDES],
+				  double between, unsigned pairs_cnt)
+{
+	double noise = d->options.noise;
+	double before = se[DIFF_BEFORE] * se[DIFF_BEFORE], after = se[DIFF_AFTER] * se[DIFF_AFTER];
+	double runs = noise * noise * (value[DIFF_BEFORE] * value[DIFF_BEFORE] + value[DIFF_AFTER] * value[DIFF_AFTER]);
+	bool is_between = between > before + after;
+	const struct stats_term terms[] = {
+		{ is_between ? 0 : before, dof[DIFF_BEFORE] },
+		{ is_between ? 0 : after, dof[DIFF_AFTER] },
+		{ is_between ? between : 0, is_between ? pairs_cnt - 1.0 : 0 },
+		{ runs, 0 },
+	};
+
+	return change_of(value[DIFF_AFTER] - value[DIFF_BEFORE], terms, G_N_ELEMENTS(terms));
+}
+
+static void compare_sides(const struct diff *d, const struct between *b, struct diff_row *r)
+{
+	const struct diff_amount *x = &r->side[DIFF_BEFORE], *y = &r->side[DIFF_AFTER];
+
+	r->time = compare_values(d, (double[]){ x->scaled_ns, y->scaled_ns }, (double[]){ x->scaled_se_ns, y->scaled_se_ns },
+			  (double[]){ x->dof, y->dof }, b->time, b->pairs_cnt);
+	if (x->whole_cnt && y->whole_cnt)
+		r->each = compare_values(d, (double[]){ x->mean_ns, y->mean_ns }, (double[]){ x->mean_se_ns, y->mean_se_ns },
+				  (double[]){ x->dof, y->dof }, b->each, b->pairs_cnt);
+	else
+		r->each = (struct diff_change){ .p = 1 };
+}
+
+bool compare_key(const struct diff *d, const char *name, const struct tally *const tallies[DIFF_SIDES], uint32_t key,
+		 bool are_all, struct diff_row *ret_row)
+{
+	struct diff_row *r = ret_row;
+
+	memset(r, 0, sizeof(*r));
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		if (key < tallies[side]->keys_cnt)
+			r->side[side] = tallies[side]->amounts[key];
+		estimate(d, side, tallies[side], key, are_all, &r->side[side]);
+	}
+	if (!r->side[DIFF_BEFORE].threads_cnt && !r->side[DIFF_AFTER].threads_cnt)
+		return false;
+	r->name = name;
+	r->key = key;
+	r->fate = !r->side[DIFF_BEFORE].threads_cnt ? DIFF_NEW : !r->side[DIFF_AFTER].threads_cnt ? DIFF_VANISHED : DIFF_ON_BOTH;
+	struct between b = between_threads(d, tallies, key, r);
+	compare_sides(d, &b, r);
+	return true;
+}
+
+/* Has it enough of the time, and enough waits, that a change of it would be seen and matter? */
+static bool is_worth_a_test(const struct diff *d, const struct diff_row *r)
+{
+	bool has_share = false;
+
+	if (r->is_lost)
+		return false;
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		has_share = has_share || (double)r->side[side].off_cpu_ns >=
+						 DIFF_TESTED_SHARE * (double)d->total.side[side].off_cpu_ns;
+	return has_share && r->side[DIFF_BEFORE].count + r->side[DIFF_AFTER].count >= DIFF_TESTED_COUNT;
+}
+
+static bool has_durations(const struct diff_row *r)
+{
+	return r->side[DIFF_BEFORE].whole_cnt >= DIFF_TESTED_COUNT && r->side[DIFF_AFTER].whole_cnt >= DIFF_TESTED_COUNT;
+}
+
+void compare_together(const struct diff *d, GArray *rows, unsigned *ret_tested_cnt, unsigned *ret_real_cnt)
+{
+	g_autofree double *p = g_new(double, 2 * rows->len + 1);
+	size_t cnt = 0;
+
+	*ret_tested_cnt = *ret_real_cnt = 0;
+	for (unsigned i = 0; i < rows->len; i++) {
+		struct diff_row *r = &g_array_index(rows, struct diff_row, i);
+
+		if (!(r->is_tested = is_worth_a_test(d, r)))
+			continue;
+		p[cnt++] = r->time.p = stats_p(r->time.t, r->time.dof);
+		if (has_durations(r))
+			p[cnt++] = r->each.p = stats_p(r->each.t, r->each.dof);
+		++*ret_tested_cnt;
+	}
+	double most = stats_threshold(p, cnt, DIFF_FALSE_SHARE);
+	for (unsigned i = 0; i < rows->len; i++) {
+		struct diff_row *r = &g_array_index(rows, struct diff_row, i);
+
+		r->time.is_real = r->is_tested && r->time.p <= most;
+		r->each.is_real = r->is_tested && r->each.p <= most;
+		*ret_real_cnt += diff_row_is_real(r);
+	}
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/diff/diff.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyse/diff/compare.h"
+#include "analyse/diff/keys.h"
+#include "analyse/diff/stats.h"
+#include "analyse/diff/tally.h"
+
+#define NS_PER_MINUTE 60e9
+
+const char *diff_fate_name(enum diff_fate fate)
+{
+	switch (fate) {
+	case DIFF_NEW: return "new";
+	case DIFF_VANISHED: return "vanished";
+	case DIFF_MOVED: return "moved";
+	case DIFF_ON_BOTH: break;
+	}
+	return "";
+}
+
+double diff_quantile(const struct diff_amount *a, double share)
+{
+	const struct stats_durations d = { a->hist, a->whole_ns, a->max_ns };
+
+	return stats_quantile(&d, share);
+}
+
+static double percent(double before, double by)
+{
+	return by == 0 ? 0 : before > 0 ? 100 * by / before : INFINITY;
+}
+
+double diff_percent(const struct diff_row *r)
+{
+	return percent(r->side[DIFF_BEFORE].scaled_ns, r->time.by);
+}
+
+double diff_each_percent(const struct diff_row *r)
+{
+	return percent(r->side[DIFF_BEFORE].mean_ns, r->each.by);
+}
+
+/* How much there is to the row: time that it grew or shrank by; where its waits got longer or shorter, what that makes. */
+static double weight_of(const struct diff *d, const struct diff_row *r)
+{
+	const struct diff_amount *a = &r->side[DIFF_AFTER];
+	double time = fabs(r->time.by), each = fabs(r->each.by) * (double)a->whole_cnt * d->scale[DIFF_AFTER];
+
+	if (!diff_row_is_real(r))
+		return time;
+	return fmax(r->time.is_real ? time : 0, r->each.is_real ? each : 0);
+}
+
+/* Rows are large: their numbers are sorted. */
+struct row_order {
+	const struct diff *d;
+	const struct diff_row *rows;
+};
+
+static int compare_rows(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct row_order *o = data;
+	const struct diff_row *x = &o->rows[*(const uint32_t *)a], *y = &o->rows[*(const uint32_t *)b];
+	double wx = weight_of(o->d, x), wy = weight_of(o->d, y);
+
+	if (diff_row_is_real(x) != diff_row_is_real(y))
+		return diff_row_is_real(x) ? -1 : 1;
+	if (wx != wy)
+		return wx > wy ? -1 : 1;
+	int by_name = strcmp(x->name, y->name);
+	return by_name ? by_name : (x->key > y->key) - (x->key < y->key);
+}
+
+static GArray *in_order(const struct diff *d, GArray *rows)
+{
+	g_autofree uint32_t *order = g_new(uint32_t, rows->len + 1);
+	GArray *sorted = g_array_sized_new(FALSE, FALSE, sizeof(struct diff_row), rows->len);
+	struct row_order o = { d, (const struct diff_row *)(void *)rows->data };
+
+	for (uint32_t i = 0; i < rows->len; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (int)rows->len, sizeof(*order), compare_rows, &o);
+	for (uint32_t i = 0; i < rows->len; i++)
+		g_array_append_val(sorted, o.rows[order[i]]);
+	g_array_unref(rows);
+	return sorted;
+}
+
+/* A stack is called by its headline; its key is its node from here on. */
+static void name_stack(const struct diff *d, const struct tally *const tallies[DIFF_SIDES], const uint32_t *was,
+		       struct diff_row *r)
+{
+	enum diff_side side = r->side[DIFF_AFTER].threads_cnt ? DIFF_AFTER : DIFF_BEFORE;
+	const struct diff_side_keys *s = &d->keys->side[side];
+	const struct wait *w = profile_wait(s->p, tallies[side]->waits[r->key] - 1);
+
+	r->name = plumbing_leaf(s->plumbing, w);
+	r->comm = s->comms[w->thread];
+	r->key = g_array_index(d->keys->stack_nodes, uint32_t, r->key);
+	r->was = was[r->key];
+	if (r->was)
+		r->fate = DIFF_MOVED;
+}
+
+static bool is_lost_label(const struct tree_label *l)
+{
+	return l->why == FRAME_PENDING && l->kind != TREE_COMM;
+}
+
+/* Is the row about stacks of which a part was lost? */
+static bool is_lost(const struct diff *d, enum diff_by by, const struct diff_row *r)
+{
+	if (by == DIFF_BY_LEAF)
+		return strstr(r->name, "[stack lost]") != NULL;
+	if (by == DIFF_BY_FUNCTION)
+		return is_lost_label(&g_array_index(d->tree->labels, struct tree_label, r->key));
+	for (uint32_t node = by == DIFF_BY_STACK ? r->key : 0; node; node = tree_node(d->tree, node)->parent)
+		if (is_lost_label(tree_node_label(d->tree, node)))
+			return true;
+	return false;
+}
+
+static struct diff_table *make_table(struct diff *d, enum diff_by by)
+{
+	struct diff_table *t = g_new0(struct diff_table, 1);
+	struct tally *tallies[DIFF_SIDES];
+	const struct tally *known[DIFF_SIDES];
+	struct diff_row row;
+
+	t->by = by;
+	t->rows = g_array_new(FALSE, FALSE, sizeof(struct diff_row));
+	for (unsigned side = DIFF_SIDES; side-- > 0;)
+		known[side] = tallies[side] = tally_new(d->keys, side, by, d->in[side].selection, NULL);
+	for (uint32_t key = 0; key < MAX(known[0]->keys_cnt, known[1]->keys_cnt); key++) {
+		if (!compare_key(d, NULL, known, key, by == DIFF_BY_TOTAL, &row))
+			continue;
+		row.name = diff_keys_text(d->keys, by, key);
+		if (by == DIFF_BY_STACK)
+			name_stack(d, known, d->keys->moves->was, &row);
+		row.is_lost = is_lost(d, by, &row);
+		g_array_append_val(t->rows, row);
+	}
+	if (by == DIFF_BY_TOTAL && t->rows->len)
+		d->total = g_array_index(t->rows, struct diff_row, 0);
+	compare_together(d, t->rows, &t->tested_cnt, &t->real_cnt);
+	t->rows = in_order(d, t->rows);
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		tally_free(tallies[side]);
+	return t;
+}
+
+const struct diff_table *diff_table(struct diff *d, enum diff_by by)
+{
+	if (!d->tables[by])
+		d->tables[by] = make_table(d, by);
+	return d->tables[by];
+}
+
+static void observe(struct diff *d, enum diff_side side)
+{
+	const struct diff_input *in = &d->in[side];
+
+	for (uint32_t i = 0; i < in->profile->threads->len; i++) {
+		if (in->selection && !in->selection->threads[i])
+			continue;
+		d->observed_ns[side] += thread_observed_ns(profile_thread(in->profile, i));
+		d->threads_cnt[side]++;
+	}
+	switch (d->options.norm) {
+	case DIFF_PER_THREAD_TIME:
+		d->scale[side] = d->observed_ns[side] ? NS_PER_MINUTE / (double)d->observed_ns[side] : 0;
+		break;
+	case DIFF_PER_REQUEST: d->scale[side] = in->requests ? 1 / (double)in->requests : 0; break;
+	case DIFF_NOT_NORMALISED: d->scale[side] = 1; break;
+	}
+}
+
+/* By node of the tree: time of the waits of a side that end there. */
+static GArray *weights_of(const struct diff *d, enum diff_side side)
+{
+	const struct diff_input *in = &d->in[side];
+	GArray *weights = g_array_sized_new(FALSE, TRUE, sizeof(uint64_t), d->tree->nodes->len);
+
+	g_array_set_size(weights, d->tree->nodes->len);
+	for (uint32_t i = 0; i < in->profile->waits->len; i++)
+		if (!in->selection || in->selection->waits[i])
+			g_array_index(weights, uint64_t, d->keys->side[side].paths[i]) +=
+				wait_off_cpu_ns(profile_wait(in->profile, i));
+	return weights;
+}
+
+static void sum_lost(struct diff *d, enum diff_side side)
+{
+	const struct tree *t = d->tree;
+	g_autofree bool *lost = g_new0(bool, t->nodes->len);
+
+	for (uint32_t i = 1; i < t->nodes->len; i++) {
+		lost[i] = lost[tree_node(t, i)->parent] || is_lost_label(tree_node_label(t, i));
+		d->lost_ns[side] += lost[i] ? g_array_index(d->weights[side], uint64_t, i) : 0;
+	}
+}
+
+/* Puts stacks that only took another path to where they are after, and those with frames left out to the whole ones. */
+static void move_stacks(struct diff *d)
+{
+	const uint64_t *const weights[DIFF_SIDES] = { (const uint64_t *)(void *)d->weights[DIFF_BEFORE]->data,
+						      (const uint64_t *)(void *)d->weights[DIFF_AFTER]->data };
+	bool same_kernel = g_strcmp0(d->in[DIFF_BEFORE].profile->info.kernel, d->in[DIFF_AFTER].profile->info.kernel) == 0;
+
+	d->keys->moves = diff_moves_new(d->tree, weights, same_kernel);
+	d->has_unmatched = !d->keys->moves->all;
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		struct diff_side_keys *s = &d->keys->side[side];
+		const uint32_t *to = d->keys->moves->to[side];
+
+		for (uint32_t i = 0; i < s->p->waits->len; i++)
+			s->paths[i] = to[s->paths[i]] ? to[s->paths[i]] : s->paths[i];
+		g_array_unref(d->weights[side]);
+		d->weights[side] = weights_of(d, side);
+	}
+}
+
+struct diff *diff_new(const struct diff_input *before, const struct diff_input *after, const struct diff_options *options)
+{
+	struct diff *d = g_new0(struct diff, 1);
+
+	d->in[DIFF_BEFORE] = *before;
+	d->in[DIFF_AFTER] = *after;
+	d->options = *options;
+	d->keys = diff_keys_new(before->profile, after->profile);
+	d->tree = d->keys->tree;
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		observe(d, side);
+		d->weights[side] = weights_of(d, side);
+		sum_lost(d, side);
+	}
+	move_stacks(d);
+	d->total.name = "total";
+	const struct diff_table *total = diff_table(d, DIFF_BY_TOTAL);
+	if (total->rows->len)
+		d->total = g_array_index(total->rows, struct diff_row, 0);
+	return d;
+}
+
+void diff_free(struct diff *d)
+{
+	if (!d)
+		return;
+	for (unsigned i = 0; i < DIFF_BY_COUNT; i++) {
+		if (d->tables[i]) {
+			g_array_unref(d->tables[i]->rows);
+			g_free(d->tables[i]);
+		}
+	}
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		g_array_unref(d->weights[side]);
+	diff_keys_free(d->keys);
+	g_free(d);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_DIFF_DIFF_H
+#define ANALYSE_DIFF_DIFF_H
+
+#include "analyse/query.h"
+#include "analyse/tree.h"
+#include "profile/profile.h"
+
+/*
+ * What two recordings, or two parts of one, differ in: waits summed by what they have in common on both sides, each
+ * difference with its standard error, and which of them are no noise.  docs/diff.md says how.
+ */
+
+enum diff_side { DIFF_BEFORE = 0, DIFF_AFTER, DIFF_SIDES };
+
+/* What waits are put together by. */
+enum diff_by {
+	DIFF_BY_TOTAL = 0,	/* one row */
+	DIFF_BY_REASON,		/* analyse/reason: what the thread waited for, in one word */
+	DIFF_BY_STACK,		/* thread's name and both stacks */
+	DIFF_BY_FUNCTION,	/* a frame anywhere in the stack; rows overlap */
+	DIFF_BY_LEAF,		/* plumbing.h: the headline */
+	DIFF_BY_STATE,		/* what kind of time: asleep, waiting for a CPU, ... */
+	DIFF_BY_COMM,
+	DIFF_BY_PROCESS,
+	DIFF_BY_SYSCALL,
+	DIFF_BY_LOCK,		/* waits without one are in no row */
+	DIFF_BY_COUNT
+};
+
+const char *diff_by_name(enum diff_by by);	/* "stack" */
+const char *diff_by_names(void);		/* "reason, stack, ..." for messages */
+bool diff_by_parse(const char *name, enum diff_by *ret_by);
+
+/* What times are divided by before they are compared. */
+enum diff_norm {
+	DIFF_PER_THREAD_TIME = 0,	/* the time the selected threads were observed: rows are per thread-minute */
+	DIFF_PER_REQUEST,
+	DIFF_NOT_NORMALISED,
+};
+
+struct diff_input {
+	const struct profile *profile;
+	const struct selection *selection;	/* NULL: all */
+	uint64_t requests;	/* above 0 with DIFF_PER_REQUEST */
+	const char *name;	/* of the recording, for people */
+	const char *filters;	/* what of it is compared, for people; NULL or "": all */
+};
+
+struct diff_options {
+	enum diff_norm norm;
+	double noise;		/* by which two runs differ anyway, a share of the time: 0.01 */
+};
+
+#define DIFF_NOISE_DEFAULT 0.01
+#define DIFF_FALSE_SHARE 0.001	/* at most this share of what is called a change is none, in expectation */
+#define DIFF_TESTED_SHARE 0.001	/* rows with less than this of either side's time are not tested */
+#define DIFF_TESTED_COUNT 5	/* nor with fewer waits on both */
+
+/* One side of a row.  Times are as they were, but for what is said to be scaled. */
+struct diff_amount {
+	uint64_t off_cpu_ns;
+	uint64_t count;
+	uint64_t whole_ns, whole_cnt;	/* of waits that began and ended in the window: only these have a duration */
+	uint64_t max_ns;		/* of these, and so is hist */
+	uint64_t hist[PROFILE_HIST_SLOTS];
+	uint32_t threads_cnt;
+	double scaled_ns;		/* per thread-minute, per request, or as it is */
+	double scaled_se_ns;
+	double dof;			/* degrees of freedom of the standard errors */
+	double mean_ns, mean_se_ns;	/* of the whole waits; 0 of none */
+	double scaled_cnt, scaled_cnt_se;
+};
+
+/* How a number differs. */
+struct diff_change {
+	double by;		/* after - before */
+	double se;		/* standard error of that */
+	double t;		/* by / se; 0 when both are 0 */
+	double dof;
+	double p;		/* that it is as large by chance; 1: not tested */
+	bool is_real;		/* with all the other rows of the table in mind */
+};
+
+enum diff_fate {
+	DIFF_ON_BOTH = 0,
+	DIFF_NEW,		/* only after */
+	DIFF_VANISHED,		/* only before */
+	DIFF_MOVED,		/* by another path, which is mostly the same */
+};
+
+struct diff_row {
+	const char *name;	/* not escaped; of a stack its headline */
+	const char *comm;	/* of a stack; else NULL */
+	uint32_t key;		/* of a stack its node in diff->tree, of a function its label */
+	uint32_t was;		/* of a moved stack the node that it had before; else 0 */
+	enum diff_fate fate;
+	bool is_lost;		/* part of its stack is not known: what is missing in it is in others, and it is not tested */
+	bool is_tested;
+	struct diff_amount side[DIFF_SIDES];
+	struct diff_change time;	/* of scaled_ns */
+	struct diff_change each;	/* of mean_ns */
+};
+
+/* So many of the whole waits are not longer, a share; ns. */
+double diff_quantile(const struct diff_amount *a, double share);
+
+static inline bool diff_row_is_real(const struct diff_row *r)
+{
+	return r->time.is_real || r->each.is_real;
+}
+
+struct diff_table {
+	enum diff_by by;
+	GArray *rows;		/* struct diff_row: real ones first, then by how much time; always in the same order */
+	unsigned real_cnt, tested_cnt;
+};
+
+struct diff_keys;
+
+struct diff {
+	struct diff_input in[DIFF_SIDES];
+	struct diff_options options;
+	uint64_t observed_ns[DIFF_SIDES];	/* of the selected threads */
+	uint32_t threads_cnt[DIFF_SIDES];
+	double scale[DIFF_SIDES];		/* scaled = scale * time */
+	struct diff_row total;
+	/*
+	 * All stacks of both sides under one root: labels are the names of AFTER where it has them.  weights[] are of
+	 * the tree's nodes, the waits that end there alone; what moved is where it is after.
+	 */
+	struct tree *tree;
+	GArray *weights[DIFF_SIDES];	/* uint64_t, ns */
+	uint64_t lost_ns[DIFF_SIDES];		/* of waits whose stack was lost */
+	bool has_unmatched;		/* there were too many stacks to look for all that moved */
+	struct diff_keys *keys;		/* private */
+	struct diff_table *tables[DIFF_BY_COUNT];	/* private: diff_table() */
+};
+
+/* Borrows from the profiles and selections. */
+struct diff *diff_new(const struct diff_input *before, const struct diff_input *after, const struct diff_options *options);
+void diff_free(struct diff *d);	/* NULL is fine */
+
+/* Made when first asked for; belongs to the diff. */
+const struct diff_table *diff_table(struct diff *d, enum diff_by by);
+
+/* "new", "vanished", "moved", "" */
+const char *diff_fate_name(enum diff_fate fate);
+
+/* Change in percent of before; INFINITY of nothing. */
+double diff_percent(const struct diff_row *r);
+double diff_each_percent(const struct diff_row *r);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/diff/keys.h"
+
+#include <string.h>
+
+#include "analyse/diff/name.h"
+#include "analyse/label.h"
+#include "analyse/locks.h"
+#include "base/hash.h"
+
+uint32_t diff_keys_name(struct diff_keys *k, const char *name, const char *shown)
+{
+	gpointer known = g_hash_table_lookup(k->names, name);
+
+	if (known)
+		return GPOINTER_TO_UINT(known) - 1;
+	g_ptr_array_add(k->shown, g_string_chunk_insert(k->strings, shown));
+	g_hash_table_insert(k->names, g_string_chunk_insert(k->strings, name), GUINT_TO_POINTER(k->shown->len));
+	return k->shown->len - 1;
+}
+
+/* The names that have numbers in the same places, on each side: "w1" and "w2" of "w#". */
+struct name_family {
+	GHashTable *names[DIFF_SIDES];
+};
+
+static void family_free(gpointer data)
+{
+	struct name_family *f = data;
+
+	g_hash_table_unref(f->names[DIFF_BEFORE]);
+	g_hash_table_unref(f->names[DIFF_AFTER]);
+	g_free(f);
+}
+
+static struct name_family *family_of(GHashTable *families, const char *name)
+{
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	diff_name_append_numberless(s, name);
+	struct name_family *f = g_hash_table_lookup(families, s->str);
+	if (f)
+		return f;
+	f = g_new0(struct name_family, 1);
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		f->names[side] = g_hash_table_new(g_str_hash, g_str_equal);
+	g_hash_table_insert(families, g_strdup(s->str), f);
+	return f;
+}
+
+static bool has_same_names(const struct name_family *f)
+{
+	GHashTableIter iter;
+	gpointer name;
+
+	if (g_hash_table_size(f->names[DIFF_BEFORE]) != g_hash_table_size(f->names[DIFF_AFTER]))
+		return false;
+	g_hash_table_iter_init(&iter, f->names[DIFF_BEFORE]);
+	while (g_hash_table_iter_next(&iter, &name, NULL))
+		if (!g_hash_table_contains(f->names[DIFF_AFTER], name))
+			return false;
+	return true;
+}
+
+typedef const char *(*name_of_thread)(const struct thread *t);
+
+static const char *comm_of(const struct thread *t)
+{
+	return t->comm ? t->comm : "";
+}
+
+static const char *process_of(const struct thread *t)
+{
+	return t->process ? t->process : "";
+}
+
+/*
+ * Names of threads as they are compared.  Numbers in them count ("node1" is not "node2") where both recordings have the
+ * same ones; else they are what pools and kernel workers count by.
+ */
+static void compare_names(struct diff_keys *k, name_of_thread name_of, const char **ret_names[DIFF_SIDES])
+{
+	g_autoptr(GHashTable) families = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, family_free);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		const struct profile *p = k->side[side].p;
+
+		for (uint32_t i = 0; i < p->threads->len; i++) {
+			const char *name = name_of(profile_thread(p, i));
+			g_hash_table_add(family_of(families, name)->names[side], (gpointer)name);
+		}
+	}
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		const struct profile *p = k->side[side].p;
+
+		ret_names[side] = g_new0(const char *, p->threads->len + 1);
+		for (uint32_t i = 0; i < p->threads->len; i++) {
+			const char *name = name_of(profile_thread(p, i));
+
+			g_string_assign(s, "");
+			if (has_same_names(family_of(families, name)))
+				g_string_append(s, name);
+			else
+				diff_name_append_numberless(s, name);
+			ret_names[side][i] = g_string_chunk_insert_const(k->strings, s->str);
+		}
+	}
+}
+
+/* One label of the tree for all frames that are compared as one; the first to come gives its name. */
+static uint32_t label_of_frame(struct diff_keys *k, const struct frame *f, GString *name, GString *text)
+{
+	g_string_assign(name, f->kind == FRAME_KERNEL ? "k" : "u");
+	diff_name_append_frame(name, f, false);
+	gpointer known = g_hash_table_lookup(k->frame_labels, name->str);
+	if (known)
+		return GPOINTER_TO_UINT(known) - 1;
+	g_string_truncate(text, 0);
+	if (f->name)
+		label_append(text, f);
+	else
+		g_string_append(text, name->str + 1);	/* addresses of one build say nothing of another */
+	struct tree_label label = {
+		.text = text->str, .module = f->module, .why = f->name ? FRAME_NAMED : f->why,
+		.kind = f->kind == FRAME_KERNEL ? TREE_KERNEL : TREE_USER,
+	};
+	uint32_t id = tree_label(k->tree, &label);
+
+	g_hash_table_insert(k->frame_labels, g_string_chunk_insert(k->strings, name->str), GUINT_TO_POINTER(id + 1));
+	return id;
+}
+
+static void label_side(struct diff_keys *k, struct diff_side_keys *s)
+{
+	g_autoptr(GString) name = g_string_new(NULL), text = g_string_new(NULL);
+
+	s->labels = g_new0(uint32_t, s->p->frames->len + 1);
+	s->comm_labels = g_new0(uint32_t, s->p->threads->len + 1);
+	for (uint32_t i = 0; i < s->p->frames->len; i++)
+		s->labels[i] = label_of_frame(k, profile_get_frame(s->p, i), name, text);
+	for (uint32_t i = 0; i < s->p->threads->len; i++)
+		s->comm_labels[i] = tree_label(k->tree, &(struct tree_label){ .text = s->comms[i], .kind = TREE_COMM });
+}
+
+/* Appends the labels of a stack, leaf first.  Neighbours without names in one file are one. */
+static size_t append_stack(const struct diff_keys *k, const struct diff_side_keys *s, uint32_t node, uint32_t *path)
+{
+	size_t cnt = 0;
+
+	for (; node && cnt < PROFILE_DEPTH_MAX; node = profile_get_node(s->p, node)->parent) {
+		uint32_t label = s->labels[profile_get_node(s->p, node)->frame];
+
+		if (!cnt || path[cnt - 1] != label ||
+		    g_array_index(k->tree->labels, struct tree_label, label).why == FRAME_NAMED)
+			path[cnt++] = label;
+	}
+	return cnt;
+}
+
+static void reverse(uint32_t *path, size_t cnt)
+{
+	for (size_t i = 0; i < cnt / 2; i++) {
+		uint32_t swap = path[i];
+		path[i] = path[cnt - 1 - i];
+		path[cnt - 1 - i] = swap;
+	}
+}
+
+static void place_waits(struct diff_keys *k, struct diff_side_keys *s)
+{
+	g_autofree uint32_t *path = g_new(uint32_t, 2 * PROFILE_DEPTH_MAX + 1);
+	const struct tree_event nothing = { .count = 0 };
+
+	s->paths = g_new0(uint32_t, s->p->waits->len + 1);
+	for (uint32_t i = 0; i < s->p->waits->len; i++) {
+		const struct wait *w = profile_wait(s->p, i);
+		size_t cnt;
+
+		path[0] = s->comm_labels[w->thread];
+		cnt = 1 + append_stack(k, s, w->kernel, path + 1);
+		cnt += append_stack(k, s, w->user, path + cnt);
+		reverse(path + 1, cnt - 1);
+		s->paths[i] = tree_add(k->tree, path, NULL, cnt, &nothing);
+	}
+}
+
+struct diff_keys *diff_keys_new(const struct profile *before, const struct profile *after)
+{
+	struct diff_keys *k = g_new0(struct diff_keys, 1);
+	const char **comms[DIFF_SIDES], **processes[DIFF_SIDES];
+
+	k->tree = tree_new(WEIGHT_OFF_CPU, false);
+	k->names = g_hash_table_new(g_str_hash, g_str_equal);
+	k->shown = g_ptr_array_new();
+	k->strings = g_string_chunk_new(1 << 16);
+	k->frame_labels = g_hash_table_new(g_str_hash, g_str_equal);
+	k->stack_nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	k->stack_keys = g_hash_table_new(NULL, NULL);
+	k->side[DIFF_BEFORE].p = before;
+	k->side[DIFF_AFTER].p = after;
+	compare_names(k, comm_of, comms);
+	compare_names(k, process_of, processes);
+	for (unsigned i = DIFF_SIDES; i-- > 0;) {	/* AFTER first: it gives the names */
+		struct diff_side_keys *s = &k->side[i];
+
+		s->reasons = reasons_new(s->p, NULL);
+		s->plumbing = reasons_plumbing(s->reasons);
+		s->comms = comms[i];
+		s->processes = processes[i];
+		s->locks = lock_ids_new(s->p);
+		s->by_pointer = g_hash_table_new(NULL, NULL);
+		label_side(k, s);
+		place_waits(k, s);
+	}
+	k->stamps = g_new0(uint32_t, k->tree->labels->len + 1);
+	return k;
+}
+
+void diff_keys_free(struct diff_keys *k)
+{
+	if (!k)
+		return;
+	for (unsigned i = 0; i < DIFF_SIDES; i++) {
+		struct diff_side_keys *s = &k->side[i];
+
+		reasons_free(s->reasons);
+		g_free(s->comms);
+		g_free(s->processes);
+		g_free(s->comm_labels);
+		g_free(s->labels);
+		g_free(s->paths);
+		g_free(s->locks);
+		g_hash_table_unref(s->by_pointer);
+	}
+	tree_free(k->tree);
+	g_hash_table_unref(k->names);
+	g_ptr_array_unref(k->shown);
+	g_string_chunk_free(k->strings);
+	g_hash_table_unref(k->frame_labels);
+	g_array_unref(k->stack_nodes);
+	g_hash_table_unref(k->stack_keys);
+	g_free(k->stamps);
+	diff_moves_free(k->moves);
+	g_free(k);
+}

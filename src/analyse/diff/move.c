@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/diff/keys.h"
+
+#include <string.h>
+
+#include "analyse/diff/name.h"
+#include "base/hash.h"
+
+/*
+ * A stack of one side alone is often the same wait by another path: a function was inlined, wrapped, called from elsewhere
+ * or got another template argument.  Two such stacks are one where thread and kernel frames agree and the frames of the
+ * shorter one are frames of the longer, wherever they stand, and make most of it.  One of ten may be another.  The most
+ * alike pairs find each other first.  Of different kernels the frames differ in any case: there they count as the others
+ * do, and the innermost function outside of the kernel must agree.
+ *
+ * A stack that one side alone has may also be one of both, with frames left out: a thread is walked by frame pointers until the
+ * tables of its program are read. If it has little of that one's time it counts as that one.
+ *
+ * The work is bounded whatever a recording holds: the heaviest stacks first, and so many steps in all.
+ */
+
+#define MOST 0.6		/* of the longer stack's frames */
+#define ALL 0.9			/* of the shorter one's */
+#define LITTLE 0.1		/* of the whole stack's time: what of it is known with frames left out */
+#define STACKS_MAX 4000		/* of a side */
+#define FAMILY_MAX 64		/* of a side and of one thread's name and kernel stack */
+#define FRAMES_MAX 256		/* a deeper stack is compared by its innermost frames */
+#define STEPS_MAX (40 * 1000 * 1000)
+
+struct stray {
+	uint32_t node;
+	uint64_t ns;
+	uint64_t family;	/* hash of what must agree */
+	uint32_t *frames;	/* loose names of the rest, sorted */
+	uint32_t frames_cnt;
+};
+
+struct pair {
+	uint32_t before, after;	/* indices */
+	double alike;
+	uint64_t ns;
+};
+
+struct matcher {
+	const struct tree *t;
+	uint32_t *loose;	/* by label: a number that is the same for the same loose name */
+	bool same_kernel;
+	uint64_t steps;
+	bool all;
+};
+
+static uint32_t *loose_names(const struct tree *t)
+{
+	g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GString) s = g_string_new(NULL);
+	uint32_t *loose = g_new(uint32_t, t->labels->len + 1);
+
+	for (uint32_t i = 0; i < t->labels->len; i++) {
+		const struct tree_label *l = &g_array_index(t->labels, struct tree_label, i);
+
+		g_string_assign(s, l->kind == TREE_KERNEL ? "k" : l->kind == TREE_USER ? "u" : "c");
+		if (l->kind == TREE_COMM)
+			g_string_append(s, l->text);
+		else
+			diff_name_append_loose(s, l->text);
+		gpointer known = g_hash_table_lookup(names, s->str);
+		if (!known) {
+			known = GUINT_TO_POINTER(g_hash_table_size(names) + 1);
+			g_hash_table_insert(names, g_strdup(s->str), known);
+		}
+		loose[i] = GPOINTER_TO_UINT(known);
+	}
+	return loose;
+}
+
+static int by_weight(gconstpointer a, gconstpointer b)
+{
+	const struct stray *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+static int by_number(gconstpointer a, gconstpointer b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void describe(const struct matcher *m, struct stray *s)
+{
+	GArray *frames = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	bool has_user = false;
+
+	for (uint32_t node = s->node; node != TREE_NONE; node = tree_node(m->t, node)->parent) {
+		const struct tree_label *l = tree_node_label(m->t, node);
+		uint32_t loose = m->loose[tree_node(m->t, node)->label];
+		bool is_leaf = l->kind == TREE_USER && !has_user;
+
+		if (l->kind == TREE_COMM || (m->same_kernel ? l->kind == TREE_KERNEL : is_leaf))
+			s->family = hash_more(s->family, loose) * HASH_MIX;
+		if ((l->kind == TREE_USER || (l->kind == TREE_KERNEL && !m->same_kernel)) && frames->len < FRAMES_MAX)
+			g_array_append_val(frames, loose);
+		has_user = has_user || is_leaf;
+	}
+	g_array_sort(frames, by_number);
+	s->frames_cnt = frames->len;
+	s->frames = (uint32_t *)(void *)g_array_free(frames, FALSE);
+}
+
+static void stray_clear(gpointer data)
+{
+	g_free(((struct stray *)data)->frames);
+}
+
+/* Nodes where waits of one side end, and also of the other, or none of it; the heaviest. */
+static GArray *ends_of(struct matcher *m, const uint64_t *own, const uint64_t *other, bool of_both)
+{
+	GArray *strays = g_array_new(FALSE, FALSE, sizeof(struct stray));
+
+	g_array_set_clear_func(strays, stray_clear);
+	for (uint32_t i = 1; i < m->t->nodes->len; i++) {
+		struct stray s = { .node = i, .ns = own[i] };
+
+		if (own[i] && (other[i] != 0) == of_both)
+			g_array_append_val(strays, s);
+	}
+	g_array_sort(strays, by_weight);
+	if (strays->len > STACKS_MAX) {
+		g_array_set_size(strays, STACKS_MAX);
+		m->all = m->all && of_both;
+	}
+	for (uint32_t i = 0; i < strays->len; i++)
+		describe(m, &g_array_index(strays, struct stray, i));
+	return strays;
+}
+
+static uint32_t common_frames(struct matcher *m, const struct stray *x, const struct stray *y)
+{
+	uint32_t common = 0;
+
+	m->steps += x->frames_cnt + y->frames_cnt;
+	for (uint32_t i = 0, n = 0; i < x->frames_cnt && n < y->frames_cnt;) {
+		uint32_t a = x->frames[i], b = y->frames[n];
+
+		common += a == b;
+		i += a <= b;
+		n += a >= b;
+	}
+	return common;
+}
+
+/* What share of the longer one's frames are those of the shorter; 0 where these are others. */
+static double alike(struct matcher *m, const struct stray *x, const struct stray *y)
+{
+	uint32_t longer = MAX(x->frames_cnt, y->frames_cnt), shorter = MIN(x->frames_cnt, y->frames_cnt);
+
+	if (!longer)
+		return 1;
+	if ((double)shorter < MOST * (double)longer)
+		return 0;
+	double common = common_frames(m, x, y);
+	return common < ALL * (double)shorter ? 0 : common / (double)longer;
+}
+
+static int by_likeness(gconstpointer a, gconstpointer b)
+{
+	const struct pair *x = a, *y = b;
+
+	if (x->alike != y->alike)
+		return x->alike > y->alike ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->before != y->before)
+		return x->before < y->before ? -1 : 1;
+	return (x->after > y->after) - (x->after < y->after);
+}
+
+/* Indices of the strays of each family, the heaviest first. */
+static GHashTable *by_family(struct matcher *m, const GArray *strays)
+{
+	GHashTable *families = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, (GDestroyNotify)g_array_unref);
+
+	for (uint32_t i = 0; i < strays->len; i++) {
+		struct stray *s = &g_array_index(strays, struct stray, i);
+		GArray *family = g_hash_table_lookup(families, &s->family);
+
+		if (!family) {
+			family = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+			g_hash_table_insert(families, &s->family, family);
+		}
+		if (family->len < FAMILY_MAX)
+			g_array_append_val(family, i);
+		else
+			m->all = false;
+	}
+	return families;
+}
+
+static GArray *alike_pairs(struct matcher *m, const GArray *before, const GArray *after)
+{
+	GArray *pairs = g_array_new(FALSE, FALSE, sizeof(struct pair));
+	g_autoptr(GHashTable) families = by_family(m, after);
+
+	for (uint32_t i = 0; i < before->len; i++) {
+		const struct stray *x = &g_array_index(before, struct stray, i);
+		const GArray *family = g_hash_table_lookup(families, &x->family);
+
+		for (uint32_t n = 0; family && n < family->len; n++) {
+			uint32_t at = g_array_index(family, uint32_t, n);
+			const struct stray *y = &g_array_index(after, struct stray, at);
+
+			if (m->steps > STEPS_MAX) {
+				m->all = false;
+				return pairs;
+			}
+			struct pair pair = { .before = i, .after = at, .alike = alike(m, x, y), .ns = MIN(x->ns, y->ns) };
+			if (pair.alike >= MOST * ALL)
+				g_array_append_val(pairs, pair);
+		}
+	}
+	return pairs;
+}
+
+/* Of two lists of stacks those that only moved. */
+static void pair_off(struct matcher *m, const GArray *old, const GArray *new, struct diff_moves *moves)
+{
+	g_autoptr(GArray) pairs = alike_pairs(m, old, new);
+
+	g_array_sort(pairs, by_likeness);
+	for (uint32_t i = 0; i < pairs->len; i++) {
+		const struct pair *pair = &g_array_index(pairs, struct pair, i);
+		uint32_t from = g_array_index(old, struct stray, pair->before).node;
+		uint32_t to = g_array_index(new, struct stray, pair->after).node;
+
+		if (moves->to[DIFF_BEFORE][from] || moves->was[to])
+			continue;
+		moves->to[DIFF_BEFORE][from] = to;
+		moves->was[to] = from;
+	}
+}
+
+/* The stack of both sides that x is with the fewest frames left out; NULL: none. */
+static const struct stray *whole_of(struct matcher *m, const struct stray *x, const GArray *wholes, const GArray *family)
+{
+	const struct stray *best = NULL;
+
+	for (uint32_t n = 0; family && x->frames_cnt && n < family->len && m->steps <= STEPS_MAX; n++) {
+		const struct stray *y = &g_array_index(wholes, struct stray, g_array_index(family, uint32_t, n));
+
+		if (y->frames_cnt > x->frames_cnt && (!best || y->frames_cnt < best->frames_cnt) &&
+		    (double)x->ns <= LITTLE * (double)y->ns && common_frames(m, x, y) == x->frames_cnt)
+			best = y;
+	}
+	return best;
+}
+
+static void complete(struct matcher *m, const GArray *strays, const GArray *wholes, const uint32_t *was, uint32_t *to)
+{
+	bool all = m->all;
+	g_autoptr(GHashTable) families = by_family(m, wholes);
+
+	m->all = all;	/* what is not found here was not missed there */
+	for (uint32_t i = 0; i < strays->len; i++) {
+		const struct stray *x = &g_array_index(strays, struct stray, i);
+
+		if (to[x->node] || was[x->node])
+			continue;
+		const struct stray *whole = whole_of(m, x, wholes, g_hash_table_lookup(families, &x->family));
+		to[x->node] = whole ? whole->node : 0;
+	}
+}
+
+struct diff_moves *diff_moves_new(const struct tree *t, const uint64_t *const weights[DIFF_SIDES], bool same_kernel)
+{
+	struct diff_moves *moves = g_new0(struct diff_moves, 1);
+	g_autofree uint32_t *loose = loose_names(t);
+	struct matcher m = { .t = t, .loose = loose, .same_kernel = same_kernel, .all = true };
+	const uint64_t *before = weights[DIFF_BEFORE], *after = weights[DIFF_AFTER];
+	g_autoptr(GArray) old = ends_of(&m, before, after, false), new = ends_of(&m, after, before, false);
+
+	moves->was = g_new0(uint32_t, t->nodes->len + 1);
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		moves->to[side] = g_new0(uint32_t, t->nodes->len + 1);
+	pair_off(&m, old, new, moves);
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		g_autoptr(GArray) wholes = ends_of(&m, weights[side], weights[!side], true);
+
+		complete(&m, side == DIFF_BEFORE ? old : new, wholes, moves->was, moves->to[side]);
+	}
+	moves->all = m.all;
+	return moves;
+}
+
+void diff_moves_free(struct diff_moves *moves)
+{
+	if (!moves)
+		return;
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		g_free(moves->to[side]);
+	g_free(moves->was);
+	g_free(moves);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/findings.h"
+
+#include <string.h>
+
+#include "analyse/findings_by.h"
+#include "analyse/locks.h"
+#include "analyse/plumbing.h"
+#include "base/hash.h"
+
+#define QUEUE_WEIGHT                                                                                                 \
+	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
+
+/* What makes waits one finding: the lock, or the function that waits. */
+struct key {
+	const char *process;
+	const char *function; /* interned; of the same lock, and of waits for a CPU NULL */
+	uint32_t lock, reason;
+};
+
+static guint key_hash(gconstpointer key)
+{
+	const struct key *k = key;
+
+	return hash_end(hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->function)),
+				  (uint64_t)k->lock << 32 | k->reason));
+}
+
+static gboolean key_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct key *a = va, *b = vb;
+
+	return a->process == b->process && a->function == b->function && a->lock == b->lock && a->reason == b->reason;
+}
+
+struct maker {
+	struct findings *f;
+	const struct selection *selection;
+	GHashTable *index; /* struct key -> row + 1 */
+	GHashTable *threads; /* (row, thread) that were met */
+	GArray *longest_ns; /* uint64_t, of each row: of the wait that stands for it */
+	uint32_t *locks; /* see lock_ids_new() */
+	GHashTable *classes; /* process name -> row + 1 */
+};
+
+static bool is_selected(const struct maker *m, uint32_t thread)
+{
+	return (!m->selection || m->selection->threads[thread]) &&
+	       (m->f->has_kernel_only || !(profile_thread(m->f->profile, thread)->flags & THREAD_KERNEL));
+}
+
+static bool first_time(GHashTable *seen, uint32_t row, uint32_t thread)
+{
+	uint64_t pair = (uint64_t)row << 32 | thread;
+
+	if (g_hash_table_contains(seen, &pair))
+		return false;
+	g_hash_table_add(seen, g_memdup2(&pair, sizeof(pair)));
+	return true;
+}
+
+static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
+{
+	struct findings *f = m->f;
+	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, wait)->thread);
+	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->index, key));
+
+	if (at)
+		return at - 1;
+	struct finding row = {
+		.reason = (enum reason)key->reason,
+		.wait = wait,
+		.process = t->process,
+		.pid = t->pid,
+		.frame = -1,
+		.by = { .frame = -1, .does_frame = -1 },
+	};
+	uint64_t none = 0;
+
+	g_array_append_val(f->rows, row);
+	g_array_append_val(m->longest_ns, none);
+	g_hash_table_insert(m->index, g_memdup2(key, sizeof(*key)), GUINT_TO_POINTER(f->rows->len));
+	return f->rows->len - 1;
+}
+
+/* So much of a wait is for that reason. */
+static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t ns, bool has_shape)
+{
+	struct findings *f = m->f;
+	const struct wait *w = profile_wait(f->profile, wait);
+	uint32_t at = row_of(m, key, wait);
+	struct finding *row = &g_array_index(f->rows, struct finding, at);
+	uint64_t *longest_ns = &g_array_index(m->longest_ns, uint64_t, at);
+
+	row->time_ns += ns;
+	f->matters_ns += ns;
+	if (profile_thread(f->profile, w->thread)->pid != row->pid)
+		row->pid = 0;
+	if (ns >= *longest_ns) {
+		*longest_ns = ns;
+		row->wait = wait;
+		row->frame = plumbing_user_parent(reasons_plumbing(f->reasons), w->user);
+		row->object = w->object;
+	}
+	if (first_time(m->threads, at, w->thread))
+		row->threads_cnt++;
+	row->count += w->count;
+	if (!has_shape)
+		return;
+	row->max_ns = MAX(row->max_ns, w->max_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		row->hist[i] += w->hist[i];
+}
+
+static struct finding_class *class_of(struct maker *m, uint32_t thread)
+{
+	struct findings *f = m->f;
+	const struct thread *t = profile_thread(f->profile, thread);
+	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->classes, t->process));
+
+	if (!at) {
+		struct finding_class c = { .process = t->process, .pid = t->pid, .processes_cnt = 1 };
+
+		g_array_append_val(f->classes, c);
+		at = f->classes->len;
+		g_hash_table_insert(m->classes, (gpointer)t->process, GUINT_TO_POINTER(at));
+	}
+	return &g_array_index(f->classes, struct finding_class, at - 1);
+}
+
+/* Of its waits for a CPU, what its cgroup's quota made it wait, where --runq-blame knows. */
+static uint64_t *throttled_new(const struct profile *p)
+{
+	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+
+	for (guint i = 0; i < p->blames->len; i++) {
+		const struct blame *b = profile_blame(p, i);
+
+		if (b->kind == BLAME_THROTTLED)
+			ns[b->thread] += b->runnable_ns + b->preempted_ns;
+	}
+	return ns;
+}
+
+/* What the accounts say, before waits tell what it was for. */
+static void add_accounts(struct maker *m)
+{
+	const struct profile *p = m->f->profile;
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (!is_selected(m, i))
+			continue;
+		struct finding_class *c = class_of(m, i);
+		if (c->pid != t->pid) {
+			c->processes_cnt++; /* threads of one process stand together */
+			c->pid = t->pid;
+		}
+		c->threads_cnt++;
+		c->observed_ns += thread_observed_ns(t);
+		c->on_cpu_ns += t->on_cpu_ns;
+		c->unlisted_ns += thread_off_cpu_ns(t);
+		c->residual_ns += thread_residual_ns(t);
+		c->switches += t->switches;
+	}
+	for (guint i = 0; i < m->f->classes->len; i++) {
+		struct finding_class *c = &g_array_index(m->f->classes, struct finding_class, i);
+
+		if (c->processes_cnt > 1)
+			c->pid = 0;
+	}
+}
+
+static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
+{
+	struct findings *f = m->f;
+	const struct wait *w = profile_wait(f->profile, i);
+	enum reason reason = reasons_of(f->reasons, i);
+	enum idle_kind idle = f->has_kernel_only && reasons_idle(f->reasons, i) == IDLE_KERNEL
+				      ? IDLE_NOT
+				      : reasons_idle(f->reasons, i);
+	const struct object *o = profile_wait_object(f->profile, w);
+
+	if (idle) {
+		c->idle_ns += w->blocked_ns;
+		f->idle_ns[idle] += w->blocked_ns;
+		if (first_time(m->threads, UINT32_MAX - idle, w->thread))
+			f->idle_threads[idle]++;
+		return;
+	}
+	int64_t frame = plumbing_user_parent(reasons_plumbing(f->reasons), w->user);
+	struct key key = { .process = profile_thread(f->profile, w->thread)->process, .reason = reason };
+
+	if (o && lock_is_held(o) && reason_family(reason) == FAMILY_LOCK)
+		key.lock = m->locks[w->object];
+	else if (frame >= 0)
+		key.function = profile_get_frame(f->profile, (uint32_t)frame)->name;
+	f->blocked_ns += w->blocked_ns;
+	c->family_ns[reason_family(reason)] += w->blocked_ns;
+	add(m, &key, i, w->blocked_ns, true);
+}
+
+static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint64_t *throttled_ns)
+{
+	struct findings *f = m->f;
+	const struct wait *w = profile_wait(f->profile, i);
+	uint64_t ns = w->runnable_ns + w->preempted_ns, throttled = MIN(ns, throttled_ns[w->thread]);
+	struct key key = { .process = profile_thread(f->profile, w->thread)->process,
+			   .reason = REASON_CPU_THROTTLED };
+	bool is_own = w->state == 'R';
+
+	if (is_own && reasons_of(f->reasons, i) == REASON_CPU_THROTTLED)
+		throttled = ns;
+	else
+		throttled_ns[w->thread] -= throttled;
+	f->queue_ns += ns;
+	c->throttled_ns += throttled;
+	c->queue_ns += ns - throttled;
+	if (throttled)
+		add(m, &key, i, throttled, is_own);
+	key.reason = REASON_CPU_QUEUE;
+	if (ns > throttled)
+		add(m, &key, i, ns - throttled, is_own);
+}
+
+static void add_waits(struct maker *m)
+{
+	const struct profile *p = m->f->profile;
+	g_autofree uint64_t *throttled_ns = throttled_new(p);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (!is_selected(m, w->thread)) {
+			if (!m->selection || m->selection->waits[i]) {
+				m->f->idle_ns[IDLE_KERNEL] += w->blocked_ns;
+				m->f->idle_threads[IDLE_KERNEL] += first_time(m->threads, UINT32_MAX - IDLE_KERNEL,
+									      w->thread);
+			}
+			continue;
+		}
+		if (m->selection && !m->selection->waits[i])
+			continue;
+		struct finding_class *c = class_of(m, w->thread);
+		uint64_t all = wait_off_cpu_ns(w);
+
+		c->unlisted_ns -= MIN(all, c->unlisted_ns);
+		if (w->blocked_ns)
+			add_sleep(m, c, i);
+		if (w->runnable_ns + w->preempted_ns)
+			add_queue(m, c, i, throttled_ns);
+		if (!reasons_is_idle(m->f->reasons, i)) {
+			c->max_ns = MAX(c->max_ns, w->max_ns);
+			for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
+				c->hist[s] += w->hist[s];
+		}
+	}
+}
+
+/* How long each sleep's thread then waited for its CPU is known where wakers are. */
+static void add_queue_shape(struct maker *m)
+{
+	const struct profile *p = m->f->profile;
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		uint32_t thread = profile_wait(p, wake->wait)->thread;
+		const struct key key = { .process = profile_thread(p, thread)->process, .reason = REASON_CPU_QUEUE };
+		uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->index, &key));
+
+		if (!at || !wake->runnable_ns || !is_selected(m, thread) ||
+		    (m->selection && !m->selection->waits[wake->wait]))
+			continue;
+		struct finding *row = &g_array_index(m->f->rows, struct finding, at - 1);
+		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
+			row->hist[s] += wake->hist[s];
+		row->max_ns = 0; /* no wake tells its longest */
+	}
+}
+
+static uint64_t rank_of(const struct finding *f)
+{
+	return f->reason == REASON_CPU_QUEUE || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
+}
+
+static int compare_findings(gconstpointer va, gconstpointer vb)
+{
+	const struct finding *a = va, *b = vb;
+
+	if (rank_of(a) != rank_of(b))
+		return rank_of(a) > rank_of(b) ? -1 : 1;
+	return (a->wait > b->wait) - (a->wait < b->wait);
+}
+
+uint64_t finding_class_matters_ns(const struct finding_class *c)
+{
+	uint64_t sum = c->queue_ns + c->throttled_ns;
+
+	for (unsigned i = 0; i < FAMILY_COUNT; i++)
+		sum += c->family_ns[i];
+	return sum;
+}
+
+static int compare_classes(gconstpointer va, gconstpointer vb)
+{
+	const struct finding_class *a = va, *b = vb;
+	uint64_t x = finding_class_matters_ns(a) + a->on_cpu_ns, y = finding_class_matters_ns(b) + b->on_cpu_ns;
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	return strcmp(a->process, b->process);
+}
+
+static bool has_user_threads(const struct profile *p, const struct selection *selection)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		if ((!selection || selection->threads[i]) && !(profile_thread(p, i)->flags & THREAD_KERNEL))
+			return true;
+	}
+	return false;
+}
+
+struct findings *findings_new(const struct profile *p, const struct selection *selection)
+{
+	struct findings *f = g_new0(struct findings, 1);
+	struct maker m = {
+		.f = f,
+		.selection = selection,
+		.locks = lock_ids_new(p),
+		.index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
+		.threads = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
+		.classes = g_hash_table_new(NULL, NULL),
+		.longest_ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
+	};
+
+	f->profile = p;
+	f->reasons = reasons_new(p, NULL);
+	f->rows = g_array_new(FALSE, FALSE, sizeof(struct finding));
+	f->classes = g_array_new(FALSE, FALSE, sizeof(struct finding_class));
+	f->has_kernel_only = !has_user_threads(p, selection);
+	add_accounts(&m);
+	add_waits(&m);
+	add_queue_shape(&m);
+	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++)
+		f->idle_sum_ns += i == IDLE_KERNEL ? 0 : f->idle_ns[i];
+	g_array_sort(f->rows, compare_findings);
+	g_array_sort(f->classes, compare_classes);
+	findings_find_causes(f, selection, m.locks);
+	g_array_sort(f->rows, compare_findings);
+	g_hash_table_unref(m.index);
+	g_hash_table_unref(m.threads);
+	g_hash_table_unref(m.classes);
+	g_array_unref(m.longest_ns);
+	g_free(m.locks);
+	return f;
+}
+
+void findings_free(struct findings *f)
+{
+	if (!f)
+		return;
+	g_array_unref(f->rows);
+	g_array_unref(f->classes);
+	reasons_free(f->reasons);
+	g_free(f);
+}

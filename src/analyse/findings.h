@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_FINDINGS_H
+#define ANALYSE_FINDINGS_H
+
+#include "analyse/query.h"
+#include "analyse/reason/reasons.h"
+#include "profile/profile.h"
+
+/*
+ * What a recording has to say, the most important first: docs/reasons.md, "Findings".  The time that matters is what
+ * user threads were off CPU for without being idle; a finding is a part of it that has one cause.  All times are
+ * nanoseconds.
+ */
+
+/* Who holds a lock, or ends the waits. */
+struct finding_by {
+	const char *comm; /* NULL: not known; of an interrupt its name */
+	uint32_t pid, tid; /* of the thread that did it for longest; 0: an interrupt */
+	uint32_t threads_cnt; /* with that name */
+	uint64_t blocked_ns; /* of the finding's, because of them */
+	int64_t frame; /* where in the program it did; -1: not known */
+	/* what they were off CPU for themselves, mostly: a holder below `frame`; valid if does_ns */
+	enum reason does;
+	int64_t does_frame;
+	uint64_t does_ns, off_cpu_ns; /* that, and all of it */
+};
+
+struct finding {
+	enum reason reason;
+	uint32_t wait; /* index of the longest of its rows: its words, protocol and stacks */
+	const char *process; /* its name; of several processes of that name */
+	uint32_t pid; /* 0: several */
+	uint64_t time_ns; /* blocked; of REASON_CPU_QUEUE: runnable and preempted */
+	uint64_t count;
+	uint64_t max_ns; /* 0: not known */
+	uint64_t hist[PROFILE_HIST_SLOTS]; /* of a run queue: of preemptions, and of wakings where wakers are known */
+	uint32_t threads_cnt;
+	int64_t frame; /* the function of the program that waits; -1: not known */
+	uint32_t object; /* index + 1 of the lock; 0: none, or several */
+	struct finding_by by;
+	bool is_broadcast; /* wakings of many threads at once end most of it */
+	bool is_told_elsewhere; /* a shell waits for another program, whose own time is in the recording */
+	bool is_poll_loop; /* a timer ends most of many short waits */
+};
+
+/* The time of one process name, which adds up to what was observed of it. */
+struct finding_class {
+	const char *process;
+	uint32_t pid; /* 0: several */
+	uint32_t processes_cnt, threads_cnt;
+	uint64_t observed_ns, on_cpu_ns, queue_ns, throttled_ns;
+	uint64_t family_ns[FAMILY_COUNT]; /* blocked and not idle; FAMILY_CPU stays 0 */
+	uint64_t idle_ns;
+	uint64_t unlisted_ns; /* off CPU, but in no wait: filtered or lost */
+	int64_t residual_ns;
+	uint64_t switches;
+	uint64_t hist[PROFILE_HIST_SLOTS]; /* of its waits that are not idle, preemptions included */
+	uint64_t max_ns;
+};
+
+struct findings {
+	const struct profile *profile;
+	struct reasons *reasons;
+	GArray *rows; /* struct finding, the most important first */
+	GArray *classes; /* struct finding_class, most time that matters first */
+	uint64_t matters_ns; /* of all rows */
+	uint64_t blocked_ns, queue_ns; /* its two parts */
+	uint64_t idle_ns[IDLE_KIND_COUNT];
+	uint32_t idle_threads[IDLE_KIND_COUNT]; /* most of whose idle time it is */
+	uint64_t idle_sum_ns; /* of user threads */
+	bool has_kernel_only; /* there are no user threads: kernel threads are what it is about */
+};
+
+/* selection NULL: everything.  Borrows from p. */
+struct findings *findings_new(const struct profile *p, const struct selection *selection);
+void findings_free(struct findings *f); /* NULL is fine */
+
+/* time that matters of a process: blocked and not idle, run queue, throttled. */
+uint64_t finding_class_matters_ns(const struct finding_class *c);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/findings_by.h"
+
+#include <string.h>
+
+#include "analyse/actors.h"
+#include "analyse/locks.h"
+#include "analyse/plumbing.h"
+
+#define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
+#define BROADCAST_THREADS 8
+#define NONE UINT32_MAX
+
+/* Somebody by name: threads of one name in one process name, or an interrupt. */
+struct candidate {
+	const char *comm, *process;
+	uint32_t pid, tid, threads_cnt;
+	uint64_t blocked_ns, most_ns;
+	int64_t frame;
+};
+
+struct cause_finder {
+	struct findings *f;
+	const uint32_t *locks;
+	uint32_t *of_wait; /* of each wait: row + 1 of the finding it belongs to */
+	uint32_t *threads_of_wakers;
+};
+
+static bool same_function(const struct profile *p, int64_t a, int64_t b)
+{
+	if (a < 0 || b < 0)
+		return a == b;
+	return a == b || profile_get_frame(p, (uint32_t)a)->name == profile_get_frame(p, (uint32_t)b)->name;
+}
+
+/* Does the wait belong to the row?  As findings.c sorted them. */
+static bool belongs(const struct cause_finder *c, const struct finding *row, uint32_t i)
+{
+	const struct findings *f = c->f;
+	const struct wait *w = profile_wait(f->profile, i);
+	const struct object *o = profile_wait_object(f->profile, w);
+
+	if (!w->blocked_ns || reasons_of(f->reasons, i) != row->reason || reasons_is_idle(f->reasons, i) ||
+	    profile_thread(f->profile, w->thread)->process != row->process)
+		return false;
+	if (o && lock_is_held(o) && reason_family(row->reason) == FAMILY_LOCK)
+		return row->object && c->locks[w->object] == c->locks[row->object];
+	return same_function(f->profile, plumbing_user_parent(reasons_plumbing(f->reasons), w->user), row->frame);
+}
+
+static void count(GArray *all, const struct candidate *one)
+{
+	for (guint i = 0; i < all->len; i++) {
+		struct candidate *c = &g_array_index(all, struct candidate, i);
+
+		if (c->comm != one->comm || c->pid != one->pid)
+			continue;
+		if (c->tid != one->tid)
+			c->threads_cnt++; /* at least: the same one may come again */
+		c->blocked_ns += one->blocked_ns;
+		if (one->blocked_ns > c->most_ns) {
+			c->most_ns = one->blocked_ns;
+			c->tid = one->tid;
+			c->frame = one->frame;
+		}
+		return;
+	}
+	if (all->len < 256)
+		g_array_append_val(all, *one);
+}
+
+/* The last program that it was. */
+static uint32_t thread_by_id(const struct profile *p, uint32_t pid, uint32_t tid)
+{
+	for (uint32_t i = p->threads->len; i-- > 0;) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->tid == tid && t->pid == pid)
+			return i;
+	}
+	return NONE;
+}
+
+/* Those who held the lock of a wait as it began. */
+static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
+{
+	const struct wait *w = profile_wait(c->f->profile, i);
+	const struct object *o = profile_wait_object(c->f->profile, w);
+	uint32_t pid = profile_thread(c->f->profile, w->thread)->pid;
+
+	if (!o || !o->holder_tid)
+		return;
+	uint32_t t = thread_by_id(c->f->profile, pid, o->holder_tid);
+	if (t == NONE)
+		return;
+	struct candidate one = {
+		.comm = profile_thread(c->f->profile, t)->comm,
+		.pid = pid,
+		.tid = o->holder_tid,
+		.threads_cnt = 1,
+		.blocked_ns = w->blocked_ns,
+		.most_ns = w->blocked_ns,
+		.frame = -1,
+	};
+	count(all, &one);
+}
+
+static void count_waker(const struct cause_finder *c, GArray *all, const struct wake *wake)
+{
+	const struct waker *w = profile_get_waker(c->f->profile, wake->waker);
+	struct candidate one = {
+		.comm = w->irq ? w->irq : w->comm,
+		.pid = w->pid,
+		.tid = w->tid,
+		.threads_cnt = 1,
+		.blocked_ns = wake->blocked_ns,
+		.most_ns = wake->blocked_ns,
+		.frame = w->user ? plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user) : -1,
+	};
+
+	count(all, &one);
+}
+
+static const struct candidate *most(const GArray *all)
+{
+	const struct candidate *best = NULL;
+
+	for (guint i = 0; i < all->len; i++) {
+		const struct candidate *c = &g_array_index(all, struct candidate, i);
+
+		if (!best || c->blocked_ns > best->blocked_ns)
+			best = c;
+	}
+	return best;
+}
+
+/* Is the function on the stack? */
+static bool passes(const struct profile *p, uint32_t node, int64_t function)
+{
+	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
+		if (same_function(p, profile_get_node(p, n)->frame, function))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
+ * a lock's holders those below the function that lets it go.
+ */
+static void find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock)
+{
+	const struct profile *p = c->f->profile;
+	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
+	int64_t frames[REASON_COUNT], function = row->by.frame >= 0 ? row->by.frame : row->frame;
+	uint32_t number = (uint32_t)(row - &g_array_index(c->f->rows, struct finding, 0)) + 1;
+
+	if (is_lock && function < 0)
+		return;
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		enum reason reason = reasons_of(c->f->reasons, i);
+		bool is_own = w->object && row->object && c->locks[w->object] == c->locks[row->object];
+
+		if (!is_holder[w->thread] || is_own || c->of_wait[i] == number ||
+		    (is_lock && !passes(p, w->user, function)) ||
+		    (reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
+			continue;
+		if (w->blocked_ns) {
+			sums[reason] += w->blocked_ns;
+			if (w->blocked_ns > longest[reason]) {
+				longest[reason] = w->blocked_ns;
+				frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
+			}
+		}
+		if (w->state == 'R') {
+			frames[REASON_CPU_QUEUE] = -1;
+			sums[REASON_CPU_QUEUE] += w->runnable_ns + w->preempted_ns;
+		}
+	}
+	for (unsigned r = 0; r < REASON_COUNT; r++) {
+		row->by.off_cpu_ns += sums[r];
+		if (sums[r] > row->by.does_ns) {
+			row->by.does_ns = sums[r];
+			row->by.does = (enum reason)r;
+			row->by.does_frame = frames[r];
+		}
+	}
+}
+
+/* A child's whole process is what its parent waits for; of others the thread that ends the wait. */
+static void mark_helpers(const struct cause_finder *c, const struct finding *row, bool *is_holder)
+{
+	const struct profile *p = c->f->profile;
+
+	memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
+	for (uint32_t i = 0; row->by.tid && i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		is_holder[i] = t->pid == row->by.pid && (t->tid == row->by.tid || row->reason == REASON_CHILD_EXIT);
+	}
+}
+
+static bool is_broadcast(const struct profile *p, uint32_t user)
+{
+	static const char *const broadcasts[] = {
+		"pthread_cond_broadcast", "___pthread_cond_broadcast",           "__pthread_cond_broadcast",
+		"cnd_broadcast",          "std::condition_variable::notify_all", NULL,
+	};
+
+	return user && profile_stack_names(p, user, broadcasts);
+}
+
+static void find_by(const struct cause_finder *c, struct finding *row, uint32_t number)
+{
+	const struct profile *p = c->f->profile;
+	g_autoptr(GArray) holders = g_array_new(FALSE, FALSE, sizeof(struct candidate));
+	g_autoptr(GArray) wakers = g_array_new(FALSE, FALSE, sizeof(struct candidate));
+	g_autofree bool *is_holder = g_new0(bool, (gsize)p->threads->len + 1);
+	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1));
+	uint64_t timer_ns = 0, woken_ns = 0, broadcast_ns = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		if (c->of_wait[i] == number)
+			count_holder(c, holders, i);
+	}
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct waker *w = profile_get_waker(p, wake->waker);
+
+		if (c->of_wait[wake->wait] != number)
+			continue;
+		count_waker(c, wakers, wake);
+		woken_ns += wake->blocked_ns;
+		broadcast_ns += is_broadcast(p, w->user) ? wake->blocked_ns : 0;
+		timer_ns += w->irq && strcmp(w->irq, "timer") == 0 ? wake->blocked_ns : 0;
+		if (c->threads_of_wakers[wake->waker] != NONE)
+			is_holder[c->threads_of_wakers[wake->waker]] = true;
+	}
+	const struct candidate *holder = most(holders), *waker = most(wakers),
+			       *best = is_lock && holder ? holder : waker;
+	if (!best)
+		return;
+	row->by = (struct finding_by){
+		.comm = best->comm,
+		.pid = best->pid,
+		.tid = best->tid,
+		.threads_cnt = best->threads_cnt,
+		.blocked_ns = best->blocked_ns,
+		.frame = best->frame >= 0 || !waker || waker->comm != best->comm ? best->frame : waker->frame,
+		.does_frame = -1,
+	};
+	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
+	row->is_poll_loop = timer_ns > woken_ns / 2 && row->count > POLLS_PER_S * row->threads_cnt * MAX(seconds, 1);
+	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && broadcast_ns > woken_ns / 2;
+	for (uint32_t i = 0; holder && i < p->threads->len; i++) {
+		if (profile_thread(p, i)->comm == holder->comm && profile_thread(p, i)->pid == holder->pid)
+			is_holder[i] = true;
+	}
+	if (!is_lock)
+		mark_helpers(c, row, is_holder);
+	uint32_t child = row->reason == REASON_CHILD_EXIT && best->tid ? thread_by_id(p, best->pid, best->tid) : NONE;
+	row->is_told_elsewhere = child != NONE && profile_thread(p, child)->process != row->process;
+	/* many who end each other's waits are not what holds them up */
+	if (is_lock || best->threads_cnt == 1)
+		find_doing(c, row, is_holder, is_lock);
+}
+
+void findings_find_causes(struct findings *f, const struct selection *selection, const uint32_t *locks)
+{
+	const struct profile *p = f->profile;
+	uint32_t rows = MIN(f->rows->len, FINDINGS_WITH_CAUSES);
+	struct cause_finder c = {
+		.f = f,
+		.locks = locks,
+		.of_wait = g_new0(uint32_t, (gsize)p->waits->len + 1),
+		.threads_of_wakers = actors_threads_of_wakers(p),
+	};
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		for (uint32_t r = 0; r < rows && !c.of_wait[i] && (!selection || selection->waits[i]); r++) {
+			if (belongs(&c, &g_array_index(f->rows, struct finding, r), i))
+				c.of_wait[i] = r + 1;
+		}
+	}
+	for (uint32_t r = 0; r < rows; r++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, r);
+
+		if (reason_family(row->reason) != FAMILY_CPU)
+			find_by(&c, row, r + 1);
+	}
+	g_free(c.of_wait);
+	g_free(c.threads_of_wakers);
+}

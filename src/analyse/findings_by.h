@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_FINDINGS_BY_H
+#define ANALYSE_FINDINGS_BY_H
+
+#include "analyse/findings.h"
+
+#define FINDINGS_WITH_CAUSES 8	/* rows, from the first: causes of more are nobody's question */
+
+/* Fills in who holds up or wakes the first rows, of what the recording knows.  locks: of lock_ids_new(). */
+void findings_find_causes(struct findings *f, const struct selection *selection, const uint32_t *locks);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/reason/idle.h"
+
+#include <string.h>
+
+#include "analyse/actors.h"
+#include "analyse/reason/reasons.h"
+#include "analyse/roles.h"
+
+/*
+ * A worker goes in a circle: it takes a piece of work, does it, and comes back to one place to wait for the next.
+ * Time at that place is idle, if what it waits for is work.  The signs:
+ *
+ * - Of a role's places to wait it is the one with the fewest of the program's functions on the stack: work is done
+ *   in functions that the circle calls, the circle itself is further out.
+ * - Who ends the wait.  Work comes from somebody else: another role, another process, the network.  A wait that
+ *   threads of the same role end is for something that they share and are short of: a pool of connections, a buffer,
+ *   a turn.
+ * - What ends it, if it is a timer: housekeeping a few times a second is idle, a thousand looks a second are a poll
+ *   loop.
+ * - What comes after: of many threads that one broadcast wakes and that sleep again at once, none was idle: they
+ *   were disturbed.
+ *
+ * Waits that these signs say nothing of are not idle: better a finding too many than time that nobody sees.
+ */
+#define SHARE_OF_ROLE 100 /* a place counts if a role sleeps there for a hundredth of its time */
+#define LOOKS_PER_S_EPOLL                                                                                            \
+	20 /* of a thread, ended by a timer: a poll loop from here on; many servers tick ten times a second */
+#define LOOKS_PER_S_POLL 1.5
+#define SLEEPS_PER_S 5
+#define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
+#define BROADCAST_THREADS 8
+#define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
+#define NONE UINT32_MAX
+
+/* Who ended the sleeps of one wait row, in blocked time. */
+struct ended {
+	uint64_t peers_ns; /* threads of its own role */
+	uint64_t process_ns; /* other threads of its process */
+	uint64_t timer_ns;
+	uint64_t others_ns; /* other processes, interrupts */
+	uint64_t broadcast_ns; /* by threads that woke it from a broadcast */
+};
+
+struct role_facts {
+	uint64_t asleep_ns; /* at places that could be idle or not, of all kinds */
+	uint64_t on_cpu_ns, wakings;
+	uint16_t base_depth; /* of the outermost place that could be idle; UINT16_MAX: none */
+	uint16_t work_depth; /* of the outermost place that cannot */
+	bool parks; /* it has a place to wait for work, other than by sleeping */
+};
+
+struct finder {
+	const struct profile *p;
+	struct plumbing *pl;
+	const struct rule *const *rule;
+	uint8_t *reason, *idle;
+	struct roles *roles;
+	struct role_facts *facts; /* of each role */
+	uint16_t *depth; /* of each user node: functions of the program on its path */
+	struct ended *ended; /* of each wait */
+	bool is_whole; /* the machine */
+};
+
+static bool could_be_idle(const struct finder *f, uint32_t i)
+{
+	const struct rule *rule = f->rule[i];
+
+	if (rule && rule->idle != RULE_IDLE_UNSAID)
+		return rule->idle == RULE_IDLE_YES;
+	switch ((enum reason)f->reason[i]) {
+	case REASON_NETWORK_ACCEPT:
+	case REASON_EVENT_LOOP:
+	case REASON_POOL_IDLE:
+	case REASON_LOCK_CONDITION:
+	case REASON_LOCK_SEMAPHORE:
+	case REASON_LOCK_OTHER:
+	case REASON_SLEEP: return true;
+	default: return false;
+	}
+}
+
+static uint16_t *depths_new(const struct profile *p, const struct plumbing *pl)
+{
+	uint16_t *depth = g_new0(uint16_t, (gsize)p->nodes->len + 1);
+
+	for (uint32_t n = 1; n < p->nodes->len; n++) {
+		const struct stack_node *node = profile_get_node(p, n);
+		const struct frame *frame = profile_get_frame(p, node->frame);
+
+		depth[n] = depth[node->parent];
+		if (frame->kind == FRAME_USER && (frame->name || frame->module) &&
+		    !plumbing_frame_is_runtime(pl, node->frame))
+			depth[n]++;
+	}
+	return depth;
+}
+
+static bool is_broadcast(const struct profile *p, uint32_t user)
+{
+	static const char *const broadcasts[] = {
+		"pthread_cond_broadcast", "___pthread_cond_broadcast",           "__pthread_cond_broadcast",
+		"cnd_broadcast",          "std::condition_variable::notify_all", NULL,
+	};
+
+	return user && profile_stack_names(p, user, broadcasts);
+}
+
+/* One kind of waker of a wait row. */
+static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const bool *broadcasts)
+{
+	const struct waker *waker = profile_get_waker(f->p, wake->waker);
+	uint32_t sleeper = profile_wait(f->p, wake->wait)->thread, by = threads[wake->waker];
+	struct ended *e = &f->ended[wake->wait];
+	uint64_t ns = wake->blocked_ns + 1;
+
+	if (waker->irq)
+		*(strcmp(waker->irq, "timer") == 0 ? &e->timer_ns : &e->others_ns) += ns;
+	else if (by != NONE && f->roles->of_thread[by] == f->roles->of_thread[sleeper])
+		e->peers_ns += ns;
+	else if (waker->pid == profile_thread(f->p, sleeper)->pid)
+		e->process_ns += ns;
+	else
+		e->others_ns += ns;
+	if (broadcasts[wake->waker])
+		e->broadcast_ns += ns;
+}
+
+static void find_ended(struct finder *f)
+{
+	const struct profile *p = f->p;
+	g_autofree uint32_t *threads = actors_threads_of_wakers(p);
+	g_autofree bool *broadcasts = g_new0(bool, (gsize)p->wakers->len + 1);
+
+	for (uint32_t i = 0; i < p->wakers->len; i++)
+		broadcasts[i] = is_broadcast(p, profile_get_waker(p, i)->user);
+	for (guint i = 0; i < p->wakes->len; i++)
+		count_wake(f, profile_wake(p, i), threads, broadcasts);
+}
+
+/* Only these have a beginning to count from. */
+static bool is_whole_stack(const struct finder *f, const struct wait *w)
+{
+	return w->user && profile_get_node(f->p, w->user)->end == STACK_COMPLETE;
+}
+
+static void find_facts(struct finder *f)
+{
+	const struct profile *p = f->p;
+
+	for (guint r = 0; r < f->roles->rows->len; r++)
+		f->facts[r].base_depth = f->facts[r].work_depth = UINT16_MAX;
+	for (uint32_t t = 0; t < p->threads->len; t++)
+		f->facts[f->roles->of_thread[t]].on_cpu_ns += profile_thread(p, t)->on_cpu_ns;
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
+
+		if (w->state == 'R')
+			continue;
+		facts->asleep_ns += w->blocked_ns;
+		facts->wakings += w->count;
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
+		uint16_t *depth = could_be_idle(f, i) ? &facts->base_depth : &facts->work_depth;
+
+		if (w->state != 'R' && is_whole_stack(f, w) && w->blocked_ns >= facts->asleep_ns / SHARE_OF_ROLE)
+			*depth = MIN(*depth, f->depth[w->user]);
+		if (w->state != 'R' && w->blocked_ns >= facts->asleep_ns / SHARE_OF_ROLE && could_be_idle(f, i) &&
+		    f->reason[i] != REASON_SLEEP)
+			facts->parks = true;
+	}
+}
+
+static double per_second(const struct finder *f, const struct wait *w)
+{
+	uint64_t observed_ns = thread_observed_ns(profile_thread(f->p, w->thread));
+
+	return observed_ns ? (double)w->count * 1e9 / (double)observed_ns : 0.0;
+}
+
+static uint64_t ended_sum(const struct ended *e)
+{
+	return e->peers_ns + e->process_ns + e->timer_ns + e->others_ns;
+}
+
+/* Does a timer end these sleeps?  Without wakers: nearly all are equally long, and there are many. */
+static bool is_timed(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct ended *e = &f->ended[i];
+	uint64_t most = 0, all = 0;
+
+	if (ended_sum(e))
+		return e->timer_ns > ended_sum(e) / 2;
+	for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++) {
+		all += w->hist[s];
+		most = MAX(most, (uint64_t)w->hist[s] + (s + 1 < PROFILE_HIST_SLOTS ? w->hist[s + 1] : 0));
+	}
+	return all >= 50 && most >= all / 20 * 19;
+}
+
+/* The function that sleeps lies in the file the thread began in: a library's sleep is somebody's wait. */
+static bool is_own_sleep(const struct finder *f, const struct wait *w)
+{
+	const char *inner = NULL, *outer = NULL;
+
+	for (uint32_t n = w->user; n; n = profile_get_node(f->p, n)->parent) {
+		uint32_t id = profile_get_node(f->p, n)->frame;
+		const struct frame *frame = profile_get_frame(f->p, id);
+
+		if (!frame->module || plumbing_frame_is_runtime(f->pl, id))
+			continue;
+		inner = inner ? inner : frame->module;
+		outer = frame->module;
+	}
+	return inner == outer;
+}
+
+static bool is_main(const struct thread *t)
+{
+	return t->pid == t->tid;
+}
+
+/* Many threads, woken together by a broadcast, of which each does next to nothing before it sleeps again. */
+static bool is_disturbed(const struct finder *f, uint32_t i)
+{
+	uint32_t role = f->roles->of_thread[profile_wait(f->p, i)->thread];
+	const struct role_facts *facts = &f->facts[role];
+	const struct ended *e = &f->ended[i];
+
+	return g_array_index(f->roles->rows, struct role, role).threads_cnt >= BROADCAST_THREADS &&
+	       e->broadcast_ns > ended_sum(e) / 2 && per_second(f, profile_wait(f->p, i)) >= 1 &&
+	       facts->on_cpu_ns < facts->wakings * BROADCAST_CPU_NS;
+}
+
+/* A worker parked on a condition, a semaphore or a futex. */
+static enum idle_kind parked(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
+	const struct ended *e = &f->ended[i];
+	uint64_t all = ended_sum(e);
+	uint16_t depth = f->depth[w->user];
+
+	if (depth > facts->base_depth || is_disturbed(f, i))
+		return IDLE_NOT;
+	if (is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_EPOLL)
+		return IDLE_NOT;
+	if (all)
+		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT : IDLE_POOL;
+	return depth < facts->work_depth ? IDLE_POOL : IDLE_NOT;
+}
+
+static enum idle_kind loop(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
+	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll");
+
+	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
+		return IDLE_NOT;
+	if (is_timed(f, i) && per_second(f, w) >= (is_epoll ? LOOKS_PER_S_EPOLL : LOOKS_PER_S_POLL))
+		return IDLE_NOT;
+	return IDLE_LOOP;
+}
+
+static enum idle_kind timer(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
+
+	if (facts->parks || !is_whole_stack(f, w))
+		return IDLE_NOT;
+	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
+		return IDLE_NOT;
+	return per_second(f, w) < SLEEPS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
+}
+
+/* In a recording of the whole machine: what slept all the time, or waited for a child already as it began. */
+static enum idle_kind at_rest(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct thread *t = profile_thread(f->p, w->thread);
+	bool all_along = (w->flags & WAIT_OPEN_AT_START) && (w->flags & WAIT_OPEN_AT_END);
+
+	if (!f->is_whole)
+		return IDLE_NOT;
+	switch ((enum reason)f->reason[i]) {
+	case REASON_CHILD_EXIT:
+		return (t->flags & THREAD_OPEN_AT_START) && t->on_cpu_ns < thread_observed_ns(t) / 100 ? IDLE_MACHINE
+												       : IDLE_NOT;
+	case REASON_NETWORK_RECEIVE:
+	case REASON_PIPE:
+	case REASON_TERMINAL:
+	case REASON_EVENT_LOOP:
+	case REASON_LOCK_CONDITION:
+	case REASON_LOCK_SEMAPHORE:
+	case REASON_LOCK_OTHER:
+	case REASON_SLEEP:
+	case REASON_DEVICE:
+	case REASON_STOPPED: return all_along ? IDLE_MACHINE : IDLE_NOT;
+	default: return IDLE_NOT;
+	}
+}
+
+static enum idle_kind by_rule(const struct finder *f, uint32_t i)
+{
+	switch ((enum reason)f->reason[i]) {
+	case REASON_NETWORK_RECEIVE: return IDLE_CLIENT;
+	case REASON_NETWORK_ACCEPT:
+	case REASON_EVENT_LOOP: return IDLE_LOOP;
+	case REASON_SLEEP: return IDLE_TIMER;
+	default: return IDLE_POOL;
+	}
+}
+
+static enum idle_kind by_evidence(const struct finder *f, uint32_t i)
+{
+	const struct rule *rule = f->rule[i];
+
+	switch ((enum reason)f->reason[i]) {
+	case REASON_NETWORK_ACCEPT: return IDLE_LOOP;
+	case REASON_POOL_IDLE: return IDLE_POOL;
+	case REASON_EVENT_LOOP: return loop(f, i);
+	case REASON_LOCK_CONDITION:
+	case REASON_LOCK_SEMAPHORE:
+	case REASON_LOCK_OTHER: return parked(f, i);
+	case REASON_SLEEP: return timer(f, i);
+	case REASON_CHILD_EXIT:
+		return rule && g_str_has_prefix(rule->name, "join") &&
+				       is_main(profile_thread(f->p, profile_wait(f->p, i)->thread))
+			       ? IDLE_JOIN
+			       : IDLE_NOT;
+	default: return IDLE_NOT;
+	}
+}
+
+static enum idle_kind decide(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct rule *rule = f->rule[i];
+	enum idle_kind kind = IDLE_NOT;
+
+	if (w->state == 'R')
+		return IDLE_NOT;
+	if (profile_thread(f->p, w->thread)->flags & THREAD_KERNEL)
+		return IDLE_KERNEL;
+	if (rule && rule->idle == RULE_IDLE_YES)
+		return by_rule(f, i);
+	if (!rule || rule->idle == RULE_IDLE_UNSAID)
+		kind = by_evidence(f, i);
+	return kind ? kind : at_rest(f, i);
+}
+
+void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule, uint8_t *reason,
+	       uint8_t *ret_idle)
+{
+	struct finder f = {
+		.p = p,
+		.pl = pl,
+		.rule = rule,
+		.reason = reason,
+		.idle = ret_idle,
+		.roles = roles_new(p),
+		.is_whole = !p->info.filters || !*p->info.filters,
+	};
+
+	f.facts = g_new0(struct role_facts, (gsize)f.roles->rows->len + 1);
+	f.depth = depths_new(p, pl);
+	f.ended = g_new0(struct ended, (gsize)p->waits->len + 1);
+	find_ended(&f);
+	find_facts(&f);
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		ret_idle[i] = (uint8_t)decide(&f, i);
+		if (ret_idle[i] == IDLE_POOL &&
+		    (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||
+		     reason[i] == REASON_LOCK_OTHER))
+			reason[i] = REASON_POOL_IDLE;
+	}
+	g_free(f.facts);
+	g_free(f.depth);
+	g_free(f.ended);
+	roles_free(f.roles);
+}

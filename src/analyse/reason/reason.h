@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_REASON_REASON_H
+#define ANALYSE_REASON_REASON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a thread waits for, in one word of a closed set: docs/reasons.md.  Rules find it, recordings do not hold it. */
+
+enum reason {
+	REASON_OTHER = 0,
+	REASON_NETWORK_RECEIVE,
+	REASON_NETWORK_SEND,
+	REASON_NETWORK_CONNECT,
+	REASON_NETWORK_ACCEPT,
+	REASON_DISK_READ,
+	REASON_DISK_WRITE,
+	REASON_DISK_SYNC,
+	REASON_DISK_METADATA,
+	REASON_LOCK_MUTEX,
+	REASON_LOCK_RWLOCK,
+	REASON_LOCK_CONDITION,
+	REASON_LOCK_SEMAPHORE,
+	REASON_LOCK_OTHER, /* another futex, a lock of the application's own */
+	REASON_LOCK_KERNEL, /* and file locks */
+	REASON_EVENT_LOOP,
+	REASON_POOL_IDLE, /* a worker parked for work */
+	REASON_SLEEP, /* a timer */
+	REASON_CHILD_EXIT, /* of a process, or of a thread that is joined */
+	REASON_PIPE, /* and message queues */
+	REASON_TERMINAL,
+	REASON_MEMORY_FILE, /* page fault: from a file */
+	REASON_MEMORY_SWAP, /* page fault: from swap */
+	REASON_MEMORY_RECLAIM,
+	REASON_CPU_THROTTLED, /* by its cgroup's quota */
+	REASON_CPU_QUEUE, /* runnable: it waits for a CPU */
+	REASON_STOPPED, /* by a signal or a debugger */
+	REASON_DEVICE,
+	REASON_COUNT
+};
+
+/* "network.receive": stable, for programs and rule files; what stands before the dot is the family. */
+const char *reason_name(enum reason reason);
+/* "network receive": for people. */
+const char *reason_text(enum reason reason);
+/* "waits for data from the network": what the thread does meanwhile. */
+const char *reason_says(enum reason reason);
+/* What can be done about it, one sentence; where a rule has none of its own. */
+const char *reason_advice(enum reason reason);
+bool reason_parse(const char *name, enum reason *ret_reason);
+/* Names, with commas between them, for messages. */
+const char *reason_names(void);
+
+/* Coarse groups for bars and thresholds. */
+enum reason_family {
+	FAMILY_OTHER = 0,
+	FAMILY_NETWORK,
+	FAMILY_DISK,
+	FAMILY_LOCK,
+	FAMILY_EVENT_LOOP,
+	FAMILY_POOL_IDLE,
+	FAMILY_SLEEP,
+	FAMILY_CHILD_EXIT,
+	FAMILY_PIPE,
+	FAMILY_TERMINAL,
+	FAMILY_MEMORY,
+	FAMILY_CPU,
+	FAMILY_STOPPED,
+	FAMILY_DEVICE,
+	FAMILY_COUNT
+};
+enum reason_family reason_family(enum reason reason);
+const char *reason_family_name(enum reason_family family); /* "network" */
+/* Is `reason` the one that is named, or of the family that is named?  "lock" and "lock.mutex" both hold of a mutex. */
+bool reason_is_named(enum reason reason, const char *name);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/reason/reasons.h"
+
+#include <string.h>
+
+#include "analyse/plumbing.h"
+#include "analyse/reason/idle.h"
+#include "analyse/reason/match.h"
+#include "base/hash.h"
+
+static const struct {
+	const char *name, *text;
+} idle_kinds[IDLE_KIND_COUNT] = {
+	[IDLE_NOT] = { "no", "not idle" },
+	[IDLE_KERNEL] = { "kernel", "kernel threads" },
+	[IDLE_LOOP] = { "loop", "event loops with nothing due" },
+	[IDLE_POOL] = { "pool", "workers without work" },
+	[IDLE_CLIENT] = { "client", "connections without requests" },
+	[IDLE_TIMER] = { "timer", "housekeeping" },
+	[IDLE_JOIN] = { "join", "waits for own threads" },
+	[IDLE_MACHINE] = { "machine", "daemons and shells" },
+};
+
+const char *idle_kind_name(enum idle_kind kind)
+{
+	return idle_kinds[(unsigned)kind < IDLE_KIND_COUNT ? kind : IDLE_NOT].name;
+}
+
+const char *idle_kind_text(enum idle_kind kind)
+{
+	return idle_kinds[(unsigned)kind < IDLE_KIND_COUNT ? kind : IDLE_NOT].text;
+}
+
+struct reasons {
+	const struct profile *profile;
+	const struct rule_set *rules;
+	struct plumbing *plumbing;
+	struct matcher *matcher; /* the plumbing's */
+	GArray *reason_rules; /* const struct rule *, in order */
+	const struct rule **protocol_of_pattern; /* NULL: it is none's */
+	const struct rule **rule; /* of each wait */
+	const char **protocol; /* of each wait; NULL: none */
+	uint8_t *reason, *idle; /* of each wait */
+	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
+	bool asks_threads; /* a rule is about names of threads */
+};
+
+/* Waits that all rules must treat alike. */
+struct verdict_key {
+	uint32_t user, kernel, object, thread;
+	uint32_t state; /* and whether it is a kernel thread */
+};
+
+static guint key_hash(gconstpointer key)
+{
+	const struct verdict_key *k = key;
+	uint64_t h = hash_more((uint64_t)k->user << 32 | k->kernel, (uint64_t)k->object << 32 | k->thread);
+
+	return hash_end(hash_more(h, k->state));
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct verdict_key)) == 0;
+}
+
+/* Any of its words will do; where two protocols have a word in common the first has it. */
+static void add_protocol(struct reasons *r, const struct rule *rule)
+{
+	for (guint c = 0; c < rule->conditions->len; c++) {
+		const GArray *patterns = g_array_index(rule->conditions, struct rule_condition, c).patterns;
+
+		for (guint i = 0; i < patterns->len; i++) {
+			const struct rule **at = &r->protocol_of_pattern[g_array_index(patterns, uint32_t, i)];
+
+			*at = *at ? *at : rule;
+		}
+	}
+}
+
+static void sort_rules(struct reasons *r)
+{
+	r->reason_rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
+	r->protocol_of_pattern = g_new0(const struct rule *, (gsize)r->rules->patterns->len + 1);
+	for (guint i = 0; i < r->rules->rules->len; i++) {
+		const struct rule *rule = g_ptr_array_index(r->rules->rules, i);
+
+		if (rule->kind == RULE_REASON)
+			g_array_append_val(r->reason_rules, rule);
+		else if (rule->kind == RULE_PROTOCOL)
+			add_protocol(r, rule);
+		for (guint c = 0; c < rule->conditions->len; c++) {
+			uint8_t field = g_array_index(rule->conditions, struct rule_condition, c).field;
+
+			r->asks_threads = r->asks_threads || field == RULE_THREAD || field == RULE_PROCESS;
+		}
+	}
+}
+
+static const struct rule *first_that_agrees(const struct reasons *r)
+{
+	for (guint i = 0; i < r->reason_rules->len; i++) {
+		const struct rule *rule = g_array_index(r->reason_rules, const struct rule *, i);
+
+		if (matcher_agrees(r->matcher, rule))
+			return rule;
+	}
+	return NULL;
+}
+
+static void mark_object(struct matcher *m, const struct object *o)
+{
+	if (!o)
+		return;
+	matcher_mark_text(m, RULE_OBJECT, object_kind_text(o->kind));
+	matcher_mark_text(m, RULE_NAME, o->name);
+	matcher_mark_text(m, RULE_PATH, o->place);
+	matcher_mark_text(m, RULE_OPERATION, o->operation);
+}
+
+static const struct rule *ask_rules(struct reasons *r, const struct wait *w)
+{
+	const struct thread *t = profile_thread(r->profile, w->thread);
+	const char state[] = { (char)w->state, 0 };
+
+	matcher_begin(r->matcher);
+	matcher_mark_path(r->matcher, w->kernel);
+	matcher_mark_path(r->matcher, w->user);
+	matcher_mark_text(r->matcher, RULE_SYSCALL, plumbing_syscall(r->plumbing, w));
+	matcher_mark_text(r->matcher, RULE_STATE, state);
+	matcher_mark_text(r->matcher, RULE_TASK, t->flags & THREAD_KERNEL ? "kernel" : "user");
+	mark_object(r->matcher, profile_wait_object(r->profile, w));
+	if (r->asks_threads) {
+		matcher_mark_text(r->matcher, RULE_THREAD, t->comm);
+		matcher_mark_text(r->matcher, RULE_PROCESS, t->process);
+	}
+	return first_that_agrees(r);
+}
+
+/* The library that the program called: the outermost known one below the program's own functions. */
+static const char *protocol_of(struct reasons *r, uint32_t user)
+{
+	const char *found = "";
+
+	if (!user || r->node_protocol[user])
+		return user ? r->node_protocol[user] : "";
+	for (uint32_t n = user; n; n = profile_get_node(r->profile, n)->parent) {
+		uint32_t frame = profile_get_node(r->profile, n)->frame;
+
+		uint32_t cnt;
+		const uint32_t *ids = matcher_frame(r->matcher, frame, &cnt);
+		const struct rule *rule = NULL;
+
+		for (uint32_t i = 0; i < cnt && !rule; i++)
+			rule = r->protocol_of_pattern[ids[i]];
+		if (rule)
+			found = rule->name;
+		else if (!plumbing_frame_is_runtime(r->plumbing, frame))
+			break;
+	}
+	return r->node_protocol[user] = found;
+}
+
+static void find_reasons(struct reasons *r)
+{
+	const struct profile *p = r->profile;
+	g_autoptr(GHashTable) known = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct verdict_key key = {
+			.user = w->user,
+			.kernel = w->kernel,
+			.object = w->object,
+			.thread = r->asks_threads ? w->thread : 0,
+			.state = w->state | (profile_thread(p, w->thread)->flags & THREAD_KERNEL ? 256U : 0),
+		};
+		gpointer rule;
+
+		if (!g_hash_table_lookup_extended(known, &key, NULL, &rule)) {
+			rule = (gpointer)ask_rules(r, w);
+			g_hash_table_insert(known, g_memdup2(&key, sizeof(key)), rule);
+		}
+		r->rule[i] = rule;
+		r->reason[i] = rule ? r->rule[i]->reason : REASON_OTHER;
+		r->protocol[i] = rule && r->rule[i]->protocol ? r->rule[i]->protocol : protocol_of(r, w->user);
+	}
+}
+
+struct reasons *reasons_new(const struct profile *p, const struct rule_set *rules)
+{
+	struct reasons *r = g_new0(struct reasons, 1);
+
+	r->profile = p;
+	r->rules = rules ? rules : rules_default();
+	r->plumbing = plumbing_new_with(p, r->rules);
+	r->matcher = plumbing_matcher(r->plumbing);
+	r->rule = g_new0(const struct rule *, (gsize)p->waits->len + 1);
+	r->protocol = g_new0(const char *, (gsize)p->waits->len + 1);
+	r->reason = g_new0(uint8_t, (gsize)p->waits->len + 1);
+	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
+	r->node_protocol = g_new0(const char *, (gsize)p->nodes->len + 1);
+	sort_rules(r);
+	find_reasons(r);
+	idle_find(p, r->plumbing, r->rule, r->reason, r->idle);
+	return r;
+}
+
+void reasons_free(struct reasons *r)
+{
+	if (!r)
+		return;
+	g_array_unref(r->reason_rules);
+	g_free(r->protocol_of_pattern);
+	plumbing_free(r->plumbing);
+	g_free(r->rule);
+	g_free(r->protocol);
+	g_free(r->reason);
+	g_free(r->idle);
+	g_free(r->node_protocol);
+	g_free(r);
+}
+
+enum reason reasons_of(const struct reasons *r, uint32_t wait)
+{
+	return (enum reason)r->reason[wait];
+}
+
+const struct rule *reasons_rule(const struct reasons *r, uint32_t wait)
+{
+	return r->rule[wait];
+}
+
+const char *reasons_protocol(const struct reasons *r, uint32_t wait)
+{
+	return r->protocol[wait];
+}
+
+enum idle_kind reasons_idle(const struct reasons *r, uint32_t wait)
+{
+	return (enum idle_kind)r->idle[wait];
+}
+
+const char *reasons_says(const struct reasons *r, uint32_t wait)
+{
+	const struct rule *rule = r->rule[wait];
+
+	return rule && rule->says && rule->reason == r->reason[wait] ? rule->says : reason_says(reasons_of(r, wait));
+}
+
+const char *reasons_advice(const struct reasons *r, uint32_t wait)
+{
+	const struct rule *rule = r->rule[wait];
+
+	return rule && rule->advice && rule->reason == r->reason[wait] ? rule->advice
+								       : reason_advice(reasons_of(r, wait));
+}
+
+struct plumbing *reasons_plumbing(const struct reasons *r)
+{
+	return r->plumbing;
+}

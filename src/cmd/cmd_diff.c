@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/diff/condition.h"
+#include "analyse/diff/diff.h"
+#include "analyse/query.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/range.h"
+#include "render/json/diff.h"
+#include "render/svg/diff.h"
+#include "render/text/diff.h"
+
+#define COMMAND "diff"
+#define TOP_DEFAULT 6
+#define NOISE_MAX_PERCENT 50
+
+static const char description[] =
+	"Shows what changed from one recording to another, or between two parts of one.\n"
+	"A change is only called one where it is more than the noise of the waits.\n"
+	"\n"
+	"Examples:\n"
+	"  offcpu diff before.offcpu after.offcpu            per thread and minute of the window\n"
+	"  offcpu diff a.offcpu b.offcpu --requests 9120,9544  per request\n"
+	"  offcpu diff db.offcpu --before-comm 'io*' --after-comm 'sql*'  two groups of threads\n"
+	"  offcpu diff a.offcpu b.offcpu --by function,comm  by what else they have in common\n"
+	"  offcpu diff a.offcpu b.offcpu -o change.svg       a flame graph, too: orange more, blue less\n"
+	"  offcpu diff a.offcpu b.offcpu --fail-if 'total > +5%' --fail-if 'stack~commit p99 > +50%'\n"
+	"                                                    for CI: exit status 10 when one is true\n"
+	"\n"
+	"--by: reason, stack, function, leaf, state, comm, process, syscall, lock; several with commas.\n"
+	"--fail-if: total, GROUP=NAME or GROUP~REGEX; then total, count, mean, p50, p90, p99 or max\n"
+	"(total); then > or < and a percentage, a duration, or for count a number.";
+
+/* What the command line said; the filters of both sides, of BEFORE, of AFTER. */
+enum { OF_BOTH, OF_BEFORE, OF_AFTER, OF_CNT };
+
+struct filter_args {
+	char *comm, *grep, *state, *pids, *tids;
+	struct range_args range;
+};
+
+struct diff_args {
+	struct filter_args filters[OF_CNT];
+	char *by, *requests, *normalize, *noise, *output, *title;
+	char **fail_if;
+	int top;
+	gboolean json, all, user, kernel, inverted, negated;
+};
+
+/* The same, understood. */
+struct diff_plan {
+	const char *path[DIFF_SIDES];
+	struct query query[DIFF_SIDES];
+	struct range_args range[DIFF_SIDES];	/* borrowed */
+	char *states[DIFF_SIDES];
+	GArray *pids[DIFF_SIDES], *tids[DIFF_SIDES];
+	uint64_t requests[DIFF_SIDES];
+	struct diff_options options;
+	GArray *tables;		/* enum diff_by */
+	GPtrArray *conditions;	/* struct condition */
+	GArray *results;	/* struct condition_result */
+	struct text_options text;
+};
+
+static void args_clear(struct diff_args *a)
+{
+	char **strings[] = { &a->by, &a->requests, &a->normalize, &a->noise, &a->output, &a->title };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(strings); i++)
+		g_free(*strings[i]);
+	for (unsigned i = 0; i < OF_CNT; i++) {
+		struct filter_args *f = &a->filters[i];
+		char *words[] = { f->comm, f->grep, f->state, f->pids, f->tids };
+
+		for (unsigned n = 0; n < G_N_ELEMENTS(words); n++)
+			g_free(words[n]);
+		range_args_clear(&f->range);
+	}
+	g_strfreev(a->fail_if);
+}
+
+static void plan_init(struct diff_plan *plan)
+{
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		plan->pids[side] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		plan->tids[side] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	}
+	plan->tables = g_array_new(FALSE, FALSE, sizeof(enum diff_by));
+	plan->conditions = g_ptr_array_new_with_free_func((GDestroyNotify)condition_free);
+	plan->results = g_array_new(FALSE, TRUE, sizeof(struct condition_result));
+	plan->options.noise = DIFF_NOISE_DEFAULT;
+}
+
+static void plan_clear(struct diff_plan *plan)
+{
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		g_array_unref(plan->pids[side]);
+		g_array_unref(plan->tids[side]);
+		g_free(plan->states[side]);
+	}
+	g_array_unref(plan->tables);
+	g_ptr_array_unref(plan->conditions);
+	g_array_unref(plan->results);
+}
+
+static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool bad(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
+	va_end(ap);
+	return false;
+}
+
+/* What is said for one side, else what is said for both. */
+static const char *either(const char *own, const char *both)
+{
+	return own ? own : both;
+}
+
+static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum diff_side side, GError **error)
+{
+	const struct filter_args *both = &a->filters[OF_BOTH], *own = &a->filters[side == DIFF_BEFORE ? OF_BEFORE : OF_AFTER];
+	const char *pids = either(own->pids, both->pids), *tids = either(own->tids, both->tids);
+	const char *states = either(own->state, both->state);
+
+	plan->range[side] = range_is_asked(&own->range) ? own->range : both->range;
+	if (!range_args_check(&plan->range[side], error))
+		return false;
+	if (pids && !parse_u32_list(pids, &plan->pids[side], error))
+		return false;
+	if (tids && !parse_u32_list(tids, &plan->tids[side], error))
+		return false;
+	if (states && !parse_state_letters(states, &plan->states[side], error))
+		return false;
+	plan->query[side] = (struct query){
+		.states = plan->states[side], .comm = either(own->comm, both->comm), .grep = either(own->grep, both->grep),
+		.pids = (const uint32_t *)(void *)plan->pids[side]->data, .pids_cnt = plan->pids[side]->len,
+		.tids = (const uint32_t *)(void *)plan->tids[side]->data, .tids_cnt = plan->tids[side]->len,
+		.user_only = a->user, .kernel_only = a->kernel,
+	};
+	return query_check(&plan->query[side], error);
+}
+
+static bool plan_norm(const struct diff_args *a, struct diff_plan *plan, GError **error)
+{
+	const char *how = a->normalize ? a->normalize : a->requests ? "requests" : "threads";
+	g_auto(GStrv) counts = a->requests ? g_strsplit(a->requests, ",", 3) : NULL;
+
+	if (strcmp(how, "threads") == 0)
+		plan->options.norm = DIFF_PER_THREAD_TIME;
+	else if (strcmp(how, "none") == 0)
+		plan->options.norm = DIFF_NOT_NORMALISED;
+	else if (strcmp(how, "requests") == 0)
+		plan->options.norm = DIFF_PER_REQUEST;
+	else
+		return bad(error, "--normalize \"%s\" is none of threads, requests, none", how);
+	if (a->requests && plan->options.norm != DIFF_PER_REQUEST)
+		return bad(error, "--requests and --normalize %s: only one of them at a time", how);
+	if (plan->options.norm == DIFF_PER_REQUEST && !counts)
+		return bad(error, "--normalize requests: --requests BEFORE,AFTER says how many there were");
+	for (unsigned side = 0; counts && side < DIFF_SIDES; side++) {
+		guint64 n;
+
+		if (g_strv_length(counts) != DIFF_SIDES ||
+		    !g_ascii_string_to_unsigned(counts[side], 10, 1, G_MAXINT64, &n, NULL))
+			return bad(error, "--requests \"%s\": two numbers above 0 are wanted, before and after, as 9120,9544",
+				   a->requests);
+		plan->requests[side] = n;
+	}
+	return true;
+}
+
+static bool plan_noise(const char *text, struct diff_plan *plan, GError **error)
+{
+	char *end;
+	double percent = text ? g_ascii_strtod(text, &end) : 0;
+
+	if (!text)
+		return true;
+	if (end == text || !g_ascii_isdigit(*text) || (*end && strcmp(end, "%") != 0) || !(percent <= NOISE_MAX_PERCENT))
+		return bad(error, "--noise \"%s\" is no percentage from 0 to %d", text, NOISE_MAX_PERCENT);
+	plan->options.noise = percent / 100;
+	return true;
+}
+
+static bool plan_tables(const struct diff_args *a, struct diff_plan *plan, GError **error)
+{
+	static const enum diff_by usual[] = { DIFF_BY_REASON, DIFF_BY_STACK };
+	static const enum diff_by usual_json[] = { DIFF_BY_REASON, DIFF_BY_STATE, DIFF_BY_COMM, DIFF_BY_LEAF, DIFF_BY_FUNCTION, DIFF_BY_STACK };
+	g_auto(GStrv) names = a->by ? g_strsplit(a->by, ",", DIFF_BY_COUNT + 1) : NULL;
+
+	for (unsigned i = 0; names && names[i]; i++) {
+		enum diff_by by;
+
+		if (!diff_by_parse(names[i], &by))
+			return bad(error, "--by \"%s\": no such grouping; known are %s", names[i], diff_by_names());
+		for (unsigned n = 0; n < plan->tables->len; n++)
+			if (g_array_index(plan->tables, enum diff_by, n) == by)
+				return bad(error, "--by \"%s\": %s twice", a->by, names[i]);
+		g_array_append_val(plan->tables, by);
+	}
+	if (names && !plan->tables->len)
+		return bad(error, "--by \"\": no grouping; known are %s", diff_by_names());
+	if (!names && a->json)
+		g_array_append_vals(plan->tables, usual_json, G_N_ELEMENTS(usual_json));
+	else if (!names)
+		g_array_append_vals(plan->tables, usual, G_N_ELEMENTS(usual));
+	return true;
+}
+
+static bool plan_conditions(const struct diff_args *a, struct diff_plan *plan, GError **error)
+{
+	for (char **text = a->fail_if; text && *text; text++) {
+		struct condition *c = condition_parse(*text, error);
+
+		if (!c) {
+			g_prefix_error(error, "--fail-if ");
+			return false;
+		}
+		g_ptr_array_add(plan->conditions, c);
+	}
+	g_array_set_size(plan->results, plan->conditions->len);
+	return true;
+}
+
+/* Has each side filters of its own, so that one recording can be both? */
+static bool has_two_parts(const struct diff_args *a)
+{
+	const struct filter_args *x = &a->filters[OF_BEFORE], *y = &a->filters[OF_AFTER];
+
+	return g_strcmp0(x->comm, y->comm) || g_strcmp0(x->grep, y->grep) || g_strcmp0(x->state, y->state) ||
+	       g_strcmp0(x->pids, y->pids) || g_strcmp0(x->tids, y->tids) || g_strcmp0(x->range.from, y->range.from) ||
+	       g_strcmp0(x->range.to, y->range.to);
+}
+
+static bool plan_make(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
+{
+	if (argc < 2)
+		return bad(error, "which recordings? BEFORE and AFTER are wanted (see `offcpu diff --help`)");
+	if (argc > 3)
+		return bad(error, "two recordings are compared, and \"%s\" is a third one", argv[3]);
+	if (argc == 2 && !has_two_parts(a))
+		return bad(error, "one recording, \"%s\": a second one is wanted, or two parts of it by --before-comm and --after-comm "
+			   "or others of that kind", argv[1]);
+	plan->path[DIFF_BEFORE] = argv[1];
+	plan->path[DIFF_AFTER] = argv[argc - 1];
+	for (unsigned side = 0; a->output && side < DIFF_SIDES; side++)
+		if (cmd_is_same_file(a->output, plan->path[side]))
+			return bad(error, "%s: the output would replace a recording", a->output);
+	if (a->user && a->kernel)
+		return bad(error, "-u and -k: only one of them leaves any thread");
+	if (a->top < -1)
+		return bad(error, "--top %d: a number of rows is wanted, 0 for all", a->top);
+	if (a->json && a->output && strcmp(a->output, "-") == 0)
+		return bad(error, "--json and -o -: only one of them can go to standard output");
+	plan->text.top = a->top >= 0 ? (unsigned)a->top : a->json ? 0 : TOP_DEFAULT;
+	plan->text.colour = cmd_stdout_has_colour();
+	plan->text.width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0;
+	return plan_query(a, plan, DIFF_BEFORE, error) && plan_query(a, plan, DIFF_AFTER, error) && plan_norm(a, plan, error) &&
+	       plan_noise(a->noise, plan, error) && plan_tables(a, plan, error) && plan_conditions(a, plan, error);
+}
+
+static bool check_conditions(struct diff *d, struct diff_plan *plan, bool *ret_failed, GError **error)
+{
+	for (unsigned i = 0; i < plan->conditions->len; i++) {
+		struct condition_result *r = &g_array_index(plan->results, struct condition_result, i);
+
+		if (!condition_check(d, g_ptr_array_index(plan->conditions, i), plan->conditions->len, r, error))
+			return false;
+		*ret_failed = *ret_failed || r->is_true;
+	}
+	return true;
+}
+
+static void append_text(GString *out, struct diff *d, const struct diff_args *a, const struct diff_plan *plan)
+{
+	const struct diff_text_options options = {
+		.text = &plan->text, .tables = (const enum diff_by *)(void *)plan->tables->data,
+		.tables_cnt = plan->tables->len, .all = a->all,
+	};
+
+	diff_text(out, d, &options);
+	g_string_append(out, plan->conditions->len ? "\n" : "");
+	for (unsigned i = 0; i < plan->conditions->len; i++) {
+		diff_text_condition(out, d, g_ptr_array_index(plan->conditions, i),
+				    &g_array_index(plan->results, struct condition_result, i));
+		g_string_append_c(out, '\n');
+	}
+}
+
+/* Standard output is for programs: people read here what came out. */
+static void report_conditions(const struct diff *d, const struct diff_plan *plan)
+{
+	for (unsigned i = 0; i < plan->conditions->len; i++) {
+		const struct condition_result *r = &g_array_index(plan->results, struct condition_result, i);
+		g_autoptr(GString) s = g_string_new(NULL);
+
+		if (!r->is_true && r->has_waits)
+			continue;
+		diff_text_condition(s, d, g_ptr_array_index(plan->conditions, i), r);
+		cmd_error(COMMAND, "%s", s->str);
+	}
+}
+
+static void append_json(GString *out, struct diff *d, const struct diff_plan *plan, const char *finding)
+{
+	const struct diff_json_options options = {
+		.tables = (const enum diff_by *)(void *)plan->tables->data, .tables_cnt = plan->tables->len,
+		.top = plan->text.top, .finding = finding,
+		.conditions = (const struct condition *const *)plan->conditions->pdata,
+		.results = (const struct condition_result *)(void *)plan->results->data, .conditions_cnt = plan->conditions->len,
+	};
+
+	diff_json(out, d, &options);
+}
+
+static bool draw(struct diff *d, const struct diff_args *a, const char *finding, GError **error)
+{
+	g_autofree char *lower = g_ascii_strdown(a->output, -1);
+	g_autoptr(GString) out = g_string_new(NULL);
+	const struct svg_diff_options options = {
+		.title = a->title, .finding = finding, .width_px = 1200, .min_width = 0.001, .inverted = a->inverted,
+		.negated = a->negated, .html = g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm"),
+	};
+
+	if (!svg_diff(out, d, &options))
+		return bad(error, "%s: nothing to draw, there is no wait before or after", a->output);
+	return cmd_write_output(a->output, out->str, out->len, error);
+}
+
+static int show(struct diff *d, const struct diff_args *a, struct diff_plan *plan, GError **error)
+{
+	g_autoptr(GString) out = g_string_new(NULL), finding = g_string_new(NULL);
+	bool failed = false, has_stdout = !a->output || strcmp(a->output, "-") != 0;
+
+	if (!check_conditions(d, plan, &failed, error))
+		return EXIT_USAGE;
+	diff_text_finding(finding, d);
+	if (a->json)
+		append_json(out, d, plan, finding->str);
+	else if (has_stdout)
+		append_text(out, d, a, plan);
+	if (a->output && !draw(d, a, finding->str, error))
+		return EXIT_FAILED;
+	if (has_stdout && !cmd_write_output(NULL, out->str, out->len, error))
+		return EXIT_FAILED;
+	if (a->json || !has_stdout)
+		report_conditions(d, plan);
+	return failed ? EXIT_DIFFERENT : EXIT_OK;
+}
+
+/* What of a recording is compared, for people; free with g_free(). */
+static char *part_text(const struct diff_plan *plan, enum diff_side side)
+{
+	const struct range_args *range = &plan->range[side];
+	g_autofree char *query = query_text(&plan->query[side]);
+
+	return g_strdup_printf("%s%s%s%s%s%s", query, *query && range_is_asked(range) ? " " : "", range->from ? "from " : "",
+			       range->from ? range->from : "", range->to ? range->from ? " to " : "to " : "",
+			       range->to ? range->to : "");
+}
+
+/* The recordings are one where it is compared with itself. */
+static int compare(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
+		   GError **error)
+{
+	struct selection *selections[DIFF_SIDES] = { NULL };
+	struct diff_input in[DIFF_SIDES];
+	g_autofree char *before_text = part_text(plan, DIFF_BEFORE), *after_text = part_text(plan, DIFF_AFTER);
+	const char *const texts[DIFF_SIDES] = { before_text, after_text };
+	int status = EXIT_USAGE;
+
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		selections[side] = selection_new(profiles[side], &plan->query[side], error);
+		if (!selections[side])
+			break;
+		in[side] = (struct diff_input){
+			.profile = profiles[side], .selection = selections[side], .requests = plan->requests[side],
+			.name = plan->path[side], .filters = texts[side],
+		};
+	}
+	if (selections[DIFF_AFTER]) {
+		struct diff *d = diff_new(&in[DIFF_BEFORE], &in[DIFF_AFTER], &plan->options);
+
+		status = show(d, a, plan, error);
+		diff_free(d);
+	}
+	selection_free(selections[DIFF_BEFORE]);
+	selection_free(selections[DIFF_AFTER]);
+	return status;
+}
+
+static int run(const struct diff_args *a, struct diff_plan *plan)
+{
+	g_autoptr(GError) error = NULL;
+	const struct range_args *x = &plan->range[DIFF_BEFORE], *y = &plan->range[DIFF_AFTER];
+	bool is_one = plan->path[DIFF_BEFORE] == plan->path[DIFF_AFTER] && !range_is_asked(x) && !range_is_asked(y);
+	struct profile *before = range_read_profile(plan->path[DIFF_BEFORE], x, &error);
+	struct profile *after = is_one || !before ? before : range_read_profile(plan->path[DIFF_AFTER], y, &error);
+	int status = EXIT_FAILED;
+
+	if (before && after)
+		status = compare(a, plan, (const struct profile *[]){ before, after }, &error);
+	if (error)
+		cmd_error(COMMAND, "%s", error->message);
+	if (!is_one)
+		profile_free(after);
+	profile_free(before);
+	return status;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct diff_args a = { .top = -1 };
+	struct diff_plan plan = { 0 };
+	struct filter_args *both = &a.filters[OF_BOTH], *x = &a.filters[OF_BEFORE], *y = &a.filters[OF_AFTER];
+	g_autoptr(GError) error = NULL;
+	int status = EXIT_USAGE;
+	GOptionEntry entries[] = {
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "What rows have in common (reason,stack)", "WHAT[,WHAT]" },
+		{ "fail-if", 0, 0, G_OPTION_ARG_STRING_ARRAY, &a.fail_if, "Exit status 10 when true and no noise; several may be given", "COND" },
+		{ "requests", 0, 0, G_OPTION_ARG_STRING, &a.requests, "Times per request: how many there were", "BEFORE,AFTER" },
+		{ "normalize", 0, 0, G_OPTION_ARG_STRING, &a.normalize, "threads: per thread-minute; requests; none (threads)", "HOW" },
+		{ "noise", 0, 0, G_OPTION_ARG_STRING, &a.noise, "What two runs differ by anyway (1%)", "PERCENT" },
+		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per table, 0 for all (6; with --json all)", "N" },
+		{ "all", 0, 0, G_OPTION_ARG_NONE, &a.all, "Also rows that differ within the noise", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output, "Draw it, too; .html gives a web page, - is stdout", "OUT.svg" },
+		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title of the picture", "TEXT" },
+		{ "negated", 0, 0, G_OPTION_ARG_NONE, &a.negated, "Draw it as wide as before", NULL },
+		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Draw it with the root at the top", NULL },
+		{ "comm", 0, 0, G_OPTION_ARG_STRING, &both->comm, "Only threads of that name", "GLOB" },
+		{ "grep", 0, 0, G_OPTION_ARG_STRING, &both->grep, "Only stacks with a frame that matches", "REGEX" },
+		{ "state", 0, 0, G_OPTION_ARG_STRING, &both->state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &both->pids, "Only these processes", "PID[,PID]" },
+		{ "tid", 't', 0, G_OPTION_ARG_STRING, &both->tids, "Only these threads", "TID[,TID]" },
+		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
+		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
+		RANGE_ENTRIES(both->range),
+		{ "before-from", 0, 0, G_OPTION_ARG_STRING, &x->range.from, "--from of BEFORE alone; so with the following", "TIME" },
+		{ "before-to", 0, 0, G_OPTION_ARG_STRING, &x->range.to, "", "TIME" },
+		{ "before-comm", 0, 0, G_OPTION_ARG_STRING, &x->comm, "", "GLOB" },
+		{ "before-grep", 0, 0, G_OPTION_ARG_STRING, &x->grep, "", "REGEX" },
+		{ "before-state", 0, 0, G_OPTION_ARG_STRING, &x->state, "", "LIST" },
+		{ "before-pid", 0, 0, G_OPTION_ARG_STRING, &x->pids, "", "PID[,PID]" },
+		{ "before-tid", 0, 0, G_OPTION_ARG_STRING, &x->tids, "", "TID[,TID]" },
+		{ "after-from", 0, 0, G_OPTION_ARG_STRING, &y->range.from, "--from of AFTER alone; so with the following", "TIME" },
+		{ "after-to", 0, 0, G_OPTION_ARG_STRING, &y->range.to, "", "TIME" },
+		{ "after-comm", 0, 0, G_OPTION_ARG_STRING, &y->comm, "", "GLOB" },
+		{ "after-grep", 0, 0, G_OPTION_ARG_STRING, &y->grep, "", "REGEX" },
+		{ "after-state", 0, 0, G_OPTION_ARG_STRING, &y->state, "", "LIST" },
+		{ "after-pid", 0, 0, G_OPTION_ARG_STRING, &y->pids, "", "PID[,PID]" },
+		{ "after-tid", 0, 0, G_OPTION_ARG_STRING, &y->tids, "", "TID[,TID]" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	plan_init(&plan);
+	if (cmd_parse(COMMAND, "BEFORE [AFTER]", description, entries, &argc, &argv, &status)) {
+		if (plan_make(&a, argc, argv, &plan, &error)) {
+			status = run(&a, &plan);
+		} else {
+			cmd_error(COMMAND, "%s", error->message);
+			status = EXIT_USAGE;
+		}
+	}
+	plan_clear(&plan);
+	args_clear(&a);
+	return status;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/html/html.h"
+
+#include "analyse/accounts.h"
+#include "render/html/facet.h"
+#include "render/html/web.h"
+#include "render/json/write.h"
+#include "render/svg/text.h"
+
+static void about_facets(struct json *j, GPtrArray *facets)
+{
+	json_key(j, "facets");
+	json_array_begin(j);
+	for (unsigned i = 0; i < facets->len; i++) {
+		const struct facet *f = g_ptr_array_index(facets, i);
+
+		json_object_begin(j);
+		json_member_string(j, "name", f->name);
+		json_key(j, "categories");
+		json_array_begin(j);
+		for (unsigned k = 0; k < f->categories->len; k++) {
+			const struct facet_category *category = &g_array_index(f->categories, struct facet_category, k);
+
+			json_object_begin(j);
+			json_member_string(j, "name", category->name);
+			json_member_bool(j, "idle", category->is_idle);
+			json_object_end(j);
+		}
+		json_array_end(j);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void about_losses(struct json *j, const struct profile *p)
+{
+	json_key(j, "losses");
+	json_array_begin(j);
+	for (unsigned i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		json_object_begin(j);
+		json_member_string(j, "help", l->help);
+		json_member_uint(j, "count", l->count);
+		json_member_uint(j, "ns", l->time_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* What is known of the selected threads' time, and how much of it the page shows. */
+static void about_coverage(struct json *j, const struct profile *p, const struct selection *selection)
+{
+	struct accounts *a = accounts_new(p, selection);
+	struct coverage c;
+
+	coverage_of(p, selection, &c);
+	json_member_uint(j, "threads", a->total.threads_cnt);
+	json_member_uint(j, "observed", a->total.observed_ns);
+	json_member_uint(j, "onCpu", a->total.on_cpu_ns);
+	json_member_uint(j, "offCpu", a->total.off_cpu_ns);
+	json_member_uint(j, "listed", c.listed_ns);
+	json_member_uint(j, "selected", c.selected_ns);
+	json_member_uint(j, "filtered", a->total.filtered_ns);
+	json_member_uint(j, "lost", a->total.lost_ns);
+	json_member_uint(j, "lostEvents", c.lost_cnt);
+	json_member_uint(j, "residual", a->total.residual_abs_ns);
+	json_member_uint(j, "error", (uint64_t)c.listed_se_ns);
+	json_key(j, "stacks");
+	json_array_begin(j);
+	for (unsigned end = STACK_COMPLETE; end < STACK_END_COUNT; end++)
+		json_uint(j, c.stacks_ns[end]);
+	json_array_end(j);
+	accounts_free(a);
+}
+
+static void about_view(struct json *j, const struct html_options *o)
+{
+	json_key(j, "view");
+	json_object_begin(j);
+	json_member_string(j, "by", o->view.by_thread ? "thread" : o->by_process ? "process" : "comm");
+	json_member_string(j, "weight", weight_name(o->view.weight));
+	json_member_bool(j, "reverse", o->view.reverse);
+	json_member_bool(j, "down", o->inverted);
+	json_member_bool(j, "wakers", o->view.view != TREE_SLEEPERS);
+	json_member_string(j, "colours", o->colours);
+	json_object_end(j);
+}
+
+void html_about(const struct profile *p, const struct html_options *o, GPtrArray *facets, GString *out)
+{
+	const struct profile_info *info = &p->info;
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_string(&j, "title", o->title);
+	json_member_string(&j, "subtitle", o->subtitle);
+	json_member_string(&j, "host", info->host);
+	json_member_string(&j, "kernel", info->kernel);
+	json_member_uint(&j, "cpus", info->cpus);
+	json_member_uint(&j, "startMs", info->start_unix_ns / 1000000);
+	json_member_uint(&j, "window", info->duration_ns);
+	json_member_string(&j, "command", info->command_line);
+	json_member_string(&j, "filters", info->filters);
+	json_member_string(&j, "selection", o->selection_text);
+	json_member_string(&j, "version", OFFCPU_VERSION);
+	json_member_uint(&j, "switches", info->switches);
+	json_member_bool(&j, "sampled", profile_is_sampled(p));
+	json_member_bool(&j, "hasWakers", info->has_wakers);
+	json_member_bool(&j, "hasObjects", info->has_locks);
+	about_coverage(&j, p, o->selection);
+	about_losses(&j, p);
+	about_facets(&j, facets);
+	about_view(&j, o);
+	json_object_end(&j);
+}
+
+static void append_block(GString *out, const char *id, const GString *packed)
+{
+	if (!packed->len)
+		return;
+	g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"%s\">", id);
+	g_string_append_len(out, packed->str, (gssize)packed->len);
+	g_string_append(out, "</script>\n");
+}
+
+/* What is shown before the script has begun, and by tabs: nothing but the script's own words come later. */
+static void append_title(const struct profile *p, const struct html_options *o, GString *out)
+{
+	g_string_append(out, "<title>");
+	svg_escape(out, o->title ? o->title : "Off-CPU time");
+	if (!o->title && p->info.host && *p->info.host) {
+		g_string_append(out, ", ");
+		svg_escape_cut(out, p->info.host, 80);
+	}
+	g_string_append(out, "</title>\n");
+}
+
+void html_page(const struct profile *p, const struct html_options *options, GString *out)
+{
+	struct html_blocks blocks;
+
+	html_blocks_make(p, options, &blocks);
+	g_string_append_printf(out,
+			       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+			       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+			       "script-src 'sha256-%s' 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"
+			       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+			       "<meta name=\"color-scheme\" content=\"light dark\">\n",
+			       web_page_loader_sha256, web_page_js_packed_sha256, web_page_css_sha256);
+	append_title(p, options, out);
+	g_string_append_printf(out, "<style>%s</style>\n</head>\n<body>\n%s", web_page_css, web_page_html);
+	append_block(out, "core", blocks.core);
+	append_block(out, "detail", blocks.detail);
+	append_block(out, "wakers", blocks.wakers);
+	append_block(out, "slices", blocks.slices);
+	g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"code\">%s</script>\n"
+			       "<script>%s</script>\n</body>\n</html>\n", web_page_js_packed, web_page_loader);
+	html_blocks_clear(&blocks);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_HTML_HTML_H
+#define RENDER_HTML_HTML_H
+
+#include "analyse/query.h"
+#include "analyse/tree.h"
+
+/*
+ * A recording as one page of HTML that needs nothing but a browser: the waits as packed columns, and the script that
+ * draws, searches and explains them (web/page).  It fetches nothing and its Content-Security-Policy forbids to.
+ */
+
+struct html_options {
+	const char *title;		/* NULL: made of what was recorded */
+	const char *subtitle;		/* NULL: host, window, threads */
+	const char *selection_text;	/* what of the recording is shown, for people; NULL or "": all */
+	const struct selection *selection;	/* only these waits are in the page; NULL: all */
+	struct tree_options view;	/* what it shows first: weight, view, reverse, by_thread */
+	bool by_process;		/* the same */
+	bool inverted;			/* root at the top */
+	const char *colours;		/* "state", "kind"; NULL: the page's choice */
+};
+
+void html_page(const struct profile *p, const struct html_options *options, GString *out);
+
+/* The page's blocks, each packed: what the script reads in web/page/data.js. */
+struct html_blocks {
+	GString *core, *detail, *wakers, *slices;	/* slices: empty where the recording has none */
+};
+/* What it finds of p and selects; `about` is JSON. */
+void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks);
+void html_blocks_clear(struct html_blocks *blocks);
+
+/* JSON that describes recording and view for the page's head. */
+void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets, GString *out);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/json/diff.h"
+
+#include <math.h>
+
+#include "render/json/write.h"
+
+static int64_t rounded(double v)
+{
+	return v >= 9e18 ? INT64_MAX : v <= -9e18 ? INT64_MIN : llround(v);
+}
+
+/* Thousandths; null where there is no number. */
+static void member_milli(struct json *j, const char *key, double v)
+{
+	json_key(j, key);
+	if (isfinite(v))
+		json_int(j, rounded(1000 * v));
+	else
+		json_null(j);
+}
+
+static void write_amount(struct json *j, const char *key, const struct diff_amount *a)
+{
+	json_key(j, key);
+	json_object_begin(j);
+	json_member_uint(j, "off_cpu_ns", a->off_cpu_ns);
+	json_member_int(j, "scaled_ns", rounded(a->scaled_ns));
+	json_member_int(j, "scaled_se_ns", rounded(a->scaled_se_ns));
+	json_member_uint(j, "count", a->count);
+	json_member_uint(j, "threads", a->threads_cnt);
+	json_member_uint(j, "whole_count", a->whole_cnt);
+	json_member_int(j, "mean_ns", rounded(a->mean_ns));
+	json_member_int(j, "p50_ns", rounded(diff_quantile(a, 0.5)));
+	json_member_int(j, "p90_ns", rounded(diff_quantile(a, 0.9)));
+	json_member_int(j, "p99_ns", rounded(diff_quantile(a, 0.99)));
+	json_member_uint(j, "max_ns", a->max_ns);
+	json_object_end(j);
+}
+
+static void write_change(struct json *j, const char *key, const struct diff_change *c, double percent)
+{
+	json_key(j, key);
+	json_object_begin(j);
+	json_member_bool(j, "is_change", c->is_real);
+	json_member_int(j, "by_ns", rounded(c->by));
+	json_member_int(j, "se_ns", rounded(c->se));
+	member_milli(j, "percent_milli", percent);
+	member_milli(j, "z_milli", c->t);
+	json_object_end(j);
+}
+
+/* The frames, outermost first, without the thread's name. */
+static void write_stack(struct json *j, const char *key, const struct tree *t, uint32_t node)
+{
+	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (; node && tree_node(t, node)->parent; node = tree_node(t, node)->parent)
+		g_array_append_val(path, node);
+	json_key(j, key);
+	json_array_begin(j);
+	for (unsigned i = path->len; i-- > 0;)
+		json_string(j, tree_node_label(t, g_array_index(path, uint32_t, i))->text);
+	json_array_end(j);
+}
+
+static void write_row(struct json *j, const struct diff *d, enum diff_by by, const struct diff_row *r)
+{
+	json_object_begin(j);
+	json_member_string(j, "name", r->name);
+	if (r->comm)
+		json_member_string(j, "comm", r->comm);
+	json_member_string(j, "fate", r->fate == DIFF_ON_BOTH ? "both" : diff_fate_name(r->fate));
+	json_member_bool(j, "is_tested", r->is_tested);
+	write_change(j, "time", &r->time, diff_percent(r));
+	write_change(j, "each", &r->each, diff_each_percent(r));
+	write_amount(j, "before", &r->side[DIFF_BEFORE]);
+	write_amount(j, "after", &r->side[DIFF_AFTER]);
+	if (by == DIFF_BY_STACK) {
+		write_stack(j, "stack", d->tree, r->key);
+		if (r->was)
+			write_stack(j, "stack_before", d->tree, r->was);
+	}
+	json_object_end(j);
+}
+
+static void write_side(struct json *j, const char *key, const struct diff *d, enum diff_side side)
+{
+	const struct diff_input *in = &d->in[side];
+	const struct profile_info *info = &in->profile->info;
+	uint64_t lost = 0;
+
+	for (unsigned i = 0; i < in->profile->losses->len; i++)
+		lost += g_array_index(in->profile->losses, struct profile_loss, i).count;
+	json_key(j, key);
+	json_object_begin(j);
+	json_member_string(j, "recording", in->name);
+	json_member_string(j, "filters", in->filters ? in->filters : "");
+	json_member_string(j, "host", info->host);
+	json_member_string(j, "kernel", info->kernel);
+	json_member_uint(j, "cpus", info->cpus);
+	json_member_uint(j, "start_unix_ns", info->start_unix_ns);
+	json_member_uint(j, "duration_ns", info->duration_ns);
+	json_member_uint(j, "threads", d->threads_cnt[side]);
+	json_member_uint(j, "observed_ns", d->observed_ns[side]);
+	if (d->options.norm == DIFF_PER_REQUEST)
+		json_member_uint(j, "requests", in->requests);
+	json_member_bool(j, "is_sampled", profile_is_sampled(in->profile));
+	json_member_uint(j, "lost_events", lost);
+	json_member_uint(j, "lost_stacks_ns", d->lost_ns[side]);
+	json_object_end(j);
+}
+
+static void write_table(struct json *j, struct diff *d, enum diff_by by, unsigned top)
+{
+	const struct diff_table *t = diff_table(d, by);
+	unsigned cnt = top ? MIN(top, t->rows->len) : t->rows->len;
+
+	json_key(j, diff_by_name(by));
+	json_object_begin(j);
+	json_member_uint(j, "rows_total", t->rows->len);
+	json_member_uint(j, "tested", t->tested_cnt);
+	json_member_uint(j, "changed", t->real_cnt);
+	json_key(j, "rows");
+	json_array_begin(j);
+	for (unsigned i = 0; i < cnt; i++)
+		write_row(j, d, by, &g_array_index(t->rows, struct diff_row, i));
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static void write_condition(struct json *j, const struct condition *c, const struct condition_result *r)
+{
+	bool is_count = c->metric == CONDITION_COUNT;
+
+	json_object_begin(j);
+	json_member_string(j, "condition", c->text);
+	json_member_string(j, "metric", condition_metric_name(c->metric));
+	json_member_bool(j, "is_true", r->is_true);
+	json_member_bool(j, "has_waits", r->has_waits);
+	json_member_bool(j, "is_beyond_threshold", r->is_beyond);
+	json_member_bool(j, "is_change", r->change.is_real);
+	member_milli(j, "percent_milli", r->percent);
+	if (is_count) {	/* normalised: no whole numbers */
+		member_milli(j, "before_milli", r->value[DIFF_BEFORE]);
+		member_milli(j, "after_milli", r->value[DIFF_AFTER]);
+	} else {
+		json_member_int(j, "before_ns", rounded(r->value[DIFF_BEFORE]));
+		json_member_int(j, "after_ns", rounded(r->value[DIFF_AFTER]));
+	}
+	json_object_end(j);
+}
+
+void diff_json(GString *out, struct diff *d, const struct diff_json_options *options)
+{
+	static const char *const norms[] = { "thread_minutes", "requests", "none" };
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_string(&j, "schema", "offcpu.diff/1");
+	json_member_string(&j, "finding", options->finding);
+	json_member_string(&j, "scaled_per", norms[d->options.norm]);
+	member_milli(&j, "noise_percent_milli", 100 * d->options.noise);
+	write_side(&j, "before", d, DIFF_BEFORE);
+	write_side(&j, "after", d, DIFF_AFTER);
+	json_key(&j, "total");
+	write_row(&j, d, DIFF_BY_TOTAL, &d->total);
+	json_key(&j, "by");
+	json_object_begin(&j);
+	for (unsigned i = 0; i < options->tables_cnt; i++)
+		write_table(&j, d, options->tables[i], options->top);
+	json_object_end(&j);
+	json_key(&j, "conditions");
+	json_array_begin(&j);
+	for (unsigned i = 0; i < options->conditions_cnt; i++)
+		write_condition(&j, options->conditions[i], &options->results[i]);
+	json_array_end(&j);
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+}

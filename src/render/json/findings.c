@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/locks.h"
+#include "analyse/wakers.h"
+#include "render/json/parts.h"
+#include "render/json/write.h"
+
+static void percentile(struct json *j, const char *key, const uint64_t *hist, double share, uint64_t max_ns)
+{
+	uint64_t ns = waker_percentile_ns(hist, share);
+
+	json_member_uint(j, key, max_ns ? MIN(ns, max_ns) : ns);
+}
+
+void json_percentiles(struct json *j, const uint64_t *hist, uint64_t max_ns)
+{
+	percentile(j, "median_ns", hist, 0.5, max_ns);
+	percentile(j, "p90_ns", hist, 0.9, max_ns);
+	percentile(j, "p99_ns", hist, 0.99, max_ns);
+	json_member_uint(j, "max_ns", max_ns);
+}
+
+static void write_function(struct json *j, const struct profile *p, const char *key, int64_t frame)
+{
+	const struct frame *f = frame >= 0 ? profile_get_frame(p, (uint32_t)frame) : NULL;
+
+	json_key(j, key);
+	if (!f) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	json_member_string(j, "name", f->name);
+	json_member_string(j, "module", f->module);
+	json_member_string(j, "file", f->file);
+	json_member_uint(j, "line", f->line);
+	json_object_end(j);
+}
+
+static void write_by(struct json *j, const struct profile *p, const struct finding *row)
+{
+	const struct finding_by *by = &row->by;
+	bool is_held = row->object && lock_is_held(profile_get_object(p, row->object - 1));
+
+	json_key(j, "by");
+	if (!by->comm) {
+		json_null(j);
+		return;
+	}
+	json_object_begin(j);
+	json_member_string(j, "role", is_held ? "holder" : "waker");
+	json_member_string(j, "comm", by->comm);
+	json_member_uint(j, "pid", by->pid);
+	json_member_uint(j, "tid", by->tid);
+	json_member_uint(j, "blocked_ns", by->blocked_ns);
+	write_function(j, p, "function", by->frame);
+	if (by->does_ns) {
+		json_member_string(j, "meanwhile", reason_name(by->does));
+		json_member_uint(j, "meanwhile_ns", by->does_ns);
+		json_member_uint(j, "off_cpu_ns", by->off_cpu_ns);
+		write_function(j, p, "meanwhile_function", by->does_frame);
+	}
+	json_object_end(j);
+}
+
+static void write_finding(struct json *j, const struct findings *f, const struct finding *row)
+{
+	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	bool is_cpu = reason_family(row->reason) == FAMILY_CPU;
+
+	json_object_begin(j);
+	json_member_string(j, "reason", reason_name(row->reason));
+	json_member_string(j, "process", row->process);
+	json_member_uint(j, "pid", row->pid);
+	json_member_string(j, "says", is_cpu ? reason_says(row->reason) : reasons_says(f->reasons, row->wait));
+	json_member_string(j, "advice", is_cpu ? reason_advice(row->reason) : reasons_advice(f->reasons, row->wait));
+	json_member_string(j, "rule", rule && !is_cpu ? rule->name : NULL);
+	json_member_string(j, "protocol", is_cpu ? "" : reasons_protocol(f->reasons, row->wait));
+	json_member_uint(j, "time_ns", row->time_ns);
+	json_member_uint(j, "count", row->count);
+	json_member_uint(j, "threads", row->threads_cnt);
+	json_percentiles(j, row->hist, row->max_ns);
+	write_function(j, f->profile, "function", is_cpu ? -1 : row->frame);
+	json_member_string(j, "lock", o && !is_cpu ? o->name : NULL);
+	json_member_bool(j, "poll_loop", row->is_poll_loop);
+	json_member_bool(j, "broadcast", row->is_broadcast);
+	write_by(j, f->profile, row);
+	json_object_end(j);
+}
+
+static void write_class(struct json *j, const struct finding_class *c)
+{
+	json_object_begin(j);
+	json_member_string(j, "process", c->process);
+	json_member_uint(j, "pid", c->pid);
+	json_member_uint(j, "processes", c->processes_cnt);
+	json_member_uint(j, "threads", c->threads_cnt);
+	json_member_uint(j, "observed_ns", c->observed_ns);
+	json_member_uint(j, "on_cpu_ns", c->on_cpu_ns);
+	json_member_uint(j, "run_queue_ns", c->queue_ns);
+	json_member_uint(j, "throttled_ns", c->throttled_ns);
+	json_member_uint(j, "idle_ns", c->idle_ns);
+	json_member_uint(j, "not_listed_ns", c->unlisted_ns);
+	json_member_int(j, "residual_ns", c->residual_ns);
+	json_key(j, "matters_ns");
+	json_object_begin(j);
+	for (unsigned i = 0; i < FAMILY_COUNT; i++) {
+		if (c->family_ns[i])
+			json_member_uint(j, reason_family_name((enum reason_family)i), c->family_ns[i]);
+	}
+	json_object_end(j);
+	json_percentiles(j, c->hist, c->max_ns);
+	json_object_end(j);
+}
+
+void json_findings(struct json *j, const struct findings *f)
+{
+	json_key(j, "findings");
+	json_array_begin(j);
+	for (guint i = 0; i < MIN(f->rows->len, JSON_FINDINGS_MAX); i++)
+		write_finding(j, f, &g_array_index(f->rows, struct finding, i));
+	json_array_end(j);
+	json_key(j, "budget");
+	json_object_begin(j);
+	json_member_uint(j, "matters_ns", f->matters_ns);
+	json_member_uint(j, "blocked_ns", f->blocked_ns);
+	json_member_uint(j, "run_queue_ns", f->queue_ns);
+	json_key(j, "idle_ns");
+	json_object_begin(j);
+	for (unsigned i = IDLE_KERNEL; i < IDLE_KIND_COUNT; i++) {
+		if (f->idle_ns[i])
+			json_member_uint(j, idle_kind_name((enum idle_kind)i), f->idle_ns[i]);
+	}
+	json_object_end(j);
+	json_key(j, "processes");
+	json_array_begin(j);
+	for (guint i = 0; i < f->classes->len; i++)
+		write_class(j, &g_array_index(f->classes, struct finding_class, i));
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static void write_reason(struct json *j, const struct top_row *r)
+{
+	json_object_begin(j);
+	json_member_string(j, "reason", r->name);
+	json_member_uint(j, "off_cpu_ns", r->off_cpu_ns);
+	json_member_uint(j, "count", r->count);
+	json_member_uint(j, "threads", r->threads_cnt);
+	json_percentiles(j, r->hist, r->max_ns);
+	json_object_end(j);
+}
+
+void json_reasons(struct json *j, const struct top *reasons)
+{
+	json_key(j, "reasons");
+	json_array_begin(j);
+	for (guint i = 0; i < reasons->rows->len; i++)
+		write_reason(j, &g_array_index(reasons->rows, struct top_row, i));
+	json_array_end(j);
+}

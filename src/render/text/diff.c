@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/diff.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "render/text/style.h"
+#include "render/text/util.h"
+
+#define LOST_SHARE 0.005	/* of a side's time, from which on lost stacks are told */
+#define MOST 0.5	/* of the whole change: "most of it" */
+
+static int64_t rounded(double ns)
+{
+	return ns >= (double)PROFILE_NS_MAX ? (int64_t)PROFILE_NS_MAX :
+	       ns <= -(double)PROFILE_NS_MAX ? -(int64_t)PROFILE_NS_MAX : llround(ns);
+}
+
+const char *diff_text_unit(const struct diff *d)
+{
+	switch (d->options.norm) {
+	case DIFF_PER_THREAD_TIME: return " per thread-minute";
+	case DIFF_PER_REQUEST: return " per request";
+	case DIFF_NOT_NORMALISED: break;
+	}
+	return "";
+}
+
+void diff_text_scaled(GString *s, const struct diff *d, double scaled_ns)
+{
+	text_duration(s, (uint64_t)rounded(fmax(scaled_ns, 0)));
+	g_string_append(s, diff_text_unit(d));
+}
+
+void diff_text_percent(GString *s, double percent)
+{
+	if (isinf(percent))
+		g_string_append(s, "new");
+	else if (fabs(percent) >= 10000)
+		g_string_append_printf(s, "x%.0f", 1 + percent / 100);
+	else
+		g_string_append_printf(s, fabs(percent) < 9.95 ? "%+.1f%%" : "%+.0f%%", percent);
+}
+
+static void append_signed(GString *s, double ns)
+{
+	g_string_append(s, ns >= 0 ? "+" : "");
+	text_duration_signed(s, rounded(ns));
+}
+
+static void append_plain_percent(GString *s, double percent)
+{
+	g_string_append_printf(s, fabs(percent) < 9.95 ? "%.1f%%" : "%.0f%%", fabs(percent));
+}
+
+/* "3.1 s -> 3.5 s" */
+static void append_from_to(GString *s, double before, double after)
+{
+	text_duration(s, (uint64_t)rounded(before));
+	g_string_append(s, " -> ");
+	text_duration(s, (uint64_t)rounded(after));
+}
+
+/* "(+0.40 s, +-0.10 s)": with twice its standard error, between which it is of 20 times 19. */
+static void append_change(GString *s, const struct diff_change *c)
+{
+	g_string_append(s, "(");
+	append_signed(s, c->by);
+	g_string_append(s, " ±");
+	text_duration(s, (uint64_t)rounded(2 * c->se));
+	g_string_append(s, ")");
+}
+
+/* The row of the first tables that tell most: why, before where. */
+static const struct diff_row *main_row(struct diff *d, bool by_time)
+{
+	static const enum diff_by ways[] = { DIFF_BY_LEAF, DIFF_BY_STACK, DIFF_BY_STATE, DIFF_BY_COMM };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(ways); i++) {
+		const struct diff_table *t = diff_table(d, ways[i]);
+
+		for (unsigned n = 0; n < t->rows->len; n++) {
+			const struct diff_row *r = &g_array_index(t->rows, struct diff_row, n);
+
+			if (!by_time && diff_row_is_real(r))
+				return r;
+			if (by_time && r->time.is_real && (r->time.by > 0) == (d->total.time.by > 0))
+				return r;
+		}
+	}
+	return NULL;
+}
+
+/* "futex_wait (commit): each wait takes 10% longer, 1.00 ms -> 1.10 ms" */
+static void append_what_changed(GString *s, const struct diff *d, const struct diff_row *r)
+{
+	text_safe(s, r->name);
+	if (r->each.is_real) {
+		g_string_append(s, ": each wait is ");
+		append_plain_percent(s, diff_each_percent(r));
+		g_string_append(s, r->each.by > 0 ? " longer, " : " shorter, ");
+		append_from_to(s, r->side[DIFF_BEFORE].mean_ns, r->side[DIFF_AFTER].mean_ns);
+		return;
+	}
+	g_string_append(s, r->fate == DIFF_NEW ? " is new: " : r->fate == DIFF_VANISHED ? " has vanished: " : ": ");
+	append_from_to(s, r->side[DIFF_BEFORE].scaled_ns, r->side[DIFF_AFTER].scaled_ns);
+	g_string_append(s, diff_text_unit(d));
+}
+
+static void append_totals(GString *s, const struct diff *d)
+{
+	g_string_append(s, "BEFORE waits ");
+	text_duration(s, (uint64_t)rounded(d->total.side[DIFF_BEFORE].scaled_ns));
+	g_string_append(s, ", AFTER ");
+	diff_text_scaled(s, d, d->total.side[DIFF_AFTER].scaled_ns);
+}
+
+static void append_total_change(GString *s, struct diff *d)
+{
+	const struct diff_row *most = main_row(d, true), *total = &d->total;
+	double before = total->side[DIFF_BEFORE].scaled_ns;
+
+	g_string_append(s, "AFTER waits ");
+	if (before > 0) {
+		append_plain_percent(s, diff_percent(total));
+		g_string_append(s, total->time.by > 0 ? " more" : " less");
+		g_string_append(s, " than BEFORE: ");
+	} else {
+		g_string_append(s, "and BEFORE does not: ");
+	}
+	append_from_to(s, before, total->side[DIFF_AFTER].scaled_ns);
+	g_string_append_printf(s, "%s ", diff_text_unit(d));
+	append_change(s, &total->time);
+	if (!most) {
+		g_string_append(s, "; no row of the tables alone changed beyond the noise.");
+		return;
+	}
+	g_string_append(s, fabs(most->time.by) >= MOST * fabs(total->time.by) ? "; most of it is " : "; the largest part of it is ");
+	text_safe(s, most->name);
+	g_string_append(s, ": ");
+	append_signed(s, most->time.by);
+	g_string_append(s, ".");
+}
+
+void diff_text_finding(GString *s, struct diff *d)
+{
+	const struct diff_row *other;
+
+	if (!d->total.side[DIFF_BEFORE].count && !d->total.side[DIFF_AFTER].count) {
+		g_string_append(s, "There is nothing to compare: neither BEFORE nor AFTER has a wait.");
+		return;
+	}
+	if (d->total.time.is_real) {
+		append_total_change(s, d);
+		return;
+	}
+	other = main_row(d, false);
+	if (!other) {
+		g_string_append(s, "No change: ");
+		append_totals(s, d);
+		g_string_append(s, ", and the difference ");
+		append_change(s, &d->total.time);
+		g_string_append(s, " is within the noise.");
+		return;
+	}
+	g_string_append(s, "What changed from BEFORE to AFTER is ");
+	append_what_changed(s, d, other);
+	g_string_append(s, ". All waits together differ within the noise: ");
+	append_totals(s, d);
+	g_string_append(s, " ");
+	append_change(s, &d->total.time);
+	g_string_append(s, ".");
+}
+
+void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
+{
+	const struct diff_input *in = &d->in[side];
+	const struct profile_info *info = &in->profile->info;
+	uint64_t lost = 0;
+
+	text_safe(s, in->name ? in->name : "");
+	g_string_append(s, ": ");
+	text_thousands(s, d->threads_cnt[side]);
+	g_string_append(s, d->threads_cnt[side] == 1 ? " thread in " : " threads in ");
+	text_duration(s, info->duration_ns);
+	if (d->options.norm == DIFF_PER_REQUEST) {
+		g_string_append(s, ", ");
+		text_thousands(s, in->requests);
+		g_string_append(s, in->requests == 1 ? " request" : " requests");
+	}
+	if (in->filters && *in->filters) {
+		g_string_append(s, ", only ");
+		text_safe(s, in->filters);
+	}
+	if (info->filters && *info->filters) {
+		g_string_append(s, ", recorded with ");
+		text_safe(s, info->filters);
+	}
+	if ((double)d->lost_ns[side] >= LOST_SHARE * (double)MAX(d->total.side[side].off_cpu_ns, 1)) {
+		g_string_append(s, ", stacks lost of ");
+		append_plain_percent(s, text_percent(d->lost_ns[side], d->total.side[side].off_cpu_ns));
+		g_string_append(s, " of the time");
+	}
+	if (profile_is_sampled(in->profile))
+		g_string_append(s, ", sampled");
+	for (unsigned i = 0; i < in->profile->losses->len; i++)
+		lost += g_array_index(in->profile->losses, struct profile_loss, i).count;
+	if (lost) {
+		g_string_append(s, ", ");
+		text_thousands(s, lost);
+		g_string_append(s, lost == 1 ? " event lost" : " events lost");
+	}
+}
+
+/* Changes of the machine that may be why. */
+static void append_machines(GString *s, const struct diff *d)
+{
+	const struct profile_info *x = &d->in[DIFF_BEFORE].profile->info, *y = &d->in[DIFF_AFTER].profile->info;
+	const struct {
+		const char *what, *before, *after;
+	} differ[] = { { "host", x->host, y->host }, { "kernel", x->kernel, y->kernel } };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(differ); i++) {
+		if (g_strcmp0(differ[i].before, differ[i].after) == 0)
+			continue;
+		g_string_append_printf(s, "Another %s: ", differ[i].what);
+		text_safe(s, differ[i].before);
+		g_string_append(s, " -> ");
+		text_safe(s, differ[i].after);
+		g_string_append(s, "\n");
+	}
+	if (x->cpus != y->cpus)
+		g_string_append_printf(s, "Other CPUs: %" PRIu32 " -> %" PRIu32 "\n", x->cpus, y->cpus);
+}
+
+static void append_cell(GString *s, const char *text, unsigned width)
+{
+	text_right(s, text, width);
+}
+
+static void signed_cell(GString *s, double ns, unsigned width)
+{
+	g_autoptr(GString) cell = g_string_new(NULL);
+
+	append_signed(cell, ns);
+	append_cell(s, cell->str, width);
+}
+
+/* How much longer each wait is; what is no change is "=", what is not known nothing. */
+static void each_cell(GString *s, const struct diff_row *r, unsigned width)
+{
+	g_autoptr(GString) cell = g_string_new(NULL);
+
+	if (r->each.is_real)
+		diff_text_percent(cell, diff_each_percent(r));
+	else if (r->side[DIFF_BEFORE].whole_cnt && r->side[DIFF_AFTER].whole_cnt)
+		g_string_append(cell, "=");
+	append_cell(s, cell->str, width);
+}
+
+static void append_row(GString *s, const struct diff_row *r, const struct text_options *o)
+{
+	g_autoptr(GString) percent = g_string_new(NULL);
+	bool is_real = r->time.is_real;
+
+	text_duration_cell(s, (uint64_t)rounded(r->side[DIFF_BEFORE].scaled_ns), 9);
+	text_duration_cell(s, (uint64_t)rounded(r->side[DIFF_AFTER].scaled_ns), 9);
+	signed_cell(s, r->time.by, 11);
+	text_duration_cell(s, (uint64_t)rounded(2 * r->time.se), 9);
+	if (is_real && r->fate != DIFF_NEW && r->fate != DIFF_VANISHED)
+		diff_text_percent(percent, diff_percent(r));
+	else
+		g_string_append(percent, is_real ? diff_fate_name(r->fate) : "=");
+	append_cell(s, percent->str, 9);
+	each_cell(s, r, 7);
+	g_string_append(s, "  ");
+	if (r->fate == DIFF_MOVED)
+		g_string_append(s, "moved: ");
+	unsigned room = text_room(o, r->fate == DIFF_MOVED ? 63 : 56);
+	unsigned used = text_safe_cut(s, r->name, room);
+	if (r->comm && (!room || used + 5 < room)) {
+		g_string_append_printf(s, "%s  ", text_dim(o));
+		text_safe_cut(s, r->comm, room ? room - used - 2 : 0);
+		g_string_append(s, text_plain(o));
+	}
+	g_string_append_c(s, '\n');
+}
+
+static const char *table_title(enum diff_by by)
+{
+	static const char *const titles[DIFF_BY_COUNT] = {
+		[DIFF_BY_TOTAL] = "all waits",	 [DIFF_BY_REASON] = "reason",	 [DIFF_BY_STACK] = "stack, thread", [DIFF_BY_FUNCTION] = "function anywhere in a stack",
+		[DIFF_BY_LEAF] = "what is waited for", [DIFF_BY_STATE] = "kind of time",   [DIFF_BY_COMM] = "thread",
+		[DIFF_BY_PROCESS] = "process",	 [DIFF_BY_SYSCALL] = "system call", [DIFF_BY_LOCK] = "lock",
+	};
+
+	return titles[by];
+}
+
+static void append_table(GString *s, struct diff *d, enum diff_by by, const struct diff_text_options *o)
+{
+	const struct diff_table *t = diff_table(d, by);
+	unsigned want = o->all ? t->rows->len : t->real_cnt, shown = o->text->top ? MIN(want, o->text->top) : want;
+
+	if (!shown)
+		return;
+	g_string_append_printf(s, "\n%s   BEFORE    AFTER     CHANGE        ±             EACH  %s%s\n", text_dim(o->text),
+			       table_title(by), text_plain(o->text));
+	for (unsigned i = 0; i < shown; i++)
+		append_row(s, &g_array_index(t->rows, struct diff_row, i), o->text);
+	if (shown < want)
+		g_string_append_printf(s, "%*s(%u more: --top 0)\n", 56, "", want - shown);
+}
+
+/* What the tables do not show, so that silence is no statement. */
+static void append_rest(GString *s, struct diff *d, const struct diff_text_options *o)
+{
+	const struct diff_table *t = diff_table(d, o->tables_cnt ? o->tables[o->tables_cnt - 1] : DIFF_BY_STACK);
+	unsigned noise = t->tested_cnt - t->real_cnt, small = t->rows->len - t->tested_cnt;
+
+	g_string_append_printf(s, "\nBy %s: %u changed, %u within the noise, %u too small or too few to tell%s.\n", diff_by_name(t->by),
+			       t->real_cnt, noise, small, o->all || !(noise + small) ? "" : " (--all shows them)");
+	if (d->has_unmatched)
+		g_string_append(s, "There are so many stacks that not all were looked through for ones that only moved.\n");
+}
+
+void diff_text(GString *s, struct diff *d, const struct diff_text_options *options)
+{
+	static const char *const names[DIFF_SIDES] = { "BEFORE is ", "AFTER is  " };
+
+	g_string_append(s, text_bold(options->text));
+	diff_text_finding(s, d);
+	g_string_append_printf(s, "%s\n\n", text_plain(options->text));
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		g_string_append(s, names[side]);
+		diff_text_side(s, d, side);
+		g_string_append_c(s, '\n');
+	}
+	append_machines(s, d);
+	switch (d->options.norm) {
+	case DIFF_PER_THREAD_TIME: g_string_append(s, "Times are per thread and minute of the window.\n"); break;
+	case DIFF_PER_REQUEST: g_string_append(s, "Times are per request.\n"); break;
+	case DIFF_NOT_NORMALISED: g_string_append(s, "Times are as recorded, not normalised.\n"); break;
+	}
+	for (unsigned i = 0; i < options->tables_cnt; i++)
+		append_table(s, d, options->tables[i], options);
+	append_rest(s, d, options);
+}
+
+static void append_value(GString *s, const struct diff *d, const struct condition *c, double value)
+{
+	if (c->metric == CONDITION_COUNT)
+		g_string_append_printf(s, "%.4g", value);
+	else
+		text_duration(s, (uint64_t)rounded(value));
+}
+
+void diff_text_condition(GString *s, const struct diff *d, const struct condition *c, const struct condition_result *r)
+{
+	bool is_scaled = c->metric == CONDITION_TOTAL || c->metric == CONDITION_COUNT;
+
+	g_string_append(s, r->is_true ? "FAIL: '" : "ok: '");
+	text_safe(s, c->text);
+	g_string_append(s, r->is_true ? "' is true: " : "' is not true: ");
+	if (!r->has_waits) {
+		g_string_append(s, "no wait of BEFORE or AFTER is meant by that");
+		return;
+	}
+	append_value(s, d, c, r->value[DIFF_BEFORE]);
+	g_string_append(s, " -> ");
+	append_value(s, d, c, r->value[DIFF_AFTER]);
+	g_string_append_printf(s, "%s, ", is_scaled ? diff_text_unit(d) : "");
+	diff_text_percent(s, r->percent);
+	if (r->value[DIFF_BEFORE] > 0 && c->metric != CONDITION_MAX)
+		g_string_append_printf(s, " ±%.1f%%", 200 * r->change.se / r->value[DIFF_BEFORE]);
+	if (r->is_beyond && !r->is_true)
+		g_string_append(s, ", which is within the noise");
+}

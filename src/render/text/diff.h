@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_TEXT_DIFF_H
+#define RENDER_TEXT_DIFF_H
+
+#include "analyse/diff/condition.h"
+#include "analyse/diff/diff.h"
+#include "render/text/text.h"
+
+/* `offcpu diff` for people. */
+
+struct diff_text_options {
+	const struct text_options *text;	/* top, width, colour */
+	const enum diff_by *tables;	/* which are shown, in that order */
+	unsigned tables_cnt;
+	bool all;	/* also rows that differ within the noise */
+};
+
+/* Appends: the finding, the two sides, the tables. */
+void diff_text(GString *s, struct diff *d, const struct diff_text_options *options);
+
+/* What is found, in one or two sentences of any length without a newline. */
+void diff_text_finding(GString *s, struct diff *d);
+/* "3.10 s per thread-minute" */
+void diff_text_scaled(GString *s, const struct diff *d, double scaled_ns);
+/* " per thread-minute", " per request", "" */
+const char *diff_text_unit(const struct diff *d);
+/* "+12%", "-0.3%", "new" */
+void diff_text_percent(GString *s, double percent);
+/* "b.offcpu: 8 threads for 10.0 s, only ..." */
+void diff_text_side(GString *s, const struct diff *d, enum diff_side side);
+
+/* One line: what a condition is about, how it came out and why; no newline. */
+void diff_text_condition(GString *s, const struct diff *d, const struct condition *c, const struct condition_result *r);
+
+#endif

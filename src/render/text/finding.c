@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/finding.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyse/actors.h"
+#include "analyse/label.h"
+#include "analyse/locks.h"
+#include "analyse/plumbing.h"
+#include "analyse/wakers.h"
+#include "base/module.h"
+#include "render/text/first.h"
+#include "render/text/style.h"
+#include "render/text/util.h"
+
+#define INDENT "   "
+#define NAME_COLUMNS 60 /* of a function: some are longer than a line */
+
+unsigned text_screen_width(const struct text_options *options)
+{
+	return options->width ? MAX(options->width, 60) : FIRST_COLUMNS;
+}
+
+void text_wrap(GString *s, const char *text, const char *indent, unsigned width)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	unsigned column = 0;
+
+	for (unsigned i = 0; words[i]; i++) {
+		unsigned wide = text_width(words[i]);
+
+		if (i && column + 1 + wide > width) {
+			g_string_append_printf(s, "\n%s", indent);
+			column = text_width(indent);
+		} else if (i) {
+			g_string_append_c(s, ' ');
+			column++;
+		}
+		g_string_append(s, words[i]);
+		column += wide;
+	}
+	g_string_append_c(s, '\n');
+}
+
+/* "write_audit (audit.c:27)", with the library where it is not the program's own file; "" where nothing is known. */
+static void append_function(GString *s, const struct findings *f, int64_t frame, const char *before)
+{
+	const struct frame *fr;
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	if (frame < 0)
+		return;
+	fr = profile_get_frame(f->profile, (uint32_t)frame);
+	/* loops of interpreters and libc are nobody's own */
+	enum runtime_level level = plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)frame);
+	if (fr->why == FRAME_PENDING || level == RUNTIME_ENTRY || level == RUNTIME_LIBC)
+		return;
+	if (fr->name) {
+		g_autofree char *function = actor_function(fr->name);
+		g_string_append(name, function);
+	} else {
+		label_append(name, fr);
+	}
+	g_string_append(s, before);
+	text_safe_cut(s, name->str, NAME_COLUMNS);
+	const char *module = module_base_name(fr->module);
+	if (fr->file) {
+		g_string_append(s, " (");
+		text_safe_cut(s, module_base_name(fr->file), NAME_COLUMNS);
+		if (fr->line)
+			g_string_append_printf(s, ":%" PRIu32, fr->line);
+		g_string_append_c(s, ')');
+	} else if (fr->name && module && strstr(module, ".so")) {
+		g_string_append(s, " (");
+		text_safe_cut(s, module, NAME_COLUMNS);
+		g_string_append_c(s, ')');
+	}
+}
+
+/* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
+static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
+{
+	const char *protocol = reasons_protocol(f->reasons, row->wait);
+	bool is_cpu = row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED;
+	const struct object *o = row->object && !is_cpu ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const char *says = is_cpu ? reason_says(row->reason) : reasons_says(f->reasons, row->wait);
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	g_string_append_printf(s, "%.0f%% of the time that matters: ", text_percent(row->time_ns, f->matters_ns));
+	text_safe(s, row->process);
+	g_string_append_printf(s, " %s", row->is_broadcast ? "is woken with many others by one broadcast" : says);
+	if (o && o->name && *o->name) {
+		g_string_append(s, ", ");
+		text_safe_cut(s, o->name, NAME_COLUMNS);
+		g_string_append_c(s, ',');
+	}
+	if (is_cpu)
+		return;
+	append_function(s, f, row->frame, " in ");
+	if (*protocol && !strstr(says, protocol)) {
+		g_string_append(s, " (");
+		text_safe(s, protocol);
+		g_string_append_c(s, ')');
+	}
+}
+
+static bool has_shape(const struct finding *row)
+{
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (row->hist[i])
+			return true;
+	}
+	return false;
+}
+
+static uint64_t percentile(const struct finding *row, double share)
+{
+	uint64_t ns = waker_percentile_ns(row->hist, share);
+
+	return row->max_ns ? MIN(ns, row->max_ns) : ns;
+}
+
+/* "8 threads, 12,402 waits of 3.1 s; median 1.1 ms, p99 14 ms, max 20 ms" */
+static void append_evidence(GString *s, const struct findings *f, const struct finding *row)
+{
+	text_thousands(s, row->threads_cnt);
+	g_string_append(s, row->threads_cnt == 1 ? " thread, " : " threads, ");
+	text_thousands(s, row->count);
+	g_string_append(s, row->count == 1 ? " wait, " : " waits, ");
+	text_duration(s, row->time_ns);
+	double seconds = (double)f->profile->info.duration_ns / 1e9;
+	if (row->is_poll_loop && seconds > 0)
+		g_string_append_printf(s, ", %.0f times a second", (double)row->count / seconds);
+	if (!has_shape(row))
+		return;
+	g_string_append(s, "; median ");
+	text_duration(s, percentile(row, 0.5));
+	g_string_append(s, ", p99 ");
+	text_duration(s, percentile(row, 0.99));
+	if (row->max_ns) {
+		g_string_append(s, ", max ");
+		text_duration(s, row->max_ns);
+	}
+}
+
+/* "; held by worker/4711 in write_audit, which waits for fsync meanwhile (96%)" */
+static void append_by(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct finding_by *by = &row->by;
+	bool is_held = row->object && lock_is_held(profile_get_object(f->profile, row->object - 1));
+
+	if (!by->comm)
+		return;
+	g_string_append(s, is_held ? "; held by " : "; ended by ");
+	text_safe_cut(s, by->comm, NAME_COLUMNS);
+	if (by->threads_cnt > 1)
+		g_string_append(s, " threads");
+	else if (by->tid)
+		g_string_append_printf(s, "/%u", by->tid);
+	append_function(s, f, by->frame, " in ");
+	if (by->does_ns) {
+		g_string_append_printf(s, is_held ? ", which meanwhile %s" : ", which itself mostly %s",
+				       reason_says(by->does));
+		if (by->does_frame != by->frame)
+			append_function(s, f, by->does_frame, " in ");
+	} else {
+		g_string_append_printf(s, " (%.0f%%)", text_percent(by->blocked_ns, row->time_ns));
+	}
+}
+
+static const char *advice_of(const struct findings *f, const struct finding *row)
+{
+	if (row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED)
+		return reason_advice(row->reason);
+	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
+		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
+			return "Do the I/O outside of the lock, or batch it.";
+		if (row->by.does == REASON_CPU_QUEUE)
+			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
+	}
+	if (row->is_broadcast)
+		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
+	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) &&
+	    row->by.threads_cnt > 1 &&
+	    row->by.comm == profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm &&
+	    row->threads_cnt > 2)
+		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
+	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
+		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
+	return reasons_advice(f->reasons, row->wait);
+}
+
+/* What shows the stacks of this finding, if a shell can have it without quoting pains. */
+static void append_command(GString *s, const struct findings *f, const struct finding *row)
+{
+	const char *name = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
+	g_autofree char *function = name ? actor_function(name) : NULL;
+
+	if (row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED) {
+		g_string_append(s, " `offcpu report --weight runnable --stacks`");
+		return;
+	}
+	if (!function || strlen(function) > 40)
+		return;
+	for (const char *c = function; *c; c++) {
+		if (!g_ascii_isalnum(*c) && *c != '_' && *c != ':')
+			return;
+	}
+	g_string_append_printf(s, " `offcpu report --stacks --grep %s`", function);
+}
+
+void text_finding(GString *s, const struct findings *f, unsigned row, const struct text_options *options)
+{
+	const struct finding *r = &g_array_index(f->rows, struct finding, row);
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	g_string_append(s, text_bold(options));
+	g_string_append_printf(line, "%u. ", row + 1);
+	append_sentence(line, f, r);
+	text_wrap(s, line->str, INDENT, text_screen_width(options));
+	g_string_append(s, text_plain(options));
+	g_string_assign(line, INDENT);
+	append_evidence(line, f, r);
+	append_by(line, f, r);
+	text_wrap(s, line->str, INDENT, text_screen_width(options));
+	g_string_assign(line, INDENT);
+	g_string_append(line, advice_of(f, r));
+	append_command(line, f, r);
+	text_wrap(s, line->str, INDENT, text_screen_width(options));
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_TEXT_FINDING_H
+#define RENDER_TEXT_FINDING_H
+
+#include "analyse/findings.h"
+#include "render/text/text.h"
+
+/* One finding: a sentence, its evidence, the advice.  Appends lines. */
+void text_finding(GString *s, const struct findings *f, unsigned row, const struct text_options *options);
+
+/* Columns of the screen: the terminal's, at most; 80 where it is none. */
+unsigned text_screen_width(const struct text_options *options);
+
+/* Appends a text in lines of at most `width` columns, broken at blanks; `indent` stands before all but the first. */
+void text_wrap(GString *s, const char *text, const char *indent, unsigned width);
+
+#endif

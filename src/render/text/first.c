@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/first.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyse/accounts.h"
+#include "render/text/finding.h"
+#include "render/text/style.h"
+#include "render/text/util.h"
+
+#define FINDINGS_MAX 3
+#define FINDING_PERCENT 5 /* of the time that matters: below that only the first one is worth a line */
+#define CLASSES_MAX 4
+#define BAR_CELLS 8
+#define LOSS_PERMILLE 1
+
+bool idle_choice_parse(const char *text, enum idle_choice *ret_choice)
+{
+	static const char *const names[] = { "fold", "keep", "drop" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*ret_choice = (enum idle_choice)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static unsigned lines_of(const char *text)
+{
+	unsigned n = 0;
+
+	for (const char *c = text; *c; c++)
+		n += *c == '\n';
+	return n;
+}
+
+/* "mariadbd (1736)", "postgres (12 processes)", "5 processes". */
+static void append_target(GString *s, const struct findings *f)
+{
+	const struct finding_class *c = f->classes->len ? &g_array_index(f->classes, struct finding_class, 0) : NULL;
+
+	if (f->classes->len != 1) {
+		uint32_t all = 0;
+
+		for (guint i = 0; i < f->classes->len; i++)
+			all += g_array_index(f->classes, struct finding_class, i).processes_cnt;
+		g_string_append_printf(s, "%u processes", all);
+		return;
+	}
+	text_safe(s, c->process);
+	if (c->pid)
+		g_string_append_printf(s, " (%u)", c->pid);
+	else
+		g_string_append_printf(s, " (%u processes)", c->processes_cnt);
+}
+
+static uint64_t lost_ns(const struct profile *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		sum += profile_thread(p, i)->lost_ns;
+	return sum;
+}
+
+/* "offcpu: mariadbd (1736), 30.0 s, 2 CPUs, exact, complete" */
+static void append_head(GString *s, const struct findings *f, const struct query *query, const struct text_options *o)
+{
+	const struct profile *p = f->profile;
+	g_autofree char *asked = query ? query_text(query) : NULL;
+	uint64_t observed = 0, lost = lost_ns(p);
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		observed += thread_observed_ns(profile_thread(p, i));
+	g_string_append_printf(s, "%soffcpu: ", text_bold(o));
+	append_target(s, f);
+	g_string_append(s, ", ");
+	text_duration(s, p->info.duration_ns);
+	g_string_append_printf(s, ", %u CPU%s, %s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s",
+			       profile_is_sampled(p) ? "short waits sampled" : "exact");
+	if (lost > observed / 1000 * LOSS_PERMILLE) {
+		g_string_append_printf(s, "%.1f%% lost (see --full)", text_percent(lost, observed));
+	} else {
+		g_string_append(s, "complete");
+	}
+	g_string_append_printf(s, "%s\n", text_plain(o));
+	if (asked && *asked) {
+		g_string_append(s, "Shown: ");
+		text_safe_cut(s, asked, text_screen_width(o) - 7);
+		g_string_append_c(s, '\n');
+	}
+}
+
+struct part {
+	const char *name;
+	uint64_t ns;
+};
+
+static int compare_parts(gconstpointer va, gconstpointer vb)
+{
+	const struct part *a = va, *b = vb;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static GArray *parts_of(const struct finding_class *c, enum idle_choice idle)
+{
+	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct part));
+	const struct part known[] = {
+		{ "on-CPU", c->on_cpu_ns },       { "run queue", c->queue_ns },
+		{ "throttled", c->throttled_ns }, { "idle", idle == IDLE_DROP ? 0 : c->idle_ns },
+		{ "not listed", c->unlisted_ns },
+	};
+
+	g_array_append_vals(parts, known, G_N_ELEMENTS(known));
+	for (unsigned i = 0; i < FAMILY_COUNT; i++) {
+		struct part part = { reason_family_name((enum reason_family)i), c->family_ns[i] };
+
+		g_array_append_val(parts, part);
+	}
+	g_array_sort(parts, compare_parts);
+	return parts;
+}
+
+/* "█████▌": eighths of a cell. */
+static void append_bar(GString *s, uint64_t part, uint64_t whole)
+{
+	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+	unsigned n = whole ? (unsigned)((double)part / (double)whole * BAR_CELLS * 8 + 0.5) : 0;
+
+	for (unsigned i = 0; i < n / 8; i++)
+		g_string_append(s, "█");
+	g_string_append(s, n ? eighths[n % 8] : "▏");
+}
+
+/* One line: as many of its parts as there is room for, the largest first. */
+static void append_class(GString *s, const struct finding_class *c, const struct text_options *o,
+			 enum idle_choice idle)
+{
+	g_autoptr(GArray) parts = parts_of(c, idle);
+	g_autoptr(GString) line = g_string_new(NULL), cell = g_string_new(NULL);
+	uint64_t whole = c->observed_ns - (idle == IDLE_DROP ? MIN(c->idle_ns, c->observed_ns) : 0);
+	bool is_full = false;
+
+	text_safe_cell(line, c->process, 15);
+	g_string_append_printf(line, " %4u thread%s", c->threads_cnt, c->threads_cnt == 1 ? " " : "s");
+	for (guint i = 0; i < parts->len && !is_full; i++) {
+		const struct part *part = &g_array_index(parts, struct part, i);
+
+		if (part->ns < whole / 200)
+			break;
+		g_string_truncate(cell, 0);
+		g_string_append_printf(cell, "  %s ", part->name);
+		append_bar(cell, part->ns, whole);
+		g_string_append_printf(cell, " %.0f%%", text_percent(part->ns, whole));
+		is_full = text_width(line->str) + text_width(cell->str) > text_screen_width(o);
+		if (!is_full)
+			g_string_append(line, cell->str);
+	}
+	g_string_append(s, line->str);
+	g_string_append_c(s, '\n');
+}
+
+static unsigned classes_shown(const struct findings *f)
+{
+	unsigned n = 0;
+
+	while (n < f->classes->len && n < CLASSES_MAX) {
+		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, n);
+
+		if (n && finding_class_matters_ns(c) + c->on_cpu_ns < c->observed_ns / 100)
+			break;
+		n++;
+	}
+	return n;
+}
+
+static void append_classes(GString *s, const struct findings *f, const struct text_options *o, enum idle_choice idle)
+{
+	unsigned shown = classes_shown(f);
+	uint32_t more = 0;
+
+	for (guint i = 0; i < f->classes->len; i++) {
+		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+
+		if (i < shown)
+			append_class(s, c, o, idle);
+		else
+			more += c->processes_cnt;
+	}
+	if (more)
+		g_string_append_printf(s, "and %u process%s that did less: --full\n", more, more == 1 ? "" : "es");
+}
+
+/* "Idle, folded: 4.1 min in 9 threads (workers without work, event loops with nothing due)." */
+static void append_idle(GString *s, const struct findings *f, const struct text_options *o, enum idle_choice choice)
+{
+	g_autoptr(GString) line = g_string_new(NULL), kinds = g_string_new(NULL);
+	struct part parts[IDLE_KIND_COUNT];
+	uint32_t threads = 0;
+
+	if (choice == IDLE_DROP)
+		return;
+	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++) {
+		parts[i] = (struct part){ idle_kind_text((enum idle_kind)i), i == IDLE_KERNEL ? 0 : f->idle_ns[i] };
+		threads += i == IDLE_KERNEL ? 0 : f->idle_threads[i];
+	}
+	qsort(parts, IDLE_KIND_COUNT, sizeof(parts[0]), compare_parts);
+	for (unsigned i = 0; i < IDLE_KIND_COUNT && parts[i].ns; i++) {
+		g_string_append_printf(kinds, "%s%s", i ? ", " : "", parts[i].name);
+		if (choice == IDLE_KEEP) {
+			g_string_append_c(kinds, ' ');
+			text_duration(kinds, parts[i].ns);
+		}
+	}
+	if (f->idle_sum_ns) {
+		g_string_append(line, choice == IDLE_KEEP ? "Idle: " : "Idle, folded: ");
+		text_duration(line, f->idle_sum_ns);
+		g_string_append_printf(line, " in %u thread%s (%s).", threads, threads == 1 ? "" : "s", kinds->str);
+	}
+	if (f->idle_ns[IDLE_KERNEL] && !f->has_kernel_only)
+		g_string_append_printf(line, "%s%u kernel threads: -k.", line->len ? " " : "",
+				       f->idle_threads[IDLE_KERNEL]);
+	if (line->len)
+		text_wrap(s, line->str, "", text_screen_width(o));
+}
+
+static void append_more(GString *s, const struct profile *p, const struct text_options *o)
+{
+	g_autoptr(GString) line = g_string_new("More: --stacks, --by reason, --full");
+
+	if (p->info.has_wakers)
+		g_string_append(line, ", --wakers");
+	if (p->info.has_locks)
+		g_string_append(line, ", --locks");
+	if (p->info.has_blame)
+		g_string_append(line, ", --runq-blame");
+	if (p->info.has_storms)
+		g_string_append(line, ", --storms");
+	g_string_append(line, "; offcpu flame");
+	text_wrap(s, line->str, "", text_screen_width(o));
+}
+
+static unsigned findings_shown(const struct findings *f)
+{
+	unsigned n = 0;
+
+	while (n < f->rows->len && n < FINDINGS_MAX) {
+		if (n && g_array_index(f->rows, struct finding, n).time_ns < f->matters_ns / 100 * FINDING_PERCENT)
+			break;
+		n++;
+	}
+	return n;
+}
+
+void text_first(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
+		const struct text_options *options, const struct first_options *first)
+{
+	struct findings *f = findings_new(p, selection);
+	g_autoptr(GString) head = g_string_new(NULL), body = g_string_new(NULL), tail = g_string_new(NULL);
+
+	append_head(head, f, query, options);
+	append_classes(tail, f, options, first->idle);
+	append_idle(tail, f, options, first->idle);
+	if (first->rate > 0)
+		text_budget(tail, f, options, first->rate);
+	append_more(tail, p, options);
+	unsigned used = lines_of(head->str) + lines_of(tail->str), shown = findings_shown(f);
+	for (unsigned i = 0; i < shown; i++) {
+		g_autoptr(GString) one = g_string_new(NULL);
+
+		text_finding(one, f, i, options);
+		if (i && used + lines_of(body->str) + lines_of(one->str) > FIRST_LINES)
+			break;
+		g_string_append(body, one->str);
+	}
+	if (!f->matters_ns)
+		g_string_append(body, "Nothing was waited for: all threads ran or were idle.\n");
+	g_string_append(s, head->str);
+	g_string_append(s, body->str);
+	g_string_append(s, tail->str);
+	findings_free(f);
+}

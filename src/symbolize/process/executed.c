@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/process/executed.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/process/fileopen.h"
+
+#define AUXV_MAX_BYTES 4096
+
+static bool is_program(const char *dir, const struct maps_line *line)
+{
+	g_autofree char *link = g_strconcat(dir, "/exe", NULL);
+	g_autofree char *exe = g_file_read_link(link, NULL);
+
+	return exe && strcmp(exe, line->path) == 0;
+}
+
+/* Where the kernel put the path as it was given to execve(); 0: it does not tell. */
+static uint64_t address_of_path(const char *dir)
+{
+	g_autofree char *path = g_strconcat(dir, "/auxv", NULL);
+	size_t len = 0;
+	g_autofree char *text = file_read_text(path, AUXV_MAX_BYTES, &len);
+	Elf64_auxv_t entry;
+
+	for (size_t at = 0; text && at + sizeof(entry) <= len; at += sizeof(entry)) {
+		memcpy(&entry, text + at, sizeof(entry));
+		if (entry.a_type == AT_EXECFN)
+			return entry.a_un.a_val;
+	}
+	return 0;
+}
+
+static bool is_plain_text(const char *text)
+{
+	if (!*text || !g_utf8_validate(text, -1, NULL))
+		return false;
+	for (; *text; text++)
+		if (g_ascii_iscntrl(*text))
+			return false;
+	return true;
+}
+
+static char *given_path(const char *dir)
+{
+	g_autofree char *mem = g_strconcat(dir, "/mem", NULL), *cwd_link = g_strconcat(dir, "/cwd", NULL), *cwd = NULL;
+	char text[PATH_MAX + 1] = "";
+	uint64_t addr = address_of_path(dir);
+	int fd = addr && addr <= INT64_MAX ? open(mem, O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL;
+	n = pread(fd, text, PATH_MAX, (off_t)addr);	/* the string lies at the stack's end: it may be short */
+	close(fd);
+	if (n <= 0 || !memchr(text, 0, (size_t)n) || !is_plain_text(text))
+		return NULL;
+	if (text[0] == '/')
+		return g_strdup(text);
+	cwd = g_file_read_link(cwd_link, NULL);
+	return cwd ? g_canonicalize_filename(text, cwd) : NULL;
+}
+
+char *executed_path(const char *proc_dir, uint32_t pid, const struct maps_line *line)
+{
+	g_autofree char *dir = g_strdup_printf("%s/%" PRIu32, proc_dir, pid), *path = NULL, *own = NULL, *given = NULL;
+
+	if (!is_program(dir, line) || !(path = given_path(dir)))
+		return NULL;
+	own = g_path_get_basename(line->path);
+	given = g_path_get_basename(path);
+	if (strcmp(own, given) == 0 || !file_leads_to_line(proc_dir, pid, path, line))
+		return NULL;
+	return g_steal_pointer(&path);
+}

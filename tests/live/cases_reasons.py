@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Problems of known truth: the first finding names what is waited for, and in which function."""
+
+import os
+
+from lib import Recorder, case
+
+MAX_OTHER = 0.03  # of the off-CPU time
+SECONDS = 2
+
+# problem: reason, function, who ends it or holds it, what that one does meanwhile; needs a file of so many bytes
+PROBLEMS = {
+    "mutex": ("lock.mutex", "write_audit", "holder", {"disk.sync", "sleep"}, 1),
+    "pool": ("lock.condition", "pool_get", "waker", None, 0),
+    "broadcast": ("lock.condition", "wait_change", "waker", None, 0),
+    "fsync": ("disk.sync", "insert_row", None, None, 1),
+    "pollloop": ("sleep", "poll_for_job", "waker", None, 0),
+    "retry": ("sleep", "kv_get", "waker", None, 0),
+    "mmap": ("memory.file", "touch", None, None, 64 << 20),
+    "pipe": ("pipe", "feed", "waker", {"sleep"}, 0),
+    "child": ("child_exit", "wait_for_child", "waker", {"sleep"}, 0),
+    "udp": ("event_loop", "resolve", "waker", None, 0),
+}
+
+
+def record(env, problem, size):
+    path = env.disk_file() if size else None
+    try:
+        if path:
+            with open(path, "wb") as out:
+                for _ in range(max(1, size >> 20)):
+                    out.write(os.urandom(min(size, 1 << 20)))
+                os.fsync(out.fileno())
+        command = [os.path.join(env.programs, "planted"), problem, str(SECONDS)] + ([path] if path else [])
+        recorder = Recorder(env, "--wakers", "--locks", "--exact", command=command)
+        recorder.wait()
+        return recorder.report(status=0)
+    finally:
+        if path:
+            os.unlink(path)
+
+
+def of_waits(report):
+    """The findings that are no waits for a CPU: how busy the machine is is not the program's problem."""
+    return [finding for finding in report.data["findings"] if not finding["reason"].startswith("cpu.")]
+
+
+def check_sums(env, report, what):
+    rows = report.data["reasons"]
+    total = sum(row["off_cpu_ns"] for row in rows)
+    waits = sum(wait["off_cpu_ns"] for wait in report.data["waits"])
+    env.check.equal(total, waits, f"{what}: off-CPU time by reason")
+    other = sum(row["off_cpu_ns"] for row in rows if row["reason"] == "other")
+    env.check.that(other <= MAX_OTHER * total, f"{what}: {other} of {total} ns have no reason")
+
+
+@case
+def planted_problems_are_the_first_finding(env):
+    for problem, (reason, function, role, meanwhile, size) in PROBLEMS.items():
+        report = record(env, problem, size)
+        check_sums(env, report, problem)
+        findings = of_waits(report)
+        if not env.check.that(findings, f"{problem}: no finding"):
+            continue
+        first = findings[0]
+        env.check.equal(first["reason"], reason, f"{problem}: reason of the first finding")
+        env.check.equal((first["function"] or {}).get("name"), function, f"{problem}: its function")
+        by = first["by"] or {}
+        if role:
+            env.check.equal(by.get("role"), role, f"{problem}: role of who ends it")
+        if meanwhile:
+            env.check.that(by.get("meanwhile") in meanwhile, f"{problem}: meanwhile {by.get('meanwhile')}")
+        if problem == "broadcast":
+            env.check.that(first["broadcast"], "no broadcast")
+        if problem == "retry":
+            env.check.that("libplanted_kv" in (first["function"] or {}).get("module", ""), "not in the library")
+
+
+@case
+def workers_without_work_are_idle(env):
+    report = record(env, "idle", 0)
+    check_sums(env, report, "idle")
+    idle = report.data["budget"]["idle_ns"]
+    waits = [wait for wait in report.data["waits"] if any(f["name"] == "queue_pop" for f in wait["user"])]
+    env.check.that(waits and all(wait["idle"] == "pool" for wait in waits), "a worker that waits for work is not idle")
+    env.check.that(idle.get("pool", 0) >= 7 * SECONDS * 10**9 * 0.8, f"8 workers were idle for {idle} ns")
+    jobs = [wait for wait in report.data["waits"] if any(f["name"] == "do_job" for f in wait["user"])]
+    env.check.that(jobs and all(wait["idle"] is None for wait in jobs), "a worker at work is idle")

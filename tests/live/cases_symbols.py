@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Programs whose frames are hard to name: no first thread, links, odd names; and a recorder in odd surroundings."""
+
+import os
+import shutil
+import subprocess
+
+from cases_unwind import ALLOWED, check_all_complete, check_chain
+from check import check_account
+from lib import Skip, case
+
+
+@case
+def first_thread_has_exited(env):
+    """/proc/PID/maps is empty and map_files leads nowhere: what another thread has tells the names."""
+    report, truth, _ = env.record("unwind_leader", 20, 5000)
+    check_account(env.check, report, allowed_losses=ALLOWED)
+    check_all_complete(env.check, report)
+    check_chain(env.check, report, truth[0], root=False)
+
+
+def recorded_modules(env, path):
+    """The modules of the frame `main` of a program that lies at path, a copy of unwind_calls."""
+    programs, env.programs = env.programs, os.path.dirname(path)
+    report, truth, _ = env.record(os.path.basename(path), "chain", 20, 5000)
+    env.programs = programs
+    check_all_complete(env.check, report)
+    check_chain(env.check, report, truth[0])
+    return {frame["module"] for wait in report.waits for frame in wait["user"] if frame["name"] == "main"}
+
+
+def copy_of_program(env, name):
+    directory = env.temporary("folder")
+    os.mkdir(directory)
+    path = os.path.join(directory, name)
+    shutil.copy(os.path.join(env.programs, "unwind_calls"), path)
+    return path
+
+
+@case
+def program_by_the_name_it_was_executed_by(env):
+    own = copy_of_program(env, "check-rdb")
+    for name, link in ("by-symlink", os.symlink), ("by-link", os.link):
+        path = os.path.join(os.path.dirname(own), name)
+        link(own, path)
+        env.check.equal(recorded_modules(env, path), {path}, "modules of main")
+    env.check.equal(recorded_modules(env, own), {own}, "modules of main")
+
+
+@case
+def program_called_deleted(env):
+    path = copy_of_program(env, "program (deleted)")
+    env.check.equal(recorded_modules(env, path), {path}, "modules of main")
+
+
+@case
+def recorder_in_a_time_namespace(env):
+    """With an offset of either clock: one sentence and status 3; without one it records."""
+    for offset, status in ((), 0), (("--monotonic", "86400"), 3), (("--boottime", "1000"), 3):
+        before = ["unshare", "--fork", "--time", *offset]
+        if subprocess.run([*before, "true"], capture_output=True, check=False).returncode != 0:
+            raise Skip("unshare makes no time namespace here")
+        for verb in (["record", "-d", "0.1", "-o", env.temporary("x.offcpu")], ["hist", "0.1", "1"],
+                     ["events", "-d", "0.1"]):
+            done = subprocess.run([*before, env.offcpu, *verb], stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, timeout=60, check=False)
+            env.check.equal(done.returncode, status, f"{verb[0]} {offset}: {done.stderr[-300:]}: status")
+            if status:
+                env.check.that(done.stderr.count("\n") == 1 and "time namespace" in done.stderr,
+                               f"{verb[0]} says {done.stderr!r}")
+
+
+@case
+def recorder_without_address_space(env):
+    """However little there is: it records, or says why not."""
+    for megabytes in (16, 24, 32, 48, 64, 96, 128, 192, 256, 512):
+        out = env.temporary("x.offcpu")
+        done = subprocess.run(["prlimit", f"--as={megabytes << 20}", env.offcpu, "record", "-d", "0.1", "-o", out],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        env.check.that(done.returncode in (0, 1, 3, 4, 127), f"{megabytes} MiB: {done.returncode}: {done.stderr[-300:]}")
+        env.check.that(done.stderr.strip(), f"{megabytes} MiB: says nothing")

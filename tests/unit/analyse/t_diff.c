@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/diff/diff.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "../change.h"
+#include "../fixture.h"
+#include "analyse/diff/condition.h"
+
+#define MS 1e6
+
+struct pair {
+	struct profile *p[DIFF_SIDES];
+	struct diff *d;
+};
+
+static struct pair pair_new(struct profile *before, struct profile *after, enum diff_norm norm)
+{
+	const struct diff_options options = { .norm = norm, .noise = DIFF_NOISE_DEFAULT };
+	const struct diff_input x = { .profile = before, .requests = 1000, .name = "a" };
+	const struct diff_input y = { .profile = after, .requests = 2000, .name = "b" };
+
+	return (struct pair){ { before, after }, diff_new(&x, &y, &options) };
+}
+
+static void pair_free(struct pair *pair)
+{
+	diff_free(pair->d);
+	profile_free(pair->p[DIFF_BEFORE]);
+	if (pair->p[DIFF_AFTER] != pair->p[DIFF_BEFORE])
+		profile_free(pair->p[DIFF_AFTER]);
+}
+
+static const struct diff_row *row_named(struct diff *d, enum diff_by by, const char *part)
+{
+	const struct diff_table *t = diff_table(d, by);
+
+	for (unsigned i = 0; i < t->rows->len; i++) {
+		const struct diff_row *r = &g_array_index(t->rows, struct diff_row, i);
+		if (strstr(r->name, part))
+			return r;
+	}
+	g_error("no row of %s has \"%s\"", diff_by_name(by), part);
+}
+
+static void assert_near(double got, double want, double tolerance)
+{
+	if (fabs(got - want) > tolerance * fabs(want))
+		g_error("%.9g is not %.9g within %g", got, want, tolerance);
+}
+
+static void test_rows(void)
+{
+	struct pair pair = pair_new(change_new(false), change_new(true), DIFF_NOT_NORMALISED);
+	const struct diff_row *lock = row_named(pair.d, DIFF_BY_STACK, "futex"), *r;
+
+	g_assert_true(lock->fate == DIFF_ON_BOTH);
+	assert_near(lock->side[DIFF_BEFORE].scaled_ns, 20000 * MS, 1e-9);
+	assert_near(lock->side[DIFF_AFTER].scaled_ns, 22010.1 * MS, 1e-9);	/* with the ten whose walk was short */
+	assert_near(lock->each.by, 0.1 * MS, 1e-3);
+	g_assert_true(lock->time.is_real && lock->each.is_real);
+	g_assert_cmpuint(lock->side[DIFF_BEFORE].threads_cnt, ==, 4);
+
+	r = row_named(pair.d, DIFF_BY_STACK, "nanosleep");	/* 1 % is noise */
+	g_assert_true(r->is_tested && !diff_row_is_real(r));
+	r = row_named(pair.d, DIFF_BY_STACK, "old_path");
+	g_assert_true(r->fate == DIFF_VANISHED && r->time.is_real && r->time.by < 0);
+	g_assert_true(isinf(diff_percent(row_named(pair.d, DIFF_BY_STACK, "evil"))));
+	g_assert_true(row_named(pair.d, DIFF_BY_STACK, "evil")->fate == DIFF_NEW);
+	r = row_named(pair.d, DIFF_BY_STACK, "flush");
+	g_assert_true(r->fate == DIFF_MOVED && r->was && !diff_row_is_real(r));
+	r = row_named(pair.d, DIFF_BY_FUNCTION, "libx.so+?");
+	g_assert_true(r->fate == DIFF_ON_BOTH && !diff_row_is_real(r));
+	r = row_named(pair.d, DIFF_BY_STACK, "worker_thread");
+	g_assert_true(r->fate == DIFF_ON_BOTH);
+	g_assert_cmpstr(r->comm, ==, "kworker/#:#");
+	r = row_named(pair.d, DIFF_BY_STACK, "pause");	/* four waits that were no whole ones */
+	g_assert_cmpuint(r->side[DIFF_BEFORE].whole_cnt, ==, 0);
+	g_assert_true(!r->each.is_real && r->each.p >= 1);
+	pair_free(&pair);
+}
+
+/* Where rows are parts of all waits, they add up to the nanosecond. */
+static void test_sums(void)
+{
+	static const enum diff_by partitions[] = { DIFF_BY_REASON, DIFF_BY_STACK, DIFF_BY_LEAF, DIFF_BY_STATE, DIFF_BY_COMM, DIFF_BY_PROCESS,
+						   DIFF_BY_SYSCALL };
+	struct pair pair = pair_new(fixture_new(), change_new(true), DIFF_PER_THREAD_TIME);
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(partitions); i++) {
+		const struct diff_table *t = diff_table(pair.d, partitions[i]);
+		uint64_t ns[DIFF_SIDES] = { 0 }, cnt[DIFF_SIDES] = { 0 };
+
+		for (unsigned n = 0; n < t->rows->len; n++) {
+			for (unsigned side = 0; side < DIFF_SIDES; side++) {
+				ns[side] += g_array_index(t->rows, struct diff_row, n).side[side].off_cpu_ns;
+				cnt[side] += g_array_index(t->rows, struct diff_row, n).side[side].count;
+			}
+		}
+		for (unsigned side = 0; side < DIFF_SIDES; side++) {
+			g_assert_cmpuint(ns[side], ==, pair.d->total.side[side].off_cpu_ns);
+			g_assert_cmpuint(cnt[side], ==, pair.d->total.side[side].count);
+		}
+	}
+	g_assert_cmpuint(pair.d->total.side[DIFF_BEFORE].off_cpu_ns, ==, UINT64_C(3960) * 1000000);
+	pair_free(&pair);
+}
+
+static void test_norms(void)
+{
+	struct pair per_thread = pair_new(change_new(false), change_new(true), DIFF_PER_THREAD_TIME);
+	struct pair per_request = pair_new(change_new(false), change_new(true), DIFF_PER_REQUEST);
+
+	/* 20 s of five threads that were there for 30 s each: 2.5 minutes */
+	assert_near(row_named(per_thread.d, DIFF_BY_LEAF, "futex")->side[DIFF_BEFORE].scaled_ns, 8000 * MS, 1e-9);
+	assert_near(row_named(per_request.d, DIFF_BY_LEAF, "futex")->side[DIFF_BEFORE].scaled_ns, 20 * MS, 1e-9);
+	assert_near(row_named(per_request.d, DIFF_BY_STACK, "futex")->side[DIFF_AFTER].scaled_ns, 11.00505 * MS, 1e-9);
+	pair_free(&per_thread);
+	pair_free(&per_request);
+}
+
+/*
+ * The standard error of the sleeps' row, worked out in Python from change.c: each thread has 2000 waits, 1500 in the slot
+ * of 2^20 ns and 500 in the one below, so squares = (sum / (1500 * 1.5 * 2^20 + 500 * 1.5 * 2^19))^2 * 7 / 3 *
+ * (1500 * 2^40 + 500 * 2^38); a thread's variance is (1 - sum / 30 s)^2 of that; errors of the four add up.
+ */
+static void test_error(void)
+{
+	struct pair pair = pair_new(change_new(false), change_new(true), DIFF_NOT_NORMALISED);
+	const struct diff_row *r = row_named(pair.d, DIFF_BY_LEAF, "nanosleep");
+
+	assert_near(r->side[DIFF_BEFORE].scaled_se_ns, 325.275e6, 1e-4);
+	pair_free(&pair);
+}
+
+static void test_same(void)
+{
+	struct profile *p = change_new(false);
+	struct pair pair = pair_new(p, p, DIFF_PER_THREAD_TIME);
+
+	for (unsigned by = 0; by < DIFF_BY_COUNT; by++)
+		g_assert_cmpuint(diff_table(pair.d, by)->real_cnt, ==, 0);
+	g_assert_cmpfloat(pair.d->total.time.by, ==, 0);
+	pair_free(&pair);
+}
+
+static void test_empty(void)
+{
+	struct pair both = pair_new(profile_new(), profile_new(), DIFF_PER_THREAD_TIME);
+	struct pair one = pair_new(profile_new(), change_new(true), DIFF_PER_THREAD_TIME);
+
+	g_assert_cmpuint(diff_table(both.d, DIFF_BY_STACK)->rows->len, ==, 0);
+	g_assert_cmpuint(diff_table(one.d, DIFF_BY_LOCK)->rows->len, ==, 0);
+	g_assert_true(row_named(one.d, DIFF_BY_STACK, "futex")->fate == DIFF_NEW);
+	pair_free(&both);
+	pair_free(&one);
+}
+
+static void test_time(void)
+{
+	struct profile *before = change_large(20000, 1), *after = change_large(20000, 2);
+	clock_t begin = clock();
+	struct pair pair = pair_new(before, after, DIFF_PER_THREAD_TIME);
+
+	diff_table(pair.d, DIFF_BY_STACK);
+	g_test_message("20,000 stacks: %.0f ms of CPU time", 1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC);
+	/* Every hundredth stack of each has a function of its own, so that many are on one side alone: none is alike enough by chance. */
+	g_assert_cmpuint(diff_table(pair.d, DIFF_BY_STACK)->rows->len, >, 20000);
+	pair_free(&pair);
+}
+
+static struct condition_result check(struct diff *d, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+	struct condition *c = condition_parse(text, &error);
+	struct condition_result result;
+
+	g_assert_no_error(error);
+	g_assert_true(condition_check(d, c, 1, &result, &error));
+	condition_free(c);
+	return result;
+}
+
+static void test_conditions(void)
+{
+	struct pair pair = pair_new(change_new(false), change_new(true), DIFF_PER_THREAD_TIME);
+	struct diff *d = pair.d;
+
+	g_assert_true(check(d, "stack~commit > +5%").is_true);
+	g_assert_false(check(d, "stack~commit > +15%").is_true);
+	g_assert_true(check(d, "function=commit mean > +5%").is_true);
+	g_assert_true(check(d, "function = commit.part.3 mean > 50us").is_true);
+	g_assert_true(check(d, "stack~'^old_path$' < -90%").is_true);
+	g_assert_true(check(d, "stack~evil > +1000%").is_true);	/* new */
+	g_assert_true(check(d, "stack~evil count > +100").is_true);
+	g_assert_false(check(d, "comm=worker total > +5%").is_true);	/* all of their time before and after */
+	g_assert_false(check(d, "leaf~nanosleep < -0.5%").is_true);
+	g_assert_true(check(d, "leaf~nanosleep < -0.5%").is_beyond);
+	g_assert_false(check(d, "lock=x > 1%").has_waits);
+	/* A function and who calls it: each wait once. */
+	assert_near(check(d, "function~'main|loop|commit' > 0%").value[DIFF_BEFORE],
+		    check(d, "function=main > 0%").value[DIFF_BEFORE], 1e-9);
+	g_assert_true(check(d, "reason=lock mean > +5%").is_true);
+	g_assert_true(check(d, "reason=lock.mutex mean > +5%").is_true);
+	g_assert_false(check(d, "reason=disk > +5%").is_true);
+	g_assert_true(check(d, "leaf~futex max > 1%").is_true);
+	g_assert_false(check(d, "leaf~futex p50 > +20%").is_true);
+	assert_near(check(d, "leaf~futex p50 > +20%").percent, 10, 0.1);
+	pair_free(&pair);
+}
+
+static void test_bad_conditions(void)
+{
+	static const char *const bad[][2] = {
+		{ "", "character 1:" },
+		{ "totl > 5%", "character 1: \"totl\" is none of total" },
+		{ "total p98 > 5%", "character 7: \"p98\"" },
+		{ "total 5%", "character 7: > or <" },
+		{ "total > 5", "character 10:" },
+		{ "total > x%", "character 9: a number" },
+		{ "total > 0x10%", "character 9:" },
+		{ "total > 1e999%", "character 9:" },
+		{ "total > inf%", "character 9:" },
+		{ "total > +%", "character 9:" },
+		{ "total count > 5ms", "character 16:" },
+		{ "total > 5% 6", "character 12: \"6\" is left over" },
+		{ "comm > 5%", "character 6: = and a name" },
+		{ "comm= > 5%", "character 7: a name" },
+		{ "comm=\"a > 5%", "character 6: this quote" },
+		{ "stack=f > 5%", "a stack has no name" },
+		{ "reason=lokc > 5%", "character 8: there is no reason \"lokc\"; known are" },
+		{ "stack~( > 5%", "character 7: expression" },
+		{ "\xc3\xa9 > 5%", "character 1:" },
+		{ "comm=\xc3\xa9 = 5%", "character 8:" },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(condition_parse(bad[i][0], &error));
+		if (!strstr(error->message, bad[i][1]))
+			g_error("\"%s\": %s", bad[i][0], error->message);
+	}
+}
+
+static void test_endless_expression(void)
+{
+	struct profile *p = profile_new();
+	struct thread t = { .comm = profile_string(p, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"), .to_ns = 1000 };
+	struct wait w = { .thread = profile_add_thread(p, &t), .state = 'S', .count = 1, .blocked_ns = 10, .max_ns = 10,
+			  .hist = { [3] = 1 } };
+	struct condition_result result;
+	g_autoptr(GError) error = NULL;
+
+	profile_add_wait(p, &w);
+	struct pair pair = pair_new(p, p, DIFF_NOT_NORMALISED);
+	struct condition *c = condition_parse("comm~(a+)+$ > 5%", &error);
+	g_assert_false(condition_check(pair.d, c, 1, &result, &error));
+	g_assert_nonnull(strstr(error->message, "too many steps"));
+	condition_free(c);
+	pair_free(&pair);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/diff/rows", test_rows);
+	g_test_add_func("/diff/sums", test_sums);
+	g_test_add_func("/diff/norms", test_norms);
+	g_test_add_func("/diff/error", test_error);
+	g_test_add_func("/diff/same", test_same);
+	g_test_add_func("/diff/empty", test_empty);
+	g_test_add_func("/diff/time", test_time);
+	g_test_add_func("/diff/conditions", test_conditions);
+	g_test_add_func("/diff/conditions/bad", test_bad_conditions);
+	g_test_add_func("/diff/conditions/endless", test_endless_expression);
+	return g_test_run();
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/reason/reasons.h"
+
+#include <string.h>
+
+#include "../fixture.h"
+#include "analyse/findings.h"
+#include "analyse/top.h"
+
+#define MS UINT64_C(1000000)
+
+struct maker {
+	struct profile *p;
+};
+
+static struct maker maker_new(const char *filters)
+{
+	struct maker m = { .p = profile_new() };
+
+	m.p->info.filters = profile_string(m.p, filters);
+	m.p->info.duration_ns = 10000 * MS;
+	m.p->info.cpus = 2;
+	return m;
+}
+
+static uint32_t thread_of(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, uint32_t flags)
+{
+	struct thread t = {
+		.pid = pid,
+		.tid = tid,
+		.comm = profile_string(p, comm),
+		.process = profile_string(p, comm),
+		.flags = flags,
+		.to_ns = 10000 * MS,
+	};
+
+	return profile_add_thread(p, &t);
+}
+
+/* A wait of 10 ms each, and the thread's account with it. */
+static uint32_t wait_of(struct profile *p, uint32_t thread, char state, const char *user, const char *kernel,
+			uint64_t count)
+{
+	struct thread *t = &g_array_index(p->threads, struct thread, thread);
+	struct wait w = {
+		.thread = thread,
+		.state = (uint8_t)state,
+		.count = count,
+		.max_ns = 10 * MS,
+		.user = *user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) : 0,
+		.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0,
+	};
+
+	w.hist[profile_hist_slot(10 * MS)] = (uint32_t)count;
+	if (state == 'R') {
+		w.preempted_ns = count * 10 * MS;
+		t->preempted_ns += w.preempted_ns;
+	} else {
+		w.blocked_ns = count * 10 * MS;
+		t->blocked_ns += w.blocked_ns;
+	}
+	return profile_add_wait(p, &w);
+}
+
+static void woken_by(struct profile *p, uint32_t wait, uint32_t thread, const char *user)
+{
+	const struct wait *w = profile_wait(p, wait);
+	struct waker waker = { .comm = "", .irq = "timer" };
+	struct wake wake = { .wait = wait, .count = w->count, .blocked_ns = w->blocked_ns };
+
+	if (thread != UINT32_MAX) {
+		const struct thread *t = profile_thread(p, thread);
+
+		waker = (struct waker){ .pid = t->pid, .tid = t->tid, .comm = t->comm };
+		waker.user = *user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) : 0;
+	}
+	wake.waker = profile_waker(p, &waker);
+	profile_add_wake(p, &wake);
+}
+
+/* Stacks of real programs, outermost first. */
+static void test_rules(void)
+{
+	static const struct {
+		char state;
+		const char *user, *kernel;
+		enum reason reason;
+		const char *protocol;
+	} cases[] = {
+		{ 'S', "main@app PQexec@libpq.so.5 ?@libpq.so.5 poll@libc.so.6",
+		  "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", REASON_NETWORK_RECEIVE, "libpq" },
+		{ 'S', "main@app get@app redisCommand@libhiredis.so.0 read@libc.so.6",
+		  "__x64_sys_read@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]", REASON_NETWORK_RECEIVE,
+		  "hiredis" },
+		{ 'S', "main@app send_all@app send@libc.so.6",
+		  "__x64_sys_sendto@[kernel] tcp_sendmsg@[kernel] sk_stream_wait_memory@[kernel]",
+		  REASON_NETWORK_SEND, "" },
+		{ 'S', "main@app connect@libc.so.6", "__x64_sys_connect@[kernel] inet_stream_connect@[kernel]",
+		  REASON_NETWORK_CONNECT, "" },
+		{ 'S', "main@app accept@libc.so.6", "__x64_sys_accept@[kernel] inet_csk_accept@[kernel]",
+		  REASON_NETWORK_ACCEPT, "" },
+		{ 'D', "main@app fdatasync@libc.so.6", "__x64_sys_fdatasync@[kernel] jbd2_log_wait_commit@[kernel]",
+		  REASON_DISK_SYNC, "" },
+		{ 'D', "main@app read@libc.so.6",
+		  "__x64_sys_read@[kernel] filemap_read@[kernel] io_schedule@[kernel]", REASON_DISK_READ, "" },
+		{ 'D', "main@app write@libc.so.6", "__x64_sys_write@[kernel] balance_dirty_pages@[kernel]",
+		  REASON_DISK_WRITE, "" },
+		{ 'D', "main@app open@libc.so.6",
+		  "__x64_sys_openat@[kernel] ext4_lookup@[kernel] io_schedule@[kernel]", REASON_DISK_METADATA, "" },
+		{ 'D', "main@app rename@libc.so.6", "__x64_sys_rename@[kernel] rwsem_down_write_slowpath@[kernel]",
+		  REASON_LOCK_KERNEL, "" },
+		{ 'S', "main@app f@app pthread_mutex_lock@@GLIBC_2@libc.so.6",
+		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "" },
+		{ 'S', "main@app f@app sem_wait@libc.so.6", "__x64_sys_futex@[kernel] futex_wait@[kernel]",
+		  REASON_LOCK_SEMAPHORE, "" },
+		{ 'S', "main@app pthread_cond_wait@libc.so.6 __pthread_mutex_cond_lock@libc.so.6",
+		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "" },
+		{ 'S', "main@python3.11 PyEval_RestoreThread@python3.11 pthread_cond_timedwait@libc.so.6",
+		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "GIL" },
+		{ 'S', "main@app write@libc.so.6", "__x64_sys_write@[kernel] pipe_write@[kernel]", REASON_PIPE, "" },
+		{ 'S', "main@app wait4@libc.so.6", "__x64_sys_wait4@[kernel] do_wait@[kernel]", REASON_CHILD_EXIT,
+		  "" },
+		{ 'S', "main@app a@app b@app usleep@libc.so.6",
+		  "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", REASON_SLEEP, "" },
+		{ 'D', "main@app touch@app",
+		  "asm_exc_page_fault@[kernel] filemap_fault@[kernel] io_schedule@[kernel]", REASON_MEMORY_FILE, "" },
+		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] do_swap_page@[kernel] io_schedule@[kernel]",
+		  REASON_MEMORY_SWAP, "" },
+		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] try_to_free_mem_cgroup_pages@[kernel]",
+		  REASON_MEMORY_RECLAIM, "" },
+		{ 'S', "main@app read@libc.so.6", "__x64_sys_read@[kernel] n_tty_read@[kernel]", REASON_TERMINAL,
+		  "" },
+		{ 'S', "main@app epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]",
+		  REASON_EVENT_LOOP, "" },
+		{ 'R', "main@app spin@app", "asm_sysvec_apic_timer_interrupt@[kernel]", REASON_CPU_QUEUE, "" },
+		{ 'I', "main@app spin@app", "throttle_cfs_rq_work@[kernel]", REASON_CPU_THROTTLED, "" },
+		{ 'T', "main@app", "do_signal_stop@[kernel]", REASON_STOPPED, "" },
+		{ 'D', "main@app ioctl@libc.so.6", "__x64_sys_ioctl@[kernel] drm_wait@[kernel]", REASON_DEVICE, "" },
+		{ 'D', "main@app ioctl@libc.so.6", "__x64_sys_ioctl@[kernel] never_heard_of@[kernel]", REASON_OTHER,
+		  "" },
+	};
+	struct maker m = maker_new("process 1");
+	uint32_t waits[G_N_ELEMENTS(cases)];
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		waits[i] = wait_of(m.p, thread_of(m.p, 1 + i, 1 + i, "app", 0), cases[i].state, cases[i].user,
+				   cases[i].kernel, 1);
+	struct reasons *r = reasons_new(m.p, NULL);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		if (reasons_of(r, waits[i]) != cases[i].reason)
+			g_error("case %u: %s", i, reason_name(reasons_of(r, waits[i])));
+		g_assert_cmpstr(reasons_protocol(r, waits[i]), ==, cases[i].protocol);
+	}
+	reasons_free(r);
+	profile_free(m.p);
+}
+
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+#define QUEUE "start_thread@libc.so.6 worker@app queue_pop@app pthread_cond_wait@libc.so.6"
+#define GET "start_thread@libc.so.6 worker@app serve@app pool_get@app pthread_cond_wait@libc.so.6"
+#define QUERY "start_thread@libc.so.6 worker@app serve@app query@app recv@libc.so.6"
+#define RECV "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"
+#define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"
+
+/* Workers that others give work to are idle; workers that wait for one another are not. */
+static void test_pools(void)
+{
+	struct maker m = maker_new("process 1");
+	uint32_t main = thread_of(m.p, 1, 1, "app", 0), idle[3], short_of[3], work[3];
+
+	wait_of(m.p, main, 'S', "main@app usleep@libc.so.6", NAP, 10);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t t = thread_of(m.p, 1, 10 + i, "idler", 0);
+
+		idle[i] = wait_of(m.p, t, 'S', QUEUE, FUTEX, 100);
+		work[i] = wait_of(m.p, t, 'S', QUERY, RECV, 50);
+		woken_by(m.p, idle[i], main, "main@app push@app pthread_cond_signal@libc.so.6");
+	}
+	uint32_t peers[3];
+	for (uint32_t i = 0; i < 3; i++) {
+		peers[i] = thread_of(m.p, 1, 20 + i, "short", 0);
+		short_of[i] = wait_of(m.p, peers[i], 'S', GET, FUTEX, 100);
+		wait_of(m.p, peers[i], 'S', QUERY, RECV, 50);
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		woken_by(m.p, short_of[i], peers[(i + 1) % 3], "main@app pool_put@app pthread_cond_signal@libc.so.6");
+	struct reasons *r = reasons_new(m.p, NULL);
+	for (uint32_t i = 0; i < 3; i++) {
+		g_assert_cmpint(reasons_idle(r, idle[i]), ==, IDLE_POOL);
+		g_assert_cmpint(reasons_of(r, idle[i]), ==, REASON_POOL_IDLE);
+		g_assert_cmpint(reasons_idle(r, work[i]), ==, IDLE_NOT);
+		g_assert_cmpint(reasons_idle(r, short_of[i]), ==, IDLE_NOT);
+		g_assert_cmpint(reasons_of(r, short_of[i]), ==, REASON_LOCK_CONDITION);
+	}
+	reasons_free(r);
+
+	struct findings *f = findings_new(m.p, NULL);
+	const struct finding *first = &g_array_index(f->rows, struct finding, 0);
+	g_assert_cmpint(first->reason, ==, REASON_LOCK_CONDITION);
+	g_assert_cmpuint(first->time_ns, ==, 3000 * MS);
+	g_assert_cmpuint(first->threads_cnt, ==, 3);
+	g_assert_cmpstr(profile_get_frame(m.p, (uint32_t)first->frame)->name, ==, "pool_get");
+	g_assert_cmpstr(first->by.comm, ==, "short");
+	g_assert_cmpuint(f->idle_ns[IDLE_POOL], ==, 3000 * MS);
+	findings_free(f);
+	profile_free(m.p);
+}
+
+/* Housekeeping is idle, a library's retry sleep and a poll loop are not; whole machines have shells. */
+static void test_sleeps(void)
+{
+	struct maker m = maker_new("");
+	uint32_t house = wait_of(m.p, thread_of(m.p, 1, 1, "a", 0), 'S',
+				 "start_thread@libc.so.6 tidy@app usleep@libc.so.6", NAP, 10);
+	uint32_t library = wait_of(m.p, thread_of(m.p, 2, 2, "b", 0), 'S',
+				   "main@app kv_get@libkv.so usleep@libc.so.6", NAP, 10);
+	uint32_t polls = wait_of(m.p, thread_of(m.p, 3, 3, "c", 0), 'S', "main@app look@app usleep@libc.so.6", NAP,
+				 500);
+	uint32_t kernel = wait_of(m.p, thread_of(m.p, 4, 4, "kworker/0:1", THREAD_KERNEL), 'I', "",
+				  "worker_thread@[kernel]", 1);
+	uint32_t loop = wait_of(m.p, thread_of(m.p, 5, 5, "d", 0), 'S', "main@app loop@app epoll_wait@libc.so.6",
+				"__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 10);
+	uint32_t timed = wait_of(m.p, thread_of(m.p, 6, 6, "e", 0), 'S', "main@app resolve@app poll@libc.so.6",
+				 "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", 50);
+	uint32_t shell = wait_of(m.p, thread_of(m.p, 7, 7, "bash", 0), 'S', "main@bash read@libc.so.6",
+				 "__x64_sys_read@[kernel] n_tty_read@[kernel]", 1);
+
+	g_array_index(m.p->waits, struct wait, shell).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+	woken_by(m.p, timed, UINT32_MAX, "");
+	struct reasons *r = reasons_new(m.p, NULL);
+	g_assert_cmpint(reasons_idle(r, house), ==, IDLE_TIMER);
+	g_assert_cmpint(reasons_idle(r, library), ==, IDLE_NOT);
+	g_assert_cmpint(reasons_idle(r, polls), ==, IDLE_NOT);
+	g_assert_cmpint(reasons_idle(r, kernel), ==, IDLE_KERNEL);
+	g_assert_cmpint(reasons_idle(r, loop), ==, IDLE_LOOP);
+	g_assert_cmpint(reasons_idle(r, timed), ==, IDLE_NOT);
+	g_assert_cmpint(reasons_idle(r, shell), ==, IDLE_MACHINE);
+	reasons_free(r);
+	profile_free(m.p);
+}
+
+/* Everything adds up: rows by reason to the off-CPU time, classes to what was observed, findings to what matters. */
+static void check_sums(struct profile *p)
+{
+	struct top *top = top_new(p, NULL, TOP_BY_REASON, WEIGHT_OFF_CPU);
+	struct findings *f = findings_new(p, NULL);
+	uint64_t waits = 0, rows = 0, matters = 0;
+
+	for (guint i = 0; i < p->waits->len; i++)
+		waits += wait_off_cpu_ns(profile_wait(p, i));
+	g_assert_cmpuint(top->sum, ==, waits);
+	for (guint i = 0; i < f->rows->len; i++)
+		rows += g_array_index(f->rows, struct finding, i).time_ns;
+	g_assert_cmpuint(rows, ==, f->matters_ns);
+	for (guint i = 0; i < f->classes->len; i++) {
+		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+
+		matters += finding_class_matters_ns(c);
+		g_assert_cmpint((int64_t)(c->on_cpu_ns + finding_class_matters_ns(c) + c->idle_ns + c->unlisted_ns) +
+					c->residual_ns,
+				==, (int64_t)c->observed_ns);
+	}
+	g_assert_cmpuint(matters, ==, f->matters_ns);
+	findings_free(f);
+	top_free(top);
+	profile_free(p);
+}
+
+static void test_sums(void)
+{
+	struct profile *p = fixture_new();
+
+	check_sums(p);
+	p = fixture_new();
+	fixture_add_wakers(p);
+	check_sums(p);
+}
+
+/* 20,000 distinct stacks: the whole of it is a fraction of a report's 400 ms. */
+static void test_many(void)
+{
+	struct maker m = maker_new("process 1");
+	uint32_t t = thread_of(m.p, 1, 1, "app", 0);
+
+	for (unsigned i = 0; i < 20000; i++) {
+		g_autofree char *user =
+			g_strdup_printf("main@app a%u@app b%u@app c%u@app d%u@app PQexec@libpq.so.5 poll@libc.so.6",
+					i % 7, i % 101, i % 1009, i);
+
+		wait_of(m.p, t, 'S', user, "__x64_sys_poll@[kernel] do_sys_poll@[kernel] schedule@[kernel]", 1);
+	}
+	gint64 start = g_get_monotonic_time();
+	struct reasons *r = reasons_new(m.p, NULL);
+	gint64 took_us = g_get_monotonic_time() - start;
+
+	g_test_message("reasons of 20,000 stacks: %" G_GINT64_FORMAT " us", took_us);
+	for (uint32_t i = 0; i < m.p->waits->len; i++)
+		g_assert_cmpint(reasons_of(r, i), ==, REASON_NETWORK_RECEIVE);
+	reasons_free(r);
+	profile_free(m.p);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/reasons/rules", test_rules);
+	g_test_add_func("/reasons/pools", test_pools);
+	g_test_add_func("/reasons/sleeps", test_sleeps);
+	g_test_add_func("/reasons/sums", test_sums);
+	g_test_add_func("/reasons/many", test_many);
+	return g_test_run();
+}

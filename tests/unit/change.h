@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef TESTS_UNIT_CHANGE_H
+#define TESTS_UNIT_CHANGE_H
+
+#include "profile/profile.h"
+
+/* Two recordings written by hand that differ in a known way; what change.c says about them the tests were made from. */
+struct profile *change_new(bool is_after);
+
+/* A recording of so many stacks, to see how long things take; deterministic by its seed. */
+struct profile *change_large(unsigned stacks_cnt, unsigned seed);
+
+#endif

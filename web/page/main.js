@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Starts the page and keeps its controls in step with the state.
+
+const WEIGHT_WORDS = {
+	off_cpu: 'off-CPU time',
+	blocked: 'blocked time',
+	runnable: 'time on the run queue',
+	preempted: 'preempted time',
+	count: 'number of waits',
+};
+const GROUP_WORDS = {
+	merged: 'all threads merged',
+	process: 'by process',
+	comm: 'by thread name',
+	thread: 'by thread',
+};
+const COLOUR_WORDS = { class: 'by kind of time', kind: 'user and kernel', module: 'by file' };
+
+function options(select, words, change) {
+	for (const [value, text] of words) select.append(make('option', { value, text }));
+	select.addEventListener('change', () => change(select.value));
+}
+
+// ---- the head
+
+function headWords() {
+	const { about } = V.data,
+		start = new Date(about.startMs);
+	one('#title').textContent = about.title || 'Off-CPU time' + (about.host ? ' on ' + about.host : '');
+	const parts = about.subtitle
+		? [about.subtitle]
+		: [
+				start.toISOString().slice(0, 19).replace('T', ' ') + ' UTC',
+				`${time(about.window)} window`,
+				plural(about.cpus, 'CPU'),
+				plural(about.threads, 'thread'),
+				`${time(about.offCpu)} off CPU`,
+				about.onCpu ? `${time(about.onCpu)} on CPU` : '',
+				about.selection ? `only ${about.selection}` : '',
+				about.filters ? `recorded with ${about.filters}` : '',
+			];
+	one('#sub').textContent = parts.filter(Boolean).join(' · ');
+	one('#sub').title = one('#sub').textContent;
+}
+function footWords() {
+	const { about } = V.data,
+		all = about.stacks.reduce((a, b) => a + b, 0);
+	const parts = [
+		`${percent(Math.min(about.listed, about.offCpu), about.offCpu)} of the off-CPU time is in stacks`,
+		about.filtered ? `${percent(about.filtered, about.offCpu)} filtered` : '',
+		about.lost ? `${percent(about.lost, about.offCpu)} lost` : '',
+		all ? `user stacks ${percent(about.stacks[0], all)} complete` : '',
+		about.lostEvents ? plural(about.lostEvents, 'event') + ' lost' : 'no event lost',
+		about.sampled
+			? `sampled, standard error ${percent(about.error, about.listed)}`
+			: 'every wait counted',
+		`residual ${percent(about.residual, about.observed)}`,
+		`${number(about.switches)} switches seen`,
+		'offcpu ' + about.version,
+	];
+	one('#foot').textContent = parts.filter(Boolean).join(' · ');
+	one('#foot').title = about.losses.map((l) => `${number(l.count)}: ${l.help}`).join('\n');
+}
+
+// ---- switches of classes and categories
+
+function switchButton(name, colour, flip, alone) {
+	const key = make('i', {}),
+		button = make(
+			'button',
+			{
+				type: 'button',
+				class: 'switch',
+				title: `${name}: click to leave out or take in, Shift-click for this one alone`,
+			},
+			key,
+			make('span', { text: name }),
+			make('small', {}),
+		);
+	button.addEventListener('click', (e) => (e.shiftKey ? alone() : flip()));
+	button.addEventListener('keydown', (e) => {
+		if (e.key !== 'Enter' || !e.shiftKey) return;
+		alone();
+		e.preventDefault();
+	});
+	return button;
+}
+
+function makeSwitches() {
+	const box = one('#switches'),
+		{ about, waits } = V.data,
+		all = waits.classes.map((c) => c.reduce((a, b) => a + b, 0));
+	const whole = all.reduce((a, b) => a + b, 0);
+	const group = (name, buttons) =>
+		box.append(make('div', { role: 'group', 'aria-label': name }, make('b', { text: name }), ...buttons));
+	V.switches = [];
+	const put = (button, colourName, sum, isOn) => {
+		V.switches.push({ button, colourName, isOn });
+		button.querySelector('small').textContent = percent(sum, whole);
+		return button;
+	};
+	group(
+		'time',
+		CLASSES.map((name, k) =>
+			put(
+				switchButton(
+					name,
+					'',
+					() => {
+						S.classes = S.classes ^ (1 << k) || 1 << k;
+						update(true);
+					},
+					() => {
+						S.classes = 1 << k;
+						update(true);
+					},
+				),
+				name,
+				all[k],
+				() => !!(S.classes & (1 << k)),
+			),
+		),
+	);
+	about.facets.forEach((facet, f) => {
+		const sums = facet.categories.map(() => 0);
+		for (let i = 0; i < waits.cnt; i++)
+			sums[waits.facets[f][i]] += waits.classes[0][i] + waits.classes[1][i] + waits.classes[2][i];
+		const order = [...facet.categories.keys()].sort((a, b) => sums[b] - sums[a]);
+		group(
+			facet.name,
+			order.map((c) =>
+				put(
+					switchButton(
+						facet.categories[c].name,
+						'',
+						() => {
+							if (!S.off[f].delete(c)) S.off[f].add(c);
+							update(true);
+						},
+						() => {
+							S.off[f] = new Set(order.filter((other) => other !== c));
+							update(true);
+						},
+					),
+					facet.categories[c].name,
+					sums[c],
+					() => !S.off[f].has(c),
+				),
+			),
+		);
+	});
+}
+
+// ---- controls follow the state
+
+V.sync = () => {
+	const views = {
+		flame: '#v-flame',
+		table: '#v-table',
+		sandwich: '#v-sandwich',
+		wakers: '#v-wakers',
+		time: '#v-time',
+	};
+	for (const view in views) one(views[view]).setAttribute('aria-pressed', S.view === view);
+	one('#mini').hidden = S.view === 'sandwich';
+	one('#group').value = S.by;
+	one('#weight').value = weightName();
+	one('#colours').value = S.colours;
+	for (const [id, key] of [
+		['reverse', 'reverse'],
+		['down', 'down'],
+		['byname', 'byName'],
+		['case', 'exact'],
+		['details', 'panel'],
+	])
+		one('#' + id).setAttribute('aria-pressed', S[key]);
+	if (one('#find').value !== S.find) one('#find').value = S.find;
+	const theme = themeName();
+	for (const s of V.switches) {
+		s.button.setAttribute('aria-pressed', s.isOn());
+		s.button.querySelector('i').style.background = categoryColour(s.colourName, theme);
+	}
+	one('#heat').hidden = S.view !== 'time';
+	one('#whole').hidden = !S.range;
+	one('#stage').hidden = S.view === 'table';
+	one('#table').hidden = S.view !== 'table';
+	one('#panel').hidden = !S.panel || S.view === 'table';
+	one('#found').textContent = foundWords();
+	one('#found').classList.toggle('bad', !!V.searchError);
+	for (const id of ['#prev', '#next']) one(id).disabled = !V.foundNodes || !V.foundNodes.length;
+	one('#what').textContent = whatWords();
+};
+function foundWords() {
+	if (V.searchError) return V.searchError;
+	if (!S.find) return '';
+	if (!V.foundNodes.length) return 'nothing found';
+	return `${percent(V.foundShare, V.total)} · ${plural(V.foundNodes.length, 'frame')}`;
+}
+function whatWords() {
+	const all = V.data.about.selected,
+		parts = [];
+	if (S.view === 'sandwich') parts.push(`Callers (above) and callees (below) of ${S.label}`);
+	if (V.isRanged)
+		parts.push(
+			'Range ' +
+				rangeWords(S.range) +
+				(S.range2 ? `, compared with ${rangeWords(S.range2)} per second` : ''),
+		);
+	if (S.view === 'wakers')
+		parts.push(
+			V.ofLabel >= 0 ? `Who ended the waits of ${V.labels.text[V.ofLabel]}` : 'Who ended the waits',
+		);
+	parts.push(S.count ? plural(V.total, 'wait') : time(V.total));
+	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9)
+		parts.push(`of ${time(all)}; ${time(all - V.total)} is switched off`);
+	if (V.weight2) parts[parts.length - 1] += goneWords();
+	if (V.total === 0) parts.push('nothing is left to show: switch something on');
+	return parts.join(' · ');
+}
+
+// ---- the graph's box
+
+V.scroll = () => one('#scroll').scrollTop;
+V.onGraph = (target) =>
+	target.id === 'tree' ||
+	target === document.body ||
+	(one('#stage').contains(target) && target.tagName !== 'BUTTON');
+V.measure = () => {
+	const box = one('#scroll');
+	V.painter.resize(box.clientWidth, box.clientHeight);
+};
+// After rows came or went: how tall the page of frames is, and where it is scrolled to.
+V.place = () => {
+	const box = one('#scroll'),
+		key = [V.keys.trees, S.down, S.view === 'flame', S.zoom].join();
+	one('#tall').style.height = V.tall + 'px';
+	if (V.placed !== key) box.scrollTop = S.y !== null && !V.placed ? S.y * ROW : startScroll(box);
+	V.placed = key;
+};
+function startScroll(box) {
+	const { pane, node } = V.selected,
+		y = (pane.base + pane.step * pane.layout.tree.depth[node]) * ROW;
+	return pane.step < 0 && pane.index === 0
+		? y + 2 * ROW - box.clientHeight
+		: y - (V.panes[1] ? box.clientHeight / 2 : node ? 2 * ROW : 0);
+}
+
+function ring(element, pane, node) {
+	const { layout } = pane,
+		p = layout.placeOf[node];
+	element.hidden = p < 0 || V.empty;
+	if (element.hidden) return;
+	const scale = V.painter.width / (pane.x1 - pane.x0),
+		x = Math.max(0, (layout.left[p] - pane.x0) * scale);
+	const to = Math.min(V.painter.width, (layout.left[p] + layout.total[node] - pane.x0) * scale);
+	const y = (pane.base + pane.step * layout.tree.depth[node]) * ROW - V.scroll();
+	element.hidden = to < 0 || x > V.painter.width || y < -ROW || y > V.painter.height;
+	Object.assign(element.style, {
+		transform: `translate(${x}px,${y}px)`,
+		width: `${Math.max(2, to - x)}px`,
+		height: `${ROW - 1}px`,
+	});
+}
+
+V.afterDraw = () => {
+	ring(one('#ring'), V.selected.pane, V.selected.node);
+	const pane = V.zoomPane,
+		all = pane.layout.width || 1,
+		view = one('#miniview').style;
+	view.left = `${(100 * pane.x0) / all}%`;
+	view.width = `${Math.max(0.3, (100 * (pane.x1 - pane.x0)) / all)}%`;
+	one('#reset').disabled = !S.zoom && !S.x;
+};
+
+function drawMini() {
+	const box = one('#mini'),
+		key = [V.keys.theme, V.keys.search, box.clientWidth, V.painter.ratio].join();
+	V.mini.resize(box.clientWidth, 44);
+	if (V.miniKey !== key && box.clientWidth) timed('mini', () => V.mini.drawSmall(V.panes[0], V.looks));
+	V.miniKey = key;
+}
+
+V.afterUpdate = () => {
+	drawMini();
+	showStatus();
+	showAria();
+	showTable();
+	showPanel();
+	one('#crumbs').replaceChildren(...crumbs());
+	one('#empty').hidden = !V.empty;
+};
+
+function crumbs() {
+	const pane = V.zoomPane,
+		path = pane.zoomed > 0 ? pane.layout.tree.path(pane.zoomed) : [];
+	const shown = path.length > 7 ? [path[0], ...path.slice(-5)] : path;
+	return shown.map((node, i) =>
+		make('button', {
+			type: 'button',
+			text:
+				(i === 1 && path.length > 7 ? '… ' : '') +
+				(node ? V.labels.text[pane.layout.tree.label[node]] : 'all'),
+			onclick: () => zoomTo(pane, node),
+		}),
+	);
+}
+
+function showStatus() {
+	const at = V.hovered || V.selected,
+		text = describe(at.pane, at.node);
+	one('#status b').textContent = V.empty ? '' : text.name;
+	one('#status span').textContent = V.empty ? '' : summary(at.pane, at.node);
+}
+
+// ---- mouse
+
+function frameAt(e) {
+	const box = one('#scroll').getBoundingClientRect(),
+		row = Math.floor((e.clientY - box.top + V.scroll()) / ROW);
+	const share = (e.clientX - box.left) / V.painter.width;
+	for (const pane of V.panes) {
+		const d = (row - pane.base) / pane.step;
+		if (d < pane.from || d >= pane.layout.depth) continue;
+		const node = nodeAt(pane.layout, d, pane.x0 + share * (pane.x1 - pane.x0));
+		if (node >= 0) return { pane, node, share };
+	}
+	return null;
+}
+function hover(e) {
+	const found = e ? frameAt(e) : null,
+		tip = one('#tip');
+	if (!found && !V.hovered) return;
+	V.hovered = found;
+	one('#hover').hidden = !found;
+	tip.hidden = !found;
+	showStatus();
+	if (!found) return;
+	ring(one('#hover'), found.pane, found.node);
+	tip.replaceChildren(
+		make('b', { text: describe(found.pane, found.node).name }),
+		make('span', { text: summary(found.pane, found.node) }),
+	);
+	const box = tip.getBoundingClientRect();
+	const above = e.clientY + 20 + box.height > innerHeight;
+	const x = Math.min(e.clientX + 14, innerWidth - box.width - 8);
+	tip.style.transform = `translate(${x}px,${above ? e.clientY - box.height - 10 : e.clientY + 20}px)`;
+}
+
+function mouse() {
+	const box = one('#scroll');
+	let drag = null;
+	box.addEventListener('pointerdown', (e) => {
+		if (e.button || e.offsetX > box.clientWidth) return;
+		const found = frameAt(e),
+			pane = found ? found.pane : V.zoomPane;
+		drag = {
+			x: e.clientX,
+			y: e.clientY,
+			x0: pane.x0,
+			top: box.scrollTop,
+			pane,
+			moved: false,
+			id: e.pointerId,
+		};
+	});
+	box.addEventListener('pointermove', (e) => {
+		if (!drag) return hover(e);
+		const dx = e.clientX - drag.x,
+			dy = e.clientY - drag.y;
+		if (!drag.moved && Math.hypot(dx, dy) < 4) return;
+		if (!drag.moved) box.setPointerCapture(drag.id);
+		drag.moved = true;
+		hover(null);
+		box.scrollTop = drag.top - dy;
+		const wide = drag.pane.x1 - drag.pane.x0;
+		setSpan(drag.pane, drag.x0 - (dx / V.painter.width) * wide, wide);
+	});
+	box.addEventListener('pointerup', (e) => {
+		const was = drag,
+			found = frameAt(e);
+		drag = null;
+		if (was && !was.moved && found) zoomTo(found.pane, found.node);
+		one('#tree').focus({ preventScroll: true });
+	});
+	box.addEventListener('pointercancel', () => {
+		drag = null;
+	});
+	box.addEventListener('pointerleave', () => hover(null));
+	box.addEventListener('contextmenu', (e) => {
+		const found = frameAt(e);
+		if (!found) return;
+		showSandwich(found.pane.layout.tree.label[found.node]);
+		e.preventDefault();
+	});
+	box.addEventListener(
+		'wheel',
+		(e) => {
+			const found = frameAt(e),
+				pane = found ? found.pane : V.zoomPane;
+			const share = (e.clientX - box.getBoundingClientRect().left) / V.painter.width,
+				sideways = e.shiftKey ? e.deltaY || e.deltaX : e.deltaX;
+			if (e.ctrlKey || e.metaKey) magnify(pane, Math.exp(-e.deltaY / 300), share);
+			else if (Math.abs(sideways) > Math.abs(e.deltaY) || e.shiftKey)
+				pan(pane, sideways / V.painter.width);
+			else return;
+			e.preventDefault();
+		},
+		{ passive: false },
+	);
+	box.addEventListener('scroll', () => {
+		draw();
+		S.y = Math.round(box.scrollTop / ROW);
+	});
+	minimapMouse();
+}
+function minimapMouse() {
+	const mini = one('#mini');
+	let grab = null;
+	const to = (e) => {
+		const pane = V.zoomPane,
+			wide = pane.x1 - pane.x0,
+			share = (e.clientX - mini.getBoundingClientRect().left) / mini.clientWidth;
+		setSpan(pane, (share - grab) * pane.layout.width, wide);
+	};
+	mini.addEventListener('pointerdown', (e) => {
+		const pane = V.zoomPane,
+			share = ((e.clientX - mini.getBoundingClientRect().left) / mini.clientWidth) * pane.layout.width;
+		const inside = share >= pane.x0 && share <= pane.x1;
+		grab = (inside ? share - pane.x0 : (pane.x1 - pane.x0) / 2) / pane.layout.width;
+		mini.setPointerCapture(e.pointerId);
+		to(e);
+	});
+	mini.addEventListener('pointermove', (e) => {
+		if (grab !== null) to(e);
+	});
+	mini.addEventListener('pointerup', () => {
+		grab = null;
+	});
+}
+
+// ---- help, print, start
+
+function showHelp(open) {
+	const help = one('#help');
+	if (!help.firstChild) {
+		help.append(
+			make('h2', { text: 'Keys and mouse' }),
+			...HELP.map(([title, rows]) =>
+				section(
+					title,
+					make(
+						'dl',
+						{},
+						...rows.flatMap(([key, what]) => [
+							make('dt', {}, make('kbd', { text: key })),
+							make('dd', { text: what }),
+						]),
+					),
+				),
+			),
+			make('button', { type: 'button', text: 'Close', onclick: () => showHelp(false) }),
+		);
+	}
+	help.hidden = !open;
+	if (open) help.querySelector('button').focus();
+	else one('#tree').focus({ preventScroll: true });
+}
+
+function wire() {
+	const click = (id, run) => one(id).addEventListener('click', run);
+	click('#v-flame', () => setView('flame'));
+	click('#v-table', () => setView('table'));
+	click('#v-sandwich', () => setView('sandwich'));
+	click('#v-wakers', () => showWakers(''));
+	click('#v-time', () => setView('time'));
+	click('#reverse', KEYS.r);
+	click('#down', KEYS.i);
+	click('#byname', KEYS.o);
+	click('#case', KEYS.e);
+	click('#details', KEYS.d);
+	click('#theme', KEYS.t);
+	click('#helpbutton', KEYS['?']);
+	click('#reset', KEYS['0']);
+	click('#prev', KEYS.N);
+	click('#next', KEYS.n);
+	click('#link', copyLink);
+	one('#find').addEventListener('input', () => setFind(one('#find').value));
+	options(one('#group'), Object.entries(GROUP_WORDS), setGroup);
+	options(one('#weight'), [...Object.entries(WEIGHT_WORDS), ['some', 'as switched']], setWeight);
+	options(
+		one('#colours'),
+		colourModes().map((m) => [m, COLOUR_WORDS[m] || 'by ' + m]),
+		(value) => set('colours', value),
+	);
+	document.addEventListener('keydown', onKey);
+	window.addEventListener('resize', () => update(false));
+	for (const event of ['hashchange', 'popstate']) window.addEventListener(event, () => goTo(location.hash));
+	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => update(false));
+	window.addEventListener('beforeprint', () => {
+		document.documentElement.dataset.print = '1';
+		S.panel = true;
+		update(false);
+	});
+	window.addEventListener('afterprint', () => {
+		delete document.documentElement.dataset.print;
+		update(false);
+	});
+	click('#whole', () => {
+		S.range2 = null;
+		setRange(null, true);
+	});
+	mouse();
+	heatMouse();
+}
+
+async function goTo(hash) {
+	hashToState(hash);
+	if (S.view === 'wakers') {
+		if (V.data.about.hasWakers) await readWakers(V.data);
+		else S.view = 'flame';
+	}
+	if (S.view === 'time' || S.range) await readSlices(V.data);
+	if (S.view === 'time' && !V.data.slices) S.view = 'flame';
+	// A link may be of another recording.
+	for (const key of ['range', 'range2']) {
+		if (S[key] && !(V.data.slices && S[key][0] <= S[key][1] && S[key][1] < V.data.slices.cnt)) S[key] = null;
+	}
+	if (!S.range) S.range2 = null;
+	update(false);
+}
+
+async function start() {
+	const began = performance.now(),
+		data = (V.data = await readCore()),
+		view = data.about.view;
+	V.timings.read = performance.now() - began;
+	V.labels = new Labels(data);
+	V.rootLabel = V.labels.add('all');
+	V.looks = { found: null };
+	V.painter = new Painter(one('#graph'));
+	V.mini = new Painter(one('#minigraph'));
+	V.selected = null;
+	Object.assign(S, {
+		by: view.by,
+		reverse: view.reverse,
+		down: view.down,
+		classes: WEIGHTS[view.weight],
+		count: view.weight === 'count',
+		view: view.wakers ? 'wakers' : 'flame',
+	});
+	S.colours = view.colours || data.about.facets[0].name;
+	S.off = data.about.facets.map(
+		(f) => new Set([...f.categories.keys()].filter((i) => f.categories[i].idle)),
+	);
+	defaults = { ...S, off: S.off.map((set) => new Set(set)) };
+	makeSwitches();
+	headWords();
+	footWords();
+	wire();
+	one('#v-time').hidden = !document.getElementById('slices');
+	one('#v-wakers').hidden = !data.about.hasWakers;
+	await goTo(location.hash);
+	document.documentElement.dataset.ready = '1';
+	V.timings.start = performance.now() - began;
+	window.offcpu = { V, S };
+}
+start().catch((e) => {
+	document.documentElement.dataset.ready = 'failed';
+	one('#empty').hidden = false;
+	one('#empty').textContent = 'This page cannot show its recording: ' + e.message;
+});

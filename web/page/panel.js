@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What is known of the selected frame: its share, its distribution, its source, who woke it, what it waited for.
+
+function amount(n) {
+	return S.count ? plural(n, 'wait') : time(n);
+}
+
+// The items whose path goes through the frame.
+function itemsBelow(pane, node) {
+	const { leaf, tree } = V.trees[pane.index],
+		layout = preOrder(pane.layout),
+		list = [];
+	for (const i of V.items.order)
+		if (V.weight[i] > 0 && leaf[i] >= 0 && isBelow(layout, leaf[i], node)) list.push(i);
+	return tree ? list : [];
+}
+
+function describe(pane, node) {
+	const { layout } = pane,
+		{ tree, total, own } = layout,
+		label = tree.label[node],
+		above = node > 0 ? tree.parent[node] : 0;
+	return {
+		label,
+		name: V.labels.text[label],
+		module: V.labels.module[label],
+		why: WHY[V.labels.why[label]] || '',
+		total: total[node],
+		own: own[node],
+		all: layout.width,
+		above: total[above],
+		depth: tree.depth[node],
+	};
+}
+// One line for the status, the tooltip and the mirrored tree.
+function summary(pane, node) {
+	const d = describe(pane, node);
+	const parts = [amount(d.total), percent(d.total, d.all) + ' of all'];
+	if (node > 0 && pane.layout.tree.parent[node] > 0) parts.push(percent(d.total, d.above) + ' of parent');
+	if (d.module) parts.push(baseName(d.module));
+	if (d.why) parts.push(d.why);
+	if (V.weight2) parts.splice(1, 0, changeWords(pane, node));
+	return parts.join(' · ');
+}
+
+function stackText(pane, node) {
+	const names = pane.layout.tree
+		.path(node)
+		.slice(1)
+		.map((n) => V.labels.text[pane.layout.tree.label[n]]);
+	return (S.reverse || pane.index === 1 ? names : names.reverse()).join('\n');
+}
+
+function fact(list, name, value) {
+	list.append(make('dt', { text: name }), make('dd', { text: value }));
+}
+
+function section(title, ...children) {
+	return make('section', {}, make('h3', { text: title }), ...children);
+}
+
+// Bars of the durations, a power of two each, and marks at the percentiles.
+function histogram(hist, marks) {
+	const used = [...hist.keys()].filter((i) => hist[i] > 0);
+	if (!used.length) return null;
+	let from = used[0],
+		to = used[used.length - 1];
+	while (to - from < 7) {
+		if (from > 0) from--;
+		if (to - from < 7 && to < HIST_SLOTS - 1) to++;
+	}
+	const w = 296,
+		h = 92,
+		top = Math.max(...hist),
+		wide = w / (to - from + 1);
+	const image = svg('svg', {
+		viewBox: `0 0 ${w} ${h + 30}`,
+		width: w,
+		height: h + 30,
+		role: 'img',
+		'aria-label': 'Durations: ' + marks.map(([n, v]) => `${n} ${time(v)}`).join(', '),
+	});
+	for (let i = from; i <= to; i++) {
+		const tall = hist[i] ? Math.max(1.5, (h * hist[i]) / top) : 0;
+		const bar = svg('rect', {
+			class: 'bar',
+			x: (i - from) * wide + 0.5,
+			y: h - tall,
+			width: Math.max(1, wide - 1),
+			height: tall,
+		});
+		bar.append(svg('title', {}, `${time(2 ** i)} to ${time(2 ** (i + 1))}: ${plural(hist[i], 'wait')}`));
+		image.append(bar);
+	}
+	image.append(svg('line', { class: 'axis', x1: 0, x2: w, y1: h + 0.5, y2: h + 0.5 }));
+	for (const [name, value] of marks) {
+		const x = Math.min(w - 1, Math.max(1, (Math.log2(value) - from) * wide));
+		image.append(svg('line', { class: 'mark', x1: x, x2: x, y1: 0, y2: h }), svg('title', {}, name));
+	}
+	let last = -60;
+	[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11].forEach((ns, i) => {
+		const x = (Math.log2(ns) - from) * wide,
+			text = ['1 µs', '10 µs', '100 µs', '1 ms', '10 ms', '100 ms', '1 s', '10 s', '100 s'][i];
+		if (x < 12 || x > w - 12 || x - last < 50) return;
+		last = x;
+		image.append(
+			svg('line', { class: 'axis', x1: x, x2: x, y1: h, y2: h + 4 }),
+			svg('text', { x, y: h + 17, 'text-anchor': 'middle' }, text),
+		);
+	});
+	return image;
+}
+
+function distribution(detail, waits) {
+	const hist = V.isRanged ? histWithin(waits, S.range) : addUpHist(detail, waits),
+		w = V.data.waits;
+	const max = waits.reduce((m, i) => Math.max(m, w.max[i]), 0),
+		count = hist.reduce((a, b) => a + b, 0);
+	if (!count) return [];
+	const marks = [
+		['p50', 0.5],
+		['p90', 0.9],
+		['p99', 0.99],
+	].map(([name, share]) => [name, quantile(hist, share, max)]);
+	const table = make('div', { class: 'quantiles' });
+	for (const [name, value] of V.isRanged ? marks : [...marks, ['longest', max]]) {
+		table.append(
+			make(
+				'div',
+				{},
+				make('b', { text: time(value) }),
+				make('span', { text: (name[0] === 'p' ? '≈ ' : '') + name }),
+			),
+		);
+	}
+	return [section('How long', histogram(hist, marks), table)];
+}
+
+// Rows of name, bar and amount, the largest first; run: what a click on one does.
+function bars(title, rows, all, run) {
+	if (!rows.length) return null;
+	rows.sort((a, b) => b.amount - a.amount);
+	const list = make('ul', { class: 'bars' });
+	for (const row of rows.slice(0, 8)) {
+		const fill = make('i', {});
+		fill.style.width = `${Math.max(0.5, Math.min(100, (100 * row.amount) / all))}%`;
+		if (row.colour) fill.style.background = row.colour;
+		const inside = [
+			make('span', { class: 'name', text: row.name, title: row.title || row.name }),
+			make('span', { class: 'amount', text: `${amount(row.amount)} · ${percent(row.amount, all)}` }),
+			fill,
+		];
+		list.append(
+			make(
+				'li',
+				{},
+				run && row.key !== undefined
+					? make('button', { type: 'button', onclick: () => run(row) }, ...inside)
+					: make('div', {}, ...inside),
+			),
+		);
+	}
+	if (rows.length > 8) list.append(make('li', { class: 'more', text: `${number(rows.length - 8)} more` }));
+	return section(title, list);
+}
+
+function gather(map, key, amountOf) {
+	map.set(key, (map.get(key) || 0) + amountOf);
+}
+
+// By class, and by each facet.
+function splits(items) {
+	const { data } = V,
+		sections = [],
+		all = items.reduce((sum, i) => sum + V.weight[i], 0),
+		theme = themeName();
+	if (!V.ofWakes && !S.count) {
+		const rows = CLASSES.map((name, k) => ({
+			name,
+			amount: S.classes & (1 << k) ? items.reduce((sum, i) => sum + V.sums.classes[k][i], 0) : 0,
+			colour: categoryColour(name, theme),
+		})).filter((r) => r.amount > 0);
+		sections.push(bars('What kind of time', rows, all));
+	}
+	data.about.facets.forEach((facet, f) => {
+		const sums = new Map();
+		for (const i of items) {
+			const wait = V.ofWakes ? data.wakes.wait[i] : i;
+			const blocked = V.ofWakes || S.count ? V.weight[i] : S.classes & 1 ? V.sums.classes[0][i] : 0;
+			if (blocked) gather(sums, data.waits.facets[f][wait], blocked);
+		}
+		const rows = [...sums].map(([k, n]) => ({
+			name: facet.categories[k].name,
+			amount: n,
+			colour: categoryColour(facet.categories[k].name, theme),
+		}));
+		sections.push(bars(S.count ? `Waits by ${facet.name}` : `Blocked time by ${facet.name}`, rows, all));
+	});
+	return sections;
+}
+
+async function wakersAndObjects(items) {
+	const { data } = V,
+		sections = [];
+	if (V.ofWakes || V.isRanged || (!data.about.hasWakers && !data.about.hasObjects)) return sections;
+	await readWakers(data);
+	const wakers = new Map(),
+		objects = new Map(),
+		k = data.wakes,
+		w = data.waits;
+	let known = 0,
+		slept = 0,
+		waited = 0;
+	for (const i of items) {
+		slept += S.count ? w.count[i] : w.classes[0][i];
+		for (let n = k.first[i]; n < k.first[i + 1]; n++) {
+			const part = S.count ? k.count[n] : k.blocked[n];
+			known += part;
+			gather(wakers, data.wakers[k.waker[n]].name, part);
+		}
+		if (w.object[i]) {
+			gather(objects, w.object[i], V.weight[i]);
+			waited += V.weight[i];
+		}
+	}
+	if (data.about.hasObjects && waited) {
+		sections.push(
+			bars(
+				'Waited for',
+				[...objects].map(([id, n]) => {
+					const o = data.objects[id - 1];
+					const held = o.holder ? `, held by thread ${o.holder}` : '';
+					return {
+						name: `${o.kind} ${o.name}${held}`,
+						title: `${o.kind} ${o.name} ${o.place}${held}`,
+						amount: n,
+					};
+				}),
+				items.reduce((sum, i) => sum + V.weight[i], 0),
+			),
+		);
+	}
+	if (data.about.hasWakers && known) {
+		const rows = [...wakers].map(([name, n]) => ({
+			name,
+			amount: n,
+			key: name,
+			title: `${name}: show what it did as it woke these`,
+		}));
+		if (slept - known > slept * 1e-6) rows.push({ name: '[unknown]', amount: slept - known });
+		sections.push(bars('Woken by', rows, slept, (row) => showWakers(row.key)));
+	}
+	return sections;
+}
+
+// Lines of the source that the frame's stacks name.
+function sourceOf(detail, pane, node) {
+	const stack = pane.layout.tree.stack[node];
+	if (!stack) return '';
+	const frame = V.data.nodeFrame[stack],
+		file = detail.file[frame],
+		line = detail.line[frame];
+	return (
+		(file ? file + (line ? ':' + line : '') : '') +
+		(detail.inlined[frame] ? (file ? ', inlined' : 'inlined') : '')
+	);
+}
+
+let panelTurn = 0;
+async function showPanel() {
+	const panel = one('#panel'),
+		turn = ++panelTurn;
+	panel.hidden = !S.panel || S.view === 'table';
+	if (panel.hidden || V.empty) return;
+	const { pane, node } = V.selected,
+		d = describe(pane, node),
+		items = itemsBelow(pane, node);
+	const detail = await readDetail(V.data),
+		others = await wakersAndObjects(items);
+	if (turn !== panelTurn) return; // another frame was selected meanwhile
+	const facts = make('dl', {}),
+		where = sourceOf(detail, pane, node);
+	const count = V.ofWakes
+		? items.reduce((sum, i) => sum + V.data.wakes.count[i], 0)
+		: items.reduce((sum, i) => sum + V.sums.count[i], 0);
+	fact(facts, S.count ? 'Waits' : 'Time', `${amount(d.total)}, ${percent(d.total, d.all)} of all`);
+	if (V.weight2) fact(facts, 'Change', changeWords(pane, node));
+	if (node > 0 && d.above !== d.total) fact(facts, 'Of parent', percent(d.total, d.above));
+	if (d.own && d.own !== d.total) fact(facts, 'Itself', amount(d.own));
+	if (!S.count)
+		fact(facts, 'Waits', number(count) + (count ? `, ${time(d.total / count)} on average` : ''));
+	if (d.module) fact(facts, 'In', d.module);
+	if (where) fact(facts, 'Source', where);
+	if (d.why) fact(facts, 'No name', d.why);
+	const act = (text, title, run) => make('button', { type: 'button', text, title, onclick: run });
+	const buttons = make(
+		'div',
+		{ class: 'actions' },
+		act('Copy name', 'c', copyName),
+		act('Copy stack', 'C', copyStack),
+	);
+	if (node > 0 && V.labels.kind[d.label] !== 2)
+		buttons.append(act('Callers and callees', '3', () => showSandwich(d.label)));
+	if (V.data.about.hasWakers && !V.ofWakes && S.view === 'flame')
+		buttons.append(act('Wakers', '4', () => showWakers('')));
+	panel.replaceChildren(
+		make('h2', { text: d.name }),
+		facts,
+		buttons,
+		...(V.ofWakes ? [] : distribution(detail, items)),
+		...[...others, ...splits(items)].filter(Boolean),
+	);
+}

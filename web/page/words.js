@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Numbers for people, and what a histogram says.
+
+function time(ns) {
+	const s = ns / 1e9;
+	if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+	if (s >= 60) return `${Math.floor(s / 60)} min ${Math.floor(s % 60)} s`;
+	for (const [unit, name] of [
+		[1e9, 's'],
+		[1e6, 'ms'],
+		[1e3, 'µs'],
+	]) {
+		const v = ns / unit;
+		if (v >= 1) return `${v.toFixed(v < 9.995 ? 2 : v < 99.95 ? 1 : 0)} ${name}`;
+	}
+	return `${Math.round(ns)} ns`;
+}
+function number(n) {
+	return Math.round(n).toLocaleString('en');
+}
+function plural(n, word) {
+	return `${number(n)} ${word}${Math.round(n) === 1 ? '' : 's'}`;
+}
+function percent(part, whole) {
+	const p = whole ? (100 * part) / whole : 0;
+	return p > 0 && p < 0.001 ? 'under 0.001%' : `${+p.toFixed(p < 0.0995 ? 3 : 1)}%`;
+}
+function baseName(path) {
+	return path.slice(path.lastIndexOf('/') + 1) || path;
+}
+
+const WHY = [
+	'',
+	'no symbols in file',
+	'address not mapped',
+	'process was gone',
+	'file could not be read',
+	'stack lost',
+];
+
+// Sums the histograms of waits; `share` of each: 0 to 1, or null for all.
+function addUpHist(detail, waits) {
+	const hist = new Float64Array(HIST_SLOTS);
+	for (const i of waits)
+		for (let k = detail.first[i]; k < detail.first[i + 1]; k++) hist[detail.slots[k]] += detail.bars[k];
+	return hist;
+}
+// The duration that this share does not exceed, as if those of one power of two lay evenly in it.
+function quantile(hist, share, max) {
+	let sum = 0;
+	for (const n of hist) sum += n;
+	let left = share * sum;
+	for (let slot = 0; slot < HIST_SLOTS; slot++) {
+		if (hist[slot] && left <= hist[slot])
+			return Math.min(2 ** slot * (1 + left / hist[slot]), max || Infinity);
+		left -= hist[slot];
+	}
+	return max || 0;
+}
+
+// Makes an element: attributes, "text", and "on" + event; children follow.
+function make(name, options, ...children) {
+	const node = document.createElement(name);
+	for (const [key, value] of Object.entries(options || {})) {
+		if (key === 'text') node.textContent = value;
+		else if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+		else if (key === 'dataset') Object.assign(node.dataset, value);
+		else if (value !== undefined && value !== null) node.setAttribute(key, value);
+	}
+	node.append(...children.filter((c) => c !== null && c !== undefined));
+	return node;
+}
+function svg(name, attributes, text) {
+	const node = document.createElementNS('http://www.w3.org/2000/svg', name);
+	for (const key in attributes) node.setAttribute(key, attributes[key]);
+	if (text !== undefined) node.textContent = text;
+	return node;
+}
+const one = (selector) => document.querySelector(selector);
