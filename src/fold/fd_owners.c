@@ -147,16 +147,13 @@ uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access
 		if (!(one->access & access) || one->pid == last)
 			continue;
 		last = one->pid;
-		if (one->pid == waiter) {
-			has_waiter = true;
-			continue;
-		}
+		has_waiter |= one->pid == waiter;
 		cnt++;
 		if (!found)
 			found = one->pid;
 	}
-	*ret_others = cnt ? cnt - 1 : 0;
-	return found ? found : has_waiter ? waiter : 0;
+	*ret_others = cnt && !has_waiter ? cnt - 1 : 0;
+	return has_waiter ? waiter : found;
 }
 
 char *fd_owners_name(const struct fd_owners *o, uint32_t pid)

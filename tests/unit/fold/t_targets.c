@@ -120,16 +120,26 @@ static void test_file(struct fixture *x, gconstpointer data)
 static void test_pipe(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 3, S_IFIFO, 501);
-	g_autofree char *end = g_build_filename(x->proc, "80/fd/4", NULL);
 
 	(void)data;
-	add_fd(x, 70, 3, "pipe:[501]", "ino:\t501\n");
+	/* links of ours have all permissions, so each end both reads and writes */
 	add_fd(x, 80, 4, "pipe:[501]", "ino:\t501\n");
-	/* a link of ours has all permissions, so each end both reads and writes */
+	rec.pid = 71;
 	check(object_of(x, &rec), OBJECT_PIPE, "pipe from other; end", 80);
 	rec.f_mode = 2;
 	rec.id = x->next_id++;
 	check(object_of(x, &rec), OBJECT_PIPE, "pipe to other; end", 80);
+}
+
+/* It has both ends, and a child that was forked with them is not who writes. */
+static void test_own_pipe(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 3, S_IFIFO, 501);
+
+	(void)data;
+	add_fd(x, 70, 3, "pipe:[501]", "ino:\t501\n");
+	add_fd(x, 80, 4, "pipe:[501]", "ino:\t501\n");
+	check(object_of(x, &rec), OBJECT_PIPE, "pipe from waiter", 70);
 }
 
 static void test_sockets(struct fixture *x, gconstpointer data)
@@ -263,7 +273,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(struct fixture *x, gconstpointer data);
 	} tests[] = {
-		{ "/targets/file", test_file }, { "/targets/pipe", test_pipe }, { "/targets/sockets", test_sockets },
+		{ "/targets/file", test_file }, { "/targets/pipe", test_pipe }, { "/targets/own_pipe", test_own_pipe }, { "/targets/sockets", test_sockets },
 		{ "/targets/events", test_events }, { "/targets/child_and_set", test_child_and_set }, { "/targets/fault", test_fault },
 		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
 	};
