@@ -323,11 +323,10 @@ static void append_json(GString *out, struct diff *d, const struct diff_plan *pl
 
 static bool draw(struct diff *d, const struct diff_args *a, const char *finding, GError **error)
 {
-	g_autofree char *lower = g_ascii_strdown(a->output, -1);
 	g_autoptr(GString) out = g_string_new(NULL);
 	const struct svg_diff_options options = {
 		.title = a->title, .finding = finding, .width_px = 1200, .min_width = 0.001, .inverted = a->inverted,
-		.negated = a->negated, .html = g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm"),
+		.negated = a->negated,
 	};
 
 	if (!svg_diff(out, d, &options))
@@ -432,7 +431,7 @@ int cmd_diff(int argc, char **argv)
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per table, 0 for all (6; with --json all)", "N" },
 		{ "all", 0, 0, G_OPTION_ARG_NONE, &a.all, "Also rows that differ within the noise", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
-		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output, "Draw it, too; .html gives a web page, - is stdout", "OUT.svg" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output, "Draw it, too; - is stdout", "OUT.svg" },
 		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title of the picture", "TEXT" },
 		{ "negated", 0, 0, G_OPTION_ARG_NONE, &a.negated, "Draw it as wide as before", NULL },
 		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Draw it with the root at the top", NULL },

@@ -264,10 +264,7 @@ static void draw(GString *out, struct picture *pic)
 		.paint = &paint,
 	};
 
-	if (o->html)
-		svg_flame_html(NULL, pic->t, &options, out);
-	else
-		svg_flame(NULL, pic->t, &options, out, NULL);
+	svg_flame(NULL, pic->t, &options, out, NULL);
 }
 
 bool svg_diff(GString *out, struct diff *d, const struct svg_diff_options *options)

@@ -17,7 +17,6 @@ struct svg_diff_options {
 	double min_width;	/* as svg_options */
 	bool inverted;
 	bool negated;		/* as wide as before; beside that the stacks that are new */
-	bool html;
 };
 
 /* Appends the document; false when no side has any time to draw. */
