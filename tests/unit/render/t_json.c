@@ -49,7 +49,7 @@ static void test_report(void)
 	json_report(s, p, NULL);
 	g_assert_true(g_str_has_prefix(s->str, "{\"schema\":1,\"window\":{\"start_unix_ns\":1790000000123456789,\"duration_ns\":1000000000},"
 		"\"host\":{\"kernel\":\"6.12.0-test\",\"cpus\":2,\"name\":\"testhost\"}"));
-	assert_has(s, "\"coverage\":{\"switches\":120,\"lost\":{\"ring_stack\":2}");
+	assert_has(s, "\"coverage\":{\"switches\":120,\"thread_switches\":86,\"lost\":{\"ring_stack\":2}");
 	assert_has(s, "\"observed_ns\":4400000000,");
 	assert_has(s, "\"residual_ns\":10000000,");
 	assert_has(s, "\"filtered_ns\":120000000,");
