@@ -8,7 +8,7 @@
 #include "analyse/tree.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
-#include "profile/profile_file.h"
+#include "cmd/input.h"
 #include "render/svg/svg.h"
 
 #define COMMAND "flame"
@@ -180,7 +180,7 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 static int run(struct flame_job *job)
 {
 	g_autoptr(GError) error = NULL;
-	struct profile *p = profile_file_read(job->input, &error);
+	struct profile *p = recording_read(job->input, &error);
 	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
 		cmd_error(COMMAND, "%s: has no wakers: record it with --wakers", job->input);
 		profile_free(p);

@@ -5,7 +5,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/views.h"
-#include "profile/profile_file.h"
+#include "cmd/input.h"
 #include "render/json/json.h"
 #include "render/text/csv.h"
 #include "render/text/text.h"
@@ -224,7 +224,7 @@ static int report(const char *path, const struct report_args *a, const struct re
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
-	struct profile *p = profile_file_read(path, &error);
+	struct profile *p = recording_read(path, &error);
 
 	if (p && !has_what_is_wanted(p, a->json && plan->view && !plan->view->json ? NULL : plan->view, path)) {
 		profile_free(p);
