@@ -182,11 +182,12 @@ static int run(struct flame_job *job)
 	g_autoptr(GError) error = NULL;
 	struct profile *p = recording_read(job->input, &error);
 	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
-		cmd_error(COMMAND, "%s: has no wakers: record it with --wakers", job->input);
+		cmd_error(COMMAND, p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers", job->input);
 		profile_free(p);
 		return EXIT_FAILED;
 	}
-	struct selection *selection = p ? selection_new(p, &job->query, &error) : NULL;
+	bool knows = p && recording_knows(p, job->input, job->tree.weight, &job->query, &error);
+	struct selection *selection = knows ? selection_new(p, &job->query, &error) : NULL;
 	int status = EXIT_FAILED;
 
 	if (selection)

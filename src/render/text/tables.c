@@ -229,10 +229,12 @@ static void append_row_name(GString *s, const struct profile *p, const struct to
 		return;
 	}
 	text_safe(s, th->comm);
-	g_string_append_printf(s, " (%u)", th->pid);
+	if (!(p->info.unknown & UNKNOWN_IDS))
+		g_string_append_printf(s, " (%u)", th->pid ? th->pid : th->tid);
 	if (r->threads_cnt > 1)
 		g_string_append_printf(s, ", %u threads", r->threads_cnt);
-	g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
+	if (!(p->info.unknown & UNKNOWN_STATES))
+		g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
 }
 
 /* "     for mutex queue_lock" */
@@ -262,19 +264,8 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	append_error(s, t, r);
 	g_string_append_printf(s, "  %.1f%%  ", top_percent(t, r->weight));
 	append_row_name(s, p, t, r, o);
-	g_string_append_printf(s, "%s\n     count ", text_plain(o));
-	text_thousands(s, r->count);
-	g_string_append(s, ", mean ");
-	text_duration(s, r->count ? r->off_cpu_ns / r->count : 0);
-	g_string_append(s, ", max ");
-	text_duration(s, r->max_ns);
-	g_string_append(s, "; blocked ");
-	text_duration(s, r->blocked_ns);
-	g_string_append(s, ", runnable ");
-	text_duration(s, r->runnable_ns);
-	g_string_append(s, ", preempted ");
-	text_duration(s, r->preempted_ns);
-	g_string_append_c(s, '\n');
+	g_string_append_printf(s, "%s\n", text_plain(o));
+	text_row_numbers(s, p->info.unknown, r);
 	if (r->object)
 		append_lock(s, profile_get_object(p, r->object - 1), o);
 	if (t->by == TOP_BY_STACK)
