@@ -113,6 +113,7 @@ static bool make_plan(struct export_args *a, const struct format *format, struct
 	plan->wakers = a->wakers;
 	plan->wakeup = a->wakeup;
 	plan->columns = a->columns ? (unsigned)a->columns : 1;
+	options->two_columns = plan->columns == 2;
 	plan->has_weight = a->weight != NULL;
 	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "comm") != 0) {
 		cmd_error(COMMAND, "--by \"%s\": no such grouping; known are comm, thread", a->by);
@@ -139,8 +140,8 @@ static bool make_plan(struct export_args *a, const struct format *format, struct
 	return true;
 }
 
-/* Folded text has no place for these, so they are said beside it. */
-static void folded_notes(const struct profile *p, const struct export_plan *plan, const struct folded_result *result)
+/* A list of stacks has no place for these, so they are said beside it. */
+static void tell_rest(const struct profile *p, const struct export_plan *plan, const struct folded_result *result)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
 	uint64_t unlisted_ns = 0;
@@ -194,8 +195,8 @@ static int export(const char *path, struct export_args *a, const struct format *
 	plan->ret_folded = &result;
 	if (selection && write_out(p, a, format, plan, &error)) {
 		status = EXIT_OK;
-		if (format->takes & TAKES_UNIT)
-			folded_notes(p, plan, &result);
+		if (!format->has_accounts)
+			tell_rest(p, plan, &result);
 	}
 	if (error)
 		cmd_error(COMMAND, "%s", error->message);
@@ -252,6 +253,7 @@ int cmd_export(int argc, char **argv)
 		{ "lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
 		  "folded, csv: name:file:line, where record --inline found them", NULL },
 		FILTERS_OPTIONS(a.filters),
+		INPUT_OPTION,
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 

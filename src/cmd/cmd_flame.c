@@ -95,6 +95,8 @@ static char *default_output(const char *input)
 {
 	size_t len = strlen(input);
 
+	if (strcmp(input, "-") == 0)
+		return g_strdup("offcpu.svg");
 	if (g_str_has_suffix(input, ".offcpu"))
 		len -= strlen(".offcpu");
 	return g_strdup_printf("%.*s.svg", (int)len, input);
@@ -129,7 +131,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	job->html = g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm");
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
 					 .min_width = 0.001, .inverted = a->inverted };
-	if (cmd_is_same_file(job->output, job->input))
+	if (strcmp(job->input, "-") != 0 && cmd_is_same_file(job->output, job->input))
 		return bad(error, "%s: the output would replace the recording", job->output);
 	if (a->width && !parse_width(a->width, &job->svg.width_px, error))
 		return false;
@@ -187,6 +189,8 @@ static int run(struct flame_job *job)
 		return EXIT_FAILED;
 	}
 	bool knows = p && recording_knows(p, job->input, job->tree.weight, &job->query, &error);
+	if (knows && job->svg.palette == PALETTE_STATE)
+		knows = recording_knows(p, job->input, WEIGHT_OFF_CPU, &(struct query){ .states = "S" }, &error);
 	struct selection *selection = knows ? selection_new(p, &job->query, &error) : NULL;
 	int status = EXIT_FAILED;
 
@@ -226,6 +230,7 @@ int cmd_flame(int argc, char **argv)
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only stacks with a frame that matches", "REGEX" },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads of that name", "GLOB" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		INPUT_OPTION,
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 

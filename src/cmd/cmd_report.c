@@ -292,6 +292,7 @@ int cmd_report(int argc, char **argv)
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },
+		INPUT_OPTION,
 	};
 	g_autofree GOptionEntry *entries = with_views(usual, G_N_ELEMENTS(usual), a.views);
 

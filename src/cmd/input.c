@@ -14,6 +14,26 @@
 #define MAGIC_BYTES 16
 static const char sqlite_magic[MAGIC_BYTES] = "SQLite format 3", perf_magic[] = "PERFILE2";
 
+/* What the user said of the input: one for the whole command. */
+static struct import_options import_options;
+
+gboolean recording_unit_option(const char *name, const char *value, gpointer data, GError **error)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(units); i++) {
+		if (strcmp(value, units[i].name) == 0) {
+			import_options.unit_ns = units[i].ns;
+			return TRUE;
+		}
+	}
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s \"%s\": no such unit; known are ns, us, ms, s", name, value);
+	return FALSE;
+}
+
 static gssize read_fd(void *ctx, void *buffer, gsize size_bytes, GError **error)
 {
 	int fd = *(const int *)ctx;
@@ -55,7 +75,7 @@ static struct profile *read_stream(int fd, const char *name, GError **error)
 	} else if (bytes && has_magic(bytes, len_bytes, perf_magic, strlen(perf_magic))) {
 		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN, "'%s' is perf.data, which perf reads only as a file of its own", name);
 	} else {
-		p = exchange_read(source, name, error);
+		p = exchange_read(source, name, &import_options, error);
 	}
 	source_free(source);
 	return p;

@@ -12,6 +12,14 @@
  */
 struct profile *recording_read(const char *path, GError **error);
 
+/* The row of an option for what a format does not tell. */
+gboolean recording_unit_option(const char *name, const char *value, gpointer data, GError **error);
+#define INPUT_OPTION                                                                                              \
+	{                                                                                                         \
+		"input-unit", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)recording_unit_option,                       \
+			"Unit of the numbers in collapsed and printed stacks that are read (us; ns of DTrace)", "UNIT" \
+	}
+
 /*
  * Does the profile know what is asked for?  False, with a sentence, for a weight or a choice that an imported one cannot tell.
  */

@@ -158,21 +158,27 @@ static void take_waker(struct import *im, char *at, const struct wait *w, uint32
 	im->p->info.has_wakers = true;
 }
 
-static bool take_line(struct import *im, char *line, gsize len, uint64_t number, unsigned columns, GError **error)
+/* How the lines look. */
+struct layout {
+	unsigned columns;
+	uint64_t unit_ns, number;	/* of the line */
+};
+
+static bool take_line(struct import *im, char *line, gsize len, const struct layout *layout, GError **error)
 {
 	struct wait w = { .state = '?' };
 	struct line_stacks st = { 0 };
 	char *at = line;
 
-	len = number_before(line, len, UNIT_NS, &w.blocked_ns);
-	if (len && columns == 2) {
+	len = number_before(line, len, layout->unit_ns, &w.blocked_ns);
+	if (len && layout->columns == 2) {
 		uint64_t other_ns;
 
 		len = number_before(line, len, UNIT_NS, &other_ns);
 	}
 	if (!len)
-		return import_bad(error, "line %" G_GUINT64_FORMAT " does not end in %s", number,
-				  columns == 2 ? "two numbers" : "a number");
+		return import_bad(error, "line %" G_GUINT64_FORMAT " does not end in %s", layout->number,
+				  layout->columns == 2 ? "two numbers" : "a number");
 	line[len] = '\0';
 	w.thread = import_thread_text(im, next_frame(&at));
 	bool has_waker = take_sleeper(im, &at, &st);
@@ -186,25 +192,26 @@ static bool take_line(struct import *im, char *line, gsize len, uint64_t number,
 	return true;
 }
 
-bool read_collapsed(struct source *source, struct profile *p, GError **error)
+bool read_collapsed(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
 	gsize len = 0;
 	const char *peek = source_peek(source, &len, error);
-	unsigned columns = peek ? count_columns(peek, len) : 0;
+	struct layout layout = { .columns = peek ? count_columns(peek, len) : 0, .unit_ns = options->unit_ns ? options->unit_ns : UNIT_NS };
 	g_autoptr(GError) why = NULL;
-	uint64_t number = 0;
 	struct import im;
 	char *line;
 	bool ok = true;
 
 	if (!peek)
 		return false;
-	import_begin(&im, p, columns == 2 ? "collapsed stacks (second column, as microseconds)" : "collapsed stacks (as microseconds)",
-		     UNKNOWN_ALL);
+	g_autofree char *from = g_strdup_printf("collapsed stacks (%snumbers taken as %s)", layout.columns == 2 ? "second column, " : "",
+						import_unit_name(layout.unit_ns));
+
+	import_begin(&im, p, from, UNKNOWN_ALL);
 	while (ok && (line = source_line(source, &len, &why))) {
-		number++;
+		layout.number++;
 		if (!is_comment(line))
-			ok = take_line(&im, line, len, number, columns, &why);
+			ok = take_line(&im, line, len, &layout, &why);
 	}
 	ok = ok && !why;
 	if (why)

@@ -7,11 +7,11 @@ G_DEFINE_QUARK(exchange-error, exchange_error)
 const struct format formats[] = {
 	{ .name = "folded", .extension = "folded", .media_type = "text/plain", .takes = TAKES_EVERYTHING,
 	  .help = "collapsed stacks: flamegraph.pl, inferno, speedscope", .write = write_folded },
-	{ .name = "json", .extension = "json", .media_type = "application/json",
+	{ .name = "json", .extension = "json", .media_type = "application/json", .has_accounts = true,
 	  .help = "everything, schema 1, in integer nanoseconds", .write = write_json },
-	{ .name = "csv", .extension = "csv", .media_type = "text/csv", .takes = TAKES_NAMES,
+	{ .name = "csv", .extension = "csv", .media_type = "text/csv", .takes = TAKES_NAMES, .has_accounts = true,
 	  .help = "a row a wait, for spreadsheets and databases", .write = write_csv },
-	{ .name = "jsonl", .extension = "jsonl", .media_type = "application/jsonl",
+	{ .name = "jsonl", .extension = "jsonl", .media_type = "application/jsonl", .has_accounts = true,
 	  .help = "a JSON object a line: the recording, threads, waits, losses", .write = write_jsonl },
 	{ .name = "pprof", .extension = "pb.gz", .media_type = "application/octet-stream", .takes = TAKES_WEIGHT, .gzip = true,
 	  .help = "go tool pprof, Pyroscope, Parca, speedscope", .write = write_pprof, .sniff = sniff_pprof, .read = read_pprof },
@@ -69,7 +69,7 @@ static const struct format *sniff(const char *bytes, gsize len_bytes)
 	return NULL;
 }
 
-struct profile *exchange_read(struct source *source, const char *name, GError **error)
+struct profile *exchange_read(struct source *source, const char *name, const struct import_options *options, GError **error)
 {
 	g_autoptr(GError) why = NULL;
 	gsize len_bytes = 0;
@@ -81,7 +81,7 @@ struct profile *exchange_read(struct source *source, const char *name, GError **
 		g_set_error(&why, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN, "'%s' is empty, not a recording", name);
 	else if (bytes && !format)
 		g_set_error(&why, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN, "'%s' is not an offcpu recording, and of no other format that is read", name);
-	else if (p && format->read(source, p, &why) && profile_check(p, &why))
+	else if (p && format->read(source, options, p, &why) && profile_check(p, &why))
 		return p;
 	else
 		g_prefix_error(&why, "'%s': ", name);

@@ -36,6 +36,11 @@ struct export_plan {
 	struct folded_result *ret_folded;	/* what collapsed text left out; or NULL */
 };
 
+/* What the user knows of a file that its format has no place for. */
+struct import_options {
+	uint64_t unit_ns;	/* of the numbers of collapsed stacks and of stacks with sums; 0: the format's usual one */
+};
+
 struct format {
 	const char *name;		/* of -f */
 	const char *extension;		/* as files of it are usually called, without the dot */
@@ -43,6 +48,7 @@ struct format {
 	const char *help;		/* who reads it: one line */
 	unsigned takes;			/* enum format_takes */
 	bool gzip;			/* files of it are packed */
+	bool has_accounts;		/* time that no stack lists is told, too */
 	/* Appends to the writer's text and flushes; what goes wrong is the writer's to tell.  NULL: the format is only read. */
 	void (*write)(struct writer *w, const struct profile *p, const struct export_plan *plan);
 	/* Are these first bytes of a file of this format?  The rows are asked in their order.  NULL: the format is only written. */
@@ -50,7 +56,7 @@ struct format {
 	/*
 	 * Reads all of the source into an empty profile.  False with one sentence, which says what is wrong and not with which file.
 	 */
-	bool (*read)(struct source *source, struct profile *p, GError **error);
+	bool (*read)(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 };
 
 extern const struct format formats[];
@@ -76,7 +82,7 @@ enum exchange_error {
  * Reads a source of any format that is known but recordings, packed or not.  The bytes are untrusted: the result is a valid
  * profile, whose info says what it came from and what is unknown, or NULL with one sentence.  `name` stands for it in messages.
  */
-struct profile *exchange_read(struct source *source, const char *name, GError **error);
+struct profile *exchange_read(struct source *source, const char *name, const struct import_options *options, GError **error);
 
 /* The rows' functions, in a file each. */
 void write_folded(struct writer *w, const struct profile *p, const struct export_plan *plan);
@@ -91,14 +97,14 @@ void write_otlp(struct writer *w, const struct profile *p, const struct export_p
 void write_perf_script(struct writer *w, const struct profile *p, const struct export_plan *plan);
 
 bool sniff_collapsed(const char *bytes, gsize len_bytes);
-bool read_collapsed(struct source *source, struct profile *p, GError **error);
+bool read_collapsed(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 bool sniff_stack_text(const char *bytes, gsize len_bytes);
-bool read_stack_text(struct source *source, struct profile *p, GError **error);
+bool read_stack_text(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 bool sniff_pprof(const char *bytes, gsize len_bytes);
-bool read_pprof(struct source *source, struct profile *p, GError **error);
+bool read_pprof(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 bool sniff_speedscope(const char *bytes, gsize len_bytes);
-bool read_speedscope(struct source *source, struct profile *p, GError **error);
+bool read_speedscope(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 bool sniff_perf_script(const char *bytes, gsize len_bytes);
-bool read_perf_script(struct source *source, struct profile *p, GError **error);
+bool read_perf_script(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 
 #endif

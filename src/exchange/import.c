@@ -178,3 +178,8 @@ bool import_time(const char *text, gsize len_bytes, uint64_t unit_ns, uint64_t *
 	*ret_ns = ns;
 	return has_digit && ns <= PROFILE_NS_MAX;
 }
+
+const char *import_unit_name(uint64_t unit_ns)
+{
+	return unit_ns == 1 ? "nanoseconds" : unit_ns == 1000 ? "microseconds" : unit_ns == 1000000 ? "milliseconds" : "seconds";
+}

@@ -53,6 +53,9 @@ bool import_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
  */
 bool import_time(const char *text, gsize len_bytes, uint64_t unit_ns, uint64_t *ret_ns);
 
+/* "microseconds" */
+const char *import_unit_name(uint64_t unit_ns);
+
 /* Does the line begin with that? */
 #define HAS_PREFIX(s, prefix) (strncmp(s, prefix, sizeof(prefix) - 1) == 0)
 

@@ -338,19 +338,20 @@ static void tell(struct script *s)
 {
 	struct profile_info *info = &s->im.p->info;
 
-	info->duration_ns = s->last_ns - s->first_ns;
+	/* perf writes the sums as it ends: their times tell no window. */
 	if (s->takes == EVENT_OFF_CPU) {
 		info->imported = profile_string(s->im.p, "perf script (offcpu-time)");
-		info->unknown = UNKNOWN_ALL & ~(uint32_t)(UNKNOWN_IDS | UNKNOWN_WINDOW);
+		info->unknown = UNKNOWN_ALL & ~(uint32_t)UNKNOWN_IDS;
 		return;
 	}
+	info->duration_ns = s->last_ns - s->first_ns;
 	info->imported = profile_string(s->im.p, s->has_wakings ? "perf script (sched_switch, sched_waking)" : "perf script (sched_switch)");
 	info->unknown = UNKNOWN_ACCOUNTS | UNKNOWN_HOST | UNKNOWN_STACK_ENDS | (s->has_wakings ? 0 : UNKNOWN_PARTS);
 	if (s->has_wakings && s->missed_cnt)
 		profile_add_loss(s->im.p, "missed_wakeup", "sleeps whose end was not traced count as blocked up to the switch", s->missed_cnt, s->missed_ns);
 }
 
-bool read_perf_script(struct source *source, struct profile *p, GError **error)
+bool read_perf_script(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
 	struct script s = { .frames = g_ptr_array_new_with_free_func(g_free) };
 	g_autoptr(GError) why = NULL;

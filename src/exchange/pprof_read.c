@@ -437,7 +437,7 @@ static void clear(struct pprof *r)
 	g_hash_table_unref(r->location_ids);
 }
 
-bool read_pprof(struct source *source, struct profile *p, GError **error)
+bool read_pprof(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
 	GByteArray *all = source_all(source, error);
 

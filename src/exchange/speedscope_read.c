@@ -261,7 +261,7 @@ static bool read_text(struct json_reader r, struct scope *s, bool frames, GError
 	return ok;
 }
 
-bool read_speedscope(struct source *source, struct profile *p, GError **error)
+bool read_speedscope(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
 	GByteArray *all = source_all(source, error);
 	struct scope s = { .frames = NULL };

@@ -16,8 +16,8 @@
 struct block {
 	struct import im;
 	GPtrArray *lines;	/* char *, stripped */
-	uint64_t unit_ns, number;
-	bool has_unit;
+	uint64_t unit_ns, number;	/* unit_ns 0: not told by a header or the user */
+	bool is_bcc;
 };
 
 static bool is_number(const char *s)
@@ -206,7 +206,8 @@ static bool take_block(struct block *b, const char *sum, GError **error)
 	while (thread < b->lines->len && !is_bcc_thread(line_at(b, thread)))
 		thread++;
 	bcc = thread < b->lines->len || target < b->lines->len;
-	if (!import_time(sum, strlen(sum), b->has_unit ? b->unit_ns : bcc ? 1000 : 1, &ns))
+	b->is_bcc = b->is_bcc || bcc;
+	if (!import_time(sum, strlen(sum), b->unit_ns ? b->unit_ns : bcc ? 1000 : 1, &ns))
 		return import_bad(error, "line %" G_GUINT64_FORMAT ": the sum is out of range", b->number);
 	if (target < b->lines->len) {
 		ok = take_offwaketime(b, ns, target, error);
@@ -246,7 +247,7 @@ static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 	guint cnt = 0;
 	bool has_stack = false;
 
-	if (!is_number(sum) || !import_time(sum, strlen(sum), 1, &w.blocked_ns)) {
+	if (!is_number(sum) || !import_time(sum, strlen(sum), b->unit_ns ? b->unit_ns : 1, &w.blocked_ns)) {
 		g_ptr_array_set_size(b->lines, 0);
 		return true;	/* an average, a histogram: no sum of time */
 	}
@@ -322,9 +323,8 @@ static void take_header(struct block *b, const char *line)
 {
 	const char *unit = strstr(line, "time (");
 
-	if (!unit)
+	if (!unit || b->unit_ns)
 		return;
-	b->has_unit = true;
 	b->unit_ns = HAS_PREFIX(unit, "time (ns)") ? 1 : HAS_PREFIX(unit, "time (ms)") ? 1000000 : 1000;
 }
 
@@ -357,7 +357,15 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 	return true;
 }
 
-bool read_stack_text(struct source *source, struct profile *p, GError **error)
+/* Which unit was taken, the report says. */
+static void tell(struct block *b)
+{
+	g_autofree char *from = g_strdup_printf("stacks with sums (numbers taken as %s)", import_unit_name(b->unit_ns ? b->unit_ns : b->is_bcc ? 1000 : 1));
+
+	b->im.p->info.imported = profile_string(b->im.p, from);
+}
+
+bool read_stack_text(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
 	struct block b = { .lines = g_ptr_array_new_with_free_func(g_free) };
 	g_autoptr(GError) why = NULL;
@@ -365,6 +373,7 @@ bool read_stack_text(struct source *source, struct profile *p, GError **error)
 	char *line;
 	gsize len;
 
+	b.unit_ns = options->unit_ns;
 	import_begin(&b.im, p, "stacks with sums", UNKNOWN_ALL);
 	while (ok && (line = source_line(source, &len, &why))) {
 		b.number++;
@@ -374,5 +383,6 @@ bool read_stack_text(struct source *source, struct profile *p, GError **error)
 	if (why)
 		g_propagate_error(error, g_steal_pointer(&why));
 	g_ptr_array_unref(b.lines);
+	tell(&b);
 	return import_end(&b.im, ok, error);
 }

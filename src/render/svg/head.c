@@ -86,8 +86,10 @@ static void add_window(const struct profile_info *info, GPtrArray *parts, GStrin
 		g_autofree char *date = g_date_time_format(start, "%Y-%m-%d %H:%M:%S UTC");
 		g_string_append_printf(s, "%s, ", date ? date : "");
 	}
-	svg_time(s, info->duration_ns);
-	g_string_append(s, " window");
+	if (!(info->unknown & UNKNOWN_WINDOW)) {
+		svg_time(s, info->duration_ns);
+		g_string_append(s, " window");
+	}
 	add_part(parts, s);
 }
 
@@ -139,6 +141,17 @@ static void add_stack_quality(const struct coverage *c, GPtrArray *parts, GStrin
 	add_part(parts, s);
 }
 
+/* In place of the coverage, of which another tool's profile tells nothing. */
+static void add_import(const struct profile_info *info, GPtrArray *parts, GString *s)
+{
+	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
+
+	g_string_append_printf(s, "Imported: %s", info->imported);
+	add_part(parts, s);
+	g_string_append_printf(s, "unknown: %s", unknown);
+	add_part(parts, s);
+}
+
 static void add_coverage(const struct profile *p, const struct svg_options *o, GPtrArray *parts, GString *s)
 {
 	struct accounts *a = accounts_new(p, o->selection);
@@ -183,7 +196,10 @@ static GPtrArray *foot_parts(const struct profile *p, const struct tree *t, cons
 	GPtrArray *parts = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	add_coverage(p, o, parts, s);
+	if (p->info.imported)
+		add_import(&p->info, parts, s);
+	else
+		add_coverage(p, o, parts, s);
 	if (elided->frames_cnt) {
 		svg_count(s, elided->frames_cnt);
 		g_string_append(s, elided->frames_cnt == 1 ? " frame narrower than " : " frames narrower than ");
