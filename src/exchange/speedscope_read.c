@@ -45,8 +45,8 @@ bool sniff_speedscope(const char *bytes, gsize len_bytes)
 	return i < len_bytes && bytes[i] == '{';
 }
 
-/* "12" or "12.0"; anything else is 0. */
-static uint64_t small_number(struct json_reader *r)
+/* "12" or "12.0"; anything else is 0, and what is too large as large as it goes. */
+static uint32_t small_number(struct json_reader *r)
 {
 	const char *text;
 	gsize len;
@@ -56,7 +56,7 @@ static uint64_t small_number(struct json_reader *r)
 		json_skip(r);
 		return 0;
 	}
-	return json_read_number(r, &text, &len) && import_time(text, len, 1, &n) ? n : UINT64_MAX;
+	return json_read_number(r, &text, &len) && import_time(text, len, 1, &n) && n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
 static void read_frame(struct json_reader *r, struct scope *s, GString *key, GString *text)
@@ -72,7 +72,7 @@ static void read_frame(struct json_reader *r, struct scope *s, GString *key, GSt
 		if ((is_name || is_file) && json_peek(r) == '"' && json_read_string(r, text))
 			*(is_name ? &f.name : &f.file) = profile_string(s->im.p, text->str);
 		else if (strcmp(key->str, "line") == 0)
-			f.line = (uint32_t)MIN(small_number(r), G_MAXINT32);
+			f.line = small_number(r);
 		else
 			json_skip(r);
 	}
@@ -107,7 +107,7 @@ static bool read_sample(struct json_reader *r, struct scope *s, GArray *nodes)
 	if (!json_enter(r, '['))
 		return false;
 	while (json_next_element(r, &first)) {
-		uint64_t id = small_number(r);
+		uint32_t id = small_number(r);
 
 		if (id >= s->frames->len)
 			return false;
