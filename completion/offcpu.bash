@@ -18,12 +18,15 @@ _offcpu_options() {
 	case $1 in
 	record) echo "$target $filter $capture $crowd $sampling --inline --locks --duration= --output= --max-loss= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --folded --delimited --stack-storage-size= --help" ;;
-	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --json --csv --help" ;;
+	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
---wakers --wakeup --delimiter --help"
+--wakers --wakeup --delimiter --input-unit= --help"
 		;;
-	export) echo "--format= --output= --by= --unit= --weight= --wakers --wakeup --no-delimiter --annotate --lines --help" ;;
+	export)
+		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
+--input-unit= --help"
+		;;
 	hist)
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"
@@ -41,8 +44,8 @@ _offcpu_values() {
 	--unwind) _offcpu_words 'auto dwarf fp' ;;
 	--weight) _offcpu_words 'off_cpu blocked runnable preempted count' ;;
 	--palette) _offcpu_words 'io wakeup chain state' ;;
-	--unit) _offcpu_words 'ns us ms s' ;;
-	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv' ;;
+	--unit | --input-unit) _offcpu_words 'ns us ms s' ;;
+	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv jsonl pprof speedscope firefox perfetto otlp perf-script collapsed' ;;
 	--graph) _offcpu_words 'dot json' ;;
 	--comm | --critical) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;

@@ -23,7 +23,7 @@
 #define PROFILE_STRING_MAX_BYTES 16384	/* longer strings are cut */
 #define PROFILE_NODES_MAX (16 << 20)
 #define PROFILE_ROWS_MAX (4 << 20)	/* threads, frames, waits: each */
-#define PROFILE_MODULES_MAX 65536
+#define PROFILE_MODULES_MAX 4096
 #define PROFILE_BUILD_ID_MAX_DIGITS 128
 #define PROFILE_NS_MAX (UINT64_C(1) << 62)	/* no time or duration is above: 146 years */
 

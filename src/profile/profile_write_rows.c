@@ -6,8 +6,25 @@
 #include "profile/profile_insert.h"
 #include "profile/profile_schema.h"
 
+#define BUILD_IDS_MAX_BYTES 16000	/* readers take no longer text; some 160 files */
+
+/* "HEX PATH" a line, in the order of frames; a path with a newline is left out. */
+static GString *build_ids(const struct profile *p)
+{
+	GString *s = g_string_new(NULL);
+
+	for (guint i = 0; i < p->build_ids->len; i++) {
+		const struct module_id *id = &g_array_index(p->build_ids, struct module_id, i);
+
+		if (s->len + strlen(id->hex) + strlen(id->module) + 2 <= BUILD_IDS_MAX_BYTES && !strchr(id->module, '\n'))
+			g_string_append_printf(s, "%s %s\n", id->hex, id->module);
+	}
+	return s;
+}
+
 static int write_meta(sqlite3 *db, const struct profile *p)
 {
+	g_autoptr(GString) ids = build_ids(p);
 	const struct profile_info *info = &p->info;
 	struct insert in = insert_into(db, "INSERT INTO meta VALUES(?, ?)");
 	const struct {
@@ -25,6 +42,7 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "has_locks", NULL, info->has_locks },
 		{ "has_blame", NULL, info->has_blame },
 		{ "has_storms", NULL, info->has_storms },
+		{ "build_ids", ids->str, 0 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
