@@ -153,6 +153,7 @@ static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
 	row->off_cpu_ns += wait_off_cpu_ns(w);
 	row->count += w->count;
 	row->off_cpu_se_ns = hypot(row->off_cpu_se_ns, (double)w->off_cpu_se_ns);
+	row->count_se = hypot(row->count_se, (double)w->count_se);
 }
 
 /* Rows refer to what they share by ids that do not depend on the order of hashing. */

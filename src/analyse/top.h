@@ -31,7 +31,7 @@ struct top_row {
 	uint64_t weight;	/* of the waits, in the unit asked for */
 	uint64_t off_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
 	uint64_t count;
-	double off_cpu_se_ns;	/* standard error of off_cpu_ns, of sampling; 0: exact */
+	double off_cpu_se_ns, count_se;	/* errors of off_cpu_ns and count, of sampling; 0: exact */
 	uint64_t max_ns;
 	uint64_t hist[PROFILE_HIST_SLOTS];
 	uint32_t thread;	/* index of the first thread met */

@@ -149,6 +149,8 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 	key.tno = st->tno;
 	key.state = letter_of(st->state);
 	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
+	if (cfg.may_sample && parts->blocked_ns + parts->runnable_ns + parts->preempted_ns != scratch->kept.duration_ns)
+		key.flags |= OFFCPU_KEY_SAMPLED;
 	if (cfg.hist_runq) {
 		key.flags = OFFCPU_KEY_RUNQ;
 		key.state = 'R';

@@ -97,7 +97,7 @@ static void print_sampling(const struct profile *p)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	text_sampling(text, p, NULL, "");
+	text_sampling(text, p, "");
 	fputs(text->str, stderr);
 }
 
@@ -113,9 +113,9 @@ static void print_summary(const struct profile *p, const char *path)
 		residual += thread_residual_ns(profile_thread(p, i));
 	}
 	coverage_of(p, NULL, &c);
-	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u thread%s, %s%" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT " switches\n",
+	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT " switches\n",
 		path, stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
-		p->threads->len, p->threads->len == 1 ? "" : "s", c.listed_se_ns > 0 ? "about " : "", c.waits_cnt, p->info.switches);
+		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, p->info.switches);
 	fprintf(stderr, "coverage: residual %.4f%% of %.1f thread-seconds",
 		observed ? 100.0 * (double)residual / (double)observed : 0, (double)observed / 1e9);
 	for (guint i = 0; i < p->losses->len; i++) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fold/calibrate.h"
 #include "fold/objects.h"
 #include "fold/parts.h"
 #include "fold/stacks.h"
@@ -211,19 +212,62 @@ void fold_finish_threads(struct fold *f)
 	}
 }
 
-static void finish_sum(struct fold *f, size_t i)
+static bool is_sampled(const struct offcpu_wait_key *key)
 {
-	const struct offcpu_wait_key *key = sums_key(f->sums, i);
+	return key->flags & OFFCPU_KEY_SAMPLED;
+}
+
+static struct sums_total total_of_open(const struct open_wait *open)
+{
+	return (struct sums_total){
+		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
+	};
+}
+
+/* NULL: nothing was sampled. */
+static struct calibration *calibrate(const struct fold *f)
+{
+	struct calibration *c;
 	struct sums_total sum;
 
+	if (!profile_is_sampled(f->profile))
+		return NULL;
+	c = calibration_new(f->profile, f->profile->info.sampling.max_ns);
+	for (size_t i = 0; i < sums_cnt(f->sums); i++) {
+		const struct offcpu_wait_key *key = sums_key(f->sums, i);
+
+		sums_get(f->sums, i, &sum);
+		calibration_tell(c, g_array_index(f->owners, uint32_t, i), key->state, is_sampled(key), &sum);
+	}
+	for (guint i = 0; i < f->open->len; i++) {
+		const struct open_wait *open = &g_array_index(f->open, struct open_wait, i);
+
+		sum = total_of_open(open);
+		calibration_tell(c, open->thread, open->state, false, &sum);
+	}
+	calibration_settle(c, f->profile);
+	return c;
+}
+
+static void finish_sum(struct fold *f, struct calibration *calibration, size_t i)
+{
+	const struct offcpu_wait_key *key = sums_key(f->sums, i);
+	uint32_t owner = g_array_index(f->owners, uint32_t, i);
+	struct sums_total sum;
+	uint64_t said_ns;
+
 	sums_get(f->sums, i, &sum);
+	said_ns = sum.blocked_ns;
+	if (calibration)
+		calibration_correct(calibration, f->sums, i, owner, key->state, is_sampled(key), &sum);
 	struct wait w = {
-		.thread = g_array_index(f->owners, uint32_t, i),
+		.thread = owner,
 		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
 		.state = key->state,
 		.flags = key->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0,
 		.count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
 		.preempted_ns = sum.preempted_ns, .max_ns = sum.max_ns, .off_cpu_se_ns = sum.off_cpu_se_ns,
+		.count_se = sum.count_se,
 	};
 
 	memcpy(w.hist, sum.hist, sizeof(w.hist));
@@ -237,7 +281,7 @@ static void finish_sum(struct fold *f, size_t i)
 	};
 
 	memcpy(k.hist, sum.wake_hist, sizeof(sum.wake_hist));
-	fold_wakers_tell(f->wakers, &k, key->waker, key);
+	fold_wakers_tell(f->wakers, &k, key->waker, key, said_ns);
 }
 
 static void finish_open(struct fold *f, const struct open_wait *open)
@@ -263,18 +307,44 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 	};
 
 	k.hist[profile_hist_slot(open->runnable_ns)] = 1;
-	fold_wakers_tell(f->wakers, &k, open->waker, NULL);
+	fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
+}
+
+/* Waits of which none was kept: how much they are is known, not where. */
+static void add_rest(const struct calibration_rest *rest, void *data)
+{
+	struct fold *f = data;
+	bool is_kernel = profile_thread(f->profile, rest->thread)->flags & THREAD_KERNEL;
+	const struct frame frame = {
+		.name = "[short waits, none sampled]", .kind = is_kernel ? FRAME_KERNEL : FRAME_USER, .why = FRAME_NAMED,
+	};
+	uint32_t node = profile_node(f->profile, 0, profile_frame(f->profile, &frame));
+	uint64_t total_ns = rest->blocked_ns + rest->runnable_ns + rest->preempted_ns;
+	struct wait w = {
+		.thread = rest->thread, .user = is_kernel ? 0 : node, .kernel = is_kernel ? node : 0, .state = rest->state,
+		.count = rest->count, .blocked_ns = rest->blocked_ns, .runnable_ns = rest->runnable_ns,
+		.preempted_ns = rest->preempted_ns, .max_ns = total_ns / rest->count,
+	};
+
+	profile_stack_end(f->profile, node, STACK_PENDING);
+	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)MIN(w.count, UINT32_MAX);
+	profile_add_wait(f->profile, &w);
 }
 
 void fold_finish(struct fold *f)
 {
 	size_t cnt = sums_cnt(f->sums);
+	struct calibration *calibration;
 
 	fold_finish_threads(f);
 	fold_stacks_finish(f->stacks);
+	calibration = calibrate(f);
 	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
 	for (size_t i = 0; i < cnt; i++)
-		finish_sum(f, i);
+		finish_sum(f, calibration, i);
+	if (calibration)
+		calibration_for_each_rest(calibration, add_rest, f);
+	calibration_free(calibration);
 	sums_free(f->sums);
 	f->sums = NULL;
 	for (guint i = 0; i < f->open->len; i++)

@@ -178,6 +178,22 @@ static uint64_t whole(uint64_t q8)
 	return (q8 + SAMPLE_ONE_Q8 / 2) / SAMPLE_ONE_Q8;
 }
 
+/* The histogram's shape, of so many waits.  What is rounded is the sum up to each slot, so that they add up to the count. */
+static void spread_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint64_t count, uint32_t *ret_hist)
+{
+	uint64_t total_q8 = 0, sum_q8 = 0, given = 0;
+
+	for (unsigned i = 0; i < slot_cnt; i++)
+		total_q8 += slots_q8[i];
+	for (unsigned i = 0; i < slot_cnt && total_q8; i++) {
+		sum_q8 += slots_q8[i];
+		uint64_t until = (uint64_t)((unsigned __int128)count * sum_q8 / total_q8);
+
+		ret_hist[i] = (uint32_t)MIN(until - given, UINT32_MAX);
+		given = until;
+	}
+}
+
 /*
  * Slots in whole waits.  What is rounded is the sum up to each slot, so that they add up to the
  * count; returns it.  Where less than half a wait is there it is one, in its highest slot.
@@ -226,4 +242,20 @@ void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 	ret_total->count = whole_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, ret_total->hist);
 	if (e->key.waker)
 		whole_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, ret_total->wake_hist);
+}
+
+void sums_recount(const struct sums *s, size_t i, uint64_t count, struct sums_total *total)
+{
+	const struct entry *e = entry_at(s, i);
+	struct hist own = { 0 };
+	const struct hist *hist = &own;
+
+	if (e->hist)
+		hist = &g_array_index(s->hists, struct hist, e->hist - 1);
+	else
+		fill_hist(e, &own);
+	total->count = count;
+	spread_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, count, total->hist);
+	if (e->key.waker)
+		spread_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, count, total->wake_hist);
 }

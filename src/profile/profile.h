@@ -127,7 +127,8 @@ struct wait {
 	uint64_t count;
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
 	uint64_t max_ns;
-	uint64_t off_cpu_se_ns;	/* standard error of their time where short waits were sampled; else 0 */
+	/* Where short waits were sampled, else 0: the true value is most likely within three times that (fold/calibrate.h). */
+	uint64_t off_cpu_se_ns, count_se;
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
 static inline uint64_t wait_off_cpu_ns(const struct wait *w)

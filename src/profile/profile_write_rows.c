@@ -267,7 +267,7 @@ static int write_objects(sqlite3 *db, const struct profile *p)
 
 static int write_waits(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_rows(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->waits->len);
+	struct insert in = insert_rows(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->waits->len);
 	char hist[INSERT_ROWS_AT_ONCE][HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->waits->len; i++) {
@@ -302,6 +302,10 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 		}
 		if (w->object)
 			insert_number(&in, w->object - 1);
+		else
+			insert_null(&in);
+		if (w->count_se)
+			insert_number(&in, w->count_se);
 		else
 			insert_null(&in);
 		if (!insert_row_done(&in))

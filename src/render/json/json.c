@@ -349,6 +349,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_member_known(j, "preempted_ns", w->preempted_ns, parts);
 	json_member_known(j, "max_ns", w->max_ns, !(unknown & UNKNOWN_DURATIONS));
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
+	json_member_uint(j, "count_se", w->count_se);
 	write_hist(j, w->hist);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);

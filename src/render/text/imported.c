@@ -37,7 +37,7 @@ void text_imported(GString *s, const struct profile *p, const struct query *quer
 	}
 }
 
-void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row)
+void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, bool is_exact)
 {
 	gsize from = s->len;
 
@@ -45,6 +45,8 @@ void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row)
 	if (!(unknown & UNKNOWN_COUNTS)) {
 		g_string_append(s, "count ");
 		text_thousands(s, row->count);
+		if (!is_exact)
+			text_relative_error(s, row->count_se, row->count);
 		g_string_append(s, ", mean ");
 		text_duration(s, row->count ? row->off_cpu_ns / row->count : 0);
 	}

@@ -98,11 +98,13 @@ static void append_whole(GString *s, const struct top *t)
 	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : weight_name(t->weight));
 }
 
-/* "±1.2%" of a row whose time is an estimate. */
+/* " ±1.2%" of a row that is an estimate, and a worse one than that; the error of a class alone is not known. */
 static void append_error(GString *s, const struct top *t, const struct top_row *r)
 {
 	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
 		text_relative_error(s, r->off_cpu_se_ns, r->off_cpu_ns);
+	else if (!t->is_exact && t->weight == WEIGHT_COUNT)
+		text_relative_error(s, r->count_se, r->count);
 }
 
 static unsigned rows_with_weight(const struct top *t)
@@ -265,7 +267,7 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	g_string_append_printf(s, "  %.1f%%  ", top_percent(t, r->weight));
 	append_row_name(s, p, t, r, o);
 	g_string_append_printf(s, "%s\n", text_plain(o));
-	text_row_numbers(s, p->info.unknown, r);
+	text_row_numbers(s, p->info.unknown, r, t->is_exact);
 	if (r->object)
 		append_lock(s, profile_get_object(p, r->object - 1), o);
 	if (t->by == TOP_BY_STACK)

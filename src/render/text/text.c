@@ -195,7 +195,6 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	g_string_append(s, "  switches  ");
 	text_thousands(s, p->info.switches);
 	g_string_append(s, " seen, ");
-	g_string_append(s, c.listed_se_ns > 0 ? "about " : "");	/* each of those that were kept stands for some */
 	text_thousands(s, c.waits_cnt);
 	g_string_append(s, " waits listed, ");
 	text_thousands(s, a->total.threads_cnt);
@@ -205,7 +204,7 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	coverage_filtered(s, &c, &a->total);
 	coverage_stacks(s, &c);
 	coverage_open(s, &c);
-	text_sampling(s, p, selection, "  ");
+	text_sampling(s, p, "  ");
 	coverage_tracer(s, &p->info);
 	accounts_free(a);
 }

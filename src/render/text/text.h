@@ -25,17 +25,14 @@ void text_report(GString *s, const struct profile *p, const struct query *query,
 void text_imported(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
 		   const struct text_options *options);
 /* "     count 3, mean 1.2 s, ..." of a row, as far as it is known; nothing where nothing is. */
-void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row);
+void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, bool is_exact);
 
 /* Parts of it, for other commands; each ends in a newline. */
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options);
 void text_coverage(GString *s, const struct profile *p, const struct selection *selection,
 		   const struct text_options *options);
-/*
- * What was sampled, at which scale, how well the listed time is known, what the governor did and
- * whether the budget was kept: lines that begin with `indent`, nothing where there is nothing to say.
- */
-void text_sampling(GString *s, const struct profile *p, const struct selection *selection, const char *indent);
+/* What was sampled and why, and whether the budget was kept: lines that begin with `indent`; none of an exact recording. */
+void text_sampling(GString *s, const struct profile *p, const char *indent);
 void text_accounts(GString *s, const struct accounts *a, const struct text_options *options);
 void text_headline(GString *s, const struct top *leaves, const struct text_options *options);
 void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options);
