@@ -61,15 +61,15 @@ static bool fits_format(const struct export_args *a, const struct format *format
 		bool is_given;
 		enum format_takes takes;
 	} options[] = {
-		{ "--by", a->by, TAKES_BY },
-		{ "--unit", a->unit, TAKES_UNIT },
-		{ "--weight", a->weight, TAKES_WEIGHT },
-		{ "--wakers", a->wakers, TAKES_WAKERS },
-		{ "--wakeup", a->wakeup, TAKES_WAKERS },
-		{ "--no-delimiter", a->no_delimiter, TAKES_DELIMITER },
-		{ "--annotate", a->annotate, TAKES_NAMES },
-		{ "--lines", a->lines, TAKES_NAMES },
-		{ "--columns", a->columns != 0, TAKES_COLUMNS },
+		{"--by", a->by, TAKES_BY},
+		{"--unit", a->unit, TAKES_UNIT},
+		{"--weight", a->weight, TAKES_WEIGHT},
+		{"--wakers", a->wakers, TAKES_WAKERS},
+		{"--wakeup", a->wakeup, TAKES_WAKERS},
+		{"--no-delimiter", a->no_delimiter, TAKES_DELIMITER},
+		{"--annotate", a->annotate, TAKES_NAMES},
+		{"--lines", a->lines, TAKES_NAMES},
+		{"--columns", a->columns != 0, TAKES_COLUMNS},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(options); i++) {
@@ -89,7 +89,8 @@ static bool fit_together(const struct export_args *a)
 		return false;
 	}
 	if ((a->wakers || a->wakeup) && (a->no_delimiter || a->columns == 2)) {
-		cmd_error(COMMAND, "%s: not together with %s", a->no_delimiter ? "--no-delimiter" : "--columns 2", a->wakers ? "--wakers" : "--wakeup");
+		cmd_error(COMMAND, "%s: not together with %s", a->no_delimiter ? "--no-delimiter" : "--columns 2",
+			  a->wakers ? "--wakers" : "--wakeup");
 		return false;
 	}
 	if (a->columns == 2 && a->weight && strcmp(a->weight, "count") == 0) {
@@ -151,7 +152,8 @@ static void tell_rest(const struct profile *p, const struct export_plan *plan, c
 			unlisted_ns += profile_thread(p, i)->filtered_ns + profile_thread(p, i)->lost_ns;
 	if (result->dropped) {
 		text_duration(s, result->dropped);
-		cmd_error(COMMAND, "note: %" G_GUINT64_FORMAT " stacks of less than half a unit, %s in all, are left out",
+		cmd_error(COMMAND,
+			  "note: %" G_GUINT64_FORMAT " stacks of less than half a unit, %s in all, are left out",
 			  (guint64)result->dropped_lines_cnt, s->str);
 	}
 	if (unlisted_ns && plan->folded.weight != WEIGHT_COUNT) {
@@ -170,11 +172,13 @@ static bool write_out(const struct profile *p, const struct export_args *a, cons
 	return format_write(format, p, plan, &sink, error) && cmd_write_output(a->out, out->str, out->len, error);
 }
 
-static bool knows(const struct profile *p, const char *path, const struct export_args *a, const struct export_plan *plan, GError **error)
+static bool knows(const struct profile *p, const char *path, const struct export_args *a,
+		  const struct export_plan *plan, GError **error)
 {
 	if ((plan->wakers || plan->wakeup) && !p->info.has_wakers) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, p->info.imported ? "%s: has no wakers" :
-			    "%s: has no wakers: record it with --wakers", path);
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
+			    path);
 		return false;
 	}
 	return recording_knows(p, path, plan->folded.weight, &a->filters.query, error) &&
@@ -185,9 +189,10 @@ static int export(const char *path, struct export_args *a, const struct format *
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *asked = query_text(&a->filters.query);
-	struct folded_result result = { 0 };
+	struct folded_result result = {0};
 	struct profile *p = recording_read(path, &error);
-	struct selection *selection = p && knows(p, path, a, plan, &error) ? selection_new(p, &a->filters.query, &error) : NULL;
+	struct selection *selection = p && knows(p, path, a, plan, &error) ? selection_new(p, &a->filters.query, &error)
+									   : NULL;
 	int status = EXIT_FAILED;
 
 	plan->selection = selection;
@@ -208,7 +213,8 @@ static int export(const char *path, struct export_args *a, const struct format *
 /* Bytes of a packed or binary format are nothing for a terminal. */
 static bool may_print(const struct export_args *a, const struct format *format)
 {
-	bool is_text = g_str_has_prefix(format->media_type, "text/") || g_str_has_prefix(format->media_type, "application/json");
+	bool is_text = g_str_has_prefix(format->media_type, "text/") ||
+		       g_str_has_prefix(format->media_type, "application/json");
 
 	if ((is_text && !format->gzip) || (a->out && strcmp(a->out, "-") != 0) || !isatty(STDOUT_FILENO))
 		return true;
@@ -230,31 +236,33 @@ static char *describe(void)
 
 int cmd_export(int argc, char **argv)
 {
-	struct export_args a = { 0 };
-	struct export_plan plan = { 0 };
+	struct export_args a = {0};
+	struct export_plan plan = {0};
 	const struct format *format;
 	g_autofree char *text = describe();
 	int status;
 	GOptionEntry entries[] = {
-		{ "format", 'f', 0, G_OPTION_ARG_STRING, &a.format, "One of those above", "FORMAT" },
-		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.out, "Write to this file (standard output)", "OUT" },
-		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "folded: first frame is comm, or comm-pid/tid for thread; speedscope: a profile each", "WHAT" },
-		{ "unit", 0, 0, G_OPTION_ARG_STRING, &a.unit, "folded: ns, us, ms or s (us)", "UNIT" },
-		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
-		  "What counts: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT" },
-		{ "columns", 0, 0, G_OPTION_ARG_INT, &a.columns, "folded: 2 puts the number of waits before the time (1)", "N" },
-		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers,
-		  "folded: the sleeper's stacks, then -- and those of its waker, innermost first", NULL },
-		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "folded: the wakers' stacks, then whom they woke", NULL },
-		{ "no-delimiter", 0, 0, G_OPTION_ARG_NONE, &a.no_delimiter,
-		  "folded: no frame \"-\" between user and kernel", NULL },
-		{ "annotate", 0, 0, G_OPTION_ARG_NONE, &a.annotate,
-		  "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
-		{ "lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
-		  "folded, csv: name:file:line, where record --inline found them", NULL },
+		{"format", 'f', 0, G_OPTION_ARG_STRING, &a.format, "One of those above", "FORMAT"},
+		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &a.out, "Write to this file (standard output)", "OUT"},
+		{"by", 0, 0, G_OPTION_ARG_STRING, &a.by,
+		 "folded: first frame is comm, or comm-pid/tid for thread; speedscope: a profile each", "WHAT"},
+		{"unit", 0, 0, G_OPTION_ARG_STRING, &a.unit, "folded: ns, us, ms or s (us)", "UNIT"},
+		{"weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
+		 "What counts: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT"},
+		{"columns", 0, 0, G_OPTION_ARG_INT, &a.columns,
+		 "folded: 2 puts the number of waits before the time (1)", "N"},
+		{"wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers,
+		 "folded: the sleeper's stacks, then -- and those of its waker, innermost first", NULL},
+		{"wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "folded: the wakers' stacks, then whom they woke", NULL},
+		{"no-delimiter", 0, 0, G_OPTION_ARG_NONE, &a.no_delimiter,
+		 "folded: no frame \"-\" between user and kernel", NULL},
+		{"annotate", 0, 0, G_OPTION_ARG_NONE, &a.annotate,
+		 "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL},
+		{"lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
+		 "folded, csv: name:file:line, where record --inline found them", NULL},
 		FILTERS_OPTIONS(a.filters),
 		INPUT_OPTION,
-		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+		{NULL, 0, 0, 0, NULL, NULL, NULL},
 	};
 
 	if (cmd_parse(COMMAND, "[FILE] -f FORMAT", text, entries, &argc, &argv, &status)) {

@@ -22,7 +22,7 @@ gboolean recording_unit_option(const char *name, const char *value, gpointer dat
 	static const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(units); i++) {
 		if (strcmp(value, units[i].name) == 0) {
@@ -30,7 +30,8 @@ gboolean recording_unit_option(const char *name, const char *value, gpointer dat
 			return TRUE;
 		}
 	}
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s \"%s\": no such unit; known are ns, us, ms, s", name, value);
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s \"%s\": no such unit; known are ns, us, ms, s",
+		    name, value);
 	return FALSE;
 }
 
@@ -73,7 +74,8 @@ static struct profile *read_stream(int fd, const char *name, GError **error)
 		if (all)
 			g_byte_array_unref(all);
 	} else if (bytes && has_magic(bytes, len_bytes, perf_magic, strlen(perf_magic))) {
-		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN, "'%s' is perf.data, which perf reads only as a file of its own", name);
+		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN,
+			    "'%s' is perf.data, which perf reads only as a file of its own", name);
 	} else {
 		p = exchange_read(source, name, &import_options, error);
 	}
@@ -84,8 +86,8 @@ static struct profile *read_stream(int fd, const char *name, GError **error)
 /* The fields that are read of each event, with the process's id. */
 static struct profile *read_perf_data(const char *path, GError **error)
 {
-	const char *argv[] = { "perf", "script", "-i", path, "-F", "+pid,+period", "--no-inline", NULL };
-	const char *no_period[] = { "perf", "script", "-i", path, "-F", "+pid", "--no-inline", NULL };
+	const char *argv[] = {"perf", "script", "-i", path, "-F", "+pid,+period", "--no-inline", NULL};
+	const char *no_period[] = {"perf", "script", "-i", path, "-F", "+pid", "--no-inline", NULL};
 	g_autoptr(GError) why = NULL;
 	struct profile *p = NULL;
 
@@ -95,9 +97,11 @@ static struct profile *read_perf_data(const char *path, GError **error)
 
 		g_clear_error(&why);
 		if (!g_spawn_async_with_pipes(NULL, (char **)(attempt ? no_period : argv), NULL,
-					      G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
-					      &pid, NULL, &out, NULL, NULL)) {
-			g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN, "'%s' is perf.data, and perf, which reads it, is not here", path);
+					      G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD |
+						      G_SPAWN_STDERR_TO_DEV_NULL,
+					      NULL, NULL, &pid, NULL, &out, NULL, NULL)) {
+			g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN,
+				    "'%s' is perf.data, and perf, which reads it, is not here", path);
 			return NULL;
 		}
 		p = read_stream(out, path, &why);
@@ -108,7 +112,8 @@ static struct profile *read_perf_data(const char *path, GError **error)
 			profile_free(p);
 			p = NULL;
 			g_clear_error(&why);
-			g_set_error(&why, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, "'%s': perf script could not read it; run it to see why", path);
+			g_set_error(&why, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD,
+				    "'%s': perf script could not read it; run it to see why", path);
 		}
 	}
 	if (!p)
@@ -116,10 +121,14 @@ static struct profile *read_perf_data(const char *path, GError **error)
 	return p;
 }
 
-/* A file descriptor of ours by its path, as the shell's <(COMMAND) gives it: the one kind of pipe that will not hold us up. */
+/*
+ * A file descriptor of ours by its path, as the shell's <(COMMAND) gives it: the one kind of pipe that will not hold
+ * us up.
+ */
 static bool is_own_fd(const char *path)
 {
-	return g_str_has_prefix(path, "/dev/fd/") || g_str_has_prefix(path, "/proc/self/fd/") || strcmp(path, "/dev/stdin") == 0;
+	return g_str_has_prefix(path, "/dev/fd/") || g_str_has_prefix(path, "/proc/self/fd/") ||
+	       strcmp(path, "/dev/stdin") == 0;
 }
 
 static struct profile *read_path(const char *path, GError **error)
@@ -152,24 +161,27 @@ struct profile *recording_read(const char *path, GError **error)
 	return strcmp(path, "-") == 0 ? read_stream(STDIN_FILENO, "standard input", error) : read_path(path, error);
 }
 
-bool recording_knows(const struct profile *p, const char *path, enum weight weight, const struct query *query, GError **error)
+bool recording_knows(const struct profile *p, const char *path, enum weight weight, const struct query *query,
+		     GError **error)
 {
 	const struct {
 		bool asked;
 		uint32_t unknown;
 		const char *what;
 	} wants[] = {
-		{ weight != WEIGHT_OFF_CPU && weight != WEIGHT_COUNT, UNKNOWN_PARTS, "blocked, runnable and preempted time apart" },
-		{ weight == WEIGHT_COUNT, UNKNOWN_COUNTS, "how many waits there were" },
-		{ query && query->states, UNKNOWN_STATES, "states" },
-		{ query && (query->pids_cnt || query->tids_cnt), UNKNOWN_IDS, "ids of processes or threads" },
-		{ query && (query->user_only || query->kernel_only), UNKNOWN_ACCOUNTS, "which threads are the kernel's" },
+		{weight != WEIGHT_OFF_CPU && weight != WEIGHT_COUNT, UNKNOWN_PARTS,
+		 "blocked, runnable and preempted time apart"},
+		{weight == WEIGHT_COUNT, UNKNOWN_COUNTS, "how many waits there were"},
+		{query && query->states, UNKNOWN_STATES, "states"},
+		{query && (query->pids_cnt || query->tids_cnt), UNKNOWN_IDS, "ids of processes or threads"},
+		{query && (query->user_only || query->kernel_only), UNKNOWN_ACCOUNTS, "which threads are the kernel's"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(wants); i++) {
 		if (!wants[i].asked || !(wants[i].unknown & p->info.unknown))
 			continue;
-		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, "%s: %s does not tell %s", path, p->info.imported, wants[i].what);
+		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, "%s: %s does not tell %s", path,
+			    p->info.imported, wants[i].what);
 		return false;
 	}
 	return true;

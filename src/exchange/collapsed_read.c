@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Collapsed stacks, one a line: "comm;outermost;...;innermost 1234", as this program, bcc's offcputime -f and stackcollapse-*.pl
- * write them.  By convention the first frame is who, a frame "-" stands before the kernel's, and "--" before the stacks of the
- * waker, innermost first, with its name at the very end.  Of two columns the second one is the time, as for flamegraph.pl.
+ * Collapsed stacks, one a line: "comm;outermost;...;innermost 1234", as this program, bcc's offcputime -f and
+ * stackcollapse-*.pl write them.  By convention the first frame is who, a frame "-" stands before the kernel's, and
+ * "--" before the stacks of the waker, innermost first, with its name at the very end.  Of two columns the second one
+ * is the time, as for flamegraph.pl.
  */
 #include <string.h>
 
 #include "exchange/import.h"
 
 #define LINES_TO_LOOK_AT 64
-#define UNIT_NS 1000	/* offcputime's, and ours by default; the format has no place for it */
+#define UNIT_NS 1000 /* offcputime's, and ours by default; the format has no place for it */
 
 /* Takes the last word off the line, if it is a number.  The length without it, 0 if there is none. */
 static gsize number_before(const char *line, gsize len, uint64_t unit_ns, uint64_t *ret_ns)
@@ -43,7 +44,7 @@ static unsigned count_columns(const char *bytes, gsize len_bytes)
 		uint64_t ns;
 
 		if (!newline && lines)
-			break;	/* cut off by the peek, or the last one */
+			break; /* cut off by the peek, or the last one */
 		at = newline ? newline + 1 : end;
 		if (is_comment(line))
 			continue;
@@ -72,17 +73,10 @@ static void take_annotation(char *name, struct import_frame *f)
 	if (len <= 4 || strncmp(name + len - 4, "_[", 2) != 0 || name[len - 1] != ']')
 		return;
 	switch (name[len - 2]) {
-	case 'k':
-		f->is_kernel = true;
-		break;
-	case 'i':
-		f->is_inline = true;
-		break;
-	case 'j':
-		f->module = "[jit]";
-		break;
-	default:
-		return;
+	case 'k': f->is_kernel = true; break;
+	case 'i': f->is_inline = true; break;
+	case 'j': f->module = "[jit]"; break;
+	default: return;
 	}
 	name[len - 4] = '\0';
 }
@@ -110,7 +104,7 @@ static bool take_sleeper(struct import *im, char **at, struct line_stacks *st)
 	bool kernel = false;
 
 	for (char *name = next_frame(at); name; name = next_frame(at)) {
-		struct import_frame f = { .name = name, .is_kernel = kernel };
+		struct import_frame f = {.name = name, .is_kernel = kernel};
 
 		if (strcmp(name, "--") == 0)
 			return true;
@@ -127,11 +121,14 @@ static bool take_sleeper(struct import *im, char **at, struct line_stacks *st)
 	return false;
 }
 
-/* The waker's frames, innermost first, and last its name; further wakers of a chain, behind another "--", are left out. */
+/*
+ * The waker's frames, innermost first, and last its name; further wakers of a chain, behind another "--", are left
+ * out.
+ */
 static void take_waker(struct import *im, char *at, const struct wait *w, uint32_t wait)
 {
 	g_autoptr(GPtrArray) frames = g_ptr_array_new();
-	struct line_stacks st = { 0 };
+	struct line_stacks st = {0};
 	guint kernel_cnt = 0;
 
 	for (char *name = next_frame(&at); name && strcmp(name, "--") != 0; name = next_frame(&at)) {
@@ -144,15 +141,15 @@ static void take_waker(struct import *im, char *at, const struct wait *w, uint32
 		return;
 	/* Outermost first, without the name. */
 	for (guint i = frames->len - 1; i-- > 0;) {
-		struct import_frame f = { .name = g_ptr_array_index(frames, i), .is_kernel = i < kernel_cnt };
+		struct import_frame f = {.name = g_ptr_array_index(frames, i), .is_kernel = i < kernel_cnt};
 		uint32_t *stack;
 
 		take_annotation(g_ptr_array_index(frames, i), &f);
 		stack = f.is_kernel ? &st.kernel : &st.user;
 		*stack = import_node(im, *stack, &f);
 	}
-	struct waker waker = { .comm = g_ptr_array_index(frames, frames->len - 1), .user = st.user, .kernel = st.kernel };
-	struct wake wake = { .wait = wait, .waker = profile_waker(im->p, &waker), .blocked_ns = w->blocked_ns };
+	struct waker waker = {.comm = g_ptr_array_index(frames, frames->len - 1), .user = st.user, .kernel = st.kernel};
+	struct wake wake = {.wait = wait, .waker = profile_waker(im->p, &waker), .blocked_ns = w->blocked_ns};
 
 	profile_add_wake(im->p, &wake);
 	im->p->info.has_wakers = true;
@@ -161,13 +158,13 @@ static void take_waker(struct import *im, char *at, const struct wait *w, uint32
 /* How the lines look. */
 struct layout {
 	unsigned columns;
-	uint64_t unit_ns, number;	/* of the line */
+	uint64_t unit_ns, number; /* of the line */
 };
 
 static bool take_line(struct import *im, char *line, gsize len, const struct layout *layout, GError **error)
 {
-	struct wait w = { .state = '?' };
-	struct line_stacks st = { 0 };
+	struct wait w = {.state = '?'};
+	struct line_stacks st = {0};
 	char *at = line;
 
 	len = number_before(line, len, layout->unit_ns, &w.blocked_ns);
@@ -188,7 +185,11 @@ static bool take_line(struct import *im, char *line, gsize len, const struct lay
 	if (!import_wait(im, &w, error))
 		return false;
 	if (has_waker)
-		take_waker(im, at, &w, profile_add_wait(im->p, &(struct wait){ .thread = w.thread, .state = w.state, .user = w.user, .kernel = w.kernel }));
+		take_waker(im, at, &w,
+			   profile_add_wait(im->p, &(struct wait){.thread = w.thread,
+								  .state = w.state,
+								  .user = w.user,
+								  .kernel = w.kernel}));
 	return true;
 }
 
@@ -196,7 +197,8 @@ bool read_collapsed(struct source *source, const struct import_options *options,
 {
 	gsize len = 0;
 	const char *peek = source_peek(source, &len, error);
-	struct layout layout = { .columns = peek ? count_columns(peek, len) : 0, .unit_ns = options->unit_ns ? options->unit_ns : UNIT_NS };
+	struct layout layout = {.columns = peek ? count_columns(peek, len) : 0,
+				.unit_ns = options->unit_ns ? options->unit_ns : UNIT_NS};
 	g_autoptr(GError) why = NULL;
 	struct import im;
 	char *line;
@@ -204,7 +206,8 @@ bool read_collapsed(struct source *source, const struct import_options *options,
 
 	if (!peek)
 		return false;
-	g_autofree char *from = g_strdup_printf("collapsed stacks (%snumbers taken as %s)", layout.columns == 2 ? "second column, " : "",
+	g_autofree char *from = g_strdup_printf("collapsed stacks (%snumbers taken as %s)",
+						layout.columns == 2 ? "second column, " : "",
 						import_unit_name(layout.unit_ns));
 
 	import_begin(&im, p, from, UNKNOWN_ALL);

@@ -7,9 +7,9 @@
 /* The frames of a profile as formats know them that have no addresses: equal label, file and line are one. */
 struct frame_list {
 	const struct profile *profile;
-	GPtrArray *labels;	/* char *, by frame of the profile */
-	GArray *first;		/* uint32_t: a frame of the profile for each of these */
-	uint32_t *id_of;	/* by frame of the profile: index into `first` */
+	GPtrArray *labels; /* char *, by frame of the profile */
+	GArray *first; /* uint32_t: a frame of the profile for each of these */
+	uint32_t *id_of; /* by frame of the profile: index into `first` */
 };
 
 struct frame_list *frame_list_new(const struct profile *p);

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 
 struct import_key {
-	const char *comm;	/* interned */
+	const char *comm; /* interned */
 	uint32_t pid, tid;
 };
 
@@ -53,12 +53,12 @@ bool import_end(struct import *im, bool ok, GError **error)
 
 uint32_t import_thread(struct import *im, uint32_t pid, uint32_t tid, const char *comm)
 {
-	struct import_key key = { profile_string(im->p, comm ? comm : ""), pid, tid };
+	struct import_key key = {profile_string(im->p, comm ? comm : ""), pid, tid};
 	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(im->threads, &key));
 
 	if (known)
 		return known - 1;
-	struct thread t = { .pid = pid, .tid = tid, .comm = key.comm, .process = key.comm };
+	struct thread t = {.pid = pid, .tid = tid, .comm = key.comm, .process = key.comm};
 	uint32_t id = profile_add_thread(im->p, &t);
 
 	g_hash_table_insert(im->threads, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id + 1));
@@ -80,7 +80,7 @@ uint32_t import_thread_text(struct import *im, const char *text)
 	g_autofree char *comm = g_strdup(text);
 	char *tid = digits_before(comm, comm + strlen(comm), '/');
 	char *pid = tid ? digits_before(comm, tid - 1, '-') : NULL;
-	uint64_t ids[2] = { 0 };
+	uint64_t ids[2] = {0};
 
 	if (pid && g_ascii_string_to_unsigned(tid, 10, 0, G_MAXINT32, &ids[1], NULL)) {
 		tid[-1] = '\0';
@@ -95,7 +95,8 @@ uint32_t import_thread_text(struct import *im, const char *text)
 
 bool import_is_kernel(const char *module)
 {
-	static const char *const of_processes[] = { "[vdso]", "[vsyscall]", "[anon", "[jit]", "[heap]", "[stack", "[unknown]", "[inlined]", NULL };
+	static const char *const of_processes[] = {"[vdso]", "[vsyscall]", "[anon",     "[jit]", "[heap]",
+						   "[stack", "[unknown]",  "[inlined]", NULL};
 
 	if (!module || module[0] != '[' || module[1] == '\0')
 		return false;
@@ -108,14 +109,18 @@ bool import_is_kernel(const char *module)
 uint32_t import_node(struct import *im, uint32_t parent, const struct import_frame *f)
 {
 	struct frame frame = {
-		.name = f->name, .module = f->module && *f->module ? f->module : NULL, .offset = f->offset,
-		.file = f->file && *f->file ? f->file : NULL, .line = f->line,
+		.name = f->name,
+		.module = f->module && *f->module ? f->module : NULL,
+		.offset = f->offset,
+		.file = f->file && *f->file ? f->file : NULL,
+		.line = f->line,
 		.kind = f->is_kernel ? FRAME_KERNEL : FRAME_USER,
-		.why = f->name ? FRAME_NAMED : FRAME_NO_SYMBOLS, .is_inline = f->is_inline,
+		.why = f->name ? FRAME_NAMED : FRAME_NO_SYMBOLS,
+		.is_inline = f->is_inline,
 	};
 
 	if (im->p->nodes->len > PROFILE_NODES_MAX || im->p->frames->len > PROFILE_ROWS_MAX)
-		return parent;	/* import_wait() tells */
+		return parent; /* import_wait() tells */
 	return profile_node(im->p, parent, profile_frame(im->p, &frame));
 }
 
@@ -130,7 +135,8 @@ bool import_wait(struct import *im, const struct wait *w, GError **error)
 	struct profile *p = im->p;
 
 	if (profile_most_rows(p) > PROFILE_ROWS_MAX) {
-		g_set_error_literal(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH, "it holds more threads, frames or stacks than a recording can");
+		g_set_error_literal(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH,
+				    "it holds more threads, frames or stacks than a recording can");
 		return false;
 	}
 	struct thread *t = &g_array_index(p->threads, struct thread, w->thread);
@@ -181,5 +187,8 @@ bool import_time(const char *text, gsize len_bytes, uint64_t unit_ns, uint64_t *
 
 const char *import_unit_name(uint64_t unit_ns)
 {
-	return unit_ns == 1 ? "nanoseconds" : unit_ns == 1000 ? "microseconds" : unit_ns == 1000000 ? "milliseconds" : "seconds";
+	return unit_ns == 1         ? "nanoseconds"
+	       : unit_ns == 1000    ? "microseconds"
+	       : unit_ns == 1000000 ? "milliseconds"
+				    : "seconds";
 }

@@ -9,11 +9,11 @@ struct span {
 
 struct locations {
 	const struct profile *profile;
-	GArray *spans;		/* struct span, in `frames` */
-	GArray *frames;		/* uint32_t */
-	uint32_t *alone;	/* by frame that nothing is inlined into: id, 0: not yet */
-	struct strset *inlined;	/* "12,13,14" */
-	GArray *inlined_ids;	/* uint32_t: id of each of these */
+	GArray *spans; /* struct span, in `frames` */
+	GArray *frames; /* uint32_t */
+	uint32_t *alone; /* by frame that nothing is inlined into: id, 0: not yet */
+	struct strset *inlined; /* "12,13,14" */
+	GArray *inlined_ids; /* uint32_t: id of each of these */
 	GString *key;
 };
 
@@ -44,7 +44,7 @@ void locations_free(struct locations *l)
 
 static uint32_t add(struct locations *l, const uint32_t *frames, guint cnt)
 {
-	struct span span = { l->frames->len, cnt };
+	struct span span = {l->frames->len, cnt};
 
 	g_array_append_vals(l->frames, frames, cnt);
 	g_array_append_val(l->spans, span);

@@ -5,8 +5,8 @@
 #include "profile/profile.h"
 
 /*
- * Places in programs as pprof and OTLP know them: a frame together with those that are inlined into it.  Ids are dense, from 1, in
- * the order in which paths brought them.
+ * Places in programs as pprof and OTLP know them: a frame together with those that are inlined into it.  Ids are
+ * dense, from 1, in the order in which paths brought them.
  */
 struct locations;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * OpenTelemetry profiles, v1development as of 1.10: the body of an ExportProfilesServiceRequest.  A profile has one type of sample,
- * so there is one each of off_cpu, events, blocked, runnable and preempted; they share the dictionary.  Element 0 of each of its
- * tables is the empty one.  Period and its type stay unset: with them Pyroscope would not know off_cpu.
+ * OpenTelemetry profiles, v1development as of 1.10: the body of an ExportProfilesServiceRequest.  A profile has one
+ * type of sample, so there is one each of off_cpu, events, blocked, runnable and preempted; they share the
+ * dictionary.  Element 0 of each of its tables is the empty one.  Period and its type stay unset: with them Pyroscope
+ * would not know off_cpu.
  */
 #include <string.h>
 
@@ -33,7 +34,7 @@ enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE };
 /* A table of the dictionary: its elements as written, and how they are found again. */
 struct table {
 	GString *out;
-	struct strset *index;	/* of what tells an element from others */
+	struct strset *index; /* of what tells an element from others */
 	uint32_t cnt;
 };
 
@@ -41,17 +42,17 @@ struct otlp {
 	const struct profile *p;
 	const struct export_plan *plan;
 	struct table mappings, functions, strings, attributes;
-	GString *stacks;		/* as written */
-	GHashTable *stack_ids;		/* uint64_t of user and kernel -> index */
+	GString *stacks; /* as written */
+	GHashTable *stack_ids; /* uint64_t of user and kernel -> index */
 	struct locations *locations;
 	GArray *path, *ids;
-	GString *a, *b, *key;		/* scratch */
-	uint32_t *attributes_of;	/* by thread: three indices, 0: not yet */
+	GString *a, *b, *key; /* scratch */
+	uint32_t *attributes_of; /* by thread: three indices, 0: not yet */
 };
 
 static void table_begin(struct table *t, unsigned field)
 {
-	*t = (struct table){ .out = g_string_new(NULL), .index = strset_new(), .cnt = 1 };
+	*t = (struct table){.out = g_string_new(NULL), .index = strset_new(), .cnt = 1};
 	strset_id(t->index, "");
 	wire_bytes(t->out, field, "", 0);
 }
@@ -207,8 +208,9 @@ static const uint32_t *thread_attributes(struct otlp *w, uint32_t thread)
 static void write_sample(struct otlp *w, GString *profile, const struct wait *wait, uint64_t value)
 {
 	g_autoptr(GString) sample = g_string_new(NULL);
-	char state[2] = { (char)wait->state, '\0' };
-	uint32_t stack = stack_id(w, wait), of_state = wait->state == '?' ? 0 : attribute_id(w, "offcpu.state", state, 0);
+	char state[2] = {(char)wait->state, '\0'};
+	uint32_t stack = stack_id(w, wait),
+		 of_state = wait->state == '?' ? 0 : attribute_id(w, "offcpu.state", state, 0);
 	const uint32_t *ids = thread_attributes(w, wait->thread);
 
 	wire_uint(sample, SAMPLE_STACK, stack);
@@ -250,7 +252,9 @@ static void write_profile(struct otlp *w, GString *scope, enum weight weight)
 static void write_profiles(struct otlp *w, GString *scope)
 {
 	for (enum weight weight = 0; weight < WEIGHT_KINDS; weight++) {
-		uint32_t unknown = weight == WEIGHT_OFF_CPU ? 0 : weight == WEIGHT_COUNT ? UNKNOWN_COUNTS : UNKNOWN_PARTS;
+		uint32_t unknown = weight == WEIGHT_OFF_CPU ? 0
+				   : weight == WEIGHT_COUNT ? UNKNOWN_COUNTS
+							    : UNKNOWN_PARTS;
 
 		if (unknown & w->p->info.unknown || (w->plan->has_weight && weight != w->plan->folded.weight))
 			continue;
@@ -273,7 +277,8 @@ static void resource_attribute(GString *resource, const char *name, const char *
 /* All of the resource and the scope must be there: some servers look no further. */
 static void write_resource(struct otlp *w, GString *out)
 {
-	g_autoptr(GString) resource = g_string_new(NULL), scope = g_string_new(NULL), of_scope = g_string_new(NULL), all = g_string_new(NULL);
+	g_autoptr(GString) resource = g_string_new(NULL), scope = g_string_new(NULL), of_scope = g_string_new(NULL),
+			   all = g_string_new(NULL);
 
 	resource_attribute(resource, "service.name", "offcpu");
 	resource_attribute(resource, "host.name", w->p->info.host);
@@ -307,10 +312,16 @@ static void write_dictionary(struct otlp *w, GString *out)
 void write_otlp(struct writer *writer, const struct profile *p, const struct export_plan *plan)
 {
 	struct otlp w = {
-		.p = p, .plan = plan, .stacks = g_string_new(NULL), .locations = locations_new(p),
+		.p = p,
+		.plan = plan,
+		.stacks = g_string_new(NULL),
+		.locations = locations_new(p),
 		.stack_ids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
-		.path = g_array_new(FALSE, FALSE, sizeof(uint32_t)), .ids = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
-		.a = g_string_new(NULL), .b = g_string_new(NULL), .key = g_string_new(NULL),
+		.path = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.ids = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.a = g_string_new(NULL),
+		.b = g_string_new(NULL),
+		.key = g_string_new(NULL),
 		.attributes_of = g_new0(uint32_t, 3 * (gsize)p->threads->len + 1),
 	};
 

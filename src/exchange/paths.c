@@ -33,14 +33,10 @@ void object_text(GString *s, const struct object *o)
 const char *open_text(uint8_t wait_flags)
 {
 	switch (wait_flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END)) {
-	case WAIT_OPEN_AT_START:
-		return "at the start";
-	case WAIT_OPEN_AT_END:
-		return "at the end";
-	case WAIT_OPEN_AT_START | WAIT_OPEN_AT_END:
-		return "all the time";
-	default:
-		return NULL;
+	case WAIT_OPEN_AT_START: return "at the start";
+	case WAIT_OPEN_AT_END: return "at the end";
+	case WAIT_OPEN_AT_START | WAIT_OPEN_AT_END: return "all the time";
+	default: return NULL;
 	}
 }
 
@@ -70,7 +66,8 @@ GPtrArray *profile_notes(const struct profile *p, const struct export_plan *plan
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 
-		g_ptr_array_add(notes, g_strdup_printf("lost: %s, %" G_GUINT64_FORMAT " times", l->reason, (guint64)l->count));
+		g_ptr_array_add(notes,
+				g_strdup_printf("lost: %s, %" G_GUINT64_FORMAT " times", l->reason, (guint64)l->count));
 	}
 	return notes;
 }

@@ -5,9 +5,10 @@
  *     comm 123/124 [001] 12.345678: 1000 offcpu-time:
  *             7f12 poll+0x4f (/usr/lib/libc.so.6)
  *
- * Of sched_switch each wait is known, from the thread's switch-out, whose stack it is, to its switch-in; where sched_waking or
- * sched_wakeup are there, too, blocked time is told from run-queue time.  Of offcpu-time (perf record --off-cpu) the period is the
- * time, of one wait or of several.  Where both are there, the one that comes first is taken.
+ * Of sched_switch each wait is known, from the thread's switch-out, whose stack it is, to its switch-in; where
+ * sched_waking or sched_wakeup are there, too, blocked time is told from run-queue time.  Of offcpu-time (perf record
+ * --off-cpu) the period is the time, of one wait or of several.  Where both are there, the one that comes first is
+ * taken.
  */
 #include <string.h>
 
@@ -35,12 +36,12 @@ struct event {
 
 struct script {
 	struct import im;
-	GHashTable *states;	/* uint64_t tid -> struct state */
-	enum kind takes;	/* EVENT_SWITCH, EVENT_OFF_CPU, once known */
+	GHashTable *states; /* uint64_t tid -> struct state */
+	enum kind takes; /* EVENT_SWITCH, EVENT_OFF_CPU, once known */
 	bool has_wakings;
 	uint64_t first_ns, last_ns, missed_cnt, missed_ns;
-	GPtrArray *frames;	/* char *: lines of the stack, innermost first */
-	char *head;		/* the event's line, while its stack is read */
+	GPtrArray *frames; /* char *: lines of the stack, innermost first */
+	char *head; /* the event's line, while its stack is read */
 };
 
 static char *skip_blanks(char *s)
@@ -73,7 +74,8 @@ static char *parse_time(char *at, uint64_t *ret_ns)
 {
 	gsize len = strspn(at, "0123456789.");
 
-	return len && at[len] == ':' && memchr(at, '.', len) && import_time(at, len, 1000000000, ret_ns) ? at + len + 1 : NULL;
+	return len && at[len] == ':' && memchr(at, '.', len) && import_time(at, len, 1000000000, ret_ns) ? at + len + 1
+													 : NULL;
 }
 
 static enum kind kind_of(const char *name)
@@ -98,7 +100,7 @@ static bool parse_rest(char *at, struct event *e)
 			return false;
 		at = skip_blanks(at + 1);
 	}
-	if (g_ascii_isalpha(*at) || *at == '.') {	/* flags, as with -F +irqflags */
+	if (g_ascii_isalpha(*at) || *at == '.') { /* flags, as with -F +irqflags */
 		at += strcspn(at, " ");
 		at = skip_blanks(at);
 	}
@@ -131,7 +133,7 @@ static bool parse_event(char *line, struct event *e)
 	for (char *at = start; (at = strpbrk(at, " \t")) != NULL; at++) {
 		char *ids = skip_blanks(at), *rest;
 
-		*e = (struct event){ .comm = start };
+		*e = (struct event){.comm = start};
 		rest = g_ascii_isdigit(*ids) ? parse_ids(ids, e) : NULL;
 		if (!rest || !parse_rest(rest, e))
 			continue;
@@ -158,7 +160,7 @@ bool sniff_perf_script(const char *bytes, gsize len_bytes)
 /* "  7f12 poll+0x4f (/usr/lib/libc.so.6)" */
 static void add_frame(struct script *s, char *line, uint32_t at[2])
 {
-	struct import_frame f = { .module = NULL };
+	struct import_frame f = {.module = NULL};
 	char *end, *open = strrchr(line, '('), *plus;
 
 	f.offset = g_ascii_strtoull(line, &end, 16);
@@ -186,7 +188,7 @@ static void add_frame(struct script *s, char *line, uint32_t at[2])
 
 static void take_stack(struct script *s, uint32_t *ret_user, uint32_t *ret_kernel)
 {
-	uint32_t at[2] = { 0 };
+	uint32_t at[2] = {0};
 
 	for (guint i = s->frames->len; i-- > 0;)
 		add_frame(s, g_ptr_array_index(s->frames, i), at);
@@ -211,7 +213,11 @@ static struct state *state_of(struct script *s, uint32_t tid)
 /* Ends a wait; what was seen of its waking parts it. */
 static bool end_wait(struct script *s, struct state *state, uint64_t ns, uint8_t flags, GError **error)
 {
-	struct wait w = { .thread = state->thread, .state = state->letter, .user = state->user, .kernel = state->kernel, .flags = flags };
+	struct wait w = {.thread = state->thread,
+			 .state = state->letter,
+			 .user = state->user,
+			 .kernel = state->kernel,
+			 .flags = flags};
 	uint64_t all_ns = ns > state->off_ns ? ns - state->off_ns : 0;
 	uint64_t woken_ns = state->is_woken && state->woken_ns < ns ? ns - state->woken_ns : 0;
 
@@ -250,14 +256,15 @@ static bool take_switch(struct script *s, const struct event *e, GError **error)
 
 	if (!next || !prev)
 		return import_bad(error, "a sched_switch says no prev_pid or next_pid");
-	uint32_t prev_tid = (uint32_t)g_ascii_strtoull(prev, NULL, 10), next_tid = (uint32_t)g_ascii_strtoull(next, NULL, 10);
+	uint32_t prev_tid = (uint32_t)g_ascii_strtoull(prev, NULL, 10),
+		 next_tid = (uint32_t)g_ascii_strtoull(next, NULL, 10);
 
 	out = prev_tid ? state_of(s, prev_tid) : NULL;
 	if (out) {
 		uint8_t letter = state_letter(arg(e->args, "prev_state="));
 
 		/* Of two switch-outs in a row the events between them were lost. */
-		*out = (struct state){ .is_off = letter != 0, .letter = letter, .off_ns = e->ns };
+		*out = (struct state){.is_off = letter != 0, .letter = letter, .off_ns = e->ns};
 		out->thread = import_thread(&s->im, e->pid, prev_tid, e->comm);
 		take_stack(s, &out->user, &out->kernel);
 	}
@@ -280,7 +287,7 @@ static void take_waking(struct script *s, const struct event *e)
 
 static bool take_off_cpu(struct script *s, const struct event *e, GError **error)
 {
-	struct wait w = { .state = '?', .blocked_ns = e->period_ns };
+	struct wait w = {.state = '?', .blocked_ns = e->period_ns};
 
 	take_stack(s, &w.user, &w.kernel);
 	w.thread = import_thread(&s->im, e->pid, e->tid, e->comm);
@@ -309,7 +316,8 @@ static bool take_line(struct script *s, char *line, GError **error)
 	char *text = skip_blanks(line);
 	bool ok = true;
 
-	if (*line == '\0' || *line == '#' || (*line != '\t' && !(*line == ' ' && s->head && g_ascii_isxdigit(*text) && strchr(text, '(')))) {
+	if (*line == '\0' || *line == '#' ||
+	    (*line != '\t' && !(*line == ' ' && s->head && g_ascii_isxdigit(*text) && strchr(text, '(')))) {
 		ok = take_event(s, error);
 		g_clear_pointer(&s->head, g_free);
 		g_ptr_array_set_size(s->frames, 0);
@@ -345,15 +353,18 @@ static void tell(struct script *s)
 		return;
 	}
 	info->duration_ns = s->last_ns - s->first_ns;
-	info->imported = profile_string(s->im.p, s->has_wakings ? "perf script (sched_switch, sched_waking)" : "perf script (sched_switch)");
+	info->imported = profile_string(s->im.p, s->has_wakings ? "perf script (sched_switch, sched_waking)"
+								: "perf script (sched_switch)");
 	info->unknown = UNKNOWN_ACCOUNTS | UNKNOWN_HOST | UNKNOWN_STACK_ENDS | (s->has_wakings ? 0 : UNKNOWN_PARTS);
 	if (s->has_wakings && s->missed_cnt)
-		profile_add_loss(s->im.p, "missed_wakeup", "sleeps whose end was not traced count as blocked up to the switch", s->missed_cnt, s->missed_ns);
+		profile_add_loss(s->im.p, "missed_wakeup",
+				 "sleeps whose end was not traced count as blocked up to the switch", s->missed_cnt,
+				 s->missed_ns);
 }
 
 bool read_perf_script(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
-	struct script s = { .frames = g_ptr_array_new_with_free_func(g_free) };
+	struct script s = {.frames = g_ptr_array_new_with_free_func(g_free)};
 	g_autoptr(GError) why = NULL;
 	bool ok = true;
 	char *line;

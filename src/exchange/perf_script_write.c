@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * As `perf script` prints the samples of `perf record --off-cpu`: the period is the time, in nanoseconds.  A sum of waits has neither
- * a time nor a CPU.  All samples have the window's start for a time, since readers want one, and no CPU.
+ * As `perf script` prints the samples of `perf record --off-cpu`: the period is the time, in nanoseconds.  A sum of
+ * waits has neither a time nor a CPU.  All samples have the window's start for a time, since readers want one, and no
+ * CPU.
  */
 #include <inttypes.h>
 

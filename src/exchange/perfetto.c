@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A Perfetto trace: the processes and threads, and a stack sample for each row of waits (TracePacket.stack_sample, trace processor
- * v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time: all samples stand at the window's start.
+ * A Perfetto trace: the processes and threads, and a stack sample for each row of waits (TracePacket.stack_sample,
+ * trace processor v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time: all samples
+ * stand at the window's start.
  */
 #include <string.h>
 
@@ -11,8 +12,15 @@
 
 enum { TRACE_PACKET = 1 };
 enum {
-	PACKET_PROCESS_TREE = 2, PACKET_CLOCKS = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_INTERNED = 12,
-	PACKET_SEQUENCE_FLAGS = 13, PACKET_DEFAULTS = 59, PACKET_CLOCK = 58, PACKET_STACK_SAMPLE = 135,
+	PACKET_PROCESS_TREE = 2,
+	PACKET_CLOCKS = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_INTERNED = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_DEFAULTS = 59,
+	PACKET_CLOCK = 58,
+	PACKET_STACK_SAMPLE = 135,
 };
 enum { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2, SEQUENCE_ID = 1 };
 enum { CLOCKS_CLOCK = 1, CLOCKS_PRIMARY, CLOCK_ID = 1, CLOCK_TIMESTAMP };
@@ -32,7 +40,7 @@ struct perfetto {
 	const struct profile *p;
 	struct writer *writer;
 	struct frame_list *frames;
-	GHashTable *mappings;	/* interned module -> iid */
+	GHashTable *mappings; /* interned module -> iid */
 	GString *packet, *a, *b;
 };
 
@@ -177,8 +185,13 @@ static void write_sample(struct perfetto *w, const struct wait *wait, GArray *pa
 void write_perfetto(struct writer *writer, const struct profile *p, const struct export_plan *plan)
 {
 	struct perfetto w = {
-		.p = p, .writer = writer, .frames = frame_list_new(p), .mappings = g_hash_table_new(NULL, NULL),
-		.packet = g_string_new(NULL), .a = g_string_new(NULL), .b = g_string_new(NULL),
+		.p = p,
+		.writer = writer,
+		.frames = frame_list_new(p),
+		.mappings = g_hash_table_new(NULL, NULL),
+		.packet = g_string_new(NULL),
+		.a = g_string_new(NULL),
+		.b = g_string_new(NULL),
 	};
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 

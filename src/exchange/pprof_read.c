@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * pprof's profile.proto, of any profiler that sums off-CPU time.  Which of its sample types that is, its name tells.  Fields may come
- * in any order, so the tables are read first, then the samples.  Ids are any numbers: they are looked up.
+ * pprof's profile.proto, of any profiler that sums off-CPU time.  Which of its sample types that is, its name tells. 
+ * Fields may come in any order, so the tables are read first, then the samples.  Ids are any numbers: they are looked
+ * up.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #define TYPES_MAX 64
 
 struct mapping {
-	const char *file;	/* interned */
+	const char *file; /* interned */
 };
 
 struct function {
@@ -22,7 +23,7 @@ struct function {
 
 struct location {
 	uint64_t address, mapping;
-	guint lines_from, lines_cnt;	/* innermost first */
+	guint lines_from, lines_cnt; /* innermost first */
 };
 
 struct line {
@@ -34,20 +35,20 @@ enum part { PART_OFF_CPU, PART_COUNT, PART_BLOCKED, PART_RUNNABLE, PART_PREEMPTE
 struct pprof {
 	struct import im;
 	struct profile *p;
-	GPtrArray *strings;		/* interned by the profile */
+	GPtrArray *strings; /* interned by the profile */
 	GArray *mappings, *functions, *locations, *lines;
-	GHashTable *mapping_ids, *function_ids, *location_ids;	/* uint64_t -> index + 1 */
+	GHashTable *mapping_ids, *function_ids, *location_ids; /* uint64_t -> index + 1 */
 	struct value_type {
 		uint64_t name, unit;
 	} types[TYPES_MAX];
 	guint types_cnt;
-	int at[PART_CNT];		/* index of the sample type, -1: none */
+	int at[PART_CNT]; /* index of the sample type, -1: none */
 	uint64_t unit_ns[PART_CNT];
 };
 
 bool sniff_pprof(const char *bytes, gsize len_bytes)
 {
-	struct cursor c = { .at = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + len_bytes };
+	struct cursor c = {.at = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + len_bytes};
 	struct wire_field f;
 	guint fields = 0;
 
@@ -88,7 +89,7 @@ static guint find_id(GHashTable *ids, uint64_t id)
 
 static void read_mapping(struct pprof *r, struct cursor c)
 {
-	struct mapping m = { .file = "" };
+	struct mapping m = {.file = ""};
 	uint64_t id = 0;
 
 	for (struct wire_field f; wire_next(&c, &f);) {
@@ -103,7 +104,7 @@ static void read_mapping(struct pprof *r, struct cursor c)
 
 static void read_function(struct pprof *r, struct cursor c)
 {
-	struct function fn = { .name = "", .file = "" };
+	struct function fn = {.name = "", .file = ""};
 	uint64_t id = 0;
 
 	for (struct wire_field f; wire_next(&c, &f);) {
@@ -120,7 +121,7 @@ static void read_function(struct pprof *r, struct cursor c)
 
 static void read_line(struct pprof *r, struct cursor c)
 {
-	struct line line = { 0 };
+	struct line line = {0};
 
 	for (struct wire_field f; wire_next(&c, &f);) {
 		if (f.number == LINE_FUNCTION)
@@ -133,7 +134,7 @@ static void read_line(struct pprof *r, struct cursor c)
 
 static void read_location(struct pprof *r, struct cursor c)
 {
-	struct location l = { .lines_from = r->lines->len };
+	struct location l = {.lines_from = r->lines->len};
 	uint64_t id = 0;
 
 	for (struct wire_field f; wire_next(&c, &f);) {
@@ -153,7 +154,7 @@ static void read_location(struct pprof *r, struct cursor c)
 
 static void read_type(struct pprof *r, struct cursor c)
 {
-	struct value_type type = { 0 };
+	struct value_type type = {0};
 
 	for (struct wire_field f; wire_next(&c, &f);) {
 		if (f.number == TYPE_NAME)
@@ -212,8 +213,8 @@ static uint64_t unit_ns(const char *unit)
 	static const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = { { "nanoseconds", 1 }, { "ns", 1 }, { "microseconds", 1000 }, { "us", 1000 }, { "milliseconds", 1000000 },
-		      { "ms", 1000000 }, { "seconds", 1000000000 }, { "s", 1000000000 } };
+	} units[] = {{"nanoseconds", 1},        {"ns", 1},       {"microseconds", 1000},  {"us", 1000},
+		     {"milliseconds", 1000000}, {"ms", 1000000}, {"seconds", 1000000000}, {"s", 1000000000}};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
 		if (strcmp(unit, units[i].name) == 0)
@@ -223,11 +224,11 @@ static uint64_t unit_ns(const char *unit)
 
 /* What the types are called that hold these parts, the most telling name first. */
 static const char *const part_names[PART_CNT][8] = {
-	[PART_OFF_CPU] = { "off_cpu", "off-cpu", "offcpu", "off-cpu-time", "offcpu-time", "delay", "wallclock", "wall" },
-	[PART_COUNT] = { "events", "contentions", NULL },
-	[PART_BLOCKED] = { "blocked", NULL },
-	[PART_RUNNABLE] = { "runnable", NULL },
-	[PART_PREEMPTED] = { "preempted", NULL },
+	[PART_OFF_CPU] = {"off_cpu", "off-cpu", "offcpu", "off-cpu-time", "offcpu-time", "delay", "wallclock", "wall"},
+	[PART_COUNT] = {"events", "contentions", NULL},
+	[PART_BLOCKED] = {"blocked", NULL},
+	[PART_RUNNABLE] = {"runnable", NULL},
+	[PART_PREEMPTED] = {"preempted", NULL},
 };
 
 static void find_part(struct pprof *r, enum part part)
@@ -254,7 +255,8 @@ static bool find_types(struct pprof *r, GError **error)
 	for (enum part part = 0; part < PART_CNT; part++)
 		find_part(r, part);
 	for (guint i = 0; i < r->types_cnt; i++)
-		g_string_append_printf(names, "%s%s/%s", i ? ", " : "", string_at(r, r->types[i].name), string_at(r, r->types[i].unit));
+		g_string_append_printf(names, "%s%s/%s", i ? ", " : "", string_at(r, r->types[i].name),
+				       string_at(r, r->types[i].unit));
 	if (r->at[PART_OFF_CPU] < 0)
 		return import_bad(error, "it is a pprof profile without off-CPU time: it has %s", names->str);
 
@@ -274,7 +276,7 @@ static void sample_frames(struct pprof *r, const struct location *l, uint32_t at
 	guint mapping = l->mapping ? find_id(r->mapping_ids, l->mapping) : 0;
 	const char *module = mapping ? g_array_index(r->mappings, struct mapping, mapping - 1).file : "";
 	bool kernel = import_is_kernel(module);
-	struct import_frame f = { .module = module, .offset = l->address, .is_kernel = kernel };
+	struct import_frame f = {.module = module, .offset = l->address, .is_kernel = kernel};
 
 	if (!l->lines_cnt)
 		at[kernel] = import_node(&r->im, at[kernel], &f);
@@ -329,7 +331,9 @@ static uint8_t open_flags(const char *text)
 {
 	if (strcmp(text, "all the time") == 0)
 		return WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
-	return strcmp(text, "at the start") == 0 ? WAIT_OPEN_AT_START : strcmp(text, "at the end") == 0 ? WAIT_OPEN_AT_END : 0;
+	return strcmp(text, "at the start") == 0 ? WAIT_OPEN_AT_START
+	       : strcmp(text, "at the end") == 0 ? WAIT_OPEN_AT_END
+						 : 0;
 }
 
 static void apply_labels(struct pprof *r, const struct labels *l, struct wait *w)
@@ -354,7 +358,7 @@ static void apply_labels(struct pprof *r, const struct labels *l, struct wait *w
 /* The values of the sample: false when they are none, or too large. */
 static bool apply_values(const struct pprof *r, const GArray *values, struct wait *w)
 {
-	uint64_t parts[PART_CNT] = { 0 };
+	uint64_t parts[PART_CNT] = {0};
 
 	if (values->len != r->types_cnt)
 		return false;
@@ -379,9 +383,9 @@ static bool apply_values(const struct pprof *r, const GArray *values, struct wai
 
 static bool read_sample(struct pprof *r, struct cursor c, GArray *locations, GArray *values, GError **error)
 {
-	struct labels labels = { 0 };
-	struct wait w = { 0 };
-	uint32_t at[2] = { 0 };
+	struct labels labels = {0};
+	struct wait w = {0};
+	uint32_t at[2] = {0};
 	uint64_t n;
 
 	g_array_set_size(locations, 0);
@@ -443,16 +447,22 @@ bool read_pprof(struct source *source, const struct import_options *options, str
 
 	if (!all)
 		return false;
-	struct cursor c = { .at = all->data, .end = all->data + all->len };
+	struct cursor c = {.at = all->data, .end = all->data + all->len};
 	struct pprof r = {
-		.p = p, .strings = g_ptr_array_new(), .mappings = g_array_new(FALSE, FALSE, sizeof(struct mapping)),
+		.p = p,
+		.strings = g_ptr_array_new(),
+		.mappings = g_array_new(FALSE, FALSE, sizeof(struct mapping)),
 		.functions = g_array_new(FALSE, FALSE, sizeof(struct function)),
-		.locations = g_array_new(FALSE, FALSE, sizeof(struct location)), .lines = g_array_new(FALSE, FALSE, sizeof(struct line)),
-		.mapping_ids = ids_new(), .function_ids = ids_new(), .location_ids = ids_new(),
+		.locations = g_array_new(FALSE, FALSE, sizeof(struct location)),
+		.lines = g_array_new(FALSE, FALSE, sizeof(struct line)),
+		.mapping_ids = ids_new(),
+		.function_ids = ids_new(),
+		.location_ids = ids_new(),
 	};
 
 	import_begin(&r.im, p, "pprof", UNKNOWN_ALL);
-	bool ok = (read_strings(&r, c) && read_tables(&r, c)) || import_bad(error, "its tables are larger than a recording's can be");
+	bool ok = (read_strings(&r, c) && read_tables(&r, c)) ||
+		  import_bad(error, "its tables are larger than a recording's can be");
 
 	ok = ok && find_types(&r, error) && read_samples(&r, c, error);
 	clear(&r);

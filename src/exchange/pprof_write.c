@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * pprof's profile.proto.  A row of waits is a sample.  Each file has two mappings: one for frames with names, one for those without.
- * Readers take a mapping that has functions as wholly symbolized, and drop the addresses of the others in it.
+ * pprof's profile.proto.  A row of waits is a sample.  Each file has two mappings: one for frames with names, one for
+ * those without. Readers take a mapping that has functions as wholly symbolized, and drop the addresses of the others
+ * in it.
  */
 #include <string.h>
 
@@ -22,7 +23,7 @@ struct mapping {
 	const char *module;
 	bool is_named, has_files, has_lines, has_inlines;
 	uint64_t most_offset, weight;
-	uint32_t id;	/* from 1, once they are in their order */
+	uint32_t id; /* from 1, once they are in their order */
 };
 
 struct pprof {
@@ -30,18 +31,18 @@ struct pprof {
 	GString *out, *message, *inner;
 	struct strset *strings;
 	uint32_t strings_cnt;
-	GArray *mappings;	/* struct mapping */
-	uint32_t *mapping_of;	/* by frame: index + 1; 0: none */
+	GArray *mappings; /* struct mapping */
+	uint32_t *mapping_of; /* by frame: index + 1; 0: none */
 	struct locations *locations;
 	GString *location;
-	GHashTable *functions;	/* struct function_key -> id */
+	GHashTable *functions; /* struct function_key -> id */
 	GString *functions_out;
 	GArray *path;
-	GArray *ids;		/* scratch: location ids, outermost first */
+	GArray *ids; /* scratch: location ids, outermost first */
 };
 
 struct function_key {
-	const char *name, *file;	/* interned */
+	const char *name, *file; /* interned */
 };
 
 static guint function_hash(gconstpointer k)
@@ -68,13 +69,13 @@ static uint32_t string_id(struct pprof *w, const char *s)
 
 static uint32_t find_mapping(struct pprof *w, GHashTable *index, const struct frame *f)
 {
-	struct function_key key = { f->module, f->name ? "" : NULL };	/* the module, and whether named */
+	struct function_key key = {f->module, f->name ? "" : NULL}; /* the module, and whether named */
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
 
 	if (!f->module)
 		return 0;
 	if (!at) {
-		struct mapping m = { .module = f->module, .is_named = f->name != NULL };
+		struct mapping m = {.module = f->module, .is_named = f->name != NULL};
 
 		g_array_append_val(w->mappings, m);
 		at = w->mappings->len;
@@ -89,7 +90,10 @@ static uint32_t find_mapping(struct pprof *w, GHashTable *index, const struct fr
 	return at;
 }
 
-/* Pyroscope names a profile's binary by its first mapping: an executable before libraries, and those before the kernel. */
+/*
+ * Pyroscope names a profile's binary by its first mapping: an executable before libraries, and those before the
+ * kernel.
+ */
 static int mapping_rank(const struct mapping *m)
 {
 	if (m->module[0] == '[')
@@ -111,10 +115,13 @@ static int mapping_compare(gconstpointer a, gconstpointer b, gpointer ctx)
 	return order ? order : (int)y->is_named - (int)x->is_named;
 }
 
-/* How much time is spent below frames of each file: once for each wait and file would be dear, so it is the outermost ones'. */
+/*
+ * How much time is spent below frames of each file: once for each wait and file would be dear, so it is the outermost
+ * ones'.
+ */
 static void weigh_mappings(struct pprof *w, const struct export_plan *plan)
 {
-	g_autofree uint32_t *outermost = g_new0(uint32_t, w->p->nodes->len);	/* by node: index of mapping + 1 */
+	g_autofree uint32_t *outermost = g_new0(uint32_t, w->p->nodes->len); /* by node: index of mapping + 1 */
 
 	for (guint i = 1; i < w->p->nodes->len; i++) {
 		const struct stack_node *n = profile_get_node(w->p, i);
@@ -125,7 +132,8 @@ static void weigh_mappings(struct pprof *w, const struct export_plan *plan)
 		uint32_t at = outermost[profile_wait(w->p, i)->user];
 
 		if (at && plan_has(plan, i))
-			g_array_index(w->mappings, struct mapping, at - 1).weight += wait_off_cpu_ns(profile_wait(w->p, i));
+			g_array_index(w->mappings, struct mapping, at - 1).weight += wait_off_cpu_ns(
+				profile_wait(w->p, i));
 	}
 }
 
@@ -133,8 +141,12 @@ static void write_mapping(struct pprof *w, const struct mapping *m)
 {
 	g_string_truncate(w->message, 0);
 	wire_uint(w->message, MAPPING_ID, m->id);
-	/* From 0 on: offsets are addresses as the file has them.  A limit, so that readers do not take two of them for one. */
-	wire_uint(w->message, MAPPING_LIMIT, (m->most_offset | (PAGE_BYTES - 1)) + (m->most_offset < UINT64_MAX - PAGE_BYTES));
+	/*
+	 * From 0 on: offsets are addresses as the file has them.  A limit, so that readers do not take two of them
+	 * for one.
+	 */
+	wire_uint(w->message, MAPPING_LIMIT,
+		  (m->most_offset | (PAGE_BYTES - 1)) + (m->most_offset < UINT64_MAX - PAGE_BYTES));
 	wire_uint(w->message, MAPPING_FILE, string_id(w, m->module));
 	wire_uint(w->message, MAPPING_BUILD_ID, string_id(w, profile_build_id(w->p, m->module)));
 	wire_uint(w->message, MAPPING_HAS_FUNCTIONS, m->is_named);
@@ -171,7 +183,7 @@ static void make_mappings(struct pprof *w, const struct export_plan *plan)
 static uint32_t function_id(struct pprof *w, const struct frame *f)
 {
 	static const char lost[] = "[stack lost]";
-	struct function_key key = { f->name ? f->name : lost, f->file };
+	struct function_key key = {f->name ? f->name : lost, f->file};
 	guint id = GPOINTER_TO_UINT(g_hash_table_lookup(w->functions, &key));
 
 	if (id)
@@ -250,7 +262,7 @@ static void write_labels(struct pprof *w, GString *sample, const struct wait *wa
 {
 	const struct thread *t = profile_thread(w->p, wait->thread);
 	const struct object *o = profile_wait_object(w->p, wait);
-	char state[2] = { wait->state == '?' ? '\0' : (char)wait->state, '\0' };
+	char state[2] = {wait->state == '?' ? '\0' : (char)wait->state, '\0'};
 
 	label_string(w, sample, "comm", t->comm);
 	label_string(w, sample, "process", t->process);
@@ -269,7 +281,8 @@ static void write_labels(struct pprof *w, GString *sample, const struct wait *wa
 static void write_sample(struct pprof *w, const struct wait *wait)
 {
 	g_autoptr(GString) sample = g_string_new(NULL);
-	const uint64_t values[] = { wait->count, wait_off_cpu_ns(wait), wait->blocked_ns, wait->runnable_ns, wait->preempted_ns };
+	const uint64_t values[] = {wait->count, wait_off_cpu_ns(wait), wait->blocked_ns, wait->runnable_ns,
+				   wait->preempted_ns};
 	gsize cnt = w->p->info.unknown & UNKNOWN_PARTS ? 2 : G_N_ELEMENTS(values);
 
 	path_frames(w->p, wait->user, wait->kernel, w->path);
@@ -290,11 +303,11 @@ static void write_types(struct pprof *w, enum weight preferred)
 		const char *name, *unit;
 		uint32_t unknown;
 	} types[] = {
-		{ WEIGHT_COUNT, "events", "count", UNKNOWN_COUNTS },
-		{ WEIGHT_OFF_CPU, "off_cpu", "nanoseconds", 0 },
-		{ WEIGHT_BLOCKED, "blocked", "nanoseconds", UNKNOWN_PARTS },
-		{ WEIGHT_RUNNABLE, "runnable", "nanoseconds", UNKNOWN_PARTS },
-		{ WEIGHT_PREEMPTED, "preempted", "nanoseconds", UNKNOWN_PARTS },
+		{WEIGHT_COUNT, "events", "count", UNKNOWN_COUNTS},
+		{WEIGHT_OFF_CPU, "off_cpu", "nanoseconds", 0},
+		{WEIGHT_BLOCKED, "blocked", "nanoseconds", UNKNOWN_PARTS},
+		{WEIGHT_RUNNABLE, "runnable", "nanoseconds", UNKNOWN_PARTS},
+		{WEIGHT_PREEMPTED, "preempted", "nanoseconds", UNKNOWN_PARTS},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
@@ -327,11 +340,17 @@ static void write_end(struct pprof *w, const struct export_plan *plan)
 void write_pprof(struct writer *writer, const struct profile *p, const struct export_plan *plan)
 {
 	struct pprof w = {
-		.p = p, .out = writer_text(writer), .message = g_string_new(NULL), .inner = g_string_new(NULL),
-		.strings = strset_new(), .mappings = g_array_new(FALSE, FALSE, sizeof(struct mapping)),
-		.locations = locations_new(p), .location = g_string_new(NULL),
+		.p = p,
+		.out = writer_text(writer),
+		.message = g_string_new(NULL),
+		.inner = g_string_new(NULL),
+		.strings = strset_new(),
+		.mappings = g_array_new(FALSE, FALSE, sizeof(struct mapping)),
+		.locations = locations_new(p),
+		.location = g_string_new(NULL),
 		.functions = g_hash_table_new_full(function_hash, function_equal, g_free, NULL),
-		.functions_out = g_string_new(NULL), .path = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.functions_out = g_string_new(NULL),
+		.path = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.ids = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 	};
 

@@ -5,7 +5,7 @@
 
 #define FLUSH_BYTES (256 * 1024)
 #define PACKED_BYTES (64 * 1024)
-#define GZIP_WINDOW_BITS (15 + 16)	/* the largest window, with gzip's header */
+#define GZIP_WINDOW_BITS (15 + 16) /* the largest window, with gzip's header */
 #define GZIP_LEVEL 6
 #define GZIP_MEMORY 8
 
@@ -26,7 +26,7 @@ static bool put_string(void *ctx, const void *bytes, gsize len_bytes, GError **e
 
 struct sink sink_of_string(GString *s)
 {
-	return (struct sink){ put_string, s };
+	return (struct sink){put_string, s};
 }
 
 struct writer *writer_new(const struct sink *sink, bool gzip)
@@ -36,7 +36,8 @@ struct writer *writer_new(const struct sink *sink, bool gzip)
 	w->sink = *sink;
 	w->text = g_string_sized_new(FLUSH_BYTES);
 	w->gzip = gzip;
-	if (gzip && deflateInit2(&w->z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (gzip &&
+	    deflateInit2(&w->z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
 		g_set_error_literal(&w->error, G_FILE_ERROR, G_FILE_ERROR_NOMEM, "gzip: no memory");
 	return w;
 }
@@ -63,7 +64,8 @@ static void hand_on(struct writer *w, int flush)
 {
 	/* zlib counts in 32 bits; nothing that is appended between two flushes comes near. */
 	if (!w->error && w->text->len > G_MAXUINT32)
-		g_set_error_literal(&w->error, G_FILE_ERROR, G_FILE_ERROR_NOMEM, "one part of the export is above 4 GiB");
+		g_set_error_literal(&w->error, G_FILE_ERROR, G_FILE_ERROR_NOMEM,
+				    "one part of the export is above 4 GiB");
 	if (!w->error && w->gzip)
 		pack(w, flush);
 	else if (!w->error)

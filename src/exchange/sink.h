@@ -15,9 +15,9 @@ struct sink {
 struct sink sink_of_string(GString *s);
 
 /*
- * Bytes on their way to a sink, packed by gzip on request.  Whatever writes text appends to `text` and calls writer_flush() now
- * and then, so that an export takes no more memory than its dictionaries.  After a failure everything else is dropped; it is told
- * by writer_end().
+ * Bytes on their way to a sink, packed by gzip on request.  Whatever writes text appends to `text` and calls
+ * writer_flush() now and then, so that an export takes no more memory than its dictionaries.  After a failure
+ * everything else is dropped; it is told by writer_end().
  */
 struct writer;
 

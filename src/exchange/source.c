@@ -9,7 +9,7 @@
 
 #define CHUNK_BYTES (64 * 1024)
 #define GZIP_WINDOW_BITS (15 + 16)
-#define ZSTD_WINDOW_LOG_MAX 27	/* 128 MiB, what zstd itself takes without being asked */
+#define ZSTD_WINDOW_LOG_MAX 27 /* 128 MiB, what zstd itself takes without being asked */
 
 enum packing { PACKED_UNKNOWN, PACKED_NOT, PACKED_GZIP, PACKED_ZSTD };
 
@@ -24,9 +24,9 @@ struct source {
 	enum packing packing;
 	z_stream z;
 	ZSTD_DStream *zstd;
-	bool frame_ended;	/* of what is packed; another may follow */
+	bool frame_ended; /* of what is packed; another may follow */
 	/* as it is read */
-	GByteArray *out;	/* from `at` on: unpacked, and not read yet */
+	GByteArray *out; /* from `at` on: unpacked, and not read yet */
 	gsize at;
 	bool ended;
 	/* of source_of_bytes() */
@@ -104,7 +104,7 @@ static bool fill_in(struct source *s, GError **error)
 
 static bool begin(struct source *s, GError **error)
 {
-	static const unsigned char gzip[] = { 0x1f, 0x8b }, zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
+	static const unsigned char gzip[] = {0x1f, 0x8b}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
 
 	if (!fill_in(s, error))
 		return false;
@@ -143,8 +143,8 @@ static gssize unpack_gzip(struct source *s, unsigned char *to, gsize size_bytes)
 
 static gssize unpack_zstd(struct source *s, unsigned char *to, gsize size_bytes)
 {
-	ZSTD_inBuffer in = { s->in, s->in_len, s->in_at };
-	ZSTD_outBuffer out = { to, size_bytes, 0 };
+	ZSTD_inBuffer in = {s->in, s->in_len, s->in_at};
+	ZSTD_outBuffer out = {to, size_bytes, 0};
 	size_t rc = ZSTD_decompressStream(s->zstd, &out, &in);
 
 	s->in_at = in.pos;
@@ -185,7 +185,8 @@ static bool fill_out(struct source *s, GError **error)
 		if (s->in_at == s->in_len && !s->in_ended && !fill_in(s, error))
 			return false;
 		/* Of what is packed, more may come out where nothing more goes in. */
-		if ((s->packing == PACKED_NOT || s->frame_ended) && s->in_ended && (s->in_at == s->in_len || packed_end(s)))
+		if ((s->packing == PACKED_NOT || s->frame_ended) && s->in_ended &&
+		    (s->in_at == s->in_len || packed_end(s)))
 			break;
 		gsize before = s->in_at;
 
@@ -201,7 +202,8 @@ static bool fill_out(struct source *s, GError **error)
 	s->out_bytes += (gsize)n;
 	s->ended = n == 0;
 	if (s->packing != PACKED_NOT && s->out_bytes > SOURCE_FREE_BYTES + SOURCE_RATIO_MAX * s->in_bytes)
-		return bad(error, EXCHANGE_ERROR_TOO_MUCH, "it unpacks to far more than it is: more than 200 times as much");
+		return bad(error, EXCHANGE_ERROR_TOO_MUCH,
+			   "it unpacks to far more than it is: more than 200 times as much");
 	return true;
 }
 

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 
 /*
- * Bytes of a file that somebody else wrote, as a stream: the caller gives a function that reads.  What is packed by gzip or zstd is
- * unpacked on the way.  A few kilobytes can unpack to any number of gigabytes, so what comes out is bounded by what went in: 64 MiB
- * and 200 bytes for each.  Text is read line by line, and takes no more memory than its longest line.
+ * Bytes of a file that somebody else wrote, as a stream: the caller gives a function that reads.  What is packed by
+ * gzip or zstd is unpacked on the way.  A few kilobytes can unpack to any number of gigabytes, so what comes out is
+ * bounded by what went in: 64 MiB and 200 bytes for each.  Text is read line by line, and takes no more memory than
+ * its longest line.
  */
 struct source;
 
@@ -16,7 +17,7 @@ struct source;
 typedef gssize (*source_read_fn)(void *ctx, void *buffer, gsize size_bytes, GError **error);
 
 #define SOURCE_LINE_MAX_BYTES (1 << 20)
-#define SOURCE_ALL_MAX_BYTES (UINT64_C(1) << 30)	/* of what must be in memory as a whole */
+#define SOURCE_ALL_MAX_BYTES (UINT64_C(1) << 30) /* of what must be in memory as a whole */
 #define SOURCE_FREE_BYTES (UINT64_C(64) << 20)
 #define SOURCE_RATIO_MAX 200
 
@@ -28,8 +29,8 @@ void source_free(struct source *s);
 /* The first bytes, unpacked, up to 64 KiB; they stay to be read.  NULL with *error. */
 const char *source_peek(struct source *s, gsize *ret_len_bytes, GError **error);
 /*
- * The next line without its newline, ended by a 0 byte, valid until the next call; NULL at the end, and with *error on failure.
- * What is longer than SOURCE_LINE_MAX_BYTES is a failure; a 0 byte within becomes a blank.
+ * The next line without its newline, ended by a 0 byte, valid until the next call; NULL at the end, and with *error
+ * on failure. What is longer than SOURCE_LINE_MAX_BYTES is a failure; a 0 byte within becomes a blank.
  */
 char *source_line(struct source *s, gsize *ret_len_bytes, GError **error);
 /* All that is left; free with g_byte_array_unref(). */

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * speedscope's format: sampled profiles.  The frames may stand behind the profiles, so the text is gone through twice.  Of a profile
- * only its name tells a thread.  What this program wrote begins with a profile of all threads, which the others are parts of.
+ * speedscope's format: sampled profiles.  The frames may stand behind the profiles, so the text is gone through
+ * twice.  Of a profile only its name tells a thread.  What this program wrote begins with a profile of all threads,
+ * which the others are parts of.
  */
 #include <string.h>
 
 #include "exchange/import.h"
 #include "exchange/json_read.h"
 
-
 struct scope_frame {
-	const char *name, *file;	/* interned */
+	const char *name, *file; /* interned */
 	uint32_t line;
 };
 
 struct scope {
 	struct import im;
-	GArray *frames;		/* struct scope_frame */
-	bool own;		/* written by this program */
+	GArray *frames; /* struct scope_frame */
+	bool own; /* written by this program */
 	bool has_other_unit;
-	uint64_t read_cnt;	/* profiles */
+	uint64_t read_cnt; /* profiles */
 };
 
 /* One profile; the arrays are filled as they come. */
 struct scope_profile {
 	GString *name;
-	uint64_t unit_ns;	/* 0: no time */
+	uint64_t unit_ns; /* 0: no time */
 	bool is_sampled;
-	GArray *nodes;		/* uint32_t user and kernel of each sample */
-	GArray *weights;	/* GArray of struct { text, len } */
+	GArray *nodes; /* uint32_t user and kernel of each sample */
+	GArray *weights; /* GArray of struct { text, len } */
 };
 
 struct number {
@@ -56,12 +56,13 @@ static uint32_t small_number(struct json_reader *r)
 		json_skip(r);
 		return 0;
 	}
-	return json_read_number(r, &text, &len) && import_time(text, len, 1, &n) && n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+	return json_read_number(r, &text, &len) && import_time(text, len, 1, &n) && n < UINT32_MAX ? (uint32_t)n
+												   : UINT32_MAX;
 }
 
 static void read_frame(struct json_reader *r, struct scope *s, GString *key, GString *text)
 {
-	struct scope_frame f = { .name = "" };
+	struct scope_frame f = {.name = ""};
 	bool first = true;
 
 	if (!json_enter(r, '{'))
@@ -101,7 +102,7 @@ static void read_shared(struct json_reader *r, struct scope *s, GString *key, GS
 /* A sample's frames, outermost first. */
 static bool read_sample(struct json_reader *r, struct scope *s, GArray *nodes)
 {
-	uint32_t at[2] = { 0 };
+	uint32_t at[2] = {0};
 	bool first = true;
 
 	if (!json_enter(r, '['))
@@ -115,7 +116,10 @@ static bool read_sample(struct json_reader *r, struct scope *s, GArray *nodes)
 		/* A file in brackets, or one without a line that is no source, is what the frame lies in. */
 		bool kernel = import_is_kernel(f->file), module = !f->line && f->file && (f->file[0] == '[' || s->own);
 		struct import_frame frame = {
-			.name = f->name, .module = module ? f->file : NULL, .file = module ? NULL : f->file, .line = f->line,
+			.name = f->name,
+			.module = module ? f->file : NULL,
+			.file = module ? NULL : f->file,
+			.line = f->line,
 			.is_kernel = kernel,
 		};
 
@@ -140,7 +144,7 @@ static void read_weights(struct json_reader *r, struct scope_profile *profile)
 
 	json_enter(r, '[');
 	while (json_next_element(r, &first)) {
-		struct number n = { NULL, 0 };
+		struct number n = {NULL, 0};
 
 		if (!json_read_number(r, &n.text, &n.len))
 			return;
@@ -153,7 +157,7 @@ static uint64_t unit_of(const char *text)
 	static const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = { { "nanoseconds", 1 }, { "microseconds", 1000 }, { "milliseconds", 1000000 }, { "seconds", 1000000000 } };
+	} units[] = {{"nanoseconds", 1}, {"microseconds", 1000}, {"milliseconds", 1000000}, {"seconds", 1000000000}};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
 		if (strcmp(text, units[i].name) == 0)
@@ -161,7 +165,8 @@ static uint64_t unit_of(const char *text)
 	return 0;
 }
 
-static bool read_profile_members(struct json_reader *r, struct scope *s, struct scope_profile *profile, GString *key, GString *text)
+static bool read_profile_members(struct json_reader *r, struct scope *s, struct scope_profile *profile, GString *key,
+				 GString *text)
 {
 	bool first = true, ok = json_enter(r, '{');
 
@@ -194,7 +199,9 @@ static bool add_profile(struct scope *s, struct scope_profile *profile, GError *
 	for (guint i = 0; i < profile->weights->len; i++) {
 		const struct number *n = &g_array_index(profile->weights, struct number, i);
 		struct wait w = {
-			.thread = thread, .state = '?', .user = g_array_index(profile->nodes, uint32_t, 2 * i),
+			.thread = thread,
+			.state = '?',
+			.user = g_array_index(profile->nodes, uint32_t, 2 * i),
 			.kernel = g_array_index(profile->nodes, uint32_t, 2 * i + 1),
 		};
 
@@ -207,10 +214,12 @@ static bool add_profile(struct scope *s, struct scope_profile *profile, GError *
 	return true;
 }
 
-static bool read_profile(struct json_reader *r, struct scope *s, guint index, GString *key, GString *text, GError **error)
+static bool read_profile(struct json_reader *r, struct scope *s, guint index, GString *key, GString *text,
+			 GError **error)
 {
 	struct scope_profile profile = {
-		.name = g_string_new(NULL), .nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.name = g_string_new(NULL),
+		.nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.weights = g_array_new(FALSE, FALSE, sizeof(struct number)),
 	};
 	bool ok = read_profile_members(r, s, &profile, key, text);
@@ -221,7 +230,7 @@ static bool read_profile(struct json_reader *r, struct scope *s, guint index, GS
 		import_bad(error, "it is no valid JSON, or no speedscope profile");
 	else if (!profile.unit_ns || !profile.is_sampled)
 		s->has_other_unit = true;
-	else if (!(s->own && index == 0))	/* of all threads */
+	else if (!(s->own && index == 0)) /* of all threads */
 		ok = add_profile(s, &profile, error);
 	g_string_free(profile.name, TRUE);
 	g_array_unref(profile.nodes);
@@ -249,7 +258,8 @@ static bool read_text(struct json_reader r, struct scope *s, bool frames, GError
 	while (ok && json_next_member(&r, &first, key)) {
 		if (frames && strcmp(key->str, "shared") == 0)
 			read_shared(&r, s, key, text);
-		else if (frames && strcmp(key->str, "exporter") == 0 && json_peek(&r) == '"' && json_read_string(&r, text))
+		else if (frames && strcmp(key->str, "exporter") == 0 && json_peek(&r) == '"' &&
+			 json_read_string(&r, text))
 			s->own = g_str_has_prefix(text->str, "offcpu@");
 		else if (!frames && strcmp(key->str, "profiles") == 0)
 			ok = read_profiles(&r, s, key, text, error);
@@ -264,11 +274,11 @@ static bool read_text(struct json_reader r, struct scope *s, bool frames, GError
 bool read_speedscope(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
 	GByteArray *all = source_all(source, error);
-	struct scope s = { .frames = NULL };
+	struct scope s = {.frames = NULL};
 
 	if (!all)
 		return false;
-	struct json_reader r = { .at = (const char *)all->data, .end = (const char *)all->data + all->len };
+	struct json_reader r = {.at = (const char *)all->data, .end = (const char *)all->data + all->len};
 
 	s.frames = g_array_new(FALSE, FALSE, sizeof(struct scope_frame));
 	import_begin(&s.im, p, "speedscope", UNKNOWN_ALL);

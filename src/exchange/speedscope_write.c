@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * speedscope's own format (https://www.speedscope.app/file-format-schema.json).  A sum of waits has no place in time, so the weights
- * stand one after the other.  The first profile is of all threads, since speedscope has no view of several; then there is one a
- * thread, most time first.
+ * speedscope's own format (https://www.speedscope.app/file-format-schema.json).  A sum of waits has no place in time,
+ * so the weights stand one after the other.  The first profile is of all threads, since speedscope has no view of
+ * several; then there is one a thread, most time first.
  */
 #include "analyse/strset.h"
 #include "exchange/frames.h"
@@ -12,7 +12,7 @@
 struct group {
 	char *name;
 	uint64_t total;
-	GArray *waits;	/* uint32_t */
+	GArray *waits; /* uint32_t */
 };
 
 struct speedscope {
@@ -63,7 +63,7 @@ static GArray *make_groups(const struct profile *p, const struct export_plan *pl
 		uint32_t id = strset_id(names, name->str);
 
 		if (id == groups->len) {
-			struct group g = { g_strdup(name->str), 0, g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
+			struct group g = {g_strdup(name->str), 0, g_array_new(FALSE, FALSE, sizeof(uint32_t))};
 			g_array_append_val(groups, g);
 		}
 		struct group *g = &g_array_index(groups, struct group, id);
@@ -122,7 +122,8 @@ static void write_samples(struct speedscope *s, const struct group *groups, guin
 	json_array_begin(j);
 	for (guint g = 0; g < cnt; g++)
 		for (guint i = 0; i < groups[g].waits->len; i++)
-			json_uint(j, weight_of_wait(profile_wait(s->p, g_array_index(groups[g].waits, uint32_t, i)), s->plan->folded.weight));
+			json_uint(j, weight_of_wait(profile_wait(s->p, g_array_index(groups[g].waits, uint32_t, i)),
+						    s->plan->folded.weight));
 	json_array_end(j);
 }
 
@@ -147,7 +148,11 @@ static void write_profile(struct speedscope *s, const char *name, const struct g
 void write_speedscope(struct writer *writer, const struct profile *p, const struct export_plan *plan)
 {
 	struct speedscope s = {
-		.p = p, .plan = plan, .writer = writer, .frames = frame_list_new(p), .path = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.p = p,
+		.plan = plan,
+		.writer = writer,
+		.frames = frame_list_new(p),
+		.path = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 	};
 	g_autoptr(GArray) groups = make_groups(p, plan);
 	const struct group *all = (const struct group *)(void *)groups->data;

@@ -15,8 +15,8 @@
 
 struct block {
 	struct import im;
-	GPtrArray *lines;	/* char *, stripped */
-	uint64_t unit_ns, number;	/* unit_ns 0: not told by a header or the user */
+	GPtrArray *lines; /* char *, stripped */
+	uint64_t unit_ns, number; /* unit_ns 0: not told by a header or the user */
 	bool is_bcc;
 };
 
@@ -55,7 +55,7 @@ bool sniff_stack_text(const char *bytes, gsize len_bytes)
 /* "libc.so.1`poll+0x66", "#2  0xffff12 schedule+0x2c", "b'schedule'": the name, and what it lies in. */
 static uint32_t add_frame(struct block *b, uint32_t parent, char *line, bool is_kernel)
 {
-	struct import_frame f = { .is_kernel = is_kernel };
+	struct import_frame f = {.is_kernel = is_kernel};
 	char *tick, *plus;
 
 	if (*line == '#' && g_ascii_isdigit(line[1])) {
@@ -107,7 +107,10 @@ static void add_stacks(struct block *b, guint from, guint to, bool outermost_fir
 	}
 }
 
-/* "target:          sshd 1234", or "-  sshd (1234)": the thread.  The number is a thread's; of which process is unknown. */
+/*
+ * "target:          sshd 1234", or "-  sshd (1234)": the thread.  The number is a thread's; of which process is
+ * unknown.
+ */
 static uint32_t thread_of(struct block *b, char *text, char before_id)
 {
 	char *at = strrchr(text, before_id);
@@ -156,7 +159,7 @@ static uint32_t word_and_id(char *text, char **ret_comm)
 static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError **error)
 {
 	guint waker = find_line(b, "waker:"), delimiter = find_line(b, "-- ");
-	struct wait w = { .state = '?', .blocked_ns = ns }, of_waker = { 0 };
+	struct wait w = {.state = '?', .blocked_ns = ns}, of_waker = {0};
 	char *comm;
 	uint32_t tid = word_and_id(line_at(b, target) + strlen("target:"), &comm);
 
@@ -172,9 +175,11 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 	add_stacks(b, waker + 1, delimiter, true, &of_waker);
 	tid = word_and_id(line_at(b, waker) + strlen("waker:"), &comm);
 
-	const struct waker who = { .tid = tid, .comm = comm, .user = of_waker.user, .kernel = of_waker.kernel };
-	const struct wait same = { .thread = w.thread, .state = w.state, .user = w.user, .kernel = w.kernel };
-	const struct wake wake = { .wait = profile_add_wait(b->im.p, &same), .waker = profile_waker(b->im.p, &who), .blocked_ns = ns };
+	const struct waker who = {.tid = tid, .comm = comm, .user = of_waker.user, .kernel = of_waker.kernel};
+	const struct wait same = {.thread = w.thread, .state = w.state, .user = w.user, .kernel = w.kernel};
+	const struct wake wake = {.wait = profile_add_wait(b->im.p, &same),
+				  .waker = profile_waker(b->im.p, &who),
+				  .blocked_ns = ns};
 
 	profile_add_wake(b->im.p, &wake);
 	b->im.p->info.has_wakers = true;
@@ -184,13 +189,13 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 /* Frames, and before them maybe a name: whatever has no module is none. */
 static bool take_dtrace(struct block *b, uint64_t ns, GError **error)
 {
-	struct wait w = { .state = '?', .blocked_ns = ns };
+	struct wait w = {.state = '?', .blocked_ns = ns};
 	guint from = 0;
 
 	while (from < b->lines->len && !strchr(line_at(b, from), '`') && !HAS_PREFIX(line_at(b, from), "0x"))
 		from++;
 	if (from == b->lines->len)
-		return true;	/* an aggregation without a stack */
+		return true; /* an aggregation without a stack */
 	w.thread = import_thread(&b->im, 0, 0, from ? line_at(b, from - 1) : "");
 	add_stacks(b, from, b->lines->len, false, &w);
 	return import_wait(&b->im, &w, error);
@@ -212,7 +217,7 @@ static bool take_block(struct block *b, const char *sum, GError **error)
 	if (target < b->lines->len) {
 		ok = take_offwaketime(b, ns, target, error);
 	} else if (thread < b->lines->len) {
-		struct wait w = { .state = '?', .blocked_ns = ns };
+		struct wait w = {.state = '?', .blocked_ns = ns};
 
 		add_stacks(b, 0, thread, false, &w);
 		w.thread = thread_of(b, line_at(b, thread) + 1, '(');
@@ -241,15 +246,15 @@ struct key_part {
 
 static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 {
-	struct key_part parts[8] = { { 0, 0, false, false } };
-	struct wait w = { .state = '?' };
+	struct key_part parts[8] = {{0, 0, false, false}};
+	struct wait w = {.state = '?'};
 	const char *comm = "";
 	guint cnt = 0;
 	bool has_stack = false;
 
 	if (!is_number(sum) || !import_time(sum, strlen(sum), b->unit_ns ? b->unit_ns : 1, &w.blocked_ns)) {
 		g_ptr_array_set_size(b->lines, 0);
-		return true;	/* an average, a histogram: no sum of time */
+		return true; /* an average, a histogram: no sum of time */
 	}
 	for (guint i = 0; i < b->lines->len; i++) {
 		const char *line = line_at(b, i);
@@ -257,7 +262,7 @@ static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 
 		if (strcmp(line, ",") == 0) {
 			cnt = MIN(cnt + 1, G_N_ELEMENTS(parts) - 1);
-			parts[cnt] = (struct key_part){ .from = i + 1, .to = i + 1 };
+			parts[cnt] = (struct key_part){.from = i + 1, .to = i + 1};
 			continue;
 		}
 		part->to = i + 1;
@@ -333,7 +338,8 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 	bool ok = true;
 
 	if (b->lines->len > BLOCK_LINES_MAX)
-		return import_bad(error, "line %" G_GUINT64_FORMAT ": a stack has more than %d frames", b->number, BLOCK_LINES_MAX);
+		return import_bad(error, "line %" G_GUINT64_FORMAT ": a stack has more than %d frames", b->number,
+				  BLOCK_LINES_MAX);
 	if (*in_key) {
 		*in_key = take_key_line(b, line, &ok, error);
 		return ok;
@@ -350,7 +356,8 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 		return true;
 	if (is_number(s))
 		return take_block(b, s, error);
-	if (!indented && (HAS_PREFIX(s, "Tracing ") || HAS_PREFIX(s, "WARNING:") || HAS_PREFIX(s, "dtrace:") || HAS_PREFIX(s, "Attaching ")))
+	if (!indented && (HAS_PREFIX(s, "Tracing ") || HAS_PREFIX(s, "WARNING:") || HAS_PREFIX(s, "dtrace:") ||
+			  HAS_PREFIX(s, "Attaching ")))
 		take_header(b, s);
 	else if (indented)
 		g_ptr_array_add(b->lines, g_strdup(s));
@@ -360,14 +367,17 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 /* Which unit was taken, the report says. */
 static void tell(struct block *b)
 {
-	g_autofree char *from = g_strdup_printf("stacks with sums (numbers taken as %s)", import_unit_name(b->unit_ns ? b->unit_ns : b->is_bcc ? 1000 : 1));
+	g_autofree char *from = g_strdup_printf("stacks with sums (numbers taken as %s)",
+						import_unit_name(b->unit_ns  ? b->unit_ns
+								 : b->is_bcc ? 1000
+									     : 1));
 
 	b->im.p->info.imported = profile_string(b->im.p, from);
 }
 
 bool read_stack_text(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
-	struct block b = { .lines = g_ptr_array_new_with_free_func(g_free) };
+	struct block b = {.lines = g_ptr_array_new_with_free_func(g_free)};
 	g_autoptr(GError) why = NULL;
 	bool in_key = false, ok = true;
 	char *line;

@@ -62,26 +62,19 @@ bool wire_next(struct cursor *c, struct wire_field *ret_field)
 
 	if (key >> 3 == 0 || key >> 3 > FIELD_NUMBER_MAX)
 		c->bad = true;
-	*ret_field = (struct wire_field){ .number = (unsigned)(key >> 3), .type = (enum wire_type)(key & 7) };
+	*ret_field = (struct wire_field){.number = (unsigned)(key >> 3), .type = (enum wire_type)(key & 7)};
 	switch (key & 7) {
-	case WIRE_VARINT:
-		ret_field->value = cursor_uleb(c);
-		break;
-	case WIRE_FIXED64:
-		ret_field->value = cursor_u64(c);
-		break;
-	case WIRE_FIXED32:
-		ret_field->value = cursor_u32(c);
-		break;
+	case WIRE_VARINT: ret_field->value = cursor_uleb(c); break;
+	case WIRE_FIXED64: ret_field->value = cursor_u64(c); break;
+	case WIRE_FIXED32: ret_field->value = cursor_u32(c); break;
 	case WIRE_BYTES: {
 		uint64_t len_bytes = cursor_uleb(c);
 		const uint8_t *at = cursor_take(c, len_bytes);
 
-		ret_field->bytes = (struct cursor){ .at = at, .end = at ? at + len_bytes : NULL };
+		ret_field->bytes = (struct cursor){.at = at, .end = at ? at + len_bytes : NULL};
 		break;
 	}
-	default:
-		c->bad = true;
+	default: c->bad = true;
 	}
 	return !c->bad;
 }
@@ -92,7 +85,7 @@ bool wire_packed_next(struct wire_field *f, uint64_t *ret_value)
 		bool is_there = f->type == WIRE_VARINT;
 
 		*ret_value = f->value;
-		f->type = WIRE_FIXED32;	/* used up */
+		f->type = WIRE_FIXED32; /* used up */
 		return is_there;
 	}
 	if (f->bytes.bad || f->bytes.at == f->bytes.end)

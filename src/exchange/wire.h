@@ -5,8 +5,8 @@
 #include "base/cursor.h"
 
 /*
- * The wire format of protocol buffers, both ways, in as much as three of the formats need: they have a dozen small messages.
- * docs/dependencies.md says why this is no library.
+ * The wire format of protocol buffers, both ways, in as much as three of the formats need: they have a dozen small
+ * messages. docs/dependencies.md says why this is no library.
  */
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
@@ -29,8 +29,8 @@ static inline void wire_message(GString *out, unsigned field, const GString *mes
 struct wire_field {
 	unsigned number;
 	enum wire_type type;
-	uint64_t value;		/* of a number; of bytes 0 */
-	struct cursor bytes;	/* of bytes */
+	uint64_t value; /* of a number; of bytes 0 */
+	struct cursor bytes; /* of bytes */
 };
 /* False at the end of the message, and after a field that is none: then c->bad. */
 bool wire_next(struct cursor *c, struct wire_field *ret_field);

@@ -4,8 +4,8 @@
 
     run.py OFFCPU MAKE_RECORDING [RECORDING ...]
 
-Readers: go tool pprof, protoc with the .proto files beside this one, npm's pprof-format and speedscope where the folder that
-NODE_PATH names has them, Python's own JSON and CSV.  A reader that is not installed is skipped by name.  Prints TAP.
+Readers: go tool pprof, protoc with the .proto files beside this one, npm's pprof-format where a folder that
+NODE_PATH names has it, Python's own JSON and CSV.  A reader that is not installed is skipped by name.  Prints TAP.
 """
 import csv
 import gzip
@@ -40,7 +40,8 @@ def same(name, got, want):
 class Recording:
     def __init__(self, offcpu, path):
         self.offcpu, self.path = offcpu, path
-        report = json.loads(subprocess.run([offcpu, "export", "-f", "json", path], check=True, stdout=subprocess.PIPE).stdout)
+        done = subprocess.run([offcpu, "export", "-f", "json", path], check=True, stdout=subprocess.PIPE)
+        report = json.loads(done.stdout)
         keys = ["count", "off_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns"]
         self.sums = [sum(w[key] for w in report["waits"]) for key in keys]
         self.waits = len(report["waits"])
@@ -82,7 +83,8 @@ def check_pprof(r):
             point("go tool pprof -raw", skip="go is not installed")
         else:
             raw = subprocess.run(["go", "tool", "pprof", "-raw", "-symbolize=none", file.name], stdout=subprocess.PIPE,
-                                 stderr=subprocess.DEVNULL, check=True, env={**os.environ, "HOME": tempfile.gettempdir()}).stdout
+                                 stderr=subprocess.DEVNULL, check=True,
+                                 env={**os.environ, "HOME": tempfile.gettempdir()}).stdout
             lines = raw.decode(errors="replace").splitlines()
             rows = [re.match(r"\s+(-?\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+):", line) for line in lines]
             rows = [[int(n) for n in row.groups()] for row in rows if row]
@@ -168,8 +170,10 @@ def check_firefox(r):
                           if isinstance(column, list) and len(column) != table["length"]]
         stacks, frames = t["stackTable"], t["frameTable"]
         wrong += [f"{t['name']}: stack {i}" for i, p in enumerate(stacks["prefix"]) if p is not None and p >= i]
-        wrong += [f"{t['name']}: func of frame {i}" for i, f in enumerate(frames["func"]) if f >= t["funcTable"]["length"]]
-        wrong += [f"{t['name']}: name of function {i}" for i, s in enumerate(t["funcTable"]["name"]) if s >= len(t["stringArray"])]
+        functions = t["funcTable"]
+        wrong += [f"{t['name']}: func of frame {i}" for i, f in enumerate(frames["func"]) if f >= functions["length"]]
+        wrong += [f"{t['name']}: name of function {i}" for i, s in enumerate(functions["name"])
+                  if s >= len(t["stringArray"])]
     point("Firefox: columns are of one length, indices in range", "\n".join(wrong[:5]))
 
 
@@ -193,8 +197,9 @@ def check_text(r):
     waits = [line for line in lines if line["type"] == "wait"]
     same("JSON lines: sums", [sum(w[key] for w in waits) for key in
                               ("count", "off_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns")], r.sums)
-    folded = [line.rsplit(" ", 2) for line in r.export("collapsed", "--columns", "2", "--unit", "ns").decode().splitlines()]
-    same("collapsed, two columns: waits and time", [sum(int(f[1]) for f in folded), sum(int(f[2]) for f in folded)], r.sums[:2])
+    lines = r.export("collapsed", "--columns", "2", "--unit", "ns").decode().splitlines()
+    folded = [line.rsplit(" ", 2) for line in lines]
+    same("collapsed, two columns: waits and time", [sum(int(f[column]) for f in folded) for column in (1, 2)], r.sums[:2])
     script = re.findall(r"(?m)^\S.* (\d+) offcpu-time:$", r.export("perf-script").decode())
     same("perf script: sum of the periods", sum(map(int, script)), r.sums[1])
 
@@ -212,8 +217,8 @@ if (what === 'pprof') {
 
 
 def check_node(r):
-    found = shutil.which("node") and any((pathlib.Path(p) / "pprof-format").is_dir() for p in os.environ.get("NODE_PATH", "").split(":") if p)
-    if not found:
+    folders = [pathlib.Path(p) for p in os.environ.get("NODE_PATH", "").split(":") if p]
+    if not shutil.which("node") or not any((folder / "pprof-format").is_dir() for folder in folders):
         point("npm's pprof-format", skip="NODE_PATH names no folder with it")
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -226,8 +231,9 @@ def check_node(r):
 
 def check_round_trips(r):
     def stacks(path, *options):
-        return sorted(subprocess.run([r.offcpu, "export", "-f", "folded", "--unit", "ns", "--no-delimiter", "--by", "thread", *options, path],
-                                     check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.splitlines())
+        words = [r.offcpu, "export", "-f", "folded", "--unit", "ns", "--no-delimiter", "--by", "thread", *options, path]
+        done = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        return sorted(done.stdout.splitlines())
 
     with tempfile.TemporaryDirectory() as folder:
         for name in ("pprof", "speedscope", "perf-script"):
@@ -235,7 +241,8 @@ def check_round_trips(r):
             pathlib.Path(path).write_bytes(r.export(name))
             got, want = stacks(path), stacks(r.path)
             different = set(got) ^ set(want)
-            point(f"{name}: read back, each stack has its sum", "\n".join(repr(line[-300:]) for line in list(different)[:4]))
+            point(f"{name}: read back, each stack has its sum",
+                  "\n".join(repr(line[-300:]) for line in list(different)[:4]))
 
 
 def main():
@@ -243,11 +250,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, name) for name in ("plain", "wakers", "chains", "crowd")]
         for path in paths:
-            subprocess.run([make_recording, path] + ([os.path.basename(path)] if os.path.basename(path) != "plain" else []), check=True)
+            kind = os.path.basename(path)
+            subprocess.run([make_recording, path] + ([kind] if kind != "plain" else []), check=True)
         for path in paths + sys.argv[3:]:
             print(f"# {os.path.basename(path)}")
             r = Recording(offcpu, path)
-            for check in (check_pprof, check_otlp, check_perfetto, check_firefox, check_speedscope, check_text, check_node, check_round_trips):
+            for check in (check_pprof, check_otlp, check_perfetto, check_firefox, check_speedscope, check_text, check_node,
+                          check_round_trips):
                 check(r)
     print(f"1..{count}")
     return 1 if failed else 0

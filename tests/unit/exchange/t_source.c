@@ -10,7 +10,7 @@
 static GByteArray *gzip(const void *bytes, gsize len)
 {
 	GByteArray *out = g_byte_array_sized_new(1 << 20);
-	z_stream z = { 0 };
+	z_stream z = {0};
 
 	g_assert_cmpint(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), ==, Z_OK);
 	g_byte_array_set_size(out, (guint)deflateBound(&z, len));
@@ -86,7 +86,7 @@ static void test_large(void)
 		sum += (guint64)i;
 	}
 	g_autoptr(GByteArray) gz = gzip(text->str, text->len), zst = zstd(text->str, text->len);
-	const GByteArray *packed[] = { gz, zst };
+	const GByteArray *packed[] = {gz, zst};
 
 	for (int i = 0; i < 2; i++) {
 		struct source *s = source_of_bytes(packed[i]->data, packed[i]->len);
@@ -109,8 +109,8 @@ static void check_error(const void *bytes, gsize len, int code, const char *mess
 {
 	struct source *s = source_of_bytes(bytes, len);
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = all_lines(s, &error);
 
+	g_free(all_lines(s, &error));
 	g_assert_error(error, EXCHANGE_ERROR, code);
 	g_assert_nonnull(strstr(error->message, message));
 	source_free(s);
@@ -130,7 +130,10 @@ static void test_damaged(void)
 /* 4 GiB out of a few megabytes, by gzip that is packed nearly as tightly as it goes: refused long before. */
 static gssize endless(void *ctx, void *buffer, gsize size_bytes, GError **error)
 {
-	struct { GByteArray *head, *middle; gsize at; } *b = ctx;
+	struct {
+		GByteArray *head, *middle;
+		gsize at;
+	} *b = ctx;
 	gsize done = 0;
 
 	while (done < size_bytes) {
@@ -149,10 +152,13 @@ static void test_bomb(void)
 {
 	g_autofree char *zeroes = g_malloc0(16 << 20);
 	g_autoptr(GByteArray) gz = gzip(zeroes, 16 << 20), zst = zstd(zeroes, 16 << 20);
-	GByteArray *packed[] = { gz, zst };
+	GByteArray *packed[] = {gz, zst};
 
 	for (int i = 0; i < 2; i++) {
-		struct { GByteArray *head, *middle; gsize at; } b = { packed[i], packed[i], 0 };
+		struct {
+			GByteArray *head, *middle;
+			gsize at;
+		} b = {packed[i], packed[i], 0};
 		struct source *s = source_new(endless, &b);
 		g_autoptr(GError) error = NULL;
 		g_autoptr(GByteArray) all = source_all(s, &error);
