@@ -299,15 +299,15 @@ static void write_sample(struct pprof *w, const struct wait *wait)
 static void write_types(struct pprof *w, enum weight preferred)
 {
 	static const struct {
-		enum weight weight;
 		const char *name, *unit;
+		enum weight weight;
 		uint32_t unknown;
 	} types[] = {
-		{WEIGHT_COUNT, "events", "count", UNKNOWN_COUNTS},
-		{WEIGHT_OFF_CPU, "off_cpu", "nanoseconds", 0},
-		{WEIGHT_BLOCKED, "blocked", "nanoseconds", UNKNOWN_PARTS},
-		{WEIGHT_RUNNABLE, "runnable", "nanoseconds", UNKNOWN_PARTS},
-		{WEIGHT_PREEMPTED, "preempted", "nanoseconds", UNKNOWN_PARTS},
+		{ "events", "count", WEIGHT_COUNT, UNKNOWN_COUNTS },
+		{ "off_cpu", "nanoseconds", WEIGHT_OFF_CPU, 0 },
+		{ "blocked", "nanoseconds", WEIGHT_BLOCKED, UNKNOWN_PARTS },
+		{ "runnable", "nanoseconds", WEIGHT_RUNNABLE, UNKNOWN_PARTS },
+		{ "preempted", "nanoseconds", WEIGHT_PREEMPTED, UNKNOWN_PARTS },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
