@@ -26,6 +26,7 @@ enum offcpu_key_flag {
 	OFFCPU_KEY_SAMPLED = 1 << 1,	/* shorter than the scale: stands for others, which fold/calibrate.h makes exact */
 	OFFCPU_KEY_ONCPU = 1 << 2,	/* hist: a stretch on CPU, not a wait */
 	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: run-queue delay only */
+	OFFCPU_KEY_CROSSING = 1 << 4,	/* one wait that began before the slice it ends in: see start_ns of its slot */
 };
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
@@ -71,9 +72,9 @@ struct offcpu_wait_key {
 	__u64 waker;	/* see offcpu_rec_waker, with chains offcpu_rec_chain; 0: none is wanted, or known */
 	__u64 object;	/* see abi/object_abi.h; 0: none is wanted, or known */
 	__u32 tno;	/* thread number, see offcpu_rec_thread */
-	__u16 flags;	/* enum offcpu_key_flag */
+	__u8 flags;	/* enum offcpu_key_flag */
 	__u8 state;	/* 'S','D','T','t','P','I','R' */
-	__u8 pad;
+	__u16 slice;	/* in which the wait ends, modulo 65536: see slice_ns of the configuration; 0 once user space has seen to it */
 };
 
 /*
@@ -84,9 +85,9 @@ struct offcpu_wait_key {
 struct offcpu_wait_slot {
 	__u64 ustack, kstack;
 	__u32 tno;		/* 0: free; of struct offcpu_wait_key, as are the others */
-	__u16 flags;
+	__u8 flags;
 	__u8 state;
-	__u8 pad;
+	__u16 slice;
 	__u64 count_q8;		/* in units of 1 / SAMPLE_ONE_Q8 */
 	__u64 blocked_ns;
 	__u64 runnable_ns;
@@ -96,9 +97,10 @@ struct offcpu_wait_slot {
 	__u32 hist_q8[OFFCPU_HIST_SLOTS];	/* see offcpu_hist_place(); each stays at its highest value */
 	__u64 variance;		/* of their time, in units of 1 << SAMPLE_VARIANCE_SHIFT ns^2 */
 	__u64 waker, object;	/* of the key */
+	__u64 start_ns;		/* with OFFCPU_KEY_CROSSING */
 	/* The slots are made shorter by this where no wakers are wanted, whose waker is 0; whole pairs of lines either way. */
 	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];	/* of runnable_ns of each; the same */
-	__u8 unused[104];
+	__u8 unused[96];
 };
 #define OFFCPU_WAIT_SLOT_BYTES 512	/* with wakers */
 #define OFFCPU_SHORT_SLOT_BYTES 384
@@ -343,6 +345,7 @@ struct offcpu_rec_event {
 /* Set before the programs are loaded; the verifier prunes what is off. */
 struct offcpu_config {
 	__u64 min_ns, max_ns;		/* bounds of a wait's duration that is listed */
+	__u64 slice_ns;			/* sums are kept apart by slices of the window of this length; 0: they are not */
 	__u32 self_tgid;		/* the tracer, left out; 0: trace it too */
 	__u32 pidns_inum;		/* the tracer's pid namespace; 0: the initial one */
 	__u32 max_depth;

@@ -455,6 +455,8 @@ struct walk_state {
 struct scratch {
 	struct offcpu_counts counts;	/* first, user space reads them */
 	__u64 last_ns;		/* the last switch seen on this CPU */
+	__u64 slice_ns, slice_end_ns;	/* the slice that this CPU's last wait ended in: its edges, */
+	__u32 slice;		/* and its number */
 	__u64 random;		/* state of the generator; 0: to be seeded */
 	struct kept_wait kept;
 	__u64 ustack, kstack;	/* of that wait */
@@ -513,6 +515,8 @@ volatile struct {
 } window = { ~0ULL, ~0ULL };
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
+/* Of the numbers of slices: as a recording gets long user space clears lower bits, and slices become longer. */
+volatile __u32 slice_mask RARELY_WRITTEN = ~0U;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */
 volatile __u64 sched_text RARELY_WRITTEN = 0, sched_text_bytes RARELY_WRITTEN = 0;
 /* Slots taken in the current half since user space last swapped it, and entries put into the current map of chains. */

@@ -157,12 +157,15 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 		parts->blocked_ns = 0;
 		scratch->kept.duration_ns = parts->runnable_ns + parts->preempted_ns;
 	}
+	set_slice(scratch, st, &key, now);
 	if (has_part(PART_SUM) && !sum_wait(st, &key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
 		st->account.lost_ns += total;
 	} else if (cfg.chain_depth && chain) {
+		key.slice = 0;
+		key.flags &= ~OFFCPU_KEY_CROSSING;
 		list_chain(&key, st, chain, scratch);
 	}
 	return 0;

@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/input.h"
+#include "cmd/range.h"
 #include "exchange/format.h"
 #include "render/text/util.h"
 
@@ -27,6 +28,7 @@ static const char description[] =
 struct export_args {
 	char *format, *out, *by, *unit, *weight;
 	int columns;
+	struct range_args range;
 	gboolean no_delimiter, annotate, lines, wakers, wakeup;
 	struct filters filters;
 };
@@ -39,6 +41,7 @@ static void args_clear(struct export_args *a)
 	g_free(a->unit);
 	g_free(a->weight);
 	filters_clear(&a->filters);
+	range_args_clear(&a->range);
 }
 
 static const struct format *format_parse(const char *name)
@@ -61,15 +64,15 @@ static bool fits_format(const struct export_args *a, const struct format *format
 		bool is_given;
 		enum format_takes takes;
 	} options[] = {
-		{"--by", a->by, TAKES_BY},
-		{"--unit", a->unit, TAKES_UNIT},
-		{"--weight", a->weight, TAKES_WEIGHT},
-		{"--wakers", a->wakers, TAKES_WAKERS},
-		{"--wakeup", a->wakeup, TAKES_WAKERS},
-		{"--no-delimiter", a->no_delimiter, TAKES_DELIMITER},
-		{"--annotate", a->annotate, TAKES_NAMES},
-		{"--lines", a->lines, TAKES_NAMES},
-		{"--columns", a->columns != 0, TAKES_COLUMNS},
+		{ "--by", a->by, TAKES_BY },
+		{ "--unit", a->unit, TAKES_UNIT },
+		{ "--weight", a->weight, TAKES_WEIGHT },
+		{ "--wakers", a->wakers, TAKES_WAKERS },
+		{ "--wakeup", a->wakeup, TAKES_WAKERS },
+		{ "--no-delimiter", a->no_delimiter, TAKES_DELIMITER },
+		{ "--annotate", a->annotate, TAKES_NAMES },
+		{ "--lines", a->lines, TAKES_NAMES },
+		{ "--columns", a->columns != 0, TAKES_COLUMNS },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(options); i++) {
@@ -189,8 +192,8 @@ static int export(const char *path, struct export_args *a, const struct format *
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *asked = query_text(&a->filters.query);
-	struct folded_result result = {0};
-	struct profile *p = recording_read(path, &error);
+	struct folded_result result = { 0 };
+	struct profile *p = range_read_profile(path, &a->range, &error);
 	struct selection *selection = p && knows(p, path, a, plan, &error) ? selection_new(p, &a->filters.query, &error)
 									   : NULL;
 	int status = EXIT_FAILED;
@@ -236,34 +239,36 @@ static char *describe(void)
 
 int cmd_export(int argc, char **argv)
 {
-	struct export_args a = {0};
-	struct export_plan plan = {0};
+	struct export_args a = { 0 };
+	struct export_plan plan = { 0 };
 	const struct format *format;
 	g_autofree char *text = describe();
 	int status;
 	GOptionEntry entries[] = {
-		{"format", 'f', 0, G_OPTION_ARG_STRING, &a.format, "One of those above", "FORMAT"},
-		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &a.out, "Write to this file (standard output)", "OUT"},
-		{"by", 0, 0, G_OPTION_ARG_STRING, &a.by,
-		 "folded: first frame is comm, or comm-pid/tid for thread; speedscope: a profile each", "WHAT"},
-		{"unit", 0, 0, G_OPTION_ARG_STRING, &a.unit, "folded: ns, us, ms or s (us)", "UNIT"},
-		{"weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
-		 "What counts: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT"},
-		{"columns", 0, 0, G_OPTION_ARG_INT, &a.columns,
-		 "folded: 2 puts the number of waits before the time (1)", "N"},
-		{"wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers,
-		 "folded: the sleeper's stacks, then -- and those of its waker, innermost first", NULL},
-		{"wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "folded: the wakers' stacks, then whom they woke", NULL},
-		{"no-delimiter", 0, 0, G_OPTION_ARG_NONE, &a.no_delimiter,
-		 "folded: no frame \"-\" between user and kernel", NULL},
-		{"annotate", 0, 0, G_OPTION_ARG_NONE, &a.annotate,
-		 "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL},
-		{"lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
-		 "folded, csv: name:file:line, where record --inline found them", NULL},
+		{ "format", 'f', 0, G_OPTION_ARG_STRING, &a.format, "One of those above", "FORMAT" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.out, "Write to this file (standard output)", "OUT" },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by,
+		 "folded: first frame is comm, or comm-pid/tid for thread; speedscope: a profile each", "WHAT" },
+		{ "unit", 0, 0, G_OPTION_ARG_STRING, &a.unit, "folded: ns, us, ms or s (us)", "UNIT" },
+		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
+		 "What counts: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT" },
+		{ "columns", 0, 0, G_OPTION_ARG_INT, &a.columns,
+		 "folded: 2 puts the number of waits before the time (1)", "N" },
+		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers,
+		 "folded: the sleeper's stacks, then -- and those of its waker, innermost first", NULL },
+		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "folded: the wakers' stacks, then whom they woke", NULL },
+		{ "no-delimiter", 0, 0, G_OPTION_ARG_NONE, &a.no_delimiter,
+		 "folded: no frame \"-\" between user and kernel", NULL },
+		{ "annotate", 0, 0, G_OPTION_ARG_NONE, &a.annotate,
+		 "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
+		{ "lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
+		 "folded, csv: name:file:line, where record --inline found them", NULL },
 		FILTERS_OPTIONS(a.filters),
+		RANGE_ENTRIES(a.range),
 		INPUT_OPTION,
-		{NULL, 0, 0, 0, NULL, NULL, NULL},
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
+	g_autoptr(GError) error = NULL;
 
 	if (cmd_parse(COMMAND, "[FILE] -f FORMAT", text, entries, &argc, &argv, &status)) {
 		const char *path = argc > 1 ? argv[1] : DEFAULT_FILE;
@@ -273,6 +278,8 @@ int cmd_export(int argc, char **argv)
 			cmd_error(COMMAND, "\"%s\": only one FILE is read", argv[2]);
 		else if (a.out && cmd_is_same_file(a.out, path) && strcmp(path, "-") != 0)
 			cmd_error(COMMAND, "%s: the output would replace the recording", a.out);
+		else if (!range_args_check(&a.range, &error))
+			cmd_error(COMMAND, "%s", error->message);
 		else if ((format = format_parse(a.format)) && make_plan(&a, format, &plan) && may_print(&a, format))
 			status = export(path, &a, format, &plan);
 	}

@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
+#include "cmd/range.h"
 #include "render/svg/svg.h"
 
 #define COMMAND "flame"
@@ -29,6 +30,7 @@ static const char description[] =
 /* What the command line said. */
 struct flame_args {
 	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state;
+	struct range_args range;
 	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup;
 };
 
@@ -37,6 +39,7 @@ struct flame_job {
 	const char *input;
 	char *output;
 	bool html;
+	const struct range_args *range;
 	struct query query;
 	struct tree_options tree;
 	struct svg_options svg;
@@ -49,6 +52,7 @@ static void args_clear(struct flame_args *a)
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(strings); i++)
 		g_free(*strings[i]);
+	range_args_clear(&a->range);
 }
 
 static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -146,7 +150,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	}
 	job->query = (struct query){ .states = a->state, .comm = a->comm, .grep = a->grep,
 				     .user_only = a->user, .kernel_only = a->kernel };
-	return understand_words(a, job, error) && query_check(&job->query, error);
+	job->range = &a->range;
+	return understand_words(a, job, error) && range_args_check(&a->range, error) && query_check(&job->query, error);
 }
 
 static int draw(const struct profile *p, struct flame_job *job, const struct selection *selection)
@@ -182,7 +187,7 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 static int run(struct flame_job *job)
 {
 	g_autoptr(GError) error = NULL;
-	struct profile *p = recording_read(job->input, &error);
+	struct profile *p = range_read_profile(job->input, job->range, &error);
 	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
 		cmd_error(COMMAND, p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers", job->input);
 		profile_free(p);
@@ -231,6 +236,7 @@ int cmd_flame(int argc, char **argv)
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads of that name", "GLOB" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
 		INPUT_OPTION,
+		RANGE_ENTRIES(a.range),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 

@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/range.h"
 #include "cmd/views.h"
 #include "cmd/input.h"
 #include "render/json/json.h"
@@ -44,6 +45,7 @@ struct view_arg {
 struct report_args {
 	int top;
 	char *by, *weight, *state, *comm, *grep, *pids, *tids;
+	struct range_args range;
 	gboolean json, csv, user, kernel;
 	struct view_arg *views;	/* views_cnt of them */
 };
@@ -66,6 +68,7 @@ static void args_clear(struct report_args *a)
 	g_free(a->grep);
 	g_free(a->pids);
 	g_free(a->tids);
+	range_args_clear(&a->range);
 	for (size_t i = 0; i < views_cnt; i++)
 		g_free(a->views[i].value);
 	g_free(a->views);
@@ -188,7 +191,11 @@ static bool plan_make(const struct report_args *a, struct report_plan *plan)
 			  plan->input.value, asked);
 		return false;
 	}
-	if (!query_check(&plan->query, &error)) {
+	if (plan->view && plan->view->is_of_whole_window && range_is_asked(&a->range)) {
+		cmd_error("report", "--%s: is known of the whole window only, not with --from or --to", plan->view->name);
+		return false;
+	}
+	if (!range_args_check(&a->range, &error) || !query_check(&plan->query, &error)) {
 		cmd_error("report", "%s", error->message);
 		return false;
 	}
@@ -236,7 +243,7 @@ static int report(const char *path, const struct report_args *a, const struct re
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
-	struct profile *p = recording_read(path, &error);
+	struct profile *p = range_read_profile(path, &a->range, &error);
 
 	if (p && !has_what_is_wanted(p, a->json && plan->view && !plan->view->json ? NULL : plan->view, path)) {
 		profile_free(p);
@@ -284,6 +291,7 @@ int cmd_report(int argc, char **argv)
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "Group the last section's waits (stack), or who waits (role)", "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "What counts (off_cpu)", "WHAT" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		RANGE_ENTRIES(a.range),
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads with such a name", "GLOB" },
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only waits with such a frame", "REGEX" },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &a.pids, "Only these processes", "PID[,PID]" },

@@ -22,7 +22,7 @@ gboolean recording_unit_option(const char *name, const char *value, gpointer dat
 	static const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(units); i++) {
 		if (strcmp(value, units[i].name) == 0) {
@@ -86,8 +86,8 @@ static struct profile *read_stream(int fd, const char *name, GError **error)
 /* The fields that are read of each event, with the process's id. */
 static struct profile *read_perf_data(const char *path, GError **error)
 {
-	const char *argv[] = {"perf", "script", "-i", path, "-F", "+pid,+period", "--no-inline", NULL};
-	const char *no_period[] = {"perf", "script", "-i", path, "-F", "+pid", "--no-inline", NULL};
+	const char *argv[] = { "perf", "script", "-i", path, "-F", "+pid,+period", "--no-inline", NULL };
+	const char *no_period[] = { "perf", "script", "-i", path, "-F", "+pid", "--no-inline", NULL };
 	g_autoptr(GError) why = NULL;
 	struct profile *p = NULL;
 
@@ -169,12 +169,12 @@ bool recording_knows(const struct profile *p, const char *path, enum weight weig
 		uint32_t unknown;
 		const char *what;
 	} wants[] = {
-		{weight != WEIGHT_OFF_CPU && weight != WEIGHT_COUNT, UNKNOWN_PARTS,
-		 "blocked, runnable and preempted time apart"},
-		{weight == WEIGHT_COUNT, UNKNOWN_COUNTS, "how many waits there were"},
-		{query && query->states, UNKNOWN_STATES, "states"},
-		{query && (query->pids_cnt || query->tids_cnt), UNKNOWN_IDS, "ids of processes or threads"},
-		{query && (query->user_only || query->kernel_only), UNKNOWN_ACCOUNTS, "which threads are the kernel's"},
+		{ weight != WEIGHT_OFF_CPU && weight != WEIGHT_COUNT, UNKNOWN_PARTS,
+		 "blocked, runnable and preempted time apart" },
+		{ weight == WEIGHT_COUNT, UNKNOWN_COUNTS, "how many waits there were" },
+		{ query && query->states, UNKNOWN_STATES, "states" },
+		{ query && (query->pids_cnt || query->tids_cnt), UNKNOWN_IDS, "ids of processes or threads" },
+		{ query && (query->user_only || query->kernel_only), UNKNOWN_ACCOUNTS, "which threads are the kernel's" },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(wants); i++) {

@@ -145,10 +145,11 @@ const struct view views[] = {
 		.name = "runq-blame",
 		.help = "Who held the CPU while threads waited for it, of a recording made with --runq-blame",
 		.needs = "blame for run-queue delays", .recorded_with = "--runq-blame", .is_there = has_blame,
-		.text = show_blame,
+		.is_of_whole_window = true, .text = show_blame,
 	}, {
 		.name = "storms", .help = "Events that woke many threads at once, of a recording made with --storms",
-		.needs = "wakeup storms", .recorded_with = "--storms", .is_there = has_storms, .text = show_storms,
+		.needs = "wakeup storms", .recorded_with = "--storms", .is_there = has_storms,
+		.is_of_whole_window = true, .text = show_storms,
 	},
 };
 

@@ -33,6 +33,7 @@ struct view {
 	bool (*is_there)(const struct profile_info *info);
 	bool groups_actors;	/* --by is about who waits */
 	bool is_of_whole_time;	/* a query has no meaning */
+	bool is_of_whole_window;	/* what it shows is not known for a part of the window */
 	const char *values;	/* "dot, json": the only ones; NULL: any */
 	view_fn text;
 	view_fn json;		/* NULL: --json gives the whole report, which holds this too; for `values` it is not asked for */

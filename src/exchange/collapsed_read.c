@@ -104,7 +104,7 @@ static bool take_sleeper(struct import *im, char **at, struct line_stacks *st)
 	bool kernel = false;
 
 	for (char *name = next_frame(at); name; name = next_frame(at)) {
-		struct import_frame f = {.name = name, .is_kernel = kernel};
+		struct import_frame f = { .name = name, .is_kernel = kernel };
 
 		if (strcmp(name, "--") == 0)
 			return true;
@@ -128,7 +128,7 @@ static bool take_sleeper(struct import *im, char **at, struct line_stacks *st)
 static void take_waker(struct import *im, char *at, const struct wait *w, uint32_t wait)
 {
 	g_autoptr(GPtrArray) frames = g_ptr_array_new();
-	struct line_stacks st = {0};
+	struct line_stacks st = { 0 };
 	guint kernel_cnt = 0;
 
 	for (char *name = next_frame(&at); name && strcmp(name, "--") != 0; name = next_frame(&at)) {
@@ -141,15 +141,15 @@ static void take_waker(struct import *im, char *at, const struct wait *w, uint32
 		return;
 	/* Outermost first, without the name. */
 	for (guint i = frames->len - 1; i-- > 0;) {
-		struct import_frame f = {.name = g_ptr_array_index(frames, i), .is_kernel = i < kernel_cnt};
+		struct import_frame f = { .name = g_ptr_array_index(frames, i), .is_kernel = i < kernel_cnt };
 		uint32_t *stack;
 
 		take_annotation(g_ptr_array_index(frames, i), &f);
 		stack = f.is_kernel ? &st.kernel : &st.user;
 		*stack = import_node(im, *stack, &f);
 	}
-	struct waker waker = {.comm = g_ptr_array_index(frames, frames->len - 1), .user = st.user, .kernel = st.kernel};
-	struct wake wake = {.wait = wait, .waker = profile_waker(im->p, &waker), .blocked_ns = w->blocked_ns};
+	struct waker waker = { .comm = g_ptr_array_index(frames, frames->len - 1), .user = st.user, .kernel = st.kernel };
+	struct wake wake = { .wait = wait, .waker = profile_waker(im->p, &waker), .blocked_ns = w->blocked_ns };
 
 	profile_add_wake(im->p, &wake);
 	im->p->info.has_wakers = true;
@@ -163,8 +163,8 @@ struct layout {
 
 static bool take_line(struct import *im, char *line, gsize len, const struct layout *layout, GError **error)
 {
-	struct wait w = {.state = '?'};
-	struct line_stacks st = {0};
+	struct wait w = { .state = '?' };
+	struct line_stacks st = { 0 };
 	char *at = line;
 
 	len = number_before(line, len, layout->unit_ns, &w.blocked_ns);
@@ -186,10 +186,10 @@ static bool take_line(struct import *im, char *line, gsize len, const struct lay
 		return false;
 	if (has_waker)
 		take_waker(im, at, &w,
-			   profile_add_wait(im->p, &(struct wait){.thread = w.thread,
+			   profile_add_wait(im->p, &(struct wait){ .thread = w.thread,
 								  .state = w.state,
 								  .user = w.user,
-								  .kernel = w.kernel}));
+								  .kernel = w.kernel }));
 	return true;
 }
 
@@ -197,8 +197,8 @@ bool read_collapsed(struct source *source, const struct import_options *options,
 {
 	gsize len = 0;
 	const char *peek = source_peek(source, &len, error);
-	struct layout layout = {.columns = peek ? count_columns(peek, len) : 0,
-				.unit_ns = options->unit_ns ? options->unit_ns : UNIT_NS};
+	struct layout layout = { .columns = peek ? count_columns(peek, len) : 0,
+				.unit_ns = options->unit_ns ? options->unit_ns : UNIT_NS };
 	g_autoptr(GError) why = NULL;
 	struct import im;
 	char *line;

@@ -74,8 +74,8 @@ static uint32_t track_stack(struct firefox *w, struct firefox_track *t, const GA
 	uint32_t prefix = NONE;
 
 	for (guint i = 0; i < path->len; i++) {
-		struct stack_key key = {prefix, track_frame(t, w->frames->id_of[g_array_index(path, uint32_t, i)]),
-					category};
+		struct stack_key key = { prefix, track_frame(t, w->frames->id_of[g_array_index(path, uint32_t, i)]),
+					category };
 		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(t->stack_ids, &key));
 
 		if (!at) {
@@ -91,7 +91,7 @@ static uint32_t track_stack(struct firefox *w, struct firefox_track *t, const GA
 static void add_sample(struct firefox *w, struct firefox_track *t, const GArray *path, enum category category,
 		       uint64_t ns, uint64_t *at_ns)
 {
-	struct sample sample = {.at_ns = *at_ns, .weight_ns = ns};
+	struct sample sample = { .at_ns = *at_ns, .weight_ns = ns };
 
 	if (!ns)
 		return;

@@ -53,12 +53,12 @@ bool import_end(struct import *im, bool ok, GError **error)
 
 uint32_t import_thread(struct import *im, uint32_t pid, uint32_t tid, const char *comm)
 {
-	struct import_key key = {profile_string(im->p, comm ? comm : ""), pid, tid};
+	struct import_key key = { profile_string(im->p, comm ? comm : ""), pid, tid };
 	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(im->threads, &key));
 
 	if (known)
 		return known - 1;
-	struct thread t = {.pid = pid, .tid = tid, .comm = key.comm, .process = key.comm};
+	struct thread t = { .pid = pid, .tid = tid, .comm = key.comm, .process = key.comm };
 	uint32_t id = profile_add_thread(im->p, &t);
 
 	g_hash_table_insert(im->threads, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id + 1));
@@ -80,7 +80,7 @@ uint32_t import_thread_text(struct import *im, const char *text)
 	g_autofree char *comm = g_strdup(text);
 	char *tid = digits_before(comm, comm + strlen(comm), '/');
 	char *pid = tid ? digits_before(comm, tid - 1, '-') : NULL;
-	uint64_t ids[2] = {0};
+	uint64_t ids[2] = { 0 };
 
 	if (pid && g_ascii_string_to_unsigned(tid, 10, 0, G_MAXINT32, &ids[1], NULL)) {
 		tid[-1] = '\0';
@@ -95,8 +95,8 @@ uint32_t import_thread_text(struct import *im, const char *text)
 
 bool import_is_kernel(const char *module)
 {
-	static const char *const of_processes[] = {"[vdso]", "[vsyscall]", "[anon",     "[jit]", "[heap]",
-						   "[stack", "[unknown]",  "[inlined]", NULL};
+	static const char *const of_processes[] = { "[vdso]", "[vsyscall]", "[anon",     "[jit]", "[heap]",
+						   "[stack", "[unknown]",  "[inlined]", NULL };
 
 	if (!module || module[0] != '[' || module[1] == '\0')
 		return false;

@@ -101,7 +101,7 @@ static void write_wait(struct jsonl *s, guint i)
 	const struct wait *w = profile_wait(s->p, i);
 	const struct object *o = profile_wait_object(s->p, w);
 	uint32_t unknown = s->p->info.unknown;
-	char state[2] = {(char)w->state, '\0'};
+	char state[2] = { (char)w->state, '\0' };
 	struct json *j = begin(s, "wait");
 
 	json_member_uint(j, "thread", w->thread);
@@ -141,10 +141,10 @@ static void write_losses(struct jsonl *s)
 
 void write_jsonl(struct writer *writer, const struct profile *p, const struct export_plan *plan)
 {
-	struct jsonl s = {.p = p,
+	struct jsonl s = { .p = p,
 			  .writer = writer,
 			  .labels = label_all(p),
-			  .path = g_array_new(FALSE, FALSE, sizeof(uint32_t))};
+			  .path = g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
 
 	write_recording(&s, plan);
 	for (guint i = 0; i < p->threads->len; i++)

@@ -44,7 +44,7 @@ void locations_free(struct locations *l)
 
 static uint32_t add(struct locations *l, const uint32_t *frames, guint cnt)
 {
-	struct span span = {l->frames->len, cnt};
+	struct span span = { l->frames->len, cnt };
 
 	g_array_append_vals(l->frames, frames, cnt);
 	g_array_append_val(l->spans, span);

@@ -52,7 +52,7 @@ struct otlp {
 
 static void table_begin(struct table *t, unsigned field)
 {
-	*t = (struct table){.out = g_string_new(NULL), .index = strset_new(), .cnt = 1};
+	*t = (struct table){ .out = g_string_new(NULL), .index = strset_new(), .cnt = 1 };
 	strset_id(t->index, "");
 	wire_bytes(t->out, field, "", 0);
 }
@@ -208,7 +208,7 @@ static const uint32_t *thread_attributes(struct otlp *w, uint32_t thread)
 static void write_sample(struct otlp *w, GString *profile, const struct wait *wait, uint64_t value)
 {
 	g_autoptr(GString) sample = g_string_new(NULL);
-	char state[2] = {(char)wait->state, '\0'};
+	char state[2] = { (char)wait->state, '\0' };
 	uint32_t stack = stack_id(w, wait),
 		 of_state = wait->state == '?' ? 0 : attribute_id(w, "offcpu.state", state, 0);
 	const uint32_t *ids = thread_attributes(w, wait->thread);

@@ -133,7 +133,7 @@ static bool parse_event(char *line, struct event *e)
 	for (char *at = start; (at = strpbrk(at, " \t")) != NULL; at++) {
 		char *ids = skip_blanks(at), *rest;
 
-		*e = (struct event){.comm = start};
+		*e = (struct event){ .comm = start };
 		rest = g_ascii_isdigit(*ids) ? parse_ids(ids, e) : NULL;
 		if (!rest || !parse_rest(rest, e))
 			continue;
@@ -160,7 +160,7 @@ bool sniff_perf_script(const char *bytes, gsize len_bytes)
 /* "  7f12 poll+0x4f (/usr/lib/libc.so.6)" */
 static void add_frame(struct script *s, char *line, uint32_t at[2])
 {
-	struct import_frame f = {.module = NULL};
+	struct import_frame f = { .module = NULL };
 	char *end, *open = strrchr(line, '('), *plus;
 
 	f.offset = g_ascii_strtoull(line, &end, 16);
@@ -188,7 +188,7 @@ static void add_frame(struct script *s, char *line, uint32_t at[2])
 
 static void take_stack(struct script *s, uint32_t *ret_user, uint32_t *ret_kernel)
 {
-	uint32_t at[2] = {0};
+	uint32_t at[2] = { 0 };
 
 	for (guint i = s->frames->len; i-- > 0;)
 		add_frame(s, g_ptr_array_index(s->frames, i), at);
@@ -213,11 +213,11 @@ static struct state *state_of(struct script *s, uint32_t tid)
 /* Ends a wait; what was seen of its waking parts it. */
 static bool end_wait(struct script *s, struct state *state, uint64_t ns, uint8_t flags, GError **error)
 {
-	struct wait w = {.thread = state->thread,
+	struct wait w = { .thread = state->thread,
 			 .state = state->letter,
 			 .user = state->user,
 			 .kernel = state->kernel,
-			 .flags = flags};
+			 .flags = flags };
 	uint64_t all_ns = ns > state->off_ns ? ns - state->off_ns : 0;
 	uint64_t woken_ns = state->is_woken && state->woken_ns < ns ? ns - state->woken_ns : 0;
 
@@ -264,7 +264,7 @@ static bool take_switch(struct script *s, const struct event *e, GError **error)
 		uint8_t letter = state_letter(arg(e->args, "prev_state="));
 
 		/* Of two switch-outs in a row the events between them were lost. */
-		*out = (struct state){.is_off = letter != 0, .letter = letter, .off_ns = e->ns};
+		*out = (struct state){ .is_off = letter != 0, .letter = letter, .off_ns = e->ns };
 		out->thread = import_thread(&s->im, e->pid, prev_tid, e->comm);
 		take_stack(s, &out->user, &out->kernel);
 	}
@@ -287,7 +287,7 @@ static void take_waking(struct script *s, const struct event *e)
 
 static bool take_off_cpu(struct script *s, const struct event *e, GError **error)
 {
-	struct wait w = {.state = '?', .blocked_ns = e->period_ns};
+	struct wait w = { .state = '?', .blocked_ns = e->period_ns };
 
 	take_stack(s, &w.user, &w.kernel);
 	w.thread = import_thread(&s->im, e->pid, e->tid, e->comm);
@@ -364,7 +364,7 @@ static void tell(struct script *s)
 
 bool read_perf_script(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
-	struct script s = {.frames = g_ptr_array_new_with_free_func(g_free)};
+	struct script s = { .frames = g_ptr_array_new_with_free_func(g_free) };
 	g_autoptr(GError) why = NULL;
 	bool ok = true;
 	char *line;

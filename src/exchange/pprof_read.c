@@ -48,7 +48,7 @@ struct pprof {
 
 bool sniff_pprof(const char *bytes, gsize len_bytes)
 {
-	struct cursor c = {.at = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + len_bytes};
+	struct cursor c = { .at = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + len_bytes };
 	struct wire_field f;
 	guint fields = 0;
 
@@ -89,7 +89,7 @@ static guint find_id(GHashTable *ids, uint64_t id)
 
 static void read_mapping(struct pprof *r, struct cursor c)
 {
-	struct mapping m = {.file = ""};
+	struct mapping m = { .file = "" };
 	uint64_t id = 0;
 
 	for (struct wire_field f; wire_next(&c, &f);) {
@@ -104,7 +104,7 @@ static void read_mapping(struct pprof *r, struct cursor c)
 
 static void read_function(struct pprof *r, struct cursor c)
 {
-	struct function fn = {.name = "", .file = ""};
+	struct function fn = { .name = "", .file = "" };
 	uint64_t id = 0;
 
 	for (struct wire_field f; wire_next(&c, &f);) {
@@ -121,7 +121,7 @@ static void read_function(struct pprof *r, struct cursor c)
 
 static void read_line(struct pprof *r, struct cursor c)
 {
-	struct line line = {0};
+	struct line line = { 0 };
 
 	for (struct wire_field f; wire_next(&c, &f);) {
 		if (f.number == LINE_FUNCTION)
@@ -134,7 +134,7 @@ static void read_line(struct pprof *r, struct cursor c)
 
 static void read_location(struct pprof *r, struct cursor c)
 {
-	struct location l = {.lines_from = r->lines->len};
+	struct location l = { .lines_from = r->lines->len };
 	uint64_t id = 0;
 
 	for (struct wire_field f; wire_next(&c, &f);) {
@@ -154,7 +154,7 @@ static void read_location(struct pprof *r, struct cursor c)
 
 static void read_type(struct pprof *r, struct cursor c)
 {
-	struct value_type type = {0};
+	struct value_type type = { 0 };
 
 	for (struct wire_field f; wire_next(&c, &f);) {
 		if (f.number == TYPE_NAME)
@@ -213,8 +213,8 @@ static uint64_t unit_ns(const char *unit)
 	static const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = {{"nanoseconds", 1},        {"ns", 1},       {"microseconds", 1000},  {"us", 1000},
-		     {"milliseconds", 1000000}, {"ms", 1000000}, {"seconds", 1000000000}, {"s", 1000000000}};
+	} units[] = { { "nanoseconds", 1 },        { "ns", 1 },       { "microseconds", 1000 },  { "us", 1000 },
+		     { "milliseconds", 1000000 }, { "ms", 1000000 }, { "seconds", 1000000000 }, { "s", 1000000000 } };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
 		if (strcmp(unit, units[i].name) == 0)
@@ -224,11 +224,11 @@ static uint64_t unit_ns(const char *unit)
 
 /* What the types are called that hold these parts, the most telling name first. */
 static const char *const part_names[PART_CNT][8] = {
-	[PART_OFF_CPU] = {"off_cpu", "off-cpu", "offcpu", "off-cpu-time", "offcpu-time", "delay", "wallclock", "wall"},
-	[PART_COUNT] = {"events", "contentions", NULL},
-	[PART_BLOCKED] = {"blocked", NULL},
-	[PART_RUNNABLE] = {"runnable", NULL},
-	[PART_PREEMPTED] = {"preempted", NULL},
+	[PART_OFF_CPU] = { "off_cpu", "off-cpu", "offcpu", "off-cpu-time", "offcpu-time", "delay", "wallclock", "wall" },
+	[PART_COUNT] = { "events", "contentions", NULL },
+	[PART_BLOCKED] = { "blocked", NULL },
+	[PART_RUNNABLE] = { "runnable", NULL },
+	[PART_PREEMPTED] = { "preempted", NULL },
 };
 
 static void find_part(struct pprof *r, enum part part)
@@ -276,7 +276,7 @@ static void sample_frames(struct pprof *r, const struct location *l, uint32_t at
 	guint mapping = l->mapping ? find_id(r->mapping_ids, l->mapping) : 0;
 	const char *module = mapping ? g_array_index(r->mappings, struct mapping, mapping - 1).file : "";
 	bool kernel = import_is_kernel(module);
-	struct import_frame f = {.module = module, .offset = l->address, .is_kernel = kernel};
+	struct import_frame f = { .module = module, .offset = l->address, .is_kernel = kernel };
 
 	if (!l->lines_cnt)
 		at[kernel] = import_node(&r->im, at[kernel], &f);
@@ -358,7 +358,7 @@ static void apply_labels(struct pprof *r, const struct labels *l, struct wait *w
 /* The values of the sample: false when they are none, or too large. */
 static bool apply_values(const struct pprof *r, const GArray *values, struct wait *w)
 {
-	uint64_t parts[PART_CNT] = {0};
+	uint64_t parts[PART_CNT] = { 0 };
 
 	if (values->len != r->types_cnt)
 		return false;
@@ -383,9 +383,9 @@ static bool apply_values(const struct pprof *r, const GArray *values, struct wai
 
 static bool read_sample(struct pprof *r, struct cursor c, GArray *locations, GArray *values, GError **error)
 {
-	struct labels labels = {0};
-	struct wait w = {0};
-	uint32_t at[2] = {0};
+	struct labels labels = { 0 };
+	struct wait w = { 0 };
+	uint32_t at[2] = { 0 };
 	uint64_t n;
 
 	g_array_set_size(locations, 0);
@@ -447,7 +447,7 @@ bool read_pprof(struct source *source, const struct import_options *options, str
 
 	if (!all)
 		return false;
-	struct cursor c = {.at = all->data, .end = all->data + all->len};
+	struct cursor c = { .at = all->data, .end = all->data + all->len };
 	struct pprof r = {
 		.p = p,
 		.strings = g_ptr_array_new(),

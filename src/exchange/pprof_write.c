@@ -69,13 +69,13 @@ static uint32_t string_id(struct pprof *w, const char *s)
 
 static uint32_t find_mapping(struct pprof *w, GHashTable *index, const struct frame *f)
 {
-	struct function_key key = {f->module, f->name ? "" : NULL}; /* the module, and whether named */
+	struct function_key key = { f->module, f->name ? "" : NULL }; /* the module, and whether named */
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
 
 	if (!f->module)
 		return 0;
 	if (!at) {
-		struct mapping m = {.module = f->module, .is_named = f->name != NULL};
+		struct mapping m = { .module = f->module, .is_named = f->name != NULL };
 
 		g_array_append_val(w->mappings, m);
 		at = w->mappings->len;
@@ -183,7 +183,7 @@ static void make_mappings(struct pprof *w, const struct export_plan *plan)
 static uint32_t function_id(struct pprof *w, const struct frame *f)
 {
 	static const char lost[] = "[stack lost]";
-	struct function_key key = {f->name ? f->name : lost, f->file};
+	struct function_key key = { f->name ? f->name : lost, f->file };
 	guint id = GPOINTER_TO_UINT(g_hash_table_lookup(w->functions, &key));
 
 	if (id)
@@ -262,7 +262,7 @@ static void write_labels(struct pprof *w, GString *sample, const struct wait *wa
 {
 	const struct thread *t = profile_thread(w->p, wait->thread);
 	const struct object *o = profile_wait_object(w->p, wait);
-	char state[2] = {wait->state == '?' ? '\0' : (char)wait->state, '\0'};
+	char state[2] = { wait->state == '?' ? '\0' : (char)wait->state, '\0' };
 
 	label_string(w, sample, "comm", t->comm);
 	label_string(w, sample, "process", t->process);
@@ -281,8 +281,8 @@ static void write_labels(struct pprof *w, GString *sample, const struct wait *wa
 static void write_sample(struct pprof *w, const struct wait *wait)
 {
 	g_autoptr(GString) sample = g_string_new(NULL);
-	const uint64_t values[] = {wait->count, wait_off_cpu_ns(wait), wait->blocked_ns, wait->runnable_ns,
-				   wait->preempted_ns};
+	const uint64_t values[] = { wait->count, wait_off_cpu_ns(wait), wait->blocked_ns, wait->runnable_ns,
+				   wait->preempted_ns };
 	gsize cnt = w->p->info.unknown & UNKNOWN_PARTS ? 2 : G_N_ELEMENTS(values);
 
 	path_frames(w->p, wait->user, wait->kernel, w->path);

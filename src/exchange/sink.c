@@ -26,7 +26,7 @@ static bool put_string(void *ctx, const void *bytes, gsize len_bytes, GError **e
 
 struct sink sink_of_string(GString *s)
 {
-	return (struct sink){put_string, s};
+	return (struct sink){ put_string, s };
 }
 
 struct writer *writer_new(const struct sink *sink, bool gzip)

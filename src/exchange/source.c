@@ -104,7 +104,7 @@ static bool fill_in(struct source *s, GError **error)
 
 static bool begin(struct source *s, GError **error)
 {
-	static const unsigned char gzip[] = {0x1f, 0x8b}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+	static const unsigned char gzip[] = { 0x1f, 0x8b }, zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
 
 	if (!fill_in(s, error))
 		return false;
@@ -143,8 +143,8 @@ static gssize unpack_gzip(struct source *s, unsigned char *to, gsize size_bytes)
 
 static gssize unpack_zstd(struct source *s, unsigned char *to, gsize size_bytes)
 {
-	ZSTD_inBuffer in = {s->in, s->in_len, s->in_at};
-	ZSTD_outBuffer out = {to, size_bytes, 0};
+	ZSTD_inBuffer in = { s->in, s->in_len, s->in_at };
+	ZSTD_outBuffer out = { to, size_bytes, 0 };
 	size_t rc = ZSTD_decompressStream(s->zstd, &out, &in);
 
 	s->in_at = in.pos;

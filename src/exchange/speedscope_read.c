@@ -62,7 +62,7 @@ static uint32_t small_number(struct json_reader *r)
 
 static void read_frame(struct json_reader *r, struct scope *s, GString *key, GString *text)
 {
-	struct scope_frame f = {.name = ""};
+	struct scope_frame f = { .name = "" };
 	bool first = true;
 
 	if (!json_enter(r, '{'))
@@ -102,7 +102,7 @@ static void read_shared(struct json_reader *r, struct scope *s, GString *key, GS
 /* A sample's frames, outermost first. */
 static bool read_sample(struct json_reader *r, struct scope *s, GArray *nodes)
 {
-	uint32_t at[2] = {0};
+	uint32_t at[2] = { 0 };
 	bool first = true;
 
 	if (!json_enter(r, '['))
@@ -144,7 +144,7 @@ static void read_weights(struct json_reader *r, struct scope_profile *profile)
 
 	json_enter(r, '[');
 	while (json_next_element(r, &first)) {
-		struct number n = {NULL, 0};
+		struct number n = { NULL, 0 };
 
 		if (!json_read_number(r, &n.text, &n.len))
 			return;
@@ -157,7 +157,7 @@ static uint64_t unit_of(const char *text)
 	static const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = {{"nanoseconds", 1}, {"microseconds", 1000}, {"milliseconds", 1000000}, {"seconds", 1000000000}};
+	} units[] = { { "nanoseconds", 1 }, { "microseconds", 1000 }, { "milliseconds", 1000000 }, { "seconds", 1000000000 } };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
 		if (strcmp(text, units[i].name) == 0)
@@ -274,11 +274,11 @@ static bool read_text(struct json_reader r, struct scope *s, bool frames, GError
 bool read_speedscope(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
 	GByteArray *all = source_all(source, error);
-	struct scope s = {.frames = NULL};
+	struct scope s = { .frames = NULL };
 
 	if (!all)
 		return false;
-	struct json_reader r = {.at = (const char *)all->data, .end = (const char *)all->data + all->len};
+	struct json_reader r = { .at = (const char *)all->data, .end = (const char *)all->data + all->len };
 
 	s.frames = g_array_new(FALSE, FALSE, sizeof(struct scope_frame));
 	import_begin(&s.im, p, "speedscope", UNKNOWN_ALL);

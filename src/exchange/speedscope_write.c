@@ -63,7 +63,7 @@ static GArray *make_groups(const struct profile *p, const struct export_plan *pl
 		uint32_t id = strset_id(names, name->str);
 
 		if (id == groups->len) {
-			struct group g = {g_strdup(name->str), 0, g_array_new(FALSE, FALSE, sizeof(uint32_t))};
+			struct group g = { g_strdup(name->str), 0, g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
 			g_array_append_val(groups, g);
 		}
 		struct group *g = &g_array_index(groups, struct group, id);

@@ -55,7 +55,7 @@ bool sniff_stack_text(const char *bytes, gsize len_bytes)
 /* "libc.so.1`poll+0x66", "#2  0xffff12 schedule+0x2c", "b'schedule'": the name, and what it lies in. */
 static uint32_t add_frame(struct block *b, uint32_t parent, char *line, bool is_kernel)
 {
-	struct import_frame f = {.is_kernel = is_kernel};
+	struct import_frame f = { .is_kernel = is_kernel };
 	char *tick, *plus;
 
 	if (*line == '#' && g_ascii_isdigit(line[1])) {
@@ -159,7 +159,7 @@ static uint32_t word_and_id(char *text, char **ret_comm)
 static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError **error)
 {
 	guint waker = find_line(b, "waker:"), delimiter = find_line(b, "-- ");
-	struct wait w = {.state = '?', .blocked_ns = ns}, of_waker = {0};
+	struct wait w = { .state = '?', .blocked_ns = ns }, of_waker = { 0 };
 	char *comm;
 	uint32_t tid = word_and_id(line_at(b, target) + strlen("target:"), &comm);
 
@@ -175,11 +175,11 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 	add_stacks(b, waker + 1, delimiter, true, &of_waker);
 	tid = word_and_id(line_at(b, waker) + strlen("waker:"), &comm);
 
-	const struct waker who = {.tid = tid, .comm = comm, .user = of_waker.user, .kernel = of_waker.kernel};
-	const struct wait same = {.thread = w.thread, .state = w.state, .user = w.user, .kernel = w.kernel};
-	const struct wake wake = {.wait = profile_add_wait(b->im.p, &same),
+	const struct waker who = { .tid = tid, .comm = comm, .user = of_waker.user, .kernel = of_waker.kernel };
+	const struct wait same = { .thread = w.thread, .state = w.state, .user = w.user, .kernel = w.kernel };
+	const struct wake wake = { .wait = profile_add_wait(b->im.p, &same),
 				  .waker = profile_waker(b->im.p, &who),
-				  .blocked_ns = ns};
+				  .blocked_ns = ns };
 
 	profile_add_wake(b->im.p, &wake);
 	b->im.p->info.has_wakers = true;
@@ -189,7 +189,7 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 /* Frames, and before them maybe a name: whatever has no module is none. */
 static bool take_dtrace(struct block *b, uint64_t ns, GError **error)
 {
-	struct wait w = {.state = '?', .blocked_ns = ns};
+	struct wait w = { .state = '?', .blocked_ns = ns };
 	guint from = 0;
 
 	while (from < b->lines->len && !strchr(line_at(b, from), '`') && !HAS_PREFIX(line_at(b, from), "0x"))
@@ -217,7 +217,7 @@ static bool take_block(struct block *b, const char *sum, GError **error)
 	if (target < b->lines->len) {
 		ok = take_offwaketime(b, ns, target, error);
 	} else if (thread < b->lines->len) {
-		struct wait w = {.state = '?', .blocked_ns = ns};
+		struct wait w = { .state = '?', .blocked_ns = ns };
 
 		add_stacks(b, 0, thread, false, &w);
 		w.thread = thread_of(b, line_at(b, thread) + 1, '(');
@@ -246,8 +246,8 @@ struct key_part {
 
 static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 {
-	struct key_part parts[8] = {{0, 0, false, false}};
-	struct wait w = {.state = '?'};
+	struct key_part parts[8] = { { 0, 0, false, false } };
+	struct wait w = { .state = '?' };
 	const char *comm = "";
 	guint cnt = 0;
 	bool has_stack = false;
@@ -262,7 +262,7 @@ static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 
 		if (strcmp(line, ",") == 0) {
 			cnt = MIN(cnt + 1, G_N_ELEMENTS(parts) - 1);
-			parts[cnt] = (struct key_part){.from = i + 1, .to = i + 1};
+			parts[cnt] = (struct key_part){ .from = i + 1, .to = i + 1 };
 			continue;
 		}
 		part->to = i + 1;
@@ -377,7 +377,7 @@ static void tell(struct block *b)
 
 bool read_stack_text(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
-	struct block b = {.lines = g_ptr_array_new_with_free_func(g_free)};
+	struct block b = { .lines = g_ptr_array_new_with_free_func(g_free) };
 	g_autoptr(GError) why = NULL;
 	bool in_key = false, ok = true;
 	char *line;

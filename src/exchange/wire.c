@@ -62,7 +62,7 @@ bool wire_next(struct cursor *c, struct wire_field *ret_field)
 
 	if (key >> 3 == 0 || key >> 3 > FIELD_NUMBER_MAX)
 		c->bad = true;
-	*ret_field = (struct wire_field){.number = (unsigned)(key >> 3), .type = (enum wire_type)(key & 7)};
+	*ret_field = (struct wire_field){ .number = (unsigned)(key >> 3), .type = (enum wire_type)(key & 7) };
 	switch (key & 7) {
 	case WIRE_VARINT: ret_field->value = cursor_uleb(c); break;
 	case WIRE_FIXED64: ret_field->value = cursor_u64(c); break;
@@ -71,7 +71,7 @@ bool wire_next(struct cursor *c, struct wire_field *ret_field)
 		uint64_t len_bytes = cursor_uleb(c);
 		const uint8_t *at = cursor_take(c, len_bytes);
 
-		ret_field->bytes = (struct cursor){.at = at, .end = at ? at + len_bytes : NULL};
+		ret_field->bytes = (struct cursor){ .at = at, .end = at ? at + len_bytes : NULL };
 		break;
 	}
 	default: c->bad = true;

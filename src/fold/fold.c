@@ -6,6 +6,7 @@
 #include "fold/calibrate.h"
 #include "fold/objects.h"
 #include "fold/parts.h"
+#include "fold/slices.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
 #include "fold/wakers.h"
@@ -17,6 +18,7 @@ struct fold {
 	struct fold_objects *objects;
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
+	struct fold_slices *slices;	/* NULL: the window has none */
 	GArray *open;		/* struct open_wait */
 	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
@@ -54,6 +56,7 @@ void fold_free(struct fold *f)
 	fold_stacks_free(f->stacks);
 	g_hash_table_destroy(f->threads);
 	sums_free(f->sums);
+	fold_slices_free(f->slices);
 	g_array_unref(f->open);
 	g_array_unref(f->owners);
 	g_free(f);
@@ -101,7 +104,23 @@ void fold_expect_sums(struct fold *f, size_t cnt)
 
 void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)
 {
-	sums_add(f->sums, sum);
+	size_t row = sums_add(f->sums, sum);
+
+	if (f->slices)
+		fold_slices_add(f->slices, row, sum);
+}
+
+void fold_with_slices(struct fold *f, uint64_t slice_ns, uint64_t start_ns)
+{
+	f->slices = fold_slices_new(slice_ns, start_ns);
+}
+
+unsigned fold_slices_at(struct fold *f, uint64_t now_ns)
+{
+	if (!f->slices)
+		return 0;
+	fold_slices_now(f->slices, now_ns, sums_cnt(f->sums));
+	return fold_slices_shift(f->slices);
 }
 
 static void add_times(struct thread *t, const struct offcpu_state_total *total)
@@ -272,19 +291,31 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 
 	memcpy(w.hist, sum.hist, sizeof(w.hist));
 	w.object = fold_objects_wait(f->objects, key->object, w.user, w.kernel);
-	uint32_t wait = profile_add_wait(f->profile, &w);
-
-	if (!key->waker)
-		return;
+	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
 	};
 
 	memcpy(k.hist, sum.wake_hist, sizeof(sum.wake_hist));
-	fold_wakers_tell(f->wakers, &k, key->waker, key, said_ns);
+	if (key->waker)
+		wake = fold_wakers_tell(f->wakers, &k, key->waker, key, said_ns);
+	if (f->slices)
+		fold_slices_tell(f->slices, wait, wake);
 }
 
-static void finish_open(struct fold *f, const struct open_wait *open)
+static void finish_open_slices(struct fold *f, const struct open_wait *open, size_t row, uint32_t wait, uint32_t wake)
+{
+	const struct fold_open_wait own = {
+		.end_ns = profile_thread(f->profile, open->thread)->to_ns, .blocked_ns = open->blocked_ns,
+		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns, .has_waker = wake != 0, .count = 1,
+	};
+
+	fold_slices_add_open(f->slices, row, &own);
+	fold_slices_tell(f->slices, wait, wake);
+}
+
+/* row: behind those of the sums. */
+static void finish_open(struct fold *f, const struct open_wait *open, size_t row)
 {
 	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
 	struct wait w = {
@@ -298,19 +329,19 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 	};
 	w.hist[profile_hist_slot(total)] = 1;
 	w.object = fold_objects_wait(f->objects, open->object, w.user, w.kernel);
-	uint32_t wait = profile_add_wait(f->profile, &w);
-
-	if (!open->waker)
-		return;
+	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 	};
 
 	k.hist[profile_hist_slot(open->runnable_ns)] = 1;
-	fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
+	if (open->waker)
+		wake = fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
+	if (f->slices)
+		finish_open_slices(f, open, row, wait, wake);
 }
 
-/* Waits of which none was kept: how much they are is known, not where. */
+/* Waits of which none was kept: how much they are is known, not where; nor when, so they count as the thread's last. */
 static void add_rest(const struct calibration_rest *rest, void *data)
 {
 	struct fold *f = data;
@@ -328,7 +359,17 @@ static void add_rest(const struct calibration_rest *rest, void *data)
 
 	profile_stack_end(f->profile, node, STACK_PENDING);
 	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)MIN(w.count, UINT32_MAX);
-	profile_add_wait(f->profile, &w);
+	uint32_t wait = profile_add_wait(f->profile, &w);
+
+	if (f->slices) {
+		const struct fold_open_wait own = {
+			.end_ns = profile_thread(f->profile, rest->thread)->to_ns, .count = w.count,
+			.blocked_ns = rest->blocked_ns, .runnable_ns = rest->runnable_ns, .preempted_ns = rest->preempted_ns,
+		};
+
+		fold_slices_add_open(f->slices, fold_slices_row_cnt(f->slices), &own);
+		fold_slices_tell(f->slices, wait, 0);
+	}
 }
 
 void fold_finish(struct fold *f)
@@ -342,14 +383,16 @@ void fold_finish(struct fold *f)
 	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
 	for (size_t i = 0; i < cnt; i++)
 		finish_sum(f, calibration, i);
-	if (calibration)
-		calibration_for_each_rest(calibration, add_rest, f);
-	calibration_free(calibration);
 	sums_free(f->sums);
 	f->sums = NULL;
 	for (guint i = 0; i < f->open->len; i++)
-		finish_open(f, &g_array_index(f->open, struct open_wait, i));
+		finish_open(f, &g_array_index(f->open, struct open_wait, i), cnt + i);
+	if (calibration)
+		calibration_for_each_rest(calibration, add_rest, f);
+	calibration_free(calibration);
 	g_array_set_size(f->open, 0);
+	if (f->slices)
+		fold_slices_finish(f->slices, f->profile);
 }
 
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)

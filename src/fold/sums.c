@@ -131,18 +131,18 @@ static void add_entry(struct sums *s, uint64_t hash, const struct offcpu_wait_ke
 	g_array_append_val(s->entries, e);
 }
 
-void sums_add(struct sums *s, const struct offcpu_wait_slot *slot)
+size_t sums_add(struct sums *s, const struct offcpu_wait_slot *slot)
 {
 	const struct offcpu_wait_key key = {
 		.ustack = slot->ustack, .kstack = slot->kstack, .waker = slot->waker, .object = slot->object,
-		.tno = slot->tno, .flags = slot->flags, .state = slot->state,
+		.tno = slot->tno, .flags = slot->flags & (uint8_t)~OFFCPU_KEY_CROSSING, .state = slot->state,
 	};
 	uint64_t hash = key_hash(&key);
 	int64_t found = id_index_find(s->index, hash, same_key, s, &key);
 
 	if (found < 0) {
 		add_entry(s, hash, &key, slot);
-		return;
+		return s->entries->len - 1;
 	}
 	struct entry *e = entry_at(s, (size_t)found);
 
@@ -157,6 +157,7 @@ void sums_add(struct sums *s, const struct offcpu_wait_slot *slot)
 	e->runnable_ns += slot->runnable_ns;
 	e->preempted_ns += slot->preempted_ns;
 	e->max_ns = MAX(e->max_ns, slot->max_ns);
+	return (size_t)found;
 }
 
 void sums_expect(struct sums *s, size_t cnt)

@@ -216,8 +216,8 @@ static bool chain_sum(const struct fold_wakers *f, const struct offcpu_wait_key 
 	return true;
 }
 
-void fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key,
-		      uint64_t said_ns)
+uint32_t fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key,
+			  uint64_t said_ns)
 {
 	const struct offcpu_rec_chain *rec = id ? g_hash_table_lookup(f->chains, &id) : NULL;
 	struct story story = { .count = k->count, .blocked_ns = k->blocked_ns, .runnable_ns = k->runnable_ns };
@@ -226,18 +226,16 @@ void fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const 
 	unsigned cnt;
 	uint8_t end;
 
-	if (!rec) {
-		if (fold_wakers_find(f, id, &k->waker))
-			profile_add_wake(f->profile, k);
-		return;
-	}
+	if (!rec)
+		return fold_wakers_find(f, id, &k->waker) ? profile_add_wake(f->profile, k) + 1 : 0;
 	cnt = chain_wakers(f, rec, wakers, &end);
 	if (!cnt)
-		return;
+		return 0;
 	k->waker = wakers[0];
 	story.wake = profile_add_wake(f->profile, k);
 	story.chain = add_chain(f->profile, wakers, cnt, end, rec->loop_to);
 	tell_story(f->profile, wakers, cnt, cnt < rec->cnt,
 		   chain_sum(f, key, k->blocked_ns, said_ns, &sum) ? &sum : NULL, &story);
 	profile_add_story(f->profile, &story);
+	return story.wake + 1;
 }

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "profile/id_index.h"
 #include "profile/profile_sum.h"
+#include "profile/slices_build.h"
 
 struct profile *profile_new(void)
 {
@@ -65,6 +66,7 @@ void profile_free(struct profile *p)
 	g_array_unref(p->storms);
 	g_array_unref(p->losses);
 	g_array_unref(p->build_ids);
+	slices_free(p->slices);
 	g_string_chunk_free(p->strings);
 	g_ptr_array_unref(p->string_list);
 	id_index_free(p->string_index);

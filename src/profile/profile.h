@@ -279,8 +279,16 @@ enum profile_unknown {
 #define UNKNOWN_ALL ((1 << 9) - 1)
 /* "states, wakers, ..." for people: what of a profile is unknown; free with g_free(). */
 char *profile_unknown_text(uint32_t unknown, bool has_wakers);
+/* The part of a recording's window that a profile was reduced to: see profile_cut(). */
+struct profile_range {
+	bool is_cut;
+	uint64_t from_ns, to_ns;	/* since the start of the recording's window */
+	uint64_t window_ns;		/* how long that was */
+	bool is_estimated;		/* accounts of threads are estimates: waits were sampled, filtered or lost */
+};
 
 struct id_index;
+struct slices;
 
 struct profile_info {
 	uint64_t start_unix_ns;	/* of the window, CLOCK_REALTIME */
@@ -302,6 +310,7 @@ struct profile_info {
 	struct profile_sampling sampling;
 	const char *imported;	/* what it was read from: "pprof (off_cpu in nanoseconds)"; NULL: a recording */
 	uint32_t unknown;	/* enum profile_unknown, of what was imported */
+	struct profile_range range;
 };
 
 struct profile {
@@ -320,6 +329,7 @@ struct profile {
 	GArray *storms;		/* struct storm, one a waker */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	GArray *build_ids;	/* struct module_id, one a module, of those that have one */
+	struct slices *slices;	/* see slices.h; NULL: none */
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;

@@ -5,6 +5,7 @@
 
 #include "profile/profile_reader.h"
 #include "profile/profile_schema.h"
+#include "profile/slices.h"
 
 static void build_ids_row(struct reader *r)
 {
@@ -48,6 +49,8 @@ static void meta_row(struct reader *r)
 		info->has_blame = row_number(r, 1, 1) != 0;
 	if (strcmp(key, "has_storms") == 0)
 		info->has_storms = row_number(r, 1, 1) != 0;
+	if (strcmp(key, "slice_ns") == 0)
+		row_of_slice_length(r, 1);
 	if (strcmp(key, "has_wakers") == 0)
 		info->has_wakers = row_number(r, 1, 1) != 0;
 }
@@ -311,6 +314,8 @@ static const struct row_table tables[] = {
 	{ 3, 0, "hop", 0, 0, PROFILE_CHAIN_MAX * PROFILE_ROWS_MAX, row_of_hop },
 	{ 3, 0, "blame", 0, 0, PROFILE_ROWS_MAX, row_of_blame },
 	{ 3, 0, "storm", 0, 0, PROFILE_ROWS_MAX, row_of_storm },
+	{ 4, 0, "slice", 0, 0, SLICES_MAX, row_of_slice },
+	{ 4, 0, "slice_cells", 0, 0, PROFILE_ROWS_MAX, row_of_slice_cells },
 };
 
 static bool read_tables(struct reader *r, unsigned version, GError **error)

@@ -234,7 +234,22 @@ static const struct profile_table profile_tables[] = {
 	  "  again_ns INTEGER, -- the same of those asleep again\n"
 	  "  delay_ns INTEGER -- in a run queue meanwhile, of all that ended\n"
 	  ")" },
-	/* Counts have an error, too. */
+	/* Counts have an error, too; and when time was spent. */
+	{ 4, 0, "slice",
+	  "CREATE TABLE slice( -- the window in pieces of meta's slice_ns, the first one being 0\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  count INTEGER, -- of waits that ended in it\n"
+	  "  blocked_ns INTEGER, -- of all waits, what lies in it\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER,\n"
+	  "  log2_ns TEXT -- of the waits that ended in it, as in wait; NULL: none did\n"
+	  ")" },
+	{ 4, 0, "slice_cells",
+	  "CREATE TABLE slice_cells( -- the same for each wait row\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  slice_id INTEGER REFERENCES slice(id),\n"
+	  "  cells BLOB -- see docs/file-format.md; those of one slice are one after the other\n"
+	  ")" },
 	{ 4, 0, "wait",
 	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags, stacks and object\n"
 	  "  id INTEGER PRIMARY KEY,\n"

@@ -5,6 +5,7 @@
 
 #include "profile/profile_insert.h"
 #include "profile/profile_schema.h"
+#include "profile/slices.h"
 
 #define BUILD_IDS_MAX_BYTES 16000	/* readers take no longer text; some 160 files */
 
@@ -43,9 +44,12 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "has_blame", NULL, info->has_blame },
 		{ "has_storms", NULL, info->has_storms },
 		{ "build_ids", ids->str, 0 },
+		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		if (strcmp(rows[i].key, "slice_ns") == 0 && !rows[i].value)
+			continue;
 		insert_text(&in, rows[i].key);
 		if (rows[i].text)
 			insert_text(&in, rows[i].text);
@@ -547,6 +551,7 @@ int profile_write_rest(sqlite3 *db, const struct profile *p)
 	static const write_table tables[] = {
 		write_meta, write_window, write_losses, write_frames, write_stacks, write_objects, write_waits, write_sampling,
 		write_wakers, write_wakes, write_chains, write_stories, write_hops, write_blames, write_storms,
+		slices_write, slices_write_cells,
 	};
 
 	return write_tables(db, p, tables, G_N_ELEMENTS(tables));

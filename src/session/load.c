@@ -180,6 +180,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 	*cfg = (struct offcpu_config){
 		.min_ns = o->min_ns,
 		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
+		.slice_ns = o->mode == COLLECT_WAITS ? o->slice_ns : 0,
 		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
 		.pidns_inum = pid_namespace(),
 		.task_struct_id = feature_cast_id("task_struct"),

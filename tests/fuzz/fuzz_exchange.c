@@ -16,8 +16,8 @@ static void write_all(const struct profile *p)
 {
 	for (size_t i = 0; i < formats_cnt; i++) {
 		gsize len_bytes = 0;
-		const struct sink sink = {count_bytes, &len_bytes};
-		const struct export_plan plan = {.columns = 1, .selection_text = ""};
+		const struct sink sink = { count_bytes, &len_bytes };
+		const struct export_plan plan = { .columns = 1, .selection_text = "" };
 
 		if (formats[i].write && !format_write(&formats[i], p, &plan, &sink, NULL))
 			abort();
@@ -40,7 +40,7 @@ static void read_sniffed(const uint8_t *data, size_t size)
 {
 	struct source *s = source_of_bytes(data, size);
 	GError *error = NULL;
-	struct profile *p = exchange_read(s, "input", &(struct import_options){.unit_ns = size % 2}, &error);
+	struct profile *p = exchange_read(s, "input", &(struct import_options){ .unit_ns = size % 2 }, &error);
 
 	check(p, error);
 	source_free(s);
@@ -53,7 +53,7 @@ static void read_as(const struct format *format, const uint8_t *data, size_t siz
 	struct profile *p = profile_new();
 	GError *error = NULL;
 
-	if (!format->read(s, &(struct import_options){0}, p, &error) || !profile_check(p, &error)) {
+	if (!format->read(s, &(struct import_options){ 0 }, p, &error) || !profile_check(p, &error)) {
 		profile_free(p);
 		p = NULL;
 	}

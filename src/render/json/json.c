@@ -7,12 +7,26 @@
 #include "render/json/parts.h"
 #include "render/json/write.h"
 
+/* Which part of the recording's window this is. */
+static void write_range(struct json *j, const struct profile_range *range)
+{
+	json_key(j, "range");
+	json_object_begin(j);
+	json_member_uint(j, "from_ns", range->from_ns);
+	json_member_uint(j, "to_ns", range->to_ns);
+	json_member_uint(j, "of_ns", range->window_ns);
+	json_member_bool(j, "estimated", range->is_estimated);
+	json_object_end(j);
+}
+
 static void write_window(struct json *j, const struct profile_info *info)
 {
 	json_key(j, "window");
 	json_object_begin(j);
 	json_member_uint(j, "start_unix_ns", info->start_unix_ns);
 	json_member_uint(j, "duration_ns", info->duration_ns);
+	if (info->range.is_cut)
+		write_range(j, &info->range);
 	json_object_end(j);
 
 	json_key(j, "host");
@@ -396,6 +410,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_array_end(&j);
 	json_runq_blame(&j, p, selection);
 	json_storms(&j, &writer, selection);
+	json_slices(&j, p, selection);
 	json_object_end(&j);
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);

@@ -46,6 +46,20 @@ static void header_line(GString *s, const char *what, const char *text)
 	g_string_append_c(s, '\n');
 }
 
+/* Which part of the recording this is. */
+static void header_range(GString *s, const struct profile_range *range)
+{
+	g_string_append(s, "Range     ");
+	text_duration(s, range->from_ns);
+	g_string_append(s, " to ");
+	text_duration(s, range->to_ns);
+	g_string_append(s, " of the recording's ");
+	text_duration(s, range->window_ns);
+	if (range->is_estimated)
+		g_string_append(s, "; not all waits are listed, so the accounts of threads are estimates");
+	g_string_append(s, "\n          losses and the tracer's cost are those of the whole recording\n");
+}
+
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options)
 {
 	const struct profile_info *info = &p->info;
@@ -55,7 +69,10 @@ void text_header(GString *s, const struct profile *p, const struct query *query,
 	append_start(s, info->start_unix_ns);
 	g_string_append(s, " for ");
 	text_duration(s, info->duration_ns);
-	g_string_append_printf(s, "%s\nHost      ", text_plain(options));
+	g_string_append_printf(s, "%s\n", text_plain(options));
+	if (info->range.is_cut)
+		header_range(s, &info->range);
+	g_string_append(s, "Host      ");
 	text_safe(s, info->host);
 	g_string_append(s, ", kernel ");
 	text_safe(s, info->kernel);

@@ -22,7 +22,7 @@ static GString *write_as(const struct profile *p, const char *name, const struct
 static struct profile *read_back(const GString *bytes, uint64_t unit_ns)
 {
 	struct source *s = source_of_bytes(bytes->str, bytes->len);
-	const struct import_options options = {.unit_ns = unit_ns};
+	const struct import_options options = { .unit_ns = unit_ns };
 	g_autoptr(GError) error = NULL;
 	struct profile *p = exchange_read(s, "input", &options, &error);
 
@@ -34,7 +34,7 @@ static struct profile *read_back(const GString *bytes, uint64_t unit_ns)
 
 static char *folded(const struct profile *p, enum weight weight, bool by_thread)
 {
-	const struct folded_options options = {.weight = weight, .unit = FOLDED_NS, .by_thread = by_thread};
+	const struct folded_options options = { .weight = weight, .unit = FOLDED_NS, .by_thread = by_thread };
 	GString *s = g_string_new(NULL);
 
 	folded_render(s, p, NULL, &options, NULL);
@@ -69,27 +69,27 @@ static struct profile *rich_profile(void)
 {
 	struct profile *p = fixture_new();
 	const struct frame inlined[] = {
-		{.name = "outer", .module = "/usr/bin/app", .offset = 0x10, .file = "/src/app.c", .line = 12},
-		{.name = "inner",
+		{ .name = "outer", .module = "/usr/bin/app", .offset = 0x10, .file = "/src/app.c", .line = 12 },
+		{ .name = "inner",
 		 .module = "/usr/bin/app",
 		 .offset = 0x10,
 		 .file = "/src/app.h",
 		 .line = 3,
-		 .is_inline = true},
-		{.name = "innermost",
+		 .is_inline = true },
+		{ .name = "innermost",
 		 .module = "/usr/bin/app",
 		 .offset = 0x10,
 		 .file = "/src/app.h",
 		 .line = 4,
-		 .is_inline = true},
-		{.name = "outer", .module = "/usr/lib/other.so", .offset = 0x99},
-		{.module = "/usr/lib/other.so", .offset = 0x77, .why = FRAME_NO_SYMBOLS},
-		{.offset = 0x7fff12345678, .why = FRAME_NOT_MAPPED},
+		 .is_inline = true },
+		{ .name = "outer", .module = "/usr/lib/other.so", .offset = 0x99 },
+		{ .module = "/usr/lib/other.so", .offset = 0x77, .why = FRAME_NO_SYMBOLS },
+		{ .offset = 0x7fff12345678, .why = FRAME_NOT_MAPPED },
 	};
-	struct wait w = {.thread = fixture_thread(p, 4000000, 4000001, "a b;c 12", "long name"),
+	struct wait w = { .thread = fixture_thread(p, 4000000, 4000001, "a b;c 12", "long name"),
 			 .state = 'D',
 			 .count = 1,
-			 .blocked_ns = UINT64_C(1) << 52};
+			 .blocked_ns = UINT64_C(1) << 52 };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(inlined); i++)
 		w.user = profile_node(p, w.user, profile_frame(p, &inlined[i]));
@@ -100,7 +100,7 @@ static struct profile *rich_profile(void)
 static void test_pprof(void)
 {
 	struct profile *p = rich_profile();
-	g_autoptr(GString) bytes = write_as(p, "pprof", &(struct export_plan){.columns = 1});
+	g_autoptr(GString) bytes = write_as(p, "pprof", &(struct export_plan){ .columns = 1 });
 	struct profile *back = read_back(bytes, 0);
 
 	g_assert_cmpmem(bytes->str, 2, "\x1f\x8b", 2);
@@ -111,7 +111,7 @@ static void test_pprof(void)
 	g_assert_cmpuint(back->info.duration_ns, ==, p->info.duration_ns);
 	g_assert_nonnull(back->info.imported);
 	/* Packed or not is no matter. */
-	g_autoptr(GString) again = write_as(back, "pprof", &(struct export_plan){.columns = 1});
+	g_autoptr(GString) again = write_as(back, "pprof", &(struct export_plan){ .columns = 1 });
 	struct profile *back2 = read_back(again, 0);
 
 	assert_same(p, back2, WEIGHT_OFF_CPU, true);
@@ -123,7 +123,7 @@ static void test_pprof(void)
 static void test_speedscope(void)
 {
 	struct profile *p = rich_profile();
-	g_autoptr(GString) bytes = write_as(p, "speedscope", &(struct export_plan){.columns = 1});
+	g_autoptr(GString) bytes = write_as(p, "speedscope", &(struct export_plan){ .columns = 1 });
 	struct profile *back = read_back(bytes, 0);
 
 	assert_same(p, back, WEIGHT_OFF_CPU, true);
@@ -135,7 +135,7 @@ static void test_speedscope(void)
 static void test_perf_script(void)
 {
 	struct profile *p = fixture_new();
-	g_autoptr(GString) bytes = write_as(p, "perf-script", &(struct export_plan){.columns = 1});
+	g_autoptr(GString) bytes = write_as(p, "perf-script", &(struct export_plan){ .columns = 1 });
 	struct profile *back = read_back(bytes, 0);
 	g_autofree char *x = folded(p, WEIGHT_OFF_CPU, true), *y = folded(back, WEIGHT_OFF_CPU, true);
 	/* What text cannot hold is escaped once, and once more as it is read and written. */
@@ -150,8 +150,8 @@ static void test_perf_script(void)
 static void test_collapsed(void)
 {
 	struct profile *p = fixture_new();
-	const struct export_plan one = {.folded = {.unit = FOLDED_NS, .by_thread = true, .delimiter = true},
-					.columns = 1};
+	const struct export_plan one = { .folded = { .unit = FOLDED_NS, .by_thread = true, .delimiter = true },
+					.columns = 1 };
 	struct export_plan two = one;
 
 	two.folded.two_columns = true;
@@ -170,20 +170,20 @@ static void test_collapsed(void)
 /* A selection is written, and nothing else. */
 static void test_selection(void)
 {
-	static const char *const names[] = {"pprof", "speedscope", "perf-script"};
+	static const char *const names[] = { "pprof", "speedscope", "perf-script" };
 	struct profile *p = fixture_new();
-	const struct query query = {.comm = "server"};
+	const struct query query = { .comm = "server" };
 	g_autoptr(GError) error = NULL;
 	struct selection *selection = selection_new(p, &query, &error);
-	const struct folded_options options = {.unit = FOLDED_NS, .by_thread = true};
+	const struct folded_options options = { .unit = FOLDED_NS, .by_thread = true };
 	g_autoptr(GString) expected = g_string_new(NULL);
 
 	folded_render(expected, p, selection, &options, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autoptr(GString) bytes = write_as(p, names[i],
-						    &(struct export_plan){.columns = 1,
+						    &(struct export_plan){ .columns = 1,
 									  .selection = selection,
-									  .selection_text = "comm server"});
+									  .selection_text = "comm server" });
 		struct profile *back = read_back(bytes, 0);
 		g_autofree char *text = folded(back, WEIGHT_OFF_CPU, true);
 
@@ -201,13 +201,13 @@ static struct profile *many_stacks(void)
 	uint32_t thread = fixture_thread(p, 1, 1, "many", "many");
 
 	for (unsigned i = 0; i < 20000; i++) {
-		struct wait w = {.thread = thread, .state = 'S', .count = 1, .blocked_ns = 1000 + i};
+		struct wait w = { .thread = thread, .state = 'S', .count = 1, .blocked_ns = 1000 + i };
 
 		for (unsigned k = 0; k < 30; k++) {
 			g_autofree char *name = g_strdup_printf("function_%u_%u", k, i % (k * 17 + 1));
-			const struct frame f = {.name = name,
+			const struct frame f = { .name = name,
 						.module = "/usr/bin/many",
-						.offset = k << 16 | i % (k * 17 + 1)};
+						.offset = k << 16 | i % (k * 17 + 1) };
 
 			w.user = profile_node(p, w.user, profile_frame(p, &f));
 		}
@@ -226,7 +226,7 @@ static void test_speed(void)
 			continue;
 		clock_t from = clock();
 		g_autoptr(GString)
-			bytes = write_as(p, formats[i].name, &(struct export_plan){.columns = 1, .selection_text = ""});
+			bytes = write_as(p, formats[i].name, &(struct export_plan){ .columns = 1, .selection_text = "" });
 
 		g_test_message("%s: %zu bytes in %ld ms of CPU time", formats[i].name, bytes->len,
 			       (long)(clock() - from) * 1000 / CLOCKS_PER_SEC);
@@ -244,14 +244,14 @@ static bool refuse(void *ctx, const void *bytes, gsize len_bytes, GError **error
 static void test_sink_fails(void)
 {
 	struct profile *p = many_stacks();
-	const struct sink sink = {refuse, NULL};
+	const struct sink sink = { refuse, NULL };
 
 	for (size_t i = 0; i < formats_cnt; i++) {
 		g_autoptr(GError) error = NULL;
 
 		if (!formats[i].write)
 			continue;
-		g_assert_false(format_write(&formats[i], p, &(struct export_plan){.columns = 1}, &sink, &error));
+		g_assert_false(format_write(&formats[i], p, &(struct export_plan){ .columns = 1 }, &sink, &error));
 		g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC);
 	}
 	profile_free(p);
@@ -264,7 +264,7 @@ static void test_empty(void)
 	for (size_t i = 0; i < formats_cnt; i++) {
 		if (!formats[i].write)
 			continue;
-		g_string_free(write_as(p, formats[i].name, &(struct export_plan){.columns = 1}), TRUE);
+		g_string_free(write_as(p, formats[i].name, &(struct export_plan){ .columns = 1 }), TRUE);
 	}
 	profile_free(p);
 }

@@ -9,7 +9,7 @@
 static struct profile *read_text(const char *text, GError **error)
 {
 	struct source *s = source_of_bytes(text, strlen(text));
-	struct profile *p = exchange_read(s, "input", &(struct import_options){0}, error);
+	struct profile *p = exchange_read(s, "input", &(struct import_options){ 0 }, error);
 
 	source_free(s);
 	return p;
@@ -17,7 +17,7 @@ static struct profile *read_text(const char *text, GError **error)
 
 static struct profile *check(const char *text, const char *from, const char *expected)
 {
-	const struct folded_options options = {.unit = FOLDED_NS, .by_thread = true, .delimiter = true};
+	const struct folded_options options = { .unit = FOLDED_NS, .by_thread = true, .delimiter = true };
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) s = g_string_new(NULL);
 	struct profile *p = read_text(text, &error);

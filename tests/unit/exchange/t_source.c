@@ -10,7 +10,7 @@
 static GByteArray *gzip(const void *bytes, gsize len)
 {
 	GByteArray *out = g_byte_array_sized_new(1 << 20);
-	z_stream z = {0};
+	z_stream z = { 0 };
 
 	g_assert_cmpint(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), ==, Z_OK);
 	g_byte_array_set_size(out, (guint)deflateBound(&z, len));
@@ -86,7 +86,7 @@ static void test_large(void)
 		sum += (guint64)i;
 	}
 	g_autoptr(GByteArray) gz = gzip(text->str, text->len), zst = zstd(text->str, text->len);
-	const GByteArray *packed[] = {gz, zst};
+	const GByteArray *packed[] = { gz, zst };
 
 	for (int i = 0; i < 2; i++) {
 		struct source *s = source_of_bytes(packed[i]->data, packed[i]->len);
@@ -152,13 +152,13 @@ static void test_bomb(void)
 {
 	g_autofree char *zeroes = g_malloc0(16 << 20);
 	g_autoptr(GByteArray) gz = gzip(zeroes, 16 << 20), zst = zstd(zeroes, 16 << 20);
-	GByteArray *packed[] = {gz, zst};
+	GByteArray *packed[] = { gz, zst };
 
 	for (int i = 0; i < 2; i++) {
 		struct {
 			GByteArray *head, *middle;
 			gsize at;
-		} b = {packed[i], packed[i], 0};
+		} b = { packed[i], packed[i], 0 };
 		struct source *s = source_new(endless, &b);
 		g_autoptr(GError) error = NULL;
 		g_autoptr(GByteArray) all = source_all(s, &error);

@@ -5,7 +5,7 @@
 
 static struct cursor cursor_of(const GString *s)
 {
-	return (struct cursor){.at = (const uint8_t *)s->str, .end = (const uint8_t *)s->str + s->len};
+	return (struct cursor){ .at = (const uint8_t *)s->str, .end = (const uint8_t *)s->str + s->len };
 }
 
 /* The bytes are those of protobuf's own documentation: 150 in field 1, "testing" in field 2. */
@@ -27,7 +27,7 @@ static void test_known_bytes(void)
 
 static void test_round_trip(void)
 {
-	static const uint64_t numbers[] = {0, 1, 127, 128, 300, UINT32_MAX, (uint64_t)INT64_MAX, UINT64_MAX};
+	static const uint64_t numbers[] = { 0, 1, 127, 128, 300, UINT32_MAX, (uint64_t)INT64_MAX, UINT64_MAX };
 	g_autoptr(GString) s = g_string_new(NULL), packed = g_string_new(NULL);
 	struct wire_field f;
 	uint64_t value;
@@ -66,20 +66,20 @@ static void test_hostile(void)
 		const char *bytes;
 		gsize len;
 	} bad[] = {
-		{"\x08", 1}, /* no value */
-		{"\x12\x05"
+		{ "\x08", 1 }, /* no value */
+		{ "\x12\x05"
 		 "abc",
-		 5}, /* longer than there is */
-		{"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11}, /* 2^64 - 1 bytes */
-		{"\x0b", 1}, /* a group */
-		{"\x00\x01", 2}, /* field 0 */
-		{"\x09\x01\x02", 3}, /* half a number */
-		{"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 13},
+		 5 }, /* longer than there is */
+		{ "\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11 }, /* 2^64 - 1 bytes */
+		{ "\x0b", 1 }, /* a group */
+		{ "\x00\x01", 2 }, /* field 0 */
+		{ "\x09\x01\x02", 3 }, /* half a number */
+		{ "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 13 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autofree char *exact = g_memdup2(bad[i].bytes, bad[i].len);
-		struct cursor c = {.at = (const uint8_t *)exact, .end = (const uint8_t *)exact + bad[i].len};
+		struct cursor c = { .at = (const uint8_t *)exact, .end = (const uint8_t *)exact + bad[i].len };
 		struct wire_field f;
 
 		g_assert_false(wire_next(&c, &f));
