@@ -18,17 +18,20 @@ _offcpu_options() {
 	case $1 in
 	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
-	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --idle= --rate= --rules= --explain= --json --csv --help" ;;
+	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
---wakers --wakeup --delimiter --help"
+--wakers --wakeup --delimiter --input-unit= --help"
+		;;
+	export)
+		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
+--input-unit= --help"
 		;;
 	diff)
 		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --output= --title= \
 --negated --inverted --from= --to= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
 --after-state= --after-pid= --after-tid= --help"
 		;;
-	export) echo "--format= --output= --from= --to= --by= --unit= --weight= --wakers --wakeup --no-delimiter --annotate --lines --help" ;;
 	hist)
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"
@@ -47,8 +50,8 @@ _offcpu_values() {
 	--weight) _offcpu_words 'off_cpu blocked runnable preempted count' ;;
 	--palette) _offcpu_words 'io wakeup chain state' ;;
 	--normalize) _offcpu_words 'threads requests none' ;;
-	--unit) _offcpu_words 'ns us ms s' ;;
-	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv' ;;
+	--unit | --input-unit) _offcpu_words 'ns us ms s' ;;
+	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv jsonl pprof speedscope firefox perfetto otlp perf-script collapsed' ;;
 	--graph) _offcpu_words 'dot json' ;;
 	--comm | --before-comm | --after-comm | --critical) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;

@@ -129,6 +129,17 @@ static char *object_name(const struct profile *p, const struct wait *w)
 	return g_string_free(s, FALSE);
 }
 
+/* "comm (12/34)", with what is known of the ids. */
+static char *thread_name(const struct profile *p, const char *comm, uint32_t pid, uint32_t tid)
+{
+	comm = comm ? comm : "";
+	if (p->info.unknown & UNKNOWN_IDS || (p->info.imported && !pid && !tid))
+		return g_strdup(comm);
+	if (p->info.imported && !pid)
+		return g_strdup_printf("%s (tid %u)", comm, tid);
+	return tid ? g_strdup_printf("%s (%u/%u)", comm, pid, tid) : g_strdup_printf("%s (%u)", comm, pid);
+}
+
 static const char *row_name(const struct top *t, const struct profile *p, const struct wait *w)
 {
 	const struct thread *th = profile_thread(p, w->thread);
@@ -142,10 +153,10 @@ static const char *row_name(const struct top *t, const struct profile *p, const 
 	case TOP_BY_REASON: return reason_name(reason_of(t, w));
 	case TOP_BY_STATE: name = g_strdup_printf("%c %s", w->state, state_text(w->state)); break;
 	case TOP_BY_THREAD:
-		name = g_strdup_printf("%s (%u/%u)", th->comm ? th->comm : "", th->pid, th->tid);
+		name = thread_name(p, th->comm, th->pid, th->tid);
 		break;
 	case TOP_BY_PROCESS:
-		name = g_strdup_printf("%s (%u)", th->process ? th->process : "", th->pid);
+		name = thread_name(p, th->process, th->pid, 0);
 		break;
 	case TOP_BY_OBJECT: name = object_name(p, w); break;
 	case TOP_BY_COUNT: break;

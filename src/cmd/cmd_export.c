@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <string.h>
+#include <unistd.h>
 
 #include "analyse/objects.h"
 #include "cmd/cmd.h"
+#include "cmd/filters.h"
+#include "cmd/input.h"
 #include "cmd/range.h"
-#include "render/json/json.h"
-#include "render/text/csv.h"
-#include "render/text/folded.h"
-#include "render/text/folded_wakers.h"
+#include "exchange/format.h"
 #include "render/text/util.h"
 
+#define COMMAND "export"
 #define DEFAULT_FILE "trace.offcpu"
 
 static const char description[] =
@@ -21,17 +22,17 @@ static const char description[] =
 	"  offcpu export -f folded --weight count             waits instead of time\n"
 	"  offcpu export -f folded --lines --annotate         a tower per line of source, inlined functions marked\n"
 	"  offcpu export -f json | jq '.waits | length'       schema 1, integer nanoseconds\n"
-	"\n"
-	"Formats: folded, json, csv.";
+	"  offcpu export -f pprof -o off.pb.gz                go tool pprof -http=: off.pb.gz\n"
+	"  offcpu export -f speedscope --comm 'mariadb*'      threads by name, for speedscope.app\n"
+	"  perf script | offcpu export - -f pprof -o off.pb.gz";
 
 struct export_args {
 	char *format, *out, *by, *unit, *weight;
+	int columns;
 	struct range_args range;
 	gboolean no_delimiter, annotate, lines, wakers, wakeup;
+	struct filters filters;
 };
-
-enum export_format { EXPORT_FOLDED, EXPORT_JSON, EXPORT_CSV, EXPORT_FORMATS };
-static const char *const format_names[EXPORT_FORMATS] = { "folded", "json", "csv" };
 
 static void args_clear(struct export_args *a)
 {
@@ -40,175 +41,250 @@ static void args_clear(struct export_args *a)
 	g_free(a->by);
 	g_free(a->unit);
 	g_free(a->weight);
+	filters_clear(&a->filters);
 	range_args_clear(&a->range);
 }
 
-static bool format_parse(const char *name, enum export_format *ret_format)
+static const struct format *format_parse(const char *name)
 {
-	for (unsigned i = 0; i < EXPORT_FORMATS; i++) {
-		if (g_strcmp0(name, format_names[i]) == 0) {
-			*ret_format = (enum export_format)i;
-			return true;
-		}
-	}
-	if (name)
-		cmd_error("export", "-f \"%s\": no such format; known are folded, json, csv", name);
-	else
-		cmd_error("export", "no format: -f folded, -f json or -f csv is wanted");
-	return false;
+	const struct format *format = format_by_name(name);
+	g_autofree char *known = format_names();
+
+	if (!format && name)
+		cmd_error(COMMAND, "-f \"%s\": no such format; known are %s", name, known);
+	else if (!format)
+		cmd_error(COMMAND, "no format: -f FORMAT is wanted; known are %s", known);
+	return format;
 }
 
 /* False after a sentence about the first option that the format has no place for. */
-static bool fits_format(const struct export_args *a, enum export_format format)
+static bool fits_format(const struct export_args *a, const struct format *format)
 {
-	const struct { const char *name; bool is_given, fits_csv; } options[] = {
-		{ "--by", a->by, false }, { "--unit", a->unit, false }, { "--weight", a->weight, false },
-		{ "--wakers", a->wakers, false }, { "--wakeup", a->wakeup, false }, { "--no-delimiter", a->no_delimiter, false },
-		{ "--annotate", a->annotate, true }, { "--lines", a->lines, true },
+	const struct {
+		const char *name;
+		bool is_given;
+		enum format_takes takes;
+	} options[] = {
+		{ "--by", a->by, TAKES_BY },
+		{ "--unit", a->unit, TAKES_UNIT },
+		{ "--weight", a->weight, TAKES_WEIGHT },
+		{ "--wakers", a->wakers, TAKES_WAKERS },
+		{ "--wakeup", a->wakeup, TAKES_WAKERS },
+		{ "--no-delimiter", a->no_delimiter, TAKES_DELIMITER },
+		{ "--annotate", a->annotate, TAKES_NAMES },
+		{ "--lines", a->lines, TAKES_NAMES },
+		{ "--columns", a->columns != 0, TAKES_COLUMNS },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(options); i++) {
-		if (!options[i].is_given || format == EXPORT_FOLDED || (format == EXPORT_CSV && options[i].fits_csv))
+		if (!options[i].is_given || format->takes & options[i].takes)
 			continue;
-		cmd_error("export", "%s: not of %s", options[i].name, a->format);
+		cmd_error(COMMAND, "%s: not of %s", options[i].name, format->name);
+		return false;
+	}
+	return true;
+}
+
+/* False after a sentence about two options that do not go together. */
+static bool fit_together(const struct export_args *a)
+{
+	if (a->wakers && a->wakeup) {
+		cmd_error(COMMAND, "--wakers and --wakeup: only one view at a time");
+		return false;
+	}
+	if ((a->wakers || a->wakeup) && (a->no_delimiter || a->columns == 2)) {
+		cmd_error(COMMAND, "%s: not together with %s", a->no_delimiter ? "--no-delimiter" : "--columns 2",
+			  a->wakers ? "--wakers" : "--wakeup");
+		return false;
+	}
+	if (a->columns == 2 && a->weight && strcmp(a->weight, "count") == 0) {
+		cmd_error(COMMAND, "--columns 2: the first one is the count already");
 		return false;
 	}
 	return true;
 }
 
 /* False after a sentence about the first value that is no good. */
-static bool folded_plan(const struct export_args *a, struct folded_options *options)
+static bool make_plan(struct export_args *a, const struct format *format, struct export_plan *plan)
 {
-	options->delimiter = !a->no_delimiter;
+	g_autoptr(GError) error = NULL;
+	struct folded_options *options = &plan->folded;
+
+	if (!fits_format(a, format) || !fit_together(a))
+		return false;
+	options->delimiter = !a->no_delimiter && format->takes & TAKES_DELIMITER;
 	options->annotate = a->annotate;
 	options->lines = a->lines;
-	if (a->wakers && a->wakeup) {
-		cmd_error("export", "--wakers and --wakeup: only one view at a time");
-		return false;
-	}
-	if ((a->wakers || a->wakeup) && a->no_delimiter) {
-		cmd_error("export", "--no-delimiter: not together with %s", a->wakers ? "--wakers" : "--wakeup");
-		return false;
-	}
+	plan->wakers = a->wakers;
+	plan->wakeup = a->wakeup;
+	plan->columns = a->columns ? (unsigned)a->columns : 1;
+	options->two_columns = plan->columns == 2;
+	plan->has_weight = a->weight != NULL;
 	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "comm") != 0) {
-		cmd_error("export", "--by \"%s\": no such grouping; known are comm, thread", a->by);
+		cmd_error(COMMAND, "--by \"%s\": no such grouping; known are comm, thread", a->by);
 		return false;
 	}
 	options->by_thread = a->by && strcmp(a->by, "thread") == 0;
+	plan->by_comm = a->by && !options->by_thread;
 	if (a->unit && !folded_unit_parse(a->unit, &options->unit)) {
-		cmd_error("export", "--unit \"%s\": no such unit; known are ns, us, ms, s", a->unit);
+		cmd_error(COMMAND, "--unit \"%s\": no such unit; known are ns, us, ms, s", a->unit);
 		return false;
 	}
 	if (a->weight && !weight_parse(a->weight, &options->weight)) {
-		cmd_error("export", "--weight \"%s\": no such weight; known are %s", a->weight, weight_names());
+		cmd_error(COMMAND, "--weight \"%s\": no such weight; known are %s", a->weight, weight_names());
+		return false;
+	}
+	if (plan->columns > 2 || a->columns < 0) {
+		cmd_error(COMMAND, "--columns %d: one or two are wanted", a->columns);
+		return false;
+	}
+	if (!filters_understand(&a->filters, &error)) {
+		cmd_error(COMMAND, "%s", error->message);
 		return false;
 	}
 	return true;
 }
 
-/* Folded text has no place for these, so they are said beside it. */
-static void folded_notes(const struct profile *p, const struct folded_options *options,
-			 const struct folded_result *result)
+/* A list of stacks has no place for these, so they are said beside it. */
+static void tell_rest(const struct profile *p, const struct export_plan *plan, const struct folded_result *result)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
 	uint64_t unlisted_ns = 0;
 
 	for (unsigned i = 0; i < p->threads->len; i++)
-		unlisted_ns += profile_thread(p, i)->filtered_ns + profile_thread(p, i)->lost_ns;
+		if (plan->selection->threads[i])
+			unlisted_ns += profile_thread(p, i)->filtered_ns + profile_thread(p, i)->lost_ns;
 	if (result->dropped) {
 		text_duration(s, result->dropped);
-		cmd_error("export", "note: %" G_GUINT64_FORMAT " stacks of less than half a unit, %s in all, are left out",
+		cmd_error(COMMAND,
+			  "note: %" G_GUINT64_FORMAT " stacks of less than half a unit, %s in all, are left out",
 			  (guint64)result->dropped_lines_cnt, s->str);
 	}
-	if (unlisted_ns && options->weight != WEIGHT_COUNT) {
+	if (unlisted_ns && plan->folded.weight != WEIGHT_COUNT) {
 		g_string_truncate(s, 0);
 		text_duration(s, unlisted_ns);
-		cmd_error("export", "note: %s of off-CPU time has no stack (filtered or lost) and is left out", s->str);
+		cmd_error(COMMAND, "note: %s of off-CPU time has no stack (filtered or lost) and is left out", s->str);
 	}
 }
 
-static void folded(GString *out, const struct profile *p, const struct export_args *a,
-		   const struct folded_options *options, struct folded_result *ret_result)
+static bool write_out(const struct profile *p, const struct export_args *a, const struct format *format,
+		      const struct export_plan *plan, GError **error)
 {
-	if (a->wakers || a->wakeup)
-		folded_wakers_render(out, p, NULL, options, a->wakeup ? FOLDED_WAKEUP : FOLDED_OFFWAKE, ret_result);
-	else
-		folded_render(out, p, NULL, options, ret_result);
+	g_autoptr(GString) out = g_string_new(NULL);
+	const struct sink sink = sink_of_string(out);
+
+	return format_write(format, p, plan, &sink, error) && cmd_write_output(a->out, out->str, out->len, error);
 }
 
-static int export(const char *path, const struct export_args *a, enum export_format format,
-		  const struct folded_options *options)
+static bool knows(const struct profile *p, const char *path, const struct export_args *a,
+		  const struct export_plan *plan, GError **error)
+{
+	if ((plan->wakers || plan->wakeup) && !p->info.has_wakers) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
+			    path);
+		return false;
+	}
+	return recording_knows(p, path, plan->folded.weight, &a->filters.query, error) &&
+	       (plan->columns == 1 || recording_knows(p, path, WEIGHT_COUNT, NULL, error));
+}
+
+static int export(const char *path, struct export_args *a, const struct format *format, struct export_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GString) out = g_string_new(NULL);
+	g_autofree char *asked = query_text(&a->filters.query);
 	struct folded_result result = { 0 };
 	struct profile *p = range_read_profile(path, &a->range, &error);
+	struct selection *selection = p && knows(p, path, a, plan, &error) ? selection_new(p, &a->filters.query, &error)
+									   : NULL;
 	int status = EXIT_FAILED;
 
-	if (p && format == EXPORT_FOLDED && (a->wakers || a->wakeup) && !p->info.has_wakers) {
-		cmd_error("export", "%s: has no wakers: record it with --wakers", path);
-		profile_free(p);
-		return EXIT_FAILED;
-	}
-	if (p) {
-		if (format != EXPORT_JSON)
-			objects_as_frames(p);
-		if (format == EXPORT_JSON)
-			json_report(out, p, NULL);
-		else if (format == EXPORT_CSV)
-			csv_waits(out, p, NULL, options);
-		else
-			folded(out, p, a, options, &result);
-		if (cmd_write_output(a->out, out->str, out->len, &error))
-			status = EXIT_OK;
+	if (selection && !format->has_accounts)
+		objects_as_frames(p);
+	plan->selection = selection;
+	plan->selection_text = asked;
+	plan->ret_folded = &result;
+	if (selection && write_out(p, a, format, plan, &error)) {
+		status = EXIT_OK;
+		if (!format->has_accounts)
+			tell_rest(p, plan, &result);
 	}
 	if (error)
-		cmd_error("export", "%s", error->message);
-	else if (format == EXPORT_FOLDED)
-		folded_notes(p, options, &result);
+		cmd_error(COMMAND, "%s", error->message);
+	selection_free(selection);
 	profile_free(p);
 	return status;
+}
+
+/* Bytes of a packed or binary format are nothing for a terminal. */
+static bool may_print(const struct export_args *a, const struct format *format)
+{
+	bool is_text = g_str_has_prefix(format->media_type, "text/") ||
+		       g_str_has_prefix(format->media_type, "application/json");
+
+	if ((is_text && !format->gzip) || (a->out && strcmp(a->out, "-") != 0) || !isatty(STDOUT_FILENO))
+		return true;
+	cmd_error(COMMAND, "%s is no text: -o FILE.%s is wanted, or a pipe", format->name, format->extension);
+	return false;
+}
+
+/* The help's list of formats is the table's. */
+static char *describe(void)
+{
+	GString *s = g_string_new(description);
+
+	g_string_append(s, "\n\nFormats:");
+	for (size_t i = 0; i < formats_cnt; i++)
+		if (formats[i].write)
+			g_string_append_printf(s, "\n  %-12s %s", formats[i].name, formats[i].help);
+	return g_string_free(s, FALSE);
 }
 
 int cmd_export(int argc, char **argv)
 {
 	struct export_args a = { 0 };
-	struct folded_options options = { 0 };
-	enum export_format format;
+	struct export_plan plan = { 0 };
+	const struct format *format;
+	g_autofree char *text = describe();
 	int status;
 	GOptionEntry entries[] = {
-		{ "format", 'f', 0, G_OPTION_ARG_STRING, &a.format, "folded, json or csv", "FORMAT" },
+		{ "format", 'f', 0, G_OPTION_ARG_STRING, &a.format, "One of those above", "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.out, "Write to this file (standard output)", "OUT" },
-		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "folded: first frame is comm, or comm-pid/tid for thread", "WHAT" },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by,
+		 "folded: first frame is comm, or comm-pid/tid for thread; speedscope: a profile each", "WHAT" },
 		{ "unit", 0, 0, G_OPTION_ARG_STRING, &a.unit, "folded: ns, us, ms or s (us)", "UNIT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
-		  "folded: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT" },
+		 "What counts: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT" },
+		{ "columns", 0, 0, G_OPTION_ARG_INT, &a.columns,
+		 "folded: 2 puts the number of waits before the time (1)", "N" },
 		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers,
-		  "folded: the sleeper's stacks, then -- and those of its waker, innermost first", NULL },
+		 "folded: the sleeper's stacks, then -- and those of its waker, innermost first", NULL },
 		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "folded: the wakers' stacks, then whom they woke", NULL },
 		{ "no-delimiter", 0, 0, G_OPTION_ARG_NONE, &a.no_delimiter,
-		  "folded: no frame \"-\" between user and kernel", NULL },
+		 "folded: no frame \"-\" between user and kernel", NULL },
 		{ "annotate", 0, 0, G_OPTION_ARG_NONE, &a.annotate,
-		  "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
+		 "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
 		{ "lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
-		  "folded, csv: name:file:line, where record --inline found them", NULL },
+		 "folded, csv: name:file:line, where record --inline found them", NULL },
+		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
+		INPUT_OPTION,
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	g_autoptr(GError) error = NULL;
 
-	if (cmd_parse("export", "[FILE] -f FORMAT", description, entries, &argc, &argv, &status)) {
+	if (cmd_parse(COMMAND, "[FILE] -f FORMAT", text, entries, &argc, &argv, &status)) {
 		const char *path = argc > 1 ? argv[1] : DEFAULT_FILE;
 
 		status = EXIT_USAGE;
 		if (argc > 2)
-			cmd_error("export", "\"%s\": only one FILE is read", argv[2]);
-		else if (a.out && cmd_is_same_file(a.out, path))
-			cmd_error("export", "%s: the output would replace the recording", a.out);
+			cmd_error(COMMAND, "\"%s\": only one FILE is read", argv[2]);
+		else if (a.out && cmd_is_same_file(a.out, path) && strcmp(path, "-") != 0)
+			cmd_error(COMMAND, "%s: the output would replace the recording", a.out);
 		else if (!range_args_check(&a.range, &error))
-			cmd_error("export", "%s", error->message);
-		else if (format_parse(a.format, &format) && fits_format(&a, format) && folded_plan(&a, &options))
-			status = export(path, &a, format, &options);
+			cmd_error(COMMAND, "%s", error->message);
+		else if ((format = format_parse(a.format)) && make_plan(&a, format, &plan) && may_print(&a, format))
+			status = export(path, &a, format, &plan);
 	}
 	args_clear(&a);
 	return status;

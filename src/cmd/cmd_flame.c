@@ -9,6 +9,7 @@
 #include "analyse/tree.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/range.h"
 #include "render/html/html.h"
 #include "render/svg/svg.h"
@@ -103,6 +104,8 @@ static char *default_output(const char *input)
 {
 	size_t len = strlen(input);
 
+	if (strcmp(input, "-") == 0)
+		return g_strdup("offcpu.svg");
 	if (g_str_has_suffix(input, ".offcpu"))
 		len -= strlen(".offcpu");
 	return g_strdup_printf("%.*s.svg", (int)len, input);
@@ -139,7 +142,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
 					 .min_width = 0.001, .inverted = a->inverted,
 					 .max_frames = a->min_width ? 0 : PICTURE_MAX_FRAMES, .max_rows = PICTURE_MAX_ROWS };
-	if (cmd_is_same_file(job->output, job->input))
+	if (strcmp(job->input, "-") != 0 && cmd_is_same_file(job->output, job->input))
 		return bad(error, "%s: the output would replace the recording", job->output);
 	if (a->width && !parse_width(a->width, &job->svg.width_px, error))
 		return false;
@@ -221,13 +224,16 @@ static int run(struct flame_job *job)
 	g_autoptr(GError) error = NULL;
 	struct profile *p = range_read_profile(job->input, job->range, &error);
 	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
-		cmd_error(COMMAND, "%s: has no wakers: record it with --wakers", job->input);
+		cmd_error(COMMAND, p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers", job->input);
 		profile_free(p);
 		return EXIT_FAILED;
 	}
 	if (p)
 		objects_as_frames(p);
-	struct selection *selection = p ? selection_new(p, &job->query, &error) : NULL;
+	bool knows = p && recording_knows(p, job->input, job->tree.weight, &job->query, &error);
+	if (knows && job->svg.palette == PALETTE_STATE)
+		knows = recording_knows(p, job->input, WEIGHT_OFF_CPU, &(struct query){ .states = "S" }, &error);
+	struct selection *selection = knows ? selection_new(p, &job->query, &error) : NULL;
 	int status = EXIT_FAILED;
 
 	if (selection)
@@ -266,6 +272,7 @@ int cmd_flame(int argc, char **argv)
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only stacks with a frame that matches", "REGEX" },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads of that name", "GLOB" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		INPUT_OPTION,
 		RANGE_ENTRIES(a.range),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};

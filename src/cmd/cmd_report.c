@@ -8,6 +8,7 @@
 #include "cmd/range.h"
 #include "cmd/rules.h"
 #include "cmd/views.h"
+#include "cmd/input.h"
 #include "render/json/json.h"
 #include "render/text/csv.h"
 #include "render/text/text.h"
@@ -246,7 +247,7 @@ static bool print(GString *out, const struct report_args *a, const struct report
 		json_report(out, in->profile, in->selection);
 	else if (a->csv)
 		csv_waits(out, in->profile, in->selection, NULL);
-	else if (plan->is_full)
+	else if (plan->is_full || in->profile->info.imported)
 		text_report(out, in->profile, in->query, in->selection, in->text);
 	else
 		text_first(out, in->profile, in->query, in->selection, in->text, &in->first);
@@ -256,10 +257,22 @@ static bool print(GString *out, const struct report_args *a, const struct report
 /* False: said what the recording lacks, and the option that records it. */
 static bool has_what_is_wanted(const struct profile *p, const struct view *view, const char *path)
 {
+	if (view && view->is_there && p->info.imported) {
+		cmd_error("report", "%s: --%s is of recordings; %s does not tell enough", path, view->name, p->info.imported);
+		return false;
+	}
 	if (!view || !view->is_there || view->is_there(&p->info))
 		return true;
 	cmd_error("report", "%s: has no %s: record it with %s", path, view->needs, view->recorded_with);
 	return false;
+}
+
+/* False, with a sentence, when the list is asked for by something that an imported profile does not tell. */
+static bool knows_grouping(const struct profile *p, const char *path, const struct report_plan *plan, GError **error)
+{
+	const struct query by_state = { .states = "S" };
+
+	return plan->text.by != TOP_BY_STATE || recording_knows(p, path, WEIGHT_OFF_CPU, &by_state, error);
 }
 
 static int report(const char *path, const struct report_args *a, const struct report_plan *plan)
@@ -272,8 +285,9 @@ static int report(const char *path, const struct report_args *a, const struct re
 		profile_free(p);
 		return EXIT_FAILED;
 	}
-	struct selection *selection = p ? selection_new(p, &plan->query, &error) : NULL;
-	int status = p && !selection ? EXIT_USAGE : EXIT_FAILED;
+	bool knows = p && recording_knows(p, path, plan->text.weight, &plan->query, &error) && knows_grouping(p, path, plan, &error);
+	struct selection *selection = knows ? selection_new(p, &plan->query, &error) : NULL;
+	int status = knows && !selection ? EXIT_USAGE : EXIT_FAILED;
 
 	struct view_input input = plan->input;
 
@@ -342,6 +356,7 @@ int cmd_report(int argc, char **argv)
 		{ "explain", 0, 0, G_OPTION_ARG_STRING, &a.explain, "Show a rule, or all that give a reason", "RULE" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },
+		INPUT_OPTION,
 	};
 	g_autofree GOptionEntry *entries = with_views(usual, G_N_ELEMENTS(usual), a.views);
 

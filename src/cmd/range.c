@@ -3,7 +3,7 @@
 
 #include "analyse/range.h"
 #include "base/parse.h"
-#include "profile/profile_file.h"
+#include "cmd/input.h"
 #include "profile/slices.h"
 
 void range_args_clear(struct range_args *a)
@@ -32,12 +32,14 @@ bool range_args_check(const struct range_args *a, GError **error)
 
 struct profile *range_read_profile(const char *path, const struct range_args *a, GError **error)
 {
-	struct profile *p = profile_file_read(path, error);
+	struct profile *p = recording_read(path, error);
 	uint64_t from_ns, to_ns;
 
 	if (!p || !range_is_asked(a))
 		return p;
-	if (!profile_has_slices(p))
+	if (p->info.imported)
+		g_set_error(error, PARSE_ERROR, 0, "%s does not tell when time was spent: --from and --to cannot be used", p->info.imported);
+	else if (!profile_has_slices(p))
 		g_set_error(error, PARSE_ERROR, 0, "an older offcpu recorded it, which did not note when time was spent: "
 			    "--from and --to cannot be used");
 	else if (range_parse(a->from, a->to, &p->info, &from_ns, &to_ns, error) && profile_cut(p, from_ns, to_ns, error))

@@ -20,7 +20,7 @@ void range_args_clear(struct range_args *a);
 bool range_is_asked(const struct range_args *a);
 /* False, with one sentence, when they are no times. */
 bool range_args_check(const struct range_args *a, GError **error);
-/* The recording, or what of it lies in the range: profile_file_read() and profile_cut(). */
+/* The recording, or what of it lies in the range: recording_read() and profile_cut(). */
 struct profile *range_read_profile(const char *path, const struct range_args *a, GError **error);
 
 #endif

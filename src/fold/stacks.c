@@ -7,6 +7,7 @@
 #include "base/module.h"
 #include "fold/lines.h"
 #include "fold/parts.h"
+#include "symbolize/elf/table.h"
 
 #define TRACERS_FRAMES_MAX 12U
 
@@ -17,6 +18,7 @@ struct fold_stacks {
 	GHashTable *frames;	/* struct frame_key -> frame id, or place with lines */
 	struct fold_lines *lines;	/* NULL: without */
 	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
+	const struct elf_table *noted;	/* whose build id was noted last */
 	unsigned max_depth;
 	uint32_t pending_user, pending_kernel;	/* nodes of the stacks that never arrived */
 };
@@ -73,6 +75,19 @@ void fold_stacks_with_lines(struct fold_stacks *f)
 	f->lines = fold_lines_new(f->profile, f->symbolizer);
 }
 
+/* The file's build id goes into the recording: with it an unnamed frame can be named elsewhere. */
+static void note_build_id(struct fold_stacks *f, const struct symbol *symbol)
+{
+	char hex[2 * ELF_BUILD_ID_MAX + 1] = "";
+
+	if (!symbol->source || symbol->source == f->noted)
+		return;
+	f->noted = symbol->source;
+	for (size_t i = 0; i < symbol->source->build_id_bytes; i++)
+		g_snprintf(hex + 2 * i, 3, "%02x", symbol->source->build_id[i]);
+	profile_set_build_id(f->profile, symbol->module, hex);
+}
+
 /* The frame's id, or that of its place with lines. */
 static uint32_t spot_id(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return)
 {
@@ -105,6 +120,7 @@ static uint32_t spot_id(struct fold_stacks *f, const struct offcpu_rec_stack *re
 	};
 	uint32_t id = profile_frame(f->profile, &frame);
 
+	note_build_id(f, &symbol);
 	if (f->lines)
 		id = fold_lines_place(f->lines, &symbol, id);
 	/* Mappings that could not be read may be readable for the next stack. */

@@ -28,6 +28,7 @@ struct profile *profile_new(void)
 	p->blames = g_array_new(FALSE, FALSE, sizeof(struct blame));
 	p->storms = g_array_new(FALSE, FALSE, sizeof(struct storm));
 	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
+	p->build_ids = g_array_new(FALSE, FALSE, sizeof(struct module_id));
 	p->strings = g_string_chunk_new(64 * 1024);
 	p->string_list = g_ptr_array_new();
 	p->string_index = id_index_new();
@@ -64,6 +65,7 @@ void profile_free(struct profile *p)
 	g_array_unref(p->blames);
 	g_array_unref(p->storms);
 	g_array_unref(p->losses);
+	g_array_unref(p->build_ids);
 	slices_free(p->slices);
 	g_string_chunk_free(p->strings);
 	g_ptr_array_unref(p->string_list);

@@ -23,6 +23,8 @@
 #define PROFILE_STRING_MAX_BYTES 16384	/* longer strings are cut */
 #define PROFILE_NODES_MAX (16 << 20)
 #define PROFILE_ROWS_MAX (4 << 20)	/* threads, frames, waits: each */
+#define PROFILE_MODULES_MAX 4096
+#define PROFILE_BUILD_ID_MAX_DIGITS 128
 #define PROFILE_NS_MAX (UINT64_C(1) << 62)	/* no time or duration is above: 146 years */
 
 enum frame_kind { FRAME_USER = 0, FRAME_KERNEL = 1 };
@@ -261,6 +263,12 @@ struct storm {
 	uint64_t cpu_ns, again_ns, delay_ns;
 };
 
+/* Of a file that frames lie in. */
+struct module_id {
+	const char *module;	/* as the frames have it */
+	const char *hex;	/* its build id, in lower case */
+};
+
 struct profile_loss {
 	const char *reason;	/* short id, "ring_stack" */
 	const char *help;	/* a sentence */
@@ -281,6 +289,24 @@ struct profile_sampling {
 	bool has_used;			/* it could be measured */
 };
 
+/*
+ * What another tool's format does not tell.  Of a recording nothing is unknown in this sense.  What is unknown is 0, and nobody shows
+ * it: where the parts of a wait are unknown all of its time is in blocked_ns, and its state is '?'.
+ */
+enum profile_unknown {
+	UNKNOWN_STATES = 1 << 0,
+	UNKNOWN_PARTS = 1 << 1,		/* of off-CPU time: blocked, runnable, preempted */
+	UNKNOWN_COUNTS = 1 << 2,	/* of waits */
+	UNKNOWN_DURATIONS = 1 << 3,	/* of single waits: maximum, histogram */
+	UNKNOWN_ACCOUNTS = 1 << 4,	/* of threads: observed, on-CPU time, switches */
+	UNKNOWN_IDS = 1 << 5,		/* of processes and threads */
+	UNKNOWN_WINDOW = 1 << 6,	/* how long was observed */
+	UNKNOWN_HOST = 1 << 7,		/* where: host, kernel, CPUs, the recorder */
+	UNKNOWN_STACK_ENDS = 1 << 8,	/* whether stacks are complete */
+};
+#define UNKNOWN_ALL ((1 << 9) - 1)
+/* "states, wakers, ..." for people: what of a profile is unknown; free with g_free(). */
+char *profile_unknown_text(uint32_t unknown, bool has_wakers);
 /* The part of a recording's window that a profile was reduced to: see profile_cut(). */
 struct profile_range {
 	bool is_cut;
@@ -312,6 +338,8 @@ struct profile_info {
 	bool has_blame, has_storms;	/* they were asked for */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
+	const char *imported;	/* what it was read from: "pprof (off_cpu in nanoseconds)"; NULL: a recording */
+	uint32_t unknown;	/* enum profile_unknown, of what was imported */
 	struct profile_range range;
 };
 
@@ -336,6 +364,7 @@ struct profile {
 	GArray *blames;		/* struct blame */
 	GArray *storms;		/* struct storm, one a waker */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
+	GArray *build_ids;	/* struct module_id, one a module, of those that have one */
 	struct slices *slices;	/* see slices.h; NULL: none */
 	/* private: interning */
 	GStringChunk *strings;
@@ -395,6 +424,11 @@ void profile_add_blame(struct profile *p, const struct blame *b);
 void profile_add_storm(struct profile *p, const struct storm *s);
 /* Sums into the loss with the same reason. */
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns);
+
+/* Notes the build id of a module that frames name; what is no hexadecimal number, or too much, is dropped. */
+void profile_set_build_id(struct profile *p, const char *module, const char *hex);
+/* Of a module as a frame of the profile points to it; NULL: not known. */
+const char *profile_build_id(const struct profile *p, const char *module);
 
 /*
  * True when no array is above its maximum, every index is in range, parents come before children, letters and enums are

@@ -100,7 +100,7 @@ static bool check_waits(const struct profile *p, GError **error)
 			return profile_damaged(error, "wait %u has no valid thread or stack", i);
 		if (w->object > p->objects->len)
 			return profile_damaged(error, "wait %u has no valid object", i);
-		if (!w->state || !strchr("SDTtPIR", w->state))
+		if (!w->state || !strchr(p->info.unknown & UNKNOWN_STATES ? "SDTtPIR?" : "SDTtPIR", w->state))
 			return profile_damaged(error, "wait %u has no valid state", i);
 		if (!times_fit(times, G_N_ELEMENTS(times)))
 			return profile_damaged(error, "a time of wait %u is out of range", i);

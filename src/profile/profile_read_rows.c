@@ -7,6 +7,20 @@
 #include "profile/profile_schema.h"
 #include "profile/slices.h"
 
+static void build_ids_row(struct reader *r)
+{
+	g_auto(GStrv) lines = g_strsplit(row_text(r, 1), "\n", PROFILE_MODULES_MAX);
+
+	for (char **line = lines; *line; line++) {
+		char *blank = strchr(*line, ' ');
+
+		if (!blank)
+			continue;
+		*blank = '\0';
+		profile_set_build_id(r->p, blank + 1, *line);
+	}
+}
+
 static void meta_row(struct reader *r)
 {
 	const char *key = row_text(r, 0);
@@ -23,6 +37,8 @@ static void meta_row(struct reader *r)
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
 		if (strcmp(key, texts[i].key) == 0)
 			*texts[i].to = row_own_text(r, 1);
+	if (strcmp(key, "build_ids") == 0)
+		build_ids_row(r);
 	if (strcmp(key, "cpus") == 0)
 		info->cpus = row_u32(r, 1);
 	if (strcmp(key, "self_excluded") == 0)

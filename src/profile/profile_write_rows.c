@@ -7,8 +7,25 @@
 #include "profile/profile_schema.h"
 #include "profile/slices.h"
 
+#define BUILD_IDS_MAX_BYTES 16000	/* readers take no longer text; some 160 files */
+
+/* "HEX PATH" a line, in the order of frames; a path with a newline is left out. */
+static GString *build_ids(const struct profile *p)
+{
+	GString *s = g_string_new(NULL);
+
+	for (guint i = 0; i < p->build_ids->len; i++) {
+		const struct module_id *id = &g_array_index(p->build_ids, struct module_id, i);
+
+		if (s->len + strlen(id->hex) + strlen(id->module) + 2 <= BUILD_IDS_MAX_BYTES && !strchr(id->module, '\n'))
+			g_string_append_printf(s, "%s %s\n", id->hex, id->module);
+	}
+	return s;
+}
+
 static int write_meta(sqlite3 *db, const struct profile *p)
 {
+	g_autoptr(GString) ids = build_ids(p);
 	const struct profile_info *info = &p->info;
 	struct insert in = insert_into(db, "INSERT INTO meta VALUES(?, ?)");
 	const struct {
@@ -29,6 +46,7 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "has_storms", NULL, info->has_storms },
 		{ "tracer_start_cpu_ns", NULL, info->tracer_start_cpu_ns },
 		{ "tracer_stop_cpu_ns", NULL, info->tracer_stop_cpu_ns },
+		{ "build_ids", ids->str, 0 },
 		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 

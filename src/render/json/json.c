@@ -47,6 +47,20 @@ static void write_window(struct json *j, const struct profile_info *info)
 	json_object_end(j);
 }
 
+/* In place of window and coverage, of a profile that another tool wrote. */
+static void write_imported(struct json *j, const struct profile_info *info)
+{
+	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
+
+	json_key(j, "imported");
+	json_object_begin(j);
+	json_member_string(j, "format", info->imported);
+	json_member_string(j, "unknown", unknown);
+	json_member_known(j, "start_unix_ns", info->start_unix_ns, info->start_unix_ns != 0);
+	json_member_known(j, "duration_ns", info->duration_ns, !(info->unknown & UNKNOWN_WINDOW));
+	json_object_end(j);
+}
+
 static void write_tracer(struct json *j, const struct profile_info *info)
 {
 	json_key(j, "tracer");
@@ -160,24 +174,27 @@ static void write_states(struct json *j, const struct profile *p, uint32_t threa
 static void write_thread(struct json *j, const struct profile *p, uint32_t index, uint64_t throttled_ns, unsigned *states_at)
 {
 	const struct thread *t = profile_thread(p, index);
+	const uint32_t unknown = p->info.unknown;
+	const bool account = !(unknown & UNKNOWN_ACCOUNTS), parts = !(unknown & UNKNOWN_PARTS), ids = !(unknown & UNKNOWN_IDS);
 
 	json_object_begin(j);
-	json_member_uint(j, "pid", t->pid);
-	json_member_uint(j, "tid", t->tid);
+	json_member_known(j, "pid", t->pid, ids);
+	json_member_known(j, "tid", t->tid, ids);
 	json_member_string(j, "comm", t->comm);
 	json_member_string(j, "process", t->process);
-	json_member_uint(j, "start_ns", t->start_ns);
-	json_member_uint(j, "observed_ns", thread_observed_ns(t));
-	json_member_uint(j, "on_cpu_ns", t->on_cpu_ns);
-	json_member_uint(j, "blocked_ns", t->blocked_ns);
-	json_member_uint(j, "runnable_ns", t->runnable_ns);
-	json_member_uint(j, "preempted_ns", t->preempted_ns);
+	json_member_known(j, "start_ns", t->start_ns, account);
+	json_member_known(j, "observed_ns", thread_observed_ns(t), account);
+	json_member_known(j, "on_cpu_ns", t->on_cpu_ns, account);
+	json_member_known(j, "blocked_ns", t->blocked_ns, parts);
+	json_member_known(j, "runnable_ns", t->runnable_ns, parts);
+	json_member_known(j, "preempted_ns", t->preempted_ns, parts);
 	json_member_uint(j, "throttled_ns", throttled_ns);
 	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));
-	json_member_int(j, "residual_ns", thread_residual_ns(t));
-	json_member_uint(j, "filtered_ns", t->filtered_ns);
-	json_member_uint(j, "lost_ns", t->lost_ns);
-	json_member_uint(j, "switches", t->switches);
+	if (account)
+		json_member_int(j, "residual_ns", thread_residual_ns(t));
+	json_member_known(j, "filtered_ns", t->filtered_ns, account);
+	json_member_known(j, "lost_ns", t->lost_ns, account);
+	json_member_known(j, "switches", t->switches, account);
 	json_member_bool(j, "open_at_start", t->flags & THREAD_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", t->flags & THREAD_OPEN_AT_END);
 	json_member_bool(j, "kernel", t->flags & THREAD_KERNEL);
@@ -342,25 +359,29 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	const struct profile *p = writer->p;
 	const struct wait *w = profile_wait(p, wait);
 	const struct thread *t = profile_thread(p, w->thread);
+	const uint32_t unknown = p->info.unknown;
+	const bool parts = !(unknown & UNKNOWN_PARTS), ids = !(unknown & UNKNOWN_IDS);
 	char state[2] = { (char)w->state, '\0' };
 	uint64_t hist[PROFILE_HIST_SLOTS];
 
 	json_object_begin(j);
-	json_member_uint(j, "pid", t->pid);
-	json_member_uint(j, "tid", t->tid);
+	json_member_known(j, "pid", t->pid, ids);
+	json_member_known(j, "tid", t->tid, ids);
 	json_member_string(j, "comm", t->comm);
-	json_member_string(j, "state", state);
+	json_member_string(j, "state", w->state == '?' ? NULL : state);
 	json_member_string(j, "reason", reason_name(reasons_of(writer->reasons, wait)));
 	json_member_string(j, "protocol", reasons_protocol(writer->reasons, wait));
 	json_member_string(j, "idle", reasons_is_idle(writer->reasons, wait) ? idle_kind_name(reasons_idle(writer->reasons, wait)) : NULL);
-	json_member_uint(j, "count", w->count);
+	json_member_known(j, "count", w->count, !(unknown & UNKNOWN_COUNTS));
 	json_member_uint(j, "off_cpu_ns", wait_off_cpu_ns(w));
-	json_member_uint(j, "blocked_ns", w->blocked_ns);
-	json_member_uint(j, "runnable_ns", w->runnable_ns);
-	json_member_uint(j, "preempted_ns", w->preempted_ns);
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
-		hist[i] = w->hist[i];
-	json_percentiles(j, hist, w->max_ns);
+	json_member_known(j, "blocked_ns", w->blocked_ns, parts);
+	json_member_known(j, "runnable_ns", w->runnable_ns, parts);
+	json_member_known(j, "preempted_ns", w->preempted_ns, parts);
+	if (!(unknown & UNKNOWN_DURATIONS)) {
+		for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+			hist[i] = w->hist[i];
+		json_percentiles(j, hist, w->max_ns);
+	}
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
 	json_member_uint(j, "count_se", w->count_se);
 	write_hist(j, w->hist);
@@ -369,7 +390,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_member_bool(j, "throttled", w->flags & WAIT_THROTTLED);
 	json_stack(j, writer, "user", w->user);
 	json_stack(j, writer, "kernel", w->kernel);
-	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
+	json_member_string(j, "user_end", unknown & UNKNOWN_STACK_ENDS ? NULL : stack_end_text(coverage_stack_end(p, w)));
 	write_object(j, profile_wait_object(writer->p, w));
 	write_wakers(j, writer, wait);
 	json_object_end(j);
@@ -391,8 +412,12 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_init(&j, out);
 	json_object_begin(&j);
 	json_member_uint(&j, "schema", 1);
-	write_window(&j, &p->info);
-	write_coverage(&j, p, selection);
+	if (p->info.imported) {
+		write_imported(&j, &p->info);
+	} else {
+		write_window(&j, &p->info);
+		write_coverage(&j, p, selection);
+	}
 	json_findings(&j, findings);
 	json_reasons(&j, reasons);
 	json_key(&j, "threads");

@@ -185,3 +185,12 @@ void json_member_bool(struct json *j, const char *key, bool b)
 	json_key(j, key);
 	json_bool(j, b);
 }
+
+void json_member_known(struct json *j, const char *key, uint64_t n, bool is_known)
+{
+	json_key(j, key);
+	if (is_known)
+		json_uint(j, n);
+	else
+		json_null(j);
+}

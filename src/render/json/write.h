@@ -39,6 +39,8 @@ void json_raw(struct json *j, const char *text, gsize len);
 /* key and value */
 void json_member_string(struct json *j, const char *key, const char *s);
 void json_member_uint(struct json *j, const char *key, uint64_t n);
+/* null where it is not known: 0 would be a claim */
+void json_member_known(struct json *j, const char *key, uint64_t n, bool is_known);
 void json_member_int(struct json *j, const char *key, int64_t n);
 void json_member_bool(struct json *j, const char *key, bool b);
 

@@ -86,8 +86,10 @@ static void add_window(const struct profile_info *info, GPtrArray *parts, GStrin
 		g_autofree char *date = g_date_time_format(start, "%Y-%m-%d %H:%M:%S UTC");
 		g_string_append_printf(s, "%s, ", date ? date : "");
 	}
-	svg_time(s, info->duration_ns);
-	g_string_append(s, " window");
+	if (!(info->unknown & UNKNOWN_WINDOW)) {
+		svg_time(s, info->duration_ns);
+		g_string_append(s, " window");
+	}
 	add_part(parts, s);
 }
 
@@ -140,6 +142,17 @@ static void add_stack_quality(const struct coverage *c, GPtrArray *parts, GStrin
 		svg_percent(s, c->stacks_ns[ends[i]], with_user_ns);
 		g_string_append_printf(s, " %s", stack_end_text(ends[i]));
 	}
+	add_part(parts, s);
+}
+
+/* In place of the coverage, of which another tool's profile tells nothing. */
+static void add_import(const struct profile_info *info, GPtrArray *parts, GString *s)
+{
+	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
+
+	g_string_append_printf(s, "Imported: %s", info->imported);
+	add_part(parts, s);
+	g_string_append_printf(s, "unknown: %s", unknown);
 	add_part(parts, s);
 }
 
@@ -201,7 +214,9 @@ static GPtrArray *foot_parts(const struct profile *p, const struct tree *t, cons
 
 	for (const char *const *part = o->paint ? o->paint->foot : NULL; part && *part; part++)
 		g_ptr_array_add(parts, g_strdup(*part));
-	if (!o->paint)
+	if (!o->paint && p->info.imported)
+		add_import(&p->info, parts, s);
+	else if (!o->paint)
 		add_coverage(p, o, parts, s);
 	if (elided->frames_cnt > elided->deep_frames_cnt) {
 		g_string_append(s, "frames narrower than ");

@@ -167,6 +167,26 @@ static void append_painted_lines(const struct canvas *c, uint32_t i)
 	}
 }
 
+/* "12 waits, longest 3 ms" and the states, as far as the profile knows them. */
+static void append_waits(const struct canvas *c, const struct tree_node *n)
+{
+	bool counts = c->t->weight != WEIGHT_COUNT && !(c->t->unknown & UNKNOWN_COUNTS);
+	bool longest = !(c->t->unknown & UNKNOWN_DURATIONS);
+
+	if (counts || longest)
+		g_string_append_c(c->out, '\n');
+	if (counts) {
+		svg_count(c->out, n->count);
+		g_string_append(c->out, n->count == 1 ? " wait" : " waits");
+	}
+	if (longest) {
+		g_string_append(c->out, !counts ? "longest " : n->count == 1 ? ", " : ", longest ");
+		svg_time(c->out, n->max_ns);
+	}
+	if (!(c->t->unknown & (UNKNOWN_STATES | UNKNOWN_PARTS)))
+		append_states(c, n);
+}
+
 /* The tooltip; the first line is the name, whole, and flame.js reads it from there. */
 static void append_title(const struct canvas *c, uint32_t i)
 {
@@ -192,15 +212,7 @@ static void append_title(const struct canvas *c, uint32_t i)
 		return;
 	}
 	append_shares(c, n->total, parent_total);
-	if (c->t->weight != WEIGHT_COUNT) {
-		g_string_append_c(c->out, '\n');
-		svg_count(c->out, n->count);
-		g_string_append(c->out, n->count == 1 ? " wait, " : " waits, longest ");
-	} else {
-		g_string_append(c->out, "\nlongest ");
-	}
-	svg_time(c->out, n->max_ns);
-	append_states(c, n);
+	append_waits(c, n);
 	g_string_append(c->out, "</title>");
 }
 

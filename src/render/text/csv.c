@@ -40,6 +40,15 @@ static void number_field(GString *out, uint64_t n)
 	g_string_append_c(out, ',');
 }
 
+/* Empty where it is not known: 0 would be a claim. */
+static void known_field(GString *out, uint64_t n, bool is_known)
+{
+	if (is_known)
+		number_field(out, n);
+	else
+		g_string_append_c(out, ',');
+}
+
 static void stack_field(GString *out, const struct folded_names *names, uint32_t node, GString *scratch)
 {
 	g_string_truncate(scratch, 0);
@@ -52,6 +61,7 @@ void csv_waits(GString *out, const struct profile *p, const struct selection *se
 {
 	struct folded_names *names = folded_names_new(p, options);
 	g_autoptr(GString) scratch = g_string_new(NULL);
+	const uint32_t unknown = p->info.unknown;
 
 	g_string_append(out, "pid,tid,comm,process,state,count,off_cpu_ns,blocked_ns,runnable_ns,preempted_ns,max_ns,"
 			     "open_at_start,open_at_end,user_end,user,kernel\n");
@@ -61,21 +71,21 @@ void csv_waits(GString *out, const struct profile *p, const struct selection *se
 
 		if (selection && !selection->waits[i])
 			continue;
-		number_field(out, t->pid);
-		number_field(out, t->tid);
+		known_field(out, t->pid, !(unknown & UNKNOWN_IDS));
+		known_field(out, t->tid, !(unknown & UNKNOWN_IDS));
 		text_field(out, t->comm);
 		text_field(out, t->process);
 		g_string_append_c(out, w->state ? (char)w->state : '?');
 		g_string_append_c(out, ',');
-		number_field(out, w->count);
+		known_field(out, w->count, !(unknown & UNKNOWN_COUNTS));
 		number_field(out, wait_off_cpu_ns(w));
-		number_field(out, w->blocked_ns);
-		number_field(out, w->runnable_ns);
-		number_field(out, w->preempted_ns);
-		number_field(out, w->max_ns);
+		known_field(out, w->blocked_ns, !(unknown & UNKNOWN_PARTS));
+		known_field(out, w->runnable_ns, !(unknown & UNKNOWN_PARTS));
+		known_field(out, w->preempted_ns, !(unknown & UNKNOWN_PARTS));
+		known_field(out, w->max_ns, !(unknown & UNKNOWN_DURATIONS));
 		number_field(out, w->flags & WAIT_OPEN_AT_START ? 1 : 0);
 		number_field(out, w->flags & WAIT_OPEN_AT_END ? 1 : 0);
-		g_string_append(out, stack_end_text(coverage_stack_end(p, w)));
+		g_string_append(out, unknown & UNKNOWN_STACK_ENDS ? "" : stack_end_text(coverage_stack_end(p, w)));
 		g_string_append_c(out, ',');
 		stack_field(out, names, w->user, scratch);
 		g_string_append_c(out, ',');

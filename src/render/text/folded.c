@@ -105,7 +105,11 @@ void folded_append_stack(GString *s, struct folded_names const *names, uint32_t 
 /* A line before rounding. */
 struct line {
 	char *text;
-	uint64_t weight;
+	uint64_t weight, count;
+};
+
+struct id_sum {
+	uint64_t weight, count;
 };
 
 /*
@@ -158,15 +162,16 @@ static GHashTable *sum_by_ids(const struct profile *p, const struct selection *s
 
 		if (!add || (selection && !selection->waits[i]))
 			continue;
-		uint64_t *sum = g_hash_table_lookup(sums, &key);
+		struct id_sum *sum = g_hash_table_lookup(sums, &key);
 		if (!sum) {
 			struct id_key *own = g_new(struct id_key, 1);
 
 			*own = key;
-			sum = g_new0(uint64_t, 1);
+			sum = g_new0(struct id_sum, 1);
 			g_hash_table_insert(sums, own, sum);
 		}
-		*sum += add;
+		sum->weight += add;
+		sum->count += w->count;
 	}
 	return sums;
 }
@@ -192,7 +197,7 @@ static GArray *lines_of(GHashTable *sums, const struct folded_names *names, cons
 		if (delimiter && key->kernel)
 			g_string_append_len(s, ";-", 2);
 		folded_append_stack(s, names, key->kernel);
-		struct line line = { g_strndup(s->str, s->len), *(uint64_t *)sum };
+		struct line line = { g_strndup(s->str, s->len), ((struct id_sum *)sum)->weight, ((struct id_sum *)sum)->count };
 		g_array_append_val(lines, line);
 	}
 	g_array_sort(lines, line_compare);
@@ -220,10 +225,12 @@ static void write_lines(GString *out, GArray *lines, const struct folded_options
 {
 	for (unsigned i = 0; i < lines->len;) {
 		const char *text = g_array_index(lines, struct line, i).text;
-		uint64_t weight = 0;
+		uint64_t weight = 0, count = 0;
 
-		for (; i < lines->len && strcmp(g_array_index(lines, struct line, i).text, text) == 0; i++)
+		for (; i < lines->len && strcmp(g_array_index(lines, struct line, i).text, text) == 0; i++) {
 			weight += g_array_index(lines, struct line, i).weight;
+			count += g_array_index(lines, struct line, i).count;
+		}
 		uint64_t value = folded_value(weight, options);
 		if (!value) {
 			result->dropped_lines_cnt++;
@@ -233,6 +240,10 @@ static void write_lines(GString *out, GArray *lines, const struct folded_options
 		result->lines_cnt++;
 		g_string_append(out, text);
 		g_string_append_c(out, ' ');
+		if (options->two_columns) {
+			json_digits(out, count);
+			g_string_append_c(out, ' ');
+		}
 		json_digits(out, value);
 		g_string_append_c(out, '\n');
 	}

@@ -21,6 +21,7 @@ struct folded_options {
 	bool delimiter;		/* "-" before the kernel frames */
 	bool annotate;		/* "_[i]" behind inlined functions, "_[j]" JIT, "_[k]" kernel, as stackcollapse-perf.pl --all */
 	bool lines;		/* "name:file.c:12", as stackcollapse-perf.pl --srcline */
+	bool two_columns;	/* the number of waits before the time */
 };
 
 struct folded_result {

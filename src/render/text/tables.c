@@ -273,11 +273,12 @@ static void append_row_name(GString *s, const struct profile *p, const struct to
 	text_safe(s, th->comm);
 	if (r->processes_cnt > 1)
 		g_string_append_printf(s, ", %u processes", r->processes_cnt);
-	else
-		g_string_append_printf(s, " (%u)", th->pid);
+	else if (!(p->info.unknown & UNKNOWN_IDS))
+		g_string_append_printf(s, " (%u)", th->pid ? th->pid : th->tid);
 	if (r->threads_cnt > 1)
 		g_string_append_printf(s, ", %u threads", r->threads_cnt);
-	g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
+	if (!(p->info.unknown & UNKNOWN_STATES))
+		g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
 }
 
 /* "     for mutex queue_lock" */
@@ -289,22 +290,6 @@ static void append_lock(GString *s, const struct object *object, const struct te
 	g_string_append(s, "     for ");
 	text_safe_cut(s, name->str, text_room(o, 10));
 	g_string_append_c(s, '\n');
-}
-
-/* ", median 1.1 ms, p90 2.2 ms, p99 14 ms, max 20 ms" */
-static void append_percentiles(GString *s, const struct top_row *r)
-{
-	static const struct { const char *name; double share; } shares[] = { { "median", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 } };
-	uint64_t all = 0;
-
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
-		all += r->hist[i];
-	for (unsigned i = 0; all && i < G_N_ELEMENTS(shares); i++) {
-		g_string_append_printf(s, ", %s ", shares[i].name);
-		text_duration(s, MIN(waker_percentile_ns(r->hist, shares[i].share), r->max_ns));
-	}
-	g_string_append(s, ", max ");
-	text_duration(s, r->max_ns);
 }
 
 /* "  1. 12.3 s  45.6%  mysqld (123), S sleeping" and "     count 12, mean 1.03 s, max 2.20 s, blocked ..." */
@@ -323,20 +308,8 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	append_error(s, t, r);
 	g_string_append_printf(s, "  %.1f%%  ", top_percent(t, r->weight));
 	append_row_name(s, p, t, r, o);
-	g_string_append_printf(s, "%s\n     count ", text_plain(o));
-	text_thousands(s, r->count);
-	if (!t->is_exact)
-		text_relative_error(s, r->count_se, r->count);
-	g_string_append(s, ", mean ");
-	text_duration(s, r->count ? r->off_cpu_ns / r->count : 0);
-	append_percentiles(s, r);
-	g_string_append(s, "; blocked ");
-	text_duration(s, r->blocked_ns);
-	g_string_append(s, ", runnable ");
-	text_duration(s, r->runnable_ns);
-	g_string_append(s, ", preempted ");
-	text_duration(s, r->preempted_ns);
-	g_string_append_c(s, '\n');
+	g_string_append_printf(s, "%s\n", text_plain(o));
+	text_row_numbers(s, p->info.unknown, r, t->is_exact);
 	if (r->object)
 		append_lock(s, profile_get_object(p, r->object - 1), o);
 	if (t->by == TOP_BY_STACK)

@@ -277,9 +277,13 @@ void text_report(GString *s, const struct profile *p, const struct query *query,
 {
 	struct accounts *a = accounts_new(p, selection);
 
-	text_header(s, p, query, options);
-	text_coverage(s, p, selection, options);
-	text_accounts(s, a, options);
+	if (p->info.imported) {
+		text_imported(s, p, query, selection, options);
+	} else {
+		text_header(s, p, query, options);
+		text_coverage(s, p, selection, options);
+		text_accounts(s, a, options);
+	}
 	struct selection *users = foreground(s, p, query, selection);
 	const struct selection *ranked = users ? users : selection;
 	struct top *leaves = top_new(p, ranked, TOP_BY_LEAF, options->weight);

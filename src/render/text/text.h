@@ -21,6 +21,12 @@ struct text_options {
 void text_report(GString *s, const struct profile *p, const struct query *query,
 		 const struct selection *selection, const struct text_options *options);
 
+/* What stands above the lists of an imported profile: what it came from, and in one line what is unknown. */
+void text_imported(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
+		   const struct text_options *options);
+/* "     count 3, mean 1.2 s, ..." of a row, as far as it is known; nothing where nothing is. */
+void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, bool is_exact);
+
 /* Parts of it, for other commands; each ends in a newline. */
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options);
 void text_coverage(GString *s, const struct profile *p, const struct selection *selection,

@@ -172,7 +172,7 @@ static const struct {
 	{ "UPDATE frame SET offset = 'far' WHERE id = 4", "row 5 of table \"frame\" has an invalid offset" },
 	{ "UPDATE window SET duration_ns = -5", "row 1 of table \"window\" has an invalid duration_ns" },
 	{ "UPDATE window SET tracer_bpf_ns = NULL", NULL },
-	{ "UPDATE meta SET value = 'eight' WHERE key = 'cpus'", "row 2 of table \"meta\" has an invalid value" },
+	{ "UPDATE meta SET value = 'eight' WHERE key = 'cpus'", "row 3 of table \"meta\" has an invalid value" },
 	{ "INSERT INTO meta VALUES('later', 1.5)", NULL },
 	{ "UPDATE loss SET count = -1", "row 1 of table \"loss\" has an invalid count" },
 	/* rows */

@@ -54,18 +54,19 @@ static void test_report(void)
 	assert_has(s, "\"residual_ns\":10000000,");
 	assert_has(s, "\"filtered_ns\":120000000,");
 	assert_has(s, "\"stacks\":{\"complete_ns\":2660000000,\"truncated_ns\":180000000,\"broken_ns\":0,\"pending_ns\":120000000,\"none_ns\":1000000000}");
-	assert_has(s, "\"tracer\":{\"bpf_ns\":3400000,\"cpu_ns\":12000000,\"peak_rss_bytes\":34603008}");
+	assert_has(s, "\"tracer\":{\"bpf_ns\":3400000,\"cpu_ns\":12000000,\"start_cpu_ns\":0,\"running_cpu_ns\":0,\"peak_rss_bytes\":34603008}");
 	assert_has(s, "{\"pid\":100,\"tid\":102,\"comm\":\"worker\",\"process\":\"server\",");
 	assert_has(s, "\"comm\":\"ev\\u001b[31m;il\"");
 	/* root first, and the whole of one wait */
-	assert_has(s, "{\"pid\":200,\"tid\":200,\"comm\":\"ev\\u001b[31m;il\",\"state\":\"S\",\"count\":5,\"off_cpu_ns\":180000000,"
-		"\"blocked_ns\":150000000,\"runnable_ns\":30000000,\"preempted_ns\":0,\"max_ns\":50000000,\"off_cpu_se_ns\":0,\"count_se\":0,"
-		"\"log2_ns\":[[24,4],[25,1]],\"open_at_start\":false,\"open_at_end\":false,\"user\":["
+	assert_has(s, "{\"pid\":200,\"tid\":200,\"comm\":\"ev\\u001b[31m;il\",\"state\":\"S\",\"reason\":\"pipe\",\"protocol\":\"\","
+		"\"idle\":null,\"count\":5,\"off_cpu_ns\":180000000,\"blocked_ns\":150000000,\"runnable_ns\":30000000,"
+		"\"preempted_ns\":0,\"median_ns\":27262976,\"p90_ns\":50000000,\"p99_ns\":50000000,\"max_ns\":50000000,\"off_cpu_se_ns\":0,\"count_se\":0,"
+		"\"log2_ns\":[[24,4],[25,1]],\"open_at_start\":false,\"open_at_end\":false,\"throttled\":false,\"user\":["
 		"{\"name\":null,\"module\":\"/opt/app\",\"offset\":4660,\"file\":null,\"line\":0,\"inline\":false,\"why\":\"no symbols in file\"},"
 		"{\"name\":\"read\",\"module\":\"/lib/libc.so.6\",\"offset\":4096,\"file\":null,\"line\":0,\"inline\":false}],\"kernel\":["
 		"{\"name\":\"entry_SYSCALL_64_after_hwframe\",");
-	assert_has(s, "\"user_end\":\"truncated\",\"reason\":null,\"object\":null,\"wakers\":[]}");
-	assert_has(s, "\"open_at_start\":true,\"open_at_end\":true,\"user\":[");
+	assert_has(s, "\"user_end\":\"truncated\",\"object\":null,\"wakers\":[]}");
+	assert_has(s, "\"open_at_start\":true,\"open_at_end\":true,\"throttled\":false,\"user\":[");
 	g_assert_true(g_str_has_suffix(s->str, "]}\n"));
 	profile_free(p);
 }

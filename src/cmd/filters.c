@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/filters.h"
+
+#include "base/parse.h"
+
+#define IDS_MAX 4096
+
+static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static bool bad(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
+	va_end(ap);
+	return false;
+}
+
+/* "12,34" as a list of uint32_t. */
+static GArray *parse_ids(const char *option, const char *text, GError **error)
+{
+	g_auto(GStrv) parts = text ? g_strsplit(text, ",", IDS_MAX + 1) : NULL;
+	GArray *ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	guint64 id = 0;
+	bool ok = !text || *text;
+
+	for (unsigned i = 0; ok && parts && parts[i]; i++) {
+		uint32_t id32;
+
+		ok = i < IDS_MAX && g_ascii_string_to_unsigned(parts[i], 10, 1, G_MAXINT32, &id, NULL);
+		id32 = (uint32_t)id;
+		g_array_append_val(ids, id32);
+	}
+	if (ok)
+		return ids;
+	bad(error, "%s \"%s\": a list of positive numbers is wanted, like 12,34", option, text);
+	g_array_unref(ids);
+	return NULL;
+}
+
+bool filters_understand(struct filters *f, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+
+	if (f->user && f->kernel)
+		return bad(error, "-u and -k: only one of them leaves any thread");
+	if (f->state && !parse_state_letters(f->state, &f->states, &why))
+		return bad(error, "--state: %s", why->message);
+	f->pid_list = parse_ids("--pid", f->pids, error);
+	f->tid_list = f->pid_list ? parse_ids("--tid", f->tids, error) : NULL;
+	if (!f->tid_list)
+		return false;
+	f->query = (struct query){
+		.states = f->states,
+		.comm = f->comm,
+		.grep = f->grep,
+		.user_only = f->user,
+		.kernel_only = f->kernel,
+		.pids = (const uint32_t *)(void *)f->pid_list->data,
+		.pids_cnt = f->pid_list->len,
+		.tids = (const uint32_t *)(void *)f->tid_list->data,
+		.tids_cnt = f->tid_list->len,
+	};
+	return query_check(&f->query, error);
+}
+
+void filters_clear(struct filters *f)
+{
+	g_free(f->state);
+	g_free(f->comm);
+	g_free(f->grep);
+	g_free(f->pids);
+	g_free(f->tids);
+	g_free(f->states);
+	if (f->pid_list)
+		g_array_unref(f->pid_list);
+	if (f->tid_list)
+		g_array_unref(f->tid_list);
+}

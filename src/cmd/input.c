@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exchange/format.h"
+#include "profile/profile_file.h"
+
+#define MAGIC_BYTES 16
+static const char sqlite_magic[MAGIC_BYTES] = "SQLite format 3", perf_magic[] = "PERFILE2";
+
+/* What the user said of the input: one for the whole command. */
+static struct import_options import_options;
+
+gboolean recording_unit_option(const char *name, const char *value, gpointer data, GError **error)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(units); i++) {
+		if (strcmp(value, units[i].name) == 0) {
+			import_options.unit_ns = units[i].ns;
+			return TRUE;
+		}
+	}
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s \"%s\": no such unit; known are ns, us, ms, s",
+		    name, value);
+	return FALSE;
+}
+
+static gssize read_fd(void *ctx, void *buffer, gsize size_bytes, GError **error)
+{
+	int fd = *(const int *)ctx;
+
+	for (;;) {
+		ssize_t n = read(fd, buffer, size_bytes);
+
+		if (n >= 0)
+			return n;
+		if (errno == EINTR)
+			continue;
+		g_set_error_literal(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), g_strerror(errno));
+		return -1;
+	}
+}
+
+static bool has_magic(const char *bytes, gsize len_bytes, const char *magic, gsize magic_bytes)
+{
+	return len_bytes >= magic_bytes && memcmp(bytes, magic, magic_bytes) == 0;
+}
+
+/* A stream: a recording that was packed, or came by way of a pipe, is in memory as a whole. */
+static struct profile *read_stream(int fd, const char *name, GError **error)
+{
+	struct source *source = source_new(read_fd, &fd);
+	gsize len_bytes = 0;
+	const char *bytes = source_peek(source, &len_bytes, NULL);
+	struct profile *p = NULL;
+
+	if (bytes && has_magic(bytes, len_bytes, sqlite_magic, MAGIC_BYTES)) {
+		GByteArray *all = source_all(source, error);
+
+		if (all)
+			p = profile_file_read_bytes(all->data, all->len, name, error);
+		else
+			g_prefix_error(error, "'%s': ", name);
+		if (all)
+			g_byte_array_unref(all);
+	} else if (bytes && has_magic(bytes, len_bytes, perf_magic, strlen(perf_magic))) {
+		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN,
+			    "'%s' is perf.data, which perf reads only as a file of its own", name);
+	} else {
+		p = exchange_read(source, name, &import_options, error);
+	}
+	source_free(source);
+	return p;
+}
+
+/* The fields that are read of each event, with the process's id. */
+static struct profile *read_perf_data(const char *path, GError **error)
+{
+	const char *argv[] = { "perf", "script", "-i", path, "-F", "+pid,+period", "--no-inline", NULL };
+	const char *no_period[] = { "perf", "script", "-i", path, "-F", "+pid", "--no-inline", NULL };
+	g_autoptr(GError) why = NULL;
+	struct profile *p = NULL;
+
+	for (int attempt = 0; attempt < 2 && !p; attempt++) {
+		int out = -1, status = 0;
+		GPid pid;
+
+		g_clear_error(&why);
+		if (!g_spawn_async_with_pipes(NULL, (char **)(attempt ? no_period : argv), NULL,
+					      G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD |
+						      G_SPAWN_STDERR_TO_DEV_NULL,
+					      NULL, NULL, &pid, NULL, &out, NULL, NULL)) {
+			g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN,
+				    "'%s' is perf.data, and perf, which reads it, is not here", path);
+			return NULL;
+		}
+		p = read_stream(out, path, &why);
+		close(out);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (status != 0) {
+			profile_free(p);
+			p = NULL;
+			g_clear_error(&why);
+			g_set_error(&why, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD,
+				    "'%s': perf script could not read it; run it to see why", path);
+		}
+	}
+	if (!p)
+		g_propagate_error(error, g_steal_pointer(&why));
+	return p;
+}
+
+/*
+ * A file descriptor of ours by its path, as the shell's <(COMMAND) gives it: the one kind of pipe that will not hold
+ * us up.
+ */
+static bool is_own_fd(const char *path)
+{
+	return g_str_has_prefix(path, "/dev/fd/") || g_str_has_prefix(path, "/proc/self/fd/") ||
+	       strcmp(path, "/dev/stdin") == 0;
+}
+
+static struct profile *read_path(const char *path, GError **error)
+{
+	char magic[MAGIC_BYTES];
+	struct stat st;
+	struct profile *p = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_own_fd(path) ? 0 : O_NONBLOCK));
+
+	/* What is no plain file, or is missing, profile_file_read() has the words for. */
+	if (fd < 0 || fstat(fd, &st) || !(S_ISREG(st.st_mode) || (S_ISFIFO(st.st_mode) && is_own_fd(path)))) {
+		if (fd >= 0)
+			close(fd);
+		return profile_file_read(path, error);
+	}
+	ssize_t n = S_ISREG(st.st_mode) ? pread(fd, magic, sizeof(magic), 0) : -1;
+
+	if (n == 0 || (n > 0 && has_magic(magic, (gsize)n, sqlite_magic, MAGIC_BYTES)))
+		p = profile_file_read(path, error);
+	else if (n > 0 && has_magic(magic, (gsize)n, perf_magic, strlen(perf_magic)))
+		p = read_perf_data(path, error);
+	else
+		p = read_stream(fd, path, error);
+	close(fd);
+	return p;
+}
+
+struct profile *recording_read(const char *path, GError **error)
+{
+	return strcmp(path, "-") == 0 ? read_stream(STDIN_FILENO, "standard input", error) : read_path(path, error);
+}
+
+bool recording_knows(const struct profile *p, const char *path, enum weight weight, const struct query *query,
+		     GError **error)
+{
+	const struct {
+		bool asked;
+		uint32_t unknown;
+		const char *what;
+	} wants[] = {
+		{ weight != WEIGHT_OFF_CPU && weight != WEIGHT_COUNT, UNKNOWN_PARTS,
+		 "blocked, runnable and preempted time apart" },
+		{ weight == WEIGHT_COUNT, UNKNOWN_COUNTS, "how many waits there were" },
+		{ query && query->states, UNKNOWN_STATES, "states" },
+		{ query && (query->pids_cnt || query->tids_cnt), UNKNOWN_IDS, "ids of processes or threads" },
+		{ query && (query->user_only || query->kernel_only), UNKNOWN_ACCOUNTS, "which threads are the kernel's" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(wants); i++) {
+		if (!wants[i].asked || !(wants[i].unknown & p->info.unknown))
+			continue;
+		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, "%s: %s does not tell %s", path,
+			    p->info.imported, wants[i].what);
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_INPUT_H
+#define CMD_INPUT_H
+
+#include "analyse/query.h"
+#include "analyse/weight.h"
+#include "profile/profile.h"
+
+/*
+ * Reads what `path` holds, for every command that reads: a recording, or another tool's format, packed by gzip or
+ * zstd or not; "-" is standard input.  What it is its contents tell.  perf.data is read by `perf script`.  NULL with
+ * one sentence that names the file.
+ */
+struct profile *recording_read(const char *path, GError **error);
+
+/* The row of an option for what a format does not tell. */
+gboolean recording_unit_option(const char *name, const char *value, gpointer data, GError **error);
+#define INPUT_OPTION                                                                                                   \
+	{                                                                                                              \
+		"input-unit", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)recording_unit_option,                            \
+			"Unit of the numbers in collapsed and printed stacks that are read (us; ns of DTrace)", "UNIT" \
+	}
+
+/*
+ * Does the profile know what is asked for?  False, with a sentence, for a weight or a choice that an imported one
+ * cannot tell.
+ */
+bool recording_knows(const struct profile *p, const char *path, enum weight weight, const struct query *query,
+		     GError **error);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Collapsed stacks, one a line: "comm;outermost;...;innermost 1234", as this program, bcc's offcputime -f and
+ * stackcollapse-*.pl write them.  By convention the first frame is who, a frame "-" stands before the kernel's, and
+ * "--" before the stacks of the waker, innermost first, with its name at the very end.  Of two columns the second one
+ * is the time, as for flamegraph.pl.
+ */
+#include <string.h>
+
+#include "exchange/import.h"
+
+#define LINES_TO_LOOK_AT 64
+#define UNIT_NS 1000 /* offcputime's, and ours by default; the format has no place for it */
+
+/* Takes the last word off the line, if it is a number.  The length without it, 0 if there is none. */
+static gsize number_before(const char *line, gsize len, uint64_t unit_ns, uint64_t *ret_ns)
+{
+	gsize end = len, at;
+
+	while (end && line[end - 1] == ' ')
+		end--;
+	for (at = end; at && line[at - 1] != ' '; at--)
+		;
+	if (at < 2 || !import_time(line + at, end - at, unit_ns, ret_ns))
+		return 0;
+	while (at && line[at - 1] == ' ')
+		at--;
+	return at;
+}
+
+static bool is_comment(const char *line)
+{
+	return !*line || *line == '#';
+}
+
+/* Columns that all of the first lines have; 0: it is no such text. */
+static unsigned count_columns(const char *bytes, gsize len_bytes)
+{
+	unsigned columns = 2, lines = 0, with_frames = 0;
+
+	for (const char *at = bytes, *end = bytes + len_bytes; at < end && lines < LINES_TO_LOOK_AT;) {
+		const char *newline = memchr(at, '\n', (gsize)(end - at));
+		g_autofree char *line = g_strndup(at, (gsize)((newline ? newline : end) - at));
+		uint64_t ns;
+
+		if (!newline && lines)
+			break; /* cut off by the peek, or the last one */
+		at = newline ? newline + 1 : end;
+		if (is_comment(line))
+			continue;
+		gsize len = number_before(line, strlen(line), UNIT_NS, &ns);
+
+		if (!len || g_ascii_isspace(*line) || *line == '@')
+			return 0;
+		if (!number_before(line, len, UNIT_NS, &ns))
+			columns = 1;
+		lines++;
+		with_frames += memchr(line, ';', len) != NULL;
+	}
+	return with_frames ? columns : 0;
+}
+
+bool sniff_collapsed(const char *bytes, gsize len_bytes)
+{
+	return count_columns(bytes, len_bytes) > 0;
+}
+
+/* "name_[k]" and its like, as stackcollapse-perf.pl --all marks them. */
+static void take_annotation(char *name, struct import_frame *f)
+{
+	gsize len = strlen(name);
+
+	if (len <= 4 || strncmp(name + len - 4, "_[", 2) != 0 || name[len - 1] != ']')
+		return;
+	switch (name[len - 2]) {
+	case 'k': f->is_kernel = true; break;
+	case 'i': f->is_inline = true; break;
+	case 'j': f->module = "[jit]"; break;
+	default: return;
+	}
+	name[len - 4] = '\0';
+}
+
+/* Splits at the next ';'; NULL at the end. */
+static char *next_frame(char **at)
+{
+	char *frame = *at;
+
+	if (!frame)
+		return NULL;
+	*at = strchr(frame, ';');
+	if (*at)
+		*(*at)++ = '\0';
+	return frame;
+}
+
+struct line_stacks {
+	uint32_t user, kernel;
+};
+
+/* Up to "--" or the end; true at "--". */
+static bool take_sleeper(struct import *im, char **at, struct line_stacks *st)
+{
+	bool kernel = false;
+
+	for (char *name = next_frame(at); name; name = next_frame(at)) {
+		struct import_frame f = { .name = name, .is_kernel = kernel };
+
+		if (strcmp(name, "--") == 0)
+			return true;
+		if (strcmp(name, "-") == 0) {
+			kernel = true;
+			continue;
+		}
+		if (!*name)
+			continue;
+		take_annotation(name, &f);
+		uint32_t *stack = f.is_kernel ? &st->kernel : &st->user;
+		*stack = import_node(im, *stack, &f);
+	}
+	return false;
+}
+
+/*
+ * The waker's frames, innermost first, and last its name; further wakers of a chain, behind another "--", are left
+ * out.
+ */
+static void take_waker(struct import *im, char *at, const struct wait *w, uint32_t wait)
+{
+	g_autoptr(GPtrArray) frames = g_ptr_array_new();
+	struct line_stacks st = { 0 };
+	guint kernel_cnt = 0;
+
+	for (char *name = next_frame(&at); name && strcmp(name, "--") != 0; name = next_frame(&at)) {
+		if (strcmp(name, "-") == 0)
+			kernel_cnt = frames->len;
+		else
+			g_ptr_array_add(frames, name);
+	}
+	if (!frames->len)
+		return;
+	/* Outermost first, without the name. */
+	for (guint i = frames->len - 1; i-- > 0;) {
+		struct import_frame f = { .name = g_ptr_array_index(frames, i), .is_kernel = i < kernel_cnt };
+		uint32_t *stack;
+
+		take_annotation(g_ptr_array_index(frames, i), &f);
+		stack = f.is_kernel ? &st.kernel : &st.user;
+		*stack = import_node(im, *stack, &f);
+	}
+	struct waker waker = { .comm = g_ptr_array_index(frames, frames->len - 1), .user = st.user, .kernel = st.kernel };
+	struct wake wake = { .wait = wait, .waker = profile_waker(im->p, &waker), .blocked_ns = w->blocked_ns };
+
+	profile_add_wake(im->p, &wake);
+	im->p->info.has_wakers = true;
+}
+
+/* How the lines look. */
+struct layout {
+	unsigned columns;
+	uint64_t unit_ns, number; /* of the line */
+};
+
+static bool take_line(struct import *im, char *line, gsize len, const struct layout *layout, GError **error)
+{
+	struct wait w = { .state = '?' };
+	struct line_stacks st = { 0 };
+	char *at = line;
+
+	len = number_before(line, len, layout->unit_ns, &w.blocked_ns);
+	if (len && layout->columns == 2) {
+		uint64_t other_ns;
+
+		len = number_before(line, len, UNIT_NS, &other_ns);
+	}
+	if (!len)
+		return import_bad(error, "line %" G_GUINT64_FORMAT " does not end in %s", layout->number,
+				  layout->columns == 2 ? "two numbers" : "a number");
+	line[len] = '\0';
+	w.thread = import_thread_text(im, next_frame(&at));
+	bool has_waker = take_sleeper(im, &at, &st);
+
+	w.user = st.user;
+	w.kernel = st.kernel;
+	if (!import_wait(im, &w, error))
+		return false;
+	if (has_waker)
+		take_waker(im, at, &w,
+			   profile_add_wait(im->p, &(struct wait){ .thread = w.thread,
+								  .state = w.state,
+								  .user = w.user,
+								  .kernel = w.kernel }));
+	return true;
+}
+
+bool read_collapsed(struct source *source, const struct import_options *options, struct profile *p, GError **error)
+{
+	gsize len = 0;
+	const char *peek = source_peek(source, &len, error);
+	struct layout layout = { .columns = peek ? count_columns(peek, len) : 0,
+				.unit_ns = options->unit_ns ? options->unit_ns : UNIT_NS };
+	g_autoptr(GError) why = NULL;
+	struct import im;
+	char *line;
+	bool ok = true;
+
+	if (!peek)
+		return false;
+	g_autofree char *from = g_strdup_printf("collapsed stacks (%snumbers taken as %s)",
+						layout.columns == 2 ? "second column, " : "",
+						import_unit_name(layout.unit_ns));
+
+	import_begin(&im, p, from, UNKNOWN_ALL);
+	while (ok && (line = source_line(source, &len, &why))) {
+		layout.number++;
+		if (!is_comment(line))
+			ok = take_line(&im, line, len, &layout, &why);
+	}
+	ok = ok && !why;
+	if (why)
+		g_propagate_error(error, g_steal_pointer(&why));
+	return import_end(&im, ok, error);
+}

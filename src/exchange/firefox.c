@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The Firefox Profiler's processed profile, version 48, which later ones upgrade.  A track is a thread, a sample a
+ * part of a row of waits, weighted by its time; its category is what the thread did with it.  A marker is a row of
+ * waits, with what is known of it. A sum of waits has no place in time: the time axis of each thread is its sum so
+ * far, not the clock, and the profile says so.
+ */
+#include "exchange/firefox.h"
+
+#include "base/module.h"
+#include "exchange/paths.h"
+
+#define PROCESSED_VERSION 48
+#define GECKO_VERSION 29
+
+static const struct {
+	const char *name, *color;
+} categories[CATEGORIES] = {
+	[CATEGORY_OTHER] = { "Off CPU", "grey" },          [CATEGORY_SLEEPING] = { "Sleeping", "blue" },
+	[CATEGORY_DISK] = { "Uninterruptible", "orange" }, [CATEGORY_RUNNABLE] = { "Run queue", "yellow" },
+	[CATEGORY_PREEMPTED] = { "Preempted", "red" },     [CATEGORY_IDLE] = { "Idle", "transparent" },
+	[CATEGORY_STOPPED] = { "Stopped", "purple" },
+};
+
+static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *path)
+{
+	const struct thread *th = profile_thread(w->p, id);
+	g_autofree char *pid = g_strdup_printf("%u", th->pid);
+	struct json *j = &w->json;
+	struct firefox_track t;
+
+	firefox_track_init(w, &t, waits, path);
+	json_object_begin(j);
+	json_member_string(j, "name", th->comm);
+	json_member_string(j, "processName", th->process);
+	json_member_string(j, "processType", "default");
+	json_member_string(j, "pid", pid);
+	json_member_uint(j, "tid", th->tid);
+	json_member_bool(j, "isMainThread", th->tid == th->pid);
+	json_member_uint(j, "registerTime", 0);
+	json_key(j, "unregisterTime");
+	json_null(j);
+	json_member_uint(j, "processStartupTime", 0);
+	json_key(j, "processShutdownTime");
+	json_null(j);
+	json_key(j, "pausedRanges");
+	json_array_begin(j);
+	json_array_end(j);
+	firefox_write_track(w, &t);
+	json_object_end(j);
+	firefox_track_clear(&t);
+}
+
+static void write_categories(struct json *j)
+{
+	json_key(j, "categories");
+	json_array_begin(j);
+	for (int i = 0; i < CATEGORIES; i++) {
+		json_object_begin(j);
+		json_member_string(j, "name", categories[i].name);
+		json_member_string(j, "color", categories[i].color);
+		json_key(j, "subcategories");
+		json_array_begin(j);
+		json_string(j, "Other");
+		json_array_end(j);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_marker_schema(struct json *j)
+{
+	static const char schema[] =
+		"[{\"name\":\"Wait\",\"display\":[\"marker-chart\",\"marker-table\"],"
+		"\"chartLabel\":\"{marker.name}\",\"tooltipLabel\":\"{marker.name}\",\"tableLabel\":\"{marker.data.object}\",\"data\":["
+		"{\"key\":\"count\",\"label\":\"Waits\",\"format\":\"integer\"},"
+		"{\"key\":\"total\",\"label\":\"Off CPU\",\"format\":\"duration\"},"
+		"{\"key\":\"blocked\",\"label\":\"Blocked\",\"format\":\"duration\"},"
+		"{\"key\":\"runnable\",\"label\":\"Run queue\",\"format\":\"duration\"},"
+		"{\"key\":\"preempted\",\"label\":\"Preempted\",\"format\":\"duration\"},"
+		"{\"key\":\"max\",\"label\":\"Longest\",\"format\":\"duration\"},"
+		"{\"key\":\"open\",\"label\":\"Open\",\"format\":\"string\"},"
+		"{\"key\":\"object\",\"label\":\"For\",\"format\":\"string\",\"searchable\":true},"
+		"{\"key\":\"waker\",\"label\":\"Woken by\",\"format\":\"string\",\"searchable\":true}]}]";
+
+	json_key(j, "markerSchema");
+	json_raw(j, schema, sizeof(schema) - 1);
+}
+
+static void write_meta(struct firefox *w)
+{
+	static const char units[] = "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}";
+	static const char none[] = "{\"length\":0,\"id\":[],\"name\":[],\"baseURL\":[]}";
+	const struct profile_info *info = &w->p->info;
+	struct json *j = &w->json;
+
+	json_key(j, "meta");
+	json_object_begin(j);
+	json_member_uint(j, "version", GECKO_VERSION);
+	json_member_uint(j, "preprocessedProfileVersion", PROCESSED_VERSION);
+	json_member_string(j, "product", "offcpu: sums of waits; the axis is each thread's sum, not the clock");
+	json_member_uint(j, "interval", 1);
+	firefox_member_ms(j, "startTime", info->start_unix_ns);
+	json_member_uint(j, "processType", 0);
+	json_member_uint(j, "stackwalk", 1);
+	json_member_uint(j, "debug", 0);
+	json_member_bool(j, "symbolicated", true);
+	json_member_bool(j, "usesOnlyOneStackType", true);
+	json_member_bool(j, "doesNotUseFrameImplementation", true);
+	json_member_bool(j, "sourceCodeIsNotOnSearchfox", true);
+	json_member_string(j, "oscpu", info->kernel);
+	json_member_string(j, "arguments", info->command_line);
+	json_key(j, "sampleUnits");
+	json_raw(j, units, sizeof(units) - 1);
+	json_key(j, "extensions");
+	json_raw(j, none, sizeof(none) - 1);
+	write_categories(j);
+	write_marker_schema(j);
+	json_object_end(j);
+}
+
+static void write_libs(struct firefox *w)
+{
+	struct json *j = &w->json;
+
+	for (guint i = 0; i < w->p->frames->len; i++) {
+		const char *module = profile_get_frame(w->p, i)->module;
+
+		if (module && strset_id(w->modules, module) == w->module_names->len)
+			g_array_append_val(w->module_names, module);
+	}
+	json_key(j, "libs");
+	json_array_begin(j);
+	for (guint i = 0; i < w->module_names->len; i++) {
+		const char *path = g_array_index(w->module_names, const char *, i);
+
+		json_object_begin(j);
+		json_member_string(j, "name", module_base_name(path));
+		json_member_string(j, "path", path);
+		json_member_string(j, "debugName", module_base_name(path));
+		json_member_string(j, "debugPath", path);
+		json_member_string(j, "breakpadId", "");
+		json_member_string(j, "codeId", profile_build_id(w->p, path));
+		json_member_string(j, "arch", NULL);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* The waits of each thread; NULL for one that has none to be shown. */
+static GPtrArray *waits_by_thread(const struct profile *p, const struct export_plan *plan)
+{
+	GPtrArray *by = g_ptr_array_new();
+
+	g_ptr_array_set_size(by, (gint)p->threads->len);
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		GArray **waits = (GArray **)&g_ptr_array_index(by, profile_wait(p, i)->thread);
+
+		if (!plan_has(plan, i))
+			continue;
+		if (!*waits)
+			*waits = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		g_array_append_val(*waits, i);
+	}
+	return by;
+}
+
+void write_firefox(struct writer *writer, const struct profile *p, const struct export_plan *plan)
+{
+	struct firefox w = {
+		.p = p,
+		.plan = plan,
+		.writer = writer,
+		.frames = frame_list_new(p),
+		.modules = strset_new(),
+		.module_names = g_array_new(FALSE, FALSE, sizeof(const char *)),
+		.wakes = wakes_by_wait_new(p),
+	};
+	g_autoptr(GPtrArray) by_thread = waits_by_thread(p, plan);
+	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	struct json *j = &w.json;
+
+	json_init(j, writer_text(writer));
+	json_object_begin(j);
+	write_meta(&w);
+	write_libs(&w);
+	json_key(j, "pages");
+	json_array_begin(j);
+	json_array_end(j);
+	json_key(j, "threads");
+	json_array_begin(j);
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		GArray *waits = g_ptr_array_index(by_thread, i);
+
+		if (!waits)
+			continue;
+		write_thread(&w, i, waits, path);
+		g_array_unref(waits);
+	}
+	json_array_end(j);
+	json_object_end(j);
+	g_string_append_c(writer_text(writer), '\n');
+	frame_list_free(w.frames);
+	strset_free(w.modules);
+	g_array_unref(w.module_names);
+	wakes_by_wait_free(w.wakes);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef EXCHANGE_FIREFOX_H
+#define EXCHANGE_FIREFOX_H
+
+#include "analyse/strset.h"
+#include "analyse/wakers.h"
+#include "exchange/frames.h"
+#include "exchange/format.h"
+#include "render/json/write.h"
+
+/* Inside the Firefox Profiler's format: the tables of a thread. */
+
+enum category {
+	CATEGORY_OTHER,
+	CATEGORY_SLEEPING,
+	CATEGORY_DISK,
+	CATEGORY_RUNNABLE,
+	CATEGORY_PREEMPTED,
+	CATEGORY_IDLE,
+	CATEGORY_STOPPED,
+	CATEGORIES
+};
+
+struct firefox {
+	const struct profile *p;
+	const struct export_plan *plan;
+	struct writer *writer;
+	struct json json;
+	struct frame_list *frames;
+	struct strset *modules;
+	GArray *module_names; /* const char * */
+	struct wakes_by_wait *wakes;
+};
+
+/* The tables of one thread. */
+struct firefox_track {
+	struct strset *strings;
+	GPtrArray *texts; /* const char *, of `strings` */
+	GHashTable *frame_ids; /* frame of the list -> index + 1 */
+	GArray *frames; /* uint32_t: of the list */
+	GHashTable *stack_ids; /* struct stack_key -> index + 1 */
+	GArray *stacks; /* struct stack_key */
+	GArray *samples; /* struct sample */
+	GArray *waits; /* uint32_t */
+};
+
+/* Made of these waits (uint32_t), which must stay; path is scratch. */
+void firefox_track_init(struct firefox *w, struct firefox_track *t, GArray *waits, GArray *path);
+void firefox_track_clear(struct firefox_track *t);
+/*
+ * As members of the thread's object: its samples, markers, tables of code, and last the strings that all of them
+ * point to.
+ */
+void firefox_write_track(struct firefox *w, struct firefox_track *t);
+/* Milliseconds, exact to the nanosecond. */
+void firefox_member_ms(struct json *j, const char *key, uint64_t ns);
+
+#endif

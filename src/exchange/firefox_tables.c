@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "exchange/firefox.h"
+
+#include <inttypes.h>
+
+#include "base/hash.h"
+#include "exchange/paths.h"
+
+#define NONE UINT32_MAX
+
+struct stack_key {
+	uint32_t prefix, frame; /* NONE: outermost */
+	uint32_t category;
+};
+
+struct sample {
+	uint32_t stack;
+	uint64_t at_ns, weight_ns;
+};
+
+static guint key_hash(gconstpointer k)
+{
+	const struct stack_key *key = k;
+
+	return hash_end(hash_more(hash_more(key->prefix, key->frame), key->category));
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	const struct stack_key *x = a, *y = b;
+
+	return x->prefix == y->prefix && x->frame == y->frame && x->category == y->category;
+}
+
+static uint32_t text_id(struct firefox_track *t, const char *text)
+{
+	uint32_t id = strset_id(t->strings, text ? text : "");
+
+	if (id == t->texts->len)
+		g_ptr_array_add(t->texts, (gpointer)strset_get(t->strings, id));
+	return id;
+}
+
+static enum category category_of(uint8_t state)
+{
+	switch (state) {
+	case 'S': return CATEGORY_SLEEPING;
+	case 'D': return CATEGORY_DISK;
+	case 'I':
+	case 'P': return CATEGORY_IDLE;
+	case 'T':
+	case 't': return CATEGORY_STOPPED;
+	case 'R': return CATEGORY_RUNNABLE;
+	default: return CATEGORY_OTHER;
+	}
+}
+
+/* --- the tables of a thread --- */
+
+static uint32_t track_frame(struct firefox_track *t, uint32_t of_list)
+{
+	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(t->frame_ids, GUINT_TO_POINTER(of_list)));
+
+	if (!at) {
+		g_array_append_val(t->frames, of_list);
+		at = t->frames->len;
+		g_hash_table_insert(t->frame_ids, GUINT_TO_POINTER(of_list), GUINT_TO_POINTER(at));
+	}
+	return at - 1;
+}
+
+static uint32_t track_stack(struct firefox *w, struct firefox_track *t, const GArray *path, enum category category)
+{
+	uint32_t prefix = NONE;
+
+	for (guint i = 0; i < path->len; i++) {
+		struct stack_key key = { prefix, track_frame(t, w->frames->id_of[g_array_index(path, uint32_t, i)]),
+					category };
+		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(t->stack_ids, &key));
+
+		if (!at) {
+			g_array_append_val(t->stacks, key);
+			at = t->stacks->len;
+			g_hash_table_insert(t->stack_ids, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(at));
+		}
+		prefix = at - 1;
+	}
+	return prefix;
+}
+
+static void add_sample(struct firefox *w, struct firefox_track *t, const GArray *path, enum category category,
+		       uint64_t ns, uint64_t *at_ns)
+{
+	struct sample sample = { .at_ns = *at_ns, .weight_ns = ns };
+
+	if (!ns)
+		return;
+	sample.stack = track_stack(w, t, path, category);
+	g_array_append_val(t->samples, sample);
+	*at_ns += ns;
+}
+
+static void add_samples(struct firefox *w, struct firefox_track *t, GArray *path)
+{
+	uint64_t at_ns = 0;
+
+	for (guint i = 0; i < t->waits->len; i++) {
+		const struct wait *wait = profile_wait(w->p, g_array_index(t->waits, uint32_t, i));
+
+		path_frames(w->p, wait->user, wait->kernel, path);
+		add_sample(w, t, path, category_of(wait->state), wait->blocked_ns, &at_ns);
+		add_sample(w, t, path, CATEGORY_RUNNABLE, wait->runnable_ns, &at_ns);
+		add_sample(w, t, path, CATEGORY_PREEMPTED, wait->preempted_ns, &at_ns);
+	}
+}
+
+/* --- JSON --- */
+
+/* Milliseconds, exact to the nanosecond. */
+static void append_ms(struct json *j, uint64_t ns)
+{
+	char text[40];
+	int len = g_snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64, ns / 1000000, ns % 1000000);
+
+	json_raw(j, text, (gsize)len);
+}
+
+void firefox_member_ms(struct json *j, const char *key, uint64_t ns)
+{
+	json_key(j, key);
+	append_ms(j, ns);
+}
+
+static void id_or_null(struct json *j, uint32_t id)
+{
+	if (id == NONE)
+		json_null(j);
+	else
+		json_uint(j, id);
+}
+
+/* A column of a table: `value` writes the element. */
+typedef void (*column_fn)(struct firefox *w, struct firefox_track *t, guint i);
+
+static void column(struct firefox *w, struct firefox_track *t, const char *key, guint cnt, column_fn value)
+{
+	json_key(&w->json, key);
+	json_array_begin(&w->json);
+	for (guint i = 0; i < cnt; i++)
+		value(w, t, i);
+	json_array_end(&w->json);
+	writer_flush(w->writer);
+}
+
+static void put_null(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_null(&w->json);
+}
+
+static void put_zero(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, 0);
+}
+
+static void put_one(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, 1);
+}
+
+static void put_false(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_bool(&w->json, false);
+}
+
+static void put_index(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, i);
+}
+
+static const struct frame *frame_at(const struct firefox *w, const struct firefox_track *t, guint i)
+{
+	return frame_list_frame(w->frames, g_array_index(t->frames, uint32_t, i));
+}
+
+static void put_frame_address(struct firefox *w, struct firefox_track *t, guint i)
+{
+	if (frame_at(w, t, i)->module && frame_at(w, t, i)->offset <= G_MAXINT64)
+		json_uint(&w->json, frame_at(w, t, i)->offset);
+	else
+		json_int(&w->json, -1);
+}
+
+static void put_frame_inline(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, frame_at(w, t, i)->is_inline);
+}
+
+static void put_frame_line(struct firefox *w, struct firefox_track *t, guint i)
+{
+	id_or_null(&w->json, frame_at(w, t, i)->line ? frame_at(w, t, i)->line : NONE);
+}
+
+static void put_func_name(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, text_id(t, frame_list_label(w->frames, g_array_index(t->frames, uint32_t, i))));
+}
+
+static void put_func_file(struct firefox *w, struct firefox_track *t, guint i)
+{
+	id_or_null(&w->json, frame_at(w, t, i)->file ? text_id(t, frame_at(w, t, i)->file) : NONE);
+}
+
+static void put_func_resource(struct firefox *w, struct firefox_track *t, guint i)
+{
+	if (frame_at(w, t, i)->module)
+		json_uint(&w->json, strset_id(w->modules, frame_at(w, t, i)->module));
+	else
+		json_int(&w->json, -1);
+}
+
+static void put_module_name(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, text_id(t, g_array_index(w->module_names, const char *, i)));
+}
+
+static void put_stack_frame(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, g_array_index(t->stacks, struct stack_key, i).frame);
+}
+
+static void put_stack_prefix(struct firefox *w, struct firefox_track *t, guint i)
+{
+	id_or_null(&w->json, g_array_index(t->stacks, struct stack_key, i).prefix);
+}
+
+static void put_stack_category(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, g_array_index(t->stacks, struct stack_key, i).category);
+}
+
+static void put_sample_stack(struct firefox *w, struct firefox_track *t, guint i)
+{
+	id_or_null(&w->json, g_array_index(t->samples, struct sample, i).stack);
+}
+
+static void put_sample_time(struct firefox *w, struct firefox_track *t, guint i)
+{
+	append_ms(&w->json, g_array_index(t->samples, struct sample, i).at_ns);
+}
+
+static void put_sample_weight(struct firefox *w, struct firefox_track *t, guint i)
+{
+	append_ms(&w->json, g_array_index(t->samples, struct sample, i).weight_ns);
+}
+
+static void put_text(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_string(&w->json, g_ptr_array_index(t->texts, i));
+}
+
+static void begin_table(struct firefox *w, const char *key, guint cnt)
+{
+	json_key(&w->json, key);
+	json_object_begin(&w->json);
+	json_member_uint(&w->json, "length", cnt);
+}
+
+static void write_samples(struct firefox *w, struct firefox_track *t)
+{
+	guint cnt = t->samples->len;
+
+	begin_table(w, "samples", cnt);
+	json_member_string(&w->json, "weightType", "tracing-ms");
+	column(w, t, "stack", cnt, put_sample_stack);
+	column(w, t, "time", cnt, put_sample_time);
+	column(w, t, "weight", cnt, put_sample_weight);
+	column(w, t, "threadCPUDelta", cnt, put_zero);
+	json_object_end(&w->json);
+}
+
+static void write_code_tables(struct firefox *w, struct firefox_track *t)
+{
+	guint frames = t->frames->len, stacks = t->stacks->len, modules = w->module_names->len;
+
+	begin_table(w, "stackTable", stacks);
+	column(w, t, "frame", stacks, put_stack_frame);
+	column(w, t, "prefix", stacks, put_stack_prefix);
+	column(w, t, "category", stacks, put_stack_category);
+	column(w, t, "subcategory", stacks, put_zero);
+	json_object_end(&w->json);
+	begin_table(w, "frameTable", frames);
+	column(w, t, "address", frames, put_frame_address);
+	column(w, t, "inlineDepth", frames, put_frame_inline);
+	column(w, t, "category", frames, put_null);
+	column(w, t, "subcategory", frames, put_null);
+	column(w, t, "func", frames, put_index);
+	column(w, t, "nativeSymbol", frames, put_null);
+	column(w, t, "innerWindowID", frames, put_null);
+	column(w, t, "implementation", frames, put_null);
+	column(w, t, "line", frames, put_frame_line);
+	column(w, t, "column", frames, put_null);
+	json_object_end(&w->json);
+	begin_table(w, "funcTable", frames);
+	column(w, t, "name", frames, put_func_name);
+	column(w, t, "isJS", frames, put_false);
+	column(w, t, "relevantForJS", frames, put_false);
+	column(w, t, "resource", frames, put_func_resource);
+	column(w, t, "fileName", frames, put_func_file);
+	column(w, t, "lineNumber", frames, put_null);
+	column(w, t, "columnNumber", frames, put_null);
+	json_object_end(&w->json);
+	begin_table(w, "resourceTable", modules);
+	column(w, t, "lib", modules, put_index);
+	column(w, t, "name", modules, put_module_name);
+	column(w, t, "host", modules, put_null);
+	column(w, t, "type", modules, put_one);
+	json_object_end(&w->json);
+	begin_table(w, "nativeSymbols", 0);
+	column(w, t, "libIndex", 0, put_null);
+	column(w, t, "address", 0, put_null);
+	column(w, t, "name", 0, put_null);
+	column(w, t, "functionSize", 0, put_null);
+	json_object_end(&w->json);
+}
+
+/* --- markers --- */
+
+static uint32_t marker_wait(const struct firefox_track *t, guint i)
+{
+	return g_array_index(t->waits, uint32_t, i);
+}
+
+static void put_marker_name(struct firefox *w, struct firefox_track *t, guint i)
+{
+	uint8_t state = profile_wait(w->p, marker_wait(t, i))->state;
+
+	json_uint(&w->json, text_id(t, state == '?' ? "off CPU" : state_text(state)));
+}
+
+static void put_marker_category(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, category_of(profile_wait(w->p, marker_wait(t, i))->state));
+}
+
+/* Whoever ended most of the blocked time. */
+static const struct waker *main_waker(const struct firefox *w, uint32_t wait)
+{
+	const struct wake *most = NULL;
+
+	for (uint32_t i = w->wakes->first[wait]; i < w->wakes->first[wait + 1]; i++) {
+		const struct wake *wake = profile_wake(w->p, w->wakes->order[i]);
+
+		if (!most || wake->blocked_ns > most->blocked_ns)
+			most = wake;
+	}
+	return most ? profile_get_waker(w->p, most->waker) : NULL;
+}
+
+/* What is unknown has no member. */
+static void put_marker_data(struct firefox *w, struct firefox_track *t, guint i)
+{
+	uint32_t id = marker_wait(t, i), unknown = w->p->info.unknown;
+	const struct wait *wait = profile_wait(w->p, id);
+	const struct object *o = profile_wait_object(w->p, wait);
+	const struct waker *waker = main_waker(w, id);
+	g_autoptr(GString) text = g_string_new(NULL);
+	struct json *j = &w->json;
+
+	json_object_begin(j);
+	json_member_string(j, "type", "Wait");
+	if (!(unknown & UNKNOWN_COUNTS))
+		json_member_uint(j, "count", wait->count);
+	firefox_member_ms(j, "total", wait_off_cpu_ns(wait));
+	if (!(unknown & UNKNOWN_PARTS)) {
+		firefox_member_ms(j, "blocked", wait->blocked_ns);
+		firefox_member_ms(j, "runnable", wait->runnable_ns);
+		firefox_member_ms(j, "preempted", wait->preempted_ns);
+	}
+	if (!(unknown & UNKNOWN_DURATIONS))
+		firefox_member_ms(j, "max", wait->max_ns);
+	if (open_text(wait->flags))
+		json_member_string(j, "open", open_text(wait->flags));
+	if (o) {
+		object_text(text, o);
+		json_member_string(j, "object", text->str);
+	}
+	if (waker)
+		json_member_string(j, "waker", waker_name(waker));
+	json_object_end(j);
+}
+
+static void write_markers(struct firefox *w, struct firefox_track *t)
+{
+	guint cnt = t->waits->len;
+
+	begin_table(w, "markers", cnt);
+	column(w, t, "name", cnt, put_marker_name);
+	column(w, t, "category", cnt, put_marker_category);
+	json_key(&w->json, "startTime");
+	json_array_begin(&w->json);
+	uint64_t ns = 0;
+	for (guint i = 0; i < cnt; ns += wait_off_cpu_ns(profile_wait(w->p, marker_wait(t, i))), i++)
+		append_ms(&w->json, ns);
+	json_array_end(&w->json);
+	json_key(&w->json, "endTime");
+	json_array_begin(&w->json);
+	ns = 0;
+	for (guint i = 0; i < cnt; i++) {
+		ns += wait_off_cpu_ns(profile_wait(w->p, marker_wait(t, i)));
+		append_ms(&w->json, ns);
+	}
+	json_array_end(&w->json);
+	column(w, t, "phase", cnt, put_one);
+	column(w, t, "data", cnt, put_marker_data);
+	json_object_end(&w->json);
+}
+
+void firefox_track_init(struct firefox *w, struct firefox_track *t, GArray *waits, GArray *path)
+{
+	*t = (struct firefox_track){
+		.strings = strset_new(),
+		.texts = g_ptr_array_new(),
+		.frame_ids = g_hash_table_new(NULL, NULL),
+		.frames = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.stack_ids = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
+		.stacks = g_array_new(FALSE, FALSE, sizeof(struct stack_key)),
+		.samples = g_array_new(FALSE, FALSE, sizeof(struct sample)),
+		.waits = waits,
+	};
+	add_samples(w, t, path);
+}
+
+void firefox_track_clear(struct firefox_track *t)
+{
+	strset_free(t->strings);
+	g_ptr_array_unref(t->texts);
+	g_hash_table_unref(t->frame_ids);
+	g_array_unref(t->frames);
+	g_hash_table_unref(t->stack_ids);
+	g_array_unref(t->stacks);
+	g_array_unref(t->samples);
+}
+
+void firefox_write_track(struct firefox *w, struct firefox_track *t)
+{
+	write_samples(w, t);
+	write_markers(w, t);
+	write_code_tables(w, t);
+	column(w, t, "stringArray", t->texts->len, put_text);
+}

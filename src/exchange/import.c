@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "exchange/import.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+struct import_key {
+	const char *comm; /* interned */
+	uint32_t pid, tid;
+};
+
+static guint key_hash(gconstpointer k)
+{
+	const struct import_key *key = k;
+
+	return hash_end(hash_more(hash_pointer(key->comm), (uint64_t)key->pid << 32 | key->tid));
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	const struct import_key *x = a, *y = b;
+
+	return x->comm == y->comm && x->pid == y->pid && x->tid == y->tid;
+}
+
+bool import_bad(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	g_autofree char *message = g_strdup_vprintf(format, ap);
+	va_end(ap);
+	g_set_error_literal(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, message);
+	return false;
+}
+
+void import_begin(struct import *im, struct profile *p, const char *format, uint32_t unknown)
+{
+	im->p = p;
+	im->threads = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+	p->info.imported = profile_string(p, format);
+	p->info.unknown = unknown;
+}
+
+bool import_end(struct import *im, bool ok, GError **error)
+{
+	g_hash_table_unref(im->threads);
+	if (ok && !im->p->waits->len)
+		return import_bad(error, "it holds no off-CPU time");
+	return ok;
+}
+
+uint32_t import_thread(struct import *im, uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct import_key key = { profile_string(im->p, comm ? comm : ""), pid, tid };
+	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(im->threads, &key));
+
+	if (known)
+		return known - 1;
+	struct thread t = { .pid = pid, .tid = tid, .comm = key.comm, .process = key.comm };
+	uint32_t id = profile_add_thread(im->p, &t);
+
+	g_hash_table_insert(im->threads, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id + 1));
+	return id;
+}
+
+/* Digits that end at `end` and begin behind `mark`: where they begin, or NULL. */
+static char *digits_before(char *from, char *end, char mark)
+{
+	char *at = end;
+
+	while (at > from && g_ascii_isdigit(at[-1]))
+		at--;
+	return at < end && at > from && at[-1] == mark ? at : NULL;
+}
+
+uint32_t import_thread_text(struct import *im, const char *text)
+{
+	g_autofree char *comm = g_strdup(text);
+	char *tid = digits_before(comm, comm + strlen(comm), '/');
+	char *pid = tid ? digits_before(comm, tid - 1, '-') : NULL;
+	uint64_t ids[2] = { 0 };
+
+	if (pid && g_ascii_string_to_unsigned(tid, 10, 0, G_MAXINT32, &ids[1], NULL)) {
+		tid[-1] = '\0';
+		if (g_ascii_string_to_unsigned(pid, 10, 0, G_MAXINT32, &ids[0], NULL)) {
+			pid[-1] = '\0';
+			im->p->info.unknown &= ~(uint32_t)UNKNOWN_IDS;
+			return import_thread(im, (uint32_t)ids[0], (uint32_t)ids[1], comm);
+		}
+	}
+	return import_thread(im, 0, 0, text);
+}
+
+bool import_is_kernel(const char *module)
+{
+	static const char *const of_processes[] = { "[vdso]", "[vsyscall]", "[anon",     "[jit]", "[heap]",
+						   "[stack", "[unknown]",  "[inlined]", NULL };
+
+	if (!module || module[0] != '[' || module[1] == '\0')
+		return false;
+	for (const char *const *m = of_processes; *m; m++)
+		if (g_str_has_prefix(module, *m))
+			return false;
+	return true;
+}
+
+uint32_t import_node(struct import *im, uint32_t parent, const struct import_frame *f)
+{
+	struct frame frame = {
+		.name = f->name,
+		.module = f->module && *f->module ? f->module : NULL,
+		.offset = f->offset,
+		.file = f->file && *f->file ? f->file : NULL,
+		.line = f->line,
+		.kind = f->is_kernel ? FRAME_KERNEL : FRAME_USER,
+		.why = f->name ? FRAME_NAMED : FRAME_NO_SYMBOLS,
+		.is_inline = f->is_inline,
+	};
+
+	if (im->p->nodes->len > PROFILE_NODES_MAX || im->p->frames->len > PROFILE_ROWS_MAX)
+		return parent; /* import_wait() tells */
+	return profile_node(im->p, parent, profile_frame(im->p, &frame));
+}
+
+/* Sums that are too large are for profile_check() to refuse; they only must not wrap. */
+static void sum(uint64_t *into, uint64_t ns)
+{
+	*into = ns > UINT64_MAX - *into ? UINT64_MAX : *into + ns;
+}
+
+bool import_wait(struct import *im, const struct wait *w, GError **error)
+{
+	struct profile *p = im->p;
+
+	if (profile_most_rows(p) > PROFILE_ROWS_MAX) {
+		g_set_error_literal(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH,
+				    "it holds more threads, frames or stacks than a recording can");
+		return false;
+	}
+	struct thread *t = &g_array_index(p->threads, struct thread, w->thread);
+
+	sum(&t->blocked_ns, w->blocked_ns);
+	sum(&t->runnable_ns, w->runnable_ns);
+	sum(&t->preempted_ns, w->preempted_ns);
+	sum(&t->to_ns, wait_off_cpu_ns(w));
+	profile_add_wait(p, w);
+	return true;
+}
+
+bool import_single_wait(struct import *im, const struct wait *w, GError **error)
+{
+	struct wait one = *w;
+
+	one.count = 1;
+	one.max_ns = wait_off_cpu_ns(w);
+	one.hist[profile_hist_slot(one.max_ns)] = 1;
+	return import_wait(im, &one, error);
+}
+
+bool import_time(const char *text, gsize len_bytes, uint64_t unit_ns, uint64_t *ret_ns)
+{
+	uint64_t ns = 0, part_ns = unit_ns;
+	bool has_point = false, has_digit = false;
+
+	for (gsize i = 0; i < len_bytes; i++) {
+		unsigned digit = (unsigned)(text[i] - '0');
+
+		if (text[i] == '.' && !has_point) {
+			has_point = true;
+			continue;
+		}
+		if (digit > 9 || ns > PROFILE_NS_MAX / 10)
+			return false;
+		has_digit = true;
+		if (has_point) {
+			part_ns /= 10;
+			ns += digit * part_ns;
+		} else {
+			ns = ns * 10 + digit * unit_ns;
+		}
+	}
+	*ret_ns = ns;
+	return has_digit && ns <= PROFILE_NS_MAX;
+}
+
+const char *import_unit_name(uint64_t unit_ns)
+{
+	return unit_ns == 1         ? "nanoseconds"
+	       : unit_ns == 1000    ? "microseconds"
+	       : unit_ns == 1000000 ? "milliseconds"
+				    : "seconds";
+}

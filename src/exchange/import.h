@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef EXCHANGE_IMPORT_H
+#define EXCHANGE_IMPORT_H
+
+#include "exchange/format.h"
+
+/*
+ * A profile made of what another tool wrote.  What the format does not tell stays unknown (enum profile_unknown);
+ * nothing is guessed.  Bytes are hostile: the tables have the bounds of a recording's, and sums that do not fit are
+ * refused at the end.
+ */
+struct import {
+	struct profile *p;
+	GHashTable *threads; /* struct import_key -> index + 1 */
+};
+
+/* `unknown` holds at first; a reader clears bits of p->info.unknown as it learns. */
+void import_begin(struct import *im, struct profile *p, const char *format, uint32_t unknown);
+/* Fails when nothing was read.  Called in any case, with ok false after a failure; gives ok back or fails. */
+bool import_end(struct import *im, bool ok, GError **error);
+
+/* The thread with these ids (0: unknown) and name, made when new. */
+uint32_t import_thread(struct import *im, uint32_t pid, uint32_t tid, const char *comm);
+/* "comm-12/34" becomes its name and ids, where ids are written like that. */
+uint32_t import_thread_text(struct import *im, const char *text);
+
+/*
+ * The frame's node above `parent`.  A name of NULL is a frame of that module at that offset that has no name; an
+ * empty module is none.
+ */
+struct import_frame {
+	const char *name, *module, *file;
+	uint64_t offset;
+	uint32_t line;
+	bool is_kernel, is_inline;
+};
+uint32_t import_node(struct import *im, uint32_t parent, const struct import_frame *f);
+/*
+ * Is that name in brackets a part of the kernel ("[kernel.kallsyms]", "[ext4]"), and no mapping of a process
+ * ("[vdso]")?
+ */
+bool import_is_kernel(const char *module);
+
+/*
+ * Adds to the wait with the same thread, state and stacks, and to the thread's account.  False, with a sentence, once
+ * there is more than a profile can hold.
+ */
+bool import_wait(struct import *im, const struct wait *w, GError **error);
+/* The same of one wait whose duration is known: it counts, and is in maximum and histogram. */
+bool import_single_wait(struct import *im, const struct wait *w, GError **error);
+
+/* A sentence; always false. */
+bool import_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/*
+ * "1234" or "12.5" of that many nanoseconds each; false when it is no such number or out of range.  Digits beyond a
+ * nanosecond are dropped.
+ */
+bool import_time(const char *text, gsize len_bytes, uint64_t unit_ns, uint64_t *ret_ns);
+
+/* "microseconds" */
+const char *import_unit_name(uint64_t unit_ns);
+
+/* Does the line begin with that? */
+#define HAS_PREFIX(s, prefix) (strncmp(s, prefix, sizeof(prefix) - 1) == 0)
+
+#endif

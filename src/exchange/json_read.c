@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "exchange/json_read.h"
+
+#include <string.h>
+
+static char fail(struct json_reader *r)
+{
+	r->bad = true;
+	r->at = r->end;
+	return 0;
+}
+
+static char next_byte(struct json_reader *r)
+{
+	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
+		r->at++;
+	return r->at < r->end ? *r->at : 0;
+}
+
+char json_peek(struct json_reader *r)
+{
+	char c = next_byte(r);
+
+	if (c == '{' || c == '[' || c == '"' || c == 't' || c == 'f')
+		return c;
+	if (c == 'n')
+		return 'z';
+	return c == '-' || g_ascii_isdigit(c) ? 'n' : fail(r);
+}
+
+bool json_enter(struct json_reader *r, char open)
+{
+	if (next_byte(r) != open)
+		return fail(r);
+	r->at++;
+	return true;
+}
+
+/* Up to the next one of a list, or behind its end. */
+static bool next_in_list(struct json_reader *r, bool *first, char close)
+{
+	char c = next_byte(r);
+
+	if (c == close) {
+		r->at++;
+		return false;
+	}
+	if (!*first && c != ',')
+		return fail(r);
+	if (!*first)
+		r->at++;
+	*first = false;
+	return !r->bad && r->at < r->end;
+}
+
+bool json_next_member(struct json_reader *r, bool *first, GString *key)
+{
+	if (!next_in_list(r, first, '}'))
+		return false;
+	if (!json_read_string(r, key) || next_byte(r) != ':')
+		return fail(r);
+	r->at++;
+	return true;
+}
+
+bool json_next_element(struct json_reader *r, bool *first)
+{
+	return next_in_list(r, first, ']') && json_peek(r);
+}
+
+static bool read_unit(struct json_reader *r, gunichar *ret_unit)
+{
+	*ret_unit = 0;
+	if (r->end - r->at < 4)
+		return fail(r);
+	for (int i = 0; i < 4; i++) {
+		int digit = g_ascii_xdigit_value(*r->at++);
+
+		if (digit < 0)
+			return fail(r);
+		*ret_unit = *ret_unit << 4 | (gunichar)digit;
+	}
+	return true;
+}
+
+/* Behind "\u"; of two halves of a pair, both. */
+static bool read_unicode(struct json_reader *r, GString *text)
+{
+	gunichar c, low;
+
+	if (!read_unit(r, &c))
+		return false;
+	if (c >= 0xd800 && c < 0xdc00 && r->end - r->at >= 6 && r->at[0] == '\\' && r->at[1] == 'u') {
+		r->at += 2;
+		if (!read_unit(r, &low))
+			return false;
+		c = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00) : 0xfffd;
+	}
+	g_string_append_unichar(text, c == 0 || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c);
+	return true;
+}
+
+static bool read_escape(struct json_reader *r, GString *text)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	char c = r->at < r->end ? *r->at++ : 0;
+	const char *known = c ? strchr(from, c) : NULL;
+
+	if (c == 'u')
+		return read_unicode(r, text);
+	if (!known)
+		return fail(r);
+	g_string_append_c(text, to[known - from]);
+	return true;
+}
+
+bool json_read_string(struct json_reader *r, GString *ret_text)
+{
+	g_string_truncate(ret_text, 0);
+	if (next_byte(r) != '"')
+		return fail(r);
+	r->at++;
+	for (;;) {
+		const char *from = r->at;
+
+		while (r->at < r->end && *r->at != '"' && *r->at != '\\' && *r->at != '\0')
+			r->at++;
+		g_string_append_len(ret_text, from, r->at - from);
+		if (r->at == r->end || *r->at == '\0')
+			return fail(r);
+		if (*r->at++ == '"')
+			return true;
+		if (!read_escape(r, ret_text))
+			return false;
+	}
+}
+
+bool json_read_number(struct json_reader *r, const char **ret_text, gsize *ret_len)
+{
+	if (json_peek(r) != 'n')
+		return fail(r);
+	*ret_text = r->at;
+	while (r->at < r->end && (g_ascii_isdigit(*r->at) || strchr("+-.eE", *r->at)) && *r->at)
+		r->at++;
+	*ret_len = (gsize)(r->at - *ret_text);
+	return true;
+}
+
+static void skip_word(struct json_reader *r)
+{
+	while (r->at < r->end && g_ascii_isalpha(*r->at))
+		r->at++;
+}
+
+/* Without recursion: what opens is counted, and strings are stepped over. */
+void json_skip(struct json_reader *r)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	unsigned depth = 0;
+
+	do {
+		char c = next_byte(r);
+		const char *number;
+		gsize len;
+
+		if (c == '{' || c == '[') {
+			depth++;
+			r->at++;
+		} else if (depth && (c == '}' || c == ']')) {
+			depth--;
+			r->at++;
+		} else if (depth && (c == ',' || c == ':')) {
+			r->at++;
+		} else if (c == '"') {
+			json_read_string(r, text);
+		} else if (c == '-' || g_ascii_isdigit(c)) {
+			json_read_number(r, &number, &len);
+		} else if (g_ascii_isalpha(c)) {
+			skip_word(r);
+		} else {
+			fail(r);
+		}
+		if (depth > JSON_READ_DEPTH_MAX)
+			fail(r);
+	} while (depth && !r->bad);
+}

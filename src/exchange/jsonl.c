@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * A JSON object a line, each with its "type": for programs that read line by line.  Durations are integer
+ * nanoseconds.
+ */
+#include "exchange/paths.h"
+#include "analyse/label.h"
+#include "render/json/write.h"
+
+struct jsonl {
+	const struct profile *p;
+	struct writer *writer;
+	struct json json;
+	GPtrArray *labels;
+	GArray *path;
+};
+
+static struct json *begin(struct jsonl *s, const char *type)
+{
+	json_init(&s->json, writer_text(s->writer));
+	json_object_begin(&s->json);
+	json_member_string(&s->json, "type", type);
+	return &s->json;
+}
+
+static void end(struct jsonl *s)
+{
+	json_object_end(&s->json);
+	g_string_append_c(writer_text(s->writer), '\n');
+	writer_flush(s->writer);
+}
+
+/* What is unknown is null: 0 would be a claim. */
+static void number(struct json *j, const char *key, uint64_t n, bool is_unknown)
+{
+	json_key(j, key);
+	if (is_unknown)
+		json_null(j);
+	else
+		json_uint(j, n);
+}
+
+static void write_recording(struct jsonl *s, const struct export_plan *plan)
+{
+	const struct profile_info *info = &s->p->info;
+	struct json *j = begin(s, "recording");
+
+	json_member_uint(j, "schema", 1);
+	number(j, "start_unix_ns", info->start_unix_ns, !info->start_unix_ns);
+	number(j, "duration_ns", info->duration_ns, info->unknown & UNKNOWN_WINDOW);
+	json_member_string(j, "host", info->host);
+	json_member_string(j, "kernel", info->kernel);
+	json_member_string(j, "command_line", info->command_line);
+	json_member_string(j, "filters", info->filters);
+	json_member_string(j, "selection", plan->selection_text);
+	json_member_bool(j, "sampled", profile_is_sampled(s->p));
+	json_member_string(j, "imported", info->imported);
+	if (info->imported) {
+		g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
+
+		json_member_string(j, "unknown", unknown);
+	}
+	end(s);
+}
+
+static void write_thread(struct jsonl *s, guint i)
+{
+	const struct thread *t = profile_thread(s->p, i);
+	bool account = s->p->info.unknown & UNKNOWN_ACCOUNTS, parts = s->p->info.unknown & UNKNOWN_PARTS;
+	bool ids = s->p->info.unknown & UNKNOWN_IDS;
+	struct json *j = begin(s, "thread");
+
+	json_member_uint(j, "thread", i);
+	number(j, "pid", t->pid, ids);
+	number(j, "tid", t->tid, ids);
+	json_member_string(j, "comm", t->comm);
+	json_member_string(j, "process", t->process);
+	number(j, "observed_ns", thread_observed_ns(t), account);
+	number(j, "on_cpu_ns", t->on_cpu_ns, account);
+	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));
+	number(j, "blocked_ns", t->blocked_ns, parts);
+	number(j, "runnable_ns", t->runnable_ns, parts);
+	number(j, "preempted_ns", t->preempted_ns, parts);
+	number(j, "filtered_ns", t->filtered_ns, account);
+	number(j, "lost_ns", t->lost_ns, account);
+	end(s);
+}
+
+static void write_stack(struct jsonl *s, const char *key, uint32_t user, uint32_t kernel)
+{
+	path_frames(s->p, user, kernel, s->path);
+	json_key(&s->json, key);
+	json_array_begin(&s->json);
+	for (guint i = 0; i < s->path->len; i++)
+		json_string(&s->json, g_ptr_array_index(s->labels, g_array_index(s->path, uint32_t, i)));
+	json_array_end(&s->json);
+}
+
+static void write_wait(struct jsonl *s, guint i)
+{
+	const struct wait *w = profile_wait(s->p, i);
+	const struct object *o = profile_wait_object(s->p, w);
+	uint32_t unknown = s->p->info.unknown;
+	char state[2] = { (char)w->state, '\0' };
+	struct json *j = begin(s, "wait");
+
+	json_member_uint(j, "thread", w->thread);
+	json_member_string(j, "state", w->state == '?' ? NULL : state);
+	number(j, "count", w->count, unknown & UNKNOWN_COUNTS);
+	json_member_uint(j, "off_cpu_ns", wait_off_cpu_ns(w));
+	number(j, "blocked_ns", w->blocked_ns, unknown & UNKNOWN_PARTS);
+	number(j, "runnable_ns", w->runnable_ns, unknown & UNKNOWN_PARTS);
+	number(j, "preempted_ns", w->preempted_ns, unknown & UNKNOWN_PARTS);
+	number(j, "max_ns", w->max_ns, unknown & UNKNOWN_DURATIONS);
+	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
+	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
+	if (o) {
+		g_autoptr(GString) text = g_string_new(NULL);
+
+		object_text(text, o);
+		json_member_string(j, "object", text->str);
+	}
+	write_stack(s, "user", w->user, 0);
+	write_stack(s, "kernel", 0, w->kernel);
+	end(s);
+}
+
+static void write_losses(struct jsonl *s)
+{
+	for (guint i = 0; i < s->p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(s->p->losses, struct profile_loss, i);
+		struct json *j = begin(s, "loss");
+
+		json_member_string(j, "reason", l->reason);
+		json_member_string(j, "help", l->help);
+		json_member_uint(j, "count", l->count);
+		json_member_uint(j, "time_ns", l->time_ns);
+		end(s);
+	}
+}
+
+void write_jsonl(struct writer *writer, const struct profile *p, const struct export_plan *plan)
+{
+	struct jsonl s = { .p = p,
+			  .writer = writer,
+			  .labels = label_all(p),
+			  .path = g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
+
+	write_recording(&s, plan);
+	for (guint i = 0; i < p->threads->len; i++)
+		if (!plan->selection || plan->selection->threads[i])
+			write_thread(&s, i);
+	for (guint i = 0; i < p->waits->len; i++)
+		if (plan_has(plan, i))
+			write_wait(&s, i);
+	write_losses(&s);
+	g_ptr_array_unref(s.labels);
+	g_array_unref(s.path);
+}

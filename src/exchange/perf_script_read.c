@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * What `perf script` prints.  An event is a line, its stack follows innermost first, then an empty line:
+ *
+ *     comm 123/124 [001] 12.345678: 1000 offcpu-time:
+ *             7f12 poll+0x4f (/usr/lib/libc.so.6)
+ *
+ * Of sched_switch each wait is known, from the thread's switch-out, whose stack it is, to its switch-in; where
+ * sched_waking or sched_wakeup are there, too, blocked time is told from run-queue time.  Of offcpu-time (perf record
+ * --off-cpu) the period is the time, of one wait or of several.  Where both are there, the one that comes first is
+ * taken.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "exchange/import.h"
+
+#define THREADS_MAX PROFILE_ROWS_MAX
+
+enum kind { EVENT_OTHER, EVENT_SWITCH, EVENT_WAKING, EVENT_OFF_CPU };
+
+/* Where a thread is, as the last event says. */
+struct state {
+	bool is_off, is_woken;
+	uint8_t letter;
+	uint32_t thread, user, kernel;
+	uint64_t off_ns, woken_ns;
+};
+
+struct event {
+	enum kind kind;
+	char *comm, *args;
+	uint32_t pid, tid;
+	uint64_t ns, period_ns;
+};
+
+struct script {
+	struct import im;
+	GHashTable *states; /* uint64_t tid -> struct state */
+	enum kind takes; /* EVENT_SWITCH, EVENT_OFF_CPU, once known */
+	bool has_wakings;
+	uint64_t first_ns, last_ns, missed_cnt, missed_ns;
+	GPtrArray *frames; /* char *: lines of the stack, innermost first */
+	char *head; /* the event's line, while its stack is read */
+};
+
+static char *skip_blanks(char *s)
+{
+	return s + strspn(s, " \t");
+}
+
+/* "123" or "123/124"; behind it, or NULL. */
+static char *parse_ids(char *at, struct event *e)
+{
+	char *end;
+	uint64_t a = g_ascii_strtoull(at, &end, 10), b = a;
+
+	if (end == at || a > G_MAXINT32)
+		return NULL;
+	if (*end == '/') {
+		char *from = end + 1;
+
+		b = g_ascii_strtoull(from, &end, 10);
+		if (end == from || b > G_MAXINT32)
+			return NULL;
+		e->pid = (uint32_t)a;
+	}
+	e->tid = (uint32_t)b;
+	return *end == ' ' || *end == '\t' ? end : NULL;
+}
+
+/* "12.345678:"; behind it, or NULL. */
+static char *parse_time(char *at, uint64_t *ret_ns)
+{
+	gsize len = strspn(at, "0123456789.");
+
+	return len && at[len] == ':' && memchr(at, '.', len) && import_time(at, len, 1000000000, ret_ns) ? at + len + 1
+													 : NULL;
+}
+
+static enum kind kind_of(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	const char *last = colon ? colon + 1 : name;
+
+	if (strcmp(last, "sched_switch") == 0)
+		return EVENT_SWITCH;
+	if (strcmp(last, "sched_waking") == 0 || strcmp(last, "sched_wakeup") == 0)
+		return EVENT_WAKING;
+	return HAS_PREFIX(name, "offcpu-time") ? EVENT_OFF_CPU : EVENT_OTHER;
+}
+
+/* Behind the ids: maybe "[001]", the time, maybe a period, the event's name and what it says. */
+static bool parse_rest(char *at, struct event *e)
+{
+	at = skip_blanks(at);
+	if (*at == '[') {
+		at = strchr(at, ']');
+		if (!at)
+			return false;
+		at = skip_blanks(at + 1);
+	}
+	if (g_ascii_isalpha(*at) || *at == '.') { /* flags, as with -F +irqflags */
+		at += strcspn(at, " ");
+		at = skip_blanks(at);
+	}
+	at = parse_time(at, &e->ns);
+	if (!at)
+		return false;
+	at = skip_blanks(at);
+	gsize digits = strspn(at, "0123456789");
+
+	if (digits && at[digits] == ' ') {
+		if (!import_time(at, digits, 1, &e->period_ns))
+			return false;
+		at = skip_blanks(at + digits);
+	}
+	gsize name = strcspn(at, " \t");
+
+	if (name < 2 || at[name - 1] != ':')
+		return false;
+	at[name - 1] = '\0';
+	e->kind = kind_of(at);
+	e->args = at[name] ? at + name + 1 : at + name - 1;
+	return true;
+}
+
+/* A name may hold blanks and digits: the first blank behind which the rest makes sense ends it. */
+static bool parse_event(char *line, struct event *e)
+{
+	char *start = skip_blanks(line);
+
+	for (char *at = start; (at = strpbrk(at, " \t")) != NULL; at++) {
+		char *ids = skip_blanks(at), *rest;
+
+		*e = (struct event){ .comm = start };
+		rest = g_ascii_isdigit(*ids) ? parse_ids(ids, e) : NULL;
+		if (!rest || !parse_rest(rest, e))
+			continue;
+		*at = '\0';
+		return true;
+	}
+	return false;
+}
+
+bool sniff_perf_script(const char *bytes, gsize len_bytes)
+{
+	g_autofree char *text = g_strndup(bytes, len_bytes);
+	g_auto(GStrv) lines = g_strsplit(text, "\n", 1000);
+	struct event e;
+
+	for (char **line = lines; *line; line++)
+		if (**line != '#' && **line != '\t' && strlen(*line) < 4096 && parse_event(*line, &e))
+			return true;
+	return false;
+}
+
+/* --- stacks --- */
+
+/* "  7f12 poll+0x4f (/usr/lib/libc.so.6)" */
+static void add_frame(struct script *s, char *line, uint32_t at[2])
+{
+	struct import_frame f = { .module = NULL };
+	char *end, *open = strrchr(line, '('), *plus;
+
+	f.offset = g_ascii_strtoull(line, &end, 16);
+	if (end == line || *end != ' ')
+		return;
+	if (open && open > end && open[-1] == ' ' && line[strlen(line) - 1] == ')') {
+		line[strlen(line) - 1] = '\0';
+		open[-1] = '\0';
+		f.module = open + 1;
+	}
+	f.name = end + 1;
+	plus = strrchr(f.name, '+');
+	if (plus && HAS_PREFIX(plus, "+0x"))
+		*plus = '\0';
+	f.is_inline = g_strcmp0(f.module, "inlined") == 0;
+	if (f.is_inline || g_strcmp0(f.module, "[unknown]") == 0)
+		f.module = NULL;
+	f.is_kernel = import_is_kernel(f.module) || (f.module && g_str_has_suffix(f.module, ".ko"));
+	if (strcmp(f.name, "[unknown]") == 0)
+		f.name = NULL;
+	else
+		f.offset = 0;
+	at[f.is_kernel] = import_node(&s->im, at[f.is_kernel], &f);
+}
+
+static void take_stack(struct script *s, uint32_t *ret_user, uint32_t *ret_kernel)
+{
+	uint32_t at[2] = { 0 };
+
+	for (guint i = s->frames->len; i-- > 0;)
+		add_frame(s, g_ptr_array_index(s->frames, i), at);
+	*ret_user = at[0];
+	*ret_kernel = at[1];
+}
+
+/* --- events --- */
+
+static struct state *state_of(struct script *s, uint32_t tid)
+{
+	uint64_t key = tid;
+	struct state *state = g_hash_table_lookup(s->states, &key);
+
+	if (!state && g_hash_table_size(s->states) < THREADS_MAX) {
+		state = g_new0(struct state, 1);
+		g_hash_table_insert(s->states, g_memdup2(&key, sizeof(key)), state);
+	}
+	return state;
+}
+
+/* Ends a wait; what was seen of its waking parts it. */
+static bool end_wait(struct script *s, struct state *state, uint64_t ns, uint8_t flags, GError **error)
+{
+	struct wait w = { .thread = state->thread,
+			 .state = state->letter,
+			 .user = state->user,
+			 .kernel = state->kernel,
+			 .flags = flags };
+	uint64_t all_ns = ns > state->off_ns ? ns - state->off_ns : 0;
+	uint64_t woken_ns = state->is_woken && state->woken_ns < ns ? ns - state->woken_ns : 0;
+
+	state->is_off = false;
+	if (w.state == 'R') {
+		w.preempted_ns = all_ns;
+	} else {
+		w.runnable_ns = MIN(woken_ns, all_ns);
+		w.blocked_ns = all_ns - w.runnable_ns;
+		s->missed_cnt += !state->is_woken && !flags;
+		s->missed_ns += state->is_woken || flags ? 0 : all_ns;
+	}
+	return import_single_wait(&s->im, &w, error);
+}
+
+/* The value of "prev_state=S" and its like, and behind the next blank; NULL: there is none. */
+static const char *arg(const char *args, const char *name)
+{
+	const char *at = args ? strstr(args, name) : NULL;
+
+	return at ? at + strlen(name) : NULL;
+}
+
+/* 'S' of "S", "R+", "D|W"; 0: it ended, or it is no letter that is known. */
+static uint8_t state_letter(const char *text)
+{
+	if (!text || !*text || strchr("XZx", *text))
+		return 0;
+	return strchr("SDTtPIR", *text) ? (uint8_t)*text : *text == 'W' || *text == 'K' ? 'D' : 0;
+}
+
+static bool take_switch(struct script *s, const struct event *e, GError **error)
+{
+	const char *next = arg(e->args, "next_pid="), *prev = arg(e->args, "prev_pid=");
+	struct state *out, *in;
+
+	if (!next || !prev)
+		return import_bad(error, "a sched_switch says no prev_pid or next_pid");
+	uint32_t prev_tid = (uint32_t)g_ascii_strtoull(prev, NULL, 10),
+		 next_tid = (uint32_t)g_ascii_strtoull(next, NULL, 10);
+
+	out = prev_tid ? state_of(s, prev_tid) : NULL;
+	if (out) {
+		uint8_t letter = state_letter(arg(e->args, "prev_state="));
+
+		/* Of two switch-outs in a row the events between them were lost. */
+		*out = (struct state){ .is_off = letter != 0, .letter = letter, .off_ns = e->ns };
+		out->thread = import_thread(&s->im, e->pid, prev_tid, e->comm);
+		take_stack(s, &out->user, &out->kernel);
+	}
+	in = next_tid ? state_of(s, next_tid) : NULL;
+	return !in || !in->is_off || end_wait(s, in, e->ns, 0, error);
+}
+
+static void take_waking(struct script *s, const struct event *e)
+{
+	/* " pid=": not the one of next_pid */
+	const char *pid = arg(e->args, " pid=");
+	struct state *state = pid ? state_of(s, (uint32_t)g_ascii_strtoull(pid, NULL, 10)) : NULL;
+
+	s->has_wakings = true;
+	if (!state || !state->is_off || state->is_woken)
+		return;
+	state->is_woken = true;
+	state->woken_ns = e->ns;
+}
+
+static bool take_off_cpu(struct script *s, const struct event *e, GError **error)
+{
+	struct wait w = { .state = '?', .blocked_ns = e->period_ns };
+
+	take_stack(s, &w.user, &w.kernel);
+	w.thread = import_thread(&s->im, e->pid, e->tid, e->comm);
+	return import_wait(&s->im, &w, error);
+}
+
+static bool take_event(struct script *s, GError **error)
+{
+	struct event e;
+
+	if (!s->head || !parse_event(s->head, &e) || e.kind == EVENT_OTHER)
+		return true;
+	if (s->takes == EVENT_OTHER && e.kind != EVENT_WAKING)
+		s->takes = e.kind;
+	s->first_ns = s->first_ns ? MIN(s->first_ns, e.ns) : e.ns;
+	s->last_ns = MAX(s->last_ns, e.ns);
+	if (e.kind == EVENT_WAKING)
+		take_waking(s, &e);
+	if (e.kind != s->takes)
+		return true;
+	return e.kind == EVENT_SWITCH ? take_switch(s, &e, error) : take_off_cpu(s, &e, error);
+}
+
+static bool take_line(struct script *s, char *line, GError **error)
+{
+	char *text = skip_blanks(line);
+	bool ok = true;
+
+	if (*line == '\0' || *line == '#' ||
+	    (*line != '\t' && !(*line == ' ' && s->head && g_ascii_isxdigit(*text) && strchr(text, '(')))) {
+		ok = take_event(s, error);
+		g_clear_pointer(&s->head, g_free);
+		g_ptr_array_set_size(s->frames, 0);
+		if (*text && *line != '#')
+			s->head = g_strdup(line);
+	} else if (s->frames->len < PROFILE_DEPTH_MAX) {
+		g_ptr_array_add(s->frames, g_strdup(text));
+	}
+	return ok;
+}
+
+/* Waits that were not over as the trace ended, up to there. */
+static bool end_open_waits(struct script *s, GError **error)
+{
+	GHashTableIter iter;
+	gpointer state;
+
+	g_hash_table_iter_init(&iter, s->states);
+	while (g_hash_table_iter_next(&iter, NULL, &state))
+		if (((struct state *)state)->is_off && !end_wait(s, state, s->last_ns, WAIT_OPEN_AT_END, error))
+			return false;
+	return true;
+}
+
+static void tell(struct script *s)
+{
+	struct profile_info *info = &s->im.p->info;
+
+	/* perf writes the sums as it ends: their times tell no window. */
+	if (s->takes == EVENT_OFF_CPU) {
+		info->imported = profile_string(s->im.p, "perf script (offcpu-time)");
+		info->unknown = UNKNOWN_ALL & ~(uint32_t)UNKNOWN_IDS;
+		return;
+	}
+	info->duration_ns = s->last_ns - s->first_ns;
+	info->imported = profile_string(s->im.p, s->has_wakings ? "perf script (sched_switch, sched_waking)"
+								: "perf script (sched_switch)");
+	info->unknown = UNKNOWN_ACCOUNTS | UNKNOWN_HOST | UNKNOWN_STACK_ENDS | (s->has_wakings ? 0 : UNKNOWN_PARTS);
+	if (s->has_wakings && s->missed_cnt)
+		profile_add_loss(s->im.p, "missed_wakeup",
+				 "sleeps whose end was not traced count as blocked up to the switch", s->missed_cnt,
+				 s->missed_ns);
+}
+
+bool read_perf_script(struct source *source, const struct import_options *options, struct profile *p, GError **error)
+{
+	struct script s = { .frames = g_ptr_array_new_with_free_func(g_free) };
+	g_autoptr(GError) why = NULL;
+	bool ok = true;
+	char *line;
+	gsize len;
+
+	s.states = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
+	import_begin(&s.im, p, "perf script", UNKNOWN_ALL);
+	while (ok && (line = source_line(source, &len, &why)))
+		ok = take_line(&s, line, &why);
+	ok = ok && !why && take_event(&s, &why) && end_open_waits(&s, &why);
+	if (ok && s.takes == EVENT_OTHER)
+		ok = import_bad(&why, "it is text of perf script, but with no event sched_switch or offcpu-time");
+	if (ok)
+		tell(&s);
+	if (why)
+		g_propagate_error(error, g_steal_pointer(&why));
+	g_hash_table_unref(s.states);
+	g_ptr_array_unref(s.frames);
+	g_free(s.head);
+	return import_end(&s.im, ok, error);
+}

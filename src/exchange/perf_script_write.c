@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * As `perf script` prints the samples of `perf record --off-cpu`: the period is the time, in nanoseconds.  A sum of
+ * waits has neither a time nor a CPU.  All samples have the window's start for a time, since readers want one, and no
+ * CPU.
+ */
+#include <inttypes.h>
+
+#include "exchange/paths.h"
+#include "render/json/write.h"
+#include "render/text/util.h"
+
+static void append_frame(GString *out, const struct frame *f)
+{
+	g_string_append_printf(out, "\t%16" PRIx64 " ", f->offset);
+	text_safe(out, f->name ? f->name : f->why == FRAME_PENDING ? "[stack lost]" : "[unknown]");
+	g_string_append(out, " (");
+	text_safe(out, f->is_inline ? "inlined" : f->module ? f->module : "[unknown]");
+	g_string_append(out, ")\n");
+}
+
+static void append_time(GString *out, uint64_t ns)
+{
+	g_string_append_printf(out, "%" PRIu64 ".%06" PRIu64 ":", ns / 1000000000, ns / 1000 % 1000000);
+}
+
+void write_perf_script(struct writer *writer, const struct profile *p, const struct export_plan *plan)
+{
+	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	GString *out = writer_text(writer);
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
+
+		if (!plan_has(plan, i))
+			continue;
+		text_safe(out, *t->comm ? t->comm : "[unknown]");
+		g_string_append_printf(out, " %u/%u ", t->pid, t->tid);
+		append_time(out, p->info.start_ns);
+		g_string_append_printf(out, " %10" PRIu64 " offcpu-time:\n", wait_off_cpu_ns(w));
+		path_frames(p, w->user, w->kernel, path);
+		for (guint k = path->len; k-- > 0;)
+			append_frame(out, profile_get_frame(p, g_array_index(path, uint32_t, k)));
+		g_string_append_c(out, '\n');
+		writer_flush(writer);
+	}
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * A Perfetto trace: the processes and threads, and a stack sample for each row of waits (TracePacket.stack_sample,
+ * trace processor v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time: all samples
+ * stand at the window's start.
+ */
+#include <string.h>
+
+#include "exchange/frames.h"
+#include "exchange/paths.h"
+#include "exchange/wire.h"
+
+enum { TRACE_PACKET = 1 };
+enum {
+	PACKET_PROCESS_TREE = 2,
+	PACKET_CLOCKS = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_INTERNED = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_DEFAULTS = 59,
+	PACKET_CLOCK = 58,
+	PACKET_STACK_SAMPLE = 135,
+};
+enum { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2, SEQUENCE_ID = 1 };
+enum { CLOCKS_CLOCK = 1, CLOCKS_PRIMARY, CLOCK_ID = 1, CLOCK_TIMESTAMP };
+enum { CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3 };
+enum { TREE_PROCESS = 1, TREE_THREAD, TREE_PROCESS_PID = 1, TREE_PROCESS_CMDLINE = 3 };
+enum { TREE_THREAD_TID = 1, TREE_THREAD_NAME, TREE_THREAD_PID };
+enum { DEFAULTS_STACK_SAMPLE = 100, SAMPLE_DEFAULTS_SOURCE = 1, SAMPLE_DEFAULTS_DESCRIPTOR };
+enum { DESCRIPTOR_NAME = 2, DESCRIPTOR_UNIT, UNIT_IS_NANOSECONDS = 1 };
+enum { INTERNED_FUNCTION_NAME = 5, INTERNED_FRAME, INTERNED_BUILD_ID = 16, INTERNED_PATH, INTERNED_MAPPING = 19 };
+enum { STRING_IID = 1, STRING_TEXT };
+enum { FRAME_IID = 1, FRAME_FUNCTION, FRAME_MAPPING, FRAME_PC };
+enum { MAPPING_IID = 1, MAPPING_BUILD_ID, MAPPING_PATH = 7 };
+enum { SAMPLE_TASK = 1, SAMPLE_CALLSTACK = 5, SAMPLE_WEIGHT = 11 };
+enum { TASK_PID = 2, TASK_TID, CALLSTACK_FRAME = 2 };
+
+struct perfetto {
+	const struct profile *p;
+	struct writer *writer;
+	struct frame_list *frames;
+	GHashTable *mappings; /* interned module -> iid */
+	GString *packet, *a, *b;
+};
+
+static void end_packet(struct perfetto *w)
+{
+	wire_uint(w->packet, PACKET_SEQUENCE, SEQUENCE_ID);
+	wire_message(writer_text(w->writer), TRACE_PACKET, w->packet);
+	g_string_truncate(w->packet, 0);
+	writer_flush(w->writer);
+}
+
+static void append_clock(struct perfetto *w, unsigned clock, uint64_t ns)
+{
+	g_string_truncate(w->b, 0);
+	wire_uint(w->b, CLOCK_ID, clock);
+	wire_uint_always(w->b, CLOCK_TIMESTAMP, ns);
+	wire_message(w->a, CLOCKS_CLOCK, w->b);
+}
+
+static void write_clocks(struct perfetto *w)
+{
+	g_string_truncate(w->a, 0);
+	append_clock(w, CLOCK_IS_MONOTONIC, w->p->info.start_ns);
+	append_clock(w, CLOCK_IS_REALTIME, w->p->info.start_unix_ns);
+	wire_uint(w->a, CLOCKS_PRIMARY, CLOCK_IS_MONOTONIC);
+	wire_message(w->packet, PACKET_CLOCKS, w->a);
+	end_packet(w);
+}
+
+static void append_process(struct perfetto *w, const struct thread *t, GHashTable *seen)
+{
+	if (!g_hash_table_add(seen, GUINT_TO_POINTER(t->pid)))
+		return;
+	g_string_truncate(w->b, 0);
+	wire_uint(w->b, TREE_PROCESS_PID, t->pid);
+	wire_string(w->b, TREE_PROCESS_CMDLINE, t->process);
+	wire_message(w->a, TREE_PROCESS, w->b);
+}
+
+static void write_process_tree(struct perfetto *w, const struct export_plan *plan)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	g_string_truncate(w->a, 0);
+	for (guint i = 0; i < w->p->threads->len; i++) {
+		const struct thread *t = profile_thread(w->p, i);
+
+		if (plan->selection && !plan->selection->threads[i])
+			continue;
+		append_process(w, t, seen);
+		g_string_truncate(w->b, 0);
+		wire_uint(w->b, TREE_THREAD_TID, t->tid);
+		wire_string(w->b, TREE_THREAD_NAME, t->comm);
+		wire_uint(w->b, TREE_THREAD_PID, t->pid);
+		wire_message(w->a, TREE_THREAD, w->b);
+	}
+	wire_message(w->packet, PACKET_PROCESS_TREE, w->a);
+	wire_uint(w->packet, PACKET_TIMESTAMP, w->p->info.start_ns);
+	end_packet(w);
+}
+
+static void intern(struct perfetto *w, GString *interned, unsigned field, uint64_t iid, const char *text)
+{
+	g_string_truncate(w->b, 0);
+	wire_uint(w->b, STRING_IID, iid);
+	wire_bytes(w->b, STRING_TEXT, text, strlen(text));
+	wire_message(interned, field, w->b);
+}
+
+static uint64_t mapping_iid(struct perfetto *w, GString *interned, const char *module)
+{
+	guint iid = module ? GPOINTER_TO_UINT(g_hash_table_lookup(w->mappings, module)) : 0;
+	const char *hex = module ? profile_build_id(w->p, module) : NULL;
+
+	if (!module || iid)
+		return iid;
+	iid = g_hash_table_size(w->mappings) + 1;
+	g_hash_table_insert(w->mappings, (gpointer)module, GUINT_TO_POINTER(iid));
+	intern(w, interned, INTERNED_PATH, iid, module);
+	if (hex)
+		intern(w, interned, INTERNED_BUILD_ID, iid, hex);
+	g_string_truncate(w->b, 0);
+	wire_uint(w->b, MAPPING_IID, iid);
+	wire_uint(w->b, MAPPING_BUILD_ID, hex ? iid : 0);
+	wire_uint(w->b, MAPPING_PATH, iid);
+	wire_message(interned, INTERNED_MAPPING, w->b);
+	return iid;
+}
+
+/* Everything that samples point to, and what they all have in common. */
+static void write_interned(struct perfetto *w)
+{
+	g_autoptr(GString) interned = g_string_new(NULL), defaults = g_string_new(NULL);
+
+	for (guint i = 0; i < w->frames->first->len; i++) {
+		const struct frame *f = frame_list_frame(w->frames, i);
+		uint64_t mapping = mapping_iid(w, interned, f->module);
+
+		intern(w, interned, INTERNED_FUNCTION_NAME, i + 1, frame_list_label(w->frames, i));
+		g_string_truncate(w->b, 0);
+		wire_uint(w->b, FRAME_IID, i + 1);
+		wire_uint(w->b, FRAME_FUNCTION, i + 1);
+		wire_uint(w->b, FRAME_MAPPING, mapping);
+		wire_uint(w->b, FRAME_PC, f->offset);
+		wire_message(interned, INTERNED_FRAME, w->b);
+	}
+	wire_message(w->packet, PACKET_INTERNED, interned);
+	g_string_truncate(w->a, 0);
+	wire_string(w->a, DESCRIPTOR_NAME, "off-cpu");
+	wire_uint(w->a, DESCRIPTOR_UNIT, UNIT_IS_NANOSECONDS);
+	g_string_truncate(w->b, 0);
+	wire_string(w->b, SAMPLE_DEFAULTS_SOURCE, "linux.offcpu");
+	wire_message(w->b, SAMPLE_DEFAULTS_DESCRIPTOR, w->a);
+	wire_message(defaults, DEFAULTS_STACK_SAMPLE, w->b);
+	wire_uint(defaults, PACKET_CLOCK, CLOCK_IS_MONOTONIC);
+	wire_message(w->packet, PACKET_DEFAULTS, defaults);
+	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+	end_packet(w);
+}
+
+static void write_sample(struct perfetto *w, const struct wait *wait, GArray *path)
+{
+	const struct thread *t = profile_thread(w->p, wait->thread);
+
+	g_string_truncate(w->a, 0);
+	g_string_truncate(w->b, 0);
+	wire_uint(w->b, TASK_PID, t->pid);
+	wire_uint(w->b, TASK_TID, t->tid);
+	wire_message(w->a, SAMPLE_TASK, w->b);
+	path_frames(w->p, wait->user, wait->kernel, path);
+	g_string_truncate(w->b, 0);
+	for (guint i = 0; i < path->len; i++)
+		wire_uint(w->b, CALLSTACK_FRAME, w->frames->id_of[g_array_index(path, uint32_t, i)] + 1);
+	wire_message(w->a, SAMPLE_CALLSTACK, w->b);
+	wire_uint_always(w->a, SAMPLE_WEIGHT, wait_off_cpu_ns(wait));
+	wire_uint(w->packet, PACKET_TIMESTAMP, w->p->info.start_ns);
+	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+	wire_message(w->packet, PACKET_STACK_SAMPLE, w->a);
+	end_packet(w);
+}
+
+void write_perfetto(struct writer *writer, const struct profile *p, const struct export_plan *plan)
+{
+	struct perfetto w = {
+		.p = p,
+		.writer = writer,
+		.frames = frame_list_new(p),
+		.mappings = g_hash_table_new(NULL, NULL),
+		.packet = g_string_new(NULL),
+		.a = g_string_new(NULL),
+		.b = g_string_new(NULL),
+	};
+	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	write_clocks(&w);
+	write_process_tree(&w, plan);
+	write_interned(&w);
+	for (guint i = 0; i < p->waits->len; i++)
+		if (plan_has(plan, i))
+			write_sample(&w, profile_wait(p, i), path);
+	frame_list_free(w.frames);
+	g_hash_table_unref(w.mappings);
+	g_string_free(w.packet, TRUE);
+	g_string_free(w.a, TRUE);
+	g_string_free(w.b, TRUE);
+}

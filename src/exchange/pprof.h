@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef EXCHANGE_PPROF_H
+#define EXCHANGE_PPROF_H
+
+/* The numbers of pprof's messages, both ways (github.com/google/pprof, proto/profile.proto). */
+enum pprof_profile {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE,
+	PROFILE_MAPPING,
+	PROFILE_LOCATION,
+	PROFILE_FUNCTION,
+	PROFILE_STRING,
+	PROFILE_TIME_NS = 9,
+	PROFILE_DURATION_NS,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE,
+};
+enum pprof_value_type { TYPE_NAME = 1, TYPE_UNIT };
+enum pprof_sample { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum pprof_label { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
+enum pprof_mapping {
+	MAPPING_ID = 1,
+	MAPPING_START,
+	MAPPING_LIMIT,
+	MAPPING_OFFSET,
+	MAPPING_FILE,
+	MAPPING_BUILD_ID,
+	MAPPING_HAS_FUNCTIONS,
+	MAPPING_HAS_FILES,
+	MAPPING_HAS_LINES,
+	MAPPING_HAS_INLINES,
+};
+enum pprof_location { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum pprof_line { LINE_FUNCTION = 1, LINE_NUMBER };
+enum pprof_function { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
+
+#endif

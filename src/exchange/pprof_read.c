@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * pprof's profile.proto, of any profiler that sums off-CPU time.  Which of its sample types that is, its name tells. 
+ * Fields may come in any order, so the tables are read first, then the samples.  Ids are any numbers: they are looked
+ * up.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "exchange/import.h"
+#include "exchange/pprof.h"
+#include "exchange/wire.h"
+
+#define TYPES_MAX 64
+
+struct mapping {
+	const char *file; /* interned */
+};
+
+struct function {
+	const char *name, *file;
+};
+
+struct location {
+	uint64_t address, mapping;
+	guint lines_from, lines_cnt; /* innermost first */
+};
+
+struct line {
+	uint64_t function, number;
+};
+
+enum part { PART_OFF_CPU, PART_COUNT, PART_BLOCKED, PART_RUNNABLE, PART_PREEMPTED, PART_CNT };
+
+struct pprof {
+	struct import im;
+	struct profile *p;
+	GPtrArray *strings; /* interned by the profile */
+	GArray *mappings, *functions, *locations, *lines;
+	GHashTable *mapping_ids, *function_ids, *location_ids; /* uint64_t -> index + 1 */
+	struct value_type {
+		uint64_t name, unit;
+	} types[TYPES_MAX];
+	guint types_cnt;
+	int at[PART_CNT]; /* index of the sample type, -1: none */
+	uint64_t unit_ns[PART_CNT];
+};
+
+bool sniff_pprof(const char *bytes, gsize len_bytes)
+{
+	struct cursor c = { .at = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + len_bytes };
+	struct wire_field f;
+	guint fields = 0;
+
+	/* The peek may end within a field: what comes before must be pprof's. */
+	for (; wire_next(&c, &f); fields++) {
+		bool is_message = (f.number >= 1 && f.number <= 6) || f.number == 11;
+
+		if (f.number > 15 || (is_message && f.type != WIRE_BYTES))
+			return false;
+		if (!is_message && f.type != WIRE_VARINT && f.number != PROFILE_COMMENT)
+			return false;
+		if (f.number != PROFILE_SAMPLE_TYPE)
+			continue;
+		for (struct wire_field part; wire_next(&f.bytes, &part);)
+			if (part.number > TYPE_UNIT || part.type != WIRE_VARINT)
+				return false;
+		if (f.bytes.bad)
+			return false;
+	}
+	return fields > (c.bad ? 2 : 0);
+}
+
+static const char *string_at(const struct pprof *r, uint64_t id)
+{
+	return id < r->strings->len ? g_ptr_array_index(r->strings, (guint)id) : "";
+}
+
+static void note_id(GHashTable *ids, uint64_t id, guint index)
+{
+	g_hash_table_insert(ids, g_memdup2(&id, sizeof(id)), GUINT_TO_POINTER(index + 1));
+}
+
+/* Index + 1; 0: there is none. */
+static guint find_id(GHashTable *ids, uint64_t id)
+{
+	return GPOINTER_TO_UINT(g_hash_table_lookup(ids, &id));
+}
+
+static void read_mapping(struct pprof *r, struct cursor c)
+{
+	struct mapping m = { .file = "" };
+	uint64_t id = 0;
+
+	for (struct wire_field f; wire_next(&c, &f);) {
+		if (f.number == MAPPING_ID)
+			id = f.value;
+		else if (f.number == MAPPING_FILE)
+			m.file = string_at(r, f.value);
+	}
+	note_id(r->mapping_ids, id, r->mappings->len);
+	g_array_append_val(r->mappings, m);
+}
+
+static void read_function(struct pprof *r, struct cursor c)
+{
+	struct function fn = { .name = "", .file = "" };
+	uint64_t id = 0;
+
+	for (struct wire_field f; wire_next(&c, &f);) {
+		if (f.number == FUNCTION_ID)
+			id = f.value;
+		else if (f.number == FUNCTION_NAME || (f.number == FUNCTION_SYSTEM_NAME && !*fn.name))
+			fn.name = string_at(r, f.value);
+		else if (f.number == FUNCTION_FILE)
+			fn.file = string_at(r, f.value);
+	}
+	note_id(r->function_ids, id, r->functions->len);
+	g_array_append_val(r->functions, fn);
+}
+
+static void read_line(struct pprof *r, struct cursor c)
+{
+	struct line line = { 0 };
+
+	for (struct wire_field f; wire_next(&c, &f);) {
+		if (f.number == LINE_FUNCTION)
+			line.function = f.value;
+		else if (f.number == LINE_NUMBER)
+			line.number = f.value;
+	}
+	g_array_append_val(r->lines, line);
+}
+
+static void read_location(struct pprof *r, struct cursor c)
+{
+	struct location l = { .lines_from = r->lines->len };
+	uint64_t id = 0;
+
+	for (struct wire_field f; wire_next(&c, &f);) {
+		if (f.number == LOCATION_ID)
+			id = f.value;
+		else if (f.number == LOCATION_MAPPING)
+			l.mapping = f.value;
+		else if (f.number == LOCATION_ADDRESS)
+			l.address = f.value;
+		else if (f.number == LOCATION_LINE && f.type == WIRE_BYTES)
+			read_line(r, f.bytes);
+	}
+	l.lines_cnt = r->lines->len - l.lines_from;
+	note_id(r->location_ids, id, r->locations->len);
+	g_array_append_val(r->locations, l);
+}
+
+static void read_type(struct pprof *r, struct cursor c)
+{
+	struct value_type type = { 0 };
+
+	for (struct wire_field f; wire_next(&c, &f);) {
+		if (f.number == TYPE_NAME)
+			type.name = f.value;
+		else if (f.number == TYPE_UNIT)
+			type.unit = f.value;
+	}
+	if (r->types_cnt < TYPES_MAX)
+		r->types[r->types_cnt] = type;
+	r->types_cnt++;
+}
+
+/* Strings on their own first: everything else points to them. */
+static bool read_strings(struct pprof *r, struct cursor c)
+{
+	for (struct wire_field f; wire_next(&c, &f);) {
+		if (f.number != PROFILE_STRING || f.type != WIRE_BYTES)
+			continue;
+		g_autofree char *s = g_strndup((const char *)f.bytes.at, cursor_left(&f.bytes));
+
+		g_ptr_array_add(r->strings, (gpointer)profile_string(r->p, s));
+		if (r->strings->len > PROFILE_ROWS_MAX)
+			return false;
+	}
+	return true;
+}
+
+static bool read_tables(struct pprof *r, struct cursor c)
+{
+	for (struct wire_field f; wire_next(&c, &f);) {
+		if (f.number == PROFILE_TIME_NS && f.value <= PROFILE_NS_MAX)
+			r->p->info.start_unix_ns = f.value;
+		else if (f.number == PROFILE_DURATION_NS && f.value <= PROFILE_NS_MAX)
+			r->p->info.duration_ns = f.value;
+		if (f.type != WIRE_BYTES)
+			continue;
+		if (f.number == PROFILE_SAMPLE_TYPE)
+			read_type(r, f.bytes);
+		else if (f.number == PROFILE_MAPPING)
+			read_mapping(r, f.bytes);
+		else if (f.number == PROFILE_FUNCTION)
+			read_function(r, f.bytes);
+		else if (f.number == PROFILE_LOCATION)
+			read_location(r, f.bytes);
+		if (r->mappings->len > PROFILE_ROWS_MAX || r->functions->len > PROFILE_ROWS_MAX ||
+		    r->locations->len > PROFILE_ROWS_MAX || r->lines->len > PROFILE_NODES_MAX)
+			return false;
+	}
+	if (r->p->info.duration_ns)
+		r->p->info.unknown &= ~(uint32_t)UNKNOWN_WINDOW;
+	return true;
+}
+
+static uint64_t unit_ns(const char *unit)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "nanoseconds", 1 },        { "ns", 1 },       { "microseconds", 1000 },  { "us", 1000 },
+		     { "milliseconds", 1000000 }, { "ms", 1000000 }, { "seconds", 1000000000 }, { "s", 1000000000 } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
+		if (strcmp(unit, units[i].name) == 0)
+			return units[i].ns;
+	return 0;
+}
+
+/* What the types are called that hold these parts, the most telling name first. */
+static const char *const part_names[PART_CNT][8] = {
+	[PART_OFF_CPU] = { "off_cpu", "off-cpu", "offcpu", "off-cpu-time", "offcpu-time", "delay", "wallclock", "wall" },
+	[PART_COUNT] = { "events", "contentions", NULL },
+	[PART_BLOCKED] = { "blocked", NULL },
+	[PART_RUNNABLE] = { "runnable", NULL },
+	[PART_PREEMPTED] = { "preempted", NULL },
+};
+
+static void find_part(struct pprof *r, enum part part)
+{
+	r->at[part] = -1;
+	for (size_t n = 0; n < G_N_ELEMENTS(part_names[part]) && part_names[part][n]; n++)
+		for (guint i = 0; i < r->types_cnt; i++) {
+			uint64_t ns = part == PART_COUNT ? 1 : unit_ns(string_at(r, r->types[i].unit));
+
+			if (!ns || strcmp(string_at(r, r->types[i].name), part_names[part][n]) != 0)
+				continue;
+			r->at[part] = (int)i;
+			r->unit_ns[part] = ns;
+			return;
+		}
+}
+
+static bool find_types(struct pprof *r, GError **error)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+
+	if (!r->types_cnt || r->types_cnt > TYPES_MAX)
+		return import_bad(error, "it has %s types of samples", r->types_cnt ? "too many" : "no");
+	for (enum part part = 0; part < PART_CNT; part++)
+		find_part(r, part);
+	for (guint i = 0; i < r->types_cnt; i++)
+		g_string_append_printf(names, "%s%s/%s", i ? ", " : "", string_at(r, r->types[i].name),
+				       string_at(r, r->types[i].unit));
+	if (r->at[PART_OFF_CPU] < 0)
+		return import_bad(error, "it is a pprof profile without off-CPU time: it has %s", names->str);
+
+	const struct value_type *used = &r->types[r->at[PART_OFF_CPU]];
+	g_autofree char *from = g_strdup_printf("pprof (%s in %s)", string_at(r, used->name), string_at(r, used->unit));
+
+	r->p->info.imported = profile_string(r->p, from);
+	if (r->at[PART_COUNT] >= 0)
+		r->p->info.unknown &= ~(uint32_t)UNKNOWN_COUNTS;
+	if (r->at[PART_BLOCKED] >= 0 && r->at[PART_RUNNABLE] >= 0 && r->at[PART_PREEMPTED] >= 0)
+		r->p->info.unknown &= ~(uint32_t)UNKNOWN_PARTS;
+	return true;
+}
+
+static void sample_frames(struct pprof *r, const struct location *l, uint32_t at[2])
+{
+	guint mapping = l->mapping ? find_id(r->mapping_ids, l->mapping) : 0;
+	const char *module = mapping ? g_array_index(r->mappings, struct mapping, mapping - 1).file : "";
+	bool kernel = import_is_kernel(module);
+	struct import_frame f = { .module = module, .offset = l->address, .is_kernel = kernel };
+
+	if (!l->lines_cnt)
+		at[kernel] = import_node(&r->im, at[kernel], &f);
+	for (guint i = l->lines_cnt; i-- > 0;) {
+		const struct line *line = &g_array_index(r->lines, struct line, l->lines_from + i);
+		guint fn = find_id(r->function_ids, line->function);
+
+		f.name = fn ? g_array_index(r->functions, struct function, fn - 1).name : "[unknown]";
+		f.file = fn ? g_array_index(r->functions, struct function, fn - 1).file : NULL;
+		f.line = (uint32_t)MIN(line->number, G_MAXINT32);
+		f.is_inline = i + 1 < l->lines_cnt;
+		at[kernel] = import_node(&r->im, at[kernel], &f);
+	}
+}
+
+/* What labels say of a sample; those that are not known to us are left out. */
+struct labels {
+	const char *comm, *process, *thread, *state, *open;
+	uint64_t pid, tid;
+};
+
+static void read_label(struct pprof *r, struct cursor c, struct labels *l)
+{
+	const char *key = "", *text = "";
+	uint64_t number = 0;
+
+	for (struct wire_field f; wire_next(&c, &f);) {
+		if (f.number == LABEL_KEY)
+			key = string_at(r, f.value);
+		else if (f.number == LABEL_STRING)
+			text = string_at(r, f.value);
+		else if (f.number == LABEL_NUMBER)
+			number = f.value;
+	}
+	if (strcmp(key, "comm") == 0)
+		l->comm = text;
+	else if (strcmp(key, "process") == 0)
+		l->process = text;
+	else if (strcmp(key, "thread") == 0 || strcmp(key, "thread_name") == 0 || strcmp(key, "thread_comm") == 0)
+		l->thread = text;
+	else if (strcmp(key, "state") == 0)
+		l->state = text;
+	else if (strcmp(key, "open") == 0)
+		l->open = text;
+	else if (strcmp(key, "pid") == 0 || strcmp(key, "process_id") == 0)
+		l->pid = number;
+	else if (strcmp(key, "tid") == 0 || strcmp(key, "thread_id") == 0)
+		l->tid = number;
+}
+
+static uint8_t open_flags(const char *text)
+{
+	if (strcmp(text, "all the time") == 0)
+		return WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+	return strcmp(text, "at the start") == 0 ? WAIT_OPEN_AT_START
+	       : strcmp(text, "at the end") == 0 ? WAIT_OPEN_AT_END
+						 : 0;
+}
+
+static void apply_labels(struct pprof *r, const struct labels *l, struct wait *w)
+{
+	const char *comm = l->comm ? l->comm : l->thread ? l->thread : "";
+	uint32_t pid = l->pid <= G_MAXINT32 ? (uint32_t)l->pid : 0, tid = l->tid <= G_MAXINT32 ? (uint32_t)l->tid : 0;
+
+	w->state = '?';
+	if (l->state && strlen(l->state) == 1 && strchr("SDTtPIR", l->state[0])) {
+		w->state = (uint8_t)l->state[0];
+		r->p->info.unknown &= ~(uint32_t)UNKNOWN_STATES;
+	}
+	if (pid || tid)
+		r->p->info.unknown &= ~(uint32_t)UNKNOWN_IDS;
+	if (l->open)
+		w->flags = open_flags(l->open);
+	w->thread = import_thread(&r->im, pid, tid, comm);
+	if (l->process)
+		g_array_index(r->p->threads, struct thread, w->thread).process = profile_string(r->p, l->process);
+}
+
+/* The values of the sample: false when they are none, or too large. */
+static bool apply_values(const struct pprof *r, const GArray *values, struct wait *w)
+{
+	uint64_t parts[PART_CNT] = { 0 };
+
+	if (values->len != r->types_cnt)
+		return false;
+	for (enum part part = 0; part < PART_CNT; part++) {
+		if (r->at[part] < 0)
+			continue;
+		uint64_t value = g_array_index(values, uint64_t, r->at[part]);
+
+		if (value > PROFILE_NS_MAX / r->unit_ns[part])
+			return false;
+		parts[part] = value * r->unit_ns[part];
+	}
+	w->count = parts[PART_COUNT];
+	w->blocked_ns = parts[PART_OFF_CPU];
+	if (r->p->info.unknown & UNKNOWN_PARTS)
+		return true;
+	w->blocked_ns = parts[PART_BLOCKED];
+	w->runnable_ns = parts[PART_RUNNABLE];
+	w->preempted_ns = parts[PART_PREEMPTED];
+	return wait_off_cpu_ns(w) == parts[PART_OFF_CPU];
+}
+
+static bool read_sample(struct pprof *r, struct cursor c, GArray *locations, GArray *values, GError **error)
+{
+	struct labels labels = { 0 };
+	struct wait w = { 0 };
+	uint32_t at[2] = { 0 };
+	uint64_t n;
+
+	g_array_set_size(locations, 0);
+	g_array_set_size(values, 0);
+	for (struct wire_field f; wire_next(&c, &f);) {
+		if (f.number == SAMPLE_LABEL && f.type == WIRE_BYTES)
+			read_label(r, f.bytes, &labels);
+		else if (f.number == SAMPLE_LOCATION || f.number == SAMPLE_VALUE)
+			while (wire_packed_next(&f, &n))
+				g_array_append_val(f.number == SAMPLE_LOCATION ? locations : values, n);
+	}
+	if (c.bad || !apply_values(r, values, &w))
+		return import_bad(error, "a sample of it has not the values of its types, or they are out of range");
+	for (guint i = locations->len; i-- > 0;) {
+		guint l = find_id(r->location_ids, g_array_index(locations, uint64_t, i));
+
+		if (!l)
+			return import_bad(error, "a sample of it has no such location");
+		sample_frames(r, &g_array_index(r->locations, struct location, l - 1), at);
+	}
+	w.user = at[0];
+	w.kernel = at[1];
+	apply_labels(r, &labels, &w);
+	return import_wait(&r->im, &w, error);
+}
+
+static bool read_samples(struct pprof *r, struct cursor c, GError **error)
+{
+	g_autoptr(GArray) locations = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	bool ok = true;
+
+	for (struct wire_field f; ok && wire_next(&c, &f);)
+		if (f.number == PROFILE_SAMPLE && f.type == WIRE_BYTES)
+			ok = read_sample(r, f.bytes, locations, values, error);
+	return ok && (!c.bad || import_bad(error, "it is a damaged pprof profile"));
+}
+
+static GHashTable *ids_new(void)
+{
+	return g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+}
+
+static void clear(struct pprof *r)
+{
+	g_ptr_array_unref(r->strings);
+	g_array_unref(r->mappings);
+	g_array_unref(r->functions);
+	g_array_unref(r->locations);
+	g_array_unref(r->lines);
+	g_hash_table_unref(r->mapping_ids);
+	g_hash_table_unref(r->function_ids);
+	g_hash_table_unref(r->location_ids);
+}
+
+bool read_pprof(struct source *source, const struct import_options *options, struct profile *p, GError **error)
+{
+	GByteArray *all = source_all(source, error);
+
+	if (!all)
+		return false;
+	struct cursor c = { .at = all->data, .end = all->data + all->len };
+	struct pprof r = {
+		.p = p,
+		.strings = g_ptr_array_new(),
+		.mappings = g_array_new(FALSE, FALSE, sizeof(struct mapping)),
+		.functions = g_array_new(FALSE, FALSE, sizeof(struct function)),
+		.locations = g_array_new(FALSE, FALSE, sizeof(struct location)),
+		.lines = g_array_new(FALSE, FALSE, sizeof(struct line)),
+		.mapping_ids = ids_new(),
+		.function_ids = ids_new(),
+		.location_ids = ids_new(),
+	};
+
+	import_begin(&r.im, p, "pprof", UNKNOWN_ALL);
+	bool ok = (read_strings(&r, c) && read_tables(&r, c)) ||
+		  import_bad(error, "its tables are larger than a recording's can be");
+
+	ok = ok && find_types(&r, error) && read_samples(&r, c, error);
+	clear(&r);
+	g_byte_array_unref(all);
+	return import_end(&r.im, ok, error);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Stacks as tracers print them, innermost frame first, a line each, and the sum on a line of its own:
+ *
+ *   bcc            frames, maybe "--" between kernel and user, "-  COMM (TID)", the sum in microseconds
+ *   offwaketime    "waker: COMM TID", its frames outermost first, "--  --", frames, "target: COMM TID", the sum
+ *   DTrace         maybe a name, frames as module`function+0x12, the sum in nanoseconds
+ *   bpftrace       "@NAME[", stacks and words with commas between, "]: SUM", in nanoseconds
+ */
+#include <string.h>
+
+#include "exchange/import.h"
+
+#define BLOCK_LINES_MAX (2 * PROFILE_DEPTH_MAX)
+
+struct block {
+	struct import im;
+	GPtrArray *lines; /* char *, stripped */
+	uint64_t unit_ns, number; /* unit_ns 0: not told by a header or the user */
+	bool is_bcc;
+};
+
+static bool is_number(const char *s)
+{
+	return *s && strspn(s, "0123456789") == strlen(s);
+}
+
+/* "-                sshd (1234)" */
+static bool is_bcc_thread(const char *line)
+{
+	const char *open = strrchr(line, '(');
+
+	return HAS_PREFIX(line, "- ") && open && open[strlen(open) - 1] == ')' && g_ascii_isdigit(open[1]);
+}
+
+bool sniff_stack_text(const char *bytes, gsize len_bytes)
+{
+	g_autofree char *text = g_strndup(bytes, len_bytes);
+	g_auto(GStrv) lines = g_strsplit(text, "\n", 1000);
+
+	for (char **line = lines; *line; line++) {
+		bool indented = g_ascii_isspace(**line);
+		char *s = g_strstrip(*line);
+
+		if (HAS_PREFIX(s, "Tracing off-CPU time") || HAS_PREFIX(s, "Tracing blocked time"))
+			return true;
+		if (indented && (is_bcc_thread(s) || strchr(s, '`')))
+			return true;
+		if (!indented && *s == '@' && strchr(s, '['))
+			return true;
+	}
+	return false;
+}
+
+/* "libc.so.1`poll+0x66", "#2  0xffff12 schedule+0x2c", "b'schedule'": the name, and what it lies in. */
+static uint32_t add_frame(struct block *b, uint32_t parent, char *line, bool is_kernel)
+{
+	struct import_frame f = { .is_kernel = is_kernel };
+	char *tick, *plus;
+
+	if (*line == '#' && g_ascii_isdigit(line[1])) {
+		line += strcspn(line, " ");
+		line += strspn(line, " ");
+		if (HAS_PREFIX(line, "0x") && strchr(line, ' '))
+			line = strchr(line, ' ') + 1;
+	}
+	if (HAS_PREFIX(line, "b'") && line[strlen(line) - 1] == '\'') {
+		line[strlen(line) - 1] = '\0';
+		line += 2;
+	}
+	tick = strchr(line, '`');
+	if (tick) {
+		*tick = '\0';
+		f.module = line;
+		line = tick + 1;
+	}
+	/* An offset in a function says no more than the function. */
+	plus = strrchr(line, '+');
+	if (plus && plus > line && g_ascii_isdigit(plus[1]))
+		*plus = '\0';
+	f.name = line;
+	return import_node(&b->im, parent, &f);
+}
+
+/* Lines [from, to) as a stack: those that stand first are innermost, or, reversed, outermost. */
+static void add_stacks(struct block *b, guint from, guint to, bool outermost_first, struct wait *w)
+{
+	guint split = from;
+	bool is_split = false;
+
+	for (guint i = from; i < to; i++) {
+		const char *line = g_ptr_array_index(b->lines, i);
+
+		if (strcmp(line, "--") == 0 || strcmp(line, "-") == 0) {
+			split = i;
+			is_split = true;
+		}
+	}
+	for (guint k = 0; k < to - from; k++) {
+		guint i = outermost_first ? from + k : to - 1 - k;
+		/* Kernel frames are the inner ones; which these are only a delimiter tells. */
+		bool kernel = is_split && (outermost_first ? i > split : i < split);
+		uint32_t *stack = kernel ? &w->kernel : &w->user;
+
+		if (!is_split || i != split)
+			*stack = add_frame(b, *stack, g_ptr_array_index(b->lines, i), kernel);
+	}
+}
+
+/*
+ * "target:          sshd 1234", or "-  sshd (1234)": the thread.  The number is a thread's; of which process is
+ * unknown.
+ */
+static uint32_t thread_of(struct block *b, char *text, char before_id)
+{
+	char *at = strrchr(text, before_id);
+	uint64_t tid = 0;
+
+	if (at && at > text) {
+		g_strdelimit(at, "()", ' ');
+		g_strstrip(at);
+		if (g_ascii_string_to_unsigned(g_strstrip(at + (*at == before_id)), 10, 0, G_MAXINT32, &tid, NULL))
+			*at = '\0';
+	}
+	if (tid)
+		b->im.p->info.unknown &= ~(uint32_t)UNKNOWN_IDS;
+	return import_thread(&b->im, 0, (uint32_t)tid, g_strstrip(text));
+}
+
+static char *line_at(const struct block *b, guint i)
+{
+	return g_ptr_array_index(b->lines, i);
+}
+
+/* A line that begins so, or the number of lines. */
+static guint find_line(const struct block *b, const char *prefix)
+{
+	guint i = 0;
+
+	while (i < b->lines->len && !g_str_has_prefix(line_at(b, i), prefix))
+		i++;
+	return i;
+}
+
+/* Splits "COMM 123" at the last blank; the id is dropped or taken. */
+static uint32_t word_and_id(char *text, char **ret_comm)
+{
+	char *blank;
+	uint64_t id = 0;
+
+	g_strstrip(text);
+	blank = strrchr(text, ' ');
+	if (blank && g_ascii_string_to_unsigned(blank + 1, 10, 0, G_MAXINT32, &id, NULL))
+		*blank = '\0';
+	*ret_comm = g_strstrip(text);
+	return (uint32_t)id;
+}
+
+static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError **error)
+{
+	guint waker = find_line(b, "waker:"), delimiter = find_line(b, "-- ");
+	struct wait w = { .state = '?', .blocked_ns = ns }, of_waker = { 0 };
+	char *comm;
+	uint32_t tid = word_and_id(line_at(b, target) + strlen("target:"), &comm);
+
+	if (tid)
+		b->im.p->info.unknown &= ~(uint32_t)UNKNOWN_IDS;
+	w.thread = import_thread(&b->im, 0, tid, comm);
+	if (delimiter < target)
+		add_stacks(b, delimiter + 1, target, false, &w);
+	if (!import_wait(&b->im, &w, error))
+		return false;
+	if (waker >= delimiter || delimiter >= target)
+		return true;
+	add_stacks(b, waker + 1, delimiter, true, &of_waker);
+	tid = word_and_id(line_at(b, waker) + strlen("waker:"), &comm);
+
+	const struct waker who = { .tid = tid, .comm = comm, .user = of_waker.user, .kernel = of_waker.kernel };
+	const struct wait same = { .thread = w.thread, .state = w.state, .user = w.user, .kernel = w.kernel };
+	const struct wake wake = { .wait = profile_add_wait(b->im.p, &same),
+				  .waker = profile_waker(b->im.p, &who),
+				  .blocked_ns = ns };
+
+	profile_add_wake(b->im.p, &wake);
+	b->im.p->info.has_wakers = true;
+	return true;
+}
+
+/* Frames, and before them maybe a name: whatever has no module is none. */
+static bool take_dtrace(struct block *b, uint64_t ns, GError **error)
+{
+	struct wait w = { .state = '?', .blocked_ns = ns };
+	guint from = 0;
+
+	while (from < b->lines->len && !strchr(line_at(b, from), '`') && !HAS_PREFIX(line_at(b, from), "0x"))
+		from++;
+	if (from == b->lines->len)
+		return true; /* an aggregation without a stack */
+	w.thread = import_thread(&b->im, 0, 0, from ? line_at(b, from - 1) : "");
+	add_stacks(b, from, b->lines->len, false, &w);
+	return import_wait(&b->im, &w, error);
+}
+
+/* A block is complete with its sum. */
+static bool take_block(struct block *b, const char *sum, GError **error)
+{
+	guint thread = 0, target = find_line(b, "target:");
+	bool bcc, ok;
+	uint64_t ns;
+
+	while (thread < b->lines->len && !is_bcc_thread(line_at(b, thread)))
+		thread++;
+	bcc = thread < b->lines->len || target < b->lines->len;
+	b->is_bcc = b->is_bcc || bcc;
+	if (!import_time(sum, strlen(sum), b->unit_ns ? b->unit_ns : bcc ? 1000 : 1, &ns))
+		return import_bad(error, "line %" G_GUINT64_FORMAT ": the sum is out of range", b->number);
+	if (target < b->lines->len) {
+		ok = take_offwaketime(b, ns, target, error);
+	} else if (thread < b->lines->len) {
+		struct wait w = { .state = '?', .blocked_ns = ns };
+
+		add_stacks(b, 0, thread, false, &w);
+		w.thread = thread_of(b, line_at(b, thread) + 1, '(');
+		ok = import_wait(&b->im, &w, error);
+	} else {
+		ok = take_dtrace(b, ns, error);
+	}
+	g_ptr_array_set_size(b->lines, 0);
+	return ok;
+}
+
+/* --- bpftrace --- */
+
+/* Only the kernel's scheduler stands innermost like that. */
+static bool is_scheduler(const char *line)
+{
+	return strstr(line, "schedule") || HAS_PREFIX(line, "finish_task_switch") || strstr(line, "sched_switch") ||
+	       HAS_PREFIX(line, "prepare_to_block");
+}
+
+/* The lines between two commas of a key, as a stack; a word alone is a name. */
+struct key_part {
+	guint from, to;
+	bool is_stack, is_kernel;
+};
+
+static bool take_bpftrace(struct block *b, const char *sum, GError **error)
+{
+	struct key_part parts[8] = { { 0, 0, false, false } };
+	struct wait w = { .state = '?' };
+	const char *comm = "";
+	guint cnt = 0;
+	bool has_stack = false;
+
+	if (!is_number(sum) || !import_time(sum, strlen(sum), b->unit_ns ? b->unit_ns : 1, &w.blocked_ns)) {
+		g_ptr_array_set_size(b->lines, 0);
+		return true; /* an average, a histogram: no sum of time */
+	}
+	for (guint i = 0; i < b->lines->len; i++) {
+		const char *line = line_at(b, i);
+		struct key_part *part = &parts[cnt];
+
+		if (strcmp(line, ",") == 0) {
+			cnt = MIN(cnt + 1, G_N_ELEMENTS(parts) - 1);
+			parts[cnt] = (struct key_part){ .from = i + 1, .to = i + 1 };
+			continue;
+		}
+		part->to = i + 1;
+		part->is_stack = *line == ' ';
+		part->is_kernel = part->is_kernel || (part->is_stack && i == part->from && is_scheduler(line + 1));
+	}
+	for (guint i = 0; i <= cnt; i++) {
+		if (!parts[i].is_stack && parts[i].to > parts[i].from && !is_number(line_at(b, parts[i].from)))
+			comm = line_at(b, parts[i].from);
+		for (guint k = parts[i].to; parts[i].is_stack && k-- > parts[i].from;) {
+			uint32_t *stack = parts[i].is_kernel ? &w.kernel : &w.user;
+
+			*stack = add_frame(b, *stack, g_strchug(line_at(b, k)), parts[i].is_kernel);
+			has_stack = true;
+		}
+	}
+	w.thread = import_thread(&b->im, 0, 0, comm);
+	g_ptr_array_set_size(b->lines, 0);
+	return !has_stack || import_wait(&b->im, &w, error);
+}
+
+/* Words and commas of one line of a key; frames keep one blank before them as a mark. */
+static void key_words(struct block *b, char *text, bool indented)
+{
+	if (indented && *text && *text != ',') {
+		g_ptr_array_add(b->lines, g_strconcat(" ", text, NULL));
+		return;
+	}
+	for (char *at = text; at && *at;) {
+		char *comma = strchr(at, ',');
+
+		if (comma)
+			*comma = '\0';
+		if (*g_strstrip(at))
+			g_ptr_array_add(b->lines, g_strdup(at));
+		if (comma)
+			g_ptr_array_add(b->lines, g_strdup(","));
+		at = comma ? comma + 1 : NULL;
+	}
+}
+
+/* True while the key goes on in the next line. */
+static bool take_key_line(struct block *b, char *line, bool *ok, GError **error)
+{
+	bool indented = g_ascii_isspace(*line);
+	char *end = strstr(line, "]: ");
+
+	if (!end && strcmp(line, "]:") != 0) {
+		key_words(b, g_strstrip(line), indented);
+		return true;
+	}
+	if (end) {
+		*end = '\0';
+		key_words(b, g_strstrip(line), false);
+		*ok = take_bpftrace(b, g_strstrip(end + 3), error);
+	}
+	return false;
+}
+
+/* --- lines --- */
+
+static void take_header(struct block *b, const char *line)
+{
+	const char *unit = strstr(line, "time (");
+
+	if (!unit || b->unit_ns)
+		return;
+	b->unit_ns = HAS_PREFIX(unit, "time (ns)") ? 1 : HAS_PREFIX(unit, "time (ms)") ? 1000000 : 1000;
+}
+
+static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
+{
+	bool ok = true;
+
+	if (b->lines->len > BLOCK_LINES_MAX)
+		return import_bad(error, "line %" G_GUINT64_FORMAT ": a stack has more than %d frames", b->number,
+				  BLOCK_LINES_MAX);
+	if (*in_key) {
+		*in_key = take_key_line(b, line, &ok, error);
+		return ok;
+	}
+	if (*line == '@' && strchr(line, '[')) {
+		g_ptr_array_set_size(b->lines, 0);
+		*in_key = take_key_line(b, strchr(line, '[') + 1, &ok, error);
+		return ok;
+	}
+	bool indented = g_ascii_isspace(*line);
+	char *s = g_strstrip(line);
+
+	if (!*s)
+		return true;
+	if (is_number(s))
+		return take_block(b, s, error);
+	if (!indented && (HAS_PREFIX(s, "Tracing ") || HAS_PREFIX(s, "WARNING:") || HAS_PREFIX(s, "dtrace:") ||
+			  HAS_PREFIX(s, "Attaching ")))
+		take_header(b, s);
+	else if (indented)
+		g_ptr_array_add(b->lines, g_strdup(s));
+	return true;
+}
+
+/* Which unit was taken, the report says. */
+static void tell(struct block *b)
+{
+	g_autofree char *from = g_strdup_printf("stacks with sums (numbers taken as %s)",
+						import_unit_name(b->unit_ns  ? b->unit_ns
+								 : b->is_bcc ? 1000
+									     : 1));
+
+	b->im.p->info.imported = profile_string(b->im.p, from);
+}
+
+bool read_stack_text(struct source *source, const struct import_options *options, struct profile *p, GError **error)
+{
+	struct block b = { .lines = g_ptr_array_new_with_free_func(g_free) };
+	g_autoptr(GError) why = NULL;
+	bool in_key = false, ok = true;
+	char *line;
+	gsize len;
+
+	b.unit_ns = options->unit_ns;
+	import_begin(&b.im, p, "stacks with sums", UNKNOWN_ALL);
+	while (ok && (line = source_line(source, &len, &why))) {
+		b.number++;
+		ok = take_line(&b, line, &in_key, &why);
+	}
+	ok = ok && !why;
+	if (why)
+		g_propagate_error(error, g_steal_pointer(&why));
+	g_ptr_array_unref(b.lines);
+	tell(&b);
+	return import_end(&b.im, ok, error);
+}

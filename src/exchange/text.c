@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The formats that `report` knows, too: they are written by render. */
+#include "exchange/format.h"
+#include "render/json/json.h"
+#include "render/text/csv.h"
+#include "render/text/folded_wakers.h"
+
+void write_folded(struct writer *w, const struct profile *p, const struct export_plan *plan)
+{
+	if (plan->wakers || plan->wakeup)
+		folded_wakers_render(writer_text(w), p, plan->selection, &plan->folded,
+				     plan->wakeup ? FOLDED_WAKEUP : FOLDED_OFFWAKE, plan->ret_folded);
+	else
+		folded_render(writer_text(w), p, plan->selection, &plan->folded, plan->ret_folded);
+	writer_flush(w);
+}
+
+void write_json(struct writer *w, const struct profile *p, const struct export_plan *plan)
+{
+	json_report(writer_text(w), p, plan->selection);
+	writer_flush(w);
+}
+
+void write_csv(struct writer *w, const struct profile *p, const struct export_plan *plan)
+{
+	csv_waits(writer_text(w), p, plan->selection, &plan->folded);
+	writer_flush(w);
+}

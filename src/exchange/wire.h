@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef EXCHANGE_WIRE_H
+#define EXCHANGE_WIRE_H
+
+#include "base/cursor.h"
+
+/*
+ * The wire format of protocol buffers, both ways, in as much as three of the formats need: they have a dozen small
+ * messages. docs/dependencies.md says why this is no library.
+ */
+
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+
+void wire_varint(GString *out, uint64_t value);
+/* A field with its number; 0 and "" are the default and left out. */
+void wire_uint(GString *out, unsigned field, uint64_t value);
+void wire_fixed64(GString *out, unsigned field, uint64_t value);
+void wire_string(GString *out, unsigned field, const char *s);
+/* Written also where they are 0 or empty: for elements of a list, and members of a oneof. */
+void wire_uint_always(GString *out, unsigned field, uint64_t value);
+void wire_bytes(GString *out, unsigned field, const void *bytes, gsize len_bytes);
+/* A message or a packed list that is already written. */
+static inline void wire_message(GString *out, unsigned field, const GString *message)
+{
+	wire_bytes(out, field, message->str, message->len);
+}
+
+/* A field that was read.  Groups, which nobody writes any more, are bad. */
+struct wire_field {
+	unsigned number;
+	enum wire_type type;
+	uint64_t value; /* of a number; of bytes 0 */
+	struct cursor bytes; /* of bytes */
+};
+/* False at the end of the message, and after a field that is none: then c->bad. */
+bool wire_next(struct cursor *c, struct wire_field *ret_field);
+/*
+ * The next number of a repeated field, packed or not: called until it is false.  *f is used up.
+ */
+bool wire_packed_next(struct wire_field *f, uint64_t *ret_value);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What a report says of a profile that another tool wrote, in place of header, coverage and accounts. */
+#include "analyse/wakers.h"
+#include "render/text/style.h"
+#include "render/text/text.h"
+#include "render/text/util.h"
+
+void text_imported(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
+		   const struct text_options *options)
+{
+	g_autofree char *unknown = profile_unknown_text(p->info.unknown, p->info.has_wakers);
+	g_autofree char *asked = query ? query_text(query) : NULL;
+	struct coverage c;
+
+	coverage_of(p, selection, &c);
+	g_string_append_printf(s, "%sImported  ", text_bold(options));
+	text_safe(s, p->info.imported);
+	g_string_append_printf(s, "%s; unknown: %s\n", text_plain(options), unknown);
+	g_string_append(s, "Holds     ");
+	text_duration(s, c.listed_ns);
+	g_string_append(s, " off CPU");
+	if (!(p->info.unknown & UNKNOWN_COUNTS)) {
+		g_string_append(s, " in ");
+		text_thousands(s, c.waits_cnt);
+		g_string_append(s, c.waits_cnt == 1 ? " wait" : " waits");
+	}
+	if (!(p->info.unknown & UNKNOWN_WINDOW)) {
+		g_string_append(s, ", of a window of ");
+		text_duration(s, p->info.duration_ns);
+	}
+	g_string_append_c(s, '\n');
+	if (asked && *asked) {
+		g_string_append(s, "Shown     ");
+		text_safe(s, asked);
+		g_string_append(s, ": ");
+		text_duration(s, c.selected_ns);
+		g_string_append_c(s, '\n');
+	}
+}
+
+/* ", median 1.1 ms, p90 2.2 ms, p99 14 ms, max 20 ms" */
+static void append_percentiles(GString *s, const struct top_row *r)
+{
+	static const struct { const char *name; double share; } shares[] = { { "median", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 } };
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		all += r->hist[i];
+	for (unsigned i = 0; all && i < G_N_ELEMENTS(shares); i++) {
+		g_string_append_printf(s, ", %s ", shares[i].name);
+		text_duration(s, MIN(waker_percentile_ns(r->hist, shares[i].share), r->max_ns));
+	}
+	g_string_append(s, ", max ");
+	text_duration(s, r->max_ns);
+}
+
+void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, bool is_exact)
+{
+	gsize from = s->len;
+
+	g_string_append(s, "     ");
+	if (!(unknown & UNKNOWN_COUNTS)) {
+		g_string_append(s, "count ");
+		text_thousands(s, row->count);
+		if (!is_exact)
+			text_relative_error(s, row->count_se, row->count);
+		g_string_append(s, ", mean ");
+		text_duration(s, row->count ? row->off_cpu_ns / row->count : 0);
+	}
+	if (!(unknown & UNKNOWN_DURATIONS)) {
+		append_percentiles(s, row);
+	}
+	if (!(unknown & UNKNOWN_PARTS)) {
+		g_string_append(s, s->len > from + 5 ? "; blocked " : "blocked ");
+		text_duration(s, row->blocked_ns);
+		g_string_append(s, ", runnable ");
+		text_duration(s, row->runnable_ns);
+		g_string_append(s, ", preempted ");
+		text_duration(s, row->preempted_ns);
+	}
+	if (s->len == from + 5)
+		g_string_truncate(s, from);
+	else
+		g_string_append_c(s, '\n');
+}

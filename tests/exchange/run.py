@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Reads every export by a reader that is not ours, and compares its sums with the recording's.
+
+    run.py OFFCPU MAKE_RECORDING [RECORDING ...]
+
+Readers: go tool pprof, protoc with the .proto files beside this one, npm's pprof-format where a folder that
+NODE_PATH names has it, Python's own JSON and CSV.  A reader that is not installed is skipped by name.  Prints TAP.
+"""
+import csv
+import gzip
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from decimal import Decimal
+
+HERE = pathlib.Path(__file__).resolve().parent
+count = failed = 0
+
+
+def point(name, error=None, skip=None):
+    global count, failed
+    count += 1
+    failed += bool(error)
+    print(f"{'not ok' if error else 'ok'} {count} - {name}{f' # SKIP {skip}' if skip else ''}")
+    for line in (error or "").splitlines():
+        print(f"# {line}")
+
+
+def same(name, got, want):
+    point(name, None if got == want else f"got {got}\nwanted {want}")
+
+
+class Recording:
+    def __init__(self, offcpu, path):
+        self.offcpu, self.path = offcpu, path
+        done = subprocess.run([offcpu, "export", "-f", "json", path], check=True, stdout=subprocess.PIPE)
+        report = json.loads(done.stdout)
+        keys = ["count", "off_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns"]
+        self.sums = [sum(w[key] for w in report["waits"]) for key in keys]
+        self.waits = len(report["waits"])
+        self.threads = len({(w["comm"], w["pid"], w["tid"]) for w in report["waits"]})
+
+    def export(self, name, *options):
+        return subprocess.run([self.offcpu, "export", "-f", name, *options, self.path], check=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL).stdout
+
+
+def protoc(proto, message, data):
+    """What protoc prints, as lines; None without protoc."""
+    if not shutil.which("protoc"):
+        return None
+    done = subprocess.run(["protoc", f"--proto_path={HERE / 'proto'}", f"--decode={message}", proto], input=data,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        return ["failed: " + done.stderr.decode()]
+    return done.stdout.decode(errors="replace").splitlines()
+
+
+def fields(lines, name, indent):
+    """The values of a field at that depth."""
+    start = "  " * indent + name + ": "
+    return [line[len(start):] for line in lines if line.startswith(start)]
+
+
+def check_unknown_fields(name, lines):
+    unknown = [line for line in lines if re.match(r"\s*\d+[:\s]", line)]
+    point(f"{name}: every field is in the .proto", "\n".join(unknown[:5]))
+
+
+def check_pprof(r):
+    data = r.export("pprof")
+    with tempfile.NamedTemporaryFile(suffix=".pb.gz") as file:
+        file.write(data)
+        file.flush()
+        if not shutil.which("go"):
+            point("go tool pprof -raw", skip="go is not installed")
+        else:
+            raw = subprocess.run(["go", "tool", "pprof", "-raw", "-symbolize=none", file.name], stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL, check=True,
+                                 env={**os.environ, "HOME": tempfile.gettempdir()}).stdout
+            lines = raw.decode(errors="replace").splitlines()
+            rows = [re.match(r"\s+(-?\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+):", line) for line in lines]
+            rows = [[int(n) for n in row.groups()] for row in rows if row]
+            same("go tool pprof -raw: events, off_cpu, blocked, runnable, preempted",
+                 [sum(column) for column in zip(*rows)], r.sums)
+            same("go tool pprof -raw: a sample a row", len(rows), r.waits)
+    lines = protoc("pprof.proto", "pprof.Profile", gzip.decompress(data))
+    if lines is None:
+        point("protoc reads pprof", skip="protoc is not installed")
+        return
+    check_unknown_fields("pprof", lines)
+    values = [int(v) for v in fields(lines, "value", 1)]
+    same("protoc: sums of pprof", [sum(values[i::5]) for i in range(5)], r.sums)
+    ids = [int(v) for v in fields(lines, "id", 1)]
+    breaks = sum(b != a + 1 for a, b in zip(ids, ids[1:]))
+    point("protoc: ids of mappings, locations and functions are 1..n", None if breaks == 2 else f"{breaks} gaps, not 2")
+
+
+def check_otlp(r):
+    data = r.export("otlp")
+    lines = protoc("otlp.proto", "otlp.Request", data)
+    if lines is None:
+        point("protoc reads OTLP", skip="protoc is not installed")
+        return
+    check_unknown_fields("OTLP", lines)
+    strings = [json.loads(s) if "\\" not in s else s for s in fields(lines, "string_table", 1)]
+    point("OTLP: the first string is empty", None if strings and strings[0] == "" else repr(strings[:1]))
+    sums, current = {}, None
+    for line in lines:
+        if line.startswith("        type_strindex: "):
+            current = strings[int(line.split(": ")[1])]
+        elif line.startswith("        values: "):
+            sums[current] = sums.get(current, 0) + int(line.split(": ")[1])
+    names = ["events", "off_cpu", "blocked", "runnable", "preempted"]
+    same("protoc: sums of OTLP", [sums.get(name, 0) for name in names], r.sums)
+
+
+def check_perfetto(r):
+    lines = protoc("perfetto.proto", "perfetto.Trace", r.export("perfetto"))
+    if lines is None:
+        point("protoc reads Perfetto", skip="protoc is not installed")
+        return
+    check_unknown_fields("Perfetto", lines)
+    same("protoc: sum of Perfetto", sum(int(v) for v in fields(lines, "primary_weight", 2)), r.sums[1])
+    same("protoc: a stack sample a row", len(fields(lines, "primary_weight", 2)), r.waits)
+
+
+def walk_schema(schema, value, where="$"):
+    """As much of JSON schema as the file beside this one uses."""
+    types = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+    if "type" in schema and not isinstance(value, types[schema["type"]]):
+        yield f"{where} is no {schema['type']}"
+        return
+    if "const" in schema and value != schema["const"]:
+        yield f"{where} is {value!r}"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{where} is {value!r}"
+    for key in schema.get("required", []):
+        if key not in value:
+            yield f"{where} has no {key}"
+    for key, part in schema.get("properties", {}).items():
+        if key in value:
+            yield from walk_schema(part, value[key], f"{where}.{key}")
+    if "items" in schema:
+        for i, item in enumerate(value):
+            yield from walk_schema(schema["items"], item, f"{where}[{i}]")
+
+
+def check_firefox(r):
+    profile = json.loads(gzip.decompress(r.export("firefox")), parse_float=Decimal)
+    schema = json.loads((HERE / "firefox.schema.json").read_text())
+    point("Firefox: agrees with the schema", "\n".join(list(walk_schema(schema, profile))[:5]))
+    weights = sum((sum(t["samples"]["weight"]) for t in profile["threads"]), Decimal(0))
+    same("Firefox: sum of the samples' weights", weights * 1000000, r.sums[1])
+    markers = sum((m["total"] for t in profile["threads"] for m in t["markers"]["data"]), Decimal(0))
+    same("Firefox: sum of the markers", markers * 1000000, r.sums[1])
+    same("Firefox: a marker a row", sum(t["markers"]["length"] for t in profile["threads"]), r.waits)
+    wrong = []
+    for t in profile["threads"]:
+        for name, table in t.items():
+            if isinstance(table, dict) and "length" in table:
+                wrong += [f"{t['name']}.{name}.{key}" for key, column in table.items()
+                          if isinstance(column, list) and len(column) != table["length"]]
+        stacks, frames = t["stackTable"], t["frameTable"]
+        wrong += [f"{t['name']}: stack {i}" for i, p in enumerate(stacks["prefix"]) if p is not None and p >= i]
+        functions = t["funcTable"]
+        wrong += [f"{t['name']}: func of frame {i}" for i, f in enumerate(frames["func"]) if f >= functions["length"]]
+        wrong += [f"{t['name']}: name of function {i}" for i, s in enumerate(functions["name"])
+                  if s >= len(t["stringArray"])]
+    point("Firefox: columns are of one length, indices in range", "\n".join(wrong[:5]))
+
+
+def check_speedscope(r):
+    data = r.export("speedscope")
+    file = json.loads(data)
+    totals = [sum(p["weights"]) for p in file["profiles"]]
+    same("speedscope: the first profile is all of it", totals[0], r.sums[1])
+    same("speedscope: the others are, too", sum(totals[1:]), r.sums[1])
+    frames = len(file["shared"]["frames"])
+    wrong = [p["name"] for p in file["profiles"] if len(p["weights"]) != len(p["samples"]) or
+             any(i >= frames for s in p["samples"] for i in s) or p["endValue"] != sum(p["weights"])]
+    point("speedscope: samples, weights and frames agree", "\n".join(wrong[:5]))
+
+
+def check_text(r):
+    rows = list(csv.DictReader(io.StringIO(r.export("csv").decode())))
+    same("CSV: sums", [sum(int(row[key]) for row in rows) for key in
+                       ("count", "off_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns")], r.sums)
+    lines = [json.loads(line) for line in r.export("jsonl").decode().splitlines()]
+    waits = [line for line in lines if line["type"] == "wait"]
+    same("JSON lines: sums", [sum(w[key] for w in waits) for key in
+                              ("count", "off_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns")], r.sums)
+    lines = r.export("collapsed", "--columns", "2", "--unit", "ns").decode().splitlines()
+    folded = [line.rsplit(" ", 2) for line in lines]
+    same("collapsed, two columns: waits and time", [sum(int(f[column]) for f in folded) for column in (1, 2)], r.sums[:2])
+    script = re.findall(r"(?m)^\S.* (\d+) offcpu-time:$", r.export("perf-script").decode())
+    same("perf script: sum of the periods", sum(map(int, script)), r.sums[1])
+
+
+NODE = r"""
+const fs = require('fs'), zlib = require('zlib');
+const [, , what, file] = process.argv;
+if (what === 'pprof') {
+  const { Profile } = require('pprof-format');
+  const p = Profile.decode(zlib.gunzipSync(fs.readFileSync(file)));
+  const sums = p.sampleType.map((_, i) => p.sample.reduce((s, x) => s + BigInt(x.value[i]), 0n));
+  console.log(sums.join(' '));
+}
+"""
+
+
+def check_node(r):
+    folders = [pathlib.Path(p) for p in os.environ.get("NODE_PATH", "").split(":") if p]
+    if not shutil.which("node") or not any((folder / "pprof-format").is_dir() for folder in folders):
+        point("npm's pprof-format", skip="NODE_PATH names no folder with it")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        script, data = pathlib.Path(folder, "read.js"), pathlib.Path(folder, "x.pb.gz")
+        script.write_text(NODE)
+        data.write_bytes(r.export("pprof"))
+        out = subprocess.run(["node", script, "pprof", data], stdout=subprocess.PIPE, check=True).stdout.decode()
+    same("npm's pprof-format: sums", [int(n) for n in out.split()], r.sums)
+
+
+def check_round_trips(r):
+    def stacks(path, *options):
+        words = [r.offcpu, "export", "-f", "folded", "--unit", "ns", "--no-delimiter", "--by", "thread", *options, path]
+        done = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        return sorted(done.stdout.splitlines())
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("pprof", "speedscope", "perf-script"):
+            path = os.path.join(folder, name)
+            pathlib.Path(path).write_bytes(r.export(name))
+            got, want = stacks(path), stacks(r.path)
+            different = set(got) ^ set(want)
+            point(f"{name}: read back, each stack has its sum",
+                  "\n".join(repr(line[-300:]) for line in list(different)[:4]))
+
+
+def main():
+    offcpu, make_recording = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("plain", "wakers", "chains", "crowd")]
+        for path in paths:
+            kind = os.path.basename(path)
+            subprocess.run([make_recording, path] + ([kind] if kind != "plain" else []), check=True)
+        for path in paths + sys.argv[3:]:
+            print(f"# {os.path.basename(path)}")
+            r = Recording(offcpu, path)
+            for check in (check_pprof, check_otlp, check_perfetto, check_firefox, check_speedscope, check_text, check_node,
+                          check_round_trips):
+                check(r)
+    print(f"1..{count}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What other tools print, in their own words; the sums are written beside it. */
+#include "exchange/format.h"
+
+#include <string.h>
+
+#include "../fixture.h"
+
+static struct profile *read_text(const char *text, GError **error)
+{
+	struct source *s = source_of_bytes(text, strlen(text));
+	struct profile *p = exchange_read(s, "input", &(struct import_options){ 0 }, error);
+
+	source_free(s);
+	return p;
+}
+
+static struct profile *check(const char *text, const char *from, const char *expected)
+{
+	const struct folded_options options = { .unit = FOLDED_NS, .by_thread = true, .delimiter = true };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GString) s = g_string_new(NULL);
+	struct profile *p = read_text(text, &error);
+
+	g_assert_no_error(error);
+	folded_render(s, p, NULL, &options, NULL);
+	g_assert_cmpstr(s->str, ==, expected);
+	g_assert_cmpstr(p->info.imported, ==, from);
+	return p;
+}
+
+static void refused(const char *text, const char *sentence)
+{
+	g_autoptr(GError) error = NULL;
+	struct profile *p = read_text(text, &error);
+
+	g_assert_null(p);
+	g_assert_nonnull(error);
+	if (!strstr(error->message, sentence))
+		g_error("\"%s\" is not in \"%s\"", sentence, error->message);
+}
+
+static void test_collapsed(void)
+{
+	struct profile *p = check(
+		"# a comment\nmysqld;main;poll;-;schedule 12\nmysqld-7/9;main_[i];do_it_[k] 1.5\nmysqld;main;poll;-;schedule 3\n",
+		"collapsed stacks (numbers taken as microseconds)",
+		"mysqld-0/0;main;poll;-;schedule 15000\nmysqld-7/9;main;-;do_it 1500\n");
+
+	g_assert_cmpuint(p->info.unknown, ==, UNKNOWN_ALL & ~(unsigned)UNKNOWN_IDS);
+	profile_free(p);
+	p = check("a;b 5 7\na;c 1 2\n", "collapsed stacks (second column, numbers taken as microseconds)",
+		  "a-0/0;b 7000\na-0/0;c 2000\n");
+	profile_free(p);
+	refused("a;b 5\na;c\n", "is not an offcpu recording");
+	refused("a;b 99999999999999999999\n", "is not an offcpu recording");
+}
+
+/* Of offcputime -f -d and offwaketime -f: the waker's stacks stand behind "--", innermost first, its name last. */
+static void test_collapsed_wakers(void)
+{
+	struct profile *p = check("sleeper;main;read;-;schedule;--;try_to_wake_up;ksys_write;-;write;main;writer 40\n",
+				  "collapsed stacks (numbers taken as microseconds)",
+				  "sleeper-0/0;main;read;-;schedule 40000\n");
+
+	g_assert_true(p->info.has_wakers);
+	g_assert_cmpuint(p->wakers->len, ==, 1);
+	g_assert_cmpstr(profile_get_waker(p, 0)->comm, ==, "writer");
+	g_assert_cmpuint(profile_get_node(p, profile_get_waker(p, 0)->user)->depth, ==, 2);
+	g_assert_cmpstr(profile_get_frame(p, profile_get_node(p, profile_get_waker(p, 0)->user)->frame)->name, ==,
+			"write");
+	g_assert_cmpuint(profile_wake(p, 0)->blocked_ns, ==, 40000);
+	profile_free(p);
+}
+
+static void test_offcputime(void)
+{
+	struct profile
+		*p = check("Tracing off-CPU time (us) of all threads by user + kernel stack for 5 secs.\n\n"
+			   "    finish_task_switch\n    schedule\n    do_nanosleep\n    --\n    __nanosleep\n    main\n"
+			   "    -                sleep (1234)\n        1000080\n\n"
+			   "    b'schedule'\n    b'[unknown]'\n    -                my (odd) name (7)\n        5\n\n",
+			   "stacks with sums (numbers taken as microseconds)",
+			   "my (odd) name-0/7;[unknown];schedule 5000\n"
+			   "sleep-0/1234;main;__nanosleep;-;do_nanosleep;schedule;finish_task_switch 1000080000\n");
+
+	g_assert_false(p->info.unknown & UNKNOWN_IDS);
+	profile_free(p);
+}
+
+static void test_offwaketime(void)
+{
+	struct profile *p = check(
+		"Tracing blocked time (us) by user + kernel off-CPU and waker stack for 1 secs.\n\n"
+		"    waker:           make 10\n    main\n    write\n    -\n    ksys_write\n    try_to_wake_up\n"
+		"    --               --\n    schedule\n    -\n    read\n    main\n    target:          cc1 99\n        77\n\n",
+		"stacks with sums (numbers taken as microseconds)", "cc1-0/99;main;read;-;schedule 77000\n");
+
+	g_assert_true(p->info.has_wakers);
+	g_assert_cmpstr(profile_get_waker(p, 0)->comm, ==, "make");
+	g_assert_cmpuint(profile_get_waker(p, 0)->tid, ==, 10);
+	g_assert_cmpuint(profile_get_node(p, profile_get_waker(p, 0)->kernel)->depth, ==, 2);
+	profile_free(p);
+}
+
+static void test_dtrace(void)
+{
+	profile_free(check("\n  mysqld                                            \n"
+			   "              libc.so.1`__lwp_park+0x17\n              mysqld`os_event_wait+0x40\n"
+			   "              libc.so.1`_lwp_start\n         12345\n\n"
+			   "              libc.so.1`__read+0x15\n               55\n",
+			   "stacks with sums (numbers taken as nanoseconds)",
+			   "-0/0;__read 55\nmysqld-0/0;_lwp_start;os_event_wait;__lwp_park 12345\n"));
+}
+
+static void test_bpftrace(void)
+{
+	profile_free(check(
+		"Attaching 2 probes...\n@start[12]: 99\n"
+		"@[\n    finish_task_switch+1\n    schedule+44\n    do_syscall_64+91\n,\n    __read+20\n    main+5\n, mysqld]: 1234\n"
+		"@us[mysqld, \n    poll+3\n    main+8\n]: 66\n",
+		"stacks with sums (numbers taken as nanoseconds)",
+		"mysqld-0/0;main;__read;-;do_syscall_64;schedule;finish_task_switch 1234\nmysqld-0/0;main;poll 66\n"));
+}
+
+/* tid 11 sleeps from 1.000000 to 1.000500 (woken at 1.000400), is preempted from 1.000600 to the end at 1.001000. */
+static void test_sched_switch(void)
+{
+	static const char text[] =
+		"# ========\n"
+		"a b 10/11 [000]     1.000000: sched:sched_switch: prev_comm=a b prev_pid=11 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120\n"
+		"\tffffffff81 __schedule+0x2c ([kernel.kallsyms])\n"
+		"\t    7f1234 read+0x10 (/usr/lib/libc.so.6)\n"
+		"\t    55aa00 [unknown] (/usr/bin/a)\n"
+		"\n"
+		"swapper     0/0     [000]     1.000400: sched:sched_waking: comm=a b pid=11 prio=120 target_cpu=000\n\n"
+		"swapper     0/0     [000]     1.000500: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a b next_pid=11 next_prio=120\n\n"
+		"a b 10/11 [000]     1.000600: sched:sched_switch: prev_comm=a b prev_pid=11 prev_prio=120 prev_state=R+ ==> next_comm=c next_pid=12 next_prio=120\n"
+		"\tffffffff81 __schedule+0x2c ([kernel.kallsyms])\n\n"
+		"c 12/12 [000]     1.001000: sched:sched_switch: prev_comm=c prev_pid=12 prev_prio=120 prev_state=X ==> next_comm=swapper/0 next_pid=0 next_prio=120\n\n";
+	struct profile *p = check(text, "perf script (sched_switch, sched_waking)",
+				  "a b-10/11;-;__schedule 400000\na b-10/11;a+0x55aa00;read;-;__schedule 500000\n");
+	const struct thread *t = profile_thread(p, 0);
+
+	g_assert_cmpuint(t->blocked_ns, ==, 400000);
+	g_assert_cmpuint(t->runnable_ns, ==, 100000);
+	g_assert_cmpuint(t->preempted_ns, ==, 400000);
+	g_assert_cmpuint(p->info.unknown &
+				 (UNKNOWN_PARTS | UNKNOWN_STATES | UNKNOWN_COUNTS | UNKNOWN_DURATIONS | UNKNOWN_WINDOW),
+			 ==, 0);
+	g_assert_cmpuint(p->info.duration_ns, ==, 1000000);
+	profile_free(p);
+}
+
+static void test_offcpu_time(void)
+{
+	struct profile *p = check(
+		"sleep  77/78  12.000001:    2500000 offcpu-time: \n\t7f12 nanosleep+0x4 (/lib/libc.so.6)\n\t7f00 inl (inlined)\n\t7f00 main+0x1 (/bin/sleep)\n\n",
+		"perf script (offcpu-time)", "sleep-77/78;main;inl;nanosleep 2500000\n");
+
+	g_assert_true(p->info.unknown & UNKNOWN_STATES);
+	profile_free(p);
+	refused("sleep  77/78  12.000001:    2500000 cycles: \n\t7f12 main+0x4 (/bin/sleep)\n\n",
+		"no event sched_switch or offcpu-time");
+}
+
+static void test_speedscope(void)
+{
+	profile_free(check(
+		"{ \"profiles\": [ { \"type\": \"sampled\", \"name\": \"x\", \"unit\": \"milliseconds\", \"startValue\": 0, \"endValue\": 3,"
+		"\"weights\": [1.5, 2], \"samples\": [[0, 1], []] }, {\"type\": \"evented\", \"name\": \"e\", \"unit\": \"none\", \"events\": [{}] } ],"
+		"\"shared\": { \"frames\": [ { \"name\": \"m\\u00e4in\" }, { \"name\": \"f\", \"file\": \"a.c\", \"line\": 3 } ] } }",
+		"speedscope", "x-0/0 2000000\nx-0/0;m\u00e4in;f 1500000\n"));
+	refused("{\"shared\":{\"frames\":[{\"name\":\"a\"}]},\"profiles\":[{\"type\":\"sampled\",\"name\":\"x\",\"unit\":\"nanoseconds\",\"samples\":[[1]],\"weights\":[1]}]}",
+		"no such frame");
+	refused("{\"shared\":{\"frames\":[{\"name\":\"a\"}]},\"profiles\":[{\"type\":\"sampled\",\"name\":\"x\",\"unit\":\"nanoseconds\",\"samples\":[[0]],\"weights\":[1,2]}]}",
+		"as many weights");
+	refused("{\"schema\":1}", "no speedscope profile");
+	refused("{\"shared\":", "no valid JSON");
+}
+
+static void test_refused(void)
+{
+	refused("", "is empty");
+	refused("hello\n", "of no other format");
+	refused("Tracing off-CPU time (us) of all threads\n", "no off-CPU time");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/imports/collapsed", test_collapsed);
+	g_test_add_func("/imports/collapsed_wakers", test_collapsed_wakers);
+	g_test_add_func("/imports/offcputime", test_offcputime);
+	g_test_add_func("/imports/offwaketime", test_offwaketime);
+	g_test_add_func("/imports/dtrace", test_dtrace);
+	g_test_add_func("/imports/bpftrace", test_bpftrace);
+	g_test_add_func("/imports/sched_switch", test_sched_switch);
+	g_test_add_func("/imports/offcpu_time", test_offcpu_time);
+	g_test_add_func("/imports/speedscope", test_speedscope);
+	g_test_add_func("/imports/refused", test_refused);
+	return g_test_run();
+}
