@@ -13,17 +13,17 @@ _offcpu_options() {
 	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
 	local crowd='--wakers --runq-blame --storms'
 	local sampling='--sample= --max-overhead='
-	local read='--state= --comm= --grep= --weight= --user-threads --kernel-threads'
+	local read='--from= --to= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --duration= --output= --max-loss= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --locks --duration= --output= --slice= --max-loss= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --folded --delimited --stack-storage-size= --help" ;;
 	report) echo "$read --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --help"
 		;;
-	export) echo "--format= --output= --by= --unit= --weight= --wakers --wakeup --no-delimiter --annotate --lines --help" ;;
+	export) echo "--format= --output= --from= --to= --by= --unit= --weight= --wakers --wakeup --no-delimiter --annotate --lines --help" ;;
 	hist)
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"

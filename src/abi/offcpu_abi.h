@@ -23,8 +23,11 @@
 /* What the sum of a wait is keyed by besides the stacks. */
 enum offcpu_key_flag {
 	OFFCPU_OPEN_AT_START = 1 << 0,	/* was asleep when the window began */
+	OFFCPU_KEY_SAMPLED = 1 << 1,	/* shorter than the scale: stands for others, which fold/calibrate.h makes exact */
 	OFFCPU_KEY_ONCPU = 1 << 2,	/* hist: a stretch on CPU, not a wait */
 	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: run-queue delay only */
+	OFFCPU_KEY_CROSSING = 1 << 4,	/* one wait that began before the slice it ends in: see start_ns of its slot */
+	OFFCPU_KEY_THROTTLED = 1 << 5,	/* more than half of it was a cgroup's CPU quota */
 };
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
@@ -70,9 +73,9 @@ struct offcpu_wait_key {
 	__u64 waker;	/* see offcpu_rec_waker, with chains offcpu_rec_chain; 0: none is wanted, or known */
 	__u64 object;	/* see abi/object_abi.h; 0: none is wanted, or known */
 	__u32 tno;	/* thread number, see offcpu_rec_thread */
-	__u16 flags;	/* enum offcpu_key_flag */
+	__u8 flags;	/* enum offcpu_key_flag */
 	__u8 state;	/* 'S','D','T','t','P','I','R' */
-	__u8 pad;
+	__u16 slice;	/* in which the wait ends, modulo 65536: see slice_ns of the configuration; 0 once user space has seen to it */
 };
 
 /*
@@ -83,9 +86,9 @@ struct offcpu_wait_key {
 struct offcpu_wait_slot {
 	__u64 ustack, kstack;
 	__u32 tno;		/* 0: free; of struct offcpu_wait_key, as are the others */
-	__u16 flags;
+	__u8 flags;
 	__u8 state;
-	__u8 pad;
+	__u16 slice;
 	__u64 count_q8;		/* in units of 1 / SAMPLE_ONE_Q8 */
 	__u64 blocked_ns;
 	__u64 runnable_ns;
@@ -95,9 +98,10 @@ struct offcpu_wait_slot {
 	__u32 hist_q8[OFFCPU_HIST_SLOTS];	/* see offcpu_hist_place(); each stays at its highest value */
 	__u64 variance;		/* of their time, in units of 1 << SAMPLE_VARIANCE_SHIFT ns^2 */
 	__u64 waker, object;	/* of the key */
+	__u64 start_ns;		/* with OFFCPU_KEY_CROSSING */
 	/* The slots are made shorter by this where no wakers are wanted, whose waker is 0; whole pairs of lines either way. */
 	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];	/* of runnable_ns of each; the same */
-	__u8 unused[104];
+	__u8 unused[96];
 };
 #define OFFCPU_WAIT_SLOT_BYTES 512	/* with wakers */
 #define OFFCPU_SHORT_SLOT_BYTES 384
@@ -305,6 +309,7 @@ struct offcpu_rec_thread {
 	__u64 from_ns;
 	__u64 to_ns;
 	struct offcpu_account account;
+	__u64 throttled_runnable_ns, throttled_preempted_ns;	/* parts of it: the thread's cgroup had used up its CPU quota */
 	char comm[OFFCPU_COMM_LEN];
 	char process[OFFCPU_COMM_LEN];	/* comm of the thread group's leader */
 	__u32 flags;		/* enum offcpu_thread_flag */
@@ -333,7 +338,9 @@ struct offcpu_rec_event {
 	char comm[OFFCPU_COMM_LEN];
 	char by_comm[OFFCPU_COMM_LEN];
 	__u8 state;
-	__u8 pad[7];
+	__u8 is_throttled;	/* as OFFCPU_KEY_THROTTLED */
+	__u8 open_at_start;
+	__u8 pad[5];
 };
 
 /* The number of no helper: where it is called user space makes it a call of the kernel's bpf_rdonly_cast() (attach/sections.c). */
@@ -342,6 +349,7 @@ struct offcpu_rec_event {
 /* Set before the programs are loaded; the verifier prunes what is off. */
 struct offcpu_config {
 	__u64 min_ns, max_ns;		/* bounds of a wait's duration that is listed */
+	__u64 slice_ns;			/* sums are kept apart by slices of the window of this length; 0: they are not */
 	__u32 self_tgid;		/* the tracer, left out; 0: trace it too */
 	__u32 pidns_inum;		/* the tracer's pid namespace; 0: the initial one */
 	__u32 max_depth;
@@ -374,6 +382,7 @@ struct offcpu_config {
 	__u8 want_storms;		/* wakings of many threads at once */
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */
+	__u8 has_quota;			/* some cgroup has a CPU quota: woken threads' queues are looked at, too */
 };
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "analyse/blame.h"
 #include "base/hash.h"
 
 /* A pid used again by another program, or an exec, is another row. */
@@ -61,6 +62,8 @@ struct accounts *accounts_new(const struct profile *p, const struct selection *s
 	struct accounts *a = g_new0(struct accounts, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 
+	g_autofree uint64_t *throttled_ns = throttled_by_thread(p);
+
 	a->rows = g_array_new(FALSE, TRUE, sizeof(struct account_row));
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -78,8 +81,12 @@ struct accounts *accounts_new(const struct profile *p, const struct selection *s
 			*own = key;
 			g_hash_table_insert(index, own, at);
 		}
-		add_thread(&g_array_index(a->rows, struct account_row, GPOINTER_TO_UINT(at)), t);
+		struct account_row *row = &g_array_index(a->rows, struct account_row, GPOINTER_TO_UINT(at));
+
+		add_thread(row, t);
 		add_thread(&a->total, t);
+		row->throttled_ns += throttled_ns[i];
+		a->total.throttled_ns += throttled_ns[i];
 	}
 	g_array_sort(a->rows, row_compare);
 	return a;

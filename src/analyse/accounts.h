@@ -14,6 +14,7 @@ struct account_row {
 	uint64_t threads_cnt;
 	uint64_t observed_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, off_cpu_ns;
 	uint64_t filtered_ns, lost_ns, switches;
+	uint64_t throttled_ns;		/* part of runnable and preempted: a cgroup's CPU quota was used up */
 	int64_t residual_ns;		/* may be below 0: time counted twice */
 	uint64_t residual_abs_ns;	/* of the threads' amounts, so that they cannot cancel out */
 };

@@ -134,3 +134,16 @@ void blame_table_free(struct blame_table *t)
 	g_array_unref(t->pairs);
 	g_free(t);
 }
+
+uint64_t *throttled_by_thread(const struct profile *p)
+{
+	uint64_t *throttled_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+
+	for (uint32_t i = 0; i < p->blames->len; i++) {
+		const struct blame *b = profile_blame(p, i);
+
+		if (b->kind == BLAME_THROTTLED)
+			throttled_ns[b->thread] += b->runnable_ns + b->preempted_ns;
+	}
+	return throttled_ns;
+}

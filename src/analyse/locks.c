@@ -10,22 +10,33 @@
 /* While it is added up. */
 struct building {
 	struct lock_row row;
-	uint64_t object_ns;	/* blocked for row.object alone */
 	GHashTable *threads;	/* of waiters */
 	GHashTable *holders, *releasers;	/* struct adding, by its lock_holder */
 };
 
 struct builder {
 	const struct profile *p;
-	GHashTable *rows;	/* struct object, as the same lock -> struct building */
+	const uint32_t *ids;	/* see lock_ids_new() */
+	GHashTable *rows;	/* id -> struct building */
 	GHashTable *by_tid;	/* tid -> thread index + 1 */
 };
+
+/*
+ * A futex word is one lock, whatever its waits say of it: a mutex whose inner frames have no names in one of the stacks is
+ * a plain futex there.  Two things need their names, too: the word that joins wait for, which another thread
+ * takes over with its stack, and a wait for several words at once, of which only the first one is in the address.
+ */
+static bool is_known_by_address(const struct object *o)
+{
+	return o->pid && o->kind != LOCK_JOIN && strcmp(o->operation, "futex_waitv") != 0;
+}
 
 static guint lock_hash(gconstpointer key)
 {
 	const struct object *o = key;
+	uint64_t h = hash_more(is_known_by_address(o) ? 0 : hash_pointer(o->name), o->addr);
 
-	return hash_end(hash_more(hash_more(hash_pointer(o->name), o->addr), (uint64_t)o->pid << 32 | o->kind));
+	return hash_end(hash_more(h, o->pid));
 }
 
 /* Strings are interned. */
@@ -33,7 +44,17 @@ static gboolean lock_equal(gconstpointer va, gconstpointer vb)
 {
 	const struct object *a = va, *b = vb;
 
-	return a->name == b->name && a->place == b->place && a->addr == b->addr && a->pid == b->pid && a->kind == b->kind;
+	if (a->addr != b->addr || a->pid != b->pid || is_known_by_address(a) != is_known_by_address(b))
+		return false;
+	return is_known_by_address(a) || (a->name == b->name && a->place == b->place);
+}
+
+/* How much it says of the lock: its kind first, then where it lies. */
+static unsigned telling(const struct object *o)
+{
+	unsigned by_kind = o->kind == LOCK_FUTEX ? 0 : o->kind == LOCK_LIBC ? 1 : 2;
+
+	return 2 * by_kind + (*o->place != '\0');
 }
 
 /* Those who let it go are told apart by where, those who held it by who. */
@@ -81,18 +102,20 @@ static void building_free(gpointer data)
 	g_free(b);
 }
 
-static struct building *building_of(struct builder *all, const struct object *o, const struct wait *w)
+static struct building *building_of(struct builder *all, const struct wait *w)
 {
-	struct building *b = g_hash_table_lookup(all->rows, o);
+	uint32_t id = all->ids[w->object];
+	struct building *b = g_hash_table_lookup(all->rows, GUINT_TO_POINTER(id));
 	const char *process = profile_thread(all->p, w->thread)->process;
 
 	if (!b) {
 		b = g_new0(struct building, 1);
+		b->row.object = profile_get_object(all->p, id - 1);
 		b->row.process = process;
 		b->threads = g_hash_table_new(NULL, NULL);
 		b->holders = g_hash_table_new_full(holder_hash, holder_equal, adding_free, NULL);
 		b->releasers = g_hash_table_new_full(holder_hash, holder_equal, adding_free, NULL);
-		g_hash_table_insert(all->rows, (gpointer)o, b);
+		g_hash_table_insert(all->rows, GUINT_TO_POINTER(id), b);
 	}
 	if (b->row.process != process)
 		b->row.process = "";
@@ -146,16 +169,12 @@ static void add_wait(struct builder *all, const struct wakes_by_wait *by, uint32
 {
 	const struct wait *w = profile_wait(all->p, index);
 	const struct object *o = profile_wait_object(all->p, w);
-	struct building *b = building_of(all, o, w);
+	struct building *b = building_of(all, w);
 
 	b->row.blocked_ns += w->blocked_ns;
 	b->row.runnable_ns += w->runnable_ns;
 	b->row.count += w->count;
 	b->row.max_ns = MAX(b->row.max_ns, w->max_ns);
-	if (!b->row.object || w->blocked_ns > b->object_ns) {
-		b->row.object = o;
-		b->object_ns = w->blocked_ns;
-	}
 	g_hash_table_add(b->threads, GUINT_TO_POINTER(w->thread));
 	add_held(all, b, o, w);
 	for (uint32_t n = by->first[index]; n < by->first[index + 1]; n++)
@@ -223,8 +242,9 @@ static void take_rows(struct lock_table *t, GHashTable *rows)
 struct lock_table *lock_table_new(const struct profile *p, const struct selection *selection)
 {
 	struct lock_table *t = g_new0(struct lock_table, 1);
+	g_autofree uint32_t *ids = lock_ids_new(p);
 	struct builder all = {
-		.p = p, .rows = g_hash_table_new_full(lock_hash, lock_equal, NULL, building_free),
+		.p = p, .ids = ids, .rows = g_hash_table_new_full(NULL, NULL, NULL, building_free),
 		.by_tid = g_hash_table_new(NULL, NULL),
 	};
 	struct wakes_by_wait *by = wakes_by_wait_new(p);
@@ -255,19 +275,36 @@ void lock_table_free(struct lock_table *t)
 	g_free(t);
 }
 
+/* The object that tells most of o's lock, as index + 1. */
+static uint32_t best_of(const struct profile *p, GHashTable *best, const struct object *o)
+{
+	uint32_t id = GPOINTER_TO_UINT(g_hash_table_lookup(best, o));
+	struct object lower = *o;
+
+	if (o->kind != LOCK_FUTEX && o->kind != LOCK_LIBC)
+		return id;
+	/* the second of the two words that glibc's condition variables and rwlocks wait on */
+	lower.addr &= ~UINT64_C(7);
+	uint32_t of_lower = GPOINTER_TO_UINT(g_hash_table_lookup(best, &lower));
+	uint8_t kind = of_lower ? profile_get_object(p, of_lower - 1)->kind : LOCK_FUTEX;
+
+	return kind == LOCK_CONDITION || kind == LOCK_RWLOCK ? of_lower : id;
+}
+
 uint32_t *lock_ids_new(const struct profile *p)
 {
 	uint32_t *ids = g_new0(uint32_t, (gsize)p->objects->len + 1);
-	g_autoptr(GHashTable) seen = g_hash_table_new(lock_hash, lock_equal);
+	g_autoptr(GHashTable) best = g_hash_table_new(lock_hash, lock_equal);	/* struct object -> index + 1 */
 
 	for (uint32_t i = 0; i < p->objects->len; i++) {
 		const struct object *o = profile_get_object(p, i);
-		gpointer first = g_hash_table_lookup(seen, o);
+		uint32_t of_best = GPOINTER_TO_UINT(g_hash_table_lookup(best, o));
 
-		ids[i + 1] = first ? GPOINTER_TO_UINT(first) : i + 1;
-		if (!first)
-			g_hash_table_insert(seen, (gpointer)o, GUINT_TO_POINTER(i + 1));
+		if (!of_best || telling(o) > telling(profile_get_object(p, of_best - 1)))
+			g_hash_table_insert(best, (gpointer)o, GUINT_TO_POINTER(i + 1));
 	}
+	for (uint32_t i = 0; i < p->objects->len; i++)
+		ids[i + 1] = best_of(p, best, profile_get_object(p, i));
 	return ids;
 }
 

@@ -18,7 +18,7 @@ struct lock_holder {
 
 /* All waits for one lock. */
 struct lock_row {
-	const struct object *object;	/* of the longest waits; the others differ from it in operation or holder */
+	const struct object *object;	/* that tells most of it; the others are waits for the same word or place */
 	const char *process;	/* of the waiters; "" when there are several */
 	uint64_t blocked_ns;	/* contended: until somebody made the waiter runnable */
 	uint64_t runnable_ns;
@@ -39,8 +39,8 @@ struct lock_table *lock_table_new(const struct profile *p, const struct selectio
 void lock_table_free(struct lock_table *t);	/* NULL is fine */
 
 /*
- * For index + 1 of each object, and 0, that of the first object which is the same lock: with
- * whoever held it or whatever operation.  Free with g_free().
+ * For index + 1 of each object, and 0, that of the object which tells most of the same lock, the first of
+ * several: a word of a process is one lock, whatever its waits' stacks say of its kind.  Free with g_free().
  */
 uint32_t *lock_ids_new(const struct profile *p);
 

@@ -14,6 +14,7 @@ struct frame_class {
 	const char *syscall;	/* kernel: name of the system call, if this is its function */
 	const char *entry;	/* kernel: how it was entered, if this tells */
 	bool waking;		/* kernel: tells nothing of who wakes */
+	bool preempts;		/* kernel: takes the CPU from a thread that could run */
 	bool runtime;		/* user */
 	bool named;
 };
@@ -44,6 +45,7 @@ static void classify_kernel(struct plumbing *pl, const char *name, struct frame_
 		c->syscall = intern(pl, call);
 	c->entry = plumbing_entry_rule(name);
 	c->waking = plumbing_is_waking(name);
+	c->preempts = plumbing_is_preemption(name);
 	if (plumbing_kernel_rule(name, &shown)) {
 		c->leaf = shown ? intern(pl, shown) : NULL;
 	} else if (call) {
@@ -228,13 +230,37 @@ static const char *kernel_leaf(struct plumbing *pl, uint32_t node)
 	return pl->kernel_leaf[node] = leaf;
 }
 
+/* Did the thread lose the CPU where it could have gone on?  The innermost frames tell, before anything that sleeps. */
+static bool stands_preempted(const struct plumbing *pl, uint32_t node)
+{
+	for (uint32_t n = node; n; n = profile_get_node(pl->profile, n)->parent) {
+		const struct frame_class *c = &pl->classes[profile_get_node(pl->profile, n)->frame];
+
+		if (c->preempts)
+			return true;
+		if (!c->named || c->leaf)
+			return false;
+	}
+	return false;
+}
+
+/*
+ * What was never switched out in the window is new, or stood on a run queue as the window began: how it came there was not
+ * seen, but its stack tells where it stands.
+ */
 static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
 {
 	const char *entry = w->kernel ? entry_of(pl, w->kernel) : "";
 
 	if (strcmp(entry, "sched_yield") == 0)
 		return intern(pl, "sched_yield");
-	return intern(pl, w->preempted_ns == 0 && w->runnable_ns > 0 ? "new thread" : "preempted");
+	if (w->flags & WAIT_THROTTLED)
+		return intern(pl, "throttled");
+	if (w->preempted_ns || !w->runnable_ns || stands_preempted(pl, w->kernel))
+		return intern(pl, "preempted");
+	if (!(w->flags & WAIT_OPEN_AT_START) || strcmp(entry, "new thread") == 0)
+		return intern(pl, "new thread");
+	return intern(pl, "runnable");
 }
 
 const char *plumbing_leaf(struct plumbing *pl, const struct wait *w)

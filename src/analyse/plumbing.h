@@ -17,8 +17,8 @@
  * Addresses in no file are passed over unless there is nothing else.  Without a kernel stack
  * the user part stands alone, in its parentheses.
  *
- * State R: "preempted", "sched_yield" when the kernel stack says so, and "new thread" for a
- * thread that waits for its first time on a CPU.
+ * State R: "preempted", "throttled" when mostly a CPU quota took its time, "sched_yield" when the kernel stack says so, "new thread" for a thread that
+ * waits for its first time on a CPU, and "runnable" for one that was on a run queue as the window began, woken before.
  */
 struct plumbing;
 

@@ -83,6 +83,12 @@ static const char *const waking_functions[] = {
 	"generic_smp_call_function_single_interrupt",
 };
 
+static const char *const preempting_functions[] = {
+	"preempt_schedule*", "__cond_resched*", "_cond_resched", "dynamic_cond_resched", "irqentry_exit*", "raw_irqentry_exit*",
+	"exit_to_user_mode*", "prepare_exit_to_usermode", "syscall_exit_to_user_mode*", "syscall_return_slowpath",
+	"retint_user", "el0_irq*", "el1_irq*", "el0_interrupt", "el1_interrupt", "arm64_preempt_schedule_irq", "do_notify_resume",
+};
+
 /* Where the kernel was entered; the outermost match counts. */
 static const struct rule entry_rules[] = {
 	{ "asm_exc_page_fault", "page fault" }, { "exc_page_fault", "page fault" },
@@ -156,6 +162,17 @@ bool plumbing_is_waking(const char *name)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(waking_functions); i++) {
 		if (rule_matches(waking_functions[i], name, len))
+			return true;
+	}
+	return false;
+}
+
+bool plumbing_is_preemption(const char *name)
+{
+	size_t len = plain_len(name);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(preempting_functions); i++) {
+		if (rule_matches(preempting_functions[i], name, len))
 			return true;
 	}
 	return false;

@@ -11,6 +11,8 @@
 bool plumbing_kernel_rule(const char *name, const char **ret_shown);
 /* True of functions that every waking, or every interrupt, passes through: they tell nothing of who wakes. */
 bool plumbing_is_waking(const char *name);
+/* True of functions that take the CPU from a thread which could go on. */
+bool plumbing_is_preemption(const char *name);
 /* How the kernel was entered, if the function tells: "page fault", ...; or NULL. */
 const char *plumbing_entry_rule(const char *name);
 /* "read" of __x64_sys_read, or NULL; free with g_free(). */

@@ -119,23 +119,51 @@ static int compare_places(gconstpointer va, gconstpointer vb, gpointer data)
 	return a_comm == b_comm ? 0 : strcmp(a_comm, b_comm);
 }
 
-/* One row for each place and name. */
+/* Threads by what stays the same through an exec, and when an id is used again. */
+static int compare_threads(const struct thread *a, const struct thread *b)
+{
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static const struct thread *thread_of(const struct profile *p, const struct storm_sleepers *s)
+{
+	return profile_thread(p, profile_wait(p, s->wait)->thread);
+}
+
+static int compare_places_and_threads(gconstpointer va, gconstpointer vb, gpointer data)
+{
+	int by_place = compare_places(va, vb, data);
+
+	return by_place ? by_place : compare_threads(thread_of(data, va), thread_of(data, vb));
+}
+
+/*
+ * One row for each place and name.  A thread may be in it several times: its wait that was open as the window began is a
+ * row of its own, and so are those for another lock.
+ */
 static void group_sleepers(const struct profile *p, GArray *sleepers)
 {
+	const struct thread *last_thread = NULL;
 	guint kept = 0;
 
-	g_array_sort_with_data(sleepers, compare_places, (gpointer)p);
+	g_array_sort_with_data(sleepers, compare_places_and_threads, (gpointer)p);
 	for (guint i = 0; i < sleepers->len; i++) {
 		struct storm_sleepers *s = &g_array_index(sleepers, struct storm_sleepers, i);
 		struct storm_sleepers *last = kept ? &g_array_index(sleepers, struct storm_sleepers, kept - 1) : NULL;
+		const struct thread *thread = thread_of(p, s);
 
 		if (last && compare_places(last, s, (gpointer)p) == 0) {
-			last->rows += s->rows;
+			last->threads += compare_threads(last_thread, thread) != 0;
 			last->count += s->count;
 			last->wait = MIN(last->wait, s->wait);
 		} else {
 			g_array_index(sleepers, struct storm_sleepers, kept++) = *s;
 		}
+		last_thread = thread;
 	}
 	g_array_set_size(sleepers, kept);
 }
@@ -230,7 +258,7 @@ static void find_sleepers(const struct profile *p, const struct selection *selec
 {
 	for (uint32_t i = 0; i < p->wakes->len; i++) {
 		const struct wake *k = profile_wake(p, i);
-		const struct storm_sleepers s = { .wait = k->wait, .rows = 1, .count = k->count };
+		const struct storm_sleepers s = { .wait = k->wait, .threads = 1, .count = k->count };
 		uint32_t row = row_of[k->waker];
 
 		if (row && (!selection || selection->waits[k->wait]))

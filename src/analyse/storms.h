@@ -35,7 +35,7 @@ const char *storm_verdict_id(enum storm_verdict verdict);
 /* Threads of one name that the waker found asleep in one place. */
 struct storm_sleepers {
 	uint32_t wait;		/* index, of one of them */
-	uint32_t rows;		/* waits: as many threads, or states of them */
+	uint32_t threads;
 	uint64_t count;		/* sleeps ended */
 };
 

@@ -72,8 +72,8 @@ static struct row_key key_of(const struct top *t, const struct profile *p, const
 		key.a = th->pid;
 		break;
 	case TOP_BY_STACK:
+		/* not the process: equal ones are one row, and the stack's files tell programs apart */
 		key.name = th->comm;
-		key.a = th->pid;
 		key.b = w->user;
 		key.c = w->kernel;
 		key.d = w->state;
@@ -142,6 +142,7 @@ static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
 	row->off_cpu_ns += wait_off_cpu_ns(w);
 	row->count += w->count;
 	row->off_cpu_se_ns = hypot(row->off_cpu_se_ns, (double)w->off_cpu_se_ns);
+	row->count_se = hypot(row->count_se, (double)w->count_se);
 }
 
 /* Rows refer to what they share by ids that do not depend on the order of hashing. */
@@ -186,17 +187,16 @@ static uint64_t whole_of(const struct top *t, const struct profile *p, const str
 	return whole;
 }
 
-/* (row, thread) pairs seen, to count the threads of a stack once each. */
-static void count_thread(GHashTable *seen, struct top_row *row, uint32_t at, uint32_t thread)
+/* Is it the first time that this row has that id? */
+static bool is_new_pair(GHashTable *seen, uint32_t row, uint32_t id)
 {
-	gint64 pair = (gint64)(((uint64_t)at << 32) | thread);
+	gint64 pair = (gint64)(((uint64_t)row << 32) | id);
 
 	if (g_hash_table_contains(seen, &pair))
-		return;
+		return false;
 	gint64 *own = g_new(gint64, 1);
 	*own = pair;
-	g_hash_table_add(seen, own);
-	row->threads_cnt++;
+	return g_hash_table_add(seen, own);
 }
 
 /* The row that w belongs to, made when new. */
@@ -249,6 +249,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	struct top *t = g_new0(struct top, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	bool totals = has_totals(p, selection, by);
 
 	t->by = by;
@@ -270,8 +271,10 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 		add_shape(row, w);
 		if (!totals)
 			add_wait(t, row, w);
-		if (by == TOP_BY_STACK)
-			count_thread(seen, row, at, w->thread);
+		if (by == TOP_BY_STACK) {
+			row->threads_cnt += is_new_pair(seen, at, w->thread);
+			row->processes_cnt += is_new_pair(pids, at, profile_thread(p, w->thread)->pid);
+		}
 	}
 	t->whole = whole_of(t, p, selection);
 	g_array_sort(t->rows, row_compare);

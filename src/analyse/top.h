@@ -13,7 +13,7 @@
 
 enum top_by {
 	TOP_BY_LEAF = 0,	/* plumbing.h: the headline */
-	TOP_BY_STACK,		/* process, comm, state, both stacks and lock */
+	TOP_BY_STACK,		/* comm, state, both stacks and lock */
 	TOP_BY_THREAD,
 	TOP_BY_PROCESS,
 	TOP_BY_COMM,
@@ -31,11 +31,11 @@ struct top_row {
 	uint64_t weight;	/* of the waits, in the unit asked for */
 	uint64_t off_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
 	uint64_t count;
-	double off_cpu_se_ns;	/* standard error of off_cpu_ns, of sampling; 0: exact */
+	double off_cpu_se_ns, count_se;	/* errors of off_cpu_ns and count, of sampling; 0: exact */
 	uint64_t max_ns;
 	uint64_t hist[PROFILE_HIST_SLOTS];
 	uint32_t thread;	/* index of the first thread met */
-	uint32_t threads_cnt;	/* waits' threads; only for stacks, else 0 */
+	uint32_t threads_cnt, processes_cnt;	/* of the waits; only for stacks, else 0 */
 	uint32_t user, kernel;	/* the stacks; only for stacks, else 0 */
 	uint32_t object;	/* index + 1; only for stacks; 0: none */
 	int64_t user_parent;	/* frame to point at, -1: none; only for stacks */

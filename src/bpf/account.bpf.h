@@ -176,6 +176,8 @@ static __always_inline void send_event(struct task_struct *task, const struct th
 	copy_comm(event->comm, task);
 	__builtin_memcpy(event->by_comm, st->by_comm, sizeof(event->by_comm));
 	event->state = letter_of(st->state);
+	event->is_throttled = st->is_throttled;
+	event->open_at_start = st->open_at_start;
 	__builtin_memset(event->pad, 0, sizeof(event->pad));
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
@@ -227,6 +229,8 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	rec->from_ns = st->from_ns;
 	rec->to_ns = now;
 	rec->account = st->account;
+	rec->throttled_runnable_ns = st->throttled_runnable_ns;
+	rec->throttled_preempted_ns = st->throttled_preempted_ns;
 	copy_comm(rec->process, leader);
 	if (by_old_name) {
 		__builtin_memcpy(rec->comm, st->old_comm, OFFCPU_COMM_LEN);
@@ -248,6 +252,7 @@ static __always_inline void empty_account(struct thread_state *st)
 {
 	__builtin_memset(&st->account, 0, sizeof(st->account));
 	st->began_off_cpu = 0;
+	st->throttled_runnable_ns = st->throttled_preempted_ns = 0;
 }
 
 /* A filter selects it from now on, or no longer: it has a row from here. */

@@ -6,6 +6,7 @@
 #include "bpf/threads.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/remember.bpf.h"
+#include "bpf/throttle.bpf.h"
 #include "abi/blame_abi.h"
 
 /*
@@ -257,39 +258,6 @@ static long blame_flush_step(__u32 i, struct blame_walk *w)
 	if (i < BLAME_CELLS && w->cells->used >> i & 1)
 		blame_flush(w, &w->cells->cell[i]);
 	return !(w->cells->used >> i >> 1);
-}
-
-/* How long the run queue of a cgroup on one CPU has been throttled, ever; 0 where the kernel does not say. */
-static __always_inline __u64 throttled_ns_of(const struct cfs_rq *queue)
-{
-	if (bpf_core_field_exists(queue->throttled_clock_self_time))
-		return queue->throttled_clock_self_time;
-	if (bpf_core_field_exists(queue->throttled_clock_pelt_time))
-		return queue->throttled_clock_pelt_time;
-	return 0;
-}
-
-/* As a thread is put on a queue: how much throttling lies behind it. */
-static __always_inline void blame_queued(struct task_struct *task, struct thread_state *st)
-{
-	const struct cfs_rq *queue = plain(task)->se.cfs_rq;
-
-	if (!bpf_core_field_exists(task->se.cfs_rq) || !queue)
-		return;
-	st->queue = queue;
-	st->queue_throttled_ns = throttled_ns_of(queue);
-}
-
-/* Throttled since it was put on the queue, if that is still the same one. */
-static __always_inline __u64 throttled_since(struct task_struct *task, const struct thread_state *st)
-{
-	const struct cfs_rq *queue = plain(task)->se.cfs_rq;
-	__u64 now_ns;
-
-	if (!bpf_core_field_exists(task->se.cfs_rq) || !queue || queue != st->queue)
-		return 0;
-	now_ns = throttled_ns_of(queue);
-	return now_ns > st->queue_throttled_ns ? now_ns - st->queue_throttled_ns : 0;
 }
 
 #define BLAME_PREEMPTED (1U << 31)	/* beside the CPU */

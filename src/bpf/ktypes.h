@@ -92,6 +92,7 @@ struct css_set {
 struct cfs_rq {
 	__u64 throttled_clock_self_time;	/* 6.6 (677ea015f231) */
 	__u64 throttled_clock_pelt_time;	/* 5.19 (64eaf50731ac) */
+	int throttle_count;
 };
 
 struct thread_info {
@@ -155,6 +156,7 @@ struct task_struct {
 	void *stack;
 	int softirq_disable_cnt;	/* with CONFIG_PREEMPT_RT only */
 	unsigned int in_execve : 1;
+	unsigned char throttled;	/* 6.18, with CONFIG_CFS_BANDWIDTH */
 };
 
 struct timespec64 {

@@ -188,7 +188,7 @@ struct thread_state {
 	__u32 waker_tno;	/* the same; 0: an interrupt */
 	__u32 woken_late;	/* after the window */
 	__u64 take_waker_ns;	/* a waking before this is of a sleep that sampling will hardly keep */
-	const void *queue;	/* the run queue it was put on, only to be compared; and its throttling then */
+	const struct cfs_rq *queue;	/* the run queue it was put on; and its throttling then */
 	__u64 queue_throttled_ns;
 	__u64 burst_id;		/* of the last waking, with storms */
 	/* a line that hardly ever changes; but for `css` no switch needs it that lists no wait */
@@ -206,7 +206,10 @@ struct thread_state {
 	__u64 seen_ustack;	/* the last id known to have crossed */
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
 	__u32 renames, seen_renames;	/* so far; and when `selected` was decided on */
-	__u32 is_closed, pad3;	/* its account is sent, or just being */
+	__u64 throttled_runnable_ns, throttled_preempted_ns;	/* parts of its account: see throttle.bpf.h */
+	__u32 is_closed;	/* its account is sent, or just being */
+	__u8 is_throttled, out_throttled;	/* the wait is called so; it was as it went off CPU */
+	__u8 pad3[2];
 	/* what only options need: has_options() */
 	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u32 by_pid, by_tid;
@@ -455,6 +458,8 @@ struct walk_state {
 struct scratch {
 	struct offcpu_counts counts;	/* first, user space reads them */
 	__u64 last_ns;		/* the last switch seen on this CPU */
+	__u64 slice_ns, slice_end_ns;	/* the slice that this CPU's last wait ended in: its edges, */
+	__u32 slice;		/* and its number */
 	__u64 random;		/* state of the generator; 0: to be seeded */
 	struct kept_wait kept;
 	__u64 ustack, kstack;	/* of that wait */
@@ -513,6 +518,8 @@ volatile struct {
 } window = { ~0ULL, ~0ULL };
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
+/* Of the numbers of slices: as a recording gets long user space clears lower bits, and slices become longer. */
+volatile __u32 slice_mask RARELY_WRITTEN = ~0U;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */
 volatile __u64 sched_text RARELY_WRITTEN = 0, sched_text_bytes RARELY_WRITTEN = 0;
 /* Slots taken in the current half since user space last swapped it, and entries put into the current map of chains. */

@@ -148,19 +148,25 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 		key.waker = storm_waker(st, key.waker);
 	key.tno = st->tno;
 	key.state = letter_of(st->state);
-	key.flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
+	key.flags = (st->open_at_start ? OFFCPU_OPEN_AT_START : 0) |
+		    (st->is_throttled && !cfg.hist ? OFFCPU_KEY_THROTTLED : 0);
+	if (cfg.may_sample && parts->blocked_ns + parts->runnable_ns + parts->preempted_ns != scratch->kept.duration_ns)
+		key.flags |= OFFCPU_KEY_SAMPLED;
 	if (cfg.hist_runq) {
 		key.flags = OFFCPU_KEY_RUNQ;
 		key.state = 'R';
 		parts->blocked_ns = 0;
 		scratch->kept.duration_ns = parts->runnable_ns + parts->preempted_ns;
 	}
+	set_slice(scratch, st, &key, now);
 	if (has_part(PART_SUM) && !sum_wait(st, &key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
 		st->account.lost_ns += total;
 	} else if (cfg.chain_depth && chain) {
+		key.slice = 0;
+		key.flags &= ~OFFCPU_KEY_CROSSING;
 		list_chain(&key, st, chain, scratch);
 	}
 	return 0;
@@ -219,6 +225,7 @@ static __always_inline bool end_wait(struct task_struct *task, struct thread_sta
 		if (may_walk && (!cfg.want_events || is_listed(st, now - st->since_ns)))
 			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
 	}
+	end_throttled(task, st, now);
 	return account_wait(st, chain_of(st), now);
 }
 
@@ -376,6 +383,8 @@ static __always_inline void begin_any_wait(struct task_struct *prev, struct thre
 
 	st->mode = is_queued ? MODE_QUEUED : MODE_ASLEEP;
 	st->state = is_queued ? OFFCPU_STATE_R : state_of(bits);
+	if (is_queued)
+		note_preempted(prev, st);
 }
 
 /* What else somebody may want to know of it. */
@@ -383,8 +392,6 @@ static __always_inline void note_switch_out(struct task_struct *prev, struct thr
 {
 	bool is_asleep = st->mode == MODE_ASLEEP;
 
-	if (cfg.want_blame && !is_asleep)
-		blame_queued(prev, st);
 	if (cfg.want_events && is_asleep) {
 		st->by_pid = st->by_tid = 0;
 		st->by_comm[0] = 0;
@@ -474,6 +481,8 @@ static __always_inline void switch_in(struct task_struct *next, struct thread_st
 	bool may_list;
 
 	if (mostly(kind != KIND_ANY && account_sleep(st, now - st->since_ns))) {
+		if (cfg.has_quota)
+			end_throttled(next, st, now);
 		may_list = true;
 	} else if (!st->selected) {
 		if (kind == KIND_ANY && cfg.chain_depth)
@@ -647,6 +656,8 @@ int handle_waking(unsigned long long *ctx)
 	now = bpf_ktime_get_ns();
 	if (note_waking(st, now))
 		note_early_waking(p, st, now);
+	if (cfg.has_quota)
+		note_queue(p, st);
 	return 0;
 }
 
@@ -672,8 +683,8 @@ int handle_any_waking(unsigned long long *ctx)
 		else if (st->selected || cfg.chain_depth)
 			note_waker(ctx, p, st, now);
 	}
-	if (cfg.want_blame)
-		blame_queued(p, st);
+	if (cfg.want_blame || cfg.has_quota)
+		note_queue(p, st);
 	return 0;
 }
 

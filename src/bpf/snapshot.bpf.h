@@ -217,13 +217,14 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	split_wait(st, end, false, &parts);
 	if (may_blame)
 		blame_open(task, st, &parts, end);
+	close_throttled(task, st, rec, stands_still(task, st), end);
 	if (!is_listed(st, total)) {
 		add_parts(&rec->account.filtered, &parts);
 		return;
 	}
 	add_parts(total_of(&rec->account, st->state), &parts);
 	rec->open_state = letter_of(st->state);
-	rec->open_flags = st->open_at_start ? OFFCPU_OPEN_AT_START : 0;
+	rec->open_flags = (st->open_at_start ? OFFCPU_OPEN_AT_START : 0) | (st->is_throttled ? OFFCPU_KEY_THROTTLED : 0);
 	rec->open_ustack = st->ustack_from == USTACK_LATE ? st->end_ustack : begun_ustack(st);
 	rec->open_kstack = st->end_kstack;
 	rec->open_waker = waker_of_wait(st, end);

@@ -43,7 +43,7 @@ static __always_inline __u32 wait_key_hash(const struct offcpu_wait_key *key)
 {
 	__u64 h = key->ustack ^ key->kstack << 17 ^ key->kstack >> 47;
 
-	h = mix(h, (__u64)key->tno << 32 | (__u32)key->flags << 8 | key->state);
+	h = mix(h, (__u64)key->tno << 32 | (__u32)key->slice << 16 | key->flags << 8 | key->state);
 	if (has_waker_or_object())
 		h = mix(mix(h, key->waker), key->object);
 	return h >> 32;
@@ -52,7 +52,8 @@ static __always_inline __u32 wait_key_hash(const struct offcpu_wait_key *key)
 static __always_inline bool is_slot_of(const struct offcpu_wait_slot *s, const struct offcpu_wait_key *key)
 {
 	return s->tno == key->tno && s->ustack == key->ustack && s->kstack == key->kstack && s->state == key->state &&
-	       s->flags == key->flags && (!has_waker_or_object() || (s->waker == key->waker && s->object == key->object));
+	       s->flags == key->flags && s->slice == key->slice &&
+	       (!has_waker_or_object() || (s->waker == key->waker && s->object == key->object));
 }
 
 #define WAIT_PROBES 64
@@ -77,6 +78,7 @@ __noinline int is_wait_slot_of(__u32 number, const struct offcpu_wait_key *key)
 	s->kstack = key->kstack;
 	s->flags = key->flags;
 	s->state = key->state;
+	s->slice = key->slice;
 	if (has_waker_or_object()) {
 		s->waker = key->waker;
 		s->object = key->object;
@@ -117,6 +119,32 @@ static __always_inline void fetch_sum_early(const struct thread_state *st)
 	barrier_var(hist);
 }
 
+/* The slice that `now` lies in becomes the CPU's. */
+static __always_inline void begin_slice(struct scratch *scratch, __u64 now)
+{
+	__u32 mask = slice_mask;
+
+	scratch->slice = (now - window.start_ns) / cfg.slice_ns & mask;
+	scratch->slice_ns = window.start_ns + scratch->slice * cfg.slice_ns;
+	scratch->slice_end_ns = scratch->slice_ns + (~mask + 1ULL) * cfg.slice_ns;
+}
+
+/*
+ * A wait that ends now is summed in the slice that it ends in.  One that began before that slice has a sum of its own, with its
+ * start: there is one of them for each thread and slice at most, and user space shares it out among the slices that it lies in.
+ */
+static __always_inline void set_slice(struct scratch *scratch, const struct thread_state *st, struct offcpu_wait_key *key,
+				      __u64 now)
+{
+	if (!cfg.slice_ns)
+		return;
+	if (now >= scratch->slice_end_ns || now < scratch->slice_ns)
+		begin_slice(scratch, now);
+	key->slice = scratch->slice;
+	if (st->since_ns < scratch->slice_ns)
+		key->flags |= OFFCPU_KEY_CROSSING;
+}
+
 /* Adds one wait of the thread under its key.  False: no room, the caller accounts for it.  A global function: the verifier checks it once. */
 __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *key, const struct kept_wait *kept)
 {
@@ -138,6 +166,8 @@ __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *k
 		s->variance += kept->variance;
 	if (kept->duration_ns > s->max_ns)
 		s->max_ns = kept->duration_ns;
+	if (key->flags & OFFCPU_KEY_CROSSING)
+		s->start_ns = st->since_ns;
 	if (!has_part(PART_HISTOGRAM))
 		return true;
 	place = offcpu_hist_place(log2_slot(kept->duration_ns));

@@ -6,10 +6,9 @@
 
 #include "analyse/blame.h"
 #include "analyse/label.h"
-#include "analyse/plumbing.h"
-#include "analyse/plumbing_tables.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/event_names.h"
 #include "cmd/run.h"
 #include "fold/wait_blame.h"
 #include "render/json/write.h"
@@ -31,6 +30,7 @@ struct events {
 	struct run *run;
 	gboolean who_preempted, stacks, json;
 	struct wait_blame *blame;	/* NULL: not asked for */
+	struct event_names *names;
 	char *duration, *ring_size;
 	uint64_t printed;
 	bool output_failed;
@@ -54,31 +54,11 @@ static char *frame_label(const struct frame *f)
 	return printable(s->str, s->len);
 }
 
-/* "futex_wait <- do_work": what the kernel waits for, and for whom. */
-static char *where(struct session *session, const struct offcpu_rec_event *e)
+static unsigned stack_of(uint64_t id, const struct frame **ret_frames, unsigned max, void *data)
 {
-	const struct frame *kernel[OFFCPU_MAX_DEPTH], *user[OFFCPU_MAX_DEPTH];
-	unsigned kernel_cnt = session_stack(session, e->kstack, kernel, OFFCPU_MAX_DEPTH);
-	unsigned user_cnt = session_stack(session, e->ustack, user, OFFCPU_MAX_DEPTH);
-	g_autofree char *what = NULL, *caller = NULL;
+	const struct events *ev = data;
 
-	for (unsigned i = 0; i < kernel_cnt && !what; i++) {
-		const char *shown = NULL;
-		if (!kernel[i]->name)
-			continue;
-		if (!plumbing_kernel_rule(kernel[i]->name, &shown))
-			what = frame_label(kernel[i]);
-		else if (shown)
-			what = g_strdup(shown);
-	}
-	for (unsigned i = 0; i < user_cnt && !caller; i++)
-		if (user[i]->name && !plumbing_is_runtime(user[i]->module))
-			caller = frame_label(user[i]);
-	if (!caller && user_cnt)
-		caller = frame_label(user[0]);
-	if (what && caller)
-		return g_strdup_printf("%s <- %s", what, caller);
-	return g_strdup(what ? what : caller ? caller : "-");
+	return session_stack(ev->run->session, id, ret_frames, max);
 }
 
 static void print_stack(struct session *session, uint64_t id)
@@ -205,7 +185,8 @@ static void print_header(const struct events *ev)
 static void on_event(const struct offcpu_rec_event *e, void *data)
 {
 	struct events *ev = data;
-	g_autofree char *at = where(ev->run->session, e);
+	const char *name = event_name(ev->names, e);
+	g_autofree char *at = printable(name, strlen(name));
 	uint64_t unknown_ns = 0;
 	g_autoptr(GArray) held = ev->blame ? wait_blame_take(ev->blame, e, &unknown_ns) : NULL;
 
@@ -255,8 +236,12 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 
 static void print_losses(const struct profile *p, uint64_t printed)
 {
-	fprintf(stderr, "%" G_GUINT64_FORMAT " waits in %.3f s, %" G_GUINT64_FORMAT " switches seen", printed,
-		(double)p->info.duration_ns / 1e9, p->info.switches);
+	uint64_t switches = 0;
+
+	for (guint i = 0; i < p->threads->len; i++)
+		switches += profile_thread(p, i)->switches;
+	fprintf(stderr, "%" G_GUINT64_FORMAT " waits in %.3f s, %" G_GUINT64_FORMAT " switches by these threads", printed,
+		(double)p->info.duration_ns / 1e9, switches);
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 		fprintf(stderr, "; lost: %s %" G_GUINT64_FORMAT, l->reason, l->count);
@@ -320,6 +305,7 @@ int cmd_events(int argc, char **argv)
 		ev.blame = wait_blame_new();
 		target.collect.on_blame = on_blame;
 	}
+	ev.names = event_names_new(stack_of, &ev);
 	target.collect.callback_data = &ev;
 	if (!ev.json)
 		print_header(&ev);
@@ -335,6 +321,7 @@ out:
 	run_release(&run);
 	target_release(&target);
 	wait_blame_free(ev.blame);
+	event_names_free(ev.names);
 	g_free(ev.duration);
 	g_free(ev.ring_size);
 	return status;

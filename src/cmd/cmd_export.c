@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "profile/profile_file.h"
+#include "cmd/range.h"
 #include "render/json/json.h"
 #include "render/text/csv.h"
 #include "render/text/folded.h"
@@ -25,6 +25,7 @@ static const char description[] =
 
 struct export_args {
 	char *format, *out, *by, *unit, *weight;
+	struct range_args range;
 	gboolean no_delimiter, annotate, lines, wakers, wakeup;
 };
 
@@ -38,6 +39,7 @@ static void args_clear(struct export_args *a)
 	g_free(a->by);
 	g_free(a->unit);
 	g_free(a->weight);
+	range_args_clear(&a->range);
 }
 
 static bool format_parse(const char *name, enum export_format *ret_format)
@@ -139,7 +141,7 @@ static int export(const char *path, const struct export_args *a, enum export_for
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
 	struct folded_result result = { 0 };
-	struct profile *p = profile_file_read(path, &error);
+	struct profile *p = range_read_profile(path, &a->range, &error);
 	int status = EXIT_FAILED;
 
 	if (p && format == EXPORT_FOLDED && (a->wakers || a->wakeup) && !p->info.has_wakers) {
@@ -187,8 +189,10 @@ int cmd_export(int argc, char **argv)
 		  "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
 		{ "lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
 		  "folded, csv: name:file:line, where record --inline found them", NULL },
+		RANGE_ENTRIES(a.range),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
+	g_autoptr(GError) error = NULL;
 
 	if (cmd_parse("export", "[FILE] -f FORMAT", description, entries, &argc, &argv, &status)) {
 		const char *path = argc > 1 ? argv[1] : DEFAULT_FILE;
@@ -198,6 +202,8 @@ int cmd_export(int argc, char **argv)
 			cmd_error("export", "\"%s\": only one FILE is read", argv[2]);
 		else if (a.out && cmd_is_same_file(a.out, path))
 			cmd_error("export", "%s: the output would replace the recording", a.out);
+		else if (!range_args_check(&a.range, &error))
+			cmd_error("export", "%s", error->message);
 		else if (format_parse(a.format, &format) && fits_format(&a, format) && folded_plan(&a, &options))
 			status = export(path, &a, format, &options);
 	}

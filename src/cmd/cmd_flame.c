@@ -8,7 +8,7 @@
 #include "analyse/tree.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
-#include "profile/profile_file.h"
+#include "cmd/range.h"
 #include "render/svg/svg.h"
 
 #define COMMAND "flame"
@@ -29,6 +29,7 @@ static const char description[] =
 /* What the command line said. */
 struct flame_args {
 	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state;
+	struct range_args range;
 	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup;
 };
 
@@ -37,6 +38,7 @@ struct flame_job {
 	const char *input;
 	char *output;
 	bool html;
+	const struct range_args *range;
 	struct query query;
 	struct tree_options tree;
 	struct svg_options svg;
@@ -49,6 +51,7 @@ static void args_clear(struct flame_args *a)
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(strings); i++)
 		g_free(*strings[i]);
+	range_args_clear(&a->range);
 }
 
 static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -144,7 +147,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	}
 	job->query = (struct query){ .states = a->state, .comm = a->comm, .grep = a->grep,
 				     .user_only = a->user, .kernel_only = a->kernel };
-	return understand_words(a, job, error) && query_check(&job->query, error);
+	job->range = &a->range;
+	return understand_words(a, job, error) && range_args_check(&a->range, error) && query_check(&job->query, error);
 }
 
 static int draw(const struct profile *p, struct flame_job *job, const struct selection *selection)
@@ -180,7 +184,7 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 static int run(struct flame_job *job)
 {
 	g_autoptr(GError) error = NULL;
-	struct profile *p = profile_file_read(job->input, &error);
+	struct profile *p = range_read_profile(job->input, job->range, &error);
 	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
 		cmd_error(COMMAND, "%s: has no wakers: record it with --wakers", job->input);
 		profile_free(p);
@@ -225,6 +229,7 @@ int cmd_flame(int argc, char **argv)
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only stacks with a frame that matches", "REGEX" },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads of that name", "GLOB" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		RANGE_ENTRIES(a.range),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 

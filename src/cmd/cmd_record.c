@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "profile/profile_file.h"
+#include "profile/slices.h"
 #include "render/text/text.h"
 
 /* Chosen from measurements: docs/performance-notes.md, "Sampling and the governor". */
@@ -28,7 +29,8 @@ static const char description[] =
 	"Records where threads spend the time they are not running. Then: offcpu report, offcpu flame.";
 
 struct record_options {
-	char *duration, *output, *max_loss;
+	char *duration, *output, *max_loss, *slice;
+	uint64_t slice_ns;
 	double max_loss_pct;
 };
 
@@ -52,6 +54,23 @@ static bool output_is_writable(const char *path, GError **error)
 	return true;
 }
 
+#define SLICE_LONGEST_NS (UINT64_C(3600) * 1000 * 1000 * 1000)
+
+static bool parse_slice(struct record_options *o, GError **error)
+{
+	o->slice_ns = SLICE_DEFAULT_NS;
+	if (!o->slice)
+		return true;
+	if (!parse_duration(o->slice, 1000000000, &o->slice_ns, error)) {
+		g_prefix_error(error, "--slice: ");
+		return false;
+	}
+	if (o->slice_ns >= SLICE_MIN_NS && o->slice_ns <= SLICE_LONGEST_NS)
+		return true;
+	g_set_error(error, PARSE_ERROR, 0, "--slice: '%s' is not from 10ms to an hour", o->slice);
+	return false;
+}
+
 static int parse_own(struct record_options *o, struct run *run, int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
@@ -62,6 +81,10 @@ static int parse_own(struct record_options *o, struct run *run, int argc, char *
 	}
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
+	if (!parse_slice(o, &error)) {
+		cmd_error("record", "%s", error->message);
+		return EXIT_USAGE;
+	}
 	if (o->max_loss) {
 		char *end;
 		o->max_loss_pct = g_ascii_strtod(o->max_loss, &end);
@@ -97,7 +120,7 @@ static void print_sampling(const struct profile *p)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	text_sampling(text, p, NULL, "");
+	text_sampling(text, p, "");
 	fputs(text->str, stderr);
 }
 
@@ -105,17 +128,18 @@ static void print_summary(const struct profile *p, const char *path)
 {
 	struct coverage c;
 	struct stat st;
-	uint64_t observed = 0;
+	uint64_t observed = 0, switches = 0;
 	int64_t residual = 0;
 
 	for (guint i = 0; i < p->threads->len; i++) {
 		observed += thread_observed_ns(profile_thread(p, i));
 		residual += thread_residual_ns(profile_thread(p, i));
+		switches += profile_thread(p, i)->switches;
 	}
 	coverage_of(p, NULL, &c);
-	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u thread%s, %s%" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT " switches\n",
+	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT " switches\n",
 		path, stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
-		p->threads->len, p->threads->len == 1 ? "" : "s", c.listed_se_ns > 0 ? "about " : "", c.waits_cnt, p->info.switches);
+		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, switches);
 	fprintf(stderr, "coverage: residual %.4f%% of %.1f thread-seconds",
 		observed ? 100.0 * (double)residual / (double)observed : 0, (double)observed / 1e9);
 	for (guint i = 0; i < p->losses->len; i++) {
@@ -124,6 +148,10 @@ static void print_summary(const struct profile *p, const char *path)
 	}
 	fprintf(stderr, "; tracer: %.0f ms CPU, %.1f MiB", (double)p->info.tracer_cpu_ns / 1e6,
 		(double)p->info.tracer_peak_rss_bytes / (1 << 20));
+	if (p->info.tracer_stop_cpu_ns && p->info.cpus && p->info.duration_ns)
+		fprintf(stderr, ", start: %.0f ms CPU, running: %.2f%% of all CPUs", (double)p->info.tracer_start_cpu_ns / 1e6,
+			100.0 * (double)(profile_running_cpu_ns(&p->info) + (p->info.has_bpf_ns ? p->info.tracer_bpf_ns : 0)) /
+			(double)p->info.duration_ns / p->info.cpus);
 	if (p->info.has_bpf_ns && p->info.switches)
 		fprintf(stderr, ", %.0f ms BPF (%.0f ns a switch)", (double)p->info.tracer_bpf_ns / 1e6,
 			(double)p->info.tracer_bpf_ns / (double)p->info.switches);
@@ -203,6 +231,8 @@ int cmd_record(int argc, char **argv)
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
 		  "TIME" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "The recording (trace.offcpu)", "FILE" },
+		{ "slice", 0, 0, G_OPTION_ARG_STRING, &own.slice,
+		  "How finely time is told apart for --from and --to, 10ms or more (100ms)", "TIME" },
 		{ "max-loss", 0, 0, G_OPTION_ARG_STRING, &own.max_loss,
 		  "Exit with 4 when more of the time than this was lost", "PCT" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -224,6 +254,7 @@ int cmd_record(int argc, char **argv)
 	if ((status = parse_own(&own, &run, argc, argv)) != EXIT_OK ||
 	    (status = target_resolve(&target, "record")) != EXIT_OK)
 		goto out;
+	target.collect.slice_ns = own.slice_ns;
 	status = run_session(&run);
 	if (status == EXIT_OK)
 		status = write_recording(&run, &own, command_line);
@@ -235,5 +266,6 @@ out:
 	g_free(own.duration);
 	g_free(own.output);
 	g_free(own.max_loss);
+	g_free(own.slice);
 	return status;
 }

@@ -4,17 +4,11 @@
 
 #include "base/parse.h"
 #include "cmd/cmd.h"
-#include "profile/profile_file.h"
+#include "cmd/range.h"
+#include "cmd/views.h"
 #include "render/json/json.h"
-#include "render/text/blame.h"
-#include "render/text/chains.h"
-#include "render/text/critical.h"
 #include "render/text/csv.h"
-#include "render/text/locks.h"
-#include "render/text/storms.h"
 #include "render/text/text.h"
-#include "render/text/waitgraph_dot.h"
-#include "render/text/wakers.h"
 
 #define DEFAULT_FILE "trace.offcpu"
 #define IDS_MAX 4096
@@ -40,22 +34,24 @@ static const char description[] =
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";
 
+/* A view as its option comes: the flag, or the value. */
+struct view_arg {
+	gboolean is_asked;
+	char *value;
+};
+
 /* As the options come; and what they mean. */
 struct report_args {
 	int top;
-	char *by, *weight, *state, *comm, *grep, *pids, *tids, *graph, *critical;
-	gboolean json, csv, user, kernel, wakers, locks, blame, storms;
-};
-
-enum report_form {
-	FORM_TEXT, FORM_JSON, FORM_CSV, FORM_LOCKS, FORM_BLAME, FORM_STORMS,
-	FORM_WAKERS, FORM_GRAPH_DOT, FORM_GRAPH_JSON, FORM_CRITICAL,	/* from here on about wakers */
+	char *by, *weight, *state, *comm, *grep, *pids, *tids;
+	struct range_args range;
+	gboolean json, csv, user, kernel;
+	struct view_arg *views;	/* views_cnt of them */
 };
 
 struct report_plan {
-	enum report_form form;
-	enum actor_by actors;	/* of the forms about wakers */
-	unsigned graph_top;
+	const struct view *view;	/* NULL: the usual text, or what --json and --csv give */
+	struct view_input input;	/* but for the profile and the selection */
 	char *states;
 	struct query query;
 	struct text_options text;
@@ -71,8 +67,10 @@ static void args_clear(struct report_args *a)
 	g_free(a->grep);
 	g_free(a->pids);
 	g_free(a->tids);
-	g_free(a->graph);
-	g_free(a->critical);
+	range_args_clear(&a->range);
+	for (size_t i = 0; i < views_cnt; i++)
+		g_free(a->views[i].value);
+	g_free(a->views);
 }
 
 /* "12,34" into uint32_t; false after a sentence. */
@@ -97,29 +95,25 @@ static bool parse_ids(const char *option, const char *text, GArray *ids)
 	return true;
 }
 
-/* The view that is asked for in place of the usual one, *ret_option NULL: none is; false after a sentence. */
-static bool plan_view(const struct report_args *a, struct report_plan *plan, const char **ret_option)
+/* The view that is asked for in place of the usual text; false after a sentence. */
+static bool plan_view(const struct report_args *a, struct report_plan *plan)
 {
-	const struct { const char *option; enum report_form form; bool is_asked; } views[] = {
-		{ "--wakers", FORM_WAKERS, a->wakers },
-		{ "--graph", g_strcmp0(a->graph, "json") == 0 ? FORM_GRAPH_JSON : FORM_GRAPH_DOT, a->graph != NULL },
-		{ "--critical", FORM_CRITICAL, a->critical != NULL },
-		{ "--locks", FORM_LOCKS, a->locks },
-		{ "--runq-blame", FORM_BLAME, a->blame },
-		{ "--storms", FORM_STORMS, a->storms },
-	};
+	for (size_t i = 0; i < views_cnt; i++) {
+		const struct view *view = &views[i];
+		const char *value = a->views[i].value;
 
-	*ret_option = NULL;
-	plan->form = FORM_TEXT;
-	for (size_t i = 0; i < G_N_ELEMENTS(views); i++) {
-		if (!views[i].is_asked)
+		if (!a->views[i].is_asked && !value)
 			continue;
-		if (*ret_option) {
-			cmd_error("report", "%s and %s: only one of them at a time", *ret_option, views[i].option);
+		if (plan->view) {
+			cmd_error("report", "--%s and --%s: only one of them at a time", plan->view->name, view->name);
 			return false;
 		}
-		*ret_option = views[i].option;
-		plan->form = views[i].form;
+		if (value && !view_takes_value(view, value)) {
+			cmd_error("report", "--%s \"%s\": no such format; known are %s", view->name, value, view->values);
+			return false;
+		}
+		plan->view = view;
+		plan->input.value = value;
 	}
 	return true;
 }
@@ -127,36 +121,29 @@ static bool plan_view(const struct report_args *a, struct report_plan *plan, con
 /* What is to be printed; false after a sentence. */
 static bool plan_form(const struct report_args *a, struct report_plan *plan)
 {
-	const char *view;
-
 	if (a->json && a->csv) {
 		cmd_error("report", "--json and --csv: only one output at a time");
 		return false;
 	}
-	if (!plan_view(a, plan, &view))
+	if (!plan_view(a, plan))
 		return false;
-	if ((a->csv && view) || (a->json && a->graph)) {
-		cmd_error("report", "%s: not together with %s", a->json ? "--json" : "--csv",
-			  a->graph ? "--graph, which is dot or json" : view);
+	if (plan->view && (a->csv || (a->json && plan->view->values))) {
+		g_auto(GStrv) known = plan->view->values ? g_strsplit(plan->view->values, ", ", -1) : NULL;
+		g_autofree char *values = known ? g_strjoinv(" or ", known) : g_strdup("");
+
+		cmd_error("report", "%s: not together with --%s%s%s", a->json ? "--json" : "--csv", plan->view->name,
+			  known ? ", which is " : "", values);
 		return false;
 	}
-	if (a->graph && strcmp(a->graph, "dot") != 0 && strcmp(a->graph, "json") != 0) {
-		cmd_error("report", "--graph \"%s\": no such format; known are dot, json", a->graph);
-		return false;
-	}
-	if (a->csv)
-		plan->form = FORM_CSV;
-	else if (a->json && plan->form != FORM_CRITICAL)	/* which has JSON of its own; the usual one holds all else */
-		plan->form = FORM_JSON;
 	return true;
 }
 
 static bool plan_by(const struct report_args *a, struct report_plan *plan)
 {
-	bool actors = plan->form >= FORM_WAKERS;
+	bool actors = plan->view && plan->view->groups_actors;
 
 	plan->text.by = TOP_BY_STACK;
-	if (!a->by || (actors ? actor_by_parse(a->by, &plan->actors) : top_by_parse(a->by, &plan->text.by)))
+	if (!a->by || (actors ? actor_by_parse(a->by, &plan->input.actors) : top_by_parse(a->by, &plan->text.by)))
 		return true;
 	cmd_error("report", "--by \"%s\": no such grouping; known are %s", a->by, actors ? actor_by_names() : top_by_names());
 	return false;
@@ -188,7 +175,7 @@ static bool plan_make(const struct report_args *a, struct report_plan *plan)
 	if (!parse_ids("--pid", a->pids, plan->pids) || !parse_ids("--tid", a->tids, plan->tids))
 		return false;
 	plan->text.top = a->top < 0 ? TOP_DEFAULT : (unsigned)a->top;
-	plan->graph_top = a->top < 0 ? TOP_GRAPH : (unsigned)a->top;
+	plan->input.graph_top = a->top < 0 ? TOP_GRAPH : (unsigned)a->top;
 	plan->text.colour = cmd_stdout_has_colour();
 	plan->text.width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0;
 	plan->query = (struct query){
@@ -198,118 +185,65 @@ static bool plan_make(const struct report_args *a, struct report_plan *plan)
 		.tids = (const uint32_t *)(void *)plan->tids->data, .tids_cnt = plan->tids->len,
 	};
 	g_autofree char *asked = query_text(&plan->query);
-	if (a->critical && *asked) {
-		cmd_error("report", "--critical %s: is about all of the time of these threads, not of %s", a->critical, asked);
+	if (plan->view && plan->view->is_of_whole_time && *asked) {
+		cmd_error("report", "--%s %s: is about all of the time of these threads, not of %s", plan->view->name,
+			  plan->input.value, asked);
 		return false;
 	}
-	if (!query_check(&plan->query, &error)) {
+	if (plan->view && plan->view->is_of_whole_window && range_is_asked(&a->range)) {
+		cmd_error("report", "--%s: is known of the whole window only, not with --from or --to", plan->view->name);
+		return false;
+	}
+	if (!range_args_check(&a->range, &error) || !query_check(&plan->query, &error)) {
 		cmd_error("report", "%s", error->message);
 		return false;
 	}
+	plan->input.query = &plan->query;
+	plan->input.text = &plan->text;
 	return true;
 }
 
-/* Of kernel threads only those that somebody waited for are of interest, unless they were asked for. */
-static struct selection *whose_waits(const struct profile *p, const struct query *query)
+static bool print(GString *out, const struct report_args *a, const struct report_plan *plan,
+		  const struct view_input *in, GError **error)
 {
-	struct query users = *query;
-	struct selection *s;
-	bool any = false;
-
-	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.tids_cnt)
-		return NULL;
-	users.user_only = true;
-	s = selection_new(p, &users, NULL);
-	for (unsigned i = 0; s && i < p->waits->len && !any; i++)
-		any = s->waits[i];
-	if (any)
-		return s;
-	selection_free(s);
-	return NULL;
-}
-
-static bool print_actors(GString *out, const struct profile *p, const struct report_args *a,
-			 const struct report_plan *plan, const struct selection *selection, GError **error)
-{
-	if (plan->form == FORM_CRITICAL) {
-		struct critical *c = critical_new(p, a->critical, plan->actors, error);
-
-		if (c && a->json) {
-			critical_json(out, c);
-		} else if (c) {
-			text_header(out, p, NULL, &plan->text);
-			text_coverage(out, p, c->selection, &plan->text);
-			critical_text(out, c, &plan->text);
-		}
-		critical_free(c);
-		return c != NULL;
-	}
-	struct selection *users = whose_waits(p, &plan->query);
-	struct waitgraph *g = waitgraph_new(p, users ? users : selection, plan->actors, users != NULL);
-
-	if (plan->form == FORM_GRAPH_DOT) {
-		waitgraph_dot(out, g, plan->graph_top);
-	} else if (plan->form == FORM_GRAPH_JSON) {
-		waitgraph_json(out, g);
-	} else {
-		text_header(out, p, &plan->query, &plan->text);
-		text_coverage(out, p, selection, &plan->text);
-		if (users)
-			g_string_append(out, "\nBelow: user threads, and the kernel threads they waited for. Others: see -k.\n");
-		wakers_text(out, g, &plan->text);
-		chains_text(out, p, g->actors, users ? users : selection, plan->text.top);
-	}
-	waitgraph_free(g);
-	selection_free(users);
+	if (plan->view && (!a->json || plan->view->json))
+		return (a->json ? plan->view->json : plan->view->text)(out, in, error);
+	if (a->json)
+		json_report(out, in->profile, in->selection);
+	else if (a->csv)
+		csv_waits(out, in->profile, in->selection, NULL);
+	else
+		text_report(out, in->profile, in->query, in->selection, in->text);
 	return true;
 }
 
-static bool print(GString *out, const struct profile *p, const struct report_args *a, const struct report_plan *plan,
-		  const struct selection *selection, GError **error)
+/* False: said what the recording lacks, and the option that records it. */
+static bool has_what_is_wanted(const struct profile *p, const struct view *view, const char *path)
 {
-	switch (plan->form) {
-	case FORM_JSON: json_report(out, p, selection); return true;
-	case FORM_CSV: csv_waits(out, p, selection, NULL); return true;
-	case FORM_LOCKS: locks_text(out, p, selection, &plan->text); return true;
-	case FORM_BLAME: blame_text(out, p, selection, &plan->text); return true;
-	case FORM_STORMS: storms_text(out, p, selection, &plan->text); return true;
-	case FORM_TEXT: text_report(out, p, &plan->query, selection, &plan->text); return true;
-	default: return print_actors(out, p, a, plan, selection, error);
-	}
-}
-
-/* What the form shows and the recording lacks, with the option that records it; false: said so. */
-static bool has_what_is_wanted(const struct profile *p, enum report_form form, const char *path)
-{
-	const struct { bool is_wanted, is_there; const char *what, *option; } views[] = {
-		{ form >= FORM_WAKERS, p->info.has_wakers, "wakers", "--wakers" },
-		{ form == FORM_LOCKS, p->info.has_locks, "locks", "--locks" },
-		{ form == FORM_BLAME, p->info.has_blame, "blame for run-queue delays", "--runq-blame" },
-		{ form == FORM_STORMS, p->info.has_storms, "wakeup storms", "--storms" },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(views); i++) {
-		if (!views[i].is_wanted || views[i].is_there)
-			continue;
-		cmd_error("report", "%s: has no %s: record it with %s", path, views[i].what, views[i].option);
-		return false;
-	}
-	return true;
+	if (!view || !view->is_there || view->is_there(&p->info))
+		return true;
+	cmd_error("report", "%s: has no %s: record it with %s", path, view->needs, view->recorded_with);
+	return false;
 }
 
 static int report(const char *path, const struct report_args *a, const struct report_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
-	struct profile *p = profile_file_read(path, &error);
-	if (p && !has_what_is_wanted(p, plan->form, path)) {
+	struct profile *p = range_read_profile(path, &a->range, &error);
+
+	if (p && !has_what_is_wanted(p, a->json && plan->view && !plan->view->json ? NULL : plan->view, path)) {
 		profile_free(p);
 		return EXIT_FAILED;
 	}
 	struct selection *selection = p ? selection_new(p, &plan->query, &error) : NULL;
 	int status = p && !selection ? EXIT_USAGE : EXIT_FAILED;
 
-	if (selection && print(out, p, a, plan, selection, &error) && cmd_write_output(NULL, out->str, out->len, &error))
+	struct view_input input = plan->input;
+
+	input.profile = p;
+	input.selection = selection;
+	if (selection && print(out, a, plan, &input, &error) && cmd_write_output(NULL, out->str, out->len, &error))
 		status = EXIT_OK;
 	if (error)
 		cmd_error("report", "%s", error->message);
@@ -318,32 +252,42 @@ static int report(const char *path, const struct report_args *a, const struct re
 	return status;
 }
 
+/* The usual options and one for each view; the caller frees. */
+static GOptionEntry *with_views(const GOptionEntry *usual, size_t cnt, struct view_arg *args)
+{
+	GOptionEntry *all = g_new0(GOptionEntry, cnt + views_cnt + 1);
+
+	memcpy(all, usual, cnt * sizeof(*all));
+	for (size_t i = 0; i < views_cnt; i++)
+		all[cnt + i] = (GOptionEntry){
+			.long_name = views[i].name, .description = views[i].help, .arg_description = views[i].value_name,
+			.arg = views[i].value_name ? G_OPTION_ARG_STRING : G_OPTION_ARG_NONE,
+			.arg_data = views[i].value_name ? (gpointer)&args[i].value : (gpointer)&args[i].is_asked,
+		};
+	return all;
+}
+
 int cmd_report(int argc, char **argv)
 {
-	struct report_args a = { .top = -1 };
+	struct report_args a = { .top = -1, .views = g_new0(struct view_arg, views_cnt) };
 	struct report_plan plan = { 0 };
 	int status;
-	GOptionEntry entries[] = {
+	const GOptionEntry usual[] = {
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per section, 0 for all (10; edges of a picture: 30)", "N" },
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "Group the last section's waits (stack), or who waits (role)", "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "What counts (off_cpu)", "WHAT" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		RANGE_ENTRIES(a.range),
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads with such a name", "GLOB" },
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only waits with such a frame", "REGEX" },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &a.pids, "Only these processes", "PID[,PID]" },
 		{ "tid", 't', 0, G_OPTION_ARG_STRING, &a.tids, "Only these threads", "TID[,TID]" },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
-		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers, "Who woke whom, of a recording made with --wakers", NULL },
-		{ "graph", 0, 0, G_OPTION_ARG_STRING, &a.graph, "Who waited for whom as a graph: dot (graphviz), json", "FORMAT" },
-		{ "critical", 0, 0, G_OPTION_ARG_STRING, &a.critical, "Where the time of this thread or these threads went", "THREAD|COMM" },
-		{ "locks", 0, 0, G_OPTION_ARG_NONE, &a.locks, "Which locks were waited for and who held them, of a recording made with --locks", NULL },
-		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &a.blame, "Who held the CPU while threads waited for it, of a recording made with --runq-blame", NULL },
-		{ "storms", 0, 0, G_OPTION_ARG_NONE, &a.storms, "Events that woke many threads at once, of a recording made with --storms", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },
-		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
+	g_autofree GOptionEntry *entries = with_views(usual, G_N_ELEMENTS(usual), a.views);
 
 	plan.pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	plan.tids = g_array_new(FALSE, FALSE, sizeof(uint32_t));

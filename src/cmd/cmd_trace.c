@@ -89,7 +89,7 @@ static int print_profile(const struct profile *p, const struct trace_options *o,
 	}
 	else
 		trace_text(text, p, NULL, o->delimiter);
-	text_sampling(sampling, p, NULL, "");
+	text_sampling(sampling, p, "");
 	fputs(sampling->str, stderr);
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);

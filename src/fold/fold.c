@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "fold/calibrate.h"
 #include "fold/objects.h"
 #include "fold/parts.h"
+#include "fold/slices.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
 #include "fold/wakers.h"
@@ -16,7 +18,9 @@ struct fold {
 	struct fold_objects *objects;
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
+	struct fold_slices *slices;	/* NULL: the window has none */
 	GArray *open;		/* struct open_wait */
+	GArray *throttled;	/* struct blame */
 	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
 };
@@ -40,6 +44,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = sums_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
+	f->throttled = g_array_new(FALSE, FALSE, sizeof(struct blame));
 	f->owners = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	return f;
 }
@@ -53,7 +58,9 @@ void fold_free(struct fold *f)
 	fold_stacks_free(f->stacks);
 	g_hash_table_destroy(f->threads);
 	sums_free(f->sums);
+	fold_slices_free(f->slices);
 	g_array_unref(f->open);
+	g_array_unref(f->throttled);
 	g_array_unref(f->owners);
 	g_free(f);
 }
@@ -100,7 +107,23 @@ void fold_expect_sums(struct fold *f, size_t cnt)
 
 void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)
 {
-	sums_add(f->sums, sum);
+	size_t row = sums_add(f->sums, sum);
+
+	if (f->slices)
+		fold_slices_add(f->slices, row, sum);
+}
+
+void fold_with_slices(struct fold *f, uint64_t slice_ns, uint64_t start_ns)
+{
+	f->slices = fold_slices_new(slice_ns, start_ns);
+}
+
+unsigned fold_slices_at(struct fold *f, uint64_t now_ns)
+{
+	if (!f->slices)
+		return 0;
+	fold_slices_now(f->slices, now_ns, sums_cnt(f->sums));
+	return fold_slices_shift(f->slices);
 }
 
 static void add_times(struct thread *t, const struct offcpu_state_total *total)
@@ -108,6 +131,31 @@ static void add_times(struct thread *t, const struct offcpu_state_total *total)
 	t->blocked_ns += total->blocked_ns;
 	t->runnable_ns += total->runnable_ns;
 	t->preempted_ns += total->preempted_ns;
+}
+
+static void note_throttled(struct fold *f, const struct offcpu_rec_thread *rec, uint32_t index)
+{
+	const struct thread *t = profile_thread(f->profile, index);
+	const struct blame throttled = {
+		.thread = index, .kind = BLAME_THROTTLED, .comm = "", .count = 1,
+		.runnable_ns = MIN(rec->throttled_runnable_ns, t->runnable_ns),
+		.preempted_ns = MIN(rec->throttled_preempted_ns, t->preempted_ns),
+	};
+
+	if (throttled.runnable_ns || throttled.preempted_ns)
+		g_array_append_val(f->throttled, throttled);
+}
+
+void fold_finish_throttled(struct fold *f)
+{
+	for (guint i = 0; i < f->throttled->len; i++)
+		profile_add_blame(f->profile, &g_array_index(f->throttled, struct blame, i));
+	g_array_set_size(f->throttled, 0);
+}
+
+static uint8_t wait_flags(uint16_t key_flags)
+{
+	return (key_flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0) | (key_flags & OFFCPU_KEY_THROTTLED ? WAIT_THROTTLED : 0);
 }
 
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size)
@@ -148,6 +196,7 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 	}
 
 	g_hash_table_insert(f->threads, GUINT_TO_POINTER(rec->tno), GUINT_TO_POINTER(index + 1));
+	note_throttled(f, rec, index);
 	if (!rec->open_state)
 		return;
 	const struct open_wait open = {
@@ -211,33 +260,86 @@ void fold_finish_threads(struct fold *f)
 	}
 }
 
-static void finish_sum(struct fold *f, size_t i)
+static bool is_sampled(const struct offcpu_wait_key *key)
 {
-	const struct offcpu_wait_key *key = sums_key(f->sums, i);
+	return key->flags & OFFCPU_KEY_SAMPLED;
+}
+
+static struct sums_total total_of_open(const struct open_wait *open)
+{
+	return (struct sums_total){
+		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
+	};
+}
+
+/* NULL: nothing was sampled. */
+static struct calibration *calibrate(const struct fold *f)
+{
+	struct calibration *c;
 	struct sums_total sum;
 
+	if (!profile_is_sampled(f->profile))
+		return NULL;
+	c = calibration_new(f->profile, f->profile->info.sampling.max_ns);
+	for (size_t i = 0; i < sums_cnt(f->sums); i++) {
+		const struct offcpu_wait_key *key = sums_key(f->sums, i);
+
+		sums_get(f->sums, i, &sum);
+		calibration_tell(c, g_array_index(f->owners, uint32_t, i), key->state, is_sampled(key), &sum);
+	}
+	for (guint i = 0; i < f->open->len; i++) {
+		const struct open_wait *open = &g_array_index(f->open, struct open_wait, i);
+
+		sum = total_of_open(open);
+		calibration_tell(c, open->thread, open->state, false, &sum);
+	}
+	calibration_settle(c, f->profile);
+	return c;
+}
+
+static void finish_sum(struct fold *f, struct calibration *calibration, size_t i)
+{
+	const struct offcpu_wait_key *key = sums_key(f->sums, i);
+	uint32_t owner = g_array_index(f->owners, uint32_t, i);
+	struct sums_total sum;
+	uint64_t said_ns;
+
 	sums_get(f->sums, i, &sum);
+	said_ns = sum.blocked_ns;
+	if (calibration)
+		calibration_correct(calibration, f->sums, i, owner, key->state, is_sampled(key), &sum);
 	struct wait w = {
-		.thread = g_array_index(f->owners, uint32_t, i),
+		.thread = owner,
 		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
 		.state = key->state,
-		.flags = key->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0,
+		.flags = wait_flags(key->flags),
 		.count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
 		.preempted_ns = sum.preempted_ns, .max_ns = sum.max_ns, .off_cpu_se_ns = sum.off_cpu_se_ns,
+		.count_se = sum.count_se,
 	};
 
 	memcpy(w.hist, sum.hist, sizeof(w.hist));
 	w.object = fold_objects_wait(f->objects, key->object, w.user, w.kernel);
-	uint32_t wait = profile_add_wait(f->profile, &w);
-
-	if (!key->waker)
-		return;
+	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
 	};
 
 	memcpy(k.hist, sum.wake_hist, sizeof(sum.wake_hist));
-	fold_wakers_tell(f->wakers, &k, key->waker, key);
+	if (key->waker)
+		wake = fold_wakers_tell(f->wakers, &k, key->waker, key, said_ns);
+	if (f->slices)
+		fold_slices_tell(f->slices, wait, wake);
+}
+
+static void finish_open_slices(struct fold *f, const struct open_wait *open, uint32_t wait, uint32_t wake)
+{
+	const struct fold_open_wait own = {
+		.end_ns = profile_thread(f->profile, open->thread)->to_ns, .blocked_ns = open->blocked_ns,
+		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
+	};
+
+	fold_slices_add_open(f->slices, &own, wait, wake);
 }
 
 static void finish_open(struct fold *f, const struct open_wait *open)
@@ -248,38 +350,69 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 		.user = fold_stacks_node(f->stacks, open->ustack, FRAME_USER),
 		.kernel = fold_stacks_node(f->stacks, open->kstack, FRAME_KERNEL),
 		.state = open->state,
-		.flags = WAIT_OPEN_AT_END | (open->flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0),
+		.flags = WAIT_OPEN_AT_END | wait_flags(open->flags),
 		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 		.preempted_ns = open->preempted_ns, .max_ns = total,
 	};
 	w.hist[profile_hist_slot(total)] = 1;
 	w.object = fold_objects_wait(f->objects, open->object, w.user, w.kernel);
-	uint32_t wait = profile_add_wait(f->profile, &w);
-
-	if (!open->waker)
-		return;
+	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 	};
 
 	k.hist[profile_hist_slot(open->runnable_ns)] = 1;
-	fold_wakers_tell(f->wakers, &k, open->waker, NULL);
+	if (open->waker)
+		wake = fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
+	if (f->slices)
+		finish_open_slices(f, open, wait, wake);
+}
+
+/* Waits of which none was kept: how much they are is known, not where. */
+static void add_rest(const struct calibration_rest *rest, void *data)
+{
+	struct fold *f = data;
+	bool is_kernel = profile_thread(f->profile, rest->thread)->flags & THREAD_KERNEL;
+	const struct frame frame = {
+		.name = "[short waits, none sampled]", .kind = is_kernel ? FRAME_KERNEL : FRAME_USER, .why = FRAME_NAMED,
+	};
+	uint32_t node = profile_node(f->profile, 0, profile_frame(f->profile, &frame));
+	uint64_t total_ns = rest->blocked_ns + rest->runnable_ns + rest->preempted_ns;
+	struct wait w = {
+		.thread = rest->thread, .user = is_kernel ? 0 : node, .kernel = is_kernel ? node : 0, .state = rest->state,
+		.count = rest->count, .blocked_ns = rest->blocked_ns, .runnable_ns = rest->runnable_ns,
+		.preempted_ns = rest->preempted_ns, .max_ns = total_ns / rest->count,
+	};
+
+	profile_stack_end(f->profile, node, STACK_PENDING);
+	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)MIN(w.count, UINT32_MAX);
+	uint32_t wait = profile_add_wait(f->profile, &w);
+
+	if (f->slices)
+		fold_slices_add_even(f->slices, wait);
 }
 
 void fold_finish(struct fold *f)
 {
 	size_t cnt = sums_cnt(f->sums);
+	struct calibration *calibration;
 
 	fold_finish_threads(f);
 	fold_stacks_finish(f->stacks);
+	calibration = calibrate(f);
 	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
 	for (size_t i = 0; i < cnt; i++)
-		finish_sum(f, i);
+		finish_sum(f, calibration, i);
+	if (calibration)
+		calibration_for_each_rest(calibration, add_rest, f);
+	calibration_free(calibration);
 	sums_free(f->sums);
 	f->sums = NULL;
 	for (guint i = 0; i < f->open->len; i++)
 		finish_open(f, &g_array_index(f->open, struct open_wait, i));
 	g_array_set_size(f->open, 0);
+	if (f->slices)
+		fold_slices_finish(f->slices, f->profile);
 }
 
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)

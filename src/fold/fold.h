@@ -31,6 +31,12 @@ void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t siz
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
 /* A sum of waits, as wait_table_read() hands it over. */
 void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum);
+/*
+ * When the window is cut into slices as the programs were told.  From fold_slices_at() on, sums are such as ended not long before now_ns;
+ * it returns how many of the programs' slices are one, as a power of two.
+ */
+void fold_with_slices(struct fold *f, uint64_t slice_ns, uint64_t start_ns);
+unsigned fold_slices_at(struct fold *f, uint64_t now_ns);
 /* So many of different keys will come: see sums_expect(). */
 void fold_expect_sums(struct fold *f, size_t cnt);
 
@@ -39,8 +45,10 @@ void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const str
 
 /* All has arrived: who waited and has no account gets a row, and no thread is added any more.  fold_finish() does it where it was not done. */
 void fold_finish_threads(struct fold *f);
-/* Turns all sums and open waits into the profile's waits. */
+/* Turns all sums and open waits into the profile's waits.  Its window is known. */
 void fold_finish(struct fold *f);
+/* Tells the profile what cgroups' CPU quotas took of each thread.  Not with blame, which has the same in its sums. */
+void fold_finish_throttled(struct fold *f);
 
 uint64_t fold_stack_cnt(const struct fold *f);
 /* Of waits, so far. */

@@ -131,18 +131,18 @@ static void add_entry(struct sums *s, uint64_t hash, const struct offcpu_wait_ke
 	g_array_append_val(s->entries, e);
 }
 
-void sums_add(struct sums *s, const struct offcpu_wait_slot *slot)
+size_t sums_add(struct sums *s, const struct offcpu_wait_slot *slot)
 {
 	const struct offcpu_wait_key key = {
 		.ustack = slot->ustack, .kstack = slot->kstack, .waker = slot->waker, .object = slot->object,
-		.tno = slot->tno, .flags = slot->flags, .state = slot->state,
+		.tno = slot->tno, .flags = slot->flags & (uint8_t)~OFFCPU_KEY_CROSSING, .state = slot->state,
 	};
 	uint64_t hash = key_hash(&key);
 	int64_t found = id_index_find(s->index, hash, same_key, s, &key);
 
 	if (found < 0) {
 		add_entry(s, hash, &key, slot);
-		return;
+		return s->entries->len - 1;
 	}
 	struct entry *e = entry_at(s, (size_t)found);
 
@@ -157,6 +157,7 @@ void sums_add(struct sums *s, const struct offcpu_wait_slot *slot)
 	e->runnable_ns += slot->runnable_ns;
 	e->preempted_ns += slot->preempted_ns;
 	e->max_ns = MAX(e->max_ns, slot->max_ns);
+	return (size_t)found;
 }
 
 void sums_expect(struct sums *s, size_t cnt)
@@ -176,6 +177,22 @@ size_t sums_cnt(const struct sums *s)
 static uint64_t whole(uint64_t q8)
 {
 	return (q8 + SAMPLE_ONE_Q8 / 2) / SAMPLE_ONE_Q8;
+}
+
+/* The histogram's shape, of so many waits.  What is rounded is the sum up to each slot, so that they add up to the count. */
+static void spread_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint64_t count, uint32_t *ret_hist)
+{
+	uint64_t total_q8 = 0, sum_q8 = 0, given = 0;
+
+	for (unsigned i = 0; i < slot_cnt; i++)
+		total_q8 += slots_q8[i];
+	for (unsigned i = 0; i < slot_cnt && total_q8; i++) {
+		sum_q8 += slots_q8[i];
+		uint64_t until = (uint64_t)((unsigned __int128)count * sum_q8 / total_q8);
+
+		ret_hist[i] = (uint32_t)MIN(until - given, UINT32_MAX);
+		given = until;
+	}
 }
 
 /*
@@ -226,4 +243,20 @@ void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 	ret_total->count = whole_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, ret_total->hist);
 	if (e->key.waker)
 		whole_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, ret_total->wake_hist);
+}
+
+void sums_recount(const struct sums *s, size_t i, uint64_t count, struct sums_total *total)
+{
+	const struct entry *e = entry_at(s, i);
+	struct hist own = { 0 };
+	const struct hist *hist = &own;
+
+	if (e->hist)
+		hist = &g_array_index(s->hists, struct hist, e->hist - 1);
+	else
+		fill_hist(e, &own);
+	total->count = count;
+	spread_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, count, total->hist);
+	if (e->key.waker)
+		spread_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, count, total->wake_hist);
 }

@@ -17,8 +17,8 @@ struct sums;
 struct sums *sums_new(void);
 void sums_free(struct sums *s);	/* NULL is fine */
 
-/* Adds what a slot holds: its wake_hist_q8 only where it has a waker. */
-void sums_add(struct sums *s, const struct offcpu_wait_slot *slot);
+/* Adds what a slot holds, whatever its slice: its wake_hist_q8 only where it has a waker.  The sum's number: those there are count from 0. */
+size_t sums_add(struct sums *s, const struct offcpu_wait_slot *slot);
 /* So many of different keys will be added: room for as many of them as must be new, at once. */
 void sums_expect(struct sums *s, size_t cnt);
 
@@ -26,7 +26,8 @@ void sums_expect(struct sums *s, size_t cnt);
 struct sums_total {
 	uint64_t count;		/* at least 1 */
 	uint64_t blocked_ns, runnable_ns, preempted_ns, max_ns;
-	uint64_t off_cpu_se_ns;	/* standard error of the time, of sampling */
+	uint64_t off_cpu_se_ns;	/* error of the time, of sampling; sums_get(): its standard error */
+	uint64_t count_se;	/* of the count; sums_get(): 0 */
 	uint32_t hist[OFFCPU_HIST_SLOTS];
 	uint32_t wake_hist[OFFCPU_WAKE_SLOTS];	/* of the delays from waking to running, with wakers */
 };
@@ -36,5 +37,7 @@ size_t sums_cnt(const struct sums *s);
 /* What the i-th is of; valid until the next one is added. */
 const struct offcpu_wait_key *sums_key(const struct sums *s, size_t i);
 void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total);
+/* Makes the histograms of what sums_get() gave of the i-th add up to this count, at least 1, and sets it. */
+void sums_recount(const struct sums *s, size_t i, uint64_t count, struct sums_total *total);
 
 #endif

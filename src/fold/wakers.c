@@ -191,25 +191,51 @@ static void tell_story(const struct profile *p, const uint32_t *wakers, unsigned
 		story->hop[0].ran_ns += left_ns;
 }
 
-void fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key)
+static uint64_t scaled(uint64_t ns, uint64_t to_ns, uint64_t from_ns)
+{
+	return from_ns ? (uint64_t)((unsigned __int128)ns * to_ns / from_ns) : ns;
+}
+
+/* The chain's sums in the measure of the calibrated wait.  False: there are none. */
+static bool chain_sum(const struct fold_wakers *f, const struct offcpu_wait_key *key, uint64_t blocked_ns, uint64_t said_ns,
+		      struct offcpu_chain_sum *ret_sum)
+{
+	const struct offcpu_chain_sum *sum = key ? g_hash_table_lookup(f->stories, key) : NULL;
+
+	if (!sum)
+		return false;
+	*ret_sum = *sum;
+	if (blocked_ns == said_ns)
+		return true;
+	for (unsigned i = 0; i < OFFCPU_CHAIN_MAX; i++) {
+		ret_sum->hop[i].ran_ns = scaled(sum->hop[i].ran_ns, blocked_ns, said_ns);
+		ret_sum->hop[i].runnable_ns = scaled(sum->hop[i].runnable_ns, blocked_ns, said_ns);
+		ret_sum->hop[i].earlier_ns = scaled(sum->hop[i].earlier_ns, blocked_ns, said_ns);
+	}
+	ret_sum->rest_ns = scaled(sum->rest_ns, blocked_ns, said_ns);
+	return true;
+}
+
+uint32_t fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key,
+			  uint64_t said_ns)
 {
 	const struct offcpu_rec_chain *rec = id ? g_hash_table_lookup(f->chains, &id) : NULL;
 	struct story story = { .count = k->count, .blocked_ns = k->blocked_ns, .runnable_ns = k->runnable_ns };
+	struct offcpu_chain_sum sum;
 	uint32_t wakers[OFFCPU_CHAIN_MAX];
 	unsigned cnt;
 	uint8_t end;
 
-	if (!rec) {
-		if (fold_wakers_find(f, id, &k->waker))
-			profile_add_wake(f->profile, k);
-		return;
-	}
+	if (!rec)
+		return fold_wakers_find(f, id, &k->waker) ? profile_add_wake(f->profile, k) + 1 : 0;
 	cnt = chain_wakers(f, rec, wakers, &end);
 	if (!cnt)
-		return;
+		return 0;
 	k->waker = wakers[0];
 	story.wake = profile_add_wake(f->profile, k);
 	story.chain = add_chain(f->profile, wakers, cnt, end, rec->loop_to);
-	tell_story(f->profile, wakers, cnt, cnt < rec->cnt, key ? g_hash_table_lookup(f->stories, key) : NULL, &story);
+	tell_story(f->profile, wakers, cnt, cnt < rec->cnt,
+		   chain_sum(f, key, k->blocked_ns, said_ns, &sum) ? &sum : NULL, &story);
 	profile_add_story(f->profile, &story);
+	return story.wake + 1;
 }

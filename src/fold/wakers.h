@@ -24,8 +24,10 @@ bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker);
 
 /*
  * What ended the waits of *k, whose waker it fills in, goes into the profile; nothing where it is not known.
- * id: the waker's, or with chains the chain's.  key: of the waits' sum, NULL: there is none.
+ * Returns the wake's row + 1, or 0.  id: the waker's, or with chains the chain's.  key: of the waits' sum, NULL: there is
+ * none.  said_ns: what that sum had as blocked time before calibration, in the measure of which the chain was summed.
  */
-void fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key);
+uint32_t fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key,
+			  uint64_t said_ns);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "profile/id_index.h"
 #include "profile/profile_sum.h"
+#include "profile/slices_build.h"
 
 struct profile *profile_new(void)
 {
@@ -63,6 +64,7 @@ void profile_free(struct profile *p)
 	g_array_unref(p->blames);
 	g_array_unref(p->storms);
 	g_array_unref(p->losses);
+	slices_free(p->slices);
 	g_string_chunk_free(p->strings);
 	g_ptr_array_unref(p->string_list);
 	id_index_free(p->string_index);
@@ -249,6 +251,12 @@ static bool same_wait(const void *ctx, const void *key, uint32_t id)
 	       a->flags == b->flags && a->object == b->object;
 }
 
+/* Of sums that are independent of one another: variances add. */
+static uint64_t add_errors(uint64_t a, uint64_t b)
+{
+	return a && b ? (uint64_t)llround(hypot((double)a, (double)b)) : a + b;
+}
+
 static void merge_wait(struct wait *into, const struct wait *w)
 {
 	into->count = profile_sum(into->count, w->count);
@@ -256,9 +264,8 @@ static void merge_wait(struct wait *into, const struct wait *w)
 	into->runnable_ns = profile_sum(into->runnable_ns, w->runnable_ns);
 	into->preempted_ns = profile_sum(into->preempted_ns, w->preempted_ns);
 	into->max_ns = MAX(into->max_ns, w->max_ns);
-	/* independent of one another: variances add */
-	if (w->off_cpu_se_ns)
-		into->off_cpu_se_ns = (uint64_t)llround(hypot((double)into->off_cpu_se_ns, (double)w->off_cpu_se_ns));
+	into->off_cpu_se_ns = add_errors(into->off_cpu_se_ns, w->off_cpu_se_ns);
+	into->count_se = add_errors(into->count_se, w->count_se);
 	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
 		into->hist[i] = into->hist[i] > UINT32_MAX - w->hist[i] ? UINT32_MAX : into->hist[i] + w->hist[i];
 }

@@ -84,6 +84,7 @@ static inline int64_t thread_residual_ns(const struct thread *t)
 enum wait_flag {
 	WAIT_OPEN_AT_START = 1 << 0,
 	WAIT_OPEN_AT_END = 1 << 1,
+	WAIT_THROTTLED = 1 << 2,	/* it waited for a CPU, more than half of the time because of a cgroup's CPU quota */
 };
 
 /* What a lock is, as the sleeper's frames tell and how it waits. */
@@ -125,7 +126,8 @@ struct wait {
 	uint64_t count;
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
 	uint64_t max_ns;
-	uint64_t off_cpu_se_ns;	/* standard error of their time where short waits were sampled; else 0 */
+	/* Where short waits were sampled, else 0: the true value is most likely within three times that (fold/calibrate.h). */
+	uint64_t off_cpu_se_ns, count_se;
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
 static inline uint64_t wait_off_cpu_ns(const struct wait *w)
@@ -212,7 +214,7 @@ struct story {
 
 /*
  * Who held the CPU while a thread stood in its queue: part of the thread's runnable and preempted time.
- * What no row of the thread takes is not known.
+ * What no row of the thread takes is not known.  Rows of BLAME_THROTTLED are there without has_blame, too.
  */
 struct blame {
 	uint32_t thread;	/* index of the sufferer */
@@ -252,7 +254,16 @@ struct profile_sampling {
 	bool has_used;			/* it could be measured */
 };
 
+/* The part of a recording's window that a profile was reduced to: see profile_cut(). */
+struct profile_range {
+	bool is_cut;
+	uint64_t from_ns, to_ns;	/* since the start of the recording's window */
+	uint64_t window_ns;		/* how long that was */
+	bool is_estimated;		/* accounts of threads are estimates: waits were sampled, filtered or lost */
+};
+
 struct id_index;
+struct slices;
 
 struct profile_info {
 	uint64_t start_unix_ns;	/* of the window, CLOCK_REALTIME */
@@ -263,8 +274,9 @@ struct profile_info {
 	const char *command_line;	/* of the recorder */
 	const char *filters;	/* human text, "" when none */
 	const char *version;	/* of offcpu */
-	uint64_t switches;	/* all seen by the programs, foreign ones too */
+	uint64_t switches;	/* on all CPUs, also of threads that no filter selects: what the cost is for */
 	uint64_t tracer_cpu_ns, tracer_peak_rss_bytes;
+	uint64_t tracer_start_cpu_ns, tracer_stop_cpu_ns;	/* of tracer_cpu_ns: before the window, and up to its end; 0: unknown */
 	uint64_t tracer_bpf_ns;	/* valid if has_bpf_ns */
 	bool has_bpf_ns;
 	bool has_locks;		/* they were asked for */
@@ -272,7 +284,14 @@ struct profile_info {
 	bool has_blame, has_storms;	/* they were asked for */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
+	struct profile_range range;
 };
+
+/* Of the tracer's CPU time that was in the window: what runs, apart from what it takes to start and to write. */
+static inline uint64_t profile_running_cpu_ns(const struct profile_info *info)
+{
+	return info->tracer_stop_cpu_ns > info->tracer_start_cpu_ns ? info->tracer_stop_cpu_ns - info->tracer_start_cpu_ns : 0;
+}
 
 struct profile {
 	struct profile_info info;
@@ -289,6 +308,7 @@ struct profile {
 	GArray *blames;		/* struct blame */
 	GArray *storms;		/* struct storm, one a waker */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
+	struct slices *slices;	/* see slices.h; NULL: none */
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;

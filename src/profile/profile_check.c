@@ -5,6 +5,7 @@
 
 #include "profile/profile_file.h"
 #include "profile/profile_rows.h"
+#include "profile/slices_build.h"
 
 G_DEFINE_QUARK(profile-file-error, profile_file_error)
 
@@ -39,7 +40,7 @@ static bool times_fit(const uint64_t *times, size_t cnt)
 static bool check_info(const struct profile_info *info, GError **error)
 {
 	const uint64_t times[] = { info->start_unix_ns, info->start_ns, info->duration_ns, info->tracer_cpu_ns,
-				   info->tracer_bpf_ns, info->switches, info->tracer_peak_rss_bytes,
+				   info->tracer_start_cpu_ns, info->tracer_stop_cpu_ns, info->tracer_bpf_ns, info->switches, info->tracer_peak_rss_bytes,
 				   info->sampling.start_ns, info->sampling.end_ns, info->sampling.max_ns };
 
 	if (!times_fit(times, G_N_ELEMENTS(times)))
@@ -258,5 +259,6 @@ bool profile_check(const struct profile *p, GError **error)
 		return profile_damaged(error, "it has too many threads, frames, stacks or waits");
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
 	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) &&
-	       check_stories(p, error) && check_blames(p, error) && check_storms(p, error) && check_losses(p, error);
+	       check_stories(p, error) && check_blames(p, error) && check_storms(p, error) && check_losses(p, error) &&
+	       slices_check(p, error);
 }

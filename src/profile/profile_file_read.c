@@ -27,16 +27,6 @@
 #define HEADER_USER_VERSION 60
 #define HEADER_APPLICATION_ID 68
 
-/* One per published schema; none is ever removed. */
-static const struct schema {
-	uint32_t version;
-	const struct profile_table *tables;
-} schemas[] = {
-	{ 1, profile_schema_1 },
-	{ 2, profile_schema_2 },
-	{ 3, profile_schema_3 },
-};
-
 static bool G_GNUC_PRINTF(3, 4) fail(GError **error, enum profile_file_error code, const char *format, ...)
 {
 	va_list ap;
@@ -53,12 +43,11 @@ static uint32_t header_u32(const unsigned char *bytes, size_t at)
 	return (uint32_t)bytes[at] << 24 | (uint32_t)bytes[at + 1] << 16 | (uint32_t)bytes[at + 2] << 8 | bytes[at + 3];
 }
 
-/* Says what the file is instead, in words, before SQLite sees a byte of it. */
-static const struct schema *check_header(const unsigned char *bytes, size_t len_bytes, const char *name,
-					 GError **error)
+/* The file's version, or 0 and a sentence that says what it is instead, before SQLite sees a byte of it. */
+static unsigned check_header(const unsigned char *bytes, size_t len_bytes, const char *name, GError **error)
 {
 	static const char magic[16] = "SQLite format 3";
-	uint32_t newest = schemas[G_N_ELEMENTS(schemas) - 1].version;
+	uint32_t version = len_bytes < HEADER_BYTES ? 0 : header_u32(bytes, HEADER_USER_VERSION);
 
 	if (len_bytes == 0)
 		fail(error, PROFILE_FILE_ERROR_NOT_RECORDING, "'%s' is empty, not a recording", name);
@@ -67,17 +56,14 @@ static const struct schema *check_header(const unsigned char *bytes, size_t len_
 	else if (header_u32(bytes, HEADER_APPLICATION_ID) != PROFILE_FILE_APPLICATION_ID)
 		fail(error, PROFILE_FILE_ERROR_NOT_RECORDING,
 		     "'%s' is an SQLite database, but not an offcpu recording", name);
-	else if (header_u32(bytes, HEADER_USER_VERSION) > newest)
+	else if (version > PROFILE_FILE_SCHEMA)
 		fail(error, PROFILE_FILE_ERROR_NEWER,
-		     "'%s' was written by a newer offcpu (schema %u; this one reads up to %u)", name,
-		     header_u32(bytes, HEADER_USER_VERSION), newest);
-	else
-		for (size_t i = 0; i < G_N_ELEMENTS(schemas); i++)
-			if (schemas[i].version == header_u32(bytes, HEADER_USER_VERSION))
-				return &schemas[i];
-	if (!*error)
+		     "'%s' was written by a newer offcpu (schema %u; this one reads up to %u)", name, version, PROFILE_FILE_SCHEMA);
+	else if (!version)
 		fail(error, PROFILE_FILE_ERROR_DAMAGED, "'%s' is damaged: it has no schema version", name);
-	return NULL;
+	else
+		return version;
+	return 0;
 }
 
 static bool check_layout(const unsigned char *bytes, size_t len_bytes, const char *name, GError **error)
@@ -141,7 +127,7 @@ static void confine(sqlite3 *db, struct budget *budget)
 }
 
 /* Counts the table that a row of sqlite_master describes; false when it may not be there. */
-static bool check_schema_row(sqlite3_stmt *stmt, const struct profile_table *tables, unsigned *found, GError **error)
+static bool check_schema_row(sqlite3_stmt *stmt, unsigned version, unsigned *found, GError **error)
 {
 	const char *type = (const char *)sqlite3_column_text(stmt, 0);
 	const char *name = (const char *)sqlite3_column_text(stmt, 1);
@@ -150,7 +136,7 @@ static bool check_schema_row(sqlite3_stmt *stmt, const struct profile_table *tab
 
 	if (g_strcmp0(type, "trigger") == 0 || (is_table && sqlite3_column_int(stmt, 2) <= 0))
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "it holds a trigger or a virtual table");
-	for (const struct profile_table *t = tables; t->name; t++) {
+	for (const struct profile_table *t = NULL; (t = profile_table_next(t, version));) {
 		if (!name || g_ascii_strcasecmp(t->name, name) != 0)
 			continue;
 		if (!is_table || g_strcmp0(sql, t->sql) != 0)
@@ -161,7 +147,7 @@ static bool check_schema_row(sqlite3_stmt *stmt, const struct profile_table *tab
 }
 
 /* Every table we read must be exactly the published one: a real table, without expressions. */
-static bool check_schema(sqlite3 *db, const struct schema *schema, GError **error)
+static bool check_schema(sqlite3 *db, unsigned version, GError **error)
 {
 	sqlite3_stmt *stmt = NULL;
 	unsigned want = 0, found = 0;
@@ -169,7 +155,7 @@ static bool check_schema(sqlite3 *db, const struct schema *schema, GError **erro
 	int rc = sqlite3_prepare_v2(db, "SELECT type, name, rootpage, sql FROM sqlite_master", -1, &stmt, NULL);
 
 	while (ok && rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		ok = check_schema_row(stmt, schema->tables, &found, error);
+		ok = check_schema_row(stmt, version, &found, error);
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(stmt);
@@ -179,14 +165,14 @@ static bool check_schema(sqlite3 *db, const struct schema *schema, GError **erro
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "it holds too many tables");
 	if (rc != SQLITE_DONE)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "%s", sqlite3_errmsg(db));
-	while (schema->tables[want].name)
+	for (const struct profile_table *t = NULL; (t = profile_table_next(t, version));)
 		want++;
 	if (found != want)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "a table is missing");
 	return true;
 }
 
-static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, const struct schema *schema,
+static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, unsigned version,
 			  struct profile *p, GError **error)
 {
 	struct budget budget = { BUDGET_SCHEMA };
@@ -199,11 +185,11 @@ static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, c
 	}
 	if (rc != SQLITE_OK)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "%s", sqlite3_errmsg(db));
-	if (!check_schema(db, schema, error))
+	if (!check_schema(db, version, error))
 		return false;
 	/* A row costs about one instruction per column and three more, and a byte per column. */
 	budget.left = BUDGET_SCHEMA + 4 * (uint64_t)len_bytes;
-	bool ok = profile_read_rows(db, schema->version, p, len_bytes, error) && profile_check(p, error);
+	bool ok = profile_read_rows(db, version, p, len_bytes, error) && profile_check(p, error);
 
 	sqlite3_progress_handler(db, 0, NULL, NULL);
 	return ok;
@@ -212,11 +198,11 @@ static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, c
 struct profile *profile_file_read_bytes(unsigned char *bytes, size_t len_bytes, const char *name, GError **error)
 {
 	GError *why = NULL;
-	const struct schema *schema = check_header(bytes, len_bytes, name, &why);
+	unsigned version = check_header(bytes, len_bytes, name, &why);
 	struct profile *p = NULL;
 	sqlite3 *db = NULL;
 
-	if (!schema || !check_layout(bytes, len_bytes, name, &why)) {
+	if (!version || !check_layout(bytes, len_bytes, name, &why)) {
 		g_propagate_error(error, why);
 		return NULL;
 	}
@@ -224,7 +210,7 @@ struct profile *profile_file_read_bytes(unsigned char *bytes, size_t len_bytes, 
 	if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		fail(&why, PROFILE_FILE_ERROR_DAMAGED, "%s", db ? sqlite3_errmsg(db) : "out of memory");
 	else
-		read_database(db, bytes, len_bytes, schema, p, &why);
+		read_database(db, bytes, len_bytes, version, p, &why);
 	sqlite3_close(db);
 	if (why) {
 		g_prefix_error(&why, "'%s' is damaged: ", name);

@@ -103,6 +103,12 @@ void insert_text(struct insert *in, const char *text)
 		insert_null(in);
 }
 
+void insert_blob(struct insert *in, const void *bytes, int cnt)
+{
+	is_bound(in, INSERT_TEXT, 0);
+	insert_note(in, sqlite3_bind_blob(in->stmt, in->at - 1, bytes, cnt, SQLITE_STATIC));
+}
+
 void insert_letter(struct insert *in, const uint8_t *letter)
 {
 	put_text(in, (const char *)letter, 1);

@@ -44,6 +44,8 @@ void insert_id(struct insert *in, uint64_t id);	/* one more than the last row's:
 void insert_number(struct insert *in, uint64_t value);
 void insert_null(struct insert *in);
 void insert_text(struct insert *in, const char *text);	/* not copied; NULL is null */
+/* It must stay until the row is done. */
+void insert_blob(struct insert *in, const void *bytes, int cnt);
 void insert_letter(struct insert *in, const uint8_t *letter);	/* not copied: a text of it alone */
 
 /* Ends a row; false after a failure. */

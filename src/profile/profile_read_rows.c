@@ -5,6 +5,7 @@
 
 #include "profile/profile_reader.h"
 #include "profile/profile_schema.h"
+#include "profile/slices.h"
 
 static void meta_row(struct reader *r)
 {
@@ -32,6 +33,12 @@ static void meta_row(struct reader *r)
 		info->has_blame = row_number(r, 1, 1) != 0;
 	if (strcmp(key, "has_storms") == 0)
 		info->has_storms = row_number(r, 1, 1) != 0;
+	if (strcmp(key, "tracer_start_cpu_ns") == 0)
+		info->tracer_start_cpu_ns = row_ns(r, 1);
+	if (strcmp(key, "tracer_stop_cpu_ns") == 0)
+		info->tracer_stop_cpu_ns = row_ns(r, 1);
+	if (strcmp(key, "slice_ns") == 0)
+		row_of_slice_length(r, 1);
 	if (strcmp(key, "has_wakers") == 0)
 		info->has_wakers = row_number(r, 1, 1) != 0;
 }
@@ -195,7 +202,7 @@ static void wait_row_2(struct reader *r)
 		profile_add_wait(r->p, &w);
 }
 
-static void wait_row(struct reader *r)
+static struct wait wait_columns_3(struct reader *r)
 {
 	struct wait w = wait_columns(r, 1);
 
@@ -204,10 +211,31 @@ static void wait_row(struct reader *r)
 	duration_columns(r, 11, &w);
 	if (!row_is_null(r, 13))
 		w.object = row_id(r, 13, r->objects, false) + 1;
+	return w;
+}
+
+static void add_wait(struct reader *r, const struct wait *w)
+{
 	if (!r->wrong) {
-		uint32_t id = profile_add_wait(r->p, &w);
+		uint32_t id = profile_add_wait(r->p, w);
 		g_array_append_val(r->waits, id);
 	}
+}
+
+static void wait_row_3(struct reader *r)
+{
+	struct wait w = wait_columns_3(r);
+
+	add_wait(r, &w);
+}
+
+static void wait_row(struct reader *r)
+{
+	struct wait w = wait_columns_3(r);
+
+	if (!row_is_null(r, 14))
+		w.count_se = row_number(r, 14, INT64_MAX);
+	add_wait(r, &w);
 }
 
 static void state_row(struct reader *r)
@@ -263,7 +291,8 @@ static const struct row_table tables[] = {
 	{ 3, 0, "object", 0, 0, PROFILE_ROWS_MAX, row_of_object },
 	{ 1, 1, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row_1 },
 	{ 2, 2, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row_2 },
-	{ 3, 0, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row },
+	{ 3, 3, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row_3 },
+	{ 4, 0, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row },
 	{ 3, 0, "state_total", 0, 0, PROFILE_ROWS_MAX, state_row },
 	{ 3, 0, "sampling", PROFILE_WINDOW_ID, 0, 1, sampling_row },
 	{ 3, 0, "waker", 0, 0, PROFILE_ROWS_MAX, row_of_waker },
@@ -273,6 +302,8 @@ static const struct row_table tables[] = {
 	{ 3, 0, "hop", 0, 0, PROFILE_CHAIN_MAX * PROFILE_ROWS_MAX, row_of_hop },
 	{ 3, 0, "blame", 0, 0, PROFILE_ROWS_MAX, row_of_blame },
 	{ 3, 0, "storm", 0, 0, PROFILE_ROWS_MAX, row_of_storm },
+	{ 4, 0, "slice", 0, 0, SLICES_MAX, row_of_slice },
+	{ 4, 0, "slice_cells", 0, 0, PROFILE_ROWS_MAX, row_of_slice_cells },
 };
 
 static bool read_tables(struct reader *r, unsigned version, GError **error)

@@ -58,6 +58,21 @@ const char *row_text(struct reader *r, int column)
 	return text;
 }
 
+const void *row_blob(struct reader *r, int column, uint32_t *ret_bytes)
+{
+	int type = sqlite3_column_type(r->stmt, column);
+	const void *bytes = type == SQLITE_BLOB ? sqlite3_column_blob(r->stmt, column) : NULL;
+
+	*ret_bytes = bytes ? (uint32_t)sqlite3_column_bytes(r->stmt, column) : 0;
+	if (!bytes || *ret_bytes > r->text_budget_bytes) {
+		row_wrong(r, column);
+		*ret_bytes = 0;
+		return NULL;
+	}
+	r->text_budget_bytes -= *ret_bytes;
+	return bytes;
+}
+
 const char *row_own_text(struct reader *r, int column)
 {
 	return profile_string(r->p, row_text(r, column));

@@ -49,6 +49,8 @@ const char *row_own_text(struct reader *r, int column);
 const char *row_string(struct reader *r, int column);
 /* What the file calls by this id, of those in `ids`; 0 for NULL where `nullable`. */
 uint32_t row_id(struct reader *r, int column, const GArray *ids, bool nullable);
+/* The bytes of a blob, valid until the next row. */
+const void *row_blob(struct reader *r, int column, uint32_t *ret_bytes);
 /* A histogram of PROFILE_HIST_SLOTS, as schema 1 has it: [[exponent,count],...]. */
 void row_hist_1(struct reader *r, int column, uint32_t *hist);
 /* Since then: [exponent,count,...], the counts of that slot and those that follow. */
@@ -63,5 +65,9 @@ void row_of_story(struct reader *r);
 void row_of_hop(struct reader *r);
 void row_of_blame(struct reader *r);
 void row_of_storm(struct reader *r);
+/* slices_file.c */
+void row_of_slice_length(struct reader *r, int column);
+void row_of_slice(struct reader *r);
+void row_of_slice_cells(struct reader *r);
 
 #endif

@@ -17,6 +17,9 @@ bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3
  */
 int profile_write_threads(sqlite3 *db, const struct profile *p);
 int profile_write_rest(sqlite3 *db, const struct profile *p);
+/* Of these, the slices. */
+int slices_write(sqlite3 *db, const struct profile *p);
+int slices_write_cells(sqlite3 *db, const struct profile *p);
 
 /*
  * Reads the tables of that schema into the empty p.  `text_budget_bytes` is the size of the

@@ -3,82 +3,78 @@
 
 #include <stddef.h>
 
-/* What all versions have; a change of one of these is for the version after the newest. */
-#define TABLES_OF_1_TO_3 \
-	{ "meta", \
-	  "CREATE TABLE meta( -- about the whole recording\n" \
-	  "  key TEXT PRIMARY KEY, -- version, host, kernel, cpus, command_line, filters, self_excluded\n" \
-	  "  value\n" \
-	  ") WITHOUT ROWID" }, \
-	{ "window", \
-	  "CREATE TABLE window(\n" \
-	  "  id INTEGER PRIMARY KEY,\n" \
-	  "  start_unix_ns INTEGER, -- CLOCK_REALTIME\n" \
-	  "  start_ns INTEGER, -- CLOCK_MONOTONIC, as every time without a word\n" \
-	  "  duration_ns INTEGER,\n" \
-	  "  switches INTEGER,\n" \
-	  "  tracer_cpu_ns INTEGER,\n" \
-	  "  tracer_peak_rss_bytes INTEGER,\n" \
-	  "  tracer_bpf_ns INTEGER -- NULL: not known\n" \
-	  ")" }, \
-	{ "loss", \
-	  "CREATE TABLE loss( -- what could not be recorded\n" \
-	  "  id INTEGER PRIMARY KEY,\n" \
-	  "  window_id INTEGER REFERENCES window(id),\n" \
-	  "  reason TEXT,\n" \
-	  "  help TEXT,\n" \
-	  "  count INTEGER,\n" \
-	  "  time_ns INTEGER -- of the threads concerned, where known\n" \
-	  ")" }, \
-	{ "string", \
-	  "CREATE TABLE string(\n" \
-	  "  id INTEGER PRIMARY KEY,\n" \
-	  "  text TEXT\n" \
-	  ")" }, \
-	{ "frame", \
-	  "CREATE TABLE frame(\n" \
-	  "  id INTEGER PRIMARY KEY,\n" \
-	  "  name_id INTEGER REFERENCES string(id), -- NULL: unnamed, see why\n" \
-	  "  module_id INTEGER REFERENCES string(id),\n" \
-	  "  offset INTEGER, -- in the module, or the address; 64 bits, print it with printf('%x')\n" \
-	  "  file_id INTEGER REFERENCES string(id),\n" \
-	  "  line INTEGER, -- 0: not known\n" \
-	  "  kind INTEGER, -- 0 user, 1 kernel\n" \
-	  "  why INTEGER, -- 0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost\n" \
-	  "  is_inline INTEGER\n" \
-	  ")" }, \
-	{ "stack", \
-	  "CREATE TABLE stack( -- prefix tree: a stack is the path from the outermost frame to this row\n" \
-	  "  id INTEGER PRIMARY KEY,\n" \
-	  "  parent_id INTEGER REFERENCES stack(id), -- NULL: outermost; else below id\n" \
-	  "  frame_id INTEGER REFERENCES frame(id),\n" \
-	  "  depth INTEGER, -- frames on the path\n" \
-	  "  end INTEGER -- 0 none (inner row), 1 complete, 2 truncated, 3 broken, 4 pending\n" \
-	  ")" }, \
-	{ "thread", \
-	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n" \
-	  "  id INTEGER PRIMARY KEY,\n" \
-	  "  window_id INTEGER REFERENCES window(id),\n" \
-	  "  pid INTEGER,\n" \
-	  "  tid INTEGER,\n" \
-	  "  start_ns INTEGER, -- since boot\n" \
-	  "  comm TEXT,\n" \
-	  "  process TEXT, -- comm of the process's first thread\n" \
-	  "  flags INTEGER, -- 1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed\n" \
-	  "  from_ns INTEGER,\n" \
-	  "  to_ns INTEGER,\n" \
-	  "  on_cpu_ns INTEGER,\n" \
-	  "  blocked_ns INTEGER,\n" \
-	  "  runnable_ns INTEGER,\n" \
-	  "  preempted_ns INTEGER,\n" \
-	  "  filtered_ns INTEGER, -- off-CPU time that a filter kept from being listed in wait\n" \
-	  "  lost_ns INTEGER, -- off-CPU time that a loss kept from being listed in wait\n" \
-	  "  switches INTEGER\n" \
+static const struct profile_table profile_tables[] = {
+	{ 1, 0, "meta",
+	  "CREATE TABLE meta( -- about the whole recording\n"
+	  "  key TEXT PRIMARY KEY, -- version, host, kernel, cpus, command_line, filters, self_excluded\n"
+	  "  value\n"
+	  ") WITHOUT ROWID" },
+	{ 1, 0, "window",
+	  "CREATE TABLE window(\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  start_unix_ns INTEGER, -- CLOCK_REALTIME\n"
+	  "  start_ns INTEGER, -- CLOCK_MONOTONIC, as every time without a word\n"
+	  "  duration_ns INTEGER,\n"
+	  "  switches INTEGER,\n"
+	  "  tracer_cpu_ns INTEGER,\n"
+	  "  tracer_peak_rss_bytes INTEGER,\n"
+	  "  tracer_bpf_ns INTEGER -- NULL: not known\n"
 	  ")" },
-
-const struct profile_table profile_schema_1[] = {
-	TABLES_OF_1_TO_3
-	{ "wait",
+	{ 1, 0, "loss",
+	  "CREATE TABLE loss( -- what could not be recorded\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  window_id INTEGER REFERENCES window(id),\n"
+	  "  reason TEXT,\n"
+	  "  help TEXT,\n"
+	  "  count INTEGER,\n"
+	  "  time_ns INTEGER -- of the threads concerned, where known\n"
+	  ")" },
+	{ 1, 0, "string",
+	  "CREATE TABLE string(\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  text TEXT\n"
+	  ")" },
+	{ 1, 0, "frame",
+	  "CREATE TABLE frame(\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  name_id INTEGER REFERENCES string(id), -- NULL: unnamed, see why\n"
+	  "  module_id INTEGER REFERENCES string(id),\n"
+	  "  offset INTEGER, -- in the module, or the address; 64 bits, print it with printf('%x')\n"
+	  "  file_id INTEGER REFERENCES string(id),\n"
+	  "  line INTEGER, -- 0: not known\n"
+	  "  kind INTEGER, -- 0 user, 1 kernel\n"
+	  "  why INTEGER, -- 0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost\n"
+	  "  is_inline INTEGER\n"
+	  ")" },
+	{ 1, 0, "stack",
+	  "CREATE TABLE stack( -- prefix tree: a stack is the path from the outermost frame to this row\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  parent_id INTEGER REFERENCES stack(id), -- NULL: outermost; else below id\n"
+	  "  frame_id INTEGER REFERENCES frame(id),\n"
+	  "  depth INTEGER, -- frames on the path\n"
+	  "  end INTEGER -- 0 none (inner row), 1 complete, 2 truncated, 3 broken, 4 pending\n"
+	  ")" },
+	{ 1, 0, "thread",
+	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  window_id INTEGER REFERENCES window(id),\n"
+	  "  pid INTEGER,\n"
+	  "  tid INTEGER,\n"
+	  "  start_ns INTEGER, -- since boot\n"
+	  "  comm TEXT,\n"
+	  "  process TEXT, -- comm of the process's first thread\n"
+	  "  flags INTEGER, -- 1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed\n"
+	  "  from_ns INTEGER,\n"
+	  "  to_ns INTEGER,\n"
+	  "  on_cpu_ns INTEGER,\n"
+	  "  blocked_ns INTEGER,\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER,\n"
+	  "  filtered_ns INTEGER, -- off-CPU time that a filter kept from being listed in wait\n"
+	  "  lost_ns INTEGER, -- off-CPU time that a loss kept from being listed in wait\n"
+	  "  switches INTEGER\n"
+	  ")" },
+	{ 1, 1, "wait",
 	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  window_id INTEGER REFERENCES window(id),\n"
@@ -94,13 +90,8 @@ const struct profile_table profile_schema_1[] = {
 	  "  max_ns INTEGER,\n"
 	  "  log2_ns TEXT -- JSON [[exponent,count],...]: durations from 2^exponent ns up to the next\n"
 	  ")" },
-	{ NULL, NULL },
-};
-
-/* A wait's window is that of its thread, and of one wait alone its duration says all. */
-const struct profile_table profile_schema_2[] = {
-	TABLES_OF_1_TO_3
-	{ "wait",
+	/* A wait's window is that of its thread, and of one wait alone its duration says all. */
+	{ 2, 2, "wait",
 	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  thread_id INTEGER REFERENCES thread(id),\n"
@@ -115,25 +106,8 @@ const struct profile_table profile_schema_2[] = {
 	  "  max_ns INTEGER, -- NULL: one wait, so the sum of the three before\n"
 	  "  log2_ns TEXT -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
 	  ")" },
-	{ NULL, NULL },
-};
-
-/* New: what sampling must not touch, and what it did; who made threads runnable. */
-const struct profile_table profile_schema_3[] = {
-	TABLES_OF_1_TO_3
-	{ "object",
-	  "CREATE TABLE object( -- what threads waited for: futexes\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  kind TEXT, -- mutex, condition variable, rwlock, semaphore, barrier, join, once, libc lock, park; futex: not known\n"
-	  "  is_private INTEGER,\n"
-	  "  operation TEXT, -- FUTEX_WAIT, ..., futex_waitv\n"
-	  "  name TEXT, -- of the variable, or where it lies\n"
-	  "  place TEXT, -- path of the file whose data it is, [heap], [stack], ...\n"
-	  "  pid INTEGER, -- 0: shared, and known by its name\n"
-	  "  address INTEGER, -- in that process; 64 bits, print it with printf('%x')\n"
-	  "  holder_tid INTEGER -- who held it as the waits began; NULL: not known\n"
-	  ")" },
-	{ "wait",
+	/* What sampling must not touch, and what it did; who made threads runnable. */
+	{ 3, 3, "wait",
 	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags, stacks and object\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  thread_id INTEGER REFERENCES thread(id),\n"
@@ -150,7 +124,19 @@ const struct profile_table profile_schema_3[] = {
 	  "  log2_ns TEXT, -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
 	  "  object_id INTEGER REFERENCES object(id) -- NULL: none, or not recorded\n"
 	  ")" },
-	{ "state_total",
+	{ 3, 0, "object",
+	  "CREATE TABLE object( -- what threads waited for: futexes\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  kind TEXT, -- mutex, condition variable, rwlock, semaphore, barrier, join, once, libc lock, park; futex: not known\n"
+	  "  is_private INTEGER,\n"
+	  "  operation TEXT, -- FUTEX_WAIT, ..., futex_waitv\n"
+	  "  name TEXT, -- of the variable, or where it lies\n"
+	  "  place TEXT, -- path of the file whose data it is, [heap], [stack], ...\n"
+	  "  pid INTEGER, -- 0: shared, and known by its name\n"
+	  "  address INTEGER, -- in that process; 64 bits, print it with printf('%x')\n"
+	  "  holder_tid INTEGER -- who held it as the waits began; NULL: not known\n"
+	  ")" },
+	{ 3, 0, "state_total",
 	  "CREATE TABLE state_total( -- exact, whatever was sampled: all waits of one thread in one state but those filtered\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  thread_id INTEGER REFERENCES thread(id),\n"
@@ -160,7 +146,7 @@ const struct profile_table profile_schema_3[] = {
 	  "  runnable_ns INTEGER,\n"
 	  "  preempted_ns INTEGER\n"
 	  ")" },
-	{ "sampling",
+	{ 3, 0, "sampling",
 	  "CREATE TABLE sampling( -- waits below the scale were kept with probability duration / scale\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  window_id INTEGER REFERENCES window(id),\n"
@@ -174,7 +160,7 @@ const struct profile_table profile_schema_3[] = {
 	  "  used_ppm INTEGER, -- the tracer's BPF and CPU time; NULL: not known\n"
 	  "  peak_ppm INTEGER -- in the worst second\n"
 	  ")" },
-	{ "waker",
+	{ 3, 0, "waker",
 	  "CREATE TABLE waker( -- what made threads runnable: a thread at a place, or an interrupt\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  pid INTEGER, -- 0: an interrupt\n"
@@ -185,7 +171,7 @@ const struct profile_table profile_schema_3[] = {
 	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
 	  "  kernel_stack_id INTEGER REFERENCES stack(id)\n"
 	  ")" },
-	{ "wake",
+	{ 3, 0, "wake",
 	  "CREATE TABLE wake( -- the sleeps of one wait row that one waker ended\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  wait_id INTEGER REFERENCES wait(id),\n"
@@ -195,7 +181,7 @@ const struct profile_table profile_schema_3[] = {
 	  "  runnable_ns INTEGER, -- part of the wait's: from the waking to the CPU\n"
 	  "  log2_ns TEXT -- of these delays, as in wait\n"
 	  ")" },
-	{ "chain",
+	{ 3, 0, "chain",
 	  "CREATE TABLE chain( -- a waker, and the chain that had ended its own last wait\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  waker_id INTEGER REFERENCES waker(id),\n"
@@ -203,7 +189,7 @@ const struct profile_table profile_schema_3[] = {
 	  "  end INTEGER, -- 0 goes on, 1 awake, 2 loop, 3 interrupt, 4 depth, 5 start of tracing, 6 unknown\n"
 	  "  loop_steps INTEGER -- how many steps back towards the sleeper a loop closes\n"
 	  ")" },
-	{ "story",
+	{ 3, 0, "story",
 	  "CREATE TABLE story( -- sleeps of one wake row that one chain ended\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  wake_id INTEGER REFERENCES wake(id),\n"
@@ -213,7 +199,7 @@ const struct profile_table profile_schema_3[] = {
 	  "  runnable_ns INTEGER, -- part of the wake's\n"
 	  "  rest_ns INTEGER -- the last waker's wait for who is not in the chain; until the interrupt came\n"
 	  ")" },
-	{ "hop",
+	{ 3, 0, "hop",
 	  "CREATE TABLE hop( -- what one waker of the chain did in that time\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  story_id INTEGER REFERENCES story(id),\n"
@@ -222,7 +208,7 @@ const struct profile_table profile_schema_3[] = {
 	  "  runnable_ns INTEGER, -- the same, waiting for a CPU\n"
 	  "  earlier_ns INTEGER -- before its own wait\n"
 	  ")" },
-	{ "blame",
+	{ 3, 0, "blame",
 	  "CREATE TABLE blame( -- who held the CPU while a thread stood in its queue; what no row of it takes is not known\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  thread_id INTEGER REFERENCES thread(id), -- that waited\n"
@@ -234,7 +220,7 @@ const struct profile_table profile_schema_3[] = {
 	  "  runnable_ns INTEGER, -- part of the waiting thread's\n"
 	  "  preempted_ns INTEGER\n"
 	  ")" },
-	{ "storm",
+	{ 3, 0, "storm",
 	  "CREATE TABLE storm( -- events of one waker that woke 8 threads or more at once\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  waker_id INTEGER REFERENCES waker(id),\n"
@@ -248,8 +234,51 @@ const struct profile_table profile_schema_3[] = {
 	  "  again_ns INTEGER, -- the same of those asleep again\n"
 	  "  delay_ns INTEGER -- in a run queue meanwhile, of all that ended\n"
 	  ")" },
-	{ NULL, NULL },
+	/* Counts have an error, too; and when time was spent. */
+	{ 4, 0, "slice",
+	  "CREATE TABLE slice( -- the window in pieces of meta's slice_ns, the first one being 0\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  count INTEGER, -- of waits that ended in it\n"
+	  "  blocked_ns INTEGER, -- of all waits, what lies in it\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER,\n"
+	  "  log2_ns TEXT -- of the waits that ended in it, as in wait; NULL: none did\n"
+	  ")" },
+	{ 4, 0, "slice_cells",
+	  "CREATE TABLE slice_cells( -- the same for each wait row\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  slice_id INTEGER REFERENCES slice(id),\n"
+	  "  cells BLOB -- see docs/file-format.md; those of one slice are one after the other\n"
+	  ")" },
+	{ 4, 0, "wait",
+	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags, stacks and object\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  thread_id INTEGER REFERENCES thread(id),\n"
+	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
+	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
+	  "  state TEXT, -- S D T t P I R\n"
+	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
+	  "  count INTEGER,\n"
+	  "  blocked_ns INTEGER,\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER,\n"
+	  "  off_cpu_se_ns INTEGER, -- error of the sum of the three before, which is most likely within three of it; NULL: exact\n"
+	  "  max_ns INTEGER, -- NULL: one wait, so that sum\n"
+	  "  log2_ns TEXT, -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
+	  "  object_id INTEGER REFERENCES object(id), -- NULL: none, or not recorded\n"
+	  "  count_se INTEGER -- error of the count; NULL: exact\n"
+	  ")" },
 };
+
+const struct profile_table *profile_table_next(const struct profile_table *t, unsigned version)
+{
+	const struct profile_table *end = profile_tables + sizeof(profile_tables) / sizeof(*profile_tables);
+
+	for (t = t ? t + 1 : profile_tables; t < end; t++)
+		if (version >= t->since && (!t->until || version <= t->until))
+			return t;
+	return NULL;
+}
 
 const char profile_views[] =
 	"CREATE VIEW v_frame AS SELECT f.id,\n"

@@ -5,6 +5,7 @@
 
 #include "profile/profile_insert.h"
 #include "profile/profile_schema.h"
+#include "profile/slices.h"
 
 static int write_meta(sqlite3 *db, const struct profile *p)
 {
@@ -25,9 +26,14 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "has_locks", NULL, info->has_locks },
 		{ "has_blame", NULL, info->has_blame },
 		{ "has_storms", NULL, info->has_storms },
+		{ "tracer_start_cpu_ns", NULL, info->tracer_start_cpu_ns },
+		{ "tracer_stop_cpu_ns", NULL, info->tracer_stop_cpu_ns },
+		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		if (g_str_has_suffix(rows[i].key, "_ns") && !rows[i].value)
+			continue;
 		insert_text(&in, rows[i].key);
 		if (rows[i].text)
 			insert_text(&in, rows[i].text);
@@ -249,7 +255,7 @@ static int write_objects(sqlite3 *db, const struct profile *p)
 
 static int write_waits(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_rows(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->waits->len);
+	struct insert in = insert_rows(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->waits->len);
 	char hist[INSERT_ROWS_AT_ONCE][HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->waits->len; i++) {
@@ -284,6 +290,10 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 		}
 		if (w->object)
 			insert_number(&in, w->object - 1);
+		else
+			insert_null(&in);
+		if (w->count_se)
+			insert_number(&in, w->count_se);
 		else
 			insert_null(&in);
 		if (!insert_row_done(&in))
@@ -525,6 +535,7 @@ int profile_write_rest(sqlite3 *db, const struct profile *p)
 	static const write_table tables[] = {
 		write_meta, write_window, write_losses, write_frames, write_stacks, write_objects, write_waits, write_sampling,
 		write_wakers, write_wakes, write_chains, write_stories, write_hops, write_blames, write_storms,
+		slices_write, slices_write_cells,
 	};
 
 	return write_tables(db, p, tables, G_N_ELEMENTS(tables));

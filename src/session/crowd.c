@@ -171,6 +171,8 @@ void crowd_finish(struct crowd *c, struct fold *f, struct profile *p)
 		profile_add_loss(p, "unread_blames", "sums of who held CPUs could not be read out of the kernel", c->unread_cnt, 0);
 	if (c->want_blame)
 		finish_blames(c, f, p);
+	else
+		fold_finish_throttled(f);
 	if (c->want_storms)
 		finish_storms(c, f, p);
 }

@@ -6,19 +6,9 @@
 #define STEP 2
 /* Of two scales between which less than this part of all BPF time lies, the lower one: what is left is no stack's. */
 #define MIN_GAIN 0.01
-/*
- * Listing may take this part of the budget: errors shrink with the root of what is listed only.  Of a percent of two
- * CPUs these are 333 waits a second at most, as many as a profiler at 167 Hz takes samples of them.
- */
-#define LISTING_OF_BUDGET 0.025
-/* Or what so many waits of each CPU in a second take, whatever that is: with fewer there would be little to see. */
-#define LISTED_A_CPU 75
-/* To have all of them, with no error, it is worth twice that. */
-#define EXACT_OF_BUDGET 0.05
-/*
- * To walk both stacks, remembered, and to sum, takes at least that where few waits are listed, so that all of it is in no cache:
- * docs/performance-notes.md.  What it takes is measured; but while many are listed, that is less than it will be.
- */
+/* New stacks are named in the first seconds, which a recording has once: they are no reason to sample. */
+#define GRACE_NS 2000000000ULL
+/* What walking both stacks and summing takes, until it was measured here: docs/performance-notes.md. */
 #define LISTING_NS 1500
 /* By fewer of them it is not told. */
 #define LISTED_MIN 32
@@ -90,10 +80,16 @@ static double listed_at(const struct governor_reading *r, uint64_t scale_ns)
 	return listed;
 }
 
-/* What listing a wait takes.  A single one that was dear, as when the host took the CPU away, is to weigh little: so of some readings. */
-static double listing_ns(const struct governor *g)
+/*
+ * What listing a wait takes.  It is the mean of some readings: one wait during which the host took the CPU away weighs little.
+ * Where all waits are listed they are walked as they begin, too, outside of what was measured: half of all is theirs then
+ * (docs/performance.md, exact against sampled).
+ */
+static double listing_ns(const struct governor *g, const struct governor_reading *r)
 {
-	return g->listed_cnt < LISTED_MIN ? LISTING_NS : MAX(g->listing_ns / g->listed_cnt, LISTING_NS);
+	double each_ns = g->listed_cnt < LISTED_MIN ? LISTING_NS : g->listing_ns / g->listed_cnt;
+
+	return g->scale_ns || r->listed_cnt < LISTED_MIN ? each_ns : MAX(each_ns, r->bpf_ns / 2 / r->listed_cnt);
 }
 
 static void learn_cost(struct governor *g, const struct governor_reading *r)
@@ -107,30 +103,23 @@ static uint64_t scale_above(uint64_t scale_ns)
 	return scale_ns ? MIN(scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS;
 }
 
-/*
- * The lowest scale at which listing takes no more than it may, and all no more than the budget; where none keeps
- * that, the lowest one that saves what can be saved.  share: of what is allowed.
- */
+/* The lowest scale that keeps this share of the budget.  Where none does: the lowest that saves what can be saved. */
 static uint64_t lowest_scale(const struct governor *g, const struct governor_reading *r, double share)
 {
-	double limit_ns = budget_ns(g, r) * share, each_ns = listing_ns(g);
+	double limit_ns = budget_ns(g, r) * share, each_ns = listing_ns(g, r);
 	double listed_now = listed_at(r, g->scale_ns), least = listed_at(r, GOVERNOR_TOP_NS);
-	/* so many waits of that reading; and where all are, which a quiet machine gets whatever listing takes there */
-	double may_list = MAX(limit_ns * LISTING_OF_BUDGET / each_ns, machine_ns(r) / 1e9 * LISTED_A_CPU * share);
-	double may_list_all = limit_ns * EXACT_OF_BUDGET / LISTING_NS;
 	uint64_t scale_ns = g->floor_ns;
 
 	for (; scale_ns < GOVERNOR_TOP_NS; scale_ns = scale_above(scale_ns)) {
 		double listed = listed_at(r, scale_ns), bpf_ns = r->bpf_ns + (listed - listed_now) * each_ns;
 
-		if (listed <= (scale_ns ? may_list : may_list_all) &&
-		    (!is_over(bpf_ns, r->own_ns, limit_ns) || (listed - least) * each_ns < r->bpf_ns * MIN_GAIN))
+		if (!is_over(bpf_ns, r->own_ns, limit_ns) || (listed - least) * each_ns < r->bpf_ns * MIN_GAIN)
 			break;
 	}
 	return scale_ns;
 }
 
-/* Not at the first reading that asks for more: that may be the start.  Two must, and the lesser of both is taken. */
+/* Not at the first reading that asks for more, which may be a burst.  Two must, and the lesser of both is taken. */
 static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole)
 {
 	uint64_t warned_ns = g->warned_ns;
@@ -169,6 +158,8 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 	if (!g->may_act || !g->budget_ppm)
 		return g->scale_ns;
 	learn_cost(g, r);
+	if (g->seen_ns - r->elapsed_ns < GRACE_NS)
+		return g->scale_ns;
 	raise_to(g, lowest_scale(g, r, 1), is_whole);
 	if (is_whole && !g->wants_next)
 		lower_to(g, lowest_scale(g, r, LOWER_SHARE));

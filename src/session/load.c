@@ -11,6 +11,7 @@
 #include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
+#include "attach/quota.h"
 #include "attach/sections.h"
 #include "supply/thread_table.h"
 #include "base/loadavg.h"
@@ -180,6 +181,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 	*cfg = (struct offcpu_config){
 		.min_ns = o->min_ns,
 		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
+		.slice_ns = o->mode == COLLECT_WAITS ? o->slice_ns : 0,
 		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
 		.pidns_inum = pid_namespace(),
 		.task_struct_id = feature_cast_id("task_struct"),
@@ -216,6 +218,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
 		.only_storms = !o->want_wakers,
 		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
+		.has_quota = quota_is_used("/sys/fs/cgroup"),
 		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
 	/* any thread may be in a chain */

@@ -49,6 +49,7 @@ struct collect_options {
 	bool may_raise;		/* the governor may change it */
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
+	uint64_t slice_ns;	/* COLLECT_WAITS: sums are kept apart by slices of the window of this length; 0: they are not */
 	size_t ring_bytes;	/* 0: the default */
 	collect_event_fn on_event;
 	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */

@@ -255,6 +255,9 @@ bool session_start(struct session *s, GError **error)
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
+	s->profile->info.tracer_start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if (s->skel->rodata->cfg.slice_ns)
+		fold_with_slices(s->fold, s->skel->rodata->cfg.slice_ns, s->start_ns);
 	s->asked_ns = s->start_ns;	/* a command will, at once */
 	if (session_wants_kernel_symbols(s->options))
 		symbolizer_foresee_kernel(s->symbolizer);
@@ -282,6 +285,7 @@ static void read_waits(struct session *s, bool second, uint64_t entries, bool is
 {
 	if (!s->options->on_sum)
 		fold_expect_sums(s->fold, entries);
+	s->skel->data->slice_mask = ~0U << fold_slices_at(s->fold, is_last ? s->stop_ns : clock_ns(CLOCK_MONOTONIC));
 	if (!wait_table_read(s->skel->maps.wait_slots, second, is_last, take_sum, s))
 		profile_add_loss(s->profile, "unread_sums", "sums of waits could not be read out of the kernel", 1, 0);
 	if (s->skel->rodata->cfg.chain_depth && !chain_maps_read(s->skel, second, s->fold))
@@ -400,6 +404,7 @@ static gpointer end_window(gpointer data)
 
 	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
 	s->stop_ns = set_edge(&s->skel->data->window.stop_ns);
+	s->profile->info.tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	s->skel->data->is_open = 0;
 	visit_cpus(s->skel);
 	g_atomic_int_set(&e->has_ended, 1);
@@ -470,6 +475,7 @@ struct profile *session_take_profile(struct session *s)
 {
 	struct profile *p = s->profile;
 
+	s->profile->info.duration_ns = s->stop_ns - s->start_ns;
 	fold_finish(s->fold);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	session_fill_info(s);

@@ -222,6 +222,27 @@ def blame_of_throttling(env):
                    f"the group was throttled for {want_ns} ns: {held}")
 
 
+@case
+def throttled_is_known_by_default(env):
+    """Without --runq-blame, too: so much of the hog's preempted time as its group counts, and its waits say so."""
+    path = limited_cgroup(env, 20)
+    before_ns = throttled_ns(path)
+    report, truth = record(env, "--exact", "runq", 1, 1500, cgroup=path)
+    want_ns = throttled_ns(path) - before_ns
+    env.tolerate_unseen()
+    hog = truth[0]
+    threads = [thread for thread in report.data["threads"] if thread["tid"] == hog["tid"]]
+    got_ns = sum(thread["throttled_ns"] for thread in threads)
+    delay_ns = sum(thread["preempted_ns"] + thread["runnable_ns"] for thread in threads)
+    env.check.that(abs(got_ns - want_ns) <= 0.03 * want_ns + 15 * MS,
+                   f"the group was throttled for {want_ns} ns, its thread for {got_ns}")
+    env.check.that(got_ns <= delay_ns, f"throttled {got_ns} of {delay_ns} ns")
+    waits_ns = sum(wait["off_cpu_ns"] for wait in report.data["waits"] if wait["tid"] == hog["tid"] and wait["throttled"])
+    env.check.that(0.95 * got_ns - 15 * MS <= waits_ns <= delay_ns, f"waits of {waits_ns} ns are called throttled, of {got_ns}")
+    others_ns = sum(thread["throttled_ns"] for thread in report.data["threads"] if thread not in threads)
+    env.check.that(others_ns <= 0.02 * got_ns, f"threads outside the group are throttled for {others_ns} ns")
+
+
 # -- storms --------------------------------------------------------------------
 
 IN_VAIN = ("in_vain",)
@@ -317,4 +338,7 @@ def storms_beside_all_wakers(env):
     program.finish()
     env.tolerate_unseen()
     check_adds_up(env, report)
-    check_storm(env, report, program.truth()[0], ("epoll_accept_herd",), IN_VAIN)
+    storm = check_storm(env, report, program.truth()[0], ("epoll_accept_herd",), IN_VAIN)
+    if storm:
+        most = max(place["threads"] for place in storm["woken_waits"])
+        env.check.that(most <= 40, f"{most} threads of 40 are told to have slept in one place")

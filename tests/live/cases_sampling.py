@@ -3,6 +3,7 @@
 
 import collections
 import math
+import subprocess
 import time
 from pathlib import Path
 
@@ -13,14 +14,16 @@ ERRORS = 4  # standard errors that an estimate may be off
 
 
 def by_stack(report):
-    """{(thread, state, user stack): [off-CPU ns, variance]} of what ended in the window."""
-    sums = collections.defaultdict(lambda: [0, 0])
+    """{(thread, state, user stack): [off-CPU ns, error squared, count, error squared]} of what ended in the window."""
+    sums = collections.defaultdict(lambda: [0, 0, 0, 0])
     for wait in report.waits:
         if wait["open_at_start"] or wait["open_at_end"]:
             continue
         entry = sums[wait["pid"], wait["tid"], wait["state"], tuple(names(wait["user"]))]
         entry[0] += wait["off_cpu_ns"]
         entry[1] += wait["off_cpu_se_ns"] ** 2
+        entry[2] += wait["count"]
+        entry[3] += wait["count_se"] ** 2
     return sums
 
 
@@ -39,31 +42,46 @@ def both(env, program, *options):
 
 
 def compare_stacks(env, exact, sampled):
-    """
-    Every stack within its error.  A stack that never was kept states none: then the bound of its
-    variance, scale times its time, stands in.
-    """
+    """Every stack's time and count within three of its errors.  One that never was kept states none: three of its scale."""
     scale, seen = scale_ns(sampled), by_stack(sampled)
     compared = 0
-    for key, (truth_ns, _) in by_stack(exact).items():
-        estimate_ns, variance = seen.get(key, [0, 0])
-        # two recorders see the ends of one wait some hundred ns apart
-        slack_ns = ERRORS * math.sqrt(max(variance, scale * truth_ns)) + scale + truth_ns * 0.02
+    for key, (truth_ns, _, truth, _) in by_stack(exact).items():
+        estimate_ns, variance, count, count_variance = seen.get(key, [0, scale ** 2, 0, (scale * truth / truth_ns) ** 2])
+        # two recorders see the ends of one wait some hundred ns apart, and the edges of the window differ
+        slack_ns, slack = 3 * math.sqrt(variance) + truth_ns * 0.02 + truth * 500, 3 * math.sqrt(count_variance) + truth * 0.02 + 2
         env.check.that(abs(estimate_ns - truth_ns) <= slack_ns,
                        f"{key[:3]} {key[3][-2:]}: {estimate_ns} ns sampled, {truth_ns} exact, +- {slack_ns:.0f}")
+        env.check.that(abs(count - truth) <= slack,
+                       f"{key[:3]} {key[3][-2:]}: {count} waits sampled, {truth} exact, +- {slack:.0f}")
         compared += 1
     env.check.that(compared >= 2, f"only {compared} stacks to compare")
 
 
+def check_adds_up(env, report):
+    """What is listed of a thread and state is its exact total, also where it was sampled."""
+    listed = collections.Counter()
+    for wait in report.waits:
+        for what in ("blocked_ns", "runnable_ns", "preempted_ns", "count"):
+            listed[wait["pid"], wait["tid"], wait["state"], what] += wait[what]
+    for row in report.threads:
+        if row["lost_ns"] or sum(other["tid"] == row["tid"] for other in report.threads) > 1:
+            continue
+        for state in row["states"]:
+            for what in ("blocked_ns", "runnable_ns", "preempted_ns", "count"):
+                env.check.equal(listed[row["pid"], row["tid"], state["state"], what], state[what],
+                                f"listed {what} of {row['comm']} {row['tid']} in {state['state']}")
+
+
 @case
 def sampled_and_exact_agree(env):
-    """Totals by stack agree within four standard errors; what accounts say is exact in both."""
+    """Totals by stack agree within three errors, and add up to the accounts, which are exact in both."""
     program = Program(env, "pipe", "processes", 20000)
     # a budget that is never exceeded: the scale stays
     exact, sampled = both(env, program, "--sample", "200us", "--max-overhead", "100")
     env.tolerate_unseen()
     for report in (exact, sampled):
         check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+        check_adds_up(env, report)
     env.check.equal(scale_ns(exact), 0, "scale of the exact recording")
     env.check.equal([wait for wait in exact.waits if wait["off_cpu_se_ns"]], [], "errors in the exact recording")
     env.check.equal(scale_ns(sampled), 200_000, "scale of the sampled recording")
@@ -132,15 +150,36 @@ def sampling_at_the_highest_scale(env):
 @case
 def governor_raises_the_scale(env):
     """Above the budget it samples more, says so, and drops no account."""
-    report, said = governed(env, "--max-overhead", "0.01")
+    report, said = governed(env, "--max-overhead", "0.01", seconds=8)
     env.tolerate_unseen()
     check_account(env.check, report, allowed_losses=EDGE_LOSSES)
     sampling = report.coverage["sampling"]
     env.check.that(sampling["raised"] >= 1, f"the scale was not raised: {sampling}")
     env.check.that(sampling["scale_max_ns"] > sampling["scale_start_ns"], f"the scale did not rise: {sampling}")
     env.check.that(sampling["used_ppm"] > sampling["budget_ppm"] == 100, f"cost and budget: {sampling}")
-    env.check.that("governor raised the scale" in said, f"record did not say so: {said}")
+    env.check.that("sampling was raised" in said, f"record did not say so: {said}")
     env.notes.append(str(sampling))
+
+
+@case
+def exact_within_the_budget(env):
+    """Some thousand waits a second are no reason to sample, and a report of an exact recording speaks of no error."""
+    program = Program(env, "pipe", "threads", 10_000_000)
+    recorder = Recorder(env, "-p", program.pid, "--max-overhead", "100")
+    recorder.wait_attached()
+    program.go()
+    time.sleep(5)
+    recorder.stop()
+    report = recorder.report()
+    program.process.kill()
+    env.tolerate_unseen()
+    check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+    check_adds_up(env, report)
+    env.check.equal(report.coverage["sampling"]["scale_max_ns"], 0, "highest scale")
+    env.check.that(report.coverage["switches"] > 10000, "too few switches to tell")
+    text = subprocess.run([env.offcpu, "report", recorder.out], stdout=subprocess.PIPE, check=True).stdout.decode()
+    for word in ("\u00b1", "about ", "sampled"):
+        env.check.that(word not in text, f"the report of an exact recording says {word!r}")
 
 
 @case

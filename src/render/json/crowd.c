@@ -99,7 +99,7 @@ static void write_sleepers(struct json *j, const struct wait_writer *writer, con
 
 		json_object_begin(j);
 		json_member_string(j, "comm", t->comm);
-		json_member_uint(j, "threads", s->rows);
+		json_member_uint(j, "threads", s->threads);
 		json_member_uint(j, "count", s->count);
 		json_stack(j, writer, "user", w->user);
 		json_stack(j, writer, "kernel", w->kernel);

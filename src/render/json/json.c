@@ -2,10 +2,23 @@
 #include "render/json/json.h"
 
 #include "analyse/accounts.h"
+#include "analyse/blame.h"
 #include "analyse/chains.h"
 #include "analyse/wakers.h"
 #include "render/json/parts.h"
 #include "render/json/write.h"
+
+/* Which part of the recording's window this is. */
+static void write_range(struct json *j, const struct profile_range *range)
+{
+	json_key(j, "range");
+	json_object_begin(j);
+	json_member_uint(j, "from_ns", range->from_ns);
+	json_member_uint(j, "to_ns", range->to_ns);
+	json_member_uint(j, "of_ns", range->window_ns);
+	json_member_bool(j, "estimated", range->is_estimated);
+	json_object_end(j);
+}
 
 static void write_window(struct json *j, const struct profile_info *info)
 {
@@ -13,6 +26,8 @@ static void write_window(struct json *j, const struct profile_info *info)
 	json_object_begin(j);
 	json_member_uint(j, "start_unix_ns", info->start_unix_ns);
 	json_member_uint(j, "duration_ns", info->duration_ns);
+	if (info->range.is_cut)
+		write_range(j, &info->range);
 	json_object_end(j);
 
 	json_key(j, "host");
@@ -42,6 +57,8 @@ static void write_tracer(struct json *j, const struct profile_info *info)
 	else
 		json_null(j);
 	json_member_uint(j, "cpu_ns", info->tracer_cpu_ns);
+	json_member_uint(j, "start_cpu_ns", info->tracer_start_cpu_ns);
+	json_member_uint(j, "running_cpu_ns", profile_running_cpu_ns(info));
 	json_member_uint(j, "peak_rss_bytes", info->tracer_peak_rss_bytes);
 	json_object_end(j);
 }
@@ -83,6 +100,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_key(j, "coverage");
 	json_object_begin(j);
 	json_member_uint(j, "switches", p->info.switches);
+	json_member_uint(j, "thread_switches", a->total.switches);
 	json_key(j, "lost");
 	json_object_begin(j);
 	for (unsigned i = 0; i < p->losses->len; i++) {
@@ -139,7 +157,7 @@ static void write_states(struct json *j, const struct profile *p, uint32_t threa
 	json_array_end(j);
 }
 
-static void write_thread(struct json *j, const struct profile *p, uint32_t index, unsigned *states_at)
+static void write_thread(struct json *j, const struct profile *p, uint32_t index, uint64_t throttled_ns, unsigned *states_at)
 {
 	const struct thread *t = profile_thread(p, index);
 
@@ -154,6 +172,7 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	json_member_uint(j, "blocked_ns", t->blocked_ns);
 	json_member_uint(j, "runnable_ns", t->runnable_ns);
 	json_member_uint(j, "preempted_ns", t->preempted_ns);
+	json_member_uint(j, "throttled_ns", throttled_ns);
 	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));
 	json_member_int(j, "residual_ns", thread_residual_ns(t));
 	json_member_uint(j, "filtered_ns", t->filtered_ns);
@@ -330,9 +349,11 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_member_uint(j, "preempted_ns", w->preempted_ns);
 	json_member_uint(j, "max_ns", w->max_ns);
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
+	json_member_uint(j, "count_se", w->count_se);
 	write_hist(j, w->hist);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
+	json_member_bool(j, "throttled", w->flags & WAIT_THROTTLED);
 	json_stack(j, writer, "user", w->user);
 	json_stack(j, writer, "kernel", w->kernel);
 	json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
@@ -345,6 +366,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autofree uint64_t *throttled_ns = throttled_by_thread(p);
 	unsigned states_at = 0;
 	struct wait_writer writer = {
 		.p = p, .frames = frames, .path = path, .wakes = wakes_by_wait_new(p), .stories = stories_by_wake_new(p),
@@ -360,7 +382,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_array_begin(&j);
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		if (!selection || selection->threads[i])
-			write_thread(&j, p, i, &states_at);
+			write_thread(&j, p, i, throttled_ns[i], &states_at);
 	}
 	json_array_end(&j);
 	json_key(&j, "waits");
@@ -372,6 +394,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_array_end(&j);
 	json_runq_blame(&j, p, selection);
 	json_storms(&j, &writer, selection);
+	json_slices(&j, p, selection);
 	json_object_end(&j);
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);

@@ -24,6 +24,8 @@ void json_who(struct json *j, const struct waker *waker);
 
 /* json_crowd.c: members "runq_blame" and "storms" of the report; nothing where they were not recorded. */
 void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection);
+/* What of the selected waits lies in each slice of the window; nothing where the recording has no slices. */
+void json_slices(struct json *j, const struct profile *p, const struct selection *selection);
 void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection);
 
 #endif

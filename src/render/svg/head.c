@@ -171,8 +171,8 @@ static void add_coverage(const struct profile *p, const struct svg_options *o, G
 	g_string_append(s, "residual ");
 	svg_percent(s, total->residual_abs_ns, total->observed_ns);
 	add_part(parts, s);
-	svg_count(s, p->info.switches);
-	g_string_append(s, " switches seen");
+	svg_count(s, total->switches);
+	g_string_append(s, total->switches == 1 ? " switch" : " switches");
 	add_part(parts, s);
 	accounts_free(a);
 }

@@ -12,19 +12,13 @@ static const char *times(uint32_t cnt)
 	return cnt == 1 ? "time" : "times";
 }
 
-static void append_scale(GString *s, const struct profile_sampling *sampling)
+/* In plain words: what was not looked at, why, and what that means for the figures. */
+static void sampling_line(GString *s, const struct profile_sampling *sampling, const char *indent)
 {
-	g_string_append(s, "waits below ");
+	g_string_append_printf(s, "%ssampled   of waits shorter than ", indent);
 	text_duration(s, sampling->max_ns);
-	g_string_append(s, " were kept with probability duration/scale and stand for the others; scale ");
-	text_duration(s, sampling->start_ns);
-	if (sampling->max_ns != sampling->start_ns || sampling->end_ns != sampling->start_ns) {
-		g_string_append(s, " at the start, ");
-		text_duration(s, sampling->max_ns);
-		g_string_append(s, " at most, ");
-		text_duration(s, sampling->end_ns);
-		g_string_append(s, " at the end");
-	}
+	g_string_append_printf(s, " only some were looked at%s; threads and totals are exact, stacks are estimates "
+			       "(errors above 1%% are shown)\n", sampling->raised_cnt ? ", to keep the budget" : "");
 }
 
 static void append_budget(GString *s, const struct profile_sampling *sampling)
@@ -51,26 +45,18 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 	if (sampling->over_cnt)
 		g_string_append_printf(s, ", exceeded in %u reading%s", sampling->over_cnt, sampling->over_cnt == 1 ? "" : "s");
 	if (sampling->raised_cnt)
-		g_string_append_printf(s, "; the governor raised the scale %u %s, lowered it %u %s",
-				       sampling->raised_cnt, times(sampling->raised_cnt), sampling->lowered_cnt,
-				       times(sampling->lowered_cnt));
+		g_string_append_printf(s, "; sampling was raised %u %s, lowered %u %s", sampling->raised_cnt,
+				       times(sampling->raised_cnt), sampling->lowered_cnt, times(sampling->lowered_cnt));
 	else if (!sampling->max_ns)
 		g_string_append(s, "; nothing was sampled");
 	g_string_append_c(s, '\n');
 }
 
-void text_sampling(GString *s, const struct profile *p, const struct selection *selection, const char *indent)
+void text_sampling(GString *s, const struct profile *p, const char *indent)
 {
 	const struct profile_sampling *sampling = &p->info.sampling;
-	struct coverage c;
 
-	if (sampling->max_ns) {
-		coverage_of(p, selection, &c);
-		g_string_append_printf(s, "%ssampling  ", indent);
-		append_scale(s, sampling);
-		g_string_append(s, "; listed time ");
-		text_relative_error(s, c.listed_se_ns, c.listed_ns);
-		g_string_append(s, "; accounts are exact\n");
-	}
+	if (sampling->max_ns)
+		sampling_line(s, sampling, indent);
 	budget_line(s, sampling, indent);
 }

@@ -115,12 +115,12 @@ static void append_storm(GString *s, const struct profile *p, const struct storm
 		const struct wait *w = profile_wait(p, sleepers->wait);
 		const struct thread *t = profile_thread(p, w->thread);
 
-		if (sleepers->rows == 1) {
+		if (sleepers->threads == 1) {
 			g_string_append_printf(s, "   woken %" PRIu64 " times: ", sleepers->count);
 			append_thread(s, t->comm, t->pid, t->tid);
 		} else {
 			g_string_append_printf(s, "   woken %" PRIu64 " times, %u threads: ", sleepers->count,
-					       sleepers->rows);
+					       sleepers->threads);
 			append_thread(s, t->comm, 0, 0);
 		}
 		append_stack(s, p, w->kernel, options);

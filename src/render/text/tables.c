@@ -52,6 +52,44 @@ static void account_sum(struct account_row *a, const struct account_row *b)
 	a->residual_ns = (int64_t)((uint64_t)a->residual_ns + (uint64_t)b->residual_ns);
 }
 
+static int by_throttled(gconstpointer va, gconstpointer vb)
+{
+	const struct account_row *a = *(const struct account_row *const *)va, *b = *(const struct account_row *const *)vb;
+
+	if (a->throttled_ns != b->throttled_ns)
+		return a->throttled_ns < b->throttled_ns ? 1 : -1;
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+#define THROTTLED_NAMED 3
+
+/* Of whose time CPU quotas took most; nothing where there was no such time. */
+static void throttled_line(GString *s, const struct accounts *a)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+
+	if (!a->total.throttled_ns)
+		return;
+	for (unsigned i = 0; i < a->rows->len; i++)
+		if (g_array_index(a->rows, struct account_row, i).throttled_ns)
+			g_ptr_array_add(rows, &g_array_index(a->rows, struct account_row, i));
+	g_ptr_array_sort(rows, by_throttled);
+	g_string_append(s, "Throttled, in runnable and preempted: ");
+	text_duration(s, a->total.throttled_ns);
+	g_string_append(s, ", taken by CPU quotas of cgroups (cpu.max) from ");
+	for (unsigned i = 0; i < MIN(rows->len, THROTTLED_NAMED); i++) {
+		const struct account_row *r = rows->pdata[i];
+
+		g_string_append(s, i ? ", " : "");
+		text_safe(s, r->process);
+		g_string_append_printf(s, " (%" PRIu32 ") ", r->pid);
+		text_duration(s, r->throttled_ns);
+	}
+	if (rows->len > THROTTLED_NAMED)
+		g_string_append_printf(s, " and %u more", rows->len - THROTTLED_NAMED);
+	g_string_append(s, ".\n");
+}
+
 void text_accounts(GString *s, const struct accounts *a, const struct text_options *options)
 {
 	unsigned shown = options->top ? MIN(options->top, a->rows->len) : a->rows->len;
@@ -76,6 +114,7 @@ void text_accounts(GString *s, const struct accounts *a, const struct text_optio
 		account_line(s, "", more, &rest);
 	}
 	account_line(s, "", "total", &a->total);
+	throttled_line(s, a);
 }
 
 static void append_weight(GString *s, uint64_t weight, enum weight kind)
@@ -98,11 +137,13 @@ static void append_whole(GString *s, const struct top *t)
 	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : weight_name(t->weight));
 }
 
-/* "±1.2%" of a row whose time is an estimate. */
+/* " ±1.2%" of a row that is an estimate, and a worse one than that; the error of a class alone is not known. */
 static void append_error(GString *s, const struct top *t, const struct top_row *r)
 {
 	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
 		text_relative_error(s, r->off_cpu_se_ns, r->off_cpu_ns);
+	else if (!t->is_exact && t->weight == WEIGHT_COUNT)
+		text_relative_error(s, r->count_se, r->count);
 }
 
 static unsigned rows_with_weight(const struct top *t)
@@ -229,7 +270,10 @@ static void append_row_name(GString *s, const struct profile *p, const struct to
 		return;
 	}
 	text_safe(s, th->comm);
-	g_string_append_printf(s, " (%u)", th->pid);
+	if (r->processes_cnt > 1)
+		g_string_append_printf(s, ", %u processes", r->processes_cnt);
+	else
+		g_string_append_printf(s, " (%u)", th->pid);
 	if (r->threads_cnt > 1)
 		g_string_append_printf(s, ", %u threads", r->threads_cnt);
 	g_string_append_printf(s, ", %c %s", r->state ? r->state : '?', state_text(r->state));
@@ -264,6 +308,8 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	append_row_name(s, p, t, r, o);
 	g_string_append_printf(s, "%s\n     count ", text_plain(o));
 	text_thousands(s, r->count);
+	if (!t->is_exact)
+		text_relative_error(s, r->count_se, r->count);
 	g_string_append(s, ", mean ");
 	text_duration(s, r->count ? r->off_cpu_ns / r->count : 0);
 	g_string_append(s, ", max ");

@@ -46,6 +46,20 @@ static void header_line(GString *s, const char *what, const char *text)
 	g_string_append_c(s, '\n');
 }
 
+/* Which part of the recording this is. */
+static void header_range(GString *s, const struct profile_range *range)
+{
+	g_string_append(s, "Range     ");
+	text_duration(s, range->from_ns);
+	g_string_append(s, " to ");
+	text_duration(s, range->to_ns);
+	g_string_append(s, " of the recording's ");
+	text_duration(s, range->window_ns);
+	if (range->is_estimated)
+		g_string_append(s, "; not all waits are listed, so the accounts of threads are estimates");
+	g_string_append(s, "\n          losses and the tracer's cost are those of the whole recording\n");
+}
+
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options)
 {
 	const struct profile_info *info = &p->info;
@@ -55,7 +69,10 @@ void text_header(GString *s, const struct profile *p, const struct query *query,
 	append_start(s, info->start_unix_ns);
 	g_string_append(s, " for ");
 	text_duration(s, info->duration_ns);
-	g_string_append_printf(s, "%s\nHost      ", text_plain(options));
+	g_string_append_printf(s, "%s\n", text_plain(options));
+	if (info->range.is_cut)
+		header_range(s, &info->range);
+	g_string_append(s, "Host      ");
 	text_safe(s, info->host);
 	g_string_append(s, ", kernel ");
 	text_safe(s, info->kernel);
@@ -179,6 +196,13 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 		g_string_append(s, "unknown");
 	g_string_append(s, ", CPU ");
 	text_duration(s, info->tracer_cpu_ns);
+	if (info->tracer_stop_cpu_ns) {
+		g_string_append(s, " (start ");
+		text_duration(s, info->tracer_start_cpu_ns);
+		g_string_append(s, ", running ");
+		text_duration(s, profile_running_cpu_ns(info));
+		g_string_append(s, ", the rest to write it)");
+	}
 	g_string_append(s, ", peak memory ");
 	text_bytes(s, info->tracer_peak_rss_bytes);
 	g_string_append_c(s, '\n');
@@ -193,9 +217,10 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	coverage_of(p, selection, &c);
 	text_section(s, options, "Coverage");
 	g_string_append(s, "  switches  ");
+	text_thousands(s, a->total.switches);
+	g_string_append(s, " by these threads, ");
 	text_thousands(s, p->info.switches);
-	g_string_append(s, " seen, ");
-	g_string_append(s, c.listed_se_ns > 0 ? "about " : "");	/* each of those that were kept stands for some */
+	g_string_append(s, " on all CPUs; ");
 	text_thousands(s, c.waits_cnt);
 	g_string_append(s, " waits listed, ");
 	text_thousands(s, a->total.threads_cnt);
@@ -205,7 +230,7 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	coverage_filtered(s, &c, &a->total);
 	coverage_stacks(s, &c);
 	coverage_open(s, &c);
-	text_sampling(s, p, selection, "  ");
+	text_sampling(s, p, "  ");
 	coverage_tracer(s, &p->info);
 	accounts_free(a);
 }

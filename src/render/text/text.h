@@ -25,11 +25,8 @@ void text_report(GString *s, const struct profile *p, const struct query *query,
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options);
 void text_coverage(GString *s, const struct profile *p, const struct selection *selection,
 		   const struct text_options *options);
-/*
- * What was sampled, at which scale, how well the listed time is known, what the governor did and
- * whether the budget was kept: lines that begin with `indent`, nothing where there is nothing to say.
- */
-void text_sampling(GString *s, const struct profile *p, const struct selection *selection, const char *indent);
+/* What was sampled and why, and whether the budget was kept: lines that begin with `indent`; none of an exact recording. */
+void text_sampling(GString *s, const struct profile *p, const char *indent);
 void text_accounts(GString *s, const struct accounts *a, const struct text_options *options);
 void text_headline(GString *s, const struct top *leaves, const struct text_options *options);
 void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options);

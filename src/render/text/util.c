@@ -63,8 +63,8 @@ void text_relative_error(GString *s, double se, uint64_t of)
 {
 	double pct = of ? 100 * se / (double)of : 0;
 
-	/* two digits, never fewer than whole percents */
-	g_string_append_printf(s, "\302\261%.*f%%", pct == 0 || pct >= 9.95 ? 0 : pct >= 0.095 ? 1 : 2, pct);
+	if (pct >= 1)
+		g_string_append_printf(s, " \302\261%.*f%%", pct >= 9.95 ? 0 : 1, pct);
 }
 
 void text_thousands(GString *s, uint64_t n)

@@ -12,7 +12,7 @@
 void text_duration(GString *s, uint64_t ns);
 /* The same with a minus sign where due. */
 void text_duration_signed(GString *s, int64_t ns);
-/* "±1.2%": a standard error of an estimate; "±0%" of nothing. */
+/* " ±1.2%": the error of an estimate; nothing below 1%. */
 void text_relative_error(GString *s, double se, uint64_t of);
 /* "1,234,567" */
 void text_thousands(GString *s, uint64_t n);

@@ -94,7 +94,7 @@ static bool has_unknown(const struct waitgraph *g)
 
 void unknown_wakers_text(GString *s, const struct profile *p, const struct text_options *o, unsigned indent)
 {
-	static const char *const reasons[] = { "waker", "missed_wakeup", "storage", "hidden_thread" };
+	static const char *const reasons[] = { "waker", "waker_sampled", "missed_wakeup", "storage", "hidden_thread" };
 
 	for (unsigned i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
@@ -124,8 +124,14 @@ static void table_notes(GString *s, const struct waitgraph *g, const struct text
 	}
 	g_string_append(s, "Delays are from histograms in powers of two, taken as even within each.\n");
 	if (has_unknown(g)) {
-		g_string_append(s, "Wakers that could not be recorded are unknown. Lost in the whole recording:\n");
-		unknown_wakers_text(s, g->profile, o, 2);
+		g_autoptr(GString) losses = g_string_new(NULL);
+
+		unknown_wakers_text(losses, g->profile, o, 2);
+		g_string_append(s, "Wakers that could not be recorded are unknown.");
+		if (losses->len)
+			g_string_append_printf(s, " Lost in the whole recording:\n%s", losses->str);
+		else
+			g_string_append_c(s, '\n');
 	}
 }
 

@@ -39,6 +39,29 @@ static void test_rows(void)
 	profile_free(p);
 }
 
+/* What quotas took is a part of the account, by process. */
+static void test_throttled(void)
+{
+	struct profile *p = fixture_new();
+	const struct blame rows[] = {
+		{ .thread = 0, .kind = BLAME_THROTTLED, .comm = "", .runnable_ns = 30 * MS },
+		{ .thread = 1, .kind = BLAME_THROTTLED, .comm = "", .preempted_ns = 120 * MS },
+		{ .thread = 1, .kind = BLAME_IDLE, .comm = "", .runnable_ns = 50 * MS },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
+		profile_add_blame(p, &rows[i]);
+	struct accounts *a = accounts_new(p, NULL);
+
+	g_assert_cmpstr(row_of(a, 0)->process, ==, "server");
+	g_assert_cmpuint(row_of(a, 0)->throttled_ns, ==, 150 * MS);
+	g_assert_cmpuint(row_of(a, 1)->throttled_ns, ==, 0);
+	g_assert_cmpuint(a->total.throttled_ns, ==, 150 * MS);
+	g_assert_true(profile_check(p, NULL));
+	accounts_free(a);
+	profile_free(p);
+}
+
 /* The same pid as two programs is two rows; residuals of opposite sign do not hide each other. */
 static void test_exec_and_signs(void)
 {
@@ -97,6 +120,7 @@ static void test_selected(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/accounts/throttled", test_throttled);
 	g_test_add_func("/accounts/rows", test_rows);
 	g_test_add_func("/accounts/exec-and-signs", test_exec_and_signs);
 	g_test_add_func("/accounts/coverage", test_coverage);

@@ -9,12 +9,17 @@ static uint32_t add_thread(struct profile *p, uint32_t tid, const char *comm)
 	return profile_add_thread(p, &t);
 }
 
-static uint32_t add_object(struct profile *p, enum lock_kind kind, const char *name, uint32_t holder)
+static uint32_t add_object_at(struct profile *p, enum lock_kind kind, const char *name, uint64_t addr, uint32_t holder)
 {
 	const struct object o = { .kind = (uint8_t)kind, .is_private = true, .operation = "FUTEX_WAIT", .name = name,
-				  .place = "/bin/app", .pid = 10, .addr = 4096, .holder_tid = holder };
+				  .place = "/bin/app", .pid = 10, .addr = addr, .holder_tid = holder };
 
 	return profile_object(p, &o) + 1;
+}
+
+static uint32_t add_object(struct profile *p, enum lock_kind kind, const char *name, uint32_t holder)
+{
+	return add_object_at(p, kind, name, 4096, holder);
 }
 
 static uint32_t add_wait(struct profile *p, uint32_t thread, uint32_t object, uint64_t blocked_ns, char state)
@@ -33,13 +38,13 @@ static void add_wake(struct profile *p, uint32_t wait, uint32_t tid, const char 
 	profile_add_wake(p, &k);
 }
 
-/* Two holders of one lock are one row; another name, or the same of another kind, is another one. */
+/* Two holders of one lock are one row; another word is another one, also of the same name. */
 static void test_table(void)
 {
 	struct profile *p = profile_new();
 	uint32_t a = add_thread(p, 11, "a"), b = add_thread(p, 12, "b"), c = add_thread(p, 13, "c");
 	uint32_t by_b = add_object(p, LOCK_MUTEX, "queue", 12), by_gone = add_object(p, LOCK_MUTEX, "queue", 99);
-	uint32_t other = add_object(p, LOCK_CONDITION, "queue", 0);
+	uint32_t other = add_object_at(p, LOCK_CONDITION, "queue", 8192, 0);
 	uint32_t first = add_wait(p, a, by_b, 300, 'S');
 
 	add_wake(p, first, 12, "b", 100);
@@ -85,6 +90,84 @@ static void test_table(void)
 	profile_free(p);
 }
 
+struct word {
+	enum lock_kind kind[2];
+	const char *name[2];
+	unsigned rows;
+	enum lock_kind shown;
+};
+
+/* What the stacks tell of one word differs; the longest waits tell least. */
+static void test_one_word(void)
+{
+	static const struct word words[] = {
+		{ { LOCK_FUTEX, LOCK_MUTEX }, { "queue", "queue" }, 1, LOCK_MUTEX },
+		{ { LOCK_FUTEX, LOCK_SEMAPHORE }, { "[heap] 0x1000", "items" }, 1, LOCK_SEMAPHORE },
+		{ { LOCK_LIBC, LOCK_RWLOCK }, { "queue", "queue" }, 1, LOCK_RWLOCK },
+		{ { LOCK_FUTEX, LOCK_LIBC }, { "main_arena", "main_arena" }, 1, LOCK_LIBC },
+		{ { LOCK_CONDITION, LOCK_MUTEX }, { "queue", "queue" }, 1, LOCK_CONDITION },
+		/* a stack that ended is the next thread's */
+		{ { LOCK_JOIN, LOCK_JOIN }, { "thread 12", "thread 13" }, 2, LOCK_JOIN },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(words); i++) {
+		const struct word *c = &words[i];
+		struct profile *p = profile_new();
+		uint32_t a = add_thread(p, 11, "a"), b = add_thread(p, 12, "b");
+		uint32_t first = add_object(p, c->kind[0], c->name[0], 0), second = add_object(p, c->kind[1], c->name[1], 12);
+
+		add_wait(p, a, first, 700, 'S');
+		add_wait(p, b, second, 300, 'S');
+		add_wait(p, b, add_object_at(p, LOCK_MUTEX, "other", 8192, 0), 1, 'S');
+		struct lock_table *t = lock_table_new(p, NULL);
+		const struct lock_row *r = &g_array_index(t->rows, struct lock_row, 0);
+
+		g_assert_cmpuint(t->rows->len, ==, c->rows + 1);
+		g_assert_cmpint(r->object->kind, ==, c->shown);
+		g_assert_cmpuint(r->blocked_ns, ==, c->rows == 1 ? 1000 : 700);
+		g_assert_cmpuint(r->threads_cnt, ==, c->rows == 1 ? 2 : 1);
+		g_assert_cmpuint(t->blocked_ns, ==, 1001);
+		lock_table_free(t);
+
+		g_autofree uint32_t *ids = lock_ids_new(p);
+		g_assert_cmpint(profile_get_object(p, ids[first] - 1)->kind, ==, c->shown);
+		g_assert_cmpint(ids[first] == ids[second], ==, c->rows == 1);
+		profile_free(p);
+	}
+}
+
+/* Conditions and rwlocks of glibc wait on two words of 4 bytes; a plain futex beside another one is its own. */
+static void test_two_words(void)
+{
+	struct profile *p = profile_new();
+	uint32_t condition = add_object_at(p, LOCK_CONDITION, "ready", 4096, 0);
+	uint32_t upper = add_object_at(p, LOCK_FUTEX, "ready+0x4", 4100, 0);
+	uint32_t first = add_object_at(p, LOCK_FUTEX, "a", 8192, 0), second = add_object_at(p, LOCK_FUTEX, "b", 8196, 0);
+	g_autofree uint32_t *ids = lock_ids_new(p);
+
+	g_assert_cmpuint(ids[condition], ==, condition);
+	g_assert_cmpuint(ids[upper], ==, condition);
+	g_assert_cmpuint(ids[first], ==, first);
+	g_assert_cmpuint(ids[second], ==, second);
+	profile_free(p);
+}
+
+/* Shared words have other addresses in each process: the place tells, and the name. */
+static void test_shared_words(void)
+{
+	struct profile *p = profile_new();
+	const struct object first = { .kind = LOCK_FUTEX, .name = "/dev/shm/a+0x10", .place = "/dev/shm/a" };
+	const struct object same = { .kind = LOCK_MUTEX, .name = "/dev/shm/a+0x10", .place = "/dev/shm/a" };
+	const struct object other = { .kind = LOCK_MUTEX, .name = "/dev/shm/a+0x18", .place = "/dev/shm/a" };
+	uint32_t a = profile_object(p, &first) + 1, b = profile_object(p, &same) + 1, c = profile_object(p, &other) + 1;
+	g_autofree uint32_t *ids = lock_ids_new(p);
+
+	g_assert_cmpuint(ids[a], ==, b);
+	g_assert_cmpuint(ids[b], ==, b);
+	g_assert_cmpuint(ids[c], ==, c);
+	profile_free(p);
+}
+
 static void test_selection(void)
 {
 	struct profile *p = profile_new();
@@ -106,6 +189,9 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/locks/table", test_table);
+	g_test_add_func("/locks/one-word", test_one_word);
+	g_test_add_func("/locks/two-words", test_two_words);
+	g_test_add_func("/locks/shared-words", test_shared_words);
 	g_test_add_func("/locks/selection", test_selection);
 	return g_test_run();
 }

@@ -87,6 +87,50 @@ static void test_new_thread_and_flag(void)
 	profile_free(p);
 }
 
+struct at_start {
+	uint8_t flags;
+	const char *user, *kernel, *leaf;
+};
+
+/* On a run queue as the window began: runnable all the time, but only some of them are new. */
+static void test_runnable_at_start(void)
+{
+	static const struct at_start cases[] = {
+		{ WAIT_OPEN_AT_START, "XLogFlush@/bin/pg fdatasync@/lib/libc.so.6",
+		  ENTRY "__x64_sys_fdatasync do_fsync folio_wait_bit_common io_schedule schedule __schedule",
+		  "runnable (fdatasync <- XLogFlush)" },
+		{ WAIT_OPEN_AT_START, "XLogFlush@/bin/pg fdatasync@/lib/libc.so.6",
+		  ENTRY "syscall_exit_to_user_mode exit_to_user_mode_loop schedule __schedule", "preempted (fdatasync <- XLogFlush)" },
+		{ WAIT_OPEN_AT_START, "XLogFlush@/bin/pg fdatasync@/lib/libc.so.6",
+		  ENTRY "__x64_sys_fdatasync crc32c __cond_resched __schedule", "preempted (fdatasync <- XLogFlush)" },
+		{ WAIT_OPEN_AT_START, "spin@/bin/a", "asm_sysvec_apic_timer_interrupt irqentry_exit preempt_schedule_irq __schedule",
+		  "preempted (spin)" },
+		/* it sleeps in what is done on the way out */
+		{ WAIT_OPEN_AT_START, "main@/bin/a close@/lib/libc.so.6",
+		  ENTRY "syscall_exit_to_user_mode exit_to_user_mode_loop task_work_run __fput ext4_release schedule __schedule",
+		  "runnable (close <- main)" },
+		{ WAIT_OPEN_AT_START, "", "ret_from_fork_asm", "new thread" },
+		{ WAIT_OPEN_AT_START, "spin@/bin/a", "", "runnable (spin)" },
+		{ WAIT_THROTTLED, "spin@/bin/a", ENTRY "syscall_exit_to_user_mode exit_to_user_mode_loop schedule", "throttled (spin)" },
+		{ WAIT_THROTTLED | WAIT_OPEN_AT_START, "", "", "throttled" },
+		{ 0, "", "ret_from_fork_asm", "new thread" },
+		{ 0, "", "", "new thread" },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct at_start *c = &cases[i];
+		struct profile *p = profile_new();
+		struct wait w = { .thread = fixture_thread(p, 1, 1, "a", "a"), .state = 'R', .flags = c->flags, .runnable_ns = 5 };
+
+		w.user = *c->user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, c->user) : 0;
+		w.kernel = *c->kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, c->kernel) : 0;
+		struct plumbing *pl = plumbing_new(p);
+		g_assert_cmpstr(plumbing_leaf(pl, &w), ==, c->leaf);
+		plumbing_free(pl);
+		profile_free(p);
+	}
+}
+
 static void test_runtime(void)
 {
 	g_assert_true(plumbing_is_runtime("/usr/lib/x86_64-linux-gnu/libc.so.6"));
@@ -103,6 +147,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/plumbing/table", test_table);
 	g_test_add_func("/plumbing/new-thread-and-flag", test_new_thread_and_flag);
+	g_test_add_func("/plumbing/runnable-at-start", test_runnable_at_start);
 	g_test_add_func("/plumbing/runtime", test_runtime);
 	return g_test_run();
 }

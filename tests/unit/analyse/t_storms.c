@@ -42,10 +42,45 @@ static void test_sleepers(void)
 
 	g_assert_cmpuint(of_boss->len, ==, 1);
 	g_assert_cmpuint(g_array_index(of_boss, struct storm_sleepers, 0).count, ==, 2000);
-	g_assert_cmpuint(g_array_index(of_boss, struct storm_sleepers, 0).rows, ==, 2);
+	g_assert_cmpuint(g_array_index(of_boss, struct storm_sleepers, 0).threads, ==, 2);
 	g_assert_cmpuint(of_client->len, ==, 2);
 	g_assert_cmpuint(g_array_index(of_client, struct storm_sleepers, 0).count, ==, 40);
 	g_assert_cmpuint(g_array_index(of_client, struct storm_sleepers, 1).count, ==, 10);
+	storm_table_free(t);
+	profile_free(p);
+}
+
+/* A thread is one, however many rows its sleeps in that place are: open at the start, or for another lock. */
+static void test_threads(void)
+{
+	struct profile *p = profile_new();
+	const struct waker waker = { .pid = 1, .tid = 1, .comm = "w" };
+	const struct storm s = { .waker = profile_waker(p, &waker), .event_cnt = 2, .call_cnt = 2, .woken_cnt = 400,
+				 .most_cnt = 100, .ended_cnt = 400, .again_cnt = 400 };
+	const struct object lock = { .name = "lock" };
+	uint32_t user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@/bin/a pthread_cond_wait@/lib/libc.so.6");
+
+	for (uint32_t i = 0; i < 100; i++) {
+		uint32_t thread = fixture_thread(p, 10, 10 + i, "t", "t");
+		const struct wait waits[] = {
+			{ .thread = thread, .user = user, .state = 'S', .count = 1, .flags = WAIT_OPEN_AT_START },
+			{ .thread = thread, .user = user, .state = 'S', .count = 2 },
+			{ .thread = thread, .user = user, .state = 'S', .count = 1, .object = profile_object(p, &lock) + 1 },
+		};
+
+		for (unsigned k = 0; k < G_N_ELEMENTS(waits); k++) {
+			const struct wake wake = { .wait = profile_add_wait(p, &waits[k]), .count = waits[k].count };
+
+			profile_add_wake(p, &wake);
+		}
+	}
+	profile_add_storm(p, &s);
+	struct storm_table *t = storm_table_new(p, NULL);
+	const GArray *sleepers = row_of(t, 0)->sleepers;
+
+	g_assert_cmpuint(sleepers->len, ==, 1);
+	g_assert_cmpuint(g_array_index(sleepers, struct storm_sleepers, 0).threads, ==, 100);
+	g_assert_cmpuint(g_array_index(sleepers, struct storm_sleepers, 0).count, ==, 400);
 	storm_table_free(t);
 	profile_free(p);
 }
@@ -188,6 +223,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/storms/rows", test_rows);
 	g_test_add_func("/storms/sleepers", test_sleepers);
+	g_test_add_func("/storms/threads", test_threads);
 	g_test_add_func("/storms/selection", test_selection);
 	g_test_add_func("/storms/kinds", test_kinds);
 	g_test_add_func("/storms/grouping", test_grouping);

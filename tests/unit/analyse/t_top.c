@@ -207,9 +207,45 @@ static void test_names(void)
 	g_assert_cmpuint(by, ==, TOP_BY_STATE);
 }
 
+/* Twenty processes that run the same program and wait in the same place are one row; by process they are twenty. */
+static void test_equal_processes(void)
+{
+	struct profile *p = profile_new();
+	uint32_t user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@/usr/bin/perf read@/lib/libc.so.6");
+	uint32_t other = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@/opt/perf read@/lib/libc.so.6");
+
+	for (uint32_t i = 0; i < 40; i++) {
+		struct wait w = { .thread = fixture_thread(p, 100 + i / 2, 1000 + i, "perf", "perf"), .user = user, .state = 'S',
+				  .count = 2, .blocked_ns = 10 };
+
+		profile_add_wait(p, &w);
+		w.state = 'D';
+		if (!i)
+			profile_add_wait(p, &w);
+		w.state = 'S';
+		w.user = other;
+		if (i == 7)
+			profile_add_wait(p, &w);
+	}
+	struct top *stacks = top_new(p, NULL, TOP_BY_STACK, WEIGHT_OFF_CPU), *processes = top_new(p, NULL, TOP_BY_PROCESS, WEIGHT_OFF_CPU);
+	const struct top_row *row = &g_array_index(stacks->rows, struct top_row, 0);
+
+	g_assert_cmpuint(stacks->rows->len, ==, 3);
+	g_assert_cmpuint(row->processes_cnt, ==, 20);
+	g_assert_cmpuint(row->threads_cnt, ==, 40);
+	g_assert_cmpuint(row->count, ==, 80);
+	g_assert_cmpuint(row->blocked_ns, ==, 400);
+	g_assert_cmpuint(g_array_index(stacks->rows, struct top_row, 1).processes_cnt, ==, 1);
+	g_assert_cmpuint(processes->rows->len, ==, 20);
+	top_free(stacks);
+	top_free(processes);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/top/equal-processes", test_equal_processes);
 	g_test_add_func("/top/leaf", test_leaf);
 	g_test_add_func("/top/groups", test_groups);
 	g_test_add_func("/top/weights", test_weights);

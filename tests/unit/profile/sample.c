@@ -160,6 +160,7 @@ static void add_wait(struct profile *p, const GArray *stacks, GRand *rand)
 		w.hist[g_bit_storage(ns) - 1]++;
 	}
 	w.off_cpu_se_ns = cnt % 3 ? 0 : w.max_ns / 4;
+	w.count_se = cnt % 3 ? 0 : cnt / 2;
 	w.object = object_of(p, &w);
 	profile_add_wait(p, &w);
 }
@@ -378,6 +379,7 @@ static void assert_waits_equal(const struct profile *a, const struct profile *b)
 		g_assert_cmpuint(x->preempted_ns, ==, y->preempted_ns);
 		g_assert_cmpuint(x->max_ns, ==, y->max_ns);
 		g_assert_cmpuint(x->off_cpu_se_ns, ==, y->off_cpu_se_ns);
+		g_assert_cmpuint(x->count_se, ==, y->count_se);
 		g_assert_cmpmem(x->hist, sizeof(x->hist), y->hist, sizeof(y->hist));
 	}
 }

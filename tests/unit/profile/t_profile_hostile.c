@@ -111,10 +111,10 @@ static void test_other_databases(struct place *at, gconstpointer data)
 	assert_refused(at, NOT_RECORDING, "'PATH' is an SQLite database, but not an offcpu recording");
 	make(at, &sample_small);
 	forge(at, "PRAGMA user_version=7");
-	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 3)");
+	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 4)");
 	forge(at, "PRAGMA user_version=-1");
 	assert_refused(at, NEWER,
-		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 3)");
+		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 4)");
 	forge(at, "PRAGMA user_version=0");
 	assert_refused(at, DAMAGED, "'PATH' is damaged: it has no schema version");
 	make(at, &sample_small);
@@ -238,7 +238,7 @@ static const struct {
 	{ "UPDATE thread SET id = -1 WHERE id = 0", "the ids of table \"thread\" are not consecutive" },
 	{ "INSERT INTO wait SELECT (SELECT count(*) FROM wait), thread_id, user_stack_id, kernel_stack_id, "
 	  "state, flags, count, blocked_ns, runnable_ns, preempted_ns, off_cpu_se_ns, max_ns, log2_ns, "
-	  "object_id FROM wait WHERE id = 0", NULL },
+	  "object_id, count_se FROM wait WHERE id = 0", NULL },
 	{ "UPDATE wait SET object_id = -1 WHERE id = 0", "row 1 of table \"wait\" has an invalid object_id" },
 	{ "UPDATE wait SET object_id = 1 << 30 WHERE id = 0", "row 1 of table \"wait\" has an invalid object_id" },
 	{ "UPDATE wait SET object_id = 'x' WHERE id = 0", "row 1 of table \"wait\" has an invalid object_id" },
@@ -253,6 +253,7 @@ static const struct {
 	{ "UPDATE object SET pid = 1 << 32 WHERE id = 1", "row 2 of table \"object\" has an invalid pid" },
 	{ "UPDATE object SET name = 'same', pid = 1, address = 1, kind = 'mutex', holder_tid = NULL", NULL },
 	{ "UPDATE wait SET off_cpu_se_ns = -1 WHERE id = 0", "row 1 of table \"wait\" has an invalid off_cpu_se_ns" },
+	{ "UPDATE wait SET count_se = -1 WHERE id = 0", "row 1 of table \"wait\" has an invalid count_se" },
 	{ "DELETE FROM state_total", NULL },
 	{ "DELETE FROM state_total WHERE id = 0", "the ids of table \"state_total\" are not consecutive" },
 	{ "UPDATE state_total SET thread_id = 1 << 20", "row 1 of table \"state_total\" has an invalid thread_id" },

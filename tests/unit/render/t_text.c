@@ -164,43 +164,35 @@ static void test_colour_and_width(void)
 	profile_free(p);
 }
 
-static void check_sampling(const struct profile_sampling *sampling, uint64_t se_ns, const char *expected)
+static void check_sampling(const struct profile_sampling *sampling, const char *expected)
 {
 	struct profile *p = fixture_new();
 	g_autoptr(GString) s = g_string_new(NULL);
 
 	p->info.sampling = *sampling;
-	g_array_index(p->waits, struct wait, 0).off_cpu_se_ns = se_ns;
-	text_sampling(s, p, NULL, "* ");
+	text_sampling(s, p, "* ");
 	g_assert_cmpstr(s->str, ==, expected);
 	profile_free(p);
 }
 
-/* Nothing of an exact recording within its budget; else the scale, the error, the governor. */
+/* Nothing of an exact recording within its budget; else what was sampled, and the budget. */
 static void test_sampling(void)
 {
 	struct profile_sampling sampling = { .budget_ppm = 10000, .has_used = true, .used_ppm = 5000, .peak_ppm = 9000 };
 
-	check_sampling(&sampling, 0, "");
+	check_sampling(&sampling, "");
 	sampling.over_cnt = 1;
 	sampling.peak_ppm = 25000;
-	check_sampling(&sampling, 0, "* budget    tracing cost 0.50% of all CPUs' time, 2.5% in the worst second; the budget is 1.0%, "
+	check_sampling(&sampling, "* budget    tracing cost 0.50% of all CPUs' time, 2.5% in the worst second; the budget is 1.0%, "
 				     "exceeded in 1 reading; nothing was sampled\n");
 	sampling = (struct profile_sampling){ .start_ns = 10000, .end_ns = 10000, .max_ns = 10000 };
-	check_sampling(&sampling, 99000000, "* sampling  waits below 10.0 us were kept with probability duration/scale and stand "
-				     "for the others; scale 10.0 us; listed time \302\2612.5%; accounts are exact\n");
+	check_sampling(&sampling, "* sampled   of waits shorter than 10.0 us only some were looked at; threads and totals are exact, "
+				  "stacks are estimates (errors above 1% are shown)\n");
 	sampling = (struct profile_sampling){ .max_ns = 40000, .end_ns = 10000, .raised_cnt = 2, .lowered_cnt = 1,
 		.over_cnt = 3, .budget_ppm = 1000, .has_used = true, .used_ppm = 1200, .peak_ppm = 1500 };
-	check_sampling(&sampling, 0, "* sampling  waits below 40.0 us were kept with probability duration/scale and stand "
-		"for the others; scale 0 at the start, 40.0 us at most, 10.0 us at the end; listed time \302\2610%; "
-		"accounts are exact\n* budget    tracing cost 0.12% of all CPUs' time, 0.15% in the worst second; the budget is 0.10%, "
-		"exceeded in 3 readings; the governor raised the scale 2 times, lowered it 1 time\n");
-	sampling = (struct profile_sampling){ .max_ns = 400000, .end_ns = 400000, .raised_cnt = 2,
-		.budget_ppm = 10000, .has_used = true, .used_ppm = 1200, .peak_ppm = 1500 };
-	check_sampling(&sampling, 0, "* sampling  waits below 400 us were kept with probability duration/scale and stand "
-		"for the others; scale 0 at the start, 400 us at most, 400 us at the end; listed time \302\2610%; "
-		"accounts are exact\n* budget    tracing cost 0.12% of all CPUs' time, 0.15% in the worst second; the budget is 1.0%; "
-		"the governor raised the scale 2 times, lowered it 0 times\n");
+	check_sampling(&sampling, "* sampled   of waits shorter than 40.0 us only some were looked at, to keep the budget; threads and totals "
+		"are exact, stacks are estimates (errors above 1% are shown)\n* budget    tracing cost 0.12% of all CPUs' time, "
+		"0.15% in the worst second; the budget is 0.10%, exceeded in 3 readings; sampling was raised 2 times, lowered 1 time\n");
 }
 
 static void test_empty(void)
@@ -215,9 +207,46 @@ static void test_empty(void)
 	profile_free(p);
 }
 
+/* What starting took is told apart from what runs. */
+static void test_tracer(void)
+{
+	struct profile *p = fixture_new();
+	const struct text_options options = { .top = 10 };
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	text_coverage(s, p, NULL, &options);
+	assert_has(s, ", CPU 12.0 ms, peak memory");	/* a recording that does not say */
+	p->info.tracer_start_cpu_ns = 8000000;
+	p->info.tracer_stop_cpu_ns = 11000000;
+	text_coverage(s, p, NULL, &options);
+	assert_has(s, ", CPU 12.0 ms (start 8.00 ms, running 3.00 ms, the rest to write it), peak memory");
+	profile_free(p);
+}
+
+/* Switches are of the threads shown; those of the machine are said to be that. */
+static void test_switches(void)
+{
+	struct profile *p = fixture_new();
+	const struct text_options options = { .top = 10 };
+	const uint32_t pid = 200;
+	const struct query q = { .pids = &pid, .pids_cnt = 1 };
+	struct selection *one = selection_new(p, &q, NULL);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	text_coverage(s, p, NULL, &options);
+	assert_has(s, "  switches  86 by these threads, 120 on all CPUs; 85 waits listed, 5 threads\n");
+	g_string_truncate(s, 0);
+	text_coverage(s, p, one, &options);
+	assert_has(s, "  switches  7 by these threads, 120 on all CPUs; 5 waits listed, 1 thread\n");
+	selection_free(one);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/text/switches", test_switches);
+	g_test_add_func("/text/tracer", test_tracer);
 	g_test_add_func("/text/durations", test_durations);
 	g_test_add_func("/text/numbers", test_numbers);
 	g_test_add_func("/text/safe", test_safe);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/views.h"
+
+#include <string.h>
+
+#include "analyse/critical.h"
+#include "analyse/waitgraph.h"
+#include "render/json/json.h"
+#include "render/text/blame.h"
+#include "render/text/chains.h"
+#include "render/text/critical.h"
+#include "render/text/locks.h"
+#include "render/text/storms.h"
+#include "render/text/waitgraph_dot.h"
+#include "render/text/wakers.h"
+
+static bool has_wakers(const struct profile_info *info)
+{
+	return info->has_wakers;
+}
+
+static bool has_locks(const struct profile_info *info)
+{
+	return info->has_locks;
+}
+
+static bool has_blame(const struct profile_info *info)
+{
+	return info->has_blame;
+}
+
+static bool has_storms(const struct profile_info *info)
+{
+	return info->has_storms;
+}
+
+/* Kernel threads nobody waited for are of no interest unless the query asks for them.  NULL: the input's own selection. */
+static struct selection *whose_waits(const struct view_input *in)
+{
+	struct query users = *in->query;
+	struct selection *s;
+	bool any = false;
+
+	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.tids_cnt)
+		return NULL;
+	users.user_only = true;
+	s = selection_new(in->profile, &users, NULL);
+	for (unsigned i = 0; s && i < in->profile->waits->len && !any; i++)
+		any = s->waits[i];
+	if (any)
+		return s;
+	selection_free(s);
+	return NULL;
+}
+
+static bool show_wakers(GString *out, const struct view_input *in, GError **error)
+{
+	struct selection *users = whose_waits(in);
+	const struct selection *selection = users ? users : in->selection;
+	struct waitgraph *g = waitgraph_new(in->profile, selection, in->actors, users != NULL);
+
+	text_header(out, in->profile, in->query, in->text);
+	text_coverage(out, in->profile, in->selection, in->text);
+	if (users)
+		g_string_append(out, "\nBelow: user threads, and the kernel threads they waited for. Others: see -k.\n");
+	wakers_text(out, g, in->text);
+	chains_text(out, in->profile, g->actors, selection, in->text->top);
+	waitgraph_free(g);
+	selection_free(users);
+	return true;
+}
+
+static bool show_graph(GString *out, const struct view_input *in, GError **error)
+{
+	struct selection *users = whose_waits(in);
+	struct waitgraph *g = waitgraph_new(in->profile, users ? users : in->selection, in->actors, users != NULL);
+
+	if (strcmp(in->value, "json") == 0)
+		waitgraph_json(out, g);
+	else
+		waitgraph_dot(out, g, in->graph_top);
+	waitgraph_free(g);
+	selection_free(users);
+	return true;
+}
+
+static bool show_critical(GString *out, const struct view_input *in, GError **error)
+{
+	struct critical *c = critical_new(in->profile, in->value, in->actors, error);
+
+	if (!c)
+		return false;
+	text_header(out, in->profile, NULL, in->text);
+	text_coverage(out, in->profile, c->selection, in->text);
+	critical_text(out, c, in->text);
+	critical_free(c);
+	return true;
+}
+
+static bool show_critical_json(GString *out, const struct view_input *in, GError **error)
+{
+	struct critical *c = critical_new(in->profile, in->value, in->actors, error);
+
+	if (c)
+		critical_json(out, c);
+	critical_free(c);
+	return c != NULL;
+}
+
+static bool show_locks(GString *out, const struct view_input *in, GError **error)
+{
+	locks_text(out, in->profile, in->selection, in->text);
+	return true;
+}
+
+static bool show_blame(GString *out, const struct view_input *in, GError **error)
+{
+	blame_text(out, in->profile, in->selection, in->text);
+	return true;
+}
+
+static bool show_storms(GString *out, const struct view_input *in, GError **error)
+{
+	storms_text(out, in->profile, in->selection, in->text);
+	return true;
+}
+
+const struct view views[] = {
+	{
+		.name = "wakers", .help = "Who woke whom, of a recording made with --wakers",
+		.needs = "wakers", .recorded_with = "--wakers", .is_there = has_wakers, .groups_actors = true,
+		.text = show_wakers,
+	}, {
+		.name = "graph", .value_name = "FORMAT", .help = "Who waited for whom as a graph: dot (graphviz), json",
+		.needs = "wakers", .recorded_with = "--wakers", .is_there = has_wakers, .groups_actors = true,
+		.values = "dot, json", .text = show_graph,
+	}, {
+		.name = "critical", .value_name = "THREAD|COMM", .help = "Where the time of this thread or these threads went",
+		.needs = "wakers", .recorded_with = "--wakers", .is_there = has_wakers, .groups_actors = true,
+		.is_of_whole_time = true, .text = show_critical, .json = show_critical_json,
+	}, {
+		.name = "locks", .help = "Which locks were waited for and who held them, of a recording made with --locks",
+		.needs = "locks", .recorded_with = "--locks", .is_there = has_locks, .text = show_locks,
+	}, {
+		.name = "runq-blame",
+		.help = "Who held the CPU while threads waited for it, of a recording made with --runq-blame",
+		.needs = "blame for run-queue delays", .recorded_with = "--runq-blame", .is_there = has_blame,
+		.is_of_whole_window = true, .text = show_blame,
+	}, {
+		.name = "storms", .help = "Events that woke many threads at once, of a recording made with --storms",
+		.needs = "wakeup storms", .recorded_with = "--storms", .is_there = has_storms,
+		.is_of_whole_window = true, .text = show_storms,
+	},
+};
+
+const size_t views_cnt = G_N_ELEMENTS(views);
+
+bool view_takes_value(const struct view *view, const char *value)
+{
+	g_auto(GStrv) known = view->values ? g_strsplit(view->values, ", ", -1) : NULL;
+
+	return !known || g_strv_contains((const char *const *)known, value);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_VIEWS_H
+#define CMD_VIEWS_H
+
+#include <glib.h>
+
+#include "analyse/actors.h"
+#include "analyse/query.h"
+#include "profile/profile.h"
+#include "render/text/text.h"
+
+/* What `offcpu report` can show in place of its usual text.  A new view is a row in views.c. */
+
+struct view_input {
+	const struct profile *profile;
+	const struct query *query;
+	const struct selection *selection;	/* what the query leaves */
+	const struct text_options *text;
+	enum actor_by actors;
+	unsigned graph_top;	/* edges of a picture; 0: all */
+	const char *value;	/* of the view's option */
+};
+
+/* Appends; false and *error when the value names nothing in this recording. */
+typedef bool (*view_fn)(GString *out, const struct view_input *in, GError **error);
+
+struct view {
+	const char *name;	/* of the option, without its dashes */
+	const char *value_name;	/* NULL: the option takes no value */
+	const char *help;
+	/* What the recording must have, the record option for it, and whether it is there.  NULL: any recording will do. */
+	const char *needs, *recorded_with;
+	bool (*is_there)(const struct profile_info *info);
+	bool groups_actors;	/* --by is about who waits */
+	bool is_of_whole_time;	/* a query has no meaning */
+	bool is_of_whole_window;	/* what it shows is not known for a part of the window */
+	const char *values;	/* "dot, json": the only ones; NULL: any */
+	view_fn text;
+	view_fn json;		/* NULL: --json gives the whole report, which holds this too; for `values` it is not asked for */
+};
+
+extern const struct view views[];
+extern const size_t views_cnt;
+
+/* Whether the value is one of view->values. */
+bool view_takes_value(const struct view *view, const char *value);
+
+#endif

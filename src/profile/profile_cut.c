@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <math.h>
+#include <string.h>
+
+#include "profile/cut_accounts.h"
+#include "profile/id_index.h"
+#include "profile/profile_sum.h"
+#include "profile/slices.h"
+#include "profile/slices_build.h"
+
+/*
+ * A profile is reduced to a range by telling its waits again, each as far as it lies there, as if only the range had
+ * been recorded: a wait that goes on beyond an edge is open there.
+ */
+struct cutting {
+	struct profile *p;
+	struct profile old;		/* as it was: its waits, wakes and slices */
+	uint64_t from_ns, to_ns;	/* since the window's start */
+	uint64_t length_ns;
+	struct cut_accounts *accounts;
+	struct slice_builder *builder;
+	GArray *codes;			/* of the builder's rows */
+};
+
+static const struct wait *old_wait(const struct cutting *c, uint32_t code)
+{
+	return profile_wait(&c->old, slice_wait_of_code(&c->old, code));
+}
+
+static void fill_hist(const struct slice_hist *bars, uint32_t *hist)
+{
+	uint64_t sum_q8 = 0;
+	unsigned last = 0;
+	bool has_any = false;
+
+	for (unsigned i = 0; i < bars->cnt; i++) {
+		uint64_t count = slice_whole_bar(&sum_q8, bars->bar[i].count_q8);
+
+		last = bars->bar[i].slot;
+		hist[last] = (uint32_t)MIN(hist[last] + count, UINT32_MAX);
+		has_any |= count > 0;
+	}
+	if (!has_any)
+		hist[last] = 1;
+}
+
+static uint64_t hist_count(const uint32_t *hist)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		count += hist[i];
+	return count;
+}
+
+/* The waker that ended them, in the new profile; its row + 1. */
+static uint32_t add_wake(const struct cutting *c, const struct slice_cell *cell, uint32_t wait, const struct wait *w)
+{
+	struct wake wake = *profile_wake(&c->old, cell->row / 2);
+
+	wake.wait = wait;
+	wake.count = w->count;
+	wake.blocked_ns = w->blocked_ns;
+	wake.runnable_ns = w->runnable_ns;
+	memset(wake.hist, 0, sizeof(wake.hist));
+	fill_hist(&cell->delays, wake.hist);
+	return profile_add_wake(c->p, &wake) + 1;
+}
+
+/* Of an error: variances are shared out. */
+static uint64_t share_of_error(uint64_t error, uint64_t part, uint64_t all)
+{
+	return all ? (uint64_t)llround((double)error * sqrt((double)part / (double)all)) : 0;
+}
+
+/* *cell is what lies in the range; at_ns: where in the old window it ends. */
+static void add_cell(struct cutting *c, struct slice_cell *cell, uint8_t flags, bool has_waker, uint64_t at_ns)
+{
+	const struct wait *old = old_wait(c, cell->row);
+	struct wait w = {
+		.user = old->user, .kernel = old->kernel, .object = old->object, .state = old->state,
+		.flags = old->flags | flags, .blocked_ns = cell->blocked_ns, .runnable_ns = cell->runnable_ns,
+		.preempted_ns = cell->preempted_ns, .max_ns = cell->max_ns,
+	};
+
+	if (!cut_accounts_thread(c->accounts, old->thread, &w.thread))
+		return;
+	fill_hist(&cell->bars, w.hist);
+	w.count = hist_count(w.hist);
+	w.off_cpu_se_ns = share_of_error(old->off_cpu_se_ns, wait_off_cpu_ns(&w), wait_off_cpu_ns(old));
+	w.count_se = share_of_error(old->count_se, w.count, old->count);
+	uint32_t wait = profile_add_wait(c->p, &w);
+	uint32_t wake = has_waker ? add_wake(c, cell, wait, &w) : 0;
+	uint32_t code = wake ? slice_code_of_wake(wake - 1) : slice_code_of_wait(wait);
+
+	cell->row = c->codes->len;
+	cell->has_delays = wake != 0;
+	g_array_append_val(c->codes, code);
+	if (cell->is_crossing)
+		slice_builder_add_wait(c->builder, at_ns - c->from_ns - cell->max_ns, cell);
+	else
+		slice_builder_add(c->builder, at_ns - c->from_ns, cell);
+}
+
+/* One wait of [start_ns, end_ns), of which something lies within the range, be it its end alone. */
+static void cut_wait(struct cutting *c, struct slice_cell *cell, uint64_t start_ns, uint64_t end_ns, bool ends_within)
+{
+	uint64_t from_ns = MAX(start_ns, c->from_ns), to_ns = ends_within ? end_ns : MIN(end_ns, c->to_ns);
+	uint8_t flags = (start_ns < c->from_ns ? WAIT_OPEN_AT_START : 0) | (ends_within ? 0 : WAIT_OPEN_AT_END);
+	struct slice_part part = { 0 };
+
+	slice_cell_within(cell, from_ns - start_ns, to_ns == end_ns ? UINT64_MAX : to_ns - start_ns, &part);
+	cell->blocked_ns = part.blocked_ns;
+	cell->runnable_ns = part.runnable_ns;
+	cell->preempted_ns = part.preempted_ns;
+	cell->max_ns = to_ns - from_ns;
+	cell->bars.cnt = 0;
+	slice_hist_add(&cell->bars, profile_hist_slot(cell->max_ns), cell->count_q8);
+	if (cell->has_delays) {
+		cell->delays.cnt = 0;
+		slice_hist_add(&cell->delays, profile_hist_slot(cell->runnable_ns), cell->count_q8);
+	}
+	/* who would end it is not known before it does */
+	add_cell(c, cell, flags, cell->has_delays && (ends_within || cell->runnable_ns), to_ns);
+}
+
+/* Of what is spread over a thread's life, its part. */
+static void cut_even(struct cutting *c, struct slice_cell *cell)
+{
+	const struct thread *t = profile_thread(&c->old, old_wait(c, cell->row)->thread);
+	struct slice_cell here;
+
+	slice_cell_even_within(&c->old, cell, t, c->from_ns, c->to_ns, &here);
+	if (slice_cell_ns(&here) || here.count_q8)
+		add_cell(c, &here, 0, false, c->from_ns);
+}
+
+static bool cut_cell(uint32_t slice, struct slice_cell *cell, void *data)
+{
+	struct cutting *c = data;
+	const uint64_t begin_ns = slice * c->length_ns, start_ns = begin_ns - cell->before_ns;
+	bool ends_within = begin_ns >= c->from_ns && begin_ns < c->to_ns;
+
+	slice_cell_complete(&c->old, cell);
+	cell->is_whole = cell->is_even;
+	cut_accounts_cell(c->accounts, &c->old, old_wait(c, cell->row)->thread, cell, start_ns);
+	if (cell->is_even)
+		cut_even(c, cell);
+	else if (!cell->is_crossing && ends_within)
+		add_cell(c, cell, 0, cell->has_delays, begin_ns);
+	else if (cell->is_crossing && (ends_within || (start_ns < c->to_ns && start_ns + cell->max_ns > c->from_ns)))
+		cut_wait(c, cell, start_ns, start_ns + cell->max_ns, ends_within);
+	return true;
+}
+
+/* The tables that are told again, empty. */
+static void empty_tables(struct profile *p)
+{
+	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	p->wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
+	id_index_free(p->wait_index);
+	id_index_free(p->wake_index);
+	p->wait_index = id_index_new();
+	p->wake_index = id_index_new();
+	/* known of the whole window only */
+	g_array_set_size(p->chains, 0);
+	g_array_set_size(p->stories, 0);
+	g_array_set_size(p->blames, 0);
+	g_array_set_size(p->storms, 0);
+	id_index_free(p->chain_index);
+	id_index_free(p->blame_index);
+	id_index_free(p->storm_index);
+	p->chain_index = id_index_new();
+	p->blame_index = id_index_new();
+	p->storm_index = id_index_new();
+}
+
+static bool bad_range(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool bad_range(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
+	va_end(ap);
+	return false;
+}
+
+/* Whole slices, of those there are. */
+static bool widen(const struct profile *p, uint64_t *from_ns, uint64_t *to_ns, GError **error)
+{
+	const uint64_t window_ns = p->info.duration_ns;
+	uint64_t last_ns;
+
+	if (!p->slices)
+		return bad_range(error, "it does not say when time was spent: it was recorded without slices");
+	if (*from_ns >= *to_ns)
+		return bad_range(error, "the range is empty: it ends before it begins");
+	if (*from_ns >= window_ns)
+		return bad_range(error, "the range begins at %.3f s, and the recording ends at %.3f s", (double)*from_ns / 1e9,
+				 (double)window_ns / 1e9);
+	last_ns = (p->slices->cells->len - 1) * p->slices->length_ns;
+	*from_ns = MIN(*from_ns - *from_ns % p->slices->length_ns, last_ns);
+	if (*to_ns > last_ns)
+		*to_ns = window_ns;
+	else if (*to_ns % p->slices->length_ns)
+		*to_ns += p->slices->length_ns - *to_ns % p->slices->length_ns;
+	return true;
+}
+
+static void tell_range(struct profile *p, uint64_t from_ns, uint64_t to_ns, bool is_estimated)
+{
+	struct profile_info *info = &p->info;
+
+	info->range = (struct profile_range){
+		.is_cut = true, .from_ns = info->range.from_ns + from_ns, .to_ns = info->range.from_ns + to_ns,
+		.window_ns = info->range.is_cut ? info->range.window_ns : info->duration_ns,
+		.is_estimated = info->range.is_estimated || is_estimated,
+	};
+	info->start_ns += from_ns;
+	info->start_unix_ns += from_ns;
+	info->duration_ns = to_ns - from_ns;
+	info->switches = 0;
+	for (guint i = 0; i < p->threads->len; i++)
+		info->switches = profile_sum(info->switches, profile_thread(p, i)->switches);
+}
+
+bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **error)
+{
+	struct cutting c = { .p = p, .old = *p };
+
+	if (!widen(p, &from_ns, &to_ns, error))
+		return false;
+	c.from_ns = from_ns;
+	c.to_ns = to_ns;
+	c.length_ns = p->slices->length_ns;
+	c.accounts = cut_accounts_new(p, from_ns, to_ns);
+	c.builder = slice_builder_new(c.length_ns);
+	c.codes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	p->slices = NULL;
+	empty_tables(p);
+	slices_for_each_cell(c.old.slices, cut_cell, &c);
+	bool is_estimated = cut_accounts_apply(c.accounts, c.old.waits);
+
+	tell_range(p, from_ns, to_ns, is_estimated);
+	p->slices = slice_builder_finish(c.builder, p, (const uint32_t *)(void *)c.codes->data);
+	slices_free(c.old.slices);
+	slice_builder_free(c.builder);
+	g_array_unref(c.codes);
+	g_array_unref(c.old.waits);
+	g_array_unref(c.old.wakes);
+	cut_accounts_free(c.accounts);
+	return true;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/slices.h"
+#include "render/json/parts.h"
+
+static void write_slice(struct json *j, const struct slice_total *total)
+{
+	json_object_begin(j);
+	json_member_uint(j, "from_ns", total->from_ns);
+	json_member_uint(j, "to_ns", total->to_ns);
+	json_member_uint(j, "count", total->count);
+	json_member_uint(j, "blocked_ns", total->blocked_ns);
+	json_member_uint(j, "runnable_ns", total->runnable_ns);
+	json_member_uint(j, "preempted_ns", total->preempted_ns);
+	json_key(j, "log2_ns");
+	json_array_begin(j);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!total->hist[i])
+			continue;
+		json_array_begin(j);
+		json_uint(j, i);
+		json_uint(j, total->hist[i]);
+		json_array_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void json_slices(struct json *j, const struct profile *p, const struct selection *selection)
+{
+	g_autofree struct slice_total *totals = NULL;
+
+	if (!profile_has_slices(p))
+		return;
+	totals = profile_slice_totals(p, selection ? selection->waits : NULL);
+	json_key(j, "slices");
+	json_object_begin(j);
+	json_member_uint(j, "length_ns", profile_slice_ns(p));
+	json_key(j, "each");
+	json_array_begin(j);
+	for (uint32_t i = 0; i < profile_slice_cnt(p); i++)
+		write_slice(j, &totals[i]);
+	json_array_end(j);
+	json_object_end(j);
+}
