@@ -189,14 +189,13 @@ static bool for_each_mapping(struct tables *t, uint32_t pid, mapping_fn fn, void
 
 	if (!text || !*text)
 		return false;
-	for (char *line = text, *next; line && *line; line = next) {
-		struct maps_line m;
+	g_autoptr(GArray) lines = maps_parse(text);
 
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		if (maps_parse_line(line, &m) && m.is_exec)
-			fn(t, pid, &m, data);
+	for (guint i = 0; i < lines->len; i++) {
+		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+
+		if (m->is_exec)
+			fn(t, pid, m, data);
 	}
 	return true;
 }

@@ -2,6 +2,7 @@
 #include "symbolize/process/maps.h"
 
 #include <glib.h>
+#include <string.h>
 
 /* Reads digits of base 10 or 16, at most 64 bits' worth, and the character that must follow. */
 static bool number(const char **at, unsigned base, char follows, uint64_t *ret)
@@ -45,4 +46,69 @@ bool maps_parse_line(const char *line, struct maps_line *ret)
 	ret->dev_minor = (uint32_t)minor;
 	ret->path = p;
 	return true;
+}
+
+static struct maps_line *line_at(GArray *lines, guint i)
+{
+	return &g_array_index(lines, struct maps_line, i);
+}
+
+static bool is_code_without_file(const struct maps_line *m)
+{
+	return m->is_exec && !m->inode && !m->path[0];
+}
+
+/* Whether the bytes between the two are those of their file between them. */
+static bool is_hole_in_file(const struct maps_line *before, const struct maps_line *after)
+{
+	return before->inode && before->inode == after->inode && before->dev_major == after->dev_major &&
+	       before->dev_minor == after->dev_minor && after->pgoff > before->pgoff &&
+	       after->pgoff - before->pgoff == after->start - before->start;
+}
+
+/* How many lines from i on are code without a file, each beginning where the one before ends. */
+static guint hole_length(GArray *lines, guint i)
+{
+	guint cnt = 0;
+
+	while (i + cnt < lines->len && is_code_without_file(line_at(lines, i + cnt)) &&
+	       line_at(lines, i + cnt - 1)->end == line_at(lines, i + cnt)->start)
+		cnt++;
+	return cnt;
+}
+
+static void fill_hole(GArray *lines, guint i, guint cnt)
+{
+	const struct maps_line *before = line_at(lines, i - 1), *after = line_at(lines, i + cnt);
+
+	if (line_at(lines, i + cnt - 1)->end != after->start || !is_hole_in_file(before, after))
+		return;
+	for (struct maps_line *m = line_at(lines, i); m < after; m++) {
+		m->pgoff = before->pgoff + (m->start - before->start);
+		m->dev_major = before->dev_major;
+		m->dev_minor = before->dev_minor;
+		m->inode = before->inode;
+		m->path = before->path;
+	}
+}
+
+GArray *maps_parse(char *text)
+{
+	GArray *lines = g_array_new(FALSE, FALSE, sizeof(struct maps_line));
+
+	for (char *line = text, *next; line && *line; line = next) {
+		struct maps_line m;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (maps_parse_line(line, &m))
+			g_array_append_val(lines, m);
+	}
+	for (guint i = 1, cnt; i < lines->len; i += cnt + 1) {
+		cnt = hole_length(lines, i);
+		if (cnt && i + cnt < lines->len)
+			fill_hole(lines, i, cnt);
+	}
+	return lines;
 }

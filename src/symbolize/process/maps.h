@@ -2,6 +2,7 @@
 #ifndef SYMBOLIZE_MAPS_H
 #define SYMBOLIZE_MAPS_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,5 +19,12 @@ struct maps_line {
 
 /* Parses a line that ends with a 0 byte and has no newline; false when it makes no sense. */
 bool maps_parse_line(const char *line, struct maps_line *ret);
+
+/*
+ * All lines of the text of a /proc/PID/maps that make sense, as struct maps_line; the paths lie in the text, which is
+ * changed.  Some programs copy their code to anonymous huge pages: executable memory without a file that lies between two
+ * mappings of one file, just where that file's bytes are missing, counts as the file's.
+ */
+GArray *maps_parse(char *text);
 
 #endif

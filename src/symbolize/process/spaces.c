@@ -219,21 +219,17 @@ void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns)
 
 void generation_add_maps_text(struct spaces *s, struct generation *g, char *text, uint64_t from_ns)
 {
-	char *next;
+	g_autoptr(GArray) lines = maps_parse(text);
 
-	for (char *line = text; line && *line; line = next) {
-		struct maps_line m;
-		struct space_map map;
+	for (guint i = 0; i < lines->len; i++) {
+		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+		struct space_map map = { .start = m->start, .end = m->end, .pgoff = m->pgoff, .from_ns = from_ns,
+					 .from_proc = true };
 
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		if (!maps_parse_line(line, &m) || !m.is_exec)
+		if (!m->is_exec)
 			continue;
-		map = (struct space_map){ .start = m.start, .end = m.end, .pgoff = m.pgoff, .from_ns = from_ns,
-					  .from_proc = true };
 		map.module = modules_intern(s->modules, &(struct symbolizer_mapping){
-			.dev_major = m.dev_major, .dev_minor = m.dev_minor, .inode = m.inode, .path = m.path });
+			.dev_major = m->dev_major, .dev_minor = m->dev_minor, .inode = m->inode, .path = m->path });
 		if (map.module->kind != MODULE_FILE)
 			map.pgoff = 0;
 		map_set_add(&g->maps, &map);

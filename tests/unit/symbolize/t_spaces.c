@@ -304,6 +304,35 @@ static void test_many(struct fixture *f, gconstpointer data)
 
 #define ADD(name, func) g_test_add("/spaces/" name, struct fixture, NULL, set_up, func, tear_down)
 
+static const struct maps_line *parsed(GArray *lines, guint i)
+{
+	return &g_array_index(lines, struct maps_line, i);
+}
+
+/* Code that a program copied to anonymous huge pages is its file's; a compiler's beside a library is not. */
+static void test_code_on_huge_pages(void)
+{
+	g_autofree char *text = g_strdup("400000-401000 r--p 00000000 08:01 7 /bin/huge\n"
+					 "401000-600000 r-xp 00001000 08:01 7 /bin/huge\n"
+					 "600000-800000 r-xp 00000000 00:00 0 \n"
+					 "800000-a00000 rwxp 00000000 00:00 0 \n"
+					 "a00000-a01000 r--p 00600000 08:01 7 /bin/huge\n"
+					 "b00000-b01000 r-xp 00000000 08:01 8 /lib/a.so\n"
+					 "b01000-b02000 r-xp 00000000 00:00 0 \n"
+					 "b02000-b03000 r-xp 00001000 08:01 8 /lib/a.so\n"
+					 "c00000-c01000 r-xp 00000000 00:00 0 \n");
+	g_autoptr(GArray) lines = maps_parse(text);
+
+	g_assert_cmpuint(lines->len, ==, 9);
+	g_assert_cmpstr(parsed(lines, 2)->path, ==, "/bin/huge");
+	g_assert_cmpuint(parsed(lines, 2)->inode, ==, 7);
+	g_assert_cmphex(parsed(lines, 2)->pgoff, ==, 0x200000);
+	g_assert_cmpstr(parsed(lines, 3)->path, ==, "/bin/huge");
+	g_assert_cmphex(parsed(lines, 3)->pgoff, ==, 0x400000);
+	g_assert_cmpstr(parsed(lines, 6)->path, ==, "");	/* the file goes on behind it as if it were not there */
+	g_assert_cmpstr(parsed(lines, 8)->path, ==, "");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -321,5 +350,6 @@ int main(int argc, char **argv)
 	ADD("foresee", test_foresee);
 	ADD("bounds", test_bounds);
 	ADD("many", test_many);
+	g_test_add_func("/spaces/code-on-huge-pages", test_code_on_huge_pages);
 	return g_test_run();
 }
