@@ -101,7 +101,8 @@ static int compare_doubles(const void *a, const void *b)
 
 double stats_threshold(double *p, size_t cnt, double q)
 {
-	qsort(p, cnt, sizeof(*p), compare_doubles);
+	if (cnt)
+		qsort(p, cnt, sizeof(*p), compare_doubles);
 	for (size_t i = cnt; i-- > 0;)
 		if (p[i] <= q * (double)(i + 1) / (double)cnt)
 			return p[i];

@@ -351,6 +351,7 @@ static void check_linked(struct fixture *f, bool spoil)
 	}
 	made = g_build_filename(f->dir, "stripped", NULL);
 	linked = g_build_filename(f->dir, "it.debug", NULL);
+	g_clear_pointer(&command, g_free);
 	g_assert_true(g_file_get_contents(made, &command, &len, NULL));
 	put_copy(f, command, (gssize)len);
 	g_clear_pointer(&command, g_free);
