@@ -211,6 +211,9 @@ static int export(const char *path, struct export_args *a, const struct format *
 	}
 	if (error)
 		cmd_error(COMMAND, "%s", error->message);
+	plan->selection = NULL;
+	plan->selection_text = NULL;
+	plan->ret_folded = NULL;
 	selection_free(selection);
 	profile_free(p);
 	return status;

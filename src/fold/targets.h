@@ -15,9 +15,9 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 void fold_targets_free(struct fold_targets *t);	/* NULL is fine */
 
 /* A record of impossible size is dropped and counted. */
-void fold_targets_add(struct fold_targets *t, const struct offcpu_rec_target *rec, size_t size);
+void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *rec, size_t size);
 
 /* The object with this id, index + 1; 0: there is none. */
-uint32_t fold_targets_object(struct fold_targets *t, uint64_t id);
+uint32_t fold_targets_object(struct fold_targets *all, uint64_t id);
 
 #endif

@@ -27,35 +27,36 @@ typedef void (*collect_sum_fn)(const struct offcpu_wait_slot *sum, void *data);
 struct collect_options {
 	enum collect_mode mode;
 	GArray *pids, *tids;	/* uint32_t, in our pid namespace; NULL: no such filter */
-	bool follow;		/* of pids and tids: what they fork, too */
 	GArray *cgroup_ids;	/* uint64_t */
 	const char *comm_glob;
-	bool no_user_threads, no_kernel_threads;
-	bool no_user_stacks, no_kernel_stacks;
 	uint32_t state_mask;	/* 1 << enum offcpu_state; 0: all */
 	uint64_t min_ns, max_ns;	/* listed waits; max 0: no bound */
-	bool frame_pointers_only;	/* no unwind tables */
-	bool lines;		/* inlined functions, files and lines in user stacks */
 	unsigned max_depth;	/* 0: OFFCPU_MAX_DEPTH */
-	bool want_wakers;	/* who ended each sleep */
 	unsigned chain_depth;	/* and who had woken the waker, and so on: so many in all; 0: one waker */
-	bool want_locks;	/* what futex waits are for */
-	bool want_objects;	/* and whatever else a wait is for */
-	bool want_blame;	/* who held the CPU while threads queued */
-	bool want_storms;	/* wakings of many threads at once, with their wakers */
-	bool include_self;
 	uint32_t command_pid;	/* trace this child of ours from its exec on, and its children */
 	const char *command_name;	/* what it will execute, as execvp() takes it; or NULL */
 	uint64_t sample_ns;	/* COLLECT_WAITS: the scale to begin with (abi/sample.h), 0: exact */
-	bool may_raise;		/* the governor may change it */
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
-	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 	uint64_t slice_ns;	/* COLLECT_WAITS: sums are kept apart by slices of the window of this length; 0: they are not */
 	size_t ring_bytes;	/* 0: the default */
 	collect_event_fn on_event;
 	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */
 	void *callback_data;
+	/* flags, which take little room side by side */
+	bool no_user_threads, no_kernel_threads;
+	bool no_user_stacks, no_kernel_stacks;
+	bool follow;		/* of pids and tids: what they fork, too */
+	bool frame_pointers_only;	/* no unwind tables */
+	bool lines;		/* inlined functions, files and lines in user stacks */
+	bool want_wakers;	/* who ended each sleep */
+	bool want_locks;	/* what futex waits are for */
+	bool want_objects;	/* and whatever else a wait is for */
+	bool want_blame;	/* who held the CPU while threads queued */
+	bool want_storms;	/* wakings of many threads at once, with their wakers */
+	bool include_self;
+	bool may_raise;		/* the governor may change the scale */
+	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 };
 
 #endif
