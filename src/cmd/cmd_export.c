@@ -193,7 +193,6 @@ static int export(const char *path, struct export_args *a, const struct format *
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *asked = query_text(&a->filters.query);
-	struct folded_result result = { 0 };
 	struct profile *p = range_read_profile(path, &a->range, &error);
 	struct selection *selection = p && knows(p, path, a, plan, &error) ? selection_new(p, &a->filters.query, &error)
 									   : NULL;
@@ -203,17 +202,15 @@ static int export(const char *path, struct export_args *a, const struct format *
 		objects_as_frames(p);
 	plan->selection = selection;
 	plan->selection_text = asked;
-	plan->ret_folded = &result;
 	if (selection && write_out(p, a, format, plan, &error)) {
 		status = EXIT_OK;
 		if (!format->has_accounts)
-			tell_rest(p, plan, &result);
+			tell_rest(p, plan, plan->ret_folded);
 	}
 	if (error)
 		cmd_error(COMMAND, "%s", error->message);
 	plan->selection = NULL;
 	plan->selection_text = NULL;
-	plan->ret_folded = NULL;
 	selection_free(selection);
 	profile_free(p);
 	return status;
@@ -246,7 +243,8 @@ static char *describe(void)
 int cmd_export(int argc, char **argv)
 {
 	struct export_args a = { 0 };
-	struct export_plan plan = { 0 };
+	struct folded_result folded = { 0 };
+	struct export_plan plan = { .ret_folded = &folded };
 	const struct format *format;
 	g_autofree char *text = describe();
 	int status;

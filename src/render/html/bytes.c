@@ -18,7 +18,7 @@ void bytes_put(GByteArray *out, uint64_t n)
 
 void bytes_put_signed(GByteArray *out, int64_t n)
 {
-	bytes_put(out, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
+	bytes_put(out, (uint64_t)n << 1 ^ (n < 0 ? UINT64_MAX : 0));
 }
 
 struct texts *texts_new(void)
