@@ -8,6 +8,7 @@
 #include "render/text/style.h"
 #include "render/text/util.h"
 
+#define FILTERS_WIDTH 60	/* a list of processes may be long: its beginning says enough */
 #define LOST_SHARE 0.005	/* of a side's time, from which on lost stacks are told */
 #define MOST 0.5	/* of the whole change: "most of it" */
 
@@ -195,7 +196,7 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 	}
 	if (info->filters && *info->filters) {
 		g_string_append(s, ", recorded with ");
-		text_safe(s, info->filters);
+		text_safe_cut(s, info->filters, FILTERS_WIDTH);
 	}
 	if ((double)d->lost_ns[side] >= LOST_SHARE * (double)MAX(d->total.side[side].off_cpu_ns, 1)) {
 		g_string_append(s, ", stacks lost of ");
