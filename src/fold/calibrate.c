@@ -269,6 +269,8 @@ void calibration_correct(struct calibration *c, const struct sums *sums, size_t 
 	total->preempted_ns = share_ns(g, PREEMPTED, &says);
 	sums_recount(sums, i, share_count(g, row), total);
 	says = amounts_of(total);
+	/* neither longer than all of them, nor shorter than their mean */
+	total->max_ns = MIN(MAX(total->max_ns, (off_cpu_ns(&says) + total->count - 1) / total->count), off_cpu_ns(&says));
 	ratio = said_ns > 0 ? (double)off_cpu_ns(&says) / said_ns : 1;
 	set_errors(c, g, ratio, sqrt(row->variance), weight, total);
 }

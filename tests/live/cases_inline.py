@@ -72,7 +72,7 @@ def inline_in_the_reports(env):
         return subprocess.run([env.offcpu, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=60, check=True).stdout
 
-    text = output("report", path)
+    text = output("report", "--full", path)
     for name in INLINED:
         env.check.that(re.search(rf"{name} \(unwind_inline\.c:\d+\) \(inlined\)", text), f"report: no {name}")
     env.check.that(re.search(r"container \(unwind_inline\.c:\d+\)\n", text), "report: no container")
