@@ -398,7 +398,7 @@ static void add_rest(const struct calibration_rest *rest, void *data)
 	struct wait w = {
 		.thread = rest->thread, .user = is_kernel ? 0 : node, .kernel = is_kernel ? node : 0, .state = rest->state,
 		.count = rest->count, .blocked_ns = rest->blocked_ns, .runnable_ns = rest->runnable_ns,
-		.preempted_ns = rest->preempted_ns, .max_ns = total_ns / rest->count,
+		.preempted_ns = rest->preempted_ns, .max_ns = (total_ns + rest->count - 1) / rest->count,
 	};
 
 	profile_stack_end(f->profile, node, STACK_PENDING);
