@@ -3,18 +3,17 @@
 #include <unistd.h>
 
 #include "analyse/reason/reason.h"
-#include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/filters.h"
+#include "cmd/input.h"
 #include "cmd/range.h"
 #include "cmd/rules.h"
 #include "cmd/views.h"
-#include "cmd/input.h"
 #include "render/json/json.h"
 #include "render/text/csv.h"
 #include "render/text/text.h"
 
 #define DEFAULT_FILE "trace.offcpu"
-#define IDS_MAX 4096
 #define TOP_DEFAULT 10
 #define TOP_GRAPH 30	/* edges that a picture can hold */
 
@@ -48,9 +47,10 @@ struct view_arg {
 /* As the options come; and what they mean. */
 struct report_args {
 	int top;
-	char *by, *weight, *state, *comm, *grep, *pids, *tids, *idle, *rate, *rules, *explain;
+	char *by, *weight, *idle, *rate, *rules, *explain;
+	struct filters filters;
 	struct range_args range;
-	gboolean json, csv, user, kernel;
+	gboolean json, csv;
 	struct view_arg *views;	/* views_cnt of them */
 };
 
@@ -58,51 +58,22 @@ struct report_plan {
 	const struct view *view;	/* NULL: the usual text, or what --json and --csv give */
 	bool is_full;	/* --by, --weight and --top mean the long text */
 	struct view_input input;	/* but for the profile and the selection */
-	char *states;
-	struct query query;
 	struct text_options text;
-	GArray *pids, *tids;
 };
 
 static void args_clear(struct report_args *a)
 {
 	g_free(a->by);
 	g_free(a->weight);
-	g_free(a->state);
-	g_free(a->comm);
-	g_free(a->grep);
-	g_free(a->pids);
-	g_free(a->tids);
 	g_free(a->idle);
 	g_free(a->rate);
 	g_free(a->rules);
 	g_free(a->explain);
+	filters_clear(&a->filters);
 	range_args_clear(&a->range);
 	for (size_t i = 0; i < views_cnt; i++)
 		g_free(a->views[i].value);
 	g_free(a->views);
-}
-
-/* "12,34" into uint32_t; false after a sentence. */
-static bool parse_ids(const char *option, const char *text, GArray *ids)
-{
-	g_auto(GStrv) parts = text ? g_strsplit(text, ",", IDS_MAX + 1) : NULL;
-
-	for (unsigned i = 0; parts && parts[i]; i++) {
-		guint64 id;
-
-		if (i >= IDS_MAX || !g_ascii_string_to_unsigned(parts[i], 10, 1, G_MAXINT32, &id, NULL)) {
-			cmd_error("report", "%s \"%s\": a list of positive numbers is wanted, like 12,34", option, text);
-			return false;
-		}
-		uint32_t id32 = (uint32_t)id;
-		g_array_append_val(ids, id32);
-	}
-	if (text && !ids->len) {
-		cmd_error("report", "%s \"\": a list of positive numbers is wanted, like 12,34", option);
-		return false;
-	}
-	return true;
 }
 
 /* The view that is asked for in place of the usual text; false after a sentence. */
@@ -183,7 +154,7 @@ static bool plan_first(const struct report_args *a, struct report_plan *plan)
 }
 
 /* False after a sentence about the first value that is no good. */
-static bool plan_make(const struct report_args *a, struct report_plan *plan)
+static bool plan_make(struct report_args *a, struct report_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -197,27 +168,15 @@ static bool plan_make(const struct report_args *a, struct report_plan *plan)
 		cmd_error("report", "--top %d: a number of rows is wanted, 0 for all", a->top);
 		return false;
 	}
-	if (a->user && a->kernel) {
-		cmd_error("report", "-u and -k: only one of them leaves any thread");
+	if (!filters_understand(&a->filters, &error)) {
+		cmd_error("report", "%s", error->message);
 		return false;
 	}
-	if (a->state && !parse_state_letters(a->state, &plan->states, &error)) {
-		cmd_error("report", "--state: %s", error->message);
-		return false;
-	}
-	if (!parse_ids("--pid", a->pids, plan->pids) || !parse_ids("--tid", a->tids, plan->tids))
-		return false;
 	plan->text.top = a->top < 0 ? TOP_DEFAULT : (unsigned)a->top;
 	plan->input.graph_top = a->top < 0 ? TOP_GRAPH : (unsigned)a->top;
 	plan->text.colour = cmd_stdout_has_colour();
 	plan->text.width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0;
-	plan->query = (struct query){
-		.states = plan->states, .comm = a->comm, .grep = a->grep,
-		.pids = (const uint32_t *)(void *)plan->pids->data, .pids_cnt = plan->pids->len,
-		.user_only = a->user, .kernel_only = a->kernel,
-		.tids = (const uint32_t *)(void *)plan->tids->data, .tids_cnt = plan->tids->len,
-	};
-	g_autofree char *asked = query_text(&plan->query);
+	g_autofree char *asked = query_text(&a->filters.query);
 	if (plan->view && plan->view->is_of_whole_time && *asked) {
 		cmd_error("report", "--%s %s: is about all of the time of these threads, not of %s", plan->view->name,
 			  plan->input.value, asked);
@@ -227,13 +186,13 @@ static bool plan_make(const struct report_args *a, struct report_plan *plan)
 		cmd_error("report", "--%s: is known of the whole window only, not with --from or --to", plan->view->name);
 		return false;
 	}
-	if (!range_args_check(&a->range, &error) || !query_check(&plan->query, &error)) {
+	if (!range_args_check(&a->range, &error)) {
 		cmd_error("report", "%s", error->message);
 		return false;
 	}
 	if (!plan_first(a, plan))
 		return false;
-	plan->input.query = &plan->query;
+	plan->input.query = &a->filters.query;
 	plan->input.text = &plan->text;
 	return true;
 }
@@ -285,8 +244,8 @@ static int report(const char *path, const struct report_args *a, const struct re
 		profile_free(p);
 		return EXIT_FAILED;
 	}
-	bool knows = p && recording_knows(p, path, plan->text.weight, &plan->query, &error) && knows_grouping(p, path, plan, &error);
-	struct selection *selection = knows ? selection_new(p, &plan->query, &error) : NULL;
+	bool knows = p && recording_knows(p, path, plan->text.weight, &a->filters.query, &error) && knows_grouping(p, path, plan, &error);
+	struct selection *selection = knows ? selection_new(p, &a->filters.query, &error) : NULL;
 	int status = knows && !selection ? EXIT_USAGE : EXIT_FAILED;
 
 	struct view_input input = plan->input;
@@ -342,14 +301,8 @@ int cmd_report(int argc, char **argv)
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per section, 0 for all (10; edges of a picture: 30)", "N" },
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "Group the last section's waits (stack), or who waits (role)", "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "What counts (off_cpu)", "WHAT" },
-		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
-		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads with such a name", "GLOB" },
-		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only waits with such a frame", "REGEX" },
-		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &a.pids, "Only these processes", "PID[,PID]" },
-		{ "tid", 't', 0, G_OPTION_ARG_STRING, &a.tids, "Only these threads", "TID[,TID]" },
-		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
-		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
 		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle, "Idle time: one line, a line by kind, or not a word (fold)", "fold|keep|drop" },
 		{ "rate", 0, 0, G_OPTION_ARG_STRING, &a.rate, "Requests per second: what each takes, and whether the time adds up", "R" },
 		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules, "Rules of your own for reasons, tried before the built-in ones", "FILE" },
@@ -360,8 +313,6 @@ int cmd_report(int argc, char **argv)
 	};
 	g_autofree GOptionEntry *entries = with_views(usual, G_N_ELEMENTS(usual), a.views);
 
-	plan.pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	plan.tids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	if (cmd_parse("report", "[FILE]", description, entries, &argc, &argv, &status)) {
 		status = EXIT_USAGE;
 		if (argc > 2)
@@ -373,9 +324,6 @@ int cmd_report(int argc, char **argv)
 		else if (plan_make(&a, &plan))
 			status = report(argc > 1 ? argv[1] : DEFAULT_FILE, &a, &plan);
 	}
-	g_array_unref(plan.pids);
-	g_array_unref(plan.tids);
-	g_free(plan.states);
 	args_clear(&a);
 	return status;
 }
