@@ -156,11 +156,12 @@ static __always_inline __u64 target_hash(const struct thread_state *st, const st
 /* Sends it unless it has crossed before; its id, or 0 when it did not get through. */
 static __always_inline __u64 intern_target(const struct thread_state *st, struct offcpu_rec_target *rec, __u64 file)
 {
+	__u64 id = target_hash(st, rec, file);	/* Linux 6.1 takes a map's key from the stack only */
 	__u32 one = 1;
 
-	rec->id = target_hash(st, rec, file);
-	if (bpf_map_lookup_elem(&crossed, &rec->id))
-		return rec->id;
+	rec->id = id;
+	if (bpf_map_lookup_elem(&crossed, &id))
+		return id;
 	rec->type = OFFCPU_REC_TARGET;
 	rec->proc_start_ns = st->proc_start_ns;
 	rec->pid = st->pid;
@@ -169,8 +170,8 @@ static __always_inline __u64 intern_target(const struct thread_state *st, struct
 		count_loss(OFFCPU_LOSS_OBJECT, 0);
 		return 0;
 	}
-	bpf_map_update_elem(&crossed, &rec->id, &one, BPF_ANY);
-	return rec->id;
+	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
+	return id;
 }
 
 /* The same thread and the same file: nothing else need be read. */
