@@ -8,11 +8,7 @@
  * Finds the rule that holds at a user address, in the spaces and slabs that user space filled (abi/space_abi.h).
  */
 
-/*
- * The number of the mapping that holds addr, or -1.  Those below that are not inlined are
- * global functions: the verifier checks those once, by themselves; inlined their branches multiply.
- */
-__noinline int find_mapping(const struct space *space, __u64 addr)
+static __always_inline int search_mappings(const struct space *space, __u64 addr)
 {
 	__u32 low = 0, high;
 
@@ -34,6 +30,24 @@ __noinline int find_mapping(const struct space *space, __u64 addr)
 		return -1;
 	low = (low - 1) & (SPACE_MAPPINGS_MAX - 1);
 	return addr < space->mapping[low].end ? (int)low : -1;
+}
+
+/*
+ * The number of the mapping that holds addr, or -1.  Those below that are not inlined are
+ * global functions: the verifier checks those once, by themselves; inlined their branches multiply.
+ */
+__noinline int find_mapping(const struct space *space, __u64 addr)
+{
+	return search_mappings(space, addr);
+}
+
+/*
+ * The same in a part of a program's mappings.  It calls nothing, and rule_in_mapping() is inlined where the
+ * walk's step is: Linux 6.1 rounds each call's stack up to 32 bytes, and 512 are all there is for a waking's walk.
+ */
+__noinline int find_in_part(__u64 key, __u64 addr)
+{
+	return search_mappings(bpf_map_lookup_elem(&spaces, &key), addr);
 }
 
 static __always_inline const struct unwind_block *block_at(__u32 number)
@@ -123,17 +137,20 @@ static __always_inline __u32 rule_in_mapping(const struct space_mapping *m, __u6
 	return find_rule(m->rows_block, m->index_block, (__u32)pc);
 }
 
-/* The rule by a part of a program's mappings. */
-__noinline __u32 rule_in_part(__u64 key, __u64 addr)
+/* The mapping that holds addr in a part of a program's mappings, or NULL. */
+static __always_inline const struct space_mapping *mapping_in_part(__u64 key, __u64 addr)
 {
-	const struct space *part = bpf_map_lookup_elem(&spaces, &key);
-	int number = part ? find_mapping(part, addr) : -1;
+	int number = find_in_part(key, addr);
+	const struct space *part;
 
 	if (number < 0)
-		return 0;
+		return NULL;
+	part = bpf_map_lookup_elem(&spaces, &key);
+	if (!part)
+		return NULL;
 	/* clang knows what find_mapping() can return and would drop the bound; the verifier does not */
 	barrier_var(number);
-	return rule_in_mapping(&part->mapping[number & (SPACE_MAPPINGS_MAX - 1)], addr);
+	return &part->mapping[number & (SPACE_MAPPINGS_MAX - 1)];
 }
 
 /* The rule that holds at an address; 0, a gap, where there is no table. */
@@ -154,7 +171,9 @@ static __always_inline __u32 rule_at(const struct space *space, struct walk_stat
 		m = &space->mapping[number & (SPACE_MAPPINGS_MAX - 1)];
 		at->mapping = number;
 	}
-	return m->is_part ? rule_in_part(m->part_key, addr) : rule_in_mapping(m, addr);
+	if (m->is_part)
+		m = mapping_in_part(m->part_key, addr);
+	return m ? rule_in_mapping(m, addr) : 0;
 }
 
 #endif
