@@ -105,6 +105,12 @@ struct sched_entity {
 	unsigned char sched_delayed;	/* 6.12 (152e11f6df29 "sched/fair: Implement delayed dequeue") */
 };
 
+/* With CONFIG_SCHED_INFO. */
+struct sched_info {
+	unsigned long pcount;
+	unsigned long long run_delay;
+};
+
 struct pt_regs {
 	unsigned long r10;
 	unsigned long bx, cx, dx, si, di;
@@ -120,6 +126,7 @@ struct pt_regs {
 struct mm_struct {
 	unsigned long *pgd;
 	unsigned long task_size;	/* where the program's addresses end */
+	unsigned long start_code;
 	int mm_lock_seq;		/* counts writers; 6.4 (5e31275cc997), with CONFIG_PER_VMA_LOCK */
 };
 
@@ -149,6 +156,7 @@ struct task_struct {
 	int on_cpu;
 	int on_rq;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	int pid, tgid;
 	struct task_struct *group_leader;
 	struct mm_struct *mm;

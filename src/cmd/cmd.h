@@ -58,5 +58,6 @@ int cmd_diff(int argc, char **argv);
 int cmd_hist(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_sample(int argc, char **argv);
 
 #endif

@@ -289,8 +289,15 @@ struct profile_sampling {
 	bool has_used;			/* it could be measured */
 };
 
+/* Threads were looked at instead of traced (fold/looks.h): once in each of so many periods. */
+struct profile_looks {
+	uint64_t asked_ns;	/* the period asked for */
+	uint64_t rounds;	/* 0: it was traced */
+	uint32_t budget_ppm;	/* of one CPU: what kept periods longer than asked for, if they are */
+};
+
 /*
- * What another tool's format does not tell.  Of a recording nothing is unknown in this sense.  What is unknown is 0, and nobody shows
+ * What another tool's format does not tell, or looks do not.  Of a traced recording nothing is unknown in this sense.  What is unknown is 0, and nobody shows
  * it: where the parts of a wait are unknown all of its time is in blocked_ns, and its state is '?'.
  */
 enum profile_unknown {
@@ -338,8 +345,9 @@ struct profile_info {
 	bool has_blame, has_storms;	/* they were asked for */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
+	struct profile_looks looks;
 	const char *imported;	/* what it was read from: "pprof (off_cpu in nanoseconds)"; NULL: a recording */
-	uint32_t unknown;	/* enum profile_unknown, of what was imported */
+	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
 };
 
@@ -453,10 +461,15 @@ static inline const struct state_total *profile_state(const struct profile *p, u
 {
 	return &g_array_index(p->states, struct state_total, i);
 }
-/* Were short waits sampled at any time? */
+/* Were short waits sampled at any time, or all?  Then times are estimates. */
 static inline bool profile_is_sampled(const struct profile *p)
 {
-	return p->info.sampling.max_ns != 0;
+	return p->info.sampling.max_ns != 0 || p->info.looks.rounds;
+}
+/* How often a second threads were looked at, on the average. */
+static inline double profile_looks_hz(const struct profile_info *info)
+{
+	return info->duration_ns ? (double)info->looks.rounds * 1e9 / (double)info->duration_ns : 0;
 }
 static inline const struct wait *profile_wait(const struct profile *p, uint32_t i)
 {

@@ -55,6 +55,14 @@ static void meta_row(struct reader *r)
 		info->tracer_start_cpu_ns = row_ns(r, 1);
 	if (strcmp(key, "tracer_stop_cpu_ns") == 0)
 		info->tracer_stop_cpu_ns = row_ns(r, 1);
+	if (strcmp(key, "looks_asked_ns") == 0)
+		info->looks.asked_ns = row_ns(r, 1);
+	if (strcmp(key, "looks_rounds") == 0)
+		info->looks.rounds = row_u32(r, 1);
+	if (strcmp(key, "looks_budget_ppm") == 0)
+		info->looks.budget_ppm = row_u32(r, 1);
+	if (strcmp(key, "unknown") == 0)
+		info->unknown = row_u32(r, 1) & (UNKNOWN_COUNTS | UNKNOWN_DURATIONS);
 	if (strcmp(key, "slice_ns") == 0)
 		row_of_slice_length(r, 1);
 	if (strcmp(key, "has_wakers") == 0)

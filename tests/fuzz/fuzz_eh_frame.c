@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../unit/unwind/step.h"
+#include "unwind/step.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/cfi.h"
 #include "unwind/table.h"

@@ -77,6 +77,20 @@ static void write_tracer(struct json *j, const struct profile_info *info)
 	json_object_end(j);
 }
 
+/* Only of a recording that was not traced. */
+static void write_looks(struct json *j, const struct profile_info *info)
+{
+	if (!info->looks.rounds)
+		return;
+	json_key(j, "looks");
+	json_object_begin(j);
+	json_member_uint(j, "rounds", info->looks.rounds);
+	json_member_uint(j, "period_ns", info->duration_ns / info->looks.rounds);
+	json_member_uint(j, "asked_period_ns", info->looks.asked_ns);
+	json_member_uint(j, "budget_ppm", info->looks.budget_ppm);
+	json_object_end(j);
+}
+
 static void write_sampling(struct json *j, const struct profile *p, const struct coverage *c)
 {
 	const struct profile_sampling *sampling = &p->info.sampling;
@@ -144,6 +158,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_member_uint(j, "open_at_start_ns", c.open_start_ns);
 	json_member_uint(j, "open_at_end_ns", c.open_end_ns);
 	write_sampling(j, p, &c);
+	write_looks(j, &p->info);
 	write_tracer(j, &p->info);
 	json_object_end(j);
 	accounts_free(a);

@@ -126,8 +126,10 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 {
 	text_thousands(s, row->threads_cnt);
 	g_string_append(s, row->threads_cnt == 1 ? " thread, " : " threads, ");
-	text_thousands(s, row->count);
-	g_string_append(s, row->count == 1 ? " wait, " : " waits, ");
+	if (!(f->profile->info.unknown & UNKNOWN_COUNTS)) {
+		text_thousands(s, row->count);
+		g_string_append(s, row->count == 1 ? " wait, " : " waits, ");
+	}
 	text_duration(s, row->time_ns);
 	double seconds = (double)f->profile->info.duration_ns / 1e9;
 	if (row->is_poll_loop && seconds > 0)

@@ -79,8 +79,12 @@ static void append_head(GString *s, const struct findings *f, const struct query
 	append_target(s, f);
 	g_string_append(s, ", ");
 	text_duration(s, p->info.duration_ns);
-	g_string_append_printf(s, ", %u CPU%s, %s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s",
-			       profile_is_sampled(p) ? "short waits sampled" : "exact");
+	g_string_append_printf(s, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
+	if (p->info.looks.rounds)
+		text_looks_rate(s, &p->info);
+	else
+		g_string_append(s, profile_is_sampled(p) ? "short waits sampled" : "exact");
+	g_string_append(s, ", ");
 	if (lost > observed / 1000 * LOSS_PERMILLE) {
 		g_string_append_printf(s, "%.1f%% lost (see --full)", text_percent(lost, observed));
 	} else {

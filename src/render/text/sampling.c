@@ -52,10 +52,33 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 	g_string_append_c(s, '\n');
 }
 
+void text_looks_rate(GString *s, const struct profile_info *info)
+{
+	double hz = profile_looks_hz(info);
+
+	g_string_append_printf(s, "sampled at %.*f Hz", hz < 9.5 ? hz < 0.95 ? 2 : 1 : 0, hz);
+}
+
+/* Threads were not traced. */
+static void looks_line(GString *s, const struct profile_info *info, const char *indent)
+{
+	double asked = info->looks.asked_ns ? 1e9 / (double)info->looks.asked_ns : 0;
+
+	g_string_append_printf(s, "%ssampled   ", indent);
+	text_thousands(s, info->looks.rounds);
+	g_string_append(s, " times: each time counts as what the thread was seen to do in it (");
+	text_looks_rate(s, info);
+	if (profile_looks_hz(info) < asked * 0.95)
+		g_string_append_printf(s, " in place of %g, to keep to %g%% of a CPU", asked, info->looks.budget_ppm / 1e4);
+	g_string_append(s, "); numbers and lengths of waits are not known\n");
+}
+
 void text_sampling(GString *s, const struct profile *p, const char *indent)
 {
 	const struct profile_sampling *sampling = &p->info.sampling;
 
+	if (p->info.looks.rounds)
+		looks_line(s, &p->info, indent);
 	if (sampling->max_ns)
 		sampling_line(s, sampling, indent);
 	budget_line(s, sampling, indent);

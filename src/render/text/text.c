@@ -189,12 +189,12 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 {
 	g_string_append(s, "  tracer    ");
 	g_string_append(s, info->self_excluded ? "the tracer's own threads were left out; " : "traced itself too; ");
-	g_string_append(s, "cost: BPF ");
+	g_string_append(s, info->looks.rounds ? "cost: " : "cost: BPF ");
 	if (info->has_bpf_ns)
 		text_duration(s, info->tracer_bpf_ns);
-	else
+	else if (!info->looks.rounds)
 		g_string_append(s, "unknown");
-	g_string_append(s, ", CPU ");
+	g_string_append(s, info->looks.rounds && !info->has_bpf_ns ? "CPU " : ", CPU ");
 	text_duration(s, info->tracer_cpu_ns);
 	if (info->tracer_stop_cpu_ns) {
 		g_string_append(s, " (start ");
@@ -219,17 +219,20 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	g_string_append(s, "  switches  ");
 	text_thousands(s, a->total.switches);
 	g_string_append(s, " by these threads, ");
-	text_thousands(s, p->info.switches);
-	g_string_append(s, " on all CPUs; ");
-	text_thousands(s, c.waits_cnt);
-	g_string_append(s, " waits listed, ");
+	if (!p->info.looks.rounds) {
+		text_thousands(s, p->info.switches);
+		g_string_append(s, " on all CPUs; ");
+		text_thousands(s, c.waits_cnt);
+		g_string_append(s, " waits listed, ");
+	}
 	text_thousands(s, a->total.threads_cnt);
 	g_string_append(s, a->total.threads_cnt == 1 ? " thread\n" : " threads\n");
 	coverage_residual(s, &a->total, options);
 	coverage_lost(s, p, &a->total, options);
 	coverage_filtered(s, &c, &a->total);
 	coverage_stacks(s, &c);
-	coverage_open(s, &c);
+	if (!p->info.looks.rounds)
+		coverage_open(s, &c);
 	text_sampling(s, p, "  ");
 	coverage_tracer(s, &p->info);
 	accounts_free(a);

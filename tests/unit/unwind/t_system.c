@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "step.h"
+#include "unwind/step.h"
 #include "unwind/arch_x86_64.h"
 #include "unwind/table.h"
 

@@ -20,7 +20,7 @@
 #include "frames.h"
 #include "symbolize/elf/table.h"
 #include "unwind/arch_x86_64.h"
-#include "walk.h"
+#include "unwind/walk.h"
 
 /* The child: a thread for every case, and its main thread waiting. */
 
@@ -298,7 +298,7 @@ static void show(const struct space *s, const struct unwind_stack *stack)
 
 static void walk_child(struct space *s, const struct unwind_regs *regs, struct unwind_stack *ret)
 {
-	struct unwind_source source = { &unwind_arch_x86_64, find_mapping, read_child, s, OFFCPU_MAX_DEPTH };
+	struct unwind_source source = { &unwind_arch_x86_64, find_mapping, read_child, s, OFFCPU_MAX_DEPTH, false };
 
 	unwind_walk(&source, regs, ret);
 	show(s, ret);
@@ -388,7 +388,7 @@ static void test_limit(void)
 	walk_child(&space, &regs, &all);
 	g_assert_cmpuint(all.end, ==, UNWIND_COMPLETE);
 	for (uint32_t max = 0; max <= all.depth + 1; max++) {
-		struct unwind_source source = { &unwind_arch_x86_64, find_mapping, read_child, &space, max };
+		struct unwind_source source = { &unwind_arch_x86_64, find_mapping, read_child, &space, max, false };
 
 		unwind_walk(&source, &regs, &stack);
 		g_assert_cmpuint(stack.depth, ==, MIN(max, all.depth));
@@ -423,7 +423,7 @@ static bool read_made(void *ctx, uint64_t addr, void *ret, size_t bytes)
 static void check_made(struct made m, uint64_t ip, uint64_t bp, uint32_t depth, enum unwind_end end, enum unwind_why why,
 		       uint64_t end_ip)
 {
-	struct unwind_source source = { &unwind_arch_x86_64, find_made, read_made, &m, 127 };
+	struct unwind_source source = { &unwind_arch_x86_64, find_made, read_made, &m, 127, false };
 	struct unwind_stack stack;
 	struct unwind_regs regs;
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef TEST_UNWIND_WALK_H
-#define TEST_UNWIND_WALK_H
+#ifndef UNWIND_WALK_H
+#define UNWIND_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/offcpu_abi.h"
-#include "step.h"
+#include "unwind/step.h"
 #include "unwind/arch.h"
 #include "unwind/table.h"
 
-/* Walks a user stack from user space, by the tables that the BPF unwinder goes by: the measure of what those say. */
+/*
+ * Walks a user stack from user space, by the tables that the BPF unwinder goes by: for samples without BPF, and the measure of what
+ * the tables say.
+ */
 
 /* An executable mapping: ELF virtual address = address - bias. */
 struct unwind_mapping {
@@ -62,8 +65,11 @@ struct unwind_source {
 	unwind_read_fn read;
 	void *ctx;	/* of both */
 	uint32_t max_depth;	/* at most OFFCPU_MAX_DEPTH */
+	bool finds_frames;	/* where the frame pointer is needed and not known, the frame is sought on the stack: see walk.c */
 };
 
+/* Registers of which only sp and ip are known: /proc/PID/task/TID/syscall tells no others. */
+void unwind_regs_set_sp(const struct unwind_arch *arch, uint64_t ip, uint64_t sp, struct unwind_regs *ret);
 /* Registers of which only these three are known; others may be added to ret->reg and ret->known. */
 void unwind_regs_set(const struct unwind_arch *arch, uint64_t ip, uint64_t sp, uint64_t bp, struct unwind_regs *ret);
 

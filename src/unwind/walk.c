@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "walk.h"
+#include "unwind/walk.h"
 
 #include <glib.h>
+#include <string.h>
 
 void unwind_regs_set(const struct unwind_arch *arch, uint64_t ip, uint64_t sp, uint64_t bp, struct unwind_regs *ret)
 {
@@ -9,6 +10,13 @@ void unwind_regs_set(const struct unwind_arch *arch, uint64_t ip, uint64_t sp, u
 	ret->reg[arch->sp_reg] = sp;
 	ret->reg[arch->bp_reg] = bp;
 	ret->known = 1u << arch->sp_reg | 1u << arch->bp_reg;
+}
+
+void unwind_regs_set_sp(const struct unwind_arch *arch, uint64_t ip, uint64_t sp, struct unwind_regs *ret)
+{
+	*ret = (struct unwind_regs){ .ip = ip };
+	ret->reg[arch->sp_reg] = sp;
+	ret->known = 1u << arch->sp_reg;
 }
 
 static enum unwind_why why_of(enum unwind_step step)
@@ -47,6 +55,79 @@ static void end(struct walk *w, enum unwind_end how, enum unwind_why why)
 	w->stack->end_ip = how == UNWIND_BROKEN ? w->regs.ip : 0;
 }
 
+/* How far above its stack pointer a frame's saved frame pointer is sought. */
+#define FRAME_SOUGHT_BYTES 16384
+#define FRAME_RANGE (8u << 20)
+#define CALL_BYTES 7
+
+/* Do the bytes before a return address end with a call?  E8 rel32 is told with where it goes to. */
+static bool ends_with_call(const uint8_t *code, int32_t *ret_rel, bool *ret_is_direct)
+{
+	const uint8_t *end = code + CALL_BYTES;
+
+	*ret_is_direct = end[-5] == 0xe8;
+	if (*ret_is_direct) {
+		memcpy(ret_rel, end - 4, sizeof(*ret_rel));
+		return true;
+	}
+	return (end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0) || (end[-3] == 0xff && (end[-2] & 0xf8) == 0x50) ||
+	       (end[-6] == 0xff && ((end[-5] & 0xf8) == 0x90 || end[-5] == 0x15)) ||
+	       (end[-7] == 0xff && (end[-6] & 0xf8) == 0x90) || (end[-4] == 0xff && (end[-3] & 0xf8) == 0x50);
+}
+
+/* Is `ra` an address that a call of the function around `ip` would return to? */
+static bool may_return_to(const struct walk *w, uint64_t ra, uint64_t ip)
+{
+	struct unwind_mapping callee, caller;
+	uint8_t code[CALL_BYTES];
+	bool is_direct;
+	int32_t rel;
+
+	if (!w->s->find(w->s->ctx, ra - 1, &caller) || !w->s->read(w->s->ctx, ra - CALL_BYTES, code, sizeof(code)) ||
+	    !ends_with_call(code, &rel, &is_direct))
+		return false;
+	if (!is_direct)
+		return true;
+	uint64_t target = ra + (uint64_t)(int64_t)rel;
+
+	if (!w->s->find(w->s->ctx, ip, &callee) || !w->s->find(w->s->ctx, target, &caller))
+		return false;
+	/* by way of a linkage table, or to the start of that function */
+	return caller.table != callee.table || (target <= ip && ip - target < FRAME_SOUGHT_BYTES * 16) ||
+	       (caller.table && unwind_rule_cfa(unwind_table_find(caller.table, target - caller.bias)) == UNWIND_CFA_PLT);
+}
+
+/*
+ * A frame whose rule goes by the frame pointer, which nothing told so far.  It lies above sp: the first two words that can be a saved
+ * frame pointer, which points further up, and an address to return to behind a call of this function.
+ */
+static bool find_frame(struct walk *w)
+{
+	const struct unwind_arch *arch = w->s->arch;
+	uint64_t sp = w->regs.reg[arch->sp_reg], pair[2];
+
+	for (uint64_t at = sp; at < sp + FRAME_SOUGHT_BYTES && at >= sp; at += 8) {
+		if (at % 16)	/* the ABI aligns stacks at calls */
+			continue;
+		if (!w->s->read(w->s->ctx, at, pair, sizeof(pair)))
+			return false;
+		if ((pair[0] && (pair[0] % 16 || pair[0] <= at || pair[0] - at > FRAME_RANGE) && pair[0] != 1) ||
+		    !may_return_to(w, pair[1], w->regs.ip))
+			continue;
+		w->regs.reg[arch->bp_reg] = at;
+		w->regs.known |= 1u << arch->bp_reg;
+		w->stack->guess_cnt++;
+		return true;
+	}
+	return false;
+}
+
+/* The usual frame: `push %rbp; mov %rsp,%rbp`. */
+static bool is_plain_frame(uint32_t rule)
+{
+	return unwind_rule_cfa(rule) == UNWIND_CFA_BP && unwind_rule_offset(rule) == 16;
+}
+
 /*
  * By the frame pointer where there are no rules: in JIT code, and in files built without, of
  * which many keep the frame pointer.  What it yields there is checked by the next look-up.
@@ -56,8 +137,13 @@ static enum unwind_step step(struct walk *w, const struct unwind_mapping *m)
 	const struct unwind_source *s = w->s;
 	enum unwind_step step = UNWIND_STEP_NO_INFO;
 
-	if (m->table)
-		step = unwind_step(unwind_table_find(m->table, lookup_addr(w) - m->bias), &w->regs, s->read, s->ctx);
+	if (m->table) {
+		uint32_t rule = unwind_table_find(m->table, lookup_addr(w) - m->bias);
+
+		step = unwind_step(rule, &w->regs, s->read, s->ctx);
+		if (step == UNWIND_STEP_UNKNOWN_REG && s->finds_frames && is_plain_frame(rule) && find_frame(w))
+			step = unwind_step(rule, &w->regs, s->read, s->ctx);
+	}
 	w->via = step == UNWIND_STEP_SIGNAL ? UNWIND_VIA_SIGNAL : UNWIND_VIA_TABLE;
 	if (step != UNWIND_STEP_NO_INFO)
 		return step;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef TEST_UNWIND_STEP_H
-#define TEST_UNWIND_STEP_H
+#ifndef UNWIND_STEP_H
+#define UNWIND_STEP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "step.h"
+#include "unwind/step.h"
 
 #include "abi/unwind_abi.h"
 #include "unwind/arch_x86_64.h"

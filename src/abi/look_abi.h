@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef LOOK_ABI_H
+#define LOOK_ABI_H
+
+/* What src/bpf/look.bpf.c tells of a thread at each look; user space takes it by reading the iterator's file. */
+
+#ifndef __bpf__	/* there, ktypes.h has them */
+#include <linux/types.h>
+#endif
+
+#define LOOK_FRAMES_MAX 127
+#define LOOK_STACK_BYTES 2048	/* of the user stack, from its pointer on; what lies above is read when it is needed */
+#define LOOK_COMM_LEN 16
+
+enum look_flag {
+	LOOK_KERNEL = 1 << 0,	/* a kernel thread */
+	LOOK_RUNS = 1 << 1,	/* on a CPU */
+	LOOK_STOOD = 1 << 2,	/* has not run since the last look, so nothing is said of its stacks */
+	LOOK_MOVED = 1 << 3,	/* ran while its stacks were read */
+};
+
+/* In front of `frames` kernel addresses, innermost first, and `stack_bytes` bytes of user stack. */
+struct look_record {
+	__u32 pid, tid;
+	__u64 start_ns;		/* since boot */
+	__u64 code;		/* where its program begins: another one after an exec */
+	__u64 run_ns, queue_ns, runs;	/* as /proc/PID/schedstat has them */
+	__u32 state;		/* TASK_* */
+	__u32 flags;		/* enum look_flag */
+	__u64 ip, sp, bp;	/* of user space; ip 0: none */
+	__u32 frames, stack_bytes;
+	char comm[LOOK_COMM_LEN];
+};
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * offcpu sample: an iterator over all threads.  Nothing of it runs but while user space reads its file, once for each look.  A thread
+ * that has not run since the last look is told in a few words; of others the kernel stack, the registers and the innermost part of the
+ * user stack go along, which user space walks.
+ */
+#include "bpf/ktypes.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi/look_abi.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+const volatile __u32 pidns_inum;	/* ours; 0: the initial one */
+const volatile bool by_tgid, by_tid, want_user, want_kernel, want_ustack, want_kstack;
+const volatile __u32 self_tgid;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u8);
+} wanted_tgids SEC(".maps"), wanted_tids SEC(".maps");
+
+/* How often a thread had got a CPU when its stacks were told last; by its start and number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 131072);
+	__type(key, __u64);
+	__type(value, __u64);
+} told SEC(".maps");
+
+/* One reader at a time, so one of these. */
+struct buffer {
+	struct look_record rec;
+	__u64 frame[LOOK_FRAMES_MAX + 1];
+	__u8 stack[LOOK_STACK_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct buffer);
+} buffers SEC(".maps");
+
+/* Its ids as we see them; false: it is outside of our pid namespace. */
+static __always_inline __u32 id_in_namespace(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
+
+	for (__u32 i = 0; i < 8; i++) {
+		struct upid upid;
+
+		if (i > level)
+			break;
+		if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]))
+			break;
+		if (BPF_CORE_READ(upid.ns, ns.inum) == pidns_inum)
+			return upid.nr;
+	}
+	return 0;
+}
+
+static __always_inline bool identify(struct task_struct *task, struct look_record *rec)
+{
+	rec->tid = task->pid;
+	rec->pid = task->tgid;
+	if (pidns_inum) {
+		rec->tid = id_in_namespace(task);
+		rec->pid = id_in_namespace(BPF_CORE_READ(task, group_leader));
+	}
+	return rec->tid && rec->pid;
+}
+
+static __always_inline bool is_wanted(struct task_struct *task, const struct look_record *rec)
+{
+	__u32 pid = rec->pid, tid = rec->tid;
+
+	if (pid == self_tgid || (task->flags & PF_KTHREAD ? !want_kernel : !want_user))
+		return false;
+	if (!by_tgid && !by_tid)
+		return true;
+	return (by_tgid && bpf_map_lookup_elem(&wanted_tgids, &pid)) || (by_tid && bpf_map_lookup_elem(&wanted_tids, &tid));
+}
+
+static __always_inline void read_counts(struct task_struct *task, struct look_record *rec)
+{
+	rec->run_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	if (bpf_core_field_exists(task->sched_info)) {
+		rec->queue_ns = BPF_CORE_READ(task, sched_info.run_delay);
+		rec->runs = BPF_CORE_READ(task, sched_info.pcount);
+	} else {
+		rec->runs = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+	}
+}
+
+static __always_inline __u32 state_now(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return BPF_CORE_READ(task, __state);
+	return (__u32)BPF_CORE_READ((struct task_struct___old *)task, state);
+}
+
+static __always_inline void read_user(struct task_struct *task, struct buffer *b)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (!regs || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return;
+	b->rec.ip = BPF_CORE_READ(regs, ip);
+	b->rec.sp = BPF_CORE_READ(regs, sp);
+	b->rec.bp = BPF_CORE_READ(regs, bp);
+	if (b->rec.sp && !bpf_copy_from_user_task(b->stack, LOOK_STACK_BYTES, (void *)b->rec.sp, task, 0))
+		b->rec.stack_bytes = LOOK_STACK_BYTES;
+}
+
+static __always_inline void read_stacks(struct task_struct *task, struct buffer *b)
+{
+	__u64 runs = b->rec.runs;
+
+	if (want_kstack) {
+		long bytes = bpf_get_task_stack(task, b->frame, LOOK_FRAMES_MAX * sizeof(__u64), 0);
+
+		b->rec.frames = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+	}
+	if (want_ustack)
+		read_user(task, b);
+	read_counts(task, &b->rec);
+	if (b->rec.runs != runs || BPF_CORE_READ(task, on_cpu))
+		b->rec.flags |= LOOK_MOVED;
+}
+
+static __always_inline void fill(struct task_struct *task, struct buffer *b, __u64 key)
+{
+	struct look_record *rec = &b->rec;
+	__u64 *last = bpf_map_lookup_elem(&told, &key);
+
+	rec->start_ns = BPF_CORE_READ(task, start_boottime);
+	rec->code = BPF_CORE_READ(task, mm, start_code);
+	rec->ip = rec->sp = rec->bp = 0;
+	rec->frames = rec->stack_bytes = 0;
+	rec->flags = task->flags & PF_KTHREAD ? LOOK_KERNEL : 0;
+	BPF_CORE_READ_INTO(&rec->comm, task, comm);
+	read_counts(task, rec);
+	rec->state = state_now(task);
+	if (BPF_CORE_READ(task, on_cpu))
+		rec->flags |= LOOK_RUNS;
+	else if (last && *last == rec->runs)
+		rec->flags |= LOOK_STOOD;
+	else
+		read_stacks(task, b);
+}
+
+/* Where the file's buffer is full the kernel calls again with the same thread: so it counts as told behind that only. */
+static __always_inline bool tell(struct seq_file *seq, struct buffer *b)
+{
+	__u32 frames = b->rec.frames;
+
+	if (bpf_seq_write(seq, &b->rec, sizeof(b->rec)))
+		return false;
+	if (frames > LOOK_FRAMES_MAX)
+		return true;
+	if (frames && bpf_seq_write(seq, b->frame, frames * sizeof(__u64)))
+		return false;
+	return !b->rec.stack_bytes || !bpf_seq_write(seq, b->stack, LOOK_STACK_BYTES);
+}
+
+SEC("iter.s/task")
+int look_at_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u32 zero = 0;
+	struct buffer *b = bpf_map_lookup_elem(&buffers, &zero);
+	__u64 key, runs;
+
+	if (!task || !b || !task->pid || task->exit_state || !identify(task, &b->rec) || !is_wanted(task, &b->rec))
+		return 0;
+	key = BPF_CORE_READ(task, start_boottime) * 0x9e3779b97f4a7c15ULL ^ task->pid;
+	fill(task, b, key);
+	if (!tell(ctx->meta->seq, b))
+		return 0;
+	/* one that runs has other stacks by the time it sleeps, and its count then is this one */
+	runs = b->rec.flags & (LOOK_RUNS | LOOK_MOVED) ? ~0ULL : b->rec.runs;
+	if (!(b->rec.flags & LOOK_STOOD))
+		bpf_map_update_elem(&told, &key, &runs, BPF_ANY);
+	return 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Looks by a BPF iterator over all threads: see bpf/look.bpf.c. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/look_abi.h"
+#include "attach/core_btf.h"
+#include "attach/error.h"
+#include "attach/feature.h"
+#include "attach/sections.h"
+#include "base/clock.h"
+#include "sample/parts.h"
+#include "look.skel.h"
+
+#define READ_BYTES (256 * 1024)
+
+/* include/linux/sched.h */
+#define STATE_INTERRUPTIBLE 0x1
+#define STATE_UNINTERRUPTIBLE 0x2
+#define STATE_STOPPED 0x4
+#define STATE_TRACED 0x8
+#define STATE_PARKED 0x40
+#define STATE_NOLOAD 0x400
+
+struct task_source {
+	struct look_bpf *skel;
+	struct core_btf *core_btf;
+	GByteArray *text;	/* what the iterator told in this round */
+};
+
+static int no_message(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return 0;
+}
+
+static bool fill_filter(const struct bpf_map *map, const GArray *ids, GError **error)
+{
+	uint8_t one = 1;
+
+	for (guint i = 0; ids && i < ids->len; i++) {
+		if (bpf_map_update_elem(bpf_map__fd(map), &g_array_index(ids, uint32_t, i), &one, BPF_ANY) == 0)
+			continue;
+		attach_set_error(error, -errno, "too many processes or threads to select");
+		return false;
+	}
+	return true;
+}
+
+/* Our pid namespace's number, 0 for the initial one. */
+static uint32_t pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU ? 0 : (uint32_t)st.st_ino;	/* PROC_PID_INIT_INO */
+}
+
+static void configure(struct look_bpf *skel, const struct sampler_options *o)
+{
+	skel->rodata->pidns_inum = pid_namespace();
+	skel->rodata->by_tgid = o->pids != NULL;
+	skel->rodata->by_tid = o->tids != NULL;
+	skel->rodata->want_user = !o->no_user_threads;
+	skel->rodata->want_kernel = !o->no_kernel_threads;
+	skel->rodata->want_ustack = !o->no_user_stacks;
+	skel->rodata->want_kstack = !o->no_kernel_stacks;
+	skel->rodata->self_tgid = o->include_self ? 0 : (uint32_t)getpid();
+}
+
+static bool load(struct task_source *source, const struct sampler_options *o, GError **error)
+{
+	size_t elf_bytes;
+	const void *elf = look_bpf__elf_bytes(&elf_bytes);
+	int err;
+
+	libbpf_set_print(no_message);
+	sections_register();
+	if (feature_kernel_btf())
+		source->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(source->core_btf));
+	source->skel = look_bpf__open_opts(&opts);
+	if (!source->skel) {
+		attach_set_error(error, -errno, "open the BPF object");
+		return false;
+	}
+	configure(source->skel, o);
+	err = look_bpf__load(source->skel);
+	if (!err)
+		err = look_bpf__attach(source->skel);
+	if (err)
+		attach_set_load_error(error, err);
+	return !err && fill_filter(source->skel->maps.wanted_tgids, o->pids, error) &&
+	       fill_filter(source->skel->maps.wanted_tids, o->tids, error);
+}
+
+struct task_source *task_source_new(struct sampler *s, GError **error)
+{
+	struct task_source *source = g_new0(struct task_source, 1);
+
+	source->text = g_byte_array_new();
+	if (!load(source, &s->options, error)) {
+		g_prefix_error(error, "%s", "without --proc: ");
+		task_source_free(source);
+		return NULL;
+	}
+	symbolizer_foresee_kernel(s->symbolizer);
+	return source;
+}
+
+void task_source_free(struct task_source *source)
+{
+	if (!source)
+		return;
+	look_bpf__destroy(source->skel);
+	core_btf_free(source->core_btf);
+	g_byte_array_unref(source->text);
+	g_free(source);
+}
+
+/* All that it tells in one round. */
+static bool read_all(struct task_source *source)
+{
+	int fd = bpf_iter_create(bpf_link__fd(source->skel->links.look_at_task));
+	gsize filled = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	do {
+		if (source->text->len < filled + READ_BYTES)
+			g_byte_array_set_size(source->text, (guint)filled + READ_BYTES);
+		n = read(fd, source->text->data + filled, READ_BYTES);
+		if (n > 0)
+			filled += (gsize)n;
+	} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+	close(fd);
+	g_byte_array_set_size(source->text, (guint)filled);
+	return n == 0;
+}
+
+/* The letter, as the BPF programs of record have it. */
+static uint8_t letter_of(uint32_t state)
+{
+	if (state & STATE_STOPPED)
+		return 'T';
+	if (state & STATE_TRACED)
+		return 't';
+	if (state & STATE_PARKED)
+		return 'P';
+	if (state & STATE_UNINTERRUPTIBLE)
+		return state & STATE_NOLOAD ? 'I' : 'D';
+	return state & STATE_INTERRUPTIBLE ? 'S' : 'R';
+}
+
+static uint32_t kernel_stack(struct sampler *s, const struct look_record *rec, const uint64_t *frames)
+{
+	if (!rec->frames)
+		return 0;
+	s->rec.depth = MIN(rec->frames, OFFCPU_MAX_DEPTH);
+	s->rec.end = rec->frames > OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
+	memcpy(s->rec.ip, frames, s->rec.depth * sizeof(*frames));
+	return sampler_stack(s, 0, 0, false);
+}
+
+static uint32_t user_stack(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *stack)
+{
+	const struct space_regs regs = {
+		.ip = rec->ip, .sp = rec->sp, .bp = rec->bp, .has_bp = true, .stack = stack, .stack_bytes = rec->stack_bytes,
+	};
+
+	return rec->ip ? sampler_user_stack(s, t, &regs) : 0;
+}
+
+static struct sampled *thread_of(struct sampler *s, const struct look_record *rec, const struct proc_stat *stat, uint64_t now_ns)
+{
+	struct sampled *t = g_hash_table_lookup(s->threads, GUINT_TO_POINTER(rec->tid));
+	const struct proc_sched counts = { .run_ns = rec->run_ns, .queue_ns = rec->queue_ns, .runs = rec->runs };
+
+	if (t && t->start_ns != rec->start_ns) {
+		sampler_forget(s, t);
+		t = NULL;
+	}
+	if (!t) {
+		if (!sampler_wants(s, (pid_t)rec->pid, (pid_t)rec->tid, stat->comm, stat->is_kernel))
+			return NULL;
+		t = sampler_meet(s, (pid_t)rec->pid, (pid_t)rec->tid, stat, rec->start_ns, now_ns);
+		t->has_counts = true;
+		if (t->start_ns < s->start_ns + s->boot_offset_ns || !s->start_ns)
+			t->first = counts;
+	} else if (strcmp(stat->comm, t->comm) != 0 || t->space != stat->code) {
+		sampler_note_exec(s, t, stat, now_ns);
+	}
+	t->last = counts;
+	t->is_seen = true;
+	return t;
+}
+
+static void take(struct sampler *s, const struct look_record *rec, const uint64_t *frames, const void *stack, uint64_t now_ns)
+{
+	struct proc_stat stat = { .is_kernel = rec->flags & LOOK_KERNEL, .code = rec->code };
+	struct sampled *t;
+
+	memcpy(stat.comm, rec->comm, LOOK_COMM_LEN);
+	t = thread_of(s, rec, &stat, now_ns);
+	if (!t)
+		return;
+	if (rec->flags & LOOK_RUNS) {
+		sampler_saw(s, t, LOOK_STATE_RUNS, 0, 0, false, now_ns);
+	} else if (rec->flags & LOOK_STOOD && !t->is_new && t->look.state != LOOK_STATE_RUNS) {
+		sampler_saw(s, t, t->look.state, t->look.user, t->look.kernel, true, now_ns);
+	} else {
+		uint32_t kernel = kernel_stack(s, rec, frames), user = user_stack(s, t, rec, stack);
+
+		s->moved_cnt += (rec->flags & LOOK_MOVED) != 0;
+		sampler_saw(s, t, letter_of(rec->state), user, kernel, false, now_ns);
+	}
+}
+
+void by_task_round(struct sampler *s)
+{
+	struct task_source *source = s->tasks;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, s->threads);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		((struct sampled *)value)->is_seen = false;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (!read_all(source))
+		return;
+	for (gsize at = 0; source->text->len - at >= sizeof(struct look_record);) {
+		struct look_record rec;
+		uint64_t frames[LOOK_FRAMES_MAX];
+		gsize left;
+
+		memcpy(&rec, source->text->data + at, sizeof(rec));
+		at += sizeof(rec);
+		left = source->text->len - at;
+		if (rec.frames > LOOK_FRAMES_MAX || rec.frames * sizeof(frames[0]) + rec.stack_bytes > left)
+			break;
+		memcpy(frames, source->text->data + at, rec.frames * sizeof(frames[0]));
+		at += rec.frames * sizeof(frames[0]);
+		take(s, &rec, frames, source->text->data + at, now_ns);
+		at += rec.stack_bytes;
+	}
+}

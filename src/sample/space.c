@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "sample/space.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "symbolize/process/fileopen.h"
+#include "symbolize/process/maps.h"
+#include "unwind/arch_x86_64.h"
+#include "unwind/walk.h"
+
+#define PROC_DIR "/proc"
+#define MAPS_MAX_BYTES (8u << 20)
+#define REREAD_NS 1000000000ULL	/* mappings of a process are read again for an unknown address at most so often */
+#define BLOCK_BYTES 4096
+#define BLOCKS 8
+
+struct file_key {
+	uint64_t device, inode;
+};
+
+struct range {
+	uint64_t start, end;
+	struct unwind_mapping m;
+};
+
+struct program {
+	uint64_t space, read_ns;
+	GArray *ranges;	/* struct range, sorted */
+};
+
+struct spaces_read {
+	GHashTable *files;	/* struct file_key -> struct unwind_table or NULL */
+	GHashTable *programs;	/* pid -> struct program */
+	struct unwind_table *vdso;
+};
+
+/* One walk: the blocks of memory it has read. */
+struct reading {
+	struct spaces_read *s;
+	struct program *program;
+	pid_t pid;
+	const struct space_regs *regs;
+	uint64_t block_at[BLOCKS];
+	uint8_t block[BLOCKS][BLOCK_BYTES];
+	unsigned block_cnt, next;
+	int error;
+};
+
+static guint file_key_hash(gconstpointer p)
+{
+	const struct file_key *k = p;
+
+	return hash_end(hash_more(k->device, k->inode));
+}
+
+static gboolean file_key_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct file_key)) == 0;
+}
+
+static void program_free(gpointer p)
+{
+	struct program *program = p;
+
+	g_array_unref(program->ranges);
+	g_free(program);
+}
+
+static void table_free(gpointer table)
+{
+	unwind_table_free(table);
+}
+
+struct spaces_read *spaces_read_new(void)
+{
+	struct spaces_read *s = g_new0(struct spaces_read, 1);
+
+	s->files = g_hash_table_new_full(file_key_hash, file_key_equal, g_free, table_free);
+	s->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);
+	return s;
+}
+
+void spaces_read_free(struct spaces_read *s)
+{
+	if (!s)
+		return;
+	g_hash_table_destroy(s->programs);
+	g_hash_table_destroy(s->files);
+	unwind_table_free(s->vdso);
+	g_free(s);
+}
+
+void spaces_read_forget(struct spaces_read *s, pid_t pid)
+{
+	g_hash_table_remove(s->programs, GINT_TO_POINTER(pid));
+}
+
+/* The kernel's, the same in every process of 64 bits: ours is at hand. */
+static struct unwind_table *vdso_table(struct spaces_read *s, const struct maps_line *line)
+{
+	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+
+	if (!s->vdso && image)
+		s->vdso = unwind_table_build_memory(image, line->end - line->start, NULL);
+	return s->vdso;
+}
+
+static struct unwind_table *file_table(struct spaces_read *s, pid_t pid, const struct maps_line *line)
+{
+	struct file_key key = { (uint64_t)line->dev_major << 32 | line->dev_minor, line->inode };
+	struct unwind_table *table = NULL;
+	gpointer known;
+	struct stat st;
+
+	if (g_hash_table_lookup_extended(s->files, &key, NULL, &known))
+		return known;
+	int held = file_hold_line(PROC_DIR, (uint32_t)pid, line, true, &st);
+	int fd = held < 0 ? -1 : file_open_held(held);
+
+	if (fd >= 0) {
+		table = unwind_table_build(fd, NULL);
+		close(fd);
+	}
+	if (held >= 0)
+		close(held);
+	g_hash_table_insert(s->files, g_memdup2(&key, sizeof(key)), table);
+	return table;
+}
+
+static void add_range(struct spaces_read *s, struct program *program, pid_t pid, const struct maps_line *line)
+{
+	struct range r = { .start = line->start, .end = line->end };
+	uint64_t vaddr = 0;
+
+	if (strcmp(line->path, "[vdso]") == 0)
+		r.m = (struct unwind_mapping){ vdso_table(s, line), line->start };
+	else if (line->inode)
+		r.m.table = file_table(s, pid, line);
+	if (r.m.table && line->inode) {
+		if (elf_segments_vaddr(r.m.table->segments, r.m.table->segment_cnt, line->pgoff, &vaddr))
+			r.m.bias = line->start - vaddr;
+		else
+			r.m.table = NULL;
+	}
+	g_array_append_val(program->ranges, r);
+}
+
+static void read_program(struct spaces_read *s, struct program *program, pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf(PROC_DIR "/%d/maps", pid);
+	size_t len;
+	g_autofree char *text = file_read_text(path, MAPS_MAX_BYTES, &len);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+
+	program->read_ns = clock_ns(CLOCK_MONOTONIC);
+	g_array_set_size(program->ranges, 0);
+	for (guint i = 0; lines && i < lines->len; i++) {
+		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
+
+		if (line->is_exec)
+			add_range(s, program, pid, line);
+	}
+}
+
+static struct program *program_of(struct spaces_read *s, pid_t pid, uint64_t space)
+{
+	struct program *program = g_hash_table_lookup(s->programs, GINT_TO_POINTER(pid));
+
+	if (program && program->space == space)
+		return program;
+	if (!program) {
+		program = g_new0(struct program, 1);
+		program->ranges = g_array_new(FALSE, FALSE, sizeof(struct range));
+		g_hash_table_insert(s->programs, GINT_TO_POINTER(pid), program);
+	}
+	program->space = space;
+	read_program(s, program, pid);
+	return program;
+}
+
+static const struct range *range_of(const struct program *program, uint64_t addr)
+{
+	guint low = 0, high = program->ranges->len;
+
+	while (low < high) {
+		guint mid = low + (high - low) / 2;
+		const struct range *r = &g_array_index(program->ranges, struct range, mid);
+
+		if (addr < r->start)
+			high = mid;
+		else if (addr >= r->end)
+			low = mid + 1;
+		else
+			return r;
+	}
+	return NULL;
+}
+
+static bool find(void *ctx, uint64_t addr, struct unwind_mapping *ret)
+{
+	struct reading *r = ctx;
+	const struct range *range = range_of(r->program, addr);
+
+	if (!range)
+		return false;
+	*ret = range->m;
+	return true;
+}
+
+static const uint8_t *block_of(struct reading *r, uint64_t at)
+{
+	for (unsigned i = 0; i < r->block_cnt; i++)
+		if (r->block_at[i] == at)
+			return r->block[i];
+	unsigned slot = r->next++ % BLOCKS;
+	struct iovec to = { r->block[slot], BLOCK_BYTES }, from = { (void *)(uintptr_t)at, BLOCK_BYTES };
+
+	r->block_at[slot] = 0;
+	r->block_cnt = MAX(r->block_cnt, slot + 1);
+	if (process_vm_readv(r->pid, &to, 1, &from, 1, 0) != BLOCK_BYTES) {
+		r->error = errno;
+		return NULL;
+	}
+	r->block_at[slot] = at;
+	return r->block[slot];
+}
+
+static bool read_memory(void *ctx, uint64_t addr, void *ret, size_t bytes)
+{
+	struct reading *r = ctx;
+	uint64_t in_stack = addr - r->regs->sp;
+
+	if (r->regs->stack && in_stack < r->regs->stack_bytes && bytes <= r->regs->stack_bytes - in_stack) {
+		memcpy(ret, (const char *)r->regs->stack + in_stack, bytes);
+		return true;
+	}
+	for (size_t done = 0; done < bytes;) {
+		uint64_t at = (addr + done) & ~(uint64_t)(BLOCK_BYTES - 1), skip = addr + done - at;
+		size_t here = MIN(bytes - done, BLOCK_BYTES - skip);
+		const uint8_t *block = at ? block_of(r, at) : NULL;
+
+		if (!block)
+			return false;
+		memcpy((char *)ret + done, block + skip, here);
+		done += here;
+	}
+	return true;
+}
+
+static const uint8_t walk_ends[] = {
+	[UNWIND_COMPLETE] = OFFCPU_WALK_COMPLETE,
+	[UNWIND_TRUNCATED] = OFFCPU_WALK_CUT,
+	[UNWIND_BROKEN] = OFFCPU_WALK_UNKNOWN,
+};
+
+bool spaces_read_walk(struct spaces_read *s, pid_t pid, uint64_t space, const struct space_regs *regs, struct offcpu_rec_stack *ret)
+{
+	struct reading r = { .s = s, .program = program_of(s, pid, space), .pid = pid, .regs = regs };
+	const struct unwind_source source = {
+		.arch = unwind_arch_of(EM_X86_64), .find = find, .read = read_memory, .ctx = &r,
+		.max_depth = OFFCPU_MAX_DEPTH, .finds_frames = !regs->has_bp,
+	};
+	struct unwind_stack stack;
+	struct unwind_regs start;
+
+	if (regs->has_bp)
+		unwind_regs_set(source.arch, regs->ip, regs->sp, regs->bp, &start);
+	else
+		unwind_regs_set_sp(source.arch, regs->ip, regs->sp, &start);
+	unwind_walk(&source, &start, &stack);
+	if (stack.end == UNWIND_BROKEN && stack.why == UNWIND_WHY_NOT_MAPPED &&
+	    clock_ns(CLOCK_MONOTONIC) - r.program->read_ns > REREAD_NS) {
+		read_program(s, r.program, pid);
+		unwind_walk(&source, &start, &stack);
+	}
+	ret->depth = MAX(stack.depth, 1);
+	ret->end = walk_ends[stack.end];
+	ret->ip[0] = regs->ip;
+	memcpy(ret->ip, stack.ip, stack.depth * sizeof(stack.ip[0]));
+	errno = r.error;
+	return !(stack.end == UNWIND_BROKEN && stack.why == UNWIND_WHY_MEMORY && stack.depth <= 1);
+}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""offcpu sample: looking now and then, by BPF and by /proc alone, against a traced recording of the same load."""
+
+import collections
+import os
+import shutil
+import subprocess
+
+from check import names
+from lib import Program, Recorder, Skip, case
+
+ERRORS = 4  # standard errors that an estimate may be off
+SECONDS = 4
+SITES = ("long_site", "short_site", "held_site", "convoy_site")
+NOBODY = "65534"
+
+
+def shares(report):
+    """{(thread name, site or state): (share of that thread's time, its standard error)} of the threads that stay."""
+    observed = collections.Counter()
+    for thread in report.threads:
+        observed[thread["comm"]] += thread["observed_ns"]
+    sums = collections.defaultdict(lambda: [0, 0])
+    for wait in report.waits:
+        stack = names(wait["user"])
+        site = next((name for name in SITES if name in stack), wait["state"])
+        if wait["state"] == "R":
+            continue
+        sums[wait["comm"], site][0] += wait["off_cpu_ns"]
+        sums[wait["comm"], site][1] += wait["off_cpu_se_ns"] ** 2
+    return {key: (ns / observed[key[0]], variance ** 0.5 / observed[key[0]]) for key, (ns, variance) in sums.items()}
+
+
+def look(env, program, *options, before=(), out=None):
+    """Looks for some seconds, with a tracer beside it: (looked, traced, what the first one said)."""
+    tracer = Recorder(env, "-p", program.pid, "--exact")
+    tracer.wait_attached()
+    out = out or env.temporary("looked.offcpu")
+    line = [*before, env.offcpu, "sample", "-p", str(program.pid), "-F", "99", "-d", str(SECONDS), "-o", out, *options]
+    result = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    tracer.stop()
+    env.check.that(result.returncode == 0, f"sample exited with {result.returncode}: {result.stderr}")
+    return env.report(out), tracer.report(), result.stderr
+
+
+def compare(env, looked, traced):
+    """Shares of the whole thread's time, by where it waits, within the errors that are stated and what the clocks differ by."""
+    seen, truth = shares(looked), shares(traced)
+    compared = 0
+    for (comm, site), (share, _) in truth.items():
+        if comm not in ("sleeper", "convoy", "spinner") or share < 0.05:
+            continue
+        estimate, error = seen.get((comm, site), (0, 0))
+        env.check.that(abs(estimate - share) <= ERRORS * error + 0.04,
+                       f"{comm} in {site}: {estimate:.3f} of its time seen, {share:.3f} traced, +- {error:.3f}")
+        compared += 1
+    env.check.that(compared >= 5, f"only {compared} places to compare: {sorted(truth)}")
+
+
+def check_looked(env, report):
+    """It says that it is sampled, adds up, and makes up no numbers."""
+    env.check.that(report.coverage.get("looks"), "the recording does not say that it was sampled")
+    for thread in report.threads:
+        env.check.that(thread["residual_ns"] == 0, f"{thread['comm']}: {thread['residual_ns']} ns are in no class")
+    for wait in report.waits:
+        env.check.that(wait["count"] is None and "max_ns" not in wait, f"a number of waits was made up: {wait['count']}")
+    off_cpu = sum(thread["blocked_ns"] + thread["runnable_ns"] for thread in report.threads)
+    listed = sum(wait["off_cpu_ns"] for wait in report.waits)
+    env.check.that(listed == off_cpu, f"{listed} ns listed of {off_cpu}")
+
+
+@case
+def looked_at_by_bpf(env):
+    program = Program(env, "looked")
+    looked, traced, _ = look(env, program)
+    check_looked(env, looked)
+    compare(env, looked, traced)
+    env.check.that(sum(thread["comm"] == "bearer" for thread in looked.threads) > 10, "short-lived threads were not seen")
+    program.finish()
+
+
+@case
+def looked_at_by_proc(env):
+    program = Program(env, "looked")
+    looked, traced, _ = look(env, program, "--proc")
+    check_looked(env, looked)
+    compare(env, looked, traced)
+    program.finish()
+
+
+@case
+def looked_at_as_nobody(env):
+    """Without any right: one's own threads are seen, with what is lacking said; others' are not."""
+    if not shutil.which("setpriv"):
+        raise Skip("setpriv is not here")
+    nobody = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--inh-caps", "-all", "--bounding-set", "-all"]
+    directory = env.temporary("own")
+    os.mkdir(directory)
+    for path in (env.directory, directory):
+        os.chmod(path, 0o777)
+    own = shutil.copy(os.path.join(env.programs, "looked"), directory)
+    with subprocess.Popen([*nobody, own, os.path.join(directory, "truth")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        env.running.append(process)
+        process.stdout.readline()
+        program = type("", (), {"pid": process.pid})
+        looked, traced, said = look(env, program, "--proc", before=nobody, out=os.path.join(directory, "looked.offcpu"))
+        process.stdin.close()
+        process.wait(20)
+    check_looked(env, looked)
+    compare(env, looked, traced)
+    env.check.that("not_permitted_kernel" in said, f"it does not say that kernel stacks are lacking: {said}")
+    env.check.that("not_permitted_user" not in said, f"its own threads could not be read: {said}")
