@@ -32,7 +32,7 @@ static __always_inline bool is_behind_cut(__u64 now)
 	return cfg.may_cut && is_cut && now >= window.start_ns;
 }
 
-/* A copy of the thread in scratch->cut, to be told.  0: it is not to be; else since when it has been in its mode, or 1. */
+/* A copy of the thread in scratch->cut, to be told.  False: it is told already, or is none that counts. */
 static __always_inline bool copy_thread(const struct thread_state *st, struct scratch *scratch, __u64 edge)
 {
 	struct thread_state *copy = &scratch->cut;

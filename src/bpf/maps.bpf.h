@@ -560,7 +560,7 @@ volatile struct {
 	__u64 start_ns, stop_ns;
 	__u64 cut_ns;		/* the last cut, where one is over: see cut.bpf.h */
 } window = { ~0ULL, ~0ULL, ~0ULL };
-/* stop_ns is no end, but the next cut. */
+/* stop_ns is no end but a cut. */
 volatile __u8 is_cut RARELY_WRITTEN = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
