@@ -401,7 +401,7 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 		if (is_return && step_over_uretprobe(w->at)) {
 			/* the words on the stack do not tell who called */
 			do_not_remember(w);
-			w->at->depth = depth;
+			w->at->depth--;	/* not `depth`: across the call Linux 6.1 forgets its bound */
 			return 0;
 		}
 		w->at->met_gap = true;
