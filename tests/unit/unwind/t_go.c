@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Go's function table: rows, names and lines of both formats, from the tables that the fuzzer begins with. */
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,14 +12,13 @@
 static int image_fd(const char *name)
 {
 	g_autofree char *path = g_build_filename(GO_TABLES, name, NULL), *bytes = NULL;
-	uint8_t text[GO_TEXT_BYTES] = { 0 };
+	/* main.f has made its frame of 24 bytes: mov %rbp,16(%rsp) */
+	static const uint8_t text[GO_TEXT_BYTES] = { [5] = 0x48, 0x89, 0x6c, 0x24, 0x10 };
 	int fd = memfd_create("go", MFD_CLOEXEC);
 	GByteArray *image;
 	gsize size;
 
 	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
-	/* main.f has made its frame of 24 bytes: mov %rbp,16(%rsp) */
-	memcpy(text + 5, "\x48\x89\x6c\x24\x10", 5);
 	image = go_image((const uint8_t *)bytes, size, text);
 	g_assert_cmpint(write(fd, image->data, image->len), ==, image->len);
 	g_byte_array_unref(image);
