@@ -15,6 +15,7 @@
 #include "sample/parts.h"
 
 #define SECOND_NS 1000000000ULL
+#define GRACE_NS (SECOND_NS / 4)	/* the budget of so much time may be used in advance */
 #define PERIOD_MAX_NS (10 * SECOND_NS)
 #define COST_SHARE 0.1	/* of a round's cost in the running mean */
 #define NO_ROW UINT32_MAX
@@ -293,7 +294,8 @@ static bool sleep_until(const struct sampler *s, uint64_t at_ns)
 static uint64_t next_period_ns(const struct sampler *s, double cost_ns, uint64_t asked_ns)
 {
 	double used_ns = (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - s->profile->info.tracer_start_cpu_ns);
-	double budget_ns = (double)(s->edge_ns - s->start_ns + SECOND_NS / 4) * s->options.budget_ppm / 1e6;
+	uint64_t passed_ns = s->edge_ns - s->start_ns + GRACE_NS;
+	double budget_ns = (double)passed_ns * s->options.budget_ppm / 1e6;
 	double allowed_ns = cost_ns * 1e6 / s->options.budget_ppm * MAX(used_ns / budget_ns, 1);
 
 	return (uint64_t)CLAMP(allowed_ns, (double)asked_ns, (double)MAX(PERIOD_MAX_NS, asked_ns));
