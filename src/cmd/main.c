@@ -13,6 +13,7 @@ static const struct command commands[] = {
 	{ "record", "[TARGET] [-d SECS] [-o FILE] [-- COMMAND ...]", "trace and write a recording", cmd_record },
 	{ "trace", "[TARGET] [SECS]", "trace, then print the stacks (as bcc's offcputime)", cmd_trace },
 	{ "sample", "[TARGET] -F HZ [--proc]", "look at threads now and then instead of tracing them", cmd_sample },
+	{ "io", "[--block]", "requests to disks, and who issued them", cmd_io },
 	{ "report", "FILE", "headline, accounts, top stacks", cmd_report },
 	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },
 	{ "diff", "BEFORE AFTER", "what changed between two recordings", cmd_diff },

@@ -220,13 +220,14 @@ static unsigned sleep_path(struct fold_stacks *f, const struct offcpu_rec_stack 
 }
 
 /*
- * How many innermost frames of a waker's kernel stack are the tracepoint's and our own program's:
+ * How many innermost frames of a waker's kernel stack, or an issuer's of a block request, are the tracepoint's and our own program's:
  * that walk began inside of them.
  */
 static unsigned tracers_frames(struct fold_stacks *f, const struct offcpu_rec_stack *rec)
 {
 	static const char *const outermost[] = { "__traceiter_sched_waking", "__bpf_trace_sched_waking",
-						 "__bpf_trace_sched_wakeup_template", "bpf_trace_run1" };
+						 "__bpf_trace_sched_wakeup_template", "bpf_trace_run", "__traceiter_block_",
+						 "__bpf_trace_block_" };
 	unsigned skip = 0;
 
 	for (unsigned i = 0; i < MIN(rec->depth, TRACERS_FRAMES_MAX); i++) {

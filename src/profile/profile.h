@@ -312,6 +312,7 @@ enum profile_unknown {
 	UNKNOWN_STACK_ENDS = 1 << 8,	/* whether stacks are complete */
 };
 #define UNKNOWN_ALL ((1 << 9) - 1)
+#define UNKNOWN_RECORDED (UNKNOWN_PARTS | UNKNOWN_COUNTS | UNKNOWN_DURATIONS | UNKNOWN_ACCOUNTS)	/* what recordings of our own may lack */
 /* "states, wakers, ..." for people: what of a profile is unknown; free with g_free(). */
 char *profile_unknown_text(uint32_t unknown, bool has_wakers);
 /* The part of a recording's window that a profile was reduced to: see profile_cut(). */
@@ -346,7 +347,7 @@ struct profile_info {
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
 	struct profile_looks looks;
-	const char *imported;	/* what it was read from: "pprof (off_cpu in nanoseconds)"; NULL: a recording */
+	const char *imported;	/* what it was read from: "pprof (off_cpu in nanoseconds)"; what else than waits it holds; NULL: a recording */
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
 };

@@ -30,7 +30,7 @@ static void meta_row(struct reader *r)
 		const char **to;
 	} texts[] = {
 		{ "version", &info->version }, { "host", &info->host }, { "kernel", &info->kernel },
-		{ "command_line", &info->command_line }, { "filters", &info->filters },
+		{ "command_line", &info->command_line }, { "filters", &info->filters }, { "not_waits", &info->imported },
 	};
 
 	/* Keys may be added to a schema: one that we do not know is no error. */
@@ -62,7 +62,7 @@ static void meta_row(struct reader *r)
 	if (strcmp(key, "looks_budget_ppm") == 0)
 		info->looks.budget_ppm = row_u32(r, 1);
 	if (strcmp(key, "unknown") == 0)
-		info->unknown = row_u32(r, 1) & (UNKNOWN_COUNTS | UNKNOWN_DURATIONS);
+		info->unknown = row_u32(r, 1) & UNKNOWN_RECORDED;
 	if (strcmp(key, "slice_ns") == 0)
 		row_of_slice_length(r, 1);
 	if (strcmp(key, "has_wakers") == 0)

@@ -26,7 +26,7 @@ static GString *build_ids(const struct profile *p)
 /* What 0 says as well as nothing. */
 static bool may_be_left_out(const char *key)
 {
-	return g_str_has_suffix(key, "_ns") || g_str_has_prefix(key, "looks_") || strcmp(key, "unknown") == 0;
+	return strcmp(key, "not_waits") == 0 || g_str_has_suffix(key, "_ns") || g_str_has_prefix(key, "looks_") || strcmp(key, "unknown") == 0;
 }
 
 static int write_meta(sqlite3 *db, const struct profile *p)
@@ -56,12 +56,13 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "looks_asked_ns", NULL, info->looks.asked_ns },
 		{ "looks_rounds", NULL, info->looks.rounds },
 		{ "looks_budget_ppm", NULL, info->looks.rounds ? info->looks.budget_ppm : 0 },
-		{ "unknown", NULL, info->looks.rounds ? info->unknown : 0 },
+		{ "unknown", NULL, info->unknown },
+		{ "not_waits", info->imported, 0 },
 		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		if (may_be_left_out(rows[i].key) && !rows[i].value)
+		if (may_be_left_out(rows[i].key) && !rows[i].value && !rows[i].text)
 			continue;
 		insert_text(&in, rows[i].key);
 		if (rows[i].text)

@@ -39,6 +39,7 @@ import cases_languages  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
 import cases_diff  # noqa: E402,F401
 import cases_sampling  # noqa: E402,F401
+import cases_io  # noqa: E402,F401
 import cases_looks  # noqa: E402,F401
 import cases_slices  # noqa: E402,F401
 import cases_cuts  # noqa: E402,F401

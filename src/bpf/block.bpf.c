@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * offcpu io --block: requests to block devices, from where they are made (block_io_start) over where they are handed to the driver
+ * (block_rq_issue) to where they are done (block_io_done).  Before Linux 6.5 (5a80bd075f3b) the first and the last are
+ * block_rq_insert, or else the issue itself, and block_rq_complete.
+ */
+#include "bpf/ktypes.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi/block_abi.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+const volatile bool want_ustack, want_kstack, want_file;
+const volatile __u32 only_tgid;	/* 0: any */
+
+#define REQ_OP_MASK 255
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+struct inode {
+	struct hlist_head i_dentry;
+	unsigned long i_ino;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct page {
+	unsigned long compound_head;
+	struct address_space *mapping;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bio {
+	struct bio_vec *bi_io_vec;
+};
+
+/* The same struct as in ktypes.h, with more of it. */
+struct request___io {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	struct bio *bio;
+};
+
+#pragma clang attribute pop
+
+/* A request on its way. */
+struct flight {
+	__u64 number, start_ns, issue_ns, bytes;
+	__u32 pid, tid, op, has_stack, is_kernel, pad;
+	char comm[BLOCK_COMM_LEN];
+	char disk[BLOCK_NAME_LEN];
+	char file[BLOCK_NAME_LEN];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct flight);
+} flights SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} block_ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, BLOCK_COUNTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} block_counts SEC(".maps");
+
+struct buffer {
+	struct flight flight;
+	struct block_rec_stack rec;
+	__u8 stack[BLOCK_STACK_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct buffer);
+} block_buffers SEC(".maps");
+
+__u64 last_number = 0;
+
+static __always_inline void count(__u32 what)
+{
+	__u64 *value = bpf_map_lookup_elem(&block_counts, &what);
+
+	if (value)
+		++*value;
+}
+
+/* The name of the file that a page of it belongs to; of memory without a file, or a direct read, none. */
+static __always_inline void name_file(struct request___io *rq, char *to)
+{
+	struct page *page = BPF_CORE_READ(rq, bio, bi_io_vec, bv_page);
+	unsigned long head = page ? BPF_CORE_READ(page, compound_head) : 0;
+	unsigned long mapping;
+	struct inode *host;
+	struct hlist_node *alias;
+	struct dentry *dentry;
+
+	if (!page)
+		return;
+	if (head & 1)
+		page = (struct page *)(head - 1);
+	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
+	if (!mapping || mapping & 3)	/* anonymous, or movable */
+		return;
+	host = BPF_CORE_READ((struct address_space *)mapping, host);
+	alias = host ? BPF_CORE_READ(host, i_dentry.first) : NULL;
+	if (!alias)
+		return;
+	dentry = (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
+	bpf_probe_read_kernel_str(to, BLOCK_NAME_LEN, BPF_CORE_READ(dentry, d_name.name));
+}
+
+/* The registers and the innermost part of the user stack of who runs now. */
+static __always_inline void read_user(struct task_struct *task, struct buffer *b)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (!regs || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return;
+	b->rec.ip = BPF_CORE_READ(regs, ip);
+	b->rec.sp = BPF_CORE_READ(regs, sp);
+	b->rec.bp = BPF_CORE_READ(regs, bp);
+	b->rec.code = BPF_CORE_READ(task, mm, start_code);
+	if (b->rec.sp && !bpf_probe_read_user(b->stack, BLOCK_STACK_BYTES, (void *)b->rec.sp))
+		b->rec.stack_bytes = BLOCK_STACK_BYTES;
+}
+
+static __always_inline bool send_stack(void *ctx, struct task_struct *task, struct buffer *b)
+{
+	struct block_rec_stack *rec = &b->rec;
+	__u64 size = sizeof(*rec);
+
+	rec->type = BLOCK_REC_STACK;
+	rec->number = b->flight.number;
+	rec->pid = b->flight.pid;
+	rec->ip = rec->sp = rec->bp = rec->code = 0;
+	rec->stack_bytes = rec->frames = 0;
+	if (want_kstack) {
+		long bytes = bpf_get_stack(ctx, rec->frame, BLOCK_FRAMES_MAX * sizeof(__u64), 0);
+
+		rec->frames = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+	}
+	if (want_ustack)
+		read_user(task, b);
+	if (rec->stack_bytes)
+		size += BLOCK_STACK_BYTES;	/* lies right behind it */
+	return !bpf_ringbuf_output(&block_ring, rec, size, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline int begin(void *ctx, struct request___io *rq, bool is_issue)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 key = (__u64)rq, now = bpf_ktime_get_ns();
+	__u32 zero = 0;
+	struct buffer *b = bpf_map_lookup_elem(&block_buffers, &zero);
+
+	if (!b || (only_tgid && (__u32)task->tgid != only_tgid))
+		return 0;
+	__builtin_memset(&b->flight, 0, sizeof(b->flight));
+	b->flight.number = __sync_fetch_and_add(&last_number, 1) + 1;
+	b->flight.start_ns = now;
+	b->flight.issue_ns = is_issue ? now : 0;
+	b->flight.bytes = BPF_CORE_READ(rq, __data_len);
+	b->flight.op = BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK;
+	b->flight.pid = task->tgid;
+	b->flight.tid = task->pid;
+	b->flight.is_kernel = (task->flags & (PF_KTHREAD | PF_IO_WORKER)) != 0;
+	BPF_CORE_READ_INTO(&b->flight.comm, task, comm);
+	if (bpf_core_field_exists(rq->q->disk))
+		bpf_probe_read_kernel_str(b->flight.disk, BLOCK_NAME_LEN, BPF_CORE_READ(rq, q, disk, disk_name));
+	if (want_file)
+		name_file(rq, b->flight.file);
+	if (want_kstack || want_ustack) {
+		b->flight.has_stack = send_stack(ctx, task, b);
+		if (!b->flight.has_stack)
+			count(BLOCK_LOST_STACK);
+	}
+	if (bpf_map_update_elem(&flights, &key, &b->flight, BPF_ANY))
+		count(BLOCK_LOST_ROOM);
+	return 0;
+}
+
+static __always_inline int end(struct request___io *rq)
+{
+	__u64 key = (__u64)rq;
+	struct flight *f = bpf_map_lookup_elem(&flights, &key);
+	struct block_rec_done *rec;
+
+	if (!f) {
+		count(BLOCK_OPEN_AT_START);
+		return 0;
+	}
+	rec = bpf_ringbuf_reserve(&block_ring, sizeof(*rec), 0);
+	count(rec ? BLOCK_DONE : BLOCK_LOST_DONE);
+	if (rec) {
+		rec->type = BLOCK_REC_DONE;
+		rec->op = f->op;
+		rec->number = f->number;
+		rec->start_ns = f->start_ns;
+		rec->issue_ns = f->issue_ns;
+		rec->done_ns = bpf_ktime_get_ns();
+		rec->bytes = f->bytes;
+		rec->pid = f->pid;
+		rec->tid = f->tid;
+		rec->has_stack = f->has_stack;
+		rec->is_kernel = f->is_kernel;
+		__builtin_memcpy(rec->comm, f->comm, sizeof(rec->comm));
+		__builtin_memcpy(rec->disk, f->disk, sizeof(rec->disk));
+		__builtin_memcpy(rec->file, f->file, sizeof(rec->file));
+		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	}
+	bpf_map_delete_elem(&flights, &key);
+	return 0;
+}
+
+SEC("tp_btf/block_io_start")
+int block_start(__u64 *ctx)
+{
+	return begin(ctx, (struct request___io *)ctx[0], false);
+}
+
+SEC("tp_btf/block_rq_insert")
+int block_insert(__u64 *ctx)
+{
+	return begin(ctx, (struct request___io *)ctx[0], false);
+}
+
+static __always_inline int issue(__u64 *ctx, bool may_begin)
+{
+	__u64 key = ctx[0];
+	struct flight *f = bpf_map_lookup_elem(&flights, &key);
+
+	if (!f)
+		return may_begin ? begin(ctx, (struct request___io *)ctx[0], true) : 0;
+	f->issue_ns = bpf_ktime_get_ns();
+	/* bios were merged into it meanwhile */
+	f->bytes = BPF_CORE_READ((struct request___io *)key, __data_len);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int block_issue(__u64 *ctx)
+{
+	return issue(ctx, false);
+}
+
+/* Where no block_io_start tells of requests that are handed to the driver at once. */
+SEC("tp_btf/block_rq_issue")
+int block_issue_or_start(__u64 *ctx)
+{
+	return issue(ctx, true);
+}
+
+SEC("tp_btf/block_rq_merge")
+int block_merge(__u64 *ctx)
+{
+	__u64 key = ctx[0];
+
+	if (!bpf_map_delete_elem(&flights, &key))
+		count(BLOCK_MERGED);
+	return 0;
+}
+
+SEC("tp_btf/block_io_done")
+int block_done(__u64 *ctx)
+{
+	return end((struct request___io *)ctx[0]);
+}
+
+/* The last part of it. */
+SEC("tp_btf/block_rq_complete")
+int block_complete(__u64 *ctx)
+{
+	struct request___io *rq = (struct request___io *)ctx[0];
+
+	return (__u32)ctx[2] < BPF_CORE_READ(rq, __data_len) ? 0 : end(rq);
+}

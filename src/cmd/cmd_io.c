@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu io: requests to block devices, and who issued them. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/io_text.h"
+#include "cmd/run.h"
+#include "io/block.h"
+#include "profile/profile_file.h"
+#include "render/text/folded.h"
+
+#define COMMAND "io"
+#define TOP_DEFAULT 10
+#define MS_NS 1000000UL
+
+static const char description[] =
+	"Examples:\n"
+	"  offcpu io -d 10                         requests by disk, operation and file, with histograms\n"
+	"  offcpu io --block -d 10                 by the place that issued them, with queue and device time\n"
+	"  offcpu io --block --count -d 10         the same, most requests first\n"
+	"  offcpu io --block -f -d 10 > io.folded  folded stacks, in microseconds\n"
+	"\n"
+	"A request is no wait of a thread: many may be on their way at once.";
+
+struct io_options {
+	gboolean by_stack, by_count, folded, no_kernel_stacks, no_user_stacks;
+	gint top;
+	char *duration, *output, *pid;
+	uint32_t pid_number;
+};
+
+static volatile int stop_asked;
+
+static void on_stop(int sig)
+{
+	(void)sig;
+	stop_asked = 1;
+}
+
+static int parse_own(struct io_options *o, struct run *run, int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+	const char *wrong = NULL;
+
+	if (argc > 1) {
+		cmd_error(COMMAND, "unexpected argument '%s'", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (!run_parse_duration(run, o->duration))
+		return EXIT_USAGE;
+	if (o->pid && !parse_u32(o->pid, &o->pid_number, &error)) {
+		cmd_error(COMMAND, "--pid: %s", error->message);
+		return EXIT_USAGE;
+	}
+	if ((o->by_count || o->folded) && !o->by_stack)
+		wrong = "--count and --folded go with --block";
+	else if (o->top < 1)
+		wrong = "--top takes 1 or more";
+	else if (o->no_kernel_stacks && o->no_user_stacks)
+		wrong = "-U and -K exclude each other";
+	if (wrong) {
+		cmd_error(COMMAND, "%s", wrong);
+		return EXIT_USAGE;
+	}
+	if (o->output && !profile_file_may_write(o->output, &error)) {
+		cmd_error(COMMAND, "%s", error->message);
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+static void watch(struct block_io *b, uint64_t duration_ns)
+{
+	uint64_t end_ns = duration_ns ? clock_ns(CLOCK_MONOTONIC) + duration_ns : UINT64_MAX;
+
+	while (!stop_asked) {
+		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+		const struct timespec pause = { .tv_nsec = (long)MIN(BLOCK_POLL_MS * MS_NS, end_ns - MIN(now_ns, end_ns)) };
+
+		if (now_ns >= end_ns)
+			break;
+		nanosleep(&pause, NULL);
+		block_io_poll(b);
+	}
+}
+
+static void print_folded(const struct profile *p, bool by_count)
+{
+	const struct folded_options options = { .weight = by_count ? WEIGHT_COUNT : WEIGHT_OFF_CPU, .delimiter = true };
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	folded_render(text, p, NULL, &options, NULL);
+	fputs(text->str, stdout);
+}
+
+/* As other programs take it: a recording, folded text. */
+static int give_away(struct block_io *b, const struct io_options *o, const char *command_line)
+{
+	struct profile *p = block_io_take_profile(b);
+	g_autoptr(GError) error = NULL;
+	int status = EXIT_OK;
+
+	p->info.command_line = profile_string(p, command_line);
+	if (o->folded)
+		print_folded(p, o->by_count);
+	if (o->output && !profile_file_write(p, o->output, &error)) {
+		cmd_error(COMMAND, "%s", error->message);
+		status = EXIT_FAILED;
+	}
+	profile_free(p);
+	return status;
+}
+
+static void print_result(struct block_io *b, const struct io_options *o)
+{
+	const struct io_text_options text_options = {
+		.by_stack = o->by_stack, .by_count = o->by_count, .top = (unsigned)o->top, .is_of_one = o->pid_number != 0,
+	};
+	g_autoptr(GString) text = g_string_new(NULL);
+	struct block_result r;
+
+	block_io_result(b, &r);
+	io_text(text, &r, &text_options);
+	block_result_clear(&r);
+	fputs(text->str, stdout);
+}
+
+static int io(const struct io_options *o, uint64_t duration_ns, const char *command_line)
+{
+	const struct block_options options = {
+		.pid = o->pid_number, .no_user_stacks = o->no_user_stacks || !(o->by_stack || o->output),
+		.no_kernel_stacks = o->no_kernel_stacks || !(o->by_stack || o->output),
+	};
+	g_autoptr(GError) error = NULL;
+	struct block_io *b = block_io_new(&options, &error);
+	int status = EXIT_OK;
+
+	if (!b) {
+		cmd_error(COMMAND, "%s", error->message);
+		return run_status_of(error);
+	}
+	run_on_signals(on_stop);
+	watch(b, duration_ns);
+	run_on_signals(SIG_DFL);
+	block_io_stop(b);
+	if (!o->folded)
+		print_result(b, o);
+	if (o->folded || o->output)
+		status = give_away(b, o, command_line);
+	block_io_free(b);
+	return status;
+}
+
+int cmd_io(int argc, char **argv)
+{
+	struct target target = { 0 };
+	struct io_options own = { .top = TOP_DEFAULT };
+	struct run run = { .name = COMMAND, .target = &target };
+	GOptionEntry entries[] = {
+		{ "block", 0, 0, G_OPTION_ARG_NONE, &own.by_stack, "By the stacks that issued them", NULL },
+		{ "count", 0, 0, G_OPTION_ARG_NONE, &own.by_count, "With --block: most requests first, rather than most time", NULL },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &own.pid, "Only what this process issues", "PID" },
+		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &own.no_kernel_stacks, "No kernel stacks", NULL },
+		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &own.no_user_stacks, "No user stacks", NULL },
+		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)", "TIME" },
+		{ "top", 0, 0, G_OPTION_ARG_INT, &own.top, "Rows of a table (10)", "N" },
+		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "With --block: folded stacks", NULL },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "Write a recording, too", "FILE" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	g_autofree char *arguments = g_strjoinv(" ", argv);
+	g_autofree char *command_line = g_strconcat("offcpu ", arguments, NULL);
+	int status = EXIT_OK;
+
+	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status) &&
+	    (status = parse_own(&own, &run, argc, argv)) == EXIT_OK)
+		status = io(&own, run.duration_ns, command_line);
+	g_free(own.duration);
+	g_free(own.output);
+	g_free(own.pid);
+	return status;
+}

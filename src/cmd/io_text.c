@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/io_text.h"
+
+#include <inttypes.h>
+
+#include "analyse/label.h"
+#include "analyse/wakers.h"
+#include "render/text/util.h"
+
+
+static void widen(const struct block_sum *sum, uint64_t *ret_hist)
+{
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		ret_hist[i] = sum->hist[i];
+}
+
+static void percentile(GString *s, const char *name, const struct block_sum *sum, double share)
+{
+	uint64_t hist[PROFILE_HIST_SLOTS];
+
+	widen(sum, hist);
+	g_string_append_printf(s, "%s ", name);
+	text_duration(s, MIN(waker_percentile_ns(hist, share), sum->max_ns));
+}
+
+static void append_times(GString *s, const struct block_sum *sum)
+{
+	g_string_append(s, "queue ");
+	text_duration(s, sum->queue_ns);
+	g_string_append(s, ", device ");
+	text_duration(s, sum->device_ns);
+	percentile(s, "; median", sum, 0.5);
+	percentile(s, ", p99", sum, 0.99);
+	g_string_append(s, ", max ");
+	text_duration(s, sum->max_ns);
+}
+
+static void append_amount(GString *s, const struct block_sum *sum)
+{
+	text_thousands(s, sum->count);
+	g_string_append(s, sum->count == 1 ? " request, " : " requests, ");
+	text_bytes(s, sum->bytes);
+}
+
+static void append_hist(GString *s, const struct block_sum *sum, const char *indent)
+{
+	uint64_t hist[PROFILE_HIST_SLOTS];
+
+	widen(sum, hist);
+	text_quantize(s, hist, indent);
+}
+
+static uint64_t all_ns(const struct block_result *r)
+{
+	uint64_t sum = 0;
+
+	for (guint i = 0; i < r->disks->len; i++)
+		sum += block_sum_ns(&g_array_index(r->disks, struct block_disk, i).sum);
+	return sum;
+}
+
+/* "Block requests of 5.00 s: 1,234 done (the kernel counts 1,234)" and what is missing. */
+static void append_head(GString *s, const struct block_result *r, const struct io_text_options *o)
+{
+	const struct block_counts *c = &r->counts;
+	const struct { uint64_t cnt; const char *text; } parts[] = {
+		{ c->open_at_start, "had begun before" }, { c->open_at_end, "still under way" }, { c->merged, "merged into others" },
+		{ c->lost_done, "lost: the ring buffer was full" }, { c->lost_stack, "without stacks: the ring buffer was full" },
+		{ c->lost_room, "lost: too many at once" },
+	};
+
+	g_string_append(s, "Block requests of ");
+	text_duration(s, r->duration_ns);
+	g_string_append(s, ": ");
+	text_thousands(s, c->done);
+	g_string_append(s, " done");
+	if (!o->is_of_one) {
+		g_string_append(s, " (the disks count ");
+		text_thousands(s, c->kernels);
+		g_string_append_c(s, ')');
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
+		if (!parts[i].cnt || (o->is_of_one && parts[i].text == parts[0].text))
+			continue;
+		g_string_append(s, ", ");
+		text_thousands(s, parts[i].cnt);
+		g_string_append_printf(s, " %s", parts[i].text);
+	}
+	g_string_append_c(s, '\n');
+}
+
+static void append_disks(GString *s, const struct block_result *r, bool has_hist)
+{
+	for (guint i = 0; i < r->disks->len; i++) {
+		const struct block_disk *d = &g_array_index(r->disks, struct block_disk, i);
+
+		g_string_append(s, has_hist ? "\n" : "  ");
+		text_safe(s, *d->disk ? d->disk : "?");
+		g_string_append_printf(s, " %s: ", d->op);
+		append_amount(s, &d->sum);
+		g_string_append(s, "; ");
+		append_times(s, &d->sum);
+		g_string_append_c(s, '\n');
+		if (has_hist)
+			append_hist(s, &d->sum, "");
+	}
+}
+
+static void append_files(GString *s, const struct block_result *r, unsigned top)
+{
+	bool any = false;
+
+	for (guint i = 0; i < r->files->len && i < top; i++) {
+		const struct block_row *f = &g_array_index(r->files, struct block_row, i);
+
+		if (!any)
+			g_string_append(s, "\nBy file, most time first (direct I/O and metadata have no name here)\n");
+		any = true;
+		g_string_append(s, "  ");
+		text_safe_cell(s, *f->file ? f->file : "[no file]", 28);
+		g_string_append_printf(s, " %s ", f->op);
+		append_amount(s, &f->sum);
+		g_string_append(s, ", ");
+		text_duration(s, block_sum_ns(&f->sum));
+		percentile(s, "; median", &f->sum, 0.5);
+		percentile(s, ", p99", &f->sum, 0.99);
+		g_string_append_c(s, '\n');
+	}
+}
+
+/* Innermost frame first. */
+static void append_stack(GString *s, const struct profile *p, uint32_t node)
+{
+	for (; node; node = profile_get_node(p, node)->parent) {
+		g_autoptr(GString) label = g_string_new(NULL);
+
+		label_append(label, profile_get_frame(p, profile_get_node(p, node)->frame));
+		g_string_append(s, "       ");
+		text_safe(s, label->str);
+		g_string_append_c(s, '\n');
+	}
+}
+
+static void append_row(GString *s, const struct block_result *r, guint at, uint64_t whole_ns)
+{
+	const struct block_row *row = &g_array_index(r->rows, struct block_row, at);
+	const struct thread *t = profile_thread(r->profile, row->thread);
+
+	g_string_append_printf(s, "\n%3u. ", at + 1);
+	text_duration(s, block_sum_ns(&row->sum));
+	g_string_append_printf(s, "  %.1f%%  ", text_percent(block_sum_ns(&row->sum), whole_ns));
+	text_safe(s, t->comm);
+	g_string_append_printf(s, " (%" PRIu32 ")  ", t->pid);
+	text_safe(s, *row->disk ? row->disk : "?");
+	g_string_append_printf(s, " %s", row->op);
+	if (*row->file) {
+		g_string_append(s, " of ");
+		text_safe(s, row->file);
+	}
+	g_string_append(s, "\n     ");
+	append_amount(s, &row->sum);
+	g_string_append(s, "; ");
+	append_times(s, &row->sum);
+	g_string_append_c(s, '\n');
+	append_stack(s, r->profile, row->kernel);
+	if (row->user) {
+		g_string_append(s, "       --\n");
+		append_stack(s, r->profile, row->user);
+	}
+	append_hist(s, &row->sum, "");
+}
+
+static int compare_counts(gconstpointer va, gconstpointer vb)
+{
+	const struct block_row *a = va, *b = vb;
+
+	return a->sum.count == b->sum.count ? 0 : a->sum.count > b->sum.count ? -1 : 1;
+}
+
+void io_text(GString *s, const struct block_result *r, const struct io_text_options *o)
+{
+	uint64_t whole_ns = all_ns(r);
+
+	append_head(s, r, o);
+	append_disks(s, r, !o->by_stack);
+	if (!o->by_stack) {
+		append_files(s, r, o->top);
+		return;
+	}
+	if (o->by_count)
+		g_array_sort(r->rows, compare_counts);
+	g_string_append_printf(s, "\nBy place, %s first\n", o->by_count ? "most requests" : "most time");
+	for (guint i = 0; i < r->rows->len && i < o->top; i++)
+		append_row(s, r, i, whole_ns);
+	if (r->rows->len > o->top)
+		g_string_append_printf(s, "\n     (%u more: --top)\n", r->rows->len - o->top);
+}

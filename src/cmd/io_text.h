@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_IO_TEXT_H
+#define CMD_IO_TEXT_H
+
+#include "io/block.h"
+
+/* What `offcpu io` prints. */
+
+struct io_text_options {
+	bool by_stack, by_count;
+	bool is_of_one;		/* of one process: the kernel's own count is of all */
+	unsigned top;
+};
+
+void io_text(GString *s, const struct block_result *r, const struct io_text_options *o);
+
+#endif

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "io/block.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/btf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "abi/block_abi.h"
+#include "attach/core_btf.h"
+#include "attach/error.h"
+#include "attach/feature.h"
+#include "attach/sections.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "fold/stacks.h"
+#include "io/disk_stats.h"
+#include "sample/space.h"
+#include "symbolize/symbolize.h"
+#include "block.skel.h"
+
+struct row_key {
+	const char *comm, *disk, *op, *file;	/* interned */
+	uint32_t pid, user, kernel, is_kernel;
+};
+
+/* Where a request on its way was issued. */
+struct place {
+	uint64_t number;
+	uint32_t user, kernel;
+};
+
+struct block_io {
+	struct block_options options;
+	struct block_bpf *skel;
+	struct core_btf *core_btf;
+	struct ring_buffer *ring;
+	struct profile *profile;
+	struct symbolizer *symbolizer;
+	struct fold_stacks *stacks;
+	struct spaces_read *spaces;
+	GHashTable *places;	/* number -> struct place */
+	GHashTable *index;	/* struct row_key -> row + 1 */
+	GArray *rows;		/* struct block_row */
+	GHashTable *threads;	/* (pid, comm) as text -> thread + 1 */
+	struct disk_stats *stats;
+	struct offcpu_rec_stack rec;
+	uint64_t start_ns, start_unix_ns, stop_ns, open_at_end, kernels;
+};
+
+static guint row_key_hash(gconstpointer p)
+{
+	const struct row_key *k = p;
+
+	return hash_end(hash_more(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->disk)),
+					    hash_more(hash_pointer(k->op), hash_pointer(k->file))),
+				  hash_more((uint64_t)k->user << 32 | k->kernel, k->pid)));
+}
+
+static gboolean row_key_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct row_key)) == 0;
+}
+
+static const char *op_text(uint32_t op)
+{
+	static const char *const names[] = { "read", "write", "flush", "discard", "op 4", "secure erase", "op 6", "zone append", "op 8",
+					     "write zeroes" };
+
+	return op < G_N_ELEMENTS(names) ? names[op] : op == 34 || op == 35 ? "driver" : "other";
+}
+
+static uint32_t thread_of(struct block_io *b, uint32_t pid, const char *comm, bool is_kernel)
+{
+	g_autofree char *key = g_strdup_printf("%u %s", pid, comm);
+	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(b->threads, key));
+
+	if (known)
+		return known - 1;
+	const struct thread t = {
+		.pid = pid, .tid = pid, .comm = comm, .process = comm, .flags = is_kernel ? THREAD_KERNEL : 0,
+	};
+	uint32_t id = profile_add_thread(b->profile, &t);
+
+	g_hash_table_insert(b->threads, g_steal_pointer(&key), GUINT_TO_POINTER(id + 1));
+	return id;
+}
+
+static struct block_row *row_of(struct block_io *b, const struct row_key *key)
+{
+	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(b->index, key));
+
+	if (!known) {
+		const struct block_row row = {
+			.thread = thread_of(b, key->pid, key->comm, key->is_kernel), .user = key->user, .kernel = key->kernel,
+			.disk = key->disk, .op = key->op, .file = key->file,
+		};
+
+		g_array_append_val(b->rows, row);
+		known = b->rows->len;
+		g_hash_table_insert(b->index, g_memdup2(key, sizeof(*key)), GUINT_TO_POINTER(known));
+	}
+	return &g_array_index(b->rows, struct block_row, known - 1);
+}
+
+/* The node of b->rec, whose frames are filled in. */
+static uint32_t node_of(struct block_io *b, uint32_t pid, uint64_t code, bool is_user)
+{
+	struct offcpu_rec_stack *rec = &b->rec;
+	uint64_t id = hash_more(code, is_user ? pid : 0);
+
+	for (uint32_t i = 0; i < rec->depth; i++)
+		id = hash_more(id, rec->ip[i]);
+	rec->type = OFFCPU_REC_STACK;
+	rec->id = (id * HASH_MIX) | 1;
+	rec->ts_ns = clock_ns(CLOCK_MONOTONIC);
+	rec->pid = is_user ? pid : 0;
+	rec->proc_start_ns = is_user ? code : 0;
+	rec->exec_no = 0;
+	rec->is_user = is_user;
+	fold_stacks_add(b->stacks, rec, sizeof(*rec));
+	return fold_stacks_node(b->stacks, rec->id, is_user ? FRAME_USER : FRAME_KERNEL);
+}
+
+static void take_stack(struct block_io *b, const struct block_rec_stack *r, size_t size)
+{
+	struct place place = { .number = r->number };
+
+	if (size < sizeof(*r) || r->frames > BLOCK_FRAMES_MAX || r->stack_bytes > size - sizeof(*r))
+		return;
+	if (r->frames) {
+		b->rec.depth = r->frames;
+		b->rec.end = r->frames >= BLOCK_FRAMES_MAX ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
+		memcpy(b->rec.ip, r->frame, r->frames * sizeof(r->frame[0]));
+		place.kernel = node_of(b, 0, 0, false);
+	}
+	if (r->ip) {
+		const struct space_regs regs = {
+			.ip = r->ip, .sp = r->sp, .bp = r->bp, .has_bp = true, .stack = r + 1, .stack_bytes = r->stack_bytes,
+		};
+
+		spaces_read_walk(b->spaces, (pid_t)r->pid, r->code, &regs, &b->rec);
+		place.user = node_of(b, r->pid, r->code, true);
+	}
+	struct place *kept = g_memdup2(&place, sizeof(place));
+
+	g_hash_table_replace(b->places, &kept->number, kept);
+}
+
+/* Names are the kernel's or programs', of any bytes. */
+static const char *own_text(struct block_io *b, const char *text, size_t size)
+{
+	char copy[BLOCK_NAME_LEN + 1] = { 0 };
+
+	memcpy(copy, text, MIN(size, BLOCK_NAME_LEN));
+	return profile_string(b->profile, copy);
+}
+
+static void add(struct block_sum *s, const struct block_rec_done *r)
+{
+	uint64_t all_ns = r->done_ns - MIN(r->start_ns, r->done_ns);
+	uint64_t queue_ns = r->issue_ns > r->start_ns ? MIN(r->issue_ns - r->start_ns, all_ns) : 0;
+
+	s->count++;
+	s->bytes += r->bytes;
+	s->queue_ns += queue_ns;
+	s->device_ns += all_ns - queue_ns;
+	s->max_ns = MAX(s->max_ns, all_ns);
+	s->hist[profile_hist_slot(all_ns)]++;
+}
+
+static void take_done(struct block_io *b, const struct block_rec_done *r, size_t size)
+{
+	const struct place *place;
+
+	if (size < sizeof(*r))
+		return;
+	place = g_hash_table_lookup(b->places, &r->number);
+	struct row_key key = {
+		.comm = own_text(b, r->comm, sizeof(r->comm)), .disk = own_text(b, r->disk, sizeof(r->disk)),
+		.file = own_text(b, r->file, sizeof(r->file)), .op = op_text(r->op), .pid = r->pid,
+		.user = place ? place->user : 0, .kernel = place ? place->kernel : 0, .is_kernel = r->is_kernel,
+	};
+
+	add(&row_of(b, &key)->sum, r);
+	g_hash_table_remove(b->places, &r->number);
+}
+
+static int take_record(void *ctx, void *data, size_t size)
+{
+	uint32_t type;
+
+	if (size < sizeof(type))
+		return 0;
+	memcpy(&type, data, sizeof(type));
+	if (type == BLOCK_REC_STACK)
+		take_stack(ctx, data, size);
+	else if (type == BLOCK_REC_DONE)
+		take_done(ctx, data, size);
+	return 0;
+}
+
+static int no_message(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return 0;
+}
+
+/* block_io_start and block_io_done are of Linux 6.5. */
+static void select_programs(struct block_bpf *skel)
+{
+	const struct kernel_btf *btf = feature_kernel_btf();
+	bool has_start = btf && kernel_btf_id(btf, "btf_trace_block_io_start", BTF_KIND_TYPEDEF) > 0;
+
+	bpf_program__set_autoload(skel->progs.block_start, has_start);
+	bpf_program__set_autoload(skel->progs.block_done, has_start);
+	bpf_program__set_autoload(skel->progs.block_issue, has_start);
+	bpf_program__set_autoload(skel->progs.block_insert, !has_start);
+	bpf_program__set_autoload(skel->progs.block_issue_or_start, !has_start);
+	bpf_program__set_autoload(skel->progs.block_complete, !has_start);
+}
+
+static bool load(struct block_io *b, GError **error)
+{
+	size_t elf_bytes;
+	const void *elf = block_bpf__elf_bytes(&elf_bytes);
+	int err;
+
+	libbpf_set_print(no_message);
+	sections_register();
+	if (feature_kernel_btf())
+		b->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(b->core_btf));
+	b->skel = block_bpf__open_opts(&opts);
+	if (!b->skel) {
+		attach_set_error(error, -errno, "open the BPF object");
+		return false;
+	}
+	select_programs(b->skel);
+	b->skel->rodata->want_ustack = !b->options.no_user_stacks;
+	b->skel->rodata->want_kstack = !b->options.no_kernel_stacks;
+	b->skel->rodata->want_file = true;
+	b->skel->rodata->only_tgid = b->options.pid;
+	err = block_bpf__load(b->skel);
+	if (err) {
+		attach_set_load_error(error, err);
+		return false;
+	}
+	b->stats = disk_stats_read();
+	err = block_bpf__attach(b->skel);
+	if (err) {
+		attach_set_error(error, err, "attach to the tracepoints of block requests");
+		return false;
+	}
+	b->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.block_ring), take_record, b, NULL);
+	if (!b->ring)
+		attach_set_error(error, -errno, "map the ring buffer");
+	return b->ring != NULL;
+}
+
+struct block_io *block_io_new(const struct block_options *options, GError **error)
+{
+	struct block_io *b = g_new0(struct block_io, 1);
+
+	b->options = *options;
+	b->profile = profile_new();
+	b->symbolizer = symbolizer_new();
+	b->stacks = fold_stacks_new(b->profile, b->symbolizer, OFFCPU_MAX_DEPTH);
+	b->spaces = spaces_read_new();
+	b->places = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	b->index = g_hash_table_new_full(row_key_hash, row_key_equal, g_free, NULL);
+	b->rows = g_array_new(FALSE, TRUE, sizeof(struct block_row));
+	b->threads = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	if (!options->no_kernel_stacks)
+		symbolizer_foresee_kernel(b->symbolizer);
+	if (!load(b, error)) {
+		block_io_free(b);
+		return NULL;
+	}
+	b->start_ns = clock_ns(CLOCK_MONOTONIC);
+	b->start_unix_ns = clock_ns(CLOCK_REALTIME);
+	return b;
+}
+
+void block_io_free(struct block_io *b)
+{
+	if (!b)
+		return;
+	ring_buffer__free(b->ring);
+	block_bpf__destroy(b->skel);
+	core_btf_free(b->core_btf);
+	disk_stats_free(b->stats);
+	g_hash_table_destroy(b->places);
+	g_hash_table_destroy(b->index);
+	g_hash_table_destroy(b->threads);
+	g_array_unref(b->rows);
+	spaces_read_free(b->spaces);
+	fold_stacks_free(b->stacks);
+	symbolizer_free(b->symbolizer);
+	profile_free(b->profile);
+	g_free(b);
+}
+
+void block_io_poll(struct block_io *b)
+{
+	ring_buffer__consume(b->ring);
+}
+
+static uint64_t flights_left(const struct block_io *b)
+{
+	int fd = bpf_map__fd(b->skel->maps.flights);
+	uint64_t key, next, cnt = 0;
+
+	for (int err = bpf_map_get_next_key(fd, NULL, &next); !err; err = bpf_map_get_next_key(fd, &key, &next)) {
+		cnt++;
+		key = next;
+	}
+	return cnt;
+}
+
+void block_io_stop(struct block_io *b)
+{
+	block_bpf__detach(b->skel);
+	b->stop_ns = clock_ns(CLOCK_MONOTONIC);
+	b->kernels = disk_stats_since(b->stats);
+	ring_buffer__consume(b->ring);
+	b->open_at_end = flights_left(b);
+	fold_stacks_finish(b->stacks);
+}
+
+static uint64_t count_of(const struct block_io *b, enum block_count what)
+{
+	int cpus = libbpf_num_possible_cpus();
+	g_autofree uint64_t *each = g_new0(uint64_t, (size_t)MAX(cpus, 1));
+	uint32_t key = what;
+	uint64_t sum = 0;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.block_counts), &key, each))
+		return 0;
+	for (int i = 0; i < cpus; i++)
+		sum += each[i];
+	return sum;
+}
+
+static int compare_rows(gconstpointer va, gconstpointer vb)
+{
+	const struct block_row *a = va, *b = vb;
+	uint64_t x = block_sum_ns(&a->sum), y = block_sum_ns(&b->sum);
+
+	return x == y ? 0 : x > y ? -1 : 1;
+}
+
+static void merge(struct block_sum *into, const struct block_sum *s)
+{
+	into->count += s->count;
+	into->bytes += s->bytes;
+	into->queue_ns += s->queue_ns;
+	into->device_ns += s->device_ns;
+	into->max_ns = MAX(into->max_ns, s->max_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		into->hist[i] += s->hist[i];
+}
+
+static void add_disk(GArray *disks, const struct block_row *row)
+{
+	for (guint i = 0; i < disks->len; i++) {
+		struct block_disk *d = &g_array_index(disks, struct block_disk, i);
+
+		if (d->disk == row->disk && d->op == row->op) {
+			merge(&d->sum, &row->sum);
+			return;
+		}
+	}
+	const struct block_disk disk = { .disk = row->disk, .op = row->op, .sum = row->sum };
+
+	g_array_append_val(disks, disk);
+}
+
+static void add_file(GArray *files, GHashTable *index, const struct block_row *row)
+{
+	g_autofree char *key = g_strdup_printf("%p %p %p", (const void *)row->file, (const void *)row->disk, (const void *)row->op);
+	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(index, key));
+
+	if (known) {
+		merge(&g_array_index(files, struct block_row, known - 1).sum, &row->sum);
+		return;
+	}
+	g_array_append_val(files, *row);
+	g_hash_table_insert(index, g_steal_pointer(&key), GUINT_TO_POINTER(files->len));
+}
+
+void block_io_result(struct block_io *b, struct block_result *ret)
+{
+	g_autoptr(GHashTable) index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	*ret = (struct block_result){
+		.rows = g_array_ref(b->rows), .disks = g_array_new(FALSE, FALSE, sizeof(struct block_disk)),
+		.files = g_array_new(FALSE, FALSE, sizeof(struct block_row)), .profile = b->profile,
+		.duration_ns = b->stop_ns - b->start_ns,
+		.counts = {
+			.done = count_of(b, BLOCK_DONE), .merged = count_of(b, BLOCK_MERGED),
+			.open_at_start = count_of(b, BLOCK_OPEN_AT_START), .open_at_end = b->open_at_end,
+			.lost_done = count_of(b, BLOCK_LOST_DONE), .lost_stack = count_of(b, BLOCK_LOST_STACK),
+			.lost_room = count_of(b, BLOCK_LOST_ROOM), .kernels = b->kernels,
+		},
+	};
+	for (guint i = 0; i < b->rows->len; i++) {
+		add_disk(ret->disks, &g_array_index(b->rows, struct block_row, i));
+		add_file(ret->files, index, &g_array_index(b->rows, struct block_row, i));
+	}
+	g_array_sort(ret->files, compare_rows);
+	g_array_sort(b->rows, compare_rows);
+}
+
+void block_result_clear(struct block_result *r)
+{
+	g_array_unref(r->rows);
+	g_array_unref(r->disks);
+	g_array_unref(r->files);
+}
+
+static void fill_info(struct block_io *b)
+{
+	struct profile_info *info = &b->profile->info;
+	struct utsname host;
+
+	uname(&host);
+	info->start_unix_ns = b->start_unix_ns;
+	info->start_ns = b->start_ns;
+	info->duration_ns = b->stop_ns - b->start_ns;
+	info->host = profile_string(b->profile, host.nodename);
+	info->kernel = profile_string(b->profile, host.release);
+	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	info->version = profile_string(b->profile, OFFCPU_VERSION);
+	info->tracer_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	info->imported = profile_string(b->profile, "offcpu io: block requests, from their making to their end");
+	info->unknown = UNKNOWN_ACCOUNTS | UNKNOWN_PARTS;
+	info->has_objects = true;
+}
+
+static void add_losses(struct block_io *b)
+{
+	static const struct { enum block_count what; const char *reason, *help; } losses[] = {
+		{ BLOCK_LOST_DONE, "block_ring", "the ring buffer was full for a request that was done" },
+		{ BLOCK_LOST_STACK, "block_stack", "the ring buffer was full for the stacks of a request" },
+		{ BLOCK_LOST_ROOM, "block_room", "more requests were on their way than are followed" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(losses); i++)
+		if (count_of(b, losses[i].what))
+			profile_add_loss(b->profile, losses[i].reason, losses[i].help, count_of(b, losses[i].what), 0);
+}
+
+struct profile *block_io_take_profile(struct block_io *b)
+{
+	struct profile *p = b->profile;
+
+	fill_info(b);
+	add_losses(b);
+	for (guint i = 0; i < b->rows->len; i++) {
+		const struct block_row *row = &g_array_index(b->rows, struct block_row, i);
+		g_autofree char *name = g_strdup_printf("%s %s", row->disk, row->op);
+		const struct object disk = { .kind = OBJECT_BLOCK_DEVICE, .name = profile_string(p, name), .place = row->file };
+		struct wait w = {
+			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = 'D', .count = row->sum.count,
+			.blocked_ns = block_sum_ns(&row->sum), .max_ns = row->sum.max_ns, .object = profile_object(p, &disk) + 1,
+		};
+		struct thread *t = &g_array_index(p->threads, struct thread, row->thread);
+
+		memcpy(w.hist, row->sum.hist, sizeof(w.hist));
+		t->blocked_ns += w.blocked_ns;
+		t->to_ns = t->blocked_ns;
+		profile_add_wait(p, &w);
+	}
+	b->profile = NULL;
+	return p;
+}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""offcpu io: block requests against the program's own count and the disks' own."""
+
+import mmap
+import os
+import re
+import signal
+import subprocess
+import time
+
+from lib import Broken, Skip, case, default_signals, wait_until
+
+READS = 400
+BLOCK = 4096
+
+
+def direct_reads(path, cnt):
+    """Reads blocks by O_DIRECT, one at a time; the time it took, in ns."""
+    memory = mmap.mmap(-1, BLOCK)
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    begin = time.monotonic_ns()
+    for i in range(cnt):
+        os.preadv(fd, [memory], i * 7919 % 1024 * BLOCK)
+    took = time.monotonic_ns() - begin
+    os.close(fd)
+    return took
+
+
+def watch(env, work, *options):
+    """Runs `offcpu io` while work() does its own; (what it printed, what work() gave)."""
+    process = subprocess.Popen([env.offcpu, "io", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, preexec_fn=default_signals)
+    env.running.append(process)
+
+    def attached():
+        folder = f"/proc/{process.pid}/fd"
+        try:
+            return sum("bpf" in os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)) > 8
+        except OSError:
+            return False
+
+    if not wait_until(attached, 20):
+        raise Broken(f"offcpu io attached nothing: {process.poll()}")
+    time.sleep(0.3)
+    result = work()
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=20)
+    if process.returncode != 0:
+        raise Broken(f"offcpu io exited with {process.returncode}: {errors}")
+    return out, result
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+@case
+def block_requests_are_counted(env):
+    """Each direct read is one request, of this process, at this place; the disks count as many in all."""
+    path = env.disk_file()
+    try:
+        with open(path, "wb") as f:
+            f.write(os.urandom(1024 * BLOCK))
+            os.fsync(f.fileno())
+        try:
+            out, took_ns = watch(env, lambda: direct_reads(path, READS), "--block", "--top", "20",
+                                 "-o", env.temporary("io.offcpu"))
+        except OSError as error:
+            raise Skip(f"no direct I/O here: {error}") from error
+    finally:
+        os.unlink(path)
+    head = re.match(r"Block requests of \S+ \S+ ([\d,]+) done \(the disks count ([\d,]+)\)(.*)", out)
+    if not head:
+        raise Broken(f"no such head: {out[:200]}")
+    done, disks = number(head[1]), number(head[2])
+    if not done:
+        raise Skip("the file system's disk has no requests here")
+    before = re.search(r"([\d,]+) had begun before", head[3])
+    env.check.that("lost" not in head[3], f"lost: {head[0]}")
+    # what began before is counted by the disks too; a few end between the two readings
+    env.check.that(abs(disks - done - (number(before[1]) if before else 0)) <= 2 + 0.005 * disks, head[0])
+    mine = re.search(rf"\S+ \S+  [\d.]+%  \S+ \({os.getpid()}\)  (\S+) read\n     ([\d,]+) requests, .*device (\S+ \S+?);", out)
+    env.check.that(mine is not None, f"its reads are not listed: {out[:2000]}")
+    if mine:
+        env.check.that(READS <= number(mine[2]) <= READS * 1.01, f"{mine[2]} requests for {READS} reads")
+    sums = [row for row in re.findall(r"(?m)^ *\d+\. (\S+) (\S+)  [\d.]+%  \S+ \((\d+)\)", out) if int(row[2]) == os.getpid()]
+    units = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+    seen_ns = sum(float(value) * units[unit] for value, unit, _ in sums)
+    env.check.that(0 < seen_ns <= took_ns * 1.02, f"{seen_ns} ns of requests in {took_ns} ns of reading, one at a time")
+
+
+@case
+def block_requests_of_write_back(env):
+    """A file's pages are written by a kernel thread or by fsync: by the file's name in any case."""
+    path = env.disk_file()
+
+    def write():
+        with open(path, "wb") as f:
+            f.write(b"x" * (8 << 20))
+            f.flush()
+            os.fsync(f.fileno())
+
+    try:
+        out, _ = watch(env, write)
+    finally:
+        os.unlink(path)
+    name = os.path.basename(path)
+    row = re.search(rf"  {re.escape(name)} *  ?write [\d,]+ requests?, ([\d.]+) (\S+), ", out)
+    env.check.that(row is not None, f"{name} is not listed: {out[-1500:]}")
+    if row:
+        env.check.that(abs(float(row[1]) * {"KiB": 1 / 1024, "MiB": 1}.get(row[2], 0) - 8) < 0.1, f"{row[1]} {row[2]} written of 8 MiB")
