@@ -478,6 +478,8 @@ struct walk_state {
 	__u8 in_parents;	/* of a process that has mapped nothing since it was forked */
 	__u8 met_gap;		/* a frame lies where there is no table */
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
+	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */
+	__u64 returns, instance;
 };
 
 /* Per CPU: the stack being walked (switches do not nest), what is being told, counters. */
