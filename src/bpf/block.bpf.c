@@ -17,7 +17,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile bool want_ustack, want_kstack, want_file;
 const volatile __u32 only_tgid;	/* 0: any */
 
+/* include/linux/blk_types.h */
 #define REQ_OP_MASK 255
+#define REQ_OP_FLUSH 2
+#define REQ_OP_DRV_IN 34
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -40,8 +43,17 @@ struct dentry {
 	} d_u;
 };
 
+struct block_device {
+	struct gendisk *bd_disk;	/* 5.11 */
+};
+
+struct super_block {
+	struct block_device *s_bdev;
+};
+
 struct inode {
 	struct hlist_head i_dentry;
+	struct super_block *i_sb;
 	unsigned long i_ino;
 };
 
@@ -141,7 +153,10 @@ static __always_inline void name_file(struct request___io *rq, char *to)
 	if (!mapping || mapping & 3)	/* anonymous, or movable */
 		return;
 	host = BPF_CORE_READ((struct address_space *)mapping, host);
-	alias = host ? BPF_CORE_READ(host, i_dentry.first) : NULL;
+	/* of another file system: the memory that a direct read goes to */
+	if (!host || BPF_CORE_READ(host, i_sb, s_bdev, bd_disk) != BPF_CORE_READ(rq, q, disk))
+		return;
+	alias = BPF_CORE_READ(host, i_dentry.first);
 	if (!alias)
 		return;
 	dentry = (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
@@ -206,7 +221,7 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 	BPF_CORE_READ_INTO(&b->flight.comm, task, comm);
 	if (bpf_core_field_exists(rq->q->disk))
 		bpf_probe_read_kernel_str(b->flight.disk, BLOCK_NAME_LEN, BPF_CORE_READ(rq, q, disk, disk_name));
-	if (want_file)
+	if (want_file && bpf_core_field_exists(rq->q->disk))
 		name_file(rq, b->flight.file);
 	if (want_kstack || want_ustack) {
 		b->flight.has_stack = send_stack(ctx, task, b);
@@ -225,11 +240,14 @@ static __always_inline int end(struct request___io *rq)
 	struct block_rec_done *rec;
 
 	if (!f) {
-		count(BLOCK_OPEN_AT_START);
+		/* the kernel's own flushes, and a driver's commands, are nobody's and begin nowhere */
+		if ((BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK) < REQ_OP_DRV_IN &&
+		    (BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK) != REQ_OP_FLUSH)
+			count(BLOCK_OPEN_AT_START);
 		return 0;
 	}
 	rec = bpf_ringbuf_reserve(&block_ring, sizeof(*rec), 0);
-	count(rec ? BLOCK_DONE : BLOCK_LOST_DONE);
+	/* asked once: Linux 6.1 forgets at the second time that it is the same */
 	if (rec) {
 		rec->type = BLOCK_REC_DONE;
 		rec->op = f->op;
@@ -246,6 +264,9 @@ static __always_inline int end(struct request___io *rq)
 		__builtin_memcpy(rec->disk, f->disk, sizeof(rec->disk));
 		__builtin_memcpy(rec->file, f->file, sizeof(rec->file));
 		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+		count(BLOCK_DONE);
+	} else {
+		count(BLOCK_LOST_DONE);
 	}
 	bpf_map_delete_elem(&flights, &key);
 	return 0;
