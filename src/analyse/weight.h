@@ -11,6 +11,8 @@ enum weight {
 	WEIGHT_RUNNABLE,
 	WEIGHT_PREEMPTED,
 	WEIGHT_COUNT,	/* events, not time */
+	WEIGHT_ON_CPU,	/* by samples: profile/on_cpu.h */
+	WEIGHT_TIME,	/* that and off_cpu */
 	WEIGHT_KINDS
 };
 
