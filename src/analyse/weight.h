@@ -26,6 +26,12 @@ bool weight_parse(const char *name, enum weight *ret_weight);
 /* Nanoseconds, or events for WEIGHT_COUNT. */
 uint64_t weight_of_wait(const struct wait *w, enum weight weight);
 
+/* Of a row of waits their time, of a row of samples on CPU (profile/on_cpu.h) what these stand for. */
+static inline uint64_t wait_or_on_cpu_ns(const struct wait *w)
+{
+	return wait_off_cpu_ns(w) + w->on_cpu_ns;
+}
+
 /* "sleeping" for 'S', ... ; "unknown state" for other letters. */
 const char *state_text(uint8_t state);
 
