@@ -13,7 +13,7 @@
 struct oncpu_key {
 	__u64 ustack, kstack;	/* ids as those of waits; kstack 0: it ran in user mode */
 	__u32 tno;		/* thread number, see offcpu_rec_thread */
-	__u32 slice;		/* number since the window began, of oncpu_slice_ns each */
+	__u32 slice;		/* number since the window began, of oncpu_slice_ns each; where windows are cut which half of the sums it is of */
 };
 
 struct oncpu_sum {

@@ -144,7 +144,7 @@ int sample_on_cpu(struct oncpu_context *ctx)
 	struct oncpu_scratch *scratch;
 	struct thread_state *st;
 
-	if (now < window.start_ns || now >= window.stop_ns || !task->pid || !may_be_selected(task))
+	if (now < window.start_ns || (now >= window.stop_ns && !is_behind_cut(now)) || !task->pid || !may_be_selected(task))
 		return 0;
 	st = thread_of(task);
 	scratch = bpf_map_lookup_elem(&oncpu_scratches, (const void *)&small_keys[0]);
@@ -156,7 +156,7 @@ int sample_on_cpu(struct oncpu_context *ctx)
 	if (cfg.want_kstack && !ran_in_user_mode(ctx))
 		scratch->key.kstack = oncpu_kernel_stack(ctx, st, scratch, now);
 	scratch->key.tno = st->tno;
-	scratch->key.slice = (now - window.start_ns) / oncpu_slice_ns;
+	scratch->key.slice = cfg.may_cut ? is_second_half(now) : (now - window.start_ns) / oncpu_slice_ns;
 	oncpu_add(scratch);
 	scratch->cost.runs++;
 	scratch->cost.ns += bpf_ktime_get_ns() - now;

@@ -4,6 +4,7 @@
 
 #include "bpf/remember.bpf.h"
 #include "bpf/rules.bpf.h"
+#include "bpf/uretprobe.bpf.h"
 
 /*
  * Walks a user stack by tables that user space compiled from .eh_frame (abi/unwind_abi.h),
@@ -318,6 +319,7 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 	case UNWIND_CFA_SP:
 		return w->at->sp + unwind_rule_offset(rule);
 	case UNWIND_CFA_BP:
+	case UNWIND_CFA_BP_SWITCH:
 		note_frame_pointer(w);
 		return w->at->bp_lost ? 0 : w->at->bp + unwind_rule_offset(rule);
 	case UNWIND_CFA_PLT:
@@ -351,7 +353,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool m
 	w->at->end = OFFCPU_WALK_BROKEN;
 	cfa = frame_address(w, rule, may_sleep);
 	/* the caller's frame lies above, or the rule or the stack is wrong */
-	if (cfa <= w->at->sp || cfa & 7)
+	if ((cfa <= w->at->sp && unwind_rule_cfa(rule) != UNWIND_CFA_BP_SWITCH) || !cfa || cfa & 7)
 		return false;
 	/* the return address and, nearly always, the frame pointer below it */
 	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), may_sleep))
@@ -379,6 +381,8 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool m
 	return w->at->ip != 0;
 }
 
+#define WALK_STEPS (OFFCPU_MAX_DEPTH + RETURN_INSTANCES + 1)
+
 /* 1 ends the walk. */
 static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 {
@@ -395,6 +399,12 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 	w->at->exact = false;
 	switch (unwind_rule_cfa(rule)) {
 	case UNWIND_CFA_GAP:
+		if (is_return && step_over_uretprobe(w->at)) {
+			/* the words on the stack do not tell who called */
+			do_not_remember(w);
+			w->at->depth--;	/* not `depth`: across the call Linux 6.1 forgets its bound */
+			return 0;
+		}
 		w->at->met_gap = true;
 		return !(is_return && step_by_epilogue(w, may_sleep)) && !step_by_frame_pointer(w, may_sleep);
 	case UNWIND_CFA_END:
@@ -435,6 +445,7 @@ static __always_inline bool begin_walk(struct walk_state *at, struct task_struct
 
 	if (!regs || is_32_bit(regs))
 		return false;
+	at->task = (__u64)task;
 	at->view.pgd = 0;
 	if (by_pages)
 		view_of(&at->view, task);
@@ -464,7 +475,7 @@ static __always_inline __u32 walk_in_full(struct user_walk *w)
 	__u32 zero = 0;
 
 	w->found = bpf_map_lookup_elem(&rules, &zero);
-	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_now, w, 0);
+	bpf_loop(WALK_STEPS, walk_step_now, w, 0);
 	if (w->at->view.pgd && !view_held(&w->at->view))
 		return 0;
 	w->stack->end = w->at->end;
@@ -479,7 +490,7 @@ static __always_inline __u32 walk_sleeper(struct task_struct *task, const struct
 
 	if (!begin_walk(w.at, task, false))
 		return 0;
-	bpf_loop(OFFCPU_MAX_DEPTH + 1, walk_step_sleeper, &w, 0);
+	bpf_loop(WALK_STEPS, walk_step_sleeper, &w, 0);
 	scratch->stack.end = w.at->end;
 	return w.at->depth;
 }

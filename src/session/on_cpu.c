@@ -189,15 +189,15 @@ static void keep_budget(struct on_cpu *o, uint64_t elapsed_ns)
 	o->lowered_cnt++;
 }
 
-/* Those of slices before this one, which no program adds to any more. */
-static void take_sums(struct on_cpu *o, struct fold *f, uint32_t before)
+/* Those of slices from `first` up to before `end`, which no program adds to any more. */
+static void take_sums(struct on_cpu *o, struct fold *f, uint32_t first, uint32_t end)
 {
 	int fd = bpf_map__fd(o->skel->maps.oncpu_sums);
 	g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(struct oncpu_key));
 	struct oncpu_key key, *last = NULL;
 
 	while (bpf_map_get_next_key(fd, last, &key) == 0 && keys->len < 2 * ONCPU_SUMS_MAX) {
-		if (key.slice < before)
+		if (key.slice >= first && key.slice < end)
 			g_array_append_val(keys, key);
 		last = &key;
 	}
@@ -220,8 +220,14 @@ void on_cpu_drain(struct on_cpu *o, struct fold *f, uint64_t start_ns)
 	o->looked_ns = now_ns;
 	look_for_cpus(o);
 	slice = now_ns > start_ns ? (now_ns - start_ns) / o->slice_ns : 0;
-	if (slice > 1)
-		take_sums(o, f, (uint32_t)slice - 1);
+	if (slice > 1 && !o->skel->rodata->cfg.may_cut)
+		take_sums(o, f, 0, (uint32_t)slice - 1);
+}
+
+void on_cpu_cut(struct on_cpu *o, struct fold *f, bool second)
+{
+	if (o)
+		take_sums(o, f, second, (uint32_t)second + 1);
 }
 
 static void take_last(const void *key, const void *sum, void *data)

@@ -25,6 +25,8 @@ void on_cpu_free(struct on_cpu *o);
 bool on_cpu_start(struct on_cpu *o, GError **error);
 /* Now and then: takes out what is complete, looks for CPUs that came up, and at the cost. */
 void on_cpu_drain(struct on_cpu *o, struct fold *f, uint64_t start_ns);
+/* A window is cut, and no program adds to its half of the sums any more. */
+void on_cpu_cut(struct on_cpu *o, struct fold *f, bool second);
 /* The window is over, and no program adds anything any more. */
 void on_cpu_stop(struct on_cpu *o, struct fold *f);
 void on_cpu_fill_info(const struct on_cpu *o, struct profile *p);
