@@ -21,6 +21,7 @@
 #include "bpf/waker.bpf.h"
 #include "bpf/blame.bpf.h"
 #include "bpf/storm.bpf.h"
+#include "bpf/oncpu.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

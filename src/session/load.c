@@ -17,6 +17,7 @@
 #include "base/loadavg.h"
 #include "session/chain_maps.h"
 #include "session/crowd.h"
+#include "session/on_cpu.h"
 #include "session/parts.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
@@ -245,6 +246,7 @@ static void configure(struct session *s)
 	load_apart(s);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
+	s->on_cpu = on_cpu_new(s->skel, o->mode == COLLECT_WAITS ? o->on_cpu_hz : 0, o->budget_ppm, cfg->slice_ns);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
@@ -357,6 +359,8 @@ bool session_load(struct session *s, GError **error)
 		attach_set_error(error, err, "attach to the scheduler's tracepoints");
 		return false;
 	}
+	if (!on_cpu_start(s->on_cpu, error))
+		return false;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), session_take_record, s, NULL);
 	if (!s->ring)
 		attach_set_error(error, -errno, "map the ring buffer");
