@@ -126,6 +126,8 @@ struct {
 } block_buffers SEC(".maps");
 
 __u64 last_number = 0;
+/* The window: to attach and to detach takes long, and the disks' own counts are read at these two instants. */
+volatile __u8 is_open = 0;
 
 static __always_inline void count(__u32 what)
 {
@@ -207,7 +209,7 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 	__u32 zero = 0;
 	struct buffer *b = bpf_map_lookup_elem(&block_buffers, &zero);
 
-	if (!b || (only_tgid && (__u32)task->tgid != only_tgid))
+	if (!b || !is_open || (only_tgid && (__u32)task->tgid != only_tgid))
 		return 0;
 	__builtin_memset(&b->flight, 0, sizeof(b->flight));
 	b->flight.number = __sync_fetch_and_add(&last_number, 1) + 1;
@@ -239,6 +241,8 @@ static __always_inline int end(struct request___io *rq)
 	struct flight *f = bpf_map_lookup_elem(&flights, &key);
 	struct block_rec_done *rec;
 
+	if (!is_open)
+		return 0;
 	if (!f) {
 		/* the kernel's own flushes, and a driver's commands, are nobody's and begin nowhere */
 		if ((BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK) < REQ_OP_DRV_IN &&

@@ -249,7 +249,6 @@ static bool load(struct block_io *b, GError **error)
 		attach_set_load_error(error, err);
 		return false;
 	}
-	b->stats = disk_stats_read();
 	err = block_bpf__attach(b->skel);
 	if (err) {
 		attach_set_error(error, err, "attach to the tracepoints of block requests");
@@ -280,6 +279,8 @@ struct block_io *block_io_new(const struct block_options *options, GError **erro
 		block_io_free(b);
 		return NULL;
 	}
+	b->stats = disk_stats_read();
+	b->skel->bss->is_open = 1;
 	b->start_ns = clock_ns(CLOCK_MONOTONIC);
 	b->start_unix_ns = clock_ns(CLOCK_REALTIME);
 	return b;
@@ -323,9 +324,10 @@ static uint64_t flights_left(const struct block_io *b)
 
 void block_io_stop(struct block_io *b)
 {
-	block_bpf__detach(b->skel);
+	b->skel->bss->is_open = 0;
 	b->stop_ns = clock_ns(CLOCK_MONOTONIC);
 	b->kernels = disk_stats_since(b->stats);
+	block_bpf__detach(b->skel);
 	ring_buffer__consume(b->ring);
 	b->open_at_end = flights_left(b);
 	fold_stacks_finish(b->stacks);

@@ -26,7 +26,8 @@ static GString *build_ids(const struct profile *p)
 /* What 0 says as well as nothing. */
 static bool may_be_left_out(const char *key)
 {
-	return strcmp(key, "not_waits") == 0 || g_str_has_suffix(key, "_ns") || g_str_has_suffix(key, "_hz") || g_str_has_prefix(key, "looks_") || strcmp(key, "unknown") == 0;
+	return g_str_has_suffix(key, "_ns") || g_str_has_suffix(key, "_hz") || g_str_has_prefix(key, "looks_") ||
+	       strcmp(key, "unknown") == 0 || strcmp(key, "not_waits") == 0;
 }
 
 static int write_meta(sqlite3 *db, const struct profile *p)
