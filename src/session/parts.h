@@ -33,6 +33,7 @@ struct session {
 	struct profile *profile;
 	struct fold *fold;
 	struct crowd *crowd;
+	struct requests *requests;	/* NULL: none are wanted */
 	struct apart *switching;	/* the program at sched_switch */
 	struct apart *closing;		/* close_thread; NULL: it is loaded with the others */
 	struct core_btf *core_btf;	/* NULL: CO-RE looks through all types */
