@@ -38,15 +38,15 @@ struct offcpu_request_sum {
 
 /* What is in no sum, and why. */
 #define OFFCPU_REQUEST_COUNTS(X)                                                                              \
-	X(LEFT, "left", "left without a return: longjmp, or the thread ended; the time runs until that was noticed") \
+	X(LEFT, "left", "left without a return, by longjmp or as their thread ended; the time is until that was noticed") \
 	X(NO_SITE, "no_site", "ended before the place that they return to was known")                      \
 	X(AT_START, "at_start", "had begun when the window did")                                           \
 	X(AT_END, "at_end", "had not ended when the window did")                                           \
 	X(NO_ROOM, "no_room", "began in a thread for which there was no room")                             \
-	X(NESTED, "nested", "calls inside of a request: they belong to the outermost one")                 \
+	X(NESTED, "nested", "calls inside of a request, which are part of that")                 \
 	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed")      \
 	X(UNTIL_END, "until_end", "slow requests whose waits are not listed, for the window ended first")  \
-	X(RESIDUAL, "residual", "of time that is in no class, for a context switch was not seen")          \
+	X(RESIDUAL, "residual", "requests with time in no class, for a context switch was not seen")          \
 	X(RING, "ring", "times that the place a request returns to did not get through")
 
 enum offcpu_request_count {

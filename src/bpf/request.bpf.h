@@ -315,6 +315,14 @@ static __always_inline struct thread_state *request_thread(struct task_struct *t
 	return st && st->selected ? st : NULL;
 }
 
+/* The clock is read only where it matters. */
+static __always_inline bool is_after_window(void)
+{
+	__u64 stop_ns = window.stop_ns;
+
+	return stop_ns != ~0ULL && bpf_ktime_get_ns() >= stop_ns;
+}
+
 static __always_inline void begin_request(struct task_struct *task, struct thread_state *st, struct request_state *r)
 {
 	r->start_ns = request_now(task, st, &r->start);
@@ -345,7 +353,7 @@ int request_enter(struct pt_regs *ctx)
 	__u64 sp = ctx->sp, ret = 0;
 	struct request_state *r;
 
-	if (!st || bpf_ktime_get_ns() >= window.stop_ns)
+	if (!st || is_after_window())
 		return 0;
 	r = request_to_begin(st);
 	if (!r)
@@ -354,7 +362,8 @@ int request_enter(struct pt_regs *ctx)
 		return 0;
 	if (r->is_active) {
 		if (!is_above(r, sp) && (sp != r->sp || (ret == r->ret && func != r->func))) {
-			count_request(OFFCPU_REQUEST_NESTED, 1, 0);
+			if (r->start_ns >= window.start_ns)
+				count_request(OFFCPU_REQUEST_NESTED, 1, 0);
 			return 0;
 		}
 		leave_request(r, bpf_ktime_get_ns());
@@ -418,7 +427,7 @@ int request_start(struct pt_regs *ctx)
 	struct thread_state *st = request_thread(task);
 	struct request_state *r;
 
-	if (!st || bpf_ktime_get_ns() >= window.stop_ns)
+	if (!st || is_after_window())
 		return 0;
 	r = request_to_begin(st);
 	if (!r)
@@ -500,8 +509,16 @@ __noinline int list_kept_waits(struct thread_state *st, struct request_state *r)
 	return 0;
 }
 
-/* The thread goes off CPU; sp: its user stack's, where it called the kernel.  A global function: the verifier checks it once. */
-__noinline int request_off(struct thread_state *st, __u64 sp, bool is_last, __u64 now)
+#define RETURN_BYTES 96		/* as far behind the place that a call returns to its probe may lie */
+
+/* It has returned, but for the probe, to which it has not come, or whose program has not run. */
+static __always_inline bool is_returning(const struct request_state *r, __u64 ip, __u64 sp)
+{
+	return sp == r->sp + sizeof(__u64) && ip - r->ret <= RETURN_BYTES;
+}
+
+/* The thread goes off CPU; ip, sp: where it left its program. */
+__noinline int request_off(struct thread_state *st, __u64 ip, __u64 sp, bool is_last, __u64 now)
 {
 	struct request_state *r;
 
@@ -512,7 +529,7 @@ __noinline int request_off(struct thread_state *st, __u64 sp, bool is_last, __u6
 		return 0;
 	if (r->due_cnt)
 		list_kept_waits(st, r);
-	if (r->is_active && (is_last || is_above(r, sp)))
+	if (r->is_active && (is_last || (is_above(r, sp) && !is_returning(r, ip, sp))))
 		leave_request(r, now);
 	return 0;
 }
@@ -525,9 +542,9 @@ static __always_inline void request_switch_out(struct task_struct *task, struct 
 		return;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 #ifdef __TARGET_ARCH_x86
-	request_off(st, regs ? regs->sp : 0, is_last, now);
+	request_off(st, regs ? regs->ip : 0, regs ? regs->sp : 0, is_last, now);
 #else
-	request_off(st, 0, is_last, now);
+	request_off(st, 0, 0, is_last, now);
 #endif
 }
 

@@ -199,6 +199,7 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 
 	read_rows(q, requests);
 	requests_read_counts(requests, start_ns, stop_ns, counts);
+	summary.start_ns = start_ns;
 	summary.duration_ns = stop_ns - start_ns;
 	summary.site_cnt = requests_site_cnt(requests);
 	summary.refused_cnt = requests_refused(requests, &summary.refused_why);

@@ -127,7 +127,7 @@ static void counts_text(GString *s, const struct request_summary *r, const struc
 		if (!r->counts[i].count)
 			continue;
 		if (!has_title)
-			g_string_append_printf(s, "%sIn none of these sums:%s\n", text_dim(o), text_plain(o));
+			g_string_append_printf(s, "%sNot in these sums, or not in full:%s\n", text_dim(o), text_plain(o));
 		has_title = true;
 		g_string_append(s, "  ");
 		text_thousands(s, r->counts[i].count);
@@ -243,7 +243,7 @@ void request_summary_json(GString *s, const struct request_summary *r)
 #undef X
 	};
 
-	g_string_append_printf(s, "{\"schema\":1,\"duration_ns\":%" PRIu64 ",\"slower_ns\":%" PRIu64 ",\"functions\":[", r->duration_ns,
+	g_string_append_printf(s, "{\"schema\":1,\"start_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64 ",\"slower_ns\":%" PRIu64 ",\"functions\":[", r->start_ns, r->duration_ns,
 			       r->slower_ns);
 	for (unsigned i = 0; i < r->rows_cnt; i++) {
 		g_string_append(s, i ? "," : "");

@@ -22,7 +22,7 @@ void request_line_text(GString *s, const char *time, const struct request_row *r
 struct request_summary {
 	const struct request_row *rows;
 	unsigned rows_cnt;
-	uint64_t duration_ns;
+	uint64_t start_ns, duration_ns;	/* of the window; the first by CLOCK_MONOTONIC */
 	uint64_t slower_ns;	/* 0: all requests' waits are listed */
 	const struct offcpu_loss_count *counts;	/* OFFCPU_REQUEST_COUNT of them */
 	unsigned site_cnt, refused_cnt;
