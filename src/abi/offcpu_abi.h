@@ -28,6 +28,8 @@ enum offcpu_key_flag {
 	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: run-queue delay only */
 	OFFCPU_KEY_CROSSING = 1 << 4,	/* one wait that began before the slice it ends in: see start_ns of its slot */
 	OFFCPU_KEY_THROTTLED = 1 << 5,	/* more than half of it was a cgroup's CPU quota */
+	OFFCPU_KEY_SECOND = 1 << 6,	/* summed in the second half of the slots; user space takes it off */
+	OFFCPU_OPEN_FILTERED = 1 << 7,	/* of an open wait at a cut: filters keep it from being listed */
 };
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
@@ -292,6 +294,7 @@ enum offcpu_thread_end {
 	OFFCPU_END_EXIT = 1,
 	OFFCPU_END_EXEC = 2,	/* goes on under another tno: another program */
 	OFFCPU_END_LEFT = 3,	/* left the cgroup that was asked for */
+	OFFCPU_END_CUT = 4,	/* goes on in the next window: the account is all since from_ns, but for what goes on at the cut */
 };
 
 enum offcpu_thread_flag {
@@ -324,6 +327,7 @@ struct offcpu_rec_thread {
 	__u64 open_blocked_ns;
 	__u64 open_runnable_ns;
 	__u64 open_preempted_ns;
+	__u64 open_on_cpu_ns;	/* at a cut: of a thread that was on CPU then, since it got it or since the cut before */
 };
 
 /* One wait, for `offcpu events`. */
@@ -378,6 +382,7 @@ struct offcpu_config {
 	__u8 early_filter;		/* threads are told by selected_bits first */
 	__u8 looks_at_all;		/* no thread can be told from a subject without a look at its slot */
 	__u8 may_sample;		/* the scale may be above 0 */
+	__u8 may_cut;			/* windows may be cut */
 	__u8 lists_all;			/* no bounds and no states: while none is sampled each wait is listed */
 	__u8 want_wakers;
 	__u8 chain_depth;		/* 0: one waker, no chains */

@@ -55,6 +55,7 @@ enum unwind_cfa {
 	UNWIND_CFA_RA_REG = 8,	/* sp + off; the return address is in register `extra` */
 	UNWIND_CFA_PLT = 9,	/* sp + low byte of arg, 8 more when (ip & 15) >= high byte */
 	UNWIND_CFA_SIGNAL = 10,	/* a ucontext lies at sp + arg * 8: all registers from there */
+	UNWIND_CFA_BP_SWITCH = 11,	/* as BP, but the frame may lie on another stack, above or below this one */
 };
 
 /*
@@ -82,7 +83,7 @@ static inline __u32 unwind_rule_cfa(__u32 rule)
 	return rule >> 16 & 15;
 }
 
-/* Bits 15..0, signed, in bytes: CFA_SP, CFA_BP, CFA_SIGNAL. */
+/* Bits 15..0, signed, in bytes: CFA_SP, CFA_BP, CFA_SIGNAL, CFA_BP_SWITCH. */
 static inline __s32 unwind_rule_offset(__u32 rule)
 {
 	return (__s32)(rule << 16) >> 13 & ~7;

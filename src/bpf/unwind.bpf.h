@@ -319,6 +319,7 @@ static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool
 	case UNWIND_CFA_SP:
 		return w->at->sp + unwind_rule_offset(rule);
 	case UNWIND_CFA_BP:
+	case UNWIND_CFA_BP_SWITCH:
 		note_frame_pointer(w);
 		return w->at->bp_lost ? 0 : w->at->bp + unwind_rule_offset(rule);
 	case UNWIND_CFA_PLT:
@@ -352,7 +353,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool m
 	w->at->end = OFFCPU_WALK_BROKEN;
 	cfa = frame_address(w, rule, may_sleep);
 	/* the caller's frame lies above, or the rule or the stack is wrong */
-	if (cfa <= w->at->sp || cfa & 7)
+	if ((cfa <= w->at->sp && unwind_rule_cfa(rule) != UNWIND_CFA_BP_SWITCH) || !cfa || cfa & 7)
 		return false;
 	/* the return address and, nearly always, the frame pointer below it */
 	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), may_sleep))

@@ -432,6 +432,17 @@ void fold_finish(struct fold *f)
 		fold_slices_finish(f->slices, f->profile);
 }
 
+void fold_begin_window(struct fold *f)
+{
+	profile_empty_rows(f->profile);
+	g_hash_table_remove_all(f->threads);
+	sums_free(f->sums);
+	f->sums = sums_new();
+	g_array_set_size(f->throttled, 0);
+	g_array_set_size(f->owners, 0);
+	f->lost_thread = 0;
+}
+
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)
 {
 	return fold_stacks_find(f->stacks, id, ret_node);

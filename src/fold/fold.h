@@ -49,6 +49,8 @@ void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const str
 void fold_finish_threads(struct fold *f);
 /* Turns all sums and open waits into the profile's waits.  Its window is known. */
 void fold_finish(struct fold *f);
+/* After fold_finish(): another window begins, of which nothing has come yet.  Stacks, wakers and objects stay known, the profile's rows go. */
+void fold_begin_window(struct fold *f);
 /* Tells the profile what cgroups' CPU quotas took of each thread.  Not with blame, which has the same in its sums. */
 void fold_finish_throttled(struct fold *f);
 

@@ -393,6 +393,24 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 	return len;
 }
 
+static void begin_index(struct id_index **index)
+{
+	id_index_free(*index);
+	*index = id_index_new();
+}
+
+void profile_empty_rows(struct profile *p)
+{
+	GArray *const rows[] = { p->threads, p->waits, p->states, p->wakes, p->chains, p->stories, p->blames, p->storms, p->losses };
+	struct id_index **const indexes[] = { &p->wait_index, &p->wake_index, &p->chain_index, &p->blame_index, &p->storm_index };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+		g_array_set_size(rows[i], 0);
+	for (gsize i = 0; i < G_N_ELEMENTS(indexes); i++)
+		begin_index(indexes[i]);
+	g_clear_pointer(&p->slices, slices_free);
+}
+
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns)
 {
 	if (count == 0 && time_ns == 0)

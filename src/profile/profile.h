@@ -394,6 +394,8 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
 void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
 /* Has a frame of the stack a name that begins with one of these?  NULL ends them. */
 bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes);
+/* Takes out all that is of one window: threads, waits, wakings, losses.  Frames, stacks, objects, wakers and strings keep their ids. */
+void profile_empty_rows(struct profile *p);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
 /* Rows of the longest of its tables; four nodes of stacks are one, of which there may be so many more. */

@@ -74,6 +74,11 @@ static bool wants_tables(const struct collect_options *o)
 	return wants_stacks(o) && !o->no_user_stacks && !o->frame_pointers_only;
 }
 
+bool session_may_cut(const struct collect_options *o)
+{
+	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->want_blame && !o->want_storms && !o->min_ns && !o->max_ns;
+}
+
 bool session_is_for_few(const struct collect_options *o)
 {
 	return o->pids || o->tids || o->command_pid;
@@ -167,6 +172,7 @@ static void load_apart(struct session *s)
 
 	s->switching = apart_new(skeleton, select_programs(s->skel, cfg), core_btf_path(s->core_btf));
 	apart_begin(s->switching);
+	s->cutting = apart_new(skeleton, s->skel->progs.cut_thread, core_btf_path(s->core_btf));
 	if (!s->options->is_short)
 		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));
 }
@@ -182,7 +188,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 	*cfg = (struct offcpu_config){
 		.min_ns = o->min_ns,
 		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
-		.slice_ns = o->mode == COLLECT_WAITS ? o->slice_ns : 0,
+		.slice_ns = o->mode == COLLECT_WAITS && !o->may_cut ? o->slice_ns : 0,
 		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
 		.pidns_inum = pid_namespace(),
 		.task_struct_id = feature_cast_id("task_struct"),
@@ -212,6 +218,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.can_walk = feature_supported(FEATURE_BPF_LOOP),
 		.want_tables = s->tables != NULL,
 		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
+		.may_cut = session_may_cut(o),
 		.lists_all = !o->min_ns && !o->max_ns && !o->state_mask && !o->requests,
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,

@@ -67,6 +67,9 @@ struct cfi_cie {
 	const struct cfi_section *section;
 };
 
+/* In place of a CIE: the function's rows come from Go's own table (unwind/go_frames.h). */
+#define CFI_CIE_GO UINT32_MAX
+
 /* Frame description entry: what holds in [start, end). */
 struct cfi_fde {
 	uint64_t start, end;

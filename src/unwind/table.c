@@ -3,6 +3,7 @@
 
 #include "unwind/cfi.h"
 #include "unwind/elf_frames.h"
+#include "unwind/go_frames.h"
 
 #define PAGE_BYTES (1ull << UNWIND_PAGE_SHIFT)
 
@@ -10,6 +11,7 @@ struct builder {
 	struct unwind_table *table;
 	const struct elf_frames *frames;
 	struct cfi_entries entries;
+	struct go_frames go;
 	uint32_t row_room;
 	uint64_t covered;	/* rows tell of all text below */
 	uint64_t limit;	/* end of the FDE that is being run, as far as it is taken */
@@ -70,6 +72,21 @@ static bool take_row(void *ctx, uint64_t vaddr, const struct cfi_state *state)
 	return push(b, MAX(vaddr, b->covered), b->table->arch->compile(state));
 }
 
+/* The same of a function that Go's own table tells of. */
+static bool take_go_row(void *ctx, uint64_t vaddr, uint32_t rule)
+{
+	struct builder *b = ctx;
+
+	return vaddr < b->limit && push(b, MAX(vaddr, b->covered), rule);
+}
+
+static bool run_fde(struct builder *b, const struct cfi_fde *fde, uint64_t *ret_stopped)
+{
+	if (go_frames_is_entry(fde))
+		return go_frames_run(&b->go, fde, take_go_row, b, ret_stopped);
+	return cfi_run(&b->entries, fde, b->table->arch, take_row, b, ret_stopped);
+}
+
 /* The part of an FDE that lies in one executable segment; false for none. */
 static bool clip_to_text(const struct elf_frames *f, const struct cfi_fde *fde, uint64_t *ret_end)
 {
@@ -101,7 +118,7 @@ static void add_fde(struct builder *b, const struct cfi_fde *fde)
 		t->stats.gap_bytes += is_first ? 0 : start - b->covered;
 	}
 	b->covered = start;
-	if (!cfi_run(&b->entries, fde, t->arch, take_row, b, &stopped) && stopped < b->limit)
+	if (!run_fde(b, fde, &stopped) && stopped < b->limit)
 		push(b, MAX(stopped, start), UNWIND_CFA_COMPLEX << 16);
 	if (b->is_full)
 		return;
@@ -184,6 +201,9 @@ static struct unwind_table *build(struct elf_file *file, GError **error)
 	t->arch = arch;
 	t->base = frames.texts[0].start;
 	cfi_entries_init(&b.entries);
+	/* of what starts together the first holds: Go's own table rather than its .debug_frame */
+	if (go_frames_open(&b.go, file))
+		go_frames_add(&b.go, &b.entries);
 	for (unsigned i = 0; i < frames.section_cnt; i++)
 		cfi_entries_add(&b.entries, &frames.sections[i], arch);
 	add_fdes(&b);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "symbolize/dwarf/find.h"
+#include "symbolize/elf/go_lines.h"
 #include "symbolize/elf/table.h"
 #include "symbolize/process/fileopen.h"
 
@@ -192,7 +193,10 @@ void lines_find(struct symbol_place *places, size_t cnt, const char *debug_dir, 
 		of_one = g_new(struct symbol_place, next - i);
 		for (size_t k = i; k < next; k++)
 			of_one[k - i] = *order[k];
-		find_in_file(&r, order[i]->source->debug_fd, of_one, next - i);
+		if (order[i]->source->has_debug_info || !order[i]->source->has_go_table)
+			find_in_file(&r, order[i]->source->debug_fd, of_one, next - i);
+		if (order[i]->source->has_go_table)
+			go_lines_find(order[i]->source->debug_fd, of_one, next - i, strings);
 		for (size_t k = i; k < next; k++)
 			*order[k] = of_one[k - i];
 	}

@@ -41,6 +41,11 @@ Elf_Data *elf_reader_symbols(const struct elf_reader *r, Elf_Scn *scn);
 /* The names of a symbol table, as bytes of the file (no 0 byte is sure); NULL: none, or too large. */
 Elf_Data *elf_reader_names(const struct elf_reader *r, const GElf_Shdr *symbols);
 
+/*
+ * Adds the functions of Go's own table to the candidates and their names.  False where the file has none.
+ */
+bool elf_go_names(const struct elf_file *file, GArray *raw, char **names, size_t *names_bytes);
+
 /* Fills table->plt; table->symbols names the functions that are found at run time (IFUNC). */
 void elf_plt_read(struct elf_reader *r);
 

@@ -280,6 +280,7 @@ static void read_symbols(struct elf_reader *r)
 		if (r->debugdata)
 			pool_add_debugdata(&pool, r);
 	}
+	r->table->has_go_table = elf_go_names(r->file, pool.raw, &pool.names, &pool.names_bytes);
 	if (pool.names)
 		symtab_build(&r->table->symbols, pool.raw, pool.names, pool.names_bytes);
 	g_array_unref(pool.raw);
@@ -291,11 +292,11 @@ static struct elf_table *table_from(struct elf_file *file)
 
 	r.table = g_new0(struct elf_table, 1);
 	r.table->debug_fd = -1;
-	r.table->segments = g_steal_pointer(&file->segments);
-	r.table->segment_cnt = file->segment_cnt;
 	read_sections(&r);
 	read_symbols(&r);
 	elf_plt_read(&r);
+	r.table->segments = g_steal_pointer(&file->segments);
+	r.table->segment_cnt = file->segment_cnt;
 	g_free(r.sections);
 	return r.table;
 }

@@ -25,7 +25,8 @@ struct elf_table {
 	bool is_linked;		/* this is the debug file of one without build-id, by that checksum */
 	bool has_full_symbols;	/* from .symtab; else from .dynsym, .gnu_debugdata or none */
 	bool has_debug_info;	/* the file has .debug_info */
-	int debug_fd;		/* a file with .debug_info, kept open for dwarf_image_open(); -1: none */
+	bool has_go_table;	/* the file has .gopclntab */
+	int debug_fd;		/* a file with one of the two, kept open for symbolizer_lines(); -1: none */
 };
 
 /*

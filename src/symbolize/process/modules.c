@@ -169,7 +169,7 @@ static struct elf_table *read_held(const struct modules *ms, int held_fd)
 	if (fd < 0)
 		return NULL;
 	t = elf_table_read(fd, NULL);
-	if (t && t->has_debug_info && wants_debug_file(ms, t))
+	if (t && (t->has_debug_info || t->has_go_table) && wants_debug_file(ms, t))
 		t->debug_fd = fd;
 	else
 		close(fd);

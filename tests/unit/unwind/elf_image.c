@@ -163,6 +163,7 @@ char *rule_text(uint32_t rule)
 		g_string_append_printf(s, "sp%+d", off);
 		break;
 	case UNWIND_CFA_BP:
+	case UNWIND_CFA_BP_SWITCH:
 		g_string_append_printf(s, "bp%+d", off);
 		break;
 	case UNWIND_CFA_DEREF_SP:

@@ -34,11 +34,11 @@ static enum unwind_step find_cfa(uint32_t rule, const struct unwind_regs *regs, 
 	bool is_deref = kind == UNWIND_CFA_DEREF_SP || kind == UNWIND_CFA_DEREF_BP;
 	int32_t off = unwind_rule_packed_offset(rule);
 
-	if (kind == UNWIND_CFA_SP || kind == UNWIND_CFA_BP)
+	if (kind == UNWIND_CFA_SP || kind == UNWIND_CFA_BP || kind == UNWIND_CFA_BP_SWITCH)
 		off = unwind_rule_offset(rule);
 	else if (kind == UNWIND_CFA_PLT)
 		off = (int32_t)(unwind_rule_plt_offset(rule) + ((regs->ip & 15) >= unwind_rule_plt_from(rule) ? 8 : 0));
-	if (kind == UNWIND_CFA_BP || kind == UNWIND_CFA_DEREF_BP)
+	if (kind == UNWIND_CFA_BP || kind == UNWIND_CFA_DEREF_BP || kind == UNWIND_CFA_BP_SWITCH)
 		reg = X86_64_RBP;
 	else if (kind == UNWIND_CFA_REG)
 		reg = unwind_rule_extra(rule);
@@ -92,7 +92,7 @@ enum unwind_step unwind_step(uint32_t rule, struct unwind_regs *regs, unwind_rea
 	enum unwind_step step;
 	uint64_t cfa;
 
-	if (kind == UNWIND_CFA_GAP || kind == UNWIND_CFA_END || kind == UNWIND_CFA_COMPLEX || kind > UNWIND_CFA_SIGNAL)
+	if (kind == UNWIND_CFA_GAP || kind == UNWIND_CFA_END || kind == UNWIND_CFA_COMPLEX || kind > UNWIND_CFA_BP_SWITCH)
 		return kind == UNWIND_CFA_GAP ? UNWIND_STEP_NO_INFO :
 		       kind == UNWIND_CFA_END ? UNWIND_STEP_END : UNWIND_STEP_COMPLEX;
 	if (kind == UNWIND_CFA_SIGNAL)

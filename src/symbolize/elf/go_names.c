@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/go_table.h"
+#include "symbolize/elf/reader.h"
+
+#define NAMES_MAX_BYTES ((size_t)256 << 20)
+
+/*
+ * Where .symtab has a name for the same place, the plainer one is taken: runtime.futex, not runtime.futex.abi0.
+ * So a program's functions have the same names, stripped or not.
+ */
+bool elf_go_names(const struct elf_file *file, GArray *raw, char **names, size_t *names_bytes)
+{
+	size_t from = *names_bytes, end, bytes;
+	struct go_table table;
+	struct go_func f;
+
+	if (!go_table_open(&table, file))
+		return false;
+	/* the list of files' units lies behind the names, or anything */
+	end = table.units > table.names ? table.units : table.size;
+	bytes = MIN(end - table.names, NAMES_MAX_BYTES);
+	*names_bytes += bytes + 1;
+	*names = g_realloc(*names, *names_bytes);
+	memcpy(*names + from, table.bytes + table.names, bytes);
+	(*names)[*names_bytes - 1] = 0;
+	for (uint32_t i = 0; i < table.func_cnt; i++) {
+		struct symtab_raw candidate;
+		size_t offset;
+
+		if (!go_table_func(&table, i, &f) || !f.name[0])
+			continue;
+		offset = (size_t)(f.name - (const char *)table.bytes) - table.names;
+		if (offset >= bytes)
+			continue;
+		candidate = (struct symtab_raw){ .addr = f.start - go_table_is_returned_to(&f), .end = f.end, .name = (uint32_t)(from + offset),
+						 .rank = SYMTAB_GLOBAL, .sized = true };
+		g_array_append_val(raw, candidate);
+	}
+	return true;
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Runtimes that keep their own tables: what is seen of programs in their languages, against what those know."""
+
+import os
+import shutil
+import subprocess
+
+from cases_unwind import ALLOWED, match_chain, shown
+from check import EDGE_LOSSES, check_account
+from lib import Skip, case
+
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+
+
+def build_go(env, *options):
+    if not shutil.which("go"):
+        raise Skip("go is not installed")
+    folder = env.temporary("go")
+    os.mkdir(folder)
+    variables = {**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local"}
+    built = subprocess.run(["go", "build", *options, "-o", f"{folder}/go_waits", os.path.join(PROGRAMS, "go_waits.go")],
+                           capture_output=True, text=True, check=False, env=variables)
+    if built.returncode != 0:
+        raise Skip(f"go failed: {built.stderr.strip()[-200:]}")
+    return folder
+
+
+def share(waits, fits):
+    """Of the time of waits, in percent."""
+    total = sum(wait["off_cpu_ns"] for wait in waits)
+    return 100 * sum(wait["off_cpu_ns"] for wait in waits if fits(wait)) / total if total else 0
+
+
+def check_go_thread(check, report, truth):
+    """A thread's own chain: contiguous, at its lines, below the goroutine's end, as often as it slept."""
+    found = [wait for wait in report.by_thread[truth["pid"], truth["tid"]]
+             if wait["state"] == "S" and match_chain(wait["user"], truth["chain"])]
+    who = ">".join(truth["chain"])
+    if not check.that(found, f"{who}: not seen, but {[shown(w['user']) for w in report.by_thread[truth['pid'], truth['tid']]][:3]}"):
+        return
+    seen = sum(wait["count"] for wait in found)
+    # a read that comes late need not sleep
+    fits = seen == truth["slept"] if truth["kind"] == "nap" else truth["slept"] // 2 <= seen <= truth["slept"]
+    check.that(fits, f"{who}: {seen} waits of {truth['slept']}")
+    for wait in found:
+        _, end = match_chain(wait["user"], truth["chain"])
+        check.equal(wait["user"][0]["name"], "runtime.goexit", f"{who}: outermost")
+        check.equal([frame["line"] for frame in wait["user"][end - 2:end]], truth["lines"], f"{who}: lines")
+        files = {os.path.basename(frame["file"] or "") for frame in wait["user"][end - 2:end]}
+        check.equal(files, {"go_waits.go"}, f"{who}: files")
+
+
+def go_waits(env, *options):
+    folder = build_go(env, *options)
+    env.tolerate_unseen()
+    programs, env.programs = env.programs, folder
+    try:
+        report, truth, _ = env.record("go_waits", 60, extra=["--inline"])
+    finally:
+        env.programs = programs
+    check_account(env.check, report, allowed_losses=(*ALLOWED, *EDGE_LOSSES))
+    chains = [line for line in truth if line["chain"]]
+    env.check.equal(len(chains), 2, "threads that told their chains")
+    for line in chains:
+        check_go_thread(env.check, report, line)
+    waits = [wait for wait in report.waits if wait["user"]]
+    complete = share(waits, lambda wait: wait["user_end"] == "complete")
+    named = share(waits, lambda wait: all(frame["name"] for frame in wait["user"]))
+    broken = [shown(wait["user"]) for wait in waits if wait["user_end"] != "complete"]
+    env.check.that(complete >= 99, f"{complete:.1f} % of the time is complete; {broken[:3]}")
+    env.check.that(named >= 99, f"{named:.1f} % of the time is named")
+
+
+@case
+def language_go(env):
+    go_waits(env)
+
+
+@case
+def language_go_stripped(env):
+    """Neither symbols nor debug information: only what Go's runtime itself needs."""
+    go_waits(env, "-ldflags=-s -w")
+
+
+@case
+def language_go_position_independent(env):
+    go_waits(env, "-ldflags=-s -w", "-buildmode=pie")
