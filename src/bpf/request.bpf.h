@@ -197,11 +197,12 @@ __noinline int sum_request(struct request_state *r, const struct offcpu_request_
 {
 	struct offcpu_request_sum *sum;
 	__u64 known, rest;
-	__u32 slot;
+	__u32 slot, func;
 
 	if (!r || !t)
 		return 0;
-	sum = bpf_map_lookup_elem(&request_sums, &r->func);
+	func = r->func;		/* Linux 6.1 takes a map's key from the stack */
+	sum = bpf_map_lookup_elem(&request_sums, &func);
 	if (!sum)
 		return 0;
 	add_request(&sum->all, t);
