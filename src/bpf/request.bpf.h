@@ -163,8 +163,7 @@ static __always_inline void request_times(const struct thread_state *st, __u64 n
 		since = st->from_ns > window.start_ns ? st->from_ns : window.start_ns;
 	if ((st->mode == MODE_ON_CPU || st->mode == MODE_UNKNOWN) && since < now)
 		t->on_cpu_ns += now - since;
-	/* the filtered ones lie behind those of the states: see total_of() */
-#pragma unroll
+#pragma unroll	/* the filtered ones lie behind those of the states: see total_of() */
 	for (int i = 0; i <= OFFCPU_STATE_COUNT; i++) {
 		t->blocked_ns += total[i].blocked_ns;
 		t->runnable_ns += total[i].runnable_ns;

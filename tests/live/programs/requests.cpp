@@ -112,7 +112,7 @@ KEPT uint64_t handle_request(uint64_t n, unsigned depth)
 	return n + cell;
 }
 
-}
+} // namespace service
 
 /* longjmp() runs no destructors: here are none. */
 extern "C" KEPT uint64_t jumping_request(uint64_t n)
