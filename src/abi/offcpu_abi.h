@@ -51,6 +51,7 @@ enum offcpu_key_flag {
 	X(OBJECT, "lock", "which lock or other object a thread waited for did not get through") \
 	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU") \
 	X(STORM_MAP, "storm_map", "no room was left to sum up a wakeup storm") \
+	X(ONCPU_MAP, "on_cpu_map", "no room was left for samples of threads on CPU")                \
 	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
 	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)") \
 	X(RECURSION, "recursion", "the kernel skipped a program that would have nested")
@@ -192,7 +193,8 @@ struct offcpu_rec_stack {
 	__u64 proc_start_ns;	/* start of the process, with exec_no and pid: the address space */
 	__u32 pid;		/* in the tracer's pid namespace; 0 for kernel stacks */
 	__u32 exec_no;
-	__u32 is_user;
+	__u16 is_user;
+	__u16 is_exact;		/* of a kernel stack: ip[0] is no return address */
 	__u32 end;		/* enum offcpu_walk_end */
 	__u64 ip[OFFCPU_MAX_DEPTH];
 };

@@ -17,6 +17,7 @@
 #include "base/loadavg.h"
 #include "session/chain_maps.h"
 #include "session/crowd.h"
+#include "session/on_cpu.h"
 #include "session/parts.h"
 #include "session/requests.h"
 #include "supply/tables.h"
@@ -249,6 +250,7 @@ static void configure(struct session *s)
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
 	s->requests = requests_new(s->skel, o->requests, o->request_slower_ns, thread_cnt());
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
+	s->on_cpu = on_cpu_new(s->skel, o->mode == COLLECT_WAITS ? o->on_cpu_hz : 0, o->budget_ppm, cfg->slice_ns);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
@@ -362,6 +364,8 @@ bool session_load(struct session *s, GError **error)
 		return false;
 	}
 	if (s->requests && !requests_attach(s->requests, error))
+		return false;
+	if (!on_cpu_start(s->on_cpu, error))
 		return false;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), session_take_record, s, NULL);
 	if (!s->ring)

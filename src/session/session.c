@@ -21,6 +21,7 @@
 #include "session/chain_maps.h"
 #include "session/cost.h"
 #include "session/crowd.h"
+#include "session/on_cpu.h"
 #include "session/parts.h"
 #include "session/requests.h"
 #include "supply/mmap_events.h"
@@ -104,6 +105,7 @@ void session_unload(struct session *s)
 	apart_free(s->switching);
 	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
+	on_cpu_free(s->on_cpu);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
 	crowd_free(s->crowd);
@@ -372,6 +374,7 @@ bool session_drain(struct session *s)
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
 	crowd_drain(s->crowd);
+	on_cpu_drain(s->on_cpu, s->fold, s->start_ns);
 	return is_more;
 }
 
@@ -465,6 +468,7 @@ static bool close_window(struct session *s, const struct bpf_link *close_thread,
 	session_take_mappings(s);
 	session_empty_ring(s);
 	session_read_waits(s, s->skel->data->half_edge & 1, s->skel->bss->wait_entries, true);
+	on_cpu_stop(s->on_cpu, s->fold);
 	while (!g_atomic_int_get(&ending.is_done)) {
 		session_empty_ring(s);
 		g_usleep(TAKEN_EVERY_US);
@@ -509,6 +513,7 @@ struct profile *session_take_profile(struct session *s)
 
 	s->profile->info.duration_ns = s->stop_ns - s->start_ns;
 	fold_finish(s->fold);
+	on_cpu_fill_info(s->on_cpu, p);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	session_fill_info(s);
 	s->profile = NULL;
