@@ -61,6 +61,7 @@ struct finding_class {
 
 struct findings {
 	const struct profile *profile;
+	const struct selection *selection; /* NULL: everything */
 	struct reasons *reasons;
 	GArray *rows; /* struct finding, the most important first */
 	GArray *classes; /* struct finding_class, most time that matters first */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/actors.h"
+#include "analyse/blame.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
@@ -15,6 +16,7 @@
 #include "render/text/util.h"
 
 #define INDENT "   "
+#define HOLDERS_SHOWN 3
 #define NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
 unsigned text_screen_width(const struct text_options *options)
@@ -138,7 +140,7 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 	double seconds = (double)f->profile->info.duration_ns / 1e9;
 	if (row->is_poll_loop && seconds > 0)
 		g_string_append_printf(s, ", %.0f times a second", (double)row->count / seconds);
-	if (!has_shape(row))
+	if (!has_shape(row) || row->count < 2)
 		return;
 	g_string_append(s, "; median ");
 	text_duration(s, percentile(row, 0.5));
@@ -175,8 +177,28 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 	}
 }
 
+/* "; the CPUs were held by sysbench 61%, mariadbd 30%", where --runq-blame knows */
+static void append_holders(GString *s, const struct findings *f)
+{
+	struct blame_table *t = blame_table_new(f->profile, f->selection);
+	uint64_t all = t->runnable_ns + t->preempted_ns;
+
+	for (guint i = 0; i < MIN(t->culprits->len, HOLDERS_SHOWN); i++) {
+		const struct blame_row *r = &g_array_index(t->culprits, struct blame_row, i);
+
+		if (i && blame_row_ns(r) < all / 10)
+			break;
+		g_string_append(s, i ? ", " : "; the CPUs were held by ");
+		text_safe_cut(s, blame_name(r->kind, r->culprit), NAME_COLUMNS);
+		g_string_append_printf(s, " %.0f%%", text_percent(blame_row_ns(r), all));
+	}
+	blame_table_free(t);
+}
+
 static const char *advice_of(const struct findings *f, const struct finding *row)
 {
+	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && f->profile->info.has_blame)
+		return "More runnable threads than CPUs: add CPUs or run fewer.";
 	if (is_for_cpu(row))
 		return reason_advice(row->reason);
 	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
@@ -204,7 +226,7 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 	g_autofree char *function = name ? actor_function(name) : NULL;
 
 	if (is_for_cpu(row)) {
-		g_string_append(s, " `offcpu report --weight runnable --stacks`");
+		g_string_append(s, f->profile->info.has_blame ? " `offcpu report --runq-blame`" : " `offcpu report --weight runnable --stacks`");
 		return;
 	}
 	if (!function || strlen(function) > 40)
@@ -229,6 +251,8 @@ void text_finding(GString *s, const struct findings *f, unsigned row, const stru
 	g_string_assign(line, INDENT);
 	append_evidence(line, f, r);
 	append_by(line, f, r);
+	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
+		append_holders(line, f);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_assign(line, INDENT);
 	g_string_append(line, advice_of(f, r));
