@@ -17,6 +17,8 @@
 
 #define INDENT "   "
 #define HOLDERS_SHOWN 3
+#define SYN_REPEATED_NS 1000000000ULL
+#define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
 #define NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
 unsigned text_screen_width(const struct text_options *options)
@@ -129,6 +131,28 @@ static uint64_t percentile(const struct finding *row, double share)
 	return row->max_ns ? MIN(ns, row->max_ns) : ns;
 }
 
+/* Of a wait that need not end by a timer: "; 25 of 25 timed out". */
+static void append_timeouts(GString *s, const struct finding *row)
+{
+	if (row->reason == REASON_SLEEP || !row->timed_out_cnt || row->timed_out_cnt < row->woken_cnt / 10)
+		return;
+	g_string_append(s, "; ");
+	text_thousands(s, row->timed_out_cnt);
+	g_string_append(s, " of ");
+	text_thousands(s, row->woken_cnt);
+	g_string_append(s, " timed out");
+}
+
+/* Linux sends a SYN again after 1, 3, 7 s (TCP_TIMEOUT_INIT, include/net/tcp.h). */
+static bool has_repeated_syn(const struct finding *row)
+{
+	uint64_t waits = 0;
+
+	for (unsigned i = SYN_REPEATED_SLOT; i < PROFILE_HIST_SLOTS; i++)
+		waits += row->hist[i];
+	return row->reason == REASON_NETWORK_CONNECT && waits > row->count / 4 && row->max_ns >= SYN_REPEATED_NS;
+}
+
 /* "8 threads, 12,402 waits of 3.1 s; median 1.1 ms, p99 14 ms, max 20 ms" */
 static void append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -207,6 +231,9 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		if (row->by.does == REASON_CPU_QUEUE)
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
+	if (has_repeated_syn(row))
+		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
+		       "or its backlog or somaxconn is small), or packets are lost.";
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
 	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) &&
@@ -216,6 +243,9 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
+	if (row->timed_out_cnt > row->woken_cnt / 2 &&
+	    (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE))
+		return "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait.";
 	return reasons_advice(f->reasons, row->wait);
 }
 
@@ -250,6 +280,7 @@ void text_finding(GString *s, const struct findings *f, unsigned row, const stru
 	g_string_append(s, text_plain(options));
 	g_string_assign(line, INDENT);
 	append_evidence(line, f, r);
+	append_timeouts(line, r);
 	append_by(line, f, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(line, f);
