@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/locks.h"
 
-#include "fixture.h"
+#include "../fixture.h"
 
 static uint32_t add_thread(struct profile *p, uint32_t tid, const char *comm)
 {
