@@ -4,6 +4,8 @@
 #include "render/text/util.h"
 #include "tui/view.h"
 
+#include <string.h>
+
 static void add_frames(const struct view *v, GPtrArray *lines, uint32_t node, const char *what)
 {
 	const struct profile *p = v->shown->profile;
@@ -28,18 +30,25 @@ static void add_frames(const struct view *v, GPtrArray *lines, uint32_t node, co
 	}
 }
 
+static void append_time(GString *line, const char *before, uint64_t ns)
+{
+	g_string_append(line, before);
+	text_duration(line, ns);
+}
+
 static void add_numbers(const struct view *v, GPtrArray *lines, const struct activity_row *r)
 {
-	g_autoptr(GString) line = g_string_new("  ");
+	g_autoptr(GString) line = g_string_new(NULL);
+	uint64_t median_ns = activity_percentile_ns(r, 0.5);
 
-	text_duration(line, r->blocked_ns + r->idle_ns);
-	g_string_append(line, r->idle_ns ? " idle, " : " blocked, ");
-	text_duration(line, activity_queue_ns(r));
-	g_string_append_printf(line, " in the run queue; %" G_GUINT64_FORMAT " waits of %u thread%s, median ", r->waits, r->threads_cnt,
-			       r->threads_cnt == 1 ? "" : "s");
-	text_duration(line, activity_percentile_ns(r, 0.5));
-	g_string_append(line, ", p99 ");
-	text_duration(line, activity_percentile_ns(r, 0.99));
+	append_time(line, "  blocked ", r->blocked_ns);
+	append_time(line, ", idle ", r->idle_ns);
+	append_time(line, ", in the run queue ", activity_queue_ns(r));
+	g_string_append_printf(line, "; %" G_GUINT64_FORMAT " waits of %u thread%s", r->waits, r->threads_cnt, r->threads_cnt == 1 ? "" : "s");
+	if (median_ns) {
+		append_time(line, ", median ", median_ns);
+		append_time(line, ", p99 ", activity_percentile_ns(r, 0.99));
+	}
 	view_add_line(v, lines, line->str);
 }
 
@@ -68,7 +77,7 @@ void view_paint_detail(const struct view *v, GPtrArray *lines)
 	const struct activity_row *r = view_row_at(v, v->selected);
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	if (!r || !r->wait) {
+	if (!r || !r->wait || memcmp(&r->key, &v->selected_key, sizeof(r->key)) != 0) {
 		view_add_line(v, lines, "  this stack did not wait in the interval");
 		return;
 	}
@@ -100,10 +109,11 @@ void view_paint_help(GPtrArray *lines)
 		" w            write a recording of this interval    ^L  draw anew",
 		" ? h F1       this sheet    q F10  quit",
 		"",
-		" ON-CPU% BLOCK% QUEUE%  thread time in 100 of the interval: 200 is two threads",
+		" CPU BLOCK QUEUE  thread time in percent of the interval: 200 is two threads",
 		"   blocked without idle waits; queue: runnable or preempted, waits for a CPU",
 		" WAITS/S  waits that began; MEDIAN P99 of what lies in the interval, not idle",
 		" WAITS FOR  the reason that took most of its time, and the longest wait of it",
+		" TIME     on CPU # (green), blocked = (red), queue + (yellow), idle . (blue)",
 		"",
 		" any key goes back",
 	};

@@ -94,11 +94,11 @@ void view_order(struct view *v)
 		if (is_shown(v, &g_array_index(v->activity->rows, struct activity_row, i)))
 			g_array_append_val(v->order, i);
 	g_array_sort_with_data(v->order, compare, v);
-	if (v->is_following || v->is_frozen)
+	if (v->is_following || v->is_frozen || v->has_detail)
 		find_selected(v);
 	if (v->selected >= v->order->len)
 		v->selected = v->order->len ? v->order->len - 1 : 0;
-	if (v->order->len && !v->is_following)
+	if (v->order->len && !v->is_following && !v->has_detail)
 		v->selected_key = view_row_at(v, v->selected)->key;
 }
 

@@ -7,26 +7,14 @@
 
 #define HEAD_LINES 4	/* above the rows */
 #define FOOT_LINES 1
-#define NAME_COLUMNS 16
-#define BAR_COLUMNS 12
+#define NAME_COLUMNS 14
+#define LONG_NAME_COLUMNS 28	/* of what has no ids */
+#define BAR_COLUMNS 8
 #define NARROW 100	/* below, some columns are left out */
 
 guint view_table_rows(const struct view *v)
 {
 	return v->rows > HEAD_LINES + FOOT_LINES ? v->rows - HEAD_LINES - FOOT_LINES : 1;
-}
-
-/* Columns that the text takes, styles apart. */
-static unsigned columns_of(const char *text)
-{
-	unsigned columns = 0;
-
-	for (; *text; text = g_utf8_next_char(text)) {
-		gunichar c = g_utf8_get_char(text);
-
-		columns += c < 32 || g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
-	}
-	return columns;
 }
 
 /* Cut to so many columns, and plain at its end.  Where the terminal has no UTF-8 other letters are question marks. */
@@ -161,9 +149,9 @@ static bool is_wide(const struct view *v)
 /* Names of what has no ids are longer. */
 static unsigned name_columns(const struct view *v)
 {
-	unsigned beside = is_wide(v) ? 40 : 28;
-
-	return has_ids(v) ? NAME_COLUMNS : is_wide(v) ? beside : 28;
+	if (has_ids(v))
+		return is_wide(v) ? NAME_COLUMNS + 2 : NAME_COLUMNS;
+	return is_wide(v) ? LONG_NAME_COLUMNS + 12 : LONG_NAME_COLUMNS;
 }
 
 static void append_numbers(GString *s, const struct view *v, const struct activity_row *r)
@@ -175,11 +163,11 @@ static void append_numbers(GString *s, const struct view *v, const struct activi
 
 	old = old ? old : &none;
 	if (has_ids(v))
-		append_percent(s, percent_of(r->on_cpu_ns, length_ns), percent_of(old->on_cpu_ns, old_ns), is_difference, 6);
-	append_percent(s, percent_of(r->blocked_ns, length_ns), percent_of(old->blocked_ns, old_ns), is_difference, 6);
-	append_percent(s, percent_of(activity_queue_ns(r), length_ns), percent_of(activity_queue_ns(old), old_ns), is_difference, 6);
+		append_percent(s, percent_of(r->on_cpu_ns, length_ns), percent_of(old->on_cpu_ns, old_ns), is_difference, 5);
+	append_percent(s, percent_of(r->blocked_ns, length_ns), percent_of(old->blocked_ns, old_ns), is_difference, 5);
+	append_percent(s, percent_of(activity_queue_ns(r), length_ns), percent_of(activity_queue_ns(old), old_ns), is_difference, 5);
 	if (v->is_plain)
-		append_percent(s, percent_of(r->idle_ns, length_ns), percent_of(old->idle_ns, old_ns), is_difference, 7);
+		append_percent(s, percent_of(r->idle_ns, length_ns), percent_of(old->idle_ns, old_ns), is_difference, 5);
 	append_rate(s, (double)r->waits * 1e9 / (double)MAX(length_ns, 1), (double)old->waits * 1e9 / (double)MAX(old_ns, 1), is_difference);
 	if (is_wide(v))
 		append_time(s, activity_percentile_ns(r, 0.5));
@@ -219,8 +207,8 @@ static void add_columns(const struct view *v, GPtrArray *lines)
 	if (!v->is_plain)
 		g_string_append_printf(s, "%-*s ", BAR_COLUMNS, "TIME");
 	if (has_ids(v))
-		g_string_append(s, "ON-CPU% ");
-	g_string_append_printf(s, "%s%s%sWAITS/S ", has_ids(v) ? "BLOCK% " : "BLOCK% ", "QUEUE% ", v->is_plain ? "  IDLE% " : "");
+		g_string_append(s, "  CPU ");
+	g_string_append_printf(s, "BLOCK QUEUE %sWAITS/S ", v->is_plain ? " IDLE " : "");
 	if (is_wide(v))
 		g_string_append(s, " MEDIAN ");
 	g_string_append(s, "    P99 WAITS FOR");
@@ -234,7 +222,7 @@ static void append_class(GString *s, const char *name, enum view_style style, ui
 	g_string_append_c(s, (char)style);
 	g_string_append_printf(s, "%.1f%%", text_percent(ns, whole_ns));
 	g_string_append_c(s, STYLE_PLAIN);
-	g_string_append(s, "  ");
+	g_string_append_c(s, ' ');
 }
 
 static uint64_t lost_cnt(const struct profile *p)
@@ -265,7 +253,7 @@ static void add_title(const struct view *v, GPtrArray *lines)
 	if (v->is_following && !v->has_detail)
 		g_string_append(s, "  [following]");
 	if (v->base)
-		g_string_append(s, "  [difference to the baseline]");
+		g_string_append(s, "  [baseline]");
 	view_add_line(v, lines, s->str);
 }
 
@@ -279,13 +267,13 @@ static void add_totals(const struct view *v, GPtrArray *lines)
 
 	append_class(s, "on-CPU", STYLE_ON_CPU, t->on_cpu_ns, t->observed_ns);
 	append_class(s, "blocked", STYLE_BLOCKED, t->blocked_ns, t->observed_ns);
-	append_class(s, "run queue", STYLE_QUEUE, activity_queue_ns(t), t->observed_ns);
+	append_class(s, "queue", STYLE_QUEUE, activity_queue_ns(t), t->observed_ns);
 	append_class(s, "idle", STYLE_IDLE, t->idle_ns, t->observed_ns);
-	g_string_append_printf(s, "%.0f switches/s", (double)p->info.switches * 1e9 / (double)MAX(p->info.duration_ns, 1));
+	g_string_append_printf(s, " %.0f sw/s", (double)p->info.switches * 1e9 / (double)MAX(p->info.duration_ns, 1));
 	if (p->info.cpus)
-		g_string_append_printf(s, "  tracer %.1f%%", percent_of(cost_ns, p->info.duration_ns * p->info.cpus));
+		g_string_append_printf(s, ", tracer %.1f%%", percent_of(cost_ns, p->info.duration_ns * p->info.cpus));
 	if (lost_cnt(p))
-		g_string_append_printf(s, "  losses %" G_GUINT64_FORMAT, lost_cnt(p));
+		g_string_append_printf(s, ", lost %" G_GUINT64_FORMAT, lost_cnt(p));
 	view_add_line(v, lines, s->str);
 }
 
@@ -351,7 +339,7 @@ static void add_foot(const struct view *v, GPtrArray *lines)
 		text_safe(s, v->message);
 	} else {
 		g_string_append_c(s, STYLE_DIM);
-		g_string_append(s, "?:help  Enter:stacks  Tab:view  <>:sort  \\:filter  /:search  space:freeze  d  w  q:quit");
+		g_string_append(s, "? help, Enter stacks, Tab view, <> sort, \\ filter, / find, space freeze, q quit");
 		g_string_append_c(s, STYLE_PLAIN);
 	}
 	view_add_line(v, lines, s->str);

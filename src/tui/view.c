@@ -98,7 +98,7 @@ static void open_row(struct view *v)
 		return;
 	if (v->by == ACTIVITY_BY_STACK) {
 		v->has_detail = true;
-		v->is_following = true;
+		v->selected_key = r->key;
 		v->detail_first = 0;
 		return;
 	}
