@@ -16,10 +16,10 @@ _offcpu_options() {
 	local read='--from= --to= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --help" ;;
-	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --idle= --rate= --rules= --explain= --json --csv --help" ;;
+	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
@@ -37,6 +37,9 @@ _offcpu_options() {
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"
 		;;
+	request)
+		echo "$target $filter $capture $crowd --inline --locks --objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
+		;;
 	events) echo "$target $filter $capture --duration= --who-preempted --runq-blame --stacks --json --ring-size= --help" ;;
 	doctor) echo "--no-test --help" ;;
 	esac
@@ -46,9 +49,9 @@ _offcpu_options() {
 _offcpu_values() {
 	case $2 in
 	-p | --pid) _offcpu_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
-	--state) _offcpu_words 'R S D T t P I' ;;
+	--state) _offcpu_words 'R S D T t P I C' ;;
 	--unwind) _offcpu_words 'auto dwarf fp' ;;
-	--weight) _offcpu_words 'off_cpu blocked runnable preempted count' ;;
+	--weight) _offcpu_words 'off_cpu blocked runnable preempted count on_cpu time' ;;
 	--palette) _offcpu_words 'io wakeup chain state' ;;
 	--normalize) _offcpu_words 'threads requests none' ;;
 	--unit | --input-unit) _offcpu_words 'ns us ms s' ;;
@@ -71,7 +74,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace report flame diff export hist events doctor' i
+	local commands='record top trace report flame diff export hist request events doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

@@ -10,6 +10,7 @@
 #include "fold/fold.h"
 #include "fold/windows.h"
 #include "session/crowd.h"
+#include "session/on_cpu.h"
 #include "session/parts.h"
 #include "offcpu.skel.h"
 
@@ -64,6 +65,7 @@ static bool read_window(struct session *s, uint64_t edge_ns, GError **error)
 	session_empty_ring(s);
 	if (!err) {
 		session_read_waits(s, old, entries, false);
+		on_cpu_cut(s->on_cpu, s->fold, old);
 		err = session_iterate(apart_link(s->cutting), session_empty_ring, s);
 	}
 	session_empty_ring(s);
@@ -83,6 +85,7 @@ static void tell_window(struct session *s, uint64_t edge_ns)
 	s->stop_ns = edge_ns;
 	info->tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	fold_finish(s->fold);
+	on_cpu_fill_info(s->on_cpu, s->profile);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	session_fill_info(s);
 	s->has_window = true;

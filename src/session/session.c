@@ -21,7 +21,9 @@
 #include "session/chain_maps.h"
 #include "session/cost.h"
 #include "session/crowd.h"
+#include "session/on_cpu.h"
 #include "session/parts.h"
+#include "session/requests.h"
 #include "supply/mmap_events.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
@@ -49,6 +51,9 @@ _Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
 /* A command's programs may last only so long: how often to look for them, until when after the last. */
 #define DRAIN_SOON_MS 5
 #define DRAIN_SOON_NS 500000000ULL
+/* Requests are watched so long before the window opens, and so long after the last new place that one returned to. */
+#define SITES_WITHIN_NS 300000000ULL
+#define SITES_QUIET_NS 60000000ULL
 
 /* What lives as the window ends has rows, too, so that is before the recording is full.  OFFCPU_ROWS_MAX: for tests. */
 static size_t rows_max(void)
@@ -91,6 +96,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 
 void session_unload(struct session *s)
 {
+	requests_free(s->requests);	/* first: each call of theirs costs the traced program time */
 	ring_buffer__free(s->ring);
 	cost_free(s->cost);
 	tables_free(s->tables);
@@ -99,6 +105,7 @@ void session_unload(struct session *s)
 	apart_free(s->switching);
 	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
+	on_cpu_free(s->on_cpu);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
 	crowd_free(s->crowd);
@@ -235,6 +242,22 @@ static void apply_tables(struct session *s, bool is_last)
 	s->look_took_ns = s->looked_ns - now;
 }
 
+/* The first requests tell where they return to; what comes before all of these places have probes is lost. */
+static void await_sites(struct session *s)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + SITES_WITHIN_NS, seen_ns = now;
+	unsigned seen = 0;
+
+	while (s->requests && now < until && now - seen_ns < SITES_QUIET_NS) {
+		session_empty_ring(s);
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (requests_site_cnt(s->requests) != seen)
+			seen_ns = now;
+		seen = requests_site_cnt(s->requests);
+		g_usleep(1000);
+	}
+}
+
 /* Waits a moment for the first tables: what is walked before they are there is walked worse. */
 static void await_tables(struct session *s)
 {
@@ -254,6 +277,7 @@ bool session_start(struct session *s, GError **error)
 		return false;
 	await_tables(s);
 	apply_tables(s, true);
+	await_sites(s);
 	s->start_ns = set_edge(&s->skel->data->window.start_ns);
 	s->skel->data->is_open = 1;
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
@@ -323,6 +347,8 @@ static uint32_t swap_at(uint32_t slots)
 
 unsigned session_drain_ms(const struct session *s)
 {
+	if (s->requests)
+		return DRAIN_SOON_MS;	/* a place that is returned to has no probe until then */
 	bool is_soon = s->options->command_pid && clock_ns(CLOCK_MONOTONIC) - s->asked_ns < DRAIN_SOON_NS;
 
 	return is_soon ? DRAIN_SOON_MS : SESSION_DRAIN_MS;
@@ -348,6 +374,7 @@ bool session_drain(struct session *s)
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
 	crowd_drain(s->crowd);
+	on_cpu_drain(s->on_cpu, s->fold, s->start_ns);
 	return is_more;
 }
 
@@ -441,6 +468,7 @@ static bool close_window(struct session *s, const struct bpf_link *close_thread,
 	session_take_mappings(s);
 	session_empty_ring(s);
 	session_read_waits(s, s->skel->data->half_edge & 1, s->skel->bss->wait_entries, true);
+	on_cpu_stop(s->on_cpu, s->fold);
 	while (!g_atomic_int_get(&ending.is_done)) {
 		session_empty_ring(s);
 		g_usleep(TAKEN_EVERY_US);
@@ -485,6 +513,7 @@ struct profile *session_take_profile(struct session *s)
 
 	s->profile->info.duration_ns = s->stop_ns - s->start_ns;
 	fold_finish(s->fold);
+	on_cpu_fill_info(s->on_cpu, p);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	session_fill_info(s);
 	s->profile = NULL;
@@ -511,4 +540,11 @@ unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_
 		node = n->parent;
 	}
 	return cnt;
+}
+
+const struct requests *session_requests(const struct session *s, uint64_t *ret_start_ns, uint64_t *ret_stop_ns)
+{
+	*ret_start_ns = s->start_ns;
+	*ret_stop_ns = s->stop_ns;
+	return s->requests;
 }

@@ -31,6 +31,7 @@ import cases_reasons  # noqa: E402,F401
 import cases_crowd  # noqa: E402,F401
 import cases_unwind  # noqa: E402,F401
 import cases_uretprobe  # noqa: E402,F401
+import cases_request  # noqa: E402,F401
 import cases_mappings  # noqa: E402,F401
 import cases_rights  # noqa: E402,F401
 import cases_symbols  # noqa: E402,F401
@@ -39,6 +40,7 @@ import cases_languages  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
 import cases_diff  # noqa: E402,F401
 import cases_sampling  # noqa: E402,F401
+import cases_oncpu  # noqa: E402,F401
 import cases_slices  # noqa: E402,F401
 import cases_cuts  # noqa: E402,F401
 import cases_top  # noqa: E402,F401

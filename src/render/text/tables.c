@@ -4,6 +4,7 @@
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
+#include "analyse/plumbing_tables.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "render/text/style.h"
@@ -135,7 +136,8 @@ static void append_whole(GString *s, const struct top *t)
 		return;
 	}
 	text_duration(s, t->whole);
-	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : weight_name(t->weight));
+	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : t->weight == WEIGHT_ON_CPU ? "on-CPU" :
+			       t->weight == WEIGHT_TIME ? "on and off CPU" : weight_name(t->weight));
 }
 
 /* " ±1.2%" of a row that is an estimate, and a worse one than that; the error of a class alone is not known. */
@@ -143,6 +145,8 @@ static void append_error(GString *s, const struct top *t, const struct top_row *
 {
 	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
 		text_relative_error(s, r->off_cpu_se_ns, r->off_cpu_ns);
+	else if (!t->is_exact && (t->weight == WEIGHT_TIME || t->weight == WEIGHT_ON_CPU))
+		text_relative_error(s, r->off_cpu_se_ns, r->weight);
 	else if (!t->is_exact && t->weight == WEIGHT_COUNT)
 		text_relative_error(s, r->count_se, r->count);
 }
@@ -161,11 +165,13 @@ void text_headline(GString *s, const struct top *leaves, const struct text_optio
 {
 	unsigned all = rows_with_weight(leaves), shown = options->top ? MIN(options->top, all) : all;
 	g_autoptr(GString) whole = g_string_new(NULL), cell = g_string_new(NULL);
-	bool has_error = !leaves->is_exact && leaves->weight == WEIGHT_OFF_CPU;
+	bool has_error = !leaves->is_exact && leaves->weight != WEIGHT_BLOCKED && leaves->weight != WEIGHT_RUNNABLE &&
+			 leaves->weight != WEIGHT_PREEMPTED && leaves->weight != WEIGHT_COUNT;
 	uint64_t rest = leaves->sum;
 
 	append_whole(whole, leaves);
-	text_section(s, options, "Top blocking leaves, of %s", whole->str);
+	text_section(s, options, leaves->weight == WEIGHT_TIME || leaves->weight == WEIGHT_ON_CPU ? "Top leaves, of %s" :
+		     "Top blocking leaves, of %s", whole->str);
 	g_string_append_printf(s, "%s%16s %7s  %sframe%s\n", text_dim(options),
 			       leaves->weight == WEIGHT_COUNT ? "waits" : "us", "%", has_error ? "  error  " : "",
 			       text_plain(options));
@@ -218,6 +224,15 @@ static void append_frame(GString *s, const struct profile *p, uint32_t frame, bo
 	g_string_append_c(s, '\n');
 }
 
+/* The kernel's way in and to sleep, which is the same for all: __schedule, do_syscall_64. */
+static bool is_passed_over(const struct profile *p, uint32_t frame, const struct text_options *o)
+{
+	const struct frame *f = profile_get_frame(p, frame);
+	const char *shown = NULL;
+
+	return !o->kernel_frames && f->kind == FRAME_KERNEL && f->name && plumbing_kernel_rule(f->name, &shown) && !shown;
+}
+
 /* Innermost first, as one reads from the wait to its cause. */
 static void append_stack(GString *s, const struct profile *p, uint32_t node, int64_t parent,
 			 const struct text_options *o)
@@ -228,6 +243,8 @@ static void append_stack(GString *s, const struct profile *p, uint32_t node, int
 		uint32_t frame = profile_get_node(p, n)->frame;
 		bool is_parent = !marked && (int64_t)frame == parent;
 
+		if (is_passed_over(p, frame, o))
+			continue;
 		append_frame(s, p, frame, is_parent, o);
 		marked = marked || is_parent;
 	}
@@ -254,8 +271,14 @@ static void append_stack_end(GString *s, const struct profile *p, uint32_t user,
 
 static void append_stacks(GString *s, const struct profile *p, const struct top_row *r, const struct text_options *o)
 {
+	gsize before = s->len;
+	struct text_options whole = *o;
+
+	whole.kernel_frames = true;
 	append_stack(s, p, r->kernel, -1, o);
-	if (r->kernel && r->user)
+	if (s->len == before && !r->user)
+		append_stack(s, p, r->kernel, -1, &whole); /* of a kernel thread there is nothing else */
+	if (s->len > before && r->user)
 		g_string_append_printf(s, "    %s   --%s\n", text_dim(o), text_plain(o));
 	append_stack(s, p, r->user, r->user_parent, o);
 	append_stack_end(s, p, r->user, o);
