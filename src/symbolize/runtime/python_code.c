@@ -25,6 +25,7 @@ struct code {
 	uint32_t first_line;
 	uint8_t *lines;
 	uint32_t line_bytes;
+	bool has_lines;		/* lines were read, and may be none: all is of the first one */
 	uint64_t start;			/* address of the instructions */
 };
 
@@ -140,10 +141,11 @@ static void read_lines(struct code *c, uint32_t pid, uint64_t addr)
 {
 	uint64_t size;
 
-	if (!addr || !memory_read(pid, addr + PYTHON_SIZE_AT, &size, sizeof(size)) || !size || size > LINES_MAX_BYTES)
+	if (!addr || !memory_read(pid, addr + PYTHON_SIZE_AT, &size, sizeof(size)) || size > LINES_MAX_BYTES)
 		return;
-	c->lines = g_malloc(size);
-	if (memory_read(pid, addr + PYTHON_BYTES_AT, c->lines, size))
+	c->lines = g_malloc(size + 1);
+	c->has_lines = !size || memory_read(pid, addr + PYTHON_BYTES_AT, c->lines, size);
+	if (c->has_lines)
 		c->line_bytes = (uint32_t)size;
 }
 
@@ -201,7 +203,7 @@ bool python_code_name(struct python_code *p, const struct python_place *place, s
 		return false;
 	offset = l->walk.instr_bytes == 8 ? place->instr - c->start : place->instr * l->instr_scale;
 	*ret = (struct python_frame){ .name = c->name, .file = c->file, .first_line = c->first_line };
-	if (offset < CODE_MAX_BYTES && c->line_bytes)
+	if (offset < CODE_MAX_BYTES && c->has_lines)
 		ret->line = python_line((enum python_lines)l->line_kind, c->lines, c->line_bytes, c->first_line, offset);
 	return true;
 }
