@@ -16,7 +16,7 @@ _offcpu_options() {
 	local read='--from= --to= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
@@ -45,9 +45,9 @@ _offcpu_options() {
 _offcpu_values() {
 	case $2 in
 	-p | --pid) _offcpu_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
-	--state) _offcpu_words 'R S D T t P I' ;;
+	--state) _offcpu_words 'R S D T t P I C' ;;
 	--unwind) _offcpu_words 'auto dwarf fp' ;;
-	--weight) _offcpu_words 'off_cpu blocked runnable preempted count' ;;
+	--weight) _offcpu_words 'off_cpu blocked runnable preempted count on_cpu time' ;;
 	--palette) _offcpu_words 'io wakeup chain state' ;;
 	--normalize) _offcpu_words 'threads requests none' ;;
 	--unit | --input-unit) _offcpu_words 'ns us ms s' ;;

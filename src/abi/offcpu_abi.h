@@ -28,6 +28,8 @@ enum offcpu_key_flag {
 	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: run-queue delay only */
 	OFFCPU_KEY_CROSSING = 1 << 4,	/* one wait that began before the slice it ends in: see start_ns of its slot */
 	OFFCPU_KEY_THROTTLED = 1 << 5,	/* more than half of it was a cgroup's CPU quota */
+	OFFCPU_KEY_SECOND = 1 << 6,	/* summed in the second half of the slots; user space takes it off */
+	OFFCPU_OPEN_FILTERED = 1 << 7,	/* of an open wait at a cut: filters keep it from being listed */
 };
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
@@ -50,6 +52,7 @@ enum offcpu_key_flag {
 	X(OBJECT, "lock", "which lock or other object a thread waited for did not get through") \
 	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU") \
 	X(STORM_MAP, "storm_map", "no room was left to sum up a wakeup storm") \
+	X(ONCPU_MAP, "on_cpu_map", "no room was left for samples of threads on CPU")                \
 	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
 	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)") \
 	X(RECURSION, "recursion", "the kernel skipped a program that would have nested")
@@ -190,7 +193,8 @@ struct offcpu_rec_stack {
 	__u64 proc_start_ns;	/* start of the process, with exec_no and pid: the address space */
 	__u32 pid;		/* in the tracer's pid namespace; 0 for kernel stacks */
 	__u32 exec_no;
-	__u32 is_user;
+	__u16 is_user;
+	__u16 is_exact;		/* of a kernel stack: ip[0] is no return address */
 	__u32 end;		/* enum offcpu_walk_end */
 	__u64 ip[OFFCPU_MAX_DEPTH];
 };
@@ -292,6 +296,7 @@ enum offcpu_thread_end {
 	OFFCPU_END_EXIT = 1,
 	OFFCPU_END_EXEC = 2,	/* goes on under another tno: another program */
 	OFFCPU_END_LEFT = 3,	/* left the cgroup that was asked for */
+	OFFCPU_END_CUT = 4,	/* goes on in the next window: the account is all since from_ns, but for what goes on at the cut */
 };
 
 enum offcpu_thread_flag {
@@ -324,6 +329,7 @@ struct offcpu_rec_thread {
 	__u64 open_blocked_ns;
 	__u64 open_runnable_ns;
 	__u64 open_preempted_ns;
+	__u64 open_on_cpu_ns;	/* at a cut: of a thread that was on CPU then, since it got it or since the cut before */
 };
 
 /* One wait, for `offcpu events`. */
@@ -376,6 +382,7 @@ struct offcpu_config {
 	__u8 early_filter;		/* threads are told by selected_bits first */
 	__u8 looks_at_all;		/* no thread can be told from a subject without a look at its slot */
 	__u8 may_sample;		/* the scale may be above 0 */
+	__u8 may_cut;			/* windows may be cut */
 	__u8 lists_all;			/* no bounds and no states: while none is sampled each wait is listed */
 	__u8 want_wakers;
 	__u8 chain_depth;		/* 0: one waker, no chains */

@@ -5,6 +5,7 @@
 
 #include "analyse/blame.h"
 #include "base/hash.h"
+#include "profile/on_cpu.h"
 
 /* A pid used again by another program, or an exec, is another row. */
 struct process_key {
@@ -118,7 +119,7 @@ void coverage_of(const struct profile *p, const struct selection *selection, str
 		const struct wait *w = profile_wait(p, i);
 		uint64_t ns = wait_off_cpu_ns(w);
 
-		if (selection && !selection->threads[w->thread])
+		if (w->state == ON_CPU_STATE || (selection && !selection->threads[w->thread]))
 			continue;
 		c.waits_cnt += w->count;
 		c.listed_ns += ns;

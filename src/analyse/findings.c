@@ -74,6 +74,7 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 		.pid = t->pid,
 		.frame = -1,
 		.by = { .frame = -1, .does_frame = -1 },
+		.is_yield = key->reason == REASON_CPU_QUEUE && key->function,
 	};
 	uint64_t none = 0;
 
@@ -172,6 +173,14 @@ static void add_accounts(struct maker *m)
 	}
 }
 
+/* The function of the program that waits; NULL: none is known. */
+static const char *own_function(const struct maker *m, const struct wait *w)
+{
+	int64_t frame = plumbing_user_parent(reasons_plumbing(m->f->reasons), w->user);
+
+	return frame >= 0 ? profile_get_frame(m->f->profile, (uint32_t)frame)->name : NULL;
+}
+
 static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 {
 	struct findings *f = m->f;
@@ -189,13 +198,12 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 			f->idle_threads[idle]++;
 		return;
 	}
-	int64_t frame = plumbing_user_parent(reasons_plumbing(f->reasons), w->user);
 	struct key key = { .process = profile_thread(f->profile, w->thread)->process, .reason = reason };
 
 	if (o && lock_is_held(o) && reason_family(reason) == FAMILY_LOCK)
 		key.lock = m->locks[w->object];
-	else if (frame >= 0)
-		key.function = profile_get_frame(f->profile, (uint32_t)frame)->name;
+	else
+		key.function = own_function(m, w);
 	f->blocked_ns += w->blocked_ns;
 	c->family_ns[reason_family(reason)] += w->blocked_ns;
 	add(m, &key, i, w->blocked_ns, true);
@@ -206,6 +214,7 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 	struct findings *f = m->f;
 	const struct wait *w = profile_wait(f->profile, i);
 	uint64_t ns = w->runnable_ns + w->preempted_ns, throttled = MIN(ns, throttled_ns[w->thread]);
+	const struct rule *rule = reasons_rule(f->reasons, i);
 	struct key key = { .process = profile_thread(f->profile, w->thread)->process,
 			   .reason = REASON_CPU_THROTTLED };
 	bool is_own = w->state == 'R';
@@ -220,6 +229,7 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 	if (throttled)
 		add(m, &key, i, throttled, is_own);
 	key.reason = REASON_CPU_QUEUE;
+	key.function = is_own && rule && strcmp(rule->name, "yield") == 0 ? own_function(m, w) : NULL;
 	if (ns > throttled)
 		add(m, &key, i, ns - throttled, is_own);
 }
@@ -281,7 +291,7 @@ static void add_queue_shape(struct maker *m)
 
 static uint64_t rank_of(const struct finding *f)
 {
-	return f->reason == REASON_CPU_QUEUE || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
+	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
 }
 
 static int compare_findings(gconstpointer va, gconstpointer vb)

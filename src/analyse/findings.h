@@ -41,6 +41,7 @@ struct finding {
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, whose own time is in the recording */
 	bool is_poll_loop; /* a timer ends most of many short waits */
+	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
 };
 
 /* The time of one process name, which adds up to what was observed of it. */

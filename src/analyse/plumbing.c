@@ -8,6 +8,7 @@
 #include "analyse/reason/match.h"
 #include "analyse/strset.h"
 #include "base/module.h"
+#include "profile/on_cpu.h"
 
 /* What the tables say of a frame, asked once per frame instead of once per wait. */
 struct frame_class {
@@ -342,8 +343,23 @@ static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
 	return intern(pl, "runnable");
 }
 
+/* What runs: the innermost function, and of the kernel's or a library's work who called for it. */
+static const char *running_leaf(struct plumbing *pl, const struct wait *w)
+{
+	uint32_t node = w->kernel ? w->kernel : w->user;
+	const char *inner = node ? frame_text(pl, profile_get_node(pl->profile, node)->frame) : "[no stack]";
+	int64_t caller = w->user ? plumbing_user_parent(pl, w->user) : -1;
+	const char *by = caller >= 0 ? frame_text(pl, (uint32_t)caller) : inner;
+	g_autofree char *both = strcmp(by, inner) == 0 ? g_strdup_printf("on CPU: %s", inner) :
+							 g_strdup_printf("on CPU: %s (%s)", inner, by);
+
+	return intern(pl, both);
+}
+
 const char *plumbing_leaf(struct plumbing *pl, const struct wait *w)
 {
+	if (w->state == ON_CPU_STATE)
+		return running_leaf(pl, w);
 	const char *user = w->user ? user_part(pl, w->user) : "";
 	const char *kernel = NULL;
 

@@ -111,6 +111,9 @@ static const struct rule tail_rules[] = {
 	{ "do_futex", "futex" }, { "hrtimer_nanosleep", "nanosleep" }, { "do_sys_openat2", "openat" },
 	{ "do_group_exit", "exit_group" }, { "do_sigtimedwait", "rt_sigtimedwait" }, { "sigsuspend", "rt_sigsuspend" },
 	{ "ksys_mmap_pgoff", "mmap" }, { "do_fsync", "fsync" },
+	{ "do_msgrcv", "msgrcv" }, { "do_msgsnd", "msgsnd" }, { "do_mq_timedreceive", "mq_timedreceive" },
+	{ "do_mq_timedsend", "mq_timedsend" }, { "do_semtimedop", "semtimedop" }, { "__do_semtimedop", "semtimedop" },
+	{ "do_io_getevents", "io_getevents" }, { "do_splice", "splice" },
 };
 
 /* __x64_sys_NAME and its relatives: the longest prefix first where one begins with another. */

@@ -7,6 +7,9 @@
 #include "abi/offcpu_abi.h"
 #include "analyse/label.h"
 
+/* And of samples on CPU: see profile/on_cpu.h. */
+#define LETTERS OFFCPU_STATE_LETTERS "C"
+
 /*
  * Backtracking steps one name may cost.  A sane expression needs a few per byte; what needs
  * more than this is an accident like (a+)+$ and would take minutes.  PCRE takes the lowest of
@@ -17,14 +20,14 @@
 static bool check_states(const char *states, GError **error)
 {
 	for (const char *s = states; s && *s; s++) {
-		if (*s == ',' || strchr(OFFCPU_STATE_LETTERS, *s))
+		if (*s == ',' || strchr(LETTERS, *s))
 			continue;
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "state \"%s\": no state has the letter '%c'; known are S, D, T, t, P, I, R", states,
+			    "state \"%s\": no state has the letter '%c'; known are S, D, T, t, P, I, R, C", states,
 			    g_ascii_isprint(*s) ? *s : '?');
 		return false;
 	}
-	if (states && !strpbrk(states, OFFCPU_STATE_LETTERS)) {
+	if (states && !strpbrk(states, LETTERS)) {
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "state \"%s\": names no state", states);
 		return false;
 	}

@@ -9,6 +9,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
 #include "base/hash.h"
+#include "profile/on_cpu.h"
 
 static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",
@@ -200,8 +201,11 @@ static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
 	row->runnable_ns += w->runnable_ns;
 	row->preempted_ns += w->preempted_ns;
 	row->off_cpu_ns += wait_off_cpu_ns(w);
-	row->count += w->count;
-	row->off_cpu_se_ns = hypot(row->off_cpu_se_ns, (double)w->off_cpu_se_ns);
+	row->on_cpu_ns += w->on_cpu_ns;
+	row->count += w->state == ON_CPU_STATE ? 0 : w->count;
+	row->samples += w->state == ON_CPU_STATE ? w->count : 0;
+	if (w->state != ON_CPU_STATE || !t->sums_on_cpu)
+		row->off_cpu_se_ns = hypot(row->off_cpu_se_ns, (double)w->off_cpu_se_ns);
 	row->count_se = hypot(row->count_se, (double)w->count_se);
 }
 
@@ -241,6 +245,8 @@ static uint64_t whole_of(const struct top *t, const struct profile *p, const str
 		case WEIGHT_BLOCKED: whole += th->blocked_ns; break;
 		case WEIGHT_RUNNABLE: whole += th->runnable_ns; break;
 		case WEIGHT_PREEMPTED: whole += th->preempted_ns; break;
+		case WEIGHT_ON_CPU: whole += th->on_cpu_ns; break;
+		case WEIGHT_TIME: whole += th->on_cpu_ns + thread_off_cpu_ns(th); break;
 		default: whole += thread_off_cpu_ns(th); break;
 		}
 	}
@@ -278,11 +284,11 @@ static uint32_t row_of(struct top *t, const struct profile *p, GHashTable *index
 }
 
 /* Are rows of this kind known exactly, without waits?  Then those give only their shape. */
-static bool has_totals(const struct profile *p, const struct selection *selection, enum top_by by)
+static bool has_totals(const struct profile *p, const struct selection *selection, enum top_by by, enum weight weight)
 {
 	bool by_state = by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_COMM || by == TOP_BY_STATE;
 
-	return by_state && profile_is_sampled(p) && p->states->len && !(selection && selection->by_stack);
+	return by_state && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU && profile_is_sampled(p) && p->states->len && !(selection && selection->by_stack);
 }
 
 static void add_totals(struct top *t, const struct profile *p, const struct selection *selection, GHashTable *index)
@@ -313,7 +319,7 @@ static unsigned split(const struct wait *w, uint32_t index, struct wait ret_part
 
 	*sleep = *w;
 	sleep->object = index;
-	if (w->state == 'R' || !(w->runnable_ns + w->preempted_ns))
+	if (w->state == 'R' || w->state == ON_CPU_STATE || !(w->runnable_ns + w->preempted_ns))
 		return 1;
 	sleep->runnable_ns = sleep->preempted_ns = 0;
 	*queue = (struct wait){
@@ -330,11 +336,13 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
-	bool totals = has_totals(p, selection, by);
+	bool totals = has_totals(p, selection, by, weight);
 
 	t->by = by;
 	t->weight = weight;
-	t->is_exact = totals || !profile_is_sampled(p);
+	t->is_exact = (totals || !profile_is_sampled(p)) && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU;
+	t->sums_on_cpu = (by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_COMM || by == TOP_BY_STATE || by == TOP_BY_REASON) &&
+			 !(selection && selection->by_stack);
 	t->rows = g_array_new(FALSE, TRUE, sizeof(struct top_row));
 	t->plumbing = plumbing;
 	t->strings = g_string_chunk_new(4096);
@@ -347,7 +355,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 
 		struct wait parts[2];
 
-		if (selection && !selection->waits[i])
+		if ((selection && !selection->waits[i]) || (w->state == ON_CPU_STATE && !weight_of_wait(w, weight)))
 			continue;
 		unsigned cnt = by == TOP_BY_REASON ? split(w, i, parts) : 1;
 		for (unsigned k = 0; k < cnt; k++) {

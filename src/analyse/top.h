@@ -31,8 +31,9 @@ bool top_by_parse(const char *name, enum top_by *ret_by);
 struct top_row {
 	const char *name;	/* what they share; for stacks the headline name.  Not escaped */
 	uint64_t weight;	/* of the waits, in the unit asked for */
-	uint64_t off_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
+	uint64_t off_cpu_ns, blocked_ns, runnable_ns, preempted_ns, on_cpu_ns;
 	uint64_t count;
+	uint64_t samples;	/* that on_cpu_ns is known by */
 	double off_cpu_se_ns, count_se;	/* errors of off_cpu_ns and count, of sampling; 0: exact */
 	uint64_t max_ns;
 	uint64_t hist[PROFILE_HIST_SLOTS];
@@ -51,6 +52,7 @@ struct top {
 	GArray *rows;		/* struct top_row; ties by name, then ids: always the same order */
 	uint64_t sum;		/* weight of all rows */
 	bool is_exact;		/* no weight is an estimate */
+	bool sums_on_cpu;	/* each row has all samples of its threads, or none: their sum is exact */
 	/*
 	 * What 100 % is: for a weight in time, the time of that kind of the selected threads'
 	 * accounts, so that shares of listed, filtered and lost time add up; for events, `sum`.

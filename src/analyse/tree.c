@@ -6,6 +6,7 @@
 #include "analyse/chains.h"
 #include "analyse/label.h"
 #include "analyse/wakers.h"
+#include "profile/on_cpu.h"
 
 /*
  * Building costs one table look-up per frame of each wait: (parent, label) -> child, in an
@@ -310,9 +311,14 @@ static enum tree_state state_of_letter(uint8_t letter)
 static void event_of_wait(const struct wait *w, enum weight weight, struct tree_event *ret_event)
 {
 	struct tree_event *e = ret_event;
-	bool all = weight == WEIGHT_OFF_CPU;
+	bool all = weight == WEIGHT_OFF_CPU || weight == WEIGHT_TIME;
 
 	*e = (struct tree_event){ .count = w->count, .max_ns = w->max_ns };
+	if (w->state == ON_CPU_STATE) {
+		e->count = 0;	/* samples are no waits */
+		e->states[TREE_STATE_ON_CPU] = weight == WEIGHT_ON_CPU || weight == WEIGHT_TIME ? w->on_cpu_ns : 0;
+		return;
+	}
 	if (weight == WEIGHT_COUNT) {
 		if (w->state != 'R')
 			e->states[state_of_letter(w->state)] = w->count;

@@ -38,6 +38,7 @@ enum tree_state {
 	TREE_STATE_IDLE,	/* I, P, and letters nobody knows */
 	TREE_STATE_RUNNABLE,
 	TREE_STATE_PREEMPTED,
+	TREE_STATE_ON_CPU,	/* no wait at all */
 	TREE_STATE_COUNT
 };
 

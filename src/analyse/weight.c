@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/weight.h"
 
+#include "profile/on_cpu.h"
+
 static const char *const names[WEIGHT_KINDS] = {
 	[WEIGHT_OFF_CPU] = "off_cpu",
 	[WEIGHT_BLOCKED] = "blocked",
 	[WEIGHT_RUNNABLE] = "runnable",
 	[WEIGHT_PREEMPTED] = "preempted",
 	[WEIGHT_COUNT] = "count",
+	[WEIGHT_ON_CPU] = "on_cpu",
+	[WEIGHT_TIME] = "time",
 };
 
 const char *weight_name(enum weight weight)
@@ -16,7 +20,7 @@ const char *weight_name(enum weight weight)
 
 const char *weight_names(void)
 {
-	return "off_cpu, blocked, runnable, preempted, count";
+	return "off_cpu, blocked, runnable, preempted, count, on_cpu, time";
 }
 
 bool weight_parse(const char *name, enum weight *ret_weight)
@@ -37,7 +41,9 @@ uint64_t weight_of_wait(const struct wait *w, enum weight weight)
 	case WEIGHT_BLOCKED: return w->blocked_ns;
 	case WEIGHT_RUNNABLE: return w->runnable_ns;
 	case WEIGHT_PREEMPTED: return w->preempted_ns;
-	case WEIGHT_COUNT: return w->count;
+	case WEIGHT_COUNT: return w->state == ON_CPU_STATE ? 0 : w->count;
+	case WEIGHT_ON_CPU: return w->on_cpu_ns;
+	case WEIGHT_TIME: return wait_off_cpu_ns(w) + w->on_cpu_ns;
 	case WEIGHT_KINDS: break;
 	}
 	return 0;
@@ -53,6 +59,7 @@ const char *state_text(uint8_t state)
 	case 'P': return "parked";
 	case 'I': return "idle";
 	case 'R': return "preempted or yielded";
+	case ON_CPU_STATE: return "on CPU";
 	default: return "unknown state";
 	}
 }

@@ -22,6 +22,7 @@ static const struct section {
 	{ "tp_btf/", "btf_trace_", BTF_KIND_TYPEDEF, BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, 0 },
 	{ "iter/", "bpf_iter_", BTF_KIND_FUNC, BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, 0 },
 	{ "iter.s/", "bpf_iter_", BTF_KIND_FUNC, BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, BPF_F_SLEEPABLE },
+	{ "perf_event", NULL, 0, BPF_PROG_TYPE_PERF_EVENT, 0, 0 },
 	{ "syscall", NULL, 0, BPF_PROG_TYPE_SYSCALL, 0, BPF_F_SLEEPABLE },
 };
 

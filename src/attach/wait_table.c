@@ -16,6 +16,7 @@ void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, bool is_las
 
 		if (!slot->tno)
 			continue;
+		slot->flags &= (__u8)~OFFCPU_KEY_SECOND;
 		take(slot, data);
 		if (!is_last)
 			memset(slot, 0, slot_bytes);

@@ -62,7 +62,7 @@ bool parse_u32_list(const char *text, GArray **list, GError **error)
 	return true;
 }
 
-static const char state_letters[] = "RSDTtPI";	/* masks here are of 1 << index into it, and go nowhere */
+static const char state_letters[] = "RSDTtPIC";	/* masks here are of 1 << index into it, and go nowhere */
 
 /* bcc's --state: TASK_INTERRUPTIBLE 1, TASK_UNINTERRUPTIBLE 2, ... of include/linux/sched.h */
 static bool states_of_bits(uint32_t bits, uint32_t *ret_mask)

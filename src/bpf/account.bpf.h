@@ -21,6 +21,13 @@ static __always_inline void enter_window(struct thread_state *st)
 		st->from_ns = window.start_ns;
 }
 
+/* It is in its mode since then, as nothing else is known; or since the last cut. */
+static __always_inline void since_window(struct thread_state *st)
+{
+	if (st->since_ns < st->from_ns)
+		st->since_ns = st->from_ns;
+}
+
 /*
  * For sample_is_kept(): the upper bits of a linear congruential generator, whose multiplier is of Steele and Vigna,
  * "Computationally easy, spectrally good multipliers" (2021); the helper takes several times as long.
@@ -39,6 +46,12 @@ static __always_inline __u32 draw_now(struct scratch *scratch)
 static __always_inline __u64 switches_of(struct task_struct *task)
 {
 	return task->nvcsw + task->nivcsw;
+}
+
+/* Its wait, or stretch on the CPU, was cut there: what was before is in the window before. */
+static __always_inline bool began_at_cut(const struct thread_state *st)
+{
+	return cfg.may_cut && (st->since_ns == window.cut_ns || st->since_ns == window.stop_ns);
 }
 
 /*
@@ -89,7 +102,7 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 	if (st->wake_ns < st->from_ns)
 		st->wake_ns = 0;
 	st->open_at_start = st->began_off_cpu = 1;
-	st->since_ns = st->from_ns;
+	since_window(st);
 	st->state = snap ? st->snap_state : OFFCPU_STATE_S;
 	/* one that was queued when it was looked at can be woken, and does not sleep for that */
 	if (!woken_before && (snap ? st->snap_mode == MODE_ASLEEP : st->wake_ns != 0)) {

@@ -337,7 +337,8 @@ __noinline int add_chain(const struct offcpu_wait_key *its_key, const struct off
 	if (!its_key || !story)
 		return false;
 	key = *its_key;	/* Linux 6.1 takes a map's key from the stack only */
-	second = second_in_use;
+	second = key.flags & OFFCPU_KEY_SECOND;
+	key.flags &= ~OFFCPU_KEY_SECOND;
 	sum = second ? bpf_map_lookup_elem(&chains_b, &key) : bpf_map_lookup_elem(&chains_a, &key);
 	if (!sum) {
 		scratch = my_scratch();

@@ -232,6 +232,8 @@ struct thread_state {
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
 	__u32 renames, seen_renames;	/* so far; and when `selected` was decided on */
 	__u64 throttled_runnable_ns, throttled_preempted_ns;	/* parts of its account: see throttle.bpf.h */
+	__u64 end_csw;		/* csw when end_kstack and end_ustack were noted */
+	__u64 end_object;	/* and what it waited for; these four the iterators write and nobody else */
 	__u32 is_closed;	/* its account is sent, or just being */
 	__u8 is_throttled, out_throttled;	/* the wait is called so; it was as it went off CPU */
 	__u8 speaks;		/* its program has an interpreter: see language.bpf.h */
@@ -397,8 +399,18 @@ struct {
  */
 #define RARELY_WRITTEN SEC(".data")
 
-/* Which of two is in use: not 0, the second. */
-volatile __u8 second_in_use RARELY_WRITTEN = 0;
+/*
+ * Which half is in use: from this time on the one that its lowest bit names (1: the second), before the other one.  One word, so
+ * that a cut moves all CPUs to the other half at one instant; 0 and 1 are one half all the time.
+ */
+volatile __u64 half_edge RARELY_WRITTEN = 0;
+
+static __always_inline bool is_second_half(__u64 now)
+{
+	__u64 edge = half_edge;
+
+	return (now >= edge) == (edge & 1);
+}
 
 /* Unwind tables, see abi/space_abi.h. */
 struct slab {
@@ -498,6 +510,7 @@ struct walk_state {
 struct scratch {
 	struct offcpu_counts counts;	/* first, user space reads them */
 	__u64 last_ns;		/* the last switch seen on this CPU */
+	__u64 has_cut;		/* `cut_rec` is to be sent: see cut.bpf.h */
 	__u64 slice_ns, slice_end_ns;	/* the slice that this CPU's last wait ended in: its edges, */
 	__u32 slice;		/* and its number */
 	__u64 random;		/* state of the generator; 0: to be seeded */
@@ -514,7 +527,10 @@ struct scratch {
 	struct offcpu_rec_chain chain;
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
 	struct offcpu_rec_object object;
+	__u64 listed_object;	/* its id, of the wait that was listed last */
 	struct wait_target target;
+	struct offcpu_rec_thread cut_rec;
+	struct thread_state cut;	/* as it was at a cut */
 	struct kernel_memory irq_walks[IRQ_WALKS];	/* where interrupts woke someone */
 	struct shared_kernel_walk shared_kernel_walks[SHARED_WALKS + 1];	/* see bpf/remember.bpf.h */
 	struct shared_pair shared_walks[SHARED_WALKS];
@@ -558,7 +574,10 @@ const volatile char comm_glob[2 * OFFCPU_COMM_LEN] = {};
 /* The window is [start_ns, stop_ns): set by user space a little ahead of time.  Together: one address for both. */
 volatile struct {
 	__u64 start_ns, stop_ns;
-} window = { ~0ULL, ~0ULL };
+	__u64 cut_ns;		/* the last cut, where one is over: see cut.bpf.h */
+} window = { ~0ULL, ~0ULL, ~0ULL };
+/* stop_ns is no end but a cut. */
+volatile __u8 is_cut RARELY_WRITTEN = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
 /* Of the numbers of slices: as a recording gets long user space clears lower bits, and slices become longer. */

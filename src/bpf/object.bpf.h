@@ -310,14 +310,20 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 	return id;
 }
 
-/* What the thread waited for; 0: nothing that is known. */
-static __always_inline __u64 object_of_wait(struct thread_state *st, struct scratch *scratch)
+/* What the thread sleeps for; 0: nothing that is known. */
+static __always_inline __u64 object_of_sleep(struct thread_state *st, struct scratch *scratch)
 {
-	if ((!cfg.want_locks && !cfg.want_objects) || st->mode != MODE_ASLEEP)
+	if (!cfg.want_locks && !cfg.want_objects)
 		return 0;
 	if (st->state == OFFCPU_STATE_S && st->futex.cnt)
 		return intern_object(st, &scratch->object);
 	return cfg.want_objects ? st->target : 0;
+}
+
+/* What the wait that ends was for; the same. */
+static __always_inline __u64 object_of_wait(struct thread_state *st, struct scratch *scratch)
+{
+	return st->mode == MODE_ASLEEP ? object_of_sleep(st, scratch) : 0;
 }
 
 #endif

@@ -16,10 +16,12 @@
 #include "bpf/object.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/snapshot.bpf.h"
+#include "bpf/cut.bpf.h"
 #include "bpf/chain.bpf.h"
 #include "bpf/waker.bpf.h"
 #include "bpf/blame.bpf.h"
 #include "bpf/storm.bpf.h"
+#include "bpf/oncpu.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -144,13 +146,15 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 	count_listed(scratch);
 	parts = &scratch->kept.parts;
 	key.waker = waker_of_wait(st, now);
-	key.object = object_of_wait(st, scratch);
+	key.object = scratch->listed_object = object_of_wait(st, scratch);
 	if (cfg.want_storms && cfg.only_storms)
 		key.waker = storm_waker(st, key.waker);
 	key.tno = st->tno;
 	key.state = letter_of(st->state);
 	key.flags = (st->open_at_start ? OFFCPU_OPEN_AT_START : 0) |
 		    (st->is_throttled && !cfg.hist ? OFFCPU_KEY_THROTTLED : 0);
+	if (began_at_cut(st))
+		key.flags |= OFFCPU_OPEN_AT_START;
 	if (cfg.may_sample && parts->blocked_ns + parts->runnable_ns + parts->preempted_ns != scratch->kept.duration_ns)
 		key.flags |= OFFCPU_KEY_SAMPLED;
 	if (cfg.hist_runq) {
@@ -159,6 +163,8 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 		parts->blocked_ns = 0;
 		scratch->kept.duration_ns = parts->runnable_ns + parts->preempted_ns;
 	}
+	if (is_second_half(now))
+		key.flags |= OFFCPU_KEY_SECOND;
 	set_slice(scratch, st, &key, now);
 	if (has_part(PART_SUM) && !sum_wait(st, &key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
@@ -281,7 +287,8 @@ static __always_inline void recover_unknown(struct task_struct *prev, struct thr
 		assume_off_cpu(prev, st, csw);
 		recover_switch_in(prev, st, scratch, now);
 	} else {
-		st->since_ns = st->on_ns = st->from_ns;
+		since_window(st);
+		st->on_ns = st->from_ns;
 		st->mode = MODE_ON_CPU;
 	}
 }
@@ -354,6 +361,8 @@ __noinline int sum_stretch(struct thread_state *st)
 		return 0;
 	key.ustack = hist_key(st);
 	key.tno = st->tno;
+	if (is_second_half(st->since_ns + st->ran_ns))
+		key.flags |= OFFCPU_KEY_SECOND;
 	parts.runnable_ns = st->ran_ns;
 	sample_keep_alone(&parts, &stretch);
 	if (!sum_wait(st, &key, &stretch))
@@ -554,13 +563,17 @@ static __always_inline int on_switch(unsigned long long *ctx, enum switch_kind k
 	now = bpf_ktime_get_ns();
 	if (kind == KIND_ANY && cfg.want_blame)
 		blame_note(prev, next, now);
+	scale = scale_now(kind);
 	if (rarely(!in_window(now))) {
-		if (prev_counts && now >= window.stop_ns && (sleep_bits(ctx, prev, kind) & TASK_DEAD))
-			close_dying(prev, scratch);
-		return 0;
+		if (!is_behind_cut(now)) {
+			if (prev_counts && now >= window.stop_ns && (sleep_bits(ctx, prev, kind) & TASK_DEAD))
+				close_dying(prev, scratch);
+			return 0;
+		}
+		cut_switch(prev_counts ? prev : NULL, next_counts ? next : NULL, scratch, now);
+		scale = 0;	/* a wait that was cut is listed in both windows */
 	}
 	scratch->counts.switches++;
-	scale = scale_now(kind);
 	if (next_counts) {
 		next_st = thread_of(next);
 		if (mostly(next_st))
@@ -574,6 +587,8 @@ static __always_inline int on_switch(unsigned long long *ctx, enum switch_kind k
 		switch_out(ctx, prev, scratch, kind, scale, now);
 	if (next_st)
 		switch_in(next, next_st, scratch, kind, scale, now);
+	if (rarely(scratch->has_cut))
+		send_cut(scratch);
 	scratch->last_ns = now;
 	return 0;
 }
@@ -629,7 +644,7 @@ static __always_inline void skip_waker(struct task_struct *p, struct thread_stat
 /* The time of it.  True: within the window, or before that. */
 static __always_inline bool note_waking(struct thread_state *st, __u64 now)
 {
-	if (now >= window.stop_ns) {
+	if (now >= window.stop_ns && !is_cut) {
 		st->woken_late = 1;
 		return false;
 	}
@@ -795,13 +810,16 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 	if (!st || !scratch)
 		return 0;
 	if (now >= window.stop_ns) {
-		close_early(task, st, scratch, true);
-		return 0;
+		if (!is_cut) {
+			close_early(task, st, scratch, true);
+			return 0;
+		}
+		cut_exec(task, scratch, now);
 	}
-	if (in_window(now) && st->selected) {
+	if (now >= window.start_ns && st->selected) {
 		if (st->mode == MODE_UNKNOWN) {
 			enter_window(st);
-			st->since_ns = st->from_ns;
+			since_window(st);
 		}
 		close_stretch(st, KIND_ANY, now);
 		send_thread(task, st, now, OFFCPU_END_EXEC, true);

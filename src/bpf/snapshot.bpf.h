@@ -166,15 +166,37 @@ static __always_inline bool stands_still(struct task_struct *task, const struct 
 	return !task->on_cpu && switches_of(task) == (st->mode == MODE_UNKNOWN ? st->snap_csw : st->csw);
 }
 
-/* Right after the window: the longer it takes, the more threads have moved on.  Once, so not again after a pause. */
+/* Its switches as of its last event: as long as they are the same it stands where it stood. */
+static __always_inline __u64 csw_of(const struct thread_state *st)
+{
+	return st->mode == MODE_UNKNOWN ? st->snap_csw : st->csw;
+}
+
+static __always_inline bool is_noted(const struct thread_state *st)
+{
+	return st->end_noted && st->end_csw == csw_of(st);
+}
+
+/* What is noted is of another wait. */
+static __always_inline void forget_stale_stacks(struct thread_state *st)
+{
+	if (!is_noted(st))
+		st->end_ustack = st->end_kstack = st->end_object = 0;
+}
+
+/*
+ * Right after the window, or a cut: the longer it takes, the more threads have moved on.  Once for each wait, so not again after a pause,
+ * nor at the next cut.
+ */
 static __always_inline void note_stacks(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
 	__u8 from = st->mode == MODE_UNKNOWN ? begins_ustack(task, st) : st->ustack_from;
 
-	if (st->end_noted)
+	if (is_noted(st))
 		return;
 	st->end_noted = true;
-	st->end_ustack = st->end_kstack = 0;
+	st->end_csw = csw_of(st);
+	st->end_ustack = st->end_kstack = st->end_object = 0;
 	if (st->mode == MODE_ON_CPU || !stands_still(task, st))
 		return;
 	if (from == USTACK_LATE && plain(task)->mm)
@@ -190,6 +212,7 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 		if (!st->futex.noted)
 			st->futex.cnt = 0;
 	}
+	st->end_object = object_of_sleep(st, scratch);
 }
 
 /*
@@ -205,34 +228,23 @@ static __always_inline void forget_stale_waking(struct task_struct *task, struct
 		st->wake_ns = 0;
 }
 
-/* The wait of a thread that is off CPU as the window ends. */
-static __always_inline void close_wait(struct task_struct *task, struct thread_state *st,
-				       struct scratch *scratch, __u64 end, bool may_blame)
+/* Fills in the open wait of scratch->thread, which is listed; its stacks were noted. */
+static __always_inline void tell_open(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
+				      const struct wait_parts *parts, __u64 end)
 {
 	struct offcpu_rec_thread *rec = &scratch->thread;
 	__u64 total = end - st->since_ns;
-	struct wait_parts parts;
 
-	rec->flags |= OFFCPU_THREAD_OPEN_AT_END;
-	forget_stale_waking(task, st);
-	split_wait(st, end, false, &parts);
-	if (may_blame)
-		blame_open(task, st, &parts, end);
-	close_throttled(task, st, rec, stands_still(task, st), end);
-	if (!is_listed(st, total)) {
-		add_parts(&rec->account.filtered, &parts);
-		return;
-	}
-	add_parts(total_of(&rec->account, st->state), &parts);
 	rec->open_state = letter_of(st->state);
-	rec->open_flags = (st->open_at_start ? OFFCPU_OPEN_AT_START : 0) | (st->is_throttled ? OFFCPU_KEY_THROTTLED : 0);
+	rec->open_flags = (st->open_at_start || began_at_cut(st) ? OFFCPU_OPEN_AT_START : 0) |
+			  (st->is_throttled ? OFFCPU_KEY_THROTTLED : 0);
 	rec->open_ustack = st->ustack_from == USTACK_LATE ? st->end_ustack : begun_ustack(st);
 	rec->open_kstack = st->end_kstack;
 	rec->open_waker = waker_of_wait(st, end);
-	rec->open_object = object_of_wait(st, scratch);
-	rec->open_blocked_ns = parts.blocked_ns;
-	rec->open_runnable_ns = parts.runnable_ns;
-	rec->open_preempted_ns = parts.preempted_ns;
+	rec->open_object = st->mode == MODE_ASLEEP ? st->end_object : 0;
+	rec->open_blocked_ns = parts->blocked_ns;
+	rec->open_runnable_ns = parts->runnable_ns;
+	rec->open_preempted_ns = parts->preempted_ns;
 	if (cfg.want_kstack && !rec->open_kstack) {
 		rec->open_kstack = OFFCPU_STACK_LOST;
 		count_loss(OFFCPU_LOSS_KSTACK, total);
@@ -241,6 +253,37 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 		rec->open_ustack = OFFCPU_STACK_LOST;
 		count_loss(OFFCPU_LOSS_USTACK, total);
 	}
+}
+
+/* The wait of a thread that is off CPU as the window ends. */
+static __always_inline void close_wait(struct task_struct *task, struct thread_state *st,
+				       struct scratch *scratch, __u64 end, bool may_blame)
+{
+	struct offcpu_rec_thread *rec = &scratch->thread;
+	struct wait_parts parts;
+
+	rec->flags |= OFFCPU_THREAD_OPEN_AT_END;
+	forget_stale_waking(task, st);
+	split_wait(st, end, false, &parts);
+	if (may_blame)
+		blame_open(task, st, &parts, end);
+	close_throttled(task, st, rec, stands_still(task, st), end);
+	if (!is_listed(st, end - st->since_ns)) {
+		add_parts(&rec->account.filtered, &parts);
+		return;
+	}
+	add_parts(total_of(&rec->account, st->state), &parts);
+	tell_open(task, st, scratch, &parts, end);
+}
+
+/* Without an event in the window it was throughout what it was at the start. */
+static __always_inline void know_mode(struct task_struct *task, struct thread_state *st)
+{
+	since_window(st);
+	if (st->has_snap && st->snap_mode == MODE_ON_CPU)
+		st->mode = MODE_ON_CPU;
+	else
+		assume_off_cpu(task, st, st->has_snap ? st->snap_csw : switches_of(task));
 }
 
 /*
@@ -255,14 +298,9 @@ static __always_inline bool close_account(struct task_struct *task, struct threa
 	enter_window(st);
 	if (st->from_ns >= end || __sync_lock_test_and_set(&st->is_closed, 1))
 		return true;
-	if (st->mode == MODE_UNKNOWN) {
-		/* no event at all: what it was at the start it was throughout */
-		st->since_ns = st->from_ns;
-		if (st->has_snap && st->snap_mode == MODE_ON_CPU)
-			st->mode = MODE_ON_CPU;
-		else
-			assume_off_cpu(task, st, st->has_snap ? st->snap_csw : switches_of(task));
-	}
+	forget_stale_stacks(st);
+	if (st->mode == MODE_UNKNOWN)
+		know_mode(task, st);
 	fill_thread(&scratch->thread, task, st, end, OFFCPU_END_WINDOW, has_execed);
 	if (st->mode == MODE_ON_CPU)
 		scratch->thread.account.on_cpu_ns += end - st->since_ns;

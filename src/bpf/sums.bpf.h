@@ -94,7 +94,7 @@ __noinline __u32 find_wait_slot(const struct offcpu_wait_key *key)
 
 	if (!key)
 		return NO_WAIT_SLOT;
-	first = second_in_use ? cfg.wait_slots : 0;
+	first = key->flags & OFFCPU_KEY_SECOND ? cfg.wait_slots : 0;
 	at = wait_key_hash(key);
 	for (__u32 i = 0; i < WAIT_PROBES; i++, at++) {
 		__u32 number = first + (at & (cfg.wait_slots - 1));

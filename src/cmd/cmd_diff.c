@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/range.h"
+#include "profile/on_cpu.h"
 #include "render/json/diff.h"
 #include "render/svg/diff.h"
 #include "render/text/diff.h"
@@ -405,6 +406,11 @@ static int run(const struct diff_args *a, struct diff_plan *plan)
 	struct profile *after = is_one || !before ? before : range_read_profile(plan->path[DIFF_AFTER], y, &error);
 	int status = EXIT_FAILED;
 
+	/* of one side alone they would be a difference, and are none */
+	if (before && after && profile_has_on_cpu(before) && profile_has_on_cpu(after)) {
+		profile_on_cpu_as_waits(before);
+		profile_on_cpu_as_waits(after);
+	}
 	if (before && after)
 		status = compare(a, plan, (const struct profile *[]){ before, after }, &error);
 	if (error)

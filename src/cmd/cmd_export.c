@@ -8,6 +8,7 @@
 #include "cmd/input.h"
 #include "cmd/range.h"
 #include "exchange/format.h"
+#include "profile/on_cpu.h"
 #include "render/text/util.h"
 
 #define COMMAND "export"
@@ -189,12 +190,25 @@ static bool knows(const struct profile *p, const char *path, const struct export
 	       (plan->columns == 1 || recording_knows(p, path, WEIGHT_COUNT, NULL, error));
 }
 
+/* Formats that tell everything tell the samples on CPU, too; others what the weight is of. */
+static bool with_on_cpu(struct profile *p, const char *path, const struct export_args *a, struct export_plan *plan, GError **error)
+{
+	if (plan->wakers || plan->wakeup)
+		return true;
+	if (!recording_with_on_cpu(p, path, plan->has_weight, &a->filters.query, &plan->folded.weight, error))
+		return false;
+	if (!plan->has_weight)
+		profile_on_cpu_as_waits(p);
+	return true;
+}
+
 static int export(const char *path, struct export_args *a, const struct format *format, struct export_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *asked = query_text(&a->filters.query);
 	struct profile *p = range_read_profile(path, &a->range, &error);
-	struct selection *selection = p && knows(p, path, a, plan, &error) ? selection_new(p, &a->filters.query, &error)
+	bool has_all = p && with_on_cpu(p, path, a, plan, &error);
+	struct selection *selection = has_all && knows(p, path, a, plan, &error) ? selection_new(p, &a->filters.query, &error)
 									   : NULL;
 	int status = EXIT_FAILED;
 

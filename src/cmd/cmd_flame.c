@@ -47,7 +47,7 @@ struct flame_job {
 	struct query query;
 	struct tree_options tree;
 	struct svg_options svg;
-	bool by_process;
+	bool by_process, has_weight;
 };
 
 static void args_clear(struct flame_args *a)
@@ -119,6 +119,7 @@ static bool understand_words(const struct flame_args *a, struct flame_job *job, 
 		return bad(error, "palette \"%s\" is none of %s", a->palette, palette_names());
 	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "process") != 0)
 		return bad(error, "--by \"%s\" is neither process nor thread", a->by);
+	job->has_weight = a->weight != NULL;
 	job->tree.by_thread = a->by && strcmp(a->by, "thread") == 0;
 	job->by_process = a->by && !job->tree.by_thread;
 	job->tree.reverse = a->reverse;
@@ -228,9 +229,11 @@ static int run(struct flame_job *job)
 		profile_free(p);
 		return EXIT_FAILED;
 	}
+	bool knows = p && (job->tree.view != TREE_SLEEPERS ||
+			   recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight, &error));
 	if (p)
 		objects_as_frames(p);
-	bool knows = p && recording_knows(p, job->input, job->tree.weight, &job->query, &error);
+	knows = knows && recording_knows(p, job->input, job->tree.weight, &job->query, &error);
 	if (knows && job->svg.palette == PALETTE_STATE)
 		knows = recording_knows(p, job->input, WEIGHT_OFF_CPU, &(struct query){ .states = "S" }, &error);
 	struct selection *selection = knows ? selection_new(p, &job->query, &error) : NULL;
@@ -263,7 +266,7 @@ int cmd_flame(int argc, char **argv)
 		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Root at the top", NULL },
 		{ "reverse", 0, 0, G_OPTION_ARG_NONE, &a.reverse, "Merge from the leaves", NULL },
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "First frame: process (its name) or thread (name-pid/tid)", "WHAT" },
-		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "off_cpu, blocked, runnable, preempted, or count (off_cpu)", "WHAT" },
+		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "off_cpu, blocked, runnable, preempted, count, on_cpu, or time (off_cpu; time where a recording has samples)", "WHAT" },
 		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers, "Who ended the sleep above the sleeper's stack (palette chain)", NULL },
 		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "Wakers' stacks by how long those slept whom they woke (palette wakeup)", NULL },
 		{ "delimiter", 0, 0, G_OPTION_ARG_NONE, &a.delimiters, "A frame \"-\" between user and kernel (always with chain)", NULL },

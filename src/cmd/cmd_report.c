@@ -9,6 +9,7 @@
 #include "cmd/range.h"
 #include "cmd/rules.h"
 #include "cmd/views.h"
+#include "profile/on_cpu.h"
 #include "render/json/json.h"
 #include "render/text/csv.h"
 #include "render/text/text.h"
@@ -234,8 +235,24 @@ static bool knows_grouping(const struct profile *p, const char *path, const stru
 	return plan->text.by != TOP_BY_STATE || recording_knows(p, path, WEIGHT_OFF_CPU, &by_state, error);
 }
 
+/* Views that are about waits have none of the samples on CPU. */
+static bool with_on_cpu(struct profile *p, const char *path, const struct report_args *a, struct text_options *text,
+			const struct report_plan *plan, GError **error)
+{
+	bool is_about_waits = plan->view && strcmp(plan->view->name, "stacks") != 0 && strcmp(plan->view->name, "full") != 0 && !a->json;
+
+	if (is_about_waits && !a->weight)
+		return true;
+	if (!recording_with_on_cpu(p, path, a->weight, &a->filters.query, &text->weight, error))
+		return false;
+	if (!a->weight && !is_about_waits)
+		profile_on_cpu_as_waits(p);
+	return true;
+}
+
 static int report(const char *path, const struct report_args *a, const struct report_plan *plan)
 {
+	struct text_options options = plan->text;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
 	struct profile *p = range_read_profile(path, &a->range, &error);
@@ -244,13 +261,14 @@ static int report(const char *path, const struct report_args *a, const struct re
 		profile_free(p);
 		return EXIT_FAILED;
 	}
-	bool knows = p && recording_knows(p, path, plan->text.weight, &a->filters.query, &error) && knows_grouping(p, path, plan, &error);
+	bool knows = p && with_on_cpu(p, path, a, &options, plan, &error) && recording_knows(p, path, options.weight, &a->filters.query, &error) && knows_grouping(p, path, plan, &error);
 	struct selection *selection = knows ? selection_new(p, &a->filters.query, &error) : NULL;
 	int status = knows && !selection ? EXIT_USAGE : EXIT_FAILED;
 
 	struct view_input input = plan->input;
 
 	input.profile = p;
+	input.text = &options;
 	input.selection = selection;
 	if (selection && print(out, a, plan, &input, &error) && cmd_write_output(NULL, out->str, out->len, &error))
 		status = EXIT_OK;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "exchange/format.h"
+#include "profile/on_cpu.h"
 #include "profile/profile_file.h"
 
 #define MAGIC_BYTES 16
@@ -161,6 +162,31 @@ struct profile *recording_read(const char *path, GError **error)
 	return strcmp(path, "-") == 0 ? read_stream(STDIN_FILENO, "standard input", error) : read_path(path, error);
 }
 
+static bool is_with_on_cpu(enum weight weight)
+{
+	return weight == WEIGHT_ON_CPU || weight == WEIGHT_TIME;
+}
+
+bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query, enum weight *weight,
+			   GError **error)
+{
+	const char *states = query ? query->states : NULL;
+	bool wants = (is_asked && is_with_on_cpu(*weight)) || (states && strchr(states, ON_CPU_STATE));
+
+	if (!profile_has_on_cpu(p)) {
+		if (!wants)
+			return true;
+		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD,
+			    p->info.imported ? "%s: has no samples on CPU" : "%s: has no samples on CPU: record it with --cpu", path);
+		return false;
+	}
+	if (!is_asked && (!states || strchr(states, ON_CPU_STATE)))
+		*weight = WEIGHT_TIME;
+	if (is_with_on_cpu(*weight))
+		profile_on_cpu_as_waits(p);
+	return true;
+}
+
 bool recording_knows(const struct profile *p, const char *path, enum weight weight, const struct query *query,
 		     GError **error)
 {
@@ -169,7 +195,7 @@ bool recording_knows(const struct profile *p, const char *path, enum weight weig
 		uint32_t unknown;
 		const char *what;
 	} wants[] = {
-		{ weight != WEIGHT_OFF_CPU && weight != WEIGHT_COUNT, UNKNOWN_PARTS,
+		{ weight == WEIGHT_BLOCKED || weight == WEIGHT_RUNNABLE || weight == WEIGHT_PREEMPTED, UNKNOWN_PARTS,
 		 "blocked, runnable and preempted time apart" },
 		{ weight == WEIGHT_COUNT, UNKNOWN_COUNTS, "how many waits there were" },
 		{ query && query->states, UNKNOWN_STATES, "states" },

@@ -90,6 +90,17 @@ static void add_sampling(GArray *entries, struct target *t)
 	add(entries, list);
 }
 
+static void add_on_cpu(GArray *entries, struct target *t)
+{
+	const GOptionEntry list[] = {
+		{ "cpu", 0, 0, G_OPTION_ARG_NONE, &t->cpu, "What threads do on CPU, too, by 49 samples a second", NULL },
+		{ "frequency", 'F', 0, G_OPTION_ARG_STRING, &t->frequency, "The same, by so many, 1 to 10000", "HZ" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	add(entries, list);
+}
+
 static void add_why(GArray *entries, struct target *t)
 {
 	const GOptionEntry list[] = {
@@ -122,6 +133,8 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		add_why(entries, t);
 	if (parts & TARGET_SAMPLING)
 		add_sampling(entries, t);
+	if (parts & TARGET_ON_CPU)
+		add_on_cpu(entries, t);
 	if (own)
 		add(entries, own);
 	return entries;
@@ -297,12 +310,26 @@ static bool resolve_sampling(struct target *t, GError **error)
 	return true;
 }
 
+static bool resolve_frequency(struct target *t, GError **error)
+{
+	t->collect.on_cpu_hz = t->cpu ? ON_CPU_HZ_DEFAULT : 0;
+	if (!t->frequency || (parse_u32(t->frequency, &t->collect.on_cpu_hz, NULL) && t->collect.on_cpu_hz &&
+			      t->collect.on_cpu_hz <= ON_CPU_HZ_MAX))
+		return true;
+	g_set_error(error, PARSE_ERROR, 0, "-F: '%s' is not a number of samples a second from 1 to %d", t->frequency, ON_CPU_HZ_MAX);
+	return false;
+}
+
 static bool resolve_states(const char *text, uint32_t *ret_mask, GError **error)
 {
 	g_autofree char *letters = NULL;
 
 	if (!parse_state_letters(text, &letters, error))
 		return false;
+	if (strchr(letters, 'C')) {
+		g_set_error_literal(error, PARSE_ERROR, 0, "--state: C stands for samples on CPU, which --cpu adds, and no wait is in it");
+		return false;
+	}
 	for (const char *l = letters; *l; l++)
 		*ret_mask |= 1U << (strchr(OFFCPU_STATE_LETTERS, *l) - OFFCPU_STATE_LETTERS);
 	return true;
@@ -324,7 +351,7 @@ static bool resolve_values(struct target *t, GError **error)
 		g_prefix_error(error, "--comm: ");
 		return false;
 	}
-	if (!resolve_sampling(t, error))
+	if (!resolve_sampling(t, error) || !resolve_frequency(t, error))
 		return false;
 	if (t->user_threads && t->kernel_threads)
 		wrong = "-u and -k exclude each other";
@@ -407,6 +434,7 @@ void target_release(struct target *t)
 	g_free(t->wakers);
 	g_free(t->sample);
 	g_free(t->max_overhead);
+	g_free(t->frequency);
 }
 
 static void describe_list(GString *text, const char *what, char **typed)

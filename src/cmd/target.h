@@ -11,9 +11,9 @@ struct target {
 	char **command;		/* after "--", or NULL */
 	/* as typed */
 	char **pids, **tids, **cgroups;
-	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead;
+	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead, *frequency;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
-		 locks, objects, blame, storms, follow;
+		 locks, objects, blame, storms, follow, cpu;
 	gint max_depth;
 	char *wakers;
 	uint32_t wakers_cnt;	/* the same: how many of a chain, 0: none */
@@ -28,6 +28,7 @@ enum target_part {
 	TARGET_CAPTURE = 1 << 2,	/* -U -K --max-depth --unwind --exact */
 	TARGET_WHY = 1 << 3,		/* --wakers --runq-blame --storms --locks --inline */
 	TARGET_SAMPLING = 1 << 4,	/* --sample --max-overhead */
+	TARGET_ON_CPU = 1 << 5,		/* --cpu -F */
 };
 
 /* Option entries of those parts followed by `own`; valid as long as *t. */

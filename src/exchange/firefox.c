@@ -19,7 +19,7 @@ static const struct {
 	[CATEGORY_OTHER] = { "Off CPU", "grey" },          [CATEGORY_SLEEPING] = { "Sleeping", "blue" },
 	[CATEGORY_DISK] = { "Uninterruptible", "orange" }, [CATEGORY_RUNNABLE] = { "Run queue", "yellow" },
 	[CATEGORY_PREEMPTED] = { "Preempted", "red" },     [CATEGORY_IDLE] = { "Idle", "transparent" },
-	[CATEGORY_STOPPED] = { "Stopped", "purple" },
+	[CATEGORY_STOPPED] = { "Stopped", "purple" },      [CATEGORY_ON_CPU] = { "On CPU", "green" },
 };
 
 static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *path)

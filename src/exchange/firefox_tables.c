@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "exchange/paths.h"
+#include "profile/on_cpu.h"
 
 #define NONE UINT32_MAX
 
@@ -111,6 +112,7 @@ static void add_samples(struct firefox *w, struct firefox_track *t, GArray *path
 		add_sample(w, t, path, category_of(wait->state), wait->blocked_ns, &at_ns);
 		add_sample(w, t, path, CATEGORY_RUNNABLE, wait->runnable_ns, &at_ns);
 		add_sample(w, t, path, CATEGORY_PREEMPTED, wait->preempted_ns, &at_ns);
+		add_sample(w, t, path, CATEGORY_ON_CPU, wait->on_cpu_ns, &at_ns);
 	}
 }
 
@@ -393,6 +395,9 @@ static void write_markers(struct firefox *w, struct firefox_track *t)
 {
 	guint cnt = t->waits->len;
 
+	/* rows of samples on CPU come last, and are none */
+	while (cnt && profile_wait(w->p, marker_wait(t, cnt - 1))->state == ON_CPU_STATE)
+		cnt--;
 	begin_table(w, "markers", cnt);
 	column(w, t, "name", cnt, put_marker_name);
 	column(w, t, "category", cnt, put_marker_category);

@@ -5,6 +5,7 @@
  */
 #include "exchange/paths.h"
 #include "analyse/label.h"
+#include "profile/on_cpu.h"
 #include "render/json/write.h"
 
 struct jsonl {
@@ -96,6 +97,19 @@ static void write_stack(struct jsonl *s, const char *key, uint32_t user, uint32_
 	json_array_end(&s->json);
 }
 
+static void write_on_cpu(struct jsonl *s, const struct wait *w)
+{
+	struct json *j = begin(s, "on_cpu");
+
+	json_member_uint(j, "thread", w->thread);
+	json_member_uint(j, "samples", w->count);
+	json_member_uint(j, "on_cpu_ns", w->on_cpu_ns);
+	json_member_uint(j, "on_cpu_se_ns", w->off_cpu_se_ns);
+	write_stack(s, "user", w->user, 0);
+	write_stack(s, "kernel", 0, w->kernel);
+	end(s);
+}
+
 static void write_wait(struct jsonl *s, guint i)
 {
 	const struct wait *w = profile_wait(s->p, i);
@@ -151,7 +165,9 @@ void write_jsonl(struct writer *writer, const struct profile *p, const struct ex
 		if (!plan->selection || plan->selection->threads[i])
 			write_thread(&s, i);
 	for (guint i = 0; i < p->waits->len; i++)
-		if (plan_has(plan, i))
+		if (plan_has(plan, i) && profile_wait(p, i)->state == ON_CPU_STATE)
+			write_on_cpu(&s, profile_wait(p, i));
+		else if (plan_has(plan, i))
 			write_wait(&s, i);
 	write_losses(&s);
 	g_ptr_array_unref(s.labels);

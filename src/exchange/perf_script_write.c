@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "exchange/paths.h"
+#include "profile/on_cpu.h"
 #include "render/json/write.h"
 #include "render/text/util.h"
 
@@ -38,7 +39,8 @@ void write_perf_script(struct writer *writer, const struct profile *p, const str
 		text_safe(out, *t->comm ? t->comm : "[unknown]");
 		g_string_append_printf(out, " %u/%u ", t->pid, t->tid);
 		append_time(out, p->info.start_ns);
-		g_string_append_printf(out, " %10" PRIu64 " offcpu-time:\n", wait_off_cpu_ns(w));
+		g_string_append_printf(out, " %10" PRIu64 " %s:\n", wait_off_cpu_ns(w) + w->on_cpu_ns,
+				       w->state == ON_CPU_STATE ? "cpu-clock" : "offcpu-time");
 		path_frames(p, w->user, w->kernel, path);
 		for (guint k = path->len; k-- > 0;)
 			append_frame(out, profile_get_frame(p, g_array_index(path, uint32_t, k)));

@@ -199,7 +199,7 @@ void write_perfetto(struct writer *writer, const struct profile *p, const struct
 	write_process_tree(&w, plan);
 	write_interned(&w);
 	for (guint i = 0; i < p->waits->len; i++)
-		if (plan_has(plan, i))
+		if (plan_has(plan, i) && wait_off_cpu_ns(profile_wait(p, i)))
 			write_sample(&w, profile_wait(p, i), path);
 	frame_list_free(w.frames);
 	g_hash_table_unref(w.mappings);

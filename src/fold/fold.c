@@ -5,12 +5,14 @@
 
 #include "fold/calibrate.h"
 #include "fold/objects.h"
+#include "fold/on_cpu.h"
 #include "fold/targets.h"
 #include "fold/parts.h"
 #include "fold/slices.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
 #include "fold/wakers.h"
+#include "profile/slices.h"
 
 struct fold {
 	struct profile *profile;
@@ -18,6 +20,7 @@ struct fold {
 	struct fold_wakers *wakers;
 	struct fold_objects *objects;
 	struct fold_targets *targets;
+	struct fold_on_cpu *on_cpu;
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
 	struct fold_slices *slices;	/* NULL: the window has none */
@@ -44,6 +47,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->wakers = fold_wakers_new(profile, f->stacks);
 	f->objects = fold_objects_new(profile, "/proc", "/usr/lib/debug");
 	f->targets = fold_targets_new(profile, "/proc");
+	f->on_cpu = fold_on_cpu_new();
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = sums_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
@@ -59,6 +63,7 @@ void fold_free(struct fold *f)
 	fold_wakers_free(f->wakers);
 	fold_objects_free(f->objects);
 	fold_targets_free(f->targets);
+	fold_on_cpu_free(f->on_cpu);
 	fold_stacks_free(f->stacks);
 	g_hash_table_destroy(f->threads);
 	sums_free(f->sums);
@@ -133,6 +138,11 @@ void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)
 
 	if (f->slices)
 		fold_slices_add(f->slices, row, sum);
+}
+
+void fold_on_cpu(struct fold *f, const struct oncpu_key *key, const struct oncpu_sum *sum, uint64_t slice_ns)
+{
+	fold_on_cpu_add(f->on_cpu, key, sum, slice_ns, f->slices ? fold_slices_length_ns(f->slices) : 0);
 }
 
 void fold_with_slices(struct fold *f, uint64_t slice_ns, uint64_t start_ns)
@@ -435,6 +445,19 @@ void fold_finish(struct fold *f)
 	g_array_set_size(f->open, 0);
 	if (f->slices)
 		fold_slices_finish(f->slices, f->profile);
+	fold_on_cpu_finish(f->on_cpu, f->stacks, f->threads, f->profile, f->profile->slices ? profile_slice_ns(f->profile) : 0,
+			   f->profile->slices ? profile_slice_cnt(f->profile) : 0);
+}
+
+void fold_begin_window(struct fold *f)
+{
+	profile_empty_rows(f->profile);
+	g_hash_table_remove_all(f->threads);
+	sums_free(f->sums);
+	f->sums = sums_new();
+	g_array_set_size(f->throttled, 0);
+	g_array_set_size(f->owners, 0);
+	f->lost_thread = 0;
 }
 
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)
@@ -449,7 +472,7 @@ bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker)
 
 size_t fold_sum_cnt(const struct fold *f)
 {
-	return sums_cnt(f->sums);
+	return sums_cnt(f->sums) + fold_on_cpu_cnt(f->on_cpu);
 }
 
 uint64_t fold_stack_cnt(const struct fold *f)

@@ -3,6 +3,7 @@
 #define FOLD_FOLD_H
 
 #include "abi/object_abi.h"
+#include "abi/oncpu_abi.h"
 #include "abi/target_abi.h"
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
@@ -41,6 +42,8 @@ void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum);
  */
 void fold_with_slices(struct fold *f, uint64_t slice_ns, uint64_t start_ns);
 unsigned fold_slices_at(struct fold *f, uint64_t now_ns);
+/* Samples of threads on CPU, in slices of slice_ns each. */
+void fold_on_cpu(struct fold *f, const struct oncpu_key *key, const struct oncpu_sum *sum, uint64_t slice_ns);
 /* So many of different keys will come: see sums_expect(). */
 void fold_expect_sums(struct fold *f, size_t cnt);
 
@@ -51,11 +54,13 @@ void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const str
 void fold_finish_threads(struct fold *f);
 /* Turns all sums and open waits into the profile's waits.  Its window is known. */
 void fold_finish(struct fold *f);
+/* After fold_finish(): another window begins, of which nothing has come yet.  Stacks, wakers and objects stay known, the profile's rows go. */
+void fold_begin_window(struct fold *f);
 /* Tells the profile what cgroups' CPU quotas took of each thread.  Not with blame, which has the same in its sums. */
 void fold_finish_throttled(struct fold *f);
 
 uint64_t fold_stack_cnt(const struct fold *f);
-/* Of waits, so far. */
+/* Of waits and of samples on CPU, so far. */
 size_t fold_sum_cnt(const struct fold *f);
 /* The node of a stack id; false when it has not arrived. */
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node);

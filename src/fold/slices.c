@@ -46,6 +46,11 @@ unsigned fold_slices_shift(const struct fold_slices *f)
 	return (unsigned)__builtin_ctzll(slice_builder_length_ns(f->builder) / f->slice_ns);
 }
 
+uint64_t fold_slices_length_ns(const struct fold_slices *f)
+{
+	return slice_builder_length_ns(f->builder);
+}
+
 /* The number that it is short for: none is above that of now. */
 static uint64_t slice_begin_ns(const struct fold_slices *f, const struct offcpu_wait_slot *slot)
 {

@@ -22,6 +22,8 @@ void fold_slices_free(struct fold_slices *f);	/* NULL is fine */
 void fold_slices_now(struct fold_slices *f, uint64_t now_ns, size_t row_cnt);
 /* How many slices of the kernel's are one by now, as a power of two. */
 unsigned fold_slices_shift(const struct fold_slices *f);
+/* How long one is by now. */
+uint64_t fold_slices_length_ns(const struct fold_slices *f);
 
 void fold_slices_add(struct fold_slices *f, size_t row, const struct offcpu_wait_slot *slot);
 /* One wait up to end_ns. */

@@ -360,7 +360,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	}
 	if (g_hash_table_contains(f->nodes, &rec->id))
 		return;
-	bool is_exact = rec->is_user || is_beginning(f, rec);
+	bool is_exact = rec->is_user || rec->is_exact || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
 	for (unsigned i = 0; i < inner_cnt; i++)
 		spots[cnt++] = spot_id(f, rec, inner[i], true);

@@ -19,6 +19,7 @@ struct profile *profile_new(void)
 	p->frames = g_array_new(FALSE, FALSE, sizeof(struct frame));
 	p->nodes = g_array_new(FALSE, FALSE, sizeof(struct stack_node));
 	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	p->on_cpu = g_array_new(FALSE, FALSE, sizeof(struct on_cpu_sample));
 	p->states = g_array_new(FALSE, FALSE, sizeof(struct state_total));
 	p->objects = g_array_new(FALSE, FALSE, sizeof(struct object));
 	p->wakers = g_array_new(FALSE, FALSE, sizeof(struct waker));
@@ -56,6 +57,7 @@ void profile_free(struct profile *p)
 	g_array_unref(p->frames);
 	g_array_unref(p->nodes);
 	g_array_unref(p->waits);
+	g_array_unref(p->on_cpu);
 	g_array_unref(p->states);
 	g_array_unref(p->objects);
 	g_array_unref(p->wakers);
@@ -224,7 +226,7 @@ guint profile_most_rows(const struct profile *p)
 {
 	const guint tables[] = {
 		p->threads->len, p->frames->len, p->waits->len, p->states->len, p->wakers->len, p->objects->len, p->wakes->len,
-		p->chains->len, p->stories->len, p->blames->len, p->storms->len, (p->nodes->len + NODES_A_ROW - 1) / NODES_A_ROW,
+		p->chains->len, p->stories->len, p->blames->len, p->storms->len, p->on_cpu->len, (p->nodes->len + NODES_A_ROW - 1) / NODES_A_ROW,
 	};
 	guint most = 0;
 
@@ -265,6 +267,7 @@ static void merge_wait(struct wait *into, const struct wait *w)
 	into->blocked_ns = profile_sum(into->blocked_ns, w->blocked_ns);
 	into->runnable_ns = profile_sum(into->runnable_ns, w->runnable_ns);
 	into->preempted_ns = profile_sum(into->preempted_ns, w->preempted_ns);
+	into->on_cpu_ns = profile_sum(into->on_cpu_ns, w->on_cpu_ns);
 	into->max_ns = MAX(into->max_ns, w->max_ns);
 	into->off_cpu_se_ns = add_errors(into->off_cpu_se_ns, w->off_cpu_se_ns);
 	into->count_se = add_errors(into->count_se, w->count_se);
@@ -391,6 +394,24 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 	for (uint32_t next = profile_get_chain(p, chain)->next; next; next = profile_get_chain(p, next - 1)->next)
 		len++;
 	return len;
+}
+
+static void begin_index(struct id_index **index)
+{
+	id_index_free(*index);
+	*index = id_index_new();
+}
+
+void profile_empty_rows(struct profile *p)
+{
+	GArray *const rows[] = { p->threads, p->waits, p->on_cpu, p->states, p->wakes, p->chains, p->stories, p->blames, p->storms, p->losses };
+	struct id_index **const indexes[] = { &p->wait_index, &p->wake_index, &p->chain_index, &p->blame_index, &p->storm_index };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+		g_array_set_size(rows[i], 0);
+	for (gsize i = 0; i < G_N_ELEMENTS(indexes); i++)
+		begin_index(indexes[i]);
+	g_clear_pointer(&p->slices, slices_free);
 }
 
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns)

@@ -154,6 +154,7 @@ struct wait {
 	uint8_t flags;		/* enum wait_flag */
 	uint64_t count;
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
+	uint64_t on_cpu_ns;	/* of a row of state 'C' alone, which is none of a wait: see on_cpu.h */
 	uint64_t max_ns;
 	/* Where short waits were sampled, else 0: the true value is most likely within three times that (fold/calibrate.h). */
 	uint64_t off_cpu_se_ns, count_se;
@@ -170,6 +171,15 @@ static inline unsigned profile_hist_slot(uint64_t ns)
 
 	return slot < PROFILE_HIST_SLOTS - 1 ? slot : PROFILE_HIST_SLOTS - 1;
 }
+
+/* Samples of a thread on CPU with the same stacks in the same slice: see on_cpu.h. */
+struct on_cpu_sample {
+	uint32_t thread;	/* index */
+	uint32_t user, kernel;	/* stack nodes, 0: none; kernel: what it did there when it was met in the kernel */
+	uint32_t slice;		/* of the window; 0 where there are none */
+	uint64_t samples;
+	uint64_t weight_ns;	/* the time between two samples of a CPU, of each: how much they count */
+};
 
 /*
  * All waits of a thread in one state that filters let through: exact whatever was sampled or
@@ -336,6 +346,8 @@ struct profile_info {
 	bool has_objects;	/* and so was whatever else threads wait for */
 	bool has_wakers;	/* they were asked for: a sleep without one has an unknown waker */
 	bool has_blame, has_storms;	/* they were asked for */
+	uint32_t on_cpu_hz, on_cpu_end_hz;	/* samples a second of each CPU, as was asked for and as it ended; 0: none */
+	bool on_cpu_as_waits;	/* profile_on_cpu_as_waits() is done */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
 	const char *imported;	/* what it was read from: "pprof (off_cpu in nanoseconds)"; NULL: a recording */
@@ -355,6 +367,7 @@ struct profile {
 	GArray *frames;		/* struct frame */
 	GArray *nodes;		/* struct stack_node; [0] is the root */
 	GArray *waits;		/* struct wait */
+	GArray *on_cpu;		/* struct on_cpu_sample */
 	GArray *states;		/* struct state_total, in the order of threads; none in files of schema 1 */
 	GArray *objects;	/* struct object */
 	GArray *wakers;		/* struct waker */
@@ -394,6 +407,8 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
 void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
 /* Has a frame of the stack a name that begins with one of these?  NULL ends them. */
 bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes);
+/* Takes out all that is of one window: threads, waits, wakings, losses.  Frames, stacks, objects, wakers and strings keep their ids. */
+void profile_empty_rows(struct profile *p);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
 /* Rows of the longest of its tables; four nodes of stacks are one, of which there may be so many more. */

@@ -240,6 +240,21 @@ static bool check_storms(const struct profile *p, GError **error)
 	return true;
 }
 
+static bool check_on_cpu(const struct profile *p, GError **error)
+{
+	uint64_t samples = 0, weight_ns = 0;
+
+	for (guint i = 0; i < p->on_cpu->len; i++) {
+		const struct on_cpu_sample *s = &g_array_index(p->on_cpu, struct on_cpu_sample, i);
+
+		if (s->thread >= p->threads->len || s->user >= p->nodes->len || s->kernel >= p->nodes->len)
+			return profile_damaged(error, "on-CPU row %u has no valid thread or stack", i);
+		if (!s->samples || !s->weight_ns || !total(&samples, s->samples) || !total(&weight_ns, s->weight_ns))
+			return profile_damaged(error, "a number of on-CPU row %u is out of range", i);
+	}
+	return p->info.on_cpu_hz || !p->on_cpu->len || profile_damaged(error, "it has samples and no rate");
+}
+
 static bool check_losses(const struct profile *p, GError **error)
 {
 	uint64_t time_ns = 0, count = 0;
@@ -259,6 +274,6 @@ bool profile_check(const struct profile *p, GError **error)
 		return profile_damaged(error, "it has too many threads, frames, stacks or waits");
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
 	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) &&
-	       check_stories(p, error) && check_blames(p, error) && check_storms(p, error) && check_losses(p, error) &&
+	       check_stories(p, error) && check_blames(p, error) && check_storms(p, error) && check_on_cpu(p, error) && check_losses(p, error) &&
 	       slices_check(p, error);
 }

@@ -212,6 +212,23 @@ static void keep_throttled(struct cutting *c, const GArray *blames)
 	}
 }
 
+/* Samples of the range; what they stand for the threads' accounts of the range say. */
+static void cut_on_cpu(struct cutting *c)
+{
+	const uint32_t first = (uint32_t)(c->from_ns / c->length_ns), last = (uint32_t)((c->to_ns + c->length_ns - 1) / c->length_ns);
+	guint kept = 0;
+
+	for (guint i = 0; i < c->p->on_cpu->len; i++) {
+		struct on_cpu_sample s = g_array_index(c->p->on_cpu, struct on_cpu_sample, i);
+
+		if (s.slice < first || s.slice >= last || !cut_accounts_thread(c->accounts, s.thread, &s.thread))
+			continue;
+		s.slice -= first;
+		g_array_index(c->p->on_cpu, struct on_cpu_sample, kept++) = s;
+	}
+	g_array_set_size(c->p->on_cpu, kept);
+}
+
 static bool bad_range(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static bool bad_range(GError **error, const char *format, ...)
 {
@@ -283,6 +300,7 @@ bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **e
 	bool is_estimated = cut_accounts_apply(c.accounts, c.old.waits);
 
 	keep_throttled(&c, blames);
+	cut_on_cpu(&c);
 
 	tell_range(p, from_ns, to_ns, is_estimated);
 	p->slices = slice_builder_finish(c.builder, p, (const uint32_t *)(void *)c.codes->data);

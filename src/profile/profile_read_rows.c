@@ -55,6 +55,10 @@ static void meta_row(struct reader *r)
 		info->tracer_start_cpu_ns = row_ns(r, 1);
 	if (strcmp(key, "tracer_stop_cpu_ns") == 0)
 		info->tracer_stop_cpu_ns = row_ns(r, 1);
+	if (strcmp(key, "on_cpu_hz") == 0)
+		info->on_cpu_hz = row_u32(r, 1);
+	if (strcmp(key, "on_cpu_end_hz") == 0)
+		info->on_cpu_end_hz = row_u32(r, 1);
 	if (strcmp(key, "slice_ns") == 0)
 		row_of_slice_length(r, 1);
 	if (strcmp(key, "has_wakers") == 0)
@@ -322,6 +326,7 @@ static const struct row_table tables[] = {
 	{ 3, 0, "storm", 0, 0, PROFILE_ROWS_MAX, row_of_storm },
 	{ 4, 0, "slice", 0, 0, SLICES_MAX, row_of_slice },
 	{ 4, 0, "slice_cells", 0, 0, PROFILE_ROWS_MAX, row_of_slice_cells },
+	{ 5, 0, "on_cpu", 0, 0, PROFILE_ROWS_MAX, row_of_on_cpu },
 };
 
 static bool read_tables(struct reader *r, unsigned version, GError **error)

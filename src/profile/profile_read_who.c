@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Rows of what threads waited for, who ended it, and who stood in their way. */
+#include "profile/on_cpu.h"
 #include "profile/profile_reader.h"
 
 void row_of_object(struct reader *r)
@@ -145,4 +146,21 @@ void row_of_storm(struct reader *r)
 
 	if (!r->wrong)
 		profile_add_storm(r->p, &s);
+}
+
+void row_of_on_cpu(struct reader *r)
+{
+	const struct on_cpu_sample s = {
+		.thread = row_u32(r, 1),
+		.user = row_id(r, 2, r->nodes, true),
+		.kernel = row_id(r, 3, r->nodes, true),
+		.slice = row_u32(r, 4),
+		.samples = row_number(r, 5, INT64_MAX),
+		.weight_ns = row_ns(r, 6),
+	};
+
+	if (s.thread >= r->p->threads->len)
+		row_wrong(r, 1);
+	if (!r->wrong)
+		profile_add_on_cpu(r->p, &s);
 }

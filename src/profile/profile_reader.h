@@ -65,6 +65,7 @@ void row_of_story(struct reader *r);
 void row_of_hop(struct reader *r);
 void row_of_blame(struct reader *r);
 void row_of_storm(struct reader *r);
+void row_of_on_cpu(struct reader *r);
 /* slices_file.c */
 void row_of_slice_length(struct reader *r, int column);
 void row_of_slice(struct reader *r);

@@ -268,6 +268,17 @@ static const struct profile_table profile_tables[] = {
 	  "  object_id INTEGER REFERENCES object(id), -- NULL: none, or not recorded\n"
 	  "  count_se INTEGER -- error of the count; NULL: exact\n"
 	  ")" },
+	/* What threads did on CPU. */
+	{ 5, 0, "on_cpu",
+	  "CREATE TABLE on_cpu( -- samples of a thread on CPU with the same stacks in the same slice\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  thread_id INTEGER REFERENCES thread(id),\n"
+	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
+	  "  kernel_stack_id INTEGER REFERENCES stack(id), -- NULL: it ran in user mode\n"
+	  "  slice_id INTEGER, -- of the window; 0 where there are no slices\n"
+	  "  samples INTEGER,\n"
+	  "  weight_ns INTEGER -- the time between two samples of a CPU, of each: what they count\n"
+	  ")" },
 };
 
 const struct profile_table *profile_table_next(const struct profile_table *t, unsigned version)
@@ -311,6 +322,12 @@ const char profile_views[] =
 	"  o.kind AS object_kind, o.name AS object\n"
 	"FROM wait w LEFT JOIN thread t ON t.id = w.thread_id LEFT JOIN v_stack u ON u.id = w.user_stack_id\n"
 	"  LEFT JOIN v_stack k ON k.id = w.kernel_stack_id LEFT JOIN object o ON o.id = w.object_id;\n"
+	"CREATE VIEW v_on_cpu AS SELECT o.thread_id, t.pid, t.tid, t.comm, o.user_stack_id, u.leaf AS user_leaf,\n"
+	"  o.kernel_stack_id, k.leaf AS kernel_leaf, sum(o.samples) AS samples,\n"
+	"  t.on_cpu_ns * 1.0 * sum(o.weight_ns) / (SELECT sum(a.weight_ns) FROM on_cpu a WHERE a.thread_id = o.thread_id)\n"
+	"    AS on_cpu_ns\n"
+	"FROM on_cpu o JOIN thread t ON t.id = o.thread_id LEFT JOIN v_stack u ON u.id = o.user_stack_id\n"
+	"  LEFT JOIN v_stack k ON k.id = o.kernel_stack_id GROUP BY o.thread_id, o.user_stack_id, o.kernel_stack_id;\n"
 	"CREATE VIEW v_wake AS SELECT k.id, k.wait_id, t.comm, t.pid, t.tid, coalesce(a.irq, a.comm) AS waker,\n"
 	"  a.pid AS waker_pid, a.tid AS waker_tid, a.irq, k.count, k.blocked_ns, k.runnable_ns,\n"
 	"  a.user_stack_id AS waker_user_stack_id, a.kernel_stack_id AS waker_kernel_stack_id\n"

@@ -46,12 +46,14 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "has_storms", NULL, info->has_storms },
 		{ "tracer_start_cpu_ns", NULL, info->tracer_start_cpu_ns },
 		{ "tracer_stop_cpu_ns", NULL, info->tracer_stop_cpu_ns },
+		{ "on_cpu_hz", NULL, info->on_cpu_hz },
+		{ "on_cpu_end_hz", NULL, info->on_cpu_end_hz },
 		{ "build_ids", ids->str, 0 },
 		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		if (g_str_has_suffix(rows[i].key, "_ns") && !rows[i].value)
+		if ((g_str_has_suffix(rows[i].key, "_ns") || g_str_has_suffix(rows[i].key, "_hz")) && !rows[i].value)
 			continue;
 		insert_text(&in, rows[i].key);
 		if (rows[i].text)
@@ -531,6 +533,31 @@ static int write_storms(sqlite3 *db, const struct profile *p)
 	return insert_end(&in);
 }
 
+static int write_on_cpu(sqlite3 *db, const struct profile *p)
+{
+	struct insert in = insert_rows(db, "INSERT INTO on_cpu VALUES(?, ?, ?, ?, ?, ?, ?)", p->on_cpu->len);
+
+	for (guint i = 0; i < p->on_cpu->len; i++) {
+		const struct on_cpu_sample *s = &g_array_index(p->on_cpu, struct on_cpu_sample, i);
+		const uint32_t stacks[] = { s->user, s->kernel };
+
+		insert_id(&in, i);
+		insert_number(&in, s->thread);
+		for (size_t k = 0; k < G_N_ELEMENTS(stacks); k++) {
+			if (stacks[k])
+				insert_number(&in, stacks[k]);
+			else
+				insert_null(&in);
+		}
+		insert_number(&in, s->slice);
+		insert_number(&in, s->samples);
+		insert_number(&in, s->weight_ns);
+		if (!insert_row_done(&in))
+			break;
+	}
+	return insert_end(&in);
+}
+
 typedef int (*write_table)(sqlite3 *db, const struct profile *p);
 
 static int write_tables(sqlite3 *db, const struct profile *p, const write_table *tables, size_t cnt)
@@ -554,7 +581,7 @@ int profile_write_rest(sqlite3 *db, const struct profile *p)
 	static const write_table tables[] = {
 		write_meta, write_window, write_losses, write_frames, write_stacks, write_objects, write_waits, write_sampling,
 		write_wakers, write_wakes, write_chains, write_stories, write_hops, write_blames, write_storms,
-		slices_write, slices_write_cells,
+		write_on_cpu, slices_write, slices_write_cells,
 	};
 
 	return write_tables(db, p, tables, G_N_ELEMENTS(tables));

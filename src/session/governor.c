@@ -4,8 +4,11 @@
 #include <glib.h>
 
 #define STEP 2
-/* Of two scales between which less than this part of all BPF time lies, the lower one: what is left is no stack's. */
-#define MIN_GAIN 0.01
+/*
+ * What accounts cost is no stack's, and may alone be more than is allowed.  Stacks have this part of the budget in any
+ * case: without it they would be sampled until next to nothing is known of them, and the machine hardly gain by it.
+ */
+#define LISTING_SHARE 0.25
 /* New stacks are named in the first seconds, which a recording has once: they are no reason to sample. */
 #define GRACE_NS 2000000000ULL
 /* What walking both stacks and summing takes, until it was measured here: docs/performance-notes.md. */
@@ -103,17 +106,17 @@ static uint64_t scale_above(uint64_t scale_ns)
 	return scale_ns ? MIN(scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS;
 }
 
-/* The lowest scale that keeps this share of the budget.  Where none does: the lowest that saves what can be saved. */
+/* The lowest scale that keeps this share of the budget, or lists waits for no more than their part of it. */
 static uint64_t lowest_scale(const struct governor *g, const struct governor_reading *r, double share)
 {
 	double limit_ns = budget_ns(g, r) * share, each_ns = listing_ns(g, r);
-	double listed_now = listed_at(r, g->scale_ns), least = listed_at(r, GOVERNOR_TOP_NS);
+	double listed_now = listed_at(r, g->scale_ns);
 	uint64_t scale_ns = g->floor_ns;
 
 	for (; scale_ns < GOVERNOR_TOP_NS; scale_ns = scale_above(scale_ns)) {
 		double listed = listed_at(r, scale_ns), bpf_ns = r->bpf_ns + (listed - listed_now) * each_ns;
 
-		if (!is_over(bpf_ns, r->own_ns, limit_ns) || (listed - least) * each_ns < r->bpf_ns * MIN_GAIN)
+		if (!is_over(bpf_ns, r->own_ns, limit_ns) || listed * each_ns <= limit_ns * LISTING_SHARE)
 			break;
 	}
 	return scale_ns;

@@ -129,6 +129,15 @@ static void record_hidden(struct session *s, const char *name, const char *text,
 	profile_add_loss(s->profile, name, help, count, 0);
 }
 
+/* What a counter grew by since the window before told it. */
+static uint64_t since_told(uint64_t *told, uint64_t now)
+{
+	uint64_t more = now > *told ? now - *told : 0;
+
+	*told = MAX(*told, now);
+	return more;
+}
+
 static void record_losses(struct session *s, uint64_t recursion)
 {
 	static const struct { const char *name, *help; } words[OFFCPU_LOSS_COUNT] = {
@@ -142,19 +151,21 @@ static void record_losses(struct session *s, uint64_t recursion)
 		read_loss(s, i, &loss);
 		if (i == OFFCPU_LOSS_RECURSION)
 			loss.count += recursion;
+		loss.count = since_told(&s->told.losses[i], loss.count);
+		loss.time_ns = since_told(&s->told.losses_ns[i], loss.time_ns);
 		if (i == OFFCPU_LOSS_HIDDEN)
 			record_hidden(s, words[i].name, words[i].help, loss.count);
 		else if (loss.count)
 			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
 	}
-	if (s->tables && tables_refused_cnt(s->tables))
+	if (s->tables)
 		profile_add_loss(s->profile, "unwind_room", "no room was left for a file's unwind table or a program's mappings",
-				 tables_refused_cnt(s->tables), 0);
+				 since_told(&s->told.refused, tables_refused_cnt(s->tables)), 0);
 	if (s->tables)
 		record_crowded(s);
-	if (s->mmap_events && mmap_events_lost_cnt(s->mmap_events))
+	if (s->mmap_events)
 		profile_add_loss(s->profile, "mmap_events", "mapping events were lost: frames may lack names",
-				 mmap_events_lost_cnt(s->mmap_events), 0);
+				 since_told(&s->told.mmap_lost, mmap_events_lost_cnt(s->mmap_events)), 0);
 }
 
 /* The most memory we ever had.  Not ru_maxrss, which a child inherits from who forked it. */
@@ -196,10 +207,10 @@ void session_fill_info(struct session *s)
 	info->kernel = profile_string(s->profile, host.release);
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	info->version = profile_string(s->profile, OFFCPU_VERSION);
-	info->switches = switches_seen(s);
+	info->switches = since_told(&s->told.switches, switches_seen(s));
 	if (feature_supported(FEATURE_BPF_STATS) && all.runs) {
 		info->has_bpf_ns = true;
-		info->tracer_bpf_ns = all.ns;
+		info->tracer_bpf_ns = since_told(&s->told.bpf_ns, all.ns);
 	} else {
 		info->has_bpf_ns = cost_estimate(s->cost, info->switches, &info->tracer_bpf_ns);
 	}

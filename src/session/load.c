@@ -17,6 +17,7 @@
 #include "base/loadavg.h"
 #include "session/chain_maps.h"
 #include "session/crowd.h"
+#include "session/on_cpu.h"
 #include "session/parts.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
@@ -71,6 +72,11 @@ bool session_wants_kernel_symbols(const struct collect_options *o)
 static bool wants_tables(const struct collect_options *o)
 {
 	return wants_stacks(o) && !o->no_user_stacks && !o->frame_pointers_only;
+}
+
+bool session_may_cut(const struct collect_options *o)
+{
+	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->want_blame && !o->want_storms && !o->min_ns && !o->max_ns;
 }
 
 bool session_is_for_few(const struct collect_options *o)
@@ -166,6 +172,7 @@ static void load_apart(struct session *s)
 
 	s->switching = apart_new(skeleton, select_programs(s->skel, cfg), core_btf_path(s->core_btf));
 	apart_begin(s->switching);
+	s->cutting = apart_new(skeleton, s->skel->progs.cut_thread, core_btf_path(s->core_btf));
 	if (!s->options->is_short)
 		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));
 }
@@ -181,7 +188,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 	*cfg = (struct offcpu_config){
 		.min_ns = o->min_ns,
 		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
-		.slice_ns = o->mode == COLLECT_WAITS ? o->slice_ns : 0,
+		.slice_ns = o->mode == COLLECT_WAITS && !o->may_cut ? o->slice_ns : 0,
 		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
 		.pidns_inum = pid_namespace(),
 		.task_struct_id = feature_cast_id("task_struct"),
@@ -211,6 +218,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.can_walk = feature_supported(FEATURE_BPF_LOOP),
 		.want_tables = s->tables != NULL,
 		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
+		.may_cut = session_may_cut(o),
 		.lists_all = !o->min_ns && !o->max_ns && !o->state_mask,
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,
@@ -238,6 +246,7 @@ static void configure(struct session *s)
 	load_apart(s);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
+	s->on_cpu = on_cpu_new(s->skel, o->mode == COLLECT_WAITS ? o->on_cpu_hz : 0, o->budget_ppm, cfg->slice_ns);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
@@ -350,6 +359,8 @@ bool session_load(struct session *s, GError **error)
 		attach_set_error(error, err, "attach to the scheduler's tracepoints");
 		return false;
 	}
+	if (!on_cpu_start(s->on_cpu, error))
+		return false;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), session_take_record, s, NULL);
 	if (!s->ring)
 		attach_set_error(error, -errno, "map the ring buffer");

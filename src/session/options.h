@@ -24,6 +24,9 @@ typedef void (*collect_event_fn)(const struct offcpu_rec_event *event, void *dat
 typedef void (*collect_blame_fn)(const struct offcpu_rec_blame *part, void *data);
 typedef void (*collect_sum_fn)(const struct offcpu_wait_slot *sum, void *data);
 
+#define ON_CPU_HZ_DEFAULT 49	/* no divisor of what programs do by the clock */
+#define ON_CPU_HZ_MAX 10000
+
 struct collect_options {
 	enum collect_mode mode;
 	GArray *pids, *tids;	/* uint32_t, in our pid namespace; NULL: no such filter */
@@ -36,6 +39,7 @@ struct collect_options {
 	uint32_t command_pid;	/* trace this child of ours from its exec on, and its children */
 	const char *command_name;	/* what it will execute, as execvp() takes it; or NULL */
 	uint64_t sample_ns;	/* COLLECT_WAITS: the scale to begin with (abi/sample.h), 0: exact */
+	uint32_t on_cpu_hz;	/* COLLECT_WAITS: samples of what runs, a second on each CPU; 0: none */
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
 	uint64_t slice_ns;	/* COLLECT_WAITS: sums are kept apart by slices of the window of this length; 0: they are not */
 	size_t ring_bytes;	/* 0: the default */
@@ -56,6 +60,7 @@ struct collect_options {
 	bool want_storms;	/* wakings of many threads at once, with their wakers */
 	bool include_self;
 	bool may_raise;		/* the governor may change the scale */
+	bool may_cut;		/* COLLECT_WAITS: session_cut() will be called; without chains, blame, storms, bounds of durations, slices */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 };
 

@@ -13,6 +13,13 @@
  */
 struct offcpu_bpf;
 
+/* What is counted from the session's start on, as the windows before have told it. */
+struct session_told {
+	uint64_t losses[OFFCPU_LOSS_COUNT], losses_ns[OFFCPU_LOSS_COUNT];
+	uint64_t recursions, refused, mmap_lost;
+	uint64_t switches, bpf_ns, cpu_ns;
+};
+
 struct session {
 	const struct collect_options *options;
 	struct offcpu_bpf *skel;
@@ -33,20 +40,27 @@ struct session {
 	struct profile *profile;
 	struct fold *fold;
 	struct crowd *crowd;
+	struct on_cpu *on_cpu;		/* NULL: nothing is sampled there */
 	struct apart *switching;	/* the program at sched_switch */
+	struct apart *cutting;		/* cut_thread */
 	struct apart *closing;		/* close_thread; NULL: it is loaded with the others */
 	struct core_btf *core_btf;	/* NULL: CO-RE looks through all types */
 	struct cost *cost;		/* NULL: not measured */
-	struct bpf_object *programs[4];	/* those that are loaded; then NULL */
+	struct bpf_object *programs[5];	/* those that are loaded; then NULL */
 	struct governor governor;
 	uint64_t begun_ns;
 	uint64_t swapped_ns;
-	uint64_t start_ns, stop_ns, start_unix_ns;
+	uint64_t start_ns, stop_ns, start_unix_ns;	/* of the window */
+	struct fold_windows *windows;	/* NULL: there is one window */
+	struct session_told told;	/* of the windows before */
+	bool has_window;	/* the profile is that of a window that was cut off */
 };
 
 /* session_load.c */
 
 bool session_wants_kernel_symbols(const struct collect_options *o);
+/* Can a session with these options be cut? */
+bool session_may_cut(const struct collect_options *o);
 /* Of a few processes, or a command: their tables are worth more waiting. */
 bool session_is_for_few(const struct collect_options *o);
 /* Opens, loads and attaches the programs. */
@@ -56,6 +70,8 @@ bool session_load(struct session *s, GError **error);
 
 /* What programs have mapped so far becomes known; stacks up to now can be looked up. */
 void session_take_mappings(struct session *s);
+/* A thread's account of the window, whole; as fold_windows_fn. */
+void session_fold_thread(const struct offcpu_rec_thread *rec, void *session);
 /* A record of the ring, for libbpf; data is the session. */
 int session_take_record(void *data, void *record, size_t size);
 /* Notes those processes; where the programs ask for unwind tables, those that they ask for are noted by the way. */
@@ -67,7 +83,24 @@ void session_empty_ring(struct session *s);
 /* Takes the accounts of threads that the ring had no room for as they ended.  False: some of them were not given. */
 bool session_take_parked(struct session *s);
 
-/* session_info.c */
+/* Ends the window for who waits until the records of its threads have come: see session_cut(). */
+void session_await_dying(struct session *s);
+/* Those of the half that no program uses any more, with so many entries. */
+void session_read_waits(struct session *s, bool second, uint64_t entries, bool is_last);
+
+/*
+ * Runs an iterator to its end.  It stops when the ring is full: make_room() empties that, or waits until it is emptied.  0 or a
+ * negative errno.
+ */
+struct bpf_link;
+int session_iterate(const struct bpf_link *link, void (*make_room)(struct session *s), struct session *s);
+
+/* cut.c */
+
+/* Before anything more is taken in: the window that was cut off is over and done with. */
+void session_begin_window(struct session *s);
+
+/* info.c */
 
 /* Sums of what each CPU counts. */
 struct offcpu_counts session_counts(struct session *s);

@@ -7,6 +7,7 @@
 
 #include "base/process_ids.h"
 #include "fold/fold.h"
+#include "fold/windows.h"
 #include "session/parts.h"
 #include "supply/mmap_events.h"
 #include "supply/tables.h"
@@ -116,6 +117,21 @@ static bool keeps_account(enum collect_mode mode, const struct offcpu_rec_thread
 	return mode != COLLECT_EVENTS && size >= sizeof(*rec) && rec->end == OFFCPU_END_WINDOW;
 }
 
+void session_fold_thread(const struct offcpu_rec_thread *rec, void *session)
+{
+	struct session *s = session;
+
+	fold_thread(s->fold, rec, sizeof(*rec));
+}
+
+static void take_thread(struct session *s, const struct offcpu_rec_thread *rec, size_t size)
+{
+	if (s->windows && size >= sizeof(*rec))
+		fold_windows_take(s->windows, rec, session_fold_thread, s);
+	else
+		fold_thread(s->fold, rec, size);
+}
+
 int session_take_record(void *data, void *record, size_t size)
 {
 	struct session *s = data;
@@ -160,7 +176,7 @@ int session_take_record(void *data, void *record, size_t size)
 		break;
 	case OFFCPU_REC_THREAD:
 		if (keeps_account(s->options->mode, record, size))
-			fold_thread(s->fold, record, size);
+			take_thread(s, record, size);
 		break;
 	case OFFCPU_REC_EVENT:
 		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))

@@ -17,9 +17,11 @@
 #include "base/loadavg.h"
 #include "base/urgency.h"
 #include "fold/fold.h"
+#include "fold/windows.h"
 #include "session/chain_maps.h"
 #include "session/cost.h"
 #include "session/crowd.h"
+#include "session/on_cpu.h"
 #include "session/parts.h"
 #include "supply/mmap_events.h"
 #include "supply/tables.h"
@@ -79,6 +81,8 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	s->rows_max = rows_max();
 	if (options->lines)
 		fold_with_lines(s->fold);
+	if (session_may_cut(options))
+		s->windows = fold_windows_new();
 	if (!session_load(s, error)) {
 		session_free(s);
 		return NULL;
@@ -92,12 +96,15 @@ void session_unload(struct session *s)
 	cost_free(s->cost);
 	tables_free(s->tables);
 	apart_free(s->closing);
+	apart_free(s->cutting);
 	apart_free(s->switching);
 	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
+	on_cpu_free(s->on_cpu);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
 	crowd_free(s->crowd);
+	fold_windows_free(s->windows);
 	fold_free(s->fold);
 	g_queue_clear(&s->foreseen);
 	symbolizer_free(s->symbolizer);
@@ -114,8 +121,7 @@ void session_free(struct session *s)
 	g_free(s);
 }
 
-/* Runs an iterator to its end.  It stops when the ring is full: make_room() empties that, or waits until it is emptied.  0 or a negative errno. */
-static int iterate(const struct bpf_link *link, void (*make_room)(struct session *s), struct session *s)
+int session_iterate(const struct bpf_link *link, void (*make_room)(struct session *s), struct session *s)
 {
 	char byte[64];
 	int fd = bpf_iter_create(bpf_link__fd(link)), err;
@@ -148,7 +154,7 @@ static bool look_at_threads(struct session *s, GError **error)
 	struct bpf_link *link = s->skel->links.look_at_thread ? s->skel->links.look_at_thread :
 							       s->skel->links.look_at_thread_plain;
 
-	return iterated(iterate(link, session_empty_ring, s), error);
+	return iterated(session_iterate(link, session_empty_ring, s), error);
 }
 
 static struct offcpu_counts count_for_cost(void *session)
@@ -264,6 +270,8 @@ bool session_start(struct session *s, GError **error)
 	/* Again for those that moved between the first look and the start. */
 	if (!look_at_threads(s, error))
 		return false;
+	if (s->windows)
+		apart_begin(s->cutting);
 	apart_begin(s->closing);
 	session_foresee(s);
 	session_foresee_mappings(s);
@@ -280,8 +288,7 @@ static void take_sum(const struct offcpu_wait_slot *sum, void *data)
 		fold_sum(s->fold, sum);
 }
 
-/* Of the half that no program uses any more, with so many entries. */
-static void read_waits(struct session *s, bool second, uint64_t entries, bool is_last)
+void session_read_waits(struct session *s, bool second, uint64_t entries, bool is_last)
 {
 	if (!s->options->on_sum)
 		fold_expect_sums(s->fold, entries);
@@ -299,15 +306,15 @@ static void read_waits(struct session *s, bool second, uint64_t entries, bool is
 static void swap_waits(struct session *s)
 {
 	uint64_t entries = s->skel->bss->wait_entries;
-	bool old = s->skel->data->second_in_use;
+	bool old = s->skel->data->half_edge & 1;
 
 	s->skel->bss->wait_entries = 0;
-	s->skel->data->second_in_use = !old;
+	s->skel->data->half_edge = !old;
 	if (!visit_cpus(s->skel)) {
-		s->skel->data->second_in_use = old;
+		s->skel->data->half_edge = old;
 		return;
 	}
-	read_waits(s, old, entries, false);
+	session_read_waits(s, old, entries, false);
 	s->swapped_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
@@ -327,6 +334,7 @@ bool session_drain(struct session *s)
 {
 	bool is_more;
 
+	session_begin_window(s);
 	/* Mappings first: the stacks are looked up in them.  To name those may take long. */
 	session_take_mappings(s);
 	thread_table_grow(s->thread_table);
@@ -342,6 +350,7 @@ bool session_drain(struct session *s)
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
 	crowd_drain(s->crowd);
+	on_cpu_drain(s->on_cpu, s->fold, s->start_ns);
 	return is_more;
 }
 
@@ -363,7 +372,7 @@ bool session_is_full(const struct session *s)
 #define DYING_STEPS 500
 
 /* A thread that is about to die is in no list; as it dies, it sends its account.  On a busy machine that takes a while. */
-static void await_dying(struct session *s)
+void session_await_dying(struct session *s)
 {
 	for (unsigned i = 0; i < DYING_STEPS && fold_lacks_thread(s->fold); i++) {
 		g_usleep(DYING_STEP_US);
@@ -403,15 +412,16 @@ static gpointer end_window(gpointer data)
 	struct session *s = e->session;
 
 	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
+	s->skel->data->is_cut = 0;
 	s->stop_ns = set_edge(&s->skel->data->window.stop_ns);
 	s->profile->info.tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	s->skel->data->is_open = 0;
 	visit_cpus(s->skel);
 	g_atomic_int_set(&e->has_ended, 1);
-	e->err = iterate(e->link, await_taking, s);
+	e->err = session_iterate(e->link, await_taking, s);
 	if (s->skel->data->leaves_quiet && !e->err) {
 		s->skel->data->leaves_quiet = 0;
-		e->err = iterate(e->link, await_taking, s);
+		e->err = session_iterate(e->link, await_taking, s);
 	}
 	g_atomic_int_set(&e->is_done, 1);
 	return NULL;
@@ -433,7 +443,8 @@ static bool close_window(struct session *s, const struct bpf_link *close_thread,
 		g_usleep(TAKEN_EVERY_US);
 	session_take_mappings(s);
 	session_empty_ring(s);
-	read_waits(s, s->skel->data->second_in_use, s->skel->bss->wait_entries, true);
+	session_read_waits(s, s->skel->data->half_edge & 1, s->skel->bss->wait_entries, true);
+	on_cpu_stop(s->on_cpu, s->fold);
 	while (!g_atomic_int_get(&ending.is_done)) {
 		session_empty_ring(s);
 		g_usleep(TAKEN_EVERY_US);
@@ -448,6 +459,7 @@ bool session_stop(struct session *s, GError **error)
 	struct bpf_link *close_thread;
 	int err;
 
+	session_begin_window(s);
 	urgency_keep();
 	err = apart_wait(s->closing);
 	close_thread = err ? NULL : s->closing ? apart_link(s->closing) : s->skel->links.close_thread;
@@ -455,11 +467,11 @@ bool session_stop(struct session *s, GError **error)
 		attach_set_load_error(error, err ? err : -errno);
 		return false;
 	}
-	s->programs[2] = apart_object(s->closing);
+	s->programs[s->programs[2] ? 3 : 2] = apart_object(s->closing);
 	apply_tables(s, true);
 	if (!close_window(s, close_thread, error))
 		return false;
-	await_dying(s);
+	session_await_dying(s);
 	if (!session_take_parked(s))
 		profile_add_loss(s->profile, "unread_accounts", "accounts of threads could not be read out of the kernel", 1, 0);
 	fold_finish_threads(s->fold);
@@ -477,6 +489,7 @@ struct profile *session_take_profile(struct session *s)
 
 	s->profile->info.duration_ns = s->stop_ns - s->start_ns;
 	fold_finish(s->fold);
+	on_cpu_fill_info(s->on_cpu, p);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	session_fill_info(s);
 	s->profile = NULL;

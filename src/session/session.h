@@ -32,6 +32,14 @@ bool session_check(struct session *s, GError **error);
 /* No recording could hold much more than what there is by now, so the window is to end.  Ask as often as that. */
 bool session_is_full(const struct session *s);
 
+/*
+ * Ends the window and begins the next one at the same instant, while everything goes on: no program is detached, nothing is lost or
+ * counted twice, and what is known of stacks, wakers and objects stays.  A wait that goes on is split there.  Returns the profile of the window
+ * that ended, which is the session's: it is valid until the next call that takes the session, but for session_progress().  With
+ * options->may_cut only.
+ */
+const struct profile *session_cut(struct session *s, GError **error);
+
 /* Ends the window, reads out everything. */
 bool session_stop(struct session *s, GError **error);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpu_list.h"
 
 /* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
 #define RING_MAX_BYTES (512u << 10)
@@ -18,7 +19,6 @@
 #define RECORD_MAX_BYTES 4352u	/* of a mapping, its path PATH_MAX long */
 /* How often it is looked for CPUs that came up; one that goes and comes back in between is not noticed. */
 #define LOOK_EVERY_NS 1000000000ULL
-#define ONLINE "/sys/devices/system/cpu/online"
 
 struct ring {
 	int cpu, fd;
@@ -79,27 +79,6 @@ struct trailer {
 	uint64_t time;
 };
 
-/* The CPUs of a list like "0-3,8" (int). */
-static GArray *cpus_of(const char *list)
-{
-	GArray *cpus = g_array_new(FALSE, FALSE, sizeof(int));
-
-	for (const char *p = list; *p >= '0' && *p <= '9';) {
-		char *end;
-		long first = strtol(p, &end, 10), last = first;
-
-		if (*end == '-')
-			last = strtol(end + 1, &end, 10);
-		for (long i = first; i <= last && i < 65536; i++) {
-			int cpu = (int)i;
-
-			g_array_append_val(cpus, cpu);
-		}
-		p = *end == ',' ? end + 1 : "";
-	}
-	return cpus;
-}
-
 static int event_open(int cpu, bool kernel_counts)
 {
 	struct perf_event_attr attr = {
@@ -158,7 +137,8 @@ struct mmap_events *mmap_events_open(GError **error)
 	g_autoptr(GArray) cpus = NULL;
 	long cpu_cnt = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (!g_file_get_contents(ONLINE, &online, NULL, error))
+	online = cpu_list_online(error);
+	if (!online)
 		return NULL;
 	me = g_new0(struct mmap_events, 1);
 	me->ring_bytes = RING_MAX_BYTES;
@@ -169,7 +149,7 @@ struct mmap_events *mmap_events_open(GError **error)
 	me->pending = g_array_new(FALSE, FALSE, sizeof(struct pending));
 	me->online = g_steal_pointer(&online);
 	me->looked_ns = clock_ns(CLOCK_MONOTONIC);
-	cpus = cpus_of(me->online);
+	cpus = cpu_list_parse(me->online);
 	for (guint i = 0; i < cpus->len; i++) {
 		if (!ring_open(me, g_array_index(cpus, int, i), error)) {
 			mmap_events_free(me);
@@ -280,14 +260,6 @@ static void ring_take(struct mmap_events *me, struct ring *r)
 	r->was_full |= is_full(r, begin);
 }
 
-static bool has_cpu(const GArray *cpus, int cpu)
-{
-	for (guint i = 0; i < cpus->len; i++)
-		if (g_array_index(cpus, int, i) == cpu)
-			return true;
-	return false;
-}
-
 static struct ring *ring_of(struct mmap_events *me, int cpu)
 {
 	for (unsigned i = 0; i < me->ring_cnt; i++)
@@ -309,14 +281,14 @@ static void drop_ring(struct mmap_events *me, struct ring *r)
  */
 static void look_for_cpus(struct mmap_events *me)
 {
-	g_autofree char *online = NULL;
+	g_autofree char *online = cpu_list_online(NULL);
 
-	if (!g_file_get_contents(ONLINE, &online, NULL, NULL) || strcmp(online, me->online) == 0)
+	if (!online || strcmp(online, me->online) == 0)
 		return;
-	g_autoptr(GArray) cpus = cpus_of(online);
+	g_autoptr(GArray) cpus = cpu_list_parse(online);
 
 	for (unsigned i = me->ring_cnt; i-- > 0;)
-		if (!has_cpu(cpus, me->rings[i].cpu))
+		if (!cpu_list_has(cpus, me->rings[i].cpu))
 			drop_ring(me, &me->rings[i]);
 	for (guint i = 0; i < cpus->len; i++) {
 		int cpu = g_array_index(cpus, int, i);

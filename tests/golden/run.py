@@ -27,7 +27,7 @@ def run_case(case, offcpu, make_recording):
     """The three results of a case, as bytes."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([make_recording, os.path.join(folder, "trace.offcpu")], check=True)
-        for more in ("wakers", "chains", "crowd", "before", "after"):
+        for more in ("wakers", "chains", "crowd", "before", "after", "cpu"):
             subprocess.run([make_recording, os.path.join(folder, f"{more}.offcpu"), more], check=True)
         env = {"PATH": os.environ["PATH"], "TZ": "UTC", "LC_ALL": "C.UTF-8", "HOME": folder}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):

@@ -20,10 +20,13 @@ PROBLEMS = {
     "pipe": ("pipe", "feed", "waker", {"sleep"}, 0),
     "child": ("child_exit", "wait_for_child", "waker", {"sleep"}, 0),
     "udp": ("event_loop", "resolve", "waker", None, 0),
+    "queue": ("pipe", "next_message", "waker", {"sleep"}, 0),
 }
+# Without asking for wakers and locks: a reason and a function are known all the same.
+BY_DEFAULT = {"mutex": 1, "fsync": 1, "retry": 0, "yield": 0}
 
 
-def record(env, problem, size):
+def record(env, problem, size, options=("--wakers", "--locks", "--exact")):
     path = env.disk_file() if size else None
     try:
         if path:
@@ -32,7 +35,7 @@ def record(env, problem, size):
                     out.write(os.urandom(min(size, 1 << 20)))
                 os.fsync(out.fileno())
         command = [os.path.join(env.programs, "planted"), problem, str(SECONDS)] + ([path] if path else [])
-        recorder = Recorder(env, "--wakers", "--locks", "--exact", command=command)
+        recorder = Recorder(env, *options, command=command)
         recorder.wait()
         return recorder.report(status=0)
     finally:
@@ -74,6 +77,21 @@ def planted_problems_are_the_first_finding(env):
             env.check.that(first["broadcast"], "no broadcast")
         if problem == "retry":
             env.check.that("libplanted_kv" in (first["function"] or {}).get("module", ""), "not in the library")
+
+
+@case
+def planted_problems_by_default_options(env):
+    expected = {name: PROBLEMS[name][:2] for name in BY_DEFAULT if name in PROBLEMS}
+    expected["yield"] = ("cpu.queue", "spin_until_ready")
+    for problem, size in BY_DEFAULT.items():
+        report = record(env, problem, size, ())
+        findings = report.data["findings"] if problem == "yield" else of_waits(report)
+        if not env.check.that(findings, f"{problem}: no finding"):
+            continue
+        first = findings[0]
+        found = (first["reason"], (first["function"] or {}).get("name"))
+        env.check.equal(found, expected[problem], f"{problem}: the first finding")
+        env.check.equal(first["yield"], problem == "yield", f"{problem}: yields")
 
 
 @case

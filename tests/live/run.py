@@ -39,7 +39,9 @@ import cases_languages  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
 import cases_diff  # noqa: E402,F401
 import cases_sampling  # noqa: E402,F401
+import cases_oncpu  # noqa: E402,F401
 import cases_slices  # noqa: E402,F401
+import cases_cuts  # noqa: E402,F401
 import cases_together  # noqa: E402,F401
 import cases_wakeuptime  # noqa: E402,F401
 

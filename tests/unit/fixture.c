@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "profile/on_cpu.h"
+
 /*
  * Window 1 s, threads (ms):
  *
@@ -294,4 +296,31 @@ void assert_has(const GString *s, const char *part)
 {
 	if (!strstr(s->str, part))
 		g_error("no \"%s\" in:\n%s", part, s->str);
+}
+
+/*
+ * Samples, one standing for 20 ms, and what they make of the accounts (ms):
+ *
+ *   thread samples of 20 ms       stack                      on-CPU
+ *   0      none                   [on CPU, not sampled]          10
+ *   1      6                      parse                         120 of 200
+ *   1      3                      parse, hash                    60
+ *   1      1                      parse, in copy_to_user         20
+ *   3      1, then 1 of 40 ms     ? of app                      100
+ */
+void fixture_add_on_cpu(struct profile *p)
+{
+	uint32_t parse = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@/usr/bin/server parse@/usr/bin/server");
+	uint32_t hash = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@/usr/bin/server parse@/usr/bin/server hash@/usr/bin/server");
+	uint32_t copy = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "entry_SYSCALL_64 do_syscall_64 __x64_sys_read copy_to_user");
+	uint32_t app = fixture_stack(p, FRAME_USER, STACK_TRUNCATED, "?@/opt/app");
+	const struct on_cpu_sample samples[] = {
+		{ 1, parse, 0, 0, 4, 80 * MS }, { 1, hash, 0, 0, 3, 60 * MS }, { 1, parse, 0, 0, 2, 40 * MS },
+		{ 1, parse, copy, 0, 1, 20 * MS }, { 3, app, 0, 0, 1, 20 * MS }, { 3, app, 0, 0, 1, 40 * MS },
+	};
+
+	p->info.on_cpu_hz = 50;
+	p->info.on_cpu_end_hz = 25;
+	for (size_t i = 0; i < G_N_ELEMENTS(samples); i++)
+		profile_add_on_cpu(p, &samples[i]);
 }

@@ -16,6 +16,9 @@ void fixture_add_wakers(struct profile *p);
 /* And chains, as `record --wakers=8` does. */
 void fixture_add_chains(struct profile *p);
 
+/* And samples on CPU, as `record --cpu` does: see fixture.c. */
+void fixture_add_on_cpu(struct profile *p);
+
 /* A stack from "name@module" words, outermost first, blanks between; "?" for a frame without a name. */
 uint32_t fixture_stack(struct profile *p, enum frame_kind kind, enum stack_end end, const char *words);
 /* A thread that has only a name and ids. */

@@ -189,7 +189,7 @@ static GArray *weights_of(const struct diff *d, enum diff_side side)
 	for (uint32_t i = 0; i < in->profile->waits->len; i++)
 		if (!in->selection || in->selection->waits[i])
 			g_array_index(weights, uint64_t, d->keys->side[side].paths[i]) +=
-				wait_off_cpu_ns(profile_wait(in->profile, i));
+				wait_or_on_cpu_ns(profile_wait(in->profile, i));
 	return weights;
 }
 

@@ -6,6 +6,7 @@
 #include "analyse/diff/name.h"
 #include "analyse/locks.h"
 #include "analyse/weight.h"
+#include "profile/on_cpu.h"
 
 /*
  * A grouping is a row of a table: its name, and a function that says which keys a wait's time belongs to.  Where a
@@ -23,7 +24,7 @@ static void add_part(GArray *parts, uint32_t key, uint64_t ns, bool is_main)
 
 static void add_all(const struct diff_side_keys *s, uint32_t wait, GArray *parts, uint32_t key)
 {
-	add_part(parts, key, wait_off_cpu_ns(profile_wait(s->p, wait)), true);
+	add_part(parts, key, wait_or_on_cpu_ns(profile_wait(s->p, wait)), true);
 }
 
 static void by_total(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
@@ -122,8 +123,9 @@ static void by_state(struct diff_keys *k, enum diff_side side, uint32_t wait, GA
 		{ state_text(w->state), w->blocked_ns },
 		{ "waiting for a CPU", w->runnable_ns },
 		{ "preempted", w->preempted_ns },
+		{ state_text(ON_CPU_STATE), w->on_cpu_ns },
 	};
-	uint64_t most = MAX(MAX(w->blocked_ns, w->runnable_ns), w->preempted_ns);
+	uint64_t most = MAX(MAX(w->blocked_ns, w->runnable_ns), MAX(w->preempted_ns, w->on_cpu_ns));
 	bool has_main = false;
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(classes); i++) {
@@ -145,6 +147,10 @@ static void by_reason(struct diff_keys *k, enum diff_side side, uint32_t wait, G
 	uint64_t cpu_ns = w->runnable_ns + w->preempted_ns;
 	bool is_cpu = cpu_ns > w->blocked_ns;
 
+	if (w->on_cpu_ns) {
+		add_part(parts, diff_keys_name(k, name, name), w->on_cpu_ns, true);
+		return;
+	}
 	if (w->blocked_ns || !is_cpu)
 		add_part(parts, diff_keys_name(k, name, name), w->blocked_ns, !is_cpu);
 	if (cpu_ns)
@@ -182,7 +188,11 @@ static const struct grouping {
 
 void diff_keys_of(struct diff_keys *k, enum diff_side side, enum diff_by by, uint32_t wait, GArray *parts)
 {
-	groupings[by].parts(k, side, wait, parts);
+	/* what runs and what waits of a thread are one sum, always: neither is told apart from it in these */
+	bool is_of_waits = by == DIFF_BY_TOTAL || by == DIFF_BY_COMM || by == DIFF_BY_PROCESS || by == DIFF_BY_SYSCALL || by == DIFF_BY_LOCK;
+
+	if (!is_of_waits || profile_wait(k->side[side].p, wait)->state != ON_CPU_STATE)
+		groupings[by].parts(k, side, wait, parts);
 }
 
 const char *diff_keys_text(const struct diff_keys *k, enum diff_by by, uint32_t key)

@@ -5,6 +5,7 @@
 
 #include "analyse/diff/stats.h"
 #include "base/hash.h"
+#include "profile/on_cpu.h"
 
 /* Cells by key and thread, in a table of our own: with functions there is one look-up for each frame of each wait. */
 struct cell_index {
@@ -65,14 +66,22 @@ static struct diff_amount *amount_of(struct tally *t, const struct profile *p, u
 		t->keys_cnt = cnt;
 	}
 	if (!t->waits[key] ||
-	    wait_off_cpu_ns(profile_wait(p, wait)) > wait_off_cpu_ns(profile_wait(p, t->waits[key] - 1)))
+	    wait_or_on_cpu_ns(profile_wait(p, wait)) > wait_or_on_cpu_ns(profile_wait(p, t->waits[key] - 1)))
 		t->waits[key] = wait + 1;
 	return &t->amounts[key];
 }
 
+/* Squares of durations; samples on CPU are as many events of one length. */
+static double squares_of(const struct wait *w)
+{
+	if (w->state == ON_CPU_STATE)
+		return (double)w->on_cpu_ns * (double)w->on_cpu_ns / (double)MAX(w->count, 1);
+	return stats_squares(w->hist, wait_off_cpu_ns(w), w->max_ns);
+}
+
 static void add_to_cell(struct tally_cell *c, const struct wait *w, const struct diff_part *part, double squares)
 {
-	uint64_t all = wait_off_cpu_ns(w);
+	uint64_t all = wait_or_on_cpu_ns(w);
 	double share = all ? (double)part->ns / (double)all : 1;
 	double of_part = squares * share * share;
 
@@ -81,6 +90,8 @@ static void add_to_cell(struct tally_cell *c, const struct wait *w, const struct
 		of_part = MAX(of_part, 4.0 * (double)part->ns * (double)part->ns / (double)w->count);
 	c->ns += part->ns;
 	c->squares += of_part;
+	if (w->state == ON_CPU_STATE)
+		return;	/* samples are no waits, and their error is in the squares */
 	c->sampled += share * share * (double)w->off_cpu_se_ns * (double)w->off_cpu_se_ns;
 	c->count += w->count;
 	if (!part->is_main || (w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END)))
@@ -93,7 +104,7 @@ static void add_to_cell(struct tally_cell *c, const struct wait *w, const struct
 static void add_to_amount(struct diff_amount *a, const struct wait *w, const struct diff_part *part)
 {
 	a->off_cpu_ns += part->ns;
-	if (!part->is_main)
+	if (!part->is_main || w->state == ON_CPU_STATE)
 		return;
 	a->count += w->count;
 	if (w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END))
@@ -156,7 +167,7 @@ struct tally *tally_new(struct diff_keys *k, enum diff_side side, enum diff_by b
 
 		if (selection && !selection->waits[i])
 			continue;
-		double squares = stats_squares(w->hist, wait_off_cpu_ns(w), w->max_ns);
+		double squares = squares_of(w);
 
 		g_array_set_size(parts, 0);
 		diff_keys_of(k, side, by, i, parts);

@@ -6,6 +6,7 @@
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/roles.h"
+#include "profile/on_cpu.h"
 
 /*
  * A worker goes in a circle: it takes a piece of work, does it, and comes back to one place to wait for the next.
@@ -157,7 +158,7 @@ static void find_facts(struct finder *f)
 		const struct wait *w = profile_wait(p, i);
 		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
-		if (w->state == 'R')
+		if (w->state == 'R' || w->state == ON_CPU_STATE)
 			continue;
 		facts->asleep_ns += w->blocked_ns;
 		facts->wakings += w->count;
@@ -167,7 +168,7 @@ static void find_facts(struct finder *f)
 		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 		bool could = could_be_idle(f, i), sleeps = f->reason[i] == REASON_SLEEP;
 
-		if (w->state == 'R' || w->blocked_ns < facts->asleep_ns / SHARE_OF_ROLE)
+		if (w->state == 'R' || w->state == ON_CPU_STATE || w->blocked_ns < facts->asleep_ns / SHARE_OF_ROLE)
 			continue;
 		facts->parks = facts->parks || (could && !sleeps);
 		if (!is_whole_stack(f, w))
@@ -381,6 +382,8 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	find_ended(&f);
 	find_facts(&f);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
+		if (profile_wait(p, i)->state == ON_CPU_STATE)
+			continue;
 		ret_idle[i] = (uint8_t)decide(&f, i);
 		if (ret_idle[i] == IDLE_POOL &&
 		    (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||

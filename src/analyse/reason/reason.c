@@ -72,6 +72,8 @@ static const struct reason_row {
 			     "Continue it (SIGCONT), or detach the debugger." },
 	[REASON_DEVICE] = { FAMILY_DEVICE, "device", "device", "waits for a device",
 			    "See the kernel frames for the driver: --stacks." },
+	[REASON_ON_CPU] = { FAMILY_ON_CPU, "on_cpu", "on CPU", "runs",
+			    "Look at the functions that take most of it: offcpu flame --weight on_cpu." },
 };
 
 static const char *const family_names[FAMILY_COUNT] = {
@@ -79,7 +81,7 @@ static const char *const family_names[FAMILY_COUNT] = {
 	[FAMILY_LOCK] = "lock",         [FAMILY_EVENT_LOOP] = "event_loop", [FAMILY_POOL_IDLE] = "pool_idle",
 	[FAMILY_SLEEP] = "sleep",       [FAMILY_CHILD_EXIT] = "child_exit", [FAMILY_PIPE] = "pipe",
 	[FAMILY_TERMINAL] = "terminal", [FAMILY_MEMORY] = "memory",         [FAMILY_CPU] = "cpu",
-	[FAMILY_STOPPED] = "stopped",   [FAMILY_DEVICE] = "device",
+	[FAMILY_STOPPED] = "stopped",   [FAMILY_DEVICE] = "device",         [FAMILY_ON_CPU] = "on_cpu",
 };
 
 static const struct reason_row *row_of(enum reason reason)

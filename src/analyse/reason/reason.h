@@ -36,6 +36,7 @@ enum reason {
 	REASON_CPU_QUEUE, /* runnable: it waits for a CPU */
 	REASON_STOPPED, /* by a signal or a debugger */
 	REASON_DEVICE,
+	REASON_ON_CPU, /* it does not wait: rows of samples have it */
 	REASON_COUNT
 };
 
@@ -67,6 +68,7 @@ enum reason_family {
 	FAMILY_CPU,
 	FAMILY_STOPPED,
 	FAMILY_DEVICE,
+	FAMILY_ON_CPU,
 	FAMILY_COUNT
 };
 enum reason_family reason_family(enum reason reason);

@@ -7,6 +7,7 @@
 #include "analyse/reason/idle.h"
 #include "analyse/reason/match.h"
 #include "base/hash.h"
+#include "profile/on_cpu.h"
 
 static const struct {
 	const char *name, *text;
@@ -177,6 +178,11 @@ static void find_reasons(struct reasons *r)
 		};
 		gpointer rule;
 
+		if (w->state == ON_CPU_STATE) {
+			r->reason[i] = REASON_ON_CPU;
+			r->protocol[i] = "";
+			continue;
+		}
 		if (!g_hash_table_lookup_extended(known, &key, NULL, &rule)) {
 			rule = (gpointer)ask_rules(r, w);
 			g_hash_table_insert(known, g_memdup2(&key, sizeof(key)), rule);

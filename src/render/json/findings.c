@@ -66,7 +66,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 {
 	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-	bool is_cpu = reason_family(row->reason) == FAMILY_CPU;
+	bool is_cpu = reason_family(row->reason) == FAMILY_CPU && !row->is_yield;
 
 	json_object_begin(j);
 	json_member_string(j, "reason", reason_name(row->reason));
@@ -84,6 +84,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_string(j, "lock", o && !is_cpu ? o->name : NULL);
 	json_member_bool(j, "poll_loop", row->is_poll_loop);
 	json_member_bool(j, "broadcast", row->is_broadcast);
+	json_member_bool(j, "yield", row->is_yield);
 	write_by(j, f->profile, row);
 	json_object_end(j);
 }

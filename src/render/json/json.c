@@ -7,6 +7,7 @@
 #include "analyse/wakers.h"
 #include "render/json/parts.h"
 #include "render/json/write.h"
+#include "profile/on_cpu.h"
 
 /* Which part of the recording's window this is. */
 static void write_range(struct json *j, const struct profile_range *range)
@@ -396,6 +397,41 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_object_end(j);
 }
 
+/* Samples on CPU; `waits` has none of them. */
+static void write_on_cpu(struct json *j, const struct wait_writer *writer, const struct selection *selection)
+{
+	const struct profile *p = writer->p;
+
+	if (!p->info.on_cpu_as_waits)
+		return;
+	json_key(j, "on_cpu");
+	json_object_begin(j);
+	json_member_uint(j, "hz", p->info.on_cpu_hz);
+	json_member_uint(j, "end_hz", p->info.on_cpu_end_hz);
+	json_key(j, "stacks");
+	json_array_begin(j);
+	for (unsigned i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
+
+		if (w->state != ON_CPU_STATE || (selection && !selection->waits[i]))
+			continue;
+		json_object_begin(j);
+		json_member_uint(j, "pid", t->pid);
+		json_member_uint(j, "tid", t->tid);
+		json_member_string(j, "comm", t->comm);
+		json_member_uint(j, "samples", w->count);
+		json_member_uint(j, "on_cpu_ns", w->on_cpu_ns);
+		json_member_uint(j, "on_cpu_se_ns", w->off_cpu_se_ns);
+		json_stack(j, writer, "user", w->user);
+		json_stack(j, writer, "kernel", w->kernel);
+		json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
 void json_report(GString *out, const struct profile *p, const struct selection *selection)
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
@@ -430,10 +466,11 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_key(&j, "waits");
 	json_array_begin(&j);
 	for (unsigned i = 0; i < p->waits->len; i++) {
-		if (!selection || selection->waits[i])
+		if ((!selection || selection->waits[i]) && profile_wait(p, i)->state != ON_CPU_STATE)
 			write_wait(&j, &writer, i);
 	}
 	json_array_end(&j);
+	write_on_cpu(&j, &writer, selection);
 	json_runq_blame(&j, p, selection);
 	json_storms(&j, &writer, selection);
 	json_slices(&j, p, selection);

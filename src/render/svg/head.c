@@ -21,6 +21,7 @@ const char *svg_state_text(enum tree_state state)
 	case TREE_STATE_IDLE: return "idle or parked";
 	case TREE_STATE_RUNNABLE: return "waiting for a CPU";
 	case TREE_STATE_PREEMPTED: return "preempted";
+	case TREE_STATE_ON_CPU: return "on CPU";
 	case TREE_STATE_COUNT: break;
 	}
 	return "unknown";
@@ -34,6 +35,8 @@ static char *default_title(const struct tree *t)
 		[WEIGHT_RUNNABLE] = "Time waiting for a CPU",
 		[WEIGHT_PREEMPTED] = "Preempted time",
 		[WEIGHT_COUNT] = "Number of waits",
+		[WEIGHT_ON_CPU] = "On-CPU time",
+		[WEIGHT_TIME] = "Time on and off CPU",
 	};
 
 	const char *by = t->view == TREE_WAKERS ? "the stack that ended it" : t->has_chains ? "stack and chain of wakers" :
@@ -294,6 +297,8 @@ static void legend_kinds(struct legend *l, const struct tree *t, enum palette pa
 		for (unsigned kind = 0; kind < TREE_KIND_COUNT; kind++)
 			if (seen[kind][waker] && texts[kind][waker])
 				legend_item(l, palette_kind_colour(palette, kind, waker), texts[kind][waker]);
+	if (tree_node(t, 0)->states[TREE_STATE_ON_CPU])
+		legend_item(l, palette_state_colour(TREE_STATE_ON_CPU), "mostly on CPU, by samples");
 }
 
 struct svg_head *svg_head_new(const struct profile *p, const struct tree *t, const struct svg_options *options,

@@ -27,6 +27,7 @@ static const struct family states[TREE_STATE_COUNT] = {
 	[TREE_STATE_IDLE] = { 215, 8, 14, 6, 76, 7 },
 	[TREE_STATE_RUNNABLE] = { 46, 8, 88, 8, 64, 8 },
 	[TREE_STATE_PREEMPTED] = { 282, 12, 58, 12, 77, 6 },
+	[TREE_STATE_ON_CPU] = { 22, 14, 92, 8, 66, 8 },
 };
 
 bool palette_parse(const char *word, enum palette *ret_palette)
@@ -96,7 +97,8 @@ uint32_t palette_colour(enum palette palette, const struct tree_label *label, co
 	const struct family *f = kind_family(palette, label->kind, label->waker);
 	uint32_t hash = name_hash(label->text);
 
-	if (palette != PALETTE_STATE || f == &comm || f == &delimiter)
+	/* what runs is warm in every palette, where waits are cold */
+	if ((palette != PALETTE_STATE && tree_dominant_state(node) != TREE_STATE_ON_CPU) || f == &comm || f == &delimiter)
 		return pick(f, hash);
 	struct family state = states[tree_dominant_state(node)];
 	if (label->kind == TREE_KERNEL) {

@@ -6,6 +6,7 @@
 #include "analyse/accounts.h"
 #include "render/json/write.h"
 #include "render/text/folded.h"
+#include "profile/on_cpu.h"
 #include "render/text/util.h"
 
 void csv_field(GString *out, const char *s)
@@ -64,7 +65,8 @@ void csv_waits(GString *out, const struct profile *p, const struct selection *se
 	const uint32_t unknown = p->info.unknown;
 
 	g_string_append(out, "pid,tid,comm,process,state,count,off_cpu_ns,blocked_ns,runnable_ns,preempted_ns,max_ns,"
-			     "open_at_start,open_at_end,user_end,user,kernel\n");
+			     "open_at_start,open_at_end,user_end,user,kernel");
+	g_string_append(out, p->info.on_cpu_as_waits ? ",on_cpu_ns,on_cpu_se_ns\n" : "\n");
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		const struct thread *t = profile_thread(p, w->thread);
@@ -90,6 +92,9 @@ void csv_waits(GString *out, const struct profile *p, const struct selection *se
 		stack_field(out, names, w->user, scratch);
 		g_string_append_c(out, ',');
 		stack_field(out, names, w->kernel, scratch);
+		if (p->info.on_cpu_as_waits)
+			g_string_append_printf(out, ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT, w->on_cpu_ns,
+					       w->state == ON_CPU_STATE ? w->off_cpu_se_ns : 0);
 		g_string_append_c(out, '\n');
 	}
 	folded_names_free(names);

@@ -78,11 +78,17 @@ static void append_function(GString *s, const struct findings *f, int64_t frame,
 	}
 }
 
+/* Others' load makes these waits; what the thread itself called is beside the point. */
+static bool is_for_cpu(const struct finding *row)
+{
+	return (row->reason == REASON_CPU_QUEUE && !row->is_yield) || row->reason == REASON_CPU_THROTTLED;
+}
+
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
 {
 	const char *protocol = reasons_protocol(f->reasons, row->wait);
-	bool is_cpu = row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED;
+	bool is_cpu = is_for_cpu(row);
 	const struct object *o = row->object && !is_cpu ? profile_get_object(f->profile, row->object - 1) : NULL;
 	const char *says = is_cpu ? reason_says(row->reason) : reasons_says(f->reasons, row->wait);
 	g_autoptr(GString) name = g_string_new(NULL);
@@ -171,7 +177,7 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 
 static const char *advice_of(const struct findings *f, const struct finding *row)
 {
-	if (row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED)
+	if (is_for_cpu(row))
 		return reason_advice(row->reason);
 	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
@@ -197,7 +203,7 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 	const char *name = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
 	g_autofree char *function = name ? actor_function(name) : NULL;
 
-	if (row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED) {
+	if (is_for_cpu(row)) {
 		g_string_append(s, " `offcpu report --weight runnable --stacks`");
 		return;
 	}

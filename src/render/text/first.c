@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/accounts.h"
+#include "analyse/top.h"
 #include "render/text/finding.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
@@ -13,6 +14,8 @@
 #define FINDING_PERCENT 5 /* of the time that matters: below that only the first one is worth a line */
 #define CLASSES_MAX 4
 #define BAR_CELLS 8
+#define ON_CPU_MAX 3
+#define ON_CPU_NAME 60
 #define LOSS_PERMILLE 1
 
 bool idle_choice_parse(const char *text, enum idle_choice *ret_choice)
@@ -231,6 +234,35 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 		text_wrap(s, line->str, "", text_screen_width(o));
 }
 
+/* "On CPU, by 123 samples: parse 67% (error 4%), hash 15% (error 3%)."; shares are of all on-CPU time. */
+static void append_on_cpu(GString *s, const struct profile *p, const struct selection *selection, const struct text_options *o)
+{
+	struct top *top = p->info.on_cpu_as_waits ? top_new(p, selection, TOP_BY_LEAF, WEIGHT_ON_CPU) : NULL;
+	g_autoptr(GString) line = g_string_new(NULL);
+	static const char prefix[] = "on CPU: ";
+	uint64_t samples = 0;
+
+	for (guint i = 0; top && i < top->rows->len; i++)
+		samples += g_array_index(top->rows, struct top_row, i).samples;
+	if (samples)
+		g_string_append_printf(line, "On CPU, by %" PRIu64 " samples:", samples);
+	for (guint i = 0, shown = 0; samples && i < top->rows->len && shown < ON_CPU_MAX; i++) {
+		const struct top_row *r = &g_array_index(top->rows, struct top_row, i);
+
+		if (!r->samples || (shown && top_percent(top, r->weight) < 1))
+			continue;
+		g_string_append(line, shown++ ? ", " : " ");
+		text_safe_cut(line, g_str_has_prefix(r->name, prefix) ? r->name + strlen(prefix) : r->name, ON_CPU_NAME);
+		g_string_append_printf(line, " %.0f%% \302\261%.0f%%", top_percent(top, r->weight),
+				       text_percent((uint64_t)r->off_cpu_se_ns, top->whole));
+	}
+	if (samples)
+		g_string_append(line, " of it. `offcpu report --weight on_cpu --stacks`");
+	if (line->len)
+		text_wrap(s, line->str, "", text_screen_width(o));
+	top_free(top);
+}
+
 static void append_more(GString *s, const struct profile *p, const struct text_options *o)
 {
 	g_autoptr(GString) line = g_string_new("More: --stacks, --by reason, --full");
@@ -269,6 +301,7 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 
 	append_head(head, f, query, options);
 	append_classes(tail, f, options, first->idle);
+	append_on_cpu(tail, p, selection, options);
 	append_idle(tail, f, options, first->idle);
 	if (first->rate > 0)
 		text_budget(tail, f, options, first->rate);

@@ -54,10 +54,27 @@ static void append_percentiles(GString *s, const struct top_row *r)
 	text_duration(s, r->max_ns);
 }
 
+/* "     190 samples, standard error 12.0 ms"; of what is exact there is none. */
+static void on_cpu_numbers(GString *s, const struct top_row *row)
+{
+	g_string_append(s, "     ");
+	text_thousands(s, row->samples);
+	g_string_append(s, row->samples == 1 ? " sample" : " samples");
+	if (row->off_cpu_se_ns > 0) {
+		g_string_append(s, ", standard error ");
+		text_duration(s, (uint64_t)row->off_cpu_se_ns);
+	}
+	g_string_append_c(s, '\n');
+}
+
 void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, bool is_exact)
 {
 	gsize from = s->len;
 
+	if (row->on_cpu_ns && !row->off_cpu_ns) {
+		on_cpu_numbers(s, row);
+		return;
+	}
 	g_string_append(s, "     ");
 	if (!(unknown & UNKNOWN_COUNTS)) {
 		g_string_append(s, "count ");
@@ -77,6 +94,10 @@ void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, b
 		text_duration(s, row->runnable_ns);
 		g_string_append(s, ", preempted ");
 		text_duration(s, row->preempted_ns);
+	}
+	if (row->on_cpu_ns) {
+		g_string_append(s, "; on CPU ");
+		text_duration(s, row->on_cpu_ns);
 	}
 	if (s->len == from + 5)
 		g_string_truncate(s, from);

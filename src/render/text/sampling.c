@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/on_cpu.h"
 #include "render/text/text.h"
 #include "render/text/util.h"
 
@@ -52,6 +53,23 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 	g_string_append_c(s, '\n');
 }
 
+/* Beside the waits: what the threads did on CPU. */
+static void on_cpu_line(GString *s, const struct profile *p, const char *indent)
+{
+	uint64_t samples = 0;
+
+	if (!profile_has_on_cpu(p))
+		return;
+	for (guint i = 0; i < p->on_cpu->len; i++)
+		samples += g_array_index(p->on_cpu, struct on_cpu_sample, i).samples;
+	g_string_append_printf(s, "%son CPU    ", indent);
+	text_thousands(s, samples);
+	g_string_append_printf(s, " samples, %u a second on each CPU", p->info.on_cpu_hz);
+	if (p->info.on_cpu_end_hz != p->info.on_cpu_hz)
+		g_string_append_printf(s, ", in the end %u, to keep the budget", p->info.on_cpu_end_hz);
+	g_string_append(s, "; each thread's sum is exact, its stacks are estimates\n");
+}
+
 void text_sampling(GString *s, const struct profile *p, const char *indent)
 {
 	const struct profile_sampling *sampling = &p->info.sampling;
@@ -59,4 +77,5 @@ void text_sampling(GString *s, const struct profile *p, const char *indent)
 	if (sampling->max_ns)
 		sampling_line(s, sampling, indent);
 	budget_line(s, sampling, indent);
+	on_cpu_line(s, p, indent);
 }

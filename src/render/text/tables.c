@@ -135,7 +135,8 @@ static void append_whole(GString *s, const struct top *t)
 		return;
 	}
 	text_duration(s, t->whole);
-	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : weight_name(t->weight));
+	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : t->weight == WEIGHT_ON_CPU ? "on-CPU" :
+			       t->weight == WEIGHT_TIME ? "on and off CPU" : weight_name(t->weight));
 }
 
 /* " ±1.2%" of a row that is an estimate, and a worse one than that; the error of a class alone is not known. */
@@ -143,6 +144,8 @@ static void append_error(GString *s, const struct top *t, const struct top_row *
 {
 	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
 		text_relative_error(s, r->off_cpu_se_ns, r->off_cpu_ns);
+	else if (!t->is_exact && (t->weight == WEIGHT_TIME || t->weight == WEIGHT_ON_CPU))
+		text_relative_error(s, r->off_cpu_se_ns, r->weight);
 	else if (!t->is_exact && t->weight == WEIGHT_COUNT)
 		text_relative_error(s, r->count_se, r->count);
 }
@@ -161,11 +164,13 @@ void text_headline(GString *s, const struct top *leaves, const struct text_optio
 {
 	unsigned all = rows_with_weight(leaves), shown = options->top ? MIN(options->top, all) : all;
 	g_autoptr(GString) whole = g_string_new(NULL), cell = g_string_new(NULL);
-	bool has_error = !leaves->is_exact && leaves->weight == WEIGHT_OFF_CPU;
+	bool has_error = !leaves->is_exact && leaves->weight != WEIGHT_BLOCKED && leaves->weight != WEIGHT_RUNNABLE &&
+			 leaves->weight != WEIGHT_PREEMPTED && leaves->weight != WEIGHT_COUNT;
 	uint64_t rest = leaves->sum;
 
 	append_whole(whole, leaves);
-	text_section(s, options, "Top blocking leaves, of %s", whole->str);
+	text_section(s, options, leaves->weight == WEIGHT_TIME || leaves->weight == WEIGHT_ON_CPU ? "Top leaves, of %s" :
+		     "Top blocking leaves, of %s", whole->str);
 	g_string_append_printf(s, "%s%16s %7s  %sframe%s\n", text_dim(options),
 			       leaves->weight == WEIGHT_COUNT ? "waits" : "us", "%", has_error ? "  error  " : "",
 			       text_plain(options));

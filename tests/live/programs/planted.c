@@ -4,11 +4,14 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -269,6 +272,54 @@ static void slow_name_server(void)
 		resolve(fd);
 }
 
+/* A program that gives its CPU away instead of sleeping. */
+SITE void spin_until_ready(void)
+{
+	for (unsigned i = 0; i < 1000 && now_s() < end_s; i++)
+		sched_yield();
+}
+
+static void *spin_worker(void *arg)
+{
+	while (now_s() < end_s)
+		spin_until_ready();
+	return arg;
+}
+
+/* A queue that its sender fills slowly. */
+SITE ssize_t next_message(int queue)
+{
+	struct {
+		long type;
+		char text[8];
+	} message;
+	ssize_t len = msgrcv(queue, &message, sizeof(message.text), 0, 0);
+
+	burn(1);
+	return len;
+}
+
+static void message_queue(void)
+{
+	int queue = msgget(IPC_PRIVATE, 0600);
+	struct {
+		long type;
+		char text[8];
+	} message = { 1, "x" };
+
+	MUST(queue);
+	if (fork() == 0) {
+		while (now_s() < end_s) {
+			usleep(10000);
+			MUST(msgsnd(queue, &message, sizeof(message.text), 0));
+		}
+		msgctl(queue, IPC_RMID, NULL);	/* which ends the receiver's wait */
+		_exit(0);
+	}
+	while (next_message(queue) >= 0)
+		continue;
+}
+
 static void with_threads(unsigned cnt, void *(*worker)(void *), void (*meanwhile)(void))
 {
 	pthread_t threads[128];
@@ -312,6 +363,10 @@ int main(int argc, char **argv)
 		wait_for_child(seconds);
 	else if (strcmp(problem, "udp") == 0)
 		slow_name_server();
+	else if (strcmp(problem, "yield") == 0)
+		with_threads(4, spin_worker, NULL);
+	else if (strcmp(problem, "queue") == 0)
+		message_queue();
 	while (now_s() < end_s) {
 		if (strcmp(problem, "fsync") == 0)
 			insert_row();

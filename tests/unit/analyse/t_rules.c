@@ -54,7 +54,7 @@ static void test_builtin(void)
 			g_error("the rule %s names no source", rule->name);
 	}
 	for (unsigned r = 1; r < REASON_COUNT; r++) {
-		if (!seen[r])
+		if (!seen[r] && r != REASON_ON_CPU)	/* which is of no wait */
 			g_error("no rule gives %s", reason_name((enum reason)r));
 	}
 }

@@ -2,6 +2,7 @@
 #include "sample.h"
 
 #include <string.h>
+#include "profile/on_cpu.h"
 
 const struct sample_size sample_tiny = { 3, 6, 5, 24, 14 };
 const struct sample_size sample_small = { 5, 12, 8, 40, 60 };
@@ -243,6 +244,22 @@ static void add_crowds(struct profile *p)
 	}
 }
 
+/* Of every other thread, in some stacks and slices. */
+static void add_on_cpu(struct profile *p, const GArray *stacks)
+{
+	p->info.on_cpu_hz = 99;
+	p->info.on_cpu_end_hz = 49;
+	for (guint i = 0; i < 3 * p->threads->len; i++) {
+		const struct on_cpu_sample s = {
+			.thread = i / 6 * 2 % p->threads->len, .user = i % 3 ? g_array_index(stacks, uint32_t, i % stacks->len) : 0,
+			.kernel = i % 4 ? 0 : g_array_index(stacks, uint32_t, (i + 1) % stacks->len), .slice = i % 5, .samples = 1 + i,
+			.weight_ns = (1 + i) * 10101010,
+		};
+
+		profile_add_on_cpu(p, &s);
+	}
+}
+
 struct profile *sample_profile(const struct sample_size *size, unsigned seed)
 {
 	struct profile *p = profile_new();
@@ -257,6 +274,7 @@ struct profile *sample_profile(const struct sample_size *size, unsigned seed)
 		add_wait(p, stacks, rand);
 	add_wakers(p, stacks);
 	add_crowds(p);
+	add_on_cpu(p, stacks);
 	g_array_unref(stacks);
 	g_rand_free(rand);
 	return p;
@@ -283,6 +301,8 @@ static void assert_infos_equal(const struct profile_info *a, const struct profil
 	g_assert_cmpuint(a->has_wakers, ==, b->has_wakers);
 	g_assert_cmpuint(a->has_blame, ==, b->has_blame);
 	g_assert_cmpuint(a->has_storms, ==, b->has_storms);
+	g_assert_cmpuint(a->on_cpu_hz, ==, b->on_cpu_hz);
+	g_assert_cmpuint(a->on_cpu_end_hz, ==, b->on_cpu_end_hz);
 	const struct profile_sampling *x = &a->sampling, *y = &b->sampling;
 	g_assert_cmpuint(x->start_ns, ==, y->start_ns);
 	g_assert_cmpuint(x->end_ns, ==, y->end_ns);
@@ -485,6 +505,22 @@ static void assert_crowds_equal(const struct profile *a, const struct profile *b
 	}
 }
 
+static void assert_on_cpu_equal(const struct profile *a, const struct profile *b)
+{
+	g_assert_cmpuint(a->on_cpu->len, ==, b->on_cpu->len);
+	for (guint i = 0; i < a->on_cpu->len; i++) {
+		const struct on_cpu_sample *x = &g_array_index(a->on_cpu, struct on_cpu_sample, i);
+		const struct on_cpu_sample *y = &g_array_index(b->on_cpu, struct on_cpu_sample, i);
+
+		g_assert_cmpuint(x->thread, ==, y->thread);
+		g_assert_cmpuint(x->user, ==, y->user);
+		g_assert_cmpuint(x->kernel, ==, y->kernel);
+		g_assert_cmpuint(x->slice, ==, y->slice);
+		g_assert_cmpuint(x->samples, ==, y->samples);
+		g_assert_cmpuint(x->weight_ns, ==, y->weight_ns);
+	}
+}
+
 void assert_profiles_equal(const struct profile *a, const struct profile *b)
 {
 	assert_infos_equal(&a->info, &b->info);
@@ -495,6 +531,7 @@ void assert_profiles_equal(const struct profile *a, const struct profile *b)
 	assert_objects_equal(a, b);
 	assert_wakes_equal(a, b);
 	assert_crowds_equal(a, b);
+	assert_on_cpu_equal(a, b);
 	assert_stories_equal(a, b);
 	g_assert_cmpuint(a->losses->len, ==, b->losses->len);
 	for (guint i = 0; i < a->losses->len; i++) {

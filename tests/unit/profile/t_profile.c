@@ -314,6 +314,35 @@ static void test_hash_spreads(void)
 	id_index_free(other);
 }
 
+/* The rows of a window go; what they are told by keeps its number. */
+static void test_empty_rows(void)
+{
+	struct profile *p = profile_new();
+	const struct frame frame = { .name = "read", .module = "libc.so.6" };
+	const struct thread t = { .pid = 1, .tid = 2, .to_ns = 10 };
+	const struct object object = { .kind = OBJECT_PIPE, .name = "pipe" };
+	struct wait w = { .state = 'S', .count = 1, .blocked_ns = 10 };
+	const uint32_t node = profile_node(p, 0, profile_frame(p, &frame)), id = profile_object(p, &object);
+
+	for (unsigned window = 0; window < 3; window++) {
+		w.thread = profile_add_thread(p, &t);
+		w.user = node;
+		w.object = id + 1;
+		profile_add_wait(p, &w);
+		profile_add_wait(p, &w);
+		profile_add_loss(p, "a", "A.", 1, 0);
+		g_assert_cmpuint(w.thread, ==, 0);
+		g_assert_cmpuint(p->waits->len, ==, 1);
+		g_assert_cmpuint(profile_wait(p, 0)->count, ==, 2);
+		g_assert_true(profile_check(p, NULL));
+		profile_empty_rows(p);
+		g_assert_cmpuint(p->threads->len + p->waits->len + p->losses->len, ==, 0);
+	}
+	g_assert_cmpuint(profile_node(p, 0, profile_frame(p, &frame)), ==, node);
+	g_assert_cmpuint(profile_object(p, &object), ==, id);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -330,5 +359,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/profile/losses", test_losses);
 	g_test_add_func("/profile/check", test_check);
 	g_test_add_func("/profile/hash-spreads", test_hash_spreads);
+	g_test_add_func("/profile/empty-rows", test_empty_rows);
 	return g_test_run();
 }

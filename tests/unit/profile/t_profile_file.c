@@ -558,7 +558,7 @@ static void test_sql(struct place *at, gconstpointer data)
 
 	write_sample(p, at->path);
 	assert_query(at->path, "PRAGMA application_id", "1868981104|");
-	assert_query(at->path, "PRAGMA user_version", "4|");
+	assert_query(at->path, "PRAGMA user_version", "5|");
 	assert_query(at->path, "PRAGMA integrity_check", "ok|");
 	assert_query(at->path, "PRAGMA foreign_key_check", "");
 	assert_query(at->path, "SELECT comm, pid, tid, state, open_at_end, count, off_cpu_ns, user_leaf, kernel_leaf "
@@ -609,10 +609,20 @@ static void test_schema_is_kept_verbatim(struct place *at, gconstpointer data)
 	profile_free(p);
 }
 
+/* What no version before the fifth knew is gone. */
+static struct profile *sample_of_four(void)
+{
+	struct profile *p = sample_profile(&sample_tiny, 9);
+
+	g_array_set_size(p->on_cpu, 0);
+	p->info.on_cpu_hz = p->info.on_cpu_end_hz = 0;
+	return p;
+}
+
 /* What no version before the third knew is gone. */
 static struct profile *old_sample(void)
 {
-	struct profile *p = sample_profile(&sample_tiny, 9);
+	struct profile *p = sample_of_four();
 
 	g_array_set_size(p->states, 0);
 	g_array_set_size(p->objects, 0);
@@ -645,11 +655,19 @@ static void test_older_versions(void)
 /* As the third writes them. */
 static void test_third_version(void)
 {
-	struct profile *p = sample_profile(&sample_tiny, 9);
+	struct profile *p = sample_of_four();
 
 	for (guint i = 0; i < p->waits->len; i++)
 		g_array_index(p->waits, struct wait, i).count_se = 0;
 	assert_reads_as(p, CORPUS "/schema_3");
+	profile_free(p);
+}
+
+static void test_fourth_version(void)
+{
+	struct profile *p = sample_of_four();
+
+	assert_reads_as(p, CORPUS "/schema_4");
 	profile_free(p);
 }
 
@@ -712,5 +730,6 @@ int main(int argc, char **argv)
 	ADD("schema-is-kept-verbatim", test_schema_is_kept_verbatim, NULL);
 	g_test_add_func("/profile-file/older-versions", test_older_versions);
 	g_test_add_func("/profile-file/third-version", test_third_version);
+	g_test_add_func("/profile-file/fourth-version", test_fourth_version);
 	return g_test_run();
 }

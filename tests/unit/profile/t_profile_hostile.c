@@ -111,10 +111,10 @@ static void test_other_databases(struct place *at, gconstpointer data)
 	assert_refused(at, NOT_RECORDING, "'PATH' is an SQLite database, but not an offcpu recording");
 	make(at, &sample_small);
 	forge(at, "PRAGMA user_version=7");
-	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 4)");
+	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 5)");
 	forge(at, "PRAGMA user_version=-1");
 	assert_refused(at, NEWER,
-		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 4)");
+		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 5)");
 	forge(at, "PRAGMA user_version=0");
 	assert_refused(at, DAMAGED, "'PATH' is damaged: it has no schema version");
 	make(at, &sample_small);
@@ -214,6 +214,13 @@ static const struct {
 	{ "UPDATE blame SET preempted_ns = 1 << 62 WHERE id = 1", "blame 1 is for more than its thread waited for a CPU" },
 	{ "INSERT INTO blame SELECT (SELECT count(*) FROM blame), thread_id, 1, 7, 7, 'x', 1, runnable_ns, preempted_ns + 1 "
 	  "FROM blame WHERE id = 1", "blame 5 is for more than its thread waited for a CPU" },
+	{ "DELETE FROM on_cpu", NULL },
+	{ "DELETE FROM meta WHERE key = 'on_cpu_hz'", "it has samples and no rate" },
+	{ "UPDATE on_cpu SET thread_id = 1000 WHERE id = 1", "row 2 of table \"on_cpu\" has an invalid thread_id" },
+	{ "UPDATE on_cpu SET user_stack_id = 100000 WHERE id = 1", "row 2 of table \"on_cpu\" has an invalid user_stack_id" },
+	{ "UPDATE on_cpu SET samples = 0 WHERE id = 1", "a number of on-CPU row 1 is out of range" },
+	{ "UPDATE on_cpu SET samples = -1 WHERE id = 1", "row 2 of table \"on_cpu\" has an invalid samples" },
+	{ "UPDATE on_cpu SET weight_ns = 1 << 62", "a number of on-CPU row 1 is out of range" },
 	{ "UPDATE storm SET waker_id = NULL WHERE id = 0", "row 1 of table \"storm\" has an invalid waker_id" },
 	{ "UPDATE storm SET ended = woken + 1 WHERE id = 0", "storm 0 is more than it woke" },
 	{ "UPDATE storm SET again = ended + 1 WHERE id = 0", "storm 0 is more than it woke" },

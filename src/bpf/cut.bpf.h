@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_CUT_BPF_H
+#define BPF_CUT_BPF_H
+
+#include "bpf/account.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/parked.bpf.h"
+#include "bpf/snapshot.bpf.h"
+#include "bpf/threads.bpf.h"
+
+/*
+ * A cut ends a window and begins the next one at one instant, the edge, while all programs go on.  User space names the edge a little
+ * ahead of time, in window.stop_ns, with is_cut set.
+ *
+ * Each thread is told once as of the edge: its account so far, and what goes on then.  since_ns, when its mode began, becomes the edge by
+ * one exchange, and whoever does that tells the thread.  So since_ns >= edge means that the thread is told, or was born later, and all time
+ * from the edge on is added to the account by itself.  The account itself is never emptied: user space takes the difference to the one of
+ * the cut before (fold/windows.h), and adds what went on.
+ *
+ * Who does it?  The first event of the thread behind the edge, before it changes anything; or the iterator, which user space starts when
+ * each CPU was visited behind the edge.  Every event from before has ended by then.  Both work on a copy.  The exchange succeeds only if no
+ * event came since the copy was begun, for each event begins with the same exchange.  So what is told is the thread as of the edge.  A
+ * waking does not take part: it writes wake_ns, and a waking behind the edge tells that the thread slept up to there.
+ *
+ * A thread that user space was late to name the edge for has since_ns behind it and is not told: nothing is lost or counted twice, the next
+ * account tells it, and user space counts that.
+ */
+
+/* `now` lies behind a cut that all threads are about to be told at, or were just now. */
+static __always_inline bool is_behind_cut(__u64 now)
+{
+	return cfg.may_cut && is_cut && now >= window.start_ns;
+}
+
+/* A copy of the thread in scratch->cut, to be told.  False: it is told already, or is none that counts. */
+static __always_inline bool copy_thread(const struct thread_state *st, struct scratch *scratch, __u64 edge)
+{
+	struct thread_state *copy = &scratch->cut;
+
+	if (!st->selected || st->mode == MODE_DEAD || st->since_ns >= edge)
+		return false;
+	bpf_probe_read_kernel(copy, sizeof(*copy), st);
+	if (!copy->selected || copy->since_ns >= edge)
+		return false;
+	/* a waking writes this first: if it is the same the waker is this one's */
+	copy->wake_ns = *(volatile const __u64 *)&st->wake_ns;
+	copy->memory = 0;	/* nobody but the thread's own CPU writes there */
+	return true;
+}
+
+/* What goes on at the edge, for scratch->thread. */
+static __always_inline void tell_going_on(struct task_struct *task, struct scratch *scratch, __u64 edge)
+{
+	struct offcpu_rec_thread *rec = &scratch->thread;
+	struct thread_state *copy = &scratch->cut;
+	struct wait_parts parts;
+
+	if (copy->mode == MODE_ON_CPU) {
+		rec->open_on_cpu_ns = edge - copy->since_ns;
+		return;
+	}
+	rec->flags |= OFFCPU_THREAD_OPEN_AT_END;
+	forget_stale_waking(task, copy);
+	split_wait(copy, edge, false, &parts);
+	close_throttled(task, copy, rec, stands_still(task, copy), edge);
+	if (is_listed(copy, edge - copy->since_ns)) {
+		tell_open(task, copy, scratch, &parts, edge);
+		return;
+	}
+	rec->open_state = letter_of(copy->state);
+	rec->open_flags = OFFCPU_OPEN_FILTERED;
+	rec->open_blocked_ns = parts.blocked_ns;
+	rec->open_runnable_ns = parts.runnable_ns;
+	rec->open_preempted_ns = parts.preempted_ns;
+}
+
+/*
+ * Fills scratch->thread from the copy.  runs: it is being switched out, so it ran whatever was known of it.  False: it was not observed
+ * before the edge.
+ */
+static __always_inline bool fill_cut(struct task_struct *task, struct scratch *scratch, __u64 edge, bool runs, bool has_execed)
+{
+	struct thread_state *copy = &scratch->cut;
+
+	enter_window(copy);
+	if (copy->from_ns >= edge)
+		return false;
+	forget_stale_stacks(copy);
+	if (copy->mode == MODE_UNKNOWN && runs) {
+		since_window(copy);
+		copy->mode = MODE_ON_CPU;
+	} else if (copy->mode == MODE_UNKNOWN) {
+		know_mode(task, copy);
+	}
+	fill_thread(&scratch->thread, task, copy, edge, OFFCPU_END_CUT, has_execed);
+	tell_going_on(task, scratch, edge);
+	return true;
+}
+
+/* was: of the copy.  True: it is ours to tell. */
+static __always_inline bool take_cut(struct thread_state *st, __u64 was, __u64 edge)
+{
+	return __sync_val_compare_and_swap(&st->since_ns, was, edge) == was;
+}
+
+/* An event of the thread behind the edge.  True: scratch->thread is to be sent. */
+static __noinline int cut_event(struct task_struct *task, struct scratch *scratch, __u64 edge, bool runs, bool has_execed)
+{
+	struct thread_state *st = thread_of(task), *copy = &scratch->cut;
+	__u64 was;
+
+	if (!st || !copy_thread(st, scratch, edge))
+		return false;
+	was = copy->since_ns;
+	copy->end_noted = true;
+	copy->end_csw = csw_of(copy);
+	copy->end_ustack = copy->end_kstack = OFFCPU_STACK_LOST;	/* until send_cut() */
+	copy->end_object = 0;
+	return fill_cut(task, scratch, edge, runs, has_execed) && take_cut(st, was, edge);
+}
+
+#define NOT_LISTED ~0ULL
+
+/* A switch behind the edge.  NULL: the thread is none that counts. */
+static __noinline int cut_switch(struct task_struct *prev, struct task_struct *next, struct scratch *scratch, __u64 now)
+{
+	__u64 edge = window.stop_ns;
+
+	if (now < edge)
+		return 0;	/* over by now */
+	if (prev && cut_event(prev, scratch, edge, true, false))
+		send_account(scratch);
+	if (next && cut_event(next, scratch, edge, false, false)) {
+		scratch->cut_rec = scratch->thread;
+		scratch->has_cut = 1;
+		scratch->ustack = NOT_LISTED;
+	}
+	return 0;
+}
+
+/* An exec behind the edge: the thread is told by the name it had. */
+static __always_inline void cut_exec(struct task_struct *task, struct scratch *scratch, __u64 now)
+{
+	__u64 edge = window.stop_ns;
+
+	if (now >= edge && cut_event(task, scratch, edge, true, true))
+		send_account(scratch);
+}
+
+/* The thread that was switched in is told, with the stacks that its wait was just listed under. */
+static __noinline int send_cut(struct scratch *scratch)
+{
+	struct offcpu_rec_thread *rec = &scratch->thread;
+
+	scratch->has_cut = 0;
+	*rec = scratch->cut_rec;
+	if (scratch->ustack != NOT_LISTED) {
+		rec->open_ustack = scratch->ustack;
+		rec->open_kstack = scratch->kstack;
+		rec->open_object = scratch->listed_object;
+	} else if (rec->open_state && !(rec->open_flags & OFFCPU_OPEN_FILTERED)) {
+		count_loss(OFFCPU_LOSS_KSTACK, rec->open_blocked_ns + rec->open_runnable_ns + rec->open_preempted_ns);
+	}
+	send_account(scratch);
+	return 0;
+}
+
+/* What the iterator found out of a wait holds until that ends. */
+static __always_inline void keep_noted(struct thread_state *st, const struct thread_state *copy)
+{
+	if (copy->by_fp || !copy->end_noted)
+		return;
+	st->end_ustack = copy->end_ustack;
+	st->end_kstack = copy->end_kstack;
+	st->end_object = copy->end_object;
+	st->end_csw = copy->end_csw;
+	st->end_noted = true;
+}
+
+/* Run behind the edge, when each CPU was visited. */
+SEC("iter/task")
+int cut_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct scratch *scratch = iter_scratch_get();
+	struct offcpu_rec_thread *rec;
+	struct thread_state *st;
+	__u64 edge = window.stop_ns, was;
+
+	if (!task || !task->pid || !scratch)
+		return 0;
+	st = thread_of(task);
+	if (!st || !copy_thread(st, scratch, edge) || (st->mode == MODE_UNKNOWN && is_gone(task)))
+		return 0;
+	was = scratch->cut.since_ns;
+	note_stacks(task, &scratch->cut, scratch);
+	if (!fill_cut(task, scratch, edge, false, false))
+		return 0;
+	rec = ring_reserve(sizeof(*rec));
+	if (!rec)
+		return 1;	/* user space empties the ring and goes on from here */
+	if (!take_cut(st, was, edge)) {
+		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+		return 0;
+	}
+	bpf_probe_read_kernel(rec, sizeof(*rec), &scratch->thread);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	keep_noted(st, &scratch->cut);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_ONCPU_BPF_H
+#define BPF_ONCPU_BPF_H
+
+#include "abi/oncpu_abi.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/threads.bpf.h"
+
+/*
+ * Samples of what runs, by a timer on each CPU (perf's software event cpu-clock), only where they are asked for.  A sample is a thread
+ * and its stacks, as those of a wait: the same walker, ids and records.  User space makes time of the samples: each thread's share its
+ * account, which is exact (profile/on_cpu.h).
+ *
+ * The timer interrupts a thread anywhere.  Nothing is remembered of such a walk: the next one begins elsewhere.  What it is done with is
+ * apart from what the programs at the scheduler's tracepoints use, which an interrupt may find half done.
+ */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ONCPU_SUMS_MAX);
+	__type(key, struct oncpu_key);
+	__type(value, struct oncpu_sum);
+} oncpu_sums SEC(".maps");
+
+struct oncpu_scratch {
+	struct oncpu_cost cost;	/* first, user space reads it */
+	struct oncpu_key key;
+	struct oncpu_sum one;
+	struct walk_state walk;
+	struct offcpu_rec_stack stack;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct oncpu_scratch);
+} oncpu_scratches SEC(".maps");
+
+const volatile __u64 oncpu_slice_ns = 1000000000;
+/* Between two samples of a CPU; user space sets it, and the timers to the same. */
+volatile __u64 oncpu_period_ns RARELY_WRITTEN = 0;
+
+/* As perf passes it: registers, the event's period and address. */
+struct oncpu_context {
+#ifdef __TARGET_ARCH_x86
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+#else
+	unsigned long regs[31], sp, pc, pstate;
+#endif
+	__u64 sample_period, addr;
+};
+
+static __always_inline bool ran_in_user_mode(const struct oncpu_context *ctx)
+{
+#ifdef __TARGET_ARCH_x86
+	return ctx->cs & 3;
+#else
+	return !(ctx->pstate & 0xf);
+#endif
+}
+
+/* A global function: the verifier checks it once. */
+__noinline __u64 oncpu_walk(struct thread_state *st, struct oncpu_scratch *scratch, __u64 now)
+{
+	bool crossed_now;
+	__u32 depth;
+
+	if (!st || !scratch)
+		return 0;
+	struct user_walk w = { .stack = &scratch->stack, .at = &scratch->walk };
+
+	know_seed(st, w.at);
+	if (cfg.want_tables)
+		w.space = space_of(st, w.at->in_parents);
+	depth = walk_in_full(&w);
+	return user_stack_id(st, w.stack, depth, w.at->met_gap ? stack_seed(st) : w.at->seed, now, &crossed_now);
+}
+
+/* The user stack of the thread that runs; OFFCPU_STACK_LOST: it has one that could not be walked. */
+static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
+					      struct oncpu_scratch *scratch, __u64 now)
+{
+	bool crossed_now;
+
+	if (!plain(task)->mm || (task->flags & PF_KTHREAD))
+		return 0;
+	know_tables(task, st, KIND_ANY);
+	if (cfg.want_tables && !st->tables_generation)
+		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
+	if (!cfg.can_walk || !begin_walk(&scratch->walk, task, false))
+		return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), stack_seed(st), now,
+				     &crossed_now) ?: OFFCPU_STACK_LOST;
+	scratch->walk.in_parents = is_in_parents(task, st);
+	return oncpu_walk(st, scratch, now) ?: OFFCPU_STACK_LOST;
+}
+
+/* Of a thread that was interrupted in the kernel: from there on, without the interrupt. */
+static __always_inline __u64 oncpu_kernel_stack(void *ctx, struct thread_state *st, struct oncpu_scratch *scratch, __u64 now)
+{
+	struct offcpu_rec_stack *stack = &scratch->stack;
+	long bytes = bpf_get_stack(ctx, stack->ip, cfg.max_depth * sizeof(__u64), 0);
+	__u32 depth;
+	__u64 id;
+
+	if (bytes <= 0) {
+		count_loss(OFFCPU_LOSS_KSTACK, 0);
+		return OFFCPU_STACK_LOST;
+	}
+	depth = (__u32)bytes / sizeof(__u64);
+	if (depth > OFFCPU_MAX_DEPTH)
+		return OFFCPU_STACK_LOST;
+	stack->end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
+	stack->is_exact = 1;
+	id = stack_hash(stack, depth, 0);
+	stack_cross(stack, id, depth, st, false, now);
+	return id;
+}
+
+static __always_inline void oncpu_add(struct oncpu_scratch *scratch)
+{
+	struct oncpu_sum *sum = bpf_map_lookup_elem(&oncpu_sums, &scratch->key);
+
+	if (!sum) {
+		scratch->one.samples = scratch->one.weight_ns = 0;
+		bpf_map_update_elem(&oncpu_sums, &scratch->key, &scratch->one, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&oncpu_sums, &scratch->key);
+	}
+	if (!sum) {
+		count_loss(OFFCPU_LOSS_ONCPU_MAP, 0);
+		return;
+	}
+	/* a thread is on one CPU at a time */
+	sum->samples++;
+	sum->weight_ns += oncpu_period_ns;
+}
+
+SEC("perf_event")
+int sample_on_cpu(struct oncpu_context *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 now = bpf_ktime_get_ns();
+	struct oncpu_scratch *scratch;
+	struct thread_state *st;
+
+	if (now < window.start_ns || (now >= window.stop_ns && !is_behind_cut(now)) || !task->pid || !may_be_selected(task))
+		return 0;
+	st = thread_of(task);
+	scratch = bpf_map_lookup_elem(&oncpu_scratches, (const void *)&small_keys[0]);
+	if (!st || !scratch || !st->selected)
+		return 0;
+	scratch->key.ustack = scratch->key.kstack = 0;
+	if (cfg.want_ustack)
+		scratch->key.ustack = oncpu_user_stack(ctx, task, st, scratch, now);
+	if (cfg.want_kstack && !ran_in_user_mode(ctx))
+		scratch->key.kstack = oncpu_kernel_stack(ctx, st, scratch, now);
+	scratch->key.tno = st->tno;
+	scratch->key.slice = cfg.may_cut ? is_second_half(now) : (now - window.start_ns) / oncpu_slice_ns;
+	oncpu_add(scratch);
+	scratch->cost.runs++;
+	scratch->cost.ns += bpf_ktime_get_ns() - now;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/on_cpu.h"
+
+#include "base/hash.h"
+#include "profile/on_cpu.h"
+
+struct sample_key {
+	uint64_t ustack, kstack;
+	uint64_t at_ns;		/* where its slice begins, since the window began */
+	uint32_t tno;
+};
+
+struct fold_on_cpu {
+	GHashTable *sums;	/* struct sample_key -> struct oncpu_sum */
+	uint64_t length_ns;	/* of slices, when they were last made longer */
+};
+
+static guint key_hash(gconstpointer data)
+{
+	const struct sample_key *k = data;
+
+	return hash_end(hash_more(hash_more(hash_more(k->ustack, k->kstack), k->at_ns), k->tno));
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	const struct sample_key *x = a, *y = b;
+
+	return x->ustack == y->ustack && x->kstack == y->kstack && x->at_ns == y->at_ns && x->tno == y->tno;
+}
+
+static GHashTable *sums_new(void)
+{
+	return g_hash_table_new_full(key_hash, key_equal, g_free, g_free);
+}
+
+struct fold_on_cpu *fold_on_cpu_new(void)
+{
+	struct fold_on_cpu *o = g_new0(struct fold_on_cpu, 1);
+
+	o->sums = sums_new();
+	return o;
+}
+
+void fold_on_cpu_free(struct fold_on_cpu *o)
+{
+	if (!o)
+		return;
+	g_hash_table_destroy(o->sums);
+	g_free(o);
+}
+
+static void add(GHashTable *sums, const struct sample_key *key, const struct oncpu_sum *sum)
+{
+	struct oncpu_sum *have = g_hash_table_lookup(sums, key);
+
+	if (!have) {
+		g_hash_table_insert(sums, g_memdup2(key, sizeof(*key)), g_memdup2(sum, sizeof(*sum)));
+		return;
+	}
+	have->samples += sum->samples;
+	have->weight_ns += sum->weight_ns;
+}
+
+/* As a recording gets long its slices do, and what was told apart need not be any more. */
+static void lengthen(struct fold_on_cpu *o, uint64_t length_ns)
+{
+	GHashTable *old = o->sums;
+	GHashTableIter iter;
+	gpointer key, sum;
+
+	o->length_ns = length_ns;
+	o->sums = sums_new();
+	g_hash_table_iter_init(&iter, old);
+	while (g_hash_table_iter_next(&iter, &key, &sum)) {
+		struct sample_key longer = *(struct sample_key *)key;
+
+		longer.at_ns -= longer.at_ns % length_ns;
+		add(o->sums, &longer, sum);
+	}
+	g_hash_table_destroy(old);
+}
+
+void fold_on_cpu_add(struct fold_on_cpu *o, const struct oncpu_key *key, const struct oncpu_sum *sum, uint64_t slice_ns,
+		     uint64_t length_ns)
+{
+	struct sample_key own = { .ustack = key->ustack, .kstack = key->kstack, .tno = key->tno };
+
+	if (length_ns && length_ns != o->length_ns)
+		lengthen(o, length_ns);
+	own.at_ns = length_ns ? key->slice * slice_ns : 0;
+	if (length_ns)
+		own.at_ns -= own.at_ns % length_ns;
+	add(o->sums, &own, sum);
+}
+
+size_t fold_on_cpu_cnt(const struct fold_on_cpu *o)
+{
+	return g_hash_table_size(o->sums);
+}
+
+static gint by_key(gconstpointer a, gconstpointer b)
+{
+	const struct sample_key *x = *(struct sample_key *const *)a, *y = *(struct sample_key *const *)b;
+
+	if (x->tno != y->tno)
+		return x->tno < y->tno ? -1 : 1;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	if (x->ustack != y->ustack)
+		return x->ustack < y->ustack ? -1 : 1;
+	return (x->kstack > y->kstack) - (x->kstack < y->kstack);
+}
+
+void fold_on_cpu_finish(struct fold_on_cpu *o, struct fold_stacks *stacks, GHashTable *threads, struct profile *p,
+			uint64_t length_ns, uint32_t slice_cnt)
+{
+	guint cnt;
+	g_autofree gpointer *keys = g_hash_table_get_keys_as_array(o->sums, &cnt);
+	uint64_t dropped = 0;
+
+	qsort(keys, cnt, sizeof(*keys), by_key);
+	for (guint i = 0; i < cnt; i++) {
+		const struct sample_key *k = keys[i];
+		const struct oncpu_sum *sum = g_hash_table_lookup(o->sums, k);
+		const uint32_t thread = GPOINTER_TO_UINT(g_hash_table_lookup(threads, GUINT_TO_POINTER(k->tno)));
+
+		if (!thread || !sum->samples || !sum->weight_ns) {
+			dropped += sum->samples;
+			continue;
+		}
+		const struct on_cpu_sample s = {
+			.thread = thread - 1, .user = fold_stacks_node(stacks, k->ustack, FRAME_USER),
+			.kernel = fold_stacks_node(stacks, k->kstack, FRAME_KERNEL),
+			.slice = length_ns && slice_cnt ? (uint32_t)MIN(k->at_ns / length_ns, slice_cnt - 1) : 0,
+			.samples = sum->samples, .weight_ns = sum->weight_ns,
+		};
+
+		profile_add_on_cpu(p, &s);
+	}
+	if (dropped)
+		profile_add_loss(p, "on_cpu_thread", "samples on CPU were of threads whose account was lost", dropped, 0);
+	g_hash_table_remove_all(o->sums);
+}

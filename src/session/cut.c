@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Where a window ends and the next one begins. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sys/prctl.h>
+
+#include "attach/apart.h"
+#include "attach/error.h"
+#include "attach/visit.h"
+#include "fold/fold.h"
+#include "fold/windows.h"
+#include "session/crowd.h"
+#include "session/on_cpu.h"
+#include "session/parts.h"
+#include "offcpu.skel.h"
+
+/* The edge is named so much ahead, that each CPU learns of it in time. */
+#define EDGE_AHEAD_NS 1000000
+
+/* Names the edge: from there on waits are summed in the other half, and threads are told as of then.  False: it was named late. */
+static bool name_edge(struct session *s, uint64_t *ret_edge_ns)
+{
+	bool old = s->skel->data->half_edge & 1;
+	uint64_t edge_ns;
+
+	s->skel->data->is_cut = 1;
+	__sync_synchronize();
+	edge_ns = ((clock_ns(CLOCK_MONOTONIC) + EDGE_AHEAD_NS) & ~UINT64_C(1)) | !old;
+	s->skel->data->half_edge = edge_ns;
+	s->skel->data->window.stop_ns = edge_ns;
+	__sync_synchronize();
+	*ret_edge_ns = edge_ns;
+	return clock_ns(CLOCK_MONOTONIC) < edge_ns;
+}
+
+static void await(uint64_t edge_ns)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	while (now < edge_ns) {
+		g_usleep((edge_ns - now) / 1000 + 1);
+		now = clock_ns(CLOCK_MONOTONIC);
+	}
+}
+
+/* The next window: nothing is told as of the edge any more. */
+static void open_next(struct session *s, uint64_t edge_ns)
+{
+	s->skel->data->window.cut_ns = edge_ns;
+	__sync_synchronize();
+	s->skel->data->window.stop_ns = UINT64_MAX;
+}
+
+/* All sums and accounts up to the edge. */
+static bool read_window(struct session *s, uint64_t edge_ns, GError **error)
+{
+	bool old = !(edge_ns & 1);
+	uint64_t entries = s->skel->bss->wait_entries;
+	int err = 0;
+
+	if (!visit_cpus(s->skel))
+		err = -EIO;
+	s->skel->bss->wait_entries = 0;
+	session_take_mappings(s);
+	session_empty_ring(s);
+	if (!err) {
+		session_read_waits(s, old, entries, false);
+		on_cpu_cut(s->on_cpu, s->fold, old);
+		err = session_iterate(apart_link(s->cutting), session_empty_ring, s);
+	}
+	session_empty_ring(s);
+	if (!err)
+		session_await_dying(s);
+	if (err)
+		attach_set_error(error, err, "cut the window");
+	return !err;
+}
+
+static void tell_window(struct session *s, uint64_t edge_ns)
+{
+	struct profile_info *info = &s->profile->info;
+
+	info->start_ns = s->start_ns;
+	info->duration_ns = edge_ns - s->start_ns;
+	s->stop_ns = edge_ns;
+	info->tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	fold_finish(s->fold);
+	on_cpu_fill_info(s->on_cpu, s->profile);
+	crowd_finish(s->crowd, s->fold, s->profile);
+	session_fill_info(s);
+	s->has_window = true;
+}
+
+const struct profile *session_cut(struct session *s, GError **error)
+{
+	uint64_t edge_ns;
+	bool in_time;
+	int err = s->windows ? apart_wait(s->cutting) : -EINVAL;
+
+	if (err || !apart_link(s->cutting)) {
+		attach_set_load_error(error, err ? err : -errno);
+		return NULL;
+	}
+	s->programs[2] = apart_object(s->cutting);
+	session_begin_window(s);
+	in_time = name_edge(s, &edge_ns);
+	fold_windows_cut(s->windows, edge_ns);
+	await(edge_ns);
+	if (!read_window(s, edge_ns, error)) {
+		open_next(s, edge_ns);
+		return NULL;
+	}
+	open_next(s, edge_ns);
+	if (!in_time)
+		profile_add_loss(s->profile, "late_cut", "a cut was late: what some threads did before it is told in the next window", 1, 0);
+	s->swapped_ns = edge_ns;
+	tell_window(s, edge_ns);
+	return s->profile;
+}
+
+void session_begin_window(struct session *s)
+{
+	struct profile_info *info = &s->profile->info;
+
+	if (!s->has_window)
+		return;
+	s->has_window = false;
+	s->start_unix_ns += s->stop_ns - s->start_ns;
+	s->start_ns = s->stop_ns;
+	info->start_ns = s->start_ns;
+	info->tracer_start_cpu_ns = info->tracer_stop_cpu_ns;
+	info->sampling.start_ns = info->sampling.max_ns = s->skel->data->scale_ns;
+	fold_begin_window(s->fold);
+	fold_windows_next(s->windows, session_fold_thread, s);
+}
