@@ -36,6 +36,9 @@ _offcpu_options() {
 		echo "$target $filter --on-cpu --runq --per-process --per-thread --milliseconds --nanoseconds \
 --timestamp --json --help"
 		;;
+	request)
+		echo "$target $filter $capture $crowd --inline --locks --objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
+		;;
 	events) echo "$target $filter $capture --duration= --who-preempted --runq-blame --stacks --json --ring-size= --help" ;;
 	doctor) echo "--no-test --help" ;;
 	esac
@@ -69,7 +72,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record trace report flame diff export hist events doctor' i
+	local commands='record trace report flame diff export hist request events doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"
