@@ -354,7 +354,7 @@ bool session_load(struct session *s, GError **error)
 		return false;
 	find_direct_map(s);
 	if (s->tables)
-		tables_tell(s->tables, &s->skel->data->tables_epoch);
+		tables_tell(s->tables, &s->skel->data->tables_epoch, bpf_map__fd(s->skel->maps.languages));
 	s->programs[0] = s->skel->obj;
 	s->programs[1] = apart_object(s->switching);
 	err = offcpu_bpf__attach(s->skel);
