@@ -20,6 +20,7 @@ _offcpu_options() {
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--block --count --pid= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
+	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --help" ;;
 	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
@@ -62,6 +63,7 @@ _offcpu_values() {
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	--by)
 		case $1 in
+		top) _offcpu_words 'process thread reason object stack' ;;
 		report) _offcpu_words 'leaf stack thread process comm state syscall reason object role' ;;
 		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
@@ -74,7 +76,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record trace sample io report flame diff export hist request events doctor' i
+	local commands='record top trace sample io report flame diff export hist request events doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

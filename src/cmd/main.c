@@ -11,6 +11,7 @@
 
 static const struct command commands[] = {
 	{ "record", "[TARGET] [-d SECS] [-o FILE] [-- COMMAND ...]", "trace and write a recording", cmd_record },
+	{ "top", "[TARGET] [--batch]", "live: who waits for what, interval by interval", cmd_top },
 	{ "trace", "[TARGET] [SECS]", "trace, then print the stacks (as bcc's offcputime)", cmd_trace },
 	{ "sample", "[TARGET] -F HZ [--proc]", "look at threads now and then instead of tracing them", cmd_sample },
 	{ "io", "[--block]", "requests to disks, and who issued them", cmd_io },
