@@ -174,6 +174,7 @@ enum offcpu_rec_type {
 	OFFCPU_REC_CHAIN = 7,
 	OFFCPU_REC_OBJECT = 10,
 	OFFCPU_REC_BLAME = 11,	/* see abi/blame_abi.h */
+	OFFCPU_REC_REQUEST_SITE = 20,	/* see abi/request_abi.h */
 };
 
 /* How the walk of a stack ended, as far as the walker knows. */
@@ -355,6 +356,7 @@ struct offcpu_rec_event {
 /* Set before the programs are loaded; the verifier prunes what is off. */
 struct offcpu_config {
 	__u64 min_ns, max_ns;		/* bounds of a wait's duration that is listed */
+	__u64 request_slower_ns;	/* only waits of requests that take so long are listed; 0: those of all */
 	__u64 slice_ns;			/* sums are kept apart by slices of the window of this length; 0: they are not */
 	__u32 self_tgid;		/* the tracer, left out; 0: trace it too */
 	__u32 pidns_inum;		/* the tracer's pid namespace; 0: the initial one */
@@ -375,6 +377,7 @@ struct offcpu_config {
 	__u32 wait_slots;		/* in each half: a power of two */
 	__u32 thread_bits;		/* of the number of slots in each table of threads */
 	__u32 task_struct_id, timespec64_id;	/* of the kernel's types; 0: pointers cannot be cast to them */
+	__u32 requests_max;		/* threads that may be in one at a time */
 	__u32 memories, memories_max;	/* what threads remember walks in: how many there are, and may be taken */
 	__u8 verify_walks;		/* tests: do each remembered walk in full, too, and compare */
 	__u8 can_walk;			/* there is bpf_loop: user stacks are walked by our own programs */
@@ -390,6 +393,7 @@ struct offcpu_config {
 	__u8 want_storms;		/* wakings of many threads at once */
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */
+	__u8 want_requests;		/* only waits inside of them are listed: see bpf/request.bpf.h */
 	__u8 has_quota;			/* some cgroup has a CPU quota: woken threads' queues are looked at, too */
 };
 

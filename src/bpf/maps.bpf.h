@@ -250,7 +250,7 @@ struct thread_state {
 	__u64 target;		/* what the wait is for, but a futex: the id; 0: none, or not known */
 	struct seen_target targets[SEEN_TARGETS];
 	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
-	__u32 pad4;
+	__u32 request;		/* number of its struct request_state, + 1; 0: it has none */
 };
 
 /* Little-endian, as all that we are built for. */

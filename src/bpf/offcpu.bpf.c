@@ -21,6 +21,7 @@
 #include "bpf/waker.bpf.h"
 #include "bpf/blame.bpf.h"
 #include "bpf/storm.bpf.h"
+#include "bpf/request.bpf.h"
 #include "bpf/oncpu.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -79,9 +80,13 @@ __noinline int account_wait(struct thread_state *st, struct chain_state *chain, 
 	split_wait(st, now, true, &parts);
 	if (cfg.chain_depth && chain)
 		note_wait(st, chain, &parts, now);
-	if (!is_listed(st, now - st->since_ns)) {
+	if (!is_listed(st, now - st->since_ns) || (cfg.want_requests && !is_in_request(st))) {
 		add_parts(&st->account.filtered, &parts);
 		return false;
+	}
+	if (cfg.want_requests && cfg.request_slower_ns) {
+		add_parts(&st->account.filtered, &parts);	/* until its request turns out to be slow */
+		return true;
 	}
 	add_parts(total_of(&st->account, st->state), &parts);
 	return true;
@@ -166,6 +171,8 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 	if (is_second_half(now))
 		key.flags |= OFFCPU_KEY_SECOND;
 	set_slice(scratch, st, &key, now);
+	if (cfg.want_requests && cfg.request_slower_ns)
+		return keep_for_request(st, &key, &scratch->kept);
 	if (has_part(PART_SUM) && !sum_wait(st, &key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
@@ -458,6 +465,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 			return;
 		}
 	}
+	if (kind == KIND_ANY)
+		request_switch_out(prev, st, bits & TASK_DEAD, now);
 	close_stretch(st, kind, now);
 	if (has_part(PART_ACCOUNT))
 		st->account.switches++;
@@ -754,6 +763,7 @@ int handle_free(unsigned long long *ctx)
 
 	if (st) {
 		give_memory_back(st);
+		give_request_back(st);
 		give_slot(slot);
 	}
 	return 0;
@@ -816,6 +826,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 		}
 		cut_exec(task, scratch, now);
 	}
+	request_exec(st, now);
 	if (now >= window.start_ns && st->selected) {
 		if (st->mode == MODE_UNKNOWN) {
 			enter_window(st);

@@ -9,6 +9,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/blame.bpf.h"
+#include "bpf/request.bpf.h"
 
 /*
  * The threads at the edges of the window.  Before it, every thread gets its slot (so
@@ -268,7 +269,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	if (may_blame)
 		blame_open(task, st, &parts, end);
 	close_throttled(task, st, rec, stands_still(task, st), end);
-	if (!is_listed(st, end - st->since_ns)) {
+	if (!is_listed(st, end - st->since_ns) || !lists_open_wait(st, end)) {
 		add_parts(&rec->account.filtered, &parts);
 		return;
 	}

@@ -297,7 +297,8 @@ __noinline int give_slot(__u32 slot)
 
 static __always_inline bool has_options(void)
 {
-	return cfg.want_events || cfg.want_wakers || cfg.want_locks || cfg.want_objects || cfg.want_blame || cfg.want_storms;
+	return cfg.want_events || cfg.want_wakers || cfg.want_locks || cfg.want_objects || cfg.want_blame || cfg.want_storms ||
+	       cfg.want_requests;
 }
 
 /* As at birth.  chain: of the thread, or NULL. */

@@ -56,6 +56,7 @@ int cmd_export(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_hist(int argc, char **argv);
+int cmd_request(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 

@@ -16,6 +16,7 @@ static const struct command commands[] = {
 	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },
 	{ "diff", "BEFORE AFTER", "what changed between two recordings", cmd_diff },
 	{ "hist", "[TARGET] [INTERVAL [COUNT]]", "histograms of off-CPU, on-CPU or run-queue time", cmd_hist },
+	{ "request", "-p PID [BIN:]FUNC ...", "latency of calls of a function, and what they wait for", cmd_request },
 	{ "events", "[TARGET]", "one line per wait", cmd_events },
 	{ "export", "FILE -f FORMAT", "folded stacks, JSON, CSV", cmd_export },
 	{ "doctor", "", "what this kernel and these rights allow, with a self-test", cmd_doctor },

@@ -19,6 +19,7 @@
 #include "session/crowd.h"
 #include "session/on_cpu.h"
 #include "session/parts.h"
+#include "session/requests.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
 
@@ -219,7 +220,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.want_tables = s->tables != NULL,
 		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
 		.may_cut = session_may_cut(o),
-		.lists_all = !o->min_ns && !o->max_ns && !o->state_mask,
+		.lists_all = !o->min_ns && !o->max_ns && !o->state_mask && !o->requests,
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,
 		.want_locks = o->want_locks && o->mode == COLLECT_WAITS,
@@ -228,6 +229,8 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.only_storms = !o->want_wakers,
 		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
 		.has_quota = quota_is_used("/sys/fs/cgroup"),
+		.want_requests = o->requests != NULL,
+		.request_slower_ns = o->requests ? o->request_slower_ns : 0,
 		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
 	/* any thread may be in a chain */
@@ -245,6 +248,7 @@ static void configure(struct session *s)
 	select_irq_programs(s->skel, cfg->want_wakers);
 	load_apart(s);
 	chain_maps_size(s->skel, cfg->chain_depth > 0);
+	s->requests = requests_new(s->skel, o->requests, o->request_slower_ns, thread_cnt());
 	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
 	s->on_cpu = on_cpu_new(s->skel, o->mode == COLLECT_WAITS ? o->on_cpu_hz : 0, o->budget_ppm, cfg->slice_ns);
 	if (o->comm_glob)
@@ -359,6 +363,8 @@ bool session_load(struct session *s, GError **error)
 		attach_set_error(error, err, "attach to the scheduler's tracepoints");
 		return false;
 	}
+	if (s->requests && !requests_attach(s->requests, error))
+		return false;
 	if (!on_cpu_start(s->on_cpu, error))
 		return false;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), session_take_record, s, NULL);

@@ -19,6 +19,8 @@ enum collect_mode {
 	COLLECT_EVENTS,		/* one record per listed wait */
 };
 
+struct request_plan;
+
 typedef void (*collect_event_fn)(const struct offcpu_rec_event *event, void *data);
 /* A part of a wait whose event is still to come. */
 typedef void (*collect_blame_fn)(const struct offcpu_rec_blame *part, void *data);
@@ -41,6 +43,8 @@ struct collect_options {
 	uint64_t sample_ns;	/* COLLECT_WAITS: the scale to begin with (abi/sample.h), 0: exact */
 	uint32_t on_cpu_hz;	/* COLLECT_WAITS: samples of what runs, a second on each CPU; 0: none */
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
+	const struct request_plan *requests;	/* COLLECT_WAITS: only waits inside of these are listed; NULL: there are none */
+	uint64_t request_slower_ns;	/* and only those of requests that take so long; 0: of all */
 	uint64_t slice_ns;	/* COLLECT_WAITS: sums are kept apart by slices of the window of this length; 0: they are not */
 	size_t ring_bytes;	/* 0: the default */
 	collect_event_fn on_event;

@@ -40,6 +40,7 @@ struct session {
 	struct profile *profile;
 	struct fold *fold;
 	struct crowd *crowd;
+	struct requests *requests;	/* NULL: none are wanted */
 	struct on_cpu *on_cpu;		/* NULL: nothing is sampled there */
 	struct apart *switching;	/* the program at sched_switch */
 	struct apart *cutting;		/* cut_thread */

@@ -9,6 +9,7 @@
 #include "fold/fold.h"
 #include "fold/windows.h"
 #include "session/parts.h"
+#include "session/requests.h"
 #include "supply/mmap_events.h"
 #include "supply/tables.h"
 #include "symbolize/symbolize.h"
@@ -178,6 +179,9 @@ int session_take_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_EVENT:
 		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))
 			s->options->on_event(record, s->options->callback_data);
+		break;
+	case OFFCPU_REC_REQUEST_SITE:
+		requests_take_site(s->requests, record, size);
 		break;
 	case OFFCPU_REC_BLAME:
 		if (s->options->on_blame && size >= sizeof(struct offcpu_rec_blame))

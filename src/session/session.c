@@ -23,6 +23,7 @@
 #include "session/crowd.h"
 #include "session/on_cpu.h"
 #include "session/parts.h"
+#include "session/requests.h"
 #include "supply/mmap_events.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
@@ -50,6 +51,9 @@ _Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
 /* A command's programs may last only so long: how often to look for them, until when after the last. */
 #define DRAIN_SOON_MS 5
 #define DRAIN_SOON_NS 500000000ULL
+/* Requests are watched so long before the window opens, and so long after the last new place that one returned to. */
+#define SITES_WITHIN_NS 300000000ULL
+#define SITES_QUIET_NS 60000000ULL
 
 /* What lives as the window ends has rows, too, so that is before the recording is full.  OFFCPU_ROWS_MAX: for tests. */
 static size_t rows_max(void)
@@ -92,6 +96,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 
 void session_unload(struct session *s)
 {
+	requests_free(s->requests);	/* first: each call of theirs costs the traced program time */
 	ring_buffer__free(s->ring);
 	cost_free(s->cost);
 	tables_free(s->tables);
@@ -237,6 +242,22 @@ static void apply_tables(struct session *s, bool is_last)
 	s->look_took_ns = s->looked_ns - now;
 }
 
+/* The first requests tell where they return to; what comes before all of these places have probes is lost. */
+static void await_sites(struct session *s)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + SITES_WITHIN_NS, seen_ns = now;
+	unsigned seen = 0;
+
+	while (s->requests && now < until && now - seen_ns < SITES_QUIET_NS) {
+		session_empty_ring(s);
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (requests_site_cnt(s->requests) != seen)
+			seen_ns = now;
+		seen = requests_site_cnt(s->requests);
+		g_usleep(1000);
+	}
+}
+
 /* Waits a moment for the first tables: what is walked before they are there is walked worse. */
 static void await_tables(struct session *s)
 {
@@ -256,6 +277,7 @@ bool session_start(struct session *s, GError **error)
 		return false;
 	await_tables(s);
 	apply_tables(s, true);
+	await_sites(s);
 	s->start_ns = set_edge(&s->skel->data->window.start_ns);
 	s->skel->data->is_open = 1;
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
@@ -325,6 +347,8 @@ static uint32_t swap_at(uint32_t slots)
 
 unsigned session_drain_ms(const struct session *s)
 {
+	if (s->requests)
+		return DRAIN_SOON_MS;	/* a place that is returned to has no probe until then */
 	bool is_soon = s->options->command_pid && clock_ns(CLOCK_MONOTONIC) - s->asked_ns < DRAIN_SOON_NS;
 
 	return is_soon ? DRAIN_SOON_MS : SESSION_DRAIN_MS;
@@ -516,4 +540,11 @@ unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_
 		node = n->parent;
 	}
 	return cnt;
+}
+
+const struct requests *session_requests(const struct session *s, uint64_t *ret_start_ns, uint64_t *ret_stop_ns)
+{
+	*ret_start_ns = s->start_ns;
+	*ret_stop_ns = s->stop_ns;
+	return s->requests;
 }

@@ -58,6 +58,10 @@ struct session_progress {
 };
 void session_progress(struct session *s, struct session_progress *ret_progress);
 
+struct requests;
+/* Where requests are wanted, else NULL; and the window's edges. */
+const struct requests *session_requests(const struct session *s, uint64_t *ret_start_ns, uint64_t *ret_stop_ns);
+
 /* For `hist` at intervals: hands all sums gathered so far to options->on_sum. */
 void session_take_sums(struct session *s);
 

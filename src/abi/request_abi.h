@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef REQUEST_ABI_H
+#define REQUEST_ABI_H
+
+/*
+ * Requests: calls of functions that the user named, from entry to return on one thread.  Summed in the kernel by function, for each CPU
+ * apart; user space adds them up.
+ */
+
+#ifndef __bpf__	/* there, ktypes.h has them */
+#include <linux/types.h>
+#endif
+
+#define OFFCPU_REQUEST_FUNCS_MAX 64
+#define OFFCPU_REQUEST_WAITS_MAX 32	/* of one request, kept until it is known whether it was slow */
+
+/* Latencies: below 16 ns each has a slot, above 16 slots an octave; the last one holds all from 2^40 ns on. */
+#define OFFCPU_REQUEST_STEPS 16
+#define OFFCPU_REQUEST_SLOTS ((40 - 3) * OFFCPU_REQUEST_STEPS + 1)
+
+/* The slot that begins there; ns: 2^exponent to below twice that, exponent 4 to 39. */
+static inline __u32 offcpu_request_slot(__u64 ns, __u32 exponent)
+{
+	return (exponent - 3) * OFFCPU_REQUEST_STEPS + ((ns >> (exponent - 4)) & (OFFCPU_REQUEST_STEPS - 1));
+}
+
+struct offcpu_request_times {
+	__u64 count;
+	__u64 wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
+};
+
+struct offcpu_request_sum {
+	struct offcpu_request_times all, slow;	/* slow: of those that took as long as was asked for */
+	__u64 unwound_cnt;			/* of all: an exception ended them */
+	__u64 max_ns;
+	__u64 hist[OFFCPU_REQUEST_SLOTS];
+};
+
+/* What is in no sum, and why. */
+#define OFFCPU_REQUEST_COUNTS(X)                                                                              \
+	X(LEFT, "left", "left without a return, by longjmp or as their thread ended; the time is until that was noticed") \
+	X(NO_SITE, "no_site", "ended before the place that they return to was known")                      \
+	X(AT_START, "at_start", "had begun when the window did")                                           \
+	X(AT_END, "at_end", "had not ended when the window did")                                           \
+	X(NO_ROOM, "no_room", "began in a thread for which there was no room")                             \
+	X(NESTED, "nested", "calls inside of a request, which are part of that")                 \
+	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed")      \
+	X(UNTIL_END, "until_end", "slow requests whose waits are not listed, for the window ended first")  \
+	X(RESIDUAL, "residual", "requests with time in no class, for a context switch was not seen")          \
+	X(RING, "ring", "times that the place a request returns to did not get through")
+
+enum offcpu_request_count {
+#define X(id, name, help) OFFCPU_REQUEST_##id,
+	OFFCPU_REQUEST_COUNTS(X)
+#undef X
+	OFFCPU_REQUEST_COUNT
+};
+
+/* Keys of the map of places that requests return to. */
+struct offcpu_request_site {
+	__u64 addr;
+	__u32 pid, pad;
+};
+
+enum offcpu_site_state {
+	OFFCPU_SITE_ASKED = 1,	/* user space is asked to put a probe there */
+	OFFCPU_SITE_PROBED,
+	OFFCPU_SITE_REFUSED,	/* there can be none */
+};
+
+struct offcpu_rec_request_site {
+	__u32 type;
+	__u32 func;
+	struct offcpu_request_site site;
+};
+
+#endif

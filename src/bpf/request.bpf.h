@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_REQUEST_BPF_H
+#define BPF_REQUEST_BPF_H
+
+#include "bpf/maps.bpf.h"
+#include "bpf/account.bpf.h"
+#include "bpf/sums.bpf.h"
+#include "bpf/threads.bpf.h"
+#include "abi/request_abi.h"
+
+/*
+ * Requests: from a call of a function to its return, on one thread.
+ *
+ * The end is told without a uretprobe, which kills a C++ program at an exception that passes it, and any Go program.  The program at
+ * the entry reads the return address; user space puts a probe there, once for each place; a request has returned when that is hit
+ * with the stack pointer above the entry's by one word.  A request that was left otherwise is noticed by a stack pointer above that:
+ * at once where an exception is caught, else as the thread goes off CPU or enters the function again.
+ *
+ * The split is a difference of the thread's account at both ends, so it is the account's, with all its rules.  These programs may be
+ * preempted: what they read together is read again if the thread was switched meanwhile, and what they add they add atomically.
+ *
+ * Only waits inside of requests are listed.  Where only slow requests are wanted a wait first counts as filtered; it and its key
+ * are kept with the request, and listed at the thread's next switch once the request was slow.
+ */
+
+#define REQUEST_STACK (64ULL << 20)	/* further up is another stack */
+
+struct request_wait {
+	struct offcpu_wait_key key;
+	struct wait_parts parts;
+	__u64 since_ns;
+	__u32 state;	/* enum offcpu_state */
+	__u32 pad;
+};
+
+struct request_waits {
+	struct request_wait wait[OFFCPU_REQUEST_WAITS_MAX];
+};
+
+/* Of one thread. */
+struct request_state {
+	__u32 is_taken;
+	__u32 func;
+	__u8 is_active;
+	__u8 has_sp;		/* 0: a pair of probes, which say nothing of the stack */
+	__u8 knows_site;	/* its return was sure to be seen as it began */
+	__u8 pad;
+	__u32 wait_cnt, due_cnt;	/* waits kept; of these, from the first on, to be listed */
+	__u32 over_cnt;		/* waits for which there was no room */
+	__u64 over_ns;
+	__u64 sp, ret, start_ns;
+	struct offcpu_request_times start;	/* the thread's account */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);		/* user space says how many, of both */
+	__type(key, __u32);
+	__type(value, struct request_state);
+} request_states SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct request_waits);
+} request_waits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct offcpu_request_sum);
+} request_sums SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, OFFCPU_REQUEST_COUNT);
+	__type(key, __u32);
+	__type(value, struct offcpu_loss_count);
+} request_counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct offcpu_request_site);
+	__type(value, __u32);
+} request_sites SEC(".maps");
+
+__u32 next_request = 0;
+
+/* Global functions, as this one, are checked by the verifier by themselves: each asks whether the maps are there. */
+__noinline int count_request(__u32 what, __u64 cnt, __u64 time_ns)
+{
+	struct offcpu_loss_count *c;
+
+	if (!cfg.want_requests)
+		return 0;
+	c = bpf_map_lookup_elem(&request_counts, &what);
+	if (c) {
+		__sync_fetch_and_add(&c->count, cnt);
+		__sync_fetch_and_add(&c->time_ns, time_ns);
+	}
+	return 0;
+}
+
+static __always_inline struct request_state *request_of(const struct thread_state *st)
+{
+	__u32 number = st->request - 1;
+
+	return st->request ? bpf_map_lookup_elem(&request_states, &number) : NULL;
+}
+
+#define REQUEST_TRIES 64
+
+__noinline int take_request(struct thread_state *st)
+{
+	if (!st)
+		return 0;
+	for (int i = 0; i < REQUEST_TRIES; i++) {
+		__u32 number = __sync_fetch_and_add(&next_request, 1) % cfg.requests_max;
+		struct request_state *r = bpf_map_lookup_elem(&request_states, &number);
+
+		if (!r)
+			return 0;
+		if (r->is_taken || __sync_val_compare_and_swap(&r->is_taken, 0, 1))
+			continue;
+		r->is_active = 0;
+		r->wait_cnt = r->due_cnt = 0;
+		st->request = number + 1;
+		return 1;
+	}
+	return 0;
+}
+
+/* The thread is no more. */
+static __always_inline void give_request_back(struct thread_state *st)
+{
+	struct request_state *r = cfg.want_requests ? request_of(st) : NULL;
+
+	if (!r)
+		return;
+	st->request = 0;
+	__sync_lock_test_and_set(&r->is_taken, 0);
+}
+
+static __always_inline bool is_in_request(const struct thread_state *st)
+{
+	const struct request_state *r = request_of(st);
+
+	return r && r->is_active;
+}
+
+/* What the thread has done so far, but for a wait that goes on. */
+static __always_inline void request_times(const struct thread_state *st, __u64 now, struct offcpu_request_times *t)
+{
+	const struct offcpu_state_total *total = st->account.state;
+	__u64 since = st->since_ns;
+
+	t->on_cpu_ns = st->account.on_cpu_ns;
+	t->blocked_ns = t->runnable_ns = t->preempted_ns = 0;
+	if (st->mode == MODE_UNKNOWN)
+		since = st->from_ns > window.start_ns ? st->from_ns : window.start_ns;
+	if ((st->mode == MODE_ON_CPU || st->mode == MODE_UNKNOWN) && since < now)
+		t->on_cpu_ns += now - since;
+#pragma unroll	/* the filtered ones lie behind those of the states: see total_of() */
+	for (int i = 0; i <= OFFCPU_STATE_COUNT; i++) {
+		t->blocked_ns += total[i].blocked_ns;
+		t->runnable_ns += total[i].runnable_ns;
+		t->preempted_ns += total[i].preempted_ns;
+	}
+}
+
+static __always_inline void add_request(struct offcpu_request_times *sum, const struct offcpu_request_times *t)
+{
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->wall_ns, t->wall_ns);
+	__sync_fetch_and_add(&sum->on_cpu_ns, t->on_cpu_ns);
+	__sync_fetch_and_add(&sum->blocked_ns, t->blocked_ns);
+	__sync_fetch_and_add(&sum->runnable_ns, t->runnable_ns);
+	__sync_fetch_and_add(&sum->preempted_ns, t->preempted_ns);
+}
+
+static __always_inline __u32 request_slot(__u64 ns)
+{
+	__u32 exponent = log2_slot(ns), slot;
+
+	if (exponent < 4)
+		return ns & (OFFCPU_REQUEST_STEPS - 1);
+	slot = offcpu_request_slot(ns, exponent);
+	return slot < OFFCPU_REQUEST_SLOTS ? slot : OFFCPU_REQUEST_SLOTS - 1;
+}
+
+/* It ended in the window, and t is what it took. */
+__noinline int sum_request(struct request_state *r, const struct offcpu_request_times *t, bool by_exception)
+{
+	struct offcpu_request_sum *sum;
+	__u64 known, rest;
+	__u32 slot, func;
+
+	if (!r || !t)
+		return 0;
+	func = r->func;		/* Linux 6.1 takes a map's key from the stack */
+	sum = bpf_map_lookup_elem(&request_sums, &func);
+	if (!sum)
+		return 0;
+	add_request(&sum->all, t);
+	if (by_exception)
+		__sync_fetch_and_add(&sum->unwound_cnt, 1);
+	if (t->wall_ns > sum->max_ns)
+		sum->max_ns = t->wall_ns;
+	slot = request_slot(t->wall_ns);
+	barrier_var(slot);	/* what clang knows of it the verifier does not */
+	if (slot < OFFCPU_REQUEST_SLOTS)
+		__sync_fetch_and_add(&sum->hist[slot], 1);
+	known = t->on_cpu_ns + t->blocked_ns + t->runnable_ns + t->preempted_ns;
+	rest = t->wall_ns > known ? t->wall_ns - known : known - t->wall_ns;
+	if (rest)
+		count_request(OFFCPU_REQUEST_RESIDUAL, 1, rest);
+	if (!cfg.request_slower_ns || t->wall_ns < cfg.request_slower_ns)
+		return 0;
+	add_request(&sum->slow, t);
+	r->due_cnt = r->wait_cnt;
+	if (r->over_cnt)
+		count_request(OFFCPU_REQUEST_WAITS, r->over_cnt, r->over_ns);
+	return 0;
+}
+
+static __always_inline void count_begun_before(__u64 now)
+{
+	if (now >= window.start_ns)
+		count_request(OFFCPU_REQUEST_AT_START, 1, 0);
+}
+
+/* The request is over.  now: as of *at. */
+static __always_inline void end_request(struct request_state *r, struct offcpu_request_times *at, __u64 now, bool by_exception)
+{
+	r->is_active = 0;
+	if (r->start_ns < window.start_ns) {
+		count_begun_before(now);
+	} else {
+		at->wall_ns = now - r->start_ns;
+		at->on_cpu_ns -= r->start.on_cpu_ns;
+		at->blocked_ns -= r->start.blocked_ns;
+		at->runnable_ns -= r->start.runnable_ns;
+		at->preempted_ns -= r->start.preempted_ns;
+		sum_request(r, at, by_exception);
+	}
+	r->wait_cnt = r->due_cnt;
+}
+
+/* It was left, nobody knows when. */
+__noinline int leave_request(struct request_state *r, __u64 now)
+{
+	if (!r)
+		return 0;
+	r->is_active = 0;
+	r->wait_cnt = r->due_cnt;
+	if (r->start_ns < window.start_ns)
+		count_begun_before(now);
+	else
+		count_request(r->knows_site ? OFFCPU_REQUEST_LEFT : OFFCPU_REQUEST_NO_SITE, 1, now - r->start_ns);
+	return 0;
+}
+
+static __always_inline bool is_above(const struct request_state *r, __u64 sp)
+{
+	return r->has_sp && sp > r->sp && sp - r->sp < REQUEST_STACK;
+}
+
+/* The account as of now, which is told; the thread is current and may be preempted. */
+static __always_inline __u64 request_now(const struct task_struct *task, const struct thread_state *st, struct offcpu_request_times *at)
+{
+	__u64 now = 0;
+
+	for (int i = 0; i < 4; i++) {
+		__u64 csw = *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw;
+
+		now = bpf_ktime_get_ns();
+		request_times(st, now, at);
+		barrier();
+		if (csw == *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw)
+			break;
+	}
+	return now;
+}
+
+/* Does the kernel tell of each return there?  Else user space is asked for a probe, once. */
+__noinline int knows_site(struct thread_state *st, __u64 addr, __u32 func)
+{
+	struct offcpu_rec_request_site rec = { .type = OFFCPU_REC_REQUEST_SITE, .func = func };
+	__u32 asked = OFFCPU_SITE_ASKED, *state;
+
+	if (!st)
+		return 0;
+	rec.site.addr = addr;
+	rec.site.pid = st->pid;
+	state = bpf_map_lookup_elem(&request_sites, &rec.site);
+	if (state)
+		return *state == OFFCPU_SITE_PROBED;
+	if (bpf_map_update_elem(&request_sites, &rec.site, &asked, BPF_NOEXIST))
+		return 0;
+	if (ring_send(&rec, sizeof(rec))) {
+		bpf_map_delete_elem(&request_sites, &rec.site);
+		count_request(OFFCPU_REQUEST_RING, 1, 0);
+	}
+	return 0;
+}
+
+/* The current thread, if it is a subject. */
+static __always_inline struct thread_state *request_thread(struct task_struct *task)
+{
+	struct thread_state *st = thread_of(task);
+
+	return st && st->selected ? st : NULL;
+}
+
+/* The clock is read only where it matters. */
+static __always_inline bool is_after_window(void)
+{
+	__u64 stop_ns = window.stop_ns;
+
+	return stop_ns != ~0ULL && bpf_ktime_get_ns() >= stop_ns;
+}
+
+static __always_inline void begin_request(struct task_struct *task, struct thread_state *st, struct request_state *r)
+{
+	r->start_ns = request_now(task, st, &r->start);
+	r->over_cnt = 0;
+	r->over_ns = 0;
+	r->wait_cnt = r->due_cnt;
+	barrier();
+	r->is_active = 1;
+}
+
+static __always_inline struct request_state *request_to_begin(struct thread_state *st)
+{
+	if (!st->request && !take_request(st)) {
+		count_request(OFFCPU_REQUEST_NO_ROOM, 1, 0);
+		return NULL;
+	}
+	return request_of(st);
+}
+
+#ifdef __TARGET_ARCH_x86
+/* At the entry of a function, where nothing has been pushed yet; the cookie is its number. */
+SEC("uprobe")
+int request_enter(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *st = request_thread(task);
+	__u32 func = bpf_get_attach_cookie(ctx);
+	__u64 sp = ctx->sp, ret = 0;
+	struct request_state *r;
+
+	if (!st || is_after_window())
+		return 0;
+	r = request_to_begin(st);
+	if (!r)
+		return 0;
+	if (bpf_probe_read_user(&ret, sizeof(ret), (void *)sp))
+		return 0;
+	if (r->is_active) {
+		if (!is_above(r, sp) && (sp != r->sp || (ret == r->ret && func != r->func))) {
+			if (r->start_ns >= window.start_ns)
+				count_request(OFFCPU_REQUEST_NESTED, 1, 0);
+			return 0;
+		}
+		leave_request(r, bpf_ktime_get_ns());
+	}
+	r->func = func;
+	r->sp = sp;
+	r->ret = ret;
+	r->has_sp = 1;
+	r->knows_site = knows_site(st, ret, func);
+	begin_request(task, st, r);
+	return 0;
+}
+
+/* Where a call returns to. */
+SEC("uprobe")
+int request_return(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *st = request_thread(task);
+	struct request_state *r = st ? request_of(st) : NULL;
+	struct offcpu_request_times at;
+	__u64 now;
+
+	if (!r || !r->is_active || !r->has_sp)
+		return 0;
+	if (ctx->sp != r->sp + sizeof(__u64)) {
+		if (is_above(r, ctx->sp))
+			leave_request(r, bpf_ktime_get_ns());
+		return 0;
+	}
+	now = request_now(task, st, &at);
+	if (now < window.stop_ns)
+		end_request(r, &at, now, false);
+	return 0;
+}
+
+/* At __cxa_begin_catch() and _Unwind_Resume(): is what runs now outside of the request? */
+SEC("uprobe")
+int request_catch(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *st = request_thread(task);
+	struct request_state *r = st ? request_of(st) : NULL;
+	struct offcpu_request_times at;
+	__u64 now;
+
+	if (!r || !r->is_active || !r->has_sp || ctx->sp < r->sp || ctx->sp - r->sp >= REQUEST_STACK)
+		return 0;
+	now = request_now(task, st, &at);
+	if (now < window.stop_ns)
+		end_request(r, &at, now, true);
+	return 0;
+}
+#endif
+
+/* A pair of probes that the program's author put there (USDT). */
+SEC("uprobe")
+int request_start(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *st = request_thread(task);
+	struct request_state *r;
+
+	if (!st || is_after_window())
+		return 0;
+	r = request_to_begin(st);
+	if (!r)
+		return 0;
+	if (r->is_active)
+		leave_request(r, bpf_ktime_get_ns());
+	r->func = bpf_get_attach_cookie(ctx);
+	r->has_sp = 0;
+	r->knows_site = 1;
+	begin_request(task, st, r);
+	return 0;
+}
+
+SEC("uprobe")
+int request_done(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *st = request_thread(task);
+	struct request_state *r = st ? request_of(st) : NULL;
+	struct offcpu_request_times at;
+	__u64 now;
+
+	if (!r || !r->is_active || r->func != (__u32)bpf_get_attach_cookie(ctx))
+		return 0;
+	now = request_now(task, st, &at);
+	if (now < window.stop_ns)
+		end_request(r, &at, now, false);
+	return 0;
+}
+
+/* From here on within the scheduler, where nothing comes between. */
+
+static __always_inline void move_total(struct offcpu_state_total *from, struct offcpu_state_total *to, const struct wait_parts *parts)
+{
+	from->count--;
+	from->preempted_ns -= parts->preempted_ns;
+	from->blocked_ns -= parts->blocked_ns;
+	from->runnable_ns -= parts->runnable_ns;
+	add_parts(to, parts);
+}
+
+/* A wait of a slow request is listed after all. */
+__noinline int list_kept_wait(struct thread_state *st, struct request_waits *waits, __u32 i)
+{
+	struct request_wait *w;
+	struct kept_wait kept;
+	__u64 since_ns;
+
+	if (!st || !waits || i >= OFFCPU_REQUEST_WAITS_MAX)
+		return 0;
+	w = &waits->wait[i];
+	sample_keep_alone(&w->parts, &kept);
+	move_total(&st->account.filtered, total_of(&st->account, w->state), &w->parts);
+	since_ns = st->since_ns;
+	st->since_ns = w->since_ns;	/* which is the wait's to sum_wait() */
+	if (!sum_wait(st, &w->key, &kept)) {
+		count_loss(OFFCPU_LOSS_WAIT_MAP, kept.duration_ns);
+		st->account.lost_ns += kept.duration_ns;
+	}
+	st->since_ns = since_ns;
+	return 0;
+}
+
+__noinline int list_kept_waits(struct thread_state *st, struct request_state *r)
+{
+	struct request_waits *waits;
+	__u32 number;
+
+	if (!cfg.want_requests || !cfg.request_slower_ns || !st || !r)
+		return 0;
+	number = st->request - 1;
+	waits = bpf_map_lookup_elem(&request_waits, &number);
+	for (__u32 i = 0; waits && i < OFFCPU_REQUEST_WAITS_MAX; i++) {
+		if (i >= r->due_cnt)
+			break;
+		list_kept_wait(st, waits, i);
+	}
+	r->due_cnt = r->wait_cnt = 0;
+	return 0;
+}
+
+#define RETURN_BYTES 96		/* as far behind the place that a call returns to its probe may lie */
+
+/* It has returned, but for the probe, to which it has not come, or whose program has not run. */
+static __always_inline bool is_returning(const struct request_state *r, __u64 ip, __u64 sp)
+{
+	return sp == r->sp + sizeof(__u64) && ip - r->ret <= RETURN_BYTES;
+}
+
+/* The thread goes off CPU; ip, sp: where it left its program. */
+__noinline int request_off(struct thread_state *st, __u64 ip, __u64 sp, bool is_last, __u64 now)
+{
+	struct request_state *r;
+
+	if (!cfg.want_requests || !st)
+		return 0;
+	r = request_of(st);
+	if (!r)
+		return 0;
+	if (r->due_cnt)
+		list_kept_waits(st, r);
+	if (r->is_active && (is_last || (is_above(r, sp) && !is_returning(r, ip, sp))))
+		leave_request(r, now);
+	return 0;
+}
+
+static __always_inline void request_switch_out(struct task_struct *task, struct thread_state *st, bool is_last, __u64 now)
+{
+	struct pt_regs *regs;
+
+	if (!cfg.want_requests || !st->request)
+		return;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+#ifdef __TARGET_ARCH_x86
+	request_off(st, regs ? regs->ip : 0, regs ? regs->sp : 0, is_last, now);
+#else
+	request_off(st, 0, 0, is_last, now);
+#endif
+}
+
+/* Of a thread that becomes another program. */
+static __always_inline void request_exec(struct thread_state *st, __u64 now)
+{
+	struct request_state *r = cfg.want_requests ? request_of(st) : NULL;
+
+	if (r && r->is_active)
+		leave_request(r, now);
+	if (r)
+		r->due_cnt = r->wait_cnt = 0;
+}
+
+/* A wait that was accounted as filtered is kept until its request is over.  A global function, as that one. */
+__noinline int keep_for_request(struct thread_state *st, const struct offcpu_wait_key *key, const struct kept_wait *kept)
+{
+	struct request_waits *waits;
+	struct request_state *r;
+	struct request_wait *w;
+	__u32 number, at;
+
+	if (!cfg.want_requests || !cfg.request_slower_ns || !st || !key || !kept)
+		return 0;
+	r = request_of(st);
+	number = st->request - 1;
+	waits = bpf_map_lookup_elem(&request_waits, &number);
+	if (!r || !waits || !r->is_active)
+		return 0;
+	at = r->wait_cnt;
+	if (at >= OFFCPU_REQUEST_WAITS_MAX) {
+		r->over_cnt++;
+		r->over_ns += kept->duration_ns;
+		return 0;
+	}
+	w = &waits->wait[at];
+	w->key = *key;
+	w->parts = kept->parts;
+	w->since_ns = st->since_ns;
+	w->state = st->state;
+	r->wait_cnt = at + 1;
+	return 0;
+}
+
+/* Of a wait that is open as the window ends: is it listed? */
+static __always_inline bool lists_open_wait(const struct thread_state *st, __u64 end)
+{
+	const struct request_state *r;
+
+	if (!cfg.want_requests)
+		return true;
+	r = request_of(st);
+	return r && r->is_active && r->start_ns <= end && end - r->start_ns >= cfg.request_slower_ns;
+}
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu request: what happens inside of calls of a function. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "base/proc_status.h"
+#include "base/process_ids.h"
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+#include "profile/profile_file.h"
+#include "render/text/request.h"
+#include "session/requests.h"
+
+#define INTERVAL_NS 1000000000ULL
+#define TOP_DEFAULT 3
+
+static const char description[] =
+	"Examples:\n"
+	"  offcpu request -p mariadbd dispatch_command       latency of queries, and what they wait for\n"
+	"  offcpu request -p mariadbd --slower 100ms dispatch_command\n"
+	"                                                    only waits of queries that took 100 ms or more\n"
+	"  offcpu request -p 1234 --line 'libpq:PQexec*'     a function of a library, one line a second\n"
+	"  offcpu request -p postgres usdt:postgresql:transaction-start,transaction-commit,transaction-abort\n"
+	"\n"
+	"FUNC is a name or a pattern, of C++ and Rust as people write it. BIN is a path, or the name of a library\n"
+	"that the process has mapped; without it, it is the program. A request is the outermost call on its thread.";
+
+struct request_options {
+	char *duration, *slower, *output;
+	gboolean line, quiet, json, every;
+	gint top;
+	uint64_t slower_ns;
+};
+
+struct requesting {
+	const struct request_options *options;
+	const struct request_plan *plan;
+	struct request_row *now, *then;	/* a row for each function */
+	uint64_t shown_ns;
+};
+
+static void read_rows(const struct requesting *q, const struct requests *requests)
+{
+	for (guint i = 0; i < q->plan->names->len; i++) {
+		q->now[i].name = q->plan->names->pdata[i];
+		q->now[i].file = q->plan->files->pdata[i];
+		requests_read(requests, i, &q->now[i].sum);
+	}
+}
+
+static void print_interval(struct requesting *q)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GDateTime) time = g_date_time_new_now_local();
+	g_autofree char *stamp = g_date_time_format(time, "%H:%M:%S");
+	guint cnt = q->plan->names->len;
+	g_autofree struct request_row *rows = g_memdup2(q->now, cnt * sizeof(*rows));
+
+	for (guint i = 0; i < cnt; i++) {
+		request_since(&q->now[i].sum, &q->then[i].sum, &rows[i].sum);
+		if (q->options->line)
+			request_line_text(text, stamp, &rows[i]);
+	}
+	if (!q->options->line)
+		request_interval_text(text, rows, cnt);
+	memcpy(q->then, q->now, cnt * sizeof(*q->then));
+	fwrite(text->str, 1, text->len, stdout);
+	fflush(stdout);
+}
+
+/* False: each of the processes that were asked for has ended. */
+static bool someone_lives(const GArray *pids)
+{
+	for (guint i = 0; pids && i < pids->len; i++) {
+		g_autofree char *path = g_strdup_printf("/proc/%u", g_array_index(pids, uint32_t, i));
+
+		if (access(path, F_OK) == 0)
+			return true;
+	}
+	return !pids;
+}
+
+static bool on_tick(struct run *run, uint64_t elapsed_ns)
+{
+	struct requesting *q = run->data;
+	uint64_t start_ns, stop_ns;
+
+	if (ferror(stdout))
+		return false;
+	if (elapsed_ns < q->shown_ns + INTERVAL_NS)
+		return true;
+	q->shown_ns = elapsed_ns - elapsed_ns % INTERVAL_NS;
+	if (!q->options->quiet && !q->options->json) {
+		read_rows(q, session_requests(run->session, &start_ns, &stop_ns));
+		print_interval(q);
+	}
+	if (someone_lives(run->target->collect.pids))
+		return true;
+	cmd_error("request", "the process has ended");
+	return false;
+}
+
+/* Children that a server has forked already are its as well as those that it will. */
+static void add_descendants(GArray *pids)
+{
+	g_autoptr(GArray) all = process_ids();
+	bool is_more = true;
+
+	while (is_more) {
+		is_more = false;
+		for (guint i = 0; i < all->len; i++) {
+			uint32_t pid = g_array_index(all, uint32_t, i), parent;
+			g_autofree char *path = g_strdup_printf("/proc/%u/status", pid), *status = NULL;
+			bool is_there = false, has_parent = false;
+
+			if (!g_file_get_contents(path, &status, NULL, NULL))
+				continue;
+			parent = (uint32_t)proc_status_number(status, "PPid");
+			for (guint k = 0; k < pids->len; k++) {
+				is_there |= g_array_index(pids, uint32_t, k) == pid;
+				has_parent |= g_array_index(pids, uint32_t, k) == parent;
+			}
+			if (is_there || !has_parent || pid == (uint32_t)getpid())
+				continue;
+			g_array_append_val(pids, pid);
+			is_more = true;
+		}
+	}
+}
+
+static int parse_own(struct request_options *o, struct run *run, const struct target *target)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!run_parse_duration(run, o->duration))
+		return EXIT_USAGE;
+	if (o->slower && (!parse_duration(o->slower, 1000000, &o->slower_ns, &error) || !o->slower_ns)) {
+		cmd_error("request", "--slower: %s", error ? error->message : "a time above 0 is wanted");
+		return EXIT_USAGE;
+	}
+	if (o->slower_ns && target->wakers_cnt > 1) {
+		cmd_error("request", "--slower goes with --wakers, not with a chain of them");
+		return EXIT_USAGE;
+	}
+	if (o->top < 0) {
+		cmd_error("request", "--top %d: a number of rows is wanted, 0 for all", o->top);
+		return EXIT_USAGE;
+	}
+	if (o->output && !profile_file_may_write(o->output, &error)) {
+		cmd_error("request", "%s", error->message);
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+/* "in requests of f, g, from 100ms on": for the recording. */
+static char *describe(const struct target *target, const struct requesting *q)
+{
+	g_autofree char *threads = target_describe(target);
+	GString *text = g_string_new(threads);
+
+	g_string_append_printf(text, "%swaits inside of requests: ", text->len ? ", " : "");
+	for (guint i = 0; i < q->plan->names->len; i++)
+		g_string_append_printf(text, "%s%s", i ? ", " : "", (const char *)q->plan->names->pdata[i]);
+	if (q->options->slower)
+		g_string_append_printf(text, ", of %s or more", q->options->slower);
+	return g_string_free(text, FALSE);
+}
+
+/* What the sums lack is told by the recording, too. */
+static void add_losses(struct profile *p, const struct offcpu_loss_count *counts)
+{
+	static const struct { const char *name, *help; bool is_loss; } words[OFFCPU_REQUEST_COUNT] = {
+#define X(id, text, help) [OFFCPU_REQUEST_##id] = { "request_" text, help, OFFCPU_REQUEST_##id != OFFCPU_REQUEST_NESTED },
+		OFFCPU_REQUEST_COUNTS(X)
+#undef X
+	};
+
+	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)
+		if (counts[i].count && words[i].is_loss && i != OFFCPU_REQUEST_AT_START && i != OFFCPU_REQUEST_AT_END)
+			profile_add_loss(p, words[i].name, words[i].help, counts[i].count, counts[i].time_ns);
+}
+
+static int finish(struct run *run, struct requesting *q, const char *command_line)
+{
+	const struct request_options *o = q->options;
+	struct offcpu_loss_count counts[OFFCPU_REQUEST_COUNT];
+	struct request_summary summary = { .rows = q->now, .rows_cnt = q->plan->names->len, .slower_ns = o->slower_ns, .counts = counts };
+	struct text_options text = { .top = (unsigned)o->top, .by = TOP_BY_STACK, .weight = WEIGHT_OFF_CPU,
+				     .colour = cmd_stdout_has_colour(), .width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0 };
+	g_autofree char *filters = describe(run->target, q), *why = NULL;
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(GError) error = NULL;
+	uint64_t start_ns, stop_ns;
+	const struct requests *requests = session_requests(run->session, &start_ns, &stop_ns);
+	int status = EXIT_OK;
+
+	read_rows(q, requests);
+	requests_read_counts(requests, start_ns, stop_ns, counts);
+	summary.start_ns = start_ns;
+	summary.duration_ns = stop_ns - start_ns;
+	summary.site_cnt = requests_site_cnt(requests);
+	summary.refused_cnt = requests_refused(requests, &summary.refused_why);
+	why = g_strdup(summary.refused_why);
+	summary.refused_why = why;
+	struct profile *p = session_take_profile(run->session);
+	session_unload(run->session);
+	p->info.command_line = profile_string(p, command_line);
+	p->info.filters = profile_string(p, filters);
+	add_losses(p, counts);
+	if (o->json) {
+		request_summary_json(out, &summary);
+	} else {
+		g_string_append_c(out, '\n');
+		request_summary_text(out, &summary, &text);
+		request_waits_text(out, p, o->slower_ns, &text);
+	}
+	fwrite(out->str, 1, out->len, stdout);
+	if (o->output && !profile_file_write(p, o->output, &error)) {
+		cmd_error("request", "%s", error->message);
+		status = EXIT_FAILED;
+	}
+	profile_free(p);
+	return status;
+}
+
+static int trace(struct run *run, struct requesting *q, const char *command_line)
+{
+	guint cnt = q->plan->names->len;
+	int status;
+
+	q->now = g_new0(struct request_row, cnt);
+	q->then = g_new0(struct request_row, cnt);
+	if (q->plan->has_go)
+		cmd_error("request", "warning: Go moves calls from thread to thread; what ends on another thread than it began on is not counted");
+	if (isatty(STDERR_FILENO) && !run->duration_ns)
+		fprintf(stderr, "Tracing requests. Ctrl-C ends it.\n");
+	if (q->options->line && !q->options->quiet && !q->options->json) {
+		g_autoptr(GString) text = g_string_new(NULL);
+
+		request_line_heading(text);
+		fputs(text->str, stdout);
+	}
+	status = run_session(run);
+	if (status == EXIT_OK)
+		status = finish(run, q, command_line);
+	g_free(q->now);
+	g_free(q->then);
+	return status;
+}
+
+int cmd_request(int argc, char **argv)
+{
+	struct target target = { 0 };
+	struct request_options o = { .top = TOP_DEFAULT };
+	struct requesting q = { .options = &o };
+	struct run run = { .name = "request", .target = &target, .on_tick = on_tick, .data = &q };
+	const GOptionEntry own[] = {
+		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &o.duration, "Stop after this (a bare number is s)", "TIME" },
+		{ "slower", 0, 0, G_OPTION_ARG_STRING, &o.slower, "Only waits of requests that take this or more (a bare number is ms)", "TIME" },
+		{ "line", 0, 0, G_OPTION_ARG_NONE, &o.line, "One line a second in place of the distribution", NULL },
+		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &o.quiet, "Nothing until the end", NULL },
+		{ "every", 0, 0, G_OPTION_ARG_NONE, &o.every, "Every function that a name or pattern matches", NULL },
+		{ "top", 0, 0, G_OPTION_ARG_INT, &o.top, "Stacks at the end, 0 for all (3)", "N" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output, "Write a recording of the waits inside of requests", "FILE" },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "The sums at the end, as JSON in integer nanoseconds", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	g_autofree char *arguments = g_strjoinv(" ", argv);
+	g_autofree char *command_line = g_strconcat("offcpu ", arguments, NULL);
+	struct request_plan *plan = NULL;
+	g_autoptr(GError) error = NULL;
+	int status = EXIT_OK;
+
+	target_cut_command(&target, &argc, argv);
+	target_fill_in(argc, argv);
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY, own);
+	if (!cmd_parse("request", "-p PID [BIN:]FUNC ... [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv, &status))
+		goto out;
+	status = EXIT_USAGE;
+	if (argc < 2) {
+		cmd_error("request", "which function is a request? [BIN:]FUNC is wanted");
+		goto out;
+	}
+	if ((status = target_resolve(&target, "request")) != EXIT_OK || (status = parse_own(&o, &run, &target)) != EXIT_OK)
+		goto out;
+	if (target.collect.pids) {
+		add_descendants(target.collect.pids);
+		target.collect.follow = true;
+	}
+	plan = request_plan_new(&argv[1], target.collect.pids, target.command ? target.command[0] : NULL, o.every, &error);
+	if (!plan) {
+		cmd_error("request", "%s", error->message);
+		status = EXIT_FAILED;
+		goto out;
+	}
+	q.plan = plan;
+	target.collect.requests = plan;
+	target.collect.request_slower_ns = o.slower_ns;
+	target.collect.may_raise = false;
+	status = trace(&run, &q, command_line);
+	if (status == EXIT_OK)
+		status = run_command_status(&run);
+out:
+	run_release(&run);
+	request_plan_free(plan);
+	target_release(&target);
+	g_free(o.duration);
+	g_free(o.slower);
+	g_free(o.output);
+	return status;
+}

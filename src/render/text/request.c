@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/request.h"
+
+#include <inttypes.h>
+
+#include "analyse/top.h"
+#include "render/text/style.h"
+#include "render/text/util.h"
+
+#define REASON_ROWS 6
+
+void request_interval_text(GString *s, const struct request_row *rows, unsigned cnt)
+{
+	for (unsigned i = 0; i < cnt; i++) {
+		uint64_t octaves[REQUEST_OCTAVES];
+
+		g_string_append_c(s, '\n');
+		text_safe(s, rows[i].name);
+		if (!rows[i].sum.all.count) {
+			g_string_append(s, ": no request ended\n");
+			continue;
+		}
+		g_string_append(s, " latency (ns):\n\n");
+		request_octaves(&rows[i].sum, octaves);
+		text_quantize(s, octaves, "");
+	}
+}
+
+void request_line_heading(GString *s)
+{
+	g_string_append_printf(s, "%-8s %10s %9s %9s %9s %9s  %s\n", "TIME", "REQUESTS", "MEAN", "P50", "P99", "MAX", "FUNCTION");
+}
+
+static void latency_cells(GString *s, const struct offcpu_request_sum *sum)
+{
+	const uint64_t times[] = { sum->all.count ? sum->all.wall_ns / sum->all.count : 0, request_percentile(sum, 0.5),
+				   request_percentile(sum, 0.99), sum->max_ns };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
+		g_string_append_c(s, ' ');
+		text_duration_cell(s, times[i], 9);
+	}
+}
+
+void request_line_text(GString *s, const char *time, const struct request_row *row)
+{
+	g_string_append_printf(s, "%-8s %10" PRIu64, time, (uint64_t)row->sum.all.count);
+	latency_cells(s, &row->sum);
+	g_string_append(s, "  ");
+	text_safe(s, row->name);
+	g_string_append_c(s, '\n');
+}
+
+static void part_cell(GString *s, const char *name, uint64_t ns, const struct offcpu_request_times *t)
+{
+	g_string_append_printf(s, "%s%s ", name[0] == 'o' ? "" : ", ", name);
+	text_duration(s, t->count ? ns / t->count : 0);
+	g_string_append_printf(s, " %.1f%%", text_percent(ns, t->wall_ns));
+}
+
+/* "on-CPU 1.2 ms 30%, blocked ..." of the mean request. */
+static void split_line(GString *s, const char *what, const struct offcpu_request_times *t)
+{
+	g_string_append(s, what);
+	part_cell(s, "on-CPU", t->on_cpu_ns, t);
+	part_cell(s, "blocked", t->blocked_ns, t);
+	part_cell(s, "runnable", t->runnable_ns, t);
+	part_cell(s, "preempted", t->preempted_ns, t);
+	g_string_append_c(s, '\n');
+}
+
+static void row_text(GString *s, const struct request_summary *r, const struct request_row *row, const struct text_options *o)
+{
+	const struct offcpu_request_sum *sum = &row->sum;
+
+	g_string_append(s, text_bold(o));
+	text_safe(s, row->name);
+	g_string_append(s, text_plain(o));
+	g_string_append(s, " (");
+	text_safe(s, row->file);
+	g_string_append(s, "): ");
+	text_thousands(s, sum->all.count);
+	g_string_append_printf(s, " request%s in ", sum->all.count == 1 ? "" : "s");
+	text_duration(s, r->duration_ns);
+	if (r->duration_ns)
+		g_string_append_printf(s, ", %.1f a second", (double)sum->all.count * 1e9 / (double)r->duration_ns);
+	g_string_append_c(s, '\n');
+	if (!sum->all.count)
+		return;
+	g_string_append(s, "  latency: mean ");
+	text_duration(s, sum->all.wall_ns / sum->all.count);
+	const struct { const char *name; double share; } points[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p99.9", 0.999 } };
+	for (size_t i = 0; i < G_N_ELEMENTS(points); i++) {
+		g_string_append_printf(s, ", %s ", points[i].name);
+		text_duration(s, request_percentile(sum, points[i].share));
+	}
+	g_string_append(s, ", max ");
+	text_duration(s, sum->max_ns);
+	g_string_append_c(s, '\n');
+	split_line(s, "  the mean one: ", &sum->all);
+	if (sum->unwound_cnt) {
+		g_string_append(s, "  ended by an exception: ");
+		text_thousands(s, sum->unwound_cnt);
+		g_string_append_c(s, '\n');
+	}
+	if (!r->slower_ns)
+		return;
+	g_string_append(s, "  of ");
+	text_duration(s, r->slower_ns);
+	g_string_append(s, " or more: ");
+	text_thousands(s, sum->slow.count);
+	g_string_append_c(s, '\n');
+	if (sum->slow.count)
+		split_line(s, "  the mean slow one: ", &sum->slow);
+}
+
+static void counts_text(GString *s, const struct request_summary *r, const struct text_options *o)
+{
+	static const char *const words[OFFCPU_REQUEST_COUNT] = {
+#define X(id, name, help) [OFFCPU_REQUEST_##id] = help,
+		OFFCPU_REQUEST_COUNTS(X)
+#undef X
+	};
+	bool has_title = false;
+
+	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++) {
+		if (!r->counts[i].count)
+			continue;
+		if (!has_title)
+			g_string_append_printf(s, "%sNot in these sums, or not in full:%s\n", text_dim(o), text_plain(o));
+		has_title = true;
+		g_string_append(s, "  ");
+		text_thousands(s, r->counts[i].count);
+		if (r->counts[i].time_ns) {
+			g_string_append(s, " (");
+			text_duration(s, r->counts[i].time_ns);
+			g_string_append_c(s, ')');
+		}
+		g_string_append_printf(s, " %s\n", words[i]);
+	}
+	if (!r->refused_cnt)
+		return;
+	g_string_append_printf(s, "%swarning: at %u place%s that requests return to there can be no probe, so those are not counted: ",
+			       text_warn(o), r->refused_cnt, r->refused_cnt == 1 ? "" : "s");
+	text_safe(s, r->refused_why);
+	g_string_append_printf(s, "%s\n", text_plain(o));
+}
+
+void request_summary_text(GString *s, const struct request_summary *r, const struct text_options *options)
+{
+	for (unsigned i = 0; i < r->rows_cnt; i++)
+		row_text(s, r, &r->rows[i], options);
+	counts_text(s, r, options);
+}
+
+static void reasons_text(GString *s, const struct top *reasons, const struct text_options *o)
+{
+	for (guint i = 0; i < reasons->rows->len && i < REASON_ROWS; i++) {
+		const struct top_row *row = &g_array_index(reasons->rows, struct top_row, i);
+
+		if (!row->weight)
+			break;
+		g_string_append(s, "  ");
+		text_duration_cell(s, row->weight, 9);
+		g_string_append_printf(s, " %6.1f%%  ", text_percent(row->weight, reasons->sum));
+		text_safe_cut(s, row->name, text_room(o, 22));
+		g_string_append_printf(s, ", %" PRIu64 " wait%s\n", row->count, row->count == 1 ? "" : "s");
+	}
+}
+
+void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns, const struct text_options *options)
+{
+	struct top *reasons = top_new(p, NULL, TOP_BY_REASON, WEIGHT_OFF_CPU), *stacks = top_new(p, NULL, TOP_BY_STACK, WEIGHT_OFF_CPU);
+
+	/* of what lies inside of requests, not of all time of the threads */
+	stacks->whole = stacks->sum;
+	if (!stacks->sum) {
+		g_string_append(s, slower_ns ? "\nNo wait inside of slow requests.\n" : "\nNo wait inside of requests.\n");
+	} else {
+		g_string_append_printf(s, "\n%sOff CPU inside of %srequests, ", text_bold(options), slower_ns ? "slow " : "");
+		text_duration(s, stacks->sum);
+		g_string_append_printf(s, ":%s\n", text_plain(options));
+		reasons_text(s, reasons, options);
+		text_top(s, p, stacks, options);
+	}
+	top_free(reasons);
+	top_free(stacks);
+}
+
+static void times_json(GString *s, const char *name, const struct offcpu_request_times *t)
+{
+	g_string_append_printf(s, "\"%s\":{\"count\":%" PRIu64 ",\"wall_ns\":%" PRIu64 ",\"on_cpu_ns\":%" PRIu64 ",\"blocked_ns\":%" PRIu64
+			       ",\"runnable_ns\":%" PRIu64 ",\"preempted_ns\":%" PRIu64 "}", name, (uint64_t)t->count, (uint64_t)t->wall_ns,
+			       (uint64_t)t->on_cpu_ns, (uint64_t)t->blocked_ns, (uint64_t)t->runnable_ns, (uint64_t)t->preempted_ns);
+}
+
+/* Names hold what a file's author wrote. */
+static void string_json(GString *s, const char *text)
+{
+	g_autofree char *valid = g_utf8_make_valid(text, -1);
+
+	g_string_append_c(s, '"');
+	for (const char *c = valid; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			g_string_append_c(s, '\\');
+		if ((unsigned char)*c < 0x20)
+			g_string_append_printf(s, "\\u%04x", (unsigned)*c);
+		else
+			g_string_append_c(s, *c);
+	}
+	g_string_append_c(s, '"');
+}
+
+static void row_json(GString *s, const struct request_row *row)
+{
+	const struct offcpu_request_sum *sum = &row->sum;
+	bool is_first = true;
+
+	g_string_append(s, "{\"function\":");
+	string_json(s, row->name);
+	g_string_append(s, ",\"file\":");
+	string_json(s, row->file);
+	g_string_append_c(s, ',');
+	times_json(s, "requests", &sum->all);
+	g_string_append_c(s, ',');
+	times_json(s, "slow", &sum->slow);
+	g_string_append_printf(s, ",\"unwound\":%" PRIu64 ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"latency_ns\":[",
+			       (uint64_t)sum->unwound_cnt, request_percentile(sum, 0.5), request_percentile(sum, 0.99), (uint64_t)sum->max_ns);
+	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++) {
+		if (!sum->hist[i])
+			continue;
+		g_string_append_printf(s, "%s[%" PRIu64 ",%" PRIu64 "]", is_first ? "" : ",", request_slot_low(i), (uint64_t)sum->hist[i]);
+		is_first = false;
+	}
+	g_string_append(s, "]}");
+}
+
+void request_summary_json(GString *s, const struct request_summary *r)
+{
+	static const char *const names[OFFCPU_REQUEST_COUNT] = {
+#define X(id, name, help) [OFFCPU_REQUEST_##id] = name,
+		OFFCPU_REQUEST_COUNTS(X)
+#undef X
+	};
+
+	g_string_append_printf(s, "{\"schema\":1,\"start_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64 ",\"slower_ns\":%" PRIu64 ",\"functions\":[", r->start_ns, r->duration_ns,
+			       r->slower_ns);
+	for (unsigned i = 0; i < r->rows_cnt; i++) {
+		g_string_append(s, i ? "," : "");
+		row_json(s, &r->rows[i]);
+	}
+	g_string_append(s, "],\"not_counted\":{");
+	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)
+		g_string_append_printf(s, "%s\"%s\":{\"count\":%" PRIu64 ",\"time_ns\":%" PRIu64 "}", i ? "," : "", names[i],
+				       (uint64_t)r->counts[i].count, (uint64_t)r->counts[i].time_ns);
+	g_string_append_printf(s, "},\"return_sites\":%u,\"return_sites_refused\":%u}\n", r->site_cnt, r->refused_cnt);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_REQUEST_H
+#define RENDER_REQUEST_H
+
+#include "analyse/requests.h"
+#include "render/text/text.h"
+
+/* Requests for people: while they are traced, and at the end. */
+
+struct request_row {
+	const char *name, *file;	/* not escaped */
+	struct offcpu_request_sum sum;
+};
+
+/* "dispatch_command latency (ns):" and its distribution as DTrace draws it; of several functions one after the other. */
+void request_interval_text(GString *s, const struct request_row *rows, unsigned cnt);
+
+/* One line: name, count, mean, p50, p99, max; and the heading of such lines. */
+void request_line_heading(GString *s);
+void request_line_text(GString *s, const char *time, const struct request_row *row);
+
+struct request_summary {
+	const struct request_row *rows;
+	unsigned rows_cnt;
+	uint64_t start_ns, duration_ns;	/* of the window; the first by CLOCK_MONOTONIC */
+	uint64_t slower_ns;	/* 0: all requests' waits are listed */
+	const struct offcpu_loss_count *counts;	/* OFFCPU_REQUEST_COUNT of them */
+	unsigned site_cnt, refused_cnt;
+	const char *refused_why;	/* may be NULL */
+};
+
+/* Calls, latencies, what a request's time is made of, what is in no sum. */
+void request_summary_text(GString *s, const struct request_summary *r, const struct text_options *options);
+/* The waits inside of requests: p has no others.  slower_ns: as above. */
+void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns, const struct text_options *options);
+/* All of the summary, in integer nanoseconds, as one line. */
+void request_summary_json(GString *s, const struct request_summary *r);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SESSION_REQUEST_PLAN_H
+#define SESSION_REQUEST_PLAN_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the user calls a request, found in the files of the processes: docs/requests.md. */
+
+enum request_probe_kind { REQUEST_ENTER, REQUEST_CATCH, REQUEST_START, REQUEST_DONE };
+
+struct request_probe {
+	int fd;			/* of the file, O_PATH; the plan's */
+	enum request_probe_kind kind;
+	uint32_t func;		/* of plan->names */
+	uint64_t offset, semaphore;
+	const char *what;	/* for messages: the plan's */
+};
+
+struct request_plan {
+	GPtrArray *names;	/* char *, by number: "dispatch_command" */
+	GPtrArray *files;	/* char *, of each the file's name */
+	GArray *probes;		/* struct request_probe */
+	bool has_go;		/* a program that moves its calls from thread to thread */
+	bool has_functions;	/* whose return is to be found */
+	/* private */
+	GArray *fds;
+	GPtrArray *strings;
+};
+
+/*
+ * specs: "[BIN:]FUNC", "usdt:BIN:PROVIDER:START,DONE[,DONE]".  BIN is a path, or the name of a file that the processes have
+ * mapped; without it, it is what they execute, or `program`.  every: a pattern may match many functions.
+ */
+struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every, GError **error);
+void request_plan_free(struct request_plan *p);	/* NULL is fine */
+
+#endif

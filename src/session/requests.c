@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "session/requests.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attach/error.h"
+#include "attach/insn_x86.h"
+#include "attach/probe.h"
+#include "base/hash.h"
+#include "symbolize/process/fileopen.h"
+#include "symbolize/process/maps.h"
+#include "offcpu.skel.h"
+
+#define STATES_MIN 256U
+#define STATES_MAX 8192U
+#define SITES_MAX 16384U
+#define MAPS_MAX_BYTES (64 << 20)
+#define CODE_BYTES 96
+
+/* As laid out in bpf/request.bpf.h: what user space reads of it. */
+struct state_head {
+	uint32_t is_taken, func;
+	uint8_t is_active, has_sp, knows_site, pad;
+	uint32_t wait_cnt, due_cnt, over_cnt;
+	uint64_t over_ns;
+	uint64_t sp, ret, start_ns;
+};
+
+struct site_key {
+	uint64_t dev, ino, offset;
+};
+
+struct requests {
+	struct offcpu_bpf *skel;
+	const struct request_plan *plan;
+	struct probe_set *probes;
+	GHashTable *sites;	/* struct site_key -> whether there is a probe, + 1 */
+	unsigned site_cnt, refused_cnt;
+	char *refused_why;
+};
+
+static guint site_hash(gconstpointer p)
+{
+	const struct site_key *k = p;
+
+	return hash_end(hash_more(hash_more(k->dev, k->ino), k->offset));
+}
+
+static gboolean site_equal(gconstpointer a, gconstpointer b)
+{
+	const struct site_key *x = a, *y = b;
+
+	return x->dev == y->dev && x->ino == y->ino && x->offset == y->offset;
+}
+
+static void select_parts(struct offcpu_bpf *skel, bool wanted, bool keeps_waits)
+{
+	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums, skel->maps.request_counts,
+					 skel->maps.request_sites };
+	struct bpf_program *prog;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(maps); i++)
+		bpf_map__set_autocreate(maps[i], wanted);
+	bpf_map__set_autocreate(skel->maps.request_waits, wanted && keeps_waits);
+	bpf_object__for_each_program(prog, skel->obj) {
+		if (!g_str_has_prefix(bpf_program__name(prog), "request_"))
+			continue;
+		bpf_program__set_autoload(prog, wanted);
+		if (wanted)
+			probe_prepare(prog);
+	}
+}
+
+struct requests *requests_new(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, unsigned thread_cnt)
+{
+	struct offcpu_config *cfg = (struct offcpu_config *)&skel->rodata->cfg;
+	struct requests *r;
+
+	select_parts(skel, plan != NULL, keeps_waits);
+	if (!plan)
+		return NULL;
+	r = g_new0(struct requests, 1);
+	r->skel = skel;
+	r->plan = plan;
+	r->sites = g_hash_table_new_full(site_hash, site_equal, g_free, NULL);
+	cfg->requests_max = CLAMP(2 * thread_cnt, STATES_MIN, STATES_MAX);
+	bpf_map__set_max_entries(skel->maps.request_states, cfg->requests_max);
+	if (keeps_waits)
+		bpf_map__set_max_entries(skel->maps.request_waits, cfg->requests_max);
+	bpf_map__set_max_entries(skel->maps.request_sums, plan->names->len);
+	return r;
+}
+
+void requests_free(struct requests *r)
+{
+	if (!r)
+		return;
+	probe_set_free(r->probes);
+	g_hash_table_destroy(r->sites);
+	g_free(r->refused_why);
+	g_free(r);
+}
+
+static const struct bpf_program *program_of(const struct offcpu_bpf *skel, enum request_probe_kind kind)
+{
+	switch (kind) {
+	case REQUEST_ENTER:
+		return skel->progs.request_enter;
+	case REQUEST_CATCH:
+		return skel->progs.request_catch;
+	case REQUEST_START:
+		return skel->progs.request_start;
+	case REQUEST_DONE:
+		return skel->progs.request_done;
+	}
+	return NULL;
+}
+
+/* Those from i on that lie in one file and take one program; how many. */
+static guint alike(const GArray *probes, guint i)
+{
+	const struct request_probe *first = &g_array_index(probes, struct request_probe, i);
+	guint cnt = 1;
+
+	for (; i + cnt < probes->len; cnt++) {
+		const struct request_probe *p = &g_array_index(probes, struct request_probe, i + cnt);
+
+		if (p->fd != first->fd || p->kind != first->kind)
+			break;
+	}
+	return cnt;
+}
+
+bool requests_attach(struct requests *r, GError **error)
+{
+	const GArray *probes = r->plan->probes;
+
+	r->probes = probe_set_new();
+	for (guint i = 0, cnt; i < probes->len; i += cnt) {
+		const struct request_probe *p = &g_array_index(probes, struct request_probe, i);
+		g_autofree struct probe_point *points = NULL;
+		int err;
+
+		cnt = alike(probes, i);
+		points = g_new0(struct probe_point, cnt);
+		for (guint k = 0; k < cnt; k++)
+			points[k] = (struct probe_point){ .offset = p[k].offset, .semaphore = p[k].semaphore, .cookie = p[k].func };
+		err = probe_set_add(r->probes, program_of(r->skel, p->kind), p->fd, points, cnt);
+		if (err && p->kind != REQUEST_CATCH) {
+			g_autofree char *what = g_strdup_printf("the kernel refuses a probe on %s%s", p->what, cnt > 1 ? " or one beside it" : "");
+
+			attach_set_error(error, err, what);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The file mapped at addr of a process: an O_PATH descriptor, and the offset there; or -1. */
+static int file_at(uint32_t pid, uint64_t addr, uint64_t *ret_offset, struct stat *ret_stat)
+{
+	size_t len;
+	g_autofree char *path = g_strdup_printf("/proc/%" PRIu32 "/maps", pid), *text = file_read_text(path, MAPS_MAX_BYTES, &len);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+
+	for (guint i = 0; lines && i < lines->len; i++) {
+		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
+
+		if (addr < line->start || addr >= line->end)
+			continue;
+		if (!line->inode)
+			break;
+		*ret_offset = addr - line->start + line->pgoff;
+		return file_hold_line("/proc", pid, line, true, ret_stat);
+	}
+	return -1;
+}
+
+static uint64_t cheapest_place(int held_fd, uint64_t offset)
+{
+#ifdef __x86_64__
+	uint8_t code[CODE_BYTES];
+	int fd = file_open_held(held_fd);
+	ssize_t n = fd < 0 ? -1 : pread(fd, code, sizeof(code), (off_t)offset);
+
+	if (fd >= 0)
+		close(fd);
+	return offset + (n > 0 ? insn_return_place(code, (size_t)n) : 0);
+#else
+	(void)held_fd;
+	return offset;
+#endif
+}
+
+static void refuse(struct requests *r, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void refuse(struct requests *r, const char *format, ...)
+{
+	va_list args;
+
+	r->refused_cnt++;
+	g_free(r->refused_why);
+	va_start(args, format);
+	r->refused_why = g_strdup_vprintf(format, args);
+	va_end(args);
+}
+
+/* False: there can be none. */
+static bool probe_site(struct requests *r, const struct offcpu_request_site *site)
+{
+	struct probe_point point = { 0 };
+	struct site_key key;
+	struct stat st;
+	uint64_t offset;
+	gpointer known;
+	int fd = file_at(site->pid, site->addr, &offset, &st), err;
+
+	if (fd < 0) {
+		refuse(r, "PID %" PRIu32 " has no file mapped where a request returns to", site->pid);
+		return false;
+	}
+	key = (struct site_key){ .dev = st.st_dev, .ino = st.st_ino, .offset = offset };
+	if (g_hash_table_lookup_extended(r->sites, &key, NULL, &known)) {
+		close(fd);
+		return GPOINTER_TO_INT(known) > 1;
+	}
+	point.offset = cheapest_place(fd, offset);
+	err = probe_set_add(r->probes, r->skel->progs.request_return, fd, &point, 1);
+	if (err)
+		refuse(r, "the kernel refuses a probe at a place that a request returns to: %s", g_strerror(-err));
+	close(fd);
+	g_hash_table_insert(r->sites, g_memdup2(&key, sizeof(key)), GINT_TO_POINTER(err ? 1 : 2));
+	return !err;
+}
+
+void requests_take_site(struct requests *r, const void *record, size_t size)
+{
+	const struct offcpu_rec_request_site *rec = record;
+	uint32_t state;
+
+	if (!r || !r->probes || size < sizeof(*rec) || g_hash_table_size(r->sites) >= SITES_MAX)
+		return;
+	r->site_cnt++;
+	state = probe_site(r, &rec->site) ? OFFCPU_SITE_PROBED : OFFCPU_SITE_REFUSED;
+	bpf_map_update_elem(bpf_map__fd(r->skel->maps.request_sites), &rec->site, &state, BPF_ANY);
+}
+
+unsigned requests_site_cnt(const struct requests *r)
+{
+	return r->site_cnt;
+}
+
+unsigned requests_refused(const struct requests *r, const char **ret_why)
+{
+	*ret_why = r->refused_why;
+	return r->refused_cnt;
+}
+
+static void add_times(struct offcpu_request_times *sum, const struct offcpu_request_times *one)
+{
+	sum->count += one->count;
+	sum->wall_ns += one->wall_ns;
+	sum->on_cpu_ns += one->on_cpu_ns;
+	sum->blocked_ns += one->blocked_ns;
+	sum->runnable_ns += one->runnable_ns;
+	sum->preempted_ns += one->preempted_ns;
+}
+
+void requests_read(const struct requests *r, uint32_t func, struct offcpu_request_sum *ret_sum)
+{
+	int cpus = libbpf_num_possible_cpus();
+	g_autofree struct offcpu_request_sum *each = g_new0(struct offcpu_request_sum, (size_t)MAX(cpus, 1));
+
+	*ret_sum = (struct offcpu_request_sum){ 0 };
+	if (bpf_map_lookup_elem(bpf_map__fd(r->skel->maps.request_sums), &func, each))
+		return;
+	for (int i = 0; i < cpus; i++) {
+		add_times(&ret_sum->all, &each[i].all);
+		add_times(&ret_sum->slow, &each[i].slow);
+		ret_sum->unwound_cnt += each[i].unwound_cnt;
+		ret_sum->max_ns = MAX(ret_sum->max_ns, each[i].max_ns);
+		for (unsigned k = 0; k < OFFCPU_REQUEST_SLOTS; k++)
+			ret_sum->hist[k] += each[i].hist[k];
+	}
+}
+
+void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
+			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT])
+{
+	const struct bpf_map *states = r->skel->maps.request_states;
+	g_autofree char *bytes = g_malloc(bpf_map__value_size(states));
+	const struct state_head *head = (const void *)bytes;
+
+	for (uint32_t i = 0; i < OFFCPU_REQUEST_COUNT; i++) {
+		ret_counts[i] = (struct offcpu_loss_count){ 0 };
+		bpf_map_lookup_elem(bpf_map__fd(r->skel->maps.request_counts), &i, &ret_counts[i]);
+	}
+	for (uint32_t i = 0; i < bpf_map__max_entries(states); i++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(states), &i, bytes) || !head->is_taken)
+			continue;
+		if (head->due_cnt)
+			ret_counts[OFFCPU_REQUEST_UNTIL_END].count++;
+		if (!head->is_active)
+			continue;
+		if (head->start_ns < start_ns) {
+			ret_counts[OFFCPU_REQUEST_AT_START].count++;
+		} else if (head->start_ns < stop_ns) {
+			ret_counts[OFFCPU_REQUEST_AT_END].count++;
+			ret_counts[OFFCPU_REQUEST_AT_END].time_ns += stop_ns - head->start_ns;
+		}
+	}
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/elf/functions.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/elf_file.h"
+#include "symbolize/elf/debug_file.h"
+#include "symbolize/names/demangle.h"
+
+#define DEBUG_DIR "/usr/lib/debug"
+#define TABLE_MAX_BYTES (UINT64_C(1) << 30)
+#define NAME_MAX_BYTES 4096
+#define SECTIONS_MAX 65536
+#define FOUND_MAX 65536
+
+bool elf_function_is_glob(const char *pattern)
+{
+	return strpbrk(pattern, "*?[") != NULL;
+}
+
+/* Where a name ends and its parameters begin. */
+static size_t name_length(const char *whole)
+{
+	int depth = 0;
+
+	for (const char *p = whole; *p; p++) {
+		if (g_str_has_prefix(p, "(anonymous namespace)")) {
+			p += strlen("(anonymous namespace)") - 1;
+		} else if (g_str_has_prefix(p, "operator")) {
+			p += strlen("operator");
+			while (*p && strchr("<>()-=+*/%^&|~!,[]", *p) && (*p != '(' || p[1] == ')'))
+				p++;
+			p--;
+		} else if (*p == '<') {
+			depth++;
+		} else if (*p == '>') {
+			depth--;
+		} else if (*p == '(' && depth == 0) {
+			return (size_t)(p - whole);
+		}
+	}
+	return strlen(whole);
+}
+
+/* "void A::f<int>(int) [clone .x]" -> "A::f<int>". */
+static char *without_parameters(const char *whole)
+{
+	g_autofree char *name = g_strndup(whole, name_length(whole));
+	const char *start = name;
+	int depth = 0;
+
+	for (const char *p = name; *p; p++) {
+		if (g_str_has_prefix(p, "operator"))
+			break;
+		depth += (*p == '<') - (*p == '>');
+		if (*p == ' ' && depth == 0)
+			start = p + 1;
+	}
+	return g_str_has_prefix(start, "namespace)") ? g_strdup(name) : g_strdup(start);
+}
+
+/* "A::f<int>" -> "A::f". */
+static char *without_template(const char *name)
+{
+	size_t len = strlen(name);
+	int depth = 0;
+
+	if (!len || name[len - 1] != '>' || strstr(name, "operator"))
+		return NULL;
+	for (size_t i = len; i-- > 0;) {
+		depth += (name[i] == '>') - (name[i] == '<');
+		if (depth == 0)
+			return i ? g_strndup(name, i) : NULL;
+	}
+	return NULL;
+}
+
+static bool is_match(const char *pattern, bool is_glob, const char *name)
+{
+	return name && (is_glob ? fnmatch(pattern, name, 0) == 0 : strcmp(pattern, name) == 0);
+}
+
+/* What must be in a linker's name whatever it was mangled by: the last word of the pattern. */
+static char *needle_of(const char *pattern)
+{
+	size_t end = name_length(pattern), start;
+
+	if (elf_function_is_glob(pattern) || strstr(pattern, "operator") || strchr(pattern, '~'))
+		return g_strdup("");
+	if (memchr(pattern, '<', end))
+		end = (size_t)((const char *)memchr(pattern, '<', end) - pattern);
+	for (start = end; start && (g_ascii_isalnum(pattern[start - 1]) || pattern[start - 1] == '_'); start--)
+		;
+	return g_strndup(pattern + start, end - start);
+}
+
+struct search {
+	struct elf_functions *to;
+	const char *pattern;
+	char *needle;
+	bool is_glob;
+	const struct elf_segment *segments;
+	size_t segment_cnt;
+};
+
+static bool offset_of(const struct elf_segment *segments, size_t cnt, uint64_t addr, uint64_t *ret_off)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (addr < segments[i].vaddr || addr - segments[i].vaddr >= segments[i].size)
+			continue;
+		*ret_off = addr - segments[i].vaddr + segments[i].off;
+		return true;
+	}
+	return false;
+}
+
+/* The linker's name without a version; NULL: a part of a function, or none. */
+static char *linkers_name(const char *raw)
+{
+	const char *at = strchr(raw + 1, '@'), *dot = strchr(raw + 1, '.');
+	char *name;
+
+	if (!raw[0] || raw[0] == '.' || strstr(raw, ".cold") || strstr(raw, ".part.") || strlen(raw) > NAME_MAX_BYTES)
+		return NULL;
+	name = at ? g_strndup(raw, (size_t)(at - raw)) : g_strdup(raw);
+	/* GCC's copies of one function, ".isra.0", ".constprop.0"; in Go's names dots are everywhere */
+	if (dot && (g_str_has_prefix(dot, ".isra.") || g_str_has_prefix(dot, ".constprop.") || g_str_has_prefix(dot, ".lto_priv.")))
+		name[dot - raw] = 0;
+	return name;
+}
+
+static void take_symbol(struct search *s, const GElf_Sym *sym, const char *raw)
+{
+	g_autofree char *linkers = NULL, *whole = NULL, *name = NULL, *plain = NULL;
+	struct elf_function f = { .addr = sym->st_value, .size = sym->st_size };
+
+	if (s->to->list->len >= FOUND_MAX || !strstr(raw, s->needle) || !(linkers = linkers_name(raw)))
+		return;
+	whole = demangle(linkers);
+	if (!whole)
+		whole = g_strdup(linkers);
+	name = without_parameters(whole);
+	plain = without_template(name);
+	if (!is_match(s->pattern, s->is_glob, linkers) && !is_match(s->pattern, s->is_glob, whole) &&
+	    !is_match(s->pattern, s->is_glob, name) && !is_match(s->pattern, s->is_glob, plain))
+		return;
+	if (!offset_of(s->segments, s->segment_cnt, f.addr, &f.off))
+		return;
+	f.name = g_steal_pointer(&name);
+	f.whole = g_steal_pointer(&whole);
+	g_array_append_val(s->to->list, f);
+}
+
+/* Of a section of symbols; false: it is damaged, or too large. */
+static bool search_symbols(struct search *s, const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Scn *names_scn = elf_getscn(file->elf, sh->sh_link);
+	Elf_Data *data, *names;
+	GElf_Shdr names_sh;
+	size_t cnt;
+
+	if (!names_scn || !gelf_getshdr(names_scn, &names_sh) || sh->sh_size > TABLE_MAX_BYTES || names_sh.sh_size > TABLE_MAX_BYTES ||
+	    (sh->sh_flags | names_sh.sh_flags) & SHF_COMPRESSED)
+		return false;
+	data = elf_getdata(scn, NULL);
+	names = elf_rawdata(names_scn, NULL);
+	if (!data || !data->d_buf || !names || !names->d_buf || !names->d_size || ((const char *)names->d_buf)[names->d_size - 1])
+		return false;
+	cnt = data->d_size / MAX(gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT), 1);
+	for (size_t i = 1; i < cnt && i < INT_MAX; i++) {
+		GElf_Sym sym;
+
+		if (gelf_getsym(data, (int)i, &sym) && sym.st_shndx != SHN_UNDEF && GELF_ST_TYPE(sym.st_info) == STT_FUNC &&
+		    sym.st_name < names->d_size)
+			take_symbol(s, &sym, (const char *)names->d_buf + sym.st_name);
+	}
+	return true;
+}
+
+static bool has_text(const void *bytes, size_t len, const char *word)
+{
+	size_t word_len = strlen(word) + 1;	/* with the byte that ends it */
+
+	for (const char *p = bytes, *end = p + len; p < end;) {
+		const char *found = memmem(p, (size_t)(end - p), word, word_len);
+
+		if (!found)
+			return false;
+		if (found == (const char *)bytes || !found[-1])
+			return true;
+		p = found + 1;
+	}
+	return false;
+}
+
+/* Debug information has a name for what is inlined everywhere, too. */
+static void look_for_name(struct search *s, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data;
+
+	if (sh->sh_size > TABLE_MAX_BYTES || !*s->needle)
+		return;
+	if (sh->sh_flags & SHF_COMPRESSED && elf_compress(scn, 0, 0) < 0)
+		return;
+	data = elf_rawdata(scn, NULL);
+	if (data && data->d_buf && has_text(data->d_buf, data->d_size, s->needle))
+		s->to->is_named_elsewhere = true;
+}
+
+static void search_file(struct search *s, const struct elf_file *file)
+{
+	Elf_Scn *scn = NULL;
+	size_t cnt = 0;
+
+	while ((scn = elf_nextscn(file->elf, scn)) && cnt++ < SECTIONS_MAX) {
+		const char *name;
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		name = elf_file_section_name(file, &sh);
+		if (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)
+			s->to->has_symbols |= search_symbols(s, file, scn, &sh) && sh.sh_type == SHT_SYMTAB;
+		else if (g_strcmp0(name, ".gopclntab") == 0)
+			s->to->is_go = true;
+		else if (g_strcmp0(name, ".debug_str") == 0 && !s->to->list->len)
+			look_for_name(s, scn, &sh);
+	}
+}
+
+/* The separate debug file has the symbols of a stripped one. */
+static void search_debug_file(struct search *s, int fd, const char *path)
+{
+	struct elf_table *t = elf_table_read(fd, NULL);
+	g_autoptr(GPtrArray) paths = t ? debug_file_paths(t, path, DEBUG_DIR) : NULL;
+	bool is_found = false;
+
+	for (guint i = 0; paths && i < paths->len && !is_found; i++) {
+		int debug_fd = open(paths->pdata[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		struct elf_table *debug = debug_fd < 0 ? NULL : debug_file_read(t, debug_fd);
+		struct elf_file file;
+
+		if (debug && elf_file_open_debug(&file, debug_fd, NULL)) {
+			search_file(s, &file);
+			elf_file_close(&file);
+			is_found = true;
+		}
+		elf_table_free(debug);
+		if (debug_fd >= 0)
+			close(debug_fd);
+	}
+	elf_table_free(t);
+}
+
+static void function_clear(gpointer data)
+{
+	struct elf_function *f = data;
+
+	g_free(f->name);
+	g_free(f->whole);
+}
+
+static gint by_address(gconstpointer a, gconstpointer b)
+{
+	const struct elf_function *x = a, *y = b;
+
+	return x->addr != y->addr ? (x->addr > y->addr) - (x->addr < y->addr) : g_strcmp0(x->whole, y->whole);
+}
+
+static void sort_out(GArray *list)
+{
+	guint kept = 0;
+
+	g_array_sort(list, by_address);
+	for (guint i = 0; i < list->len; i++) {
+		struct elf_function *f = &g_array_index(list, struct elf_function, i);
+
+		if (kept && g_array_index(list, struct elf_function, kept - 1).addr == f->addr) {
+			function_clear(f);
+			continue;
+		}
+		if (kept != i)
+			g_array_index(list, struct elf_function, kept) = *f;
+		kept++;
+	}
+	/* those behind are moved or freed */
+	g_array_set_clear_func(list, NULL);
+	g_array_set_size(list, kept);
+	g_array_set_clear_func(list, function_clear);
+}
+
+bool elf_functions_find(struct elf_functions *f, int fd, const char *path, const char *pattern, GError **error)
+{
+	struct search s = { .to = f, .pattern = pattern, .is_glob = elf_function_is_glob(pattern) };
+	struct elf_file file;
+
+	*f = (struct elf_functions){ .list = g_array_new(FALSE, FALSE, sizeof(struct elf_function)) };
+	g_array_set_clear_func(f->list, function_clear);
+	if (!elf_file_open(&file, fd, error)) {
+		elf_file_close(&file);
+		elf_functions_clear(f);
+		return false;
+	}
+	f->machine = file.machine;
+	s.segments = file.segments;
+	s.segment_cnt = file.segment_cnt;
+	s.needle = needle_of(pattern);
+	search_file(&s, &file);
+	if (!f->has_symbols)
+		search_debug_file(&s, fd, path);
+	sort_out(f->list);
+	g_free(s.needle);
+	elf_file_close(&file);
+	return true;
+}
+
+void elf_functions_clear(struct elf_functions *f)
+{
+	if (f->list)
+		g_array_unref(f->list);
+	f->list = NULL;
+}
+
+/* -- USDT: notes of SystemTap's form ------------------------------------------------- */
+
+#define NOTE_STAPSDT 3
+#define NOTES_MAX_BYTES (64 << 20)
+
+struct note_search {
+	const struct elf_file *file;
+	const char *provider, *name;
+	uint64_t base;		/* address of .stapsdt.base, 0: there is none */
+	GArray *found;
+};
+
+/* Three addresses, and three strings that a 0 byte ends. */
+static void take_note(struct note_search *s, const uint8_t *desc, size_t len)
+{
+	const char *provider = (const char *)desc + 3 * sizeof(uint64_t), *name;
+	uint64_t addr[3], shift;
+	struct elf_probe probe = { 0 };
+
+	if (!s->file->is_64_little || len <= sizeof(addr) || desc[len - 1])
+		return;
+	memcpy(addr, desc, sizeof(addr));
+	name = provider + strlen(provider) + 1;
+	if (name >= (const char *)desc + len || strcmp(provider, s->provider) != 0 || strcmp(name, s->name) != 0)
+		return;
+	shift = s->base ? s->base - addr[1] : 0;	/* the file was prelinked */
+	if (!offset_of(s->file->segments, s->file->segment_cnt, addr[0] + shift, &probe.off))
+		return;
+	if (addr[2] && !offset_of(s->file->segments, s->file->segment_cnt, addr[2] + shift, &probe.semaphore))
+		return;
+	g_array_append_val(s->found, probe);
+}
+
+static void search_notes(struct note_search *s, Elf_Scn *scn)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t at = 0, name_at, desc_at;
+	GElf_Nhdr note;
+
+	if (!data || !data->d_buf || data->d_size > NOTES_MAX_BYTES)
+		return;
+	while ((at = gelf_getnote(data, at, &note, &name_at, &desc_at)) > 0)
+		if (note.n_type == NOTE_STAPSDT && note.n_namesz == sizeof("stapsdt") &&
+		    memcmp((const char *)data->d_buf + name_at, "stapsdt", sizeof("stapsdt")) == 0 && note.n_descsz)
+			take_note(s, (const uint8_t *)data->d_buf + desc_at, note.n_descsz);
+}
+
+GArray *elf_probes_find(int fd, const char *provider, const char *name, GError **error)
+{
+	struct note_search s = { .provider = provider, .name = name };
+	struct elf_file file;
+	Elf_Scn *scn;
+	GElf_Shdr sh;
+
+	if (!elf_file_open(&file, fd, error)) {
+		elf_file_close(&file);
+		return NULL;
+	}
+	s.file = &file;
+	s.found = g_array_new(FALSE, FALSE, sizeof(struct elf_probe));
+	scn = elf_file_section_named(&file, ".stapsdt.base");
+	if (scn && gelf_getshdr(scn, &sh))
+		s.base = sh.sh_addr;
+	scn = elf_file_section_named(&file, ".note.stapsdt");
+	if (scn)
+		search_notes(&s, scn);
+	elf_file_close(&file);
+	return s.found;
+}

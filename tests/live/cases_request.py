@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""`offcpu request` against programs that read the clock around each request of theirs."""
+
+import json
+import os
+import subprocess
+import time
+
+from check import check_account, names
+from lib import Broken, Program, Recorder, Skip, case, read_truth, stolen_ns
+
+FUNCTION = {"jump": "jumping_request"}
+PARTS = ("on_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns")
+
+
+class Requests:
+    """A program of requests under `offcpu request`: what both say."""
+
+    def __init__(self, env, mode, count=100, threads=4, options=(), functions=None):
+        program = Program(env, "requests", mode, count, threads)
+        self.out = env.temporary("requests.json")
+        functions = functions or [FUNCTION.get(mode, "service::handle_request")]
+        recorder = Recorder(env, "-p", program.pid, "--json", *options, *functions, verb="request", out=self.out)
+        recorder.wait_attached()
+        before = stolen_ns()
+        program.go()
+        program.wait_done()
+        self.stolen_ns = stolen_ns() - before
+        time.sleep(0.05)
+        recorder.stop()
+        program.finish()
+        self.pid = program.pid
+        if recorder.process.returncode != 0:
+            raise Broken(f"`{recorder.line}` exited with {recorder.process.returncode}: {recorder.stderr()}")
+        with open(self.out, encoding="utf-8") as f:
+            self.json = json.loads(f.read())
+        self.rows = {row["function"]: row for row in self.json["functions"]}
+        self.row = self.json["functions"][0]
+        self.lost = {name: one["count"] for name, one in self.json["not_counted"].items()}
+        truth = read_truth(program.truth_path)
+        start = self.json["start_ns"]
+        self.warm = [line for line in truth if line["kind"] == "warm" and line["start_ns"] >= start]
+        self.lines = [line for line in truth if line["kind"] == "requests"]
+
+    def sum(self, name):
+        warm = {"count": len(self.warm), "thrown": 0, "left": 0}.get(name)
+        return sum(line[name] for line in self.lines) + \
+            (sum(line[name] for line in self.warm) if warm is None else warm)
+
+
+def check_between(check, what, seen, low, high, slack_ns):
+    check.that(low - slack_ns <= seen <= high + slack_ns, f"{what} {seen} ns, truth {low} to {high} ns, +- {slack_ns:.0f}")
+
+
+def check_sums(check, seen, wanted_count):
+    """Count, wall time and CPU time are the program's; the parts are the whole."""
+    row = seen.row["requests"]
+    missed = seen.json["not_counted"]["residual"]["time_ns"]
+    check.equal(row["count"], wanted_count, "requests")
+    check_between(check, "wall", row["wall_ns"], seen.sum("in_wall_ns"), seen.sum("wall_ns"), 1000)
+    # the scheduler's clock, which the program's CPU time is read from, and ours are two
+    check_between(check, "on CPU", row["on_cpu_ns"], seen.sum("in_cpu_ns"), seen.sum("cpu_ns"),
+                  missed + row["on_cpu_ns"] * 0.01 + wanted_count * 5_000 + stolen(seen))
+    parts = sum(row[part] for part in PARTS)
+    check.that(abs(parts - row["wall_ns"]) <= missed + row["wall_ns"] * 0.001,
+               f"the parts are {parts} of {row['wall_ns']} ns, {missed} ns in no class")
+    check.equal(sum(count for _, count in seen.row["latency_ns"]), row["count"], "sum of the distribution")
+    check.that(seen.row["p50_ns"] <= seen.row["p99_ns"] <= seen.row["max_ns"], "percentiles are in order")
+
+
+def stolen(seen):
+    """What the hypervisor took is in the time between two switches, and not in the thread's CPU time."""
+    return seen.stolen_ns
+
+
+def check_clean(check, seen, allowed=()):
+    lost = {name: count for name, count in seen.lost.items() if count and name not in ("at_start", "at_end", "residual", *allowed)}
+    check.equal(lost, {}, "requests in no sum")
+
+
+@case
+def request_plain(env):
+    seen = Requests(env, "plain")
+    check_sums(env.check, seen, seen.sum("count"))
+    check_clean(env.check, seen)
+
+
+@case
+def request_throws(env):
+    """Every fifth throws to its caller: the program lives, and each is counted at its end."""
+    seen = Requests(env, "throw")
+    check_sums(env.check, seen, seen.sum("count"))
+    env.check.equal(seen.row["unwound"], seen.sum("thrown"), "ended by an exception")
+    check_clean(env.check, seen)
+
+
+@case
+def request_recursive(env):
+    """Six calls deep: the outermost is the request."""
+    seen = Requests(env, "deep")
+    check_sums(env.check, seen, seen.sum("count"))
+    env.check.that(abs(seen.lost["nested"] - 5 * seen.sum("count")) <= 10, f"{seen.lost['nested']} calls inside")
+    check_clean(env.check, seen, ("nested",))
+
+
+@case
+def request_nested(env):
+    """One probed function calls another: the outer one counts."""
+    seen = Requests(env, "nested", functions=["service::handle_request", "service::inner_request"])
+    check_sums(env.check, seen, seen.sum("count"))
+    env.check.equal(seen.rows["service::inner_request"]["requests"]["count"], 0, "requests of the inner one")
+    check_clean(env.check, seen, ("nested",))
+
+
+@case
+def request_longjmp(env):
+    """Every fifth leaves by longjmp: noticed, and told apart from those that return."""
+    seen = Requests(env, "jump")
+    check_sums(env.check, seen, seen.sum("count"))
+    env.check.equal(seen.lost["left"], seen.sum("left"), "left without a return")
+    check_clean(env.check, seen, ("left",))
+
+
+@case
+def request_thread_exit(env):
+    """The last request of each thread ends that."""
+    seen = Requests(env, "leave", count=20, threads=6)
+    check_sums(env.check, seen, seen.sum("count"))
+    env.check.equal(seen.lost["left"] + seen.row["unwound"], seen.sum("left"), "left without a return")
+    check_clean(env.check, seen, ("left",))
+
+
+@case
+def request_lists_its_own_waits(env):
+    """The thread sleeps as often outside of requests: only what is inside is in the recording."""
+    recording = env.temporary("in.offcpu")
+    seen = Requests(env, "cold", options=("-o", recording))
+    report = env.report(recording)
+    check_account(env.check, report, filtered=True, allowed_losses=("snapshot", "kernel_stack", "user_stack", "request_residual"))
+    slept = [wait for wait in report.waits if wait["state"] == "S"]
+    env.check.that(slept, "no wait inside of requests")
+    for wait in slept:
+        env.check.that("nap" not in names(wait["user"]) or
+                       any(name and "handle_request" in name for name in names(wait["user"])),
+                       f"a wait outside of requests: {names(wait['user'])}")
+    inside = sum(wait["off_cpu_ns"] for wait in report.waits if not wait["open_at_end"])
+    row = seen.row["requests"]
+    off = row["wall_ns"] - row["on_cpu_ns"]
+    env.check.that(abs(inside - off) <= off * 0.01 + 3_000_000 + seen.json["not_counted"]["residual"]["time_ns"], f"{inside} ns in waits, {off} ns off CPU inside of requests")
+
+
+@case
+def request_slower(env):
+    """No request is slow; then each is: the waits of none, of all."""
+    env.tolerate_unseen()
+    for slower, is_all in (("10s", False), ("1ms", True)):
+        recording = env.temporary("slow.offcpu")
+        seen = Requests(env, "cold", count=50, options=("--slower", slower, "-o", recording))
+        report = env.report(recording)
+        check_account(env.check, report, filtered=True,
+                      allowed_losses=("snapshot", "kernel_stack", "user_stack", "request_until_end", "request_residual"))
+        missed = seen.json["not_counted"]["residual"]["time_ns"]
+        inside = sum(wait["off_cpu_ns"] for wait in report.waits if not wait["open_at_end"])
+        slow = seen.row["slow"]
+        env.check.equal(slow["count"], seen.row["requests"]["count"] if is_all else 0, f"slow at {slower}")
+        off = slow["wall_ns"] - slow["on_cpu_ns"]
+        # the last one of a thread is listed at its next switch
+        env.check.that(off * 0.95 - missed <= inside <= off + missed + 1_000_000 or not is_all and not inside, f"{slower}: {inside} ns in waits of {off}")
+
+
+def refused(env, *arguments):
+    result = subprocess.run([env.offcpu, "request", "-d", "1", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            timeout=30, check=False)
+    lines = result.stderr.strip().splitlines()
+    env.check.that(result.returncode in (1, 2), f"{arguments}: exit status {result.returncode}")
+    env.check.equal(len(lines), 1, f"sentences for {arguments}: {lines}")
+    return lines[0] if lines else ""
+
+
+@case
+def request_bad_input(env):
+    program = Program(env, "requests", "plain", 1, 1)
+    pid = str(program.pid)
+    stripped = env.temporary("stripped")
+    subprocess.run(["strip", "-o", stripped, program.path], check=True)
+    for arguments, words in (
+            (("-p", pid, "no_such_function"), "there is no function 'no_such_function'"),
+            (("-p", pid, "*_request"), "match '*_request'"),
+            (("-p", pid, "no_lib:f"), "no_lib"),
+            (("-p", pid, "/nowhere/x:f"), "there is no such file"),
+            ((stripped + ":jumping_request",), "stripped"),
+            (("-p", pid, "usdt:libc:no:start,done"), "no probe no:start"),
+            (("-p", pid, "usdt:libc"), "is wanted"),
+            (("-p", "4194304", "f"), "does not exist"),
+            (("-p", pid,), "which function"),
+            (("f",), "which program"),
+            ((os.path.join(os.path.dirname(program.truth_path), "nofile") + ":f",), "no such file")):
+        said = refused(env, *arguments)
+        env.check.that(words in said, f"{arguments}: said {said!r}, not {words!r}")
+    program.go()
+    program.wait_done()
+    program.finish()
+
+
+@case
+def request_process_ends(env):
+    """Tracing ends with the last process."""
+    program = Program(env, "requests", "plain", 20, 2)
+    out = env.temporary("ends.json")
+    recorder = Recorder(env, "-p", program.pid, "--json", "service::handle_request", verb="request", out=out)
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    program.finish()
+    env.check.equal(recorder.wait(10), 0, "exit status")
+    env.check.that("has ended" in recorder.said(), f"said {recorder.said()!r}")
+    with open(out, encoding="utf-8") as f:
+        env.check.that(json.loads(f.read())["functions"][0]["requests"]["count"] >= 40, "requests")
+
+
+@case
+def request_of_a_library(env):
+    """A function of libc, by the library's name, with several callers."""
+    program = Program(env, "requests", "plain", 50, 2)
+    out = env.temporary("libc.json")
+    recorder = Recorder(env, "-p", program.pid, "--json", "libc:nanosleep", verb="request", out=out)
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    program.finish()
+    if recorder.process.returncode:
+        raise Skip(f"libc has no such symbol here: {recorder.stderr()}")
+    with open(out, encoding="utf-8") as f:
+        row = json.loads(f.read())["functions"][0]["requests"]
+    env.check.that(row["count"] >= 100, f"{row['count']} calls")
+    env.check.that(row["blocked_ns"] + row["runnable_ns"] >= 0.8 * row["wall_ns"], f"{row}")
