@@ -345,6 +345,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	};
 
 	f->profile = p;
+	f->selection = selection;
 	f->reasons = reasons_new(p, NULL);
 	f->rows = g_array_new(FALSE, FALSE, sizeof(struct finding));
 	f->classes = g_array_new(FALSE, FALSE, sizeof(struct finding_class));

@@ -38,6 +38,7 @@ struct finding {
 	int64_t frame; /* the function of the program that waits; -1: not known */
 	uint32_t object; /* index + 1 of the lock; 0: none, or several */
 	struct finding_by by;
+	uint64_t woken_cnt, timed_out_cnt; /* wakings that are known, and of these by a timer */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, whose own time is in the recording */
 	bool is_poll_loop; /* a timer ends most of many short waits */
@@ -61,6 +62,7 @@ struct finding_class {
 
 struct findings {
 	const struct profile *profile;
+	const struct selection *selection; /* NULL: everything */
 	struct reasons *reasons;
 	GArray *rows; /* struct finding, the most important first */
 	GArray *classes; /* struct finding_class, most time that matters first */

@@ -232,8 +232,12 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 			continue;
 		count_waker(c, wakers, wake);
 		woken_ns += wake->blocked_ns;
+		row->woken_cnt += wake->count;
 		broadcast_ns += is_broadcast(p, w->user) ? wake->blocked_ns : 0;
-		timer_ns += w->irq && strcmp(w->irq, "timer") == 0 ? wake->blocked_ns : 0;
+		if (w->irq && strcmp(w->irq, "timer") == 0) {
+			timer_ns += wake->blocked_ns;
+			row->timed_out_cnt += wake->count;
+		}
 		if (c->threads_of_wakers[wake->waker] != NONE)
 			is_holder[c->threads_of_wakers[wake->waker]] = true;
 	}

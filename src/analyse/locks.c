@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/plumbing.h"
 #include "analyse/rows.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
@@ -11,11 +12,13 @@
 struct building {
 	struct lock_row row;
 	GHashTable *threads;	/* of waiters */
+	GHashTable *places;	/* struct lock_place, by its function */
 	GHashTable *holders, *releasers;	/* struct adding, by its lock_holder */
 };
 
 struct builder {
 	const struct profile *p;
+	struct plumbing *pl;
 	const uint32_t *ids;	/* see lock_ids_new() */
 	GHashTable *rows;	/* id -> struct building */
 	GHashTable *by_tid;	/* tid -> thread index + 1 */
@@ -78,6 +81,17 @@ static gboolean holder_equal(gconstpointer va, gconstpointer vb)
 	       a->kernel == b->kernel;
 }
 
+/* Names are interned. */
+static guint place_hash(gconstpointer key)
+{
+	return hash_end(hash_pointer(((const struct lock_place *)key)->function));
+}
+
+static gboolean place_equal(gconstpointer va, gconstpointer vb)
+{
+	return ((const struct lock_place *)va)->function == ((const struct lock_place *)vb)->function;
+}
+
 /* While it is added up. */
 struct adding {
 	struct lock_holder holder;	/* first: it is the key, too */
@@ -97,6 +111,7 @@ static void building_free(gpointer data)
 	struct building *b = data;
 
 	g_hash_table_unref(b->threads);
+	g_hash_table_unref(b->places);
 	g_hash_table_unref(b->holders);
 	g_hash_table_unref(b->releasers);
 	g_free(b);
@@ -113,6 +128,7 @@ static struct building *building_of(struct builder *all, const struct wait *w)
 		b->row.object = profile_get_object(all->p, id - 1);
 		b->row.process = process;
 		b->threads = g_hash_table_new(NULL, NULL);
+		b->places = g_hash_table_new_full(place_hash, place_equal, g_free, NULL);
 		b->holders = g_hash_table_new_full(holder_hash, holder_equal, adding_free, NULL);
 		b->releasers = g_hash_table_new_full(holder_hash, holder_equal, adding_free, NULL);
 		g_hash_table_insert(all->rows, GUINT_TO_POINTER(id), b);
@@ -165,6 +181,23 @@ static void add_released(struct builder *all, struct building *b, const struct w
 	add_holder(b->releasers, &one);
 }
 
+static void add_place(struct builder *all, struct building *b, const struct wait *w)
+{
+	int64_t frame = plumbing_user_parent(all->pl, w->user);
+	const char *name = frame >= 0 ? profile_get_frame(all->p, (uint32_t)frame)->name : NULL;
+	const struct lock_place one = { .function = name, .frame = (uint32_t)frame };
+
+	if (!name)
+		return;
+	struct lock_place *place = g_hash_table_lookup(b->places, &one);
+	if (!place) {
+		place = g_memdup2(&one, sizeof(one));
+		g_hash_table_add(b->places, place);
+	}
+	place->blocked_ns += w->blocked_ns;
+	place->count += w->count;
+}
+
 static void add_wait(struct builder *all, const struct wakes_by_wait *by, uint32_t index)
 {
 	const struct wait *w = profile_wait(all->p, index);
@@ -176,6 +209,7 @@ static void add_wait(struct builder *all, const struct wakes_by_wait *by, uint32
 	b->row.count += w->count;
 	b->row.max_ns = MAX(b->row.max_ns, w->max_ns);
 	g_hash_table_add(b->threads, GUINT_TO_POINTER(w->thread));
+	add_place(all, b, w);
 	add_held(all, b, o, w);
 	for (uint32_t n = by->first[index]; n < by->first[index + 1]; n++)
 		add_released(all, b, profile_wake(all->p, by->order[n]));
@@ -192,6 +226,15 @@ static int compare_holders(gconstpointer va, gconstpointer vb)
 	if (a->user != b->user)
 		return a->user < b->user ? -1 : 1;
 	return (a->kernel > b->kernel) - (a->kernel < b->kernel);
+}
+
+static int compare_places(gconstpointer va, gconstpointer vb)
+{
+	const struct lock_place *a = va, *b = vb;
+
+	if (a->blocked_ns != b->blocked_ns)
+		return a->blocked_ns < b->blocked_ns ? 1 : -1;
+	return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
 static int compare_rows(gconstpointer va, gconstpointer vb)
@@ -215,6 +258,7 @@ static void row_clear(gpointer data)
 {
 	struct lock_row *r = data;
 
+	g_array_unref(r->places);
 	g_array_unref(r->holders);
 	g_array_unref(r->releasers);
 }
@@ -231,6 +275,7 @@ static void take_rows(struct lock_table *t, GHashTable *rows)
 		struct building *b = data;
 
 		b->row.threads_cnt = g_hash_table_size(b->threads);
+		b->row.places = rows_in_order(b->places, sizeof(struct lock_place), compare_places);
 		b->row.holders = rows_in_order(b->holders, sizeof(struct lock_holder), compare_holders);
 		b->row.releasers = rows_in_order(b->releasers, sizeof(struct lock_holder), compare_holders);
 		t->blocked_ns += b->row.blocked_ns;
@@ -244,7 +289,7 @@ struct lock_table *lock_table_new(const struct profile *p, const struct selectio
 	struct lock_table *t = g_new0(struct lock_table, 1);
 	g_autofree uint32_t *ids = lock_ids_new(p);
 	struct builder all = {
-		.p = p, .ids = ids, .rows = g_hash_table_new_full(NULL, NULL, NULL, building_free),
+		.p = p, .pl = plumbing_new(p), .ids = ids, .rows = g_hash_table_new_full(NULL, NULL, NULL, building_free),
 		.by_tid = g_hash_table_new(NULL, NULL),
 	};
 	struct wakes_by_wait *by = wakes_by_wait_new(p);
@@ -263,6 +308,7 @@ struct lock_table *lock_table_new(const struct profile *p, const struct selectio
 	take_rows(t, all.rows);
 	g_hash_table_unref(all.rows);
 	g_hash_table_unref(all.by_tid);
+	plumbing_free(all.pl);
 	wakes_by_wait_free(by);
 	return t;
 }

@@ -16,6 +16,13 @@ struct lock_holder {
 	uint64_t blocked_ns, count;	/* of the waits */
 };
 
+/* Where in the program threads waited for it. */
+struct lock_place {
+	const char *function;	/* of the program */
+	uint32_t frame;		/* one of those of that name */
+	uint64_t blocked_ns, count;
+};
+
 /* All waits for one lock. */
 struct lock_row {
 	const struct object *object;	/* that tells most of it; the others are waits for the same word or place */
@@ -24,6 +31,7 @@ struct lock_row {
 	uint64_t runnable_ns;
 	uint64_t count, max_ns;
 	uint32_t threads_cnt;
+	GArray *places;		/* struct lock_place, the longest first; waits without a function of the program are in none */
 	GArray *holders;	/* struct lock_holder: had it when the wait began; the longest first */
 	GArray *releasers;	/* the same of those who woke the waiters, by where they did it, with --wakers */
 };

@@ -51,7 +51,7 @@ struct report_args {
 	char *by, *weight, *idle, *rate, *rules, *explain;
 	struct filters filters;
 	struct range_args range;
-	gboolean json, csv;
+	gboolean json, csv, kernel_frames;
 	struct view_arg *views;	/* views_cnt of them */
 };
 
@@ -176,6 +176,7 @@ static bool plan_make(struct report_args *a, struct report_plan *plan)
 	plan->text.top = a->top < 0 ? TOP_DEFAULT : (unsigned)a->top;
 	plan->input.graph_top = a->top < 0 ? TOP_GRAPH : (unsigned)a->top;
 	plan->text.colour = cmd_stdout_has_colour();
+	plan->text.kernel_frames = a->kernel_frames;
 	plan->text.width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0;
 	g_autofree char *asked = query_text(&a->filters.query);
 	if (plan->view && plan->view->is_of_whole_time && *asked) {
@@ -321,6 +322,7 @@ int cmd_report(int argc, char **argv)
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "What counts (off_cpu)", "WHAT" },
 		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
+		{ "kernel-frames", 0, 0, G_OPTION_ARG_NONE, &a.kernel_frames, "Stacks with the kernel's own way in and to sleep, too", NULL },
 		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle, "Idle time: one line, a line by kind, or not a word (fold)", "fold|keep|drop" },
 		{ "rate", 0, 0, G_OPTION_ARG_STRING, &a.rate, "Requests per second: what each takes, and whether the time adds up", "R" },
 		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules, "Rules of your own for reasons, tried before the built-in ones", "FILE" },

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/actors.h"
+#include "analyse/blame.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
@@ -15,6 +16,9 @@
 #include "render/text/util.h"
 
 #define INDENT "   "
+#define HOLDERS_SHOWN 3
+#define SYN_REPEATED_NS 1000000000ULL
+#define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
 #define NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
 unsigned text_screen_width(const struct text_options *options)
@@ -127,6 +131,28 @@ static uint64_t percentile(const struct finding *row, double share)
 	return row->max_ns ? MIN(ns, row->max_ns) : ns;
 }
 
+/* Of a wait that need not end by a timer: "; 25 of 25 timed out". */
+static void append_timeouts(GString *s, const struct finding *row)
+{
+	if (row->reason == REASON_SLEEP || !row->timed_out_cnt || row->timed_out_cnt < row->woken_cnt / 10)
+		return;
+	g_string_append(s, "; ");
+	text_thousands(s, row->timed_out_cnt);
+	g_string_append(s, " of ");
+	text_thousands(s, row->woken_cnt);
+	g_string_append(s, " timed out");
+}
+
+/* Linux sends a SYN again after 1, 3, 7 s (TCP_TIMEOUT_INIT, include/net/tcp.h). */
+static bool has_repeated_syn(const struct finding *row)
+{
+	uint64_t waits = 0;
+
+	for (unsigned i = SYN_REPEATED_SLOT; i < PROFILE_HIST_SLOTS; i++)
+		waits += row->hist[i];
+	return row->reason == REASON_NETWORK_CONNECT && waits > row->count / 4 && row->max_ns >= SYN_REPEATED_NS;
+}
+
 /* "8 threads, 12,402 waits of 3.1 s; median 1.1 ms, p99 14 ms, max 20 ms" */
 static void append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -138,7 +164,7 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 	double seconds = (double)f->profile->info.duration_ns / 1e9;
 	if (row->is_poll_loop && seconds > 0)
 		g_string_append_printf(s, ", %.0f times a second", (double)row->count / seconds);
-	if (!has_shape(row))
+	if (!has_shape(row) || row->count < 2)
 		return;
 	g_string_append(s, "; median ");
 	text_duration(s, percentile(row, 0.5));
@@ -175,8 +201,28 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 	}
 }
 
+/* "; the CPUs were held by sysbench 61%, mariadbd 30%", where --runq-blame knows */
+static void append_holders(GString *s, const struct findings *f)
+{
+	struct blame_table *t = blame_table_new(f->profile, f->selection);
+	uint64_t all = t->runnable_ns + t->preempted_ns;
+
+	for (guint i = 0; i < MIN(t->culprits->len, HOLDERS_SHOWN); i++) {
+		const struct blame_row *r = &g_array_index(t->culprits, struct blame_row, i);
+
+		if (i && blame_row_ns(r) < all / 10)
+			break;
+		g_string_append(s, i ? ", " : "; the CPUs were held by ");
+		text_safe_cut(s, blame_name(r->kind, r->culprit), NAME_COLUMNS);
+		g_string_append_printf(s, " %.0f%%", text_percent(blame_row_ns(r), all));
+	}
+	blame_table_free(t);
+}
+
 static const char *advice_of(const struct findings *f, const struct finding *row)
 {
+	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && f->profile->info.has_blame)
+		return "More runnable threads than CPUs: add CPUs or run fewer.";
 	if (is_for_cpu(row))
 		return reason_advice(row->reason);
 	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
@@ -185,6 +231,9 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		if (row->by.does == REASON_CPU_QUEUE)
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
+	if (has_repeated_syn(row))
+		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
+		       "or its backlog or somaxconn is small), or packets are lost.";
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
 	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) &&
@@ -194,6 +243,9 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
+	if (row->timed_out_cnt > row->woken_cnt / 2 &&
+	    (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE))
+		return "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait.";
 	return reasons_advice(f->reasons, row->wait);
 }
 
@@ -204,7 +256,7 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 	g_autofree char *function = name ? actor_function(name) : NULL;
 
 	if (is_for_cpu(row)) {
-		g_string_append(s, " `offcpu report --weight runnable --stacks`");
+		g_string_append(s, f->profile->info.has_blame ? " `offcpu report --runq-blame`" : " `offcpu report --weight runnable --stacks`");
 		return;
 	}
 	if (!function || strlen(function) > 40)
@@ -228,7 +280,10 @@ void text_finding(GString *s, const struct findings *f, unsigned row, const stru
 	g_string_append(s, text_plain(options));
 	g_string_assign(line, INDENT);
 	append_evidence(line, f, r);
+	append_timeouts(line, r);
 	append_by(line, f, r);
+	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
+		append_holders(line, f);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_assign(line, INDENT);
 	g_string_append(line, advice_of(f, r));

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "analyse/accounts.h"
+#include "analyse/storms.h"
 #include "analyse/top.h"
+#include "analyse/wakers.h"
 #include "render/text/finding.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
@@ -17,6 +19,7 @@
 #define ON_CPU_MAX 3
 #define ON_CPU_NAME 60
 #define LOSS_PERMILLE 1
+#define STORM_NAME_COLUMNS 20
 
 bool idle_choice_parse(const char *text, enum idle_choice *ret_choice)
 {
@@ -234,6 +237,24 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 		text_wrap(s, line->str, "", text_screen_width(o));
 }
 
+/* "Storm: pusher wakes 100 threads at once, 40 times; 95% of them sleep again at once." Only one in vain is news. */
+static void append_storm(GString *s, const struct findings *f, const struct text_options *o)
+{
+	struct storm_table *t = storm_table_new(f->profile, f->selection);
+	const struct storm_row *r = t->rows->len ? &g_array_index(t->rows, struct storm_row, 0) : NULL;
+	g_autoptr(GString) line = g_string_new("Storm: ");
+
+	if (r && (r->verdict == STORM_IN_VAIN || r->verdict == STORM_PARTLY)) {
+		text_safe_cut(line, waker_name(profile_get_waker(f->profile, r->storm.waker)), STORM_NAME_COLUMNS);
+		g_string_append_printf(line, " wakes up to %" PRIu64 " threads at once (%s), %" PRIu64 " times; %.0f%% of them "
+				       "sleep again at once. `offcpu report --storms`",
+				       (uint64_t)r->storm.most_cnt, storm_title(r), (uint64_t)r->storm.event_cnt,
+				       text_percent(r->storm.again_cnt, r->storm.ended_cnt));
+		text_wrap(s, line->str, "", text_screen_width(o));
+	}
+	storm_table_free(t);
+}
+
 /* "On CPU, by 123 samples: parse 67% (error 4%), hash 15% (error 3%)."; shares are of all on-CPU time. */
 static void append_on_cpu(GString *s, const struct profile *p, const struct selection *selection, const struct text_options *o)
 {
@@ -300,6 +321,8 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 	g_autoptr(GString) head = g_string_new(NULL), body = g_string_new(NULL), tail = g_string_new(NULL);
 
 	append_head(head, f, query, options);
+	if (p->info.has_storms)
+		append_storm(tail, f, options);
 	append_classes(tail, f, options, first->idle);
 	append_on_cpu(tail, p, selection, options);
 	append_idle(tail, f, options, first->idle);

@@ -9,6 +9,7 @@
 #include "render/text/util.h"
 
 #define HOLDERS_SHOWN 3
+#define PLACES_SHOWN 3
 #define FRAMES_SHOWN 8
 
 static void append_who(GString *s, const struct lock_holder *h)
@@ -64,6 +65,22 @@ static void append_holders(GString *s, const struct profile *p, const GArray *ho
 				       holders->len - HOLDERS_SHOWN);
 }
 
+/* "     waited in    97.1%  write_audit (audit.c:27)" */
+static void append_places(GString *s, const struct profile *p, const struct lock_row *r, const struct text_options *o)
+{
+	for (unsigned i = 0; i < r->places->len && i < PLACES_SHOWN; i++) {
+		const struct lock_place *place = &g_array_index(r->places, struct lock_place, i);
+		const struct frame *f = profile_get_frame(p, place->frame);
+		g_autoptr(GString) label = g_string_new(NULL);
+
+		label_append(label, f);
+		label_append_line(label, f);
+		g_string_append_printf(s, "     %-11s %5.1f%%  ", i ? "" : "waited in", text_percent(place->blocked_ns, r->blocked_ns));
+		text_safe_cut(s, label->str, text_room(o, 25));
+		g_string_append_c(s, '\n');
+	}
+}
+
 /* "     FUTEX_WAIT, private, at 0x55... in /usr/sbin/mariadbd" */
 static void append_where(GString *s, const struct object *o)
 {
@@ -104,6 +121,7 @@ static void append_row(GString *s, const struct profile *p, const struct lock_ro
 	text_duration(s, r->runnable_ns);
 	g_string_append_c(s, '\n');
 	append_where(s, r->object);
+	append_places(s, p, r, o);
 	append_holders(s, p, r->holders, "held by", r->blocked_ns, o);
 	append_holders(s, p, r->releasers, "released by", r->blocked_ns, o);
 }

@@ -33,10 +33,10 @@ static void append_line(GString *s, const struct profile *p, const struct storm_
 
 static void append_stack(GString *s, const struct profile *p, uint32_t node, const struct text_options *options)
 {
-	for (unsigned i = 0; node; node = profile_get_node(p, node)->parent, i++) {
+	for (unsigned i = 0; node; node = profile_get_node(p, node)->parent) {
 		g_autoptr(GString) label = g_string_new(NULL);
 
-		if (i == FRAMES_SHOWN) {
+		if (i++ == FRAMES_SHOWN) {
 			g_string_append_printf(s, "       (%u more)\n", profile_get_node(p, node)->depth);
 			return;
 		}

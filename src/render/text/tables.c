@@ -4,6 +4,7 @@
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
+#include "analyse/plumbing_tables.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "render/text/style.h"
@@ -223,6 +224,15 @@ static void append_frame(GString *s, const struct profile *p, uint32_t frame, bo
 	g_string_append_c(s, '\n');
 }
 
+/* The kernel's way in and to sleep, which is the same for all: __schedule, do_syscall_64. */
+static bool is_passed_over(const struct profile *p, uint32_t frame, const struct text_options *o)
+{
+	const struct frame *f = profile_get_frame(p, frame);
+	const char *shown = NULL;
+
+	return !o->kernel_frames && f->kind == FRAME_KERNEL && f->name && plumbing_kernel_rule(f->name, &shown) && !shown;
+}
+
 /* Innermost first, as one reads from the wait to its cause. */
 static void append_stack(GString *s, const struct profile *p, uint32_t node, int64_t parent,
 			 const struct text_options *o)
@@ -233,6 +243,8 @@ static void append_stack(GString *s, const struct profile *p, uint32_t node, int
 		uint32_t frame = profile_get_node(p, n)->frame;
 		bool is_parent = !marked && (int64_t)frame == parent;
 
+		if (is_passed_over(p, frame, o))
+			continue;
 		append_frame(s, p, frame, is_parent, o);
 		marked = marked || is_parent;
 	}
@@ -259,8 +271,14 @@ static void append_stack_end(GString *s, const struct profile *p, uint32_t user,
 
 static void append_stacks(GString *s, const struct profile *p, const struct top_row *r, const struct text_options *o)
 {
+	gsize before = s->len;
+	struct text_options whole = *o;
+
+	whole.kernel_frames = true;
 	append_stack(s, p, r->kernel, -1, o);
-	if (r->kernel && r->user)
+	if (s->len == before && !r->user)
+		append_stack(s, p, r->kernel, -1, &whole); /* of a kernel thread there is nothing else */
+	if (s->len > before && r->user)
 		g_string_append_printf(s, "    %s   --%s\n", text_dim(o), text_plain(o));
 	append_stack(s, p, r->user, r->user_parent, o);
 	append_stack_end(s, p, r->user, o);

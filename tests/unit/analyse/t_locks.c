@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/locks.h"
 
+#include "../fixture.h"
+
 static uint32_t add_thread(struct profile *p, uint32_t tid, const char *comm)
 {
 	const struct thread t = { .pid = 10, .tid = tid, .comm = profile_string(p, comm), .process = profile_string(p, "app"),
@@ -87,6 +89,39 @@ static void test_table(void)
 	g_assert_cmpuint(ids[by_b], ==, by_b);
 	g_assert_cmpuint(ids[by_gone], ==, by_b);
 	g_assert_cmpuint(ids[other], ==, other);
+	profile_free(p);
+}
+
+/* Where the waiters stand in the program, whatever libc did between; the longest first. */
+static void test_places(void)
+{
+	struct profile *p = profile_new();
+	uint32_t a = add_thread(p, 11, "a"), o = add_object(p, LOCK_MUTEX, "queue", 0);
+	static const struct {
+		const char *stack;
+		uint64_t blocked_ns;
+	} waits[] = {
+		{ "main@app push@app pthread_mutex_lock@libc.so.6", 100 },
+		{ "main@app pop@app pthread_mutex_lock@libc.so.6", 300 },
+		{ "main@app push@app pthread_mutex_lock@libc.so.6 __lll_lock_wait@libc.so.6", 250 },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++) {
+		uint32_t user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, waits[i].stack);
+		const struct wait w = { .thread = a, .object = o, .user = user, .state = 'S', .count = 1,
+					.blocked_ns = waits[i].blocked_ns };
+
+		profile_add_wait(p, &w);
+	}
+	struct lock_table *t = lock_table_new(p, NULL);
+	g_assert_cmpuint(t->rows->len, ==, 1);
+	const GArray *places = g_array_index(t->rows, struct lock_row, 0).places;
+	g_assert_cmpuint(places->len, ==, 2);
+	g_assert_cmpstr(g_array_index(places, struct lock_place, 0).function, ==, "push");
+	g_assert_cmpuint(g_array_index(places, struct lock_place, 0).blocked_ns, ==, 350);
+	g_assert_cmpuint(g_array_index(places, struct lock_place, 0).count, ==, 2);
+	g_assert_cmpstr(g_array_index(places, struct lock_place, 1).function, ==, "pop");
+	lock_table_free(t);
 	profile_free(p);
 }
 
@@ -189,6 +224,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/locks/table", test_table);
+	g_test_add_func("/locks/places", test_places);
 	g_test_add_func("/locks/one-word", test_one_word);
 	g_test_add_func("/locks/two-words", test_two_words);
 	g_test_add_func("/locks/shared-words", test_shared_words);
