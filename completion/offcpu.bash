@@ -18,6 +18,7 @@ _offcpu_options() {
 	case $1 in
 	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
+	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --help" ;;
 	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
@@ -60,6 +61,7 @@ _offcpu_values() {
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	--by)
 		case $1 in
+		top) _offcpu_words 'process thread reason object stack' ;;
 		report) _offcpu_words 'leaf stack thread process comm state syscall reason object role' ;;
 		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
@@ -72,7 +74,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record trace report flame diff export hist request events doctor' i
+	local commands='record top trace report flame diff export hist request events doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

@@ -42,6 +42,7 @@ enum offcpu_key_flag {
 	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)")      \
 	X(RING_THREAD, "ring_thread", "there was no room for the account of a thread that had ended") \
 	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line")                    \
+	X(LANGUAGE, "interpreter", "an interpreter's frames could not be read: the user stack is shown without them") \
 	X(NO_TABLE, "no_unwind_table", "a user stack was walked by frame pointers, its unwind tables were not there yet") \
 	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")        \
 	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                     \

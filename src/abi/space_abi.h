@@ -44,6 +44,8 @@ struct space_mapping {
 struct space {
 	__u32 cnt;
 	__u32 generation;	/* of the mappings: a walk remembered under another does not count */
+	__u32 speaks;		/* the program has an interpreter: it is in `languages`, too */
+	__u32 pad;
 	struct space_mapping mapping[SPACE_MAPPINGS_MAX];
 };
 

@@ -134,6 +134,7 @@ struct mm_struct___seqcount {
 
 struct thread_struct {
 	unsigned long sp;	/* x86: where a thread that is off CPU left its stack */
+	unsigned long fsbase;	/* its thread pointer */
 };
 
 struct list_head {

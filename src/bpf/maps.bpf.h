@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "abi/language_abi.h"
 #include "abi/object_abi.h"
 #include "abi/offcpu_abi.h"
 #include "abi/sample.h"
@@ -235,7 +236,8 @@ struct thread_state {
 	__u64 end_object;	/* and what it waited for; these four the iterators write and nobody else */
 	__u32 is_closed;	/* its account is sent, or just being */
 	__u8 is_throttled, out_throttled;	/* the wait is called so; it was as it went off CPU */
-	__u8 pad3[2];
+	__u8 speaks;		/* its program has an interpreter: see language.bpf.h */
+	__u8 pad3;
 	/* what only options need: has_options() */
 	__u64 ran_ns;		/* length of the last stretch on CPU */
 	__u32 by_pid, by_tid;
@@ -434,6 +436,15 @@ struct {
 	__type(value, struct space);
 } spaces SEC(".maps");
 
+/* Of the programs of `spaces` those with an interpreter. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, OFFCPU_LANGUAGES_MAX);
+	__type(key, __u64);
+	__type(value, struct offcpu_language);
+} languages SEC(".maps");
+
 /*
  * Per CPU: the rules of addresses that walks met lately; to look one up anew takes several times
  * as long as the rest of a step.  A generation is that of one version of one program's mappings.
@@ -489,6 +500,7 @@ struct walk_state {
 	__u8 unread;		/* memory could not be read, and may be readable the next time */
 	__u8 in_parents;	/* of a process that has mapped nothing since it was forked */
 	__u8 met_gap;		/* a frame lies where there is no table */
+	__u64 fsbase;		/* of a thread whose interpreter is looked at */
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
 	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */
 	__u64 returns, instance;
@@ -509,6 +521,8 @@ struct scratch {
 	struct offcpu_rec_stack stack;
 	struct offcpu_rec_sleep_path path;
 	struct offcpu_rec_thread thread;
+	struct offcpu_rec_language language;
+	__u64 language_frame, language_hash;	/* where its walk has come to */
 	struct offcpu_rec_waker waker;
 	struct offcpu_rec_chain chain;
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */

@@ -4,6 +4,7 @@
 
 #include "bpf/maps.bpf.h"
 #include "bpf/unwind.bpf.h"
+#include "bpf/language.bpf.h"
 
 #ifndef offsetof
 #define offsetof(type, member) __builtin_offsetof(type, member)
@@ -93,9 +94,13 @@ static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcp
 /* A global function: the verifier checks it once. */
 __noinline int look_up_tables(struct thread_state *st, bool in_parents, __u32 epoch)
 {
+	const struct space *space;
+
 	if (!st)
 		return 0;
-	st->tables_generation = generation_of(space_of(st, in_parents));
+	space = space_of(st, in_parents);
+	st->tables_generation = generation_of(space);
+	st->speaks = space && space->speaks;
 	st->tables_epoch = st->tables_generation ? epoch : 0;
 	return 0;
 }
@@ -172,6 +177,18 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), stack_seed(st), now, &crossed_now);
 }
 
+/* The same of a sleeper, with the interpreter's frames where there are any. */
+static __always_inline __u64 sleepers_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
+						 struct scratch *scratch, __u64 now)
+{
+	__u64 id = user_stack(ctx, task, st, scratch, now);
+
+	if (!rarely(st->speaks))
+		return id;
+	scratch->walk.fsbase = plain(task)->thread.fsbase;
+	return language_stack(st, scratch, id, now);
+}
+
 /*
  * Will the wait that begins be listed however long it takes?  Then it is walked while the thread's memory is still in the
  * caches and the TLB; unless its program has no tables yet, which it may have by the end.
@@ -195,7 +212,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 	if (st->ustack_from == USTACK_NONE)
 		return;
 	take_memory_of(st);
-	st->ustack = user_stack(ctx, task, st, scratch, now);
+	st->ustack = sleepers_user_stack(ctx, task, st, scratch, now);
 }
 
 static __always_inline __u64 begun_ustack(const struct thread_state *st)
@@ -212,7 +229,7 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 	if (!plain(task)->mm)
 		return 0;
 	if (may_walk)
-		return user_stack(NULL, task, st, scratch, now) ?: OFFCPU_STACK_LOST;
+		return sleepers_user_stack(NULL, task, st, scratch, now) ?: OFFCPU_STACK_LOST;
 	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);
 	return OFFCPU_STACK_LOST;
 }

@@ -50,6 +50,7 @@ bool cmd_stdout_has_colour(void);
 unsigned cmd_stdout_width(void);	/* 80 when it is no terminal */
 
 int cmd_record(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_export(int argc, char **argv);

@@ -11,6 +11,7 @@
 
 static const struct command commands[] = {
 	{ "record", "[TARGET] [-d SECS] [-o FILE] [-- COMMAND ...]", "trace and write a recording", cmd_record },
+	{ "top", "[TARGET] [--batch]", "live: who waits for what, interval by interval", cmd_top },
 	{ "trace", "[TARGET] [SECS]", "trace, then print the stacks (as bcc's offcputime)", cmd_trace },
 	{ "report", "FILE", "headline, accounts, top stacks", cmd_report },
 	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },

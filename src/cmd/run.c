@@ -170,6 +170,12 @@ static void set_timer(const struct watch *w, bool is_more)
 	timerfd_settime(w->timer_fd, 0, &when, NULL);
 }
 
+static void tell_end(struct run *run)
+{
+	if (run->on_end)
+		run->on_end(run);
+}
+
 static bool is_over(struct watch *w)
 {
 	struct run *run = w->run;
@@ -179,6 +185,7 @@ static bool is_over(struct watch *w)
 		return true;
 	}
 	if (session_is_full(run->session)) {
+		tell_end(run);
 		cmd_error(run->name, "ends here: so many threads, stacks and waits came in that one recording holds no more");
 		return true;
 	}
@@ -212,6 +219,16 @@ static gboolean on_timer(gint fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+static gboolean on_input(gint fd, GIOCondition condition, gpointer data)
+{
+	struct watch *w = data;
+
+	(void)fd;
+	if (!w->run->on_input(w->run) || condition & (G_IO_HUP | G_IO_ERR))
+		g_main_loop_quit(w->loop);
+	return G_SOURCE_CONTINUE;
+}
+
 static gboolean on_signal(gint fd, GIOCondition condition, gpointer data)
 {
 	struct watch *w = data;
@@ -242,6 +259,7 @@ static bool wait_for_the_end(struct run *run, GError **error)
 	} else {
 		w.loop = g_main_loop_new(NULL, FALSE);
 		guint timer = g_unix_fd_add(w.timer_fd, G_IO_IN, on_timer, &w);
+		guint input = run->on_input ? g_unix_fd_add(run->input_fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, &w) : 0;
 		guint signals = g_unix_fd_add_full(G_PRIORITY_HIGH, w.signal_fd, G_IO_IN, on_signal, &w, NULL);
 
 		reap_command(run);	/* its signal may have come before the descriptor was there */
@@ -250,6 +268,8 @@ static bool wait_for_the_end(struct run *run, GError **error)
 			g_main_loop_run(w.loop);
 		g_source_remove(timer);
 		g_source_remove(signals);
+		if (input)
+			g_source_remove(input);
 		g_main_loop_unref(w.loop);
 	}
 	if (w.signal_fd >= 0)
@@ -311,6 +331,7 @@ int run_session(struct run *run)
 	if (run->on_tick)
 		run->on_tick(run, 0);
 	bool is_well = wait_for_the_end(run, &error);
+	tell_end(run);
 	show_progress(run, true);
 	/* From now on a Ctrl-C abandons: nobody has to wait for a slow disk.  Also one that a shell's script had us ignore. */
 	run_on_signals(SIG_DFL);

@@ -16,6 +16,9 @@ struct run {
 	bool progress;			/* a line on stderr, if that is a terminal */
 	/* Called when tracing has begun, and about every SESSION_DRAIN_MS; false ends the run. */
 	bool (*on_tick)(struct run *run, uint64_t elapsed_ns);
+	int input_fd;			/* with on_input, which is called when it can be read; false ends the run */
+	bool (*on_input)(struct run *run);
+	void (*on_end)(struct run *run);	/* it ends: called before anything is printed, perhaps twice */
 	void *data;
 	unsigned drain_ms;		/* 0: SESSION_DRAIN_MS; fewer where each wait is a record */
 

@@ -84,6 +84,11 @@ void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 	fold_stacks_add(f->stacks, rec, size);
 }
 
+void fold_language(struct fold *f, const struct offcpu_rec_language *rec, size_t size)
+{
+	fold_stacks_add_language(f->stacks, rec, size);
+}
+
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size)
 {
 	fold_stacks_add_path(f->stacks, rec, size);

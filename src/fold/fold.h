@@ -5,6 +5,7 @@
 #include "abi/object_abi.h"
 #include "abi/oncpu_abi.h"
 #include "abi/target_abi.h"
+#include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
 #include "profile/profile.h"
 #include "symbolize/symbolize.h"
@@ -25,6 +26,7 @@ void fold_with_lines(struct fold *f);
 
 /* Records from the ring buffer.  A record of impossible size is dropped and counted. */
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size);
+void fold_language(struct fold *f, const struct offcpu_rec_language *rec, size_t size);
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);
 void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/module.h"
+#include "fold/languages.h"
 #include "fold/lines.h"
 #include "fold/parts.h"
 #include "symbolize/elf/table.h"
@@ -17,6 +18,8 @@ struct fold_stacks {
 	GHashTable *nodes;	/* uint64_t id -> node */
 	GHashTable *frames;	/* struct frame_key -> frame id, or place with lines */
 	struct fold_lines *lines;	/* NULL: without */
+	struct fold_languages *languages;
+	GPtrArray *waiting;	/* struct offcpu_rec_language: their user stack has not arrived */
 	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
 	const struct elf_table *noted;	/* whose build id was noted last */
 	unsigned max_depth;
@@ -54,6 +57,8 @@ struct fold_stacks *fold_stacks_new(struct profile *profile, struct symbolizer *
 	f->profile = profile;
 	f->symbolizer = symbolizer;
 	f->max_depth = max_depth ? max_depth : OFFCPU_MAX_DEPTH;
+	f->languages = fold_languages_new(profile);
+	f->waiting = g_ptr_array_new_with_free_func(g_free);
 	f->nodes = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
 	return f;
@@ -64,6 +69,8 @@ void fold_stacks_free(struct fold_stacks *f)
 	if (!f)
 		return;
 	fold_lines_free(f->lines);
+	fold_languages_free(f->languages);
+	g_ptr_array_unref(f->waiting);
 	g_hash_table_destroy(f->nodes);
 	g_hash_table_destroy(f->frames);
 	g_free(f);
@@ -255,9 +262,93 @@ static bool is_beginning(const struct fold_stacks *f, const struct offcpu_rec_st
 	return symbol.name && !symbol.symbol_offset;
 }
 
+/* A stack of the id becomes a node, or will when lines are known. */
+static void put_stack(struct fold_stacks *f, uint64_t id, const uint32_t *spots, unsigned cnt, enum stack_end end)
+{
+	uint32_t node = 0;
+
+	if (f->lines) {
+		fold_lines_stack(f->lines, id, spots, cnt, end);
+	} else {
+		for (unsigned i = cnt; i-- > 0;)
+			node = profile_node(f->profile, node, spots[i]);
+		g_array_index(f->profile->nodes, struct stack_node, node).end = (uint8_t)end;
+	}
+	g_hash_table_insert(f->nodes, g_memdup2(&id, sizeof(id)), GUINT_TO_POINTER(node));
+}
+
+static uint32_t spot_of_frame(void *ctx, uint32_t frame)
+{
+	struct fold_stacks *f = ctx;
+	const struct symbol none = { 0 };
+
+	return f->lines ? fold_lines_place(f->lines, &none, frame) : frame;
+}
+
+/* False: its user stack has not arrived. */
+static bool put_language(struct fold_stacks *f, const struct offcpu_rec_language *rec)
+{
+	uint32_t spots[FOLD_LANGUAGE_SPOTS];
+	enum stack_end end;
+	unsigned cnt = fold_languages_merge(f->languages, rec, spot_of_frame, f, spots, &end);
+
+	if (!cnt)
+		return false;
+	put_stack(f, rec->id, spots, MIN(cnt, f->max_depth), cnt > f->max_depth ? STACK_TRUNCATED : end);
+	return true;
+}
+
+/* A user stack came after the interpreter's frames in it. */
+static void put_waiting(struct fold_stacks *f, uint64_t ustack)
+{
+	for (guint i = f->waiting->len; i-- > 0;) {
+		const struct offcpu_rec_language *rec = g_ptr_array_index(f->waiting, i);
+
+		if (rec->ustack == ustack && (g_hash_table_contains(f->nodes, &rec->id) || put_language(f, rec)))
+			g_ptr_array_remove_index_fast(f->waiting, i);
+	}
+}
+
+/* What could not be put together has its user stack as it is. */
+static void give_up(struct fold_stacks *f, const struct offcpu_rec_language *rec, uint32_t node)
+{
+	fold_languages_count_lost(f->languages);
+	g_hash_table_insert(f->nodes, g_memdup2(&rec->id, sizeof(rec->id)), GUINT_TO_POINTER(node));
+}
+
+static void give_up_waiting(struct fold_stacks *f)
+{
+	uint32_t node;
+
+	for (guint i = 0; i < f->waiting->len; i++) {
+		const struct offcpu_rec_language *rec = g_ptr_array_index(f->waiting, i);
+
+		if (!g_hash_table_contains(f->nodes, &rec->id) && fold_stacks_find(f, rec->ustack, &node))
+			give_up(f, rec, node);
+	}
+	g_ptr_array_set_size(f->waiting, 0);
+}
+
+void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_language *rec, size_t size)
+{
+	uint32_t node;
+
+	if (size < offsetof(struct offcpu_rec_language, frame) || rec->depth == 0 || rec->depth > OFFCPU_LANGUAGE_DEPTH ||
+	    size < offsetof(struct offcpu_rec_language, frame) + rec->depth * sizeof(rec->frame[0])) {
+		fold_drop_record(f->profile);
+		return;
+	}
+	if (g_hash_table_contains(f->nodes, &rec->id) || put_language(f, rec))
+		return;
+	if (!f->lines && fold_stacks_find(f, rec->ustack, &node))
+		give_up(f, rec, node);
+	else
+		g_ptr_array_add(f->waiting, g_memdup2(rec, size));
+}
+
 void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size)
 {
-	uint32_t frames[OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)], node = 0;
+	uint32_t frames[OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)];
 	uint64_t inner[OFFCPU_SLEEP_PATH_MAX];
 	unsigned cnt = 0;
 
@@ -280,14 +371,12 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;
 	enum stack_end end = mapped_cnt < cnt ? STACK_BROKEN : stack_end_of(f, rec, frames, cnt);
 	cnt = MIN(mapped_cnt, f->max_depth);
-	if (f->lines) {
-		fold_lines_stack(f->lines, rec->id, spots, cnt, end);
-	} else {
-		for (unsigned i = cnt; i-- > 0;)
-			node = profile_node(f->profile, node, frames[i]);
-		g_array_index(f->profile->nodes, struct stack_node, node).end = (uint8_t)end;
-	}
-	g_hash_table_insert(f->nodes, g_memdup2(&rec->id, sizeof(rec->id)), GUINT_TO_POINTER(node));
+	put_stack(f, rec->id, spots, cnt, end);
+	if (!rec->is_user)
+		return;
+	fold_languages_native(f->languages, &(struct fold_stack_spots){ rec->id, spots, frames, cnt, end });
+	if (f->waiting->len)
+		put_waiting(f, rec->id);
 }
 
 /* The stand-in for a stack that never arrived: one frame that says so. */
@@ -326,6 +415,7 @@ void fold_stacks_finish(struct fold_stacks *f)
 {
 	if (f->lines)
 		fold_lines_finish(f->lines, f->nodes);
+	give_up_waiting(f);
 }
 
 uint64_t fold_stacks_cnt(const struct fold_stacks *f)

@@ -396,22 +396,56 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 	return len;
 }
 
+/* The tables of one window. */
+#define ROW_TABLES(p) { &(p)->threads, &(p)->waits, &(p)->on_cpu, &(p)->states, &(p)->wakes, &(p)->chains, &(p)->stories, &(p)->blames, &(p)->storms, &(p)->losses }
+#define ROW_TABLE_CNT 10
+
 static void begin_index(struct id_index **index)
 {
 	id_index_free(*index);
 	*index = id_index_new();
 }
 
-void profile_empty_rows(struct profile *p)
+static void begin_rows(struct profile *p)
 {
-	GArray *const rows[] = { p->threads, p->waits, p->on_cpu, p->states, p->wakes, p->chains, p->stories, p->blames, p->storms, p->losses };
 	struct id_index **const indexes[] = { &p->wait_index, &p->wake_index, &p->chain_index, &p->blame_index, &p->storm_index };
 
-	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
-		g_array_set_size(rows[i], 0);
 	for (gsize i = 0; i < G_N_ELEMENTS(indexes); i++)
 		begin_index(indexes[i]);
 	g_clear_pointer(&p->slices, slices_free);
+}
+
+void profile_empty_rows(struct profile *p)
+{
+	GArray **const rows[ROW_TABLE_CNT] = ROW_TABLES(p);
+
+	for (gsize i = 0; i < ROW_TABLE_CNT; i++)
+		g_array_set_size(*rows[i], 0);
+	begin_rows(p);
+}
+
+struct profile *profile_take_rows(struct profile *p)
+{
+	struct profile *own = g_memdup2(p, sizeof(*p));
+	GArray **const rows[ROW_TABLE_CNT] = ROW_TABLES(p);
+
+	own->slices = NULL;
+	own->wait_index = own->wake_index = own->chain_index = own->blame_index = own->storm_index = NULL;
+	for (gsize i = 0; i < ROW_TABLE_CNT; i++)
+		*rows[i] = g_array_new(FALSE, FALSE, g_array_get_element_size(*rows[i]));
+	begin_rows(p);
+	return own;
+}
+
+void profile_free_rows(struct profile *rows)
+{
+	if (!rows)
+		return;
+	GArray **const tables[ROW_TABLE_CNT] = ROW_TABLES(rows);
+
+	for (gsize i = 0; i < ROW_TABLE_CNT; i++)
+		g_array_unref(*tables[i]);
+	g_free(rows);
 }
 
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns)

@@ -409,6 +409,12 @@ void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
 bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes);
 /* Takes out all that is of one window: threads, waits, wakings, losses.  Frames, stacks, objects, wakers and strings keep their ids. */
 void profile_empty_rows(struct profile *p);
+/*
+ * The same, but the rows go to the caller, as a profile that has everything else in common with p: to be read only, and freed by
+ * profile_free_rows() before p is.
+ */
+struct profile *profile_take_rows(struct profile *p);
+void profile_free_rows(struct profile *rows);	/* NULL is fine */
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
 /* Rows of the longest of its tables; four nodes of stacks are one, of which there may be so many more. */

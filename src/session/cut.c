@@ -118,6 +118,11 @@ const struct profile *session_cut(struct session *s, GError **error)
 	return s->profile;
 }
 
+struct profile *session_keep_window(struct session *s)
+{
+	return profile_take_rows(s->profile);
+}
+
 void session_begin_window(struct session *s)
 {
 	struct profile_info *info = &s->profile->info;

@@ -77,7 +77,8 @@ static bool wants_tables(const struct collect_options *o)
 
 bool session_may_cut(const struct collect_options *o)
 {
-	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->want_blame && !o->want_storms && !o->min_ns && !o->max_ns;
+	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->want_blame && !o->want_storms && !o->min_ns && !o->max_ns &&
+	       !o->lines;
 }
 
 bool session_is_for_few(const struct collect_options *o)
@@ -353,7 +354,7 @@ bool session_load(struct session *s, GError **error)
 		return false;
 	find_direct_map(s);
 	if (s->tables)
-		tables_tell(s->tables, &s->skel->data->tables_epoch);
+		tables_tell(s->tables, &s->skel->data->tables_epoch, bpf_map__fd(s->skel->maps.languages));
 	s->programs[0] = s->skel->obj;
 	s->programs[1] = apart_object(s->switching);
 	err = offcpu_bpf__attach(s->skel);

@@ -40,6 +40,9 @@ bool session_is_full(const struct session *s);
  */
 const struct profile *session_cut(struct session *s, GError **error);
 
+/* Right after that: the same profile, but kept until profile_free_rows(), which is before session_free(). */
+struct profile *session_keep_window(struct session *s);
+
 /* Ends the window, reads out everything. */
 bool session_stop(struct session *s, GError **error);
 

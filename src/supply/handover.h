@@ -11,6 +11,7 @@
 struct handover {
 	uint64_t space;		/* the program's key */
 	uint32_t generation, part_cnt;
+	bool speaks;		/* see struct space */
 	bool is_there;
 };
 

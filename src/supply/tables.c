@@ -14,6 +14,7 @@
 #include "supply/table_files.h"
 #include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
+#include "symbolize/runtime/python_find.h"
 
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
 #define YOUNG_US 50000	/* most short-lived processes are gone by then */
@@ -36,6 +37,7 @@ struct program {
 	bool is_headless;	/* its first thread has exited, others live: no note tells when the last does */
 	int64_t due_us;		/* look at it from then on: a program may map things without end */
 	bool is_new;		/* the mappings have not been handed over since they were read */
+	struct offcpu_language language;	/* version 0: none is known of */
 };
 
 enum message_kind {
@@ -64,6 +66,7 @@ struct tables {
 	GAsyncQueue *inbox;	/* struct message */
 	GThread *supplier;
 	volatile uint32_t *epoch;	/* atomic */
+	gint languages_fd;	/* atomic; -1: not there yet */
 	gint is_ending;		/* atomic: what is yet to be done is of no use */
 	gint unfinished;	/* atomic: messages on their way, builds included */
 	gint published_cnt, refused_cnt;	/* atomic */
@@ -75,6 +78,7 @@ struct tables {
 	GHashTable *programs;	/* pid -> struct program */
 	bool changed;		/* programs to look at again */
 	bool was_asked;
+	bool met_python;	/* among the mappings just read */
 	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
 	uint64_t no_room_cnt;	/* of spaces */
 	GMutex crowded_lock;
@@ -94,8 +98,9 @@ static void send(struct tables *t, const struct message *message)
 	g_async_queue_push(t->inbox, copy);
 }
 
-void tables_tell(struct tables *t, volatile uint32_t *epoch)
+void tables_tell(struct tables *t, volatile uint32_t *epoch, int languages_fd)
 {
+	g_atomic_int_set(&t->languages_fd, languages_fd);
 	g_atomic_pointer_set(&t->epoch, epoch);
 }
 
@@ -215,6 +220,7 @@ static void add_mapping(struct tables *t, uint32_t pid, const struct maps_line *
 	struct program_mapping mapping = { m->start, m->end, m->pgoff, file_of(t, pid, m) };
 	GArray *mappings = data;
 
+	t->met_python |= python_minor_of_file(m->path) != 0;
 	if (!mapping.file)
 		return;
 	table_file_use(mapping.file);
@@ -231,8 +237,12 @@ static bool read_mappings(struct tables *t, struct program *program)
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
 	program->stale = program->is_headless;
 	program->is_new = true;
+	t->met_python = false;
 	int64_t began_us = g_get_monotonic_time();
 	ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
+	/* its interpreter may not be ready yet: it maps more then, and is looked at again */
+	if (t->met_python && !program->language.version)
+		python_find("/proc", program->pid, &program->language);
 	int64_t read_us = g_get_monotonic_time();
 	program->due_us = read_us + MAX(PAUSE_TIMES * (read_us - began_us), program->is_headless ? HEADLESS_US : 0);
 	forget_mappings(&old);
@@ -281,6 +291,14 @@ static void note_crowded(struct tables *t, uint32_t pid, guint left_out)
 	g_mutex_unlock(&t->crowded_lock);
 }
 
+static void hand_language_over(struct tables *t, struct program *program)
+{
+	int fd = g_atomic_int_get(&t->languages_fd);
+
+	program->handover.speaks = program->language.version && fd >= 0 &&
+				   !bpf_map_update_elem(fd, &program->handover.space, &program->language, BPF_ANY);
+}
+
 static void publish(struct tables *t, struct program *program)
 {
 	g_autoptr(GArray) all = mappings_with_table(program);
@@ -289,6 +307,7 @@ static void publish(struct tables *t, struct program *program)
 	if (all->len > SPACE_PARTED_MAX)
 		note_crowded(t, program->pid, all->len - SPACE_PARTED_MAX);
 	program->is_new = false;
+	hand_language_over(t, program);
 	if (!handover_put(&program->handover, t->spaces_fd, (const struct space_mapping *)all->data,
 			  MIN(all->len, SPACE_PARTED_MAX), (uint32_t)t->published_cnt + 1))
 		t->no_room_cnt++;
@@ -300,6 +319,8 @@ static void publish(struct tables *t, struct program *program)
 
 static void withdraw(struct tables *t, struct program *program)
 {
+	if (program->handover.speaks)
+		bpf_map_delete_elem(g_atomic_int_get(&t->languages_fd), &program->handover.space);
 	handover_withdraw(&program->handover, t->spaces_fd);
 }
 
@@ -530,6 +551,7 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hu
 	t = g_new0(struct tables, 1);
 	t->slabs = room;
 	t->spaces_fd = spaces_fd;
+	t->languages_fd = -1;
 	t->due_us = INT64_MAX;
 	t->inbox = g_async_queue_new();
 	t->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);

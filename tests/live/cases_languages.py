@@ -85,3 +85,69 @@ def language_go_stripped(env):
 @case
 def language_go_position_independent(env):
     go_waits(env, "-ldflags=-s -w", "-buildmode=pie")
+
+
+def pythons():
+    """Installed interpreters; OFFCPU_PYTHONS names more of them, as PATH does."""
+    named = [path for path in os.environ.get("OFFCPU_PYTHONS", "").split(":") if path]
+    return [path for path in [shutil.which("python3"), "/usr/bin/python3", *named] if path and os.access(path, os.X_OK)]
+
+
+def real_version(interpreter):
+    """(minor, path of the interpreter itself), which a wrapper script may stand before."""
+    code = "import sys, os; print(sys.version_info[1], os.path.realpath(sys.executable))"
+    found = subprocess.run([interpreter, "-c", code], capture_output=True, text=True, check=False)
+    words = found.stdout.split()
+    return (int(words[0]), words[1]) if len(words) == 2 else (0, "")
+
+
+def own_frames(wait, source):
+    return [[frame["name"], frame["line"]] for frame in wait["user"] if frame["file"] == source]
+
+
+def check_python_thread(check, report, truth, source):
+    """The waits of a thread at its chain: function by function, line by line, for as long as it says itself."""
+    who = ">".join(name for name, _ in truth["chain"])
+    waits = [wait for wait in report.by_thread[truth["pid"], truth["tid"]] if wait["user"]]
+    at_chain = [wait for wait in waits if own_frames(wait, source) == truth["chain"]]
+    seen_ns = sum(wait["off_cpu_ns"] for wait in at_chain)
+    others = [own_frames(wait, source) for wait in waits if wait["state"] == "S" and wait not in at_chain]
+    # before it begins and after it ends it stands in run() alone; for the GIL it waits at any line
+    functions = [name for name, _ in truth["chain"]]
+    strangers = [chain for chain in others if not chain or [name for name, _ in chain] != functions[:len(chain)]]
+    check.equal(strangers[:3], [], f"{who}: sleeps elsewhere")
+    check.that(0.9 * truth["spent_ns"] <= seen_ns <= truth["spent_ns"],
+               f"{who}: {seen_ns} ns at the chain of {truth['spent_ns']}; others {others[:3]}")
+    check.that(all(wait["user_end"] == "complete" for wait in at_chain), f"{who}: not all complete")
+
+
+def python_waits(env, interpreter):
+    source = os.path.join(env.temporary("python"), "py_waits")
+    os.mkdir(os.path.dirname(source))
+    with open(os.path.join(PROGRAMS, "py_waits.py"), encoding="utf-8") as file, \
+            open(source, "w", encoding="utf-8") as script:
+        script.write(f"#!{interpreter}\n{file.read()}")
+    os.chmod(source, 0o755)
+    env.tolerate_unseen()
+    programs, env.programs = env.programs, os.path.dirname(source)
+    try:
+        report, truth, _ = env.record("py_waits", 60)
+    finally:
+        env.programs = programs
+    check_account(env.check, report, allowed_losses=(*ALLOWED, *EDGE_LOSSES))
+    env.check.equal(len(truth), 6, "threads that told their truth")
+    for line in truth:
+        check_python_thread(env.check, report, line, source)
+
+
+@case
+def language_python(env):
+    """CPython without any option: its functions and lines are in the stacks."""
+    tried = set()
+    for interpreter in pythons():
+        minor, path = real_version(interpreter)
+        if 8 <= minor <= 13 and path not in tried:
+            tried.add(path)
+            python_waits(env, path)
+    if not tried:
+        raise Skip("no CPython from 3.8 to 3.13 is installed")

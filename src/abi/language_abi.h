@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef LANGUAGE_ABI_H
+#define LANGUAGE_ABI_H
+
+#ifndef __bpf__	/* there, ktypes.h has them */
+#include <linux/types.h>
+#endif
+
+/*
+ * The frames of an interpreter: where a program keeps them, which user space finds out once a program and the kernel
+ * programs go by; and what these send of a stack of them.
+ */
+
+#define OFFCPU_REC_LANGUAGE 15	/* beside enum offcpu_rec_type */
+#define OFFCPU_LANGUAGE_DEPTH 127
+#define OFFCPU_LANGUAGES_MAX 4096	/* programs */
+
+/* What tells that a frame is the first of its own call of the interpreter, so that C called it. */
+enum offcpu_language_entry {
+	OFFCPU_ENTRY_EACH = 0,	/* each is */
+	OFFCPU_ENTRY_FLAG,	/* the byte at entry_at is not 0 */
+	OFFCPU_ENTRY_OWNER,	/* the frame after it, whose byte at entry_at is entry_value, and which is none itself */
+};
+
+/* One program that runs CPython.  Offsets are from what is named; all words are aligned. */
+struct offcpu_language {
+	__u32 version;		/* major << 8 | minor; never 0 */
+	__u32 keys_at;		/* thread pointer: where glibc keeps the pointer to thread-specific data */
+	__u32 key_at;		/* that: the thread's PyThreadState */
+	__u32 cframe_at;	/* PyThreadState: _PyCFrame; 0: the frame is in the PyThreadState itself */
+	__u32 frame_at;		/* _PyCFrame or PyThreadState: the innermost frame */
+	__u32 code_at, previous_at;	/* frame: code object; caller */
+	__u32 instr_at;		/* frame: where it stands in the code */
+	__u32 entry_at;
+	__u8 instr_bytes;	/* 8: an address; 4: an index */
+	__u8 entry;		/* enum offcpu_language_entry */
+	__u8 entry_value;
+	__u8 pad;
+	__u64 code_type;	/* address of PyCode_Type */
+};
+
+#define OFFCPU_LANGUAGE_ENTRY 1	/* in `code` */
+
+struct offcpu_language_frame {
+	__u64 code;		/* address of the code object, and OFFCPU_LANGUAGE_ENTRY */
+	__u64 instr;
+};
+
+/*
+ * A user stack with the interpreter's frames in it: waits are summed under `id` as under that of any user stack.  Crosses
+ * once, after the user stack.
+ */
+struct offcpu_rec_language {
+	__u32 type;
+	__u32 depth;
+	__u64 id;
+	__u64 ustack;		/* without them */
+	__u64 ts_ns;
+	__u64 proc_start_ns;	/* with exec_no and pid: the address space */
+	__u64 code_type;
+	__u32 pid;
+	__u32 exec_no;
+	__u32 version;
+	__u32 is_cut;		/* there are more frames */
+	struct offcpu_language_frame frame[OFFCPU_LANGUAGE_DEPTH];	/* innermost first */
+};
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/activity.h"
+
+#include <string.h>
+
+#include "analyse/objects.h"
+#include "analyse/plumbing.h"
+#include "analyse/wakers.h"
+#include "base/hash.h"
+
+/* A row while it is summed. */
+struct sum {
+	struct activity_row row;
+	uint64_t reason_ns[REASON_COUNT];
+	uint64_t longest_ns[REASON_COUNT];	/* of its rows of waits of that reason, */
+	uint32_t longest[REASON_COUNT];		/* which is this one, + 1 */
+	uint32_t last_thread;			/* index + 1 that was counted last */
+};
+
+struct summing {
+	const struct profile *p;
+	struct reasons *reasons;
+	enum activity_by by;
+	struct activity_scope scope;
+	struct activity *activity;
+	GHashTable *rows;	/* struct activity_key -> struct sum, which holds it */
+	struct sum **of_thread;	/* by process or thread: one a thread, or NULL */
+	struct sum total;
+};
+
+const char *activity_by_name(enum activity_by by)
+{
+	static const char *const names[ACTIVITY_BY_COUNT] = { "process", "thread", "reason", "object", "stack" };
+
+	return by < ACTIVITY_BY_COUNT ? names[by] : "";
+}
+
+bool activity_by_parse(const char *name, enum activity_by *ret_by)
+{
+	for (unsigned i = 0; i < ACTIVITY_BY_COUNT; i++) {
+		if (strcmp(name, activity_by_name(i)) == 0) {
+			*ret_by = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t activity_percentile_ns(const struct activity_row *r, double share)
+{
+	return MIN(waker_percentile_ns(r->hist, share), r->max_ns);
+}
+
+static guint key_hash(gconstpointer p)
+{
+	const struct activity_key *k = p;
+
+	return hash_end(hash_more(hash_more(hash_more(k->word[0], k->word[1]), k->word[2]), k->word[3]));
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct activity_key)) == 0;
+}
+
+/* The row of that key, with *ret_is_new. */
+static struct sum *sum_of(struct summing *s, const struct activity_key *key, bool *ret_is_new)
+{
+	struct sum *sum = g_hash_table_lookup(s->rows, key);
+
+	*ret_is_new = !sum;
+	if (!sum) {
+		sum = g_new0(struct sum, 1);
+		sum->row.key = *key;
+		g_hash_table_insert(s->rows, &sum->row.key, sum);
+	}
+	return sum;
+}
+
+static const char *keep(struct summing *s, const char *name)
+{
+	return g_string_chunk_insert(s->activity->names, name);
+}
+
+static bool has_thread(const struct summing *s, const struct thread *t)
+{
+	return (!s->scope.pid || s->scope.pid == t->pid) && (!s->scope.tid || s->scope.tid == t->tid);
+}
+
+static bool is_by_thread(const struct summing *s)
+{
+	return s->by == ACTIVITY_BY_PROCESS || s->by == ACTIVITY_BY_THREAD;
+}
+
+static void count_thread(struct sum *sum, uint32_t thread)
+{
+	sum->row.threads_cnt += sum->last_thread != thread + 1;
+	sum->last_thread = thread + 1;
+}
+
+/* What its waits do not tell of a thread. */
+static void add_account(struct sum *sum, const struct thread *t)
+{
+	struct activity_row *r = &sum->row;
+
+	r->observed_ns += thread_observed_ns(t);
+	r->on_cpu_ns += t->on_cpu_ns;
+	r->blocked_ns += t->blocked_ns;
+	r->runnable_ns += t->runnable_ns;
+	r->preempted_ns += t->preempted_ns;
+	r->unlisted_ns += t->filtered_ns + t->lost_ns;
+	r->residual_ns += thread_residual_ns(t);
+	r->switches += t->switches;
+}
+
+static void add_thread(struct summing *s, uint32_t i)
+{
+	const struct thread *t = profile_thread(s->p, i);
+	struct activity_key key = { { t->pid, (uintptr_t)t->process } };
+	bool is_new;
+
+	if (!has_thread(s, t))
+		return;
+	add_account(&s->total, t);
+	count_thread(&s->total, i);
+	if (!is_by_thread(s))
+		return;
+	if (s->by == ACTIVITY_BY_THREAD)
+		key = (struct activity_key){ { t->pid, t->tid, t->start_ns, (uintptr_t)t->comm } };
+	struct sum *sum = sum_of(s, &key, &is_new);
+
+	if (is_new) {
+		sum->row.name = s->by == ACTIVITY_BY_THREAD ? t->comm : t->process;
+		sum->row.pid = t->pid;
+		sum->row.tid = s->by == ACTIVITY_BY_THREAD ? t->tid : 0;
+		sum->row.is_kernel = t->flags & THREAD_KERNEL;
+	}
+	add_account(sum, t);
+	count_thread(sum, i);
+	s->of_thread[i] = sum;
+}
+
+static const char *object_name(struct summing *s, const struct wait *w)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	object_append_wait_label(text, s->p, w);
+	return keep(s, text->str);
+}
+
+/* The row that a part of a wait belongs to: of a reason, an object or a stack. */
+static struct sum *row_of_wait(struct summing *s, uint32_t i, enum reason reason)
+{
+	const struct wait *w = profile_wait(s->p, i);
+	const struct thread *t = profile_thread(s->p, w->thread);
+	struct activity_key key = { { reason } };
+	bool is_new;
+
+	if (s->by == ACTIVITY_BY_OBJECT)
+		key = (struct activity_key){ { w->object, !w->object && w->state == 'R' } };
+	else if (s->by == ACTIVITY_BY_STACK)
+		key = (struct activity_key){ { (uintptr_t)t->process, (uint64_t)w->user << 32 | w->kernel,
+					       (uint64_t)w->state << 32 | w->object } };
+	struct sum *sum = sum_of(s, &key, &is_new);
+
+	if (is_new && s->by == ACTIVITY_BY_REASON) {
+		sum->row.name = reason_text(reason);
+	} else if (is_new && s->by == ACTIVITY_BY_OBJECT) {
+		sum->row.name = object_name(s, w);
+	} else if (is_new) {
+		sum->row.name = keep(s, plumbing_leaf(reasons_plumbing(s->reasons), w));
+		sum->row.pid = t->pid;
+	}
+	if (sum->row.pid && sum->row.pid != t->pid)
+		sum->row.pid = 0;
+	sum->row.is_kernel = t->flags & THREAD_KERNEL;
+	count_thread(sum, w->thread);
+	return sum;
+}
+
+static void note_reason(struct sum *sum, enum reason reason, uint64_t ns, uint32_t wait)
+{
+	sum->reason_ns[reason] += ns;
+	if (ns > sum->longest_ns[reason]) {
+		sum->longest_ns[reason] = ns;
+		sum->longest[reason] = wait + 1;
+	}
+}
+
+/* The wait's numbers, but for its times. */
+static void add_durations(struct sum *sum, const struct wait *w, bool is_idle)
+{
+	if (!(w->flags & WAIT_OPEN_AT_START))
+		sum->row.waits += w->count;
+	if (is_idle)
+		return;
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		sum->row.hist[i] += w->hist[i];
+	sum->row.max_ns = MAX(sum->row.max_ns, w->max_ns);
+}
+
+/* Its account has its time: what of it was idle, and for what the rest was. */
+static void sort_time(struct sum *sum, const struct wait *w, uint32_t i, enum reason reason, bool is_idle)
+{
+	if (is_idle) {
+		uint64_t idle_ns = MIN(w->blocked_ns, sum->row.blocked_ns);
+
+		sum->row.idle_ns += idle_ns;
+		sum->row.blocked_ns -= idle_ns;
+	} else {
+		note_reason(sum, reason, w->blocked_ns, i);
+	}
+	note_reason(sum, REASON_CPU_QUEUE, w->runnable_ns + w->preempted_ns, i);
+	add_durations(sum, w, is_idle);
+}
+
+static void add_blocked(struct sum *sum, const struct wait *w, uint32_t i, enum reason reason, bool is_idle)
+{
+	sum->row.observed_ns += w->blocked_ns;
+	if (is_idle)
+		sum->row.idle_ns += w->blocked_ns;
+	else
+		sum->row.blocked_ns += w->blocked_ns;
+	note_reason(sum, reason, w->blocked_ns, i);
+	add_durations(sum, w, is_idle);
+}
+
+static void add_queued(struct sum *sum, const struct wait *w, uint32_t i)
+{
+	sum->row.observed_ns += w->runnable_ns + w->preempted_ns;
+	sum->row.runnable_ns += w->runnable_ns;
+	sum->row.preempted_ns += w->preempted_ns;
+	note_reason(sum, REASON_CPU_QUEUE, w->runnable_ns + w->preempted_ns, i);
+}
+
+static bool is_in_scope(const struct summing *s, const struct wait *w, enum reason reason)
+{
+	if (s->scope.object && s->scope.object != (w->object ? w->object + 1 : 1))
+		return false;
+	return !s->scope.reason || s->scope.reason == reason + 1;
+}
+
+/* Blocked time has the wait's reason, and what it queued for a CPU the other one. */
+static void add_parts(struct summing *s, uint32_t i, const struct wait *w, enum reason reason, bool is_idle)
+{
+	bool has_queued = is_in_scope(s, w, REASON_CPU_QUEUE) && w->runnable_ns + w->preempted_ns;
+
+	if (is_in_scope(s, w, reason) && (w->blocked_ns || w->state != 'R'))
+		add_blocked(row_of_wait(s, i, reason), w, i, reason, is_idle);
+	else if (has_queued)
+		add_durations(row_of_wait(s, i, REASON_CPU_QUEUE), w, false);
+	if (has_queued)
+		add_queued(row_of_wait(s, i, REASON_CPU_QUEUE), w, i);
+}
+
+static void add_wait(struct summing *s, uint32_t i)
+{
+	const struct wait *w = profile_wait(s->p, i);
+	enum reason reason = reasons_of(s->reasons, i);
+	bool is_idle = reasons_is_idle(s->reasons, i);
+
+	if (!has_thread(s, profile_thread(s->p, w->thread)))
+		return;
+	sort_time(&s->total, w, i, reason, is_idle);
+	if (is_by_thread(s))
+		sort_time(s->of_thread[w->thread], w, i, reason, is_idle);
+	else
+		add_parts(s, i, w, reason, is_idle);
+}
+
+static struct activity_row finished(const struct sum *sum)
+{
+	struct activity_row row = sum->row;
+
+	for (unsigned i = 0; i < REASON_COUNT; i++) {
+		if (sum->reason_ns[i] <= row.reason_ns)
+			continue;
+		row.reason = i;
+		row.reason_ns = sum->reason_ns[i];
+		row.wait = sum->longest[i];
+	}
+	return row;
+}
+
+struct activity *activity_new(const struct profile *p, struct reasons *reasons, enum activity_by by, const struct activity_scope *scope)
+{
+	g_autofree struct sum **of_thread = g_new0(struct sum *, p->threads->len + 1);
+	struct summing s = { .p = p, .reasons = reasons, .by = by, .activity = g_new0(struct activity, 1), .of_thread = of_thread };
+	GHashTableIter iter;
+	gpointer sum;
+
+	if (scope)
+		s.scope = *scope;
+	s.activity->names = g_string_chunk_new(4096);
+	s.rows = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		add_thread(&s, i);
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		add_wait(&s, i);
+	s.activity->rows = g_array_sized_new(FALSE, FALSE, sizeof(struct activity_row), g_hash_table_size(s.rows));
+	g_hash_table_iter_init(&iter, s.rows);
+	while (g_hash_table_iter_next(&iter, NULL, &sum)) {
+		const struct activity_row row = finished(sum);
+
+		g_array_append_val(s.activity->rows, row);
+	}
+	s.activity->total = finished(&s.total);
+	g_hash_table_destroy(s.rows);
+	return s.activity;
+}
+
+void activity_free(struct activity *a)
+{
+	if (!a)
+		return;
+	g_array_unref(a->rows);
+	g_string_chunk_free(a->names);
+	g_free(a);
+}

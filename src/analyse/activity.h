@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_ACTIVITY_H
+#define ANALYSE_ACTIVITY_H
+
+#include "analyse/reason/reasons.h"
+#include "profile/profile.h"
+
+/*
+ * What threads did in a window, by process, thread, reason, object or stack: where their time went, and what they waited for
+ * longest.  Rows have keys by which they are found again in the next window of the same session.
+ */
+
+enum activity_by {
+	ACTIVITY_BY_PROCESS = 0,
+	ACTIVITY_BY_THREAD,
+	ACTIVITY_BY_REASON,
+	ACTIVITY_BY_OBJECT,
+	ACTIVITY_BY_STACK,
+	ACTIVITY_BY_COUNT
+};
+
+const char *activity_by_name(enum activity_by by);	/* "process" */
+bool activity_by_parse(const char *name, enum activity_by *ret_by);
+
+/* Of which threads and waits; 0 in each: of all. */
+struct activity_scope {
+	uint32_t pid, tid;
+	uint32_t reason;	/* enum reason + 1 */
+	uint32_t object;	/* index + 2; 1: those without */
+};
+
+struct activity_key {
+	uint64_t word[4];
+};
+
+struct activity_row {
+	struct activity_key key;
+	const char *name;	/* not escaped; lives as long as the activity */
+	uint32_t pid, tid;	/* 0: several, or none */
+	uint32_t threads_cnt;
+	bool is_kernel;
+	uint64_t observed_ns;	/* of rows of waits their time */
+	uint64_t on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;	/* blocked: not idle */
+	uint64_t idle_ns;
+	uint64_t unlisted_ns;	/* blocked or idle, but in no wait: filtered or lost */
+	int64_t residual_ns;
+	uint64_t waits;		/* that began in the window */
+	uint64_t switches;
+	uint64_t hist[PROFILE_HIST_SLOTS];	/* of waits that were not idle, as far as they lie in the window */
+	uint64_t max_ns;
+	enum reason reason;	/* that took most of its time off CPU that was not idle; valid if reason_ns */
+	uint64_t reason_ns;
+	uint32_t wait;		/* index + 1 of the longest of its rows of that reason; 0: none */
+};
+
+/* Time off CPU that somebody may want back. */
+static inline uint64_t activity_matters_ns(const struct activity_row *r)
+{
+	return r->blocked_ns + r->runnable_ns + r->preempted_ns;
+}
+static inline uint64_t activity_queue_ns(const struct activity_row *r)
+{
+	return r->runnable_ns + r->preempted_ns;
+}
+/* Of its waits, at most max_ns; 0: none. */
+uint64_t activity_percentile_ns(const struct activity_row *r, double share);
+
+struct activity {
+	GArray *rows;		/* struct activity_row, in no order */
+	struct activity_row total;	/* of all threads in the scope, whatever the rows are by; name NULL */
+	GStringChunk *names;
+};
+
+/* scope NULL: everything.  Borrows from p and reasons. */
+struct activity *activity_new(const struct profile *p, struct reasons *reasons, enum activity_by by, const struct activity_scope *scope);
+void activity_free(struct activity *a);	/* NULL is fine */
+
+#endif

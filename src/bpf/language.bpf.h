@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_LANGUAGE_BPF_H
+#define BPF_LANGUAGE_BPF_H
+
+#include "bpf/maps.bpf.h"
+#include "bpf/pages.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+/*
+ * The frames of an interpreter, read where the user stack is walked, from the same memory: the thread's own list of them,
+ * which stands still while it is off CPU.  Programs that are none of these cost one look at the thread's slot.
+ *
+ * The list and the user stack together are one stack: its id is a hash of both, and waits are summed under that.
+ */
+
+struct language_walk {
+	const struct offcpu_language *l;
+	struct scratch *scratch;
+};
+
+static __always_inline bool language_word(struct walk_state *at, __u64 addr, __u64 *ret)
+{
+	if (at->view.pgd)
+		return viewed_word(&at->view, addr, ret);
+	return !(addr & 7) && !bpf_probe_read_user(ret, sizeof(*ret), (void *)addr);
+}
+
+/* Of 1, 4 or 8 bytes, within an aligned word. */
+static __always_inline bool language_field(struct walk_state *at, __u64 addr, __u32 bytes, __u64 *ret)
+{
+	__u64 word;
+
+	if (!language_word(at, addr & ~7ULL, &word))
+		return false;
+	word >>= (addr & 7) * 8;
+	*ret = bytes == 8 ? word : word & ((1ULL << bytes * 8) - 1);
+	return true;
+}
+
+/* One frame; 1 ends the walk, for good where the frame to come is 0. */
+static long language_step(__u32 i, struct language_walk *w)
+{
+	struct scratch *s = w->scratch;
+	struct offcpu_rec_language *rec = &s->language;
+	const struct offcpu_language *l = w->l;
+	__u64 frame = s->language_frame, code, instr, mark = 0;
+	__u32 cnt = rec->depth;
+
+	if (!frame)
+		return 1;
+	if (!language_word(&s->walk, frame + l->previous_at, &s->language_frame) ||
+	    (l->entry != OFFCPU_ENTRY_EACH && !language_field(&s->walk, frame + l->entry_at, 1, &mark)))
+		return 1;
+	if (l->entry == OFFCPU_ENTRY_OWNER && mark == l->entry_value) {
+		__u32 last = cnt - 1;
+
+		barrier_var(last);
+		if (last < OFFCPU_LANGUAGE_DEPTH)
+			rec->frame[last].code |= OFFCPU_LANGUAGE_ENTRY;
+		return 0;
+	}
+	barrier_var(cnt);
+	if (cnt >= OFFCPU_LANGUAGE_DEPTH) {
+		rec->is_cut = 1;
+		s->language_frame = 0;
+		return 1;
+	}
+	if (!language_word(&s->walk, frame + l->code_at, &code) ||
+	    !language_field(&s->walk, frame + l->instr_at, l->instr_bytes, &instr)) {
+		s->language_frame = 1;
+		return 1;
+	}
+	code &= ~7ULL;
+	if (l->entry == OFFCPU_ENTRY_EACH || (l->entry == OFFCPU_ENTRY_FLAG && mark))
+		code |= OFFCPU_LANGUAGE_ENTRY;
+	rec->frame[cnt].code = code;
+	rec->frame[cnt].instr = instr;
+	rec->depth = cnt + 1;
+	s->language_hash = mix(mix(s->language_hash, code), instr);
+	return 0;
+}
+
+/* The innermost frame; false where memory could not be read.  *ret 0: the thread runs nothing of the interpreter's. */
+static __always_inline bool language_first(struct walk_state *at, const struct offcpu_language *l, __u64 *ret)
+{
+	__u64 keys, state, holder;
+
+	*ret = 0;
+	if (!language_word(at, at->fsbase + l->keys_at, &keys))
+		return false;
+	if (!keys)
+		return true;
+	if (!language_word(at, keys + l->key_at, &state))
+		return false;
+	if (!state)
+		return true;
+	holder = state;
+	if (l->cframe_at && !language_word(at, state + l->cframe_at, &holder))
+		return false;
+	return !holder || language_word(at, holder + l->frame_at, ret);
+}
+
+static __always_inline bool language_cross(const struct thread_state *st, struct offcpu_rec_language *rec,
+					   const struct offcpu_language *l, __u64 id, __u64 ustack, __u64 now)
+{
+	__u64 size = offsetof(struct offcpu_rec_language, frame) + (__u64)rec->depth * sizeof(rec->frame[0]);
+	__u32 one = 1;
+
+	if (bpf_map_lookup_elem(&crossed, &id))
+		return true;
+	rec->type = OFFCPU_REC_LANGUAGE;
+	rec->id = id;
+	rec->ustack = ustack;
+	rec->ts_ns = now;
+	rec->proc_start_ns = st->proc_start_ns;
+	rec->code_type = l->code_type;
+	rec->pid = st->pid;
+	rec->exec_no = st->exec_no;
+	rec->version = l->version;
+	barrier_var(size);
+	if (size > sizeof(*rec))
+		return false;
+	if (ring_send(rec, size)) {
+		count_loss(OFFCPU_LOSS_RING_STACK, 0);
+		return false;
+	}
+	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
+	return true;
+}
+
+/*
+ * The id of the user stack just walked, with the interpreter's frames; that of the user stack where there are none, or
+ * they cannot be read.  A global function: the verifier checks it once.
+ */
+__noinline __u64 language_stack(struct thread_state *st, struct scratch *scratch, __u64 ustack, __u64 now)
+{
+	struct language_walk w = { .scratch = scratch };
+	struct walk_state *at;
+	__u64 key;
+
+	if (!st || !scratch || ustack <= OFFCPU_STACK_LOST)
+		return ustack;
+	at = &scratch->walk;
+	key = at->in_parents ? st->forked_space : stack_seed(st);
+	w.l = bpf_map_lookup_elem(&languages, &key);
+	if (!w.l)
+		return ustack;
+	scratch->language.depth = 0;
+	scratch->language.is_cut = 0;
+	scratch->language_hash = mix(key, ustack);
+	if (language_first(at, w.l, &scratch->language_frame)) {
+		/* frames that are none come one after another's */
+		bpf_loop(2 * OFFCPU_LANGUAGE_DEPTH, language_step, &w, 0);
+		if (!scratch->language_frame && (!at->view.pgd || view_held(&at->view))) {
+			if (!scratch->language.depth ||
+			    !language_cross(st, &scratch->language, w.l, scratch->language_hash, ustack, now))
+				return ustack;
+			return scratch->language_hash;
+		}
+	}
+	count_loss(OFFCPU_LOSS_LANGUAGE, 0);
+	return ustack;
+}
+
+#endif

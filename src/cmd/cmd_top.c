@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu top: cuts a window each interval, and shows it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+#include "cmd/top_json.h"
+#include "profile/profile_file.h"
+#include "tui/screen.h"
+#include "tui/view.h"
+
+#define DEFAULT_BUDGET_PPM 10000	/* 1% of the machine, as record */
+#define SECOND_NS UINT64_C(1000000000)
+#define INTERVAL_MIN_NS (SECOND_NS / 10)
+#define INTERVAL_MAX_NS (SECOND_NS * 3600)
+#define BATCH_ROWS 20
+
+static const char description[] =
+	"Examples:\n"
+	"  offcpu top                        the whole system, once a second\n"
+	"  offcpu top -p mariadbd --by thread  the threads of one program\n"
+	"  offcpu top --batch -n 3           three intervals as text\n"
+	"  offcpu top --batch --json -i 10   an object a line, each ten seconds\n"
+	"\n"
+	"Shows where threads spend the time they are not running, while it happens. ? shows the keys.";
+
+struct top_options {
+	char *interval, *by;
+	gint count, rows;
+	gboolean batch, json, no_objects;
+	uint64_t interval_ns;
+};
+
+struct top {
+	const struct top_options *options;
+	struct view *view;
+	struct interval interval;	/* the one that is shown; profile NULL: none yet */
+	struct profile *rows;		/* its profile, ours */
+	uint64_t next_ns;		/* since the start: when it is cut */
+	gint shown_cnt;
+	const char *command_line, *filters;
+	bool has_screen, is_tired;	/* is_tired: there is nothing more to do */
+	int status;
+};
+
+static void free_interval(struct top *top)
+{
+	view_show(top->view, NULL);
+	reasons_free(top->interval.reasons);
+	profile_free_rows(top->rows);
+	top->interval = (struct interval){ 0 };
+	top->rows = NULL;
+}
+
+static void draw(struct top *top, bool anew)
+{
+	g_autoptr(GPtrArray) lines = NULL;
+
+	screen_size(&top->view->rows, &top->view->columns);
+	lines = view_paint(top->view);
+	screen_draw(lines, anew);
+}
+
+static void print_text(struct top *top)
+{
+	g_autoptr(GPtrArray) lines = view_paint(top->view);
+
+	for (guint i = 0; i < lines->len; i++)
+		puts(lines->pdata[i]);
+	putchar('\n');
+}
+
+/* False: nobody reads it any more. */
+static bool print_interval(struct top *top)
+{
+	if (top->options->json) {
+		g_autoptr(GString) line = g_string_new(NULL);
+
+		top_json(line, top->view, (guint)top->options->rows);
+		fputs(line->str, stdout);
+	} else {
+		print_text(top);
+	}
+	return fflush(stdout) == 0;
+}
+
+/* The window that was just cut becomes the interval on the screen, unless that is frozen. */
+static void take_interval(struct top *top, struct session *session)
+{
+	free_interval(top);
+	top->rows = session_keep_window(session);
+	top->rows->info.command_line = top->command_line;
+	top->rows->info.filters = top->filters;
+	top->interval.profile = top->rows;
+	top->interval.reasons = reasons_new(top->rows, NULL);
+	view_show(top->view, &top->interval);
+}
+
+static bool end_with(struct top *top, int status)
+{
+	top->status = status;
+	return false;
+}
+
+static bool on_tick(struct run *run, uint64_t elapsed_ns)
+{
+	struct top *top = run->data;
+	g_autoptr(GError) error = NULL;
+
+	if (elapsed_ns < top->next_ns)
+		return true;
+	top->next_ns += top->options->interval_ns * (1 + (elapsed_ns - top->next_ns) / top->options->interval_ns);
+	if (!session_cut(run->session, &error)) {
+		run->on_end(run);
+		cmd_error("top", "%s", error->message);
+		return end_with(top, run_status_of(error));
+	}
+	if (!top->view->is_frozen)
+		take_interval(top, run->session);
+	if (top->has_screen)
+		draw(top, false);
+	else if (!print_interval(top))
+		return end_with(top, EXIT_FAILED);
+	return !top->options->count || ++top->shown_cnt < top->options->count;
+}
+
+/* Beside the recordings that are there. */
+static char *free_path(const struct profile *p)
+{
+	g_autoptr(GDateTime) time = g_date_time_new_from_unix_local((gint64)(p->info.start_unix_ns / SECOND_NS));
+	g_autofree char *clock = time ? g_date_time_format(time, "%Y%m%d-%H%M%S") : g_strdup("interval");
+
+	for (unsigned i = 0; ; i++) {
+		char *path = i ? g_strdup_printf("top-%s-%u.offcpu", clock, i) : g_strdup_printf("top-%s.offcpu", clock);
+
+		if (access(path, F_OK) && errno == ENOENT)
+			return path;
+		g_free(path);
+	}
+}
+
+static void write_interval(struct top *top)
+{
+	g_autofree char *path = free_path(top->rows), *said = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (profile_file_write(top->rows, path, &error))
+		said = g_strdup_printf("wrote %s: offcpu report %s", path, path);
+	else
+		said = g_strdup(error->message);
+	view_say(top->view, said);
+}
+
+static bool on_input(struct run *run)
+{
+	struct top *top = run->data;
+	bool is_resized = false, is_anew = false;
+	uint32_t key;
+
+	for (;;) {
+		bool is_new;
+
+		key = screen_key(&is_new);
+		is_resized |= is_new;
+		if (!key && !is_new)
+			break;
+		if (!key)
+			continue;
+		switch (view_key(top->view, key)) {
+		case VIEW_QUIT: return false;
+		case VIEW_WRITE: write_interval(top); break;
+		case VIEW_REDRAW: is_anew = true; break;
+		default: break;
+		}
+	}
+	draw(top, is_resized || is_anew);
+	return true;
+}
+
+static void on_end(struct run *run)
+{
+	struct top *top = run->data;
+
+	if (top->has_screen)
+		screen_end();
+	top->has_screen = false;
+}
+
+static int parse_numbers(struct top_options *o, GError **error)
+{
+	const char *wrong = NULL;
+
+	o->interval_ns = SECOND_NS;
+	if (o->interval && !parse_duration(o->interval, SECOND_NS, &o->interval_ns, error))
+		return EXIT_USAGE;
+	if (o->interval_ns < INTERVAL_MIN_NS || o->interval_ns > INTERVAL_MAX_NS)
+		wrong = "-i takes from 0.1 s to an hour";
+	else if (o->count < 0 || o->rows < 0)
+		wrong = "-n and --rows take a number from 1 on";
+	else if (!o->batch && (o->json || o->count))
+		wrong = "--json and -n are for --batch";
+	if (!wrong)
+		return EXIT_OK;
+	g_set_error_literal(error, PARSE_ERROR, 0, wrong);
+	return EXIT_USAGE;
+}
+
+/* What a window that is cut cannot be asked for. */
+static const char *why_not(const struct target *t, const struct top_options *o)
+{
+	if (t->collect.min_ns || t->collect.max_ns)
+		return "-m and -M: waits are cut at each interval, so their length is not known; use `offcpu record`";
+	if (t->command && !o->batch)
+		return "a command needs the terminal for itself: use --batch";
+	return NULL;
+}
+
+static int parse_own(struct top_options *o, struct top *top, const struct target *target, int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+	const char *wrong;
+
+	if (argc > 1) {
+		cmd_error("top", "unexpected argument '%s' (a command goes behind --)", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (o->by && !activity_by_parse(o->by, &top->view->by)) {
+		cmd_error("top", "--by %s: process, thread, reason, object or stack", o->by);
+		return EXIT_USAGE;
+	}
+	if (parse_numbers(o, &error) != EXIT_OK) {
+		cmd_error("top", "%s", error->message);
+		return EXIT_USAGE;
+	}
+	wrong = why_not(target, o);
+	if (!wrong)
+		return EXIT_OK;
+	cmd_error("top", "%s", wrong);
+	return EXIT_USAGE;
+}
+
+static bool begin_view(struct top *top, struct run *run)
+{
+	g_autoptr(GError) error = NULL;
+
+	top->view->has_utf8 = screen_has_utf8();
+	top->view->target = top->filters;
+	if (top->options->batch) {
+		top->view->is_plain = true;
+		top->view->columns = 0;
+		top->view->rows = top->options->rows ? (unsigned)top->options->rows + 5 : 0;
+		return true;
+	}
+	if (!screen_begin(&error)) {
+		cmd_error("top", "%s", error->message);
+		return false;
+	}
+	top->has_screen = true;
+	run->input_fd = STDIN_FILENO;
+	run->on_input = on_input;
+	draw(top, true);
+	return true;
+}
+
+static void set_capture(struct target *target, const struct top_options *o)
+{
+	target->collect.may_cut = true;
+	target->collect.want_locks = target->collect.want_objects = !o->no_objects;
+}
+
+static int run_top(struct top *top, struct run *run, struct target *target, struct top_options *own, int argc, char **argv)
+{
+	int status;
+
+	if ((status = target_resolve(target, "top")) != EXIT_OK || (status = parse_own(own, top, target, argc, argv)) != EXIT_OK)
+		return status;
+	if (own->batch && !own->json && !own->rows)
+		own->rows = BATCH_ROWS;
+	g_autofree char *filters = target_describe(target);
+
+	top->filters = filters;
+	top->next_ns = own->interval_ns;
+	set_capture(target, own);
+	run_hold_signals();
+	if (!begin_view(top, run))
+		return EXIT_FAILED;
+	status = run_session(run);
+	on_end(run);
+	free_interval(top);
+	if (status == EXIT_OK)
+		status = top->status;
+	return status == EXIT_OK ? run_command_status(run) : status;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct target target = { .default_budget_ppm = DEFAULT_BUDGET_PPM };
+	struct top_options own = { 0 };
+	struct top top = { .options = &own, .view = view_new() };
+	struct run run = { .name = "top", .target = &target, .on_tick = on_tick, .on_end = on_end, .data = &top, .drain_ms = 20 };
+	const GOptionEntry own_entries[] = {
+		{ "interval", 'i', 0, G_OPTION_ARG_STRING, &own.interval, "Cut and show each (a bare number is s; 1)", "TIME" },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &own.by, "Rows by process (the default), thread, reason, object or stack", "WHAT" },
+		{ "batch", 0, 0, G_OPTION_ARG_NONE, &own.batch, "Print each interval as text, without a terminal", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "With --batch: each interval as a line of JSON", NULL },
+		{ "count", 'n', 0, G_OPTION_ARG_INT, &own.count, "With --batch: end after so many intervals", "N" },
+		{ "rows", 0, 0, G_OPTION_ARG_INT, &own.rows, "With --batch: so many rows an interval (20; JSON: all)", "N" },
+		{ "no-objects", 0, 0, G_OPTION_ARG_NONE, &own.no_objects, "Not what waits are for: files, sockets, locks", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	g_autofree char *arguments = g_strjoinv(" ", argv);
+	g_autofree char *command_line = g_strconcat("offcpu ", arguments, NULL);
+	int status = EXIT_OK;
+
+	top.command_line = command_line;
+	target_cut_command(&target, &argc, argv);
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_SAMPLING, own_entries);
+
+	if (cmd_parse("top", "[-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv, &status))
+		status = run_top(&top, &run, &target, &own, argc, argv);
+	run_release(&run);
+	target_release(&target);
+	view_free(top.view);
+	g_free(own.interval);
+	g_free(own.by);
+	return status;
+}

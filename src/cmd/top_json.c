@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/top_json.h"
+
+#include "analyse/plumbing.h"
+#include "render/json/write.h"
+
+static void write_numbers(struct json *j, const struct activity_row *r)
+{
+	json_member_uint(j, "threads", r->threads_cnt);
+	json_member_uint(j, "observed_ns", r->observed_ns);
+	json_member_uint(j, "on_cpu_ns", r->on_cpu_ns);
+	json_member_uint(j, "blocked_ns", r->blocked_ns);
+	json_member_uint(j, "runnable_ns", r->runnable_ns);
+	json_member_uint(j, "preempted_ns", r->preempted_ns);
+	json_member_uint(j, "idle_ns", r->idle_ns);
+	json_member_uint(j, "unlisted_ns", r->unlisted_ns);
+	json_member_int(j, "residual_ns", r->residual_ns);
+	json_member_uint(j, "switches", r->switches);
+	json_member_uint(j, "waits", r->waits);
+	json_member_uint(j, "median_ns", activity_percentile_ns(r, 0.5));
+	json_member_uint(j, "p99_ns", activity_percentile_ns(r, 0.99));
+	json_member_uint(j, "max_ns", r->max_ns);
+}
+
+static void write_row(struct json *j, const struct view *v, const struct activity_row *r)
+{
+	json_object_begin(j);
+	json_member_string(j, "name", r->name);
+	json_member_known(j, "pid", r->pid, r->pid);
+	json_member_known(j, "tid", r->tid, r->tid);
+	write_numbers(j, r);
+	json_member_string(j, "reason", r->reason_ns ? reason_name(r->reason) : NULL);
+	json_member_uint(j, "reason_ns", r->reason_ns);
+	json_member_string(j, "wait", !r->wait ? NULL :
+			   plumbing_leaf(reasons_plumbing(v->shown->reasons), profile_wait(v->shown->profile, r->wait - 1)));
+	json_object_end(j);
+}
+
+static void write_losses(struct json *j, const struct profile *p)
+{
+	json_key(j, "losses");
+	json_object_begin(j);
+	for (guint i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		json_member_uint(j, l->reason, l->count);
+	}
+	json_object_end(j);
+}
+
+void top_json(GString *s, const struct view *v, guint rows_max)
+{
+	const struct profile_info *info = &v->shown->profile->info;
+	struct json j;
+
+	json_init(&j, s);
+	json_object_begin(&j);
+	json_member_string(&j, "format", "offcpu-top");
+	json_member_uint(&j, "version", 1);
+	json_member_uint(&j, "start_unix_ns", info->start_unix_ns);
+	json_member_uint(&j, "start_ns", info->start_ns);
+	json_member_uint(&j, "duration_ns", info->duration_ns);
+	json_member_uint(&j, "cpus", info->cpus);
+	json_member_uint(&j, "switches", info->switches);
+	json_member_bool(&j, "sampled", profile_is_sampled(v->shown->profile));
+	json_member_uint(&j, "tracer_cpu_ns", profile_running_cpu_ns(info));
+	json_member_known(&j, "tracer_bpf_ns", info->tracer_bpf_ns, info->has_bpf_ns);
+	write_losses(&j, v->shown->profile);
+	json_key(&j, "total");
+	json_object_begin(&j);
+	write_numbers(&j, &v->activity->total);
+	json_object_end(&j);
+	json_member_string(&j, "by", activity_by_name(v->by));
+	json_member_uint(&j, "rows_cnt", v->order->len);
+	json_key(&j, "rows");
+	json_array_begin(&j);
+	for (guint i = 0; i < v->order->len && (!rows_max || i < rows_max); i++)
+		write_row(&j, v, view_row_at(v, i));
+	json_array_end(&j);
+	json_object_end(&j);
+	g_string_append_c(s, '\n');
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/languages.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "symbolize/runtime/python_code.h"
+
+/* A user stack; of its spots those are marked that are calls of the interpreter. */
+struct native {
+	uint64_t id;
+	uint16_t cnt;
+	uint8_t end;
+	uint32_t spots[];
+};
+
+#define SPOT_IS_EVAL (1u << 31)
+
+struct fold_languages {
+	struct profile *profile;
+	GHashTable *natives;	/* struct native, by its id */
+	struct python_code *python;
+};
+
+struct fold_languages *fold_languages_new(struct profile *profile)
+{
+	struct fold_languages *l = g_new0(struct fold_languages, 1);
+
+	l->profile = profile;
+	l->natives = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	l->python = python_code_new();
+	return l;
+}
+
+void fold_languages_free(struct fold_languages *l)
+{
+	if (!l)
+		return;
+	g_hash_table_destroy(l->natives);
+	python_code_free(l->python);
+	g_free(l);
+}
+
+/* Compilers split the function in parts. */
+static bool is_eval(const struct frame *f)
+{
+	return f->name && g_str_has_prefix(f->name, "_PyEval_EvalFrameDefault");
+}
+
+void fold_languages_native(struct fold_languages *l, const struct fold_stack_spots *stack)
+{
+	struct native *n;
+	unsigned i = 0;
+
+	while (i < stack->cnt && !is_eval(profile_get_frame(l->profile, stack->frames[i])))
+		i++;
+	if (i == stack->cnt)
+		return;
+	n = g_malloc(sizeof(*n) + stack->cnt * sizeof(n->spots[0]));
+	*n = (struct native){ .id = stack->id, .cnt = (uint16_t)stack->cnt, .end = (uint8_t)stack->end };
+	for (i = 0; i < stack->cnt; i++)
+		n->spots[i] = stack->spots[i] | (is_eval(profile_get_frame(l->profile, stack->frames[i])) ? SPOT_IS_EVAL : 0);
+	g_hash_table_replace(l->natives, &n->id, n);
+}
+
+/* What an interpreter's frame is called; one that cannot be read any more keeps its address. */
+static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i)
+{
+	const struct python_place place = {
+		.version = rec->version, .pid = rec->pid, .code_type = rec->code_type,
+		.space = rec->proc_start_ns ^ (uint64_t)rec->pid << 32 ^ rec->exec_no,
+		.code = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY, .instr = rec->frame[i].instr,
+	};
+	struct frame f = { .module = "[python]", .offset = place.code, .kind = FRAME_USER, .why = FRAME_PROCESS_GONE };
+	struct python_frame found;
+
+	if (python_code_name(l->python, &place, &found))
+		f = (struct frame){ .name = found.name, .module = found.file, .offset = found.first_line,
+				    .file = found.file, .line = found.line, .kind = FRAME_USER };
+	else
+		profile_add_loss(l->profile, "interpreter_stale",
+				 "an interpreter's frame has no name: its process had ended, or the function was gone", 1, 0);
+	return profile_frame(l->profile, &f);
+}
+
+static unsigned count_evals(const struct native *n)
+{
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; i < n->cnt; i++)
+		cnt += (n->spots[i] & SPOT_IS_EVAL) != 0;
+	return cnt;
+}
+
+static unsigned count_groups(const struct offcpu_rec_language *rec)
+{
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; i < rec->depth; i++)
+		cnt += (rec->frame[i].code & OFFCPU_LANGUAGE_ENTRY) != 0;
+	return cnt;
+}
+
+/* Either may end early, but not both be whole and differ. */
+static bool fits(const struct native *n, const struct offcpu_rec_language *rec)
+{
+	unsigned evals = count_evals(n), groups = count_groups(rec);
+
+	if (evals > groups)
+		return rec->is_cut;
+	return evals == groups || n->end == STACK_TRUNCATED || n->end == STACK_BROKEN;
+}
+
+unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot, void *ctx,
+			      uint32_t *ret_spots, enum stack_end *ret_end)
+{
+	const struct native *n = g_hash_table_lookup(l->natives, &rec->ustack);
+	unsigned cnt = 0, at = 0;
+	bool is_mergeable;
+
+	if (!n)
+		return 0;
+	is_mergeable = fits(n, rec);
+	if (!is_mergeable)
+		fold_languages_count_lost(l);
+	*ret_end = (enum stack_end)n->end;
+	for (unsigned i = 0; i < n->cnt && cnt < FOLD_LANGUAGE_SPOTS; i++) {
+		bool is_entry = !is_mergeable || !(n->spots[i] & SPOT_IS_EVAL) || at >= rec->depth;
+
+		if (is_entry)
+			ret_spots[cnt++] = n->spots[i] & ~SPOT_IS_EVAL;
+		while (!is_entry && at < rec->depth && cnt < FOLD_LANGUAGE_SPOTS) {
+			is_entry = rec->frame[at].code & OFFCPU_LANGUAGE_ENTRY;
+			ret_spots[cnt++] = spot(ctx, frame_of(l, rec, at++));
+		}
+	}
+	return cnt;
+}
+
+void fold_languages_count_lost(struct fold_languages *l)
+{
+	profile_add_loss(l->profile, "interpreter_unmerged",
+			 "an interpreter's frames do not fit into their user stack: it is shown without them", 1, 0);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FOLD_LANGUAGES_H
+#define FOLD_LANGUAGES_H
+
+#include "abi/language_abi.h"
+#include "abi/offcpu_abi.h"
+#include "profile/profile.h"
+
+/*
+ * Puts an interpreter's frames into the user stacks that they were read with: each call of the interpreter is one frame of
+ * C, whose place the frames of its group take.
+ */
+struct fold_languages;
+
+struct fold_languages *fold_languages_new(struct profile *profile);
+void fold_languages_free(struct fold_languages *l);
+
+/* A stack as fold_stacks.c has it: spots, innermost first, with their frames. */
+struct fold_stack_spots {
+	uint64_t id;
+	const uint32_t *spots, *frames;
+	unsigned cnt;
+	enum stack_end end;
+};
+
+/* A user stack has arrived; it is kept if an interpreter runs in it. */
+void fold_languages_native(struct fold_languages *l, const struct fold_stack_spots *stack);
+
+/* The spot of a frame without an address in a file. */
+typedef uint32_t (*fold_spot_fn)(void *ctx, uint32_t frame);
+#define FOLD_LANGUAGE_SPOTS (OFFCPU_MAX_DEPTH + OFFCPU_LANGUAGE_DEPTH)
+
+/*
+ * The merged stack's spots; how many, 0: its user stack is not known (yet).  Where the two do not fit together the
+ * user stack is what it is, and that is counted.
+ */
+unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot, void *ctx,
+			      uint32_t *ret_spots, enum stack_end *ret_end);
+void fold_languages_count_lost(struct fold_languages *l);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/runtime/python_code.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "symbolize/runtime/memory.h"
+#include "symbolize/runtime/python_layout.h"
+#include "symbolize/runtime/python_lines.h"
+
+#define HEAD_BYTES 208		/* of a code object: all that is asked for */
+#define TEXT_MAX_CHARS 1024
+#define LINES_MAX_BYTES (1u << 20)
+#define CODE_MAX_BYTES (16u << 20)
+#define CODES_MAX (1u << 18)	/* kept; more are read each time */
+
+struct key {
+	uint64_t space, code;
+};
+
+struct code {
+	struct key key;
+	uint8_t head[HEAD_BYTES];	/* what is constant in it: another means another object */
+	const char *name, *file;
+	uint32_t first_line;
+	uint8_t *lines;
+	uint32_t line_bytes;
+	bool has_lines;		/* lines were read, and may be none: all is of the first one */
+	uint64_t start;			/* address of the instructions */
+};
+
+struct python_code {
+	GHashTable *codes;	/* struct code, by its key */
+	GStringChunk *strings;
+};
+
+static guint key_hash(gconstpointer p)
+{
+	const struct key *k = p;
+
+	return hash_end(hash_more(k->space, k->code));
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	return !memcmp(a, b, sizeof(struct key));
+}
+
+static void code_free(gpointer p)
+{
+	struct code *c = p;
+
+	g_free(c->lines);
+	g_free(c);
+}
+
+struct python_code *python_code_new(void)
+{
+	struct python_code *p = g_new0(struct python_code, 1);
+
+	p->codes = g_hash_table_new_full(key_hash, key_equal, NULL, code_free);
+	p->strings = g_string_chunk_new(4096);
+	return p;
+}
+
+void python_code_free(struct python_code *p)
+{
+	if (!p)
+		return;
+	g_hash_table_destroy(p->codes);
+	g_string_chunk_free(p->strings);
+	g_free(p);
+}
+
+static uint64_t word_of(const uint8_t *head, size_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, head + at, sizeof(word));
+	return word;
+}
+
+static uint32_t half_of(const uint8_t *head, size_t at)
+{
+	uint32_t word;
+
+	memcpy(&word, head + at, sizeof(word));
+	return word;
+}
+
+/* Only what a code object keeps all its life is compared: the type, the pointers to its texts, and its first line. */
+static void keep_constant(const struct python_layout *l, const uint8_t *from, uint8_t *to)
+{
+	const uint16_t words[] = { PYTHON_TYPE_AT, l->file, l->name, l->qualname, l->lines };
+
+	memset(to, 0, HEAD_BYTES);
+	for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+		if (words[i])
+			memcpy(to + words[i], from + words[i], 8);
+	memcpy(to + l->first_line, from + l->first_line, 4);
+}
+
+/* Of 1, 2 or 4 bytes a character. */
+static char *text_of(const uint8_t *bytes, size_t cnt, unsigned kind)
+{
+	GString *text = g_string_new(NULL);
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t c = 0;
+
+		memcpy(&c, bytes + i * kind, kind);
+		g_string_append_unichar(text, g_unichar_validate(c) && c ? c : 0xfffd);
+	}
+	return g_string_free(text, FALSE);
+}
+
+/* NULL: no str lies there. */
+static const char *read_text(struct python_code *p, const struct python_layout *l, uint32_t pid, uint64_t addr)
+{
+	uint8_t head[PYTHON_TEXT_STATE_AT + 8], bytes[TEXT_MAX_CHARS * 4];
+	uint32_t state, kind;
+	uint64_t cnt;
+	g_autofree char *text = NULL;
+
+	if (!addr || !memory_read(pid, addr, head, sizeof(head)))
+		return NULL;
+	cnt = word_of(head, PYTHON_TEXT_SIZE_AT);
+	state = half_of(head, PYTHON_TEXT_STATE_AT);
+	kind = state >> 2 & 7;
+	if (!cnt || cnt > CODE_MAX_BYTES || !(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
+		return NULL;
+	cnt = MIN(cnt, TEXT_MAX_CHARS);
+	addr += state >> 6 & 1 ? l->ascii_bytes : l->compact_bytes;
+	if (!memory_read(pid, addr, bytes, cnt * kind))
+		return NULL;
+	text = text_of(bytes, cnt, kind);
+	return g_string_chunk_insert_const(p->strings, text);
+}
+
+static void read_lines(struct code *c, uint32_t pid, uint64_t addr)
+{
+	uint64_t size;
+
+	if (!addr || !memory_read(pid, addr + PYTHON_SIZE_AT, &size, sizeof(size)) || size > LINES_MAX_BYTES)
+		return;
+	c->lines = g_malloc(size + 1);
+	c->has_lines = !size || memory_read(pid, addr + PYTHON_BYTES_AT, c->lines, size);
+	if (c->has_lines)
+		c->line_bytes = (uint32_t)size;
+}
+
+static struct code *read_code(struct python_code *p, const struct python_layout *l, const struct python_place *place,
+			      const uint8_t *head)
+{
+	struct code *c = g_new0(struct code, 1);
+
+	c->key = (struct key){ place->space, place->code };
+	keep_constant(l, head, c->head);
+	c->name = l->qualname ? read_text(p, l, place->pid, word_of(head, l->qualname)) : NULL;
+	if (!c->name)
+		c->name = read_text(p, l, place->pid, word_of(head, l->name));
+	c->file = read_text(p, l, place->pid, word_of(head, l->file));
+	c->first_line = half_of(head, l->first_line);
+	c->start = l->code_is_object ? word_of(head, l->code) + PYTHON_BYTES_AT : place->code + l->code;
+	if (!c->name || !c->file || c->first_line > INT32_MAX) {
+		code_free(c);
+		return NULL;
+	}
+	read_lines(c, place->pid, word_of(head, l->lines));
+	return c;
+}
+
+/* As it is just now: an object that has taken another's place is another one. */
+static struct code *find_code(struct python_code *p, const struct python_layout *l, const struct python_place *place)
+{
+	const struct key key = { place->space, place->code };
+	uint8_t head[HEAD_BYTES], constant[HEAD_BYTES];
+	struct code *c;
+
+	if (!memory_read(place->pid, place->code, head, sizeof(head)) ||
+	    word_of(head, PYTHON_TYPE_AT) != place->code_type)
+		return NULL;
+	keep_constant(l, head, constant);
+	c = g_hash_table_lookup(p->codes, &key);
+	if (c && !memcmp(c->head, constant, sizeof(constant)))
+		return c;
+	c = read_code(p, l, place, head);
+	if (!c)
+		return NULL;
+	if (g_hash_table_size(p->codes) >= CODES_MAX)
+		g_hash_table_remove_all(p->codes);
+	g_hash_table_replace(p->codes, &c->key, c);
+	return c;
+}
+
+bool python_code_name(struct python_code *p, const struct python_place *place, struct python_frame *ret)
+{
+	const struct python_layout *l = python_layout_of(place->version);
+	struct code *c = l ? find_code(p, l, place) : NULL;
+	uint64_t offset;
+
+	if (!c)
+		return false;
+	offset = l->walk.instr_bytes == 8 ? place->instr - c->start : place->instr * l->instr_scale;
+	*ret = (struct python_frame){ .name = c->name, .file = c->file, .first_line = c->first_line };
+	if (offset < CODE_MAX_BYTES && c->has_lines)
+		ret->line = python_line((enum python_lines)l->line_kind, c->lines, c->line_bytes, c->first_line, offset);
+	return true;
+}

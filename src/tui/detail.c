@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/label.h"
+#include "analyse/objects.h"
+#include "render/text/util.h"
+#include "tui/view.h"
+
+#include <string.h>
+
+static void add_frames(const struct view *v, GPtrArray *lines, uint32_t node, const char *what)
+{
+	const struct profile *p = v->shown->profile;
+
+	if (!node)
+		return;
+	view_add_line(v, lines, what);
+	for (; node; node = profile_get_node(p, node)->parent) {
+		const struct frame *f = profile_get_frame(p, profile_get_node(p, node)->frame);
+		g_autoptr(GString) label = g_string_new(NULL), line = g_string_new("    ");
+
+		label_append(label, f);
+		label_append_line(label, f);
+		text_safe(line, label->str);
+		if (f->module) {
+			g_string_append_c(line, STYLE_DIM);
+			g_string_append(line, "  ");
+			text_safe(line, f->module);
+			g_string_append_c(line, STYLE_PLAIN);
+		}
+		view_add_line(v, lines, line->str);
+	}
+}
+
+static void append_time(GString *line, const char *before, uint64_t ns)
+{
+	g_string_append(line, before);
+	text_duration(line, ns);
+}
+
+static void add_numbers(const struct view *v, GPtrArray *lines, const struct activity_row *r)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	uint64_t median_ns = activity_percentile_ns(r, 0.5);
+
+	append_time(line, "  blocked ", r->blocked_ns);
+	append_time(line, ", idle ", r->idle_ns);
+	append_time(line, ", in the run queue ", activity_queue_ns(r));
+	g_string_append_printf(line, "; %" G_GUINT64_FORMAT " waits of %u thread%s", r->waits, r->threads_cnt, r->threads_cnt == 1 ? "" : "s");
+	if (median_ns) {
+		append_time(line, ", median ", median_ns);
+		append_time(line, ", p99 ", activity_percentile_ns(r, 0.99));
+	}
+	view_add_line(v, lines, line->str);
+}
+
+static void add_what(const struct view *v, GPtrArray *lines, const struct wait *w, uint32_t i)
+{
+	const struct profile *p = v->shown->profile;
+	const struct object *o = profile_wait_object(p, w);
+	g_autoptr(GString) line = g_string_new("  ");
+
+	text_safe(line, profile_thread(p, w->thread)->process);
+	g_string_append_printf(line, ": %s", reason_text(reasons_of(v->shown->reasons, i)));
+	if (o) {
+		g_autoptr(GString) label = g_string_new(NULL);
+
+		object_append_label(label, o);
+		g_string_append(line, ", ");
+		text_safe(line, label->str);
+	}
+	view_add_line(v, lines, line->str);
+	g_string_printf(line, "  it %s", reasons_says(v->shown->reasons, i));
+	view_add_line(v, lines, line->str);
+}
+
+void view_paint_detail(const struct view *v, GPtrArray *lines)
+{
+	const struct activity_row *r = view_row_at(v, v->selected);
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	if (!r || !r->wait || memcmp(&r->key, &v->selected_key, sizeof(r->key)) != 0) {
+		view_add_line(v, lines, "  this stack did not wait in the interval");
+		return;
+	}
+	const struct wait *w = profile_wait(v->shown->profile, r->wait - 1);
+
+	g_string_append_c(line, STYLE_BOLD);
+	text_safe(line, r->name);
+	g_string_append_c(line, STYLE_PLAIN);
+	view_add_line(v, lines, line->str);
+	add_what(v, lines, w, r->wait - 1);
+	add_numbers(v, lines, r);
+	add_frames(v, lines, w->kernel, "  kernel:");
+	add_frames(v, lines, w->user, "  user:");
+}
+
+void view_paint_help(GPtrArray *lines)
+{
+	static const char *const sheet[] = {
+		"offcpu top: where threads spend the time they are not running",
+		"",
+		" 1 2 3 4 5    processes, threads, reasons, objects, stacks   Tab v  the next",
+		" Enter        stacks of the row, then the stack in full      Esc    back",
+		" up down j k  move    PgUp PgDn b f  page    g G Home End    first, last",
+		" < > F6       sort by another column    I  the other way",
+		" P T N        sort by on-CPU, off-CPU, PID",
+		" / F3         search    n p  next, previous    \\ & F4  only rows with a text",
+		" space        freeze, and go on    F  follow the row    K  kernel threads",
+		" i            rows that did nothing    d  baseline: differences to now",
+		" w            write a recording of this interval    ^L  draw anew",
+		" ? h F1       this sheet    q F10  quit",
+		"",
+		" CPU BLOCK QUEUE  thread time in percent of the interval: 200 is two threads",
+		"   blocked without idle waits; queue: runnable or preempted, waits for a CPU",
+		" WAITS/S  waits that began; MEDIAN P99 of what lies in the interval, not idle",
+		" WAITS FOR  the reason that took most of its time, and the longest wait of it",
+		" TIME     on CPU # (green), blocked = (red), queue + (yellow), idle . (blue)",
+		"",
+		" any key goes back",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(sheet); i++)
+		g_ptr_array_add(lines, g_strdup(sheet[i]));
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "tui/screen.h"
+
+#define NCURSES_WIDECHAR 1
+#include <curses.h>
+#include <langinfo.h>
+#include <signal.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "tui/view.h"
+
+/* The terminal is the process's, and so is this. */
+static SCREEN *screen;
+static bool has_colour;
+/* For a signal that ends us at any instruction: how the terminal was, and what to write to it. */
+static struct termios before;
+static char goodbye[128];
+static volatile sig_atomic_t is_taken;
+
+static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGQUIT, SIGSYS };
+
+static void on_fatal(int sig)
+{
+	if (is_taken) {
+		tcsetattr(STDIN_FILENO, TCSANOW, &before);
+		if (write(STDOUT_FILENO, goodbye, strlen(goodbye)) < 0)
+			is_taken = 0;
+	}
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void add_capability(const char *name)
+{
+	const char *text = tigetstr(name);
+
+	if (text && text != (char *)-1)
+		g_strlcat(goodbye, text, sizeof(goodbye));
+}
+
+static void begin_colours(void)
+{
+	static const short colours[][2] = { { STYLE_ON_CPU, COLOR_GREEN }, { STYLE_BLOCKED, COLOR_RED }, { STYLE_QUEUE, COLOR_YELLOW },
+					    { STYLE_IDLE, COLOR_BLUE } };
+	const char *no_colour = g_getenv("NO_COLOR");
+
+	has_colour = !(no_colour && *no_colour) && has_colors();
+	if (!has_colour)
+		return;
+	start_color();
+	use_default_colors();
+	for (gsize i = 0; i < G_N_ELEMENTS(colours); i++)
+		init_pair(colours[i][0], colours[i][1], -1);
+}
+
+bool screen_begin(GError **error)
+{
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "needs a terminal; --batch prints without one");
+		return false;
+	}
+	tcgetattr(STDIN_FILENO, &before);
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "this terminal (TERM=%s) is not known; --batch prints without it",
+			    g_getenv("TERM") ? g_getenv("TERM") : "");
+		return false;
+	}
+	goodbye[0] = 0;
+	add_capability("sgr0");
+	add_capability("cnorm");
+	add_capability("rmcup");
+	add_capability("rmkx");
+	is_taken = 1;
+	for (gsize i = 0; i < G_N_ELEMENTS(fatal); i++)
+		signal(fatal[i], on_fatal);
+	begin_colours();
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(25);
+	curs_set(0);
+	return true;
+}
+
+void screen_end(void)
+{
+	if (!screen)
+		return;
+	endwin();
+	is_taken = 0;
+	for (gsize i = 0; i < G_N_ELEMENTS(fatal); i++)
+		signal(fatal[i], SIG_DFL);
+	delscreen(screen);
+	screen = NULL;
+}
+
+void screen_size(unsigned *ret_rows, unsigned *ret_columns)
+{
+	*ret_rows = (unsigned)MAX(LINES, 1);
+	*ret_columns = (unsigned)MAX(COLS, 1);
+}
+
+bool screen_has_utf8(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+/* Colour never carries meaning alone: the bars' characters differ, too. */
+static attr_t attributes_of(char style, bool is_selected)
+{
+	attr_t selected = is_selected ? A_REVERSE : A_NORMAL;
+
+	switch (style) {
+	case STYLE_BOLD: return selected | A_BOLD;
+	case STYLE_DIM: return selected | A_DIM;
+	case STYLE_ON_CPU: case STYLE_BLOCKED: case STYLE_QUEUE: case STYLE_IDLE:
+		return selected | (has_colour ? COLOR_PAIR(style) : A_NORMAL);
+	default: return selected;
+	}
+}
+
+static void draw_line(int y, const char *line)
+{
+	bool is_selected = *line == STYLE_SELECTED;
+
+	move(y, 0);
+	attrset(attributes_of(STYLE_PLAIN, is_selected));
+	while (*line) {
+		size_t cnt = 0;
+
+		if (*line > 0 && *line < 32) {
+			attrset(attributes_of(*line, is_selected));
+			line++;
+			continue;
+		}
+		while (line[cnt] && (line[cnt] < 0 || line[cnt] >= 32))
+			cnt++;
+		addnstr(line, (int)cnt);
+		line += cnt;
+	}
+	attrset(attributes_of(STYLE_PLAIN, is_selected));
+	if (is_selected)
+		for (int x = getcurx(stdscr); x > 0 && x < COLS && getcury(stdscr) == y; x++)
+			addch(' ');
+	attrset(A_NORMAL);
+	if (getcury(stdscr) == y)
+		clrtoeol();
+}
+
+void screen_draw(const GPtrArray *lines, bool anew)
+{
+	if (anew)
+		clear();
+	for (int y = 0; y < LINES; y++)
+		draw_line(y, (guint)y < lines->len ? lines->pdata[y] : "");
+	refresh();
+}
+
+static uint32_t own_key(int key)
+{
+	static const int keys[][2] = {
+		{ KEY_UP, VIEW_KEY_UP }, { KEY_DOWN, VIEW_KEY_DOWN }, { KEY_PPAGE, VIEW_KEY_PAGE_UP }, { KEY_NPAGE, VIEW_KEY_PAGE_DOWN },
+		{ KEY_HOME, VIEW_KEY_HOME }, { KEY_END, VIEW_KEY_END }, { KEY_ENTER, VIEW_KEY_ENTER }, { KEY_BACKSPACE, VIEW_KEY_BACK },
+		{ KEY_LEFT, VIEW_KEY_BACK }, { KEY_RIGHT, VIEW_KEY_ENTER }, { KEY_DC, VIEW_KEY_BACK },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
+		if (key == keys[i][0])
+			return (uint32_t)keys[i][1];
+	return key > KEY_F0 && key <= KEY_F(12) ? (uint32_t)(VIEW_KEY_F0 + key - KEY_F0) : 0;
+}
+
+static uint32_t own_character(wint_t c)
+{
+	switch (c) {
+	case '\r': case '\n': return VIEW_KEY_ENTER;
+	case '\t': return VIEW_KEY_TAB;
+	case 27: return VIEW_KEY_ESCAPE;
+	case 127: case '\b': return VIEW_KEY_BACK;
+	default: return (uint32_t)c;
+	}
+}
+
+uint32_t screen_key(bool *ret_is_resized)
+{
+	wint_t key;
+	int kind;
+
+	*ret_is_resized = false;
+	while ((kind = get_wch(&key)) != ERR) {
+		uint32_t own = kind == KEY_CODE_YES ? own_key((int)key) : own_character(key);
+
+		*ret_is_resized |= kind == KEY_CODE_YES && key == KEY_RESIZE;
+		if (own || *ret_is_resized)
+			return own;
+	}
+	return 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef TUI_VIEW_H
+#define TUI_VIEW_H
+
+#include "analyse/activity.h"
+
+/*
+ * The screen of `offcpu top` as data: which rows of the last interval it shows in which order, what is selected, what keys do,
+ * and the lines that come of it.  It knows no terminal: screen.h draws the lines and reads the keys.
+ */
+
+/* One interval: the profile of a window, and what its waits were for. */
+struct interval {
+	const struct profile *profile;
+	struct reasons *reasons;
+};
+
+enum view_sort {
+	SORT_MATTERS = 0,	/* time off CPU that was not idle */
+	SORT_ON_CPU,
+	SORT_BLOCKED,
+	SORT_QUEUE,
+	SORT_IDLE,
+	SORT_WAITS,
+	SORT_MEDIAN,
+	SORT_P99,
+	SORT_THREADS,
+	SORT_PID,
+	SORT_NAME,
+	SORT_COUNT
+};
+
+/* Keys: characters as themselves, others from here on. */
+enum view_key {
+	VIEW_KEY_UP = 0x110000,
+	VIEW_KEY_DOWN,
+	VIEW_KEY_PAGE_UP,
+	VIEW_KEY_PAGE_DOWN,
+	VIEW_KEY_HOME,
+	VIEW_KEY_END,
+	VIEW_KEY_ENTER,
+	VIEW_KEY_BACK,
+	VIEW_KEY_ESCAPE,
+	VIEW_KEY_TAB,
+	VIEW_KEY_REDRAW,
+	VIEW_KEY_F0	/* F1 is the next one */
+};
+
+enum view_action {
+	VIEW_NOTHING,
+	VIEW_PAINT,		/* something has changed */
+	VIEW_REDRAW,		/* the terminal may show what we did not write */
+	VIEW_WRITE,		/* a recording of the interval on the screen */
+	VIEW_QUIT
+};
+
+enum view_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SEARCH };
+
+/* What a drill-down goes back to. */
+struct view_level {
+	enum activity_by by;
+	struct activity_scope scope;
+	struct activity_key selected;
+	char *title;		/* of the row that was opened; not escaped */
+};
+
+struct view {
+	/* set by who owns it */
+	unsigned rows, columns;
+	bool is_plain;		/* no terminal: no bars, no selection, all columns */
+	bool has_utf8;
+	const char *target;	/* whom is traced, "" for all; not escaped */
+
+	enum activity_by by;
+	enum view_sort sort;
+	bool is_reversed, is_frozen, has_help, is_following, hides_kernel, hides_idle;
+	struct activity_scope scope;
+	GArray *levels;		/* struct view_level: those above */
+	const struct interval *shown;
+	struct activity *activity;	/* NULL: none yet */
+	GArray *order;		/* uint32_t: its rows as they stand on the screen */
+	guint selected, first;	/* places in `order` */
+	struct activity_key selected_key;
+	bool has_detail;	/* the selected stack, in full */
+	guint detail_first, detail_lines;	/* how far it is scrolled; how long it is */
+	enum view_prompt prompt;
+	GString *typed, *filter, *search;
+	char *message;		/* on the last line, until the next key */
+	struct view_base *base;	/* NULL: none */
+};
+
+struct view *view_new(void);
+void view_free(struct view *v);
+
+/* A new interval; it stays as long as the view shows it.  NULL: the one that is shown goes. */
+void view_show(struct view *v, const struct interval *interval);
+enum view_action view_key(struct view *v, uint32_t key);
+void view_say(struct view *v, const char *message);
+
+/* baseline.c: an interval that others are compared with. */
+
+struct view_base;
+struct view_base *view_base_new(const struct activity *a, uint64_t length_ns);
+void view_base_free(struct view_base *b);
+/* The row as it was then, with *ret_length_ns; NULL: there was none. */
+const struct activity_row *view_base_row(const struct view_base *b, const struct activity_key *key);
+uint64_t view_base_length_ns(const struct view_base *b);
+
+/* order.c */
+
+/* Sorts and filters the rows anew, and finds the selected one again. */
+void view_order(struct view *v);
+const struct activity_row *view_row_at(const struct view *v, guint place);
+/* Selects the next row, from `from` on, whose name has what was searched for.  False: there is none. */
+bool view_find(struct view *v, bool backwards, bool from_here);
+const char *view_sort_name(enum view_sort sort);
+
+/* paint.c */
+
+/* Bytes in a line that change the style of what follows; no name has them, for names are escaped. */
+enum view_style { STYLE_PLAIN = 1, STYLE_BOLD, STYLE_DIM, STYLE_ON_CPU, STYLE_BLOCKED, STYLE_QUEUE, STYLE_IDLE, STYLE_SELECTED };
+
+/* The lines of the screen, each a char *, at most `rows` unless is_plain.  Free with g_ptr_array_unref(). */
+GPtrArray *view_paint(struct view *v);
+/* How many rows of the table fit. */
+guint view_table_rows(const struct view *v);
+
+/* detail.c */
+
+/* The selected row in full, appended as lines; and the help sheet. */
+void view_paint_detail(const struct view *v, GPtrArray *lines);
+void view_paint_help(GPtrArray *lines);
+/* Appends the line, styles and all, cut or filled to so many columns. */
+void view_add_line(const struct view *v, GPtrArray *lines, const char *text);
+
+#endif

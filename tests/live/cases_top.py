@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""`offcpu top`: its figures against programs of known truth and the scheduler's own, its keys on a pseudo terminal."""
+
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from lib import Program, case, default_signals
+from terminal import Terminal
+
+LEAVE_ALTERNATE = "\x1b[?1049l"
+KEYS = "12345vKiKi" + "jkGgbf" + "<>IPTNI" + "FF" + "dd" + "??" + "  " + "/x\r\\x\r\\\x15\x7f\r" + "\t\r\r\x1b\x1b\x0c"
+
+
+def batch(env, *options, count=3, interval=0.5):
+    """Intervals of top as dicts."""
+    command = [env.offcpu, "top", "--batch", "--json", "-n", str(count), "-i", str(interval), *map(str, options)]
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False,
+                            preexec_fn=default_signals)
+    env.check.equal(result.returncode, 0, f"status of top: {result.stderr.decode()}")
+    return [json.loads(line) for line in result.stdout.decode().splitlines()]
+
+
+def classes_ns(row):
+    return sum(row[name] for name in ("on_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns", "idle_ns"))
+
+
+def check_sums(env, intervals):
+    for one, other in zip(intervals, intervals[1:]):
+        env.check.equal(one["start_ns"] + one["duration_ns"], other["start_ns"], "an interval begins where the one before ends")
+    for interval in intervals:
+        for row in interval["rows"]:
+            env.check.equal(classes_ns(row) + row["residual_ns"], row["observed_ns"], f"the time of {row['name']}")
+        if interval["by"] in ("process", "thread"):
+            env.check.equal(sum(row["observed_ns"] for row in interval["rows"]), interval["total"]["observed_ns"], "all rows")
+
+
+def schedstat(pid):
+    """CPU time and time in the run queue by the kernel, of all threads of a process."""
+    cpu_ns, queue_ns = 0, 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with open(path, encoding="ascii") as file:
+            numbers = file.read().split()
+        cpu_ns, queue_ns = cpu_ns + int(numbers[0]), queue_ns + int(numbers[1])
+    return cpu_ns, queue_ns
+
+
+SPINNER = """
+import threading, time
+def sleep():
+    while True:
+        time.sleep(0.02)
+for _ in range(4):
+    threading.Thread(target=sleep, daemon=True).start()
+while True:
+    pass
+"""
+
+
+@case
+def top_agrees_with_schedstat(env):
+    """One thread spins, four sleep: CPU time is what the kernel's own account says."""
+    process = subprocess.Popen([sys.executable, "-c", SPINNER])
+    env.running.append(process)
+    time.sleep(0.3)
+    before, begin = schedstat(process.pid), time.monotonic_ns()
+    intervals = batch(env, "-p", process.pid, count=4)
+    after, end = schedstat(process.pid), time.monotonic_ns()
+    process.kill()
+    check_sums(env, intervals)
+    rows = [row for interval in intervals for row in interval["rows"]]
+    env.check.equal({row["pid"] for row in rows}, {process.pid}, "processes")
+    env.check.equal({row["threads"] for row in rows}, {5}, "threads")
+    seen_ns, length_ns = sum(row["on_cpu_ns"] for row in rows), sum(interval["duration_ns"] for interval in intervals)
+    truth_ns = (after[0] - before[0]) * length_ns / (end - begin)
+    env.check.that(abs(seen_ns - truth_ns) <= 0.25 * truth_ns, f"on CPU {seen_ns} ns, by the kernel {truth_ns:.0f} of that time")
+    env.check.that(seen_ns <= after[0] - before[0], "no more CPU time than the kernel counted in a longer time")
+    asleep_ns = sum(row["blocked_ns"] + row["idle_ns"] for row in rows)
+    env.check.that(3.2 * length_ns <= asleep_ns <= 4 * length_ns, f"asleep {asleep_ns} ns in {length_ns}")
+
+
+@case
+def top_of_a_program_that_sleeps(env):
+    """20 threads that sleep throughout are that in each interval, to the nanosecond."""
+    program = Program(env, "windows")
+    intervals = batch(env, "-p", program.pid, "--by", "thread", count=4)
+    program.finish()
+    check_sums(env, intervals)
+    for interval in intervals:
+        asleep = [row for row in interval["rows"] if row["blocked_ns"] + row["idle_ns"] == interval["duration_ns"]]
+        env.check.that(len(asleep) >= 20, f"{len(asleep)} threads sleep throughout")
+        env.check.that(all(row["waits"] == 0 for row in asleep), "of which no wait began in it")
+
+
+@case
+def top_names_a_convoy(env):
+    """Threads that wait for one mutex: reason and object say so."""
+    path = env.disk_file()
+    process = subprocess.Popen([os.path.join(env.programs, "planted"), "mutex", "30", path], stdout=subprocess.DEVNULL)
+    env.running.append(process)
+    try:
+        time.sleep(0.3)
+        reasons = batch(env, "-p", process.pid, "--by", "reason")[-1]
+        objects = batch(env, "-p", process.pid, "--by", "object")[-1]
+    finally:
+        process.kill()
+        process.wait()
+        os.unlink(path)
+    first = [row for row in reasons["rows"] if row["reason"] != "cpu.queue"][0]
+    env.check.equal(first["reason"], "lock.mutex", "the reason that takes most time")
+    names = [row["name"] for row in objects["rows"] if row["name"] != "run queue"]
+    env.check.that(names[0].startswith("mutex") and "audit_lock" in names[0], f"the object: {names[:3]}")
+
+
+@case
+def top_prints_blocks(env):
+    program = Program(env, "windows")
+    result = subprocess.run([env.offcpu, "top", "--batch", "-n", "2", "-i", "0.3", "-p", str(program.pid), "--by", "thread", "--rows", "5"],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False, preexec_fn=default_signals)
+    program.finish()
+    blocks = result.stdout.decode().rstrip("\n").split("\n\n")
+    env.check.equal(result.returncode, 0, f"status: {result.stderr.decode()}")
+    env.check.equal(len(blocks), 2, "blocks")
+    for block in blocks:
+        env.check.equal(len(block.splitlines()), 8, "lines of a block: two, the columns, five rows")
+        env.check.that("\x1b" not in block, "no escapes")
+
+
+def begin(env, *options, **terminal):
+    return Terminal(env, [env.offcpu, "top", "-i", "0.3", *options], **terminal)
+
+
+def check_restored(env, terminal, what):
+    import termios
+    env.check.that(terminal.raw.count("\x1b[?1049h") == terminal.raw.count(LEAVE_ALTERNATE) > 0, f"{what}: the screen before is back")
+    env.check.equal(termios.tcgetattr(terminal.fd)[3], terminal.modes[3], f"{what}: the modes of the terminal")
+    env.check.that(terminal.raw.rfind("\x1b[?25h") > terminal.raw.rfind("\x1b[?25l"), f"{what}: the cursor is back")
+
+
+@case
+def top_takes_every_key(env):
+    program = Program(env, "windows")
+    terminal = begin(env, "-p", str(program.pid))
+    try:
+        lines = terminal.wait_for(r"windows +[█▓▒░]+ ")
+        env.check.that(lines, f"a row of the program: {terminal.screen.text()}")
+        for key in KEYS:
+            terminal.press(key)
+            terminal.read(0.02)
+        env.check.that(terminal.wait_for(r"offcpu top \d\d:\d\d:\d\d"), "it still runs after all keys")
+        terminal.press("1")
+        env.check.that(terminal.wait_for("PID PROCESS"), "processes")
+        terminal.press("2")
+        env.check.that(terminal.wait_for("TID THREAD"), "threads")
+        terminal.press("1\r")
+        env.check.that(terminal.wait_for("by stack of windows"), "Enter shows stacks")
+        terminal.press("/sleeper\r")
+        terminal.press("\r")
+        env.check.that(terminal.wait_for(r"^ +sleeper_site "), f"the frames of a stack: {terminal.screen.text()}")
+        terminal.press("\x1b")
+        env.check.that(terminal.wait_for("by stack of windows"), "back to the stacks")
+        terminal.press("?")
+        env.check.that(terminal.wait_for("any key goes back"), "the help sheet")
+        terminal.press("xw")
+        env.check.that(terminal.wait_for(r"wrote top-.*\.offcpu"), "w writes")
+        terminal.press("q")
+        env.check.equal(terminal.wait(), 0, "q ends it")
+        check_restored(env, terminal, "q")
+    finally:
+        terminal.close()
+    program.finish()
+    written = glob.glob(os.path.join(env.directory, "top-*.offcpu"))
+    env.check.equal(len(written), 1, "recordings")
+    report = json.loads(subprocess.run([env.offcpu, "export", written[0], "-f", "json", "-o", "-"], check=True, stdout=subprocess.PIPE).stdout)
+    env.check.that(any(thread["comm"] == "windows" for thread in report["threads"]), "the program is in the recording")
+
+
+@case
+def top_fits_any_terminal(env):
+    """Resizing while it draws, a C locale, no colour; nothing is wider than the screen."""
+    program = Program(env, "windows")
+    terminal = begin(env, "-p", str(program.pid), variables={"LC_ALL": "C", "NO_COLOR": "1"})
+    try:
+        env.check.that(terminal.wait_for(r"windows +[#=+.]+ "), f"bars of ASCII: {terminal.screen.text()}")
+        for rows, columns in ((10, 40), (50, 200), (3, 10), (1, 1), (24, 80)):
+            terminal.resize(rows, columns)
+            terminal.read(0.4)
+        terminal.resize(30, 120)
+        env.check.that(terminal.wait_for("MEDIAN"), "a wide terminal shows more columns")
+        env.check.that(all(ord(letter) < 128 for letter in terminal.raw), "nothing but ASCII")
+        env.check.that(not re.search(r"\x1b\[[0-9;]*3[0-7]m", terminal.raw), "no colour")
+        terminal.press("q")
+        env.check.equal(terminal.wait(), 0, "q ends it")
+    finally:
+        terminal.close()
+    program.finish()
+
+
+@case
+def top_gives_the_terminal_back(env):
+    program = Program(env, "windows")
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGSEGV, signal.SIGABRT):
+        terminal = begin(env, "-p", str(program.pid))
+        try:
+            env.check.that(terminal.wait_for(r"windows +[█▓▒░]+ "), "it shows the program")
+            os.kill(terminal.pid, sig)
+            env.check.that(terminal.wait() is not None, f"{sig.name} ends it")
+            check_restored(env, terminal, sig.name)
+        finally:
+            terminal.close()
+    program.finish()
+
+
+@case
+def top_suspends_and_resumes(env):
+    program = Program(env, "windows")
+    # only a shell's job may be stopped: an orphan's stop is ignored
+    terminal = Terminal(env, ["/bin/bash", "--norc", "-im"], variables={"PS1": "ready> "})
+    try:
+        env.check.that(terminal.wait_for("ready>"), "a shell")
+        terminal.press(f"{env.offcpu} top -i 0.3 -p {program.pid}\n")
+        env.check.that(terminal.wait_for(r"windows +[█▓▒░]+ "), "it shows the program")
+        terminal.press("\x1a")
+        env.check.that(terminal.wait_for("Stopped"), "Ctrl-Z suspends it")
+        terminal.press("fg\n")
+        env.check.that(terminal.wait_for("PID PROCESS"), "fg resumes it")
+        terminal.press("q")
+        env.check.that(terminal.wait_for("ready>"), "q ends it")
+        terminal.press("exit\n")
+        terminal.wait()
+    finally:
+        terminal.close()
+    program.finish()
+
+
+@case
+def top_refuses(env):
+    for options, words in ((["-m", "1ms"], "offcpu record"), (["--json"], "--batch"), (["--by", "x"], "process"), (["-i", "0"], "-i takes"),
+                           (["--batch", "x"], "unexpected"), ([], "needs a terminal"), (["--", "true"], "--batch")):
+        result = subprocess.run([env.offcpu, "top", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                timeout=20, check=False)
+        env.check.that(result.returncode in (1, 2) and words in result.stderr.decode() and result.stderr.count(b"\n") == 1,
+                       f"top {options}: {result.returncode}, {result.stderr.decode()}")
