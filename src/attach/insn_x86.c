@@ -195,6 +195,9 @@ size_t insn_decode(const uint8_t *code, size_t len, enum insn_kind *ret_kind)
 	*ret_kind = INSN_UNKNOWN;
 	if (!take_prefixes(&i) || !take_opcode(&i, &form) || form == F_BAD)
 		return 0;
+	/* with that prefix a branch is of another length on some processors */
+	if (i.has_16_bit && (i.is_two_byte ? (i.opcode & 0xf0) == 0x80 : i.opcode == 0xe8 || i.opcode == 0xe9))
+		return 0;
 	if (form & F_MODRM) {
 		i.has_modrm = true;
 		if (!take(&i, &i.modrm) || !skip_address(&i))

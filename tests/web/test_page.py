@@ -17,6 +17,7 @@ from browser import CHROMIUM, Browser
 from png import colours_of
 
 MAKE_FLAME = None
+EVERYTHING = "#off=_"    # idle time, too, as the SVG has it
 NS = "{http://www.w3.org/2000/svg}"
 TOTALS = """(() => {
 	const { V } = offcpu, out = {}, { tree, total, nodes, cnt } = V.layouts[0];
@@ -74,7 +75,7 @@ class Page(unittest.TestCase):
 
     def setUp(self):
         self.browser.problems.clear()
-        self.browser.open(self.page)
+        self.browser.open(self.page + EVERYTHING)
 
     def tearDown(self):
         self.assertEqual(self.browser.problems, [])
@@ -106,6 +107,18 @@ class Page(unittest.TestCase):
         self.assertEqual(self.browser.run(TOTALS), svg_totals(make(self.folder.name, "server", "all", "reverse")))
         self.keys("r", "g")    # by thread
         self.assertEqual(self.browser.run(TOTALS), svg_totals(make(self.folder.name, "server", "all", "thread")))
+
+    def test_idle_is_folded(self):
+        """Idle time is left out as the page opens, its amount is said, and its switches take it in."""
+        self.browser.open(self.page)
+        shown = self.state()["total"]
+        self.assertLess(shown, self.all)
+        self.assertRegex(self.browser.run("document.querySelector('#what').textContent"), "is switched off, .* of it idle")
+        names = self.browser.run("[...document.querySelectorAll('.switch')].filter((b) => b.querySelector('span').textContent"
+                                 ".startsWith('idle: ')).map((b) => (b.click(), b.querySelector('span').textContent))")
+        self.assertTrue(names)
+        self.browser.pause()
+        self.assertEqual(self.state()["total"], self.all)
 
     def test_drawn_at_once(self):
         """Pixels of the frames, light and dark, in the page and in the SVG, there also without scripts."""
@@ -203,7 +216,7 @@ class Page(unittest.TestCase):
             again = self.state()
             self.browser.open(self.page, again["hash"])
             self.assertEqual(self.state()["total"], again["total"], "a link keeps switches")
-            self.browser.open(self.page)
+            self.browser.open(self.page, EVERYTHING)
         self.assertEqual(apart, self.all)
         self.browser.press("#switches .switch")
         self.assertEqual(self.state()["total"], sums["runnable"] + sums["preempted"])
@@ -278,7 +291,7 @@ class Page(unittest.TestCase):
         self.browser.picture(self.folder.name + "/help.png")
         self.keys("Escape")
         self.assertTrue(self.browser.run("document.querySelector('#help').hidden"))
-        for key, part in (("i", "down=1"), ("o", "byName=1"), ("d", "panel=0"), ("t", "theme=dark"), ("k", "colours=class"), ("e", "exact=1"),
+        for key, part in (("i", "down=1"), ("o", "byName=1"), ("d", "panel=0"), ("t", "theme=dark"), ("k", "colours=state"), ("e", "exact=1"),
                           ("g", "by=thread"), ("r", "reverse=1"), ("w", "classes=1")):
             self.browser.open(self.page)
             self.keys(key)

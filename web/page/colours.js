@@ -8,10 +8,13 @@ const HUES = {
 	stopped: [140, 30],
 	idle: [215, 9],
 	on: [45, 80],
+	running: [24, 92],
 	blocked: [207, 62],
 	runnable: [45, 80],
 	preempted: [283, 48],
 	cpu: [45, 80],
+	run: [45, 80],
+	throttled: [45, 80],
 	network: [196, 60],
 	disk: [18, 78],
 	lock: [342, 62],
@@ -76,7 +79,7 @@ const THEMES = {
 
 function categoryHue(name) {
 	const words = name.split(/[ .]/),
-		known = HUES[words[0]];
+		known = name === 'on CPU' ? HUES.running : HUES[words[0]];
 	if (!known) return [textHash(name) % 360, 45];
 	return words.length > 1 && words[0] !== 'on' && words[0] !== 'idle'
 		? [(known[0] + (textHash(words[1]) % 24) - 8 + 360) % 360, known[1]]

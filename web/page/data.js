@@ -3,7 +3,8 @@
 // Texts come from anywhere: they enter the page by textContent or fillText only.
 
 const HIST_SLOTS = 48;
-const CLASSES = ['blocked', 'runnable', 'preempted'];
+const CLASSES = ['blocked', 'runnable', 'preempted', 'on CPU'];
+const ON_CPU = 3;
 
 // Reads numbers one after another.
 class Reader {
@@ -116,6 +117,7 @@ function readWaits(r, data) {
 	w.flags = r.fill(new Uint8Array(cnt));
 	w.object = r.fill(new Int32Array(cnt));
 	w.count = r.fill(new Float64Array(cnt));
+	w.samples = r.fill(new Float64Array(cnt)); // of a row of samples on CPU, which is no wait
 	w.max = r.fill(new Float64Array(cnt));
 	w.classes = CLASSES.map(() => r.fill(new Float64Array(cnt)));
 	w.facets = data.about.facets.map(() => r.fill(new Uint16Array(cnt)));

@@ -391,7 +391,13 @@ const KEYS = {
 	4: () => showWakers(''),
 	5: () => setView('time'),
 	g: () => setGroup(cycle(CHOICES.by, S.by)),
-	w: () => setWeight(cycle(Object.keys(WEIGHTS), weightName())),
+	w: () =>
+		setWeight(
+			cycle(
+				Object.keys(WEIGHTS).filter((n) => V.data.about.onCpuHz || (n !== 'time' && n !== 'on_cpu')),
+				weightName(),
+			),
+		),
 	k: () => set('colours', cycle(colourModes(), S.colours)),
 	r: () => setReverse(!S.reverse),
 	i: () => set('down', !S.down),

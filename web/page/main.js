@@ -2,6 +2,8 @@
 // Starts the page and keeps its controls in step with the state.
 
 const WEIGHT_WORDS = {
+	time: 'time on and off CPU',
+	on_cpu: 'on-CPU time',
 	off_cpu: 'off-CPU time',
 	blocked: 'blocked time',
 	runnable: 'time on the run queue',
@@ -26,7 +28,7 @@ function options(select, words, change) {
 function headWords() {
 	const { about } = V.data,
 		start = new Date(about.startMs);
-	one('#title').textContent = about.title || 'Off-CPU time' + (about.host ? ' on ' + about.host : '');
+	one('#title').textContent = about.title || (about.onCpuHz ? 'Time on and off CPU' : 'Off-CPU time') + (about.host ? ' on ' + about.host : '');
 	const parts = about.subtitle
 		? [about.subtitle]
 		: [
@@ -101,7 +103,7 @@ function makeSwitches() {
 	};
 	group(
 		'time',
-		CLASSES.map((name, k) =>
+		CLASSES.slice(0, about.onCpuHz ? CLASSES.length : ON_CPU).map((name, k) =>
 			put(
 				switchButton(
 					name,
@@ -124,7 +126,7 @@ function makeSwitches() {
 	about.facets.forEach((facet, f) => {
 		const sums = facet.categories.map(() => 0);
 		for (let i = 0; i < waits.cnt; i++)
-			sums[waits.facets[f][i]] += waits.classes[0][i] + waits.classes[1][i] + waits.classes[2][i];
+			for (const c of waits.classes) sums[waits.facets[f][i]] += c[i];
 		const order = [...facet.categories.keys()].sort((a, b) => sums[b] - sums[a]);
 		group(
 			facet.name,
@@ -196,8 +198,22 @@ function foundWords() {
 	if (!V.foundNodes.length) return 'nothing found';
 	return `${percent(V.foundShare, V.total)} · ${plural(V.foundNodes.length, 'frame')}`;
 }
+// Blocked time that was no wait for anybody, as far as it is left out.
+function foldedIdle() {
+	const { waits, about } = V.data;
+	let sum = 0;
+	about.facets.forEach((facet, f) => {
+		if (!facet.categories.some((c, k) => c.idle && S.off[f].has(k))) return;
+		for (let i = 0; i < waits.cnt; i++) {
+			const k = waits.facets[f][i];
+			if (facet.categories[k].idle && S.off[f].has(k))
+				sum += waits.classes.reduce((n, c, bit) => n + (S.classes & (1 << bit) ? c[i] : 0), 0);
+		}
+	});
+	return sum;
+}
 function whatWords() {
-	const all = V.data.about.selected,
+	const all = V.data.about.selected + (S.classes & (1 << ON_CPU) ? V.onCpu : 0),
 		parts = [];
 	if (S.view === 'sandwich') parts.push(`Callers (above) and callees (below) of ${S.label}`);
 	if (V.isRanged)
@@ -211,8 +227,11 @@ function whatWords() {
 			V.ofLabel >= 0 ? `Who ended the waits of ${V.labels.text[V.ofLabel]}` : 'Who ended the waits',
 		);
 	parts.push(S.count ? plural(V.total, 'wait') : time(V.total));
-	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9)
-		parts.push(`of ${time(all)}; ${time(all - V.total)} is switched off`);
+	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9) {
+		const idle = foldedIdle(),
+			ofIdle = idle ? `, ${time(idle)} of it idle` : '';
+		parts.push(`of ${time(all)}; ${time(all - V.total)} is switched off${ofIdle}`);
+	}
 	if (V.weight2) parts[parts.length - 1] += goneWords();
 	if (V.total === 0) parts.push('nothing is left to show: switch something on');
 	return parts.join(' · ');
@@ -486,7 +505,10 @@ function wire() {
 	click('#link', copyLink);
 	one('#find').addEventListener('input', () => setFind(one('#find').value));
 	options(one('#group'), Object.entries(GROUP_WORDS), setGroup);
-	options(one('#weight'), [...Object.entries(WEIGHT_WORDS), ['some', 'as switched']], setWeight);
+	const weights = Object.entries(WEIGHT_WORDS).filter(
+		([name]) => V.data.about.onCpuHz || (name !== 'time' && name !== 'on_cpu'),
+	);
+	options(one('#weight'), [...weights, ['some', 'as switched']], setWeight);
 	options(
 		one('#colours'),
 		colourModes().map((m) => [m, COLOUR_WORDS[m] || 'by ' + m]),
@@ -548,6 +570,7 @@ async function start() {
 		count: view.weight === 'count',
 		view: view.wakers ? 'wakers' : 'flame',
 	});
+	V.onCpu = data.waits.classes[ON_CPU].reduce((a, b) => a + b, 0);
 	S.colours = view.colours || data.about.facets[0].name;
 	S.off = data.about.facets.map(
 		(f) => new Set([...f.categories.keys()].filter((i) => f.categories[i].idle)),

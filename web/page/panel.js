@@ -187,6 +187,8 @@ function splits(items) {
 		for (const i of items) {
 			const wait = V.ofWakes ? data.wakes.wait[i] : i;
 			const blocked = V.ofWakes || S.count ? V.weight[i] : S.classes & 1 ? V.sums.classes[0][i] : 0;
+			const ran = V.ofWakes || S.count || !(S.classes & (1 << ON_CPU)) ? 0 : V.sums.classes[ON_CPU][i];
+			if (ran) gather(sums, data.waits.facets[f][wait], ran);
 			if (blocked) gather(sums, data.waits.facets[f][wait], blocked);
 		}
 		const rows = [...sums].map(([k, n]) => ({
@@ -194,7 +196,8 @@ function splits(items) {
 			amount: n,
 			colour: categoryColour(facet.categories[k].name, theme),
 		}));
-		sections.push(bars(S.count ? `Waits by ${facet.name}` : `Blocked time by ${facet.name}`, rows, all));
+		const what = S.count ? 'Waits' : data.about.onCpuHz ? 'On-CPU and blocked time' : 'Blocked time';
+		sections.push(bars(`${what} by ${facet.name}`, rows, all));
 	});
 	return sections;
 }
@@ -266,6 +269,34 @@ function sourceOf(detail, pane, node) {
 	);
 }
 
+// Time on CPU, by how many samples, and its standard error: each thread's sum is exact, its samples share it out.
+function onCpuOf(items) {
+	const w = V.data.waits,
+		threads = new Map();
+	let sum = 0,
+		samples = 0,
+		variance = 0;
+	for (const i of items) {
+		const ns = V.sums.classes[ON_CPU][i];
+		if (!ns) continue;
+		sum += ns;
+		samples += w.samples[i];
+		gather(threads, w.thread[i], w.samples[i]);
+	}
+	if (V.isRanged) return { time: sum, text: `${time(sum)}, of samples in the range` };
+	if (!V.samplesOf) {
+		V.samplesOf = new Map();
+		for (let i = 0; i < w.cnt; i++) if (w.samples[i]) gather(V.samplesOf, w.thread[i], w.samples[i]);
+	}
+	for (const [thread, k] of threads) {
+		const n = (V.samplesOf.get(thread) || 0) + 2,
+			share = (k + 1) / n;
+		if (n > 2 && k < n - 2) variance += V.data.threads[thread].onCpu ** 2 * ((share * (1 - share)) / n);
+	}
+	const error = variance ? `, standard error ${time(Math.sqrt(variance))}` : '';
+	return { time: sum, text: `${time(sum)} by ${plural(samples, 'sample')}${error}` };
+}
+
 let panelTurn = 0;
 async function showPanel() {
 	const panel = one('#panel'),
@@ -287,8 +318,12 @@ async function showPanel() {
 	if (V.weight2) fact(facts, 'Change', changeWords(pane, node));
 	if (node > 0 && d.above !== d.total) fact(facts, 'Of parent', percent(d.total, d.above));
 	if (d.own && d.own !== d.total) fact(facts, 'Itself', amount(d.own));
-	if (!S.count)
-		fact(facts, 'Waits', number(count) + (count ? `, ${time(d.total / count)} on average` : ''));
+	const ran = V.ofWakes || S.count || !(S.classes & (1 << ON_CPU)) ? null : onCpuOf(items);
+	if (ran && ran.time) fact(facts, 'On CPU', ran.text);
+	if (!S.count && (count || !ran || !ran.time)) {
+		const off = d.total - (ran ? ran.time : 0);
+		fact(facts, 'Waits', number(count) + (count ? `, ${time(off / count)} on average` : ''));
+	}
 	if (d.module) fact(facts, 'In', d.module);
 	if (where) fact(facts, 'Source', where);
 	if (d.why) fact(facts, 'No name', d.why);

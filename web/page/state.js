@@ -7,7 +7,7 @@ const S = {
 	reverse: false, // from the leaves
 	down: false, // root at the top
 	byName: false, // neighbours by name, not by weight
-	classes: 7, // bits of CLASSES
+	classes: 15, // bits of CLASSES
 	count: false, // waits, not time
 	colours: '', // a facet's name, class, kind, module
 	off: [], // by facet: Set of categories that are left out
@@ -30,7 +30,7 @@ const S = {
 };
 let defaults = null;
 
-const WEIGHTS = { off_cpu: 7, blocked: 1, runnable: 2, preempted: 4, count: 7 };
+const WEIGHTS = { time: 15, off_cpu: 7, on_cpu: 8, blocked: 1, runnable: 2, preempted: 4, count: 7 };
 
 const FIELDS = {
 	view: 's',
@@ -107,7 +107,7 @@ function hashToState(hash) {
 		else if (kind === 'n') S[key] = Number.isFinite(+text) ? +text : defaults[key];
 		else if (/^\d+(\.\d+)?-\d+(\.\d+)?$/.test(text)) S[key] = text.split('-').map(Number);
 	}
-	S.classes = S.classes & 7 || 7;
+	S.classes = S.classes & 15 || 7;
 	S.off = defaults.off.map((set, i) => {
 		if (data.off === undefined) return new Set(set);
 		return new Set((data.off.split('_')[i] || '').split('.').filter(Boolean).map(Number));

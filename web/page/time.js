@@ -37,7 +37,7 @@ function sumsWithin(range) {
 	for (let i = 0; i < s.rows; i++) {
 		if (s.slice[i] < range[0] || s.slice[i] > range[1]) continue;
 		sums.count[s.wait[i]] += s.count[i];
-		for (let k = 0; k < 3; k++) sums.classes[k][s.wait[i]] += s.classes[k][i];
+		for (let k = 0; k < CLASSES.length; k++) sums.classes[k][s.wait[i]] += s.classes[k][i];
 	}
 	return sums;
 }
@@ -116,7 +116,7 @@ function heatCells() {
 	for (let i = 0; i < s.rows; i++) {
 		if (!pass[s.wait[i]] || (below && !below[s.wait[i]])) continue;
 		let n = 0;
-		for (let k = 0; k < 3; k++) if (classes & (1 << k)) n += s.classes[k][i];
+		for (let k = 0; k < ON_CPU; k++) if (classes & (1 << k)) n += s.classes[k][i]; // what runs has no duration
 		if (S.count) n = n ? s.count[i] : 0;
 		if (!n) continue;
 		heat[s.slice[i] * HIST_SLOTS + s.slot[i]] += n;
@@ -211,7 +211,7 @@ function laneSums() {
 					classes: CLASSES.map(() => new Float64Array(s.cnt)),
 				}),
 			);
-		for (let k = 0; k < 3; k++) {
+		for (let k = 0; k < CLASSES.length; k++) {
 			if (!(S.classes & (1 << k))) continue;
 			lane.classes[k][s.slice[i]] += s.classes[k][i];
 			lane.sum += s.classes[k][i];
@@ -224,10 +224,13 @@ function drawLane(context, lane, y, left, wide, text) {
 		theme = themeName();
 	let top = 0;
 	for (let i = 0; i < cnt; i++)
-		top = Math.max(top, lane.classes[0][i] + lane.classes[1][i] + lane.classes[2][i]);
+		top = Math.max(
+			top,
+			lane.classes.reduce((sum, c) => sum + c[i], 0),
+		);
 	for (let i = 0; i < cnt; i++) {
 		let at = y + LANE - 1;
-		for (let k = 0; k < 3; k++) {
+		for (let k = 0; k < CLASSES.length; k++) {
 			const tall = ((LANE - 2) * lane.classes[k][i]) / (top || 1);
 			context.fillStyle =
 				V.classColours && V.classTheme === theme

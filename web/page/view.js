@@ -136,7 +136,7 @@ function colourNames() {
 	if (S.colours === 'module') return Array.from({ length: MODULE_HUES }, (_, i) => 'module ' + i);
 	if (S.colours === 'class') return CLASSES;
 	const facet = about.facets.find((f) => f.name === S.colours) || about.facets[0];
-	return facet.categories.map((c) => c.name).concat(['runnable', 'preempted']);
+	return facet.categories.map((c) => c.name).concat(['runnable', 'preempted', 'on CPU']);
 }
 
 // Items' weights by what they are coloured by.
@@ -148,12 +148,12 @@ function colourParts(names) {
 			data.about.facets.findIndex((x) => x.name === S.colours),
 		),
 		facet = data.waits.facets[f];
-	const rest = names.length - 2;
+	const rest = names.length - 3;
 	for (const i of items.order) {
 		if (!weight[i]) continue;
 		const wait = V.ofWakes ? data.wakes.wait[i] : i;
 		const t = V.ofWakes
-			? [data.wakes.blocked[i], data.wakes.runnable[i], 0]
+			? [data.wakes.blocked[i], data.wakes.runnable[i], 0, 0]
 			: V.sums.classes.map((c) => c[i]);
 		const on = t.map((n, k) => (S.classes & (1 << k) ? n : 0));
 		if (S.colours === 'class')
@@ -164,6 +164,7 @@ function colourParts(names) {
 			parts[facet[wait]][i] += on[0];
 			parts[rest][i] += on[1];
 			parts[rest + 1][i] += on[2];
+			parts[rest + 2][i] += on[3];
 		}
 	}
 	return parts;

@@ -3,6 +3,7 @@
 
 #include "analyse/label.h"
 #include "analyse/wakers.h"
+#include "profile/on_cpu.h"
 #include "render/html/bytes.h"
 #include "render/html/facet.h"
 #include "render/html/html.h"
@@ -193,7 +194,9 @@ static void write_threads(const struct columns *c, GByteArray *out)
 
 typedef uint64_t (*wait_number)(const struct columns *c, const struct wait *w);
 
-static uint64_t count_of(const struct columns *c, const struct wait *w) { return w->count; }
+static uint64_t count_of(const struct columns *c, const struct wait *w) { return weight_of_wait(w, WEIGHT_COUNT); }
+static uint64_t on_cpu_of(const struct columns *c, const struct wait *w) { return w->on_cpu_ns; }
+static uint64_t samples_of(const struct columns *c, const struct wait *w) { return w->state == ON_CPU_STATE ? w->count : 0; }
 static uint64_t max_of(const struct columns *c, const struct wait *w) { return w->max_ns; }
 static uint64_t blocked_of(const struct columns *c, const struct wait *w) { return w->blocked_ns; }
 static uint64_t runnable_of(const struct columns *c, const struct wait *w) { return w->runnable_ns; }
@@ -203,7 +206,7 @@ static uint64_t object_of(const struct columns *c, const struct wait *w) { retur
 
 static void write_waits(const struct columns *c, GByteArray *out)
 {
-	static const wait_number plain[] = { flags_of, object_of, count_of, max_of, blocked_of, runnable_of, preempted_of };
+	static const wait_number plain[] = { flags_of, object_of, count_of, samples_of, max_of, blocked_of, runnable_of, preempted_of, on_cpu_of };
 	int64_t last[3] = { 0 };
 
 	bytes_put(out, c->waits->len);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/html/facet.h"
 
+#include <string.h>
+
+#include "analyse/reason/reasons.h"
 #include "analyse/weight.h"
+#include "profile/on_cpu.h"
 
 static void category_clear(gpointer category)
 {
@@ -45,8 +49,35 @@ static const char *state_name(uint8_t state)
 	case 'T':
 	case 't': return "stopped";
 	case 'R': return "on the run queue";
+	case ON_CPU_STATE: return "on CPU";
 	default: return "idle or parked";
 	}
+}
+
+/* What is not worth a look by itself: the waits for work, by what they wait for.  The blocked time alone is; a wait for a CPU is never idle. */
+static struct facet *by_reason(const struct profile *p)
+{
+	struct reasons *reasons = reasons_new(p, NULL);
+	struct facet *f = facet_new(p, "reason");
+	uint32_t ids[REASON_COUNT], idle_ids[IDLE_KIND_COUNT];
+
+	memset(ids, 0xff, sizeof(ids));
+	memset(idle_ids, 0xff, sizeof(idle_ids));
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		enum idle_kind idle = reasons_idle(reasons, i);
+		enum reason reason = profile_wait(p, i)->state == 'R' && reasons_of(reasons, i) == REASON_OTHER ? REASON_CPU_QUEUE :
+												 reasons_of(reasons, i);
+		uint32_t *id = idle == IDLE_NOT ? &ids[reason] : &idle_ids[idle];
+
+		if (*id == UINT32_MAX) {
+			g_autofree char *name = idle == IDLE_NOT ? g_strdup(reason_text(reason)) : g_strdup_printf("idle: %s", idle_kind_text(idle));
+
+			*id = facet_category(f, name, idle != IDLE_NOT);
+		}
+		f->of_wait[i] = *id;
+	}
+	reasons_free(reasons);
+	return f;
 }
 
 static struct facet *by_state(const struct profile *p)
@@ -69,7 +100,7 @@ static struct facet *by_state(const struct profile *p)
 	return f;
 }
 
-static struct facet *(*const makers[])(const struct profile *p) = { by_state };
+static struct facet *(*const makers[])(const struct profile *p) = { by_reason, by_state };
 
 GPtrArray *facets_new(const struct profile *p)
 {

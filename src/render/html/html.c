@@ -107,6 +107,7 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 	json_member_string(&j, "version", OFFCPU_VERSION);
 	json_member_uint(&j, "switches", info->switches);
 	json_member_bool(&j, "sampled", profile_is_sampled(p));
+	json_member_uint(&j, "onCpuHz", info->on_cpu_as_waits ? info->on_cpu_hz : 0);
 	json_member_bool(&j, "hasWakers", info->has_wakers);
 	json_member_bool(&j, "hasObjects", info->has_locks || info->has_objects);
 	about_coverage(&j, p, o->selection);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/slices.h"
 
+#include "profile/on_cpu.h"
 #include "render/html/bytes.h"
 #include "render/html/slices.h"
 
@@ -14,7 +15,7 @@
 struct row {
 	uint32_t wait, slice;	/* wait: number in the page */
 	uint32_t slot;
-	uint64_t ns[3], count_q8;
+	uint64_t ns[4], count_q8;	/* ns: blocked, runnable, preempted, on CPU */
 };
 
 struct gather {
@@ -89,7 +90,7 @@ static void merge(GArray *rows, uint32_t factor)
 		struct row *last = kept ? &g_array_index(rows, struct row, kept - 1) : NULL;
 
 		if (last && by_place(last, row) == 0) {
-			for (unsigned k = 0; k < 3; k++)
+			for (unsigned k = 0; k < G_N_ELEMENTS(row->ns); k++)
 				last->ns[k] += row->ns[k];
 			last->count_q8 += row->count_q8;
 			continue;
@@ -112,11 +113,57 @@ static void write_rows(const GArray *rows, uint32_t waits_cnt, uint32_t unit_ns,
 		bytes_put(out, all[i].slice - (i && all[i - 1].wait == all[i].wait ? all[i - 1].slice : 0));
 	for (guint i = 0; i < rows->len; i++)
 		bytes_put(out, all[i].slot);
-	for (unsigned k = 0; k < 3; k++)
+	for (unsigned k = 0; k < G_N_ELEMENTS(all->ns); k++)
 		for (guint i = 0; i < rows->len; i++)
 			bytes_put(out, (all[i].ns[k] + unit_ns / 2) / unit_ns);
 	for (guint i = 0; i < rows->len; i++)
 		bytes_put(out, all[i].count_q8);
+}
+
+static guint sample_hash(gconstpointer data)
+{
+	const struct wait *w = data;
+
+	return w->thread * 2654435761u ^ w->user * 40503u ^ w->kernel;
+}
+
+static gboolean sample_equal(gconstpointer a, gconstpointer b)
+{
+	const struct wait *x = a, *y = b;
+
+	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel;
+}
+
+/* What a row of samples stands for goes to its slices as their samples weigh; the last one takes what rounding left. */
+static void add_on_cpu(struct gather *g, const struct profile *p)
+{
+	g_autoptr(GHashTable) rows = g_hash_table_new(sample_hash, sample_equal);
+	g_autofree uint64_t *weight_ns = g_new0(uint64_t, p->waits->len + 1), *left_ns = g_new0(uint64_t, p->waits->len + 1);
+	g_autofree uint64_t *told_ns = g_new0(uint64_t, p->waits->len + 1);
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->state == ON_CPU_STATE && g->number[i])
+			g_hash_table_insert(rows, (gpointer)profile_wait(p, i), GUINT_TO_POINTER(i + 1));
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (guint k = 0; k < p->on_cpu->len; k++) {
+			const struct on_cpu_sample *s = &g_array_index(p->on_cpu, struct on_cpu_sample, k);
+			const struct wait like = { .thread = s->thread, .user = s->user, .kernel = s->kernel };
+			uint32_t i = GPOINTER_TO_UINT(g_hash_table_lookup(rows, &like));
+
+			if (!i--)
+				continue;
+			if (pass == 0) {
+				weight_ns[i] += s->weight_ns;
+				continue;
+			}
+			told_ns[i] += s->weight_ns;
+			uint64_t until_ns = (uint64_t)((unsigned __int128)profile_wait(p, i)->on_cpu_ns * told_ns[i] / weight_ns[i]);
+			const struct row row = { .wait = g->number[i] - 1, .slice = s->slice, .ns = { 0, 0, 0, until_ns - left_ns[i] } };
+
+			left_ns[i] = until_ns;
+			g_array_append_val(g->rows, row);
+		}
+	}
 }
 
 void html_slices(const struct profile *p, const uint32_t *number, uint32_t waits_cnt, GByteArray *out)
@@ -129,6 +176,8 @@ void html_slices(const struct profile *p, const uint32_t *number, uint32_t waits
 		return;
 	}
 	profile_slices_visit(p, add_part, &g);
+	if (p->info.on_cpu_as_waits)
+		add_on_cpu(&g, p);
 	merge(g.rows, 1);
 	while (g.rows->len > ROWS_MAX && profile_slice_cnt(p) / factor > 20) {
 		factor *= 2;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <fcntl.h>
+#include <glib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/elf/functions.h"
+
+/* Names of C++ and of a compiler's parts of functions, in this program's own symbol table. */
+#define NAMED(c, linkers) int c(void) __asm__(linkers) __attribute__((used, noinline)); int c(void) { return __LINE__; }
+
+NAMED(t_one, "_ZN7service6handleEi")		/* service::handle(int) */
+NAMED(t_two, "_ZN7service6handleEPKc")		/* service::handle(char const*) */
+NAMED(t_template, "_ZN7service4pickIiEEvT_")	/* void service::pick<int>(int) */
+NAMED(t_cold, "plain_name.cold")
+NAMED(t_part, "plain_name.part.0")
+NAMED(t_plain, "plain_name")
+NAMED(t_clone, "cloned_name.constprop.0")
+
+static guint find(const char *pattern, struct elf_functions *f)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_true(elf_functions_find(f, fd, "/proc/self/exe", pattern, NULL));
+	close(fd);
+	return f->list->len;
+}
+
+static void found(const char *pattern, guint cnt, const char *name)
+{
+	struct elf_functions f;
+
+	g_assert_cmpuint(find(pattern, &f), ==, cnt);
+	g_assert_true(f.has_symbols);
+	g_assert_false(f.is_go);
+	if (name)
+		g_assert_cmpstr(g_array_index(f.list, struct elf_function, 0).name, ==, name);
+	elf_functions_clear(&f);
+}
+
+static void test_names(void)
+{
+	found("plain_name", 1, "plain_name");
+	found("cloned_name", 1, "cloned_name");
+	found("service::handle", 2, "service::handle");
+	found("service::handle(int)", 1, "service::handle");
+	found("_ZN7service6handleEi", 1, "service::handle");
+	found("service::pick", 1, "service::pick<int>");
+	found("service::pick<int>", 1, "service::pick<int>");
+	found("service::*", 3, NULL);
+	found("plain_nam?", 1, "plain_name");
+	found("no_such_function", 0, NULL);
+	found("handle", 0, NULL);
+	found("", 0, NULL);
+}
+
+/* The offset is where the function's bytes lie in the file. */
+static void test_offset(void)
+{
+	struct elf_functions f;
+	char in_file[8], *bytes = NULL;
+	gsize len;
+
+	g_assert_cmpuint(find("plain_name", &f), ==, 1);
+	g_assert_true(g_file_get_contents("/proc/self/exe", &bytes, &len, NULL));
+	uint64_t off = g_array_index(f.list, struct elf_function, 0).off;
+	g_assert_cmpuint(off + sizeof(in_file), <, len);
+	g_assert_cmpint(memcmp(bytes + off, (const char *)(uintptr_t)&t_plain, sizeof(in_file)), ==, 0);
+	g_free(bytes);
+	elf_functions_clear(&f);
+}
+
+static void test_no_elf(void)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	struct elf_functions f;
+	g_autoptr(GError) error = NULL, other = NULL;
+
+	g_assert_false(elf_functions_find(&f, fd, "maps", "x", &error));
+	g_assert_nonnull(error);
+	g_assert_null(elf_probes_find(fd, "a", "b", &other));
+	g_assert_nonnull(other);
+	close(fd);
+}
+
+static void test_no_probe(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	g_autoptr(GArray) probes = elf_probes_find(fd, "offcpu", "nothing", NULL);
+
+	g_assert_nonnull(probes);
+	g_assert_cmpuint(probes->len, ==, 0);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/functions/names", test_names);
+	g_test_add_func("/functions/offset", test_offset);
+	g_test_add_func("/functions/no-elf", test_no_elf);
+	g_test_add_func("/functions/no-probe", test_no_probe);
+	return g_test_run();
+}
