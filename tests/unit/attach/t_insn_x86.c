@@ -40,9 +40,9 @@ static void test_lengths(void)
 		{ "\xc3", 1, INSN_OTHER },
 		{ "\x66\x0f\x38\x00\xc1", 5, INSN_PLAIN },			/* pshufb */
 		{ "\xf2\x0f\x10\x05\x00\x00\x00\x00", 8, INSN_PLAIN },		/* movsd 0x0(%rip),%xmm0 */
-		{ "\xc5\xf8\x77", 0, INSN_UNKNOWN },				/* vzeroupper */
+		{ "\xc5\xf8\x77\x00\x00\x00", 0, INSN_UNKNOWN },		/* vzeroupper */
 		{ "\x66\xe8\x00\x00\x00\x00", 0, INSN_UNKNOWN },
-		{ "\x06", 0, INSN_UNKNOWN },
+		{ "\x06\x00\x00\x00\x00\x00", 0, INSN_UNKNOWN },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {

@@ -140,6 +140,8 @@ static void test_slices(void)
 		for (uint64_t i = 0; i < rows; i++)
 			sums[wait[i]] += get(&at);
 	for (uint64_t i = 0; i < rows; i++)
+		g_assert_cmpuint(get(&at), ==, 0); /* on CPU: there are no samples */
+	for (uint64_t i = 0; i < rows; i++)
 		get(&at);
 	g_assert_true(at == out->data + out->len);
 	for (uint32_t i = 0; i < p->waits->len; i++)
