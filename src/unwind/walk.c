@@ -63,23 +63,21 @@ static void end(struct walk *w, enum unwind_end how, enum unwind_why why)
 /* Do the bytes before a return address end with a call?  E8 rel32 is told with where it goes to. */
 static bool ends_with_call(const uint8_t *code, int32_t *ret_rel, bool *ret_is_direct)
 {
-	const uint8_t *end = code + CALL_BYTES;
-
-	*ret_is_direct = end[-5] == 0xe8;
+	*ret_is_direct = code[2] == 0xe8;
 	if (*ret_is_direct) {
-		memcpy(ret_rel, end - 4, sizeof(*ret_rel));
+		memcpy(ret_rel, code + 3, sizeof(*ret_rel));
 		return true;
 	}
-	return (end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0) || (end[-3] == 0xff && (end[-2] & 0xf8) == 0x50) ||
-	       (end[-6] == 0xff && ((end[-5] & 0xf8) == 0x90 || end[-5] == 0x15)) ||
-	       (end[-7] == 0xff && (end[-6] & 0xf8) == 0x90) || (end[-4] == 0xff && (end[-3] & 0xf8) == 0x50);
+	return (code[5] == 0xff && (code[6] & 0xf8) == 0xd0) || (code[4] == 0xff && (code[5] & 0xf8) == 0x50) ||
+	       (code[1] == 0xff && ((code[2] & 0xf8) == 0x90 || code[2] == 0x15)) ||
+	       (code[0] == 0xff && (code[1] & 0xf8) == 0x90) || (code[3] == 0xff && (code[4] & 0xf8) == 0x50);
 }
 
 /* Is `ra` an address that a call of the function around `ip` would return to? */
 static bool may_return_to(const struct walk *w, uint64_t ra, uint64_t ip)
 {
 	struct unwind_mapping callee, caller;
-	uint8_t code[CALL_BYTES];
+	uint8_t code[CALL_BYTES] = { 0 };
 	bool is_direct;
 	int32_t rel;
 
