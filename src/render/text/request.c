@@ -8,6 +8,7 @@
 #include "render/text/util.h"
 
 #define REASON_ROWS 6
+#define OFTEN_PER_S 50000
 
 void request_interval_text(GString *s, const struct request_row *rows, unsigned cnt)
 {
@@ -69,6 +70,12 @@ static void split_line(GString *s, const char *what, const struct offcpu_request
 	g_string_append_c(s, '\n');
 }
 
+/* A probe costs 1 to 12 us a call, by the instruction and the machine: docs/requests.md. */
+static bool is_called_often(const struct request_summary *r, const struct offcpu_request_sum *sum)
+{
+	return (double)sum->all.count * 1e9 > (double)OFTEN_PER_S * (double)r->duration_ns;
+}
+
 static void row_text(GString *s, const struct request_summary *r, const struct request_row *row, const struct text_options *o)
 {
 	const struct offcpu_request_sum *sum = &row->sum;
@@ -85,6 +92,9 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 	if (r->duration_ns)
 		g_string_append_printf(s, ", %.1f a second", (double)sum->all.count * 1e9 / (double)r->duration_ns);
 	g_string_append_c(s, '\n');
+	if (is_called_often(r, sum))
+		g_string_append(s, "  So often, the probes slow the program down by some microseconds a call: "
+				   "take a function that is called less.\n");
 	if (!sum->all.count)
 		return;
 	g_string_append(s, "  latency: mean ");
