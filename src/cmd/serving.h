@@ -16,6 +16,6 @@ struct serving {
 #define SERVING_IDLE_S (30 * 60)
 
 /* Prints the links; an exit status. */
-int serving_run(const struct serving *s, struct recording_ctx *ctx);
+int serving_run(const struct serving *v, struct recording_ctx *ctx);
 
 #endif

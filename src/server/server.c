@@ -59,6 +59,12 @@ static enum MHD_Result take_argument(void *data, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
+/* What is C text would end at a zero byte, so one stays as it was written: no address has one. */
+static size_t unescape(void *data, struct MHD_Connection *c, char *text)
+{
+	return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
 static bool announces_body(struct MHD_Connection *c)
 {
 	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
@@ -309,6 +315,7 @@ static bool start_daemon(struct server *s, int fd, GError **error)
 				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_MAX_S,
 				     MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
 				     MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+				     MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
 				     MHD_OPTION_STRICT_FOR_CLIENT, 1,
 				     MHD_OPTION_END);
 	if (s->daemon)
