@@ -50,13 +50,13 @@ class Served:
 
 
 def answer_of(s):
-    data = b""
+    parts = []
     try:
-        while part := s.recv(1 << 16):
-            data += part
+        while part := s.recv(1 << 20):
+            parts.append(part)
     except ConnectionResetError:
         pass
-    head, _, body = data.partition(b"\r\n\r\n")
+    head, _, body = b"".join(parts).partition(b"\r\n\r\n")
     lines = head.decode("latin1").split("\r\n")
     match = re.match(r"HTTP/1\.\d (\d+)", lines[0])
     return int(match.group(1)) if match else 0, {n.lower(): v for n, _, v in (line.partition(": ") for line in lines[1:])}, body
