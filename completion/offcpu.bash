@@ -23,9 +23,10 @@ _offcpu_options() {
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --help" ;;
 	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
-		echo "$read --output= --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
+		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
 		;;
+	view) echo "--open --port= --idle= --from= --to= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
 --input-unit= --help"
@@ -76,7 +77,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample io report flame diff export hist request events doctor' i
+	local commands='record top trace sample io report flame view diff export hist request events doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/range.h"
+#include "cmd/serving.h"
 #include "render/html/html.h"
 #include "render/svg/svg.h"
 
@@ -24,6 +25,7 @@ static const char description[] =
 	"\n"
 	"  offcpu flame db.offcpu -o db.html           a page to look around in: ? lists its keys\n"
 	"  offcpu flame                                trace.offcpu to trace.svg, a picture for documents\n"
+	"  offcpu flame --open                         the page in the browser, without a file\n"
 	"  offcpu flame --palette state --inverted     coloured by what was waited for, root on top\n"
 	"  offcpu flame --weight runnable --by thread  who waited for a CPU, each thread apart\n"
 	"  offcpu flame --reverse --grep fsync         from the leaves, only stacks that name fsync\n"
@@ -35,7 +37,7 @@ static const char description[] =
 struct flame_args {
 	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state;
 	struct range_args range;
-	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup;
+	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup, open;
 };
 
 /* The same, understood. */
@@ -47,7 +49,7 @@ struct flame_job {
 	struct query query;
 	struct tree_options tree;
 	struct svg_options svg;
-	bool by_process, has_weight;
+	bool by_process, has_weight, open;
 };
 
 static void args_clear(struct flame_args *a)
@@ -137,6 +139,9 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	if (argc > 2)
 		return bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
 	job->input = argc == 2 ? argv[1] : DEFAULT_FILE;
+	if (a->open && a->output)
+		return bad(error, "--open serves the page and writes no file: leave out -o");
+	job->open = a->open;
 	job->output = a->output ? g_strdup(a->output) : default_output(job->input);
 	g_autofree char *lower = g_ascii_strdown(job->output, -1);
 	job->html = g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm");
@@ -162,16 +167,13 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	return understand_words(a, job, error) && range_args_check(&a->range, error) && query_check(&job->query, error);
 }
 
-static void draw_page(const struct profile *p, const struct flame_job *job, const struct selection *selection,
-		      const char *text, GString *out)
+static struct html_options page_options(const struct flame_job *job, const struct selection *selection, const char *text)
 {
-	const struct html_options options = {
+	return (struct html_options){
 		.title = job->svg.title, .subtitle = job->svg.subtitle, .selection_text = text, .selection = selection,
 		.view = job->tree, .by_process = job->by_process, .inverted = job->svg.inverted,
 		.colours = job->svg.palette == PALETTE_STATE ? "state" : NULL,
 	};
-
-	html_page(p, &options, out);
 }
 
 /* Whether any selected wait weighs anything: an empty picture helps nobody. */
@@ -193,6 +195,18 @@ static void draw_picture(const struct profile *p, struct flame_job *job, GString
 	tree_free(t);
 }
 
+/* The page, without a file. */
+static int serve_page(const struct profile *p, const struct flame_job *job, const struct selection *selection, const char *text)
+{
+	const struct html_options page = page_options(job, selection, text);
+	const struct export_plan plan = { .selection = selection, .selection_text = text, .columns = 1,
+					  .folded = { .weight = job->tree.weight } };
+	const struct serving v = { .command = COMMAND, .name = job->input, .idle_s = SERVING_IDLE_S, .open = true };
+	struct recording_ctx ctx = { .profile = p, .page = &page, .plan = &plan };
+
+	return serving_run(&v, &ctx);
+}
+
 static int draw(const struct profile *p, struct flame_job *job, const struct selection *selection)
 {
 	g_autofree char *text = query_text(&job->query);
@@ -207,9 +221,13 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 			  *text ? " with " : "", text, weight_name(job->tree.weight));
 		return EXIT_FAILED;
 	}
-	if (job->html)
-		draw_page(p, job, selection, text, out);
-	else
+	if (job->open)
+		return serve_page(p, job, selection, text);
+	if (job->html) {
+		const struct html_options options = page_options(job, selection, text);
+
+		html_page(p, &options, out);
+	} else
 		draw_picture(p, job, out);
 	if (!cmd_write_output(job->output, out->str, out->len, &error)) {
 		cmd_error(COMMAND, "%s", error->message);
@@ -256,6 +274,7 @@ int cmd_flame(int argc, char **argv)
 	int status = EXIT_USAGE;
 	GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output, "Where to; .html gives a web page, - is stdout (default: FILE with .svg)", "OUT" },
+		{ "open", 0, 0, G_OPTION_ARG_NONE, &a.open, "Serve the page on this machine and open it in the browser, as offcpu view does", NULL },
 		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title in place of the kind of time shown", "TEXT" },
 		{ "subtitle", 0, 0, G_OPTION_ARG_STRING, &a.subtitle, "Second line in place of host, window and totals", "TEXT" },
 		{ "width", 0, 0, G_OPTION_ARG_STRING, &a.width, "Width as written (1200); a browser fits it to its window", "PX" },

@@ -35,6 +35,7 @@ class Browser:
         os.close(to_child)
         os.close(from_child)
         self.rest, self.number, self.session, self.problems = b"", 0, None, []
+        self.may_ask, self.answers = ("file:", "data:", "about:", "blob:"), {}    # addresses; url -> (status, headers, body) made up here
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -65,18 +66,26 @@ class Browser:
         elif message.get("method") == "Page.javascriptDialogOpening":
             self.problems.append("dialog: " + params["message"])
             raise AssertionError(self.problems[-1])
-        elif message.get("method") == "Network.requestWillBeSent" and not params["request"]["url"].startswith(("file:", "data:", "about:", "blob:")):
+        elif message.get("method") == "Network.requestWillBeSent" and not params["request"]["url"].startswith(self.may_ask):
             self.problems.append("request: " + params["request"]["url"])
+        elif message.get("method") == "Fetch.requestPaused":
+            status, headers, body = self.answers.get(params["request"]["url"], (404, {}, ""))
+            self.send("Fetch.fulfillRequest", requestId=params["requestId"], responseCode=status, body=base64.b64encode(body.encode()).decode(),
+                      responseHeaders=[{"name": n, "value": v} for n, v in headers.items()])
 
-    def call(self, method, **params):
+    def send(self, method, **params):
         self.number += 1
         message = {"id": self.number, "method": method, "params": params}
         if self.session:
             message["sessionId"] = self.session
         os.write(self.output, json.dumps(message).encode() + b"\0")
+        return self.number
+
+    def call(self, method, **params):
+        number = self.send(method, **params)
         while True:
             answer = self.read()
-            if answer.get("id") == self.number:
+            if answer.get("id") == number:
                 if "error" in answer:
                     raise AssertionError(f"{method}: {answer['error']}")
                 return answer["result"]
@@ -87,9 +96,10 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
                                                          {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}])
         self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url="file://" + os.path.abspath(path) + fragment)
+        url = path if path.startswith("http:") else "file://" + os.path.abspath(path)
+        self.call("Page.navigate", url=url + fragment)
         for _ in range(1200):
-            if self.run("location.protocol == 'file:' && document.documentElement?.dataset.ready || ''"):
+            if self.run("location.protocol != 'about:' && document.documentElement?.dataset.ready || ''"):
                 return
             time.sleep(0.05)
         raise AssertionError("the page did not start: " + "; ".join(self.problems))

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/serving.h"
+
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "render/text/util.h"
+#include "server/server.h"
+
+static bool has_display(void)
+{
+	return g_getenv("DISPLAY") || g_getenv("WAYLAND_DISPLAY");
+}
+
+/*
+ * The command line of xdg-open can be read by all users of the machine, so it holds a link that works once, and not the
+ * token.
+ */
+static void open_browser(const struct serving *v, struct server *s)
+{
+	g_autoptr(GError) error = NULL;
+	const char *url;
+
+	if (!has_display()) {
+		cmd_error(v->command, "note: there is no display to open a browser on: use the link");
+		return;
+	}
+	url = server_url_once(s, &error);
+	const char *argv[] = { "xdg-open", url, NULL };
+	if (!url || !g_spawn_async(NULL, (char **)argv, NULL,
+				   G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
+				   NULL, &error))
+		cmd_error(v->command, "note: no browser is opened: %s", error->message);
+}
+
+static void print_links(const struct serving *v, const struct server *s)
+{
+	const char *url = server_url(s);
+	g_autofree char *base = g_path_get_basename(v->name);
+	g_autofree char *speedscope = recording_link_speedscope(url, base);
+	g_autofree char *firefox = recording_link_firefox(url);
+	g_autofree char *pprof = recording_link_pprof(url);
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	text_safe(name, v->name);
+	printf("%s is served to this machine until Ctrl-C", name->str);
+	if (v->idle_s)
+		printf(", or until nobody asks for %u %s", v->idle_s >= 60 ? v->idle_s / 60 : v->idle_s,
+		       v->idle_s >= 60 ? "min" : "s");
+	printf(".\n  page              %s\n  speedscope        %s\n  Firefox Profiler  %s\n  go tool pprof     %s\n", url,
+	       speedscope, firefox, pprof);
+	fflush(stdout);
+}
+
+int serving_run(const struct serving *v, struct recording_ctx *ctx)
+{
+	const struct server_options options = {
+		.port = v->port,
+		.workers = 1,
+		.routes = recording_routes,
+		.routes_cnt = recording_routes_cnt,
+		.ctx = ctx,
+	};
+	g_autoptr(GError) error = NULL;
+	struct server *s = server_start(&options, &error);
+
+	if (!s) {
+		cmd_error(v->command, "%s", error->message);
+		return EXIT_FAILED;
+	}
+	print_links(v, s);
+	if (v->open)
+		open_browser(v, s);
+	if (!server_run(s, v->idle_s))
+		cmd_error(v->command, "note: nobody asked for %u s, so this ends", v->idle_s);
+	server_stop(s);
+	recording_ctx_clear(ctx);
+	return EXIT_OK;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_SERVING_H
+#define CMD_SERVING_H
+
+#include "server/recording.h"
+
+/* Serving one recording until Ctrl-C: `view`, and `flame --open`. */
+struct serving {
+	const char *command;	/* in messages */
+	const char *name;	/* of the recording */
+	guint16 port;		/* 0: one that is free */
+	unsigned idle_s;	/* ends when nobody has asked for so long; 0: never */
+	bool open;		/* in the browser */
+};
+
+#define SERVING_IDLE_S (30 * 60)
+
+/* Prints the links; an exit status. */
+int serving_run(const struct serving *v, struct recording_ctx *ctx);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "server/route.h"
+
+#include <string.h>
+
+#include "server/token.h"
+
+#define BEARER "Bearer "
+
+G_DEFINE_QUARK(server - error, server_error)
+
+static struct verdict refuse(unsigned status, const char *why)
+{
+	return (struct verdict){ .status = status, .why = why };
+}
+
+/*
+ * A page of another site can have its own name resolve to our address ("DNS rebinding").  What it asks for then has
+ * that name as host.
+ */
+static bool is_our_host(const struct gate *gate, const char *host)
+{
+	for (unsigned i = 0; host && gate->hosts[i]; i++)
+		if (g_ascii_strcasecmp(host, gate->hosts[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_own_origin(const struct request *r)
+{
+	static const char scheme[] = "http://";
+
+	return g_str_has_prefix(r->origin, scheme) && g_ascii_strcasecmp(r->origin + strlen(scheme), r->host) == 0;
+}
+
+/* The path behind the token, which the path or the header holds; NULL: neither. */
+static const char *behind_token(const struct gate *gate, const struct request *r)
+{
+	const char *path = r->path, *end;
+
+	if (r->authorization) {
+		if (g_ascii_strncasecmp(r->authorization, BEARER, strlen(BEARER)) != 0)
+			return NULL;
+		const char *given = r->authorization + strlen(BEARER);
+		return *path == '/' && token_equal(given, strlen(given), gate->token) ? path + 1 : NULL;
+	}
+	end = *path == '/' ? strchr(path + 1, '/') : NULL;
+	return end && token_equal(path + 1, (gsize)(end - path - 1), gate->token) ? end + 1 : NULL;
+}
+
+/*
+ * Whether a page of another site asks, without being one that may.  Browsers say so in Sec-Fetch-Site.  To follow a
+ * link is no reading.
+ */
+static bool is_foreign(const struct request *r)
+{
+	return r->fetch_site && strcmp(r->fetch_site, "same-origin") != 0 && strcmp(r->fetch_site, "none") != 0 &&
+	       g_strcmp0(r->fetch_mode, "navigate") != 0;
+}
+
+struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt, const struct request *r)
+{
+	struct verdict v = { .status = SERVER_OK };
+	const char *path;
+
+	if (strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0)
+		return refuse(SERVER_METHOD_NOT_ALLOWED, "only GET and HEAD are answered");
+	if (r->has_body)
+		return refuse(SERVER_BAD_REQUEST, "a request has no body here");
+	if (!is_our_host(gate, r->host))
+		return refuse(SERVER_FORBIDDEN, "this server is not called by that name");
+	if (gate->once && token_equal(r->path, strlen(r->path), gate->once))
+		return (struct verdict){ .status = SERVER_SEE_OTHER };
+	path = behind_token(gate, r);
+	if (!path)
+		return refuse(SERVER_FORBIDDEN, "the address lacks its token: use the link as it was printed");
+	for (gsize i = 0; i < routes_cnt && !v.route; i++)
+		if (strcmp(path, routes[i].path) == 0)
+			v.route = &routes[i];
+	if (!v.route)
+		return refuse(SERVER_NOT_FOUND, "there is nothing at this address");
+	if (r->origin && v.route->cors && strcmp(r->origin, v.route->cors) == 0)
+		v.allow_origin = v.route->cors;
+	else if (r->origin ? !is_own_origin(r) : is_foreign(r))
+		return refuse(SERVER_FORBIDDEN, "no page of another site may read this");
+	return v;
+}
+
+const char *request_text(const struct request *r, const char *name)
+{
+	return r->query ? g_hash_table_lookup(r->query, name) : NULL;
+}
+
+bool request_number(const struct request *r, const char *name, guint64 max, guint64 *ret_value, GError **error)
+{
+	const char *text = request_text(r, name);
+
+	if (!text || g_ascii_string_to_unsigned(text, 10, 0, max, ret_value, NULL))
+		return true;
+	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "%s is no whole number up to %" G_GUINT64_FORMAT, name, max);
+	return false;
+}

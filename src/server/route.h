@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SERVER_ROUTE_H
+#define SERVER_ROUTE_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * What is served, and who may read it.  No network here: a request is checked as data, so that unit tests can ask
+ * whatever an attacker could.
+ */
+
+/* HTTP's numbers, as codes of SERVER_ERROR, and as verdicts. */
+enum server_status {
+	SERVER_OK = 200,
+	SERVER_SEE_OTHER = 303,
+	SERVER_BAD_REQUEST = 400,
+	SERVER_FORBIDDEN = 403,
+	SERVER_NOT_FOUND = 404,
+	SERVER_METHOD_NOT_ALLOWED = 405,
+	SERVER_TOO_LARGE = 413,
+	SERVER_FAILED = 500,
+	SERVER_UNAVAILABLE = 503,
+};
+#define SERVER_ERROR server_error_quark()
+GQuark server_error_quark(void);
+
+/* Each of the header's fields is NULL where the request has none.  All of it is untrusted. */
+struct request {
+	const char *method, *path;	/* the path with its escapes undone, without the query */
+	const char *host, *origin, *authorization;
+	const char *fetch_site, *fetch_mode;
+	bool has_body;
+	GHashTable *query;		/* char * -> char *; NULL: none */
+};
+
+struct answer {
+	GBytes *body;
+	bool is_gzip;	/* the body is packed, and the reader is told so */
+};
+
+struct route {
+	const char *path;		/* behind the token; "" is the first page */
+	const char *media_type;
+	const char *cors;		/* the one foreign origin whose scripts may read it; NULL: none */
+	const char *(*csp)(void);	/* NULL: a document of that type may load and run nothing */
+	/* Runs in a worker.  Errors of SERVER_ERROR go to the client with their status, others as 500. */
+	bool (*answer)(const struct request *r, void *ctx, struct answer *ret, GError **error);
+};
+
+struct gate {
+	const char *token;
+	const char *const *hosts;	/* "127.0.0.1:4711", ..., NULL: by which names we are called */
+	const char *once;		/* "/open/..." leads to the first page; NULL: nothing does */
+};
+
+struct verdict {
+	unsigned status;		/* SERVER_OK: ask the route; SERVER_SEE_OTHER: to the first page */
+	const char *why;		/* one sentence, when it is refused */
+	const struct route *route;
+	const char *allow_origin;	/* for Access-Control-Allow-Origin; NULL: not to be sent */
+};
+
+struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt, const struct request *r);
+
+/* A number of the query.  True with *ret_value unchanged where it is not there; false with a sentence for bad ones. */
+bool request_number(const struct request *r, const char *name, guint64 max, guint64 *ret_value, GError **error);
+/* A text of the query, or NULL. */
+const char *request_text(const struct request *r, const char *name);
+
+#endif

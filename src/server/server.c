@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "server/server.h"
+
+#include <glib-unix.h>
+#include <microhttpd.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/listen.h"
+#include "server/peers.h"
+#include "server/token.h"
+
+#define CONNECTIONS_MAX 256
+#define HEADER_MAX_BYTES (16 << 10)	/* of a connection: its buffer holds request and answer's header */
+#define SILENCE_MAX_S 30
+#define JOBS_MAX 32			/* requests that wait for a worker */
+#define SENDING_MAX_BYTES (256 << 20)	/* of all answers on their way */
+#define ONCE_US (60 * G_USEC_PER_SEC)
+
+static const char forbid_all[] = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+struct server {
+	struct MHD_Daemon *daemon;
+	struct peers *peers;
+	GThreadPool *pool;
+	const struct route *routes;
+	gsize routes_cnt;
+	void *ctx;
+	struct gate gate;
+	char *token, *url, *hosts[3];
+	GMutex lock;		/* of these; gate.once points to `once` or is NULL */
+	char *once, *url_once;
+	gint64 once_until_us;
+	gint64 last_us;		/* when somebody asked who may */
+	bool is_ending;
+	gssize sending_bytes;	/* atomic */
+	GMainLoop *loop;
+	unsigned idle_s;
+	bool is_signalled;
+};
+
+/* A request, from its header to the last byte of its answer. */
+struct exchange {
+	struct server *server;
+	struct MHD_Connection *connection;
+	struct request request;
+	struct verdict verdict;
+	struct answer answer;
+	GError *error;
+	gsize sending_bytes;
+	bool is_asked, is_done;	/* is_done: written by the worker before it resumes the connection */
+};
+
+/* Queries and headers */
+
+static enum MHD_Result take_argument(void *data, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+	g_hash_table_replace(data, g_strdup(key), g_strdup(value ? value : ""));
+	return MHD_YES;
+}
+
+/* What is C text would end at a zero byte, so one stays as it was written: no address has one. */
+static size_t unescape(void *data, struct MHD_Connection *c, char *text)
+{
+	return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
+static bool announces_body(struct MHD_Connection *c)
+{
+	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
+
+	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+}
+
+/* What it points to lives as long as the request does. */
+static void read_request(struct exchange *x, const char *method, const char *path)
+{
+	struct MHD_Connection *c = x->connection;
+
+	x->request = (struct request){
+		.method = method,
+		.path = path,
+		.host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host"),
+		.origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
+		.authorization = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"),
+		.fetch_site = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site"),
+		.fetch_mode = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Mode"),
+		.has_body = announces_body(c),
+		.query = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+	};
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_argument, x->request.query);
+}
+
+static void exchange_free(struct exchange *x)
+{
+	if (x->sending_bytes)
+		g_atomic_pointer_add(&x->server->sending_bytes, -(gssize)x->sending_bytes);
+	g_hash_table_unref(x->request.query);
+	g_clear_pointer(&x->answer.body, g_bytes_unref);
+	g_clear_error(&x->error);
+	g_free(x);
+}
+
+/* Answers */
+
+static void add_headers(struct MHD_Response *response, const char *type, const char *csp)
+{
+	const struct {
+		const char *name, *value;
+	} headers[] = {
+		{ "Content-Type", type },
+		{ "Content-Security-Policy", csp },
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "Cache-Control", "no-store" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Cross-Origin-Opener-Policy", "same-origin" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(headers); i++)
+		MHD_add_response_header(response, headers[i].name, headers[i].value);
+}
+
+static enum MHD_Result queue(struct exchange *x, unsigned status, struct MHD_Response *response)
+{
+	enum MHD_Result result = MHD_queue_response(x->connection, status, response);
+
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result send_text(struct exchange *x, unsigned status, const char *text)
+{
+	g_autofree char *line = g_strdup_printf("%s\n", text);
+	struct MHD_Response *response = MHD_create_response_from_buffer(strlen(line), line, MHD_RESPMEM_MUST_COPY);
+
+	if (!response)
+		return MHD_NO;
+	add_headers(response, "text/plain; charset=utf-8", forbid_all);
+	if (status == SERVER_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, "Allow", "GET, HEAD");
+	if (status == SERVER_SEE_OTHER)
+		MHD_add_response_header(response, "Location", x->server->url);
+	if (status == SERVER_UNAVAILABLE)
+		MHD_add_response_header(response, "Retry-After", "1");
+	return queue(x, status, response);
+}
+
+static void release_body(void *data)
+{
+	g_bytes_unref(data);
+}
+
+static enum MHD_Result send_answer(struct exchange *x)
+{
+	const struct route *route = x->verdict.route;
+	const char *type = route->media_type;
+	gsize len;
+	const void *bytes = g_bytes_get_data(x->answer.body, &len);
+	struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+		len, len ? (void *)bytes : (void *)"", release_body, g_bytes_ref(x->answer.body));
+
+	if (!response) {
+		g_bytes_unref(x->answer.body);
+		return MHD_NO;
+	}
+	x->sending_bytes = len;
+	g_atomic_pointer_add(&x->server->sending_bytes, (gssize)len);
+	add_headers(response, type, route->csp ? route->csp() : forbid_all);
+	if (x->answer.is_gzip)
+		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	if (route->cors)
+		MHD_add_response_header(response, "Vary", "Origin");
+	if (x->verdict.allow_origin)
+		MHD_add_response_header(response, "Access-Control-Allow-Origin", x->verdict.allow_origin);
+	return queue(x, SERVER_OK, response);
+}
+
+static enum MHD_Result finish(struct exchange *x)
+{
+	if (!x->error && x->answer.body)
+		return send_answer(x);
+	unsigned status = x->error && x->error->domain == SERVER_ERROR ? (unsigned)x->error->code : SERVER_FAILED;
+
+	return send_text(x, status, x->error ? x->error->message : "no answer was found");
+}
+
+/* The way of a request */
+
+/* In a worker. */
+static void ask(gpointer data, gpointer user_data)
+{
+	struct exchange *x = data;
+
+	if (!x->verdict.route->answer(&x->request, x->server->ctx, &x->answer, &x->error))
+		g_clear_pointer(&x->answer.body, g_bytes_unref);
+	x->is_done = true;
+	MHD_resume_connection(x->connection);
+}
+
+static struct peer *peer_of(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+static void now_does(struct exchange *x, enum peer_doing doing)
+{
+	struct peer *p = peer_of(x->connection);
+
+	if (p)
+		peer_does(x->server->peers, p, doing, g_get_monotonic_time());
+}
+
+/* The link that leads in once is used up, or too old. */
+static void check(struct exchange *x)
+{
+	struct server *s = x->server;
+
+	g_mutex_lock(&s->lock);
+	if (s->gate.once && g_get_monotonic_time() > s->once_until_us)
+		s->gate.once = NULL;
+	x->verdict = gate_check(&s->gate, s->routes, s->routes_cnt, &x->request);
+	if (x->verdict.status == SERVER_SEE_OTHER)
+		s->gate.once = NULL;
+	if (x->verdict.status < SERVER_BAD_REQUEST)
+		s->last_us = g_get_monotonic_time();
+	g_mutex_unlock(&s->lock);
+	if (x->verdict.status == SERVER_OK && g_atomic_pointer_get(&s->sending_bytes) > SENDING_MAX_BYTES)
+		x->verdict = (struct verdict){ .status = SERVER_UNAVAILABLE, .why = "too much is being sent just now" };
+	if (x->verdict.status == SERVER_OK && g_thread_pool_unprocessed(s->pool) >= JOBS_MAX)
+		x->verdict = (struct verdict){ .status = SERVER_UNAVAILABLE, .why = "too many requests wait just now" };
+}
+
+/* False as the server ends, when there are no workers any more. */
+static bool give_to_worker(struct exchange *x)
+{
+	bool is_ending;
+
+	x->is_asked = true;
+	now_does(x, PEER_ASKING);
+	g_mutex_lock(&x->server->lock);
+	is_ending = x->server->is_ending;
+	if (!is_ending) {
+		MHD_suspend_connection(x->connection);
+		g_thread_pool_push(x->server->pool, x, NULL);
+	}
+	g_mutex_unlock(&x->server->lock);
+	return !is_ending;
+}
+
+static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const char *path, const char *method,
+				  const char *version, const char *upload, size_t *upload_len, void **context)
+{
+	struct exchange *x = *context;
+
+	if (!x) {
+		x = *context = g_new0(struct exchange, 1);
+		x->server = data;
+		x->connection = c;
+		read_request(x, method, path);
+		check(x);
+		now_does(x, PEER_ANSWERING);
+		/* Refused before a body is read: the connection ends with the answer. */
+		return x->verdict.status == SERVER_OK ? MHD_YES :
+			send_text(x, x->verdict.status, x->verdict.why ? x->verdict.why : "this way");
+	}
+	if (x->is_done) {
+		now_does(x, PEER_ANSWERING);
+		return finish(x);
+	}
+	return x->is_asked || give_to_worker(x) ? MHD_YES : send_text(x, SERVER_UNAVAILABLE, "the server is about to end");
+}
+
+static void on_completed(void *data, struct MHD_Connection *c, void **context, enum MHD_RequestTerminationCode why)
+{
+	struct exchange *x = *context;
+
+	if (!x)
+		return;
+	now_does(x, PEER_WAITING);
+	*context = NULL;
+	exchange_free(x);
+}
+
+static void on_connection(void *data, struct MHD_Connection *c, void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct server *s = data;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+		*socket_context = info ? peer_add(s->peers, info->connect_fd, g_get_monotonic_time()) : NULL;
+	} else if (*socket_context) {
+		peer_remove(s->peers, *socket_context);
+		*socket_context = NULL;
+	}
+}
+
+/* Its life */
+
+static bool is_loopback(const char *address)
+{
+	return strcmp(address, "127.0.0.1") == 0 || strcmp(address, "::1") == 0;
+}
+
+static bool start_daemon(struct server *s, int fd, GError **error)
+{
+	s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
+				     MHD_OPTION_LISTEN_SOCKET, fd,
+				     MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_MAX_BYTES,
+				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_MAX_S,
+				     MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+				     MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+				     MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+				     MHD_OPTION_STRICT_FOR_CLIENT, 1,
+				     MHD_OPTION_END);
+	if (s->daemon)
+		return true;
+	close(fd);
+	g_set_error_literal(error, SERVER_ERROR, SERVER_FAILED, "the HTTP server did not start");
+	return false;
+}
+
+static void name_hosts(struct server *s, const char *address, char *name)
+{
+	s->hosts[0] = name;
+	if (is_loopback(address))
+		s->hosts[1] = g_strdup_printf("localhost%s", strrchr(name, ':'));
+	s->url = g_strdup_printf("http://%s/%s/", name, s->token);
+	s->gate = (struct gate){ .token = s->token, .hosts = (const char *const *)s->hosts };
+}
+
+struct server *server_start(const struct server_options *o, GError **error)
+{
+	const char *address = o->address ? o->address : "127.0.0.1";
+	char token[TOKEN_LEN + 1], *name = NULL;
+
+	if (!o->token && !token_make(token, error))
+		return NULL;
+	int fd = listen_on(address, o->port, &name, error);
+
+	if (fd < 0)
+		return NULL;
+	struct server *s = g_new0(struct server, 1);
+
+	g_mutex_init(&s->lock);
+	s->token = g_strdup(o->token ? o->token : token);
+	s->routes = o->routes;
+	s->routes_cnt = o->routes_cnt;
+	s->ctx = o->ctx;
+	s->last_us = g_get_monotonic_time();
+	name_hosts(s, address, name);
+	s->peers = peers_new(CONNECTIONS_MAX);
+	s->pool = g_thread_pool_new(ask, s, (gint)MAX(o->workers, 1), FALSE, NULL);
+	if (start_daemon(s, fd, error))
+		return s;
+	server_stop(s);
+	return NULL;
+}
+
+const char *server_url(const struct server *s)
+{
+	return s->url;
+}
+
+const char *server_url_once(struct server *s, GError **error)
+{
+	char code[TOKEN_LEN + 1];
+
+	if (!token_make(code, error))
+		return NULL;
+	g_mutex_lock(&s->lock);
+	g_free(s->once);
+	g_free(s->url_once);
+	s->once = g_strdup_printf("/open/%s", code);
+	s->url_once = g_strdup_printf("http://%s%s", s->hosts[0], s->once);
+	s->once_until_us = g_get_monotonic_time() + ONCE_US;
+	s->gate.once = s->once;
+	g_mutex_unlock(&s->lock);
+	return s->url_once;
+}
+
+static gboolean on_signal(gpointer data)
+{
+	struct server *s = data;
+
+	s->is_signalled = true;
+	g_main_loop_quit(s->loop);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_second(gpointer data)
+{
+	struct server *s = data;
+	gint64 now_us = g_get_monotonic_time(), last_us;
+
+	peers_sweep(s->peers, now_us);
+	g_mutex_lock(&s->lock);
+	last_us = s->last_us;
+	g_mutex_unlock(&s->lock);
+	if (s->idle_s && now_us - last_us > (gint64)s->idle_s * G_USEC_PER_SEC)
+		g_main_loop_quit(s->loop);
+	return G_SOURCE_CONTINUE;
+}
+
+bool server_run(struct server *s, unsigned idle_s)
+{
+	guint sources[4];
+
+	s->idle_s = idle_s;
+	s->loop = g_main_loop_new(NULL, FALSE);
+	sources[0] = g_unix_signal_add(SIGINT, on_signal, s);
+	sources[1] = g_unix_signal_add(SIGTERM, on_signal, s);
+	sources[2] = g_unix_signal_add(SIGHUP, on_signal, s);
+	sources[3] = g_timeout_add(1000, on_second, s);
+	g_main_loop_run(s->loop);
+	for (guint i = 0; i < G_N_ELEMENTS(sources); i++)
+		g_source_remove(sources[i]);
+	g_clear_pointer(&s->loop, g_main_loop_unref);
+	return s->is_signalled;
+}
+
+void server_stop(struct server *s)
+{
+	if (!s)
+		return;
+	g_mutex_lock(&s->lock);
+	s->is_ending = true;
+	g_mutex_unlock(&s->lock);
+	/* No new clients, then no suspended ones, then none at all. */
+	if (s->daemon) {
+		MHD_socket fd = MHD_quiesce_daemon(s->daemon);
+
+		if (fd != MHD_INVALID_SOCKET)
+			close(fd);
+	}
+	g_thread_pool_free(s->pool, FALSE, TRUE);
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon);
+	peers_free(s->peers);
+	for (guint i = 0; i < G_N_ELEMENTS(s->hosts); i++)
+		g_free(s->hosts[i]);
+	g_free(s->token);
+	g_free(s->url);
+	g_free(s->once);
+	g_free(s->url_once);
+	g_mutex_clear(&s->lock);
+	g_free(s);
+}
