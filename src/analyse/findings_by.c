@@ -6,6 +6,7 @@
 #include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
+#include "analyse/wakers.h"
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define BROADCAST_THREADS 8
@@ -201,16 +202,6 @@ static void mark_helpers(const struct cause_finder *c, const struct finding *row
 	}
 }
 
-static bool is_broadcast(const struct profile *p, uint32_t user)
-{
-	static const char *const broadcasts[] = {
-		"pthread_cond_broadcast", "___pthread_cond_broadcast",           "__pthread_cond_broadcast",
-		"cnd_broadcast",          "std::condition_variable::notify_all", NULL,
-	};
-
-	return user && profile_stack_names(p, user, broadcasts);
-}
-
 static void find_by(const struct cause_finder *c, struct finding *row, uint32_t number)
 {
 	const struct profile *p = c->f->profile;
@@ -233,7 +224,7 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		count_waker(c, wakers, wake);
 		woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
-		broadcast_ns += is_broadcast(p, w->user) ? wake->blocked_ns : 0;
+		broadcast_ns += waker_is_broadcast(p, w) ? wake->blocked_ns : 0;
 		if (w->irq && strcmp(w->irq, "timer") == 0) {
 			timer_ns += wake->blocked_ns;
 			row->timed_out_cnt += wake->count;

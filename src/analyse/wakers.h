@@ -34,4 +34,7 @@ static inline const char *waker_name(const struct waker *w) { return w->irq ? w-
  */
 uint64_t waker_percentile_ns(const uint64_t *hist, double share);
 
+/* Does it wake all that wait for a condition at once? */
+bool waker_is_broadcast(const struct profile *p, const struct waker *waker);
+
 #endif

@@ -17,8 +17,6 @@
 
 #define COMMAND "flame"
 #define DEFAULT_FILE "trace.offcpu"
-#define PICTURE_MAX_FRAMES 5000	/* more are slow in every viewer; --min-width says otherwise */
-#define PICTURE_MAX_ROWS 60	/* as high as wide: what is deeper belongs to a page */
 
 static const char description[] =
 	"Shows a recording as an interactive page (HTML) or as a flame graph (SVG), in one file.\n"
@@ -147,7 +145,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	job->html = g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm");
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
 					 .min_width = 0.001, .inverted = a->inverted,
-					 .max_frames = a->min_width ? 0 : PICTURE_MAX_FRAMES, .max_rows = PICTURE_MAX_ROWS };
+					 .max_frames = a->min_width ? 0 : SVG_MAX_FRAMES, .max_rows = SVG_MAX_ROWS };
 	if (strcmp(job->input, "-") != 0 && cmd_is_same_file(job->output, job->input))
 		return bad(error, "%s: the output would replace the recording", job->output);
 	if (a->width && !parse_width(a->width, &job->svg.width_px, error))

@@ -6,6 +6,7 @@
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/roles.h"
+#include "analyse/wakers.h"
 #include "profile/on_cpu.h"
 
 /*
@@ -98,16 +99,6 @@ static uint16_t *depths_new(const struct profile *p, const struct plumbing *pl)
 	return depth;
 }
 
-static bool is_broadcast(const struct profile *p, uint32_t user)
-{
-	static const char *const broadcasts[] = {
-		"pthread_cond_broadcast", "___pthread_cond_broadcast",           "__pthread_cond_broadcast",
-		"cnd_broadcast",          "std::condition_variable::notify_all", NULL,
-	};
-
-	return user && profile_stack_names(p, user, broadcasts);
-}
-
 /* One kind of waker of a wait row. */
 static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const bool *broadcasts)
 {
@@ -135,7 +126,7 @@ static void find_ended(struct finder *f)
 	g_autofree bool *broadcasts = g_new0(bool, (gsize)p->wakers->len + 1);
 
 	for (uint32_t i = 0; i < p->wakers->len; i++)
-		broadcasts[i] = is_broadcast(p, profile_get_waker(p, i)->user);
+		broadcasts[i] = waker_is_broadcast(p, profile_get_waker(p, i));
 	for (guint i = 0; i < p->wakes->len; i++)
 		count_wake(f, profile_wake(p, i), threads, broadcasts);
 }

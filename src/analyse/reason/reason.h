@@ -21,6 +21,7 @@ enum reason {
 	REASON_LOCK_RWLOCK,
 	REASON_LOCK_CONDITION,
 	REASON_LOCK_SEMAPHORE,
+	REASON_LOCK_GIL, /* an interpreter's global lock */
 	REASON_LOCK_OTHER, /* another futex, a lock of the application's own */
 	REASON_LOCK_KERNEL, /* and file locks */
 	REASON_EVENT_LOOP,

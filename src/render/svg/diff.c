@@ -260,8 +260,8 @@ static void draw(GString *out, struct picture *pic)
 	const struct svg_options options = {
 		.title = o->title ? o->title : o->negated ? "What changed from BEFORE to AFTER, as wide as BEFORE" :
 							    "What changed from BEFORE to AFTER, as wide as AFTER",
-		.width_px = o->width_px, .min_width = o->min_width, .palette = PALETTE_STATE, .inverted = o->inverted,
-		.paint = &paint,
+		.width_px = o->width_px, .min_width = o->min_width, .max_frames = SVG_MAX_FRAMES,
+		.max_rows = SVG_MAX_ROWS, .palette = PALETTE_STATE, .inverted = o->inverted, .paint = &paint,
 	};
 
 	svg_flame(NULL, pic->t, &options, out, NULL);

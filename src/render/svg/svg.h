@@ -27,6 +27,10 @@ struct svg_paint {
 	const char *const *subtitle, *const *foot;	/* parts of lines, NULL ends them */
 };
 
+/* What commands draw at most, unless they are told a least width. */
+#define SVG_MAX_FRAMES 5000	/* more are slow in every viewer */
+#define SVG_MAX_ROWS 60	/* as high as wide: what is deeper belongs to a page */
+
 struct svg_options {
 	const char *title;	/* NULL: by weight and order */
 	const char *subtitle;	/* NULL: host, window, totals, filters */

@@ -116,7 +116,7 @@ static void test_rules(void)
 		{ 'S', "main@app pthread_cond_wait@libc.so.6 __pthread_mutex_cond_lock@libc.so.6",
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "" },
 		{ 'S', "main@python3.11 PyEval_RestoreThread@python3.11 pthread_cond_timedwait@libc.so.6",
-		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "GIL" },
+		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_GIL, "GIL" },
 		{ 'S', "main@app write@libc.so.6", "__x64_sys_write@[kernel] pipe_write@[kernel]", REASON_PIPE, "" },
 		{ 'S', "main@app wait4@libc.so.6", "__x64_sys_wait4@[kernel] do_wait@[kernel]", REASON_CHILD_EXIT,
 		  "" },
