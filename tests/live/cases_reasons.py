@@ -129,9 +129,12 @@ def python_threads_that_want_the_gil(env):
     recorder = Recorder(env, "--exact", command=["python3", "-c", GIL, str(SECONDS)])
     recorder.wait()
     report = recorder.report(status=0)
-    of_gil = sum(row["off_cpu_ns"] for row in report.data["reasons"] if row["reason"] == "lock.gil")
+    blocked = sum(row["off_cpu_ns"] for row in report.data["reasons"] if row["reason"] == "lock.gil")
+    waiting = sum(wait["off_cpu_ns"] for wait in report.data["waits"] if wait["reason"] == "lock.gil")
     threads = 2 * SECONDS * 10**9
-    env.check.that(0.8 * threads < of_gil < 1.05 * threads, f"{of_gil} ns for the GIL, two of three threads would be {threads}")
+    # Whoever looks for it every 5 ms waits for a CPU in between: on a busy machine much of the wait is that.
+    env.check.that(0.8 * threads < waiting, f"{waiting} ns for the GIL, two of three threads would be {threads}")
+    env.check.that(blocked < 1.05 * threads, f"{blocked} ns blocked for the GIL, two of three threads would be {threads}")
     findings = of_waits(report)
     if env.check.that(findings, "no finding"):
         env.check.equal(findings[0]["reason"], "lock.gil", "the first finding")
