@@ -140,6 +140,13 @@ bool cmd_is_same_file(const char *a, const char *b)
 	       (stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
 }
 
+bool cmd_is_html(const char *path)
+{
+	g_autofree char *lower = g_ascii_strdown(path, -1);
+
+	return g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm");
+}
+
 bool cmd_stdout_has_colour(void)
 {
 	const char *no_color = g_getenv("NO_COLOR"), *term = g_getenv("TERM");

@@ -45,6 +45,9 @@ bool cmd_write_output(const char *path, const char *text, gsize len, GError **er
 /* By any spelling of the paths, and through links. */
 bool cmd_is_same_file(const char *a, const char *b);
 
+/* Does its ending ask for a web page? */
+bool cmd_is_html(const char *path);
+
 /* Colour and width of the terminal on stdout, NO_COLOR obeyed. */
 bool cmd_stdout_has_colour(void);
 unsigned cmd_stdout_width(void);	/* 80 when it is no terminal */

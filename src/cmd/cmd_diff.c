@@ -255,7 +255,7 @@ static bool plan_make(const struct diff_args *a, int argc, char **argv, struct d
 	for (unsigned side = 0; a->output && side < DIFF_SIDES; side++)
 		if (cmd_is_same_file(a->output, plan->path[side]))
 			return bad(error, "%s: the output would replace a recording", a->output);
-	if (a->output && g_regex_match_simple("\\.html?$", a->output, G_REGEX_CASELESS, 0))
+	if (a->output && cmd_is_html(a->output))
 		return bad(error, "%s: a difference is drawn as SVG only; in the page of one recording (flame -o x.html) two ranges of time "
 			   "are compared", a->output);
 	if (a->user && a->kernel)

@@ -141,8 +141,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 		return bad(error, "--open serves the page and writes no file: leave out -o");
 	job->open = a->open;
 	job->output = a->output ? g_strdup(a->output) : default_output(job->input);
-	g_autofree char *lower = g_ascii_strdown(job->output, -1);
-	job->html = g_str_has_suffix(lower, ".html") || g_str_has_suffix(lower, ".htm");
+	job->html = cmd_is_html(job->output);
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
 					 .min_width = 0.001, .inverted = a->inverted,
 					 .max_frames = a->min_width ? 0 : SVG_MAX_FRAMES, .max_rows = SVG_MAX_ROWS };
@@ -197,12 +196,9 @@ static void draw_picture(const struct profile *p, struct flame_job *job, GString
 static int serve_page(const struct profile *p, const struct flame_job *job, const struct selection *selection, const char *text)
 {
 	const struct html_options page = page_options(job, selection, text);
-	const struct export_plan plan = { .selection = selection, .selection_text = text, .columns = 1,
-					  .folded = { .weight = job->tree.weight } };
 	const struct serving v = { .command = COMMAND, .name = job->input, .idle_s = SERVING_IDLE_S, .open = true };
-	struct recording_ctx ctx = { .profile = p, .page = &page, .plan = &plan };
 
-	return serving_run(&v, &ctx);
+	return serving_run(&v, p, &page);
 }
 
 static int draw(const struct profile *p, struct flame_job *job, const struct selection *selection)

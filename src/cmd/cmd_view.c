@@ -59,13 +59,8 @@ static int serve(struct profile *p, const struct query *query, enum weight weigh
 {
 	g_autofree char *text = query_text(query);
 	const struct html_options page = { .selection = selection, .selection_text = text, .view = { .weight = weight } };
-	const struct export_plan plan = { .selection = selection,
-					  .selection_text = text,
-					  .folded = { .weight = weight },
-					  .columns = 1 };
-	struct recording_ctx ctx = { .profile = p, .page = &page, .plan = &plan };
 
-	return serving_run(v, &ctx);
+	return serving_run(v, p, &page);
 }
 
 static int run(const struct view_args *a, const struct serving *v)

@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "render/text/util.h"
+#include "server/recording.h"
 #include "server/server.h"
 
 static bool has_display(void)
@@ -52,14 +53,19 @@ static void print_links(const struct serving *v, const struct server *s)
 	fflush(stdout);
 }
 
-int serving_run(const struct serving *v, struct recording_ctx *ctx)
+int serving_run(const struct serving *v, const struct profile *p, const struct html_options *page)
 {
+	const struct export_plan plan = { .selection = page->selection,
+					  .selection_text = page->selection_text,
+					  .folded = { .weight = page->view.weight },
+					  .columns = 1 };
+	struct recording_ctx ctx = { .profile = p, .page = page, .plan = &plan };
 	const struct server_options options = {
 		.port = v->port,
 		.workers = 1,
 		.routes = recording_routes,
 		.routes_cnt = recording_routes_cnt,
-		.ctx = ctx,
+		.ctx = &ctx,
 	};
 	g_autoptr(GError) error = NULL;
 	struct server *s = server_start(&options, &error);
@@ -74,6 +80,6 @@ int serving_run(const struct serving *v, struct recording_ctx *ctx)
 	if (!server_run(s, v->idle_s))
 		cmd_error(v->command, "note: nobody asked for %u s, so this ends", v->idle_s);
 	server_stop(s);
-	recording_ctx_clear(ctx);
+	recording_ctx_clear(&ctx);
 	return EXIT_OK;
 }

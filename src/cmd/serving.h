@@ -2,7 +2,7 @@
 #ifndef CMD_SERVING_H
 #define CMD_SERVING_H
 
-#include "server/recording.h"
+#include "render/html/html.h"
 
 /* Serving one recording until Ctrl-C: `view`, and `flame --open`. */
 struct serving {
@@ -15,7 +15,7 @@ struct serving {
 
 #define SERVING_IDLE_S (30 * 60)
 
-/* Prints the links; an exit status. */
-int serving_run(const struct serving *v, struct recording_ctx *ctx);
+/* Prints the links.  The exports have the waits that the page has, by its weight.  An exit status. */
+int serving_run(const struct serving *v, const struct profile *p, const struct html_options *page);
 
 #endif

@@ -3,15 +3,13 @@
 
 #include <string.h>
 
-#include "render/html/web.h"
-
 #define SPEEDSCOPE_PATH "off-cpu.speedscope.json"
 #define FIREFOX_PATH "off-cpu.firefox.json"
 #define PPROF_PATH "debug/pprof/off_cpu"
 
 enum made { MADE_PAGE = 0, MADE_SPEEDSCOPE, MADE_FIREFOX, MADE_PPROF };
 
-GBytes *recording_export(const struct format *format, const struct profile *p, const struct export_plan *plan, GError **error)
+static GBytes *export_bytes(const struct format *format, const struct profile *p, const struct export_plan *plan, GError **error)
 {
 	GString *out = g_string_new(NULL);
 	const struct sink sink = sink_of_string(out);
@@ -46,7 +44,7 @@ static bool answer_export(struct recording_ctx *c, enum made what, const char *n
 {
 	GBytes *made = c->made[what];
 
-	return give(c, what, made ? made : recording_export(format_by_name(name), c->profile, c->plan, error), ret);
+	return give(c, what, made ? made : export_bytes(format_by_name(name), c->profile, c->plan, error), ret);
 }
 
 static bool answer_speedscope(const struct request *r, void *ctx, struct answer *ret, GError **error)
@@ -65,8 +63,21 @@ static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret,
 	return answer_export(ctx, MADE_PPROF, "pprof", ret, error);
 }
 
+/* The page's own, and what only a header can say. */
+static const char *page_csp(void)
+{
+	static char *csp;
+
+	if (g_once_init_enter(&csp)) {
+		g_autofree char *policy = html_page_policy();
+
+		g_once_init_leave(&csp, g_strconcat(policy, "; frame-ancestors 'self'", NULL));
+	}
+	return csp;
+}
+
 const struct route recording_routes[] = {
-	{ "", "text/html; charset=utf-8", NULL, recording_page_csp, answer_page },
+	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page },
 	{ SPEEDSCOPE_PATH, "application/json", SPEEDSCOPE_ORIGIN, NULL, answer_speedscope },
 	{ FIREFOX_PATH, "application/json", FIREFOX_ORIGIN, NULL, answer_firefox },
 	{ PPROF_PATH, "application/octet-stream", NULL, NULL, answer_pprof },
@@ -77,19 +88,6 @@ void recording_ctx_clear(struct recording_ctx *ctx)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(ctx->made); i++)
 		g_clear_pointer(&ctx->made[i], g_bytes_unref);
-}
-
-const char *recording_page_csp(void)
-{
-	static char *csp;
-
-	if (g_once_init_enter(&csp))
-		g_once_init_leave(&csp, g_strdup_printf("default-src 'none'; script-src 'sha256-%s' 'sha256-%s'; "
-							"style-src 'sha256-%s'; base-uri 'none'; form-action 'none'; "
-							"frame-ancestors 'self'",
-							web_page_loader_sha256, web_page_js_packed_sha256,
-							web_page_css_sha256));
-	return csp;
 }
 
 char *recording_link_speedscope(const char *url, const char *title)

@@ -28,10 +28,4 @@ char *recording_link_speedscope(const char *url, const char *title);
 char *recording_link_firefox(const char *url);
 char *recording_link_pprof(const char *url);
 
-/* The policy of the flame graph's page: its own scripts, no others. */
-const char *recording_page_csp(void);
-
-/* What `format` makes of a profile. */
-GBytes *recording_export(const struct format *format, const struct profile *p, const struct export_plan *plan, GError **error);
-
 #endif

@@ -39,7 +39,7 @@ static const struct reason_row {
 				    "Look at who signals it, and what that thread waits for: report --wakers." },
 	[REASON_LOCK_SEMAPHORE] = { FAMILY_LOCK, "lock.semaphore", "semaphore", "waits for a semaphore",
 				    "If it counts a pool's resources, raise the pool or hold them for less time." },
-	[REASON_LOCK_GIL] = { FAMILY_LOCK, "lock.gil", "GIL", "waits for the interpreter's global lock (GIL)",
+	[REASON_LOCK_GIL] = { FAMILY_LOCK, "lock.gil", "GIL", "waits for Python's global interpreter lock (GIL)",
 			      "A CPU-bound thread holds it: move that work to a process, or to code that releases the GIL." },
 	[REASON_LOCK_OTHER] = { FAMILY_LOCK, "lock.other", "other lock", "waits for a lock (futex)",
 				"Hold the lock for less time, or split it." },

@@ -138,18 +138,25 @@ static void append_title(const struct profile *p, const struct html_options *o, 
 	g_string_append(out, "</title>\n");
 }
 
+char *html_page_policy(void)
+{
+	return g_strdup_printf("default-src 'none'; script-src 'sha256-%s' 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; "
+			       "form-action 'none'",
+			       web_page_loader_sha256, web_page_js_packed_sha256, web_page_css_sha256);
+}
+
 void html_page(const struct profile *p, const struct html_options *options, GString *out)
 {
+	g_autofree char *policy = html_page_policy();
 	struct html_blocks blocks;
 
 	html_blocks_make(p, options, &blocks);
 	g_string_append_printf(out,
 			       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-			       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-			       "script-src 'sha256-%s' 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"
+			       "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"
 			       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 			       "<meta name=\"color-scheme\" content=\"light dark\">\n",
-			       web_page_loader_sha256, web_page_js_packed_sha256, web_page_css_sha256);
+			       policy);
 	append_title(p, options, out);
 	g_string_append_printf(out, "<style>%s</style>\n</head>\n<body>\n%s", web_page_css, web_page_html);
 	append_block(out, "core", blocks.core);

@@ -23,6 +23,9 @@ struct html_options {
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out);
 
+/* The Content-Security-Policy that the page states: its own scripts and style by digest, nothing else.  For g_free(). */
+char *html_page_policy(void);
+
 /* The page's blocks, each packed: what the script reads in web/page/data.js. */
 struct html_blocks {
 	GString *core, *detail, *wakers, *slices;	/* slices: empty where the recording has none */
