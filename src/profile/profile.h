@@ -425,6 +425,8 @@ void profile_empty_rows(struct profile *p);
  */
 struct profile *profile_take_rows(struct profile *p);
 void profile_free_rows(struct profile *rows);	/* NULL is fine */
+/* Rows of another window beside those of p, none yet, with everything else in common: for rows that are told anew. */
+struct profile *profile_new_rows(struct profile *p);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
 /* Rows of the longest of its tables; four nodes of stacks are one, of which there may be so many more. */
