@@ -362,10 +362,23 @@ static bool begin(struct agent *a, GError **error)
 	return true;
 }
 
+/*
+ * What is large and is freed is to go back to the kernel: symbols of a program are read by way of as much again, and glibc would keep
+ * that for the next one.  Helper threads come and go, so arenas of their own would be kept for nothing.
+ */
+static void keep_memory_small(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 64 << 10);
+	mallopt(M_TRIM_THRESHOLD, 512 << 10);
+}
+
 bool agent_run(const struct agent_options *options, struct agent_config *config, GError **error)
 {
 	struct agent a = { .options = options, .config = config, .signal_fd = -1 };
 	bool is_well;
+
+	keep_memory_small();
 
 	a.notify = notify_new(g_getenv("NOTIFY_SOCKET"), g_getenv("WATCHDOG_USEC"), g_getenv("WATCHDOG_PID"), getpid());
 	is_well = begin(&a, error) && record(&a, error);
