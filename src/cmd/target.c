@@ -221,6 +221,11 @@ static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **er
 	return true;
 }
 
+bool target_processes(char **typed, GArray **ret_ids, GError **error)
+{
+	return ids_of(typed, "process", ret_ids, error);
+}
+
 static bool resolve_existing(struct target *t, GError **error)
 {
 	if (!ids_of(t->pids, "process", &t->collect.pids, error) ||

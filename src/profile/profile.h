@@ -425,7 +425,10 @@ void profile_empty_rows(struct profile *p);
  */
 struct profile *profile_take_rows(struct profile *p);
 void profile_free_rows(struct profile *rows);	/* NULL is fine */
-/* Rows of another window beside those of p, none yet, with everything else in common: for rows that are told anew. */
+/*
+ * An empty one that has everything but rows in common with p, which gets what is interned by it; freed as the one above.  Rows may be
+ * added, which are summed as ever, or appended as they are.
+ */
 struct profile *profile_new_rows(struct profile *p);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
