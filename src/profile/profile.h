@@ -65,6 +65,7 @@ struct thread {
 	uint64_t start_ns;	/* since boot */
 	const char *comm;
 	const char *process;	/* comm of the process's first thread */
+	const char *service;	/* what it belongs to: a unit, a pod, what the process calls itself; NULL: not known */
 	uint32_t flags;
 	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC; observed = to - from */
 	uint64_t on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
@@ -424,6 +425,11 @@ void profile_empty_rows(struct profile *p);
  */
 struct profile *profile_take_rows(struct profile *p);
 void profile_free_rows(struct profile *rows);	/* NULL is fine */
+/*
+ * An empty one that has everything but rows in common with p, which gets what is interned by it; freed as the one above.  Threads, totals of
+ * states and losses may be added to it; waits, wakings and other rows that are summed are appended as they are.
+ */
+struct profile *profile_new_rows(struct profile *p);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
 /* Rows of the longest of its tables; four nodes of stacks are one, of which there may be so many more. */
