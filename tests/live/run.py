@@ -44,6 +44,7 @@ import cases_python  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
 import cases_diff  # noqa: E402,F401
 import cases_sampling  # noqa: E402,F401
+import cases_files  # noqa: E402,F401
 import cases_io  # noqa: E402,F401
 import cases_looks  # noqa: E402,F401
 import cases_oncpu  # noqa: E402,F401
