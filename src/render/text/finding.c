@@ -235,6 +235,8 @@ static void append_holders(GString *s, const struct findings *f)
 		text_safe_cut(s, blame_name(r->kind, r->culprit), NAME_COLUMNS);
 		g_string_append_printf(s, " %.0f%%", text_percent(blame_row_ns(r), all));
 	}
+	if (t->own_ns > all / 10)
+		g_string_append_printf(s, "; %.0f%% by threads of the same process", text_percent(t->own_ns, all));
 	blame_table_free(t);
 }
 
