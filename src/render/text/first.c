@@ -310,8 +310,9 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 	g_string_append(line, p->info.history.windows ? "; offcpu flame --history" : "; offcpu flame");
 	if (p->info.history.windows)
 		g_string_append(line, "; the same hour of another day: offcpu diff --history");
-	else if (!p->info.has_wakers || !p->info.has_locks)
-		g_string_append(line, "; who wakes and who holds: record --wakers --locks");
+	else if (!p->info.has_wakers)
+		g_string_append(line, p->info.has_locks ? "; who wakes: record --wakers" :
+							  "; who wakes and who holds: record --wakers --locks");
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
