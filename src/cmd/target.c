@@ -118,6 +118,17 @@ static void add_why(GArray *entries, struct target *t)
 	add(entries, list);
 }
 
+static void add_named(GArray *entries, struct target *t)
+{
+	const GOptionEntry list[] = {
+		{ "no-objects", 0, 0, G_OPTION_ARG_NONE, &t->no_objects, "Not what waits are for: files, sockets, locks and their holders", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	t->is_named = true;
+	add(entries, list);
+}
+
 GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own)
 {
 	GArray *entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
@@ -131,6 +142,8 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		add_capture(entries, t);
 	if (parts & TARGET_WHY)
 		add_why(entries, t);
+	if (parts & TARGET_NAMED)
+		add_named(entries, t);
 	if (parts & TARGET_SAMPLING)
 		add_sampling(entries, t);
 	if (parts & TARGET_ON_CPU)
@@ -412,8 +425,8 @@ int target_resolve(struct target *t, const char *command)
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;
 	c->want_wakers = t->wakers_cnt > 0;
-	c->want_locks = t->locks;
-	c->want_objects = t->objects;
+	c->want_locks = t->locks || (t->is_named && !t->no_objects);
+	c->want_objects = t->objects || (t->is_named && !t->no_objects);
 	c->chain_depth = t->wakers_cnt > 1 ? t->wakers_cnt : 0;
 	c->want_blame = t->blame;
 	c->want_storms = t->storms;
