@@ -44,6 +44,7 @@ _offcpu_options() {
 		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
 		;;
 	events) echo "$target $filter $capture --duration= --who-preempted --runq-blame --stacks --json --ring-size= --help" ;;
+	agent) echo "--config= --check --set= --windows= --help" ;;
 	doctor) echo "--no-test --pid= --json --help" ;;
 	esac
 }
@@ -65,7 +66,7 @@ _offcpu_values() {
 	--by)
 		case $1 in
 		top) _offcpu_words 'process thread reason object stack' ;;
-		report) _offcpu_words 'leaf stack thread process comm state syscall reason object role' ;;
+		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object role' ;;
 		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;
@@ -77,7 +78,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample io report flame view diff export hist request events doctor' i
+	local commands='record top trace sample io report flame view diff export hist request events agent doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"
