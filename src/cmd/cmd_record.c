@@ -255,6 +255,7 @@ int cmd_record(int argc, char **argv)
 	    (status = target_resolve(&target, "record")) != EXIT_OK)
 		goto out;
 	target.collect.slice_ns = own.slice_ns;
+	target.collect.want_services = true;
 	status = run_session(&run);
 	if (status == EXIT_OK)
 		status = write_recording(&run, &own, command_line);

@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "abi/sample.h"
+#include "attach/cgroup.h"
 #include "base/parse.h"
 #include "base/process_ids.h"
 #include "base/proc_status.h"
@@ -18,7 +17,6 @@
 
 /* What no number has makes a word the name of a process. */
 #define NAME_STARTS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-#define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */
 
 static void add(GArray *entries, const GOptionEntry *list)
 {
@@ -239,37 +237,6 @@ static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **er
 bool target_processes(char **typed, GArray **ret_ids, GError **error)
 {
 	return ids_of(typed, "process", ret_ids, error);
-}
-
-/* The cgroup's id is its inode number; a relative path is looked for in the cgroup2 mount. */
-static bool cgroup_id(const char *path, uint64_t *ret_id, GError **error)
-{
-	g_autofree char *below = NULL;
-	struct statfs fs;
-	struct stat st;
-
-	if (path[0] != '/') {
-		FILE *mounts = setmntent("/proc/self/mounts", "re");
-		struct mntent *m;
-
-		while (mounts && (m = getmntent(mounts)))
-			if (strcmp(m->mnt_type, "cgroup2") == 0 && !below)
-				below = g_build_filename(m->mnt_dir, path, NULL);
-		if (mounts)
-			endmntent(mounts);
-	}
-	const char *found = below ? below : path;
-	if (statfs(found, &fs) || stat(found, &st)) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "cgroup %s: %s", path, g_strerror(errno));
-		return false;
-	}
-	if (fs.f_type != CGROUP2_MAGIC || !S_ISDIR(st.st_mode)) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR,
-			    "cgroup %s: not a folder of the cgroup version 2 hierarchy", path);
-		return false;
-	}
-	*ret_id = st.st_ino;
-	return true;
 }
 
 static bool resolve_existing(struct target *t, GError **error)
