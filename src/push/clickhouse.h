@@ -23,6 +23,9 @@ char *clickhouse_insert(const char *database, const char *table);
 void clickhouse_name(GString *sql, const char *name);
 void clickhouse_text(GString *sql, const char *text);
 
+/* In threads.flags: the service is known, and not only called as the process is. */
+#define CLICKHOUSE_HAS_SERVICE (1u << 31)
+
 /* Bits of windows.knows: what was asked for as the window was recorded. */
 enum clickhouse_knows {
 	KNOWS_BPF = 1 << 0,

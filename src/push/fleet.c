@@ -9,11 +9,12 @@
 #define ANSWER_MAX_BYTES (UINT64_C(1) << 30)
 #define NS_A_SECOND 1000000000
 
-#define OF_THREAD "host, process, comm, pid, tid, thread_start_ns"
+#define OF_THREAD "host, process, comm, pid, tid, thread_start_ns, program"
 #define SQUARES(column) "toUInt64(round(sqrt(sum(toFloat64(" column ") * toFloat64(" column ")))))"
 
 /*
- * $T is a table, $W what limits rows to the windows that are asked for.  Sums are the server's; of a thread's flags, open at the start is
+ * $T is a table, $W what limits rows to the windows that are asked for.  Sums are the server's, in the order of the first window's rows, so
+ * that one window reads back as it was.  Of a thread's flags, open at the start is
  * that of its first window, open at the end that of its last.
  */
 static const struct fleet_select {
@@ -27,12 +28,12 @@ static const struct fleet_select {
 	  "looks_asked_ns, looks_budget_ppm FROM $Twindows FINAL WHERE $W ORDER BY start_unix_ns, host, window",
 	  fleet_window_row, false },
 	{ "SELECT " OF_THREAD ", toUInt32(bitOr(bitOr(bitAnd(argMin(flags, start), 2), bitAnd(argMax(flags, start), 4)), "
-	  "bitAnd(groupBitOr(flags), 25))), min(from_ns), sum(to_ns - from_ns), sum(on_cpu_ns), sum(blocked_ns), sum(runnable_ns), "
+	  "bitAnd(groupBitOr(flags), 2147483673))), argMax(service, start), min(from_ns), sum(to_ns - from_ns), sum(on_cpu_ns), sum(blocked_ns), sum(runnable_ns), "
 	  "sum(preempted_ns), sum(filtered_ns), sum(lost_ns), sum(switches) FROM $Tthreads FINAL WHERE $W GROUP BY " OF_THREAD
-	  " ORDER BY host, pid, tid, thread_start_ns, min(from_ns), comm",
+	  " ORDER BY min(start), host, min(row)",
 	  fleet_thread_row, false },
 	{ "SELECT " OF_THREAD ", state, sum(count), sum(blocked_ns), sum(runnable_ns), sum(preempted_ns) FROM $Tstates FINAL WHERE $W "
-	  "GROUP BY " OF_THREAD ", state ORDER BY " OF_THREAD ", state",
+	  "GROUP BY " OF_THREAD ", state ORDER BY min(start), host, min(row)",
 	  fleet_state_row, false },
 	{ "SELECT stack, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines FROM $Tstacks WHERE "
 	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twaits WHERE $W) OR "
@@ -46,18 +47,18 @@ static const struct fleet_select {
 	{ "SELECT " OF_THREAD ", state, flags, user_stack, kernel_stack, object, any(wait), sum(count), sum(blocked_ns), "
 	  "sum(runnable_ns), sum(preempted_ns), max(max_ns), " SQUARES("off_cpu_se_ns") ", " SQUARES("count_se") ", sumForEach(hist) "
 	  "FROM $Twaits FINAL WHERE $W GROUP BY " OF_THREAD ", state, flags, user_stack, kernel_stack, object "
-	  "ORDER BY " OF_THREAD ", state, flags, user_stack, kernel_stack, object",
+	  "ORDER BY min(start), host, min(row)",
 	  fleet_wait_row, false },
 	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE "
 	  "waker IN (SELECT waker FROM $Twakes WHERE $W) ORDER BY waker LIMIT 1 BY waker",
 	  fleet_waker_row, true },
 	{ "SELECT wait, waker, sum(count), sum(blocked_ns), sum(runnable_ns), sumForEach(hist) FROM $Twakes FINAL WHERE $W "
-	  "GROUP BY wait, waker ORDER BY wait, waker",
+	  "GROUP BY wait, waker ORDER BY min(start), min(row), wait, waker",
 	  fleet_wake_row, true },
 	{ "SELECT " OF_THREAD ", user_stack, kernel_stack, sum(samples), sum(weight_ns) FROM $Ton_cpu FINAL WHERE $W GROUP BY " OF_THREAD
-	  ", user_stack, kernel_stack ORDER BY " OF_THREAD ", user_stack, kernel_stack",
+	  ", user_stack, kernel_stack ORDER BY min(start), host, min(row)",
 	  fleet_on_cpu_row, false },
-	{ "SELECT reason, any(help), sum(count), sum(time_ns) FROM $Tlosses FINAL WHERE $W GROUP BY reason ORDER BY reason",
+	{ "SELECT reason, any(help), sum(count), sum(time_ns) FROM $Tlosses FINAL WHERE $W GROUP BY reason ORDER BY min(row), reason",
 	  fleet_loss_row, false },
 };
 

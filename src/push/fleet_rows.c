@@ -135,6 +135,16 @@ static void sum(uint64_t *into, uint64_t value)
 	*into = value > UINT64_MAX - *into ? UINT64_MAX : *into + value;
 }
 
+static void most_u64(uint64_t *into, uint64_t value)
+{
+	*into = MAX(*into, value);
+}
+
+static void most_u32(uint32_t *into, uint32_t value)
+{
+	*into = MAX(*into, value);
+}
+
 static void take_knows(struct profile_info *info, uint32_t bits)
 {
 	info->has_bpf_ns |= (bits & KNOWS_BPF) != 0;
@@ -153,16 +163,16 @@ static void take_governor(struct fleet *f, struct cursor *c)
 
 	s->start_ns = f->windows ? s->start_ns : start_ns;
 	s->end_ns = end_ns;
-	s->max_ns = MAX(cursor_u64(c), s->max_ns);
+	most_u64(&s->max_ns, cursor_u64(c));
 	s->raised_cnt += cursor_u32(c);
 	s->lowered_cnt += cursor_u32(c);
 	s->over_cnt += cursor_u32(c);
-	s->budget_ppm = MAX(cursor_u32(c), s->budget_ppm);
-	s->used_ppm = MAX(cursor_u32(c), s->used_ppm);
-	s->peak_ppm = MAX(cursor_u32(c), s->peak_ppm);
+	most_u32(&s->budget_ppm, cursor_u32(c));
+	most_u32(&s->used_ppm, cursor_u32(c));
+	most_u32(&s->peak_ppm, cursor_u32(c));
 	sum(&looks->rounds, cursor_u64(c));
-	looks->asked_ns = MAX(cursor_u64(c), looks->asked_ns);
-	looks->budget_ppm = MAX(cursor_u32(c), looks->budget_ppm);
+	most_u64(&looks->asked_ns, cursor_u64(c));
+	most_u32(&looks->budget_ppm, cursor_u32(c));
 }
 
 bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error)
@@ -197,11 +207,11 @@ bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error)
 	sum(&info->tracer_start_cpu_ns, cursor_u64(c));
 	sum(&info->tracer_stop_cpu_ns, cursor_u64(c));
 	sum(&info->tracer_bpf_ns, cursor_u64(c));
-	info->tracer_peak_rss_bytes = MAX(cursor_u64(c), info->tracer_peak_rss_bytes);
+	most_u64(&info->tracer_peak_rss_bytes, cursor_u64(c));
 	take_knows(info, cursor_u32(c));
 	info->unknown |= cursor_u32(c) & UNKNOWN_RECORDED;
-	info->on_cpu_hz = MAX(cursor_u32(c), info->on_cpu_hz);
-	info->on_cpu_end_hz = MAX(cursor_u32(c), info->on_cpu_end_hz);
+	most_u32(&info->on_cpu_hz, cursor_u32(c));
+	most_u32(&info->on_cpu_end_hz, cursor_u32(c));
 	take_governor(f, c);
 	f->windows++;
 	return !c->bad || fleet_bad(error, "a window is damaged");
@@ -218,7 +228,9 @@ static void take_thread(struct fleet *f, struct cursor *c, struct thread *ret)
 	ret->pid = cursor_u32(c);
 	ret->tid = cursor_u32(c);
 	ret->start_ns = cursor_u64(c);
-	g_string_printf(f->key, "%u %u %" G_GUINT64_FORMAT " %" G_GSIZE_FORMAT " %" G_GSIZE_FORMAT " %s %s %s", ret->pid, ret->tid,
+	uint32_t program = cursor_u32(c);
+
+	g_string_printf(f->key, "%u %u %u %" G_GUINT64_FORMAT " %" G_GSIZE_FORMAT " %" G_GSIZE_FORMAT " %s %s %s", ret->pid, ret->tid, program,
 			(guint64)ret->start_ns, f->a->len, f->b->len, f->a->str, f->b->str, f->c->str);
 }
 
@@ -240,7 +252,10 @@ bool fleet_thread_row(struct fleet *f, struct cursor *c, GError **error)
 		g_string_append_printf(f->b, "@%s", f->a->str);
 	t.process = profile_string(f->p, f->b->str);
 	t.comm = profile_string(f->p, f->c->str);
-	t.flags = cursor_u32(c) & THREAD_FLAGS;
+	t.flags = cursor_u32(c);
+	fleet_text(c, f->d);
+	t.service = t.flags & CLICKHOUSE_HAS_SERVICE ? profile_string(f->p, f->d->str) : NULL;
+	t.flags &= THREAD_FLAGS;
 	t.from_ns = cursor_u64(c);
 	observed_ns = cursor_u64(c);
 	uint64_t *const numbers[] = { &t.on_cpu_ns, &t.blocked_ns, &t.runnable_ns, &t.preempted_ns,

@@ -11,7 +11,7 @@ struct services {
 };
 
 struct time_of {
-	const char *process;	/* interned */
+	const char *service;	/* interned */
 	uint64_t ns;
 };
 
@@ -32,10 +32,15 @@ void services_free(struct services *s)
 	g_free(s);
 }
 
-void services_add(struct services *s, const char *process)
+void services_add(struct services *s, const char *name)
 {
-	if (*process && g_hash_table_size(s->names) < s->max && !g_hash_table_contains(s->names, process))
-		g_hash_table_add(s->names, g_strdup(process));
+	if (*name && g_hash_table_size(s->names) < s->max && !g_hash_table_contains(s->names, name))
+		g_hash_table_add(s->names, g_strdup(name));
+}
+
+static const char *service_of(const struct thread *t)
+{
+	return t->service ? t->service : t->process;
 }
 
 static gint most_first(gconstpointer a, gconstpointer b)
@@ -44,7 +49,7 @@ static gint most_first(gconstpointer a, gconstpointer b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return strcmp(x->process, y->process);
+	return strcmp(x->service, y->service);
 }
 
 void services_learn(struct services *s, const struct profile *p)
@@ -57,17 +62,17 @@ void services_learn(struct services *s, const struct profile *p)
 		return;
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
-		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, t->process));
+		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, service_of(t)));
 		uint64_t ns = thread_off_cpu_ns(t) + t->on_cpu_ns;
 
 		if (t->flags & THREAD_KERNEL)
 			continue;
 		if (!at) {
-			const struct time_of one = { .process = t->process };
+			const struct time_of one = { .service = service_of(t) };
 
 			g_array_append_val(times, one);
 			at = times->len;
-			g_hash_table_insert(index, (gpointer)t->process, GUINT_TO_POINTER(at));
+			g_hash_table_insert(index, (gpointer)service_of(t), GUINT_TO_POINTER(at));
 		}
 		g_array_index(times, struct time_of, at - 1).ns += ns;
 		all_ns += ns;
@@ -77,7 +82,7 @@ void services_learn(struct services *s, const struct profile *p)
 		const struct time_of *one = &g_array_index(times, struct time_of, i);
 
 		if (one->ns >= all_ns / SHARE_MIN)
-			services_add(s, one->process);
+			services_add(s, one->service);
 	}
 }
 
@@ -87,5 +92,5 @@ const char *services_name(const struct services *s, const struct thread *t)
 
 	if (t->flags & THREAD_KERNEL)
 		return "kernel";
-	return g_hash_table_lookup_extended(s->names, t->process, &own, NULL) ? own : "other";
+	return g_hash_table_lookup_extended(s->names, service_of(t), &own, NULL) ? own : "other";
 }
