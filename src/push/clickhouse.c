@@ -67,15 +67,15 @@ void clickhouse_text(GString *sql, const char *text)
 	g_string_append_c(sql, '\'');
 }
 
-char *clickhouse_insert(const char *database, const char *name)
+char *clickhouse_insert(const char *database, const char *table)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
-		if (strcmp(tables[i].name, name) != 0)
+		if (strcmp(tables[i].name, table) != 0)
 			continue;
 		GString *sql = g_string_new("INSERT INTO ");
 
 		clickhouse_name(sql, database);
-		g_string_append_printf(sql, ".%s (%s) FORMAT RowBinary", name, tables[i].columns);
+		g_string_append_printf(sql, ".%s (%s) FORMAT RowBinary", table, tables[i].columns);
 		return g_string_free(sql, FALSE);
 	}
 	return NULL;

@@ -37,7 +37,7 @@ static void say(struct sender *s, char *sentence)
 /* Half of it or up to all of it: a fleet must not come back as one. */
 static gint64 with_jitter(gint64 us)
 {
-	return us / 2 + (gint64)(g_random_double() * (double)(us - us / 2));
+	return (gint64)((0.5 + 0.5 * g_random_double()) * (double)us);
 }
 
 /* Called with the lock. */
