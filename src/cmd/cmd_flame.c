@@ -106,6 +106,8 @@ static char *default_output(const char *input)
 
 	if (strcmp(input, "-") == 0)
 		return g_strdup("offcpu.svg");
+	if (history_is_asked())
+		return g_strdup("history.svg");
 	if (g_str_has_suffix(input, ".offcpu"))
 		len -= strlen(".offcpu");
 	return g_strdup_printf("%.*s.svg", (int)len, input);
@@ -136,7 +138,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 {
 	if (argc > 2)
 		return bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
-	job->input = argc == 2 ? argv[1] : DEFAULT_FILE;
+	if (!range_source(argc == 2 ? argv[1] : NULL, DEFAULT_FILE, &job->input, error))
+		return false;
 	if (a->open && a->output)
 		return bad(error, "--open serves the page and writes no file: leave out -o");
 	job->open = a->open;

@@ -43,6 +43,8 @@ bool fleet_args_check(const struct fleet_args *a, const struct range_args *range
 			return bad(error, "--host, --database, --credentials and --ca: only with --clickhouse");
 		return true;
 	}
+	if (history_is_asked())
+		return bad(error, "--history and --clickhouse: only one of them is read");
 	if (has_file)
 		return bad(error, "FILE and --clickhouse: only one of them is read");
 	if (a->host && (!*a->host || strlen(a->host) > HOST_MAX_BYTES))
