@@ -13,10 +13,10 @@ _offcpu_options() {
 	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
 	local crowd='--wakers --runq-blame --storms'
 	local sampling='--sample= --max-overhead='
-	local read='--from= --to= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
+	local read='--from= --to= --history= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--slower= --stacks --block --count --pid= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
@@ -26,14 +26,14 @@ _offcpu_options() {
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
 		;;
-	view) echo "--open --port= --idle= --from= --to= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
+	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
 --input-unit= --help"
 		;;
 	diff)
 		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --output= --title= \
---negated --inverted --from= --to= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
+--negated --inverted --from= --to= --history= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
 --after-state= --after-pid= --after-tid= --help"
 		;;
 	hist)
@@ -41,9 +41,10 @@ _offcpu_options() {
 --timestamp --json --help"
 		;;
 	request)
-		echo "$target $filter $capture $crowd --inline --locks --objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
+		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
 		;;
 	events) echo "$target $filter $capture --duration= --who-preempted --runq-blame --stacks --json --ring-size= --help" ;;
+	agent) echo "--config= --check --set= --windows= --help" ;;
 	doctor) echo "--no-test --pid= --json --help" ;;
 	esac
 }
@@ -61,11 +62,12 @@ _offcpu_values() {
 	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv jsonl pprof speedscope firefox perfetto otlp perf-script collapsed' ;;
 	--graph) _offcpu_words 'dot json' ;;
 	--comm | --before-comm | --after-comm | --critical) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
+	--history) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/var/lib/offcpu}") ;;
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	--by)
 		case $1 in
 		top) _offcpu_words 'process thread reason object stack' ;;
-		report) _offcpu_words 'leaf stack thread process comm state syscall reason object role' ;;
+		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object role' ;;
 		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;
@@ -77,7 +79,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample io report flame view diff export hist request events doctor' i
+	local commands='record top trace sample io report flame view diff export hist request events agent doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

@@ -106,6 +106,8 @@ static char *default_output(const char *input)
 
 	if (strcmp(input, "-") == 0)
 		return g_strdup("offcpu.svg");
+	if (history_is_asked())
+		return g_strdup("history.svg");
 	if (g_str_has_suffix(input, ".offcpu"))
 		len -= strlen(".offcpu");
 	return g_strdup_printf("%.*s.svg", (int)len, input);
@@ -136,7 +138,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 {
 	if (argc > 2)
 		return bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
-	job->input = argc == 2 ? argv[1] : DEFAULT_FILE;
+	if (!range_source(argc == 2 ? argv[1] : NULL, DEFAULT_FILE, &job->input, error))
+		return false;
 	if (a->open && a->output)
 		return bad(error, "--open serves the page and writes no file: leave out -o");
 	job->open = a->open;
@@ -290,7 +293,7 @@ int cmd_flame(int argc, char **argv)
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "First frame: process (its name) or thread (name-pid/tid)", "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "off_cpu, blocked, runnable, preempted, count, on_cpu, or time (off_cpu; time where a recording has samples)", "WHAT" },
 		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers, "Who ended the sleep above the sleeper's stack (palette chain)", NULL },
-		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "Wakers' stacks by how long those slept whom they woke (palette wakeup)", NULL },
+		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "Wakers' stacks by how long the woken were off CPU (palette wakeup)", NULL },
 		{ "delimiter", 0, 0, G_OPTION_ARG_NONE, &a.delimiters, "A frame \"-\" between user and kernel (always with chain)", NULL },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },

@@ -338,6 +338,15 @@ struct profile_range {
 	bool is_estimated;		/* accounts of threads are estimates: waits were sampled, filtered or lost */
 };
 
+/* What of a history a profile is the sum of: see store/store.h. */
+struct profile_history {
+	uint64_t windows;	/* 0: it is none of a history */
+	uint64_t to_unix_ns;	/* end of the last one */
+	uint32_t gap_cnt;	/* between windows */
+	uint64_t gap_ns;
+	const char *gap_why;	/* "" where nobody said it */
+};
+
 struct id_index;
 struct slices;
 
@@ -368,6 +377,7 @@ struct profile_info {
 	const char *rows_are;	/* with imported: what `offcpu io` recorded in place of waits, "requests" or "operations"; NULL: waits */
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
+	struct profile_history history;
 };
 
 /* Of the tracer's CPU time that was in the window: what runs, apart from what it takes to start and to write. */
@@ -431,8 +441,8 @@ void profile_empty_rows(struct profile *p);
 struct profile *profile_take_rows(struct profile *p);
 void profile_free_rows(struct profile *rows);	/* NULL is fine */
 /*
- * An empty one that has everything but rows in common with p, which gets what is interned by it; freed as the one above.  Threads, totals of
- * states and losses may be added to it; waits, wakings and other rows that are summed are appended as they are.
+ * An empty one that has everything but rows in common with p, which gets what is interned by it; freed as the one above.  Rows may be
+ * added, which are summed as ever, or appended as they are.
  */
 struct profile *profile_new_rows(struct profile *p);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
