@@ -12,7 +12,7 @@ struct metrics;
 
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);	/* NULL is fine */
-void metrics_add(struct metrics *m, const struct profile *window);
+void metrics_add(struct metrics *m, const struct profile *p);
 /* The text exposition format, appended. */
 void metrics_text(const struct metrics *m, GString *s);
 
