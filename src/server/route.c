@@ -26,9 +26,10 @@ static bool is_our_host(const struct gate *gate, const char *host)
 	return false;
 }
 
-static bool is_own_origin(const struct request *r)
+static bool is_own_origin(const struct gate *gate, const struct request *r)
 {
-	static const char scheme[] = "http://";
+	static const char plain[] = "http://", secure[] = "https://";
+	const char *scheme = gate->is_proxied && g_str_has_prefix(r->origin, secure) ? secure : plain;
 
 	return g_str_has_prefix(r->origin, scheme) && g_ascii_strcasecmp(r->origin + strlen(scheme), r->host) == 0;
 }
@@ -81,7 +82,7 @@ struct verdict gate_check(const struct gate *gate, const struct route *routes, g
 		return refuse(SERVER_NOT_FOUND, "there is nothing at this address");
 	if (r->origin && v.route->cors && strcmp(r->origin, v.route->cors) == 0)
 		v.allow_origin = v.route->cors;
-	else if (r->origin ? !is_own_origin(r) : is_foreign(r))
+	else if (r->origin ? !is_own_origin(gate, r) : is_foreign(r))
 		return refuse(SERVER_FORBIDDEN, "no page of another site may read this");
 	return v;
 }

@@ -37,6 +37,8 @@ struct request {
 struct answer {
 	GBytes *body;
 	bool is_gzip;	/* the body is packed, and the reader is told so */
+	const char *media_type;	/* NULL: the route's */
+	char *file_name;	/* to be saved under; NULL: to be shown */
 };
 
 struct route {
@@ -51,6 +53,7 @@ struct route {
 struct gate {
 	const char *token;
 	const char *const *hosts;	/* "127.0.0.1:4711", ..., NULL: by which names we are called */
+	bool is_proxied;		/* a reverse proxy may have taken the request by https */
 	const char *once;		/* "/open/..." leads to the first page; NULL: nothing does */
 };
 

@@ -27,7 +27,7 @@ struct server {
 	gsize routes_cnt;
 	void *ctx;
 	struct gate gate;
-	char *token, *url, *hosts[3];
+	char *token, *url, **hosts;
 	GMutex lock;		/* of these; gate.once points to `once` or is NULL */
 	char *once, *url_once;
 	gint64 once_until_us;
@@ -97,6 +97,7 @@ static void exchange_free(struct exchange *x)
 		g_atomic_pointer_add(&x->server->sending_bytes, -(gssize)x->sending_bytes);
 	g_hash_table_unref(x->request.query);
 	g_clear_pointer(&x->answer.body, g_bytes_unref);
+	g_free(x->answer.file_name);
 	g_clear_error(&x->error);
 	g_free(x);
 }
@@ -154,7 +155,7 @@ static void release_body(void *data)
 static enum MHD_Result send_answer(struct exchange *x)
 {
 	const struct route *route = x->verdict.route;
-	const char *type = route->media_type;
+	const char *type = x->answer.media_type ? x->answer.media_type : route->media_type;
 	gsize len;
 	const void *bytes = g_bytes_get_data(x->answer.body, &len);
 	struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -169,6 +170,11 @@ static enum MHD_Result send_answer(struct exchange *x)
 	add_headers(response, type, route->csp ? route->csp() : forbid_all);
 	if (x->answer.is_gzip)
 		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	if (x->answer.file_name) {
+		g_autofree char *value = g_strdup_printf("attachment; filename=\"%s\"", x->answer.file_name);
+
+		MHD_add_response_header(response, "Content-Disposition", value);
+	}
 	if (route->cors)
 		MHD_add_response_header(response, "Vary", "Origin");
 	if (x->verdict.allow_origin)
@@ -301,11 +307,6 @@ static void on_connection(void *data, struct MHD_Connection *c, void **socket_co
 
 /* Its life */
 
-static bool is_loopback(const char *address)
-{
-	return strcmp(address, "127.0.0.1") == 0 || strcmp(address, "::1") == 0;
-}
-
 static bool start_daemon(struct server *s, int fd, GError **error)
 {
 	s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
@@ -325,13 +326,21 @@ static bool start_daemon(struct server *s, int fd, GError **error)
 	return false;
 }
 
-static void name_hosts(struct server *s, const char *address, char *name)
+/* The first one is the address itself. */
+static void name_hosts(struct server *s, const char *address, char *name, const char *const *names)
 {
-	s->hosts[0] = name;
-	if (is_loopback(address))
-		s->hosts[1] = g_strdup_printf("localhost%s", strrchr(name, ':'));
+	GPtrArray *hosts = g_ptr_array_new();
+
+	g_ptr_array_add(hosts, name);
+	if (listen_is_loopback(address))
+		g_ptr_array_add(hosts, g_strdup_printf("localhost%s", strrchr(name, ':')));
+	for (guint i = 0; names && names[i]; i++)
+		g_ptr_array_add(hosts, g_strdup(names[i]));
+	g_ptr_array_add(hosts, NULL);
+	s->hosts = (char **)g_ptr_array_free(hosts, FALSE);
 	s->url = g_strdup_printf("http://%s/%s/", name, s->token);
-	s->gate = (struct gate){ .token = s->token, .hosts = (const char *const *)s->hosts };
+	s->gate = (struct gate){ .token = s->token, .hosts = (const char *const *)s->hosts,
+				  .is_proxied = names != NULL };
 }
 
 struct server *server_start(const struct server_options *o, GError **error)
@@ -353,7 +362,7 @@ struct server *server_start(const struct server_options *o, GError **error)
 	s->routes_cnt = o->routes_cnt;
 	s->ctx = o->ctx;
 	s->last_us = g_get_monotonic_time();
-	name_hosts(s, address, name);
+	name_hosts(s, address, name, o->names);
 	s->peers = peers_new(CONNECTIONS_MAX);
 	s->pool = g_thread_pool_new(ask, s, (gint)MAX(o->workers, 1), FALSE, NULL);
 	if (start_daemon(s, fd, error))
@@ -442,8 +451,7 @@ void server_stop(struct server *s)
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
 	peers_free(s->peers);
-	for (guint i = 0; i < G_N_ELEMENTS(s->hosts); i++)
-		g_free(s->hosts[i]);
+	g_strfreev(s->hosts);
 	g_free(s->token);
 	g_free(s->url);
 	g_free(s->once);
