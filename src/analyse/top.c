@@ -15,6 +15,7 @@ static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",
 	[TOP_BY_PROCESS] = "process", [TOP_BY_COMM] = "comm",	[TOP_BY_STATE] = "state",
 	[TOP_BY_SYSCALL] = "syscall", [TOP_BY_REASON] = "reason", [TOP_BY_OBJECT] = "object",
+	[TOP_BY_SERVICE] = "service",
 };
 
 const char *top_by_name(enum top_by by)
@@ -24,7 +25,7 @@ const char *top_by_name(enum top_by by)
 
 const char *top_by_names(void)
 {
-	return "leaf, stack, thread, process, comm, state, syscall, reason, object";
+	return "leaf, stack, thread, process, service, comm, state, syscall, reason, object";
 }
 
 bool top_by_parse(const char *name, enum top_by *ret_by)
@@ -90,6 +91,14 @@ static enum reason reason_of(const struct top *t, const struct wait *part)
 	return reasons_of(t->reasons, part->object);
 }
 
+/* One pointer for equal ones. */
+static const char *service_name(const struct thread *t)
+{
+	static const char none[] = "(no service)", kernel[] = "(kernel)";
+
+	return t->service ? t->service : t->flags & THREAD_KERNEL ? kernel : none;
+}
+
 /* plumbing.h returns one pointer for equal strings, and the profile interns comms. */
 static struct row_key key_of(const struct top *t, const struct profile *p, const struct wait *w)
 {
@@ -101,6 +110,7 @@ static struct row_key key_of(const struct top *t, const struct profile *p, const
 	case TOP_BY_LEAF: key.name = plumbing_leaf(t->plumbing, w); break;
 	case TOP_BY_SYSCALL: key.name = plumbing_syscall(t->plumbing, w); break;
 	case TOP_BY_COMM: key.name = th->comm; break;
+	case TOP_BY_SERVICE: key.name = service_name(th); break;
 	case TOP_BY_STATE: key.a = w->state; break;
 	case TOP_BY_THREAD: key.a = w->thread; break;
 	case TOP_BY_PROCESS:
@@ -151,6 +161,7 @@ static const char *row_name(const struct top *t, const struct profile *p, const 
 	case TOP_BY_STACK: return plumbing_leaf(t->plumbing, w);
 	case TOP_BY_SYSCALL: return plumbing_syscall(t->plumbing, w);
 	case TOP_BY_COMM: return th->comm ? th->comm : "";
+	case TOP_BY_SERVICE: return service_name(th);
 	case TOP_BY_REASON: return reason_name(reason_of(t, w));
 	case TOP_BY_STATE: name = g_strdup_printf("%c %s", w->state, state_text(w->state)); break;
 	case TOP_BY_THREAD:
@@ -286,7 +297,8 @@ static uint32_t row_of(struct top *t, const struct profile *p, GHashTable *index
 /* Are rows of this kind known exactly, without waits?  Then those give only their shape. */
 static bool has_totals(const struct profile *p, const struct selection *selection, enum top_by by, enum weight weight)
 {
-	bool by_state = by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_COMM || by == TOP_BY_STATE;
+	bool by_state = by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_SERVICE || by == TOP_BY_COMM ||
+			by == TOP_BY_STATE;
 
 	return by_state && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU && profile_is_sampled(p) && p->states->len && !(selection && selection->by_stack);
 }
@@ -341,7 +353,8 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	t->by = by;
 	t->weight = weight;
 	t->is_exact = (totals || !profile_is_sampled(p)) && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU;
-	t->sums_on_cpu = (by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_COMM || by == TOP_BY_STATE || by == TOP_BY_REASON) &&
+	t->sums_on_cpu = (by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_SERVICE || by == TOP_BY_COMM || by == TOP_BY_STATE ||
+			   by == TOP_BY_REASON) &&
 			 !(selection && selection->by_stack);
 	t->rows = g_array_new(FALSE, TRUE, sizeof(struct top_row));
 	t->plumbing = plumbing;

@@ -16,6 +16,7 @@ enum top_by {
 	TOP_BY_STACK,		/* comm, state, both stacks and lock */
 	TOP_BY_THREAD,
 	TOP_BY_PROCESS,
+	TOP_BY_SERVICE,		/* what threads belong to */
 	TOP_BY_COMM,
 	TOP_BY_STATE,
 	TOP_BY_SYSCALL,

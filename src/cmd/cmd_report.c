@@ -35,7 +35,7 @@ static const char description[] =
 	"  offcpu report --full                       coverage, accounts, leaves and stacks\n"
 	"  offcpu report --by reason                  what waits were for\n"
 	"\n"
-	"--by: leaf, stack, thread, process, comm, state, syscall, reason, object;\n"
+	"--by: leaf, stack, thread, process, service, comm, state, syscall, reason, object;\n"
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";
 

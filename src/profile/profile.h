@@ -65,6 +65,7 @@ struct thread {
 	uint64_t start_ns;	/* since boot */
 	const char *comm;
 	const char *process;	/* comm of the process's first thread */
+	const char *service;	/* what it belongs to: a unit, a pod, what the process calls itself; NULL: not known */
 	uint32_t flags;
 	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC; observed = to - from */
 	uint64_t on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;

@@ -148,9 +148,10 @@ static void stack_row(struct reader *r)
 	g_array_append_val(r->nodes, id);
 }
 
-static void thread_row(struct reader *r)
+/* What a row of all versions says. */
+static struct thread thread_columns(struct reader *r)
 {
-	struct thread t = {
+	const struct thread t = {
 		.pid = row_u32(r, 2),
 		.tid = row_u32(r, 3),
 		.start_ns = row_ns(r, 4),
@@ -171,6 +172,22 @@ static void thread_row(struct reader *r)
 	get_window_id(r, 1);
 	if (t.from_ns > t.to_ns)
 		row_wrong(r, 9);
+	return t;
+}
+
+static void thread_row_1(struct reader *r)
+{
+	const struct thread t = thread_columns(r);
+
+	profile_add_thread(r->p, &t);
+}
+
+static void thread_row(struct reader *r)
+{
+	struct thread t = thread_columns(r);
+
+	if (!row_is_null(r, 17))
+		t.service = row_own_text(r, 17);
 	profile_add_thread(r->p, &t);
 }
 
@@ -317,7 +334,8 @@ static const struct row_table tables[] = {
 	{ 1, 0, "string", 0, 0, 3 * PROFILE_ROWS_MAX, string_row },
 	{ 1, 0, "frame", 0, 0, PROFILE_ROWS_MAX, frame_row },
 	{ 1, 0, "stack", 1, 0, PROFILE_NODES_MAX, stack_row },
-	{ 1, 0, "thread", 0, 0, PROFILE_ROWS_MAX, thread_row },
+	{ 1, 5, "thread", 0, 0, PROFILE_ROWS_MAX, thread_row_1 },
+	{ 6, 0, "thread", 0, 0, PROFILE_ROWS_MAX, thread_row },
 	{ 3, 0, "object", 0, 0, PROFILE_ROWS_MAX, row_of_object },
 	{ 1, 1, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row_1 },
 	{ 2, 2, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row_2 },

@@ -54,7 +54,7 @@ static const struct profile_table profile_tables[] = {
 	  "  depth INTEGER, -- frames on the path\n"
 	  "  end INTEGER -- 0 none (inner row), 1 complete, 2 truncated, 3 broken, 4 pending\n"
 	  ")" },
-	{ 1, 0, "thread",
+	{ 1, 5, "thread",
 	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  window_id INTEGER REFERENCES window(id),\n"
@@ -279,6 +279,28 @@ static const struct profile_table profile_tables[] = {
 	  "  samples INTEGER,\n"
 	  "  weight_ns INTEGER -- the time between two samples of a CPU, of each: what they count\n"
 	  ")" },
+	/* What threads belong to. */
+	{ 6, 0, "thread",
+	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  window_id INTEGER REFERENCES window(id),\n"
+	  "  pid INTEGER,\n"
+	  "  tid INTEGER,\n"
+	  "  start_ns INTEGER, -- since boot\n"
+	  "  comm TEXT,\n"
+	  "  process TEXT, -- comm of the process's first thread\n"
+	  "  flags INTEGER, -- 1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed\n"
+	  "  from_ns INTEGER,\n"
+	  "  to_ns INTEGER,\n"
+	  "  on_cpu_ns INTEGER,\n"
+	  "  blocked_ns INTEGER,\n"
+	  "  runnable_ns INTEGER,\n"
+	  "  preempted_ns INTEGER,\n"
+	  "  filtered_ns INTEGER, -- off-CPU time that a filter kept from being listed in wait\n"
+	  "  lost_ns INTEGER, -- off-CPU time that a loss kept from being listed in wait\n"
+	  "  switches INTEGER,\n"
+	  "  service TEXT -- the process's own name for it, a pod, a container, a unit; NULL: not known\n"
+	  ")" },
 };
 
 const struct profile_table *profile_table_next(const struct profile_table *t, unsigned version)
@@ -306,14 +328,14 @@ const char profile_views[] =
 	"    WHEN 3 THEN 'broken' ELSE 'pending' END AS end,\n"
 	"  f.name AS leaf, f.module, f.file, f.line, f.kind\n"
 	"FROM stack s LEFT JOIN v_frame f ON f.id = s.frame_id;\n"
-	"CREATE VIEW v_thread AS SELECT id, window_id, pid, tid, comm, process,\n"
+	"CREATE VIEW v_thread AS SELECT id, window_id, pid, tid, comm, process, service,\n"
 	"  to_ns - from_ns AS observed_ns, on_cpu_ns,\n"
 	"  blocked_ns + runnable_ns + preempted_ns AS off_cpu_ns, blocked_ns, runnable_ns, preempted_ns,\n"
 	"  to_ns - from_ns - on_cpu_ns - blocked_ns - runnable_ns - preempted_ns AS residual_ns,\n"
 	"  filtered_ns, lost_ns, switches, flags & 1 <> 0 AS is_kernel, flags & 2 <> 0 AS open_at_start,\n"
 	"  flags & 4 <> 0 AS open_at_end, flags & 8 <> 0 AS exited, flags & 16 <> 0 AS execed\n"
 	"FROM thread;\n"
-	"CREATE VIEW v_wait AS SELECT w.id, t.window_id, w.thread_id, t.pid, t.tid, t.comm, t.process, w.state,\n"
+	"CREATE VIEW v_wait AS SELECT w.id, t.window_id, w.thread_id, t.pid, t.tid, t.comm, t.process, t.service, w.state,\n"
 	"  w.flags & 1 <> 0 AS open_at_start, w.flags & 2 <> 0 AS open_at_end, w.count,\n"
 	"  w.blocked_ns + w.runnable_ns + w.preempted_ns AS off_cpu_ns,\n"
 	"  w.blocked_ns, w.runnable_ns, w.preempted_ns, coalesce(w.off_cpu_se_ns, 0) AS off_cpu_se_ns,\n"

@@ -190,7 +190,7 @@ static int write_stacks(sqlite3 *db, const struct profile *p)
 static int write_threads(sqlite3 *db, const struct profile *p)
 {
 	struct insert in = insert_rows(db, "INSERT INTO thread VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-					   "?, ?)", p->threads->len);
+					   "?, ?, ?)", p->threads->len);
 
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -212,6 +212,10 @@ static int write_threads(sqlite3 *db, const struct profile *p)
 		insert_number(&in, t->filtered_ns);
 		insert_number(&in, t->lost_ns);
 		insert_number(&in, t->switches);
+		if (t->service)
+			insert_text(&in, t->service);
+		else
+			insert_null(&in);
 		if (!insert_row_done(&in))
 			break;
 	}

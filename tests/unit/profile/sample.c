@@ -93,6 +93,7 @@ static void add_threads(struct profile *p, const struct sample_size *size, GRand
 			.start_ns = 1000000 + g_rand_int(rand),
 			.comm = profile_string(p, comm),
 			.process = profile_string(p, "mariadbd"),
+			.service = i % 3 ? NULL : profile_string(p, i % 2 ? "mariadb.service" : "shop/checkout"),
 			.flags = i % 32,
 			.from_ns = p->info.start_ns,
 			.to_ns = p->info.start_ns + p->info.duration_ns,
@@ -327,6 +328,7 @@ static void assert_threads_equal(const struct profile *a, const struct profile *
 		g_assert_cmpuint(x->start_ns, ==, y->start_ns);
 		g_assert_cmpstr(x->comm, ==, y->comm);
 		g_assert_cmpstr(x->process, ==, y->process);
+		g_assert_cmpstr(x->service, ==, y->service);
 		g_assert_cmpuint(x->flags, ==, y->flags);
 		g_assert_cmpuint(x->from_ns, ==, y->from_ns);
 		g_assert_cmpuint(x->to_ns, ==, y->to_ns);

@@ -558,7 +558,7 @@ static void test_sql(struct place *at, gconstpointer data)
 
 	write_sample(p, at->path);
 	assert_query(at->path, "PRAGMA application_id", "1868981104|");
-	assert_query(at->path, "PRAGMA user_version", "5|");
+	assert_query(at->path, "PRAGMA user_version", "6|");
 	assert_query(at->path, "PRAGMA integrity_check", "ok|");
 	assert_query(at->path, "PRAGMA foreign_key_check", "");
 	assert_query(at->path, "SELECT comm, pid, tid, state, open_at_end, count, off_cpu_ns, user_leaf, kernel_leaf "
@@ -609,10 +609,20 @@ static void test_schema_is_kept_verbatim(struct place *at, gconstpointer data)
 	profile_free(p);
 }
 
-/* What no version before the fifth knew is gone. */
-static struct profile *sample_of_four(void)
+/* What no version before the sixth knew is gone. */
+static struct profile *sample_of_five(void)
 {
 	struct profile *p = sample_profile(&sample_tiny, 9);
+
+	for (guint i = 0; i < p->threads->len; i++)
+		g_array_index(p->threads, struct thread, i).service = NULL;
+	return p;
+}
+
+/* And before the fifth. */
+static struct profile *sample_of_four(void)
+{
+	struct profile *p = sample_of_five();
 
 	g_array_set_size(p->on_cpu, 0);
 	p->info.on_cpu_hz = p->info.on_cpu_end_hz = 0;
@@ -668,6 +678,14 @@ static void test_fourth_version(void)
 	struct profile *p = sample_of_four();
 
 	assert_reads_as(p, CORPUS "/schema_4");
+	profile_free(p);
+}
+
+static void test_fifth_version(void)
+{
+	struct profile *p = sample_of_five();
+
+	assert_reads_as(p, CORPUS "/schema_5");
 	profile_free(p);
 }
 
@@ -731,5 +749,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/profile-file/older-versions", test_older_versions);
 	g_test_add_func("/profile-file/third-version", test_third_version);
 	g_test_add_func("/profile-file/fourth-version", test_fourth_version);
+	g_test_add_func("/profile-file/fifth-version", test_fifth_version);
 	return g_test_run();
 }

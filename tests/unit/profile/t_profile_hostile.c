@@ -111,10 +111,10 @@ static void test_other_databases(struct place *at, gconstpointer data)
 	assert_refused(at, NOT_RECORDING, "'PATH' is an SQLite database, but not an offcpu recording");
 	make(at, &sample_small);
 	forge(at, "PRAGMA user_version=7");
-	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 5)");
+	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 6)");
 	forge(at, "PRAGMA user_version=-1");
 	assert_refused(at, NEWER,
-		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 5)");
+		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 6)");
 	forge(at, "PRAGMA user_version=0");
 	assert_refused(at, DAMAGED, "'PATH' is damaged: it has no schema version");
 	make(at, &sample_small);
