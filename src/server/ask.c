@@ -85,8 +85,8 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 {
 	g_autoptr(GError) why = NULL;
 
-	if (!take_text(r, "process", &ret->process, error) || !take_text(r, "reason", &ret->reason, error) ||
-	    !take_text(r, "comm", &ret->comm, error) || !take_text(r, "grep", &ret->grep, error))
+	if (!take_text(r, "process", &ret->process, error) || !take_text(r, "service", &ret->service, error) ||
+	    !take_text(r, "reason", &ret->reason, error) || !take_text(r, "comm", &ret->comm, error) || !take_text(r, "grep", &ret->grep, error))
 		return false;
 	if (ret->reason && !is_reason(ret->reason))
 		return refuse(error, "reason: no reason has that name; known are %s", reason_names());
@@ -95,10 +95,18 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 	return true;
 }
 
-static void narrow_to_process(const struct profile *p, const char *process, struct selection *s)
+static bool matches(const char *glob, const char *text)
 {
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		s->threads[i] = s->threads[i] && fnmatch(process, profile_thread(p, i)->process, 0) == 0;
+	return !glob || fnmatch(glob, text ? text : "", 0) == 0;
+}
+
+static void narrow_threads(const struct profile *p, const struct ask_filter *f, struct selection *s)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		s->threads[i] = s->threads[i] && matches(f->process, t->process) && matches(f->service, t->service);
+	}
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		s->waits[i] = s->waits[i] && s->threads[profile_wait(p, i)->thread];
 	s->whole = false;
@@ -125,8 +133,8 @@ struct selection *ask_select(const struct ask_filter *f, const struct profile *p
 		refuse(error, "%s", why->message);
 		return NULL;
 	}
-	if (f->process)
-		narrow_to_process(p, f->process, s);
+	if (f->process || f->service)
+		narrow_threads(p, f, s);
 	if (f->reason)
 		narrow_to_reason(p, f->reason, s);
 	return s;
@@ -136,7 +144,7 @@ char *ask_filter_text(const struct ask_filter *f)
 {
 	const struct {
 		const char *name, *value;
-	} parts[] = { { "process", f->process }, { "reason", f->reason }, { "threads", f->comm }, { "frames", f->grep } };
+	} parts[] = { { "process", f->process }, { "service", f->service }, { "reason", f->reason }, { "threads", f->comm }, { "frames", f->grep } };
 	GString *s = g_string_new(NULL);
 
 	for (guint i = 0; i < G_N_ELEMENTS(parts); i++)

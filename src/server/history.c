@@ -265,13 +265,13 @@ static bool write_summary(const struct request *r, const struct part *part, stru
 {
 	static const char *const idle[] = { "fold", "keep", NULL };
 	const char *by = request_text(r, "by");
-	struct summary_options options = { .by = TOP_BY_STACK, .top = ROWS_DEFAULT };
+	struct summary_options options = { .by_wait = !by || strcmp(by, "wait") == 0, .by = TOP_BY_REASON, .top = ROWS_DEFAULT };
 	unsigned choice = 0;
 
 	if (!take_rows(r, &options.top, error) || !ask_word(r, "idle", idle, &choice, error))
 		return false;
-	if (by && !top_by_parse(by, &options.by)) {
-		g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are %s", top_by_names());
+	if (!options.by_wait && !top_by_parse(by, &options.by)) {
+		g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s", top_by_names());
 		return false;
 	}
 	options.with_idle = choice == 1;

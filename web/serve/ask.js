@@ -13,7 +13,7 @@ function route(name, query) {
 	return 'api/' + name + (parts.length ? '?' + parts.map(([k, v]) => `${k}=${encodeURIComponent(v)}`).join('&') : '');
 }
 function filterQuery() {
-	return { process: S.process, reason: S.reason, grep: S.grep };
+	return Object.fromEntries(FILTERS.map((key) => [key, S[key]]));
 }
 function rangeQuery(range) {
 	return { from: nanoseconds(range[0]), to: nanoseconds(range[1]) };

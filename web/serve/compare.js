@@ -40,20 +40,23 @@ function percentWords(p) {
 
 const DIFF_ROWS = 14;
 function diffTable(title, table) {
-	const rows = table.rows.slice(0, DIFF_ROWS),
+	// what changed, and of the rest only enough to see what did not
+	const real = table.rows.filter((r) => r.time.is_change || r.each.is_change),
+		rows = [...real.slice(0, DIFF_ROWS), ...table.rows.filter((r) => !real.includes(r)).slice(0, Math.max(0, 5 - real.length))],
+		left = table.rows_total - rows.length,
 		most = Math.max(1, ...rows.map((r) => Math.max(r.before.scaled_ns, r.after.scaled_ns)));
 	const body = rows.map((r) => {
-		const cell = (side) => {
+		const cell = (side, label) => {
 			const bar = make('i', { class: 'amount' });
 			bar.style.width = `${(100 * side.scaled_ns) / most}%`;
-			return make('td', { class: 'time' }, time(side.scaled_ns), bar);
+			return make('td', { class: 'time', dataset: { label } }, time(side.scaled_ns), bar);
 		};
 		return make(
 			'tr',
 			{},
-			make('td', { class: 'first' }, make('span', { class: 'name', text: r.name }), r.comm ? make('div', { class: 'about' }, make('span', { text: r.comm })) : null),
-			cell(r.before),
-			cell(r.after),
+			make('td', { class: 'first' }, make('span', { class: 'name', text: title === 'By reason' ? r.name.replace('.', ' ').replace('_', ' ') : r.name }), r.comm ? make('div', { class: 'about' }, make('span', { text: r.comm })) : null),
+			cell(r.before, 'B'),
+			cell(r.after, 'A'),
 			changeCell(r),
 			make('td', { class: 'rare', text: r.before.p99_ns ? time(r.before.p99_ns) : '' }),
 			make('td', { class: 'rare', text: r.after.p99_ns ? time(r.after.p99_ns) : '' }),
@@ -67,6 +70,7 @@ function diffTable(title, table) {
 		['p99, B', 'rare'],
 		['p99, A', 'rare'],
 	].map(([text, cls]) => make('th', { scope: 'col', class: cls, text }));
+	if (left > 0) body.push(make('tr', {}, make('td', { class: 'first none', colspan: 6, text: `and ${plural(left, 'row')} that changed less` })));
 	return make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...body));
 }
 
@@ -76,7 +80,7 @@ function drawDiff(detail, diff, query) {
 	picture.addEventListener('error', () => picture.remove());
 	detail.replaceChildren(
 		compareTools(),
-		make('p', { class: 'verdict', text: diff.finding }),
+		make('p', { class: 'verdict', text: diff.finding.replace(/BEFORE/g, 'B').replace(/AFTER/g, 'A') }),
 		side('B', S.with, diff.before),
 		side('A', shownRange(), diff.after),
 		diffTable('By reason', diff.by.reason),

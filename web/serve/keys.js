@@ -66,7 +66,7 @@ function backOut() {
 		S.with = null;
 		if (S.tab === 'compare') S.tab = 'stacks';
 	} else if (S.range) S.range = null;
-	else if (S.process || S.reason || S.grep) Object.assign(S, { process: '', reason: '', grep: '' });
+	else if (isFiltered()) Object.assign(S, NO_FILTER);
 	return update(true);
 }
 

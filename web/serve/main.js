@@ -16,7 +16,8 @@ function drawFrame() {
 	one('#f-process').value = S.process;
 	one('#f-reason').value = REASONS.includes(S.reason) ? S.reason : '';
 	one('#f-grep').value = S.grep;
-	one('#unfilter').hidden = !(S.process || S.reason || S.grep);
+	one('#f-service').value = S.service;
+	one('#unfilter').hidden = !isFiltered();
 	one('#live').setAttribute('aria-pressed', String(S.live));
 	drawSub();
 }
@@ -117,10 +118,11 @@ function listen() {
 	});
 	one('#f-reason').append(make('option', { value: '', text: 'any' }), ...REASONS.map((r) => make('option', { value: r, text: (r.includes('.') ? '– ' : '') + r.replace('.', ' ').replace('_', ' ') })));
 	on('#f-process', 'change', (e) => setFilter({ process: e.target.value.trim() }));
+	on('#f-service', 'change', (e) => setFilter({ service: e.target.value.trim() }));
 	on('#f-reason', 'change', (e) => setFilter({ reason: e.target.value }));
 	on('#f-grep', 'change', (e) => setFilter({ grep: e.target.value }));
 	on('#filters', 'submit', (e) => e.preventDefault());
-	on('#unfilter', 'click', () => setFilter({ process: '', reason: '', grep: '' }));
+	on('#unfilter', 'click', () => setFilter(NO_FILTER));
 	for (const tab of TABS) on('#t-' + tab, 'click', () => setTab(tab));
 	document.addEventListener('keydown', onKey);
 	addEventListener('hashchange', begin);

@@ -101,7 +101,7 @@ function drawProcess(p) {
 	for (const [name, ns] of words) {
 		const dot = make('i');
 		dot.style.background = partColour(name, theme);
-		key.append(make('span', {}, dot, `${name} ${percent(ns, p.observed_ns)}`));
+		key.append(make('span', {}, dot, `${name.replace('_', ' ')} ${percent(ns, p.observed_ns)}`));
 	}
 	return make(
 		'button',
@@ -123,11 +123,11 @@ function drawProcesses() {
 // ---- the table
 
 const GROUP_WORDS = {
-	stack: 'stack',
-	leaf: 'what is waited for',
+	wait: 'who waits for what',
 	reason: 'reason',
 	object: 'object',
 	process: 'process',
+	service: 'service',
 	comm: 'name of thread',
 	thread: 'thread',
 	syscall: 'system call',
@@ -162,7 +162,7 @@ function chip(reason) {
 
 function rowLines(row, top) {
 	const bar = make('i', { class: 'amount' }),
-		isStack = top.by === 'stack',
+		isStack = top.by === 'wait',
 		button = make('button', { type: 'button', class: 'name' }, row.name || '(none)'),
 		first = make('td', { class: 'first' }, button);
 	bar.style.width = `${(100 * row.off_cpu_ns) / (top.rows[0].off_cpu_ns || 1)}%`;
@@ -175,6 +175,7 @@ function rowLines(row, top) {
 				row.reason ? chip(row.reason) : null,
 				make('span', { text: `${row.comm}${row.process !== row.comm ? ' of ' + row.process : ''}${row.threads > 1 ? ', ' + plural(row.threads, 'thread') : ''}` }),
 				row.object ? make('span', { class: 'object', text: '→ ' + row.object + (row.several_objects ? ' and others' : '') }) : null,
+				row.service ? make('span', { text: row.service }) : null,
 				row.idle ? make('span', { text: 'idle' }) : null,
 			),
 		);
@@ -184,9 +185,9 @@ function rowLines(row, top) {
 		{},
 		first,
 		make('td', { class: 'time' }, time(row.off_cpu_ns), make('small', { text: percent(row.off_cpu_ns, top.sum_ns) }), bar),
-		make('td', { text: number(row.count) }),
+		make('td', { text: number(row.count), dataset: { label: 'waits' } }),
 		make('td', { class: 'rare', text: row.count ? time(row.median_ns) : '' }),
-		make('td', { text: row.count ? time(row.p99_ns) : '' }),
+		make('td', { text: row.count ? time(row.p99_ns) : '', dataset: { label: 'p99' } }),
 		make('td', { class: 'rare', text: row.count ? time(row.max_ns) : '' }),
 	);
 	const more = isStack ? make('tr', { class: 'more', hidden: '' }) : null;
@@ -194,15 +195,23 @@ function rowLines(row, top) {
 		if (!isStack) return filterByRow(row, top.by);
 		more.hidden = !more.hidden;
 		button.setAttribute('aria-expanded', String(!more.hidden));
-		if (!more.firstChild) more.append(make('td', { colspan: 6 }, frameList(row)));
+		if (!more.firstChild)
+			more.append(
+				make(
+					'td',
+					{ colspan: 6 },
+					row.stacks > 1 ? make('p', { class: 'soft', text: `The heaviest of ${number(row.stacks)} stacks, innermost function first; the flame graph has all of them.` }) : null,
+					frameList(row),
+				),
+			);
 		return null;
 	});
 	return [line, more];
 }
 function filterByRow(row, by) {
-	if (by === 'process') return setFilter({ process: row.name.replace(/ \(\d+\)$/, ''), group: 'stack' });
-	if (by === 'reason') return setFilter({ reason: row.name, group: 'stack' });
-	return say('Group by stack to see more');
+	if (by === 'process') return setFilter({ process: row.name.replace(/ \(\d+\)$/, ''), group: 'wait' });
+	if (by === 'service' || by === 'reason') return setFilter({ [by]: row.name, group: 'wait' });
+	return setFilter({ group: 'wait' });
 }
 
 function select(values, words, value, onchange) {
@@ -298,7 +307,7 @@ function drawRange() {
 }
 
 function rangeKey() {
-	return JSON.stringify([shownRange(), S.process, S.reason, S.grep, S.group, S.idle]);
+	return JSON.stringify([shownRange(), filterQuery(), S.group, S.idle]);
 }
 async function readRange() {
 	const key = rangeKey(),
@@ -327,6 +336,10 @@ async function readRange() {
 	return null;
 }
 
+const NO_FILTER = Object.fromEntries(FILTERS.map((key) => [key, '']));
+function isFiltered() {
+	return FILTERS.some((key) => S[key]);
+}
 function setFilter(change) {
 	Object.assign(S, change);
 	update(true);

@@ -22,10 +22,11 @@ const S = {
 	by: 'reason', // reason, process, service, class
 	off: new Set(['idle']), // series that are left out
 	process: '',
+	service: '',
 	reason: '',
 	grep: '',
 	tab: 'stacks', // stacks, flame, compare
-	group: 'stack', // of the table
+	group: 'wait', // of the table
 	idle: false, // idle waits are in the table, too
 	theme: '', // '', light, dark
 };
@@ -34,7 +35,8 @@ const V = { extent: null, line: null, summary: null, shown: 0 };
 
 const BYS = ['reason', 'process', 'service', 'class'],
 	TABS = ['stacks', 'flame', 'compare'],
-	GROUPS = ['stack', 'leaf', 'reason', 'object', 'process', 'comm', 'thread', 'syscall'];
+	GROUPS = ['wait', 'reason', 'object', 'process', 'service', 'comm', 'thread', 'syscall'],
+	FILTERS = ['process', 'service', 'reason', 'grep'];
 
 function instant(ms) {
 	return new Date(Math.round(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z');
@@ -55,11 +57,9 @@ function stateToHash() {
 	if (S.with) parts.push('with=' + rangeText(S.with));
 	for (const [key, usual] of [
 		['by', 'reason'],
-		['process', ''],
-		['reason', ''],
-		['grep', ''],
+		...FILTERS.map((key) => [key, '']),
 		['tab', 'stacks'],
-		['group', 'stack'],
+		['group', 'wait'],
 		['theme', ''],
 	])
 		if (S[key] !== usual) parts.push(key + '=' + encodeURIComponent(S[key]));
@@ -84,9 +84,9 @@ function hashToState(hash) {
 	S.with = rangeOf(data.with);
 	S.by = BYS.includes(data.by) ? data.by : 'reason';
 	S.tab = TABS.includes(data.tab) ? data.tab : 'stacks';
-	S.group = GROUPS.includes(data.group) ? data.group : 'stack';
+	S.group = GROUPS.includes(data.group) ? data.group : 'wait';
 	S.theme = ['light', 'dark'].includes(data.theme) ? data.theme : '';
-	for (const key of ['process', 'reason', 'grep']) S[key] = plain(data[key] || '');
+	for (const key of FILTERS) S[key] = plain(data[key] || '');
 	S.idle = data.idle === '1';
 	S.off = new Set(data.off === undefined ? ['idle'] : data.off.split(',').filter(Boolean).map(plain));
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/accounts.h"
+#include "analyse/headlines.h"
 #include "analyse/label.h"
 #include "analyse/objects.h"
 #include "profile/on_cpu.h"
@@ -128,104 +129,81 @@ static void write_frames(struct json *j, const struct profile *p, const char *ke
 	json_array_end(j);
 }
 
-/* What is known of a row of stacks by its waits: thread's name, state, stacks. */
-struct row_waits {
-	const char *comm;
-	uint32_t user, kernel;
-	uint8_t state;
-	uint32_t wait;		/* with most time */
-	bool has_several;	/* objects */
-};
-
-static guint row_hash(gconstpointer data)
+static void write_numbers(struct json *j, const struct top_row *r)
 {
-	const struct row_waits *k = data;
-
-	return k->user * 2654435761u ^ k->kernel * 40503u ^ k->state;
-}
-
-static gboolean row_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct row_waits *a = va, *b = vb;
-
-	return a->user == b->user && a->kernel == b->kernel && a->state == b->state && strcmp(a->comm, b->comm) == 0;
-}
-
-static struct row_waits row_of_wait(const struct profile *p, uint32_t i)
-{
-	const struct wait *w = profile_wait(p, i);
-
-	return (struct row_waits){ .comm = profile_thread(p, w->thread)->comm, .user = w->user, .kernel = w->kernel,
-				   .state = w->state, .wait = i };
-}
-
-/* A set of struct row_waits. */
-static GHashTable *rows_new(const struct profile *p, const struct selection *s)
-{
-	GHashTable *rows = g_hash_table_new_full(row_hash, row_equal, g_free, NULL);
-
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		struct row_waits key = row_of_wait(p, i), *had;
-		const struct wait *w = profile_wait(p, i);
-
-		if (s && !s->waits[i])
-			continue;
-		had = g_hash_table_lookup(rows, &key);
-		if (!had) {
-			g_hash_table_add(rows, g_memdup2(&key, sizeof(key)));
-			continue;
-		}
-		had->has_several = had->has_several || profile_wait(p, had->wait)->object != w->object;
-		if (wait_off_cpu_ns(w) > wait_off_cpu_ns(profile_wait(p, had->wait)))
-			had->wait = i;
-	}
-	return rows;
-}
-
-static void write_object(struct json *j, const struct profile *p, const struct row_waits *waits)
-{
-	const struct object *o = waits ? profile_wait_object(p, profile_wait(p, waits->wait)) : NULL;
-	g_autoptr(GString) text = g_string_new(NULL);
-
-	if (o)
-		object_append_label(text, o);
-	json_member_string(j, "object", o ? text->str : NULL);
-	json_member_bool(j, "several_objects", waits && waits->has_several);
-}
-
-static void write_stack(struct json *j, const struct findings *f, GHashTable *rows, const struct top_row *r)
-{
-	const struct profile *p = f->profile;
-	const struct thread *t = profile_thread(p, r->thread);
-	const struct row_waits key = { .comm = t->comm, .user = r->user, .kernel = r->kernel, .state = r->state };
-	const struct row_waits *waits = g_hash_table_lookup(rows, &key);
-	char state[2] = { (char)r->state, '\0' };
-
-	json_member_string(j, "comm", t->comm);
-	json_member_string(j, "process", t->process);
-	json_member_string(j, "state", r->state == '?' ? NULL : state);
-	json_member_string(j, "reason", waits ? reason_name(reasons_of(f->reasons, waits->wait)) : NULL);
-	json_member_bool(j, "idle", waits && reasons_is_idle(f->reasons, waits->wait));
-	write_object(j, p, waits);
-	write_frames(j, p, "user", r->user);
-	write_frames(j, p, "kernel", r->kernel);
-}
-
-static void write_row(struct json *j, const struct findings *f, const struct top *top, GHashTable *rows, const struct top_row *r)
-{
-	json_object_begin(j);
-	json_member_string(j, "name", r->name);
 	json_member_uint(j, "off_cpu_ns", r->off_cpu_ns);
 	json_member_uint(j, "blocked_ns", r->blocked_ns);
 	json_member_uint(j, "runnable_ns", r->runnable_ns);
 	json_member_uint(j, "preempted_ns", r->preempted_ns);
 	json_member_uint(j, "count", r->count);
 	json_percentiles(j, r->hist, r->max_ns);
-	if (top->by == TOP_BY_STACK) {
-		json_member_uint(j, "threads", r->threads_cnt);
-		write_stack(j, f, rows, r);
-	}
+}
+
+static void write_headline(struct json *j, const struct profile *p, const struct headline *h)
+{
+	const struct wait *w = profile_wait(p, h->wait);
+	const struct thread *t = profile_thread(p, w->thread);
+	const struct object *o = profile_wait_object(p, w);
+	struct top_row numbers = { .off_cpu_ns = h->off_cpu_ns, .blocked_ns = h->blocked_ns, .runnable_ns = h->runnable_ns,
+				   .preempted_ns = h->preempted_ns, .count = h->count, .max_ns = h->max_ns };
+	g_autoptr(GString) object = g_string_new(NULL);
+
+	if (o)
+		object_append_label(object, o);
+	memcpy(numbers.hist, h->hist, sizeof(numbers.hist));
+	json_object_begin(j);
+	json_member_string(j, "name", h->name);
+	write_numbers(j, &numbers);
+	json_member_string(j, "comm", t->comm);
+	json_member_string(j, "process", t->process);
+	json_member_string(j, "service", t->service);
+	json_member_string(j, "reason", reason_name(h->reason));
+	json_member_bool(j, "idle", h->is_idle);
+	json_member_uint(j, "threads", h->threads_cnt);
+	json_member_uint(j, "stacks", h->stacks_cnt);
+	json_member_string(j, "object", o ? object->str : NULL);
+	json_member_bool(j, "several_objects", h->has_several_objects);
+	write_frames(j, p, "user", w->user);
+	write_frames(j, p, "kernel", w->kernel);
 	json_object_end(j);
+}
+
+static void write_headlines(struct json *j, const struct findings *f, const struct selection *s, unsigned most)
+{
+	struct headlines *h = headlines_new(f, s);
+	guint cnt = most ? MIN(most, h->rows->len) : h->rows->len;
+
+	json_member_string(j, "by", "wait");
+	json_member_uint(j, "rows_total", h->rows->len);
+	json_member_uint(j, "sum_ns", h->sum_ns);
+	json_key(j, "rows");
+	json_array_begin(j);
+	for (guint i = 0; i < cnt; i++)
+		write_headline(j, f->profile, &g_array_index(h->rows, struct headline, i));
+	json_array_end(j);
+	headlines_free(h);
+}
+
+static void write_groups(struct json *j, const struct findings *f, const struct selection *s, enum top_by by, unsigned most)
+{
+	struct top *top = top_new(f->profile, s, by, WEIGHT_OFF_CPU);
+	guint cnt = most ? MIN(most, top->rows->len) : top->rows->len;
+
+	json_member_string(j, "by", top_by_name(by));
+	json_member_uint(j, "rows_total", top->rows->len);
+	json_member_uint(j, "sum_ns", top->sum);
+	json_key(j, "rows");
+	json_array_begin(j);
+	for (guint i = 0; i < cnt; i++) {
+		const struct top_row *r = &g_array_index(top->rows, struct top_row, i);
+
+		json_object_begin(j);
+		json_member_string(j, "name", r->name);
+		write_numbers(j, r);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	top_free(top);
 }
 
 /* What is selected and does not idle, as a selection of its own. */
@@ -249,24 +227,14 @@ static void write_top(struct json *j, const struct findings *f, const struct sum
 {
 	struct selection *narrow = o->with_idle ? NULL : without_idle(f);
 	const struct selection *s = narrow ? narrow : f->selection;
-	struct top *top = top_new(f->profile, s, o->by, WEIGHT_OFF_CPU);
-	GHashTable *rows = o->by == TOP_BY_STACK ? rows_new(f->profile, s) : NULL;
-	guint cnt = o->top ? MIN(o->top, top->rows->len) : top->rows->len;
 
 	json_key(j, "top");
 	json_object_begin(j);
-	json_member_string(j, "by", top_by_name(o->by));
-	json_member_uint(j, "rows_total", top->rows->len);
-	json_member_uint(j, "sum_ns", top->sum);
-	json_key(j, "rows");
-	json_array_begin(j);
-	for (guint i = 0; i < cnt; i++)
-		write_row(j, f, top, rows, &g_array_index(top->rows, struct top_row, i));
-	json_array_end(j);
+	if (o->by_wait)
+		write_headlines(j, f, s, o->top);
+	else
+		write_groups(j, f, s, o->by, o->top);
 	json_object_end(j);
-	if (rows)
-		g_hash_table_unref(rows);
-	top_free(top);
 	selection_free(narrow);
 }
 

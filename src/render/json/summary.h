@@ -10,7 +10,8 @@
  * rows.  It is as long as a screen, not as long as the profile.
  */
 struct summary_options {
-	enum top_by by;
+	bool by_wait;	/* rows are who waits and what for (headlines.h), with the heaviest stack */
+	enum top_by by;	/* unless by_wait */
 	unsigned top;	/* rows; 0: all */
 	bool with_idle;	/* idle waits are rows, too */
 };
