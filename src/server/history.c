@@ -493,14 +493,15 @@ static const char *diff_csp(void)
 }
 
 const struct route history_routes[] = {
-	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page },
-	{ "api/extent", "application/json", NULL, NULL, answer_extent },
-	{ "api/line", "application/json", NULL, NULL, answer_line },
-	{ "api/summary", "application/json", NULL, NULL, answer_summary },
-	{ "api/report", "application/json", NULL, NULL, answer_report },
-	{ "api/flame.html", "text/html; charset=utf-8", NULL, flame_csp, answer_flame },
-	{ "api/diff", "application/json", NULL, diff_csp, answer_diff },
-	{ "api/export", "application/octet-stream", NULL, NULL, answer_export },
-	{ "debug/pprof/off_cpu", "application/octet-stream", NULL, NULL, answer_pprof },
+	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page, false },
+	{ "api/extent", "application/json", NULL, NULL, answer_extent, false },
+	{ "api/line", "application/json", NULL, NULL, answer_line, false },
+	{ "api/summary", "application/json", NULL, NULL, answer_summary, false },
+	{ "api/report", "application/json", NULL, NULL, answer_report, false },
+	{ "api/flame.html", "text/html; charset=utf-8", NULL, flame_csp, answer_flame, false },
+	{ "api/diff", "application/json", NULL, diff_csp, answer_diff, false },
+	{ "api/export", "application/octet-stream", NULL, NULL, answer_export, false },
+	{ "debug/pprof/off_cpu", "application/octet-stream", NULL, NULL, answer_pprof, false },
+	SYMBOL_ROUTE,
 };
 const gsize history_routes_cnt = G_N_ELEMENTS(history_routes);

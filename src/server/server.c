@@ -13,6 +13,7 @@
 #define CONNECTIONS_MAX 256
 #define HEADER_MAX_BYTES (16 << 10)	/* of a connection: its buffer holds request and answer's header */
 #define SILENCE_MAX_S 30
+#define BODY_MAX_BYTES (4 << 20)	/* of a request */
 #define JOBS_MAX 32			/* requests that wait for a worker */
 #define SENDING_MAX_BYTES (256 << 20)	/* of all answers on their way */
 #define ONCE_US (60 * G_USEC_PER_SEC)
@@ -35,6 +36,7 @@ struct server {
 	bool is_ending;
 	gssize sending_bytes;	/* atomic */
 	GMainLoop *loop;
+	guint sources[4];
 	unsigned idle_s;
 	bool is_signalled;
 };
@@ -47,7 +49,7 @@ struct exchange {
 	struct verdict verdict;
 	struct answer answer;
 	GError *error;
-	gsize sending_bytes;
+	gsize sending_bytes, dropped_bytes;
 	bool is_asked, is_done;	/* is_done: written by the worker before it resumes the connection */
 };
 
@@ -267,10 +269,15 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		x->connection = c;
 		read_request(x, method, path);
 		check(x);
-		now_does(x, PEER_ANSWERING);
+		now_does(x, x->request.has_body ? PEER_WAITING : PEER_ANSWERING);
 		/* Refused before a body is read: the connection ends with the answer. */
 		return x->verdict.status == SERVER_OK ? MHD_YES :
 			send_text(x, x->verdict.status, x->verdict.why ? x->verdict.why : "this way");
+	}
+	if (*upload_len) {
+		x->dropped_bytes += *upload_len;
+		*upload_len = 0;
+		return x->dropped_bytes > BODY_MAX_BYTES ? MHD_NO : MHD_YES;
 	}
 	if (x->is_done) {
 		now_does(x, PEER_ANSWERING);
@@ -343,6 +350,39 @@ static void name_hosts(struct server *s, const char *address, char *name, const 
 				  .is_proxied = names != NULL };
 }
 
+static gboolean on_signal(gpointer data)
+{
+	struct server *s = data;
+
+	s->is_signalled = true;
+	g_main_loop_quit(s->loop);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_second(gpointer data)
+{
+	struct server *s = data;
+	gint64 now_us = g_get_monotonic_time(), last_us;
+
+	peers_sweep(s->peers, now_us);
+	g_mutex_lock(&s->lock);
+	last_us = s->last_us;
+	g_mutex_unlock(&s->lock);
+	if (s->idle_s && now_us - last_us > (gint64)s->idle_s * G_USEC_PER_SEC)
+		g_main_loop_quit(s->loop);
+	return G_SOURCE_CONTINUE;
+}
+
+/* From the start on: a signal may come as soon as somebody knows the address. */
+static void watch(struct server *s)
+{
+	s->loop = g_main_loop_new(NULL, FALSE);
+	s->sources[0] = g_unix_signal_add(SIGINT, on_signal, s);
+	s->sources[1] = g_unix_signal_add(SIGTERM, on_signal, s);
+	s->sources[2] = g_unix_signal_add(SIGHUP, on_signal, s);
+	s->sources[3] = g_timeout_add(1000, on_second, s);
+}
+
 struct server *server_start(const struct server_options *o, GError **error)
 {
 	const char *address = o->address ? o->address : "127.0.0.1";
@@ -364,6 +404,7 @@ struct server *server_start(const struct server_options *o, GError **error)
 	s->last_us = g_get_monotonic_time();
 	name_hosts(s, address, name, o->names);
 	s->peers = peers_new(CONNECTIONS_MAX);
+	watch(s);
 	s->pool = g_thread_pool_new(ask, s, (gint)MAX(o->workers, 1), FALSE, NULL);
 	if (start_daemon(s, fd, error))
 		return s;
@@ -393,43 +434,10 @@ const char *server_url_once(struct server *s, GError **error)
 	return s->url_once;
 }
 
-static gboolean on_signal(gpointer data)
-{
-	struct server *s = data;
-
-	s->is_signalled = true;
-	g_main_loop_quit(s->loop);
-	return G_SOURCE_CONTINUE;
-}
-
-static gboolean on_second(gpointer data)
-{
-	struct server *s = data;
-	gint64 now_us = g_get_monotonic_time(), last_us;
-
-	peers_sweep(s->peers, now_us);
-	g_mutex_lock(&s->lock);
-	last_us = s->last_us;
-	g_mutex_unlock(&s->lock);
-	if (s->idle_s && now_us - last_us > (gint64)s->idle_s * G_USEC_PER_SEC)
-		g_main_loop_quit(s->loop);
-	return G_SOURCE_CONTINUE;
-}
-
 bool server_run(struct server *s, unsigned idle_s)
 {
-	guint sources[4];
-
 	s->idle_s = idle_s;
-	s->loop = g_main_loop_new(NULL, FALSE);
-	sources[0] = g_unix_signal_add(SIGINT, on_signal, s);
-	sources[1] = g_unix_signal_add(SIGTERM, on_signal, s);
-	sources[2] = g_unix_signal_add(SIGHUP, on_signal, s);
-	sources[3] = g_timeout_add(1000, on_second, s);
 	g_main_loop_run(s->loop);
-	for (guint i = 0; i < G_N_ELEMENTS(sources); i++)
-		g_source_remove(sources[i]);
-	g_clear_pointer(&s->loop, g_main_loop_unref);
 	return s->is_signalled;
 }
 
@@ -450,6 +458,9 @@ void server_stop(struct server *s)
 	g_thread_pool_free(s->pool, FALSE, TRUE);
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
+	for (guint i = 0; i < G_N_ELEMENTS(s->sources); i++)
+		g_source_remove(s->sources[i]);
+	g_main_loop_unref(s->loop);
 	peers_free(s->peers);
 	g_strfreev(s->hosts);
 	g_free(s->token);
