@@ -44,7 +44,7 @@ _offcpu_options() {
 		echo "$target $filter $capture $crowd --inline --locks --objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
 		;;
 	events) echo "$target $filter $capture --duration= --who-preempted --runq-blame --stacks --json --ring-size= --help" ;;
-	doctor) echo "--no-test --help" ;;
+	doctor) echo "--no-test --pid= --json --help" ;;
 	esac
 }
 

@@ -47,7 +47,9 @@ struct offcpu_request_sum {
 	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed")      \
 	X(UNTIL_END, "until_end", "slow requests whose waits are not listed, for the window ended first")  \
 	X(RESIDUAL, "residual", "requests with time in no class, for a context switch was not seen")          \
-	X(RING, "ring", "times that the place a request returns to did not get through")
+	X(RING, "ring", "times that the place a request returns to did not get through")                  \
+	X(HANDED, "handed", "were answered, or read on, by another thread than the one that received them")    \
+	X(UNANSWERED, "unanswered", "were not answered before the connection was closed, or the next came")
 
 enum offcpu_request_count {
 #define X(id, name, help) OFFCPU_REQUEST_##id,

@@ -22,6 +22,7 @@
 #include "bpf/blame.bpf.h"
 #include "bpf/storm.bpf.h"
 #include "bpf/request.bpf.h"
+#include "bpf/request_socket.bpf.h"
 #include "bpf/oncpu.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

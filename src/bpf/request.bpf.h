@@ -50,6 +50,7 @@ struct request_state {
 	__u64 over_ns;
 	__u64 sp, ret, start_ns;
 	struct offcpu_request_times start;	/* the thread's account */
+	__u32 owner, open_cnt;	/* requests by connection: of which thread, and how many */
 };
 
 struct {
@@ -127,6 +128,7 @@ __noinline int take_request(struct thread_state *st)
 			continue;
 		r->is_active = 0;
 		r->wait_cnt = r->due_cnt = 0;
+		r->open_cnt = 0;
 		st->request = number + 1;
 		return 1;
 	}
@@ -259,7 +261,9 @@ __noinline int leave_request(struct request_state *r, __u64 now)
 	if (r->start_ns < window.start_ns)
 		count_begun_before(now);
 	else
-		count_request(r->knows_site ? OFFCPU_REQUEST_LEFT : OFFCPU_REQUEST_NO_SITE, 1, now - r->start_ns);
+		count_request(r->knows_site ? OFFCPU_REQUEST_LEFT : OFFCPU_REQUEST_NO_SITE, r->open_cnt ? r->open_cnt : 1,
+			      now - r->start_ns);
+	r->open_cnt = 0;
 	return 0;
 }
 

@@ -84,6 +84,7 @@ struct socket;
 struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
+	__u16 sk_type;	/* 16 bits of its own since Linux 5.6 */
 };
 
 struct socket {

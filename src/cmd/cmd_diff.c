@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/range.h"
 #include "profile/on_cpu.h"
+#include "render/html/diff.h"
 #include "render/json/diff.h"
 #include "render/svg/diff.h"
 #include "render/text/diff.h"
@@ -28,7 +29,8 @@ static const char description[] =
 	"  offcpu diff a.offcpu b.offcpu --requests 9120,9544  per request\n"
 	"  offcpu diff db.offcpu --before-comm 'io*' --after-comm 'sql*'  two groups of threads\n"
 	"  offcpu diff a.offcpu b.offcpu --by function,comm  by what else they have in common\n"
-	"  offcpu diff a.offcpu b.offcpu -o change.svg       a flame graph, too: orange more, blue less\n"
+	"  offcpu diff a.offcpu b.offcpu -o change.html      a page to look around in, too: orange more, blue less\n"
+	"  offcpu diff a.offcpu b.offcpu -o change.svg       the same as a picture\n"
 	"  offcpu diff a.offcpu b.offcpu --fail-if 'total > +5%' --fail-if 'stack~commit p99 > +50%'\n"
 	"                                                    for CI: exit status 10 when one is true\n"
 	"\n"
@@ -255,9 +257,6 @@ static bool plan_make(const struct diff_args *a, int argc, char **argv, struct d
 	for (unsigned side = 0; a->output && side < DIFF_SIDES; side++)
 		if (cmd_is_same_file(a->output, plan->path[side]))
 			return bad(error, "%s: the output would replace a recording", a->output);
-	if (a->output && cmd_is_html(a->output))
-		return bad(error, "%s: a difference is drawn as SVG only; in the page of one recording (flame -o x.html) two ranges of time "
-			   "are compared", a->output);
 	if (a->user && a->kernel)
 		return bad(error, "-u and -k: only one of them leaves any thread");
 	if (a->top < -1)
@@ -332,8 +331,9 @@ static bool draw(struct diff *d, const struct diff_args *a, const char *finding,
 		.title = a->title, .finding = finding, .width_px = 1200, .min_width = 0.001, .inverted = a->inverted,
 		.negated = a->negated,
 	};
+	const struct html_diff_options page = { .title = a->title, .inverted = a->inverted, .negated = a->negated };
 
-	if (!svg_diff(out, d, &options))
+	if (!(cmd_is_html(a->output) ? html_diff_page(out, d, &page) : svg_diff(out, d, &options)))
 		return bad(error, "%s: nothing to draw, there is no wait before or after", a->output);
 	return cmd_write_output(a->output, out->str, out->len, error);
 }
@@ -370,6 +370,22 @@ static char *part_text(const struct diff_plan *plan, enum diff_side side)
 			       range->to ? range->to : "");
 }
 
+/* What another tool wrote may not say how long it looked: times are as they are then. */
+static bool norm_is_known(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
+			  GError **error)
+{
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		if (plan->options.norm != DIFF_PER_THREAD_TIME ||
+		    !(profiles[side]->info.unknown & (UNKNOWN_WINDOW | UNKNOWN_ACCOUNTS)))
+			continue;
+		if (a->normalize)
+			return bad(error, "%s does not tell how long its threads were observed: --normalize none or --requests is wanted",
+				   plan->path[side]);
+		plan->options.norm = DIFF_NOT_NORMALISED;
+	}
+	return true;
+}
+
 /* The recordings are one where it is compared with itself. */
 static int compare(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
 		   GError **error)
@@ -380,6 +396,8 @@ static int compare(const struct diff_args *a, struct diff_plan *plan, const stru
 	const char *const texts[DIFF_SIDES] = { before_text, after_text };
 	int status = EXIT_USAGE;
 
+	if (!norm_is_known(a, plan, profiles, error))
+		return status;
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		selections[side] = selection_new(profiles[side], &plan->query[side], error);
 		if (!selections[side])
@@ -440,7 +458,7 @@ int cmd_diff(int argc, char **argv)
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per table, 0 for all (6; with --json all)", "N" },
 		{ "all", 0, 0, G_OPTION_ARG_NONE, &a.all, "Also rows that differ within the noise", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
-		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output, "Draw it, too; - is stdout", "OUT.svg" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output, "Draw it, too: SVG, or a page where it ends in .html; - is stdout", "OUT" },
 		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title of the picture", "TEXT" },
 		{ "negated", 0, 0, G_OPTION_ARG_NONE, &a.negated, "Draw it as wide as before", NULL },
 		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Draw it with the root at the top", NULL },

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu doctor: what this kernel and these rights allow, and whether it measures truly. */
+/* offcpu doctor: what this kernel, these rights and a process allow, and whether it measures truly. */
 #include <stdio.h>
 #include <sys/utsname.h>
 
 #include "attach/feature.h"
 #include "cmd/cmd.h"
+#include "cmd/doctor_process.h"
 #include "cmd/run.h"
 #include "cmd/selftest.h"
+#include "cmd/target.h"
 
 static const char description[] =
 	"Examples:\n"
 	"  offcpu doctor               features, then waits of known length through the whole pipeline\n"
 	"  offcpu doctor --no-test     features only\n"
+	"  offcpu doctor -p 1234       what can be known of a process: its runtime, stacks, names; and what is missing\n"
 	"\n"
 	"Exit status 3: something essential is missing; 1: the self-test failed.";
 
@@ -57,11 +60,30 @@ static int run_selftest(void)
 	return failed ? EXIT_FAILED : EXIT_OK;
 }
 
+static int look_at_process(char **typed, bool as_json)
+{
+	g_autoptr(GArray) ids = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!target_processes(typed, &ids, &error)) {
+		cmd_error("doctor", "%s", error->message);
+		return g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ? EXIT_FAILED : EXIT_USAGE;
+	}
+	if (!ids || !ids->len) {
+		cmd_error("doctor", "-p names no process");
+		return EXIT_USAGE;
+	}
+	return doctor_process(g_array_index(ids, uint32_t, 0), ids->len - 1, as_json);
+}
+
 int cmd_doctor(int argc, char **argv)
 {
-	gboolean no_test = FALSE;
+	gboolean no_test = FALSE, as_json = FALSE;
+	g_auto(GStrv) pids = NULL;
 	GOptionEntry entries[] = {
 		{ "no-test", 0, 0, G_OPTION_ARG_NONE, &no_test, "Do not run the self-test", NULL },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &pids, "What can be known of this process", "PID|NAME" },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &as_json, "With -p: as JSON", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	struct utsname u;
@@ -71,6 +93,12 @@ int cmd_doctor(int argc, char **argv)
 		return status;
 	if (argc > 1) {
 		cmd_error("doctor", "unexpected argument '%s'", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (pids)
+		return look_at_process(pids, as_json);
+	if (as_json) {
+		cmd_error("doctor", "--json is of -p PID");
 		return EXIT_USAGE;
 	}
 	uname(&u);

@@ -22,6 +22,7 @@ static const char description[] =
 	"  offcpu request -p mariadbd --slower 100ms dispatch_command\n"
 	"                                                    only waits of queries that took 100 ms or more\n"
 	"  offcpu request -p 1234 --line 'libpq:PQexec*'     a function of a library, one line a second\n"
+	"  offcpu request -p redis-server socket:6379        from receive to send on each connection of that port\n"
 	"  offcpu request -p postgres usdt:postgresql:transaction-start,transaction-commit,transaction-abort\n"
 	"\n"
 	"FUNC is a name or a pattern, of C++ and Rust as people write it. BIN is a path, or the name of a library\n"
@@ -277,11 +278,11 @@ int cmd_request(int argc, char **argv)
 	target_cut_command(&target, &argc, argv);
 	target_fill_in(argc, argv);
 	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY, own);
-	if (!cmd_parse("request", "-p PID [BIN:]FUNC ... [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv, &status))
+	if (!cmd_parse("request", "-p PID [BIN:]FUNC|socket:PORT ... [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv, &status))
 		goto out;
 	status = EXIT_USAGE;
 	if (argc < 2) {
-		cmd_error("request", "which function is a request? [BIN:]FUNC is wanted");
+		cmd_error("request", "which function is a request? [BIN:]FUNC or socket:PORT is wanted");
 		goto out;
 	}
 	if ((status = target_resolve(&target, "request")) != EXIT_OK || (status = parse_own(&o, &run, &target)) != EXIT_OK)

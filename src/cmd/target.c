@@ -223,6 +223,11 @@ static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **er
 	return true;
 }
 
+bool target_processes(char **typed, GArray **ret_ids, GError **error)
+{
+	return ids_of(typed, "process", ret_ids, error);
+}
+
 /* The cgroup's id is its inode number; a relative path is looked for in the cgroup2 mount. */
 static bool cgroup_id(const char *path, uint64_t *ret_id, GError **error)
 {

@@ -437,6 +437,18 @@ struct profile *profile_take_rows(struct profile *p)
 	return own;
 }
 
+struct profile *profile_new_rows(struct profile *p)
+{
+	struct profile *own = g_memdup2(p, sizeof(*p));
+	GArray **const rows[ROW_TABLE_CNT] = ROW_TABLES(own);
+
+	own->slices = NULL;
+	own->wait_index = own->wake_index = own->chain_index = own->blame_index = own->storm_index = NULL;
+	for (gsize i = 0; i < ROW_TABLE_CNT; i++)
+		*rows[i] = g_array_new(FALSE, FALSE, g_array_get_element_size(*rows[i]));
+	return own;
+}
+
 void profile_free_rows(struct profile *rows)
 {
 	if (!rows)

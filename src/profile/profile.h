@@ -425,6 +425,11 @@ void profile_empty_rows(struct profile *p);
  */
 struct profile *profile_take_rows(struct profile *p);
 void profile_free_rows(struct profile *rows);	/* NULL is fine */
+/*
+ * An empty one that has everything but rows in common with p, which gets what is interned by it; freed as the one above.  Threads, totals of
+ * states and losses may be added to it; waits, wakings and other rows that are summed are appended as they are.
+ */
+struct profile *profile_new_rows(struct profile *p);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
 uint32_t profile_add_thread(struct profile *p, const struct thread *t);
 /* Rows of the longest of its tables; four nodes of stacks are one, of which there may be so many more. */

@@ -6,13 +6,13 @@
 #include "analyse/diff/diff.h"
 #include "exchange/format.h"
 #include "profile/on_cpu.h"
+#include "render/html/diff.h"
 #include "render/html/html.h"
 #include "render/html/serve.h"
 #include "render/json/diff.h"
 #include "render/json/json.h"
 #include "render/json/summary.h"
 #include "render/json/write.h"
-#include "render/svg/diff.h"
 #include "render/text/diff.h"
 #include "server/ask.h"
 #include "server/ranges.h"
@@ -371,8 +371,8 @@ static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret,
 
 /* Two parts */
 
-enum diff_form { DIFF_JSON, DIFF_TEXT, DIFF_SVG };
-static const char *const diff_forms[] = { "json", "text", "svg", NULL };
+enum diff_form { DIFF_JSON, DIFF_TEXT, DIFF_PAGE };
+static const char *const diff_forms[] = { "json", "text", NULL };
 
 static bool write_diff(struct diff *d, enum diff_form form, unsigned rows, struct answer *ret, GString *out, GError **error)
 {
@@ -388,10 +388,8 @@ static bool write_diff(struct diff *d, enum diff_form form, unsigned rows, struc
 
 		ret->media_type = "text/plain; charset=utf-8";
 		diff_text(out, d, &(struct diff_text_options){ .text = &text, .tables = tables, .tables_cnt = G_N_ELEMENTS(tables) });
-	} else {
-		ret->media_type = "image/svg+xml";
-		if (!svg_diff(out, d, &(struct svg_diff_options){ .finding = finding->str, .width_px = 1200, .min_width = 0.001 }))
-			return fail(error, SERVER_NOT_FOUND, "nothing was waited for in either range");
+	} else if (!html_diff_page(out, d, &(struct html_diff_options){ 0 })) {
+		return fail(error, SERVER_NOT_FOUND, "nothing was waited for in either range");
 	}
 	return true;
 }
@@ -431,12 +429,11 @@ static bool compare(const struct part *before, const struct part *after, enum di
 	return ok;
 }
 
-static bool answer_diff(const struct request *r, void *ctx, struct answer *ret, GError **error)
+static bool diff_of(const struct request *r, struct history *h, unsigned form, struct answer *ret, GError **error)
 {
-	struct history *h = ctx;
 	struct part before = { 0 }, after = { 0 };
 	struct store_extent extent;
-	unsigned form = DIFF_JSON, rows = DIFF_ROWS_DEFAULT;
+	unsigned rows = DIFF_ROWS_DEFAULT;
 	GString *out;
 	bool ok;
 
@@ -444,8 +441,7 @@ static bool answer_diff(const struct request *r, void *ctx, struct answer *ret, 
 		return fail(error, SERVER_BAD_REQUEST, "before_from and before_to say with what to compare");
 	if (!read_extent(h, &extent, error) || !ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &after.range, error) ||
 	    !ask_range(r, "before_from", "before_to", &extent, ASK_RANGE_MAX_NS, &before.range, error) ||
-	    !ask_filter(r, &after.filter, error) || !ask_word(r, "format", diff_forms, &form, error) || !take_rows(r, &rows, error) ||
-	    !history_enter(h, error))
+	    !ask_filter(r, &after.filter, error) || !take_rows(r, &rows, error) || !history_enter(h, error))
 		return false;
 	before.filter = after.filter;
 	out = g_string_new(NULL);
@@ -458,6 +454,18 @@ static bool answer_diff(const struct request *r, void *ctx, struct answer *ret, 
 		return give(ret, out, error);
 	g_string_free(out, TRUE);
 	return false;
+}
+
+static bool answer_diff(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	unsigned form = DIFF_JSON;
+
+	return ask_word(r, "format", diff_forms, &form, error) && diff_of(r, ctx, form, ret, error);
+}
+
+static bool answer_diff_page(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	return diff_of(r, ctx, DIFF_PAGE, ret, error);
 }
 
 /* The policies, with what only a header can say. */
@@ -474,7 +482,7 @@ static const char *page_csp(void)
 	return csp;
 }
 
-static const char *flame_csp(void)
+static const char *view_csp(void)
 {
 	static char *csp;
 
@@ -486,20 +494,15 @@ static const char *flame_csp(void)
 	return csp;
 }
 
-/* A picture has a style of its own, and its script does not run. */
-static const char *diff_csp(void)
-{
-	return "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
-}
-
 const struct route history_routes[] = {
 	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page, false },
 	{ "api/extent", "application/json", NULL, NULL, answer_extent, false },
 	{ "api/line", "application/json", NULL, NULL, answer_line, false },
 	{ "api/summary", "application/json", NULL, NULL, answer_summary, false },
 	{ "api/report", "application/json", NULL, NULL, answer_report, false },
-	{ "api/flame.html", "text/html; charset=utf-8", NULL, flame_csp, answer_flame, false },
-	{ "api/diff", "application/json", NULL, diff_csp, answer_diff, false },
+	{ "api/flame.html", "text/html; charset=utf-8", NULL, view_csp, answer_flame, false },
+	{ "api/diff", "application/json", NULL, NULL, answer_diff, false },
+	{ "api/diff.html", "text/html; charset=utf-8", NULL, view_csp, answer_diff_page, false },
 	{ "api/export", "application/octet-stream", NULL, NULL, answer_export, false },
 	{ "debug/pprof/off_cpu", "application/octet-stream", NULL, NULL, answer_pprof, false },
 	SYMBOL_ROUTE,

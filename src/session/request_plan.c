@@ -3,13 +3,16 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <linux/btf.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/request_abi.h"
 #include "attach/error.h"
+#include "attach/feature.h"
 #include "attach/insn_x86.h"
+#include "attach/kernel_btf.h"
 #include "symbolize/elf/functions.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
@@ -369,6 +372,35 @@ static const char *colon_of(const char *spec)
 	return NULL;
 }
 
+/* "socket:5432": requests by connection. */
+static bool plan_socket(struct request_plan *plan, const char *spec, const GArray *pids, const char *program, GError **error)
+{
+	struct request_port port = { .func = plan->names->len };
+	g_autofree char *path = NULL, *comm = NULL;
+	guint64 number;
+
+	if (!g_ascii_string_to_unsigned(spec + strlen("socket:"), 10, 1, UINT16_MAX, &number, NULL)) {
+		fail(error, "%s: socket:PORT is wanted, a number from 1 to 65535", spec);
+		return false;
+	}
+	if (kernel_btf_id(feature_kernel_btf(), "btf_trace_sock_recv_length", BTF_KIND_TYPEDEF) < 0) {
+		fail(error, "%s: this kernel does not tell what sockets receive: Linux 6.3 or later is needed", spec);
+		return false;
+	}
+	for (guint i = 0; i < plan->ports->len; i++)
+		if (g_array_index(plan->ports, struct request_port, i).port == number)
+			return true;
+	port.port = (uint16_t)number;
+	if (pids && pids->len) {
+		path = g_strdup_printf(PROC "/%u/comm", g_array_index(pids, uint32_t, 0));
+		if (g_file_get_contents(path, &comm, NULL, NULL))
+			g_strchomp(comm);
+	}
+	add_name(plan, spec, comm ? comm : program ? program : "any process");
+	g_array_append_val(plan->ports, port);
+	return true;
+}
+
 static bool plan_spec(struct request_plan *plan, const char *spec, const GArray *pids, const char *program, bool every, GError **error)
 {
 	const char *colon = colon_of(spec);
@@ -376,10 +408,8 @@ static bool plan_spec(struct request_plan *plan, const char *spec, const GArray 
 
 	if (g_str_has_prefix(spec, "usdt:"))
 		return plan_usdt(plan, spec + strlen("usdt:"), pids, program, error);
-	if (g_str_has_prefix(spec, "socket:")) {
-		fail(error, "%s: requests on sockets are not known: take the function that serves one", spec);
-		return false;
-	}
+	if (g_str_has_prefix(spec, "socket:"))
+		return plan_socket(plan, spec, pids, program, error);
 	if (colon && colon > spec)
 		bin = g_strndup(spec, (size_t)(colon - spec));
 	return plan_function(plan, bin, colon ? colon + 1 : spec, pids, program, every, error);
@@ -421,12 +451,18 @@ struct request_plan *request_plan_new(char **specs, const GArray *pids, const ch
 	plan->files = g_ptr_array_new_with_free_func(g_free);
 	plan->strings = g_ptr_array_new_with_free_func(g_free);
 	plan->probes = g_array_new(FALSE, TRUE, sizeof(struct request_probe));
+	plan->ports = g_array_new(FALSE, FALSE, sizeof(struct request_port));
 	plan->fds = g_array_new(FALSE, FALSE, sizeof(int));
 	for (char **spec = specs; *spec; spec++) {
 		if (plan_spec(plan, *spec, pids, program, every, error) && plan->names->len <= OFFCPU_REQUEST_FUNCS_MAX)
 			continue;
 		if (error && !*error)
 			fail(error, "%u functions match, and there is room for %d", plan->names->len, OFFCPU_REQUEST_FUNCS_MAX);
+		request_plan_free(plan);
+		return NULL;
+	}
+	if (plan->ports->len && plan->probes->len) {
+		fail(error, "socket:PORT does not go with functions or probes: a thread has one kind of requests at a time");
 		request_plan_free(plan);
 		return NULL;
 	}
@@ -443,6 +479,7 @@ void request_plan_free(struct request_plan *plan)
 		close(g_array_index(plan->fds, int, i));
 	g_array_unref(plan->fds);
 	g_array_unref(plan->probes);
+	g_array_unref(plan->ports);
 	g_ptr_array_unref(plan->strings);
 	g_ptr_array_unref(plan->files);
 	g_ptr_array_unref(plan->names);

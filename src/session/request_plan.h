@@ -18,10 +18,17 @@ struct request_probe {
 	const char *what;	/* for messages: the plan's */
 };
 
+/* What a port of ours receives is a request. */
+struct request_port {
+	uint16_t port;
+	uint32_t func;		/* of plan->names */
+};
+
 struct request_plan {
 	GPtrArray *names;	/* char *, by number: "dispatch_command" */
 	GPtrArray *files;	/* char *, of each the file's name */
 	GArray *probes;		/* struct request_probe */
+	GArray *ports;		/* struct request_port; where there is one there are no probes */
 	bool has_go;		/* a program that moves its calls from thread to thread */
 	bool has_functions;	/* whose return is to be found */
 	/* private */
@@ -30,7 +37,7 @@ struct request_plan {
 };
 
 /*
- * specs: "[BIN:]FUNC", "usdt:BIN:PROVIDER:START,DONE[,DONE]".  BIN is a path, or the name of a file that the processes have
+ * specs: "[BIN:]FUNC", "usdt:BIN:PROVIDER:START,DONE[,DONE]", "socket:PORT".  BIN is a path, or the name of a file that the processes have
  * mapped; without it, it is what they execute, or `program`.  every: a pattern may match many functions.
  */
 struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every, GError **error);

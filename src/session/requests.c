@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,7 +59,7 @@ static gboolean site_equal(gconstpointer a, gconstpointer b)
 	return x->dev == y->dev && x->ino == y->ino && x->offset == y->offset;
 }
 
-static void select_parts(struct offcpu_bpf *skel, bool wanted, bool keeps_waits)
+static void select_parts(struct offcpu_bpf *skel, bool wanted, bool by_socket, bool keeps_waits)
 {
 	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums, skel->maps.request_counts,
 					 skel->maps.request_sites };
@@ -67,11 +68,15 @@ static void select_parts(struct offcpu_bpf *skel, bool wanted, bool keeps_waits)
 	for (size_t i = 0; i < G_N_ELEMENTS(maps); i++)
 		bpf_map__set_autocreate(maps[i], wanted);
 	bpf_map__set_autocreate(skel->maps.request_waits, wanted && keeps_waits);
+	bpf_map__set_autocreate(skel->maps.request_ports, wanted && by_socket);
+	bpf_map__set_autocreate(skel->maps.request_sockets, wanted && by_socket);
 	bpf_object__for_each_program(prog, skel->obj) {
+		bool of_sockets = g_str_has_prefix(bpf_program__section_name(prog), "tp_btf/");
+
 		if (!g_str_has_prefix(bpf_program__name(prog), "request_"))
 			continue;
-		bpf_program__set_autoload(prog, wanted);
-		if (wanted)
+		bpf_program__set_autoload(prog, wanted && of_sockets == by_socket);
+		if (wanted && !of_sockets && !by_socket)
 			probe_prepare(prog);
 	}
 }
@@ -81,7 +86,7 @@ struct requests *requests_new(struct offcpu_bpf *skel, const struct request_plan
 	struct offcpu_config *cfg = (struct offcpu_config *)&skel->rodata->cfg;
 	struct requests *r;
 
-	select_parts(skel, plan != NULL, keeps_waits);
+	select_parts(skel, plan != NULL, plan && plan->ports->len, keeps_waits);
 	if (!plan)
 		return NULL;
 	r = g_new0(struct requests, 1);
@@ -141,6 +146,15 @@ bool requests_attach(struct requests *r, GError **error)
 	const GArray *probes = r->plan->probes;
 
 	r->probes = probe_set_new();
+	for (guint i = 0; i < r->plan->ports->len; i++) {
+		const struct request_port *p = &g_array_index(r->plan->ports, struct request_port, i);
+		uint32_t port = p->port;
+
+		if (bpf_map_update_elem(bpf_map__fd(r->skel->maps.request_ports), &port, &p->func, BPF_ANY)) {
+			attach_set_error(error, -errno, "tell the kernel which ports to look at");
+			return false;
+		}
+	}
 	for (guint i = 0, cnt; i < probes->len; i += cnt) {
 		const struct request_probe *p = &g_array_index(probes, struct request_probe, i);
 		g_autofree struct probe_point *points = NULL;
@@ -289,6 +303,27 @@ void requests_read(const struct requests *r, uint32_t func, struct offcpu_reques
 	}
 }
 
+/* Those on connections that are not over. */
+static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint64_t stop_ns, struct offcpu_loss_count *counts)
+{
+	const struct bpf_map *map = r->skel->maps.request_sockets;
+	g_autofree char *bytes = g_malloc(bpf_map__value_size(map));
+	uint64_t key, *last = NULL, since_ns;
+
+	while (!bpf_map_get_next_key(bpf_map__fd(map), last, &key)) {
+		last = &key;
+		if (bpf_map_lookup_elem(bpf_map__fd(map), &key, bytes))
+			continue;
+		memcpy(&since_ns, bytes, sizeof(since_ns));	/* its first member */
+		if (since_ns < start_ns) {
+			counts[OFFCPU_REQUEST_AT_START].count++;
+		} else if (since_ns < stop_ns) {
+			counts[OFFCPU_REQUEST_AT_END].count++;
+			counts[OFFCPU_REQUEST_AT_END].time_ns += stop_ns - since_ns;
+		}
+	}
+}
+
 void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
 			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT])
 {
@@ -305,7 +340,7 @@ void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t 
 			continue;
 		if (head->due_cnt)
 			ret_counts[OFFCPU_REQUEST_UNTIL_END].count++;
-		if (!head->is_active)
+		if (!head->is_active || r->plan->ports->len)
 			continue;
 		if (head->start_ns < start_ns) {
 			ret_counts[OFFCPU_REQUEST_AT_START].count++;
@@ -314,4 +349,6 @@ void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t 
 			ret_counts[OFFCPU_REQUEST_AT_END].time_ns += stop_ns - head->start_ns;
 		}
 	}
+	if (r->plan->ports->len)
+		count_open_sockets(r, start_ns, stop_ns, ret_counts);
 }

@@ -33,7 +33,9 @@ import cases_unwind  # noqa: E402,F401
 import cases_uretprobe  # noqa: E402,F401
 import cases_request  # noqa: E402,F401
 import cases_request_servers  # noqa: E402,F401
+import cases_request_socket  # noqa: E402,F401
 import cases_mappings  # noqa: E402,F401
+import cases_doctor  # noqa: E402,F401
 import cases_rights  # noqa: E402,F401
 import cases_symbols  # noqa: E402,F401
 import cases_jit  # noqa: E402,F401

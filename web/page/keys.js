@@ -39,6 +39,7 @@ const HELP = [
 			['r', 'reverse: merge from the leaves'],
 			['i', 'invert: root on top'],
 			['o', 'order: by weight, by name'],
+			['v', 'of a comparison, width: both, after, before'],
 			['d', 'details'],
 			['t', 'light, dark'],
 		],
@@ -224,7 +225,8 @@ function setView(view) {
 		);
 	if (view === 'wakers') return showWakers('');
 	if (view === 'time') {
-		if (!document.getElementById('slices')) return say('This recording has no slices of time');
+		if (!document.getElementById('slices'))
+			return say(V.data.about.diff ? 'A difference has no view of time' : 'This recording has no slices of time');
 		if (!V.data.slices) return readSlices(V.data).then(() => setView('time'));
 	}
 	const kept =
@@ -263,7 +265,10 @@ function showSandwich(label) {
 
 // The stacks of whoever ended the selected frame's waits; of that name only, where one is given.
 async function showWakers(name) {
-	if (!V.data.about.hasWakers) return say('This recording has no wakers: record with --wakers');
+	if (!V.data.about.hasWakers)
+		return say(
+			V.data.about.diff ? 'A difference has no wakers' : 'This recording has no wakers: record with --wakers',
+		);
 	await readWakers(V.data);
 	if (S.view !== 'wakers' && S.view !== 'sandwich')
 		Object.assign(S, { of: S.view !== 'table' ? S.select : '', ofReverse: S.reverse });
@@ -390,7 +395,7 @@ const KEYS = {
 	3: () => setView('sandwich'),
 	4: () => showWakers(''),
 	5: () => setView('time'),
-	g: () => setGroup(cycle(CHOICES.by, S.by)),
+	g: () => setGroup(cycle(groups(), S.by)),
 	w: () =>
 		setWeight(
 			cycle(
@@ -402,6 +407,8 @@ const KEYS = {
 	r: () => setReverse(!S.reverse),
 	i: () => set('down', !S.down),
 	o: () => set('byName', !S.byName),
+	v: () =>
+		V.sides ? set('width', cycle(CHOICES.width, S.width)) : say('Nothing is compared: see Time (5)'),
 	d: () => set('panel', !S.panel),
 	t: () => set('theme', themeName() === 'dark' ? 'light' : 'dark'),
 	c: copyName,
@@ -410,8 +417,15 @@ const KEYS = {
 	p: () => window.print(),
 	'?': () => showHelp(one('#help').hidden),
 };
+// Threads of two recordings are the same ones only where a process lived through both.
+function groups() {
+	const { diff } = V.data.about,
+		names = V.data.threads.map((t) => `${t.pid}/${t.tid} ${t.comm}`);
+	const isThere = !diff || names.slice(diff.beforeThreads).some((n) => names.indexOf(n) < diff.beforeThreads);
+	return CHOICES.by.filter((by) => by !== 'thread' || isThere);
+}
 function colourModes() {
-	return [...V.data.about.facets.map((f) => f.name), 'class', 'kind', 'module'];
+	return [...(V.data.about.diff ? ['change'] : []), ...V.data.about.facets.map((f) => f.name), 'class', 'kind', 'module'];
 }
 function focusShare() {
 	const pane = V.zoomPane,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Unpacks the page's script and starts it.  The Content-Security-Policy names the digest of what comes out, so nothing
-// else would be run.
+// Unpacks the page's style and script.  The Content-Security-Policy names the digest of what comes out, so nothing else
+// would be used.  Until the style is there, nothing is shown.
 
 function base64Bytes(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -20,13 +20,20 @@ async function block(name) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+async function add(name, id, to) {
+	const node = document.createElement(name);
+	if (name === 'script') node.type = 'module';
+	node.textContent = new TextDecoder().decode(await block(id));
+	to.append(node);
+}
+
 (async function () {
 	try {
-		const script = document.createElement('script');
-		script.type = 'module';
-		script.textContent = new TextDecoder().decode(await block('code'));
-		document.body.append(script);
+		await add('style', 'style', document.head);
+		document.getElementById('page').hidden = false;
+		await add('script', 'code', document.body);
 	} catch (e) {
+		document.getElementById('page').hidden = false;
 		document.documentElement.dataset.ready = 'failed';
 		document.getElementById('empty').hidden = false;
 		document.getElementById('empty').textContent = 'This browser cannot unpack the page: ' + e.message;

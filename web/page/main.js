@@ -16,7 +16,8 @@ const GROUP_WORDS = {
 	comm: 'by thread name',
 	thread: 'by thread',
 };
-const COLOUR_WORDS = { class: 'by kind of time', kind: 'user and kernel', module: 'by file' };
+const WIDTH_WORDS = { both: 'mean of both', after: 'after', before: 'before' };
+const COLOUR_WORDS = { change: 'by change', class: 'by kind of time', kind: 'user and kernel', module: 'by file' };
 
 function options(select, words, change) {
 	for (const [value, text] of words) select.append(make('option', { value, text }));
@@ -41,12 +42,38 @@ function headWords() {
 				about.selection ? `only ${about.selection}` : '',
 				about.filters ? `recorded with ${about.filters}` : '',
 			];
-	one('#sub').textContent = parts.filter(Boolean).join(' · ');
+	one('#sub').textContent = about.diff ? about.diff.finding : parts.filter(Boolean).join(' · ');
+	if (about.diff) sideWords(about.diff);
 	one('#sub').title = one('#sub').textContent;
+}
+// Which side is which is always to be read.
+function sideWords(diff) {
+	const names = ['BEFORE is ', 'AFTER is '];
+	one('.words').classList.add('wrap');
+	one('#sides').hidden = false;
+	one('#sides').append(
+		...names.map((name, side) => make('span', {}, make('b', { text: name }), diff.sides[side])),
+		make('span', { text: diff.machines }),
+		make('span', { text: diff.norm }),
+	);
 }
 function footWords() {
 	const { about } = V.data,
 		all = about.stacks.reduce((a, b) => a + b, 0);
+	if (about.diff) {
+		one('#foot').textContent = (
+			about.diff.counted
+				? [
+						'± is twice the standard error',
+						`what two runs differ by anyway: ${percent(about.diff.noise, 1)}`,
+						'grey is within the noise, or too little to tell',
+					]
+				: ['how many waits there were is not known, so nothing tells how much of a change is noise']
+		)
+			.concat('offcpu ' + about.version)
+			.join(' · ');
+		return;
+	}
 	const parts = [
 		`${percent(Math.min(about.listed, about.offCpu), about.offCpu)} of the off-CPU time is in stacks`,
 		about.filtered ? `${percent(about.filtered, about.offCpu)} filtered` : '',
@@ -92,13 +119,14 @@ function makeSwitches() {
 	const box = one('#switches'),
 		{ about, waits } = V.data,
 		all = waits.classes.map((c) => c.reduce((a, b) => a + b, 0));
-	const whole = all.reduce((a, b) => a + b, 0);
+	const whole = all.reduce((a, b) => a + b, 0),
+		shares = shareTexts();
 	const group = (name, buttons) =>
 		box.append(make('div', { role: 'group', 'aria-label': name }, make('b', { text: name }), ...buttons));
 	V.switches = [];
-	const put = (button, colourName, sum, isOn) => {
+	const put = (button, colourName, sum, isOn, keep) => {
 		V.switches.push({ button, colourName, isOn });
-		button.querySelector('small').textContent = percent(sum, whole);
+		button.querySelector('small').textContent = shares ? shares(keep) : percent(sum, whole);
 		return button;
 	};
 	group(
@@ -120,6 +148,7 @@ function makeSwitches() {
 				name,
 				all[k],
 				() => !!(S.classes & (1 << k)),
+				(i, bit) => bit === k,
 			),
 		),
 	);
@@ -147,10 +176,27 @@ function makeSwitches() {
 					facet.categories[c].name,
 					sums[c],
 					() => !S.off[f].has(c),
+					(i) => waits.facets[f][i] === c,
 				),
 			),
 		);
 	});
+}
+
+// Of a diff: the share of each side's time that a switch stands for, before and after.
+function shareTexts() {
+	if (!V.data.about.diff) return null;
+	const sides = sidesOfDiff(V.data),
+		sum = (side, keep) => {
+			let n = 0;
+			side.classes.forEach((c, bit) => {
+				for (let i = 0; i < c.length; i++) if (c[i] && keep(i, bit)) n += c[i];
+			});
+			return n;
+		};
+	const whole = sides.map((side) => sum(side, () => true)),
+		of = (keep, k) => Math.round((1000 * sum(sides[k], keep)) / (whole[k] || 1)) / 10;
+	return (keep) => `${of(keep, BEFORE)} → ${of(keep, AFTER)}%`;
 }
 
 // ---- controls follow the state
@@ -168,6 +214,10 @@ V.sync = () => {
 	one('#group').value = S.by;
 	one('#weight').value = weightName();
 	one('#colours').value = S.colours;
+	one('#wide').value = S.width;
+	one('#widelabel').hidden = !V.sides;
+	one('#legend').hidden = !isByChange();
+	one('#legend').replaceChildren(...(isByChange() ? legend() : []));
 	for (const [id, key] of [
 		['reverse', 'reverse'],
 		['down', 'down'],
@@ -212,10 +262,23 @@ function foldedIdle() {
 	});
 	return sum;
 }
+function changeParts() {
+	const ofRange = V.isRanged ? ` (before: ${rangeWords(S.range2)}, after: ${rangeWords(S.range)})` : '',
+		words = changeOf(V.compare[0], 0);
+	const off = V.data.about.facets.flatMap((facet, f) =>
+		facet.categories.filter((c, k) => c.idle && S.off[f].has(k)),
+	);
+	return [
+		`Before ${bare(words.before)}, after ${bare(words.after)}${unitWords()}: ${byWords(words)}${ofRange}${goneWords()}`,
+		off.length ? 'idle is switched off' : '',
+		V.total === 0 ? 'nothing is left to show: switch something on' : '',
+	];
+}
 function whatWords() {
 	const all = V.data.about.selected + (S.classes & (1 << ON_CPU) ? V.onCpu : 0),
 		parts = [];
 	if (S.view === 'sandwich') parts.push(`Callers (above) and callees (below) of ${S.label}`);
+	if (V.sides) return [...parts, ...changeParts()].filter(Boolean).join(' · ');
 	if (V.isRanged)
 		parts.push(
 			'Range ' +
@@ -232,7 +295,6 @@ function whatWords() {
 			ofIdle = idle ? `, ${time(idle)} of it idle` : '';
 		parts.push(`of ${time(all)}; ${time(all - V.total)} is switched off${ofIdle}`);
 	}
-	if (V.weight2) parts[parts.length - 1] += goneWords();
 	if (V.total === 0) parts.push('nothing is left to show: switch something on');
 	return parts.join(' · ');
 }
@@ -504,7 +566,11 @@ function wire() {
 	click('#next', KEYS.n);
 	click('#link', copyLink);
 	one('#find').addEventListener('input', () => setFind(one('#find').value));
-	options(one('#group'), Object.entries(GROUP_WORDS), setGroup);
+	options(
+		one('#group'),
+		groups().map((by) => [by, GROUP_WORDS[by]]),
+		setGroup,
+	);
 	const weights = Object.entries(WEIGHT_WORDS).filter(
 		([name]) => V.data.about.onCpuHz || (name !== 'time' && name !== 'on_cpu'),
 	);
@@ -514,6 +580,7 @@ function wire() {
 		colourModes().map((m) => [m, COLOUR_WORDS[m] || 'by ' + m]),
 		(value) => set('colours', value),
 	);
+	options(one('#wide'), Object.entries(WIDTH_WORDS), (value) => set('width', value));
 	document.addEventListener('keydown', onKey);
 	window.addEventListener('resize', () => update(false));
 	for (const event of ['hashchange', 'popstate']) window.addEventListener(event, () => goTo(location.hash));
@@ -548,6 +615,7 @@ async function goTo(hash) {
 		if (S[key] && !(V.data.slices && S[key][0] <= S[key][1] && S[key][1] < V.data.slices.cnt)) S[key] = null;
 	}
 	if (!S.range) S.range2 = null;
+	if (!groups().includes(S.by)) S.by = defaults.by;
 	update(false);
 }
 
@@ -571,7 +639,11 @@ async function start() {
 		view: view.wakers ? 'wakers' : 'flame',
 	});
 	V.onCpu = data.waits.classes[ON_CPU].reduce((a, b) => a + b, 0);
-	S.colours = view.colours || data.about.facets[0].name;
+	S.colours = view.colours || (data.about.diff ? 'change' : data.about.facets[0].name);
+	if (data.about.diff) {
+		await readErrors(data);
+		S.width = data.about.diff.wide;
+	}
 	S.off = data.about.facets.map(
 		(f) => new Set([...f.categories.keys()].filter((i) => f.categories[i].idle)),
 	);
@@ -585,7 +657,7 @@ async function start() {
 	await goTo(location.hash);
 	document.documentElement.dataset.ready = '1';
 	V.timings.start = performance.now() - began;
-	window.offcpu = { V, S };
+	window.offcpu = { V, S, tableRows };
 }
 start().catch((e) => {
 	document.documentElement.dataset.ready = 'failed';

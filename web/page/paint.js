@@ -73,7 +73,7 @@ class Painter {
 				const wide = b - a > 3 && to < w;
 				pixels.fill(colour, at + a, at + (wide ? b - (ratio > 1.5 ? 2 : 1) : b));
 				if (!textless && (b - a) / ratio >= room)
-					this.keepText(a / ratio, (b - a) / ratio, y, label[node], d < pane.zoomDepth);
+					this.keepText(a / ratio, (b - a) / ratio, y, label[node], pane.signOf ? pane.signOf(node) : '');
 				p++;
 			} else {
 				if (a < w) pixels[at + a] = colour;
@@ -105,16 +105,16 @@ class Painter {
 		const at = (category * 3 + looks.kind[label]) * SHADES + looks.shade[label];
 		if (found && found[label])
 			return depth < pane.zoomDepth ? looks.colours.matchFar : looks.colours.match;
-		if (pane.pixelOf) return pane.pixelOf(node);
+		if (pane.pixelOf) return pane.pixelOf(node, !!found || depth < pane.zoomDepth);
 		return found || depth < pane.zoomDepth ? dim[at] : table[at];
 	}
-	keepText(x, width, y, label, faded) {
+	keepText(x, width, y, label, sign) {
 		const t = this.texts[this.textCnt] || (this.texts[this.textCnt] = {});
 		t.x = x;
 		t.width = width;
 		t.y = y;
 		t.label = label;
-		t.faded = faded;
+		t.sign = sign;
 		this.textCnt++;
 	}
 	drawTexts(looks) {
@@ -126,7 +126,7 @@ class Painter {
 		for (let i = 0; i < this.textCnt; i++) {
 			const t = texts[i];
 			context.fillText(
-				cut(looks.names[t.label], Math.floor((t.width - 2 * TEXT_PAD) / cell)),
+				cut(t.sign + looks.names[t.label], Math.floor((t.width - 2 * TEXT_PAD) / cell)),
 				t.x + TEXT_PAD,
 				t.y + ROW / 2,
 			);

@@ -2,6 +2,7 @@
 // What is known of the selected frame: its share, its distribution, its source, who woke it, what it waited for.
 
 function amount(n) {
+	if (V.sides) return bare(n) + unitWords();
 	return S.count ? plural(n, 'wait') : time(n);
 }
 
@@ -39,7 +40,7 @@ function summary(pane, node) {
 	if (node > 0 && pane.layout.tree.parent[node] > 0) parts.push(percent(d.total, d.above) + ' of parent');
 	if (d.module) parts.push(baseName(d.module));
 	if (d.why) parts.push(d.why);
-	if (V.weight2) parts.splice(1, 0, changeWords(pane, node));
+	if (V.sides) parts.splice(0, 1, changeWords(pane, node));
 	return parts.join(' · ');
 }
 
@@ -60,7 +61,8 @@ function section(title, ...children) {
 }
 
 // Bars of the durations, a power of two each, and marks at the percentiles.
-function histogram(hist, marks) {
+// draw: puts other bars in the place of these.
+function histogram(hist, marks, draw) {
 	const used = [...hist.keys()].filter((i) => hist[i] > 0);
 	if (!used.length) return null;
 	let from = used[0],
@@ -80,7 +82,8 @@ function histogram(hist, marks) {
 		role: 'img',
 		'aria-label': 'Durations: ' + marks.map(([n, v]) => `${n} ${time(v)}`).join(', '),
 	});
-	for (let i = from; i <= to; i++) {
+	if (draw) draw(image, from, wide, h, top);
+	for (let i = from; i <= to && !draw; i++) {
 		const tall = hist[i] ? Math.max(1.5, (h * hist[i]) / top) : 0;
 		const bar = svg('rect', {
 			class: 'bar',
@@ -187,7 +190,7 @@ function splits(items) {
 		for (const i of items) {
 			const wait = V.ofWakes ? data.wakes.wait[i] : i;
 			const blocked = V.ofWakes || S.count ? V.weight[i] : S.classes & 1 ? V.sums.classes[0][i] : 0;
-			const ran = V.ofWakes || S.count || !(S.classes & (1 << ON_CPU)) ? 0 : V.sums.classes[ON_CPU][i];
+			const ran = V.sides || V.ofWakes || S.count || !(S.classes & (1 << ON_CPU)) ? 0 : V.sums.classes[ON_CPU][i];
 			if (ran) gather(sums, data.waits.facets[f][wait], ran);
 			if (blocked) gather(sums, data.waits.facets[f][wait], blocked);
 		}
@@ -205,7 +208,7 @@ function splits(items) {
 async function wakersAndObjects(items) {
 	const { data } = V,
 		sections = [];
-	if (V.ofWakes || V.isRanged || (!data.about.hasWakers && !data.about.hasObjects)) return sections;
+	if (V.ofWakes || V.isRanged || V.sides || (!data.about.hasWakers && !data.about.hasObjects)) return sections;
 	await readWakers(data);
 	const wakers = new Map(),
 		objects = new Map(),
@@ -306,21 +309,22 @@ async function showPanel() {
 	const { pane, node } = V.selected,
 		d = describe(pane, node),
 		items = itemsBelow(pane, node);
-	const detail = await readDetail(V.data),
-		others = await wakersAndObjects(items);
+	const detail = await readDetail(V.data);
+	if (V.data.about.diff && V.data.about.hasObjects) await readWakers(V.data);
+	const others = await wakersAndObjects(items);
 	if (turn !== panelTurn) return; // another frame was selected meanwhile
 	const facts = make('dl', {}),
 		where = sourceOf(detail, pane, node);
 	const count = V.ofWakes
 		? items.reduce((sum, i) => sum + V.data.wakes.count[i], 0)
 		: items.reduce((sum, i) => sum + V.sums.count[i], 0);
-	fact(facts, S.count ? 'Waits' : 'Time', `${amount(d.total)}, ${percent(d.total, d.all)} of all`);
-	if (V.weight2) fact(facts, 'Change', changeWords(pane, node));
+	if (V.sides) changeFacts(facts, pane, node, items);
+	else fact(facts, S.count ? 'Waits' : 'Time', `${amount(d.total)}, ${percent(d.total, d.all)} of all`);
 	if (node > 0 && d.above !== d.total) fact(facts, 'Of parent', percent(d.total, d.above));
-	if (d.own && d.own !== d.total) fact(facts, 'Itself', amount(d.own));
+	if (d.own && d.own !== d.total && !V.sides) fact(facts, 'Itself', amount(d.own));
 	const ran = V.ofWakes || S.count || !(S.classes & (1 << ON_CPU)) ? null : onCpuOf(items);
 	if (ran && ran.time) fact(facts, 'On CPU', ran.text);
-	if (!S.count && (count || !ran || !ran.time)) {
+	if (!S.count && !V.sides && (count || !ran || !ran.time)) {
 		const off = d.total - (ran ? ran.time : 0);
 		fact(facts, 'Waits', number(count) + (count ? `, ${time(off / count)} on average` : ''));
 	}
@@ -342,7 +346,166 @@ async function showPanel() {
 		make('h2', { text: d.name }),
 		facts,
 		buttons,
-		...(V.ofWakes ? [] : distribution(detail, items)),
-		...[...others, ...splits(items)].filter(Boolean),
+		...(V.ofWakes ? [] : V.sides ? distributions(detail, items) : distribution(detail, items)),
+		...[...others, ...(V.sides ? changeSplits(items) : splits(items))].filter(Boolean),
 	);
+}
+
+// ---- of a comparison: both sides of everything
+
+function changeFacts(facts, pane, node, items) {
+	const c = change(pane, node);
+	fact(facts, 'Before', bare(c.before) + unitWords());
+	fact(facts, 'After', bare(c.after) + unitWords());
+	fact(facts, 'Change', byWords(c));
+	const waits = [BEFORE, AFTER].map((k) => items.reduce((sum, i) => sum + V.sides[k].count[i], 0));
+	const times = [BEFORE, AFTER].map((k) =>
+		items.reduce((sum, i) => sum + V.sides[k].classes.slice(0, ON_CPU).reduce((n, t) => n + t[i], 0), 0),
+	);
+	if (waits[BEFORE] + waits[AFTER]) {
+		fact(facts, 'Waits', waits.map((n, k) => few(n * V.sides[k].scale)).join(' → ') + perUnit());
+		fact(
+			facts,
+			'Each',
+			waits.map((n, k) => (n ? time(times[k] / n) : '—')).join(' → ') +
+				' on average' +
+				(c.each ? `; whole waits: ${c.each.means.map(time).join(' → ')} ±${time(2 * c.each.error)}, ${eachWords(c)}` : ''),
+		);
+	}
+}
+
+// By side the durations, and their percentiles in two rows.
+function distributions(detail, items) {
+	const w = V.data.waits;
+	const sides = [BEFORE, AFTER].map((k) => {
+		const own = items.filter((i) => V.sides[k].count[i] > 0);
+		const hist = V.isRanged ? histWithin(own, k === BEFORE ? S.range2 : S.range) : addUpHist(detail, own);
+		return { hist, max: own.reduce((m, i) => Math.max(m, w.max[i]), 0), cnt: hist.reduce((a, b) => a + b, 0) };
+	});
+	if (!sides[BEFORE].cnt && !sides[AFTER].cnt) return [];
+	const shares = [
+		['p50', 0.5],
+		['p90', 0.9],
+		['p99', 0.99],
+	];
+	const table = make('div', { class: 'quantiles five' }, make('span', {}), ...shares.map(([n]) => make('span', { text: '≈ ' + n })));
+	sides.forEach(({ hist, max, cnt }, k) =>
+		table.append(
+			make('span', { text: k === BEFORE ? 'before' : 'after' }),
+			...shares.map(([, share]) => make('b', { text: cnt ? time(quantile(hist, share, max)) : '—' })),
+		),
+	);
+	// Each side's bars have one sum, so that shapes are compared.
+	const [x, y] = sides.map(({ hist, cnt }) => hist.map((n) => (cnt ? n / cnt : 0)));
+	return [section('How long', sideHistogram(x, y), table)];
+}
+function sideHistogram(before, after) {
+	const image = histogram(
+		after.map((n, i) => Math.max(n, before[i])),
+		[],
+		(svgImage, from, wide, h, top) => {
+			for (let i = from; i < from + Math.round(296 / wide); i++) {
+				for (const [name, hist, shift] of [
+					['less', before, 0],
+					['more', after, 0.5],
+				]) {
+					const tall = hist[i] ? Math.max(1.5, (h * hist[i]) / top) : 0;
+					const bar = svg('rect', {
+						class: 'bar ' + name,
+						x: (i - from + shift) * wide + 0.5,
+						y: h - tall,
+						width: Math.max(1, wide / 2 - 0.5),
+						height: tall,
+					});
+					bar.append(
+						svg(
+							'title',
+							{},
+							`${shift ? 'after' : 'before'}, ${time(2 ** i)} to ${time(2 ** (i + 1))}: ${percent(hist[i], 1)} of the waits`,
+						),
+					);
+					svgImage.append(bar);
+				}
+			}
+		},
+	);
+	if (image) image.setAttribute('aria-label', 'Durations before and after');
+	return image;
+}
+
+// Rows of a name and both sides, the largest change first.
+function changeBars(title, rows) {
+	const list = make('ul', { class: 'bars' }),
+		all = Math.max(...V.sideTotals) || 1;
+	rows.sort((a, b) => Math.abs(b.after - b.before) - Math.abs(a.after - a.before));
+	for (const row of rows.slice(0, 8)) {
+		const [x, y] = [make('i', { class: 'less' }), make('i', { class: 'more' })];
+		x.style.width = `${(100 * row.before) / all}%`;
+		y.style.width = `${(100 * row.after) / all}%`;
+		list.append(
+			make(
+				'li',
+				{},
+				make(
+					'div',
+					{ class: 'two' },
+					make('span', { class: 'name', text: row.name, title: row.name }),
+					make('span', { class: 'amount', text: `${bare(row.before)} → ${bare(row.after)}` }),
+					x,
+					y,
+				),
+			),
+		);
+	}
+	if (rows.length > 8) list.append(make('li', { class: 'more', text: `${number(rows.length - 8)} more` }));
+	return rows.length ? section(title, list) : null;
+}
+function changeSplits(items) {
+	const { data } = V,
+		sections = [];
+	const rowsOf = (nameOf) => {
+		const sums = new Map();
+		for (const i of items) {
+			const name = nameOf(i);
+			if (name === null) continue;
+			const row = sums.get(name) || { name, before: 0, after: 0 };
+			row.before += V.sideWeight[BEFORE][i];
+			row.after += V.sideWeight[AFTER][i];
+			sums.set(name, row);
+		}
+		return [...sums.values()];
+	};
+	if (!S.count)
+		sections.push(
+			changeBars(
+				'What kind of time',
+				CLASSES.map((name, k) => {
+					const [before, after] = V.sides.map((side) =>
+						S.classes & (1 << k)
+							? side.scale * items.reduce((n, i) => n + (waitPasses(i) ? side.classes[k][i] : 0), 0)
+							: 0,
+					);
+					return { name, before, after };
+				}).filter((row) => row.before + row.after),
+			),
+		);
+	data.about.facets.forEach((facet, f) =>
+		sections.push(
+			changeBars(
+				`By ${facet.name}`,
+				rowsOf((i) => facet.categories[data.waits.facets[f][i]].name),
+			),
+		),
+	);
+	if (data.objects)
+		sections.unshift(
+			changeBars(
+				'Waited for',
+				rowsOf((i) => {
+					const o = data.waits.object[i] && data.objects[data.waits.object[i] - 1];
+					return o ? `${o.kind} ${o.name}` : null;
+				}),
+			),
+		);
+	return sections;
 }

@@ -25,6 +25,7 @@ const S = {
 	ascending: false,
 	range: null,
 	range2: null, // [first slice, last slice]
+	width: 'both', // of a comparison: both, after, before
 	panel: true,
 	theme: '', // '', light, dark
 };
@@ -55,6 +56,7 @@ const FIELDS = {
 	ascending: 'b',
 	range: 'l',
 	range2: 'l',
+	width: 's',
 	panel: 'b',
 	theme: 's',
 };
@@ -62,6 +64,7 @@ const CHOICES = {
 	view: ['flame', 'sandwich', 'wakers', 'table', 'time'],
 	by: ['merged', 'process', 'comm', 'thread'],
 	theme: ['', 'light', 'dark'],
+	width: ['both', 'after', 'before'],
 };
 
 function stateText(value, kind) {

@@ -63,45 +63,6 @@ function rangeWords(range) {
 	return `${at(range[0] * s.length)} to ${at(Math.min((range[1] + 1) * s.length, V.data.about.window))} s`;
 }
 
-// ---- two ranges: more and less per second, by hatch and sign as well as by colour
-
-// How the frame's weight per second in the first range compares: 1 all new, -1 gone.
-function change(pane, node) {
-	const now = pane.layout.total[node] / rangeSeconds(S.range),
-		before = V.before[pane.index][node] / rangeSeconds(S.range2);
-	return { now, before, share: now + before ? (now - before) / Math.max(now, before) : 0 };
-}
-function changeWords(pane, node) {
-	const c = change(pane, node),
-		unit = S.count ? (n) => `${number(n)} waits/s` : (n) => `${time(n)}/s`;
-	const sign = c.now >= c.before ? '+' : '−',
-		by = c.before ? `${sign}${percent(Math.abs(c.now - c.before), c.before)}` : 'new';
-	return `${unit(c.now)}, was ${unit(c.before)}: ${by}`;
-}
-function diffPixels() {
-	const dark = themeName() === 'dark',
-		back = dark ? [58, 64, 76] : [225, 229, 236],
-		more = dark ? [196, 98, 12] : [250, 158, 66],
-		less = dark ? [36, 98, 190] : [120, 172, 240];
-	const shades = Array.from({ length: 33 }, (_, i) =>
-		pack(mix(back, i < 16 ? less : more, Math.abs(i - 16) / 16)),
-	);
-	return (pane) => (node) =>
-		shades[
-			Math.round(
-				16 + 16 * Math.sign(change(pane, node).share) * Math.sqrt(Math.abs(change(pane, node).share)),
-			)
-		];
-}
-// What is only in the second range has no width in the picture.
-function goneWords() {
-	const { tree, total } = V.layouts[0],
-		before = V.before[0];
-	let gone = 0;
-	for (let i = 1; i < tree.cnt; i++) if (!total[i] && before[i] && total[tree.parent[i]]) gone += before[i];
-	return gone ? `; ${amount(gone)} of the other range is in stacks that are not here` : '';
-}
-
 // ---- the heat map
 
 function heatCells() {

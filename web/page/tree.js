@@ -192,7 +192,8 @@ function buildAround(callers, callees, data, items, label, callerLeaf, calleeLea
 
 function groupLabel(labels, thread, by) {
 	if (by === 'merged') return -1;
-	if (by === 'process') return labels.add(`${thread.process} (${thread.pid})`);
+	if (by === 'process')
+		return labels.add(V.data.about.diff ? thread.process : `${thread.process} (${thread.pid})`);
 	if (by === 'thread') return labels.add(`${thread.comm}-${thread.pid}/${thread.tid}`);
 	return labels.add(thread.comm);
 }

@@ -97,12 +97,11 @@ function waitPasses(i) {
 	for (let f = 0; f < facets.length; f++) if (S.off[f].size && S.off[f].has(facets[f][i])) return false;
 	return true;
 }
-// What of a wait counts, from its count and its time by class.
-function weigh(count, classes, i, first) {
+// What of a wait counts, from its count and its time by class; asTime: its time, whatever is shown.
+function weigh(count, classes, i, asTime) {
 	let sum = 0;
-	for (let k = 0; k < classes.length; k++)
-		if (S.classes & (1 << k)) sum += classes[k][first ? first[i] : i];
-	return S.count ? (sum > 0 ? count[i] : 0) : sum;
+	for (let k = 0; k < classes.length; k++) if (S.classes & (1 << k)) sum += classes[k][i];
+	return S.count && !asTime ? (sum > 0 ? count[i] : 0) : sum;
 }
 
 function makeWeights() {
@@ -111,25 +110,36 @@ function makeWeights() {
 		weight = (V.weight = new Float64Array(cnt));
 	const ranged = !!S.range && !!data.slices && !V.ofWakes,
 		k = data.wakes;
-	const w = (V.sums = ranged ? sumsWithin(S.range) : data.waits),
-		w2 = ranged && S.range2 ? sumsWithin(S.range2) : null;
-	V.weight2 = w2 ? new Float64Array(cnt) : null;
+	const w = (V.sums = ranged ? sumsWithin(S.range) : data.waits);
 	V.isRanged = ranged;
-	for (const i of items.order) {
+	V.sides = data.about.diff
+		? (V.sidesOfDiff = V.sidesOfDiff || sidesOfDiff(data))
+		: ranged && S.range2
+			? [S.range2, S.range].map((range) => sideOfRange(data, range))
+			: null;
+	if (V.sides) {
+		V.sideWeight = sideWeights(V.sides, waitPasses);
+		V.sideTotals = V.sideWeight.map((side) => side.reduce((a, b) => a + b, 0));
+		weight.set(widthOf(...V.sideWeight));
+	}
+	for (const i of V.sides ? [] : items.order) {
 		const wait = V.ofWakes ? k.wait[i] : i;
 		if (!waitPasses(wait)) continue;
 		weight[i] = V.ofWakes ? weigh(k.count, [k.blocked, k.runnable], i) : weigh(w.count, w.classes, i);
-		if (w2) V.weight2[i] = weigh(w2.count, w2.classes, i);
 	}
+	V.compare = V.sides ? V.trees.map(compareTree) : null;
 	V.layouts = V.trees.map(({ tree, leaf }) =>
 		layOut(tree, sumUp(tree, items, leaf, weight), S.byName ? V.labels.rank : null),
 	);
 	V.total = V.layouts[0].width;
-	V.before = V.trees.map(({ tree, leaf }) => (w2 ? sumUp(tree, items, leaf, V.weight2).total : null));
 }
 
 // ---- looks
 
+// Two ranges are always coloured so.
+function isByChange() {
+	return !!V.sides && (!V.data.about.diff || S.colours === 'change');
+}
 function colourNames() {
 	const { about } = V.data;
 	if (S.colours === 'kind') return ['user', 'kernel'];
@@ -268,8 +278,11 @@ function makePanes() {
 		}
 		return pane;
 	});
-	const compare = V.weight2 ? diffPixels() : null;
-	for (const pane of V.panes) pane.pixelOf = compare && compare(pane);
+	const compare = isByChange() ? diffPixels() : null;
+	for (const pane of V.panes) {
+		pane.pixelOf = compare && compare(pane);
+		pane.signOf = V.sides && ((node) => signWords(change(pane, node)));
+	}
 	V.empty = main.width === 0;
 }
 
@@ -333,7 +346,7 @@ function update(push) {
 	const trees = treesKey(),
 		weights =
 			trees +
-			JSON.stringify([S.classes, S.count, S.byName, S.range, S.range2, S.off.map((s) => [...s])]);
+			JSON.stringify([S.classes, S.count, S.byName, S.range, S.range2, S.width, S.off.map((s) => [...s])]);
 	step('trees', trees, makeTrees);
 	step('weights', weights, makeWeights);
 	step('colours', weights + S.colours, makeColours);

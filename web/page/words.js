@@ -37,6 +37,7 @@ const WHY = [
 	'file could not be read',
 	'stack lost',
 ];
+const LOST = 5;
 
 // Sums the histograms of waits; `share` of each: 0 to 1, or null for all.
 function addUpHist(detail, waits) {

@@ -76,8 +76,7 @@ function diffTable(title, table) {
 
 function drawDiff(detail, diff, query) {
 	const side = (name, range, s) => make('p', { class: 'side' }, make('b', { class: 'letter ' + name, text: name }), ` ${rangeWords(range)}, ${plural(s.threads, 'thread')}`);
-	const picture = make('img', { src: route('diff', { ...query, format: 'svg' }), alt: 'Flame graph of the difference: orange with + is more in A, blue with - is less', loading: 'lazy' });
-	picture.addEventListener('error', () => picture.remove());
+	const address = route('diff.html', query) + (themeName() === 'dark' ? '#theme=dark' : '#theme=light');
 	detail.replaceChildren(
 		compareTools(),
 		make('p', { class: 'verdict', text: diff.finding.replace(/BEFORE/g, 'B').replace(/AFTER/g, 'A') }),
@@ -86,7 +85,8 @@ function drawDiff(detail, diff, query) {
 		diffTable('By reason', diff.by.reason),
 		make('p', { class: 'soft', text: '▲ and ▼ are changes that two runs of the same would not show; = is within the noise.' }),
 		diffTable('By stack', diff.by.stack),
-		picture,
+		make('p', { class: 'tools' }, make('a', { href: address, target: '_blank', rel: 'noopener', text: 'Open the picture in a tab' })),
+		make('iframe', { src: address, title: 'Flame graph of the difference', loading: 'lazy' }),
 	);
 }
 

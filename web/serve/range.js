@@ -19,7 +19,8 @@ function drawHeadline() {
 	if (s) {
 		const found = s.window.duration_ns / 1e6;
 		words.push(plural(s.threads, 'thread'), plural(s.cpus, 'CPU'));
-		if (Math.abs(found - (range[1] - range[0])) > 1500) words.push(`${spanWords(found)} of it recorded`);
+		if (found < range[1] - range[0] - 1500) words.push(`${spanWords(found)} of it recorded`);
+		else if (found > range[1] - range[0] + 1500) words.push(`${spanWords(found)} in whole windows`);
 		words.push(s.exact ? 'exact' : 'short waits sampled');
 		words.push(s.lost_ns > s.observed_ns / 1000 ? percent(s.lost_ns, s.observed_ns) + ' lost' : 'complete');
 	}

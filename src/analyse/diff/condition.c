@@ -335,7 +335,8 @@ bool condition_check(struct diff *d, const struct condition *c, unsigned cnt, st
 	ret->percent = by == 0 ? 0 : before > 0 ? 100 * by / before : INFINITY;
 	double value = c->unit == CONDITION_PERCENT ? ret->percent : by;
 	ret->is_beyond = c->is_below ? value < c->threshold : value > c->threshold;
-	ret->change.is_real = by != 0 && ret->change.p <= CONDITION_FALSE_SHARE / cnt;
+	/* Without counts nothing tells what is noise: the threshold alone decides. */
+	ret->change.is_real = by != 0 && (!diff_has_counts(d) || ret->change.p <= CONDITION_FALSE_SHARE / cnt);
 	ret->is_true = ret->is_beyond && ret->change.is_real;
 	return true;
 }

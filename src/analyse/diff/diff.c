@@ -22,6 +22,11 @@ const char *diff_fate_name(enum diff_fate fate)
 	return "";
 }
 
+bool diff_has_counts(const struct diff *d)
+{
+	return !((d->in[DIFF_BEFORE].profile->info.unknown | d->in[DIFF_AFTER].profile->info.unknown) & UNKNOWN_COUNTS);
+}
+
 double diff_quantile(const struct diff_amount *a, double share)
 {
 	const struct stats_durations d = { a->hist, a->whole_ns, a->max_ns };

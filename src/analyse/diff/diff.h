@@ -144,6 +144,9 @@ void diff_free(struct diff *d);	/* NULL is fine */
 /* Made when first asked for; belongs to the diff. */
 const struct diff_table *diff_table(struct diff *d, enum diff_by by);
 
+/* Do both sides tell how many waits there were?  What another tool wrote may not: then no change is known from noise. */
+bool diff_has_counts(const struct diff *d);
+
 /* "new", "vanished", "moved", "" */
 const char *diff_fate_name(enum diff_fate fate);
 

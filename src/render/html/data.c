@@ -4,6 +4,7 @@
 #include "analyse/label.h"
 #include "analyse/wakers.h"
 #include "profile/on_cpu.h"
+#include "render/html/diff.h"
 #include "render/html/bytes.h"
 #include "render/html/facet.h"
 #include "render/html/html.h"
@@ -317,10 +318,19 @@ static void write_slices(const struct columns *c, GByteArray *out)
 	html_slices(c->p, number, c->waits->len, out);
 }
 
+/* What of a wait tells how well its time is known. */
+static void write_errors(const struct columns *c, GByteArray *out)
+{
+	for (uint32_t i = 0; i < c->waits->len; i++)
+		bytes_put(out, c->options->diff->merged->root_squares_ns[g_array_index(c->waits, uint32_t, i)]);
+	for (uint32_t i = 0; i < c->waits->len; i++)
+		bytes_put(out, profile_wait(c->p, g_array_index(c->waits, uint32_t, i))->off_cpu_se_ns);
+}
+
 static void columns_init(struct columns *c, const struct profile *p, const struct html_options *options)
 {
 	*c = (struct columns){
-		.p = p, .options = options, .facets = facets_new(p), .texts = texts_new(),
+		.p = p, .options = options, .facets = facets_new(p, options->diff ? options->diff->merged->reasons : NULL), .texts = texts_new(),
 		.labels = tree_new(WEIGHT_OFF_CPU, false),
 		.waits = g_array_new(FALSE, FALSE, sizeof(uint32_t)), .nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.frames = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
@@ -346,7 +356,7 @@ static void columns_clear(struct columns *c)
 void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks)
 {
 	g_autoptr(GByteArray) core = g_byte_array_new(), rows = g_byte_array_new(), detail = g_byte_array_new(),
-			      wakers = g_byte_array_new(), slices = g_byte_array_new();
+			      wakers = g_byte_array_new(), slices = g_byte_array_new(), errors = g_byte_array_new();
 	g_autoptr(GString) about = g_string_new(NULL);
 	struct columns c;
 
@@ -362,6 +372,8 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	write_objects(&c, wakers);
 	write_wakers(&c, wakers);
 	write_slices(&c, slices);
+	if (options->diff)
+		write_errors(&c, errors);
 	html_about(p, options, c.facets, about);
 	/* Texts come first in the core, and are complete only now. */
 	bytes_put(core, about->len);
@@ -370,12 +382,15 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	g_byte_array_append(core, rows->data, rows->len);
 	*ret_blocks = (struct html_blocks){
 		.core = g_string_new(NULL), .detail = g_string_new(NULL), .wakers = g_string_new(NULL), .slices = g_string_new(NULL),
+		.diff = g_string_new(NULL),
 	};
 	bytes_pack(core, ret_blocks->core);
 	bytes_pack(detail, ret_blocks->detail);
 	bytes_pack(wakers, ret_blocks->wakers);
 	if (slices->len)
 		bytes_pack(slices, ret_blocks->slices);
+	if (errors->len)
+		bytes_pack(errors, ret_blocks->diff);
 	columns_clear(&c);
 }
 
@@ -385,4 +400,5 @@ void html_blocks_clear(struct html_blocks *blocks)
 	g_string_free(blocks->detail, TRUE);
 	g_string_free(blocks->wakers, TRUE);
 	g_string_free(blocks->slices, TRUE);
+	g_string_free(blocks->diff, TRUE);
 }

@@ -50,23 +50,24 @@ static const char *state_name(uint8_t state)
 	case 't': return "stopped";
 	case 'R': return "on the run queue";
 	case ON_CPU_STATE: return "on CPU";
+	case '?': return "unknown";
 	default: return "idle or parked";
 	}
 }
 
 /* What is not worth a look by itself: the waits for work, by what they wait for.  The blocked time alone is; a wait for a CPU is never idle. */
-static struct facet *by_reason(const struct profile *p)
+static struct facet *by_reason(const struct profile *p, const struct wait_reason *known)
 {
-	struct reasons *reasons = reasons_new(p, NULL);
+	struct reasons *reasons = known ? NULL : reasons_new(p, NULL);
 	struct facet *f = facet_new(p, "reason");
 	uint32_t ids[REASON_COUNT], idle_ids[IDLE_KIND_COUNT];
 
 	memset(ids, 0xff, sizeof(ids));
 	memset(idle_ids, 0xff, sizeof(idle_ids));
 	for (uint32_t i = 0; i < p->waits->len; i++) {
-		enum idle_kind idle = reasons_idle(reasons, i);
-		enum reason reason = profile_wait(p, i)->state == 'R' && reasons_of(reasons, i) == REASON_OTHER ? REASON_CPU_QUEUE :
-												 reasons_of(reasons, i);
+		enum idle_kind idle = known ? known[i].idle : reasons_idle(reasons, i);
+		enum reason found = known ? known[i].reason : reasons_of(reasons, i);
+		enum reason reason = profile_wait(p, i)->state == 'R' && found == REASON_OTHER ? REASON_CPU_QUEUE : found;
 		uint32_t *id = idle == IDLE_NOT ? &ids[reason] : &idle_ids[idle];
 
 		if (*id == UINT32_MAX) {
@@ -80,7 +81,7 @@ static struct facet *by_reason(const struct profile *p)
 	return f;
 }
 
-static struct facet *by_state(const struct profile *p)
+static struct facet *by_state(const struct profile *p, const struct wait_reason *known)
 {
 	struct facet *f = facet_new(p, "state");
 	uint32_t ids[256];
@@ -100,14 +101,14 @@ static struct facet *by_state(const struct profile *p)
 	return f;
 }
 
-static struct facet *(*const makers[])(const struct profile *p) = { by_reason, by_state };
+static struct facet *(*const makers[])(const struct profile *p, const struct wait_reason *known) = { by_reason, by_state };
 
-GPtrArray *facets_new(const struct profile *p)
+GPtrArray *facets_new(const struct profile *p, const struct wait_reason *known)
 {
 	GPtrArray *facets = g_ptr_array_new_with_free_func(facet_free);
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(makers); i++) {
-		struct facet *f = makers[i](p);
+		struct facet *f = makers[i](p, known);
 
 		if (f)
 			g_ptr_array_add(facets, f);

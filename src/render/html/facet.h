@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <stdint.h>
 
+#include "analyse/diff/merge.h"
 #include "profile/profile.h"
 
 /*
@@ -22,7 +23,10 @@ struct facet {
 	uint32_t *of_wait;	/* index into categories, by index of the wait */
 };
 
-/* Every facet that the recording has, the one to colour by first; free with g_ptr_array_unref(). */
-GPtrArray *facets_new(const struct profile *p);
+/*
+ * Every facet that the recording has, the one to colour by first; free with g_ptr_array_unref().  known: by wait; NULL: worked
+ * out of the profile.
+ */
+GPtrArray *facets_new(const struct profile *p, const struct wait_reason *known);
 
 #endif

@@ -2,6 +2,7 @@
 #include "render/html/html.h"
 
 #include "analyse/accounts.h"
+#include "render/html/diff.h"
 #include "render/html/facet.h"
 #include "render/html/web.h"
 #include "render/json/write.h"
@@ -114,6 +115,8 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 	about_losses(&j, p);
 	about_facets(&j, facets);
 	about_view(&j, o);
+	if (o->diff)
+		html_diff_about(&j, o->diff);
 	json_object_end(&j);
 }
 
@@ -142,7 +145,7 @@ char *html_page_policy(void)
 {
 	return g_strdup_printf("default-src 'none'; script-src 'sha256-%s' 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; "
 			       "form-action 'none'",
-			       web_page_loader_sha256, web_page_js_packed_sha256, web_page_css_sha256);
+			       web_page_loader_sha256, web_page_js_packed_sha256, web_page_css_packed_sha256);
 }
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out)
@@ -158,12 +161,14 @@ void html_page(const struct profile *p, const struct html_options *options, GStr
 			       "<meta name=\"color-scheme\" content=\"light dark\">\n",
 			       policy);
 	append_title(p, options, out);
-	g_string_append_printf(out, "<style>%s</style>\n</head>\n<body>\n%s", web_page_css, web_page_html);
+	g_string_append_printf(out, "</head>\n<body>\n%s", web_page_html);
 	append_block(out, "core", blocks.core);
 	append_block(out, "detail", blocks.detail);
 	append_block(out, "wakers", blocks.wakers);
 	append_block(out, "slices", blocks.slices);
-	g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"code\">%s</script>\n"
-			       "<script>%s</script>\n</body>\n</html>\n", web_page_js_packed, web_page_loader);
+	append_block(out, "diff", blocks.diff);
+	g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"style\">%s</script>\n"
+			       "<script type=\"application/octet-stream\" id=\"code\">%s</script>\n"
+			       "<script>%s</script>\n</body>\n</html>\n", web_page_css_packed, web_page_js_packed, web_page_loader);
 	html_blocks_clear(&blocks);
 }

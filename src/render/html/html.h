@@ -2,6 +2,7 @@
 #ifndef RENDER_HTML_HTML_H
 #define RENDER_HTML_HTML_H
 
+#include "analyse/diff/merge.h"
 #include "analyse/query.h"
 #include "analyse/tree.h"
 
@@ -19,6 +20,7 @@ struct html_options {
 	bool by_process;		/* the same */
 	bool inverted;			/* root at the top */
 	const char *colours;		/* "state", "kind"; NULL: the page's choice */
+	const struct html_diff *diff;	/* private: p is both sides of a difference, see render/html/diff.h */
 };
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out);
@@ -28,7 +30,7 @@ char *html_page_policy(void);
 
 /* The page's blocks, each packed: what the script reads in web/page/data.js. */
 struct html_blocks {
-	GString *core, *detail, *wakers, *slices;	/* slices: empty where the recording has none */
+	GString *core, *detail, *wakers, *slices, *diff;	/* slices: empty where the recording has none; diff: of others */
 };
 /* What it finds of p and selects; `about` is JSON. */
 void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks);

@@ -3,10 +3,10 @@
 #define RENDER_HTML_WEB_H
 
 /* The files of web/page and web/serve, built in by tools/embed.py; the digests are what a Content-Security-Policy names them by. */
-/* base64 of the script's zlib stream; the digest is the script's */
+/* base64 of the zlib stream of the script and of the style; the digest is that of the text */
 extern const char web_page_js_packed[], web_page_js_packed_sha256[];
 extern const char web_page_loader[], web_page_loader_sha256[];
-extern const char web_page_css[], web_page_css_sha256[];
+extern const char web_page_css_packed[], web_page_css_packed_sha256[];
 extern const char web_page_html[];
 /* web/serve: the page of `offcpu serve` */
 extern const char web_serve_js[], web_serve_js_sha256[];

@@ -60,7 +60,8 @@ static void measure_source(struct picture *pic)
 		pic->source[i].before = d->scale[DIFF_BEFORE] * (double)weight_at(d, DIFF_BEFORE, i);
 		pic->source[i].after = d->scale[DIFF_AFTER] * (double)weight_at(d, DIFF_AFTER, i);
 	}
-	for (unsigned i = 0; i < stacks->rows->len; i++) {
+	/* Where nothing tells what is noise, all that differs is drawn. */
+	for (unsigned i = 0; diff_has_counts(d) && i < stacks->rows->len; i++) {
 		const struct diff_row *r = &g_array_index(stacks->rows, struct diff_row, i);
 		pic->source[r->key].variance += r->time.se * r->time.se;
 	}

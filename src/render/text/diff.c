@@ -117,13 +117,16 @@ static void append_totals(GString *s, const struct diff *d)
 	diff_text_scaled(s, d, d->total.side[DIFF_AFTER].scaled_ns);
 }
 
-static void append_total_change(GString *s, struct diff *d)
+/* "AFTER waits 3.0% more than BEFORE: 3.1 s -> 3.2 s per request" */
+static void append_more_or_less(GString *s, const struct diff *d)
 {
-	const struct diff_row *most = main_row(d, true), *total = &d->total;
+	const struct diff_row *total = &d->total;
 	double before = total->side[DIFF_BEFORE].scaled_ns;
 
 	g_string_append(s, "AFTER waits ");
-	if (before > 0) {
+	if (total->time.by == 0) {
+		g_string_append(s, "as long as BEFORE: ");
+	} else if (before > 0) {
 		append_plain_percent(s, diff_percent(total));
 		g_string_append(s, total->time.by > 0 ? " more" : " less");
 		g_string_append(s, " than BEFORE: ");
@@ -131,7 +134,15 @@ static void append_total_change(GString *s, struct diff *d)
 		g_string_append(s, "and BEFORE does not: ");
 	}
 	append_from_to(s, before, total->side[DIFF_AFTER].scaled_ns);
-	g_string_append_printf(s, "%s ", diff_text_unit(d));
+	g_string_append(s, diff_text_unit(d));
+}
+
+static void append_total_change(GString *s, struct diff *d)
+{
+	const struct diff_row *most = main_row(d, true), *total = &d->total;
+
+	append_more_or_less(s, d);
+	g_string_append_c(s, ' ');
 	append_change(s, &total->time);
 	if (!most) {
 		g_string_append(s, "; no row of the tables alone changed beyond the noise.");
@@ -144,12 +155,32 @@ static void append_total_change(GString *s, struct diff *d)
 	g_string_append(s, ".");
 }
 
+/* Nothing tells how much of a difference is noise. */
+static void append_without_counts(GString *s, struct diff *d)
+{
+	const struct diff_table *t = diff_table(d, DIFF_BY_STACK);
+	const struct diff_row *most = t->rows->len ? &g_array_index(t->rows, struct diff_row, 0) : NULL;
+
+	append_more_or_less(s, d);
+	if (most && most->time.by != 0) {
+		g_string_append(s, "; the largest change of a stack is ");
+		text_safe(s, most->name);
+		g_string_append(s, ": ");
+		append_signed(s, most->time.by);
+	}
+	g_string_append(s, ". How many waits there were is not known, so nothing tells how much of that is noise.");
+}
+
 void diff_text_finding(GString *s, struct diff *d)
 {
 	const struct diff_row *other;
 
-	if (!d->total.side[DIFF_BEFORE].count && !d->total.side[DIFF_AFTER].count) {
+	if (!d->total.side[DIFF_BEFORE].threads_cnt && !d->total.side[DIFF_AFTER].threads_cnt) {
 		g_string_append(s, "There is nothing to compare: neither BEFORE nor AFTER has a wait.");
+		return;
+	}
+	if (!diff_has_counts(d)) {
+		append_without_counts(s, d);
 		return;
 	}
 	if (d->total.time.is_real) {
@@ -183,8 +214,13 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 	text_safe(s, in->name ? in->name : "");
 	g_string_append(s, ": ");
 	text_thousands(s, d->threads_cnt[side]);
-	g_string_append(s, d->threads_cnt[side] == 1 ? " thread in " : " threads in ");
-	text_duration(s, info->duration_ns);
+	g_string_append(s, d->threads_cnt[side] == 1 ? " thread" : " threads");
+	if (info->unknown & UNKNOWN_WINDOW) {
+		g_string_append(s, ", imported");
+	} else {
+		g_string_append(s, " in ");
+		text_duration(s, info->duration_ns);
+	}
 	if (d->options.norm == DIFF_PER_REQUEST) {
 		g_string_append(s, ", ");
 		text_thousands(s, in->requests);
@@ -214,16 +250,17 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 	}
 }
 
-/* Changes of the machine that may be why. */
-static void append_machines(GString *s, const struct diff *d)
+/* Changes of the machine may be why. */
+void diff_text_machines(GString *s, const struct diff *d)
 {
 	const struct profile_info *x = &d->in[DIFF_BEFORE].profile->info, *y = &d->in[DIFF_AFTER].profile->info;
 	const struct {
 		const char *what, *before, *after;
 	} differ[] = { { "host", x->host, y->host }, { "kernel", x->kernel, y->kernel } };
+	bool is_unknown = (x->unknown | y->unknown) & UNKNOWN_HOST;
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(differ); i++) {
-		if (g_strcmp0(differ[i].before, differ[i].after) == 0)
+		if (g_strcmp0(differ[i].before, differ[i].after) == 0 || is_unknown)
 			continue;
 		g_string_append_printf(s, "Another %s: ", differ[i].what);
 		text_safe(s, differ[i].before);
@@ -231,7 +268,7 @@ static void append_machines(GString *s, const struct diff *d)
 		text_safe(s, differ[i].after);
 		g_string_append(s, "\n");
 	}
-	if (x->cpus != y->cpus)
+	if (x->cpus != y->cpus && !is_unknown)
 		g_string_append_printf(s, "Other CPUs: %" PRIu32 " -> %" PRIu32 "\n", x->cpus, y->cpus);
 }
 
@@ -260,15 +297,18 @@ static void each_cell(GString *s, const struct diff_row *r, unsigned width)
 	append_cell(s, cell->str, width);
 }
 
-static void append_row(GString *s, const struct diff_row *r, const struct text_options *o)
+static void append_row(GString *s, const struct diff *d, const struct diff_row *r, const struct text_options *o)
 {
 	g_autoptr(GString) percent = g_string_new(NULL);
-	bool is_real = r->time.is_real;
+	bool has_counts = diff_has_counts(d), is_real = r->time.is_real || (!has_counts && r->time.by != 0);
 
 	text_duration_cell(s, (uint64_t)rounded(r->side[DIFF_BEFORE].scaled_ns), 9);
 	text_duration_cell(s, (uint64_t)rounded(r->side[DIFF_AFTER].scaled_ns), 9);
 	signed_cell(s, r->time.by, 11);
-	text_duration_cell(s, (uint64_t)rounded(2 * r->time.se), 9);
+	if (has_counts)
+		text_duration_cell(s, (uint64_t)rounded(2 * r->time.se), 9);
+	else
+		append_cell(s, "", 9);	/* not known */
 	if (is_real && r->fate != DIFF_NEW && r->fate != DIFF_VANISHED)
 		diff_text_percent(percent, diff_percent(r));
 	else
@@ -302,14 +342,14 @@ static const char *table_title(enum diff_by by)
 static void append_table(GString *s, struct diff *d, enum diff_by by, const struct diff_text_options *o)
 {
 	const struct diff_table *t = diff_table(d, by);
-	unsigned want = o->all ? t->rows->len : t->real_cnt, shown = o->text->top ? MIN(want, o->text->top) : want;
+	unsigned want = o->all || !diff_has_counts(d) ? t->rows->len : t->real_cnt, shown = o->text->top ? MIN(want, o->text->top) : want;
 
 	if (!shown)
 		return;
 	g_string_append_printf(s, "\n%s   BEFORE    AFTER     CHANGE        ±             EACH  %s%s\n", text_dim(o->text),
 			       table_title(by), text_plain(o->text));
 	for (unsigned i = 0; i < shown; i++)
-		append_row(s, &g_array_index(t->rows, struct diff_row, i), o->text);
+		append_row(s, d, &g_array_index(t->rows, struct diff_row, i), o->text);
 	if (shown < want)
 		g_string_append_printf(s, "%*s(%u more: --top 0)\n", 56, "", want - shown);
 }
@@ -320,10 +360,21 @@ static void append_rest(GString *s, struct diff *d, const struct diff_text_optio
 	const struct diff_table *t = diff_table(d, o->tables_cnt ? o->tables[o->tables_cnt - 1] : DIFF_BY_STACK);
 	unsigned noise = t->tested_cnt - t->real_cnt, small = t->rows->len - t->tested_cnt;
 
+	if (!diff_has_counts(d))
+		return;
 	g_string_append_printf(s, "\nBy %s: %u changed, %u within the noise, %u too small or too few to tell%s.\n", diff_by_name(t->by),
 			       t->real_cnt, noise, small, o->all || !(noise + small) ? "" : " (--all shows them)");
 	if (d->has_unmatched)
 		g_string_append(s, "There are so many stacks that not all were looked through for ones that only moved.\n");
+}
+
+void diff_text_norm(GString *s, const struct diff *d)
+{
+	switch (d->options.norm) {
+	case DIFF_PER_THREAD_TIME: g_string_append(s, "Times are per thread and minute of the window."); break;
+	case DIFF_PER_REQUEST: g_string_append(s, "Times are per request."); break;
+	case DIFF_NOT_NORMALISED: g_string_append(s, "Times are as recorded, not normalised."); break;
+	}
 }
 
 void diff_text(GString *s, struct diff *d, const struct diff_text_options *options)
@@ -338,12 +389,9 @@ void diff_text(GString *s, struct diff *d, const struct diff_text_options *optio
 		diff_text_side(s, d, side);
 		g_string_append_c(s, '\n');
 	}
-	append_machines(s, d);
-	switch (d->options.norm) {
-	case DIFF_PER_THREAD_TIME: g_string_append(s, "Times are per thread and minute of the window.\n"); break;
-	case DIFF_PER_REQUEST: g_string_append(s, "Times are per request.\n"); break;
-	case DIFF_NOT_NORMALISED: g_string_append(s, "Times are as recorded, not normalised.\n"); break;
-	}
+	diff_text_machines(s, d);
+	diff_text_norm(s, d);
+	g_string_append_c(s, '\n');
 	for (unsigned i = 0; i < options->tables_cnt; i++)
 		append_table(s, d, options->tables[i], options);
 	append_rest(s, d, options);
@@ -373,8 +421,10 @@ void diff_text_condition(GString *s, const struct diff *d, const struct conditio
 	append_value(s, d, c, r->value[DIFF_AFTER]);
 	g_string_append_printf(s, "%s, ", is_scaled ? diff_text_unit(d) : "");
 	diff_text_percent(s, r->percent);
-	if (r->value[DIFF_BEFORE] > 0 && c->metric != CONDITION_MAX)
+	if (r->value[DIFF_BEFORE] > 0 && c->metric != CONDITION_MAX && diff_has_counts(d))
 		g_string_append_printf(s, " ±%.1f%%", 200 * r->change.se / r->value[DIFF_BEFORE]);
-	if (r->is_beyond && !r->is_true)
+	if (r->is_beyond && !diff_has_counts(d))
+		g_string_append(s, "; nothing tells how much of that is noise");
+	else if (r->is_beyond && !r->is_true)
 		g_string_append(s, ", which is within the noise");
 }

@@ -26,6 +26,10 @@ void diff_text_scaled(GString *s, const struct diff *d, double scaled_ns);
 const char *diff_text_unit(const struct diff *d);
 /* "+12%", "-0.3%", "new" */
 void diff_text_percent(GString *s, double percent);
+/* "Times are per request.", why where they are not normalised. */
+void diff_text_norm(GString *s, const struct diff *d);
+/* Lines: "Another kernel: A -> B"; nothing where the machine is the same. */
+void diff_text_machines(GString *s, const struct diff *d);
 /* "b.offcpu: 8 threads for 10.0 s, only ..." */
 void diff_text_side(GString *s, const struct diff *d, enum diff_side side);
 

@@ -7,6 +7,24 @@
 
 #include "abi/language_abi.h"
 
+/* What is known of a process as a CPython program. */
+enum python_state {
+	PYTHON_NONE,		/* it has no file of an interpreter, or is gone */
+	PYTHON_READABLE,	/* its frames can be read */
+	PYTHON_NO_SYMBOLS,	/* the interpreter's file cannot be opened, or does not export _PyRuntime */
+	PYTHON_OTHER_VERSION,	/* not one whose frames we know; builds without a GIL are others, too */
+	PYTHON_NO_LIBC,		/* no glibc that tells where threads keep their keys (musl) */
+	PYTHON_NOT_READY,	/* the interpreter has not begun, or has ended */
+};
+
+/* The process must live.  minor: N of 3.N, 0 with PYTHON_NONE; hex_version as sys.hexversion, 0: not known (before 3.11). */
+struct python_look {
+	enum python_state state;
+	uint32_t minor;
+	uint32_t hex_version;
+};
+struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
+
 /*
  * Is it CPython that runs in a process, and where does it keep its frames?  The process must live.  False: it is none, of an
  * unknown version, or not ready yet.

@@ -8,6 +8,7 @@
 #include "../change.h"
 #include "../fixture.h"
 #include "analyse/diff/condition.h"
+#include "analyse/diff/merge.h"
 
 #define MS 1e6
 
@@ -245,6 +246,73 @@ static void test_bad_conditions(void)
 	}
 }
 
+static uint64_t merged_ns(const struct diff_merged *m, enum diff_side side)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < m->profile->waits->len; i++)
+		if ((profile_wait(m->profile, i)->thread < m->before_threads_cnt) == (side == DIFF_BEFORE))
+			ns += wait_off_cpu_ns(profile_wait(m->profile, i));
+	return ns;
+}
+
+static bool same_stack(const struct profile *p, const struct wait *a, const struct wait *b)
+{
+	return a->user == b->user && a->kernel == b->kernel &&
+	       strcmp(profile_thread(p, a->thread)->comm, profile_thread(p, b->thread)->comm) == 0;
+}
+
+/* Each side's time is there, a stack that moved is one, and equal stacks are idle on both sides or on none. */
+static void test_merged(void)
+{
+	struct pair pair = pair_new(change_new(false), change_new(true), DIFF_PER_THREAD_TIME);
+	struct diff_merged *m = diff_merged_new(pair.d);
+	const struct profile *p = m->profile;
+	unsigned shared_cnt = 0;
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(profile_check(p, &error));
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		g_assert_cmpuint(merged_ns(m, side), ==, pair.d->total.side[side].off_cpu_ns);
+	g_assert_cmpuint(m->before_threads_cnt, ==, pair.p[DIFF_BEFORE]->threads->len);
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		g_assert_cmpuint(m->root_squares_ns[i], >, 0);
+		g_assert_cmpuint(m->root_squares_ns[i], <=, wait_off_cpu_ns(w));
+		for (uint32_t n = 0; w->thread < m->before_threads_cnt && n < p->waits->len; n++) {
+			if (profile_wait(p, n)->thread < m->before_threads_cnt || !same_stack(p, w, profile_wait(p, n)))
+				continue;
+			g_assert_true((m->reasons[i].idle == IDLE_NOT) == (m->reasons[n].idle == IDLE_NOT));
+			shared_cnt++;
+		}
+	}
+	/* Of each worker lock, sleep, moved, library and idle, of four after; and the kernel worker. */
+	g_assert_cmpuint(shared_cnt, >=, 5 * 4 * 4);
+	diff_merged_free(m);
+	pair_free(&pair);
+}
+
+/* Without counts nothing tells what is noise: the threshold alone decides. */
+static void test_without_counts(void)
+{
+	struct pair pair = pair_new(change_new(false), change_new(true), DIFF_NOT_NORMALISED);
+	struct condition_result result;
+	struct condition *c = condition_parse("total < +0.1%", NULL);
+
+	g_assert_true(diff_has_counts(pair.d));
+	pair.p[DIFF_AFTER]->info.unknown = UNKNOWN_COUNTS;
+	g_assert_false(diff_has_counts(pair.d));
+	g_assert_true(condition_check(pair.d, c, 1, &result, NULL));
+	g_assert_true(result.is_true == (result.change.by != 0 && result.percent < 0.1));
+	condition_free(c);
+	c = condition_parse("stack~old_path total < -50%", NULL);
+	g_assert_true(condition_check(pair.d, c, 1, &result, NULL));
+	g_assert_true(result.is_true);
+	condition_free(c);
+	pair_free(&pair);
+}
+
 static void test_endless_expression(void)
 {
 	struct profile *p = profile_new();
@@ -273,6 +341,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/diff/same", test_same);
 	g_test_add_func("/diff/empty", test_empty);
 	g_test_add_func("/diff/time", test_time);
+	g_test_add_func("/diff/merged", test_merged);
+	g_test_add_func("/diff/without-counts", test_without_counts);
 	g_test_add_func("/diff/conditions", test_conditions);
 	g_test_add_func("/diff/conditions/bad", test_bad_conditions);
 	g_test_add_func("/diff/conditions/endless", test_endless_expression);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/diff/merge.h"
+
+#include <math.h>
+
+#include "analyse/diff/keys.h"
+#include "analyse/diff/stats.h"
+#include "profile/on_cpu.h"
+
+/* Stacks of the diff's tree as stacks of the profile. */
+struct merger {
+	const struct diff *d;
+	struct diff_merged *m;
+	uint32_t *user, *kernel;	/* by node of the diff's tree: where its path is */
+	uint64_t *blocked_ns, *idle_ns;	/* by node: of both sides' waits that end there */
+	GArray *reasons;		/* struct wait_reason, by wait of the profile */
+};
+
+/* The thread's name in the path stands in the thread; what was lost has no name, so that it is known for that. */
+static void place_stacks(struct merger *g)
+{
+	const struct tree *t = g->d->tree;
+	struct profile *p = g->m->profile;
+
+	for (uint32_t i = 1; i < t->nodes->len; i++) {
+		const struct tree_label *l = tree_node_label(t, i);
+		uint32_t parent = tree_node(t, i)->parent;
+		struct frame f = { .module = l->module, .kind = l->kind == TREE_KERNEL ? FRAME_KERNEL : FRAME_USER, .why = l->why };
+
+		g->user[i] = g->user[parent];
+		g->kernel[i] = g->kernel[parent];
+		if (l->kind != TREE_USER && l->kind != TREE_KERNEL)
+			continue;
+		f.name = l->why == FRAME_PENDING ? NULL : l->text;
+		uint32_t *at = l->kind == TREE_KERNEL ? &g->kernel[i] : &g->user[i];
+		*at = profile_node(p, *at, profile_frame(p, &f));
+	}
+}
+
+static bool is_selected(const struct diff_input *in, uint32_t wait)
+{
+	return !in->selection || in->selection->waits[wait];
+}
+
+/* By thread of the side: its number in the profile + 1. */
+static uint32_t *add_threads(struct merger *g, enum diff_side side)
+{
+	const struct diff_input *in = &g->d->in[side];
+	const struct diff_side_keys *keys = &g->d->keys->side[side];
+	struct profile *p = g->m->profile;
+	uint32_t *numbers = g_new0(uint32_t, in->profile->threads->len + 1);
+
+	for (uint32_t i = 0; i < in->profile->threads->len; i++) {
+		struct thread t = *profile_thread(in->profile, i);
+
+		if (in->selection && !in->selection->threads[i])
+			continue;
+		t.comm = profile_string(p, keys->comms[i]);
+		t.process = profile_string(p, keys->processes[i]);
+		numbers[i] = profile_add_thread(p, &t) + 1;
+	}
+	return numbers;
+}
+
+/* The same thing in both recordings is one, whatever its address, its process and who held it. */
+static uint32_t object_of(struct merger *g, const struct profile *from, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(from, w);
+
+	if (!o)
+		return 0;
+	struct object own = *o;
+	own.pid = own.holder_tid = 0;
+	own.addr = *o->name ? 0 : o->addr;
+	return profile_object(g->m->profile, &own) + 1;
+}
+
+static void note_idle(struct merger *g, enum diff_side side)
+{
+	const struct diff_side_keys *keys = &g->d->keys->side[side];
+
+	for (uint32_t i = 0; i < keys->p->waits->len; i++) {
+		const struct wait *w = profile_wait(keys->p, i);
+
+		if (!is_selected(&g->d->in[side], i))
+			continue;
+		g->blocked_ns[keys->paths[i]] += w->blocked_ns;
+		g->idle_ns[keys->paths[i]] += reasons_is_idle(keys->reasons, i) ? w->blocked_ns : 0;
+	}
+}
+
+/* What is idle on one side alone would look as if it came or went: most of both sides' time decides. */
+static struct wait_reason reason_of(const struct merger *g, enum diff_side side, uint32_t wait)
+{
+	const struct diff_side_keys *keys = &g->d->keys->side[side];
+	uint32_t node = keys->paths[wait];
+	struct wait_reason r = { reasons_of(keys->reasons, wait), reasons_idle(keys->reasons, wait) };
+
+	if (g->idle_ns[node] * 2 <= g->blocked_ns[node])
+		r.idle = IDLE_NOT;
+	else if (r.idle == IDLE_NOT)
+		r.idle = IDLE_POOL;
+	return r;
+}
+
+static void add_waits(struct merger *g, enum diff_side side)
+{
+	const struct diff_side_keys *keys = &g->d->keys->side[side];
+	g_autofree uint32_t *threads = add_threads(g, side);
+
+	for (uint32_t i = 0; i < keys->p->waits->len; i++) {
+		struct wait w = *profile_wait(keys->p, i);
+
+		if (!is_selected(&g->d->in[side], i) || !threads[w.thread])
+			continue;
+		struct wait_reason reason = reason_of(g, side, i);
+		w.object = object_of(g, keys->p, &w);
+		w.thread = threads[w.thread] - 1;
+		w.user = g->user[keys->paths[i]];
+		w.kernel = g->kernel[keys->paths[i]];
+		uint32_t row = profile_add_wait(g->m->profile, &w);
+		if (row == g->reasons->len)
+			g_array_append_val(g->reasons, reason);
+	}
+}
+
+static void measure_squares(struct diff_merged *m)
+{
+	m->root_squares_ns = g_new0(uint64_t, m->profile->waits->len + 1);
+	for (uint32_t i = 0; i < m->profile->waits->len; i++) {
+		const struct wait *w = profile_wait(m->profile, i);
+		double squares = w->state == ON_CPU_STATE ? (double)w->on_cpu_ns * (double)w->on_cpu_ns / (double)MAX(w->count, 1) :
+							   stats_squares(w->hist, wait_off_cpu_ns(w), w->max_ns);
+
+		m->root_squares_ns[i] = (uint64_t)llround(fmin(sqrt(squares), (double)PROFILE_NS_MAX));
+	}
+}
+
+static void describe(const struct diff *d, struct profile *p)
+{
+	const struct profile_info *before = &d->in[DIFF_BEFORE].profile->info, *after = &d->in[DIFF_AFTER].profile->info;
+
+	p->info.start_unix_ns = after->start_unix_ns;
+	p->info.start_ns = after->start_ns;
+	p->info.duration_ns = after->duration_ns;
+	p->info.host = profile_string(p, after->host);
+	p->info.kernel = profile_string(p, after->kernel);
+	p->info.cpus = after->cpus;
+	p->info.has_locks = before->has_locks || after->has_locks;
+	p->info.has_objects = before->has_objects || after->has_objects;
+	p->info.on_cpu_as_waits = before->on_cpu_as_waits && after->on_cpu_as_waits;
+	p->info.on_cpu_hz = p->info.on_cpu_as_waits ? after->on_cpu_hz : 0;
+	p->info.unknown = before->unknown | after->unknown;
+}
+
+struct diff_merged *diff_merged_new(const struct diff *d)
+{
+	uint32_t nodes_cnt = d->tree->nodes->len;
+	struct diff_merged *m = g_new0(struct diff_merged, 1);
+	struct merger g = {
+		.d = d, .m = m, .user = g_new0(uint32_t, nodes_cnt), .kernel = g_new0(uint32_t, nodes_cnt),
+		.blocked_ns = g_new0(uint64_t, nodes_cnt), .idle_ns = g_new0(uint64_t, nodes_cnt),
+		.reasons = g_array_new(FALSE, FALSE, sizeof(struct wait_reason)),
+	};
+
+	m->profile = profile_new();
+	describe(d, m->profile);
+	place_stacks(&g);
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		note_idle(&g, side);
+	add_waits(&g, DIFF_BEFORE);
+	m->before_threads_cnt = m->profile->threads->len;
+	add_waits(&g, DIFF_AFTER);
+	measure_squares(m);
+	m->reasons = (struct wait_reason *)(void *)g_array_free(g.reasons, FALSE);
+	g_free(g.user);
+	g_free(g.kernel);
+	g_free(g.blocked_ns);
+	g_free(g.idle_ns);
+	return m;
+}
+
+void diff_merged_free(struct diff_merged *m)
+{
+	if (!m)
+		return;
+	profile_free(m->profile);
+	g_free(m->reasons);
+	g_free(m->root_squares_ns);
+	g_free(m);
+}

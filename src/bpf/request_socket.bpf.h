@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_REQUEST_SOCKET_BPF_H
+#define BPF_REQUEST_SOCKET_BPF_H
+
+#include "bpf/request.bpf.h"
+#include "bpf/target.bpf.h"
+
+/*
+ * Requests by connection: from what a server receives on a port of its own to the first that it sends on the same
+ * socket.  Nothing is put into the program.  tracepoints sock_recv_length and sock_send_length, Linux 6.3.
+ *
+ * A thread may have several at a time, as event loops do, so a request is kept by its socket, with the thread's
+ * account as it began.  The thread's own state says only how many there are: waits are listed while there is one.
+ */
+
+#define MSG_PEEK 2
+#define TCP_FIN_WAIT1 4
+#define TCP_CLOSE 7
+#define TCP_LAST_ACK 9
+#define SOCK_STREAM 1
+
+/* session/requests.c reads its first member. */
+struct socket_request {
+	__u64 start_ns;
+	struct offcpu_request_times start;	/* the thread's account */
+	__u32 func;
+	__u32 owner, request;	/* the thread that received it, and the number of its state */
+	__u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, OFFCPU_REQUEST_FUNCS_MAX);
+	__type(key, __u32);	/* a port, ours */
+	__type(value, __u32);	/* what number it has among what is called a request */
+} request_ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct socket_request);
+} request_sockets SEC(".maps");
+
+static __always_inline __u32 *request_port(const struct sock *sk)
+{
+	__u32 port = sk->__sk_common.skc_num;
+
+	return bpf_map_lookup_elem(&request_ports, &port);
+}
+
+/* A socket of datagrams serves many: each thread's request is one of its own there. */
+static __always_inline __u64 socket_key(struct sock *sk, const struct thread_state *st)
+{
+	__u64 cookie = bpf_get_socket_cookie(sk);
+
+	return sk->sk_type == SOCK_STREAM ? cookie : mix(cookie, st->tno);
+}
+
+/* One request less of the thread that received it. */
+static __always_inline void socket_request_over(const struct socket_request *s)
+{
+	__u32 number = s->request;
+	struct request_state *r = bpf_map_lookup_elem(&request_states, &number);
+
+	if (r && r->owner == s->owner && r->open_cnt && __sync_fetch_and_add(&r->open_cnt, -1) == 1)
+		r->is_active = 0;
+}
+
+/* It is over, and in no sum. */
+static __always_inline void drop_socket_request(const struct socket_request *s, __u64 key, __u32 why)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (s->start_ns < window.start_ns)
+		count_begun_before(now);
+	else if (now < window.stop_ns)
+		count_request(why, 1, now - s->start_ns);
+	socket_request_over(s);
+	bpf_map_delete_elem(&request_sockets, &key);
+}
+
+static __always_inline void begin_socket_request(struct task_struct *task, struct thread_state *st, __u64 key, __u32 func)
+{
+	struct request_state *r = request_to_begin(st);
+	struct socket_request s = { .func = func, .owner = st->tno, .request = st->request - 1 };
+
+	if (!r)
+		return;
+	s.start_ns = request_now(task, st, &s.start);
+	if (bpf_map_update_elem(&request_sockets, &key, &s, BPF_ANY)) {
+		count_request(OFFCPU_REQUEST_NO_ROOM, 1, 0);
+		return;
+	}
+	if (r->owner != st->tno || !r->open_cnt) {
+		r->owner = st->tno;
+		r->open_cnt = 0;
+		r->has_sp = 0;
+		r->knows_site = 1;
+		r->func = func;
+		r->start_ns = s.start_ns;
+		r->over_cnt = 0;
+		r->over_ns = 0;
+		r->wait_cnt = r->due_cnt;
+	}
+	__sync_fetch_and_add(&r->open_cnt, 1);
+	r->is_active = 1;
+}
+
+/* (struct sock *sk, int ret, int flags) */
+SEC("tp_btf/sock_recv_length")
+int request_received(unsigned long long *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct socket_request *s;
+	struct thread_state *st;
+	__u32 *func;
+	__u64 key;
+
+	if ((int)ctx[1] <= 0 || (int)ctx[2] & MSG_PEEK)
+		return 0;
+	func = request_port(sk);
+	st = func ? request_thread(task) : NULL;
+	if (!st || is_after_window())
+		return 0;
+	key = socket_key(sk, st);
+	s = bpf_map_lookup_elem(&request_sockets, &key);
+	if (s) {
+		if (s->owner == st->tno && sk->sk_type == SOCK_STREAM)
+			return 0;	/* more of the same */
+		drop_socket_request(s, key, s->owner == st->tno ? OFFCPU_REQUEST_UNANSWERED : OFFCPU_REQUEST_HANDED);
+	}
+	begin_socket_request(task, st, key, *func);
+	return 0;
+}
+
+/* What end_request() takes the thread's state for, for one of its requests. */
+static __always_inline void end_socket_request(struct request_state *r, const struct socket_request *s,
+					       struct offcpu_request_times *at, __u64 now)
+{
+	__u64 first_ns = r->start_ns;
+	__u32 kept_cnt = r->wait_cnt;
+
+	r->func = s->func;
+	r->start_ns = s->start_ns;
+	r->start = s->start;
+	end_request(r, at, now, false);
+	if (r->open_cnt > 1) {
+		r->start_ns = first_ns;
+		r->wait_cnt = kept_cnt;
+		r->is_active = 1;
+	}
+}
+
+/* (struct sock *sk, int ret, int flags) */
+SEC("tp_btf/sock_send_length")
+int request_sent(unsigned long long *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct offcpu_request_times at;
+	struct socket_request *s;
+	struct request_state *r;
+	struct thread_state *st;
+	__u64 key, now;
+
+	if ((int)ctx[1] <= 0)
+		return 0;
+	st = request_port(sk) ? request_thread(task) : NULL;
+	if (!st)
+		return 0;
+	key = socket_key(sk, st);
+	s = bpf_map_lookup_elem(&request_sockets, &key);
+	if (!s)
+		return 0;
+	r = request_of(st);
+	if (s->owner != st->tno || !r || r->owner != st->tno) {
+		drop_socket_request(s, key, OFFCPU_REQUEST_HANDED);
+		return 0;
+	}
+	now = request_now(task, st, &at);
+	if (now < window.stop_ns) {
+		end_socket_request(r, s, &at, now);
+		socket_request_over(s);
+		bpf_map_delete_elem(&request_sockets, &key);
+	}
+	return 0;
+}
+
+/* (struct sock *sk, int oldstate, int newstate): our side closes it, or it breaks. */
+SEC("tp_btf/inet_sock_set_state")
+int request_closed(unsigned long long *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	int state = ctx[2];
+	struct socket_request *s;
+	__u64 key;
+
+	if ((state != TCP_FIN_WAIT1 && state != TCP_LAST_ACK && state != TCP_CLOSE) || !request_port(sk))
+		return 0;
+	key = bpf_get_socket_cookie(sk);
+	s = bpf_map_lookup_elem(&request_sockets, &key);
+	if (s)
+		drop_socket_request(s, key, OFFCPU_REQUEST_UNANSWERED);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu doctor -p: what can be known of a process. */
+#include "cmd/doctor_process.h"
+
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "cmd/doctor_findings.h"
+#include "render/json/write.h"
+#include "render/text/util.h"
+
+#define COMMAND "doctor"
+#define DEBUG_DIR "/usr/lib/debug"
+#define FORMAT_VERSION 1
+#define LINE_WIDTH 80
+
+/* "CPython 3.11.2, Go go1.22", or "native code". */
+static char *describe_runtimes(const struct recognised *r)
+{
+	GString *text = g_string_new(NULL);
+
+	for (int i = 0; i < RUNTIME_CNT; i++) {
+		const char *version = r->versions[i];
+
+		if (!recognised_is(r, i))
+			continue;
+		g_string_append_printf(text, "%s%s", text->len ? ", " : "", version && i == RUNTIME_GO ? "Go" : runtime_name(i));
+		if (version)
+			g_string_append_printf(text, " %s", i == RUNTIME_GO && g_str_has_prefix(version, "go") ? version + 2 : version);
+	}
+	if (!text->len)
+		g_string_append(text, r->is_kernel_thread ? "kernel" : "native code");
+	return g_string_free(text, FALSE);
+}
+
+/* A sentence behind `first`, its lines broken at blanks. */
+static void append_wrapped(GString *out, const char *first, const char *sentence)
+{
+	g_autoptr(GString) safe = g_string_new(NULL);
+	g_auto(GStrv) words = NULL;
+	unsigned indent = text_width(first), used = indent;
+
+	text_safe(safe, sentence);
+	words = g_strsplit(safe->str, " ", -1);
+	g_string_append(out, first);
+	for (char **word = words; *word; word++) {
+		unsigned width = text_width(*word);
+
+		if (word != words && used + 1 + width > LINE_WIDTH) {
+			g_string_append_printf(out, "\n%*s", (int)indent, "");
+			used = indent;
+		} else if (word != words) {
+			g_string_append_c(out, ' ');
+			used++;
+		}
+		g_string_append(out, *word);
+		used += width;
+	}
+	g_string_append_c(out, '\n');
+}
+
+static void print_text(const struct recognised *r, const GArray *findings, unsigned same_cnt)
+{
+	g_autofree char *runtimes = describe_runtimes(r);
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	text_safe(out, r->name);
+	g_string_append_printf(out, " (PID %u): ", r->pid);
+	text_safe(out, runtimes);
+	g_string_append_c(out, '\n');
+	if (same_cnt)
+		g_string_append_printf(out, "  %u more process%s called so; this is the first\n", same_cnt, same_cnt == 1 ? " is" : "es are");
+	for (guint i = 0; i < findings->len; i++) {
+		const struct doctor_finding *f = &g_array_index(findings, struct doctor_finding, i);
+
+		append_wrapped(out, f->is_there ? "  yes  " : "  no   ", f->text);
+		if (f->advice)
+			append_wrapped(out, "       do: ", f->advice);
+	}
+	g_string_append_printf(out, "Next: offcpu record -p %u -d 10\n", r->pid);
+	fputs(out->str, stdout);
+}
+
+static void write_runtimes(struct json *j, const struct recognised *r)
+{
+	json_key(j, "runtimes");
+	json_array_begin(j);
+	for (int i = 0; i < RUNTIME_CNT; i++) {
+		if (!recognised_is(r, i))
+			continue;
+		json_object_begin(j);
+		json_member_string(j, "name", runtime_name(i));
+		json_member_string(j, "version", r->versions[i]);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_findings(struct json *j, const GArray *findings)
+{
+	json_key(j, "findings");
+	json_array_begin(j);
+	for (guint i = 0; i < findings->len; i++) {
+		const struct doctor_finding *f = &g_array_index(findings, struct doctor_finding, i);
+
+		json_object_begin(j);
+		json_member_string(j, "what", f->what);
+		json_member_bool(j, "is_there", f->is_there);
+		json_member_string(j, "text", f->text);
+		json_member_string(j, "advice", f->advice);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_files(struct json *j, const struct recognised *r)
+{
+	json_key(j, "files");
+	json_array_begin(j);
+	for (guint i = 0; i < r->files->len; i++) {
+		const struct recognised_file *f = &g_array_index(r->files, struct recognised_file, i);
+
+		json_object_begin(j);
+		json_member_string(j, "path", f->path);
+		json_member_bool(j, "is_program", f->is_program);
+		json_member_bool(j, "is_deleted", f->is_deleted);
+		json_member_bool(j, "is_readable", f->is_readable);
+		json_member_bool(j, "has_symbols", f->facts.has_symbols || f->facts.debug_file);
+		json_member_bool(j, "has_debug_info", f->facts.has_debug_info);
+		json_member_bool(j, "has_unwind_table", f->facts.has_unwind_table);
+		json_member_string(j, "build_id", f->facts.build_id[0] ? f->facts.build_id : NULL);
+		json_member_string(j, "debug_file", f->facts.debug_file);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void print_json(const struct recognised *r, const GArray *findings)
+{
+	GString *text = g_string_new(NULL);
+	struct json j;
+
+	json_init(&j, text);
+	json_object_begin(&j);
+	json_member_uint(&j, "version", FORMAT_VERSION);
+	json_member_uint(&j, "pid", r->pid);
+	json_member_uint(&j, "inner_pid", r->inner_pid);
+	json_member_string(&j, "name", r->name);
+	json_member_bool(&j, "has_own_root", r->has_own_root);
+	json_member_uint(&j, "made_code_bytes", r->made_bytes);
+	write_runtimes(&j, r);
+	write_findings(&j, findings);
+	write_files(&j, r);
+	json_object_end(&j);
+	puts(text->str);
+	g_string_free(text, TRUE);
+}
+
+int doctor_process(uint32_t pid, unsigned same_cnt, bool as_json)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GArray) findings = NULL;
+	struct recognised *r = recognise("/proc", pid, DEBUG_DIR, &error);
+
+	if (!r) {
+		cmd_error(COMMAND, "%s", error->message);
+		return g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ACCES) ? EXIT_NOT_PERMITTED : EXIT_FAILED;
+	}
+	findings = doctor_findings(r);
+	if (as_json)
+		print_json(r, findings);
+	else
+		print_text(r, findings, same_cnt);
+	recognised_free(r);
+	return EXIT_OK;
+}

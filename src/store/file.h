@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef STORE_FILE_H
+#define STORE_FILE_H
+
+#include "profile/profile.h"
+#include "store/files.h"
+#include "store/line.h"
+#include "store/merge.h"
+
+/* One file of a history: an SQLite database (docs/history.md). */
+
+#define STORE_FILE_VERSION 1
+#define STORE_FILE_APPLICATION_ID 0x6f666368	/* "ofch" */
+
+/* A window, or the sum of some that follow one another. */
+struct store_row {
+	struct store_name in;
+	uint64_t seq, last_seq;	/* windows are numbered as they came: those that it is the sum of */
+	uint64_t start_unix_ns, duration_ns;
+	uint64_t start_ns;	/* CLOCK_MONOTONIC */
+	void *line;		/* only where asked for; NULL: none */
+	uint32_t line_bytes;
+};
+static inline uint64_t store_row_end_ns(const struct store_row *r)
+{
+	return r->start_unix_ns + r->duration_ns;
+}
+GArray *store_rows_new(void);	/* struct store_row, lines are freed with it */
+
+struct store_gap {
+	uint64_t from_unix_ns, to_unix_ns;
+	char *why;
+};
+GArray *store_gaps_new(void);	/* struct store_gap */
+
+struct store_file;
+
+/* To read, without write access to anything.  *ret_is_missing: there is none (any more), which is no sentence. */
+struct store_file *store_file_open(const char *dir, const struct store_name *name, bool *ret_is_missing, GError **error);
+/* To write, made where there is none: only for who holds the lock of the folder. */
+struct store_file *store_file_create(const char *dir, const struct store_name *name, GError **error);
+/* A file that was written to becomes one that needs nothing beside it. */
+void store_file_close(struct store_file *f);	/* NULL is fine */
+const struct store_name *store_file_name(const struct store_file *f);
+
+/* Appends the rows that overlap [from, to), or with seq above `above_seq` where from and to are 0; by seq. */
+bool store_file_rows(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t above_seq, bool want_lines,
+		     GArray *rows, GError **error);
+bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, GArray *gaps, GError **error);
+/* The highest last_seq; 0: none. */
+bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error);
+/* Names that lines refer to: char *, by number - 1. */
+const GPtrArray *store_file_names(struct store_file *f, GError **error);
+/* Adds a row's window to the sum. */
+bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GError **error);
+
+/* One transaction.  After a failure the file is of no use: close it, and open it again. */
+bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window, const struct line_sums *line,
+		    GError **error);
+bool store_file_add_gap(struct store_file *f, const struct store_gap *gap, GError **error);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef STORE_FILE_SQL_H
+#define STORE_FILE_SQL_H
+
+#include <sqlite3.h>
+
+#include "store/dict_map.h"
+#include "store/dict_write.h"
+#include "store/error.h"
+#include "store/file.h"
+
+/* Inside of file: what who reads and who writes have in common. */
+
+struct store_file {
+	sqlite3 *db;
+	struct store_name name;
+	char *path;
+	struct dict *dict;	/* NULL: not read yet; a writer's is in `writer` */
+	struct dict_writer *writer;	/* NULL: it is read only, or not read yet */
+	struct dict_map *map;	/* of one that is only read, into map_to */
+	struct profile *map_to;
+	GPtrArray *names;	/* NULL: not read yet */
+	GHashTable *number_of_name;	/* a writer's */
+	bool is_writable;
+	uint64_t work_bytes;	/* what was unpacked so far */
+};
+
+/* Of a version, byte by byte: readers look at nothing else.  Ended by NULL. */
+struct store_table {
+	const char *name, *sql;
+};
+extern const struct store_table store_tables[];
+
+/* With what SQLite says of it. */
+bool store_file_fail(struct store_file *f, int rc, const char *what, GError **error);
+bool store_file_damaged(struct store_file *f, const char *what, GError **error);
+/* Every table is there, as it is published, and nothing that could run. */
+bool store_file_check_schema(struct store_file *f, GError **error);
+/* The dictionary as it is now. */
+const struct dict *store_file_dict(struct store_file *f, GError **error);
+sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, GError **error);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef STORE_LINE_H
+#define STORE_LINE_H
+
+#include "profile/profile.h"
+#include "store/store.h"
+
+/*
+ * What a time line needs of a window, so that nobody unpacks it: time by class, process, service and reason.  Idle time (docs/reasons.md)
+ * is a class of its own, and in no other group.
+ */
+
+#define LINE_BY_CNT 4		/* enum store_by */
+#define LINE_GROUPS_MAX 24	/* of each kind and window, largest first; what is left is "" */
+#define LINE_NAME_MAX_BYTES 128
+#define LINE_NAMES_MAX 65536	/* of a file */
+
+struct line_sums;
+
+struct line_sums *line_sums_new(void);
+void line_sums_free(struct line_sums *s);	/* NULL is fine */
+void line_sums_add_profile(struct line_sums *s, const struct profile *p);
+/* name_of: the text of a number of the file, from 1 on. */
+typedef const char *(*line_name_of)(void *ctx, uint64_t number);
+/* False: the bytes are none; what was added is of no use. */
+bool line_sums_add_bytes(struct line_sums *s, const void *bytes, size_t len_bytes, line_name_of name_of, void *ctx);
+/* number_of: of a text, as the file has it; 0 for "". */
+typedef uint64_t (*line_number_of)(void *ctx, const char *name);
+void line_sums_encode(const struct line_sums *s, line_number_of number_of, void *ctx, GByteArray *into);
+
+/* Calls fn with each group of that kind in the bytes; number 0 is what is left.  False: they are none. */
+typedef void (*line_group_fn)(void *ctx, uint64_t number, uint64_t ns);
+bool line_visit(const void *bytes, size_t len_bytes, enum store_by by, line_group_fn fn, void *ctx);
+
+#endif

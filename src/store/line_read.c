@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Time lines: from the small rows alone. */
+#include "store/error.h"
+#include "store/line.h"
+#include "store/read.h"
+#include "store/store.h"
+
+#define STEPS_MAX 100000
+#define SERIES_MAX 200
+
+struct drawing {
+	struct store_line *line;
+	GHashTable *by_name;	/* name -> uint64_t[steps], NULL key none */
+	uint64_t *rest;		/* of groups that windows leave out */
+	uint64_t *covered_ns;	/* of each step */
+	/* of the row that is drawn just now */
+	const struct store_row *row;
+	const GPtrArray *names;
+	uint64_t **of_number;	/* of that file, the series of each name; [0]: rest */
+	guint of_number_cnt;
+};
+
+/* Spread evenly over the row's time: the shares of all steps, and of what lies beyond, add up. */
+static void spread(const struct drawing *d, uint64_t *into, uint64_t ns)
+{
+	const struct store_line *l = d->line;
+	uint64_t start = d->row->start_unix_ns, end = store_row_end_ns(d->row), length = MAX(end - start, 1);
+	uint64_t at = start < l->from_unix_ns ? 0 : (start - l->from_unix_ns) / l->step_ns;
+
+	for (uint64_t step = at; step < l->steps; step++) {
+		uint64_t from = MAX(l->from_unix_ns + step * l->step_ns, start), to = MIN(l->from_unix_ns + (step + 1) * l->step_ns, end);
+
+		if (from >= to)
+			break;
+		/* what is before `to` less what is before `from` */
+		into[step] += (uint64_t)((__uint128_t)ns * (to - start) / length) - (uint64_t)((__uint128_t)ns * (from - start) / length);
+	}
+}
+
+static uint64_t *series_of(struct drawing *d, const char *name)
+{
+	uint64_t *ns = g_hash_table_lookup(d->by_name, name);
+
+	if (!ns) {
+		ns = g_new0(uint64_t, d->line->steps);
+		g_hash_table_insert(d->by_name, g_strdup(name), ns);
+	}
+	return ns;
+}
+
+static void draw_group(void *ctx, uint64_t number, uint64_t ns)
+{
+	struct drawing *d = ctx;
+
+	if (!ns)
+		return;
+	if (!number || number > d->names->len) {
+		spread(d, d->rest, ns);
+		return;
+	}
+	if (!d->of_number[number])
+		d->of_number[number] = series_of(d, g_ptr_array_index(d->names, number - 1));
+	spread(d, d->of_number[number], ns);
+}
+
+static bool draw_row(struct drawing *d, const struct store_row *row, enum store_by by, GError **error)
+{
+	d->row = row;
+	spread(d, d->covered_ns, row->duration_ns);
+	if (row->line && line_visit(row->line, row->line_bytes, by, draw_group, d))
+		return true;
+	return store_fail(error, STORE_ERROR_DAMAGED, "the history is damaged: the time line of a window cannot be read");
+}
+
+static bool draw_file(struct drawing *d, const struct store_choice *c, struct store_file *f, enum store_by by, GError **error)
+{
+	bool ok = (d->names = store_file_names(f, error)) != NULL;
+
+	if (!ok)
+		return false;
+	d->of_number = g_new0(uint64_t *, d->names->len + 1);
+	for (guint i = 0; i < c->rows->len && ok; i++) {
+		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
+
+		if (store_name_compare(&row->in, store_file_name(f)) == 0)
+			ok = draw_row(d, row, by, error);
+	}
+	g_free(d->of_number);
+	return ok;
+}
+
+struct total {
+	char *name;
+	uint64_t *ns, all_ns;
+};
+
+static int largest_first(gconstpointer a, gconstpointer b)
+{
+	const struct total *x = a, *y = b;
+
+	return x->all_ns != y->all_ns ? (x->all_ns > y->all_ns ? -1 : 1) : g_strcmp0(x->name, y->name);
+}
+
+static void add_series(struct store_line *l, const char *name, uint64_t *ns)
+{
+	const struct store_series s = { g_strdup(name), ns };
+
+	g_array_append_val(l->series, s);
+}
+
+static uint64_t all_of(const uint64_t *ns, uint32_t steps)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < steps; i++)
+		all += ns[i];
+	return all;
+}
+
+/* Takes what was drawn. */
+static void rank(struct drawing *d, unsigned series_max)
+{
+	g_autoptr(GArray) totals = g_array_new(FALSE, FALSE, sizeof(struct total));
+	const uint32_t steps = d->line->steps;
+	GHashTableIter iter;
+	gpointer name, ns;
+
+	g_hash_table_iter_init(&iter, d->by_name);
+	while (g_hash_table_iter_next(&iter, &name, &ns)) {
+		const struct total t = { name, ns, all_of(ns, steps) };
+
+		g_array_append_val(totals, t);
+	}
+	g_array_sort(totals, largest_first);
+	for (guint i = 0; i < totals->len; i++) {
+		const struct total *t = &g_array_index(totals, struct total, i);
+
+		if (i < series_max) {
+			add_series(d->line, t->name, t->ns);
+			continue;
+		}
+		for (uint32_t k = 0; k < steps; k++)
+			d->rest[k] += t->ns[k];
+		g_free(t->ns);
+	}
+	if (all_of(d->rest, steps))
+		add_series(d->line, "other", d->rest);
+	else
+		g_free(d->rest);
+}
+
+static struct store_line *line_new(uint64_t from_ns, uint64_t step_ns, uint32_t steps)
+{
+	struct store_line *l = g_new0(struct store_line, 1);
+
+	l->from_unix_ns = from_ns;
+	l->step_ns = step_ns;
+	l->steps = steps;
+	l->series = g_array_new(FALSE, FALSE, sizeof(struct store_series));
+	l->is_gap = g_new0(uint8_t, steps);
+	return l;
+}
+
+static bool draw(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
+{
+	for (guint i = 0; i < c->files->len; i++)
+		if (!draw_file(d, c, g_ptr_array_index(c->files, i), by, error))
+			return false;
+	for (uint32_t i = 0; i < d->line->steps; i++)
+		d->line->is_gap[i] = d->covered_ns[i] < d->line->step_ns / 2;
+	return true;
+}
+
+struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns, enum store_by by,
+				   unsigned series_max, GError **error)
+{
+	uint64_t steps = step_ns && from_unix_ns < to_unix_ns ? (to_unix_ns - from_unix_ns + step_ns - 1) / step_ns : 0;
+
+	if (!steps || steps > STEPS_MAX || to_unix_ns > PROFILE_NS_MAX || step_ns > PROFILE_NS_MAX) {
+		store_fail(error, STORE_ERROR_TOO_MUCH, "a time line has from 1 to %d steps", STEPS_MAX);
+		return NULL;
+	}
+	struct store_choice *c = store_choose(dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns, true, error);
+
+	if (!c)
+		return NULL;
+	struct drawing d = {
+		.line = line_new(from_unix_ns, step_ns, (uint32_t)steps), .by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+		.rest = g_new0(uint64_t, steps), .covered_ns = g_new0(uint64_t, steps),
+	};
+	bool ok = draw(&d, c, by, error);
+
+	rank(&d, MIN(series_max, SERIES_MAX));
+	g_hash_table_unref(d.by_name);
+	g_free(d.covered_ns);
+	store_choice_free(c);
+	if (ok)
+		return d.line;
+	store_line_free(d.line);
+	return NULL;
+}
+
+void store_line_free(struct store_line *l)
+{
+	if (!l)
+		return;
+	for (guint i = 0; i < l->series->len; i++) {
+		g_free(g_array_index(l->series, struct store_series, i).name);
+		g_free(g_array_index(l->series, struct store_series, i).ns);
+	}
+	g_array_unref(l->series);
+	g_free(l->is_gap);
+	g_free(l);
+}

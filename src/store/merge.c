@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "store/merge.h"
+
+#include <string.h>
+
+#include "profile/on_cpu.h"
+#include "store/error.h"
+#include "store/merge_part.h"
+
+struct merger *merge_new(void)
+{
+	struct merger *m = g_new0(struct merger, 1);
+
+	m->p = profile_new();
+	m->threads = g_array_new(FALSE, TRUE, sizeof(struct merge_thread));
+	m->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
+	m->latest = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	m->samples = g_array_new(FALSE, FALSE, sizeof(struct on_cpu_sample));
+	m->identities = id_index_new();
+	m->sample_index = id_index_new();
+	return m;
+}
+
+void merge_free(struct merger *m)
+{
+	if (!m)
+		return;
+	profile_free(m->p);
+	g_array_unref(m->threads);
+	g_array_unref(m->open);
+	g_array_unref(m->latest);
+	g_array_unref(m->samples);
+	id_index_free(m->identities);
+	id_index_free(m->sample_index);
+	g_free(m);
+}
+
+struct profile *merge_profile(struct merger *m)
+{
+	return m->p;
+}
+
+uint64_t merge_edge_ns(const struct merger *m)
+{
+	return m->edge_ns;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Strings are the sum's own. */
+static bool same_identity(const void *ctx, const void *key, uint32_t id)
+{
+	const struct merger *m = ctx;
+	const struct thread *a = profile_thread(m->p, g_array_index(m->latest, uint32_t, id)), *b = key;
+
+	return a->pid == b->pid && a->tid == b->tid && a->start_ns == b->start_ns && a->comm == b->comm && a->process == b->process &&
+	       a->service == b->service && !((a->flags ^ b->flags) & THREAD_KERNEL);
+}
+
+static uint32_t append_thread(struct merger *m, const struct thread *t)
+{
+	const struct merge_thread none = { 0 };
+
+	g_array_append_val(m->threads, none);
+	return profile_add_thread(m->p, t);
+}
+
+static void extend(struct thread *into, const struct thread *t)
+{
+	into->flags = (into->flags & (THREAD_KERNEL | THREAD_OPEN_AT_START)) | (t->flags & ~(uint32_t)THREAD_OPEN_AT_START);
+	into->to_ns += thread_observed_ns(t);
+	into->on_cpu_ns = sum(into->on_cpu_ns, t->on_cpu_ns);
+	into->blocked_ns = sum(into->blocked_ns, t->blocked_ns);
+	into->runnable_ns = sum(into->runnable_ns, t->runnable_ns);
+	into->preempted_ns = sum(into->preempted_ns, t->preempted_ns);
+	into->filtered_ns = sum(into->filtered_ns, t->filtered_ns);
+	into->lost_ns = sum(into->lost_ns, t->lost_ns);
+	into->switches = sum(into->switches, t->switches);
+}
+
+/* A row for several threads, whose times are sums, goes on in any case. */
+static bool goes_on(const struct thread *a, const struct thread *b)
+{
+	return !b->tid || (a->to_ns == b->from_ns && !(a->flags & (THREAD_EXITED | THREAD_EXECED)));
+}
+
+static void add_thread(struct merge_step *s, uint32_t i)
+{
+	struct merger *m = s->m;
+	struct thread t = *profile_thread(s->window, i);
+
+	t.comm = profile_string(m->p, t.comm);
+	t.process = profile_string(m->p, t.process);
+	t.service = profile_string(m->p, t.service);
+	t.from_ns += s->shift_ns;
+	t.to_ns += s->shift_ns;
+	const uint64_t key[] = { (uint64_t)t.pid << 32 | t.tid, t.start_ns, (uintptr_t)t.comm, (uintptr_t)t.process,
+				 (uintptr_t)t.service, t.flags & THREAD_KERNEL };
+	uint64_t hash = id_index_hash(m->identities, key, sizeof(key));
+	int64_t at = id_index_find(m->identities, hash, same_identity, m, &t);
+	uint32_t *latest = at < 0 ? NULL : &g_array_index(m->latest, uint32_t, (guint)at);
+	struct thread *before = latest ? &g_array_index(m->p->threads, struct thread, *latest) : NULL;
+
+	if (before && goes_on(before, &t)) {
+		extend(before, &t);
+		s->thread[i] = *latest;
+		s->goes_on[i] = true;
+		return;
+	}
+	s->thread[i] = append_thread(m, &t);
+	if (latest) {
+		*latest = s->thread[i];
+	} else {
+		id_index_add(m->identities, hash, m->latest->len);
+		g_array_append_val(m->latest, s->thread[i]);
+	}
+}
+
+static void add_states(struct merge_step *s)
+{
+	for (guint i = 0; i < s->window->states->len; i++) {
+		const struct state_total *t = profile_state(s->window, i);
+		const char *at = t->state ? strchr(MERGE_STATES, t->state) : NULL;
+		struct state_total *into = &g_array_index(s->m->threads, struct merge_thread, s->thread[t->thread])
+						    .states[at ? at - MERGE_STATES : MERGE_STATE_CNT - 1];
+
+		into->state = t->state;
+		into->thread = s->thread[t->thread];
+		into->count = sum(into->count, t->count);
+		into->blocked_ns = sum(into->blocked_ns, t->blocked_ns);
+		into->runnable_ns = sum(into->runnable_ns, t->runnable_ns);
+		into->preempted_ns = sum(into->preempted_ns, t->preempted_ns);
+	}
+}
+
+static bool same_sample(const void *ctx, const void *key, uint32_t id)
+{
+	const struct on_cpu_sample *a = &g_array_index((const GArray *)ctx, struct on_cpu_sample, id), *b = key;
+
+	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel && a->weight_ns == b->weight_ns;
+}
+
+static void add_samples(struct merge_step *s)
+{
+	struct merger *m = s->m;
+
+	for (guint i = 0; i < s->window->on_cpu->len; i++) {
+		struct on_cpu_sample own = g_array_index(s->window->on_cpu, struct on_cpu_sample, i);
+
+		own.thread = s->thread[own.thread];
+		own.user = merge_map_node(&s->map, own.user);
+		own.kernel = merge_map_node(&s->map, own.kernel);
+		own.slice = 0;
+		const uint64_t key[] = { own.thread, (uint64_t)own.user << 32 | own.kernel, own.weight_ns };
+		uint64_t hash = id_index_hash(m->sample_index, key, sizeof(key));
+		int64_t at = id_index_find(m->sample_index, hash, same_sample, m->samples, &own);
+
+		if (at < 0) {
+			id_index_add(m->sample_index, hash, m->samples->len);
+			g_array_append_val(m->samples, own);
+		} else {
+			struct on_cpu_sample *into = &g_array_index(m->samples, struct on_cpu_sample, (guint)at);
+
+			into->samples = sum(into->samples, own.samples);
+		}
+	}
+}
+
+static void add_crowd(struct merge_step *s)
+{
+	const struct profile *w = s->window;
+
+	for (guint i = 0; i < w->blames->len; i++) {
+		struct blame b = *profile_blame(w, i);
+
+		b.thread = s->thread[b.thread];
+		profile_add_blame(s->m->p, &b);
+	}
+	for (guint i = 0; i < w->storms->len; i++) {
+		struct storm storm = *profile_storm(w, i);
+
+		storm.waker = merge_map_waker(&s->map, storm.waker);
+		profile_add_storm(s->m->p, &storm);
+	}
+	for (guint i = 0; i < w->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(w->losses, struct profile_loss, i);
+
+		profile_add_loss(s->m->p, l->reason, l->help, l->count, l->time_ns);
+	}
+	for (guint i = 0; i < w->build_ids->len && !s->map.is_same; i++) {
+		const struct module_id *id = &g_array_index(w->build_ids, struct module_id, i);
+
+		profile_set_build_id(s->m->p, id->module, id->hex);
+	}
+}
+
+static void own_strings(struct profile *p)
+{
+	const char **strings[] = { &p->info.host, &p->info.kernel, &p->info.command_line, &p->info.filters, &p->info.version,
+				   &p->info.imported };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(strings); i++)
+		*strings[i] = profile_string(p, *strings[i]);
+}
+
+static void begin_info(struct profile *p, const struct profile_info *info)
+{
+	p->info = *info;
+	own_strings(p);
+	p->info.range = (struct profile_range){ 0 };
+}
+
+static void add_sampling(struct profile_sampling *into, const struct profile_sampling *s, uint64_t had_ns, uint64_t more_ns)
+{
+	double all_ns = (double)had_ns + (double)more_ns;
+
+	into->end_ns = s->end_ns;
+	into->max_ns = MAX(into->max_ns, s->max_ns);
+	into->raised_cnt = s->raised_cnt;	/* since it began */
+	into->lowered_cnt = s->lowered_cnt;
+	into->over_cnt = s->over_cnt;
+	into->budget_ppm = s->budget_ppm;
+	into->peak_ppm = MAX(into->peak_ppm, s->peak_ppm);
+	if (all_ns > 0)
+		into->used_ppm = (uint32_t)(((double)into->used_ppm * (double)had_ns + (double)s->used_ppm * (double)more_ns) / all_ns + 0.5);
+	into->has_used = into->has_used || s->has_used;
+}
+
+/* The cost of the second window is in tracer_stop_cpu_ns: that of all, since the start of the first. */
+static void add_info(struct profile *p, const struct profile_info *w)
+{
+	struct profile_info *i = &p->info;
+
+	add_sampling(&i->sampling, &w->sampling, i->duration_ns, w->duration_ns);
+	i->duration_ns = sum(i->duration_ns, w->duration_ns);
+	i->cpus = MAX(i->cpus, w->cpus);
+	i->switches = sum(i->switches, w->switches);
+	i->tracer_stop_cpu_ns = sum(i->tracer_stop_cpu_ns, profile_running_cpu_ns(w));
+	i->tracer_cpu_ns = MAX(i->tracer_cpu_ns, w->tracer_cpu_ns);
+	i->tracer_peak_rss_bytes = MAX(i->tracer_peak_rss_bytes, w->tracer_peak_rss_bytes);
+	i->has_bpf_ns = i->has_bpf_ns && w->has_bpf_ns;
+	i->tracer_bpf_ns = sum(i->tracer_bpf_ns, w->tracer_bpf_ns);
+	i->has_locks = i->has_locks || w->has_locks;
+	i->has_objects = i->has_objects || w->has_objects;
+	i->has_wakers = i->has_wakers || w->has_wakers;
+	i->has_blame = i->has_blame || w->has_blame;
+	i->has_storms = i->has_storms || w->has_storms;
+	i->on_cpu_hz = MAX(i->on_cpu_hz, w->on_cpu_hz);
+	i->on_cpu_end_hz = w->on_cpu_end_hz;
+	i->self_excluded = w->self_excluded;
+	i->looks.rounds = sum(i->looks.rounds, w->looks.rounds);
+	i->unknown |= w->unknown;
+	i->host = w->host;
+	i->kernel = w->kernel;
+	i->command_line = w->command_line;
+	i->filters = w->filters;
+	i->version = w->version;
+	own_strings(p);
+}
+
+static void step_free(struct merge_step *s)
+{
+	merge_map_end(&s->map);
+	g_free(s->thread);
+	g_free(s->goes_on);
+	g_free(s->wait);
+	g_free(s->open);
+}
+
+bool merge_add(struct merger *m, const struct profile *window, GError **error)
+{
+	const struct profile_info *info = &window->info;
+	struct merge_step s = {
+		.m = m, .window = window, .is_next = m->has_window && info->start_ns == m->edge_ns,
+		.thread = g_new0(uint32_t, window->threads->len + 1), .goes_on = g_new0(bool, window->threads->len + 1),
+		.wait = g_new0(uint32_t, window->waits->len + 1), .open = g_new0(uint32_t, window->waits->len + 1),
+	};
+
+	merge_map_begin(&s.map, window, m->p);
+	if (m->has_window)
+		s.shift_ns = m->p->info.start_ns + m->p->info.duration_ns - info->start_ns;
+	for (guint i = 0; i < window->threads->len; i++)
+		add_thread(&s, i);
+	add_states(&s);
+	merge_waits(&s);
+	add_samples(&s);
+	add_crowd(&s);
+	if (m->has_window)
+		add_info(m->p, info);
+	else
+		begin_info(m->p, info);
+	m->has_window = true;
+	m->edge_ns = info->start_ns + info->duration_ns;
+	step_free(&s);
+	if (profile_most_rows(m->p) <= PROFILE_ROWS_MAX && m->samples->len <= PROFILE_ROWS_MAX)
+		return true;
+	g_set_error_literal(error, STORE_ERROR, STORE_ERROR_TOO_MUCH, "there is too much in that time to be one profile: ask for less of it");
+	return false;
+}
+
+static void put_states(struct merger *m)
+{
+	for (guint i = 0; i < m->threads->len; i++)
+		for (unsigned k = 0; k < MERGE_STATE_CNT; k++) {
+			const struct state_total *t = &g_array_index(m->threads, struct merge_thread, i).states[k];
+
+			if (t->state)
+				profile_add_state(m->p, t);
+		}
+}
+
+struct profile *merge_end(struct merger *m)
+{
+	struct profile *p = NULL;
+
+	if (m->has_window) {
+		merge_flush_open(m, false);
+		put_states(m);
+		for (guint i = 0; i < m->samples->len; i++)
+			profile_add_on_cpu(m->p, &g_array_index(m->samples, struct on_cpu_sample, i));
+		p = g_steal_pointer(&m->p);
+	}
+	merge_free(m);
+	return p;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef STORE_MERGE_H
+#define STORE_MERGE_H
+
+#include "profile/profile.h"
+
+/*
+ * Windows one behind the other, as one profile: exactly what one longer window of the same events would hold (docs/semantics.md,
+ * "Cuts").  Times add up to the nanosecond.  A wait that was split where one window ends and the next begins is one wait again, of its
+ * whole length, counted once.
+ *
+ * Where time was not observed between two windows, the second one is moved up to the end of the first: duration_ns is the time that was
+ * observed, and a thread that lived on both sides is one row.  Its wait stays open at that edge.
+ */
+struct merger;
+
+struct merger *merge_new(void);
+void merge_free(struct merger *m);	/* NULL is fine */
+/* What it is made into, with nothing but frames, stacks, objects and wakers before merge_end(): for rows to share. */
+struct profile *merge_profile(struct merger *m);
+/*
+ * The next window, by time; it may share all but its rows with merge_profile().  False with a sentence: there are too many rows.
+ * Chains of wakers and slices are of one window, and are left out.
+ */
+bool merge_add(struct merger *m, const struct profile *window, GError **error);
+/* CLOCK_MONOTONIC at the end of the last one. */
+uint64_t merge_edge_ns(const struct merger *m);
+/* The caller's own; m is freed.  NULL where nothing was added. */
+struct profile *merge_end(struct merger *m);
+
+#endif

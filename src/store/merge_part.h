@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef STORE_MERGE_PART_H
+#define STORE_MERGE_PART_H
+
+#include "profile/id_index.h"
+#include "store/merge.h"
+
+/* Inside of merge: what its files share. */
+
+#define MERGE_STATES "SDTtPIR?"
+#define MERGE_STATE_CNT 8
+
+/* The wait that is open as the last window ends: it may go on in the next one. */
+struct open_wait {
+	struct wait wait;
+	struct wake wake;	/* count 0: there is none */
+};
+
+/* Of a row of threads, what is known of it meanwhile. */
+struct merge_thread {
+	struct state_total states[MERGE_STATE_CNT];
+	uint32_t open;		/* index + 1 into merger.open; 0: none */
+};
+
+/* From ids of a window to those of the sum. */
+struct merge_map {
+	bool is_same;		/* they are */
+	uint32_t *nodes, *objects, *wakers;	/* id + 1; 0: not asked for yet */
+	const struct profile *from;
+	struct profile *to;
+};
+
+void merge_map_begin(struct merge_map *map, const struct profile *from, struct profile *to);
+void merge_map_end(struct merge_map *map);
+uint32_t merge_map_node(struct merge_map *map, uint32_t node);
+uint32_t merge_map_object(struct merge_map *map, uint32_t object);	/* index + 1, as waits have it */
+uint32_t merge_map_waker(struct merge_map *map, uint32_t waker);
+
+struct merger {
+	struct profile *p;
+	uint64_t edge_ns;
+	bool has_window;
+	GArray *threads;	/* struct merge_thread, of each row of p */
+	GArray *open;		/* struct open_wait */
+	GArray *latest;		/* uint32_t, row of each identity */
+	GArray *samples;	/* struct on_cpu_sample */
+	struct id_index *identities;	/* of latest */
+	struct id_index *sample_index;
+};
+
+/* One window on its way into the sum. */
+struct merge_step {
+	struct merger *m;
+	const struct profile *window;
+	struct merge_map map;
+	bool is_next;		/* it begins where the last one ended */
+	uint64_t shift_ns;	/* of its CLOCK_MONOTONIC to that of the sum, modulo 2^64 */
+	uint32_t *thread;	/* row of the sum, of each thread */
+	bool *goes_on;		/* that row was there before */
+	uint32_t *wait;		/* index + 1 in the sum of each wait; 0: it is among the open ones */
+	uint32_t *open;		/* index + 1 into `open` of each wait that is open or was joined */
+	GArray *open_next;	/* struct open_wait: those of this window */
+	GArray *joined;		/* struct join */
+};
+
+/* merge_waits.c: waits and wakings of the window, and what was open before. */
+void merge_waits(struct merge_step *s);
+/* The waits that are open at last. */
+void merge_flush_open(struct merger *m, bool is_inner_edge);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Waits that a cut has split are one again. */
+#include "store/merge_part.h"
+
+#include <string.h>
+
+/* A wait of this window that went on from the last one: what it was there. */
+struct join {
+	uint32_t wait;		/* of the window */
+	uint32_t sum;		/* index in the sum; UINT32_MAX: it is open again */
+	struct open_wait whole;	/* both parts; the waking of the first */
+};
+
+/* One wait, not a sum of several, and none that stands for others. */
+static bool is_single(const struct wait *w)
+{
+	return w->count == 1 && !w->off_cpu_se_ns && !w->count_se;
+}
+
+static void set_single(struct wait *w)
+{
+	w->max_ns = wait_off_cpu_ns(w);
+	memset(w->hist, 0, sizeof(w->hist));
+	w->hist[profile_hist_slot(w->max_ns)] = 1;
+}
+
+/* Stacks and object are told best as a wait ends: objects are looked at only then. */
+static struct wait join(const struct wait *a, const struct wait *b)
+{
+	struct wait whole = *b;
+	bool longer = a->runnable_ns + a->preempted_ns > b->runnable_ns + b->preempted_ns;
+
+	if (!b->user && !b->kernel) {
+		whole.user = a->user;
+		whole.kernel = a->kernel;
+	}
+	whole.object = b->object ? b->object : a->object;
+	whole.flags = (uint8_t)((a->flags & WAIT_OPEN_AT_START) | (b->flags & WAIT_OPEN_AT_END) |
+				((longer ? a : b)->flags & WAIT_THROTTLED));
+	whole.blocked_ns += a->blocked_ns;
+	whole.runnable_ns += a->runnable_ns;
+	whole.preempted_ns += a->preempted_ns;
+	set_single(&whole);
+	return whole;
+}
+
+/* Of one wait: all of it, as it was woken once. */
+static void set_wake(struct wake *k, uint32_t waker, const struct wait *w)
+{
+	*k = (struct wake){ .waker = waker, .count = 1, .blocked_ns = w->blocked_ns, .runnable_ns = w->runnable_ns };
+	k->hist[profile_hist_slot(w->runnable_ns)] = 1;
+}
+
+static unsigned state_at(uint8_t state)
+{
+	const char *at = state ? strchr(MERGE_STATES, state) : NULL;
+
+	return at ? (unsigned)(at - MERGE_STATES) : MERGE_STATE_CNT - 1;
+}
+
+/* Where a wait was counted in both parts, it is one. */
+static void count_once(struct merger *m, uint32_t thread, uint8_t state)
+{
+	struct state_total *total = &g_array_index(m->threads, struct merge_thread, thread).states[state_at(state)];
+
+	if (total->count > 1)
+		total->count--;
+}
+
+static struct open_wait *open_of(struct merge_step *s, uint32_t thread)
+{
+	uint32_t at = s->is_next ? g_array_index(s->m->threads, struct merge_thread, thread).open : 0;
+
+	return at ? &g_array_index(s->m->open, struct open_wait, at - 1) : NULL;
+}
+
+static void keep_open(struct merge_step *s, uint32_t i, const struct wait *w)
+{
+	const struct open_wait open = { .wait = *w };
+
+	g_array_append_val(s->open_next, open);
+	s->open[i] = s->open_next->len;
+}
+
+static void add_joined(struct merge_step *s, uint32_t i, struct open_wait *before, const struct wait *w)
+{
+	struct join j = { .wait = i, .sum = UINT32_MAX, .whole = { .wait = join(&before->wait, w), .wake = before->wake } };
+
+	count_once(s->m, w->thread, w->state);
+	before->wait.count = 0;
+	if (j.whole.wait.flags & WAIT_OPEN_AT_END)
+		keep_open(s, i, &j.whole.wait);
+	else
+		s->wait[i] = (j.sum = profile_add_wait(s->m->p, &j.whole.wait)) + 1;
+	g_array_append_val(s->joined, j);
+}
+
+static void add_wait(struct merge_step *s, uint32_t i)
+{
+	struct wait w = *profile_wait(s->window, i);
+	uint32_t old = w.thread;
+
+	w.thread = s->thread[old];
+	w.user = merge_map_node(&s->map, w.user);
+	w.kernel = merge_map_node(&s->map, w.kernel);
+	w.object = merge_map_object(&s->map, w.object);
+	if ((w.flags & WAIT_OPEN_AT_START) && s->goes_on[old] && s->is_next) {
+		struct open_wait *before = open_of(s, w.thread);
+
+		if (before && is_single(&w) && before->wait.count == 1 && before->wait.state == w.state) {
+			add_joined(s, i, before, &w);
+			return;
+		}
+		w.flags &= (uint8_t)~WAIT_OPEN_AT_START;	/* no edge of the sum */
+	}
+	if ((w.flags & WAIT_OPEN_AT_END) && is_single(&w))
+		keep_open(s, i, &w);
+	else
+		s->wait[i] = profile_add_wait(s->m->p, &w) + 1;
+}
+
+static struct join *join_of(struct merge_step *s, uint32_t wait)
+{
+	guint low = 0, high = s->joined->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(s->joined, struct join, middle).wait < wait)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	struct join *j = low < s->joined->len ? &g_array_index(s->joined, struct join, low) : NULL;
+
+	return j && j->wait == wait ? j : NULL;
+}
+
+static void add_wake(struct merge_step *s, const struct wake *own)
+{
+	struct join *j = join_of(s, own->wait);
+	struct wake k = *own;
+
+	k.waker = merge_map_waker(&s->map, own->waker);
+	if (j)
+		set_wake(&j->whole.wake, k.waker, &j->whole.wait);
+	else if (s->open[own->wait])
+		g_array_index(s->open_next, struct open_wait, s->open[own->wait] - 1).wake = k;
+	else {
+		k.wait = s->wait[own->wait] - 1;
+		profile_add_wake(s->m->p, &k);
+	}
+}
+
+/* Whoever woke the joined ones. */
+static void end_joined(struct merge_step *s)
+{
+	for (guint i = 0; i < s->joined->len; i++) {
+		struct join *j = &g_array_index(s->joined, struct join, i);
+
+		if (!j->whole.wake.count)
+			continue;
+		set_wake(&j->whole.wake, j->whole.wake.waker, &j->whole.wait);
+		j->whole.wake.wait = j->sum;
+		if (j->sum == UINT32_MAX)
+			g_array_index(s->open_next, struct open_wait, s->open[j->wait] - 1).wake = j->whole.wake;
+		else
+			profile_add_wake(s->m->p, &j->whole.wake);
+	}
+}
+
+void merge_flush_open(struct merger *m, bool is_inner_edge)
+{
+	for (guint i = 0; i < m->open->len; i++) {
+		struct open_wait *o = &g_array_index(m->open, struct open_wait, i);
+
+		g_array_index(m->threads, struct merge_thread, o->wait.thread).open = 0;
+		if (!o->wait.count)
+			continue;
+		if (is_inner_edge)
+			o->wait.flags &= (uint8_t)~WAIT_OPEN_AT_END;
+		o->wake.wait = profile_add_wait(m->p, &o->wait);
+		if (o->wake.count)
+			profile_add_wake(m->p, &o->wake);
+	}
+	g_array_set_size(m->open, 0);
+}
+
+void merge_waits(struct merge_step *s)
+{
+	struct merger *m = s->m;
+
+	s->open_next = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
+	s->joined = g_array_new(FALSE, FALSE, sizeof(struct join));
+	for (guint i = 0; i < s->window->waits->len; i++)
+		add_wait(s, i);
+	for (guint i = 0; i < s->window->wakes->len; i++)
+		add_wake(s, profile_wake(s->window, i));
+	end_joined(s);
+	merge_flush_open(m, s->is_next);
+	g_array_unref(m->open);
+	m->open = s->open_next;
+	for (guint i = 0; i < m->open->len; i++) {
+		uint32_t thread = g_array_index(m->open, struct open_wait, i).wait.thread;
+
+		g_array_index(m->threads, struct merge_thread, thread).open = i + 1;
+	}
+	g_array_unref(s->joined);
+}

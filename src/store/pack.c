@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "store/pack.h"
+
+#include "profile/on_cpu.h"
+#include "store/blob.h"
+#include "store/error.h"
+#include "store/pack_part.h"
+
+/* Rows in the order in which they are written. */
+struct row {
+	uint32_t id;	/* of the dictionary: thread or key */
+	uint32_t at;	/* of the profile */
+};
+
+struct packer {
+	struct dict_writer *w;
+	const struct profile *p;
+	GByteArray *into;
+	GArray *threads, *waits, *samples;	/* struct row */
+	uint32_t *thread_id;	/* of each thread of the profile */
+	uint32_t *skip;		/* of each thread: so many rows of the same identity come before */
+	uint32_t *wait_at;	/* of each wait of the profile: where it is written */
+	struct pack_sums *sums;	/* of each thread */
+};
+
+static int by_id(gconstpointer a, gconstpointer b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->id != y->id ? (x->id < y->id ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
+}
+
+static GArray *sorted(GArray *rows)
+{
+	g_array_sort(rows, by_id);
+	return rows;
+}
+
+static void pack_info(struct packer *k)
+{
+	const struct profile_info *info = &k->p->info;
+
+#define X(member) blob_put(k->into, (uint64_t)info->member);
+	PACK_INFO_NUMBERS(X)
+#undef X
+#define X(member) blob_put(k->into, dict_writer_string(k->w, info->member));
+	PACK_INFO_STRINGS(X)
+#undef X
+}
+
+static void order_threads(struct packer *k)
+{
+	k->threads = g_array_new(FALSE, FALSE, sizeof(struct row));
+	for (guint i = 0; i < k->p->threads->len; i++) {
+		const struct row row = { dict_writer_thread(k->w, profile_thread(k->p, i)), i };
+
+		k->thread_id[i] = row.id;
+		g_array_append_val(k->threads, row);
+	}
+	sorted(k->threads);
+	for (guint i = 1; i < k->threads->len; i++) {
+		const struct row *row = &g_array_index(k->threads, struct row, i), *last = row - 1;
+
+		k->skip[row->at] = row->id == last->id ? k->skip[last->at] + 1 : 0;
+	}
+}
+
+static void order_waits(struct packer *k)
+{
+	k->waits = g_array_new(FALSE, FALSE, sizeof(struct row));
+	for (guint i = 0; i < k->p->waits->len; i++) {
+		const struct wait *w = profile_wait(k->p, i);
+		const struct row row = {
+			dict_writer_key(k->w, k->thread_id[w->thread], w->user, w->kernel, w->object, w->state, w->flags), i
+		};
+
+		if (w->state != ON_CPU_STATE)
+			g_array_append_val(k->waits, row);
+	}
+	sorted(k->waits);
+	for (guint i = 0; i < k->waits->len; i++) {
+		uint32_t at = g_array_index(k->waits, struct row, i).at;
+
+		k->wait_at[at] = i;
+		k->sums[profile_wait(k->p, at)->thread].last_wait = i + 1;
+	}
+	k->samples = g_array_new(FALSE, FALSE, sizeof(struct row));
+	for (guint i = 0; i < k->p->on_cpu->len; i++) {
+		const struct on_cpu_sample *s = &g_array_index(k->p->on_cpu, struct on_cpu_sample, i);
+		const struct row row = {
+			dict_writer_key(k->w, k->thread_id[s->thread], s->user, s->kernel, 0, ON_CPU_STATE, 0), i
+		};
+
+		g_array_append_val(k->samples, row);
+	}
+	sorted(k->samples);
+}
+
+/* One column; `row` is the model's. */
+#define COLUMN(rows, type, table, put)                                                                                 \
+	for (guint i = 0; i < k->rows->len; i++) {                                                                     \
+		const type *row = &g_array_index(k->p->table, type, g_array_index(k->rows, struct row, i).at);        \
+                                                                                                                       \
+		put;                                                                                                   \
+	}
+
+static void pack_ids(GByteArray *into, const GArray *rows)
+{
+	uint32_t last = 0;
+
+	blob_put(into, rows->len);
+	for (guint i = 0; i < rows->len; i++) {
+		uint32_t id = g_array_index(rows, struct row, i).id;
+
+		blob_put(into, id - last);
+		last = id;
+	}
+}
+
+static void pack_threads(struct packer *k)
+{
+	const uint64_t from_ns = k->p->info.start_ns, to_ns = from_ns + k->p->info.duration_ns;
+
+	pack_ids(k->into, k->threads);
+	COLUMN(threads, struct thread, threads, blob_put(k->into, row->flags & ~(uint32_t)THREAD_KERNEL));
+	COLUMN(threads, struct thread, threads, blob_put_diff(k->into, row->from_ns, from_ns));
+	COLUMN(threads, struct thread, threads, blob_put_diff(k->into, row->to_ns, to_ns));
+	COLUMN(threads, struct thread, threads, blob_put(k->into, row->on_cpu_ns));
+	COLUMN(threads, struct thread, threads, blob_put(k->into, row->filtered_ns));
+	COLUMN(threads, struct thread, threads, blob_put(k->into, row->lost_ns));
+	COLUMN(threads, struct thread, threads, blob_put(k->into, row->switches));
+}
+
+/* All waits are in there, and none above the longest. */
+static bool is_regular(const struct wait *w)
+{
+	unsigned top = profile_hist_slot(w->max_ns);
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (i > top && w->hist[i])
+			return false;
+		all += w->hist[i];
+	}
+	return w->count && all == w->count && w->hist[top];
+}
+
+static void pack_hist(GByteArray *into, const uint32_t *hist)
+{
+	unsigned last = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!hist[i])
+			continue;
+		blob_put(into, i - last + 1);
+		blob_put(into, hist[i]);
+		last = i;
+	}
+	blob_put(into, 0);
+}
+
+/* From the slot of the longest wait down: how many are shorter than those of a slot, then how many slots down the next are. */
+static void pack_wait_hist(GByteArray *into, const struct wait *w)
+{
+	unsigned at = profile_hist_slot(w->max_ns);
+
+	if (!is_regular(w)) {
+		blob_put(into, 1);
+		pack_hist(into, w->hist);
+		return;
+	}
+	uint64_t left = w->count - w->hist[at];
+
+	blob_put(into, left << 1);
+	while (left) {
+		unsigned next = at - 1;
+
+		while (!w->hist[next])
+			next--;
+		left -= w->hist[next];
+		blob_put(into, at - next - 1);
+		blob_put(into, left);
+		at = next;
+	}
+}
+
+static void pack_waits(struct packer *k)
+{
+	pack_ids(k->into, k->waits);
+	COLUMN(waits, struct wait, waits, blob_put(k->into, k->skip[row->thread]));
+	COLUMN(waits, struct wait, waits, blob_put(k->into, row->count));
+	COLUMN(waits, struct wait, waits, blob_put(k->into, row->runnable_ns));
+	COLUMN(waits, struct wait, waits, blob_put(k->into, row->preempted_ns));
+	for (guint i = 0; i < k->waits->len; i++) {
+		const struct wait *w = profile_wait(k->p, g_array_index(k->waits, struct row, i).at);
+		struct pack_sums *s = &k->sums[w->thread];
+		bool is_last = s->last_wait == i + 1;
+
+		blob_put_diff(k->into, w->blocked_ns, is_last ? pack_expected_blocked(s, profile_thread(k->p, w->thread), w) : 0);
+		pack_sums_add(s, w);
+	}
+	COLUMN(waits, struct wait, waits, blob_put_diff(k->into, row->max_ns, pack_expected_max(row)));
+	COLUMN(waits, struct wait, waits, blob_put(k->into, row->off_cpu_se_ns));
+	COLUMN(waits, struct wait, waits, blob_put(k->into, row->count_se));
+	COLUMN(waits, struct wait, waits, pack_wait_hist(k->into, row));
+}
+
+/* What of the accounts does not follow from the waits. */
+static void pack_rest(struct packer *k)
+{
+	for (guint i = 0; i < k->threads->len; i++) {
+		uint32_t at = g_array_index(k->threads, struct row, i).at;
+		const struct thread *t = profile_thread(k->p, at);
+
+		blob_put_diff(k->into, t->blocked_ns, k->sums[at].blocked_ns);
+		blob_put_diff(k->into, t->runnable_ns, k->sums[at].runnable_ns);
+		blob_put_diff(k->into, t->preempted_ns, k->sums[at].preempted_ns);
+	}
+}
+
+static bool is_total(const struct state_total *a, const struct state_total *b)
+{
+	return a->count == b->count && a->blocked_ns == b->blocked_ns && a->runnable_ns == b->runnable_ns &&
+	       a->preempted_ns == b->preempted_ns;
+}
+
+/* The totals that are others than their waits' sums: each by its place among all there may be. */
+static void pack_states(struct packer *k)
+{
+	g_autofree struct state_total *all = g_new0(struct state_total, (gsize)k->p->threads->len * PACK_STATE_CNT + 1);
+	uint64_t last = 0;
+
+	blob_put(k->into, k->p->states->len != 0);
+	for (guint i = 0; i < k->p->states->len; i++) {
+		const struct state_total *t = profile_state(k->p, i);
+		struct state_total *into = &all[(gsize)t->thread * PACK_STATE_CNT + pack_state_at(t->state)];
+
+		into->count += t->count;
+		into->blocked_ns += t->blocked_ns;
+		into->runnable_ns += t->runnable_ns;
+		into->preempted_ns += t->preempted_ns;
+	}
+	for (guint i = 0; i < k->threads->len && k->p->states->len; i++) {
+		uint32_t at = g_array_index(k->threads, struct row, i).at;
+
+		for (unsigned n = 0; n < PACK_STATE_CNT; n++) {
+			const struct state_total *t = &all[(gsize)at * PACK_STATE_CNT + n], *expected = &k->sums[at].states[n];
+			uint64_t place = (uint64_t)i * PACK_STATE_CNT + n + 1;
+
+			if (is_total(t, expected))
+				continue;
+			blob_put(k->into, place - last);
+			blob_put_diff(k->into, t->count, expected->count);
+			blob_put_diff(k->into, t->blocked_ns, expected->blocked_ns);
+			blob_put_diff(k->into, t->runnable_ns, expected->runnable_ns);
+			blob_put_diff(k->into, t->preempted_ns, expected->preempted_ns);
+			last = place;
+		}
+	}
+	blob_put(k->into, 0);
+}
+
+static void pack_samples(struct packer *k)
+{
+	uint64_t last_ns = 0;
+
+	pack_ids(k->into, k->samples);
+	COLUMN(samples, struct on_cpu_sample, on_cpu, blob_put(k->into, k->skip[row->thread]));
+	COLUMN(samples, struct on_cpu_sample, on_cpu, blob_put(k->into, row->samples));
+	COLUMN(samples, struct on_cpu_sample, on_cpu, (blob_put_diff(k->into, row->weight_ns, last_ns), last_ns = row->weight_ns));
+}
+
+static void pack_wake(struct packer *k, const struct wake *w, struct pack_rest *rest)
+{
+	blob_put(k->into, dict_writer_waker(k->w, w->waker));
+	blob_put_diff(k->into, w->count, rest->count);
+	blob_put_diff(k->into, w->blocked_ns, rest->blocked_ns);
+	blob_put_diff(k->into, w->runnable_ns, rest->runnable_ns);
+	rest->count -= w->count;
+	rest->blocked_ns -= w->blocked_ns;
+	rest->runnable_ns -= w->runnable_ns;
+	bool is_plain = w->count == 1 && w->hist[profile_hist_slot(w->runnable_ns)] == 1;
+
+	blob_put(k->into, !is_plain);
+	if (!is_plain)
+		pack_hist(k->into, w->hist);
+}
+
+static void pack_wakes(struct packer *k)
+{
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct row));
+	struct pack_rest rest = { 0 };
+
+	for (guint i = 0; i < k->p->wakes->len; i++) {
+		const struct row row = { k->wait_at[profile_wake(k->p, i)->wait], i };
+
+		g_array_append_val(rows, row);
+	}
+	pack_ids(k->into, sorted(rows));
+	for (guint i = 0; i < rows->len; i++) {
+		const struct row *row = &g_array_index(rows, struct row, i);
+		const struct wake *w = profile_wake(k->p, row->at);
+		const struct wait *of = profile_wait(k->p, w->wait);
+
+		if (!i || row[-1].id != row->id)
+			rest = (struct pack_rest){ of->count, of->blocked_ns, of->runnable_ns };
+		pack_wake(k, w, &rest);
+	}
+}
+
+static void pack_crowd(struct packer *k)
+{
+	g_autofree uint32_t *thread_at = g_new0(uint32_t, k->p->threads->len + 1);
+
+	for (guint i = 0; i < k->threads->len; i++)
+		thread_at[g_array_index(k->threads, struct row, i).at] = i;
+	blob_put(k->into, k->p->blames->len);
+	for (guint i = 0; i < k->p->blames->len; i++) {
+		const struct blame *b = profile_blame(k->p, i);
+		const uint64_t numbers[] = { thread_at[b->thread], b->kind, b->pid, b->tid, dict_writer_string(k->w, b->comm), b->count,
+					     b->runnable_ns, b->preempted_ns };
+
+		for (gsize n = 0; n < G_N_ELEMENTS(numbers); n++)
+			blob_put(k->into, numbers[n]);
+	}
+	blob_put(k->into, k->p->storms->len);
+	for (guint i = 0; i < k->p->storms->len; i++) {
+		const struct storm *s = profile_storm(k->p, i);
+		const uint64_t numbers[] = { dict_writer_waker(k->w, s->waker), s->event_cnt, s->call_cnt, s->woken_cnt, s->most_cnt,
+					     s->ended_cnt, s->again_cnt, s->cpu_ns, s->again_ns, s->delay_ns };
+
+		for (gsize n = 0; n < G_N_ELEMENTS(numbers); n++)
+			blob_put(k->into, numbers[n]);
+	}
+	blob_put(k->into, k->p->losses->len);
+	for (guint i = 0; i < k->p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(k->p->losses, struct profile_loss, i);
+
+		blob_put(k->into, dict_writer_string(k->w, l->reason));
+		blob_put(k->into, dict_writer_string(k->w, l->help));
+		blob_put(k->into, l->count);
+		blob_put(k->into, l->time_ns);
+	}
+}
+
+bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into, GError **error)
+{
+	struct packer k = { .w = w, .p = p, .into = into };
+	const guint rows[] = { p->threads->len, p->waits->len, p->on_cpu->len, p->wakes->len, p->blames->len, p->storms->len,
+			       p->losses->len };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+		if (rows[i] > PACK_ROWS_MAX)
+			return store_fail(error, STORE_ERROR_TOO_MUCH, "a window has %u rows, above %u", rows[i], PACK_ROWS_MAX);
+	k.thread_id = g_new0(uint32_t, p->threads->len + 1);
+	k.skip = g_new0(uint32_t, p->threads->len + 1);
+	k.sums = g_new0(struct pack_sums, p->threads->len + 1);
+	k.wait_at = g_new0(uint32_t, p->waits->len + 1);
+	order_threads(&k);
+	order_waits(&k);
+	blob_put(into, PACK_VERSION);
+	pack_info(&k);
+	pack_threads(&k);
+	pack_waits(&k);
+	pack_rest(&k);
+	pack_states(&k);
+	pack_samples(&k);
+	pack_wakes(&k);
+	pack_crowd(&k);
+	g_array_unref(k.threads);
+	g_array_unref(k.waits);
+	g_array_unref(k.samples);
+	g_free(k.thread_id);
+	g_free(k.skip);
+	g_free(k.sums);
+	g_free(k.wait_at);
+	return true;
+}

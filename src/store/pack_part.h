@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef STORE_PACK_PART_H
+#define STORE_PACK_PART_H
+
+#include <string.h>
+
+#include "profile/profile.h"
+
+/* Inside of pack: what numbers are expected to be, for who writes and who reads. */
+
+#define PACK_STATES "SDTtPIR?"
+#define PACK_STATE_CNT 8
+
+/* What the waits of a thread add up to. */
+struct pack_sums {
+	struct state_total states[PACK_STATE_CNT];
+	uint64_t blocked_ns, runnable_ns, preempted_ns;
+	uint32_t last_wait;	/* index + 1; 0: it has none */
+};
+
+static inline unsigned pack_state_at(uint8_t state)
+{
+	const char *at = state ? strchr(PACK_STATES, state) : NULL;
+
+	return at ? (unsigned)(at - PACK_STATES) : PACK_STATE_CNT - 1;
+}
+
+static inline void pack_sums_add(struct pack_sums *s, const struct wait *w)
+{
+	struct state_total *t = &s->states[pack_state_at(w->state)];
+
+	t->count += w->count;
+	t->blocked_ns += w->blocked_ns;
+	t->runnable_ns += w->runnable_ns;
+	t->preempted_ns += w->preempted_ns;
+	s->blocked_ns += w->blocked_ns;
+	s->runnable_ns += w->runnable_ns;
+	s->preempted_ns += w->preempted_ns;
+}
+
+/* The last wait of a thread takes what is left of the time. */
+static inline uint64_t pack_expected_blocked(const struct pack_sums *s, const struct thread *t, const struct wait *w)
+{
+	uint64_t rest = thread_observed_ns(t) - t->on_cpu_ns - t->filtered_ns - t->lost_ns - s->blocked_ns - s->runnable_ns -
+			s->preempted_ns - w->runnable_ns - w->preempted_ns;
+
+	return rest > PROFILE_NS_MAX ? 0 : rest;
+}
+
+static inline uint64_t pack_expected_max(const struct wait *w)
+{
+	return w->count == 1 ? wait_off_cpu_ns(w) : 0;
+}
+
+/* What wakers have left of a wait. */
+struct pack_rest {
+	uint64_t count, blocked_ns, runnable_ns;
+};
+
+/* The numbers of a window's info, in the order in which they are written. */
+#define PACK_INFO_NUMBERS(X)                                                                                           \
+	X(start_unix_ns) X(start_ns) X(duration_ns) X(cpus) X(switches) X(tracer_cpu_ns) X(tracer_peak_rss_bytes)      \
+	X(tracer_start_cpu_ns) X(tracer_stop_cpu_ns) X(tracer_bpf_ns) X(has_bpf_ns) X(has_locks) X(has_objects)        \
+	X(has_wakers) X(has_blame) X(has_storms) X(on_cpu_hz) X(on_cpu_end_hz) X(self_excluded) X(sampling.start_ns)   \
+	X(sampling.end_ns) X(sampling.max_ns) X(sampling.raised_cnt) X(sampling.lowered_cnt) X(sampling.over_cnt)      \
+	X(sampling.budget_ppm) X(sampling.used_ppm) X(sampling.peak_ppm) X(sampling.has_used) X(looks.asked_ns)        \
+	X(looks.rounds) X(looks.budget_ppm) X(unknown)
+#define PACK_INFO_STRINGS(X) X(host) X(kernel) X(command_line) X(filters) X(version) X(imported)
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "store/read.h"
+
+#include "store/error.h"
+#include "store/store.h"
+
+static const char *folder(const char *dir)
+{
+	return dir ? dir : STORE_DIR_DEFAULT;
+}
+
+/* Where there are files of a tier, the first is the oldest and the last one the newest, but for a clock that was set back. */
+static bool look_at(const char *dir, const struct store_name *name, struct store_extent *e, GError **error)
+{
+	g_autoptr(GArray) rows = store_rows_new();
+	bool is_missing = false;
+	struct store_file *f = store_file_open(dir, name, &is_missing, error);
+	bool ok = f ? store_file_rows(f, 0, 0, 0, false, rows, error) : is_missing;
+
+	for (guint i = 0; i < rows->len; i++) {
+		const struct store_row *row = &g_array_index(rows, struct store_row, i);
+
+		e->from_unix_ns = MIN(e->from_unix_ns, row->start_unix_ns);
+		e->to_unix_ns = MAX(e->to_unix_ns, store_row_end_ns(row));
+	}
+	if (name->tier == TIER_WINDOW)
+		e->windows += rows->len;
+	store_file_close(f);
+	return ok;
+}
+
+bool store_extent(const char *dir, struct store_extent *ret, GError **error)
+{
+	g_autoptr(GArray) names = store_list(folder(dir), error);
+	bool ok = names != NULL;
+
+	*ret = (struct store_extent){ .from_unix_ns = UINT64_MAX };
+	for (guint i = 0; ok && i < names->len; i++) {
+		const struct store_name *name = &g_array_index(names, struct store_name, i);
+		g_autofree char *path = store_path(folder(dir), name);
+		bool is_edge = i == 0 || i + 1 == names->len || name[-1].tier != name->tier || name[1].tier != name->tier;
+
+		ret->bytes += store_file_bytes(path);
+		if (name->tier == TIER_WINDOW || is_edge)
+			ok = look_at(folder(dir), name, ret, error);
+	}
+	if (ok && !ret->to_unix_ns)
+		ok = store_fail(error, STORE_ERROR_EMPTY, "there is nothing in the history in '%s' yet", folder(dir));
+	return ok;
+}
+
+static char *time_text(uint64_t unix_ns)
+{
+	g_autoptr(GDateTime) at = g_date_time_new_from_unix_local((gint64)(unix_ns / 1000000000));
+
+	return at ? g_date_time_format(at, "%Y-%m-%d %H:%M:%S") : g_strdup("?");
+}
+
+/* What it is, and what is not in it. */
+static void say(struct profile *p, const struct store_choice *c, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t start_ns = UINT64_MAX, end_ns = 0;
+
+	for (guint i = 0; i < c->rows->len; i++) {
+		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
+
+		start_ns = MIN(start_ns, row->start_unix_ns);
+		end_ns = MAX(end_ns, store_row_end_ns(row));
+	}
+	p->info.start_unix_ns = start_ns;
+	for (guint i = 0; i < c->gaps->len; i++) {
+		const struct store_gap *gap = &g_array_index(c->gaps, struct store_gap, i);
+		uint64_t gap_from = MAX(gap->from_unix_ns, from_ns), gap_to = MIN(gap->to_unix_ns, to_ns);
+		g_autofree char *help = g_strdup_printf("nothing was observed for %.1f s in all: %s", (double)(gap_to - gap_from) / 1e9, gap->why);
+
+		profile_add_loss(p, "gap", help, 1, 0);
+	}
+}
+
+static struct profile *sum_up(const struct store_choice *c, GError **error)
+{
+	struct merger *m = merge_new();
+
+	for (guint i = 0; i < c->rows->len; i++) {
+		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
+
+		if (!store_file_load(store_choice_file(c, row), row->seq, m, error)) {
+			merge_free(m);
+			return NULL;
+		}
+	}
+	struct profile *p = merge_end(m);
+
+	if (p && !profile_check(p, error)) {
+		g_prefix_error(error, "the history in '%s' is damaged: ", c->dir);
+		profile_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void nothing_there(const char *dir, uint64_t from_ns, uint64_t to_ns, GError **error)
+{
+	g_autofree char *from = time_text(from_ns), *to = time_text(to_ns);
+	struct store_extent e;
+
+	if (!store_extent(dir, &e, error))
+		return;
+	g_autofree char *first = time_text(e.from_unix_ns), *last = time_text(e.to_unix_ns);
+
+	store_fail(error, STORE_ERROR_EMPTY, "there is nothing from %s to %s: the history in '%s' goes from %s to %s", from, to, dir, first, last);
+}
+
+struct profile *store_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, GError **error)
+{
+	struct store_choice *c = store_choose(folder(dir), from_unix_ns, to_unix_ns, UINT64_MAX, false, error);
+	struct profile *p = NULL;
+
+	if (c && !c->rows->len)
+		nothing_there(folder(dir), from_unix_ns, to_unix_ns, error);
+	else if (c)
+		p = sum_up(c, error);
+	if (p)
+		say(p, c, from_unix_ns, to_unix_ns);
+	store_choice_free(c);
+	return p;
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The writer of a history. */
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/error.h"
+#include "store/file.h"
+
+#define DIR_MODE 0750
+#define LOCK_MODE 0640
+#define MAX_BYTES_DEFAULT (UINT64_C(512) << 20)
+#define WINDOW_HOURS_DEFAULT 24
+#define MINUTE_DAYS_DEFAULT 14
+#define HOUR_DAYS_DEFAULT 400
+#define NS_AN_HOUR (UINT64_C(3600) * 1000 * 1000 * 1000)
+/* A file above that part of all bytes is followed by another one of the same day, so that old ones can go. */
+#define PARTS_OF_ALL 8
+/* Clocks are told anew at each window: what they are off by meanwhile is no jump. */
+#define JUMP_NS (UINT64_C(1) * 1000 * 1000 * 1000)
+/* A clock that is far ahead makes nothing old before it has been so for that many windows. */
+#define BELIEVED_AFTER 360
+
+struct store {
+	char *dir;
+	int lock;
+	uint64_t max_bytes;
+	uint64_t keep_ns[TIER_CNT];
+	uint64_t seq;		/* of the last window */
+	struct store_file *files[TIER_CNT];
+	GArray *pending[TIER_HOUR];	/* struct store_row of that tier, without lines: not summed up in the next one yet */
+	uint64_t now_ns, ahead_cnt;	/* see BELIEVED_AFTER */
+};
+
+static bool take_lock(struct store *s, GError **error)
+{
+	g_autofree char *path = g_build_filename(s->dir, "lock", NULL);
+
+	if (g_mkdir_with_parents(s->dir, DIR_MODE) != 0)
+		return store_fail(error, STORE_ERROR_FILE, "cannot make '%s': %s", s->dir, g_strerror(errno));
+	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, LOCK_MODE);
+	if (s->lock < 0)
+		return store_fail(error, STORE_ERROR_FILE, "cannot write in '%s': %s", s->dir, g_strerror(errno));
+	if (flock(s->lock, LOCK_EX | LOCK_NB) != 0)
+		return store_fail(error, STORE_ERROR_BUSY, "another process writes the history in '%s'", s->dir);
+	return true;
+}
+
+static const struct store_name *last_of(const GArray *names, enum store_tier tier, int64_t day)
+{
+	const struct store_name *last = NULL;
+
+	for (guint i = 0; i < names->len; i++) {
+		const struct store_name *name = &g_array_index(names, struct store_name, i);
+
+		if (name->tier == tier && name->day == day)
+			last = name;
+	}
+	return last;
+}
+
+/* What is no file of ours stays, under another name, and does not keep us from going on. */
+static void put_aside(struct store *s, const struct store_name *name)
+{
+	g_autofree char *path = store_path(s->dir, name);
+	g_autofree char *aside = g_strconcat(path, ".damaged", NULL);
+
+	if (rename(path, aside) == 0)
+		store_file_unlink(path);
+}
+
+static struct store_file *create(struct store *s, const struct store_name *name, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+	struct store_file *f = store_file_create(s->dir, name, &why);
+
+	if (!f && g_error_matches(why, STORE_ERROR, STORE_ERROR_DAMAGED)) {
+		g_clear_error(&why);
+		put_aside(s, name);
+		f = store_file_create(s->dir, name, &why);
+	}
+	if (!f)
+		g_propagate_error(error, g_steal_pointer(&why));
+	return f;
+}
+
+static void drop(struct store *s, enum store_tier tier)
+{
+	g_clear_pointer(&s->files[tier], store_file_close);
+}
+
+/* The file that a window of that day goes to. */
+static struct store_file *file_for(struct store *s, enum store_tier tier, int64_t day, GError **error)
+{
+	if (s->files[tier] && store_file_name(s->files[tier])->day != day)
+		drop(s, tier);
+	if (!s->files[tier]) {
+		g_autoptr(GArray) names = store_list(s->dir, error);
+		const struct store_name *last = names ? last_of(names, tier, day) : NULL;
+		const struct store_name name = { .day = day, .tier = tier, .part = last ? last->part : 0 };
+
+		s->files[tier] = names ? create(s, &name, error) : NULL;
+	}
+	if (!s->files[tier])
+		return NULL;
+	struct store_name next = *store_file_name(s->files[tier]);
+	g_autofree char *path = store_path(s->dir, &next);
+
+	if (store_file_bytes(path) > s->max_bytes / PARTS_OF_ALL && next.part < 9999) {
+		drop(s, tier);
+		next.part++;
+		s->files[tier] = create(s, &next, error);
+	}
+	return s->files[tier];
+}
+
+/* For files that are not written to. */
+static struct store_file *reader_of(struct store *s, const struct store_name *name, bool *ret_is_own, GError **error)
+{
+	bool is_missing = false;
+	struct store_file *f = s->files[name->tier];
+
+	*ret_is_own = f && store_name_compare(store_file_name(f), name) == 0;
+	if (*ret_is_own)
+		return f;
+	f = store_file_open(s->dir, name, &is_missing, error);
+	if (!f && is_missing)
+		store_fail(error, STORE_ERROR_EMPTY, "a file of the history in '%s' is gone", s->dir);
+	return f;
+}
+
+/* ---- sums ---- */
+
+/* Does b follow a, so that one row can be the sum of both? */
+static bool is_next(const struct store_row *a, const struct store_row *b, uint64_t step_ns)
+{
+	uint64_t end_ns = store_row_end_ns(a), off_ns = end_ns > b->start_unix_ns ? end_ns - b->start_unix_ns : b->start_unix_ns - end_ns;
+
+	return a->start_ns + a->duration_ns == b->start_ns && a->last_seq + 1 == b->seq && off_ns < JUMP_NS &&
+	       a->start_unix_ns / step_ns == b->start_unix_ns / step_ns;
+}
+
+/* How many of the first rows are one sum; 0: more may come. */
+static guint run_of(const GArray *pending, uint64_t step_ns)
+{
+	for (guint i = 0; i < pending->len; i++) {
+		const struct store_row *row = &g_array_index(pending, struct store_row, i);
+
+		if (store_row_end_ns(row) / step_ns != row->start_unix_ns / step_ns)
+			return i + 1;
+		if (i + 1 < pending->len && !is_next(row, row + 1, step_ns))
+			return i + 1;
+	}
+	return 0;
+}
+
+static const char *name_of(void *ctx, uint64_t number)
+{
+	const GPtrArray *names = ctx;
+
+	return number <= names->len ? g_ptr_array_index(names, number - 1) : NULL;
+}
+
+/* A row of a tier into the sum of the next one. */
+static bool add_row(struct store *s, const struct store_row *row, struct merger *m, struct line_sums *line, GError **error)
+{
+	g_autoptr(GArray) rows = store_rows_new();
+	bool is_own;
+	struct store_file *f = reader_of(s, &row->in, &is_own, error);
+	bool ok = f && store_file_load(f, row->seq, m, error) && store_file_rows(f, 0, 0, row->seq - 1, true, rows, error);
+	const GPtrArray *names = ok ? store_file_names(f, error) : NULL;
+
+	ok = names && rows->len;
+	if (ok) {
+		const struct store_row *own = &g_array_index(rows, struct store_row, 0);
+
+		ok = line_sums_add_bytes(line, own->line, own->line_bytes, name_of, (void *)(uintptr_t)names);
+	}
+	if (!is_own)
+		store_file_close(f);
+	return ok;
+}
+
+static bool write_sum(struct store *s, enum store_tier tier, const struct store_row *row, const struct profile *p,
+		      const struct line_sums *line, GError **error)
+{
+	struct store_file *f = file_for(s, tier, store_day_of(row->start_unix_ns), error);
+
+	if (f && store_file_add(f, row, p, line, error))
+		return true;
+	drop(s, tier);
+	return false;
+}
+
+/* The first `cnt` rows of a tier become one of the next.  False: not now; what cannot be read is left out. */
+static bool sum_up(struct store *s, enum store_tier from, guint cnt)
+{
+	const struct store_row *first = &g_array_index(s->pending[from], struct store_row, 0), *last = first + cnt - 1;
+	struct store_row row = { .seq = first->seq, .last_seq = last->last_seq, .start_unix_ns = first->start_unix_ns,
+				 .start_ns = first->start_ns };
+	struct merger *m = merge_new();
+	struct line_sums *line = line_sums_new();
+	bool ok = true;
+
+	for (guint i = 0; i < cnt && ok; i++)
+		ok = add_row(s, first + i, m, line, NULL);
+	struct profile *p = merge_end(m);
+
+	if (ok && p) {
+		enum store_tier tier = from + 1;
+
+		row.duration_ns = p->info.duration_ns;
+		ok = write_sum(s, tier, &row, p, line, NULL);
+		if (ok && tier < TIER_HOUR) {
+			row.in = *store_file_name(s->files[tier]);
+			g_array_append_val(s->pending[tier], row);
+		}
+	} else {
+		ok = true;	/* its file is damaged or gone: nothing is to be had of it */
+	}
+	profile_free(p);
+	line_sums_free(line);
+	return ok;
+}
+
+static void sum_up_all(struct store *s)
+{
+	for (int tier = TIER_WINDOW; tier < TIER_HOUR; tier++) {
+		guint cnt;
+
+		while ((cnt = run_of(s->pending[tier], tier_step_ns((enum store_tier)(tier + 1))))) {
+			if (!sum_up(s, (enum store_tier)tier, cnt))
+				return;
+			g_array_remove_range(s->pending[tier], 0, cnt);
+		}
+	}
+}
+
+/* ---- what is old ---- */
+
+static void note_time(struct store *s, uint64_t unix_ns)
+{
+	if (s->now_ns && unix_ns > s->now_ns + NS_AN_HOUR && ++s->ahead_cnt < BELIEVED_AFTER)
+		return;
+	s->ahead_cnt = 0;
+	s->now_ns = unix_ns;
+}
+
+static bool is_open(const struct store *s, const struct store_name *name)
+{
+	const struct store_file *f = s->files[name->tier];
+
+	return f && store_name_compare(store_file_name(f), name) == 0;
+}
+
+static void forget(struct store *s)
+{
+	g_autoptr(GArray) names = store_list(s->dir, NULL);
+	uint64_t all = 0;
+	g_autofree uint64_t *bytes = g_new0(uint64_t, names ? names->len + 1 : 1);
+
+	for (guint i = 0; names && i < names->len; i++) {
+		const struct store_name *name = &g_array_index(names, struct store_name, i);
+		g_autofree char *path = store_path(s->dir, name);
+		uint64_t end_ns = ((uint64_t)MAX(name->day, 0) + 1) * STORE_NS_A_DAY;
+
+		if (!is_open(s, name) && end_ns + s->keep_ns[name->tier] < s->now_ns)
+			store_file_unlink(path);
+		else
+			all += bytes[i] = store_file_bytes(path);
+	}
+	/* finest and oldest first: in the order of the list */
+	for (guint i = 0; names && i < names->len && all > s->max_bytes; i++) {
+		const struct store_name *name = &g_array_index(names, struct store_name, i);
+		g_autofree char *path = store_path(s->dir, name);
+
+		if (!bytes[i] || is_open(s, name))
+			continue;
+		store_file_unlink(path);
+		all -= bytes[i];
+	}
+}
+
+/* ---- opening ---- */
+
+static bool look_at(struct store *s, const struct store_name *name, uint64_t *upper, GError **error)
+{
+	bool is_missing = false;
+	uint64_t last = 0;
+	struct store_file *f = store_file_open(s->dir, name, &is_missing, error);
+	bool ok = f ? store_file_last_seq(f, &last, error) : is_missing;
+
+	s->seq = MAX(s->seq, last);
+	if (ok && f && name->tier < TIER_HOUR && last > upper[name->tier + 1])
+		ok = store_file_rows(f, 0, 0, upper[name->tier + 1], false, s->pending[name->tier], error);
+	upper[name->tier] = MAX(upper[name->tier], last);
+	store_file_close(f);
+	return ok;
+}
+
+static int by_seq(gconstpointer a, gconstpointer b)
+{
+	const struct store_row *x = a, *y = b;
+
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* Coarse tiers first: what they hold needs no sum any more.  A damaged file is put aside as it is written to. */
+static bool look_around(struct store *s, GError **error)
+{
+	g_autoptr(GArray) names = store_list(s->dir, error);
+	uint64_t upper[TIER_CNT] = { 0 };
+
+	for (guint i = names ? names->len : 0; i--;) {
+		const struct store_name *name = &g_array_index(names, struct store_name, i);
+		g_autoptr(GError) why = NULL;
+
+		if (look_at(s, name, upper, &why))
+			continue;
+		if (!g_error_matches(why, STORE_ERROR, STORE_ERROR_DAMAGED)) {
+			g_propagate_error(error, g_steal_pointer(&why));
+			return false;
+		}
+		put_aside(s, name);
+	}
+	for (int tier = TIER_WINDOW; tier < TIER_HOUR; tier++)
+		g_array_sort(s->pending[tier], by_seq);
+	return names != NULL;
+}
+
+static uint64_t or_default(uint64_t value, uint64_t usual)
+{
+	return value ? value : usual;
+}
+
+struct store *store_open(const struct store_options *options, GError **error)
+{
+	struct store *s = g_new0(struct store, 1);
+
+	s->dir = g_strdup(options->dir ? options->dir : STORE_DIR_DEFAULT);
+	s->lock = -1;
+	s->max_bytes = or_default(options->max_bytes, MAX_BYTES_DEFAULT);
+	s->keep_ns[TIER_WINDOW] = or_default(options->window_hours, WINDOW_HOURS_DEFAULT) * NS_AN_HOUR;
+	s->keep_ns[TIER_MINUTE] = or_default(options->minute_days, MINUTE_DAYS_DEFAULT) * STORE_NS_A_DAY;
+	s->keep_ns[TIER_HOUR] = or_default(options->hour_days, HOUR_DAYS_DEFAULT) * STORE_NS_A_DAY;
+	for (int tier = TIER_WINDOW; tier < TIER_HOUR; tier++)
+		s->pending[tier] = store_rows_new();
+	if (take_lock(s, error) && look_around(s, error))
+		return s;
+	store_close(s);
+	return NULL;
+}
+
+bool store_add(struct store *s, const struct profile *window, GError **error)
+{
+	const struct profile_info *info = &window->info;
+	struct store_row row = { .seq = s->seq + 1, .last_seq = s->seq + 1, .start_unix_ns = info->start_unix_ns,
+				 .duration_ns = info->duration_ns, .start_ns = info->start_ns };
+	int64_t day = store_day_of(row.start_unix_ns);
+	bool is_other_file = !s->files[TIER_WINDOW] || store_file_name(s->files[TIER_WINDOW])->day != day;
+
+	if (!info->duration_ns || !info->start_unix_ns || info->start_unix_ns > PROFILE_NS_MAX || info->duration_ns > PROFILE_NS_MAX)
+		return store_fail(error, STORE_ERROR_TOO_MUCH, "a window has no time");
+	struct store_file *f = file_for(s, TIER_WINDOW, day, error);
+	struct line_sums *line = line_sums_new();
+
+	if (f)
+		line_sums_add_profile(line, window);
+	bool ok = f && store_file_add(f, &row, window, line, error);
+
+	line_sums_free(line);
+	if (!ok) {
+		drop(s, TIER_WINDOW);
+		return false;
+	}
+	s->seq++;
+	row.in = *store_file_name(f);
+	g_array_append_val(s->pending[TIER_WINDOW], row);
+	note_time(s, store_row_end_ns(&row));
+	guint pending = s->pending[TIER_WINDOW]->len;
+
+	sum_up_all(s);
+	if (is_other_file || s->pending[TIER_WINDOW]->len != pending)
+		forget(s);
+	return true;
+}
+
+bool store_add_gap(struct store *s, uint64_t from_unix_ns, uint64_t to_unix_ns, const char *why, GError **error)
+{
+	const struct store_gap gap = { from_unix_ns, to_unix_ns, (char *)(uintptr_t)why };
+
+	if (from_unix_ns >= to_unix_ns || to_unix_ns > PROFILE_NS_MAX)
+		return store_fail(error, STORE_ERROR_TOO_MUCH, "a pause has no time");
+	struct store_file *f = file_for(s, TIER_HOUR, store_day_of(from_unix_ns), error);
+
+	if (f && store_file_add_gap(f, &gap, error))
+		return true;
+	drop(s, TIER_HOUR);
+	return false;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	for (int tier = TIER_WINDOW; tier < TIER_CNT; tier++)
+		drop(s, (enum store_tier)tier);
+	for (int tier = TIER_WINDOW; tier < TIER_HOUR; tier++)
+		g_array_unref(s->pending[tier]);
+	if (s->lock >= 0)
+		close(s->lock);
+	g_free(s->dir);
+	g_free(s);
+}

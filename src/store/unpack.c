@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "store/pack.h"
+
+#include "profile/on_cpu.h"
+#include "store/blob.h"
+#include "store/pack_part.h"
+
+struct unpacker {
+	struct dict_map *m;
+	const struct dict *d;
+	struct cursor c;
+	struct profile *p;
+	GHashTable *first;	/* number of an identity -> its first row + 1 */
+	uint32_t *thread_id;	/* of each row */
+	struct pack_sums *sums;
+};
+
+/* Times may be anything below this; sums are looked at when all is together. */
+static uint64_t get_ns(struct unpacker *u)
+{
+	return blob_get(&u->c, PROFILE_NS_MAX);
+}
+
+static uint64_t get_diff_ns(struct unpacker *u, uint64_t expected)
+{
+	uint64_t value = blob_get_diff(&u->c, expected);
+
+	if (value <= PROFILE_NS_MAX)
+		return value;
+	u->c.bad = true;
+	return 0;
+}
+
+static void unpack_info(struct unpacker *u)
+{
+	struct profile_info *info = &u->p->info;
+
+	*info = (struct profile_info){ 0 };
+#define X(member) info->member = (__typeof__(info->member))blob_get(&u->c, PROFILE_NS_MAX);
+	PACK_INFO_NUMBERS(X)
+#undef X
+#define X(member) info->member = dict_map_string(u->m, blob_get_id(&u->c, (uint64_t)u->d->strings->len + 1));
+	PACK_INFO_STRINGS(X)
+#undef X
+	const char **never_null[] = { &info->host, &info->kernel, &info->command_line, &info->filters, &info->version };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(never_null); i++)
+		*never_null[i] = *never_null[i] ? *never_null[i] : "";
+}
+
+/* Numbers go up; free with g_free().  NULL: there are none, or c is bad. */
+static uint32_t *get_ids(struct unpacker *u, uint64_t below, uint32_t *ret_cnt)
+{
+	uint64_t id = 0;
+
+	*ret_cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX);
+	uint32_t *ids = *ret_cnt ? g_new0(uint32_t, *ret_cnt) : NULL;
+
+	for (uint32_t i = 0; i < *ret_cnt; i++) {
+		id += cursor_uleb(&u->c);
+		if (id >= below) {
+			u->c.bad = true;
+			id = 0;
+		}
+		ids[i] = (uint32_t)id;
+	}
+	return ids;
+}
+
+/* One column of all rows. */
+#define COLUMN(table, type, set)                                                       \
+	for (guint i = 0; i < u->p->table->len; i++) {                                 \
+		type *row = &g_array_index(u->p->table, type, i);                      \
+                                                                                       \
+		set;                                                                   \
+	}
+
+static void unpack_threads(struct unpacker *u)
+{
+	const uint64_t from_ns = u->p->info.start_ns, to_ns = from_ns + u->p->info.duration_ns;
+	uint32_t cnt;
+
+	u->thread_id = get_ids(u, u->d->threads->len, &cnt);
+	if (u->c.bad)
+		return;
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct thread t = dict_map_thread(u->m, u->thread_id[i]);
+
+		profile_add_thread(u->p, &t);
+		if (!i || u->thread_id[i] != u->thread_id[i - 1])
+			g_hash_table_insert(u->first, GUINT_TO_POINTER(u->thread_id[i] + 1), GUINT_TO_POINTER(i + 1));
+	}
+	u->sums = g_new0(struct pack_sums, cnt + 1);
+	COLUMN(threads, struct thread, row->flags |= (uint32_t)blob_get(&u->c, 0xff) & ~(uint32_t)THREAD_KERNEL);
+	COLUMN(threads, struct thread, row->from_ns = blob_get_diff(&u->c, from_ns));
+	COLUMN(threads, struct thread, row->to_ns = blob_get_diff(&u->c, to_ns));
+	COLUMN(threads, struct thread, row->on_cpu_ns = get_ns(u));
+	COLUMN(threads, struct thread, row->filtered_ns = get_ns(u));
+	COLUMN(threads, struct thread, row->lost_ns = get_ns(u));
+	COLUMN(threads, struct thread, row->switches = get_ns(u));
+	COLUMN(threads, struct thread, u->c.bad = u->c.bad || row->from_ns > row->to_ns || row->to_ns > PROFILE_NS_MAX);
+}
+
+/* The row of a thread: so many behind the first of that identity. */
+static uint32_t get_thread(struct unpacker *u, uint32_t thread_id)
+{
+	guint first = GPOINTER_TO_UINT(g_hash_table_lookup(u->first, GUINT_TO_POINTER(thread_id + 1)));
+	uint64_t at = cursor_uleb(&u->c);
+
+	at = at <= PACK_ROWS_MAX ? at + first - 1 : UINT64_MAX;
+	if (first && at < u->p->threads->len && u->thread_id[at] == thread_id)
+		return (uint32_t)at;
+	u->c.bad = true;
+	return 0;
+}
+
+static void unpack_hist(struct unpacker *u, uint32_t *hist)
+{
+	uint64_t slot = 0;
+
+	for (;;) {
+		uint64_t step = cursor_uleb(&u->c);
+
+		if (!step || u->c.bad)
+			return;
+		slot += step - 1;
+		if (step > PROFILE_HIST_SLOTS || slot >= PROFILE_HIST_SLOTS) {
+			u->c.bad = true;
+			return;
+		}
+		hist[slot] = (uint32_t)blob_get(&u->c, UINT32_MAX);
+	}
+}
+
+static void unpack_wait_hist(struct unpacker *u, struct wait *w)
+{
+	uint64_t at = profile_hist_slot(w->max_ns), head = cursor_uleb(&u->c), all = w->count, left = head >> 1;
+
+	if (head & 1) {
+		unpack_hist(u, w->hist);
+		return;
+	}
+	for (;;) {
+		if (u->c.bad || left >= all || all - left > UINT32_MAX) {
+			u->c.bad = true;
+			return;
+		}
+		w->hist[at] = (uint32_t)(all - left);
+		if (!left)
+			return;
+		uint64_t step = cursor_uleb(&u->c);
+
+		if (step >= at) {
+			u->c.bad = true;
+			return;
+		}
+		at -= step + 1;
+		all = left;
+		left = cursor_uleb(&u->c);
+	}
+}
+
+static void set_wait_key(struct unpacker *u, uint32_t key, struct wait *w)
+{
+	const struct dict_key *k = DICT_GET(u->d, keys, struct dict_key, key);
+
+	w->thread = get_thread(u, k->thread);
+	w->user = dict_map_node(u->m, k->user);
+	w->kernel = dict_map_node(u->m, k->kernel);
+	w->object = dict_map_object(u->m, k->object);
+	w->state = k->state;
+	w->flags = k->flags;
+	u->c.bad = u->c.bad || !k->state || !strchr(PACK_STATES, k->state);
+}
+
+static void unpack_blocked(struct unpacker *u)
+{
+	for (guint i = 0; i < u->p->waits->len; i++)
+		u->sums[profile_wait(u->p, i)->thread].last_wait = i + 1;
+	for (guint i = 0; i < u->p->waits->len; i++) {
+		struct wait *w = &g_array_index(u->p->waits, struct wait, i);
+		struct pack_sums *s = &u->sums[w->thread];
+		bool is_last = s->last_wait == i + 1;
+
+		w->blocked_ns = get_diff_ns(u, is_last ? pack_expected_blocked(s, profile_thread(u->p, w->thread), w) : 0);
+		pack_sums_add(s, w);
+	}
+}
+
+static void unpack_waits(struct unpacker *u)
+{
+	uint32_t cnt;
+	g_autofree uint32_t *ids = get_ids(u, u->d->keys->len, &cnt);
+
+	if (u->c.bad)
+		return;
+	g_array_set_size(u->p->waits, cnt);
+	if (cnt)
+		memset(u->p->waits->data, 0, (gsize)cnt * sizeof(struct wait));
+	COLUMN(waits, struct wait, set_wait_key(u, ids[i], row));
+	if (u->c.bad)
+		return;
+	COLUMN(waits, struct wait, row->count = get_ns(u));
+	COLUMN(waits, struct wait, row->runnable_ns = get_ns(u));
+	COLUMN(waits, struct wait, row->preempted_ns = get_ns(u));
+	unpack_blocked(u);
+	COLUMN(waits, struct wait, row->max_ns = get_diff_ns(u, pack_expected_max(row)));
+	COLUMN(waits, struct wait, row->off_cpu_se_ns = get_ns(u));
+	COLUMN(waits, struct wait, row->count_se = get_ns(u));
+	COLUMN(waits, struct wait, unpack_wait_hist(u, row));
+}
+
+static void unpack_rest(struct unpacker *u)
+{
+	COLUMN(threads, struct thread, {
+		row->blocked_ns = get_diff_ns(u, u->sums[i].blocked_ns);
+		row->runnable_ns = get_diff_ns(u, u->sums[i].runnable_ns);
+		row->preempted_ns = get_diff_ns(u, u->sums[i].preempted_ns);
+	});
+}
+
+static void add_states(struct unpacker *u, uint32_t thread)
+{
+	for (unsigned n = 0; n < PACK_STATE_CNT; n++) {
+		struct state_total t = u->sums[thread].states[n];
+
+		t.thread = thread;
+		t.state = (uint8_t)PACK_STATES[n];
+		if (t.count || t.blocked_ns || t.runnable_ns || t.preempted_ns)
+			profile_add_state(u->p, &t);
+	}
+}
+
+static void unpack_states(struct unpacker *u)
+{
+	bool has_states = blob_get_id(&u->c, 2);
+	uint64_t place = 0, step;
+
+	while ((step = cursor_uleb(&u->c)) && !u->c.bad) {
+		place += step;
+		if (step > PACK_ROWS_MAX * (uint64_t)PACK_STATE_CNT || place > (uint64_t)u->p->threads->len * PACK_STATE_CNT) {
+			u->c.bad = true;
+			return;
+		}
+		struct state_total *t = &u->sums[(place - 1) / PACK_STATE_CNT].states[(place - 1) % PACK_STATE_CNT];
+
+		t->count = get_diff_ns(u, t->count);
+		t->blocked_ns = get_diff_ns(u, t->blocked_ns);
+		t->runnable_ns = get_diff_ns(u, t->runnable_ns);
+		t->preempted_ns = get_diff_ns(u, t->preempted_ns);
+	}
+	for (guint i = 0; i < u->p->threads->len && has_states; i++)
+		add_states(u, i);
+}
+
+static void set_sample_key(struct unpacker *u, uint32_t key, struct on_cpu_sample *s)
+{
+	const struct dict_key *k = DICT_GET(u->d, keys, struct dict_key, key);
+
+	s->thread = get_thread(u, k->thread);
+	s->user = dict_map_node(u->m, k->user);
+	s->kernel = dict_map_node(u->m, k->kernel);
+	u->c.bad = u->c.bad || k->state != ON_CPU_STATE;
+}
+
+static void unpack_samples(struct unpacker *u)
+{
+	uint32_t cnt;
+	uint64_t last_ns = 0;
+	g_autofree uint32_t *ids = get_ids(u, u->d->keys->len, &cnt);
+
+	if (u->c.bad)
+		return;
+	g_array_set_size(u->p->on_cpu, cnt);
+	if (cnt)
+		memset(u->p->on_cpu->data, 0, (gsize)cnt * sizeof(struct on_cpu_sample));
+	COLUMN(on_cpu, struct on_cpu_sample, set_sample_key(u, ids[i], row));
+	COLUMN(on_cpu, struct on_cpu_sample, row->samples = get_ns(u));
+	COLUMN(on_cpu, struct on_cpu_sample, row->weight_ns = last_ns = get_diff_ns(u, last_ns));
+}
+
+static void unpack_wake(struct unpacker *u, uint32_t wait, struct pack_rest *rest)
+{
+	struct wake w = { .wait = wait, .waker = blob_get_id(&u->c, u->d->wakers->len) };
+
+	if (u->c.bad)
+		return;
+	w.waker = dict_map_waker(u->m, w.waker);
+	w.count = get_diff_ns(u, rest->count);
+	w.blocked_ns = get_diff_ns(u, rest->blocked_ns);
+	w.runnable_ns = get_diff_ns(u, rest->runnable_ns);
+	rest->count -= w.count;
+	rest->blocked_ns -= w.blocked_ns;
+	rest->runnable_ns -= w.runnable_ns;
+	if (blob_get_id(&u->c, 2))
+		unpack_hist(u, w.hist);
+	else
+		w.hist[profile_hist_slot(w.runnable_ns)] = 1;
+	g_array_append_val(u->p->wakes, w);
+}
+
+static void unpack_wakes(struct unpacker *u)
+{
+	uint32_t cnt;
+	g_autofree uint32_t *ids = get_ids(u, u->p->waits->len, &cnt);
+	struct pack_rest rest = { 0 };
+
+	for (uint32_t i = 0; i < cnt && !u->c.bad; i++) {
+		const struct wait *w = profile_wait(u->p, ids[i]);
+
+		if (!i || ids[i] != ids[i - 1])
+			rest = (struct pack_rest){ w->count, w->blocked_ns, w->runnable_ns };
+		unpack_wake(u, ids[i], &rest);
+	}
+}
+
+static void get_numbers(struct unpacker *u, uint64_t *numbers, unsigned cnt)
+{
+	for (unsigned i = 0; i < cnt; i++)
+		numbers[i] = get_ns(u);
+}
+
+static const char *string_of(struct unpacker *u, uint64_t string)
+{
+	if (string <= u->d->strings->len)
+		return dict_map_string(u->m, (uint32_t)string);
+	u->c.bad = true;
+	return NULL;
+}
+
+static void unpack_blame(struct unpacker *u)
+{
+	uint64_t n[8];
+
+	get_numbers(u, n, G_N_ELEMENTS(n));
+	const struct blame b = {
+		.thread = (uint32_t)n[0], .kind = (uint8_t)n[1], .pid = (uint32_t)n[2], .tid = (uint32_t)n[3], .comm = string_of(u, n[4]),
+		.count = n[5], .runnable_ns = n[6], .preempted_ns = n[7],
+	};
+
+	if (n[0] >= u->p->threads->len || n[1] < BLAME_THREAD || n[1] > BLAME_THROTTLED || n[2] > UINT32_MAX || n[3] > UINT32_MAX)
+		u->c.bad = true;
+	else
+		g_array_append_val(u->p->blames, b);
+}
+
+static void unpack_storm(struct unpacker *u)
+{
+	uint64_t n[10];
+
+	get_numbers(u, n, G_N_ELEMENTS(n));
+	if (n[0] >= u->d->wakers->len || u->c.bad) {
+		u->c.bad = true;
+		return;
+	}
+	const struct storm s = {
+		.waker = dict_map_waker(u->m, (uint32_t)n[0]), .event_cnt = n[1], .call_cnt = n[2], .woken_cnt = n[3], .most_cnt = n[4],
+		.ended_cnt = n[5], .again_cnt = n[6], .cpu_ns = n[7], .again_ns = n[8], .delay_ns = n[9],
+	};
+
+	g_array_append_val(u->p->storms, s);
+}
+
+static void unpack_loss(struct unpacker *u)
+{
+	uint64_t n[4];
+
+	get_numbers(u, n, G_N_ELEMENTS(n));
+	const char *reason = string_of(u, n[0]), *help = string_of(u, n[1]);
+
+	if (!u->c.bad)
+		profile_add_loss(u->p, reason, help, n[2], n[3]);
+}
+
+static void unpack_crowd(struct unpacker *u)
+{
+	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && !u->c.bad; cnt--)
+		unpack_blame(u);
+	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && !u->c.bad; cnt--)
+		unpack_storm(u);
+	for (uint32_t cnt = blob_get_cnt(&u->c, PROFILE_MODULES_MAX); cnt && !u->c.bad; cnt--)
+		unpack_loss(u);
+}
+
+bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, struct profile *rows)
+{
+	static void (*const parts[])(struct unpacker *) = {
+		unpack_info, unpack_threads, unpack_waits, unpack_rest, unpack_states, unpack_samples, unpack_wakes, unpack_crowd,
+	};
+	struct unpacker u = {
+		.m = m, .d = dict_map_dict(m), .p = rows, .c = { .at = bytes, .end = bytes + len_bytes },
+		.first = g_hash_table_new(NULL, NULL),
+	};
+
+	u.c.bad = cursor_uleb(&u.c) != PACK_VERSION || u.c.bad;
+	for (gsize i = 0; i < G_N_ELEMENTS(parts) && !u.c.bad; i++)
+		parts[i](&u);
+	g_hash_table_unref(u.first);
+	g_free(u.thread_id);
+	g_free(u.sums);
+	return !u.c.bad && u.c.at == u.c.end;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SYMBOLIZE_RECOGNISE_H
+#define SYMBOLIZE_RECOGNISE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbolize/runtime/file_facts.h"
+#include "symbolize/runtime/python_find.h"
+#include "symbolize/runtime/runtime_files.h"
+
+/*
+ * What a process is made of, as far as it matters to walking its stacks and naming its functions: for people, who are to be told what
+ * is missing.  Everything read here is the process's own say: sizes are bounded, and files are opened as fileopen.h says.
+ */
+
+/* A file that the process executes code of. */
+struct recognised_file {
+	char *path;		/* as the process names it, without " (deleted)" */
+	bool is_program;	/* what was executed, and no library of it */
+	bool is_deleted;	/* deleted or replaced since */
+	bool is_readable;	/* it could be opened; else there are no facts */
+	struct file_facts facts;
+};
+
+enum perf_map_state {
+	PERF_MAP_NONE,		/* there is no file of its name */
+	PERF_MAP_READABLE,
+	PERF_MAP_EMPTY,		/* or none of its lines makes sense */
+	PERF_MAP_LINKED,	/* it, or a folder of it, is a symbolic link, or it is no plain file: not read */
+	PERF_MAP_FOREIGN,	/* another user's than the process's or root's: not read */
+	PERF_MAP_CLOSED,	/* it cannot be opened */
+};
+
+/* The list of functions that a just-in-time compiler writes. */
+struct recognised_map {
+	enum perf_map_state state;
+	char *path;		/* as the process names it */
+	uid_t owner, wanted;	/* of the file; the effective user of the process */
+	uint64_t cnt;		/* functions in it */
+};
+
+struct recognised {
+	uint32_t pid, inner_pid;	/* in our pid namespace, and by which the process calls itself */
+	char *name;		/* of its first thread; printable */
+	bool is_kernel_thread;	/* then nothing below is known */
+	bool has_own_root;	/* its files are others than ours: a container */
+	uint32_t runtimes;	/* a bit for each enum runtime */
+	char *versions[RUNTIME_CNT];	/* "3.11.2"; NULL: not known */
+	struct python_look python;
+	bool is_python_hidden;	/* an interpreter lies in a program of another name, so it is not looked for */
+	bool is_program_unknown;	/* /proc/PID/exe cannot be followed */
+	GArray *files;		/* struct recognised_file, the program first */
+	guint left_out_cnt;	/* files beyond RECOGNISED_FILES_MAX */
+	uint64_t made_bytes;	/* executable memory of no file: code made at run time */
+	bool has_jitdump;	/* it maps a jit-PID.dump, which is read where there is no perf map */
+	struct recognised_map map;
+	char *arguments;	/* its command line, and what follows; each part ends with a 0 byte */
+	gsize arguments_bytes;
+	char *environment;	/* "NAME=VALUE" the same way, as it was started; NULL: may not be read */
+	gsize environment_bytes;
+};
+
+#define RECOGNISED_FILES_MAX 512
+
+/* NULL with a sentence: the process is gone, or may not be looked at (G_FILE_ERROR_ACCES). */
+struct recognised *recognise(const char *proc_dir, uint32_t pid, const char *debug_dir, GError **error);
+void recognised_free(struct recognised *r);	/* NULL is fine */
+
+bool recognised_is(const struct recognised *r, enum runtime runtime);
+/* Was it started with that very word, on its command line or in one of the environment's variables (NULL at the end)? */
+bool recognised_has_option(const struct recognised *r, const char *word, const char *const *variables);
+/* The value of an environment variable; NULL: it has none, or the environment may not be read.  Valid as long as r. */
+const char *recognised_variable(const struct recognised *r, const char *name);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SYMBOLIZE_VARIABLES_H
+#define SYMBOLIZE_VARIABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolize/process/maps.h"
+
+/* A variable that is sought by its symbol. */
+struct variable {
+	const char *name;
+	uint64_t addr;	/* in the process; 0: not found */
+};
+
+/*
+ * Finds variables of the file of a mapping (64 bits, x86-64) in its symbol tables.  False where the file cannot be read; true does not say
+ * that each was found.  The file is not trusted: an address may lie anywhere.
+ */
+bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables, size_t cnt);
+
+#endif

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""`offcpu request socket:PORT` against a server and clients that read the clock at both ends of each request."""
+
+import json
+import time
+
+from cases_request import PARTS, check_between, refused
+from lib import Broken, Program, Recorder, Skip, case, read_truth
+
+
+def has_tracepoint():
+    """The kernel's types name the tracepoint: Linux 6.3."""
+    with open("/sys/kernel/btf/vmlinux", "rb") as f:
+        return b"btf_trace_sock_recv_length\0" in f.read()
+
+
+class Served:
+    """The server under `offcpu request`: what both say."""
+
+    def __init__(self, env, mode, count, *options):
+        if not has_tracepoint():
+            raise Skip("this kernel does not tell what sockets receive (Linux 6.3)")
+        program = Program(env, "served", mode, count)
+        port = read_truth(program.truth_path)[0]["port"]
+        out = env.temporary("served.json")
+        recorder = Recorder(env, "-p", program.pid, "--json", *options, f"socket:{port}", verb="request", out=out)
+        recorder.wait_attached()
+        program.go()
+        program.wait_done()
+        time.sleep(0.05)
+        recorder.stop()
+        program.finish()
+        if recorder.process.returncode != 0:
+            raise Broken(f"`{recorder.line}` exited with {recorder.process.returncode}: {recorder.stderr()}")
+        with open(out, encoding="utf-8") as f:
+            self.json = json.loads(f.read())
+        self.truth = read_truth(program.truth_path)[1]
+        self.row = self.json["functions"][0]
+        self.lost = {name: one for name, one in self.json["not_counted"].items() if one["count"]}
+
+    def check_no_loss(self, env, *allowed):
+        lost = {name: one["count"] for name, one in self.lost.items() if name not in ("residual", *allowed)}
+        env.check.equal(lost, {}, "requests in no sum")
+
+
+def check_served(env, seen, wanted):
+    """Count and wall time are the program's; the parts are the whole."""
+    row = seen.row["requests"]
+    missed_ns = seen.lost.get("residual", {}).get("time_ns", 0)
+    env.check.equal(row["count"], wanted, "requests")
+    check_between(env.check, "wall", row["wall_ns"], seen.truth["in_ns"], seen.truth["around_ns"], 1000)
+    parts = sum(row[part] for part in PARTS)
+    env.check.that(abs(parts - row["wall_ns"]) <= missed_ns + row["wall_ns"] * 0.001,
+                   f"the parts are {parts} of {row['wall_ns']} ns, {missed_ns} ns in no class")
+    env.check.equal(sum(count for _, count in seen.row["latency_ns"]), row["count"], "sum of the distribution")
+
+
+@case
+def request_by_connection(env):
+    """Each request sleeps 2 ms and burns 0.3 ms, on two connections."""
+    seen = Served(env, "plain", 100)
+    check_served(env, seen, 200)
+    seen.check_no_loss(env)
+    row = seen.row["requests"]
+    env.check.that(row["blocked_ns"] >= 200 * 2_000_000, f"blocked {row['blocked_ns']} ns of 200 sleeps of 2 ms")
+    env.check.that(row["on_cpu_ns"] >= 200 * 300_000, f"on CPU {row['on_cpu_ns']} ns of 200 times 0.3 ms")
+
+
+@case
+def request_by_connection_in_pieces(env):
+    """A request that comes in two halves begins with the first; the pause between them is the client's, and in it."""
+    seen = Served(env, "pieces", 50)
+    check_served(env, seen, 100)
+    seen.check_no_loss(env)
+
+
+@case
+def request_by_connection_overlapping(env):
+    """One thread with a request of each of two connections at a time: both are told, in full."""
+    seen = Served(env, "overlap", 50)
+    check_served(env, seen, 100)
+    seen.check_no_loss(env)
+
+
+@case
+def request_by_connection_handed_on(env):
+    """What another thread answers is in no sum, and is counted as that."""
+    seen = Served(env, "handed", 50)
+    env.check.equal(seen.row["requests"]["count"], 0, "requests")
+    env.check.equal(seen.lost.get("handed", {}).get("count"), 50, "requests that were handed on")
+    env.check.that(seen.lost.get("handed", {}).get("time_ns", 0) >= 50 * 2_000_000, f"their time: {seen.lost}")
+    seen.check_no_loss(env, "handed")
+
+
+@case
+def request_by_connection_unanswered(env):
+    """A connection that is closed with its request read."""
+    seen = Served(env, "unanswered", 50)
+    env.check.equal(seen.row["requests"]["count"], 0, "requests")
+    env.check.equal(seen.lost.get("unanswered", {}).get("count"), 50, "requests that nobody answered")
+    seen.check_no_loss(env, "unanswered")
+
+
+@case
+def request_by_datagram(env):
+    """A server of datagrams, as one of DNS."""
+    seen = Served(env, "datagrams", 50)
+    check_served(env, seen, 50)
+    seen.check_no_loss(env)
+
+
+@case
+def request_by_connection_slower(env):
+    """Only waits of requests that took longer than any did: none is listed."""
+    seen = Served(env, "plain", 50, "--slower", "1ms")
+    env.check.equal(seen.row["slow"]["count"], 100, "requests of 1 ms or more")
+    env.check.equal(seen.row["slow"]["wall_ns"], seen.row["requests"]["wall_ns"], "all were slow")
+    seen = Served(env, "plain", 50, "--slower", "20s")
+    env.check.equal(seen.row["slow"]["count"], 0, "requests of 20 s or more")
+
+
+@case
+def request_by_connection_bad_input(env):
+    """One sentence each."""
+    if not has_tracepoint():
+        raise Skip("this kernel does not tell what sockets receive (Linux 6.3)")
+    for spec in ("socket:", "socket:0", "socket:65536", "socket:http", "socket:-1"):
+        env.check.that("socket:PORT is wanted" in refused(env, "-p", "1", spec), f"'{spec}' is refused")
+    text = refused(env, "-p", "1", "socket:80", "libc:poll")
+    env.check.that("does not go with functions" in text, f"a port and probes are refused: {text}")

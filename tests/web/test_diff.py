@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""The page of `offcpu diff -o x.html` in a browser, by mouse and keyboard: test_diff.py OFFCPU MAKE_RECORDING.
+
+What is expected is worked out from the JSON of the same command, which another code makes.  Exit 77 without a Chromium."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from browser import CHROMIUM, Browser
+
+OFFCPU = MAKE_RECORDING = None
+EVERYTHING = "#off=_"    # idle time, too, as the text has it
+REAL = 2
+EVIL = "</title><script>alert(1)</script>"
+# By path of names: before, after, error, verdict, width, colour, sign.
+FRAMES = """(() => {
+	const { V } = offcpu, { tree, total } = V.layouts[0], c = V.compare[0], pane = V.panes[0], out = {};
+	for (let n = 0; n < tree.cnt; n++)
+		out[tree.path(n).map((k) => V.labels.text[tree.label[k]]).join('\\n')] = { before: c.before[n], after: c.after[n], error: c.error[n],
+			verdict: c.verdict[n], width: total[n], colour: pane.pixelOf(n), sign: pane.signOf(n) };
+	return out;
+})()"""
+ROWS = "[...document.querySelectorAll('#table tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+TEXT = "document.querySelector(%s).textContent"
+
+
+class DiffPage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.browser = Browser()
+        for name in ("before", "after"):
+            subprocess.run([MAKE_RECORDING, cls.path(name + ".offcpu"), name], check=True)
+        cls.page = cls.make("change.html", "before.offcpu", "after.offcpu")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    @classmethod
+    def run_diff(cls, *args):
+        return subprocess.run([OFFCPU, "diff", *args], cwd=cls.folder.name, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    @classmethod
+    def make(cls, name, *args):
+        cls.run_diff(*args, "-o", name)
+        return cls.path(name)
+
+    def setUp(self):
+        self.browser.problems.clear()
+        self.browser.open(self.page, EVERYTHING)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.problems, [])
+
+    def text(self, selector):
+        return self.browser.run(TEXT % json.dumps(selector))
+
+    def frame(self, end):
+        """The one frame whose path ends so."""
+        found = [f for path, f in self.browser.run(FRAMES).items() if path.endswith(end)]
+        self.assertEqual(len(found), 1, end)
+        return found[0]
+
+    def same_as_text(self, page, *args):
+        """Each function's amounts, error and verdict, as the JSON has them."""
+        self.browser.open(page, EVERYTHING + "&view=table")
+        want = {r["name"].replace("\x1b", "\u241b"): r for r in json.loads(self.run_diff(*args, "--json", "--by", "function"))["by"]["function"]["rows"]}
+        got = self.browser.run("""(() => { const { V } = offcpu, c = offcpu.tableRows(), out = {};
+			for (const r of c) if (V.labels.kind[r.label] !== 2) out[r.name] = [r.before, r.after, r.error, r.c.verdict, !!r.c.each]; return out; })()""")
+        moved = {"wrapper"}    # of a stack that moved: in the page it is one, in the text's functions this one is new or gone
+        self.assertEqual(set(got) - moved, set(want) - moved)
+        for name, (before, after, error, verdict, each) in got.items():
+            row = want[name]
+            if name in moved:
+                continue
+            # Ten waits whose stacks were cut short count as the whole ones here, and in the text's table of stacks.
+            self.assertAlmostEqual(before, row["before"]["scaled_ns"], delta=1e-3 * before + 2, msg=name)
+            self.assertAlmostEqual(after, row["after"]["scaled_ns"], delta=1e-3 * after + 2, msg=name)
+            self.assertEqual(verdict == REAL, row["time"]["is_change"], name)
+            self.assertEqual(each, row["each"]["is_change"], name)
+            if row["is_tested"]:
+                self.assertAlmostEqual(error, row["time"]["se_ns"], delta=1e-3 * error + 2, msg=name)
+        return want
+
+    def test_numbers_are_those_of_the_text(self):
+        rows = self.same_as_text(self.page, "before.offcpu", "after.offcpu")
+        self.assertGreater(sum(r["time"]["is_change"] for r in rows.values()), 3)
+        self.assertGreater(sum(not r["time"]["is_change"] for r in rows.values()), 3)
+        args = ("after.offcpu", "before.offcpu", "--requests", "1000,1300", "--noise", "3")
+        self.same_as_text(self.make("requests.html", *args), *args)
+        args = ("before.offcpu", "after.offcpu", "--normalize", "none", "--comm", "worker")
+        self.same_as_text(self.make("none.html", *args), *args)
+
+    def test_sides_are_named(self):
+        """What is before and what after, what was found, how times are normalised: to be read without a click."""
+        finding = json.loads(self.run_diff("before.offcpu", "after.offcpu", "--json"))["finding"]
+        self.assertEqual(self.text("#sub"), finding)
+        sides = self.text("#sides")
+        for part in ("BEFORE is before.offcpu: 5 threads", "AFTER is after.offcpu: 5 threads", "per thread and minute"):
+            self.assertIn(part, sides)
+        self.assertRegex(self.text("#what"), r"^Before .* after .* per thread-minute: .* ±.*, within the noise")
+        for sign in ("+ new", "− gone", "the same, or noise"):
+            self.assertIn(sign, self.text("#legend"))
+
+    def test_new_and_gone_are_seen(self):
+        new, gone, more = self.frame("\npipe_write"), self.frame("\npipe_read"), self.frame("\nfutex_wait")
+        self.assertEqual((new["before"], gone["after"]), (0, 0))
+        for f in (new, gone, more):
+            self.assertEqual(f["verdict"], REAL)
+            self.assertGreater(f["width"], 0)
+        self.assertEqual((new["sign"], gone["sign"], more["sign"]), ("+ new ", "− gone ", "+10% "))
+        same = self.frame("all")
+        self.assertEqual((same["verdict"], same["sign"]), (1, ""))
+        red = {name: (f["colour"] & 255) - (f["colour"] >> 16 & 255) for name, f in (("new", new), ("gone", gone), ("more", more), ("same", same))}
+        self.assertGreater(red["new"], red["more"])
+        self.assertGreater(red["more"], 20)
+        self.assertLess(red["gone"], -60)
+        self.assertLess(abs(red["same"]), 20)
+        drawn = self.browser.run("offcpu.V.painter.texts.slice(0, offcpu.V.painter.textCnt).map((t) => t.sign + offcpu.V.looks.names[t.label])")
+        self.assertIn("+10% futex_wait", drawn)
+
+    def test_width(self):
+        total = self.browser.run("offcpu.V.total")
+        sides = [f for path, f in self.browser.run(FRAMES).items() if path == "all"][0]
+        self.assertAlmostEqual(total, (sides["before"] + sides["after"]) / 2, delta=1)
+        self.browser.key("v")
+        self.assertAlmostEqual(self.browser.run("offcpu.V.total"), sides["after"], delta=1)
+        self.assertEqual(self.frame("\npipe_read")["width"], 0)
+        self.assertIn("of before is in stacks that are not here", self.text("#what"))
+        self.browser.key("v")
+        self.assertEqual(self.frame("\npipe_write")["width"], 0)
+        self.assertIn("width=before", self.browser.run("location.hash"))
+        self.browser.open(self.make("negated.html", "before.offcpu", "after.offcpu", "--negated"), EVERYTHING)
+        self.assertEqual(self.browser.run("document.querySelector('#wide').value"), "before")
+
+    def test_steady(self):
+        """A recording beside itself: nothing is coloured, nothing has a sign."""
+        self.browser.open(self.make("same.html", "before.offcpu", "before.offcpu"), EVERYTHING)
+        frames = self.browser.run(FRAMES).values()
+        self.assertEqual({f["sign"] for f in frames}, {""})
+        self.assertEqual(len({f["colour"] for f in frames}), 1)
+        self.browser.key("2")
+        self.assertEqual({r[5] for r in self.browser.run(ROWS)} - {""}, {"="})
+
+    def test_views(self):
+        self.browser.key("/")
+        self.browser.type("pipe_(read|write)$")
+        self.assertIn("2 frames", self.text("#found"))
+        self.browser.key("Enter")
+        self.assertIn("before", self.text("#status"))
+        name = self.text("#status b")
+        self.browser.key("Escape")
+        self.browser.key("3")
+        self.assertIn(f"Callers (above) and callees (below) of {name}", self.text("#what"))
+        self.assertRegex(self.text("#what"), "Before .* after ")
+        self.browser.key("Escape")
+        self.browser.key("2")
+        rows = self.browser.run(ROWS)
+        changed = [r for r in rows if r[5] not in ("=", "") or r[6]]
+        self.assertEqual(rows[:len(changed)], changed, "what changed comes first")
+        head = self.browser.run("[...document.querySelectorAll('#table th')].map((h) => h.textContent)")
+        self.assertEqual(head[:6], ["Function", "Before", "After", "Change ▼", "±", "%"])
+        self.browser.press("#table th[data-column=before] button")
+        self.assertIn("Before ▼", self.browser.run("[...document.querySelectorAll('#table th')].map((h) => h.textContent)"))
+        for key in ("1", "g", "r", "w", "w", "k", "i", "o", "4", "5", "1"):
+            self.browser.key(key)
+        self.assertNotIn("by=thread", self.browser.run("location.hash"))
+
+    def test_tip_and_panel(self):
+        box = self.browser.run("""(() => { const { V } = offcpu, p = V.panes[0], b = document.querySelector('#scroll').getBoundingClientRect();
+			return [b.x + V.painter.width / 2, b.y + p.base * 19 - document.querySelector('#scroll').scrollTop + 9]; })()""")
+        self.browser.mouse("mouseMoved", *box, "none")
+        self.browser.pause()
+        self.assertRegex(self.text("#tip"), r"before .* s, after .* s per thread-minute: .* ±")
+        self.browser.key("/")
+        self.browser.type("^futex_wait$")
+        self.browser.key("Enter")
+        self.browser.pause(0.3)
+        panel = self.text("#panel")
+        for part in ("Before8.00 s per thread-minute", "After8.80 s per thread-minute", "+804 ms ±", "+10%", "How long", "lock"):
+            self.assertIn(part, panel)
+
+    def test_accessible(self):
+        self.browser.key("ArrowUp")
+        nodes = self.browser.accessible()
+        chosen = [n for n in nodes if n[0] == "treeitem" and n[2].get("selected")]
+        self.assertEqual(len(chosen), 1)
+        self.assertRegex(chosen[0][1], r"before .*, after .* per thread-minute: ")
+        for role, name, _ in nodes:
+            if role in ("button", "combobox", "textbox", "tree", "group", "dialog"):
+                self.assertTrue(name.strip(), role + " without a name")
+
+    def test_contrast(self):
+        for dark in (False, True):
+            self.browser.open(self.page, EVERYTHING, dark=dark)
+            worst = self.browser.run("""(() => {
+				const lum = (c) => { const f = c.map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * f[0] + 0.7152 * f[1] + 0.0722 * f[2]; };
+				const t = lum([1, 3, 5].map((i) => parseInt(offcpu.V.looks.text.slice(i, i + 2), 16)));
+				return Math.min(...[...document.querySelectorAll('#legend i')].map((e) => { const l = lum(getComputedStyle(e).backgroundColor.match(/\\d+/g).map(Number));
+					return (Math.max(l, t) + 0.05) / (Math.min(l, t) + 0.05); }));
+			})()""")
+            self.assertGreater(worst, 4.5)
+
+    def test_imported(self):
+        """Two files of another tool: nothing tells what is noise, so everything that differs is drawn, and that is said."""
+        for name, lines in (("a", "app;main;lock 100000\napp;main;read 50000\napp;old 7000\n"),
+                            ("b", "app;main;lock 180000\napp;main;read 50000\napp;young 9000\n")):
+            with open(self.path(name + ".folded"), "w", encoding="ascii") as file:
+                file.write(lines)
+        self.browser.open(self.make("folded.html", "a.folded", "b.folded"))
+        self.assertIn("nothing tells how much of that is noise", self.text("#sub"))
+        self.assertEqual([self.frame("\n" + n)["sign"] for n in ("lock", "read", "old", "young")], ["+80% ", "", "− gone ", "+ new "])
+        self.browser.key("2")
+        self.assertEqual(self.browser.run(ROWS)[1][:6], ["lock", "100 ms", "180 ms", "+80.0 ms", "", "+80%"])
+
+    def test_hostile(self):
+        with open(self.page, "rb") as file:
+            text = file.read()
+        self.assertNotIn(b"alert", text)
+        self.assertIn(EVIL, self.text("#sub"))
+        for part in ("#zoom=%3Cscript%3E&width=none&by=thread&colours=constructor", "#range=1-2&range2=0-1&view=time", "#view=wakers"):
+            self.browser.open(self.page, part)
+            self.assertGreater(self.browser.run("offcpu.V.total"), 0)
+        self.assertEqual(self.browser.run("document.querySelectorAll('main script, #panel script, header script').length"), 0)
+
+
+def main():
+    global OFFCPU, MAKE_RECORDING
+    if not CHROMIUM:
+        print("skipped, no Chromium is installed, and CHROMIUM names none")
+        sys.exit(77)
+    MAKE_RECORDING = os.path.abspath(sys.argv.pop(2))
+    OFFCPU = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
+
+
+main()

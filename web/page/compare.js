@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// How two sides differ, before and after, and what of it is no noise: by the rules of docs/diff.md, as src/analyse/diff
+// has them.  The sides are two recordings, or two ranges of one.
+
+const FALSE_SHARE = 0.001, // of what is called a change
+	TESTED_SHARE = 0.001, // of a side's time: what is less is not tested
+	TESTED_COUNT = 5, // waits
+	BEFORE = 0,
+	AFTER = 1;
+const SMALL = 0,
+	NOISE = 1,
+	REAL = 2,
+	UNKNOWN = 3; // nothing tells what is noise
+
+// ---- the sides
+
+async function readErrors(data) {
+	const r = new Reader(await block('diff')),
+		cnt = data.waits.cnt;
+	data.errors = { root: r.fill(new Float64Array(cnt)), sampled: r.fill(new Float64Array(cnt)) };
+}
+
+// The waits of both recordings are in one list: each side has those of its threads.
+function sidesOfDiff(data) {
+	const { diff } = data.about,
+		w = data.waits;
+	return [BEFORE, AFTER].map((side) => {
+		const own = (i) => w.thread[i] < diff.beforeThreads === (side === BEFORE);
+		const only = (column) => column.map((n, i) => (own(i) ? n : 0));
+		return {
+			count: only(w.count),
+			classes: w.classes.map(only),
+			squares: data.errors.root.map((n) => n * n),
+			sampled: data.errors.sampled,
+			scale: diff.scale[side],
+			observed: (thread) => data.threads[thread].observed,
+			isWhole: (i) => !(w.flags[i] & 3), // began and ended in the window
+		};
+	});
+}
+
+// Of the range's rows a wait is as long as the mean of its slot tells, and no longer than the range.
+function sideOfRange(data, range) {
+	const sums = sumsWithin(range),
+		s = data.slices,
+		w = data.waits,
+		long = rangeSeconds(range) * 1e9,
+		squares = new Float64Array(w.cnt);
+	for (let i = 0; i < s.rows; i++) {
+		if (s.slice[i] < range[0] || s.slice[i] > range[1]) continue;
+		const ns = s.classes[0][i] + s.classes[1][i] + s.classes[2][i],
+			low = 2 ** s.slot[i],
+			mean = s.count[i] ? Math.min(2 * low, Math.max(low, ns / s.count[i])) : 1.5 * low;
+		squares[s.wait[i]] += ns * Math.min(1.04 * mean, long);
+	}
+	for (let i = 0; i < w.cnt; i++)
+		if (w.samples[i]) squares[i] = (sums.classes[ON_CPU][i] * w.classes[ON_CPU][i]) / w.samples[i];
+	return {
+		...sums,
+		squares,
+		sampled: new Float64Array(w.cnt),
+		scale: 1e9 / long,
+		observed: (thread) => Math.min(data.threads[thread].observed, long),
+		isWhole: () => false, // a range does not tell
+	};
+}
+
+// By side, each item's weight as it is compared.
+function sideWeights(sides, passes) {
+	return sides.map((side) => {
+		const weight = new Float64Array(side.count.length);
+		for (let i = 0; i < weight.length; i++)
+			if (passes(i)) weight[i] = side.scale * weigh(side.count, side.classes, i);
+		return weight;
+	});
+}
+// What gives a frame its width: one side, or the mean of both, so that neither what is new nor what is gone is missed.
+function widthOf(before, after) {
+	if (S.width === 'both') return after.map((n, i) => (n + before[i]) / 2);
+	return S.width === 'before' ? before : after;
+}
+const perUnit = () => (V.data.about.diff ? V.data.about.diff.unit : '/s');
+const noiseOfRuns = () => (V.data.about.diff ? V.data.about.diff.noise : 0.01);
+const isCounted = () => !V.data.about.diff || V.data.about.diff.counted;
+
+// ---- Student's distribution
+
+function logGamma(x) {
+	const c = [
+		76.18009172947146, -86.50532032941677, 24.01409824083091, -1.231739572450155, 0.001208650973866179,
+		-0.000005395239384953,
+	];
+	let sum = 1.000000000190015;
+	for (let i = 0; i < 6; i++) sum += c[i] / (x + 1 + i);
+	return (x + 0.5) * Math.log(x + 5.5) - x - 5.5 + Math.log((2.5066282746310005 * sum) / x);
+}
+// The continued fraction of the incomplete beta function, by Lentz's method.
+function betaFraction(a, b, x) {
+	const kept = (v) => (Math.abs(v) < 1e-300 ? 1e-300 : v);
+	let c = 1,
+		d = 1 / kept(1 - ((a + b) * x) / (a + 1)),
+		f = d;
+	for (let m = 1; m <= 500; m++) {
+		const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m)),
+			odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+		d = 1 / kept(1 + even * d);
+		c = kept(1 + even / c);
+		f *= c * d;
+		d = 1 / kept(1 + odd * d);
+		c = kept(1 + odd / c);
+		f *= c * d;
+		if (Math.abs(c * d - 1) < 1e-12) break;
+	}
+	return f;
+}
+// How likely a |t| at least that large is by chance.
+function studentP(t, freedom) {
+	if (!t) return 1;
+	if (!Number.isFinite(t)) return 0;
+	const a = Math.min(freedom, 1e6) / 2,
+		x = a / (a + (t * t) / 2);
+	if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
+	const front = Math.exp(
+		logGamma(a + 0.5) - logGamma(a) - logGamma(0.5) + a * Math.log(x) + 0.5 * Math.log1p(-x),
+	);
+	return x < (a + 1) / (a + 2.5)
+		? (front * betaFraction(a, 0.5, x)) / a
+		: 1 - front * 2 * betaFraction(0.5, a, 1 - x);
+}
+// Benjamini, Hochberg: the highest p that counts.
+function threshold(p) {
+	p.sort((a, b) => a - b);
+	for (let i = p.length; i-- > 0; ) if (p[i] <= (FALSE_SHARE * (i + 1)) / p.length) return p[i];
+	return -1;
+}
+
+// ---- how well a sum is known
+
+// One thread's waits of each wanted key of a side: lists of cells.  Waits stand in the order of their threads.
+function tally(side, weight, keysCnt, keysOf, wanted) {
+	const { thread } = V.data.waits,
+		head = new Int32Array(keysCnt).fill(-1),
+		keys = [],
+		cells = [];
+	for (let i = 0; i < weight.length; i++) {
+		if (!weight[i]) continue;
+		const all = side.classes.reduce((sum, c) => sum + c[i], 0),
+			ran = side.classes[ON_CPU][i] > 0,
+			ns = weigh(side.count, side.classes, i, true);
+		const share = all ? ns / all : 1;
+		let squares = side.squares[i] * share * share;
+		// What is little of its waits comes in a few of them.
+		if (share < 0.5 && side.count[i]) squares = Math.max(squares, (4 * ns * ns) / side.count[i]);
+		keys.length = 0;
+		keysOf(i, keys);
+		for (const key of keys) {
+			if (!wanted[key]) continue;
+			let at = head[key];
+			if (at < 0 || cells[at].thread !== thread[i]) {
+				cells.push({ thread: thread[i], ns: 0, squares: 0, sampled: 0, count: 0, whole: 0, wholes: 0, wholeSquares: 0, next: at });
+				head[key] = at = cells.length - 1;
+			}
+			const cell = cells[at];
+			cell.ns += ns;
+			cell.squares += squares;
+			if (ran) continue;
+			cell.sampled += (share * side.sampled[i]) ** 2;
+			cell.count += side.count[i];
+			if (!side.isWhole(i)) continue;
+			cell.whole += all;
+			cell.wholes += side.count[i];
+			cell.wholeSquares += side.squares[i];
+		}
+	}
+	return { head, cells, side };
+}
+// No independence of threads is assumed: their errors add up.
+function estimate(t, key, isAll) {
+	const { cells, side } = t,
+		list = [];
+	let ns = 0,
+		error = 0,
+		sampled = 0,
+		count = 0,
+		countError = 0,
+		whole = 0,
+		wholes = 0,
+		meanError = 0;
+	for (let at = t.head[key]; at >= 0; at = cells[at].next) {
+		whole += cells[at].whole;
+		wholes += cells[at].wholes;
+	}
+	const mean = wholes ? whole / wholes : 0;
+	for (let at = t.head[key]; at >= 0; at = cells[at].next) {
+		const c = cells[at],
+			observed = side.observed(c.thread),
+			rest = 1 - (observed ? Math.min(c.ns / observed, 1) : 0);
+		error += Math.sqrt(c.squares * Math.max(rest * rest, isAll ? 0 : 1 / (c.count + 1)));
+		meanError += Math.sqrt(Math.max(0, c.wholeSquares - 2 * mean * c.whole + c.wholes * mean * mean));
+		sampled += c.sampled;
+		count += c.count;
+		countError += Math.sqrt(c.count);
+		ns += c.ns;
+		list.push(c);
+	}
+	const looked = sampled > 0 ? Math.min(count, (ns * ns) / sampled) : count;
+	return {
+		list,
+		time: side.scale * ns,
+		value: side.scale * (S.count ? count : ns),
+		error: side.scale * (S.count ? countError : Math.sqrt(error * error + sampled)),
+		freedom: list.length ? Math.max(looked / list.length - 1, 1) : 0,
+		scale: side.scale,
+		wholes,
+		each: { value: mean, error: wholes ? meanError / wholes : 0 },
+	};
+}
+// How differently threads of one name changed: the one with the most before against the one with the most after.
+// Variances of the time and of the mean, and how many pairs there were.
+function betweenThreads(before, after) {
+	if (before.list.length < 3 || after.list.length < 3 || !(before.time > 0)) return [0, 0, 0];
+	const names = V.data.threads,
+		sorted = [before, after].map((side) =>
+			side.list
+				.map((c) => ({ comm: names[c.thread].comm, scaled: c.ns * side.scale, c }))
+				.sort((a, b) => (a.comm < b.comm ? -1 : a.comm > b.comm ? 1 : b.scaled - a.scaled)),
+		);
+	const apart = ({ c }, side) => (c.whole - side.each.value * c.wholes) / side.wholes;
+	let sum = 0,
+		sumEach = 0,
+		pairs = 0;
+	for (let i = 0, k = 0; i < sorted[0].length && k < sorted[1].length; ) {
+		const x = sorted[0][i],
+			y = sorted[1][k];
+		if (x.comm === y.comm) {
+			sum += (y.scaled - (x.scaled * after.time) / before.time) ** 2;
+			if (before.wholes && after.wholes) sumEach += (apart(y, after) - apart(x, before)) ** 2;
+			pairs++;
+		}
+		i += x.comm <= y.comm;
+		k += y.comm <= x.comm;
+	}
+	const rest = pairs / (pairs - 1);
+	return pairs < 3 ? [0, 0, 0] : [sum * rest, sumEach * rest, pairs];
+}
+// The error of the difference, and how likely it is by chance.
+function differ(before, after, freedoms, between, pairs) {
+	const noise = noiseOfRuns(),
+		own = before.error ** 2 + after.error ** 2;
+	const terms =
+		between > own
+			? [[between, pairs - 1]]
+			: [
+					[before.error ** 2, freedoms[BEFORE]],
+					[after.error ** 2, freedoms[AFTER]],
+				];
+	let variance = noise * noise * (before.value ** 2 + after.value ** 2),
+		below = 0;
+	for (const [v, freedom] of terms) {
+		variance += v;
+		if (freedom > 0) below += (v * v) / freedom;
+	}
+	const error = Math.sqrt(variance),
+		freedom = below > 0 ? Math.max((variance * variance) / below, 1) : 1e9,
+		by = after.value - before.value;
+	return { error, p: studentP(by && by / error, freedom) };
+}
+function compareSides(before, after) {
+	const [time, each, pairs] = betweenThreads(before, after),
+		freedoms = [before.freedom, after.freedom];
+	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs);
+	c.each = before.wholes >= TESTED_COUNT && after.wholes >= TESTED_COUNT ? differ(before.each, after.each, freedoms, each, pairs) : null;
+	return c;
+}
+
+/*
+ * keysOf(i, keys) appends the keys that wait i counts for.  sums: by side, the weight of each key; counts: the waits;
+ * isLost(key): part of it is missing.  What comes out has by key the error, and a verdict: SMALL, NOISE, REAL, UNKNOWN;
+ * and each: by key how much longer a whole wait is, where it is.
+ */
+function compareKeys(keysCnt, keysOf, sums, counts, isLost, allKey) {
+	const wanted = new Uint8Array(keysCnt),
+		error = new Float64Array(keysCnt),
+		compared = new Map(),
+		verdict = new Uint8Array(keysCnt),
+		each = new Map();
+	const [before, after] = sums,
+		least = V.sideTotals.map((n) => TESTED_SHARE * n),
+		tested = [];
+	if (!isCounted()) return { before, after, error, each, verdict: verdict.fill(UNKNOWN) };
+	for (let key = 0; key < keysCnt; key++)
+		wanted[key] =
+			(before[key] + after[key] > 0 && (before[key] >= least[0] || after[key] >= least[1])) &&
+			counts[key] >= TESTED_COUNT &&
+			!isLost(key)
+				? 1
+				: 0;
+	const tallies = V.sides.map((side, k) => tally(side, V.sideWeight[k], keysCnt, keysOf, wanted));
+	for (let key = 0; key < keysCnt; key++) {
+		if (!wanted[key]) continue;
+		const sides = tallies.map((t) => estimate(t, key, key === allKey)),
+			c = compareSides(...sides);
+		error[key] = c.error;
+		compared.set(key, c);
+		tested.push(c.p);
+		if (!c.each) continue;
+		tested.push(c.each.p);
+		c.each.means = sides.map((side) => side.each.value);
+	}
+	const most = threshold(tested);
+	for (const [key, c] of compared) {
+		verdict[key] = c.p <= most ? REAL : NOISE;
+		if (c.each && c.each.p <= most) each.set(key, { means: c.each.means, error: c.each.error });
+	}
+	return { before, after, error, verdict, each };
+}
+
+function compareTree({ tree, leaf }) {
+	const { items, sides, sideWeight } = V,
+		sums = sideWeight.map((weight) => sumUp(tree, items, leaf, weight).total);
+	const waits = new Float64Array(items.group.length);
+	for (let i = 0; i < waits.length; i++)
+		for (const k of [BEFORE, AFTER]) if (sideWeight[k][i]) waits[i] += sides[k].count[i];
+	const counts = sumUp(tree, items, leaf, waits).total,
+		isLost = new Uint8Array(tree.cnt);
+	for (let i = 1; i < tree.cnt; i++)
+		isLost[i] = isLost[tree.parent[i]] || V.labels.why[tree.label[i]] === LOST ? 1 : 0;
+	const keysOf = (i, keys) => {
+		for (let node = leaf[i]; node >= 0; node = tree.parent[node]) keys.push(node);
+	};
+	const isWhole = S.off.every((set) => !set.size) && (S.classes & 7) === 7 && V.trees.length === 1;
+	return compareKeys(tree.cnt, keysOf, sums, counts, (n) => isLost[n], isWhole ? 0 : -1);
+}
+
+// ---- in words
+
+function change(pane, node) {
+	return changeOf(V.compare[pane.index], node);
+}
+function changeOf(c, key) {
+	const before = c.before[key],
+		after = c.after[key],
+		by = after - before;
+	return {
+		before,
+		after,
+		by,
+		error: c.error[key],
+		verdict: c.verdict[key],
+		isReal: by !== 0 && c.verdict[key] >= REAL,
+		share: before + after ? by / Math.max(before, after) : 0,
+		each: c.each.get(key),
+	};
+}
+// "+37%": how much longer each wait is.
+function eachWords({ each }) {
+	if (!each) return '';
+	const [before, after] = each.means;
+	return percentWords({ before, after, by: after - before });
+}
+const few = (n) => (n >= 100 || Number.isInteger(n) ? number(n) : String(+n.toPrecision(2)));
+const bare = (n) => (S.count ? few(n) : time(n));
+const signed = (n) => (n < 0 ? '−' : '+') + bare(Math.abs(n));
+function percentWords(c) {
+	if (!c.before) return 'new';
+	if (!c.after) return 'gone';
+	const p = (100 * Math.abs(c.by)) / c.before;
+	return (c.by < 0 ? '−' : '+') + (p >= 9995 ? `${number(p / 100)}×` : `${+p.toFixed(p < 9.95 ? 1 : 0)}%`);
+}
+// "+0.40 s ±0.10 s, +12%": with twice the error, as the text has it.
+function byWords(c) {
+	const by = signed(c.by);
+	if (c.verdict === UNKNOWN) return `${by}, ${percentWords(c)}`;
+	if (c.verdict === SMALL) return `${by}, too little to tell`;
+	const error = ` ±${bare(2 * c.error)}`;
+	const longer = c.each ? `; each wait ${eachWords(c)}` : '';
+	return (c.isReal ? `${by}${error}, ${percentWords(c)}` : `${by}${error}, within the noise`) + longer;
+}
+const unitWords = () => (S.count ? ' waits' : '') + perUnit();
+function changeWords(pane, node) {
+	const c = change(pane, node);
+	return `before ${bare(c.before)}, after ${bare(c.after)}${unitWords()}: ${byWords(c)}`;
+}
+// What stands before a frame's name, so that colour alone says nothing.
+function signWords(c) {
+	if (!c.isReal) return c.each ? `each ${eachWords(c)} ` : '';
+	return c.before && c.after ? `${percentWords(c)} ` : c.after ? '+ new ' : '− gone ';
+}
+
+// ---- in colour: orange more, blue less, grey the same or noise
+
+const CHANGE_COLOURS = {
+	light: { same: [225, 229, 236], more: [250, 158, 66], less: [120, 172, 240] },
+	dark: { same: [58, 64, 76], more: [168, 82, 8], less: [36, 98, 190] },
+};
+function changeColour(share, theme) {
+	const { same, more, less } = CHANGE_COLOURS[theme];
+	return share ? mix(same, share > 0 ? more : less, 0.35 + 0.65 * Math.sqrt(Math.abs(share))) : same;
+}
+function diffPixels() {
+	const theme = themeName(),
+		back = THEMES[theme].back,
+		shades = Array.from({ length: 65 }, (_, i) => changeColour((i - 32) / 32, theme)),
+		[full, dim] = [shades.map(pack), shades.map((c) => pack(mix(c, back, THEMES[theme].dim)))];
+	return (pane) => (node, isDim) => {
+		const c = change(pane, node);
+		return (isDim ? dim : full)[c.isReal ? 32 + Math.sign(c.by) * Math.max(1, Math.round(32 * Math.abs(c.share))) : 32];
+	};
+}
+const LEGEND = [
+	[1, '+ new, or much more'],
+	[0.1, '+ a little more'],
+	[0, 'the same, or noise'],
+	[-0.1, '− a little less'],
+	[-1, '− gone, or much less'],
+];
+function legend() {
+	const theme = themeName();
+	return LEGEND.map(([share, text]) => {
+		const key = make('i', {});
+		key.style.background = css(changeColour(share, theme));
+		return make('span', {}, key, text);
+	});
+}
+// What has no width in the picture.
+function goneWords() {
+	if (S.width === 'both') return '';
+	const { tree, total } = V.layouts[0],
+		c = V.compare[0],
+		other = S.width === 'after' ? c.before : c.after;
+	let gone = 0;
+	for (let i = 1; i < tree.cnt; i++) if (!total[i] && other[i] && total[tree.parent[i]]) gone += other[i];
+	return gone
+		? `; ${bare(gone)} of ${S.width === 'after' ? 'before' : 'after'} is in stacks that are not here (v)`
+		: '';
+}
