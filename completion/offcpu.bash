@@ -26,6 +26,7 @@ _offcpu_options() {
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
 		;;
+	serve) echo "--history= --listen= --token-file= --host= --rules= --open --help" ;;
 	view) echo "--open --port= --idle= --from= --to= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
@@ -77,7 +78,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample io report flame view diff export hist request events doctor' i
+	local commands='record top trace sample io report flame view serve diff export hist request events doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

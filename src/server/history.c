@@ -16,9 +16,10 @@
 #include "render/text/diff.h"
 #include "server/ask.h"
 #include "server/ranges.h"
+#include "store/error.h"
 
 #define KEPT_MAX_BYTES (192 << 20)	/* of profiles that are kept */
-#define WAITS_MAX 500000		/* rows of a profile that is written out */
+#define WAITS_MAX 1000000		/* rows of a profile that is written out */
 #define BODY_MAX_BYTES (128 << 20)	/* of an answer */
 #define TURN_MAX_US (20 * G_USEC_PER_SEC)
 #define ROWS_DEFAULT 40
@@ -105,6 +106,24 @@ static bool read_extent(const struct history *h, struct store_extent *ret, GErro
 	return false;
 }
 
+/* Sentences of the store, with the status they mean.  False. */
+static bool told(GError **error)
+{
+	unsigned status = SERVER_FAILED;
+
+	if (!error || !*error)
+		return false;
+	if (g_error_matches(*error, STORE_ERROR, STORE_ERROR_EMPTY))
+		status = SERVER_NOT_FOUND;
+	else if (g_error_matches(*error, STORE_ERROR, STORE_ERROR_TOO_MUCH))
+		status = SERVER_TOO_LARGE;
+	else if (g_error_matches(*error, STORE_ERROR, STORE_ERROR_BUSY))
+		status = SERVER_UNAVAILABLE;
+	(*error)->domain = SERVER_ERROR;
+	(*error)->code = (int)status;
+	return false;
+}
+
 /* A part of the history, and what of it is asked for. */
 struct part {
 	struct ask_range range;
@@ -124,11 +143,13 @@ static void part_clear(struct history *h, struct part *part)
 /* Of the range and filter that are there already. */
 static bool part_read(struct history *h, struct part *part, enum range_form form, GError **error)
 {
+	if (part->range.from_ns >= part->range.to_ns)
+		return fail(error, SERVER_NOT_FOUND, "the history has nothing of that range");
 	part->profile = ranges_get(h->ranges, part->range.from_ns, part->range.to_ns, form, error);
 	if (!part->profile)
-		return false;
+		return told(error);
 	if (part->profile->waits->len > WAITS_MAX)
-		return fail(error, SERVER_TOO_LARGE, "the range holds more than 500,000 rows: ask for a shorter one");
+		return fail(error, SERVER_TOO_LARGE, "the range holds more than a million rows: ask for a shorter one");
 	part->selection = ask_select(&part->filter, part->profile, error);
 	part->text = ask_filter_text(&part->filter);
 	return part->selection != NULL;
@@ -198,7 +219,7 @@ static bool answer_extent(const struct request *r, void *ctx, struct answer *ret
 	return give(ret, out, error);
 }
 
-static void write_line(GString *out, const struct store_line *line, const struct ask_line *ask)
+static void write_line(GString *out, const struct store_line *line)
 {
 	struct json j;
 
@@ -244,9 +265,9 @@ static bool answer_line(const struct request *r, void *ctx, struct answer *ret, 
 		return false;
 	line = store_line_read(h->dir, ask.range.from_ns, ask.range.to_ns, ask.step_ns, ask.by, ask.series_max, error);
 	if (!line)
-		return false;
+		return told(error);
 	out = g_string_new(NULL);
-	write_line(out, line, &ask);
+	write_line(out, line);
 	store_line_free(line);
 	return give(ret, out, error);
 }

@@ -18,7 +18,7 @@
 #define SENDING_MAX_BYTES (256 << 20)	/* of all answers on their way */
 #define ONCE_US (60 * G_USEC_PER_SEC)
 
-static const char forbid_all[] = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+static const char forbid_all[] = "default-src 'none'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
 struct server {
 	struct MHD_Daemon *daemon;

@@ -85,7 +85,7 @@ async function readLine(width) {
 			name: s.name,
 			ns: s.ns,
 			sum: s.ns.reduce((a, b) => a + b, 0),
-		})),
+		})).sort((a, b) => (a.name === 'idle') - (b.name === 'idle')), // above what matters
 	};
 	return true;
 }

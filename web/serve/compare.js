@@ -85,9 +85,14 @@ function drawDiff(detail, diff, query) {
 		diffTable('By reason', diff.by.reason),
 		make('p', { class: 'soft', text: '▲ and ▼ are changes that two runs of the same would not show; = is within the noise.' }),
 		diffTable('By stack', diff.by.stack),
+		...(diff.total.before.off_cpu_ns || diff.total.after.off_cpu_ns ? picture(address) : []),
+	);
+}
+function picture(address) {
+	return [
 		make('p', { class: 'tools' }, make('a', { href: address, target: '_blank', rel: 'noopener', text: 'Open the picture in a tab' })),
 		make('iframe', { src: address, title: 'Flame graph of the difference', loading: 'lazy' }),
-	);
+	];
 }
 
 async function drawCompare(detail) {

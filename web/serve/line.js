@@ -165,7 +165,7 @@ function drawBars(c, width, max, colours) {
 			x1 = Math.min(LEFT + width, Math.round(xOf(at + line.step)) - space);
 		if (x1 <= LEFT || x0 >= LEFT + width) continue;
 		// what was not yet, or is not kept any more, is empty and no gap
-		if (line.gaps[n] && at + line.step > V.extent.from && at < V.extent.to) {
+		if (line.gaps[n] && at >= V.extent.from && at + line.step <= V.extent.to) {
 			c.fillStyle = pattern;
 			c.fillRect(x0, TOP, x1 - x0 + space, height);
 		}

@@ -14,7 +14,9 @@ function shareWords(ppm) {
 function drawHeadline() {
 	const range = shownRange(),
 		s = V.summary;
-	one('#when').textContent = (S.range ? '' : S.live ? 'Last ' + spanWords(range[1] - range[0]) + ': ' : 'All that is shown: ') + rangeWords(range);
+	const isAll = range[0] <= V.extent.from && range[1] >= V.extent.to,
+		what = S.range ? '' : isAll ? 'The whole history: ' : S.live ? `Last ${spanWords(range[1] - range[0])}: ` : 'All that is shown: ';
+	one('#when').textContent = what + rangeWords(range);
 	const words = [spanWords(range[1] - range[0])];
 	if (s) {
 		const found = s.window.duration_ns / 1e6;
@@ -291,6 +293,7 @@ function drawTabs() {
 		one('#t-' + tab).tabIndex = S.tab === tab ? 0 : -1;
 	}
 	detail.dataset.tab = S.tab;
+	if (S.tab !== 'compare') delete detail.dataset.diff;
 	if (S.tab === 'flame') drawFlame(detail);
 	else if (S.tab === 'compare') drawCompare(detail);
 	else if (V.summary) drawTable(detail);
