@@ -8,23 +8,10 @@
 #include <linux/types.h>
 #endif
 
-#define BLOCK_FRAMES_MAX 127
-#define BLOCK_STACK_BYTES 2048	/* of the user stack, from its pointer on */
 #define BLOCK_NAME_LEN 32
 #define BLOCK_COMM_LEN 16
 
-enum block_record { BLOCK_REC_STACK = 1, BLOCK_REC_DONE };
-
-/* Where a request was issued; in front of `stack_bytes` bytes of user stack. */
-struct block_rec_stack {
-	__u32 type;
-	__u32 frames;
-	__u64 number;		/* of the request, never 0 */
-	__u64 code;		/* where the program begins: another one after an exec */
-	__u64 ip, sp, bp;	/* ip 0: no user stack */
-	__u32 pid, stack_bytes;
-	__u64 frame[BLOCK_FRAMES_MAX + 1];
-};
+enum block_record { BLOCK_REC_STACK = 1, BLOCK_REC_DONE };	/* the first is a struct io_rec_stack */
 
 /* A request that is done. */
 struct block_rec_done {

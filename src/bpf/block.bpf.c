@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/block_abi.h"
+#include "bpf/io_stack.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -114,8 +115,7 @@ struct {
 
 struct buffer {
 	struct flight flight;
-	struct block_rec_stack rec;
-	__u8 stack[BLOCK_STACK_BYTES];
+	struct io_stack_buffer stack;
 };
 
 struct {
@@ -165,25 +165,9 @@ static __always_inline void name_file(struct request___io *rq, char *to)
 	bpf_probe_read_kernel_str(to, BLOCK_NAME_LEN, BPF_CORE_READ(dentry, d_name.name));
 }
 
-/* The registers and the innermost part of the user stack of who runs now. */
-static __always_inline void read_user(struct task_struct *task, struct buffer *b)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	if (!regs || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-		return;
-	b->rec.ip = BPF_CORE_READ(regs, ip);
-	b->rec.sp = BPF_CORE_READ(regs, sp);
-	b->rec.bp = BPF_CORE_READ(regs, bp);
-	b->rec.code = BPF_CORE_READ(task, mm, start_code);
-	if (b->rec.sp && !bpf_probe_read_user(b->stack, BLOCK_STACK_BYTES, (void *)b->rec.sp))
-		b->rec.stack_bytes = BLOCK_STACK_BYTES;
-}
-
 static __always_inline bool send_stack(void *ctx, struct task_struct *task, struct buffer *b)
 {
-	struct block_rec_stack *rec = &b->rec;
-	__u64 size = sizeof(*rec);
+	struct io_rec_stack *rec = &b->stack.rec;
 
 	rec->type = BLOCK_REC_STACK;
 	rec->number = b->flight.number;
@@ -191,15 +175,13 @@ static __always_inline bool send_stack(void *ctx, struct task_struct *task, stru
 	rec->ip = rec->sp = rec->bp = rec->code = 0;
 	rec->stack_bytes = rec->frames = 0;
 	if (want_kstack) {
-		long bytes = bpf_get_stack(ctx, rec->frame, BLOCK_FRAMES_MAX * sizeof(__u64), 0);
+		long bytes = bpf_get_stack(ctx, rec->frame, IO_FRAMES_MAX * sizeof(__u64), 0);
 
 		rec->frames = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
 	}
 	if (want_ustack)
-		read_user(task, b);
-	if (rec->stack_bytes)
-		size += BLOCK_STACK_BYTES;	/* lies right behind it */
-	return !bpf_ringbuf_output(&block_ring, rec, size, BPF_RB_NO_WAKEUP);
+		read_user_stack(task, &b->stack);
+	return send_io_stack(&block_ring, &b->stack);
 }
 
 static __always_inline int begin(void *ctx, struct request___io *rq, bool is_issue)

@@ -19,6 +19,7 @@ typedef _Bool bool;
 #define false 0
 
 /* include/uapi/linux/bpf.h, which cannot be included beside our own types. */
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_USER_STACK = 1ULL << 8 };
 enum { BPF_RB_NO_WAKEUP = 1ULL << 0, BPF_RB_FORCE_WAKEUP = 1ULL << 1 };
@@ -30,6 +31,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
 /* Asked for by name at load time; the number is the kernel's own. */
@@ -112,7 +114,7 @@ struct sched_info {
 };
 
 struct pt_regs {
-	unsigned long r10;
+	unsigned long r8, r10;
 	unsigned long bx, cx, dx, si, di;
 	unsigned long orig_ax;	/* the system call's number */
 	unsigned long bp;
@@ -149,6 +151,7 @@ struct list_head {
 };
 
 struct files_struct;
+struct fs_struct;
 
 struct task_struct {
 	struct thread_info thread_info;
@@ -170,6 +173,7 @@ struct task_struct {
 	struct thread_struct thread;
 	void *stack;
 	struct files_struct *files;
+	struct fs_struct *fs;
 	struct list_head children, sibling;
 	int exit_state;
 	int softirq_disable_cnt;	/* with CONFIG_PREEMPT_RT only */

@@ -27,6 +27,7 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 		/* the same mappings, for now */
 		st->tables_epoch = pst->tables_epoch;
 		st->tables_generation = pst->tables_generation;
+		st->speaks = pst->speaks;
 		note_fork(task, st, parent, pst);
 	}
 	select_thread(task, st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu io: requests to block devices, and who issued them. */
+/* offcpu io: requests to block devices, and who issued them; slow file operations are in cmd_io_files.c. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/cmd_io.h"
 #include "cmd/io_text.h"
 #include "cmd/run.h"
 #include "io/block.h"
@@ -17,6 +18,7 @@
 #define COMMAND "io"
 #define TOP_DEFAULT 10
 #define MS_NS 1000000UL
+#define STACKS_SLOWER_NS MS_NS	/* of --stacks: what a cache gives is faster */
 
 static const char description[] =
 	"Examples:\n"
@@ -24,15 +26,10 @@ static const char description[] =
 	"  offcpu io --block -d 10                 by the place that issued them, with queue and device time\n"
 	"  offcpu io --block --count -d 10         the same, most requests first\n"
 	"  offcpu io --block -f -d 10 > io.folded  folded stacks, in microseconds\n"
+	"  offcpu io --slower 10ms -p 1234         a line for each file operation of 10 ms or more\n"
+	"  offcpu io --stacks -d 10                file operations of 1 ms or more by the place that made them\n"
 	"\n"
 	"A request is no wait of a thread: many may be on their way at once.";
-
-struct io_options {
-	gboolean by_stack, by_count, folded, no_kernel_stacks, no_user_stacks;
-	gint top;
-	char *duration, *output, *pid;
-	uint32_t pid_number;
-};
 
 static volatile int stop_asked;
 
@@ -57,8 +54,12 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 		cmd_error(COMMAND, "--pid: %s", error->message);
 		return EXIT_USAGE;
 	}
-	if ((o->by_count || o->folded) && !o->by_stack)
-		wrong = "--count and --folded go with --block";
+	if (o->by_block && (o->by_stack || o->slower))
+		wrong = "--block is of requests to disks, --slower and --stacks are of file operations";
+	else if (o->folded && !o->by_block && !o->by_stack)
+		wrong = "--folded goes with --block and --stacks";
+	else if (o->by_count && !o->by_block && !o->by_stack && !o->slower)
+		wrong = "--count goes with --block, --stacks and --slower";
 	else if (o->top < 1)
 		wrong = "--top takes 1 or more";
 	else if (o->no_kernel_stacks && o->no_user_stacks)
@@ -67,6 +68,12 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 		cmd_error(COMMAND, "%s", wrong);
 		return EXIT_USAGE;
 	}
+	if (o->slower && !parse_duration(o->slower, MS_NS, &o->slower_ns, &error)) {
+		cmd_error(COMMAND, "--slower: %s", error->message);
+		return EXIT_USAGE;
+	}
+	if (o->by_stack && !o->slower)
+		o->slower_ns = STACKS_SLOWER_NS;
 	if (o->output && !profile_file_may_write(o->output, &error)) {
 		cmd_error(COMMAND, "%s", error->message);
 		return EXIT_FAILED;
@@ -74,19 +81,21 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 	return EXIT_OK;
 }
 
-static void watch(struct block_io *b, uint64_t duration_ns)
+void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t duration_ns)
 {
 	uint64_t end_ns = duration_ns ? clock_ns(CLOCK_MONOTONIC) + duration_ns : UINT64_MAX;
 
+	run_on_signals(on_stop);
 	while (!stop_asked) {
 		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-		const struct timespec pause = { .tv_nsec = (long)MIN(BLOCK_POLL_MS * MS_NS, end_ns - MIN(now_ns, end_ns)) };
+		const struct timespec pause = { .tv_nsec = (long)MIN(poll_ms * MS_NS, end_ns - MIN(now_ns, end_ns)) };
 
 		if (now_ns >= end_ns)
 			break;
 		nanosleep(&pause, NULL);
-		block_io_poll(b);
+		poll(data);
 	}
+	run_on_signals(SIG_DFL);
 }
 
 static void print_folded(const struct profile *p, bool by_count)
@@ -98,10 +107,8 @@ static void print_folded(const struct profile *p, bool by_count)
 	fputs(text->str, stdout);
 }
 
-/* As other programs take it: a recording, folded text. */
-static int give_away(struct block_io *b, const struct io_options *o, const char *command_line)
+int io_give_away(struct profile *p, const struct io_options *o, const char *command_line)
 {
-	struct profile *p = block_io_take_profile(b);
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_OK;
 
@@ -116,10 +123,15 @@ static int give_away(struct block_io *b, const struct io_options *o, const char 
 	return status;
 }
 
+static void poll_block(void *data)
+{
+	block_io_poll(data);
+}
+
 static void print_result(struct block_io *b, const struct io_options *o)
 {
 	const struct io_text_options text_options = {
-		.by_stack = o->by_stack, .by_count = o->by_count, .top = (unsigned)o->top, .is_of_one = o->pid_number != 0,
+		.by_stack = o->by_block, .by_count = o->by_count, .top = (unsigned)o->top, .is_of_one = o->pid_number != 0,
 	};
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct block_result r;
@@ -130,11 +142,11 @@ static void print_result(struct block_io *b, const struct io_options *o)
 	fputs(text->str, stdout);
 }
 
-static int io(const struct io_options *o, uint64_t duration_ns, const char *command_line)
+static int io_block(const struct io_options *o, uint64_t duration_ns, const char *command_line)
 {
 	const struct block_options options = {
-		.pid = o->pid_number, .no_user_stacks = o->no_user_stacks || !(o->by_stack || o->output),
-		.no_kernel_stacks = o->no_kernel_stacks || !(o->by_stack || o->output),
+		.pid = o->pid_number, .no_user_stacks = o->no_user_stacks || !(o->by_block || o->output),
+		.no_kernel_stacks = o->no_kernel_stacks || !(o->by_block || o->output),
 	};
 	g_autoptr(GError) error = NULL;
 	struct block_io *b = block_io_new(&options, &error);
@@ -144,14 +156,12 @@ static int io(const struct io_options *o, uint64_t duration_ns, const char *comm
 		cmd_error(COMMAND, "%s", error->message);
 		return run_status_of(error);
 	}
-	run_on_signals(on_stop);
-	watch(b, duration_ns);
-	run_on_signals(SIG_DFL);
+	io_watch(poll_block, b, BLOCK_POLL_MS, duration_ns);
 	block_io_stop(b);
 	if (!o->folded)
 		print_result(b, o);
 	if (o->folded || o->output)
-		status = give_away(b, o, command_line);
+		status = io_give_away(block_io_take_profile(b), o, command_line);
 	block_io_free(b);
 	return status;
 }
@@ -162,14 +172,16 @@ int cmd_io(int argc, char **argv)
 	struct io_options own = { .top = TOP_DEFAULT };
 	struct run run = { .name = COMMAND, .target = &target };
 	GOptionEntry entries[] = {
-		{ "block", 0, 0, G_OPTION_ARG_NONE, &own.by_stack, "By the stacks that issued them", NULL },
-		{ "count", 0, 0, G_OPTION_ARG_NONE, &own.by_count, "With --block: most requests first, rather than most time", NULL },
-		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &own.pid, "Only what this process issues", "PID" },
+		{ "block", 0, 0, G_OPTION_ARG_NONE, &own.by_block, "Requests to disks by the stacks that issued them", NULL },
+		{ "slower", 0, 0, G_OPTION_ARG_STRING, &own.slower, "A line for each file operation that takes this or more (a bare number is ms)", "TIME" },
+		{ "stacks", 0, 0, G_OPTION_ARG_NONE, &own.by_stack, "Slow file operations by stack (of 1 ms or more, or see --slower)", NULL },
+		{ "count", 0, 0, G_OPTION_ARG_NONE, &own.by_count, "Most requests or operations first, rather than most time", NULL },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &own.pid, "Only what this process does", "PID" },
 		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &own.no_kernel_stacks, "No kernel stacks", NULL },
 		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &own.no_user_stacks, "No user stacks", NULL },
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)", "TIME" },
 		{ "top", 0, 0, G_OPTION_ARG_INT, &own.top, "Rows of a table (10)", "N" },
-		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "With --block: folded stacks", NULL },
+		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "With --block, --stacks: folded stacks", NULL },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "Write a recording, too", "FILE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -179,9 +191,10 @@ int cmd_io(int argc, char **argv)
 
 	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status) &&
 	    (status = parse_own(&own, &run, argc, argv)) == EXIT_OK)
-		status = io(&own, run.duration_ns, command_line);
+		status = own.slower || own.by_stack ? io_files(&own, run.duration_ns, command_line) : io_block(&own, run.duration_ns, command_line);
 	g_free(own.duration);
 	g_free(own.output);
 	g_free(own.pid);
+	g_free(own.slower);
 	return status;
 }

@@ -3,10 +3,9 @@
 
 #include <inttypes.h>
 
-#include "analyse/label.h"
 #include "analyse/wakers.h"
+#include "cmd/stack_text.h"
 #include "render/text/util.h"
-
 
 static void widen(const struct block_sum *sum, uint64_t *ret_hist)
 {
@@ -128,19 +127,6 @@ static void append_files(GString *s, const struct block_result *r, unsigned top)
 	}
 }
 
-/* Innermost frame first. */
-static void append_stack(GString *s, const struct profile *p, uint32_t node)
-{
-	for (; node; node = profile_get_node(p, node)->parent) {
-		g_autoptr(GString) label = g_string_new(NULL);
-
-		label_append(label, profile_get_frame(p, profile_get_node(p, node)->frame));
-		g_string_append(s, "       ");
-		text_safe(s, label->str);
-		g_string_append_c(s, '\n');
-	}
-}
-
 static void append_row(GString *s, const struct block_result *r, guint at, uint64_t whole_ns)
 {
 	const struct block_row *row = &g_array_index(r->rows, struct block_row, at);
@@ -162,10 +148,10 @@ static void append_row(GString *s, const struct block_result *r, guint at, uint6
 	g_string_append(s, "; ");
 	append_times(s, &row->sum);
 	g_string_append_c(s, '\n');
-	append_stack(s, r->profile, row->kernel);
+	stack_text(s, r->profile, row->kernel);
 	if (row->user) {
 		g_string_append(s, "       --\n");
-		append_stack(s, r->profile, row->user);
+		stack_text(s, r->profile, row->user);
 	}
 	append_hist(s, &row->sum, "");
 }

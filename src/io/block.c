@@ -6,9 +6,6 @@
 #include <linux/btf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "abi/block_abi.h"
 #include "attach/core_btf.h"
@@ -17,21 +14,14 @@
 #include "attach/sections.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "fold/stacks.h"
 #include "io/disk_stats.h"
-#include "sample/space.h"
-#include "symbolize/symbolize.h"
+#include "io/place.h"
+#include "io/recording.h"
 #include "block.skel.h"
 
 struct row_key {
 	const char *comm, *disk, *op, *file;	/* interned */
 	uint32_t pid, user, kernel, is_kernel;
-};
-
-/* Where a request on its way was issued. */
-struct place {
-	uint64_t number;
-	uint32_t user, kernel;
 };
 
 struct block_io {
@@ -40,15 +30,11 @@ struct block_io {
 	struct core_btf *core_btf;
 	struct ring_buffer *ring;
 	struct profile *profile;
-	struct symbolizer *symbolizer;
-	struct fold_stacks *stacks;
-	struct spaces_read *spaces;
-	GHashTable *places;	/* number -> struct place */
+	struct io_places *places;
 	GHashTable *index;	/* struct row_key -> row + 1 */
 	GArray *rows;		/* struct block_row */
 	GHashTable *threads;	/* (pid, comm) as text -> thread + 1 */
 	struct disk_stats *stats;
-	struct offcpu_rec_stack rec;
 	uint64_t start_ns, start_unix_ns, stop_ns, open_at_end, kernels;
 };
 
@@ -107,50 +93,6 @@ static struct block_row *row_of(struct block_io *b, const struct row_key *key)
 	return &g_array_index(b->rows, struct block_row, known - 1);
 }
 
-/* The node of b->rec, whose frames are filled in. */
-static uint32_t node_of(struct block_io *b, uint32_t pid, uint64_t code, bool is_user)
-{
-	struct offcpu_rec_stack *rec = &b->rec;
-	uint64_t id = hash_more(code, is_user ? pid : 0);
-
-	for (uint32_t i = 0; i < rec->depth; i++)
-		id = hash_more(id, rec->ip[i]);
-	rec->type = OFFCPU_REC_STACK;
-	rec->id = (id * HASH_MIX) | 1;
-	rec->ts_ns = clock_ns(CLOCK_MONOTONIC);
-	rec->pid = is_user ? pid : 0;
-	rec->proc_start_ns = is_user ? code : 0;
-	rec->exec_no = 0;
-	rec->is_user = is_user;
-	fold_stacks_add(b->stacks, rec, sizeof(*rec));
-	return fold_stacks_node(b->stacks, rec->id, is_user ? FRAME_USER : FRAME_KERNEL);
-}
-
-static void take_stack(struct block_io *b, const struct block_rec_stack *r, size_t size)
-{
-	struct place place = { .number = r->number };
-
-	if (size < sizeof(*r) || r->frames > BLOCK_FRAMES_MAX || r->stack_bytes > size - sizeof(*r))
-		return;
-	if (r->frames) {
-		b->rec.depth = r->frames;
-		b->rec.end = r->frames >= BLOCK_FRAMES_MAX ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
-		memcpy(b->rec.ip, r->frame, r->frames * sizeof(r->frame[0]));
-		place.kernel = node_of(b, 0, 0, false);
-	}
-	if (r->ip) {
-		const struct space_regs regs = {
-			.ip = r->ip, .sp = r->sp, .bp = r->bp, .has_bp = true, .stack = r + 1, .stack_bytes = r->stack_bytes,
-		};
-
-		spaces_read_walk(b->spaces, (pid_t)r->pid, r->code, &regs, &b->rec);
-		place.user = node_of(b, r->pid, r->code, true);
-	}
-	struct place *kept = g_memdup2(&place, sizeof(place));
-
-	g_hash_table_replace(b->places, &kept->number, kept);
-}
-
 /* Names are the kernel's or programs', of any bytes. */
 static const char *own_text(struct block_io *b, const char *text, size_t size)
 {
@@ -175,19 +117,16 @@ static void add(struct block_sum *s, const struct block_rec_done *r)
 
 static void take_done(struct block_io *b, const struct block_rec_done *r, size_t size)
 {
-	const struct place *place;
-
 	if (size < sizeof(*r))
 		return;
-	place = g_hash_table_lookup(b->places, &r->number);
+	struct io_place place = io_places_give(b->places, r->number);
 	struct row_key key = {
 		.comm = own_text(b, r->comm, sizeof(r->comm)), .disk = own_text(b, r->disk, sizeof(r->disk)),
 		.file = own_text(b, r->file, sizeof(r->file)), .op = op_text(r->op), .pid = r->pid,
-		.user = place ? place->user : 0, .kernel = place ? place->kernel : 0, .is_kernel = r->is_kernel,
+		.user = place.user, .kernel = place.kernel, .is_kernel = r->is_kernel,
 	};
 
 	add(&row_of(b, &key)->sum, r);
-	g_hash_table_remove(b->places, &r->number);
 }
 
 static int take_record(void *ctx, void *data, size_t size)
@@ -198,7 +137,7 @@ static int take_record(void *ctx, void *data, size_t size)
 		return 0;
 	memcpy(&type, data, sizeof(type));
 	if (type == BLOCK_REC_STACK)
-		take_stack(ctx, data, size);
+		io_places_take(((struct block_io *)ctx)->places, data, size);
 	else if (type == BLOCK_REC_DONE)
 		take_done(ctx, data, size);
 	return 0;
@@ -266,15 +205,10 @@ struct block_io *block_io_new(const struct block_options *options, GError **erro
 
 	b->options = *options;
 	b->profile = profile_new();
-	b->symbolizer = symbolizer_new();
-	b->stacks = fold_stacks_new(b->profile, b->symbolizer, OFFCPU_MAX_DEPTH);
-	b->spaces = spaces_read_new();
-	b->places = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	b->places = io_places_new(b->profile, !options->no_kernel_stacks);
 	b->index = g_hash_table_new_full(row_key_hash, row_key_equal, g_free, NULL);
 	b->rows = g_array_new(FALSE, TRUE, sizeof(struct block_row));
 	b->threads = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	if (!options->no_kernel_stacks)
-		symbolizer_foresee_kernel(b->symbolizer);
 	if (!load(b, error)) {
 		block_io_free(b);
 		return NULL;
@@ -294,13 +228,10 @@ void block_io_free(struct block_io *b)
 	block_bpf__destroy(b->skel);
 	core_btf_free(b->core_btf);
 	disk_stats_free(b->stats);
-	g_hash_table_destroy(b->places);
+	io_places_free(b->places);
 	g_hash_table_destroy(b->index);
 	g_hash_table_destroy(b->threads);
 	g_array_unref(b->rows);
-	spaces_read_free(b->spaces);
-	fold_stacks_free(b->stacks);
-	symbolizer_free(b->symbolizer);
 	profile_free(b->profile);
 	g_free(b);
 }
@@ -330,7 +261,7 @@ void block_io_stop(struct block_io *b)
 	block_bpf__detach(b->skel);
 	ring_buffer__consume(b->ring);
 	b->open_at_end = flights_left(b);
-	fold_stacks_finish(b->stacks);
+	io_places_finish(b->places);
 }
 
 static uint64_t count_of(const struct block_io *b, enum block_count what)
@@ -424,25 +355,6 @@ void block_result_clear(struct block_result *r)
 	g_array_unref(r->files);
 }
 
-static void fill_info(struct block_io *b)
-{
-	struct profile_info *info = &b->profile->info;
-	struct utsname host;
-
-	uname(&host);
-	info->start_unix_ns = b->start_unix_ns;
-	info->start_ns = b->start_ns;
-	info->duration_ns = b->stop_ns - b->start_ns;
-	info->host = profile_string(b->profile, host.nodename);
-	info->kernel = profile_string(b->profile, host.release);
-	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-	info->version = profile_string(b->profile, OFFCPU_VERSION);
-	info->tracer_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	info->imported = profile_string(b->profile, "offcpu io: block requests, from their making to their end");
-	info->unknown = UNKNOWN_ACCOUNTS | UNKNOWN_PARTS;
-	info->has_objects = true;
-}
-
 static void add_losses(struct block_io *b)
 {
 	static const struct { enum block_count what; const char *reason, *help; } losses[] = {
@@ -460,7 +372,7 @@ struct profile *block_io_take_profile(struct block_io *b)
 {
 	struct profile *p = b->profile;
 
-	fill_info(b);
+	io_recording_info(p, "block requests, from their making to their end", b->start_ns, b->start_unix_ns, b->stop_ns);
 	add_losses(b);
 	for (guint i = 0; i < b->rows->len; i++) {
 		const struct block_row *row = &g_array_index(b->rows, struct block_row, i);

@@ -106,35 +106,3 @@ def workers_without_work_are_idle(env):
     env.check.that(idle.get("pool", 0) >= 7 * SECONDS * 10**9 * 0.8, f"8 workers were idle for {idle} ns")
     jobs = [wait for wait in report.data["waits"] if any(f["name"] == "do_job" for f in wait["user"])]
     env.check.that(jobs and all(wait["idle"] is None for wait in jobs), "a worker at work is idle")
-
-
-GIL = """
-import sys, threading, time
-
-end = time.monotonic() + float(sys.argv[1])
-
-def burn():
-    n = 0
-    while time.monotonic() < end:
-        n += 1
-
-for _ in range(3):
-    threading.Thread(target=burn).start()
-"""
-
-
-@case
-def python_threads_that_want_the_gil(env):
-    """Three threads that count: at each moment one of them runs, and two wait for the interpreter's lock."""
-    recorder = Recorder(env, "--exact", command=["python3", "-c", GIL, str(SECONDS)])
-    recorder.wait()
-    report = recorder.report(status=0)
-    blocked = sum(row["off_cpu_ns"] for row in report.data["reasons"] if row["reason"] == "lock.gil")
-    waiting = sum(wait["off_cpu_ns"] for wait in report.data["waits"] if wait["reason"] == "lock.gil")
-    threads = 2 * SECONDS * 10**9
-    # Whoever looks for it every 5 ms waits for a CPU in between: on a busy machine much of the wait is that.
-    env.check.that(0.8 * threads < waiting, f"{waiting} ns for the GIL, two of three threads would be {threads}")
-    env.check.that(blocked < 1.05 * threads, f"{blocked} ns blocked for the GIL, two of three threads would be {threads}")
-    findings = of_waits(report)
-    if env.check.that(findings, "no finding"):
-        env.check.equal(findings[0]["reason"], "lock.gil", "the first finding")

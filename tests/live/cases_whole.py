@@ -66,8 +66,8 @@ def name_of(key):
 class Database:
     """A MariaDB of its own in a temporary folder, with one new thread for each connection."""
 
-    def __init__(self, env):
-        self.env = env
+    def __init__(self, env, *options, load="oltp_read_write"):
+        self.env, self.load = env, load
         self.folder = env.temporary("mariadb")
         os.mkdir(self.folder)
         self.data, self.socket = os.path.join(self.folder, "data"), os.path.join(self.folder, "s")
@@ -76,13 +76,22 @@ class Database:
         self.process = subprocess.Popen(
             ["mariadbd", "--no-defaults", "--user=root", f"--datadir={self.data}", f"--socket={self.socket}",
              "--skip-networking", "--thread-cache-size=0", "--innodb-flush-log-at-trx-commit=2",
-             f"--pid-file={self.folder}/pid"],
+             f"--pid-file={self.folder}/pid", *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=default_signals)
         env.running.append(self.process)
         if not wait_until(lambda: os.path.exists(self.socket), 20, 0.05):
             raise Skip("mariadbd did not come up")
         self._run(["mariadb", "--no-defaults", f"--socket={self.socket}", "-uroot", "-e", "create database sbtest"], 20)
         self._run(self.sysbench_command("prepare"), 60)
+
+    def number(self, name):
+        """Of the server's own counters."""
+        result = subprocess.run(["mariadb", "--no-defaults", f"--socket={self.socket}", "-uroot", "-N", "-e",
+                                 f"show global status like '{name}'"], capture_output=True, text=True, timeout=20, check=False)
+        words = result.stdout.split()
+        if len(words) != 2 or not words[1].isdigit():
+            raise Skip(f"no counter {name} here")
+        return int(words[1])
 
     @staticmethod
     def _run(command, timeout_s):
@@ -92,7 +101,7 @@ class Database:
             raise Skip(f"{command[0]} failed: {(result.stderr or result.stdout).strip()[-200:]}")
 
     def sysbench_command(self, verb, *options):
-        return ["sysbench", "oltp_read_write", f"--mysql-socket={self.socket}", "--mysql-user=root",
+        return ["sysbench", self.load, f"--mysql-socket={self.socket}", "--mysql-user=root",
                 "--mysql-db=sbtest", "--tables=2", "--table-size=5000", *options, verb]
 
     def client(self, *options):

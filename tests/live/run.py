@@ -40,9 +40,11 @@ import cases_rights  # noqa: E402,F401
 import cases_symbols  # noqa: E402,F401
 import cases_jit  # noqa: E402,F401
 import cases_languages  # noqa: E402,F401
+import cases_python  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
 import cases_diff  # noqa: E402,F401
 import cases_sampling  # noqa: E402,F401
+import cases_files  # noqa: E402,F401
 import cases_io  # noqa: E402,F401
 import cases_looks  # noqa: E402,F401
 import cases_oncpu  # noqa: E402,F401

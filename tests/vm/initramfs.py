@@ -17,7 +17,7 @@ LEFT_OUT = {"test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "l
 # Extension modules that are wanted where they are not built in.
 EXTENSIONS = {"_ctypes", "_posixsubprocess", "select", "_json", "math", "fcntl", "_struct", "zlib", "_random",
               "_bisect", "_sha2", "_sha512", "_datetime", "array", "binascii", "_heapq", "_socket", "_pickle", "grp",
-              "_opcode", "_queue", "_contextvars", "resource", "termios"}
+              "_opcode", "_queue", "_contextvars", "resource", "termios", "mmap"}
 
 
 class Archive:

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_IO_STACK_BPF_H
+#define BPF_IO_STACK_BPF_H
+
+#include "bpf/ktypes.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "abi/io_stack_abi.h"
+
+struct io_stack_buffer {
+	struct io_rec_stack rec;
+	__u8 stack[IO_STACK_BYTES];	/* right behind it */
+};
+
+/* The registers of the thread's program, and where that begins. */
+static __always_inline void read_user_registers(struct task_struct *task, struct io_rec_stack *rec)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (!regs || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return;
+	rec->ip = BPF_CORE_READ(regs, ip);
+	rec->sp = BPF_CORE_READ(regs, sp);
+	rec->bp = BPF_CORE_READ(regs, bp);
+	rec->code = BPF_CORE_READ(task, mm, start_code);
+}
+
+/* The same of who runs now, with the innermost part of the user stack. */
+static __always_inline void read_user_stack(struct task_struct *task, struct io_stack_buffer *b)
+{
+	read_user_registers(task, &b->rec);
+	if (b->rec.sp && !bpf_probe_read_user(b->stack, IO_STACK_BYTES, (void *)b->rec.sp))
+		b->rec.stack_bytes = IO_STACK_BYTES;
+}
+
+static __always_inline bool send_io_stack(void *ring, struct io_stack_buffer *b)
+{
+	__u64 size = sizeof(b->rec);
+
+	if (b->rec.stack_bytes)
+		size += IO_STACK_BYTES;
+	return !bpf_ringbuf_output(ring, &b->rec, size, BPF_RB_NO_WAKEUP);
+}
+
+#endif

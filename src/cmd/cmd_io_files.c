@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu io --slower, --stacks: slow file operations. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/cmd_io.h"
+#include "cmd/file_text.h"
+#include "cmd/run.h"
+#include "io/file.h"
+
+#define COMMAND "io"
+
+static void print_line(const struct file_op *op, void *data)
+{
+	GString *line = data;
+
+	g_string_truncate(line, 0);
+	file_line(line, op);
+	fputs(line->str, stdout);
+}
+
+static void poll_files(void *data)
+{
+	file_io_poll(data);
+	fflush(stdout);
+}
+
+static void print_result(struct file_io *f, const struct io_options *o)
+{
+	const struct file_text_options options = {
+		.by_stack = o->by_stack, .by_count = o->by_count, .with_lines = !o->by_stack, .slower_ns = o->slower_ns,
+		.top = (unsigned)o->top,
+	};
+	g_autoptr(GString) text = g_string_new(NULL);
+	struct file_result r;
+
+	file_io_result(f, &r);
+	file_text(text, &r, &options);
+	file_result_clear(&r);
+	fputs(text->str, stdout);
+}
+
+int io_files(const struct io_options *o, uint64_t duration_ns, const char *command_line)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	bool with_lines = !o->by_stack, with_stacks = o->by_stack || o->output;
+	const struct file_options options = {
+		.pid = o->pid_number, .slower_ns = o->slower_ns, .on_op = with_lines ? print_line : NULL, .data = line,
+		.no_user_stacks = o->no_user_stacks || !with_stacks, .no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
+	};
+	g_autoptr(GError) error = NULL;
+	struct file_io *f = file_io_new(&options, &error);
+	int status = EXIT_OK;
+
+	if (!f) {
+		cmd_error(COMMAND, "%s", error->message);
+		return run_status_of(error);
+	}
+	if (with_lines) {
+		file_line_heading(line);
+		fputs(line->str, stdout);
+		fflush(stdout);
+	}
+	io_watch(poll_files, f, FILE_POLL_MS, duration_ns);
+	file_io_stop(f);
+	if (!o->folded)
+		print_result(f, o);
+	if (o->folded || o->output)
+		status = io_give_away(file_io_take_profile(f), o, command_line);
+	file_io_free(f);
+	return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef IO_FILE_CALLS_H
+#define IO_FILE_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/file_abi.h"
+
+/* The system calls that are file operations. */
+
+/* FILE_CALLS_END rows by number, for the BPF programs. */
+void file_calls_fill(struct file_call *calls);
+/* The name of a row's op: "read", "pread", "fsync"; "?" of none. */
+const char *file_call_name(uint32_t op);
+/* Its result is a number of bytes. */
+bool file_call_has_bytes(uint32_t op);
+
+#endif

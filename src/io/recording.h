@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef IO_RECORDING_H
+#define IO_RECORDING_H
+
+#include "profile/profile.h"
+
+/* Says of a profile that it holds `what` ("block requests, ...") in place of waits, since when and until when. */
+void io_recording_info(struct profile *p, const char *what, uint64_t start_ns, uint64_t start_unix_ns, uint64_t stop_ns);
+
+#endif

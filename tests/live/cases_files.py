@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""offcpu io --slower and --stacks: slow file operations against the program's own clock and count."""
+
+import fcntl
+import mmap
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import threading
+import time
+
+import check as bounds
+from cases_whole import Database
+from lib import Broken, Program, Skip, case, default_signals, wait_until
+
+SLOWER_NS = 10_000_000
+UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9}
+ROUNDING = 0.006    # of three digits
+DURATION = r"(>?[\d.]+(?: (?:ns|us|ms|s|m))?|-)"
+LINE = re.compile(r"\d\d:\d\d:\d\d\.\d{3} +(\d+) +(\d+) (.{22}) (\S+) +(\S+) +" + " +".join([DURATION] * 4) + r"  (.*)$")
+ROW = re.compile(r"(\S+) +([\d,]+) +" + " +".join([DURATION] * 6) + r"  (/.*|-)$")
+READS = 300
+BLOCK = 4096
+
+
+def nanoseconds(text):
+    value, _, unit = text.lstrip(">").partition(" ")
+    return 0 if value in ("-", "0") else float(value) * UNITS[unit]
+
+
+class Line:
+    """One operation as it was printed."""
+
+    def __init__(self, match):
+        self.pid, self.tid = int(match[1]), int(match[2])
+        self.who, self.op, self.bytes = match[3].strip(), match[4], match[5]
+        self.is_open = match[6].startswith(">")
+        self.ns, self.blocked_ns, self.runq_ns, self.disk_ns = (nanoseconds(match[i]) for i in range(6, 10))
+        self.path = match[10]
+
+
+class Watched:
+    """`offcpu io` in the background, with its output in a file; it has attached when it has printed its heading."""
+
+    def __init__(self, env, *options):
+        self.path = env.temporary("io.txt")
+        self.errors = env.temporary("io.stderr")
+        with open(self.path, "wb") as out, open(self.errors, "wb") as errors:
+            self.process = subprocess.Popen([env.offcpu, "io", *options], stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
+                                            preexec_fn=default_signals)
+        env.running.append(self.process)
+        if "--stacks" in options:
+            if not wait_until(self._is_asleep_with_links, 60):
+                raise Broken("offcpu io --stacks attached nothing")
+        elif not wait_until(lambda: self.text() or self.process.poll() is not None, 60):
+            raise Broken("offcpu io printed no heading")
+
+    def _is_asleep_with_links(self):
+        folder = f"/proc/{self.process.pid}"
+        try:
+            links = sum("bpf_link" in os.readlink(f"{folder}/fd/{fd}") or "bpf-link" in os.readlink(f"{folder}/fd/{fd}")
+                        for fd in os.listdir(f"{folder}/fd"))
+            with open(f"{folder}/wchan", encoding="ascii") as f:
+                return links >= 5 and "nanosleep" in f.read()
+        except OSError:
+            return False
+
+    def text(self):
+        with open(self.path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+        if self.process.returncode != 0:
+            with open(self.errors, encoding="utf-8", errors="replace") as f:
+                raise Broken(f"offcpu io exited with {self.process.returncode}: {f.read()[-400:]}")
+        self.out = self.text()
+        matches = [LINE.match(line) for line in self.out.splitlines()]
+        self.lines = [Line(match) for match in matches if match]
+        return self.out
+
+    def rows(self):
+        """Of the table at the end: (operation, path) -> how many."""
+        matches = [ROW.match(line) for line in self.out.splitlines()]
+        return {(match[1], match[9]): int(match[2].replace(",", "")) for match in matches if match}
+
+
+@case
+def slow_file_operations(env):
+    """Each slow operation is one line with its own latency; a pipe that is as slow is none, and fast reads are none."""
+    folder = env.temporary("files")
+    os.mkdir(folder)
+    program = Program(env, "slow_files", folder, 4)
+    watched = Watched(env, "--slower", "10ms", "-p", str(program.pid), "--top", "100")
+    program.go()
+    program.wait_done()
+    out = watched.stop()
+    program.finish()
+    truth = program.truth()
+    ops = [t for t in truth if t["kind"] == "op"]
+    if not truth[0]["is_there"]:
+        env.notes.append("no FUSE here: a lock only")
+    check = env.check
+    check.that("lost" not in out, out[-2000:])
+    rows = watched.rows()
+    shares = []
+    for key in sorted({(t["op"], t["path"]) for t in ops}):
+        mine = [t for t in ops if (t["op"], t["path"]) == key]
+        seen = [line for line in watched.lines if (line.op, line.path) == key and line.tid == mine[0]["tid"]]
+        if not check.that(len(seen) == len(mine), f"{key}: {len(seen)} lines for {len(mine)} operations:\n{out[-3000:]}"):
+            continue
+        check.that(rows.get(key) == len(mine), f"{key}: a count of {rows.get(key)} for {len(mine)}:\n{out[-2000:]}")
+        for line, true in zip(seen, mine):
+            what = f"{key}: {line.ns} ns, by its own clock {true['ns']}, at least {true['least_ns']}"
+            check.that(true["least_ns"] * (1 - ROUNDING) <= line.ns <= true["ns"] * (1 + ROUNDING), what)
+            check.that(line.blocked_ns + line.runq_ns <= line.ns * (1 + 2 * ROUNDING), what)
+            # the other side sleeps for so long, and so does this thread
+            check.that(line.blocked_ns + line.runq_ns >= true["least_ns"] * 0.9, f"{what}; blocked {line.blocked_ns}")
+            wanted = {"read": "4096", "pwrite": "512", "stat": "ENOENT"}.get(true["op"], "-")
+            check.that(line.bytes == wanted, f"{key}: bytes {line.bytes}")
+            shares.append(line.ns / true["ns"])
+    if shares:
+        check.that(statistics.median(shares) > 1 - 2 * bounds.TOLERANCE, f"half of the latencies are below {statistics.median(shares):.3f} of their own")
+    fast = [line for line in watched.lines if line.op == "pread" and line.ns < SLOWER_NS * (1 - ROUNDING)]
+    check.that(not fast, f"{len(fast)} fast reads are listed")
+    check.that(all(line.path.startswith("/") for line in watched.lines), "a pipe is listed as a file")
+    check.that(re.search(r"\d slow calls? on (a socket|sockets), pipe", out) is not None, f"no word of the pipe: {out[-800:]}")
+
+
+@case
+def file_operations_are_counted(env):
+    """Of direct reads every one is listed, with the time that the disk was at work for it."""
+    path = env.disk_file()
+    memory = mmap.mmap(-1, BLOCK)
+    try:
+        with open(path, "wb") as f:
+            f.write(os.urandom(1024 * BLOCK))
+            os.fsync(f.fileno())
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        except OSError as error:
+            raise Skip(f"no direct I/O here: {error}") from error
+        watched = Watched(env, "--slower", "0", "-p", str(os.getpid()))
+        begin = time.monotonic_ns()
+        for i in range(READS):
+            os.preadv(fd, [memory], i * 7919 % 1024 * BLOCK)
+        took_ns = time.monotonic_ns() - begin
+        out = watched.stop()
+        os.close(fd)
+    finally:
+        os.unlink(path)
+    mine = [line for line in watched.lines if line.op in ("preadv", "preadv2") and line.path == path]
+    env.check.that(len(mine) == READS, f"{len(mine)} lines for {READS} reads")
+    env.check.that("lost" not in out, out[-800:])
+    env.check.that(all(line.bytes == str(BLOCK) for line in mine), "not all have their bytes")
+    env.check.that(sum(line.ns for line in mine) <= took_ns * (1 + ROUNDING), f"more than the {took_ns} ns that all took")
+    with_disk = [line for line in mine if line.disk_ns]
+    env.check.that(all(line.disk_ns <= line.ns * (1 + ROUNDING) for line in mine), "the disk took longer than the operation")
+    if not with_disk:
+        env.notes.append("no requests to disks are seen here")
+    else:
+        env.check.that(len(with_disk) > 0.98 * READS, f"{len(with_disk)} of {READS} reads have the disk's time")
+        env.check.that(sum(line.disk_ns for line in mine) > 0.5 * sum(line.blocked_ns for line in mine), "the disk's time is little")
+
+
+@case
+def file_operations_at_the_edges(env):
+    """What began before the window and what goes on after it are told of, and marked."""
+    path = env.temporary("lock")
+    fds = [os.open(path, os.O_RDWR | os.O_CREAT) for _ in range(3)]
+    fcntl.flock(fds[0], fcntl.LOCK_EX)
+    waiters = [threading.Thread(target=fcntl.flock, args=(fd, fcntl.LOCK_EX)) for fd in fds[1:]]
+    waiters[0].start()
+    time.sleep(0.3)
+    watched = Watched(env, "--slower", "50ms", "-p", str(os.getpid()))
+    time.sleep(0.5)
+    fcntl.flock(fds[0], fcntl.LOCK_UN)      # the first one has it
+    waiters[0].join()
+    waiters[1].start()
+    time.sleep(0.5)
+    out = watched.stop()
+    fcntl.flock(fds[1], fcntl.LOCK_UN)
+    waiters[1].join()
+    for fd in fds:
+        os.close(fd)
+    mine = [line for line in watched.lines if line.op == "flock" and line.path == path]
+    env.check.that(len(mine) == 2 and all(line.is_open for line in mine), f"not two marked lines: {out}")
+    env.check.that(all(line.ns > 0.4e9 for line in mine), f"too short: {out}")
+    env.check.that("1 of them still going on" in out and "1 begun before" in out, out[-800:])
+
+
+@case
+def file_operations_by_stack(env):
+    """By place: the program's functions, the wait in the kernel; folded, and as a recording that says what it is."""
+    folder = env.temporary("files")
+    os.mkdir(folder)
+    program = Program(env, "slow_files", folder, 3)
+    recording = env.temporary("files.offcpu")
+    watched = Watched(env, "--stacks", "--slower", "10ms", "-p", str(program.pid), "-o", recording, "--top", "50")
+    program.go()
+    program.wait_done()
+    out = watched.stop()
+    program.finish()
+    truth = program.truth()
+    locks = [t for t in truth if t["kind"] == "op" and t["op"] == "flock"]
+    place = re.search(rf"  flock of {re.escape(locks[0]['path'])}\n     (\d+) operations?; blocked .*\n((?:       .*\n)+)", out)
+    if not env.check.that(place is not None, f"no place of the lock: {out[:3000]}"):
+        return
+    env.check.that(int(place[1]) == len(locks), f"{place[1]} operations for {len(locks)}")
+    env.check.that("flock" in place[2] and "lock_round" in place[2] and "main" in place[2], place[2])
+    report = subprocess.run([env.offcpu, "report", recording], capture_output=True, text=True, timeout=60, check=False)
+    env.check.that(report.returncode == 0 and "file operations" in report.stdout and "lock_round" in report.stdout,
+                   report.stdout[:800] + report.stderr[-400:])
+
+
+@case
+def file_operations_of_mariadb(env):
+    """The server counts its fsyncs itself, and so many are seen; those of its log are as many as its writes to it at least."""
+    if not all(map(shutil.which, ("mariadbd", "mariadb-install-db", "sysbench"))):
+        raise Skip("MariaDB or sysbench is not installed")
+    database = Database(env, "--innodb-flush-log-at-trx-commit=1", load="oltp_write_only")
+    watched = Watched(env, "--slower", "0", "-p", str(database.process.pid), "--top", "1000")
+    before = database.number("Innodb_data_fsyncs")
+    load = subprocess.run(database.sysbench_command("run", "--threads=4", "--time=3"), stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=120, check=False)
+    after = database.number("Innodb_data_fsyncs")
+    out = watched.stop()
+    database.stop()
+    if load.returncode != 0:
+        raise Skip(f"sysbench: {load.stderr[-200:]}")
+    fsyncs = [line for line in watched.lines if line.op in ("fsync", "fdatasync")]
+    rows = sum(cnt for (op, _), cnt in watched.rows().items() if op in ("fsync", "fdatasync"))
+    told = after - before
+    env.notes.append(f"{told} fsyncs by the server's counter, {len(fsyncs)} seen")
+    env.check.that("lost" not in out, out[-2000:])
+    env.check.that(told > 20, f"only {told} fsyncs")
+    # the window is a little longer than the time between the two readings
+    env.check.that(0 <= len(fsyncs) - told <= 5 + 0.005 * told, f"{len(fsyncs)} for {told}")
+    env.check.that(rows == len(fsyncs), f"{rows} in the table for {len(fsyncs)} lines")
+    env.check.that(all("ib_logfile0" in line.path or line.path.startswith(database.data) or "/#" in line.path for line in fsyncs),
+                   {line.path for line in fsyncs})
