@@ -16,7 +16,7 @@ _offcpu_options() {
 	local read='--from= --to= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--slower= --stacks --block --count --pid= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
@@ -42,9 +42,10 @@ _offcpu_options() {
 --timestamp --json --help"
 		;;
 	request)
-		echo "$target $filter $capture $crowd --inline --locks --objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
+		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
 		;;
 	events) echo "$target $filter $capture --duration= --who-preempted --runq-blame --stacks --json --ring-size= --help" ;;
+	agent) echo "--config= --check --set= --windows= --help" ;;
 	doctor) echo "--no-test --pid= --json --help" ;;
 	esac
 }
@@ -66,7 +67,7 @@ _offcpu_values() {
 	--by)
 		case $1 in
 		top) _offcpu_words 'process thread reason object stack' ;;
-		report) _offcpu_words 'leaf stack thread process comm state syscall reason object role' ;;
+		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object role' ;;
 		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;
@@ -78,7 +79,11 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+<<<<<<< HEAD
 	local commands='record top trace sample io report flame view serve diff export hist request events doctor' i
+=======
+	local commands='record top trace sample io report flame view diff export hist request events agent doctor' i
+>>>>>>> main
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

@@ -317,6 +317,7 @@ struct offcpu_rec_thread {
 	__u64 to_ns;
 	struct offcpu_account account;
 	__u64 throttled_runnable_ns, throttled_preempted_ns;	/* parts of it: the thread's cgroup had used up its CPU quota */
+	__u64 cgroup_id;	/* in the version 2 hierarchy; 0: not asked for */
 	char comm[OFFCPU_COMM_LEN];
 	char process[OFFCPU_COMM_LEN];	/* comm of the thread group's leader */
 	__u32 flags;		/* enum offcpu_thread_flag */
@@ -391,6 +392,7 @@ struct offcpu_config {
 	__u8 chain_depth;		/* 0: one waker, no chains */
 	__u8 want_locks;
 	__u8 want_objects;
+	__u8 want_services;		/* accounts tell of which group the thread is */
 	__u8 want_storms;		/* wakings of many threads at once */
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */

@@ -104,6 +104,8 @@ struct blame_table *blame_table_new(const struct profile *p, const struct select
 
 		if (selection && !selection->threads[b->thread])
 			continue;
+		if (b->kind == BLAME_THREAD && b->pid)
+			*(b->pid == profile_thread(p, b->thread)->pid ? &t->own_ns : &t->others_ns) += b->runnable_ns + b->preempted_ns;
 		add_both(culprits, pairs, (struct blame_row){
 			.sufferer = profile_thread(p, b->thread)->comm, .culprit = b->comm, .kind = b->kind,
 			.count = b->count, .runnable_ns = b->runnable_ns, .preempted_ns = b->preempted_ns });

@@ -27,6 +27,7 @@ struct blame_table {
 	GArray *culprits;	/* struct blame_row, the longest first; ties by name */
 	GArray *pairs;		/* the same, for each sufferer by itself */
 	uint64_t runnable_ns, preempted_ns;	/* of the selected threads */
+	uint64_t own_ns, others_ns;	/* of that: behind threads of their own process, of other ones */
 };
 
 /* selection NULL: everything.  Borrows from p. */

@@ -244,6 +244,7 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	rec->account = st->account;
 	rec->throttled_runnable_ns = st->throttled_runnable_ns;
 	rec->throttled_preempted_ns = st->throttled_preempted_ns;
+	rec->cgroup_id = cfg.want_services ? plain(task)->cgroups->dfl_cgrp->kn->id : 0;
 	copy_comm(rec->process, leader);
 	if (by_old_name) {
 		__builtin_memcpy(rec->comm, st->old_comm, OFFCPU_COMM_LEN);

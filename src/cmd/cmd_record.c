@@ -244,7 +244,7 @@ int cmd_record(int argc, char **argv)
 	target_cut_command(&target, &argc, argv);
 	target_fill_in(argc, argv);
 	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY |
-						   TARGET_SAMPLING | TARGET_ON_CPU, own_entries);
+						   TARGET_SAMPLING | TARGET_ON_CPU | TARGET_NAMED, own_entries);
 	if (!cmd_parse("record", "[-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv,
 		       &status))
 		goto out;
@@ -255,6 +255,7 @@ int cmd_record(int argc, char **argv)
 	    (status = target_resolve(&target, "record")) != EXIT_OK)
 		goto out;
 	target.collect.slice_ns = own.slice_ns;
+	target.collect.want_services = true;
 	status = run_session(&run);
 	if (status == EXIT_OK)
 		status = write_recording(&run, &own, command_line);

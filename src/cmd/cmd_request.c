@@ -277,7 +277,7 @@ int cmd_request(int argc, char **argv)
 
 	target_cut_command(&target, &argc, argv);
 	target_fill_in(argc, argv);
-	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY, own);
+	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY | TARGET_NAMED, own);
 	if (!cmd_parse("request", "-p PID [BIN:]FUNC|socket:PORT ... [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv, &status))
 		goto out;
 	status = EXIT_USAGE;

@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "abi/sample.h"
+#include "attach/cgroup.h"
 #include "base/parse.h"
 #include "base/process_ids.h"
 #include "base/proc_status.h"
@@ -18,7 +17,6 @@
 
 /* What no number has makes a word the name of a process. */
 #define NAME_STARTS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-#define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */
 
 static void add(GArray *entries, const GOptionEntry *list)
 {
@@ -118,6 +116,17 @@ static void add_why(GArray *entries, struct target *t)
 	add(entries, list);
 }
 
+static void add_named(GArray *entries, struct target *t)
+{
+	const GOptionEntry list[] = {
+		{ "no-objects", 0, 0, G_OPTION_ARG_NONE, &t->no_objects, "Not what waits are for: files, sockets, locks and their holders", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	t->is_named = true;
+	add(entries, list);
+}
+
 GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own)
 {
 	GArray *entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
@@ -131,6 +140,8 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 		add_capture(entries, t);
 	if (parts & TARGET_WHY)
 		add_why(entries, t);
+	if (parts & TARGET_NAMED)
+		add_named(entries, t);
 	if (parts & TARGET_SAMPLING)
 		add_sampling(entries, t);
 	if (parts & TARGET_ON_CPU)
@@ -226,37 +237,6 @@ static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **er
 bool target_processes(char **typed, GArray **ret_ids, GError **error)
 {
 	return ids_of(typed, "process", ret_ids, error);
-}
-
-/* The cgroup's id is its inode number; a relative path is looked for in the cgroup2 mount. */
-static bool cgroup_id(const char *path, uint64_t *ret_id, GError **error)
-{
-	g_autofree char *below = NULL;
-	struct statfs fs;
-	struct stat st;
-
-	if (path[0] != '/') {
-		FILE *mounts = setmntent("/proc/self/mounts", "re");
-		struct mntent *m;
-
-		while (mounts && (m = getmntent(mounts)))
-			if (strcmp(m->mnt_type, "cgroup2") == 0 && !below)
-				below = g_build_filename(m->mnt_dir, path, NULL);
-		if (mounts)
-			endmntent(mounts);
-	}
-	const char *found = below ? below : path;
-	if (statfs(found, &fs) || stat(found, &st)) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "cgroup %s: %s", path, g_strerror(errno));
-		return false;
-	}
-	if (fs.f_type != CGROUP2_MAGIC || !S_ISDIR(st.st_mode)) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR,
-			    "cgroup %s: not a folder of the cgroup version 2 hierarchy", path);
-		return false;
-	}
-	*ret_id = st.st_ino;
-	return true;
 }
 
 static bool resolve_existing(struct target *t, GError **error)
@@ -412,8 +392,8 @@ int target_resolve(struct target *t, const char *command)
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;
 	c->want_wakers = t->wakers_cnt > 0;
-	c->want_locks = t->locks;
-	c->want_objects = t->objects;
+	c->want_locks = t->locks || (t->is_named && !t->no_objects);
+	c->want_objects = t->objects || (t->is_named && !t->no_objects);
 	c->chain_depth = t->wakers_cnt > 1 ? t->wakers_cnt : 0;
 	c->want_blame = t->blame;
 	c->want_storms = t->storms;

@@ -13,7 +13,8 @@ struct target {
 	char **pids, **tids, **cgroups;
 	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead, *frequency;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
-		 locks, objects, blame, storms, follow, cpu;
+		 locks, objects, no_objects, blame, storms, follow, cpu;
+	bool is_named;		/* TARGET_NAMED */
 	gint max_depth;
 	char *wakers;
 	uint32_t wakers_cnt;	/* the same: how many of a chain, 0: none */
@@ -29,6 +30,7 @@ enum target_part {
 	TARGET_WHY = 1 << 3,		/* --wakers --runq-blame --storms --locks --inline */
 	TARGET_SAMPLING = 1 << 4,	/* --sample --max-overhead */
 	TARGET_ON_CPU = 1 << 5,		/* --cpu -F */
+	TARGET_NAMED = 1 << 6,		/* --locks and --objects hold unless --no-objects is given */
 };
 
 /* Option entries of those parts followed by `own`; valid as long as *t. */

@@ -76,6 +76,8 @@ static void write_thread(struct jsonl *s, guint i)
 	number(j, "tid", t->tid, ids);
 	json_member_string(j, "comm", t->comm);
 	json_member_string(j, "process", t->process);
+	if (t->service)
+		json_member_string(j, "service", t->service);
 	number(j, "observed_ns", thread_observed_ns(t), account);
 	number(j, "on_cpu_ns", t->on_cpu_ns, account);
 	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));

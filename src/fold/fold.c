@@ -8,6 +8,7 @@
 #include "fold/on_cpu.h"
 #include "fold/targets.h"
 #include "fold/parts.h"
+#include "fold/services.h"
 #include "fold/slices.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
@@ -24,6 +25,7 @@ struct fold {
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
 	struct fold_slices *slices;	/* NULL: the window has none */
+	struct fold_services *services;	/* NULL: they are not asked for */
 	GArray *open;		/* struct open_wait */
 	GArray *throttled;	/* struct blame */
 	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
@@ -68,6 +70,7 @@ void fold_free(struct fold *f)
 	g_hash_table_destroy(f->threads);
 	sums_free(f->sums);
 	fold_slices_free(f->slices);
+	fold_services_free(f->services);
 	g_array_unref(f->open);
 	g_array_unref(f->throttled);
 	g_array_unref(f->owners);
@@ -77,6 +80,11 @@ void fold_free(struct fold *f)
 void fold_with_lines(struct fold *f)
 {
 	fold_stacks_with_lines(f->stacks);
+}
+
+void fold_with_services(struct fold *f)
+{
+	f->services = fold_services_new(f->profile, "/proc");
 }
 
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
@@ -214,6 +222,8 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 	add_times(&t, &account->filtered);
 	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++)
 		add_times(&t, &account->state[i]);
+	if (f->services && !(t.flags & THREAD_KERNEL))
+		t.service = fold_services_name(f->services, t.pid, rec->proc_start_ns, t.process, rec->cgroup_id);
 	uint32_t index = profile_add_thread(f->profile, &t);
 
 	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++) {
@@ -458,6 +468,8 @@ void fold_begin_window(struct fold *f)
 	g_array_set_size(f->throttled, 0);
 	g_array_set_size(f->owners, 0);
 	f->lost_thread = 0;
+	if (f->services)
+		fold_services_next_window(f->services);
 }
 
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)

@@ -24,6 +24,9 @@ void fold_free(struct fold *f);
 /* With lines and inlined functions; before the first stack.  Then stacks have no nodes before fold_finish(). */
 void fold_with_lines(struct fold *f);
 
+/* Threads are told with what they belong to; /proc is read for that. */
+void fold_with_services(struct fold *f);
+
 /* Records from the ring buffer.  A record of impossible size is dropped and counted. */
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size);
 void fold_language(struct fold *f, const struct offcpu_rec_language *rec, size_t size);

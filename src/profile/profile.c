@@ -406,9 +406,11 @@ static void begin_index(struct id_index **index)
 	*index = id_index_new();
 }
 
+#define ROW_INDEXES(p) { &(p)->wait_index, &(p)->wake_index, &(p)->chain_index, &(p)->blame_index, &(p)->storm_index }
+
 static void begin_rows(struct profile *p)
 {
-	struct id_index **const indexes[] = { &p->wait_index, &p->wake_index, &p->chain_index, &p->blame_index, &p->storm_index };
+	struct id_index **const indexes[] = ROW_INDEXES(p);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(indexes); i++)
 		begin_index(indexes[i]);
@@ -424,28 +426,40 @@ void profile_empty_rows(struct profile *p)
 	begin_rows(p);
 }
 
-struct profile *profile_take_rows(struct profile *p)
+/* A profile with everything in common but its slices and indices. */
+static struct profile *sharing(struct profile *p)
 {
 	struct profile *own = g_memdup2(p, sizeof(*p));
-	GArray **const rows[ROW_TABLE_CNT] = ROW_TABLES(p);
 
 	own->slices = NULL;
 	own->wait_index = own->wake_index = own->chain_index = own->blame_index = own->storm_index = NULL;
+	return own;
+}
+
+/* In the place of tables that are another profile's. */
+static void put_empty_tables(struct profile *p)
+{
+	GArray **const rows[ROW_TABLE_CNT] = ROW_TABLES(p);
+
 	for (gsize i = 0; i < ROW_TABLE_CNT; i++)
 		*rows[i] = g_array_new(FALSE, FALSE, g_array_get_element_size(*rows[i]));
+}
+
+struct profile *profile_take_rows(struct profile *p)
+{
+	struct profile *own = sharing(p);
+
+	put_empty_tables(p);
 	begin_rows(p);
 	return own;
 }
 
 struct profile *profile_new_rows(struct profile *p)
 {
-	struct profile *own = g_memdup2(p, sizeof(*p));
-	GArray **const rows[ROW_TABLE_CNT] = ROW_TABLES(own);
+	struct profile *own = sharing(p);
 
-	own->slices = NULL;
-	own->wait_index = own->wake_index = own->chain_index = own->blame_index = own->storm_index = NULL;
-	for (gsize i = 0; i < ROW_TABLE_CNT; i++)
-		*rows[i] = g_array_new(FALSE, FALSE, g_array_get_element_size(*rows[i]));
+	put_empty_tables(own);
+	begin_rows(own);
 	return own;
 }
 
@@ -454,9 +468,12 @@ void profile_free_rows(struct profile *rows)
 	if (!rows)
 		return;
 	GArray **const tables[ROW_TABLE_CNT] = ROW_TABLES(rows);
+	struct id_index **const indexes[] = ROW_INDEXES(rows);
 
 	for (gsize i = 0; i < ROW_TABLE_CNT; i++)
 		g_array_unref(*tables[i]);
+	for (gsize i = 0; i < G_N_ELEMENTS(indexes); i++)
+		id_index_free(*indexes[i]);
 	g_free(rows);
 }
 

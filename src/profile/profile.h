@@ -426,8 +426,8 @@ void profile_empty_rows(struct profile *p);
 struct profile *profile_take_rows(struct profile *p);
 void profile_free_rows(struct profile *rows);	/* NULL is fine */
 /*
- * An empty one that has everything but rows in common with p, which gets what is interned by it; freed as the one above.  Threads, totals of
- * states and losses may be added to it; waits, wakings and other rows that are summed are appended as they are.
+ * An empty one that has everything but rows in common with p, which gets what is interned by it; freed as the one above.  Rows may be
+ * added, which are summed as ever, or appended as they are.
  */
 struct profile *profile_new_rows(struct profile *p);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */

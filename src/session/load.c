@@ -226,6 +226,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,
 		.want_locks = o->want_locks && o->mode == COLLECT_WAITS,
 		.want_objects = o->want_objects && o->mode == COLLECT_WAITS,
+		.want_services = o->want_services && o->mode == COLLECT_WAITS,
 		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
 		.only_storms = !o->want_wakers,
 		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,

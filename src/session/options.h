@@ -60,6 +60,7 @@ struct collect_options {
 	bool want_wakers;	/* who ended each sleep */
 	bool want_locks;	/* what futex waits are for */
 	bool want_objects;	/* and whatever else a wait is for */
+	bool want_services;	/* what processes belong to */
 	bool want_blame;	/* who held the CPU while threads queued */
 	bool want_storms;	/* wakings of many threads at once, with their wakers */
 	bool include_self;

@@ -85,6 +85,8 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	s->rows_max = rows_max();
 	if (options->lines)
 		fold_with_lines(s->fold);
+	if (options->want_services)
+		fold_with_services(s->fold);
 	if (session_may_cut(options))
 		s->windows = fold_windows_new();
 	if (!session_load(s, error)) {

@@ -92,6 +92,11 @@ def planted_problems_by_default_options(env):
         found = (first["reason"], (first["function"] or {}).get("name"))
         env.check.equal(found, expected[problem], f"{problem}: the first finding")
         env.check.equal(first["yield"], problem == "yield", f"{problem}: yields")
+        if problem == "mutex":
+            env.check.equal(first["lock"], "audit_lock", "the lock's name")
+            env.check.equal((first["by"] or {}).get("role"), "holder", "who holds it is known")
+        if problem == "fsync":
+            env.check.equal(first["object_kind"], "file", "what the disk is to keep")
 
 
 @case

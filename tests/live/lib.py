@@ -167,8 +167,13 @@ def read_truth(path):
 # -- the recorder --------------------------------------------------------------
 
 def exact(*options):
-    """What a program knows of itself is compared with every wait: on a slow machine the governor would sample them."""
-    return () if {"--exact", "--sample", "--max-overhead"} & set(options) else ("--exact",)
+    """
+    What a program knows of itself is compared with every wait: on a slow machine the governor would sample them. And the
+    waits of a thread at a place are one row, whatever they are for.
+    """
+    sampled = {"--exact", "--sample", "--max-overhead"} & set(options)
+    named = {"--locks", "--objects"} & set(options)
+    return (() if sampled else ("--exact",)) + (() if named else ("--no-objects",))
 
 
 def fork_children(cnt):

@@ -81,7 +81,9 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_uint(j, "threads", row->threads_cnt);
 	json_percentiles(j, row->hist, row->max_ns);
 	write_function(j, f->profile, "function", is_cpu ? -1 : row->frame);
-	json_member_string(j, "lock", o && !is_cpu ? o->name : NULL);
+	json_member_string(j, "lock", o && !is_cpu && object_is_lock(o) ? o->name : NULL);
+	json_member_string(j, "object", o && !is_cpu ? o->name : NULL);
+	json_member_string(j, "object_kind", o && !is_cpu ? object_kind_text(o->kind) : NULL);
 	json_member_bool(j, "poll_loop", row->is_poll_loop);
 	json_member_bool(j, "broadcast", row->is_broadcast);
 	json_member_bool(j, "yield", row->is_yield);

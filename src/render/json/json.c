@@ -198,6 +198,8 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	json_member_known(j, "tid", t->tid, ids);
 	json_member_string(j, "comm", t->comm);
 	json_member_string(j, "process", t->process);
+	if (t->service)
+		json_member_string(j, "service", t->service);
 	json_member_known(j, "start_ns", t->start_ns, account);
 	json_member_known(j, "observed_ns", thread_observed_ns(t), account);
 	json_member_known(j, "on_cpu_ns", t->on_cpu_ns, account);

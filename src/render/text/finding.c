@@ -88,6 +88,26 @@ static bool is_for_cpu(const struct finding *row)
 	return (row->reason == REASON_CPU_QUEUE && !row->is_yield) || row->reason == REASON_CPU_THROTTLED;
 }
 
+/* ", audit_lock,"; of what has no name of its own who is at the other end: " (slow-database)" */
+static void append_object(GString *s, const struct object *o)
+{
+	static const struct { const char *prefix, *end; } nameless[] = { { "unix socket (", "" }, { "pipe ", ")" } };
+
+	if (object_is_lock(o) && o->place[0] == '[')
+		return;		/* an address on a heap says nothing to people */
+	for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++) {
+		if (!g_str_has_prefix(o->name, nameless[i].prefix))
+			continue;
+		g_string_append(s, " (");
+		text_safe_cut(s, o->name + strlen(nameless[i].prefix), NAME_COLUMNS);
+		g_string_append(s, nameless[i].end);
+		return;
+	}
+	g_string_append(s, ", ");
+	text_safe_cut(s, o->name, NAME_COLUMNS);
+	g_string_append_c(s, ',');
+}
+
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -100,11 +120,8 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 	g_string_append_printf(s, "%.0f%% of the time that matters: ", text_percent(row->time_ns, f->matters_ns));
 	text_safe(s, row->process);
 	g_string_append_printf(s, " %s", row->is_broadcast ? "is woken with many others by one broadcast" : says);
-	if (o && o->name && *o->name) {
-		g_string_append(s, ", ");
-		text_safe_cut(s, o->name, NAME_COLUMNS);
-		g_string_append_c(s, ',');
-	}
+	if (o && o->name && *o->name)
+		append_object(s, o);
 	if (is_cpu)
 		return;
 	append_function(s, f, row->frame, " in ");
@@ -218,6 +235,8 @@ static void append_holders(GString *s, const struct findings *f)
 		text_safe_cut(s, blame_name(r->kind, r->culprit), NAME_COLUMNS);
 		g_string_append_printf(s, " %.0f%%", text_percent(blame_row_ns(r), all));
 	}
+	if (t->own_ns > all / 10)
+		g_string_append_printf(s, "; %.0f%% by threads of the same process", text_percent(t->own_ns, all));
 	blame_table_free(t);
 }
 

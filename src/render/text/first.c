@@ -301,8 +301,9 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 	if (p->info.has_storms)
 		g_string_append(line, ", --storms");
 	g_string_append(line, "; offcpu flame");
-	if (!p->info.has_wakers || !p->info.has_locks)
-		g_string_append(line, "; who wakes and who holds: record --wakers --locks");
+	if (!p->info.has_wakers)
+		g_string_append(line, p->info.has_locks ? "; who wakes: record --wakers" :
+							  "; who wakes and who holds: record --wakers --locks");
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/notify.h"
+#include "agent/short_lived.h"
+#include "agent/wall_clock.h"
+#include "attach/cgroup.h"
+#include "attach/error.h"
+#include "base/clock.h"
+#include "base/proc_status.h"
+#include "session/session.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+/* A recorder that began anew for its memory does not so again at once: that would be all it does. */
+#define ANEW_PAUSE_NS (60 * SECOND_NS)
+#define REPORT_NS (3600 * SECOND_NS)	/* how often the journal is told how it goes */
+
+struct agent {
+	const struct agent_options *options;
+	struct agent_config *config;
+	struct collect_options collect;
+	struct session *session;
+	struct keeper *keeper;
+	struct notify *notify;
+	struct wall_clock clock;
+	char *filters;
+	int signal_fd;
+	uint64_t next_ns;		/* CLOCK_MONOTONIC: when the window is to be cut */
+	uint64_t end_unix_ns;		/* of the last window, or of when the session began */
+	uint64_t begun_ns, anew_ns, reported_ns;
+	unsigned windows, anew_cnt;
+	bool is_over, wants_reload;
+};
+
+static void say(const struct agent *a, enum log_level level, const char *format, ...) G_GNUC_PRINTF(3, 4);
+static void say(const struct agent *a, enum log_level level, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	a->options->log(level, text);
+}
+
+static char *describe_filters(const struct agent_config *c)
+{
+	GString *s = g_string_new(NULL);
+
+	if (c->comm)
+		g_string_append_printf(s, "comm %s", c->comm);
+	for (char **path = c->cgroups; path && *path; path++)
+		g_string_append_printf(s, "%scgroup %s", s->len ? ", " : "", *path);
+	if (!c->kernel_threads)
+		g_string_append_printf(s, "%suser threads", s->len ? ", " : "");
+	return g_string_free(s, FALSE);
+}
+
+static bool set_collect(struct agent *a, GError **error)
+{
+	const struct agent_config *c = a->config;
+
+	g_clear_pointer(&a->collect.cgroup_ids, g_array_unref);
+	a->collect = (struct collect_options){
+		.mode = COLLECT_WAITS, .comm_glob = c->comm, .budget_ppm = c->budget_ppm, .may_raise = c->budget_ppm != 0,
+		.on_cpu_hz = c->on_cpu_hz, .want_objects = c->objects, .want_locks = c->locks, .want_wakers = c->wakers, .want_services = c->services,
+		.no_kernel_threads = !c->kernel_threads, .may_cut = true,
+	};
+	g_free(a->filters);
+	a->filters = describe_filters(c);
+	for (char **path = c->cgroups; path && *path; path++) {
+		uint64_t id;
+
+		if (!cgroup_id(*path, &id, error))
+			return false;
+		if (!a->collect.cgroup_ids)
+			a->collect.cgroup_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+		g_array_append_val(a->collect.cgroup_ids, id);
+	}
+	return true;
+}
+
+/* A session from scratch, with its first window open. */
+static bool begin_session(struct agent *a, GError **error)
+{
+	struct clock_readings now;
+	uint64_t mono;
+
+	a->session = session_new(&a->collect, error);
+	if (!a->session || !session_start(a->session, error))
+		return false;
+	now = wall_clock_read();
+	wall_clock_begin(&a->clock, &now);
+	mono = clock_ns(CLOCK_MONOTONIC);
+	a->next_ns = wall_clock_next_ns(&a->clock, mono, a->config->window_ns);
+	return true;
+}
+
+static bool is_excluded(const struct thread *t, void *data)
+{
+	const struct agent_config *c = data;
+
+	for (char **glob = c->exclude; *glob; glob++)
+		if (g_pattern_match_simple(*glob, t->comm) || g_pattern_match_simple(*glob, t->process) ||
+		    (t->service && g_pattern_match_simple(*glob, t->service)))
+			return true;
+	return false;
+}
+
+/* The clock may have been set, and the machine may have slept: windows from here on lie elsewhere. */
+static void follow_clock(struct agent *a)
+{
+	const struct clock_readings now = wall_clock_read();
+	struct clock_change change;
+
+	if (!wall_clock_take(&a->clock, &now, &change))
+		return;
+	if (change.suspended_ns) {
+		say(a, LOG_LEVEL_NOTICE, "the machine was suspended for %.1f s", (double)change.suspended_ns / 1e9);
+		keeper_gap(a->keeper, a->end_unix_ns, a->end_unix_ns + change.suspended_ns, "suspended");
+		a->end_unix_ns += change.suspended_ns;
+	}
+	if (change.set_ns > 0) {
+		say(a, LOG_LEVEL_NOTICE, "the clock was set forward by %.3f s", (double)change.set_ns / 1e9);
+		keeper_gap(a->keeper, a->end_unix_ns, a->end_unix_ns + (uint64_t)change.set_ns, "the clock was set forward");
+	} else if (change.set_ns < 0) {
+		say(a, LOG_LEVEL_NOTICE, "the clock was set back by %.3f s: that time will be there twice", (double)-change.set_ns / 1e9);
+		keeper_gap(a->keeper, a->end_unix_ns - (uint64_t)-change.set_ns, a->end_unix_ns, "the clock was set back: this time is there twice");
+	}
+	a->end_unix_ns += (uint64_t)change.set_ns;
+}
+
+static void store_window(struct agent *a, struct profile *rows)
+{
+	const struct short_lived_options options = {
+		.boot_offset_ns = a->clock.boot_offset_ns, .may_fold = a->config->fold_short_lived,
+		.is_excluded = a->config->exclude ? is_excluded : NULL, .data = a->config,
+	};
+	struct profile *folded;
+
+	rows->info.start_unix_ns = wall_clock_unix_ns(&a->clock, rows->info.start_ns);
+	rows->info.command_line = a->options->command_line;
+	rows->info.filters = a->filters;
+	folded = short_lived_fold(rows, &options);
+	keeper_add(a->keeper, folded ? folded : rows);
+	a->end_unix_ns = rows->info.start_unix_ns + rows->info.duration_ns;
+	profile_free_rows(folded);
+}
+
+static bool cut(struct agent *a, GError **error)
+{
+	struct profile *rows;
+
+	if (!session_cut(a->session, error))
+		return false;
+	rows = session_keep_window(a->session);
+	store_window(a, rows);
+	profile_free_rows(rows);
+	follow_clock(a);
+	a->windows++;
+	a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), a->config->window_ns);
+	return true;
+}
+
+static bool begin_anew(struct agent *a, const char *why, GError **error)
+{
+	g_autoptr(GError) late = NULL;
+	uint64_t from_ns, before = clock_ns(CLOCK_MONOTONIC);
+
+	if (!cut(a, &late))
+		say(a, LOG_LEVEL_WARNING, "the last window is lost: %s", late->message);
+	from_ns = a->end_unix_ns;
+	session_free(a->session);
+	a->session = NULL;
+	malloc_trim(0);
+	if (!begin_session(a, error))
+		return false;
+	a->end_unix_ns = wall_clock_unix_ns(&a->clock, clock_ns(CLOCK_MONOTONIC));
+	a->anew_ns = clock_ns(CLOCK_MONOTONIC);
+	a->anew_cnt++;
+	keeper_gap(a->keeper, from_ns, a->end_unix_ns, why);
+	say(a, LOG_LEVEL_NOTICE, "recording began anew, %.0f ms are not recorded: %s", (double)(a->anew_ns - before) / 1e6, why);
+	return true;
+}
+
+struct agent_config *agent_read_config(const struct agent_options *options, GError **error)
+{
+	struct agent_config *c = agent_config_read(options->config_path, options->may_lack_config, error);
+
+	for (char **setting = options->settings; c && setting && *setting; setting++)
+		if (!agent_config_set(c, *setting, error))
+			g_clear_pointer(&c, agent_config_free);
+	return c;
+}
+
+/* A bad configuration changes nothing. */
+static bool reload(struct agent *a, GError **error)
+{
+	g_autoptr(GError) bad = NULL;
+	struct agent_config *c, *old = a->config;
+	struct keeper *keeper;
+	bool is_same;
+
+	a->wants_reload = false;
+	notify_reloading(a->notify, clock_ns(CLOCK_MONOTONIC));
+	c = agent_read_config(a->options, &bad);
+	if (c && strcmp(c->dir, old->dir) != 0)
+		g_set_error(&bad, AGENT_CONFIG_ERROR, 0, "[store] dir is another one: that takes a restart");
+	if (bad) {
+		say(a, LOG_LEVEL_ERROR, "nothing is changed: %s", bad->message);
+		agent_config_free(c);
+		notify_ready(a->notify, "recording");
+		return true;
+	}
+	is_same = agent_config_records_same(c, old);
+	keeper_free(a->keeper);
+	keeper = a->keeper = keeper_new(c, a->options->log, error);
+	a->config = c;
+	bool is_well = keeper && (is_same || (set_collect(a, error) && begin_anew(a, "the configuration was changed", error)));
+
+	if (is_well) {
+		a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), c->window_ns);
+		say(a, LOG_LEVEL_INFO, "%s was read again", a->options->config_path);
+		notify_ready(a->notify, "recording");
+	}
+	agent_config_free(old);
+	return is_well;
+}
+
+static uint64_t resident_bytes(void)
+{
+	g_autofree char *text = NULL;
+	unsigned long total = 0, resident = 0;
+
+	if (!g_file_get_contents("/proc/self/statm", &text, NULL, NULL) || sscanf(text, "%lu %lu", &total, &resident) != 2)
+		return 0;
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void report(struct agent *a, uint64_t now_ns)
+{
+	struct keeper_counts counts = keeper_counts(a->keeper);
+	double cpu = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / (double)MAX(now_ns - a->begun_ns, 1) * 100;
+	g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost; %.0f MB, %.2f%% of a CPU",
+						counts.stored, counts.lost, (double)resident_bytes() / 1e6, cpu);
+
+	notify_status(a->notify, text);
+	if (now_ns - a->reported_ns < REPORT_NS)
+		return;
+	a->reported_ns = now_ns;
+	say(a, LOG_LEVEL_INFO, "%s", text);
+}
+
+/* What is to be done at times; false: it cannot go on. */
+static bool keep_up(struct agent *a, GError **error)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	notify_alive(a->notify, now);
+	if (!session_check(a->session, error))
+		return false;
+	if (a->wants_reload && !reload(a, error))
+		return false;
+	if (session_is_full(a->session) && !begin_anew(a, "so much was seen that one session holds no more", error))
+		return false;
+	if (now < a->next_ns)
+		return true;
+	if (!cut(a, error))
+		return false;
+	report(a, now);
+	if (a->options->windows && a->windows >= a->options->windows)
+		a->is_over = true;
+	else if (a->config->memory_bytes && now - a->anew_ns > ANEW_PAUSE_NS && resident_bytes() > a->config->memory_bytes)
+		return begin_anew(a, "its memory was above the bound", error);
+	return true;
+}
+
+static void take_signals(struct agent *a)
+{
+	struct signalfd_siginfo info;
+
+	while (read(a->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			a->wants_reload = true;
+		else
+			a->is_over = true;
+	}
+}
+
+static void await(const struct agent *a, bool is_more)
+{
+	struct pollfd fd = { .fd = a->signal_fd, .events = POLLIN };
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct timespec wait = { 0 };
+
+	if (!is_more) {
+		uint64_t ns = MIN(session_drain_ms(a->session), (unsigned)SESSION_DRAIN_MS) * UINT64_C(1000000);
+
+		ns = MIN(ns, a->next_ns > now ? a->next_ns - now : 0);
+		wait.tv_nsec = (long)ns;
+	}
+	ppoll(&fd, 1, &wait, NULL);
+}
+
+static bool record(struct agent *a, GError **error)
+{
+	while (!a->is_over) {
+		bool is_more = session_drain(a->session);
+
+		if (!keep_up(a, error))
+			return false;
+		if (!a->is_over)
+			await(a, is_more);
+		take_signals(a);
+	}
+	if (a->options->windows && a->windows >= a->options->windows)
+		return true;
+	notify_stopping(a->notify, "the last window");
+	return cut(a, error);
+}
+
+static bool hold_signals(struct agent *a, GError **error)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	a->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (a->signal_fd < 0)
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "a descriptor for signals: %s", g_strerror(errno));
+	return a->signal_fd >= 0;
+}
+
+static bool begin(struct agent *a, GError **error)
+{
+	uint64_t now;
+
+	if (!hold_signals(a, error) || !set_collect(a, error))
+		return false;
+	a->keeper = keeper_new(a->config, a->options->log, error);
+	if (!a->keeper || !begin_session(a, error))
+		return false;
+	now = clock_ns(CLOCK_MONOTONIC);
+	a->begun_ns = a->anew_ns = a->reported_ns = now;
+	a->end_unix_ns = wall_clock_unix_ns(&a->clock, now);
+	keeper_begin(a->keeper, a->end_unix_ns);
+	notify_ready(a->notify, "recording");
+	say(a, LOG_LEVEL_INFO, "recording, in windows of %" G_GUINT64_FORMAT " s, to %s", a->config->window_ns / SECOND_NS, a->config->dir);
+	return true;
+}
+
+/*
+ * What is large and is freed is to go back to the kernel: symbols of a program are read by way of as much again, and glibc would keep
+ * that for the next one.  Helper threads come and go, so arenas of their own would be kept for nothing.
+ */
+static void keep_memory_small(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 64 << 10);
+	mallopt(M_TRIM_THRESHOLD, 512 << 10);
+}
+
+bool agent_run(const struct agent_options *options, struct agent_config *config, GError **error)
+{
+	struct agent a = { .options = options, .config = config, .signal_fd = -1 };
+	bool is_well;
+
+	keep_memory_small();
+
+	a.notify = notify_new(g_getenv("NOTIFY_SOCKET"), g_getenv("WATCHDOG_USEC"), g_getenv("WATCHDOG_PID"), getpid());
+	is_well = begin(&a, error) && record(&a, error);
+	if (a.keeper) {
+		struct keeper_counts counts = keeper_counts(a.keeper);
+
+		say(&a, LOG_LEVEL_INFO, "ends; %" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost", counts.stored, counts.lost);
+	}
+	keeper_free(a.keeper);
+	session_free(a.session);
+	notify_free(a.notify);
+	if (a.signal_fd >= 0)
+		close(a.signal_fd);
+	g_clear_pointer(&a.collect.cgroup_ids, g_array_unref);
+	g_free(a.filters);
+	agent_config_free(a.config);
+	return is_well;
+}

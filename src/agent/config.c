@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define HOUR_NS (3600 * SECOND_NS)
+#define DAY_NS (24 * HOUR_NS)
+#define FILE_MAX_BYTES (1 << 20)
+#define LIST_MAX 64
+#define ALERTS_MAX 64
+
+G_DEFINE_QUARK(offcpu-agent-config-error, agent_config_error)
+
+enum value_kind { VALUE_SPAN, VALUE_SIZE, VALUE_PERCENT, VALUE_YES_NO, VALUE_NUMBER, VALUE_TEXT, VALUE_LIST, VALUE_COMMAND };
+
+/* A key of a group; where its value goes, and its bounds in the unit it is kept in. */
+struct row {
+	const char *group, *key;
+	enum value_kind kind;
+	size_t at;
+	uint64_t min, max;
+};
+
+#define IN_CONFIG(member) offsetof(struct agent_config, member)
+static const struct row rows[] = {
+	{ "agent", "window", VALUE_SPAN, IN_CONFIG(window_ns), SECOND_NS, HOUR_NS },
+	{ "agent", "budget", VALUE_PERCENT, IN_CONFIG(budget_ppm), 100, 1000000 },
+	{ "agent", "memory", VALUE_SIZE, IN_CONFIG(memory_bytes), 32 << 20, UINT64_C(64) << 30 },
+	{ "store", "dir", VALUE_TEXT, IN_CONFIG(dir), 0, 0 },
+	{ "store", "max-size", VALUE_SIZE, IN_CONFIG(max_bytes), 1 << 20, UINT64_C(1) << 50 },
+	{ "store", "keep-windows", VALUE_SPAN, IN_CONFIG(keep_windows_ns), HOUR_NS, 400 * DAY_NS },
+	{ "store", "keep-minutes", VALUE_SPAN, IN_CONFIG(keep_minutes_ns), DAY_NS, 4000 * DAY_NS },
+	{ "store", "keep-hours", VALUE_SPAN, IN_CONFIG(keep_hours_ns), DAY_NS, 40000 * DAY_NS },
+	{ "record", "objects", VALUE_YES_NO, IN_CONFIG(objects), 0, 0 },
+	{ "record", "locks", VALUE_YES_NO, IN_CONFIG(locks), 0, 0 },
+	{ "record", "wakers", VALUE_YES_NO, IN_CONFIG(wakers), 0, 0 },
+	{ "record", "services", VALUE_YES_NO, IN_CONFIG(services), 0, 0 },
+	{ "record", "kernel-threads", VALUE_YES_NO, IN_CONFIG(kernel_threads), 0, 0 },
+	{ "record", "fold-short-lived", VALUE_YES_NO, IN_CONFIG(fold_short_lived), 0, 0 },
+	{ "record", "cpu-samples", VALUE_NUMBER, IN_CONFIG(on_cpu_hz), 0, 1000 },
+	{ "record", "comm", VALUE_TEXT, IN_CONFIG(comm), 0, 0 },
+	{ "record", "cgroups", VALUE_LIST, IN_CONFIG(cgroups), 0, 0 },
+	{ "record", "exclude", VALUE_LIST, IN_CONFIG(exclude), 0, 0 },
+};
+
+#define IN_ALERT(member) offsetof(struct alert_config, member)
+static const struct row alert_rows[] = {
+	{ "alert", "when", VALUE_TEXT, IN_ALERT(when), 0, 0 },
+	{ "alert", "run", VALUE_COMMAND, IN_ALERT(run), 0, 0 },
+	{ "alert", "timeout", VALUE_SPAN, IN_ALERT(timeout_ns), SECOND_NS, HOUR_NS },
+	{ "alert", "pause", VALUE_SPAN, IN_ALERT(pause_ns), SECOND_NS, 7 * DAY_NS },
+};
+
+static const struct {
+	const char *text;
+	uint64_t ns;
+} spans[] = { { "s", SECOND_NS }, { "m", 60 * SECOND_NS }, { "min", 60 * SECOND_NS }, { "h", HOUR_NS }, { "d", DAY_NS } };
+static const char *const sizes[] = { "K", "M", "G", "T" };
+
+static void free_alert(gpointer data)
+{
+	struct alert_config *a = data;
+
+	g_free(a->name);
+	g_free(a->when);
+	g_strfreev(a->run);
+	g_free(a);
+}
+
+struct agent_config *agent_config_new(void)
+{
+	struct agent_config *c = g_new(struct agent_config, 1);
+
+	*c = (struct agent_config){
+		.window_ns = 10 * SECOND_NS, .budget_ppm = 10000, .memory_bytes = UINT64_C(256) << 20,
+		.dir = g_strdup("/var/lib/offcpu"), .max_bytes = UINT64_C(512) << 20,
+		.keep_windows_ns = 24 * HOUR_NS, .keep_minutes_ns = 14 * DAY_NS, .keep_hours_ns = 400 * DAY_NS,
+		.objects = true, .locks = true, .wakers = true, .services = true, .kernel_threads = true, .fold_short_lived = true,
+		.on_cpu_hz = 19,
+	};
+	c->alerts = g_ptr_array_new_with_free_func(free_alert);
+	return c;
+}
+
+void agent_config_free(struct agent_config *c)
+{
+	if (!c)
+		return;
+	g_free(c->dir);
+	g_free(c->comm);
+	g_strfreev(c->cgroups);
+	g_strfreev(c->exclude);
+	g_ptr_array_unref(c->alerts);
+	g_free(c);
+}
+
+/* A whole number and what stands behind it. */
+static bool number_of(const char *text, uint64_t *ret, const char **ret_unit)
+{
+	char *end;
+
+	if (!g_ascii_isdigit(*text))
+		return false;
+	errno = 0;
+	*ret = g_ascii_strtoull(text, &end, 10);
+	while (*end == ' ')
+		end++;
+	*ret_unit = end;
+	return !errno;
+}
+
+static bool span_of(const char *text, uint64_t *ret_ns)
+{
+	const char *unit;
+	uint64_t number;
+
+	if (!number_of(text, &number, &unit))
+		return false;
+	for (size_t i = 0; i < G_N_ELEMENTS(spans); i++)
+		if (strcmp(unit, spans[i].text) == 0 && number <= UINT64_MAX / spans[i].ns) {
+			*ret_ns = number * spans[i].ns;
+			return true;
+		}
+	return false;
+}
+
+static bool size_of(const char *text, uint64_t *ret_bytes)
+{
+	const char *unit;
+	uint64_t number;
+
+	if (!number_of(text, &number, &unit))
+		return false;
+	for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++)
+		if (g_ascii_strncasecmp(unit, sizes[i], 1) == 0 && (!unit[1] || strcmp(unit + 1, "iB") == 0 || strcmp(unit + 1, "B") == 0) &&
+		    number < UINT64_MAX >> 10 * (i + 1)) {
+			*ret_bytes = number << 10 * (i + 1);
+			return true;
+		}
+	return false;
+}
+
+/* In parts per million; "off": 0. */
+static bool percent_of(const char *text, uint64_t *ret_ppm)
+{
+	char *end = NULL;
+	double percent = g_ascii_isdigit(text[0]) || text[0] == '.' ? g_ascii_strtod(text, &end) : -1;
+
+	if (strcmp(text, "off") == 0) {
+		*ret_ppm = 0;
+		return true;
+	}
+	if (!(percent > 0 && percent <= 100) || (*end && strcmp(end, "%") != 0))
+		return false;
+	*ret_ppm = (uint64_t)(percent * 1e4 + 0.5);
+	return true;
+}
+
+static bool yes_no_of(const char *text, uint64_t *ret)
+{
+	static const char *const yes[] = { "yes", "true", "on", "1", NULL }, *const no[] = { "no", "false", "off", "0", NULL };
+
+	*ret = g_strv_contains(yes, text);
+	return *ret || g_strv_contains(no, text);
+}
+
+static const char *const wanted[] = {
+	[VALUE_SPAN] = "a time such as 10s, 15m, 24h or 14d",
+	[VALUE_SIZE] = "a size such as 512M or 2G, or off",
+	[VALUE_PERCENT] = "a percentage above 0 and up to 100, or off",
+	[VALUE_YES_NO] = "yes or no",
+	[VALUE_NUMBER] = "a whole number",
+	[VALUE_TEXT] = "a text",
+	[VALUE_LIST] = "a list, split by ;",
+	[VALUE_COMMAND] = "the absolute path of a command, and its arguments",
+};
+
+/* Numbers of any kind; *ret_wrong: why it is none. */
+static bool value_of(const struct row *row, const char *text, uint64_t *ret, char **ret_wrong)
+{
+	const char *unit = "";
+	bool is_off = (row->kind == VALUE_PERCENT || (row->kind == VALUE_SIZE && strcmp(row->key, "memory") == 0)) &&
+		      strcmp(text, "off") == 0;
+	bool is_well = false;
+
+	*ret = 0;
+	switch (row->kind) {
+	case VALUE_SPAN: is_well = span_of(text, ret); break;
+	case VALUE_SIZE: is_well = is_off || size_of(text, ret); break;
+	case VALUE_PERCENT: is_well = percent_of(text, ret); break;
+	case VALUE_YES_NO: is_well = yes_no_of(text, ret); break;
+	case VALUE_NUMBER: is_well = number_of(text, ret, &unit) && !*unit; break;
+	default: break;
+	}
+	if (!is_well)
+		*ret_wrong = g_strdup_printf("'%s' is not %s", text, wanted[row->kind]);
+	else if (row->max && !is_off && (*ret < row->min || *ret > row->max))
+		*ret_wrong = g_strdup_printf("'%s' is too %s", text, *ret < row->min ? "little" : "much");
+	return !*ret_wrong;
+}
+
+static bool list_of(const char *text, char ***ret, char **ret_wrong)
+{
+	g_auto(GStrv) words = g_strsplit(text, ";", LIST_MAX + 1);
+	guint cnt = 0;
+
+	for (char **w = words; *w; w++)
+		if (*g_strstrip(*w))
+			cnt++;
+	if (g_strv_length(words) > LIST_MAX) {
+		*ret_wrong = g_strdup_printf("a list of more than %d", LIST_MAX);
+		return false;
+	}
+	g_strfreev(*ret);
+	*ret = cnt ? g_new0(char *, cnt + 1) : NULL;
+	for (char **w = words, **to = *ret; *w; w++)
+		if (**w)
+			*to++ = g_strdup(*w);
+	return true;
+}
+
+static bool command_of(const char *text, char ***ret, char **ret_wrong)
+{
+	g_autoptr(GError) error = NULL;
+	char **argv = NULL;
+
+	if (!g_shell_parse_argv(text, NULL, &argv, &error) || argv[0][0] != '/') {
+		g_strfreev(argv);
+		*ret_wrong = g_strdup_printf("'%s' is not %s", text, wanted[VALUE_COMMAND]);
+		return false;
+	}
+	g_strfreev(*ret);
+	*ret = argv;
+	return true;
+}
+
+static bool take_value(void *into, const struct row *row, const char *text, char **ret_wrong)
+{
+	void *at = (char *)into + row->at;
+	uint64_t number;
+
+	if (row->kind == VALUE_LIST)
+		return list_of(text, at, ret_wrong);
+	if (row->kind == VALUE_COMMAND)
+		return command_of(text, at, ret_wrong);
+	if (row->kind == VALUE_TEXT) {
+		g_free(*(char **)at);
+		*(char **)at = *text ? g_strdup(text) : NULL;
+		return true;
+	}
+	if (!value_of(row, text, &number, ret_wrong))
+		return false;
+	if (row->kind == VALUE_SPAN || row->kind == VALUE_SIZE)
+		*(uint64_t *)at = number;
+	else
+		*(uint32_t *)at = (uint32_t)number;
+	return true;
+}
+
+/* Where a parser that goes line by line is. */
+struct place {
+	const char *path;
+	unsigned line;
+	struct agent_config *config;
+	struct alert_config *alert;	/* in whose group the line is */
+	char *group;
+	GHashTable *seen;	/* "group key" */
+};
+
+static bool wrong(const struct place *at, GError **error, const char *format, ...) G_GNUC_PRINTF(3, 4);
+static bool wrong(const struct place *at, GError **error, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s, line %u: %s", at->path, at->line, text);
+	return false;
+}
+
+static bool is_name(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if (!g_ascii_isalnum(*c) && *c != '-' && *c != '_' && *c != '.')
+			return false;
+	return *text && strlen(text) <= 64;
+}
+
+static bool begin_alert(struct place *at, const char *name, GError **error)
+{
+	if (!is_name(name))
+		return wrong(at, error, "an alert's name has letters, digits, '-', '_' and '.'");
+	if (at->config->alerts->len >= ALERTS_MAX)
+		return wrong(at, error, "more than %d alerts", ALERTS_MAX);
+	for (guint i = 0; i < at->config->alerts->len; i++)
+		if (strcmp(((struct alert_config *)at->config->alerts->pdata[i])->name, name) == 0)
+			return wrong(at, error, "there is an alert '%s' already", name);
+	at->alert = g_new(struct alert_config, 1);
+	*at->alert = (struct alert_config){ .name = g_strdup(name), .timeout_ns = 10 * SECOND_NS, .pause_ns = 300 * SECOND_NS, .line = at->line };
+	g_ptr_array_add(at->config->alerts, at->alert);
+	return true;
+}
+
+static bool begin_group(struct place *at, char *line, GError **error)
+{
+	static const char *const groups[] = { "agent", "store", "record", NULL };
+	gsize len = strlen(line);
+
+	if (len < 3 || line[len - 1] != ']')
+		return wrong(at, error, "'%s' is not a group such as [record]", line);
+	line[len - 1] = '\0';
+	g_free(at->group);
+	at->group = g_strdup(g_strstrip(line + 1));
+	at->alert = NULL;
+	if (g_str_has_prefix(at->group, "alert "))
+		return begin_alert(at, g_strstrip(at->group + 6), error);
+	if (g_strv_contains(groups, at->group))
+		return true;
+	return wrong(at, error, "there is no group [%s]; there are [agent], [store], [record] and [alert NAME]", at->group);
+}
+
+static const struct row *row_of(const struct place *at, const char *key)
+{
+	const struct row *table = at->alert ? alert_rows : rows;
+	size_t cnt = at->alert ? G_N_ELEMENTS(alert_rows) : G_N_ELEMENTS(rows);
+
+	for (size_t i = 0; i < cnt; i++)
+		if ((at->alert || strcmp(table[i].group, at->group) == 0) && strcmp(table[i].key, key) == 0)
+			return &table[i];
+	return NULL;
+}
+
+static bool take_key(struct place *at, char *line, GError **error)
+{
+	char *equals = strchr(line, '=');
+	g_autofree char *why = NULL;
+
+	if (!equals)
+		return wrong(at, error, "'%s' is not KEY = VALUE", line);
+	*equals = '\0';
+	const char *key = g_strstrip(line), *value = g_strstrip(equals + 1);
+
+	if (!at->group)
+		return wrong(at, error, "'%s' stands before any group such as [record]", key);
+	const struct row *row = row_of(at, key);
+
+	if (!row)
+		return wrong(at, error, "[%s] has no key '%s'", at->group, key);
+	if (!g_hash_table_add(at->seen, g_strdup_printf("%s %s", at->group, key)))
+		return wrong(at, error, "'%s' stands there twice", key);
+	if (!take_value(at->alert ? (void *)at->alert : (void *)at->config, row, value, &why))
+		return wrong(at, error, "%s: %s", key, why);
+	return true;
+}
+
+static bool take_line(struct place *at, char *line, GError **error)
+{
+	at->line++;
+	if (!g_utf8_validate(line, -1, NULL))
+		return wrong(at, error, "it is not UTF-8");
+	g_strstrip(line);
+	if (!*line || *line == '#' || *line == ';')
+		return true;
+	return *line == '[' ? begin_group(at, line, error) : take_key(at, line, error);
+}
+
+/* What two values together cannot be. */
+static bool check(const struct agent_config *c, const char *path, GError **error)
+{
+	g_autoptr(GError) bad = NULL;
+
+	if (!c->dir || c->dir[0] != '/')
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [store] dir: '%s' is not an absolute path", path, c->dir ? c->dir : "");
+	else if (c->comm && !parse_name_glob(c->comm, 31, 15, &bad))
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [record] comm: %s", path, bad->message);
+	else
+		return true;
+	return false;
+}
+
+static bool check_alerts(const struct agent_config *c, const char *path, GError **error)
+{
+	for (guint i = 0; i < c->alerts->len; i++) {
+		const struct alert_config *a = c->alerts->pdata[i];
+
+		if (!a->when) {
+			g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s, line %u: the alert '%s' has no 'when'", path, a->line, a->name);
+			return false;
+		}
+	}
+	return true;
+}
+
+struct agent_config *agent_config_parse(const char *text, gsize len_bytes, const char *path, GError **error)
+{
+	g_autofree char *own = g_strndup(text, len_bytes);
+	g_auto(GStrv) lines = g_strsplit(own, "\n", -1);
+	struct place at = { .path = path, .config = agent_config_new() };
+	bool is_well = strlen(own) == len_bytes;
+
+	if (!is_well)
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: it is no text: it has a byte 0", path);
+	at.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (char **line = lines; is_well && *line; line++)
+		is_well = take_line(&at, *line, error);
+	is_well = is_well && check(at.config, path, error) && check_alerts(at.config, path, error);
+	g_hash_table_unref(at.seen);
+	g_free(at.group);
+	if (is_well)
+		return at.config;
+	agent_config_free(at.config);
+	return NULL;
+}
+
+/* What a file of that size at most holds; a pipe that never ends is none. */
+static char *contents(int fd, gsize *ret_len)
+{
+	char *text = g_malloc(FILE_MAX_BYTES + 1);
+	gsize len = 0;
+	ssize_t n;
+
+	while (len <= FILE_MAX_BYTES && (n = read(fd, text + len, FILE_MAX_BYTES + 1 - len)) > 0)
+		len += (gsize)n;
+	*ret_len = len;
+	return text;
+}
+
+struct agent_config *agent_config_read(const char *path, bool may_lack, GError **error)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct agent_config *c = NULL;
+	struct stat st;
+	gsize len;
+
+	if (fd < 0 && errno == ENOENT && may_lack)
+		return agent_config_new();
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: %s", path, fd < 0 ? g_strerror(errno) : "it is not a file");
+	} else {
+		g_autofree char *text = contents(fd, &len);
+
+		if (len > FILE_MAX_BYTES)
+			g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: it is larger than 1 MiB", path);
+		else
+			c = agent_config_parse(text, len, path, error);
+	}
+	if (fd >= 0)
+		close(fd);
+	return c;
+}
+
+bool agent_config_set(struct agent_config *c, const char *setting, GError **error)
+{
+	const char *dot = strchr(setting, '.'), *equals = strchr(setting, '=');
+	struct place at = { .path = "--set", .config = c };
+	g_autofree char *why = NULL, *key = NULL, *value = NULL;
+	const struct row *row = NULL;
+
+	if (dot && equals && dot < equals) {
+		at.group = g_strndup(setting, (gsize)(dot - setting));
+		key = g_strndup(dot + 1, (gsize)(equals - dot - 1));
+		value = g_strdup(equals + 1);
+		row = row_of(&at, g_strstrip(key));
+	}
+	if (!row)
+		why = g_strdup("no such key; it is GROUP.KEY=VALUE, as store.dir=/srv/offcpu");
+	if (!row || !take_value(c, row, g_strstrip(value), &why))
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "--set %s: %s", setting, why);
+	g_free(at.group);
+	return !why && check(c, "--set", error);
+}
+
+static bool same_list(char **a, char **b)
+{
+	if (!a || !b)
+		return a == b;
+	return g_strv_equal((const gchar *const *)a, (const gchar *const *)b);
+}
+
+bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b)
+{
+	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers && a->services == b->services &&
+	       a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz && a->budget_ppm == b->budget_ppm &&
+	       g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
+}

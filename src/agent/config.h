@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef AGENT_CONFIG_H
+#define AGENT_CONFIG_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The agent's configuration: offcpu-agent.conf(5).  Every key has a default; a key that is not known is an error. */
+
+#define AGENT_CONFIG_PATH "/etc/offcpu/agent.conf"
+
+#define AGENT_CONFIG_ERROR (agent_config_error_quark())
+GQuark agent_config_error_quark(void);
+
+/* "[alert NAME]" */
+struct alert_config {
+	char *name;
+	char *when;		/* as agent/alert.h takes it */
+	char **run;		/* a command and its arguments, never a shell's; NULL: only the journal is told */
+	uint64_t timeout_ns;	/* of that */
+	uint64_t pause_ns;	/* it is told again this long after, at the earliest */
+	unsigned line;
+};
+
+struct agent_config {
+	/* [agent] */
+	uint64_t window_ns;
+	uint32_t budget_ppm;		/* of all CPUs' time; 0: there is none, everything stays exact */
+	uint64_t memory_bytes;		/* above it the recorder begins anew; 0: it never does */
+	/* [store] */
+	char *dir;
+	uint64_t max_bytes;
+	uint64_t keep_windows_ns, keep_minutes_ns, keep_hours_ns;
+	/* [record] */
+	uint32_t objects, locks, wakers, services, kernel_threads, fold_short_lived;	/* as bools */
+	uint32_t on_cpu_hz;
+	char *comm;			/* a pattern; NULL: all */
+	char **cgroups, **exclude;	/* NULL: none */
+	GPtrArray *alerts;		/* struct alert_config */
+};
+
+/* What holds where nothing is said. */
+struct agent_config *agent_config_new(void);
+void agent_config_free(struct agent_config *c);	/* NULL is fine */
+/* The text of a file that is called `path` in messages.  NULL with one sentence, which names the line. */
+struct agent_config *agent_config_parse(const char *text, gsize len_bytes, const char *path, GError **error);
+/* may_lack: where there is no such file the defaults hold. */
+struct agent_config *agent_config_read(const char *path, bool may_lack, GError **error);
+/* "GROUP.KEY=VALUE", from the command line; false with a sentence. */
+bool agent_config_set(struct agent_config *c, const char *setting, GError **error);
+/* Do both record the same?  Then a change asks for no new session. */
+bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b);
+
+#endif

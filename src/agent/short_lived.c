@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/short_lived.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "profile/on_cpu.h"
+#include "profile/profile_sum.h"
+
+#define NOT_YET UINT32_MAX
+
+/* What threads of one row have in common; strings are interned pointers. */
+struct row_key {
+	const char *comm, *process, *service;
+	uint32_t pid;
+	uint32_t is_kernel;
+};
+
+/* Threads with one key: the first of them, how many they are, and their row once it is there. */
+struct bunch {
+	struct row_key key;
+	uint32_t cnt, row;
+};
+
+struct folding {
+	struct profile *old, *p;
+	const struct short_lived_options *options;
+	GHashTable *lasting_pids, *lasting_tids;	/* of threads that are not folded */
+	GHashTable *bunches;	/* struct row_key -> struct bunch */
+	struct bunch **of_thread;	/* of each old thread; NULL: it stays as it is */
+	bool *is_excluded;	/* each old thread */
+	uint32_t *row;		/* of each old thread */
+	uint32_t *object, *waker;	/* of each old one of a folded thread, resp. each; NOT_YET */
+	uint32_t rows_cnt;	/* of bunches */
+	struct bunch others;
+};
+
+static guint key_hash(gconstpointer p)
+{
+	const struct row_key *k = p;
+	uint64_t h = hash_more(hash_pointer(k->comm), hash_end(hash_pointer(k->process)));
+
+	return hash_end(hash_more(hash_more(h, hash_end(hash_pointer(k->service))), (uint64_t)k->pid << 1 | k->is_kernel));
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	const struct row_key *x = a, *y = b;
+
+	return x->comm == y->comm && x->process == y->process && x->service == y->service && x->pid == y->pid &&
+	       x->is_kernel == y->is_kernel;
+}
+
+/* The row of an exec's old program counts, too: the thread goes on as another one. */
+static bool is_short_lived(const struct folding *f, const struct thread *t)
+{
+	const uint64_t ended_ns = t->to_ns + f->options->boot_offset_ns;
+
+	return f->options->may_fold && t->tid && t->flags & (THREAD_EXITED | THREAD_EXECED) &&
+	       (t->from_ns > f->old->info.start_ns || t->start_ns + f->old->info.duration_ns > ended_ns);
+}
+
+static gpointer id_key(uint32_t id)
+{
+	return GUINT_TO_POINTER(id);
+}
+
+static void note_lasting(struct folding *f)
+{
+	for (guint i = 0; i < f->old->threads->len; i++) {
+		const struct thread *t = profile_thread(f->old, i);
+
+		if (is_short_lived(f, t))
+			continue;
+		g_hash_table_add(f->lasting_pids, id_key(t->pid));
+		g_hash_table_add(f->lasting_tids, id_key(t->tid));
+	}
+}
+
+static struct row_key key_of(const struct folding *f, const struct thread *t)
+{
+	return (struct row_key){
+		.comm = t->comm, .process = t->process, .service = t->service,
+		.pid = g_hash_table_contains(f->lasting_pids, id_key(t->pid)) ? t->pid : 0,
+		.is_kernel = t->flags & THREAD_KERNEL,
+	};
+}
+
+static struct bunch *bunch_of(struct folding *f, const struct row_key *key)
+{
+	struct bunch *b = g_hash_table_lookup(f->bunches, key);
+
+	if (!b) {
+		b = g_new(struct bunch, 1);
+		*b = (struct bunch){ .key = *key, .row = NOT_YET };
+		g_hash_table_insert(f->bunches, &b->key, b);
+	}
+	b->cnt++;
+	return b;
+}
+
+static struct row_key excluded_key(struct profile *p)
+{
+	const char *name = profile_string(p, "(excluded)");
+
+	return (struct row_key){ .comm = name, .process = name };
+}
+
+/* True: there is something to fold. */
+static bool gather(struct folding *f)
+{
+	bool is_any = false;
+
+	for (guint i = 0; i < f->old->threads->len; i++) {
+		const struct thread *t = profile_thread(f->old, i);
+		struct row_key key = key_of(f, t);
+
+		f->is_excluded[i] = f->options->is_excluded && f->options->is_excluded(t, f->options->data);
+		if (f->is_excluded[i])
+			key = excluded_key(f->old);
+		else if (!is_short_lived(f, t))
+			continue;
+		f->of_thread[i] = bunch_of(f, &key);
+		is_any |= f->is_excluded[i] || f->of_thread[i]->cnt > 1;
+	}
+	/* A single one is not made nameless for nothing. */
+	for (guint i = 0; i < f->old->threads->len; i++)
+		if (f->of_thread[i] && f->of_thread[i]->cnt == 1 && !f->is_excluded[i])
+			f->of_thread[i] = NULL;
+	return is_any;
+}
+
+/* Its row ends where its sums do: only how long it was observed means anything. */
+static void add_to_row(struct folding *f, uint32_t row, const struct thread *t)
+{
+	struct thread *sum = &g_array_index(f->p->threads, struct thread, row);
+
+	sum->to_ns += thread_observed_ns(t);
+	sum->on_cpu_ns += t->on_cpu_ns;
+	sum->blocked_ns += t->blocked_ns;
+	sum->runnable_ns += t->runnable_ns;
+	sum->preempted_ns += t->preempted_ns;
+	sum->filtered_ns += t->filtered_ns;
+	sum->lost_ns += t->lost_ns;
+	sum->switches += t->switches;
+}
+
+static uint32_t row_of(struct folding *f, struct bunch *b)
+{
+	if (b->row != NOT_YET)
+		return b->row;
+	if (f->rows_cnt >= SHORT_LIVED_ROWS_MAX && b != &f->others)
+		return b->row = row_of(f, &f->others);
+	const struct thread t = {
+		.comm = b->key.comm, .process = b->key.process, .service = b->key.service, .pid = b->key.pid,
+		.flags = THREAD_EXITED | (b->key.is_kernel ? THREAD_KERNEL : 0),
+		.from_ns = f->old->info.start_ns, .to_ns = f->old->info.start_ns,
+	};
+
+	f->rows_cnt++;
+	return b->row = profile_add_thread(f->p, &t);
+}
+
+static void tell_threads(struct folding *f)
+{
+	f->others.row = NOT_YET;
+	f->others.key.comm = f->others.key.process = profile_string(f->p, "(others)");
+	for (guint i = 0; i < f->old->threads->len; i++) {
+		const struct thread *t = profile_thread(f->old, i);
+
+		if (!f->of_thread[i]) {
+			f->row[i] = profile_add_thread(f->p, t);
+			continue;
+		}
+		f->row[i] = row_of(f, f->of_thread[i]);
+		add_to_row(f, f->row[i], t);
+	}
+}
+
+/* "heap 0x5581", "stack of thread 17": what is another number in each process goes. */
+static char *without_numbers(const char *name)
+{
+	GString *s = g_string_new(NULL);
+
+	for (const char *c = name; *c;) {
+		bool begins = c == name || !g_ascii_isalnum(c[-1]);
+
+		if (begins && c[0] == '0' && c[1] == 'x') {
+			for (c += 2; g_ascii_isxdigit(*c);)
+				c++;
+			g_string_append_c(s, '*');
+		} else if (begins && g_ascii_isdigit(*c)) {
+			while (g_ascii_isdigit(*c))
+				c++;
+			g_string_append_c(s, '*');
+		} else {
+			g_string_append_c(s, *c++);
+		}
+	}
+	return g_string_free(s, FALSE);
+}
+
+/* Files stand for their folder: each compiler run has others. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash > path ? g_strdup_printf("%.*s/*", (int)(slash - path), path) : g_strdup(path);
+}
+
+static uint32_t fold_object(struct folding *f, uint32_t object)
+{
+	struct object o = *profile_get_object(f->old, object);
+	g_autofree char *name = NULL;
+
+	if (o.kind == OBJECT_FILE)
+		name = folder_of(o.name);
+	else if (o.kind == OBJECT_SOCKET || o.kind == OBJECT_FAULT || o.kind == OBJECT_DIRECTORY)
+		name = g_strdup(o.name);
+	else
+		name = without_numbers(o.name);
+	o.name = name;
+	o.holder_tid = 0;
+	o.addr = 0;
+	if (!g_hash_table_contains(f->lasting_pids, id_key(o.pid)))
+		o.pid = 0;
+	return profile_object(f->p, &o);
+}
+
+/* Of a wait of that thread; index + 1. */
+static uint32_t object_of(struct folding *f, uint32_t thread, uint32_t object)
+{
+	const struct object *o = object ? profile_get_object(f->old, object - 1) : NULL;
+
+	/* A shell that stays waits for one child after the other. */
+	if (!o || (!f->of_thread[thread] && (o->kind != OBJECT_CHILD || g_hash_table_contains(f->lasting_pids, id_key(o->pid)))))
+		return object;
+	if (f->object[object - 1] == NOT_YET)
+		f->object[object - 1] = fold_object(f, object - 1);
+	return f->object[object - 1] + 1;
+}
+
+static uint32_t waker_of(struct folding *f, uint32_t waker)
+{
+	struct waker w = *profile_get_waker(f->old, waker);
+
+	if (f->waker[waker] != NOT_YET)
+		return f->waker[waker];
+	f->waker[waker] = waker;
+	if (!w.tid || !f->options->may_fold || g_hash_table_contains(f->lasting_tids, id_key(w.tid)))
+		return waker;
+	w.pid = w.tid = 0;
+	w.start_ns = 0;
+	return f->waker[waker] = profile_waker(f->p, &w);
+}
+
+static void tell_waits(struct folding *f)
+{
+	g_autofree uint32_t *wait = g_new(uint32_t, f->old->waits->len + 1);
+
+	profile_expect_waits(f->p, f->old->waits->len);
+	for (guint i = 0; i < f->old->waits->len; i++) {
+		struct wait w = *profile_wait(f->old, i);
+
+		w.object = object_of(f, w.thread, w.object);
+		if (f->is_excluded[w.thread])
+			w.user = w.kernel = w.object = 0;
+		w.thread = f->row[w.thread];
+		wait[i] = profile_add_wait(f->p, &w);
+	}
+	for (guint i = 0; i < f->old->wakes->len; i++) {
+		struct wake k = *profile_wake(f->old, i);
+
+		if (f->is_excluded[profile_wait(f->old, k.wait)->thread])
+			continue;
+		k.wait = wait[k.wait];
+		k.waker = waker_of(f, k.waker);
+		profile_add_wake(f->p, &k);
+	}
+}
+
+static gint by_thread(gconstpointer a, gconstpointer b)
+{
+	const struct state_total *x = a, *y = b;
+
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static void tell_states(struct folding *f)
+{
+	g_autoptr(GHashTable) at = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GArray) totals = g_array_new(FALSE, FALSE, sizeof(struct state_total));
+
+	for (guint i = 0; i < f->old->states->len; i++) {
+		struct state_total own = *profile_state(f->old, i);
+
+		own.thread = f->row[own.thread];
+		uint64_t key = (uint64_t)own.thread << 8 | own.state;
+		gpointer index;
+
+		if (!g_hash_table_lookup_extended(at, &key, NULL, &index)) {
+			g_hash_table_insert(at, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(totals->len));
+			g_array_append_val(totals, own);
+			continue;
+		}
+		struct state_total *sum = &g_array_index(totals, struct state_total, GPOINTER_TO_UINT(index));
+
+		sum->count += own.count;
+		sum->blocked_ns += own.blocked_ns;
+		sum->runnable_ns += own.runnable_ns;
+		sum->preempted_ns += own.preempted_ns;
+	}
+	g_array_sort(totals, by_thread);	/* which keeps the order of each thread's */
+	for (guint i = 0; i < totals->len; i++)
+		profile_add_state(f->p, &g_array_index(totals, struct state_total, i));
+}
+
+static guint sample_hash(gconstpointer p)
+{
+	const struct on_cpu_sample *s = p;
+
+	return hash_end(hash_more(hash_more(s->thread, (uint64_t)s->user << 32 | s->kernel), s->slice));
+}
+
+static gboolean sample_equal(gconstpointer a, gconstpointer b)
+{
+	const struct on_cpu_sample *x = a, *y = b;
+
+	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel && x->slice == y->slice;
+}
+
+static void tell_samples(struct folding *f)
+{
+	g_autoptr(GHashTable) sums = g_hash_table_new_full(sample_hash, sample_equal, NULL, g_free);
+	g_autoptr(GPtrArray) order = g_ptr_array_new();
+
+	for (guint i = 0; i < f->old->on_cpu->len; i++) {
+		struct on_cpu_sample own = g_array_index(f->old->on_cpu, struct on_cpu_sample, i);
+
+		if (f->is_excluded[own.thread])
+			own.user = own.kernel = 0;
+		own.thread = f->row[own.thread];
+		struct on_cpu_sample *sum = g_hash_table_lookup(sums, &own);
+
+		if (sum) {
+			sum->samples = profile_sum(sum->samples, own.samples);
+			sum->weight_ns = profile_sum(sum->weight_ns, own.weight_ns);
+			continue;
+		}
+		sum = g_memdup2(&own, sizeof(own));
+		g_hash_table_add(sums, sum);
+		g_ptr_array_add(order, sum);
+	}
+	for (guint i = 0; i < order->len; i++)
+		profile_add_on_cpu(f->p, order->pdata[i]);
+}
+
+static void tell_rest(struct folding *f)
+{
+	for (guint i = 0; i < f->old->blames->len; i++) {
+		struct blame b = *profile_blame(f->old, i);
+
+		b.thread = f->row[b.thread];
+		profile_add_blame(f->p, &b);
+	}
+	g_array_append_vals(f->p->losses, f->old->losses->data, f->old->losses->len);
+}
+
+static uint32_t *table_of(guint cnt)
+{
+	uint32_t *table = g_new(uint32_t, cnt + 1);
+
+	memset(table, 0xff, (cnt + 1) * sizeof(*table));
+	return table;
+}
+
+struct profile *short_lived_fold(struct profile *window, const struct short_lived_options *options)
+{
+	struct folding f = { .old = window, .options = options };
+	const guint threads = window->threads->len;
+
+	f.lasting_pids = g_hash_table_new(NULL, NULL);
+	f.lasting_tids = g_hash_table_new(NULL, NULL);
+	f.bunches = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+	f.of_thread = g_new0(struct bunch *, threads + 1);
+	f.is_excluded = g_new0(bool, threads + 1);
+	f.row = table_of(threads);
+	f.object = table_of(window->objects->len);
+	f.waker = table_of(window->wakers->len);
+	note_lasting(&f);
+	if (gather(&f) && !window->chains->len && !window->storms->len) {
+		f.p = profile_new_rows(window);
+		tell_threads(&f);
+		tell_waits(&f);
+		tell_states(&f);
+		tell_samples(&f);
+		tell_rest(&f);
+	}
+	g_hash_table_unref(f.lasting_pids);
+	g_hash_table_unref(f.lasting_tids);
+	g_hash_table_unref(f.bunches);
+	g_free(f.of_thread);
+	g_free(f.is_excluded);
+	g_free(f.row);
+	g_free(f.object);
+	g_free(f.waker);
+	return f.p;
+}

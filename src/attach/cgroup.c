@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "attach/cgroup.h"
+
+#include <errno.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */
+
+bool cgroup_id(const char *path, uint64_t *ret_id, GError **error)
+{
+	g_autofree char *below = NULL;
+	struct statfs fs;
+	struct stat st;
+
+	if (path[0] != '/') {
+		FILE *mounts = setmntent("/proc/self/mounts", "re");
+		struct mntent *m;
+
+		while (mounts && (m = getmntent(mounts)))
+			if (strcmp(m->mnt_type, "cgroup2") == 0 && !below)
+				below = g_build_filename(m->mnt_dir, path, NULL);
+		if (mounts)
+			endmntent(mounts);
+	}
+	const char *found = below ? below : path;
+	if (statfs(found, &fs) || stat(found, &st)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "cgroup %s: %s", path, g_strerror(errno));
+		return false;
+	}
+	if (fs.f_type != CGROUP2_MAGIC || !S_ISDIR(st.st_mode)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR,
+			    "cgroup %s: not a folder of the cgroup version 2 hierarchy", path);
+		return false;
+	}
+	*ret_id = st.st_ino;
+	return true;
+}

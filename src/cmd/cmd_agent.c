@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu agent: records all the time, and keeps it in the store. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "attach/feature.h"
+#include "attach/rights.h"
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+
+static const char description[] =
+	"Examples:\n"
+	"  offcpu agent --check              what it would do here, and what is in its way\n"
+	"  offcpu agent                      as systemd starts it\n"
+	"  offcpu agent --windows 3 --set agent.window=2s --set store.dir=/tmp/history   to try it\n"
+	"\n"
+	"Records all threads in windows of 10 s and adds each to the store in /var/lib/offcpu.\n"
+	"SIGHUP: reads its configuration again.  SIGTERM: ends, with the last window stored.\n"
+	"What it kept is read by the commands that take --history.";
+
+/* The journal takes the priority from the beginning of a line; a person at a terminal needs none. */
+static void log_line(enum log_level level, const char *text)
+{
+	if (isatty(STDERR_FILENO))
+		cmd_error("agent", "%s", text);
+	else
+		fprintf(stderr, "<%d>%s\n", level, text);
+}
+
+static void show_span(const char *what, uint64_t ns)
+{
+	const uint64_t s = ns / UINT64_C(1000000000);
+
+	if (s % 86400 == 0 && s > 86400)
+		printf("%s %" G_GUINT64_FORMAT " days", what, s / 86400);
+	else if (s % 3600 == 0)
+		printf("%s %" G_GUINT64_FORMAT " h", what, s / 3600);
+	else
+		printf("%s %" G_GUINT64_FORMAT " s", what, s);
+}
+
+static const char *yes_no(bool is_so)
+{
+	return is_so ? "yes" : "no";
+}
+
+static void show_config(const struct agent_config *c, const char *path)
+{
+	printf("Configuration  %s\n", path);
+	show_span("Windows        of", c->window_ns);
+	printf(", to %s\n", c->dir);
+	show_span("Kept           windows", c->keep_windows_ns);
+	show_span(", minutes", c->keep_minutes_ns);
+	show_span(", hours", c->keep_hours_ns);
+	printf("; at most %.0f MB\n", (double)c->max_bytes / 1e6);
+	printf("Recorded       objects %s, locks %s, wakers %s, services %s, samples on CPU ", yes_no(c->objects), yes_no(c->locks),
+	       yes_no(c->wakers), yes_no(c->services));
+	if (c->on_cpu_hz)
+		printf("%u a second\n", c->on_cpu_hz);
+	else
+		puts("none");
+	if (c->comm)
+		printf("Only           threads called %s\n", c->comm);
+	for (char **group = c->cgroups; group && *group; group++)
+		printf("Only           the cgroup %s\n", *group);
+	for (char **name = c->exclude; name && *name; name++)
+		printf("Without names  %s\n", *name);
+	if (c->budget_ppm)
+		printf("Budget         %g%% of this machine: above it short waits are sampled\n", c->budget_ppm / 1e4);
+	else
+		puts("Budget         none: everything is exact");
+	for (guint i = 0; i < c->alerts->len; i++) {
+		const struct alert_config *a = c->alerts->pdata[i];
+
+		printf("Alert          %s: %s\n", a->name, a->when);
+	}
+}
+
+/* The folder, or the first one above it that is there. */
+static char *first_folder(const char *dir)
+{
+	char *at = g_strdup(dir);
+
+	while (access(at, F_OK) && errno == ENOENT && strcmp(at, "/") != 0) {
+		char *up = g_path_get_dirname(at);
+
+		g_free(at);
+		at = up;
+	}
+	return at;
+}
+
+static bool check_store(const struct agent_config *c)
+{
+	g_autofree char *folder = first_folder(c->dir);
+	struct statvfs fs;
+
+	if (access(folder, W_OK | X_OK) || !g_file_test(folder, G_FILE_TEST_IS_DIR) || statvfs(folder, &fs)) {
+		printf("  NO!  store: %s: %s\n", folder, g_file_test(folder, G_FILE_TEST_IS_DIR) ? g_strerror(errno) : "it is no folder");
+		return false;
+	}
+	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+
+	if (free_bytes < c->max_bytes)
+		printf("  no   store: %.0f MB are free in %s, which is less than it may take: windows will be lost once it is full\n",
+		       (double)free_bytes / 1e6, folder);
+	else
+		printf("  yes  store: %.1f GB are free in %s\n", (double)free_bytes / 1e9, folder);
+	return true;
+}
+
+static bool check_kernel(void)
+{
+	bool is_well = true;
+
+	for (int f = 0; f < FEATURE_COUNT; f++) {
+		if (feature_supported(f))
+			continue;
+		printf("  %s  %s: %s\n       without it: %s\n", feature_essential(f) ? "NO!" : "no ", feature_name(f), feature_reason(f),
+		       feature_without(f));
+		is_well &= !feature_essential(f);
+	}
+	if (is_well)
+		puts("  yes  kernel and rights to trace with");
+	return is_well;
+}
+
+static void check_rights(void)
+{
+	const struct {
+		const char *what, *without;
+		int err;
+	} rights[] = {
+		{ "reading other users' mappings (CAP_SYS_PTRACE)", "their frames have no names", rights_try_others_maps() },
+		{ "reading files closed to us (CAP_DAC_READ_SEARCH)", "frames in such files have no names", rights_try_others_files() },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rights); i++) {
+		if (rights[i].err)
+			printf("  no   %s: %s\n       without it: %s\n", rights[i].what, g_strerror(-rights[i].err), rights[i].without);
+		else
+			printf("  yes  %s\n", rights[i].what);
+	}
+}
+
+static int check(const struct agent_config *c, const char *path)
+{
+	bool can_trace, can_store;
+
+	show_config(c, path);
+	putchar('\n');
+	can_trace = check_kernel();
+	check_rights();
+	can_store = check_store(c);
+	if (can_trace && can_store)
+		puts("\nIt can run: systemctl enable --now offcpu-agent");
+	fflush(stdout);
+	if (!can_trace)
+		cmd_error("agent", "this kernel, or these rights, lack something essential (see above)");
+	else if (!can_store)
+		cmd_error("agent", "it could not store anything (see above)");
+	return !can_trace ? EXIT_NOT_PERMITTED : can_store ? EXIT_OK : EXIT_FAILED;
+}
+
+int cmd_agent(int argc, char **argv)
+{
+	struct agent_options options = { .log = log_line };
+	g_autofree char *path = NULL;
+	g_auto(GStrv) settings = NULL;
+	gboolean is_check = FALSE;
+	gint windows = 0;
+	const GOptionEntry entries[] = {
+		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &path, "What to do (" AGENT_CONFIG_PATH ")", "FILE" },
+		{ "check", 0, 0, G_OPTION_ARG_NONE, &is_check, "Say what it would do and what is in its way, and end", NULL },
+		{ "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &settings, "A setting over the file's, as store.dir=/tmp/history", "GROUP.KEY=VALUE" },
+		{ "windows", 0, 0, G_OPTION_ARG_INT, &windows, "End after so many windows", "N" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	g_autofree char *arguments = g_strjoinv(" ", argv);
+	g_autofree char *command_line = g_strconcat("offcpu ", arguments, NULL);
+	g_autoptr(GError) error = NULL;
+	struct agent_config *config;
+	int status = EXIT_OK;
+
+	if (!cmd_parse("agent", NULL, description, (GOptionEntry *)entries, &argc, &argv, &status))
+		return status;
+	if (argc > 1 || windows < 0) {
+		cmd_error("agent", argc > 1 ? "unexpected argument '%s'" : "--windows takes a number from 1 on", argc > 1 ? argv[1] : "");
+		return EXIT_USAGE;
+	}
+	options.config_path = path ? path : AGENT_CONFIG_PATH;
+	options.may_lack_config = !path;
+	options.settings = settings;
+	options.windows = (unsigned)windows;
+	options.command_line = command_line;
+	config = agent_read_config(&options, &error);
+	if (!config) {
+		cmd_error("agent", "%s", error->message);
+		return EXIT_USAGE;
+	}
+	if (is_check) {
+		status = check(config, options.config_path);
+		agent_config_free(config);
+	} else if (!agent_run(&options, config, &error)) {
+		log_line(LOG_LEVEL_ERROR, error->message);
+		status = run_status_of(error);
+	}
+	return status;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/config.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#define S UINT64_C(1000000000)
+
+static struct agent_config *parse(const char *text)
+{
+	g_autoptr(GError) error = NULL;
+	struct agent_config *c = agent_config_parse(text, strlen(text), "a.conf", &error);
+
+	g_assert_no_error(error);
+	return c;
+}
+
+static void test_defaults(void)
+{
+	struct agent_config *c = parse("");
+
+	g_assert_cmpuint(c->window_ns, ==, 10 * S);
+	g_assert_cmpuint(c->budget_ppm, ==, 10000);
+	g_assert_cmpstr(c->dir, ==, "/var/lib/offcpu");
+	g_assert_cmpuint(c->max_bytes, ==, UINT64_C(512) << 20);
+	g_assert_cmpuint(c->keep_windows_ns, ==, 24 * 3600 * S);
+	g_assert_true(c->objects && c->locks && c->services && c->kernel_threads && c->fold_short_lived);
+	g_assert_cmpuint(c->on_cpu_hz, ==, 19);
+	g_assert_null(c->comm);
+	g_assert_null(c->cgroups);
+	g_assert_cmpuint(c->alerts->len, ==, 0);
+	agent_config_free(c);
+}
+
+static void test_all_keys(void)
+{
+	struct agent_config *c = parse("# a comment\n; another\r\n"
+				       "[agent]\nwindow = 30s\nbudget=0.5%\n memory = off\n"
+				       "[store]\ndir = /srv/h\nmax-size = 2G\nkeep-windows = 2d\nkeep-minutes=30d\nkeep-hours = 800d\n"
+				       "[record]\nobjects=no\nlocks = off\nwakers = false\nservices = no\nkernel-threads = no\n"
+				       "fold-short-lived = no\ncpu-samples = 0\ncomm = my*\ncgroups = a.slice; /b ;\nexclude = secret*\n"
+				       "[alert locks]\nwhen = reason=lock > 30% for 3 windows\nrun = /bin/echo 'a b' c\ntimeout = 1m\npause=1h\n");
+	const struct alert_config *a = c->alerts->pdata[0];
+
+	g_assert_cmpuint(c->window_ns, ==, 30 * S);
+	g_assert_cmpuint(c->budget_ppm, ==, 5000);
+	g_assert_cmpuint(c->memory_bytes, ==, 0);
+	g_assert_cmpstr(c->dir, ==, "/srv/h");
+	g_assert_cmpuint(c->max_bytes, ==, UINT64_C(2) << 30);
+	g_assert_cmpuint(c->keep_windows_ns, ==, 48 * 3600 * S);
+	g_assert_cmpuint(c->keep_hours_ns, ==, 800 * 24 * 3600 * S);
+	g_assert_false(c->objects || c->locks || c->wakers || c->services || c->kernel_threads || c->fold_short_lived);
+	g_assert_cmpuint(c->on_cpu_hz, ==, 0);
+	g_assert_cmpstr(c->comm, ==, "my*");
+	g_assert_cmpuint(g_strv_length(c->cgroups), ==, 2);
+	g_assert_cmpstr(c->cgroups[1], ==, "/b");
+	g_assert_cmpstr(c->exclude[0], ==, "secret*");
+	g_assert_cmpuint(c->alerts->len, ==, 1);
+	g_assert_cmpstr(a->name, ==, "locks");
+	g_assert_cmpstr(a->when, ==, "reason=lock > 30% for 3 windows");
+	g_assert_cmpstr(a->run[1], ==, "a b");
+	g_assert_cmpuint(a->timeout_ns, ==, 60 * S);
+	g_assert_cmpuint(a->pause_ns, ==, 3600 * S);
+	agent_config_free(c);
+}
+
+static void test_refused(void)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "[agent]\n\nwindw = 1s\n", "a.conf, line 3: [agent] has no key 'windw'" },
+		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store], [record] and [alert NAME]" },
+		{ "window = 1s\n", "a.conf, line 1: 'window' stands before any group such as [record]" },
+		{ "[agent]\nwindow\n", "a.conf, line 2: 'window' is not KEY = VALUE" },
+		{ "[agent\n", "a.conf, line 1: '[agent' is not a group such as [record]" },
+		{ "[agent]\nwindow = 1x\n", "a.conf, line 2: window: '1x' is not a time such as 10s, 15m, 24h or 14d" },
+		{ "[agent]\nwindow = -1s\n", "a.conf, line 2: window: '-1s' is not a time such as 10s, 15m, 24h or 14d" },
+		{ "[agent]\nwindow = 0s\n", "a.conf, line 2: window: '0s' is too little" },
+		{ "[agent]\nwindow = 2h\n", "a.conf, line 2: window: '2h' is too much" },
+		{ "[agent]\nwindow = 99999999999999999999s\n", "a.conf, line 2: window: '99999999999999999999s' is not a time such as 10s, 15m, 24h or 14d" },
+		{ "[agent]\nwindow = 18446744073709551615d\n", "a.conf, line 2: window: '18446744073709551615d' is not a time such as 10s, 15m, 24h or 14d" },
+		{ "[agent]\nbudget = 200%\n", "a.conf, line 2: budget: '200%' is not a percentage above 0 and up to 100, or off" },
+		{ "[record]\nobjects = maybe\n", "a.conf, line 2: objects: 'maybe' is not yes or no" },
+		{ "[record]\ncpu-samples = 10000\n", "a.conf, line 2: cpu-samples: '10000' is too much" },
+		{ "[record]\nlocks = no\nlocks = yes\n", "a.conf, line 3: 'locks' stands there twice" },
+		{ "[store]\ndir = here\n", "a.conf: [store] dir: 'here' is not an absolute path" },
+		{ "[store]\nmax-size = off\n", "a.conf, line 2: max-size: 'off' is not a size such as 512M or 2G, or off" },
+		{ "[alert a]\nrun = /bin/true\n", "a.conf, line 1: the alert 'a' has no 'when'" },
+		{ "[alert a]\nrun = echo hi\n", "a.conf, line 2: run: 'echo hi' is not the absolute path of a command, and its arguments" },
+		{ "[alert a]\n[alert a]\n", "a.conf, line 2: there is an alert 'a' already" },
+		{ "[alert a b]\n", "a.conf, line 1: an alert's name has letters, digits, '-', '_' and '.'" },
+		{ "[agent]\n\xff = 1\n", "a.conf, line 2: it is not UTF-8" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(agent_config_parse(bad[i].text, strlen(bad[i].text), "a.conf", &error));
+		g_assert_error(error, AGENT_CONFIG_ERROR, 0);
+		g_assert_cmpstr(error->message, ==, bad[i].says);
+	}
+}
+
+static void test_files(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("config-XXXXXX", NULL), *path = g_build_filename(dir, "c", NULL);
+	g_autoptr(GError) error = NULL;
+	struct agent_config *c = agent_config_read(path, true, &error);
+
+	g_assert_no_error(error);
+	g_assert_nonnull(c);
+	agent_config_free(c);
+	g_assert_null(agent_config_read(path, false, &error));
+	g_assert_nonnull(strstr(error->message, "No such file"));
+	g_clear_error(&error);
+	g_assert_null(agent_config_read("/dev/zero", false, &error));
+	g_assert_cmpstr(error->message, ==, "/dev/zero: it is not a file");
+	g_clear_error(&error);
+	g_assert_true(g_file_set_contents(path, "[agent]\nwindow = 2s\0 ", 21, NULL));
+	g_assert_null(agent_config_read(path, false, &error));
+	g_assert_nonnull(strstr(error->message, "byte 0"));
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
+static void test_settings(void)
+{
+	struct agent_config *c = agent_config_new(), *other = agent_config_new();
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(agent_config_records_same(c, other));
+	g_assert_true(agent_config_set(c, "agent.window=1s", &error));
+	g_assert_true(agent_config_set(c, "store.dir=/tmp/a.b=c", &error));
+	g_assert_cmpuint(c->window_ns, ==, S);
+	g_assert_cmpstr(c->dir, ==, "/tmp/a.b=c");
+	g_assert_true(agent_config_records_same(c, other));
+	g_assert_true(agent_config_set(c, "record.comm=x", &error));
+	g_assert_false(agent_config_records_same(c, other));
+	g_assert_false(agent_config_set(c, "window=1s", &error));
+	g_assert_cmpstr(error->message, ==, "--set window=1s: no such key; it is GROUP.KEY=VALUE, as store.dir=/srv/offcpu");
+	agent_config_free(c);
+	agent_config_free(other);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/agent-config/defaults", test_defaults);
+	g_test_add_func("/agent-config/all-keys", test_all_keys);
+	g_test_add_func("/agent-config/refused", test_refused);
+	g_test_add_func("/agent-config/files", test_files);
+	g_test_add_func("/agent-config/settings", test_settings);
+	return g_test_run();
+}

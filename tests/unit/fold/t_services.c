@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/services.h"
+
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void test_cgroups(void)
+{
+	static const struct {
+		const char *path, *host_name, *name;
+	} cases[] = {
+		{ "/system.slice/mariadb.service", NULL, "mariadb.service" },
+		{ "/user.slice/user-1000.slice/user@1000.service/app.slice/dbus.service", NULL, "dbus.service" },
+		{ "/user.slice/user-1000.slice/session-3.scope", NULL, "session-3.scope" },
+		{ "/init.scope", NULL, "init.scope" },
+		{ "/system.slice", NULL, "system.slice" },
+		{ "/docker/" HEX, NULL, "container:0123456789ab" },
+		{ "/system.slice/docker-" HEX ".scope", NULL, "container:0123456789ab" },
+		{ "/machine.slice/libpod-" HEX ".scope/container", NULL, "container:0123456789ab" },
+		{ "/lxc.payload.web/system.slice/nginx.service", NULL, "container:web" },
+		{ "/machine.slice/machine-deb12.scope", NULL, "machine:deb12" },
+		{ "/kubepods/burstable/pod0a1b2c3d-1111-2222-3333-444455556666/" HEX, NULL, "pod:0a1b2c3d/0123456789ab" },
+		{ "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod0a1b2c3d_1111_2222_3333_444455556666.slice/cri-containerd-" HEX ".scope",
+		  NULL, "pod:0a1b2c3d/0123456789ab" },
+		{ "/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_444455556666.slice/crio-" HEX ".scope", "checkout-5d9f-x2", "pod:checkout-5d9f-x2" },
+		{ "/batch/job7", NULL, "cgroup:/batch/job7" },
+		{ "batch", NULL, "cgroup:/batch" },
+		{ "/", NULL, NULL },
+		{ "", NULL, NULL },
+		{ "/kubepods", NULL, "cgroup:/kubepods" },
+		{ "/kubepods/burstable/podx", NULL, "cgroup:/kubepods/burstable/podx" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *name = service_of_cgroup(cases[i].path, cases[i].host_name);
+
+		g_assert_cmpstr(name, ==, cases[i].name);
+	}
+}
+
+#define ENVIRON(text) text, sizeof(text) - 1
+
+static void test_environ(void)
+{
+	static const struct {
+		const char *bytes;
+		gsize len;
+		const char *name, *host_name;
+	} cases[] = {
+		{ ENVIRON("A=b\0OTEL_SERVICE_NAME=checkout\0C=d\0"), "checkout", NULL },
+		{ ENVIRON("OTEL_RESOURCE_ATTRIBUTES=a=b,service.name=cart%20x,c=d\0"), "cart x", NULL },
+		{ ENVIRON("OTEL_RESOURCE_ATTRIBUTES=service.name=cart\0OTEL_SERVICE_NAME=checkout\0"), "checkout", NULL },
+		{ ENVIRON("OTEL_SERVICE_NAME=\0X=1\0"), NULL, NULL },
+		{ ENVIRON("OTEL_RESOURCE_ATTRIBUTES=service.name=\0"), NULL, NULL },
+		{ ENVIRON("HOSTNAME=web-1\0"), NULL, NULL },
+		{ ENVIRON("HOSTNAME=web-1\0KUBERNETES_SERVICE_HOST=10.0.0.1\0"), NULL, "web-1" },
+		{ ENVIRON("XOTEL_SERVICE_NAME=no\0"), NULL, NULL },
+		{ ENVIRON("OTEL_SERVICE_NAME=cut o"), NULL, NULL },
+		{ ENVIRON(""), NULL, NULL },
+		{ ENVIRON("\0\0\0"), NULL, NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *host_name = NULL, *name = service_of_environ(cases[i].bytes, cases[i].len, &host_name);
+
+		g_assert_cmpstr(name, ==, cases[i].name);
+		g_assert_cmpstr(host_name, ==, cases[i].host_name);
+	}
+}
+
+static void test_path(void)
+{
+	static const struct {
+		const char *text, *path;
+	} cases[] = {
+		{ "0::/system.slice/a.service\n", "/system.slice/a.service" },
+		{ "9:name=systemd:/b.slice\n1:cpu:/\n0::/\n", "/b.slice" },
+		{ "9:name=systemd:/\n0::/\n", NULL },
+		{ "4:memory:/x\n", NULL },
+		{ "", NULL },
+		{ "0::", NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *path = service_cgroup_path(cases[i].text);
+
+		g_assert_cmpstr(path, ==, cases[i].path);
+	}
+}
+
+static void write_file(const char *proc, unsigned pid, const char *name, const char *bytes, gssize len)
+{
+	g_autofree char *folder = g_strdup_printf("%s/%u", proc, pid), *path = g_build_filename(folder, name, NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(folder, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(path, bytes, len, NULL));
+}
+
+static void test_processes(void)
+{
+	g_autofree char *proc = g_dir_make_tmp("services-XXXXXX", NULL), *long_name = g_strnfill(5000, 'n');
+	g_autofree char *long_path = g_strdup_printf("0::/%s.service\n", long_name);
+	struct profile *p = profile_new();
+	struct fold_services *s = fold_services_new(p, proc);
+	const char *comm = profile_string(p, "x");
+
+	write_file(proc, 7, "environ", ENVIRON("OTEL_SERVICE_NAME=checkout\0"));
+	write_file(proc, 7, "cgroup", "0::/a.service\n", -1);
+	write_file(proc, 8, "cgroup", "0::/a.service\n", -1);
+	write_file(proc, 9, "cgroup", long_path, -1);
+	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0), ==, "checkout");
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "a.service");
+	g_assert_cmpuint(strlen(fold_services_name(s, 9, 1, comm, 0)), ==, SERVICE_NAME_MAX);
+	g_assert_null(fold_services_name(s, 10, 1, comm, 0));
+	/* It is looked at once; another one with its number, and another program of it, is another one. */
+	write_file(proc, 8, "cgroup", "0::/b.service\n", -1);
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "a.service");
+	g_assert_cmpstr(fold_services_name(s, 8, 2, comm, 0), ==, "b.service");
+	/* Asked for in the window before: known.  Not in that: looked at anew. */
+	fold_services_next_window(s);
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "a.service");
+	fold_services_next_window(s);
+	fold_services_next_window(s);
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "b.service");
+	/* No more than so many a window. */
+	for (unsigned i = 0; i < SERVICES_A_WINDOW; i++)
+		fold_services_name(s, 1000 + i, 1, comm, 0);
+	g_assert_null(fold_services_name(s, 7, 1, comm, 0));
+	fold_services_next_window(s);
+	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0), ==, "checkout");
+	fold_services_free(s);
+	profile_free(p);
+	g_autofree char *command = g_strdup_printf("rm -r %s", proc);
+	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/services/cgroups", test_cgroups);
+	g_test_add_func("/services/environ", test_environ);
+	g_test_add_func("/services/path", test_path);
+	g_test_add_func("/services/processes", test_processes);
+	return g_test_run();
+}
