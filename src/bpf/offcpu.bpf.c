@@ -21,7 +21,7 @@
 #include "bpf/waker.bpf.h"
 #include "bpf/blame.bpf.h"
 #include "bpf/storm.bpf.h"
-#include "bpf/request.bpf.h"
+#include "bpf/request_wait.bpf.h"
 #include "bpf/request_socket.bpf.h"
 #include "bpf/oncpu.bpf.h"
 

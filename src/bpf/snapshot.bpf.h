@@ -9,7 +9,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/blame.bpf.h"
-#include "bpf/request.bpf.h"
+#include "bpf/request_wait.bpf.h"
 
 /*
  * The threads at the edges of the window.  Before it, every thread gets its slot (so

@@ -249,6 +249,8 @@ static bool plan_make(const struct diff_args *a, int argc, char **argv, struct d
 		return bad(error, "which recordings? BEFORE and AFTER are wanted (see `offcpu diff --help`)");
 	if (argc > 3)
 		return bad(error, "two recordings are compared, and \"%s\" is a third one", argv[3]);
+	if (argc == 3 && strcmp(argv[1], "-") == 0 && strcmp(argv[2], "-") == 0)
+		return bad(error, "standard input can only be one of the two");
 	if (argc == 2 && !has_two_parts(a))
 		return bad(error, "one recording, \"%s\": a second one is wanted, or two parts of it by --before-comm and --after-comm "
 			   "or others of that kind", argv[1]);

@@ -281,7 +281,7 @@ int cmd_flame(int argc, char **argv)
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "First frame: process (its name) or thread (name-pid/tid)", "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "off_cpu, blocked, runnable, preempted, count, on_cpu, or time (off_cpu; time where a recording has samples)", "WHAT" },
 		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers, "Who ended the sleep above the sleeper's stack (palette chain)", NULL },
-		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "Wakers' stacks by how long those slept whom they woke (palette wakeup)", NULL },
+		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "Wakers' stacks by how long the woken were off CPU (palette wakeup)", NULL },
 		{ "delimiter", 0, 0, G_OPTION_ARG_NONE, &a.delimiters, "A frame \"-\" between user and kernel (always with chain)", NULL },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },

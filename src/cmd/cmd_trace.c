@@ -117,7 +117,7 @@ int cmd_trace(int argc, char **argv)
 		{ "delimited", 'd', 0, G_OPTION_ARG_NONE, &own.delimiter, "A delimiter between kernel and user stacks",
 		  NULL },
 		{ "offwake", 0, 0, G_OPTION_ARG_NONE, &own.offwake, "The sleeper's stacks and its waker's", NULL },
-		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &own.wakeup, "Wakers' stacks by how long those slept whom they woke",
+		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &own.wakeup, "Wakers' stacks by how long the woken were off CPU, run queue included",
 		  NULL },
 		{ "stack-storage-size", 0, 0, G_OPTION_ARG_INT, &own.stack_storage_size,
 		  "Accepted for bcc's sake: stacks need no such limit here", "N" },

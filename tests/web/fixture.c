@@ -282,3 +282,34 @@ struct profile *fixture_sliced(void)
 	slice_builder_free(b);
 	return p;
 }
+
+/* Thread i waits 40 ms of each slice from i on, so that i + 1 of them wait at a time. */
+struct profile *fixture_lanes(void)
+{
+	struct profile *p = new_profile();
+	struct slice_builder *b = slice_builder_new(100 * MS);
+	uint32_t codes[24];
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(codes); i++) {
+		g_autofree char *comm = g_strdup_printf("lane %02u", i);
+		uint32_t thread = fixture_thread(p, 7, 10 + i, comm, "app");
+		struct slice_cell cell = { .row = i, .count_q8 = SLICE_COUNT_Q8, .blocked_ns = 40 * MS, .max_ns = 40 * MS };
+
+		slice_hist_add(&cell.bars, profile_hist_slot(40 * MS), SLICE_COUNT_Q8);
+		fixture_wait(p, thread, 'S', "main@/bin/app;take_lock@/bin/app|" SYSCALL "futex_wait;schedule", 0, 0, 0, 0);
+		for (uint64_t slice = i; slice < 48; slice++) {
+			struct wait *w = &g_array_index(p->waits, struct wait, i);
+
+			slice_builder_add_wait(b, slice * 100 * MS + 10 * MS, &cell);
+			w->count++;
+			w->blocked_ns += 40 * MS;
+			w->max_ns = 40 * MS;
+			w->hist[profile_hist_slot(40 * MS)]++;
+		}
+		codes[i] = slice_code_of_wait(i);
+	}
+	fixture_settle(p);
+	p->slices = slice_builder_finish(b, p, codes);
+	slice_builder_free(b);
+	return p;
+}

@@ -19,6 +19,9 @@ struct profile *fixture_empty(void);
 /* One thread in two places, with slices: both wait shortly, the second one long from 2 s to 3 s of 5. */
 struct profile *fixture_sliced(void);
 
+/* 24 threads of as many names, with slices of 100 ms: in slice i the first i + 1 of them wait, all alike. */
+struct profile *fixture_lanes(void);
+
 /* So many frames of different names in stacks of some 40, of 64 threads, with wakers: to be slow on. */
 struct profile *fixture_many(unsigned frames_cnt);
 

@@ -394,6 +394,44 @@ class Page(unittest.TestCase):
         self.keys("Escape", "Escape")    # the frame that the link had zoomed to, then the range
         self.assertEqual(self.browser.run("offcpu.S.range"), None)
 
+    def test_heat_and_lanes(self):
+        """Heat by threads counts them; what is beyond nine lanes is scrolled to, by key and wheel."""
+        page = make(self.folder.name, "lanes", "html")
+        self.browser.open(page, EVERYTHING + "&view=time")
+        heat = "Math.max(...offcpu.heatCells().heat.filter((_, i) => Math.floor(i / 48) === %d))"
+        by_time = [self.browser.run(heat % i) for i in (0, 5, 30)]
+        self.browser.key("h")
+        self.assertIn("heat=threads", self.state()["hash"])
+        self.assertEqual([self.browser.run(heat % i) for i in (0, 5, 30)], [1, 6, 24])
+        self.assertEqual(by_time, [40e6, 240e6, 960e6])
+        self.assertIn("darkest: 24 threads", self.browser.run("document.querySelector('#heathint').textContent"))
+        hint = "document.querySelector('#lanehint').textContent"
+        self.assertIn("lanes 1 to 9 of 24", self.browser.run(hint))
+        self.browser.run("document.querySelector('#heat').focus()")
+        self.keys("PageDown", "ArrowDown", "ArrowUp", "ArrowDown")
+        self.assertIn("lanes 11 to 19 of 24", self.browser.run(hint))
+        x, y = self.browser.centre("#heat")
+        for _ in range(8):
+            self.browser.mouse("mouseWheel", x, y, "none", deltaX=0, deltaY=120)
+        self.browser.pause()
+        self.assertIn("lanes 16 to 24 of 24", self.browser.run(hint))
+        self.browser.picture(self.folder.name + "/lanes.png")
+
+    def test_range_errors(self):
+        """Two ranges alike differ within the noise; one that has hardly a wait does not."""
+        page = make(self.folder.name, "sliced", "html")
+        verdicts = "(() => { const { V } = offcpu, c = V.compare[0]; return Object.fromEntries([...c.verdict].map((v, n) => [V.labels.text[V.trees[0].tree.label[n]], v])); })()"
+        self.browser.open(page, EVERYTHING + "&range=9-17&range2=0-8")
+        alike = self.browser.run(verdicts)
+        self.assertEqual((alike["take_lock"], alike["read_page"]), (1, 1))
+        # Nothing waits any more at the end.
+        self.browser.open(page, EVERYTHING + "&range=39-47&range2=30-38")
+        ended = self.browser.run(verdicts)
+        self.assertEqual((ended["take_lock"], ended["read_page"]), (2, 2))
+        self.assertIn("\u00b1", self.state()["status"])
+        self.browser.key("v")
+        self.assertIn("width=after", self.state()["hash"])
+
     def test_small(self):
         self.browser.open(make(self.folder.name, "one", "html"))
         self.assertEqual(self.state()["total"], 900e6)

@@ -55,10 +55,13 @@ function sideOfRange(data, range) {
 	}
 	for (let i = 0; i < w.cnt; i++)
 		if (w.samples[i]) squares[i] = (sums.classes[ON_CPU][i] * w.classes[ON_CPU][i]) / w.samples[i];
+	// Of sampling only the error of the whole is known: variances go by time, as those of waits of one length do.
+	const { about } = data,
+		perNs = about.sampled && about.listed ? about.error ** 2 / about.listed : 0;
 	return {
 		...sums,
 		squares,
-		sampled: new Float64Array(w.cnt),
+		sampled: sums.classes[0].map((n, i) => Math.sqrt(perNs * (n + sums.classes[1][i] + sums.classes[2][i]))),
 		scale: 1e9 / long,
 		observed: (thread) => Math.min(data.threads[thread].observed, long),
 		isWhole: () => false, // a range does not tell
@@ -330,107 +333,4 @@ function compareTree({ tree, leaf }) {
 	};
 	const isWhole = S.off.every((set) => !set.size) && (S.classes & 7) === 7 && V.trees.length === 1;
 	return compareKeys(tree.cnt, keysOf, sums, counts, (n) => isLost[n], isWhole ? 0 : -1);
-}
-
-// ---- in words
-
-function change(pane, node) {
-	return changeOf(V.compare[pane.index], node);
-}
-function changeOf(c, key) {
-	const before = c.before[key],
-		after = c.after[key],
-		by = after - before;
-	return {
-		before,
-		after,
-		by,
-		error: c.error[key],
-		verdict: c.verdict[key],
-		isReal: by !== 0 && c.verdict[key] >= REAL,
-		share: before + after ? by / Math.max(before, after) : 0,
-		each: c.each.get(key),
-	};
-}
-// "+37%": how much longer each wait is.
-function eachWords({ each }) {
-	if (!each) return '';
-	const [before, after] = each.means;
-	return percentWords({ before, after, by: after - before });
-}
-const few = (n) => (n >= 100 || Number.isInteger(n) ? number(n) : String(+n.toPrecision(2)));
-const bare = (n) => (S.count ? few(n) : time(n));
-const signed = (n) => (n < 0 ? '−' : '+') + bare(Math.abs(n));
-function percentWords(c) {
-	if (!c.before) return 'new';
-	if (!c.after) return 'gone';
-	const p = (100 * Math.abs(c.by)) / c.before;
-	return (c.by < 0 ? '−' : '+') + (p >= 9995 ? `${number(p / 100)}×` : `${+p.toFixed(p < 9.95 ? 1 : 0)}%`);
-}
-// "+0.40 s ±0.10 s, +12%": with twice the error, as the text has it.
-function byWords(c) {
-	const by = signed(c.by);
-	if (c.verdict === UNKNOWN) return `${by}, ${percentWords(c)}`;
-	if (c.verdict === SMALL) return `${by}, too little to tell`;
-	const error = ` ±${bare(2 * c.error)}`;
-	const longer = c.each ? `; each wait ${eachWords(c)}` : '';
-	return (c.isReal ? `${by}${error}, ${percentWords(c)}` : `${by}${error}, within the noise`) + longer;
-}
-const unitWords = () => (S.count ? ' waits' : '') + perUnit();
-function changeWords(pane, node) {
-	const c = change(pane, node);
-	return `before ${bare(c.before)}, after ${bare(c.after)}${unitWords()}: ${byWords(c)}`;
-}
-// What stands before a frame's name, so that colour alone says nothing.
-function signWords(c) {
-	if (!c.isReal) return c.each ? `each ${eachWords(c)} ` : '';
-	return c.before && c.after ? `${percentWords(c)} ` : c.after ? '+ new ' : '− gone ';
-}
-
-// ---- in colour: orange more, blue less, grey the same or noise
-
-const CHANGE_COLOURS = {
-	light: { same: [225, 229, 236], more: [250, 158, 66], less: [120, 172, 240] },
-	dark: { same: [58, 64, 76], more: [168, 82, 8], less: [36, 98, 190] },
-};
-function changeColour(share, theme) {
-	const { same, more, less } = CHANGE_COLOURS[theme];
-	return share ? mix(same, share > 0 ? more : less, 0.35 + 0.65 * Math.sqrt(Math.abs(share))) : same;
-}
-function diffPixels() {
-	const theme = themeName(),
-		back = THEMES[theme].back,
-		shades = Array.from({ length: 65 }, (_, i) => changeColour((i - 32) / 32, theme)),
-		[full, dim] = [shades.map(pack), shades.map((c) => pack(mix(c, back, THEMES[theme].dim)))];
-	return (pane) => (node, isDim) => {
-		const c = change(pane, node);
-		return (isDim ? dim : full)[c.isReal ? 32 + Math.sign(c.by) * Math.max(1, Math.round(32 * Math.abs(c.share))) : 32];
-	};
-}
-const LEGEND = [
-	[1, '+ new, or much more'],
-	[0.1, '+ a little more'],
-	[0, 'the same, or noise'],
-	[-0.1, '− a little less'],
-	[-1, '− gone, or much less'],
-];
-function legend() {
-	const theme = themeName();
-	return LEGEND.map(([share, text]) => {
-		const key = make('i', {});
-		key.style.background = css(changeColour(share, theme));
-		return make('span', {}, key, text);
-	});
-}
-// What has no width in the picture.
-function goneWords() {
-	if (S.width === 'both') return '';
-	const { tree, total } = V.layouts[0],
-		c = V.compare[0],
-		other = S.width === 'after' ? c.before : c.after;
-	let gone = 0;
-	for (let i = 1; i < tree.cnt; i++) if (!total[i] && other[i] && total[tree.parent[i]]) gone += other[i];
-	return gone
-		? `; ${bare(gone)} of ${S.width === 'after' ? 'before' : 'after'} is in stacks that are not here (v)`
-		: '';
 }

@@ -51,6 +51,8 @@ const HELP = [
 			['Shift ← →', 'longer, shorter'],
 			['b', 'compare with where it is now'],
 			['Delete', 'whole window'],
+			['h', 'heat: time, threads'],
+			['↑ ↓', 'other lanes'],
 			['Ctrl drag', 'a second range, to compare with'],
 		],
 	],
@@ -75,6 +77,32 @@ const HELP = [
 		],
 	],
 ];
+
+function showHelp(open) {
+	const help = one('#help');
+	if (!help.firstChild) {
+		help.append(
+			make('h2', { text: 'Keys and mouse' }),
+			...HELP.map(([title, rows]) =>
+				section(
+					title,
+					make(
+						'dl',
+						{},
+						...rows.flatMap(([key, what]) => [
+							make('dt', {}, make('kbd', { text: key })),
+							make('dd', { text: what }),
+						]),
+					),
+				),
+			),
+			make('button', { type: 'button', text: 'Close', onclick: () => showHelp(false) }),
+		);
+	}
+	help.hidden = !open;
+	if (open) help.querySelector('button').focus();
+	else one('#tree').focus({ preventScroll: true });
+}
 
 function say(text) {
 	one('#said').textContent = text;
@@ -407,6 +435,8 @@ const KEYS = {
 	r: () => setReverse(!S.reverse),
 	i: () => set('down', !S.down),
 	o: () => set('byName', !S.byName),
+	h: () =>
+		S.view === 'time' ? set('heat', cycle(CHOICES.heat, S.heat)) : say('The heat map is in the view of time (5)'),
 	v: () =>
 		V.sides ? set('width', cycle(CHOICES.width, S.width)) : say('Nothing is compared: see Time (5)'),
 	d: () => set('panel', !S.panel),

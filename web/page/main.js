@@ -46,32 +46,11 @@ function headWords() {
 	if (about.diff) sideWords(about.diff);
 	one('#sub').title = one('#sub').textContent;
 }
-// Which side is which is always to be read.
-function sideWords(diff) {
-	const names = ['BEFORE is ', 'AFTER is '];
-	one('.words').classList.add('wrap');
-	one('#sides').hidden = false;
-	one('#sides').append(
-		...names.map((name, side) => make('span', {}, make('b', { text: name }), diff.sides[side])),
-		make('span', { text: diff.machines }),
-		make('span', { text: diff.norm }),
-	);
-}
 function footWords() {
 	const { about } = V.data,
 		all = about.stacks.reduce((a, b) => a + b, 0);
 	if (about.diff) {
-		one('#foot').textContent = (
-			about.diff.counted
-				? [
-						'± is twice the standard error',
-						`what two runs differ by anyway: ${percent(about.diff.noise, 1)}`,
-						'grey is within the noise, or too little to tell',
-					]
-				: ['how many waits there were is not known, so nothing tells how much of a change is noise']
-		)
-			.concat('offcpu ' + about.version)
-			.join(' · ');
+		changeFoot(about);
 		return;
 	}
 	const parts = [
@@ -183,22 +162,6 @@ function makeSwitches() {
 	});
 }
 
-// Of a diff: the share of each side's time that a switch stands for, before and after.
-function shareTexts() {
-	if (!V.data.about.diff) return null;
-	const sides = sidesOfDiff(V.data),
-		sum = (side, keep) => {
-			let n = 0;
-			side.classes.forEach((c, bit) => {
-				for (let i = 0; i < c.length; i++) if (c[i] && keep(i, bit)) n += c[i];
-			});
-			return n;
-		};
-	const whole = sides.map((side) => sum(side, () => true)),
-		of = (keep, k) => Math.round((1000 * sum(sides[k], keep)) / (whole[k] || 1)) / 10;
-	return (keep) => `${of(keep, BEFORE)} → ${of(keep, AFTER)}%`;
-}
-
 // ---- controls follow the state
 
 V.sync = () => {
@@ -214,6 +177,8 @@ V.sync = () => {
 	one('#group').value = S.by;
 	one('#weight').value = weightName();
 	one('#colours').value = S.colours;
+	one('#heatby').value = S.heat;
+	one('#heatlabel').hidden = S.view !== 'time';
 	one('#wide').value = S.width;
 	one('#widelabel').hidden = !V.sides;
 	one('#legend').hidden = !isByChange();
@@ -261,18 +226,6 @@ function foldedIdle() {
 		}
 	});
 	return sum;
-}
-function changeParts() {
-	const ofRange = V.isRanged ? ` (before: ${rangeWords(S.range2)}, after: ${rangeWords(S.range)})` : '',
-		words = changeOf(V.compare[0], 0);
-	const off = V.data.about.facets.flatMap((facet, f) =>
-		facet.categories.filter((c, k) => c.idle && S.off[f].has(k)),
-	);
-	return [
-		`Before ${bare(words.before)}, after ${bare(words.after)}${unitWords()}: ${byWords(words)}${ofRange}${goneWords()}`,
-		off.length ? 'idle is switched off' : '',
-		V.total === 0 ? 'nothing is left to show: switch something on' : '',
-	];
 }
 function whatWords() {
 	const all = V.data.about.selected + (S.classes & (1 << ON_CPU) ? V.onCpu : 0),
@@ -519,33 +472,7 @@ function minimapMouse() {
 	});
 }
 
-// ---- help, print, start
-
-function showHelp(open) {
-	const help = one('#help');
-	if (!help.firstChild) {
-		help.append(
-			make('h2', { text: 'Keys and mouse' }),
-			...HELP.map(([title, rows]) =>
-				section(
-					title,
-					make(
-						'dl',
-						{},
-						...rows.flatMap(([key, what]) => [
-							make('dt', {}, make('kbd', { text: key })),
-							make('dd', { text: what }),
-						]),
-					),
-				),
-			),
-			make('button', { type: 'button', text: 'Close', onclick: () => showHelp(false) }),
-		);
-	}
-	help.hidden = !open;
-	if (open) help.querySelector('button').focus();
-	else one('#tree').focus({ preventScroll: true });
-}
+// ---- print, start
 
 function wire() {
 	const click = (id, run) => one(id).addEventListener('click', run);
@@ -579,6 +506,9 @@ function wire() {
 		one('#colours'),
 		colourModes().map((m) => [m, COLOUR_WORDS[m] || 'by ' + m]),
 		(value) => set('colours', value),
+	);
+	options(one('#heatby'), Object.entries({ time: 'by time', threads: 'by threads' }), (value) =>
+		set('heat', value),
 	);
 	options(one('#wide'), Object.entries(WIDTH_WORDS), (value) => set('width', value));
 	document.addEventListener('keydown', onKey);
@@ -657,7 +587,7 @@ async function start() {
 	await goTo(location.hash);
 	document.documentElement.dataset.ready = '1';
 	V.timings.start = performance.now() - began;
-	window.offcpu = { V, S, tableRows };
+	window.offcpu = { V, S, tableRows, heatCells };
 }
 start().catch((e) => {
 	document.documentElement.dataset.ready = 'failed';

@@ -25,6 +25,7 @@ const S = {
 	ascending: false,
 	range: null,
 	range2: null, // [first slice, last slice]
+	heat: 'time', // of a cell of the heat map: time, threads
 	width: 'both', // of a comparison: both, after, before
 	panel: true,
 	theme: '', // '', light, dark
@@ -56,6 +57,7 @@ const FIELDS = {
 	ascending: 'b',
 	range: 'l',
 	range2: 'l',
+	heat: 's',
 	width: 's',
 	panel: 'b',
 	theme: 's',
@@ -64,6 +66,7 @@ const CHOICES = {
 	view: ['flame', 'sandwich', 'wakers', 'table', 'time'],
 	by: ['merged', 'process', 'comm', 'thread'],
 	theme: ['', 'light', 'dark'],
+	heat: ['time', 'threads'],
 	width: ['both', 'after', 'before'],
 };
 

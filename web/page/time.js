@@ -3,7 +3,7 @@
 
 const HEAT_HEIGHT = 132,
 	LANE = 15,
-	LANES_MOST = 9;
+	LANES_SHOWN = 9;
 
 // Rows of (wait, slice, slot): see src/render/html/slices.c.
 async function readSlices(data) {
@@ -69,6 +69,7 @@ function heatCells() {
 	const { data } = V,
 		s = data.slices,
 		heat = new Float64Array(s.cnt * HIST_SLOTS),
+		seen = new Int32Array(S.heat === 'threads' ? heat.length : 0).fill(-1),
 		{ classes } = S;
 	let low = HIST_SLOTS,
 		high = 0;
@@ -80,7 +81,13 @@ function heatCells() {
 		for (let k = 0; k < ON_CPU; k++) if (classes & (1 << k)) n += s.classes[k][i]; // what runs has no duration
 		if (S.count) n = n ? s.count[i] : 0;
 		if (!n) continue;
-		heat[s.slice[i] * HIST_SLOTS + s.slot[i]] += n;
+		const cell = s.slice[i] * HIST_SLOTS + s.slot[i];
+		if (S.heat === 'threads') {
+			// Rows stand in the order of their threads.
+			const thread = data.waits.thread[s.wait[i]];
+			if (seen[cell] !== thread) heat[cell]++;
+			seen[cell] = thread;
+		} else heat[cell] += n;
 		low = Math.min(low, s.slot[i]);
 		high = Math.max(high, s.slot[i]);
 	}
@@ -93,7 +100,10 @@ function drawHeat() {
 		context = canvas.getContext('2d'),
 		s = V.data.slices,
 		ratio = Math.min(devicePixelRatio || 1, 2);
-	const lanes = laneSums(),
+	const all = laneSums();
+	V.laneCnt = all.length;
+	V.laneFrom = Math.max(0, Math.min(V.laneFrom || 0, all.length - LANES_SHOWN));
+	const lanes = all.slice(V.laneFrom, V.laneFrom + LANES_SHOWN),
 		height = HEAT_HEIGHT + 8 + lanes.length * LANE,
 		dark = themeName() === 'dark';
 	canvas.width = width * ratio;
@@ -148,7 +158,21 @@ function drawHeat() {
 		context.fillText(time(ns).replace(/\.0+ /, ' '), left - 8, y);
 	});
 	lanes.forEach((lane, i) => drawLane(context, lane, HEAT_HEIGHT + 8 + i * LANE, left, wide, text));
+	one('#lanehint').textContent =
+		all.length > LANES_SHOWN
+			? `lanes ${V.laneFrom + 1} to ${V.laneFrom + lanes.length} of ${number(all.length)}: wheel, ↑ ↓`
+			: '';
+	V.heatTop = top;
 	showRanges();
+}
+// What the darkest cell stands for.
+function heatWords() {
+	if (S.heat === 'threads') return `darkest: ${plural(V.heatTop, 'thread')}`;
+	return `darkest: ${S.count ? plural(V.heatTop, 'wait') : time(V.heatTop)}`;
+}
+function scrollLanes(by) {
+	V.laneFrom = (V.laneFrom || 0) + by;
+	drawHeat();
 }
 
 // Time by class of the largest groups in each slice.
@@ -178,7 +202,7 @@ function laneSums() {
 			lane.sum += s.classes[k][i];
 		}
 	}
-	return [...lanes.values()].sort((a, b) => b.sum - a.sum).slice(0, LANES_MOST);
+	return [...lanes.values()].sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
 }
 function drawLane(context, lane, y, left, wide, text) {
 	const cnt = V.data.slices.cnt,
@@ -228,8 +252,9 @@ function showRanges() {
 	one('#heat').setAttribute('aria-valuenow', S.range ? S.range[0] : 0);
 	one('#heat').setAttribute('aria-valuemax', s.cnt - 1);
 	one('#heathint').textContent = S.range
-		? ''
-		: 'Drag for a range, then Ctrl-drag for another one to compare with; by key: arrows, Shift, b, Delete';
+		? heatWords()
+		: heatWords() +
+			'. Drag for a range, then Ctrl-drag for another one to compare with; by key: arrows, Shift, b, Delete';
 }
 
 // first: of the two ranges.
@@ -249,6 +274,8 @@ function heatKey(e) {
 		else if (e.shiftKey) setRange([range[0], Math.max(range[0], range[1] + sign)], true);
 		else if (range[0] + sign >= 0 && range[1] + sign < V.data.slices.cnt)
 			setRange([range[0] + sign, range[1] + sign], true);
+	} else if (V.laneCnt > LANES_SHOWN && /^(Arrow|Page)(Up|Down)$/.test(e.key)) {
+		scrollLanes((e.key.endsWith('Down') ? 1 : -1) * (e.key[0] === 'P' ? LANES_SHOWN : 1));
 	} else if (e.key === 'b' && S.range) {
 		S.range2 = S.range2 ? null : S.range.slice();
 		update(false);
@@ -270,6 +297,15 @@ function heatMouse() {
 				((heat.clientWidth - V.heatLeft) / V.data.slices.cnt),
 		);
 	heat.addEventListener('keydown', heatKey);
+	heat.addEventListener(
+		'wheel',
+		(e) => {
+			if (V.laneCnt <= LANES_SHOWN || !e.deltaY || e.ctrlKey) return;
+			scrollLanes(Math.sign(e.deltaY));
+			e.preventDefault();
+		},
+		{ passive: false },
+	);
 	heat.addEventListener('pointerdown', (e) => {
 		if (e.button) return;
 		from = at(e);

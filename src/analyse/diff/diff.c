@@ -60,7 +60,7 @@ static double weight_of(const struct diff *d, const struct diff_row *r)
 	return fmax(r->time.is_real ? time : 0, r->each.is_real ? each : 0);
 }
 
-/* Rows are large: their numbers are sorted. */
+/* Rows are large: their numbers are sorted, and each row moves once. */
 struct row_order {
 	const struct diff *d;
 	const struct diff_row *rows;
@@ -80,19 +80,31 @@ static int compare_rows(gconstpointer a, gconstpointer b, gpointer data)
 	return by_name ? by_name : (x->key > y->key) - (x->key < y->key);
 }
 
-static GArray *in_order(const struct diff *d, GArray *rows)
+static void put_in_order(const struct diff *d, GArray *rows)
 {
 	g_autofree uint32_t *order = g_new(uint32_t, rows->len + 1);
-	GArray *sorted = g_array_sized_new(FALSE, FALSE, sizeof(struct diff_row), rows->len);
-	struct row_order o = { d, (const struct diff_row *)(void *)rows->data };
+	struct diff_row *all = (struct diff_row *)(void *)rows->data;
+	struct row_order o = { d, all };
 
 	for (uint32_t i = 0; i < rows->len; i++)
 		order[i] = i;
 	g_qsort_with_data(order, (int)rows->len, sizeof(*order), compare_rows, &o);
-	for (uint32_t i = 0; i < rows->len; i++)
-		g_array_append_val(sorted, o.rows[order[i]]);
-	g_array_unref(rows);
-	return sorted;
+	for (uint32_t i = 0; i < rows->len; i++) {
+		struct diff_row first = all[i];
+		uint32_t at = i;
+
+		while (order[at] != i && order[at] != at) {
+			uint32_t from = order[at];
+
+			all[at] = all[from];
+			order[at] = at;
+			at = from;
+		}
+		if (order[at] == i && at != i) {
+			all[at] = first;
+			order[at] = at;
+		}
+	}
 }
 
 /* A stack is called by its headline; its key is its node from here on. */
@@ -134,25 +146,29 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 	struct diff_table *t = g_new0(struct diff_table, 1);
 	struct tally *tallies[DIFF_SIDES];
 	const struct tally *known[DIFF_SIDES];
-	struct diff_row row;
 
 	t->by = by;
-	t->rows = g_array_new(FALSE, FALSE, sizeof(struct diff_row));
 	for (unsigned side = DIFF_SIDES; side-- > 0;)
 		known[side] = tallies[side] = tally_new(d->keys, side, by, d->in[side].selection, NULL);
-	for (uint32_t key = 0; key < MAX(known[0]->keys_cnt, known[1]->keys_cnt); key++) {
-		if (!compare_key(d, NULL, known, key, by == DIFF_BY_TOTAL, &row))
+	uint32_t keys_cnt = MAX(known[0]->keys_cnt, known[1]->keys_cnt);
+	t->rows = g_array_sized_new(FALSE, FALSE, sizeof(struct diff_row), keys_cnt);
+	for (uint32_t key = 0; key < keys_cnt; key++) {
+		g_array_set_size(t->rows, t->rows->len + 1);
+		struct diff_row *row = &g_array_index(t->rows, struct diff_row, t->rows->len - 1);
+
+		if (!compare_key(d, NULL, known, key, by == DIFF_BY_TOTAL, row)) {
+			g_array_set_size(t->rows, t->rows->len - 1);
 			continue;
-		row.name = diff_keys_text(d->keys, by, key);
+		}
+		row->name = diff_keys_text(d->keys, by, key);
 		if (by == DIFF_BY_STACK)
-			name_stack(d, known, d->keys->moves->was, &row);
-		row.is_lost = is_lost(d, by, &row);
-		g_array_append_val(t->rows, row);
+			name_stack(d, known, d->keys->moves->was, row);
+		row->is_lost = is_lost(d, by, row);
 	}
 	if (by == DIFF_BY_TOTAL && t->rows->len)
 		d->total = g_array_index(t->rows, struct diff_row, 0);
 	compare_together(d, t->rows, &t->tested_cnt, &t->real_cnt);
-	t->rows = in_order(d, t->rows);
+	put_in_order(d, t->rows);
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		tally_free(tallies[side]);
 	return t;

@@ -56,14 +56,16 @@ static struct tally_cell *cell_of(struct cell_index *index, GArray *cells, uint3
 
 static struct diff_amount *amount_of(struct tally *t, const struct profile *p, uint32_t key, uint32_t wait)
 {
+	/* Amounts are large: of the room that there is for more of them no page is touched. */
+	if (key >= t->keys_room) {
+		t->keys_room = MAX(key + 1, 2 * t->keys_room);
+		t->amounts = g_renew(struct diff_amount, t->amounts, t->keys_room);
+		t->waits = g_renew(uint32_t, t->waits, t->keys_room);
+	}
 	if (key >= t->keys_cnt) {
-		uint32_t cnt = MAX(key + 1, 2 * t->keys_cnt);
-
-		t->amounts = g_renew(struct diff_amount, t->amounts, cnt);
-		t->waits = g_renew(uint32_t, t->waits, cnt);
-		memset(t->amounts + t->keys_cnt, 0, (cnt - t->keys_cnt) * sizeof(*t->amounts));
-		memset(t->waits + t->keys_cnt, 0, (cnt - t->keys_cnt) * sizeof(*t->waits));
-		t->keys_cnt = cnt;
+		memset(t->amounts + t->keys_cnt, 0, (key + 1 - t->keys_cnt) * sizeof(*t->amounts));
+		memset(t->waits + t->keys_cnt, 0, (key + 1 - t->keys_cnt) * sizeof(*t->waits));
+		t->keys_cnt = key + 1;
 	}
 	if (!t->waits[key] ||
 	    wait_or_on_cpu_ns(profile_wait(p, wait)) > wait_or_on_cpu_ns(profile_wait(p, t->waits[key] - 1)))

@@ -18,7 +18,7 @@ struct tally_cell {
 struct tally {
 	GArray *cells;		/* struct tally_cell, by key */
 	uint32_t *first;	/* by key: its first cell; one more at the end */
-	uint32_t keys_cnt;
+	uint32_t keys_cnt, keys_room;	/* room: private */
 	struct diff_amount *amounts;	/* by key: what is summed, no more */
 	uint32_t *waits;	/* by key: index + 1 of the wait with most time, 0: none */
 };
