@@ -79,11 +79,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-<<<<<<< HEAD
-	local commands='record top trace sample io report flame view serve diff export hist request events doctor' i
-=======
-	local commands='record top trace sample io report flame view diff export hist request events agent doctor' i
->>>>>>> main
+	local commands='record top trace sample io report flame view serve diff export hist request events agent doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"
