@@ -97,7 +97,15 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 
 static bool matches(const char *glob, const char *text)
 {
-	return !glob || fnmatch(glob, text ? text : "", 0) == 0;
+	return !glob || fnmatch(glob, text, 0) == 0;
+}
+
+/* As the store calls it. */
+static const char *service_of(const struct thread *t)
+{
+	if (t->service)
+		return t->service;
+	return t->flags & THREAD_KERNEL ? "(kernel)" : "(no service)";
 }
 
 static void narrow_threads(const struct profile *p, const struct ask_filter *f, struct selection *s)
@@ -105,7 +113,7 @@ static void narrow_threads(const struct profile *p, const struct ask_filter *f, 
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		s->threads[i] = s->threads[i] && matches(f->process, t->process) && matches(f->service, t->service);
+		s->threads[i] = s->threads[i] && matches(f->process, t->process) && matches(f->service, service_of(t));
 	}
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		s->waits[i] = s->waits[i] && s->threads[profile_wait(p, i)->thread];

@@ -37,7 +37,7 @@ bool ask_last(const struct request *r, const struct store_extent *extent, struct
 /* Which threads and waits.  Texts belong to the request; NULL: all. */
 struct ask_filter {
 	const char *process;	/* glob on the process's name */
-	const char *service;	/* glob on the service; threads without one have "" */
+	const char *service;	/* glob on the service; "(no service)" and "(kernel)" are two, as in time lines */
 	const char *reason;	/* a reason or its family */
 	const char *comm, *grep;	/* as in struct query */
 };

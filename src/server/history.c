@@ -25,6 +25,8 @@
 #define ROWS_DEFAULT 40
 #define DIFF_ROWS_DEFAULT 20
 
+static const char too_large[] = "the answer is larger than 128 MiB: ask for a shorter range, or for less of it by a filter";
+
 struct history {
 	char *dir;
 	struct ranges *ranges;
@@ -90,7 +92,7 @@ static bool give(struct answer *ret, GString *out, GError **error)
 {
 	if (out->len > BODY_MAX_BYTES) {
 		g_string_free(out, TRUE);
-		return fail(error, SERVER_TOO_LARGE, "the answer is larger than 128 MiB: ask for a shorter range, or for less of it by a filter");
+		return fail(error, SERVER_TOO_LARGE, too_large);
 	}
 	ret->body = g_string_free_to_bytes(out);
 	return true;
@@ -305,8 +307,35 @@ static bool answer_summary(const struct request *r, void *ctx, struct answer *re
 	return answer_part(r, ctx, RANGE_PLAIN, write_summary, ret, error);
 }
 
+/*
+ * JSON is made as a whole, so its size is told before: a frame is an object of some 100 bytes, and stands in each stack
+ * that it is in.
+ */
+static bool check_json(const struct part *part, GError **error)
+{
+	const struct profile *p = part->profile;
+	uint64_t bytes = (uint64_t)p->threads->len * 600;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (part->selection->waits[i])
+			bytes += 700 + 100 * (uint64_t)(profile_get_node(p, w->user)->depth + profile_get_node(p, w->kernel)->depth);
+	}
+	for (uint32_t i = 0; i < p->wakes->len; i++) {
+		const struct wake *k = profile_wake(p, i);
+		const struct waker *waker = profile_get_waker(p, k->waker);
+
+		if (part->selection->waits[k->wait])
+			bytes += 300 + 100 * (uint64_t)(profile_get_node(p, waker->user)->depth + profile_get_node(p, waker->kernel)->depth);
+	}
+	return bytes <= 2 * BODY_MAX_BYTES || fail(error, SERVER_TOO_LARGE, too_large);
+}
+
 static bool write_report(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
 {
+	if (!check_json(part, error))
+		return false;
 	json_report(out, part->profile, part->selection);
 	return true;
 }
@@ -359,6 +388,8 @@ static bool write_export(const struct request *r, const struct part *part, struc
 {
 	const struct format *format = format_by_name(request_text(r, "format"));
 
+	if (strcmp(format->name, "json") == 0 && !check_json(part, error))
+		return false;
 	ret->media_type = format->media_type;
 	ret->file_name = g_strdup_printf("off-cpu-%" G_GUINT64_FORMAT ".%s", part->range.from_ns / 1000000000, format->extension);
 	return write_format(format, part, out, error);

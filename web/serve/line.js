@@ -51,8 +51,11 @@ function seriesColours(line) {
 function isOff(name) {
 	return S.off.has(name);
 }
-function threads(ns) {
-	return ns / (V.line.step * 1e6);
+// Time as a number of threads; the first and the last step may be recorded in part.
+function threads(ns, n) {
+	const at = V.line.from + n * V.line.step,
+		ms = Math.min(at + V.line.step, V.extent.to) - Math.max(at, V.extent.from);
+	return ns / (Math.max(ms, 1000) * 1e6);
 }
 function plotWidth() {
 	return Math.max(100, one('#line').clientWidth - LEFT - RIGHT);
@@ -173,7 +176,7 @@ function drawBars(c, width, max, colours) {
 			sum = 0;
 		for (const s of series) {
 			if (!s.ns[n]) continue;
-			sum += threads(s.ns[n]);
+			sum += threads(s.ns[n], n);
 			const next = base - (sum / max) * height;
 			c.fillStyle = colours[s.name];
 			c.fillRect(x0, next, Math.max(1, x1 - x0), y - next);
@@ -197,7 +200,7 @@ function drawLine() {
 	c.scale(ratio, ratio);
 	c.clearRect(0, 0, all, HEIGHT);
 	let most = 0;
-	for (let n = 0; n < V.line.steps; n++) most = Math.max(most, threads(totalAt(n)));
+	for (let n = 0; n < V.line.steps; n++) most = Math.max(most, threads(totalAt(n), n));
 	const unit = niceStep(most || 1),
 		max = unit * Math.ceil(Math.max(most, unit / 2) / unit);
 	V.colours = seriesColours(V.line);
@@ -291,11 +294,11 @@ function showTip(x, y) {
 	cross.style.width = Math.max(1, xOf(at + line.step) - xOf(at)) + 'px';
 	tip.replaceChildren(make('b', { text: rangeWords([at, at + line.step]) }));
 	if (line.gaps[n]) tip.append(make('p', { text: at < V.extent.from || at >= V.extent.to ? 'Not recorded' : 'Nothing was recorded here' }));
-	else tip.append(make('p', { text: `${+threads(totalAt(n)).toPrecision(3)} threads` }));
+	else tip.append(make('p', { text: `${+threads(totalAt(n), n).toPrecision(3)} threads` }));
 	for (const s of rows.slice(0, 8)) {
 		const mark = make('i');
 		mark.style.background = V.colours[s.name];
-		tip.append(make('div', {}, mark, seriesWords(s.name), make('span', { text: String(+threads(s.ns[n]).toPrecision(2)) })));
+		tip.append(make('div', {}, mark, seriesWords(s.name), make('span', { text: String(+threads(s.ns[n], n).toPrecision(2)) })));
 	}
 	const box = one('#line').getBoundingClientRect(),
 		left = box.left + x + 16;

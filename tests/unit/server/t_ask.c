@@ -178,6 +178,8 @@ static void test_filters(void)
 	g_assert_cmpuint(selected_ms(p, "process=server"), ==, 550 + 430 + 480 + 200 + 120 + 1000);
 	g_assert_cmpuint(selected_ms(p, "process=ser*&comm=worker"), ==, 480 + 200 + 120 + 1000);
 	g_assert_cmpuint(selected_ms(p, "service=shop*"), ==, 480 + 200 + 120);
+	g_assert_cmpuint(selected_ms(p, "service=(no service)"), ==, 550 + 430 + 1000 + 180);
+	g_assert_cmpuint(selected_ms(p, "service=(kernel)"), ==, 1000);
 	g_assert_cmpuint(selected_ms(p, "process=serve"), ==, 0);
 	g_assert_cmpuint(selected_ms(p, "grep=^spin$"), ==, 200);
 	g_assert_cmpuint(selected_ms(p, "reason=cpu"), ==, 200);
