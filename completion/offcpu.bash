@@ -27,6 +27,8 @@ _offcpu_options() {
 --wakers --wakeup --delimiter --input-unit= --help"
 		;;
 	push) echo "--pyroscope= --clickhouse= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
+	serve) echo "--history= --listen= --token-file= --host= --rules= --open --help" ;;
+	push) echo "--pyroscope= --clickhouse= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
@@ -80,7 +82,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample io report flame view diff push export hist request events agent doctor' i
+	local commands='record top trace sample io report flame view serve diff push export hist request events agent doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

@@ -18,6 +18,7 @@ static const struct command commands[] = {
 	{ "report", "FILE", "headline, accounts, top stacks", cmd_report },
 	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },
 	{ "view", "FILE [--open]", "serve a recording to the browser, and to other viewers", cmd_view },
+	{ "serve", "[--history DIR]", "the history of the agent in the browser, over any range of time", cmd_serve },
 	{ "diff", "BEFORE AFTER", "what changed between two recordings", cmd_diff },
 	{ "hist", "[TARGET] [INTERVAL [COUNT]]", "histograms of off-CPU, on-CPU or run-queue time", cmd_hist },
 	{ "request", "-p PID [BIN:]FUNC ...", "latency of calls of a function, and what they wait for", cmd_request },
