@@ -67,5 +67,6 @@ int cmd_events(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_sample(int argc, char **argv);
 int cmd_io(int argc, char **argv);
+int cmd_push(int argc, char **argv);
 
 #endif

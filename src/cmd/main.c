@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "request", "-p PID [BIN:]FUNC ...", "latency of calls of a function, and what they wait for", cmd_request },
 	{ "events", "[TARGET]", "one line per wait", cmd_events },
 	{ "export", "FILE -f FORMAT", "folded stacks, JSON, CSV", cmd_export },
+	{ "push", "FILE --pyroscope URL | --clickhouse URL", "send a recording to an engine for many hosts", cmd_push },
 	{ "agent", "[--config FILE] [--check]", "records always, and keeps it in a store", cmd_agent },
 	{ "doctor", "[-p PID]", "what this kernel and these rights allow, with a self-test; what can be known of a process", cmd_doctor },
 };
