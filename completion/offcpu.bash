@@ -26,6 +26,7 @@ _offcpu_options() {
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
 		;;
+	serve) echo "--history= --listen= --token-file= --host= --rules= --open --help" ;;
 	push) echo "--pyroscope= --clickhouse= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
@@ -80,7 +81,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample io report flame view diff push export hist request events agent doctor' i
+	local commands='record top trace sample io report flame view serve diff push export hist request events agent doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"
