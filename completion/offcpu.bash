@@ -28,7 +28,6 @@ _offcpu_options() {
 		;;
 	push) echo "--pyroscope= --clickhouse= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	serve) echo "--history= --listen= --token-file= --host= --rules= --open --help" ;;
-	push) echo "--pyroscope= --clickhouse= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
