@@ -13,7 +13,7 @@ _offcpu_options() {
 	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
 	local crowd='--wakers --runq-blame --storms'
 	local sampling='--sample= --max-overhead='
-	local read='--from= --to= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
+	local read='--from= --to= --history= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
 	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
@@ -26,14 +26,14 @@ _offcpu_options() {
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
 		;;
-	view) echo "--open --port= --idle= --from= --to= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
+	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
 --input-unit= --help"
 		;;
 	diff)
 		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --output= --title= \
---negated --inverted --from= --to= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
+--negated --inverted --from= --to= --history= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
 --after-state= --after-pid= --after-tid= --help"
 		;;
 	hist)
@@ -62,6 +62,7 @@ _offcpu_values() {
 	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv jsonl pprof speedscope firefox perfetto otlp perf-script collapsed' ;;
 	--graph) _offcpu_words 'dot json' ;;
 	--comm | --before-comm | --after-comm | --critical) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
+	--history) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/var/lib/offcpu}") ;;
 	--cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	--by)
 		case $1 in

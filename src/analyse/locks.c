@@ -362,7 +362,7 @@ bool lock_is_held(const struct object *o)
 	case LOCK_BARRIER:
 	case LOCK_JOIN:
 	case LOCK_PARK: return false;
-	default: return true;
+	default: return object_is_lock(o);
 	}
 }
 

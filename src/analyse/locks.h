@@ -52,7 +52,7 @@ void lock_table_free(struct lock_table *t);	/* NULL is fine */
  */
 uint32_t *lock_ids_new(const struct profile *p);
 
-/* Does somebody hold it against others?  Conditions, semaphores, threads that end are merely waited for. */
+/* Is it a lock that somebody holds against others?  Conditions, semaphores, threads that end are merely waited for. */
 bool lock_is_held(const struct object *o);
 
 /* "mutex queue_lock": a wait's lock in few words. */

@@ -137,6 +137,18 @@ static bool has_zone_or_day(const char *text)
 	return strchr(text, ':') || strchr(text, 'T');
 }
 
+bool range_parse_unix(const char *text, uint64_t *ret_unix_ns)
+{
+	struct clock_time t;
+	int64_t ns = -1;
+	bool ok = parse_clock(text, &t) && t.year && unix_ns_of(&t, t.year, t.month, t.day, &ns) && ns >= 0;
+
+	if (t.zone)
+		g_time_zone_unref(t.zone);
+	*ret_unix_ns = (uint64_t)ns;
+	return ok;
+}
+
 static bool parse_clock_time(const char *text, const struct profile_info *info, int64_t *ret_ns, GError **error)
 {
 	struct clock_time t;

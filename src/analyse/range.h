@@ -18,6 +18,8 @@
  * sentence.
  */
 bool range_parse_time(const char *text, const struct profile_info *info, int64_t *ret_ns, GError **error);
+/* The last kind of these alone, in nanoseconds since 1970; false: it is none, or before that. */
+bool range_parse_unix(const char *text, uint64_t *ret_unix_ns);
 /* Is it such a text?  Without a recording. */
 bool range_check_time(const char *text, GError **error);
 

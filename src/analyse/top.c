@@ -352,6 +352,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 
 	t->by = by;
 	t->weight = weight;
+	t->rows_are = p->info.rows_are;
 	t->is_exact = (totals || !profile_is_sampled(p)) && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU;
 	t->sums_on_cpu = (by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_SERVICE || by == TOP_BY_COMM || by == TOP_BY_STATE ||
 			   by == TOP_BY_REASON) &&

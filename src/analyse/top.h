@@ -52,6 +52,7 @@ struct top {
 	enum weight weight;
 	GArray *rows;		/* struct top_row; ties by name, then ids: always the same order */
 	uint64_t sum;		/* weight of all rows */
+	const char *rows_are;	/* see struct profile_info */
 	bool is_exact;		/* no weight is an estimate */
 	bool sums_on_cpu;	/* each row has all samples of its threads, or none: their sum is exact */
 	/*

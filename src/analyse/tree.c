@@ -523,6 +523,7 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 	struct tree *t = tree_new(options->weight, options->reverse);
 
 	t->unknown = p->info.unknown;
+	t->rows_are = p->info.rows_are;
 	g_autofree uint32_t *frame_labels = g_new(uint32_t, p->frames->len + 1);
 	g_autofree uint32_t *waker_frame_labels = g_new0(uint32_t, p->frames->len + 1);
 	g_autofree uint32_t *thread_labels = g_new(uint32_t, p->threads->len + 1);

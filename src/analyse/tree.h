@@ -74,6 +74,7 @@ struct tree {
 	enum tree_view view;
 	bool has_chains;	/* TREE_OFFWAKE goes on beyond the first waker */
 	bool reverse;
+	const char *rows_are;	/* see struct profile_info */
 	uint32_t unknown;	/* enum profile_unknown of the profile: counts, states and durations that are not to be shown */
 	/* private */
 	GStringChunk *strings;

@@ -232,7 +232,11 @@ static __always_inline int end(struct request___io *rq)
 			count(BLOCK_OPEN_AT_START);
 		return 0;
 	}
-	rec = bpf_ringbuf_reserve(&block_ring, sizeof(*rec), 0);
+	rec = NULL;
+	if (io_ring_enter()) {
+		rec = bpf_ringbuf_reserve(&block_ring, sizeof(*rec), 0);
+		io_ring_leave();
+	}
 	/* asked once: Linux 6.1 forgets at the second time that it is the same */
 	if (rec) {
 		rec->type = BLOCK_REC_DONE;

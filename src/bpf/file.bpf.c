@@ -316,7 +316,7 @@ static __always_inline bool send_op(struct path_walk *walk)
 	if (size > sizeof(walk->names))
 		size = sizeof(walk->names);
 	walk->rec.path_bytes = size;
-	return !bpf_ringbuf_output(&file_ring, &walk->rec, sizeof(walk->rec) + size, BPF_RB_NO_WAKEUP);
+	return io_ring_send(&file_ring, &walk->rec, sizeof(walk->rec) + size);
 }
 
 /* A slow call: tells of it, if it was on a file. */
@@ -377,13 +377,23 @@ int file_exit(__u64 *ctx)
 	return 0;
 }
 
+/* Where a thread that is off CPU waits in the kernel. */
+static __always_inline void note_stack(struct task_struct *task, struct op *op)
+{
+	long bytes;
+
+	if (!want_kstack)
+		return;
+	bytes = bpf_get_task_stack(task, op->frame, sizeof(op->frame), 0);
+	op->frames = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+}
+
 SEC("tp_btf/sched_switch")
 int file_switch(__u64 *ctx)
 {
 	struct task_struct *prev = (struct task_struct *)ctx[1], *next = (struct task_struct *)ctx[2];
 	struct op *op = bpf_task_storage_get(&ops, prev, 0, 0);
 	__u64 now = 0, off_ns;
-	long bytes;
 
 	if (op && op->start_ns)
 		op->off_since_ns = now = bpf_ktime_get_ns();
@@ -398,10 +408,8 @@ int file_switch(__u64 *ctx)
 	if (off_ns <= op->longest_ns)
 		return 0;
 	op->longest_ns = off_ns;
-	if (want_kstack && off_ns >= slower_ns / 8) {
-		bytes = bpf_get_task_stack(next, op->frame, sizeof(op->frame), 0);
-		op->frames = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
-	}
+	if (off_ns >= slower_ns / 8)
+		note_stack(next, op);
 	return 0;
 }
 
@@ -534,6 +542,8 @@ int file_look(struct bpf_iter__task *ctx)
 	if (is_end) {
 		if (op && op->start_ns && now - op->start_ns >= slower_ns) {
 			op->was_told = 1;
+			if (op->off_since_ns && now - op->off_since_ns > op->longest_ns)
+				note_stack(task, op);
 			tell(task, op, now, 0, false);
 		}
 		return 0;

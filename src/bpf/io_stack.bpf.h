@@ -35,13 +35,57 @@ static __always_inline void read_user_stack(struct task_struct *task, struct io_
 		b->rec.stack_bytes = IO_STACK_BYTES;
 }
 
+/*
+ * On PREEMPT_RT the ring's lock is one that sleeps, and tracepoints run where nothing may (bpf/maps.bpf.h has the whole story): there
+ * only one program at a time comes near a ring, and for a second one it is full.
+ */
+__u32 io_ring_taken = 0;
+
+#define IO_RING_TRIES 16
+
+static __always_inline bool has_sleeping_locks(void)
+{
+	struct task_struct *task = NULL;
+
+	return bpf_core_field_exists(task->softirq_disable_cnt);
+}
+
+static __always_inline bool io_ring_enter(void)
+{
+	if (!has_sleeping_locks())
+		return true;
+#pragma unroll
+	for (int i = 0; i < IO_RING_TRIES; i++)
+		if (!__sync_val_compare_and_swap(&io_ring_taken, 0, 1))
+			return true;
+	return false;
+}
+
+static __always_inline void io_ring_leave(void)
+{
+	if (has_sleeping_locks())
+		__sync_lock_test_and_set(&io_ring_taken, 0);
+}
+
+/* False: there was no room. */
+static __always_inline bool io_ring_send(void *ring, void *record, __u64 size)
+{
+	long err;
+
+	if (!io_ring_enter())
+		return false;
+	err = bpf_ringbuf_output(ring, record, size, BPF_RB_NO_WAKEUP);
+	io_ring_leave();
+	return !err;
+}
+
 static __always_inline bool send_io_stack(void *ring, struct io_stack_buffer *b)
 {
 	__u64 size = sizeof(b->rec);
 
 	if (b->rec.stack_bytes)
 		size += IO_STACK_BYTES;
-	return !bpf_ringbuf_output(ring, &b->rec, size, BPF_RB_NO_WAKEUP);
+	return io_ring_send(ring, &b->rec, size);
 }
 
 #endif

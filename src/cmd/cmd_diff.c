@@ -33,6 +33,8 @@ static const char description[] =
 	"  offcpu diff a.offcpu b.offcpu -o change.svg       the same as a picture\n"
 	"  offcpu diff a.offcpu b.offcpu --fail-if 'total > +5%' --fail-if 'stack~commit p99 > +50%'\n"
 	"                                                    for CI: exit status 10 when one is true\n"
+	"  offcpu diff --history --from 14:00 --to 15:00 --before-from 'yesterday 14:00'\n"
+	"                                                    what offcpu agent kept, and the same hour of another day\n"
 	"\n"
 	"--by: reason, stack, function, leaf, state, comm, process, syscall, lock; several with commas.\n"
 	"--fail-if: total, GROUP=NAME or GROUP~REGEX; then total, count, mean, p50, p90, p99 or max\n"
@@ -59,6 +61,7 @@ struct diff_plan {
 	const char *path[DIFF_SIDES];
 	struct query query[DIFF_SIDES];
 	struct range_args range[DIFF_SIDES];	/* borrowed */
+	char *as_long[DIFF_SIDES];	/* of a history: an end that was not given */
 	char *states[DIFF_SIDES];
 	GArray *pids[DIFF_SIDES], *tids[DIFF_SIDES];
 	uint64_t requests[DIFF_SIDES];
@@ -104,6 +107,7 @@ static void plan_clear(struct diff_plan *plan)
 		g_array_unref(plan->pids[side]);
 		g_array_unref(plan->tids[side]);
 		g_free(plan->states[side]);
+		g_free(plan->as_long[side]);
 	}
 	g_array_unref(plan->tables);
 	g_ptr_array_unref(plan->conditions);
@@ -134,6 +138,8 @@ static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum d
 	const char *states = either(own->state, both->state);
 
 	plan->range[side] = range_is_asked(&own->range) ? own->range : both->range;
+	if (history_is_asked() && own->range.from && !own->range.to)
+		plan->range[side].to = plan->as_long[side] = history_as_long(own->range.from, both->range.from, both->range.to);
 	if (!range_args_check(&plan->range[side], error))
 		return false;
 	if (pids && !parse_u32_list(pids, &plan->pids[side], error))
@@ -243,7 +249,7 @@ static bool has_two_parts(const struct diff_args *a)
 	       g_strcmp0(x->range.to, y->range.to);
 }
 
-static bool plan_make(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
+static bool plan_recordings(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
 {
 	if (argc < 2)
 		return bad(error, "which recordings? BEFORE and AFTER are wanted (see `offcpu diff --help`)");
@@ -259,6 +265,24 @@ static bool plan_make(const struct diff_args *a, int argc, char **argv, struct d
 	for (unsigned side = 0; a->output && side < DIFF_SIDES; side++)
 		if (cmd_is_same_file(a->output, plan->path[side]))
 			return bad(error, "%s: the output would replace a recording", a->output);
+	return true;
+}
+
+/* Two ranges of one history. */
+static bool plan_history(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
+{
+	if (argc > 1)
+		return bad(error, "--history and \"%s\": only one of them is read", argv[1]);
+	if (!has_two_parts(a))
+		return bad(error, "--history: two parts of it are wanted, as --from and --to, and --before-from");
+	plan->path[DIFF_BEFORE] = plan->path[DIFF_AFTER] = history_dir();
+	return true;
+}
+
+static bool plan_make(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
+{
+	if (history_is_asked() ? !plan_history(a, argc, argv, plan, error) : !plan_recordings(a, argc, argv, plan, error))
+		return false;
 	if (a->user && a->kernel)
 		return bad(error, "-u and -k: only one of them leaves any thread");
 	if (a->top < -1)
@@ -424,7 +448,7 @@ static int run(const struct diff_args *a, struct diff_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
 	const struct range_args *x = &plan->range[DIFF_BEFORE], *y = &plan->range[DIFF_AFTER];
-	bool is_one = plan->path[DIFF_BEFORE] == plan->path[DIFF_AFTER] && !range_is_asked(x) && !range_is_asked(y);
+	bool is_one = plan->path[DIFF_BEFORE] == plan->path[DIFF_AFTER] && !g_strcmp0(x->from, y->from) && !g_strcmp0(x->to, y->to);
 	struct profile *before = range_read_profile(plan->path[DIFF_BEFORE], x, &error);
 	struct profile *after = is_one || !before ? before : range_read_profile(plan->path[DIFF_AFTER], y, &error);
 	int status = EXIT_FAILED;

@@ -289,11 +289,13 @@ int cmd_export(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 
 	if (cmd_parse(COMMAND, "[FILE] -f FORMAT", text, entries, &argc, &argv, &status)) {
-		const char *path = argc > 1 ? argv[1] : DEFAULT_FILE;
+		const char *path;
 
 		status = EXIT_USAGE;
 		if (argc > 2)
 			cmd_error(COMMAND, "\"%s\": only one FILE is read", argv[2]);
+		else if (!range_source(argc > 1 ? argv[1] : NULL, DEFAULT_FILE, &path, &error))
+			cmd_error(COMMAND, "%s", error->message);
 		else if (a.out && cmd_is_same_file(a.out, path) && strcmp(path, "-") != 0)
 			cmd_error(COMMAND, "%s: the output would replace the recording", a.out);
 		else if (!range_args_check(&a.range, &error))

@@ -106,6 +106,8 @@ static char *default_output(const char *input)
 
 	if (strcmp(input, "-") == 0)
 		return g_strdup("offcpu.svg");
+	if (history_is_asked())
+		return g_strdup("history.svg");
 	if (g_str_has_suffix(input, ".offcpu"))
 		len -= strlen(".offcpu");
 	return g_strdup_printf("%.*s.svg", (int)len, input);
@@ -136,7 +138,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 {
 	if (argc > 2)
 		return bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
-	job->input = argc == 2 ? argv[1] : DEFAULT_FILE;
+	if (!range_source(argc == 2 ? argv[1] : NULL, DEFAULT_FILE, &job->input, error))
+		return false;
 	if (a->open && a->output)
 		return bad(error, "--open serves the page and writes no file: leave out -o");
 	job->open = a->open;
@@ -162,6 +165,14 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 				     .user_only = a->user, .kernel_only = a->kernel };
 	job->range = &a->range;
 	return understand_words(a, job, error) && range_args_check(&a->range, error) && query_check(&job->query, error);
+}
+
+/* The kind of time shown is none of off-CPU time in what `offcpu io` recorded. */
+static const char *title_of(const struct profile *p, const char *title)
+{
+	if (title || !p->info.rows_are)
+		return title;
+	return strcmp(p->info.rows_are, "requests") == 0 ? "Block I/O time by stack" : "File I/O time by stack";
 }
 
 static struct html_options page_options(const struct flame_job *job, const struct selection *selection, const char *text)
@@ -209,6 +220,7 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 
 	job->tree.keep = selection->waits;
 	job->svg.selection = selection;
+	job->svg.title = title_of(p, job->svg.title);
 	job->svg.selection_text = text;
 	if (!has_weight(p, job, selection)) {
 		cmd_error(COMMAND, "%s: nothing to draw, no wait%s%s has any %s weight", job->input,

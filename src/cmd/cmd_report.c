@@ -34,6 +34,7 @@ static const char description[] =
 	"  offcpu report --critical sysbench          for whom these threads waited\n"
 	"  offcpu report --full                       coverage, accounts, leaves and stacks\n"
 	"  offcpu report --by reason                  what waits were for\n"
+	"  offcpu report --history --from 'tue 14:32' --to 'tue 14:35'   what offcpu agent kept\n"
 	"\n"
 	"--by: leaf, stack, thread, process, service, comm, state, syscall, reason, object;\n"
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
@@ -184,7 +185,7 @@ static bool plan_make(struct report_args *a, struct report_plan *plan)
 			  plan->input.value, asked);
 		return false;
 	}
-	if (plan->view && plan->view->is_of_whole_window && range_is_asked(&a->range)) {
+	if (plan->view && plan->view->is_of_whole_window && range_is_asked(&a->range) && !history_is_asked()) {
 		cmd_error("report", "--%s: is known of the whole window only, not with --from or --to", plan->view->name);
 		return false;
 	}
@@ -332,6 +333,7 @@ int cmd_report(int argc, char **argv)
 		INPUT_OPTION,
 	};
 	g_autofree GOptionEntry *entries = with_views(usual, G_N_ELEMENTS(usual), a.views);
+	const char *path;
 
 	if (cmd_parse("report", "[FILE]", description, entries, &argc, &argv, &status)) {
 		status = EXIT_USAGE;
@@ -341,8 +343,10 @@ int cmd_report(int argc, char **argv)
 			cmd_error("report", "%s", error->message);
 		else if (a.explain)
 			status = explain(a.explain);
+		else if (!range_source(argc > 1 ? argv[1] : NULL, DEFAULT_FILE, &path, &error))
+			cmd_error("report", "%s", error->message);
 		else if (plan_make(&a, &plan))
-			status = report(argc > 1 ? argv[1] : DEFAULT_FILE, &a, &plan);
+			status = report(path, &a, &plan);
 	}
 	args_clear(&a);
 	return status;

@@ -46,12 +46,12 @@ static bool understand(struct view_args *a, int argc, char **argv, struct servin
 		return false;
 	*v = (struct serving){
 		.command = COMMAND,
-		.name = argc == 2 ? argv[1] : DEFAULT_FILE,
 		.port = (guint16)a->port,
 		.idle_s = (unsigned)MIN((idle_ns + 999999999) / 1000000000, G_MAXINT),
 		.open = a->open,
 	};
-	return range_args_check(&a->range, error) && filters_understand(&a->filters, error);
+	return range_source(argc == 2 ? argv[1] : NULL, DEFAULT_FILE, &v->name, error) && range_args_check(&a->range, error) &&
+	       filters_understand(&a->filters, error);
 }
 
 static int serve(struct profile *p, const struct query *query, enum weight weight, const struct selection *selection,

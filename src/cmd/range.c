@@ -27,15 +27,26 @@ static bool check(const char *option, const char *text, GError **error)
 
 bool range_args_check(const struct range_args *a, GError **error)
 {
+	if (history_is_asked())
+		return history_check_times(a->from, a->to, error);
 	return check("--from", a->from, error) && check("--to", a->to, error);
+}
+
+bool range_source(const char *given, const char *usual, const char **ret_path, GError **error)
+{
+	*ret_path = history_is_asked() ? history_dir() : given ? given : usual;
+	if (!given || !history_is_asked())
+		return true;
+	g_set_error(error, PARSE_ERROR, 0, "--history and \"%s\": only one of them is read", given);
+	return false;
 }
 
 struct profile *range_read_profile(const char *path, const struct range_args *a, GError **error)
 {
-	struct profile *p = recording_read(path, error);
+	struct profile *p = history_is_asked() ? history_read(a->from, a->to, error) : recording_read(path, error);
 	uint64_t from_ns, to_ns;
 
-	if (!p || !range_is_asked(a))
+	if (history_is_asked() || !p || !range_is_asked(a))
 		return p;
 	if (p->info.imported)
 		g_set_error(error, PARSE_ERROR, 0, "%s does not tell when time was spent: --from and --to cannot be used", p->info.imported);

@@ -372,14 +372,14 @@ struct profile *block_io_take_profile(struct block_io *b)
 {
 	struct profile *p = b->profile;
 
-	io_recording_info(p, "block requests, from their making to their end", b->start_ns, b->start_unix_ns, b->stop_ns);
+	io_recording_info(p, "block requests, from their making to their end", "requests", b->start_ns, b->start_unix_ns, b->stop_ns);
 	add_losses(b);
 	for (guint i = 0; i < b->rows->len; i++) {
 		const struct block_row *row = &g_array_index(b->rows, struct block_row, i);
 		g_autofree char *name = g_strdup_printf("%s %s", row->disk, row->op);
 		const struct object disk = { .kind = OBJECT_BLOCK_DEVICE, .name = profile_string(p, name), .place = row->file };
 		struct wait w = {
-			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = 'D', .count = row->sum.count,
+			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = '?', .count = row->sum.count,
 			.blocked_ns = block_sum_ns(&row->sum), .max_ns = row->sum.max_ns, .object = profile_object(p, &disk) + 1,
 		};
 		struct thread *t = &g_array_index(p->threads, struct thread, row->thread);

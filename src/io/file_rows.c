@@ -284,7 +284,7 @@ void file_rows_to_profile(struct file_rows *r)
 		const struct object file = { .kind = OBJECT_FILE, .operation = row->op, .name = row->path };
 		struct thread *t = &g_array_index(r->profile->threads, struct thread, row->thread);
 		struct wait w = {
-			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = 'D', .count = row->sum.count,
+			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = '?', .count = row->sum.count,
 			.blocked_ns = row->sum.all_ns, .max_ns = row->sum.max_ns, .object = profile_object(r->profile, &file) + 1,
 		};
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-void io_recording_info(struct profile *p, const char *what, uint64_t start_ns, uint64_t start_unix_ns, uint64_t stop_ns)
+void io_recording_info(struct profile *p, const char *what, const char *rows_are, uint64_t start_ns, uint64_t start_unix_ns, uint64_t stop_ns)
 {
 	struct profile_info *info = &p->info;
 	g_autofree char *text = g_strconcat("offcpu io: ", what, NULL);
@@ -22,6 +22,7 @@ void io_recording_info(struct profile *p, const char *what, uint64_t start_ns, u
 	info->version = profile_string(p, OFFCPU_VERSION);
 	info->tracer_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	info->imported = profile_string(p, text);
-	info->unknown = UNKNOWN_ACCOUNTS | UNKNOWN_PARTS;
+	info->rows_are = profile_rows_known(rows_are);
+	info->unknown = UNKNOWN_STATES | UNKNOWN_ACCOUNTS | UNKNOWN_PARTS;
 	info->has_objects = true;
 }

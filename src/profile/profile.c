@@ -45,7 +45,7 @@ struct profile *profile_new(void)
 
 	g_array_append_val(p->nodes, root);
 	p->info.host = p->info.kernel = p->info.command_line = "";
-	p->info.filters = p->info.version = "";
+	p->info.filters = p->info.version = p->info.history.gap_why = "";
 	return p;
 }
 

@@ -323,15 +323,28 @@ enum profile_unknown {
 	UNKNOWN_STACK_ENDS = 1 << 8,	/* whether stacks are complete */
 };
 #define UNKNOWN_ALL ((1 << 9) - 1)
-#define UNKNOWN_RECORDED (UNKNOWN_PARTS | UNKNOWN_COUNTS | UNKNOWN_DURATIONS | UNKNOWN_ACCOUNTS)	/* what recordings of our own may lack */
+#define UNKNOWN_RECORDED (UNKNOWN_STATES | UNKNOWN_PARTS | UNKNOWN_COUNTS | UNKNOWN_DURATIONS | UNKNOWN_ACCOUNTS)	/* what recordings of our own may lack */
 /* "states, wakers, ..." for people: what of a profile is unknown; free with g_free(). */
 char *profile_unknown_text(uint32_t unknown, bool has_wakers);
+/* What so many rows are, of info->rows_are: "wait", "waits", "operations". */
+const char *profile_rows_word(const char *rows_are, uint64_t cnt);
+/* The same text as a constant of ours; NULL: not one that is known. */
+const char *profile_rows_known(const char *text);
 /* The part of a recording's window that a profile was reduced to: see profile_cut(). */
 struct profile_range {
 	bool is_cut;
 	uint64_t from_ns, to_ns;	/* since the start of the recording's window */
 	uint64_t window_ns;		/* how long that was */
 	bool is_estimated;		/* accounts of threads are estimates: waits were sampled, filtered or lost */
+};
+
+/* What of a history a profile is the sum of: see store/store.h. */
+struct profile_history {
+	uint64_t windows;	/* 0: it is none of a history */
+	uint64_t to_unix_ns;	/* end of the last one */
+	uint32_t gap_cnt;	/* between windows */
+	uint64_t gap_ns;
+	const char *gap_why;	/* "" where nobody said it */
 };
 
 struct id_index;
@@ -361,8 +374,10 @@ struct profile_info {
 	struct profile_sampling sampling;
 	struct profile_looks looks;
 	const char *imported;	/* what it was read from: "pprof (off_cpu in nanoseconds)"; what else than waits it holds; NULL: a recording */
+	const char *rows_are;	/* with imported: what `offcpu io` recorded in place of waits, "requests" or "operations"; NULL: waits */
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
+	struct profile_history history;
 };
 
 /* Of the tracer's CPU time that was in the window: what runs, apart from what it takes to start and to write. */

@@ -31,12 +31,14 @@ static void meta_row(struct reader *r)
 	} texts[] = {
 		{ "version", &info->version }, { "host", &info->host }, { "kernel", &info->kernel },
 		{ "command_line", &info->command_line }, { "filters", &info->filters }, { "not_waits", &info->imported },
+		{ "rows_are", &info->rows_are },
 	};
 
 	/* Keys may be added to a schema: one that we do not know is no error. */
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
 		if (strcmp(key, texts[i].key) == 0)
 			*texts[i].to = row_own_text(r, 1);
+	info->rows_are = profile_rows_known(info->rows_are);
 	if (strcmp(key, "build_ids") == 0)
 		build_ids_row(r);
 	if (strcmp(key, "cpus") == 0)
@@ -209,7 +211,7 @@ static struct wait wait_columns(struct reader *r, int at)
 
 	if (w.thread >= r->p->threads->len)
 		row_wrong(r, at);
-	if (!w.state || state[1] || !strchr("SDTtPIR", w.state))
+	if (!w.state || state[1] || !strchr(r->p->info.unknown & UNKNOWN_STATES ? "SDTtPIR?" : "SDTtPIR", w.state))
 		row_wrong(r, at + 3);
 	return w;
 }

@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/profile.h"
 
+#include <string.h>
+
+static const struct { const char *many, *one; } rows_words[] = { { "requests", "request" }, { "operations", "operation" } };
+
+const char *profile_rows_known(const char *text)
+{
+	for (size_t i = 0; text && i < G_N_ELEMENTS(rows_words); i++)
+		if (strcmp(text, rows_words[i].many) == 0)
+			return rows_words[i].many;
+	return NULL;
+}
+
+const char *profile_rows_word(const char *rows_are, uint64_t cnt)
+{
+	for (size_t i = 0; rows_are && i < G_N_ELEMENTS(rows_words); i++)
+		if (strcmp(rows_are, rows_words[i].many) == 0)
+			return cnt == 1 ? rows_words[i].one : rows_words[i].many;
+	return cnt == 1 ? "wait" : "waits";
+}
+
 char *profile_unknown_text(uint32_t unknown, bool has_wakers)
 {
 	static const struct {

@@ -26,9 +26,9 @@ static inline void blob_put(GByteArray *into, uint64_t value)
 /* A difference modulo 2^64: small ones of either sign are few bytes. */
 static inline void blob_put_diff(GByteArray *into, uint64_t value, uint64_t expected)
 {
-	int64_t diff = (int64_t)(value - expected);
+	const uint64_t diff = value - expected;
 
-	blob_put(into, (uint64_t)diff << 1 ^ (uint64_t)(diff >> 63));
+	blob_put(into, diff << 1 ^ (0 - (diff >> 63)));
 }
 
 static inline uint64_t blob_get_diff(struct cursor *c, uint64_t expected)
@@ -36,6 +36,28 @@ static inline uint64_t blob_get_diff(struct cursor *c, uint64_t expected)
 	uint64_t coded = cursor_uleb(c);
 
 	return expected + (coded >> 1 ^ (0 - (coded & 1)));
+}
+
+/*
+ * A number that is mostly the next one after the highest so far, or not far before it: how far it is from that, which *next becomes.  So
+ * what is new takes a byte.
+ */
+static inline void blob_put_near(GByteArray *into, uint64_t value, uint64_t *next)
+{
+	blob_put_diff(into, *next, value);
+	*next = value >= *next ? value + 1 : *next;
+}
+
+static inline uint64_t blob_get_near(struct cursor *c, uint64_t cnt, uint64_t *next)
+{
+	uint64_t coded = cursor_uleb(c), value = *next - (coded >> 1 ^ (0 - (coded & 1)));
+
+	if (value >= cnt) {
+		c->bad = true;
+		return 0;
+	}
+	*next = value >= *next ? value + 1 : *next;
+	return value;
 }
 
 /* Not above max, or it is bad. */

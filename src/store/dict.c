@@ -62,6 +62,14 @@ bool dict_has_more(const struct dict *d, const struct dict_size *than)
 		blob_put(into, (uint64_t)(value));                                \
 	}
 
+/* The same of numbers that are mostly new ones. */
+#define PUT_NEAR(table, type, from, value, next)                                   \
+	for (guint i = (from); i < d->table->len; i++) {                           \
+		const type *row = DICT_GET(d, table, type, i);                     \
+                                                                                   \
+		blob_put_near(into, (uint64_t)(value), next);                      \
+	}
+
 static void encode_strings(const struct dict *d, guint from, GByteArray *into)
 {
 	blob_put(into, d->strings->len - from);
@@ -72,10 +80,10 @@ static void encode_strings(const struct dict *d, guint from, GByteArray *into)
 	}
 }
 
-static void encode_frames(const struct dict *d, guint from, GByteArray *into)
+static void encode_frames(const struct dict *d, guint from, uint64_t next_string, GByteArray *into)
 {
 	blob_put(into, d->frames->len - from);
-	PUT(frames, struct dict_frame, from, row->name);
+	PUT_NEAR(frames, struct dict_frame, from, row->name, &next_string);
 	PUT(frames, struct dict_frame, from, row->module);
 	PUT(frames, struct dict_frame, from, row->file);
 	PUT(frames, struct dict_frame, from, row->offset);
@@ -83,11 +91,11 @@ static void encode_frames(const struct dict *d, guint from, GByteArray *into)
 	PUT(frames, struct dict_frame, from, (unsigned)row->why << 2 | (unsigned)row->is_inline << 1 | row->kind);
 }
 
-static void encode_nodes(const struct dict *d, guint from, const GArray *ends, GByteArray *into)
+static void encode_nodes(const struct dict *d, guint from, uint64_t next_frame, const GArray *ends, GByteArray *into)
 {
 	blob_put(into, d->nodes->len - from);
 	PUT(nodes, struct dict_node, from, i - row->parent);
-	PUT(nodes, struct dict_node, from, row->frame);
+	PUT_NEAR(nodes, struct dict_node, from, row->frame, &next_frame);
 	PUT(nodes, struct dict_node, from, row->end);
 	blob_put(into, ends->len);
 	for (guint i = 0; i < ends->len; i++) {
@@ -110,16 +118,18 @@ static void encode_objects(const struct dict *d, guint from, GByteArray *into)
 	PUT(objects, struct dict_object, from, row->holder_tid);
 }
 
-static void encode_wakers(const struct dict *d, guint from, GByteArray *into)
+static void encode_wakers(const struct dict *d, guint from, uint64_t next_node, GByteArray *into)
 {
+	uint64_t next_kernel = next_node;
+
 	blob_put(into, d->wakers->len - from);
 	PUT(wakers, struct dict_waker, from, row->pid);
 	PUT(wakers, struct dict_waker, from, row->tid);
 	PUT(wakers, struct dict_waker, from, row->start_ns);
 	PUT(wakers, struct dict_waker, from, row->comm);
 	PUT(wakers, struct dict_waker, from, row->irq);
-	PUT(wakers, struct dict_waker, from, row->user);
-	PUT(wakers, struct dict_waker, from, row->kernel);
+	PUT_NEAR(wakers, struct dict_waker, from, row->user, &next_node);
+	PUT_NEAR(wakers, struct dict_waker, from, row->kernel, &next_kernel);
 }
 
 static void encode_threads(const struct dict *d, guint from, GByteArray *into)
@@ -134,13 +144,16 @@ static void encode_threads(const struct dict *d, guint from, GByteArray *into)
 	PUT(threads, struct dict_thread, from, row->is_kernel);
 }
 
-static void encode_keys(const struct dict *d, guint from, GByteArray *into)
+static void encode_keys(const struct dict *d, const struct dict_size *since, GByteArray *into)
 {
+	const guint from = since->keys;
+	uint64_t next[] = { since->threads, since->nodes, since->nodes, since->objects };
+
 	blob_put(into, d->keys->len - from);
-	PUT(keys, struct dict_key, from, row->thread);
-	PUT(keys, struct dict_key, from, row->user);
-	PUT(keys, struct dict_key, from, row->kernel);
-	PUT(keys, struct dict_key, from, row->object);
+	PUT_NEAR(keys, struct dict_key, from, row->thread, &next[0]);
+	PUT_NEAR(keys, struct dict_key, from, row->user, &next[1]);
+	PUT_NEAR(keys, struct dict_key, from, row->kernel, &next[2]);
+	PUT_NEAR(keys, struct dict_key, from, row->object, &next[3]);
 	PUT(keys, struct dict_key, from, row->state);
 	PUT(keys, struct dict_key, from, row->flags);
 }
@@ -149,12 +162,12 @@ void dict_encode(const struct dict *d, const struct dict_size *since, const GArr
 {
 	blob_put(into, DICT_VERSION);
 	encode_strings(d, since->strings, into);
-	encode_frames(d, since->frames, into);
-	encode_nodes(d, since->nodes, ends, into);
+	encode_frames(d, since->frames, since->strings, into);
+	encode_nodes(d, since->nodes, since->frames, ends, into);
 	encode_objects(d, since->objects, into);
-	encode_wakers(d, since->wakers, into);
+	encode_wakers(d, since->wakers, since->nodes, into);
 	encode_threads(d, since->threads, into);
-	encode_keys(d, since->keys, into);
+	encode_keys(d, since, into);
 	blob_put(into, d->modules->len - since->modules);
 	PUT(modules, struct dict_module, since->modules, row->module);
 	PUT(modules, struct dict_module, since->modules, row->hex);
@@ -198,14 +211,14 @@ static void decode_strings(struct dict *d, struct cursor *c)
 	}
 }
 
-static void decode_frames(struct dict *d, struct cursor *c)
+static void decode_frames(struct dict *d, struct cursor *c, uint64_t next_string)
 {
 	guint from;
 	const uint64_t strings = (uint64_t)d->strings->len + 1;
 
 	if (!grow(c, d->frames, &from))
 		return;
-	GET(frames, struct dict_frame, from, name, blob_get_id(c, strings));
+	GET(frames, struct dict_frame, from, name, blob_get_near(c, strings, &next_string));
 	GET(frames, struct dict_frame, from, module, blob_get_id(c, strings));
 	GET(frames, struct dict_frame, from, file, blob_get_id(c, strings));
 	GET(frames, struct dict_frame, from, offset, cursor_uleb(c));
@@ -221,7 +234,7 @@ static void decode_frames(struct dict *d, struct cursor *c)
 	}
 }
 
-static void decode_nodes(struct dict *d, struct cursor *c)
+static void decode_nodes(struct dict *d, struct cursor *c, uint64_t next_frame)
 {
 	guint from;
 
@@ -235,7 +248,7 @@ static void decode_nodes(struct dict *d, struct cursor *c)
 		n->depth = DICT_GET(d, nodes, struct dict_node, n->parent)->depth + 1;
 		c->bad = c->bad || !back || back > i || n->depth > PROFILE_DEPTH_MAX;
 	}
-	GET(nodes, struct dict_node, from, frame, blob_get_id(c, d->frames->len));
+	GET(nodes, struct dict_node, from, frame, blob_get_near(c, d->frames->len, &next_frame));
 	GET(nodes, struct dict_node, from, end, blob_get_id(c, STACK_END_COUNT));
 	for (uint32_t cnt = blob_get_cnt(c, DICT_ROWS_MAX); cnt && !c->bad; cnt--) {
 		uint32_t node = blob_get_id(c, d->nodes->len), end = blob_get_id(c, STACK_END_COUNT);
@@ -268,9 +281,10 @@ static void decode_objects(struct dict *d, struct cursor *c)
 	GET(objects, struct dict_object, from, holder_tid, blob_get(c, UINT32_MAX));
 }
 
-static void decode_wakers(struct dict *d, struct cursor *c)
+static void decode_wakers(struct dict *d, struct cursor *c, uint64_t next_node)
 {
 	guint from;
+	uint64_t next_kernel = next_node;
 	const uint64_t strings = (uint64_t)d->strings->len + 1;
 
 	if (!grow(c, d->wakers, &from))
@@ -280,8 +294,8 @@ static void decode_wakers(struct dict *d, struct cursor *c)
 	GET(wakers, struct dict_waker, from, start_ns, blob_get(c, PROFILE_NS_MAX));
 	GET(wakers, struct dict_waker, from, comm, blob_get_id(c, strings));
 	GET(wakers, struct dict_waker, from, irq, blob_get_id(c, strings));
-	GET(wakers, struct dict_waker, from, user, blob_get_id(c, d->nodes->len));
-	GET(wakers, struct dict_waker, from, kernel, blob_get_id(c, d->nodes->len));
+	GET(wakers, struct dict_waker, from, user, blob_get_near(c, d->nodes->len, &next_node));
+	GET(wakers, struct dict_waker, from, kernel, blob_get_near(c, d->nodes->len, &next_kernel));
 }
 
 static void decode_threads(struct dict *d, struct cursor *c)
@@ -300,16 +314,17 @@ static void decode_threads(struct dict *d, struct cursor *c)
 	GET(threads, struct dict_thread, from, is_kernel, blob_get_id(c, 2));
 }
 
-static void decode_keys(struct dict *d, struct cursor *c)
+static void decode_keys(struct dict *d, struct cursor *c, const struct dict_size *since)
 {
+	uint64_t next[] = { since->threads, since->nodes, since->nodes, since->objects };
 	guint from;
 
 	if (!grow(c, d->keys, &from))
 		return;
-	GET(keys, struct dict_key, from, thread, blob_get_id(c, d->threads->len));
-	GET(keys, struct dict_key, from, user, blob_get_id(c, d->nodes->len));
-	GET(keys, struct dict_key, from, kernel, blob_get_id(c, d->nodes->len));
-	GET(keys, struct dict_key, from, object, blob_get_id(c, (uint64_t)d->objects->len + 1));
+	GET(keys, struct dict_key, from, thread, blob_get_near(c, d->threads->len, &next[0]));
+	GET(keys, struct dict_key, from, user, blob_get_near(c, d->nodes->len, &next[1]));
+	GET(keys, struct dict_key, from, kernel, blob_get_near(c, d->nodes->len, &next[2]));
+	GET(keys, struct dict_key, from, object, blob_get_near(c, (uint64_t)d->objects->len + 1, &next[3]));
 	GET(keys, struct dict_key, from, state, blob_get(c, UINT8_MAX));
 	GET(keys, struct dict_key, from, flags, blob_get(c, UINT8_MAX));
 }
@@ -328,6 +343,7 @@ static void decode_modules(struct dict *d, struct cursor *c)
 
 bool dict_decode(struct dict *d, uint8_t *bytes, size_t len_bytes)
 {
+	const struct dict_size since = dict_size_of(d);
 	struct cursor c = { .at = bytes, .end = bytes + len_bytes };
 
 	g_ptr_array_add(d->held, bytes);
@@ -335,12 +351,12 @@ bool dict_decode(struct dict *d, uint8_t *bytes, size_t len_bytes)
 	if (d->bytes > DICT_MAX_BYTES || cursor_uleb(&c) != DICT_VERSION)
 		return false;
 	decode_strings(d, &c);
-	decode_frames(d, &c);
-	decode_nodes(d, &c);
+	decode_frames(d, &c, since.strings);
+	decode_nodes(d, &c, since.frames);
 	decode_objects(d, &c);
-	decode_wakers(d, &c);
+	decode_wakers(d, &c, since.nodes);
 	decode_threads(d, &c);
-	decode_keys(d, &c);
+	decode_keys(d, &c, &since);
 	decode_modules(d, &c);
 	return !c.bad && c.at == c.end;
 }

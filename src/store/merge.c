@@ -211,6 +211,7 @@ static void begin_info(struct profile *p, const struct profile_info *info)
 	p->info = *info;
 	own_strings(p);
 	p->info.range = (struct profile_range){ 0 };
+	p->info.history = (struct profile_history){ 0 };
 }
 
 static void add_sampling(struct profile_sampling *into, const struct profile_sampling *s, uint64_t had_ns, uint64_t more_ns)

@@ -200,8 +200,8 @@ static void pack_waits(struct packer *k)
 		pack_sums_add(s, w);
 	}
 	COLUMN(waits, struct wait, waits, blob_put_diff(k->into, row->max_ns, pack_expected_max(row)));
-	COLUMN(waits, struct wait, waits, blob_put(k->into, row->off_cpu_se_ns));
-	COLUMN(waits, struct wait, waits, blob_put(k->into, row->count_se));
+	COLUMN(waits, struct wait, waits, blob_put(k->into, pack_error(row->off_cpu_se_ns)));
+	COLUMN(waits, struct wait, waits, blob_put(k->into, pack_error(row->count_se)));
 	COLUMN(waits, struct wait, waits, pack_wait_hist(k->into, row));
 }
 
@@ -270,26 +270,39 @@ static void pack_samples(struct packer *k)
 	COLUMN(samples, struct on_cpu_sample, on_cpu, (blob_put_diff(k->into, row->weight_ns, last_ns), last_ns = row->weight_ns));
 }
 
-static void pack_wake(struct packer *k, const struct wake *w, struct pack_rest *rest)
+static bool is_plain(const struct wake *w)
 {
-	blob_put(k->into, dict_writer_waker(k->w, w->waker));
-	blob_put_diff(k->into, w->count, rest->count);
-	blob_put_diff(k->into, w->blocked_ns, rest->blocked_ns);
-	blob_put_diff(k->into, w->runnable_ns, rest->runnable_ns);
-	rest->count -= w->count;
-	rest->blocked_ns -= w->blocked_ns;
-	rest->runnable_ns -= w->runnable_ns;
-	bool is_plain = w->count == 1 && w->hist[profile_hist_slot(w->runnable_ns)] == 1;
-
-	blob_put(k->into, !is_plain);
-	if (!is_plain)
-		pack_hist(k->into, w->hist);
+	return w->count == 1 && w->hist[profile_hist_slot(w->runnable_ns)] == 1;
 }
+
+/* What wakers before it have left of its wait, which the last one takes. */
+static struct pack_rest *rests_of(const struct packer *k, const GArray *rows)
+{
+	struct pack_rest *rests = g_new0(struct pack_rest, rows->len + 1);
+
+	for (guint i = 0; i < rows->len; i++) {
+		const struct row *row = &g_array_index(rows, struct row, i);
+		const struct wake *w = profile_wake(k->p, row->at), *before = i ? profile_wake(k->p, row[-1].at) : NULL;
+		const struct wait *of = profile_wait(k->p, w->wait);
+
+		if (i && row[-1].id == row->id)
+			rests[i] = pack_rest_less(&rests[i - 1], before);
+		else
+			rests[i] = (struct pack_rest){ of->count, of->blocked_ns, of->runnable_ns };
+	}
+	return rests;
+}
+
+#define WAKES(put)                                                                                                     \
+	for (guint i = 0; i < rows->len; i++) {                                                                        \
+		const struct wake *w = profile_wake(k->p, g_array_index(rows, struct row, i).at);                      \
+                                                                                                                       \
+		put;                                                                                                   \
+	}
 
 static void pack_wakes(struct packer *k)
 {
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct row));
-	struct pack_rest rest = { 0 };
 
 	for (guint i = 0; i < k->p->wakes->len; i++) {
 		const struct row row = { k->wait_at[profile_wake(k->p, i)->wait], i };
@@ -297,15 +310,14 @@ static void pack_wakes(struct packer *k)
 		g_array_append_val(rows, row);
 	}
 	pack_ids(k->into, sorted(rows));
-	for (guint i = 0; i < rows->len; i++) {
-		const struct row *row = &g_array_index(rows, struct row, i);
-		const struct wake *w = profile_wake(k->p, row->at);
-		const struct wait *of = profile_wait(k->p, w->wait);
+	g_autofree struct pack_rest *rests = rests_of(k, rows);
 
-		if (!i || row[-1].id != row->id)
-			rest = (struct pack_rest){ of->count, of->blocked_ns, of->runnable_ns };
-		pack_wake(k, w, &rest);
-	}
+	WAKES(blob_put(k->into, dict_writer_waker(k->w, w->waker)));
+	WAKES(blob_put_diff(k->into, w->count, rests[i].count));
+	WAKES(blob_put_diff(k->into, w->blocked_ns, rests[i].blocked_ns));
+	WAKES(blob_put_diff(k->into, w->runnable_ns, rests[i].runnable_ns));
+	WAKES(blob_put(k->into, !is_plain(w)));
+	WAKES(if (!is_plain(w)) pack_hist(k->into, w->hist));
 }
 
 static void pack_crowd(struct packer *k)

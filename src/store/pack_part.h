@@ -57,6 +57,33 @@ struct pack_rest {
 	uint64_t count, blocked_ns, runnable_ns;
 };
 
+static inline struct pack_rest pack_rest_less(const struct pack_rest *r, const struct wake *w)
+{
+	return (struct pack_rest){ r->count - w->count, r->blocked_ns - w->blocked_ns, r->runnable_ns - w->runnable_ns };
+}
+
+/* An error is an estimate: five bits of it are kept, rounded up, so by 1/16 at most. */
+#define PACK_ERROR_BITS 5
+static inline uint64_t pack_error(uint64_t error)
+{
+	unsigned bits = error ? 64 - (unsigned)__builtin_clzll(error) : 0, drop = bits > PACK_ERROR_BITS ? bits - PACK_ERROR_BITS : 0;
+	uint64_t kept = drop ? ((error - 1) >> drop) + 1 : error;
+
+	/* rounding up may take one bit more */
+	if (kept >> PACK_ERROR_BITS) {
+		kept >>= 1;
+		drop++;
+	}
+	return (uint64_t)drop << PACK_ERROR_BITS | kept;
+}
+
+static inline uint64_t pack_error_value(uint64_t coded)
+{
+	uint64_t drop = coded >> PACK_ERROR_BITS, kept = coded & ((1u << PACK_ERROR_BITS) - 1);
+
+	return drop < 64 - PACK_ERROR_BITS ? kept << drop : PROFILE_NS_MAX;
+}
+
 /* The numbers of a window's info, in the order in which they are written. */
 #define PACK_INFO_NUMBERS(X)                                                                                           \
 	X(start_unix_ns) X(start_ns) X(duration_ns) X(cpus) X(switches) X(tracer_cpu_ns) X(tracer_peak_rss_bytes)      \

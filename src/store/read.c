@@ -56,25 +56,68 @@ static char *time_text(uint64_t unix_ns)
 	return at ? g_date_time_format(at, "%Y-%m-%d %H:%M:%S") : g_strdup("?");
 }
 
-/* What it is, and what is not in it. */
-static void say(struct profile *p, const struct store_choice *c, uint64_t from_ns, uint64_t to_ns)
+static int by_start(gconstpointer a, gconstpointer b)
 {
-	uint64_t start_ns = UINT64_MAX, end_ns = 0;
+	const struct store_row *x = *(const struct store_row *const *)a, *y = *(const struct store_row *const *)b;
 
-	for (guint i = 0; i < c->rows->len; i++) {
-		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
+	return (x->start_unix_ns > y->start_unix_ns) - (x->start_unix_ns < y->start_unix_ns);
+}
 
-		start_ns = MIN(start_ns, row->start_unix_ns);
-		end_ns = MAX(end_ns, store_row_end_ns(row));
+/* Clocks drift: less than that between two windows is no gap. */
+#define GAP_MIN_NS (UINT64_C(100) * 1000 * 1000)
+
+static void find_gaps(struct profile_history *h, const struct store_choice *c, uint64_t *ret_start_ns)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+
+	for (guint i = 0; i < c->rows->len; i++)
+		g_ptr_array_add(rows, &g_array_index(c->rows, struct store_row, i));
+	g_ptr_array_sort(rows, by_start);
+	for (guint i = 0; i < rows->len; i++) {
+		const struct store_row *row = g_ptr_array_index(rows, i);
+
+		h->windows += row->last_seq - row->seq + 1;
+		if (i == 0)
+			*ret_start_ns = row->start_unix_ns;
+		else if (row->start_unix_ns > h->to_unix_ns + GAP_MIN_NS) {
+			h->gap_cnt++;
+			h->gap_ns += row->start_unix_ns - h->to_unix_ns;
+		}
+		h->to_unix_ns = MAX(h->to_unix_ns, store_row_end_ns(row));
 	}
-	p->info.start_unix_ns = start_ns;
-	for (guint i = 0; i < c->gaps->len; i++) {
+}
+
+/* Each reason once. */
+static char *reasons_of_gaps(const struct store_choice *c, uint64_t from_ns, uint64_t to_ns)
+{
+	g_autoptr(GPtrArray) words = g_ptr_array_new();
+	bool is_new = true;
+
+	for (guint i = 0; i < c->gaps->len && words->len < 4; i++, is_new = true) {
 		const struct store_gap *gap = &g_array_index(c->gaps, struct store_gap, i);
-		uint64_t gap_from = MAX(gap->from_unix_ns, from_ns), gap_to = MIN(gap->to_unix_ns, to_ns);
-		g_autofree char *help = g_strdup_printf("nothing was observed for %.1f s in all: %s", (double)(gap_to - gap_from) / 1e9, gap->why);
 
-		profile_add_loss(p, "gap", help, 1, 0);
+		for (guint k = 0; k < words->len && is_new; k++)
+			is_new = g_strcmp0(g_ptr_array_index(words, k), gap->why) != 0;
+		if (is_new && *gap->why && gap->to_unix_ns > from_ns && gap->from_unix_ns < to_ns)
+			g_ptr_array_add(words, gap->why);
 	}
+	g_ptr_array_add(words, NULL);
+	return g_strjoinv(", ", (char **)words->pdata);
+}
+
+/* What it is, and what is not in it. */
+static void say(struct profile *p, const struct store_choice *c)
+{
+	struct profile_history *h = &p->info.history;
+	uint64_t start_ns = 0;
+
+	find_gaps(h, c, &start_ns);
+	g_autofree char *why = reasons_of_gaps(c, start_ns, h->to_unix_ns);
+	g_autofree char *help = g_strdup_printf("nothing was observed for %.1f s of it%s%s", (double)h->gap_ns / 1e9, *why ? ": " : "", why);
+
+	p->info.start_unix_ns = start_ns;
+	h->gap_why = profile_string(p, why);
+	profile_add_loss(p, "gap", help, h->gap_cnt, 0);
 }
 
 static struct profile *sum_up(const struct store_choice *c, GError **error)
@@ -121,7 +164,7 @@ struct profile *store_read(const char *dir, uint64_t from_unix_ns, uint64_t to_u
 	else if (c)
 		p = sum_up(c, error);
 	if (p)
-		say(p, c, from_unix_ns, to_unix_ns);
+		say(p, c);
 	store_choice_free(c);
 	return p;
 }

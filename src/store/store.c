@@ -357,6 +357,26 @@ struct store *store_open(const struct store_options *options, GError **error)
 	return NULL;
 }
 
+/* What a session has known for long, and this window does not need, stays out of it. */
+static bool write_window(struct store_file *f, const struct store_row *row, const struct profile *window, GError **error)
+{
+	struct merger *m = merge_new();
+
+	if (!merge_add(m, window, error)) {
+		merge_free(m);
+		return false;
+	}
+	struct profile *own = merge_end(m);
+	struct line_sums *line = line_sums_new();
+
+	line_sums_add_profile(line, own);
+	bool ok = store_file_add(f, row, own, line, error);
+
+	line_sums_free(line);
+	profile_free(own);
+	return ok;
+}
+
 bool store_add(struct store *s, const struct profile *window, GError **error)
 {
 	const struct profile_info *info = &window->info;
@@ -368,14 +388,8 @@ bool store_add(struct store *s, const struct profile *window, GError **error)
 	if (!info->duration_ns || !info->start_unix_ns || info->start_unix_ns > PROFILE_NS_MAX || info->duration_ns > PROFILE_NS_MAX)
 		return store_fail(error, STORE_ERROR_TOO_MUCH, "a window has no time");
 	struct store_file *f = file_for(s, TIER_WINDOW, day, error);
-	struct line_sums *line = line_sums_new();
 
-	if (f)
-		line_sums_add_profile(line, window);
-	bool ok = f && store_file_add(f, &row, window, line, error);
-
-	line_sums_free(line);
-	if (!ok) {
+	if (!f || !write_window(f, &row, window, error)) {
 		drop(s, TIER_WINDOW);
 		return false;
 	}

@@ -205,8 +205,8 @@ static void unpack_waits(struct unpacker *u)
 	COLUMN(waits, struct wait, row->preempted_ns = get_ns(u));
 	unpack_blocked(u);
 	COLUMN(waits, struct wait, row->max_ns = get_diff_ns(u, pack_expected_max(row)));
-	COLUMN(waits, struct wait, row->off_cpu_se_ns = get_ns(u));
-	COLUMN(waits, struct wait, row->count_se = get_ns(u));
+	COLUMN(waits, struct wait, row->off_cpu_se_ns = pack_error_value(get_ns(u)));
+	COLUMN(waits, struct wait, row->count_se = pack_error_value(get_ns(u)));
 	COLUMN(waits, struct wait, unpack_wait_hist(u, row));
 }
 
@@ -279,39 +279,56 @@ static void unpack_samples(struct unpacker *u)
 	COLUMN(on_cpu, struct on_cpu_sample, row->weight_ns = last_ns = get_diff_ns(u, last_ns));
 }
 
-static void unpack_wake(struct unpacker *u, uint32_t wait, struct pack_rest *rest)
+static void unpack_wakers(struct unpacker *u)
 {
-	struct wake w = { .wait = wait, .waker = blob_get_id(&u->c, u->d->wakers->len) };
-
-	if (u->c.bad)
-		return;
-	w.waker = dict_map_waker(u->m, w.waker);
-	w.count = get_diff_ns(u, rest->count);
-	w.blocked_ns = get_diff_ns(u, rest->blocked_ns);
-	w.runnable_ns = get_diff_ns(u, rest->runnable_ns);
-	rest->count -= w.count;
-	rest->blocked_ns -= w.blocked_ns;
-	rest->runnable_ns -= w.runnable_ns;
-	if (blob_get_id(&u->c, 2))
-		unpack_hist(u, w.hist);
-	else
-		w.hist[profile_hist_slot(w.runnable_ns)] = 1;
-	g_array_append_val(u->p->wakes, w);
+	COLUMN(wakes, struct wake, row->waker = blob_get_id(&u->c, u->d->wakers->len));
+	if (!u->c.bad)
+		COLUMN(wakes, struct wake, row->waker = dict_map_waker(u->m, row->waker));
 }
+
+static struct pack_rest rest_of(const struct profile *p, guint i)
+{
+	const struct wake *w = profile_wake(p, i);
+	const struct wait *of = profile_wait(p, w->wait);
+
+	return (struct pack_rest){ of->count, of->blocked_ns, of->runnable_ns };
+}
+
+#define WAKES(member)                                                                                                  \
+	for (guint i = 0; i < u->p->wakes->len; i++) {                                                                 \
+		struct wake *w = &g_array_index(u->p->wakes, struct wake, i);                                          \
+                                                                                                                       \
+		rest = i && w[-1].wait == w->wait ? rest - w[-1].member : rest_of(u->p, i).member;                     \
+		w->member = get_diff_ns(u, rest);                                                                      \
+	}
 
 static void unpack_wakes(struct unpacker *u)
 {
 	uint32_t cnt;
+	uint64_t rest = 0;
 	g_autofree uint32_t *ids = get_ids(u, u->p->waits->len, &cnt);
-	struct pack_rest rest = { 0 };
 
-	for (uint32_t i = 0; i < cnt && !u->c.bad; i++) {
-		const struct wait *w = profile_wait(u->p, ids[i]);
+	if (u->c.bad)
+		return;
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct wake w = { .wait = ids[i] };
 
-		if (!i || ids[i] != ids[i - 1])
-			rest = (struct pack_rest){ w->count, w->blocked_ns, w->runnable_ns };
-		unpack_wake(u, ids[i], &rest);
+		g_array_append_val(u->p->wakes, w);
 	}
+	unpack_wakers(u);
+	WAKES(count);
+	WAKES(blocked_ns);
+	WAKES(runnable_ns);
+	g_autofree uint8_t *has_hist = g_new0(uint8_t, (gsize)cnt + 1);
+
+	for (uint32_t i = 0; i < cnt; i++)
+		has_hist[i] = (uint8_t)blob_get_id(&u->c, 2);
+	COLUMN(wakes, struct wake, {
+		if (has_hist[i])
+			unpack_hist(u, row->hist);
+		else
+			row->hist[profile_hist_slot(row->runnable_ns)] = 1;
+	});
 }
 
 static void get_numbers(struct unpacker *u, uint64_t *numbers, unsigned cnt)

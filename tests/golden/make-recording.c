@@ -6,8 +6,51 @@
 #include "../unit/crowd.h"
 #include "../unit/fixture.h"
 #include "profile/profile_file.h"
+#include "store/store.h"
 
-/* make-recording OUT [wakers|chains|crowd|before|after|cpu]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
+#define HISTORY_WINDOWS 130
+#define HISTORY_GAP 70
+#define HISTORY_START_UNIX_NS (UINT64_C(1764079200) * 1000000000)	/* 2025-11-25 14:00:00 UTC */
+
+static void move_to(struct profile *p, uint64_t start_unix_ns, uint64_t start_ns)
+{
+	for (guint i = 0; i < p->threads->len; i++) {
+		struct thread *t = &g_array_index(p->threads, struct thread, i);
+
+		t->from_ns += start_ns - p->info.start_ns;
+		t->to_ns += start_ns - p->info.start_ns;
+	}
+	p->info.start_unix_ns = start_unix_ns;
+	p->info.start_ns = start_ns;
+}
+
+/* The recording before and then the one after, many times over, with a gap between them. */
+static bool make_history(const char *dir, GError **error)
+{
+	const struct store_options options = { .dir = dir };
+	struct store *s = store_open(&options, error);
+	uint64_t unix_ns = HISTORY_START_UNIX_NS, ns = 1000000000;
+	bool ok = s != NULL;
+
+	for (unsigned i = 0; i < HISTORY_WINDOWS && ok; i++) {
+		struct profile *p = change_new(i > HISTORY_GAP);
+		uint64_t length_ns = p->info.duration_ns;
+
+		if (i == HISTORY_GAP) {
+			ok = store_add_gap(s, unix_ns, unix_ns + length_ns, "the agent was started anew", error);
+		} else {
+			move_to(p, unix_ns, ns);
+			ok = store_add(s, p, error);
+		}
+		unix_ns += length_ns;
+		ns += length_ns;
+		profile_free(p);
+	}
+	store_close(s);
+	return ok;
+}
+
+/* make-recording OUT [wakers|chains|crowd|before|after|cpu|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
@@ -17,6 +60,13 @@ int main(int argc, char **argv)
 	bool is_cpu = strcmp(more, "cpu") == 0;
 	bool is_before = strcmp(more, "before") == 0, is_after = strcmp(more, "after") == 0;
 
+	if (strcmp(more, "history") == 0) {
+		bool made = make_history(argv[1], &error);
+
+		if (!made)
+			fprintf(stderr, "make-recording: %s\n", error->message);
+		return made ? 0 : 1;
+	}
 	if (argc != 2 && !wakers && !chains && !is_crowd && !is_cpu && !is_before && !is_after) {
 		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd|before|after|cpu]\n");
 		return 2;

@@ -7,7 +7,7 @@
 A case is a folder AREA/NAME with `cmd`, the arguments in shell quoting, one command a line, run
 in an empty folder that holds the recording as trace.offcpu, with wakers as wakers.offcpu, with
 chains of them as chains.offcpu, one of threads in one another's way as crowd.offcpu, and two that differ as before.offcpu
-and after.offcpu.  Beside it `stdout`, and where they are not empty or 0, `stderr` and `exit` of the last command.  --update rewrites these from what
+and after.offcpu; where it has --history these many times over as a history, in the folder history.  Beside it `stdout`, and where they are not empty or 0, `stderr` and `exit` of the last command.  --update rewrites these from what
 the program does now: read the difference before committing it.  Prints TAP.
 """
 import argparse
@@ -29,6 +29,8 @@ def run_case(case, offcpu, make_recording):
         subprocess.run([make_recording, os.path.join(folder, "trace.offcpu")], check=True)
         for more in ("wakers", "chains", "crowd", "before", "after", "cpu"):
             subprocess.run([make_recording, os.path.join(folder, f"{more}.offcpu"), more], check=True)
+        if "--history" in (case / "cmd").read_text():
+            subprocess.run([make_recording, os.path.join(folder, "history"), "history"], check=True)
         env = {"PATH": os.environ["PATH"], "TZ": "UTC", "LC_ALL": "C.UTF-8", "HOME": folder}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             if name in os.environ:

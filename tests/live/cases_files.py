@@ -213,7 +213,7 @@ def file_operations_by_stack(env):
     env.check.that(int(place[1]) == len(locks), f"{place[1]} operations for {len(locks)}")
     env.check.that("flock" in place[2] and "lock_round" in place[2] and "main" in place[2], place[2])
     report = subprocess.run([env.offcpu, "report", recording], capture_output=True, text=True, timeout=60, check=False)
-    env.check.that(report.returncode == 0 and "file operations" in report.stdout and "lock_round" in report.stdout,
+    env.check.that(report.returncode == 0 and "Recorded  offcpu io: file operations" in report.stdout and "off CPU" not in report.stdout and "lock_round" in report.stdout,
                    report.stdout[:800] + report.stderr[-400:])
 
 

@@ -21,6 +21,18 @@ static void write_range(struct json *j, const struct profile_range *range)
 	json_object_end(j);
 }
 
+static void write_history(struct json *j, const struct profile_history *h)
+{
+	json_key(j, "history");
+	json_object_begin(j);
+	json_member_uint(j, "windows", h->windows);
+	json_member_uint(j, "to_unix_ns", h->to_unix_ns);
+	json_member_uint(j, "gaps", h->gap_cnt);
+	json_member_uint(j, "gap_ns", h->gap_ns);
+	json_member_string(j, "gap_why", h->gap_why);
+	json_object_end(j);
+}
+
 static void write_window(struct json *j, const struct profile_info *info)
 {
 	json_key(j, "window");
@@ -29,6 +41,8 @@ static void write_window(struct json *j, const struct profile_info *info)
 	json_member_uint(j, "duration_ns", info->duration_ns);
 	if (info->range.is_cut)
 		write_range(j, &info->range);
+	if (info->history.windows)
+		write_history(j, &info->history);
 	json_object_end(j);
 
 	json_key(j, "host");

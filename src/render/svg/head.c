@@ -117,7 +117,7 @@ static GPtrArray *subtitle_parts(const struct profile *p, const struct tree *t, 
 	g_string_append(s, p->threads->len == 1 ? " thread" : " threads");
 	add_part(parts, s);
 	svg_amount(s, t->weight, shown);
-	if (t->weight == WEIGHT_OFF_CPU)
+	if (t->weight == WEIGHT_OFF_CPU && !t->rows_are)
 		g_string_append(s, " off CPU");
 	if (shown != all) {
 		g_string_append(s, " shown of ");
@@ -153,8 +153,10 @@ static void add_import(const struct profile_info *info, GPtrArray *parts, GStrin
 {
 	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
 
-	g_string_append_printf(s, "Imported: %s", info->imported);
+	g_string_append_printf(s, "%s: %s", info->rows_are ? "Recorded" : "Imported", info->imported);
 	add_part(parts, s);
+	if (info->rows_are)
+		return;
 	g_string_append_printf(s, "unknown: %s", unknown);
 	add_part(parts, s);
 }

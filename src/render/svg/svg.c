@@ -177,7 +177,7 @@ static void append_waits(const struct canvas *c, const struct tree_node *n)
 		g_string_append_c(c->out, '\n');
 	if (counts) {
 		svg_count(c->out, n->count);
-		g_string_append(c->out, n->count == 1 ? " wait" : " waits");
+		g_string_append_printf(c->out, " %s", profile_rows_word(c->t->rows_are, n->count));
 	}
 	if (longest) {
 		g_string_append(c->out, !counts ? "longest " : n->count == 1 ? ", " : ", longest ");

@@ -94,9 +94,16 @@ static void append_head(GString *s, const struct findings *f, const struct query
 	if (lost > observed / 1000 * LOSS_PERMILLE) {
 		g_string_append_printf(s, "%.1f%% lost (see --full)", text_percent(lost, observed));
 	} else {
-		g_string_append(s, "complete");
+		g_string_append(s, p->info.history.gap_cnt ? "complete but for gaps" : "complete");
 	}
 	g_string_append_printf(s, "%s\n", text_plain(o));
+	if (p->info.history.windows) {
+		g_autoptr(GString) line = g_string_new("From the history: ");
+
+		text_history(line, &p->info);
+		g_string_append_c(line, '.');
+		text_wrap(s, line->str, "", text_screen_width(o));
+	}
 	if (asked && *asked) {
 		g_string_append(s, "Shown: ");
 		text_safe_cut(s, asked, text_screen_width(o) - 7);
@@ -300,8 +307,10 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 		g_string_append(line, ", --runq-blame");
 	if (p->info.has_storms)
 		g_string_append(line, ", --storms");
-	g_string_append(line, "; offcpu flame");
-	if (!p->info.has_wakers)
+	g_string_append(line, p->info.history.windows ? "; offcpu flame --history" : "; offcpu flame");
+	if (p->info.history.windows)
+		g_string_append(line, "; the same hour of another day: offcpu diff --history");
+	else if (!p->info.has_wakers)
 		g_string_append(line, p->info.has_locks ? "; who wakes: record --wakers" :
 							  "; who wakes and who holds: record --wakers --locks");
 	text_wrap(s, line->str, "", text_screen_width(o));

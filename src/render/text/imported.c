@@ -13,21 +13,25 @@ void text_imported(GString *s, const struct profile *p, const struct query *quer
 	struct coverage c;
 
 	coverage_of(p, selection, &c);
-	g_string_append_printf(s, "%sImported  ", text_bold(options));
+	g_string_append_printf(s, "%s%s  ", text_bold(options), p->info.rows_are ? "Recorded" : "Imported");
 	text_safe(s, p->info.imported);
-	g_string_append_printf(s, "%s; unknown: %s\n", text_plain(options), unknown);
-	g_string_append(s, "Holds     ");
+	g_string_append(s, text_plain(options));
+	if (!p->info.rows_are)
+		g_string_append_printf(s, "; unknown: %s", unknown);
+	g_string_append(s, "\nHolds     ");
 	text_duration(s, c.listed_ns);
-	g_string_append(s, " off CPU");
+	g_string_append(s, p->info.rows_are ? "" : " off CPU");
 	if (!(p->info.unknown & UNKNOWN_COUNTS)) {
 		g_string_append(s, " in ");
 		text_thousands(s, c.waits_cnt);
-		g_string_append(s, c.waits_cnt == 1 ? " wait" : " waits");
+		g_string_append_printf(s, " %s", profile_rows_word(p->info.rows_are, c.waits_cnt));
 	}
 	if (!(p->info.unknown & UNKNOWN_WINDOW)) {
 		g_string_append(s, ", of a window of ");
 		text_duration(s, p->info.duration_ns);
 	}
+	if (p->info.rows_are)
+		g_string_append(s, "; they are no waits, and may overlap");
 	g_string_append_c(s, '\n');
 	if (asked && *asked) {
 		g_string_append(s, "Shown     ");

@@ -132,10 +132,14 @@ static void append_whole(GString *s, const struct top *t)
 {
 	if (t->weight == WEIGHT_COUNT) {
 		text_thousands(s, t->whole);
-		g_string_append(s, " waits");
+		g_string_append_printf(s, " %s", profile_rows_word(t->rows_are, 2));
 		return;
 	}
 	text_duration(s, t->whole);
+	if (t->rows_are) {
+		g_string_append_printf(s, " of %s", t->rows_are);
+		return;
+	}
 	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : t->weight == WEIGHT_ON_CPU ? "on-CPU" :
 			       t->weight == WEIGHT_TIME ? "on and off CPU" : weight_name(t->weight));
 }
@@ -170,10 +174,10 @@ void text_headline(GString *s, const struct top *leaves, const struct text_optio
 	uint64_t rest = leaves->sum;
 
 	append_whole(whole, leaves);
-	text_section(s, options, leaves->weight == WEIGHT_TIME || leaves->weight == WEIGHT_ON_CPU ? "Top leaves, of %s" :
+	text_section(s, options, leaves->weight == WEIGHT_TIME || leaves->weight == WEIGHT_ON_CPU || leaves->rows_are ? "Top leaves, of %s" :
 		     "Top blocking leaves, of %s", whole->str);
 	g_string_append_printf(s, "%s%16s %7s  %sframe%s\n", text_dim(options),
-			       leaves->weight == WEIGHT_COUNT ? "waits" : "us", "%", has_error ? "  error  " : "",
+			       leaves->weight == WEIGHT_COUNT ? profile_rows_word(leaves->rows_are, 2) : "us", "%", has_error ? "  error  " : "",
 			       text_plain(options));
 	for (unsigned i = 0; i < shown; i++) {
 		const struct top_row *r = &g_array_index(leaves->rows, struct top_row, i);

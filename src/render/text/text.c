@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "render/text/style.h"
 #include "render/text/util.h"
@@ -60,6 +61,41 @@ static void header_range(GString *s, const struct profile_range *range)
 	g_string_append(s, "\n          losses and the tracer's cost are those of the whole recording\n");
 }
 
+static void append_clock(GString *s, uint64_t unix_ns, const char *format)
+{
+	g_autoptr(GDateTime) when = g_date_time_new_from_unix_local((gint64)((unix_ns + 500000000) / 1000000000));
+	g_autofree char *text = when ? g_date_time_format(when, format) : NULL;
+
+	g_string_append(s, text ? text : "?");
+}
+
+void text_history(GString *s, const struct profile_info *info)
+{
+	const struct profile_history *h = &info->history;
+	g_autoptr(GString) first = g_string_new(NULL), last = g_string_new(NULL);
+
+	append_clock(first, info->start_unix_ns, "%Y-%m-%d");
+	append_clock(last, h->to_unix_ns, "%Y-%m-%d");
+	g_string_append_printf(s, "%s ", first->str);
+	append_clock(s, info->start_unix_ns, "%H:%M:%S");
+	g_string_append(s, " to ");
+	append_clock(s, h->to_unix_ns, strcmp(first->str, last->str) == 0 ? "%H:%M:%S %z" : "%Y-%m-%d %H:%M:%S %z");
+	g_string_append_printf(s, ", %" PRIu64 " window%s, ", h->windows, h->windows == 1 ? "" : "s");
+	if (!h->gap_cnt) {
+		g_string_append(s, "no gaps");
+		return;
+	}
+	g_string_append_printf(s, "%u gap%s of ", h->gap_cnt, h->gap_cnt == 1 ? "" : "s");
+	text_duration(s, h->gap_ns);
+	if (h->gap_cnt > 1)
+		g_string_append(s, " in all");
+	if (*h->gap_why) {
+		g_string_append(s, " (");
+		text_safe(s, h->gap_why);
+		g_string_append_c(s, ')');
+	}
+}
+
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options)
 {
 	const struct profile_info *info = &p->info;
@@ -72,6 +108,11 @@ void text_header(GString *s, const struct profile *p, const struct query *query,
 	g_string_append_printf(s, "%s\n", text_plain(options));
 	if (info->range.is_cut)
 		header_range(s, &info->range);
+	if (info->history.windows) {
+		g_string_append(s, "History   ");
+		text_history(s, info);
+		g_string_append_c(s, '\n');
+	}
 	g_string_append(s, "Host      ");
 	text_safe(s, info->host);
 	g_string_append(s, ", kernel ");

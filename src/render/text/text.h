@@ -28,7 +28,9 @@ void text_imported(GString *s, const struct profile *p, const struct query *quer
 /* "     count 3, mean 1.2 s, ..." of a row, as far as it is known; nothing where nothing is. */
 void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, bool is_exact);
 
-/* Parts of it, for other commands; each ends in a newline. */
+/* Parts of it, for other commands; each ends in a newline, but for the first. */
+/* "2026-11-25 14:00:00 to 15:00:00 +0000, 360 windows, no gaps": of a profile of a history. */
+void text_history(GString *s, const struct profile_info *info);
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options);
 void text_coverage(GString *s, const struct profile *p, const struct selection *selection,
 		   const struct text_options *options);

@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "io/file_calls.h"
 #include "io/file_path.h"
 #include "io/file_rows.h"
+#include "io/recording.h"
+#include "profile/profile_file.h"
+#include "render/text/text.h"
 
 #define NAMES(text) (text), sizeof(text)	/* with the last zero byte */
 
@@ -149,6 +153,43 @@ static void test_many_files(void)
 	profile_free(p);
 }
 
+/* What is read back says that these are operations, and no report calls them waits off CPU. */
+static void test_recording(void)
+{
+	static const char fsync_op[] = "fsync";
+	const struct text_options options = { .top = 5, .by = TOP_BY_STACK, .weight = WEIGHT_OFF_CPU };
+	g_autofree char *folder = g_dir_make_tmp("offcpu-file-ops-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(folder, "r.offcpu", NULL);
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GError) error = NULL;
+	struct profile *p = profile_new();
+	struct file_rows *r = file_rows_new(p);
+
+	add(r, fsync_op, "/a", 8, 5000000);
+	add(r, fsync_op, "/a", 8, 7000000);
+	io_recording_info(p, "file operations", "operations", 1000, 2000, 1000000000);
+	file_rows_to_profile(r);
+	g_assert_true(profile_file_write(p, path, &error));
+	g_assert_no_error(error);
+	file_rows_free(r);
+	profile_free(p);
+	p = profile_file_read(path, &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(p->info.rows_are, ==, "operations");
+	g_assert_cmpstr(p->info.imported, ==, "offcpu io: file operations");
+	g_assert_cmpint(g_array_index(p->waits, struct wait, 0).state, ==, '?');
+
+	text_report(text, p, NULL, NULL, &options);
+	g_assert_nonnull(strstr(text->str, "Recorded  offcpu io: file operations\n"));
+	g_assert_nonnull(strstr(text->str, "12.0 ms in 2 operations"));
+	g_assert_null(strstr(text->str, "off CPU"));
+	g_assert_null(strstr(text->str, "Imported"));
+	g_assert_null(strstr(text->str, "sleep"));
+	profile_free(p);
+	unlink(path);
+	rmdir(folder);
+}
+
 static void test_calls(void)
 {
 	struct file_call calls[FILE_CALLS_END] = { 0 };
@@ -176,6 +217,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/io/bars", test_bars);
 	g_test_add_func("/io/sums", test_sums);
 	g_test_add_func("/io/many-files", test_many_files);
+	g_test_add_func("/io/recording", test_recording);
 	g_test_add_func("/io/calls", test_calls);
 	return g_test_run();
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/moment.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyse/range.h"
+#include "base/parse.h"
+
+#define NS_A_SECOND UINT64_C(1000000000)
+#define DAY_DIGITS 10	/* 2026-11-25 */
+
+static bool bad(const char *text, GError **error)
+{
+	g_set_error(error, PARSE_ERROR, 0,
+		    "'%s' is no time such as 14:32, 'yesterday 14:32', 'tue 14:32', -2h (before now), 2026-11-25T14:32 or @1764081138", text);
+	return false;
+}
+
+static bool parse_ago(const char *text, uint64_t now_ns, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *unit;
+		uint64_t seconds;
+	} units[] = { { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 }, { "w", 7 * 86400 } };
+	char *end;
+	double number = g_ascii_strtod(text, &end);
+
+	if (end == text || !g_ascii_isdigit(*text) || !(number >= 0))
+		return false;
+	for (size_t i = 0; i < G_N_ELEMENTS(units); i++) {
+		double ns = number * (double)units[i].seconds * 1e9;
+
+		if (strcmp(end, units[i].unit) != 0 || ns > (double)now_ns)
+			continue;
+		*ret_ns = now_ns - (uint64_t)ns;
+		return true;
+	}
+	return false;
+}
+
+static bool parse_seconds(const char *text, uint64_t *ret_ns)
+{
+	char *end;
+	double seconds = g_ascii_strtod(text, &end);
+
+	if (end == text || *end || !g_ascii_isdigit(*text) || !(seconds < 4e9))
+		return false;
+	*ret_ns = (uint64_t)(seconds * 1e9);
+	return true;
+}
+
+/* How many days before today's a name of a day means; -1: it is none.  *text is behind it then. */
+static int days_back(const char **text, GDateTime *today)
+{
+	static const char *const days[] = { "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday" };
+	size_t len = strcspn(*text, " ");
+	int back = -1;
+
+	if (len == 5 && g_ascii_strncasecmp(*text, "today", len) == 0)
+		back = 0;
+	if (len == 9 && g_ascii_strncasecmp(*text, "yesterday", len) == 0)
+		back = 1;
+	for (int i = 0; i < 7 && back < 0; i++) {
+		if (g_ascii_strncasecmp(*text, days[i], len) != 0 || (len != 3 && len != strlen(days[i])))
+			continue;
+		back = g_date_time_get_day_of_week(today) - 1 - i;
+		back += back <= 0 ? 7 : 0;
+	}
+	if (back >= 0)
+		*text += len;
+	return back;
+}
+
+/* The clock time of that day, which is the local one of an instant. */
+static bool on_day(const char *time, GDateTime *day, uint64_t *ret_ns)
+{
+	g_autofree char *date = g_date_time_format(day, "%Y-%m-%d");
+	g_autofree char *text = g_strdup_printf("%sT%s", date, *time ? time : "00:00");
+
+	return strspn(time, "0123456789:.") == strlen(time) && range_parse_unix(text, ret_ns);
+}
+
+static bool parse_words(const char *text, GDateTime *now, uint64_t now_ns, uint64_t *ret_ns)
+{
+	const char *rest = text;
+	int back = days_back(&rest, now);
+	g_autoptr(GDateTime) day = g_date_time_add_days(now, back < 0 ? 0 : -back);
+
+	while (*rest == ' ')
+		rest++;
+	if (!day || (back < 0 && !*rest) || !on_day(rest, day, ret_ns))
+		return false;
+	if (back >= 0 || *ret_ns <= now_ns)
+		return true;
+	/* it was not that late yet today */
+	g_autoptr(GDateTime) before = g_date_time_add_days(now, -1);
+
+	return before && on_day(rest, before, ret_ns);
+}
+
+bool moment_parse(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns, GError **error)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_from_unix_local((gint64)(now_unix_ns / NS_A_SECOND));
+	bool is_date = strlen(text) >= DAY_DIGITS && text[4] == '-' && text[7] == '-';
+	g_autofree char *date = is_date && !text[DAY_DIGITS] ? g_strconcat(text, "T00:00", NULL) : g_strdup(text);
+	bool ok;
+
+	*ret_unix_ns = now_unix_ns;
+	if (!now)
+		return bad(text, error);
+	if (strcmp(text, "now") == 0)
+		ok = true;
+	else if (text[0] == '-')
+		ok = parse_ago(text + 1, now_unix_ns, ret_unix_ns);
+	else if (text[0] == '@')
+		ok = parse_seconds(text + 1, ret_unix_ns);
+	else if (is_date)
+		ok = range_parse_unix(date, ret_unix_ns);
+	else
+		ok = parse_words(text, now, now_unix_ns, ret_unix_ns);
+	return ok || bad(text, error);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/history.h"
+
+#include "analyse/moment.h"
+#include "base/parse.h"
+#include "store/store.h"
+
+#define USUAL_NS (UINT64_C(3600) * 1000 * 1000 * 1000)
+
+static struct {
+	bool is_asked;
+	char *dir;
+} history;
+
+gboolean history_option(const char *name, const char *value, gpointer data, GError **error)
+{
+	history.is_asked = true;
+	g_free(history.dir);
+	history.dir = g_strdup(value);
+	return TRUE;
+}
+
+bool history_is_asked(void)
+{
+	return history.is_asked;
+}
+
+const char *history_dir(void)
+{
+	return history.dir ? history.dir : STORE_DIR_DEFAULT;
+}
+
+static bool parse(const char *option, const char *text, uint64_t now_ns, uint64_t *ret_ns, GError **error)
+{
+	if (moment_parse(text, now_ns, ret_ns, error))
+		return true;
+	g_prefix_error(error, "%s: ", option);
+	return false;
+}
+
+/* Up to now, and an hour of it, unless more is said. */
+static bool range_of(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)
+{
+	const uint64_t now_ns = (uint64_t)g_get_real_time() * 1000;
+
+	*ret_to_ns = now_ns;
+	if (to && !parse("--to", to, now_ns, ret_to_ns, error))
+		return false;
+	*ret_from_ns = *ret_to_ns - MIN(*ret_to_ns, USUAL_NS);
+	if (from && !parse("--from", from, now_ns, ret_from_ns, error))
+		return false;
+	if (*ret_from_ns < *ret_to_ns)
+		return true;
+	g_set_error(error, PARSE_ERROR, 0, "the range from '%s' to '%s' is empty", from ? from : "an hour before", to ? to : "now");
+	return false;
+}
+
+char *history_as_long(const char *begin, const char *from, const char *to)
+{
+	uint64_t begin_ns, from_ns, to_ns;
+
+	if (!moment_parse(begin, (uint64_t)g_get_real_time() * 1000, &begin_ns, NULL) || !range_of(from, to, &from_ns, &to_ns, NULL))
+		return NULL;
+	const uint64_t end_ns = begin_ns + (to_ns - from_ns);
+	g_autoptr(GDateTime) end = g_date_time_new_from_unix_local((gint64)(end_ns / 1000000000));
+	g_autofree char *time = end ? g_date_time_format(end, "%Y-%m-%dT%H:%M:%S") : NULL;
+	g_autofree char *zone = end ? g_date_time_format(end, "%:z") : NULL;
+
+	if (!time || !zone)
+		return NULL;
+	return end_ns % 1000000000 ? g_strdup_printf("%s.%09" G_GUINT64_FORMAT "%s", time, end_ns % 1000000000, zone) : g_strconcat(time, zone, NULL);
+}
+
+bool history_check_times(const char *from, const char *to, GError **error)
+{
+	uint64_t from_ns, to_ns;
+
+	return range_of(from, to, &from_ns, &to_ns, error);
+}
+
+struct profile *history_read(const char *from, const char *to, GError **error)
+{
+	uint64_t from_ns, to_ns;
+
+	return range_of(from, to, &from_ns, &to_ns, error) ? store_read(history_dir(), from_ns, to_ns, error) : NULL;
+}
