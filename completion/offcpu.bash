@@ -21,11 +21,13 @@ _offcpu_options() {
 	io) echo "--slower= --stacks --block --count --pid= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --help" ;;
-	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
+	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
 		;;
+	serve) echo "--history= --listen= --token-file= --host= --rules= --open --help" ;;
+	push) echo "--pyroscope= --clickhouse= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
@@ -79,7 +81,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample io report flame view diff export hist request events agent doctor' i
+	local commands='record top trace sample io report flame view serve diff push export hist request events agent doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

@@ -23,7 +23,9 @@ struct block_rec_done {
 	__u32 pid, tid;
 	__u32 has_stack;	/* its record came before; 0: it was lost */
 	__u32 is_kernel;	/* issued by a kernel thread */
+	__u32 dirtier, pad;	/* then: the process that last dirtied a page of the file; 0: not known */
 	char comm[BLOCK_COMM_LEN];
+	char dirtier_comm[BLOCK_COMM_LEN];
 	char disk[BLOCK_NAME_LEN];
 	char file[BLOCK_NAME_LEN];	/* of the page that it begins with; "" without */
 };

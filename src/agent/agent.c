@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/notify.h"
+#include "agent/privileges.h"
 #include "agent/short_lived.h"
 #include "agent/wall_clock.h"
 #include "attach/cgroup.h"
@@ -351,7 +352,7 @@ static bool begin(struct agent *a, GError **error)
 	if (!hold_signals(a, error) || !set_collect(a, error))
 		return false;
 	a->keeper = keeper_new(a->config, a->options->log, error);
-	if (!a->keeper || !begin_session(a, error))
+	if (!a->keeper || !privileges_drop(privileges_wanted(a->config->budget_ppm != 0), error) || !begin_session(a, error))
 		return false;
 	now = clock_ns(CLOCK_MONOTONIC);
 	a->begun_ns = a->anew_ns = a->reported_ns = now;

@@ -15,11 +15,10 @@
 #define DAY_NS (24 * HOUR_NS)
 #define FILE_MAX_BYTES (1 << 20)
 #define LIST_MAX 64
-#define ALERTS_MAX 64
 
 G_DEFINE_QUARK(offcpu-agent-config-error, agent_config_error)
 
-enum value_kind { VALUE_SPAN, VALUE_SIZE, VALUE_PERCENT, VALUE_YES_NO, VALUE_NUMBER, VALUE_TEXT, VALUE_LIST, VALUE_COMMAND };
+enum value_kind { VALUE_SPAN, VALUE_SIZE, VALUE_PERCENT, VALUE_YES_NO, VALUE_NUMBER, VALUE_TEXT, VALUE_LIST };
 
 /* A key of a group; where its value goes, and its bounds in the unit it is kept in. */
 struct row {
@@ -51,29 +50,11 @@ static const struct row rows[] = {
 	{ "record", "exclude", VALUE_LIST, IN_CONFIG(exclude), 0, 0 },
 };
 
-#define IN_ALERT(member) offsetof(struct alert_config, member)
-static const struct row alert_rows[] = {
-	{ "alert", "when", VALUE_TEXT, IN_ALERT(when), 0, 0 },
-	{ "alert", "run", VALUE_COMMAND, IN_ALERT(run), 0, 0 },
-	{ "alert", "timeout", VALUE_SPAN, IN_ALERT(timeout_ns), SECOND_NS, HOUR_NS },
-	{ "alert", "pause", VALUE_SPAN, IN_ALERT(pause_ns), SECOND_NS, 7 * DAY_NS },
-};
-
 static const struct {
 	const char *text;
 	uint64_t ns;
 } spans[] = { { "s", SECOND_NS }, { "m", 60 * SECOND_NS }, { "min", 60 * SECOND_NS }, { "h", HOUR_NS }, { "d", DAY_NS } };
 static const char *const sizes[] = { "K", "M", "G", "T" };
-
-static void free_alert(gpointer data)
-{
-	struct alert_config *a = data;
-
-	g_free(a->name);
-	g_free(a->when);
-	g_strfreev(a->run);
-	g_free(a);
-}
 
 struct agent_config *agent_config_new(void)
 {
@@ -86,7 +67,6 @@ struct agent_config *agent_config_new(void)
 		.objects = true, .locks = true, .wakers = true, .services = true, .kernel_threads = true, .fold_short_lived = true,
 		.on_cpu_hz = 19,
 	};
-	c->alerts = g_ptr_array_new_with_free_func(free_alert);
 	return c;
 }
 
@@ -98,7 +78,6 @@ void agent_config_free(struct agent_config *c)
 	g_free(c->comm);
 	g_strfreev(c->cgroups);
 	g_strfreev(c->exclude);
-	g_ptr_array_unref(c->alerts);
 	g_free(c);
 }
 
@@ -180,7 +159,6 @@ static const char *const wanted[] = {
 	[VALUE_NUMBER] = "a whole number",
 	[VALUE_TEXT] = "a text",
 	[VALUE_LIST] = "a list, split by ;",
-	[VALUE_COMMAND] = "the absolute path of a command, and its arguments",
 };
 
 /* Numbers of any kind; *ret_wrong: why it is none. */
@@ -227,30 +205,13 @@ static bool list_of(const char *text, char ***ret, char **ret_wrong)
 	return true;
 }
 
-static bool command_of(const char *text, char ***ret, char **ret_wrong)
-{
-	g_autoptr(GError) error = NULL;
-	char **argv = NULL;
-
-	if (!g_shell_parse_argv(text, NULL, &argv, &error) || argv[0][0] != '/') {
-		g_strfreev(argv);
-		*ret_wrong = g_strdup_printf("'%s' is not %s", text, wanted[VALUE_COMMAND]);
-		return false;
-	}
-	g_strfreev(*ret);
-	*ret = argv;
-	return true;
-}
-
-static bool take_value(void *into, const struct row *row, const char *text, char **ret_wrong)
+static bool take_value(struct agent_config *into, const struct row *row, const char *text, char **ret_wrong)
 {
 	void *at = (char *)into + row->at;
 	uint64_t number;
 
 	if (row->kind == VALUE_LIST)
 		return list_of(text, at, ret_wrong);
-	if (row->kind == VALUE_COMMAND)
-		return command_of(text, at, ret_wrong);
 	if (row->kind == VALUE_TEXT) {
 		g_free(*(char **)at);
 		*(char **)at = *text ? g_strdup(text) : NULL;
@@ -270,7 +231,6 @@ struct place {
 	const char *path;
 	unsigned line;
 	struct agent_config *config;
-	struct alert_config *alert;	/* in whose group the line is */
 	char *group;
 	GHashTable *seen;	/* "group key" */
 };
@@ -288,29 +248,6 @@ static bool wrong(const struct place *at, GError **error, const char *format, ..
 	return false;
 }
 
-static bool is_name(const char *text)
-{
-	for (const char *c = text; *c; c++)
-		if (!g_ascii_isalnum(*c) && *c != '-' && *c != '_' && *c != '.')
-			return false;
-	return *text && strlen(text) <= 64;
-}
-
-static bool begin_alert(struct place *at, const char *name, GError **error)
-{
-	if (!is_name(name))
-		return wrong(at, error, "an alert's name has letters, digits, '-', '_' and '.'");
-	if (at->config->alerts->len >= ALERTS_MAX)
-		return wrong(at, error, "more than %d alerts", ALERTS_MAX);
-	for (guint i = 0; i < at->config->alerts->len; i++)
-		if (strcmp(((struct alert_config *)at->config->alerts->pdata[i])->name, name) == 0)
-			return wrong(at, error, "there is an alert '%s' already", name);
-	at->alert = g_new(struct alert_config, 1);
-	*at->alert = (struct alert_config){ .name = g_strdup(name), .timeout_ns = 10 * SECOND_NS, .pause_ns = 300 * SECOND_NS, .line = at->line };
-	g_ptr_array_add(at->config->alerts, at->alert);
-	return true;
-}
-
 static bool begin_group(struct place *at, char *line, GError **error)
 {
 	static const char *const groups[] = { "agent", "store", "record", NULL };
@@ -321,22 +258,16 @@ static bool begin_group(struct place *at, char *line, GError **error)
 	line[len - 1] = '\0';
 	g_free(at->group);
 	at->group = g_strdup(g_strstrip(line + 1));
-	at->alert = NULL;
-	if (g_str_has_prefix(at->group, "alert "))
-		return begin_alert(at, g_strstrip(at->group + 6), error);
 	if (g_strv_contains(groups, at->group))
 		return true;
-	return wrong(at, error, "there is no group [%s]; there are [agent], [store], [record] and [alert NAME]", at->group);
+	return wrong(at, error, "there is no group [%s]; there are [agent], [store] and [record]", at->group);
 }
 
 static const struct row *row_of(const struct place *at, const char *key)
 {
-	const struct row *table = at->alert ? alert_rows : rows;
-	size_t cnt = at->alert ? G_N_ELEMENTS(alert_rows) : G_N_ELEMENTS(rows);
-
-	for (size_t i = 0; i < cnt; i++)
-		if ((at->alert || strcmp(table[i].group, at->group) == 0) && strcmp(table[i].key, key) == 0)
-			return &table[i];
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+		if (strcmp(rows[i].group, at->group) == 0 && strcmp(rows[i].key, key) == 0)
+			return &rows[i];
 	return NULL;
 }
 
@@ -358,7 +289,7 @@ static bool take_key(struct place *at, char *line, GError **error)
 		return wrong(at, error, "[%s] has no key '%s'", at->group, key);
 	if (!g_hash_table_add(at->seen, g_strdup_printf("%s %s", at->group, key)))
 		return wrong(at, error, "'%s' stands there twice", key);
-	if (!take_value(at->alert ? (void *)at->alert : (void *)at->config, row, value, &why))
+	if (!take_value(at->config, row, value, &why))
 		return wrong(at, error, "%s: %s", key, why);
 	return true;
 }
@@ -388,19 +319,6 @@ static bool check(const struct agent_config *c, const char *path, GError **error
 	return false;
 }
 
-static bool check_alerts(const struct agent_config *c, const char *path, GError **error)
-{
-	for (guint i = 0; i < c->alerts->len; i++) {
-		const struct alert_config *a = c->alerts->pdata[i];
-
-		if (!a->when) {
-			g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s, line %u: the alert '%s' has no 'when'", path, a->line, a->name);
-			return false;
-		}
-	}
-	return true;
-}
-
 struct agent_config *agent_config_parse(const char *text, gsize len_bytes, const char *path, GError **error)
 {
 	g_autofree char *own = g_strndup(text, len_bytes);
@@ -413,7 +331,7 @@ struct agent_config *agent_config_parse(const char *text, gsize len_bytes, const
 	at.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (char **line = lines; is_well && *line; line++)
 		is_well = take_line(&at, *line, error);
-	is_well = is_well && check(at.config, path, error) && check_alerts(at.config, path, error);
+	is_well = is_well && check(at.config, path, error);
 	g_hash_table_unref(at.seen);
 	g_free(at.group);
 	if (is_well)

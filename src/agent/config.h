@@ -13,16 +13,6 @@
 #define AGENT_CONFIG_ERROR (agent_config_error_quark())
 GQuark agent_config_error_quark(void);
 
-/* "[alert NAME]" */
-struct alert_config {
-	char *name;
-	char *when;		/* as agent/alert.h takes it */
-	char **run;		/* a command and its arguments, never a shell's; NULL: only the journal is told */
-	uint64_t timeout_ns;	/* of that */
-	uint64_t pause_ns;	/* it is told again this long after, at the earliest */
-	unsigned line;
-};
-
 struct agent_config {
 	/* [agent] */
 	uint64_t window_ns;
@@ -37,7 +27,6 @@ struct agent_config {
 	uint32_t on_cpu_hz;
 	char *comm;			/* a pattern; NULL: all */
 	char **cgroups, **exclude;	/* NULL: none */
-	GPtrArray *alerts;		/* struct alert_config */
 };
 
 /* What holds where nothing is said. */

@@ -17,6 +17,7 @@ struct candidate {
 	const char *comm, *process;
 	uint32_t pid, tid, threads_cnt;
 	uint64_t blocked_ns, most_ns;
+	uint64_t weight; /* by which candidates compare; of most blocked_ns */
 	int64_t frame;
 };
 
@@ -49,16 +50,18 @@ static bool belongs(const struct cause_finder *c, const struct finding *row, uin
 	return same_function(f->profile, plumbing_user_parent(reasons_plumbing(f->reasons), w->user), row->frame);
 }
 
-static void count(GArray *all, const struct candidate *one)
+/* by_function: the threads of one name are told apart by their functions. */
+static void count(GArray *all, const struct candidate *one, bool by_function)
 {
 	for (guint i = 0; i < all->len; i++) {
 		struct candidate *c = &g_array_index(all, struct candidate, i);
 
-		if (c->comm != one->comm || c->pid != one->pid)
+		if (c->comm != one->comm || c->pid != one->pid || (by_function && c->frame != one->frame))
 			continue;
 		if (c->tid != one->tid)
 			c->threads_cnt++; /* at least: the same one may come again */
 		c->blocked_ns += one->blocked_ns;
+		c->weight += one->weight;
 		if (one->blocked_ns > c->most_ns) {
 			c->most_ns = one->blocked_ns;
 			c->tid = one->tid;
@@ -101,12 +104,35 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 		.threads_cnt = 1,
 		.blocked_ns = w->blocked_ns,
 		.most_ns = w->blocked_ns,
+		.weight = w->blocked_ns,
 		.frame = -1,
 	};
-	count(all, &one);
+	count(all, &one, false);
 }
 
-static void count_waker(const struct cause_finder *c, GArray *all, const struct wake *wake)
+/* Does the thread let the GIL go by its own choice, for a call that blocks? */
+static bool gives_gil_away(const struct profile *p, uint32_t node)
+{
+	static const char *const functions[] = { "PyEval_SaveThread", "PyEval_ReleaseThread", "_PyThreadState_Detach", "PyThreadState_Swap" };
+
+	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		for (size_t i = 0; name && i < G_N_ELEMENTS(functions); i++)
+			if (!strcmp(name, functions[i]))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Whoever waits for the GIL looks every 5 ms (sys.getswitchinterval()) whether it has changed hands, so a timer ends most pieces of the
+ * wait.  Then it asks the holder to let go, which that does at its next instruction: such a release stands for one interval more.
+ * All threads of an interpreter may have one name, so they are told apart by their functions.
+ */
+#define GIL_INTERVAL_NS 5000000
+
+static void count_waker(const struct cause_finder *c, GArray *all, const struct wake *wake, bool is_gil)
 {
 	const struct waker *w = profile_get_waker(c->f->profile, wake->waker);
 	struct candidate one = {
@@ -116,10 +142,15 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 		.threads_cnt = 1,
 		.blocked_ns = wake->blocked_ns,
 		.most_ns = wake->blocked_ns,
+		.weight = wake->blocked_ns,
 		.frame = w->user ? plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user) : -1,
 	};
 
-	count(all, &one);
+	if (is_gil && w->irq)
+		return;
+	if (is_gil && w->user && !gives_gil_away(c->f->profile, w->user))
+		one.weight += wake->count * GIL_INTERVAL_NS;
+	count(all, &one, is_gil);
 }
 
 static const struct candidate *most(const GArray *all)
@@ -129,7 +160,7 @@ static const struct candidate *most(const GArray *all)
 	for (guint i = 0; i < all->len; i++) {
 		const struct candidate *c = &g_array_index(all, struct candidate, i);
 
-		if (!best || c->blocked_ns > best->blocked_ns)
+		if (!best || c->weight > best->weight)
 			best = c;
 	}
 	return best;
@@ -221,7 +252,7 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 
 		if (c->of_wait[wake->wait] != number)
 			continue;
-		count_waker(c, wakers, wake);
+		count_waker(c, wakers, wake, row->reason == REASON_LOCK_GIL);
 		woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
 		broadcast_ns += waker_is_broadcast(p, w) ? wake->blocked_ns : 0;
@@ -246,7 +277,8 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		.does_frame = -1,
 	};
 	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
-	row->is_poll_loop = timer_ns > woken_ns / 2 && row->count > POLLS_PER_S * row->threads_cnt * MAX(seconds, 1);
+	row->is_poll_loop = row->reason != REASON_LOCK_GIL && timer_ns > woken_ns / 2 &&
+			    row->count > POLLS_PER_S * row->threads_cnt * MAX(seconds, 1);
 	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && broadcast_ns > woken_ns / 2;
 	for (uint32_t i = 0; holder && i < p->threads->len; i++) {
 		if (profile_thread(p, i)->comm == holder->comm && profile_thread(p, i)->pid == holder->pid)

@@ -188,6 +188,25 @@ bool range_check_time(const char *text, GError **error)
 	return range_parse_time(text, &info, &ns, error);
 }
 
+bool range_parse_moment(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns, GError **error)
+{
+	const struct profile_info now = { .start_unix_ns = now_unix_ns };
+	const struct profile_info yesterday = { .start_unix_ns = now_unix_ns - 24 * 3600 * (uint64_t)NS_A_SECOND };
+	bool has_day = strlen(text) > 10 && text[4] == '-';
+	int64_t ns;
+
+	if (!has_zone_or_day(text) && text[0] != '-')
+		return bad(error, "'%s' is neither a clock time such as 14:32 or 2026-11-25T14:32 nor a time before now such as -10m", text);
+	if (!range_parse_time(text, &now, &ns, error))
+		return false;
+	if (ns > 0 && !has_day && range_parse_time(text, &yesterday, &ns, NULL))
+		ns -= 24 * 3600 * NS_A_SECOND;
+	if (ns < 0 && (uint64_t)-ns > now_unix_ns)
+		return bad(error, "'%s' is before 1970", text);
+	*ret_unix_ns = now_unix_ns + (uint64_t)ns;
+	return true;
+}
+
 bool range_parse(const char *from, const char *to, const struct profile_info *info, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
 		 GError **error)
 {

@@ -24,6 +24,12 @@ bool range_parse_unix(const char *text, uint64_t *ret_unix_ns);
 bool range_check_time(const char *text, GError **error);
 
 /*
+ * The same without a recording, in nanoseconds of CLOCK_REALTIME: a clock time of today, or of yesterday where it is not yet that late, one
+ * with its day, or -10m before now.
+ */
+bool range_parse_moment(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns, GError **error);
+
+/*
  * Both of them, NULL being the window's edge: what of the window lies between.  False with one sentence: nothing
  * does.
  */

@@ -88,8 +88,9 @@ struct request___io {
 /* A request on its way. */
 struct flight {
 	__u64 number, start_ns, issue_ns, bytes;
-	__u32 pid, tid, op, has_stack, is_kernel, pad;
+	__u32 pid, tid, op, has_stack, is_kernel, dirtier;
 	char comm[BLOCK_COMM_LEN];
+	char dirtier_comm[BLOCK_COMM_LEN];
 	char disk[BLOCK_NAME_LEN];
 	char file[BLOCK_NAME_LEN];
 };
@@ -125,6 +126,23 @@ struct {
 	__type(value, struct buffer);
 } block_buffers SEC(".maps");
 
+/* Who last dirtied a page of a file: its pages are written later, by a kernel thread. */
+struct inode_key {
+	__u64 inode, ino;	/* an inode's memory may be another one's later */
+};
+
+struct dirtier {
+	__u32 pid;
+	char comm[BLOCK_COMM_LEN];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct inode_key);
+	__type(value, struct dirtier);
+} dirtiers SEC(".maps");
+
 __u64 last_number = 0;
 /* The window: to attach and to detach takes long, and the disks' own counts are read at these two instants. */
 volatile __u8 is_open = 0;
@@ -137,8 +155,8 @@ static __always_inline void count(__u32 what)
 		++*value;
 }
 
-/* The name of the file that a page of it belongs to; of memory without a file, or a direct read, none. */
-static __always_inline void name_file(struct request___io *rq, char *to)
+/* The file that a page of it belongs to, and its name; of memory without a file, or a direct read, NULL. */
+static __always_inline struct inode *name_file(struct request___io *rq, char *to)
 {
 	struct page *page = BPF_CORE_READ(rq, bio, bi_io_vec, bv_page);
 	unsigned long head = page ? BPF_CORE_READ(page, compound_head) : 0;
@@ -148,21 +166,67 @@ static __always_inline void name_file(struct request___io *rq, char *to)
 	struct dentry *dentry;
 
 	if (!page)
-		return;
+		return NULL;
 	if (head & 1)
 		page = (struct page *)(head - 1);
 	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
 	if (!mapping || mapping & 3)	/* anonymous, or movable */
-		return;
+		return NULL;
 	host = BPF_CORE_READ((struct address_space *)mapping, host);
 	/* of another file system: the memory that a direct read goes to */
 	if (!host || BPF_CORE_READ(host, i_sb, s_bdev, bd_disk) != BPF_CORE_READ(rq, q, disk))
-		return;
+		return NULL;
 	alias = BPF_CORE_READ(host, i_dentry.first);
 	if (!alias)
-		return;
+		return host;
 	dentry = (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
 	bpf_probe_read_kernel_str(to, BLOCK_NAME_LEN, BPF_CORE_READ(dentry, d_name.name));
+	return host;
+}
+
+static __always_inline void look_for_dirtier(struct inode *inode, struct flight *f)
+{
+	struct inode_key key = { .inode = (__u64)inode, .ino = BPF_CORE_READ(inode, i_ino) };
+	struct dirtier *d = bpf_map_lookup_elem(&dirtiers, &key);
+
+	if (!d)
+		return;
+	f->dirtier = d->pid;
+	__builtin_memcpy(f->dirtier_comm, d->comm, sizeof(d->comm));
+}
+
+/* struct address_space *mapping; called writeback_dirty_page before Linux 5.18 (203a31516616), with the same arguments. */
+static __always_inline int dirty(struct address_space *mapping)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inode_key key = { 0 };
+	struct dirtier fresh = { 0 }, *d;
+	struct inode *inode;
+
+	if (!is_open || !mapping || task->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return 0;
+	inode = BPF_CORE_READ(mapping, host);
+	key.inode = (__u64)inode;
+	key.ino = BPF_CORE_READ(inode, i_ino);
+	d = bpf_map_lookup_elem(&dirtiers, &key);
+	if (d && d->pid == (__u32)task->tgid)
+		return 0;
+	fresh.pid = task->tgid;
+	BPF_CORE_READ_INTO(&fresh.comm, task, group_leader, comm);
+	bpf_map_update_elem(&dirtiers, &key, &fresh, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/writeback_dirty_folio")
+int block_dirty_folio(__u64 *ctx)
+{
+	return dirty((struct address_space *)ctx[1]);
+}
+
+SEC("tp_btf/writeback_dirty_page")
+int block_dirty_page(__u64 *ctx)
+{
+	return dirty((struct address_space *)ctx[1]);
 }
 
 static __always_inline bool send_stack(void *ctx, struct task_struct *task, struct buffer *b)
@@ -190,8 +254,10 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 	__u64 key = (__u64)rq, now = bpf_ktime_get_ns();
 	__u32 zero = 0;
 	struct buffer *b = bpf_map_lookup_elem(&block_buffers, &zero);
+	bool is_kernel = task->flags & (PF_KTHREAD | PF_IO_WORKER), is_others = only_tgid && (__u32)task->tgid != only_tgid;
+	struct inode *inode = NULL;
 
-	if (!b || !is_open || (only_tgid && (__u32)task->tgid != only_tgid))
+	if (!b || !is_open || (is_others && !is_kernel))
 		return 0;
 	__builtin_memset(&b->flight, 0, sizeof(b->flight));
 	b->flight.number = __sync_fetch_and_add(&last_number, 1) + 1;
@@ -201,12 +267,16 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 	b->flight.op = BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK;
 	b->flight.pid = task->tgid;
 	b->flight.tid = task->pid;
-	b->flight.is_kernel = (task->flags & (PF_KTHREAD | PF_IO_WORKER)) != 0;
+	b->flight.is_kernel = is_kernel;
 	BPF_CORE_READ_INTO(&b->flight.comm, task, comm);
 	if (bpf_core_field_exists(rq->q->disk))
 		bpf_probe_read_kernel_str(b->flight.disk, BLOCK_NAME_LEN, BPF_CORE_READ(rq, q, disk, disk_name));
 	if (want_file && bpf_core_field_exists(rq->q->disk))
-		name_file(rq, b->flight.file);
+		inode = name_file(rq, b->flight.file);
+	if (is_kernel && inode)
+		look_for_dirtier(inode, &b->flight);
+	if (is_others && b->flight.dirtier != only_tgid)
+		return 0;
 	if (want_kstack || want_ustack) {
 		b->flight.has_stack = send_stack(ctx, task, b);
 		if (!b->flight.has_stack)
@@ -250,6 +320,9 @@ static __always_inline int end(struct request___io *rq)
 		rec->tid = f->tid;
 		rec->has_stack = f->has_stack;
 		rec->is_kernel = f->is_kernel;
+		rec->dirtier = f->dirtier;
+		rec->pad = 0;
+		__builtin_memcpy(rec->dirtier_comm, f->dirtier_comm, sizeof(rec->dirtier_comm));
 		__builtin_memcpy(rec->comm, f->comm, sizeof(rec->comm));
 		__builtin_memcpy(rec->disk, f->disk, sizeof(rec->disk));
 		__builtin_memcpy(rec->file, f->file, sizeof(rec->file));

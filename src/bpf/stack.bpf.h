@@ -177,8 +177,8 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), stack_seed(st), now, &crossed_now);
 }
 
-/* The same of a sleeper, with the interpreter's frames where there are any. */
-static __always_inline __u64 sleepers_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
+/* The same of one that sleeps or wakes, with the interpreter's frames where there are any. */
+static __always_inline __u64 told_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
 						 struct scratch *scratch, __u64 now)
 {
 	__u64 id = user_stack(ctx, task, st, scratch, now);
@@ -212,7 +212,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 	if (st->ustack_from == USTACK_NONE)
 		return;
 	take_memory_of(st);
-	st->ustack = sleepers_user_stack(ctx, task, st, scratch, now);
+	st->ustack = told_user_stack(ctx, task, st, scratch, now);
 }
 
 static __always_inline __u64 begun_ustack(const struct thread_state *st)
@@ -229,7 +229,7 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 	if (!plain(task)->mm)
 		return 0;
 	if (may_walk)
-		return sleepers_user_stack(NULL, task, st, scratch, now) ?: OFFCPU_STACK_LOST;
+		return told_user_stack(NULL, task, st, scratch, now) ?: OFFCPU_STACK_LOST;
 	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);
 	return OFFCPU_STACK_LOST;
 }

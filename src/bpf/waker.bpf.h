@@ -507,7 +507,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 		take_memory_of(wst);
 		/* try_to_wake_up() has turned interrupts off, but for a task that wakes itself */
 		if (has_user_stack(task))
-			rec->ustack = user_stack(ctx, task, wst, scratch, now);
+			rec->ustack = told_user_stack(ctx, task, wst, scratch, now);
 		memory = waker_memory_of(wst);
 		if (memory)
 			m = &memory->walks[(wst->entry >> 2) & (WAKER_WALKS - 1)];

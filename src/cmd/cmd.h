@@ -58,6 +58,7 @@ int cmd_trace(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_view(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
@@ -67,5 +68,6 @@ int cmd_events(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_sample(int argc, char **argv);
 int cmd_io(int argc, char **argv);
+int cmd_push(int argc, char **argv);
 
 #endif

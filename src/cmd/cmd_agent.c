@@ -73,11 +73,6 @@ static void show_config(const struct agent_config *c, const char *path)
 		printf("Budget         %g%% of this machine: above it short waits are sampled\n", c->budget_ppm / 1e4);
 	else
 		puts("Budget         none: everything is exact");
-	for (guint i = 0; i < c->alerts->len; i++) {
-		const struct alert_config *a = c->alerts->pdata[i];
-
-		printf("Alert          %s: %s\n", a->name, a->when);
-	}
 }
 
 /* The folder, or the first one above it that is there. */

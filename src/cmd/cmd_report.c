@@ -5,6 +5,7 @@
 #include "analyse/reason/reason.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
+#include "cmd/fleet_input.h"
 #include "cmd/input.h"
 #include "cmd/range.h"
 #include "cmd/rules.h"
@@ -52,6 +53,7 @@ struct report_args {
 	char *by, *weight, *idle, *rate, *rules, *explain;
 	struct filters filters;
 	struct range_args range;
+	struct fleet_args fleet;
 	gboolean json, csv, kernel_frames;
 	struct view_arg *views;	/* views_cnt of them */
 };
@@ -73,6 +75,7 @@ static void args_clear(struct report_args *a)
 	g_free(a->explain);
 	filters_clear(&a->filters);
 	range_args_clear(&a->range);
+	fleet_args_clear(&a->fleet);
 	for (size_t i = 0; i < views_cnt; i++)
 		g_free(a->views[i].value);
 	g_free(a->views);
@@ -185,11 +188,12 @@ static bool plan_make(struct report_args *a, struct report_plan *plan)
 			  plan->input.value, asked);
 		return false;
 	}
-	if (plan->view && plan->view->is_of_whole_window && range_is_asked(&a->range) && !history_is_asked()) {
+	if (plan->view && plan->view->is_of_whole_window && range_is_asked(&a->range) && !history_is_asked() &&
+	    !fleet_is_asked(&a->fleet)) {
 		cmd_error("report", "--%s: is known of the whole window only, not with --from or --to", plan->view->name);
 		return false;
 	}
-	if (!range_args_check(&a->range, &error)) {
+	if (!fleet_is_asked(&a->fleet) && !range_args_check(&a->range, &error)) {
 		cmd_error("report", "%s", error->message);
 		return false;
 	}
@@ -257,7 +261,8 @@ static int report(const char *path, const struct report_args *a, const struct re
 	struct text_options options = plan->text;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
-	struct profile *p = range_read_profile(path, &a->range, &error);
+	struct profile *p = fleet_is_asked(&a->fleet) ? fleet_read_profile(&a->fleet, &a->range, &error)
+						      : range_read_profile(path, &a->range, &error);
 
 	if (p && !has_what_is_wanted(p, a->json && plan->view && !plan->view->json ? NULL : plan->view, path)) {
 		profile_free(p);
@@ -323,6 +328,7 @@ int cmd_report(int argc, char **argv)
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "What counts (off_cpu)", "WHAT" },
 		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
+		FLEET_ENTRIES(a.fleet),
 		{ "kernel-frames", 0, 0, G_OPTION_ARG_NONE, &a.kernel_frames, "Stacks with the kernel's own way in and to sleep, too", NULL },
 		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle, "Idle time: one line, a line by kind, or not a word (fold)", "fold|keep|drop" },
 		{ "rate", 0, 0, G_OPTION_ARG_STRING, &a.rate, "Requests per second: what each takes, and whether the time adds up", "R" },
@@ -339,14 +345,14 @@ int cmd_report(int argc, char **argv)
 		status = EXIT_USAGE;
 		if (argc > 2)
 			cmd_error("report", "\"%s\": only one FILE is read", argv[2]);
-		else if (!cmd_rules_load(a.rules, &error))
+		else if (!fleet_args_check(&a.fleet, &a.range, argc > 1, &error) || !cmd_rules_load(a.rules, &error))
 			cmd_error("report", "%s", error->message);
 		else if (a.explain)
 			status = explain(a.explain);
 		else if (!range_source(argc > 1 ? argv[1] : NULL, DEFAULT_FILE, &path, &error))
 			cmd_error("report", "%s", error->message);
 		else if (plan_make(&a, &plan))
-			status = report(path, &a, &plan);
+			status = report(fleet_is_asked(&a.fleet) ? a.fleet.clickhouse : path, &a, &plan);
 	}
 	args_clear(&a);
 	return status;

@@ -105,6 +105,14 @@ static void append_disks(GString *s, const struct block_result *r, bool has_hist
 	}
 }
 
+static void append_dirtier(GString *s, const struct block_row *row)
+{
+	if (!*row->dirtier)
+		return;
+	g_string_append(s, ", dirtied by ");
+	text_safe(s, row->dirtier);
+}
+
 static void append_files(GString *s, const struct block_result *r, unsigned top)
 {
 	bool any = false;
@@ -123,6 +131,7 @@ static void append_files(GString *s, const struct block_result *r, unsigned top)
 		text_duration(s, block_sum_ns(&f->sum));
 		percentile(s, "; median", &f->sum, 0.5);
 		percentile(s, ", p99", &f->sum, 0.99);
+		append_dirtier(s, f);
 		g_string_append_c(s, '\n');
 	}
 }
@@ -143,6 +152,7 @@ static void append_row(GString *s, const struct block_result *r, guint at, uint6
 		g_string_append(s, " of ");
 		text_safe(s, row->file);
 	}
+	append_dirtier(s, row);
 	g_string_append(s, "\n     ");
 	append_amount(s, &row->sum);
 	g_string_append(s, "; ");

@@ -17,13 +17,13 @@ static bool has_display(void)
  * The command line of xdg-open can be read by all users of the machine, so it holds a link that works once, and not the
  * token.
  */
-static void open_browser(const struct serving *v, struct server *s)
+void serving_open_browser(const char *command, struct server *s)
 {
 	g_autoptr(GError) error = NULL;
 	const char *url;
 
 	if (!has_display()) {
-		cmd_error(v->command, "note: there is no display to open a browser on: use the link");
+		cmd_error(command, "note: there is no display to open a browser on: use the link");
 		return;
 	}
 	url = server_url_once(s, &error);
@@ -31,7 +31,7 @@ static void open_browser(const struct serving *v, struct server *s)
 	if (!url || !g_spawn_async(NULL, (char **)argv, NULL,
 				   G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
 				   NULL, &error))
-		cmd_error(v->command, "note: no browser is opened: %s", error->message);
+		cmd_error(command, "note: no browser is opened: %s", error->message);
 }
 
 static void print_links(const struct serving *v, const struct server *s)
@@ -76,7 +76,7 @@ int serving_run(const struct serving *v, const struct profile *p, const struct h
 	}
 	print_links(v, s);
 	if (v->open)
-		open_browser(v, s);
+		serving_open_browser(v->command, s);
 	if (!server_run(s, v->idle_s))
 		cmd_error(v->command, "note: nobody asked for %u s, so this ends", v->idle_s);
 	server_stop(s);

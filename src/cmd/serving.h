@@ -13,6 +13,11 @@ struct serving {
 	bool open;		/* in the browser */
 };
 
+struct server;
+
+/* The first page, by a link that works once; where it cannot be opened, a note says why. */
+void serving_open_browser(const char *command, struct server *s);
+
 #define SERVING_IDLE_S (30 * 60)
 
 /* Prints the links.  The exports have the waits that the page has, by its weight.  An exit status. */

@@ -20,7 +20,7 @@
 #include "block.skel.h"
 
 struct row_key {
-	const char *comm, *disk, *op, *file;	/* interned */
+	const char *comm, *disk, *op, *file, *dirtier;	/* interned */
 	uint32_t pid, user, kernel, is_kernel;
 };
 
@@ -44,7 +44,7 @@ static guint row_key_hash(gconstpointer p)
 
 	return hash_end(hash_more(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->disk)),
 					    hash_more(hash_pointer(k->op), hash_pointer(k->file))),
-				  hash_more((uint64_t)k->user << 32 | k->kernel, k->pid)));
+				  hash_more(hash_more(hash_pointer(k->dirtier), (uint64_t)k->user << 32 | k->kernel), k->pid)));
 }
 
 static gboolean row_key_equal(gconstpointer a, gconstpointer b)
@@ -83,7 +83,7 @@ static struct block_row *row_of(struct block_io *b, const struct row_key *key)
 	if (!known) {
 		const struct block_row row = {
 			.thread = thread_of(b, key->pid, key->comm, key->is_kernel), .user = key->user, .kernel = key->kernel,
-			.disk = key->disk, .op = key->op, .file = key->file,
+			.disk = key->disk, .op = key->op, .file = key->file, .dirtier = key->dirtier,
 		};
 
 		g_array_append_val(b->rows, row);
@@ -115,6 +115,19 @@ static void add(struct block_sum *s, const struct block_rec_done *r)
 	s->hist[profile_hist_slot(all_ns)]++;
 }
 
+/* "dd (1234)" */
+static const char *dirtier_text(struct block_io *b, const struct block_rec_done *r)
+{
+	char comm[BLOCK_COMM_LEN + 1] = { 0 };
+	g_autofree char *text = NULL;
+
+	if (!r->dirtier)
+		return profile_string(b->profile, "");
+	memcpy(comm, r->dirtier_comm, sizeof(r->dirtier_comm));
+	text = g_strdup_printf("%s (%u)", comm, r->dirtier);
+	return profile_string(b->profile, text);
+}
+
 static void take_done(struct block_io *b, const struct block_rec_done *r, size_t size)
 {
 	if (size < sizeof(*r))
@@ -122,7 +135,7 @@ static void take_done(struct block_io *b, const struct block_rec_done *r, size_t
 	struct io_place place = io_places_give(b->places, r->number);
 	struct row_key key = {
 		.comm = own_text(b, r->comm, sizeof(r->comm)), .disk = own_text(b, r->disk, sizeof(r->disk)),
-		.file = own_text(b, r->file, sizeof(r->file)), .op = op_text(r->op), .pid = r->pid,
+		.file = own_text(b, r->file, sizeof(r->file)), .dirtier = dirtier_text(b, r), .op = op_text(r->op), .pid = r->pid,
 		.user = place.user, .kernel = place.kernel, .is_kernel = r->is_kernel,
 	};
 
@@ -148,7 +161,7 @@ static int no_message(enum libbpf_print_level level, const char *format, va_list
 	return 0;
 }
 
-/* block_io_start and block_io_done are of Linux 6.5. */
+/* block_io_start and block_io_done are of Linux 6.5, writeback_dirty_folio is of 5.18. */
 static void select_programs(struct block_bpf *skel)
 {
 	const struct kernel_btf *btf = feature_kernel_btf();
@@ -160,6 +173,10 @@ static void select_programs(struct block_bpf *skel)
 	bpf_program__set_autoload(skel->progs.block_insert, !has_start);
 	bpf_program__set_autoload(skel->progs.block_issue_or_start, !has_start);
 	bpf_program__set_autoload(skel->progs.block_complete, !has_start);
+	bool has_folio = btf && kernel_btf_id(btf, "btf_trace_writeback_dirty_folio", BTF_KIND_TYPEDEF) > 0;
+
+	bpf_program__set_autoload(skel->progs.block_dirty_folio, has_folio);
+	bpf_program__set_autoload(skel->progs.block_dirty_page, !has_folio);
 }
 
 static bool load(struct block_io *b, GError **error)
@@ -314,7 +331,8 @@ static void add_disk(GArray *disks, const struct block_row *row)
 
 static void add_file(GArray *files, GHashTable *index, const struct block_row *row)
 {
-	g_autofree char *key = g_strdup_printf("%p %p %p", (const void *)row->file, (const void *)row->disk, (const void *)row->op);
+	g_autofree char *key = g_strdup_printf("%p %p %p %p", (const void *)row->file, (const void *)row->disk, (const void *)row->op,
+					       (const void *)row->dirtier);
 	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(index, key));
 
 	if (known) {

@@ -15,7 +15,7 @@
 struct block_io;
 
 struct block_options {
-	uint32_t pid;		/* only what this process issues; 0: all */
+	uint32_t pid;		/* only what this process issues, and write-back of what it dirtied; 0: all */
 	bool no_user_stacks, no_kernel_stacks;
 };
 
@@ -40,6 +40,7 @@ struct block_row {
 	uint32_t thread;	/* of the profile: the process */
 	uint32_t user, kernel;	/* stack nodes */
 	const char *disk, *op, *file;	/* "vda", "write"; file "": none, or not known */
+	const char *dirtier;	/* "dd (1234)": issued by a kernel thread, who last dirtied the file; "": not known, or no kernel thread */
 	struct block_sum sum;
 };
 

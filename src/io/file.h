@@ -51,7 +51,7 @@ struct file_sum {
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
 
-/* Eight bars for each doubling, from 1 us on: percentiles are within a sixteenth.  Of the first few operations they are exact. */
+/* Eight bars for each doubling, from 800 ns on: percentiles are within a sixteenth.  Of the first few operations they are exact. */
 #define FILE_BARS 256
 #define FILE_EXACT 32
 

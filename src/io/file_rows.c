@@ -9,7 +9,8 @@
 #define FILES_MAX 20000	/* paths that are kept apart: a walk through a file system has millions */
 #define ROWS_MAX 200000
 #define BAR_BITS 3	/* of a duration's bits below the highest one */
-#define UNIT_NS 1000
+#define UNIT_NS 100
+#define SLOW_NS 10000000	/* what takes so long is listed, whatever came before */
 
 struct row_key {
 	const char *op, *path;	/* of the profile */
@@ -130,13 +131,14 @@ static uint32_t thread_of(struct file_rows *r, const struct file_op *op)
 	return id;
 }
 
-static const char *path_of(struct file_rows *r, const char *path)
+static const char *path_of(struct file_rows *r, const char *path, uint64_t latency_ns)
 {
+	guint max = latency_ns >= SLOW_NS ? 2 * FILES_MAX : FILES_MAX;
 	const char *known = g_hash_table_lookup(r->paths, path);
 
 	if (known)
 		return known;
-	if (g_hash_table_size(r->paths) >= FILES_MAX || r->rows->len >= ROWS_MAX) {
+	if (g_hash_table_size(r->paths) >= max || r->rows->len >= ROWS_MAX) {
 		r->counts.unlisted++;
 		path = "[other files]";
 		known = g_hash_table_lookup(r->paths, path);
@@ -175,7 +177,7 @@ static guint find(GHashTable *index, const struct row_key *key, guint next, bool
 
 void file_rows_add(struct file_rows *r, const struct file_op *op, uint32_t user, uint32_t kernel)
 {
-	struct row_key key = { .op = op->op, .path = path_of(r, op->path) };
+	struct row_key key = { .op = op->op, .path = path_of(r, op->path, op->latency_ns) };
 	guint at;
 	bool is_new;
 

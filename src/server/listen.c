@@ -70,6 +70,16 @@ int listen_on(const char *address, guint16 port, char **ret_name, GError **error
 	return -1;
 }
 
+bool listen_is_loopback(const char *address)
+{
+	union address a;
+	socklen_t len;
+
+	if (!make_address(address, 0, &a, &len))
+		return false;
+	return a.any.sa_family == AF_INET ? ntohl(a.v4.sin_addr.s_addr) >> 24 == 127 : IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr) != 0;
+}
+
 bool listen_parse(const char *text, char **ret_address, guint16 *ret_port, GError **error)
 {
 	const char *end = *text == '[' ? strchr(text, ']') : NULL;

@@ -8,6 +8,9 @@
 /* A socket that listens there; *ret_name is "127.0.0.1:4711" or "[::1]:4711", for g_free().  -1 with one sentence. */
 int listen_on(const char *address, guint16 port, char **ret_name, GError **error);
 
+/* Can only this machine reach it? */
+bool listen_is_loopback(const char *address);
+
 /* "ADDR:PORT", "[ADDR]:PORT", "ADDR" or ":PORT"; *ret_address (g_free()) is NULL where none is told. */
 bool listen_parse(const char *text, char **ret_address, guint16 *ret_port, GError **error);
 

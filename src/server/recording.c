@@ -77,10 +77,11 @@ static const char *page_csp(void)
 }
 
 const struct route recording_routes[] = {
-	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page },
-	{ SPEEDSCOPE_PATH, "application/json", SPEEDSCOPE_ORIGIN, NULL, answer_speedscope },
-	{ FIREFOX_PATH, "application/json", FIREFOX_ORIGIN, NULL, answer_firefox },
-	{ PPROF_PATH, "application/octet-stream", NULL, NULL, answer_pprof },
+	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page, false },
+	{ SPEEDSCOPE_PATH, "application/json", SPEEDSCOPE_ORIGIN, NULL, answer_speedscope, false },
+	{ FIREFOX_PATH, "application/json", FIREFOX_ORIGIN, NULL, answer_firefox, false },
+	{ PPROF_PATH, "application/octet-stream", NULL, NULL, answer_pprof, false },
+	SYMBOL_ROUTE,
 };
 const gsize recording_routes_cnt = G_N_ELEMENTS(recording_routes);
 

@@ -26,9 +26,10 @@ static bool is_our_host(const struct gate *gate, const char *host)
 	return false;
 }
 
-static bool is_own_origin(const struct request *r)
+static bool is_own_origin(const struct gate *gate, const struct request *r)
 {
-	static const char scheme[] = "http://";
+	static const char plain[] = "http://", secure[] = "https://";
+	const char *scheme = gate->is_proxied && g_str_has_prefix(r->origin, secure) ? secure : plain;
 
 	return g_str_has_prefix(r->origin, scheme) && g_ascii_strcasecmp(r->origin + strlen(scheme), r->host) == 0;
 }
@@ -60,12 +61,14 @@ static bool is_foreign(const struct request *r)
 
 struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt, const struct request *r)
 {
+	static const char wrong_method[] = "only GET and HEAD are answered";
 	struct verdict v = { .status = SERVER_OK };
+	bool is_post = strcmp(r->method, "POST") == 0;
 	const char *path;
 
-	if (strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0)
-		return refuse(SERVER_METHOD_NOT_ALLOWED, "only GET and HEAD are answered");
-	if (r->has_body)
+	if (!is_post && strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0)
+		return refuse(SERVER_METHOD_NOT_ALLOWED, wrong_method);
+	if (r->has_body && !is_post)
 		return refuse(SERVER_BAD_REQUEST, "a request has no body here");
 	if (!is_our_host(gate, r->host))
 		return refuse(SERVER_FORBIDDEN, "this server is not called by that name");
@@ -79,11 +82,19 @@ struct verdict gate_check(const struct gate *gate, const struct route *routes, g
 			v.route = &routes[i];
 	if (!v.route)
 		return refuse(SERVER_NOT_FOUND, "there is nothing at this address");
+	if (is_post && !v.route->takes_post)
+		return refuse(SERVER_METHOD_NOT_ALLOWED, wrong_method);
 	if (r->origin && v.route->cors && strcmp(r->origin, v.route->cors) == 0)
 		v.allow_origin = v.route->cors;
-	else if (r->origin ? !is_own_origin(r) : is_foreign(r))
+	else if (r->origin ? !is_own_origin(gate, r) : is_foreign(r))
 		return refuse(SERVER_FORBIDDEN, "no page of another site may read this");
 	return v;
+}
+
+bool answer_no_symbols(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	ret->body = g_bytes_new_static("", 0);
+	return true;
 }
 
 const char *request_text(const struct request *r, const char *name)

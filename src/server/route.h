@@ -37,6 +37,8 @@ struct request {
 struct answer {
 	GBytes *body;
 	bool is_gzip;	/* the body is packed, and the reader is told so */
+	const char *media_type;	/* NULL: the route's */
+	char *file_name;	/* to be saved under; NULL: to be shown */
 };
 
 struct route {
@@ -46,11 +48,13 @@ struct route {
 	const char *(*csp)(void);	/* NULL: a document of that type may load and run nothing */
 	/* Runs in a worker.  Errors of SERVER_ERROR go to the client with their status, others as 500. */
 	bool (*answer)(const struct request *r, void *ctx, struct answer *ret, GError **error);
+	bool takes_post;		/* a body is read, up to a bound, and dropped */
 };
 
 struct gate {
 	const char *token;
 	const char *const *hosts;	/* "127.0.0.1:4711", ..., NULL: by which names we are called */
+	bool is_proxied;		/* a reverse proxy may have taken the request by https */
 	const char *once;		/* "/open/..." leads to the first page; NULL: nothing does */
 };
 
@@ -62,6 +66,13 @@ struct verdict {
 };
 
 struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt, const struct request *r);
+
+/*
+ * A route of pprof's: it asks by POST for the names of addresses, and gives up where nobody answers.  We know none beside
+ * those that stand in the profile.
+ */
+#define SYMBOL_ROUTE { "debug/pprof/symbol", "text/plain", NULL, NULL, answer_no_symbols, true }
+bool answer_no_symbols(const struct request *r, void *ctx, struct answer *ret, GError **error);
 
 /* A number of the query.  True with *ret_value unchanged where it is not there; false with a sentence for bad ones. */
 bool request_number(const struct request *r, const char *name, guint64 max, guint64 *ret_value, GError **error);

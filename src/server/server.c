@@ -13,11 +13,12 @@
 #define CONNECTIONS_MAX 256
 #define HEADER_MAX_BYTES (16 << 10)	/* of a connection: its buffer holds request and answer's header */
 #define SILENCE_MAX_S 30
+#define BODY_MAX_BYTES (4 << 20)	/* of a request */
 #define JOBS_MAX 32			/* requests that wait for a worker */
 #define SENDING_MAX_BYTES (256 << 20)	/* of all answers on their way */
 #define ONCE_US (60 * G_USEC_PER_SEC)
 
-static const char forbid_all[] = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+static const char forbid_all[] = "default-src 'none'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
 struct server {
 	struct MHD_Daemon *daemon;
@@ -27,7 +28,7 @@ struct server {
 	gsize routes_cnt;
 	void *ctx;
 	struct gate gate;
-	char *token, *url, *hosts[3];
+	char *token, *url, **hosts;
 	GMutex lock;		/* of these; gate.once points to `once` or is NULL */
 	char *once, *url_once;
 	gint64 once_until_us;
@@ -35,6 +36,7 @@ struct server {
 	bool is_ending;
 	gssize sending_bytes;	/* atomic */
 	GMainLoop *loop;
+	guint sources[4];
 	unsigned idle_s;
 	bool is_signalled;
 };
@@ -47,7 +49,7 @@ struct exchange {
 	struct verdict verdict;
 	struct answer answer;
 	GError *error;
-	gsize sending_bytes;
+	gsize sending_bytes, dropped_bytes;
 	bool is_asked, is_done;	/* is_done: written by the worker before it resumes the connection */
 };
 
@@ -97,6 +99,7 @@ static void exchange_free(struct exchange *x)
 		g_atomic_pointer_add(&x->server->sending_bytes, -(gssize)x->sending_bytes);
 	g_hash_table_unref(x->request.query);
 	g_clear_pointer(&x->answer.body, g_bytes_unref);
+	g_free(x->answer.file_name);
 	g_clear_error(&x->error);
 	g_free(x);
 }
@@ -154,7 +157,7 @@ static void release_body(void *data)
 static enum MHD_Result send_answer(struct exchange *x)
 {
 	const struct route *route = x->verdict.route;
-	const char *type = route->media_type;
+	const char *type = x->answer.media_type ? x->answer.media_type : route->media_type;
 	gsize len;
 	const void *bytes = g_bytes_get_data(x->answer.body, &len);
 	struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -169,6 +172,11 @@ static enum MHD_Result send_answer(struct exchange *x)
 	add_headers(response, type, route->csp ? route->csp() : forbid_all);
 	if (x->answer.is_gzip)
 		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	if (x->answer.file_name) {
+		g_autofree char *value = g_strdup_printf("attachment; filename=\"%s\"", x->answer.file_name);
+
+		MHD_add_response_header(response, "Content-Disposition", value);
+	}
 	if (route->cors)
 		MHD_add_response_header(response, "Vary", "Origin");
 	if (x->verdict.allow_origin)
@@ -261,10 +269,15 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		x->connection = c;
 		read_request(x, method, path);
 		check(x);
-		now_does(x, PEER_ANSWERING);
+		now_does(x, x->request.has_body ? PEER_WAITING : PEER_ANSWERING);
 		/* Refused before a body is read: the connection ends with the answer. */
 		return x->verdict.status == SERVER_OK ? MHD_YES :
 			send_text(x, x->verdict.status, x->verdict.why ? x->verdict.why : "this way");
+	}
+	if (*upload_len) {
+		x->dropped_bytes += *upload_len;
+		*upload_len = 0;
+		return x->dropped_bytes > BODY_MAX_BYTES ? MHD_NO : MHD_YES;
 	}
 	if (x->is_done) {
 		now_does(x, PEER_ANSWERING);
@@ -301,11 +314,6 @@ static void on_connection(void *data, struct MHD_Connection *c, void **socket_co
 
 /* Its life */
 
-static bool is_loopback(const char *address)
-{
-	return strcmp(address, "127.0.0.1") == 0 || strcmp(address, "::1") == 0;
-}
-
 static bool start_daemon(struct server *s, int fd, GError **error)
 {
 	s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
@@ -325,13 +333,54 @@ static bool start_daemon(struct server *s, int fd, GError **error)
 	return false;
 }
 
-static void name_hosts(struct server *s, const char *address, char *name)
+/* The first one is the address itself. */
+static void name_hosts(struct server *s, const char *address, char *name, const char *const *names)
 {
-	s->hosts[0] = name;
-	if (is_loopback(address))
-		s->hosts[1] = g_strdup_printf("localhost%s", strrchr(name, ':'));
+	GPtrArray *hosts = g_ptr_array_new();
+
+	g_ptr_array_add(hosts, name);
+	if (listen_is_loopback(address))
+		g_ptr_array_add(hosts, g_strdup_printf("localhost%s", strrchr(name, ':')));
+	for (guint i = 0; names && names[i]; i++)
+		g_ptr_array_add(hosts, g_strdup(names[i]));
+	g_ptr_array_add(hosts, NULL);
+	s->hosts = (char **)g_ptr_array_free(hosts, FALSE);
 	s->url = g_strdup_printf("http://%s/%s/", name, s->token);
-	s->gate = (struct gate){ .token = s->token, .hosts = (const char *const *)s->hosts };
+	s->gate = (struct gate){ .token = s->token, .hosts = (const char *const *)s->hosts,
+				  .is_proxied = names != NULL };
+}
+
+static gboolean on_signal(gpointer data)
+{
+	struct server *s = data;
+
+	s->is_signalled = true;
+	g_main_loop_quit(s->loop);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_second(gpointer data)
+{
+	struct server *s = data;
+	gint64 now_us = g_get_monotonic_time(), last_us;
+
+	peers_sweep(s->peers, now_us);
+	g_mutex_lock(&s->lock);
+	last_us = s->last_us;
+	g_mutex_unlock(&s->lock);
+	if (s->idle_s && now_us - last_us > (gint64)s->idle_s * G_USEC_PER_SEC)
+		g_main_loop_quit(s->loop);
+	return G_SOURCE_CONTINUE;
+}
+
+/* From the start on: a signal may come as soon as somebody knows the address. */
+static void watch(struct server *s)
+{
+	s->loop = g_main_loop_new(NULL, FALSE);
+	s->sources[0] = g_unix_signal_add(SIGINT, on_signal, s);
+	s->sources[1] = g_unix_signal_add(SIGTERM, on_signal, s);
+	s->sources[2] = g_unix_signal_add(SIGHUP, on_signal, s);
+	s->sources[3] = g_timeout_add(1000, on_second, s);
 }
 
 struct server *server_start(const struct server_options *o, GError **error)
@@ -353,8 +402,9 @@ struct server *server_start(const struct server_options *o, GError **error)
 	s->routes_cnt = o->routes_cnt;
 	s->ctx = o->ctx;
 	s->last_us = g_get_monotonic_time();
-	name_hosts(s, address, name);
+	name_hosts(s, address, name, o->names);
 	s->peers = peers_new(CONNECTIONS_MAX);
+	watch(s);
 	s->pool = g_thread_pool_new(ask, s, (gint)MAX(o->workers, 1), FALSE, NULL);
 	if (start_daemon(s, fd, error))
 		return s;
@@ -384,43 +434,10 @@ const char *server_url_once(struct server *s, GError **error)
 	return s->url_once;
 }
 
-static gboolean on_signal(gpointer data)
-{
-	struct server *s = data;
-
-	s->is_signalled = true;
-	g_main_loop_quit(s->loop);
-	return G_SOURCE_CONTINUE;
-}
-
-static gboolean on_second(gpointer data)
-{
-	struct server *s = data;
-	gint64 now_us = g_get_monotonic_time(), last_us;
-
-	peers_sweep(s->peers, now_us);
-	g_mutex_lock(&s->lock);
-	last_us = s->last_us;
-	g_mutex_unlock(&s->lock);
-	if (s->idle_s && now_us - last_us > (gint64)s->idle_s * G_USEC_PER_SEC)
-		g_main_loop_quit(s->loop);
-	return G_SOURCE_CONTINUE;
-}
-
 bool server_run(struct server *s, unsigned idle_s)
 {
-	guint sources[4];
-
 	s->idle_s = idle_s;
-	s->loop = g_main_loop_new(NULL, FALSE);
-	sources[0] = g_unix_signal_add(SIGINT, on_signal, s);
-	sources[1] = g_unix_signal_add(SIGTERM, on_signal, s);
-	sources[2] = g_unix_signal_add(SIGHUP, on_signal, s);
-	sources[3] = g_timeout_add(1000, on_second, s);
 	g_main_loop_run(s->loop);
-	for (guint i = 0; i < G_N_ELEMENTS(sources); i++)
-		g_source_remove(sources[i]);
-	g_clear_pointer(&s->loop, g_main_loop_unref);
 	return s->is_signalled;
 }
 
@@ -441,9 +458,11 @@ void server_stop(struct server *s)
 	g_thread_pool_free(s->pool, FALSE, TRUE);
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
+	for (guint i = 0; i < G_N_ELEMENTS(s->sources); i++)
+		g_source_remove(s->sources[i]);
+	g_main_loop_unref(s->loop);
 	peers_free(s->peers);
-	for (guint i = 0; i < G_N_ELEMENTS(s->hosts); i++)
-		g_free(s->hosts[i]);
+	g_strfreev(s->hosts);
 	g_free(s->token);
 	g_free(s->url);
 	g_free(s->once);

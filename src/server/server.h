@@ -13,6 +13,7 @@ struct server_options {
 	const char *address;		/* NULL: 127.0.0.1 */
 	guint16 port;			/* 0: one that is free */
 	const char *token;		/* NULL: a random one */
+	const char *const *names;	/* by which it is called, too: "offcpu.example", ..., NULL; or NULL */
 	unsigned workers;		/* routes are asked in so many threads at a time */
 	const struct route *routes;
 	gsize routes_cnt;

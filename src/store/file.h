@@ -35,7 +35,7 @@ GArray *store_gaps_new(void);	/* struct store_gap */
 
 struct store_file;
 
-/* To read, without write access to anything.  *ret_is_missing: there is none (any more), which is no sentence. */
+/* To read, without write access to anything.  *ret_is_missing: there is none (yet, or any more), which is no sentence. */
 struct store_file *store_file_open(const char *dir, const struct store_name *name, bool *ret_is_missing, GError **error);
 /* To write, made where there is none: only for who holds the lock of the folder. */
 struct store_file *store_file_create(const char *dir, const struct store_name *name, GError **error);

@@ -136,6 +136,15 @@ static int64_t pragma_number(struct store_file *f, const char *sql, int *ret_rc)
 	return number;
 }
 
+bool store_file_is_new(struct store_file *f)
+{
+	sqlite3_stmt *stmt = store_file_prepare(f, "SELECT 1 FROM sqlite_master", NULL);
+	bool answer = stmt && sqlite3_step(stmt) == SQLITE_DONE;
+
+	sqlite3_finalize(stmt);
+	return answer;
+}
+
 static bool check_table(struct store_file *f, sqlite3_stmt *stmt, unsigned *found, GError **error)
 {
 	const char *type = (const char *)sqlite3_column_text(stmt, 0), *name = (const char *)sqlite3_column_text(stmt, 1);
@@ -230,7 +239,8 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 		sqlite3_close(f->db);
 		rc = open_database(f, true);
 	}
-	if (rc == SQLITE_OK && store_file_check_schema(f, error))
+	*ret_is_missing = rc == SQLITE_OK && store_file_is_new(f);
+	if (rc == SQLITE_OK && !*ret_is_missing && store_file_check_schema(f, error))
 		return f;
 	if (rc != SQLITE_OK)
 		store_file_fail(f, rc, "read", error);

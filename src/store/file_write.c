@@ -38,15 +38,6 @@ static bool make_tables(struct store_file *f, GError **error)
 	return run(f, sql->str, error);
 }
 
-static bool is_new(struct store_file *f)
-{
-	sqlite3_stmt *stmt = store_file_prepare(f, "SELECT 1 FROM sqlite_master", NULL);
-	bool answer = stmt && sqlite3_step(stmt) == SQLITE_DONE;
-
-	sqlite3_finalize(stmt);
-	return answer;
-}
-
 static gpointer name_key(const GPtrArray *names, guint i)
 {
 	return g_ptr_array_index(names, i);
@@ -90,7 +81,7 @@ struct store_file *store_file_create(const char *dir, const struct store_name *n
 	} else {
 		store_file_fail(f, rc, "write", error);
 	}
-	if (rc == SQLITE_OK && run(f, begin_writing, error) && (!is_new(f) || make_tables(f, error)) && store_file_check_schema(f, error) &&
+	if (rc == SQLITE_OK && run(f, begin_writing, error) && (!store_file_is_new(f) || make_tables(f, error)) && store_file_check_schema(f, error) &&
 	    learn(f, error))
 		return f;
 	store_file_close(f);

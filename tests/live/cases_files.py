@@ -243,3 +243,18 @@ def file_operations_of_mariadb(env):
     env.check.that(rows == len(fsyncs), f"{rows} in the table for {len(fsyncs)} lines")
     env.check.that(all("ib_logfile0" in line.path or line.path.startswith(database.data) or "/#" in line.path for line in fsyncs),
                    {line.path for line in fsyncs})
+
+
+@case
+def file_operations_of_io_uring_are_counted(env):
+    """They are no operations here, and it is said how many were not seen."""
+    cnt = 500
+    program = Program(env, "io_worker", cnt)
+    watched = Watched(env, "--slower", "10ms", "-p", str(program.pid))
+    program.go()
+    program.wait_done()
+    out = watched.stop()
+    program.finish()
+    seen = re.search(r"asynchronous I/O \(([\d,]+) requests to io_uring\)", out)
+    # the program may try a call once more that a signal ended
+    env.check.that(seen is not None and cnt <= int(seen[1].replace(",", "")) <= cnt * 1.1, out[-600:])

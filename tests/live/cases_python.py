@@ -23,6 +23,28 @@ for _ in range(3):
     threading.Thread(target=burn).start()
 """
 
+# Three threads that serve want the lock for a moment each; one holds it.
+HOG = """
+import sys, threading, time
+
+end = time.monotonic() + float(sys.argv[1])
+
+def hog():
+    n = 0
+    while time.monotonic() < end:
+        n += 1
+
+def serve():
+    while time.monotonic() < end:
+        time.sleep(0.001)
+
+threads = [threading.Thread(target=function) for function in (hog, serve, serve, serve)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
 # A service: a pool that has little to do, another one whose jobs want a lock, and a thread that writes a log.
 SERVICE = """
 import json, logging.handlers, queue, sys, threading, time
@@ -126,6 +148,17 @@ def python_threads_that_want_the_gil(env):
     findings = of_waits(report)
     if env.check.that(findings, "no finding"):
         env.check.equal(findings[0]["reason"], "lock.gil", "the first finding")
+
+
+@case
+def python_gil_is_let_go_by_a_function(env):
+    """With wakers a finding about the lock names who held it, by its Python function."""
+    report = record(env, newest_python(), HOG, options=("--exact", "--wakers"))
+    found = [finding for finding in of_waits(report) if finding["reason"] == "lock.gil"]
+    if not env.check.that(found, f"no finding about the GIL, but {[f['reason'] for f in of_waits(report)]}"):
+        return
+    env.check.equal((found[0]["function"] or {}).get("name"), "serve", "who waits for it")
+    env.check.equal(((found[0]["by"] or {}).get("function") or {}).get("name"), "hog", f"who held it: {found[0]['by']}")
 
 
 def check_service(env, report, spent, what):

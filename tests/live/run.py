@@ -21,6 +21,7 @@ import lib  # noqa: E402
 import cases_waits  # noqa: E402,F401
 import cases_lives  # noqa: E402,F401
 import cases_filters  # noqa: E402,F401
+import cases_agent  # noqa: E402,F401
 import cases_command  # noqa: E402,F401
 import cases_whole  # noqa: E402,F401
 import cases_wakers  # noqa: E402,F401
@@ -41,6 +42,7 @@ import cases_symbols  # noqa: E402,F401
 import cases_jit  # noqa: E402,F401
 import cases_languages  # noqa: E402,F401
 import cases_python  # noqa: E402,F401
+import cases_java  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
 import cases_diff  # noqa: E402,F401
 import cases_sampling  # noqa: E402,F401
@@ -51,6 +53,7 @@ import cases_oncpu  # noqa: E402,F401
 import cases_slices  # noqa: E402,F401
 import cases_cuts  # noqa: E402,F401
 import cases_top  # noqa: E402,F401
+import cases_agent  # noqa: E402,F401
 import cases_together  # noqa: E402,F401
 import cases_wakeuptime  # noqa: E402,F401
 

@@ -6,6 +6,7 @@ Points that need a browser are skipped without a Chromium; requests are made her
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,9 @@ class View(unittest.TestCase):
             status, headers, _ = self.ask(method=method)
             self.assertEqual((status, headers.get("allow")), (405, "GET, HEAD"), method)
         self.assertEqual(self.ask(method="POST", body=b"x" * 5, Content_Length="5")[0], 405)
+        # pprof asks for names of addresses; a body has an end
+        self.assertEqual(self.ask("debug/pprof/symbol", method="POST", body=b"0x1+0x2", Content_Length="7")[::2], (200, b""))
+        self.assertNotEqual(self.ask("debug/pprof/symbol", method="POST", body=b"x" * (5 << 20), Content_Length=str(5 << 20))[0], 200)
         self.assertEqual(self.ask(body=b"x" * 5, Content_Length="5")[0], 400)
         self.assertEqual(self.ask(body=b"5\r\nxxxxx\r\n0\r\n\r\n", Transfer_Encoding="chunked")[0], 400)
         self.alive()
@@ -103,6 +107,15 @@ class View(unittest.TestCase):
             self.assertEqual(self.status("", Origin=origin), 403)
         self.assertEqual(self.status("debug/pprof/off_cpu", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors"), 403)
         self.assertEqual(self.status("", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate"), 200)
+
+    @unittest.skipUnless(shutil.which("go"), "no Go is installed")
+    def test_go_tool_pprof(self):
+        """By its address alone, though some frames have no name, which pprof asks for."""
+        r = subprocess.run(["go", "tool", "pprof", "-top", "-nodecount=3", self.served.url + "debug/pprof/off_cpu"], capture_output=True, text=True,
+                           env={**os.environ, "HOME": self.folder.name, "PPROF_TMPDIR": self.folder.name})
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn("Type: off_cpu", r.stdout)
+        self.assertIn("__schedule", r.stdout)
 
     def test_garbage(self):
         head = f"GET /{self.served.token}/ HTTP/1.1\r\nHost: {self.served.host}\r\n".encode()

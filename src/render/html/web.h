@@ -2,11 +2,15 @@
 #ifndef RENDER_HTML_WEB_H
 #define RENDER_HTML_WEB_H
 
-/* The files of web/page, built in by tools/embed.py; the digests are what a Content-Security-Policy names them by. */
+/* The files of web/page and web/serve, built in by tools/embed.py; the digests are what a Content-Security-Policy names them by. */
 /* base64 of the zlib stream of the script and of the style; the digest is that of the text */
 extern const char web_page_js_packed[], web_page_js_packed_sha256[];
 extern const char web_page_loader[], web_page_loader_sha256[];
 extern const char web_page_css_packed[], web_page_css_packed_sha256[];
 extern const char web_page_html[];
+/* web/serve: the page of `offcpu serve` */
+extern const char web_serve_js[], web_serve_js_sha256[];
+extern const char web_serve_css[], web_serve_css_sha256[];
+extern const char web_serve_html[];
 
 #endif

@@ -203,7 +203,7 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 
 	if (!by->comm)
 		return;
-	g_string_append(s, is_held ? "; held by " : "; ended by ");
+	g_string_append(s, is_held ? "; held by " : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
 	text_safe_cut(s, by->comm, NAME_COLUMNS);
 	if (by->threads_cnt > 1)
 		g_string_append(s, " threads");
@@ -215,7 +215,7 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 				       reason_says(by->does));
 		if (by->does_frame != by->frame)
 			append_function(s, f, by->does_frame, " in ");
-	} else {
+	} else if (row->reason != REASON_LOCK_GIL) {	/* there it is the last piece only */
 		g_string_append_printf(s, " (%.0f%%)", text_percent(by->blocked_ns, row->time_ns));
 	}
 }

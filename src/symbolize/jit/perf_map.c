@@ -54,6 +54,33 @@ static bool parse_number(char **at, uint64_t *ret)
 	return digits > 0 && digits <= 16;
 }
 
+static bool is_java_type(char c)
+{
+	return g_ascii_isalnum(c) || (c && strchr("_$.[]", c)) || (unsigned char)c >= 0x80;
+}
+
+/*
+ * HotSpot writes what a method returns before its class: "void com.example.Shop.pay(long)".  That is no part of its name, by which rules
+ * and people know it.  Other compilers' names have other marks there: "py::f:/a.py", "LazyCompile:~f /a.js", "instance void [lib] A::b()".
+ */
+static char *behind_return_type(char *name, const char *end)
+{
+	char *at = name, *method;
+	bool has_class = false;
+
+	while (at < end && is_java_type(*at))
+		at++;
+	if (at == name || at >= end || *at != ' ')
+		return name;
+	method = ++at;
+	for (; at < end && *at != '('; at++) {
+		has_class |= *at == '.';
+		if (!is_java_type(*at) && !strchr("<>/+-", *at))	/* <init>, the addresses of hidden classes */
+			return name;
+	}
+	return has_class && at < end ? method : name;
+}
+
 static bool parse_line(char *text, char *p, char *end, struct line *ret)
 {
 	uint64_t size;
@@ -68,7 +95,7 @@ static bool parse_line(char *text, char *p, char *end, struct line *ret)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';	/* would break lines and terminals later */
 	ret->size = (uint32_t)size;
-	ret->name = (uint32_t)(p - text);
+	ret->name = (uint32_t)(behind_return_type(p, end) - text);
 	return true;
 }
 

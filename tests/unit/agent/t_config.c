@@ -30,7 +30,6 @@ static void test_defaults(void)
 	g_assert_cmpuint(c->on_cpu_hz, ==, 19);
 	g_assert_null(c->comm);
 	g_assert_null(c->cgroups);
-	g_assert_cmpuint(c->alerts->len, ==, 0);
 	agent_config_free(c);
 }
 
@@ -40,9 +39,7 @@ static void test_all_keys(void)
 				       "[agent]\nwindow = 30s\nbudget=0.5%\n memory = off\n"
 				       "[store]\ndir = /srv/h\nmax-size = 2G\nkeep-windows = 2d\nkeep-minutes=30d\nkeep-hours = 800d\n"
 				       "[record]\nobjects=no\nlocks = off\nwakers = false\nservices = no\nkernel-threads = no\n"
-				       "fold-short-lived = no\ncpu-samples = 0\ncomm = my*\ncgroups = a.slice; /b ;\nexclude = secret*\n"
-				       "[alert locks]\nwhen = reason=lock > 30% for 3 windows\nrun = /bin/echo 'a b' c\ntimeout = 1m\npause=1h\n");
-	const struct alert_config *a = c->alerts->pdata[0];
+				       "fold-short-lived = no\ncpu-samples = 0\ncomm = my*\ncgroups = a.slice; /b ;\nexclude = secret*\n");
 
 	g_assert_cmpuint(c->window_ns, ==, 30 * S);
 	g_assert_cmpuint(c->budget_ppm, ==, 5000);
@@ -57,12 +54,6 @@ static void test_all_keys(void)
 	g_assert_cmpuint(g_strv_length(c->cgroups), ==, 2);
 	g_assert_cmpstr(c->cgroups[1], ==, "/b");
 	g_assert_cmpstr(c->exclude[0], ==, "secret*");
-	g_assert_cmpuint(c->alerts->len, ==, 1);
-	g_assert_cmpstr(a->name, ==, "locks");
-	g_assert_cmpstr(a->when, ==, "reason=lock > 30% for 3 windows");
-	g_assert_cmpstr(a->run[1], ==, "a b");
-	g_assert_cmpuint(a->timeout_ns, ==, 60 * S);
-	g_assert_cmpuint(a->pause_ns, ==, 3600 * S);
 	agent_config_free(c);
 }
 
@@ -72,7 +63,7 @@ static void test_refused(void)
 		const char *text, *says;
 	} bad[] = {
 		{ "[agent]\n\nwindw = 1s\n", "a.conf, line 3: [agent] has no key 'windw'" },
-		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store], [record] and [alert NAME]" },
+		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store] and [record]" },
 		{ "window = 1s\n", "a.conf, line 1: 'window' stands before any group such as [record]" },
 		{ "[agent]\nwindow\n", "a.conf, line 2: 'window' is not KEY = VALUE" },
 		{ "[agent\n", "a.conf, line 1: '[agent' is not a group such as [record]" },
@@ -88,10 +79,6 @@ static void test_refused(void)
 		{ "[record]\nlocks = no\nlocks = yes\n", "a.conf, line 3: 'locks' stands there twice" },
 		{ "[store]\ndir = here\n", "a.conf: [store] dir: 'here' is not an absolute path" },
 		{ "[store]\nmax-size = off\n", "a.conf, line 2: max-size: 'off' is not a size such as 512M or 2G, or off" },
-		{ "[alert a]\nrun = /bin/true\n", "a.conf, line 1: the alert 'a' has no 'when'" },
-		{ "[alert a]\nrun = echo hi\n", "a.conf, line 2: run: 'echo hi' is not the absolute path of a command, and its arguments" },
-		{ "[alert a]\n[alert a]\n", "a.conf, line 2: there is an alert 'a' already" },
-		{ "[alert a b]\n", "a.conf, line 1: an alert's name has letters, digits, '-', '_' and '.'" },
 		{ "[agent]\n\xff = 1\n", "a.conf, line 2: it is not UTF-8" },
 	};
 

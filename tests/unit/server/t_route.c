@@ -16,9 +16,10 @@ static bool answer_nothing(const struct request *r, void *ctx, struct answer *re
 }
 
 static const struct route routes[] = {
-	{ "", "text/html", NULL, NULL, answer_nothing },
-	{ "api/report", "application/json", NULL, NULL, answer_nothing },
-	{ "data.json", "application/json", VIEWER, NULL, answer_nothing },
+	{ "", "text/html", NULL, NULL, answer_nothing, false },
+	{ "api/report", "application/json", NULL, NULL, answer_nothing, false },
+	{ "data.json", "application/json", VIEWER, NULL, answer_nothing, false },
+	SYMBOL_ROUTE,
 };
 static const char *const hosts[] = { HOST, "localhost:4711", NULL };
 static const struct gate gate = { .token = TOKEN, .hosts = hosts, .once = "/open/one-time-code-1234567890" };
@@ -76,6 +77,11 @@ static void test_methods(void)
 		check(SERVER_METHOD_NOT_ALLOWED, (struct request){ .method = methods[i] });
 	check(SERVER_OK, (struct request){ .method = "HEAD" });
 	check(SERVER_BAD_REQUEST, (struct request){ .has_body = true });
+	/* but for the one that takes a body, from whom it may come */
+	check(SERVER_OK, (struct request){ .method = "POST", .has_body = true, .path = "/" TOKEN "/debug/pprof/symbol" });
+	check(SERVER_METHOD_NOT_ALLOWED, (struct request){ .method = "PUT", .has_body = true, .path = "/" TOKEN "/debug/pprof/symbol" });
+	check(SERVER_FORBIDDEN, (struct request){ .method = "POST", .has_body = true, .path = "/debug/pprof/symbol" });
+	check(SERVER_FORBIDDEN, (struct request){ .method = "POST", .path = "/" TOKEN "/debug/pprof/symbol", .origin = "https://evil.example" });
 }
 
 static void test_hosts(void)

@@ -37,6 +37,36 @@ static void test_names(void)
 	perf_map_free(m);
 }
 
+/* As HotSpot, CPython, V8 and .NET write them. */
+static void test_return_types(void)
+{
+	static const char *const names[][2] = {
+		{ "void Svc.audit()", "Svc.audit()" },
+		{ "java.lang.String[] a.b.C$D.e(int, long)", "a.b.C$D.e(int, long)" },
+		{ "void java.lang.Object.<init>()", "java.lang.Object.<init>()" },
+		{ "int Svc$$Lambda$14/0x0000000800c03000.run()", "Svc$$Lambda$14/0x0000000800c03000.run()" },
+		{ "monitorenter_nofpu Runtime1 stub", "monitorenter_nofpu Runtime1 stub" },
+		{ "StubRoutines (1)", "StubRoutines (1)" },
+		{ "Interpreter", "Interpreter" },
+		{ "py::outer:/srv/a.b.py", "py::outer:/srv/a.b.py" },
+		{ "LazyCompile:~f /srv/a.js:3", "LazyCompile:~f /srv/a.js:3" },
+		{ "JS:f file.js(3)", "JS:f file.js(3)" },
+		{ "void [System.Private.CoreLib] System.A::B(int32)[Tier0]", "void [System.Private.CoreLib] System.A::B(int32)[Tier0]" },
+		{ "void no_class()", "void no_class()" },
+		{ "void a.b", "void a.b" },
+		{ "void ", "void" },
+		{ "a.b (", "a.b (" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *line = g_strdup_printf("1000 10 %s\n", names[i][0]);
+		struct perf_map *m = parse(line);
+
+		is(m, 0x1000, names[i][1], 0);
+		perf_map_free(m);
+	}
+}
+
 static void test_hostile(void)
 {
 	static const char *const refused[] = { "", "\n\n", "1000", "1000 ", "1000 10", "1000 10 ", "1000 10   \n",
@@ -160,6 +190,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/perf-map/names", test_names);
+	g_test_add_func("/perf-map/return-types", test_return_types);
 	g_test_add_func("/perf-map/hostile", test_hostile);
 	g_test_add_func("/perf-map/status", test_status);
 	g_test_add("/perf-map/read", struct fixture, NULL, set_up, test_read, tear_down);

@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+-- Questions to a fleet.  They run on 18.16 and later; each ends with a semicolon.  Ranges are the first lines of each.
+
+-- Which stack's p99 grew, over all hosts: the last hour (3600) against the same hour yesterday (90000 to 86400 seconds ago).  Bars are
+-- powers of two; within one the value is interpolated.  Stacks with fewer than 100 waits in either hour have no p99 worth the name.
+SELECT service, reason, round(after_ns / before_ns, 2) AS growth, round(before_ns / 1e6, 3) AS before_ms,
+    round(after_ns / 1e6, 3) AS after_ms, waits_before, waits_after, hosts, user_stack, kernel_stack, leaf, outer_frames
+FROM
+(
+    SELECT
+        service, reason, user_stack, kernel_stack, waits_before, waits_after, hosts,
+        arrayFirstIndex(c -> c >= 0.99 * waits_before, arrayCumSum(before)) AS b,
+        arrayFirstIndex(c -> c >= 0.99 * waits_after, arrayCumSum(after)) AS a,
+        pow(2, b - 1) * (1 + (0.99 * waits_before - arrayCumSum(before)[b] + before[b]) / before[b]) AS before_ns,
+        pow(2, a - 1) * (1 + (0.99 * waits_after - arrayCumSum(after)[a] + after[a]) / after[a]) AS after_ns
+    FROM
+    (
+        SELECT
+            service, reason, user_stack, kernel_stack, uniq(host) AS hosts,
+            sumForEach(arrayMap(x -> if(start < now() - 86400, x, toUInt64(0)), bars)) AS before,
+            sumForEach(arrayMap(x -> if(start >= now() - 3600, x, toUInt64(0)), bars)) AS after,
+            arraySum(before) AS waits_before, arraySum(after) AS waits_after
+        FROM offcpu.by_stack FINAL
+        WHERE idle = '' AND (start >= now() - 3600 OR (start >= now() - 90000 AND start < now() - 86400))
+        GROUP BY service, reason, user_stack, kernel_stack
+        HAVING waits_before >= 100 AND waits_after >= 100
+    )
+    WHERE after_ns > 2 * before_ns
+    ORDER BY after_ns / before_ns DESC
+    LIMIT 20
+)
+ANY LEFT JOIN
+(
+    SELECT stack AS user_stack, names[length(names)] AS leaf, arrayStringConcat(arraySlice(names, 1, 12), ';') AS outer_frames
+    FROM offcpu.stacks
+    WHERE day >= toDate(now() - 90000)
+) USING user_stack
+ORDER BY growth DESC;
+
+-- What the fleet waits for, by service: the last hour.  Idle time is left out.
+WITH now() - 3600 AS from
+SELECT service, reason, uniq(host) AS hosts, sum(waits) AS all_waits, round(sum(off_cpu_ns) / 1e9, 1) AS seconds,
+    round(max(longest_ns) / 1e6, 1) AS longest_ms
+FROM offcpu.by_reason FINAL
+WHERE start >= from AND idle = ''
+GROUP BY service, reason
+ORDER BY seconds DESC
+LIMIT 30;
+
+-- On which hosts a lock hurts most: share of a service's time that is spent in locks, the last hour.
+WITH now() - 3600 AS from
+SELECT service, host, round(100 * sum(startsWith(reason, 'lock.') ? off_cpu_ns : 0) / sum(off_cpu_ns), 1) AS lock_percent,
+    round(sum(off_cpu_ns) / 1e9, 1) AS seconds
+FROM offcpu.by_reason FINAL
+WHERE start >= from AND idle = ''
+GROUP BY service, host
+HAVING seconds > 1
+ORDER BY lock_percent DESC
+LIMIT 30;
+
+-- Which hosts lost something, or are missing: the last day.
+WITH now() - 86400 AS from
+SELECT host, count() AS windows, round(sum(duration_ns) / 864e11 * 100, 2) AS percent_of_day, max(start) AS last
+FROM offcpu.windows FINAL
+WHERE start >= from
+GROUP BY host
+ORDER BY last;

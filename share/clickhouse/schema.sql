@@ -1,0 +1,266 @@
+-- SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+-- Tables of `offcpu push --clickhouse` for ClickHouse 22.8 and later:  clickhouse-client --multiquery < schema.sql
+-- Rows are kept 30 days; what is summed by the hour is kept 400.
+--
+-- A repeated insert has the same keys as the first one, and ReplacingMergeTree keeps one row a key.  Until parts are merged both are
+-- there, so queries say FINAL.
+
+CREATE DATABASE IF NOT EXISTS offcpu;
+
+-- Stacks, outermost frame first.  Of contents: the same on all hosts.
+CREATE TABLE IF NOT EXISTS offcpu.stacks (
+    stack UInt64 CODEC(ZSTD(1)),
+    day Date CODEC(Delta, ZSTD(1)),
+    end UInt8,
+    names Array(LowCardinality(String)) CODEC(ZSTD(1)),
+    modules Array(LowCardinality(String)) CODEC(ZSTD(1)),
+    build_ids Array(LowCardinality(String)) CODEC(ZSTD(1)),
+    offsets Array(UInt64) CODEC(ZSTD(1)),
+    files Array(LowCardinality(String)) CODEC(ZSTD(1)),
+    lines Array(UInt32) CODEC(ZSTD(1)),
+    kinds Array(UInt8) CODEC(ZSTD(1)),
+    whys Array(UInt8) CODEC(ZSTD(1)),
+    inlines Array(UInt8) CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY day
+ORDER BY (stack, day)
+TTL day + INTERVAL 30 DAY;
+
+-- What threads waited for: locks, files, sockets.
+CREATE TABLE IF NOT EXISTS offcpu.objects (
+    object UInt64 CODEC(ZSTD(1)),
+    day Date CODEC(Delta, ZSTD(1)),
+    host LowCardinality(String),
+    kind LowCardinality(String),
+    is_private UInt8,
+    operation LowCardinality(String),
+    name String CODEC(ZSTD(1)),
+    place String CODEC(ZSTD(1)),
+    pid UInt32,
+    address UInt64 CODEC(ZSTD(1)),
+    holder_tid UInt32
+) ENGINE = ReplacingMergeTree()
+PARTITION BY day
+ORDER BY (object, day)
+TTL day + INTERVAL 30 DAY;
+
+-- Who woke threads, with `record --wakers`.
+CREATE TABLE IF NOT EXISTS offcpu.wakers (
+    waker UInt64 CODEC(ZSTD(1)),
+    day Date CODEC(Delta, ZSTD(1)),
+    host LowCardinality(String),
+    pid UInt32,
+    tid UInt32,
+    start_ns UInt64 CODEC(ZSTD(1)),
+    comm LowCardinality(String),
+    irq LowCardinality(String),
+    user_stack UInt64 CODEC(ZSTD(1)),
+    kernel_stack UInt64 CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY day
+ORDER BY (waker, day)
+TTL day + INTERVAL 30 DAY;
+
+-- The account of each thread in each window.
+CREATE TABLE IF NOT EXISTS offcpu.threads (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    service LowCardinality(String),
+    process LowCardinality(String),
+    comm LowCardinality(String),
+    pid UInt32,
+    tid UInt32,
+    thread_start_ns UInt64 CODEC(ZSTD(1)),
+    program UInt32,
+    flags UInt32,
+    from_ns UInt64 CODEC(ZSTD(1)),
+    to_ns UInt64 CODEC(ZSTD(1)),
+    on_cpu_ns UInt64 CODEC(ZSTD(1)),
+    blocked_ns UInt64 CODEC(ZSTD(1)),
+    runnable_ns UInt64 CODEC(ZSTD(1)),
+    preempted_ns UInt64 CODEC(ZSTD(1)),
+    filtered_ns UInt64 CODEC(ZSTD(1)),
+    lost_ns UInt64 CODEC(ZSTD(1)),
+    switches UInt64 CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- The same of its states.
+CREATE TABLE IF NOT EXISTS offcpu.states (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    service LowCardinality(String),
+    process LowCardinality(String),
+    comm LowCardinality(String),
+    pid UInt32,
+    tid UInt32,
+    thread_start_ns UInt64 CODEC(ZSTD(1)),
+    program UInt32,
+    state LowCardinality(String),
+    count UInt64 CODEC(ZSTD(1)),
+    blocked_ns UInt64 CODEC(ZSTD(1)),
+    runnable_ns UInt64 CODEC(ZSTD(1)),
+    preempted_ns UInt64 CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- Waits of a thread with the same state, stacks and object.  hist: how many took [2^i, 2^(i+1)) ns, i from 0.
+CREATE TABLE IF NOT EXISTS offcpu.waits (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    service LowCardinality(String),
+    process LowCardinality(String),
+    comm LowCardinality(String),
+    pid UInt32,
+    tid UInt32,
+    thread_start_ns UInt64 CODEC(ZSTD(1)),
+    program UInt32,
+    wait UInt64 CODEC(ZSTD(1)),
+    state LowCardinality(String),
+    flags UInt8,
+    reason LowCardinality(String),
+    idle LowCardinality(String),
+    user_stack UInt64 CODEC(ZSTD(1)),
+    kernel_stack UInt64 CODEC(ZSTD(1)),
+    object UInt64 CODEC(ZSTD(1)),
+    count UInt64 CODEC(ZSTD(1)),
+    blocked_ns UInt64 CODEC(ZSTD(1)),
+    runnable_ns UInt64 CODEC(ZSTD(1)),
+    preempted_ns UInt64 CODEC(ZSTD(1)),
+    max_ns UInt64 CODEC(ZSTD(1)),
+    off_cpu_se_ns UInt64 CODEC(ZSTD(1)),
+    count_se UInt64 CODEC(ZSTD(1)),
+    hist Array(UInt32) CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- Which waker ended how many of a row of waits.
+CREATE TABLE IF NOT EXISTS offcpu.wakes (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    wait UInt64 CODEC(ZSTD(1)),
+    waker UInt64 CODEC(ZSTD(1)),
+    count UInt64 CODEC(ZSTD(1)),
+    blocked_ns UInt64 CODEC(ZSTD(1)),
+    runnable_ns UInt64 CODEC(ZSTD(1)),
+    hist Array(UInt32) CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- Samples on CPU, with `record --cpu`.
+CREATE TABLE IF NOT EXISTS offcpu.on_cpu (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    service LowCardinality(String),
+    process LowCardinality(String),
+    comm LowCardinality(String),
+    pid UInt32,
+    tid UInt32,
+    thread_start_ns UInt64 CODEC(ZSTD(1)),
+    program UInt32,
+    user_stack UInt64 CODEC(ZSTD(1)),
+    kernel_stack UInt64 CODEC(ZSTD(1)),
+    samples UInt64 CODEC(ZSTD(1)),
+    weight_ns UInt64 CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- What could not be recorded.
+CREATE TABLE IF NOT EXISTS offcpu.losses (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    reason LowCardinality(String),
+    help String CODEC(ZSTD(1)),
+    count UInt64 CODEC(ZSTD(1)),
+    time_ns UInt64 CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- One row a window.  It is written last: a window without one is not complete yet.
+CREATE TABLE IF NOT EXISTS offcpu.windows (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    start_unix_ns UInt64 CODEC(ZSTD(1)),
+    start_ns UInt64 CODEC(ZSTD(1)),
+    duration_ns UInt64 CODEC(ZSTD(1)),
+    cpus UInt32,
+    kernel LowCardinality(String),
+    version LowCardinality(String),
+    command_line String CODEC(ZSTD(1)),
+    filters String CODEC(ZSTD(1)),
+    switches UInt64 CODEC(ZSTD(1)),
+    tracer_cpu_ns UInt64 CODEC(ZSTD(1)),
+    tracer_start_cpu_ns UInt64 CODEC(ZSTD(1)),
+    tracer_stop_cpu_ns UInt64 CODEC(ZSTD(1)),
+    tracer_bpf_ns UInt64 CODEC(ZSTD(1)),
+    tracer_peak_rss_bytes UInt64 CODEC(ZSTD(1)),
+    knows UInt32,
+    unknown UInt32,
+    on_cpu_hz UInt32,
+    on_cpu_end_hz UInt32,
+    scale_start_ns UInt64 CODEC(ZSTD(1)),
+    scale_end_ns UInt64 CODEC(ZSTD(1)),
+    scale_max_ns UInt64 CODEC(ZSTD(1)),
+    raised UInt32,
+    lowered UInt32,
+    over UInt32,
+    budget_ppm UInt32,
+    used_ppm UInt32,
+    peak_ppm UInt32,
+    looks_rounds UInt64 CODEC(ZSTD(1)),
+    looks_asked_ns UInt64 CODEC(ZSTD(1)),
+    looks_budget_ppm UInt32
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- Each stack of each window, all threads of a service together.  A window comes in one block, so its sums have one key, too.
+CREATE MATERIALIZED VIEW IF NOT EXISTS offcpu.by_stack
+ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (service, reason, host, start, window, idle, user_stack, kernel_stack)
+TTL start + INTERVAL 30 DAY
+AS SELECT host, start, window, service, reason, idle, user_stack, kernel_stack,
+    sum(count) AS waits, sum(blocked_ns + runnable_ns + preempted_ns) AS off_cpu_ns, sum(runnable_ns + preempted_ns) AS cpu_queue_ns,
+    max(max_ns) AS longest_ns, sumForEach(hist) AS bars
+FROM offcpu.waits
+GROUP BY host, start, window, service, reason, idle, user_stack, kernel_stack;
+
+-- The same without stacks.  A window comes in one block, so its sums have one key, too.
+CREATE MATERIALIZED VIEW IF NOT EXISTS offcpu.by_reason
+ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (service, reason, host, start, window, idle)
+TTL start + INTERVAL 400 DAY
+AS SELECT host, start, window, service, reason, idle,
+    sum(count) AS waits, sum(blocked_ns + runnable_ns + preempted_ns) AS off_cpu_ns, sum(runnable_ns + preempted_ns) AS cpu_queue_ns,
+    max(max_ns) AS longest_ns, sumForEach(hist) AS bars
+FROM offcpu.waits
+GROUP BY host, start, window, service, reason, idle;

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/headlines.h"
+
+#include <string.h>
+
+#include "analyse/plumbing.h"
+#include "profile/on_cpu.h"
+
+/* Both strings are one pointer each for equal texts. */
+struct key {
+	const char *comm, *name;
+	uint32_t reason, is_idle;
+};
+
+static guint key_hash(gconstpointer data)
+{
+	const struct key *k = data;
+
+	return g_direct_hash(k->comm) * 31 + g_direct_hash(k->name) + k->reason * 131 + k->is_idle;
+}
+
+static gboolean key_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct key *a = va, *b = vb;
+
+	return a->comm == b->comm && a->name == b->name && a->reason == b->reason && a->is_idle == b->is_idle;
+}
+
+static int row_compare(gconstpointer va, gconstpointer vb)
+{
+	const struct headline *a = va, *b = vb;
+
+	if (a->off_cpu_ns != b->off_cpu_ns)
+		return a->off_cpu_ns > b->off_cpu_ns ? -1 : 1;
+	int by_name = strcmp(a->name, b->name);
+
+	return by_name ? by_name : a->wait < b->wait ? -1 : a->wait > b->wait;
+}
+
+static uint32_t row_of(struct headlines *h, GHashTable *index, const struct key *key, uint32_t wait)
+{
+	gpointer found;
+
+	if (g_hash_table_lookup_extended(index, key, NULL, &found))
+		return GPOINTER_TO_UINT(found);
+	const struct headline row = { .name = key->name, .reason = (enum reason)key->reason, .is_idle = key->is_idle, .wait = wait };
+
+	g_array_append_val(h->rows, row);
+	g_hash_table_insert(index, g_memdup2(key, sizeof(*key)), GUINT_TO_POINTER(h->rows->len - 1));
+	return h->rows->len - 1;
+}
+
+static void add(struct headline *row, const struct profile *p, uint32_t wait)
+{
+	const struct wait *w = profile_wait(p, wait), *most = profile_wait(p, row->wait);
+
+	row->has_several_objects = row->has_several_objects || w->object != most->object;
+	if (wait_off_cpu_ns(w) > wait_off_cpu_ns(most))
+		row->wait = wait;
+	row->off_cpu_ns += wait_off_cpu_ns(w);
+	row->blocked_ns += w->blocked_ns;
+	row->runnable_ns += w->runnable_ns;
+	row->preempted_ns += w->preempted_ns;
+	row->count += w->count;
+	row->max_ns = MAX(row->max_ns, w->max_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		row->hist[i] += w->hist[i];
+}
+
+/* Of a wait: which row it is in, and what is counted once a row. */
+struct member {
+	uint32_t row, thread, user, kernel;
+};
+
+static int member_compare_threads(gconstpointer va, gconstpointer vb)
+{
+	const struct member *a = va, *b = vb;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static int member_compare_stacks(gconstpointer va, gconstpointer vb)
+{
+	const struct member *a = va, *b = vb;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	if (a->user != b->user)
+		return a->user < b->user ? -1 : 1;
+	return a->kernel < b->kernel ? -1 : a->kernel > b->kernel;
+}
+
+/* By sorting: sets of their own for each row would take more. */
+static void count_members(struct headlines *h, GArray *members)
+{
+	const struct member *m = (const struct member *)(void *)members->data;
+
+	g_array_sort(members, member_compare_threads);
+	for (guint i = 0; i < members->len; i++)
+		if (!i || member_compare_threads(&m[i - 1], &m[i]))
+			g_array_index(h->rows, struct headline, m[i].row).threads_cnt++;
+	g_array_sort(members, member_compare_stacks);
+	for (guint i = 0; i < members->len; i++)
+		if (!i || member_compare_stacks(&m[i - 1], &m[i]))
+			g_array_index(h->rows, struct headline, m[i].row).stacks_cnt++;
+}
+
+struct headlines *headlines_new(const struct findings *f, const struct selection *selection)
+{
+	const struct profile *p = f->profile;
+	struct headlines *h = g_new0(struct headlines, 1);
+	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(struct member));
+
+	h->rows = g_array_new(FALSE, FALSE, sizeof(struct headline));
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if ((selection && !selection->waits[i]) || w->state == ON_CPU_STATE)
+			continue;
+		const struct key key = { .comm = profile_thread(p, w->thread)->comm,
+					 .name = plumbing_leaf(reasons_plumbing(f->reasons), w),
+					 .reason = reasons_of(f->reasons, i), .is_idle = reasons_is_idle(f->reasons, i) };
+		uint32_t row = row_of(h, index, &key, i);
+		const struct member member = { row, w->thread, w->user, w->kernel };
+
+		add(&g_array_index(h->rows, struct headline, row), p, i);
+		g_array_append_val(members, member);
+		h->sum_ns += wait_off_cpu_ns(w);
+	}
+	count_members(h, members);
+	g_array_sort(h->rows, row_compare);
+	return h;
+}
+
+void headlines_free(struct headlines *h)
+{
+	if (!h)
+		return;
+	g_array_unref(h->rows);
+	g_free(h);
+}

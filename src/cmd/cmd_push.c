@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <string.h>
+
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "push/sender.h"
+#include "push/target.h"
+#include "render/text/util.h"
+
+#define COMMAND "push"
+#define DEFAULT_FILE "trace.offcpu"
+#define WAIT_NS (UINT64_C(30) * 1000000000)
+#define PAUSE_FIRST_US (G_USEC_PER_SEC / 2)
+
+static const char description[] =
+	"Sends a recording to an engine that holds those of many hosts.\n"
+	"\n"
+	"  offcpu push --pyroscope http://pyroscope:4040          to look at: a series for each service\n"
+	"  offcpu push db.offcpu --clickhouse http://ch:8123      to ask and to read back: every row, to the nanosecond\n"
+	"  offcpu push --clickhouse https://ch:8443 --spool DIR   what cannot be sent waits there for the next push\n"
+	"\n"
+	"A user and a password, or a token, come from --credentials or from OFFCPU_PUSH_USER, OFFCPU_PUSH_PASSWORD and\n"
+	"OFFCPU_PUSH_TOKEN.  The tables of ClickHouse are in share/offcpu/clickhouse.";
+
+struct push_args {
+	char *pyroscope, *clickhouse, *database, *tenant, *credentials, *ca, *spool, *wait;
+	uint64_t wait_ns;
+};
+
+static void args_clear(struct push_args *a)
+{
+	char **const texts[] = { &a->pyroscope, &a->clickhouse, &a->database, &a->tenant, &a->credentials, &a->ca, &a->spool, &a->wait };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+		g_free(*texts[i]);
+}
+
+static bool bad(GError **error, const char *text)
+{
+	g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, text);
+	return false;
+}
+
+static bool understand(struct push_args *a, int argc, char **argv, GError **error)
+{
+	a->wait_ns = WAIT_NS;
+	if (argc > 2)
+		return bad(error, "one recording at a time");
+	if (!a->pyroscope && !a->clickhouse)
+		return bad(error, "where to: --pyroscope URL or --clickhouse URL is wanted");
+	if (a->database && !a->clickhouse)
+		return bad(error, "--database: only with --clickhouse");
+	if (a->tenant && !a->pyroscope)
+		return bad(error, "--tenant: only with --pyroscope");
+	return !a->wait || parse_duration(a->wait, UINT64_C(1000000000), &a->wait_ns, error);
+}
+
+static void warn_clear(const struct target *t)
+{
+	if (target_is_clear(t))
+		cmd_error(COMMAND, "warning: the password goes to %s unencrypted: https is wanted", target_name(t));
+}
+
+static void tell_taken(const char *name, guint cnt, uint64_t rows, uint64_t bytes)
+{
+	g_autoptr(GString) size = g_string_new(NULL);
+
+	text_bytes(size, bytes);
+	cmd_error(COMMAND, "%s took %" G_GUINT64_FORMAT " rows in %u request%s, %s packed", name, (guint64)rows, cnt, cnt == 1 ? "" : "s",
+		  size->str);
+}
+
+/* Until it is taken, or the time is over; what may not be sent twice is not. */
+static bool send_unit(struct target *t, const struct push_unit *u, gint64 until_us, GError **error)
+{
+	gint64 pause_us = PAUSE_FIRST_US;
+
+	for (;; pause_us *= 2) {
+		g_autofree char *why = NULL;
+		unsigned retry_after_s;
+		enum target_outcome outcome = target_send(t, u, &why, &retry_after_s);
+		gint64 wait_us = MAX(pause_us, (gint64)retry_after_s * G_USEC_PER_SEC);
+
+		if (outcome == TARGET_TAKEN)
+			return true;
+		if (outcome != TARGET_LATER || g_get_monotonic_time() + wait_us > until_us) {
+			g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%s%s", why,
+				    outcome == TARGET_UNSURE ? "; it may have taken it, so it was not sent again" : "");
+			return false;
+		}
+		g_usleep((gulong)wait_us);
+	}
+}
+
+static bool push_now(const struct push_args *a, const struct target_options *o, const struct profile *p, GError **error)
+{
+	struct target *t = target_open(o, error);
+	g_autoptr(GPtrArray) units = t ? target_units(t, p, error) : NULL;
+	gint64 until_us = g_get_monotonic_time() + (gint64)(a->wait_ns / 1000);
+	uint64_t rows = 0, bytes = 0;
+	guint taken = 0, requests = 0;
+
+	if (units)
+		warn_clear(t);
+	for (; units && taken < units->len; taken++) {
+		const struct push_unit *u = g_ptr_array_index(units, taken);
+
+		if (!send_unit(t, u, until_us, error))
+			break;
+		bytes += unit_bytes(u);
+		requests += u->requests->len;
+		for (guint i = 0; i < u->requests->len; i++)
+			rows += ((const struct push_request *)g_ptr_array_index(u->requests, i))->rows;
+	}
+	bool ok = units && taken == units->len;
+
+	if (ok)
+		tell_taken(target_name(t), requests, rows, bytes);
+	else if (taken)
+		g_prefix_error(error, "after %u of %u requests: ", taken, units->len);
+	target_close(t);
+	return ok;
+}
+
+static void on_sentence(void *ctx, const char *sentence)
+{
+	cmd_error(COMMAND, "%s", sentence);
+}
+
+/* A folder for each engine, so that one that is away does not hold up the other. */
+static bool push_by_spool(const struct push_args *a, const struct target_options *o, const struct profile *p, GError **error)
+{
+	g_autofree char *dir = g_build_filename(a->spool, o->engine == PUSH_PYROSCOPE ? "pyroscope" : "clickhouse", NULL);
+	const struct sender_options options = { .target = *o, .spool = { .dir = dir }, .pause_max_s = 5, .say = on_sentence };
+	struct sender *s = sender_start(&options, error);
+
+	if (!s)
+		return false;
+	bool ok = sender_window(s, p, error);
+
+	if (ok && !sender_drain(s, (unsigned)(a->wait_ns / 1000000000))) {
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%u of its requests wait in '%s' for the next push", (guint)sender_status(s).waiting,
+			    dir);
+		ok = false;
+	}
+	const struct sender_status status = sender_status(s);
+
+	if (status.taken)
+		tell_taken(sender_name(s), (guint)status.taken, status.rows, status.bytes);
+	if (ok && (status.refused || status.unsure || status.old || status.large || status.damaged)) {
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "not all of it arrived");
+		ok = false;
+	}
+	sender_stop(s);
+	return ok;
+}
+
+static int push(const char *path, const struct push_args *a)
+{
+	const struct { enum push_engine engine; const char *url; } engines[] = { { PUSH_PYROSCOPE, a->pyroscope },
+										{ PUSH_CLICKHOUSE, a->clickhouse } };
+	g_autoptr(GError) error = NULL;
+	struct profile *p = recording_read(path, &error);
+	int status = p ? EXIT_OK : EXIT_FAILED;
+
+	for (size_t i = 0; p && i < G_N_ELEMENTS(engines); i++) {
+		const struct target_options o = { .engine = engines[i].engine, .url = engines[i].url, .database = a->database,
+						  .tenant = a->tenant, .credentials_path = a->credentials, .ca_path = a->ca };
+
+		if (!o.url || (a->spool ? push_by_spool : push_now)(a, &o, p, &error))
+			continue;
+		status = g_error_matches(error, PUSH_ERROR, PUSH_ERROR_USAGE) && status == EXIT_OK ? EXIT_USAGE : EXIT_FAILED;
+		cmd_error(COMMAND, "%s", error->message);
+		g_clear_error(&error);
+	}
+	if (error)
+		cmd_error(COMMAND, "%s", error->message);
+	profile_free(p);
+	return status;
+}
+
+int cmd_push(int argc, char **argv)
+{
+	struct push_args a = { 0 };
+	g_autoptr(GError) error = NULL;
+	int status;
+	GOptionEntry entries[] = {
+		{ "pyroscope", 0, 0, G_OPTION_ARG_STRING, &a.pyroscope, "To a Pyroscope there, like http://HOST:4040", "URL" },
+		{ "clickhouse", 0, 0, G_OPTION_ARG_STRING, &a.clickhouse, "To a ClickHouse there, like http://HOST:8123", "URL" },
+		{ "database", 0, 0, G_OPTION_ARG_STRING, &a.database, "Of ClickHouse (" TARGET_DATABASE ")", "NAME" },
+		{ "tenant", 0, 0, G_OPTION_ARG_STRING, &a.tenant, "Of Pyroscope, where it has several", "NAME" },
+		{ "credentials", 0, 0, G_OPTION_ARG_FILENAME, &a.credentials, "A file that says who we are: \"user NAME\" and \"password SECRET\", or \"token SECRET\"", "FILE" },
+		{ "ca", 0, 0, G_OPTION_ARG_FILENAME, &a.ca, "Certificates to trust in place of the system's", "FILE" },
+		{ "spool", 0, 0, G_OPTION_ARG_FILENAME, &a.spool, "What cannot be sent waits there, and goes first next time", "DIR" },
+		{ "wait", 0, 0, G_OPTION_ARG_STRING, &a.wait, "How long to try (30s)", "DUR" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
+		if (understand(&a, argc, argv, &error)) {
+			status = push(argc == 2 ? argv[1] : DEFAULT_FILE, &a);
+		} else {
+			cmd_error(COMMAND, "%s", error->message);
+			status = EXIT_USAGE;
+		}
+	}
+	args_clear(&a);
+	return status;
+}

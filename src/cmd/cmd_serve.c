@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/rules.h"
+#include "cmd/serving.h"
+#include "render/text/util.h"
+#include "server/history.h"
+#include "server/listen.h"
+#include "server/server.h"
+#include "server/token.h"
+#include "store/store.h"
+
+#define COMMAND "serve"
+
+static const char description[] =
+	"Serves the history that `offcpu agent` keeps: a time line, and for any range of it findings, stacks, flame graph, differences.\n"
+	"\n"
+	"  offcpu serve                       prints a link for this machine, ends with Ctrl-C\n"
+	"  offcpu serve --open                and opens it in the browser\n"
+	"  offcpu serve --listen :8080 --token-file /etc/offcpu/token\n"
+	"                                     always at the same address\n"
+	"\n"
+	"Only who has the token can read.  From another machine: ssh -L 8080:127.0.0.1:8080, or a reverse proxy with TLS.";
+
+struct serve_args {
+	char *history, *listen, *token_file, *rules;
+	char **names;
+	gboolean open;
+};
+
+struct serve_plan {
+	char *address;	/* NULL: 127.0.0.1 */
+	guint16 port;
+	char *token;	/* NULL: a random one */
+};
+
+static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool bad(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
+	va_end(ap);
+	return false;
+}
+
+/* The first line of a file that nobody else can read. */
+static bool read_token(const char *path, char **ret_token, GError **error)
+{
+	char bytes[TOKEN_MAX_LEN + 2];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = errno;
+	struct stat st;
+
+	if (fd < 0)
+		return bad(error, "--token-file %s: %s", path, g_strerror(err));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return bad(error, "--token-file %s: it is no plain file", path);
+	}
+	ssize_t n = read(fd, bytes, sizeof(bytes) - 1);
+
+	close(fd);
+	if (st.st_mode & (S_IRWXO | S_IWGRP))
+		return bad(error, "--token-file %s: others can read or change it: chmod 640", path);
+	bytes[MAX(n, 0)] = '\0';
+	bytes[strcspn(bytes, "\n")] = '\0';
+	if (!token_is_valid(bytes))
+		return bad(error, "--token-file %s: its first line must have %d to %d characters of A-Z, a-z, 0-9, - and _", path, TOKEN_MIN_LEN,
+			   TOKEN_MAX_LEN);
+	*ret_token = g_strdup(bytes);
+	memset(bytes, 0, sizeof(bytes));
+	return true;
+}
+
+static bool is_any_address(const char *address)
+{
+	return strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0;
+}
+
+/* The name of a host, with a port or without, as it stands in a request. */
+static bool check_names(char **names, GError **error)
+{
+	for (; names && *names; names++)
+		if (!**names || strlen(*names) > 255 || strspn(*names, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]") != strlen(*names))
+			return bad(error, "--host \"%s\" is no name of a host, like offcpu.example or db1:8080", *names);
+	return true;
+}
+
+static bool understand(const struct serve_args *a, int argc, char **argv, struct serve_plan *plan, GError **error)
+{
+	if (argc > 1)
+		return bad(error, "\"%s\": the folder of the history is named by --history", argv[1]);
+	if (a->listen && !listen_parse(a->listen, &plan->address, &plan->port, error)) {
+		g_prefix_error(error, "--listen ");
+		return false;
+	}
+	if (!check_names(a->names, error) || (a->token_file && !read_token(a->token_file, &plan->token, error)))
+		return false;
+	if (plan->address && !listen_is_loopback(plan->address) && !plan->token)
+		return bad(error, "--listen %s: other machines reach this address, in plain text: give them a token by --token-file, and TLS by a "
+			   "reverse proxy (man offcpu-serve)", a->listen);
+	if (plan->address && is_any_address(plan->address) && !a->names)
+		return bad(error, "--listen %s: by which name it will be called --host must say", a->listen);
+	return true;
+}
+
+static void print_links(const struct serve_args *a, const struct serve_plan *plan, const struct server *s, const struct store_extent *extent)
+{
+	g_autoptr(GString) name = g_string_new(NULL), length = g_string_new(NULL);
+	g_autofree char *url = g_strdup(server_url(s));
+
+	text_safe(name, a->history ? a->history : STORE_DIR_DEFAULT);
+	text_duration(length, extent->to_unix_ns - extent->from_unix_ns);
+	/* what is started as a service has its output in a journal that others may read */
+	if (plan->token) {
+		char *at = strstr(url, plan->token);
+
+		if (at)
+			memcpy(at, "TOKEN/", sizeof("TOKEN/"));
+	}
+	printf("The history in %s (%s, %" G_GUINT64_FORMAT " windows) is served until Ctrl-C.\n", name->str, length->str, extent->windows);
+	printf("  page           %s\n  go tool pprof  %sdebug/pprof/off_cpu?seconds=60\n", url, url);
+	if (plan->token)
+		printf("TOKEN stands in %s.\n", a->token_file);
+	fflush(stdout);
+}
+
+static int serve(const struct serve_args *a, const struct serve_plan *plan)
+{
+	struct history *history = history_new(a->history);
+	const struct server_options options = {
+		.address = plan->address,
+		.port = plan->port,
+		.token = plan->token,
+		.names = (const char *const *)a->names,
+		.workers = HISTORY_WORKERS,
+		.routes = history_routes,
+		.routes_cnt = history_routes_cnt,
+		.ctx = history,
+	};
+	g_autoptr(GError) error = NULL;
+	struct store_extent extent;
+	struct server *s = NULL;
+	int status = EXIT_FAILED;
+
+	/* said at once, and not to the first who asks */
+	if (store_extent(a->history, &extent, &error))
+		s = server_start(&options, &error);
+	if (s) {
+		print_links(a, plan, s, &extent);
+		if (a->open)
+			serving_open_browser(COMMAND, s);
+		server_run(s, 0);
+		server_stop(s);
+		status = EXIT_OK;
+	} else {
+		cmd_error(COMMAND, "%s", error->message);
+	}
+	history_free(history);
+	return status;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+	struct serve_args a = { 0 };
+	struct serve_plan plan = { 0 };
+	g_autoptr(GError) error = NULL;
+	int status;
+	GOptionEntry entries[] = {
+		{ "history", 0, 0, G_OPTION_ARG_FILENAME, &a.history, "Where the agent keeps it (" STORE_DIR_DEFAULT ")", "DIR" },
+		{ "listen", 0, 0, G_OPTION_ARG_STRING, &a.listen, "Address and port (127.0.0.1 and any free port)", "ADDR:PORT" },
+		{ "token-file", 0, 0, G_OPTION_ARG_FILENAME, &a.token_file, "Who has the token in this file may read (a new one each time)", "FILE" },
+		{ "host", 0, 0, G_OPTION_ARG_STRING_ARRAY, &a.names, "A name by which it is called, as by a reverse proxy; several may be given", "NAME" },
+		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules, "Rules of your own for reasons, tried before the built-in ones", "FILE" },
+		{ "open", 0, 0, G_OPTION_ARG_NONE, &a.open, "Open the page in the browser", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status)) {
+		if (understand(&a, argc, argv, &plan, &error) && cmd_rules_load(a.rules, &error)) {
+			status = serve(&a, &plan);
+		} else {
+			cmd_error(COMMAND, "%s", error->message);
+			status = EXIT_USAGE;
+		}
+	}
+	g_free(a.history);
+	g_free(a.listen);
+	g_free(a.token_file);
+	g_free(a.rules);
+	g_strfreev(a.names);
+	g_free(plan.address);
+	g_free(plan.token);
+	return status;
+}

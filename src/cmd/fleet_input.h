@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_FLEET_INPUT_H
+#define CMD_FLEET_INPUT_H
+
+#include "cmd/range.h"
+#include "push/target.h"
+
+/* --clickhouse of the commands that read a recording: the windows of many hosts in its place. */
+struct fleet_args {
+	char *clickhouse, *host, *database, *credentials, *ca;
+};
+
+#define FLEET_ENTRIES(args)                                                                                            \
+	{ "clickhouse", 0, 0, G_OPTION_ARG_STRING, &(args).clickhouse,                                                 \
+	  "Read what hosts pushed there, in place of FILE; with --from and --to", "URL" },                             \
+	{ "host", 0, 0, G_OPTION_ARG_STRING, &(args).host, "Of --clickhouse: only hosts of such a name", "GLOB" },     \
+	{ "database", 0, 0, G_OPTION_ARG_STRING, &(args).database, "Of --clickhouse (" TARGET_DATABASE ")", "NAME" },  \
+	{ "credentials", 0, 0, G_OPTION_ARG_FILENAME, &(args).credentials,                                             \
+	  "Of --clickhouse: a file with \"user NAME\" and \"password SECRET\"", "FILE" },                              \
+	{ "ca", 0, 0, G_OPTION_ARG_FILENAME, &(args).ca, "Of --clickhouse: certificates to trust", "FILE" }
+
+void fleet_args_clear(struct fleet_args *a);
+static inline bool fleet_is_asked(const struct fleet_args *a) { return a->clickhouse != NULL; }
+/* False, with one sentence, when the options do not go together. */
+bool fleet_args_check(const struct fleet_args *a, const struct range_args *range, bool has_file, GError **error);
+/* The windows that began in the range, or the last hour; NULL with one sentence. */
+struct profile *fleet_read_profile(const struct fleet_args *a, const struct range_args *range, GError **error);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "push/clickhouse.h"
+
+#include <string.h>
+
+#include "analyse/reason/reasons.h"
+#include "push/http.h"
+#include "push/identity.h"
+#include "push/rowbinary.h"
+
+#define NS_A_SECOND 1000000000
+#define SECONDS_A_DAY 86400
+
+/* What begins every row of a window. */
+#define OF_WINDOW "host, start, window, row"
+#define OF_THREAD "service, process, comm, pid, tid, thread_start_ns, program"
+
+static const struct table {
+	const char *name, *columns;
+} tables[] = {
+	{ "stacks", "stack, day, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines" },
+	{ "objects", "object, day, host, kind, is_private, operation, name, place, pid, address, holder_tid" },
+	{ "wakers", "waker, day, host, pid, tid, start_ns, comm, irq, user_stack, kernel_stack" },
+	{ "threads", OF_WINDOW ", " OF_THREAD ", flags, from_ns, to_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, filtered_ns, "
+	  "lost_ns, switches" },
+	{ "states", OF_WINDOW ", " OF_THREAD ", state, count, blocked_ns, runnable_ns, preempted_ns" },
+	{ "waits", OF_WINDOW ", " OF_THREAD ", wait, state, flags, reason, idle, user_stack, kernel_stack, object, count, blocked_ns, "
+	  "runnable_ns, preempted_ns, max_ns, off_cpu_se_ns, count_se, hist" },
+	{ "wakes", OF_WINDOW ", wait, waker, count, blocked_ns, runnable_ns, hist" },
+	{ "on_cpu", OF_WINDOW ", " OF_THREAD ", user_stack, kernel_stack, samples, weight_ns" },
+	{ "losses", OF_WINDOW ", reason, help, count, time_ns" },
+	{ "windows", OF_WINDOW ", start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, "
+	  "tracer_cpu_ns, tracer_start_cpu_ns, tracer_stop_cpu_ns, tracer_bpf_ns, tracer_peak_rss_bytes, knows, unknown, on_cpu_hz, "
+	  "on_cpu_end_hz, scale_start_ns, scale_end_ns, scale_max_ns, raised, lowered, over, budget_ppm, used_ppm, peak_ppm, "
+	  "looks_rounds, looks_asked_ns, looks_budget_ppm" },
+};
+
+struct rows {
+	const struct profile *p;
+	const struct identities *ids;
+	uint32_t *programs;	/* by thread: how many rows of the same thread and names are before it, each until an exec */
+	struct push_unit *unit;
+	GString *out;
+	uint64_t window;
+	uint64_t rows;
+};
+
+void clickhouse_name(GString *sql, const char *name)
+{
+	g_string_append_c(sql, '`');
+	for (; *name; name++) {
+		if (*name == '`' || *name == '\\')
+			g_string_append_c(sql, '\\');
+		g_string_append_c(sql, *name);
+	}
+	g_string_append_c(sql, '`');
+}
+
+void clickhouse_text(GString *sql, const char *text)
+{
+	g_string_append_c(sql, '\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			g_string_append_c(sql, '\\');
+		g_string_append_c(sql, *text);
+	}
+	g_string_append_c(sql, '\'');
+}
+
+char *clickhouse_insert(const char *database, const char *table)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
+		if (strcmp(tables[i].name, table) != 0)
+			continue;
+		GString *sql = g_string_new("INSERT INTO ");
+
+		clickhouse_name(sql, database);
+		g_string_append_printf(sql, ".%s (%s) FORMAT RowBinary", table, tables[i].columns);
+		return g_string_free(sql, FALSE);
+	}
+	return NULL;
+}
+
+static uint32_t *programs_of(const struct profile *p)
+{
+	uint32_t *programs = g_new0(uint32_t, p->threads->len + 1);
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		g_autofree char *key = g_strdup_printf("%u %u %" G_GUINT64_FORMAT " %p %p", t->pid, t->tid, (guint64)t->start_ns,
+						       (const void *)t->process, (const void *)t->comm);
+
+		programs[i] = GPOINTER_TO_UINT(g_hash_table_lookup(seen, key));
+		g_hash_table_insert(seen, g_steal_pointer(&key), GUINT_TO_POINTER(programs[i] + 1));
+	}
+	return programs;
+}
+
+static void end_table(struct rows *r, const char *name)
+{
+	if (r->rows)
+		unit_add(r->unit, name, r->out, r->rows);
+	g_string_truncate(r->out, 0);
+	r->rows = 0;
+}
+
+static uint16_t day_of(const struct rows *r)
+{
+	return (uint16_t)(r->p->info.start_unix_ns / NS_A_SECOND / SECONDS_A_DAY);
+}
+
+static void of_window(struct rows *r)
+{
+	rb_text(r->out, r->p->info.host);
+	rb_u32(r->out, (uint32_t)(r->p->info.start_unix_ns / NS_A_SECOND));
+	rb_u64(r->out, r->window);
+	rb_u32(r->out, (uint32_t)r->rows++);
+}
+
+static void of_thread(struct rows *r, uint32_t thread)
+{
+	const struct thread *t = profile_thread(r->p, thread);
+
+	rb_text(r->out, t->service ? t->service : t->process);
+	rb_text(r->out, t->process);
+	rb_text(r->out, t->comm);
+	rb_u32(r->out, t->pid);
+	rb_u32(r->out, t->tid);
+	rb_u64(r->out, t->start_ns);
+	rb_u32(r->out, r->programs[thread]);
+}
+
+static void letter(struct rows *r, uint8_t state)
+{
+	const char text[2] = { (char)state, '\0' };
+
+	rb_text(r->out, text);
+}
+
+static void put_hist(struct rows *r, const uint32_t *hist)
+{
+	rb_cnt(r->out, PROFILE_HIST_SLOTS);
+	for (guint i = 0; i < PROFILE_HIST_SLOTS; i++)
+		rb_u32(r->out, hist[i]);
+}
+
+/* --- what rows point to: each once --- */
+
+#define EACH_FRAME(put) \
+	do { \
+		rb_cnt(r->out, path->len); \
+		for (guint k = path->len; k-- > 0;) { \
+			const struct frame *f = profile_get_frame(p, g_array_index(path, uint32_t, k)); \
+			put; \
+		} \
+	} while (0)
+
+/* Outermost frame first. */
+static void stack_row(struct rows *r, uint32_t node, GArray *path)
+{
+	const struct profile *p = r->p;
+
+	g_array_set_size(path, 0);
+	for (uint32_t at = node; at; at = profile_get_node(p, at)->parent)
+		g_array_append_val(path, profile_get_node(p, at)->frame);
+	r->rows++;
+	rb_u64(r->out, r->ids->stacks[node]);
+	rb_u16(r->out, day_of(r));
+	rb_u8(r->out, profile_get_node(p, node)->end);
+	EACH_FRAME(rb_text(r->out, f->name));
+	EACH_FRAME(rb_text(r->out, f->module));
+	EACH_FRAME(rb_text(r->out, f->module ? profile_build_id(p, f->module) : NULL));
+	EACH_FRAME(rb_u64(r->out, f->offset));
+	EACH_FRAME(rb_text(r->out, f->file));
+	EACH_FRAME(rb_u32(r->out, f->line));
+	EACH_FRAME(rb_u8(r->out, f->kind));
+	EACH_FRAME(rb_u8(r->out, f->why));
+	EACH_FRAME(rb_u8(r->out, f->is_inline));
+}
+
+static void put_stacks(struct rows *r)
+{
+	const struct profile *p = r->p;
+	g_autofree bool *is_used = g_new0(bool, p->nodes->len + 1);
+	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (guint i = 0; i < p->waits->len; i++)
+		is_used[profile_wait(p, i)->user] = is_used[profile_wait(p, i)->kernel] = true;
+	for (guint i = 0; i < p->on_cpu->len; i++) {
+		const struct on_cpu_sample *s = &g_array_index(p->on_cpu, struct on_cpu_sample, i);
+
+		is_used[s->user] = is_used[s->kernel] = true;
+	}
+	for (guint i = 0; i < p->wakers->len; i++)
+		is_used[profile_get_waker(p, i)->user] = is_used[profile_get_waker(p, i)->kernel] = true;
+	for (guint i = 1; i < p->nodes->len; i++)
+		if (is_used[i])
+			stack_row(r, i, path);
+	end_table(r, "stacks");
+}
+
+static void put_objects(struct rows *r)
+{
+	for (guint i = 0; i < r->p->objects->len; i++) {
+		const struct object *o = profile_get_object(r->p, i);
+
+		r->rows++;
+		rb_u64(r->out, r->ids->objects[i]);
+		rb_u16(r->out, day_of(r));
+		rb_text(r->out, r->p->info.host);
+		rb_text(r->out, object_kind_text(o->kind));
+		rb_u8(r->out, o->is_private);
+		rb_text(r->out, o->operation);
+		rb_text(r->out, o->name);
+		rb_text(r->out, o->place);
+		rb_u32(r->out, o->pid);
+		rb_u64(r->out, o->addr);
+		rb_u32(r->out, o->holder_tid);
+	}
+	end_table(r, "objects");
+}
+
+static void put_wakers(struct rows *r)
+{
+	for (guint i = 0; i < r->p->wakers->len; i++) {
+		const struct waker *w = profile_get_waker(r->p, i);
+
+		r->rows++;
+		rb_u64(r->out, r->ids->wakers[i]);
+		rb_u16(r->out, day_of(r));
+		rb_text(r->out, r->p->info.host);
+		rb_u32(r->out, w->pid);
+		rb_u32(r->out, w->tid);
+		rb_u64(r->out, w->start_ns);
+		rb_text(r->out, w->comm);
+		rb_text(r->out, w->irq);
+		rb_u64(r->out, r->ids->stacks[w->user]);
+		rb_u64(r->out, r->ids->stacks[w->kernel]);
+	}
+	end_table(r, "wakers");
+}
+
+/* --- rows of a window --- */
+
+static void put_threads(struct rows *r)
+{
+	for (guint i = 0; i < r->p->threads->len; i++) {
+		const struct thread *t = profile_thread(r->p, i);
+		const uint64_t numbers[] = { t->from_ns, t->to_ns, t->on_cpu_ns, t->blocked_ns, t->runnable_ns,
+					     t->preempted_ns, t->filtered_ns, t->lost_ns, t->switches };
+
+		of_window(r);
+		of_thread(r, i);
+		rb_u32(r->out, t->flags | (t->service ? CLICKHOUSE_HAS_SERVICE : 0));
+		for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
+			rb_u64(r->out, numbers[k]);
+	}
+	end_table(r, "threads");
+	for (guint i = 0; i < r->p->states->len; i++) {
+		const struct state_total *s = profile_state(r->p, i);
+
+		of_window(r);
+		of_thread(r, s->thread);
+		letter(r, s->state);
+		rb_u64(r->out, s->count);
+		rb_u64(r->out, s->blocked_ns);
+		rb_u64(r->out, s->runnable_ns);
+		rb_u64(r->out, s->preempted_ns);
+	}
+	end_table(r, "states");
+}
+
+static void wait_row(struct rows *r, uint32_t i, const struct reasons *reasons)
+{
+	const struct wait *w = profile_wait(r->p, i);
+	enum idle_kind idle = reasons_idle(reasons, i);
+	const uint64_t numbers[] = { w->count, w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->off_cpu_se_ns,
+				     w->count_se };
+
+	of_window(r);
+	of_thread(r, w->thread);
+	rb_u64(r->out, r->ids->waits[i]);
+	letter(r, w->state);
+	rb_u8(r->out, w->flags);
+	rb_text(r->out, reason_name(reasons_of(reasons, i)));
+	rb_text(r->out, idle ? idle_kind_name(idle) : "");
+	rb_u64(r->out, r->ids->stacks[w->user]);
+	rb_u64(r->out, r->ids->stacks[w->kernel]);
+	rb_u64(r->out, w->object ? r->ids->objects[w->object - 1] : 0);
+	for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
+		rb_u64(r->out, numbers[k]);
+	put_hist(r, w->hist);
+}
+
+static void put_waits(struct rows *r)
+{
+	struct reasons *reasons = reasons_new(r->p, NULL);
+
+	for (guint i = 0; i < r->p->waits->len; i++)
+		wait_row(r, i, reasons);
+	reasons_free(reasons);
+	end_table(r, "waits");
+	for (guint i = 0; i < r->p->wakes->len; i++) {
+		const struct wake *w = profile_wake(r->p, i);
+
+		of_window(r);
+		rb_u64(r->out, r->ids->waits[w->wait]);
+		rb_u64(r->out, r->ids->wakers[w->waker]);
+		rb_u64(r->out, w->count);
+		rb_u64(r->out, w->blocked_ns);
+		rb_u64(r->out, w->runnable_ns);
+		put_hist(r, w->hist);
+	}
+	end_table(r, "wakes");
+}
+
+struct on_cpu_key {
+	uint32_t thread, user, kernel;
+};
+
+static guint on_cpu_hash(gconstpointer k)
+{
+	const struct on_cpu_key *key = k;
+
+	return key->thread * 31 + key->user * 1000003u + key->kernel;
+}
+
+static gboolean on_cpu_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct on_cpu_key)) == 0;
+}
+
+/* The slices of the window are summed: rows of one thread and stack are one. */
+static void put_on_cpu(struct rows *r)
+{
+	g_autoptr(GHashTable) index = g_hash_table_new_full(on_cpu_hash, on_cpu_equal, g_free, NULL);
+	g_autoptr(GArray) sums = g_array_new(FALSE, FALSE, sizeof(struct on_cpu_sample));
+
+	for (guint i = 0; i < r->p->on_cpu->len; i++) {
+		const struct on_cpu_sample *s = &g_array_index(r->p->on_cpu, struct on_cpu_sample, i);
+		const struct on_cpu_key key = { s->thread, s->user, s->kernel };
+		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
+
+		if (at) {
+			struct on_cpu_sample *sum = &g_array_index(sums, struct on_cpu_sample, at - 1);
+
+			sum->samples += s->samples;
+			sum->weight_ns += s->weight_ns;
+			continue;
+		}
+		g_array_append_vals(sums, s, 1);
+		g_hash_table_insert(index, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(sums->len));
+	}
+	for (guint i = 0; i < sums->len; i++) {
+		const struct on_cpu_sample *s = &g_array_index(sums, struct on_cpu_sample, i);
+
+		of_window(r);
+		of_thread(r, s->thread);
+		rb_u64(r->out, r->ids->stacks[s->user]);
+		rb_u64(r->out, r->ids->stacks[s->kernel]);
+		rb_u64(r->out, s->samples);
+		rb_u64(r->out, s->weight_ns);
+	}
+	end_table(r, "on_cpu");
+}
+
+static void put_losses(struct rows *r)
+{
+	for (guint i = 0; i < r->p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(r->p->losses, struct profile_loss, i);
+
+		of_window(r);
+		rb_text(r->out, l->reason);
+		rb_text(r->out, l->help);
+		rb_u64(r->out, l->count);
+		rb_u64(r->out, l->time_ns);
+	}
+	end_table(r, "losses");
+}
+
+static uint32_t knows(const struct profile_info *info)
+{
+	return (info->has_bpf_ns ? KNOWS_BPF : 0) | (info->has_locks ? KNOWS_LOCKS : 0) | (info->has_objects ? KNOWS_OBJECTS : 0) |
+	       (info->has_wakers ? KNOWS_WAKERS : 0) | (info->self_excluded ? KNOWS_SELF_EXCLUDED : 0) |
+	       (info->sampling.has_used ? KNOWS_USED : 0);
+}
+
+static void put_window(struct rows *r)
+{
+	const struct profile_info *i = &r->p->info;
+	const uint64_t numbers[] = { i->switches, i->tracer_cpu_ns, i->tracer_start_cpu_ns, i->tracer_stop_cpu_ns,
+				     i->tracer_bpf_ns, i->tracer_peak_rss_bytes };
+	const uint32_t smaller[] = { knows(i), i->unknown, i->on_cpu_hz, i->on_cpu_end_hz };
+	const uint32_t governor[] = { i->sampling.raised_cnt, i->sampling.lowered_cnt, i->sampling.over_cnt, i->sampling.budget_ppm,
+				      i->sampling.used_ppm, i->sampling.peak_ppm };
+
+	of_window(r);
+	rb_u64(r->out, i->start_unix_ns);
+	rb_u64(r->out, i->start_ns);
+	rb_u64(r->out, i->duration_ns);
+	rb_u32(r->out, i->cpus);
+	rb_text(r->out, i->kernel);
+	rb_text(r->out, i->version);
+	rb_text(r->out, i->command_line);
+	rb_text(r->out, i->filters);
+	for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
+		rb_u64(r->out, numbers[k]);
+	for (size_t k = 0; k < G_N_ELEMENTS(smaller); k++)
+		rb_u32(r->out, smaller[k]);
+	rb_u64(r->out, i->sampling.start_ns);
+	rb_u64(r->out, i->sampling.end_ns);
+	rb_u64(r->out, i->sampling.max_ns);
+	for (size_t k = 0; k < G_N_ELEMENTS(governor); k++)
+		rb_u32(r->out, governor[k]);
+	rb_u64(r->out, i->looks.rounds);
+	rb_u64(r->out, i->looks.asked_ns);
+	rb_u32(r->out, i->looks.budget_ppm);
+	end_table(r, "windows");
+}
+
+struct push_unit *clickhouse_unit(const struct profile *p, GError **error)
+{
+	if (p->info.imported) {
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
+			    "%s does not tell when and where: only recordings can be pushed to ClickHouse", p->info.imported);
+		return NULL;
+	}
+	if (p->waits->len > CLICKHOUSE_WAITS_MAX) {
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%u different waits are more than the %d of a window: record shorter ones",
+			    p->waits->len, CLICKHOUSE_WAITS_MAX);
+		return NULL;
+	}
+	struct identities *ids = identities_new(p);
+	struct rows r = { .p = p, .ids = ids, .out = g_string_new(NULL), .window = identity_of_window(p),
+			  .programs = programs_of(p) };
+
+	r.unit = unit_new(r.window, 0, p->info.start_unix_ns);
+	put_stacks(&r);
+	put_objects(&r);
+	put_wakers(&r);
+	put_threads(&r);
+	put_waits(&r);
+	put_on_cpu(&r);
+	put_losses(&r);
+	put_window(&r);
+	g_string_free(r.out, TRUE);
+	g_free(r.programs);
+	identities_free(ids);
+	return r.unit;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PUSH_CLICKHOUSE_H
+#define PUSH_CLICKHOUSE_H
+
+#include "profile/profile.h"
+#include "push/unit.h"
+
+/*
+ * A window as rows of ClickHouse's tables (share/clickhouse), RowBinary.  Each row has a key that pushing the same window again gives
+ * again, and the tables keep one row a key: nothing counts twice however often it is sent.  The row of `windows` goes last, and who
+ * reads looks at windows that have one.
+ */
+
+/* More waits in a window might be split by the server, and what its views sum would not have one key. */
+#define CLICKHOUSE_WAITS_MAX 250000
+
+/* NULL with one sentence for what is no recording of a window. */
+struct push_unit *clickhouse_unit(const struct profile *p, GError **error);
+
+/* "INSERT INTO `db`.`table` (...) FORMAT RowBinary"; NULL: there is no such table.  Free with g_free(). */
+char *clickhouse_insert(const char *database, const char *table);
+/* `a name`, 'a text': with what must be escaped; appended. */
+void clickhouse_name(GString *sql, const char *name);
+void clickhouse_text(GString *sql, const char *text);
+
+/* In threads.flags: the service is known, and not only called as the process is. */
+#define CLICKHOUSE_HAS_SERVICE (1u << 31)
+
+/* Bits of windows.knows: what was asked for as the window was recorded. */
+enum clickhouse_knows {
+	KNOWS_BPF = 1 << 0,
+	KNOWS_LOCKS = 1 << 1,
+	KNOWS_OBJECTS = 1 << 2,
+	KNOWS_WAKERS = 1 << 3,
+	KNOWS_SELF_EXCLUDED = 1 << 4,
+	KNOWS_USED = 1 << 5,
+};
+
+#endif

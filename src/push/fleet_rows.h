@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PUSH_FLEET_ROWS_H
+#define PUSH_FLEET_ROWS_H
+
+#include "base/cursor.h"
+#include "profile/profile.h"
+
+/* Inside of fleet.c: rows of an answer into a profile. */
+
+/* What of one host was found. */
+struct fleet_host {
+	const char *name;	/* the profile's */
+	uint64_t duration_ns;
+	uint32_t cpus;
+};
+
+struct fleet {
+	struct profile *p;
+	GArray *hosts;		/* struct fleet_host */
+	GHashTable *host_index;	/* name -> index + 1 */
+	GHashTable *stacks, *objects, *wakers, *waits;	/* uint64_t -> index + 1 */
+	GHashTable *threads;	/* text -> index + 1 */
+	GString *a, *b, *c, *d;	/* texts of a row */
+	GString *key;
+	GArray *path;		/* struct frame: of a row of stacks */
+	guint windows;
+};
+
+struct fleet *fleet_new(void);
+struct profile *fleet_steal(struct fleet *f);	/* frees f */
+void fleet_free(struct fleet *f);	/* with the profile; NULL is fine */
+
+/* Takes one row off the answer.  False with one sentence. */
+typedef bool (*fleet_row_fn)(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_stack_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_object_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_waker_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_thread_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_state_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_wake_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_on_cpu_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_loss_row(struct fleet *f, struct cursor *c, GError **error);
+
+/* The parts of fleet_rows.c that fleet_stacks.c needs, too. */
+bool fleet_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void fleet_text(struct cursor *c, GString *ret);	/* replaced; cut at what a profile's string may be */
+bool fleet_room(const struct fleet *f, GError **error);
+void fleet_note(GHashTable *table, uint64_t id, uint32_t index);
+/* 0 is none; false with one sentence for what is not there. */
+bool fleet_find(GHashTable *table, uint64_t id, const char *what, uint32_t *ret_index, GError **error);
+
+#endif

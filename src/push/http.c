@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "push/http.h"
+
+#include <string.h>
+
+#include "push/curl_library.h"
+
+#define CONNECT_S 10L
+#define SLOW_BYTES 100L	/* a second, over SLOW_S: then nobody is there */
+#define SLOW_S 30L
+#define RETRY_AFTER_MAX_S 3600
+
+G_DEFINE_QUARK(offcpu-push-error, push_error)
+
+struct http {
+	const struct curl_library *curl;
+	CURL *handle;
+	char *ca_path;
+	const struct credentials *credentials;
+	long timeout_s;
+	gint is_cancelled;
+	char reason[CURL_ERROR_SIZE];
+};
+
+/* Of one request. */
+struct transfer {
+	GByteArray *text;
+	gsize max_bytes;
+	bool is_cut, is_too_long;
+};
+
+struct http *http_new(const struct http_options *options, GError **error)
+{
+	const struct curl_library *curl = curl_library(error);
+	CURL *handle = curl ? curl->easy_init() : NULL;
+
+	if (!handle) {
+		if (curl)
+			g_set_error_literal(error, PUSH_ERROR, PUSH_ERROR_FAILED, "libcurl gave no client");
+		return NULL;
+	}
+	struct http *h = g_new0(struct http, 1);
+
+	h->curl = curl;
+	h->handle = handle;
+	h->ca_path = g_strdup(options->ca_path);
+	h->credentials = options->credentials;
+	h->timeout_s = options->timeout_s ? options->timeout_s : HTTP_TIMEOUT_S;
+	return h;
+}
+
+void http_free(struct http *h)
+{
+	if (!h)
+		return;
+	h->curl->easy_cleanup(h->handle);
+	g_free(h->ca_path);
+	g_free(h);
+}
+
+void http_cancel(struct http *h)
+{
+	g_atomic_int_set(&h->is_cancelled, 1);
+}
+
+static size_t on_bytes(char *bytes, size_t size, size_t cnt, void *data)
+{
+	struct transfer *t = data;
+	gsize len = size * cnt, room = t->max_bytes - t->text->len;
+
+	g_byte_array_append(t->text, (const guint8 *)bytes, (guint)MIN(len, room));
+	if (len > room && !t->is_cut) {
+		t->is_too_long = true;
+		return 0;
+	}
+	return len;
+}
+
+static int on_progress(void *data, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
+{
+	return g_atomic_int_get(&((struct http *)data)->is_cancelled);
+}
+
+static void set_up(struct http *h, const struct http_request *r)
+{
+	const struct curl_library *c = h->curl;
+
+	c->easy_reset(h->handle);
+	c->setopt(h->handle, CURLOPT_URL, r->url);
+	c->setopt(h->handle, CURLOPT_NOSIGNAL, 1L);
+	c->setopt(h->handle, CURLOPT_USERAGENT, "offcpu/" OFFCPU_VERSION);
+	c->setopt(h->handle, CURLOPT_ERRORBUFFER, h->reason);
+	c->setopt(h->handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	c->setopt(h->handle, CURLOPT_TIMEOUT, h->timeout_s);
+	c->setopt(h->handle, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
+	c->setopt(h->handle, CURLOPT_LOW_SPEED_TIME, SLOW_S);
+	c->setopt(h->handle, CURLOPT_NOPROGRESS, 0L);
+	c->setopt(h->handle, CURLOPT_XFERINFOFUNCTION, on_progress);
+	c->setopt(h->handle, CURLOPT_XFERINFODATA, h);
+	c->setopt(h->handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+#if LIBCURL_VERSION_NUM >= 0x075500
+	c->setopt(h->handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+	c->setopt(h->handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+	if (h->ca_path)
+		c->setopt(h->handle, CURLOPT_CAINFO, h->ca_path);
+	if (r->is_once) {
+		/* On a connection that was kept, and that ended without an answer, libcurl sends all of it once more. */
+		c->setopt(h->handle, CURLOPT_FRESH_CONNECT, 1L);
+		c->setopt(h->handle, CURLOPT_FORBID_REUSE, 1L);
+	}
+	if (h->credentials && h->credentials->user) {
+		c->setopt(h->handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		c->setopt(h->handle, CURLOPT_USERNAME, h->credentials->user);
+		c->setopt(h->handle, CURLOPT_PASSWORD, h->credentials->password ? h->credentials->password : "");
+	}
+	if (r->body) {
+		c->setopt(h->handle, CURLOPT_POST, 1L);
+		c->setopt(h->handle, CURLOPT_POSTFIELDS, r->body);
+		c->setopt(h->handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_bytes);
+	}
+}
+
+static struct curl_slist *headers_of(struct http *h, const struct http_request *r)
+{
+	/* no waiting for a "100 Continue", which some proxies do not send */
+	struct curl_slist *list = h->curl->slist_append(NULL, "Expect:");
+
+	if (r->content_type) {
+		g_autofree char *type = g_strdup_printf("Content-Type: %s", r->content_type);
+
+		list = h->curl->slist_append(list, type);
+	}
+	if (r->is_gzip)
+		list = h->curl->slist_append(list, "Content-Encoding: gzip");
+	if (h->credentials && h->credentials->token) {
+		char *token = g_strdup_printf("Authorization: Bearer %s", h->credentials->token);
+
+		list = h->curl->slist_append(list, token);
+		explicit_bzero(token, strlen(token));
+		g_free(token);
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(r->headers) && r->headers[i]; i++)
+		list = h->curl->slist_append(list, r->headers[i]);
+	return list;
+}
+
+/* A request of which the end did not leave this machine cannot have been taken. */
+static enum http_outcome outcome_of_failure(struct http *h, const struct http_request *r, CURLcode code)
+{
+	curl_off_t sent_bytes = 0;
+
+	switch (code) {
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE: return HTTP_NOT_SENT;
+	default: break;
+	}
+	if (h->curl->getinfo(h->handle, CURLINFO_SIZE_UPLOAD_T, &sent_bytes) != CURLE_OK)
+		return HTTP_UNSURE;
+	return r->body && (gsize)sent_bytes < r->body_bytes ? HTTP_NOT_SENT : HTTP_UNSURE;
+}
+
+static unsigned retry_after_s(struct http *h)
+{
+	curl_off_t s = 0;
+
+	if (h->curl->getinfo(h->handle, CURLINFO_RETRY_AFTER, &s) != CURLE_OK || s < 0)
+		return 0;
+	return (unsigned)MIN(s, RETRY_AFTER_MAX_S);
+}
+
+void http_do(struct http *h, const struct http_request *r, struct http_answer *ret)
+{
+	struct transfer t = { .text = g_byte_array_new(), .max_bytes = r->answer_max_bytes, .is_cut = r->is_cut };
+	struct curl_slist *headers;
+
+	*ret = (struct http_answer){ .text = t.text };
+	set_up(h, r);
+	headers = headers_of(h, r);
+	h->reason[0] = '\0';
+	h->curl->setopt(h->handle, CURLOPT_HTTPHEADER, headers);
+	h->curl->setopt(h->handle, CURLOPT_WRITEFUNCTION, on_bytes);
+	h->curl->setopt(h->handle, CURLOPT_WRITEDATA, &t);
+	if (!r->is_cut)
+		h->curl->setopt(h->handle, CURLOPT_ACCEPT_ENCODING, "gzip");
+	CURLcode code = h->curl->perform(h->handle);
+
+	h->curl->getinfo(h->handle, CURLINFO_RESPONSE_CODE, &ret->status);
+	ret->retry_after_s = retry_after_s(h);
+	if (code != CURLE_OK) {
+		ret->outcome = outcome_of_failure(h, r, code);
+		ret->why = t.is_too_long ? g_strdup_printf("its answer is above %" G_GSIZE_FORMAT " MiB", t.max_bytes >> 20)
+					 : g_strdup(h->reason[0] ? h->reason : h->curl->strerror(code));
+	}
+	h->curl->slist_free_all(headers);
+}
+
+void http_answer_clear(struct http_answer *answer)
+{
+	if (answer->text)
+		g_byte_array_unref(answer->text);
+	g_free(answer->why);
+	*answer = (struct http_answer){ 0 };
+}
+
+char *http_check_url(const char *url, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_HAS_PASSWORD | G_URI_FLAGS_ENCODED, &cause);
+	const char *scheme = uri ? g_uri_get_scheme(uri) : NULL, *host = uri ? g_uri_get_host(uri) : NULL;
+
+	if (!uri || !host || !*host || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)) {
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE, "\"%s\" is no address such as http://HOST:PORT", url);
+		return NULL;
+	}
+	if (g_uri_get_userinfo(uri)) {
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
+			    "the address has a user or a password in it, which all users can read: --credentials FILE is wanted");
+		return NULL;
+	}
+	if (g_uri_get_query(uri) || g_uri_get_fragment(uri)) {
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE, "\"%s\": an address without a query is wanted", url);
+		return NULL;
+	}
+	char *own = g_uri_to_string(uri);
+
+	while (g_str_has_suffix(own, "/"))
+		own[strlen(own) - 1] = '\0';
+	return own;
+}
+
+bool http_is_clear(const char *url)
+{
+	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
+	const char *host = uri ? g_uri_get_host(uri) : "";
+
+	return uri && strcmp(g_uri_get_scheme(uri), "http") == 0 && strcmp(host, "localhost") != 0 && strcmp(host, "::1") != 0 &&
+	       !g_str_has_prefix(host, "127.");
+}

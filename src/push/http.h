@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PUSH_HTTP_H
+#define PUSH_HTTP_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+#include "push/credentials.h"
+
+/*
+ * HTTP by libcurl, which is loaded when the first client is made: the other commands do not pay for it.  https is verified, redirects
+ * are not followed, and every answer has a bound in size and time.
+ */
+
+/* One client, of one thread at a time; connections are kept. */
+struct http;
+
+struct http_options {
+	const char *ca_path;	/* certificates to trust; NULL: the system's */
+	const struct credentials *credentials;	/* NULL: none; borrowed */
+	unsigned timeout_s;	/* of one request, all in all; 0: HTTP_TIMEOUT_S */
+};
+#define HTTP_TIMEOUT_S 60
+
+struct http *http_new(const struct http_options *options, GError **error);
+void http_free(struct http *h);	/* NULL is fine */
+/* From another thread, or a signal's: a request that runs ends soon, and so does every later one. */
+void http_cancel(struct http *h);
+
+struct http_request {
+	const char *url;
+	const void *body;	/* NULL: a GET */
+	gsize body_bytes;
+	const char *content_type;
+	bool is_gzip;		/* the body */
+	const char *headers[4];	/* more of them, NULL ends them */
+	gsize answer_max_bytes;	/* unpacked; the rest of a longer one is cut off, or is a failure */
+	bool is_cut;		/* the first of these */
+	bool is_once;		/* never sent twice, not even after a connection that was kept turns out to be dead */
+};
+
+enum http_outcome {
+	HTTP_ANSWERED,		/* status and text are there */
+	HTTP_NOT_SENT,		/* nobody can have taken the request as a whole */
+	HTTP_UNSURE,		/* it was sent, and there is no answer */
+};
+
+struct http_answer {
+	enum http_outcome outcome;
+	long status;
+	unsigned retry_after_s;	/* 0: it did not say */
+	GByteArray *text;	/* of anybody's; free with http_answer_clear() */
+	char *why;		/* a sentence, unless it was answered */
+};
+
+void http_do(struct http *h, const struct http_request *request, struct http_answer *ret_answer);
+void http_answer_clear(struct http_answer *answer);
+
+/*
+ * Is it an address that may be used: http or https, with a host, without a password (all users see command lines) and without a query?
+ * Its copy without a / at the end; NULL with one sentence.
+ */
+char *http_check_url(const char *url, GError **error);
+/* Does a password to that address cross a network in the clear? */
+bool http_is_clear(const char *url);
+
+#define PUSH_ERROR push_error_quark()
+GQuark push_error_quark(void);
+enum push_error {
+	PUSH_ERROR_USAGE,	/* of what was asked for */
+	PUSH_ERROR_FAILED,
+};
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PUSH_ROWBINARY_H
+#define PUSH_ROWBINARY_H
+
+#include "base/cursor.h"
+#include "exchange/wire.h"
+
+/* ClickHouse's RowBinary: values of a row one after another, little-endian, a length before text and arrays.  Written here, read by cursors. */
+
+static inline void rb_u8(GString *out, uint8_t value)
+{
+	g_string_append_c(out, (char)value);
+}
+static inline void rb_u16(GString *out, uint16_t value)
+{
+	value = GUINT16_TO_LE(value);
+	g_string_append_len(out, (const char *)&value, sizeof(value));
+}
+static inline void rb_u32(GString *out, uint32_t value)
+{
+	value = GUINT32_TO_LE(value);
+	g_string_append_len(out, (const char *)&value, sizeof(value));
+}
+static inline void rb_u64(GString *out, uint64_t value)
+{
+	value = GUINT64_TO_LE(value);
+	g_string_append_len(out, (const char *)&value, sizeof(value));
+}
+/* NULL is "". */
+static inline void rb_text(GString *out, const char *text)
+{
+	gsize len_bytes = text ? strlen(text) : 0;
+
+	wire_varint(out, len_bytes);
+	if (text)
+		g_string_append_len(out, text, (gssize)len_bytes);
+}
+/* Before the elements of an array. */
+static inline void rb_cnt(GString *out, uint64_t cnt)
+{
+	wire_varint(out, cnt);
+}
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "push/sender.h"
+
+#include <string.h>
+
+#include "base/quiet_thread.h"
+
+#define FIRST_PAUSE_US (G_USEC_PER_SEC / 2)
+#define IDLE_US (60 * G_USEC_PER_SEC)	/* how often the bounds are looked at when nothing happens */
+#define STOP_US (2 * G_USEC_PER_SEC)	/* for what is being sent as it ends */
+
+struct sender {
+	struct target *target;
+	struct spool *spool;
+	struct sender_status status;
+	GThread *thread;
+	GMutex lock;	/* of all above but the target */
+	GCond changed;
+	bool is_stopping, is_sending;
+	gint64 not_before_us;
+	/* the thread's own */
+	gint64 pause_us, pause_max_us;
+	bool must_ask;	/* whether it is there, after an unsure outcome */
+	struct spool_drops told;
+	bool told_away;
+	void (*say)(void *ctx, const char *sentence);
+	void *ctx;
+};
+
+static void say(struct sender *s, char *sentence)
+{
+	if (s->say)
+		s->say(s->ctx, sentence);
+	g_free(sentence);
+}
+
+/* Half of it or up to all of it: a fleet must not come back as one. */
+static gint64 with_jitter(gint64 us)
+{
+	return (gint64)((0.5 + 0.5 * g_random_double()) * (double)us);
+}
+
+/* Called with the lock. */
+static void pause_grows(struct sender *s, unsigned retry_after_s)
+{
+	gint64 us;
+
+	s->pause_us = s->pause_us ? MIN(2 * s->pause_us, s->pause_max_us) : MIN(FIRST_PAUSE_US, s->pause_max_us);
+	us = MAX(with_jitter(s->pause_us), MIN((gint64)retry_after_s * G_USEC_PER_SEC, s->pause_max_us));
+	s->not_before_us = g_get_monotonic_time() + us;
+	s->status.failed++;
+	s->status.is_away = true;
+}
+
+static void take_drops(struct sender *s)
+{
+	const struct spool_drops d = spool_drops(s->spool);
+
+	s->status.old = d.old;
+	s->status.large = d.large;
+	s->status.damaged = d.damaged;
+	s->status.waiting = spool_cnt(s->spool);
+	s->status.waiting_bytes = spool_bytes(s->spool);
+}
+
+/* What the spool dropped since the last time, in one sentence; without the lock. */
+static void tell_drops(struct sender *s)
+{
+	g_mutex_lock(&s->lock);
+	const struct spool_drops now = spool_drops(s->spool), before = s->told;
+
+	s->told = now;
+	g_mutex_unlock(&s->lock);
+	const struct { uint64_t cnt; const char *why; } parts[] = {
+		{ now.old - before.old, "were in the spool for too long" },
+		{ now.large - before.large, "were beyond its size" },
+		{ now.damaged - before.damaged, "were damaged" },
+		{ now.unsure - before.unsure, "were being sent as the last process ended, and might count twice" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
+		if (parts[i].cnt)
+			say(s, g_strdup_printf("%s: dropped %" G_GUINT64_FORMAT " that %s", target_name(s->target), (guint64)parts[i].cnt,
+					       parts[i].why));
+}
+
+static void tell_outcome(struct sender *s, enum target_outcome outcome, const char *why)
+{
+	if (outcome == TARGET_TAKEN) {
+		if (s->told_away)
+			say(s, g_strdup_printf("%s takes windows again", target_name(s->target)));
+		s->told_away = false;
+	} else if (outcome == TARGET_REFUSED) {
+		say(s, g_strdup_printf("dropped a window that was refused: %s", why));
+	} else if (outcome == TARGET_UNSURE) {
+		say(s, g_strdup_printf("gave up a window that might count twice: %s", why));
+	} else if (!s->told_away) {
+		say(s, g_strdup_printf("%s; windows stay in the spool until it takes them", why));
+		s->told_away = true;
+	}
+}
+
+/* Called with the lock. */
+static void note_outcome(struct sender *s, const struct push_unit *u, const char *name, enum target_outcome outcome,
+			 unsigned retry_after_s)
+{
+	if (outcome == TARGET_LATER) {
+		spool_keep(s->spool, name);
+		pause_grows(s, retry_after_s);
+		return;
+	}
+	spool_remove(s->spool, name);
+	if (outcome == TARGET_UNSURE) {
+		s->status.unsure++;
+		s->must_ask = true;
+		pause_grows(s, retry_after_s);
+		return;
+	}
+	s->pause_us = 0;
+	s->not_before_us = 0;
+	s->status.is_away = false;
+	if (outcome == TARGET_REFUSED) {
+		s->status.refused++;
+		return;
+	}
+	s->status.taken++;
+	s->status.bytes += unit_bytes(u);
+	for (guint i = 0; i < u->requests->len; i++)
+		s->status.rows += ((const struct push_request *)g_ptr_array_index(u->requests, i))->rows;
+}
+
+/* True when a unit may be sent now. */
+static bool is_there(struct sender *s)
+{
+	g_autofree char *why = NULL;
+
+	if (!s->must_ask)
+		return true;
+	s->must_ask = !target_is_there(s->target, &why);
+	if (!s->must_ask)
+		return true;
+	tell_outcome(s, TARGET_LATER, why);
+	g_mutex_lock(&s->lock);
+	pause_grows(s, 0);
+	g_mutex_unlock(&s->lock);
+	return false;
+}
+
+/* Sends one unit, the one behind *after in a circle: one that the engine does not take holds up no other. */
+static void send_one(struct sender *s, char **after)
+{
+	char *name = NULL, *why = NULL;
+	unsigned retry_after_s = 0;
+	enum target_outcome outcome;
+	g_autoptr(GError) error = NULL;
+
+	g_mutex_lock(&s->lock);
+	struct push_unit *u = spool_next(s->spool, *after, &name);
+	bool ok = u && spool_begin(s->spool, name, &error);
+
+	s->is_sending = ok;
+	if (u && !ok)
+		pause_grows(s, 0);
+	g_mutex_unlock(&s->lock);
+	if (ok) {
+		outcome = target_send(s->target, u, &why, &retry_after_s);
+		g_mutex_lock(&s->lock);
+		note_outcome(s, u, name, outcome, retry_after_s);
+		s->is_sending = false;
+		g_cond_broadcast(&s->changed);
+		g_mutex_unlock(&s->lock);
+		tell_outcome(s, outcome, why);
+	} else if (u) {
+		tell_outcome(s, TARGET_LATER, error->message);
+	}
+	g_free(*after);
+	*after = name;
+	g_free(why);
+	unit_free(u);
+}
+
+static gpointer run(gpointer data)
+{
+	struct sender *s = data;
+	char *after = NULL;
+
+	tell_drops(s);
+	g_mutex_lock(&s->lock);
+	while (!s->is_stopping) {
+		gint64 now_us = g_get_monotonic_time();
+		bool is_due = spool_cnt(s->spool) && now_us >= s->not_before_us;
+
+		spool_bound(s->spool);
+		take_drops(s);
+		if (!is_due) {
+			gint64 until_us = spool_cnt(s->spool) ? MIN(s->not_before_us, now_us + IDLE_US) : now_us + IDLE_US;
+
+			g_cond_wait_until(&s->changed, &s->lock, until_us);
+			continue;
+		}
+		g_mutex_unlock(&s->lock);
+		if (is_there(s))
+			send_one(s, &after);
+		tell_drops(s);
+		g_mutex_lock(&s->lock);
+	}
+	g_mutex_unlock(&s->lock);
+	g_free(after);
+	return NULL;
+}
+
+static void sender_free(struct sender *s)
+{
+	spool_close(s->spool);
+	target_close(s->target);
+	g_mutex_clear(&s->lock);
+	g_cond_clear(&s->changed);
+	g_free(s);
+}
+
+struct sender *sender_start(const struct sender_options *o, GError **error)
+{
+	struct target *target = target_open(&o->target, error);
+	struct spool_options spool = o->spool;
+	struct spool *files;
+
+	if (!target)
+		return NULL;
+	spool.may_repeat = target_may_repeat(target);
+	files = spool_open(&spool, error);
+	if (!files) {
+		target_close(target);
+		return NULL;
+	}
+	struct sender *s = g_new0(struct sender, 1);
+
+	s->target = target;
+	s->spool = files;
+	s->pause_max_us = (gint64)(o->pause_max_s ? o->pause_max_s : SENDER_PAUSE_MAX_S) * G_USEC_PER_SEC;
+	s->say = o->say;
+	s->ctx = o->ctx;
+	g_mutex_init(&s->lock);
+	g_cond_init(&s->changed);
+	s->status.unsure = spool_drops(files).unsure;
+	take_drops(s);
+	s->thread = quiet_thread_new("push", run, s, error);
+	if (s->thread)
+		return s;
+	sender_free(s);
+	return NULL;
+}
+
+bool sender_window(struct sender *s, const struct profile *window, GError **error)
+{
+	GPtrArray *units = target_units(s->target, window, error);
+	bool ok = units != NULL;
+
+	g_mutex_lock(&s->lock);
+	for (guint i = 0; ok && i < units->len; i++) {
+		ok = spool_add(s->spool, g_ptr_array_index(units, i), error);
+		s->status.spooled += ok;
+	}
+	s->status.unkept += !ok;
+	take_drops(s);
+	g_cond_broadcast(&s->changed);
+	g_mutex_unlock(&s->lock);
+	if (units)
+		g_ptr_array_unref(units);
+	return ok;
+}
+
+struct sender_status sender_status(struct sender *s)
+{
+	g_mutex_lock(&s->lock);
+	take_drops(s);
+	struct sender_status status = s->status;
+
+	g_mutex_unlock(&s->lock);
+	return status;
+}
+
+bool sender_drain(struct sender *s, unsigned wait_s)
+{
+	gint64 until_us = g_get_monotonic_time() + (gint64)wait_s * G_USEC_PER_SEC;
+	bool is_empty;
+
+	g_mutex_lock(&s->lock);
+	while (spool_cnt(s->spool) && g_cond_wait_until(&s->changed, &s->lock, until_us))
+		;
+	is_empty = !spool_cnt(s->spool);
+	g_mutex_unlock(&s->lock);
+	return is_empty;
+}
+
+void sender_stop(struct sender *s)
+{
+	if (!s)
+		return;
+	gint64 until_us = g_get_monotonic_time() + STOP_US;
+
+	g_mutex_lock(&s->lock);
+	s->is_stopping = true;
+	g_cond_broadcast(&s->changed);
+	while (s->is_sending && g_cond_wait_until(&s->changed, &s->lock, until_us))
+		;
+	bool is_sending = s->is_sending;
+
+	g_mutex_unlock(&s->lock);
+	if (is_sending)
+		target_cancel(s->target);
+	g_thread_join(s->thread);
+	sender_free(s);
+}
+
+const char *sender_name(const struct sender *s)
+{
+	return target_name(s->target);
+}

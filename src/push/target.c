@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "push/target.h"
+
+#include <string.h>
+
+#include "exchange/json_read.h"
+#include "push/clickhouse.h"
+#include "push/pyroscope.h"
+
+#define ANSWER_MAX_BYTES 65536
+#define WORDS_MAX_BYTES 300	/* of an engine's answer in our messages */
+#define URL_MAX_BYTES 2048
+
+/* What servers know, by version; settings that one does not know are an error to it. */
+#define VERSION_ASYNC_INSERT 2111
+#define VERSION_DEDUPLICATION_TOKEN 2202
+
+struct target {
+	enum push_engine engine;
+	char *url, *name, *database, *tenant;
+	struct credentials credentials;
+	struct http *http;
+	struct services *services;
+	unsigned version;	/* of ClickHouse: year and month, 2111; 0: not asked yet */
+};
+
+static bool fail(GError **error, enum push_error code, char *sentence)
+{
+	g_set_error_literal(error, PUSH_ERROR, (int)code, sentence);
+	g_free(sentence);
+	return false;
+}
+
+static bool is_header_text(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 127)
+			return false;
+	return true;
+}
+
+struct target *target_open(const struct target_options *o, GError **error)
+{
+	struct target *t = g_new0(struct target, 1);
+
+	t->engine = o->engine;
+	t->url = http_check_url(o->url, error);
+	bool ok = t->url && credentials_read(o->credentials_path, &t->credentials, error);
+
+	if (ok && strlen(t->url) > URL_MAX_BYTES)
+		ok = fail(error, PUSH_ERROR_USAGE, g_strdup("the address is too long"));
+	if (ok && o->tenant && (!*o->tenant || !is_header_text(o->tenant)))
+		ok = fail(error, PUSH_ERROR_USAGE, g_strdup_printf("\"%s\" is no name of a tenant", o->tenant));
+	if (ok && o->database && (!*o->database || !is_header_text(o->database)))
+		ok = fail(error, PUSH_ERROR_USAGE, g_strdup_printf("\"%s\" is no name of a database", o->database));
+	if (ok) {
+		const struct http_options http = { o->ca_path, credentials_are_there(&t->credentials) ? &t->credentials : NULL,
+						   o->timeout_s };
+
+		t->http = http_new(&http, error);
+	}
+	if (!t->http) {
+		target_close(t);
+		return NULL;
+	}
+	t->name = g_strdup_printf("%s at %s", t->engine == PUSH_CLICKHOUSE ? "ClickHouse" : "Pyroscope", t->url);
+	t->database = g_strdup(o->database ? o->database : TARGET_DATABASE);
+	t->tenant = o->tenant ? g_strdup_printf("X-Scope-OrgID: %s", o->tenant) : NULL;
+	t->services = services_new(SERVICES_MAX);
+	return t;
+}
+
+void target_close(struct target *t)
+{
+	if (!t)
+		return;
+	http_free(t->http);
+	credentials_clear(&t->credentials);
+	services_free(t->services);
+	g_free(t->url);
+	g_free(t->name);
+	g_free(t->database);
+	g_free(t->tenant);
+	g_free(t);
+}
+
+void target_cancel(struct target *t)
+{
+	http_cancel(t->http);
+}
+
+const char *target_name(const struct target *t)
+{
+	return t->name;
+}
+
+const char *target_database(const struct target *t)
+{
+	return t->database;
+}
+
+bool target_is_clear(const struct target *t)
+{
+	return credentials_are_there(&t->credentials) && http_is_clear(t->url);
+}
+
+bool target_may_repeat(const struct target *t)
+{
+	return t->engine == PUSH_CLICKHOUSE;
+}
+
+static void free_unit(gpointer u)
+{
+	unit_free(u);
+}
+
+GPtrArray *target_units(struct target *t, const struct profile *p, GError **error)
+{
+	struct push_unit *u;
+	GPtrArray *units;
+
+	if (t->engine == PUSH_PYROSCOPE)
+		return pyroscope_units(p, t->services, error);
+	u = clickhouse_unit(p, error);
+	if (!u)
+		return NULL;
+	units = g_ptr_array_new_with_free_func(free_unit);
+	g_ptr_array_add(units, u);
+	return units;
+}
+
+/* --- what an answer says --- */
+
+/* The engine's words, cut and on one line; they are anybody's. */
+static char *words_of(const GByteArray *text)
+{
+	g_autofree char *raw = g_strndup((const char *)text->data, MIN(text->len, WORDS_MAX_BYTES));
+	g_autofree char *valid = g_utf8_make_valid(raw, -1);
+
+	for (char *s = valid; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 127)
+			*s = ' ';
+	return g_strdup(g_strstrip(valid));
+}
+
+/* Of {"code":"...","message":"..."}; else all of it. */
+static char *words_of_json(const GByteArray *text)
+{
+	struct json_reader r = { (const char *)text->data, (const char *)text->data + text->len, false };
+	g_autoptr(GString) key = g_string_new(NULL);
+	g_autoptr(GString) message = g_string_new(NULL);
+	bool first = true, is_there = false;
+
+	if (text->len && json_peek(&r) == '{' && json_enter(&r, '{')) {
+		while (!is_there && json_next_member(&r, &first, key)) {
+			if (strcmp(key->str, "message") == 0 && json_peek(&r) == '"')
+				is_there = json_read_string(&r, message);
+			else
+				json_skip(&r);
+		}
+	}
+	if (!is_there || r.bad)
+		return words_of(text);
+	g_autoptr(GByteArray) own = g_byte_array_new();
+
+	g_byte_array_append(own, (const guint8 *)message->str, (guint)message->len);
+	return words_of(own);
+}
+
+static char *sentence(const struct target *t, const struct http_answer *a)
+{
+	if (a->outcome != HTTP_ANSWERED)
+		return g_strdup_printf("%s %s: %s", t->name, a->outcome == HTTP_UNSURE ? "gave no answer" : "cannot be reached", a->why);
+	g_autofree char *words = t->engine == PUSH_PYROSCOPE ? words_of_json(a->text) : words_of(a->text);
+
+	return g_strdup_printf("%s answers with status %ld%s%s", t->name, a->status, *words ? ": " : "", words);
+}
+
+/*
+ * Of an engine that would count it twice.  429 and 503 say that nothing was taken, a request that does not fit is refused, and so is one
+ * to an address that is none or by who may not: that can be put right.  Other failures do not tell.
+ */
+static enum target_outcome outcome_once(const struct http_answer *a)
+{
+	if (a->outcome != HTTP_ANSWERED)
+		return a->outcome == HTTP_NOT_SENT ? TARGET_LATER : TARGET_UNSURE;
+	switch (a->status) {
+	case 200:
+	case 202:
+	case 204: return TARGET_TAKEN;
+	case 401:
+	case 403:
+	case 404:
+	case 429:
+	case 503: return TARGET_LATER;
+	default: break;
+	}
+	return a->status >= 500 ? TARGET_UNSURE : a->status >= 400 ? TARGET_REFUSED : TARGET_LATER;
+}
+
+/* --- ClickHouse --- */
+
+static void query_url(const struct target *t, GString *url, const char *sql, const char *settings)
+{
+	g_autofree char *escaped = sql ? g_uri_escape_string(sql, NULL, FALSE) : NULL;
+
+	g_string_append_printf(url, "%s/?%s", t->url, settings);
+	if (escaped)
+		g_string_append_printf(url, "%squery=%s", *settings ? "&" : "", escaped);
+}
+
+static void query(struct target *t, const char *sql, gsize max_bytes, struct http_answer *ret)
+{
+	g_autoptr(GString) url = g_string_new(NULL);
+
+	query_url(t, url, NULL, "enable_http_compression=1");
+	const struct http_request r = { .url = url->str, .body = sql, .body_bytes = strlen(sql), .content_type = "text/plain",
+					.answer_max_bytes = max_bytes };
+
+	http_do(t->http, &r, ret);
+}
+
+GByteArray *target_query(struct target *t, const char *sql, gsize max_bytes, GError **error)
+{
+	struct http_answer a;
+	GByteArray *text = NULL;
+
+	query(t, sql, max_bytes, &a);
+	if (a.outcome == HTTP_ANSWERED && a.status == 200)
+		text = g_steal_pointer(&a.text);
+	else
+		fail(error, PUSH_ERROR_FAILED, sentence(t, &a));
+	http_answer_clear(&a);
+	return text;
+}
+
+/* "18.16.1" is 1816, "22.8.15.23" is 2208. */
+static bool ask_version(struct target *t, char **ret_why)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GByteArray) text = target_query(t, "SELECT version()", ANSWER_MAX_BYTES, &error);
+
+	if (!text) {
+		*ret_why = g_strdup(error->message);
+		return false;
+	}
+	g_autofree char *words = words_of(text);
+	char *end, *last;
+	guint64 year = g_ascii_strtoull(words, &end, 10), month = *end == '.' ? g_ascii_strtoull(end + 1, &last, 10) : 0;
+
+	if (*end != '.' || last == end + 1 || year < 1 || year > 99 || month > 99) {
+		*ret_why = g_strdup_printf("%s does not say its version: %s", t->name, words);
+		return false;
+	}
+	t->version = (unsigned)(year * 100 + month);
+	return true;
+}
+
+static enum target_outcome insert(struct target *t, const struct push_unit *u, const struct push_request *request, char **ret_why,
+				  unsigned *ret_retry_after_s)
+{
+	g_autofree char *sql = clickhouse_insert(t->database, request->name);
+	g_autoptr(GString) url = g_string_new(NULL), settings = g_string_new(NULL);
+	struct http_answer a;
+	gsize len_bytes;
+	const void *body = g_bytes_get_data(request->body, &len_bytes);
+
+	if (!sql) {
+		*ret_why = g_strdup_printf("there is no table \"%s\"", request->name);
+		return TARGET_REFUSED;
+	}
+	if (t->version >= VERSION_ASYNC_INSERT)
+		g_string_append(settings, "async_insert=1&wait_for_async_insert=1");
+	if (t->version >= VERSION_DEDUPLICATION_TOKEN)
+		g_string_append_printf(settings, "&insert_deduplication_token=%016" G_GINT64_MODIFIER "x-%s", u->key, request->name);
+	query_url(t, url, sql, settings->str);
+	const struct http_request r = { .url = url->str, .body = body, .body_bytes = len_bytes,
+					.content_type = "application/octet-stream", .is_gzip = request->is_gzip,
+					.answer_max_bytes = ANSWER_MAX_BYTES, .is_cut = true };
+	bool ok;
+
+	http_do(t->http, &r, &a);
+	ok = a.outcome == HTTP_ANSWERED && a.status == 200;
+	if (!ok) {
+		*ret_why = sentence(t, &a);
+		*ret_retry_after_s = a.retry_after_s;
+	}
+	http_answer_clear(&a);
+	return ok ? TARGET_TAKEN : TARGET_LATER;
+}
+
+static enum target_outcome send_clickhouse(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s)
+{
+	enum target_outcome outcome = TARGET_TAKEN;
+
+	if (!t->version && !ask_version(t, ret_why))
+		return TARGET_LATER;
+	for (guint i = 0; i < u->requests->len && outcome == TARGET_TAKEN; i++)
+		outcome = insert(t, u, g_ptr_array_index(u->requests, i), ret_why, ret_retry_after_s);
+	if (outcome != TARGET_TAKEN)
+		t->version = 0; /* it may be another server when it is there again */
+	return outcome;
+}
+
+/* --- Pyroscope --- */
+
+static enum target_outcome send_pyroscope(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s)
+{
+	const struct push_request *request = g_ptr_array_index(u->requests, 0);
+	g_autofree char *url = g_strconcat(t->url, PYROSCOPE_PATH, NULL);
+	struct http_answer a;
+	gsize len_bytes;
+	const void *body = g_bytes_get_data(request->body, &len_bytes);
+	const struct http_request r = { .url = url, .body = body, .body_bytes = len_bytes, .content_type = "application/proto",
+					.is_gzip = request->is_gzip, .headers = { t->tenant }, .answer_max_bytes = ANSWER_MAX_BYTES,
+					.is_cut = true, .is_once = true };
+
+	http_do(t->http, &r, &a);
+	/* The status comes first: where that says that it is taken, the rest of the answer does not matter. */
+	if (a.outcome == HTTP_UNSURE && a.status == 200)
+		a.outcome = HTTP_ANSWERED;
+	enum target_outcome outcome = outcome_once(&a);
+
+	if (outcome != TARGET_TAKEN) {
+		*ret_why = sentence(t, &a);
+		*ret_retry_after_s = a.retry_after_s;
+	}
+	http_answer_clear(&a);
+	return outcome;
+}
+
+enum target_outcome target_send(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s)
+{
+	*ret_why = NULL;
+	*ret_retry_after_s = 0;
+	return (t->engine == PUSH_CLICKHOUSE ? send_clickhouse : send_pyroscope)(t, u, ret_why, ret_retry_after_s);
+}
+
+bool target_is_there(struct target *t, char **ret_why)
+{
+	g_autofree char *url = g_strconcat(t->url, t->engine == PUSH_CLICKHOUSE ? "/ping" : "/ready", NULL);
+	const struct http_request r = { .url = url, .headers = { t->tenant }, .answer_max_bytes = ANSWER_MAX_BYTES, .is_cut = true };
+	struct http_answer a;
+	bool ok;
+
+	http_do(t->http, &r, &a);
+	ok = a.outcome == HTTP_ANSWERED && a.status < 500;
+	*ret_why = ok ? NULL : sentence(t, &a);
+	http_answer_clear(&a);
+	return ok;
+}

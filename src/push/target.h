@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PUSH_TARGET_H
+#define PUSH_TARGET_H
+
+#include "profile/profile.h"
+#include "push/http.h"
+#include "push/services.h"
+#include "push/unit.h"
+
+/* An engine that windows are pushed to: what it is and where, how windows become requests, and what its answers mean. */
+
+enum push_engine { PUSH_PYROSCOPE, PUSH_CLICKHOUSE };
+
+struct target_options {
+	enum push_engine engine;
+	const char *url;
+	const char *database;	/* of ClickHouse; NULL: TARGET_DATABASE */
+	const char *tenant;	/* of Pyroscope, X-Scope-OrgID; NULL: none */
+	const char *credentials_path;	/* NULL: the environment, see credentials.h */
+	const char *ca_path;	/* NULL: the system's */
+	unsigned timeout_s;	/* of a request; 0: HTTP_TIMEOUT_S */
+};
+#define TARGET_DATABASE "offcpu"
+
+struct target;
+
+/* Asks nobody yet.  NULL with one sentence. */
+struct target *target_open(const struct target_options *options, GError **error);
+void target_close(struct target *t);	/* NULL is fine */
+/* From any thread: what is being sent fails soon. */
+void target_cancel(struct target *t);
+const char *target_name(const struct target *t);	/* "Pyroscope at http://..." */
+/* Does a password go over a network in the clear? */
+bool target_is_clear(const struct target *t);
+
+/* struct push_unit of a window; NULL with one sentence.  Of one thread at a time, which may be another than the sender's. */
+GPtrArray *target_units(struct target *t, const struct profile *p, GError **error);
+
+enum target_outcome {
+	TARGET_TAKEN,
+	TARGET_LATER,	/* it has taken nothing of it, or once more does no harm */
+	TARGET_REFUSED,	/* what was sent is not to its liking, and will not be */
+	TARGET_UNSURE,	/* it may have it: to send it again might count it twice */
+};
+
+/* Sends all requests of the unit; a sentence in *ret_why (free with g_free()) unless it is taken. */
+enum target_outcome target_send(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s);
+/* Does it answer?  Asked after an unsure outcome, so that no second window is put at risk while it is down. */
+bool target_is_there(struct target *t, char **ret_why);
+/* May a unit be sent any number of times?  Else a unit that was being sent when the process ended is unsure, too. */
+bool target_may_repeat(const struct target *t);
+
+/* Of ClickHouse: the answer to a query, up to so many bytes.  NULL with one sentence. */
+GByteArray *target_query(struct target *t, const char *sql, gsize max_bytes, GError **error);
+const char *target_database(const struct target *t);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "push/unit.h"
+
+#include <string.h>
+
+#include "exchange/sink.h"
+#include "exchange/wire.h"
+#include "push/http.h"
+
+#define REQUESTS_MAX 64
+#define NAME_MAX_BYTES 64
+
+static const char magic[] = "offcpu push 1\n";
+#define MAGIC_BYTES (sizeof(magic) - 1)
+
+enum unit_field { UNIT_KEY = 1, UNIT_PART, UNIT_START, UNIT_REQUEST };
+enum request_field { REQUEST_NAME = 1, REQUEST_BODY, REQUEST_ROWS, REQUEST_IS_GZIP };
+
+static void request_free(gpointer data)
+{
+	struct push_request *r = data;
+
+	g_free(r->name);
+	g_bytes_unref(r->body);
+	g_free(r);
+}
+
+struct push_unit *unit_new(uint64_t key, uint32_t part, uint64_t start_unix_ns)
+{
+	struct push_unit *u = g_new0(struct push_unit, 1);
+
+	u->key = key;
+	u->part = part;
+	u->start_unix_ns = start_unix_ns;
+	u->requests = g_ptr_array_new_with_free_func(request_free);
+	return u;
+}
+
+void unit_free(struct push_unit *u)
+{
+	if (!u)
+		return;
+	g_ptr_array_unref(u->requests);
+	g_free(u);
+}
+
+static void add(struct push_unit *u, char *name, GBytes *body, bool is_gzip, uint64_t rows)
+{
+	struct push_request *r = g_new(struct push_request, 1);
+
+	*r = (struct push_request){ .name = name, .body = body, .is_gzip = is_gzip, .rows = rows };
+	g_ptr_array_add(u->requests, r);
+}
+
+void unit_add(struct push_unit *u, const char *name, const GString *body, uint64_t rows)
+{
+	GString *packed = g_string_new(NULL);
+	const struct sink sink = sink_of_string(packed);
+	struct writer *w = writer_new(&sink, true);
+
+	g_string_append_len(writer_text(w), body->str, (gssize)body->len);
+	writer_end(w, NULL); /* a string takes everything */
+	add(u, g_strdup(name), g_string_free_to_bytes(packed), true, rows);
+}
+
+void unit_add_plain(struct push_unit *u, const char *name, const GString *body, uint64_t rows)
+{
+	add(u, g_strdup(name), g_bytes_new(body->str, body->len), false, rows);
+}
+
+uint64_t unit_bytes(const struct push_unit *u)
+{
+	uint64_t bytes = 0;
+
+	for (guint i = 0; i < u->requests->len; i++)
+		bytes += g_bytes_get_size(((const struct push_request *)g_ptr_array_index(u->requests, i))->body);
+	return bytes;
+}
+
+GBytes *unit_write(const struct push_unit *u)
+{
+	GString *out = g_string_sized_new(unit_bytes(u) + 4096);
+	g_autoptr(GString) one = g_string_new(NULL);
+
+	g_string_append_len(out, magic, MAGIC_BYTES);
+	wire_uint(out, UNIT_KEY, u->key);
+	wire_uint(out, UNIT_PART, u->part);
+	wire_uint(out, UNIT_START, u->start_unix_ns);
+	for (guint i = 0; i < u->requests->len; i++) {
+		const struct push_request *r = g_ptr_array_index(u->requests, i);
+		gsize len_bytes;
+		const void *body = g_bytes_get_data(r->body, &len_bytes);
+
+		g_string_truncate(one, 0);
+		wire_string(one, REQUEST_NAME, r->name);
+		wire_uint(one, REQUEST_ROWS, r->rows);
+		wire_uint(one, REQUEST_IS_GZIP, r->is_gzip);
+		wire_bytes(one, REQUEST_BODY, body, len_bytes);
+		wire_message(out, UNIT_REQUEST, one);
+	}
+	return g_string_free_to_bytes(out);
+}
+
+static bool read_request(struct push_unit *u, struct cursor *c)
+{
+	struct wire_field f;
+	g_autofree char *name = g_strdup("");
+	const struct cursor nothing = { 0 };
+	struct cursor body = nothing;
+	uint64_t rows = 0, is_gzip = 0;
+
+	while (wire_next(c, &f)) {
+		if (f.number == REQUEST_NAME && f.type == WIRE_BYTES && cursor_left(&f.bytes) <= NAME_MAX_BYTES) {
+			g_free(name);
+			name = g_strndup((const char *)f.bytes.at, cursor_left(&f.bytes));
+		} else if (f.number == REQUEST_BODY && f.type == WIRE_BYTES) {
+			body = f.bytes;
+		} else if (f.number == REQUEST_ROWS && f.type == WIRE_VARINT) {
+			rows = f.value;
+		} else if (f.number == REQUEST_IS_GZIP && f.type == WIRE_VARINT) {
+			is_gzip = f.value;
+		} else {
+			return false;
+		}
+	}
+	if (c->bad || !body.at || u->requests->len >= REQUESTS_MAX)
+		return false;
+	add(u, g_steal_pointer(&name), g_bytes_new(body.at, cursor_left(&body)), is_gzip != 0, rows);
+	return true;
+}
+
+struct push_unit *unit_read(const void *bytes, gsize len_bytes, GError **error)
+{
+	struct cursor c = { .at = bytes, .end = (const uint8_t *)bytes + len_bytes };
+	const uint8_t *head = cursor_take(&c, MAGIC_BYTES);
+	struct push_unit *u = unit_new(0, 0, 0);
+	bool ok = head && memcmp(head, magic, MAGIC_BYTES) == 0;
+	struct wire_field f;
+
+	while (ok && wire_next(&c, &f)) {
+		if (f.number == UNIT_REQUEST && f.type == WIRE_BYTES)
+			ok = read_request(u, &f.bytes);
+		else if (f.type != WIRE_VARINT)
+			ok = false;
+		else if (f.number == UNIT_KEY)
+			u->key = f.value;
+		else if (f.number == UNIT_PART)
+			u->part = (uint32_t)f.value;
+		else if (f.number == UNIT_START)
+			u->start_unix_ns = f.value;
+	}
+	if (ok && !c.bad && u->requests->len)
+		return u;
+	unit_free(u);
+	g_set_error_literal(error, PUSH_ERROR, PUSH_ERROR_FAILED, "it is damaged");
+	return NULL;
+}

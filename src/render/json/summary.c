@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/json/summary.h"
+
+#include <string.h>
+
+#include "analyse/accounts.h"
+#include "analyse/headlines.h"
+#include "analyse/label.h"
+#include "analyse/objects.h"
+#include "profile/on_cpu.h"
+#include "render/json/parts.h"
+#include "render/json/write.h"
+#include "render/text/finding.h"
+
+#define FINDINGS_MAX 5
+#define FINDING_PERCENT 3	/* of the time that matters; the first one is told in any case */
+#define PROCESSES_MAX 12
+#define FRAMES_MAX 256		/* of a stack, the innermost ones */
+#define WIDE 100000		/* columns: a line of text_finding() is not broken */
+
+static uint64_t share_ppm(uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)((double)part * 1e6 / (double)whole + 0.5) : 0;
+}
+
+/* The finding's three lines: the sentence behind its number, the evidence, the advice with a command in backticks. */
+static void write_words(struct json *j, const struct findings *f, unsigned row)
+{
+	const struct text_options options = { .width = WIDE };
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_auto(GStrv) lines = NULL;
+	const char *sentence, *advice;
+
+	text_finding(text, f, row, &options);
+	lines = g_strsplit(text->str, "\n", 3);
+	sentence = lines[0] ? strstr(lines[0], ". ") : NULL;
+	advice = lines[0] && lines[1] ? lines[2] : NULL;
+	json_member_string(j, "sentence", sentence ? sentence + 2 : lines[0]);
+	json_member_string(j, "evidence", lines[0] && lines[1] ? g_strstrip(lines[1]) : NULL);
+	if (advice) {
+		char *command = strchr(lines[2], '`');
+
+		if (command)
+			*command = '\0';
+		g_strstrip(lines[2]);
+	}
+	json_member_string(j, "advice", advice);
+}
+
+static void write_finding(struct json *j, const struct findings *f, unsigned row)
+{
+	const struct finding *r = &g_array_index(f->rows, struct finding, row);
+	const struct frame *frame = r->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)r->frame) : NULL;
+
+	json_object_begin(j);
+	json_member_uint(j, "share_ppm", share_ppm(r->time_ns, f->matters_ns));
+	json_member_uint(j, "time_ns", r->time_ns);
+	json_member_string(j, "reason", reason_name(r->reason));
+	json_member_string(j, "process", r->process);
+	json_member_string(j, "function", frame ? frame->name : NULL);
+	write_words(j, f, row);
+	json_object_end(j);
+}
+
+static void write_findings(struct json *j, const struct findings *f)
+{
+	json_key(j, "findings");
+	json_array_begin(j);
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_MAX); i++) {
+		if (i && g_array_index(f->rows, struct finding, i).time_ns < f->matters_ns / 100 * FINDING_PERCENT)
+			break;
+		write_finding(j, f, i);
+	}
+	json_array_end(j);
+}
+
+static void member_if(struct json *j, const char *key, uint64_t ns)
+{
+	if (ns)
+		json_member_uint(j, key, ns);
+}
+
+static void write_process(struct json *j, const struct finding_class *c)
+{
+	json_object_begin(j);
+	json_member_string(j, "process", c->process);
+	json_member_uint(j, "pid", c->pid);
+	json_member_uint(j, "processes", c->processes_cnt);
+	json_member_uint(j, "threads", c->threads_cnt);
+	json_member_uint(j, "observed_ns", c->observed_ns);
+	json_key(j, "parts_ns");
+	json_object_begin(j);
+	member_if(j, "on-CPU", c->on_cpu_ns);
+	member_if(j, "run queue", c->queue_ns);
+	member_if(j, "throttled", c->throttled_ns);
+	for (unsigned i = 0; i < FAMILY_COUNT; i++)
+		member_if(j, reason_family_name((enum reason_family)i), c->family_ns[i]);
+	member_if(j, "not listed", c->unlisted_ns);
+	member_if(j, "idle", c->idle_ns);
+	json_object_end(j);
+	json_object_end(j);
+}
+
+static void write_processes(struct json *j, const struct findings *f)
+{
+	json_member_uint(j, "processes_total", f->classes->len);
+	json_key(j, "processes");
+	json_array_begin(j);
+	for (guint i = 0; i < MIN(f->classes->len, PROCESSES_MAX); i++)
+		write_process(j, &g_array_index(f->classes, struct finding_class, i));
+	json_array_end(j);
+}
+
+/* Innermost first: that is where somebody begins to read. */
+static void write_frames(struct json *j, const struct profile *p, const char *key, uint32_t node)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	json_key(j, key);
+	json_array_begin(j);
+	for (unsigned n = 0; node && n < FRAMES_MAX; n++, node = profile_get_node(p, node)->parent) {
+		const struct frame *f = profile_get_frame(p, profile_get_node(p, node)->frame);
+
+		g_string_truncate(text, 0);
+		label_append(text, f);
+		label_append_line(text, f);
+		json_string(j, text->str);
+	}
+	json_array_end(j);
+}
+
+static void write_numbers(struct json *j, const struct top_row *r)
+{
+	json_member_uint(j, "off_cpu_ns", r->off_cpu_ns);
+	json_member_uint(j, "blocked_ns", r->blocked_ns);
+	json_member_uint(j, "runnable_ns", r->runnable_ns);
+	json_member_uint(j, "preempted_ns", r->preempted_ns);
+	json_member_uint(j, "count", r->count);
+	json_percentiles(j, r->hist, r->max_ns);
+}
+
+static void write_headline(struct json *j, const struct profile *p, const struct headline *h)
+{
+	const struct wait *w = profile_wait(p, h->wait);
+	const struct thread *t = profile_thread(p, w->thread);
+	const struct object *o = profile_wait_object(p, w);
+	struct top_row numbers = { .off_cpu_ns = h->off_cpu_ns, .blocked_ns = h->blocked_ns, .runnable_ns = h->runnable_ns,
+				   .preempted_ns = h->preempted_ns, .count = h->count, .max_ns = h->max_ns };
+	g_autoptr(GString) object = g_string_new(NULL);
+
+	if (o)
+		object_append_label(object, o);
+	memcpy(numbers.hist, h->hist, sizeof(numbers.hist));
+	json_object_begin(j);
+	json_member_string(j, "name", h->name);
+	write_numbers(j, &numbers);
+	json_member_string(j, "comm", t->comm);
+	json_member_string(j, "process", t->process);
+	json_member_string(j, "service", t->service);
+	json_member_string(j, "reason", reason_name(h->reason));
+	json_member_bool(j, "idle", h->is_idle);
+	json_member_uint(j, "threads", h->threads_cnt);
+	json_member_uint(j, "stacks", h->stacks_cnt);
+	json_member_string(j, "object", o ? object->str : NULL);
+	json_member_bool(j, "several_objects", h->has_several_objects);
+	write_frames(j, p, "user", w->user);
+	write_frames(j, p, "kernel", w->kernel);
+	json_object_end(j);
+}
+
+static void write_headlines(struct json *j, const struct findings *f, const struct selection *s, unsigned most)
+{
+	struct headlines *h = headlines_new(f, s);
+	guint cnt = most ? MIN(most, h->rows->len) : h->rows->len;
+
+	json_member_string(j, "by", "wait");
+	json_member_uint(j, "rows_total", h->rows->len);
+	json_member_uint(j, "sum_ns", h->sum_ns);
+	json_key(j, "rows");
+	json_array_begin(j);
+	for (guint i = 0; i < cnt; i++)
+		write_headline(j, f->profile, &g_array_index(h->rows, struct headline, i));
+	json_array_end(j);
+	headlines_free(h);
+}
+
+static void write_groups(struct json *j, const struct findings *f, const struct selection *s, enum top_by by, unsigned most)
+{
+	struct top *top = top_new(f->profile, s, by, WEIGHT_OFF_CPU);
+	guint cnt = most ? MIN(most, top->rows->len) : top->rows->len;
+
+	json_member_string(j, "by", top_by_name(by));
+	json_member_uint(j, "rows_total", top->rows->len);
+	json_member_uint(j, "sum_ns", top->sum);
+	json_key(j, "rows");
+	json_array_begin(j);
+	for (guint i = 0; i < cnt; i++) {
+		const struct top_row *r = &g_array_index(top->rows, struct top_row, i);
+
+		json_object_begin(j);
+		json_member_string(j, "name", r->name);
+		write_numbers(j, r);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	top_free(top);
+}
+
+/* What is selected and does not idle, as a selection of its own. */
+static struct selection *without_idle(const struct findings *f)
+{
+	const struct profile *p = f->profile;
+	const struct query all = { 0 };
+	struct selection *s = selection_new(p, &all, NULL);
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		s->threads[i] = !f->selection || f->selection->threads[i];
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		s->waits[i] = (!f->selection || f->selection->waits[i]) && !reasons_is_idle(f->reasons, i) &&
+			      profile_wait(p, i)->state != ON_CPU_STATE;
+	s->whole = false;
+	s->by_stack = true;
+	return s;
+}
+
+static void write_top(struct json *j, const struct findings *f, const struct summary_options *o)
+{
+	struct selection *narrow = o->with_idle ? NULL : without_idle(f);
+	const struct selection *s = narrow ? narrow : f->selection;
+
+	json_key(j, "top");
+	json_object_begin(j);
+	if (o->by_wait)
+		write_headlines(j, f, s, o->top);
+	else
+		write_groups(j, f, s, o->by, o->top);
+	json_object_end(j);
+	selection_free(narrow);
+}
+
+static void write_losses(struct json *j, const struct profile *p)
+{
+	json_key(j, "losses");
+	json_array_begin(j);
+	for (unsigned i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		json_object_begin(j);
+		json_member_string(j, "reason", l->reason);
+		json_member_string(j, "help", l->help);
+		json_member_uint(j, "count", l->count);
+		json_member_uint(j, "time_ns", l->time_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_about(struct json *j, const struct profile *p, const struct selection *selection)
+{
+	struct accounts *a = accounts_new(p, selection);
+
+	json_key(j, "window");
+	json_object_begin(j);
+	json_member_uint(j, "start_unix_ns", p->info.start_unix_ns);
+	json_member_uint(j, "duration_ns", p->info.duration_ns);
+	json_object_end(j);
+	json_member_string(j, "host", p->info.host);
+	json_member_uint(j, "cpus", p->info.cpus);
+	json_member_bool(j, "exact", !profile_is_sampled(p));
+	json_member_uint(j, "threads", a->total.threads_cnt);
+	json_member_uint(j, "observed_ns", a->total.observed_ns);
+	json_member_uint(j, "on_cpu_ns", a->total.on_cpu_ns);
+	json_member_uint(j, "off_cpu_ns", a->total.off_cpu_ns);
+	json_member_uint(j, "lost_ns", a->total.lost_ns);
+	accounts_free(a);
+}
+
+void json_summary(GString *out, const struct profile *p, const struct selection *selection, const struct summary_options *options)
+{
+	struct findings *f = findings_new(p, selection);
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_string(&j, "schema", "offcpu.summary/1");
+	write_about(&j, p, selection);
+	json_member_uint(&j, "matters_ns", f->matters_ns);
+	json_member_uint(&j, "idle_ns", f->idle_sum_ns);
+	write_findings(&j, f);
+	write_processes(&j, f);
+	write_top(&j, f, options);
+	write_losses(&j, p);
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+	findings_free(f);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "server/ask.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "analyse/reason/reasons.h"
+#include "render/text/util.h"
+
+#define LAST_DEFAULT_S 60
+
+static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool refuse(GError **error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	if (error)
+		*error = g_error_new_valist(SERVER_ERROR, SERVER_BAD_REQUEST, format, ap);
+	va_end(ap);
+	return false;
+}
+
+static bool check_length(uint64_t ns, uint64_t max_ns, GError **error)
+{
+	g_autoptr(GString) asked = g_string_new(NULL), most = g_string_new(NULL);
+
+	if (ns <= max_ns)
+		return true;
+	text_duration(asked, ns);
+	text_duration(most, max_ns);
+	return refuse(error, "a range of %s is asked for, and at most %s are answered", asked->str, most->str);
+}
+
+bool ask_range(const struct request *r, const char *from_name, const char *to_name, const struct store_extent *extent,
+	       uint64_t max_ns, struct ask_range *ret, GError **error)
+{
+	guint64 from = extent->from_unix_ns, to = extent->to_unix_ns;
+
+	if (!request_number(r, from_name, G_MAXINT64, &from, error) || !request_number(r, to_name, G_MAXINT64, &to, error))
+		return false;
+	if (from > to)
+		return refuse(error, "%s is later than %s", from_name, to_name);
+	/* what lies outside of the history is empty, whatever its length */
+	ret->from_ns = CLAMP(from, extent->from_unix_ns, extent->to_unix_ns);
+	ret->to_ns = CLAMP(to, ret->from_ns, extent->to_unix_ns);
+	return check_length(ret->to_ns - ret->from_ns, max_ns, error);
+}
+
+bool ask_last(const struct request *r, const struct store_extent *extent, struct ask_range *ret, GError **error)
+{
+	guint64 seconds = LAST_DEFAULT_S;
+
+	if (!request_number(r, "seconds", ASK_RANGE_MAX_NS / 1000000000, &seconds, error))
+		return false;
+	if (!seconds)
+		return refuse(error, "seconds=0: at least one second is wanted");
+	ret->to_ns = extent->to_unix_ns;
+	ret->from_ns = MAX(extent->from_unix_ns, ret->to_ns - MIN(ret->to_ns, seconds * 1000000000));
+	return true;
+}
+
+static bool take_text(const struct request *r, const char *name, const char **ret, GError **error)
+{
+	const char *text = request_text(r, name);
+
+	*ret = text && *text ? text : NULL;
+	if (text && strlen(text) > ASK_TEXT_MAX_BYTES)
+		return refuse(error, "%s is longer than %d bytes", name, ASK_TEXT_MAX_BYTES);
+	if (text && !g_utf8_validate(text, -1, NULL))
+		return refuse(error, "%s is no UTF-8", name);
+	return true;
+}
+
+/* A reason, or what stands before its dot. */
+static bool is_reason(const char *name)
+{
+	for (unsigned i = 0; i < REASON_COUNT; i++)
+		if (reason_is_named((enum reason)i, name))
+			return true;
+	return false;
+}
+
+bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+
+	if (!take_text(r, "process", &ret->process, error) || !take_text(r, "service", &ret->service, error) ||
+	    !take_text(r, "reason", &ret->reason, error) || !take_text(r, "comm", &ret->comm, error) || !take_text(r, "grep", &ret->grep, error))
+		return false;
+	if (ret->reason && !is_reason(ret->reason))
+		return refuse(error, "reason: no reason has that name; known are %s", reason_names());
+	if (!query_check(&(struct query){ .grep = ret->grep }, &why))
+		return refuse(error, "grep: %s", why->message);
+	return true;
+}
+
+static bool matches(const char *glob, const char *text)
+{
+	return !glob || fnmatch(glob, text, 0) == 0;
+}
+
+/* As the store calls it. */
+static const char *service_of(const struct thread *t)
+{
+	if (t->service)
+		return t->service;
+	return t->flags & THREAD_KERNEL ? "(kernel)" : "(no service)";
+}
+
+static void narrow_threads(const struct profile *p, const struct ask_filter *f, struct selection *s)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		s->threads[i] = s->threads[i] && matches(f->process, t->process) && matches(f->service, service_of(t));
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		s->waits[i] = s->waits[i] && s->threads[profile_wait(p, i)->thread];
+	s->whole = false;
+}
+
+static void narrow_to_reason(const struct profile *p, const char *reason, struct selection *s)
+{
+	struct reasons *reasons = reasons_new(p, NULL);
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		s->waits[i] = s->waits[i] && reason_is_named(reasons_of(reasons, i), reason);
+	s->whole = false;
+	s->by_stack = true;
+	reasons_free(reasons);
+}
+
+struct selection *ask_select(const struct ask_filter *f, const struct profile *p, GError **error)
+{
+	const struct query q = { .comm = f->comm, .grep = f->grep };
+	g_autoptr(GError) why = NULL;
+	struct selection *s = selection_new(p, &q, &why);
+
+	if (!s) {
+		refuse(error, "%s", why->message);
+		return NULL;
+	}
+	if (f->process || f->service)
+		narrow_threads(p, f, s);
+	if (f->reason)
+		narrow_to_reason(p, f->reason, s);
+	return s;
+}
+
+char *ask_filter_text(const struct ask_filter *f)
+{
+	const struct {
+		const char *name, *value;
+	} parts[] = { { "process", f->process }, { "service", f->service }, { "reason", f->reason }, { "threads", f->comm }, { "frames", f->grep } };
+	GString *s = g_string_new(NULL);
+
+	for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
+		if (parts[i].value)
+			g_string_append_printf(s, "%s%s %s", s->len ? ", " : "", parts[i].name, parts[i].value);
+	return g_string_free(s, FALSE);
+}
+
+bool ask_word(const struct request *r, const char *name, const char *const *words, unsigned *ret, GError **error)
+{
+	const char *text = request_text(r, name);
+	g_autofree char *known = NULL;
+
+	if (!text)
+		return true;
+	for (unsigned i = 0; words[i]; i++) {
+		if (strcmp(words[i], text) == 0) {
+			*ret = i;
+			return true;
+		}
+	}
+	known = g_strjoinv(", ", (char **)words);
+	return refuse(error, "%s is none of %s", name, known);
+}
+
+bool ask_line(const struct request *r, const struct store_extent *extent, struct ask_line *ret, GError **error)
+{
+	/* in the order of enum store_by */
+	static const char *const by[] = { "class", "process", "service", "reason", NULL };
+	guint64 step_ns = 0, series = 12;
+	unsigned chosen = STORE_BY_CLASS;
+
+	if (!ask_range(r, "from", "to", extent, ASK_LINE_MAX_NS, &ret->range, error) ||
+	    !request_number(r, "step", ASK_LINE_MAX_NS, &step_ns, error) ||
+	    !request_number(r, "series", ASK_SERIES_MAX, &series, error) || !ask_word(r, "by", by, &chosen, error))
+		return false;
+	uint64_t length_ns = ret->range.to_ns - ret->range.from_ns;
+
+	if (!step_ns)
+		step_ns = MAX(length_ns / (ASK_STEPS_MAX / 4), ASK_STEP_MIN_NS);
+	if (step_ns < ASK_STEP_MIN_NS)
+		return refuse(error, "step is below a second");
+	if (length_ns / step_ns >= ASK_STEPS_MAX)
+		return refuse(error, "step is too short for that range: at most %d steps are answered", ASK_STEPS_MAX);
+	if (!series)
+		return refuse(error, "series=0: at least one is wanted");
+	ret->step_ns = step_ns;
+	ret->by = (enum store_by)chosen;
+	ret->series_max = (unsigned)series;
+	return true;
+}

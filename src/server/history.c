@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "server/history.h"
+
+#include <string.h>
+
+#include "analyse/diff/diff.h"
+#include "exchange/format.h"
+#include "profile/on_cpu.h"
+#include "render/html/diff.h"
+#include "render/html/html.h"
+#include "render/html/serve.h"
+#include "render/json/diff.h"
+#include "render/json/json.h"
+#include "render/json/summary.h"
+#include "render/json/write.h"
+#include "render/text/diff.h"
+#include "server/ask.h"
+#include "server/ranges.h"
+#include "store/error.h"
+
+#define KEPT_MAX_BYTES (192 << 20)	/* of profiles that are kept */
+#define WAITS_MAX 1000000		/* rows of a profile that is written out */
+#define BODY_MAX_BYTES (128 << 20)	/* of an answer */
+#define TURN_MAX_US (20 * G_USEC_PER_SEC)
+#define ROWS_DEFAULT 40
+#define DIFF_ROWS_DEFAULT 20
+
+static const char too_large[] = "the answer is larger than 128 MiB: ask for a shorter range, or for less of it by a filter";
+
+struct history {
+	char *dir;
+	struct ranges *ranges;
+	GMutex lock;		/* of these */
+	GCond is_free;
+	unsigned running_cnt, waiting_cnt;
+};
+
+struct history *history_new(const char *dir)
+{
+	struct history *h = g_new0(struct history, 1);
+
+	h->dir = g_strdup(dir);
+	h->ranges = ranges_new(dir, store_read, KEPT_MAX_BYTES);
+	g_mutex_init(&h->lock);
+	g_cond_init(&h->is_free);
+	return h;
+}
+
+void history_free(struct history *h)
+{
+	if (!h)
+		return;
+	ranges_free(h->ranges);
+	g_cond_clear(&h->is_free);
+	g_mutex_clear(&h->lock);
+	g_free(h->dir);
+	g_free(h);
+}
+
+static bool fail(GError **error, unsigned status, const char *why)
+{
+	g_set_error_literal(error, SERVER_ERROR, (int)status, why);
+	return false;
+}
+
+bool history_enter(struct history *h, GError **error)
+{
+	gint64 end_us = g_get_monotonic_time() + TURN_MAX_US;
+	bool has_turn, is_crowded;
+
+	g_mutex_lock(&h->lock);
+	is_crowded = h->running_cnt >= HISTORY_HEAVY_MAX && h->waiting_cnt >= HISTORY_WAITING_MAX;
+	h->waiting_cnt++;
+	while (!is_crowded && h->running_cnt >= HISTORY_HEAVY_MAX && g_cond_wait_until(&h->is_free, &h->lock, end_us))
+		;
+	h->waiting_cnt--;
+	has_turn = !is_crowded && h->running_cnt < HISTORY_HEAVY_MAX;
+	h->running_cnt += has_turn;
+	g_mutex_unlock(&h->lock);
+	return has_turn || fail(error, SERVER_UNAVAILABLE, "other ranges are being read just now: try again");
+}
+
+void history_leave(struct history *h)
+{
+	g_mutex_lock(&h->lock);
+	h->running_cnt--;
+	g_cond_signal(&h->is_free);
+	g_mutex_unlock(&h->lock);
+}
+
+static bool give(struct answer *ret, GString *out, GError **error)
+{
+	if (out->len > BODY_MAX_BYTES) {
+		g_string_free(out, TRUE);
+		return fail(error, SERVER_TOO_LARGE, too_large);
+	}
+	ret->body = g_string_free_to_bytes(out);
+	return true;
+}
+
+static bool read_extent(const struct history *h, struct store_extent *ret, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+
+	if (store_extent(h->dir, ret, &why))
+		return true;
+	g_set_error(error, SERVER_ERROR, SERVER_NOT_FOUND, "there is no history yet: %s", why->message);
+	return false;
+}
+
+/* Sentences of the store, with the status they mean.  False. */
+static bool told(GError **error)
+{
+	unsigned status = SERVER_FAILED;
+
+	if (!error || !*error)
+		return false;
+	if (g_error_matches(*error, STORE_ERROR, STORE_ERROR_EMPTY))
+		status = SERVER_NOT_FOUND;
+	else if (g_error_matches(*error, STORE_ERROR, STORE_ERROR_TOO_MUCH))
+		status = SERVER_TOO_LARGE;
+	else if (g_error_matches(*error, STORE_ERROR, STORE_ERROR_BUSY))
+		status = SERVER_UNAVAILABLE;
+	(*error)->domain = SERVER_ERROR;
+	(*error)->code = (int)status;
+	return false;
+}
+
+/* A part of the history, and what of it is asked for. */
+struct part {
+	struct ask_range range;
+	struct ask_filter filter;
+	const struct profile *profile;
+	struct selection *selection;
+	char *text;	/* of the filter */
+};
+
+static void part_clear(struct history *h, struct part *part)
+{
+	selection_free(part->selection);
+	ranges_put(h->ranges, part->profile);
+	g_free(part->text);
+}
+
+/* Of the range and filter that are there already. */
+static bool part_read(struct history *h, struct part *part, enum range_form form, GError **error)
+{
+	if (part->range.from_ns >= part->range.to_ns)
+		return fail(error, SERVER_NOT_FOUND, "the history has nothing of that range");
+	part->profile = ranges_get(h->ranges, part->range.from_ns, part->range.to_ns, form, error);
+	if (!part->profile)
+		return told(error);
+	if (part->profile->waits->len > WAITS_MAX)
+		return fail(error, SERVER_TOO_LARGE, "the range holds more than a million rows: ask for a shorter one");
+	part->selection = ask_select(&part->filter, part->profile, error);
+	part->text = ask_filter_text(&part->filter);
+	return part->selection != NULL;
+}
+
+/* What an answer of one part is made by: appends. */
+typedef bool (*part_fn)(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error);
+
+static bool with_part(const struct request *r, struct history *h, struct part *part, enum range_form form, part_fn write, struct answer *ret,
+		      GError **error)
+{
+	GString *out;
+	bool ok;
+
+	if (!history_enter(h, error))
+		return false;
+	out = g_string_new(NULL);
+	ok = part_read(h, part, form, error) && write(r, part, ret, out, error);
+	part_clear(h, part);
+	history_leave(h);
+	if (ok)
+		return give(ret, out, error);
+	g_string_free(out, TRUE);
+	return false;
+}
+
+static bool answer_part(const struct request *r, struct history *h, enum range_form form, part_fn write, struct answer *ret, GError **error)
+{
+	struct part part = { 0 };
+	struct store_extent extent;
+
+	return read_extent(h, &extent, error) && ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &part.range, error) &&
+	       ask_filter(r, &part.filter, error) && with_part(r, h, &part, form, write, ret, error);
+}
+
+/* Routes */
+
+static bool answer_page(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	GString *out = g_string_new(NULL);
+
+	html_serve_page(out);
+	return give(ret, out, error);
+}
+
+static bool answer_extent(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	const struct history *h = ctx;
+	struct store_extent e;
+	GString *out;
+	struct json j;
+
+	if (!read_extent(h, &e, error))
+		return false;
+	out = g_string_new(NULL);
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_string(&j, "schema", "offcpu.extent/1");
+	json_member_string(&j, "history", h->dir ? h->dir : STORE_DIR_DEFAULT);
+	json_member_string(&j, "host", g_get_host_name());
+	json_member_uint(&j, "from_unix_ns", e.from_unix_ns);
+	json_member_uint(&j, "to_unix_ns", e.to_unix_ns);
+	json_member_uint(&j, "now_unix_ns", (uint64_t)g_get_real_time() * 1000);
+	json_member_uint(&j, "windows", e.windows);
+	json_member_uint(&j, "bytes", e.bytes);
+	json_object_end(&j);
+	return give(ret, out, error);
+}
+
+static void write_line(GString *out, const struct store_line *line)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_string(&j, "schema", "offcpu.line/1");
+	json_member_uint(&j, "from_unix_ns", line->from_unix_ns);
+	json_member_uint(&j, "step_ns", line->step_ns);
+	json_member_uint(&j, "steps", line->steps);
+	json_key(&j, "gaps");
+	json_array_begin(&j);
+	for (uint32_t i = 0; i < line->steps; i++)
+		if (line->is_gap && line->is_gap[i])
+			json_uint(&j, i);
+	json_array_end(&j);
+	json_key(&j, "series");
+	json_array_begin(&j);
+	for (guint n = 0; n < line->series->len; n++) {
+		const struct store_series *s = &g_array_index(line->series, struct store_series, n);
+
+		json_object_begin(&j);
+		json_member_string(&j, "name", s->name);
+		json_key(&j, "ns");
+		json_array_begin(&j);
+		for (uint32_t i = 0; i < line->steps; i++)
+			json_uint(&j, s->ns[i]);
+		json_array_end(&j);
+		json_object_end(&j);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+}
+
+static bool answer_line(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	struct history *h = ctx;
+	struct store_extent extent;
+	struct ask_line ask;
+	struct store_line *line;
+	GString *out;
+
+	if (!read_extent(h, &extent, error) || !ask_line(r, &extent, &ask, error))
+		return false;
+	line = store_line_read(h->dir, ask.range.from_ns, ask.range.to_ns, ask.step_ns, ask.by, ask.series_max, error);
+	if (!line)
+		return told(error);
+	out = g_string_new(NULL);
+	write_line(out, line);
+	store_line_free(line);
+	return give(ret, out, error);
+}
+
+static bool take_rows(const struct request *r, unsigned *ret_rows, GError **error)
+{
+	guint64 rows = *ret_rows;
+
+	if (!request_number(r, "rows", ASK_ROWS_MAX, &rows, error))
+		return false;
+	*ret_rows = (unsigned)rows;
+	return rows || fail(error, SERVER_BAD_REQUEST, "rows=0: at least one is wanted");
+}
+
+static bool write_summary(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+{
+	static const char *const idle[] = { "fold", "keep", NULL };
+	const char *by = request_text(r, "by");
+	struct summary_options options = { .by_wait = !by || strcmp(by, "wait") == 0, .by = TOP_BY_REASON, .top = ROWS_DEFAULT };
+	unsigned choice = 0;
+
+	if (!take_rows(r, &options.top, error) || !ask_word(r, "idle", idle, &choice, error))
+		return false;
+	if (!options.by_wait && !top_by_parse(by, &options.by)) {
+		g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s", top_by_names());
+		return false;
+	}
+	options.with_idle = choice == 1;
+	json_summary(out, part->profile, part->selection, &options);
+	return true;
+}
+
+static bool answer_summary(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	return answer_part(r, ctx, RANGE_PLAIN, write_summary, ret, error);
+}
+
+/*
+ * JSON is made as a whole, so its size is told before: a frame is an object of some 100 bytes, and stands in each stack
+ * that it is in.
+ */
+static bool check_json(const struct part *part, GError **error)
+{
+	const struct profile *p = part->profile;
+	uint64_t bytes = (uint64_t)p->threads->len * 600;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (part->selection->waits[i])
+			bytes += 700 + 100 * (uint64_t)(profile_get_node(p, w->user)->depth + profile_get_node(p, w->kernel)->depth);
+	}
+	for (uint32_t i = 0; i < p->wakes->len; i++) {
+		const struct wake *k = profile_wake(p, i);
+		const struct waker *waker = profile_get_waker(p, k->waker);
+
+		if (part->selection->waits[k->wait])
+			bytes += 300 + 100 * (uint64_t)(profile_get_node(p, waker->user)->depth + profile_get_node(p, waker->kernel)->depth);
+	}
+	return bytes <= 2 * BODY_MAX_BYTES || fail(error, SERVER_TOO_LARGE, too_large);
+}
+
+static bool write_report(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+{
+	if (!check_json(part, error))
+		return false;
+	json_report(out, part->profile, part->selection);
+	return true;
+}
+
+static bool answer_report(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	return answer_part(r, ctx, RANGE_PLAIN, write_report, ret, error);
+}
+
+static enum weight weight_of(const struct profile *p)
+{
+	return profile_has_on_cpu(p) ? WEIGHT_TIME : WEIGHT_OFF_CPU;
+}
+
+static bool write_flame(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+{
+	const struct html_options page = { .selection = part->selection, .selection_text = part->text,
+					   .view = { .weight = weight_of(part->profile) } };
+
+	html_page(part->profile, &page, out);
+	return true;
+}
+
+static bool answer_flame(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	return answer_part(r, ctx, RANGE_WITH_OBJECTS, write_flame, ret, error);
+}
+
+/* A sink that refuses what is more than an answer may have. */
+static bool put_bounded(void *ctx, const void *bytes, gsize len_bytes, GError **error)
+{
+	GString *out = ctx;
+
+	if (out->len + len_bytes > BODY_MAX_BYTES)
+		return fail(error, SERVER_TOO_LARGE, "the file is larger than 128 MiB: ask for a shorter range");
+	g_string_append_len(out, bytes, (gssize)len_bytes);
+	return true;
+}
+
+static bool write_format(const struct format *format, const struct part *part, GString *out, GError **error)
+{
+	const struct export_plan plan = { .selection = part->selection, .selection_text = part->text,
+					  .folded = { .weight = weight_of(part->profile) }, .columns = 1 };
+	const struct sink sink = { put_bounded, out };
+
+	return format_write(format, part->profile, &plan, &sink, error);
+}
+
+static bool write_export(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+{
+	const struct format *format = format_by_name(request_text(r, "format"));
+
+	if (strcmp(format->name, "json") == 0 && !check_json(part, error))
+		return false;
+	ret->media_type = format->media_type;
+	ret->file_name = g_strdup_printf("off-cpu-%" G_GUINT64_FORMAT ".%s", part->range.from_ns / 1000000000, format->extension);
+	return write_format(format, part, out, error);
+}
+
+static bool answer_export(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	const char *name = request_text(r, "format");
+	g_autofree char *known = format_names();
+
+	if (name && format_by_name(name))
+		return answer_part(r, ctx, RANGE_WITH_OBJECTS, write_export, ret, error);
+	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "format: one of %s is wanted", known);
+	return false;
+}
+
+static bool write_pprof_of(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+{
+	return write_format(format_by_name("pprof"), part, out, error);
+}
+
+static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	struct history *h = ctx;
+	struct part part = { 0 };
+	struct store_extent extent;
+
+	return read_extent(h, &extent, error) && ask_last(r, &extent, &part.range, error) && ask_filter(r, &part.filter, error) &&
+	       with_part(r, h, &part, RANGE_WITH_OBJECTS, write_pprof_of, ret, error);
+}
+
+/* Two parts */
+
+enum diff_form { DIFF_JSON, DIFF_TEXT, DIFF_PAGE };
+static const char *const diff_forms[] = { "json", "text", NULL };
+
+static bool write_diff(struct diff *d, enum diff_form form, unsigned rows, struct answer *ret, GString *out, GError **error)
+{
+	static const enum diff_by tables[] = { DIFF_BY_REASON, DIFF_BY_PROCESS, DIFF_BY_STACK };
+	g_autoptr(GString) finding = g_string_new(NULL);
+
+	diff_text_finding(finding, d);
+	if (form == DIFF_JSON) {
+		diff_json(out, d, &(struct diff_json_options){ .tables = tables, .tables_cnt = G_N_ELEMENTS(tables), .top = rows,
+							       .finding = finding->str });
+	} else if (form == DIFF_TEXT) {
+		const struct text_options text = { .top = rows };
+
+		ret->media_type = "text/plain; charset=utf-8";
+		diff_text(out, d, &(struct diff_text_options){ .text = &text, .tables = tables, .tables_cnt = G_N_ELEMENTS(tables) });
+	} else if (!html_diff_page(out, d, &(struct html_diff_options){ 0 })) {
+		return fail(error, SERVER_NOT_FOUND, "nothing was waited for in either range");
+	}
+	return true;
+}
+
+/* "2026-11-26 14:32:10 to 14:33:40", in this machine's time. */
+static char *range_text(const struct ask_range *range)
+{
+	g_autoptr(GDateTime) from = g_date_time_new_from_unix_local((gint64)(range->from_ns / 1000000000));
+	g_autoptr(GDateTime) to = g_date_time_new_from_unix_local((gint64)(range->to_ns / 1000000000));
+	bool is_one_day = from && to && g_date_time_get_day_of_year(from) == g_date_time_get_day_of_year(to);
+	g_autofree char *a = from ? g_date_time_format(from, "%F %T") : g_strdup("");
+	g_autofree char *b = to ? g_date_time_format(to, is_one_day ? "%T" : "%F %T") : g_strdup("");
+
+	return g_strdup_printf("%s to %s", a, b);
+}
+
+static bool compare(const struct part *before, const struct part *after, enum diff_form form, unsigned rows, struct answer *ret, GString *out,
+		    GError **error)
+{
+	const struct part *const parts[DIFF_SIDES] = { before, after };
+	const struct diff_options options = { .noise = DIFF_NOISE_DEFAULT };
+	struct diff_input in[DIFF_SIDES];
+	char *names[DIFF_SIDES];
+	struct diff *d;
+	bool ok;
+
+	for (unsigned i = 0; i < DIFF_SIDES; i++) {
+		names[i] = range_text(&parts[i]->range);
+		in[i] = (struct diff_input){ .profile = parts[i]->profile, .selection = parts[i]->selection, .name = names[i],
+					     .filters = parts[i]->text };
+	}
+	d = diff_new(&in[DIFF_BEFORE], &in[DIFF_AFTER], &options);
+	ok = write_diff(d, form, rows, ret, out, error);
+	diff_free(d);
+	g_free(names[DIFF_BEFORE]);
+	g_free(names[DIFF_AFTER]);
+	return ok;
+}
+
+static bool diff_of(const struct request *r, struct history *h, unsigned form, struct answer *ret, GError **error)
+{
+	struct part before = { 0 }, after = { 0 };
+	struct store_extent extent;
+	unsigned rows = DIFF_ROWS_DEFAULT;
+	GString *out;
+	bool ok;
+
+	if (!request_text(r, "before_from") || !request_text(r, "before_to"))
+		return fail(error, SERVER_BAD_REQUEST, "before_from and before_to say with what to compare");
+	if (!read_extent(h, &extent, error) || !ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &after.range, error) ||
+	    !ask_range(r, "before_from", "before_to", &extent, ASK_RANGE_MAX_NS, &before.range, error) ||
+	    !ask_filter(r, &after.filter, error) || !take_rows(r, &rows, error) || !history_enter(h, error))
+		return false;
+	before.filter = after.filter;
+	out = g_string_new(NULL);
+	ok = part_read(h, &before, RANGE_PLAIN, error) && part_read(h, &after, RANGE_PLAIN, error) &&
+	     compare(&before, &after, (enum diff_form)form, rows, ret, out, error);
+	part_clear(h, &before);
+	part_clear(h, &after);
+	history_leave(h);
+	if (ok)
+		return give(ret, out, error);
+	g_string_free(out, TRUE);
+	return false;
+}
+
+static bool answer_diff(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	unsigned form = DIFF_JSON;
+
+	return ask_word(r, "format", diff_forms, &form, error) && diff_of(r, ctx, form, ret, error);
+}
+
+static bool answer_diff_page(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	return diff_of(r, ctx, DIFF_PAGE, ret, error);
+}
+
+/* The policies, with what only a header can say. */
+
+static const char *page_csp(void)
+{
+	static char *csp;
+
+	if (g_once_init_enter(&csp)) {
+		g_autofree char *policy = html_serve_policy();
+
+		g_once_init_leave(&csp, g_strconcat(policy, "; frame-ancestors 'none'", NULL));
+	}
+	return csp;
+}
+
+static const char *view_csp(void)
+{
+	static char *csp;
+
+	if (g_once_init_enter(&csp)) {
+		g_autofree char *policy = html_page_policy();
+
+		g_once_init_leave(&csp, g_strconcat(policy, "; frame-ancestors 'self'", NULL));
+	}
+	return csp;
+}
+
+const struct route history_routes[] = {
+	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page, false },
+	{ "api/extent", "application/json", NULL, NULL, answer_extent, false },
+	{ "api/line", "application/json", NULL, NULL, answer_line, false },
+	{ "api/summary", "application/json", NULL, NULL, answer_summary, false },
+	{ "api/report", "application/json", NULL, NULL, answer_report, false },
+	{ "api/flame.html", "text/html; charset=utf-8", NULL, view_csp, answer_flame, false },
+	{ "api/diff", "application/json", NULL, NULL, answer_diff, false },
+	{ "api/diff.html", "text/html; charset=utf-8", NULL, view_csp, answer_diff_page, false },
+	{ "api/export", "application/octet-stream", NULL, NULL, answer_export, false },
+	{ "debug/pprof/off_cpu", "application/octet-stream", NULL, NULL, answer_pprof, false },
+	SYMBOL_ROUTE,
+};
+const gsize history_routes_cnt = G_N_ELEMENTS(history_routes);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "server/ranges.h"
+
+#include "analyse/objects.h"
+#include "profile/on_cpu.h"
+
+#define KEPT_MAX 8
+#define KEPT_MAX_US (600 * G_USEC_PER_SEC)	/* by then the store may have dropped what it was made of */
+
+struct entry {
+	uint64_t from_ns, to_ns;
+	enum range_form form;
+	struct profile *profile;	/* NULL: it is being read */
+	gsize bytes;
+	unsigned users;			/* threads that have it or wait for it */
+	gint64 made_us, used_us;
+	GError *error;			/* of a reading that failed; the last user frees it */
+};
+
+struct ranges {
+	char *dir;
+	range_read_fn read;
+	gsize max_bytes;
+	GMutex lock;		/* of all below */
+	GCond is_read;
+	GPtrArray *entries;	/* struct entry */
+	struct ranges_stats stats;
+};
+
+static void entry_free(struct entry *e)
+{
+	profile_free(e->profile);
+	g_clear_error(&e->error);
+	g_free(e);
+}
+
+struct ranges *ranges_new(const char *dir, range_read_fn read, gsize max_bytes)
+{
+	struct ranges *r = g_new0(struct ranges, 1);
+
+	r->dir = g_strdup(dir);
+	r->read = read;
+	r->max_bytes = max_bytes;
+	g_mutex_init(&r->lock);
+	g_cond_init(&r->is_read);
+	r->entries = g_ptr_array_new();
+	return r;
+}
+
+void ranges_free(struct ranges *r)
+{
+	if (!r)
+		return;
+	for (guint i = 0; i < r->entries->len; i++)
+		entry_free(g_ptr_array_index(r->entries, i));
+	g_ptr_array_unref(r->entries);
+	g_cond_clear(&r->is_read);
+	g_mutex_clear(&r->lock);
+	g_free(r->dir);
+	g_free(r);
+}
+
+gsize ranges_profile_bytes(const struct profile *p)
+{
+	GArray *const arrays[] = { p->threads, p->frames, p->nodes, p->waits, p->on_cpu, p->states, p->objects, p->wakers,
+				   p->wakes, p->chains, p->stories, p->blames, p->storms, p->losses };
+	gsize sum = sizeof(*p);
+
+	for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
+		sum += (gsize)arrays[i]->len * g_array_get_element_size(arrays[i]);
+	/* the names, and the tables by which equal ones are found */
+	return sum + (gsize)p->frames->len * 96 + (gsize)p->waits->len * 16;
+}
+
+static struct entry *find(const struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form)
+{
+	for (guint i = 0; i < r->entries->len; i++) {
+		struct entry *e = g_ptr_array_index(r->entries, i);
+
+		if (e->from_ns == from_ns && e->to_ns == to_ns && e->form == form && !e->error)
+			return e;
+	}
+	return NULL;
+}
+
+/* The one that was used longest ago, of those that nobody uses. */
+static struct entry *oldest(const struct ranges *r, unsigned *ret_unused_cnt, gsize *ret_bytes)
+{
+	struct entry *found = NULL;
+
+	*ret_unused_cnt = 0;
+	*ret_bytes = 0;
+	for (guint i = 0; i < r->entries->len; i++) {
+		struct entry *e = g_ptr_array_index(r->entries, i);
+
+		if (e->users)
+			continue;
+		(*ret_unused_cnt)++;
+		*ret_bytes += e->bytes;
+		if (!found || e->used_us < found->used_us)
+			found = e;
+	}
+	return found;
+}
+
+/* With the lock. */
+static void drop_old(struct ranges *r)
+{
+	for (;;) {
+		unsigned unused_cnt;
+		gsize bytes;
+		struct entry *e = oldest(r, &unused_cnt, &bytes);
+		bool is_stale = e && g_get_monotonic_time() - e->made_us > KEPT_MAX_US;
+
+		if (!e || (unused_cnt <= KEPT_MAX && bytes <= r->max_bytes && !is_stale))
+			return;
+		g_ptr_array_remove_fast(r->entries, e);
+		entry_free(e);
+	}
+}
+
+static void prepare(struct profile *p, enum range_form form)
+{
+	if (profile_has_on_cpu(p))
+		profile_on_cpu_as_waits(p);
+	if (form == RANGE_WITH_OBJECTS)
+		objects_as_frames(p);
+}
+
+/* With the lock, which is given up meanwhile. */
+static void read_entry(struct ranges *r, struct entry *e)
+{
+	GError *error = NULL;
+
+	g_mutex_unlock(&r->lock);
+	struct profile *p = r->read(r->dir, e->from_ns, e->to_ns, &error);
+
+	if (p)
+		prepare(p, e->form);
+	g_mutex_lock(&r->lock);
+	e->profile = p;
+	e->error = error;
+	e->bytes = p ? ranges_profile_bytes(p) : 0;
+	e->made_us = g_get_monotonic_time();
+	r->stats.read_cnt++;
+	g_cond_broadcast(&r->is_read);
+}
+
+/* With the lock. */
+static void leave(struct ranges *r, struct entry *e)
+{
+	e->users--;
+	e->used_us = g_get_monotonic_time();
+	if (e->users)
+		return;
+	if (e->error) {
+		g_ptr_array_remove_fast(r->entries, e);
+		entry_free(e);
+	}
+	drop_old(r);
+}
+
+const struct profile *ranges_get(struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form, GError **error)
+{
+	const struct profile *p;
+
+	g_mutex_lock(&r->lock);
+	drop_old(r);
+	struct entry *e = find(r, from_ns, to_ns, form);
+
+	if (e) {
+		r->stats.hit_cnt++;
+		e->users++;
+		while (!e->profile && !e->error)
+			g_cond_wait(&r->is_read, &r->lock);
+	} else {
+		e = g_new0(struct entry, 1);
+		*e = (struct entry){ .from_ns = from_ns, .to_ns = to_ns, .form = form, .users = 1 };
+		g_ptr_array_add(r->entries, e);
+		read_entry(r, e);
+	}
+	p = e->profile;
+	if (!p) {
+		if (error)
+			*error = g_error_copy(e->error);
+		leave(r, e);
+	}
+	g_mutex_unlock(&r->lock);
+	return p;
+}
+
+void ranges_put(struct ranges *r, const struct profile *p)
+{
+	if (!p)
+		return;
+	g_mutex_lock(&r->lock);
+	for (guint i = 0; i < r->entries->len; i++) {
+		struct entry *e = g_ptr_array_index(r->entries, i);
+
+		if (e->profile == p) {
+			leave(r, e);
+			break;
+		}
+	}
+	g_mutex_unlock(&r->lock);
+}
+
+void ranges_stats(struct ranges *r, struct ranges_stats *ret)
+{
+	unsigned unused_cnt;
+
+	g_mutex_lock(&r->lock);
+	oldest(r, &unused_cnt, &r->stats.bytes);
+	r->stats.kept = unused_cnt;
+	*ret = r->stats;
+	g_mutex_unlock(&r->lock);
+}

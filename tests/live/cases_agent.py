@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""`offcpu agent`: its windows against a program's own clock, and what becomes of them when things go wrong."""
+
+import glob
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+from lib import case, default_signals, wait_until
+
+SECOND = 1_000_000_000
+
+# Says what it ran by its own clock when it is told to end.
+SPINNER = """
+import signal, threading, time
+threading.Thread(target=lambda: [time.sleep(0.01) for _ in iter(int, 1)], daemon=True).start()
+ended = []
+signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
+begun = time.process_time_ns(), time.monotonic_ns()
+print("ready", flush=True)
+while not ended:
+    until = time.process_time_ns() + 3_000_000
+    while time.process_time_ns() < until:
+        pass
+    time.sleep(0.003)
+print(time.process_time_ns(), time.monotonic_ns() - begun[1], flush=True)
+"""
+
+
+class Agent:
+    def __init__(self, env, store, *options, settings=()):
+        self.store = store
+        self.log_path = env.temporary("agent.log")
+        settings = ["agent.window=1s", f"store.dir={store}", "agent.budget=off", *settings]
+        command = [env.offcpu, "agent", *map(str, options)]
+        for setting in settings:
+            command += ["--set", setting]
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, preexec_fn=default_signals)
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8") as file:
+            return file.read()
+
+    def await_log(self, words, timeout_s=60):
+        wait_until(lambda: words in self.log() or self.process.poll() is not None, timeout_s)
+        return words in self.log()
+
+    def await_windows(self, cnt, timeout_s=60):
+        wait_until(lambda: len(windows(self.store)) >= cnt or self.process.poll() is not None, timeout_s, 0.1)
+        return len(windows(self.store)) >= cnt
+
+    def end(self, sig=signal.SIGTERM):
+        self.process.send_signal(sig)
+        return self.process.wait(timeout=60)
+
+
+def ask(store, sql, files="*.10s.db"):
+    """Of all such files."""
+    rows = []
+    for path in sorted(glob.glob(os.path.join(store, files))):
+        try:
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20) as db:
+                rows += db.execute(sql).fetchall()
+        except sqlite3.OperationalError:  # its tables are just being made
+            pass
+    return rows
+
+
+def windows(store):
+    return ask(store, "SELECT start_ns, duration_ns, start_unix_ns FROM window ORDER BY seq")
+
+
+def gaps(store):
+    return ask(store, "SELECT from_unix_ns, to_unix_ns, why FROM gap ORDER BY from_unix_ns", "*.1h.db")
+
+
+def check_contiguous(env, rows):
+    for one, other in zip(rows, rows[1:]):
+        env.check.equal(one[0] + one[1], other[0], "a window begins where the one before ends")
+        env.check.equal(one[2] + one[1], other[2], "and so it does in clock time")
+
+
+def read_all(env, store):
+    path = env.temporary("all.offcpu")
+    result = subprocess.run([os.path.join(env.programs, "stored"), store, path], stderr=subprocess.PIPE, check=False, timeout=120)
+    env.check.equal(result.returncode, 0, f"stored: {result.stderr.decode()}")
+    return path
+
+
+@case
+def agent_windows(env):
+    """Windows follow one another, and summed they are what a program says of itself, beside a storm of forks."""
+    store = env.temporary("history")
+    agent = Agent(env, store)
+    env.check.that(agent.await_log("recording"), f"it records: {agent.log()}")
+    spinner = subprocess.Popen([sys.executable, "-c", SPINNER], stdout=subprocess.PIPE, preexec_fn=default_signals)
+    spinner.stdout.readline()
+    storm = subprocess.Popen(["/bin/sh", "-c", "while :; do /bin/true; done"], preexec_fn=default_signals)
+    seen = len(windows(store))
+    env.check.that(agent.await_windows(seen + 5), "windows come")
+    spinner.send_signal(signal.SIGTERM)
+    cpu_ns, wall_ns = map(int, spinner.stdout.readline().split())
+    spinner.wait()
+    storm.kill()
+    storm.wait()
+    time.sleep(1.2)
+    env.check.equal(agent.end(), 0, f"status of the agent: {agent.log()}")
+    rows = windows(store)
+    check_contiguous(env, rows)
+    env.check.equal(gaps(store), [], "gaps")
+    with sqlite3.connect(read_all(env, store)) as db:
+        lost = db.execute("SELECT reason, count FROM loss").fetchall()
+        residual, = db.execute("SELECT sum(residual_ns) FROM v_thread").fetchone()
+        env.check.that(residual == 0 or lost, f"residual {residual} with losses {lost}")
+        told_cpu, observed, threads = db.execute("SELECT sum(on_cpu_ns), sum(observed_ns), count(DISTINCT tid) FROM v_thread WHERE pid = ?",
+                                                 (spinner.pid,)).fetchone()
+        env.check.that(abs(told_cpu - cpu_ns) <= max(0.03 * cpu_ns, 20_000_000), "the spinner's CPU time: " + f"{told_cpu}, {cpu_ns}")
+        env.check.that(threads >= 1 and observed >= 1.9 * wall_ns, f"both of its threads were observed: {observed} of 2 x {wall_ns}")
+        folded, = db.execute("SELECT coalesce(sum(observed_ns), 0) FROM v_thread WHERE comm = 'true' AND tid = 0").fetchone()
+        single, = db.execute("SELECT count(*) FROM thread WHERE comm = 'true' AND tid > 0").fetchone()
+        env.check.that(folded > 0 and single <= 2 * len(rows), f"the storm is folded: {folded} ns, {single} rows alone")
+
+
+@case
+def agent_reload(env):
+    """SIGHUP: a bad configuration changes nothing, a good one does; SIGTERM: the last window is stored."""
+    store, config = env.temporary("history"), env.temporary("agent.conf")
+    with open(config, "w", encoding="ascii") as file:
+        file.write("[record]\nwakers = yes\n")
+    agent = Agent(env, store, "--config", config)
+    env.check.that(agent.await_windows(2), f"windows come: {agent.log()}")
+    with open(config, "w", encoding="ascii") as file:
+        file.write("[record]\nwaker = no\n")
+    agent.process.send_signal(signal.SIGHUP)
+    env.check.that(agent.await_log("line 2: [record] has no key 'waker'"), f"it says what is wrong: {agent.log()}")
+    with open(config, "w", encoding="ascii") as file:
+        file.write("[record]\nwakers = no\n")
+    agent.process.send_signal(signal.SIGHUP)
+    env.check.that(agent.await_log("was read again"), f"it reads it again: {agent.log()}")
+    seen = len(windows(store))
+    env.check.that(agent.await_windows(seen + 1), "windows come again")
+    stored = len(windows(store))
+    env.check.equal(agent.end(), 0, "status")
+    env.check.that(len(windows(store)) > stored, "the last window is stored")
+    why = [gap[2] for gap in gaps(store)]
+    env.check.equal(why, ["the configuration was changed"], "gaps")
+
+
+@case
+def agent_killed(env):
+    """After kill -9 the store is whole, and the time until the next start is a gap."""
+    store = env.temporary("history")
+    agent = Agent(env, store)
+    env.check.that(agent.await_windows(3), f"windows come: {agent.log()}")
+    agent.end(signal.SIGKILL)
+    for path in glob.glob(os.path.join(store, "*.db")):
+        with sqlite3.connect(path) as db:
+            env.check.equal(db.execute("PRAGMA integrity_check").fetchone()[0], "ok", path)
+    before = windows(store)
+    time.sleep(2)
+    agent = Agent(env, store)
+    env.check.that(agent.await_windows(len(before) + 2), f"windows come: {agent.log()}")
+    env.check.equal(agent.end(), 0, "status")
+    after = windows(store)[len(before):]
+    found = gaps(store)
+    env.check.equal([gap[2] for gap in found], ["the agent was not running"], "gaps")
+    env.check.equal(found[0][0], before[-1][2] + before[-1][1], "the gap begins as the last window ended")
+    env.check.that(found[0][1] - found[0][0] >= 2 * SECOND, "it is as long as that took")
+    env.check.that(abs(found[0][1] - after[0][2]) <= 200_000_000, "it ends as the next one begins: " + f"{found[0][1]}, {after[0][2]}")
+
+
+@case
+def agent_disk_full(env):
+    """On a full disk it goes on, says so once, and says when that is over."""
+    mount = env.temporary("disk")
+    os.mkdir(mount)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", mount], check=True)
+    try:
+        store, filler = os.path.join(mount, "history"), os.path.join(mount, "filler")
+        agent = Agent(env, store)
+        env.check.that(agent.await_windows(2), f"windows come: {agent.log()}")
+        with open(filler, "wb") as file:
+            try:
+                while file.write(bytes(65536)):
+                    file.flush()
+            except OSError:
+                pass
+        env.check.that(agent.await_log("windows are lost from now on"), f"it says so: {agent.log()}")
+        time.sleep(3)
+        env.check.equal(len(re.findall("windows are lost", agent.log())), 1, f"once: {agent.log()}")
+        os.unlink(filler)
+        env.check.that(agent.await_log("windows are stored again"), f"and when it is over: {agent.log()}")
+        env.check.equal(agent.end(), 0, "status")
+        env.check.that("windows could not be stored" in [gap[2] for gap in gaps(store)], f"the gap: {gaps(store)}")
+    finally:
+        subprocess.run(["umount", "-l", mount], check=False)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Answers of a server that lies: one sentence, exit status 1, and nothing that a sanitizer would say."""
+import http.server
+import random
+import struct
+import threading
+
+from tap import point
+
+SEED = 20261126
+
+
+def text(s):
+    return bytes([len(s)]) + s.encode()
+
+
+def window_row(duration_ns=10**9):
+    out = text("h") + struct.pack("<QQQI", 1700000000 * 10**9, 5, duration_ns, 2)
+    out += text("6.1") + text("0.1") + text("") + text("")
+    out += struct.pack("<6Q", *[1] * 6) + struct.pack("<4I", 0, 0, 0, 0) + struct.pack("<3Q", 0, 0, 0)
+    return out + struct.pack("<6I", *[0] * 6) + struct.pack("<QQI", 0, 0, 0)
+
+
+def thread_row(observed_ns=10**9):
+    out = text("h") + text("p") + text("c") + struct.pack("<IIQI", 1, 1, 1, 0)
+    return out + struct.pack("<I", 0) + text("p") + struct.pack("<9Q", 0, observed_ns, 0, observed_ns, 0, 0, 0, 0, 1)
+
+
+def stack_row(cnt=1, names=b""):
+    names = names or b"".join(text("f") for _ in range(cnt))
+    n = bytes([cnt])
+    return (struct.pack("<QB", 7, 1) + n + names + n + text("m") * cnt + n + text("") * cnt + n + bytes(8) * cnt + n +
+            text("") * cnt + n + bytes(4) * cnt + n + bytes(cnt) + n + bytes(cnt) + n + bytes(cnt))
+
+
+def wait_row(stack=7, state="S", ns=10**9, hist=48):
+    out = text("h") + text("p") + text("c") + struct.pack("<IIQI", 1, 1, 1, 0) + text(state) + b"\0"
+    out += struct.pack("<4Q", stack, 0, 0, 99) + struct.pack("<7Q", 1, ns, 0, 0, ns, 0, 0)
+    return out + bytes([hist]) + bytes(8 * hist)
+
+
+def answers(**changes):
+    """By the table that a query reads from."""
+    return {"windows": window_row(), "threads": thread_row(), "states": b"", "stacks": stack_row(), "objects": b"",
+            "waits": wait_row(), "on_cpu": b"", "losses": b"", **changes}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        sql = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        table = sql.split(" FROM `offcpu`.", 1)[1].split(" ", 1)[0]
+        body = self.server.answers.get(table, b"")
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        try:
+            self.wfile.write(body)
+        except OSError:
+            pass
+
+
+CASES = {
+    "a window longer than there is time": answers(windows=window_row(2**63)),
+    "windows that add up to more": answers(windows=window_row(2**61) * 16),
+    "a thread longer than there is time": answers(threads=thread_row(2**62 + 1)),
+    "threads that add up to more": answers(threads=b"".join(
+        thread_row(2**61).replace(struct.pack("<IIQI", 1, 1, 1, 0), struct.pack("<IIQI", 1, n, 1, 0)) for n in range(1, 9))),
+    "a wait without its stack": answers(stacks=b""),
+    "a wait without its thread": answers(threads=b""),
+    "a wait in no known state": answers(waits=wait_row(state="x")),
+    "a wait with a state of two letters": answers(waits=wait_row(state="SS")),
+    "a wait of 292 years": answers(waits=wait_row(ns=2**63)),
+    "a histogram of too many bars": answers(waits=wait_row(hist=100)),
+    "a stack of no frames": answers(stacks=struct.pack("<QB", 7, 1) + bytes(9)),
+    "a text longer than the answer": answers(stacks=stack_row(names=b"\xff\xff\xff\xff\x0fabc")),
+    "a length of too many bits": answers(stacks=stack_row(names=b"\xff" * 12)),
+    "half a row": answers(waits=wait_row()[:-5]),
+    "bytes behind the last row": answers(waits=wait_row() + b"xyz"),
+    "no window": answers(windows=b""),
+}
+
+
+def ask(program, server):
+    return program.run("report", "--clickhouse", f"http://127.0.0.1:{server.server_address[1]}", "--from", "2023-11-14T00:00",
+                       "--full")
+
+
+def is_well(status, out, err):
+    lines = err.strip().splitlines()
+    return (status == 0 and out) or (status == 1 and len(lines) == 1 and lines[0].startswith("offcpu report: "))
+
+
+def check_random(program, server):
+    """True answers with bytes changed: the program may believe them, but it stays in one piece."""
+    rng = random.Random(SEED)
+    wrong = []
+    for n in range(150):
+        server.answers = answers()
+        table = rng.choice(("windows", "threads", "stacks", "waits"))
+        data = bytearray(server.answers[table])
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            data[rng.randrange(len(data))] = rng.choice((0, 1, 127, 128, 255, rng.randrange(256)))
+        if rng.random() < 0.3:
+            data = data[:rng.randrange(len(data) + 1)]
+        server.answers[table] = bytes(data)
+        result = ask(program, server)
+        if not is_well(*result):
+            wrong.append(f"{n}: {table}: {result}")
+    point("answers with bytes changed: a report or a sentence", "\n".join(wrong[:3]))
+
+
+def run(program, recordings, folder):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.status, server.answers = 200, answers()
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    status, out, err = ask(program, server)
+    point("hostile: what is right is read", None if status == 0 and "1.00 s" in out else err + out)
+    for name, server.answers in CASES.items():
+        status, out, err = ask(program, server)
+        point(f"hostile: {name}", None if status == 1 and is_well(status, out, err) else f"{status} {err}")
+    server.status, server.answers = 500, {"windows": b"Code: 999, \x1b[31mred\n" + b"x" * 100000}
+    status, out, err = ask(program, server)
+    point("hostile: an error's text is cut, and harmless",
+          None if is_well(status, out, err) and len(err) < 1000 and "\x1b" not in err else err)
+    server.status = 200
+    check_random(program, server)
+    server.shutdown()
+    server.server_close()

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <string.h>
+
+#include "../fixture.h"
+#include "analyse/headlines.h"
+#include "analyse/top.h"
+
+#define MS UINT64_C(1000000)
+
+/* Nothing is lost and nothing told twice. */
+static void test_sums(void)
+{
+	struct profile *p = fixture_new();
+	struct findings *f = findings_new(p, NULL);
+	struct headlines *h = headlines_new(f, NULL);
+	struct top *top = top_new(p, NULL, TOP_BY_STACK, WEIGHT_OFF_CPU);
+	uint64_t sum = 0, parts = 0, count = 0, hist = 0, waits_hist = 0, waits_count = 0;
+
+	for (guint i = 0; i < h->rows->len; i++) {
+		const struct headline *r = &g_array_index(h->rows, struct headline, i);
+
+		g_assert_true(!i || (r - 1)->off_cpu_ns >= r->off_cpu_ns);
+		g_assert_cmpuint(r->stacks_cnt, >=, 1);
+		g_assert_cmpuint(r->threads_cnt, >=, 1);
+		sum += r->off_cpu_ns;
+		parts += r->blocked_ns + r->runnable_ns + r->preempted_ns;
+		count += r->count;
+		for (unsigned n = 0; n < PROFILE_HIST_SLOTS; n++)
+			hist += r->hist[n];
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		waits_count += profile_wait(p, i)->count;
+		for (unsigned n = 0; n < PROFILE_HIST_SLOTS; n++)
+			waits_hist += profile_wait(p, i)->hist[n];
+	}
+	g_assert_cmpuint(sum, ==, 3960 * MS);
+	g_assert_cmpuint(parts, ==, sum);
+	g_assert_cmpuint(h->sum_ns, ==, sum);
+	g_assert_cmpuint(count, ==, waits_count);
+	g_assert_cmpuint(hist, ==, waits_hist);
+	g_assert_cmpuint(h->rows->len, <=, top->rows->len);
+	top_free(top);
+	headlines_free(h);
+	findings_free(f);
+	profile_free(p);
+}
+
+/* Two ways to the same wait are one row, which says so; another thread's name, reason or idle time is another row. */
+static void test_together(void)
+{
+	struct profile *p = fixture_new();
+	struct wait w = { .thread = 0, .state = 'S', .count = 3, .blocked_ns = 900 * MS, .max_ns = 300 * MS };
+	struct findings *f;
+	struct headlines *h;
+	unsigned found = 0;
+
+	w.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@/usr/bin/server other_way@/usr/bin/server do_work@/usr/bin/server "
+			       "pthread_cond_wait@@GLIBC_2.3.2@/lib/libc.so.6");
+	w.kernel = profile_wait(p, 0)->kernel;
+	profile_add_wait(p, &w);
+	f = findings_new(p, NULL);
+	h = headlines_new(f, NULL);
+	for (guint i = 0; i < h->rows->len; i++) {
+		const struct headline *r = &g_array_index(h->rows, struct headline, i);
+		const struct wait *most = profile_wait(p, r->wait);
+
+		if (strcmp(profile_thread(p, most->thread)->comm, "server") || most->state != 'S' || r->stacks_cnt < 2)
+			continue;
+		found++;
+		g_assert_cmpuint(r->stacks_cnt, ==, 2);
+		g_assert_cmpuint(most->user, ==, w.user);
+		g_assert_cmpuint(r->threads_cnt, ==, 1);
+		g_assert_cmpuint(r->max_ns, ==, 300 * MS);
+		g_assert_cmpuint(r->off_cpu_ns, ==, 1450 * MS);
+	}
+	g_assert_cmpuint(found, ==, 1);
+	headlines_free(h);
+	findings_free(f);
+	profile_free(p);
+}
+
+static void test_selection(void)
+{
+	struct profile *p = fixture_new();
+	struct selection *s = selection_new(p, &(struct query){ .comm = "server" }, NULL), *none = selection_new(p, &(struct query){ .comm = "nobody" }, NULL);
+	struct findings *f = findings_new(p, s);
+	struct headlines *h = headlines_new(f, s), *empty = headlines_new(f, none);
+
+	g_assert_cmpuint(h->sum_ns, ==, 980 * MS);
+	g_assert_true(!empty->sum_ns && !empty->rows->len);
+	headlines_free(h);
+	headlines_free(empty);
+	headlines_free(NULL);
+	findings_free(f);
+	selection_free(s);
+	selection_free(none);
+	profile_free(p);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/analyse/headlines/sums", test_sums);
+	g_test_add_func("/analyse/headlines/together", test_together);
+	g_test_add_func("/analyse/headlines/selection", test_selection);
+	return g_test_run();
+}

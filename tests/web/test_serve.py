@@ -1,0 +1,465 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""`offcpu serve` as a browser, a program and an attacker see it: test_serve.py OFFCPU MAKE_FLAME MAKE_HISTORY.
+
+Points that need a browser are skipped without a Chromium; requests are made here, byte by byte."""
+import gzip
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from browser import CHROMIUM, Browser
+from served import Served
+
+OFFCPU = MAKE_FLAME = MAKE_HISTORY = None
+START = 1790000000    # of the history: 300 s of a server, a minute of nothing, 60 s of an application, 60 s of the server
+SECOND = 10**9
+ROUTES = ("", "api/extent", "api/line", "api/summary", "api/report", "api/flame.html", "api/export?format=folded", "debug/pprof/off_cpu")
+
+
+def at(seconds):
+    return (START + seconds) * SECOND
+
+
+def span(start, end):
+    return f"from={at(start)}&to={at(end)}"
+
+
+def utc(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(START + seconds))
+
+
+class History(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.files = {}
+        for name in ("server", "sliced", "hostile"):
+            cls.files[name] = os.path.join(cls.folder.name, name + ".offcpu")
+            subprocess.run([MAKE_FLAME, name, "record=" + cls.files[name]], check=True)
+        cls.history = os.path.join(cls.folder.name, "history")
+        cls.make(cls.history, START, "server*60", "gap=60", "sliced*12", "server*12")
+        cls.served = Served(OFFCPU, "serve", "--history", cls.history)
+
+    @classmethod
+    def tearDownClass(cls):
+        status, said = cls.served.end()
+        cls.folder.cleanup()
+        assert (status, said) == (0, ""), (status, said)
+
+    @classmethod
+    def make(cls, folder, start, *windows):
+        files = [w if w.startswith("gap") else cls.files[w.split("*")[0]] + ("*" + w.split("*")[1] if "*" in w else "") for w in windows]
+        subprocess.run([MAKE_HISTORY, folder, str(start), *files], check=True)
+
+    def ask(self, *args, **more):
+        return self.served.ask(*args, **more)
+
+    def get(self, path):
+        status, _, body = self.ask(path)
+        self.assertEqual(status, 200, (path, body[:200]))
+        return json.loads(body)
+
+
+class Api(History):
+    def test_extent(self):
+        e = self.get("api/extent")
+        self.assertEqual((e["schema"], e["from_unix_ns"], e["to_unix_ns"], e["windows"]), ("offcpu.extent/1", at(0), at(480), 84))
+        self.assertEqual(e["history"], self.history)
+
+    def test_line(self):
+        """The line adds up to what the report says, and a pause is no quiet time."""
+        line = self.get(f"api/line?{span(0, 480)}&step={10 * SECOND}&by=class")
+        self.assertEqual((line["from_unix_ns"], line["step_ns"], line["steps"]), (at(0), 10 * SECOND, 48))
+        self.assertEqual(line["gaps"], list(range(30, 36)))
+        sums = {s["name"]: sum(s["ns"]) for s in line["series"]}
+        budget = self.get(f"api/report?{span(0, 480)}")
+        threads = budget["threads"]
+        self.assertEqual(sums["on CPU"], sum(t["on_cpu_ns"] for t in threads))
+        self.assertEqual(sums["blocked"] + sums["idle"], sum(w["blocked_ns"] for w in budget["waits"]))
+        self.assertEqual(sums["runnable"], sum(t["runnable_ns"] for t in threads))
+        for by in ("process", "service", "reason"):
+            self.assertTrue(self.get(f"api/line?{span(0, 480)}&step={10 * SECOND}&by={by}")["series"], by)
+
+    def test_report(self):
+        """Is the report of the command, and the summary has the same numbers."""
+        report, summary = self.get(f"api/report?{span(0, 300)}"), self.get(f"api/summary?{span(0, 300)}&idle=keep&rows=1000")
+        self.assertEqual(summary["window"], {"start_unix_ns": at(0), "duration_ns": 300 * SECOND})
+        self.assertEqual(summary["top"]["sum_ns"], sum(w["off_cpu_ns"] for w in report["waits"]))
+        self.assertEqual(summary["top"]["sum_ns"], sum(r["off_cpu_ns"] for r in summary["top"]["rows"]))
+        self.assertEqual(summary["threads"], len(report["threads"]))
+        self.assertEqual(summary["findings"][0]["reason"], report["findings"][0]["reason"])
+        self.assertEqual(summary["matters_ns"], report["budget"]["matters_ns"])
+        if "--history" in subprocess.run([OFFCPU, "report", "--help"], capture_output=True, text=True, check=True).stdout:
+            r = subprocess.run([OFFCPU, "report", "--history=" + self.history, "--from", utc(0), "--to", utc(300), "--json"], capture_output=True, check=True)
+            self.assertEqual(json.loads(r.stdout), report)
+
+    def test_filters(self):
+        whole = self.get(f"api/summary?{span(0, 300)}&rows=1000")["top"]
+        for query, keep in (("process=mariadbd", lambda r: r["process"] == "mariadbd"), ("reason=disk", lambda r: r["reason"].startswith("disk.")),
+                            ("process=maria*&reason=lock", lambda r: r["process"] == "mariadbd" and r["reason"].startswith("lock."))):
+            left = self.get(f"api/summary?{span(0, 300)}&rows=1000&{query}")["top"]
+            self.assertEqual(left["sum_ns"], sum(r["off_cpu_ns"] for r in whole["rows"] if keep(r)), query)
+            self.assertGreater(left["sum_ns"], 0)
+        self.assertEqual(self.get(f"api/summary?{span(0, 300)}&service=nothing*")["top"]["rows"], [])
+
+    def test_diff(self):
+        d = self.get(f"api/diff?{span(0, 100)}&before_from={at(360)}&before_to={at(420)}")
+        self.assertEqual((d["schema"], d["after"]["start_unix_ns"], d["before"]["start_unix_ns"]), ("offcpu.diff/1", at(0), at(360)))
+        self.assertEqual(sorted(d["by"]), ["process", "reason", "stack"])
+        self.assertTrue(any(r["time"]["is_change"] for r in d["by"]["process"]["rows"]))
+        same = self.get(f"api/diff?{span(0, 100)}&before_from={at(100)}&before_to={at(200)}")
+        self.assertFalse(any(r["time"]["is_change"] for r in same["by"]["stack"]["rows"]))
+        status, headers, body = self.ask(f"api/diff?{span(0, 100)}&before_from={at(360)}&before_to={at(420)}&format=text")
+        self.assertEqual((status, headers["content-type"]), (200, "text/plain; charset=utf-8"))
+        self.assertIn(b"BEFORE", body)
+
+    def test_exports(self):
+        for name in ("pprof", "folded", "speedscope", "firefox", "perfetto", "json", "csv", "otlp"):
+            status, headers, body = self.ask(f"api/export?{span(0, 60)}&format={name}")
+            self.assertEqual(status, 200, name)
+            self.assertRegex(headers["content-disposition"], r'^attachment; filename="off-cpu-\d+\.[a-z.]+"$')
+            self.assertGreater(len(body), 100)
+        self.assertEqual(json.loads(self.ask(f"api/export?{span(0, 60)}&format=json")[2]), self.get(f"api/report?{span(0, 60)}"))
+
+    def test_pprof(self):
+        status, headers, body = self.ask("debug/pprof/off_cpu?seconds=30")
+        self.assertEqual((status, headers["content-type"]), (200, "application/octet-stream"))
+        self.assertIn(b"mysql_parse", gzip.decompress(body))
+        if shutil.which("go"):
+            r = subprocess.run(["go", "tool", "pprof", "-top", "-nodecount=3", self.served.url + "debug/pprof/off_cpu?seconds=30"], capture_output=True,
+                               text=True, env={**os.environ, "HOME": self.folder.name, "PPROF_TMPDIR": self.folder.name})
+            self.assertEqual(r.returncode, 0, r.stderr)
+            self.assertIn("Type: off_cpu", r.stdout)
+            self.assertIn("Duration: 30s", r.stdout)
+
+    def test_headers(self):
+        for path in ROUTES:
+            status, headers, _ = self.ask(path)
+            self.assertEqual(status, 200, path)
+            self.assertEqual([headers.get(n) for n in ("x-content-type-options", "referrer-policy", "cache-control", "cross-origin-resource-policy")],
+                             ["nosniff", "no-referrer", "no-store", "same-origin"])
+            self.assertTrue(headers["content-security-policy"].startswith("default-src 'none'; "))
+            self.assertNotIn("access-control-allow-origin", headers)
+
+    def test_hostile_requests(self):
+        bad = ("api/line?step=1", "api/line?step=x", "api/line?by=thread", "api/line?series=0", "api/line?series=999999", f"api/line?step={SECOND}&from=1&to=0",
+               "api/summary?from=x", "api/summary?from=-1", "api/summary?from=5&to=4", "api/summary?rows=0", "api/summary?rows=99999999", "api/summary?by=x",
+               "api/summary?idle=x", "api/summary?reason=x", "api/summary?grep=(", "api/summary?grep=" + "a" * 600, "api/summary?process=%ff%fe",
+               "api/report?to=99999999999999999999999", "api/flame.html?from=1e3", "api/diff", "api/diff?before_from=1", "api/diff?before_from=2&before_to=1",
+               "api/diff?before_from=1&before_to=2&format=exe", "api/export", "api/export?format=../../etc/passwd", "debug/pprof/off_cpu?seconds=0",
+               "debug/pprof/off_cpu?seconds=-1", "debug/pprof/off_cpu?seconds=999999999999")
+        for path in bad:
+            status, headers, body = self.ask(path)
+            self.assertEqual((status, body.count(b"\n"), headers["content-type"]), (400, 1, "text/plain; charset=utf-8"), (path, body))
+            self.assertLess(len(body), 700)
+        for path in ROUTES:
+            self.assertEqual(self.ask("/" + path)[0], 403, path)
+            self.assertEqual(self.ask(path, host="evil.example")[0], 403, path)
+            self.assertEqual(self.ask(path, Origin="https://evil.example")[0], 403, path)
+            self.assertEqual(self.ask(path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="cors")[0], 403, path)
+            self.assertEqual(self.ask(path, method="POST")[0], 405, path)
+            self.assertEqual(self.ask("/" + path, Authorization="Bearer " + self.served.token)[0], 200, path)
+        # nothing of it leads to memory or time without end
+        self.assertEqual(self.ask("api/line?from=0&to=9223372036854775807")[0], 200)
+        self.assertEqual(self.ask("api/summary?from=0&to=1")[0], 404)
+
+    def test_crowd(self):
+        """Many that want ranges hold up nobody who wants little; each is answered, or told to come again."""
+        answers, slow = [], []
+
+        def heavy(i):
+            answers.append(self.ask(f"api/flame.html?{span(i % 7, 200 + i)}")[0])
+
+        threads = [threading.Thread(target=heavy, args=(i,)) for i in range(24)]
+        for t in threads:
+            t.start()
+        while any(t.is_alive() for t in threads):
+            began = time.monotonic()
+            self.assertEqual(self.ask("api/extent")[0], 200)
+            slow.append(time.monotonic() - began)
+        for t in threads:
+            t.join()
+        self.assertEqual(set(answers) | {200, 503}, {200, 503}, answers)
+        self.assertGreater(answers.count(200), 2)
+        self.assertLess(max(slow), 5)
+
+
+class Command(History):
+    def run_it(self, *args):
+        return subprocess.run([OFFCPU, "serve", *args], capture_output=True, text=True, timeout=60)
+
+    def test_bad_options(self):
+        token = os.path.join(self.folder.name, "token")
+        good = "abcdefghijklmnopqrstuvwxyz"
+        for text, mode, word in ((good, 0o644, "others"), ("short", 0o600, "characters"), ("has a blank in it, and more", 0o600, "characters"), ("", 0o600, "characters")):
+            with open(token, "w", encoding="ascii") as file:
+                file.write(text + "\n")
+            os.chmod(token, mode)
+            r = self.run_it("--history", self.history, "--token-file", token)
+            self.assertEqual((r.returncode, r.stdout, r.stderr.count("\n")), (2, "", 1), r)
+            self.assertIn(word, r.stderr)
+        with open(token, "w", encoding="ascii") as file:
+            file.write(good + "\n")
+        for status, word, *args in ((2, "--token-file", "--listen", "192.0.2.1:80"), (2, "--host", "--listen", "0.0.0.0:0", "--token-file", token),
+                                    (2, "--listen", "--listen", "nowhere:80"), (2, "plain file", "--token-file", self.folder.name), (2, "--host", "--host", "a b"),
+                                    (2, "--history", "/var/lib/offcpu"), (1, "missing", "--history", self.folder.name + "/missing"), (2, "nope", "--nope")):
+            r = self.run_it(*args)
+            self.assertEqual((r.returncode, r.stdout, r.stderr.count("\n")), (status, "", 1), (args, r))
+            self.assertIn(word, r.stderr)
+
+    def test_token_file(self):
+        """The token is its first line, and is not printed; a proxy's name is another name."""
+        token = os.path.join(self.folder.name, "token2")
+        with open(token, "w", encoding="ascii") as file:
+            file.write("0123456789abcdef-ABCDEF_\n")
+        os.chmod(token, stat.S_IRUSR | stat.S_IWUSR)
+        served = Served(OFFCPU, "serve", "--history", self.history, "--token-file", token, "--host", "offcpu.example")
+        self.assertNotIn("0123456789abcdef", served.text)
+        self.assertEqual(served.ask("")[0], 403)
+        served.token = "0123456789abcdef-ABCDEF_"
+        self.assertEqual(served.ask("")[0], 200)
+        self.assertEqual(served.ask("", host="offcpu.example", Origin="https://offcpu.example")[0], 200)
+        self.assertEqual(served.ask("", host="offcpu.example", Origin="https://evil.example")[0], 403)
+        self.assertEqual(served.ask("", host="other.example")[0], 403)
+        self.assertEqual(served.end(15), (0, ""))
+
+
+@unittest.skipUnless(CHROMIUM, "no Chromium is installed, and CHROMIUM names none")
+class Page(History):
+    def setUp(self):
+        self.browser = Browser()
+        self.addCleanup(self.browser.close)
+        self.browser.may_ask += (self.served.url,)
+
+    def open(self, fragment="", **more):
+        self.browser.open(self.served.url, fragment, **more)
+        self.settle()
+
+    def settle(self):
+        for _ in range(200):
+            self.browser.pause(0.05)
+            if self.browser.run("document.querySelector('main').getAttribute('aria-busy') === 'false' && !Object.keys(asking).length"):
+                return
+        raise AssertionError("the page does not settle")
+
+    def text(self, selector):
+        return self.browser.run(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def x_of(self, seconds):
+        """Where that instant is in the time line, and its middle."""
+        return self.browser.run(f"(() => {{ const b = one('#line').getBoundingClientRect(); return [b.x + xOf({(START + seconds) * 1000}), b.y + b.height / 2]; }})()")
+
+    def drag(self, start, end, **more):
+        a, b = self.x_of(start), self.x_of(end)
+        self.browser.drag(*a, *b, **more)
+        self.settle()
+
+    VIEW = f"#view={utc(0)}/{utc(480)}"
+
+    def test_loads(self):
+        """Says what stands out at once; nothing breaks a policy; light, dark, wide, narrow."""
+        for width, dark in ((1280, False), (1280, True), (400, False), (400, True)):
+            self.open(width=width, dark=dark)
+            self.assertIn("of history", self.text("#sub"))
+            self.assertGreater(self.browser.run("document.querySelectorAll('#findings li').length"), 0)
+            self.assertGreater(self.browser.run("document.querySelectorAll('#detail tbody tr').length"), 3)
+            self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), width)
+            self.assertEqual(self.browser.run("document.documentElement.dataset.theme"), "dark" if dark else "light")
+        self.assertEqual(self.browser.problems, [])
+
+    def test_drag(self):
+        """What is dragged over is what the report says of that range."""
+        self.open(self.VIEW)
+        self.assertEqual(self.browser.run("[...V.line.gaps].filter(Boolean).length * V.line.step"), 60000)
+        self.drag(100, 200)
+        self.assertEqual(self.browser.run("S.range"), [(START + 100) * 1000, (START + 200) * 1000])
+        summary = self.get(f"api/summary?{span(100, 200)}")
+        self.assertEqual(self.browser.run("V.summary.top.sum_ns"), summary["top"]["sum_ns"])
+        self.assertEqual(self.browser.run("V.summary.window.start_unix_ns"), at(100))
+        shown = self.browser.run("[...document.querySelectorAll('#findings .sentence')].map((e) => e.textContent)")
+        self.assertEqual(shown, [f["sentence"].split(": ", 1)[1] for f in summary["findings"]])
+        self.assertIn(utc(100) + "/" + utc(200), self.browser.run("location.hash"))
+        # its end, by the mouse; a click chooses one bar; the page's own step back
+        self.drag(200, 250)
+        self.assertEqual(self.browser.run("S.range"), [(START + 100) * 1000, (START + 250) * 1000])
+        self.browser.click(*self.x_of(45))
+        self.settle()
+        self.assertEqual(self.browser.run("S.range"), [(START + 40) * 1000, (START + 50) * 1000])
+        self.browser.key("Escape")
+        self.settle()
+        self.assertIsNone(self.browser.run("S.range"))
+        self.assertEqual(self.browser.problems, [])
+
+    def test_compare(self):
+        self.open(self.VIEW + f"&range={utc(0)}/{utc(100)}")
+        self.drag(360, 420, ctrl=True)
+        self.assertEqual(self.browser.run("[S.tab, S.with]"), ["compare", [(START + 360) * 1000, (START + 420) * 1000]])
+        d = self.get(f"api/diff?{span(0, 100)}&before_from={at(360)}&before_to={at(420)}")
+        self.assertEqual(self.text(".verdict"), d["finding"].replace("BEFORE", "B").replace("AFTER", "A"))
+        self.assertGreater(self.browser.run("document.querySelectorAll('td.worse, td.better').length"), 0)
+        self.browser.key("p")    # with what was before: there is nothing
+        self.assertIn("begins", self.text("#said"))
+        self.open(self.VIEW + f"&range={utc(100)}/{utc(200)}")
+        self.browser.key("p")
+        self.settle()
+        self.assertEqual(self.browser.run("S.with"), [START * 1000, (START + 100) * 1000])
+        self.assertEqual(self.browser.problems, [])
+
+    def test_flame(self):
+        """The page of the range, in a frame; it breaks no policy there either."""
+        self.open(self.VIEW + f"&range={utc(0)}/{utc(100)}&tab=flame")
+        for _ in range(100):
+            self.browser.pause(0.1)
+            if self.browser.run("one('iframe').contentDocument?.documentElement.dataset.ready") == "yes":
+                break
+        total = self.browser.run("one('iframe').contentWindow.offcpu.V.total")
+        report = self.get(f"api/report?{span(0, 100)}")
+        busy = sum(w["off_cpu_ns"] - (w["blocked_ns"] if w["idle"] else 0) for w in report["waits"])
+        self.assertEqual(total, sum(w["off_cpu_ns"] for w in report["waits"] if not w["idle"]), busy)
+        self.assertEqual(self.browser.problems, [])
+
+    def test_keyboard(self):
+        """Everything by keys alone, and a screen reader hears what is chosen."""
+        self.open(self.VIEW)
+        self.browser.run("one('#line').focus()")
+        self.browser.key("ArrowLeft")
+        first = self.browser.run("S.range")
+        self.assertEqual(first[1], (START + 480) * 1000)
+        for _ in range(3):
+            self.browser.key("ArrowLeft")
+        self.browser.key("ArrowRight", shift=True)
+        self.browser.pause(0.4)
+        self.settle()
+        step = self.browser.run("V.line.step")
+        self.assertEqual(self.browser.run("S.range"), [first[0] - 3 * step, first[1] - 2 * step])
+        value = self.browser.run("one('#line').getAttribute('aria-valuetext')")
+        self.assertRegex(value, r"\d\d:\d\d:\d\d to \d\d:\d\d:\d\d, 20 s")
+        self.browser.run("document.activeElement.blur()")
+        self.browser.key("2")
+        self.assertEqual(self.browser.run("S.tab"), "flame")
+        self.browser.key("1")
+        self.browser.key("b")
+        self.assertEqual(self.browser.run("S.by"), "process")
+        self.browser.key("?")
+        self.assertFalse(self.browser.run("one('#help').hidden"))
+        self.browser.key("Escape")
+        self.assertTrue(self.browser.run("one('#help').hidden"))
+        self.browser.key("i")
+        self.settle()
+        self.assertTrue(self.browser.run("S.idle"))
+        self.browser.key("z")
+        self.settle()
+        self.assertLess(self.browser.run("S.to - S.from"), 100000)
+        self.browser.key("/")
+        self.assertEqual(self.browser.run("document.activeElement.id"), "f-grep")
+        self.browser.type("fdatasync")
+        self.browser.key("Enter")
+        self.settle()
+        self.assertEqual(self.browser.run("S.grep"), "fdatasync")
+        self.browser.run("one('#detail .name').focus()")
+        self.browser.key("Enter")
+        self.assertIn("fdatasync", self.browser.run("one('.frames').textContent"))
+        roles = {(role, name) for role, name, _ in self.browser.accessible()}
+        for wanted in (("slider", "Selected range of time"), ("tab", "Flame graph"), ("button", "Earlier"), ("heading", "Off-CPU history")):
+            self.assertIn(wanted, roles)
+        # every button has a name
+        self.assertEqual([n for r, n, _ in self.browser.accessible() if r == "button" and not n.strip()], [])
+        self.assertEqual(self.browser.problems, [])
+
+    def test_permalink(self):
+        fragment = (self.VIEW + f"&range={utc(60)}/{utc(120)}&with={utc(0)}/{utc(60)}&by=process&process=mariadbd&reason=lock&grep=a%2Cb%26c&tab=compare&group=object"
+                    "&theme=dark&idle=1&off=sysbench,x%2Cy")
+        self.open(fragment)
+        state = self.browser.run("JSON.stringify({ ...S, off: [...S.off] })")
+        self.assertEqual(self.browser.run("location.hash"), fragment)
+        self.assertEqual(self.browser.run("[S.grep, [...S.off], S.live]"), ["a,b&c", ["sysbench", "x,y"], False])
+        self.open(self.browser.run("location.hash"))
+        self.assertEqual(self.browser.run("JSON.stringify({ ...S, off: [...S.off] })"), state)
+        # what nobody wrote by hand is as if it were not there
+        self.open("#view=x/y&range=9/1&by=zzz&tab=%ff&process=%e0%a4&off=%&last=-5s&theme=pink")
+        self.assertTrue(self.browser.run("S.live && S.by === 'reason' && S.tab === 'stacks' && !S.range"))
+        self.assertEqual(self.browser.problems, [])
+
+    def test_filters(self):
+        self.open(self.VIEW)
+        self.browser.press(".process")
+        self.settle()
+        process = self.browser.run("S.process")
+        self.assertEqual(set(self.browser.run("V.summary.top.rows.map((r) => r.process)")), {process})
+        self.browser.press("#unfilter")
+        self.settle()
+        self.browser.press("#findings .plain")
+        self.settle()
+        self.assertTrue(self.browser.run("S.process && S.reason"))
+        self.assertGreater(self.browser.run("V.summary.top.rows.length"), 0)
+        # a reason that nothing waited for says so, and an expression that is none
+        self.browser.run("setFilter({ ...NO_FILTER, reason: 'memory.swap' })")
+        self.settle()
+        self.assertIn("No wait is left", self.text("#detail"))
+        self.browser.run("setFilter({ ...NO_FILTER, grep: '(' })")
+        self.settle()
+        self.assertIn("missing", self.text("#trouble"))
+        self.browser.problems = [p for p in self.browser.problems if "400" not in p]
+        self.assertEqual(self.browser.problems, [])
+
+    def test_print(self):
+        self.open(self.VIEW)
+        self.assertTrue(self.browser.print().startswith(b"%PDF"))
+
+    def test_hostile_names(self):
+        """Names that are markup are text."""
+        folder = os.path.join(self.folder.name, "bad")
+        self.make(folder, START, "hostile*6")
+        served = Served(OFFCPU, "serve", "--history", folder)
+        try:
+            self.browser.may_ask += (served.url,)
+            for fragment in ("", "#by=process", "#tab=flame", f"#tab=compare&range={utc(10)}/{utc(20)}&with={utc(0)}/{utc(10)}"):
+                self.browser.open(served.url, fragment)
+                self.settle()
+            self.browser.open(served.url, "#by=process")
+            self.settle()
+            self.assertIn("<&\"'>]]>", self.text("#where"))
+            self.assertEqual(self.browser.problems, [])
+        finally:
+            served.end()
+
+    def test_follows(self):
+        """What is written meanwhile appears by itself; without it the page says that nothing comes."""
+        folder = os.path.join(self.folder.name, "growing")
+        now = int(time.time())
+        self.make(folder, now - 600, "server*6")
+        served = Served(OFFCPU, "serve", "--history", folder)
+        try:
+            self.browser.may_ask += (served.url,)
+            self.browser.open(served.url)
+            self.settle()
+            self.assertIn("nothing new", self.text("#sub"))
+            self.make(folder, now - 30, "sliced*6")
+            for _ in range(300):
+                self.browser.pause(0.1)
+                if "up to" in self.text("#sub"):
+                    break
+            self.settle()
+            self.assertIn("up to", self.text("#sub"))
+            self.assertTrue(self.browser.run("V.line.series.length > 0 && S.live"))
+            self.assertGreater(self.browser.run("S.to"), (now - 10) * 1000)
+            self.assertEqual(self.browser.problems, [])
+        finally:
+            served.end()
+
+
+def main():
+    global OFFCPU, MAKE_FLAME, MAKE_HISTORY
+    OFFCPU, MAKE_FLAME, MAKE_HISTORY = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+    unittest.main(verbosity=2)
+
+
+main()

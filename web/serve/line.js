@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// The time line: bars of a step each, stacked by what the time was for.  Steps that nothing was recorded in are hatched,
+// so that a pause never looks like a quiet time.
+
+const HEIGHT = 210,
+	LEFT = 46,
+	RIGHT = 12,
+	TOP = 12,
+	BOTTOM = 24;
+
+// Processes and services have no colour of their own: each gets one of these by its name, neighbours different ones.
+const WHEEL = [
+	[207, 62],
+	[24, 84],
+	[142, 42],
+	[283, 44],
+	[45, 82],
+	[342, 60],
+	[178, 46],
+	[85, 42],
+	[226, 40],
+	[310, 44],
+	[12, 50],
+	[195, 30],
+];
+
+// Of a reason, a family of them, or a kind of time.
+function reasonColour(name, theme) {
+	return categoryColour(/^on.cpu$/i.test(name) ? 'on CPU' : name.replace('_', ' '), theme);
+}
+
+function seriesColours(line) {
+	const theme = themeName(),
+		dark = theme === 'dark',
+		taken = new Set(),
+		colours = {};
+	for (const { name } of line.series) {
+		if (name === 'idle' || name === 'other') colours[name] = css(rgb(215, dark ? 8 : 14, dark ? 38 : name === 'idle' ? 88 : 76));
+		else if (line.by === 'reason' || line.by === 'class') colours[name] = reasonColour(name, theme);
+	}
+	for (const { name } of [...line.series].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+		if (colours[name]) continue;
+		let at = textHash(name) % WHEEL.length;
+		for (let n = 0; n < WHEEL.length && taken.has(at); n++) at = (at + 1) % WHEEL.length;
+		taken.add(at);
+		colours[name] = css(rgb(WHEEL[at][0], WHEEL[at][1] * (dark ? 0.8 : 1), dark ? 52 : 66));
+	}
+	return colours;
+}
+
+function isOff(name) {
+	return S.off.has(name);
+}
+// Time as a number of threads; the first and the last step may be recorded in part.
+function threads(ns, n) {
+	const at = V.line.from + n * V.line.step,
+		ms = Math.min(at + V.line.step, V.extent.to) - Math.max(at, V.extent.from);
+	return ns / (Math.max(ms, 1000) * 1e6);
+}
+function plotWidth() {
+	return Math.max(100, one('#line').clientWidth - LEFT - RIGHT);
+}
+function xOf(ms) {
+	return LEFT + ((ms - S.from) / (S.to - S.from)) * plotWidth();
+}
+function msAt(x) {
+	return S.from + ((x - LEFT) / plotWidth()) * (S.to - S.from);
+}
+// The nearest edge of a step.
+function snap(ms) {
+	const step = V.line ? V.line.step : 10e3;
+	return Math.round(ms / step) * step;
+}
+function stepAt(ms) {
+	const n = V.line ? Math.floor((ms - V.line.from) / V.line.step) : -1;
+	return n >= 0 && n < V.line.steps ? n : -1;
+}
+function totalAt(n) {
+	let sum = 0;
+	for (const s of V.line.series) if (!isOff(s.name)) sum += s.ns[n];
+	return sum;
+}
+
+// 1, 2, 2.5, 5 times a power of ten: at most five lines.
+function niceStep(max) {
+	const raw = max / 4,
+		power = 10 ** Math.floor(Math.log10(raw));
+	return power * [1, 2, 2.5, 5, 10].find((n) => n * power >= raw);
+}
+
+const TICKS = [10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000];
+function timeTicks(width) {
+	const most = Math.max(2, width / 92),
+		step = 1000 * (TICKS.find((s) => (S.to - S.from) / (s * 1000) <= most) || TICKS[TICKS.length - 1]),
+		ticks = [];
+	// on the clock of this place
+	const shift = new Date(S.from).getTimezoneOffset() * 60e3;
+	for (let t = Math.ceil((S.from - shift) / step) * step + shift; t <= S.to; t += step) ticks.push(t);
+	return { ticks, step };
+}
+
+function ink(name) {
+	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function hatch(c, colour) {
+	const tile = document.createElement('canvas');
+	tile.width = tile.height = 8;
+	const t = tile.getContext('2d');
+	t.strokeStyle = colour;
+	t.lineWidth = 1.2;
+	t.beginPath();
+	for (const at of [-8, 0, 8]) {
+		t.moveTo(at, 8);
+		t.lineTo(at + 8, 0);
+	}
+	t.stroke();
+	return c.createPattern(tile, 'repeat');
+}
+
+function drawAxes(c, width, max, unit) {
+	const height = HEIGHT - TOP - BOTTOM;
+	c.font = '11px system-ui, sans-serif';
+	c.fillStyle = ink('--soft');
+	c.strokeStyle = ink('--grid');
+	c.lineWidth = 1;
+	c.textAlign = 'right';
+	c.textBaseline = 'middle';
+	for (let v = 0; v <= max * 1.0001; v += unit) {
+		const y = Math.round(TOP + height - (v / max) * height) + 0.5;
+		c.beginPath();
+		c.moveTo(LEFT, y);
+		c.lineTo(LEFT + width, y);
+		c.stroke();
+		c.fillText(+v.toPrecision(3), LEFT - 7, y);
+	}
+	const { ticks, step } = timeTicks(width);
+	c.textBaseline = 'top';
+	c.textAlign = 'center';
+	let last = -1e9;
+	for (const t of ticks) {
+		const x = Math.round(xOf(t)) + 0.5,
+			midnight = clock(t) === '00:00',
+			text = step >= 86400e3 || midnight ? day(t) : clock(t, step < 60e3),
+			half = c.measureText(text).width / 2;
+		if (x < LEFT - 1 || x - half < last + 10 || x + half > LEFT + width + RIGHT) continue;
+		last = x + half;
+		c.strokeStyle = ink('--line');
+		c.beginPath();
+		c.moveTo(x, TOP + height);
+		c.lineTo(x, TOP + height + 4);
+		c.stroke();
+		c.fillText(text, x, TOP + height + 7);
+	}
+}
+
+function drawBars(c, width, max, colours) {
+	const { line } = V,
+		height = HEIGHT - TOP - BOTTOM,
+		base = TOP + height,
+		pattern = hatch(c, ink('--line')),
+		series = line.series.filter((s) => !isOff(s.name)),
+		wide = (line.step / (S.to - S.from)) * width,
+		space = wide >= 7 ? 1 : 0;
+	for (let n = 0; n < line.steps; n++) {
+		const at = line.from + n * line.step,
+			x0 = Math.max(LEFT, Math.round(xOf(at))),
+			x1 = Math.min(LEFT + width, Math.round(xOf(at + line.step)) - space);
+		if (x1 <= LEFT || x0 >= LEFT + width) continue;
+		// what was not yet, or is not kept any more, is empty and no gap
+		if (line.gaps[n] && at >= V.extent.from && at + line.step <= V.extent.to) {
+			c.fillStyle = pattern;
+			c.fillRect(x0, TOP, x1 - x0 + space, height);
+		}
+		let y = base,
+			sum = 0;
+		for (const s of series) {
+			if (!s.ns[n]) continue;
+			sum += threads(s.ns[n], n);
+			const next = base - (sum / max) * height;
+			c.fillStyle = colours[s.name];
+			c.fillRect(x0, next, Math.max(1, x1 - x0), y - next);
+			y = next;
+		}
+	}
+}
+
+function drawLine() {
+	const box = one('#line'),
+		canvas = one('#line canvas'),
+		ratio = devicePixelRatio || 1,
+		all = box.clientWidth,
+		width = plotWidth();
+	if (!V.line) return;
+	canvas.width = Math.round(all * ratio);
+	canvas.height = Math.round(HEIGHT * ratio);
+	canvas.style.width = all + 'px';
+	canvas.style.height = HEIGHT + 'px';
+	const c = canvas.getContext('2d');
+	c.scale(ratio, ratio);
+	c.clearRect(0, 0, all, HEIGHT);
+	let most = 0;
+	for (let n = 0; n < V.line.steps; n++) most = Math.max(most, threads(totalAt(n), n));
+	const unit = niceStep(most || 1),
+		max = unit * Math.ceil(Math.max(most, unit / 2) / unit);
+	V.colours = seriesColours(V.line);
+	drawAxes(c, width, max, unit);
+	drawBars(c, width, max, V.colours);
+	c.fillStyle = ink('--soft');
+	c.font = '11px system-ui, sans-serif';
+	c.textAlign = 'left';
+	c.textBaseline = 'top';
+	const label = 'threads, on average';
+	c.fillStyle = ink('--back');
+	c.fillRect(LEFT + 3, TOP + 1, c.measureText(label).width + 6, 14);
+	c.fillStyle = ink('--soft');
+	c.fillText(label, LEFT + 6, TOP + 2);
+	placeRanges();
+	drawLegend();
+}
+
+function place(node, range) {
+	node.hidden = !range || range[1] <= S.from || range[0] >= S.to;
+	if (node.hidden) return;
+	const a = Math.max(LEFT, xOf(range[0])),
+		b = Math.min(LEFT + plotWidth(), xOf(range[1]));
+	node.style.left = a + 'px';
+	node.style.width = Math.max(3, b - a) + 'px';
+}
+function placeRanges() {
+	place(one('#range'), S.range);
+	place(one('#range2'), S.with);
+	const slider = one('#line'),
+		range = S.range || [S.from, S.to];
+	slider.setAttribute('aria-valuenow', String(Math.round((100 * (range[0] - S.from)) / (S.to - S.from))));
+	slider.setAttribute('aria-valuetext', (S.range ? '' : 'No range, the whole time line: ') + rangeWords(range) + ', ' + spanWords(range[1] - range[0]));
+}
+
+const CLASS_WORDS = { on_cpu: 'on CPU', blocked: 'blocked', runnable: 'run queue', preempted: 'preempted', idle: 'idle' };
+function seriesWords(name) {
+	if (V.line.by === 'class') return CLASS_WORDS[name] || name;
+	return V.line.by === 'reason' ? name.replace('.', ' ').replace('_', ' ') : name || '(none)';
+}
+
+function drawLegend() {
+	const legend = one('#legend'),
+		focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.series : null;
+	let all = 0;
+	for (const s of V.line.series) if (!isOff(s.name)) all += s.sum;
+	legend.replaceChildren(
+		...V.line.series.map((s) => {
+			const mark = make('i');
+			mark.style.background = V.colours[s.name];
+			return make(
+				'button',
+				{
+					type: 'button',
+					class: 'switch',
+					'aria-pressed': String(!isOff(s.name)),
+					title: 'Show or hide; with Shift this one alone',
+					dataset: { series: s.name },
+					onclick: (e) => toggleSeries(s.name, e.shiftKey),
+				},
+				mark,
+				seriesWords(s.name),
+				isOff(s.name) ? null : make('small', { text: percent(s.sum, all) }),
+			);
+		}),
+	);
+	for (const button of legend.children) if (focused && button.dataset.series === focused) button.focus();
+}
+function toggleSeries(name, alone) {
+	const names = V.line.series.map((s) => s.name),
+		isAlone = names.every((n) => isOff(n) === (n !== name));
+	if (alone) S.off = new Set(isAlone ? ['idle'] : names.filter((n) => n !== name));
+	else if (!S.off.delete(name)) S.off.add(name);
+	drawLine();
+	writeAddress(false);
+}
+
+// ---- the pointer
+
+function showTip(x, y) {
+	const n = stepAt(msAt(x)),
+		tip = one('#tip'),
+		cross = one('#cross');
+	cross.hidden = n < 0 || x < LEFT || x > LEFT + plotWidth();
+	tip.hidden = cross.hidden;
+	if (tip.hidden) return;
+	const { line } = V,
+		at = line.from + n * line.step,
+		rows = line.series.filter((s) => !isOff(s.name) && s.ns[n]).sort((a, b) => b.ns[n] - a.ns[n]);
+	cross.style.left = xOf(at) + 'px';
+	cross.style.width = Math.max(1, xOf(at + line.step) - xOf(at)) + 'px';
+	tip.replaceChildren(make('b', { text: rangeWords([at, at + line.step]) }));
+	if (line.gaps[n]) tip.append(make('p', { text: at < V.extent.from || at >= V.extent.to ? 'Not recorded' : 'Nothing was recorded here' }));
+	else tip.append(make('p', { text: `${+threads(totalAt(n), n).toPrecision(3)} threads` }));
+	for (const s of rows.slice(0, 8)) {
+		const mark = make('i');
+		mark.style.background = V.colours[s.name];
+		tip.append(make('div', {}, mark, seriesWords(s.name), make('span', { text: String(+threads(s.ns[n], n).toPrecision(2)) })));
+	}
+	const box = one('#line').getBoundingClientRect(),
+		left = box.left + x + 16;
+	tip.style.left = (left + tip.offsetWidth > innerWidth ? left - tip.offsetWidth - 32 : left) + 'px';
+	tip.style.top = Math.min(box.top + y + 14, innerHeight - tip.offsetHeight - 4) + 'px';
+}
+function hideTip() {
+	one('#tip').hidden = true;
+	one('#cross').hidden = true;
+}
+
+// Which end of the range is under the pointer: -1, 0, or none.
+function endAt(x) {
+	if (!S.range) return -1;
+	return [0, 1].find((i) => Math.abs(xOf(S.range[i]) - x) <= 5) ?? -1;
+}
+
+function watchPointer() {
+	const box = one('#line');
+	let drag = null;
+	const xIn = (e) => e.clientX - box.getBoundingClientRect().left;
+	box.addEventListener('pointerdown', (e) => {
+		if (e.button !== 0 || !V.line) return;
+		const x = xIn(e),
+			second = e.ctrlKey || e.metaKey,
+			end = second ? -1 : endAt(x);
+		drag = { key: second ? 'with' : 'range', from: end < 0 ? msAt(x) : S.range[1 - end], x, moved: end >= 0 };
+		box.setPointerCapture(e.pointerId);
+		hideTip();
+	});
+	box.addEventListener('pointermove', (e) => {
+		const x = xIn(e);
+		if (!drag) {
+			box.style.cursor = endAt(x) >= 0 ? 'ew-resize' : 'crosshair';
+			if (V.line) showTip(x, e.clientY - box.getBoundingClientRect().top);
+			return;
+		}
+		drag.moved = drag.moved || Math.abs(x - drag.x) > 3;
+		if (!drag.moved) return;
+		S[drag.key] = between(drag.from, msAt(x));
+		placeRanges();
+	});
+	const end = (e) => {
+		if (!drag) return;
+		const { key, moved } = drag;
+		drag = null;
+		const n = stepAt(msAt(xIn(e)));
+		// a click chooses one bar
+		if (!moved && n >= 0) S[key] = [V.line.from + n * V.line.step, V.line.from + (n + 1) * V.line.step];
+		chosen(key);
+	};
+	box.addEventListener('pointerup', end);
+	box.addEventListener('pointercancel', end);
+	box.addEventListener('pointerleave', hideTip);
+	box.addEventListener('dblclick', () => zoomToRange());
+	box.addEventListener('contextmenu', (e) => {
+		if (e.ctrlKey) e.preventDefault(); // Ctrl-click on a Mac
+	});
+}
+
+// Whole steps, at least one, within the view and the history.
+function between(a, b) {
+	const { step } = V.line,
+		low = Math.max(snap(Math.min(a, b)), Math.floor(V.extent.from / step) * step),
+		high = Math.min(snap(Math.max(a, b)), Math.ceil(V.extent.to / step) * step);
+	return [Math.min(low, high - step), high];
+}
+function chosen(key) {
+	if (key === 'with') S.tab = 'compare';
+	S.live = false; // what somebody looks at stays where it is
+	update(true);
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What stands below the time line: findings, processes and stacks of the range.
+
+function trouble(text) {
+	one('#trouble').hidden = !text;
+	one('#trouble').textContent = text || '';
+}
+
+// "41" and "%", or "under 1".
+function shareWords(ppm) {
+	return ppm >= 9950 ? `${Math.round(ppm / 1e4)}%` : '<1%';
+}
+
+function drawHeadline() {
+	const range = shownRange(),
+		s = V.summary;
+	const isAll = range[0] <= V.extent.from && range[1] >= V.extent.to,
+		what = S.range ? '' : isAll ? 'The whole history: ' : S.live ? `Last ${spanWords(range[1] - range[0])}: ` : 'All that is shown: ';
+	one('#when').textContent = what + rangeWords(range);
+	const words = [spanWords(range[1] - range[0])];
+	if (s) {
+		const found = s.window.duration_ns / 1e6;
+		words.push(plural(s.threads, 'thread'), plural(s.cpus, 'CPU'));
+		if (found < range[1] - range[0] - 1500) words.push(`${spanWords(found)} of it recorded`);
+		else if (found > range[1] - range[0] + 1500) words.push(`${spanWords(found)} in whole windows`);
+		words.push(s.exact ? 'exact' : 'short waits sampled');
+		words.push(s.lost_ns > s.observed_ns / 1000 ? percent(s.lost_ns, s.observed_ns) + ' lost' : 'complete');
+	}
+	one('#whensub').textContent = words.join(' · ');
+	one('#whole').hidden = !S.range;
+	one('#zoom').hidden = !S.range;
+}
+
+function drawExport() {
+	const names = [
+		['pprof', 'pprof (go tool pprof, Pyroscope, Parca)'],
+		['speedscope', 'speedscope'],
+		['firefox', 'Firefox Profiler'],
+		['perfetto', 'Perfetto'],
+		['folded', 'folded stacks'],
+		['json', 'JSON, everything'],
+		['csv', 'CSV, a row a wait'],
+	];
+	one('#export ul').replaceChildren(
+		...names.map(([format, text]) =>
+			make('li', {}, make('a', { href: route('export', { ...rangeQuery(shownRange()), ...filterQuery(), format }), download: '', text })),
+		),
+	);
+}
+
+// A finding's time lies somewhere: the frame's name as an expression that is it alone.
+function exactly(name) {
+	return '^' + name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') + '$';
+}
+
+function drawFinding(f) {
+	const theme = themeName(),
+		mark = make('i');
+	mark.style.background = reasonColour(f.reason, theme);
+	const only = make('button', {
+		type: 'button',
+		class: 'plain',
+		text: 'Show its stacks',
+		onclick: () => setFilter({ process: f.process, reason: f.reason, grep: f.function && f.reason !== 'cpu.queue' ? exactly(f.function) : '', tab: 'stacks' }),
+	});
+	return make(
+		'li',
+		{},
+		make('b', { class: 'share', text: shareWords(f.share_ppm) }),
+		make(
+			'div',
+			{},
+			make('p', { class: 'sentence' }, mark, f.sentence.replace(/^\d+% of the time that matters: /, '')),
+			make('p', { class: 'evidence', text: f.evidence }),
+			make('p', { class: 'advice' }, f.advice ? f.advice + ' ' : '', only),
+		),
+	);
+}
+
+function drawFindings() {
+	const s = V.summary,
+		list = one('#findings ol');
+	if (s.findings.length) list.replaceChildren(...s.findings.map(drawFinding));
+	else list.replaceChildren(make('li', { class: 'none', text: 'Nothing was waited for: all threads ran or were idle.' }));
+}
+
+function partColour(name, theme) {
+	if (name === 'idle' || name === 'not listed') return css(rgb(215, theme === 'dark' ? 8 : 14, theme === 'dark' ? 30 : 91));
+	return reasonColour(name, theme);
+}
+// Parts that fade into the track are no news.
+function drawProcess(p) {
+	const theme = themeName(),
+		bar = make('span', { class: 'bar', 'aria-hidden': 'true' }),
+		parts = Object.entries(p.parts_ns).sort((a, b) => (a[0] === 'idle') - (b[0] === 'idle') || b[1] - a[1]),
+		words = parts.filter(([, ns]) => ns >= p.observed_ns / 100).slice(0, 4);
+	for (const [name, ns] of parts) {
+		const part = make('i', { title: `${name} ${percent(ns, p.observed_ns)}` });
+		part.style.background = partColour(name, theme);
+		part.style.width = (100 * ns) / (p.observed_ns || 1) + '%';
+		bar.append(part);
+	}
+	const key = make('span', { class: 'key' });
+	for (const [name, ns] of words) {
+		const dot = make('i');
+		dot.style.background = partColour(name, theme);
+		key.append(make('span', {}, dot, `${name.replace('_', ' ')} ${percent(ns, p.observed_ns)}`));
+	}
+	return make(
+		'button',
+		{ type: 'button', class: 'process', title: 'Only this process', onclick: () => setFilter({ process: S.process === p.process ? '' : p.process }) },
+		make('span', { class: 'who' }, make('b', { text: p.process || '(no name)' }), ` ${plural(p.threads, 'thread')}`),
+		bar,
+		key,
+	);
+}
+function drawProcesses() {
+	const s = V.summary,
+		rows = s.processes.slice(0, 8);
+	one('#where div').replaceChildren(...rows.map(drawProcess));
+	if (s.processes_total > rows.length)
+		one('#where div').append(make('p', { class: 'none', text: `and ${plural(s.processes_total - rows.length, 'process').replace(/ss?s$/, 'sses')} that did less` }));
+	one('#processes').replaceChildren(...s.processes.map((p) => make('option', { value: p.process })));
+}
+
+// ---- the table
+
+const GROUP_WORDS = {
+	wait: 'who waits for what',
+	reason: 'reason',
+	object: 'object',
+	process: 'process',
+	service: 'service',
+	comm: 'name of thread',
+	thread: 'thread',
+	syscall: 'system call',
+};
+
+function frameList(row) {
+	const frames = [...row.kernel.map((text) => ['k', text]), ...row.user.map((text) => ['u', text])];
+	return make(
+		'ol',
+		{ class: 'frames', 'aria-label': 'Frames, innermost first' },
+		...frames.map(([kind, text]) =>
+			make(
+				'li',
+				{ class: kind },
+				make('button', {
+					type: 'button',
+					class: 'plain',
+					title: 'Only stacks with this function',
+					text,
+					onclick: () => setFilter({ grep: exactly(text.replace(/ \([^()]*\)$/, '')) }),
+				}),
+			),
+		),
+	);
+}
+
+function chip(reason) {
+	const mark = make('i');
+	mark.style.background = reasonColour(reason, themeName());
+	return make('span', { class: 'chip' }, mark, reason.replace('.', ' ').replace('_', ' '));
+}
+
+function rowLines(row, top) {
+	const bar = make('i', { class: 'amount' }),
+		isStack = top.by === 'wait',
+		button = make('button', { type: 'button', class: 'name' }, row.name || '(none)'),
+		first = make('td', { class: 'first' }, button);
+	bar.style.width = `${(100 * row.off_cpu_ns) / (top.rows[0].off_cpu_ns || 1)}%`;
+	if (isStack) {
+		button.setAttribute('aria-expanded', 'false');
+		first.append(
+			make(
+				'div',
+				{ class: 'about' },
+				row.reason ? chip(row.reason) : null,
+				make('span', { text: `${row.comm}${row.process !== row.comm ? ' of ' + row.process : ''}${row.threads > 1 ? ', ' + plural(row.threads, 'thread') : ''}` }),
+				row.object ? make('span', { class: 'object', text: '→ ' + row.object + (row.several_objects ? ' and others' : '') }) : null,
+				row.service ? make('span', { text: row.service }) : null,
+				row.idle ? make('span', { text: 'idle' }) : null,
+			),
+		);
+	}
+	const line = make(
+		'tr',
+		{},
+		first,
+		make('td', { class: 'time' }, time(row.off_cpu_ns), make('small', { text: percent(row.off_cpu_ns, top.sum_ns) }), bar),
+		make('td', { text: number(row.count), dataset: { label: 'waits' } }),
+		make('td', { class: 'rare', text: row.count ? time(row.median_ns) : '' }),
+		make('td', { text: row.count ? time(row.p99_ns) : '', dataset: { label: 'p99' } }),
+		make('td', { class: 'rare', text: row.count ? time(row.max_ns) : '' }),
+	);
+	const more = isStack ? make('tr', { class: 'more', hidden: '' }) : null;
+	button.addEventListener('click', () => {
+		if (!isStack) return filterByRow(row, top.by);
+		more.hidden = !more.hidden;
+		button.setAttribute('aria-expanded', String(!more.hidden));
+		if (!more.firstChild)
+			more.append(
+				make(
+					'td',
+					{ colspan: 6 },
+					row.stacks > 1 ? make('p', { class: 'soft', text: `The heaviest of ${number(row.stacks)} stacks, innermost function first; the flame graph has all of them.` }) : null,
+					frameList(row),
+				),
+			);
+		return null;
+	});
+	return [line, more];
+}
+function filterByRow(row, by) {
+	if (by === 'process') return setFilter({ process: row.name.replace(/ \(\d+\)$/, ''), group: 'wait' });
+	if (by === 'service' || by === 'reason') return setFilter({ [by]: row.name, group: 'wait' });
+	return setFilter({ group: 'wait' });
+}
+
+function select(values, words, value, onchange) {
+	const node = make('select', { onchange: (e) => onchange(e.target.value) }, ...values.map((v) => make('option', { value: v, text: words[v] })));
+	node.value = value;
+	return node;
+}
+
+function drawTable(detail) {
+	const { top } = V.summary,
+		idle = make('input', {
+			type: 'checkbox',
+			onchange: (e) => {
+				S.idle = e.target.checked;
+				update(true);
+			},
+		});
+	idle.checked = S.idle;
+	const tools = make(
+		'div',
+		{ class: 'tools' },
+		make(
+			'label',
+			{},
+			'Group by ',
+			select(GROUPS, GROUP_WORDS, S.group, (v) => {
+				S.group = v;
+				update(true);
+			}),
+		),
+		make('label', {}, idle, ' Idle waits, too'),
+		make('span', { class: 'soft', text: `${number(Math.min(top.rows.length, top.rows_total))} of ${plural(top.rows_total, 'row')}, ${time(top.sum_ns)} in all` }),
+	);
+	const head = make(
+		'tr',
+		{},
+		...[
+			['Waiting in', 'first'],
+			['Time off CPU', ''],
+			['Waits', ''],
+			['Median', 'rare'],
+			['p99', ''],
+			['Longest', 'rare'],
+		].map(([text, cls]) => make('th', { scope: 'col', class: cls, text })),
+	);
+	const body = make('tbody', {});
+	for (const row of top.rows) body.append(...rowLines(row, top).filter(Boolean));
+	detail.replaceChildren(
+		tools,
+		top.rows.length ? make('table', {}, make('thead', {}, head), body) : make('p', { class: 'none', text: 'No wait is left: change the filters, or show idle waits.' }),
+	);
+}
+
+function drawFlame(detail) {
+	const path = route('flame.html', { ...rangeQuery(shownRange()), ...filterQuery() }),
+		address = path + (themeName() === 'dark' ? '#theme=dark' : '#theme=light');
+	const had = detail.querySelector('iframe');
+	if (had && had.dataset.address === address) return;
+	detail.replaceChildren(
+		make('p', { class: 'tools' }, make('span', { class: 'soft', text: 'The wider a frame, the longer its threads were off CPU below it.' }), make('a', { href: address, target: '_blank', rel: 'noopener', text: 'Open in a tab' })),
+		make('iframe', { src: address, title: 'Flame graph of the range', dataset: { address } }),
+	);
+}
+
+function drawShell() {
+	const range = shownRange(),
+		dir = V.extent.history === '/var/lib/offcpu' ? '' : '=' + V.extent.history,
+		text = `offcpu report --history${dir} --from ${instant(range[0])} --to ${instant(range[1])}`;
+	one('#shell').replaceChildren('In a shell: ', make('code', { text }), ' ', make('button', { type: 'button', class: 'plain', text: 'Copy', onclick: () => copy(text, 'The command is copied') }));
+}
+
+function drawTabs() {
+	const detail = one('#detail');
+	for (const tab of TABS) {
+		one('#t-' + tab).setAttribute('aria-selected', String(S.tab === tab));
+		one('#t-' + tab).tabIndex = S.tab === tab ? 0 : -1;
+	}
+	detail.dataset.tab = S.tab;
+	if (S.tab !== 'compare') delete detail.dataset.diff;
+	if (S.tab === 'flame') drawFlame(detail);
+	else if (S.tab === 'compare') drawCompare(detail);
+	else if (V.summary) drawTable(detail);
+}
+
+function drawRange() {
+	drawHeadline();
+	drawExport();
+	drawShell();
+	if (V.summary) {
+		drawFindings();
+		drawProcesses();
+	}
+	drawTabs();
+}
+
+function rangeKey() {
+	return JSON.stringify([shownRange(), filterQuery(), S.group, S.idle]);
+}
+async function readRange() {
+	const key = rangeKey(),
+		query = { ...rangeQuery(shownRange()), ...filterQuery(), by: S.group, rows: 40, idle: S.idle ? 'keep' : '' };
+	if (V.summaryKey === key) return drawRange();
+	one('main').setAttribute('aria-busy', 'true');
+	drawHeadline();
+	drawExport();
+	drawShell();
+	try {
+		const summary = await ask('summary', route('summary', query));
+		if (!summary) return null;
+		V.summary = summary;
+		V.summaryKey = key;
+		trouble('');
+		one('#summary').hidden = false;
+		drawRange();
+	} catch (e) {
+		V.summary = V.summaryKey = null;
+		one('#summary').hidden = true;
+		one('#detail').replaceChildren();
+		drawHeadline();
+		trouble(e.message);
+	}
+	one('main').setAttribute('aria-busy', 'false');
+	return null;
+}
+
+const NO_FILTER = Object.fromEntries(FILTERS.map((key) => [key, '']));
+function isFiltered() {
+	return FILTERS.some((key) => S[key]);
+}
+function setFilter(change) {
+	Object.assign(S, change);
+	update(true);
+}
