@@ -12,6 +12,7 @@
 
 #include "agent/notify.h"
 #include "agent/privileges.h"
+#include "agent/pusher.h"
 #include "agent/short_lived.h"
 #include "agent/wall_clock.h"
 #include "attach/cgroup.h"
@@ -31,6 +32,7 @@ struct agent {
 	struct collect_options collect;
 	struct session *session;
 	struct keeper *keeper;
+	struct pusher *pusher;
 	struct notify *notify;
 	struct wall_clock clock;
 	char *filters;
@@ -154,6 +156,7 @@ static void store_window(struct agent *a, struct profile *rows)
 	rows->info.filters = a->filters;
 	folded = short_lived_fold(rows, &options);
 	keeper_add(a->keeper, folded ? folded : rows);
+	pusher_add(a->pusher, folded ? folded : rows);
 	a->end_unix_ns = rows->info.start_unix_ns + rows->info.duration_ns;
 	profile_free_rows(folded);
 }
@@ -225,9 +228,12 @@ static bool reload(struct agent *a, GError **error)
 	}
 	is_same = agent_config_records_same(c, old);
 	keeper_free(a->keeper);
+	pusher_free(a->pusher);	/* a spool has one sender */
+	a->pusher = NULL;
 	keeper = a->keeper = keeper_new(c, a->options->log, error);
 	a->config = c;
-	bool is_well = keeper && (is_same || (set_collect(a, error) && begin_anew(a, "the configuration was changed", error)));
+	a->pusher = keeper ? pusher_new(c, a->options->log, error) : NULL;
+	bool is_well = a->pusher && (is_same || (set_collect(a, error) && begin_anew(a, "the configuration was changed", error)));
 
 	if (is_well) {
 		a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), c->window_ns);
@@ -252,14 +258,17 @@ static void report(struct agent *a, uint64_t now_ns)
 {
 	struct keeper_counts counts = keeper_counts(a->keeper);
 	double cpu = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / (double)MAX(now_ns - a->begun_ns, 1) * 100;
-	g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost; %.0f MB, %.2f%% of a CPU",
-						counts.stored, counts.lost, (double)resident_bytes() / 1e6, cpu);
+	g_autoptr(GString) s = g_string_new(NULL);
 
-	notify_status(a->notify, text);
+	g_string_printf(s, "%" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost; %.0f MB, %.2f%% of a CPU", counts.stored,
+			counts.lost, (double)resident_bytes() / 1e6, cpu);
+	pusher_text(a->pusher, s);
+
+	notify_status(a->notify, s->str);
 	if (now_ns - a->reported_ns < REPORT_NS)
 		return;
 	a->reported_ns = now_ns;
-	say(a, LOG_LEVEL_INFO, "%s", text);
+	say(a, LOG_LEVEL_INFO, "%s", s->str);
 }
 
 /* What is to be done at times; false: it cannot go on. */
@@ -352,7 +361,10 @@ static bool begin(struct agent *a, GError **error)
 	if (!hold_signals(a, error) || !set_collect(a, error))
 		return false;
 	a->keeper = keeper_new(a->config, a->options->log, error);
-	if (!a->keeper || !privileges_drop(privileges_wanted(a->config->budget_ppm != 0), error) || !begin_session(a, error))
+	if (!a->keeper || !privileges_drop(privileges_wanted(a->config->budget_ppm != 0), error))
+		return false;
+	a->pusher = pusher_new(a->config, a->options->log, error);
+	if (!a->pusher || !begin_session(a, error))
 		return false;
 	now = clock_ns(CLOCK_MONOTONIC);
 	a->begun_ns = a->anew_ns = a->reported_ns = now;
@@ -389,6 +401,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 		say(&a, LOG_LEVEL_INFO, "ends; %" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost", counts.stored, counts.lost);
 	}
 	keeper_free(a.keeper);
+	pusher_free(a.pusher);
 	session_free(a.session);
 	notify_free(a.notify);
 	if (a.signal_fd >= 0)

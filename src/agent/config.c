@@ -38,6 +38,15 @@ static const struct row rows[] = {
 	{ "store", "keep-windows", VALUE_SPAN, IN_CONFIG(keep_windows_ns), HOUR_NS, 400 * DAY_NS },
 	{ "store", "keep-minutes", VALUE_SPAN, IN_CONFIG(keep_minutes_ns), DAY_NS, 4000 * DAY_NS },
 	{ "store", "keep-hours", VALUE_SPAN, IN_CONFIG(keep_hours_ns), DAY_NS, 40000 * DAY_NS },
+	{ "push", "pyroscope", VALUE_TEXT, IN_CONFIG(push_pyroscope), 0, 0 },
+	{ "push", "clickhouse", VALUE_TEXT, IN_CONFIG(push_clickhouse), 0, 0 },
+	{ "push", "database", VALUE_TEXT, IN_CONFIG(push_database), 0, 0 },
+	{ "push", "tenant", VALUE_TEXT, IN_CONFIG(push_tenant), 0, 0 },
+	{ "push", "credentials", VALUE_TEXT, IN_CONFIG(push_credentials), 0, 0 },
+	{ "push", "ca", VALUE_TEXT, IN_CONFIG(push_ca), 0, 0 },
+	{ "push", "spool", VALUE_TEXT, IN_CONFIG(push_spool), 0, 0 },
+	{ "push", "spool-size", VALUE_SIZE, IN_CONFIG(push_spool_bytes), 1 << 20, UINT64_C(1) << 40 },
+	{ "push", "spool-age", VALUE_SPAN, IN_CONFIG(push_spool_age_ns), 60 * SECOND_NS, 30 * DAY_NS },
 	{ "record", "objects", VALUE_YES_NO, IN_CONFIG(objects), 0, 0 },
 	{ "record", "locks", VALUE_YES_NO, IN_CONFIG(locks), 0, 0 },
 	{ "record", "wakers", VALUE_YES_NO, IN_CONFIG(wakers), 0, 0 },
@@ -64,6 +73,7 @@ struct agent_config *agent_config_new(void)
 		.window_ns = 10 * SECOND_NS, .budget_ppm = 10000, .memory_bytes = UINT64_C(256) << 20,
 		.dir = g_strdup("/var/lib/offcpu"), .max_bytes = UINT64_C(512) << 20,
 		.keep_windows_ns = 24 * HOUR_NS, .keep_minutes_ns = 14 * DAY_NS, .keep_hours_ns = 400 * DAY_NS,
+		.push_spool = g_strdup("/var/lib/offcpu/spool"), .push_spool_bytes = UINT64_C(256) << 20, .push_spool_age_ns = DAY_NS,
 		.objects = true, .locks = true, .wakers = true, .services = true, .kernel_threads = true, .fold_short_lived = true,
 		.on_cpu_hz = 19,
 	};
@@ -76,6 +86,13 @@ void agent_config_free(struct agent_config *c)
 		return;
 	g_free(c->dir);
 	g_free(c->comm);
+	g_free(c->push_pyroscope);
+	g_free(c->push_clickhouse);
+	g_free(c->push_database);
+	g_free(c->push_tenant);
+	g_free(c->push_credentials);
+	g_free(c->push_ca);
+	g_free(c->push_spool);
 	g_strfreev(c->cgroups);
 	g_strfreev(c->exclude);
 	g_free(c);
@@ -250,7 +267,7 @@ static bool wrong(const struct place *at, GError **error, const char *format, ..
 
 static bool begin_group(struct place *at, char *line, GError **error)
 {
-	static const char *const groups[] = { "agent", "store", "record", NULL };
+	static const char *const groups[] = { "agent", "store", "push", "record", NULL };
 	gsize len = strlen(line);
 
 	if (len < 3 || line[len - 1] != ']')
@@ -260,7 +277,7 @@ static bool begin_group(struct place *at, char *line, GError **error)
 	at->group = g_strdup(g_strstrip(line + 1));
 	if (g_strv_contains(groups, at->group))
 		return true;
-	return wrong(at, error, "there is no group [%s]; there are [agent], [store] and [record]", at->group);
+	return wrong(at, error, "there is no group [%s]; there are [agent], [store], [push] and [record]", at->group);
 }
 
 static const struct row *row_of(const struct place *at, const char *key)
@@ -312,6 +329,8 @@ static bool check(const struct agent_config *c, const char *path, GError **error
 
 	if (!c->dir || c->dir[0] != '/')
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [store] dir: '%s' is not an absolute path", path, c->dir ? c->dir : "");
+	else if (!c->push_spool || c->push_spool[0] != '/')
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [push] spool: '%s' is not an absolute path", path, c->push_spool ? c->push_spool : "");
 	else if (c->comm && !parse_name_glob(c->comm, 31, 15, &bad))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [record] comm: %s", path, bad->message);
 	else

@@ -22,6 +22,11 @@ struct agent_config {
 	char *dir;
 	uint64_t max_bytes;
 	uint64_t keep_windows_ns, keep_minutes_ns, keep_hours_ns;
+	/* [push] */
+	char *push_pyroscope, *push_clickhouse;	/* addresses; NULL: not there */
+	char *push_database, *push_tenant, *push_credentials, *push_ca;	/* NULL: as push/target.h has it */
+	char *push_spool;
+	uint64_t push_spool_bytes, push_spool_age_ns;
 	/* [record] */
 	uint32_t objects, locks, wakers, services, kernel_threads, fold_short_lived;	/* as bools */
 	uint32_t on_cpu_hz;

@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
+#include "push/metrics.h"
 #include "push/sender.h"
 #include "push/target.h"
 #include "render/text/util.h"
@@ -24,13 +25,14 @@ static const char description[] =
 	"OFFCPU_PUSH_TOKEN.  The tables of ClickHouse are in share/offcpu/clickhouse.";
 
 struct push_args {
-	char *pyroscope, *clickhouse, *database, *tenant, *credentials, *ca, *spool, *wait;
+	char *pyroscope, *clickhouse, *database, *tenant, *credentials, *ca, *spool, *wait, *metrics;
 	uint64_t wait_ns;
 };
 
 static void args_clear(struct push_args *a)
 {
-	char **const texts[] = { &a->pyroscope, &a->clickhouse, &a->database, &a->tenant, &a->credentials, &a->ca, &a->spool, &a->wait };
+	char **const texts[] = { &a->pyroscope, &a->clickhouse, &a->database, &a->tenant, &a->credentials, &a->ca, &a->spool, &a->wait,
+				 &a->metrics };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
 		g_free(*texts[i]);
@@ -47,8 +49,8 @@ static bool understand(struct push_args *a, int argc, char **argv, GError **erro
 	a->wait_ns = WAIT_NS;
 	if (argc > 2)
 		return bad(error, "one recording at a time");
-	if (!a->pyroscope && !a->clickhouse)
-		return bad(error, "where to: --pyroscope URL or --clickhouse URL is wanted");
+	if (!a->pyroscope && !a->clickhouse && !a->metrics)
+		return bad(error, "where to: --pyroscope URL, --clickhouse URL or --metrics FILE is wanted");
 	if (a->database && !a->clickhouse)
 		return bad(error, "--database: only with --clickhouse");
 	if (a->tenant && !a->pyroscope)
@@ -156,6 +158,18 @@ static bool push_by_spool(const struct push_args *a, const struct target_options
 	return ok;
 }
 
+/* For the textfile collector of Prometheus' node_exporter. */
+static bool write_metrics(const char *path, const struct profile *p, GError **error)
+{
+	struct metrics *m = metrics_new();
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	metrics_add(m, p);
+	metrics_text(m, text);
+	metrics_free(m);
+	return cmd_write_output(path, text->str, text->len, error);
+}
+
 static int push(const char *path, const struct push_args *a)
 {
 	const struct { enum push_engine engine; const char *url; } engines[] = { { PUSH_PYROSCOPE, a->pyroscope },
@@ -174,6 +188,8 @@ static int push(const char *path, const struct push_args *a)
 		cmd_error(COMMAND, "%s", error->message);
 		g_clear_error(&error);
 	}
+	if (p && a->metrics && !write_metrics(a->metrics, p, &error))
+		status = EXIT_FAILED;
 	if (error)
 		cmd_error(COMMAND, "%s", error->message);
 	profile_free(p);
@@ -188,6 +204,7 @@ int cmd_push(int argc, char **argv)
 	GOptionEntry entries[] = {
 		{ "pyroscope", 0, 0, G_OPTION_ARG_STRING, &a.pyroscope, "To a Pyroscope there, like http://HOST:4040", "URL" },
 		{ "clickhouse", 0, 0, G_OPTION_ARG_STRING, &a.clickhouse, "To a ClickHouse there, like http://HOST:8123", "URL" },
+		{ "metrics", 0, 0, G_OPTION_ARG_FILENAME, &a.metrics, "As counters of Prometheus to this file, - for standard output", "FILE" },
 		{ "database", 0, 0, G_OPTION_ARG_STRING, &a.database, "Of ClickHouse (" TARGET_DATABASE ")", "NAME" },
 		{ "tenant", 0, 0, G_OPTION_ARG_STRING, &a.tenant, "Of Pyroscope, where it has several", "NAME" },
 		{ "credentials", 0, 0, G_OPTION_ARG_FILENAME, &a.credentials, "A file that says who we are: \"user NAME\" and \"password SECRET\", or \"token SECRET\"", "FILE" },

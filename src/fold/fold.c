@@ -468,6 +468,7 @@ void fold_begin_window(struct fold *f)
 	g_array_set_size(f->throttled, 0);
 	g_array_set_size(f->owners, 0);
 	f->lost_thread = 0;
+	fold_stacks_next_window(f->stacks);
 	if (f->services)
 		fold_services_next_window(f->services);
 }

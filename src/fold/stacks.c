@@ -11,6 +11,8 @@
 #include "symbolize/elf/table.h"
 
 #define TRACERS_FRAMES_MAX 12U
+/* Addresses whose frames are remembered from one window to the next; each process that starts has some hundred of its own. */
+#define FRAMES_KEPT_MAX 32768
 
 struct fold_stacks {
 	struct profile *profile;
@@ -410,6 +412,13 @@ uint32_t fold_stacks_node(struct fold_stacks *f, uint64_t id, uint8_t kind)
 	if (!id)
 		return 0;
 	return fold_stacks_find(f, id, &node) ? node : pending_node(f, kind);
+}
+
+void fold_stacks_next_window(struct fold_stacks *f)
+{
+	/* With lines they are places, which are no cache. */
+	if (!f->lines && g_hash_table_size(f->frames) > FRAMES_KEPT_MAX)
+		g_hash_table_remove_all(f->frames);
 }
 
 void fold_stacks_finish(struct fold_stacks *f)

@@ -24,6 +24,9 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 /* Of the kernel stack that comes next. */
 void fold_stacks_add_path(struct fold_stacks *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 
+/* Another window begins: what is only remembered may go where it is much. */
+void fold_stacks_next_window(struct fold_stacks *f);
+
 /* With lines only now stacks have nodes. */
 void fold_stacks_finish(struct fold_stacks *f);
 

@@ -2,11 +2,14 @@
 #include "push/unit.h"
 
 #include <string.h>
+#include <zlib.h>
 
-#include "exchange/sink.h"
 #include "exchange/wire.h"
 #include "push/http.h"
 
+/* The agent packs each window while it traces: a third larger, in a third of the time. */
+#define GZIP_LEVEL 1
+#define GZIP_WINDOW_BITS (15 + 16) /* with gzip's header */
 #define REQUESTS_MAX 64
 #define NAME_MAX_BYTES 64
 
@@ -52,20 +55,28 @@ static void add(struct push_unit *u, char *name, GBytes *body, bool is_gzip, uin
 	g_ptr_array_add(u->requests, r);
 }
 
-void unit_add(struct push_unit *u, const char *name, const GString *body, uint64_t rows)
-{
-	GString *packed = g_string_new(NULL);
-	const struct sink sink = sink_of_string(packed);
-	struct writer *w = writer_new(&sink, true);
-
-	g_string_append_len(writer_text(w), body->str, (gssize)body->len);
-	writer_end(w, NULL); /* a string takes everything */
-	add(u, g_strdup(name), g_string_free_to_bytes(packed), true, rows);
-}
-
 void unit_add_plain(struct push_unit *u, const char *name, const GString *body, uint64_t rows)
 {
 	add(u, g_strdup(name), g_bytes_new(body->str, body->len), false, rows);
+}
+
+void unit_add(struct push_unit *u, const char *name, const GString *body, uint64_t rows)
+{
+	z_stream z = { .next_in = (unsigned char *)body->str, .avail_in = (uInt)body->len };
+	bool is_small = body->len < G_MAXUINT32 && deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+	gsize bound = is_small ? deflateBound(&z, body->len) : 0;
+	unsigned char *packed;
+
+	if (!is_small) {
+		unit_add_plain(u, name, body, rows);
+		return;
+	}
+	packed = g_malloc(bound);
+	z.next_out = packed;
+	z.avail_out = (uInt)bound;
+	deflate(&z, Z_FINISH); /* the bound is enough for it */
+	deflateEnd(&z);
+	add(u, g_strdup(name), g_bytes_new_take(g_realloc(packed, z.total_out), z.total_out), true, rows);
 }
 
 uint64_t unit_bytes(const struct push_unit *u)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from cases_reasons import check_sums, of_waits
+from cases_reasons import check_sums, has_kernel_stack, of_waits
 from check import names
 from lib import Recorder, Skip, case, wait_until
 
@@ -100,8 +100,7 @@ def java_monitor_is_a_lock_and_a_pool_is_idle(env):
     env.check.equal((doctor.get("java-frames"), doctor.get("perf-map")), (True, True), "what doctor says of frames and names")
     check_sums(env, report, "java")
     comm = {thread["tid"]: thread["comm"] for thread in report.data["threads"]}
-    # without its kernel stack, which a guarded process may hide, a wait has no reason
-    waits = [wait for wait in report.data["waits"] if wait["state"] == "S" and wait["kernel"]]
+    waits = [wait for wait in report.data["waits"] if wait["state"] == "S" and has_kernel_stack(wait)]
     fought = [wait for wait in waits if comm[wait["tid"]] == "contender" and stands_in(wait, ["ObjectMonitor::enter"])]
     parked = [wait for wait in waits if stands_in(wait, PARKED)]
     busy = [wait for wait in waits if stands_in(wait, ["Service.job()"])]

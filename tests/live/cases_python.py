@@ -4,7 +4,7 @@
 import json
 
 from cases_languages import pythons, real_version
-from cases_reasons import check_sums, of_waits
+from cases_reasons import check_sums, has_kernel_stack, of_waits
 from lib import Recorder, Skip, case
 
 SECONDS = 2
@@ -163,8 +163,7 @@ def python_gil_is_let_go_by_a_function(env):
 
 def check_service(env, report, spent, what):
     check_sums(env, report, what)
-    # without its kernel stack, which a guarded process may hide, a wait has no reason
-    waits = [wait for wait in report.data["waits"] if wait["state"] == "S" and wait["kernel"] and wait["reason"] != "lock.gil"]
+    waits = [wait for wait in report.data["waits"] if wait["state"] == "S" and has_kernel_stack(wait) and wait["reason"] != "lock.gil"]
     parked = [wait for wait in waits if "_worker" in functions(wait) and "_WorkItem.run" not in functions(wait)]
     wanting = [wait for wait in waits if "book" in functions(wait) and "write_book" not in functions(wait)]
     listening = [wait for wait in waits if "QueueListener.dequeue" in functions(wait)]

@@ -48,6 +48,11 @@ def of_waits(report):
     return [finding for finding in report.data["findings"] if not finding["reason"].startswith("cpu.")]
 
 
+def has_kernel_stack(wait):
+    """One that a guarded process hid is lost; without it a wait has no reason."""
+    return any(frame["name"] for frame in wait["kernel"])
+
+
 def check_sums(env, report, what):
     rows = report.data["reasons"]
     total = sum(row["off_cpu_ns"] for row in rows)

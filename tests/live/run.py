@@ -43,6 +43,7 @@ import cases_jit  # noqa: E402,F401
 import cases_languages  # noqa: E402,F401
 import cases_python  # noqa: E402,F401
 import cases_java  # noqa: E402,F401
+import cases_go  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
 import cases_diff  # noqa: E402,F401
 import cases_sampling  # noqa: E402,F401

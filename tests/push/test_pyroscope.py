@@ -141,7 +141,21 @@ def check_https(program, r, model, folder):
     secure.stop()
 
 
+def check_metrics(program, r):
+    status, text, _ = program.run("push", r.path, "--metrics", "-")
+    same("metrics: exit status", status, 0)
+    rows = [line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("offcpu_wait_seconds_total{")]
+    same("metrics: time off CPU adds up", sum(int(value.replace(".", "")) for _, value in rows), r.off_cpu_ns)
+    if not shutil.which("promtool"):
+        point("promtool check metrics", skip="promtool is not installed")
+        return
+    done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    point("promtool check metrics", done.stdout.decode() if done.returncode else None)
+
+
 def run(program, recordings, folder):
+    check_metrics(program, recordings["wakers"])
     everything = recordings.values()
     window = (min(r.start_ns for r in everything), max(r.end_ns for r in everything))
     model = pyroscope_model.Model(window).start()

@@ -63,7 +63,7 @@ static void test_refused(void)
 		const char *text, *says;
 	} bad[] = {
 		{ "[agent]\n\nwindw = 1s\n", "a.conf, line 3: [agent] has no key 'windw'" },
-		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store] and [record]" },
+		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store], [push] and [record]" },
 		{ "window = 1s\n", "a.conf, line 1: 'window' stands before any group such as [record]" },
 		{ "[agent]\nwindow\n", "a.conf, line 2: 'window' is not KEY = VALUE" },
 		{ "[agent\n", "a.conf, line 1: '[agent' is not a group such as [record]" },

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/pusher.h"
+
+#include "push/sender.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define PYROSCOPE_AGE_S (50 * 60)	/* it takes windows of the last hour */
+#define ENGINES 2
+
+struct pusher {
+	struct sender *senders[ENGINES];	/* NULL: that one is not asked for */
+	bool is_told[ENGINES];	/* that windows cannot be kept for it */
+	log_fn log;
+};
+
+static void on_sentence(void *ctx, const char *sentence)
+{
+	((const struct pusher *)ctx)->log(LOG_LEVEL_WARNING, sentence);
+}
+
+static struct sender *start(struct pusher *p, const struct agent_config *c, enum push_engine engine, GError **error)
+{
+	bool is_pyroscope = engine == PUSH_PYROSCOPE;
+	g_autofree char *dir = g_build_filename(c->push_spool, is_pyroscope ? "pyroscope" : "clickhouse", NULL);
+	uint64_t age_s = c->push_spool_age_ns / SECOND_NS;
+	const struct sender_options o = {
+		.target = { .engine = engine, .url = is_pyroscope ? c->push_pyroscope : c->push_clickhouse, .database = c->push_database,
+			    .tenant = c->push_tenant, .credentials_path = c->push_credentials, .ca_path = c->push_ca },
+		.spool = { .dir = dir, .max_bytes = c->push_spool_bytes, .max_age_s = is_pyroscope ? MIN(age_s, PYROSCOPE_AGE_S) : age_s },
+		.say = on_sentence,
+		.ctx = p,
+	};
+
+	return sender_start(&o, error);
+}
+
+struct pusher *pusher_new(const struct agent_config *c, log_fn log, GError **error)
+{
+	struct pusher *p = g_new0(struct pusher, 1);
+
+	p->log = log;
+	if ((!c->push_pyroscope || (p->senders[PUSH_PYROSCOPE] = start(p, c, PUSH_PYROSCOPE, error))) &&
+	    (!c->push_clickhouse || (p->senders[PUSH_CLICKHOUSE] = start(p, c, PUSH_CLICKHOUSE, error))))
+		return p;
+	pusher_free(p);
+	return NULL;
+}
+
+void pusher_free(struct pusher *p)
+{
+	if (!p)
+		return;
+	for (int i = 0; i < ENGINES; i++)
+		sender_stop(p->senders[i]);
+	g_free(p);
+}
+
+void pusher_add(struct pusher *p, const struct profile *window)
+{
+	for (int i = 0; i < ENGINES; i++) {
+		g_autoptr(GError) error = NULL;
+
+		if (!p->senders[i])
+			continue;
+		bool is_kept = sender_window(p->senders[i], window, &error);
+
+		if (!is_kept && !p->is_told[i]) {
+			g_autofree char *text = g_strdup_printf("windows for %s are lost from now on: %s", sender_name(p->senders[i]),
+								error->message);
+
+			p->log(LOG_LEVEL_ERROR, text);
+		}
+		p->is_told[i] = !is_kept;
+	}
+}
+
+void pusher_text(struct pusher *p, GString *s)
+{
+	for (int i = 0; i < ENGINES; i++) {
+		if (!p->senders[i])
+			continue;
+		const struct sender_status status = sender_status(p->senders[i]);
+		uint64_t dropped = status.refused + status.unsure + status.old + status.large + status.damaged + status.unkept;
+
+		g_string_append_printf(s, ", %" G_GUINT64_FORMAT " pushed to %s, %" G_GUINT64_FORMAT " waiting, %" G_GUINT64_FORMAT " dropped",
+				       (guint64)status.taken, sender_name(p->senders[i]), (guint64)status.waiting, (guint64)dropped);
+	}
+}

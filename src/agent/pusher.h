@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef AGENT_PUSHER_H
+#define AGENT_PUSHER_H
+
+#include "agent/config.h"
+#include "agent/keeper.h"
+
+/* Windows on their way to engines for many hosts, by a spool and a thread for each: push/sender.h.  What fails there stops nothing here. */
+struct pusher;
+
+/* Those that the configuration names, perhaps none.  NULL with one sentence for what cannot be started. */
+struct pusher *pusher_new(const struct agent_config *config, log_fn log, GError **error);
+void pusher_free(struct pusher *p);	/* NULL is fine; what is left stays in the spool */
+void pusher_add(struct pusher *p, const struct profile *window);
+/* ", 12 pushed to ClickHouse at http://..., 3 waiting, 1 dropped" for each; appended. */
+void pusher_text(struct pusher *p, GString *s);
+
+#endif

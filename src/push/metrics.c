@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "push/metrics.h"
+
+#include <string.h>
+
+#include "analyse/reason/reasons.h"
+#include "push/services.h"
+
+#define NS_A_SECOND 1000000000
+#define CLASSES 4
+
+static const char *const classes[CLASSES] = { "on_cpu", "blocked", "runnable", "preempted" };
+/* Edges of buckets, as exponents of 2 of nanoseconds: those of a wait's histogram, so that nothing is guessed. */
+static const unsigned edges[] = { 17, 20, 23, 27, 30, 34 };
+#define EDGES G_N_ELEMENTS(edges)
+
+/* Of one service. */
+struct counters {
+	const char *service;	/* of `services`, or a literal */
+	uint64_t class_ns[CLASSES];
+	uint64_t ns[REASON_COUNT][2], waits[REASON_COUNT][2];	/* [1]: idle */
+};
+
+struct metrics {
+	struct services *services;
+	GPtrArray *counters;	/* struct counters */
+	uint64_t buckets[REASON_COUNT][EDGES + 1], sum_ns[REASON_COUNT];	/* without idle time */
+	uint64_t windows, window_ns, lost_ns, losses;
+};
+
+struct metrics *metrics_new(void)
+{
+	struct metrics *m = g_new0(struct metrics, 1);
+
+	m->services = services_new(SERVICES_MAX);
+	m->counters = g_ptr_array_new_with_free_func(g_free);
+	return m;
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	services_free(m->services);
+	g_ptr_array_unref(m->counters);
+	g_free(m);
+}
+
+static struct counters *counters_of(struct metrics *m, const struct thread *t)
+{
+	const char *service = services_name(m->services, t);
+
+	for (guint i = 0; i < m->counters->len; i++) {
+		struct counters *c = g_ptr_array_index(m->counters, i);
+
+		if (c->service == service || strcmp(c->service, service) == 0)
+			return c;
+	}
+	struct counters *c = g_new0(struct counters, 1);
+
+	c->service = service;
+	g_ptr_array_add(m->counters, c);
+	return c;
+}
+
+static void add_hist(struct metrics *m, enum reason reason, const struct wait *w)
+{
+	for (unsigned slot = 0; slot < PROFILE_HIST_SLOTS; slot++) {
+		size_t bucket = 0;
+
+		while (bucket < EDGES && slot >= edges[bucket])
+			bucket++;
+		m->buckets[reason][bucket] += w->hist[slot];
+	}
+	m->sum_ns[reason] += wait_off_cpu_ns(w);
+}
+
+/* What a thread waited for a CPU has a reason of its own, and is never idle. */
+static void add_wait(struct metrics *m, const struct profile *p, const struct reasons *reasons, guint i)
+{
+	const struct wait *w = profile_wait(p, i);
+	struct counters *c = counters_of(m, profile_thread(p, w->thread));
+	enum reason reason = reasons_of(reasons, i);
+	bool is_idle = reasons_is_idle(reasons, i);
+
+	c->ns[reason][is_idle] += w->blocked_ns;
+	c->ns[REASON_CPU_QUEUE][0] += w->runnable_ns + w->preempted_ns;
+	c->waits[reason][is_idle] += w->count;
+	if (!is_idle)
+		add_hist(m, reason, w);
+}
+
+void metrics_add(struct metrics *m, const struct profile *p)
+{
+	struct reasons *reasons = reasons_new(p, NULL);
+
+	services_learn(m->services, p);
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		const uint64_t ns[CLASSES] = { t->on_cpu_ns, t->blocked_ns, t->runnable_ns, t->preempted_ns };
+		struct counters *c = counters_of(m, t);
+
+		for (int k = 0; k < CLASSES; k++)
+			c->class_ns[k] += ns[k];
+	}
+	for (guint i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->state != 'C')
+			add_wait(m, p, reasons, i);
+	for (guint i = 0; i < p->losses->len; i++) {
+		m->losses += g_array_index(p->losses, struct profile_loss, i).count;
+		m->lost_ns += g_array_index(p->losses, struct profile_loss, i).time_ns;
+	}
+	m->windows++;
+	m->window_ns += p->info.duration_ns;
+	reasons_free(reasons);
+}
+
+static void head(GString *s, const char *name, const char *type, const char *help)
+{
+	g_string_append_printf(s, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void seconds(GString *s, uint64_t ns)
+{
+	g_string_append_printf(s, " %" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT "\n", (guint64)(ns / NS_A_SECOND), (guint64)(ns % NS_A_SECOND));
+}
+
+static void number(GString *s, uint64_t n)
+{
+	g_string_append_printf(s, " %" G_GUINT64_FORMAT "\n", (guint64)n);
+}
+
+static void service_label(GString *s, const char *name, const char *service)
+{
+	g_autofree char *valid = g_utf8_make_valid(service, -1);
+
+	g_string_append_printf(s, "%s{service=\"", name);
+	for (const char *c = valid; *c; c++) {
+		if (*c == '\n')
+			g_string_append(s, "\\n");
+		else if (*c == '"' || *c == '\\')
+			g_string_append_printf(s, "\\%c", *c);
+		else
+			g_string_append_c(s, *c);
+	}
+	g_string_append_c(s, '"');
+}
+
+static void by_reason(const struct metrics *m, GString *s, const char *name, bool is_time)
+{
+	for (guint i = 0; i < m->counters->len; i++) {
+		const struct counters *c = g_ptr_array_index(m->counters, i);
+
+		for (int r = 0; r < REASON_COUNT; r++)
+			for (int idle = 0; idle < 2; idle++) {
+				uint64_t value = is_time ? c->ns[r][idle] : c->waits[r][idle];
+
+				if (!value)
+					continue;
+				service_label(s, name, c->service);
+				g_string_append_printf(s, ",reason=\"%s\",idle=\"%s\"}", reason_name(r), idle ? "yes" : "no");
+				(is_time ? seconds : number)(s, value);
+			}
+	}
+}
+
+static void histogram(const struct metrics *m, GString *s, const char *name)
+{
+	for (int r = 0; r < REASON_COUNT; r++) {
+		uint64_t sum = 0;
+
+		if (!m->sum_ns[r])
+			continue;
+		for (size_t k = 0; k < EDGES; k++) {
+			uint64_t edge_ns = UINT64_C(1) << edges[k];
+
+			sum += m->buckets[r][k];
+			g_string_append_printf(s, "%s_bucket{reason=\"%s\",le=\"%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT "\"}", name,
+					       reason_name(r), (guint64)(edge_ns / NS_A_SECOND), (guint64)(edge_ns % NS_A_SECOND));
+			number(s, sum);
+		}
+		sum += m->buckets[r][EDGES];
+		g_string_append_printf(s, "%s_bucket{reason=\"%s\",le=\"+Inf\"}", name, reason_name(r));
+		number(s, sum);
+		g_string_append_printf(s, "%s_sum{reason=\"%s\"}", name, reason_name(r));
+		seconds(s, m->sum_ns[r]);
+		g_string_append_printf(s, "%s_count{reason=\"%s\"}", name, reason_name(r));
+		number(s, sum);
+	}
+}
+
+void metrics_text(const struct metrics *m, GString *s)
+{
+	head(s, "offcpu_thread_seconds_total", "counter", "Time of threads by what they did.");
+	for (guint i = 0; i < m->counters->len; i++) {
+		const struct counters *c = g_ptr_array_index(m->counters, i);
+
+		for (int k = 0; k < CLASSES; k++) {
+			service_label(s, "offcpu_thread_seconds_total", c->service);
+			g_string_append_printf(s, ",class=\"%s\"}", classes[k]);
+			seconds(s, c->class_ns[k]);
+		}
+	}
+	head(s, "offcpu_wait_seconds_total", "counter", "Time off CPU by what it was for.");
+	by_reason(m, s, "offcpu_wait_seconds_total", true);
+	head(s, "offcpu_waits_total", "counter", "Waits by what they were for.");
+	by_reason(m, s, "offcpu_waits_total", false);
+	head(s, "offcpu_wait_duration_seconds", "histogram", "How long waits took that were not idle.");
+	histogram(m, s, "offcpu_wait_duration_seconds");
+	head(s, "offcpu_windows_total", "counter", "Windows that were recorded.");
+	g_string_append(s, "offcpu_windows_total");
+	number(s, m->windows);
+	head(s, "offcpu_window_seconds_total", "counter", "Time that was recorded.");
+	g_string_append(s, "offcpu_window_seconds_total");
+	seconds(s, m->window_ns);
+	head(s, "offcpu_losses_total", "counter", "Events that could not be recorded.");
+	g_string_append(s, "offcpu_losses_total");
+	number(s, m->losses);
+	head(s, "offcpu_lost_seconds_total", "counter", "Time of threads that losses concern, where it is known.");
+	g_string_append(s, "offcpu_lost_seconds_total");
+	seconds(s, m->lost_ns);
+}
