@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""The page of `offcpu diff -o x.html` in a browser, by mouse and keyboard: test_diff.py OFFCPU MAKE_RECORDING.
+"""The page of `offcpu diff -o x.html` in a browser, by mouse and keyboard, and the page of a recording with samples on CPU:
+test_diff.py OFFCPU MAKE_RECORDING.
 
-What is expected is worked out from the JSON of the same command, which another code makes.  Exit 77 without a Chromium."""
+What is expected is worked out from the JSON of the same command, or the picture: another code makes these.  Exit 77 without a
+Chromium."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree as ET
 
 from browser import CHROMIUM, Browser
 
@@ -25,6 +28,13 @@ FRAMES = """(() => {
 	return out;
 })()"""
 ROWS = "[...document.querySelectorAll('#table tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+# By path of names: the total.
+TOTALS = """(() => {
+	const { V } = offcpu, out = {}, { tree, total, nodes, cnt } = V.layouts[0];
+	for (let p = 0; p < cnt; p++) out[tree.path(nodes[p]).map((n) => V.labels.text[tree.label[n]]).join('\\n')] = total[nodes[p]];
+	return out;
+})()"""
+NS = "{http://www.w3.org/2000/svg}"
 TEXT = "document.querySelector(%s).textContent"
 
 
@@ -232,6 +242,69 @@ class DiffPage(unittest.TestCase):
             self.browser.open(self.page, part)
             self.assertGreater(self.browser.run("offcpu.V.total"), 0)
         self.assertEqual(self.browser.run("document.querySelectorAll('main script, #panel script, header script').length"), 0)
+
+
+class OnCpuPage(unittest.TestCase):
+    """Samples on CPU beside waits."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.browser = Browser()
+        subprocess.run([MAKE_RECORDING, cls.path("cpu.offcpu"), "cpu"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    def flame(self, name, *args):
+        subprocess.run([OFFCPU, "flame", "cpu.offcpu", "-o", name, *args], cwd=self.folder.name, check=True, timeout=60)
+        return self.path(name)
+
+    def of_picture(self, weight):
+        names, out = [], {}
+        for g in ET.parse(self.flame("x.svg", "--weight", weight, "--min-width", "0")).iter(NS + "g"):
+            if "data-f" in g.attrib:
+                _, total, depth = map(int, g.get("data-f").split(","))
+                names[depth:] = [g.find(NS + "title").text.split("\n")[0]]
+                out["\n".join(names)] = total
+        return out
+
+    def test_weights(self):
+        """Time on CPU, off it, and both: as the picture has each, and the first two are the third."""
+        page, whole = self.flame("cpu.html"), {}
+        for weight in ("on_cpu", "off_cpu", "time"):
+            self.browser.open(self.flame(weight + ".html", "--weight", weight), EVERYTHING)
+            got = self.browser.run(TOTALS)
+            self.assertEqual(got, self.of_picture(weight), weight)
+            whole[weight] = got["all"]
+        self.assertGreater(whole["on_cpu"], 0)
+        self.assertEqual(whole["on_cpu"] + whole["off_cpu"], whole["time"])
+        self.browser.open(page, EVERYTHING)
+        self.assertEqual(self.browser.run("offcpu.V.total"), whole["time"])
+        self.assertEqual(self.browser.problems, [])
+
+    def test_told_and_switched(self):
+        """A stack that ran says by how many samples and how well; its switch leaves it out."""
+        self.browser.open(self.flame("cpu.html"), EVERYTHING)
+        self.browser.run("""(() => { const { V, S } = offcpu; S.classes = 8; })()""")
+        self.browser.key("o")
+        self.browser.key("ArrowUp")
+        self.browser.pause(0.3)
+        self.assertRegex(self.browser.run(TEXT % '"#panel"'), r"On CPU.* by [\d,]+ samples?")
+        ran = self.browser.run("offcpu.V.total")
+        self.assertEqual(ran, self.browser.run("offcpu.V.onCpu"))
+        self.browser.open(self.path("cpu.html"), EVERYTHING)
+        both = self.browser.run("offcpu.V.total")
+        self.browser.run("[...document.querySelectorAll('.switch')].find((b) => b.querySelector('span').textContent === 'on CPU').click()")
+        self.browser.pause()
+        self.assertEqual(self.browser.run("offcpu.V.total"), both - ran)
+        self.assertEqual(self.browser.problems, [])
 
 
 def main():

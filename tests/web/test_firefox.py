@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""The pages of `offcpu flame` and `offcpu diff` in Firefox: test_firefox.py OFFCPU MAKE_RECORDING MAKE_FLAME.
+
+What differs between browsers: unpacking, the policy, drawing, keys, the mouse, sizes.  The rest is asked in Chromium (test_page.py,
+test_diff.py).  Exit 77 without a Firefox."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from firefox import FIREFOX, Firefox
+from png import colours_of
+
+OFFCPU = MAKE_RECORDING = MAKE_FLAME = None
+EVERYTHING = "#off=_"
+SELECTED = "(({ V }) => V.labels.text[V.selected.pane.layout.tree.label[V.selected.node]])(offcpu)"
+SPAN = "(({ V }) => (V.zoomPane.x1 - V.zoomPane.x0) / V.zoomPane.layout.width)(offcpu)"
+TEXT = "document.querySelector(%s).textContent"
+
+
+class InFirefox(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.browser = Firefox()
+        for what in ("server", "sliced", "hostile"):
+            with open(cls.path(what + ".html"), "wb") as file:
+                subprocess.run([MAKE_FLAME, what, "html"], check=True, stdout=file, timeout=60)
+        for name in ("before", "after", "cpu"):
+            subprocess.run([MAKE_RECORDING, cls.path(name + ".offcpu"), name], check=True)
+        cls.offcpu("diff", "before.offcpu", "after.offcpu", "-o", "change.html")
+        cls.offcpu("flame", "cpu.offcpu", "-o", "cpu.html")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    @classmethod
+    def offcpu(cls, *args):
+        return subprocess.run([OFFCPU, *args], cwd=cls.folder.name, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    def tearDown(self):
+        self.assertEqual(self.browser.problems(), [])
+
+    def text(self, selector):
+        return self.browser.run(TEXT % json.dumps(selector))
+
+    def test_draws_and_zooms(self):
+        self.browser.open(self.path("server.html"), EVERYTHING)
+        self.browser.picture(self.path("shot.png"))
+        self.assertGreater(len(colours_of(self.path("shot.png"))), 40)
+        x, y = self.browser.centre("#scroll")
+        bottom = self.browser.run("document.querySelector('#scroll').getBoundingClientRect().bottom") - 28
+        self.browser.click(x / 4, bottom)    # a thread's name, in the row above the root
+        self.assertLess(self.browser.run(SPAN), 1)
+        self.browser.keys("Escape")
+        self.assertEqual(self.browser.run(SPAN), 1)
+        self.browser.keys("+")
+        self.assertLess(self.browser.run(SPAN), 1)
+        before = self.browser.run("offcpu.V.zoomPane.x0")
+        self.browser.drag(x, y, x - 150, y)
+        self.assertGreater(self.browser.run("offcpu.V.zoomPane.x0"), before)
+
+    def test_keys(self):
+        self.browser.open(self.path("server.html"), EVERYTHING)
+        self.browser.keys("/", *"futex", "Enter")
+        self.assertIn("futex", self.browser.run(SELECTED))
+        self.assertRegex(self.text("#found"), "% · ")
+        self.browser.keys("Escape", "ArrowUp", "t", "2", "ArrowDown", "Enter")
+        self.assertEqual(self.browser.run("offcpu.S.view"), "sandwich")
+        self.assertEqual(self.browser.run("document.documentElement.dataset.theme"), "dark")
+        self.browser.keys("1", "?")
+        self.assertFalse(self.browser.run("document.querySelector('#help').hidden"))
+        self.browser.keys("Escape")
+        link = self.browser.run("location.hash")
+        total = self.browser.run("offcpu.V.total")
+        self.browser.open(self.path("server.html"), link)
+        self.assertEqual(self.browser.run("offcpu.V.total"), total)
+
+    def test_time(self):
+        self.browser.open(self.path("sliced.html"), EVERYTHING)
+        self.browser.keys("5", "ArrowRight", "b", "ArrowRight", "ArrowRight")
+        self.assertEqual(self.browser.run("[offcpu.S.range, offcpu.S.range2].map(String).join(' ')"), "2,7 0,5")
+        self.assertRegex(self.text("#what"), "^Before .* after .*/s: .* ±")
+
+    def test_diff(self):
+        self.browser.open(self.path("change.html"), EVERYTHING)
+        finding = json.loads(self.offcpu("diff", "before.offcpu", "after.offcpu", "--json"))["finding"]
+        self.assertEqual(self.text("#sub"), finding)
+        drawn = self.browser.run("offcpu.V.painter.texts.slice(0, offcpu.V.painter.textCnt).map((t) => t.sign + offcpu.V.looks.names[t.label])")
+        self.assertIn("+10% futex_wait", drawn)
+        self.browser.keys("2")
+        rows = {r[0]: r for r in self.browser.run("[...document.querySelectorAll('#table tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")}
+        self.assertEqual(rows["futex_wait"][1:4], ["8.00 s", "8.80 s", "+804 ms"])
+        self.assertEqual((rows["pipe_write"][5], rows["pipe_read"][5]), ("new", "gone"))
+
+    def test_hostile_and_policy(self):
+        self.browser.open(self.path("hostile.html"))
+        self.browser.keys("2", "g", "r", "1")
+        self.assertIn("<script>alert(1)</script>", self.browser.run("offcpu.V.labels.text"))
+        # A script that is not the page's own is refused, and that is told: so is what else would go wrong.
+        self.browser.run("(() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s); return 0; })()")
+        self.assertTrue(self.browser.run("window.ran === undefined"))
+        found = self.browser.problems()
+        self.assertTrue(any("Content-Security-Policy" in text or "Content Security Policy" in text for text in found), found)
+        self.browser.forget_problems()
+
+    def test_on_cpu(self):
+        self.browser.open(self.path("cpu.html"))
+        self.assertIn("Time on and off CPU", self.text("#title"))
+        self.assertGreater(self.browser.run("offcpu.V.onCpu"), 0)
+
+
+def main():
+    global OFFCPU, MAKE_RECORDING, MAKE_FLAME
+    if not FIREFOX:
+        print("skipped, no Firefox is installed, and FIREFOX names none")
+        sys.exit(77)
+    MAKE_FLAME, MAKE_RECORDING, OFFCPU = (os.path.abspath(sys.argv.pop()) for _ in range(3))
+    unittest.main(verbosity=2)
+
+
+main()
