@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/alerter.h"
 #include "agent/notify.h"
 #include "agent/privileges.h"
 #include "agent/pusher.h"
@@ -33,6 +34,7 @@ struct agent {
 	struct session *session;
 	struct keeper *keeper;
 	struct pusher *pusher;
+	struct alerter *alerter;
 	struct notify *notify;
 	struct wall_clock clock;
 	char *filters;
@@ -157,6 +159,7 @@ static void store_window(struct agent *a, struct profile *rows)
 	folded = short_lived_fold(rows, &options);
 	keeper_add(a->keeper, folded ? folded : rows);
 	pusher_add(a->pusher, folded ? folded : rows);
+	alerter_add(a->alerter, folded ? folded : rows);
 	a->end_unix_ns = rows->info.start_unix_ns + rows->info.duration_ns;
 	profile_free_rows(folded);
 }
@@ -232,6 +235,7 @@ static bool reload(struct agent *a, GError **error)
 	a->pusher = NULL;
 	keeper = a->keeper = keeper_new(c, a->options->log, error);
 	a->config = c;
+	a->alerter = alerter_new(c, a->alerter, a->options->log);
 	a->pusher = keeper ? pusher_new(c, a->options->log, error) : NULL;
 	bool is_well = a->pusher && (is_same || (set_collect(a, error) && begin_anew(a, "the configuration was changed", error)));
 
@@ -263,6 +267,8 @@ static void report(struct agent *a, uint64_t now_ns)
 	g_string_printf(s, "%" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost; %.0f MB, %.2f%% of a CPU", counts.stored,
 			counts.lost, (double)resident_bytes() / 1e6, cpu);
 	pusher_text(a->pusher, s);
+	if (a->config->alerts->len)
+		g_string_append_printf(s, "; %u of %u alerts hold", alerter_firing(a->alerter), a->config->alerts->len);
 
 	notify_status(a->notify, s->str);
 	if (now_ns - a->reported_ns < REPORT_NS)
@@ -277,6 +283,7 @@ static bool keep_up(struct agent *a, GError **error)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	notify_alive(a->notify, now);
+	alerter_keep_up(a->alerter);
 	if (!session_check(a->session, error))
 		return false;
 	if (a->wants_reload && !reload(a, error))
@@ -364,6 +371,7 @@ static bool begin(struct agent *a, GError **error)
 	if (!a->keeper || !privileges_drop(privileges_wanted(a->config->budget_ppm != 0), error))
 		return false;
 	a->pusher = pusher_new(a->config, a->options->log, error);
+	a->alerter = alerter_new(a->config, NULL, a->options->log);
 	if (!a->pusher || !begin_session(a, error))
 		return false;
 	now = clock_ns(CLOCK_MONOTONIC);
@@ -402,6 +410,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	}
 	keeper_free(a.keeper);
 	pusher_free(a.pusher);
+	alerter_free(a.alerter);
 	session_free(a.session);
 	notify_free(a.notify);
 	if (a.signal_fd >= 0)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/alert.h"
 #include "base/parse.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -15,6 +16,8 @@
 #define DAY_NS (24 * HOUR_NS)
 #define FILE_MAX_BYTES (1 << 20)
 #define LIST_MAX 64
+#define ALERTS_MAX 32
+#define ALERT_GROUP "alert "
 
 G_DEFINE_QUARK(offcpu-agent-config-error, agent_config_error)
 
@@ -75,7 +78,7 @@ struct agent_config *agent_config_new(void)
 		.keep_windows_ns = 24 * HOUR_NS, .keep_minutes_ns = 14 * DAY_NS, .keep_hours_ns = 400 * DAY_NS,
 		.push_spool = g_strdup("/var/lib/offcpu/spool"), .push_spool_bytes = UINT64_C(256) << 20, .push_spool_age_ns = DAY_NS,
 		.objects = true, .locks = true, .wakers = true, .services = true, .kernel_threads = true, .fold_short_lived = true,
-		.on_cpu_hz = 19,
+		.on_cpu_hz = 19, .alerts = g_ptr_array_new_with_free_func((GDestroyNotify)alert_rule_free),
 	};
 	return c;
 }
@@ -95,6 +98,7 @@ void agent_config_free(struct agent_config *c)
 	g_free(c->push_spool);
 	g_strfreev(c->cgroups);
 	g_strfreev(c->exclude);
+	g_ptr_array_unref(c->alerts);
 	g_free(c);
 }
 
@@ -265,6 +269,47 @@ static bool wrong(const struct place *at, GError **error, const char *format, ..
 	return false;
 }
 
+/* "[alert NAME]" */
+static bool begin_alert(struct place *at, GError **error)
+{
+	GPtrArray *alerts = at->config->alerts;
+	const char *name = g_strchug(at->group + strlen(ALERT_GROUP));
+
+	if (!*name || strlen(name) > ALERT_NAME_MAX_BYTES)
+		return wrong(at, error, "an alert's name has 1 to %d bytes", ALERT_NAME_MAX_BYTES);
+	if (alerts->len == ALERTS_MAX)
+		return wrong(at, error, "there are more than %d alerts", ALERTS_MAX);
+	for (guint i = 0; i < alerts->len; i++)
+		if (strcmp(((const struct alert_rule *)alerts->pdata[i])->name, name) == 0)
+			return wrong(at, error, "[alert %s] stands there twice", name);
+	g_ptr_array_add(alerts, alert_rule_new(name));
+	return true;
+}
+
+/* A key of the last alert that was begun. */
+static bool take_alert_key(struct place *at, const char *key, const char *value, GError **error)
+{
+	struct alert_rule *rule = at->config->alerts->pdata[at->config->alerts->len - 1];
+	g_autoptr(GError) why = NULL;
+	uint32_t windows = 0;
+	bool is_known = true;
+
+	if (strcmp(key, "when") == 0) {
+		alert_rule_parse(rule, value, &why);
+	} else if (strcmp(key, "run") == 0) {
+		alert_rule_parse_run(rule, value, &why);
+	} else if (strcmp(key, "for") == 0) {
+		if (parse_u32(value, &windows, &why) && (!windows || windows > ALERT_FOR_MAX))
+			return wrong(at, error, "for: '%s' is not a number of windows from 1 to %d", value, ALERT_FOR_MAX);
+		rule->for_windows = windows;
+	} else {
+		is_known = false;
+	}
+	if (why)
+		return wrong(at, error, "%s: %s", key, why->message);
+	return is_known || wrong(at, error, "[%s] has no key '%s'; there are when, for and run", at->group, key);
+}
+
 static bool begin_group(struct place *at, char *line, GError **error)
 {
 	static const char *const groups[] = { "agent", "store", "push", "record", NULL };
@@ -275,9 +320,11 @@ static bool begin_group(struct place *at, char *line, GError **error)
 	line[len - 1] = '\0';
 	g_free(at->group);
 	at->group = g_strdup(g_strstrip(line + 1));
+	if (g_str_has_prefix(at->group, ALERT_GROUP))
+		return begin_alert(at, error);
 	if (g_strv_contains(groups, at->group))
 		return true;
-	return wrong(at, error, "there is no group [%s]; there are [agent], [store], [push] and [record]", at->group);
+	return wrong(at, error, "there is no group [%s]; there are [agent], [store], [push], [record] and [alert NAME]", at->group);
 }
 
 static const struct row *row_of(const struct place *at, const char *key)
@@ -300,12 +347,15 @@ static bool take_key(struct place *at, char *line, GError **error)
 
 	if (!at->group)
 		return wrong(at, error, "'%s' stands before any group such as [record]", key);
+	bool is_alert = g_str_has_prefix(at->group, ALERT_GROUP);
 	const struct row *row = row_of(at, key);
 
-	if (!row)
+	if (!row && !is_alert)
 		return wrong(at, error, "[%s] has no key '%s'", at->group, key);
 	if (!g_hash_table_add(at->seen, g_strdup_printf("%s %s", at->group, key)))
 		return wrong(at, error, "'%s' stands there twice", key);
+	if (is_alert)
+		return take_alert_key(at, key, value, error);
 	if (!take_value(at->config, row, value, &why))
 		return wrong(at, error, "%s: %s", key, why);
 	return true;
@@ -322,9 +372,21 @@ static bool take_line(struct place *at, char *line, GError **error)
 	return *line == '[' ? begin_group(at, line, error) : take_key(at, line, error);
 }
 
+static const struct alert_rule *alert_without_condition(const struct agent_config *c)
+{
+	for (guint i = 0; i < c->alerts->len; i++) {
+		const struct alert_rule *rule = c->alerts->pdata[i];
+
+		if (!rule->when)
+			return rule;
+	}
+	return NULL;
+}
+
 /* What two values together cannot be. */
 static bool check(const struct agent_config *c, const char *path, GError **error)
 {
+	const struct alert_rule *idle = NULL;
 	g_autoptr(GError) bad = NULL;
 
 	if (!c->dir || c->dir[0] != '/')
@@ -333,8 +395,10 @@ static bool check(const struct agent_config *c, const char *path, GError **error
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [push] spool: '%s' is not an absolute path", path, c->push_spool ? c->push_spool : "");
 	else if (c->comm && !parse_name_glob(c->comm, 31, 15, &bad))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [record] comm: %s", path, bad->message);
-	else
+	else if (!(idle = alert_without_condition(c)))
 		return true;
+	if (idle)
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [alert %s] has no 'when'", path, idle->name);
 	return false;
 }
 

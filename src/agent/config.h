@@ -32,6 +32,8 @@ struct agent_config {
 	uint32_t on_cpu_hz;
 	char *comm;			/* a pattern; NULL: all */
 	char **cgroups, **exclude;	/* NULL: none */
+	/* [alert NAME] */
+	GPtrArray *alerts;		/* struct alert_rule: agent/alert.h */
 };
 
 /* What holds where nothing is said. */

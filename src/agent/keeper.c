@@ -26,6 +26,12 @@ static void say(const struct keeper *k, enum log_level level, const char *format
 	k->log(level, text);
 }
 
+static void pass_warnings_on(struct keeper *k)
+{
+	for (char *text; (text = store_take_warning(k->store)); g_free(text))
+		say(k, LOG_LEVEL_WARNING, "%s", text);
+}
+
 struct keeper *keeper_new(const struct agent_config *config, log_fn log, GError **error)
 {
 	const struct store_options options = {
@@ -43,6 +49,7 @@ struct keeper *keeper_new(const struct agent_config *config, log_fn log, GError 
 	k->store = store;
 	k->dir = g_strdup(config->dir);
 	k->log = log;
+	pass_warnings_on(k);
 	return k;
 }
 
@@ -112,7 +119,10 @@ void keeper_add(struct keeper *k, const struct profile *window)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!store_add(k->store, window, &error)) {
+	bool is_stored = store_add(k->store, window, &error);
+
+	pass_warnings_on(k);
+	if (!is_stored) {
 		note_lost(k, window, error->message);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/alert.h"
 #include "attach/feature.h"
 #include "attach/rights.h"
 #include "cmd/cmd.h"
@@ -69,6 +70,12 @@ static void show_config(const struct agent_config *c, const char *path)
 		printf("Only           the cgroup %s\n", *group);
 	for (char **name = c->exclude; name && *name; name++)
 		printf("Without names  %s\n", *name);
+	for (guint i = 0; i < c->alerts->len; i++) {
+		const struct alert_rule *rule = c->alerts->pdata[i];
+
+		printf("Alert          %s: %s, in %u windows%s%s\n", rule->name, rule->when, rule->for_windows, rule->run ? "; runs " : "",
+		       rule->run ? rule->run[0] : "");
+	}
 	if (c->budget_ppm)
 		printf("Budget         %g%% of this machine: above it short waits are sampled\n", c->budget_ppm / 1e4);
 	else

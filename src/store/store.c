@@ -36,6 +36,7 @@ struct store {
 	struct store_file *files[TIER_CNT];
 	GArray *pending[TIER_HOUR];	/* struct store_row of that tier, without lines: not summed up in the next one yet */
 	uint64_t now_ns, ahead_cnt;	/* see BELIEVED_AFTER */
+	GQueue warnings;	/* char * */
 };
 
 static bool take_lock(struct store *s, GError **error)
@@ -71,8 +72,15 @@ static void put_aside(struct store *s, const struct store_name *name)
 	g_autofree char *path = store_path(s->dir, name);
 	g_autofree char *aside = g_strconcat(path, ".damaged", NULL);
 
-	if (rename(path, aside) == 0)
-		store_file_unlink(path);
+	if (rename(path, aside))
+		return;
+	store_file_unlink(path);
+	g_queue_push_tail(&s->warnings, g_strdup_printf("'%s' is damaged and was put aside as '%s'", path, aside));
+}
+
+char *store_take_warning(struct store *s)
+{
+	return g_queue_pop_head(&s->warnings);
 }
 
 static struct store_file *create(struct store *s, const struct store_name *name, GError **error)
@@ -429,6 +437,7 @@ void store_close(struct store *s)
 		g_array_unref(s->pending[tier]);
 	if (s->lock >= 0)
 		close(s->lock);
+	g_queue_clear_full(&s->warnings, g_free);
 	g_free(s->dir);
 	g_free(s);
 }

@@ -31,6 +31,8 @@ struct store *store_open(const struct store_options *options, GError **error);
 bool store_add(struct store *s, const struct profile *window, GError **error);
 /* A pause that is to be seen as one: the agent was not there, the host was suspended, a window was lost. */
 bool store_add_gap(struct store *s, uint64_t from_unix_ns, uint64_t to_unix_ns, const char *why, GError **error);
+/* A file that was damaged, and under which name it was put aside: a sentence, once for each; NULL: none.  Free with g_free(). */
+char *store_take_warning(struct store *s);
 void store_close(struct store *s);	/* NULL is fine */
 
 /* What there is.  False with a sentence, also where there is nothing yet.  dir NULL: STORE_DIR_DEFAULT, as with all of these. */

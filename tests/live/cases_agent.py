@@ -152,6 +152,35 @@ def agent_reload(env):
 
 
 @case
+def agent_alerts(env):
+    """A program whose threads wait for a lock, and its end: an alert is told, run and over; and it may do nothing that we may."""
+    store, config, told = env.temporary("history"), env.temporary("agent.conf"), env.temporary("told")
+    with open(config, "w", encoding="ascii") as file:
+        file.write("[alert held]\nwhen = process=planted reason=lock share > 30%\nfor = 2\n"
+                   f"run = /bin/sh -c 'echo \"$OFFCPU_STATE|$OFFCPU_ALERT|$OFFCPU_TEXT|$(grep CapEff /proc/self/status)\" >> {told}'\n"
+                   "[alert never]\nwhen = process=planted reason=disk.read share > 99%\nfor = 1\n")
+    agent = Agent(env, store, "--config", config)
+    env.check.that(agent.await_log("recording"), f"it records: {agent.log()}")
+    path = env.disk_file()
+    with open(path, "wb") as file:
+        file.write(bytes(4096))
+    planted = subprocess.Popen([os.path.join(env.programs, "planted"), "mutex", "8", path], stdout=subprocess.DEVNULL)
+    env.check.that(agent.await_log("alert held: process=planted reason=lock share > 30%: it is "), f"it is told: {agent.log()}")
+    planted.wait()
+    os.unlink(path)
+    env.check.that(agent.await_log("alert held is over after"), f"and that it is over: {agent.log()}")
+    wait_until(lambda: os.path.exists(told) and len(open(told, encoding="utf-8").readlines()) == 2, 20)
+    env.check.equal(agent.end(), 0, "status")
+    with open(told, encoding="utf-8") as file:
+        lines = [line.strip().split("|") for line in file]
+    env.check.equal([line[:2] for line in lines], [["firing", "held"], ["over", "held"]], "what was run")
+    for line in lines:
+        env.check.equal(line[3].split()[-1].strip("0"), "", f"capabilities of the command: {line[3]}")
+        env.check.that("reason=lock share" in line[2], f"its text: {line[2]}")
+    env.check.that("alert never" not in agent.log(), f"no other alert: {agent.log()}")
+
+
+@case
 def agent_killed(env):
     """After kill -9 the store is whole, and the time until the next start is a gap."""
     store = env.temporary("history")

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/alert.h"
 #include "agent/config.h"
 
 #include <string.h>
@@ -63,7 +64,7 @@ static void test_refused(void)
 		const char *text, *says;
 	} bad[] = {
 		{ "[agent]\n\nwindw = 1s\n", "a.conf, line 3: [agent] has no key 'windw'" },
-		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store], [push] and [record]" },
+		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store], [push], [record] and [alert NAME]" },
 		{ "window = 1s\n", "a.conf, line 1: 'window' stands before any group such as [record]" },
 		{ "[agent]\nwindow\n", "a.conf, line 2: 'window' is not KEY = VALUE" },
 		{ "[agent\n", "a.conf, line 1: '[agent' is not a group such as [record]" },
@@ -79,6 +80,14 @@ static void test_refused(void)
 		{ "[record]\nlocks = no\nlocks = yes\n", "a.conf, line 3: 'locks' stands there twice" },
 		{ "[store]\ndir = here\n", "a.conf: [store] dir: 'here' is not an absolute path" },
 		{ "[store]\nmax-size = off\n", "a.conf, line 2: max-size: 'off' is not a size such as 512M or 2G, or off" },
+		{ "[alert ]\n", "a.conf, line 1: there is no group [alert]; there are [agent], [store], [push], [record] and [alert NAME]" },
+		{ "[alert a]\nfor = 2\n", "a.conf: [alert a] has no 'when'" },
+		{ "[alert a]\nwhen = reason=lock share > 30%\n[alert a]\n", "a.conf, line 3: [alert a] stands there twice" },
+		{ "[alert a]\nif = x\n", "a.conf, line 2: [alert a] has no key 'if'; there are when, for and run" },
+		{ "[alert a]\nfor = 0\n", "a.conf, line 2: for: '0' is not a number of windows from 1 to 8640" },
+		{ "[alert a]\nrun = mail root\n", "a.conf, line 2: run: 'mail': a command is given with its whole path" },
+		{ "[alert a]\nrun = /bin/echo 'a\n", "a.conf, line 2: run: '/bin/echo 'a' is no command: Text ended before matching quote was "
+						      "found for \'. (The text was \u201c/bin/echo 'a\u201d)" },
 		{ "[agent]\n\xff = 1\n", "a.conf, line 2: it is not UTF-8" },
 	};
 
@@ -113,6 +122,25 @@ static void test_files(void)
 	g_rmdir(dir);
 }
 
+static void test_alerts(void)
+{
+	struct agent_config *c = parse("[alert lock]\nwhen = process=my* reason=lock share > 30%\nfor = 5\nrun = /bin/mail -s 'an alert' root\n"
+				       "[alert slow disk]\nwhen = reason=disk.sync p99 > 50ms\n");
+	const struct alert_rule *r = c->alerts->pdata[0];
+
+	g_assert_cmpuint(c->alerts->len, ==, 2);
+	g_assert_cmpstr(r->name, ==, "lock");
+	g_assert_cmpstr(r->process, ==, "my*");
+	g_assert_cmpuint(r->for_windows, ==, 5);
+	g_assert_cmpuint(g_strv_length(r->run), ==, 4);
+	g_assert_cmpstr(r->run[2], ==, "an alert");
+	r = c->alerts->pdata[1];
+	g_assert_cmpstr(r->name, ==, "slow disk");
+	g_assert_cmpuint(r->for_windows, ==, 3);
+	g_assert_null(r->run);
+	agent_config_free(c);
+}
+
 static void test_settings(void)
 {
 	struct agent_config *c = agent_config_new(), *other = agent_config_new();
@@ -138,6 +166,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent-config/defaults", test_defaults);
 	g_test_add_func("/agent-config/all-keys", test_all_keys);
 	g_test_add_func("/agent-config/refused", test_refused);
+	g_test_add_func("/agent-config/alerts", test_alerts);
 	g_test_add_func("/agent-config/files", test_files);
 	g_test_add_func("/agent-config/settings", test_settings);
 	return g_test_run();

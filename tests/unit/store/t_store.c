@@ -559,6 +559,10 @@ static void damaged(void)
 	s = open_store(dir);
 	add_windows(s, sim, 0, 100 * S, 10 * S);
 	assert_range(dir, sim, 0, 100 * S);
+	g_autofree char *warning = store_take_warning(s);
+
+	g_assert_nonnull(strstr(warning, "2025-11-25.10s.db.damaged'"));
+	g_assert_null(store_take_warning(s));
 	store_close(s);
 	sim_free(sim);
 	remove_dir(dir);

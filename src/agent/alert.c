@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/alert.h"
+
+#include <string.h>
+
+#include "agent/config.h"
+#include "analyse/reason/reasons.h"
+#include "analyse/wakers.h"
+#include "base/parse.h"
+
+#define WORDS_MAX 8
+
+static const char *const metrics[ALERT_METRICS] = {
+	[ALERT_SHARE] = "share", [ALERT_THREADS] = "threads", [ALERT_WAITS] = "waits", [ALERT_P50] = "p50",
+	[ALERT_P90] = "p90", [ALERT_P99] = "p99", [ALERT_MAX] = "max",
+};
+
+struct alert_rule *alert_rule_new(const char *name)
+{
+	struct alert_rule *r = g_new0(struct alert_rule, 1);
+
+	r->name = g_strdup(name);
+	r->for_windows = 3;
+	return r;
+}
+
+void alert_rule_free(struct alert_rule *r)
+{
+	if (!r)
+		return;
+	g_free(r->name);
+	g_free(r->when);
+	g_free(r->process);
+	g_free(r->service);
+	g_free(r->reason);
+	g_strfreev(r->run);
+	g_free(r);
+}
+
+static bool wrong(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool wrong(GError **error, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error_literal(error, AGENT_CONFIG_ERROR, 0, text);
+	return false;
+}
+
+static bool is_reason(const char *name)
+{
+	for (int r = 0; r < REASON_COUNT; r++)
+		if (r != REASON_ON_CPU && reason_is_named((enum reason)r, name))
+			return true;
+	return false;
+}
+
+/* "process=GLOB"; *ret_is_one: it is such a word. */
+static bool take_subject(struct alert_rule *r, const char *word, bool *ret_is_one, GError **error)
+{
+	const struct {
+		const char *prefix;
+		char **to;
+	} subjects[] = { { "process=", &r->process }, { "service=", &r->service }, { "reason=", &r->reason } };
+
+	*ret_is_one = false;
+	for (size_t i = 0; i < G_N_ELEMENTS(subjects); i++) {
+		const char *value = word + strlen(subjects[i].prefix);
+
+		if (!g_str_has_prefix(word, subjects[i].prefix))
+			continue;
+		*ret_is_one = true;
+		if (!*value || *subjects[i].to)
+			return wrong(error, *value ? "'%s' is one too many" : "'%s' has nothing behind it", word);
+		if (subjects[i].to == &r->reason && strcmp(value, "any") != 0 && !is_reason(value))
+			return wrong(error, "there is no reason '%s'; there are %s", value, reason_names());
+		*subjects[i].to = g_strdup(value);
+	}
+	return true;
+}
+
+static bool take_number(struct alert_rule *r, const char *text, const char *unit, GError **error)
+{
+	bool is_hex = g_ascii_isdigit(text[0]) && g_ascii_tolower(text[1]) == 'x' && text[2];
+	char *end = NULL;
+
+	r->threshold = g_ascii_isdigit(text[0]) || text[0] == '.' ? g_ascii_strtod(text, &end) : -1;
+	if (r->threshold > 0 && r->threshold < 1e12 && !is_hex && strcmp(end, unit) == 0)
+		return true;
+	return wrong(error, "'%s' is not a number above 0%s%s", text, *unit ? " and " : "", unit);
+}
+
+/* What stands behind the '>'. */
+static bool take_threshold(struct alert_rule *r, char **words, guint cnt, GError **error)
+{
+	const char *text = words[0];
+	uint64_t ns = 0;
+
+	r->is_of_yesterday = cnt == 2 && strcmp(words[1], "yesterday") == 0;
+	if (cnt != 1 && !r->is_of_yesterday)
+		return wrong(error, "'%s' stands behind the threshold", words[1]);
+	if (r->is_of_yesterday) {
+		if (r->metric != ALERT_THREADS || r->process || r->service)
+			return wrong(error, "of yesterday only the threads of all processes are known: reason=lock threads > 2x yesterday");
+		return g_str_has_suffix(text, "x") ? take_number(r, text, "x", error) :
+						     wrong(error, "'%s yesterday' is not such as 2x yesterday", text);
+	}
+	if (r->metric == ALERT_SHARE)
+		return take_number(r, text, "%", error);
+	if (r->metric == ALERT_THREADS || r->metric == ALERT_WAITS)
+		return take_number(r, text, "", error);
+	if (!parse_duration(text, 0, &ns, error))
+		return false;
+	r->threshold = (double)ns;
+	return ns > 0 || wrong(error, "'%s' is not above 0", text);
+}
+
+static bool take_metric(struct alert_rule *r, const char *word, GError **error)
+{
+	for (int m = 0; m < ALERT_METRICS; m++)
+		if (strcmp(word, metrics[m]) == 0) {
+			r->metric = (enum alert_metric)m;
+			return true;
+		}
+	return wrong(error, "'%s' is none of share, threads, waits, p50, p90, p99 and max", word);
+}
+
+bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error)
+{
+	g_auto(GStrv) split = g_strsplit_set(when, " \t", -1);
+	char *words[WORDS_MAX + 1] = { NULL };
+	guint cnt = 0, at = 0;
+	bool is_subject = true;
+
+	for (char **w = split; *w; w++) {
+		if (!**w)
+			continue;
+		if (cnt == WORDS_MAX)
+			return wrong(error, "'%s' is longer than a condition can be", when);
+		words[cnt++] = *w;
+	}
+	for (; at < cnt; at++) {
+		if (!take_subject(r, words[at], &is_subject, error))
+			return false;
+		if (!is_subject)
+			break;
+	}
+	if (!r->reason || at + 2 >= cnt || strcmp(words[at + 1], ">") != 0)
+		return wrong(error, "'%s' is not such as reason=lock share > 30%%", when);
+	if (!take_metric(r, words[at], error) || !take_threshold(r, words + at + 2, cnt - at - 2, error))
+		return false;
+	if (strcmp(r->reason, "any") == 0)
+		g_clear_pointer(&r->reason, g_free);
+	r->when = g_strdup(when);
+	return true;
+}
+
+bool alert_rule_parse_run(struct alert_rule *r, const char *run, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+
+	if (!g_shell_parse_argv(run, NULL, &r->run, &why))
+		return wrong(error, "'%s' is no command: %s", run, why->message);
+	return r->run[0][0] == '/' || wrong(error, "'%s': a command is given with its whole path", r->run[0]);
+}
+
+bool alert_rules_same(const struct alert_rule *a, const struct alert_rule *b)
+{
+	return strcmp(a->name, b->name) == 0 && g_strcmp0(a->when, b->when) == 0 && a->for_windows == b->for_windows;
+}
+
+/* What of a window belongs to a rule. */
+struct sums {
+	const struct alert_rule *rule;
+	const struct profile *p;
+	GHashTable *by_process;	/* name -> index into ns, + 1 */
+	GArray *names, *ns;
+	uint64_t all_ns, time_ns, count, max_ns;
+	uint64_t hist[PROFILE_HIST_SLOTS];
+};
+
+static bool is_subject(const struct alert_rule *r, const struct thread *t)
+{
+	return (!r->process || g_pattern_match_simple(r->process, t->process)) &&
+	       (!r->service || (t->service && g_pattern_match_simple(r->service, t->service)));
+}
+
+static bool is_named(const struct alert_rule *r, enum reason reason)
+{
+	return !r->reason || reason_is_named(reason, r->reason);
+}
+
+static void add(struct sums *s, const struct thread *t, uint64_t ns)
+{
+	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(s->by_process, t->process));
+
+	if (!at) {
+		uint64_t none = 0;
+
+		g_array_append_val(s->names, t->process);
+		g_array_append_val(s->ns, none);
+		at = s->ns->len;
+		g_hash_table_insert(s->by_process, (gpointer)t->process, GUINT_TO_POINTER(at));
+	}
+	g_array_index(s->ns, uint64_t, at - 1) += ns;
+	s->time_ns += ns;
+}
+
+/* A wait's blocked time is for its reason, the rest of it for a CPU. */
+static void add_wait(struct sums *s, const struct reasons *reasons, uint32_t i)
+{
+	const struct wait *w = profile_wait(s->p, i);
+	const struct thread *t = profile_thread(s->p, w->thread);
+	uint64_t blocked_ns = w->state == 'C' || reasons_is_idle(reasons, i) ? 0 : w->blocked_ns;
+	uint64_t queue_ns = w->state == 'C' ? 0 : w->runnable_ns + w->preempted_ns;
+	bool is_for_cpu = w->state == 'R';
+
+	if (!is_subject(s->rule, t))
+		return;
+	s->all_ns += blocked_ns + queue_ns;
+	if (blocked_ns && is_named(s->rule, reasons_of(reasons, i)))
+		add(s, t, blocked_ns);
+	if (queue_ns && is_named(s->rule, REASON_CPU_QUEUE))
+		add(s, t, queue_ns);
+	if (!(blocked_ns || is_for_cpu) || !is_named(s->rule, is_for_cpu ? REASON_CPU_QUEUE : reasons_of(reasons, i)))
+		return;
+	s->count += w->count;
+	s->max_ns = MAX(s->max_ns, w->max_ns);
+	for (unsigned k = 0; k < PROFILE_HIST_SLOTS; k++)
+		s->hist[k] += w->hist[k];
+}
+
+static double metric_of(const struct sums *s, bool *ret_is_known)
+{
+	double window_ns = (double)s->p->info.duration_ns;
+
+	*ret_is_known = s->rule->metric <= ALERT_WAITS || s->count > 0;
+	switch (s->rule->metric) {
+	case ALERT_SHARE: return s->all_ns ? 100.0 * (double)s->time_ns / (double)s->all_ns : 0;
+	case ALERT_THREADS: return window_ns > 0 ? (double)s->time_ns / window_ns : 0;
+	case ALERT_WAITS: return window_ns > 0 ? (double)s->count * 1e9 / window_ns : 0;
+	case ALERT_P50: return (double)waker_percentile_ns(s->hist, 0.5);
+	case ALERT_P90: return (double)waker_percentile_ns(s->hist, 0.9);
+	case ALERT_P99: return (double)waker_percentile_ns(s->hist, 0.99);
+	default: return (double)s->max_ns;
+	}
+}
+
+struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window, const struct reasons *reasons)
+{
+	struct sums s = { .rule = rule, .p = window, .by_process = g_hash_table_new(NULL, NULL),
+			  .names = g_array_new(FALSE, FALSE, sizeof(char *)), .ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)) };
+	struct alert_value v = { 0 };
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < window->waits->len; i++)
+		add_wait(&s, reasons, i);
+	v.value = metric_of(&s, &v.is_known);
+	for (guint i = 0; i < s.ns->len; i++)
+		if (g_array_index(s.ns, uint64_t, i) > most) {
+			most = g_array_index(s.ns, uint64_t, i);
+			v.process = g_array_index(s.names, const char *, i);
+		}
+	v.process_percent = s.time_ns ? 100.0 * (double)most / (double)s.time_ns : 0;
+	g_hash_table_destroy(s.by_process);
+	g_array_unref(s.names);
+	g_array_unref(s.ns);
+	return v;
+}
+
+enum alert_change alert_step(struct alert_state *s, const struct alert_rule *rule, bool holds, uint64_t end_unix_ns)
+{
+	if (holds == s->is_firing) {
+		s->windows = 0;
+		return ALERT_STAYS;
+	}
+	if (++s->windows < rule->for_windows)
+		return ALERT_STAYS;
+	s->windows = 0;
+	s->is_firing = holds;
+	if (!holds)
+		return ALERT_IS_OVER;
+	s->since_unix_ns = end_unix_ns;
+	return ALERT_FIRES;
+}
+
+static void append_value(GString *s, const struct alert_rule *rule, double value)
+{
+	switch (rule->metric) {
+	case ALERT_SHARE: g_string_append_printf(s, "%.0f%%", value); break;
+	case ALERT_THREADS: g_string_append_printf(s, "%.2g", value); break;
+	case ALERT_WAITS: g_string_append_printf(s, "%.0f a second", value); break;
+	default: g_string_append_printf(s, "%.3g ms", value / 1e6);
+	}
+}
+
+void alert_append_text(GString *s, const struct alert_rule *rule, const struct alert_value *v, double yesterday)
+{
+	g_string_append_printf(s, "%s: it is ", rule->when);
+	append_value(s, rule, v->value);
+	if (rule->is_of_yesterday)
+		g_string_append_printf(s, ", a day before it was %.2g", yesterday);
+	if (v->process && v->process_percent > 0)
+		g_string_append_printf(s, "; %.0f%% of it in %s", v->process_percent, v->process);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef AGENT_ALERT_H
+#define AGENT_ALERT_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+/*
+ * A condition on windows, [alert NAME] of offcpu-agent.conf(5):
+ *
+ *   [process=GLOB] [service=GLOB] reason=NAME METRIC > VALUE
+ *
+ * NAME: a reason, the family of several, or any.  METRIC and VALUE: share > 30% of the time that matters, of those
+ * processes; threads > 4, how many waited on the average, or > 2x yesterday; p50, p90, p99, max > 20ms; waits > 1000,
+ * a second.  Idle time counts nowhere.
+ */
+
+enum alert_metric { ALERT_SHARE, ALERT_THREADS, ALERT_WAITS, ALERT_P50, ALERT_P90, ALERT_P99, ALERT_MAX, ALERT_METRICS };
+
+#define ALERT_NAME_MAX_BYTES 64
+#define ALERT_FOR_MAX 8640	/* windows: a day of the usual ones */
+
+struct alert_rule {
+	char *name;
+	char *when;			/* as it was given */
+	char *process, *service;	/* patterns; NULL: all */
+	char *reason;			/* NULL: any */
+	enum alert_metric metric;
+	double threshold;		/* percent, threads, a second, or ns; of what was yesterday: times */
+	bool is_of_yesterday;
+	uint32_t for_windows;		/* in so many in a row it holds before it is told, and so many it does not before it is over */
+	char **run;			/* a command and its arguments; NULL: none */
+};
+
+struct alert_rule *alert_rule_new(const char *name);
+void alert_rule_free(struct alert_rule *r);	/* NULL is fine */
+/* Reads the condition.  False with a sentence. */
+bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error);
+/* A command as a shell would split it, but run by none. */
+bool alert_rule_parse_run(struct alert_rule *r, const char *run, GError **error);
+bool alert_rules_same(const struct alert_rule *a, const struct alert_rule *b);
+
+/* What a window has to say to a rule. */
+struct alert_value {
+	bool is_known;		/* false: nothing that it could be said of */
+	double value;		/* in the unit of the threshold; of yesterday's: threads */
+	const char *process;	/* which has most of it; the window's */
+	double process_percent;
+};
+struct reasons;
+struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window, const struct reasons *reasons);
+
+/* How a rule stands. */
+struct alert_state {
+	uint32_t windows;	/* in a row that speak against what it is now */
+	bool is_firing;
+	uint64_t since_unix_ns;	/* it fires: the end of the window that said so */
+};
+enum alert_change { ALERT_STAYS, ALERT_FIRES, ALERT_IS_OVER };
+enum alert_change alert_step(struct alert_state *s, const struct alert_rule *rule, bool holds, uint64_t end_unix_ns);
+
+/* "reason=lock share > 30%: it is 41%; 90% of it in mariadbd" into s; yesterday: what it was then, 0 where that does not matter */
+void alert_append_text(GString *s, const struct alert_rule *rule, const struct alert_value *v, double yesterday);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/alerter.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/alert.h"
+#include "agent/privileges.h"
+#include "analyse/reason/reasons.h"
+#include "base/clock.h"
+#include "store/store.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define COMMAND_MAX_NS (30 * SECOND_NS)
+#define DAY_NS (86400 * SECOND_NS)
+#define HALF_HOUR_NS (1800 * SECOND_NS)
+#define STEP_NS (60 * SECOND_NS)
+#define YESTERDAY_STEPS_MIN 15		/* minutes that were observed, of sixty */
+#define YESTERDAY_AGAIN_NS (600 * SECOND_NS)
+#define SERIES_MAX 64			/* there are fewer reasons */
+
+struct standing {
+	const struct alert_rule *rule;	/* the configuration's */
+	struct alert_state state;
+	GPid command;			/* 0: none runs */
+	uint64_t command_ns;		/* CLOCK_MONOTONIC: when it was begun */
+	bool is_killed;
+	double yesterday;		/* threads, a day before; below 0: not known */
+	uint64_t yesterday_ns;		/* CLOCK_MONOTONIC: when that was looked up; 0: never */
+};
+
+struct alerter {
+	GArray *standings;	/* struct standing */
+	char *dir;
+	log_fn log;
+};
+
+static void say(const struct alerter *a, enum log_level level, const char *format, ...) G_GNUC_PRINTF(3, 4);
+static void say(const struct alerter *a, enum log_level level, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	a->log(level, text);
+}
+
+static void go_on(struct standing *s, const struct alerter *old)
+{
+	for (guint i = 0; old && i < old->standings->len; i++) {
+		struct standing *before = &g_array_index(old->standings, struct standing, i);
+
+		if (!alert_rules_same(before->rule, s->rule))
+			continue;
+		s->state = before->state;
+		s->command = before->command;
+		s->command_ns = before->command_ns;
+		s->is_killed = before->is_killed;
+		before->command = 0;
+	}
+}
+
+struct alerter *alerter_new(const struct agent_config *config, struct alerter *old, log_fn log)
+{
+	struct alerter *a = g_new0(struct alerter, 1);
+
+	a->standings = g_array_new(FALSE, TRUE, sizeof(struct standing));
+	a->dir = g_strdup(config->dir);
+	a->log = log;
+	for (guint i = 0; i < config->alerts->len; i++) {
+		struct standing s = { .rule = config->alerts->pdata[i], .yesterday = -1 };
+
+		go_on(&s, old);
+		g_array_append_val(a->standings, s);
+	}
+	alerter_free(old);
+	return a;
+}
+
+void alerter_free(struct alerter *a)
+{
+	if (!a)
+		return;
+	for (guint i = 0; i < a->standings->len; i++) {
+		GPid command = g_array_index(a->standings, struct standing, i).command;
+
+		if (command)
+			kill(command, SIGTERM);
+	}
+	g_array_unref(a->standings);
+	g_free(a->dir);
+	g_free(a);
+}
+
+/* How many threads waited for that on the average, in the hour around the same time a day before; below 0: not known. */
+static double threads_yesterday(const struct alerter *a, const struct alert_rule *rule, uint64_t now_unix_ns)
+{
+	uint64_t at_ns = now_unix_ns - DAY_NS, sum_ns = 0;
+	unsigned steps = 0;
+	struct store_line *l = store_line_read(a->dir, at_ns - HALF_HOUR_NS, at_ns + HALF_HOUR_NS, STEP_NS, STORE_BY_REASON, SERIES_MAX, NULL);
+
+	for (uint32_t k = 0; l && k < l->steps; k++) {
+		if (l->is_gap[k])
+			continue;
+		steps++;
+		for (guint i = 0; i < l->series->len; i++) {
+			const struct store_series *one = &g_array_index(l->series, struct store_series, i);
+			enum reason reason;
+
+			if (reason_parse(one->name, &reason) && (!rule->reason || reason_is_named(reason, rule->reason)))
+				sum_ns += one->ns[k];
+		}
+	}
+	if (l)
+		store_line_free(l);
+	return steps < YESTERDAY_STEPS_MIN ? -1 : (double)sum_ns / ((double)steps * (double)STEP_NS);
+}
+
+/* Beyond the threshold?  Where yesterday is not known nothing is. */
+static bool holds(const struct alerter *a, struct standing *s, const struct alert_value *v, uint64_t end_unix_ns)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (!s->rule->is_of_yesterday)
+		return v->is_known && v->value > s->rule->threshold;
+	if (!s->yesterday_ns || now_ns - s->yesterday_ns > YESTERDAY_AGAIN_NS) {
+		s->yesterday = threads_yesterday(a, s->rule, end_unix_ns);
+		s->yesterday_ns = now_ns;
+	}
+	return s->yesterday >= 0 && v->value > 0 && v->value > s->rule->threshold * s->yesterday;
+}
+
+/* In the child: nothing of what we may do, no signal of ours held back, and a group to be ended as one. */
+static void become_nobody(gpointer data)
+{
+	sigset_t none;
+
+	(void)data;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpgid(0, 0);
+	privileges_drop(0, NULL);
+}
+
+static void run(const struct alerter *a, struct standing *s, const struct alert_value *v, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) environment = g_get_environ();
+	char value[G_ASCII_DTOSTR_BUF_SIZE];
+
+	if (!s->rule->run)
+		return;
+	if (s->command) {
+		say(a, LOG_LEVEL_WARNING, "alert %s: its last command has not ended, so it is not run again", s->rule->name);
+		return;
+	}
+	environment = g_environ_setenv(environment, "OFFCPU_ALERT", s->rule->name, TRUE);
+	environment = g_environ_setenv(environment, "OFFCPU_STATE", s->state.is_firing ? "firing" : "over", TRUE);
+	environment = g_environ_setenv(environment, "OFFCPU_VALUE", g_ascii_dtostr(value, sizeof(value), v->value), TRUE);
+	environment = g_environ_setenv(environment, "OFFCPU_TEXT", text, TRUE);
+	if (!g_spawn_async("/", s->rule->run, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL, become_nobody, NULL,
+			   &s->command, &error)) {
+		s->command = 0;
+		say(a, LOG_LEVEL_ERROR, "alert %s: %s", s->rule->name, error->message);
+		return;
+	}
+	s->command_ns = clock_ns(CLOCK_MONOTONIC);
+	s->is_killed = false;
+}
+
+static void tell(const struct alerter *a, struct standing *s, enum alert_change change, const struct alert_value *v, uint64_t end_unix_ns)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	alert_append_text(text, s->rule, v, s->yesterday);
+	if (change == ALERT_FIRES)
+		say(a, LOG_LEVEL_WARNING, "alert %s: %s", s->rule->name, text->str);
+	else
+		say(a, LOG_LEVEL_NOTICE, "alert %s is over after %.0f s: %s", s->rule->name,
+		    (double)(end_unix_ns - s->state.since_unix_ns) / 1e9, text->str);
+	run(a, s, v, text->str);
+}
+
+void alerter_add(struct alerter *a, const struct profile *window)
+{
+	uint64_t end_unix_ns = window->info.start_unix_ns + window->info.duration_ns;
+	struct reasons *reasons;
+
+	if (!a->standings->len)
+		return;
+	reasons = reasons_new(window, NULL);
+	for (guint i = 0; i < a->standings->len; i++) {
+		struct standing *s = &g_array_index(a->standings, struct standing, i);
+		struct alert_value v = alert_value(s->rule, window, reasons);
+		enum alert_change change = alert_step(&s->state, s->rule, holds(a, s, &v, end_unix_ns), end_unix_ns);
+
+		if (change != ALERT_STAYS)
+			tell(a, s, change, &v, end_unix_ns);
+	}
+	reasons_free(reasons);
+}
+
+void alerter_keep_up(struct alerter *a)
+{
+	for (guint i = 0; i < a->standings->len; i++) {
+		struct standing *s = &g_array_index(a->standings, struct standing, i);
+		int status = 0;
+
+		if (!s->command)
+			continue;
+		if (waitpid(s->command, &status, WNOHANG) != 0) {
+			if (s->is_killed || !WIFEXITED(status) || WEXITSTATUS(status))
+				say(a, LOG_LEVEL_WARNING, "alert %s: its command %s", s->rule->name,
+				    s->is_killed ? "was ended after 30 s" : "failed");
+			s->command = 0;
+		} else if (!s->is_killed && clock_ns(CLOCK_MONOTONIC) - s->command_ns > COMMAND_MAX_NS) {
+			s->is_killed = true;
+			kill(-s->command, SIGKILL);
+		}
+	}
+}
+
+unsigned alerter_firing(const struct alerter *a)
+{
+	unsigned cnt = 0;
+
+	for (guint i = 0; i < a->standings->len; i++)
+		cnt += g_array_index(a->standings, struct standing, i).state.is_firing;
+	return cnt;
+}

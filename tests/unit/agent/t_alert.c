@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/alert.h"
+
+#include <string.h>
+
+#include "analyse/reason/reasons.h"
+
+#define MS UINT64_C(1000000)
+#define S (1000 * MS)
+
+static struct alert_rule *rule(const char *when)
+{
+	struct alert_rule *r = alert_rule_new("a");
+	g_autoptr(GError) error = NULL;
+
+	alert_rule_parse(r, when, &error);
+	g_assert_no_error(error);
+	return r;
+}
+
+static void test_conditions(void)
+{
+	static const struct {
+		const char *when, *reason;
+		enum alert_metric metric;
+		double threshold;
+		bool is_of_yesterday;
+	} good[] = {
+		{ "reason=lock share > 30%", "lock", ALERT_SHARE, 30, false },
+		{ "  process=a\tservice=b*  reason=disk.sync   p99 > 50ms ", "disk.sync", ALERT_P99, 50e6, false },
+		{ "reason=any max > 1.5s", NULL, ALERT_MAX, 1.5e9, false },
+		{ "reason=any threads > .5", NULL, ALERT_THREADS, 0.5, false },
+		{ "reason=cpu waits > 1000", "cpu", ALERT_WAITS, 1000, false },
+		{ "reason=lock threads > 2x yesterday", "lock", ALERT_THREADS, 2, true },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
+		struct alert_rule *r = rule(good[i].when);
+
+		g_assert_cmpstr(r->reason, ==, good[i].reason);
+		g_assert_cmpint(r->metric, ==, good[i].metric);
+		g_assert_cmpfloat(r->threshold, ==, good[i].threshold);
+		g_assert_cmpint(r->is_of_yesterday, ==, good[i].is_of_yesterday);
+		alert_rule_free(r);
+	}
+}
+
+static void test_refused(void)
+{
+	static const struct {
+		const char *when, *says;
+	} bad[] = {
+		{ "", "is not such as reason=lock share > 30%" },
+		{ "share > 30%", "is not such as" },
+		{ "reason=lock share > ", "is not such as" },
+		{ "reason=lock share < 30%", "is not such as" },
+		{ "reason=lok share > 30%", "there is no reason 'lok'; there are" },
+		{ "reason=on_cpu share > 30%", "there is no reason 'on_cpu'" },
+		{ "reason= share > 30%", "'reason=' has nothing behind it" },
+		{ "reason=lock reason=disk share > 30%", "'reason=disk' is one too many" },
+		{ "reason=lock part > 30%", "'part' is none of share," },
+		{ "reason=lock share > 30", "'30' is not a number above 0 and %" },
+		{ "reason=lock share > -1%", "'-1%' is not a number above 0 and %" },
+		{ "reason=lock share > 0x1%", "'0x1%' is not" },
+		{ "reason=lock threads > nan", "'nan' is not" },
+		{ "reason=lock threads > 1e99", "'1e99' is not" },
+		{ "reason=lock p99 > 10", "duration" },
+		{ "reason=lock p99 > 0ms", "'0ms' is not above 0" },
+		{ "reason=lock share > 2x yesterday", "of yesterday only the threads" },
+		{ "process=a reason=lock threads > 2x yesterday", "of yesterday only the threads" },
+		{ "reason=lock threads > 2 yesterday", "is not such as 2x yesterday" },
+		{ "reason=lock threads > 2x today", "'today' stands behind the threshold" },
+		{ "a b c d e f g h i", "is longer than a condition can be" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+		struct alert_rule *r = alert_rule_new("a");
+		g_autoptr(GError) error = NULL;
+
+		g_assert_false(alert_rule_parse(r, bad[i].when, &error));
+		g_assert_nonnull(error);
+		if (!strstr(error->message, bad[i].says))
+			g_error("'%s' says: %s", bad[i].when, error->message);
+		alert_rule_free(r);
+	}
+}
+
+static uint32_t add_thread(struct profile *p, const char *process, const char *service)
+{
+	const struct thread t = { .pid = p->threads->len + 1, .tid = p->threads->len + 1, .comm = profile_string(p, process),
+				  .process = profile_string(p, process), .service = profile_string(p, service), .to_ns = 10 * S };
+
+	return profile_add_thread(p, &t);
+}
+
+static uint32_t stack(struct profile *p, const char *function, enum frame_kind kind)
+{
+	const struct frame f = { .name = function, .module = kind == FRAME_KERNEL ? "[kernel]" : "/bin/a", .kind = (uint8_t)kind };
+
+	return profile_node(p, 0, profile_frame(p, &f));
+}
+
+static void add_wait(struct profile *p, uint32_t thread, const char *function, char state, uint64_t count, uint64_t blocked_ns, uint64_t queue_ns)
+{
+	struct wait w = { .thread = thread, .kernel = stack(p, function, FRAME_KERNEL), .user = stack(p, "work", FRAME_USER), .state = (uint8_t)state,
+			  .count = count, .blocked_ns = blocked_ns, .preempted_ns = queue_ns, .max_ns = (blocked_ns + queue_ns) / count };
+
+	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)count;
+	profile_add_wait(p, &w);
+}
+
+/* 10 s: a database that waits for disk 4 s and for a CPU 1 s, a shop that waits for the disk 1 s and for a CPU 4 s. */
+static struct profile *window_new(void)
+{
+	struct profile *p = profile_new();
+	uint32_t db = add_thread(p, "db", "postgres.service"), shop = add_thread(p, "shop", NULL);
+
+	p->info.duration_ns = 10 * S;
+	add_wait(p, db, "vfs_fsync_range", 'D', 400, 4 * S, 0);
+	add_wait(p, db, "schedule", 'R', 100, 0, 1 * S);
+	add_wait(p, shop, "vfs_fsync_range", 'D', 10, 1 * S, 0);
+	add_wait(p, shop, "schedule", 'R', 100, 0, 4 * S);
+	return p;
+}
+
+static void test_values(void)
+{
+	static const struct {
+		const char *when;
+		double from, to;
+		const char *process;
+	} cases[] = {
+		{ "reason=disk share > 1%", 50, 50, "db" },
+		{ "reason=disk.sync threads > 1", 0.5, 0.5, "db" },
+		{ "reason=disk waits > 1", 41, 41, "db" },
+		{ "reason=cpu share > 1%", 50, 50, "shop" },
+		{ "reason=cpu.queue threads > 1", 0.5, 0.5, "shop" },
+		{ "reason=any share > 1%", 100, 100, NULL },
+		{ "process=d? reason=disk share > 1%", 80, 80, "db" },
+		{ "process=sh* reason=disk share > 1%", 20, 20, "shop" },
+		{ "service=postgres* reason=disk waits > 1", 40, 40, "db" },
+		{ "reason=disk max > 1ms", 100e6, 100e6, "db" },
+		{ "reason=disk p50 > 1ms", 8e6, 17e6, "db" },
+		{ "reason=disk p99 > 1ms", 67e6, 134e6, "db" },
+		{ "reason=lock share > 1%", 0, 0, NULL },
+	};
+	struct profile *p = window_new();
+	struct reasons *reasons = reasons_new(p, NULL);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct alert_rule *r = rule(cases[i].when);
+		struct alert_value v = alert_value(r, p, reasons);
+
+		g_assert_true(v.is_known);
+		if (v.value < cases[i].from - 1e-9 || v.value > cases[i].to + 1e-9)
+			g_error("%s: %g, not %g to %g", cases[i].when, v.value, cases[i].from, cases[i].to);
+		if (cases[i].process)
+			g_assert_cmpstr(v.process, ==, cases[i].process);
+		alert_rule_free(r);
+	}
+	struct alert_rule *nothing = rule("reason=lock p99 > 1ms");
+
+	g_assert_false(alert_value(nothing, p, reasons).is_known);
+	alert_rule_free(nothing);
+	reasons_free(reasons);
+	profile_free(p);
+}
+
+/* "f": fires, "o": is over, ".": stays; for windows in which it holds (1) or not (0). */
+static void test_steps(void)
+{
+	static const struct {
+		uint32_t windows;
+		const char *holds, *changes;
+	} cases[] = {
+		{ 1, "0110100", ".f.ofo." },
+		{ 3, "1101110011000111", ".....f......o..f" },
+		{ 2, "10101101010010", ".....f.....o.." },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct alert_rule r = { .for_windows = cases[i].windows };
+		struct alert_state s = { 0 };
+		g_autoptr(GString) told = g_string_new(NULL);
+
+		for (const char *h = cases[i].holds; *h; h++)
+			g_string_append_c(told, ".fo"[alert_step(&s, &r, *h == '1', told->len + 1)]);
+		g_assert_cmpstr(told->str, ==, cases[i].changes);
+	}
+}
+
+static void test_text(void)
+{
+	struct alert_rule *share = rule("reason=lock share > 30%"), *yesterday = rule("reason=lock threads > 2x yesterday");
+	const struct alert_value v = { .is_known = true, .value = 41.4, .process = "db", .process_percent = 83.2 };
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	alert_append_text(s, share, &v, 0);
+	g_assert_cmpstr(s->str, ==, "reason=lock share > 30%: it is 41%; 83% of it in db");
+	g_string_truncate(s, 0);
+	alert_append_text(s, yesterday, &v, 11.2);
+	g_assert_cmpstr(s->str, ==, "reason=lock threads > 2x yesterday: it is 41, a day before it was 11; 83% of it in db");
+	alert_rule_free(share);
+	alert_rule_free(yesterday);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/alert/conditions", test_conditions);
+	g_test_add_func("/alert/refused", test_refused);
+	g_test_add_func("/alert/values", test_values);
+	g_test_add_func("/alert/steps", test_steps);
+	g_test_add_func("/alert/text", test_text);
+	return g_test_run();
+}
