@@ -120,7 +120,7 @@ static struct finding_class *class_of(struct maker *m, uint32_t thread)
 	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->classes, t->process));
 
 	if (!at) {
-		struct finding_class c = { .process = t->process, .pid = t->pid, .processes_cnt = 1 };
+		struct finding_class c = { .process = t->process, .pid = t->pid };
 
 		g_array_append_val(f->classes, c);
 		at = f->classes->len;
@@ -147,6 +147,7 @@ static uint64_t *throttled_new(const struct profile *p)
 static void add_accounts(struct maker *m)
 {
 	const struct profile *p = m->f->profile;
+	g_autoptr(GHashTable) pids = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);	/* (class, pid) */
 
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -154,10 +155,8 @@ static void add_accounts(struct maker *m)
 		if (!is_selected(m, i))
 			continue;
 		struct finding_class *c = class_of(m, i);
-		if (c->pid != t->pid) {
-			c->processes_cnt++; /* threads of one process stand together */
-			c->pid = t->pid;
-		}
+		if (first_time(pids, (uint32_t)(c - &g_array_index(m->f->classes, struct finding_class, 0)), t->pid))
+			c->processes_cnt++;
 		c->threads_cnt++;
 		c->observed_ns += thread_observed_ns(t);
 		c->on_cpu_ns += t->on_cpu_ns;

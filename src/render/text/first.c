@@ -59,7 +59,7 @@ static void append_target(GString *s, const struct findings *f)
 	text_safe(s, c->process);
 	if (c->pid)
 		g_string_append_printf(s, " (%u)", c->pid);
-	else
+	else if (c->processes_cnt > 1)
 		g_string_append_printf(s, " (%u processes)", c->processes_cnt);
 }
 

@@ -300,6 +300,30 @@ static void test_many(void)
 	profile_free(m.p);
 }
 
+/* Threads of a process need not stand together: in a history they do not. */
+static void test_processes(void)
+{
+	static const uint32_t pids[] = { 1, 2, 1, 3, 2, 1 };
+	struct maker m = maker_new("");
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(pids); i++)
+		thread_of(m.p, pids[i], 10 + i, "worker", 0);
+	thread_of(m.p, 9, 9, "single", 0);
+	thread_of(m.p, 9, 10, "single", 0);
+	struct findings *f = findings_new(m.p, NULL);
+
+	g_assert_cmpuint(f->classes->len, ==, 2);
+	for (guint i = 0; i < 2; i++) {
+		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+		bool is_single = strcmp(c->process, "single") == 0;
+
+		g_assert_cmpuint(c->processes_cnt, ==, is_single ? 1 : 3);
+		g_assert_cmpuint(c->pid, ==, is_single ? 9 : 0);
+	}
+	findings_free(f);
+	profile_free(m.p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -308,5 +332,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/sleeps", test_sleeps);
 	g_test_add_func("/reasons/sums", test_sums);
 	g_test_add_func("/reasons/many", test_many);
+	g_test_add_func("/reasons/processes", test_processes);
 	return g_test_run();
 }
