@@ -39,7 +39,10 @@ class Requests:
         self.lost = {name: one["count"] for name, one in self.json["not_counted"].items()}
         truth = read_truth(program.truth_path)
         start = self.json["start_ns"]
-        self.warm = [line for line in truth if line["kind"] == "warm" and line["start_ns"] >= start]
+        # one whose clock was read before the window and whose call began in it is counted; else it is told to have begun before
+        begun_in = [line for line in truth if line["kind"] == "warm" and not self.lost["at_start"] and
+                    line["start_ns"] < start < line["start_ns"] + line["wall_ns"]]
+        self.warm = begun_in + [line for line in truth if line["kind"] == "warm" and line["start_ns"] >= start]
         self.lines = [line for line in truth if line["kind"] == "requests"]
 
     def sum(self, name):
