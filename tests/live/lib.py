@@ -49,9 +49,8 @@ def wait_until(condition, timeout_s, step_s=0.005):
 
 
 def default_signals():
-    """A background job of a non-interactive shell ignores SIGINT, one of nohup SIGHUP; their children must not."""
+    """A background job of a non-interactive shell ignores SIGINT; its children must not."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 

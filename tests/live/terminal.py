@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import termios
 import time
@@ -139,6 +140,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if not self.pid:
             default_signals()
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a job of nohup ignores it
             os.chdir(env.directory)
             os.execve(command[0], command, {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(variables or {})})
         self.status = None
