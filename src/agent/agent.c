@@ -46,18 +46,6 @@ struct agent {
 	bool is_over, wants_reload;
 };
 
-static void say(const struct agent *a, enum log_level level, const char *format, ...) G_GNUC_PRINTF(3, 4);
-static void say(const struct agent *a, enum log_level level, const char *format, ...)
-{
-	g_autofree char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	a->options->log(level, text);
-}
-
 static char *describe_filters(const struct agent_config *c)
 {
 	GString *s = g_string_new(NULL);
@@ -131,15 +119,15 @@ static void follow_clock(struct agent *a)
 	if (!wall_clock_take(&a->clock, &now, &change))
 		return;
 	if (change.suspended_ns) {
-		say(a, LOG_LEVEL_NOTICE, "the machine was suspended for %.1f s", (double)change.suspended_ns / 1e9);
+		log_say(a->options->log, LOG_LEVEL_NOTICE, "the machine was suspended for %.1f s", (double)change.suspended_ns / 1e9);
 		keeper_gap(a->keeper, a->end_unix_ns, a->end_unix_ns + change.suspended_ns, "suspended");
 		a->end_unix_ns += change.suspended_ns;
 	}
 	if (change.set_ns > 0) {
-		say(a, LOG_LEVEL_NOTICE, "the clock was set forward by %.3f s", (double)change.set_ns / 1e9);
+		log_say(a->options->log, LOG_LEVEL_NOTICE, "the clock was set forward by %.3f s", (double)change.set_ns / 1e9);
 		keeper_gap(a->keeper, a->end_unix_ns, a->end_unix_ns + (uint64_t)change.set_ns, "the clock was set forward");
 	} else if (change.set_ns < 0) {
-		say(a, LOG_LEVEL_NOTICE, "the clock was set back by %.3f s: that time will be there twice", (double)-change.set_ns / 1e9);
+		log_say(a->options->log, LOG_LEVEL_NOTICE, "the clock was set back by %.3f s: that time will be there twice", (double)-change.set_ns / 1e9);
 		keeper_gap(a->keeper, a->end_unix_ns - (uint64_t)-change.set_ns, a->end_unix_ns, "the clock was set back: this time is there twice");
 	}
 	a->end_unix_ns += (uint64_t)change.set_ns;
@@ -185,7 +173,7 @@ static bool begin_anew(struct agent *a, const char *why, GError **error)
 	uint64_t from_ns, before = clock_ns(CLOCK_MONOTONIC);
 
 	if (!cut(a, &late))
-		say(a, LOG_LEVEL_WARNING, "the last window is lost: %s", late->message);
+		log_say(a->options->log, LOG_LEVEL_WARNING, "the last window is lost: %s", late->message);
 	from_ns = a->end_unix_ns;
 	session_free(a->session);
 	a->session = NULL;
@@ -196,7 +184,7 @@ static bool begin_anew(struct agent *a, const char *why, GError **error)
 	a->anew_ns = clock_ns(CLOCK_MONOTONIC);
 	a->anew_cnt++;
 	keeper_gap(a->keeper, from_ns, a->end_unix_ns, why);
-	say(a, LOG_LEVEL_NOTICE, "recording began anew, %.0f ms are not recorded: %s", (double)(a->anew_ns - before) / 1e6, why);
+	log_say(a->options->log, LOG_LEVEL_NOTICE, "recording began anew, %.0f ms are not recorded: %s", (double)(a->anew_ns - before) / 1e6, why);
 	return true;
 }
 
@@ -224,7 +212,7 @@ static bool reload(struct agent *a, GError **error)
 	if (c && strcmp(c->dir, old->dir) != 0)
 		g_set_error(&bad, AGENT_CONFIG_ERROR, 0, "[store] dir is another one: that takes a restart");
 	if (bad) {
-		say(a, LOG_LEVEL_ERROR, "nothing is changed: %s", bad->message);
+		log_say(a->options->log, LOG_LEVEL_ERROR, "nothing is changed: %s", bad->message);
 		agent_config_free(c);
 		notify_ready(a->notify, "recording");
 		return true;
@@ -241,7 +229,7 @@ static bool reload(struct agent *a, GError **error)
 
 	if (is_well) {
 		a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), c->window_ns);
-		say(a, LOG_LEVEL_INFO, "%s was read again", a->options->config_path);
+		log_say(a->options->log, LOG_LEVEL_INFO, "%s was read again", a->options->config_path);
 		notify_ready(a->notify, "recording");
 	}
 	agent_config_free(old);
@@ -274,7 +262,7 @@ static void report(struct agent *a, uint64_t now_ns)
 	if (now_ns - a->reported_ns < REPORT_NS)
 		return;
 	a->reported_ns = now_ns;
-	say(a, LOG_LEVEL_INFO, "%s", s->str);
+	log_say(a->options->log, LOG_LEVEL_INFO, "%s", s->str);
 }
 
 /* What is to be done at times; false: it cannot go on. */
@@ -379,7 +367,7 @@ static bool begin(struct agent *a, GError **error)
 	a->end_unix_ns = wall_clock_unix_ns(&a->clock, now);
 	keeper_begin(a->keeper, a->end_unix_ns);
 	notify_ready(a->notify, "recording");
-	say(a, LOG_LEVEL_INFO, "recording, in windows of %" G_GUINT64_FORMAT " s, to %s", a->config->window_ns / SECOND_NS, a->config->dir);
+	log_say(a->options->log, LOG_LEVEL_INFO, "recording, in windows of %" G_GUINT64_FORMAT " s, to %s", a->config->window_ns / SECOND_NS, a->config->dir);
 	return true;
 }
 
@@ -406,7 +394,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	if (a.keeper) {
 		struct keeper_counts counts = keeper_counts(a.keeper);
 
-		say(&a, LOG_LEVEL_INFO, "ends; %" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost", counts.stored, counts.lost);
+		log_say(options->log, LOG_LEVEL_INFO, "ends; %" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost", counts.stored, counts.lost);
 	}
 	keeper_free(a.keeper);
 	pusher_free(a.pusher);

@@ -39,18 +39,6 @@ struct alerter {
 	log_fn log;
 };
 
-static void say(const struct alerter *a, enum log_level level, const char *format, ...) G_GNUC_PRINTF(3, 4);
-static void say(const struct alerter *a, enum log_level level, const char *format, ...)
-{
-	g_autofree char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	a->log(level, text);
-}
-
 static void go_on(struct standing *s, const struct alerter *old)
 {
 	for (guint i = 0; old && i < old->standings->len; i++) {
@@ -157,7 +145,7 @@ static void run(const struct alerter *a, struct standing *s, const struct alert_
 	if (!s->rule->run)
 		return;
 	if (s->command) {
-		say(a, LOG_LEVEL_WARNING, "alert %s: its last command has not ended, so it is not run again", s->rule->name);
+		log_say(a->log, LOG_LEVEL_WARNING, "alert %s: its last command has not ended, so it is not run again", s->rule->name);
 		return;
 	}
 	environment = g_environ_setenv(environment, "OFFCPU_ALERT", s->rule->name, TRUE);
@@ -167,7 +155,7 @@ static void run(const struct alerter *a, struct standing *s, const struct alert_
 	if (!g_spawn_async("/", s->rule->run, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL, become_nobody, NULL,
 			   &s->command, &error)) {
 		s->command = 0;
-		say(a, LOG_LEVEL_ERROR, "alert %s: %s", s->rule->name, error->message);
+		log_say(a->log, LOG_LEVEL_ERROR, "alert %s: %s", s->rule->name, error->message);
 		return;
 	}
 	s->command_ns = clock_ns(CLOCK_MONOTONIC);
@@ -180,9 +168,9 @@ static void tell(const struct alerter *a, struct standing *s, enum alert_change 
 
 	alert_append_text(text, s->rule, v, s->yesterday);
 	if (change == ALERT_FIRES)
-		say(a, LOG_LEVEL_WARNING, "alert %s: %s", s->rule->name, text->str);
+		log_say(a->log, LOG_LEVEL_WARNING, "alert %s: %s", s->rule->name, text->str);
 	else
-		say(a, LOG_LEVEL_NOTICE, "alert %s is over after %.0f s: %s", s->rule->name,
+		log_say(a->log, LOG_LEVEL_NOTICE, "alert %s is over after %.0f s: %s", s->rule->name,
 		    (double)(end_unix_ns - s->state.since_unix_ns) / 1e9, text->str);
 	run(a, s, v, text->str);
 }
@@ -216,7 +204,7 @@ void alerter_keep_up(struct alerter *a)
 			continue;
 		if (waitpid(s->command, &status, WNOHANG) != 0) {
 			if (s->is_killed || !WIFEXITED(status) || WEXITSTATUS(status))
-				say(a, LOG_LEVEL_WARNING, "alert %s: its command %s", s->rule->name,
+				log_say(a->log, LOG_LEVEL_WARNING, "alert %s: its command %s", s->rule->name,
 				    s->is_killed ? "was ended after 30 s" : "failed");
 			s->command = 0;
 		} else if (!s->is_killed && clock_ns(CLOCK_MONOTONIC) - s->command_ns > COMMAND_MAX_NS) {

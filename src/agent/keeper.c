@@ -14,22 +14,10 @@ struct keeper {
 	uint64_t lost_cnt, lost_from_ns, lost_to_ns;
 };
 
-static void say(const struct keeper *k, enum log_level level, const char *format, ...) G_GNUC_PRINTF(3, 4);
-static void say(const struct keeper *k, enum log_level level, const char *format, ...)
-{
-	g_autofree char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	k->log(level, text);
-}
-
 static void pass_warnings_on(struct keeper *k)
 {
 	for (char *text; (text = store_take_warning(k->store)); g_free(text))
-		say(k, LOG_LEVEL_WARNING, "%s", text);
+		log_say(k->log, LOG_LEVEL_WARNING, "%s", text);
 }
 
 struct keeper *keeper_new(const struct agent_config *config, log_fn log, GError **error)
@@ -58,7 +46,7 @@ void keeper_free(struct keeper *k)
 	if (!k)
 		return;
 	if (k->lost_cnt)
-		say(k, LOG_LEVEL_WARNING, "%s: the last %" G_GUINT64_FORMAT " windows are lost", k->dir, k->lost_cnt);
+		log_say(k->log, LOG_LEVEL_WARNING, "%s: the last %" G_GUINT64_FORMAT " windows are lost", k->dir, k->lost_cnt);
 	store_close(k->store);
 	g_free(k->dir);
 	g_free(k);
@@ -70,7 +58,7 @@ static bool mark(struct keeper *k, uint64_t from_ns, uint64_t to_ns, const char 
 
 	if (to_ns <= from_ns || store_add_gap(k->store, from_ns, to_ns, why, &error))
 		return true;
-	say(k, LOG_LEVEL_WARNING, "a gap (%s) could not be marked: %s", why, error->message);
+	log_say(k->log, LOG_LEVEL_WARNING, "a gap (%s) could not be marked: %s", why, error->message);
 	return false;
 }
 
@@ -89,7 +77,7 @@ void keeper_begin(struct keeper *k, uint64_t start_unix_ns)
 	if (!store_extent(k->dir, &extent, NULL) || !extent.windows)
 		return;
 	if (extent.to_unix_ns > start_unix_ns)
-		say(k, LOG_LEVEL_WARNING, "%s: its last window ends %.1f s from now: the clock was set back since", k->dir,
+		log_say(k->log, LOG_LEVEL_WARNING, "%s: its last window ends %.1f s from now: the clock was set back since", k->dir,
 		    (double)(extent.to_unix_ns - start_unix_ns) / 1e9);
 	else
 		mark(k, extent.to_unix_ns, start_unix_ns, "the agent was not running");
@@ -99,7 +87,7 @@ static void note_lost(struct keeper *k, const struct profile *window, const char
 {
 	if (!k->lost_cnt) {
 		k->lost_from_ns = window->info.start_unix_ns;
-		say(k, LOG_LEVEL_ERROR, "%s: windows are lost from now on: %s", k->dir, why);
+		log_say(k->log, LOG_LEVEL_ERROR, "%s: windows are lost from now on: %s", k->dir, why);
 	}
 	k->lost_cnt++;
 	k->counts.lost++;
@@ -110,7 +98,7 @@ static void end_loss(struct keeper *k)
 {
 	if (!mark(k, k->lost_from_ns, k->lost_to_ns, "windows could not be stored"))
 		return;
-	say(k, LOG_LEVEL_NOTICE, "%s: windows are stored again; %" G_GUINT64_FORMAT " were lost, %.0f s", k->dir, k->lost_cnt,
+	log_say(k->log, LOG_LEVEL_NOTICE, "%s: windows are stored again; %" G_GUINT64_FORMAT " were lost, %.0f s", k->dir, k->lost_cnt,
 	    (double)(k->lost_to_ns - k->lost_from_ns) / 1e9);
 	k->lost_cnt = 0;
 }

@@ -3,6 +3,7 @@
 #define AGENT_KEEPER_H
 
 #include "agent/config.h"
+#include "agent/log.h"
 #include "profile/profile.h"
 
 /*
@@ -10,9 +11,6 @@
  * when the store can again, the time that is missing is marked as a gap.
  */
 struct keeper;
-
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6 };	/* as syslog(3) has them */
-typedef void (*log_fn)(enum log_level level, const char *text);
 
 /* Opens the store that the configuration names; log is told when windows begin to be lost, and when that is over. */
 struct keeper *keeper_new(const struct agent_config *config, log_fn log, GError **error);

@@ -64,12 +64,8 @@ void pusher_add(struct pusher *p, const struct profile *window)
 			continue;
 		bool is_kept = sender_window(p->senders[i], window, &error);
 
-		if (!is_kept && !p->is_told[i]) {
-			g_autofree char *text = g_strdup_printf("windows for %s are lost from now on: %s", sender_name(p->senders[i]),
-								error->message);
-
-			p->log(LOG_LEVEL_ERROR, text);
-		}
+		if (!is_kept && !p->is_told[i])
+			log_say(p->log, LOG_LEVEL_ERROR, "windows for %s are lost from now on: %s", sender_name(p->senders[i]), error->message);
 		p->is_told[i] = !is_kept;
 	}
 }
