@@ -303,10 +303,21 @@ static void forget(struct store *s)
 
 /* ---- opening ---- */
 
+/* Who was killed while it made a file, or made one of it, left a transaction to be rolled back, which takes write access. */
+static void roll_back(struct store *s, const struct store_name *name)
+{
+	g_autofree char *path = store_path(s->dir, name), *journal = g_strconcat(path, "-journal", NULL);
+
+	if (g_file_test(journal, G_FILE_TEST_EXISTS))
+		store_file_close(store_file_create(s->dir, name, NULL));
+}
+
 static bool look_at(struct store *s, const struct store_name *name, uint64_t *upper, GError **error)
 {
 	bool is_missing = false;
 	uint64_t last = 0;
+
+	roll_back(s, name);
 	struct store_file *f = store_file_open(s->dir, name, &is_missing, error);
 	bool ok = f ? store_file_last_seq(f, &last, error) : is_missing;
 

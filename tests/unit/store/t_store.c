@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <glib/gstdio.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -439,16 +440,18 @@ static void time_lines(void)
 static void write_for_ever(const char *dir, const struct sim *sim, int told)
 {
 	const struct store_options options = { .dir = dir };
-	struct store *s = store_open(&options, NULL);
+	g_autoptr(GError) error = NULL;
+	struct store *s = store_open(&options, &error);
 
 	for (uint64_t i = 0; s; i++) {
 		uint64_t at = i % 600 * 10 * S;
 		struct profile *p = sim_window(sim, at, at + 10 * S);
 
-		if (!store_add(s, p, NULL) || write(told, "w", 1) != 1)
+		if (!store_add(s, p, &error) || write(told, "w", 1) != 1)
 			break;
 		profile_free(p);
 	}
+	fprintf(stderr, "the writer ended: %s\n", error ? error->message : "nobody reads what it tells");
 	_exit(1);
 }
 
