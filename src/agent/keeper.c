@@ -103,11 +103,11 @@ static void end_loss(struct keeper *k)
 	k->lost_cnt = 0;
 }
 
-void keeper_add(struct keeper *k, const struct profile *window)
+void keeper_add(struct keeper *k, const struct profile *window, const struct reasons *reasons)
 {
 	g_autoptr(GError) error = NULL;
 
-	bool is_stored = store_add(k->store, window, &error);
+	bool is_stored = store_add(k->store, window, reasons, &error);
 
 	pass_warnings_on(k);
 	if (!is_stored) {

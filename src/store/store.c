@@ -384,7 +384,8 @@ struct store *store_open(const struct store_options *options, GError **error)
 }
 
 /* What a session has known for long, and this window does not need, stays out of it. */
-static bool write_window(struct store_file *f, const struct store_row *row, const struct profile *window, GError **error)
+static bool write_window(struct store_file *f, const struct store_row *row, const struct profile *window, const struct reasons *reasons,
+			 GError **error)
 {
 	struct merger *m = merge_new();
 
@@ -395,7 +396,10 @@ static bool write_window(struct store_file *f, const struct store_row *row, cons
 	struct profile *own = merge_end(m);
 	struct line_sums *line = line_sums_new();
 
-	line_sums_add_profile(line, own);
+	struct reasons *made = reasons ? NULL : reasons_new(window, NULL);
+
+	line_sums_add_profile(line, window, made ? made : reasons);
+	reasons_free(made);
 	bool ok = store_file_add(f, row, own, line, error);
 
 	line_sums_free(line);
@@ -403,7 +407,7 @@ static bool write_window(struct store_file *f, const struct store_row *row, cons
 	return ok;
 }
 
-bool store_add(struct store *s, const struct profile *window, GError **error)
+bool store_add(struct store *s, const struct profile *window, const struct reasons *reasons, GError **error)
 {
 	const struct profile_info *info = &window->info;
 	struct store_row row = { .seq = s->seq + 1, .last_seq = s->seq + 1, .start_unix_ns = info->start_unix_ns,
@@ -415,7 +419,7 @@ bool store_add(struct store *s, const struct profile *window, GError **error)
 		return store_fail(error, STORE_ERROR_TOO_MUCH, "a window has no time");
 	struct store_file *f = file_for(s, TIER_WINDOW, day, error);
 
-	if (!f || !write_window(f, &row, window, error)) {
+	if (!f || !write_window(f, &row, window, reasons, error)) {
 		drop(s, TIER_WINDOW);
 		return false;
 	}

@@ -83,7 +83,7 @@ static void tell(const struct filling *f, const struct source *s, uint64_t start
 static bool add(struct store *s, struct filling *f, const struct profile *p, GError **error)
 {
 	uint64_t began_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	bool ok = store_add(s, p, error);
+	bool ok = store_add(s, p, NULL, error);
 	uint64_t took_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns;
 
 	f->all_ns += took_ns;

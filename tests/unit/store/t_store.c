@@ -58,7 +58,7 @@ static void add_windows(struct store *s, const struct sim *sim, uint64_t from_ns
 		g_autoptr(GError) error = NULL;
 		struct profile *p = sim_window(sim, at, MIN(at + step_ns, to_ns));
 
-		g_assert_true(store_add(s, p, &error));
+		g_assert_true(store_add(s, p, NULL, &error));
 		g_assert_no_error(error);
 		profile_free(p);
 	}
@@ -258,7 +258,7 @@ static void clock_set_back(void)
 	for (uint64_t at = 300 * S; at < 600 * S; at += 10 * S) {
 		p = sim_window(sim, at, at + 10 * S);
 		p->info.start_unix_ns -= 200 * S;
-		g_assert_true(store_add(s, p, NULL));
+		g_assert_true(store_add(s, p, NULL, NULL));
 		profile_free(p);
 	}
 	p = read_range(dir, 0, 600 * S);
@@ -286,7 +286,7 @@ static void add_days(struct store *s, const struct sim *sim, unsigned days, unsi
 			struct profile *p = sim_window(sim, i * 10 * S, (i + 1) * 10 * S);
 
 			p->info.start_unix_ns = (SIM_START_UNIX_NS / STORE_NS_A_DAY + day) * STORE_NS_A_DAY + i * 10 * S;
-			g_assert_true(store_add(s, p, NULL));
+			g_assert_true(store_add(s, p, NULL, NULL));
 			profile_free(p);
 		}
 	}
@@ -447,7 +447,7 @@ static void write_for_ever(const char *dir, const struct sim *sim, int told)
 		uint64_t at = i % 600 * 10 * S;
 		struct profile *p = sim_window(sim, at, at + 10 * S);
 
-		if (!store_add(s, p, &error) || write(told, "w", 1) != 1)
+		if (!store_add(s, p, NULL, &error) || write(told, "w", 1) != 1)
 			break;
 		profile_free(p);
 	}
