@@ -14,13 +14,13 @@
 #include "agent/notify.h"
 #include "base/privileges.h"
 #include "agent/pusher.h"
-#include "agent/short_lived.h"
 #include "agent/wall_clock.h"
 #include "attach/cgroup.h"
 #include "attach/error.h"
 #include "base/clock.h"
 #include "base/proc_status.h"
 #include "session/session.h"
+#include "store/short_lived.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* A recorder that began anew for its memory does not so again at once: that would be all it does. */
@@ -136,7 +136,7 @@ static void follow_clock(struct agent *a)
 static void store_window(struct agent *a, struct profile *rows)
 {
 	const struct short_lived_options options = {
-		.boot_offset_ns = a->clock.boot_offset_ns, .may_fold = a->config->fold_short_lived,
+		.has_boot_offset = true, .boot_offset_ns = a->clock.boot_offset_ns, .may_fold = a->config->fold_short_lived,
 		.is_excluded = a->config->exclude ? is_excluded : NULL, .data = a->config,
 	};
 	const struct profile *window;
