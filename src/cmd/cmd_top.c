@@ -111,6 +111,8 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	struct top *top = run->data;
 	g_autoptr(GError) error = NULL;
 
+	if (top->has_screen && screen_stop_if_asked())
+		draw(top, true);
 	if (elapsed_ns < top->next_ns)
 		return true;
 	top->next_ns += top->options->interval_ns * (1 + (elapsed_ns - top->next_ns) / top->options->interval_ns);

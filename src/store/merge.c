@@ -140,7 +140,7 @@ static bool same_sample(const void *ctx, const void *key, uint32_t id)
 {
 	const struct on_cpu_sample *a = &g_array_index((const GArray *)ctx, struct on_cpu_sample, id), *b = key;
 
-	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel && a->weight_ns == b->weight_ns;
+	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel;
 }
 
 static void add_samples(struct merge_step *s)
@@ -154,7 +154,7 @@ static void add_samples(struct merge_step *s)
 		own.user = merge_map_node(&s->map, own.user);
 		own.kernel = merge_map_node(&s->map, own.kernel);
 		own.slice = 0;
-		const uint64_t key[] = { own.thread, (uint64_t)own.user << 32 | own.kernel, own.weight_ns };
+		const uint64_t key[] = { own.thread, (uint64_t)own.user << 32 | own.kernel };
 		uint64_t hash = id_index_hash(m->sample_index, key, sizeof(key));
 		int64_t at = id_index_find(m->sample_index, hash, same_sample, m->samples, &own);
 
@@ -165,6 +165,7 @@ static void add_samples(struct merge_step *s)
 			struct on_cpu_sample *into = &g_array_index(m->samples, struct on_cpu_sample, (guint)at);
 
 			into->samples = sum(into->samples, own.samples);
+			into->weight_ns = sum(into->weight_ns, own.weight_ns);
 		}
 	}
 }
