@@ -7,11 +7,11 @@
 #include "store/error.h"
 #include "store/merge_part.h"
 
-struct merger *merge_new(void)
+static struct merger *new_into(struct profile *p)
 {
 	struct merger *m = g_new0(struct merger, 1);
 
-	m->p = profile_new();
+	m->p = p;
 	m->threads = g_array_new(FALSE, TRUE, sizeof(struct merge_thread));
 	m->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
 	m->latest = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -21,11 +21,27 @@ struct merger *merge_new(void)
 	return m;
 }
 
+struct merger *merge_new(void)
+{
+	return new_into(profile_new());
+}
+
+struct merger *merge_new_rows(struct profile *with)
+{
+	struct merger *m = new_into(profile_new_rows(with));
+
+	m->is_shared = true;
+	return m;
+}
+
 void merge_free(struct merger *m)
 {
 	if (!m)
 		return;
-	profile_free(m->p);
+	if (m->is_shared)
+		profile_free_rows(m->p);
+	else
+		profile_free(m->p);
 	g_array_unref(m->threads);
 	g_array_unref(m->open);
 	g_array_unref(m->latest);
