@@ -157,11 +157,12 @@ def request_calls_thrown_through(env):
 
 @case
 def request_calls_many(env):
-    """All functions of the program at once: the table has each, and the program's own counts are right."""
+    """By patterns and names: the table has each.  The outermost one's place is not known at its first calls; those inside count."""
     seen = Requests(env, "plain", options=("--every",), functions=["service::*", "nap", "work", "call"])
-    check_calls(env.check, seen)
-    row = seen.rows["service::handle_request"]
-    env.check.equal(row["calls"]["count"], seen.sum("count"), "calls")
+    for name in ("service::handle_request", "work"):
+        missed = seen.lost["calls"]
+        env.check.that(0 <= seen.sum("count") - seen.rows[name]["calls"]["count"] <= missed, f"calls of {name}, {missed} not seen to return")
+    env.check.equal(seen.rows["service::inner_request"]["calls"]["count"], 0, "calls of what is not called")
 
 
 @case
