@@ -97,6 +97,19 @@ void fold_language(struct fold *f, const struct offcpu_rec_language *rec, size_t
 	fold_stacks_add_language(f->stacks, rec, size);
 }
 
+void fold_gil(struct fold *f, const struct offcpu_rec_language *rec, size_t size)
+{
+	g_autoptr(GString) place = g_string_new(NULL);
+
+	if (size < offsetof(struct offcpu_rec_language, frame) || rec->depth > OFFCPU_GIL_DEPTH ||
+	    size < offsetof(struct offcpu_rec_language, frame) + rec->depth * sizeof(rec->frame[0])) {
+		fold_drop_record(f->profile);
+		return;
+	}
+	fold_stacks_append_holder(f->stacks, rec, place);
+	fold_objects_add_gil(f->objects, rec, place->str);
+}
+
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size)
 {
 	fold_stacks_add_path(f->stacks, rec, size);
@@ -110,6 +123,16 @@ void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size)
 void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size)
 {
 	fold_wakers_add_chain(f->wakers, rec, size);
+}
+
+void fold_sleep(struct fold *f, const struct offcpu_rec_sleep *rec, size_t size)
+{
+	fold_wakers_add_sleep(f->wakers, rec, size);
+}
+
+void fold_earlier(struct fold *f, const struct offcpu_rec_earlier *rec, size_t size)
+{
+	fold_wakers_add_earlier(f->wakers, rec, size);
 }
 
 void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
