@@ -63,6 +63,12 @@ void fold_languages_native(struct fold_languages *l, const struct fold_stack_spo
 	g_hash_table_replace(l->natives, &n->id, n);
 }
 
+void fold_languages_count_stale(struct fold_languages *l)
+{
+	profile_add_loss(l->profile, "interpreter_stale",
+			 "an interpreter's frame has no name: its process had ended, or the function was gone", 1, 0);
+}
+
 /* What an interpreter's frame is called; one that cannot be read any more keeps its address. */
 static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i)
 {
@@ -78,8 +84,7 @@ static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_langu
 		f = (struct frame){ .name = found.name, .module = found.file, .offset = found.first_line,
 				    .file = found.file, .line = found.line, .kind = FRAME_USER };
 	else
-		profile_add_loss(l->profile, "interpreter_stale",
-				 "an interpreter's frame has no name: its process had ended, or the function was gone", 1, 0);
+		fold_languages_count_stale(l);
 	return profile_frame(l->profile, &f);
 }
 

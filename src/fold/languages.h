@@ -37,5 +37,7 @@ typedef uint32_t (*fold_spot_fn)(void *ctx, uint32_t frame);
 unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot, void *ctx,
 			      uint32_t *ret_spots, enum stack_end *ret_end);
 void fold_languages_count_lost(struct fold_languages *l);
+/* An interpreter's frame has no name. */
+void fold_languages_count_stale(struct fold_languages *l);
 
 #endif

@@ -108,6 +108,8 @@ static uint32_t spot_id(struct fold_stacks *f, const struct offcpu_rec_stack *re
 		return GPOINTER_TO_UINT(found);
 	if (rec->is_user) {
 		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, is_return, &symbol);
+		if (symbol.moves && !symbol.name)
+			fold_languages_count_stale(f->languages);
 		/* the kernel returns to a signal's trampoline, not into the middle of a function */
 		if (!symbol.name && is_return) {
 			struct symbol start = { 0 };
@@ -133,7 +135,7 @@ static uint32_t spot_id(struct fold_stacks *f, const struct offcpu_rec_stack *re
 	if (f->lines)
 		id = fold_lines_place(f->lines, &symbol, id);
 	/* Mappings that could not be read may be readable for the next stack. */
-	if (frame.why != FRAME_PROCESS_GONE && frame.why != FRAME_NOT_MAPPED)
+	if (frame.why != FRAME_PROCESS_GONE && frame.why != FRAME_NOT_MAPPED && !symbol.moves)
 		g_hash_table_insert(f->frames, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id));
 	return id;
 }
