@@ -2,6 +2,7 @@
 #include "supply/made_code.h"
 
 #include "abi/space_abi.h"
+#include "base/clock.h"
 #include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/hotspot_code.h"
@@ -9,10 +10,12 @@
 
 #define MAPS_TEXT_MAX (64 << 20)
 #define GRACE_US 5000000	/* as in table_files.c */
-/* A look takes some 2 ms where 10,000 methods are compiled; it may take a hundredth of a CPU's time. */
-#define PAUSE_TIMES 100
-#define PAUSE_MIN_US 100000
-#define PAUSE_MAX_US 1000000
+/* Where blocks lie is looked at so often, and more rarely while it stays the same; that takes some 30 us. */
+#define PAUSE_MIN_US 50000
+#define PAUSE_MAX_US 100000
+/* All blobs are read when that has changed and, since it may not tell, now and then; for a hundredth of a CPU's time. */
+#define READ_TIMES 100
+#define READ_EVERY_US 2000000
 
 struct retired {
 	struct slab_table *table;
@@ -77,6 +80,8 @@ struct made_code {
 	struct heap_table heaps[HOTSPOT_HEAPS_MAX];
 	unsigned heap_cnt;
 	int64_t due_us, pause_us;
+	int64_t read_us, next_read_us;	/* when all blobs were read last; before that they are not read again */
+	uint64_t blocks_hash;
 	uint64_t refused_cnt;
 };
 
@@ -114,7 +119,7 @@ static uint32_t rule_of(const struct hotspot_blob *b)
 	if (b->kind == HOTSPOT_KIND_CALL_STUB)
 		return UNWIND_CFA_BP << 16 | 2 | UNWIND_BP_AT_BP << 20;
 	if (!b->frame_bytes)
-		return 0;
+		return UNWIND_CFA_GAP << 16;	/* small stubs: they have no frame, or a frame pointer */
 	return UNWIND_CFA_SP << 16 | b->frame_bytes / 8 | (b->frame_bytes > 8 ? bp_saved : 0);
 }
 
@@ -135,6 +140,9 @@ static bool add_row(struct rows *r, uint64_t addr, uint32_t rule)
 	return r->rows->len < UNWIND_MAX_ROWS;
 }
 
+/* What is compiled just now: its frame pointer is some caller's, and a walk by that would leave out the frames between. */
+#define UNKNOWN_CODE (UNWIND_CFA_COMPLEX << 16)
+
 /* As code begins it has its caller's return address on top of the stack. */
 static bool add_blob(void *ctx, const struct hotspot_blob *b)
 {
@@ -145,7 +153,7 @@ static bool add_blob(void *ctx, const struct hotspot_blob *b)
 		return true;
 	r->covered = b->code_end;
 	return (!b->complete || !b->frame_bytes || add_row(r, b->code, UNWIND_CFA_SP << 16 | 1)) &&
-	       add_row(r, b->code + (b->frame_bytes ? b->complete : 0), rule) && add_row(r, b->code_end, 0);
+	       add_row(r, b->code + (b->frame_bytes ? b->complete : 0), rule) && add_row(r, b->code_end, UNKNOWN_CODE);
 }
 
 /* NULL: the heap could not be read, or there is no room. */
@@ -156,8 +164,9 @@ static struct slab_table *make_table(struct made_code *m, const struct hotspot_h
 	struct unwind_table *table;
 
 	r.rows = g_array_new(FALSE, FALSE, sizeof(struct unwind_row));
-	add_row(&r, heap->low, 0);
+	add_row(&r, heap->low, UNKNOWN_CODE);
 	if (hotspot_for_each_blob(&m->hotspot, heap, add_blob, &r)) {
+		add_row(&r, heap->high, 0);
 		table = unwind_table_of_rows(heap->low, (const struct unwind_row *)(const void *)r.rows->data, r.rows->len);
 		stored = slabs_store(m->slabs, table);
 		m->refused_cnt += !stored;
@@ -182,36 +191,54 @@ static bool renew(struct made_code *m, unsigned i)
 	return !is_same;
 }
 
-static bool look(struct made_code *m)
+static bool open_runtime(struct made_code *m)
 {
+	g_autofree char *text = living_maps("/proc", m->hotspot.pid, MAPS_TEXT_MAX);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+
+	return lines && hotspot_open(&m->hotspot, "/proc", m->hotspot.pid, lines);
+}
+
+static bool renew_all(struct made_code *m)
+{
+	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool is_changed = false;
 
-	if (!m->is_open) {
-		g_autofree char *text = living_maps("/proc", m->hotspot.pid, MAPS_TEXT_MAX);
-		g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
-
-		m->is_open = lines && hotspot_open(&m->hotspot, "/proc", m->hotspot.pid, lines);
-	}
-	if (!m->is_open || !hotspot_read_heaps(&m->hotspot))
-		return false;
 	for (unsigned i = 0; i < m->hotspot.heap_cnt; i++) {
 		is_changed |= renew(m, i);
 		m->heap_cnt = MAX(m->heap_cnt, i + 1);
 	}
+	m->read_us = g_get_monotonic_time();
+	m->next_read_us = m->read_us + READ_TIMES * (int64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns) / 1000;
 	return is_changed;
+}
+
+static bool look(struct made_code *m, int64_t now_us)
+{
+	uint64_t hash;
+
+	m->is_open = m->is_open || open_runtime(m);
+	if (!m->is_open || !hotspot_read_heaps(&m->hotspot))
+		return false;
+	hash = hotspot_blocks_hash(&m->hotspot);
+	if (hash != m->blocks_hash)
+		m->pause_us = PAUSE_MIN_US;
+	if (now_us < m->next_read_us || (hash == m->blocks_hash && now_us - m->read_us < READ_EVERY_US))
+		return false;
+	m->blocks_hash = hash;
+	return renew_all(m);
 }
 
 bool made_code_look(struct made_code *m)
 {
-	int64_t began_us = g_get_monotonic_time(), now_us;
+	int64_t now_us = g_get_monotonic_time();
 	bool is_changed;
 
-	if (began_us < m->due_us)
+	if (now_us < m->due_us)
 		return false;
-	is_changed = look(m);
-	now_us = g_get_monotonic_time();
-	m->pause_us = is_changed ? PAUSE_MIN_US : MIN(m->pause_us * 2, PAUSE_MAX_US);
-	m->due_us = now_us + MAX(m->pause_us, PAUSE_TIMES * (now_us - began_us));
+	m->pause_us = MIN(m->pause_us * 2, PAUSE_MAX_US);
+	is_changed = look(m, now_us);
+	m->due_us = g_get_monotonic_time() + m->pause_us;
 	return is_changed;
 }
 

@@ -208,22 +208,24 @@ static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint
 		ret->why = FRAME_PROCESS_GONE;
 }
 
-static bool jvm_find(struct symbolizer *s, struct generation *g, uint64_t addr, struct symbol *ret)
+static bool jvm_find(struct symbolizer *s, struct generation *g, uint64_t ip, bool is_return, struct symbol *ret)
 {
 	struct hotspot *jvm = jvm_of(s, g);
-	uint64_t start;
-	const char *name = jvm ? hotspot_names_code(s->jvm_names, jvm, addr, &start) : NULL;
+	unsigned cnt = jvm ? hotspot_names_code(s->jvm_names, jvm, ip, is_return, &ret->inlined) : 0;
 
-	if (name)
-		take_jvm_name(name, ret);
-	return name;
+	if (!cnt)
+		return false;
+	ret->inlined_cnt = cnt - 1;
+	take_jvm_name(ret->inlined[cnt - 1], ret);
+	return true;
 }
 
-static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t addr, struct symbol *ret)
+static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t ip, bool is_return, struct symbol *ret)
 {
+	uint64_t addr = ret->offset;
 	const char *name;
 
-	if (jvm_find(s, g, addr, ret))
+	if (jvm_find(s, g, ip, is_return && ip, ret))
 		return true;
 	name = g->jit ? perf_map_find(g->jit, addr, &ret->symbol_offset) : NULL;
 	if (!name) {
@@ -234,7 +236,6 @@ static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t addr, 
 		return false;
 	ret->name = g_string_chunk_insert_const(s->strings, name);
 	ret->module = "[jit]";
-	ret->offset = addr;
 	ret->why = FRAME_NAMED;
 	return true;
 }
@@ -302,7 +303,7 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 	ret->why = why;
 	if (!m) {
 		if (g)
-			jit_find(s, g, addr, ret);
+			jit_find(s, g, ip, is_return, ret);
 		return;
 	}
 	t = m->module->kind == MODULE_SPECIAL ? NULL : map_table(s, m, g);
@@ -314,7 +315,7 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 		file_find(s, t, addr - m->start + m->pgoff, ret);
 		return;
 	}
-	if (m->module->kind != MODULE_VDSO && jit_find(s, g, addr, ret))
+	if (m->module->kind != MODULE_VDSO && jit_find(s, g, ip, is_return, ret))
 		return;
 	if (m->module->kind == MODULE_FILE) {
 		ret->why = FRAME_NO_FILE;

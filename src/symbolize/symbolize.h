@@ -40,6 +40,9 @@ struct symbol {
 	uint64_t symbol_offset;	/* of the address in its function, 0 without a name */
 	uint8_t why;		/* enum frame_why, FRAME_NAMED when name is set */
 	struct elf_table *source;	/* for symbolizer_lines(), NULL: no ELF file */
+	/* Functions inlined there, innermost first, `name` behind the last of them: as a runtime tells, not debug information. */
+	const char *const *inlined;
+	unsigned inlined_cnt;
 	bool moves;	/* a runtime's own code or method: another one may lie there soon, so ask again the next time */
 };
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/module.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/variables.h"
@@ -177,6 +178,7 @@ static bool take_block(const struct hotspot *h, const struct hotspot_heap *heap,
 	ret->name = head_field(h, HOTSPOT_BLOB_NAME, head, bytes);
 	ret->method = head_field(h, has_field(h, HOTSPOT_COMPILED_METHOD) ? HOTSPOT_COMPILED_METHOD : HOTSPOT_NMETHOD_METHOD,
 				 head, bytes);
+	ret->compile_id = (uint32_t)head_field(h, HOTSPOT_COMPILE_ID, head, bytes);
 	ret->kind = kind_of(h, ret);
 	return true;
 }
@@ -237,6 +239,38 @@ bool hotspot_for_each_blob(const struct hotspot *h, const struct hotspot_heap *h
 				return false;
 	}
 	return read_heads(w);
+}
+
+static uint64_t hash_words(uint64_t hash, const uint8_t *bytes, size_t cnt)
+{
+	uint64_t word;
+
+	for (size_t at = 0; at < cnt; at += sizeof(word)) {
+		word = 0;
+		memcpy(&word, bytes + at, MIN(sizeof(word), cnt - at));
+		hash = hash_more(hash, word);
+	}
+	return hash;
+}
+
+uint64_t hotspot_blocks_hash(const struct hotspot *h)
+{
+	g_autofree uint8_t *map = g_malloc(SEGMENTS_AT_ONCE);
+	uint64_t hash = h->heap_cnt;
+
+	for (unsigned i = 0; i < h->heap_cnt; i++) {
+		const struct hotspot_heap *heap = &h->heaps[i];
+		uint64_t segments = (heap->high - heap->low) >> heap->shift;
+
+		hash = hash_more(hash_more(hash, heap->low), heap->high);
+		for (uint64_t first = 0; first < segments; first += SEGMENTS_AT_ONCE) {
+			uint64_t cnt = MIN(segments - first, SEGMENTS_AT_ONCE);
+
+			if (memory_read(h->pid, heap->segmap + first, map, cnt))
+				hash = hash_words(hash, map, cnt);
+		}
+	}
+	return hash;
 }
 
 /* ---- one address */

@@ -25,7 +25,7 @@ static const struct {
 };
 
 static const char *const wanted_type[HOTSPOT_TYPE_CNT] = {
-	[HOTSPOT_BLOCK] = "HeapBlock", [HOTSPOT_POOL] = "ConstantPool",
+	[HOTSPOT_BLOCK] = "HeapBlock", [HOTSPOT_POOL] = "ConstantPool", [HOTSPOT_PLACE] = "PcDesc",
 };
 
 /* A table of entries of one size, which ends with an entry without a name. */
@@ -168,7 +168,7 @@ static bool is_whole(const struct hotspot_layout *l)
 		{ HOTSPOT_COMPILED_METHOD, HOTSPOT_NMETHOD_METHOD },
 	};
 
-	for (unsigned i = 0; i < HOTSPOT_FIELD_CNT; i++) {
+	for (unsigned i = 0; i < HOTSPOT_OPTIONAL_FIRST; i++) {
 		bool is_told = l->field[i].bytes;
 
 		for (size_t k = 0; k < G_N_ELEMENTS(either); k++)

@@ -46,7 +46,21 @@
 	X(KLASS_POOL, "InstanceKlass", "_constants")                             \
 	X(KLASS_NAME, "Klass", "_name")                                          \
 	X(SYMBOL_LENGTH, "Symbol", "_length")                                    \
-	X(SYMBOL_BODY, "Symbol", "_body")
+	X(SYMBOL_BODY, "Symbol", "_body")                                        \
+	X(COMPILE_ID, "nmethod", "_compile_id")                                  \
+	X(PLACE_PC, "PcDesc", "_pc_offset")                                      \
+	X(PLACE_SCOPE, "PcDesc", "_scope_decode_offset")                         \
+	X(PLACES_OFFSET, "nmethod", "_scopes_pcs_offset")                        \
+	/* from here on what only some versions have, for inlined methods */     \
+	X(SCOPES_BEGIN, "CompiledMethod", "_scopes_data_begin")                  \
+	X(DEPENDENCIES_OFFSET, "nmethod", "_dependencies_offset")                \
+	X(METADATA_OFFSET, "nmethod", "_metadata_offset")                        \
+	X(IMMUTABLE, "nmethod", "_immutable_data")                               \
+	X(SCOPES_OFFSET, "nmethod", "_scopes_data_offset")                       \
+	X(MUTABLE, "CodeBlob", "_mutable_data")                                  \
+	X(RELOCATION_SIZE, "CodeBlob", "_relocation_size")
+
+#define HOTSPOT_OPTIONAL_FIRST HOTSPOT_SCOPES_BEGIN
 
 enum hotspot_field {
 #define X(name, type, field) HOTSPOT_##name,
@@ -59,6 +73,7 @@ enum hotspot_field {
 enum hotspot_type {
 	HOTSPOT_BLOCK,
 	HOTSPOT_POOL,
+	HOTSPOT_PLACE,
 	HOTSPOT_TYPE_CNT
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/memory.h"
 
 #define CONST_BYTES 96	/* of a ConstMethod: all that is asked for */
@@ -11,6 +12,7 @@
 #define NAME_MAX_BYTES 256	/* of a class or a method; longer ones are cut */
 #define BLOB_NAME_MAX_BYTES 128
 #define METHODS_MAX (1u << 18)	/* kept; more are read each time */
+#define PLACES_MAX (1u << 16)
 #define WORD 8
 
 /* What a method's name was read from: with other words it is another method. */
@@ -21,8 +23,17 @@ struct method {
 	const char *name;
 };
 
+/* A place in code.  All but what is found out is its key: other code at the address is another place. */
+struct place {
+	uint64_t ip, code, method;
+	uint32_t pid, compile_id, is_return;
+	unsigned cnt;
+	const char *names[HOTSPOT_INLINED_MAX];
+};
+
 struct hotspot_names {
 	GHashTable *methods;	/* struct method, by pid and address */
+	GHashTable *places;	/* struct place */
 	GStringChunk *strings;
 };
 
@@ -40,11 +51,24 @@ static gboolean method_equal(gconstpointer a, gconstpointer b)
 	return x->at == y->at && x->pid == y->pid;
 }
 
+static guint place_hash(gconstpointer p)
+{
+	const struct place *k = p;
+
+	return hash_end(hash_more(hash_more(k->ip, k->pid), k->method));
+}
+
+static gboolean place_equal(gconstpointer a, gconstpointer b)
+{
+	return !memcmp(a, b, offsetof(struct place, cnt));
+}
+
 struct hotspot_names *hotspot_names_new(void)
 {
 	struct hotspot_names *n = g_new0(struct hotspot_names, 1);
 
 	n->methods = g_hash_table_new_full(method_hash, method_equal, NULL, g_free);
+	n->places = g_hash_table_new_full(place_hash, place_equal, g_free, NULL);
 	n->strings = g_string_chunk_new(4096);
 	return n;
 }
@@ -54,6 +78,7 @@ void hotspot_names_free(struct hotspot_names *n)
 	if (!n)
 		return;
 	g_hash_table_destroy(n->methods);
+	g_hash_table_destroy(n->places);
 	g_string_chunk_free(n->strings);
 	g_free(n);
 }
@@ -149,18 +174,67 @@ const char *hotspot_names_method(struct hotspot_names *n, const struct hotspot *
 	return now.name;
 }
 
-const char *hotspot_names_code(struct hotspot_names *n, struct hotspot *h, uint64_t addr, uint64_t *ret_start)
-{
-	char name[BLOB_NAME_MAX_BYTES];
-	struct hotspot_blob blob;
+/* ---- code */
 
-	if (!hotspot_find_blob(h, addr, &blob) || !memory_text(h->pid, blob.name, name, sizeof(name)))
-		return NULL;
-	*ret_start = blob.code;
-	if (!strcmp(name, "nmethod") || !strcmp(name, "native nmethod"))
-		return hotspot_names_method(n, h, blob.method);
+static const char *blob_name(struct hotspot_names *n, const char *name)
+{
 	for (const char *c = name; *c; c++)
 		if (!g_ascii_isprint(*c))
 			return NULL;
 	return name[0] ? g_string_chunk_insert_const(n->strings, name) : NULL;
+}
+
+static unsigned name_methods(struct hotspot_names *n, const struct hotspot *h, const uint64_t *methods, unsigned cnt,
+			     const char **ret)
+{
+	for (unsigned i = 0; i < cnt; i++) {
+		ret[i] = hotspot_names_method(n, h, methods[i]);
+		if (!ret[i])
+			return 0;
+	}
+	return cnt;
+}
+
+static unsigned name_blob(struct hotspot_names *n, const struct hotspot *h, const struct hotspot_blob *blob, uint64_t ip,
+			  bool is_return, const char **ret)
+{
+	uint64_t methods[HOTSPOT_INLINED_MAX];
+	char name[BLOB_NAME_MAX_BYTES];
+	unsigned cnt = 0;
+
+	if (!memory_text(h->pid, blob->name, name, sizeof(name)))
+		return 0;
+	if (!strcmp(name, "nmethod"))
+		cnt = name_methods(n, h, methods, hotspot_inlined(h, blob, ip, is_return, methods), ret);
+	if (cnt)
+		return cnt;
+	if (!strcmp(name, "nmethod") || !strcmp(name, "native nmethod"))
+		return name_methods(n, h, &blob->method, 1, ret);
+	ret[0] = blob_name(n, name);
+	return ret[0] != NULL;
+}
+
+unsigned hotspot_names_code(struct hotspot_names *n, struct hotspot *h, uint64_t ip, bool is_return,
+			    const char *const **ret_names)
+{
+	struct place key = { .pid = h->pid, .ip = ip, .is_return = is_return }, *known;
+	struct hotspot_blob blob;
+
+	if (!hotspot_find_blob(h, ip - is_return, &blob))
+		return 0;
+	key.code = blob.code;
+	key.method = blob.method;
+	key.compile_id = blob.compile_id;
+	known = g_hash_table_lookup(n->places, &key);
+	if (!known) {
+		key.cnt = name_blob(n, h, &blob, ip, is_return, key.names);
+		if (!key.cnt)
+			return 0;
+		if (g_hash_table_size(n->places) >= PLACES_MAX)
+			g_hash_table_remove_all(n->places);
+		known = g_memdup2(&key, offsetof(struct place, names) + key.cnt * sizeof(key.names[0]));
+		g_hash_table_add(n->places, known);
+	}
+	*ret_names = known->names;
+	return known->cnt;
 }

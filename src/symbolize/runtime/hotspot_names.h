@@ -19,7 +19,11 @@ void hotspot_names_free(struct hotspot_names *n);	/* NULL is fine */
 /* "com.example.Shop.pay", for as long as *n lives; NULL: no method lies there, or its process is gone. */
 const char *hotspot_names_method(struct hotspot_names *n, const struct hotspot *h, uint64_t method);
 
-/* Of the code at addr: the method's, or what the JVM calls it ("Interpreter", "StubRoutines (1)"); NULL as above. */
-const char *hotspot_names_code(struct hotspot_names *n, struct hotspot *h, uint64_t addr, uint64_t *ret_start);
+/*
+ * Of the code at ip, which may be a return address: the methods that run there, of which all but the last are inlined in
+ * the one after, or what the JVM calls it ("StubRoutines (1)").  How many, innermost first, for as long as *n lives; 0: as above.
+ */
+unsigned hotspot_names_code(struct hotspot_names *n, struct hotspot *h, uint64_t ip, bool is_return,
+			    const char *const **ret_names);
 
 #endif
