@@ -12,15 +12,15 @@
 
 #include "agent/alerter.h"
 #include "agent/notify.h"
-#include "agent/privileges.h"
+#include "base/privileges.h"
 #include "agent/pusher.h"
-#include "agent/short_lived.h"
 #include "agent/wall_clock.h"
 #include "attach/cgroup.h"
 #include "attach/error.h"
 #include "base/clock.h"
 #include "base/proc_status.h"
 #include "session/session.h"
+#include "store/short_lived.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* A recorder that began anew for its memory does not so again at once: that would be all it does. */
@@ -136,18 +136,23 @@ static void follow_clock(struct agent *a)
 static void store_window(struct agent *a, struct profile *rows)
 {
 	const struct short_lived_options options = {
-		.boot_offset_ns = a->clock.boot_offset_ns, .may_fold = a->config->fold_short_lived,
+		.has_boot_offset = true, .boot_offset_ns = a->clock.boot_offset_ns, .may_fold = a->config->fold_short_lived,
 		.is_excluded = a->config->exclude ? is_excluded : NULL, .data = a->config,
 	};
+	const struct profile *window;
+	struct reasons *reasons;
 	struct profile *folded;
 
 	rows->info.start_unix_ns = wall_clock_unix_ns(&a->clock, rows->info.start_ns);
 	rows->info.command_line = a->options->command_line;
 	rows->info.filters = a->filters;
 	folded = short_lived_fold(rows, &options);
-	keeper_add(a->keeper, folded ? folded : rows);
-	pusher_add(a->pusher, folded ? folded : rows);
-	alerter_add(a->alerter, folded ? folded : rows);
+	window = folded ? folded : rows;
+	reasons = reasons_new(window, NULL);
+	keeper_add(a->keeper, window, reasons);
+	pusher_add(a->pusher, window, reasons);
+	alerter_add(a->alerter, window, reasons);
+	reasons_free(reasons);
 	a->end_unix_ns = rows->info.start_unix_ns + rows->info.duration_ns;
 	profile_free_rows(folded);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/alert.h"
-#include "agent/privileges.h"
+#include "base/privileges.h"
 #include "analyse/reason/reasons.h"
 #include "base/clock.h"
 #include "store/store.h"
@@ -175,14 +175,10 @@ static void tell(const struct alerter *a, struct standing *s, enum alert_change 
 	run(a, s, v, text->str);
 }
 
-void alerter_add(struct alerter *a, const struct profile *window)
+void alerter_add(struct alerter *a, const struct profile *window, const struct reasons *reasons)
 {
 	uint64_t end_unix_ns = window->info.start_unix_ns + window->info.duration_ns;
-	struct reasons *reasons;
 
-	if (!a->standings->len)
-		return;
-	reasons = reasons_new(window, NULL);
 	for (guint i = 0; i < a->standings->len; i++) {
 		struct standing *s = &g_array_index(a->standings, struct standing, i);
 		struct alert_value v = alert_value(s->rule, window, reasons);
@@ -191,7 +187,6 @@ void alerter_add(struct alerter *a, const struct profile *window)
 		if (change != ALERT_STAYS)
 			tell(a, s, change, &v, end_unix_ns);
 	}
-	reasons_free(reasons);
 }
 
 void alerter_keep_up(struct alerter *a)

@@ -15,8 +15,8 @@ struct alerter;
 struct alerter *alerter_new(const struct agent_config *config, struct alerter *old, log_fn log);
 void alerter_free(struct alerter *a);	/* NULL is fine; does not wait for commands */
 
-/* A window that is over; with the times of the clock. */
-void alerter_add(struct alerter *a, const struct profile *window);
+/* A window that is over, with the times of the clock, and its reasons. */
+void alerter_add(struct alerter *a, const struct profile *window, const struct reasons *reasons);
 /* Now and then: commands that have ended, and those that do not. */
 void alerter_keep_up(struct alerter *a);
 /* How many rules hold. */

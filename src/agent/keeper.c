@@ -23,7 +23,7 @@ static void pass_warnings_on(struct keeper *k)
 struct keeper *keeper_new(const struct agent_config *config, log_fn log, GError **error)
 {
 	const struct store_options options = {
-		.dir = config->dir, .max_bytes = config->max_bytes,
+		.dir = config->dir, .max_bytes = config->max_bytes, .keep_ended = !config->fold_short_lived,
 		.window_hours = (uint32_t)(config->keep_windows_ns / HOUR_NS),
 		.minute_days = (uint32_t)(config->keep_minutes_ns / (24 * HOUR_NS)),
 		.hour_days = (uint32_t)(config->keep_hours_ns / (24 * HOUR_NS)),
@@ -103,11 +103,11 @@ static void end_loss(struct keeper *k)
 	k->lost_cnt = 0;
 }
 
-void keeper_add(struct keeper *k, const struct profile *window)
+void keeper_add(struct keeper *k, const struct profile *window, const struct reasons *reasons)
 {
 	g_autoptr(GError) error = NULL;
 
-	bool is_stored = store_add(k->store, window, &error);
+	bool is_stored = store_add(k->store, window, reasons, &error);
 
 	pass_warnings_on(k);
 	if (!is_stored) {

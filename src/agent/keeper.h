@@ -4,6 +4,7 @@
 
 #include "agent/config.h"
 #include "agent/log.h"
+#include "analyse/reason/reasons.h"
 #include "profile/profile.h"
 
 /*
@@ -18,7 +19,8 @@ void keeper_free(struct keeper *k);	/* NULL is fine */
 
 /* The first window of this agent begins at that time: what lies between the store's last one and it is a gap. */
 void keeper_begin(struct keeper *k, uint64_t start_unix_ns);
-void keeper_add(struct keeper *k, const struct profile *window);
+/* reasons: of the window. */
+void keeper_add(struct keeper *k, const struct profile *window, const struct reasons *reasons);
 /* Nothing was recorded from then to then, and why; empty ones are left out. */
 void keeper_gap(struct keeper *k, uint64_t from_unix_ns, uint64_t to_unix_ns, const char *why);
 

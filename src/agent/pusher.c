@@ -55,14 +55,14 @@ void pusher_free(struct pusher *p)
 	g_free(p);
 }
 
-void pusher_add(struct pusher *p, const struct profile *window)
+void pusher_add(struct pusher *p, const struct profile *window, const struct reasons *reasons)
 {
 	for (int i = 0; i < ENGINES; i++) {
 		g_autoptr(GError) error = NULL;
 
 		if (!p->senders[i])
 			continue;
-		bool is_kept = sender_window(p->senders[i], window, &error);
+		bool is_kept = sender_window(p->senders[i], window, reasons, &error);
 
 		if (!is_kept && !p->is_told[i])
 			log_say(p->log, LOG_LEVEL_ERROR, "windows for %s are lost from now on: %s", sender_name(p->senders[i]), error->message);

@@ -11,7 +11,7 @@ struct pusher;
 /* Those that the configuration names, perhaps none.  NULL with one sentence for what cannot be started. */
 struct pusher *pusher_new(const struct agent_config *config, log_fn log, GError **error);
 void pusher_free(struct pusher *p);	/* NULL is fine; what is left stays in the spool */
-void pusher_add(struct pusher *p, const struct profile *window);
+void pusher_add(struct pusher *p, const struct profile *window, const struct reasons *reasons);
 /* ", 12 pushed to ClickHouse at http://..., 3 waiting, 1 dropped" for each; appended. */
 void pusher_text(struct pusher *p, GString *s);
 

@@ -19,7 +19,7 @@
 #define TCP_LAST_ACK 9
 #define SOCK_STREAM 1
 
-/* session/requests.c reads its first member. */
+/* As session/requests.c reads it. */
 struct socket_request {
 	__u64 start_ns;
 	struct offcpu_request_times start;	/* the thread's account */
@@ -57,26 +57,29 @@ static __always_inline __u64 socket_key(struct sock *sk, const struct thread_sta
 	return sk->sk_type == SOCK_STREAM ? cookie : mix(cookie, st->tno);
 }
 
-/* One request less of the thread that received it. */
-static __always_inline void socket_request_over(const struct socket_request *s)
+/* One request less of the thread that received it.  False: that has left it, and it is counted as that already. */
+static __always_inline bool socket_request_over(const struct socket_request *s)
 {
 	__u32 number = s->request;
 	struct request_state *r = bpf_map_lookup_elem(&request_states, &number);
 
-	if (r && r->owner == s->owner && r->open_cnt && __sync_fetch_and_add(&r->open_cnt, -1) == 1)
+	if (!r || r->owner != s->owner || !r->open_cnt)
+		return false;
+	if (__sync_fetch_and_add(&r->open_cnt, -1) == 1)
 		r->is_active = 0;
+	return true;
 }
 
 /* It is over, and in no sum. */
 static __always_inline void drop_socket_request(const struct socket_request *s, __u64 key, __u32 why)
 {
 	__u64 now = bpf_ktime_get_ns();
+	bool is_owners = socket_request_over(s);
 
-	if (s->start_ns < window.start_ns)
+	if (is_owners && s->start_ns < window.start_ns)
 		count_begun_before(now);
-	else if (now < window.stop_ns)
+	else if (is_owners && now < window.stop_ns)
 		count_request(why, 1, now - s->start_ns);
-	socket_request_over(s);
 	bpf_map_delete_elem(&request_sockets, &key);
 }
 
@@ -92,6 +95,8 @@ static __always_inline void begin_socket_request(struct task_struct *task, struc
 		count_request(OFFCPU_REQUEST_NO_ROOM, 1, 0);
 		return;
 	}
+	if (r->owner != st->tno && r->open_cnt)
+		leave_request(r, s.start_ns);	/* of the thread under another name */
 	if (r->owner != st->tno || !r->open_cnt) {
 		r->owner = st->tno;
 		r->open_cnt = 0;

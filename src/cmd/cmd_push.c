@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "analyse/reason/reasons.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "push/metrics.h"
@@ -95,10 +96,11 @@ static bool send_unit(struct target *t, const struct push_unit *u, gint64 until_
 	}
 }
 
-static bool push_now(const struct push_args *a, const struct target_options *o, const struct profile *p, GError **error)
+static bool push_now(const struct push_args *a, const struct target_options *o, const struct profile *p, const struct reasons *reasons,
+			  GError **error)
 {
 	struct target *t = target_open(o, error);
-	g_autoptr(GPtrArray) units = t ? target_units(t, p, error) : NULL;
+	g_autoptr(GPtrArray) units = t ? target_units(t, p, reasons, error) : NULL;
 	gint64 until_us = g_get_monotonic_time() + (gint64)(a->wait_ns / 1000);
 	uint64_t rows = 0, bytes = 0;
 	guint taken = 0, requests = 0;
@@ -131,7 +133,8 @@ static void on_sentence(void *ctx, const char *sentence)
 }
 
 /* A folder for each engine, so that one that is away does not hold up the other. */
-static bool push_by_spool(const struct push_args *a, const struct target_options *o, const struct profile *p, GError **error)
+static bool push_by_spool(const struct push_args *a, const struct target_options *o, const struct profile *p, const struct reasons *reasons,
+			  GError **error)
 {
 	g_autofree char *dir = g_build_filename(a->spool, o->engine == PUSH_PYROSCOPE ? "pyroscope" : "clickhouse", NULL);
 	const struct sender_options options = { .target = *o, .spool = { .dir = dir }, .pause_max_s = 5, .say = on_sentence };
@@ -139,7 +142,7 @@ static bool push_by_spool(const struct push_args *a, const struct target_options
 
 	if (!s)
 		return false;
-	bool ok = sender_window(s, p, error);
+	bool ok = sender_window(s, p, reasons, error);
 
 	if (ok && !sender_drain(s, (unsigned)(a->wait_ns / 1000000000))) {
 		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%u of its requests wait in '%s' for the next push", (guint)sender_status(s).waiting,
@@ -159,12 +162,12 @@ static bool push_by_spool(const struct push_args *a, const struct target_options
 }
 
 /* For the textfile collector of Prometheus' node_exporter. */
-static bool write_metrics(const char *path, const struct profile *p, GError **error)
+static bool write_metrics(const char *path, const struct profile *p, const struct reasons *reasons, GError **error)
 {
 	struct metrics *m = metrics_new();
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	metrics_add(m, p);
+	metrics_add(m, p, reasons);
 	metrics_text(m, text);
 	metrics_free(m);
 	return cmd_write_output(path, text->str, text->len, error);
@@ -176,22 +179,24 @@ static int push(const char *path, const struct push_args *a)
 										{ PUSH_CLICKHOUSE, a->clickhouse } };
 	g_autoptr(GError) error = NULL;
 	struct profile *p = recording_read(path, &error);
+	struct reasons *reasons = p ? reasons_new(p, NULL) : NULL;
 	int status = p ? EXIT_OK : EXIT_FAILED;
 
 	for (size_t i = 0; p && i < G_N_ELEMENTS(engines); i++) {
 		const struct target_options o = { .engine = engines[i].engine, .url = engines[i].url, .database = a->database,
 						  .tenant = a->tenant, .credentials_path = a->credentials, .ca_path = a->ca };
 
-		if (!o.url || (a->spool ? push_by_spool : push_now)(a, &o, p, &error))
+		if (!o.url || (a->spool ? push_by_spool : push_now)(a, &o, p, reasons, &error))
 			continue;
 		status = g_error_matches(error, PUSH_ERROR, PUSH_ERROR_USAGE) && status == EXIT_OK ? EXIT_USAGE : EXIT_FAILED;
 		cmd_error(COMMAND, "%s", error->message);
 		g_clear_error(&error);
 	}
-	if (p && a->metrics && !write_metrics(a->metrics, p, &error))
+	if (p && a->metrics && !write_metrics(a->metrics, p, reasons, &error))
 		status = EXIT_FAILED;
 	if (error)
 		cmd_error(COMMAND, "%s", error->message);
+	reasons_free(reasons);
 	profile_free(p);
 	return status;
 }

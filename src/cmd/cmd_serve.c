@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/confine.h"
 #include "cmd/cmd.h"
 #include "cmd/rules.h"
 #include "cmd/serving.h"
@@ -17,6 +18,7 @@
 #include "store/store.h"
 
 #define COMMAND "serve"
+#define MEMORY_MAX_BYTES (UINT64_C(6) << 30)	/* of addresses: each thread of libc takes many that it never uses */
 
 static const char description[] =
 	"Serves the history that `offcpu agent` keeps: a time line, and for any range of it findings, stacks, flame graph, differences.\n"
@@ -132,9 +134,38 @@ static void print_links(const struct serve_args *a, const struct serve_plan *pla
 	fflush(stdout);
 }
 
+static void print_rights(const struct confine *c)
+{
+	if (c->reads_by_capability)
+		printf("Runs as %s, which may not read that folder: with CAP_DAC_READ_SEARCH%s.\n", c->user,
+		       c->has_landlock ? " for it, and no other file" : "");
+	else if (c->has_left_root)
+		printf("Runs as %s, without any rights%s.\n", c->user, c->has_landlock ? "; it can read that folder alone" : "");
+	fflush(stdout);
+}
+
+/* From here on it is fed by whoever may ask, and reads what an agent kept: a fault in it should be worth nothing. */
+struct before_serving {
+	struct confine confine;
+	bool opens_browser;
+};
+
+static bool on_listening(struct server *s, void *data, GError **error)
+{
+	struct before_serving *b = data;
+
+	if (b->opens_browser)
+		serving_open_browser(COMMAND, s);
+	return confine(&b->confine, error);
+}
+
 static int serve(const struct serve_args *a, const struct serve_plan *plan)
 {
 	struct history *history = history_new(a->history);
+	struct before_serving before = {
+		.confine = { .calls = CONFINE_SERVER, .folder = a->history ? a->history : STORE_DIR_DEFAULT, .memory_bytes = MEMORY_MAX_BYTES },
+		.opens_browser = a->open,
+	};
 	const struct server_options options = {
 		.address = plan->address,
 		.port = plan->port,
@@ -144,6 +175,8 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 		.routes = history_routes,
 		.routes_cnt = history_routes_cnt,
 		.ctx = history,
+		.on_listening = on_listening,
+		.data = &before,
 	};
 	g_autoptr(GError) error = NULL;
 	struct store_extent extent;
@@ -155,8 +188,7 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 		s = server_start(&options, &error);
 	if (s) {
 		print_links(a, plan, s, &extent);
-		if (a->open)
-			serving_open_browser(COMMAND, s);
+		print_rights(&before.confine);
 		server_run(s, 0);
 		server_stop(s);
 		status = EXIT_OK;

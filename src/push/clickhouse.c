@@ -293,13 +293,10 @@ static void wait_row(struct rows *r, uint32_t i, const struct reasons *reasons)
 	put_hist(r, w->hist);
 }
 
-static void put_waits(struct rows *r)
+static void put_waits(struct rows *r, const struct reasons *reasons)
 {
-	struct reasons *reasons = reasons_new(r->p, NULL);
-
 	for (guint i = 0; i < r->p->waits->len; i++)
 		wait_row(r, i, reasons);
-	reasons_free(reasons);
 	end_table(r, "waits");
 	for (guint i = 0; i < r->p->wakes->len; i++) {
 		const struct wake *w = profile_wake(r->p, i);
@@ -419,7 +416,7 @@ static void put_window(struct rows *r)
 	end_table(r, "windows");
 }
 
-struct push_unit *clickhouse_unit(const struct profile *p, GError **error)
+struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons *reasons, GError **error)
 {
 	if (p->info.imported) {
 		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
@@ -440,7 +437,7 @@ struct push_unit *clickhouse_unit(const struct profile *p, GError **error)
 	put_objects(&r);
 	put_wakers(&r);
 	put_threads(&r);
-	put_waits(&r);
+	put_waits(&r, reasons);
 	put_on_cpu(&r);
 	put_losses(&r);
 	put_window(&r);

@@ -2,6 +2,7 @@
 #ifndef PUSH_CLICKHOUSE_H
 #define PUSH_CLICKHOUSE_H
 
+#include "analyse/reason/reasons.h"
 #include "profile/profile.h"
 #include "push/unit.h"
 
@@ -14,8 +15,8 @@
 /* More waits in a window might be split by the server, and what its views sum would not have one key. */
 #define CLICKHOUSE_WAITS_MAX 250000
 
-/* NULL with one sentence for what is no recording of a window. */
-struct push_unit *clickhouse_unit(const struct profile *p, GError **error);
+/* reasons: of p.  NULL with one sentence for what is no recording of a window. */
+struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons *reasons, GError **error);
 
 /* "INSERT INTO `db`.`table` (...) FORMAT RowBinary"; NULL: there is no such table.  Free with g_free(). */
 char *clickhouse_insert(const char *database, const char *table);

@@ -90,10 +90,8 @@ static void add_wait(struct metrics *m, const struct profile *p, const struct re
 		add_hist(m, reason, w);
 }
 
-void metrics_add(struct metrics *m, const struct profile *p)
+void metrics_add(struct metrics *m, const struct profile *p, const struct reasons *reasons)
 {
-	struct reasons *reasons = reasons_new(p, NULL);
-
 	services_learn(m->services, p);
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -112,7 +110,6 @@ void metrics_add(struct metrics *m, const struct profile *p)
 	}
 	m->windows++;
 	m->window_ns += p->info.duration_ns;
-	reasons_free(reasons);
 }
 
 static void head(GString *s, const char *name, const char *type, const char *help)

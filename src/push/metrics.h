@@ -2,6 +2,7 @@
 #ifndef PUSH_METRICS_H
 #define PUSH_METRICS_H
 
+#include "analyse/reason/reasons.h"
 #include "profile/profile.h"
 
 /*
@@ -12,7 +13,8 @@ struct metrics;
 
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);	/* NULL is fine */
-void metrics_add(struct metrics *m, const struct profile *p);
+/* reasons: of p. */
+void metrics_add(struct metrics *m, const struct profile *p, const struct reasons *reasons);
 /* The text exposition format, appended. */
 void metrics_text(const struct metrics *m, GString *s);
 

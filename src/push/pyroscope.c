@@ -60,10 +60,8 @@ static void add(struct push *push, const struct stack_sum *s)
 }
 
 /* What a thread waited for a CPU is never idle, whatever came before. */
-static void sum_waits(struct push *push, const struct services *services)
+static void sum_waits(struct push *push, const struct reasons *reasons, const struct services *services)
 {
-	struct reasons *reasons = reasons_new(push->p, NULL);
-
 	for (guint i = 0; i < push->p->waits->len; i++) {
 		const struct wait *w = profile_wait(push->p, i);
 		struct stack_sum s = { .service = services_name(services, profile_thread(push->p, w->thread)),
@@ -79,7 +77,6 @@ static void sum_waits(struct push *push, const struct services *services)
 		}
 		add(push, &s);
 	}
-	reasons_free(reasons);
 }
 
 static int series_compare(const struct stack_sum *x, const struct stack_sum *y)
@@ -231,7 +228,7 @@ static void unit_free_element(gpointer data)
 	unit_free(data);
 }
 
-GPtrArray *pyroscope_units(const struct profile *p, struct services *services, GError **error)
+GPtrArray *pyroscope_units(const struct profile *p, const struct reasons *reasons, struct services *services, GError **error)
 {
 	struct push push = { .p = p, .key = identity_of_window(p) };
 	GHashTableIter iter;
@@ -245,7 +242,7 @@ GPtrArray *pyroscope_units(const struct profile *p, struct services *services, G
 	push.units = g_ptr_array_new_with_free_func(unit_free_element);
 	push.index = g_hash_table_new_full(sum_hash, sum_equal, g_free, NULL);
 	services_learn(services, p);
-	sum_waits(&push, services);
+	sum_waits(&push, reasons, services);
 	push.sums = g_array_new(FALSE, FALSE, sizeof(struct stack_sum));
 	g_hash_table_iter_init(&iter, push.index);
 	while (g_hash_table_iter_next(&iter, &s, NULL))

@@ -2,6 +2,7 @@
 #ifndef PUSH_PYROSCOPE_H
 #define PUSH_PYROSCOPE_H
 
+#include "analyse/reason/reasons.h"
 #include "profile/profile.h"
 #include "push/services.h"
 #include "push/unit.h"
@@ -15,7 +16,7 @@
 #define PYROSCOPE_SAMPLES_MAX 16000
 #define PYROSCOPE_BYTES_MAX 1900000	/* of a profile before it is packed: the engine's rate limit has a burst of 2 MB */
 
-/* struct push_unit, each a request.  Names are learnt from the window.  NULL with one sentence. */
-GPtrArray *pyroscope_units(const struct profile *p, struct services *services, GError **error);
+/* struct push_unit, each a request.  reasons: of p.  Names are learnt from the window.  NULL with one sentence. */
+GPtrArray *pyroscope_units(const struct profile *p, const struct reasons *reasons, struct services *services, GError **error);
 
 #endif

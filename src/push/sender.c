@@ -250,9 +250,9 @@ struct sender *sender_start(const struct sender_options *o, GError **error)
 	return NULL;
 }
 
-bool sender_window(struct sender *s, const struct profile *window, GError **error)
+bool sender_window(struct sender *s, const struct profile *window, const struct reasons *reasons, GError **error)
 {
-	GPtrArray *units = target_units(s->target, window, error);
+	GPtrArray *units = target_units(s->target, window, reasons, error);
 	bool ok = units != NULL;
 
 	g_mutex_lock(&s->lock);

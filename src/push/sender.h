@@ -42,7 +42,7 @@ struct sender *sender_start(const struct sender_options *options, GError **error
  * Takes a window; the profile may go or change afterwards.  It takes as long as it takes to pack and write it.  False with one sentence:
  * it is not kept, which is counted, and the next one may be.  Of one thread at a time.
  */
-bool sender_window(struct sender *s, const struct profile *window, GError **error);
+bool sender_window(struct sender *s, const struct profile *window, const struct reasons *reasons, GError **error);
 struct sender_status sender_status(struct sender *s);
 /* Waits until the spool is empty, or so long; true when it is. */
 bool sender_drain(struct sender *s, unsigned wait_s);

@@ -114,14 +114,14 @@ static void free_unit(gpointer u)
 	unit_free(u);
 }
 
-GPtrArray *target_units(struct target *t, const struct profile *p, GError **error)
+GPtrArray *target_units(struct target *t, const struct profile *p, const struct reasons *reasons, GError **error)
 {
 	struct push_unit *u;
 	GPtrArray *units;
 
 	if (t->engine == PUSH_PYROSCOPE)
-		return pyroscope_units(p, t->services, error);
-	u = clickhouse_unit(p, error);
+		return pyroscope_units(p, reasons, t->services, error);
+	u = clickhouse_unit(p, reasons, error);
 	if (!u)
 		return NULL;
 	units = g_ptr_array_new_with_free_func(free_unit);

@@ -2,6 +2,7 @@
 #ifndef PUSH_TARGET_H
 #define PUSH_TARGET_H
 
+#include "analyse/reason/reasons.h"
 #include "profile/profile.h"
 #include "push/http.h"
 #include "push/services.h"
@@ -34,7 +35,7 @@ const char *target_name(const struct target *t);	/* "Pyroscope at http://..." */
 bool target_is_clear(const struct target *t);
 
 /* struct push_unit of a window; NULL with one sentence.  Of one thread at a time, which may be another than the sender's. */
-GPtrArray *target_units(struct target *t, const struct profile *p, GError **error);
+GPtrArray *target_units(struct target *t, const struct profile *p, const struct reasons *reasons, GError **error);
 
 enum target_outcome {
 	TARGET_TAKEN,

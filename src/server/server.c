@@ -403,6 +403,11 @@ struct server *server_start(const struct server_options *o, GError **error)
 	s->ctx = o->ctx;
 	s->last_us = g_get_monotonic_time();
 	name_hosts(s, address, name, o->names);
+	if (o->on_listening && !o->on_listening(s, o->data, error)) {
+		close(fd);
+		server_stop(s);
+		return NULL;
+	}
 	s->peers = peers_new(CONNECTIONS_MAX);
 	watch(s);
 	s->pool = g_thread_pool_new(ask, s, (gint)MAX(o->workers, 1), FALSE, NULL);
@@ -455,13 +460,15 @@ void server_stop(struct server *s)
 		if (fd != MHD_INVALID_SOCKET)
 			close(fd);
 	}
-	g_thread_pool_free(s->pool, FALSE, TRUE);
+	if (s->pool)
+		g_thread_pool_free(s->pool, FALSE, TRUE);
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
 	for (guint i = 0; i < G_N_ELEMENTS(s->sources); i++)
-		g_source_remove(s->sources[i]);
-	g_main_loop_unref(s->loop);
-	peers_free(s->peers);
+		if (s->sources[i])
+			g_source_remove(s->sources[i]);
+	g_clear_pointer(&s->loop, g_main_loop_unref);
+	g_clear_pointer(&s->peers, peers_free);
 	g_strfreev(s->hosts);
 	g_free(s->token);
 	g_free(s->url);

@@ -9,6 +9,8 @@
  * find the answers.  Each request is bounded: in the size of its header, in time, and in the number of those at work.
  */
 
+struct server;
+
 struct server_options {
 	const char *address;		/* NULL: 127.0.0.1 */
 	guint16 port;			/* 0: one that is free */
@@ -18,9 +20,10 @@ struct server_options {
 	const struct route *routes;
 	gsize routes_cnt;
 	void *ctx;			/* of the routes */
+	/* Called once the address is known and before there are any threads: rights are given up here.  False with a sentence.  NULL: nothing. */
+	bool (*on_listening)(struct server *s, void *data, GError **error);
+	void *data;
 };
-
-struct server;
 
 /* NULL with one sentence. */
 struct server *server_start(const struct server_options *options, GError **error);

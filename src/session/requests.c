@@ -30,6 +30,15 @@ struct state_head {
 	uint32_t wait_cnt, due_cnt, over_cnt;
 	uint64_t over_ns;
 	uint64_t sp, ret, start_ns;
+	struct offcpu_request_times start;
+	uint32_t owner, open_cnt;
+};
+
+/* As laid out in bpf/request_socket.bpf.h. */
+struct socket_request {
+	uint64_t start_ns;
+	struct offcpu_request_times start;
+	uint32_t func, owner, request, pad;
 };
 
 struct site_key {
@@ -303,23 +312,32 @@ void requests_read(const struct requests *r, uint32_t func, struct offcpu_reques
 	}
 }
 
+/* It is its thread's still: a thread that ended has left its requests, which are counted as that. */
+static bool is_owners(const struct requests *r, const struct socket_request *s)
+{
+	const struct bpf_map *states = r->skel->maps.request_states;
+	g_autofree char *bytes = g_malloc(bpf_map__value_size(states));
+	const struct state_head *head = (const void *)bytes;
+
+	return bpf_map_lookup_elem(bpf_map__fd(states), &s->request, bytes) == 0 && head->owner == s->owner && head->open_cnt;
+}
+
 /* Those on connections that are not over. */
 static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint64_t stop_ns, struct offcpu_loss_count *counts)
 {
 	const struct bpf_map *map = r->skel->maps.request_sockets;
-	g_autofree char *bytes = g_malloc(bpf_map__value_size(map));
-	uint64_t key, *last = NULL, since_ns;
+	struct socket_request s;
+	uint64_t key, *last = NULL;
 
 	while (!bpf_map_get_next_key(bpf_map__fd(map), last, &key)) {
 		last = &key;
-		if (bpf_map_lookup_elem(bpf_map__fd(map), &key, bytes))
+		if (bpf_map_lookup_elem(bpf_map__fd(map), &key, &s) || !is_owners(r, &s))
 			continue;
-		memcpy(&since_ns, bytes, sizeof(since_ns));	/* its first member */
-		if (since_ns < start_ns) {
+		if (s.start_ns < start_ns) {
 			counts[OFFCPU_REQUEST_AT_START].count++;
-		} else if (since_ns < stop_ns) {
+		} else if (s.start_ns < stop_ns) {
 			counts[OFFCPU_REQUEST_AT_END].count++;
-			counts[OFFCPU_REQUEST_AT_END].time_ns += stop_ns - since_ns;
+			counts[OFFCPU_REQUEST_AT_END].time_ns += stop_ns - s.start_ns;
 		}
 	}
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "analyse/reason/reasons.h"
 #include "profile/on_cpu.h"
 #include "store/blob.h"
 
@@ -50,9 +49,8 @@ static void add(struct line_sums *s, enum store_by by, const char *name, uint64_
 }
 
 /* By thread and by reason first: strings are looked up once a thread. */
-static void add_waits(struct line_sums *s, const struct profile *p, uint64_t *busy_ns)
+static void add_waits(struct line_sums *s, const struct profile *p, const struct reasons *reasons, uint64_t *busy_ns)
 {
-	struct reasons *reasons = reasons_new(p, NULL);
 	uint64_t by_reason[REASON_COUNT] = { 0 }, idle_ns = 0, blocked_ns = 0;
 
 	for (guint i = 0; i < p->waits->len; i++) {
@@ -75,14 +73,13 @@ static void add_waits(struct line_sums *s, const struct profile *p, uint64_t *bu
 		add(s, STORE_BY_REASON, reason_name((enum reason)i), by_reason[i]);
 	add(s, STORE_BY_CLASS, "blocked", blocked_ns);
 	add(s, STORE_BY_CLASS, "idle", idle_ns);
-	reasons_free(reasons);
 }
 
-void line_sums_add_profile(struct line_sums *s, const struct profile *p)
+void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons)
 {
 	g_autofree uint64_t *busy_ns = g_new0(uint64_t, p->threads->len + 1);
 
-	add_waits(s, p, busy_ns);
+	add_waits(s, p, reasons, busy_ns);
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 

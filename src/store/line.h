@@ -2,6 +2,7 @@
 #ifndef STORE_LINE_H
 #define STORE_LINE_H
 
+#include "analyse/reason/reasons.h"
 #include "profile/profile.h"
 #include "store/store.h"
 
@@ -19,7 +20,8 @@ struct line_sums;
 
 struct line_sums *line_sums_new(void);
 void line_sums_free(struct line_sums *s);	/* NULL is fine */
-void line_sums_add_profile(struct line_sums *s, const struct profile *p);
+/* reasons: of p. */
+void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons);
 /* name_of: the text of a number of the file, from 1 on. */
 typedef const char *(*line_name_of)(void *ctx, uint64_t number);
 /* False: the bytes are none; what was added is of no use. */

@@ -18,6 +18,7 @@ static bool has_colour;
 static struct termios before;
 static char goodbye[128];
 static volatile sig_atomic_t is_taken;
+static volatile sig_atomic_t is_stop_asked;
 
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGQUIT, SIGSYS };
 
@@ -30,6 +31,12 @@ static void on_fatal(int sig)
 	}
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+static void on_stop_asked(int sig)
+{
+	(void)sig;
+	is_stop_asked = 1;
 }
 
 static void add_capability(const char *name)
@@ -62,8 +69,12 @@ bool screen_begin(GError **error)
 		return false;
 	}
 	tcgetattr(STDIN_FILENO, &before);
+	/* With a handler of its own, which curses takes where it finds none, it ignores Ctrl-Z while it writes: such a one was lost. */
+	is_stop_asked = 0;
+	signal(SIGTSTP, on_stop_asked);
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
+		signal(SIGTSTP, SIG_DFL);
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "this terminal (TERM=%s) is not known; --batch prints without it",
 			    g_getenv("TERM") ? g_getenv("TERM") : "");
 		return false;
@@ -95,8 +106,24 @@ void screen_end(void)
 	is_taken = 0;
 	for (gsize i = 0; i < G_N_ELEMENTS(fatal); i++)
 		signal(fatal[i], SIG_DFL);
+	signal(SIGTSTP, SIG_DFL);
 	delscreen(screen);
 	screen = NULL;
+}
+
+bool screen_stop_if_asked(void)
+{
+	if (!is_stop_asked)
+		return false;
+	is_stop_asked = 0;
+	endwin();
+	is_taken = 0;
+	signal(SIGTSTP, SIG_DFL);
+	raise(SIGTSTP);
+	/* here once somebody continued it */
+	signal(SIGTSTP, on_stop_asked);
+	is_taken = 1;
+	return true;
 }
 
 void screen_size(unsigned *ret_rows, unsigned *ret_columns)

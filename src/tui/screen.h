@@ -15,6 +15,8 @@ void screen_end(void);
 
 void screen_size(unsigned *ret_rows, unsigned *ret_columns);
 bool screen_has_utf8(void);
+/* Where Ctrl-Z was pressed: gives the terminal back and stops the program until it is continued.  True: so draw all anew. */
+bool screen_stop_if_asked(void);
 /* anew: as if nothing was on the screen. */
 void screen_draw(const GPtrArray *lines, bool anew);
 /* The next key that was pressed; 0: none.  *ret_is_resized: the size is another. */

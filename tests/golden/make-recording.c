@@ -40,7 +40,7 @@ static bool make_history(const char *dir, GError **error)
 			ok = store_add_gap(s, unix_ns, unix_ns + length_ns, "the agent was started anew", error);
 		} else {
 			move_to(p, unix_ns, ns);
-			ok = store_add(s, p, error);
+			ok = store_add(s, p, NULL, error);
 		}
 		unix_ns += length_ns;
 		ns += length_ns;

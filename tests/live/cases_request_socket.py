@@ -102,6 +102,18 @@ def request_by_connection_unanswered(env):
 
 
 @case
+def request_by_connection_abandoned(env):
+    """The thread that received it ends: counted once, whoever answers or closes the connection, or if nobody does."""
+    seen = Served(env, "abandoned", 50)
+    env.check.equal(seen.row["requests"]["count"], 0, "requests")
+    # joined is not yet off the CPU for the last time: what comes before that is another thread's answer
+    counted = {name: seen.lost.get(name, {}).get("count", 0) for name in ("left", "handed", "unanswered")}
+    env.check.equal(sum(counted.values()), 50, f"requests in no sum, {counted}")
+    env.check.that(counted["left"] >= 2, f"those of the last two connections were left: {counted}")
+    seen.check_no_loss(env, *counted)
+
+
+@case
 def request_by_datagram(env):
     """A server of datagrams, as one of DNS."""
     seen = Served(env, "datagrams", 50)

@@ -28,6 +28,7 @@ class Screen:
         self.y = self.x = 0
         self.region = (0, rows - 1)
         self.last = " "
+        self.main = None
         self.cells = [[" "] * columns for _ in range(rows)]
 
     def text(self):
@@ -113,10 +114,23 @@ class Screen:
             self.y = self.x = 0
         elif kind in "ST":
             self._scroll(first if kind == "S" else -first)
+        elif kind in "hl" and parameters == "?1049":
+            self._alternate(kind == "h")
         elif kind in "LM":
             self.region, old = (self.y, self.region[1]), self.region
             self._scroll(first if kind == "M" else -first)
             self.region = old
+
+    def _alternate(self, is_entered):
+        """A program's own screen: empty at its begin, and what was there before comes back at its end."""
+        if is_entered:
+            self.main = (self.cells, self.y, self.x)
+            self.cells = [[" "] * self.columns for _ in range(self.rows)]
+        elif self.main:
+            cells, self.y, self.x = self.main
+            self.cells = [(row + [" "] * self.columns)[:self.columns] for row in cells[:self.rows]]
+            self.cells += [[" "] * self.columns for _ in range(self.rows - len(self.cells))]
+            self.main = None
 
     def _erase_line(self, what):
         begin, end = (self.x, self.columns) if what == 0 else (0, self.x + 1) if what == 1 else (0, self.columns)

@@ -29,7 +29,7 @@ static bool add_window(struct store *s, const char *file, GError **error)
 	p->info.start_ns = monotonic_ns;
 	now_ns += p->info.duration_ns;
 	monotonic_ns += p->info.duration_ns;
-	ok = store_add(s, p, error);
+	ok = store_add(s, p, NULL, error);
 	profile_free(p);
 	return ok;
 }

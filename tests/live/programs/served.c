@@ -5,7 +5,8 @@
  * before its send and after its receive: a request's wall time lies between the two.
  *
  * plain: two connections, a thread each.  pieces: each request comes in two halves.  overlap: one thread receives from
- * two connections before it answers both.  handed: another thread answers.  unanswered: the server closes.  datagrams: UDP.
+ * two connections before it answers both.  handed: another thread answers.  unanswered: the server closes.  abandoned: the thread that
+ * received it ends; then some connections are answered, others closed, and the last two stay open.  datagrams: UDP.
  */
 #include "truth.h"
 
@@ -194,6 +195,33 @@ static void close_unanswered(int listener, const struct sockaddr_in *address, ui
 	}
 }
 
+static void *abandoning_main(void *arg)
+{
+	receive(connections[0].server);
+	pause_ns(PAUSE_NS);
+	return arg;
+}
+
+/* So many connections, the request of each of which is received by a thread that ends. */
+static void abandon(int listener, const struct sockaddr_in *address, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		pthread_t thread;
+
+		connect_all(listener, address, SOCK_STREAM, 1);
+		transmit(connections[0].client, "requests", 8);
+		pthread_create(&thread, NULL, abandoning_main, NULL);
+		pthread_join(thread, NULL);
+		pause_ns(PAUSE_NS);
+		if (i + 2 >= count)
+			continue;
+		if (i % 2)
+			transmit(connections[0].server, "answered", 8);
+		close(connections[0].server);
+		close(connections[0].client);
+	}
+}
+
 static void run(int pairs)
 {
 	pthread_t threads[2 * PAIRS];
@@ -228,7 +256,7 @@ int main(int argc, char **argv)
 	sem_init(&answered, 0, 0);
 	truth_open(truth_arg_string(argc, argv, 1));
 	listener = listen_here(type, &address);
-	if (strcmp(mode, "unanswered") != 0)
+	if (strcmp(mode, "unanswered") != 0 && strcmp(mode, "abandoned") != 0)
 		connect_all(listener, &address, type, pairs);
 	truth_printf("{\"port\":%u}\n", ntohs(address.sin_port));
 	truth_ready(NULL, 0);
@@ -236,6 +264,8 @@ int main(int argc, char **argv)
 		connections[k].count = count;
 	if (strcmp(mode, "unanswered") == 0)
 		close_unanswered(listener, &address, count);
+	else if (strcmp(mode, "abandoned") == 0)
+		abandon(listener, &address, count);
 	else
 		run(pairs);
 	for (int k = 0; k < pairs; k++) {

@@ -92,7 +92,8 @@ static void check(unsigned depth, guint stacks)
 {
 	struct profile *p = large_profile(depth, stacks);
 	struct services *services = services_new(SERVICES_MAX);
-	g_autoptr(GPtrArray) units = pyroscope_units(p, services, NULL);
+	struct reasons *reasons = reasons_new(p, NULL);
+	g_autoptr(GPtrArray) units = pyroscope_units(p, reasons, services, NULL);
 	uint64_t sum_ns = 0, time_ns = 0, last_ns = 0;
 	guint all = 0, samples;
 
@@ -109,6 +110,7 @@ static void check(unsigned depth, guint stacks)
 	}
 	g_assert_cmpuint(sum_ns, ==, (uint64_t)stacks * NS);
 	g_assert_cmpuint(all, ==, stacks);
+	reasons_free(reasons);
 	services_free(services);
 	profile_free(p);
 }
@@ -130,7 +132,7 @@ static void test_imported(void)
 	g_autoptr(GError) error = NULL;
 
 	p->info.imported = profile_string(p, "pprof");
-	g_assert_null(pyroscope_units(p, services, &error));
+	g_assert_null(pyroscope_units(p, NULL, services, &error));
 	g_assert_nonnull(strstr(error->message, "only recordings"));
 	services_free(services);
 	profile_free(p);

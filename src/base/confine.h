@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef BASE_CONFINE_H
+#define BASE_CONFINE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A process that handles what strangers send or wrote gives up whatever it will not need, for good, so that a fault in it is worth nothing:
+ * another user, no capability, no_new_privs, files by Landlock, system calls by seccomp.  Called before threads are made.
+ */
+
+enum confine_calls {
+	CONFINE_SERVER,	/* answers clients of a socket that listens already, and reads files; opens no connection, writes and runs nothing */
+	CONFINE_PARSER,	/* reads descriptors that it is sent, and answers; opens nothing */
+};
+
+struct confine {
+	enum confine_calls calls;
+	const char *folder;	/* whose files may be read; NULL: none */
+	uint64_t memory_bytes;	/* of addresses, and so of memory; 0: no limit */
+	/* what came of it */
+	bool has_left_root;	/* false: it never was root */
+	bool reads_by_capability;	/* the folder is closed to that user, so CAP_DAC_READ_SEARCH stays */
+	bool has_landlock;	/* false: the kernel has none */
+	char user[32];
+};
+
+/* False with a sentence: something that has to hold does not, and nothing should be done in this process. */
+bool confine(struct confine *c, GError **error);
+
+#endif
