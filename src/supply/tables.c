@@ -84,8 +84,8 @@ struct tables {
 	bool met_python, met_maker;	/* among the mappings just read */
 	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
 	uint64_t no_room_cnt;	/* of spaces */
-	GMutex crowded_lock;
-	GHashTable *crowded;	/* pid -> how many mappings were one too many */
+	GMutex crowded_lock;	/* of: pid -> how many mappings were one too many */
+	GHashTable *crowded;
 };
 
 /* Leaving word. */
@@ -171,7 +171,6 @@ void tables_for_each_crowded(struct tables *t, tables_crowded_fn fn, void *data)
 }
 
 /* From here on in the supplier's thread. */
-
 static void forget_mappings(struct program *program)
 {
 	for (guint i = 0; i < program->mappings->len; i++)
@@ -242,8 +241,8 @@ static bool read_mappings(struct tables *t, struct program *program)
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
 	program->stale = program->is_headless;
 	program->is_new = true;
-	t->met_python = t->met_maker = false;
 	int64_t began_us = g_get_monotonic_time();
+	t->met_python = t->met_maker = false;
 	ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
 	/* its interpreter may not be ready yet: it maps more then, and is looked at again */
 	if (t->met_python && !program->language.version)
@@ -422,8 +421,7 @@ static void build_if_common(struct tables *t, uint32_t pid, const struct maps_li
 
 static void foresee_command(struct tables *t, const char *name)
 {
-	g_autofree char *path = g_find_program_in_path(name);
-	g_autofree char *absolute = path ? g_canonicalize_filename(path, NULL) : NULL;
+	g_autofree char *path = g_find_program_in_path(name), *absolute = path ? g_canonicalize_filename(path, NULL) : NULL;
 	unsigned before;
 
 	for_each_mapping(t, (uint32_t)getpid(), build_if_common, NULL);
@@ -459,7 +457,8 @@ static void take(struct tables *t, const struct message *m)
 		table_files_built(t->files, m->file);
 		t->changed = true;
 		break;
-	case MESSAGE_END:;
+	case MESSAGE_END:
+		break;
 	}
 }
 
@@ -472,12 +471,12 @@ static bool look_at_program(struct tables *t, struct program *program, int64_t n
 	}
 	if (program->stale && !read_mappings(t, program))
 		return false;
-	if (!is_ready(program))
-		return true;
-	program->is_new |= program->made && made_code_look(program->made);
-	t->due_us = MIN(t->due_us, made_code_due_us(program->made));
-	if (program->is_new)
-		publish(t, program);
+	if (is_ready(program)) {
+		program->is_new |= program->made && made_code_look(program->made);
+		t->due_us = MIN(t->due_us, made_code_due_us(program->made));
+		if (program->is_new)
+			publish(t, program);
+	}
 	return true;
 }
 
