@@ -40,4 +40,10 @@ void fold_languages_count_lost(struct fold_languages *l);
 /* An interpreter's frame has no name. */
 void fold_languages_count_stale(struct fold_languages *l);
 
+/*
+ * Where the holder of a GIL stood, in words: "crunch (app.py:12) < main (app.py:40)", from the innermost function on that is none of
+ * Python's own library, if there is one.  Appends; nothing where no frame could be named.
+ */
+void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_rec_language *rec, GString *s);
+
 #endif

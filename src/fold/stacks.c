@@ -312,6 +312,11 @@ static void put_stack(struct fold_stacks *f, uint64_t id, const uint32_t *spots,
 	g_hash_table_insert(f->nodes, g_memdup2(&id, sizeof(id)), GUINT_TO_POINTER(node));
 }
 
+void fold_stacks_append_holder(struct fold_stacks *f, const struct offcpu_rec_language *rec, GString *s)
+{
+	fold_languages_append_holder(f->languages, rec, s);
+}
+
 /* False: its user stack has not arrived. */
 static bool put_language(struct fold_stacks *f, const struct offcpu_rec_language *rec)
 {
