@@ -109,6 +109,8 @@ struct chain_state {
 	__u32 by_tno;		/* who ended it */
 	__u8 cnt, end;
 	__u8 skipped;		/* its waker was not looked at, for the sleep was short */
+	__u8 pad;
+	__u32 sleeps;		/* so far */
 	struct chain_hop hops[OFFCPU_CHAIN_MAX];
 };
 
