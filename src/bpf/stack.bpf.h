@@ -186,7 +186,7 @@ static __always_inline __u64 told_user_stack(void *ctx, struct task_struct *task
 	if (!rarely(st->speaks))
 		return id;
 	scratch->walk.fsbase = plain(task)->thread.fsbase;
-	return language_stack(st, scratch, id, now);
+	return language_stack(st, &scratch->walk, &scratch->language, id, now);
 }
 
 /*
