@@ -38,6 +38,12 @@ static __always_inline bool language_field(struct walk_state *at, __u64 addr, __
 	return true;
 }
 
+/* 0: not on the stack. */
+static __always_inline __u32 entry_place(__u64 above_sp)
+{
+	return above_sp < 1U << 31 ? above_sp : 0;
+}
+
 /* One frame; 1 ends the walk, for good where the frame to come is 0. */
 static long language_step(__u32 i, struct language_walk *w)
 {
@@ -57,8 +63,10 @@ static long language_step(__u32 i, struct language_walk *w)
 		__u32 last = cnt - 1;
 
 		barrier_var(last);
-		if (last < OFFCPU_LANGUAGE_DEPTH)
+		if (last < OFFCPU_LANGUAGE_DEPTH) {
 			rec->frame[last].code |= OFFCPU_LANGUAGE_ENTRY;
+			rec->frame[last].entry_at = entry_place(frame - at->begin_sp);
+		}
 		return 0;
 	}
 	barrier_var(cnt);
@@ -77,6 +85,7 @@ static long language_step(__u32 i, struct language_walk *w)
 		code |= OFFCPU_LANGUAGE_ENTRY;
 	rec->frame[cnt].code = code;
 	rec->frame[cnt].instr = instr;
+	rec->frame[cnt].entry_at = 0;
 	rec->depth = cnt + 1;
 	s->hash = mix(mix(s->hash, code), instr);
 	return 0;

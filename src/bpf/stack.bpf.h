@@ -52,6 +52,8 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	s->pid = user ? st->pid : 0;
 	s->exec_no = user ? st->exec_no : 0;
 	s->is_user = user;
+	if (user && st->speaks)
+		size = sizeof(*s);
 	barrier_var(size);	/* clang knows the bound of depth, and leaves out a test that Linux 6.1 needs */
 	if (size > sizeof(*s))
 		return false;
