@@ -109,6 +109,8 @@ struct chain_state {
 	__u32 by_tno;		/* who ended it */
 	__u8 cnt, end;
 	__u8 skipped;		/* its waker was not looked at, for the sleep was short */
+	__u8 pad;
+	__u32 sleeps;		/* so far */
 	struct chain_hop hops[OFFCPU_CHAIN_MAX];
 };
 
@@ -316,6 +318,7 @@ struct walk_state {
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
 	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */
 	__u64 returns, instance;
+	__u64 method, bytecode;	/* of a frame of HotSpot's interpreter */
 };
 
 /* An interpreter's frames, and where their walk has come to. */

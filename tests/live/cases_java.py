@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""What threads of a JVM wait for, by the functions that a perf map names: a monitor that is fought for, pools without work."""
+"""What threads of a JVM wait for, and in which methods: by the JVM's own tables, without any option to it."""
 
+import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
 
 from cases_reasons import check_sums, has_kernel_stack, of_waits
 from check import names
-from lib import Recorder, Skip, case, wait_until
+from lib import Broken, Recorder, Skip, case, wait_until
 
 SECONDS = 2
 SERVICE = """
@@ -119,3 +121,97 @@ def java_monitor_is_a_lock_and_a_pool_is_idle(env):
     if env.check.that(locks, f"no lock is a finding: {of_waits(report)}"):
         # where the compiler's work came late it is the caller that has a name
         env.check.that((locks[0]["function"] or {}).get("name") in ("Service.audit()", "Service.contend()"), f"{locks[0]['function']}")
+
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "JavaWaits.java")
+COUNT = 150
+NAMED_MIN = 0.98    # of the time by the program's own clock
+CLOCK_MAX = 1.05    # it reads its clock outside of the wait
+
+
+def virtual_machines():
+    """(major version, path) of each HotSpot from 17 on, the oldest first."""
+    found = {}
+    for path in [shutil.which("java"), *glob.glob("/usr/lib/jvm/*/bin/java")]:
+        real = os.path.realpath(path) if path else None
+        if not real or real in found:
+            continue
+        said = subprocess.run([real, "-version"], capture_output=True, text=True, check=False).stderr
+        version = re.search(r'version "(\d+)', said)
+        if version and int(version[1]) >= 17 and "OpenJ9" not in said:
+            found[real] = int(version[1])
+    return sorted((major, path) for path, major in found.items())
+
+
+def waits_in(report, tid, chain):
+    """Of a thread's waits those in the chain of methods, one called by the other; all others; in ns."""
+    named = other = 0
+    for wait in report.waits:
+        if wait["tid"] != tid:
+            continue
+        called = names(wait["user"])
+        stands = wait["user_end"] == "complete" and any(called[i:i + len(chain)] == chain for i in range(len(called)))
+        if stands:
+            named += wait["off_cpu_ns"]
+        else:
+            other += wait["off_cpu_ns"]
+    return named, other
+
+
+def line_of(process, expected):
+    line = process.stdout.readline().strip()
+    if line != expected:
+        raise Broken(f"the Java program said '{line}', not '{expected}'")
+
+
+def record_java(env, path):
+    """The report and the truth of JavaWaits on that JVM."""
+    truth = env.temporary("truth")
+    process = subprocess.Popen([path, "-cp", env.directory, "JavaWaits", truth, str(COUNT)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    env.running.append(process)
+    try:
+        line_of(process, "ready")
+        recorder = Recorder(env, "-p", process.pid, "--exact")
+        recorder.wait_attached()
+        print("go", file=process.stdin, flush=True)
+        line_of(process, "done")
+        recorder.stop()
+        with open(truth, encoding="utf-8") as file:
+            return recorder.report(), [json.loads(line) for line in file]
+    finally:
+        process.kill()
+        process.wait()
+
+
+def check_java(env, major, path):
+    report, truth = record_java(env, path)
+    tids = {thread["comm"]: thread["tid"] for thread in report.threads}
+    env.check.equal(len(truth), 5, f"JDK {major}: threads that told their truth")
+    for line in truth:
+        named, _ = waits_in(report, tids[line["thread"]], line["chain"])
+        env.check.that(NAMED_MIN * line["ns"] <= named <= CLOCK_MAX * line["ns"],
+                       f"JDK {major}, {line['thread']}: {named} ns in {line['chain']}, {line['ns']} ns by its own clock")
+    named, other = waits_in(report, tids["Sleeper"], ["JavaWaits.sleptOuter", "JavaWaits.sleptInner"])
+    env.check.that(named > report.window["duration_ns"] * NAMED_MIN and not other,
+                   f"JDK {major}: {named} ns of one that slept throughout, and {other} ns elsewhere")
+    ended = {True: 0, False: 0}
+    for wait in report.waits:
+        ended[wait["user_end"] == "complete"] += wait["off_cpu_ns"]
+    env.check.that(ended[True] >= NAMED_MIN * sum(ended.values()), f"JDK {major}: {ended} ns by whether the stack is complete")
+    # what starts a JVM is stripped
+    nameless = sum(wait["off_cpu_ns"] for wait in report.waits
+                   if any(not frame["name"] and not (frame["module"] or "").endswith("/java") for frame in wait["user"]))
+    env.check.that(nameless <= (1 - NAMED_MIN) * sum(ended.values()), f"JDK {major}: {nameless} ns in stacks with a nameless frame")
+
+
+@case
+def java_methods_without_any_option(env):
+    """Compiled, inlined and interpreted methods, on each JVM there is."""
+    machines = virtual_machines()
+    if not machines or not shutil.which("javac"):
+        raise Skip("no JDK from 17 on is installed")
+    env.tolerate_unseen()
+    subprocess.run(["javac", "--release", "17", "-d", env.directory, PROGRAM], check=True)
+    for major, path in machines:
+        check_java(env, major, path)
