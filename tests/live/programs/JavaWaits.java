@@ -48,8 +48,11 @@ class JavaWaits {
             try {
                 for (int i = 0; i < WARM; i++)
                     outer.once(false);
-                for (int i = 0; i < WARM_WAITS; i++)
+                for (int i = 0; i < WARM_WAITS; i++) {
+                    drain();
                     outer.once(true);
+                    pause(1);
+                }
                 warm.countDown();
                 go.await();
                 long spent = 0;
