@@ -65,6 +65,12 @@ void fold_languages_native(struct fold_languages *l, const struct fold_stack_spo
 	g_hash_table_replace(l->natives, &n->id, n);
 }
 
+void fold_languages_count_stale(struct fold_languages *l)
+{
+	profile_add_loss(l->profile, "interpreter_stale",
+			 "an interpreter's frame has no name: its process had ended, or the function was gone", 1, 0);
+}
+
 /* False: it cannot be read any more. */
 static bool name_frame(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i, struct frame *ret)
 {
@@ -89,8 +95,7 @@ static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_langu
 			   .kind = FRAME_USER, .why = FRAME_PROCESS_GONE };
 
 	if (!name_frame(l, rec, i, &f))
-		profile_add_loss(l->profile, "interpreter_stale",
-				 "an interpreter's frame has no name: its process had ended, or the function was gone", 1, 0);
+		fold_languages_count_stale(l);
 	return profile_frame(l->profile, &f);
 }
 

@@ -104,6 +104,9 @@ static void test_java(void)
 	struct recognised *r = process();
 
 	is_runtime(r, RUNTIME_JAVA, "17.0.1");
+	r->is_jvm_readable = true;
+	expect(r, "java-frames", true, NULL);
+	r->is_jvm_readable = false;
 	expect(r, "java-frames", false, "-XX:+PreserveFramePointer");
 	expect(r, "perf-map", false, "jcmd 42 Compiler.perfmap");
 	is_runtime(r, RUNTIME_JAVA, "1.8.0_392");
