@@ -201,6 +201,9 @@ struct offcpu_rec_stack {
 	__u16 is_exact;		/* of a kernel stack: ip[0] is no return address */
 	__u32 end;		/* enum offcpu_walk_end */
 	__u64 ip[OFFCPU_MAX_DEPTH];
+	/* Of user stacks of programs with an interpreter: where each frame begins, above the stack pointer.  Else the record ends before. */
+	__u32 sp[OFFCPU_MAX_DEPTH];
+	__u32 pad;
 };
 
 /*

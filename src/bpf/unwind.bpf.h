@@ -220,6 +220,7 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 		return 1;
 	}
 	w->stack->ip[depth] = w->at->ip;
+	w->stack->sp[depth] = w->at->sp - w->at->begin_sp;
 	w->at->depth = depth + 1;
 	rule = known_rule_at(w, w->at->ip - is_return);
 	w->at->exact = false;

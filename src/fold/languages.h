@@ -19,6 +19,7 @@ void fold_languages_free(struct fold_languages *l);
 struct fold_stack_spots {
 	uint64_t id;
 	const uint32_t *spots, *frames;
+	const uint32_t *sp;	/* where each begins on the stack, as struct offcpu_rec_stack; NULL: not known */
 	unsigned cnt;
 	enum stack_end end;
 };

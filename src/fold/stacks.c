@@ -406,7 +406,8 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	put_stack(f, rec->id, spots, cnt, end);
 	if (!rec->is_user)
 		return;
-	fold_languages_native(f->languages, &(struct fold_stack_spots){ rec->id, spots, frames, cnt, end });
+	fold_languages_native(f->languages, &(struct fold_stack_spots){
+		.id = rec->id, .spots = spots, .frames = frames, .sp = size >= sizeof(*rec) ? rec->sp : NULL, .cnt = cnt, .end = end });
 	if (f->waiting->len)
 		put_waiting(f, rec->id);
 }

@@ -101,7 +101,7 @@ def doctor_names_python(env):
                                  text=True, check=True).stdout.strip()
         program = Examined(env, path, "-c", SLEEPER).look()
         program.expect_runtime("CPython", version if minor >= 11 else f"3.{minor}")
-        program.expect("python-frames", 8 <= minor <= 13)
+        program.expect("python-frames", 8 <= minor <= 14)
         program.expect("unwind-tables", True)
         program.expect_screen()
     if not tried:
