@@ -26,7 +26,7 @@ enum offcpu_language_entry {
 /* One program that runs CPython.  Offsets are from what is named; all words are aligned. */
 struct offcpu_language {
 	__u32 version;		/* major << 8 | minor; never 0 */
-	__u32 keys_at;		/* thread pointer: where glibc keeps the pointer to thread-specific data */
+	__s32 keys_at;		/* thread pointer: where glibc keeps the pointer to thread-specific data */
 	__u32 key_at;		/* that: the thread's PyThreadState */
 	__u32 cframe_at;	/* PyThreadState: _PyCFrame; 0: the frame is in the PyThreadState itself */
 	__u32 frame_at;		/* _PyCFrame or PyThreadState: the innermost frame */

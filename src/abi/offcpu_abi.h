@@ -236,7 +236,7 @@ enum offcpu_waker_kind {
 	OFFCPU_WAKER_NMI,
 };
 
-/* Interrupts of the CPUs among themselves and of their timers, which have no number (x86). */
+/* Interrupts of the CPUs among themselves and of their timers, which have no number on x86. */
 enum offcpu_irq_vector {
 	OFFCPU_VECTOR_NONE = 0,
 	OFFCPU_VECTOR_TIMER,

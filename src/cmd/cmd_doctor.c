@@ -33,6 +33,10 @@ static bool print_features(void)
 		if (feature_essential(f))
 			essential = false;
 	}
+#ifdef __aarch64__
+	puts("  no   Python's functions in stacks, Go's function tables, names of linkage stubs: not on arm64 yet\n"
+	     "       without it: Go programs are walked by .debug_frame, or by frame pointers, where a caller may be missing");
+#endif
 	return essential;
 }
 

@@ -35,7 +35,8 @@ struct found {
 	uint32_t hex_version;
 	bool has_no_gil;
 	uint64_t runtime, code_type;	/* addresses of _PyRuntime and PyCode_Type */
-	uint64_t keys_at, first_key_bytes;	/* as glibc says: in its struct pthread, and in an entry there */
+	int64_t keys_at;		/* as glibc says: from the thread pointer, */
+	uint64_t first_key_bytes;	/* and in an entry there */
 	uint64_t tid_at;		/* the same: in struct pthread; 0: it does not */
 };
 
@@ -76,15 +77,34 @@ static bool read_descriptor(uint32_t pid, uint64_t addr, uint64_t *ret_offset)
 	return words[2] < 1 << 16;
 }
 
+/* Where glibc's struct pthread begins, from the thread pointer: there on x86-64, before it on arm64 (sysdeps/aarch64/nptl/tls.h). */
+static bool begin_of_pthread(uint32_t pid, uint64_t size_addr, int64_t *ret)
+{
+	*ret = 0;
+#ifdef __aarch64__
+	uint32_t size;
+
+	if (!size_addr || !memory_read(pid, size_addr, &size, sizeof(size)) || size >= 1 << 16)
+		return false;
+	*ret = -(int64_t)size;
+#else
+	(void)pid;
+	(void)size_addr;
+#endif
+	return true;
+}
+
 static void look_at_libc(struct found *f, const char *proc_dir, uint32_t pid, const struct maps_line *line)
 {
 	struct variable wanted[] = { { "_thread_db_pthread_specific", 0 }, { "_thread_db_pthread_key_data_data", 0 },
-				     { "_thread_db_pthread_tid", 0 } };
+				     { "_thread_db_pthread_tid", 0 }, { "_thread_db_sizeof_pthread", 0 } };
 	uint64_t keys, data, tid;
+	int64_t begin;
 
 	if (variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) &&
-	    read_descriptor(pid, wanted[0].addr, &keys) && read_descriptor(pid, wanted[1].addr, &data)) {
-		f->keys_at = keys;
+	    read_descriptor(pid, wanted[0].addr, &keys) && read_descriptor(pid, wanted[1].addr, &data) &&
+	    begin_of_pthread(pid, wanted[3].addr, &begin)) {
+		f->keys_at = begin + (int64_t)keys;
 		f->first_key_bytes = data;
 		if (read_descriptor(pid, wanted[2].addr, &tid))
 			f->tid_at = tid;
@@ -149,7 +169,7 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 	if (!memory_read(pid, f->runtime + layout->key_at, &key, sizeof(key)) || key.is_made != 1 || key.number >= KEYS_FIRST_BLOCK)
 		return PYTHON_NOT_READY;
 	*ret = layout->walk;
-	ret->keys_at = (uint32_t)f->keys_at;
+	ret->keys_at = (int32_t)f->keys_at;
 	ret->key_at = (uint32_t)(key.number * KEY_ENTRY_BYTES + f->first_key_bytes);
 	ret->code_type = f->code_type;
 	ret->tid_at = (uint32_t)f->tid_at;

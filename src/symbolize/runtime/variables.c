@@ -42,7 +42,7 @@ bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *
 		close(held);
 	if (fd < 0)
 		return false;
-	ok = elf_file_open(&file, fd, NULL) && file.is_64_little && file.machine == EM_X86_64 &&
+	ok = elf_file_open(&file, fd, NULL) && file.is_64_little && (file.machine == EM_X86_64 || file.machine == EM_AARCH64) &&
 	     elf_segments_vaddr(file.segments, file.segment_cnt, line->pgoff, &vaddr);
 	while (ok && (scn = elf_nextscn(file.elf, scn)))
 		if (gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_DYNSYM || sh.sh_type == SHT_SYMTAB) &&
