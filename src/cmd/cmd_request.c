@@ -211,6 +211,7 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	why = g_strdup(summary.refused_why);
 	summary.refused_why = why;
 	struct profile *p = session_take_profile(run->session);
+	g_autoptr(GArray) parts = g_array_copy((GArray *)requests_parts(requests));
 	session_unload(run->session);
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
@@ -220,6 +221,8 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	} else {
 		g_string_append_c(out, '\n');
 		request_summary_text(out, &summary, &text);
+		for (guint i = 0; i < summary.rows_cnt; i++)
+			request_tail_text(out, p, parts, &q->now[i], i, &text);
 		request_waits_text(out, p, o->slower_ns, &text);
 	}
 	fwrite(out->str, 1, out->len, stdout);

@@ -496,6 +496,24 @@ void fold_begin_window(struct fold *f)
 		fold_services_next_window(f->services);
 }
 
+struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key, const struct offcpu_request_part *part)
+{
+	struct request_part r = {
+		.func = key->func, .range = key->range, .requests = part->requests, .wall_ns = part->wall_ns, .on_cpu_ns = part->on_cpu_ns,
+		.wait = {
+			.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER),
+			.kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
+			.state = key->state, .count = part->waits,
+			.blocked_ns = part->blocked_ns, .runnable_ns = part->runnable_ns, .preempted_ns = part->preempted_ns,
+		},
+	};
+
+	fold_find_thread(f, part->tno, &r.wait.thread);
+	if (key->state && key->state != '?')
+		r.wait.object = object_of(f, key->object, r.wait.user, r.wait.kernel);
+	return r;
+}
+
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)
 {
 	return fold_stacks_find(f->stacks, id, ret_node);

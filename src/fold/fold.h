@@ -7,7 +7,9 @@
 #include "abi/target_abi.h"
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
+#include "abi/request_abi.h"
 #include "profile/profile.h"
+#include "profile/request_part.h"
 #include "symbolize/symbolize.h"
 
 /*
@@ -75,6 +77,8 @@ bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node);
 bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread);
 /* Has a thread waited whose account has not arrived?  Looks at none again that has. */
 bool fold_lacks_thread(struct fold *f);
+/* After fold_finish(): what requests of alike latency did, by the profile's ids. */
+struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key, const struct offcpu_request_part *part);
 /* The profile's row of a waker, in or after fold_finish(); false when it has not arrived. */
 bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker);
 

@@ -13,6 +13,7 @@
 #include "attach/insn_x86.h"
 #include "attach/probe.h"
 #include "base/hash.h"
+#include "fold/fold.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "offcpu.skel.h"
@@ -51,6 +52,7 @@ struct requests {
 	const struct request_plan *plan;
 	struct probe_set *probes;
 	GHashTable *sites;	/* struct site_key -> whether there is a probe, + 1 */
+	GArray *parts;		/* struct request_part */
 	unsigned site_cnt, refused_cnt;
 	char *refused_why;
 };
@@ -104,6 +106,7 @@ struct requests *requests_new(struct offcpu_bpf *skel, const struct request_plan
 	r = g_new0(struct requests, 1);
 	r->skel = skel;
 	r->plan = plan;
+	r->parts = g_array_new(FALSE, FALSE, sizeof(struct request_part));
 	r->sites = g_hash_table_new_full(site_hash, site_equal, g_free, NULL);
 	cfg->requests_max = CLAMP(2 * thread_cnt, STATES_MIN, STATES_MAX);
 	bpf_map__set_max_entries(skel->maps.request_states, cfg->requests_max);
@@ -127,6 +130,7 @@ void requests_free(struct requests *r)
 		return;
 	probe_set_free(r->probes);
 	g_hash_table_destroy(r->sites);
+	g_array_unref(r->parts);
 	g_free(r->refused_why);
 	g_free(r);
 }
@@ -322,6 +326,27 @@ void requests_read(const struct requests *r, uint32_t func, struct offcpu_reques
 		for (unsigned k = 0; k < OFFCPU_REQUEST_SLOTS; k++)
 			ret_sum->hist[k] += each[i].hist[k];
 	}
+}
+
+void requests_read_parts(struct requests *r, struct fold *fold)
+{
+	int fd = bpf_map__fd(r->skel->maps.request_parts);
+	struct offcpu_request_part_key key, *last = NULL;
+	struct offcpu_request_part part;
+
+	for (unsigned i = 0; i < OFFCPU_REQUEST_PARTS_MAX && !bpf_map_get_next_key(fd, last, &key); i++) {
+		last = &key;
+		if (bpf_map_lookup_elem(fd, &key, &part))
+			continue;
+		struct request_part own = fold_request_part(fold, &key, &part);
+
+		g_array_append_val(r->parts, own);
+	}
+}
+
+const GArray *requests_parts(const struct requests *r)
+{
+	return r->parts;
 }
 
 bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_request_calls *ret_calls)

@@ -3,6 +3,7 @@
 #define RENDER_REQUEST_H
 
 #include "analyse/requests.h"
+#include "profile/request_part.h"
 #include "render/text/text.h"
 
 /* Requests for people: while they are traced, and at the end. */
@@ -37,6 +38,9 @@ void request_calls_text(GString *s, const struct request_summary *r, const struc
 void request_summary_text(GString *s, const struct request_summary *r, const struct text_options *options);
 /* The waits inside of requests: p has no others.  slower_ns: as above. */
 void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns, const struct text_options *options);
+/* What is different in the slowest 1% of a function's requests; nothing where they are too few or too much alike.  parts: struct request_part. */
+void request_tail_text(GString *s, const struct profile *p, const GArray *parts, const struct request_row *row, uint32_t func,
+		       const struct text_options *options);
 /* All of the summary, in integer nanoseconds, as one line. */
 void request_summary_json(GString *s, const struct request_summary *r);
 
