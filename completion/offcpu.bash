@@ -20,7 +20,7 @@ _offcpu_options() {
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--slower= --stacks --block --count --pid= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
-	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --help" ;;
+	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --wakers --since-start --help" ;;
 	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \

@@ -12,6 +12,7 @@
  */
 
 #define OFFCPU_REC_LANGUAGE 15	/* beside enum offcpu_rec_type */
+#define OFFCPU_REC_GIL 16
 #define OFFCPU_LANGUAGE_DEPTH 127
 #define OFFCPU_LANGUAGES_MAX 4096	/* programs */
 
@@ -37,7 +38,20 @@ struct offcpu_language {
 	__u8 entry_value;
 	__u8 pad;
 	__u64 code_type;	/* address of PyCode_Type */
+	/* the lock that all threads of an interpreter share; tid_at 0: who holds it cannot be told */
+	__u64 gil;		/* its address; 0: each interpreter has one */
+	__u32 interp_at, gil_at;	/* PyThreadState: the interpreter; that: the address of its lock */
+	__u32 thread_at;	/* PyThreadState: address of glibc's struct pthread */
+	__u32 tid_at;		/* that: the thread's id */
 };
+
+/* The lock itself, in all versions: struct _gil_runtime_state. */
+#define OFFCPU_GIL_HOLDER_AT 8	/* PyThreadState of who holds it, or did so last */
+#define OFFCPU_GIL_LOCKED_AT 16
+#define OFFCPU_GIL_SWITCHES_AT 24	/* how often it went to another thread; at 0 after how many us its holder is asked to let go */
+#define OFFCPU_GIL_COND_AT 32	/* from here on its conditions and mutexes */
+#define OFFCPU_GIL_BYTES 208
+#define OFFCPU_GIL_DEPTH 8	/* frames of its holder */
 
 #define OFFCPU_LANGUAGE_ENTRY 1	/* in `code` */
 
@@ -62,7 +76,15 @@ struct offcpu_rec_language {
 	__u32 exec_no;
 	__u32 version;
 	__u32 is_cut;		/* there are more frames */
+	__u32 holder;		/* of OFFCPU_REC_GIL */
+	__u32 pad;
 	struct offcpu_language_frame frame[OFFCPU_LANGUAGE_DEPTH];	/* innermost first */
 };
+
+/*
+ * The same struct as OFFCPU_REC_GIL is what a wait for the GIL is for, in place of a struct offcpu_rec_object: who held it as the
+ * wait began (`holder`, as its own pid namespace numbers it; 0: nobody), and that thread's frames, OFFCPU_GIL_DEPTH at
+ * most.  It may be running, so they are what was met.  ustack is the lock's address.
+ */
 
 #endif

@@ -15,7 +15,6 @@
 #include "agent/notify.h"
 #include "base/privileges.h"
 #include "agent/pusher.h"
-#include "agent/short_lived.h"
 #include "agent/wall_clock.h"
 #include "attach/cgroup.h"
 #include "attach/error.h"
@@ -23,6 +22,7 @@
 #include "base/parser.h"
 #include "base/proc_status.h"
 #include "session/session.h"
+#include "store/short_lived.h"
 #include "symbolize/elf/table_bytes.h"
 #include "unwind/table_bytes.h"
 
@@ -161,7 +161,7 @@ static void export_window(struct agent *a, const struct profile *window, const s
 static void store_window(struct agent *a, struct profile *rows)
 {
 	const struct short_lived_options options = {
-		.boot_offset_ns = a->clock.boot_offset_ns, .may_fold = a->config->fold_short_lived,
+		.has_boot_offset = true, .boot_offset_ns = a->clock.boot_offset_ns, .may_fold = a->config->fold_short_lived,
 		.is_excluded = a->config->exclude ? is_excluded : NULL, .data = a->config,
 	};
 	const struct profile *window;

@@ -23,7 +23,7 @@ static void pass_warnings_on(struct keeper *k)
 struct keeper *keeper_new(const struct agent_config *config, log_fn log, GError **error)
 {
 	const struct store_options options = {
-		.dir = config->dir, .max_bytes = config->max_bytes,
+		.dir = config->dir, .max_bytes = config->max_bytes, .keep_ended = !config->fold_short_lived,
 		.window_hours = (uint32_t)(config->keep_windows_ns / HOUR_NS),
 		.minute_days = (uint32_t)(config->keep_minutes_ns / (24 * HOUR_NS)),
 		.hour_days = (uint32_t)(config->keep_hours_ns / (24 * HOUR_NS)),

@@ -15,6 +15,7 @@
 struct key {
 	const char *process;
 	const char *function; /* interned; of the same lock, and of waits for a CPU NULL */
+	const struct rule *loop;
 	uint32_t lock, reason;
 };
 
@@ -22,15 +23,17 @@ static guint key_hash(gconstpointer key)
 {
 	const struct key *k = key;
 
-	return hash_end(hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->function)),
-				  (uint64_t)k->lock << 32 | k->reason));
+	uint64_t h = hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->function)), hash_pointer(k->loop));
+
+	return hash_end(hash_more(h, (uint64_t)k->lock << 32 | k->reason));
 }
 
 static gboolean key_equal(gconstpointer va, gconstpointer vb)
 {
 	const struct key *a = va, *b = vb;
 
-	return a->process == b->process && a->function == b->function && a->lock == b->lock && a->reason == b->reason;
+	return a->process == b->process && a->function == b->function && a->lock == b->lock && a->reason == b->reason &&
+	       a->loop == b->loop;
 }
 
 struct maker {
@@ -74,6 +77,7 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 		.pid = t->pid,
 		.frame = -1,
 		.by = { .frame = -1, .does_frame = -1 },
+		.loop = key->loop,
 		.is_yield = key->reason == REASON_CPU_QUEUE && key->function,
 	};
 	uint64_t none = 0;
@@ -100,7 +104,7 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 	if (ns >= *longest_ns) {
 		*longest_ns = ns;
 		row->wait = wait;
-		row->frame = plumbing_user_parent(reasons_plumbing(f->reasons), w->user);
+		row->frame = finding_frame(f, wait);
 		row->object = w->object;
 	}
 	if (first_time(m->threads, at, w->thread))
@@ -172,10 +176,42 @@ static void add_accounts(struct maker *m)
 	}
 }
 
-/* The function of the program that waits; NULL: none is known. */
-static const char *own_function(const struct maker *m, const struct wait *w)
+/* In ".../lib/python3.11/ssl.py" or an installed package: what calls it is more to the point. */
+static bool is_pythons_library(const struct frame *f)
 {
-	int64_t frame = plumbing_user_parent(reasons_plumbing(m->f->reasons), w->user);
+	return (f->file && strstr(f->file, "/lib/python3")) || (f->file && f->file[0] == '<');
+}
+
+/*
+ * Of what holds up an event loop the innermost function counts that is the program's own and no package's: there somebody called what
+ * blocks.
+ */
+static int64_t loop_frame(const struct findings *f, uint32_t user)
+{
+	const struct profile *p = f->profile;
+
+	for (uint32_t n = user; n; n = profile_get_node(p, n)->parent) {
+		uint32_t frame = profile_get_node(p, n)->frame;
+		const struct frame *fr = profile_get_frame(p, frame);
+
+		if (fr->name && fr->module && g_str_has_suffix(fr->module, ".py") && !is_pythons_library(fr))
+			return frame;
+	}
+	return -1;
+}
+
+int64_t finding_frame(const struct findings *f, uint32_t wait)
+{
+	uint32_t user = profile_wait(f->profile, wait)->user;
+	int64_t frame = reasons_loop(f->reasons, wait) ? loop_frame(f, user) : -1;
+
+	return frame >= 0 ? frame : plumbing_user_parent(reasons_plumbing(f->reasons), user);
+}
+
+/* The function of the program that waits; NULL: none is known. */
+static const char *own_function(const struct maker *m, uint32_t wait)
+{
+	int64_t frame = finding_frame(m->f, wait);
 
 	return frame >= 0 ? profile_get_frame(m->f->profile, (uint32_t)frame)->name : NULL;
 }
@@ -202,7 +238,9 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 	if (o && lock_is_held(o) && reason_family(reason) == FAMILY_LOCK)
 		key.lock = m->locks[w->object];
 	else
-		key.function = own_function(m, w);
+		key.function = own_function(m, i);
+	if (reason != REASON_LOCK_GIL)	/* that is others' doing */
+		key.loop = reasons_loop(f->reasons, i);
 	f->blocked_ns += w->blocked_ns;
 	c->family_ns[reason_family(reason)] += w->blocked_ns;
 	add(m, &key, i, w->blocked_ns, true);
@@ -228,7 +266,7 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 	if (throttled)
 		add(m, &key, i, throttled, is_own);
 	key.reason = REASON_CPU_QUEUE;
-	key.function = is_own && rule && strcmp(rule->name, "yield") == 0 ? own_function(m, w) : NULL;
+	key.function = is_own && rule && strcmp(rule->name, "yield") == 0 ? own_function(m, i) : NULL;
 	if (ns > throttled)
 		add(m, &key, i, ns - throttled, is_own);
 }

@@ -19,6 +19,7 @@ struct finding_by {
 	uint32_t threads_cnt; /* with that name */
 	uint64_t blocked_ns; /* of the finding's, because of them */
 	int64_t frame; /* where in the program it did; -1: not known */
+	const char *place; /* of a GIL's holder: that in words, with its callers; NULL: not known */
 	/* what they were off CPU for themselves, mostly: a holder below `frame`; valid if does_ns */
 	enum reason does;
 	int64_t does_frame;
@@ -42,6 +43,7 @@ struct finding {
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, whose own time is in the recording */
 	bool is_poll_loop; /* a timer ends most of many short waits */
+	const struct rule *loop; /* the event loop that these waits hold up; NULL: none */
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
 };
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/findings_by.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
+#include "base/module.h"
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define BROADCAST_THREADS 8
@@ -19,6 +21,7 @@ struct candidate {
 	uint64_t blocked_ns, most_ns;
 	uint64_t weight; /* by which candidates compare; of most blocked_ns */
 	int64_t frame;
+	const char *place; /* of a GIL's holder; interned */
 };
 
 struct cause_finder {
@@ -47,7 +50,26 @@ static bool belongs(const struct cause_finder *c, const struct finding *row, uin
 		return false;
 	if (o && lock_is_held(o) && reason_family(row->reason) == FAMILY_LOCK)
 		return row->object && c->locks[w->object] == c->locks[row->object];
-	return same_function(f->profile, plumbing_user_parent(reasons_plumbing(f->reasons), w->user), row->frame);
+	if (row->reason != REASON_LOCK_GIL && reasons_loop(f->reasons, i) != row->loop)
+		return false;
+	return same_function(f->profile, finding_frame(f, i), row->frame);
+}
+
+/* "crunch (app.py:" of "crunch (app.py:12) < main (app.py:40)": lines of one function are one place. */
+static size_t function_bytes(const char *place)
+{
+	size_t first = (size_t)(strstr(place, ") < ") ? strstr(place, ") < ") - place : (ptrdiff_t)strlen(place));
+
+	while (first && place[first - 1] != ':')
+		first--;
+	return first;
+}
+
+static bool same_place(const char *a, const char *b)
+{
+	if (!a || !b || a == b)
+		return a == b;
+	return function_bytes(a) == function_bytes(b) && !strncmp(a, b, function_bytes(a));
 }
 
 /* by_function: the threads of one name are told apart by their functions. */
@@ -56,7 +78,8 @@ static void count(GArray *all, const struct candidate *one, bool by_function)
 	for (guint i = 0; i < all->len; i++) {
 		struct candidate *c = &g_array_index(all, struct candidate, i);
 
-		if (c->comm != one->comm || c->pid != one->pid || (by_function && c->frame != one->frame))
+		if (c->comm != one->comm || c->pid != one->pid ||
+		    (by_function && (c->frame != one->frame || !same_place(c->place, one->place))))
 			continue;
 		if (c->tid != one->tid)
 			c->threads_cnt++; /* at least: the same one may come again */
@@ -66,6 +89,7 @@ static void count(GArray *all, const struct candidate *one, bool by_function)
 			c->most_ns = one->blocked_ns;
 			c->tid = one->tid;
 			c->frame = one->frame;
+			c->place = one->place;
 		}
 		return;
 	}
@@ -106,8 +130,26 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 		.most_ns = w->blocked_ns,
 		.weight = w->blocked_ns,
 		.frame = -1,
+		.place = object_is_gil(o) && *o->place ? o->place : NULL,
 	};
-	count(all, &one, false);
+	count(all, &one, object_is_gil(o));
+}
+
+/* The frame whose name the place begins with; -1: there is none. */
+static int64_t frame_of_place(const struct profile *p, const char *place)
+{
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	for (uint32_t i = 0; place && i < p->frames->len; i++) {
+		const struct frame *f = profile_get_frame(p, i);
+
+		if (!f->name || !f->file || !f->line || !g_str_has_prefix(place, f->name))
+			continue;
+		g_string_printf(name, "%s (%s:%" PRIu32 ")", f->name, module_base_name(f->file), f->line);
+		if (g_str_has_prefix(place, name->str))
+			return i;
+	}
+	return -1;
 }
 
 /* Does the thread let the GIL go by its own choice, for a call that blocks? */
@@ -275,13 +317,19 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		.blocked_ns = best->blocked_ns,
 		.frame = best->frame >= 0 || !waker || waker->comm != best->comm ? best->frame : waker->frame,
 		.does_frame = -1,
+		.place = best->place,
 	};
+	if (best->place)
+		row->by.frame = frame_of_place(p, best->place);
 	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && timer_ns > woken_ns / 2 &&
 			    row->count > POLLS_PER_S * row->threads_cnt * MAX(seconds, 1);
 	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && broadcast_ns > woken_ns / 2;
 	for (uint32_t i = 0; holder && i < p->threads->len; i++) {
-		if (profile_thread(p, i)->comm == holder->comm && profile_thread(p, i)->pid == holder->pid)
+		const struct thread *t = profile_thread(p, i);
+
+		/* threads of Python have one name, so its holder is known by its id */
+		if (t->comm == holder->comm && t->pid == holder->pid && (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
 			is_holder[i] = true;
 	}
 	if (!is_lock)
@@ -289,7 +337,8 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	uint32_t child = row->reason == REASON_CHILD_EXIT && best->tid ? thread_by_id(p, best->pid, best->tid) : NONE;
 	row->is_told_elsewhere = child != NONE && profile_thread(p, child)->process != row->process;
 	/* many who end each other's waits are not what holds them up */
-	if (is_lock || best->threads_cnt == 1)
+	/* what a thread does without the GIL its stack does not tell from what it does with it */
+	if (row->reason != REASON_LOCK_GIL && (is_lock || best->threads_cnt == 1))
 		find_doing(c, row, is_holder, is_lock);
 }
 

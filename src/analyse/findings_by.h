@@ -4,6 +4,9 @@
 
 #include "analyse/findings.h"
 
+/* The function of the program that the wait is told by; -1: none is known. */
+int64_t finding_frame(const struct findings *f, uint32_t wait);
+
 #define FINDINGS_WITH_CAUSES 8	/* rows, from the first: causes of more are nobody's question */
 
 /* Fills in who holds up or wakes the first rows, of what the recording knows.  locks: of lock_ids_new(). */

@@ -31,14 +31,19 @@ static bool speaks_for_itself(const struct object *o)
 	}
 }
 
+void object_append_short(GString *s, const struct object *o)
+{
+	if (speaks_for_itself(o))
+		g_string_append(s, o->name);
+	else
+		object_append_label(s, o);
+}
+
 static uint32_t frame_of(struct profile *p, const struct object *o)
 {
 	g_autoptr(GString) text = g_string_new("-> ");
 
-	if (speaks_for_itself(o))
-		g_string_append(text, o->name);
-	else
-		object_append_label(text, o);
+	object_append_short(text, o);
 	const struct frame f = { .name = text->str, .kind = FRAME_KERNEL };
 
 	return profile_frame(p, &f);

@@ -11,6 +11,8 @@
 
 /* "socket 10.0.0.5:5432 (postgres)", "mutex queue_lock", "file /var/lib/x": in few words, not escaped. */
 void object_append_label(GString *s, const struct object *o);
+/* The same, without the kind where paths, addresses and pipes say themselves what they are. */
+void object_append_short(GString *s, const struct object *o);
 
 /* The same of a wait without one: "not known", of one that only queued for a CPU "run queue". */
 void object_append_wait_label(GString *s, const struct profile *p, const struct wait *w);

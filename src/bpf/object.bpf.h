@@ -2,6 +2,7 @@
 #ifndef BPF_OBJECT_BPF_H
 #define BPF_OBJECT_BPF_H
 
+#include "bpf/gil.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/pages.bpf.h"
 #include "bpf/unwind.bpf.h"
@@ -228,17 +229,22 @@ __noinline int read_futex_pages(struct futex_wait *f, struct page_view *view, bo
 }
 
 /* At switch-out. */
-static __always_inline void note_futex(struct task_struct *task, struct thread_state *st)
+static __always_inline void note_futex(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
 	if (!cfg.want_locks)
 		return;
 	st->futex.noted = 1;
 	st->futex.cnt = 0;
+	st->futex.gil_before = st->futex.gil ? st->futex.sp : 0;
+	st->futex.gil = 0;
 	if (st->mode != MODE_ASLEEP || st->state != OFFCPU_STATE_S || !task->mm)
 		return;
 	find_futex(task, &st->futex);
-	if (st->futex.cnt)
-		read_futex(&st->futex);
+	if (!st->futex.cnt)
+		return;
+	read_futex(&st->futex);
+	if (rarely(st->speaks) && st->futex.cnt == 1)
+		note_gil(task, st, scratch);
 }
 
 /* Of a thread that slept already as the window began. */
@@ -315,6 +321,8 @@ static __always_inline __u64 object_of_sleep(struct thread_state *st, struct scr
 {
 	if (!cfg.want_locks && !cfg.want_objects)
 		return 0;
+	if (st->state == OFFCPU_STATE_S && st->futex.gil)
+		return st->futex.gil;
 	if (st->state == OFFCPU_STATE_S && st->futex.cnt)
 		return intern_object(st, &scratch->object);
 	return cfg.want_objects ? st->target : 0;

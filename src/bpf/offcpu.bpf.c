@@ -174,11 +174,15 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 	set_slice(scratch, st, &key, now);
 	if (cfg.want_requests && cfg.request_slower_ns)
 		return keep_for_request(st, &key, &scratch->kept);
+	if (key.object && key.object == st->futex.gil && st->mode == MODE_ASLEEP)
+		begin_gil_sum(st, &scratch->kept);
 	if (has_part(PART_SUM) && !sum_wait(st, &key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
 		st->account.lost_ns += total;
+	} else if (key.object && key.object == st->futex.gil) {
+		st->futex.gil_sum = st->last_sum;
 	} else if (cfg.chain_depth && chain) {
 		key.slice = 0;
 		key.flags &= ~OFFCPU_KEY_CROSSING;
@@ -423,7 +427,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	draw_sleep(st, scratch, kind, now);
 	begin_user_stack(ctx, prev, st, scratch, kind, scale, now);
 	if (kind == KIND_ANY)
-		note_futex(prev, st);
+		note_futex(prev, st, scratch);
 }
 
 /* The first event of a thread in the window is that it gets a CPU. */

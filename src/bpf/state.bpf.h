@@ -117,6 +117,14 @@ struct futex_wait {
 	__u32 holder;
 	__u64 sp;
 	__u64 addr[OFFCPU_FUTEXES_MAX];
+	/* of an interpreter's lock: see bpf/gil.bpf.h */
+	__u64 gil;		/* id of it and who held it; 0: it is none */
+	__u64 gil_before;	/* stack pointer of the wait before, if that was for one, too; else 0 */
+	__u64 gil_switches;	/* how often it had changed hands as the wait began */
+	__u64 gil_ns;		/* of the wait that goes on: its pieces that are over; 0: it has just begun */
+	__u64 gil_piece_ns, gil_delay_ns;	/* the last of them, and its time in a run queue */
+	__u32 gil_sum;		/* the slot that it was added to */
+	__u32 pad;
 };
 
 #define SEEN_TARGETS 4

@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "cmd/top_json.h"
+#include "cmd/top_since.h"
 #include "profile/profile_file.h"
 #include "tui/screen.h"
 #include "tui/view.h"
@@ -31,7 +32,7 @@ static const char description[] =
 struct top_options {
 	char *interval, *by;
 	gint count, rows;
-	gboolean batch, json, no_objects;
+	gboolean batch, json, no_objects, wakers, since_start;
 	uint64_t interval_ns;
 };
 
@@ -39,7 +40,8 @@ struct top {
 	const struct top_options *options;
 	struct view *view;
 	struct interval interval;	/* the one that is shown; profile NULL: none yet */
-	struct profile *rows;		/* its profile, ours */
+	struct profile *rows;		/* the last interval's profile, ours */
+	struct since *since;		/* all of them */
 	uint64_t next_ns;		/* since the start: when it is cut */
 	gint shown_cnt;
 	const char *command_line, *filters;
@@ -47,13 +49,29 @@ struct top {
 	int status;
 };
 
-static void free_interval(struct top *top)
+static void hide_interval(struct top *top)
 {
 	view_show(top->view, NULL);
 	reasons_free(top->interval.reasons);
-	profile_free_rows(top->rows);
 	top->interval = (struct interval){ 0 };
+}
+
+/* The last interval, or all since the start. */
+static void show_interval(struct top *top)
+{
+	hide_interval(top);
+	top->interval.profile = top->view->is_since_start ? since_hold(top->since) : top->rows;
+	top->interval.reasons = reasons_new(top->interval.profile, NULL);
+	view_show(top->view, &top->interval);
+}
+
+static void free_intervals(struct top *top)
+{
+	hide_interval(top);
+	profile_free_rows(top->rows);
+	since_free(top->since);
 	top->rows = NULL;
+	top->since = NULL;
 }
 
 static void draw(struct top *top, bool anew)
@@ -91,13 +109,21 @@ static bool print_interval(struct top *top)
 /* The window that was just cut becomes the interval on the screen, unless that is frozen. */
 static void take_interval(struct top *top, struct session *session)
 {
-	free_interval(top);
-	top->rows = session_keep_window(session);
-	top->rows->info.command_line = top->command_line;
-	top->rows->info.filters = top->filters;
-	top->interval.profile = top->rows;
-	top->interval.reasons = reasons_new(top->rows, NULL);
-	view_show(top->view, &top->interval);
+	struct profile *window = session_keep_window(session);
+	g_autoptr(GError) error = NULL;
+
+	window->info.command_line = top->command_line;
+	window->info.filters = top->filters;
+	if (!since_add(top->since, window, &error) && top->view->is_since_start)
+		view_say(top->view, "more since the start than can be kept: it begins anew");
+	if (top->view->is_frozen) {
+		profile_free_rows(window);
+		return;
+	}
+	hide_interval(top);
+	profile_free_rows(top->rows);
+	top->rows = window;
+	show_interval(top);
 }
 
 static bool end_with(struct top *top, int status)
@@ -121,8 +147,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 		cmd_error("top", "%s", error->message);
 		return end_with(top, run_status_of(error));
 	}
-	if (!top->view->is_frozen)
-		take_interval(top, run->session);
+	take_interval(top, run->session);
 	if (top->has_screen)
 		draw(top, false);
 	else if (!print_interval(top))
@@ -147,10 +172,10 @@ static char *free_path(const struct profile *p)
 
 static void write_interval(struct top *top)
 {
-	g_autofree char *path = free_path(top->rows), *said = NULL;
+	g_autofree char *path = free_path(top->interval.profile), *said = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (profile_file_write(top->rows, path, &error))
+	if (profile_file_write(top->interval.profile, path, &error))
 		said = g_strdup_printf("wrote %s: offcpu report %s", path, path);
 	else
 		said = g_strdup(error->message);
@@ -175,6 +200,7 @@ static bool on_input(struct run *run)
 		switch (view_key(top->view, key)) {
 		case VIEW_QUIT: return false;
 		case VIEW_WRITE: write_interval(top); break;
+		case VIEW_SWITCH: show_interval(top); break;
 		case VIEW_REDRAW: is_anew = true; break;
 		default: break;
 		}
@@ -272,6 +298,7 @@ static void set_capture(struct target *target, const struct top_options *o)
 {
 	target->collect.may_cut = true;
 	target->collect.want_locks = target->collect.want_objects = !o->no_objects;
+	target->collect.want_wakers = o->wakers;
 }
 
 static int run_top(struct top *top, struct run *run, struct target *target, struct top_options *own, int argc, char **argv)
@@ -285,14 +312,18 @@ static int run_top(struct top *top, struct run *run, struct target *target, stru
 	g_autofree char *filters = target_describe(target);
 
 	top->filters = filters;
+	top->since = since_new();
+	top->view->is_since_start = own->since_start;
 	top->next_ns = own->interval_ns;
 	set_capture(target, own);
 	run_hold_signals();
-	if (!begin_view(top, run))
+	if (!begin_view(top, run)) {
+		free_intervals(top);
 		return EXIT_FAILED;
+	}
 	status = run_session(run);
 	on_end(run);
-	free_interval(top);
+	free_intervals(top);
 	if (status == EXIT_OK)
 		status = top->status;
 	return status == EXIT_OK ? run_command_status(run) : status;
@@ -312,6 +343,9 @@ int cmd_top(int argc, char **argv)
 		{ "count", 'n', 0, G_OPTION_ARG_INT, &own.count, "With --batch: end after so many intervals", "N" },
 		{ "rows", 0, 0, G_OPTION_ARG_INT, &own.rows, "With --batch: so many rows an interval (20; JSON: all)", "N" },
 		{ "no-objects", 0, 0, G_OPTION_ARG_NONE, &own.no_objects, "Not what waits are for: files, sockets, locks", NULL },
+		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &own.wakers, "Who ended each sleep, for the details of stacks", NULL },
+		{ "since-start", 0, 0, G_OPTION_ARG_NONE, &own.since_start, "All since the start at each interval, not the last one alone",
+		  NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	g_autofree char *arguments = g_strjoinv(" ", argv);

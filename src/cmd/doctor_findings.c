@@ -107,12 +107,25 @@ static void add_map(GArray *findings, const struct recognised *r, const char *wh
 
 /* ---- one function a runtime */
 
+static void look_at_gil(GArray *findings, const struct recognised *r)
+{
+	static const char what[] = "python-gil";
+
+	if (r->python.is_free_threaded)
+		add(findings, what, true, "the GIL: this build has none (free-threaded), so no thread waits for it");
+	else if (r->python.has_gil_holder)
+		add(findings, what, true, "who holds the GIL while others wait for it, and in which function: read from the interpreter");
+	else if (r->python.state == PYTHON_READABLE)
+		add(findings, what, false, "who holds the GIL: its C library does not tell where it keeps a thread's id");
+}
+
 static void look_at_python(GArray *findings, const struct recognised *r)
 {
 	static const char what[] = "python-frames";
 	static const char *const versions = "3.8 to 3.13";
 	struct doctor_finding *f;
 
+	look_at_gil(findings, r);
 	switch (r->python.state) {
 	case PYTHON_READABLE:
 		add(findings, what, true, "Python functions, files and lines: read from the interpreter, no option is needed");

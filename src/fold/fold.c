@@ -97,6 +97,19 @@ void fold_language(struct fold *f, const struct offcpu_rec_language *rec, size_t
 	fold_stacks_add_language(f->stacks, rec, size);
 }
 
+void fold_gil(struct fold *f, const struct offcpu_rec_language *rec, size_t size)
+{
+	g_autoptr(GString) place = g_string_new(NULL);
+
+	if (size < offsetof(struct offcpu_rec_language, frame) || rec->depth > OFFCPU_GIL_DEPTH ||
+	    size < offsetof(struct offcpu_rec_language, frame) + rec->depth * sizeof(rec->frame[0])) {
+		fold_drop_record(f->profile);
+		return;
+	}
+	fold_stacks_append_holder(f->stacks, rec, place);
+	fold_objects_add_gil(f->objects, rec, place->str);
+}
+
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size)
 {
 	fold_stacks_add_path(f->stacks, rec, size);

@@ -29,6 +29,8 @@ void fold_with_services(struct fold *f);
 
 /* Records from the ring buffer.  A record of impossible size is dropped and counted. */
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size);
+/* Who held a GIL. */
+void fold_gil(struct fold *f, const struct offcpu_rec_language *rec, size_t size);
 void fold_language(struct fold *f, const struct offcpu_rec_language *rec, size_t size);
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);

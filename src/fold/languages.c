@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/languages.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/module.h"
 #include "symbolize/runtime/python_code.h"
 
 /* A user stack; of its spots those are marked that are calls of the interpreter. */
@@ -63,21 +65,30 @@ void fold_languages_native(struct fold_languages *l, const struct fold_stack_spo
 	g_hash_table_replace(l->natives, &n->id, n);
 }
 
-/* What an interpreter's frame is called; one that cannot be read any more keeps its address. */
-static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i)
+/* False: it cannot be read any more. */
+static bool name_frame(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i, struct frame *ret)
 {
 	const struct python_place place = {
 		.version = rec->version, .pid = rec->pid, .code_type = rec->code_type,
 		.space = rec->proc_start_ns ^ (uint64_t)rec->pid << 32 ^ rec->exec_no,
 		.code = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY, .instr = rec->frame[i].instr,
 	};
-	struct frame f = { .module = "[python]", .offset = place.code, .kind = FRAME_USER, .why = FRAME_PROCESS_GONE };
 	struct python_frame found;
 
-	if (python_code_name(l->python, &place, &found))
-		f = (struct frame){ .name = found.name, .module = found.file, .offset = found.first_line,
-				    .file = found.file, .line = found.line, .kind = FRAME_USER };
-	else
+	if (!python_code_name(l->python, &place, &found))
+		return false;
+	*ret = (struct frame){ .name = found.name, .module = found.file, .offset = found.first_line,
+			       .file = found.file, .line = found.line, .kind = FRAME_USER };
+	return true;
+}
+
+/* What an interpreter's frame is called; one that cannot be read any more keeps its address. */
+static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i)
+{
+	struct frame f = { .module = "[python]", .offset = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY,
+			   .kind = FRAME_USER, .why = FRAME_PROCESS_GONE };
+
+	if (!name_frame(l, rec, i, &f))
 		profile_add_loss(l->profile, "interpreter_stale",
 				 "an interpreter's frame has no name: its process had ended, or the function was gone", 1, 0);
 	return profile_frame(l->profile, &f);
@@ -135,6 +146,33 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 		}
 	}
 	return cnt;
+}
+
+/* In ".../lib/python3.11/queue.py", but not below ".../lib/python3.11/site-packages". */
+static bool is_pythons_own(const char *file)
+{
+	const char *at = file ? strstr(file, "/lib/python3.") : NULL;
+
+	return (at && !strstr(at, "-packages/")) || (file && file[0] == '<');
+}
+
+void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_rec_language *rec, GString *s)
+{
+	const struct frame *frames[OFFCPU_GIL_DEPTH];
+	unsigned cnt = 0, first = 0;
+
+	for (unsigned i = 0; i < MIN(rec->depth, OFFCPU_GIL_DEPTH); i++) {
+		struct frame f;
+
+		/* it may have run meanwhile */
+		if (name_frame(l, rec, i, &f))
+			frames[cnt++] = profile_get_frame(l->profile, profile_frame(l->profile, &f));
+	}
+	while (first < cnt && is_pythons_own(frames[first]->file))
+		first++;
+	for (unsigned i = first < cnt ? first : 0; i < cnt; i++)
+		g_string_append_printf(s, "%s%s (%s:%" PRIu32 ")", s->len ? " < " : "", frames[i]->name,
+				       module_base_name(frames[i]->file), frames[i]->line);
 }
 
 void fold_languages_count_lost(struct fold_languages *l)

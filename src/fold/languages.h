@@ -38,4 +38,10 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 			      uint32_t *ret_spots, enum stack_end *ret_end);
 void fold_languages_count_lost(struct fold_languages *l);
 
+/*
+ * Where the holder of a GIL stood, in words: "crunch (app.py:12) < main (app.py:40)", from the innermost function on that is none of
+ * Python's own library, if there is one.  Appends; nothing where no frame could be named.
+ */
+void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_rec_language *rec, GString *s);
+
 #endif

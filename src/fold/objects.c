@@ -19,11 +19,28 @@ struct seen {
 	bool is_believed;	/* what its memory looks like */
 };
 
+/* An interpreter's lock, as it was held. */
+struct gil {
+	uint64_t id, addr;
+	uint32_t pid, holder;
+	char *place;
+};
+
+static void gil_free(gpointer data)
+{
+	struct gil *g = data;
+
+	g_free(g->place);
+	g_free(g);
+}
+
 struct fold_objects {
 	struct profile *profile;
 	char *proc_dir;
 	struct data_symbols *data;
 	GHashTable *seen;	/* uint64_t id -> struct seen */
+	GHashTable *gils;	/* uint64_t id -> struct gil */
+	GHashTable *gil_of;	/* pid -> one of these */
 	struct foreign_threads *threads;
 };
 
@@ -35,6 +52,8 @@ struct fold_objects *fold_objects_new(struct profile *profile, const char *proc_
 	o->proc_dir = g_strdup(proc_dir);
 	o->data = data_symbols_new(proc_dir, debug_dir);
 	o->seen = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	o->gils = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, gil_free);
+	o->gil_of = g_hash_table_new(NULL, NULL);
 	o->threads = foreign_threads_new(proc_dir);
 	return o;
 }
@@ -45,6 +64,8 @@ void fold_objects_free(struct fold_objects *o)
 		return;
 	data_symbols_free(o->data);
 	g_hash_table_destroy(o->seen);
+	g_hash_table_destroy(o->gil_of);
+	g_hash_table_destroy(o->gils);
 	foreign_threads_free(o->threads);
 	g_free(o->proc_dir);
 	g_free(o);
@@ -84,6 +105,37 @@ void fold_objects_add(struct fold_objects *o, const struct offcpu_rec_object *re
 	s->holder = foreign_threads_find(o->threads, rec->pid, rec->proc_start_ns, rec->holder);
 	s->is_believed = is_believed(o, rec, s->holder);
 	g_hash_table_insert(o->seen, &s->rec.id, s);
+}
+
+void fold_objects_add_gil(struct fold_objects *o, const struct offcpu_rec_language *rec, const char *place)
+{
+	if (g_hash_table_contains(o->gils, &rec->id))
+		return;
+	struct gil *g = g_new0(struct gil, 1);
+
+	*g = (struct gil){ .id = rec->id, .addr = rec->ustack, .pid = rec->pid, .place = g_strdup(place),
+			   .holder = foreign_threads_find(o->threads, rec->pid, rec->proc_start_ns, rec->holder) };
+	g_hash_table_insert(o->gils, &g->id, g);
+	g_hash_table_insert(o->gil_of, GUINT_TO_POINTER(rec->pid), g);
+}
+
+/* The lock that a futex is a part of; NULL: none.  So waits are known from before the kernel programs knew of the interpreter. */
+static const struct gil *gil_around(const struct fold_objects *o, const struct offcpu_rec_object *rec)
+{
+	const struct gil *g = g_hash_table_lookup(o->gil_of, GUINT_TO_POINTER(rec->pid));
+	uint64_t at = g ? rec->addr[0] - g->addr : 0;
+
+	return at >= OFFCPU_GIL_COND_AT && at < OFFCPU_GIL_BYTES ? g : NULL;
+}
+
+static uint32_t object_of_gil(struct fold_objects *o, const struct gil *g, uint32_t holder, const char *place)
+{
+	const struct object object = {
+		.kind = LOCK_MUTEX, .is_private = true, .operation = "FUTEX_WAIT_BITSET", .name = GIL_NAME, .place = place,
+		.pid = g->pid, .addr = g->addr, .holder_tid = holder,
+	};
+
+	return profile_object(o->profile, &object) + 1;
 }
 
 /*
@@ -141,9 +193,15 @@ static char *object_name(const struct seen *s, enum lock_kind kind, uint32_t hol
 uint32_t fold_objects_wait(struct fold_objects *o, uint64_t id, uint32_t user, uint32_t kernel)
 {
 	const struct seen *s = id ? g_hash_table_lookup(o->seen, &id) : NULL;
+	const struct gil *gil = id && !s ? g_hash_table_lookup(o->gils, &id) : NULL;
 
+	if (gil && !is_elsewhere(o->profile, kernel))
+		return object_of_gil(o, gil, gil->holder, gil->place);
 	if (!s || is_elsewhere(o->profile, kernel))
 		return 0;
+	gil = gil_around(o, &s->rec);
+	if (gil)
+		return object_of_gil(o, gil, 0, "");
 	enum lock_kind kind = lock_kind_of(o->profile, user, s->rec.op);
 
 	if (s->is_believed)

@@ -2,6 +2,7 @@
 #ifndef FOLD_OBJECTS_H
 #define FOLD_OBJECTS_H
 
+#include "abi/language_abi.h"
 #include "abi/object_abi.h"
 #include "profile/profile.h"
 
@@ -16,6 +17,9 @@ void fold_objects_free(struct fold_objects *o);	/* NULL is fine */
 
 /* A record of impossible size is dropped and counted. */
 void fold_objects_add(struct fold_objects *o, const struct offcpu_rec_object *rec, size_t size);
+
+/* An interpreter's lock, and where its holder stood (of OFFCPU_REC_GIL). */
+void fold_objects_add_gil(struct fold_objects *o, const struct offcpu_rec_language *rec, const char *place);
 
 /* What a wait with these stacks (nodes of the profile) and this object has for its object. */
 uint32_t fold_objects_wait(struct fold_objects *o, uint64_t id, uint32_t user, uint32_t kernel);

@@ -288,6 +288,11 @@ static uint32_t spot_of_frame(void *ctx, uint32_t frame)
 	return f->lines ? fold_lines_place(f->lines, &none, frame) : frame;
 }
 
+void fold_stacks_append_holder(struct fold_stacks *f, const struct offcpu_rec_language *rec, GString *s)
+{
+	fold_languages_append_holder(f->languages, rec, s);
+}
+
 /* False: its user stack has not arrived. */
 static bool put_language(struct fold_stacks *f, const struct offcpu_rec_language *rec)
 {

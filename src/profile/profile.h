@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "abi/blame_abi.h"
 #include "base/frame.h"
@@ -105,6 +106,12 @@ enum lock_kind {
 	LOCK_KIND_COUNT
 };
 const char *lock_kind_text(enum lock_kind kind);	/* "mutex" */
+
+/*
+ * An interpreter's lock is a mutex of that name; its `place` says where its holder stood as the waits began, innermost first:
+ * "crunch (app.py:12) < main (app.py:40)".
+ */
+#define GIL_NAME "GIL"
 
 /* What else a thread may wait for: goes on where the locks end. */
 enum object_kind {
@@ -527,6 +534,11 @@ static inline const struct object *profile_get_object(const struct profile *p, u
 static inline bool object_is_lock(const struct object *o)
 {
 	return o->kind < LOCK_KIND_COUNT;
+}
+
+static inline bool object_is_gil(const struct object *o)
+{
+	return o->kind == LOCK_MUTEX && !strcmp(o->name, GIL_NAME);
 }
 
 static inline const struct object *profile_wait_object(const struct profile *p, const struct wait *w)

@@ -163,6 +163,9 @@ int session_take_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_LANGUAGE:
 		fold_language(s->fold, record, size);
 		break;
+	case OFFCPU_REC_GIL:
+		fold_gil(s->fold, record, size);
+		break;
 	case OFFCPU_REC_WAKER:
 		fold_waker(s->fold, record, size);
 		break;

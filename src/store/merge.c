@@ -7,11 +7,11 @@
 #include "store/error.h"
 #include "store/merge_part.h"
 
-struct merger *merge_new(void)
+static struct merger *new_into(struct profile *p)
 {
 	struct merger *m = g_new0(struct merger, 1);
 
-	m->p = profile_new();
+	m->p = p;
 	m->threads = g_array_new(FALSE, TRUE, sizeof(struct merge_thread));
 	m->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
 	m->latest = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -21,11 +21,27 @@ struct merger *merge_new(void)
 	return m;
 }
 
+struct merger *merge_new(void)
+{
+	return new_into(profile_new());
+}
+
+struct merger *merge_new_rows(struct profile *with)
+{
+	struct merger *m = new_into(profile_new_rows(with));
+
+	m->is_shared = true;
+	return m;
+}
+
 void merge_free(struct merger *m)
 {
 	if (!m)
 		return;
-	profile_free(m->p);
+	if (m->is_shared)
+		profile_free_rows(m->p);
+	else
+		profile_free(m->p);
 	g_array_unref(m->threads);
 	g_array_unref(m->open);
 	g_array_unref(m->latest);
@@ -140,7 +156,7 @@ static bool same_sample(const void *ctx, const void *key, uint32_t id)
 {
 	const struct on_cpu_sample *a = &g_array_index((const GArray *)ctx, struct on_cpu_sample, id), *b = key;
 
-	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel && a->weight_ns == b->weight_ns;
+	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel;
 }
 
 static void add_samples(struct merge_step *s)
@@ -154,7 +170,7 @@ static void add_samples(struct merge_step *s)
 		own.user = merge_map_node(&s->map, own.user);
 		own.kernel = merge_map_node(&s->map, own.kernel);
 		own.slice = 0;
-		const uint64_t key[] = { own.thread, (uint64_t)own.user << 32 | own.kernel, own.weight_ns };
+		const uint64_t key[] = { own.thread, (uint64_t)own.user << 32 | own.kernel };
 		uint64_t hash = id_index_hash(m->sample_index, key, sizeof(key));
 		int64_t at = id_index_find(m->sample_index, hash, same_sample, m->samples, &own);
 
@@ -165,6 +181,7 @@ static void add_samples(struct merge_step *s)
 			struct on_cpu_sample *into = &g_array_index(m->samples, struct on_cpu_sample, (guint)at);
 
 			into->samples = sum(into->samples, own.samples);
+			into->weight_ns = sum(into->weight_ns, own.weight_ns);
 		}
 	}
 }

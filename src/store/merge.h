@@ -15,6 +15,8 @@
 struct merger;
 
 struct merger *merge_new(void);
+/* The same, but the sum has all but its rows in common with `with`, as windows of one session have: to be freed by profile_free_rows(). */
+struct merger *merge_new_rows(struct profile *with);
 void merge_free(struct merger *m);	/* NULL is fine */
 /* What it is made into, with nothing but frames, stacks, objects and wakers before merge_end(): for rows to share. */
 struct profile *merge_profile(struct merger *m);

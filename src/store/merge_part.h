@@ -39,7 +39,7 @@ uint32_t merge_map_waker(struct merge_map *map, uint32_t waker);
 struct merger {
 	struct profile *p;
 	uint64_t edge_ns;
-	bool has_window;
+	bool has_window, is_shared;
 	GArray *threads;	/* struct merge_thread, of each row of p */
 	GArray *open;		/* struct open_wait */
 	GArray *latest;		/* uint32_t, row of each identity */

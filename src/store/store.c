@@ -12,6 +12,7 @@
 
 #include "store/error.h"
 #include "store/file.h"
+#include "store/short_lived.h"
 
 #define DIR_MODE 0750
 #define LOCK_MODE 0640
@@ -31,6 +32,7 @@ struct store {
 	char *dir;
 	int lock;
 	uint64_t max_bytes;
+	bool keep_ended;
 	uint64_t keep_ns[TIER_CNT];
 	uint64_t seq;		/* of the last window */
 	struct store_file *files[TIER_CNT];
@@ -195,15 +197,19 @@ static bool add_row(struct store *s, const struct store_row *row, struct merger 
 	return ok;
 }
 
-static bool write_sum(struct store *s, enum store_tier tier, const struct store_row *row, const struct profile *p,
+/* Threads that came and went are told by name: a row for each would make sums as large as all windows. */
+static bool write_sum(struct store *s, enum store_tier tier, const struct store_row *row, struct profile *p,
 		      const struct line_sums *line, GError **error)
 {
+	const struct short_lived_options options = { .may_fold = !s->keep_ended };
+	struct profile *folded = short_lived_fold(p, &options);
 	struct store_file *f = file_for(s, tier, store_day_of(row->start_unix_ns), error);
+	bool ok = f && store_file_add(f, row, folded ? folded : p, line, error);
 
-	if (f && store_file_add(f, row, p, line, error))
-		return true;
-	drop(s, tier);
-	return false;
+	profile_free_rows(folded);
+	if (!ok)
+		drop(s, tier);
+	return ok;
 }
 
 /* The first `cnt` rows of a tier become one of the next.  False: not now; what cannot be read is left out. */
@@ -297,10 +303,21 @@ static void forget(struct store *s)
 
 /* ---- opening ---- */
 
+/* Who was killed while it made a file, or made one of it, left a transaction to be rolled back, which takes write access. */
+static void roll_back(struct store *s, const struct store_name *name)
+{
+	g_autofree char *path = store_path(s->dir, name), *journal = g_strconcat(path, "-journal", NULL);
+
+	if (g_file_test(journal, G_FILE_TEST_EXISTS))
+		store_file_close(store_file_create(s->dir, name, NULL));
+}
+
 static bool look_at(struct store *s, const struct store_name *name, uint64_t *upper, GError **error)
 {
 	bool is_missing = false;
 	uint64_t last = 0;
+
+	roll_back(s, name);
 	struct store_file *f = store_file_open(s->dir, name, &is_missing, error);
 	bool ok = f ? store_file_last_seq(f, &last, error) : is_missing;
 
@@ -353,6 +370,7 @@ struct store *store_open(const struct store_options *options, GError **error)
 
 	s->dir = g_strdup(options->dir ? options->dir : STORE_DIR_DEFAULT);
 	s->lock = -1;
+	s->keep_ended = options->keep_ended;
 	s->max_bytes = or_default(options->max_bytes, MAX_BYTES_DEFAULT);
 	s->keep_ns[TIER_WINDOW] = or_default(options->window_hours, WINDOW_HOURS_DEFAULT) * NS_AN_HOUR;
 	s->keep_ns[TIER_MINUTE] = or_default(options->minute_days, MINUTE_DAYS_DEFAULT) * STORE_NS_A_DAY;

@@ -16,6 +16,7 @@
 struct store_options {
 	const char *dir;	/* NULL: STORE_DIR_DEFAULT */
 	uint64_t max_bytes;	/* of all files together; 0: 512 MiB */
+	bool keep_ended;	/* in minutes and hours, too, each thread that ended is a row of its own (store/short_lived.h) */
 	uint32_t window_hours, minute_days, hour_days;	/* how long windows, minutes, hours are kept; 0: 24, 14, 400 */
 };
 

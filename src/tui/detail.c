@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/label.h"
 #include "analyse/objects.h"
+#include "analyse/wakers.h"
 #include "render/text/util.h"
 #include "tui/view.h"
 
@@ -63,13 +64,115 @@ static void add_what(const struct view *v, GPtrArray *lines, const struct wait *
 	if (o) {
 		g_autoptr(GString) label = g_string_new(NULL);
 
-		object_append_label(label, o);
+		object_append_short(label, o);
 		g_string_append(line, ", ");
 		text_safe(line, label->str);
 	}
 	view_add_line(v, lines, line->str);
 	g_string_printf(line, "  it %s", reasons_says(v->shown->reasons, i));
 	view_add_line(v, lines, line->str);
+}
+
+/* One waker of the stack. */
+struct woken_by {
+	uint32_t waker;
+	uint64_t count, blocked_ns;
+};
+
+static gint compare_woken(gconstpointer a, gconstpointer b)
+{
+	const struct woken_by *x = a, *y = b;
+
+	return x->blocked_ns == y->blocked_ns ? (x->count < y->count) - (x->count > y->count) : x->blocked_ns < y->blocked_ns ? 1 : -1;
+}
+
+static gint compare_who(gconstpointer a, gconstpointer b)
+{
+	const struct woken_by *x = a, *y = b;
+
+	return (x->waker > y->waker) - (x->waker < y->waker);
+}
+
+/* A row for each waker. */
+static void fold_wakers(GArray *all)
+{
+	guint cnt = 0;
+
+	g_array_sort(all, compare_who);
+	for (guint i = 0; i < all->len; i++) {
+		const struct woken_by *one = &g_array_index(all, struct woken_by, i);
+		struct woken_by *last = cnt ? &g_array_index(all, struct woken_by, cnt - 1) : NULL;
+
+		if (last && last->waker == one->waker) {
+			last->count += one->count;
+			last->blocked_ns += one->blocked_ns;
+		} else {
+			g_array_index(all, struct woken_by, cnt++) = *one;
+		}
+	}
+	g_array_set_size(all, cnt);
+}
+
+/* All rows of one stack: several threads may stand there. */
+static bool has_same_stack(const struct profile *p, const struct wait *a, const struct wait *b)
+{
+	return a->user == b->user && a->kernel == b->kernel && a->state == b->state && a->object == b->object &&
+	       profile_thread(p, a->thread)->process == profile_thread(p, b->thread)->process;
+}
+
+/* Who woke the threads of the selected stack, most time first; NULL: there is no such stack. */
+static GArray *wakers_of(const struct view *v)
+{
+	const struct activity_row *r = view_row_at(v, v->selected);
+	GArray *all;
+
+	if (!r || !r->wait)
+		return NULL;
+	const struct profile *p = v->shown->profile;
+	const struct wait *w = profile_wait(p, r->wait - 1);
+
+	all = g_array_new(FALSE, FALSE, sizeof(struct woken_by));
+	for (uint32_t i = 0; i < p->wakes->len; i++) {
+		const struct wake *k = profile_wake(p, i);
+		const struct woken_by one = { k->waker, k->count, k->blocked_ns };
+
+		if (has_same_stack(p, w, profile_wait(p, k->wait)))
+			g_array_append_val(all, one);
+	}
+	fold_wakers(all);
+	g_array_sort(all, compare_woken);
+	return all;
+}
+
+const struct waker *view_main_waker(const struct view *v)
+{
+	g_autoptr(GArray) all = wakers_of(v);
+
+	return all && all->len ? profile_get_waker(v->shown->profile, g_array_index(all, struct woken_by, 0).waker) : NULL;
+}
+
+#define WAKERS_MAX 3
+
+static void add_wakers(const struct view *v, GPtrArray *lines)
+{
+	g_autoptr(GArray) all = wakers_of(v);
+	const struct profile *p = v->shown->profile;
+
+	for (guint i = 0; all && i < all->len && i < WAKERS_MAX; i++) {
+		const struct woken_by *one = &g_array_index(all, struct woken_by, i);
+		const struct waker *waker = profile_get_waker(p, one->waker);
+		g_autoptr(GString) line = g_string_new("  woken by ");
+
+		text_safe(line, waker_name(waker));
+		if (!waker->irq)
+			g_string_append_printf(line, " (%u)", waker->tid);
+		append_time(line, ": ", one->blocked_ns);
+		g_string_append_printf(line, ", %" G_GUINT64_FORMAT " time%s%s", one->count, one->count == 1 ? "" : "s",
+				       i || waker->irq ? "" : "; W shows what it waits for");
+		view_add_line(v, lines, line->str);
+		if (!i)
+			add_frames(v, lines, waker->user, "  where it did so:");
+	}
 }
 
 void view_paint_detail(const struct view *v, GPtrArray *lines)
@@ -91,6 +194,7 @@ void view_paint_detail(const struct view *v, GPtrArray *lines)
 	add_numbers(v, lines, r);
 	add_frames(v, lines, w->kernel, "  kernel:");
 	add_frames(v, lines, w->user, "  user:");
+	add_wakers(v, lines);
 }
 
 void view_paint_help(GPtrArray *lines)
@@ -106,7 +210,9 @@ void view_paint_help(GPtrArray *lines)
 		" / F3         search    n p  next, previous    \\ & F4  only rows with a text",
 		" space        freeze, and go on    F  follow the row    K  kernel threads",
 		" i            rows that did nothing    d  baseline: differences to now",
-		" w            write a recording of this interval    ^L  draw anew",
+		" a            all since the start, or the last interval alone",
+		" W            of a stack: the stacks of who woke it (with --wakers)",
+		" w            write a recording of what is shown    ^L  draw anew",
 		" ? h F1       this sheet    q F10  quit",
 		"",
 		" CPU BLOCK QUEUE  thread time in percent of the interval: 200 is two threads",

@@ -248,6 +248,8 @@ static void add_title(const struct view *v, GPtrArray *lines)
 	text_duration(s, p->info.duration_ns);
 	g_string_append(s, profile_is_sampled(p) ? ", sampled" : ", exact");
 	g_string_append_c(s, STYLE_PLAIN);
+	if (v->is_since_start)
+		g_string_append(s, "  [since the start]");
 	if (v->is_frozen)
 		g_string_append(s, "  [frozen]");
 	if (v->is_following && !v->has_detail)

@@ -256,11 +256,40 @@ static enum view_action leave_help(struct view *v, uint32_t key)
 	return key == 'Q' ? VIEW_QUIT : VIEW_PAINT;
 }
 
+/* The stacks of the thread that ended the sleeps of the selected stack. */
+static void open_waker(struct view *v)
+{
+	const struct waker *waker = v->by == ACTIVITY_BY_STACK ? view_main_waker(v) : NULL;
+	struct view_level level = { .by = v->by, .scope = v->scope, .selected = v->selected_key };
+
+	if (!waker || waker->irq) {
+		view_say(v, waker ? "an interrupt woke it, which waits for nothing" : "W is for a stack with a waker: see --wakers, 5 and Enter");
+		return;
+	}
+	level.title = g_strdup(waker->comm);
+	g_array_append_val(v->levels, level);
+	v->scope = (struct activity_scope){ .pid = waker->pid, .tid = waker->tid };
+	change_rows(v, ACTIVITY_BY_STACK);
+	if (!v->order->len)
+		view_say(v, "the waker was not traced, or did not wait; Esc goes back");
+}
+
+static enum view_action switch_time(struct view *v)
+{
+	if (!v->shown)
+		return VIEW_NOTHING;
+	v->is_since_start = !v->is_since_start;
+	view_say(v, v->is_since_start ? "all since the start; a goes back to the last interval" : "the last interval");
+	return VIEW_SWITCH;
+}
+
 static enum view_action other_key(struct view *v, uint32_t key)
 {
 	switch (key) {
 	case 'q': case 'Q': case VIEW_KEY_F0 + 10: return VIEW_QUIT;
 	case '?': case 'h': case VIEW_KEY_F0 + 1: v->has_help = true; return VIEW_PAINT;
+	case 'a': return switch_time(v);
+	case 'W': open_waker(v); return VIEW_PAINT;
 	case 'w': return v->shown ? VIEW_WRITE : VIEW_NOTHING;
 	case VIEW_KEY_REDRAW: case 'L' - '@': return VIEW_REDRAW;
 	case VIEW_KEY_ENTER: open_row(v); return VIEW_PAINT;

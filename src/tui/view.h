@@ -51,6 +51,7 @@ enum view_action {
 	VIEW_PAINT,		/* something has changed */
 	VIEW_REDRAW,		/* the terminal may show what we did not write */
 	VIEW_WRITE,		/* a recording of the interval on the screen */
+	VIEW_SWITCH,		/* is_since_start is another: show that interval */
 	VIEW_QUIT
 };
 
@@ -73,6 +74,7 @@ struct view {
 
 	enum activity_by by;
 	enum view_sort sort;
+	bool is_since_start;	/* what is shown is the sum of all intervals up to now */
 	bool is_reversed, is_frozen, has_help, is_following, hides_kernel, hides_idle;
 	struct activity_scope scope;
 	GArray *levels;		/* struct view_level: those above */
@@ -125,7 +127,10 @@ GPtrArray *view_paint(struct view *v);
 /* How many rows of the table fit. */
 guint view_table_rows(const struct view *v);
 
-/* detail.c */
+/* detail.c: wakers of the stack are those of a recording with them. */
+
+/* Who ended most of the selected stack's sleeps, by the time of these; NULL: it is not known. */
+const struct waker *view_main_waker(const struct view *v);
 
 /* The selected row in full, appended as lines; and the help sheet. */
 void view_paint_detail(const struct view *v, GPtrArray *lines);

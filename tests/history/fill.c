@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * history-fill DIR WINDOWS [--start UNIX_SECONDS] [--pause EVERY] RECORDING...: makes a history of so many windows out of recordings, by
- * turns, one behind the other; after each EVERY windows one is left out, as a gap.  Prints how long that took.
+ * history-fill DIR WINDOWS [--start UNIX_SECONDS] [--pause EVERY] [--max MIB] RECORDING|HISTORY...: makes a history of so many windows out of
+ * recordings, or of all windows of another history, by turns, one behind the other; after each EVERY windows one is left out, as a gap.  In
+ * each turn threads that began meanwhile are others than before, as they would be.  Prints what it costs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,48 @@
 
 #include "base/clock.h"
 #include "profile/profile_file.h"
+#include "store/error.h"
 #include "store/store.h"
 
-static void move_to(struct profile *p, uint64_t start_unix_ns, uint64_t start_ns)
+#define PID_STEP 100003		/* a prime: numbers of two turns are unlikely to meet */
+
+/* One window, and what is needed to tell it anew. */
+struct source {
+	struct profile *p;
+	struct thread *threads;		/* as they were */
+	struct waker *wakers;
+	struct object *objects;
+};
+
+struct filling {
+	const char *dir;
+	uint64_t windows, start_unix_ns, pause;
+	uint64_t max_bytes;
+	GArray *sources;	/* struct source */
+	uint64_t begun_ns;	/* since boot: threads that started later are others in each turn */
+	GHashTable *new_pids;	/* of such threads and their processes */
+	uint64_t worst_ns, all_ns;
+};
+
+static gpointer pid_key(uint32_t pid)
 {
+	return GUINT_TO_POINTER(pid);
+}
+
+static uint32_t pid_of(const struct filling *f, uint32_t pid, uint64_t turn)
+{
+	return pid && g_hash_table_contains(f->new_pids, pid_key(pid)) ? (uint32_t)((pid + turn * PID_STEP) % (4 << 20)) + 2 : pid;
+}
+
+static uint64_t start_of(const struct filling *f, uint64_t start_ns, uint64_t turn_ns)
+{
+	return start_ns > f->begun_ns ? start_ns + turn_ns : start_ns;
+}
+
+/* The window as it is in that turn, which begins so much later than the first. */
+static void tell(const struct filling *f, const struct source *s, uint64_t start_unix_ns, uint64_t start_ns, uint64_t turn, uint64_t turn_ns)
+{
+	struct profile *p = s->p;
 	uint64_t shift_ns = start_ns - p->info.start_ns;
 
 	for (guint i = 0; i < p->threads->len; i++) {
@@ -20,17 +59,26 @@ static void move_to(struct profile *p, uint64_t start_unix_ns, uint64_t start_ns
 
 		t->from_ns += shift_ns;
 		t->to_ns += shift_ns;
+		t->start_ns = start_of(f, s->threads[i].start_ns, turn_ns);
+		t->pid = pid_of(f, s->threads[i].pid, turn);
+		t->tid = pid_of(f, s->threads[i].tid, turn);
+	}
+	for (guint i = 0; i < p->wakers->len; i++) {
+		struct waker *w = &g_array_index(p->wakers, struct waker, i);
+
+		w->start_ns = start_of(f, s->wakers[i].start_ns, turn_ns);
+		w->pid = pid_of(f, s->wakers[i].pid, turn);
+		w->tid = pid_of(f, s->wakers[i].tid, turn);
+	}
+	for (guint i = 0; i < p->objects->len; i++) {
+		struct object *o = &g_array_index(p->objects, struct object, i);
+
+		o->pid = pid_of(f, s->objects[i].pid, turn);
+		o->holder_tid = pid_of(f, s->objects[i].holder_tid, turn);
 	}
 	p->info.start_ns = start_ns;
 	p->info.start_unix_ns = start_unix_ns;
 }
-
-struct filling {
-	const char *dir;
-	uint64_t windows, start_unix_ns, pause;
-	GPtrArray *recordings;	/* struct profile */
-	uint64_t worst_ns, all_ns;
-};
 
 static bool add(struct store *s, struct filling *f, const struct profile *p, GError **error)
 {
@@ -45,26 +93,76 @@ static bool add(struct store *s, struct filling *f, const struct profile *p, GEr
 
 static bool fill(struct filling *f, GError **error)
 {
-	const struct store_options options = { .dir = f->dir };
+	const struct store_options options = { .dir = f->dir, .max_bytes = f->max_bytes };
 	struct store *s = store_open(&options, error);
-	uint64_t unix_ns = f->start_unix_ns, ns = 1000000000;
+	const uint64_t first_ns = 1000000000;
+	uint64_t unix_ns = f->start_unix_ns, ns = first_ns, turn_ns = 0;
 	bool ok = s != NULL;
 
 	for (uint64_t i = 0; i < f->windows && ok; i++) {
-		struct profile *p = g_ptr_array_index(f->recordings, i % f->recordings->len);
-		uint64_t end_unix_ns = unix_ns + p->info.duration_ns;
+		const struct source *source = &g_array_index(f->sources, struct source, i % f->sources->len);
+		uint64_t length_ns = source->p->info.duration_ns;
 
+		if (i % f->sources->len == 0)
+			turn_ns = ns - first_ns;
 		if (f->pause && i % f->pause == f->pause - 1) {
-			ok = store_add_gap(s, unix_ns, end_unix_ns, "the agent was started anew", error);
+			ok = store_add_gap(s, unix_ns, unix_ns + length_ns, "the agent was started anew", error);
 		} else {
-			move_to(p, unix_ns, ns);
-			ok = add(s, f, p, error);
+			tell(f, source, unix_ns, ns, i / f->sources->len, turn_ns);
+			ok = add(s, f, source->p, error);
 		}
-		unix_ns = end_unix_ns;
-		ns += p->info.duration_ns;
+		unix_ns += length_ns;
+		ns += length_ns;
 	}
 	store_close(s);
 	return ok;
+}
+
+static void take(struct filling *f, struct profile *p)
+{
+	const struct source s = {
+		.p = p, .threads = g_memdup2(p->threads->data, p->threads->len * sizeof(struct thread)),
+		.wakers = g_memdup2(p->wakers->data, p->wakers->len * sizeof(struct waker)),
+		.objects = g_memdup2(p->objects->data, p->objects->len * sizeof(struct object)),
+	};
+
+	g_array_append_val(f->sources, s);
+}
+
+static bool take_history(struct filling *f, const char *dir, GError **error)
+{
+	struct store_extent e;
+	bool ok = store_extent(dir, &e, error);
+
+	for (uint64_t at = e.from_unix_ns; ok && at < e.to_unix_ns;) {
+		struct profile *p = store_read(dir, at, at + 1, error);
+
+		if (!p && !g_error_matches(*error, STORE_ERROR, STORE_ERROR_EMPTY))
+			return false;
+		g_clear_error(error);
+		at = p ? p->info.history.to_unix_ns : at + 1000000;
+		if (p)
+			take(f, p);
+	}
+	return ok;
+}
+
+/* What began after the first window is of one turn. */
+static void find_new(struct filling *f)
+{
+	for (guint i = 0; i < f->sources->len; i++) {
+		const struct profile *p = g_array_index(f->sources, struct source, i).p;
+
+		for (guint k = 0; k < p->threads->len; k++) {
+			const struct thread *t = profile_thread(p, k);
+
+			if (i == 0 && !(t->flags & (THREAD_EXITED | THREAD_EXECED)))
+				f->begun_ns = MAX(f->begun_ns, t->start_ns);
+			if (t->start_ns <= f->begun_ns)
+				continue;
+			g_hash_table_add(f->new_pids, pid_key(t->tid));
+		}
+	}
 }
 
 static bool understand(int argc, char **argv, struct filling *f, GError **error)
@@ -77,27 +175,40 @@ static bool understand(int argc, char **argv, struct filling *f, GError **error)
 			f->start_unix_ns = (uint64_t)(strtod(argv[++i], NULL) * 1e9);
 		} else if (strcmp(argv[i], "--pause") == 0 && i + 1 < argc) {
 			f->pause = strtoull(argv[++i], NULL, 10);
+		} else if (strcmp(argv[i], "--max") == 0 && i + 1 < argc) {
+			f->max_bytes = strtoull(argv[++i], NULL, 10) << 20;
+		} else if (g_file_test(argv[i], G_FILE_TEST_IS_DIR)) {
+			if (!take_history(f, argv[i], error))
+				return false;
 		} else {
 			struct profile *p = profile_file_read(argv[i], error);
 
 			if (!p)
 				return false;
-			g_ptr_array_add(f->recordings, p);
+			take(f, p);
 		}
 	}
-	return f->recordings->len != 0;
+	find_new(f);
+	return f->sources->len != 0;
 }
 
-static void free_profile(gpointer p)
+static void free_source(gpointer p)
 {
-	profile_free(p);
+	struct source *s = p;
+
+	profile_free(s->p);
+	g_free(s->threads);
+	g_free(s->wakers);
+	g_free(s->objects);
 }
 
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
-	struct filling f = { .recordings = g_ptr_array_new_with_free_func(free_profile) };
+	struct filling f = { .sources = g_array_new(FALSE, FALSE, sizeof(struct source)), .new_pids = g_hash_table_new(NULL, NULL) };
 	struct store_extent e = { 0 };
+
+	g_array_set_clear_func(f.sources, free_source);
 	bool ok = argc > 3 && understand(argc, argv, &f, &error) && fill(&f, &error) && store_extent(f.dir, &e, &error);
 
 	if (ok)
@@ -105,6 +216,7 @@ int main(int argc, char **argv)
 		       (double)e.bytes / 1024 / (double)f.windows, (double)f.all_ns / 1e6 / (double)f.windows, (double)f.worst_ns / 1e6);
 	else
 		fprintf(stderr, "history-fill: %s\n", error ? error->message : "DIR WINDOWS RECORDING... are wanted");
-	g_ptr_array_unref(f.recordings);
+	g_array_unref(f.sources);
+	g_hash_table_unref(f.new_pids);
 	return !ok;
 }

@@ -2,6 +2,7 @@
 """What threads of CPython wait for: the interpreter's lock, a lock of their own, work."""
 
 import json
+import os
 
 from cases_languages import pythons, real_version
 from cases_reasons import check_sums, has_kernel_stack, of_waits
@@ -43,6 +44,102 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
+"""
+
+# Two threads take turns in counting, each in a function of its own; three others want the lock for a moment each.
+HOLDERS = """
+import ctypes, sys, threading, time
+
+phase = ctypes.c_int.in_dll(ctypes.CDLL(sys.argv[2]), "gil_truth_phase")
+end = time.monotonic() + float(sys.argv[1])
+turns = [threading.Event(), threading.Event()]
+
+def crunch_one(until):
+    n = 0
+    while time.monotonic() < until:
+        n += 1
+
+def crunch_two(until):
+    n = 0
+    while time.monotonic() < until:
+        n += 1
+
+def turn(mine, function):
+    while time.monotonic() < end:
+        turns[mine].wait()
+        turns[mine].clear()
+        phase.value = mine + 1
+        function(time.monotonic() + 0.1)
+        phase.value = 0
+        turns[1 - mine].set()
+
+def serve():
+    while time.monotonic() < end:
+        time.sleep(0.001)
+
+time.sleep(0.5)
+threads = [threading.Thread(target=turn, args=args) for args in ((0, crunch_one), (1, crunch_two))]
+threads += [threading.Thread(target=serve) for _ in range(3)]
+for thread in threads:
+    thread.start()
+turns[0].set()
+for thread in threads:
+    thread.join()
+"""
+
+# An event loop with a coroutine that calls what blocks, and one that does not.
+LOOP = """
+import asyncio, json, sqlite3, sys, threading, time
+
+end = time.monotonic() + float(sys.argv[1])
+spent = {"nap": 0, "query": 0, "good": 0}
+
+def timed(what, function, *arguments):
+    began = time.monotonic_ns()
+    function(*arguments)
+    spent[what] += time.monotonic_ns() - began
+
+def nap():
+    time.sleep(0.03)
+
+def locked_for_a_moment(database, held):
+    database.execute("BEGIN EXCLUSIVE")
+    held.set()
+    time.sleep(0.1)
+    database.execute("COMMIT")
+
+def query(database):
+    database.execute("SELECT * FROM t").fetchall()
+
+async def bad(path):
+    ours = sqlite3.connect(path, timeout=5)
+    theirs = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+    while time.monotonic() < end:
+        timed("nap", nap)
+        await asyncio.sleep(0.01)
+        held = threading.Event()
+        thread = threading.Thread(target=locked_for_a_moment, args=(theirs, held))
+        thread.start()
+        while not held.is_set():
+            await asyncio.sleep(0.001)
+        timed("query", query, ours)
+        while thread.is_alive():
+            await asyncio.sleep(0.005)
+
+async def good():
+    while time.monotonic() < end:
+        await asyncio.get_event_loop().run_in_executor(None, time.sleep, 0.05)
+        await asyncio.sleep(0.02)
+
+async def main():
+    with sqlite3.connect(sys.argv[3]) as database:
+        database.execute("CREATE TABLE t(a)")
+    await asyncio.sleep(0.5)
+    await asyncio.gather(bad(sys.argv[3]), good())
+
+asyncio.run(main())
+with open(sys.argv[2], "w") as file:
+    json.dump(spent, file)
 """
 
 # A service: a pool that has little to do, another one whose jobs want a lock, and a thread that writes a log.
@@ -115,18 +212,22 @@ for thread in threads:
 """
 
 
+def readable_pythons(from_minor=8):
+    return [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 13]
+
+
 def newest_python(from_minor=8):
-    found = [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 13]
+    found = readable_pythons(from_minor)
     if not found:
         raise Skip(f"no CPython from 3.{from_minor} to 3.13 is installed")
     return max(found)[1]
 
 
-def record(env, interpreter, text, *arguments, options=("--exact",)):
+def record(env, interpreter, text, *arguments, options=("--exact",), before=()):
     source = env.temporary("service.py")
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
-    recorder = Recorder(env, *options, command=[interpreter, source, str(SECONDS), *arguments])
+    recorder = Recorder(env, *options, command=[interpreter, *before, source, str(SECONDS), *arguments])
     recorder.wait()
     return recorder.report(status=0)
 
@@ -159,6 +260,64 @@ def python_gil_is_let_go_by_a_function(env):
         return
     env.check.equal((found[0]["function"] or {}).get("name"), "serve", "who waits for it")
     env.check.equal(((found[0]["by"] or {}).get("function") or {}).get("name"), "hog", f"who held it: {found[0]['by']}")
+
+
+def gil_waits(report):
+    return [wait for wait in report.data["waits"] if wait["reason"] == "lock.gil"]
+
+
+def check_gil(env, version, interpreter):
+    """Times against the interpreter's own, by who held the lock as each piece of a wait began."""
+    truth, library = env.temporary("truth.json"), os.path.join(env.programs, "libgil_truth.so")
+    report = record(env, "env", HOLDERS, library, before=[f"LD_PRELOAD={library}", f"GIL_TRUTH={truth}", interpreter])
+    with open(truth, encoding="utf-8") as file:
+        own = json.load(file)
+    what = f"3.{version}"
+    # the program's clock runs while a thread takes the lock's mutex and its CPU, too, and not while it waits for that mutex elsewhere
+    seen = sum(wait["off_cpu_ns"] for wait in gil_waits(report))
+    all_ns = sum(phase["waited_ns"] for phase in own)
+    env.check.that(0.98 * all_ns < seen < 1.02 * all_ns, f"{what}: {seen} ns for the GIL, by the program's clock {all_ns}")
+    wrong = 0
+    for phase, function in ((1, "crunch_one"), (2, "crunch_two")):
+        held = sum(wait["off_cpu_ns"] for wait in gil_waits(report) if (wait["lock"]["place"] or "").startswith(f"{function} ("))
+        env.check.that(abs(held - own[phase]["waited_ns"]) < 0.03 * all_ns,
+                       f"{what}: {held} ns while {function} held it, by the program {own[phase]['waited_ns']}")
+        wrong += max(0, held - own[phase]["waited_ns"])
+    env.check.that(wrong < 0.01 * all_ns, f"{what}: {wrong} of {all_ns} ns have a wrong holder")
+    waits, pieces = (sum(phase[key] for phase in own[1:]) for key in ("waits", "pieces"))
+    seen = sum(wait["count"] for wait in gil_waits(report) if (wait["lock"]["place"] or "").startswith("crunch_"))
+    env.check.that(0.8 * waits < seen < 1.2 * waits, f"{what}: {seen} waits for the GIL, by the program {waits} in {pieces} pieces")
+    found = [finding for finding in of_waits(report) if finding["reason"] == "lock.gil"]
+    if env.check.that(found, f"{what}: no finding about the GIL"):
+        by = found[0]["by"] or {}
+        env.check.that((by.get("function") or {}).get("name") in ("crunch_one", "crunch_two"), f"{what}: held by {by}")
+        env.check.that((by.get("function") or {}).get("line"), f"{what}: no line of the holder's")
+
+
+@case
+def python_gil_has_a_holder(env):
+    for version, interpreter in readable_pythons():
+        check_gil(env, version, interpreter)
+
+
+@case
+def python_event_loop_is_held_up(env):
+    """What blocks within a callback of asyncio's is a finding, with the function that called it; what waits elsewhere is none."""
+    for version, interpreter in readable_pythons():
+        truth, what = env.temporary("truth.json"), f"3.{version}"
+        report = record(env, interpreter, LOOP, truth, env.temporary("database"))
+        with open(truth, encoding="utf-8") as file:
+            spent = json.load(file)
+        held_up = [finding for finding in of_waits(report) if finding.get("holds_up_loop")]
+        env.check.equal({finding["holds_up_loop"] for finding in held_up}, {"asyncio"}, f"{what}: the loop")
+        total = 0
+        for name in ("nap", "query"):
+            seen = sum(finding["time_ns"] for finding in held_up if (finding["function"] or {}).get("name") == name)
+            total += seen
+            env.check.that(0.8 * spent[name] < seen <= 1.01 * spent[name], f"{what}: {name}: {seen} ns, by the program {spent[name]}")
+        # to start a thread of the pool holds it up, too, for a moment
+        rest = sum(finding["time_ns"] for finding in held_up) - total
+        env.check.that(rest < 0.1 * total, f"{what}: {rest} ns elsewhere; {[(f['function'], f['time_ns']) for f in held_up]}")
 
 
 def check_service(env, report, spent, what):

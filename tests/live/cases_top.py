@@ -16,7 +16,7 @@ from lib import Program, case, default_signals
 from terminal import Terminal
 
 LEAVE_ALTERNATE = "\x1b[?1049l"
-KEYS = "12345vKiKi" + "jkGgbf" + "<>IPTNI" + "FF" + "dd" + "??" + "  " + "/x\r\\x\r\\\x15\x7f\r" + "\t\r\r\x1b\x1b\x0c"
+KEYS = "12345vaKiKi" + "aW" + "jkGgbf" + "<>IPTNI" + "FF" + "dd" + "??" + "  " + "/x\r\\x\r\\\x15\x7f\r" + "\t\r\r\x1b\x1b\x0c"
 
 
 def batch(env, *options, count=3, interval=0.5):
@@ -76,6 +76,21 @@ class Schedstat(threading.Thread):
         return [a + (b - a) * (when_ns - begin) / (end - begin) for a, b in zip(old, new)]
 
 
+# A thread reads from a pipe what another one writes there every 20 ms.
+RELAY = """
+import os, threading, time
+read, write = os.pipe()
+def writer():
+    with open("/proc/thread-self/comm", "w") as file:
+        file.write("writer")
+    while True:
+        time.sleep(0.02)
+        os.write(write, b"x")
+threading.Thread(target=writer, daemon=True).start()
+while os.read(read, 1):
+    pass
+"""
+
 SPINNER = """
 import threading, time
 def sleep():
@@ -122,6 +137,47 @@ def top_of_a_program_that_sleeps(env):
         asleep = [row for row in interval["rows"] if row["blocked_ns"] + row["idle_ns"] == interval["duration_ns"]]
         env.check.that(len(asleep) >= 20, f"{len(asleep)} threads sleep throughout")
         env.check.that(all(row["waits"] == 0 for row in asleep), "of which no wait began in it")
+
+
+@case
+def top_sums_since_the_start(env):
+    """With --since-start the last interval is what one window of all that time would hold: threads that sleep throughout do so once."""
+    program = Program(env, "windows")
+    intervals = batch(env, "-p", program.pid, "--by", "thread", "--since-start", count=4)
+    program.finish()
+    env.check.equal({interval["start_ns"] for interval in intervals}, {intervals[0]["start_ns"]}, "all begin at the start")
+    lengths = [interval["duration_ns"] for interval in intervals]
+    env.check.that(all(later - earlier > 0.2e9 for earlier, later in zip(lengths, lengths[1:])), f"and grow: {lengths}")
+    last = intervals[-1]
+    for row in last["rows"]:
+        env.check.equal(classes_ns(row) + row["residual_ns"], row["observed_ns"], f"the time of {row['name']}")
+    asleep = [row for row in last["rows"] if row["blocked_ns"] + row["idle_ns"] == last["duration_ns"]]
+    env.check.that(len(asleep) >= 20, f"{len(asleep)} threads sleep throughout")
+    env.check.that(all(row["waits"] == 0 and row["max_ns"] in (0, last["duration_ns"]) for row in asleep), "in one wait each, which is whole")
+
+
+@case
+def top_goes_to_the_waker(env):
+    """From a stack that waits for a thread to what that one waits for."""
+    process = subprocess.Popen([sys.executable, "-c", RELAY])
+    env.running.append(process)
+    terminal = begin(env, "-p", str(process.pid), "--wakers", "--by", "stack", rows=60, columns=120)
+    try:
+        env.check.that(terminal.wait_for(r"offcpu top .*process"), "it shows the program")
+        terminal.press("a")
+        env.check.that(terminal.wait_for(r"\[since the start\]"), "a: all since the start")
+        terminal.press("/read\r\r")
+        env.check.that(terminal.wait_for(r"woken by .*writer"), "who woke it")
+        terminal.press("W")
+        env.check.that(terminal.wait_for(r"by stack of .*writer"), "W: the waker's stacks")
+        env.check.that(terminal.wait_for(r"nanosleep"), "it sleeps")
+        terminal.press("\x1b")
+        env.check.that(terminal.wait_for(r"woken by|by stack, sorted"), "Esc: back")
+        terminal.press("q")
+        env.check.equal(terminal.wait(), 0, "status")
+    finally:
+        process.kill()
+        terminal.close()
 
 
 @case

@@ -32,16 +32,19 @@ const char *idle_kind_text(enum idle_kind kind)
 	return idle_kinds[(unsigned)kind < IDLE_KIND_COUNT ? kind : IDLE_NOT].text;
 }
 
+static const struct rule no_rule;
+
 struct reasons {
 	const struct profile *profile;
 	const struct rule_set *rules;
 	struct plumbing *plumbing;
 	struct matcher *matcher; /* the plumbing's */
-	GArray *reason_rules; /* const struct rule *, in order */
+	GArray *reason_rules, *loop_rules; /* const struct rule *, in order */
 	const struct rule **protocol_of_pattern; /* NULL: it is none's */
-	const struct rule **rule; /* of each wait */
+	const struct rule **rule, **loop; /* of each wait */
 	const char **protocol; /* of each wait; NULL: none */
 	uint8_t *reason, *idle; /* of each wait */
+	const struct rule **node_loop; /* of each user node; NULL: not asked yet, &no_rule: none */
 	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
 	bool asks_threads; /* a rule is about names of threads */
 };
@@ -82,12 +85,15 @@ static void add_protocol(struct reasons *r, const struct rule *rule)
 static void sort_rules(struct reasons *r)
 {
 	r->reason_rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
+	r->loop_rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
 	r->protocol_of_pattern = g_new0(const struct rule *, (gsize)r->rules->patterns->len + 1);
 	for (guint i = 0; i < r->rules->rules->len; i++) {
 		const struct rule *rule = g_ptr_array_index(r->rules->rules, i);
 
 		if (rule->kind == RULE_REASON)
 			g_array_append_val(r->reason_rules, rule);
+		else if (rule->kind == RULE_LOOP)
+			g_array_append_val(r->loop_rules, rule);
 		else if (rule->kind == RULE_PROTOCOL)
 			add_protocol(r, rule);
 		for (guint c = 0; c < rule->conditions->len; c++) {
@@ -98,10 +104,10 @@ static void sort_rules(struct reasons *r)
 	}
 }
 
-static const struct rule *first_that_agrees(const struct reasons *r)
+static const struct rule *first_that_agrees(const struct reasons *r, const GArray *rules)
 {
-	for (guint i = 0; i < r->reason_rules->len; i++) {
-		const struct rule *rule = g_array_index(r->reason_rules, const struct rule *, i);
+	for (guint i = 0; i < rules->len; i++) {
+		const struct rule *rule = g_array_index(rules, const struct rule *, i);
 
 		if (matcher_agrees(r->matcher, rule))
 			return rule;
@@ -135,7 +141,22 @@ static const struct rule *ask_rules(struct reasons *r, const struct wait *w)
 		matcher_mark_text(r->matcher, RULE_THREAD, t->comm);
 		matcher_mark_text(r->matcher, RULE_PROCESS, t->process);
 	}
-	return first_that_agrees(r);
+	return first_that_agrees(r, r->reason_rules);
+}
+
+/* Each stack is asked once. */
+static const struct rule *find_loop(struct reasons *r, uint32_t user)
+{
+	const struct rule **at = &r->node_loop[user];
+
+	if (!user || !r->loop_rules->len)
+		return NULL;
+	if (!*at) {
+		matcher_begin(r->matcher);
+		matcher_mark_path(r->matcher, user);
+		*at = first_that_agrees(r, r->loop_rules) ?: &no_rule;
+	}
+	return *at == &no_rule ? NULL : *at;
 }
 
 /* The library that the program called: the outermost known one below the program's own functions. */
@@ -178,6 +199,7 @@ static void find_reasons(struct reasons *r)
 		};
 		gpointer rule;
 
+		r->loop[i] = find_loop(r, w->user);
 		if (w->state == ON_CPU_STATE) {
 			r->reason[i] = REASON_ON_CPU;
 			r->protocol[i] = "";
@@ -204,6 +226,8 @@ struct reasons *reasons_new(const struct profile *p, const struct rule_set *rule
 	r->plumbing = plumbing_new_with(p, r->rules);
 	r->matcher = plumbing_matcher(r->plumbing);
 	r->rule = g_new0(const struct rule *, (gsize)p->waits->len + 1);
+	r->loop = g_new0(const struct rule *, (gsize)p->waits->len + 1);
+	r->node_loop = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
 	r->protocol = g_new0(const char *, (gsize)p->waits->len + 1);
 	r->reason = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
@@ -211,6 +235,9 @@ struct reasons *reasons_new(const struct profile *p, const struct rule_set *rule
 	sort_rules(r);
 	find_reasons(r);
 	idle_find(p, r->plumbing, r->rule, r->reason, r->idle);
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (r->loop[i])
+			r->idle[i] = IDLE_NOT;
 	return r;
 }
 
@@ -219,9 +246,12 @@ void reasons_free(struct reasons *r)
 	if (!r)
 		return;
 	g_array_unref(r->reason_rules);
+	g_array_unref(r->loop_rules);
 	g_free(r->protocol_of_pattern);
 	plumbing_free(r->plumbing);
 	g_free(r->rule);
+	g_free(r->loop);
+	g_free(r->node_loop);
 	g_free(r->protocol);
 	g_free(r->reason);
 	g_free(r->idle);
@@ -237,6 +267,11 @@ enum reason reasons_of(const struct reasons *r, uint32_t wait)
 const struct rule *reasons_rule(const struct reasons *r, uint32_t wait)
 {
 	return r->rule[wait];
+}
+
+const struct rule *reasons_loop(const struct reasons *r, uint32_t wait)
+{
+	return r->loop[wait];
 }
 
 const char *reasons_protocol(const struct reasons *r, uint32_t wait)

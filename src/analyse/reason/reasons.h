@@ -52,6 +52,12 @@ static inline bool reasons_is_idle(const struct reasons *r, uint32_t wait)
 	return reasons_idle(r, wait) != IDLE_NOT;
 }
 
+/*
+ * The event loop that the wait holds up: the thread waits, or runs, within a callback or a task of it, and not for events.  NULL: none.
+ * Such a wait is never idle.
+ */
+const struct rule *reasons_loop(const struct reasons *r, uint32_t wait);
+
 /* What the wait does, and what can be done: the rule's own words, or the reason's. */
 const char *reasons_says(const struct reasons *r, uint32_t wait);
 const char *reasons_advice(const struct reasons *r, uint32_t wait);

@@ -106,7 +106,7 @@ static void append_word(GString *s, const char *word)
 
 void rule_append_text(GString *s, const struct rule_set *set, const struct rule *rule)
 {
-	static const char *const kinds[RULE_KIND_COUNT] = { "rule", "protocol", "runtime" };
+	static const char *const kinds[RULE_KIND_COUNT] = { "rule", "protocol", "runtime", "loop" };
 	static const char *const levels[] = { NULL, "library", "entry", "libc" };
 	static const char *const idle[] = { NULL, "yes", "no" };
 

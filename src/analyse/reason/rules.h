@@ -53,6 +53,7 @@ enum rule_kind {
 	RULE_REASON = 0, /* "rule": gives the reason */
 	RULE_PROTOCOL, /* "protocol": names a client library or runtime by its frames */
 	RULE_RUNTIME, /* "runtime": frames that are no program's own */
+	RULE_LOOP, /* "loop": an event loop's callback is under way, by its frames */
 	RULE_KIND_COUNT
 };
 

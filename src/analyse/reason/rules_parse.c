@@ -238,7 +238,8 @@ static bool read_key(struct parser *p, enum key key, const char *where, GString 
 	if (p->keys & 1U << key)
 		return wrong(p, where, "\"%s\" stands twice in one rule", key_names[key]);
 	p->keys |= 1U << key;
-	if (p->rule->kind != RULE_REASON && key != KEY_SOURCE && !(key == KEY_LEVEL && p->rule->kind == RULE_RUNTIME))
+	if (p->rule->kind != RULE_REASON && key != KEY_SOURCE && !(key == KEY_LEVEL && p->rule->kind == RULE_RUNTIME) &&
+	    !(key == KEY_ADVICE && p->rule->kind == RULE_LOOP))
 		return wrong(p, where, "\"%s\" is for other blocks than this one", key_names[key]);
 	switch (key) {
 	case KEY_REASON: return read_reason(p, word);
@@ -291,6 +292,8 @@ static bool begin_block(struct parser *p, enum rule_kind kind, GString *word)
 	return true;
 }
 
+static const char *const kinds[RULE_KIND_COUNT] = { "rule", "protocol", "runtime", "loop" };
+
 /* The block that was open is whole: has it all it needs? */
 static bool end_block(struct parser *p)
 {
@@ -308,12 +311,11 @@ static bool end_block(struct parser *p)
 	for (guint i = 0; i < rule->conditions->len; i++) {
 		const struct rule_condition *c = &g_array_index(rule->conditions, struct rule_condition, i);
 
-		if (c->is_not || (c->field != RULE_USER && c->field != RULE_MODULE && c->field != RULE_KERNEL))
+		if ((c->is_not && rule->kind != RULE_LOOP) || (c->field != RULE_USER && c->field != RULE_MODULE && c->field != RULE_KERNEL))
 			frames_only = false;
 	}
 	if (rule->kind != RULE_REASON && !frames_only)
-		return wrong(p, p->line, "\"%s\" above: only user, module and kernel are known of a %s", rule->name,
-			     rule->kind == RULE_PROTOCOL ? "protocol" : "runtime");
+		return wrong(p, p->line, "\"%s\" above: only user, module and kernel are known of a %s", rule->name, kinds[rule->kind]);
 	if (p->is_left_out)
 		g_ptr_array_remove_index(p->set->rules, p->set->rules->len - 1);
 	return true;
@@ -321,7 +323,6 @@ static bool end_block(struct parser *p)
 
 static bool read_line(struct parser *p, GString *word)
 {
-	static const char *const kinds[RULE_KIND_COUNT] = { "rule", "protocol", "runtime" };
 	const char *where;
 	int got = next_word(p, word, &where);
 	bool is_begin = where == p->line;

@@ -53,6 +53,8 @@ static void write_by(struct json *j, const struct profile *p, const struct findi
 	json_member_uint(j, "tid", by->tid);
 	json_member_uint(j, "blocked_ns", by->blocked_ns);
 	write_function(j, p, "function", by->frame);
+	if (by->place)
+		json_member_string(j, "place", by->place);
 	if (by->does_ns) {
 		json_member_string(j, "meanwhile", reason_name(by->does));
 		json_member_uint(j, "meanwhile_ns", by->does_ns);
@@ -87,6 +89,8 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_bool(j, "poll_loop", row->is_poll_loop);
 	json_member_bool(j, "broadcast", row->is_broadcast);
 	json_member_bool(j, "yield", row->is_yield);
+	if (row->loop)
+		json_member_string(j, "holds_up_loop", row->loop->name);
 	write_by(j, f->profile, row);
 	json_object_end(j);
 }

@@ -108,6 +108,38 @@ static void append_object(GString *s, const struct object *o)
 	g_string_append_c(s, ',');
 }
 
+/* "cpu-worker/4711" */
+static void append_who(GString *s, const struct finding_by *by)
+{
+	text_safe_cut(s, by->comm, NAME_COLUMNS);
+	if (by->threads_cnt > 1)
+		g_string_append(s, " threads");
+	else if (by->tid)
+		g_string_append_printf(s, "/%u", by->tid);
+}
+
+/* ": 4 threads wait for the GIL, held by cpu-worker/4711 in crunch (app.py:12)" */
+static bool append_gil(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct finding_by *by = &row->by;
+
+	if (row->reason != REASON_LOCK_GIL || !by->comm || !row->object || !object_is_gil(profile_get_object(f->profile, row->object - 1)))
+		return false;
+	g_string_append(s, ": ");
+	text_thousands(s, row->threads_cnt);
+	g_string_append_printf(s, " %s for the GIL, held by ", row->threads_cnt == 1 ? "thread waits" : "threads wait");
+	append_who(s, by);
+	if (by->frame >= 0) {
+		append_function(s, f, by->frame, " in ");
+	} else if (by->place) {
+		g_string_append(s, " in ");
+		text_safe_cut(s, by->place, NAME_COLUMNS);
+	}
+	if (by->blocked_ns < row->time_ns - row->time_ns / 10)
+		g_string_append_printf(s, " (%.0f%%)", text_percent(by->blocked_ns, row->time_ns));
+	return true;
+}
+
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -119,6 +151,12 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 
 	g_string_append_printf(s, "%.0f%% of the time that matters: ", text_percent(row->time_ns, f->matters_ns));
 	text_safe(s, row->process);
+	if (append_gil(s, f, row))
+		return;
+	if (row->loop) {
+		g_string_append_printf(s, " holds up its event loop (%s): it", row->loop->name);
+		protocol = "";
+	}
 	g_string_append_printf(s, " %s", row->is_broadcast ? "is woken with many others by one broadcast" : says);
 	if (o && o->name && *o->name)
 		append_object(s, o);
@@ -203,12 +241,12 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 
 	if (!by->comm)
 		return;
+	if (row->reason == REASON_LOCK_GIL && is_held) {	/* the sentence says who */
+		append_function(s, f, row->frame, "; they wait in ");
+		return;
+	}
 	g_string_append(s, is_held ? "; held by " : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
-	text_safe_cut(s, by->comm, NAME_COLUMNS);
-	if (by->threads_cnt > 1)
-		g_string_append(s, " threads");
-	else if (by->tid)
-		g_string_append_printf(s, "/%u", by->tid);
+	append_who(s, by);
 	append_function(s, f, by->frame, " in ");
 	if (by->does_ns) {
 		g_string_append_printf(s, is_held ? ", which meanwhile %s" : ", which itself mostly %s",
@@ -246,6 +284,8 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		return "More runnable threads than CPUs: add CPUs or run fewer.";
 	if (is_for_cpu(row))
 		return reason_advice(row->reason);
+	if (row->loop && row->loop->advice)
+		return row->loop->advice;
 	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
 			return "Do the I/O outside of the lock, or batch it.";

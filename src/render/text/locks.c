@@ -89,7 +89,7 @@ static void append_where(GString *s, const struct object *o)
 	g_string_append(s, o->is_private ? ", private" : ", shared");
 	if (o->pid)
 		g_string_append_printf(s, ", at 0x%" PRIx64, o->addr);
-	if (*o->place) {
+	if (*o->place && !object_is_gil(o)) {
 		g_string_append(s, " in ");
 		text_safe(s, o->place);
 	}

@@ -36,6 +36,7 @@ struct found {
 	bool has_no_gil;
 	uint64_t runtime, code_type;	/* addresses of _PyRuntime and PyCode_Type */
 	uint64_t keys_at, first_key_bytes;	/* as glibc says: in its struct pthread, and in an entry there */
+	uint64_t tid_at;		/* the same: in struct pthread; 0: it does not */
 };
 
 /* "python3.13t" and "libpython3.13t.so.1.0" have no GIL, and other objects. */
@@ -77,13 +78,16 @@ static bool read_descriptor(uint32_t pid, uint64_t addr, uint64_t *ret_offset)
 
 static void look_at_libc(struct found *f, const char *proc_dir, uint32_t pid, const struct maps_line *line)
 {
-	struct variable wanted[] = { { "_thread_db_pthread_specific", 0 }, { "_thread_db_pthread_key_data_data", 0 } };
-	uint64_t keys, data;
+	struct variable wanted[] = { { "_thread_db_pthread_specific", 0 }, { "_thread_db_pthread_key_data_data", 0 },
+				     { "_thread_db_pthread_tid", 0 } };
+	uint64_t keys, data, tid;
 
 	if (variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) &&
 	    read_descriptor(pid, wanted[0].addr, &keys) && read_descriptor(pid, wanted[1].addr, &data)) {
 		f->keys_at = keys;
 		f->first_key_bytes = data;
+		if (read_descriptor(pid, wanted[2].addr, &tid))
+			f->tid_at = tid;
 	}
 }
 
@@ -116,6 +120,9 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 	ret->keys_at = (uint32_t)f->keys_at;
 	ret->key_at = (uint32_t)(key.number * KEY_ENTRY_BYTES + f->first_key_bytes);
 	ret->code_type = f->code_type;
+	ret->tid_at = (uint32_t)f->tid_at;
+	if (layout->gil)
+		ret->gil = f->runtime + layout->gil;
 	return PYTHON_READABLE;
 }
 
@@ -142,7 +149,8 @@ struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu
 			look_at_libc(&f, proc_dir, pid, m);
 	}
 	state = take(&f, pid, ret);
-	return (struct python_look){ .state = state, .minor = f.minor, .hex_version = f.hex_version };
+	return (struct python_look){ .state = state, .minor = f.minor, .hex_version = f.hex_version, .is_free_threaded = f.has_no_gil,
+				     .has_gil_holder = state == PYTHON_READABLE && ret->tid_at };
 }
 
 bool python_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret)

@@ -22,6 +22,8 @@ struct python_look {
 	enum python_state state;
 	uint32_t minor;
 	uint32_t hex_version;
+	bool is_free_threaded;	/* it has no GIL */
+	bool has_gil_holder;	/* who holds it can be read */
 };
 struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
 

@@ -239,6 +239,77 @@ static void test_sleeps(void)
 	profile_free(m.p);
 }
 
+/* What waits within a callback of an event loop holds that up, whatever it waits for; the loop's own wait does not. */
+static void test_loops(void)
+{
+	struct maker m = maker_new("");
+	uint32_t t = thread_of(m.p, 1, 1, "app", 0);
+	uint32_t waits = wait_of(m.p, t, 'S',
+				 "main@python3 BaseEventLoop._run_once@base_events.py EpollSelector.select@selectors.py epoll_wait@libc.so.6",
+				 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 10);
+	uint32_t naps = wait_of(m.p, t, 'S',
+				"main@python3 BaseEventLoop._run_once@base_events.py Handle._run@events.py handler@app.py time_sleep@python3",
+				NAP, 5);
+	uint32_t old = wait_of(m.p, t, 'S', "main@python3 _run_once@base_events.py _run@events.py query@app.py poll@libc.so.6",
+			       "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", 2);
+	uint32_t other = wait_of(m.p, t, 'S', "main@app _run@app look@app usleep@libc.so.6", NAP, 1);
+	struct reasons *r = reasons_new(m.p, NULL);
+
+	g_assert_null(reasons_loop(r, waits));
+	g_assert_cmpstr(reasons_loop(r, naps)->name, ==, "asyncio");
+	g_assert_cmpint(reasons_idle(r, naps), ==, IDLE_NOT);
+	g_assert_cmpint(reasons_of(r, naps), ==, REASON_SLEEP);
+	g_assert_cmpstr(reasons_loop(r, old)->name, ==, "asyncio");
+	g_assert_null(reasons_loop(r, other));
+	reasons_free(r);
+	struct findings *f = findings_new(m.p, NULL);
+	bool is_found = false;
+
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+		const char *name = row->frame < 0 ? "" : profile_get_frame(m.p, (uint32_t)row->frame)->name;
+
+		if (row->loop && !strcmp(name, "handler"))
+			is_found = row->reason == REASON_SLEEP && row->count == 5;
+	}
+	g_assert_true(is_found);
+	findings_free(f);
+	profile_free(m.p);
+}
+
+/* Who held the GIL as waits for it began: by function, whatever the line. */
+static void test_gil(void)
+{
+	struct maker m = maker_new("");
+	uint32_t hog = thread_of(m.p, 1, 2, "python3", 0), waiter = thread_of(m.p, 1, 1, "python3", 0);
+	const char *user = "main@python3 serve@app.py time_sleep@python3 take_gil@python3 pthread_cond_timedwait@libc.so.6";
+	static const struct {
+		const char *place;
+		unsigned count;
+	} held[] = {
+		{ "crunch (app.py:12) < main (app.py:40)", 20 }, { "crunch (app.py:13) < main (app.py:40)", 30 }, { "quick (app.py:9)", 40 },
+	};
+
+	(void)hog;
+	for (size_t i = 0; i < G_N_ELEMENTS(held); i++) {
+		const struct object gil = { .kind = LOCK_MUTEX, .is_private = true, .operation = "FUTEX_WAIT_BITSET", .name = GIL_NAME,
+					    .place = held[i].place, .pid = 1, .addr = 4096, .holder_tid = 2 };
+		uint32_t wait = wait_of(m.p, waiter, 'S', user, "__x64_sys_futex@[kernel] futex_wait@[kernel]", held[i].count);
+
+		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &gil) + 1;
+	}
+	m.p->info.has_locks = true;
+	struct findings *f = findings_new(m.p, NULL);
+	const struct finding *row = &g_array_index(f->rows, struct finding, 0);
+
+	g_assert_cmpint(row->reason, ==, REASON_LOCK_GIL);
+	g_assert_cmpuint(row->by.tid, ==, 2);
+	g_assert_cmpstr(row->by.place, ==, "crunch (app.py:13) < main (app.py:40)");
+	g_assert_cmpuint(row->by.blocked_ns, ==, row->time_ns / 90 * 50);
+	findings_free(f);
+	profile_free(m.p);
+}
+
 /* Everything adds up: rows by reason to the off-CPU time, classes to what was observed, findings to what matters. */
 static void check_sums(struct profile *p)
 {
@@ -330,6 +401,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/rules", test_rules);
 	g_test_add_func("/reasons/pools", test_pools);
 	g_test_add_func("/reasons/sleeps", test_sleeps);
+	g_test_add_func("/reasons/loops", test_loops);
+	g_test_add_func("/reasons/gil", test_gil);
 	g_test_add_func("/reasons/sums", test_sums);
 	g_test_add_func("/reasons/many", test_many);
 	g_test_add_func("/reasons/processes", test_processes);

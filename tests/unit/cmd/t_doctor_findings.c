@@ -61,6 +61,11 @@ static void test_python(void)
 	is_runtime(r, RUNTIME_PYTHON, "3.11.2");
 	r->python = (struct python_look){ .state = PYTHON_READABLE, .minor = 11 };
 	expect(r, "python-frames", true, NULL);
+	expect(r, "python-gil", false, NULL);
+	r->python.has_gil_holder = true;
+	expect(r, "python-gil", true, NULL);
+	r->python = (struct python_look){ .state = PYTHON_OTHER_VERSION, .minor = 13, .is_free_threaded = true };
+	expect(r, "python-gil", true, NULL);
 	r->python = (struct python_look){ .state = PYTHON_OTHER_VERSION, .minor = 14 };
 	expect(r, "python-frames", false, "-X perf");
 	r->map.state = PERF_MAP_READABLE;

@@ -136,6 +136,33 @@ static void test_elsewhere(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(fold_objects_wait(x->objects, 0, user, 0), ==, 0);
 }
 
+/* An interpreter's lock: with its holder, and the same futex before the kernel programs knew of it. */
+static void test_gil(struct fixture *x, gconstpointer data)
+{
+	uint32_t user = stack(x->profile, "pthread_cond_timedwait", "libc.so.6"), a, b;
+	const char *gil = (const char *)&fold_objects_test_words[0];
+	const struct offcpu_rec_language rec = {
+		.type = OFFCPU_REC_GIL, .id = 3, .ustack = (uintptr_t)gil, .pid = (uint32_t)getpid(), .holder = (uint32_t)getpid(),
+	};
+
+	(void)data;
+	send(x, 1, FUTEX_WAIT_BITSET_PRIVATE, gil + OFFCPU_GIL_COND_AT + 8, 0, OFFCPU_HOLDER_NONE);
+	send(x, 2, FUTEX_WAIT_BITSET_PRIVATE, gil + 8, 0, OFFCPU_HOLDER_NONE);
+	g_assert_false(object_is_gil(object_of(x, fold_objects_wait(x->objects, 1, user, 0))));
+	fold_objects_add_gil(x->objects, &rec, "crunch (app.py:12) < main (app.py:40)");
+	a = fold_objects_wait(x->objects, 3, user, 0);
+	g_assert_true(object_is_gil(object_of(x, a)));
+	g_assert_cmpuint(object_of(x, a)->holder_tid, ==, (guint)getpid());
+	g_assert_cmpstr(object_of(x, a)->place, ==, "crunch (app.py:12) < main (app.py:40)");
+	b = fold_objects_wait(x->objects, 1, user, 0);
+	g_assert_true(object_is_gil(object_of(x, b)));
+	g_assert_cmpuint(object_of(x, b)->holder_tid, ==, 0);
+	g_assert_cmpuint(object_of(x, b)->addr, ==, object_of(x, a)->addr);
+	/* beside it */
+	g_assert_false(object_is_gil(object_of(x, fold_objects_wait(x->objects, 2, user, 0))));
+	g_assert_cmpuint(fold_objects_wait(x->objects, 3, user, kernel_stack(x->profile, "do_freezer_trap")), ==, 0);
+}
+
 static void test_bad_records(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_object rec = { .id = 9, .op = OFFCPU_FUTEX_WAITV, .pid = (uint32_t)getpid(), .cnt = 65535 };
@@ -158,6 +185,7 @@ int main(int argc, char **argv)
 	ADD("join", test_join);
 	ADD("stripped", test_stripped);
 	ADD("elsewhere", test_elsewhere);
+	ADD("gil", test_gil);
 	ADD("bad-records", test_bad_records);
 	return g_test_run();
 }

@@ -59,6 +59,19 @@ static struct part random_part(GRand *r, uint64_t at, uint64_t length)
 	return p;
 }
 
+/* What it does with its life, in parts of at most a share of length_ns. */
+static void live(struct actor *a, GRand *r, uint64_t length_ns)
+{
+	a->parts = g_array_new(FALSE, FALSE, sizeof(struct part));
+	for (uint64_t at = a->birth; at < a->death && a->parts->len < PARTS_MAX;) {
+		const struct part p = random_part(r, at, length_ns);
+
+		g_array_append_val(a->parts, p);
+		at = end_of(&p);
+	}
+	a->death = MIN(a->death, end_of(&g_array_index(a->parts, struct part, a->parts->len - 1)));
+}
+
 struct sim *sim_new(uint32_t seed, unsigned threads, uint64_t length_ns)
 {
 	struct sim *s = g_new0(struct sim, 1);
@@ -68,7 +81,6 @@ struct sim *sim_new(uint32_t seed, unsigned threads, uint64_t length_ns)
 	for (unsigned i = 0; i < threads; i++) {
 		struct actor a = { .pid = 100 + i / 3, .tid = 100 + i, .death = length_ns, .exec = UINT64_MAX };
 
-		a.parts = g_array_new(FALSE, FALSE, sizeof(struct part));
 		if (i % 5 == 4)
 			a.birth = random_ns(r, length_ns);
 		if (i % 7 == 6) {
@@ -77,17 +89,26 @@ struct sim *sim_new(uint32_t seed, unsigned threads, uint64_t length_ns)
 		}
 		if (i % 6 == 5)
 			a.exec = a.birth + (a.death - a.birth) / 3;
-		for (uint64_t at = a.birth; at < a.death && a.parts->len < PARTS_MAX;) {
-			const struct part p = random_part(r, at, length_ns);
-
-			g_array_append_val(a.parts, p);
-			at = end_of(&p);
-		}
-		a.death = MIN(a.death, end_of(&g_array_index(a.parts, struct part, a.parts->len - 1)));
+		live(&a, r, length_ns);
 		g_array_append_val(s->actors, a);
 	}
 	g_rand_free(r);
 	return s;
+}
+
+void sim_add_short_lived(struct sim *s, uint32_t seed, unsigned cnt, uint64_t length_ns, uint64_t life_ns)
+{
+	GRand *r = g_rand_new_with_seed(seed);
+
+	for (unsigned i = 0; i < cnt; i++) {
+		struct actor a = { .pid = 100000 + i, .tid = 100000 + i, .exec = UINT64_MAX, .is_exited = true };
+
+		a.birth = 1 + (uint64_t)(g_rand_double(r) * (double)(length_ns - 2 * life_ns));
+		a.death = a.birth + life_ns / 2 + random_ns(r, life_ns);
+		live(&a, r, life_ns);
+		g_array_append_val(s->actors, a);
+	}
+	g_rand_free(r);
 }
 
 void sim_free(struct sim *s)
@@ -214,8 +235,9 @@ static void add_row(struct profile *p, const struct actor *a, const char *comm, 
 		if (part->start < end && end_of(part) > begin)
 			add_part(p, row, part, begin, end, life_to);
 	}
-	const struct on_cpu_sample sample = { .thread = row, .user = stack(p, FRAME_USER, a->tid % STACKS), .samples = (end + 999) / 1000 - (begin + 999) / 1000,
-					      .weight_ns = 1000 };
+	const uint64_t samples = (end + 999) / 1000 - (begin + 999) / 1000;
+	const struct on_cpu_sample sample = { .thread = row, .user = stack(p, FRAME_USER, a->tid % STACKS), .samples = samples,
+					      .weight_ns = samples * 1000 };
 
 	if (a->tid % 2 && sample.samples)
 		profile_add_on_cpu(p, &sample);

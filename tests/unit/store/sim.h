@@ -14,6 +14,8 @@ struct sim;
 #define SIM_START_NS UINT64_C(5000000000)
 
 struct sim *sim_new(uint32_t seed, unsigned threads, uint64_t length_ns);
+/* More of them: processes of one thread that begin at random and live for about so long. */
+void sim_add_short_lived(struct sim *s, uint32_t seed, unsigned cnt, uint64_t length_ns, uint64_t life_ns);
 void sim_free(struct sim *s);
 /* [from, to) since the start. */
 struct profile *sim_window(const struct sim *s, uint64_t from_ns, uint64_t to_ns);

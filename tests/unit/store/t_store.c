@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <glib/gstdio.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include "store/error.h"
 #include "store/files.h"
 #include "store/merge.h"
+#include "store/short_lived.h"
 #include "store/store.h"
 
 #define S UINT64_C(1000000000)
@@ -114,6 +116,72 @@ static void roll_up(void)
 	assert_range(dir, sim, 0, 7500 * S);
 	g_assert_cmpint(g_unlink(minutes), ==, 0);
 	assert_range(dir, sim, 0, 5400 * S);
+	sim_free(sim);
+	remove_dir(dir);
+}
+
+/* By name whatever ended, also where it is alone. */
+static struct profile *by_name(struct profile *p)
+{
+	const struct short_lived_options options = { .may_fold = true, .even_one = true };
+	uint64_t start_ns = p->info.start_ns;
+
+	p->info.start_ns = 0;
+	struct profile *told = short_lived_fold(p, &options);
+
+	p->info.start_ns = told->info.start_ns = start_ns;
+	return told;
+}
+
+static void assert_range_by_name(const char *dir, const struct sim *sim, uint64_t from_ns, uint64_t to_ns, guint rows_max)
+{
+	struct profile *p = read_range(dir, from_ns, to_ns), *whole = sim_window(sim, from_ns, to_ns);
+	struct profile *p_told = by_name(p), *whole_told = by_name(whole);
+
+	sim_assert_same(p_told, whole_told);
+	g_assert_cmpuint(p->threads->len, <=, rows_max);
+	profile_free_rows(p_told);
+	profile_free_rows(whole_told);
+	profile_free(p);
+	profile_free(whole);
+}
+
+/* Threads that came and went are told by name in minutes, and once more in hours; whatever is summed over them stays exact. */
+static void came_and_went(void)
+{
+	enum { THREADS = 12, CHURN = 800 };
+	char *dir = new_dir();
+	struct sim *sim = sim_new(12, THREADS, 7300 * S);
+	struct store *s = open_store(dir);
+
+	sim_add_short_lived(sim, 13, CHURN, 7300 * S, 15 * S);
+	add_windows(s, sim, 0, 7300 * S, 10 * S);
+	assert_range_by_name(dir, sim, 0, 7300 * S, 200);
+	assert_range_by_name(dir, sim, 1230 * S, 5450 * S, 200);
+	store_close(s);
+	g_autofree char *fine = g_build_filename(dir, "2025-11-25.10s.db", NULL), *minutes = g_build_filename(dir, "2025-11-25.1m.db", NULL);
+
+	g_assert_cmpint(g_unlink(fine), ==, 0);
+	/* of two hours and parts of two more */
+	assert_range_by_name(dir, sim, 0, 7200 * S, 200);
+	g_assert_cmpint(g_unlink(minutes), ==, 0);
+	assert_range_by_name(dir, sim, 1800 * S, 5400 * S, THREADS + 20);
+	sim_free(sim);
+	remove_dir(dir);
+}
+
+/* Where each is to have a row of its own, it has. */
+static void each_by_itself(void)
+{
+	char *dir = new_dir();
+	const struct store_options options = { .dir = dir, .keep_ended = true };
+	struct sim *sim = sim_new(14, 12, 3700 * S);
+	struct store *s = store_open(&options, NULL);
+
+	sim_add_short_lived(sim, 15, 200, 3700 * S, 15 * S);
+	add_windows(s, sim, 0, 3700 * S, 10 * S);
+	assert_range(dir, sim, 0, 3700 * S);
+	store_close(s);
 	sim_free(sim);
 	remove_dir(dir);
 }
@@ -372,16 +440,18 @@ static void time_lines(void)
 static void write_for_ever(const char *dir, const struct sim *sim, int told)
 {
 	const struct store_options options = { .dir = dir };
-	struct store *s = store_open(&options, NULL);
+	g_autoptr(GError) error = NULL;
+	struct store *s = store_open(&options, &error);
 
 	for (uint64_t i = 0; s; i++) {
 		uint64_t at = i % 600 * 10 * S;
 		struct profile *p = sim_window(sim, at, at + 10 * S);
 
-		if (!store_add(s, p, NULL, NULL) || write(told, "w", 1) != 1)
+		if (!store_add(s, p, NULL, &error) || write(told, "w", 1) != 1)
 			break;
 		profile_free(p);
 	}
+	fprintf(stderr, "the writer ended: %s\n", error ? error->message : "nobody reads what it tells");
 	_exit(1);
 }
 
@@ -573,6 +643,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/store/round_trip", round_trip);
 	g_test_add_func("/store/roll_up", roll_up);
+	g_test_add_func("/store/came_and_went", came_and_went);
+	g_test_add_func("/store/each_by_itself", each_by_itself);
 	g_test_add_func("/store/gaps", gaps);
 	g_test_add_func("/store/opened_anew", opened_anew);
 	g_test_add_func("/store/clock_set_back", clock_set_back);

@@ -194,6 +194,39 @@ static void test_filter_and_search(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->view->order->len, ==, 2);
 }
 
+static void test_waker(struct fixture *f, gconstpointer data)
+{
+	(void)data;
+	press(f, "W");
+	assert_shows(f, "W is for a stack with a waker", true);
+	fixture_add_wakers(f->profile);
+	press(f, "5");
+	for (guint i = 0; i < f->view->order->len && !view_main_waker(f->view); i++)
+		press(f, "j");
+	const struct waker *waker = view_main_waker(f->view);
+
+	g_assert_nonnull(waker);
+	view_key(f->view, VIEW_KEY_ENTER);
+	f->view->rows = 60;
+	g_autofree char *says = g_strdup_printf("woken by %s", waker->irq ? waker->irq : waker->comm);
+
+	assert_shows(f, says, true);
+	press(f, "W");
+	if (waker->irq)
+		assert_shows(f, "an interrupt woke it", true);
+	else
+		g_assert_cmpuint(f->view->scope.tid, ==, waker->tid);
+}
+
+static void test_since_start(struct fixture *f, gconstpointer data)
+{
+	(void)data;
+	g_assert_cmpint(view_key(f->view, 'a'), ==, VIEW_SWITCH);
+	assert_shows(f, "[since the start]", true);
+	g_assert_cmpint(view_key(f->view, 'a'), ==, VIEW_SWITCH);
+	assert_shows(f, "[since the start]", false);
+}
+
 static void test_drilling_down(struct fixture *f, gconstpointer data)
 {
 	(void)data;
@@ -340,6 +373,8 @@ int main(int argc, char **argv)
 		{ "/view/moving", test_moving },
 		{ "/view/sorting", test_sorting },
 		{ "/view/filter-and-search", test_filter_and_search },
+		{ "/view/waker", test_waker },
+		{ "/view/since-start", test_since_start },
 		{ "/view/drilling-down", test_drilling_down },
 		{ "/view/baseline", test_baseline },
 		{ "/view/following", test_following },

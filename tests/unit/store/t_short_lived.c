@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "agent/short_lived.h"
+#include "store/short_lived.h"
 
 #include <string.h>
 
@@ -147,7 +147,7 @@ static const struct thread *find(const struct profile *p, uint32_t pid, const ch
 	return NULL;
 }
 
-static const struct short_lived_options folds = { .boot_offset_ns = BOOT, .may_fold = true };
+static const struct short_lived_options folds = { .has_boot_offset = true, .boot_offset_ns = BOOT, .may_fold = true };
 
 static void test_storm(void)
 {
@@ -205,7 +205,7 @@ static void test_threads_of_a_process(void)
 /* Nothing to fold: one alone keeps its number, as does a thread that lives on or has lived long. */
 static void test_nothing(void)
 {
-	static const struct short_lived_options off = { .boot_offset_ns = BOOT };
+	static const struct short_lived_options off = { .has_boot_offset = true, .boot_offset_ns = BOOT };
 	struct profile *p = storm(1), *more = storm(10);
 
 	g_assert_null(short_lived_fold(p, &folds));
@@ -242,7 +242,7 @@ static bool is_bash(const struct thread *t, void *data)
 
 static void test_excluded(void)
 {
-	const struct short_lived_options options = { .boot_offset_ns = BOOT, .is_excluded = is_bash, .data = (char *)"bash" };
+	const struct short_lived_options options = { .has_boot_offset = true, .boot_offset_ns = BOOT, .is_excluded = is_bash, .data = (char *)"bash" };
 	struct profile *p = storm(2), *folded = short_lived_fold(p, &options);
 	const struct sums before = sums_of(p), after = sums_of(folded);
 

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef AGENT_SHORT_LIVED_H
-#define AGENT_SHORT_LIVED_H
+#ifndef STORE_SHORT_LIVED_H
+#define STORE_SHORT_LIVED_H
 
 #include "profile/profile.h"
 
 /*
- * Keeps windows small in a storm of forks.  Threads that ended in the window and lived shorter than it become one row for each process
- * and name; those of processes that were short-lived, too, one for each name and service.  Such a row has tid 0 (and pid 0), and its
+ * Keeps windows and their sums small where threads come and go.  Threads that ended in it and lived shorter than it become one row for
+ * each process and name; those of processes that ended, too, one for each name and service.  Such a row has tid 0 (and pid 0), and its
  * times, counts and waits are the sums: those over all rows are what they were, to the nanosecond.  What is told apart by such threads
- * alone becomes one, too: the objects that they waited for, and they as wakers.
+ * alone becomes one, too: the objects that they waited for, and they as wakers.  Rows that have tid 0 already are taken for what they are,
+ * so a sum of folded windows is folded again.
  */
 
 #define SHORT_LIVED_ROWS_MAX 2000	/* rows that stand for several threads; what goes beyond has one name: "(others)" */
 
 struct short_lived_options {
-	uint64_t boot_offset_ns;	/* CLOCK_BOOTTIME - CLOCK_MONOTONIC, as threads' starts are since boot */
 	bool may_fold;			/* false: only what is excluded is told anew */
+	bool even_one;			/* also a thread that is the only one of its name */
+	bool has_boot_offset;		/* without, only threads that began in it are known to have lived shorter */
+	uint64_t boot_offset_ns;	/* CLOCK_BOOTTIME - CLOCK_MONOTONIC, as threads' starts are since boot */
 	/* Is it to have no name, and its waits no stacks?  Its times stay.  NULL: nothing is. */
 	bool (*is_excluded)(const struct thread *t, void *data);
 	void *data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "agent/short_lived.h"
+#include "store/short_lived.h"
 
 #include <string.h>
 
@@ -51,13 +51,18 @@ static gboolean key_equal(gconstpointer a, gconstpointer b)
 	       x->is_kernel == y->is_kernel;
 }
 
-/* The row of an exec's old program counts, too: the thread goes on as another one. */
+/*
+ * The row of an exec's old program counts, too: the thread goes on as another one.  Who began before the window keeps its row where a
+ * wait of its may be the second part of one: only by name both become one again.
+ */
 static bool is_short_lived(const struct folding *f, const struct thread *t)
 {
-	const uint64_t ended_ns = t->to_ns + f->options->boot_offset_ns;
-
-	return f->options->may_fold && t->tid && t->flags & (THREAD_EXITED | THREAD_EXECED) &&
-	       (t->from_ns > f->old->info.start_ns || t->start_ns + f->old->info.duration_ns > ended_ns);
+	if (!f->options->may_fold || !(t->flags & (THREAD_EXITED | THREAD_EXECED)))
+		return false;
+	if (!t->tid || t->from_ns > f->old->info.start_ns)
+		return true;
+	return f->options->has_boot_offset && !(t->flags & THREAD_OPEN_AT_START) &&
+	       t->start_ns + f->old->info.duration_ns > t->to_ns + f->options->boot_offset_ns;
 }
 
 static gpointer id_key(uint32_t id)
@@ -106,6 +111,12 @@ static struct row_key excluded_key(struct profile *p)
 	return (struct row_key){ .comm = name, .process = name };
 }
 
+/* A single one is not made nameless for nothing; what stands for several goes on without a number once its process is gone. */
+static bool stays(const struct folding *f, const struct thread *t, const struct bunch *b)
+{
+	return b->cnt == 1 && !f->options->even_one && (t->tid || t->pid == b->key.pid);
+}
+
 /* True: there is something to fold. */
 static bool gather(struct folding *f)
 {
@@ -121,12 +132,12 @@ static bool gather(struct folding *f)
 		else if (!is_short_lived(f, t))
 			continue;
 		f->of_thread[i] = bunch_of(f, &key);
-		is_any |= f->is_excluded[i] || f->of_thread[i]->cnt > 1;
 	}
-	/* A single one is not made nameless for nothing. */
-	for (guint i = 0; i < f->old->threads->len; i++)
-		if (f->of_thread[i] && f->of_thread[i]->cnt == 1 && !f->is_excluded[i])
+	for (guint i = 0; i < f->old->threads->len; i++) {
+		if (f->of_thread[i] && !f->is_excluded[i] && stays(f, profile_thread(f->old, i), f->of_thread[i]))
 			f->of_thread[i] = NULL;
+		is_any |= f->of_thread[i] != NULL;
+	}
 	return is_any;
 }
 
@@ -149,7 +160,7 @@ static uint32_t row_of(struct folding *f, struct bunch *b)
 {
 	if (b->row != NOT_YET)
 		return b->row;
-	if (f->rows_cnt >= SHORT_LIVED_ROWS_MAX && b != &f->others)
+	if (b != &f->others && (f->rows_cnt >= SHORT_LIVED_ROWS_MAX || b->key.comm == f->others.key.comm))
 		return b->row = row_of(f, &f->others);
 	const struct thread t = {
 		.comm = b->key.comm, .process = b->key.process, .service = b->key.service, .pid = b->key.pid,

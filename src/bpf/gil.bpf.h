@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_GIL_BPF_H
+#define BPF_GIL_BPF_H
+
+#include "bpf/account.bpf.h"
+#include "bpf/language.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/space.bpf.h"
+#include "bpf/sums.bpf.h"
+
+/*
+ * Who holds an interpreter's lock (CPython's GIL) as another thread begins to wait for it, and in which function that is:
+ * looked up at switch-out, by the waiting thread's own state, in memory that both share.
+ *
+ * The holder mostly runs: its innermost frames may change while they are read.  User space names what is a code object.
+ *
+ * The waiting thread sleeps up to 5 ms at a time (sys.getswitchinterval()) and then looks again.  Each such piece has its
+ * holder.  Together they are one wait, which counts where it ends, with the duration of all.
+ */
+
+#define GIL_RAN_NS 100000	/* a thread that only looked again has run no longer */
+
+static __always_inline bool user_word(__u64 addr, __u64 *ret)
+{
+	return !(addr & 7) && !bpf_probe_read_user(ret, sizeof(*ret), (const void *)addr);
+}
+
+/* The lock of the thread's interpreter; 0: not known. */
+static __always_inline __u64 gil_of(struct walk_state *at, const struct offcpu_language *l)
+{
+	__u64 keys, state, interp, gil;
+
+	if (l->gil)
+		return l->gil;
+	if (!user_word(at->fsbase + l->keys_at, &keys) || !keys || !user_word(keys + l->key_at, &state) || !state ||
+	    !user_word(state + l->interp_at, &interp) || !interp || !user_word(interp + l->gil_at, &gil))
+		return 0;
+	return gil;
+}
+
+/* Fills in the holder and its frames; it has none where nobody holds the lock. */
+static __always_inline void find_gil_holder(struct scratch *s, const struct offcpu_language *l, __u64 gil)
+{
+	struct language_walk w = { .l = l, .scratch = s };
+	__u64 holder, locked, pthread, first;
+	__u32 tid;
+
+	if (!user_word(gil + OFFCPU_GIL_HOLDER_AT, &holder) || !user_word(gil + OFFCPU_GIL_LOCKED_AT, &locked) || !holder ||
+	    (__u32)locked != 1 || !user_word(holder + l->thread_at, &pthread) || !pthread ||
+	    bpf_probe_read_user(&tid, sizeof(tid), (const void *)(pthread + l->tid_at)))
+		return;
+	s->language.holder = tid;
+	if (l->cframe_at && !user_word(holder + l->cframe_at, &holder))
+		return;
+	if (!user_word(holder + l->frame_at, &first))
+		return;
+	s->language_frame = first;
+	bpf_loop(2 * OFFCPU_GIL_DEPTH, language_step, &w, 0);
+}
+
+/* Where the innermost frame stands is told to 64 bytes of code only: a loop would be as many holders as it has instructions. */
+#define GIL_INSTR_MASK (~63ULL)
+
+static __always_inline __u64 gil_hash(const struct offcpu_rec_language *rec, __u64 seed)
+{
+	__u64 h = mix(mix(seed, rec->ustack), (__u64)rec->holder << 32 | rec->depth);
+
+	for (__u32 i = 0; i < OFFCPU_GIL_DEPTH; i++) {
+		if (i >= rec->depth)
+			break;
+		h = mix(mix(h, rec->frame[i].code), i ? rec->frame[i].instr : rec->frame[i].instr & GIL_INSTR_MASK);
+	}
+	return h ? h : 1;
+}
+
+static __always_inline bool gil_cross(const struct thread_state *st, struct offcpu_rec_language *rec, const struct offcpu_language *l)
+{
+	__u64 size = offsetof(struct offcpu_rec_language, frame) + (__u64)rec->depth * sizeof(rec->frame[0]), id = rec->id;
+	__u32 one = 1;
+
+	if (bpf_map_lookup_elem(&crossed, &id))
+		return true;
+	rec->type = OFFCPU_REC_GIL;
+	rec->ts_ns = 0;
+	rec->proc_start_ns = st->proc_start_ns;
+	rec->code_type = l->code_type;
+	rec->pid = st->pid;
+	rec->exec_no = st->exec_no;
+	rec->version = l->version;
+	barrier_var(size);
+	if (size > sizeof(*rec) || ring_send(rec, size)) {
+		count_loss(OFFCPU_LOSS_OBJECT, 0);
+		return false;
+	}
+	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
+	return true;
+}
+
+/*
+ * Does the wait go on that the thread has just looked up from?  It stands where it stood.  Had it got the lock in between, this would have
+ * changed hands twice at least: to it, and to who holds it now.  Where it did so twice, the timer tells that it only looked.
+ */
+static __always_inline void join_gil(struct thread_state *st, __u64 gil)
+{
+	__u64 switches = 0, interval_us = 0, before = st->futex.gil_switches;
+
+	user_word(gil + OFFCPU_GIL_SWITCHES_AT, &switches);
+	user_word(gil, &interval_us);
+	if (st->futex.gil_before != st->futex.sp || st->since_ns - st->on_ns > GIL_RAN_NS ||
+	    (switches - before > 1 && st->futex.gil_piece_ns < interval_us * 1000))
+		st->futex.gil_ns = 0;
+	st->futex.gil_switches = switches;
+}
+
+/*
+ * Of a thread that is going to sleep on the futex at addr: is that a part of the GIL?  Then what it waits for has the id that is
+ * returned, else 0.  A global function: the verifier checks it once.
+ */
+__noinline __u64 gil_of_futex(struct thread_state *st, struct scratch *scratch, __u64 key, __u64 addr)
+{
+	struct offcpu_rec_language *rec;
+	const struct offcpu_language *l;
+	__u64 gil, id;
+
+	if (!st || !scratch)
+		return 0;
+	rec = &scratch->language;
+	l = bpf_map_lookup_elem(&languages, &key);
+	if (!l || !l->tid_at)
+		return 0;
+	scratch->walk.view.pgd = 0;
+	gil = gil_of(&scratch->walk, l);
+	if (!gil || addr < gil + OFFCPU_GIL_COND_AT || addr >= gil + OFFCPU_GIL_BYTES)
+		return 0;
+	join_gil(st, gil);
+	rec->depth = 0;
+	rec->is_cut = 0;
+	rec->holder = 0;
+	rec->ustack = gil;
+	find_gil_holder(scratch, l, gil);
+	if (rec->depth > OFFCPU_GIL_DEPTH)
+		rec->depth = OFFCPU_GIL_DEPTH;
+	id = gil_hash(rec, key);
+	rec->id = id;
+	return gil_cross(st, rec, l) ? id : 0;
+}
+
+static __always_inline void take_back(__u32 *bar_q8)
+{
+	if (*bar_q8 >= SAMPLE_ONE_Q8)
+		*bar_q8 -= SAMPLE_ONE_Q8;
+}
+
+/* The piece before is no wait of its own: it is taken out of the counts, if its sum is still there. */
+static __always_inline void uncount_piece(struct thread_state *st)
+{
+	__u32 number = st->futex.gil_sum, place = offcpu_hist_place(log2_slot(st->futex.gil_ns));
+	struct offcpu_wait_slot *s = bpf_map_lookup_elem(&wait_slots, &number);
+
+	if (!s || s->tno != st->tno || s->state != 'S' || s->count_q8 < SAMPLE_ONE_Q8)
+		return;
+	s->count_q8 -= SAMPLE_ONE_Q8;
+	total_of(&st->account, OFFCPU_STATE_S)->count--;
+	barrier_var(place);
+	if (place < OFFCPU_HIST_SLOTS)
+		take_back(&s->hist_q8[place]);
+	if (cfg.want_wakers) {
+		place = log2_slot(st->futex.gil_delay_ns);
+		if (place >= OFFCPU_WAKE_SLOTS)
+			place = OFFCPU_WAKE_SLOTS - 1;
+		take_back(&s->wake_hist_q8[place]);
+	}
+}
+
+/* Before a piece of a wait for the GIL is summed.  A global function, as the next: the verifier checks them once. */
+__noinline int begin_gil_sum(struct thread_state *st, struct kept_wait *kept)
+{
+	__u64 piece_ns;
+
+	if (!st || !kept)
+		return 0;
+	piece_ns = kept->duration_ns;
+	if (kept->weight_q8 != SAMPLE_ONE_Q8 || cfg.chain_depth)
+		st->futex.gil_ns = 0;
+	else if (st->futex.gil_ns)
+		uncount_piece(st);
+	st->futex.gil_piece_ns = piece_ns;
+	st->futex.gil_delay_ns = kept->delay_ns;
+	st->futex.gil_ns += piece_ns;
+	kept->duration_ns = st->futex.gil_ns;
+	return 0;
+}
+
+static __always_inline void note_gil(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
+{
+	scratch->walk.fsbase = plain(task)->thread.fsbase;
+	st->futex.gil = gil_of_futex(st, scratch, is_in_parents(task, st) ? st->forked_space : stack_seed(st), st->futex.addr[0]);
+}
+
+#endif
