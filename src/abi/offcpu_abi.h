@@ -49,6 +49,7 @@ enum offcpu_key_flag {
 	X(WAKER, "waker", "who woke a thread is not known: the waker had no account, or its record did not get through") \
 	X(WAKER_SKIPPED, "waker_sampled", "who ended a sleep was not looked at: the sleep was short, but in a chain, or kept for its long wait for a CPU") \
 	X(CHAIN_MAP, "chain_map_full", "the map of what chains of wakers tell was full: the first waker counts as having run") \
+	X(CHAIN_LOG, "chain_log", "the ring buffer was full for what a waker did earlier: a chain tells it as one") \
 	X(OBJECT, "lock", "which lock or other object a thread waited for did not get through") \
 	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU") \
 	X(STORM_MAP, "storm_map", "no room was left to sum up a wakeup storm") \
@@ -173,6 +174,8 @@ enum offcpu_rec_type {
 	OFFCPU_REC_SPACE = 5,
 	OFFCPU_REC_WAKER = 6,
 	OFFCPU_REC_CHAIN = 7,
+	OFFCPU_REC_SLEEP = 8,
+	OFFCPU_REC_EARLIER = 9,
 	OFFCPU_REC_OBJECT = 10,
 	OFFCPU_REC_BLAME = 11,	/* see abi/blame_abi.h */
 	OFFCPU_REC_REQUEST_SITE = 20,	/* see abi/request_abi.h */
@@ -292,6 +295,33 @@ struct offcpu_chain_sum {
 	__u64 rest_ns;		/* waited by the last one, for who is not in the chain; or for an interrupt */
 };
 
+/*
+ * With chains, each sleep of any thread as it ends: user space keeps the last ones of each, for what wakers did before their last sleep.
+ * A record of a sleep crosses before those of waits that the thread ends afterwards.
+ */
+struct offcpu_rec_sleep {
+	__u32 type;
+	__u32 tno;
+	__u32 no;		/* counts the thread's sleeps: one that is missing is noticed */
+	__u32 by_tno;		/* who ended it; 0: an interrupt, or not known */
+	__u64 slept_ns, woken_ns;
+	__u64 off_before_ns;	/* runnable or preempted, from the end of its sleep before to the beginning of this one */
+	__u64 waker;		/* id; 0: not known */
+	__u64 waker_on_ns;	/* of a thread: its last switch-in before it did the waking, */
+	__u64 waker_off_ns;	/* and how long it had been runnable or preempted since its own last sleep */
+};
+
+/* Of one wait that its chain explains: what that waker did before its last sleep in that time is to be told. */
+struct offcpu_rec_earlier {
+	__u32 type;
+	__u32 tno;		/* the waker's */
+	__u32 hop;		/* which one of the chain, from 0 */
+	__u32 depth;		/* wakers that may be followed from there on */
+	__u64 start_ns, end_ns;
+	__u64 weight_q8;	/* of sampling */
+	struct offcpu_wait_key key;	/* as of the sum of chains */
+};
+
 enum offcpu_thread_end {
 	OFFCPU_END_WINDOW = 0,	/* still there when the window ended */
 	OFFCPU_END_EXIT = 1,
@@ -397,6 +427,7 @@ struct offcpu_config {
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */
 	__u8 want_requests;		/* only waits inside of them are listed: see bpf/request.bpf.h */
+	__u8 page_shift;		/* of the kernel's pages */
 	__u8 has_quota;			/* some cgroup has a CPU quota: woken threads' queues are looked at, too */
 };
 

@@ -70,12 +70,34 @@ enum unwind_bp {
 	UNWIND_BP_LOST = 3,	/* undefined, or too complex: unknown from here outwards */
 };
 
+/*
+ * The rule, arm64: the same fields, but the frame pointer is x29, the kinds are GAP, END, COMPLEX, SP, BP, SIGNAL and BP_SWITCH, and
+ * bits 21..20 and 31..22 say where both registers of the caller's are, x29 and the return address:
+ */
+enum unwind_arm64_saved {
+	UNWIND_ARM64_LINK = 0,	/* the frame has saved neither: the return address is in x30 */
+	UNWIND_ARM64_RECORD = 1,	/* x29 at the offset, the return address in the word behind it */
+	UNWIND_ARM64_RETURN = 2,	/* the return address there; x29 is the caller's */
+	UNWIND_ARM64_RETURN_LOST = 3,	/* the return address there; x29 is not known from here outwards */
+};
+
+/*
+ * An offset below 0 is from the CFA, others from the register that the CFA is found by: where compilers put what a frame saves, at its
+ * one end or the other.  A return address may be signed (pointer authentication): the bits that are none of an address are left out.
+ */
+
+/* Offsets in struct ucontext of arm64, and of that in a signal's frame. */
+#define UNWIND_ARM64_UCONTEXT_X29 416
+#define UNWIND_ARM64_UCONTEXT_SP 432
+#define UNWIND_ARM64_UCONTEXT_PC 440
+#define UNWIND_ARM64_SIGNAL_FRAME 128
+
 /* Offsets in struct ucontext of x86-64. */
 #define UNWIND_UCONTEXT_RBP 120
 #define UNWIND_UCONTEXT_RSP 160
 #define UNWIND_UCONTEXT_RIP 168
 
-#define UNWIND_RA_OFFSET (-8)	/* of the return address from the CFA */
+#define UNWIND_RA_OFFSET (-8)	/* of the return address from the CFA, on x86-64 */
 
 /* Bits 19..16: enum unwind_cfa. */
 static inline __u32 unwind_rule_cfa(__u32 rule)

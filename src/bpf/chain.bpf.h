@@ -23,10 +23,39 @@ static __always_inline __u64 at_most(__u64 a, __u64 b)
 	return a < b ? a : b;
 }
 
+/* Its last sleep, which *c holds by now, for user space to keep.  A global function: the verifier checks it once. */
+__noinline int send_sleep(const struct thread_state *st, struct chain_state *c, __u64 off_before_ns)
+{
+	struct offcpu_rec_sleep *rec;
+
+	if (!st || !c)
+		return 0;
+	rec = ring_reserve(sizeof(*rec));
+	c->sleeps++;
+	if (!rec) {
+		count_loss(OFFCPU_LOSS_CHAIN_LOG, 0);
+		return 0;
+	}
+	rec->type = OFFCPU_REC_SLEEP;
+	rec->tno = st->tno;
+	rec->no = c->sleeps;
+	rec->by_tno = c->by_tno;
+	rec->slept_ns = c->slept_ns;
+	rec->woken_ns = c->woken_ns;
+	rec->off_before_ns = off_before_ns;
+	rec->waker = c->cnt ? c->hops[0].waker : 0;
+	rec->waker_on_ns = c->hops[0].on_ns;
+	rec->waker_off_ns = c->hops[0].woken_ns ? c->hops[0].off_ns : 0;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 /* A thread's wait is over: keeps it if it was a sleep, else counts it to the time since. */
 static __always_inline void note_wait(const struct thread_state *st, struct chain_state *c,
 				      const struct wait_parts *parts, __u64 now)
 {
+	__u64 off_before_ns = c->off_ns;
+
 	if (st->mode != MODE_ASLEEP) {
 		c->off_ns += now - st->since_ns;
 		return;
@@ -43,6 +72,8 @@ static __always_inline void note_wait(const struct thread_state *st, struct chai
 		c->cnt = 0;
 		c->end = OFFCPU_CHAIN_AWAKE;
 	}
+	if (parts->blocked_ns)
+		send_sleep(st, c, off_before_ns);
 }
 
 /* What the waker does of the time from start_ns on: true when its own waker explains some of it. */
@@ -360,6 +391,45 @@ __noinline int add_chain(const struct offcpu_wait_key *its_key, const struct off
 	return true;
 }
 
+#define EARLIER_MIN_NS 2000	/* below this, what a waker did earlier is not asked for */
+
+/* What the wakers of a wait did before their last sleeps is for user space to tell.  A global function, checked once. */
+__noinline int ask_for_earlier(const struct offcpu_wait_key *key, const struct thread_state *st, const struct chain_state *c,
+			       const struct offcpu_chain_sum *story, __u64 weight_q8)
+{
+	__u64 start;
+
+	if (!key || !st || !c || !story)
+		return 0;
+	start = st->since_ns;
+	for (__u32 i = 0; i < OFFCPU_CHAIN_MAX; i++) {
+		__u64 earlier_ns = story->hop[i].earlier_ns;
+		struct offcpu_rec_earlier *rec;
+
+		if (i >= c->cnt)
+			break;
+		if (earlier_ns >= EARLIER_MIN_NS) {
+			rec = ring_reserve(sizeof(*rec));
+			if (!rec) {
+				count_loss(OFFCPU_LOSS_CHAIN_LOG, earlier_ns);
+				break;
+			}
+			rec->type = OFFCPU_REC_EARLIER;
+			rec->tno = c->hops[i].tno;
+			rec->hop = i;
+			rec->depth = cfg.chain_depth > i + 1 ? cfg.chain_depth - i - 1 : 0;
+			rec->start_ns = start;
+			rec->end_ns = start + earlier_ns;
+			rec->weight_q8 = weight_q8;
+			rec->key = *key;
+			rec->key.flags &= ~OFFCPU_KEY_SECOND;
+			bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+		}
+		start += earlier_ns;
+	}
+	return 0;
+}
+
 /* Of a wait that is listed under key. */
 static __always_inline void list_chain(const struct offcpu_wait_key *key, const struct thread_state *st,
 				       const struct chain_state *c, struct scratch *scratch)
@@ -373,7 +443,11 @@ static __always_inline void list_chain(const struct offcpu_wait_key *key, const 
 	if (c->cnt == 1 && (!first->tno || (!slept_since(first, st->since_ns) && first->on_ns <= st->since_ns)))
 		return;
 	scratch->chain_sum = scratch->no_chain_sum;
-	if (tell_chain(st, c, &scratch->chain_sum) && !add_chain(key, &scratch->chain_sum, kept->weight_q8))
+	if (!tell_chain(st, c, &scratch->chain_sum))
+		return;
+	if (add_chain(key, &scratch->chain_sum, kept->weight_q8))
+		ask_for_earlier(key, st, c, &scratch->chain_sum, kept->weight_q8);
+	else
 		count_loss(OFFCPU_LOSS_CHAIN_MAP, kept->parts.blocked_ns);
 }
 

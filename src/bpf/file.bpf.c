@@ -158,7 +158,7 @@ int file_enter(__u64 *ctx)
 	struct op *op;
 	__u8 flags;
 
-	if (nr >= FILE_CALLS_END || !calls[nr].op || !is_open || is_32_bit_call(regs))
+	if (nr >= FILE_CALLS_END || !calls[nr].op || !is_open || is_32_bit(regs))
 		return 0;
 	flags = calls[nr].flags;
 	if (flags & FILE_CALL_LOCKS && !is_lock_command(argument(regs, 2)))
@@ -549,7 +549,7 @@ int file_look(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (!regs || is_32_bit_call(regs) || task->on_cpu || task->on_rq || (op && op->start_ns))
+	if (!regs || is_32_bit(regs) || task->on_cpu || task->on_rq || (op && op->start_ns))
 		return 0;
 	nr = call_number(regs);
 	if (nr >= FILE_CALLS_END || !calls[nr].op)

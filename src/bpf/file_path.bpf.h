@@ -9,6 +9,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "abi/file_abi.h"
+#include "bpf/regs.bpf.h"
 #include "bpf/target_types.h"
 
 #define MODE_REGULAR 0100000
@@ -26,70 +27,6 @@ struct path_walk {
 	struct file_rec_op rec;
 	__u8 names[FILE_PATH_BYTES + FILE_TEXT_BYTES];	/* right behind it */
 };
-
-#ifdef __TARGET_ARCH_x86
-static __always_inline bool is_32_bit_call(const struct pt_regs *regs)
-{
-	return regs->cs == X86_USER32_CS;
-}
-
-static __always_inline __u32 call_number(const struct pt_regs *regs)
-{
-	return regs->orig_ax;
-}
-
-/* The nth, from 1. */
-static __always_inline __u64 argument(const struct pt_regs *regs, __u32 n)
-{
-	switch (n) {
-	case 1:
-		return regs->di;
-	case 2:
-		return regs->si;
-	case 3:
-		return regs->dx;
-	case 4:
-		return regs->r10;
-	default:
-		return regs->r8;
-	}
-}
-#else
-struct pt_regs___arm64_args {
-	__u64 regs[31];
-	__u64 pstate;
-	__u64 orig_x0;
-	__s32 syscallno;
-} __attribute__((preserve_access_index));
-
-static __always_inline bool is_32_bit_call(const struct pt_regs *regs)
-{
-	return ((const struct pt_regs___arm64_args *)(const void *)regs)->pstate & 0x10;	/* PSR_MODE32_BIT */
-}
-
-static __always_inline __u32 call_number(const struct pt_regs *regs)
-{
-	return ((const struct pt_regs___arm64_args *)(const void *)regs)->syscallno;
-}
-
-static __always_inline __u64 argument(const struct pt_regs *any, __u32 n)
-{
-	const struct pt_regs___arm64_args *regs = (const void *)any;
-
-	switch (n) {
-	case 1:
-		return regs->orig_x0;
-	case 2:
-		return regs->regs[1];
-	case 3:
-		return regs->regs[2];
-	case 4:
-		return regs->regs[3];
-	default:
-		return regs->regs[4];
-	}
-}
-#endif
 
 static __always_inline bool is_lock_command(__u64 command)
 {

@@ -32,7 +32,7 @@ static __always_inline __u64 gil_of(struct walk_state *at, const struct offcpu_l
 
 	if (l->gil)
 		return l->gil;
-	if (!user_word(at->fsbase + l->keys_at, &keys) || !keys || !user_word(keys + l->key_at, &state) || !state ||
+	if (!user_word(at->thread_pointer + l->keys_at, &keys) || !keys || !user_word(keys + l->key_at, &state) || !state ||
 	    !user_word(state + l->interp_at, &interp) || !interp || !user_word(interp + l->gil_at, &gil))
 		return 0;
 	return gil;
@@ -193,7 +193,7 @@ __noinline int begin_gil_sum(struct thread_state *st, struct kept_wait *kept)
 
 static __always_inline void note_gil(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
-	scratch->walk.fsbase = plain(task)->thread.fsbase;
+	scratch->walk.thread_pointer = thread_pointer(plain(task));
 	st->futex.gil = gil_of_futex(st, scratch, is_in_parents(task, st) ? st->forked_space : stack_seed(st), st->futex.addr[0]);
 }
 

@@ -8,6 +8,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "abi/io_stack_abi.h"
+#include "bpf/regs.bpf.h"
 
 struct io_stack_buffer {
 	struct io_rec_stack rec;
@@ -21,9 +22,9 @@ static __always_inline void read_user_registers(struct task_struct *task, struct
 
 	if (!regs || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return;
-	rec->ip = BPF_CORE_READ(regs, ip);
-	rec->sp = BPF_CORE_READ(regs, sp);
-	rec->bp = BPF_CORE_READ(regs, bp);
+	rec->ip = BPF_CORE_READ(regs, REG_IP);
+	rec->sp = BPF_CORE_READ(regs, REG_SP);
+	rec->bp = BPF_CORE_READ(regs, REG_BP);
 	rec->code = BPF_CORE_READ(task, mm, start_code);
 }
 

@@ -113,18 +113,6 @@ struct sched_info {
 	unsigned long long run_delay;
 };
 
-struct pt_regs {
-	unsigned long r8, r10;
-	unsigned long bx, cx, dx, si, di;
-	unsigned long orig_ax;	/* the system call's number */
-	unsigned long bp;
-	unsigned long ip;
-	unsigned long cs;
-	unsigned long sp;
-};
-
-#define X86_USER32_CS 0x23	/* arch/x86/include/asm/segment.h: __USER32_CS */
-
 struct mm_struct {
 	unsigned long *pgd;
 	unsigned long task_size;	/* where the program's addresses end */
@@ -141,10 +129,11 @@ struct mm_struct___seqcount {
 	struct seqcount mm_lock_seq;
 };
 
-struct thread_struct {
-	unsigned long sp;	/* x86: where a thread that is off CPU left its stack */
-	unsigned long fsbase;	/* its thread pointer */
-};
+#ifdef __TARGET_ARCH_x86
+#include "bpf/x86/ktypes.h"
+#else
+#include "bpf/arm64/ktypes.h"
+#endif
 
 struct list_head {
 	struct list_head *next;

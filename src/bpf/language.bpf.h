@@ -86,7 +86,7 @@ static __always_inline bool language_first(struct walk_state *at, const struct o
 	__u64 keys, state, holder;
 
 	*ret = 0;
-	if (!language_word(at, at->fsbase + l->keys_at, &keys))
+	if (!language_word(at, at->thread_pointer + l->keys_at, &keys))
 		return false;
 	if (!keys)
 		return true;

@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/look_abi.h"
+#include "bpf/regs.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -112,9 +113,9 @@ static __always_inline void read_user(struct task_struct *task, struct buffer *b
 
 	if (!regs || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return;
-	b->rec.ip = BPF_CORE_READ(regs, ip);
-	b->rec.sp = BPF_CORE_READ(regs, sp);
-	b->rec.bp = BPF_CORE_READ(regs, bp);
+	b->rec.ip = BPF_CORE_READ(regs, REG_IP);
+	b->rec.sp = BPF_CORE_READ(regs, REG_SP);
+	b->rec.bp = BPF_CORE_READ(regs, REG_BP);
 	if (b->rec.sp && !bpf_copy_from_user_task(b->stack, LOOK_STACK_BYTES, (void *)b->rec.sp, task, 0))
 		b->rec.stack_bytes = LOOK_STACK_BYTES;
 }

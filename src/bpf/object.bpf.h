@@ -5,6 +5,7 @@
 #include "bpf/gil.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/pages.bpf.h"
+#include "bpf/regs.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 /*
@@ -27,63 +28,6 @@
 #define SEMAPHORE_SHARED 128	/* glibc: LLL_SHARED */
 #define NR_FUTEX_WAITV 449		/* Linux 5.16; on all architectures */
 #define NR_FUTEX_WAIT 455		/* Linux 6.7 */
-
-struct syscall {
-	__u64 nr, first, second, fourth;
-};
-
-#ifdef __TARGET_ARCH_x86
-#define NR_FUTEX 202
-#define NR32_FUTEX 240
-#define NR32_FUTEX_TIME64 422
-
-static __always_inline void syscall_of(const struct pt_regs *regs, struct syscall *ret)
-{
-	ret->nr = regs->orig_ax;
-	if (is_32_bit(regs)) {
-		if (ret->nr == NR32_FUTEX || ret->nr == NR32_FUTEX_TIME64)
-			ret->nr = NR_FUTEX;
-		else if (ret->nr == NR_FUTEX)
-			ret->nr = 0;
-		ret->first = regs->bx;
-		ret->second = regs->cx;
-		ret->fourth = regs->si;
-		return;
-	}
-	ret->first = regs->di;
-	ret->second = regs->si;
-	ret->fourth = regs->r10;
-}
-
-static __always_inline __u64 stack_pointer(const struct pt_regs *regs)
-{
-	return regs->sp;
-}
-#else
-#define NR_FUTEX 98
-
-struct pt_regs___arm64_call {
-	__u64 regs[31];
-	__u64 sp;
-	__u64 orig_x0;
-	__s32 syscallno;
-} __attribute__((preserve_access_index));
-
-static __always_inline void syscall_of(const struct pt_regs *any, struct syscall *ret)
-{
-	const struct pt_regs___arm64_call *regs = (const void *)any;
-
-	ret->nr = (__u64)regs->syscallno;
-	ret->first = regs->orig_x0;
-	ret->second = regs->regs[1];
-	ret->fourth = regs->regs[3];
-}
-
-static __always_inline __u64 stack_pointer(const struct pt_regs *regs)
-{
-	return ((const struct pt_regs___arm64_call *)(const void *)regs)->sp;
-}
-#endif
 
 static __always_inline bool is_waiting(__u32 op)
 {
@@ -121,7 +65,7 @@ static __always_inline void find_futex(struct task_struct *task, struct futex_wa
 		return;
 	}
 	f->addr[0] = call.first;
-	f->sp = stack_pointer(regs);
+	f->sp = regs->REG_SP;
 	f->holder = 0;
 	f->holder_kind = OFFCPU_HOLDER_NONE;
 }

@@ -42,25 +42,6 @@ const volatile __u64 oncpu_slice_ns = 1000000000;
 /* Between two samples of a CPU; user space sets it, and the timers to the same. */
 volatile __u64 oncpu_period_ns RARELY_WRITTEN = 0;
 
-/* As perf passes it: registers, the event's period and address. */
-struct oncpu_context {
-#ifdef __TARGET_ARCH_x86
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
-#else
-	unsigned long regs[31], sp, pc, pstate;
-#endif
-	__u64 sample_period, addr;
-};
-
-static __always_inline bool ran_in_user_mode(const struct oncpu_context *ctx)
-{
-#ifdef __TARGET_ARCH_x86
-	return ctx->cs & 3;
-#else
-	return !(ctx->pstate & 0xf);
-#endif
-}
-
 /* A global function: the verifier checks it once. */
 __noinline __u64 oncpu_walk(struct thread_state *st, struct oncpu_scratch *scratch, __u64 now)
 {

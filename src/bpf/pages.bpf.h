@@ -17,15 +17,13 @@
  * last word was taken from it, and if they name another one by then, the walk does not count.
  * What is not in memory cannot be walked; at switch-out it had been, so that is a loss, and counted.
  *
- * x86-64 only.  Where this does not work (find_direct_map() tries it) user stacks are walked at switch-out.
+ * Where this does not work (find_direct_map() tries it) user stacks are walked at switch-out.
  */
 
 /* Where the kernel maps all physical memory; 0: not known. */
 volatile __u64 direct_map RARELY_WRITTEN = 0;
 /* User space puts a random number somewhere and asks whether it is found. */
 volatile __u64 sought_at = 0, sought = 0;
-
-#ifdef __TARGET_ARCH_x86
 
 static __always_inline __u64 kernel_word(__u64 addr)
 {
@@ -38,64 +36,11 @@ static __always_inline __u64 kernel_word(__u64 addr)
 	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
 }
 
-/* arch/x86/include/asm/pgtable_types.h */
-#define ENTRY_PRESENT (1ULL << 0)
-#define ENTRY_HUGE (1ULL << 7)		/* above the last level */
-#define ENTRY_PROTNONE (1ULL << 8)	/* of one not present: there, but for NUMA's sake not accessible */
-#define ENTRY_SPECIAL (1ULL << 9)	/* no memory of the kernel's own: a device's */
-#define ENTRY_ADDRESS 0xffffffffff000ULL
-#define PAGE_BYTES 4096ULL
-
-/* With five levels of tables (Linux 4.14) the kernel's half, and all of it, begins lower. */
-static __always_inline bool has_five_levels(__u64 pgd)
-{
-	return pgd >> 47 != 0x1ffff;
-}
-
-/* What an entry points to; 0: nothing that is there. */
-static __always_inline __u64 entry_address(__u64 entry)
-{
-	if (entry & ENTRY_SPECIAL)
-		return 0;
-	if (entry & ENTRY_PRESENT)
-		return entry & ENTRY_ADDRESS;
-	/* inverted since Linux 4.18 (6b28baca9b1f, against L1TF) */
-	return entry & ENTRY_PROTNONE ? ~entry & ENTRY_ADDRESS : 0;
-}
-
-/* One level down; false: nothing is there. */
-static __always_inline bool next_entry(struct page_view *v, __u64 table, __u32 shift, __u64 addr)
-{
-	v->above_at = v->leaf_at;
-	v->above = v->leaf;
-	v->leaf_at = table + (addr >> shift & 511) * sizeof(v->leaf);
-	v->leaf = kernel_word(v->leaf_at);
-	return entry_address(v->leaf) != 0;
-}
-
-/* Where the kernel sees the page of a user's address; 0: it is not in memory. */
-static __always_inline __u64 page_of(struct page_view *v, __u64 base, __u64 addr)
-{
-	__u64 table = v->pgd;
-
-	v->leaf_at = v->leaf = 0;
-	if (addr >> (has_five_levels(table) ? 56 : 47))
-		return 0;
-#pragma unroll	/* a jump backwards may look to Linux 6.1 as if it were no loop */
-	for (int shift = 48; shift >= 12; shift -= 9) {
-		if (shift == 48 && !has_five_levels(table))
-			continue;
-		if (!next_entry(v, table, shift, addr))
-			return 0;
-		table = base + entry_address(v->leaf);
-		if ((shift == 30 || shift == 21) && v->leaf & ENTRY_HUGE) {
-			__u64 in_page = (1ULL << shift) - 1;
-
-			return (table & ~in_page) + (addr & in_page & ~(PAGE_BYTES - 1));
-		}
-	}
-	return table;
-}
+#ifdef __TARGET_ARCH_x86
+#include "bpf/x86/pages.bpf.h"
+#else
+#include "bpf/arm64/pages.bpf.h"
+#endif
 
 /*
  * Is the page still the one that was read from?  As gup_fast_pte_range() asks: the page's entry names it as before, and
@@ -146,7 +91,7 @@ static __always_inline bool view_held(const struct page_view *v)
 
 static struct page_view sought_view;
 
-#define DIRECT_MAP_ALIGN (1ULL << 30)		/* also with KASLR (arch/x86/mm/kaslr.c: PUD_SIZE) */
+#define DIRECT_MAP_ALIGN (1ULL << 30)		/* also with KASLR (arch/x86/mm/kaslr.c: PUD_SIZE; arm64: ARM64_MEMSTART_ALIGN) */
 #define DIRECT_MAP_TRIES (1U << 16)		/* 64 TiB */
 
 /* The top table lies in the direct map itself, so this begins a whole number of GiB below it. */
@@ -167,33 +112,10 @@ int find_direct_map(void *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	*(unsigned long *volatile *)&sought_view.pgd = plain(task)->mm->pgd;
+	learn_addresses(plain(task));
 	bpf_loop(DIRECT_MAP_TRIES, try_direct_map, NULL, 0);
 	return 0;
 }
-
-#else
-
-static __always_inline void view_of(struct page_view *v, struct task_struct *task)
-{
-}
-
-static __always_inline bool viewed_word(struct page_view *v, __u64 addr, __u64 *ret)
-{
-	return false;
-}
-
-static __always_inline bool view_held(const struct page_view *v)
-{
-	return false;
-}
-
-SEC("syscall")
-int find_direct_map(void *ctx)
-{
-	return 0;
-}
-
-#endif
 
 static __always_inline bool may_have_user_stack(const struct task_struct *task)
 {

@@ -346,7 +346,6 @@ static __always_inline struct request_state *request_to_begin(struct thread_stat
 	return request_of(st);
 }
 
-#ifdef __TARGET_ARCH_x86
 /* At the entry of a function, where nothing has been pushed yet; the cookie is its number. */
 SEC("uprobe")
 int request_enter(struct pt_regs *ctx)
@@ -362,7 +361,7 @@ int request_enter(struct pt_regs *ctx)
 	r = request_to_begin(st);
 	if (!r)
 		return 0;
-	if (bpf_probe_read_user(&ret, sizeof(ret), (void *)sp))
+	if (!return_address(ctx, &ret))
 		return 0;
 	if (r->is_active) {
 		if (!is_above(r, sp) && (sp != r->sp || (ret == r->ret && func != r->func))) {
@@ -393,7 +392,7 @@ int request_return(struct pt_regs *ctx)
 
 	if (!r || !r->is_active || !r->has_sp)
 		return 0;
-	if (ctx->sp != r->sp + sizeof(__u64)) {
+	if (ctx->sp != r->sp + RETURN_POPS) {
 		if (is_above(r, ctx->sp))
 			leave_request(r, bpf_ktime_get_ns());
 		return 0;
@@ -421,7 +420,6 @@ int request_catch(struct pt_regs *ctx)
 		end_request(r, &at, now, true);
 	return 0;
 }
-#endif
 
 /* A pair of probes that the program's author put there (USDT). */
 SEC("uprobe")

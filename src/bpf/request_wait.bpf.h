@@ -60,7 +60,7 @@ __noinline int list_kept_waits(struct thread_state *st, struct request_state *r)
 /* It has returned, but for the probe, to which it has not come, or whose program has not run. */
 static __always_inline bool is_returning(const struct request_state *r, __u64 ip, __u64 sp)
 {
-	return sp == r->sp + sizeof(__u64) && ip - r->ret <= RETURN_BYTES;
+	return sp == r->sp + RETURN_POPS && ip - r->ret <= RETURN_BYTES;
 }
 
 /* The thread goes off CPU; ip, sp: where it left its program. */
@@ -87,11 +87,7 @@ static __always_inline void request_switch_out(struct task_struct *task, struct 
 	if (!cfg.want_requests || !st->request)
 		return;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-#ifdef __TARGET_ARCH_x86
-	request_off(st, regs ? regs->ip : 0, regs ? regs->sp : 0, is_last, now);
-#else
-	request_off(st, 0, 0, is_last, now);
-#endif
+	request_off(st, regs ? regs->REG_IP : 0, regs ? regs->REG_SP : 0, is_last, now);
 }
 
 /* Of a thread that becomes another program. */

@@ -5,6 +5,11 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/language.bpf.h"
+#ifdef __TARGET_ARCH_x86
+#include "bpf/x86/kernel_walk.bpf.h"
+#else
+#include "bpf/arm64/kernel_walk.bpf.h"
+#endif
 
 #ifndef offsetof
 #define offsetof(type, member) __builtin_offsetof(type, member)
@@ -185,7 +190,7 @@ static __always_inline __u64 told_user_stack(void *ctx, struct task_struct *task
 
 	if (!rarely(st->speaks))
 		return id;
-	scratch->walk.fsbase = plain(task)->thread.fsbase;
+	scratch->walk.thread_pointer = thread_pointer(plain(task));
 	return language_stack(st, scratch, id, now);
 }
 
@@ -234,80 +239,6 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 	return OFFCPU_STACK_LOST;
 }
 
-#ifdef __TARGET_ARCH_x86
-#define SLEEP_PATH_WORDS 128	/* 1 KiB of stack; the scheduler's frames take a few hundred bytes */
-
-/* The function called just before a return address: call rel32 is e8 and four bytes. */
-static __always_inline __u64 callee_of(__u64 word)
-{
-	struct {
-		__u8 opcode;
-		__s32 offset;
-	} __attribute__((packed)) call;
-
-	if (bpf_probe_read_kernel(&call, sizeof(call), (void *)(word - sizeof(call))) || call.opcode != 0xe8)
-		return 0;
-	return word + call.offset;
-}
-
-struct sleep_path_walk {
-	struct offcpu_rec_sleep_path *path;
-	const __u64 *sp;
-	__u64 first;
-};
-
-/* One word of the stack; 1 ends the loop. */
-static long sleep_path_word(__u32 i, struct sleep_path_walk *walk)
-{
-	struct offcpu_rec_sleep_path *path = walk->path;
-	__u32 cnt = path->cnt;
-	__u64 word;
-
-	if (cnt >= OFFCPU_SLEEP_PATH_MAX || bpf_probe_read_kernel(&word, sizeof(word), walk->sp + i))
-		return 1;
-	if (!is_kernel_text(word))
-		return 0;
-	path->word[cnt] = word;
-	path->callee[cnt] = callee_of(word);
-	path->cnt = cnt + 1;
-	return word == walk->first;
-}
-
-/* Sent once, before the stack itself crosses.  See struct offcpu_rec_sleep_path. */
-static __always_inline void send_sleep_path(__u64 sp, struct scratch *scratch, __u64 id)
-{
-	struct offcpu_rec_sleep_path *path = &scratch->path;
-	struct sleep_path_walk walk = {
-		.path = path,
-		.sp = (const __u64 *)sp,
-		.first = scratch->stack.ip[0],
-	};
-
-	/* Before Linux 5.17 (e6f2dd0f8067, bpf_loop) these frames are missing. */
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
-		return;
-	path->type = OFFCPU_REC_SLEEP_PATH;
-	path->cnt = 0;
-	path->id = id;
-	bpf_loop(SLEEP_PATH_WORDS, sleep_path_word, &walk, 0);
-	ring_send(path, sizeof(*path));
-}
-
-static __always_inline __u64 resting_sp(const struct task_struct *task)
-{
-	return task->thread.sp;
-}
-#else
-static __always_inline __u64 resting_sp(const struct task_struct *task)
-{
-	return 0;
-}
-
-static __always_inline void send_sleep_path(__u64 sp, struct scratch *scratch, __u64 id)
-{
-}
-#endif
-
 /*
  * Takes over the walk that the kernel did into scratch->stack: `bytes` of addresses, of a stack that
  * began at sp.  Its id, or 0.  Global functions, these two: the verifier checks them once.
@@ -348,46 +279,6 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 	return id;
 }
 
-__noinline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scratch, __u64 sp)
-{
-#ifdef __TARGET_ARCH_x86
-	struct kernel_memory *m, *shared;
-	__u64 id;
-
-	if (!st || !scratch)
-		return 0;
-	shared = &shared_kernel_memory(st, scratch)->walk;
-	if (st->is_cold) {	/* as known_user_stack() */
-		id = others_kernel_walk(shared, NULL, sp);
-		return id ? id : remembered_kernel_walk(kernel_memory(st), sp);
-	}
-	m = kernel_memory(st);
-	id = remembered_kernel_walk(m, sp);
-	return id ? id : others_kernel_walk(shared, m, sp);
-#else
-	return 0;
-#endif
-}
-
-#define EARLY_LINES 4
-
-/* What lies on a sleeper's kernel stack where its walk is remembered by it, mostly, is fetched. */
-static __always_inline void fetch_stack_early(const struct task_struct *task)
-{
-#ifdef __TARGET_ARCH_x86
-	const __u64 sp = resting_sp(task);
-
-	if (!cfg.timespec64_id)
-		return;		/* a helper would have to read it */
-#pragma unroll
-	for (int i = 0; i < EARLY_LINES; i++) {
-		__u64 word = kernel_word(sp + i * 64);
-
-		barrier_var(word);
-	}
-#endif
-}
-
 /*
  * The kernel stack of a thread that is off CPU.  At switch-in `next` still is: its walk
  * starts in its own __schedule(), so none of the tracer's frames are in it, and it is a
@@ -396,7 +287,7 @@ static __always_inline void fetch_stack_early(const struct task_struct *task)
 static __always_inline __u64 kernel_stack(struct task_struct *task, struct thread_state *st,
 					  struct scratch *scratch, __u64 now)
 {
-	__u64 sp = resting_sp(task), remembered = known_kernel_stack(st, scratch, sp), id;
+	__u64 sp = kernel_walk_start(task), remembered = known_kernel_stack(st, scratch, sp), id;
 	long bytes;
 
 	if (remembered && !cfg.verify_walks)
@@ -404,11 +295,9 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 	scratch->counts.kernel_walks++;
 	bytes = bpf_get_task_stack(task, scratch->stack.ip, cfg.max_depth * sizeof(__u64), 0);
 	id = take_kernel_stack(st, scratch, bytes, sp, now);
-#ifdef __TARGET_ARCH_x86
 	/* not from within: with its searches' stack that would be too much for Linux 6.1 */
 	if (id && scratch->has_crossed)
 		remember_kernel_walk(st, scratch, sp);
-#endif
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
 	return id;

@@ -15,6 +15,11 @@
 #include "abi/sample.h"
 #include "abi/space_abi.h"
 #include "abi/target_abi.h"
+#ifdef __TARGET_ARCH_x86
+#include "bpf/x86/walk_types.h"
+#else
+#include "bpf/arm64/walk_types.h"
+#endif
 
 /* What a thread is doing, as of the last event we saw of it. */
 enum thread_mode {
@@ -47,6 +52,7 @@ enum ustack_from {
 struct walk_memory {
 	__u64 id;		/* of the stack; 0: nothing remembered */
 	__u64 ip, sp, bp;	/* where it began */
+	struct begun_registers more;	/* the architecture's, as in walk_state */
 	__u64 hash;		/* of the words it went by */
 	__u32 generation;	/* of the space */
 	__u32 cnt;
@@ -103,6 +109,8 @@ struct chain_state {
 	__u32 by_tno;		/* who ended it */
 	__u8 cnt, end;
 	__u8 skipped;		/* its waker was not looked at, for the sleep was short */
+	__u8 pad;
+	__u32 sleeps;		/* so far */
 	struct chain_hop hops[OFFCPU_CHAIN_MAX];
 };
 
@@ -294,7 +302,7 @@ struct page_view {
 struct walk_state {
 	struct page_view view;
 	__u64 ip, sp, bp;
-	__u64 rdi, r10;		/* of the innermost frame */
+	struct walk_registers more;	/* the architecture's: bpf/x86/ktypes.h, bpf/arm64/ktypes.h */
 	__u64 bp_from;		/* the address bp was read from, or one of the above */
 	__u64 begin_sp;		/* the stack pointer it began with */
 	__u64 entry;		/* thread_state.entry */
@@ -306,7 +314,7 @@ struct walk_state {
 	__u8 unread;		/* memory could not be read, and may be readable the next time */
 	__u8 in_parents;	/* of a process that has mapped nothing since it was forked */
 	__u8 met_gap;		/* a frame lies where there is no table */
-	__u64 fsbase;		/* of a thread whose interpreter is looked at */
+	__u64 thread_pointer;	/* of a thread whose interpreter is looked at */
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
 	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */
 	__u64 returns, instance;

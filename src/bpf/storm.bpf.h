@@ -93,8 +93,8 @@ static __always_inline struct burst *burst_now(unsigned long long *ctx, struct t
 	now->call = 0;
 	regs = task->flags & PF_KTHREAD ? NULL : (struct pt_regs *)bpf_task_pt_regs(task);
 	if (regs) {
-		now->place = mix(mix(now->place, regs->ip), regs->sp);
-		now->call = regs->di;
+		now->place = mix(mix(now->place, regs->REG_IP), regs->REG_SP);
+		now->call = argument(regs, 1);
 	}
 	return &wst->burst;
 }

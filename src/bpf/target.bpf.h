@@ -424,7 +424,7 @@ static __always_inline void look_at_target(struct task_struct *task, struct thre
 	if (mostly(call.nr < CALLS_END)) {
 		st->target = target_of_call(task, st, scratch, &call);
 	} else if (st->state == OFFCPU_STATE_D) {
-		scratch->target.stack_at = task->thread.sp;
+		scratch->target.stack_at = resting_sp(task);
 		st->target = target_of_fault(st, &scratch->target);
 	}
 }

@@ -2,10 +2,16 @@
 #ifndef BPF_UNWIND_BPF_H
 #define BPF_UNWIND_BPF_H
 
+#include "bpf/regs.bpf.h"
 #include "bpf/remember.bpf.h"
 #include "bpf/rules.bpf.h"
 #include "bpf/space.bpf.h"
 #include "bpf/uretprobe.bpf.h"
+#ifdef __TARGET_ARCH_x86
+#include "bpf/x86/walk_registers.bpf.h"
+#else
+#include "bpf/arm64/walk_registers.bpf.h"
+#endif
 
 /*
  * Walks a user stack by tables that user space compiled from .eh_frame (abi/unwind_abi.h),
@@ -133,55 +139,27 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool may_
 	w->at->bp_from = w->at->bp;
 	w->at->sp = w->at->bp + sizeof(frame);
 	w->at->bp = frame[0];
-	w->at->ip = frame[1];
+	w->at->ip = code_address(w->at, frame[1]);
+	stepped_by_frame_pointer(w->at);
 	return true;
 }
 
-#define CODE_BYTES 5
-
-/* The first bytes of code at addr, which need not be aligned; those above are anything. */
-static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u64 *ret, bool may_sleep)
+/* The first bytes of code at addr, which need not be aligned; those above are anything.  bytes: a constant, up to 8. */
+static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 bytes, bool may_sleep)
 {
 	__u64 low, high = 0;
 	__u32 shift = (addr & 7) * 8;
 
 	if (may_sleep)
-		return !bpf_copy_from_user_task(ret, CODE_BYTES, (void *)addr, w->task, 0);
+		return !bpf_copy_from_user_task(ret, bytes, (void *)addr, w->task, 0);
 	if (!w->at->view.pgd)
-		return !bpf_probe_read_user(ret, CODE_BYTES, (void *)addr);
+		return !bpf_probe_read_user(ret, bytes, (void *)addr);
 	addr &= ~7ULL;
 	if (!viewed_word(&w->at->view, addr, &low) ||
-	    (shift > 64 - CODE_BYTES * 8 && !viewed_word(&w->at->view, addr + 8, &high)))
+	    (shift > 64 - bytes * 8 && !viewed_word(&w->at->view, addr + 8, &high)))
 		return false;
 	*ret = low >> shift | (shift ? high << (64 - shift) : 0);
 	return true;
-}
-
-/*
- * Code without a table that has little left to do once the callee returns: `add $n,%rsp; ret`,
- * or just `ret`, says where its return address is.  So CPython's perf trampolines are crossed
- * (3.12 and 3.13, -X perf), which keep no frame pointer.
- */
-static __always_inline bool step_by_epilogue(struct user_walk *w, bool may_sleep)
-{
-#ifdef __TARGET_ARCH_x86
-	__u64 code = 0, at = w->at->sp, ip = 0;
-
-	if (!read_code(w, w->at->ip, &code, may_sleep))
-		return false;
-	if ((code & 0xff80ffffffULL) == 0xc300c48348ULL)
-		at += code >> 24 & 0x7f;
-	else if ((code & 0xff) != 0xc3)
-		return false;
-	if (at & 7 || !read_stack(w, at, &ip, sizeof(ip), may_sleep) || !ip)
-		return false;
-	note_word(w, at, 0);
-	w->at->sp = at + sizeof(ip);
-	w->at->ip = ip;
-	return true;
-#else
-	return false;
-#endif
 }
 
 /* Only sp and bp take part in recognising a walk. */
@@ -191,118 +169,11 @@ static __always_inline void do_not_remember(struct user_walk *w)
 		w->memory->cnt = WALK_WORDS + 1;
 }
 
-/* A signal's frame: the registers of what it interrupted lie in a ucontext. */
-static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, bool may_sleep)
-{
-	__u64 at = w->at->sp + unwind_rule_offset(rule), ip, sp, bp;
-
-	if (!read_stack(w, at + UNWIND_UCONTEXT_RIP, &ip, sizeof(ip), may_sleep) ||
-	    !read_stack(w, at + UNWIND_UCONTEXT_RSP, &sp, sizeof(sp), may_sleep) ||
-	    !read_stack(w, at + UNWIND_UCONTEXT_RBP, &bp, sizeof(bp), may_sleep))
-		return false;
-	w->at->ip = ip;
-	w->at->sp = sp;
-	w->at->bp = bp;
-	w->at->bp_lost = false;
-	w->at->exact = true;
-	do_not_remember(w);
-	return true;
-}
-
-/*
- * A register that only the innermost frame knows, by its DWARF number; 0 when it is none of
- * those that occur: rdi holds the return address in glibc's vfork(), r10 the frame's address
- * while a function realigns its stack.
- */
-static __always_inline __u64 innermost_register(const struct user_walk *w, __u32 number)
-{
-	if (w->at->depth != 1)
-		return 0;
-	return number == 5 ? w->at->rdi : number == 10 ? w->at->r10 : 0;
-}
-
-/* The return address is in a register: no frame has been made yet. */
-static __always_inline bool step_by_register(struct user_walk *w, __u32 rule)
-{
-	__u64 ip = innermost_register(w, unwind_rule_extra(rule));
-
-	w->at->end = OFFCPU_WALK_BROKEN;
-	do_not_remember(w);
-	w->at->sp += unwind_rule_packed_offset(rule);
-	w->at->ip = ip;
-	return ip != 0;
-}
-
-/* The canonical frame address, or 0. */
-static __always_inline __u64 frame_address(struct user_walk *w, __u32 rule, bool may_sleep)
-{
-	__u64 base, value;
-
-	switch (unwind_rule_cfa(rule)) {
-	case UNWIND_CFA_SP:
-		return w->at->sp + unwind_rule_offset(rule);
-	case UNWIND_CFA_BP:
-	case UNWIND_CFA_BP_SWITCH:
-		note_frame_pointer(w);
-		return w->at->bp_lost ? 0 : w->at->bp + unwind_rule_offset(rule);
-	case UNWIND_CFA_PLT:
-		return w->at->sp + unwind_rule_plt_offset(rule) +
-		       ((w->at->ip & 15) >= unwind_rule_plt_from(rule) ? 8 : 0);
-	case UNWIND_CFA_DEREF_SP:
-	case UNWIND_CFA_DEREF_BP:
-		if (unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_BP) {
-			note_frame_pointer(w);
-			if (w->at->bp_lost)
-				return 0;
-		}
-		base = unwind_rule_cfa(rule) == UNWIND_CFA_DEREF_SP ? w->at->sp : w->at->bp;
-		if (!read_stack(w, base + unwind_rule_packed_offset(rule), &value, sizeof(value), may_sleep))
-			return 0;
-		note_word(w, base + unwind_rule_packed_offset(rule), WORD_IS_ADDRESS);
-		return value + unwind_rule_extra(rule) * 8;
-	case UNWIND_CFA_REG:
-		do_not_remember(w);
-		base = innermost_register(w, unwind_rule_extra(rule));
-		return base ? base + unwind_rule_packed_offset(rule) : 0;
-	}
-	return 0;
-}
-
-/* From a frame to its caller by its rule. */
-static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool may_sleep)
-{
-	__u64 cfa, saved[2], bp_at;
-
-	w->at->end = OFFCPU_WALK_BROKEN;
-	cfa = frame_address(w, rule, may_sleep);
-	/* the caller's frame lies above, or the rule or the stack is wrong */
-	if ((cfa <= w->at->sp && unwind_rule_cfa(rule) != UNWIND_CFA_BP_SWITCH) || !cfa || cfa & 7)
-		return false;
-	/* the return address and, nearly always, the frame pointer below it */
-	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), may_sleep))
-		return false;
-	switch (unwind_rule_bp(rule)) {
-	case UNWIND_BP_AT_CFA:
-	case UNWIND_BP_AT_BP:
-		if (unwind_rule_bp(rule) == UNWIND_BP_AT_BP)
-			note_frame_pointer(w);
-		bp_at = (unwind_rule_bp(rule) == UNWIND_BP_AT_CFA ? cfa : w->at->bp) + unwind_rule_bp_offset(rule);
-		if (bp_at == cfa - sizeof(saved))
-			w->at->bp = saved[0];
-		else if (!read_stack(w, bp_at, &w->at->bp, sizeof(w->at->bp), may_sleep))
-			return false;
-		w->at->bp_from = bp_at;
-		w->at->bp_lost = false;
-		break;
-	case UNWIND_BP_LOST:
-		w->at->bp_lost = true;
-		break;
-	}
-	note_word(w, cfa - sizeof(saved[1]), 0);
-	w->at->sp = cfa;
-	w->at->ip = saved[1];
-	return w->at->ip != 0;
-}
+#ifdef __TARGET_ARCH_x86
+#include "bpf/x86/unwind_step.bpf.h"
+#else
+#include "bpf/arm64/unwind_step.bpf.h"
+#endif
 
 #define WALK_STEPS (OFFCPU_MAX_DEPTH + RETURN_INSTANCES + 1)
 
@@ -352,15 +223,6 @@ static long walk_step_sleeper(__u32 i, struct user_walk *w)
 	return walk_step(w, true);
 }
 
-static __always_inline bool is_32_bit(const struct pt_regs *regs)
-{
-#ifdef __TARGET_ARCH_x86
-	return regs->cs == X86_USER32_CS;
-#else
-	return false;
-#endif
-}
-
 /* False: not a stack that can be walked here.  by_pages: through its page tables (bpf/pages.bpf.h). */
 static __always_inline bool begin_walk(struct walk_state *at, struct task_struct *task, bool by_pages)
 {
@@ -372,16 +234,10 @@ static __always_inline bool begin_walk(struct walk_state *at, struct task_struct
 	at->view.pgd = 0;
 	if (by_pages)
 		view_of(&at->view, task);
-	at->ip = regs->ip;
-	at->sp = regs->sp;
-	at->bp = regs->bp;
-#ifdef __TARGET_ARCH_x86
-	at->rdi = regs->di;
-	at->r10 = regs->r10;
-	at->entry = (__s64)regs->orig_ax < 0 ? 0 : regs->ip;
-#else
-	at->entry = regs->ip;
-#endif
+	at->ip = regs->REG_IP;
+	at->sp = regs->REG_SP;
+	at->bp = regs->REG_BP;
+	begin_registers(at, regs, task);
 	at->begin_sp = at->sp;
 	at->bp_from = BP_FROM_REGISTER;
 	at->exact = true;
@@ -428,7 +284,7 @@ static __always_inline __u64 remembered_walk(struct walk_memory *m, struct scrat
 {
 	const struct walk_state *at = &scratch->walk;
 
-	if (!m->id || m->ip != at->ip || m->sp != at->begin_sp || (m->by_bp && m->bp != at->bp) ||
+	if (!m->id || m->ip != at->ip || m->sp != at->begin_sp || (m->by_bp && m->bp != at->bp) || !same_registers(m, at) ||
 	    m->in_parents != at->in_parents || m->generation != generation || (has_part(PART_HASH) && words_hash(m, scratch) != m->hash))
 		return 0;
 	was_met(&m->hot);
@@ -447,6 +303,7 @@ static __always_inline void begin_memory(struct walk_memory *m, struct user_walk
 	m->ip = w->at->ip;
 	m->sp = w->at->begin_sp;
 	m->bp = w->at->bp;
+	keep_registers(m, w->at);
 	m->in_parents = w->at->in_parents;
 	m->generation = generation_of(w->space);
 	w->memory = m;

@@ -3,6 +3,7 @@
 #define BPF_URETPROBE_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/regs.bpf.h"
 
 /*
  * Somebody's uretprobe puts the address of a trampoline in the place of a function's return address.  The kernel keeps
@@ -76,7 +77,7 @@ __noinline int step_over_uretprobe(struct walk_state *at)
 		at->instance = at->returns;
 		if (!follow(at, FIELD_AT(at->instance, struct return_instance, stack)))
 			return false;
-		if (at->returns == at->sp - sizeof(__u64)) {
+		if (at->returns == at->sp - RETURN_POPS) {
 			if (!follow(at, FIELD_AT(at->instance, struct return_instance, orig_ret_vaddr)))
 				return false;
 			at->ip = at->returns;

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "attach/feature.h"
+#include "base/version.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor_process.h"
 #include "cmd/run.h"
@@ -102,7 +103,7 @@ int cmd_doctor(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	uname(&u);
-	printf("offcpu %s on Linux %s %s\n\nFeatures\n", OFFCPU_VERSION, u.release, u.machine);
+	printf("offcpu %s on Linux %s %s\n\nFeatures\n", version_text(), u.release, u.machine);
 	if (!print_features()) {
 		cmd_error("doctor", "this kernel, or these rights, lack something essential (see above)");
 		return EXIT_NOT_PERMITTED;

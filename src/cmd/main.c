@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/version.h"
 #include "cmd/cmd.h"
+#include "build_version.h"
 
 static const struct command commands[] = {
 	{ "record", "[TARGET] [-d SECS] [-o FILE] [-- COMMAND ...]", "trace and write a recording", cmd_record },
@@ -83,7 +86,7 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
-		puts("offcpu " OFFCPU_VERSION);
+		printf("offcpu %s\n", version_text());
 		return EXIT_OK;
 	}
 	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
@@ -126,13 +129,30 @@ static GLogWriterOutput on_log(GLogLevelFlags level, const GLogField *fields, gs
 	_exit(EXIT_FAILED);
 }
 
+static void set_locale(void)
+{
+#ifdef OFFCPU_STATIC
+	/* The files of this host's locales are another libc's.  All that matters of them is how the terminal's bytes are read. */
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *value = NULL;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names) && (!value || !*value); i++)
+		value = getenv(names[i]);
+	if (value && (strcasestr(value, "utf-8") || strcasestr(value, "utf8")))
+		setlocale(LC_CTYPE, "C.UTF-8");
+#else
+	setlocale(LC_ALL, "");
+	/* Numbers are printed for people and machines alike: never with a locale's comma. */
+	setlocale(LC_NUMERIC, "C");
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	hold_standard_descriptors();
 	g_log_set_writer_func(on_log, NULL, NULL);
-	setlocale(LC_ALL, "");
-	/* Numbers are printed for people and machines alike: never with a locale's comma. */
-	setlocale(LC_NUMERIC, "C");
+	set_locale();
+	version_set(BUILD_VERSION);
 	int status = run(argc, argv);
 
 	errno = 0;

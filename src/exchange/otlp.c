@@ -9,6 +9,7 @@
 
 #include "analyse/strset.h"
 #include "base/hash.h"
+#include "base/version.h"
 #include "exchange/locations.h"
 #include "exchange/paths.h"
 #include "exchange/wire.h"
@@ -287,7 +288,7 @@ static void write_resource(struct otlp *w, GString *out)
 	resource_attribute(resource, "os.version", w->p->info.kernel);
 	wire_message(all, RESOURCE_PROFILES_RESOURCE, resource);
 	wire_string(of_scope, SCOPE_NAME, "off_cpu");
-	wire_string(of_scope, SCOPE_VERSION, OFFCPU_VERSION);
+	wire_string(of_scope, SCOPE_VERSION, version_text());
 	wire_message(scope, SCOPE_PROFILES_SCOPE, of_scope);
 	write_profiles(w, scope);
 	wire_message(all, RESOURCE_PROFILES_SCOPE, scope);

@@ -5,6 +5,7 @@
  * several; then there is one a thread, most time first.
  */
 #include "analyse/strset.h"
+#include "base/version.h"
 #include "exchange/frames.h"
 #include "exchange/paths.h"
 #include "render/json/write.h"
@@ -156,12 +157,13 @@ void write_speedscope(struct writer *writer, const struct profile *p, const stru
 	};
 	g_autoptr(GArray) groups = make_groups(p, plan);
 	const struct group *all = (const struct group *)(void *)groups->data;
+	g_autofree char *exporter = g_strdup_printf("offcpu@%s", version_text());
 	struct json *j = &s.json;
 
 	json_init(j, writer_text(writer));
 	json_object_begin(j);
 	json_member_string(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	json_member_string(j, "exporter", "offcpu@" OFFCPU_VERSION);
+	json_member_string(j, "exporter", exporter);
 	json_member_string(j, "name", *p->info.command_line ? p->info.command_line : weight_name(plan->folded.weight));
 	json_member_uint(j, "activeProfileIndex", 0);
 	write_frames(&s);

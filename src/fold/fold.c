@@ -125,6 +125,16 @@ void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size)
 	fold_wakers_add_chain(f->wakers, rec, size);
 }
 
+void fold_sleep(struct fold *f, const struct offcpu_rec_sleep *rec, size_t size)
+{
+	fold_wakers_add_sleep(f->wakers, rec, size);
+}
+
+void fold_earlier(struct fold *f, const struct offcpu_rec_earlier *rec, size_t size)
+{
+	fold_wakers_add_earlier(f->wakers, rec, size);
+}
+
 void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
 {
 	fold_wakers_add_sum(f->wakers, key, sum);

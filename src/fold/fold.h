@@ -35,6 +35,8 @@ void fold_language(struct fold *f, const struct offcpu_rec_language *rec, size_t
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);
 void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);
+void fold_sleep(struct fold *f, const struct offcpu_rec_sleep *rec, size_t size);
+void fold_earlier(struct fold *f, const struct offcpu_rec_earlier *rec, size_t size);
 void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size);
 void fold_target(struct fold *f, const struct offcpu_rec_target *rec, size_t size);
 /* What it adds to the profile, a thread and its states, stays as it is. */

@@ -8,6 +8,7 @@ static const char *const of_timers[] = { "__hrtimer_run_queues", "call_timer_fn"
 static const char *const of_timer_interrupts[] = { "sysvec_apic_timer_interrupt", NULL };
 static const char *const of_ipis[] = { "sysvec_call_function", "sysvec_reschedule_ipi", "__flush_smp_call_function_queue",
 				       "flush_smp_call_function_queue", "generic_smp_call_function", "irq_work_run", NULL };
+static const char *const of_irq_work[] = { "irq_work_run", NULL };
 static const char *const of_disks[] = { "blk_", "bio_endio", NULL };
 
 static char *softirq_name(const struct profile *p, int nr, uint32_t kernel)
@@ -34,6 +35,11 @@ static char *plain_irq_name(const struct profile *p, const struct offcpu_rec_wak
 		return g_strdup("nmi");
 	if (rec->kind == OFFCPU_WAKER_TASK && rec->tid)
 		return NULL;
+	/* on arm64 these have numbers, as a device's (drivers/clocksource/arm_arch_timer.c, arch/arm64/kernel/smp.c) */
+	if (rec->nr >= 0 && !strcmp(device, "arch_timer"))
+		return g_strdup("timer");
+	if (rec->nr >= 0 && !strcmp(device, "IPI"))
+		return g_strdup(profile_stack_names(p, kernel, of_irq_work) ? "irq_work" : "ipi");
 	if (rec->nr >= 0)
 		return device[0] ? g_strconcat("irq:", device, NULL) : g_strdup_printf("irq:%d", rec->nr);
 	if (rec->vector == OFFCPU_VECTOR_TIMER || profile_stack_names(p, kernel, of_timers))
@@ -62,6 +68,13 @@ char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint
 	return g_strdup_printf("%s(%.*s)", name, OFFCPU_COMM_LEN, rec->comm);
 }
 
+/* Where the kernel takes an interrupt: on arm64 from itself (el1) or from a program. */
+static bool is_entry(const char *name)
+{
+	return g_str_has_prefix(name, "asm_") ||
+	       (g_str_has_prefix(name, "el") && (g_str_has_suffix(name, "_64_irq") || g_str_has_suffix(name, "_32_irq")));
+}
+
 uint32_t irq_own_stack(struct profile *p, uint32_t kernel)
 {
 	g_autoptr(GArray) frames = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -71,7 +84,7 @@ uint32_t irq_own_stack(struct profile *p, uint32_t kernel)
 		uint32_t frame = profile_get_node(p, n)->frame;
 		const char *name = profile_get_frame(p, frame)->name;
 
-		if (!name || !g_str_has_prefix(name, "asm_") || !frames->len) {
+		if (!name || !is_entry(name) || !frames->len) {
 			g_array_append_val(frames, frame);
 			continue;
 		}
@@ -90,10 +103,12 @@ bool irq_is_handling(const struct profile *p, uint32_t kernel)
 
 		if (!name)
 			continue;
-		if (g_str_has_prefix(name, "irqentry_exit"))
+		if (g_str_has_prefix(name, "irqentry_exit") || g_str_has_prefix(name, "arm64_preempt_schedule_irq") ||
+		    g_str_has_prefix(name, "exit_to_kernel_mode"))
 			return false;
 		if (g_str_has_prefix(name, "sysvec_") || g_str_has_prefix(name, "__sysvec_") ||
-		    g_str_has_prefix(name, "common_interrupt") || g_str_has_prefix(name, "__common_interrupt"))
+		    g_str_has_prefix(name, "common_interrupt") || g_str_has_prefix(name, "__common_interrupt") ||
+		    g_str_has_prefix(name, "handle_percpu_devid_irq") || g_str_has_prefix(name, "generic_handle_domain_irq"))
 			return true;
 	}
 	return false;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "fold/earlier.h"
+#include "fold/earlier_stories.h"
 #include "fold/irq_name.h"
 #include "fold/parts.h"
 
@@ -13,19 +15,8 @@ struct fold_wakers {
 	GHashTable *wakers;	/* uint64_t id -> struct offcpu_rec_waker */
 	GHashTable *chains;	/* uint64_t id -> struct offcpu_rec_chain */
 	GHashTable *stories;	/* struct offcpu_wait_key -> struct offcpu_chain_sum */
+	struct earlier *earlier;
 };
-
-static guint wait_key_hash(gconstpointer p)
-{
-	const struct offcpu_wait_key *k = p;
-
-	return hash_end(hash_more(hash_more(hash_more(k->ustack, k->kstack), k->waker), k->tno));
-}
-
-static gboolean wait_key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct offcpu_wait_key)) == 0;
-}
 
 struct fold_wakers *fold_wakers_new(struct profile *profile, struct fold_stacks *stacks)
 {
@@ -36,6 +27,7 @@ struct fold_wakers *fold_wakers_new(struct profile *profile, struct fold_stacks 
 	f->wakers = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
 	f->chains = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
 	f->stories = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
+	f->earlier = earlier_new();
 	return f;
 }
 
@@ -46,6 +38,7 @@ void fold_wakers_free(struct fold_wakers *f)
 	g_hash_table_destroy(f->wakers);
 	g_hash_table_destroy(f->chains);
 	g_hash_table_destroy(f->stories);
+	earlier_free(f->earlier);
 	g_free(f);
 }
 
@@ -74,6 +67,22 @@ void fold_wakers_add_chain(struct fold_wakers *f, const struct offcpu_rec_chain 
 	struct offcpu_rec_chain *own = g_memdup2(rec, sizeof(*rec));
 
 	g_hash_table_insert(f->chains, &own->id, own);
+}
+
+void fold_wakers_add_sleep(struct fold_wakers *f, const struct offcpu_rec_sleep *rec, size_t size)
+{
+	if (size < sizeof(*rec))
+		fold_drop_record(f->profile);
+	else
+		earlier_add_sleep(f->earlier, rec);
+}
+
+void fold_wakers_add_earlier(struct fold_wakers *f, const struct offcpu_rec_earlier *rec, size_t size)
+{
+	if (size < sizeof(*rec))
+		fold_drop_record(f->profile);
+	else
+		earlier_tell(f->earlier, rec);
 }
 
 void fold_wakers_add_sum(struct fold_wakers *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
@@ -143,21 +152,6 @@ static unsigned chain_wakers(struct fold_wakers *f, const struct offcpu_rec_chai
 	return cnt;
 }
 
-static uint32_t add_chain(struct profile *p, const uint32_t *wakers, unsigned cnt, uint8_t end, unsigned loop_to)
-{
-	uint32_t id = 0;
-
-	for (unsigned i = cnt; i-- > 0;) {
-		const struct chain_node c = {
-			.waker = wakers[i], .next = i + 1 < cnt ? id + 1 : 0,
-			.end = i + 1 < cnt ? CHAIN_GOES_ON : end,
-			.loop_steps = i + 1 < cnt || end != CHAIN_LOOP ? 0 : (uint8_t)(cnt - loop_to),
-		};
-		id = profile_chain(p, &c);
-	}
-	return id;
-}
-
 /*
  * The kernel's sums as the story: cut to the wakers that are in it, and to the wait's time, which sampling
  * rounds in another way.  What nothing was said about is the first waker's time.  is_cut: the kernel's
@@ -219,6 +213,7 @@ static bool chain_sum(const struct fold_wakers *f, const struct offcpu_wait_key 
 uint32_t fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key,
 			  uint64_t said_ns)
 {
+	const GArray *earlier = key ? earlier_find(f->earlier, key) : NULL;
 	const struct offcpu_rec_chain *rec = id ? g_hash_table_lookup(f->chains, &id) : NULL;
 	struct story story = { .count = k->count, .blocked_ns = k->blocked_ns, .runnable_ns = k->runnable_ns };
 	struct offcpu_chain_sum sum;
@@ -233,9 +228,12 @@ uint32_t fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, co
 		return 0;
 	k->waker = wakers[0];
 	story.wake = profile_add_wake(f->profile, k);
-	story.chain = add_chain(f->profile, wakers, cnt, end, rec->loop_to);
+	story.chain = earlier_chain(f->profile, wakers, cnt, end, rec->loop_to);
 	tell_story(f->profile, wakers, cnt, cnt < rec->cnt,
 		   chain_sum(f, key, k->blocked_ns, said_ns, &sum) ? &sum : NULL, &story);
-	profile_add_story(f->profile, &story);
+	if (earlier)
+		earlier_add_stories(f, f->profile, earlier, wakers, cnt, &story);
+	else
+		profile_add_story(f->profile, &story);
 	return story.wake + 1;
 }

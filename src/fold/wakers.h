@@ -16,6 +16,9 @@ void fold_wakers_free(struct fold_wakers *f);	/* NULL is fine */
 /* A record of impossible size is dropped and counted. */
 void fold_wakers_add(struct fold_wakers *f, const struct offcpu_rec_waker *rec, size_t size);
 void fold_wakers_add_chain(struct fold_wakers *f, const struct offcpu_rec_chain *rec, size_t size);
+/* Of chains: what was before the last sleeps of wakers.  See fold/earlier.h. */
+void fold_wakers_add_sleep(struct fold_wakers *f, const struct offcpu_rec_sleep *rec, size_t size);
+void fold_wakers_add_earlier(struct fold_wakers *f, const struct offcpu_rec_earlier *rec, size_t size);
 /* See fold_chain_sum(). */
 void fold_wakers_add_sum(struct fold_wakers *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum);
 

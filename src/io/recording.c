@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/version.h"
 
 void io_recording_info(struct profile *p, const char *what, const char *rows_are, uint64_t start_ns, uint64_t start_unix_ns, uint64_t stop_ns)
 {
@@ -19,7 +20,7 @@ void io_recording_info(struct profile *p, const char *what, const char *rows_are
 	info->host = profile_string(p, host.nodename);
 	info->kernel = profile_string(p, host.release);
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-	info->version = profile_string(p, OFFCPU_VERSION);
+	info->version = profile_string(p, version_text());
 	info->tracer_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	info->imported = profile_string(p, text);
 	info->rows_are = profile_rows_known(rows_are);

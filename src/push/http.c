@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/version.h"
 #include "push/curl_library.h"
 
 #define CONNECT_S 10L
@@ -16,6 +17,7 @@ struct http {
 	const struct curl_library *curl;
 	CURL *handle;
 	char *ca_path;
+	char *user_agent;
 	const struct credentials *credentials;
 	long timeout_s;
 	gint is_cancelled;
@@ -44,6 +46,7 @@ struct http *http_new(const struct http_options *options, GError **error)
 	h->curl = curl;
 	h->handle = handle;
 	h->ca_path = g_strdup(options->ca_path);
+	h->user_agent = g_strdup_printf("offcpu/%s", version_text());
 	h->credentials = options->credentials;
 	h->timeout_s = options->timeout_s ? options->timeout_s : HTTP_TIMEOUT_S;
 	return h;
@@ -55,6 +58,7 @@ void http_free(struct http *h)
 		return;
 	h->curl->easy_cleanup(h->handle);
 	g_free(h->ca_path);
+	g_free(h->user_agent);
 	g_free(h);
 }
 
@@ -88,7 +92,7 @@ static void set_up(struct http *h, const struct http_request *r)
 	c->easy_reset(h->handle);
 	c->setopt(h->handle, CURLOPT_URL, r->url);
 	c->setopt(h->handle, CURLOPT_NOSIGNAL, 1L);
-	c->setopt(h->handle, CURLOPT_USERAGENT, "offcpu/" OFFCPU_VERSION);
+	c->setopt(h->handle, CURLOPT_USERAGENT, h->user_agent);
 	c->setopt(h->handle, CURLOPT_ERRORBUFFER, h->reason);
 	c->setopt(h->handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
 	c->setopt(h->handle, CURLOPT_TIMEOUT, h->timeout_s);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/proc_status.h"
+#include "base/version.h"
 #include "sample/parts.h"
 
 #define SECOND_NS 1000000000ULL
@@ -314,7 +315,7 @@ static void fill_info(struct sampler *s, uint64_t start_unix_ns, uint64_t end_ns
 	info->host = profile_string(s->profile, host.nodename);
 	info->kernel = profile_string(s->profile, host.release);
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-	info->version = profile_string(s->profile, OFFCPU_VERSION);
+	info->version = profile_string(s->profile, version_text());
 	info->tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (g_file_get_contents("/proc/self/status", &status, NULL, NULL))
 		info->tracer_peak_rss_bytes = proc_status_number(status, "VmHWM") * 1024;

@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
-#include "unwind/arch_x86_64.h"
+#include "unwind/arch.h"
 #include "unwind/walk.h"
 
 #define PROC_DIR "/proc"
@@ -267,7 +267,7 @@ bool spaces_read_walk(struct spaces_read *s, pid_t pid, uint64_t space, const st
 {
 	struct reading r = { .s = s, .program = program_of(s, pid, space), .pid = pid, .regs = regs };
 	const struct unwind_source source = {
-		.arch = unwind_arch_of(EM_X86_64), .find = find, .read = read_memory, .ctx = &r,
+		.arch = unwind_arch_here(), .find = find, .read = read_memory, .ctx = &r,
 		.max_depth = OFFCPU_MAX_DEPTH, .finds_frames = !regs->has_bp,
 	};
 	struct unwind_stack stack;

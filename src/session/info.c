@@ -11,6 +11,7 @@
 #include "abi/space_abi.h"
 #include "attach/feature.h"
 #include "base/proc_status.h"
+#include "base/version.h"
 #include "fold/fold.h"
 #include "session/parts.h"
 #include "supply/mmap_events.h"
@@ -206,7 +207,7 @@ void session_fill_info(struct session *s)
 	info->host = profile_string(s->profile, host.nodename);
 	info->kernel = profile_string(s->profile, host.release);
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-	info->version = profile_string(s->profile, OFFCPU_VERSION);
+	info->version = profile_string(s->profile, version_text());
 	info->switches = since_told(&s->told.switches, switches_seen(s));
 	if (feature_supported(FEATURE_BPF_STATS) && all.runs) {
 		info->has_bpf_ns = true;

@@ -230,6 +230,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
 		.only_storms = !o->want_wakers,
 		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
+		.page_shift = (uint8_t)__builtin_ctz((unsigned)getpagesize()),
 		.has_quota = quota_is_used("/sys/fs/cgroup"),
 		.want_requests = o->requests != NULL,
 		.request_slower_ns = o->requests ? o->request_slower_ns : 0,

@@ -172,6 +172,12 @@ int session_take_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_CHAIN:
 		fold_chain(s->fold, record, size);
 		break;
+	case OFFCPU_REC_SLEEP:
+		fold_sleep(s->fold, record, size);
+		break;
+	case OFFCPU_REC_EARLIER:
+		fold_earlier(s->fold, record, size);
+		break;
 	case OFFCPU_REC_OBJECT:
 		fold_object(s->fold, record, size);
 		break;

@@ -3,9 +3,26 @@
 
 #include <elf.h>
 
+#include "unwind/arch_aarch64.h"
 #include "unwind/arch_x86_64.h"
 
 const struct unwind_arch *unwind_arch_of(uint16_t machine)
 {
-	return machine == EM_X86_64 ? &unwind_arch_x86_64 : NULL;
+	switch (machine) {
+	case EM_X86_64:
+		return &unwind_arch_x86_64;
+	case EM_AARCH64:
+		return &unwind_arch_aarch64;
+	default:
+		return NULL;
+	}
+}
+
+const struct unwind_arch *unwind_arch_here(void)
+{
+#ifdef __aarch64__
+	return &unwind_arch_aarch64;
+#else
+	return &unwind_arch_x86_64;
+#endif
 }

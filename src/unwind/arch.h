@@ -2,9 +2,11 @@
 #ifndef UNWIND_ARCH_H
 #define UNWIND_ARCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "unwind/cfi.h"
+#include "unwind/step.h"
 
 /* All that depends on the machine; one of these per architecture, in arch_NAME.c. */
 
@@ -14,9 +16,15 @@ struct unwind_arch {
 	uint8_t padding_bytes;	/* most that lies between functions for alignment */
 	/* The rule of struct unwind_row for a state. */
 	uint32_t (*compile)(const struct cfi_state *state);
+	unwind_step_fn step;
+	unwind_step_fp_fn step_fp;
+	bool signs_returns;	/* has DW_CFA_AARCH64_negate_ra_state */
+	bool finds_frames;	/* a saved frame pointer can be told on the stack: see walk.c */
 };
 
 /* NULL for a machine we have no tables for. */
 const struct unwind_arch *unwind_arch_of(uint16_t machine);
+/* This machine's. */
+const struct unwind_arch *unwind_arch_here(void);
 
 #endif

@@ -6,37 +6,15 @@
 #include "abi/unwind_abi.h"
 #include "base/cursor.h"
 #include "unwind/dwarf_cfi.h"
-
-static uint32_t rule_of(enum unwind_cfa kind, uint32_t arg)
-{
-	return (uint32_t)kind << 16 | (arg & 0xffff);
-}
-
-/* value / 8 as a signed field of `bits` bits; false when it does not fit. */
-static bool scaled(int64_t value, unsigned bits, uint32_t *ret)
-{
-	int64_t limit = (int64_t)1 << (bits - 1);
-
-	if (value % 8 || value / 8 < -limit || value / 8 >= limit)
-		return false;
-	*ret = (uint32_t)(value / 8) & ((1u << bits) - 1);
-	return true;
-}
-
-static uint32_t offset_rule(enum unwind_cfa kind, int64_t off)
-{
-	uint32_t arg;
-
-	return scaled(off, 16, &arg) ? rule_of(kind, arg) : rule_of(UNWIND_CFA_COMPLEX, 0);
-}
+#include "unwind/rule.h"
 
 static uint32_t packed_rule(enum unwind_cfa kind, int64_t off, uint64_t extra)
 {
 	uint32_t arg;
 
-	if (extra > 15 || !scaled(off, 12, &arg))
-		return rule_of(UNWIND_CFA_COMPLEX, 0);
-	return rule_of(kind, arg << 4 | (uint32_t)extra);
+	if (extra > 15 || !unwind_scaled(off, 12, &arg))
+		return unwind_make_rule(UNWIND_CFA_COMPLEX, 0);
+	return unwind_make_rule(kind, arg << 4 | (uint32_t)extra);
 }
 
 /* DW_OP_breg6/7 N [DW_OP_deref [DW_OP_plus_uconst M]], the expressions compilers and assembly use. */
@@ -83,7 +61,7 @@ static bool expr_plt(const struct cfi_rule *r, uint32_t *ret_rule)
 	    e[7] != DW_OP_ge || e[8] != DW_OP_lit3 || e[9] != DW_OP_shl || e[10] != DW_OP_plus)
 		return false;
 	from = (uint8_t)(e[6] - DW_OP_lit0);
-	*ret_rule = rule_of(UNWIND_CFA_PLT, (uint32_t)from << 8 | e[1]);
+	*ret_rule = unwind_make_rule(UNWIND_CFA_PLT, (uint32_t)from << 8 | e[1]);
 	return true;
 }
 
@@ -95,17 +73,17 @@ static uint32_t compile_cfa(const struct cfi_rule *cfa)
 	if (cfa->how == CFI_REGISTER) {
 		e = (struct simple_expr){ .reg = (uint8_t)MIN(cfa->reg, 255), .off = cfa->off };
 	} else if (cfa->how != CFI_EXPR) {
-		return rule_of(UNWIND_CFA_COMPLEX, 0);
+		return unwind_make_rule(UNWIND_CFA_COMPLEX, 0);
 	} else if (!expr_simple(cfa, &e)) {
-		return expr_plt(cfa, &rule) ? rule : rule_of(UNWIND_CFA_COMPLEX, 0);
+		return expr_plt(cfa, &rule) ? rule : unwind_make_rule(UNWIND_CFA_COMPLEX, 0);
 	}
 	if (!e.is_deref) {
 		if (e.reg == X86_64_RSP || e.reg == X86_64_RBP)
-			return offset_rule(e.reg == X86_64_RSP ? UNWIND_CFA_SP : UNWIND_CFA_BP, e.off);
+			return unwind_make_offset_rule(e.reg == X86_64_RSP ? UNWIND_CFA_SP : UNWIND_CFA_BP, e.off);
 		return packed_rule(UNWIND_CFA_REG, e.off, e.reg);
 	}
 	if ((e.reg != X86_64_RSP && e.reg != X86_64_RBP) || e.add % 8)
-		return rule_of(UNWIND_CFA_COMPLEX, 0);
+		return unwind_make_rule(UNWIND_CFA_COMPLEX, 0);
 	return packed_rule(e.reg == X86_64_RSP ? UNWIND_CFA_DEREF_SP : UNWIND_CFA_DEREF_BP, e.off, e.add / 8);
 }
 
@@ -116,10 +94,10 @@ static uint32_t compile_bp(const struct cfi_rule *bp)
 
 	if (bp->how == CFI_UNSPECIFIED || bp->how == CFI_SAME)
 		kind = UNWIND_BP_SAME;
-	else if (bp->how == CFI_OFFSET && scaled(bp->off, 10, &off))
+	else if (bp->how == CFI_OFFSET && unwind_scaled(bp->off, 10, &off))
 		kind = UNWIND_BP_AT_CFA;
 	else if (bp->how == CFI_EXPR && expr_simple(bp, &e) && !e.is_deref && e.reg == X86_64_RBP &&
-		 scaled(e.off, 10, &off))
+		 unwind_scaled(e.off, 10, &off))
 		kind = UNWIND_BP_AT_BP;
 	return kind << 20 | off << 22;
 }
@@ -138,7 +116,7 @@ static bool compile_signal(const struct cfi_state *s, uint32_t *ret_rule)
 	    ra.off != cfa.off - UNWIND_UCONTEXT_RSP + UNWIND_UCONTEXT_RIP ||
 	    bp.off != cfa.off - UNWIND_UCONTEXT_RSP + UNWIND_UCONTEXT_RBP)
 		return false;
-	*ret_rule = offset_rule(UNWIND_CFA_SIGNAL, cfa.off - UNWIND_UCONTEXT_RSP);
+	*ret_rule = unwind_make_offset_rule(UNWIND_CFA_SIGNAL, cfa.off - UNWIND_UCONTEXT_RSP);
 	return true;
 }
 
@@ -148,17 +126,17 @@ static uint32_t x86_64_compile(const struct cfi_state *s)
 	uint32_t rule;
 
 	if (ra->how == CFI_UNDEFINED)
-		return rule_of(UNWIND_CFA_END, 0);
+		return unwind_make_rule(UNWIND_CFA_END, 0);
 	if (compile_signal(s, &rule))
 		return rule;
 	if (s->column[CFI_SP].how != CFI_UNSPECIFIED)
-		return rule_of(UNWIND_CFA_COMPLEX, 0);
+		return unwind_make_rule(UNWIND_CFA_COMPLEX, 0);
 	rule = compile_cfa(&s->cfa);
 	/* glibc's vfork keeps its return address in a register: the child will use the same stack. */
 	if (ra->how == CFI_REGISTER && unwind_rule_cfa(rule) == UNWIND_CFA_SP)
 		rule = packed_rule(UNWIND_CFA_RA_REG, unwind_rule_offset(rule), ra->reg);
 	else if (ra->how != CFI_OFFSET || ra->off != UNWIND_RA_OFFSET)
-		return rule_of(UNWIND_CFA_COMPLEX, 0);
+		return unwind_make_rule(UNWIND_CFA_COMPLEX, 0);
 	if (unwind_rule_cfa(rule) == UNWIND_CFA_COMPLEX)
 		return rule;
 	return rule | compile_bp(&s->column[CFI_BP]);
@@ -171,4 +149,7 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.bp_reg = X86_64_RBP,
 	.padding_bytes = 15,
 	.compile = x86_64_compile,
+	.step = unwind_x86_64_step,
+	.step_fp = unwind_x86_64_step_fp,
+	.finds_frames = true,
 };

@@ -11,6 +11,9 @@ enum {
 	X86_64_RIP,
 };
 
+enum unwind_step unwind_x86_64_step(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx);
+enum unwind_step unwind_x86_64_step_fp(struct unwind_regs *regs, unwind_read_fn read, void *ctx);
+
 extern const struct unwind_arch unwind_arch_x86_64;
 
 #endif

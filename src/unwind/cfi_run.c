@@ -254,6 +254,9 @@ static bool run_op(struct run *r)
 		return remember(r);
 	case DW_CFA_restore_state:
 		return restore_remembered(r);
+	case DW_CFA_AARCH64_negate_ra_state:	/* signed or not is of no account: see unwind_abi.h */
+	case DW_CFA_AARCH64_negate_ra_state_with_pc:
+		return r->arch->signs_returns;
 	case DW_CFA_GNU_args_size:
 		cursor_uleb(&r->c);
 		return true;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the rules of unwind tables mean, in plain C for x86-64: bpf/unwind.bpf.h follows them the same way, within the kernel. */
+/* What the rules of unwind tables mean, in plain C, in step_NAME.c for each architecture: bpf/unwind.bpf.h follows them the same way, within the kernel. */
 
 #define UNWIND_REG_MAX 32
 
@@ -31,8 +31,9 @@ enum unwind_step {
 	UNWIND_STEP_BACKWARDS,	/* the caller's frame would not lie above: the rule or the stack is wrong */
 };
 
-/* From a frame to its caller, by a rule and by the frame pointer; *regs changes only on success. */
-enum unwind_step unwind_step(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx);
-enum unwind_step unwind_step_fp(struct unwind_regs *regs, unwind_read_fn read, void *ctx);
+/* From a frame to its caller, by a rule; *regs changes only on success. */
+typedef enum unwind_step (*unwind_step_fn)(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx);
+/* The same without one: by the frame pointer, or by what the code is. */
+typedef enum unwind_step (*unwind_step_fp_fn)(struct unwind_regs *regs, unwind_read_fn read, void *ctx);
 
 #endif

@@ -138,17 +138,17 @@ static enum unwind_step step(struct walk *w, const struct unwind_mapping *m)
 	if (m->table) {
 		uint32_t rule = unwind_table_find(m->table, lookup_addr(w) - m->bias);
 
-		step = unwind_step(rule, &w->regs, s->read, s->ctx);
-		if (step == UNWIND_STEP_UNKNOWN_REG && s->finds_frames && is_plain_frame(rule) && find_frame(w))
-			step = unwind_step(rule, &w->regs, s->read, s->ctx);
+		step = s->arch->step(rule, &w->regs, s->read, s->ctx);
+		if (step == UNWIND_STEP_UNKNOWN_REG && s->finds_frames && s->arch->finds_frames && is_plain_frame(rule) && find_frame(w))
+			step = s->arch->step(rule, &w->regs, s->read, s->ctx);
 	}
 	w->via = step == UNWIND_STEP_SIGNAL ? UNWIND_VIA_SIGNAL : UNWIND_VIA_TABLE;
 	if (step != UNWIND_STEP_NO_INFO)
 		return step;
-	step = unwind_step_fp(&w->regs, s->read, s->ctx);
-	w->via = UNWIND_VIA_FP;
+	step = s->arch->step_fp(&w->regs, s->read, s->ctx);
+	w->via = step == UNWIND_STEP_SIGNAL ? UNWIND_VIA_SIGNAL : UNWIND_VIA_FP;
 	w->stack->guess_cnt += m->table && step == UNWIND_STEP_OK;
-	return step == UNWIND_STEP_OK || step == UNWIND_STEP_END ? step : UNWIND_STEP_NO_INFO;
+	return step == UNWIND_STEP_OK || step == UNWIND_STEP_SIGNAL || step == UNWIND_STEP_END ? step : UNWIND_STEP_NO_INFO;
 }
 
 void unwind_walk(const struct unwind_source *s, const struct unwind_regs *regs, struct unwind_stack *ret)

@@ -22,8 +22,8 @@ static void try_rule(uint32_t rule)
 {
 	struct unwind_regs regs = { .ip = rule, .known = 0xffff & ~(rule >> 3) };
 
-	unwind_step(rule, &regs, read_hash, NULL);
-	unwind_step_fp(&regs, read_hash, NULL);
+	unwind_x86_64_step(rule, &regs, read_hash, NULL);
+	unwind_x86_64_step_fp(&regs, read_hash, NULL);
 }
 
 static void check(const struct unwind_table *t)

@@ -8,7 +8,7 @@ A case is a folder AREA/NAME with `cmd`, the arguments in shell quoting, one com
 in an empty folder that holds the recording as trace.offcpu, with wakers as wakers.offcpu, with
 chains of them as chains.offcpu, one of threads in one another's way as crowd.offcpu, and two that differ as before.offcpu
 and after.offcpu; where it has --history these many times over as a history, in the folder history.  Beside it `stdout`, and where they are not empty or 0, `stderr` and `exit` of the last command.  --update rewrites these from what
-the program does now: read the difference before committing it.  Prints TAP.
+the program does now: read the difference before committing it.  The program's own version, another one in each build, is read as VERSION.  Prints TAP.
 """
 import argparse
 import difflib
@@ -20,10 +20,15 @@ import subprocess
 import sys
 import tempfile
 
+VERSION = b"0.1.0"
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def run_case(case, offcpu, make_recording):
+def version_of(offcpu):
+    return subprocess.run([offcpu, "--version"], stdout=subprocess.PIPE, check=True).stdout.split()[1]
+
+
+def run_case(case, offcpu, make_recording, version):
     """The three results of a case, as bytes."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([make_recording, os.path.join(folder, "trace.offcpu")], check=True)
@@ -51,7 +56,7 @@ def run_case(case, offcpu, make_recording):
                                   capture_output=True, timeout=60)
             out, err, status = out + done.stdout, err + done.stderr, done.returncode
     exit_text = b"" if status == 0 else b"%d\n" % status
-    return {"stdout": out, "stderr": err, "exit": exit_text}
+    return {"stdout": out.replace(version, VERSION), "stderr": err, "exit": exit_text}
 
 
 def differences(case, results):
@@ -93,9 +98,10 @@ def main():
     if not cases:
         sys.exit("no such case")
     print(f"1..{len(cases)}")
+    version = version_of(offcpu)
     failed = 0
     for number, case in enumerate(cases, 1):
-        results = run_case(case, offcpu, make_recording)
+        results = run_case(case, offcpu, make_recording, version)
         if args.update:
             update(case, results)
         lines = differences(case, results)

@@ -153,7 +153,7 @@ CLEAR_TRIES = 3
 def long_stories(sleepers, comm, steps):
     """(how many of those sleepers' stories are that long, how many there are)"""
     of = [story for sleeper in sleepers if sleeper.name.startswith(comm + " ") for story in sleeper.stories]
-    return sum(len(story.hops) >= steps for story in of), len(of)
+    return sum(stories.length(story) >= steps for story in of), len(of)
 
 
 def check_events(env, kernel_frame, comm, steps, *args):
@@ -186,6 +186,12 @@ def check_pipeline(env, kind, kernel_frame):
 @case
 def chain_of_a_pipeline(env):
     check_pipeline(env, "pipe", "pipe_write")
+
+
+@case
+def chain_of_calls(env):
+    """A asks B, B asks C, C asks D, and each sleeps before and after that: all of A's wait is told, not only each one's last sleep."""
+    check_events(env, "pipe_write", "hopA", 4, "calls", "pipe", 20)
 
 
 @case
@@ -269,7 +275,8 @@ def check_disk(env, what, megabytes, cnt):
     sleeper = stories.Sleeper(f"disk {log.tid}", waits, [(s.woken - s.start, partial(witness.story, s)) for s in sleeps])
     stories.check_stories(env.check, [sleeper], stolen)
     told, seen = stories.sum_told(sleeper.stories), stories.sum_seen(waits)
-    by_disk_ns = sum(of.blocked.hi for path, of in told.items() if path[-1] == stories.DISK)
+    by_disk_ns = sum(of.rest.hi + of.awake.hi for path, of in told.items() if any(
+        longer[:len(path)] == path and longer[-1] == stories.DISK for longer in told))
     env.check.that(by_disk_ns >= 0.9 * sleeper.told_ns > 0, f"the disk ended {by_disk_ns} of {sleeper.told_ns} ns")
     env.check.that(not sleeper.unclear, f"not clear: {sleeper.unclear}")
     wakers = [waker for wait in waits for waker in wait["wakers"]]
@@ -277,7 +284,7 @@ def check_disk(env, what, megabytes, cnt):
         DISK.search(name or "") for name in names(waker["kernel"])))
     env.check.that(right_ns >= (1 - stories.SHARE) * sleeper.told_ns, f"{right_ns} of {sleeper.told_ns} ns have a waker at work for a disk")
     env.notes += [f"{' <- '.join('thread' if isinstance(who, int) else who for who in path)}: {of.count} times, "
-                  f"{of.blocked.hi / 1e6:.2f} ms by the kernel, {seen[path].blocked / 1e6:.2f} by offcpu; the last one's "
+                  f"awake {of.awake.hi / 1e6:.2f} ms by the kernel, {seen[path].awake / 1e6:.2f} by offcpu; the last one's "
                   f"{of.rest.hi / 1e6:.2f}, {seen[path].rest / 1e6:.2f}" for path, of in told.items()]
 
 

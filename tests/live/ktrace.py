@@ -11,7 +11,7 @@ import os
 import re
 
 from lib import Skip
-from stories import DISK, NOTHING, TIMER, Hop, Span, Story, Unclear, later
+from stories import DISK, TIMER, Span, Story, Unclear, later, new_parts, once_each
 
 ROOTS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 EVENTS = ("sched/sched_switch", "sched/sched_waking", "block/block_rq_complete", "irq/irq_handler_exit", "irq/softirq_exit")
@@ -128,18 +128,27 @@ class Witness:
         return [sleep for sleep in self.sleeps[tid] if start <= sleep.start < end and sleep.woken > sleep.start]
 
     def story(self, sleep):
-        start, end, (who, since) = sleep.start, sleep.woken, sleep.waker
-        blocked = Span(end - start, end - start)
-        hops = []
-        while who not in (DISK, TIMER):
-            of = self.sleeps[who]
-            last = next((other for other in reversed(of) if other.woken < end), None)
-            if last is None:
-                raise Unclear("it slept before the trace")
+        parts = new_parts()
+        self.tell_sleep(parts, (), sleep, sleep.start, sleep.woken)
+        return Story(Span(sleep.woken - sleep.start, sleep.woken - sleep.start), once_each(parts))
+
+    def tell_sleep(self, parts, path, sleep, start, end):
+        who, since = sleep.waker
+        if who in (DISK, TIMER):
+            parts[*path, who].add(rest=later(Span(since, end), Span(start, start)))
+            return
+        path = (*path, who)
+        sleeps = [other for other in self.sleeps[who] if other.woken < end]
+        if not sleeps:
+            raise Unclear("it slept before the trace")
+        for last in reversed(sleeps):
+            begun = max(start, last.woken)
+            ready = self.off_cpu(who, last.woken, end) - (self.off_cpu(who, last.woken, start) if last.woken < start else 0)
+            parts[path].add(awake=Span(end - begun, end - begun), ready=Span(ready, ready))
             if last.woken <= start:
-                ready = self.off_cpu(who, last.woken, end) - self.off_cpu(who, last.woken, start)
-                return Story(blocked, hops + [Hop(who, Span(end - start, end - start), Span(ready, ready), NOTHING)], NOTHING)
-            ready, awake, earlier = self.off_cpu(who, last.woken, end), end - last.woken, max(0, last.start - start)
-            hops.append(Hop(who, Span(awake, awake), Span(ready, ready), Span(earlier, earlier)))
-            start, end, (who, since) = max(start, last.start), last.woken, last.waker
-        return Story(blocked, hops + [Hop(who, NOTHING, NOTHING, NOTHING)], later(Span(since, end), Span(start, start)))
+                return
+            end = max(start, last.start)
+            self.tell_sleep(parts, path, last, end, begun)
+            if end == start:
+                return
+        parts[path].add(awake=Span(end - start, end - start), ready=Span(0, end - start))

@@ -16,13 +16,14 @@ TOLERANCE = 0.02  # of a hop's time, or
 TOLERANCE_NS = 100_000  # for each time, whichever is more
 UNCLEAR = 0.05  # of the time of which the program itself cannot tell; above, it is no truth
 TIMER, DISK = "timer", "disk"
+UNKNOWN_NS = 2_000_000  # before its first event a waker may have done anything, if it is no longer
 NEVER = 2**64 - 1  # after a waking by one that is no more
 
 Span = collections.namedtuple("Span", "lo hi")
 Reading = collections.namedtuple("Reading", "wall cpu slept yielded delay")
 Event = collections.namedtuple("Event", "what channel serial before after")
-Hop = collections.namedtuple("Hop", "who awake ready earlier")
-Story = collections.namedtuple("Story", "blocked hops rest")
+# parts: {path of wakers, nearest first: what the last one of it did}
+Story = collections.namedtuple("Story", "blocked parts")
 
 
 def later(end, start):
@@ -35,6 +36,38 @@ def plus(one, other):
 
 
 NOTHING = Span(0, 0)
+
+
+class Part:
+    """What the last waker of a path did: awake, of that waiting for a CPU, and of a timer the time until it came."""
+
+    def __init__(self):
+        self.count, self.awake, self.ready, self.rest = 0, NOTHING, NOTHING, NOTHING
+
+    def add(self, count=0, awake=NOTHING, ready=NOTHING, rest=NOTHING):
+        self.count += count
+        self.awake, self.ready, self.rest = plus(self.awake, awake), plus(self.ready, ready), plus(self.rest, rest)
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    def __repr__(self):
+        return str(vars(self))
+
+
+def new_parts():
+    return collections.defaultdict(Part)
+
+
+def once_each(parts):
+    """A story has each path once, however often its waker slept."""
+    for part in parts.values():
+        part.count = 1
+    return parts
+
+
+def length(story):
+    return max(map(len, story.parts))
 
 
 class Unclear(Exception):
@@ -71,6 +104,7 @@ class Truth:
 
     def __init__(self, lines):
         self.logs = {line["tid"]: Log(line) for line in lines if line["kind"] == "events"}
+        self.parents = {line["pid"] for line in lines if line["kind"] == "events" and line["sleep_site"]}
         self.wakings = {(event.channel, event.serial): (log, i) for log in self.logs.values()
                         for i, event in enumerate(log.events) if event.what == "w"}
 
@@ -119,32 +153,66 @@ class Truth:
             hi += waking.after.delay - waking.before.delay
         return Span(lo, hi)
 
+    def ready_at_most(self, log, last, index, start, hi):
+        """Of what a thread waited for a CPU between two of its events what may lie behind that time."""
+        waking = log.events[index]
+        for i in range(index - 1, last, -1):
+            if log.events[i].before.wall <= start.lo and waking.before.delay >= 0:
+                if waking.after.yielded > waking.before.yielded:
+                    break
+                return min(hi, waking.before.delay - log.events[i].before.delay)
+        return hi
+
     def story(self, log, index):
         """Of the sleep that is the event `index` of a thread, by the definition in docs/semantics.md."""
         event = log.events[index]
         start, end = self.began(event), self.woken(event)
-        blocked = later(end, start)
-        hops = []
+        parts = new_parts()
+        self.tell_sleep(parts, (), event, start, end)
+        return Story(later(end, start), once_each(parts))
+
+    def tell_sleep(self, parts, path, event, start, end):
+        """What the one who ended that sleep, and those he waited for, did in that time of it."""
+        waker = self.waker(event)
+        if waker is None:
+            parts[*path, TIMER].add(rest=later(end, start))
+        else:
+            self.tell_waker(parts, (*path, waker[0].tid), *waker, start, end)
+
+    def tell_waker(self, parts, path, log, index, start, end):
+        """What a thread did in that time, at whose end it woke somebody in its event `index`; from the end backwards."""
         while True:
-            waker = self.waker(event)
-            if waker is None:
-                return Story(blocked, hops + [Hop(TIMER, NOTHING, NOTHING, NOTHING)], later(end, start))
-            log, index = waker
-            waking = log.events[index]
-            event = log.events[log.last_sleep(index)]
+            left = max(0, end.hi - start.lo)
+            try:
+                last = log.last_sleep(index)
+            except Unclear:
+                # a child has been awake since it began, at most since it was waited for
+                if path not in parts or (left > UNKNOWN_NS and log.line["pid"] in self.parents):
+                    raise
+                parts[path].add(awake=Span(0, left), ready=Span(0, left))
+                return
+            event = log.events[last]
             woken = self.woken(event)
+            ready = self.ready(event, woken, log.events[index])
             if woken.hi <= start.lo:  # awake all the time
                 awake = later(end, start)
-                return Story(blocked, hops + [Hop(log.tid, awake, Span(0, awake.hi), NOTHING)], NOTHING)
+                ready = self.ready_at_most(log, last, index, start, ready.hi)
+                parts[path].add(awake=awake, ready=Span(0, min(ready, awake.hi)))
+                return
             if woken.lo <= start.hi:
-                raise Unclear("who was first cannot be told")
-            began = self.began(event)
+                if woken.hi - start.lo > TOLERANCE_NS:
+                    raise Unclear("who was first cannot be told")
+                parts[path].add(awake=Span(later(end, woken).lo, later(end, start).hi), ready=Span(0, ready.hi))
+                return
             awake = later(end, woken)
-            ready = self.ready(event, woken, waking)
-            ready = Span(min(ready.lo, awake.hi), min(ready.hi, awake.hi))
-            hops.append(Hop(log.tid, awake, ready, later(began, start)))
-            start = Span(max(start.lo, began.lo), max(start.hi, began.hi))
-            end = woken
+            parts[path].add(awake=awake, ready=Span(min(ready.lo, awake.hi), min(ready.hi, awake.hi)))
+            end = self.began(event)
+            self.tell_sleep(parts, path, event, Span(max(start.lo, end.lo), max(start.hi, end.hi)), woken)
+            index = last
+            if end.hi - start.lo <= TOLERANCE_NS:
+                left = max(0, end.hi - start.lo)
+                parts[path].add(awake=Span(0, left), ready=Span(0, left))
+                return
 
 
 # -- what the recording says ------------------------------------------------------
@@ -174,44 +242,36 @@ def seen_story(story):
     return tuple(path), hops, rest
 
 
-class Sum:
-    """Stories of one path: as spans or as numbers."""
+class Seen:
+    """The same as a Part, in numbers."""
 
-    def __init__(self, zero):
-        self.count, self.blocked, self.hops, self.rest = 0, zero, None, zero
+    def __init__(self):
+        self.count = self.awake = self.ran = self.ready = self.earlier = self.rest = 0
 
 
 def sum_seen(waits):
-    sums = collections.defaultdict(lambda: Sum(0))
+    parts = collections.defaultdict(Seen)
     for wait in waits:
         for waker in wait["wakers"]:
             for story in waker.get("stories", []):
                 path, hops, rest = seen_story(story)
-                of = sums[path]
-                of.count += story["count"]
-                of.blocked += story["blocked_ns"]
-                of.hops = [tuple(map(sum, zip(*pair))) for pair in zip(of.hops or [(0,) * 4] * len(hops), hops)]
-                of.rest += rest
-    return sums
+                for i, (awake, ran, ready, earlier) in enumerate(hops, 1):
+                    of = parts[path[:i]]
+                    of.count += story["count"]
+                    of.awake, of.ran, of.ready, of.earlier = of.awake + awake, of.ran + ran, of.ready + ready, of.earlier + earlier
+                parts[path].rest += rest
+    return parts
 
 
 def sum_told(stories):
-    sums = collections.defaultdict(lambda: Sum(NOTHING))
+    parts = new_parts()
     for story in stories:
-        of = sums[tuple(hop.who for hop in story.hops)]
-        of.count += 1
-        of.blocked = plus(of.blocked, story.blocked)
-        hops = [(hop.awake, Span(hop.awake.lo - hop.ready.hi, hop.awake.hi - hop.ready.lo), hop.ready, hop.earlier)
-                for hop in story.hops]
-        of.hops = [tuple(plus(*pair) for pair in zip(*both)) for both in zip(of.hops or [(NOTHING,) * 4] * len(hops), hops)]
-        of.rest = plus(of.rest, story.rest)
-    return sums
+        for path, part in story.parts.items():
+            parts[path].add(part.count, part.awake, part.ready, part.rest)
+    return parts
 
 
 # -- the two compared ---------------------------------------------------------------
-
-PARTS = ("awake", "ran", "ready", "earlier")
-
 
 def check_time(check, what, seen_ns, span, count, slack_ns=0):
     allowed_ns = max(TOLERANCE * (span.lo + span.hi) / 2, TOLERANCE_NS * count) + slack_ns
@@ -240,33 +300,33 @@ class Sleeper:
         seen, told = sum_seen(self.waits), sum_told(self.stories)
         wrong_ns = 0
         for path in set(seen) | set(told):
-            span, ns = told[path].blocked, seen[path].blocked
-            wrong_ns += max(0, span.lo - ns - TOLERANCE_NS * told[path].count,
-                            ns - span.hi - TOLERANCE_NS * told[path].count - self.unclear_ns)
+            span, of = plus(told[path].awake, told[path].rest), seen[path]
+            ns, slack_ns = of.awake + of.earlier + of.rest, TOLERANCE_NS * told[path].count
+            wrong_ns += max(0, span.lo - ns - slack_ns, ns - span.hi - slack_ns - self.unclear_ns)
+        # sleeps that the program cannot tell are among those seen; and a few may be missing
+        stray_ns = self.unclear_ns
+        missing = len(self.stories) - sum(wait["count"] for wait in self.waits)
+        if missing > 0:
+            stray_ns += self.told_ns * missing // len(self.stories)
         for path, of in told.items():
-            if of.count and seen[path].count:
-                self.check_path(check, path, of, seen[path], stolen_ns)
+            if of.count:
+                self.check_path(check, path, of, seen[path], stray_ns, stolen_ns)
         return wrong_ns
 
-    def check_path(self, check, path, told, seen, stolen_ns):
-        # a time or two that the program cannot tell may be among those seen
-        stray_ns = self.unclear_ns if seen.count > told.count else 0
-        if seen.count < told.count:
-            stray_ns += told.blocked.hi * (told.count - seen.count) // told.count
+    def check_path(self, check, path, told, seen, stray_ns, stolen_ns):
         who = f"{self.name} <- {' <- '.join(map(str, path))}"
-        for i, (parts, spans) in enumerate(zip(seen.hops, told.hops)):
-            for part, ns, span in zip(PARTS, parts, spans):
-                check_time(check, f"{who}: {part} of {path[i]}", ns, span, seen.count, stray_ns + (part == "earlier") * stolen_ns)
-        check_time(check, f"{who}: rest", seen.rest, told.rest, seen.count, stray_ns + stolen_ns)
-        check_time(check, f"{who}: blocked", seen.blocked, told.blocked, seen.count, stray_ns + stolen_ns)
+        ran = Span(told.awake.lo - told.ready.hi, told.awake.hi - told.ready.lo)
+        for what, ns, span, slack_ns in (("awake", seen.awake, told.awake, 0), ("ran", seen.ran, ran, 0),
+                                         ("ready", seen.ready, told.ready, 0), ("untold", seen.earlier, NOTHING, stolen_ns),
+                                         ("rest", seen.rest, told.rest, stolen_ns)):
+            check_time(check, f"{who}: {what}", ns, span, told.count, stray_ns + slack_ns)
 
 
 def ran_meanwhile(sleeper):
     """{who: what he ran while he was waited for} in all stories of a sleeper."""
     ran = collections.defaultdict(lambda: NOTHING)
-    for story in sleeper.stories:
-        for hop in story.hops:
-            ran[hop.who] = plus(ran[hop.who], Span(hop.awake.lo - hop.ready.hi, hop.awake.hi - hop.ready.lo))
+    for path, part in sum_told(sleeper.stories).items():
+        ran[path[-1]] = plus(ran[path[-1]], Span(part.awake.lo - part.ready.hi, part.awake.hi - part.ready.lo))
     return ran
 
 
@@ -305,8 +365,8 @@ def check_stories(check, sleepers, stolen_ns=0):
     check.that(told_ns > 0, "the program tells of no sleep")
     check.that(wrong_ns <= SHARE * told_ns + unclear_ns,
                f"of {told_ns} ns asleep {wrong_ns} are told with other chains than the program's: " + "; ".join(
-                   f"{s.name}: seen {[(p, of.count, of.blocked) for p, of in sum_seen(s.waits).items()]}, "
-                   f"told {[(p, of.count, of.blocked) for p, of in sum_told(s.stories).items()]}, unclear {s.unclear}"
+                   f"{s.name}: seen {[(p, of.count, of.awake + of.earlier + of.rest) for p, of in sum_seen(s.waits).items()]}, "
+                   f"told {[(p, of.count, plus(of.awake, of.rest)) for p, of in sum_told(s.stories).items()]}, unclear {s.unclear}"
                    for s in sleepers)[:1500])
 
 

@@ -12,19 +12,25 @@ from pathlib import Path
 
 # Parts of Python's library that no test imports and that weigh.
 LEFT_OUT = {"test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "pydoc_data", "distutils",
-            "dist-packages", "site-packages", "unittest", "xml", "email", "http", "asyncio", "wsgiref", "sqlite3",
+            "dist-packages", "site-packages", "unittest", "xml", "email", "http", "asyncio", "wsgiref",
             "dbm", "curses", "venv", "xmlrpc", "multiprocessing", "concurrent"}
 # Extension modules that are wanted where they are not built in.
 EXTENSIONS = {"_ctypes", "_posixsubprocess", "select", "_json", "math", "fcntl", "_struct", "zlib", "_random",
               "_bisect", "_sha2", "_sha512", "_datetime", "array", "binascii", "_heapq", "_socket", "_pickle", "grp",
-              "_opcode", "_queue", "_contextvars", "resource", "termios", "mmap"}
+              "_opcode", "_queue", "_contextvars", "resource", "termios", "mmap", "_sqlite3"}
+
+
+FOLDERS = ["lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib"]  # of a root of arm64
 
 
 class Archive:
-    """A cpio archive in the "newc" form, in memory: path -> (mode, content, time of change)."""
+    """A cpio archive in the "newc" form, in memory: path -> (mode, content, time of change).
 
-    def __init__(self):
+    root: where the libraries of another architecture are unpacked; None: they are this machine's."""
+
+    def __init__(self, root=None):
         self.entries = {}
+        self.root = root
 
     def _parents(self, path):
         for parent in reversed(Path(path).parents):
@@ -57,11 +63,24 @@ class Archive:
         self.libraries(source)
 
     def libraries(self, binary):
+        if self.root:
+            self._libraries_of_root(binary)
+            return
         result = subprocess.run(["ldd", str(binary)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                 check=False)
         for library in re.findall(r"(?:=> |^\s*)(/\S+)", result.stdout, re.M):
             if library.lstrip("/") not in self.entries:
                 self.copy(library)
+
+    def _libraries_of_root(self, binary):
+        result = subprocess.run(["readelf", "-ld", str(binary)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                text=True, check=False)
+        for name in re.findall(r"\(NEEDED\).*\[(.*)\]|interpreter: /lib/(.*)\]", result.stdout):
+            name = name[0] or name[1]
+            found = next((path for path in (Path(self.root) / folder / name for folder in FOLDERS) if path.exists()), None)
+            if found and f"lib/{name}" not in self.entries:
+                self.copy(found, f"/lib/{name}")
+                self._libraries_of_root(found)
 
     def write(self, path):
         with gzip.open(path, "wb", compresslevel=1) as out:
@@ -83,28 +102,38 @@ def pad(data):
 
 def add_python(archive):
     """The system's interpreter, else the one that runs us, with its standard library."""
+    if archive.root:
+        python = (Path(archive.root) / "usr/bin/python3").resolve()
+        archive.program(python, "/bin/python3")
+        add_python_library(archive, Path(archive.root) / "usr/lib" / python.name, f"/usr/lib/{python.name}")
+        return
     python = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
     library = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"],
                              stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     archive.program(os.path.realpath(python), "/bin/python3")
+    add_python_library(archive, library, library)
+
+
+def add_python_library(archive, library, target):
     for folder, folders, names in os.walk(library):
         folders[:] = [f for f in folders if f not in LEFT_OUT and not f.startswith("config-")]
         for name in names:
             path = Path(folder) / name
+            to = Path(target) / path.relative_to(library)
             if path.suffix in (".py", ".pyc") and path.is_file():
-                archive.copy(path)
+                archive.copy(path, to)
             elif path.suffix == ".so" and name.split(".")[0] in EXTENSIONS:
-                archive.copy(path)
+                archive.copy(path, to)
                 archive.libraries(path)
     archive.link("/usr/bin/env", "/bin/busybox")
 
 
-def guest(offcpu, command=None):
+def guest(offcpu, command=None, root=None):
     """An archive of what every guest needs: it boots, and runs `command`, a shell's text, in place of the checks."""
-    archive = Archive()
+    archive = Archive(root)
     for folder in ("proc", "sys", "dev", "tmp", "sbin", "etc"):
         archive.directory("/" + folder)
-    archive.copy(find_busybox(), "/bin/busybox")
+    archive.copy(find_busybox(root), "/bin/busybox")
     archive.copy(Path(__file__).resolve().parent / "init", "/init")
     archive.program(offcpu, "/bin/offcpu")
     archive.file("/etc/passwd", b"root:x:0:0:root:/tmp:/bin/sh\n")
@@ -113,8 +142,11 @@ def guest(offcpu, command=None):
     return archive
 
 
-def find_busybox():
+def find_busybox(root=None):
     """A static busybox, or None."""
+    if root:
+        path = Path(root) / "bin/busybox"
+        return path if path.exists() else None
     for path in ("/bin/busybox", "/usr/bin/busybox"):
         if os.access(path, os.X_OK):
             kind = subprocess.run(["ldd", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -17,7 +17,10 @@ MATRIX = {
     "6.1-cloud": ("linux-image-cloud-amd64", r"linux-image-6\.1\..*-cloud-amd64$"),
     "6.12-cloud": ("linux-image-6.12-cloud-amd64", r"linux-image-6\.12\..*-cloud-amd64$"),
     "6.1-rt": ("linux-image-rt-amd64", r"linux-image-6\.1\..*-rt-amd64$"),
+    "6.1-arm64": ("linux-image-cloud-arm64", r"linux-image-6\.1\..*-cloud-arm64$"),
+    "6.12-arm64": ("linux-image-6.12-cloud-arm64", r"linux-image-6\.12\..*-cloud-arm64$"),
 }
+APT_ARM64 = str(Path(__file__).resolve().parent.parent.parent / "tools" / "apt-arm64")
 
 # Emulation is the same everywhere.  A /dev/kvm that is there may still hang at the first instruction.
 # One host thread for both CPUs: with one for each, qemu 7.2 can keep a translation of the int3 that
@@ -37,6 +40,11 @@ def cache_folder():
     return Path(base) / "offcpu-vm"
 
 
+def arm64_root():
+    """Where tools/build-arm64 has unpacked the libraries."""
+    return cache_folder().parent / "offcpu-arm64" / "root"
+
+
 def output_of(argv, cwd=None):
     try:
         result = subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -53,9 +61,18 @@ def version_key(name):
     return [int(n) for n in re.findall(r"\d+", name)]
 
 
+def is_arm64(name):
+    return name.endswith("-arm64")
+
+
+def apt(package):
+    """What goes before an apt command for it."""
+    return [APT_ARM64] if is_arm64(package) else []
+
+
 def newest_package(meta, pattern):
     """The kernel package that `meta` stands for now; else the newest whose name fits."""
-    found = [line.split()[-1] for line in output_of(["apt-cache", "depends", meta]).splitlines()
+    found = [line.split()[-1] for line in output_of(apt(meta) + ["apt-cache", "depends", meta]).splitlines()
              if "Depends:" in line]
     found = [name for name in found if re.match(pattern, name)]
     if not found:
@@ -67,7 +84,7 @@ def unpack(package, folder):
     """Downloads a package and leaves folder/vmlinuz, whole or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-        output_of(["apt-get", "download", "-o", "APT::Sandbox::User=root", package], cwd=work)
+        output_of(apt(package) + ["apt-get", "download", "-o", "APT::Sandbox::User=root", package], cwd=work)
         deb = next(Path(work).glob("*.deb"))
         output_of(["dpkg-deb", "-x", str(deb), f"{work}/x"])
         image = next(Path(work).glob("x/boot/vmlinuz-*"), None)
@@ -81,8 +98,8 @@ def unpack(package, folder):
 def kernel(name):
     """The path of a kernel's vmlinuz and its package; raises NoKernel."""
     meta, pattern = MATRIX[name]
-    if os.uname().machine != "x86_64":
-        raise NoKernel("the matrix is of x86-64 kernels")
+    if os.uname().machine != "x86_64" and not is_arm64(name):
+        raise NoKernel("its packages are not for this machine")
     cache = cache_folder()
     had = sorted((p.parent.name for p in cache.glob("*/vmlinuz") if re.match(pattern, p.parent.name)),
                  key=version_key)
@@ -99,7 +116,12 @@ def kernel(name):
 
 def boot_command(vmlinuz, initrd, console, said, cpus=2, options="", accelerator=ACCELERATOR):
     """What boots a guest: the kernel's messages go to the file `console`, what tests/vm/init writes to `said`."""
-    return ["qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-smp", str(cpus), "-m", "1024",
-            "-display", "none", "-monitor", "none", "-no-reboot", "-nic", "none", "-kernel", str(vmlinuz),
-            "-initrd", str(initrd), "-append", f"console=ttyS0 quiet panic=-1 {options}",
-            "-serial", f"file:{console}", "-serial", f"file:{said}"]
+    common = ["-accel", accelerator, "-smp", str(cpus), "-m", "1024", "-display", "none", "-monitor", "none", "-no-reboot",
+              "-nic", "none", "-kernel", str(vmlinuz), "-initrd", str(initrd), "-serial", f"file:{console}"]
+    if is_arm64(vmlinuz.parent.name):
+        # Its one serial port is the console's.  Of pointer authentication qemu's own kind: the architecture's takes half of the time.
+        return ["qemu-system-aarch64", "-M", "virt,gic-version=3", "-cpu", "max,pauth-impdef=on", *common,
+                "-append", f"console=ttyAMA0 quiet panic=-1 {options}",
+                "-chardev", f"file,id=said,path={said}", "-device", "pci-serial,chardev=said"]
+    return ["qemu-system-x86_64", "-cpu", "max", *common, "-append", f"console=ttyS0 quiet panic=-1 {options}",
+            "-serial", f"file:{said}"]

@@ -2,6 +2,7 @@
 #include "render/html/html.h"
 
 #include "analyse/accounts.h"
+#include "base/version.h"
 #include "render/html/diff.h"
 #include "render/html/facet.h"
 #include "render/html/web.h"
@@ -105,7 +106,7 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 	json_member_string(&j, "command", info->command_line);
 	json_member_string(&j, "filters", info->filters);
 	json_member_string(&j, "selection", o->selection_text);
-	json_member_string(&j, "version", OFFCPU_VERSION);
+	json_member_string(&j, "version", version_text());
 	json_member_uint(&j, "switches", info->switches);
 	json_member_bool(&j, "sampled", profile_is_sampled(p));
 	json_member_uint(&j, "onCpuHz", info->on_cpu_as_waits ? info->on_cpu_hz : 0);

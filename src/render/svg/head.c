@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/accounts.h"
+#include "base/version.h"
 #include "render/svg/text.h"
 
 #define TITLE_BASE_PX 27
@@ -238,7 +239,7 @@ static GPtrArray *foot_parts(const struct profile *p, const struct tree *t, cons
 		g_string_append(s, "every frame drawn");
 	}
 	add_part(parts, s);
-	g_string_append(s, "offcpu " OFFCPU_VERSION);
+	g_string_append_printf(s, "offcpu %s", version_text());
 	add_part(parts, s);
 	return parts;
 }

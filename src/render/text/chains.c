@@ -50,19 +50,52 @@ static void append_end(GString *s, const struct chain_row *row)
 	}
 }
 
+static bool did_nothing(const struct hop *hop)
+{
+	return !hop->ran_ns && !hop->runnable_ns && !hop->earlier_ns;
+}
+
+/* Wakers that only waited themselves have no line of their own. */
+static void append_way(GString *s, const struct chain_row *row)
+{
+	const char *before = ", by way of ";
+
+	for (unsigned i = 0; i + 1 < row->cnt; i++) {
+		if (!did_nothing(&row->hop[i]))
+			continue;
+		g_string_append(s, before);
+		text_safe_cut(s, row->names[i], NAME_COLUMNS);
+		before = ", ";
+	}
+}
+
+/* A sleep of several paths counts at that of its last part. */
+static void append_count(GString *s, const struct chain_row *row)
+{
+	g_autoptr(GString) mean = g_string_new(NULL);
+
+	if (!row->count) {
+		g_string_append(s, ", in parts of its sleeps");
+		return;
+	}
+	text_duration(mean, row->blocked_ns / row->count);
+	g_string_append(s, ", ");
+	text_thousands(s, row->count);
+	g_string_append_printf(s, " time%s, %s each", row->count == 1 ? "" : "s", mean->str);
+}
+
 static void append_row(GString *s, const struct chain_row *row, uint64_t all_ns)
 {
-	g_autoptr(GString) time = g_string_new(NULL), mean = g_string_new(NULL), count = g_string_new(NULL);
+	g_autoptr(GString) time = g_string_new(NULL);
 	unsigned columns = 0;
 
 	text_duration(time, row->blocked_ns);
-	text_duration(mean, row->count ? row->blocked_ns / row->count : 0);
-	text_thousands(count, row->count);
 	g_string_append_c(s, '\n');
 	text_safe(s, row->target);
-	g_string_append_printf(s, " waited %s (%.1f%%), %s time%s, %s each; meanwhile, from the end backwards:\n",
-			       time->str, text_percent(row->blocked_ns, all_ns), count->str, row->count == 1 ? "" : "s",
-			       mean->str);
+	g_string_append_printf(s, " waited %s (%.1f%%)", time->str, text_percent(row->blocked_ns, all_ns));
+	append_way(s, row);
+	append_count(s, row);
+	g_string_append(s, "; meanwhile, from the end backwards:\n");
 	for (unsigned i = 0; i < row->cnt; i++) {
 		g_autoptr(GString) name = g_string_new(NULL);
 
@@ -74,7 +107,7 @@ static void append_row(GString *s, const struct chain_row *row, uint64_t all_ns)
 
 		append_doing(s, row->hop[i].ran_ns, row->blocked_ns, &name, columns, "ran");
 		append_doing(s, row->hop[i].runnable_ns, row->blocked_ns, &name, columns, "waited for a CPU");
-		append_doing(s, row->hop[i].earlier_ns, row->blocked_ns, &name, columns, "did other things, before its own wait");
+		append_doing(s, row->hop[i].earlier_ns, row->blocked_ns, &name, columns, "did what was not kept, before its own wait");
 		if (!last)
 			continue;
 		append_doing(s, row->rest_ns, row->blocked_ns, &name, columns,

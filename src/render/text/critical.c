@@ -89,7 +89,9 @@ static void for_text(struct printer *pr, const struct critical_part *part, bool 
 	g_string_append_printf(s, "%s %s", is_hop ? "it waited for" : "for", text_bold(pr->o));
 	actor_text(s, actors_get(pr->c->graph->actors, part->actor), text_room(pr->o, is_hop ? 50 : 44));
 	g_string_append(s, text_plain(pr->o));
-	append_times(s, part->count);
+	/* a hop is in parts of sleeps */
+	if (!is_hop)
+		append_times(s, part->count);
 }
 
 static void part_text(struct printer *pr, const struct critical_part *part)
@@ -110,7 +112,7 @@ static void part_text(struct printer *pr, const struct critical_part *part)
 	case CRITICAL_UNLISTED: unlisted_line(pr, part); break;
 	case CRITICAL_RAN: g_string_append(s, "it ran"); break;
 	case CRITICAL_READY: g_string_append(s, "it had no CPU"); break;
-	case CRITICAL_EARLIER: g_string_append(s, "it did what came before its last sleep"); break;
+	case CRITICAL_EARLIER: g_string_append(s, "what it did before that was not kept"); break;
 	case CRITICAL_REST: rest_text(pr, part->end); break;
 	case CRITICAL_UNTOLD: g_string_append(s, "not known what it did"); break;
 	case CRITICAL_RESIDUAL: g_string_append(s, "unaccounted for (residual)"); break;

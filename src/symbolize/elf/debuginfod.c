@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/elf/debuginfod.h"
 
-#include <dlfcn.h>
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/late_library.h"
 #include "base/quiet_thread.h"
 
-#define LIBRARY "libdebuginfod.so.1"
 #define ASKED_MAX 4096
 #define FILE_MAX_US (120 * G_USEC_PER_SEC)	/* for one file from all servers */
 
@@ -19,7 +18,6 @@ typedef int debuginfod_progress_fn(struct debuginfod_client *client, long done, 
 typedef void *debuginfod_get_user_data_fn(struct debuginfod_client *client);
 
 struct library {
-	void *handle;
 	struct debuginfod_client *(*begin)(void);
 	void (*end)(struct debuginfod_client *client);
 	int (*find_debuginfo)(struct debuginfod_client *client, const unsigned char *build_id, int bytes, char **ret_path);
@@ -43,25 +41,18 @@ static debuginfod_get_user_data_fn *get_user_data;
 
 static bool library_open(struct library *l)
 {
-	const struct { const char *name; void *function; } functions[] = {
-		{ "debuginfod_begin", &l->begin }, { "debuginfod_end", &l->end },
+	static const char *const names[] = { "libdebuginfod.so.1", NULL };
+	const struct late_function functions[] = {
+		{ "debuginfod_begin", &l->begin },
+		{ "debuginfod_end", &l->end },
 		{ "debuginfod_find_debuginfo", &l->find_debuginfo },
 		{ "debuginfod_set_progressfn", &l->set_progressfn },
 		{ "debuginfod_set_user_data", &l->set_user_data },
-		{ "debuginfod_get_user_data", &get_user_data } };
+		{ "debuginfod_get_user_data", &get_user_data },
+	};
+	g_autofree char *lack = late_library(names, functions, G_N_ELEMENTS(functions));
 
-	l->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; l->handle && i < G_N_ELEMENTS(functions); i++) {
-		void *found = dlsym(l->handle, functions[i].name);
-
-		if (!found) {
-			dlclose(l->handle);
-			l->handle = NULL;
-			return false;
-		}
-		memcpy(functions[i].function, &found, sizeof(found));
-	}
-	return l->handle;
+	return !lack;
 }
 
 static int progress(struct debuginfod_client *client, long done, long size)
@@ -145,7 +136,6 @@ void debuginfod_free(struct debuginfod *d)
 	g_async_queue_unref(d->questions);
 	g_async_queue_unref(d->answers);
 	g_hash_table_unref(d->asked);
-	/* The library stays loaded: what it is linked with has threads' and exit's work registered. */
 	g_free(d);
 }
 

@@ -104,6 +104,16 @@ struct what {
 
 #define WAIT(function) SITE void function(void)
 
+#ifdef SYS_poll
+#define POLL(p, cnt) sys3(SYS_poll, p, cnt, -1)
+#define EPOLL(set, e) sys6(SYS_epoll_wait, (long)(set), (long)(e), 1L, -1L, 0L, 0L)
+#define SELECT(end, readers) sys6(SYS_select, (long)(end), (long)(readers), 0L, 0L, 0L, 0L)
+#else	/* of the newer architectures */
+#define POLL(p, cnt) sys6(SYS_ppoll, (long)(p), (long)(cnt), 0L, 0L, 0L, 0L)
+#define EPOLL(set, e) sys6(SYS_epoll_pwait, (long)(set), (long)(e), 1L, -1L, 0L, 0L)
+#define SELECT(end, readers) sys6(SYS_pselect6, (long)(end), (long)(readers), 0L, 0L, 0L, 0L)
+#endif
+
 static char byte[1];
 
 WAIT(wait_tcp) { sys6(SYS_recvfrom, (long)tcp, (long)byte, (long)1, (long)0, (long)NULL, (long)NULL); }
@@ -111,10 +121,10 @@ WAIT(wait_local) { sys3(SYS_read, local, byte, 1); }
 WAIT(wait_served) { sys3(SYS_read, served, byte, 1); }
 WAIT(wait_pair) { sys3(SYS_read, pair[0], byte, 1); }
 WAIT(wait_pipe) { sys3(SYS_read, to_us[0], byte, 1); }
-WAIT(wait_poll) { struct pollfd p = { poll_pipe[0], POLLIN, 0 }; sys3(SYS_poll, &p, 1, -1); sys3(SYS_read, poll_pipe[0], byte, 1); }
+WAIT(wait_poll) { struct pollfd p = { poll_pipe[0], POLLIN, 0 }; POLL(&p, 1); sys3(SYS_read, poll_pipe[0], byte, 1); }
 WAIT(wait_event) { uint64_t cnt; sys3(SYS_read, event, &cnt, 8); }
 WAIT(wait_timer) { uint64_t cnt; sys3(SYS_read, timer, &cnt, 8); }
-WAIT(wait_set) { struct epoll_event e; sys6(SYS_epoll_wait, (long)set, (long)&e, (long)1, (long)-1, (long)0, (long)0); sys3(SYS_read, set_pipe[0], byte, 1); }
+WAIT(wait_set) { struct epoll_event e; EPOLL(set, &e); sys3(SYS_read, set_pipe[0], byte, 1); }
 WAIT(wait_signal) { struct signalfd_siginfo info; sys3(SYS_read, signals, &info, sizeof(info)); }
 WAIT(wait_udp) { sys6(SYS_recvfrom, (long)udp, (long)byte, (long)1, (long)0, (long)NULL, (long)NULL); }
 WAIT(wait_fifo) { sys3(SYS_read, fifo_reader, byte, 1); }
@@ -138,7 +148,7 @@ WAIT(wait_many)
 {
 	struct pollfd p[2] = { { polled_pair[0], POLLIN, 0 }, { poll_pipe[1], 0, 0 } };
 
-	sys3(SYS_poll, p, 2, -1);
+	POLL(p, 2);
 	sys3(SYS_read, polled_pair[0], byte, 1);
 }
 
@@ -148,7 +158,7 @@ WAIT(wait_select)
 
 	FD_ZERO(&readers);
 	FD_SET(select_pipe[0], &readers);
-	sys6(SYS_select, (long)select_pipe[0] + 1, (long)&readers, (long)NULL, (long)NULL, (long)NULL, (long)0);
+	SELECT(select_pipe[0] + 1, &readers);
 	sys3(SYS_read, select_pipe[0], byte, 1);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * waking OUT pipeline pipe|unix|tcp ROUNDS | broadcast THREADS ROUNDS | convoy THREADS ROUNDS | signal ROUNDS |
+ * waking OUT pipeline pipe|unix|tcp ROUNDS | calls pipe|unix|tcp ROUNDS | broadcast THREADS ROUNDS | convoy THREADS ROUNDS | signal ROUNDS |
  * child ROUNDS: sleeps whose wakers are known, each with the program's own readings around it (events.h).
  */
 #include "truth.h"
@@ -25,7 +25,7 @@
 
 static uint64_t rounds, threads_cnt;
 static struct event_log *logs[THREADS_MAX + 1];	/* the last one is the first thread's */
-static int links[STAGES][2];
+static int links[2 * STAGES][2];
 static int word;	/* a futex */
 static uint64_t slept_cnt;
 
@@ -99,9 +99,46 @@ SITE void *stage_main(void *arg)
 	return NULL;
 }
 
+/*
+ * Stage 0 asks stage 1 and waits for the answer; each other one sleeps, asks the next one, and sleeps twice before it
+ * answers.  So of what a stage waits most lies before the last sleep of who answers it.
+ */
+static const uint64_t call_nap_us[STAGES] = { 0, 7000, 20000, 13000 };
+
+SITE void *call_main(void *arg)
+{
+	uint64_t n = (uint64_t)arg, answer = STAGES + n;
+	struct event_log *log = logs[n];
+	char name[] = "hopA";
+
+	name[3] = (char)('A' + n);
+	prctl(PR_SET_NAME, name);
+	events_mine(log);
+	truth_gate_wait();
+	for (uint64_t i = 0; i < rounds; i++) {
+		if (n) {
+			take_site(log, n - 1, i);
+			nap_site(log, call_nap_us[n]);
+		}
+		burn_us(300);
+		if (n < STAGES - 1) {
+			pass_site(log, n, i);
+			take_site(log, answer + 1, i);
+		}
+		for (int k = 0; n && k < 2; k++) {
+			burn_us(300);
+			nap_site(log, call_nap_us[n]);
+		}
+		if (n)
+			pass_site(log, answer, i);
+	}
+	events_write(log, name, "take_site", n ? "nap_site" : NULL, "pass_site");
+	return NULL;
+}
+
 static void make_links(const char *kind)
 {
-	for (int i = 0; i < STAGES - 1; i++) {
+	for (int i = 0; i < 2 * STAGES; i++) {
 		if (strcmp(kind, "tcp") == 0)
 			truth_tcp_pair(links[i]);
 		else if (strcmp(kind, "unix") == 0 ? socketpair(AF_UNIX, SOCK_STREAM, 0, links[i]) : pipe(links[i]))
@@ -290,7 +327,7 @@ SITE void child_main(struct event_log *log)
 static void start(pthread_t *ret, uint64_t cnt, void *(*main)(void *))
 {
 	for (uint64_t i = 0; i < cnt; i++) {
-		logs[i] = events_new(rounds * 2 + 8);
+		logs[i] = events_new(rounds * 8 + 8);
 		if (pthread_create(&ret[i], NULL, main, (void *)i))
 			truth_die("pthread_create", 0);
 	}
@@ -333,6 +370,9 @@ int main(int argc, char **argv)
 	if (strcmp(what, "pipeline") == 0) {
 		make_links(truth_arg_string(argc, argv, 3));
 		start(threads, threads_cnt = STAGES, stage_main);
+	} else if (strcmp(what, "calls") == 0) {
+		make_links(truth_arg_string(argc, argv, 3));
+		start(threads, threads_cnt = STAGES, call_main);
 	} else if (strcmp(what, "broadcast") == 0) {
 		start(threads, threads_cnt = threads_arg(argc, argv), broadcast_main);
 		in_main = broadcast;

@@ -280,6 +280,50 @@ static void test_chain(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(s->blocked_ns, ==, 400);
 }
 
+/* What the first waker did earlier is stories of their own; that on the path of the last sleeps is with these. */
+static void test_chain_earlier(struct fixture *x, gconstpointer data)
+{
+	const struct offcpu_rec_chain rec = {
+		.type = OFFCPU_REC_CHAIN, .cnt = 2, .end = OFFCPU_CHAIN_INTERRUPT, .id = 50, .waker = { 101, 103 },
+	};
+	const struct offcpu_wait_key key = { .tno = 1, .state = 'S', .waker = 50 };
+	const struct offcpu_chain_sum told = { .hop = { { 50, 0, 300 } }, .rest_ns = 50 };
+	const struct offcpu_rec_sleep sleeps[] = {
+		{ .type = OFFCPU_REC_SLEEP, .tno = 7, .no = 1, .slept_ns = 10000000000 + 50, .woken_ns = 10000000000 + 90, .waker = 103 },
+		{ .type = OFFCPU_REC_SLEEP, .tno = 7, .no = 2, .by_tno = 8, .slept_ns = 10000000000 + 100,
+		  .woken_ns = 10000000000 + 200, .waker = 102 },
+	};
+	const struct offcpu_rec_earlier earlier = {
+		.type = OFFCPU_REC_EARLIER, .tno = 7, .depth = 7, .start_ns = 10000000000, .end_ns = 10000000000 + 300,
+		.weight_q8 = SAMPLE_ONE_Q8, .key = key,
+	};
+
+	(void)data;
+	send_waker(x, 101, OFFCPU_WAKER_TASK, "near");
+	send_waker(x, 102, OFFCPU_WAKER_TASK, "far");
+	send_waker(x, 103, OFFCPU_WAKER_HARDIRQ, "");
+	fold_chain(x->fold, &rec, sizeof(rec));
+	for (unsigned i = 0; i < G_N_ELEMENTS(sleeps); i++)
+		fold_sleep(x->fold, &sleeps[i], sizeof(sleeps[i]));
+	fold_earlier(x->fold, &earlier, sizeof(earlier));
+	fold_earlier(x->fold, &earlier, sizeof(earlier) - 1);
+	send_thread(x, 1, 600);
+	send_chained(x, 50);
+	fold_chain_sum(x->fold, &key, &told);
+	fold_finish(x->fold);
+	g_assert_cmpuint(x->profile->stories->len, ==, 2);
+	const struct story *main = profile_story(x->profile, 0), *other = profile_story(x->profile, 1);
+	const struct chain_node *c = profile_get_chain(x->profile, profile_get_chain(x->profile, other->chain)->next - 1);
+	g_assert_cmpstr(profile_get_waker(x->profile, c->waker)->comm, ==, "far");
+	g_assert_cmpuint(other->hop[1].ran_ns, ==, 100);
+	g_assert_cmpuint(other->count, ==, 0);
+	g_assert_cmpuint(main->count, ==, 2);
+	g_assert_cmpuint(main->hop[0].earlier_ns, ==, 0);
+	g_assert_cmpuint(main->rest_ns, ==, 50 + 40);
+	g_assert_cmpuint(main->hop[0].ran_ns + other->hop[0].ran_ns, ==, 50 + 50 + 10 + 100);
+	g_assert_cmpuint(main->blocked_ns + other->blocked_ns, ==, 400);
+}
+
 /* Sums that say more than the wait has are cut; a waker that never arrived ends the chain, the rest is its. */
 static void test_chain_cut(struct fixture *x, gconstpointer data)
 {
@@ -321,6 +365,7 @@ int main(int argc, char **argv)
 	ADD(bad_records, 0);
 	ADD(depth, 4);
 	ADD(chain, 0);
+	ADD(chain_earlier, 0);
 	ADD(chain_cut, 0);
 	return g_test_run();
 }

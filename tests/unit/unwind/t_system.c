@@ -173,7 +173,7 @@ static void check_frame(struct tally *t, Dwarf_Frame *frame, uint64_t vaddr, uin
 
 	make_regs(vaddr, t->checked, &regs);
 	to = regs;
-	step = unwind_step(rule, &to, read_hash, NULL);
+	step = unwind_x86_64_step(rule, &to, read_hash, NULL);
 	if (step == UNWIND_STEP_END) {
 		ra = frame_register(frame, X86_64_RIP, &regs, 0);
 		if (ra.kind != UNDEFINED)

@@ -270,7 +270,7 @@ static void test_errors(void)
 	g_byte_array_unref(image);
 	image = image_of(IMAGE_SECTION, frame, NULL);
 	eh = (Elf64_Ehdr *)(void *)image->data;
-	eh->e_machine = EM_AARCH64;
+	eh->e_machine = EM_RISCV;
 	check_error(image, "machine");
 	eh->e_machine = EM_X86_64;
 	eh->e_ident[EI_DATA] = ELFDATA2MSB;

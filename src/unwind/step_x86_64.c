@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/step.h"
-
 #include "abi/unwind_abi.h"
 #include "unwind/arch_x86_64.h"
 
@@ -85,7 +83,7 @@ static bool restore_bp(uint32_t rule, uint64_t cfa, struct unwind_regs *regs, un
 	}
 }
 
-enum unwind_step unwind_step(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx)
+enum unwind_step unwind_x86_64_step(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx)
 {
 	uint32_t kind = unwind_rule_cfa(rule);
 	struct unwind_regs to = *regs;
@@ -118,7 +116,7 @@ enum unwind_step unwind_step(uint32_t rule, struct unwind_regs *regs, unwind_rea
 	return UNWIND_STEP_OK;
 }
 
-enum unwind_step unwind_step_fp(struct unwind_regs *regs, unwind_read_fn read, void *ctx)
+enum unwind_step unwind_x86_64_step_fp(struct unwind_regs *regs, unwind_read_fn read, void *ctx)
 {
 	uint64_t bp = regs->reg[X86_64_RBP], saved[2];
 

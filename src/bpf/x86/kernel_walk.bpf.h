@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_X86_KERNEL_WALK_BPF_H
+#define BPF_X86_KERNEL_WALK_BPF_H
+
+#include "bpf/remember.bpf.h"
+
+/*
+ * Kernel stack.  It begins at thread.sp in __schedule(), and the unwinder (ORC) finds each
+ * return address a fixed distance above the last one: the same induction, as long as no frame's
+ * size is decided at run time.  Two things can break it.  The system call's entry puts a random
+ * distance (CONFIG_RANDOMIZE_KSTACK_OFFSET) into its frame: so all words but the outermost are
+ * placed by their distance from thread.sp, and that one by its address, which is fixed.  And
+ * the unwinder does not say where it read: return addresses are looked for from thread.sp
+ * upwards, and a stale word may look like one.  So whatever could be meant is remembered, the
+ * second time a return address is seen as well as the first, and all words that look like
+ * kernel text in the scheduler's frames below, which the unwinder passes over; once user space
+ * has told where the scheduler's functions lie, only what looks like one of those.
+ *
+ * That is too much where a stale word comes and goes, above all in that random distance, which is full
+ * of what earlier calls left.  When the same walk is met again and something of it has changed,
+ * what is in both is kept: with the same words of the scheduler's frames in the same places and
+ * the same return addresses above, each return address is where it was, and what is not
+ * there any more was none.
+ */
+
+/* The kernel's and its modules' text lies in the top 2 GiB. */
+static __always_inline bool is_kernel_text(__u64 word)
+{
+	return word >> 31 == 0x1ffffffffULL;
+}
+
+__noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
+{
+	__u64 h;
+
+	if (!m)
+		return 0;
+	h = mix(STACK_MIX, kernel_word(m->last_at));
+	for (__u32 i = 0; i < KERNEL_WORDS; i++) {
+		if (i >= m->cnt)
+			break;
+		h = mix(h, kernel_word(sp + m->at[i]));
+	}
+	return h ? h : 1;
+}
+
+/* Where a thread sleeps in the kernel goes with where it called from; and it may be preempted on its way back, or by an interrupt. */
+static __always_inline __u32 kernel_place(const struct thread_state *st)
+{
+	return st->entry >> 2 ^ (st->state == OFFCPU_STATE_R);
+}
+
+static __always_inline struct kernel_memory *kernel_memory(const struct thread_state *st)
+{
+	struct memory *m = memory_of(st);
+
+	return m ? &m->kernel_walks[kernel_place(st) & (WALKS - 1)] : NULL;
+}
+
+/* sp: thread.sp. */
+static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u64 sp)
+{
+	if (!m || !m->id || (has_part(PART_HASH) && kernel_words_hash(m, sp) != m->hash))
+		return 0;
+	was_met(&m->hot);
+	return m->id;
+}
+
+#define KERNEL_STACK_BYTES 16384	/* and aligned to as much; more with KASAN only */
+
+/* Where walks of threads that wait as this one does are kept for all; the last place is that of new threads. */
+static __always_inline struct shared_kernel_walk *shared_kernel_memory(const struct thread_state *st, struct scratch *scratch)
+{
+	if (st->mode == MODE_NEW)
+		return &scratch->shared_kernel_walks[SHARED_WALKS];
+	return &scratch->shared_kernel_walks[kernel_place(st) & (SHARED_WALKS - 1)];
+}
+
+/* The same walk as another thread's?  Then it is this one's, too.  own: NULL where the thread has no memory. */
+static __always_inline __u64 others_kernel_walk(struct kernel_memory *shared, struct kernel_memory *own, __u64 sp)
+{
+	__u64 id;
+
+	shared->last_at = (sp & ~(KERNEL_STACK_BYTES - 1ULL)) | (shared->last_at & (KERNEL_STACK_BYTES - 1));
+	id = remembered_kernel_walk(shared, sp);
+	if (id && own && may_replace(own->id, &own->hot))
+		*own = *shared;
+	return id;
+}
+
+/* Words between sp and the stack's end.  Beyond it each would cost a page fault. */
+static __always_inline __u32 words_above(__u64 sp)
+{
+	return (KERNEL_STACK_BYTES - (sp & (KERNEL_STACK_BYTES - 1))) / sizeof(__u64);
+}
+
+struct kernel_search {
+	struct kernel_memory *m;
+	const struct offcpu_rec_stack *stack;
+	__u64 sp;
+	__u64 inner;		/* hash of the scheduler's words */
+	__u32 next, cnt;	/* of m->at: the next one to be met; how many there were */
+	bool is_again;		/* this walk is remembered, but not well: only what m->at has counts */
+};
+
+/* May the word that lies there count?  To be asked of each in turn. */
+static __always_inline bool may_count(struct kernel_search *s, __u32 at)
+{
+	__u32 next = s->next;
+
+	if (!s->is_again)
+		return true;
+	barrier_var(next);
+	if (next >= s->cnt || next >= KERNEL_WORDS || s->m->at[next] != at)
+		return false;
+	s->next = next + 1;
+	return true;
+}
+
+/* The outermost word is not one of m->at. */
+static __always_inline bool may_be_outermost(const struct kernel_search *s, __u32 found, __u64 addr)
+{
+	return found + 1 == s->m->depth && (!s->is_again || addr == s->m->last_at);
+}
+
+/* One word of the stack; 1 ends the search.  m->found: return addresses found so far. */
+static long kernel_search_word(__u32 i, struct kernel_search *s)
+{
+	struct kernel_memory *m = s->m;
+	__u32 found = m->found, last = found - 1, cnt;
+	__u64 word = kernel_word(s->sp + i * 8), wanted;
+	bool counts = may_count(s, i * 8);
+
+	/* clang knows that it is within bounds where it is used; the verifier does not */
+	barrier_var(last);
+	if (!is_kernel_text(word) || found >= OFFCPU_MAX_DEPTH)
+		return 0;
+	wanted = s->stack->ip[found];
+	if (word == wanted && may_be_outermost(s, found, s->sp + i * 8)) {
+		m->found = found + 1;
+		m->last_at = s->sp + i * 8;
+		return 1;
+	}
+	if (word == wanted && counts && found + 1 != m->depth) {
+		m->found = found + 1;
+	} else if (!found) {
+		if (sched_text_bytes && word - sched_text >= sched_text_bytes)
+			return 0;
+		s->inner = mix(s->inner, word);
+	} else if (last >= OFFCPU_MAX_DEPTH || word != s->stack->ip[last]) {
+		return 0;
+	}
+	if (!counts)
+		return 0;
+	cnt = m->cnt;
+	barrier_var(cnt);	/* or clang bounds a copy of it, and Linux 6.1 forgets the other */
+	if (cnt >= KERNEL_WORDS)
+		return 1;
+	m->at[cnt] = i * 8;
+	m->cnt = cnt + 1;
+	return 0;
+}
+
+/* Remembers the walk in *stack, which has crossed.  m: see kernel_memory().  A global function: the verifier checks its search once. */
+__noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct offcpu_rec_stack *stack)
+{
+	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
+	__u32 depth;
+	__u64 id;
+
+	if (!m || !stack)
+		return 0;
+	depth = stack->depth;
+	id = stack->id;
+	s.cnt = m->cnt;
+	s.is_again = m->id == id && sched_text_bytes;
+	if (stack->end != OFFCPU_WALK_COMPLETE || (m->id != id && !may_replace(m->id, &m->hot)))
+		return 0;
+	m->id = 0;
+	m->cnt = m->found = 0;
+	m->depth = depth;
+	bpf_loop(words_above(sp), kernel_search_word, &s, 0);
+	if (m->found != depth || (s.is_again && s.inner != m->inner))
+		return 0;
+	m->inner = s.inner;
+	m->hash = kernel_words_hash(m, s.sp);
+	m->id = id;
+	return 0;
+}
+
+/*
+ * The same of the one in scratch->stack, for the thread and for others: not before it is met again, for many a stack of a preempted
+ * thread never is.
+ */
+__noinline int remember_kernel_walk(const struct thread_state *st, struct scratch *scratch, __u64 sp)
+{
+	struct shared_kernel_walk *shared;
+	struct kernel_memory *m;
+
+	if (!st || !scratch)
+		return 0;
+	m = kernel_memory(st);
+	if (m && scratch->was_seen)
+		learn_kernel_walk(m, sp, &scratch->stack);
+	shared = shared_kernel_memory(st, scratch);
+	if (shared->seen == scratch->stack.id)
+		learn_kernel_walk(&shared->walk, sp, &scratch->stack);
+	shared->seen = scratch->stack.id;
+	return 0;
+}
+
+__noinline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scratch, __u64 sp)
+{
+	struct kernel_memory *m, *shared;
+	__u64 id;
+
+	if (!st || !scratch)
+		return 0;
+	shared = &shared_kernel_memory(st, scratch)->walk;
+	if (st->is_cold) {	/* as known_user_stack() */
+		id = others_kernel_walk(shared, NULL, sp);
+		return id ? id : remembered_kernel_walk(kernel_memory(st), sp);
+	}
+	m = kernel_memory(st);
+	id = remembered_kernel_walk(m, sp);
+	return id ? id : others_kernel_walk(shared, m, sp);
+}
+
+#define EARLY_LINES 4
+
+/* What lies on a sleeper's kernel stack where its walk is remembered by it, mostly, is fetched. */
+static __always_inline void fetch_stack_early(const struct task_struct *task)
+{
+	const __u64 sp = resting_sp(task);
+
+	if (!cfg.timespec64_id)
+		return;		/* a helper would have to read it */
+#pragma unroll
+	for (int i = 0; i < EARLY_LINES; i++) {
+		__u64 word = kernel_word(sp + i * 64);
+
+		barrier_var(word);
+	}
+}
+
+/* The scheduler's frames. */
+
+#define SLEEP_PATH_WORDS 128	/* 1 KiB of stack; the scheduler's frames take a few hundred bytes */
+
+/* The function called just before a return address: call rel32 is e8 and four bytes. */
+static __always_inline __u64 callee_of(__u64 word)
+{
+	struct {
+		__u8 opcode;
+		__s32 offset;
+	} __attribute__((packed)) call;
+
+	if (bpf_probe_read_kernel(&call, sizeof(call), (void *)(word - sizeof(call))) || call.opcode != 0xe8)
+		return 0;
+	return word + call.offset;
+}
+
+struct sleep_path_walk {
+	struct offcpu_rec_sleep_path *path;
+	const __u64 *sp;
+	__u64 first;
+};
+
+/* One word of the stack; 1 ends the loop. */
+static long sleep_path_word(__u32 i, struct sleep_path_walk *walk)
+{
+	struct offcpu_rec_sleep_path *path = walk->path;
+	__u32 cnt = path->cnt;
+	__u64 word;
+
+	if (cnt >= OFFCPU_SLEEP_PATH_MAX || bpf_probe_read_kernel(&word, sizeof(word), walk->sp + i))
+		return 1;
+	if (!is_kernel_text(word))
+		return 0;
+	path->word[cnt] = word;
+	path->callee[cnt] = callee_of(word);
+	path->cnt = cnt + 1;
+	return word == walk->first;
+}
+
+/* Sent once, before the stack itself crosses.  See struct offcpu_rec_sleep_path. */
+static __always_inline void send_sleep_path(__u64 sp, struct scratch *scratch, __u64 id)
+{
+	struct offcpu_rec_sleep_path *path = &scratch->path;
+	struct sleep_path_walk walk = {
+		.path = path,
+		.sp = (const __u64 *)sp,
+		.first = scratch->stack.ip[0],
+	};
+
+	/* Before Linux 5.17 (e6f2dd0f8067, bpf_loop) these frames are missing. */
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
+		return;
+	path->type = OFFCPU_REC_SLEEP_PATH;
+	path->cnt = 0;
+	path->id = id;
+	bpf_loop(SLEEP_PATH_WORDS, sleep_path_word, &walk, 0);
+	ring_send(path, sizeof(*path));
+}
+
+#endif

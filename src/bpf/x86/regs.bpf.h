@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_X86_REGS_BPF_H
+#define BPF_X86_REGS_BPF_H
+
+/* What the registers of a thread's program say on x86-64. */
+
+#define REG_IP ip
+#define REG_SP sp
+#define REG_BP bp
+
+static __always_inline bool is_32_bit(const struct pt_regs *regs)
+{
+	return regs->cs == X86_USER32_CS;
+}
+
+static __always_inline __u32 call_number(const struct pt_regs *regs)
+{
+	return regs->orig_ax;
+}
+
+/* The nth, from 1. */
+static __always_inline __u64 argument(const struct pt_regs *regs, __u32 n)
+{
+	switch (n) {
+	case 1:
+		return regs->di;
+	case 2:
+		return regs->si;
+	case 3:
+		return regs->dx;
+	case 4:
+		return regs->r10;
+	default:
+		return regs->r8;
+	}
+}
+
+#define NR_FUTEX 202
+#define NR32_FUTEX 240
+#define NR32_FUTEX_TIME64 422
+
+static __always_inline void syscall_of(const struct pt_regs *regs, struct syscall *ret)
+{
+	ret->nr = regs->orig_ax;
+	if (is_32_bit(regs)) {
+		if (ret->nr == NR32_FUTEX || ret->nr == NR32_FUTEX_TIME64)
+			ret->nr = NR_FUTEX;
+		else if (ret->nr == NR_FUTEX)
+			ret->nr = 0;
+		ret->first = regs->bx;
+		ret->second = regs->cx;
+		ret->fourth = regs->si;
+		return;
+	}
+	ret->first = regs->di;
+	ret->second = regs->si;
+	ret->fourth = regs->r10;
+}
+
+/* Of a thread that is off CPU: where it left its kernel stack. */
+static __always_inline __u64 resting_sp(const struct task_struct *task)
+{
+	return task->thread.sp;
+}
+
+/* Where the kernel's walk of it begins. */
+static __always_inline __u64 kernel_walk_start(const struct task_struct *task)
+{
+	return resting_sp(task);
+}
+
+static __always_inline __u64 thread_pointer(const struct task_struct *task)
+{
+	return task->thread.fsbase;
+}
+
+#define RETURN_POPS 8ULL	/* bytes that a return takes off the stack */
+
+/* Of a function that has just been called. */
+static __always_inline bool return_address(const struct pt_regs *ctx, __u64 *ret)
+{
+	return !bpf_probe_read_user(ret, sizeof(*ret), (void *)ctx->sp);
+}
+
+/* As perf passes it: registers, the event's period and address. */
+struct oncpu_context {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+	__u64 sample_period, addr;
+};
+
+static __always_inline bool ran_in_user_mode(const struct oncpu_context *ctx)
+{
+	return ctx->cs & 3;
+}
+
+#endif

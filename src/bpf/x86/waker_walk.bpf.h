@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_X86_WAKER_WALK_BPF_H
+#define BPF_X86_WAKER_WALK_BPF_H
+
+#define TRACERS_FRAMES 10	/* at most, of the tracepoint and of our programs */
+
+/* Index of the first frame that lies above the program's context, the lowest ever seen. */
+__u32 waker_first_frame = TRACERS_FRAMES;
+
+/*
+ * An interrupt's stack is aligned to a page only, so words_above() may reach beyond its end: there is a
+ * page that is not mapped, and to read all its words would take 3 ms of page faults.
+ */
+static __always_inline bool leaves_stack(__u64 addr)
+{
+	__u64 word;
+
+	return !(addr & (PAGE_BYTES - 1)) && bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr);
+}
+
+/*
+ * As kernel_search_word(), from the program's context upwards.  The frames below, those of our own
+ * programs, are the same each time and lie out of reach: any of the first may be the one to start with.
+ */
+static long waker_search_word(__u32 i, struct kernel_search *s)
+{
+	struct kernel_memory *m = s->m;
+	__u64 word;
+
+	if (leaves_stack(s->sp + i * 8))
+		return 1;
+	if (m->found)
+		return kernel_search_word(i, s);
+	word = kernel_word(s->sp + i * 8);
+	if (!is_kernel_text(word) || (s->is_again && s->m->at[0] != i * 8))
+		return 0;
+	s->next = 1;
+	for (__u32 k = 0; k < TRACERS_FRAMES; k++) {
+		if (word != s->stack->ip[k])
+			continue;
+		m->at[0] = i * 8;
+		m->cnt = 1;
+		m->found = k + 1;
+		if (k < waker_first_frame)
+			waker_first_frame = k;
+		/* a stale word of an outer frame below the word of an inner one */
+		return k > waker_first_frame;
+	}
+	return 0;
+}
+
+/*
+ * Words between sp and the end of the stack that it is on.  The interrupts' stack is mapped page by page, so
+ * its end is not to be told from the address; behind it lies a page that is not there, and each word
+ * read from that would be a fault, a thousand of them milliseconds.  So it is looked for, once for each CPU.
+ */
+static __always_inline __u32 words_above_waker(__u64 sp, struct irq_note *note)
+{
+	__u64 end = (sp & ~(PAGE_BYTES - 1)) + PAGE_BYTES, word;
+
+	if (!on_interrupt_stack(sp))
+		return words_above(sp);
+	if (note->stack_end - sp <= KERNEL_STACK_BYTES)
+		return (note->stack_end - sp) / sizeof(word);
+	for (__u32 i = 1; i < KERNEL_STACK_BYTES / PAGE_BYTES; i++) {
+		if (bpf_probe_read_kernel(&word, sizeof(word), (const void *)end))
+			break;
+		end += PAGE_BYTES;
+	}
+	note->stack_end = end;
+	return (end - sp) / sizeof(word);
+}
+
+/*
+ * The tracepoint calls our program from one of two places, by whether the kernel counts programs' time just now.
+ * That makes no other waker.  False: it is not known yet which frames these are.
+ */
+static __always_inline bool forget_tracers_frames(struct offcpu_rec_stack *stack)
+{
+	__u32 cnt = waker_first_frame;
+
+	for (__u32 i = 0; cnt < TRACERS_FRAMES && i < TRACERS_FRAMES; i++)
+		if (i < cnt)
+			stack->ip[i] = 0;
+	return cnt < TRACERS_FRAMES;
+}
+
+/*
+ * Finds where the words of *stack lie and remembers them.  On an interrupt's stack those of the
+ * interrupted thread are not found; returns the number of frames found.
+ */
+static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const struct offcpu_rec_stack *stack,
+					       __u32 depth, __u64 sp, bool is_again, struct irq_note *note)
+{
+	struct kernel_search s = { .m = m, .stack = stack, .sp = sp, .cnt = m->cnt, .is_again = is_again };
+
+	m->id = 0;
+	m->cnt = m->found = 0;
+	m->depth = depth;
+	bpf_loop(words_above_waker(sp, note), waker_search_word, &s, 0);
+	return m->found;
+}
+
+/* Of an interrupt: how many frames were found, all that are its own; *depth: the same where it has a stack of its own. */
+static __always_inline __u32 keep_irq_walk(struct kernel_memory *m, __u32 found, __u32 *depth, __u64 sp,
+					   bool is_irq_stack)
+{
+	__u32 cnt = m->cnt;
+
+	m->is_irq_stack = is_irq_stack;
+	if (found == *depth) {
+		barrier_var(cnt);
+		if (cnt < KERNEL_WORDS) {
+			m->at[cnt] = m->last_at - sp;
+			m->cnt = cnt + 1;
+		}
+	} else if (found > TRACERS_FRAMES / 2) {
+		*depth = found;
+	}
+	m->last_at = sp + m->at[0];
+	return found;
+}
+
+/*
+ * The kernel stack of what runs now.  The kernel unwinds the thread's stack too, below the
+ * interrupt's: where the interrupt has a stack of its own, only what lies there is its.
+ */
+static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct thread_state *wst,
+						bool is_irq, bool may_remember, struct scratch *scratch,
+						struct irq_note *note, __u64 now)
+{
+	__u64 id, remembered;
+	struct offcpu_rec_stack *stack = &scratch->stack;
+	bool is_irq_stack = on_interrupt_stack(scratch->ctx_addr), forgotten, is_again;
+	__u32 depth, found;
+	long n;
+
+	if (is_irq && m->is_irq_stack != is_irq_stack)
+		m->id = 0;
+	/* an interrupt's stack begins anywhere, and all of its words are placed by their distance */
+	if (is_irq)
+		m->last_at = scratch->ctx_addr + m->at[0];
+	remembered = may_remember ? remembered_kernel_walk(m, scratch->ctx_addr) : 0;
+
+	if (remembered && !cfg.verify_walks)
+		return remembered;
+	n = bpf_get_stack(ctx, stack->ip, sizeof(stack->ip), 0);
+	if (n <= 0) {
+		count_loss(OFFCPU_LOSS_KSTACK, 0);
+		return 0;
+	}
+	depth = (__u32)n / sizeof(__u64);
+	if (depth > OFFCPU_MAX_DEPTH)
+		return 0;
+	stack->end = depth >= OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
+	forgotten = forget_tracers_frames(stack);
+	id = stack_hash(stack, depth, 0);
+	is_again = !is_irq && m->id == id;
+	found = 0;
+	if (may_remember && cfg.can_walk && (is_irq || is_again || may_replace(m->id, &m->hot)))
+		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr, is_again, note);
+	if (is_irq) {
+		found = keep_irq_walk(m, found, &depth, scratch->ctx_addr, is_irq_stack);
+		id = stack_hash(stack, depth, 0);
+	}
+	if (cfg.verify_walks && remembered && remembered != id)
+		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
+	if (!stack_cross(stack, id, depth, wst, false, now))
+		return id;
+	if (forgotten && found == depth && stack->end == OFFCPU_WALK_COMPLETE && m->cnt < KERNEL_WORDS) {
+		m->hash = kernel_words_hash(m, scratch->ctx_addr);
+		m->id = id;
+	}
+	return id;
+}
+
+#endif

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Builds the packages and the static program, and uses them as a user would; prints TAP.
+
+usage: tests/package/run.py [--twice] [--only TEXT]
+
+The static program records and reports in a folder that holds nothing else.  The Debian packages are installed in a fresh minbase system
+made from the archive that this machine is configured for; then the network is taken away, and what is removed must leave nothing.
+--twice builds both again in another folder and compares the bytes, which takes as long again.
+"""
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE))
+
+from deb import DEB_POINTS  # noqa: E402
+from lib import Skip, Wrong, Place  # noqa: E402
+from static import STATIC_POINTS  # noqa: E402
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--twice", action="store_true")
+    parser.add_argument("--only", default="")
+    args = parser.parse_args()
+    points = [point for point in STATIC_POINTS + DEB_POINTS if args.only in point.__name__]
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="offcpu-package-") as folder:
+        place = Place(Path(folder), args.twice)
+        for number, point in enumerate(points, 1):
+            name = point.__name__.replace("_", " ")
+            try:
+                said = point(place)
+                print(f"ok {number} - {name}" + (f": {said}" if said else ""), flush=True)
+            except Skip as why:
+                print(f"ok {number} - {name} # SKIP {why}", flush=True)
+            except (Wrong, subprocess.TimeoutExpired) as why:
+                failed += 1
+                print(f"not ok {number} - {name}", flush=True)
+                for line in str(why).splitlines():
+                    print(f"# {line}", flush=True)
+    print(f"1..{len(points)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""The static program: what it is, and that it works where there is nothing else."""
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+from lib import Skip, expect, need_root, need_tools, run, same_bytes, clone
+
+MAX_BYTES = 10_000_000
+# In a mount namespace of its own: a folder that holds the program, what it wrote to /tmp, /proc and /sys.
+ENTER = 'mount -t proc proc "$1/proc"; mount --rbind /sys "$1/sys"; cd "$1"; shift; exec chroot . /offcpu "$@"'
+# Its own clock says how long it slept.
+SLEEPER = """import time
+while True:
+    time.sleep(0.05)
+"""
+
+
+def in_empty_folder(place, *arguments, status=0):
+    """What the program says, alone in a folder; the environment says no path and no home either."""
+    need_root()
+    need_tools("unshare", "chroot")
+    folder = place.folder / "empty"
+    program = place.need_static()
+    if not folder.exists():
+        for name in ("proc", "sys", "tmp"):
+            (folder / name).mkdir(parents=True)
+        shutil.copy(program, folder / "offcpu")
+    return run("unshare", "--mount", "--propagation", "private", "sh", "-ec", ENTER, "sh", folder, *arguments,
+               status=status, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"})
+
+
+def static_is_built_from_a_clone_by_one_command(place):
+    need_tools("meson", "ninja", "readelf", "strip")
+    source = clone(place.folder / "static-source")
+    said = run("tools/build-static", cwd=source)
+    expect((source / "build-static" / "offcpu").exists(), f"there is no build-static/offcpu: {said[-500:]}")
+    place.static = source / "build-static"
+
+
+def static_needs_no_library_and_is_small(place):
+    program = place.need_static()
+    headers = run("readelf", "--wide", "--program-headers", "--dynamic", program)
+    expect("INTERP" not in headers, "it asks for a dynamic linker")
+    expect("(NEEDED)" not in headers, "it names a library")
+    size = program.stat().st_size
+    expect(size <= MAX_BYTES, f"it has {size} bytes, more than {MAX_BYTES}")
+    return f"{size / 1e6:.2f} MB"
+
+
+def static_says_the_version_of_git(place):
+    source = place.need_static().parent.parent
+    want = run("tools/version", re.search(r"version: '(.*)'", (source / "meson.build").read_text()).group(1), cwd=source)
+    expect(in_empty_folder(place, "--version") == f"offcpu {want}", "another version than git's")
+
+
+def static_knows_in_an_empty_folder_what_a_process_waits_for(place):
+    with subprocess.Popen([sys.executable, "-c", SLEEPER]) as sleeper:
+        try:
+            said = in_empty_folder(place, "trace", "-p", sleeper.pid, "-f", "-d", "1")
+        finally:
+            sleeper.kill()
+    stacks = [re.fullmatch(r"(.*) (\d+)", line).groups() for line in said.splitlines() if re.fullmatch(r".* \d+", line)]
+    slept_us = sum(int(us) for stack, us in stacks if "nanosleep" in stack)
+    expect(0.9e6 < slept_us < 1.1e6, f"it slept all of a second, and {slept_us} us of sleep were seen:\n{said}")
+
+
+def static_records_and_reports_in_an_empty_folder(place):
+    """What is recorded is the self-test, whose waits the report then has to name by the program's own symbols."""
+    said = in_empty_folder(place, "record", "-o", "/tmp/t.offcpu", "--", "/offcpu", "doctor")
+    expect("All is well" in said, f"the self-test did not pass: {said[-800:]}")
+    report = in_empty_folder(place, "report", "--full", "--top", "99", "/tmp/t.offcpu")
+    for function in ("selftest_sleep", "selftest_futex", "selftest_pipe"):
+        expect(function in report, f"the report does not name {function}: {report[:1500]}")
+
+
+def static_says_in_one_sentence_what_it_leaves_out(place):
+    said = in_empty_folder(place, "push", "--clickhouse", "http://127.0.0.1:1", "/nothing.offcpu", status=1)
+    expect(len(said.strip().splitlines()) == 1, f"not one sentence: {said}")
+
+
+def static_sbom_lists_what_is_linked(place):
+    document = json.loads((place.need_static().parent / "offcpu.spdx.json").read_text())
+    packages = {package["SPDXID"]: package for package in document["packages"]}
+    expect(len(packages) == len(document["packages"]), "an SPDXID is there twice")
+    for relation in document["relationships"]:
+        for end in (relation["spdxElementId"], relation["relatedSpdxElement"]):
+            expect(end == "SPDXRef-DOCUMENT" or end in packages, f"a relationship of {end}, which is not there")
+    libraries = {p["name"]: p for p in packages.values() if p["primaryPackagePurpose"] == "LIBRARY"}
+    for name in ("libbpf", "libelf", "libsqlite3", "libz", "libmicrohttpd", "libc", "libglib-2.0"):
+        expect(name in libraries, f"{name} is linked and not listed")
+    for name, entry in libraries.items():
+        expect(re.match(r"\d", entry.get("versionInfo", "")), f"{name} has no version")
+        expect(entry["licenseDeclared"] != "NOASSERTION", f"{name} has no licence: give it one in tools/sbom")
+    return f"{len(libraries)} libraries"
+
+
+def static_has_the_same_bytes_when_built_again(place):
+    place.need_static()
+    if not place.twice:
+        raise Skip("building again takes as long again: tests/package/run.py --twice")
+    source = clone(place.folder / "elsewhere" / "another-name")
+    run("tools/build-static", cwd=source)
+    for name in ("offcpu", "offcpu.spdx.json"):
+        same_bytes(place.static / name, source / "build-static" / name)
+
+
+STATIC_POINTS = [
+    static_is_built_from_a_clone_by_one_command, static_needs_no_library_and_is_small, static_says_the_version_of_git,
+    static_knows_in_an_empty_folder_what_a_process_waits_for, static_records_and_reports_in_an_empty_folder,
+    static_says_in_one_sentence_what_it_leaves_out, static_sbom_lists_what_is_linked, static_has_the_same_bytes_when_built_again,
+]
