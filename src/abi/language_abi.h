@@ -58,6 +58,8 @@ struct offcpu_language {
 struct offcpu_language_frame {
 	__u64 code;		/* address of the code object, and OFFCPU_LANGUAGE_ENTRY */
 	__u64 instr;
+	__u32 entry_at;		/* of an entry: where its frame after it lies on the C stack, above the stack pointer; 0: not there */
+	__u32 pad;
 };
 
 /*

@@ -201,6 +201,9 @@ struct offcpu_rec_stack {
 	__u16 is_exact;		/* of a kernel stack: ip[0] is no return address */
 	__u32 end;		/* enum offcpu_walk_end */
 	__u64 ip[OFFCPU_MAX_DEPTH];
+	/* Of user stacks of programs with an interpreter: where each frame begins, above the stack pointer.  Else the record ends before. */
+	__u32 sp[OFFCPU_MAX_DEPTH];
+	__u32 pad;
 };
 
 /*
@@ -427,6 +430,7 @@ struct offcpu_config {
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */
 	__u8 want_requests;		/* only waits inside of them are listed: see bpf/request.bpf.h */
+	__u8 want_calls;		/* of several functions, each call is summed: see bpf/request_calls.bpf.h */
 	__u8 page_shift;		/* of the kernel's pages */
 	__u8 has_quota;			/* some cgroup has a CPU quota: woken threads' queues are looked at, too */
 };

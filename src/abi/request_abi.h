@@ -11,12 +11,20 @@
 #include <linux/types.h>
 #endif
 
-#define OFFCPU_REQUEST_FUNCS_MAX 64
+#define OFFCPU_REQUEST_FUNCS_MAX 4096
+#define OFFCPU_REQUEST_PORTS_MAX 64
+#define OFFCPU_REQUEST_CALLS_MAX 32	/* calls of the functions inside of one another */
+#define OFFCPU_REQUEST_NOTES_MAX 32	/* waits of one request with different stacks, whose time is told apart */
+#define OFFCPU_REQUEST_PARTS_MAX 32768
 #define OFFCPU_REQUEST_WAITS_MAX 32	/* of one request, kept until it is known whether it was slow */
 
 /* Latencies: below 16 ns each has a slot, above 16 slots an octave; the last one holds all from 2^40 ns on. */
 #define OFFCPU_REQUEST_STEPS 16
 #define OFFCPU_REQUEST_SLOTS ((40 - 3) * OFFCPU_REQUEST_STEPS + 1)
+
+/* Of these as many lie in one range of latencies, by which it is told what requests did. */
+#define OFFCPU_REQUEST_RANGE_SLOTS 4
+#define OFFCPU_REQUEST_RANGES ((OFFCPU_REQUEST_SLOTS + OFFCPU_REQUEST_RANGE_SLOTS - 1) / OFFCPU_REQUEST_RANGE_SLOTS)
 
 /* The slot that begins there; ns: 2^exponent to below twice that, exponent 4 to 39. */
 static inline __u32 offcpu_request_slot(__u64 ns, __u32 exponent)
@@ -36,6 +44,29 @@ struct offcpu_request_sum {
 	__u64 hist[OFFCPU_REQUEST_SLOTS];
 };
 
+/* Where several functions are wanted: all calls of one, whether it is a request or lies inside of one. */
+struct offcpu_request_calls {
+	struct offcpu_request_times all;	/* its count: of all; its times: of those inside of no other call of the same function */
+	struct offcpu_request_times self;	/* of all calls, outside of the functions called from there that are traced, too; count: 0 */
+};
+
+/* What requests of alike latency did: the waits with the same stacks, and, with a state of 0, the requests themselves. */
+struct offcpu_request_part_key {
+	__u64 ustack, kstack, object;	/* as of struct offcpu_wait_key; all 0 with the state '?': more than could be told apart */
+	__u32 func;
+	__u16 range;			/* of latencies: slots / OFFCPU_REQUEST_RANGE_SLOTS */
+	__u8 state;
+	__u8 pad;
+};
+
+struct offcpu_request_part {
+	__u64 requests, waits;
+	__u64 wall_ns, on_cpu_ns;	/* of requests only */
+	__u64 blocked_ns, runnable_ns, preempted_ns;
+	__u32 tno;			/* one of the threads */
+	__u32 pad;
+};
+
 /* What is in no sum, and why. */
 #define OFFCPU_REQUEST_COUNTS(X)                                                                              \
 	X(LEFT, "left", "left without a return, by longjmp or as their thread ended; the time is until that was noticed") \
@@ -46,6 +77,9 @@ struct offcpu_request_sum {
 	X(NESTED, "nested", "calls inside of a request, which are part of that")                 \
 	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed")      \
 	X(UNTIL_END, "until_end", "slow requests whose waits are not listed, for the window ended first")  \
+	X(CALLS, "calls", "calls inside of a request whose return was not seen; their time is their caller's")      \
+	X(DEPTH, "depth", "calls more than 32 deep inside of a request; their time is their caller's")          \
+	X(PARTS, "parts", "waits that are not told by latency, for there was no room")                      \
 	X(RESIDUAL, "residual", "requests with time in no class, for a context switch was not seen")          \
 	X(RING, "ring", "times that the place a request returns to did not get through")                  \
 	X(HANDED, "handed", "were answered, or read on, by another thread than the one that received them")    \

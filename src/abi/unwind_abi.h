@@ -56,6 +56,7 @@ enum unwind_cfa {
 	UNWIND_CFA_PLT = 9,	/* sp + low byte of arg, 8 more when (ip & 15) >= high byte */
 	UNWIND_CFA_SIGNAL = 10,	/* a ucontext lies at sp + arg * 8: all registers from there */
 	UNWIND_CFA_BP_SWITCH = 11,	/* as BP, but the frame may lie on another stack, above or below this one */
+	UNWIND_CFA_INTERPRETED = 12,	/* a frame of HotSpot's interpreter, see below */
 };
 
 /*
@@ -96,6 +97,38 @@ enum unwind_arm64_saved {
 #define UNWIND_UCONTEXT_RBP 120
 #define UNWIND_UCONTEXT_RSP 160
 #define UNWIND_UCONTEXT_RIP 168
+
+/*
+ * A frame of HotSpot's interpreter on x86-64, by the frame pointer: who called, with its frame pointer, as usual; where
+ * compiled code's stack pointer was that called it; and which method runs, and where it stands in that.  All code of the
+ * interpreter looks alike, so the last two stand in the frame's place in a stack: bits 63 and 62 are 1 and 0, as in no
+ * address of x86-64, 61 to 46 are the low bits of the bytecode's address, the rest is half the Method's.
+ */
+#define UNWIND_INTERPRETED_SP (-8)
+#define UNWIND_INTERPRETED_METHOD (-24)
+#define UNWIND_INTERPRETED_BYTECODE (-64)
+#define UNWIND_METHOD_BITS 47	/* of its address: all of user space with 4-level page tables */
+
+static inline __u64 unwind_method_mark(__u64 method, __u64 bytecode)
+{
+	return 1ull << 63 | (bytecode & 0xffff) << (UNWIND_METHOD_BITS - 1) | (method & ((1ull << UNWIND_METHOD_BITS) - 1)) >> 1;
+}
+
+static inline int unwind_is_method(__u64 ip)
+{
+	return ip >> 62 == 2;
+}
+
+static inline __u64 unwind_method_of(__u64 ip)
+{
+	return (ip & ((1ull << (UNWIND_METHOD_BITS - 1)) - 1)) << 1;
+}
+
+/* The low 16 bits of the bytecode's address. */
+static inline __u32 unwind_bytecode_of(__u64 ip)
+{
+	return ip >> (UNWIND_METHOD_BITS - 1) & 0xffff;
+}
 
 #define UNWIND_RA_OFFSET (-8)	/* of the return address from the CFA, on x86-64 */
 

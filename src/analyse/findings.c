@@ -7,6 +7,7 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
+#include "profile/on_cpu.h"
 
 #define QUEUE_WEIGHT                                                                                                 \
 	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
@@ -78,6 +79,7 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 		.frame = -1,
 		.by = { .frame = -1, .does_frame = -1 },
 		.loop = key->loop,
+		.loop_on_cpu_frame = -1,
 		.is_yield = key->reason == REASON_CPU_QUEUE && key->function,
 	};
 	uint64_t none = 0;
@@ -326,6 +328,35 @@ static void add_queue_shape(struct maker *m)
 	}
 }
 
+/* What callbacks of a finding's loop did on CPU: by process and loop, and of that the function with most. */
+static void add_loop_samples(const struct maker *m, struct finding *row)
+{
+	const struct profile *p = m->f->profile;
+	g_autoptr(GHashTable) sums = g_hash_table_new_full(NULL, NULL, NULL, g_free); /* frame + 1 -> ns */
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (w->state != ON_CPU_STATE || reasons_loop(m->f->reasons, i) != row->loop ||
+		    profile_thread(p, w->thread)->process != row->process || (m->selection && !m->selection->waits[i]))
+			continue;
+		int64_t frame = finding_frame(m->f, i);
+		uint64_t *sum = g_hash_table_lookup(sums, GUINT_TO_POINTER((guint)(frame + 1)));
+
+		if (!sum) {
+			sum = g_new0(uint64_t, 1);
+			g_hash_table_insert(sums, GUINT_TO_POINTER((guint)(frame + 1)), sum);
+		}
+		*sum += w->on_cpu_ns;
+		row->loop_on_cpu_ns += w->on_cpu_ns;
+		if (*sum > most) {
+			most = *sum;
+			row->loop_on_cpu_frame = frame;
+		}
+	}
+}
+
 static uint64_t rank_of(const struct finding *f)
 {
 	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
@@ -393,6 +424,9 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++)
 		f->idle_sum_ns += i == IDLE_KERNEL ? 0 : f->idle_ns[i];
 	g_array_sort(f->rows, compare_findings);
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_WITH_CAUSES); i++)
+		if (g_array_index(f->rows, struct finding, i).loop)
+			add_loop_samples(&m, &g_array_index(f->rows, struct finding, i));
 	g_array_sort(f->classes, compare_classes);
 	findings_find_causes(f, selection, m.locks);
 	g_array_sort(f->rows, compare_findings);

@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,6 +20,7 @@
 
 #define USER "offcpu"		/* where the administrator has made one */
 #define USER_ELSE "nobody"
+#define NOBODY 65534	/* whom the kernel shows where a user has no number */
 
 /* linux/landlock.h; the headers that we are compiled with may be older than the kernel. */
 #ifndef SYS_landlock_create_ruleset
@@ -126,14 +128,32 @@ static bool close_files(struct confine *c, GError **error)
 	return is_well || fail(error, c->folder ? c->folder : "Landlock", err);
 }
 
+/*
+ * Users of the system are in this file.  Name services could only add others, and would load libraries into a process that is
+ * still root's; the static program could not load them at all.
+ */
+static const struct passwd *user_called(const char *name)
+{
+	const struct passwd *user = NULL;
+	FILE *file = fopen("/etc/passwd", "re");
+
+	while (file && (user = fgetpwent(file)) && strcmp(user->pw_name, name) != 0)
+		;
+	if (file)
+		fclose(file);
+	return user;
+}
+
 bool confine(struct confine *c, GError **error)
 {
-	bool is_root = geteuid() == 0;
-	const struct passwd *user = is_root ? getpwnam(USER) : NULL;
+	static const struct passwd in_an_empty_container = { .pw_name = (char *)USER_ELSE, .pw_uid = NOBODY, .pw_gid = NOBODY };
+	const struct passwd *user = NULL;
 
-	user = user || !is_root ? user : getpwnam(USER_ELSE);
-	if (is_root && !user)
-		return fail(error, "there is no user " USER_ELSE " to be in place of root", ENOENT);
+	if (geteuid() == 0) {
+		user = user_called(USER);
+		user = user ? user : user_called(USER_ELSE);
+		user = user ? user : &in_an_empty_container;
+	}
 	if (user)
 		g_strlcpy(c->user, user->pw_name, sizeof(c->user));
 	/* Landlock asks for no_new_privs; and the folder is opened for it while everything can be read. */

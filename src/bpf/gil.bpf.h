@@ -41,7 +41,7 @@ static __always_inline __u64 gil_of(struct walk_state *at, const struct offcpu_l
 /* Fills in the holder and its frames; it has none where nobody holds the lock. */
 static __always_inline void find_gil_holder(struct scratch *s, const struct offcpu_language *l, __u64 gil)
 {
-	struct language_walk w = { .l = l, .scratch = s };
+	struct language_walk w = { .l = l, .at = &s->walk, .s = &s->language };
 	__u64 holder, locked, pthread, first;
 	__u32 tid;
 
@@ -49,12 +49,12 @@ static __always_inline void find_gil_holder(struct scratch *s, const struct offc
 	    (__u32)locked != 1 || !user_word(holder + l->thread_at, &pthread) || !pthread ||
 	    bpf_probe_read_user(&tid, sizeof(tid), (const void *)(pthread + l->tid_at)))
 		return;
-	s->language.holder = tid;
+	s->language.rec.holder = tid;
 	if (l->cframe_at && !user_word(holder + l->cframe_at, &holder))
 		return;
 	if (!user_word(holder + l->frame_at, &first))
 		return;
-	s->language_frame = first;
+	s->language.frame = first;
 	bpf_loop(2 * OFFCPU_GIL_DEPTH, language_step, &w, 0);
 }
 
@@ -124,7 +124,7 @@ __noinline __u64 gil_of_futex(struct thread_state *st, struct scratch *scratch, 
 
 	if (!st || !scratch)
 		return 0;
-	rec = &scratch->language;
+	rec = &scratch->language.rec;
 	l = bpf_map_lookup_elem(&languages, &key);
 	if (!l || !l->tid_at)
 		return 0;

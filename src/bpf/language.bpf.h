@@ -15,7 +15,8 @@
 
 struct language_walk {
 	const struct offcpu_language *l;
-	struct scratch *scratch;
+	struct walk_state *at;
+	struct language_scratch *s;
 };
 
 static __always_inline bool language_word(struct walk_state *at, __u64 addr, __u64 *ret)
@@ -37,37 +38,46 @@ static __always_inline bool language_field(struct walk_state *at, __u64 addr, __
 	return true;
 }
 
+/* 0: not on the stack. */
+static __always_inline __u32 entry_place(__u64 above_sp)
+{
+	return above_sp < 1U << 31 ? above_sp : 0;
+}
+
 /* One frame; 1 ends the walk, for good where the frame to come is 0. */
 static long language_step(__u32 i, struct language_walk *w)
 {
-	struct scratch *s = w->scratch;
-	struct offcpu_rec_language *rec = &s->language;
+	struct language_scratch *s = w->s;
+	struct walk_state *at = w->at;
+	struct offcpu_rec_language *rec = &s->rec;
 	const struct offcpu_language *l = w->l;
-	__u64 frame = s->language_frame, code, instr, mark = 0;
+	__u64 frame = s->frame, code, instr, mark = 0;
 	__u32 cnt = rec->depth;
 
 	if (!frame)
 		return 1;
-	if (!language_word(&s->walk, frame + l->previous_at, &s->language_frame) ||
-	    (l->entry != OFFCPU_ENTRY_EACH && !language_field(&s->walk, frame + l->entry_at, 1, &mark)))
+	if (!language_word(at, frame + l->previous_at, &s->frame) ||
+	    (l->entry != OFFCPU_ENTRY_EACH && !language_field(at, frame + l->entry_at, 1, &mark)))
 		return 1;
 	if (l->entry == OFFCPU_ENTRY_OWNER && mark == l->entry_value) {
 		__u32 last = cnt - 1;
 
 		barrier_var(last);
-		if (last < OFFCPU_LANGUAGE_DEPTH)
+		if (last < OFFCPU_LANGUAGE_DEPTH) {
 			rec->frame[last].code |= OFFCPU_LANGUAGE_ENTRY;
+			rec->frame[last].entry_at = entry_place(frame - at->begin_sp);
+		}
 		return 0;
 	}
 	barrier_var(cnt);
 	if (cnt >= OFFCPU_LANGUAGE_DEPTH) {
 		rec->is_cut = 1;
-		s->language_frame = 0;
+		s->frame = 0;
 		return 1;
 	}
-	if (!language_word(&s->walk, frame + l->code_at, &code) ||
-	    !language_field(&s->walk, frame + l->instr_at, l->instr_bytes, &instr)) {
-		s->language_frame = 1;
+	if (!language_word(at, frame + l->code_at, &code) ||
+	    !language_field(at, frame + l->instr_at, l->instr_bytes, &instr)) {
+		s->frame = 1;
 		return 1;
 	}
 	code &= ~7ULL;
@@ -75,8 +85,9 @@ static long language_step(__u32 i, struct language_walk *w)
 		code |= OFFCPU_LANGUAGE_ENTRY;
 	rec->frame[cnt].code = code;
 	rec->frame[cnt].instr = instr;
+	rec->frame[cnt].entry_at = 0;
 	rec->depth = cnt + 1;
-	s->language_hash = mix(mix(s->language_hash, code), instr);
+	s->hash = mix(mix(s->hash, code), instr);
 	return 0;
 }
 
@@ -132,30 +143,28 @@ static __always_inline bool language_cross(const struct thread_state *st, struct
  * The id of the user stack just walked, with the interpreter's frames; that of the user stack where there are none, or
  * they cannot be read.  A global function: the verifier checks it once.
  */
-__noinline __u64 language_stack(struct thread_state *st, struct scratch *scratch, __u64 ustack, __u64 now)
+__noinline __u64 language_stack(struct thread_state *st, struct walk_state *at, struct language_scratch *s, __u64 ustack, __u64 now)
 {
-	struct language_walk w = { .scratch = scratch };
-	struct walk_state *at;
+	struct language_walk w = { .at = at, .s = s };
 	__u64 key;
 
-	if (!st || !scratch || ustack <= OFFCPU_STACK_LOST)
+	if (!st || !at || !s || ustack <= OFFCPU_STACK_LOST)
 		return ustack;
-	at = &scratch->walk;
 	key = at->in_parents ? st->forked_space : stack_seed(st);
 	w.l = bpf_map_lookup_elem(&languages, &key);
 	if (!w.l)
 		return ustack;
-	scratch->language.depth = 0;
-	scratch->language.is_cut = 0;
-	scratch->language_hash = mix(key, ustack);
-	if (language_first(at, w.l, &scratch->language_frame)) {
+	s->rec.depth = 0;
+	s->rec.is_cut = 0;
+	s->hash = mix(key, ustack);
+	if (language_first(at, w.l, &s->frame)) {
 		/* frames that are none come one after another's */
 		bpf_loop(2 * OFFCPU_LANGUAGE_DEPTH, language_step, &w, 0);
-		if (!scratch->language_frame && (!at->view.pgd || view_held(&at->view))) {
-			if (!scratch->language.depth ||
-			    !language_cross(st, &scratch->language, w.l, scratch->language_hash, ustack, now))
+		if (!s->frame && (!at->view.pgd || view_held(&at->view))) {
+			if (!s->rec.depth ||
+			    !language_cross(st, &s->rec, w.l, s->hash, ustack, now))
 				return ustack;
-			return scratch->language_hash;
+			return s->hash;
 		}
 	}
 	count_loss(OFFCPU_LOSS_LANGUAGE, 0);

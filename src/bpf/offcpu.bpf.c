@@ -172,6 +172,8 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 	if (is_second_half(now))
 		key.flags |= OFFCPU_KEY_SECOND;
 	set_slice(scratch, st, &key, now);
+	if (cfg.want_requests)
+		note_for_request(st, &key, parts);
 	if (cfg.want_requests && cfg.request_slower_ns)
 		return keep_for_request(st, &key, &scratch->kept);
 	if (key.object && key.object == st->futex.gil && st->mode == MODE_ASLEEP)

@@ -29,6 +29,7 @@ struct oncpu_scratch {
 	struct oncpu_sum one;
 	struct walk_state walk;
 	struct offcpu_rec_stack stack;
+	struct language_scratch language;
 };
 
 struct {
@@ -64,6 +65,7 @@ static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *tas
 					      struct oncpu_scratch *scratch, __u64 now)
 {
 	bool crossed_now;
+	__u64 id;
 
 	if (!plain(task)->mm || (task->flags & PF_KTHREAD))
 		return 0;
@@ -74,7 +76,12 @@ static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *tas
 		return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), stack_seed(st), now,
 				     &crossed_now) ?: OFFCPU_STACK_LOST;
 	scratch->walk.in_parents = is_in_parents(task, st);
-	return oncpu_walk(st, scratch, now) ?: OFFCPU_STACK_LOST;
+	id = oncpu_walk(st, scratch, now);
+	if (rarely(st->speaks) && id) {
+		scratch->walk.thread_pointer = thread_pointer(plain(task));
+		id = language_stack(st, &scratch->walk, &scratch->language, id, now);
+	}
+	return id ?: OFFCPU_STACK_LOST;
 }
 
 /* Of a thread that was interrupted in the kernel: from there on, without the interrupt. */

@@ -51,6 +51,9 @@ struct request_state {
 	__u64 sp, ret, start_ns;
 	struct offcpu_request_times start;	/* the thread's account */
 	__u32 owner, open_cnt;	/* requests by connection: of which thread, and how many */
+	__u32 number, tno;	/* its own; the thread's as it last waited */
+	__u32 note_cnt;		/* see request_part.bpf.h */
+	__u32 call_cnt;		/* see request_calls.bpf.h */
 };
 
 struct {
@@ -128,7 +131,8 @@ __noinline int take_request(struct thread_state *st)
 			continue;
 		r->is_active = 0;
 		r->wait_cnt = r->due_cnt = 0;
-		r->open_cnt = 0;
+		r->open_cnt = r->note_cnt = r->call_cnt = 0;
+		r->number = number;
 		st->request = number + 1;
 		return 1;
 	}
@@ -183,6 +187,18 @@ static __always_inline void add_request(struct offcpu_request_times *sum, const 
 	__sync_fetch_and_add(&sum->preempted_ns, t->preempted_ns);
 }
 
+/* Of many functions there is one sum for all CPUs. */
+static __always_inline void raise_max(__u64 *max_ns, __u64 ns)
+{
+#pragma unroll
+	for (int i = 0; i < 4; i++) {
+		__u64 seen = *(volatile __u64 *)max_ns;
+
+		if (ns <= seen || __sync_val_compare_and_swap(max_ns, seen, ns) == seen)
+			break;
+	}
+}
+
 static __always_inline __u32 request_slot(__u64 ns)
 {
 	__u32 exponent = log2_slot(ns), slot;
@@ -192,6 +208,8 @@ static __always_inline __u32 request_slot(__u64 ns)
 	slot = offcpu_request_slot(ns, exponent);
 	return slot < OFFCPU_REQUEST_SLOTS ? slot : OFFCPU_REQUEST_SLOTS - 1;
 }
+
+#include "bpf/request_part.bpf.h"
 
 /* It ended in the window, and t is what it took. */
 __noinline int sum_request(struct request_state *r, const struct offcpu_request_times *t, bool by_exception)
@@ -209,8 +227,7 @@ __noinline int sum_request(struct request_state *r, const struct offcpu_request_
 	add_request(&sum->all, t);
 	if (by_exception)
 		__sync_fetch_and_add(&sum->unwound_cnt, 1);
-	if (t->wall_ns > sum->max_ns)
-		sum->max_ns = t->wall_ns;
+	raise_max(&sum->max_ns, t->wall_ns);
 	slot = request_slot(t->wall_ns);
 	barrier_var(slot);	/* what clang knows of it the verifier does not */
 	if (slot < OFFCPU_REQUEST_SLOTS)
@@ -247,6 +264,7 @@ static __always_inline void end_request(struct request_state *r, struct offcpu_r
 		at->runnable_ns -= r->start.runnable_ns;
 		at->preempted_ns -= r->start.preempted_ns;
 		sum_request(r, at, by_exception);
+		add_request_parts(r, at);	/* from here: a chain of calls has 512 bytes of stack */
 	}
 	r->wait_cnt = r->due_cnt;
 }
@@ -333,6 +351,7 @@ static __always_inline void begin_request(struct task_struct *task, struct threa
 	r->over_cnt = 0;
 	r->over_ns = 0;
 	r->wait_cnt = r->due_cnt;
+	r->note_cnt = 0;
 	barrier();
 	r->is_active = 1;
 }
@@ -345,6 +364,8 @@ static __always_inline struct request_state *request_to_begin(struct thread_stat
 	}
 	return request_of(st);
 }
+
+#include "bpf/request_calls.bpf.h"
 
 /* At the entry of a function, where nothing has been pushed yet; the cookie is its number. */
 SEC("uprobe")
@@ -365,6 +386,8 @@ int request_enter(struct pt_regs *ctx)
 		return 0;
 	if (r->is_active) {
 		if (!is_above(r, sp) && (sp != r->sp || (ret == r->ret && func != r->func))) {
+			if (cfg.want_calls)
+				return begin_call(st, r, func, sp, ret);
 			if (r->start_ns >= window.start_ns)
 				count_request(OFFCPU_REQUEST_NESTED, 1, 0);
 			return 0;
@@ -377,6 +400,7 @@ int request_enter(struct pt_regs *ctx)
 	r->has_sp = 1;
 	r->knows_site = knows_site(st, ret, func);
 	begin_request(task, st, r);
+	begin_outermost_call(r);
 	return 0;
 }
 
@@ -390,7 +414,11 @@ int request_return(struct pt_regs *ctx)
 	struct offcpu_request_times at;
 	__u64 now;
 
-	if (!r || !r->is_active || !r->has_sp)
+	if (!r || !r->is_active)
+		return 0;
+	if (cfg.want_calls)
+		return end_calls(st, r, ctx->sp - RETURN_POPS, false);
+	if (!r->has_sp)
 		return 0;
 	if (ctx->sp != r->sp + RETURN_POPS) {
 		if (is_above(r, ctx->sp))
@@ -413,7 +441,11 @@ int request_catch(struct pt_regs *ctx)
 	struct offcpu_request_times at;
 	__u64 now;
 
-	if (!r || !r->is_active || !r->has_sp || ctx->sp < r->sp || ctx->sp - r->sp >= REQUEST_STACK)
+	if (!r || !r->is_active)
+		return 0;
+	if (cfg.want_calls)
+		return end_calls(st, r, ctx->sp, true);
+	if (!r->has_sp || ctx->sp < r->sp || ctx->sp - r->sp >= REQUEST_STACK)
 		return 0;
 	now = request_now(task, st, &at);
 	if (now < window.stop_ns)
@@ -434,12 +466,16 @@ int request_start(struct pt_regs *ctx)
 	r = request_to_begin(st);
 	if (!r)
 		return 0;
+	if (cfg.want_calls && begin_pair(st, r, bpf_get_attach_cookie(ctx)))
+		return 0;
 	if (r->is_active)
 		leave_request(r, bpf_ktime_get_ns());
 	r->func = bpf_get_attach_cookie(ctx);
 	r->has_sp = 0;
+	r->sp = r->ret = 0;
 	r->knows_site = 1;
 	begin_request(task, st, r);
+	begin_outermost_call(r);
 	return 0;
 }
 
@@ -452,7 +488,11 @@ int request_done(struct pt_regs *ctx)
 	struct offcpu_request_times at;
 	__u64 now;
 
-	if (!r || !r->is_active || r->func != (__u32)bpf_get_attach_cookie(ctx))
+	if (!r || !r->is_active)
+		return 0;
+	if (cfg.want_calls)
+		return end_pair(st, r, bpf_get_attach_cookie(ctx));
+	if (r->func != (__u32)bpf_get_attach_cookie(ctx))
 		return 0;
 	now = request_now(task, st, &at);
 	if (now < window.stop_ns)

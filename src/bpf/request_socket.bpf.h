@@ -30,7 +30,7 @@ struct socket_request {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, OFFCPU_REQUEST_FUNCS_MAX);
+	__uint(max_entries, OFFCPU_REQUEST_PORTS_MAX);
 	__type(key, __u32);	/* a port, ours */
 	__type(value, __u32);	/* what number it has among what is called a request */
 } request_ports SEC(".maps");
@@ -107,6 +107,7 @@ static __always_inline void begin_socket_request(struct task_struct *task, struc
 		r->over_cnt = 0;
 		r->over_ns = 0;
 		r->wait_cnt = r->due_cnt;
+		r->note_cnt = 0;
 	}
 	__sync_fetch_and_add(&r->open_cnt, 1);
 	r->is_active = 1;

@@ -57,6 +57,8 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	s->pid = user ? st->pid : 0;
 	s->exec_no = user ? st->exec_no : 0;
 	s->is_user = user;
+	if (user && st->speaks)
+		size = sizeof(*s);
 	barrier_var(size);	/* clang knows the bound of depth, and leaves out a test that Linux 6.1 needs */
 	if (size > sizeof(*s))
 		return false;
@@ -191,7 +193,7 @@ static __always_inline __u64 told_user_stack(void *ctx, struct task_struct *task
 	if (!rarely(st->speaks))
 		return id;
 	scratch->walk.thread_pointer = thread_pointer(plain(task));
-	return language_stack(st, scratch, id, now);
+	return language_stack(st, &scratch->walk, &scratch->language, id, now);
 }
 
 /*

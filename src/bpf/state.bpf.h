@@ -318,6 +318,13 @@ struct walk_state {
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
 	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */
 	__u64 returns, instance;
+	__u64 method, bytecode;	/* of a frame of HotSpot's interpreter */
+};
+
+/* An interpreter's frames, and where their walk has come to. */
+struct language_scratch {
+	struct offcpu_rec_language rec;
+	__u64 frame, hash;
 };
 
 /* Per CPU: the stack being walked (switches do not nest), what is being told, counters. */
@@ -335,8 +342,7 @@ struct scratch {
 	struct offcpu_rec_stack stack;
 	struct offcpu_rec_sleep_path path;
 	struct offcpu_rec_thread thread;
-	struct offcpu_rec_language language;
-	__u64 language_frame, language_hash;	/* where its walk has come to */
+	struct language_scratch language;
 	struct offcpu_rec_waker waker;
 	struct offcpu_rec_chain chain;
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */

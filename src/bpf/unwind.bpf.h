@@ -175,6 +175,38 @@ static __always_inline void do_not_remember(struct user_walk *w)
 #include "bpf/arm64/unwind_step.bpf.h"
 #endif
 
+/* One word that the walk goes by, into map memory: there is no stack left for it. */
+static __always_inline bool read_noted(struct user_walk *w, __u64 addr, __u64 *ret, __u32 is_address, bool may_sleep)
+{
+	note_word(w, addr, is_address);
+	return read_stack(w, addr, ret, sizeof(*ret), may_sleep);
+}
+
+/* HotSpot's interpreter: by frame pointer, and the frame's place in the stack says which method it is (abi/unwind_abi.h). */
+static __always_inline bool step_out_of_interpreter(struct user_walk *w, bool may_sleep)
+{
+	struct walk_state *at = w->at;
+	__u32 last = at->depth - 1;
+	__u64 bp = at->bp;
+
+	at->end = OFFCPU_WALK_BROKEN;
+	note_frame_pointer(w);
+	if (at->bp_lost || bp & 7 || bp < at->sp || bp - at->sp > FRAME_RANGE ||
+	    !read_noted(w, bp + UNWIND_INTERPRETED_METHOD, &at->method, 0, may_sleep) ||
+	    !read_noted(w, bp + UNWIND_INTERPRETED_BYTECODE, &at->bytecode, 0, may_sleep))
+		return false;
+	barrier_var(last);
+	if (last < OFFCPU_MAX_DEPTH)
+		w->stack->ip[last] = unwind_method_mark(at->method, at->bytecode);
+	/* compiled code that called goes by its own stack pointer, which may lie above this frame's end */
+	if (!read_noted(w, bp + UNWIND_INTERPRETED_SP, &at->sp, WORD_IS_ADDRESS, may_sleep) ||
+	    !read_noted(w, bp + sizeof(bp), &at->ip, 0, may_sleep) || at->sp < bp + 2 * sizeof(bp) || at->sp & 7 ||
+	    at->sp - bp > FRAME_RANGE || !read_stack(w, bp, &at->bp, sizeof(at->bp), may_sleep))
+		return false;
+	at->bp_from = bp;
+	return at->ip != 0;
+}
+
 #define WALK_STEPS (OFFCPU_MAX_DEPTH + RETURN_INSTANCES + 1)
 
 /* 1 ends the walk. */
@@ -188,6 +220,7 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 		return 1;
 	}
 	w->stack->ip[depth] = w->at->ip;
+	w->stack->sp[depth] = w->at->sp - w->at->begin_sp;
 	w->at->depth = depth + 1;
 	rule = known_rule_at(w, w->at->ip - is_return);
 	w->at->exact = false;
@@ -209,6 +242,8 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 		return !step_out_of_signal(w, rule, may_sleep);
 	case UNWIND_CFA_RA_REG:
 		return !step_by_register(w, rule);
+	case UNWIND_CFA_INTERPRETED:
+		return !step_out_of_interpreter(w, may_sleep);
 	}
 	return !step_by_rule(w, rule, may_sleep);
 }

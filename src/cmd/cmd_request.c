@@ -15,6 +15,7 @@
 
 #define INTERVAL_NS 1000000000ULL
 #define TOP_DEFAULT 3
+#define LINES_MAX 10	/* a second, of functions that nobody called */
 
 static const char description[] =
 	"Examples:\n"
@@ -22,6 +23,7 @@ static const char description[] =
 	"  offcpu request -p mariadbd --slower 100ms dispatch_command\n"
 	"                                                    only waits of queries that took 100 ms or more\n"
 	"  offcpu request -p 1234 --line 'libpq:PQexec*'     a function of a library, one line a second\n"
+	"  offcpu request -p 1234 --every 'btr_*'            a table of all of these: calls, time, of their own and inside\n"
 	"  offcpu request -p redis-server socket:6379        from receive to send on each connection of that port\n"
 	"  offcpu request -p postgres usdt:postgresql:transaction-start,transaction-commit,transaction-abort\n"
 	"\n"
@@ -48,6 +50,7 @@ static void read_rows(const struct requesting *q, const struct requests *request
 		q->now[i].name = q->plan->names->pdata[i];
 		q->now[i].file = q->plan->files->pdata[i];
 		requests_read(requests, i, &q->now[i].sum);
+		requests_read_calls(requests, i, &q->now[i].calls);
 	}
 }
 
@@ -61,7 +64,7 @@ static void print_interval(struct requesting *q)
 
 	for (guint i = 0; i < cnt; i++) {
 		request_since(&q->now[i].sum, &q->then[i].sum, &rows[i].sum);
-		if (q->options->line)
+		if (q->options->line && (cnt <= LINES_MAX || rows[i].sum.all.count))
 			request_line_text(text, stamp, &rows[i]);
 	}
 	if (!q->options->line)
@@ -188,7 +191,8 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 {
 	const struct request_options *o = q->options;
 	struct offcpu_loss_count counts[OFFCPU_REQUEST_COUNT];
-	struct request_summary summary = { .rows = q->now, .rows_cnt = q->plan->names->len, .slower_ns = o->slower_ns, .counts = counts };
+	struct request_summary summary = { .rows = q->now, .rows_cnt = q->plan->names->len,
+					   .has_calls = request_plan_has_calls(q->plan), .slower_ns = o->slower_ns, .counts = counts };
 	struct text_options text = { .top = (unsigned)o->top, .by = TOP_BY_STACK, .weight = WEIGHT_OFF_CPU,
 				     .colour = cmd_stdout_has_colour(), .width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0 };
 	g_autofree char *filters = describe(run->target, q), *why = NULL;

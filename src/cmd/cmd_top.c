@@ -41,7 +41,7 @@ struct top {
 	struct view *view;
 	struct interval interval;	/* the one that is shown; profile NULL: none yet */
 	struct profile *rows;		/* the last interval's profile, ours */
-	struct since *since;		/* all of them */
+	struct since *since;		/* all of them; NULL: nobody can ask for it */
 	uint64_t next_ns;		/* since the start: when it is cut */
 	gint shown_cnt;
 	const char *command_line, *filters;
@@ -114,7 +114,7 @@ static void take_interval(struct top *top, struct session *session)
 
 	window->info.command_line = top->command_line;
 	window->info.filters = top->filters;
-	if (!since_add(top->since, window, &error) && top->view->is_since_start)
+	if (top->since && !since_add(top->since, window, &error) && top->view->is_since_start)
 		view_say(top->view, "more since the start than can be kept: it begins anew");
 	if (top->view->is_frozen) {
 		profile_free_rows(window);
@@ -312,7 +312,7 @@ static int run_top(struct top *top, struct run *run, struct target *target, stru
 	g_autofree char *filters = target_describe(target);
 
 	top->filters = filters;
-	top->since = since_new();
+	top->since = own->batch && !own->since_start ? NULL : since_new();
 	top->view->is_since_start = own->since_start;
 	top->next_ns = own->interval_ns;
 	set_capture(target, own);

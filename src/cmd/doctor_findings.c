@@ -122,7 +122,7 @@ static void look_at_gil(GArray *findings, const struct recognised *r)
 static void look_at_python(GArray *findings, const struct recognised *r)
 {
 	static const char what[] = "python-frames";
-	static const char *const versions = "3.8 to 3.13";
+	static const char *const versions = "3.8 to 3.14";
 	struct doctor_finding *f;
 
 	look_at_gil(findings, r);
@@ -184,10 +184,14 @@ static void look_at_java(GArray *findings, const struct recognised *r)
 	unsigned major = java_major(r);
 	char *how;
 
+	if (r->is_jvm_readable) {
+		add(findings, "java-frames", true, "Java methods, and stacks through them: compiled, inlined and interpreted, by the JVM's own tables");
+		return;
+	}
 	if (recognised_has_option(r, "-XX:+PreserveFramePointer", variables))
 		add(findings, "java-frames", true, "stacks through compiled Java: -XX:+PreserveFramePointer is given");
 	else
-		advise(add(findings, "java-frames", false, "stacks through compiled Java: they end there, without -XX:+PreserveFramePointer"),
+		advise(add(findings, "java-frames", false, "stacks through compiled Java: this JVM's tables cannot be read, and they end there, without -XX:+PreserveFramePointer"),
 		       "Start it with -XX:+PreserveFramePointer, or with that in JAVA_TOOL_OPTIONS.");
 	if (!major || major >= JCMD_MAJOR)
 		how = g_strdup_printf("Run `jcmd %u Compiler.perfmap` as its user before you record, and again when it has compiled more.", r->pid);

@@ -13,9 +13,11 @@ struct native {
 	uint64_t id;
 	uint16_t cnt;
 	uint8_t end;
-	uint32_t spots[];
+	bool has_sp;
+	uint32_t spots[];	/* and where they begin on the stack, if has_sp */
 };
 
+#define HOLDER_BYTES_MAX 512	/* names are the program's to choose */
 #define SPOT_IS_EVAL (1u << 31)
 
 struct fold_languages {
@@ -56,13 +58,21 @@ void fold_languages_native(struct fold_languages *l, const struct fold_stack_spo
 
 	while (i < stack->cnt && !is_eval(profile_get_frame(l->profile, stack->frames[i])))
 		i++;
-	if (i == stack->cnt)
+	if (i == stack->cnt && !stack->sp)
 		return;
-	n = g_malloc(sizeof(*n) + stack->cnt * sizeof(n->spots[0]));
-	*n = (struct native){ .id = stack->id, .cnt = (uint16_t)stack->cnt, .end = (uint8_t)stack->end };
+	n = g_malloc(sizeof(*n) + 2 * stack->cnt * sizeof(n->spots[0]));
+	*n = (struct native){ .id = stack->id, .cnt = (uint16_t)stack->cnt, .end = (uint8_t)stack->end, .has_sp = stack->sp };
+	if (stack->sp)
+		memcpy(n->spots + stack->cnt, stack->sp, stack->cnt * sizeof(n->spots[0]));
 	for (i = 0; i < stack->cnt; i++)
 		n->spots[i] = stack->spots[i] | (is_eval(profile_get_frame(l->profile, stack->frames[i])) ? SPOT_IS_EVAL : 0);
 	g_hash_table_replace(l->natives, &n->id, n);
+}
+
+void fold_languages_count_stale(struct fold_languages *l)
+{
+	profile_add_loss(l->profile, "interpreter_stale",
+			 "an interpreter's frame has no name: its process had ended, or the function was gone", 1, 0);
 }
 
 /* False: it cannot be read any more. */
@@ -89,8 +99,7 @@ static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_langu
 			   .kind = FRAME_USER, .why = FRAME_PROCESS_GONE };
 
 	if (!name_frame(l, rec, i, &f))
-		profile_add_loss(l->profile, "interpreter_stale",
-				 "an interpreter's frame has no name: its process had ended, or the function was gone", 1, 0);
+		fold_languages_count_stale(l);
 	return profile_frame(l->profile, &f);
 }
 
@@ -112,6 +121,39 @@ static unsigned count_groups(const struct offcpu_rec_language *rec)
 	return cnt;
 }
 
+/*
+ * From version 3.12 on the frame after the last one of a call lies in the frame of C that made the call: so this is known by where it
+ * lies, whatever it is called (an interpreter of tail calls, stripped).
+ */
+static bool mark_by_entries(const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval)
+{
+	const uint32_t *sp = n->spots + n->cnt;
+	unsigned at = 0;
+
+	if (!n->has_sp)
+		return false;
+	for (unsigned i = 0; i < rec->depth; i++) {
+		uint32_t place = rec->frame[i].entry_at;
+
+		if (!(rec->frame[i].code & OFFCPU_LANGUAGE_ENTRY))
+			continue;
+		while (at + 1 < n->cnt && sp[at + 1] <= place)
+			at++;
+		if (at + 1 == n->cnt && n->end != STACK_COMPLETE)
+			return true;	/* what lies further out was not walked */
+		if (!place || sp[at] > place || is_eval[at])
+			return false;
+		is_eval[at] = true;
+	}
+	return true;
+}
+
+static void mark_by_names(const struct native *n, bool *is_eval)
+{
+	for (unsigned i = 0; i < n->cnt; i++)
+		is_eval[i] = n->spots[i] & SPOT_IS_EVAL;
+}
+
 /* Either may end early, but not both be whole and differ. */
 static bool fits(const struct native *n, const struct offcpu_rec_language *rec)
 {
@@ -126,17 +168,19 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 			      uint32_t *ret_spots, enum stack_end *ret_end)
 {
 	const struct native *n = g_hash_table_lookup(l->natives, &rec->ustack);
+	bool is_mergeable, is_eval[OFFCPU_MAX_DEPTH] = { false };
 	unsigned cnt = 0, at = 0;
-	bool is_mergeable;
 
 	if (!n)
 		return 0;
-	is_mergeable = fits(n, rec);
+	is_mergeable = count_evals(n) ? fits(n, rec) : mark_by_entries(n, rec, is_eval);
+	if (count_evals(n))
+		mark_by_names(n, is_eval);
 	if (!is_mergeable)
 		fold_languages_count_lost(l);
 	*ret_end = (enum stack_end)n->end;
 	for (unsigned i = 0; i < n->cnt && cnt < FOLD_LANGUAGE_SPOTS; i++) {
-		bool is_entry = !is_mergeable || !(n->spots[i] & SPOT_IS_EVAL) || at >= rec->depth;
+		bool is_entry = !is_mergeable || !is_eval[i] || at >= rec->depth;
 
 		if (is_entry)
 			ret_spots[cnt++] = n->spots[i] & ~SPOT_IS_EVAL;
@@ -170,9 +214,13 @@ void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_
 	}
 	while (first < cnt && is_pythons_own(frames[first]->file))
 		first++;
-	for (unsigned i = first < cnt ? first : 0; i < cnt; i++)
-		g_string_append_printf(s, "%s%s (%s:%" PRIu32 ")", s->len ? " < " : "", frames[i]->name,
-				       module_base_name(frames[i]->file), frames[i]->line);
+	for (unsigned i = first < cnt ? first : 0; i < cnt; i++) {
+		const char *file = module_base_name(frames[i]->file);
+
+		if (s->len + strlen(frames[i]->name) + strlen(file) > HOLDER_BYTES_MAX)
+			break;
+		g_string_append_printf(s, "%s%s (%s:%" PRIu32 ")", s->len ? " < " : "", frames[i]->name, file, frames[i]->line);
+	}
 }
 
 void fold_languages_count_lost(struct fold_languages *l)

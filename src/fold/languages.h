@@ -19,6 +19,7 @@ void fold_languages_free(struct fold_languages *l);
 struct fold_stack_spots {
 	uint64_t id;
 	const uint32_t *spots, *frames;
+	const uint32_t *sp;	/* where each begins on the stack, as struct offcpu_rec_stack; NULL: not known */
 	unsigned cnt;
 	enum stack_end end;
 };
@@ -37,6 +38,8 @@ typedef uint32_t (*fold_spot_fn)(void *ctx, uint32_t frame);
 unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot, void *ctx,
 			      uint32_t *ret_spots, enum stack_end *ret_end);
 void fold_languages_count_lost(struct fold_languages *l);
+/* An interpreter's frame has no name. */
+void fold_languages_count_stale(struct fold_languages *l);
 
 /*
  * Where the holder of a GIL stood, in words: "crunch (app.py:12) < main (app.py:40)", from the innermost function on that is none of

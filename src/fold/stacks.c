@@ -97,17 +97,47 @@ static void note_build_id(struct fold_stacks *f, const struct symbol *symbol)
 	profile_set_build_id(f->profile, symbol->module, hex);
 }
 
-/* The frame's id, or that of its place with lines. */
-static uint32_t spot_id(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return)
+static uint32_t spot_of_frame(void *ctx, uint32_t frame)
+{
+	struct fold_stacks *f = ctx;
+	const struct symbol none = { 0 };
+
+	return f->lines ? fold_lines_place(f->lines, &none, frame) : frame;
+}
+
+/* The frames that a runtime inlined in one; how many. */
+static unsigned inlined_spots(struct fold_stacks *f, const struct symbol *symbol, uint32_t *ret_spots, unsigned room)
+{
+	unsigned cnt = MIN(symbol->inlined_cnt, room);
+
+	for (unsigned i = 0; i < cnt; i++) {
+		const struct frame frame = { .name = symbol->inlined[i], .module = symbol->module, .kind = FRAME_USER };
+
+		ret_spots[i] = spot_of_frame(f, profile_frame(f->profile, &frame));
+	}
+	return cnt;
+}
+
+/*
+ * The frame's id, or that of its place with lines, behind those of what is inlined there; how many.  Room is for one at
+ * least.
+ */
+static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return,
+			  uint32_t *ret_spots, unsigned room)
 {
 	struct frame_key key = { ip, rec->proc_start_ns, rec->pid, rec->exec_no, is_return };
 	struct symbol symbol = { 0 };
 	gpointer found;
+	unsigned cnt;
 
-	if (g_hash_table_lookup_extended(f->frames, &key, NULL, &found))
-		return GPOINTER_TO_UINT(found);
+	if (g_hash_table_lookup_extended(f->frames, &key, NULL, &found)) {
+		*ret_spots = GPOINTER_TO_UINT(found);
+		return 1;
+	}
 	if (rec->is_user) {
 		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, is_return, &symbol);
+		if (symbol.moves && !symbol.name)
+			fold_languages_count_stale(f->languages);
 		/* the kernel returns to a signal's trampoline, not into the middle of a function */
 		if (!symbol.name && is_return) {
 			struct symbol start = { 0 };
@@ -133,9 +163,11 @@ static uint32_t spot_id(struct fold_stacks *f, const struct offcpu_rec_stack *re
 	if (f->lines)
 		id = fold_lines_place(f->lines, &symbol, id);
 	/* Mappings that could not be read may be readable for the next stack. */
-	if (frame.why != FRAME_PROCESS_GONE && frame.why != FRAME_NOT_MAPPED)
+	if (frame.why != FRAME_PROCESS_GONE && frame.why != FRAME_NOT_MAPPED && !symbol.moves)
 		g_hash_table_insert(f->frames, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id));
-	return id;
+	cnt = inlined_spots(f, &symbol, ret_spots, room - 1);
+	ret_spots[cnt] = id;
+	return cnt + 1;
 }
 
 static uint32_t frame_of(const struct fold_stacks *f, uint32_t spot)
@@ -280,14 +312,6 @@ static void put_stack(struct fold_stacks *f, uint64_t id, const uint32_t *spots,
 	g_hash_table_insert(f->nodes, g_memdup2(&id, sizeof(id)), GUINT_TO_POINTER(node));
 }
 
-static uint32_t spot_of_frame(void *ctx, uint32_t frame)
-{
-	struct fold_stacks *f = ctx;
-	const struct symbol none = { 0 };
-
-	return f->lines ? fold_lines_place(f->lines, &none, frame) : frame;
-}
-
 void fold_stacks_append_holder(struct fold_stacks *f, const struct offcpu_rec_language *rec, GString *s)
 {
 	fold_languages_append_holder(f->languages, rec, s);
@@ -356,7 +380,7 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 
 void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size)
 {
-	uint32_t frames[OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)];
+	uint32_t frames[2 * OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)];
 	uint64_t inner[OFFCPU_SLEEP_PATH_MAX];
 	unsigned cnt = 0;
 
@@ -371,9 +395,9 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	bool is_exact = rec->is_user || rec->is_exact || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
 	for (unsigned i = 0; i < inner_cnt; i++)
-		spots[cnt++] = spot_id(f, rec, inner[i], true);
-	for (unsigned i = rec->is_user ? 0 : tracers_frames(f, rec); i < rec->depth; i++)
-		spots[cnt++] = spot_id(f, rec, rec->ip[i], i > 0 || !is_exact);
+		cnt += add_spots(f, rec, inner[i], true, spots + cnt, 1);
+	for (unsigned i = rec->is_user ? 0 : tracers_frames(f, rec); i < rec->depth && cnt < G_N_ELEMENTS(spots); i++)
+		cnt += add_spots(f, rec, rec->ip[i], i > 0 || !is_exact, spots + cnt, G_N_ELEMENTS(spots) - cnt);
 	for (unsigned i = 0; i < cnt; i++)
 		frames[i] = frame_of(f, spots[i]);
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;
@@ -382,7 +406,8 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	put_stack(f, rec->id, spots, cnt, end);
 	if (!rec->is_user)
 		return;
-	fold_languages_native(f->languages, &(struct fold_stack_spots){ rec->id, spots, frames, cnt, end });
+	fold_languages_native(f->languages, &(struct fold_stack_spots){
+		.id = rec->id, .spots = spots, .frames = frames, .sp = size >= sizeof(*rec) ? rec->sp : NULL, .cnt = cnt, .end = end });
 	if (f->waiting->len)
 		put_waiting(f, rec->id);
 }

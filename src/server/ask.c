@@ -95,6 +95,11 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 	return true;
 }
 
+bool ask_filter_is_empty(const struct ask_filter *f)
+{
+	return !f->process && !f->service && !f->reason && !f->comm && !f->grep;
+}
+
 static bool matches(const char *glob, const char *text)
 {
 	return !glob || fnmatch(glob, text, 0) == 0;
@@ -181,7 +186,7 @@ bool ask_word(const struct request *r, const char *name, const char *const *word
 bool ask_line(const struct request *r, const struct store_extent *extent, struct ask_line *ret, GError **error)
 {
 	/* in the order of enum store_by */
-	static const char *const by[] = { "class", "process", "service", "reason", NULL };
+	static const char *const by[] = { "class", "process", "service", "reason", "duration", NULL };
 	guint64 step_ns = 0, series = 12;
 	unsigned chosen = STORE_BY_CLASS;
 

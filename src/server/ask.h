@@ -15,7 +15,7 @@
 #define ASK_LINE_MAX_NS (UINT64_C(400) * 86400 * 1000000000)
 #define ASK_STEPS_MAX 2000
 #define ASK_STEP_MIN_NS UINT64_C(1000000000)
-#define ASK_SERIES_MAX 32
+#define ASK_SERIES_MAX 48
 #define ASK_ROWS_MAX 1000
 #define ASK_TEXT_MAX_BYTES 512	/* of a filter */
 
@@ -42,6 +42,7 @@ struct ask_filter {
 	const char *comm, *grep;	/* as in struct query */
 };
 bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error);
+bool ask_filter_is_empty(const struct ask_filter *f);
 /* NULL with a sentence about an expression that takes too many steps. */
 struct selection *ask_select(const struct ask_filter *f, const struct profile *p, GError **error);
 /* "process mariadbd, reason lock", for people; "" for everything.  For g_free(). */

@@ -113,7 +113,7 @@ static bool told(GError **error)
 {
 	unsigned status = SERVER_FAILED;
 
-	if (!error || !*error)
+	if (!error || !*error || (*error)->domain == SERVER_ERROR)
 		return false;
 	if (g_error_matches(*error, STORE_ERROR, STORE_ERROR_EMPTY))
 		status = SERVER_NOT_FOUND;
@@ -255,17 +255,38 @@ static void write_line(GString *out, const struct store_line *line)
 	json_object_end(&j);
 }
 
+static struct selection *select_part(void *ctx, const struct profile *p, GError **error)
+{
+	return ask_select(ctx, p, error);
+}
+
+/* What the small rows do not tell takes a turn. */
+static struct store_line *read_line(struct history *h, const struct ask_line *ask, struct ask_filter *filter, GError **error)
+{
+	struct store_line *line;
+
+	if (ask->by != STORE_BY_DURATION && ask_filter_is_empty(filter))
+		return store_line_read(h->dir, ask->range.from_ns, ask->range.to_ns, ask->step_ns, ask->by, ask->series_max, error);
+	if (!history_enter(h, error))
+		return NULL;
+	line = store_line_read_part(h->dir, ask->range.from_ns, ask->range.to_ns, ask->step_ns, ask->by, ask->series_max, select_part, filter,
+				    error);
+	history_leave(h);
+	return line;
+}
+
 static bool answer_line(const struct request *r, void *ctx, struct answer *ret, GError **error)
 {
 	struct history *h = ctx;
 	struct store_extent extent;
+	struct ask_filter filter;
 	struct ask_line ask;
 	struct store_line *line;
 	GString *out;
 
-	if (!read_extent(h, &extent, error) || !ask_line(r, &extent, &ask, error))
+	if (!read_extent(h, &extent, error) || !ask_line(r, &extent, &ask, error) || !ask_filter(r, &filter, error))
 		return false;
-	line = store_line_read(h->dir, ask.range.from_ns, ask.range.to_ns, ask.step_ns, ask.by, ask.series_max, error);
+	line = read_line(h, &ask, &filter, error);
 	if (!line)
 		return told(error);
 	out = g_string_new(NULL);

@@ -387,6 +387,10 @@ static bool plan_socket(struct request_plan *plan, const char *spec, const GArra
 		fail(error, "%s: this kernel does not tell what sockets receive: Linux 6.3 or later is needed", spec);
 		return false;
 	}
+	if (plan->ports->len >= OFFCPU_REQUEST_PORTS_MAX) {
+		fail(error, "%s: there is room for %d ports", spec, OFFCPU_REQUEST_PORTS_MAX);
+		return false;
+	}
 	for (guint i = 0; i < plan->ports->len; i++)
 		if (g_array_index(plan->ports, struct request_port, i).port == number)
 			return true;

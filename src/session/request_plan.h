@@ -41,6 +41,12 @@ struct request_plan {
  * mapped; without it, it is what they execute, or `program`.  every: a pattern may match many functions.
  */
 struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every, GError **error);
+/* Several functions, whose calls may lie inside of one another. */
+static inline bool request_plan_has_calls(const struct request_plan *p)
+{
+	return p->names->len > 1 && !p->ports->len;
+}
+
 void request_plan_free(struct request_plan *p);	/* NULL is fine */
 
 #endif

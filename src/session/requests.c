@@ -22,6 +22,7 @@
 #define SITES_MAX 16384U
 #define MAPS_MAX_BYTES (64 << 20)
 #define CODE_BYTES 96
+#define SUMS_PER_CPU_MAX 64	/* functions; of more there is one sum for all CPUs, not to take too much memory */
 
 /* As laid out in bpf/request.bpf.h: what user space reads of it. */
 struct state_head {
@@ -68,15 +69,17 @@ static gboolean site_equal(gconstpointer a, gconstpointer b)
 	return x->dev == y->dev && x->ino == y->ino && x->offset == y->offset;
 }
 
-static void select_parts(struct offcpu_bpf *skel, bool wanted, bool by_socket, bool keeps_waits)
+static void select_parts(struct offcpu_bpf *skel, bool wanted, bool by_socket, bool keeps_waits, bool by_call)
 {
 	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums, skel->maps.request_counts,
-					 skel->maps.request_sites };
+					 skel->maps.request_sites, skel->maps.request_notes, skel->maps.request_parts };
 	struct bpf_program *prog;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(maps); i++)
 		bpf_map__set_autocreate(maps[i], wanted);
 	bpf_map__set_autocreate(skel->maps.request_waits, wanted && keeps_waits);
+	bpf_map__set_autocreate(skel->maps.request_stacks, wanted && by_call);
+	bpf_map__set_autocreate(skel->maps.request_calls, wanted && by_call);
 	bpf_map__set_autocreate(skel->maps.request_ports, wanted && by_socket);
 	bpf_map__set_autocreate(skel->maps.request_sockets, wanted && by_socket);
 	bpf_object__for_each_program(prog, skel->obj) {
@@ -95,7 +98,7 @@ struct requests *requests_new(struct offcpu_bpf *skel, const struct request_plan
 	struct offcpu_config *cfg = (struct offcpu_config *)&skel->rodata->cfg;
 	struct requests *r;
 
-	select_parts(skel, plan != NULL, plan && plan->ports->len, keeps_waits);
+	select_parts(skel, plan != NULL, plan && plan->ports->len, keeps_waits, plan && request_plan_has_calls(plan));
 	if (!plan)
 		return NULL;
 	r = g_new0(struct requests, 1);
@@ -106,7 +109,15 @@ struct requests *requests_new(struct offcpu_bpf *skel, const struct request_plan
 	bpf_map__set_max_entries(skel->maps.request_states, cfg->requests_max);
 	if (keeps_waits)
 		bpf_map__set_max_entries(skel->maps.request_waits, cfg->requests_max);
+	bpf_map__set_max_entries(skel->maps.request_notes, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_sums, plan->names->len);
+	if (plan->names->len > SUMS_PER_CPU_MAX)
+		bpf_map__set_type(skel->maps.request_sums, BPF_MAP_TYPE_ARRAY);
+	if (request_plan_has_calls(plan)) {
+		cfg->want_calls = 1;
+		bpf_map__set_max_entries(skel->maps.request_stacks, cfg->requests_max);
+		bpf_map__set_max_entries(skel->maps.request_calls, plan->names->len);
+	}
 	return r;
 }
 
@@ -296,7 +307,8 @@ static void add_times(struct offcpu_request_times *sum, const struct offcpu_requ
 
 void requests_read(const struct requests *r, uint32_t func, struct offcpu_request_sum *ret_sum)
 {
-	int cpus = libbpf_num_possible_cpus();
+	bool is_per_cpu = bpf_map__type(r->skel->maps.request_sums) == BPF_MAP_TYPE_PERCPU_ARRAY;
+	int cpus = is_per_cpu ? libbpf_num_possible_cpus() : 1;
 	g_autofree struct offcpu_request_sum *each = g_new0(struct offcpu_request_sum, (size_t)MAX(cpus, 1));
 
 	*ret_sum = (struct offcpu_request_sum){ 0 };
@@ -310,6 +322,21 @@ void requests_read(const struct requests *r, uint32_t func, struct offcpu_reques
 		for (unsigned k = 0; k < OFFCPU_REQUEST_SLOTS; k++)
 			ret_sum->hist[k] += each[i].hist[k];
 	}
+}
+
+bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_request_calls *ret_calls)
+{
+	int cpus = libbpf_num_possible_cpus();
+	g_autofree struct offcpu_request_calls *each = g_new0(struct offcpu_request_calls, (size_t)MAX(cpus, 1));
+
+	*ret_calls = (struct offcpu_request_calls){ 0 };
+	if (!request_plan_has_calls(r->plan) || bpf_map_lookup_elem(bpf_map__fd(r->skel->maps.request_calls), &func, each))
+		return false;
+	for (int i = 0; i < cpus; i++) {
+		add_times(&ret_calls->all, &each[i].all);
+		add_times(&ret_calls->self, &each[i].self);
+	}
+	return true;
 }
 
 /* It is its thread's still: a thread that ended has left its requests, which are counted as that. */

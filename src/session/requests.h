@@ -28,6 +28,8 @@ unsigned requests_site_cnt(const struct requests *r);
 
 /* Sums of a function, of all CPUs. */
 void requests_read(const struct requests *r, uint32_t func, struct offcpu_request_sum *ret_sum);
+/* All calls of a function, where there are several; else false. */
+bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_request_calls *ret_calls);
 /* When the window is over: those that are in no sum. */
 void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
 			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT]);

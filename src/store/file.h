@@ -51,6 +51,11 @@ bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_un
 bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error);
 /* Names that lines refer to: char *, by number - 1. */
 const GPtrArray *store_file_names(struct store_file *f, GError **error);
+/*
+ * A row's window, which shares all but its rows with *with and adds to it: to be freed by profile_free_rows() before that is.  The same
+ * `with` must not be freed while other windows of the file are read.
+ */
+struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error);
 /* Adds a row's window to the sum. */
 bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GError **error);
 

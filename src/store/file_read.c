@@ -400,13 +400,16 @@ const GPtrArray *store_file_names(struct store_file *f, GError **error)
 	return f->names;
 }
 
-static bool load_rows(struct store_file *f, struct dict_map *map, const uint8_t *plain, size_t bytes, struct merger *into, GError **error)
+static struct profile *load_rows(struct store_file *f, struct dict_map *map, const uint8_t *plain, size_t bytes, struct profile *with,
+				 GError **error)
 {
-	struct profile *rows = profile_new_rows(merge_profile(into));
-	bool ok = unpack_rows(map, plain, bytes, rows) ? merge_add(into, rows, error) : store_file_damaged(f, "a window cannot be read", error);
+	struct profile *rows = profile_new_rows(with);
 
+	if (unpack_rows(map, plain, bytes, rows))
+		return rows;
+	store_file_damaged(f, "a window cannot be read", error);
 	profile_free_rows(rows);
-	return ok;
+	return NULL;
 }
 
 /* What was asked for once is known the next time, unless the dictionary grows meanwhile. */
@@ -421,28 +424,39 @@ static struct dict_map *map_of(struct store_file *f, const struct dict *d, struc
 	return f->map;
 }
 
-bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GError **error)
+struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error)
 {
 	const struct dict *d = store_file_dict(f, error);
 	sqlite3_stmt *stmt = d ? store_file_prepare(f, "SELECT bytes, packed FROM rows WHERE seq = ?", error) : NULL;
+	struct profile *rows = NULL;
 	size_t bytes = 0;
-	bool ok = false;
 
 	if (!stmt)
-		return false;
+		return NULL;
 	sqlite3_bind_int64(stmt, 1, (sqlite3_int64)seq);
 	int rc = sqlite3_step(stmt);
 
 	if (rc == SQLITE_ROW) {
 		g_autofree uint8_t *plain = unpack_column(f, stmt, 0, 1, &bytes);
 
-		ok = plain ? load_rows(f, map_of(f, d, merge_profile(into)), plain, bytes, into, error) :
-			     store_file_damaged(f, "a window cannot be unpacked", error);
+		if (plain)
+			rows = load_rows(f, map_of(f, d, with), plain, bytes, with, error);
+		else
+			store_file_damaged(f, "a window cannot be unpacked", error);
 	} else if (rc == SQLITE_DONE) {
 		store_file_damaged(f, "a window has no rows", error);
 	} else {
 		store_file_fail(f, rc, "read", error);
 	}
 	sqlite3_finalize(stmt);
+	return rows;
+}
+
+bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GError **error)
+{
+	struct profile *rows = store_file_read(f, seq, merge_profile(into), error);
+	bool ok = rows && merge_add(into, rows, error);
+
+	profile_free_rows(rows);
 	return ok;
 }

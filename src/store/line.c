@@ -9,14 +9,14 @@
 #define LINE_VERSION 1
 
 struct line_sums {
-	GHashTable *groups[LINE_BY_CNT];	/* name -> uint64_t */
+	GHashTable *groups[STORE_BY_CNT];	/* name -> uint64_t */
 };
 
 struct line_sums *line_sums_new(void)
 {
 	struct line_sums *s = g_new0(struct line_sums, 1);
 
-	for (unsigned by = 0; by < LINE_BY_CNT; by++)
+	for (unsigned by = 0; by < STORE_BY_CNT; by++)
 		s->groups[by] = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	return s;
 }
@@ -25,7 +25,7 @@ void line_sums_free(struct line_sums *s)
 {
 	if (!s)
 		return;
-	for (unsigned by = 0; by < LINE_BY_CNT; by++)
+	for (unsigned by = 0; by < STORE_BY_CNT; by++)
 		g_hash_table_unref(s->groups[by]);
 	g_free(s);
 }
@@ -48,48 +48,115 @@ static void add(struct line_sums *s, enum store_by by, const char *name, uint64_
 	*have = sum(*have, ns);
 }
 
-/* By thread and by reason first: strings are looked up once a thread. */
-static void add_waits(struct line_sums *s, const struct profile *p, const struct reasons *reasons, uint64_t *busy_ns)
+/* Its time by how long each of its waits was: in the proportion of the middles of the histogram's slots. */
+static void add_durations(uint64_t *by_slot, const struct wait *w, uint64_t ns)
 {
-	uint64_t by_reason[REASON_COUNT] = { 0 }, idle_ns = 0, blocked_ns = 0;
+	double all = 0, part = 0;
+	uint64_t told_ns = 0;
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-		uint64_t queue_ns = w->runnable_ns + w->preempted_ns;
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		all += (double)w->hist[i] * (double)(UINT64_C(3) << i);
+	if (all <= 0) {	/* without a histogram they are taken to be alike */
+		unsigned slot = profile_hist_slot(w->count ? ns / w->count : ns);
 
-		if (w->state == ON_CPU_STATE)
-			continue;
-		by_reason[REASON_CPU_QUEUE] = sum(by_reason[REASON_CPU_QUEUE], queue_ns);
-		busy_ns[w->thread] = sum(busy_ns[w->thread], queue_ns);
-		if (reasons_is_idle(reasons, i)) {
-			idle_ns = sum(idle_ns, w->blocked_ns);
-			continue;
-		}
-		blocked_ns = sum(blocked_ns, w->blocked_ns);
-		by_reason[reasons_of(reasons, i)] = sum(by_reason[reasons_of(reasons, i)], w->blocked_ns);
-		busy_ns[w->thread] = sum(busy_ns[w->thread], w->blocked_ns);
+		by_slot[slot] = sum(by_slot[slot], ns);
+		return;
 	}
-	for (unsigned i = 0; i < REASON_COUNT; i++)
-		add(s, STORE_BY_REASON, reason_name((enum reason)i), by_reason[i]);
-	add(s, STORE_BY_CLASS, "blocked", blocked_ns);
-	add(s, STORE_BY_CLASS, "idle", idle_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		part += (double)w->hist[i] * (double)(UINT64_C(3) << i);
+		uint64_t until_ns = part >= all ? ns : (uint64_t)((double)ns * part / all);
+
+		if (!w->hist[i] || until_ns < told_ns)
+			continue;
+		by_slot[i] = sum(by_slot[i], until_ns - told_ns);
+		told_ns = until_ns;
+	}
 }
 
-void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons)
+/* Time of waits that are in a line. */
+struct wait_sums {
+	uint64_t by_reason[REASON_COUNT], by_slot[PROFILE_HIST_SLOTS];
+	uint64_t idle_ns, blocked_ns, runnable_ns, preempted_ns;
+	uint64_t *busy_ns;	/* of each thread */
+};
+
+static void add_wait(struct wait_sums *sums, const struct wait *w, enum reason reason, bool is_idle, bool with_durations)
+{
+	uint64_t queue_ns = w->runnable_ns + w->preempted_ns, busy_ns = is_idle ? queue_ns : sum(queue_ns, w->blocked_ns);
+
+	sums->runnable_ns = sum(sums->runnable_ns, w->runnable_ns);
+	sums->preempted_ns = sum(sums->preempted_ns, w->preempted_ns);
+	sums->by_reason[REASON_CPU_QUEUE] = sum(sums->by_reason[REASON_CPU_QUEUE], queue_ns);
+	sums->busy_ns[w->thread] = sum(sums->busy_ns[w->thread], busy_ns);
+	if (is_idle) {
+		sums->idle_ns = sum(sums->idle_ns, w->blocked_ns);
+		return;
+	}
+	sums->blocked_ns = sum(sums->blocked_ns, w->blocked_ns);
+	sums->by_reason[reason] = sum(sums->by_reason[reason], w->blocked_ns);
+	if (with_durations)
+		add_durations(sums->by_slot, w, busy_ns);
+}
+
+/* By thread and by reason first: strings are looked up once a thread. */
+static void add_waits(struct line_sums *s, const struct profile *p, const struct reasons *reasons, const struct selection *selection,
+		      struct wait_sums *sums)
+{
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (w->state != ON_CPU_STATE && (!selection || selection->waits[i]))
+			add_wait(sums, w, reasons_of(reasons, i), reasons_is_idle(reasons, i), selection != NULL);
+	}
+	for (unsigned i = 0; i < REASON_COUNT; i++)
+		add(s, STORE_BY_REASON, reason_name((enum reason)i), sums->by_reason[i]);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS && selection; i++) {
+		char name[24];
+
+		g_snprintf(name, sizeof(name), "%" G_GUINT64_FORMAT, UINT64_C(1) << i);
+		add(s, STORE_BY_DURATION, name, sums->by_slot[i]);
+	}
+	add(s, STORE_BY_CLASS, "blocked", sums->blocked_ns);
+	add(s, STORE_BY_CLASS, "idle", sums->idle_ns);
+}
+
+static void add_accounts(struct line_sums *s, const struct thread *t)
+{
+	add(s, STORE_BY_CLASS, "on CPU", t->on_cpu_ns);
+	add(s, STORE_BY_CLASS, "runnable", t->runnable_ns);
+	add(s, STORE_BY_CLASS, "preempted", t->preempted_ns);
+	add(s, STORE_BY_CLASS, "not listed", sum(t->filtered_ns, t->lost_ns));
+}
+
+void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons, const struct selection *selection)
 {
 	g_autofree uint64_t *busy_ns = g_new0(uint64_t, p->threads->len + 1);
+	struct wait_sums sums = { .busy_ns = busy_ns };
 
-	add_waits(s, p, reasons, busy_ns);
+	add_waits(s, p, reasons, selection, &sums);
+	/* Accounts are of whole threads; where waits are chosen, only theirs counts. */
+	if (selection && selection->by_stack) {
+		add(s, STORE_BY_CLASS, "runnable", sums.runnable_ns);
+		add(s, STORE_BY_CLASS, "preempted", sums.preempted_ns);
+	}
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		add(s, STORE_BY_CLASS, "on CPU", t->on_cpu_ns);
-		add(s, STORE_BY_CLASS, "runnable", t->runnable_ns);
-		add(s, STORE_BY_CLASS, "preempted", t->preempted_ns);
-		add(s, STORE_BY_CLASS, "not listed", sum(t->filtered_ns, t->lost_ns));
+		if (!selection || (selection->threads[i] && !selection->by_stack))
+			add_accounts(s, t);
 		add(s, STORE_BY_PROCESS, t->process && *t->process ? t->process : t->comm, busy_ns[i]);
 		add(s, STORE_BY_SERVICE, t->service ? t->service : t->flags & THREAD_KERNEL ? "(kernel)" : "(no service)", busy_ns[i]);
 	}
+}
+
+void line_sums_visit(const struct line_sums *s, enum store_by by, line_name_fn fn, void *ctx)
+{
+	GHashTableIter iter;
+	gpointer name, ns;
+
+	g_hash_table_iter_init(&iter, s->groups[by]);
+	while (g_hash_table_iter_next(&iter, &name, &ns))
+		fn(ctx, name, *(const uint64_t *)ns);
 }
 
 struct group {

@@ -3,6 +3,7 @@
 #define STORE_LINE_H
 
 #include "analyse/reason/reasons.h"
+#include "analyse/query.h"
 #include "profile/profile.h"
 #include "store/store.h"
 
@@ -11,7 +12,7 @@
  * is a class of its own, and in no other group.
  */
 
-#define LINE_BY_CNT 4		/* enum store_by */
+#define LINE_BY_CNT 4		/* of enum store_by: those that are kept */
 #define LINE_GROUPS_MAX 24	/* of each kind and window, largest first; what is left is "" */
 #define LINE_NAME_MAX_BYTES 128
 #define LINE_NAMES_MAX 65536	/* of a file */
@@ -20,8 +21,11 @@ struct line_sums;
 
 struct line_sums *line_sums_new(void);
 void line_sums_free(struct line_sums *s);	/* NULL is fine */
-/* reasons: of p. */
-void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons);
+/* reasons: of p.  selection NULL: everything; else what it keeps, by STORE_BY_DURATION, too. */
+void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons, const struct selection *selection);
+/* Calls fn with each group that was added. */
+typedef void (*line_name_fn)(void *ctx, const char *name, uint64_t ns);
+void line_sums_visit(const struct line_sums *s, enum store_by by, line_name_fn fn, void *ctx);
 /* name_of: the text of a number of the file, from 1 on. */
 typedef const char *(*line_name_of)(void *ctx, uint64_t number);
 /* False: the bytes are none; what was added is of no use. */

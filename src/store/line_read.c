@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Time lines: from the small rows alone. */
+/* Time lines: from the small rows alone, but for a part that those do not tell. */
 #include "store/error.h"
 #include "store/line.h"
 #include "store/read.h"
@@ -15,6 +15,10 @@ struct drawing {
 	uint64_t *covered_ns;	/* of each step */
 	/* of the row that is drawn just now */
 	const struct store_row *row;
+	/* of a part of it */
+	store_select_fn select;
+	void *ctx;
+	/* else */
 	const GPtrArray *names;
 	uint64_t **of_number;	/* of that file, the series of each name; [0]: rest */
 	guint of_number_cnt;
@@ -70,6 +74,50 @@ static bool draw_row(struct drawing *d, const struct store_row *row, enum store_
 	if (row->line && line_visit(row->line, row->line_bytes, by, draw_group, d))
 		return true;
 	return store_fail(error, STORE_ERROR_DAMAGED, "the history is damaged: the time line of a window cannot be read");
+}
+
+static void draw_name(void *ctx, const char *name, uint64_t ns)
+{
+	struct drawing *d = ctx;
+
+	spread(d, *name ? series_of(d, name) : d->rest, ns);
+}
+
+static bool draw_selection(struct drawing *d, struct profile *p, enum store_by by, GError **error)
+{
+	struct selection *selection = d->select(d->ctx, p, error);
+
+	if (!selection)
+		return false;
+	struct reasons *reasons = reasons_new(p, NULL);
+	struct line_sums *sums = line_sums_new();
+
+	line_sums_add_profile(sums, p, reasons, selection);
+	line_sums_visit(sums, by, draw_name, d);
+	line_sums_free(sums);
+	reasons_free(reasons);
+	selection_free(selection);
+	return true;
+}
+
+static bool draw_part(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
+{
+	if (c->rows->len > STORE_PART_ROWS_MAX)
+		return store_fail(error, STORE_ERROR_TOO_MUCH, "a part of that time is not told in such short steps: ask for less time, or for no part of it");
+	struct profile *with = profile_new();
+	bool ok = true;
+
+	for (guint i = 0; i < c->rows->len && ok; i++) {
+		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
+		struct profile *p = store_file_read(store_choice_file(c, row), row->seq, with, error);
+
+		d->row = row;
+		spread(d, d->covered_ns, row->duration_ns);
+		ok = p && profile_check(p, error) && draw_selection(d, p, by, error);
+		profile_free_rows(p);
+	}
+	profile_free(with);
+	return ok;
 }
 
 static bool draw_file(struct drawing *d, const struct store_choice *c, struct store_file *f, enum store_by by, GError **error)
@@ -163,7 +211,9 @@ static struct store_line *line_new(uint64_t from_ns, uint64_t step_ns, uint32_t 
 
 static bool draw(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
 {
-	for (guint i = 0; i < c->files->len; i++)
+	if (d->select && !draw_part(d, c, by, error))
+		return false;
+	for (guint i = 0; i < c->files->len && !d->select; i++)
 		if (!draw_file(d, c, g_ptr_array_index(c->files, i), by, error))
 			return false;
 	for (uint32_t i = 0; i < d->line->steps; i++)
@@ -171,8 +221,8 @@ static bool draw(struct drawing *d, const struct store_choice *c, enum store_by 
 	return true;
 }
 
-struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns, enum store_by by,
-				   unsigned series_max, GError **error)
+struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns, enum store_by by,
+					unsigned series_max, store_select_fn select, void *ctx, GError **error)
 {
 	uint64_t steps = step_ns && from_unix_ns < to_unix_ns ? (to_unix_ns - from_unix_ns + step_ns - 1) / step_ns : 0;
 
@@ -180,13 +230,14 @@ struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint6
 		store_fail(error, STORE_ERROR_TOO_MUCH, "a time line has from 1 to %d steps", STEPS_MAX);
 		return NULL;
 	}
-	struct store_choice *c = store_choose(dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns, true, error);
+	struct store_choice *c = store_choose(dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns, !select, error);
 
 	if (!c)
 		return NULL;
 	struct drawing d = {
 		.line = line_new(from_unix_ns, step_ns, (uint32_t)steps), .by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.rest = g_new0(uint64_t, steps), .covered_ns = g_new0(uint64_t, steps),
+		.select = select, .ctx = ctx,
 	};
 	bool ok = draw(&d, c, by, error);
 
@@ -198,6 +249,12 @@ struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint6
 		return d.line;
 	store_line_free(d.line);
 	return NULL;
+}
+
+struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns, enum store_by by,
+				   unsigned series_max, GError **error)
+{
+	return store_line_read_part(dir, from_unix_ns, to_unix_ns, step_ns, by, series_max, NULL, NULL, error);
 }
 
 void store_line_free(struct store_line *l)

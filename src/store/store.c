@@ -398,7 +398,7 @@ static bool write_window(struct store_file *f, const struct store_row *row, cons
 
 	struct reasons *made = reasons ? NULL : reasons_new(window, NULL);
 
-	line_sums_add_profile(line, window, made ? made : reasons);
+	line_sums_add_profile(line, window, made ? made : reasons, NULL);
 	reasons_free(made);
 	bool ok = store_file_add(f, row, own, line, error);
 

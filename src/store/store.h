@@ -3,6 +3,7 @@
 #define STORE_STORE_H
 
 #include "analyse/reason/reasons.h"
+#include "analyse/query.h"
 #include "profile/profile.h"
 
 /*
@@ -54,7 +55,11 @@ bool store_extent(const char *dir, struct store_extent *ret, GError **error);
 struct profile *store_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, GError **error);
 
 /* Of services "(no service)" and "(kernel)" are two.  Idle time (docs/reasons.md) is a class of its own, and in no other group. */
-enum store_by { STORE_BY_CLASS, STORE_BY_PROCESS, STORE_BY_SERVICE, STORE_BY_REASON };
+enum store_by {
+	STORE_BY_CLASS, STORE_BY_PROCESS, STORE_BY_SERVICE, STORE_BY_REASON,
+	STORE_BY_DURATION,	/* of single waits: names are the lower bounds of histograms' slots, in nanoseconds; only of a part */
+	STORE_BY_CNT
+};
 
 /* Time of threads by group in the steps of a time line. */
 struct store_series {
@@ -73,6 +78,14 @@ struct store_line {
  */
 struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
 				   enum store_by by, unsigned series_max, GError **error);
+/*
+ * The same of a part of it: what `select` keeps of each window (NULL with a sentence ends it; the caller's context).  All rows are unpacked
+ * for that, so windows, minutes or hours are at most STORE_PART_ROWS_MAX: STORE_ERROR_TOO_MUCH says that the step is too short.
+ */
+#define STORE_PART_ROWS_MAX 800
+typedef struct selection *(*store_select_fn)(void *ctx, const struct profile *p, GError **error);
+struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns, enum store_by by,
+					unsigned series_max, store_select_fn select, void *ctx, GError **error);
 void store_line_free(struct store_line *l);	/* NULL is fine */
 
 #endif

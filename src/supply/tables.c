@@ -10,6 +10,7 @@
 #include "base/process_ids.h"
 #include "base/urgency.h"
 #include "supply/handover.h"
+#include "supply/made_code.h"
 #include "supply/slabs.h"
 #include "supply/table_files.h"
 #include "symbolize/process/living.h"
@@ -38,6 +39,7 @@ struct program {
 	int64_t due_us;		/* look at it from then on: a program may map things without end */
 	bool is_new;		/* the mappings have not been handed over since they were read */
 	struct offcpu_language language;	/* version 0: none is known of */
+	struct made_code *made;	/* NULL: no code is made at run time, or none that is known */
 };
 
 enum message_kind {
@@ -73,16 +75,17 @@ struct tables {
 	/* the supplier's */
 	struct slabs *slabs;
 	struct table_files *files;
+	struct retired_tables *retired;
 	int spaces_fd;
 	bool hurries;
 	GHashTable *programs;	/* pid -> struct program */
 	bool changed;		/* programs to look at again */
 	bool was_asked;
-	bool met_python;	/* among the mappings just read */
+	bool met_python, met_maker;	/* among the mappings just read */
 	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
 	uint64_t no_room_cnt;	/* of spaces */
-	GMutex crowded_lock;
-	GHashTable *crowded;	/* pid -> how many mappings were one too many */
+	GMutex crowded_lock;	/* of: pid -> how many mappings were one too many */
+	GHashTable *crowded;
 };
 
 /* Leaving word. */
@@ -168,7 +171,6 @@ void tables_for_each_crowded(struct tables *t, tables_crowded_fn fn, void *data)
 }
 
 /* From here on in the supplier's thread. */
-
 static void forget_mappings(struct program *program)
 {
 	for (guint i = 0; i < program->mappings->len; i++)
@@ -182,6 +184,7 @@ static void program_free(gpointer p)
 
 	forget_mappings(program);
 	g_array_unref(program->mappings);
+	made_code_free(program->made);
 	g_free(program);
 }
 
@@ -221,6 +224,7 @@ static void add_mapping(struct tables *t, uint32_t pid, const struct maps_line *
 	GArray *mappings = data;
 
 	t->met_python |= python_minor_of_file(m->path) != 0;
+	t->met_maker |= made_code_is_by(m->path);
 	if (!mapping.file)
 		return;
 	table_file_use(mapping.file);
@@ -237,12 +241,14 @@ static bool read_mappings(struct tables *t, struct program *program)
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
 	program->stale = program->is_headless;
 	program->is_new = true;
-	t->met_python = false;
 	int64_t began_us = g_get_monotonic_time();
+	t->met_python = t->met_maker = false;
 	ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
 	/* its interpreter may not be ready yet: it maps more then, and is looked at again */
 	if (t->met_python && !program->language.version)
 		python_find("/proc", program->pid, &program->language);
+	if (t->met_maker && !program->made)
+		program->made = made_code_new(t->slabs, t->retired, program->pid);
 	int64_t read_us = g_get_monotonic_time();
 	program->due_us = read_us + MAX(PAUSE_TIMES * (read_us - began_us), program->is_headless ? HEADLESS_US : 0);
 	forget_mappings(&old);
@@ -278,6 +284,8 @@ static GArray *mappings_with_table(const struct program *program)
 		};
 		g_array_append_val(all, mapping);
 	}
+	if (program->made)
+		made_code_add_mappings(program->made, all);
 	return all;
 }
 
@@ -413,8 +421,7 @@ static void build_if_common(struct tables *t, uint32_t pid, const struct maps_li
 
 static void foresee_command(struct tables *t, const char *name)
 {
-	g_autofree char *path = g_find_program_in_path(name);
-	g_autofree char *absolute = path ? g_canonicalize_filename(path, NULL) : NULL;
+	g_autofree char *path = g_find_program_in_path(name), *absolute = path ? g_canonicalize_filename(path, NULL) : NULL;
 	unsigned before;
 
 	for_each_mapping(t, (uint32_t)getpid(), build_if_common, NULL);
@@ -464,8 +471,12 @@ static bool look_at_program(struct tables *t, struct program *program, int64_t n
 	}
 	if (program->stale && !read_mappings(t, program))
 		return false;
-	if (program->is_new && is_ready(program))
-		publish(t, program);
+	if (is_ready(program)) {
+		program->is_new |= program->made && made_code_look(program->made);
+		t->due_us = MIN(t->due_us, made_code_due_us(program->made));
+		if (program->is_new)
+			publish(t, program);
+	}
 	return true;
 }
 
@@ -516,6 +527,7 @@ static gpointer supply(gpointer data)
 				break;
 		}
 		look_at_programs(t);
+		retired_tables_sweep(t->retired, false);
 		if (table_files_sweep(t->files))
 			note_loss(t);
 		g_atomic_int_set(&t->refused_cnt, (gint)(t->no_room_cnt + table_files_refused_cnt(t->files)));
@@ -557,6 +569,7 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hu
 	t->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);
 	t->crowded = g_hash_table_new(NULL, NULL);
 	t->hurries = hurries;
+	t->retired = retired_tables_new(room);
 	t->files = table_files_new(room, hurries, on_built, t);
 	t->supplier = urgency_thread_new("tables", supply, t);
 	return t;
@@ -576,6 +589,7 @@ void tables_free(struct tables *t)
 		g_free(m);
 	}
 	g_hash_table_destroy(t->programs);
+	retired_tables_free(t->retired);
 	if (!table_files_free(t->files))
 		return;
 	g_async_queue_unref(t->inbox);

@@ -3,19 +3,24 @@
 
 #include <string.h>
 
+#include "abi/unwind_abi.h"
 #include "base/urgency.h"
 #include "symbolize/dwarf/lines.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/names/kallsyms.h"
 #include "symbolize/process/executed.h"
+#include "symbolize/process/living.h"
 #include "symbolize/process/map_set.h"
 #include "symbolize/process/modules.h"
 #include "symbolize/process/spaces.h"
+#include "symbolize/runtime/hotspot_names.h"
 #include "symbolize/symbolizer.h"
 
 #define JIT_MAX_BYTES ((size_t)256 << 20)	/* all perf maps together */
 #define JIT_PAUSE_MAX_US 5000000
+#define JVM_PAUSE_US 1000000
+#define MAPS_MAX_BYTES (64 << 20)
 /* Modules and BPF programs come and go: an unknown kernel address is worth another look, seldom. */
 #define KERNEL_READS_MAX 8
 #define KERNEL_PAUSE_US 2000000
@@ -27,6 +32,7 @@ struct symbolizer {
 	GHashTable *demangled;	/* name in a table -> what to show */
 	GStringChunk *strings;
 	size_t jit_bytes;
+	struct hotspot_names *jvm_names;
 	GPtrArray *kernel;	/* struct kallsyms, the newest last; older ones for their strings */
 	GThread *kernel_early;	/* gives the first of those; NULL: not foreseen, or taken */
 	unsigned kernel_reads;
@@ -44,6 +50,7 @@ struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_
 	s->spaces = spaces_new(s->modules, proc_dir);
 	s->demangled = g_hash_table_new(NULL, NULL);
 	s->strings = g_string_chunk_new(4096);
+	s->jvm_names = hotspot_names_new();
 	s->kernel = g_ptr_array_new_with_free_func((GDestroyNotify)kallsyms_free);
 	return s;
 }
@@ -72,6 +79,7 @@ void symbolizer_free(struct symbolizer *s)
 		kallsyms_free(g_thread_join(s->kernel_early));
 	spaces_free(s->spaces);
 	modules_free(s->modules);
+	hotspot_names_free(s->jvm_names);
 	g_hash_table_unref(s->demangled);
 	g_string_chunk_free(s->strings);
 	g_ptr_array_unref(s->kernel);
@@ -159,10 +167,67 @@ static void jit_refresh(struct symbolizer *s, struct generation *g)
 	g->jit_bytes = bytes;
 }
 
-static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t addr, struct symbol *ret)
+/* The JVM that a process is; NULL: it is none, or has ended. */
+static struct hotspot *jvm_of(struct symbolizer *s, struct generation *g)
 {
-	const char *name = g->jit ? perf_map_find(g->jit, addr, &ret->symbol_offset) : NULL;
+	int64_t now_us = g_get_monotonic_time();
 
+	if (!generation_is_current(g))
+		return NULL;
+	if (!g->jvm && now_us >= g->jvm_next_us) {
+		g_autofree char *text = living_maps(s->proc_dir, g->pid, MAPS_MAX_BYTES);
+		g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+		g_autofree struct hotspot *jvm = g_new(struct hotspot, 1);
+
+		g->jvm_next_us = now_us + JVM_PAUSE_US;
+		if (lines && hotspot_open(jvm, s->proc_dir, g->pid, lines))
+			g->jvm = g_steal_pointer(&jvm);
+	}
+	return g->jvm;
+}
+
+/* A method is one, whether it is interpreted or compiled, and wherever its code is: its place is not told. */
+static void take_jvm_name(const char *name, struct symbol *ret)
+{
+	ret->name = name;
+	ret->module = "[jit]";
+	ret->moves = true;
+	ret->why = name ? FRAME_NAMED : FRAME_NO_SYMBOLS;
+	if (name)
+		ret->offset = ret->symbol_offset = 0;
+}
+
+static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t method, struct symbol *ret)
+{
+	struct generation *g = spaces_generation(s->spaces, pid, ts_ns);
+	struct hotspot *jvm = g ? jvm_of(s, g) : NULL;
+
+	ret->offset = method;
+	take_jvm_name(jvm ? hotspot_names_method(s->jvm_names, jvm, method) : NULL, ret);
+	if (!jvm)
+		ret->why = FRAME_PROCESS_GONE;
+}
+
+static bool jvm_find(struct symbolizer *s, struct generation *g, uint64_t ip, bool is_return, struct symbol *ret)
+{
+	struct hotspot *jvm = jvm_of(s, g);
+	unsigned cnt = jvm ? hotspot_names_code(s->jvm_names, jvm, ip, is_return, &ret->inlined) : 0;
+
+	if (!cnt)
+		return false;
+	ret->inlined_cnt = cnt - 1;
+	take_jvm_name(ret->inlined[cnt - 1], ret);
+	return true;
+}
+
+static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t ip, bool is_return, struct symbol *ret)
+{
+	uint64_t addr = ret->offset;
+	const char *name;
+
+	if (jvm_find(s, g, ip, is_return && ip, ret))
+		return true;
+	name = g->jit ? perf_map_find(g->jit, addr, &ret->symbol_offset) : NULL;
 	if (!name) {
 		jit_refresh(s, g);
 		name = g->jit ? perf_map_find(g->jit, addr, &ret->symbol_offset) : NULL;
@@ -171,7 +236,6 @@ static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t addr, 
 		return false;
 	ret->name = g_string_chunk_insert_const(s->strings, name);
 	ret->module = "[jit]";
-	ret->offset = addr;
 	ret->why = FRAME_NAMED;
 	return true;
 }
@@ -231,11 +295,15 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 
 	*ret = (struct symbol){ .offset = addr };
 	modules_poll(s->modules);
+	if (unwind_is_method(ip)) {
+		method_find(s, pid, ts_ns, unwind_method_of(ip), ret);
+		return;
+	}
 	m = spaces_find(s->spaces, pid, ts_ns, addr, &g, &why);
 	ret->why = why;
 	if (!m) {
 		if (g)
-			jit_find(s, g, addr, ret);
+			jit_find(s, g, ip, is_return, ret);
 		return;
 	}
 	t = m->module->kind == MODULE_SPECIAL ? NULL : map_table(s, m, g);
@@ -247,7 +315,7 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 		file_find(s, t, addr - m->start + m->pgoff, ret);
 		return;
 	}
-	if (m->module->kind != MODULE_VDSO && jit_find(s, g, addr, ret))
+	if (m->module->kind != MODULE_VDSO && jit_find(s, g, ip, is_return, ret))
 		return;
 	if (m->module->kind == MODULE_FILE) {
 		ret->why = FRAME_NO_FILE;

@@ -40,6 +40,10 @@ struct symbol {
 	uint64_t symbol_offset;	/* of the address in its function, 0 without a name */
 	uint8_t why;		/* enum frame_why, FRAME_NAMED when name is set */
 	struct elf_table *source;	/* for symbolizer_lines(), NULL: no ELF file */
+	/* Functions inlined there, innermost first, `name` behind the last of them: as a runtime tells, not debug information. */
+	const char *const *inlined;
+	unsigned inlined_cnt;
+	bool moves;	/* a runtime's own code or method: another one may lie there soon, so ask again the next time */
 };
 
 /* An executable mapping of a process, as the kernel's mmap2 event or /proc/PID/maps gives it. */
@@ -65,6 +69,7 @@ bool symbolizer_foresee_user(struct symbolizer *s, uint32_t pid);
 /*
  * The symbol of user address `ip` in process `pid` (tracer's pid namespace) as it was at
  * ts_ns.  `is_return`: ip is a return address, so look up ip - 1.  Always fills *ret.
+ * ip may stand for a method that is interpreted (unwind_is_method()).
  * Ask while the process lives if you can: afterwards only files that other processes use,
  * or that we see under the same path, still have names.
  */

@@ -246,6 +246,17 @@ struct unwind_table *unwind_table_build_memory(const void *image, size_t bytes, 
 	return t;
 }
 
+struct unwind_table *unwind_table_of_rows(uint64_t base, const struct unwind_row *rows, uint32_t cnt)
+{
+	struct unwind_table *t = g_new0(struct unwind_table, 1);
+
+	t->base = base;
+	t->rows = g_memdup2(rows, cnt * sizeof(*rows));
+	t->row_cnt = cnt;
+	unwind_table_index(t);
+	return t;
+}
+
 void unwind_table_free(struct unwind_table *t)
 {
 	if (!t)

@@ -47,6 +47,8 @@ struct unwind_table {
 struct unwind_table *unwind_table_build(int fd, GError **error);
 /* The same of an image in memory (the vdso), which is only read. */
 struct unwind_table *unwind_table_build_memory(const void *image, size_t bytes, GError **error);
+/* Of rows that are known, by pc: the first is at 0, the last a gap.  Such a table is of no file. */
+struct unwind_table *unwind_table_of_rows(uint64_t base, const struct unwind_row *rows, uint32_t cnt);
 void unwind_table_free(struct unwind_table *t);
 
 /* The rule at an ELF virtual address; 0 (no information) outside the table. */

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""What threads of a JVM wait for, by the functions that a perf map names: a monitor that is fought for, pools without work."""
+"""What threads of a JVM wait for, and in which methods: by the JVM's own tables, without any option to it."""
 
+import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
 
 from cases_reasons import check_sums, has_kernel_stack, of_waits
 from check import names
-from lib import Recorder, Skip, case, wait_until
+from lib import Broken, Recorder, Skip, case, wait_until
 
 SECONDS = 2
 SERVICE = """
@@ -36,22 +38,17 @@ class Service {
 }
 """
 POOLS = ("java.util.concurrent.ThreadPoolExecutor", "java.util.concurrent.ForkJoinPool")
-PARKED = (f"{POOLS[0]}.getTask()", f"{POOLS[1]}.awaitWork(")
-# what is compiled has a name; all at once, so that the map does not grow old
-OPTIONS = ["-XX:+PreserveFramePointer", "-Xcomp", "-XX:CompileCommand=quiet",
-           *(f"-XX:CompileCommand=compileonly,{name}::*" for name in ("Service", *POOLS)),
-           *(f"-XX:CompileCommand=dontinline,{name}" for name in ("Service::*", f"{POOLS[0]}::getTask", f"{POOLS[1]}::awaitWork"))]
-
+PARKED = (f"{POOLS[0]}.getTask", f"{POOLS[1]}.awaitWork")
 
 def begin(env):
-    for tool in ("java", "javac", "jcmd"):
+    for tool in ("java", "javac"):
         if not shutil.which(tool):
             raise Skip(f"{tool} is not installed")
     source = env.temporary("Service.java")
     with open(source, "w", encoding="utf-8") as file:
         file.write(SERVICE)
     subprocess.run(["javac", "-d", env.directory, source], check=True)
-    process = subprocess.Popen(["java", *OPTIONS, "-cp", env.directory, "Service"], stdin=subprocess.DEVNULL,
+    process = subprocess.Popen(["java", "-cp", env.directory, "Service"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     env.running.append(process)
     return process
@@ -69,14 +66,10 @@ def threads_called(pid, name):
 
 
 def record(env, process):
-    perf_map = f"/tmp/perf-{process.pid}.map"
     try:
         if not wait_until(lambda: threads_called(process.pid, "pooled") == 4, 60):
             raise Skip("the Java program did not begin within a minute")
-        time.sleep(1)  # a little work each: all is compiled
-        subprocess.run(["jcmd", str(process.pid), "Compiler.perfmap"], check=False, capture_output=True)
-        if not os.path.exists(perf_map):
-            raise Skip("jcmd wrote no perf map (it came with JDK 17)")
+        time.sleep(1)  # a little work each
         said = json.loads(subprocess.run([env.offcpu, "doctor", "-p", str(process.pid), "--json"], check=True, capture_output=True,
                                          text=True).stdout)
         recorder = Recorder(env, "-p", process.pid, "--exact", "-d", SECONDS)
@@ -85,8 +78,6 @@ def record(env, process):
     finally:
         process.kill()
         process.wait()
-        if os.path.exists(perf_map):
-            os.unlink(perf_map)
 
 
 def stands_in(wait, functions):
@@ -97,25 +88,123 @@ def stands_in(wait, functions):
 def java_monitor_is_a_lock_and_a_pool_is_idle(env):
     env.tolerate_unseen()
     report, doctor = record(env, begin(env))
-    env.check.equal((doctor.get("java-frames"), doctor.get("perf-map")), (True, True), "what doctor says of frames and names")
+    env.check.equal(doctor.get("java-frames"), True, "what doctor says of frames and names")
     check_sums(env, report, "java")
     comm = {thread["tid"]: thread["comm"] for thread in report.data["threads"]}
     waits = [wait for wait in report.data["waits"] if wait["state"] == "S" and has_kernel_stack(wait)]
     fought = [wait for wait in waits if comm[wait["tid"]] == "contender" and stands_in(wait, ["ObjectMonitor::enter"])]
     parked = [wait for wait in waits if stands_in(wait, PARKED)]
-    busy = [wait for wait in waits if stands_in(wait, ["Service.job()"])]
+    busy = [wait for wait in waits if stands_in(wait, ["Service.job"])]
     window = report.window["duration_ns"]
     for what, some, share in (("the monitor", fought, 2), ("the pools", parked, 3), ("jobs", busy, 0.02)):
         ns = sum(wait["off_cpu_ns"] for wait in some)
         env.check.that(ns >= share * window, f"{ns} ns at {what}, in a window of {window}")
     for wait in fought:
         env.check.equal((wait["reason"], wait["idle"]), ("lock.mutex", None), "a monitor")
-        env.check.that(stands_in(wait, ["Service.contend()"]), f"not named: {names(wait['user'])}")
+        env.check.that(stands_in(wait, ["Service.contend"]), f"not named: {names(wait['user'])}")
     for wait in parked:
         env.check.equal((wait["reason"], wait["idle"]), ("pool_idle", "pool"), "a worker without work")
     for wait in busy:
         env.check.equal(wait["idle"], None, "a worker at work")
     locks = [finding for finding in of_waits(report) if finding["reason"] == "lock.mutex"]
     if env.check.that(locks, f"no lock is a finding: {of_waits(report)}"):
-        # where the compiler's work came late it is the caller that has a name
-        env.check.that((locks[0]["function"] or {}).get("name") in ("Service.audit()", "Service.contend()"), f"{locks[0]['function']}")
+        env.check.that((locks[0]["function"] or {}).get("name") in ("Service.audit", "Service.contend"), f"{locks[0]['function']}")
+
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "JavaWaits.java")
+COUNT = 400
+NAMED_MIN = 0.98    # of the time by the program's own clock, of all threads together
+EACH_MIN = 0.9      # of one: what is compiled meanwhile breaks its stacks for 0.1 s
+CLOCK_MAX = 1.05    # it reads its clock outside of the wait
+
+
+def virtual_machines():
+    """(major version, path) of each HotSpot from 17 on, the oldest first."""
+    found = {}
+    for path in [shutil.which("java"), *glob.glob("/usr/lib/jvm/*/bin/java")]:
+        real = os.path.realpath(path) if path else None
+        if not real or real in found:
+            continue
+        said = subprocess.run([real, "-version"], capture_output=True, text=True, check=False).stderr
+        version = re.search(r'version "(\d+)', said)
+        if version and int(version[1]) >= 17 and "OpenJ9" not in said:
+            found[real] = int(version[1])
+    return sorted((major, path) for path, major in found.items())
+
+
+def waits_in(report, tid, chain):
+    """Of a thread's waits those in the chain of methods, one called by the other; all others; in ns."""
+    named = other = 0
+    for wait in report.waits:
+        if wait["tid"] != tid:
+            continue
+        called = names(wait["user"])
+        stands = wait["user_end"] == "complete" and any(called[i:i + len(chain)] == chain for i in range(len(called)))
+        if stands:
+            named += wait["off_cpu_ns"]
+        else:
+            other += wait["off_cpu_ns"]
+    return named, other
+
+
+def line_of(process, expected):
+    line = process.stdout.readline().strip()
+    if line != expected:
+        raise Broken(f"the Java program said '{line}', not '{expected}'")
+
+
+def record_java(env, path):
+    """The report and the truth of JavaWaits on that JVM."""
+    truth = env.temporary("truth")
+    process = subprocess.Popen([path, "-cp", env.directory, "JavaWaits", truth, str(COUNT)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    env.running.append(process)
+    try:
+        line_of(process, "ready")
+        recorder = Recorder(env, "-p", process.pid, "--exact")
+        recorder.wait_attached()
+        print("go", file=process.stdin, flush=True)
+        line_of(process, "done")
+        recorder.stop()
+        with open(truth, encoding="utf-8") as file:
+            return recorder.report(), [json.loads(line) for line in file]
+    finally:
+        process.kill()
+        process.wait()
+
+
+def check_java(env, major, path):
+    report, truth = record_java(env, path)
+    tids = {thread["comm"]: thread["tid"] for thread in report.threads}
+    env.check.equal(len(truth), 5, f"JDK {major}: threads that told their truth")
+    together = 0
+    for line in truth:
+        named, _ = waits_in(report, tids[line["thread"]], line["chain"])
+        together += named
+        env.check.that(EACH_MIN * line["ns"] <= named <= CLOCK_MAX * line["ns"],
+                       f"JDK {major}, {line['thread']}: {named} ns in {line['chain']}, {line['ns']} ns by its own clock")
+    spent = sum(line["ns"] for line in truth)
+    env.check.that(together >= NAMED_MIN * spent, f"JDK {major}: {together} ns of {spent} are named")
+    named, other = waits_in(report, tids["Sleeper"], ["JavaWaits.sleptOuter", "JavaWaits.sleptInner"])
+    env.check.that(named > report.window["duration_ns"] * NAMED_MIN and not other,
+                   f"JDK {major}: {named} ns of one that slept throughout, and {other} ns elsewhere")
+    ended = {True: 0, False: 0}
+    for wait in report.waits:
+        ended[wait["user_end"] == "complete"] += wait["off_cpu_ns"]
+    env.check.that(ended[True] >= NAMED_MIN * sum(ended.values()), f"JDK {major}: {ended} ns by whether the stack is complete")
+    # what starts a JVM is stripped
+    nameless = sum(wait["off_cpu_ns"] for wait in report.waits
+                   if any(not frame["name"] and not (frame["module"] or "").endswith("/java") for frame in wait["user"]))
+    env.check.that(nameless <= (1 - NAMED_MIN) * sum(ended.values()), f"JDK {major}: {nameless} ns in stacks with a nameless frame")
+
+
+@case
+def java_methods_without_any_option(env):
+    """Compiled, inlined and interpreted methods, on each JVM there is."""
+    machines = virtual_machines()
+    if not machines or not shutil.which("javac"):
+        raise Skip("no JDK from 17 on is installed")
+    env.tolerate_unseen()
+    subprocess.run(["javac", "--release", "17", "-d", env.directory, PROGRAM], check=True)
+    for major, path in machines:
+        check_java(env, major, path)

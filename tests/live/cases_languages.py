@@ -87,10 +87,13 @@ def language_go_position_independent(env):
     go_waits(env, "-ldflags=-s -w", "-buildmode=pie")
 
 
+FETCHED = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "offcpu-pythons", "python3.14")
+
+
 def pythons():
-    """Installed interpreters; OFFCPU_PYTHONS names more of them, as PATH does."""
+    """Installed interpreters; OFFCPU_PYTHONS names more of them, as PATH does; and what fetch-python got."""
     named = [path for path in os.environ.get("OFFCPU_PYTHONS", "").split(":") if path]
-    return [path for path in [shutil.which("python3"), "/usr/bin/python3", *named] if path and os.access(path, os.X_OK)]
+    return [path for path in [shutil.which("python3"), "/usr/bin/python3", *named, FETCHED] if path and os.access(path, os.X_OK)]
 
 
 def real_version(interpreter):
@@ -98,7 +101,10 @@ def real_version(interpreter):
     code = "import sys, os; print(sys.version_info[1], os.path.realpath(sys.executable))"
     found = subprocess.run([interpreter, "-c", code], capture_output=True, text=True, check=False)
     words = found.stdout.split()
-    return (int(words[0]), words[1]) if len(words) == 2 else (0, "")
+    if len(words) != 2:
+        return 0, ""
+    # that one runs only with the C library it came with
+    return int(words[0]), interpreter if interpreter == FETCHED else words[1]
 
 
 def own_frames(wait, source):
@@ -146,8 +152,8 @@ def language_python(env):
     tried = set()
     for interpreter in pythons():
         minor, path = real_version(interpreter)
-        if 8 <= minor <= 13 and path not in tried:
+        if 8 <= minor <= 14 and path not in tried:
             tried.add(path)
             python_waits(env, path)
     if not tried:
-        raise Skip("no CPython from 3.8 to 3.13 is installed")
+        raise Skip("no CPython from 3.8 to 3.14 is installed")

@@ -213,13 +213,13 @@ for thread in threads:
 
 
 def readable_pythons(from_minor=8):
-    return [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 13]
+    return [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 14]
 
 
 def newest_python(from_minor=8):
     found = readable_pythons(from_minor)
     if not found:
-        raise Skip(f"no CPython from 3.{from_minor} to 3.13 is installed")
+        raise Skip(f"no CPython from 3.{from_minor} to 3.14 is installed")
     return max(found)[1]
 
 

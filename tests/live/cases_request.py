@@ -115,6 +115,56 @@ def request_nested(env):
     check_clean(env.check, seen, ("nested",))
 
 
+def check_calls(check, seen):
+    """Of several functions: their own times add up to those of the requests, part by part and to the nanosecond."""
+    rows = seen.rows.values()
+    for part in ("wall_ns", *PARTS):
+        check.equal(sum(row["self"][part] for row in rows), sum(row["requests"][part] for row in rows), f"own times, {part}")
+    for row in rows:
+        check.that(row["calls"]["count"] >= row["requests"]["count"], f"{row['function']}: as many calls as requests")
+        for part in ("wall_ns", *PARTS):
+            check.that(row["self"][part] <= row["calls"][part], f"{row['function']}: its own {part} is part of all")
+
+
+@case
+def request_calls_recursive(env):
+    """A function that calls itself six deep, that calls another one, that sleeps in a third."""
+    seen = Requests(env, "deep", functions=["service::handle_request", "work", "nap"])
+    count = seen.sum("count")
+    check_sums(env.check, seen, count)
+    check_calls(env.check, seen)
+    outer, work, nap = (seen.rows[name] for name in ("service::handle_request", "work", "nap"))
+    env.check.that(abs(outer["calls"]["count"] - 6 * count) <= 10, f"{outer['calls']['count']} calls of {count} requests")
+    env.check.equal(outer["calls"]["wall_ns"], outer["requests"]["wall_ns"], "time of calls in one another counts once")
+    env.check.equal(work["calls"]["count"], count, "calls of work()")
+    env.check.that(work["self"]["on_cpu_ns"] >= count * 490_000, f"work() spins for {work['self']['on_cpu_ns']} ns in {count} calls")
+    env.check.that(work["calls"]["blocked_ns"] >= count * 900_000, f"work() has {work['calls']['blocked_ns']} ns of sleep in it")
+    env.check.that(work["self"]["blocked_ns"] <= work["calls"]["blocked_ns"] // 10, f"of which {work['self']['blocked_ns']} ns of its own")
+    env.check.that(nap["self"]["blocked_ns"] >= count * 900_000, f"nap() sleeps for {nap['self']['blocked_ns']} ns in {count} calls")
+    check_clean(env.check, seen)
+
+
+@case
+def request_calls_thrown_through(env):
+    """Every fifth request ends by an exception, after the calls in it have returned."""
+    seen = Requests(env, "throw", functions=["service::handle_request", "work", "nap"])
+    check_sums(env.check, seen, seen.sum("count"))
+    check_calls(env.check, seen)
+    env.check.equal(seen.row["unwound"], seen.sum("thrown"), "ended by an exception")
+    env.check.equal(seen.row["calls"]["count"], seen.sum("count"), "calls")
+    check_clean(env.check, seen)
+
+
+@case
+def request_calls_many(env):
+    """By patterns and names: the table has each.  The outermost one's place is not known at its first calls; those inside count."""
+    seen = Requests(env, "plain", options=("--every",), functions=["service::*", "nap", "work", "call"])
+    for name in ("service::handle_request", "work"):
+        missed = seen.lost["calls"]
+        env.check.that(0 <= seen.sum("count") - seen.rows[name]["calls"]["count"] <= missed, f"calls of {name}, {missed} not seen to return")
+    env.check.equal(seen.rows["service::inner_request"]["calls"]["count"], 0, "calls of what is not called")
+
+
 @case
 def request_longjmp(env):
     """Every fifth leaves by longjmp: noticed, and told apart from those that return."""

@@ -4,13 +4,17 @@ import re
 import shutil
 
 import time
+from pathlib import Path
 
 from lib import Skip, clone, expect, need_root, need_tools, run, same_bytes
 
 # What dpkg, apt and the system write for themselves whatever is installed.
 OF_THE_SYSTEM = ("/var/lib/dpkg/", "/var/lib/apt/", "/var/cache/", "/var/log/", "/proc/", "/sys/", "/dev/", "/run/", "/tmp/", "/root/packages/",
-                 "/etc/ld.so.cache")
+                 "/etc/ld.so.cache/",
+                 "/etc/passwd-/", "/etc/group-/", "/etc/shadow-/", "/etc/gshadow-/", "/etc/.pwd.lock/", "/etc/subuid-/", "/etc/subgid-/")
 FIRST_REPORT_MAX_S = 5
+CAPABILITIES = {"CAP_BPF": 39, "CAP_PERFMON": 38, "CAP_SYS_ADMIN": 21, "CAP_SYS_PTRACE": 19, "CAP_DAC_READ_SEARCH": 2,
+                "CAP_CHECKPOINT_RESTORE": 40, "CAP_SYSLOG": 34, "CAP_SYS_NICE": 23, "CAP_IPC_LOCK": 14, "CAP_SYS_RESOURCE": 24, "CAP_SETPCAP": 8}
 
 
 def chroot(place, *argv, network=True, status=0):
@@ -61,7 +65,7 @@ def deb_system_is_made(place):
     sources = place.folder / "sources.list"
     sources.write_text(lines)
     system = place.folder / "system"
-    run("mmdebstrap", "--variant=minbase", "--mode=root", suite, system, sources)
+    run("mmdebstrap", "--variant=minbase", "--mode=root", "--include=systemd-standalone-sysusers", suite, system, sources)
     shutil.copy("/etc/resolv.conf", system / "etc" / "resolv.conf")
     (system / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")
     (system / "usr/sbin/policy-rc.d").chmod(0o755)
@@ -123,15 +127,33 @@ def deb_agent_is_installed(place):
     expect("/var/lib/offcpu" in said, f"`offcpu agent --check` says nothing of its store: {said}")
 
 
+def deb_agent_runs_as_its_user(place):
+    """As the unit would start it, by its user, group and capabilities; then a member of the group reads what it kept."""
+    need_system(place)
+    unit = (place.system / "lib/systemd/system/offcpu-agent.service").read_text()
+    user, group, names = (re.search(rf"^{key}=(.*)$", unit, re.M).group(1) for key in ("User", "Group", "AmbientCapabilities"))
+    here = int(re.search(r"^CapBnd:\s*(\w+)", Path("/proc/self/status").read_text(), re.M).group(1), 16)
+    wanted = [CAPABILITIES[name] for name in names.split()]
+    caps = ",".join(f"+cap_{number}" for number in wanted if here >> number & 1)
+    (place.system / "etc/offcpu/agent.conf").write_text("[agent]\nwindow = 1s\n")
+    said = chroot(place, "sh", "-ec", f"install -d -o {user} -g {group} -m 0750 /var/lib/offcpu;"
+                  f"setpriv --reuid {user} --regid {group} --clear-groups --inh-caps={caps} --ambient-caps={caps} timeout -s INT 4 offcpu agent"
+                  " || test $? = 124;"
+                  f"setpriv --reuid daemon --regid daemon --groups {group} offcpu report --history;"
+                  "if setpriv --reuid daemon --regid daemon --clear-groups offcpu report --history >/tmp/closed 2>&1; then exit 9; fi")
+    expect("From the history" in said, f"a member of the group does not read it: {said}")
+    expect(", 0 lost" in said, f"the agent did not record whole: {said}")
+
+
 def deb_leaves_nothing_when_purged(place):
     need_system(place)
-    (place.system / "var/lib/offcpu").mkdir(exist_ok=True)
-    (place.system / "var/lib/offcpu/20261126.offcpu").write_text("a day of the agent's")
     chroot(place, "apt-get", "purge", "-y", "--autoremove", "offcpu", "offcpu-agent")
     left = sorted(files_of(place) - place.before)
     expect(not left, "left behind: " + " ".join(left[:20]))
     gone = sorted(place.before - files_of(place))
     expect(not gone, "taken away that was there before: " + " ".join(gone[:20]))
+    for table in ("passwd", "group"):
+        expect("offcpu" not in (place.system / "etc" / table).read_text(), f"/etc/{table} still has its user or group")
 
 
 def deb_has_the_same_bytes_when_built_again(place):
@@ -147,6 +169,7 @@ def deb_has_the_same_bytes_when_built_again(place):
 DEB_POINTS = [
     deb_is_built_from_a_clone_by_one_command, deb_has_nothing_that_lintian_says, deb_system_is_made,
     deb_is_installed_and_reports_without_network, deb_first_report_is_there_within_seconds,
-    deb_program_says_the_version_of_the_package, deb_doctor_is_content, deb_agent_is_installed, deb_leaves_nothing_when_purged,
+    deb_program_says_the_version_of_the_package, deb_doctor_is_content, deb_agent_is_installed, deb_agent_runs_as_its_user,
+    deb_leaves_nothing_when_purged,
     deb_has_the_same_bytes_when_built_again,
 ]

@@ -3,14 +3,18 @@
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
+import urllib.request
+from pathlib import Path
 
 from lib import Skip, expect, need_root, need_tools, run, same_bytes, clone
 
 MAX_BYTES = 10_000_000
 # In a mount namespace of its own: a folder that holds the program, what it wrote to /tmp, /proc and /sys.
-ENTER = 'mount -t proc proc "$1/proc"; mount --rbind /sys "$1/sys"; cd "$1"; shift; exec chroot . /offcpu "$@"'
+ENTER = 'mount -t proc proc "$1/proc"; mount --rbind /sys "$1/sys"; cd "$1"; shift; exec chroot . "$@"'
 # Its own clock says how long it slept.
 SLEEPER = """import time
 while True:
@@ -18,18 +22,40 @@ while True:
 """
 
 
-def in_empty_folder(place, *arguments, status=0):
-    """What the program says, alone in a folder; the environment says no path and no home either."""
+def in_folder(folder, *argv, status=0):
     need_root()
     need_tools("unshare", "chroot")
+    return run("unshare", "--mount", "--propagation", "private", "sh", "-ec", ENTER, "sh", folder, *argv,
+               status=status, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"})
+
+
+def started(folder, *arguments):
+    """The program, begun in such a folder; it is the process that Popen knows, by exec."""
+    need_root()
+    argv = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", ENTER, "sh", folder, "/offcpu", *arguments]
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+
+
+def lines_until(process, text):
+    """What it says up to a line that holds the text."""
+    said = ""
+    while text not in said:
+        line = process.stdout.readline()
+        expect(line, f"it ended: {said}")
+        said += line
+    return said
+
+
+def in_empty_folder(place, *arguments, status=0):
+    """What the program says, alone in a folder."""
     folder = place.folder / "empty"
     program = place.need_static()
     if not folder.exists():
         for name in ("proc", "sys", "tmp"):
             (folder / name).mkdir(parents=True)
         shutil.copy(program, folder / "offcpu")
-    return run("unshare", "--mount", "--propagation", "private", "sh", "-ec", ENTER, "sh", folder, *arguments,
-               status=status, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"})
+    return in_folder(folder, "/offcpu", *arguments, status=status)
 
 
 def static_is_built_from_a_clone_by_one_command(place):
@@ -76,9 +102,53 @@ def static_records_and_reports_in_an_empty_folder(place):
         expect(function in report, f"the report does not name {function}: {report[:1500]}")
 
 
+def static_agent_keeps_a_history_and_serve_shows_it(place):
+    """In the empty folder there is no user to become but the kernel's nobody, and no name service to ask."""
+    in_empty_folder(place, "--version")
+    folder = place.folder / "empty"
+    (folder / "tmp" / "agent.conf").write_text("[agent]\nwindow = 1s\n[store]\ndir = /tmp/history\n")
+    with started(folder, "agent", "--config", "/tmp/agent.conf") as agent:
+        said = lines_until(agent, "recording")
+        time.sleep(3.5)
+        agent.send_signal(signal.SIGINT)
+        said += agent.stdout.read()
+    expect(re.search(r"[1-9]\d* windows stored, 0 lost", said), f"the agent did not keep what it saw: {said}")
+    with started(folder, "serve", "--history", "/tmp/history") as server:
+        url = re.search(r"http://\S+", lines_until(server, "http://")).group()
+        try:
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                page = answer.read()
+            uids = re.search(r"^Uid:\s+(.*)$", Path(f"/proc/{server.pid}/status").read_text(), re.M).group(1).split()
+        finally:
+            server.send_signal(signal.SIGINT)
+    expect(b"<html" in page[:500], f"not a page: {page[:200]}")
+    expect(set(uids) == {"65534"}, f"it is still user {uids}")
+
+
 def static_says_in_one_sentence_what_it_leaves_out(place):
     said = in_empty_folder(place, "push", "--clickhouse", "http://127.0.0.1:1", "/nothing.offcpu", status=1)
     expect(len(said.strip().splitlines()) == 1, f"not one sentence: {said}")
+
+
+def static_is_a_container_image(place):
+    """Built by a container engine; what it would start is tried in the image's folder, since an engine here may not give the rights to trace."""
+    context = place.need_static().parent
+    need_root()
+    need_tools("buildah")
+    store = place.folder / "images"
+    buildah = ["buildah", "--storage-driver", "vfs", "--root", store / "root", "--runroot", store / "run"]
+    run(*buildah, "bud", "--quiet", "--isolation", "chroot", "-f", context.parent / "packaging" / "Containerfile", "-t", "offcpu", context)
+    name = run(*buildah, "from", "--pull-never", "localhost/offcpu").split()[-1]
+    said = run(*buildah, "run", "--isolation", "chroot", name, "--", "offcpu", "--version")
+    expect(said.startswith("offcpu "), f"it does not start in a container: {said}")
+    folder = run(*buildah, "mount", name).split()[-1]
+    try:
+        for directory in ("proc", "sys"):   # an engine makes them
+            Path(folder, directory).mkdir(exist_ok=True)
+        said = in_folder(folder, "/usr/bin/offcpu", "doctor")
+        expect("All is well" in said, f"its self-test did not pass: {said}")
+    finally:
+        run(*buildah, "umount", name)
 
 
 def static_sbom_lists_what_is_linked(place):
@@ -110,5 +180,6 @@ def static_has_the_same_bytes_when_built_again(place):
 STATIC_POINTS = [
     static_is_built_from_a_clone_by_one_command, static_needs_no_library_and_is_small, static_says_the_version_of_git,
     static_knows_in_an_empty_folder_what_a_process_waits_for, static_records_and_reports_in_an_empty_folder,
-    static_says_in_one_sentence_what_it_leaves_out, static_sbom_lists_what_is_linked, static_has_the_same_bytes_when_built_again,
+    static_agent_keeps_a_history_and_serve_shows_it,
+    static_says_in_one_sentence_what_it_leaves_out, static_is_a_container_image, static_sbom_lists_what_is_linked, static_has_the_same_bytes_when_built_again,
 ]

@@ -110,6 +110,28 @@ class Api(History):
         for by in ("process", "service", "reason"):
             self.assertTrue(self.get(f"api/line?{span(0, 480)}&step={10 * SECOND}&by={by}")["series"], by)
 
+    def test_part_of_line(self):
+        """What a filter leaves adds up to what the table says of it, in each way of grouping, and by how long waits were."""
+        for query in ("process=mariadbd", "reason=lock", "service=(no service)", "grep=fdatasync"):
+            query = query.replace(" ", "%20").replace("(", "%28").replace(")", "%29")
+            left = self.get(f"api/summary?{span(0, 300)}&rows=1000&{query}")["top"]["sum_ns"]
+            self.assertGreater(left, 0)
+            # of an idle wait only the time in the queue is in groups
+            queued = sum(w["off_cpu_ns"] - w["blocked_ns"] for w in self.get(f"api/report?{span(0, 300)}&{query}")["waits"] if w["idle"])
+            for by in ("reason", "process", "service", "duration"):
+                line = self.get(f"api/line?{span(0, 300)}&step={10 * SECOND}&series=48&by={by}&{query}")
+                self.assertEqual(sum(sum(s["ns"]) for s in line["series"]), left + (queued if by != "duration" else 0), (query, by))
+        # a part of one process has no other's time, whichever tier it is read from
+        for step in (10, 60, 300):
+            line = self.get(f"api/line?{span(0, 480)}&step={step * SECOND}&by=process&process=sysbench")
+            self.assertEqual([s["name"] for s in line["series"]], ["sysbench"])
+        whole = self.get(f"api/line?{span(0, 300)}&step={10 * SECOND}&by=reason")
+        part = self.get(f"api/line?{span(0, 300)}&step={10 * SECOND}&by=reason&process=*")
+        self.assertEqual(part, whole)
+        durations = self.get(f"api/line?{span(0, 300)}&step={10 * SECOND}&by=duration&series=48")["series"]
+        for name in (s["name"] for s in durations):
+            self.assertEqual(int(name) & (int(name) - 1), 0)
+
     def test_report(self):
         """Is the report of the command, and the summary has the same numbers."""
         report, summary = self.get(f"api/report?{span(0, 300)}"), self.get(f"api/summary?{span(0, 300)}&idle=keep&rows=1000")
@@ -320,6 +342,29 @@ class Page(History):
         self.assertIsNone(self.browser.run("S.range"))
         self.assertEqual(self.browser.problems, [])
 
+    def test_young(self):
+        """Eight minutes of history fill the time line, though an hour is asked for; the link still says an hour."""
+        self.open()
+        self.assertEqual(self.browser.run("[S.live, S.from, S.to, location.hash]"), [True, START * 1000, (START + 480) * 1000, ""])
+        self.open("#last=120s")
+        self.assertEqual(self.browser.run("[S.from, location.hash]"), [(START + 360) * 1000, "#last=120s"])
+
+    def test_heat(self):
+        """Over the flame graph: when waits of which duration were.  A click chooses a column."""
+        for width, dark in ((1280, False), (400, True)):
+            self.open(self.VIEW + "&tab=flame&process=mariadbd", width=width, dark=dark)
+            self.assertIn("darkest cell", self.text("#heat figcaption"))
+            self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), width)
+        ns = self.browser.run("V.heat.rows.reduce((sum, r) => sum + r.ns.reduce((a, b) => a + b, 0), 0)")
+        self.assertEqual(ns, self.get(f"api/summary?{span(0, 480)}&process=mariadbd&rows=1000")["top"]["sum_ns"])
+        self.open(self.VIEW + "&tab=flame")
+        self.browser.run("one('#heat').scrollIntoView()")
+        column = self.browser.run("heatRange(3)")
+        self.browser.click(*self.browser.run("(() => { const b = one('#heat canvas').getBoundingClientRect(); return [b.x + LEFT + heatPlan().wide * 3.5, b.y + 60]; })()"))
+        self.settle()
+        self.assertEqual(self.browser.run("S.range"), column)
+        self.assertEqual(self.browser.problems, [])
+
     def test_compare(self):
         self.open(self.VIEW + f"&range={utc(0)}/{utc(100)}")
         self.drag(360, 420, ctrl=True)
@@ -415,6 +460,11 @@ class Page(History):
         self.browser.press(".process")
         self.settle()
         process = self.browser.run("S.process")
+        # the time line is of what is left, too, and the link says so
+        self.assertTrue(self.browser.run("V.line.isPart"))
+        part = self.get(f"api/line?{span(0, 480)}&step={int(self.browser.run('V.line.step')) * 10**6}&by=reason&series=11&process={process}")
+        self.assertEqual(self.browser.run("V.line.series.reduce((sum, s) => sum + s.sum, 0)"), sum(sum(s["ns"]) for s in part["series"]))
+        self.assertIn("process=" + process, self.browser.run("location.hash"))
         self.assertEqual(set(self.browser.run("V.summary.top.rows.map((r) => r.process)")), {process})
         self.browser.press("#unfilter")
         self.settle()

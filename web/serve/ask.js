@@ -59,28 +59,37 @@ async function readExtent() {
 
 const STEPS = [10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600];
 const BAR = 5; // pixels that a bar has at least
+const PART_ROWS = 240; // windows, minutes or hours that are unpacked for a part of the time line
 
-function stepFor(span, width) {
-	const bars = Math.max(20, Math.min(600, width / BAR));
-	return 1000 * (STEPS.find((s) => span / (s * 1000) <= bars) || STEPS[STEPS.length - 1]);
+// What the rows of a step are: the history holds windows of 10 s or less, minutes and hours.
+function rowSeconds(step) {
+	return step >= 3600 ? 3600 : step >= 60 ? 60 : 10;
+}
+function stepFor(span, width, isPart) {
+	const bars = Math.max(20, Math.min(600, width / BAR)),
+		fits = (s) => span / (s * 1000) <= bars && (!isPart || span / (rowSeconds(s) * 1000) <= PART_ROWS);
+	return 1000 * (STEPS.find(fits) || STEPS[STEPS.length - 1]);
+}
+// Steps of so long, from the edge before to the edge behind.
+function lineQuery(range, step, more) {
+	const edges = [Math.floor(range[0] / step) * step, Math.ceil(range[1] / step) * step];
+	return { ...rangeQuery(edges), ...filterQuery(), step: nanoseconds(step), ...more };
+}
+function lineOf(line, by) {
+	const gaps = new Uint8Array(line.steps);
+	for (const i of line.gaps) gaps[i] = 1;
+	return { by, from: line.from_unix_ns / 1e6, step: line.step_ns / 1e6, steps: line.steps, gaps };
 }
 
 // The time line of the view: numbers become threads, which is what a person can count.
 async function readLine(width) {
-	const step = stepFor(S.to - S.from, width),
-		from = Math.floor(S.from / step) * step,
-		to = Math.ceil(S.to / step) * step;
-	const query = { ...rangeQuery([from, to]), step: nanoseconds(step), by: S.by, series: 11 };
-	const line = await ask('line', route('line', query));
+	const step = stepFor(S.to - S.from, width, isFiltered()),
+		by = S.by,
+		line = await ask('line', route('line', lineQuery([S.from, S.to], step, { by, series: 11 })));
 	if (!line) return false;
-	const gaps = new Uint8Array(line.steps);
-	for (const i of line.gaps) gaps[i] = 1;
 	V.line = {
-		by: S.by,
-		from: line.from_unix_ns / 1e6,
-		step: line.step_ns / 1e6,
-		steps: line.steps,
-		gaps,
+		...lineOf(line, by),
+		isPart: isFiltered(),
 		series: line.series.map((s) => ({
 			name: s.name,
 			ns: s.ns,

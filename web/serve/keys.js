@@ -4,7 +4,7 @@
 function setSpan(span, centre) {
 	const length = Math.max(SPAN_MIN, Math.min(SPAN_MAX, span));
 	if (S.live && centre === undefined) {
-		[S.from, S.to] = [0, length];
+		S.last = length;
 	} else {
 		const middle = centre === undefined ? (S.from + S.to) / 2 : centre;
 		S.live = false;
@@ -16,7 +16,7 @@ function setSpan(span, centre) {
 function setLast(span) {
 	S.live = true;
 	S.range = S.with = null;
-	[S.from, S.to] = [0, span];
+	S.last = span;
 	update(true);
 }
 function panBy(share) {

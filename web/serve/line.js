@@ -210,7 +210,7 @@ function drawLine() {
 	c.font = '11px system-ui, sans-serif';
 	c.textAlign = 'left';
 	c.textBaseline = 'top';
-	const label = 'threads, on average';
+	const label = V.line.isPart ? 'threads that the filters leave, on average' : 'threads, on average';
 	c.fillStyle = ink('--back');
 	c.fillRect(LEFT + 3, TOP + 1, c.measureText(label).width + 6, 14);
 	c.fillStyle = ink('--soft');

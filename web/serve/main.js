@@ -11,7 +11,7 @@ const REASONS =
 
 function drawFrame() {
 	document.documentElement.dataset.theme = themeName();
-	for (const [i, [, span]] of SPANS.entries()) one('#spans').children[i].setAttribute('aria-pressed', String(S.live && Math.abs(S.to - S.from - span) < 1000));
+	for (const [i, [, span]] of SPANS.entries()) one('#spans').children[i].setAttribute('aria-pressed', String(S.live && Math.abs(S.last - span) < 1000));
 	one('#by').value = S.by;
 	one('#f-process').value = S.process;
 	one('#f-reason').value = REASONS.includes(S.reason) ? S.reason : '';
@@ -40,8 +40,9 @@ function draw() {
 
 function settleView() {
 	if (!S.live) return;
-	const span = S.to - S.from;
-	[S.from, S.to] = [V.extent.to - span, V.extent.to];
+	// a young history has not so much: what there is fills the line
+	const begins = Math.min(V.extent.from, V.extent.to - SPAN_MIN);
+	[S.from, S.to] = [Math.max(V.extent.to - S.last, begins), V.extent.to];
 }
 
 // Reads and draws what the state asks for; isNew: the back button leads to what was before.
@@ -130,7 +131,10 @@ function listen() {
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => V.extent && draw());
 	new ResizeObserver(() => {
 		clearTimeout(listen.timer);
-		listen.timer = setTimeout(drawLine, 60);
+		listen.timer = setTimeout(() => {
+			drawLine();
+			drawHeat();
+		}, 60);
 	}).observe(one('#line'));
 	watchPointer();
 }

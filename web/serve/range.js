@@ -272,11 +272,16 @@ function drawFlame(detail) {
 	const path = route('flame.html', { ...rangeQuery(shownRange()), ...filterQuery() }),
 		address = path + (themeName() === 'dark' ? '#theme=dark' : '#theme=light');
 	const had = detail.querySelector('iframe');
-	if (had && had.dataset.address === address) return;
+	if (had && had.dataset.address === address) {
+		drawHeat();
+		return;
+	}
 	detail.replaceChildren(
+		heatNode(),
 		make('p', { class: 'tools' }, make('span', { class: 'soft', text: 'The wider a frame, the longer its threads were off CPU below it.' }), make('a', { href: address, target: '_blank', rel: 'noopener', text: 'Open in a tab' })),
 		make('iframe', { src: address, title: 'Flame graph of the range', dataset: { address } }),
 	);
+	readHeat();
 }
 
 function drawShell() {

@@ -15,6 +15,7 @@ const SPAN_MIN = 60e3,
 
 const S = {
 	live: true, // the view's end is the history's
+	last: 3600e3, // of a live view: how long it is, once there is so much
 	from: 0,
 	to: 0, // of the time line
 	range: null, // [from, to]: A
@@ -52,7 +53,7 @@ function rangeOf(text) {
 function stateToHash() {
 	const parts = [];
 	if (!S.live) parts.push('view=' + rangeText([S.from, S.to]));
-	else if (S.to - S.from !== 3600e3) parts.push('last=' + Math.round((S.to - S.from) / 1000) + 's');
+	else if (S.last !== 3600e3) parts.push('last=' + Math.round(S.last / 1000) + 's');
 	if (S.range) parts.push('range=' + rangeText(S.range));
 	if (S.with) parts.push('with=' + rangeText(S.with));
 	for (const [key, usual] of [
@@ -78,8 +79,8 @@ function hashToState(hash) {
 	const view = rangeOf(data.view),
 		last = parseInt(data.last, 10) * 1000;
 	S.live = !view;
-	if (view) [S.from, S.to] = view;
-	else [S.from, S.to] = [0, last >= SPAN_MIN && last <= SPAN_MAX ? last : 3600e3];
+	S.last = last >= SPAN_MIN && last <= SPAN_MAX ? last : 3600e3;
+	[S.from, S.to] = view || [0, S.last];
 	S.range = rangeOf(data.range);
 	S.with = rangeOf(data.with);
 	S.by = BYS.includes(data.by) ? data.by : 'reason';

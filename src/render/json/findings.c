@@ -91,6 +91,10 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_bool(j, "yield", row->is_yield);
 	if (row->loop)
 		json_member_string(j, "holds_up_loop", row->loop->name);
+	if (row->loop_on_cpu_ns) {
+		json_member_uint(j, "loop_on_cpu_ns", row->loop_on_cpu_ns);
+		write_function(j, f->profile, "loop_on_cpu_function", row->loop_on_cpu_frame);
+	}
 	write_by(j, f->profile, row);
 	json_object_end(j);
 }

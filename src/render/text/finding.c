@@ -342,6 +342,11 @@ void text_finding(GString *s, const struct findings *f, unsigned row, const stru
 	g_string_assign(line, INDENT);
 	append_evidence(line, f, r);
 	append_timeouts(line, r);
+	if (r->loop_on_cpu_ns) {
+		g_string_append(line, "; callbacks ran ");
+		text_duration(line, r->loop_on_cpu_ns);
+		append_function(line, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
+	}
 	append_by(line, f, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(line, f);

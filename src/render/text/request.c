@@ -2,6 +2,7 @@
 #include "render/text/request.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "analyse/top.h"
 #include "render/text/style.h"
@@ -9,12 +10,23 @@
 
 #define REASON_ROWS 6
 #define OFTEN_PER_S 50000
+#define INTERVAL_ROWS 4		/* distributions a second */
+#define CELL 9
+#define CALLS_ROWS 10		/* times --top: 30 functions */
 
 void request_interval_text(GString *s, const struct request_row *rows, unsigned cnt)
 {
+	unsigned shown = 0, left = 0;
+
 	for (unsigned i = 0; i < cnt; i++) {
 		uint64_t octaves[REQUEST_OCTAVES];
 
+		/* of many only those that are requests, and of these a few */
+		if (cnt > INTERVAL_ROWS && (!rows[i].sum.all.count || shown == INTERVAL_ROWS)) {
+			left += rows[i].sum.all.count != 0;
+			continue;
+		}
+		shown++;
 		g_string_append_c(s, '\n');
 		text_safe(s, rows[i].name);
 		if (!rows[i].sum.all.count) {
@@ -25,6 +37,10 @@ void request_interval_text(GString *s, const struct request_row *rows, unsigned 
 		request_octaves(&rows[i].sum, octaves);
 		text_quantize(s, octaves, "");
 	}
+	if (left)
+		g_string_append_printf(s, "\nand requests of %u more functions\n", left);
+	else if (!shown)
+		g_string_append(s, "\nno request ended\n");
 }
 
 void request_line_heading(GString *s)
@@ -71,9 +87,9 @@ static void split_line(GString *s, const char *what, const struct offcpu_request
 }
 
 /* A probe costs 1 to 12 us a call, by the instruction and the machine: docs/requests.md. */
-static bool is_called_often(const struct request_summary *r, const struct offcpu_request_sum *sum)
+static bool is_called_often(const struct request_summary *r, uint64_t count)
 {
-	return (double)sum->all.count * 1e9 > (double)OFTEN_PER_S * (double)r->duration_ns;
+	return (double)count * 1e9 > (double)OFTEN_PER_S * (double)r->duration_ns;
 }
 
 static void row_text(GString *s, const struct request_summary *r, const struct request_row *row, const struct text_options *o)
@@ -92,7 +108,7 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 	if (r->duration_ns)
 		g_string_append_printf(s, ", %.1f a second", (double)sum->all.count * 1e9 / (double)r->duration_ns);
 	g_string_append_c(s, '\n');
-	if (is_called_often(r, sum))
+	if (!r->has_calls && is_called_often(r, sum->all.count))
 		g_string_append(s, "  So often, the probes slow the program down by some microseconds a call: "
 				   "take a function that is called less.\n");
 	if (!sum->all.count)
@@ -156,10 +172,73 @@ static void counts_text(GString *s, const struct request_summary *r, const struc
 	g_string_append_printf(s, "%s\n", text_plain(o));
 }
 
+static gint by_own_time(gconstpointer a, gconstpointer b)
+{
+	const struct request_row *x = *(const struct request_row *const *)a, *y = *(const struct request_row *const *)b;
+
+	if (x->calls.self.wall_ns != y->calls.self.wall_ns)
+		return x->calls.self.wall_ns < y->calls.self.wall_ns ? 1 : -1;
+	return g_strcmp0(x->name, y->name);
+}
+
+static void calls_row_text(GString *s, const struct request_row *row, const struct text_options *o)
+{
+	const struct offcpu_request_times *all = &row->calls.all, *self = &row->calls.self;
+	const uint64_t times[] = { all->wall_ns, all->on_cpu_ns, all->blocked_ns, all->runnable_ns, all->preempted_ns, self->wall_ns,
+				   all->wall_ns > self->wall_ns ? all->wall_ns - self->wall_ns : 0 };
+	g_autoptr(GString) count = g_string_new(NULL);
+
+	text_thousands(count, all->count);
+	text_right(s, count->str, 11);
+	for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
+		g_string_append_c(s, ' ');
+		text_duration_cell(s, times[i], CELL);
+	}
+	g_string_append(s, "  ");
+	text_safe_cut(s, row->name, text_room(o, 11 + 7 * (CELL + 1) + 2));
+	g_string_append_c(s, '\n');
+}
+
+void request_calls_text(GString *s, const struct request_summary *r, const struct text_options *o)
+{
+	static const char *const names[] = { "ELAPSED", "ON-CPU", "BLOCKED", "RUNNABLE", "PREEMPTED", "SELF", "CHILDREN" };
+	g_autofree const struct request_row **rows = g_new(const struct request_row *, r->rows_cnt);
+	uint64_t calls = 0;
+	unsigned shown = 0, never = 0;
+
+	for (unsigned i = 0; i < r->rows_cnt; i++) {
+		rows[i] = &r->rows[i];
+		calls += r->rows[i].calls.all.count;
+		never += !r->rows[i].calls.all.count;
+	}
+	qsort(rows, r->rows_cnt, sizeof(*rows), by_own_time);
+	g_string_append(s, text_bold(o));
+	text_right(s, "CALLS", 11);
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_string_append_c(s, ' ');
+		text_right(s, names[i], CELL);
+	}
+	g_string_append_printf(s, "  FUNCTION%s\n", text_plain(o));
+	for (; shown < r->rows_cnt && rows[shown]->calls.all.count && (!o->top || shown < CALLS_ROWS * o->top); shown++)
+		calls_row_text(s, rows[shown], o);
+	if (r->rows_cnt - never > shown)
+		g_string_append_printf(s, "and %u more functions: --top 0 shows all\n", r->rows_cnt - never - shown);
+	if (never)
+		g_string_append_printf(s, "%u function%s not called\n", never, never == 1 ? " was" : "s were");
+	if (is_called_often(r, calls))
+		g_string_append_printf(s, "%swarning: %.0f calls a second: the probes slow the program down by some microseconds a call: "
+				       "take functions that are called less%s\n", text_warn(o),
+				       (double)calls * 1e9 / (double)r->duration_ns, text_plain(o));
+	g_string_append_c(s, '\n');
+}
+
 void request_summary_text(GString *s, const struct request_summary *r, const struct text_options *options)
 {
+	if (r->has_calls)
+		request_calls_text(s, r, options);
 	for (unsigned i = 0; i < r->rows_cnt; i++)
-		row_text(s, r, &r->rows[i], options);
+		if (!r->has_calls || r->rows[i].sum.all.count)
+			row_text(s, r, &r->rows[i], options);
 	counts_text(s, r, options);
 }
 
@@ -221,7 +300,7 @@ static void string_json(GString *s, const char *text)
 	g_string_append_c(s, '"');
 }
 
-static void row_json(GString *s, const struct request_row *row)
+static void row_json(GString *s, const struct request_row *row, bool has_calls)
 {
 	const struct offcpu_request_sum *sum = &row->sum;
 	bool is_first = true;
@@ -234,6 +313,12 @@ static void row_json(GString *s, const struct request_row *row)
 	times_json(s, "requests", &sum->all);
 	g_string_append_c(s, ',');
 	times_json(s, "slow", &sum->slow);
+	if (has_calls) {
+		g_string_append_c(s, ',');
+		times_json(s, "calls", &row->calls.all);
+		g_string_append_c(s, ',');
+		times_json(s, "self", &row->calls.self);
+	}
 	g_string_append_printf(s, ",\"unwound\":%" PRIu64 ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"latency_ns\":[",
 			       (uint64_t)sum->unwound_cnt, request_percentile(sum, 0.5), request_percentile(sum, 0.99), (uint64_t)sum->max_ns);
 	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++) {
@@ -257,7 +342,7 @@ void request_summary_json(GString *s, const struct request_summary *r)
 			       r->slower_ns);
 	for (unsigned i = 0; i < r->rows_cnt; i++) {
 		g_string_append(s, i ? "," : "");
-		row_json(s, &r->rows[i]);
+		row_json(s, &r->rows[i], r->has_calls);
 	}
 	g_string_append(s, "],\"not_counted\":{");
 	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)

@@ -10,6 +10,7 @@
 struct request_row {
 	const char *name, *file;	/* not escaped */
 	struct offcpu_request_sum sum;
+	struct offcpu_request_calls calls;	/* where there are several functions */
 };
 
 /* "dispatch_command latency (ns):" and its distribution as DTrace draws it; of several functions one after the other. */
@@ -22,6 +23,7 @@ void request_line_text(GString *s, const char *time, const struct request_row *r
 struct request_summary {
 	const struct request_row *rows;
 	unsigned rows_cnt;
+	bool has_calls;		/* of the rows */
 	uint64_t start_ns, duration_ns;	/* of the window; the first by CLOCK_MONOTONIC */
 	uint64_t slower_ns;	/* 0: all requests' waits are listed */
 	const struct offcpu_loss_count *counts;	/* OFFCPU_REQUEST_COUNT of them */
@@ -29,6 +31,8 @@ struct request_summary {
 	const char *refused_why;	/* may be NULL */
 };
 
+/* A table of functions, of several: calls, elapsed time and what it is made of, of their own and in others of them. */
+void request_calls_text(GString *s, const struct request_summary *r, const struct text_options *options);
 /* Calls, latencies, what a request's time is made of, what is in no sum. */
 void request_summary_text(GString *s, const struct request_summary *r, const struct text_options *options);
 /* The waits inside of requests: p has no others.  slower_ns: as above. */

@@ -40,6 +40,7 @@ static void generation_free(void *data)
 
 	map_set_unref(g->maps);
 	perf_map_free(g->jit);
+	g_free(g->jvm);
 	g_free(g);
 }
 
@@ -328,14 +329,21 @@ static struct space_map *find_in(struct spaces *s, struct generation *g, uint64_
 	return m;
 }
 
-struct space_map *spaces_find(struct spaces *s, uint32_t pid, uint64_t ts_ns, uint64_t addr,
-			      struct generation **ret_generation, enum frame_why *ret_why)
+struct generation *spaces_generation(struct spaces *s, uint32_t pid, uint64_t ts_ns)
 {
 	struct generation *g = generation_at(s, pid, ts_ns);
-	struct space_map *m;
 
 	if (g && g->is_exited && ts_ns > g->to_ns && g == newest(process_get(s, pid)))
 		g = generation_after_exit(s, g);
+	return g;
+}
+
+struct space_map *spaces_find(struct spaces *s, uint32_t pid, uint64_t ts_ns, uint64_t addr,
+			      struct generation **ret_generation, enum frame_why *ret_why)
+{
+	struct generation *g = spaces_generation(s, pid, ts_ns);
+	struct space_map *m;
+
 	*ret_generation = g;
 	*ret_why = FRAME_PROCESS_GONE;
 	if (!g)

@@ -42,6 +42,8 @@ struct generation {
 	uint64_t jit_bytes;
 	int64_t jit_next_us;
 	uint32_t jit_pause_us;
+	struct hotspot *jvm;	/* its code and methods; NULL: not looked for, or none.  For the symbolizer */
+	int64_t jvm_next_us;
 };
 
 struct spaces;
@@ -62,6 +64,8 @@ bool spaces_foresee(struct spaces *s, uint32_t pid);
  */
 struct space_map *spaces_find(struct spaces *s, uint32_t pid, uint64_t ts_ns, uint64_t addr,
 			      struct generation **ret_generation, enum frame_why *ret_why);
+/* The generation alone; NULL: none is known. */
+struct generation *spaces_generation(struct spaces *s, uint32_t pid, uint64_t ts_ns);
 /* Whether /proc/PID still is this generation. */
 bool generation_is_current(const struct generation *g);
 

@@ -9,4 +9,16 @@
 /* All bytes of another process's memory at addr; false when they are not there, or may not be read. */
 bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes);
 
+/* A text that ends with a 0 byte within `room` bytes; false where there is none. */
+bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room);
+
+struct memory_piece {
+	uint64_t addr;
+	void *ret;
+	size_t bytes;
+};
+
+/* Many pieces at once; is_read: which were. */
+void memory_read_pieces(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read);
+
 #endif

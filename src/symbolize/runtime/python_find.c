@@ -98,6 +98,36 @@ static bool is_libc(const char *path)
 	return g_str_has_prefix(name, "libc.so") || g_str_has_prefix(name, "libc-2") || g_str_has_prefix(name, "libpthread");
 }
 
+#define DEBUG_COOKIE "xdebugpy"
+#define DEBUG_WORDS 50
+
+/*
+ * From 3.14 on _PyRuntime begins with a table of its own offsets (struct _Py_DebugOffsets), by which a build is known that differs from
+ * what we know.
+ */
+static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct python_layout *l)
+{
+	const struct {
+		uint8_t word;
+		uint32_t offset;
+	} wanted[] = {
+		{ 15, l->walk.gil_at }, { 25, l->walk.interp_at }, { 26, l->walk.frame_at }, { 27, l->walk.thread_at },
+		{ 32, l->walk.previous_at }, { 33, l->walk.code_at }, { 34, l->walk.instr_at }, { 36, l->walk.entry_at },
+		{ 40, l->file }, { 41, l->name }, { 42, l->qualname }, { 43, l->lines }, { 44, l->first_line }, { 48, l->code },
+	};
+	uint64_t words[DEBUG_WORDS];
+
+	if (f->minor < 14)
+		return true;
+	if (!memory_read(pid, f->runtime, words, sizeof(words)) || memcmp(words, DEBUG_COOKIE, 8) != 0 || words[1] >> 16 != (3 << 8 | f->minor) ||
+	    words[2])
+		return false;
+	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
+		if (words[wanted[i].word] != wanted[i].offset)
+			return false;
+	return true;
+}
+
 static enum python_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
 	const struct python_layout *layout = f->has_no_gil ? NULL : python_layout_of(3 << 8 | f->minor);
@@ -112,6 +142,8 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 		return PYTHON_OTHER_VERSION;
 	if (!f->runtime)
 		return PYTHON_NO_SYMBOLS;
+	if (!agrees_with_itself(f, pid, layout))
+		return PYTHON_OTHER_VERSION;
 	if (!f->keys_at || f->keys_at % 8)
 		return PYTHON_NO_LIBC;
 	if (!memory_read(pid, f->runtime + layout->key_at, &key, sizeof(key)) || key.is_made != 1 || key.number >= KEYS_FIRST_BLOCK)

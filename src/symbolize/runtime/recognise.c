@@ -12,6 +12,7 @@
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/living.h"
+#include "symbolize/runtime/hotspot_code.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/variables.h"
 
@@ -134,6 +135,13 @@ static char *version_of(const char *proc_dir, uint32_t pid, enum runtime runtime
 	default:
 		return runtime_version_of_file(runtime, line->path);
 	}
+}
+
+static void look_at_jvm(struct recognised *r, const char *proc_dir, const GArray *lines)
+{
+	struct hotspot jvm;
+
+	r->is_jvm_readable = recognised_is(r, RUNTIME_JAVA) && hotspot_open(&jvm, proc_dir, r->pid, lines);
 }
 
 static void look_at_python(struct recognised *r, const char *proc_dir)
@@ -335,6 +343,7 @@ static bool look(struct recognised *r, const char *proc_dir, const char *debug_d
 	r->has_own_root = has_own_root(proc_dir, r->pid);
 	take_files(r, proc_dir, debug_dir, lines);
 	look_at_python(r, proc_dir);
+	look_at_jvm(r, proc_dir, lines);
 	look_at_map(r, proc_dir, status);
 	return true;
 }

@@ -50,6 +50,7 @@ struct recognised {
 	uint32_t runtimes;	/* a bit for each enum runtime */
 	char *versions[RUNTIME_CNT];	/* "3.11.2"; NULL: not known */
 	struct python_look python;
+	bool is_jvm_readable;	/* a JVM whose own tables tell of its code and methods */
 	bool is_python_hidden;	/* an interpreter lies in a program of another name, so it is not looked for */
 	bool is_program_unknown;	/* /proc/PID/exe cannot be followed */
 	GArray *files;		/* struct recognised_file, the program first */

@@ -2,7 +2,6 @@
 /*
  * Preloaded into a CPython: how long its threads waited on conditions, which in CPython on Linux are waits for the GIL, by what gil_truth_phase was as each began.  The interpreter's own clock, from outside of the kernel.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

@@ -66,12 +66,12 @@ static void test_python(void)
 	expect(r, "python-gil", true, NULL);
 	r->python = (struct python_look){ .state = PYTHON_OTHER_VERSION, .minor = 13, .is_free_threaded = true };
 	expect(r, "python-gil", true, NULL);
-	r->python = (struct python_look){ .state = PYTHON_OTHER_VERSION, .minor = 14 };
+	r->python = (struct python_look){ .state = PYTHON_OTHER_VERSION, .minor = 15 };
 	expect(r, "python-frames", false, "-X perf");
 	r->map.state = PERF_MAP_READABLE;
 	expect(r, "python-frames", false, "None is needed");
 	r->python.minor = 7;
-	expect(r, "python-frames", false, "3.8 to 3.13");
+	expect(r, "python-frames", false, "3.8 to 3.14");
 	r->python.state = PYTHON_NO_LIBC;
 	expect(r, "python-frames", false, "glibc");
 	r->python.state = PYTHON_NO_SYMBOLS;
@@ -104,6 +104,9 @@ static void test_java(void)
 	struct recognised *r = process();
 
 	is_runtime(r, RUNTIME_JAVA, "17.0.1");
+	r->is_jvm_readable = true;
+	expect(r, "java-frames", true, NULL);
+	r->is_jvm_readable = false;
 	expect(r, "java-frames", false, "-XX:+PreserveFramePointer");
 	expect(r, "perf-map", false, "jcmd 42 Compiler.perfmap");
 	is_runtime(r, RUNTIME_JAVA, "1.8.0_392");

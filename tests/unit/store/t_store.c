@@ -400,6 +400,42 @@ static void line_adds_up(const char *dir, const struct profile *p, uint64_t step
 	store_line_free(l);
 }
 
+static struct selection *all_of_it(void *ctx, const struct profile *p, GError **error)
+{
+	return selection_new(p, &(struct query){ 0 }, error);
+}
+
+static struct selection *nothing_of_it(void *ctx, const struct profile *p, GError **error)
+{
+	store_fail(error, STORE_ERROR_TOO_MUCH, "no");
+	return NULL;
+}
+
+/* All of it as a part is what the small rows tell.  By windows: what is idle is judged anew for each row that is read. */
+static void assert_part(const char *dir)
+{
+	g_autoptr(GError) error = NULL;
+
+	for (int by = STORE_BY_CLASS; by <= STORE_BY_REASON; by++) {
+		struct store_line *l = store_line_read(dir, START, START + 7200 * S, 10 * S, (enum store_by)by, 20, NULL);
+		struct store_line *part = store_line_read_part(dir, START, START + 7200 * S, 10 * S, (enum store_by)by, 20, all_of_it, NULL, NULL);
+
+		g_assert_cmpuint(part->series->len, ==, l->series->len);
+		for (guint i = 0; i < l->series->len; i++) {
+			const struct store_series *a = &g_array_index(l->series, struct store_series, i);
+			const struct store_series *b = &g_array_index(part->series, struct store_series, i);
+
+			g_assert_cmpstr(a->name, ==, b->name);
+			g_assert_cmpmem(a->ns, l->steps * sizeof(uint64_t), b->ns, l->steps * sizeof(uint64_t));
+		}
+		store_line_free(l);
+		store_line_free(part);
+	}
+	g_assert_null(store_line_read_part(dir, START, START + 7200 * S, 90 * S, STORE_BY_REASON, 20, nothing_of_it, NULL, &error));
+	g_assert_error(error, STORE_ERROR, STORE_ERROR_TOO_MUCH);
+	g_clear_error(&error);
+}
+
 static void time_lines(void)
 {
 	char *dir = new_dir();
@@ -424,6 +460,7 @@ static void time_lines(void)
 		g_assert_cmpuint(l->series->len, <=, 2);
 		store_line_free(l);
 	}
+	assert_part(dir);
 	g_assert_null(store_line_read(dir, START, START + 7200 * S, 1000, STORE_BY_CLASS, 1, &error));
 	g_assert_error(error, STORE_ERROR, STORE_ERROR_TOO_MUCH);
 	g_clear_error(&error);

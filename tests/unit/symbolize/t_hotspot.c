@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* A JVM's tables and code cache in our own memory, whole and damaged; packed numbers. */
+#include <string.h>
+
+#include "hotspot_image.h"
+#include "symbolize/runtime/hotspot_inline.h"
+#include "symbolize/runtime/hotspot_names.h"
+
+static struct hotspot_image image;
+
+static bool count_blob(void *ctx, const struct hotspot_blob *blob)
+{
+	unsigned *cnt = ctx;
+
+	g_assert_cmpuint(blob->frame_bytes, ==, 48);
+	g_assert_cmpuint(blob->complete, ==, 16);
+	g_assert_cmpint(blob->kind, ==, HOTSPOT_KIND_CODE);
+	(*cnt)++;
+	return true;
+}
+
+/* What the method's code is called; NULL: it has no name. */
+static const char *name_now(struct hotspot *h, struct hotspot_names *n)
+{
+	const char *const *names;
+	unsigned cnt = hotspot_names_code(n, h, image.blob[1] + 20, true, &names);
+
+	g_assert_cmpuint(cnt, <=, 1);
+	return cnt ? names[0] : NULL;
+}
+
+static void test_whole(void)
+{
+	struct hotspot_names *n = hotspot_names_new();
+	struct hotspot_blob blob;
+	struct hotspot h;
+	unsigned cnt = 0;
+
+	hotspot_image_make(&image);
+	g_assert_true(hotspot_image_open(&image, &h));
+	g_assert_cmpuint(h.layout.major, ==, 17);
+	g_assert_cmpint(h.layout.sender_sp_words, ==, -1);
+	g_assert_cmpuint(h.heap_cnt, ==, 1);
+	g_assert_true(hotspot_for_each_blob(&h, &h.heaps[0], count_blob, &cnt));
+	g_assert_cmpuint(cnt, ==, 1);
+	g_assert_true(hotspot_find_blob(&h, image.blob[2] - 1, &blob));
+	g_assert_cmpuint(blob.compile_id, ==, 77);
+	g_assert_false(hotspot_find_blob(&h, image.blob[2], &blob));
+	g_assert_false(hotspot_find_blob(&h, image.heap[1] - 1, &blob));
+	g_assert_cmpstr(name_now(&h, n), ==, "com.example.Shop.pay");
+	g_assert_cmpstr(hotspot_names_method(n, &h, image.blob[4]), ==, "com.example.Shop.pay");
+	hotspot_names_free(n);
+}
+
+/* Another method in the place of one that is known is another one; what is none has no name. */
+static void test_stale(void)
+{
+	struct hotspot_names *n = hotspot_names_new();
+	struct hotspot h;
+
+	hotspot_image_make(&image);
+	g_assert_true(hotspot_image_open(&image, &h));
+	g_assert_cmpstr(name_now(&h, n), ==, "com.example.Shop.pay");
+	image.blob[5] = 78;	/* compiled again, of another method, whose memory is the old one's */
+	image.constants[2] = 5 | 4 << 16;
+	image.pool[9 + 5] = image.klass[2];
+	g_assert_cmpstr(name_now(&h, n), ==, "com.example.Shop.com/example/Shop");
+	image.klass[1] = 0;	/* the class does not know the pool */
+	image.constants[2] = 6 | 4 << 16;
+	image.blob[5] = 79;
+	g_assert_null(name_now(&h, n));
+	g_assert_null(hotspot_names_method(n, &h, image.blob[4] + 4));
+	g_assert_null(hotspot_names_method(n, &h, 0));
+	hotspot_names_free(n);
+}
+
+static void test_damaged_heap(void)
+{
+	struct hotspot_blob blob;
+	struct hotspot h;
+
+	hotspot_image_make(&image);
+	image.heap[1] = image.heap[0] + (4ull << 30);	/* no heap is so large */
+	g_assert_false(hotspot_image_open(&image, &h));
+	hotspot_image_make(&image);
+	image.heap[4] = 63;
+	g_assert_false(hotspot_image_open(&image, &h));
+	hotspot_image_make(&image);
+	g_assert_true(hotspot_image_open(&image, &h));
+	image.blob[2] = image.heap[1] + 8;	/* code beyond its block */
+	g_assert_false(hotspot_find_blob(&h, image.blob[1], &blob));
+	hotspot_image_make(&image);
+	memset(image.segmap, 200, IMAGE_SEGMENTS);	/* hops to before the heap */
+	g_assert_false(hotspot_find_blob(&h, image.blob[1], &blob));
+	hotspot_image_make(&image);
+	image.blob[-2] = UINT64_MAX;	/* the block's length */
+	g_assert_false(hotspot_find_blob(&h, image.blob[1], &blob));
+}
+
+/* Each word of it, by turns, is what it must not be: nothing but our own memory is read, and everything ends. */
+static void test_hostile(void)
+{
+	static const uint64_t bad[] = { 0, 1, UINT64_MAX, 1ull << 47, 1ull << 63, 0x7fffffff };
+	struct hotspot_names *n = hotspot_names_new();
+	struct hotspot_image *whole = g_new(struct hotspot_image, 1);
+	const char *const *names;
+	struct hotspot h;
+
+	hotspot_image_make(&image);
+	*whole = image;
+	for (unsigned i = 0; i < whole->used; i++)
+		for (size_t k = 0; k < G_N_ELEMENTS(bad); k++) {
+			image.words[i] = bad[k];
+			if (hotspot_image_open(&image, &h)) {
+				hotspot_names_code(n, &h, whole->blob[1] + 20, true, &names);
+				hotspot_blocks_hash(&h);
+			}
+			image.words[i] = whole->words[i];
+		}
+	g_free(whole);
+	hotspot_names_free(n);
+}
+
+static void test_numbers(void)
+{
+	static const uint8_t plain[] = { 191 }, two[] = { 192, 1 }, none[] = { 0 }, open[] = { 255 };
+	static const uint8_t five[] = { 255, 255, 255, 255, 255 };
+	uint32_t number;
+
+	g_assert_cmpuint(hotspot_unpack(plain, 1, false, &number), ==, 1);
+	g_assert_cmpuint(number, ==, 191);
+	g_assert_cmpuint(hotspot_unpack(two, 2, false, &number), ==, 2);
+	g_assert_cmpuint(number, ==, 192 + 64);
+	g_assert_cmpuint(hotspot_unpack(plain, 1, true, &number), ==, 1);
+	g_assert_cmpuint(number, ==, 190);
+	g_assert_cmpuint(hotspot_unpack(two, 2, true, &number), ==, 2);
+	g_assert_cmpuint(number, ==, 191);
+	g_assert_cmpuint(hotspot_unpack(none, 1, false, &number), ==, 1);
+	g_assert_cmpuint(hotspot_unpack(none, 1, true, &number), ==, 0);
+	g_assert_cmpuint(hotspot_unpack(open, 1, false, &number), ==, 0);
+	g_assert_cmpuint(hotspot_unpack(five, 5, false, &number), ==, 5);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/hotspot/whole", test_whole);
+	g_test_add_func("/hotspot/stale", test_stale);
+	g_test_add_func("/hotspot/damaged-heap", test_damaged_heap);
+	g_test_add_func("/hotspot/hostile", test_hostile);
+	g_test_add_func("/hotspot/numbers", test_numbers);
+	return g_test_run();
+}
