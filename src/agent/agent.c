@@ -11,16 +11,20 @@
 #include <unistd.h>
 
 #include "agent/alerter.h"
+#include "agent/exporter.h"
 #include "agent/notify.h"
-#include "base/privileges.h"
 #include "agent/pusher.h"
 #include "agent/wall_clock.h"
 #include "attach/cgroup.h"
 #include "attach/error.h"
 #include "base/clock.h"
+#include "base/parser.h"
+#include "base/privileges.h"
 #include "base/proc_status.h"
 #include "session/session.h"
 #include "store/short_lived.h"
+#include "symbolize/elf/table_bytes.h"
+#include "unwind/table_bytes.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* A recorder that began anew for its memory does not so again at once: that would be all it does. */
@@ -35,6 +39,7 @@ struct agent {
 	struct keeper *keeper;
 	struct pusher *pusher;
 	struct alerter *alerter;
+	struct exporter *exporter;	/* NULL: none */
 	struct notify *notify;
 	struct wall_clock clock;
 	char *filters;
@@ -133,6 +138,26 @@ static void follow_clock(struct agent *a)
 	a->end_unix_ns += (uint64_t)change.set_ns;
 }
 
+static uint64_t resident_bytes(void)
+{
+	g_autofree char *text = NULL;
+	unsigned long total = 0, resident = 0;
+
+	if (!g_file_get_contents("/proc/self/statm", &text, NULL, NULL) || sscanf(text, "%lu %lu", &total, &resident) != 2)
+		return 0;
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void export_window(struct agent *a, const struct profile *window, const struct reasons *reasons)
+{
+	const struct exporter_state state = {
+		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), .resident_bytes = resident_bytes(), .end_unix_ns = a->end_unix_ns,
+		.anew_cnt = a->anew_cnt, .keeper = a->keeper, .pusher = a->pusher, .alerter = a->alerter,
+	};
+
+	exporter_add(a->exporter, window, reasons, &state);
+}
+
 static void store_window(struct agent *a, struct profile *rows)
 {
 	const struct short_lived_options options = {
@@ -152,8 +177,9 @@ static void store_window(struct agent *a, struct profile *rows)
 	keeper_add(a->keeper, window, reasons);
 	pusher_add(a->pusher, window, reasons);
 	alerter_add(a->alerter, window, reasons);
-	reasons_free(reasons);
 	a->end_unix_ns = rows->info.start_unix_ns + rows->info.duration_ns;
+	export_window(a, window, reasons);
+	reasons_free(reasons);
 	profile_free_rows(folded);
 }
 
@@ -216,6 +242,8 @@ static bool reload(struct agent *a, GError **error)
 	c = agent_read_config(a->options, &bad);
 	if (c && strcmp(c->dir, old->dir) != 0)
 		g_set_error(&bad, AGENT_CONFIG_ERROR, 0, "[store] dir is another one: that takes a restart");
+	if (c && !bad && g_strcmp0(c->metrics_listen, old->metrics_listen) != 0)
+		g_set_error(&bad, AGENT_CONFIG_ERROR, 0, "[metrics] listen is another one: that takes a restart");
 	if (bad) {
 		log_say(a->options->log, LOG_LEVEL_ERROR, "nothing is changed: %s", bad->message);
 		agent_config_free(c);
@@ -241,16 +269,6 @@ static bool reload(struct agent *a, GError **error)
 	return is_well;
 }
 
-static uint64_t resident_bytes(void)
-{
-	g_autofree char *text = NULL;
-	unsigned long total = 0, resident = 0;
-
-	if (!g_file_get_contents("/proc/self/statm", &text, NULL, NULL) || sscanf(text, "%lu %lu", &total, &resident) != 2)
-		return 0;
-	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void report(struct agent *a, uint64_t now_ns)
 {
 	struct keeper_counts counts = keeper_counts(a->keeper);
@@ -263,6 +281,8 @@ static void report(struct agent *a, uint64_t now_ns)
 	if (a->config->alerts->len)
 		g_string_append_printf(s, "; %u of %u alerts hold", alerter_firing(a->alerter), a->config->alerts->len);
 
+	if (parser_counts().lost)
+		g_string_append_printf(s, "; %" G_GUINT64_FORMAT " files were lost with their parser", parser_counts().lost);
 	notify_status(a->notify, s->str);
 	if (now_ns - a->reported_ns < REPORT_NS)
 		return;
@@ -354,12 +374,29 @@ static bool hold_signals(struct agent *a, GError **error)
 	return a->signal_fd >= 0;
 }
 
+/* Where that cannot be, as in a container that allows little, the agent parses by itself, as other commands do. */
+static void begin_parsers(const struct agent *a)
+{
+	static const parser_fn fns[PARSER_JOBS] = { [PARSER_SYMBOLS] = elf_table_parse, [PARSER_UNWIND] = unwind_table_parse };
+	g_autoptr(GError) error = NULL;
+
+	if (!parser_start(fns, &error))
+		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: they are parsed with the agent's rights", error->message);
+}
+
 static bool begin(struct agent *a, GError **error)
 {
+	g_autoptr(GError) bad = NULL;
 	uint64_t now;
 
 	if (!hold_signals(a, error) || !set_collect(a, error))
 		return false;
+	begin_parsers(a);
+	a->exporter = exporter_new(a->config, a->options->log, &bad);
+	if (bad) {
+		g_propagate_prefixed_error(error, g_steal_pointer(&bad), "[metrics] ");
+		return false;
+	}
 	a->keeper = keeper_new(a->config, a->options->log, error);
 	if (!a->keeper || !privileges_drop(privileges_wanted(a->config->budget_ppm != 0), error))
 		return false;
@@ -372,6 +409,8 @@ static bool begin(struct agent *a, GError **error)
 	a->end_unix_ns = wall_clock_unix_ns(&a->clock, now);
 	keeper_begin(a->keeper, a->end_unix_ns);
 	notify_ready(a->notify, "recording");
+	if (a->exporter)
+		log_say(a->options->log, LOG_LEVEL_INFO, "metrics are at %s", exporter_url(a->exporter));
 	log_say(a->options->log, LOG_LEVEL_INFO, "recording, in windows of %" G_GUINT64_FORMAT " s, to %s", a->config->window_ns / SECOND_NS, a->config->dir);
 	return true;
 }
@@ -404,7 +443,9 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	keeper_free(a.keeper);
 	pusher_free(a.pusher);
 	alerter_free(a.alerter);
+	exporter_free(a.exporter);
 	session_free(a.session);
+	parser_stop();
 	notify_free(a.notify);
 	if (a.signal_fd >= 0)
 		close(a.signal_fd);

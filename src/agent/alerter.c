@@ -12,6 +12,7 @@
 #include "base/privileges.h"
 #include "analyse/reason/reasons.h"
 #include "base/clock.h"
+#include "push/metrics.h"
 #include "store/store.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -216,4 +217,16 @@ unsigned alerter_firing(const struct alerter *a)
 	for (guint i = 0; i < a->standings->len; i++)
 		cnt += g_array_index(a->standings, struct standing, i).state.is_firing;
 	return cnt;
+}
+
+void alerter_metrics(const struct alerter *a, GString *s)
+{
+	if (!a->standings->len)
+		return;
+	metrics_head(s, "offcpu_alert_firing", "gauge", "Whether what [alert NAME] asks holds.");
+	for (guint i = 0; i < a->standings->len; i++) {
+		const struct standing *one = &g_array_index(a->standings, struct standing, i);
+
+		metrics_labelled(s, "offcpu_alert_firing", "alert", one->rule->name, one->state.is_firing);
+	}
 }

@@ -22,4 +22,7 @@ void alerter_keep_up(struct alerter *a);
 /* How many rules hold. */
 unsigned alerter_firing(const struct alerter *a);
 
+/* Each rule as a metric, 1 where it holds; appended. */
+void alerter_metrics(const struct alerter *a, GString *s);
+
 #endif

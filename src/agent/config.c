@@ -50,6 +50,7 @@ static const struct row rows[] = {
 	{ "push", "spool", VALUE_TEXT, IN_CONFIG(push_spool), 0, 0 },
 	{ "push", "spool-size", VALUE_SIZE, IN_CONFIG(push_spool_bytes), 1 << 20, UINT64_C(1) << 40 },
 	{ "push", "spool-age", VALUE_SPAN, IN_CONFIG(push_spool_age_ns), 60 * SECOND_NS, 30 * DAY_NS },
+	{ "metrics", "listen", VALUE_TEXT, IN_CONFIG(metrics_listen), 0, 0 },
 	{ "record", "objects", VALUE_YES_NO, IN_CONFIG(objects), 0, 0 },
 	{ "record", "locks", VALUE_YES_NO, IN_CONFIG(locks), 0, 0 },
 	{ "record", "wakers", VALUE_YES_NO, IN_CONFIG(wakers), 0, 0 },
@@ -96,6 +97,7 @@ void agent_config_free(struct agent_config *c)
 	g_free(c->push_credentials);
 	g_free(c->push_ca);
 	g_free(c->push_spool);
+	g_free(c->metrics_listen);
 	g_strfreev(c->cgroups);
 	g_strfreev(c->exclude);
 	g_ptr_array_unref(c->alerts);
@@ -312,7 +314,7 @@ static bool take_alert_key(struct place *at, const char *key, const char *value,
 
 static bool begin_group(struct place *at, char *line, GError **error)
 {
-	static const char *const groups[] = { "agent", "store", "push", "record", NULL };
+	static const char *const groups[] = { "agent", "store", "push", "metrics", "record", NULL };
 	gsize len = strlen(line);
 
 	if (len < 3 || line[len - 1] != ']')
@@ -324,7 +326,7 @@ static bool begin_group(struct place *at, char *line, GError **error)
 		return begin_alert(at, error);
 	if (g_strv_contains(groups, at->group))
 		return true;
-	return wrong(at, error, "there is no group [%s]; there are [agent], [store], [push], [record] and [alert NAME]", at->group);
+	return wrong(at, error, "there is no group [%s]; there are [agent], [store], [push], [metrics], [record] and [alert NAME]", at->group);
 }
 
 static const struct row *row_of(const struct place *at, const char *key)

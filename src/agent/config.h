@@ -27,6 +27,8 @@ struct agent_config {
 	char *push_database, *push_tenant, *push_credentials, *push_ca;	/* NULL: as push/target.h has it */
 	char *push_spool;
 	uint64_t push_spool_bytes, push_spool_age_ns;
+	/* [metrics] */
+	char *metrics_listen;		/* address and port; NULL: none are served */
 	/* [record] */
 	uint32_t objects, locks, wakers, services, kernel_threads, fold_short_lived;	/* as bools */
 	uint32_t on_cpu_hz;

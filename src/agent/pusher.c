@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "agent/pusher.h"
 
+#include "push/metrics.h"
 #include "push/sender.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -70,15 +71,60 @@ void pusher_add(struct pusher *p, const struct profile *window, const struct rea
 	}
 }
 
+static uint64_t dropped(const struct sender_status *s)
+{
+	return s->refused + s->unsure + s->old + s->large + s->damaged + s->unkept;
+}
+
 void pusher_text(struct pusher *p, GString *s)
 {
 	for (int i = 0; i < ENGINES; i++) {
 		if (!p->senders[i])
 			continue;
 		const struct sender_status status = sender_status(p->senders[i]);
-		uint64_t dropped = status.refused + status.unsure + status.old + status.large + status.damaged + status.unkept;
 
 		g_string_append_printf(s, ", %" G_GUINT64_FORMAT " pushed to %s, %" G_GUINT64_FORMAT " waiting, %" G_GUINT64_FORMAT " dropped",
-				       (guint64)status.taken, sender_name(p->senders[i]), (guint64)status.waiting, (guint64)dropped);
+				       (guint64)status.taken, sender_name(p->senders[i]), (guint64)status.waiting, (guint64)dropped(&status));
 	}
+}
+
+/* Those that are asked for, by the engine's name. */
+static void metric(struct pusher *p, GString *s, const char *name, const char *type, const char *help, uint64_t (*of)(const struct sender_status *))
+{
+	static const char *const names[ENGINES] = { [PUSH_PYROSCOPE] = "pyroscope", [PUSH_CLICKHOUSE] = "clickhouse" };
+	bool has_head = false;
+
+	for (int i = 0; i < ENGINES; i++) {
+		if (!p->senders[i])
+			continue;
+		const struct sender_status status = sender_status(p->senders[i]);
+
+		if (!has_head)
+			metrics_head(s, name, type, help);
+		has_head = true;
+		metrics_labelled(s, name, "engine", names[i], of(&status));
+	}
+}
+
+static uint64_t taken(const struct sender_status *s)
+{
+	return s->taken;
+}
+
+static uint64_t failed(const struct sender_status *s)
+{
+	return s->failed;
+}
+
+static uint64_t waiting_bytes(const struct sender_status *s)
+{
+	return s->waiting_bytes;
+}
+
+void pusher_metrics(struct pusher *p, GString *s)
+{
+	metric(p, s, "offcpu_push_taken_total", "counter", "Requests (Pyroscope) or windows (ClickHouse) that the engine took.", taken);
+	metric(p, s, "offcpu_push_dropped_total", "counter", "Those that it will never have.", dropped);
+	metric(p, s, "offcpu_push_failed_total", "counter", "Attempts that came to nothing.", failed);
+	metric(p, s, "offcpu_push_spool_bytes", "gauge", "What waits for the engine.", waiting_bytes);
 }

@@ -15,4 +15,7 @@ void pusher_add(struct pusher *p, const struct profile *window, const struct rea
 /* ", 12 pushed to ClickHouse at http://..., 3 waiting, 1 dropped" for each; appended. */
 void pusher_text(struct pusher *p, GString *s);
 
+/* The same as metrics; appended. */
+void pusher_metrics(struct pusher *p, GString *s);
+
 #endif

@@ -165,6 +165,6 @@ bool confine(struct confine *c, GError **error)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	limit(RLIMIT_CORE, 0);
 	if (c->memory_bytes)
-		limit(RLIMIT_AS, c->memory_bytes);
-	return confine_calls(c->calls) || fail(error, "seccomp", errno);
+		limit(RLIMIT_DATA, c->memory_bytes);
+	return c->calls == CONFINE_NO_CALLS || confine_calls(c->calls) || fail(error, "seccomp", errno);
 }

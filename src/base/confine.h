@@ -14,12 +14,13 @@
 enum confine_calls {
 	CONFINE_SERVER,	/* answers clients of a socket that listens already, and reads files; opens no connection, writes and runs nothing */
 	CONFINE_PARSER,	/* reads descriptors that it is sent, and answers; opens nothing */
+	CONFINE_NO_CALLS,	/* none is refused: it will fork those that are one of these */
 };
 
 struct confine {
 	enum confine_calls calls;
 	const char *folder;	/* whose files may be read; NULL: none */
-	uint64_t memory_bytes;	/* of addresses, and so of memory; 0: no limit */
+	uint64_t memory_bytes;	/* that it may write to; 0: no limit */
 	/* what came of it */
 	bool has_left_root;	/* false: it never was root */
 	bool reads_by_capability;	/* the folder is closed to that user, so CAP_DAC_READ_SEARCH stays */

@@ -76,6 +76,8 @@ static void show_config(const struct agent_config *c, const char *path)
 		printf("Alert          %s: %s, in %u windows%s%s\n", rule->name, rule->when, rule->for_windows, rule->run ? "; runs " : "",
 		       rule->run ? rule->run[0] : "");
 	}
+	if (c->metrics_listen)
+		printf("Metrics        for Prometheus, at %s\n", c->metrics_listen);
 	if (c->budget_ppm)
 		printf("Budget         %g%% of this machine: above it short waits are sampled\n", c->budget_ppm / 1e4);
 	else

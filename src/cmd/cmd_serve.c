@@ -18,7 +18,7 @@
 #include "store/store.h"
 
 #define COMMAND "serve"
-#define MEMORY_MAX_BYTES (UINT64_C(6) << 30)	/* of addresses: each thread of libc takes many that it never uses */
+#define MEMORY_MAX_BYTES (UINT64_C(4) << 30)
 
 static const char description[] =
 	"Serves the history that `offcpu agent` keeps: a time line, and for any range of it findings, stacks, flame graph, differences.\n"

@@ -112,7 +112,7 @@ void metrics_add(struct metrics *m, const struct profile *p, const struct reason
 	m->window_ns += p->info.duration_ns;
 }
 
-static void head(GString *s, const char *name, const char *type, const char *help)
+void metrics_head(GString *s, const char *name, const char *type, const char *help)
 {
 	g_string_append_printf(s, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -127,11 +127,12 @@ static void number(GString *s, uint64_t n)
 	g_string_append_printf(s, " %" G_GUINT64_FORMAT "\n", (guint64)n);
 }
 
-static void service_label(GString *s, const char *name, const char *service)
+/* NAME{LABEL="..." */
+static void begin_label(GString *s, const char *name, const char *label, const char *text)
 {
-	g_autofree char *valid = g_utf8_make_valid(service, -1);
+	g_autofree char *valid = g_utf8_make_valid(text, -1);
 
-	g_string_append_printf(s, "%s{service=\"", name);
+	g_string_append_printf(s, "%s{%s=\"", name, label);
 	for (const char *c = valid; *c; c++) {
 		if (*c == '\n')
 			g_string_append(s, "\\n");
@@ -141,6 +142,27 @@ static void service_label(GString *s, const char *name, const char *service)
 			g_string_append_c(s, *c);
 	}
 	g_string_append_c(s, '"');
+}
+
+void metrics_labelled(GString *s, const char *name, const char *label, const char *text, uint64_t value)
+{
+	begin_label(s, name, label, text);
+	g_string_append_c(s, '}');
+	number(s, value);
+}
+
+void metrics_number(GString *s, const char *name, const char *type, const char *help, uint64_t value)
+{
+	metrics_head(s, name, type, help);
+	g_string_append(s, name);
+	number(s, value);
+}
+
+void metrics_seconds(GString *s, const char *name, const char *type, const char *help, uint64_t value_ns)
+{
+	metrics_head(s, name, type, help);
+	g_string_append(s, name);
+	seconds(s, value_ns);
 }
 
 static void by_reason(const struct metrics *m, GString *s, const char *name, bool is_time)
@@ -154,7 +176,7 @@ static void by_reason(const struct metrics *m, GString *s, const char *name, boo
 
 				if (!value)
 					continue;
-				service_label(s, name, c->service);
+				begin_label(s, name, "service", c->service);
 				g_string_append_printf(s, ",reason=\"%s\",idle=\"%s\"}", reason_name(r), idle ? "yes" : "no");
 				(is_time ? seconds : number)(s, value);
 			}
@@ -188,32 +210,24 @@ static void histogram(const struct metrics *m, GString *s, const char *name)
 
 void metrics_text(const struct metrics *m, GString *s)
 {
-	head(s, "offcpu_thread_seconds_total", "counter", "Time of threads by what they did.");
+	metrics_head(s, "offcpu_thread_seconds_total", "counter", "Time of threads by what they did.");
 	for (guint i = 0; i < m->counters->len; i++) {
 		const struct counters *c = g_ptr_array_index(m->counters, i);
 
 		for (int k = 0; k < CLASSES; k++) {
-			service_label(s, "offcpu_thread_seconds_total", c->service);
+			begin_label(s, "offcpu_thread_seconds_total", "service", c->service);
 			g_string_append_printf(s, ",class=\"%s\"}", classes[k]);
 			seconds(s, c->class_ns[k]);
 		}
 	}
-	head(s, "offcpu_wait_seconds_total", "counter", "Time off CPU by what it was for.");
+	metrics_head(s, "offcpu_wait_seconds_total", "counter", "Time off CPU by what it was for.");
 	by_reason(m, s, "offcpu_wait_seconds_total", true);
-	head(s, "offcpu_waits_total", "counter", "Waits by what they were for.");
+	metrics_head(s, "offcpu_waits_total", "counter", "Waits by what they were for.");
 	by_reason(m, s, "offcpu_waits_total", false);
-	head(s, "offcpu_wait_duration_seconds", "histogram", "How long waits took that were not idle.");
+	metrics_head(s, "offcpu_wait_duration_seconds", "histogram", "How long waits took that were not idle.");
 	histogram(m, s, "offcpu_wait_duration_seconds");
-	head(s, "offcpu_windows_total", "counter", "Windows that were recorded.");
-	g_string_append(s, "offcpu_windows_total");
-	number(s, m->windows);
-	head(s, "offcpu_window_seconds_total", "counter", "Time that was recorded.");
-	g_string_append(s, "offcpu_window_seconds_total");
-	seconds(s, m->window_ns);
-	head(s, "offcpu_losses_total", "counter", "Events that could not be recorded.");
-	g_string_append(s, "offcpu_losses_total");
-	number(s, m->losses);
-	head(s, "offcpu_lost_seconds_total", "counter", "Time of threads that losses concern, where it is known.");
-	g_string_append(s, "offcpu_lost_seconds_total");
-	seconds(s, m->lost_ns);
+	metrics_number(s, "offcpu_windows_total", "counter", "Windows that were recorded.", m->windows);
+	metrics_seconds(s, "offcpu_window_seconds_total", "counter", "Time that was recorded.", m->window_ns);
+	metrics_number(s, "offcpu_losses_total", "counter", "Events that could not be recorded.", m->losses);
+	metrics_seconds(s, "offcpu_lost_seconds_total", "counter", "Time of threads that losses concern, where it is known.", m->lost_ns);
 }

@@ -18,4 +18,12 @@ void metrics_add(struct metrics *m, const struct profile *p, const struct reason
 /* The text exposition format, appended. */
 void metrics_text(const struct metrics *m, GString *s);
 
+
+/* One that stands for itself, without labels: its head and its value; appended. */
+void metrics_number(GString *s, const char *name, const char *type, const char *help, uint64_t value);
+void metrics_seconds(GString *s, const char *name, const char *type, const char *help, uint64_t value_ns);
+/* Lines of one metric: its head, then each value with one label, of any text. */
+void metrics_head(GString *s, const char *name, const char *type, const char *help);
+void metrics_labelled(GString *s, const char *name, const char *label, const char *text, uint64_t value);
+
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "unwind/table.h"
 
+#include "base/parser.h"
 #include "unwind/cfi.h"
 #include "unwind/elf_frames.h"
 #include "unwind/go_frames.h"
+#include "unwind/table_bytes.h"
 
 #define PAGE_BYTES (1ull << UNWIND_PAGE_SHIFT)
 
@@ -168,7 +170,7 @@ static void count_kinds(struct unwind_table *t)
 	}
 }
 
-static void build_index(struct unwind_table *t)
+void unwind_table_index(struct unwind_table *t)
 {
 	uint64_t end = t->rows[t->row_cnt - 1].pc;
 	uint32_t row = 0;
@@ -214,7 +216,7 @@ static struct unwind_table *build(struct elf_file *file, GError **error)
 		return NULL;
 	}
 	count_kinds(t);
-	build_index(t);
+	unwind_table_index(t);
 	t->segments = g_steal_pointer(&file->segments);
 	t->segment_cnt = file->segment_cnt;
 	return t;
@@ -225,6 +227,8 @@ struct unwind_table *unwind_table_build(int fd, GError **error)
 	struct unwind_table *t = NULL;
 	struct elf_file file;
 
+	if (parser_is_apart())
+		return unwind_table_ask(fd, error);
 	if (elf_file_open(&file, fd, error))
 		t = build(&file, error);
 	elf_file_close(&file);
@@ -249,7 +253,7 @@ struct unwind_table *unwind_table_of_rows(uint64_t base, const struct unwind_row
 	t->base = base;
 	t->rows = g_memdup2(rows, cnt * sizeof(*rows));
 	t->row_cnt = cnt;
-	build_index(t);
+	unwind_table_index(t);
 	return t;
 }
 

@@ -2,13 +2,18 @@
 """`offcpu agent`: its windows against a program's own clock, and what becomes of them when things go wrong."""
 
 import glob
+import json
 import os
 import re
+import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 from lib import case, default_signals, wait_until
 
@@ -178,6 +183,149 @@ def agent_alerts(env):
         env.check.equal(line[3].split()[-1].strip("0"), "", f"capabilities of the command: {line[3]}")
         env.check.that("reason=lock share" in line[2], f"its text: {line[2]}")
     env.check.that("alert never" not in agent.log(), f"no other alert: {agent.log()}")
+
+
+def parsers_of(pid):
+    """The processes that parse files for it: children of its children."""
+    return [parser for keeper in children_of(pid) for parser in children_of(keeper)]
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+@case
+def agent_parsers(env):
+    """Files are parsed by processes without any right; when those are killed the recording goes on, and new programs have names all the same."""
+    store = env.temporary("history")
+    agent = Agent(env, store)
+    env.check.that(agent.await_windows(2), f"windows come: {agent.log()}")
+    parsers = parsers_of(agent.process.pid)
+    env.check.equal(len(parsers), 2, "parsers")
+    for pid in parsers:
+        status = status_of(pid)
+        env.check.equal((status["CapPrm"].strip("0"), status["CapEff"].strip("0"), status["NoNewPrivs"], status["Seccomp"]), ("", "", "1", "2"), "its rights")
+        env.check.that("0" not in status["Uid"].split(), f"its user: {status['Uid']}")
+        env.check.equal([fd for fd in os.listdir(f"/proc/{pid}/fd") if not is_harmless(pid, fd)], [], "descriptors it holds")
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: len(set(parsers_of(agent.process.pid)) - set(parsers)) == 2, 20)
+    path = env.disk_file()
+    with open(path, "wb") as file:
+        file.write(bytes(4096))
+    planted = subprocess.Popen([os.path.join(env.programs, "planted"), "mutex", "4", path], stdout=subprocess.DEVNULL)
+    planted.wait()
+    os.unlink(path)
+    seen = len(windows(store))
+    env.check.that(agent.await_windows(seen + 2), "windows come all the same")
+    env.check.equal(len(set(parsers_of(agent.process.pid)) - set(parsers)), 2, "there are new ones")
+    env.check.equal(agent.end(), 0, f"status of the agent: {agent.log()}")
+    env.check.equal([pid for pid in parsers if os.path.exists(f"/proc/{pid}")], [], "none is left")
+    check_contiguous(env, windows(store))
+    with sqlite3.connect(read_all(env, store)) as db:
+        names = {name for name, in db.execute("SELECT DISTINCT name FROM v_frame WHERE why = 'named' AND module LIKE '%/planted'")}
+    env.check.that("main" in names, f"names of a program that began after that: {sorted(names)[:10]}")
+
+
+def is_harmless(pid, fd):
+    """Its socket, and /dev/null."""
+    target = os.readlink(f"/proc/{pid}/fd/{fd}")
+    return target == "/dev/null" or target.startswith("socket:")
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def fetch(url, **headers):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+    except OSError:
+        return 0, ""
+
+
+def metric(text, name):
+    return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(name + r"[ {]", line))
+
+
+def metrics_of(url, until, timeout_s=60):
+    """The text, once it is as it should be; or as it is."""
+    last = [""]
+
+    def is_so():
+        last[0] = fetch(url)[1]
+        return until(last[0])
+    wait_until(is_so, timeout_s, 0.2)
+    return last[0]
+
+
+@case
+def agent_metrics(env):
+    """/metrics: what the store has, by a process without rights; it answers nobody who calls it by a name of his own."""
+    store, config = env.temporary("history"), env.temporary("agent.conf")
+    with open(config, "w", encoding="ascii") as file:
+        file.write("[alert \"any\"]\nwhen = reason=any threads > 0.001\nfor = 1\n")
+    agent = Agent(env, store, "--config", config, settings=["metrics.listen=127.0.0.1:0"])
+    env.check.that(agent.await_log("metrics are at "), f"it says where: {agent.log()}")
+    url = re.search(r"metrics are at (\S+)", agent.log()).group(1)
+    text = metrics_of(url, lambda t: metric(t, "offcpu_windows_total") >= 4)
+    env.check.equal(fetch(url, Host="offcpu.example")[0], 403, "another name")
+    env.check.equal(fetch(url.replace("/metrics", "/"))[0], 404, "another path")
+    env.check.that('offcpu_alert_firing{alert="\\"any\\""} 1' in text, "the alert, with its name's quotes")
+    cnt = int(metric(text, "offcpu_windows_total"))
+    env.check.equal(metric(text, "offcpu_agent_windows_stored_total"), cnt, "windows stored, as long as none is lost")
+    env.check.that(0 < metric(text, "offcpu_agent_cpu_seconds_total") < 60 and metric(text, "offcpu_agent_files_parsed_total") > 1,
+                   "the agent's own")
+    env.check.that(len(set(re.findall(r'service="([^"]*)"', text))) <= 52, "services")
+    servers = [pid for pid in children_of(agent.process.pid) if comm_of(pid) == "offcpu-metrics"]
+    env.check.equal(len(servers), 1, "servers")
+    status = status_of(servers[0])
+    env.check.equal((status["CapEff"].strip("0"), status["NoNewPrivs"], status["Seccomp"]), ("", "1", "2"), "its rights")
+    if shutil.which("promtool"):
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True, check=False)
+        env.check.equal(checked.returncode, 0, f"promtool: {checked.stderr}")
+    if shutil.which("prometheus"):
+        scrape(env, url)
+    env.check.equal(agent.end(), 0, f"status of the agent: {agent.log()}")
+    first = windows(store)[:cnt]
+    env.check.equal(len(first), cnt, "windows in the store")
+    env.check.that(abs(metric(text, "offcpu_window_seconds_total") - sum(row[1] for row in first) / 1e9) < 1e-6, "their time")
+    env.check.equal([pid for pid in servers if os.path.exists(f"/proc/{pid}")], [], "the server is gone")
+
+
+def scrape(env, url):
+    """A real Prometheus has the same number."""
+    port, folder = free_port(), env.temporary("prometheus")
+    os.mkdir(folder)
+    config = os.path.join(folder, "p.yml")
+    with open(config, "w", encoding="ascii") as file:
+        file.write("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: offcpu\n  static_configs: "
+                   f"[{{targets: ['{url.split('/')[2]}']}}]\n")
+    with subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/data",
+                           f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            query = f"http://127.0.0.1:{port}/api/v1/query?query="
+            seen = metrics_of(query + "offcpu_windows_total", lambda t: '"value"' in t)
+            env.check.that('"value"' in seen and int(json.loads(seen)["data"]["result"][0]["value"][1]) >= 4, f"what Prometheus has: {seen}")
+            rate = metrics_of(query + "sum(rate(offcpu_thread_seconds_total[5s]))", lambda t: '"value"' in t)
+            env.check.that('"value"' in rate, f"and of all threads: {rate}")
+        finally:
+            server.terminate()
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def comm_of(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+        return file.read().strip()
 
 
 @case

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parser.h"
 #include "symbolize/elf/reader.h"
+#include "symbolize/elf/table_bytes.h"
 
 /* Far above any real file (a debug build of a browser has 2 million functions), far below what hurts. */
 #define SYMTAB_MAX_BYTES (128 << 20)
@@ -306,6 +308,8 @@ struct elf_table *elf_table_read(int fd, GError **error)
 	struct elf_table *t = NULL;
 	struct elf_file file;
 
+	if (parser_is_apart())
+		return elf_table_ask(fd, error);
 	if (elf_file_open(&file, fd, error))
 		t = table_from(&file);
 	elf_file_close(&file);

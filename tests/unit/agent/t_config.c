@@ -64,7 +64,7 @@ static void test_refused(void)
 		const char *text, *says;
 	} bad[] = {
 		{ "[agent]\n\nwindw = 1s\n", "a.conf, line 3: [agent] has no key 'windw'" },
-		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store], [push], [record] and [alert NAME]" },
+		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store], [push], [metrics], [record] and [alert NAME]" },
 		{ "window = 1s\n", "a.conf, line 1: 'window' stands before any group such as [record]" },
 		{ "[agent]\nwindow\n", "a.conf, line 2: 'window' is not KEY = VALUE" },
 		{ "[agent\n", "a.conf, line 1: '[agent' is not a group such as [record]" },
@@ -80,7 +80,7 @@ static void test_refused(void)
 		{ "[record]\nlocks = no\nlocks = yes\n", "a.conf, line 3: 'locks' stands there twice" },
 		{ "[store]\ndir = here\n", "a.conf: [store] dir: 'here' is not an absolute path" },
 		{ "[store]\nmax-size = off\n", "a.conf, line 2: max-size: 'off' is not a size such as 512M or 2G, or off" },
-		{ "[alert ]\n", "a.conf, line 1: there is no group [alert]; there are [agent], [store], [push], [record] and [alert NAME]" },
+		{ "[alert ]\n", "a.conf, line 1: there is no group [alert]; there are [agent], [store], [push], [metrics], [record] and [alert NAME]" },
 		{ "[alert a]\nfor = 2\n", "a.conf: [alert a] has no 'when'" },
 		{ "[alert a]\nwhen = reason=lock share > 30%\n[alert a]\n", "a.conf, line 3: [alert a] stands there twice" },
 		{ "[alert a]\nif = x\n", "a.conf, line 2: [alert a] has no key 'if'; there are when, for and run" },

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef AGENT_EXPORTER_H
+#define AGENT_EXPORTER_H
+
+#include "agent/alerter.h"
+#include "agent/config.h"
+#include "agent/keeper.h"
+#include "agent/pusher.h"
+
+/*
+ * /metrics for Prometheus: what windows say as counters, by service, class and reason (push/metrics.h), and how the agent itself is.  A
+ * process without rights answers those who scrape (exporter_server.h): it is sent the text after each window, and holds nothing else.
+ */
+struct exporter;
+
+/* How the agent is, at the end of a window. */
+struct exporter_state {
+	uint64_t cpu_ns, resident_bytes, end_unix_ns;
+	unsigned anew_cnt;
+	const struct keeper *keeper;
+	struct pusher *pusher;
+	const struct alerter *alerter;
+};
+
+/* Before there are threads, since it forks.  NULL: [metrics] listen is not set, or with a sentence in *error. */
+struct exporter *exporter_new(const struct agent_config *config, log_fn log, GError **error);
+void exporter_free(struct exporter *e);	/* NULL is fine */
+void exporter_add(struct exporter *e, const struct profile *window, const struct reasons *reasons, const struct exporter_state *state);
+/* "http://127.0.0.1:9733/metrics" */
+const char *exporter_url(const struct exporter *e);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/exporter_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/confine.h"
+#include "base/parser.h"
+
+#define LISTENING_FD 3
+#define TEXTS_FD 4
+#define CONNECTIONS_MAX 32
+#define HEADER_MAX_BYTES (8 << 10)
+#define SILENCE_MAX_S 10
+#define TEXT_MAX_BYTES (UINT64_C(64) << 20)
+#define MEMORY_MAX_BYTES (UINT64_C(512) << 20)
+#define MEDIA_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+struct texts {
+	GMutex lock;
+	GBytes *last;	/* NULL: there was no window yet */
+	bool is_loopback;
+};
+
+bool exporter_is_own_host(const char *host)
+{
+	static const char *const names[] = { "localhost", "[::1]" };
+	const char *rest;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+		if (g_ascii_strncasecmp(host, names[i], strlen(names[i])) == 0) {
+			rest = host + strlen(names[i]);
+			return !*rest || *rest == ':';
+		}
+	return g_str_has_prefix(host, "127.") && strspn(host, "0123456789.:") == strlen(host);
+}
+
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, GBytes *body, const char *type)
+{
+	gsize len;
+	const void *bytes = g_bytes_get_data(body, &len);
+	struct MHD_Response *r = MHD_create_response_from_buffer(len, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result result = MHD_NO;
+
+	g_bytes_unref(body);
+	if (!r)
+		return MHD_NO;
+	MHD_add_response_header(r, "Content-Type", type);
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, "Cache-Control", "no-store");
+	result = MHD_queue_response(c, status, r);
+	MHD_destroy_response(r);
+	return result;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *why)
+{
+	return answer(c, status, g_bytes_new_static(why, strlen(why)), "text/plain; charset=utf-8");
+}
+
+static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const char *path, const char *method, const char *version,
+				  const char *upload, size_t *upload_len, void **context)
+{
+	struct texts *t = data;
+	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+	GBytes *last;
+
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+	if (t->is_loopback && (!host || !exporter_is_own_host(host)))
+		return refuse(c, MHD_HTTP_FORBIDDEN, "this is not called so\n");
+	if (strcmp(path, "/metrics") != 0)
+		return refuse(c, MHD_HTTP_NOT_FOUND, "there is /metrics only\n");
+	g_mutex_lock(&t->lock);
+	last = t->last ? g_bytes_ref(t->last) : NULL;
+	g_mutex_unlock(&t->lock);
+	return last ? answer(c, MHD_HTTP_OK, last, MEDIA_TYPE) : refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the first window is not over yet\n");
+}
+
+/* The numbers stay, so that nothing else of the agent's is open here. */
+static void keep_only(int listening, int texts)
+{
+	int l = fcntl(listening, F_DUPFD_CLOEXEC, TEXTS_FD + 1), t = fcntl(texts, F_DUPFD_CLOEXEC, TEXTS_FD + 1);
+
+	dup2(l, LISTENING_FD);
+	dup2(t, TEXTS_FD);
+	if (syscall(SYS_close_range, TEXTS_FD + 1, ~0u, 0))
+		for (int fd = TEXTS_FD + 1; fd < 65536; fd++)
+			close(fd);
+}
+
+static GBytes *read_text(int fd, uint64_t bytes)
+{
+	g_autofree guint8 *text = bytes <= TEXT_MAX_BYTES ? g_malloc(bytes + 1) : NULL;
+	uint64_t at = 0;
+
+	while (text && at < bytes) {
+		ssize_t n = pread(fd, text + at, bytes - at, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return NULL;
+		at += (uint64_t)n;
+	}
+	return text ? g_bytes_new_take(g_steal_pointer(&text), bytes) : NULL;
+}
+
+static void take_texts(struct texts *t)
+{
+	uint64_t bytes;
+	int fd;
+
+	while (parser_receive(TEXTS_FD, &bytes, sizeof(bytes), &fd) == (long)sizeof(bytes)) {
+		GBytes *text = fd >= 0 ? read_text(fd, bytes) : NULL, *before;
+
+		if (fd >= 0)
+			close(fd);
+		if (!text)
+			continue;
+		g_mutex_lock(&t->lock);
+		before = t->last;
+		t->last = text;
+		g_mutex_unlock(&t->lock);
+		g_clear_pointer(&before, g_bytes_unref);
+	}
+}
+
+_Noreturn void exporter_serve(int listening, int texts, bool is_loopback)
+{
+	struct confine c = { .calls = CONFINE_SERVER, .memory_bytes = MEMORY_MAX_BYTES };
+	struct texts t = { .is_loopback = is_loopback };
+	struct MHD_Daemon *daemon;
+
+	keep_only(listening, texts);
+	prctl(PR_SET_NAME, "offcpu-metrics", 0, 0, 0);
+	if (!confine(&c, NULL))
+		_exit(2);
+	daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, &t, MHD_OPTION_LISTEN_SOCKET, LISTENING_FD,
+				  MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				  (size_t)HEADER_MAX_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_MAX_S,
+				  MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+	if (!daemon)
+		_exit(2);
+	take_texts(&t);
+	MHD_stop_daemon(daemon);
+	_exit(0);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef AGENT_EXPORTER_SERVER_H
+#define AGENT_EXPORTER_SERVER_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * The process that answers GET /metrics on a socket that listens, by libmicrohttpd, with the last text that it was sent (parser_send(): a
+ * length and a file).  It has given up everything else (base/confine.h), and ends as the other end of `texts` is closed.
+ * is_loopback: other names than this machine's in Host are refused, so that no page of the browser's reads it by a name of its own.
+ */
+_Noreturn void exporter_serve(int listening, int texts, bool is_loopback);
+
+/* Is that Host one of this machine's own? */
+bool exporter_is_own_host(const char *host);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/parser.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TRIES_MAX 4
+#define ANSWER_MAX_BYTES ((uint64_t)256 << 20)
+
+/* A table of a program of hundreds of megabytes takes seconds on a busy machine; who wants names must not wait so long. */
+static const int patience_ms[PARSER_JOBS] = { [PARSER_SYMBOLS] = 10000, [PARSER_UNWIND] = 60000 };
+
+static struct channel {
+	GMutex lock;
+	int ask_fd, control_fd;
+	pid_t keeper;
+	uint32_t seq;
+	struct parser_counts counts;
+} channels[PARSER_JOBS];
+static bool is_apart;
+
+long parser_receive(int socket, void *message, size_t bytes, int *ret_fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { message, bytes };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	long n;
+
+	*ret_fd = -1;
+	do
+		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+	return n;
+}
+
+bool parser_send(int socket, const void *message, size_t bytes, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { (void *)(uintptr_t)message, bytes };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+	long n;
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		control.head = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
+	}
+	do
+		n = sendmsg(socket, &m, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n == (long)bytes;
+}
+
+/* The first reply to this request: there may be some to earlier ones, which were given up.  False: none came in time. */
+static bool await_reply(struct channel *c, int wait_ms, struct parser_reply *ret, int *ret_fd)
+{
+	const gint64 until_us = g_get_monotonic_time() + (gint64)wait_ms * 1000;
+
+	for (;;) {
+		struct pollfd p = { .fd = c->ask_fd, .events = POLLIN };
+		gint64 left_us = until_us - g_get_monotonic_time();
+
+		*ret_fd = -1;
+		if (left_us <= 0)
+			return false;
+		int n = poll(&p, 1, (int)(left_us / 1000) + 1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0 || parser_receive(c->ask_fd, ret, sizeof(*ret), ret_fd) != (long)sizeof(*ret)) {
+			if (*ret_fd >= 0)
+				close(*ret_fd);
+			return false;
+		}
+		if (ret->seq == c->seq || ret->seq == PARSER_IDLE)
+			return true;
+		if (*ret_fd >= 0)
+			close(*ret_fd);
+	}
+}
+
+/* It may be any file: it is read, not mapped, so that nobody can cut it under us. */
+static GByteArray *read_answer(int fd, uint64_t bytes)
+{
+	GByteArray *a;
+	struct stat st;
+	uint64_t at = 0;
+
+	if (fd < 0 || bytes > ANSWER_MAX_BYTES || fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != bytes)
+		return NULL;
+	a = g_byte_array_new();
+	g_byte_array_set_size(a, (guint)bytes);
+	while (at < bytes) {
+		ssize_t n = pread(fd, a->data + at, bytes - at, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			g_byte_array_unref(a);
+			return NULL;
+		}
+		at += (uint64_t)n;
+	}
+	return a;
+}
+
+/* What came of one request.  A parser that died with nothing to do may have taken the request with it, or not: it is asked once more. */
+static void try_to_ask(struct channel *c, int fd, int wait_ms, struct parser_reply *ret, int *ret_fd)
+{
+	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+		struct parser_request request = { .seq = ++c->seq == PARSER_IDLE ? ++c->seq : c->seq };
+
+		*ret_fd = -1;
+		*ret = (struct parser_reply){ .status = PARSER_LOST };
+		if (!parser_send(c->ask_fd, &request, sizeof(request), fd))
+			return;
+		if (!await_reply(c, wait_ms, ret, ret_fd)) {
+			parser_send(c->control_fd, "k", 1, -1);	/* its keeper ends it, and begins another */
+			ret->status = PARSER_LOST;
+			return;
+		}
+		if (ret->seq != PARSER_IDLE)
+			return;
+		if (*ret_fd >= 0)
+			close(*ret_fd);
+		ret->status = PARSER_LOST;
+		*ret_fd = -1;
+	}
+}
+
+static GByteArray *ask(struct channel *c, int fd, int wait_ms)
+{
+	struct parser_reply reply;
+	GByteArray *answer = NULL;
+	int answer_fd;
+
+	c->counts.asked++;
+	try_to_ask(c, fd, wait_ms, &reply, &answer_fd);
+	if (reply.status == PARSER_HAS)
+		answer = read_answer(answer_fd, reply.bytes);
+	c->counts.lost += reply.status == PARSER_HAS ? !answer : reply.status != PARSER_HAS_NOT;
+	if (answer_fd >= 0)
+		close(answer_fd);
+	return answer;
+}
+
+GByteArray *parser_ask(enum parser_job job, int fd)
+{
+	struct channel *c = &channels[job];
+	GByteArray *answer;
+
+	g_mutex_lock(&c->lock);
+	answer = ask(c, fd, patience_ms[job]);
+	g_mutex_unlock(&c->lock);
+	return answer;
+}
+
+struct parser_counts parser_counts(void)
+{
+	struct parser_counts all = { 0 };
+
+	for (int job = 0; job < PARSER_JOBS; job++) {
+		struct channel *c = &channels[job];
+
+		g_mutex_lock(&c->lock);
+		all.asked += c->counts.asked;
+		all.lost += c->counts.lost;
+		g_mutex_unlock(&c->lock);
+	}
+	return all;
+}
+
+bool parser_is_apart(void)
+{
+	return is_apart;
+}
+
+static bool begin(struct channel *c, parser_fn fn)
+{
+	int asks[2] = { -1, -1 }, controls[2] = { -1, -1 };
+	bool is_well = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks) == 0 &&
+		       socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, controls) == 0;
+
+	c->ask_fd = asks[0];
+	c->control_fd = controls[0];
+	c->keeper = is_well ? fork() : -1;
+	if (is_well && c->keeper == 0)
+		parser_keep(asks[1], controls[1], fn);
+	if (asks[1] >= 0)
+		close(asks[1]);
+	if (controls[1] >= 0)
+		close(controls[1]);
+	return c->keeper > 0;
+}
+
+/* Our own program is a file that it must be able to read. */
+static bool is_able(struct channel *c)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	GByteArray *answer = fd >= 0 ? ask(c, fd, 10000) : NULL;
+	bool is_so = answer != NULL;
+
+	if (answer)
+		g_byte_array_unref(answer);
+	if (fd >= 0)
+		close(fd);
+	return is_so;
+}
+
+bool parser_start(const parser_fn fns[PARSER_JOBS], GError **error)
+{
+	bool is_well = true;
+
+	for (int job = 0; job < PARSER_JOBS; job++)
+		is_well = begin(&channels[job], fns[job]) && is_able(&channels[job]) && is_well;
+	is_apart = is_well;
+	if (is_well)
+		return true;
+	parser_stop();
+	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "a process without rights for parsing files cannot be had");
+	return false;
+}
+
+/* Whoever waits for an answer gets none at once, and whoever asks later: what was apart does not come back into this process. */
+void parser_stop(void)
+{
+	for (int job = 0; job < PARSER_JOBS; job++) {
+		struct channel *c = &channels[job];
+
+		if (c->keeper <= 0)
+			continue;
+		shutdown(c->control_fd, SHUT_RDWR);
+		g_mutex_lock(&c->lock);
+		close(c->ask_fd);
+		close(c->control_fd);
+		waitpid(c->keeper, NULL, 0);
+		c->ask_fd = c->control_fd = -1;
+		c->keeper = 0;
+		g_mutex_unlock(&c->lock);
+	}
+}

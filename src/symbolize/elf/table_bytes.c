@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/elf/table_bytes.h"
+
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/parser.h"
+
+#define SEGMENTS_MAX 65536
+#define DEBUGLINK_MAX_BYTES 4096
+
+/* Both ends are one program: numbers are as they lie in memory. */
+struct head {
+	uint64_t symbol_cnt, symbol_names_bytes, plt_cnt, plt_names_bytes, segment_cnt;
+	uint32_t build_id_bytes, debuglink_bytes, debuglink_crc;
+	uint8_t is_linked, has_full_symbols, has_debug_info, has_go_table;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+};
+
+/* Entries into `entries`, their names and no others into `names`. */
+static void gather(const struct symtab *t, GByteArray *entries, GByteArray *names)
+{
+	g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL);
+
+	for (size_t i = 0; i < t->cnt; i++) {
+		struct symtab_entry e = t->entries[i];
+		gpointer place;
+
+		if (!g_hash_table_lookup_extended(places, GUINT_TO_POINTER(e.name), NULL, &place)) {
+			const char *name = symtab_name(t, &e);
+
+			place = GUINT_TO_POINTER(names->len);
+			g_hash_table_insert(places, GUINT_TO_POINTER(e.name), place);
+			g_byte_array_append(names, (const guint8 *)name, (guint)strlen(name) + 1);
+		}
+		e.name = GPOINTER_TO_UINT(place);
+		g_byte_array_append(entries, (const guint8 *)&e, sizeof(e));
+	}
+}
+
+void elf_table_write(const struct elf_table *t, GByteArray *into)
+{
+	const struct symtab *const tabs[] = { &t->symbols, &t->plt };
+	GByteArray *entries[2], *names[2];
+	struct head h = {
+		.segment_cnt = t->segment_cnt, .build_id_bytes = (uint32_t)t->build_id_bytes,
+		.debuglink_bytes = t->debuglink ? (uint32_t)strlen(t->debuglink) : 0, .debuglink_crc = t->debuglink_crc,
+		.is_linked = t->is_linked, .has_full_symbols = t->has_full_symbols, .has_debug_info = t->has_debug_info,
+		.has_go_table = t->has_go_table,
+	};
+
+	for (int i = 0; i < 2; i++) {
+		entries[i] = g_byte_array_new();
+		names[i] = g_byte_array_new();
+		gather(tabs[i], entries[i], names[i]);
+	}
+	memcpy(h.build_id, t->build_id, sizeof(h.build_id));
+	h.symbol_cnt = t->symbols.cnt;
+	h.symbol_names_bytes = names[0]->len;
+	h.plt_cnt = t->plt.cnt;
+	h.plt_names_bytes = names[1]->len;
+	g_byte_array_append(into, (const guint8 *)&h, sizeof(h));
+	for (int i = 0; i < 2; i++) {
+		g_byte_array_append(into, entries[i]->data, entries[i]->len);
+		g_byte_array_append(into, names[i]->data, names[i]->len);
+		g_byte_array_unref(entries[i]);
+		g_byte_array_unref(names[i]);
+	}
+	g_byte_array_append(into, (const guint8 *)t->segments, (guint)(t->segment_cnt * sizeof(*t->segments)));
+	g_byte_array_append(into, (const guint8 *)(t->debuglink ? t->debuglink : ""), h.debuglink_bytes);
+}
+
+/* A copy of so many things; NULL where there are none, or not so many bytes, which is bad. */
+static void *take(struct cursor *c, uint64_t cnt, size_t each_bytes)
+{
+	uint64_t bytes = 0;
+	bool is_much = __builtin_mul_overflow(cnt, (uint64_t)each_bytes, &bytes);
+	const uint8_t *at = is_much ? NULL : cursor_take(c, bytes);
+
+	c->bad |= is_much;
+	return at && bytes ? g_memdup2(at, bytes) : NULL;
+}
+
+/* symtab_find() takes any order; a name that is looked at lies within the names, and ends there. */
+static bool take_symtab(struct cursor *c, struct symtab *t, uint64_t cnt, uint64_t names_bytes)
+{
+	t->entries = take(c, cnt, sizeof(*t->entries));
+	t->names = take(c, names_bytes, 1);
+	if (c->bad || (cnt && !t->names) || (t->names && t->names[names_bytes - 1]))
+		return false;
+	t->cnt = cnt;
+	t->names_bytes = names_bytes;
+	for (size_t i = 0; i < cnt; i++)
+		if (t->entries[i].name >= names_bytes)
+			return false;
+	return true;
+}
+
+static bool take_rest(struct cursor *c, const struct head *h, struct elf_table *t)
+{
+	bool are_flags = h->is_linked <= 1 && h->has_full_symbols <= 1 && h->has_debug_info <= 1 && h->has_go_table <= 1;
+
+	if (!are_flags || h->segment_cnt > SEGMENTS_MAX || h->build_id_bytes > ELF_BUILD_ID_MAX || h->debuglink_bytes > DEBUGLINK_MAX_BYTES ||
+	    !take_symtab(c, &t->symbols, h->symbol_cnt, h->symbol_names_bytes) || !take_symtab(c, &t->plt, h->plt_cnt, h->plt_names_bytes))
+		return false;
+	t->segments = take(c, h->segment_cnt, sizeof(*t->segments));
+	t->segment_cnt = t->segments ? h->segment_cnt : 0;
+	const uint8_t *link = cursor_take(c, h->debuglink_bytes);
+
+	if (link && h->debuglink_bytes)
+		t->debuglink = g_strndup((const char *)link, h->debuglink_bytes);
+	memcpy(t->build_id, h->build_id, sizeof(t->build_id));
+	t->build_id_bytes = h->build_id_bytes;
+	t->debuglink_crc = h->debuglink_crc;
+	t->is_linked = h->is_linked;
+	t->has_full_symbols = h->has_full_symbols;
+	t->has_debug_info = h->has_debug_info;
+	t->has_go_table = h->has_go_table;
+	for (size_t i = 0; i < t->segment_cnt; i++)	/* any byte but 0 and 1 is no bool */
+		if (((const uint8_t *)&t->segments[i].is_exec)[0] > 1)
+			return false;
+	/* it becomes part of a path */
+	return !c->bad && !cursor_left(c) && !(t->debuglink && (strchr(t->debuglink, '/') || !strcmp(t->debuglink, ".") || !strcmp(t->debuglink, "..")));
+}
+
+struct elf_table *elf_table_from_bytes(const void *bytes, size_t len_bytes)
+{
+	struct cursor c = { .at = bytes, .end = (const uint8_t *)bytes + len_bytes };
+	struct elf_table *t = g_new0(struct elf_table, 1);
+	struct head h = { 0 };
+	const uint8_t *head = cursor_take(&c, sizeof(h));
+
+	t->debug_fd = -1;
+	if (head)
+		memcpy(&h, head, sizeof(h));
+	if (head && take_rest(&c, &h, t))
+		return t;
+	elf_table_free(t);
+	return NULL;
+}
+
+bool elf_table_parse(int fd, GByteArray *into)
+{
+	struct elf_table *t = elf_table_read(fd, NULL);
+
+	if (t)
+		elf_table_write(t, into);
+	elf_table_free(t);
+	return t != NULL;
+}
+
+struct elf_table *elf_table_ask(int fd, GError **error)
+{
+	g_autoptr(GByteArray) a = parser_ask(PARSER_SYMBOLS, fd);
+	struct elf_table *t = a ? elf_table_from_bytes(a->data, a->len) : NULL;
+
+	if (!t)
+		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "it is no ELF file, or its parser fell over it");
+	return t;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* A parser that falls over what it reads, is killed, or is damaged: whoever asked goes on. */
+#include "base/parser.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LARGE_BYTES (5 << 20)
+
+/* What the file's first letter says. */
+static bool parse(int fd, GByteArray *into)
+{
+	char letter = 0;
+
+	if (pread(fd, &letter, 1, 0) != 1)
+		return false;
+	if (letter == 'c')
+		abort();
+	if (letter == 'o') {	/* what a file can make it do: open another one */
+		int other = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+
+		letter = other >= 0 ? '!' : 'o';
+	}
+	g_byte_array_set_size(into, letter == 'l' ? LARGE_BYTES : 1);
+	memset(into->data, letter, into->len);
+	return true;
+}
+
+static GByteArray *ask(const char *text)
+{
+	g_autofree char *path = NULL;
+	int fd = g_file_open_tmp("parser-XXXXXX", &path, NULL);
+	GByteArray *answer;
+
+	g_assert_cmpint(write(fd, text, strlen(text)), ==, (ssize_t)strlen(text));
+	answer = parser_ask(PARSER_SYMBOLS, fd);
+	close(fd);
+	unlink(path);
+	return answer;
+}
+
+static void expect(const char *text, guint bytes)
+{
+	g_autoptr(GByteArray) a = ask(text);
+
+	g_assert_nonnull(a);
+	g_assert_cmpuint(a->len, ==, bytes);
+	g_assert_cmpint(a->data[0], ==, text[0]);
+	g_assert_cmpint(a->data[a->len - 1], ==, text[0]);
+}
+
+static void answers(void)
+{
+	expect("x", 1);
+	expect("large", LARGE_BYTES);
+	g_assert_null(ask(""));	/* it is none: not lost */
+	g_assert_cmpuint(parser_counts().lost, ==, 0);
+}
+
+static void walls(void)
+{
+	expect("open", 1);
+}
+
+static void crashes(void)
+{
+	uint64_t lost = parser_counts().lost;
+
+	for (unsigned i = 1; i <= 3; i++) {
+		g_assert_null(ask("crash"));
+		g_assert_cmpuint(parser_counts().lost, ==, lost + i);
+		expect("x", 1);
+	}
+}
+
+/* The children of this process are the keepers; theirs are the parsers. */
+static pid_t child_of(pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/children", pid, pid);
+	g_autofree char *text = NULL;
+
+	return g_file_get_contents(path, &text, NULL, NULL) ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+static void killed(void)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		pid_t parser = child_of(child_of(getpid()));
+
+		if (parser <= 0 || geteuid() != 0) {
+			g_test_skip("the parser's number cannot be read here, or it cannot be killed");
+			return;
+		}
+		g_assert_cmpint(kill(parser, SIGKILL), ==, 0);
+		expect("x", 1);
+	}
+}
+
+static gpointer ask_many(gpointer data)
+{
+	for (unsigned i = 0; i < 200; i++)
+		expect(data, 1);
+	return NULL;
+}
+
+static void threads(void)
+{
+	static const char *const letters[] = { "a", "b", "d" };
+	GThread *all[G_N_ELEMENTS(letters)];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(letters); i++)
+		all[i] = g_thread_new("asks", ask_many, (gpointer)letters[i]);
+	for (size_t i = 0; i < G_N_ELEMENTS(letters); i++)
+		g_thread_join(all[i]);
+}
+
+static void stopped(void)
+{
+	pid_t keeper = child_of(getpid());
+
+	parser_stop();
+	g_assert_true(parser_is_apart());
+	g_assert_null(ask("x"));
+	g_assert_true(keeper <= 0 || kill(keeper, 0) != 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const parser_fn fns[PARSER_JOBS] = { parse, parse };
+	g_autoptr(GError) error = NULL;
+
+	g_test_init(&argc, &argv, NULL);
+	g_assert_true(parser_start(fns, &error));
+	g_test_add_func("/parser/answers", answers);
+	g_test_add_func("/parser/walls", walls);
+	g_test_add_func("/parser/crashes", crashes);
+	g_test_add_func("/parser/killed", killed);
+	g_test_add_func("/parser/threads", threads);
+	g_test_add_func("/parser/stopped", stopped);
+	return g_test_run();
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Tables on their way between processes: they arrive as they were, and whatever else arrives is refused or safe to ask. */
+#include "symbolize/elf/table_bytes.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unwind/table_bytes.h"
+
+#define DAMAGES 3000
+
+static int own_program(void)
+{
+	return open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+}
+
+static void symbols(void)
+{
+	int fd = own_program();
+	struct elf_table *t = elf_table_read(fd, NULL);
+	g_autoptr(GByteArray) a = g_byte_array_new();
+
+	g_assert_nonnull(t);
+	g_assert_cmpuint(t->symbols.cnt, >, 50);
+	elf_table_write(t, a);
+	struct elf_table *other = elf_table_from_bytes(a->data, a->len);
+
+	g_assert_nonnull(other);
+	g_assert_cmpuint(other->symbols.cnt, ==, t->symbols.cnt);
+	g_assert_cmpuint(other->plt.cnt, ==, t->plt.cnt);
+	g_assert_cmpuint(elf_table_memory_bytes(other), <, elf_table_memory_bytes(t));
+	for (size_t i = 0; i < t->symbols.cnt; i++) {
+		uint64_t start = 0, other_start = 0, at = t->symbols.entries[i].addr;
+
+		g_assert_cmpstr(elf_table_find(t, at, &start), ==, elf_table_find(other, at, &other_start));
+		g_assert_cmpuint(start, ==, other_start);
+	}
+	g_assert_cmpuint(t->segment_cnt, ==, other->segment_cnt);
+	g_assert_cmpmem(t->segments, t->segment_cnt * sizeof(*t->segments), other->segments, other->segment_cnt * sizeof(*t->segments));
+	g_assert_cmpmem(t->build_id, t->build_id_bytes, other->build_id, other->build_id_bytes);
+	g_assert_cmpint(t->has_full_symbols, ==, other->has_full_symbols);
+	elf_table_free(t);
+	elf_table_free(other);
+	close(fd);
+}
+
+static void unwinding(void)
+{
+	int fd = own_program();
+	struct unwind_table *t = unwind_table_build(fd, NULL), *other;
+	g_autoptr(GByteArray) a = g_byte_array_new();
+
+	g_assert_nonnull(t);
+	unwind_table_write(t, a);
+	other = unwind_table_from_bytes(a->data, a->len);
+	g_assert_nonnull(other);
+	g_assert_cmpmem(t->rows, t->row_cnt * sizeof(*t->rows), other->rows, other->row_cnt * sizeof(*t->rows));
+	g_assert_cmpmem(t->index, (t->page_cnt + 1) * sizeof(*t->index), other->index, (other->page_cnt + 1) * sizeof(*t->index));
+	g_assert_cmpuint(t->base, ==, other->base);
+	g_assert_cmpuint(t->stats.fde_cnt, ==, other->stats.fde_cnt);
+	g_assert_cmpuint(t->stats.text_bytes, ==, other->stats.text_bytes);
+	unwind_table_free(t);
+	unwind_table_free(other);
+	close(fd);
+}
+
+/* A few bytes changed, mostly of the numbers in front; or cut. */
+static gsize damage(guint8 *bytes, gsize len)
+{
+	for (int i = g_test_rand_int_range(1, 4); i > 0; i--) {
+		gsize at = (gsize)g_test_rand_int_range(0, g_test_rand_bit() ? 160 : (gint)len);
+
+		bytes[at] = (guint8)g_test_rand_int_range(0, 256);
+	}
+	return g_test_rand_int_range(0, 4) ? len : (gsize)g_test_rand_int_range(0, (gint)len);
+}
+
+static void damaged_symbols(void)
+{
+	int fd = own_program();
+	g_autoptr(GByteArray) a = g_byte_array_new();
+	unsigned taken = 0;
+
+	g_assert_true(elf_table_parse(fd, a));
+	for (unsigned i = 0; i < DAMAGES; i++) {
+		g_autofree guint8 *bytes = g_memdup2(a->data, a->len);
+		gsize len = damage(bytes, a->len);
+		struct elf_table *t = elf_table_from_bytes(bytes, len);
+		uint64_t start, vaddr;
+
+		taken += t != NULL;
+		for (uint64_t at = 0; t && at < 1 << 20; at += 1 << 12) {
+			const char *name = elf_table_find(t, at, &start);
+
+			g_assert_true(!name || strlen(name) < a->len);
+			elf_table_vaddr(t, at, &vaddr);
+		}
+		elf_table_free(t);
+	}
+	g_assert_cmpuint(taken, <, DAMAGES);
+	close(fd);
+}
+
+static void damaged_unwinding(void)
+{
+	int fd = own_program();
+	g_autoptr(GByteArray) a = g_byte_array_new();
+	unsigned taken = 0;
+
+	g_assert_true(unwind_table_parse(fd, a));
+	for (unsigned i = 0; i < DAMAGES; i++) {
+		g_autofree guint8 *bytes = g_memdup2(a->data, a->len);
+		gsize len = damage(bytes, a->len);
+		struct unwind_table *t = unwind_table_from_bytes(bytes, len);
+
+		taken += t != NULL;
+		for (uint64_t at = 0; t && at < 1 << 20; at += 1 << 10)
+			unwind_table_find(t, t->base + at);
+		unwind_table_free(t);
+	}
+	g_assert_cmpuint(taken, <, DAMAGES);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/table-bytes/symbols", symbols);
+	g_test_add_func("/table-bytes/unwinding", unwinding);
+	g_test_add_func("/table-bytes/damaged-symbols", damaged_symbols);
+	g_test_add_func("/table-bytes/damaged-unwinding", damaged_unwinding);
+	return g_test_run();
+}
