@@ -4,7 +4,7 @@
  * within: what a tracer says lies between the two, whatever its probes cost and whoever had the CPU in between.
  * Modes: plain, throw (every fifth throws to its caller), deep (recursive), nested (the function calls another one that is a
  * request, too), jump (every fifth leaves by longjmp), leave (the last one of each thread ends that), cold (before each its thread
- * sleeps as long outside of it).
+ * sleeps as long outside of it), tail (every hundredth looks something up, which sleeps for long).
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,6 +18,7 @@ extern "C" {
 #define KEPT __attribute__((noinline, noclone))
 #define SPIN_NS 500000
 #define NAP_NS 1000000
+#define LOOK_UP_NS 200000000
 
 static const char *mode;
 static uint64_t count;
@@ -95,6 +96,14 @@ KEPT uint64_t inner_request(uint64_t n)
 	return n + 1;
 }
 
+KEPT uint64_t look_up(uint64_t n)
+{
+	struct timespec t = { 0, LOOK_UP_NS };
+
+	nanosleep(&t, nullptr);
+	return n + 1;
+}
+
 KEPT uint64_t handle_request(uint64_t n, unsigned depth)
 {
 	volatile uint64_t cell = n;
@@ -104,6 +113,8 @@ KEPT uint64_t handle_request(uint64_t n, unsigned depth)
 		return handle_request(n, depth - 1) + cell;
 	if (is("nested"))
 		return inner_request(n) + cell;
+	if (is("tail") && n % 100 == 50)
+		cell = cell + look_up(n);
 	work();
 	if (is("throw") && n % 5 == 0)
 		throw failure { n };
