@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/knots.h"
+#include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 
 #define UNKNOWN UINT32_MAX
@@ -281,14 +282,38 @@ bool wait_edge_delays(const struct waitgraph *g, const struct wait_edge *e, uint
 	return any;
 }
 
+/* Of an edge what held somebody up: who waits for work that is not there does not. */
+static uint64_t held_ns(const struct waitgraph *g, const struct reasons *reasons, const struct wait_edge *e)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < e->wakes_cnt; i++) {
+		uint32_t wake = g_array_index(g->wakes, uint32_t, e->wakes_first + i);
+
+		/* nobody is known to have been waited for: that is at no circle */
+		if (wake == UNKNOWN)
+			continue;
+		const struct wake *k = profile_wake(g->profile, wake);
+
+		if (reasons_idle(reasons, k->wait) == IDLE_NOT)
+			ns += k->blocked_ns;
+	}
+	return ns;
+}
+
 GPtrArray *waitgraph_knots(const struct waitgraph *g)
 {
 	g_autofree struct digraph_edge *edges = g_new(struct digraph_edge, (gsize)g->edges->len + 1);
+	struct reasons *reasons = reasons_new(g->profile, NULL);
+	uint32_t cnt = 0;
 
 	for (guint i = 0; i < g->edges->len; i++) {
 		const struct wait_edge *e = waitgraph_edge(g, i);
+		const struct digraph_edge edge = { e->from, e->to, held_ns(g, reasons, e) };
 
-		edges[i] = (struct digraph_edge){ e->from, e->to, e->blocked_ns };
+		if (edge.weight)
+			edges[cnt++] = edge;
 	}
-	return knots_find(g->actors->rows->len, edges, g->edges->len);
+	reasons_free(reasons);
+	return knots_find(g->actors->rows->len, edges, cnt);
 }

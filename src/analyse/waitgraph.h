@@ -67,7 +67,10 @@ static inline const struct wait_place *waitgraph_place(const struct waitgraph *g
  */
 bool wait_edge_delays(const struct waitgraph *g, const struct wait_edge *e, uint64_t *ret_hist);
 
-/* The knots among the actors, for each struct knot of knots.h; free with g_ptr_array_unref(). */
+/*
+ * The knots among the actors, of the time in which one held up another: waits for work that is not there are left out,
+ * or every pool would be one.  For each a struct knot of knots.h; free with g_ptr_array_unref().
+ */
 GPtrArray *waitgraph_knots(const struct waitgraph *g);
 
 #endif

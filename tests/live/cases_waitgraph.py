@@ -86,3 +86,16 @@ def path_of_a_pipeline(env):
         heaviest = max(out, key=lambda edge: edge["blocked_ns"], default=None)
         env.check.that(heaviest is not None and heaviest["to"] == node.get(waker),
                        f"{sleeper} waited longest for {heaviest and heaviest['to']}, not for {waker}")
+
+
+@case
+def healthy_pool_is_no_knot(env):
+    """Workers wait for jobs and a collector for results, each for the other: that is much of the time, and holds up nobody."""
+    recording, _, _ = record(env, "pool", 400)
+    graph = printed(env, recording, "--graph", "json", "--by", "comm")
+    node = {node["id"]: node["name"] for node in graph["nodes"]}
+    pool = {"pool-worker", "pool-collector"}
+    between_ns = sum(edge["blocked_ns"] for edge in graph["edges"] if {node[edge["from"]], node[edge["to"]]} == pool)
+    held_ns = sum(knot["held_ns"] for knot in graph["knots"] if pool & {node[n] for n in knot["nodes"]})
+    env.check.that(between_ns >= 0.3 * graph["blocked_ns"] > 0, f"the pool waits for itself {between_ns} of {graph['blocked_ns']} ns")
+    env.check.that(held_ns <= 0.1 * between_ns, f"of {between_ns} ns that a healthy pool waits for itself {held_ns} are in knots")

@@ -273,6 +273,16 @@ void fixture_add_wakers(struct profile *p)
  *
  * and of wake 4, by evil, no chain is known.
  */
+void fixture_set_mutex(struct profile *p)
+{
+	uint32_t mutex = fixture_stack(p, FRAME_USER, STACK_COMPLETE,
+				       "main@/usr/bin/server do_work@/usr/bin/server pthread_mutex_lock@/lib/libc.so.6");
+
+	for (guint i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->thread < 2 && profile_wait(p, i)->state == 'S')
+			g_array_index(p->waits, struct wait, i).user = mutex;
+}
+
 void fixture_add_chains(struct profile *p)
 {
 	struct chain_node timer = { .waker = 1, .end = CHAIN_INTERRUPT }, evil = { .waker = 4, .end = CHAIN_CUT };

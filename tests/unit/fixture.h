@@ -16,6 +16,9 @@ void fixture_add_wakers(struct profile *p);
 /* And chains, as `record --wakers=8` does. */
 void fixture_add_chains(struct profile *p);
 
+/* The two threads that wake each other wait for a mutex, not for work. */
+void fixture_set_mutex(struct profile *p);
+
 /* And samples on CPU, as `record --cpu` does: see fixture.c. */
 void fixture_add_on_cpu(struct profile *p);
 

@@ -215,7 +215,10 @@ static void knots_section(GString *s, const struct waitgraph *g, const struct te
 	g_autoptr(GPtrArray) knots = waitgraph_knots(g);
 	unsigned shown = o->top ? MIN(o->top, knots->len) : knots->len;
 
-	if (!knots->len)
+	/* the heaviest first: what holds up nobody to speak of is no finding */
+	while (o->top && shown && ((const struct knot *)g_ptr_array_index(knots, shown - 1))->held < g->blocked_ns / 100)
+		shown--;
+	if (!shown)
 		return;
 	text_section(s, o, "Knots: who waits in a circle, by the time that holds (a -> b: a waits for b)");
 	for (unsigned i = 0; i < shown; i++)

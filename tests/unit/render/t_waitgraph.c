@@ -140,6 +140,32 @@ static void test_widths(void)
 	profile_free(p);
 }
 
+/* Two that wait for each other's work are a pool and no knot; at a mutex they are one. */
+static void test_knot(void)
+{
+	struct profile *p = fixture_new();
+	const struct text_options options = { .top = 10 };
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	fixture_add_wakers(p);
+	struct waitgraph *g = waitgraph_new(p, NULL, ACTOR_BY_THREAD, false);
+
+	wakers_text(s, g, &options);
+	g_assert_null(strstr(s->str, "Knots"));
+	fixture_set_mutex(p);
+	g_string_truncate(s, 0);
+	wakers_text(s, g, &options);
+	assert_has(s, "Knots: who waits in a circle");
+	assert_has(s, "  1. 800 ms  31.4%");
+	assert_has(s, "2 wait for each other; for others 580 ms\n     tightest, each for the next at least 400 ms:\n");
+	g_string_truncate(s, 0);
+	waitgraph_dot(s, g, 0);
+	assert_has(s, "\\lknot of 800 ms: worker-100/101 -> server-100/100 -> worker-100/101");
+	assert_has(s, "\\n20x\", penwidth=1.53, color=\"#b03020\"");
+	waitgraph_free(g);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -147,5 +173,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/waitgraph/quote_random", test_quote_random);
 	g_test_add_func("/waitgraph/hostile_names", test_hostile_names);
 	g_test_add_func("/waitgraph/widths", test_widths);
+	g_test_add_func("/waitgraph/knot", test_knot);
 	return g_test_run();
 }
