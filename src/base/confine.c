@@ -164,7 +164,9 @@ bool confine(struct confine *c, GError **error)
 		return false;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	limit(RLIMIT_CORE, 0);
+#ifndef __SANITIZE_ADDRESS__	/* whose shadow of all memory counts as data */
 	if (c->memory_bytes)
 		limit(RLIMIT_DATA, c->memory_bytes);
+#endif
 	return c->calls == CONFINE_NO_CALLS || confine_calls(c->calls) || fail(error, "seccomp", errno);
 }

@@ -19,17 +19,15 @@ enum call_waits {
 #define WAITID_PIDFD 3
 #define CALLS_END 512	/* above all numbers of system calls; a page fault has -1 */
 
+/* Those that all architectures have by the same numbers: io_uring_enter, epoll_pwait2. */
+#define CALLS_OF_ALL [426] = CALL_FD, [441] = CALL_FD
+
 /* By number.  pread, preadv and so on wait as read does, and so do openat's relatives that take a file first. */
-static const __u8 calls[CALLS_END] = {
 #ifdef __TARGET_ARCH_x86
 #include "bpf/x86/calls.h"
 #else
 #include "bpf/arm64/calls.h"
 #endif
-	/* since these all architectures have the same numbers */
-	[426] = CALL_FD,					/* io_uring_enter */
-	[441] = CALL_FD,					/* epoll_pwait2 */
-};
 
 static __always_inline __u8 call_waits_for(__u64 nr)
 {

@@ -182,8 +182,10 @@ static uint32_t frame_of(const struct fold_stacks *f, uint32_t spot)
  */
 static enum stack_end user_stack_end(const struct profile *p, const uint32_t *frames, unsigned cnt)
 {
-	const struct frame *last = profile_get_frame(p, frames[cnt - 1]);
+	const struct frame *last = cnt ? profile_get_frame(p, frames[cnt - 1]) : NULL;
 
+	if (!last)
+		return STACK_BROKEN;
 	if (last->name && symbol_is_thread_start(last->name))
 		return STACK_COMPLETE;
 	if (cnt >= 2 && module_is_libc(last->module) &&

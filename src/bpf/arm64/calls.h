@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Of bpf/calls.bpf.h, by the numbers of include/uapi/asm-generic/unistd.h. */
+static const __u8 calls[CALLS_END] = {
 	[4] = CALL_AIO, [292] = CALL_AIO,			/* io_getevents, io_pgetevents */
 	[22] = CALL_FD,						/* epoll_pwait */
 	[25] = CALL_FD, [29] = CALL_FD, [32] = CALL_FD,		/* fcntl, ioctl, flock */
@@ -17,3 +18,5 @@
 	[213] = CALL_FD, [223] = CALL_FD,			/* readahead, fadvise64 */
 	[243] = CALL_FD, [269] = CALL_FD,			/* recvmmsg, sendmmsg */
 	[267] = CALL_FD, [285] = CALL_FD, [286] = CALL_FD, [287] = CALL_FD,	/* syncfs, copy_file_range, preadv2, pwritev2 */
+	CALLS_OF_ALL
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Of bpf/calls.bpf.h, by x86-64's numbers. */
+static const __u8 calls[CALLS_END] = {
 	[0] = CALL_FD, [1] = CALL_FD,				/* read, write */
 	[5] = CALL_FD, [8] = CALL_FD,				/* fstat, lseek */
 	[7] = CALL_POLL, [271] = CALL_POLL,			/* poll, ppoll */
@@ -22,3 +23,5 @@
 	[295] = CALL_FD, [296] = CALL_FD, [327] = CALL_FD, [328] = CALL_FD,	/* preadv, pwritev, preadv2, pwritev2 */
 	[299] = CALL_FD, [307] = CALL_FD,			/* recvmmsg, sendmmsg */
 	[306] = CALL_FD, [326] = CALL_FD,			/* syncfs, copy_file_range */
+	CALLS_OF_ALL
+};

@@ -219,7 +219,7 @@ static bool add_block(struct blob_walk *w, uint64_t at)
 
 bool hotspot_for_each_blob(const struct hotspot *h, const struct hotspot_heap *heap, hotspot_blob_fn fn, void *ctx)
 {
-	g_autofree struct blob_walk *w = g_new(struct blob_walk, 1);
+	g_autofree struct blob_walk *w = g_new0(struct blob_walk, 1);
 	g_autofree uint8_t *map = g_malloc(SEGMENTS_AT_ONCE);
 	uint64_t segments = (heap->high - heap->low) >> heap->shift;
 
@@ -227,7 +227,6 @@ bool hotspot_for_each_blob(const struct hotspot *h, const struct hotspot_heap *h
 	w->heap = heap;
 	w->fn = fn;
 	w->ctx = ctx;
-	w->cnt = 0;
 	w->left = BLOBS_MAX;
 	for (uint64_t first = 0; first < segments; first += SEGMENTS_AT_ONCE) {
 		uint64_t cnt = MIN(segments - first, SEGMENTS_AT_ONCE);
@@ -278,7 +277,7 @@ uint64_t hotspot_blocks_hash(const struct hotspot *h)
 /* The segment in which the block begins that has this one, by the map's hops back. */
 static bool block_of(const struct hotspot *h, const struct hotspot_heap *heap, uint64_t segment, uint64_t *ret)
 {
-	uint8_t window[HOP_WINDOW];
+	uint8_t window[HOP_WINDOW] = { 0 };
 	uint64_t first = UINT64_MAX;
 
 	for (unsigned i = 0; i < HOPS_MAX; i++) {
