@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """`offcpu top`: its figures against programs of known truth and the scheduler's own, its keys on a pseudo terminal."""
 
-import bisect
 import glob
 import json
 import os
@@ -42,38 +41,38 @@ def check_sums(env, intervals):
             env.check.equal(sum(row["observed_ns"] for row in interval["rows"]), interval["total"]["observed_ns"], "all rows")
 
 
-def schedstat(pid):
-    """CPU time and time in the run queue by the kernel, of all threads of a process."""
-    cpu_ns, queue_ns = 0, 0
-    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
-        with open(path, encoding="ascii") as file:
-            numbers = file.read().split()
-        cpu_ns, queue_ns = cpu_ns + int(numbers[0]), queue_ns + int(numbers[1])
-    return cpu_ns, queue_ns
-
-
 class Schedstat(threading.Thread):
-    """Reads it again and again, so that it is known for any moment: a busy machine begins top late and unevenly."""
+    """The scheduler's account of each thread, read again and again, so that it is known for any moment: a busy machine begins top late."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
-        self.pid, self.read, self.is_over = pid, [], False
+        self.pid, self.read, self.is_over = pid, {}, False
         self.start()
 
     def run(self):
         while not self.is_over:
-            self.read.append((time.monotonic_ns(), *schedstat(self.pid)))
+            for path in glob.glob(f"/proc/{self.pid}/task/*/schedstat"):
+                with open(path, encoding="ascii") as file:
+                    cpu_ns, queue_ns = map(int, file.read().split()[:2])
+                self.read.setdefault(path, []).append((time.monotonic_ns(), cpu_ns, queue_ns))
             time.sleep(0.01)
 
     def stop(self):
+        """Once a wait in the queue that began before now has ended and is counted."""
+        time.sleep(1)
         self.is_over = True
         self.join()
 
-    def at(self, when_ns):
-        """CPU time and time in the queue at that moment, between the two readings around it."""
-        after = max(bisect.bisect_left(self.read, (when_ns,)), 1)
-        (begin, *old), (end, *new) = self.read[after - 1], self.read[after]
-        return [a + (b - a) * (when_ns - begin) / (end - begin) for a, b in zip(old, new)]
+    def between(self, begin_ns, end_ns):
+        """CPU time and time in the queue of all threads.  A wait in the queue is counted as it ends, for all the time before."""
+        sums = [0, 0]
+        for readings in self.read.values():
+            for (before, *old), (after, *new) in zip(readings, readings[1:]):
+                for i, (was, is_now) in enumerate(zip(old, new)):
+                    length = max(after - before, is_now - was)
+                    part = min(after, end_ns) - max(after - length, begin_ns)
+                    sums[i] += (is_now - was) * max(part, 0) / length
+        return sums
 
 
 # A thread reads from a pipe what another one writes there every 20 ms.
@@ -118,9 +117,9 @@ def top_agrees_with_schedstat(env):
     env.check.equal({row["pid"] for row in rows}, {process.pid}, "processes")
     env.check.equal({row["threads"] for row in rows}, {5}, "threads")
     begin_ns, length_ns = intervals[0]["start_ns"], sum(interval["duration_ns"] for interval in intervals)
-    cpu_ns, queue_ns = (new - old for old, new in zip(kernel.at(begin_ns), kernel.at(begin_ns + length_ns)))
+    cpu_ns, queue_ns = kernel.between(begin_ns, begin_ns + length_ns)
     seen_ns, asleep_ns = sum(row["on_cpu_ns"] for row in rows), sum(row["blocked_ns"] + row["idle_ns"] for row in rows)
-    close_ns = 0.02 * 5 * length_ns  # the kernel counts a wait in the queue where it ends
+    close_ns = 0.02 * 5 * length_ns
     env.check.that(abs(seen_ns - cpu_ns) <= close_ns, f"on CPU {seen_ns} ns, by the kernel {cpu_ns:.0f}")
     rest_ns = 5 * length_ns - cpu_ns - queue_ns
     env.check.that(abs(asleep_ns - rest_ns) <= close_ns, f"asleep {asleep_ns} ns of 5 x {length_ns}, by the kernel {rest_ns:.0f}")
