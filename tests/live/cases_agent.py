@@ -12,8 +12,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 
 from lib import case, default_signals, wait_until
 
@@ -240,6 +238,8 @@ def free_port():
 
 
 def fetch(url, **headers):
+    import urllib.error  # here: the guests of tests/vm have no module for it
+    import urllib.request
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as answer:
             return answer.status, answer.read().decode()
