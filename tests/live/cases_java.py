@@ -84,6 +84,11 @@ def stands_in(wait, functions):
     return any(name and name.startswith(function) for name in names(wait["user"]) for function in functions)
 
 
+def is_without_work(wait):
+    """A worker that asks for work also waits for the queue's own lock, and for the JVM's, which links and compiles its calls."""
+    return stands_in(wait, ["Parker::park"]) and not stands_in(wait, ["java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire"])
+
+
 @case
 def java_monitor_is_a_lock_and_a_pool_is_idle(env):
     env.tolerate_unseen()
@@ -93,7 +98,7 @@ def java_monitor_is_a_lock_and_a_pool_is_idle(env):
     comm = {thread["tid"]: thread["comm"] for thread in report.data["threads"]}
     waits = [wait for wait in report.data["waits"] if wait["state"] == "S" and has_kernel_stack(wait)]
     fought = [wait for wait in waits if comm[wait["tid"]] == "contender" and stands_in(wait, ["ObjectMonitor::enter"])]
-    parked = [wait for wait in waits if stands_in(wait, PARKED)]
+    parked = [wait for wait in waits if stands_in(wait, PARKED) and is_without_work(wait)]
     busy = [wait for wait in waits if stands_in(wait, ["Service.job"])]
     window = report.window["duration_ns"]
     for what, some, share in (("the monitor", fought, 2), ("the pools", parked, 3), ("jobs", busy, 0.02)):
