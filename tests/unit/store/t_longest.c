@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* When the longest waits began, and who ended them: kept by stack and window, through cuts and sums. */
 #include <glib.h>
-#include <glib/gstdio.h>
 #include <sqlite3.h>
 
+#include "history.h"
 #include "store/blob.h"
 #include "store/store.h"
 
-#define S UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
-#define START (UINT64_C(1764081000) * S)
 #define MONO (UINT64_C(5) * S)
 #define STEP (10 * S)
 
@@ -63,16 +61,6 @@ static void add_waits(struct window *w, unsigned thread, uint8_t flags, uint64_t
 	t->on_cpu_ns -= wait.blocked_ns;
 }
 
-static struct store *open_store(const char *dir)
-{
-	const struct store_options options = { .dir = dir };
-	g_autoptr(GError) error = NULL;
-	struct store *s = store_open(&options, &error);
-
-	g_assert_no_error(error);
-	return s;
-}
-
 static void add(struct store *s, struct window *w)
 {
 	g_autoptr(GError) error = NULL;
@@ -106,29 +94,6 @@ static void assert_longest(const struct wait *w, uint64_t max_ns, uint64_t began
 	g_assert_cmpuint(w->max_start_unix_ns, ==, START + began_ns);
 	g_assert_cmpuint(w->max_waker, >, 0);
 	g_assert_cmpstr(profile_get_waker(p, w->max_waker - 1)->comm, ==, "feeder");
-}
-
-static char *new_dir(void)
-{
-	char *dir = g_dir_make_tmp("offcpu-longest-XXXXXX", NULL);
-
-	g_assert_nonnull(dir);
-	return dir;
-}
-
-static void remove_dir(char *dir)
-{
-	GDir *d = g_dir_open(dir, 0, NULL);
-	const char *name;
-
-	while ((name = g_dir_read_name(d))) {
-		g_autofree char *path = g_build_filename(dir, name, NULL);
-
-		g_unlink(path);
-	}
-	g_dir_close(d);
-	g_rmdir(dir);
-	g_free(dir);
 }
 
 /* One of each stack of a process and window, to the millisecond; of several windows that of the longest. */
