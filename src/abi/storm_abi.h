@@ -16,13 +16,12 @@ struct storm_sum {
 	__u64 event_cnt;	/* bursts of STORM_MIN wakings or more */
 	__u64 call_cnt;		/* system calls, or interrupts, that they took */
 	__u64 woken_cnt;	/* wakings in them */
-	__u64 most_cnt;		/* of one, since since_ns */
+	__u64 most_cnt;		/* of one */
 	__u64 ended_cnt;	/* of the woken, seen to sleep or exit after it */
 	__u64 again_cnt;	/* of those, at once */
 	__u64 cpu_ns;		/* on CPU from the waking to the end, of all that ended */
 	__u64 again_ns;		/* of those that slept again at once */
 	__u64 delay_ns;		/* they stood in the run queue meanwhile, all of them */
-	__u64 since_ns;		/* where windows are cut: when the one of the last event began; all else goes on through them */
 };
 
 #endif

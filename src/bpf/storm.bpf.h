@@ -111,10 +111,6 @@ static __always_inline bool storm_count(const struct burst *b, __u32 woken_cnt, 
 	__sync_fetch_and_add(&sum->woken_cnt, woken_cnt);
 	if (call_cnt)
 		__sync_fetch_and_add(&sum->call_cnt, call_cnt);
-	if (sum->since_ns != window.cut_ns) {
-		sum->since_ns = window.cut_ns;
-		sum->most_cnt = 0;
-	}
 	if (b->cnt > sum->most_cnt)
 		sum->most_cnt = b->cnt;
 	return true;

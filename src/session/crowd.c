@@ -151,8 +151,11 @@ static void finish_blames(struct crowd *c, const struct fold *f, struct profile 
 	g_hash_table_remove_all(c->blames);
 }
 
-/* What came since the last cut.  Numbers are read one behind the other while programs go on, so one may be ahead of another: none is below 0. */
-static struct storm_sum storm_since(const struct storm_sum *now, const struct storm_sum *before, uint64_t window_ns)
+/*
+ * What came since the last cut.  The largest one is known where it is the largest of all so far; else it was at least as large as they were on
+ * the average.
+ */
+static struct storm_sum storm_since(const struct storm_sum *now, const struct storm_sum *before)
 {
 	static const struct storm_sum none;
 	const struct storm_sum *b = before ? before : &none;
@@ -162,13 +165,13 @@ static struct storm_sum storm_since(const struct storm_sum *now, const struct st
 		.again_ns = now->again_ns - b->again_ns, .delay_ns = now->delay_ns - b->delay_ns,
 	};
 
-	s.most_cnt = now->since_ns == window_ns ? MIN(now->most_cnt, s.woken_cnt) : MIN(s.woken_cnt, STORM_MIN);
+	s.most_cnt = now->most_cnt > b->most_cnt ? now->most_cnt : (s.woken_cnt + s.event_cnt - 1) / MAX(s.event_cnt, 1);
 	return s;
 }
 
 static void take_storm(struct crowd *c, uint64_t id, const struct storm_sum *now)
 {
-	const struct cut_storm cut = { id, storm_since(now, g_hash_table_lookup(c->told, &id), c->skel->data->window.cut_ns) };
+	const struct cut_storm cut = { id, storm_since(now, g_hash_table_lookup(c->told, &id)) };
 
 	if (!cut.sum.event_cnt)
 		return;	/* what goes on of a burst is told with the next one */
