@@ -65,7 +65,7 @@ def goroutines_are_counted_where_they_wait(env):
             env.check.equal(tasks_at(data, "main.producer", ["chan send"]), 1024, f"{what}: senders")
             env.check.equal(tasks_at(data, "main.locker", ["semacquire", "sync.Mutex.Lock"]), 7, f"{what}: who waits for the lock")
             waiting = sum(tasks_at(data, function, [reason]) for function, reason in
-                          (("main.receiver", "chan receive"), ("main.napper", "sleep")))
+                          (("main.receiver", "chan receive"), ("main.napper", "sleep"), ("main.worker", "sleep")))
             env.check.that(38 <= waiting <= 40, f"{what}: {waiting} workers wait")
             send = next(row for row in data["rows"] if own(row) == "main.producer")
             with open(SOURCE, encoding="utf-8") as file:
