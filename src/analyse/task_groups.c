@@ -86,12 +86,25 @@ static bool is_go_library(const char *name)
 	return false;
 }
 
+/* "/usr/lib/python3.11/asyncio/locks.py", and what is installed beside it. */
+static bool is_python_library(const char *file)
+{
+	return file && (strstr(file, "/lib/python3") || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || *file == '<');
+}
+
 const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row)
 {
 	for (unsigned i = 0; i < row->frame_cnt; i++)
-		if (row->frames[i].name && !(kind == TASKS_GO && is_go_library(row->frames[i].name)))
+		if (row->frames[i].name && !(kind == TASKS_GO ? is_go_library(row->frames[i].name) : is_python_library(row->frames[i].file)))
 			return &row->frames[i];
 	return NULL;
+}
+
+const char *task_call(enum tasks_kind kind, const struct task_row *row)
+{
+	const struct task_frame *own = task_own_frame(kind, row);
+
+	return kind == TASKS_ASYNCIO && own && own > row->frames ? own[-1].name : NULL;
 }
 
 const char *task_reason_text(const char *state, const char *reason)
@@ -109,7 +122,7 @@ static uint64_t key_of(const struct task_group *g)
 
 	if (g->at)
 		key = hash_more(hash_more(key, hash_pointer(g->at->name)), g->at->line);
-	return hash_more(hash_more(key, hash_pointer(g->creator)), hash_pointer(g->awaited_by));
+	return hash_more(hash_more(key, hash_pointer(g->creator)), g->call ? g_str_hash(g->call) : 0);
 }
 
 /* Adds to the group of this key, which is made if need be. */
@@ -151,8 +164,10 @@ void task_groups_make(struct task_groups *g, const struct tasks *t)
 	for (guint i = 0; i < t->rows->len; i++) {
 		const struct task_row *row = &g_array_index(t->rows, struct task_row, i);
 		const char *why = task_idle(t->kind, row);
-		struct task_group whole = { .state = row->state, .reason = row->reason, .parent = row->parent }, part = whole;
+		const char *call = task_call(t->kind, row);
+		struct task_group part = { .state = row->state, .reason = row->reason, .parent = row->parent }, whole = part;
 
+		whole.reason = call ? call : row->reason;
 		add(g->reasons, reasons, &whole, key_of(&whole), row);
 		if (why) {
 			struct task_group nothing = { .state = row->state, .reason = why, .parent = row->parent };
@@ -164,7 +179,7 @@ void task_groups_make(struct task_groups *g, const struct tasks *t)
 		}
 		part.at = task_own_frame(t->kind, row);
 		part.creator = row->creator.name;
-		part.awaited_by = row->awaited_by;
+		part.call = call;
 		add(g->groups, groups, &part, key_of(&part), row);
 	}
 	g_array_sort(g->groups, by_tasks);

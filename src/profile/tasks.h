@@ -31,7 +31,8 @@ struct task_row {
 	unsigned frame_cnt;
 	enum stack_end end;
 	struct task_frame creator;	/* where it was made; without a name: not known */
-	const char *awaited_by;	/* names of tasks that wait for these, NULL: none or not known */
+	const char *name;	/* of the one task, or of all; NULL: none */
+	const char *awaited_by;	/* the same of tasks that wait for these */
 	uint64_t parent;	/* the number of the task that made all of these; 0: not known, or several */
 	uint64_t oldest_wait_ns;	/* one of them waits at least that long, 0: not known */
 	/* from the looks */

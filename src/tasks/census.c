@@ -12,7 +12,7 @@
 #define FIRST_GUESS_NS 2000	/* of CPU time that a task costs, until that is measured */
 #define NS_PER_S 1e9
 
-static const struct task_source *const sources[] = { &go_task_source };
+static const struct task_source *const sources[] = { &go_task_source, &asyncio_task_source };
 
 GQuark census_error_quark(void)
 {
@@ -124,7 +124,8 @@ static bool open_source(struct census *c, GError **error)
 		}
 	}
 	g_set_error(error, CENSUS_ERROR, CENSUS_FAILED,
-		    "process %u has no runtime whose tasks can be seen: it is no Go program (x86-64, Go 1.18 or later)", c->options->pid);
+		    "process %u has no runtime whose tasks can be seen: it is neither a Go program (x86-64, Go 1.18 or later) nor "
+		    "CPython", c->options->pid);
 	return false;
 }
 

@@ -48,6 +48,7 @@ static void put_row(struct json *j, const struct tasks *t, const struct task_row
 	else
 		json_null(j);
 	json_member_known(j, "parent", row->parent, row->parent);
+	json_member_string(j, "name", row->name);
 	json_member_string(j, "awaited_by", row->awaited_by);
 	json_object_end(j);
 }

@@ -70,15 +70,17 @@ static void append_finding(GString *s, enum tasks_kind kind, const struct task_g
 
 	append_tasks(s, g->tasks);
 	g_string_append_printf(s, " %s%s", one_of(kind), is_one ? "" : "s");
-	if (!strcmp(g->state, "waiting"))
+	if (kind == TASKS_ASYNCIO && !strcmp(g->state, "waiting") && (g->call || g->at))
+		g_string_append_printf(s, " %s ", is_one ? "awaits" : "await");
+	else if (!strcmp(g->state, "waiting"))
 		g_string_append_printf(s, " %s in ", is_one ? "waits" : "wait");
 	else if (!strcmp(g->state, "syscall"))
 		g_string_append_printf(s, " %s in ", is_one ? "is" : "are");
 	else
 		g_string_append_printf(s, " %s ", is_one ? "is" : "are");
-	text_safe(s, task_reason_text(g->state, g->reason));
+	text_safe(s, kind == TASKS_ASYNCIO && g->call ? g->call : task_reason_text(g->state, g->reason));
 	if (g->at) {
-		g_string_append(s, " at ");
+		g_string_append(s, kind == TASKS_ASYNCIO ? " in " : " at ");
 		append_place(s, g->at);
 	}
 	if (g->creator) {
@@ -175,6 +177,11 @@ static void append_stack(GString *s, const struct tasks *t, const struct task_ro
 	if (row->creator.name) {
 		g_string_append(s, "           created by ");
 		append_place(s, &row->creator);
+		g_string_append_c(s, '\n');
+	}
+	if (row->name) {
+		g_string_append(s, "           named ");
+		text_safe(s, row->name);
 		g_string_append_c(s, '\n');
 	}
 	if (row->awaited_by) {
