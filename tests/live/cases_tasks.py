@@ -136,3 +136,131 @@ def tasks_of_what_has_none_are_one_sentence(env):
     env.check.equal(result.returncode, 1, "exit status")
     env.check.equal(result.stderr.count("\n"), 1, f"lines of {result.stderr!r}")
     env.check.that("no runtime whose tasks can be seen" in result.stderr, result.stderr)
+
+
+ASYNCIO = """
+import asyncio, json, sys, time
+
+async def fetch(n):
+    await asyncio.sleep(n)
+
+async def handler(n):
+    return await fetch(n)
+
+async def locked(lock):
+    async with lock:
+        pass
+
+async def reader(queue):
+    await queue.get()
+
+async def chief(task):
+    await task
+
+spent = [0.0, 0.0]
+doing = {}
+
+async def napper(i):
+    while True:
+        doing[i] = (0, time.monotonic())
+        await asyncio.sleep(0.3 + 0.007 * i)
+        spent[0] += time.monotonic() - doing[i][1]
+        future = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.5 + 0.011 * i, future.set_result, None)
+        doing[i] = (1, time.monotonic())
+        await receiver(future)
+        spent[1] += time.monotonic() - doing[i][1]
+
+async def receiver(future):
+    await future
+
+async def main():
+    lock, queue = asyncio.Lock(), asyncio.Queue()
+    await lock.acquire()
+    tasks = [asyncio.create_task(handler(1000)) for _ in range(8)]
+    tasks += [asyncio.create_task(locked(lock)) for _ in range(5)]
+    tasks += [asyncio.create_task(reader(queue), name="consumer") for _ in range(3)]
+    tasks.append(asyncio.create_task(chief(tasks[0]), name="chief"))
+    begun = time.monotonic()
+    for i in range(20):
+        tasks.append(asyncio.create_task(napper(i)))
+        await asyncio.sleep(0.04)
+    print("ready", flush=True)
+    loop = asyncio.get_running_loop()
+    while await loop.run_in_executor(None, sys.stdin.readline):
+        now = time.monotonic()
+        sums = list(spent)
+        for kind, since in doing.values():
+            sums[kind] += now - since
+        print(json.dumps({"ns": int((now - begun) * 1e9), "sleep": int(sums[0] * 1e9), "future": int(sums[1] * 1e9)}), flush=True)
+
+asyncio.run(main())
+"""
+
+
+class PythonProgram:
+    def __init__(self, env, python):
+        path = env.temporary("app.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(ASYNCIO)
+        self.lines = ASYNCIO.split("\n")
+        self.process = subprocess.Popen([python, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        env.running.append(self.process)
+        self.process.stdout.readline()
+
+    def ask(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def can_be_seen(python):
+    version = subprocess.run([python, "-c", "import sys; print(sys.version_info[1])"], capture_output=True, text=True, check=False)
+    return version.returncode == 0 and 11 <= int(version.stdout) <= 13
+
+
+@case
+def asyncio_tasks_are_known_by_their_coroutines(env):
+    from cases_languages import pythons
+    found = [python for python in pythons() if can_be_seen(python)]
+    if not found:
+        raise Skip("no CPython 3.11 to 3.13 is here")
+    for python in found:
+        program = PythonProgram(env, python)
+        data = look(env, program)
+        program.stop()
+        counts = {function: sum(row["tasks_milli"] for row in data["rows"] if own(row) == function) / 1000
+                  for function in ("fetch", "locked", "reader", "chief", "napper", "receiver", "main")}
+        napping = counts.pop("napper") + counts.pop("receiver")
+        env.check.equal(counts, {"fetch": 8, "locked": 5, "reader": 3, "chief": 1, "main": 1}, f"{data['version']}: tasks")
+        env.check.equal(napping, 20, f"{data['version']}: nappers")
+        for row in data["rows"]:
+            if own(row) == "fetch":
+                env.check.equal(program.lines[row["own"]["line"] - 1].strip(), "await asyncio.sleep(n)", f"{data['version']}: the line")
+                env.check.equal([frame["name"] for frame in row["stack"]], ["sleep", "fetch", "handler"], f"{data['version']}: chain")
+                env.check.equal(row["awaited_by"], "chief", f"{data['version']}: who awaits it")
+            if own(row) == "reader":
+                env.check.equal(row["name"], "consumer", f"{data['version']}: name")
+
+
+@case
+def asyncio_time_is_what_tasks_measure(env):
+    from cases_languages import pythons
+    found = [python for python in pythons() if can_be_seen(python)]
+    if not found:
+        raise Skip("no CPython 3.11 to 3.13 is here")
+    program = PythonProgram(env, found[0])
+    before = program.ask()
+    data = look(env, program, "-d", "6", "-F", "20")
+    after = program.ask()
+    program.stop()
+    for function, kind in (("napper", "sleep"), ("receiver", "future")):
+        truth = (after[kind] - before[kind]) / (after["ns"] - before["ns"])
+        rows = [row for row in data["rows"] if own(row) == function and row["state"] == "waiting"]
+        seen = sum(row["task_ns"] for row in rows) / data["window_ns"]
+        error = sum(row["task_se_ns"] ** 2 for row in rows) ** 0.5 / data["window_ns"]
+        env.check.that(abs(seen - truth) <= max(0.02 * truth, 3 * error), f"{kind}: {seen:.3f} tasks, not {truth:.3f} (error {error:.3f})")

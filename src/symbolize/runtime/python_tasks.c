@@ -19,8 +19,9 @@
 #define SEARCH_WORDS 10		/* of an object that is looked through for pointers */
 #define SEARCH_BEFORE_BYTES 32
 #define SET_ENTRIES_TRIED 255
+#define TABLE_PIECE 256
 #define SEARCH_DEPTH 3
-#define SEARCH_OBJECTS_MAX 16384
+#define SEARCH_OBJECTS_MAX 4096
 #define TASK_WORD_MIN 8
 #define TASK_WORDS 40
 #define SET_ENTRIES_MAX (2 * PYTHON_TASKS_MAX)
@@ -238,6 +239,25 @@ static uint64_t set_behind(const struct python_program *p, uint64_t object, unsi
 	return found;
 }
 
+/* Entries of a set: an object or a weak reference to it, and a hash. */
+static void list_table(const struct python_program *p, uint64_t table, uint64_t cnt, bool is_weak, GArray *into)
+{
+	uint64_t entries[2 * TABLE_PIECE];
+
+	for (uint64_t from = 0; from < cnt; from += TABLE_PIECE) {
+		uint64_t here = MIN(cnt - from, TABLE_PIECE);
+
+		if (!memory_read(p->pid, table + 16 * from, entries, 16 * here))
+			return;
+		for (uint64_t i = 0; i < here && into->len < PYTHON_TASKS_MAX; i++) {
+			uint64_t key = entries[2 * i], task = key > PAGE_BYTES && is_weak ? word_at(p, key + WEAK_OBJECT_AT) : key;
+
+			if (task > PAGE_BYTES && task % 8 == 0)
+				g_array_append_val(into, task);
+		}
+	}
+}
+
 /* Addresses of all that asyncio's sets have, appended. */
 static void list_tasks(const struct python_program *p, GArray *into, bool *ret_is_cut)
 {
@@ -254,13 +274,7 @@ static void list_tasks(const struct python_program *p, GArray *into, bool *ret_i
 		if (!table)
 			continue;
 		*ret_is_cut |= mask >= SET_ENTRIES_MAX;
-		mask = MIN(mask, SET_ENTRIES_MAX - 1);
-		for (uint64_t i = 0; i <= mask && into->len < PYTHON_TASKS_MAX; i++) {
-			uint64_t key = word_at(p, table + 16 * i), task = key && is_weak ? word_at(p, key + WEAK_OBJECT_AT) : key;
-
-			if (task > PAGE_BYTES && task % 8 == 0)
-				g_array_append_val(into, task);
-		}
+		list_table(p, table, MIN(mask, SET_ENTRIES_MAX - 1) + 1, is_weak, into);
 	}
 }
 
