@@ -255,7 +255,7 @@ def asyncio_time_is_what_tasks_measure(env):
         raise Skip("no CPython 3.11 to 3.13 is here")
     program = PythonProgram(env, found[0])
     before = program.ask()
-    data = look(env, program, "-d", "6", "-F", "20")
+    data = look(env, program, "-d", "8", "-F", "5")
     after = program.ask()
     program.stop()
     for function, kind in (("napper", "sleep"), ("receiver", "future")):

@@ -258,23 +258,38 @@ static void list_table(const struct python_program *p, uint64_t table, uint64_t 
 	}
 }
 
-/* Addresses of all that asyncio's sets have, appended. */
-static void list_tasks(const struct python_program *p, GArray *into, bool *ret_is_cut)
+static void find_sets(struct python_program *p)
 {
-	static const char *const names[] = { "_all_tasks", "_scheduled_tasks", "_eager_tasks" };
+	static const char *const names[PYTHON_TASK_SETS_MAX] = { "_all_tasks", "_scheduled_tasks", "_eager_tasks" };
 
-	for (size_t n = 0; n < G_N_ELEMENTS(names); n++) {
-		uint64_t object = dict_find(p, p->module, names[n]), set, mask, table;
-		bool is_weak = object && type_of(p, object) != p->set_type;
+	for (size_t i = 0; i < PYTHON_TASK_SETS_MAX; i++) {
+		struct python_task_set *s = &p->sets[i];
+
+		*s = (struct python_task_set){ .object = dict_find(p, p->module, names[i]) };
+		s->is_weak = s->object && type_of(p, s->object) != p->set_type;
+		if (!s->is_weak)
+			s->set = s->object;
+	}
+	p->has_sets = true;
+}
+
+/* Addresses of all that asyncio's sets have, appended. */
+static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
+{
+	if (!p->has_sets)
+		find_sets(p);
+	for (size_t i = 0; i < PYTHON_TASK_SETS_MAX; i++) {
+		struct python_task_set *s = &p->sets[i];
 		unsigned left = SEARCH_OBJECTS_MAX;
+		uint64_t mask, table;
 
-		set = !object ? 0 : is_weak ? set_behind(p, object, 0, &left) : object;
-		mask = set ? word_at(p, set + SET_MASK_AT) : 0;
-		table = set ? word_at(p, set + SET_TABLE_AT) : 0;
-		if (!table)
-			continue;
+		if (s->is_weak && (!s->set || type_of(p, s->set) != p->set_type))	/* an empty one is not found */
+			s->set = set_behind(p, s->object, 0, &left);
+		table = s->set ? word_at(p, s->set + SET_TABLE_AT) : 0;
+		mask = table ? word_at(p, s->set + SET_MASK_AT) : 0;
 		*ret_is_cut |= mask >= SET_ENTRIES_MAX;
-		list_table(p, table, MIN(mask, SET_ENTRIES_MAX - 1) + 1, is_weak, into);
+		if (table)
+			list_table(p, table, MIN(mask, SET_ENTRIES_MAX - 1) + 1, s->is_weak, into);
 	}
 }
 

@@ -17,10 +17,21 @@
 #define PYTHON_TASK_FRAMES_MAX 32
 #define PYTHON_TASK_NAME_MAX 64
 
+/* asyncio has several: of those scheduled, and of those begun eagerly. */
+#define PYTHON_TASK_SETS_MAX 3
+
+struct python_task_set {
+	uint64_t object;	/* as asyncio.tasks has it; 0: not in this version */
+	uint64_t set;		/* with the tasks themselves or weak references; 0: not found yet */
+	bool is_weak;
+};
+
 struct python_program {
 	uint32_t pid, minor;
 	uint64_t runtime, code_type, dict_type, module_type, coroutine_type, set_type, text_type, long_type;
 	uint64_t module;	/* dict of asyncio.tasks; 0: it is not imported, or was not found */
+	bool has_sets;		/* they were looked for */
+	struct python_task_set sets[PYTHON_TASK_SETS_MAX];
 	unsigned coroutine_at;	/* word of a task that has its coroutine; 0: not known yet */
 	uint64_t listed;	/* tasks of the last look, those that are done included */
 	struct python_code *code;

@@ -55,6 +55,7 @@ static void make(void)
 	program.long_type = at(TYPES + 5);
 	program.dict_type = at(TYPES + 6);
 	program.coroutine_at = 0;
+	program.has_sets = false;
 	program.module = at(DICT);
 	memory[DICT + 4] = at(KEYS);
 	((uint8_t *)&memory[KEYS + 1])[1] = 3;
