@@ -40,6 +40,7 @@ import cases_mappings  # noqa: E402,F401
 import cases_doctor  # noqa: E402,F401
 import cases_rights  # noqa: E402,F401
 import cases_symbols  # noqa: E402,F401
+import cases_tasks  # noqa: E402,F401
 import cases_jit  # noqa: E402,F401
 import cases_languages  # noqa: E402,F401
 import cases_python  # noqa: E402,F401
