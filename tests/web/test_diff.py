@@ -6,17 +6,11 @@ test_diff.py OFFCPU MAKE_RECORDING.
 What is expected is worked out from the JSON of the same command, or the picture: another code makes these.  Exit 77 without a
 Chromium."""
 import json
-import os
-import subprocess
-import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree as ET
 
 from browser import CHROMIUM, Browser
+from recorded import EVERYTHING, TEXT, Recorded, start
 
-OFFCPU = MAKE_RECORDING = None
-EVERYTHING = "#off=_"    # idle time, too, as the text has it
 REAL = 2
 EVIL = "</title><script>alert(1)</script>"
 # By path of names: before, after, error, verdict, width, colour, sign.
@@ -35,35 +29,20 @@ TOTALS = """(() => {
 	return out;
 })()"""
 NS = "{http://www.w3.org/2000/svg}"
-TEXT = "document.querySelector(%s).textContent"
 
 
-class DiffPage(unittest.TestCase):
+class DiffPage(Recorded):
+    BROWSER = Browser
+    RECORDINGS = ("before", "after")
+
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.browser = Browser()
-        for name in ("before", "after"):
-            subprocess.run([MAKE_RECORDING, cls.path(name + ".offcpu"), name], check=True)
-        cls.page = cls.make("change.html", "before.offcpu", "after.offcpu")
+        super().setUpClass()
+        cls.page = cls.of_diff("change.html", "before.offcpu", "after.offcpu")
 
     @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
-
-    @classmethod
-    def run_diff(cls, *args):
-        return subprocess.run([OFFCPU, "diff", *args], cwd=cls.folder.name, check=True, capture_output=True, text=True, timeout=60).stdout
-
-    @classmethod
-    def make(cls, name, *args):
-        cls.run_diff(*args, "-o", name)
-        return cls.path(name)
+    def of_diff(cls, name, *args):
+        return cls.make("diff", name, *args)
 
     def setUp(self):
         self.browser.problems.clear()
@@ -71,9 +50,6 @@ class DiffPage(unittest.TestCase):
 
     def tearDown(self):
         self.assertEqual(self.browser.problems, [])
-
-    def text(self, selector):
-        return self.browser.run(TEXT % json.dumps(selector))
 
     def frame(self, end):
         """The one frame whose path ends so."""
@@ -84,7 +60,7 @@ class DiffPage(unittest.TestCase):
     def same_as_text(self, page, *args):
         """Each function's amounts, error and verdict, as the JSON has them."""
         self.browser.open(page, EVERYTHING + "&view=table")
-        want = {r["name"].replace("\x1b", "\u241b"): r for r in json.loads(self.run_diff(*args, "--json", "--by", "function"))["by"]["function"]["rows"]}
+        want = {r["name"].replace("\x1b", "\u241b"): r for r in json.loads(self.offcpu("diff", *args, "--json", "--by", "function"))["by"]["function"]["rows"]}
         got = self.browser.run("""(() => { const { V } = offcpu, c = offcpu.tableRows(), out = {};
 			for (const r of c) if (V.labels.kind[r.label] !== 2) out[r.name] = [r.before, r.after, r.error, r.c.verdict, !!r.c.each]; return out; })()""")
         moved = {"wrapper"}    # of a stack that moved: in the page it is one, in the text's functions this one is new or gone
@@ -107,13 +83,13 @@ class DiffPage(unittest.TestCase):
         self.assertGreater(sum(r["time"]["is_change"] for r in rows.values()), 3)
         self.assertGreater(sum(not r["time"]["is_change"] for r in rows.values()), 3)
         args = ("after.offcpu", "before.offcpu", "--requests", "1000,1300", "--noise", "3")
-        self.same_as_text(self.make("requests.html", *args), *args)
+        self.same_as_text(self.of_diff("requests.html", *args), *args)
         args = ("before.offcpu", "after.offcpu", "--normalize", "none", "--comm", "worker")
-        self.same_as_text(self.make("none.html", *args), *args)
+        self.same_as_text(self.of_diff("none.html", *args), *args)
 
     def test_sides_are_named(self):
         """What is before and what after, what was found, how times are normalised: to be read without a click."""
-        finding = json.loads(self.run_diff("before.offcpu", "after.offcpu", "--json"))["finding"]
+        finding = json.loads(self.offcpu("diff", "before.offcpu", "after.offcpu", "--json"))["finding"]
         self.assertEqual(self.text("#sub"), finding)
         sides = self.text("#sides")
         for part in ("BEFORE is before.offcpu: 5 threads", "AFTER is after.offcpu: 5 threads", "per thread and minute"):
@@ -150,12 +126,12 @@ class DiffPage(unittest.TestCase):
         self.browser.key("v")
         self.assertEqual(self.frame("\npipe_write")["width"], 0)
         self.assertIn("width=before", self.browser.run("location.hash"))
-        self.browser.open(self.make("negated.html", "before.offcpu", "after.offcpu", "--negated"), EVERYTHING)
+        self.browser.open(self.of_diff("negated.html", "before.offcpu", "after.offcpu", "--negated"), EVERYTHING)
         self.assertEqual(self.browser.run("document.querySelector('#wide').value"), "before")
 
     def test_steady(self):
         """A recording beside itself: nothing is coloured, nothing has a sign."""
-        self.browser.open(self.make("same.html", "before.offcpu", "before.offcpu"), EVERYTHING)
+        self.browser.open(self.of_diff("same.html", "before.offcpu", "before.offcpu"), EVERYTHING)
         frames = self.browser.run(FRAMES).values()
         self.assertEqual({f["sign"] for f in frames}, {""})
         self.assertEqual(len({f["colour"] for f in frames}), 1)
@@ -227,7 +203,7 @@ class DiffPage(unittest.TestCase):
                             ("b", "app;main;lock 180000\napp;main;read 50000\napp;young 9000\n")):
             with open(self.path(name + ".folded"), "w", encoding="ascii") as file:
                 file.write(lines)
-        self.browser.open(self.make("folded.html", "a.folded", "b.folded"))
+        self.browser.open(self.of_diff("folded.html", "a.folded", "b.folded"))
         self.assertIn("nothing tells how much of that is noise", self.text("#sub"))
         self.assertEqual([self.frame("\n" + n)["sign"] for n in ("lock", "read", "old", "young")], ["+80% ", "", "− gone ", "+ new "])
         self.browser.key("2")
@@ -244,27 +220,13 @@ class DiffPage(unittest.TestCase):
         self.assertEqual(self.browser.run("document.querySelectorAll('main script, #panel script, header script').length"), 0)
 
 
-class OnCpuPage(unittest.TestCase):
+class OnCpuPage(Recorded):
     """Samples on CPU beside waits."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.browser = Browser()
-        subprocess.run([MAKE_RECORDING, cls.path("cpu.offcpu"), "cpu"], check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
+    BROWSER = Browser
+    RECORDINGS = ("cpu",)
 
     def flame(self, name, *args):
-        subprocess.run([OFFCPU, "flame", "cpu.offcpu", "-o", name, *args], cwd=self.folder.name, check=True, timeout=60)
-        return self.path(name)
+        return self.make("flame", name, "cpu.offcpu", *args)
 
     def of_picture(self, weight):
         names, out = [], {}
@@ -307,14 +269,4 @@ class OnCpuPage(unittest.TestCase):
         self.assertEqual(self.browser.problems, [])
 
 
-def main():
-    global OFFCPU, MAKE_RECORDING
-    if not CHROMIUM:
-        print("skipped, no Chromium is installed, and CHROMIUM names none")
-        sys.exit(77)
-    MAKE_RECORDING = os.path.abspath(sys.argv.pop(2))
-    OFFCPU = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
-
-
-main()
+start(CHROMIUM, "Chromium", "offcpu", "make_recording")

@@ -5,53 +5,31 @@
 What differs between browsers: unpacking, the policy, drawing, keys, the mouse, sizes.  The rest is asked in Chromium (test_page.py,
 test_diff.py).  Exit 77 without a Firefox."""
 import json
-import os
 import subprocess
-import sys
-import tempfile
-import unittest
 
 from firefox import FIREFOX, Firefox
 from png import colours_of
+from recorded import EVERYTHING, PROGRAMS, Recorded, start
 
-OFFCPU = MAKE_RECORDING = MAKE_FLAME = None
-EVERYTHING = "#off=_"
 SELECTED = "(({ V }) => V.labels.text[V.selected.pane.layout.tree.label[V.selected.node]])(offcpu)"
 SPAN = "(({ V }) => (V.zoomPane.x1 - V.zoomPane.x0) / V.zoomPane.layout.width)(offcpu)"
-TEXT = "document.querySelector(%s).textContent"
 
 
-class InFirefox(unittest.TestCase):
+class InFirefox(Recorded):
+    BROWSER = Firefox
+    RECORDINGS = ("before", "after", "cpu")
+
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.browser = Firefox()
+        super().setUpClass()
         for what in ("server", "sliced", "hostile"):
             with open(cls.path(what + ".html"), "wb") as file:
-                subprocess.run([MAKE_FLAME, what, "html"], check=True, stdout=file, timeout=60)
-        for name in ("before", "after", "cpu"):
-            subprocess.run([MAKE_RECORDING, cls.path(name + ".offcpu"), name], check=True)
-        cls.offcpu("diff", "before.offcpu", "after.offcpu", "-o", "change.html")
-        cls.offcpu("flame", "cpu.offcpu", "-o", "cpu.html")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
-
-    @classmethod
-    def offcpu(cls, *args):
-        return subprocess.run([OFFCPU, *args], cwd=cls.folder.name, check=True, capture_output=True, text=True, timeout=60).stdout
+                subprocess.run([PROGRAMS["make_flame"], what, "html"], check=True, stdout=file, timeout=60)
+        cls.make("diff", "change.html", "before.offcpu", "after.offcpu")
+        cls.make("flame", "cpu.html", "cpu.offcpu")
 
     def tearDown(self):
         self.assertEqual(self.browser.problems(), [])
-
-    def text(self, selector):
-        return self.browser.run(TEXT % json.dumps(selector))
 
     def test_draws_and_zooms(self):
         self.browser.open(self.path("server.html"), EVERYTHING)
@@ -119,13 +97,4 @@ class InFirefox(unittest.TestCase):
         self.assertGreater(self.browser.run("offcpu.V.onCpu"), 0)
 
 
-def main():
-    global OFFCPU, MAKE_RECORDING, MAKE_FLAME
-    if not FIREFOX:
-        print("skipped, no Firefox is installed, and FIREFOX names none")
-        sys.exit(77)
-    MAKE_FLAME, MAKE_RECORDING, OFFCPU = (os.path.abspath(sys.argv.pop()) for _ in range(3))
-    unittest.main(verbosity=2)
-
-
-main()
+start(FIREFOX, "Firefox", "offcpu", "make_recording", "make_flame")

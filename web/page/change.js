@@ -285,9 +285,7 @@ function changeSplits(items) {
 				'What kind of time',
 				CLASSES.map((name, k) => {
 					const [before, after] = V.sides.map((side) =>
-						S.classes & (1 << k)
-							? side.scale * items.reduce((n, i) => n + (waitPasses(i) ? side.classes[k][i] : 0), 0)
-							: 0,
+						side.scale * items.reduce((n, i) => n + (V.mask[i] & (1 << k) ? side.classes[k][i] : 0), 0),
 					);
 					return { name, before, after };
 				}).filter((row) => row.before + row.after),

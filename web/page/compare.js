@@ -69,11 +69,11 @@ function sideOfRange(data, range) {
 }
 
 // By side, each item's weight as it is compared.
-function sideWeights(sides, passes) {
+function sideWeights(sides) {
 	return sides.map((side) => {
 		const weight = new Float64Array(side.count.length);
 		for (let i = 0; i < weight.length; i++)
-			if (passes(i)) weight[i] = side.scale * weigh(side.count, side.classes, i);
+			weight[i] = side.scale * weigh(side.count, side.classes, i);
 		return weight;
 	});
 }

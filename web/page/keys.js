@@ -41,6 +41,7 @@ const HELP = [
 			['o', 'order: by weight, by name'],
 			['v', 'of a comparison, width: both, after, before'],
 			['d', 'details'],
+			['s', 'all switches'],
 			['t', 'light, dark'],
 		],
 	],
@@ -440,6 +441,7 @@ const KEYS = {
 	v: () =>
 		V.sides ? set('width', cycle(CHOICES.width, S.width)) : say('Nothing is compared: see Time (5)'),
 	d: () => set('panel', !S.panel),
+	s: () => set('allSwitches', !S.allSwitches),
 	t: () => set('theme', themeName() === 'dark' ? 'light' : 'dark'),
 	c: copyName,
 	C: copyStack,

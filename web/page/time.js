@@ -69,16 +69,15 @@ function heatCells() {
 	const { data } = V,
 		s = data.slices,
 		heat = new Float64Array(s.cnt * HIST_SLOTS),
-		seen = new Int32Array(S.heat === 'threads' ? heat.length : 0).fill(-1),
-		{ classes } = S;
+		seen = new Int32Array(S.heat === 'threads' ? heat.length : 0).fill(-1);
 	let low = HIST_SLOTS,
 		high = 0;
-	const pass = new Uint8Array(data.waits.cnt).map((_, i) => (waitPasses(i) ? 1 : 0)),
-		below = V.heatOnly;
+	const below = V.heatOnly;
 	for (let i = 0; i < s.rows; i++) {
-		if (!pass[s.wait[i]] || (below && !below[s.wait[i]])) continue;
+		const mask = V.mask[s.wait[i]];
+		if (!V.isThere[s.wait[i]] || (below && !below[s.wait[i]])) continue;
 		let n = 0;
-		for (let k = 0; k < ON_CPU; k++) if (classes & (1 << k)) n += s.classes[k][i]; // what runs has no duration
+		for (let k = 0; k < ON_CPU; k++) if (mask & (1 << k)) n += s.classes[k][i]; // what runs has no duration
 		if (S.count) n = n ? s.count[i] : 0;
 		if (!n) continue;
 		const cell = s.slice[i] * HIST_SLOTS + s.slot[i];
@@ -184,7 +183,7 @@ function laneSums() {
 		lanes = new Map();
 	for (let i = 0; i < s.rows; i++) {
 		const wait = s.wait[i];
-		if (!waitPasses(wait)) continue;
+		if (!V.mask[wait]) continue;
 		const group = label[data.waits.thread[wait]];
 		let lane = lanes.get(group);
 		if (!lane)
@@ -197,7 +196,7 @@ function laneSums() {
 				}),
 			);
 		for (let k = 0; k < CLASSES.length; k++) {
-			if (!(S.classes & (1 << k))) continue;
+			if (!(V.mask[wait] & (1 << k))) continue;
 			lane.classes[k][s.slice[i]] += s.classes[k][i];
 			lane.sum += s.classes[k][i];
 		}

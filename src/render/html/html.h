@@ -37,6 +37,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 void html_blocks_clear(struct html_blocks *blocks);
 
 /* JSON that describes recording and view for the page's head. */
-void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets, GString *out);
+struct html_words;
+void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets, const struct html_words *words, GString *out);
 
 #endif
