@@ -220,6 +220,95 @@ class DiffPage(Recorded):
         self.assertEqual(self.browser.run("document.querySelectorAll('main script, #panel script, header script').length"), 0)
 
 
+class WokenDiff(Recorded):
+    """Of recordings with wakers and slices: who woke, and when, on both sides."""
+    BROWSER = Browser
+    RECORDINGS = ("before-more", "after-more")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.page = cls.make("diff", "more.html", "before-more.offcpu", "after-more.offcpu")
+
+    def setUp(self):
+        self.browser.problems.clear()
+        self.browser.open(self.page, EVERYTHING)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.problems, [])
+
+    def choose(self, name):
+        self.browser.key("/")
+        self.browser.type(f"^{name}$")
+        self.browser.key("Enter")
+        self.browser.pause(0.3)
+
+    def test_woken_by(self):
+        """Of the lock: 3000 of 5000 by worker before, all after; per thread-minute, of 5 threads of 30 s."""
+        self.choose("futex_wait")
+        rows = dict(self.browser.run("[...[...document.querySelectorAll('#panel section')].find((s) => s.querySelector('h3').textContent === 'Woken by')"
+                                     ".querySelectorAll('li')].map((l) => [l.querySelector('.name').textContent, l.querySelector('.amount').textContent])"))
+        # 4 threads, 1 ms each (1.1 ms), 2.5 thread-minutes
+        self.assertEqual(rows, {"worker": "4.80 s \u2192 8.80 s", "timer": "3.20 s \u2192 0 ns"})
+        self.browser.press("#panel .bars button")
+        self.browser.pause(0.3)
+        self.assertEqual(self.browser.run("offcpu.S.view"), "wakers")
+        frames = self.browser.run(FRAMES)
+        by = {path.split("\n")[1]: f for path, f in frames.items() if path.count("\n") == 1}
+        self.assertEqual({n: [round(f["before"] / 1e6), round(f["after"] / 1e6), f["sign"]] for n, f in by.items()},
+                         {"worker": [4800, 8800, "+83% "], "timer": [3200, 0, "\u2212 gone "]})
+        self.assertIn("Who ended the waits of futex_wait", self.text("#what"))
+
+    def test_time_of_both_sides(self):
+        """Two maps, one scale; a range of one side, by mouse and key, is compared with the other side's whole window."""
+        self.browser.key("5")
+        self.browser.pause(0.3)
+        self.assertEqual(self.browser.run("[offcpu.S.view, offcpu.V.heatMaps.length, document.activeElement.id]"), ["time", 2, "heat"])
+        lanes = self.browser.run("offcpu.V.heatMaps.map((m) => m.lanes.map((l) => [l.name, Math.round(l.sum / 1e6)]))")
+        self.assertEqual([dict(side)["worker"] for side in lanes], [4 * 30000 - 4 * 1000, 4 * 30000 - 4 * 1000])
+        whole = self.browser.run(FRAMES)
+        box = self.browser.run("(() => { const b = document.querySelector('#heat').getBoundingClientRect(); return offcpu.V.heatMaps.map((m) =>"
+                               "[b.x + offcpu.V.heatLeft, m.wide, b.y + 6 + m.y + 20]); })()")
+        # After, the lock is waited for in the last 15 seconds only.
+        left, wide, y = box[1]
+        self.browser.drag(left + 0.5 * wide, y, left + 14.5 * wide, y)
+        self.assertEqual(self.browser.run("[offcpu.S.range2, offcpu.S.range]"), [None, [0, 14]])
+        lock = [f for path, f in self.browser.run(FRAMES).items() if path.endswith("\nfutex_wait")][0]
+        was = [f for path, f in whole.items() if path.endswith("\nfutex_wait")][0]
+        self.assertEqual((lock["before"], lock["after"], lock["sign"]), (was["before"], 0, "\u2212 gone "))
+        nap = [f for path, f in self.browser.run(FRAMES).items() if path.endswith("\ndo_nanosleep")][0]
+        self.assertAlmostEqual(nap["after"], nap["before"] * 0.99, delta=0.01 * nap["before"])
+        self.assertIn("before: whole window, after: 0 to 15 s", self.text("#what"))
+        link = self.browser.run("location.hash")
+        self.browser.run("document.querySelector('#heat').focus()")
+        self.browser.key("b")
+        self.browser.key("ArrowRight")
+        self.assertEqual(self.browser.run("[offcpu.S.range2, offcpu.S.range]"), [[0, 3], [0, 14]])
+        self.browser.key("Delete")
+        self.assertEqual(self.browser.run(FRAMES), whole)
+        self.browser.open(self.page, link)
+        self.assertEqual([f["after"] for path, f in self.browser.run(FRAMES).items() if path.endswith("\nfutex_wait")], [0])
+
+    def test_hatched(self):
+        """What grew rises, what shrank falls, what is new or gone is closer; what is the same has no lines: also in black and white."""
+        lines = self.browser.run("""(() => { const { V } = offcpu, out = {}, names = ['none', 'more', 'less', 'new', 'gone'], p = V.panes[0], { tree } = p.layout;
+			for (let n = 0; n < tree.cnt; n++) out[V.labels.text[tree.label[n]]] = names[p.hatchOf(n)]; return out; })()""")
+        self.assertEqual([lines[n] for n in ("futex_wait", "pipe_read", "pipe_write", "do_nanosleep", "all")], ["more", "gone", "new", "none", "none"])
+        # In the pixels of a row: two colours where there are lines, and the lines go up to the right.
+        shades = self.browser.run("""(() => { const { V } = offcpu, p = V.panes[0], { tree, left, total, placeOf } = p.layout, w = V.painter.image.width, out = {};
+			for (const name of ['futex_wait', 'do_nanosleep', 'pipe_read']) {
+				const n = [...tree.label.slice(0, tree.cnt)].findIndex((l) => V.labels.text[l] === name), scale = w / (p.x1 - p.x0);
+				const y = Math.round((p.base + p.step * tree.depth[n]) * 19 - V.scroll()), x = Math.round((left[placeOf[n]] - p.x0) * scale) + 20;
+				const row = (k) => Array.from(V.painter.pixels.slice((y + k) * w + x, (y + k) * w + x + 30));
+				const back = row(2)[0], at = (k) => row(k).findIndex((c, i) => i > 9 && c !== row(k)[i - 1]);
+				out[name] = [new Set(row(2)).size, back ? at(2) - at(3) : 0];
+			} return out; })()""")
+        self.assertEqual({name: s[0] for name, s in shades.items()}, {"futex_wait": 2, "do_nanosleep": 1, "pipe_read": 2})
+        for dark in (False, True):
+            self.browser.open(self.page, EVERYTHING, dark=dark)
+            self.browser.picture(self.path("hatch.png"))
+
+
 class OnCpuPage(Recorded):
     """Samples on CPU beside waits."""
     BROWSER = Browser

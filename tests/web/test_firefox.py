@@ -69,6 +69,28 @@ class InFirefox(Recorded):
         self.assertEqual(self.browser.run("[offcpu.S.range, offcpu.S.range2].map(String).join(' ')"), "2,7 0,5")
         self.assertRegex(self.text("#what"), "^Before .* after .*/s: .* ±")
 
+    def test_ranges_by_mouse(self):
+        """A range dragged over the heat map is what the graph and the table are of; a second one, with Ctrl, what it is compared with."""
+        self.browser.open(self.path("sliced.html"), EVERYTHING)
+        whole = self.browser.run("offcpu.V.total")
+        self.browser.keys("5")
+        left, wide, y, cnt = self.browser.run("(() => { const b = document.querySelector('#heat').getBoundingClientRect(), { V } = offcpu;"
+                                              "return [b.x + V.heatLeft, V.heatMaps[0].wide, b.y + 40, V.data.slices.cnt]; })()")
+        parts = 0
+        for a, b in ((0, cnt // 2 - 1), (cnt // 2, cnt - 1)):
+            self.browser.drag(left + (a + 0.5) * wide, y, left + (b + 0.5) * wide, y)
+            self.assertEqual(self.browser.run("offcpu.S.range"), [a, b])
+            parts += self.browser.run("offcpu.V.total")
+        self.assertEqual(parts, whole)
+        self.browser.keys("2")
+        rows = self.browser.run("offcpu.tableRows().map((r) => [r.name, r.total])")
+        self.assertEqual(max(n for _, n in rows), self.browser.run("offcpu.V.total"))
+        self.browser.keys("5")
+        self.browser.drag(left + 20.5 * wide, y, left + 29.5 * wide, y)
+        self.browser.drag(left + 0.5 * wide, y, left + 9.5 * wide, y, ctrl=True)
+        self.assertEqual(self.browser.run("[offcpu.S.range, offcpu.S.range2].map(String).join(' ')"), "20,29 0,9")
+        self.assertRegex(self.text("#what"), "^Before .* after .*/s: .* ±")
+
     def test_diff(self):
         self.browser.open(self.path("change.html"), EVERYTHING)
         finding = json.loads(self.offcpu("diff", "before.offcpu", "after.offcpu", "--json"))["finding"]

@@ -34,17 +34,56 @@ function sidesOfDiff(data) {
 			sampled: data.errors.sampled,
 			scale: diff.scale[side],
 			observed: (thread) => data.threads[thread].observed,
+			window: diff.window[side],
 			isWhole: (i) => !(w.flags[i] & 3), // began and ended in the window
 		};
 	});
 }
 
+// What is compared: both recordings, or ranges of them, two ranges of one, or who ended the waits; null: nothing.
+function sidesNow(data, isRanged) {
+	if (!data.about.diff) return isRanged && S.range2 ? sideRanges().map((range) => sideOfRange(data, range, data.slices, 1e9 / (rangeSeconds(range) * 1e9))) : null;
+	const whole = (V.sidesOfDiff = V.sidesOfDiff || sidesOfDiff(data));
+	if (V.ofWakes) return whole.map((side) => sideOfWakes(data, side));
+	if (!V.isRanged) return whole;
+	// What is divided by the time of threads, or by requests, is divided by the range's share of it.
+	const sides = whole.map((side, k) => {
+		const range = sideRanges()[k],
+			s = data.sideSlices[k];
+		return range ? sideOfRange(data, range, s, data.about.diff.perTime ? (side.scale * s.window) / (rangeSeconds(range, s) * 1e9) : side.scale) : side;
+	});
+	V.sums = {
+		count: sides[BEFORE].count.map((n, i) => n + sides[AFTER].count[i]),
+		classes: sides[BEFORE].classes.map((c, bit) => c.map((n, i) => n + sides[AFTER].classes[bit][i])),
+	};
+	return sides;
+}
+// Wakings of a side.  A waker's part of a wait row is taken to be as long a wait as the row's others are.
+function sideOfWakes(data, side) {
+	const k = data.wakes,
+		share = k.wait.map((wait, i) => {
+			const all = side.classes.reduce((sum, c) => sum + c[wait], 0);
+			return all ? Math.min(1, (k.blocked[i] + k.runnable[i]) / all) : 0;
+		}),
+		only = (column) => column.map((n, i) => (share[i] ? n : 0)),
+		none = share.map(() => 0);
+	return {
+		count: only(k.count),
+		classes: [only(k.blocked), only(k.runnable), none, none],
+		squares: share.map((part, i) => part * side.squares[k.wait[i]]),
+		sampled: share.map((part, i) => Math.sqrt(part) * side.sampled[k.wait[i]]),
+		scale: side.scale,
+		observed: side.observed,
+		window: side.window,
+		isWhole: () => false,
+	};
+}
+
 // Of the range's rows a wait is as long as the mean of its slot tells, and no longer than the range.
-function sideOfRange(data, range) {
-	const sums = sumsWithin(range),
-		s = data.slices,
+function sideOfRange(data, range, s, scale) {
+	const sums = sumsWithin(range, s),
 		w = data.waits,
-		long = rangeSeconds(range) * 1e9,
+		long = rangeSeconds(range, s) * 1e9,
 		squares = new Float64Array(w.cnt);
 	for (let i = 0; i < s.rows; i++) {
 		if (s.slice[i] < range[0] || s.slice[i] > range[1]) continue;
@@ -62,8 +101,9 @@ function sideOfRange(data, range) {
 		...sums,
 		squares,
 		sampled: sums.classes[0].map((n, i) => Math.sqrt(perNs * (n + sums.classes[1][i] + sums.classes[2][i]))),
-		scale: 1e9 / long,
+		scale,
 		observed: (thread) => Math.min(data.threads[thread].observed, long),
+		window: long,
 		isWhole: () => false, // a range does not tell
 	};
 }
@@ -73,7 +113,7 @@ function sideWeights(sides) {
 	return sides.map((side) => {
 		const weight = new Float64Array(side.count.length);
 		for (let i = 0; i < weight.length; i++)
-			weight[i] = side.scale * weigh(side.count, side.classes, i);
+			weight[i] = side.scale * weigh(side.count, side.classes, i, false, V.waitOf(i));
 		return weight;
 	});
 }
@@ -149,7 +189,8 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 		if (!weight[i]) continue;
 		const all = side.classes.reduce((sum, c) => sum + c[i], 0),
 			ran = side.classes[ON_CPU][i] > 0,
-			ns = weigh(side.count, side.classes, i, true);
+			wait = V.waitOf(i),
+			ns = weigh(side.count, side.classes, i, true, wait);
 		const share = all ? ns / all : 1;
 		let squares = side.squares[i] * share * share;
 		// What is little of its waits comes in a few of them.
@@ -159,8 +200,8 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 		for (const key of keys) {
 			if (!wanted[key]) continue;
 			let at = head[key];
-			if (at < 0 || cells[at].thread !== thread[i]) {
-				cells.push({ thread: thread[i], ns: 0, squares: 0, sampled: 0, count: 0, whole: 0, wholes: 0, wholeSquares: 0, next: at });
+			if (at < 0 || cells[at].thread !== thread[wait]) {
+				cells.push({ thread: thread[wait], ns: 0, squares: 0, sampled: 0, count: 0, whole: 0, wholes: 0, wholeSquares: 0, next: at });
 				head[key] = at = cells.length - 1;
 			}
 			const cell = cells[at];
@@ -188,7 +229,9 @@ function estimate(t, key, isAll) {
 		countError = 0,
 		whole = 0,
 		wholes = 0,
-		meanError = 0;
+		meanError = 0,
+		lives = 0,
+		lifeSquares = 0;
 	for (let at = t.head[key]; at >= 0; at = cells[at].next) {
 		whole += cells[at].whole;
 		wholes += cells[at].wholes;
@@ -198,6 +241,10 @@ function estimate(t, key, isAll) {
 		const c = cells[at],
 			observed = side.observed(c.thread),
 			rest = 1 - (observed ? Math.min(c.ns / observed, 1) : 0);
+		// When a thread begins and ends is one draw: it may as well have been there for the rest, or not at all.
+		const life = observed > 0 && side.window > observed ? (Math.min(1, (side.window - observed) / observed) * c.ns) ** 2 : 0;
+		lives += life;
+		lifeSquares += life * life;
 		error += Math.sqrt(c.squares * Math.max(rest * rest, isAll ? 0 : 1 / (c.count + 1)));
 		meanError += Math.sqrt(Math.max(0, c.wholeSquares - 2 * mean * c.whole + c.wholes * mean * mean));
 		sampled += c.sampled;
@@ -214,6 +261,7 @@ function estimate(t, key, isAll) {
 		error: side.scale * (S.count ? countError : Math.sqrt(error * error + sampled)),
 		freedom: list.length ? Math.max(looked / list.length - 1, 1) : 0,
 		scale: side.scale,
+		lives: [side.scale ** 2 * lives, lifeSquares > 0 ? Math.max(lives ** 2 / lifeSquares, 1) : 0],
 		wholes,
 		each: { value: mean, error: wholes ? meanError / wholes : 0 },
 	};
@@ -247,7 +295,7 @@ function betweenThreads(before, after) {
 	return pairs < 3 ? [0, 0, 0] : [sum * rest, sumEach * rest, pairs];
 }
 // The error of the difference, and how likely it is by chance.
-function differ(before, after, freedoms, between, pairs) {
+function differ(before, after, freedoms, between, pairs, lives = []) {
 	const noise = noiseOfRuns(),
 		own = before.error ** 2 + after.error ** 2;
 	const terms =
@@ -259,7 +307,7 @@ function differ(before, after, freedoms, between, pairs) {
 				];
 	let variance = noise * noise * (before.value ** 2 + after.value ** 2),
 		below = 0;
-	for (const [v, freedom] of terms) {
+	for (const [v, freedom] of [...terms, ...lives]) {
 		variance += v;
 		if (freedom > 0) below += (v * v) / freedom;
 	}
@@ -271,7 +319,7 @@ function differ(before, after, freedoms, between, pairs) {
 function compareSides(before, after) {
 	const [time, each, pairs] = betweenThreads(before, after),
 		freedoms = [before.freedom, after.freedom];
-	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs);
+	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs, S.count ? [] : [before.lives, after.lives]);
 	c.each = before.wholes >= TESTED_COUNT && after.wholes >= TESTED_COUNT ? differ(before.each, after.each, freedoms, each, pairs) : null;
 	return c;
 }

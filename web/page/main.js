@@ -107,7 +107,7 @@ V.sync = () => {
 	}
 	showSwitches();
 	one('#heat').hidden = S.view !== 'time';
-	one('#whole').hidden = !S.range;
+	one('#whole').hidden = !S.range && !S.range2;
 	one('#stage').hidden = S.view === 'table';
 	one('#table').hidden = S.view !== 'table';
 	one('#panel').hidden = !S.panel || S.view === 'table';
@@ -140,6 +140,7 @@ function whatWords() {
 	const all = V.data.about.selected + (S.classes & (1 << ON_CPU) ? V.onCpu : 0),
 		parts = [];
 	if (S.view === 'sandwich') parts.push(`Callers (above) and callees (below) of ${S.label}`);
+	if (V.sides && V.ofWakes) parts.push(V.ofLabel >= 0 ? `Who ended the waits of ${V.labels.text[V.ofLabel]}` : 'Who ended the waits');
 	if (V.sides) return [...parts, ...changeParts()].filter(Boolean).join(' · ');
 	if (V.isRanged)
 		parts.push(
@@ -448,13 +449,14 @@ async function goTo(hash) {
 		if (V.data.about.hasWakers) await readWakers(V.data);
 		else S.view = 'flame';
 	}
-	if (S.view === 'time' || S.range) await readSlices(V.data);
-	if (S.view === 'time' && !V.data.slices) S.view = 'flame';
+	if (S.view === 'time' || S.range || S.range2) await readSlices(V.data);
+	if (S.view === 'time' && !V.data.sideSlices) S.view = 'flame';
 	// A link may be of another recording.
-	for (const key of ['range', 'range2']) {
-		if (S[key] && !(V.data.slices && S[key][0] <= S[key][1] && S[key][1] < V.data.slices.cnt)) S[key] = null;
-	}
-	if (!S.range) S.range2 = null;
+	['range2', 'range'].forEach((key, side) => {
+		const s = V.data.sideSlices && V.data.sideSlices[side];
+		if (S[key] && !(s && S[key][0] <= S[key][1] && S[key][1] < s.cnt)) S[key] = null;
+	});
+	if (!S.range && !V.data.about.diff) S.range2 = null;
 	if (!groups().includes(S.by)) S.by = defaults.by;
 	update(false);
 }

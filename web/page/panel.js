@@ -116,7 +116,7 @@ function histogram(hist, marks, draw) {
 
 function distribution(detail, all) {
 	const waits = all.filter((i) => V.isThere[i]);
-	const hist = V.isRanged ? histWithin(waits, S.range) : addUpHist(detail, waits),
+	const hist = V.isRanged ? histWithin(waits, S.range, V.data.slices) : addUpHist(detail, waits),
 		w = V.data.waits;
 	const max = waits.reduce((m, i) => Math.max(m, w.max[i]), 0),
 		count = hist.reduce((a, b) => a + b, 0);
@@ -321,7 +321,7 @@ async function showPanel() {
 		d = describe(pane, node),
 		items = itemsBelow(pane, node);
 	const detail = await readDetail(V.data);
-	if (V.data.about.diff && V.data.about.hasObjects) await readWakers(V.data);
+	if (V.data.about.diff && (V.data.about.hasObjects || V.data.about.hasWakers)) await readWakers(V.data);
 	const others = await wakersAndObjects(items);
 	if (turn !== panelTurn) return; // another frame was selected meanwhile
 	const facts = make('dl', {}),

@@ -61,6 +61,7 @@ function makeTrees() {
 		waits = waitItems(data, labels, S.by),
 		view = treeView();
 	V.ofWakes = view === 'wakers';
+	V.waitOf = V.ofWakes ? (i) => data.wakes.wait[i] : (i) => i; // of an item
 	V.items = waits;
 	V.ofLabel = -1;
 	if (view === 'wakers') {
@@ -126,21 +127,18 @@ function makeWeights() {
 		weight = (V.weight = new Float64Array(cnt));
 	const ranged = !!S.range && !!data.slices && !V.ofWakes,
 		k = data.wakes;
-	const w = (V.sums = ranged ? sumsWithin(S.range) : data.waits);
-	V.isRanged = ranged;
+	const w = (V.sums = ranged ? sumsWithin(S.range, data.slices) : data.waits);
+	// Wakers are not known by the slice.
+	V.isRanged = ranged || (!!data.about.diff && !V.ofWakes && !!data.sideSlices && !!(S.range || S.range2));
 	makeMasks();
-	V.sides = data.about.diff
-		? (V.sidesOfDiff = V.sidesOfDiff || sidesOfDiff(data))
-		: ranged && S.range2
-			? [S.range2, S.range].map((range) => sideOfRange(data, range))
-			: null;
+	V.sides = sidesNow(data, ranged);
 	if (V.sides) {
 		V.sideWeight = sideWeights(V.sides);
 		V.sideTotals = V.sideWeight.map((side) => side.reduce((a, b) => a + b, 0));
 		weight.set(widthOf(...V.sideWeight));
 	}
 	for (const i of V.sides ? [] : items.order) {
-		const wait = V.ofWakes ? k.wait[i] : i;
+		const wait = V.waitOf(i);
 		weight[i] = V.ofWakes ? weigh(k.count, [k.blocked, k.runnable], i, false, wait) : weigh(w.count, w.classes, i);
 	}
 	V.compare = V.sides ? V.trees.map(compareTree) : null;
@@ -177,7 +175,7 @@ function colourParts(names) {
 	const rest = names.length - 3;
 	for (const i of items.order) {
 		if (!weight[i]) continue;
-		const wait = V.ofWakes ? data.wakes.wait[i] : i;
+		const wait = V.waitOf(i);
 		const t = V.ofWakes
 			? [data.wakes.blocked[i], data.wakes.runnable[i], 0, 0]
 			: V.sums.classes.map((c) => c[i]);
@@ -298,6 +296,7 @@ function makePanes() {
 	for (const pane of V.panes) {
 		pane.pixelOf = compare && compare(pane);
 		pane.signOf = V.sides && ((node) => signWords(change(pane, node)));
+		pane.hatchOf = compare && ((node) => hatchOf(change(pane, node)));
 	}
 	V.empty = main.width === 0;
 }

@@ -4,6 +4,7 @@
 #include "analyse/label.h"
 #include "analyse/wakers.h"
 #include "profile/on_cpu.h"
+#include "profile/slices.h"
 #include "render/html/diff.h"
 #include "render/html/bytes.h"
 #include "render/html/facet.h"
@@ -322,6 +323,27 @@ static void write_wakers(const struct columns *c, GByteArray *out)
 	wakes_by_wait_free(by);
 }
 
+/* Of a difference those of BEFORE, and behind them those of AFTER. */
+static void write_slices(const struct columns *c, const uint32_t *numbers, GByteArray *out)
+{
+	const struct html_diff *diff = c->options->diff;
+
+	if (!diff) {
+		html_slices(c->p, numbers, c->waits->len, out);
+		return;
+	}
+	if (!profile_has_slices(diff->d->in[DIFF_BEFORE].profile) || !profile_has_slices(diff->d->in[DIFF_AFTER].profile))
+		return;
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		const struct profile *p = diff->d->in[side].profile;
+		g_autofree uint32_t *of_side = g_new0(uint32_t, p->waits->len + 1);
+
+		for (uint32_t i = 0; i < p->waits->len; i++)
+			of_side[i] = diff->merged->rows[side][i] ? numbers[diff->merged->rows[side][i] - 1] : 0;
+		html_slices(p, of_side, c->waits->len, out);
+	}
+}
+
 /* What of a wait tells how well its time is known. */
 static void write_errors(const struct columns *c, GByteArray *out)
 {
@@ -384,7 +406,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	write_detail(&c, &words, detail);
 	write_objects(&c, wakers);
 	write_wakers(&c, wakers);
-	html_slices(p, numbers, c.waits->len, slices);
+	write_slices(&c, numbers, slices);
 	if (options->diff)
 		write_errors(&c, errors);
 	html_about(p, options, c.facets, &words, about);
