@@ -105,6 +105,42 @@ static void killed(void)
 	remove_dir(dir);
 }
 
+/*
+ * Killed as it closed a file: SQLite turns from a log to a journal, of which the first page is part.  A reader cannot take that back, and need
+ * not; the next writer does.
+ */
+static void killed_as_it_closed(void)
+{
+	char *dir = new_dir();
+	struct sim *sim = sim_new(12, 6, 60 * S);
+	struct store *s = open_store(dir);
+
+	add_windows(s, sim, 0, 50 * S, 10 * S);
+	store_close(s);
+	g_autofree char *path = g_build_filename(dir, "2025-11-25.10s.db", NULL), *journal = g_strconcat(path, "-journal", NULL), *file = NULL;
+	gsize bytes;
+
+	g_assert_true(g_file_get_contents(path, &file, &bytes, NULL));
+	/* magic, no page in it, a salt, so many pages in all, sector and page size: https://www.sqlite.org/fileformat.html#the_rollback_journal */
+	const guint32 numbers[] = { 0xd9d505f9, 0x20a163d7, 0, 1234, (guint32)(bytes / 4096), 512, 4096 };
+	guint8 header[512] = { 0 };
+
+	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
+		const guint32 big = GUINT32_TO_BE(numbers[i]);
+
+		memcpy(header + i * 4, &big, 4);
+	}
+	g_assert_true(g_file_set_contents(journal, (const char *)header, sizeof(header), NULL));
+	assert_range(dir, sim, 0, 50 * S);
+	s = open_store(dir);
+	add_windows(s, sim, 50 * S, 60 * S, 10 * S);
+	store_close(s);
+	g_assert_false(g_file_test(journal, G_FILE_TEST_EXISTS));
+	assert_range(dir, sim, 0, 60 * S);
+	sim_free(sim);
+	remove_dir(dir);
+}
+
 /* As another user who may only read: while it is written to, after the writer was killed, and after it has ended. */
 static void read_as_nobody(const char *dir, const struct sim *sim)
 {
@@ -218,6 +254,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/store-damage/killed", killed);
+	g_test_add_func("/store-damage/killed_as_it_closed", killed_as_it_closed);
 	g_test_add_func("/store-damage/without_write_access", without_write_access);
 	g_test_add_func("/store-damage/damaged", damaged);
 	return g_test_run();
