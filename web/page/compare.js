@@ -35,6 +35,7 @@ function sidesOfDiff(data) {
 			scale: diff.scale[side],
 			observed: (thread) => data.threads[thread].observed,
 			window: diff.window[side],
+			isAfter: side === AFTER,
 			isWhole: (i) => !(w.flags[i] & 3), // began and ended in the window
 		};
 	});
@@ -75,6 +76,7 @@ function sideOfWakes(data, side) {
 		scale: side.scale,
 		observed: side.observed,
 		window: side.window,
+		isAfter: side.isAfter,
 		isWhole: () => false,
 	};
 }
@@ -104,6 +106,7 @@ function sideOfRange(data, range, s, scale) {
 		scale,
 		observed: (thread) => Math.min(data.threads[thread].observed, long),
 		window: long,
+		isAfter: s === data.sideSlices[AFTER],
 		isWhole: () => false, // a range does not tell
 	};
 }
@@ -179,6 +182,20 @@ function threshold(p) {
 
 // ---- how well a sum is known
 
+// By thread of a side: the error of any time of it by when it began and ended, a share of that time.
+function livesOf(side) {
+	if (side.lives) return side.lives;
+	const { threads, about } = V.data,
+		own = (i) => !about.diff || i < about.diff.beforeThreads === !side.isAfter,
+		there = new Map();
+	threads.forEach((t, i) => own(i) && gather(there, t.comm, side.observed(i)));
+	return (side.lives = threads.map((t, i) => {
+		const n = side.observed(i),
+			all = there.get(t.comm);
+		return n > 0 && n < side.window && own(i) ? Math.min((side.window - n) / n, Math.max(1, (side.window - all) / all)) : 0;
+	}));
+}
+
 // One thread's waits of each wanted key of a side: lists of cells.  Waits stand in the order of their threads.
 function tally(side, weight, keysCnt, keysOf, wanted) {
 	const { thread } = V.data.waits,
@@ -230,8 +247,8 @@ function estimate(t, key, isAll) {
 		whole = 0,
 		wholes = 0,
 		meanError = 0,
-		lives = 0,
-		lifeSquares = 0;
+		lives = 0;
+	const lifeShares = livesOf(side);
 	for (let at = t.head[key]; at >= 0; at = cells[at].next) {
 		whole += cells[at].whole;
 		wholes += cells[at].wholes;
@@ -241,10 +258,7 @@ function estimate(t, key, isAll) {
 		const c = cells[at],
 			observed = side.observed(c.thread),
 			rest = 1 - (observed ? Math.min(c.ns / observed, 1) : 0);
-		// When a thread begins and ends is one draw: it may as well have been there for the rest, or not at all.
-		const life = observed > 0 && side.window > observed ? (Math.min(1, (side.window - observed) / observed) * c.ns) ** 2 : 0;
-		lives += life;
-		lifeSquares += life * life;
+		lives += (lifeShares[c.thread] * c.ns) ** 2;
 		error += Math.sqrt(c.squares * Math.max(rest * rest, isAll ? 0 : 1 / (c.count + 1)));
 		meanError += Math.sqrt(Math.max(0, c.wholeSquares - 2 * mean * c.whole + c.wholes * mean * mean));
 		sampled += c.sampled;
@@ -261,7 +275,7 @@ function estimate(t, key, isAll) {
 		error: side.scale * (S.count ? countError : Math.sqrt(error * error + sampled)),
 		freedom: list.length ? Math.max(looked / list.length - 1, 1) : 0,
 		scale: side.scale,
-		lives: [side.scale ** 2 * lives, lifeSquares > 0 ? Math.max(lives ** 2 / lifeSquares, 1) : 0],
+		lives: side.scale ** 2 * lives,
 		wholes,
 		each: { value: mean, error: wholes ? meanError / wholes : 0 },
 	};
@@ -295,7 +309,7 @@ function betweenThreads(before, after) {
 	return pairs < 3 ? [0, 0, 0] : [sum * rest, sumEach * rest, pairs];
 }
 // The error of the difference, and how likely it is by chance.
-function differ(before, after, freedoms, between, pairs, lives = []) {
+function differ(before, after, freedoms, between, pairs, lives = 0) {
 	const noise = noiseOfRuns(),
 		own = before.error ** 2 + after.error ** 2;
 	const terms =
@@ -307,7 +321,7 @@ function differ(before, after, freedoms, between, pairs, lives = []) {
 				];
 	let variance = noise * noise * (before.value ** 2 + after.value ** 2),
 		below = 0;
-	for (const [v, freedom] of [...terms, ...lives]) {
+	for (const [v, freedom] of [...terms, [lives, 0]]) {
 		variance += v;
 		if (freedom > 0) below += (v * v) / freedom;
 	}
@@ -319,7 +333,7 @@ function differ(before, after, freedoms, between, pairs, lives = []) {
 function compareSides(before, after) {
 	const [time, each, pairs] = betweenThreads(before, after),
 		freedoms = [before.freedom, after.freedom];
-	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs, S.count ? [] : [before.lives, after.lives]);
+	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs, S.count ? 0 : before.lives + after.lives);
 	c.each = before.wholes >= TESTED_COUNT && after.wholes >= TESTED_COUNT ? differ(before.each, after.each, freedoms, each, pairs) : null;
 	return c;
 }

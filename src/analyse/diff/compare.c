@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/diff/stats.h"
+
 
 /* One thread's part of a row, as it is compared with another's of the other side. */
 struct share {
@@ -24,18 +26,6 @@ static const struct tally_cell *cells_of(const struct tally *t, uint32_t key, ui
 	return *ret_cnt ? &g_array_index(t->cells, struct tally_cell, t->first[key]) : NULL;
 }
 
-/*
- * Variance of a thread's time by its life.  When it begins and ends is one draw: it may as well have been there for the rest of the
- * window, or not at all.
- */
-static double life_variance(const struct profile *p, const struct tally_cell *c)
-{
-	double there = (double)thread_observed_ns(profile_thread(p, c->thread)), window = (double)p->info.duration_ns;
-	double off = there > 0 && window > there ? fmin(1, (window - there) / there) * (double)c->ns : 0;
-
-	return off * off;
-}
-
 /* What one side knows of the errors by its own waits: no independence of threads is assumed. */
 static void estimate(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key, bool are_all,
 		     struct diff_amount *a)
@@ -43,28 +33,26 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 	const struct profile *p = d->in[side].profile;
 	uint32_t cnt;
 	const struct tally_cell *cells = cells_of(t, key, &cnt);
-	double error = 0, mean_error = 0, sampled = 0, count = 0, count_error = 0, lives = 0, life_squares = 0;
+	double error = 0, mean_error = 0, sampled = 0, count = 0, count_error = 0, lives = 0;
 
 	a->mean_ns = a->whole_cnt ? (double)a->whole_ns / (double)a->whole_cnt : 0;
 	a->scaled_ns = d->scale[side] * (double)a->off_cpu_ns;
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct tally_cell *c = &cells[i];
 		double n = (double)c->whole_cnt;
-		double life = life_variance(p, c);
+		double life = d->keys->side[side].lives[c->thread] * (double)c->ns;
 		double apart = c->whole_squares - 2 * a->mean_ns * (double)c->whole_ns + n * a->mean_ns * a->mean_ns;
 
 		error += sqrt(stats_thread_variance(c->squares, c->ns, (double)c->count,
 						    thread_observed_ns(profile_thread(p, c->thread)), are_all));
 		mean_error += sqrt(fmax(apart, 0));
-		lives += life;
-		life_squares += life * life;
+		lives += life * life;
 		sampled += c->sampled;
 		count += (double)c->count;
 		count_error += sqrt((double)c->count);
 	}
 	a->scaled_se_ns = d->scale[side] * sqrt(error * error + sampled);
 	a->lives = d->scale[side] * d->scale[side] * lives;
-	a->lives_dof = life_squares > 0 ? fmax(lives * lives / life_squares, 1) : 0;
 	a->mean_se_ns = a->whole_cnt ? mean_error / (double)a->whole_cnt : 0;
 	a->scaled_cnt = d->scale[side] * (double)a->count;
 	a->scaled_cnt_se = d->scale[side] * count_error;
@@ -178,8 +166,7 @@ struct diff_change compare_values(const struct diff *d, const struct compared si
 		{ is_between ? 0 : before, x->dof },
 		{ is_between ? 0 : after, y->dof },
 		{ is_between ? between : 0, is_between ? pairs_cnt - 1.0 : 0 },
-		x->lives,
-		y->lives,
+		{ x->lives + y->lives, 0 },
 		{ noise * noise * (x->value * x->value + y->value * y->value), 0 },
 	};
 
@@ -188,7 +175,7 @@ struct diff_change compare_values(const struct diff *d, const struct compared si
 
 static struct compared time_of(const struct diff_amount *a)
 {
-	return (struct compared){ a->scaled_ns, a->scaled_se_ns, a->dof, { a->lives, a->lives_dof } };
+	return (struct compared){ a->scaled_ns, a->scaled_se_ns, a->dof, a->lives };
 }
 
 static struct compared mean_of(const struct diff_amount *a)

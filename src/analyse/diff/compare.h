@@ -2,7 +2,6 @@
 #ifndef ANALYSE_DIFF_COMPARE_H
 #define ANALYSE_DIFF_COMPARE_H
 
-#include "analyse/diff/stats.h"
 #include "analyse/diff/tally.h"
 
 /* Rows out of the tallies of both sides, with what they are known to differ by: private to the diff. */
@@ -17,7 +16,7 @@ void compare_together(const struct diff *d, GArray *rows, unsigned *ret_tested_c
 /* A number of one side: its standard error and degrees of freedom, and what threads that come and go add to its variance. */
 struct compared {
 	double value, se, dof;
-	struct stats_term lives;
+	double lives;
 };
 
 /*
