@@ -391,7 +391,8 @@ int target_resolve(struct target *t, const char *command)
 	c->frame_pointers_only = g_strcmp0(t->unwind, "fp") == 0;
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;
-	c->want_wakers = t->wakers_cnt > 0;
+	c->want_wakers = t->wakers_cnt > 0 || (t->wants_wakers && !t->no_wakers);
+	c->may_thin_wakers = !t->wakers_cnt;
 	c->want_locks = t->locks || (t->is_named && !t->no_objects);
 	c->want_objects = t->objects || (t->is_named && !t->no_objects);
 	c->chain_depth = t->wakers_cnt > 1 ? t->wakers_cnt : 0;
