@@ -360,6 +360,18 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 	json_array_end(j);
 }
 
+/* The longest of the row's waits. */
+static void write_longest(struct json *j, const struct profile *p, const struct wait *w)
+{
+	json_member_uint(j, "max_start_unix_ns", w->max_start_unix_ns);
+	if (!w->max_waker)
+		return;
+	json_key(j, "max_waker");
+	json_object_begin(j);
+	json_who(j, profile_get_waker(p, w->max_waker - 1));
+	json_object_end(j);
+}
+
 /* Fields of their own, so that programs need not take a name apart. */
 static void write_object(struct json *j, const struct object *o)
 {
@@ -414,6 +426,8 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 			hist[i] = w->hist[i];
 		json_percentiles(j, hist, w->max_ns);
 	}
+	if (w->max_start_unix_ns)
+		write_longest(j, p, w);
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
 	json_member_uint(j, "count_se", w->count_se);
 	write_hist(j, w->hist);
@@ -429,7 +443,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 }
 
 /* Samples on CPU; `waits` has none of them. */
-static void write_on_cpu(struct json *j, const struct wait_writer *writer, const struct selection *selection)
+static void write_on_cpu(struct json *j, const struct wait_writer *writer, const struct selection *selection, const struct drain *drain)
 {
 	const struct profile *p = writer->p;
 
@@ -458,12 +472,18 @@ static void write_on_cpu(struct json *j, const struct wait_writer *writer, const
 		json_stack(j, writer, "kernel", w->kernel);
 		json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
 		json_object_end(j);
+		drain_rows(drain);
 	}
 	json_array_end(j);
 	json_object_end(j);
 }
 
 void json_report(GString *out, const struct profile *p, const struct selection *selection)
+{
+	json_report_drained(out, p, selection, NULL);
+}
+
+void json_report_drained(GString *out, const struct profile *p, const struct selection *selection, const struct drain *drain)
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -492,6 +512,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		if (!selection || selection->threads[i])
 			write_thread(&j, p, i, throttled_ns[i], &states_at);
+		drain_rows(drain);
 	}
 	json_array_end(&j);
 	json_key(&j, "waits");
@@ -499,9 +520,10 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		if ((!selection || selection->waits[i]) && profile_wait(p, i)->state != ON_CPU_STATE)
 			write_wait(&j, &writer, i);
+		drain_rows(drain);
 	}
 	json_array_end(&j);
-	write_on_cpu(&j, &writer, selection);
+	write_on_cpu(&j, &writer, selection, drain);
 	json_runq_blame(&j, p, selection);
 	json_storms(&j, &writer, selection);
 	json_slices(&j, p, selection);
