@@ -59,6 +59,7 @@ struct collect_options {
 	bool frame_pointers_only;	/* no unwind tables */
 	bool lines;		/* inlined functions, files and lines in user stacks */
 	bool want_wakers;	/* who ended each sleep */
+	bool may_thin_wakers;	/* but of short sleeps only while the budget allows: nobody asked for them */
 	bool want_locks;	/* what futex waits are for */
 	bool want_objects;	/* and whatever else a wait is for */
 	bool want_services;	/* what processes belong to */

@@ -186,6 +186,7 @@ static void govern(struct session *s)
 	if (scale_ns != s->skel->data->scale_ns || s->governor.wants_next)
 		cost_hurry(s->cost);
 	s->skel->data->scale_ns = scale_ns;
+	s->skel->data->wakers_from_ns = s->governor.wakers_from_ns;
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
 }
 

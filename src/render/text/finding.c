@@ -19,6 +19,9 @@
 #define HOLDERS_SHOWN 3
 #define SYN_REPEATED_NS 1000000000ULL
 #define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
+#define DELAYED_ACK_NS 40000000ULL
+#define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
+#define DELAYED_ACKS_MIN 10
 #define NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
 unsigned text_screen_width(const struct text_options *options)
@@ -163,6 +166,8 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 	if (is_cpu)
 		return;
 	append_function(s, f, row->frame, " in ");
+	if (s->str[s->len - 1] == ',')	/* behind an object */
+		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {
 		g_string_append(s, " (");
 		text_safe(s, protocol);
@@ -278,6 +283,22 @@ static void append_holders(GString *s, const struct findings *f)
 	blame_table_free(t);
 }
 
+/*
+ * Nagle's algorithm holds back what a program writes in a second, small piece until the first is acknowledged, which the other side delays
+ * for 40 ms and more, as it has nothing to send yet (TCP_DELACK_MIN; a slow clock makes it 50).
+ */
+static bool has_delayed_acks(const struct findings *f, const struct finding *row)
+{
+	uint64_t most_ns = 0, others_ns = 0;
+
+	if (row->reason != REASON_NETWORK_RECEIVE || !row->object || strcmp(profile_get_object(f->profile, row->object - 1)->place, "tcp") != 0)
+		return false;
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		*(i == DELAYED_ACK_SLOT ? &most_ns : &others_ns) += row->hist[i] * (3ULL << i) / 2;
+	return row->hist[DELAYED_ACK_SLOT] >= DELAYED_ACKS_MIN && most_ns > others_ns &&
+	       row->time_ns / MAX(row->count, 1) < 2 * DELAYED_ACK_NS;
+}
+
 static const char *advice_of(const struct findings *f, const struct finding *row)
 {
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && f->profile->info.has_blame)
@@ -302,6 +323,11 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 	    row->by.comm == profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm &&
 	    row->threads_cnt > 2)
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
+	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
+		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
+	if (has_delayed_acks(f, row))
+		return "Waits of 40 ms are an acknowledgement that TCP delays while the other side holds back a small write for it: write a "
+		       "request in one piece, or set TCP_NODELAY on both sides.";
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (row->timed_out_cnt > row->woken_cnt / 2 &&
