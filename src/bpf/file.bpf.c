@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu io --slower, --stacks: system calls on files, from their begin (sys_enter) to their end (sys_exit).
+ * offcpu io --slower, --stacks: system calls on files, from their begin to their end.
  *
- * Every system call of the machine comes by here, and nearly all are fast or none of files.  So the begin is one look into a table and
- * a few words kept with the thread; whether the descriptor is a file, and its path, is looked up at the end of a slow call only.  The
- * thread still stands in its call there, and its registers hold the arguments.
+ * Nearly all are fast.  So the begin is a few words kept with the thread; whether the descriptor is a file, and its path, is looked up at the end
+ * of a slow call only.  The thread still stands in its call there, and its registers hold the arguments.
  *
  * What a call did meanwhile: sched_switch says when it was off CPU, the kernel's own account (sched_info.run_delay) how much of that it
  * waited for a CPU, and the requests to disks that the thread itself made tell when a disk was at work for it.
@@ -16,166 +15,13 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/file_abi.h"
+#include "bpf/file_disk.bpf.h"
 #include "bpf/file_path.bpf.h"
+#include "bpf/file_state.bpf.h"
 #include "bpf/io_stack.bpf.h"
 #include "bpf/target_types.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-const volatile bool want_ustack, want_kstack;
-const volatile __u32 only_tgid;	/* 0: any */
-const volatile __u32 self_tgid;	/* never */
-const volatile __u64 slower_ns;
-const volatile struct file_call calls[FILE_CALLS_END];
-
-/* What a thread does just now.  Kept with the thread by the kernel, from its first call on to its end. */
-struct op {
-	__u64 start_ns;		/* 0: nothing */
-	__u64 run_delay_ns;	/* as it began */
-	__u64 off_since_ns;	/* 0: on a CPU */
-	__u64 off_ns, longest_ns;
-	__u64 dentry, mnt, ino;	/* of a file that is closed */
-	__u32 nr, flags;	/* enum file_op_flag */
-	__u32 turn;		/* tells the thread's calls apart */
-	__u32 requests;
-	__u32 frames;
-	__u32 was_told;		/* as still going on, by the iterator */
-	__u64 frame[FILE_FRAMES_MAX];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct op);
-} ops SEC(".maps");
-
-/* When requests of one call were under way. */
-struct disk_use {
-	__u64 since_ns, sum_ns;
-	__u32 open, pad;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);	/* thread and turn */
-	__type(value, struct disk_use);
-} disk_uses SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);	/* struct request * */
-	__type(value, __u64);	/* thread and turn */
-} file_requests SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
-} file_ring SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, FILE_COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} file_counts SEC(".maps");
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct request___io {
-	unsigned int __data_len;
-};
-
-#pragma clang attribute pop
-
-struct buffer {
-	struct path_walk walk;
-	struct io_stack_buffer stack;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct buffer);
-} file_buffers SEC(".maps");
-
-__u64 last_number = 0;
-volatile __u8 is_open = 0;
-/* What the iterator is for: the calls that threads stand in as the window begins, or as it ends. */
-volatile __u8 is_end = 0;
-
-static __always_inline void count(__u32 what)
-{
-	__u64 *value = bpf_map_lookup_elem(&file_counts, &what);
-
-	if (value)
-		++*value;
-}
-
-static __always_inline __u64 key_of(struct task_struct *task, const struct op *op)
-{
-	return (__u64)(__u32)task->pid << 32 | op->turn;
-}
-
-static __always_inline bool is_ours(struct task_struct *task)
-{
-	return (__u32)task->tgid != self_tgid && (!only_tgid || (__u32)task->tgid == only_tgid);
-}
-
-static __always_inline void begin(struct task_struct *task, struct op *op, __u32 nr)
-{
-	op->run_delay_ns = task->sched_info.run_delay;
-	op->off_since_ns = op->off_ns = op->longest_ns = 0;
-	op->dentry = 0;
-	op->nr = nr;
-	op->flags = 0;
-	op->turn++;
-	op->requests = op->frames = op->was_told = 0;
-	op->start_ns = bpf_ktime_get_ns();
-}
-
-/* What is closed has no descriptor at the call's end. */
-static __noinline void note_file(struct task_struct *task, struct op *op, __u32 fd)
-{
-	struct file *file = file_of(task, fd);
-
-	if (!file || !is_file(BPF_CORE_READ(file, f_inode)))
-		return;
-	op->dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
-	op->mnt = (__u64)BPF_CORE_READ(file, f_path.mnt);
-	op->ino = BPF_CORE_READ(file, f_inode, i_ino);
-}
-
-SEC("tp_btf/sys_enter")
-int file_enter(__u64 *ctx)
-{
-	struct pt_regs *regs = (struct pt_regs *)ctx[0];
-	__u64 nr = ctx[1];
-	struct task_struct *task;
-	struct op *op;
-	__u8 flags;
-
-	if (nr >= FILE_CALLS_END || !calls[nr].op || !is_open || is_32_bit(regs))
-		return 0;
-	flags = calls[nr].flags;
-	if (flags & FILE_CALL_LOCKS && !is_lock_command(argument(regs, 2)))
-		return 0;
-	task = bpf_get_current_task_btf();
-	if (!is_ours(task))
-		return 0;
-	op = bpf_task_storage_get(&ops, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!op) {
-		count(FILE_LOST_ROOM);
-		return 0;
-	}
-	begin(task, op, nr);
-	if (flags & FILE_CALL_CLOSES)
-		note_file(task, op, argument(regs, 1));
-	return 0;
-}
 
 /* Which file, and its names.  False: it is none. */
 static __noinline bool look_at_fd(struct task_struct *task, struct buffer *b, __u32 fd)
@@ -298,17 +144,6 @@ static __always_inline void send_stacks(struct task_struct *task, struct buffer 
 		count(FILE_LOST_STACK);
 }
 
-static __always_inline void read_disk(struct buffer *b, __u64 key, __u64 now)
-{
-	struct disk_use *use = bpf_map_lookup_elem(&disk_uses, &key);
-
-	if (!use)
-		return;
-	b->walk.rec.disk_ns = use->sum_ns;
-	if ((__s32)use->open > 0 && now > use->since_ns)
-		b->walk.rec.disk_ns += now - use->since_ns;
-}
-
 static __always_inline bool send_op(struct path_walk *walk)
 {
 	__u64 size = walk->length;
@@ -357,24 +192,75 @@ static __always_inline void tell(struct task_struct *task, const struct op *op, 
 	count(send_op(&b->walk) ? FILE_SLOW : FILE_LOST_OP);
 }
 
-SEC("tp_btf/sys_exit")
-int file_exit(__u64 *ctx)
+static __always_inline int leave(struct task_struct *task, __s64 result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct op *op = bpf_task_storage_get(&ops, task, 0, 0);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 now, key;
 
-	if (!op || !op->start_ns)
+	if (!op || !op->start_ns || !regs)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (now - op->start_ns >= slower_ns && is_open && !op->was_told && call_number((struct pt_regs *)ctx[0]) == op->nr)
-		tell(task, op, now, ctx[1], true);
+	if (now - op->start_ns >= slower_ns && is_open && !op->was_told && call_number(regs) == op->nr)
+		tell(task, op, now, result, true);
 	if (op->requests) {
 		key = key_of(task, op);
 		bpf_map_delete_elem(&disk_uses, &key);
 	}
 	op->start_ns = 0;
 	return 0;
+}
+
+static __always_inline int enter(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct op *op;
+	__u32 nr;
+	__u8 flags;
+
+	if (!is_open || !is_ours(task) || !regs || is_32_bit(regs))
+		return 0;
+	nr = call_number(regs);
+	if (nr >= FILE_CALLS_END || !calls[nr].op)
+		return 0;
+	flags = calls[nr].flags;
+	if (flags & FILE_CALL_LOCKS && !is_lock_command(argument(regs, 2)))
+		return 0;
+	op = bpf_task_storage_get(&ops, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!op) {
+		count(FILE_LOST_ROOM);
+		return 0;
+	}
+	begin(task, op, nr);
+	if (flags & FILE_CALL_CLOSES)
+		note_file(task, op, argument(regs, 1));
+	return 0;
+}
+
+/* By the kernel's functions of these calls, where many can be probed at once: no other call is touched. */
+SEC("kprobe.multi")
+int file_function(struct pt_regs *ctx)
+{
+	return enter(bpf_get_current_task_btf());
+}
+
+SEC("kretprobe.multi")
+int file_function_end(struct pt_regs *ctx)
+{
+	return leave(bpf_get_current_task_btf(), ctx->REG_RESULT);
+}
+
+/* By the tracepoints of these calls (syscalls:sys_enter_read): as long as there is one, all calls of the machine take a longer way. */
+SEC("tracepoint")
+int file_enter(void *ctx)
+{
+	return enter(bpf_get_current_task_btf());
+}
+
+SEC("tracepoint")
+int file_exit(__u64 *ctx)
+{
+	return leave(bpf_get_current_task_btf(), ctx[2]);	/* behind what all events have, and the number */
 }
 
 /* Where a thread that is off CPU waits in the kernel. */
@@ -411,95 +297,6 @@ int file_switch(__u64 *ctx)
 	if (off_ns >= slower_ns / 8)
 		note_stack(next, op);
 	return 0;
-}
-
-/* A request to a disk is made: by a thread that stands in a call? */
-static __always_inline int request_begins(__u64 request)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct op *op = bpf_task_storage_get(&ops, task, 0, 0);
-	struct disk_use fresh = { .since_ns = bpf_ktime_get_ns(), .open = 1 }, *use;
-	__u64 key;
-
-	if (!op || !op->start_ns)
-		return 0;
-	key = key_of(task, op);
-	op->requests++;
-	if (bpf_map_update_elem(&file_requests, &request, &key, BPF_ANY)) {
-		count(FILE_LOST_DISK);
-		return 0;
-	}
-	use = bpf_map_lookup_elem(&disk_uses, &key);
-	if (!use) {
-		if (bpf_map_update_elem(&disk_uses, &key, &fresh, BPF_NOEXIST))
-			count(FILE_LOST_DISK);
-	} else if (__sync_fetch_and_add(&use->open, 1) == 0) {
-		use->since_ns = fresh.since_ns;
-	}
-	return 0;
-}
-
-static __always_inline int request_ends(__u64 request)
-{
-	__u64 *key = bpf_map_lookup_elem(&file_requests, &request);
-	struct disk_use *use;
-	__u64 since_ns;
-
-	if (!key)
-		return 0;
-	use = bpf_map_lookup_elem(&disk_uses, key);
-	if (use) {
-		/* read before: the next request may begin at once, on another CPU */
-		since_ns = use->since_ns;
-		if (__sync_fetch_and_add(&use->open, -1) == 1)
-			__sync_fetch_and_add(&use->sum_ns, bpf_ktime_get_ns() - since_ns);
-	}
-	bpf_map_delete_elem(&file_requests, &request);
-	return 0;
-}
-
-/* Since Linux 6.5 (5a80bd075f3b). */
-SEC("tp_btf/block_io_start")
-int file_block_start(__u64 *ctx)
-{
-	return request_begins(ctx[0]);
-}
-
-SEC("tp_btf/block_io_done")
-int file_block_done(__u64 *ctx)
-{
-	return request_ends(ctx[0]);
-}
-
-/* Before: of a request that is not queued, its issue. */
-SEC("tp_btf/block_rq_insert")
-int file_block_insert(__u64 *ctx)
-{
-	return request_begins(ctx[0]);
-}
-
-SEC("tp_btf/block_rq_issue")
-int file_block_issue(__u64 *ctx)
-{
-	__u64 request = ctx[0];
-
-	return bpf_map_lookup_elem(&file_requests, &request) ? 0 : request_begins(request);
-}
-
-/* The last part of it. */
-SEC("tp_btf/block_rq_complete")
-int file_block_complete(__u64 *ctx)
-{
-	struct request___io *rq = (struct request___io *)ctx[0];
-
-	return (__u32)ctx[2] < BPF_CORE_READ(rq, __data_len) ? 0 : request_ends(ctx[0]);
-}
-
-/* What it became part of may be another thread's. */
-SEC("tp_btf/block_rq_merge")
-int file_block_merge(__u64 *ctx)
-{
-	return request_ends(ctx[0]);
 }
 
 static __always_inline int uring(void)

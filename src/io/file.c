@@ -16,6 +16,7 @@
 #include "attach/feature.h"
 #include "attach/sections.h"
 #include "base/clock.h"
+#include "io/file_attach.h"
 #include "io/file_calls.h"
 #include "io/file_path.h"
 #include "io/file_rows.h"
@@ -28,6 +29,7 @@
 struct file_io {
 	struct file_options options;
 	struct file_bpf *skel;
+	struct file_attach *attach;
 	struct core_btf *core_btf;
 	struct ring_buffer *ring;
 	struct profile *profile;
@@ -172,6 +174,7 @@ static bool load(struct file_io *f, GError **error)
 		return false;
 	}
 	select_programs(f->skel);
+	file_attach_select(f->skel);
 	configure(f->skel, &f->options);
 	err = file_bpf__load(f->skel);
 	if (err) {
@@ -180,9 +183,12 @@ static bool load(struct file_io *f, GError **error)
 	}
 	err = file_bpf__attach(f->skel);
 	if (err) {
-		attach_set_error(error, err, "attach to the tracepoints of system calls");
+		attach_set_error(error, err, "attach to the tracepoints of the scheduler and of block requests");
 		return false;
 	}
+	f->attach = file_attach_new(f->skel, error);
+	if (!f->attach)
+		return false;
 	f->ring = ring_buffer__new(bpf_map__fd(f->skel->maps.file_ring), take_record, f, NULL);
 	if (!f->ring)
 		attach_set_error(error, -errno, "map the ring buffer");
@@ -227,6 +233,7 @@ void file_io_free(struct file_io *f)
 	if (!f)
 		return;
 	ring_buffer__free(f->ring);
+	file_attach_free(f->attach);
 	file_bpf__destroy(f->skel);
 	core_btf_free(f->core_btf);
 	file_rows_free(f->rows);
@@ -234,6 +241,11 @@ void file_io_free(struct file_io *f)
 	profile_free(f->profile);
 	g_string_free(f->path, TRUE);
 	g_free(f);
+}
+
+bool file_io_slows_all_calls(const struct file_io *f)
+{
+	return file_attach_is_by_tracepoints(f->attach);
 }
 
 void file_io_poll(struct file_io *f)
@@ -249,6 +261,7 @@ void file_io_stop(struct file_io *f)
 	f->skel->bss->is_open = 0;
 	f->stop_ns = clock_ns(CLOCK_MONOTONIC);
 	file_bpf__detach(f->skel);
+	file_attach_settle(f->attach);
 	ring_buffer__consume(f->ring);
 	io_places_finish(f->places);
 }

@@ -37,6 +37,8 @@ struct file_options {
 
 /* NULL, with a sentence, when the kernel or our rights do not allow it. */
 struct file_io *file_io_new(const struct file_options *options, GError **error);
+/* The kernel has only tracepoints for it: while it runs, every system call of the machine takes a longer way. */
+bool file_io_slows_all_calls(const struct file_io *f);
 /* Takes in what is done; about every FILE_POLL_MS. */
 void file_io_poll(struct file_io *f);
 /* The window ends.  What goes on is told of, too. */
