@@ -40,7 +40,7 @@ enum file_op_flag {
 	FILE_OP_DELETED = 1 << 3,	/* no directory has the file any more */
 	FILE_OP_GIVEN = 1 << 4,		/* the last of the names is a path that the program gave, relative to the others */
 	FILE_OP_CUT = 1 << 5,		/* there are more directories than names */
-	FILE_OP_KERNEL_STACK = 1 << 6,
+	FILE_OP_LOOSE = 1 << 6,		/* nobody tells of its end or what it gave: it ended as the thread had the CPU back last */
 };
 
 /* In front of `path_bytes` bytes of names, the file's first, each with a zero byte. */

@@ -90,9 +90,9 @@ static __always_inline bool look(struct task_struct *task, struct buffer *b, str
 	b->walk.rec.op = call.op;
 	if (call.flags & FILE_CALL_FREE)
 		return true;
-	if (call.flags & FILE_CALL_CLOSES) {
+	if (call.flags & FILE_CALL_CLOSES || op->flags & FILE_OP_LOOSE) {
 		if (!op->dentry)
-			return false;
+			return call.path;
 		look_at_closed(b, op);
 	} else if (call.flags & FILE_CALL_OPENS && b->walk.rec.result >= 0 && is_running) {
 		if (!look_at_fd(task, b, b->walk.rec.result))
@@ -136,7 +136,7 @@ static __always_inline void send_stacks(struct task_struct *task, struct buffer 
 		rec->frame[i] = op->frame[i];
 	if (want_ustack && is_running)
 		read_user_stack(task, &b->stack);
-	else if (want_ustack)
+	else if (want_ustack && !(op->flags & FILE_OP_LOOSE))
 		read_user_registers(task, rec);
 	if (send_io_stack(&file_ring, &b->stack))
 		b->walk.rec.number = rec->number;
@@ -165,7 +165,7 @@ static __always_inline void tell(struct task_struct *task, const struct op *op, 
 		return;
 	__builtin_memset(&b->walk, 0, sizeof(b->walk) - sizeof(b->walk.names));
 	b->walk.rec.result = result;
-	b->walk.rec.flags = op->flags | (is_running ? 0 : FILE_OP_OPEN);
+	b->walk.rec.flags = op->flags | (is_running || (op->flags & FILE_OP_LOOSE && !op->was_told) ? 0 : FILE_OP_OPEN);
 	if (!look(task, b, regs, op, is_running)) {
 		count(FILE_NOT_FILE);
 		return;
@@ -190,6 +190,14 @@ static __always_inline void tell(struct task_struct *task, const struct op *op, 
 	if (want_ustack || want_kstack)
 		send_stacks(task, b, op, is_running);
 	count(send_op(&b->walk) ? FILE_SLOW : FILE_LOST_OP);
+}
+
+/* Found out by what the thread does next. */
+static __always_inline void end_loose(struct task_struct *task, struct op *op)
+{
+	if (op->in_ns && op->in_ns - op->start_ns >= slower_ns && is_open && !op->was_told)
+		tell(task, op, op->in_ns, 0, false);
+	op->start_ns = 0;
 }
 
 static __always_inline int leave(struct task_struct *task, __s64 result)
@@ -231,6 +239,8 @@ static __always_inline int enter(struct task_struct *task)
 		count(FILE_LOST_ROOM);
 		return 0;
 	}
+	if (op->start_ns && op->flags & FILE_OP_LOOSE)
+		end_loose(task, op);
 	begin(task, op, nr);
 	if (flags & FILE_CALL_CLOSES)
 		note_file(task, op, argument(regs, 1));
@@ -274,6 +284,14 @@ static __always_inline void note_stack(struct task_struct *task, struct op *op)
 	op->frames = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
 }
 
+/* It had the CPU since, and is somewhere else now. */
+static __always_inline bool has_left(struct task_struct *task, const struct op *op)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return op->in_ns && regs && call_number(regs) != op->nr;
+}
+
 SEC("tp_btf/sched_switch")
 int file_switch(__u64 *ctx)
 {
@@ -281,6 +299,8 @@ int file_switch(__u64 *ctx)
 	struct op *op = bpf_task_storage_get(&ops, prev, 0, 0);
 	__u64 now = 0, off_ns;
 
+	if (op && op->start_ns && op->flags & FILE_OP_LOOSE && has_left(prev, op))
+		end_loose(prev, op);
 	if (op && op->start_ns)
 		op->off_since_ns = now = bpf_ktime_get_ns();
 	op = bpf_task_storage_get(&ops, next, 0, 0);
@@ -290,6 +310,7 @@ int file_switch(__u64 *ctx)
 		now = bpf_ktime_get_ns();
 	off_ns = now - op->off_since_ns;
 	op->off_since_ns = 0;
+	op->in_ns = now;
 	op->off_ns += off_ns;
 	if (off_ns <= op->longest_ns)
 		return 0;
@@ -337,7 +358,9 @@ int file_look(struct bpf_iter__task *ctx)
 	op = bpf_task_storage_get(&ops, task, 0, 0);
 	now = bpf_ktime_get_ns();
 	if (is_end) {
-		if (op && op->start_ns && now - op->start_ns >= slower_ns) {
+		if (op && op->start_ns && op->flags & FILE_OP_LOOSE && has_left(task, op)) {
+			end_loose(task, op);
+		} else if (op && op->start_ns && now - op->start_ns >= slower_ns) {
 			op->was_told = 1;
 			if (op->off_since_ns && now - op->off_since_ns > op->longest_ns)
 				note_stack(task, op);
@@ -358,6 +381,11 @@ int file_look(struct bpf_iter__task *ctx)
 		return 0;
 	begin(task, op, nr);
 	op->flags = FILE_OP_BEFORE;
+	if (ends_are_caught_at_begin) {
+		op->flags |= FILE_OP_LOOSE;
+		if (calls[nr].fd)
+			note_file(task, op, argument(regs, calls[nr].fd));
+	}
 	op->off_since_ns = op->start_ns;
 	return 0;
 }

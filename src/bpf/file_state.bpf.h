@@ -16,6 +16,8 @@ const volatile bool want_ustack, want_kstack;
 const volatile __u32 only_tgid;	/* 0: any */
 const volatile __u32 self_tgid;	/* never */
 const volatile __u64 slower_ns;
+/* A probe on a function's return is laid as the function begins: a call that had begun before it has none. */
+const volatile bool ends_are_caught_at_begin;
 const volatile struct file_call calls[FILE_CALLS_END];
 
 /* What a thread does just now.  Kept with the thread by the kernel, from its first call on to its end. */
@@ -23,6 +25,7 @@ struct op {
 	__u64 start_ns;		/* 0: nothing */
 	__u64 run_delay_ns;	/* as it began */
 	__u64 off_since_ns;	/* 0: on a CPU */
+	__u64 in_ns;		/* when it got the CPU back last; 0: it did not sleep */
 	__u64 off_ns, longest_ns;
 	__u64 dentry, mnt, ino;	/* of a file that is closed */
 	__u32 nr, flags;	/* enum file_op_flag */
@@ -90,7 +93,7 @@ static __always_inline bool is_ours(struct task_struct *task)
 static __always_inline void begin(struct task_struct *task, struct op *op, __u32 nr)
 {
 	op->run_delay_ns = task->sched_info.run_delay;
-	op->off_since_ns = op->off_ns = op->longest_ns = 0;
+	op->off_since_ns = op->off_ns = op->longest_ns = op->in_ns = 0;
 	op->dentry = 0;
 	op->nr = nr;
 	op->flags = 0;

@@ -67,7 +67,7 @@ static void fill_op(const struct file_io *f, const struct file_rec_op *r, struct
 	ret->blocked_ns = off_ns - ret->runq_ns;
 	ret->on_cpu_ns = ret->latency_ns - off_ns;
 	ret->disk_ns = MIN(r->disk_ns, ret->latency_ns);
-	if (ret->is_open)
+	if (ret->is_open || r->flags & FILE_OP_LOOSE)
 		return;
 	if (r->result < 0 && r->result >= -ERRNO_MAX)
 		ret->error = (int)-r->result;

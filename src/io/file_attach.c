@@ -41,6 +41,7 @@ void file_attach_select(struct file_bpf *skel)
 	bpf_program__set_autoload(skel->progs.file_function_end, by_functions);
 	bpf_program__set_autoload(skel->progs.file_enter, !by_functions);
 	bpf_program__set_autoload(skel->progs.file_exit, !by_functions);
+	skel->rodata->ends_are_caught_at_begin = by_functions;
 }
 
 /* known_only: without those that the kernel's types do not tell of. */
