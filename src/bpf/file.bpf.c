@@ -18,20 +18,17 @@
 #include "bpf/file_disk.bpf.h"
 #include "bpf/file_path.bpf.h"
 #include "bpf/file_state.bpf.h"
+#include "bpf/file_uring.bpf.h"
 #include "bpf/io_stack.bpf.h"
 #include "bpf/target_types.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Which file, and its names.  False: it is none. */
-static __noinline bool look_at_fd(struct task_struct *task, struct buffer *b, __u32 fd)
+static __noinline bool look_at_file(struct buffer *b, struct file *file)
 {
-	struct file *file = file_of(task, fd);
-	struct inode *inode;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
 
-	if (!file)
-		return false;
-	inode = BPF_CORE_READ(file, f_inode);
 	if (!is_file(inode))
 		return false;
 	b->walk.rec.ino = BPF_CORE_READ(inode, i_ino);
@@ -42,6 +39,13 @@ static __noinline bool look_at_fd(struct task_struct *task, struct buffer *b, __
 	b->walk.dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
 	b->walk.mnt = (__u64)BPF_CORE_READ(file, f_path.mnt);
 	return true;
+}
+
+static __noinline bool look_at_fd(struct task_struct *task, struct buffer *b, __u32 fd)
+{
+	struct file *file = file_of(task, fd);
+
+	return file && look_at_file(b, file);
 }
 
 /* The file was closed meanwhile, and what was its memory may be another's by now. */
@@ -320,24 +324,66 @@ int file_switch(__u64 *ctx)
 	return 0;
 }
 
-static __always_inline int uring(void)
-{
-	if (is_open && is_ours(bpf_get_current_task_btf()))
-		count(FILE_URING);
-	return 0;
-}
-
 /* Since Linux 6.4 (2ad57931db64). */
 SEC("tp_btf/io_uring_submit_req")
 int file_uring_req(__u64 *ctx)
 {
-	return uring();
+	return uring_begins((struct io_kiocb *)ctx[0]);
 }
 
 SEC("tp_btf/io_uring_submit_sqe")
 int file_uring_sqe(__u64 *ctx)
 {
-	return uring();
+	return uring_begins((struct io_kiocb *)ctx[0]);
+}
+
+/* A slow one.  The file is let go after this; one that was opened is the result. */
+static __always_inline void tell_uring(struct buffer *b, struct io_kiocb *req, __u64 key, const struct uring_op *u, __u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	bool opens = uring_open_ops & 1ULL << (u->opcode & 63);
+	struct file *file = opens ? NULL : BPF_CORE_READ(req, file);
+
+	__builtin_memset(&b->walk, 0, sizeof(b->walk) - sizeof(b->walk.names));
+	b->walk.rec.result = BPF_CORE_READ(req, cqe.res);
+	if (opens && b->walk.rec.result >= 0 && (__u32)task->tgid == u->pid)
+		file = file_of(task, b->walk.rec.result);
+	if (file && !look_at_file(b, file)) {
+		count(FILE_NOT_FILE);
+		return;
+	}
+	walk_up(&b->walk);
+	b->walk.rec.flags |= FILE_OP_ASYNC | (b->walk.is_absolute ? FILE_OP_ABSOLUTE : 0) | (b->walk.is_cut ? FILE_OP_CUT : 0);
+	b->walk.rec.type = FILE_REC_OP;
+	b->walk.rec.op = FILE_OP_URING + u->opcode;
+	b->walk.rec.start_ns = u->start_ns;
+	b->walk.rec.end_ns = now;
+	b->walk.rec.requests = u->requests;
+	if (u->requests)
+		read_disk(b, key, now);
+	b->walk.rec.pid = u->pid;
+	b->walk.rec.tid = u->tid;
+	__builtin_memcpy(b->walk.rec.comm, u->comm, sizeof(u->comm));
+	__builtin_memcpy(b->walk.rec.process, u->process, sizeof(u->process));
+	count(send_op(&b->walk) ? FILE_SLOW : FILE_LOST_OP);
+}
+
+SEC("tp_btf/io_uring_complete")
+int file_uring_end(__u64 *ctx)
+{
+	__u64 key = ctx[1], now = bpf_ktime_get_ns();
+	struct uring_op *u = bpf_map_lookup_elem(&uring_ops, &key);
+	__u32 zero = 0;
+	struct buffer *b = bpf_map_lookup_elem(&file_buffers, &zero);
+
+	if (!u || !b)
+		return 0;
+	if (is_open && now - u->start_ns >= slower_ns)
+		tell_uring(b, (struct io_kiocb *)key, key, u, now);
+	if (u->requests)
+		bpf_map_delete_elem(&disk_uses, &key);
+	bpf_map_delete_elem(&uring_ops, &key);
+	return 0;
 }
 
 /*

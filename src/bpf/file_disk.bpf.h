@@ -4,6 +4,7 @@
 #define BPF_FILE_DISK_BPF_H
 
 #include "bpf/file_state.bpf.h"
+#include "bpf/file_uring.bpf.h"
 
 /* When requests of one call were under way. */
 struct disk_use {
@@ -14,7 +15,7 @@ struct disk_use {
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
-	__type(key, __u64);	/* thread and turn */
+	__type(key, __u64);	/* thread and turn, or a struct io_kiocb * */
 	__type(value, struct disk_use);
 } disk_uses SEC(".maps");
 
@@ -22,7 +23,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__type(key, __u64);	/* struct request * */
-	__type(value, __u64);	/* thread and turn */
+	__type(value, __u64);	/* the same */
 } file_requests SEC(".maps");
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -44,18 +45,32 @@ static __always_inline void read_disk(struct buffer *b, __u64 key, __u64 now)
 		b->walk.rec.disk_ns += now - use->since_ns;
 }
 
-/* A request to a disk is made: by a thread that stands in a call? */
+/* Whom a request that is made just now is for: a thread's call, or an operation of io_uring's.  0: neither. */
+static __always_inline __u64 asker(struct task_struct *task)
+{
+	struct op *op = bpf_task_storage_get(&ops, task, 0, 0);
+	struct uring_op *u;
+	__u64 req;
+
+	if (op && op->start_ns) {
+		op->requests++;
+		return key_of(task, op);
+	}
+	req = uring_at_hand(task, op);
+	u = req ? bpf_map_lookup_elem(&uring_ops, &req) : NULL;
+	if (!u)
+		return 0;
+	u->requests++;
+	return req;
+}
+
 static __always_inline int request_begins(__u64 request)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct op *op = bpf_task_storage_get(&ops, task, 0, 0);
 	struct disk_use fresh = { .since_ns = bpf_ktime_get_ns(), .open = 1 }, *use;
-	__u64 key;
+	__u64 key = asker(bpf_get_current_task_btf());
 
-	if (!op || !op->start_ns)
+	if (!key)
 		return 0;
-	key = key_of(task, op);
-	op->requests++;
 	if (bpf_map_update_elem(&file_requests, &request, &key, BPF_ANY)) {
 		count(FILE_LOST_DISK);
 		return 0;

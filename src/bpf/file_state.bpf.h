@@ -28,6 +28,7 @@ struct op {
 	__u64 in_ns;		/* when it got the CPU back last; 0: it did not sleep */
 	__u64 off_ns, longest_ns;
 	__u64 dentry, mnt, ino;	/* of a file that is closed */
+	__u64 uring;		/* the operation that the thread handed to io_uring last; it may be over */
 	__u32 nr, flags;	/* enum file_op_flag */
 	__u32 turn;		/* tells the thread's calls apart */
 	__u32 requests;

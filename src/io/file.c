@@ -61,11 +61,12 @@ static void fill_op(const struct file_io *f, const struct file_rec_op *r, struct
 		.start_unix_ns = f->start_unix_ns + (r->start_ns - f->start_ns), .latency_ns = r->end_ns - MIN(r->start_ns, r->end_ns),
 		.requests = r->requests, .pid = r->pid, .tid = r->tid, .op = file_call_name(r->op),
 		.is_open = r->flags & FILE_OP_OPEN, .is_before = r->flags & FILE_OP_BEFORE,
+		.is_async = r->flags & FILE_OP_ASYNC,
 	};
 	off_ns = MIN(r->off_ns, ret->latency_ns);
 	ret->runq_ns = MIN(r->runq_ns, off_ns);
 	ret->blocked_ns = off_ns - ret->runq_ns;
-	ret->on_cpu_ns = ret->latency_ns - off_ns;
+	ret->on_cpu_ns = ret->is_async ? 0 : ret->latency_ns - off_ns;
 	ret->disk_ns = MIN(r->disk_ns, ret->latency_ns);
 	if (ret->is_open || r->flags & FILE_OP_LOOSE)
 		return;
@@ -142,6 +143,7 @@ static void select_programs(struct file_bpf *skel)
 	bpf_program__set_autoload(skel->progs.file_block_merge, has_tracepoint("block_rq_merge"));
 	bpf_program__set_autoload(skel->progs.file_uring_req, has_req);
 	bpf_program__set_autoload(skel->progs.file_uring_sqe, !has_req && has_tracepoint("io_uring_submit_sqe"));
+	bpf_program__set_autoload(skel->progs.file_uring_end, has_tracepoint("io_uring_complete"));
 }
 
 static void configure(struct file_bpf *skel, const struct file_options *o)
@@ -150,6 +152,8 @@ static void configure(struct file_bpf *skel, const struct file_options *o)
 
 	file_calls_fill(calls);
 	memcpy((void *)skel->rodata->calls, calls, sizeof(calls));
+	skel->rodata->uring_file_ops = file_uring_ops(false);
+	skel->rodata->uring_open_ops = file_uring_ops(true);
 	skel->rodata->want_ustack = !o->no_user_stacks;
 	skel->rodata->want_kstack = !o->no_kernel_stacks;
 	skel->rodata->only_tgid = o->pid;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "io/file_calls.h"
 
+#include <glib.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 
@@ -10,7 +11,7 @@
 #define FADVISE "fadvise64"
 #endif
 
-/* Without io_submit and io_uring_enter, whose operations go on after them; without mmap, whose pages are read by faults. */
+/* Without io_submit, whose operations go on after it; without mmap, whose pages are read by faults. */
 static const struct {
 	const char *name;
 	uint32_t nr;
@@ -106,7 +107,51 @@ static const struct {
 };
 
 #define ROWS (sizeof(table) / sizeof(table[0]))
-_Static_assert(ROWS < 255, "a row's number is a byte");
+_Static_assert(ROWS < FILE_OP_URING, "a row's number is below those of io_uring");
+
+/* By IORING_OP_*, include/uapi/linux/io_uring.h.  No path is known of what works by path, nor of what is closed. */
+static const struct {
+	const char *name;
+	bool has_bytes, opens;
+} uring[] = {
+	[1] = { "uring_readv", .has_bytes = true },
+	[2] = { "uring_writev", .has_bytes = true },
+	[3] = { "uring_fsync" },
+	[4] = { "uring_read", .has_bytes = true },	/* to fixed buffers, as the next one */
+	[5] = { "uring_write", .has_bytes = true },
+	[8] = { "uring_sync" },				/* of a range */
+	[17] = { "uring_falloc" },
+	[18] = { "uring_open", .opens = true },
+	[19] = { "uring_close" },
+	[21] = { "uring_statx" },
+	[22] = { "uring_read", .has_bytes = true },
+	[23] = { "uring_write", .has_bytes = true },
+	[24] = { "uring_fadvise" },
+	[28] = { "uring_open", .opens = true },
+	[30] = { "uring_splice", .has_bytes = true },
+	[35] = { "uring_rename" },
+	[36] = { "uring_unlink" },
+	[37] = { "uring_mkdir" },
+	[38] = { "uring_symlink" },
+	[39] = { "uring_link" },
+	[55] = { "uring_ftrunc" },
+};
+_Static_assert(G_N_ELEMENTS(uring) <= 64, "a bit for each");
+
+uint64_t file_uring_ops(bool opens_only)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(uring); i++)
+		if (uring[i].name && (uring[i].opens || !opens_only))
+			ret |= 1ULL << i;
+	return ret;
+}
+
+static bool is_uring(uint32_t op)
+{
+	return op >= FILE_OP_URING && op - FILE_OP_URING < G_N_ELEMENTS(uring) && uring[op - FILE_OP_URING].name;
+}
 
 void file_calls_fill(struct file_call *calls)
 {
@@ -125,10 +170,14 @@ const char *file_call_function(size_t at)
 
 const char *file_call_name(uint32_t op)
 {
+	if (is_uring(op))
+		return uring[op - FILE_OP_URING].name;
 	return op && op <= ROWS ? table[op - 1].name : "?";
 }
 
 bool file_call_has_bytes(uint32_t op)
 {
+	if (is_uring(op))
+		return uring[op - FILE_OP_URING].has_bytes;
 	return op && op <= ROWS && table[op - 1].has_bytes;
 }
