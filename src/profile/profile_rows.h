@@ -20,6 +20,8 @@ int profile_write_rest(sqlite3 *db, const struct profile *p);
 /* Of these, the slices. */
 int slices_write(sqlite3 *db, const struct profile *p);
 int slices_write_cells(sqlite3 *db, const struct profile *p);
+/* And the requests. */
+int requests_write(sqlite3 *db, const struct profile *p);
 
 /*
  * Reads the tables of that schema into the empty p.  `text_budget_bytes` is the size of the

@@ -505,6 +505,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_runq_blame(&j, p, selection);
 	json_storms(&j, &writer, selection);
 	json_slices(&j, p, selection);
+	json_requests(&j, p);
 	json_object_end(&j);
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);
