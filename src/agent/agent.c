@@ -168,7 +168,7 @@ static void store_window(struct agent *a, struct profile *rows)
 	struct reasons *reasons;
 	struct profile *folded;
 
-	rows->info.start_unix_ns = wall_clock_unix_ns(&a->clock, rows->info.start_ns);
+	profile_set_start_unix(rows, wall_clock_unix_ns(&a->clock, rows->info.start_ns));
 	rows->info.command_line = a->options->command_line;
 	rows->info.filters = a->filters;
 	folded = short_lived_fold(rows, &options);

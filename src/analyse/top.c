@@ -195,9 +195,12 @@ static void start_row(const struct top *t, const struct profile *p, const struct
 }
 
 /* What a wait may tell of a row whose times and counts are known better. */
-static void add_shape(struct top_row *row, const struct wait *w)
+static void add_shape(struct top_row *row, const struct wait *w, uint32_t index)
 {
-	row->max_ns = MAX(row->max_ns, w->max_ns);
+	if (w->max_ns > row->max_ns) {
+		row->max_ns = w->max_ns;
+		row->longest = index + 1;
+	}
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		row->hist[i] += w->hist[i];
 }
@@ -377,7 +380,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 			uint32_t at = row_of(t, p, index, part);
 			struct top_row *row = &g_array_index(t->rows, struct top_row, at);
 
-			add_shape(row, part);
+			add_shape(row, part, i);
 			if (!totals)
 				add_wait(t, row, part);
 			if (by == TOP_BY_STACK || by == TOP_BY_REASON)

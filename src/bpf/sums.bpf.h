@@ -164,8 +164,11 @@ __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *k
 	s->preempted_ns += kept->parts.preempted_ns;
 	if (cfg.may_sample && kept->variance)
 		s->variance += kept->variance;
-	if (kept->duration_ns > s->max_ns)
+	if (kept->duration_ns > s->max_ns) {
 		s->max_ns = kept->duration_ns;
+		if (cfg.may_cut)
+			s->start_ns = st->since_ns;
+	}
 	if (key->flags & OFFCPU_KEY_CROSSING)
 		s->start_ns = st->since_ns;
 	if (!has_part(PART_HISTOGRAM))

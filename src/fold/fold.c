@@ -362,6 +362,20 @@ static struct calibration *calibrate(const struct fold *f)
 	return c;
 }
 
+/* Windows are told by the clock; recordings have slices for that. */
+static uint64_t unix_ns_of(const struct fold *f, uint64_t ns)
+{
+	const struct profile_info *info = &f->profile->info;
+
+	return f->slices || !ns || !info->start_unix_ns ? 0 : info->start_unix_ns + (ns - info->start_ns);
+}
+
+static void tell_longest(struct fold *f, const struct wait *w, uint32_t wait, uint32_t wake)
+{
+	if (wake)
+		profile_set_max_waker(f->profile, wait, w->max_start_unix_ns, profile_wake(f->profile, wake - 1)->waker);
+}
+
 static void finish_sum(struct fold *f, struct calibration *calibration, size_t i)
 {
 	const struct offcpu_wait_key *key = sums_key(f->sums, i);
@@ -380,7 +394,7 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 		.flags = wait_flags(key->flags),
 		.count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
 		.preempted_ns = sum.preempted_ns, .max_ns = sum.max_ns, .off_cpu_se_ns = sum.off_cpu_se_ns,
-		.count_se = sum.count_se,
+		.count_se = sum.count_se, .max_start_unix_ns = unix_ns_of(f, sum.max_start_ns),
 	};
 
 	memcpy(w.hist, sum.hist, sizeof(w.hist));
@@ -393,6 +407,7 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 	memcpy(k.hist, sum.wake_hist, sizeof(sum.wake_hist));
 	if (key->waker)
 		wake = fold_wakers_tell(f->wakers, &k, key->waker, key, said_ns);
+	tell_longest(f, &w, wait, wake);
 	if (f->slices)
 		fold_slices_tell(f->slices, wait, wake);
 }
@@ -418,6 +433,7 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 		.flags = WAIT_OPEN_AT_END | wait_flags(open->flags),
 		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 		.preempted_ns = open->preempted_ns, .max_ns = total,
+		.max_start_unix_ns = unix_ns_of(f, profile_thread(f->profile, open->thread)->to_ns - total),
 	};
 	w.hist[profile_hist_slot(total)] = 1;
 	w.object = object_of(f, open->object, w.user, w.kernel);
@@ -429,6 +445,7 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 	k.hist[profile_hist_slot(open->runnable_ns)] = 1;
 	if (open->waker)
 		wake = fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
+	tell_longest(f, &w, wait, wake);
 	if (f->slices)
 		finish_open_slices(f, open, wait, wake);
 }

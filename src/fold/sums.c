@@ -17,7 +17,7 @@ struct hist {
 
 struct entry {
 	struct offcpu_wait_key key;
-	uint64_t count_q8, blocked_ns, runnable_ns, preempted_ns, max_ns;
+	uint64_t count_q8, blocked_ns, runnable_ns, preempted_ns, max_ns, max_start_ns;
 	double variance_ns2;
 	uint32_t hist;	/* index + 1; 0: all in the slot of max_ns, and with wakers in wake_slot, as one wait is */
 	uint32_t wake_slot;
@@ -119,7 +119,7 @@ static void add_entry(struct sums *s, uint64_t hash, const struct offcpu_wait_ke
 {
 	struct entry e = {
 		.key = *key, .count_q8 = slot->count_q8, .blocked_ns = slot->blocked_ns,
-		.runnable_ns = slot->runnable_ns, .preempted_ns = slot->preempted_ns, .max_ns = slot->max_ns,
+		.runnable_ns = slot->runnable_ns, .preempted_ns = slot->preempted_ns, .max_ns = slot->max_ns, .max_start_ns = slot->start_ns,
 		.variance_ns2 = variance_of(slot),
 	};
 
@@ -156,7 +156,10 @@ size_t sums_add(struct sums *s, const struct offcpu_wait_slot *slot)
 	e->blocked_ns += slot->blocked_ns;
 	e->runnable_ns += slot->runnable_ns;
 	e->preempted_ns += slot->preempted_ns;
-	e->max_ns = MAX(e->max_ns, slot->max_ns);
+	if (slot->max_ns > e->max_ns) {
+		e->max_ns = slot->max_ns;
+		e->max_start_ns = slot->start_ns;
+	}
 	return (size_t)found;
 }
 
@@ -228,7 +231,7 @@ void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 
 	*ret_total = (struct sums_total){
 		.blocked_ns = e->blocked_ns, .runnable_ns = e->runnable_ns,
-		.preempted_ns = e->preempted_ns, .max_ns = e->max_ns,
+		.preempted_ns = e->preempted_ns, .max_ns = e->max_ns, .max_start_ns = e->max_start_ns,
 		.off_cpu_se_ns = (uint64_t)llround(sqrt(e->variance_ns2)),
 	};
 	if (!e->hist) {

@@ -26,6 +26,7 @@ void sums_expect(struct sums *s, size_t cnt);
 struct sums_total {
 	uint64_t count;		/* at least 1 */
 	uint64_t blocked_ns, runnable_ns, preempted_ns, max_ns;
+	uint64_t max_start_ns;	/* where windows are cut: when the longest began */
 	uint64_t off_cpu_se_ns;	/* error of the time, of sampling; sums_get(): its standard error */
 	uint64_t count_se;	/* of the count; sums_get(): 0 */
 	uint32_t hist[OFFCPU_HIST_SLOTS];

@@ -278,7 +278,11 @@ static void merge_wait(struct wait *into, const struct wait *w)
 	into->runnable_ns = profile_sum(into->runnable_ns, w->runnable_ns);
 	into->preempted_ns = profile_sum(into->preempted_ns, w->preempted_ns);
 	into->on_cpu_ns = profile_sum(into->on_cpu_ns, w->on_cpu_ns);
-	into->max_ns = MAX(into->max_ns, w->max_ns);
+	if (w->max_ns > into->max_ns || (w->max_ns == into->max_ns && !into->max_start_unix_ns)) {
+		into->max_ns = w->max_ns;
+		into->max_start_unix_ns = w->max_start_unix_ns;
+		into->max_waker = w->max_waker;
+	}
 	into->off_cpu_se_ns = add_errors(into->off_cpu_se_ns, w->off_cpu_se_ns);
 	into->count_se = add_errors(into->count_se, w->count_se);
 	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
@@ -306,6 +310,28 @@ uint32_t profile_add_wait(struct profile *p, const struct wait *w)
 	id_index_add(p->wait_index, hash, p->waits->len);
 	g_array_append_vals(p->waits, w, 1);
 	return p->waits->len - 1;
+}
+
+void profile_set_max_waker(struct profile *p, uint32_t wait, uint64_t max_start_unix_ns, uint32_t waker)
+{
+	struct wait *w = &g_array_index(p->waits, struct wait, wait);
+
+	assert(wait < p->waits->len && waker < p->wakers->len);
+	if (max_start_unix_ns && w->max_start_unix_ns == max_start_unix_ns)
+		w->max_waker = waker + 1;
+}
+
+void profile_set_start_unix(struct profile *p, uint64_t start_unix_ns)
+{
+	uint64_t step_ns = start_unix_ns - p->info.start_unix_ns;
+
+	p->info.start_unix_ns = start_unix_ns;
+	for (guint i = 0; step_ns && i < p->waits->len; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+
+		if (w->max_start_unix_ns)
+			w->max_start_unix_ns += step_ns;
+	}
 }
 
 void profile_add_state(struct profile *p, const struct state_total *total)

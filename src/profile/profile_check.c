@@ -95,12 +95,14 @@ static bool check_waits(const struct profile *p, GError **error)
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
-		const uint64_t times[] = { w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->off_cpu_se_ns };
+		const uint64_t times[] = { w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->off_cpu_se_ns, w->max_start_unix_ns };
 
 		if (w->thread >= p->threads->len || w->user >= p->nodes->len || w->kernel >= p->nodes->len)
 			return profile_damaged(error, "wait %u has no valid thread or stack", i);
 		if (w->object > p->objects->len)
 			return profile_damaged(error, "wait %u has no valid object", i);
+		if (w->max_waker > p->wakers->len)
+			return profile_damaged(error, "wait %u has no valid waker", i);
 		if (!w->state || !strchr(p->info.unknown & UNKNOWN_STATES ? "SDTtPIR?" : "SDTtPIR", w->state))
 			return profile_damaged(error, "wait %u has no valid state", i);
 		if (!times_fit(times, G_N_ELEMENTS(times)))

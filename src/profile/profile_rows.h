@@ -17,11 +17,20 @@ bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3
  */
 int profile_write_threads(sqlite3 *db, const struct profile *p);
 int profile_write_rest(sqlite3 *db, const struct profile *p);
-/* Of these, the slices. */
+/* Of these: who ended waits and who stood in the way; the slices. */
+int profile_write_who(sqlite3 *db, const struct profile *p);
 int slices_write(sqlite3 *db, const struct profile *p);
 int slices_write_cells(sqlite3 *db, const struct profile *p);
 /* And the requests. */
 int requests_write(sqlite3 *db, const struct profile *p);
+
+/* One after the other, up to the first that fails. */
+typedef int (*profile_write_table)(sqlite3 *db, const struct profile *p);
+int profile_write_tables(sqlite3 *db, const struct profile *p, const profile_write_table *tables, size_t cnt);
+
+/* [exponent,count,...] from the first slot in use to the last. */
+#define PROFILE_HIST_TEXT_BYTES (PROFILE_HIST_SLOTS * 11 + 8)
+void profile_hist_text(const uint32_t *hist, char *to);
 
 /*
  * Reads the tables of that schema into the empty p.  `text_budget_bytes` is the size of the

@@ -237,9 +237,8 @@ static char *put_decimal(char *to, uint32_t value)
 	return to;
 }
 
-/* [exponent,count,...] from the first slot in use to the last; by hand, for it is most of the file's text. */
-#define HIST_TEXT_BYTES (PROFILE_HIST_SLOTS * 11 + 8)
-static void hist_text(const uint32_t *hist, char *to)
+/* By hand, for it is most of the file's text. */
+void profile_hist_text(const uint32_t *hist, char *to)
 {
 	uint32_t first = 0, behind = PROFILE_HIST_SLOTS;
 
@@ -295,7 +294,7 @@ static int write_objects(sqlite3 *db, const struct profile *p)
 static int write_waits(sqlite3 *db, const struct profile *p)
 {
 	struct insert in = insert_rows(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->waits->len);
-	char hist[INSERT_ROWS_AT_ONCE][HIST_TEXT_BYTES];
+	char hist[INSERT_ROWS_AT_ONCE][PROFILE_HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -324,7 +323,7 @@ static int write_waits(sqlite3 *db, const struct profile *p)
 			insert_null(&in);
 		} else {
 			insert_number(&in, w->max_ns);
-			hist_text(w->hist, hist[in.rows]);
+			profile_hist_text(w->hist, hist[in.rows]);
 			insert_text(&in, hist[in.rows]);
 		}
 		if (w->object)
@@ -386,171 +385,6 @@ static int write_sampling(sqlite3 *db, const struct profile *p)
 	return insert_end(&in);
 }
 
-static void put_stack(struct insert *in, uint32_t stack)
-{
-	if (stack)
-		insert_number(in, stack);
-	else
-		insert_null(in);
-}
-
-static int write_wakers(sqlite3 *db, const struct profile *p)
-{
-	struct insert in = insert_rows(db, "INSERT INTO waker VALUES(?, ?, ?, ?, ?, ?, ?, ?)", p->wakers->len);
-
-	for (guint i = 0; i < p->wakers->len; i++) {
-		const struct waker *w = profile_get_waker(p, i);
-
-		insert_id(&in, i);
-		insert_number(&in, w->pid);
-		insert_number(&in, w->tid);
-		insert_number(&in, w->start_ns);
-		insert_text(&in, w->comm);
-		if (w->irq)
-			insert_text(&in, w->irq);
-		else
-			insert_null(&in);
-		put_stack(&in, w->user);
-		put_stack(&in, w->kernel);
-		if (!insert_row_done(&in))
-			break;
-	}
-	return insert_end(&in);
-}
-
-static int write_wakes(sqlite3 *db, const struct profile *p)
-{
-	struct insert in = insert_rows(db, "INSERT INTO wake VALUES(?, ?, ?, ?, ?, ?, ?)", p->wakes->len);
-	char hist[INSERT_ROWS_AT_ONCE][HIST_TEXT_BYTES];
-
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *w = profile_wake(p, i);
-
-		insert_id(&in, i);
-		insert_number(&in, w->wait);
-		insert_number(&in, w->waker);
-		insert_number(&in, w->count);
-		insert_number(&in, w->blocked_ns);
-		insert_number(&in, w->runnable_ns);
-		hist_text(w->hist, hist[in.rows]);
-		insert_text(&in, hist[in.rows]);
-		if (!insert_row_done(&in))
-			break;
-	}
-	return insert_end(&in);
-}
-
-static int write_chains(sqlite3 *db, const struct profile *p)
-{
-	struct insert in = insert_rows(db, "INSERT INTO chain VALUES(?, ?, ?, ?, ?)", p->chains->len);
-
-	for (guint i = 0; i < p->chains->len; i++) {
-		const struct chain_node *c = profile_get_chain(p, i);
-
-		insert_id(&in, i);
-		insert_number(&in, c->waker);
-		if (c->next)
-			insert_number(&in, c->next - 1);
-		else
-			insert_null(&in);
-		insert_number(&in, c->end);
-		insert_number(&in, c->loop_steps);
-		if (!insert_row_done(&in))
-			break;
-	}
-	return insert_end(&in);
-}
-
-static int write_stories(sqlite3 *db, const struct profile *p)
-{
-	struct insert in = insert_rows(db, "INSERT INTO story VALUES(?, ?, ?, ?, ?, ?, ?)", p->stories->len);
-
-	for (guint i = 0; i < p->stories->len; i++) {
-		const struct story *s = profile_story(p, i);
-
-		insert_id(&in, i);
-		insert_number(&in, s->wake);
-		insert_number(&in, s->chain);
-		insert_number(&in, s->count);
-		insert_number(&in, s->blocked_ns);
-		insert_number(&in, s->runnable_ns);
-		insert_number(&in, s->rest_ns);
-		if (!insert_row_done(&in))
-			break;
-	}
-	return insert_end(&in);
-}
-
-static int write_hops(sqlite3 *db, const struct profile *p)
-{
-	struct insert in = insert_into(db, "INSERT INTO hop VALUES(?, ?, ?, ?, ?, ?)");
-	uint64_t id = 0;
-
-	for (guint i = 0; i < p->stories->len; i++) {
-		for (unsigned k = 0; k < PROFILE_CHAIN_MAX; k++) {
-			const struct hop *hop = &profile_story(p, i)->hop[k];
-
-			if (!hop->ran_ns && !hop->runnable_ns && !hop->earlier_ns)
-				continue;
-			insert_id(&in, id++);
-			insert_number(&in, i);
-			insert_number(&in, k + 1);
-			insert_number(&in, hop->ran_ns);
-			insert_number(&in, hop->runnable_ns);
-			insert_number(&in, hop->earlier_ns);
-			if (!insert_row_done(&in))
-				return insert_end(&in);
-		}
-	}
-	return insert_end(&in);
-}
-
-static int write_blames(sqlite3 *db, const struct profile *p)
-{
-	struct insert in = insert_rows(db, "INSERT INTO blame VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", p->blames->len);
-
-	for (guint i = 0; i < p->blames->len; i++) {
-		const struct blame *b = profile_blame(p, i);
-
-		insert_id(&in, i);
-		insert_number(&in, b->thread);
-		insert_number(&in, b->kind);
-		insert_number(&in, b->pid);
-		insert_number(&in, b->tid);
-		insert_text(&in, b->comm);
-		insert_number(&in, b->count);
-		insert_number(&in, b->runnable_ns);
-		insert_number(&in, b->preempted_ns);
-		if (!insert_row_done(&in))
-			break;
-	}
-	return insert_end(&in);
-}
-
-static int write_storms(sqlite3 *db, const struct profile *p)
-{
-	struct insert in = insert_into(db, "INSERT INTO storm VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-
-	for (guint i = 0; i < p->storms->len; i++) {
-		const struct storm *s = profile_storm(p, i);
-
-		insert_id(&in, i);
-		insert_number(&in, s->waker);
-		insert_number(&in, s->event_cnt);
-		insert_number(&in, s->call_cnt);
-		insert_number(&in, s->woken_cnt);
-		insert_number(&in, s->most_cnt);
-		insert_number(&in, s->ended_cnt);
-		insert_number(&in, s->again_cnt);
-		insert_number(&in, s->cpu_ns);
-		insert_number(&in, s->again_ns);
-		insert_number(&in, s->delay_ns);
-		if (!insert_row_done(&in))
-			break;
-	}
-	return insert_end(&in);
-}
-
 static int write_on_cpu(sqlite3 *db, const struct profile *p)
 {
 	struct insert in = insert_rows(db, "INSERT INTO on_cpu VALUES(?, ?, ?, ?, ?, ?, ?)", p->on_cpu->len);
@@ -576,9 +410,7 @@ static int write_on_cpu(sqlite3 *db, const struct profile *p)
 	return insert_end(&in);
 }
 
-typedef int (*write_table)(sqlite3 *db, const struct profile *p);
-
-static int write_tables(sqlite3 *db, const struct profile *p, const write_table *tables, size_t cnt)
+int profile_write_tables(sqlite3 *db, const struct profile *p, const profile_write_table *tables, size_t cnt)
 {
 	int rc = SQLITE_OK;
 
@@ -589,18 +421,17 @@ static int write_tables(sqlite3 *db, const struct profile *p, const write_table 
 
 int profile_write_threads(sqlite3 *db, const struct profile *p)
 {
-	static const write_table tables[] = { write_threads, write_states };
+	static const profile_write_table tables[] = { write_threads, write_states };
 
-	return write_tables(db, p, tables, G_N_ELEMENTS(tables));
+	return profile_write_tables(db, p, tables, G_N_ELEMENTS(tables));
 }
 
 int profile_write_rest(sqlite3 *db, const struct profile *p)
 {
-	static const write_table tables[] = {
+	static const profile_write_table tables[] = {
 		write_meta, write_window, write_losses, write_frames, write_stacks, write_objects, write_waits, write_sampling,
-		write_wakers, write_wakes, write_chains, write_stories, write_hops, write_blames, write_storms,
-		write_on_cpu, slices_write, slices_write_cells, requests_write,
+		profile_write_who, write_on_cpu, slices_write, slices_write_cells, requests_write,
 	};
 
-	return write_tables(db, p, tables, G_N_ELEMENTS(tables));
+	return profile_write_tables(db, p, tables, G_N_ELEMENTS(tables));
 }

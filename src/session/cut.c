@@ -80,6 +80,7 @@ static void tell_window(struct session *s, uint64_t edge_ns)
 {
 	struct profile_info *info = &s->profile->info;
 
+	info->start_unix_ns = s->start_unix_ns;
 	info->start_ns = s->start_ns;
 	info->duration_ns = edge_ns - s->start_ns;
 	s->stop_ns = edge_ns;

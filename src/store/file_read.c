@@ -234,8 +234,12 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 	f->path = g_steal_pointer(&path);
 	int rc = open_database(f, false);
 
-	/* Without write access to the folder SQLite cannot make what a log needs; where there is no log, none is needed. */
-	if ((rc & 0xff) == SQLITE_CANTOPEN && !has_log(f->path)) {
+	/*
+	 * Without write access to the folder SQLite cannot make what a log needs; where there is no log, none is needed.  And a writer that
+	 * was killed as it turned to a log, or away from one, leaves a journal that the next writer takes back: that is of nothing but
+	 * two bytes of the header, as all else is written by way of the log.  So the file is good as it is.
+	 */
+	if (((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) && !has_log(f->path)) {
 		sqlite3_close(f->db);
 		rc = open_database(f, true);
 	}

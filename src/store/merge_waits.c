@@ -35,6 +35,8 @@ static struct wait join(const struct wait *a, const struct wait *b)
 		whole.kernel = a->kernel;
 	}
 	whole.object = b->object ? b->object : a->object;
+	whole.max_start_unix_ns = a->max_start_unix_ns;
+	whole.max_waker = b->max_waker ? b->max_waker : a->max_waker;
 	whole.flags = (uint8_t)((a->flags & WAIT_OPEN_AT_START) | (b->flags & WAIT_OPEN_AT_END) |
 				((longer ? a : b)->flags & WAIT_THROTTLED));
 	whole.blocked_ns += a->blocked_ns;
@@ -104,6 +106,7 @@ static void add_wait(struct merge_step *s, uint32_t i)
 	w.user = merge_map_node(&s->map, w.user);
 	w.kernel = merge_map_node(&s->map, w.kernel);
 	w.object = merge_map_object(&s->map, w.object);
+	w.max_waker = w.max_waker ? merge_map_waker(&s->map, w.max_waker - 1) + 1 : 0;
 	if ((w.flags & WAIT_OPEN_AT_START) && s->goes_on[old] && s->is_next) {
 		struct open_wait *before = open_of(s, w.thread);
 

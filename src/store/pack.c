@@ -4,19 +4,14 @@
 #include "profile/on_cpu.h"
 #include "store/blob.h"
 #include "store/error.h"
+#include "store/pack_longest.h"
 #include "store/pack_part.h"
-
-/* Rows in the order in which they are written. */
-struct row {
-	uint32_t id;	/* of the dictionary: thread or key */
-	uint32_t at;	/* of the profile */
-};
 
 struct packer {
 	struct dict_writer *w;
 	const struct profile *p;
 	GByteArray *into;
-	GArray *threads, *waits, *samples;	/* struct row */
+	GArray *threads, *waits, *samples, *wakes;	/* struct pack_row */
 	uint32_t *thread_id;	/* of each thread of the profile */
 	uint32_t *skip;		/* of each thread: so many rows of the same identity come before */
 	uint32_t *wait_at;	/* of each wait of the profile: where it is written */
@@ -25,7 +20,7 @@ struct packer {
 
 static int by_id(gconstpointer a, gconstpointer b)
 {
-	const struct row *x = a, *y = b;
+	const struct pack_row *x = a, *y = b;
 
 	return x->id != y->id ? (x->id < y->id ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
 }
@@ -50,16 +45,16 @@ static void pack_info(struct packer *k)
 
 static void order_threads(struct packer *k)
 {
-	k->threads = g_array_new(FALSE, FALSE, sizeof(struct row));
+	k->threads = g_array_new(FALSE, FALSE, sizeof(struct pack_row));
 	for (guint i = 0; i < k->p->threads->len; i++) {
-		const struct row row = { dict_writer_thread(k->w, profile_thread(k->p, i)), i };
+		const struct pack_row row = { dict_writer_thread(k->w, profile_thread(k->p, i)), i };
 
 		k->thread_id[i] = row.id;
 		g_array_append_val(k->threads, row);
 	}
 	sorted(k->threads);
 	for (guint i = 1; i < k->threads->len; i++) {
-		const struct row *row = &g_array_index(k->threads, struct row, i), *last = row - 1;
+		const struct pack_row *row = &g_array_index(k->threads, struct pack_row, i), *last = row - 1;
 
 		k->skip[row->at] = row->id == last->id ? k->skip[last->at] + 1 : 0;
 	}
@@ -67,10 +62,10 @@ static void order_threads(struct packer *k)
 
 static void order_waits(struct packer *k)
 {
-	k->waits = g_array_new(FALSE, FALSE, sizeof(struct row));
+	k->waits = g_array_new(FALSE, FALSE, sizeof(struct pack_row));
 	for (guint i = 0; i < k->p->waits->len; i++) {
 		const struct wait *w = profile_wait(k->p, i);
-		const struct row row = {
+		const struct pack_row row = {
 			dict_writer_key(k->w, k->thread_id[w->thread], w->user, w->kernel, w->object, w->state, w->flags), i
 		};
 
@@ -79,15 +74,15 @@ static void order_waits(struct packer *k)
 	}
 	sorted(k->waits);
 	for (guint i = 0; i < k->waits->len; i++) {
-		uint32_t at = g_array_index(k->waits, struct row, i).at;
+		uint32_t at = g_array_index(k->waits, struct pack_row, i).at;
 
 		k->wait_at[at] = i;
 		k->sums[profile_wait(k->p, at)->thread].last_wait = i + 1;
 	}
-	k->samples = g_array_new(FALSE, FALSE, sizeof(struct row));
+	k->samples = g_array_new(FALSE, FALSE, sizeof(struct pack_row));
 	for (guint i = 0; i < k->p->on_cpu->len; i++) {
 		const struct on_cpu_sample *s = &g_array_index(k->p->on_cpu, struct on_cpu_sample, i);
-		const struct row row = {
+		const struct pack_row row = {
 			dict_writer_key(k->w, k->thread_id[s->thread], s->user, s->kernel, 0, ON_CPU_STATE, 0), i
 		};
 
@@ -99,7 +94,7 @@ static void order_waits(struct packer *k)
 /* One column; `row` is the model's. */
 #define COLUMN(rows, type, table, put)                                                                                 \
 	for (guint i = 0; i < k->rows->len; i++) {                                                                     \
-		const type *row = &g_array_index(k->p->table, type, g_array_index(k->rows, struct row, i).at);        \
+		const type *row = &g_array_index(k->p->table, type, g_array_index(k->rows, struct pack_row, i).at);        \
                                                                                                                        \
 		put;                                                                                                   \
 	}
@@ -110,7 +105,7 @@ static void pack_ids(GByteArray *into, const GArray *rows)
 
 	blob_put(into, rows->len);
 	for (guint i = 0; i < rows->len; i++) {
-		uint32_t id = g_array_index(rows, struct row, i).id;
+		uint32_t id = g_array_index(rows, struct pack_row, i).id;
 
 		blob_put(into, id - last);
 		last = id;
@@ -192,7 +187,7 @@ static void pack_waits(struct packer *k)
 	COLUMN(waits, struct wait, waits, blob_put(k->into, row->runnable_ns));
 	COLUMN(waits, struct wait, waits, blob_put(k->into, row->preempted_ns));
 	for (guint i = 0; i < k->waits->len; i++) {
-		const struct wait *w = profile_wait(k->p, g_array_index(k->waits, struct row, i).at);
+		const struct wait *w = profile_wait(k->p, g_array_index(k->waits, struct pack_row, i).at);
 		struct pack_sums *s = &k->sums[w->thread];
 		bool is_last = s->last_wait == i + 1;
 
@@ -209,7 +204,7 @@ static void pack_waits(struct packer *k)
 static void pack_rest(struct packer *k)
 {
 	for (guint i = 0; i < k->threads->len; i++) {
-		uint32_t at = g_array_index(k->threads, struct row, i).at;
+		uint32_t at = g_array_index(k->threads, struct pack_row, i).at;
 		const struct thread *t = profile_thread(k->p, at);
 
 		blob_put_diff(k->into, t->blocked_ns, k->sums[at].blocked_ns);
@@ -241,7 +236,7 @@ static void pack_states(struct packer *k)
 		into->preempted_ns += t->preempted_ns;
 	}
 	for (guint i = 0; i < k->threads->len && k->p->states->len; i++) {
-		uint32_t at = g_array_index(k->threads, struct row, i).at;
+		uint32_t at = g_array_index(k->threads, struct pack_row, i).at;
 
 		for (unsigned n = 0; n < PACK_STATE_CNT; n++) {
 			const struct state_total *t = &all[(gsize)at * PACK_STATE_CNT + n], *expected = &k->sums[at].states[n];
@@ -281,7 +276,7 @@ static struct pack_rest *rests_of(const struct packer *k, const GArray *rows)
 	struct pack_rest *rests = g_new0(struct pack_rest, rows->len + 1);
 
 	for (guint i = 0; i < rows->len; i++) {
-		const struct row *row = &g_array_index(rows, struct row, i);
+		const struct pack_row *row = &g_array_index(rows, struct pack_row, i);
 		const struct wake *w = profile_wake(k->p, row->at), *before = i ? profile_wake(k->p, row[-1].at) : NULL;
 		const struct wait *of = profile_wait(k->p, w->wait);
 
@@ -295,17 +290,17 @@ static struct pack_rest *rests_of(const struct packer *k, const GArray *rows)
 
 #define WAKES(put)                                                                                                     \
 	for (guint i = 0; i < rows->len; i++) {                                                                        \
-		const struct wake *w = profile_wake(k->p, g_array_index(rows, struct row, i).at);                      \
+		const struct wake *w = profile_wake(k->p, g_array_index(rows, struct pack_row, i).at);                      \
                                                                                                                        \
 		put;                                                                                                   \
 	}
 
 static void pack_wakes(struct packer *k)
 {
-	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct row));
+	GArray *rows = k->wakes = g_array_new(FALSE, FALSE, sizeof(struct pack_row));
 
 	for (guint i = 0; i < k->p->wakes->len; i++) {
-		const struct row row = { k->wait_at[profile_wake(k->p, i)->wait], i };
+		const struct pack_row row = { k->wait_at[profile_wake(k->p, i)->wait], i };
 
 		g_array_append_val(rows, row);
 	}
@@ -325,7 +320,7 @@ static void pack_crowd(struct packer *k)
 	g_autofree uint32_t *thread_at = g_new0(uint32_t, k->p->threads->len + 1);
 
 	for (guint i = 0; i < k->threads->len; i++)
-		thread_at[g_array_index(k->threads, struct row, i).at] = i;
+		thread_at[g_array_index(k->threads, struct pack_row, i).at] = i;
 	blob_put(k->into, k->p->blames->len);
 	for (guint i = 0; i < k->p->blames->len; i++) {
 		const struct blame *b = profile_blame(k->p, i);
@@ -379,6 +374,8 @@ bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into,
 	pack_samples(&k);
 	pack_wakes(&k);
 	pack_crowd(&k);
+	pack_longest(p, k.waits, k.wakes, into);
+	g_array_unref(k.wakes);
 	g_array_unref(k.threads);
 	g_array_unref(k.waits);
 	g_array_unref(k.samples);

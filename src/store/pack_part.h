@@ -11,6 +11,12 @@
 #define PACK_STATES "SDTtPIR?"
 #define PACK_STATE_CNT 8
 
+/* Rows in the order in which they are written. */
+struct pack_row {
+	uint32_t id;	/* of the dictionary: thread or key; of a waking the place of its wait in this order */
+	uint32_t at;	/* of the profile */
+};
+
 /* What the waits of a thread add up to. */
 struct pack_sums {
 	struct state_total states[PACK_STATE_CNT];

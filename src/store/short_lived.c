@@ -275,8 +275,9 @@ static void tell_waits(struct folding *f)
 
 		w.object = object_of(f, w.thread, w.object);
 		if (f->is_excluded[w.thread])
-			w.user = w.kernel = w.object = 0;
+			w.user = w.kernel = w.object = w.max_waker = 0;
 		w.thread = f->row[w.thread];
+		w.max_waker = w.max_waker ? waker_of(f, w.max_waker - 1) + 1 : 0;
 		wait[i] = profile_add_wait(f->p, &w);
 	}
 	for (guint i = 0; i < f->old->wakes->len; i++) {

@@ -3,6 +3,7 @@
 
 #include "profile/on_cpu.h"
 #include "store/blob.h"
+#include "store/pack_longest.h"
 #include "store/pack_part.h"
 
 struct unpacker {
@@ -409,9 +410,15 @@ bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, str
 		.first = g_hash_table_new(NULL, NULL),
 	};
 
-	u.c.bad = cursor_uleb(&u.c) != PACK_VERSION || u.c.bad;
+	uint64_t version = cursor_uleb(&u.c);
+
+	u.c.bad = u.c.bad || !version || version > PACK_VERSION;
 	for (gsize i = 0; i < G_N_ELEMENTS(parts) && !u.c.bad; i++)
 		parts[i](&u);
+	if (!u.c.bad)
+		unpack_longest_at_edges(rows);
+	if (!u.c.bad && version > 1)
+		unpack_longest(rows, &u.c);
 	g_hash_table_unref(u.first);
 	g_free(u.thread_id);
 	g_free(u.sums);

@@ -129,6 +129,51 @@ def agent_windows(env):
         env.check.that(folded > 0 and single <= 2 * len(rows), f"the storm is folded: {folded} ns, {single} rows alone")
 
 
+# One wait above all others, by its own clock: before it, as it is to end, behind it.
+WAITER = """
+import threading, time
+event, said = threading.Event(), []
+def wait():
+    said.append(time.time_ns())
+    event.wait()
+    said.append(time.time_ns())
+waiter = threading.Thread(target=wait)
+waiter.start()
+time.sleep(3.3)
+said.append(time.time_ns())
+event.set()
+waiter.join()
+print(waiter.native_id, *said, flush=True)
+time.sleep(60)
+"""
+
+
+@case
+def agent_longest(env):
+    """When the longest wait of a stack began and who ended it, though windows were cut meanwhile."""
+    store = env.temporary("history")
+    agent = Agent(env, store)
+    env.check.that(agent.await_log("recording"), f"it records: {agent.log()}")
+    waiter = subprocess.Popen([sys.executable, "-c", WAITER], stdout=subprocess.PIPE, preexec_fn=default_signals)
+    tid, before_ns, told_ns, after_ns = map(int, waiter.stdout.readline().split())
+    agent.await_windows(len(windows(store)) + 2)
+    waiter.kill()
+    waiter.wait()
+    env.check.equal(agent.end(), 0, f"status of the agent: {agent.log()}")
+    options = ["report", "--history", store, "--pid", str(waiter.pid)]
+    report = json.loads(subprocess.check_output([env.offcpu, *options, "--json"]))
+    waits = [w for w in report["waits"] if w["tid"] == tid and "max_start_unix_ns" in w]
+    longest = max(waits, key=lambda w: w["max_ns"])
+    began_ns, ended_ns = longest["max_start_unix_ns"], longest["max_start_unix_ns"] + longest["max_ns"]
+    slack_ns = 3_000_000  # times are told in milliseconds
+    env.check.that(before_ns - slack_ns <= began_ns <= told_ns, f"it began at {began_ns}, behind {before_ns}")
+    env.check.that(told_ns - slack_ns <= ended_ns <= after_ns + slack_ns, f"it ended at {ended_ns}, between {told_ns} and {after_ns}")
+    env.check.equal(longest["max_waker"]["tid"], waiter.pid, "who ended it")
+    text = subprocess.check_output([env.offcpu, *options, "--stacks"], text=True)
+    clock = time.strftime("%H:%M:%S", time.localtime(began_ns // SECOND)) + f".{began_ns // 1_000_000 % 1000:03}"
+    env.check.that(re.search(rf"longest \S+ s: thread {tid} \S+, began {clock}, woken by \S+ \({waiter.pid}\)", text), f"{clock} in {text}")
+
+
 @case
 def agent_reload(env):
     """SIGHUP: a bad configuration changes nothing, a good one does; SIGTERM: the last window is stored."""

@@ -31,6 +31,7 @@ import cases_objects  # noqa: E402,F401
 import cases_reasons  # noqa: E402,F401
 import cases_crowd  # noqa: E402,F401
 import cases_unwind  # noqa: E402,F401
+import cases_remember  # noqa: E402,F401
 import cases_uretprobe  # noqa: E402,F401
 import cases_request  # noqa: E402,F401
 import cases_request_servers  # noqa: E402,F401

@@ -3,6 +3,7 @@
 // Texts come from anywhere: they enter the page by textContent or fillText only.
 
 const HIST_SLOTS = 48;
+const OPEN_AT_START = 1; // of a wait's flags
 const CLASSES = ['blocked', 'runnable', 'preempted', 'on CPU'];
 const ON_CPU = 3;
 
@@ -135,6 +136,19 @@ async function readCore() {
 	return data;
 }
 
+// When the longest wait of each row began, in ms since 1970 (0: not known), and who ended it.
+function readLongest(r, data, detail) {
+	detail.began = new Float64Array(data.waits.cnt);
+	detail.endedBy = [];
+	for (let i = 0; i < data.waits.cnt; i++) {
+		if (!r.number()) continue;
+		detail.began[i] = data.about.startMs + r.signed();
+		const name = data.texts[r.number()],
+			tid = r.number();
+		detail.endedBy[i] = name && name + (tid ? ` (${tid})` : '');
+	}
+}
+
 // Distributions and source lines: only when a frame is looked at.
 async function readDetail(data) {
 	if (data.detail) return data.detail;
@@ -166,6 +180,7 @@ async function readDetail(data) {
 		detail.line[i] = Math.floor(n / 2);
 		detail.inlined[i] = n & 1;
 	}
+	if (data.about.hasLongest) readLongest(r, data, detail);
 	return (data.detail = detail);
 }
 

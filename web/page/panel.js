@@ -114,6 +114,27 @@ function histogram(hist, marks, draw) {
 	return image;
 }
 
+// "The longest: thread 4711 mysqld, began 14:32:18.250, woken by ..."
+function longestWait(detail, waits) {
+	if (!V.data.about.hasLongest || V.isRanged || !waits.length) return '';
+	const max = V.data.waits.max,
+		i = waits.reduce((a, b) => (max[b] > max[a] ? b : a));
+	if (!detail.began[i]) return '';
+	const t = V.data.threads[V.data.waits.thread[i]],
+		at = new Date(detail.began[i]),
+		two = (n, width = 2) => String(n).padStart(width, '0');
+	const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`,
+		clock = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${two(at.getMilliseconds(), 3)}`;
+	return make('p', {
+		class: 'longest',
+		text:
+			`Longest ${time(max[i])}: ` +
+			(t.tid ? `thread ${t.tid} ${t.comm}` : `a short-lived ${t.comm}`) +
+			`, began ${V.data.waits.flags[i] & OPEN_AT_START ? 'before ' : ''}${day} ${clock}` +
+			(detail.endedBy[i] ? `, woken by ${detail.endedBy[i]}` : ''),
+	});
+}
+
 function distribution(detail, waits) {
 	const hist = V.isRanged ? histWithin(waits, S.range) : addUpHist(detail, waits),
 		w = V.data.waits;
@@ -136,7 +157,7 @@ function distribution(detail, waits) {
 			),
 		);
 	}
-	return [section('How long', histogram(hist, marks), table)];
+	return [section('How long', histogram(hist, marks), table, longestWait(detail, waits))];
 }
 
 // Rows of name, bar and amount, the largest first; run: what a click on one does.

@@ -114,6 +114,7 @@ static void add_waits(struct merger *g, enum diff_side side)
 		if (!is_selected(&g->d->in[side], i) || !threads[w.thread])
 			continue;
 		struct wait_reason reason = reason_of(g, side, i);
+		w.max_start_unix_ns = w.max_waker = 0;	/* wakers are not taken over */
 		w.object = object_of(g, keys->p, &w);
 		w.thread = threads[w.thread] - 1;
 		w.user = g->user[keys->paths[i]];

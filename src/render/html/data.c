@@ -318,6 +318,24 @@ static void write_slices(const struct columns *c, GByteArray *out)
 	html_slices(c->p, number, c->waits->len, out);
 }
 
+/* Of each row's longest wait: when it began, in milliseconds, and who ended it. */
+static void write_longest(const struct columns *c, GByteArray *out)
+{
+	const uint64_t from_ms = c->p->info.start_unix_ns / 1000000;
+
+	for (uint32_t i = 0; i < c->waits->len && html_has_longest(c->p); i++) {
+		const struct wait *w = profile_wait(c->p, g_array_index(c->waits, uint32_t, i));
+		const struct waker *k = w->max_start_unix_ns && w->max_waker ? profile_get_waker(c->p, w->max_waker - 1) : NULL;
+
+		bytes_put(out, w->max_start_unix_ns != 0);
+		if (!w->max_start_unix_ns)
+			continue;
+		bytes_put_signed(out, (int64_t)(w->max_start_unix_ns / 1000000 - from_ms));
+		bytes_put(out, texts_id(c->texts, k ? waker_name(k) : ""));
+		bytes_put(out, k ? k->tid : 0);
+	}
+}
+
 /* What of a wait tells how well its time is known. */
 static void write_errors(const struct columns *c, GByteArray *out)
 {
@@ -369,6 +387,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	write_threads(&c, rows);
 	write_waits(&c, rows);
 	write_detail(&c, detail);
+	write_longest(&c, detail);
 	write_objects(&c, wakers);
 	write_wakers(&c, wakers);
 	write_slices(&c, slices);

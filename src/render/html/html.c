@@ -111,6 +111,8 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 	json_member_bool(&j, "sampled", profile_is_sampled(p));
 	json_member_uint(&j, "onCpuHz", info->on_cpu_as_waits ? info->on_cpu_hz : 0);
 	json_member_bool(&j, "hasWakers", info->has_wakers);
+	if (html_has_longest(p))
+		json_member_bool(&j, "hasLongest", true);
 	json_member_bool(&j, "hasObjects", info->has_locks || info->has_objects);
 	about_coverage(&j, p, o->selection);
 	about_losses(&j, p);
@@ -119,6 +121,14 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 	if (o->diff)
 		html_diff_about(&j, o->diff);
 	json_object_end(&j);
+}
+
+bool html_has_longest(const struct profile *p)
+{
+	for (guint i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->max_start_unix_ns)
+			return true;
+	return false;
 }
 
 static void append_block(GString *out, const char *id, const GString *packed)

@@ -36,6 +36,9 @@ struct html_blocks {
 void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks);
 void html_blocks_clear(struct html_blocks *blocks);
 
+/* Is anything known of when the longest waits began?  In histories. */
+bool html_has_longest(const struct profile *p);
+
 /* JSON that describes recording and view for the page's head. */
 void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets, GString *out);
 

@@ -360,6 +360,18 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 	json_array_end(j);
 }
 
+/* The longest of the row's waits. */
+static void write_longest(struct json *j, const struct profile *p, const struct wait *w)
+{
+	json_member_uint(j, "max_start_unix_ns", w->max_start_unix_ns);
+	if (!w->max_waker)
+		return;
+	json_key(j, "max_waker");
+	json_object_begin(j);
+	json_who(j, profile_get_waker(p, w->max_waker - 1));
+	json_object_end(j);
+}
+
 /* Fields of their own, so that programs need not take a name apart. */
 static void write_object(struct json *j, const struct object *o)
 {
@@ -414,6 +426,8 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 			hist[i] = w->hist[i];
 		json_percentiles(j, hist, w->max_ns);
 	}
+	if (w->max_start_unix_ns)
+		write_longest(j, p, w);
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
 	json_member_uint(j, "count_se", w->count_se);
 	write_hist(j, w->hist);

@@ -319,6 +319,35 @@ static void append_lock(GString *s, const struct object *object, const struct te
 	g_string_append_c(s, '\n');
 }
 
+/* "     longest 1.24 s: thread 4711 mysqld, began 14:32:18.250, woken by ib_log_writer (4700)", where that is known, as in a history. */
+static void append_longest(GString *s, const struct profile *p, const struct top_row *r)
+{
+	const struct wait *w = r->longest ? profile_wait(p, r->longest - 1) : NULL;
+
+	if (!w || !w->max_start_unix_ns)
+		return;
+	const struct thread *t = profile_thread(p, w->thread);
+
+	g_string_append(s, "     longest ");
+	text_duration(s, w->max_ns);
+	if (t->tid)
+		g_string_append_printf(s, ": thread %u ", t->tid);
+	else
+		g_string_append(s, ": a short-lived ");
+	text_safe(s, t->comm);
+	g_string_append(s, w->flags & WAIT_OPEN_AT_START ? ", began before " : ", began ");
+	text_clock_ms(s, w->max_start_unix_ns, &p->info);
+	if (w->max_waker) {
+		const struct waker *k = profile_get_waker(p, w->max_waker - 1);
+
+		g_string_append(s, ", woken by ");
+		text_safe(s, waker_name(k));
+		if (k->tid)
+			g_string_append_printf(s, " (%u)", k->tid);
+	}
+	g_string_append_c(s, '\n');
+}
+
 /* "  1. 12.3 s  45.6%  mysqld (123), S sleeping" and "     count 12, mean 1.03 s, max 2.20 s, blocked ..." */
 static void append_row(GString *s, const struct profile *p, const struct top *t, unsigned i,
 		       const struct text_options *o)
@@ -337,6 +366,8 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	append_row_name(s, p, t, r, o);
 	g_string_append_printf(s, "%s\n", text_plain(o));
 	text_row_numbers(s, p->info.unknown, r, t->is_exact);
+	if (t->by == TOP_BY_STACK)
+		append_longest(s, p, r);
 	if (r->object)
 		append_lock(s, profile_get_object(p, r->object - 1), o);
 	if (t->by == TOP_BY_STACK)

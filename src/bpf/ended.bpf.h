@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_ENDED_BPF_H
+#define BPF_ENDED_BPF_H
+
+/* A wait that ends: accounts, then filters and sampling, then stacks and sums.  A part of offcpu.bpf.c, which has what it calls. */
+
+/* What the kernel itself counts of it, as of a moment at which nothing is missed. */
+static __always_inline void note_kernels_counts(struct task_struct *task, struct thread_state *st)
+{
+	st->csw = switches_of(task);
+	st->exec_ns = task->se.sum_exec_runtime;
+}
+
+/* Histograms have no stacks: who the thread is stands in their place. */
+static __always_inline __u64 hist_key(const struct thread_state *st)
+{
+	return (__u64)st->pid << 32 | st->tid;
+}
+
+/*
+ * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
+ * sampling: it never touches an account.  False: a filter leaves it out.  A global function: the verifier checks it once.
+ */
+__noinline int account_wait(struct thread_state *st, struct chain_state *chain, __u64 now)
+{
+	struct wait_parts parts;
+
+	if (!st)
+		return false;
+	split_wait(st, now, true, &parts);
+	if (cfg.chain_depth && chain)
+		note_wait(st, chain, &parts, now);
+	if (!is_listed(st, now - st->since_ns) || (cfg.want_requests && !is_in_request(st))) {
+		add_parts(&st->account.filtered, &parts);
+		return false;
+	}
+	if (cfg.want_requests && cfg.request_slower_ns) {
+		add_parts(&st->account.filtered, &parts);	/* until its request turns out to be slow */
+		return true;
+	}
+	add_parts(total_of(&st->account, st->state), &parts);
+	return true;
+}
+
+/*
+ * The same of what nearly all waits are, where no filter leaves out any: a subject's sleep, and it was woken since that began and
+ * before now.  False: it is another one, and nothing is done.
+ */
+static __always_inline bool account_sleep(struct thread_state *st, __u64 total_ns)
+{
+	__u64 blocked_ns = st->wake_ns - st->since_ns;
+	struct offcpu_state_total *total;
+
+	if (!mostly(st->subject_mode == SUBJECT(MODE_ASLEEP) && blocked_ns <= total_ns))
+		return false;
+	if (!has_part(PART_ACCOUNT))
+		return true;
+	total = total_of(&st->account, st->state);
+	total->count++;
+	total->blocked_ns += blocked_ns;
+	total->runnable_ns += total_ns - blocked_ns;
+	return true;
+}
+
+/* Fills in scratch->kept.  scale: by which the wait was kept.  A global function, as that one. */
+__noinline int keep_wait(struct thread_state *st, struct scratch *scratch, __u64 scale, __u64 now)
+{
+	struct wait_parts parts;
+
+	if (!st || !scratch)
+		return 0;
+	split_wait(st, now, false, &parts);
+	sample_wait(&parts, now - st->since_ns, scale, &scratch->kept);
+	return 0;
+}
+
+/* What the governor goes by. */
+static __always_inline void count_listed(struct scratch *scratch)
+{
+	__u32 slot;
+
+	scratch->counts.listed++;
+	if (!cfg.may_sample)
+		return;
+	slot = log2_slot(scratch->kept.duration_ns);
+	barrier_var(slot);	/* what clang knows of it the verifier does not */
+	if (slot < OFFCPU_HIST_SLOTS)
+		scratch->counts.waits_q8[slot] += scratch->kept.weight_q8;
+}
+
+/* Sums scratch->kept under its stacks.  A global function: the verifier checks it once. */
+__noinline int list_wait(struct thread_state *st, struct scratch *scratch, struct chain_state *chain, __u64 now)
+{
+	struct offcpu_wait_key key = {};
+	struct wait_parts *parts;
+
+	if (!st || !scratch)
+		return 0;
+	key.ustack = scratch->ustack;
+	key.kstack = scratch->kstack;
+	count_listed(scratch);
+	parts = &scratch->kept.parts;
+	key.waker = waker_of_wait(st, now);
+	key.object = scratch->listed_object = object_of_wait(st, scratch);
+	if (cfg.want_storms && cfg.only_storms)
+		key.waker = storm_waker(st, key.waker);
+	key.tno = st->tno;
+	key.state = letter_of(st->state);
+	key.flags = (st->open_at_start ? OFFCPU_OPEN_AT_START : 0) |
+		    (st->is_throttled && !cfg.hist ? OFFCPU_KEY_THROTTLED : 0);
+	if (began_at_cut(st))
+		key.flags |= OFFCPU_OPEN_AT_START;
+	if (cfg.may_sample && parts->blocked_ns + parts->runnable_ns + parts->preempted_ns != scratch->kept.duration_ns)
+		key.flags |= OFFCPU_KEY_SAMPLED;
+	if (cfg.hist_runq) {
+		key.flags = OFFCPU_KEY_RUNQ;
+		key.state = 'R';
+		parts->blocked_ns = 0;
+		scratch->kept.duration_ns = parts->runnable_ns + parts->preempted_ns;
+	}
+	if (is_second_half(now))
+		key.flags |= OFFCPU_KEY_SECOND;
+	set_slice(scratch, st, &key, now);
+	if (cfg.want_requests)
+		note_for_request(st, &key, parts);
+	if (cfg.want_requests && cfg.request_slower_ns)
+		return keep_for_request(st, &key, &scratch->kept);
+	if (key.object && key.object == st->futex.gil && st->mode == MODE_ASLEEP)
+		begin_gil_sum(st, &scratch->kept);
+	if (has_part(PART_SUM) && !sum_wait(st, &key, &scratch->kept)) {
+		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
+
+		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
+		st->account.lost_ns += total;
+	} else if (key.object && key.object == st->futex.gil) {
+		st->futex.gil_sum = st->last_sum;
+	} else if (cfg.chain_depth && chain) {
+		key.slice = 0;
+		key.flags &= ~OFFCPU_KEY_CROSSING;
+		list_chain(&key, st, chain, scratch);
+	}
+	return 0;
+}
+
+/* How long the thread stood in a queue in the wait that ends.  A global function, as account_wait(). */
+__noinline __u64 end_delay(struct thread_state *st, __u64 now)
+{
+	struct wait_parts parts;
+
+	if (!st)
+		return 0;
+	split_wait(st, now, false, &parts);
+	if (cfg.want_storms)
+		storm_delay(st, parts.runnable_ns + parts.preempted_ns);
+	return parts.runnable_ns + parts.preempted_ns;
+}
+
+/* A wait is to be listed, as scratch->kept. */
+static __noinline int walk_and_list(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
+				    bool may_walk, __u64 now)
+{
+	__u64 begun_ns = cfg.may_sample ? bpf_ktime_get_ns() : 0;
+
+	st->is_cold = now - st->since_ns > COLD_NS;
+	if (!cfg.hist && st->mode != MODE_NEW)
+		take_memory_of(st);
+	/* first the user stack: where it begins tells where the kernel's was remembered */
+	scratch->ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
+	scratch->kstack = 0;
+	if (cfg.want_kstack && may_walk)
+		scratch->kstack = kernel_stack(task, st, scratch, now);
+	else if (cfg.want_kstack)
+		count_loss(OFFCPU_LOSS_KSTACK, now - st->since_ns);
+	if (cfg.want_kstack && !scratch->kstack)
+		scratch->kstack = OFFCPU_STACK_LOST;
+	if (cfg.want_events)
+		send_event(task, st, &scratch->kept.parts, scratch->ustack, scratch->kstack, now);
+	if (may_walk) {
+		look_at_futex(task, st, scratch, false);
+		look_at_target(task, st, scratch);
+	} else {
+		st->target = 0;
+	}
+	if (cfg.want_waits)
+		list_wait(st, scratch, chain_of(st), now);
+	if (cfg.may_sample)
+		scratch->counts.listing_ns += bpf_ktime_get_ns() - begun_ns;
+	return 0;
+}
+
+/* A wait ends: it comes to its accounts.  may_walk: as below.  False: a filter leaves it out. */
+static __always_inline bool end_wait(struct task_struct *task, struct thread_state *st, enum switch_kind kind, bool may_walk,
+				     __u64 now)
+{
+	if (kind == KIND_ANY && (cfg.want_storms || cfg.want_blame)) {
+		__u64 delay_ns = end_delay(st, now);
+
+		/* of waits that are told one by one, only those */
+		if (may_walk && (!cfg.want_events || is_listed(st, now - st->since_ns)))
+			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
+	}
+	end_throttled(task, st, now);
+	return account_wait(st, chain_of(st), now);
+}
+
+/* It has ended, and no filter leaves it out.  may_walk: the thread still stands where it waited. */
+static __always_inline void sample_ended(struct task_struct *task, struct thread_state *st, struct scratch *scratch, bool may_walk,
+					 __u64 scale, __u64 now)
+{
+	if (rarely(sample_is_kept(now - st->since_ns, st->draw, scale))) {
+		keep_wait(st, scratch, scale, now);
+		walk_and_list(task, st, scratch, may_walk, now);
+	}
+}
+
+#endif
