@@ -92,10 +92,11 @@ static struct landlock_rules all_rights(long version)
 	return (struct landlock_rules){ .fs = (UINT64_C(1) << bits) - 1, .net = version >= 4 ? 3 : 0, .scoped = version >= 6 ? 3 : 0 };
 }
 
-/* The folder is to be read, and the zone of the clock; nothing else is opened, connected to or signalled. */
+/* The folder is to be read, and by what shows times the zone of the clock; nothing else is opened, connected to or signalled. */
 static bool close_files(struct confine *c, GError **error)
 {
-	const char *const paths[] = { c->folder, c->folder ? "/etc/localtime" : NULL, c->folder ? "/usr/share/zoneinfo" : NULL };
+	bool shows_times = c->calls == CONFINE_SERVER;
+	const char *const paths[] = { c->folder, shows_times ? "/etc/localtime" : NULL, shows_times ? "/usr/share/zoneinfo" : NULL };
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	struct landlock_rules rules;
 	bool is_well = true;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/output.h"
 #include "render/text/util.h"
 
 void cmd_error(const char *command, const char *format, ...)
@@ -69,67 +70,14 @@ bool cmd_parse(const char *command, const char *args, const char *description, G
 	return true;
 }
 
-static bool cannot_write(const char *path, int err, GError **error)
-{
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "cannot write '%s': %s", path, g_strerror(err));
-	return false;
-}
-
-static bool replace_file(const char *path, const char *text, gsize len, int mode, GError **error)
-{
-	g_autoptr(GError) cause = NULL;
-
-	if (g_file_set_contents_full(path, text, (gssize)len, G_FILE_SET_CONTENTS_CONSISTENT, mode, &cause))
-		return true;
-	/* GLib's own sentence names the temporary file beside it. */
-	const char *reason = strrchr(cause->message, ':');
-	g_set_error(error, cause->domain, cause->code, "cannot write '%s'%s", path, reason ? reason : "");
-	return false;
-}
-
-/* Not by another file in its place.  The kernel refuses a link that another user has laid in a folder of all (fs.protected_symlinks). */
-static bool write_into(const char *path, const char *text, gsize len, GError **error)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0644);
-
-	if (fd < 0)
-		return cannot_write(path, errno, error);
-	for (gsize done = 0; done < len;) {
-		ssize_t n = write(fd, text + done, len - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			int err = errno;
-
-			close(fd);
-			return cannot_write(path, err, error);
-		}
-		done += (gsize)n;
-	}
-	return close(fd) == 0 || cannot_write(path, errno, error);
-}
-
 bool cmd_write_output(const char *path, const char *text, gsize len, GError **error)
 {
-	struct stat st;
+	struct output *o = output_begin(path, error);
 
-	if (path && strcmp(path, "-") != 0) {
-		if (lstat(path, &st))
-			return replace_file(path, text, len, 0644, error);
-		if (S_ISREG(st.st_mode))
-			return replace_file(path, text, len, (int)(st.st_mode & 0777), error);
-		return write_into(path, text, len, error);
-	}
-	if (fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0) {
-		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
-			    "standard output: %s", g_strerror(errno));
-		/* it is said; main() looks, too */
-		__fpurge(stdout);
-		clearerr(stdout);
-		return false;
-	}
-	return true;
+	if (o && output_put(o, text, len, error))
+		return output_end(o, error);
+	output_drop(o);
+	return false;
 }
 
 bool cmd_is_same_file(const char *a, const char *b)

@@ -36,10 +36,7 @@ void cmd_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3)
 bool cmd_parse(const char *command, const char *args, const char *description, GOptionEntry *entries,
 	       int *argc, char ***argv, int *ret_status);
 
-/*
- * Writes all of `text` to `path`, or to stdout for NULL or "-".  A file appears whole or not at all, and one that was there keeps its
- * mode; what is no plain file (a link, a device, a FIFO) is written into, as by a shell.
- */
+/* All of `text` to `path`, or to stdout for NULL or "-", as cmd/output.h says. */
 bool cmd_write_output(const char *path, const char *text, gsize len, GError **error);
 
 /* By any spelling of the paths, and through links. */

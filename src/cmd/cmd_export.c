@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/input.h"
+#include "cmd/output.h"
 #include "cmd/range.h"
 #include "exchange/format.h"
 #include "profile/on_cpu.h"
@@ -168,13 +169,21 @@ static void tell_rest(const struct profile *p, const struct export_plan *plan, c
 	}
 }
 
+static bool put(void *ctx, const void *bytes, gsize len_bytes, GError **error)
+{
+	return output_put(ctx, bytes, len_bytes, error);
+}
+
 static bool write_out(const struct profile *p, const struct export_args *a, const struct format *format,
 		      const struct export_plan *plan, GError **error)
 {
-	g_autoptr(GString) out = g_string_new(NULL);
-	const struct sink sink = sink_of_string(out);
+	struct output *out = output_begin(a->out, error);
+	const struct sink sink = { put, out };
 
-	return format_write(format, p, plan, &sink, error) && cmd_write_output(a->out, out->str, out->len, error);
+	if (out && format_write(format, p, plan, &sink, error))
+		return output_end(out, error);
+	output_drop(out);
+	return false;
 }
 
 static bool knows(const struct profile *p, const char *path, const struct export_args *a,

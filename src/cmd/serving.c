@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/confine.h"
 #include "cmd/cmd.h"
 #include "render/text/util.h"
 #include "server/recording.h"
@@ -53,6 +54,28 @@ static void print_links(const struct serving *v, const struct server *s)
 	fflush(stdout);
 }
 
+static void print_rights(const struct confine *c)
+{
+	if (c->has_left_root)
+		printf("Runs as %s, without any rights%s.\n", c->user, c->has_landlock ? "; it can open no file" : "");
+	fflush(stdout);
+}
+
+/* All of the recording is in memory.  Whoever wrote it may not be who reads it, and is to have nothing of a fault in this process. */
+struct before_serving {
+	const struct serving *serving;
+	struct confine confine;
+};
+
+static bool on_listening(struct server *s, void *data, GError **error)
+{
+	struct before_serving *b = data;
+
+	if (b->serving->open)
+		serving_open_browser(b->serving->command, s);
+	return confine(&b->confine, error);
+}
+
 int serving_run(const struct serving *v, const struct profile *p, const struct html_options *page)
 {
 	const struct export_plan plan = { .selection = page->selection,
@@ -60,12 +83,15 @@ int serving_run(const struct serving *v, const struct profile *p, const struct h
 					  .folded = { .weight = page->view.weight },
 					  .columns = 1 };
 	struct recording_ctx ctx = { .profile = p, .page = page, .plan = &plan };
+	struct before_serving before = { .serving = v, .confine = { .calls = CONFINE_SERVER } };
 	const struct server_options options = {
 		.port = v->port,
 		.workers = 1,
 		.routes = recording_routes,
 		.routes_cnt = recording_routes_cnt,
 		.ctx = &ctx,
+		.on_listening = on_listening,
+		.data = &before,
 	};
 	g_autoptr(GError) error = NULL;
 	struct server *s = server_start(&options, &error);
@@ -75,8 +101,7 @@ int serving_run(const struct serving *v, const struct profile *p, const struct h
 		return EXIT_FAILED;
 	}
 	print_links(v, s);
-	if (v->open)
-		serving_open_browser(v->command, s);
+	print_rights(&before.confine);
 	if (!server_run(s, v->idle_s))
 		cmd_error(v->command, "note: nobody asked for %u s, so this ends", v->idle_s);
 	server_stop(s);

@@ -5,6 +5,11 @@
 #include "render/text/csv.h"
 #include "render/text/folded_wakers.h"
 
+static void flush(void *ctx)
+{
+	writer_flush(ctx);
+}
+
 void write_folded(struct writer *w, const struct profile *p, const struct export_plan *plan)
 {
 	if (plan->wakers || plan->wakeup)
@@ -17,12 +22,12 @@ void write_folded(struct writer *w, const struct profile *p, const struct export
 
 void write_json(struct writer *w, const struct profile *p, const struct export_plan *plan)
 {
-	json_report(writer_text(w), p, plan->selection);
+	json_report_drained(writer_text(w), p, plan->selection, &(struct drain){ flush, w });
 	writer_flush(w);
 }
 
 void write_csv(struct writer *w, const struct profile *p, const struct export_plan *plan)
 {
-	csv_waits(writer_text(w), p, plan->selection, &plan->folded);
+	csv_waits_drained(writer_text(w), p, plan->selection, &plan->folded, &(struct drain){ flush, w });
 	writer_flush(w);
 }

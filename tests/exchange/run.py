@@ -4,8 +4,8 @@
 
     run.py OFFCPU MAKE_RECORDING [RECORDING ...]
 
-Readers: go tool pprof, protoc with the .proto files beside this one, npm's pprof-format where a folder that
-NODE_PATH names has it, Python's own JSON and CSV.  A reader that is not installed is skipped by name.  Prints TAP.
+Readers: go tool pprof, protoc with the .proto files beside this one, npm's pprof-format, speedscope in Chromium,
+Python's own JSON and CSV.  A reader that cannot be had is skipped by name.  Prints TAP.
 """
 import csv
 import gzip
@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 from decimal import Decimal
+
+import npm
+import speedscope_page
 
 HERE = pathlib.Path(__file__).resolve().parent
 count = failed = 0
@@ -217,16 +220,35 @@ if (what === 'pprof') {
 
 
 def check_node(r):
-    folders = [pathlib.Path(p) for p in os.environ.get("NODE_PATH", "").split(":") if p]
-    if not shutil.which("node") or not any((folder / "pprof-format").is_dir() for folder in folders):
-        point("npm's pprof-format", skip="NODE_PATH names no folder with it")
+    modules = npm.folder_of("pprof-format")
+    if not shutil.which("node") or not modules:
+        point("npm's pprof-format", skip="node or npm is not installed, or the package cannot be had")
         return
     with tempfile.TemporaryDirectory() as folder:
         script, data = pathlib.Path(folder, "read.js"), pathlib.Path(folder, "x.pb.gz")
         script.write_text(NODE)
         data.write_bytes(r.export("pprof"))
-        out = subprocess.run(["node", script, "pprof", data], stdout=subprocess.PIPE, check=True).stdout.decode()
+        out = subprocess.run(["node", script, "pprof", data], stdout=subprocess.PIPE, check=True,
+                             env={**os.environ, "NODE_PATH": str(modules)}).stdout.decode()
     same("npm's pprof-format: sums", [int(n) for n in out.split()], r.sums)
+
+
+def check_speedscope_page(r):
+    name = "speedscope in Chromium"
+    modules = npm.folder_of("speedscope")
+    if not speedscope_page.CHROMIUM or not modules:
+        point(name, skip="Chromium or npm is not installed, or the package cannot be had")
+        return
+    browser = speedscope_page.Browser()
+    try:
+        text = speedscope_page.read(browser, modules / "speedscope" / "dist" / "release", r.export("speedscope"))
+        problems = browser.problems
+    finally:
+        browser.close()
+    got, error = speedscope_page.self_times_ns(text)
+    point(f"{name}: its functions' own time is all of it",
+          None if abs(got - r.sums[1]) <= error else f"got {got}\nwanted {r.sums[1]} +- {error}\n{text[:500]}")
+    point(f"{name}: nothing goes wrong", "\n".join(problems[:5]))
 
 
 def check_round_trips(r):
@@ -256,7 +278,7 @@ def main():
             print(f"# {os.path.basename(path)}")
             r = Recording(offcpu, path)
             for check in (check_pprof, check_otlp, check_perfetto, check_firefox, check_speedscope, check_text, check_node,
-                          check_round_trips):
+                          check_speedscope_page, check_round_trips):
                 check(r)
     print(f"1..{count}")
     return 1 if failed else 0

@@ -1,36 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Other tools' formats, packed or not: any bytes are refused with a reason, or are a valid profile, which every format writes. */
+/* Other tools' formats, packed or not: any bytes are refused with a reason, or are a valid profile. */
 #include <stdlib.h>
 
 #include "exchange/format.h"
 
+/* Behind bytes that are to be read by the first reader of the table; one more, the second. */
+#define LAST_BYTE_CHOOSES 0xf8
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static bool count_bytes(void *ctx, const void *bytes, gsize len_bytes, GError **error)
-{
-	*(gsize *)ctx += len_bytes;
-	return true;
-}
-
-static void write_all(const struct profile *p)
-{
-	for (size_t i = 0; i < formats_cnt; i++) {
-		gsize len_bytes = 0;
-		const struct sink sink = { count_bytes, &len_bytes };
-		const struct export_plan plan = { .columns = 1, .selection_text = "" };
-
-		if (formats[i].write && !format_write(&formats[i], p, &plan, &sink, NULL))
-			abort();
-	}
-}
 
 static void check(struct profile *p, GError *error)
 {
 	if (!p != !!error || (p && (!profile_check(p, NULL) || !p->info.imported)))
 		abort();
-	/* What is large is written slowly, and says nothing new. */
-	if (p && p->waits->len < 1000)
-		write_all(p);
 	g_clear_error(&error);
 	profile_free(p);
 }
@@ -46,7 +28,7 @@ static void read_sniffed(const uint8_t *data, size_t size)
 	source_free(s);
 }
 
-/* By each reader, whatever it looks like. */
+/* By one reader, whatever it looks like. */
 static void read_as(const struct format *format, const uint8_t *data, size_t size)
 {
 	struct source *s = source_of_bytes(data, size);
@@ -63,9 +45,11 @@ static void read_as(const struct format *format, const uint8_t *data, size_t siz
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	size_t which = size && data[size - 1] >= LAST_BYTE_CHOOSES ? data[size - 1] - LAST_BYTE_CHOOSES : SIZE_MAX;
+
 	read_sniffed(data, size);
 	for (size_t i = 0; i < formats_cnt; i++)
-		if (formats[i].read)
-			read_as(&formats[i], data, size);
+		if (formats[i].read && which-- == 0)
+			read_as(&formats[i], data, size - 1);
 	return 0;
 }

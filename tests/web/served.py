@@ -9,9 +9,10 @@ import subprocess
 
 class Served:
     def __init__(self, *command, **more):
-        if "serve" in command:  # at its end it has no rights left to look for leaks, which is done by a tracer of its own
-            options = os.environ.get("ASAN_OPTIONS", "")
-            more = {"env": {**os.environ, "ASAN_OPTIONS": options + ":detect_leaks=0" if options else "detect_leaks=0"}, **more}
+        # At its end it has no rights left to look for leaks, which is done by a tracer of its own.
+        environment = more.pop("env", os.environ)
+        options = environment.get("ASAN_OPTIONS", "")
+        more["env"] = {**environment, "ASAN_OPTIONS": options + ":detect_leaks=0" if options else "detect_leaks=0"}
         # Its own group: whoever runs the tests in the background ignores SIGINT, and so would it.
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **more)
@@ -24,6 +25,13 @@ class Served:
         self.url = re.search(r"http://\S+?/\S+?/(?=\s)", self.text).group()
         self.host, self.token = re.match(r"http://([^/]+)/([^/]+)/", self.url).groups()
         self.address = (self.host.split(":")[0], int(self.host.split(":")[1]))
+
+    def threads(self):
+        """What the kernel says of each of its threads: fields of their status."""
+        folder = f"/proc/{self.process.pid}/task"
+        for tid in os.listdir(folder):
+            with open(f"{folder}/{tid}/status", encoding="ascii") as file:
+                yield dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
     def end(self, number=signal.SIGINT):
         """Its exit status, and all it said beside the links."""

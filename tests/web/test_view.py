@@ -190,6 +190,19 @@ class View(unittest.TestCase):
             r = subprocess.run([OFFCPU, "view", *args], capture_output=True, text=True, cwd=self.folder.name)
             self.assertEqual((r.returncode, r.stdout, r.stderr.count("\n")), (status, "", 1), args)
 
+    def check_rights(self, served):
+        """It has nothing that a fault could be used for, in any of its threads."""
+        self.assertTrue(served.ask()[2])
+        threads = list(served.threads())
+        self.assertGreater(len(threads), 1)
+        for status in threads:
+            self.assertEqual((status["NoNewPrivs"], status["Seccomp"], int(status["CapPrm"], 16)), ("1", "2", 0))
+            if os.getuid() == 0:
+                self.assertNotIn("0", status["Uid"].split())
+
+    def test_rights(self):
+        self.check_rights(self.served)
+
     def test_open(self):
         """xdg-open gets a link that works once and is not the token; the token is not on any command line."""
         tool = self.folder.name + "/xdg-open"
@@ -211,6 +224,7 @@ class View(unittest.TestCase):
             status, headers, _ = served.ask(path)
             self.assertEqual((status, headers["location"]), (303, served.url))
             self.assertEqual(served.ask(path)[0], 403)
+            self.check_rights(served)
             body = served.ask()[2]
             self.assertEqual(b"<title>a title</title>" in body, command[0] == "flame")
             self.assertEqual(served.end(), (0, ""))

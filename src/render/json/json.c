@@ -443,7 +443,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 }
 
 /* Samples on CPU; `waits` has none of them. */
-static void write_on_cpu(struct json *j, const struct wait_writer *writer, const struct selection *selection)
+static void write_on_cpu(struct json *j, const struct wait_writer *writer, const struct selection *selection, const struct drain *drain)
 {
 	const struct profile *p = writer->p;
 
@@ -472,12 +472,18 @@ static void write_on_cpu(struct json *j, const struct wait_writer *writer, const
 		json_stack(j, writer, "kernel", w->kernel);
 		json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
 		json_object_end(j);
+		drain_rows(drain);
 	}
 	json_array_end(j);
 	json_object_end(j);
 }
 
 void json_report(GString *out, const struct profile *p, const struct selection *selection)
+{
+	json_report_drained(out, p, selection, NULL);
+}
+
+void json_report_drained(GString *out, const struct profile *p, const struct selection *selection, const struct drain *drain)
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -506,6 +512,7 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		if (!selection || selection->threads[i])
 			write_thread(&j, p, i, throttled_ns[i], &states_at);
+		drain_rows(drain);
 	}
 	json_array_end(&j);
 	json_key(&j, "waits");
@@ -513,9 +520,10 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		if ((!selection || selection->waits[i]) && profile_wait(p, i)->state != ON_CPU_STATE)
 			write_wait(&j, &writer, i);
+		drain_rows(drain);
 	}
 	json_array_end(&j);
-	write_on_cpu(&j, &writer, selection);
+	write_on_cpu(&j, &writer, selection, drain);
 	json_runq_blame(&j, p, selection);
 	json_storms(&j, &writer, selection);
 	json_slices(&j, p, selection);

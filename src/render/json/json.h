@@ -4,6 +4,7 @@
 
 #include "analyse/query.h"
 #include "profile/profile.h"
+#include "render/drain.h"
 
 /*
  * `offcpu report --json`, schema 1 (docs: the man page of report).  Fields may be added,
@@ -11,5 +12,6 @@
  * the selected threads, "waits" of the selected waits.
  */
 void json_report(GString *out, const struct profile *p, const struct selection *selection);
+void json_report_drained(GString *out, const struct profile *p, const struct selection *selection, const struct drain *drain);
 
 #endif

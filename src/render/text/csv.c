@@ -60,6 +60,12 @@ static void stack_field(GString *out, const struct folded_names *names, uint32_t
 void csv_waits(GString *out, const struct profile *p, const struct selection *selection,
 	       const struct folded_options *options)
 {
+	csv_waits_drained(out, p, selection, options, NULL);
+}
+
+void csv_waits_drained(GString *out, const struct profile *p, const struct selection *selection, const struct folded_options *options,
+		       const struct drain *drain)
+{
 	struct folded_names *names = folded_names_new(p, options);
 	g_autoptr(GString) scratch = g_string_new(NULL);
 	const uint32_t unknown = p->info.unknown;
@@ -96,6 +102,7 @@ void csv_waits(GString *out, const struct profile *p, const struct selection *se
 			g_string_append_printf(out, ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT, w->on_cpu_ns,
 					       w->state == ON_CPU_STATE ? w->off_cpu_se_ns : 0);
 		g_string_append_c(out, '\n');
+		drain_rows(drain);
 	}
 	folded_names_free(names);
 }

@@ -139,9 +139,9 @@ static const struct attempt attempts[] = {
 };
 
 /* The child's status: 0, or the number of the first attempt that went the other way, from 1 on; 100: not confined, 101: has rights left. */
-static int attempt_all(const char *folder, enum confine_calls calls)
+static int attempt_all(const char *folder, enum confine_calls calls, bool has_folder)
 {
-	struct confine c = { .calls = calls, .folder = calls == CONFINE_SERVER ? folder : NULL };
+	struct confine c = { .calls = calls, .folder = has_folder ? folder : NULL };
 	g_autoptr(GError) error = NULL;
 
 	if (!confine(&c, &error))
@@ -150,9 +150,11 @@ static int attempt_all(const char *folder, enum confine_calls calls)
 		return 101;
 	for (size_t i = 0; i < G_N_ELEMENTS(attempts); i++) {
 		bool may = calls == CONFINE_SERVER ? attempts[i].server : attempts[i].parser;
+		bool is_outside = attempts[i].succeeds == read_outside || (attempts[i].succeeds == read_inside && !has_folder);
 
-		if (attempts[i].succeeds == read_outside && !c.has_landlock)
+		if (is_outside && calls == CONFINE_SERVER && !c.has_landlock)
 			continue;
+		may = may && !is_outside;
 		if (attempts[i].succeeds(folder) != may)
 			return (int)i + 1;
 	}
@@ -160,7 +162,7 @@ static int attempt_all(const char *folder, enum confine_calls calls)
 }
 
 /* mode: of the folder, which other users' processes may then read or not. */
-static void check(enum confine_calls calls, int mode)
+static void check(enum confine_calls calls, int mode, bool has_folder)
 {
 	g_autofree char *folder = g_dir_make_tmp("confine-XXXXXX", NULL);
 	g_autofree char *path = g_build_filename(folder, "file", NULL);
@@ -173,7 +175,7 @@ static void check(enum confine_calls calls, int mode)
 
 	g_assert_cmpint(pid, >=, 0);
 	if (pid == 0)
-		_exit(attempt_all(folder, calls));
+		_exit(attempt_all(folder, calls, has_folder));
 	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
 	g_assert_true(WIFEXITED(status));
 	int at = WEXITSTATUS(status);
@@ -187,22 +189,28 @@ static void check(enum confine_calls calls, int mode)
 
 static void server_open(void)
 {
-	check(CONFINE_SERVER, 0755);
+	check(CONFINE_SERVER, 0755, true);
 }
 
 static void server_group(void)
 {
-	check(CONFINE_SERVER, 0750);
+	check(CONFINE_SERVER, 0750, true);
 }
 
 static void server_closed(void)
 {
-	check(CONFINE_SERVER, 0700);
+	check(CONFINE_SERVER, 0700, true);
+}
+
+/* Who shows one recording has it in memory. */
+static void server_of_no_folder(void)
+{
+	check(CONFINE_SERVER, 0755, false);
 }
 
 static void parser(void)
 {
-	check(CONFINE_PARSER, 0755);
+	check(CONFINE_PARSER, 0755, false);
 }
 
 int main(int argc, char **argv)
@@ -211,6 +219,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/confine/server", server_open);
 	g_test_add_func("/confine/server-of-a-group", server_group);
 	g_test_add_func("/confine/server-of-a-closed-folder", server_closed);
+	g_test_add_func("/confine/server-of-no-folder", server_of_no_folder);
 	g_test_add_func("/confine/parser", parser);
 	return g_test_run();
 }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct output {
+	char *path;		/* NULL: stdout */
+	char *beside;		/* the file until it is whole; NULL: written into what is there */
+	int fd;
+	bool replaces;		/* a file that was there */
+};
+
+static bool cannot_write(const char *path, int err, GError **error)
+{
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "cannot write '%s': %s", path, g_strerror(err));
+	return false;
+}
+
+/* Not by another file in its place.  The kernel refuses a link that another user has laid in a folder of all (fs.protected_symlinks). */
+static int open_into(const char *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0644);
+}
+
+struct output *output_begin(const char *path, GError **error)
+{
+	struct output *o = g_new0(struct output, 1);
+	struct stat st;
+
+	o->fd = -1;
+	if (!path || strcmp(path, "-") == 0)
+		return o;
+	o->path = g_strdup(path);
+	o->replaces = lstat(path, &st) == 0;
+	if (o->replaces && !S_ISREG(st.st_mode)) {
+		o->fd = open_into(path);
+	} else {
+		o->beside = g_strconcat(path, ".XXXXXX", NULL);
+		o->fd = g_mkstemp_full(o->beside, O_WRONLY | O_CLOEXEC, o->replaces ? (int)(st.st_mode & 0777) : 0644);
+	}
+	if (o->fd >= 0)
+		return o;
+	cannot_write(path, errno, error);
+	g_clear_pointer(&o->beside, g_free);
+	output_drop(o);
+	return NULL;
+}
+
+static bool put_stdout(const void *bytes, gsize len, GError **error)
+{
+	if (fwrite(bytes, 1, len, stdout) == len && fflush(stdout) == 0)
+		return true;
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "standard output: %s", g_strerror(errno));
+	/* it is said; main() looks, too */
+	__fpurge(stdout);
+	clearerr(stdout);
+	return false;
+}
+
+bool output_put(struct output *o, const void *bytes, gsize len, GError **error)
+{
+	if (!o->path)
+		return put_stdout(bytes, len, error);
+	for (gsize done = 0; done < len;) {
+		ssize_t n = write(o->fd, (const char *)bytes + done, len - done);
+
+		if (n < 0 && errno != EINTR)
+			return cannot_write(o->path, errno, error);
+		done += n > 0 ? (gsize)n : 0;
+	}
+	return true;
+}
+
+bool output_end(struct output *o, GError **error)
+{
+	bool is_well = true;
+
+	/* After a crash there is the old file or the new one, and no empty one. */
+	if (o->beside && o->replaces && fsync(o->fd))
+		is_well = cannot_write(o->path, errno, error);
+	if (o->fd >= 0 && close(o->fd) && is_well)
+		is_well = cannot_write(o->path, errno, error);
+	o->fd = -1;
+	if (o->beside && is_well && rename(o->beside, o->path))
+		is_well = cannot_write(o->path, errno, error);
+	if (is_well)
+		g_clear_pointer(&o->beside, g_free);
+	output_drop(o);
+	return is_well;
+}
+
+void output_drop(struct output *o)
+{
+	if (!o)
+		return;
+	if (o->fd >= 0)
+		close(o->fd);
+	if (o->beside)
+		g_unlink(o->beside);
+	g_free(o->beside);
+	g_free(o->path);
+	g_free(o);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef RENDER_DRAIN_H
+#define RENDER_DRAIN_H
+
+#include <stddef.h>
+
+/* Of whom a text that may be large is for: called between its rows, may hand on what is there and empty the string. */
+struct drain {
+	void (*take)(void *ctx);
+	void *ctx;
+};
+
+/* NULL: all of the text stays in the string. */
+static inline void drain_rows(const struct drain *d)
+{
+	if (d)
+		d->take(d->ctx);
+}
+
+#endif
