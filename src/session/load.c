@@ -233,6 +233,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.page_shift = (uint8_t)__builtin_ctz((unsigned)getpagesize()),
 		.has_quota = quota_is_used("/sys/fs/cgroup"),
 		.want_requests = o->requests != NULL,
+		.want_spans = o->requests && o->request_spans,
 		.request_slower_ns = o->requests ? o->request_slower_ns : 0,
 		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};

@@ -512,7 +512,7 @@ struct profile *session_take_profile(struct session *s)
 	s->profile->info.duration_ns = s->stop_ns - s->start_ns;
 	fold_finish(s->fold);
 	if (s->requests)
-		requests_read_parts(s->requests, s->fold);
+		requests_finish(s->requests, s->fold, p);
 	on_cpu_fill_info(s->on_cpu, p);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	session_fill_info(s);
