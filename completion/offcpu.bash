@@ -26,7 +26,7 @@ _offcpu_options() {
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
 		;;
-	push) echo "--pyroscope= --clickhouse= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
+	push) echo "--pyroscope= --clickhouse= --otlp= --parca= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	serve) echo "--history= --listen= --token-file= --host= --rules= --open --help" ;;
 	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)

@@ -41,8 +41,10 @@ static const struct row rows[] = {
 	{ "store", "keep-windows", VALUE_SPAN, IN_CONFIG(keep_windows_ns), HOUR_NS, 400 * DAY_NS },
 	{ "store", "keep-minutes", VALUE_SPAN, IN_CONFIG(keep_minutes_ns), DAY_NS, 4000 * DAY_NS },
 	{ "store", "keep-hours", VALUE_SPAN, IN_CONFIG(keep_hours_ns), DAY_NS, 40000 * DAY_NS },
-	{ "push", "pyroscope", VALUE_TEXT, IN_CONFIG(push_pyroscope), 0, 0 },
-	{ "push", "clickhouse", VALUE_TEXT, IN_CONFIG(push_clickhouse), 0, 0 },
+	{ "push", "pyroscope", VALUE_TEXT, IN_CONFIG(push_urls[PUSH_PYROSCOPE]), 0, 0 },
+	{ "push", "clickhouse", VALUE_TEXT, IN_CONFIG(push_urls[PUSH_CLICKHOUSE]), 0, 0 },
+	{ "push", "otlp", VALUE_TEXT, IN_CONFIG(push_urls[PUSH_OTLP]), 0, 0 },
+	{ "push", "parca", VALUE_TEXT, IN_CONFIG(push_urls[PUSH_PARCA]), 0, 0 },
 	{ "push", "database", VALUE_TEXT, IN_CONFIG(push_database), 0, 0 },
 	{ "push", "tenant", VALUE_TEXT, IN_CONFIG(push_tenant), 0, 0 },
 	{ "push", "credentials", VALUE_TEXT, IN_CONFIG(push_credentials), 0, 0 },
@@ -90,8 +92,8 @@ void agent_config_free(struct agent_config *c)
 		return;
 	g_free(c->dir);
 	g_free(c->comm);
-	g_free(c->push_pyroscope);
-	g_free(c->push_clickhouse);
+	for (int i = 0; i < PUSH_ENGINES; i++)
+		g_free(c->push_urls[i]);
 	g_free(c->push_database);
 	g_free(c->push_tenant);
 	g_free(c->push_credentials);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "push/engine.h"
+
 /* The agent's configuration: offcpu-agent.conf(5).  Every key has a default; a key that is not known is an error. */
 
 #define AGENT_CONFIG_PATH "/etc/offcpu/agent.conf"
@@ -23,7 +25,7 @@ struct agent_config {
 	uint64_t max_bytes;
 	uint64_t keep_windows_ns, keep_minutes_ns, keep_hours_ns;
 	/* [push] */
-	char *push_pyroscope, *push_clickhouse;	/* addresses; NULL: not there */
+	char *push_urls[PUSH_ENGINES];	/* NULL: not to that one */
 	char *push_database, *push_tenant, *push_credentials, *push_ca;	/* NULL: as push/target.h has it */
 	char *push_spool;
 	uint64_t push_spool_bytes, push_spool_age_ns;

@@ -5,12 +5,10 @@
 #include "push/sender.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define PYROSCOPE_AGE_S (50 * 60)	/* it takes windows of the last hour */
-#define ENGINES 2
 
 struct pusher {
-	struct sender *senders[ENGINES];	/* NULL: that one is not asked for */
-	bool is_told[ENGINES];	/* that windows cannot be kept for it */
+	struct sender *senders[PUSH_ENGINES];	/* NULL: that one is not asked for */
+	bool is_told[PUSH_ENGINES];	/* that windows cannot be kept for it */
 	log_fn log;
 };
 
@@ -21,13 +19,13 @@ static void on_sentence(void *ctx, const char *sentence)
 
 static struct sender *start(struct pusher *p, const struct agent_config *c, enum push_engine engine, GError **error)
 {
-	bool is_pyroscope = engine == PUSH_PYROSCOPE;
-	g_autofree char *dir = g_build_filename(c->push_spool, is_pyroscope ? "pyroscope" : "clickhouse", NULL);
+	const struct engine *e = &engines[engine];
+	g_autofree char *dir = g_build_filename(c->push_spool, e->name, NULL);
 	uint64_t age_s = c->push_spool_age_ns / SECOND_NS;
 	const struct sender_options o = {
-		.target = { .engine = engine, .url = is_pyroscope ? c->push_pyroscope : c->push_clickhouse, .database = c->push_database,
+		.target = { .engine = engine, .url = c->push_urls[engine], .database = c->push_database,
 			    .tenant = c->push_tenant, .credentials_path = c->push_credentials, .ca_path = c->push_ca },
-		.spool = { .dir = dir, .max_bytes = c->push_spool_bytes, .max_age_s = is_pyroscope ? MIN(age_s, PYROSCOPE_AGE_S) : age_s },
+		.spool = { .dir = dir, .max_bytes = c->push_spool_bytes, .max_age_s = e->age_max_s ? MIN(age_s, e->age_max_s) : age_s },
 		.say = on_sentence,
 		.ctx = p,
 	};
@@ -38,10 +36,16 @@ static struct sender *start(struct pusher *p, const struct agent_config *c, enum
 struct pusher *pusher_new(const struct agent_config *c, log_fn log, GError **error)
 {
 	struct pusher *p = g_new0(struct pusher, 1);
+	bool ok = true;
 
 	p->log = log;
-	if ((!c->push_pyroscope || (p->senders[PUSH_PYROSCOPE] = start(p, c, PUSH_PYROSCOPE, error))) &&
-	    (!c->push_clickhouse || (p->senders[PUSH_CLICKHOUSE] = start(p, c, PUSH_CLICKHOUSE, error))))
+	for (int i = 0; ok && i < PUSH_ENGINES; i++) {
+		if (!c->push_urls[i])
+			continue;
+		p->senders[i] = start(p, c, (enum push_engine)i, error);
+		ok = p->senders[i] != NULL;
+	}
+	if (ok)
 		return p;
 	pusher_free(p);
 	return NULL;
@@ -51,14 +55,14 @@ void pusher_free(struct pusher *p)
 {
 	if (!p)
 		return;
-	for (int i = 0; i < ENGINES; i++)
+	for (int i = 0; i < PUSH_ENGINES; i++)
 		sender_stop(p->senders[i]);
 	g_free(p);
 }
 
 void pusher_add(struct pusher *p, const struct profile *window, const struct reasons *reasons)
 {
-	for (int i = 0; i < ENGINES; i++) {
+	for (int i = 0; i < PUSH_ENGINES; i++) {
 		g_autoptr(GError) error = NULL;
 
 		if (!p->senders[i])
@@ -78,7 +82,7 @@ static uint64_t dropped(const struct sender_status *s)
 
 void pusher_text(struct pusher *p, GString *s)
 {
-	for (int i = 0; i < ENGINES; i++) {
+	for (int i = 0; i < PUSH_ENGINES; i++) {
 		if (!p->senders[i])
 			continue;
 		const struct sender_status status = sender_status(p->senders[i]);
@@ -91,10 +95,9 @@ void pusher_text(struct pusher *p, GString *s)
 /* Those that are asked for, by the engine's name. */
 static void metric(struct pusher *p, GString *s, const char *name, const char *type, const char *help, uint64_t (*of)(const struct sender_status *))
 {
-	static const char *const names[ENGINES] = { [PUSH_PYROSCOPE] = "pyroscope", [PUSH_CLICKHOUSE] = "clickhouse" };
 	bool has_head = false;
 
-	for (int i = 0; i < ENGINES; i++) {
+	for (int i = 0; i < PUSH_ENGINES; i++) {
 		if (!p->senders[i])
 			continue;
 		const struct sender_status status = sender_status(p->senders[i]);
@@ -102,7 +105,7 @@ static void metric(struct pusher *p, GString *s, const char *name, const char *t
 		if (!has_head)
 			metrics_head(s, name, type, help);
 		has_head = true;
-		metrics_labelled(s, name, "engine", names[i], of(&status));
+		metrics_labelled(s, name, "engine", engines[i].name, of(&status));
 	}
 }
 
@@ -123,7 +126,7 @@ static uint64_t waiting_bytes(const struct sender_status *s)
 
 void pusher_metrics(struct pusher *p, GString *s)
 {
-	metric(p, s, "offcpu_push_taken_total", "counter", "Requests (Pyroscope) or windows (ClickHouse) that the engine took.", taken);
+	metric(p, s, "offcpu_push_taken_total", "counter", "Requests (of ClickHouse: windows) that the engine took.", taken);
 	metric(p, s, "offcpu_push_dropped_total", "counter", "Those that it will never have.", dropped);
 	metric(p, s, "offcpu_push_failed_total", "counter", "Attempts that came to nothing.", failed);
 	metric(p, s, "offcpu_push_spool_bytes", "gauge", "What waits for the engine.", waiting_bytes);

@@ -19,6 +19,7 @@ static const char description[] =
 	"Sends a recording to an engine that holds those of many hosts.\n"
 	"\n"
 	"  offcpu push --pyroscope http://pyroscope:4040          to look at: a series for each service\n"
+	"  offcpu push --otlp http://collector:4318               to whatever takes OpenTelemetry profiles; --parca URL to Parca\n"
 	"  offcpu push db.offcpu --clickhouse http://ch:8123      to ask and to read back: every row, to the nanosecond\n"
 	"  offcpu push --clickhouse https://ch:8443 --spool DIR   what cannot be sent waits there for the next push\n"
 	"\n"
@@ -26,17 +27,20 @@ static const char description[] =
 	"OFFCPU_PUSH_TOKEN.  The tables of ClickHouse are in share/offcpu/clickhouse.";
 
 struct push_args {
-	char *pyroscope, *clickhouse, *database, *tenant, *credentials, *ca, *spool, *wait, *metrics;
+	char *urls[PUSH_ENGINES];	/* NULL: not to that one */
+	char *database, *tenant, *credentials, *ca, *spool, *wait, *metrics;
 	uint64_t wait_ns;
 };
 
 static void args_clear(struct push_args *a)
 {
-	char **const texts[] = { &a->pyroscope, &a->clickhouse, &a->database, &a->tenant, &a->credentials, &a->ca, &a->spool, &a->wait,
+	char **const texts[] = { &a->database, &a->tenant, &a->credentials, &a->ca, &a->spool, &a->wait,
 				 &a->metrics };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
 		g_free(*texts[i]);
+	for (int i = 0; i < PUSH_ENGINES; i++)
+		g_free(a->urls[i]);
 }
 
 static bool bad(GError **error, const char *text)
@@ -50,12 +54,18 @@ static bool understand(struct push_args *a, int argc, char **argv, GError **erro
 	a->wait_ns = WAIT_NS;
 	if (argc > 2)
 		return bad(error, "one recording at a time");
-	if (!a->pyroscope && !a->clickhouse && !a->metrics)
-		return bad(error, "where to: --pyroscope URL, --clickhouse URL or --metrics FILE is wanted");
-	if (a->database && !a->clickhouse)
+	bool is_series = false, is_any = a->metrics != NULL;
+
+	for (int i = 0; i < PUSH_ENGINES; i++) {
+		is_any = is_any || a->urls[i];
+		is_series = is_series || (a->urls[i] && engines[i].series);
+	}
+	if (!is_any)
+		return bad(error, "where to: --pyroscope, --clickhouse, --otlp or --parca URL, or --metrics FILE is wanted");
+	if (a->database && !a->urls[PUSH_CLICKHOUSE])
 		return bad(error, "--database: only with --clickhouse");
-	if (a->tenant && !a->pyroscope)
-		return bad(error, "--tenant: only with --pyroscope");
+	if (a->tenant && !is_series)
+		return bad(error, "--tenant: only with --pyroscope, --otlp or --parca");
 	return !a->wait || parse_duration(a->wait, UINT64_C(1000000000), &a->wait_ns, error);
 }
 
@@ -136,7 +146,7 @@ static void on_sentence(void *ctx, const char *sentence)
 static bool push_by_spool(const struct push_args *a, const struct target_options *o, const struct profile *p, const struct reasons *reasons,
 			  GError **error)
 {
-	g_autofree char *dir = g_build_filename(a->spool, o->engine == PUSH_PYROSCOPE ? "pyroscope" : "clickhouse", NULL);
+	g_autofree char *dir = g_build_filename(a->spool, engines[o->engine].name, NULL);
 	const struct sender_options options = { .target = *o, .spool = { .dir = dir }, .pause_max_s = 5, .say = on_sentence };
 	struct sender *s = sender_start(&options, error);
 
@@ -175,15 +185,13 @@ static bool write_metrics(const char *path, const struct profile *p, const struc
 
 static int push(const char *path, const struct push_args *a)
 {
-	const struct { enum push_engine engine; const char *url; } engines[] = { { PUSH_PYROSCOPE, a->pyroscope },
-										{ PUSH_CLICKHOUSE, a->clickhouse } };
 	g_autoptr(GError) error = NULL;
 	struct profile *p = recording_read(path, &error);
 	struct reasons *reasons = p ? reasons_new(p, NULL) : NULL;
 	int status = p ? EXIT_OK : EXIT_FAILED;
 
-	for (size_t i = 0; p && i < G_N_ELEMENTS(engines); i++) {
-		const struct target_options o = { .engine = engines[i].engine, .url = engines[i].url, .database = a->database,
+	for (int i = 0; p && i < PUSH_ENGINES; i++) {
+		const struct target_options o = { .engine = (enum push_engine)i, .url = a->urls[i], .database = a->database,
 						  .tenant = a->tenant, .credentials_path = a->credentials, .ca_path = a->ca };
 
 		if (!o.url || (a->spool ? push_by_spool : push_now)(a, &o, p, reasons, &error))
@@ -207,11 +215,13 @@ int cmd_push(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status;
 	GOptionEntry entries[] = {
-		{ "pyroscope", 0, 0, G_OPTION_ARG_STRING, &a.pyroscope, "To a Pyroscope there, like http://HOST:4040", "URL" },
-		{ "clickhouse", 0, 0, G_OPTION_ARG_STRING, &a.clickhouse, "To a ClickHouse there, like http://HOST:8123", "URL" },
+		{ "pyroscope", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_PYROSCOPE], "To a Pyroscope there, like http://HOST:4040", "URL" },
+		{ "clickhouse", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_CLICKHOUSE], "To a ClickHouse there, like http://HOST:8123", "URL" },
+		{ "otlp", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_OTLP], "As OpenTelemetry profiles to a collector there, like http://HOST:4318", "URL" },
+		{ "parca", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_PARCA], "To a Parca there, like http://HOST:7070", "URL" },
 		{ "metrics", 0, 0, G_OPTION_ARG_FILENAME, &a.metrics, "As counters of Prometheus to this file, - for standard output", "FILE" },
 		{ "database", 0, 0, G_OPTION_ARG_STRING, &a.database, "Of ClickHouse (" TARGET_DATABASE ")", "NAME" },
-		{ "tenant", 0, 0, G_OPTION_ARG_STRING, &a.tenant, "Of Pyroscope, where it has several", "NAME" },
+		{ "tenant", 0, 0, G_OPTION_ARG_STRING, &a.tenant, "X-Scope-OrgID of Pyroscope, where it has several", "NAME" },
 		{ "credentials", 0, 0, G_OPTION_ARG_FILENAME, &a.credentials, "A file that says who we are: \"user NAME\" and \"password SECRET\", or \"token SECRET\"", "FILE" },
 		{ "ca", 0, 0, G_OPTION_ARG_FILENAME, &a.ca, "Certificates to trust in place of the system's", "FILE" },
 		{ "spool", 0, 0, G_OPTION_ARG_FILENAME, &a.spool, "What cannot be sent waits there, and goes first next time", "DIR" },

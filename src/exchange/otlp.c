@@ -199,7 +199,7 @@ static const uint32_t *thread_attributes(struct otlp *w, uint32_t thread)
 	uint32_t *ids = &w->attributes_of[3 * (gsize)thread];
 
 	if (!ids[0]) {
-		ids[0] = attribute_id(w, "thread.name", t->comm, 0);
+		ids[0] = t->comm ? attribute_id(w, "thread.name", t->comm, 0) : 0;
 		ids[1] = t->tid ? attribute_id(w, "thread.id", NULL, t->tid) : 0;
 		ids[2] = t->pid ? attribute_id(w, "process.pid", NULL, t->pid) : 0;
 	}
@@ -283,8 +283,9 @@ static void write_resource(struct otlp *w, GString *out)
 	g_autoptr(GString) resource = g_string_new(NULL), scope = g_string_new(NULL), of_scope = g_string_new(NULL),
 			   all = g_string_new(NULL);
 
-	resource_attribute(resource, "service.name", "offcpu");
+	resource_attribute(resource, "service.name", w->plan->service ? w->plan->service : "offcpu");
 	resource_attribute(resource, "host.name", w->p->info.host);
+	resource_attribute(resource, "offcpu.idle", w->plan->idle);
 	resource_attribute(resource, "os.version", w->p->info.kernel);
 	wire_message(all, RESOURCE_PROFILES_RESOURCE, resource);
 	wire_string(of_scope, SCOPE_NAME, "off_cpu");

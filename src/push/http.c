@@ -10,6 +10,7 @@
 #define SLOW_BYTES 100L	/* a second, over SLOW_S: then nobody is there */
 #define SLOW_S 30L
 #define RETRY_AFTER_MAX_S 3600
+#define GRPC_MAX_BYTES 4096
 
 G_DEFINE_QUARK(offcpu-push-error, push_error)
 
@@ -27,6 +28,7 @@ struct http {
 /* Of one request. */
 struct transfer {
 	GByteArray *text;
+	GString *grpc;
 	gsize max_bytes;
 	bool is_cut, is_too_long;
 };
@@ -77,6 +79,17 @@ static size_t on_bytes(char *bytes, size_t size, size_t cnt, void *data)
 		t->is_too_long = true;
 		return 0;
 	}
+	return len;
+}
+
+/* A call by gRPC that failed may have its status in the head of the answer, where others have it behind the body. */
+static size_t on_header(char *bytes, size_t size, size_t cnt, void *data)
+{
+	struct transfer *t = data;
+	gsize len = size * cnt;
+
+	if (len > 5 && g_ascii_strncasecmp(bytes, "grpc-", 5) == 0 && t->grpc->len + len <= GRPC_MAX_BYTES)
+		g_string_append_len(t->grpc, bytes, (gssize)len);
 	return len;
 }
 
@@ -180,16 +193,18 @@ static unsigned retry_after_s(struct http *h)
 
 void http_do(struct http *h, const struct http_request *r, struct http_answer *ret)
 {
-	struct transfer t = { .text = g_byte_array_new(), .max_bytes = r->answer_max_bytes, .is_cut = r->is_cut };
+	struct transfer t = { .text = g_byte_array_new(), .grpc = g_string_new(NULL), .max_bytes = r->answer_max_bytes, .is_cut = r->is_cut };
 	struct curl_slist *headers;
 
-	*ret = (struct http_answer){ .text = t.text };
+	*ret = (struct http_answer){ .text = t.text, .grpc = t.grpc };
 	set_up(h, r);
 	headers = headers_of(h, r);
 	h->reason[0] = '\0';
 	h->curl->setopt(h->handle, CURLOPT_HTTPHEADER, headers);
 	h->curl->setopt(h->handle, CURLOPT_WRITEFUNCTION, on_bytes);
 	h->curl->setopt(h->handle, CURLOPT_WRITEDATA, &t);
+	h->curl->setopt(h->handle, CURLOPT_HEADERFUNCTION, on_header);
+	h->curl->setopt(h->handle, CURLOPT_HEADERDATA, &t);
 	if (!r->is_cut)
 		h->curl->setopt(h->handle, CURLOPT_ACCEPT_ENCODING, "gzip");
 	CURLcode code = h->curl->perform(h->handle);
@@ -208,6 +223,8 @@ void http_answer_clear(struct http_answer *answer)
 {
 	if (answer->text)
 		g_byte_array_unref(answer->text);
+	if (answer->grpc)
+		g_string_free(answer->grpc, TRUE);
 	g_free(answer->why);
 	*answer = (struct http_answer){ 0 };
 }

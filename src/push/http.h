@@ -50,6 +50,7 @@ struct http_answer {
 	long status;
 	unsigned retry_after_s;	/* 0: it did not say */
 	GByteArray *text;	/* of anybody's; free with http_answer_clear() */
+	GString *grpc;		/* its header lines that begin with "grpc-", of anybody's; "" for none */
 	char *why;		/* a sentence, unless it was answered */
 };
 

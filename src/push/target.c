@@ -5,7 +5,6 @@
 
 #include "exchange/json_read.h"
 #include "push/clickhouse.h"
-#include "push/pyroscope.h"
 
 #define ANSWER_MAX_BYTES 65536
 #define WORDS_MAX_BYTES 300	/* of an engine's answer in our messages */
@@ -16,7 +15,7 @@
 #define VERSION_DEDUPLICATION_TOKEN 2202
 
 struct target {
-	enum push_engine engine;
+	const struct engine *engine;
 	char *url, *name, *database, *tenant;
 	struct credentials credentials;
 	struct http *http;
@@ -43,7 +42,7 @@ struct target *target_open(const struct target_options *o, GError **error)
 {
 	struct target *t = g_new0(struct target, 1);
 
-	t->engine = o->engine;
+	t->engine = &engines[o->engine];
 	t->url = http_check_url(o->url, error);
 	bool ok = t->url && credentials_read(o->credentials_path, &t->credentials, error);
 
@@ -63,7 +62,7 @@ struct target *target_open(const struct target_options *o, GError **error)
 		target_close(t);
 		return NULL;
 	}
-	t->name = g_strdup_printf("%s at %s", t->engine == PUSH_CLICKHOUSE ? "ClickHouse" : "Pyroscope", t->url);
+	t->name = g_strdup_printf("%s at %s", t->engine->title, t->url);
 	t->database = g_strdup(o->database ? o->database : TARGET_DATABASE);
 	t->tenant = o->tenant ? g_strdup_printf("X-Scope-OrgID: %s", o->tenant) : NULL;
 	t->services = services_new(SERVICES_MAX);
@@ -106,7 +105,7 @@ bool target_is_clear(const struct target *t)
 
 bool target_may_repeat(const struct target *t)
 {
-	return t->engine == PUSH_CLICKHOUSE;
+	return !t->engine->series;
 }
 
 static void free_unit(gpointer u)
@@ -119,8 +118,8 @@ GPtrArray *target_units(struct target *t, const struct profile *p, const struct 
 	struct push_unit *u;
 	GPtrArray *units;
 
-	if (t->engine == PUSH_PYROSCOPE)
-		return pyroscope_units(p, reasons, t->services, error);
+	if (t->engine->series)
+		return series_units(p, reasons, t->services, t->engine->series, error);
 	u = clickhouse_unit(p, reasons, error);
 	if (!u)
 		return NULL;
@@ -132,9 +131,9 @@ GPtrArray *target_units(struct target *t, const struct profile *p, const struct 
 /* --- what an answer says --- */
 
 /* The engine's words, cut and on one line; they are anybody's. */
-static char *words_of(const GByteArray *text)
+static char *words_of(const void *text, gsize len_bytes)
 {
-	g_autofree char *raw = g_strndup((const char *)text->data, MIN(text->len, WORDS_MAX_BYTES));
+	g_autofree char *raw = g_strndup(text, MIN(len_bytes, WORDS_MAX_BYTES));
 	g_autofree char *valid = g_utf8_make_valid(raw, -1);
 
 	for (char *s = valid; *s; s++)
@@ -143,8 +142,8 @@ static char *words_of(const GByteArray *text)
 	return g_strdup(g_strstrip(valid));
 }
 
-/* Of {"code":"...","message":"..."}; else all of it. */
-static char *words_of_json(const GByteArray *text)
+/* Of {"code":"...","message":"..."}; NULL: it is none. */
+static char *message_of_json(const GByteArray *text)
 {
 	struct json_reader r = { (const char *)text->data, (const char *)text->data + text->len, false };
 	g_autoptr(GString) key = g_string_new(NULL);
@@ -159,19 +158,22 @@ static char *words_of_json(const GByteArray *text)
 				json_skip(&r);
 		}
 	}
-	if (!is_there || r.bad)
-		return words_of(text);
-	g_autoptr(GByteArray) own = g_byte_array_new();
+	return is_there && !r.bad ? g_strndup(message->str, message->len) : NULL;
+}
 
-	g_byte_array_append(own, (const guint8 *)message->str, (guint)message->len);
-	return words_of(own);
+static char *words_in(const struct target *t, const GByteArray *text)
+{
+	g_autofree char *message = t->engine->words ? t->engine->words(text->data, text->len)
+				   : t->engine->series ? message_of_json(text) : NULL;
+
+	return message ? words_of(message, strlen(message)) : words_of(text->data, text->len);
 }
 
 static char *sentence(const struct target *t, const struct http_answer *a)
 {
 	if (a->outcome != HTTP_ANSWERED)
 		return g_strdup_printf("%s %s: %s", t->name, a->outcome == HTTP_UNSURE ? "gave no answer" : "cannot be reached", a->why);
-	g_autofree char *words = t->engine == PUSH_PYROSCOPE ? words_of_json(a->text) : words_of(a->text);
+	g_autofree char *words = words_in(t, a->text);
 
 	return g_strdup_printf("%s answers with status %ld%s%s", t->name, a->status, *words ? ": " : "", words);
 }
@@ -244,7 +246,7 @@ static bool ask_version(struct target *t, char **ret_why)
 		*ret_why = g_strdup(error->message);
 		return false;
 	}
-	g_autofree char *words = words_of(text);
+	g_autofree char *words = words_of(text->data, text->len);
 	char *end, *last;
 	guint64 year = g_ascii_strtoull(words, &end, 10), month = *end == '.' ? g_ascii_strtoull(end + 1, &last, 10) : 0;
 
@@ -302,16 +304,31 @@ static enum target_outcome send_clickhouse(struct target *t, const struct push_u
 	return outcome;
 }
 
-/* --- Pyroscope --- */
+/* --- engines that take a series a request --- */
 
-static enum target_outcome send_pyroscope(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s)
+/* What it says in an answer with a status of success. */
+static enum target_outcome verdict(const struct target *t, const struct http_answer *a, char **ret_why)
+{
+	g_autofree char *said = NULL;
+	enum target_outcome outcome = t->engine->verdict ? t->engine->verdict(a, &said) : TARGET_TAKEN;
+
+	if (outcome == TARGET_TAKEN)
+		return outcome;
+	g_autofree char *words = words_of(said ? said : "", said ? strlen(said) : 0);
+
+	*ret_why = g_strdup_printf("%s %s%s%s", t->name, outcome == TARGET_REFUSED ? "refuses it" : "does not say that it took it",
+				   *words ? ": " : "", words);
+	return outcome;
+}
+
+static enum target_outcome send_series(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s)
 {
 	const struct push_request *request = g_ptr_array_index(u->requests, 0);
-	g_autofree char *url = g_strconcat(t->url, PYROSCOPE_PATH, NULL);
+	g_autofree char *url = g_strconcat(t->url, t->engine->path, NULL);
 	struct http_answer a;
 	gsize len_bytes;
 	const void *body = g_bytes_get_data(request->body, &len_bytes);
-	const struct http_request r = { .url = url, .body = body, .body_bytes = len_bytes, .content_type = "application/proto",
+	const struct http_request r = { .url = url, .body = body, .body_bytes = len_bytes, .content_type = t->engine->content_type,
 					.is_gzip = request->is_gzip, .headers = { t->tenant }, .answer_max_bytes = ANSWER_MAX_BYTES,
 					.is_cut = true, .is_once = true };
 
@@ -321,7 +338,9 @@ static enum target_outcome send_pyroscope(struct target *t, const struct push_un
 		a.outcome = HTTP_ANSWERED;
 	enum target_outcome outcome = outcome_once(&a);
 
-	if (outcome != TARGET_TAKEN) {
+	if (outcome == TARGET_TAKEN) {
+		outcome = verdict(t, &a, ret_why);
+	} else {
 		*ret_why = sentence(t, &a);
 		*ret_retry_after_s = a.retry_after_s;
 	}
@@ -333,12 +352,12 @@ enum target_outcome target_send(struct target *t, const struct push_unit *u, cha
 {
 	*ret_why = NULL;
 	*ret_retry_after_s = 0;
-	return (t->engine == PUSH_CLICKHOUSE ? send_clickhouse : send_pyroscope)(t, u, ret_why, ret_retry_after_s);
+	return (t->engine->series ? send_series : send_clickhouse)(t, u, ret_why, ret_retry_after_s);
 }
 
 bool target_is_there(struct target *t, char **ret_why)
 {
-	g_autofree char *url = g_strconcat(t->url, t->engine == PUSH_CLICKHOUSE ? "/ping" : "/ready", NULL);
+	g_autofree char *url = g_strconcat(t->url, t->engine->alive_path, NULL);
 	const struct http_request r = { .url = url, .headers = { t->tenant }, .answer_max_bytes = ANSWER_MAX_BYTES, .is_cut = true };
 	struct http_answer a;
 	bool ok;

@@ -4,19 +4,18 @@
 
 #include "analyse/reason/reasons.h"
 #include "profile/profile.h"
+#include "push/engine.h"
 #include "push/http.h"
 #include "push/services.h"
 #include "push/unit.h"
 
 /* An engine that windows are pushed to: what it is and where, how windows become requests, and what its answers mean. */
 
-enum push_engine { PUSH_PYROSCOPE, PUSH_CLICKHOUSE };
-
 struct target_options {
 	enum push_engine engine;
 	const char *url;
 	const char *database;	/* of ClickHouse; NULL: TARGET_DATABASE */
-	const char *tenant;	/* of Pyroscope, X-Scope-OrgID; NULL: none */
+	const char *tenant;	/* of Pyroscope, and collectors in front of it, X-Scope-OrgID; NULL: none */
 	const char *credentials_path;	/* NULL: the environment, see credentials.h */
 	const char *ca_path;	/* NULL: the system's */
 	unsigned timeout_s;	/* of a request; 0: HTTP_TIMEOUT_S */
@@ -36,13 +35,6 @@ bool target_is_clear(const struct target *t);
 
 /* struct push_unit of a window; NULL with one sentence.  Of one thread at a time, which may be another than the sender's. */
 GPtrArray *target_units(struct target *t, const struct profile *p, const struct reasons *reasons, GError **error);
-
-enum target_outcome {
-	TARGET_TAKEN,
-	TARGET_LATER,	/* it has taken nothing of it, or once more does no harm */
-	TARGET_REFUSED,	/* what was sent is not to its liking, and will not be */
-	TARGET_UNSURE,	/* it may have it: to send it again might count it twice */
-};
 
 /* Sends all requests of the unit; a sentence in *ret_why (free with g_free()) unless it is taken. */
 enum target_outcome target_send(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s);

@@ -237,6 +237,8 @@ class QuietServer(http.server.ThreadingHTTPServer):
 class Model:
     """Its faults are taken in order, one a POST: a status, "reset at once", "reset after" (it is taken), "slow", "endless", None."""
 
+    handler = Handler
+
     def __init__(self, window):
         self.window = window
         self.lock = threading.Lock()
@@ -253,7 +255,7 @@ class Model:
             return self.faults.pop(0) if self.faults else None
 
     def start(self):
-        self.server = QuietServer(("127.0.0.1", self.port), Handler)
+        self.server = QuietServer(("127.0.0.1", self.port), self.handler)
         self.server.model = self
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()

@@ -93,7 +93,7 @@ static void check(unsigned depth, guint stacks)
 	struct profile *p = large_profile(depth, stacks);
 	struct services *services = services_new(SERVICES_MAX);
 	struct reasons *reasons = reasons_new(p, NULL);
-	g_autoptr(GPtrArray) units = pyroscope_units(p, reasons, services, NULL);
+	g_autoptr(GPtrArray) units = series_units(p, reasons, services, &pyroscope_series, NULL);
 	uint64_t sum_ns = 0, time_ns = 0, last_ns = 0;
 	guint all = 0, samples;
 
@@ -132,7 +132,7 @@ static void test_imported(void)
 	g_autoptr(GError) error = NULL;
 
 	p->info.imported = profile_string(p, "pprof");
-	g_assert_null(pyroscope_units(p, NULL, services, &error));
+	g_assert_null(series_units(p, NULL, services, &pyroscope_series, &error));
 	g_assert_nonnull(strstr(error->message, "only recordings"));
 	services_free(services);
 	profile_free(p);

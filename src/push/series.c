@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "push/series.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "exchange/format.h"
+#include "push/http.h"
+#include "push/identity.h"
+
+#define NS_A_MILLISECOND 1000000
+#define LABEL_MAX_BYTES 1024
+
+/* All time of a service with the same stacks. */
+struct stack_sum {
+	const char *service;
+	uint32_t user, kernel;
+	bool is_idle;
+	uint64_t count, ns;
+};
+
+struct push {
+	const struct profile *p;
+	const struct series_format *format;
+	GHashTable *index;	/* struct stack_sum */
+	GArray *sums;		/* struct stack_sum, by series and then the most time first */
+	GPtrArray *units;
+	uint64_t key;
+};
+
+static guint sum_hash(gconstpointer k)
+{
+	const struct stack_sum *s = k;
+
+	return hash_end(hash_more(hash_pointer(s->service) + s->is_idle, (uint64_t)s->user << 32 | s->kernel));
+}
+
+static gboolean sum_equal(gconstpointer a, gconstpointer b)
+{
+	const struct stack_sum *x = a, *y = b;
+
+	return x->service == y->service && x->user == y->user && x->kernel == y->kernel && x->is_idle == y->is_idle;
+}
+
+static void add(struct push *push, const struct stack_sum *s)
+{
+	struct stack_sum *known = g_hash_table_lookup(push->index, s);
+
+	if (!s->ns)
+		return;
+	if (!known) {
+		g_hash_table_add(push->index, g_memdup2(s, sizeof(*s)));
+		return;
+	}
+	known->count += s->count;
+	known->ns += s->ns;
+}
+
+/* What a thread waited for a CPU is never idle, whatever came before. */
+static void sum_waits(struct push *push, const struct reasons *reasons, const struct services *services)
+{
+	for (guint i = 0; i < push->p->waits->len; i++) {
+		const struct wait *w = profile_wait(push->p, i);
+		struct stack_sum s = { .service = services_name(services, profile_thread(push->p, w->thread)),
+				       .user = w->user, .kernel = w->kernel, .count = w->count, .ns = wait_off_cpu_ns(w) };
+
+		if (reasons_is_idle(reasons, i)) {
+			s.is_idle = true;
+			s.ns = w->blocked_ns;
+			add(push, &s);
+			s.is_idle = false;
+			s.count = 0;
+			s.ns = w->runnable_ns + w->preempted_ns;
+		}
+		add(push, &s);
+	}
+}
+
+static int series_compare(const struct stack_sum *x, const struct stack_sum *y)
+{
+	int order = strcmp(x->service, y->service);
+
+	return order ? order : (int)x->is_idle - (int)y->is_idle;
+}
+
+static gint sum_compare(gconstpointer a, gconstpointer b)
+{
+	const struct stack_sum *x = a, *y = b;
+	int order = series_compare(x, y);
+
+	if (!order && x->ns != y->ns)
+		order = x->ns < y->ns ? 1 : -1;
+	if (!order && x->user != y->user)
+		order = x->user < y->user ? -1 : 1;
+	if (!order && x->kernel != y->kernel)
+		order = x->kernel < y->kernel ? -1 : 1;
+	return order;
+}
+
+/* --- a profile of one series --- */
+
+struct copier {
+	const struct profile *from;
+	struct profile *to;
+	uint32_t *nodes;	/* by node of `from`: that of `to`; 0: not yet */
+};
+
+static uint32_t copy_stack(struct copier *c, uint32_t node)
+{
+	if (!node || c->nodes[node])
+		return c->nodes[node];
+	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	uint32_t at = node, own;
+
+	for (; at && !c->nodes[at]; at = profile_get_node(c->from, at)->parent)
+		g_array_append_val(path, at);
+	own = at ? c->nodes[at] : 0;
+	for (guint i = path->len; i-- > 0;) {
+		uint32_t n = g_array_index(path, uint32_t, i);
+
+		own = profile_node(c->to, own, profile_frame(c->to, profile_get_frame(c->from, profile_get_node(c->from, n)->frame)));
+		c->nodes[n] = own;
+	}
+	return own;
+}
+
+/* Events and off-CPU time are the only types: with blocked and runnable time apart there would be twice the series. */
+static struct profile *profile_of(const struct push *push, guint first, guint cnt, uint32_t part)
+{
+	struct profile *p = profile_new();
+	g_autofree uint32_t *nodes = g_new0(uint32_t, push->p->nodes->len + 1);
+	struct copier c = { push->p, p, nodes };
+	const struct thread nobody = { .comm = NULL };
+
+	profile_add_thread(p, &nobody);
+	p->info.unknown = UNKNOWN_PARTS | (push->p->info.unknown & UNKNOWN_COUNTS);
+	p->info.start_unix_ns = push->p->info.start_unix_ns + (uint64_t)part * NS_A_MILLISECOND;
+	p->info.duration_ns = push->p->info.duration_ns;
+	p->info.host = profile_string(p, *push->p->info.host ? push->p->info.host : "unknown");
+	for (guint i = first; i < first + cnt; i++) {
+		const struct stack_sum *s = &g_array_index(push->sums, struct stack_sum, i);
+		const struct wait w = { .user = copy_stack(&c, s->user), .kernel = copy_stack(&c, s->kernel), .state = '?',
+					.count = s->count, .blocked_ns = s->ns };
+
+		profile_add_wait(p, &w);
+	}
+	for (guint i = 0; i < push->p->build_ids->len; i++) {
+		const struct module_id *m = &g_array_index(push->p->build_ids, struct module_id, i);
+
+		profile_set_build_id(p, m->module, m->hex);
+	}
+	return p;
+}
+
+/* --- what formats share --- */
+
+static void append_pprof(const struct profile *p, bool gzip, GString *out)
+{
+	const struct export_plan plan = { .folded = { .weight = WEIGHT_OFF_CPU } };
+	const struct sink sink = sink_of_string(out);
+	struct writer *w = writer_new(&sink, gzip);
+
+	write_pprof(w, p, &plan);
+	writer_end(w, NULL);
+}
+
+bool series_pprof(const struct series_part *part, gsize max_bytes, GString *ret)
+{
+	g_autoptr(GString) plain = g_string_new(NULL);
+
+	append_pprof(part->p, false, plain);
+	if (plain->len > max_bytes)
+		return false;
+	append_pprof(part->p, true, ret);
+	return true;
+}
+
+void series_labels(const struct series_part *part, struct series_label ret_labels[SERIES_LABELS])
+{
+	const struct series_label labels[SERIES_LABELS] = {
+		{ "__name__", "off_cpu" }, { "service_name", part->service }, { "instance", part->p->info.host },
+		{ "idle", part->is_idle ? "yes" : "no" },
+	};
+
+	memcpy(ret_labels, labels, sizeof(labels));
+}
+
+char *series_value(const char *value)
+{
+	g_autofree char *cut = g_strndup(value, LABEL_MAX_BYTES);
+
+	return g_utf8_make_valid(cut, -1);
+}
+
+/* --- requests --- */
+
+/* As many of the series' stacks from `first` on as fit in one request; how many. */
+static guint take_part(struct push *push, guint first, guint left, uint32_t part)
+{
+	const struct stack_sum *of = &g_array_index(push->sums, struct stack_sum, first);
+	guint cnt = MIN(left, push->format->samples_max);
+
+	for (;; cnt = (cnt + 1) / 2) {
+		struct profile *p = profile_of(push, first, cnt, part);
+		const struct series_part one = { .p = p, .service = of->service, .is_idle = of->is_idle };
+		g_autoptr(GString) body = g_string_new(NULL);
+		bool fits = push->format->body(&one, cnt == 1, body);
+
+		if (fits) {
+			struct push_unit *u = unit_new(push->key, push->units->len, push->p->info.start_unix_ns);
+
+			(push->format->is_gzip ? unit_add : unit_add_plain)(u, "", body, p->waits->len);
+			g_ptr_array_add(push->units, u);
+		}
+		profile_free(p);
+		if (fits)
+			return cnt;
+	}
+}
+
+static void take_series(struct push *push, guint first, guint cnt)
+{
+	for (guint done = 0, part = 0; done < cnt; part++)
+		done += take_part(push, first + done, cnt - done, part);
+}
+
+static void unit_free_element(gpointer data)
+{
+	unit_free(data);
+}
+
+GPtrArray *series_units(const struct profile *p, const struct reasons *reasons, struct services *services,
+			const struct series_format *format, GError **error)
+{
+	struct push push = { .p = p, .format = format, .key = identity_of_window(p) };
+	GHashTableIter iter;
+	gpointer s;
+
+	if (p->info.imported) {
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
+			    "%s does not tell when and where: only recordings can be pushed to %s", p->info.imported, format->engine);
+		return NULL;
+	}
+	push.units = g_ptr_array_new_with_free_func(unit_free_element);
+	push.index = g_hash_table_new_full(sum_hash, sum_equal, g_free, NULL);
+	services_learn(services, p);
+	sum_waits(&push, reasons, services);
+	push.sums = g_array_new(FALSE, FALSE, sizeof(struct stack_sum));
+	g_hash_table_iter_init(&iter, push.index);
+	while (g_hash_table_iter_next(&iter, &s, NULL))
+		g_array_append_vals(push.sums, s, 1);
+	g_array_sort(push.sums, sum_compare);
+	for (guint first = 0, next; first < push.sums->len; first = next) {
+		const struct stack_sum *of = &g_array_index(push.sums, struct stack_sum, first);
+
+		for (next = first + 1; next < push.sums->len; next++)
+			if (series_compare(of, &g_array_index(push.sums, struct stack_sum, next)) != 0)
+				break;
+		take_series(&push, first, next - first);
+	}
+	g_array_unref(push.sums);
+	g_hash_table_unref(push.index);
+	return push.units;
+}

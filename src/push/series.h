@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PUSH_SERIES_H
+#define PUSH_SERIES_H
+
+#include "analyse/reason/reasons.h"
+#include "profile/profile.h"
+#include "push/services.h"
+#include "push/unit.h"
+
+/*
+ * A window as requests to engines that take a profile at a time: a series for each service and for idle time apart, without threads, off-CPU
+ * time and numbers of waits by stack.  One series a request, since a batch of which one part is refused must be sent again as a whole, and
+ * would count twice.  What is too large for one is several, a millisecond apart.
+ */
+struct series_part {
+	const struct profile *p;	/* of this part alone: its stacks, host, time and build ids */
+	const char *service;
+	bool is_idle;
+};
+
+struct series_format {
+	const char *engine;	/* for people */
+	guint samples_max;	/* of a request */
+	bool is_gzip;		/* the body is packed as a whole */
+	/* The body of a request.  False: too large for the engine, so it is asked for less; is_last: there is no less. */
+	bool (*body)(const struct series_part *part, bool is_last, GString *ret_body);
+};
+
+/* struct push_unit, each a request.  reasons: of p.  Names are learnt from the window.  NULL with one sentence. */
+GPtrArray *series_units(const struct profile *p, const struct reasons *reasons, struct services *services,
+			const struct series_format *format, GError **error);
+
+/* The part as pprof, appended to ret and packed; false: before that it has more bytes than max_bytes. */
+bool series_pprof(const struct series_part *part, gsize max_bytes, GString *ret);
+
+struct series_label { const char *name, *value; };
+#define SERIES_LABELS 4
+/* What names a series: __name__, service_name, instance (the host), idle; borrowed from the part. */
+void series_labels(const struct series_part *part, struct series_label ret_labels[SERIES_LABELS]);
+/* A label's value as engines take it: valid UTF-8 and not too long; free with g_free(). */
+char *series_value(const char *value);
+
+#endif

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Pushing to models of an OpenTelemetry collector and of Parca: all of it arrives once, and each answer is understood."""
+from series_models import OtlpHandler, ParcaHandler, model_of
+from tap import contains, same
+
+
+def check_rules(program, recordings, model, name, option):
+    for kind, r in recordings.items():
+        model.clear()
+        status, _, err = program.run("push", r.path, option, model.url)
+        same(f"{name}, {kind}: exit status", (status, model.bad), (0, []))
+        same(f"{name}, {kind}: all of it is there, once", model.total("off_cpu"), r.off_cpu_ns)
+        same(f"{name}, {kind}: waits", model.total("events"), r.waits)
+        series = [tuple(sorted(p["labels"].items())) for p in model.pushes]
+        same(f"{name}, {kind}: a series a request", len(series), len(set(series)))
+        contains(f"{name}, {kind}: it is said", err, f"{name} at", "took")
+
+
+def check_otlp(program, r, model):
+    words = ("push", r.path, "--otlp", model.url)
+    model.clear(["warning"])
+    status, _, _ = program.run(*words)
+    same("OTLP, a warning: exit status", (status, model.total("off_cpu")), (0, r.off_cpu_ns))
+    model.clear(["partial"])
+    status, _, err = program.run(*words)
+    same("OTLP, two of its profiles dropped: not sent again", (status, model.requests), (1, 1))
+    contains("OTLP, two of its profiles dropped: it is said", err, "refuses it", "no room for two")
+    model.clear([503])
+    status, _, _ = program.run(*words)
+    same("OTLP, 503: exit status", (status, model.total("off_cpu")), (0, r.off_cpu_ns))
+    model.clear([400])
+    status, _, err = program.run(*words)
+    same("OTLP, refused: not sent again", (status, model.requests), (1, 1))
+    contains("OTLP, refused: the words of its status", err, "status 400: ordered by the test")
+
+
+def check_parca(program, r, model):
+    words = ("push", r.path, "--parca", model.url)
+    for code, name in ((8, "resource exhausted"), (14, "unavailable")):
+        model.clear([(code,)])
+        status, _, _ = program.run(*words)
+        same(f"Parca, {name}: exit status", (status, model.total("off_cpu")), (0, r.off_cpu_ns))
+    for fault, name in (((3,), "an invalid argument"), ((13,), "an internal error"), ("nothing", "no status at all")):
+        model.clear([fault])
+        status, _, err = program.run(*words)
+        same(f"Parca, {name}: not sent again", (status, model.requests, len(model.pushes)), (1, 1, 0))
+        if fault != "nothing":
+            contains(f"Parca, {name}: its words", err, "ordered by the test")
+    model.stop()
+    status, _, err = program.run(*words, "--wait", "1s")
+    same("Parca, an outage: exit status", status, 1)
+    contains("Parca, an outage: it is said", err, "cannot be reached")
+
+
+def run(program, recordings, _folder):
+    everything = recordings.values()
+    window = (min(r.start_ns for r in everything), max(r.end_ns for r in everything))
+    otlp = model_of(OtlpHandler, window).start()
+    check_rules(program, recordings, otlp, "OTLP", "--otlp")
+    check_otlp(program, recordings["before"], otlp)
+    otlp.stop()
+    parca = model_of(ParcaHandler, window).start()
+    check_rules(program, recordings, parca, "Parca", "--parca")
+    check_parca(program, recordings["before"], parca)
