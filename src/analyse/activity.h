@@ -32,7 +32,7 @@ struct activity_scope {
 struct activity_key {
 	uint64_t word[4];
 };
-guint activity_key_hash(gconstpointer key);
+guint activity_key_hash(gconstpointer p);
 gboolean activity_key_equal(gconstpointer a, gconstpointer b);
 
 struct activity_row {
