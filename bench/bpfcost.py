@@ -213,7 +213,7 @@ def compare(args, load, folder, say, idle_max=checks.IDLE_MAX):
     return alternate(args, load, {
         "default": ours(args, folder),
         "exact": ours(args, folder, "--exact"),
-        "accounts": ours(args, folder, "--exact", "-m", "1000s"),
+        "accounts": ours(args, folder, "--exact", "--no-wakers", "-m", "1000s"),
         "floor": [args.floor],
         "floor with stacks": [args.floor, "stacks"],
         "peer": [args.peer],
@@ -231,7 +231,7 @@ def compare_filtered(args, load, folder, say, idle_max=checks.IDLE_MAX):
 def compare_wakers(args, load, folder, say, idle_max=checks.IDLE_MAX):
     """The same with who woke whom; the peers are two tools, for one does not tell both."""
     return alternate(args, load, {
-        "without": ours(args, folder, "--exact"),
+        "without": ours(args, folder, "--exact", "--no-wakers"),
         "default": ours(args, folder, "--wakers"),
         "chains": ours(args, folder, "--wakers=8"),
         "exact": ours(args, folder, "--exact", "--wakers"),

@@ -238,6 +238,7 @@ volatile struct {
 volatile __u8 is_cut RARELY_WRITTEN = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
+volatile __u64 wakers_from_ns RARELY_WRITTEN = 0;	/* wakers of shorter sleeps are not looked at, where waits may be sampled */
 /* Of the numbers of slices: as a recording gets long user space clears lower bits, and slices become longer. */
 volatile __u32 slice_mask RARELY_WRITTEN = ~0U;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */

@@ -396,7 +396,8 @@ int target_resolve(struct target *t, const char *command)
 	c->include_self = t->self;
 	c->rows_max = (size_t)MAX(t->rows_max, 0);
 	c->verify_walks = t->verify_walks;
-	c->want_wakers = t->wakers_cnt > 0;
+	c->want_wakers = t->wakers_cnt > 0 || (t->wants_wakers && !t->no_wakers);
+	c->may_thin_wakers = !t->wakers_cnt;
 	c->want_locks = t->locks || (t->is_named && !t->no_objects);
 	c->want_objects = t->objects || (t->is_named && !t->no_objects);
 	c->chain_depth = t->wakers_cnt > 1 ? t->wakers_cnt : 0;

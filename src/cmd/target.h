@@ -17,6 +17,8 @@ struct target {
 	bool is_named;		/* TARGET_NAMED */
 	gint max_depth, rows_max;
 	char *wakers;
+	bool wants_wakers;	/* set by the command: they are recorded unless --no-wakers is given */
+	gboolean no_wakers;
 	uint32_t wakers_cnt;	/* the same: how many of a chain, 0: none */
 	/* what holds when none of --exact, --sample and --max-overhead says otherwise */
 	uint64_t default_sample_ns;

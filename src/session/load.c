@@ -233,6 +233,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.page_shift = (uint8_t)__builtin_ctz((unsigned)getpagesize()),
 		.has_quota = quota_is_used("/sys/fs/cgroup"),
 		.want_requests = o->requests != NULL,
+		.want_spans = o->requests && o->request_spans,
 		.request_slower_ns = o->requests ? o->request_slower_ns : 0,
 		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
@@ -260,6 +261,7 @@ static void configure(struct session *s)
 	if (cfg->may_sample)
 		s->skel->data->scale_ns = MIN(o->sample_ns, SAMPLE_SCALE_MAX_NS);
 	governor_init(&s->governor, o->budget_ppm, cfg->may_sample && o->may_raise, s->skel->data->scale_ns);
+	s->governor.may_thin = cfg->want_wakers && o->may_thin_wakers;
 	s->profile->info.sampling.start_ns = s->profile->info.sampling.max_ns = s->skel->data->scale_ns;
 	bpf_map__set_max_entries(s->skel->maps.ring,
 				 (uint32_t)(o->ring_bytes ? o->ring_bytes :

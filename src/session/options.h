@@ -44,6 +44,7 @@ struct collect_options {
 	uint32_t on_cpu_hz;	/* COLLECT_WAITS: samples of what runs, a second on each CPU; 0: none */
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
 	const struct request_plan *requests;	/* COLLECT_WAITS: only waits inside of these are listed; NULL: there are none */
+	bool request_spans;	/* and single requests are told, for a recording */
 	uint64_t request_slower_ns;	/* and only those of requests that take so long; 0: of all */
 	uint64_t slice_ns;	/* COLLECT_WAITS: sums are kept apart by slices of the window of this length; 0: they are not */
 	size_t ring_bytes;	/* 0: the default */
@@ -59,6 +60,7 @@ struct collect_options {
 	bool frame_pointers_only;	/* no unwind tables */
 	bool lines;		/* inlined functions, files and lines in user stacks */
 	bool want_wakers;	/* who ended each sleep */
+	bool may_thin_wakers;	/* but of short sleeps only while the budget allows: nobody asked for them */
 	bool want_locks;	/* what futex waits are for */
 	bool want_objects;	/* and whatever else a wait is for */
 	bool want_services;	/* what processes belong to */

@@ -186,6 +186,7 @@ static void govern(struct session *s)
 	if (scale_ns != s->skel->data->scale_ns || s->governor.wants_next)
 		cost_hurry(s->cost);
 	s->skel->data->scale_ns = scale_ns;
+	s->skel->data->wakers_from_ns = s->governor.wakers_from_ns;
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
 }
 
@@ -511,7 +512,7 @@ struct profile *session_take_profile(struct session *s)
 	s->profile->info.duration_ns = s->stop_ns - s->start_ns;
 	fold_finish(s->fold);
 	if (s->requests)
-		requests_read_parts(s->requests, s->fold);
+		requests_finish(s->requests, s->fold, p);
 	on_cpu_fill_info(s->on_cpu, p);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	session_fill_info(s);
