@@ -217,6 +217,24 @@ static int probe_kprobes(void)
 	return access("/sys/bus/event_source/devices/kprobe/type", R_OK) == 0 ? 0 : -errno;
 }
 
+/* Without any function the kernel refuses it for that, or because it knows of no such thing. */
+static int probe_kprobe_multi(void)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_KPROBE_MULTI);
+	LIBBPF_OPTS(bpf_link_create_opts, link, .kprobe_multi.cnt = 0);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "offcpu_probe", "GPL", code, G_N_ELEMENTS(code), &opts), err;
+
+	if (fd < 0)
+		return -errno;
+	err = bpf_link_create(fd, 0, BPF_TRACE_KPROBE_MULTI, &link) < 0 ? -errno : 0;
+	close(fd);
+	return err == -EINVAL ? 0 : err ? err : -EOPNOTSUPP;
+}
+
 static int probe_fentry(void)
 {
 	return load_tracing(BPF_TRACE_FENTRY, "schedule", BTF_KIND_FUNC);
@@ -246,6 +264,7 @@ static int (*const probes[FEATURE_COUNT])(void) = {
 	[FEATURE_MAP_FILES] = rights_try_map_files,
 	[FEATURE_KALLSYMS] = probe_kallsyms,
 	[FEATURE_BPF_STATS] = probe_bpf_stats,
+	[FEATURE_KPROBE_MULTI] = probe_kprobe_multi,
 	[FEATURE_KPROBES] = probe_kprobes,
 	[FEATURE_FENTRY] = probe_fentry,
 };
