@@ -65,7 +65,7 @@ struct collect_options {
 	bool want_storms;	/* wakings of many threads at once, with their wakers */
 	bool include_self;
 	bool may_raise;		/* the governor may change the scale */
-	bool may_cut;		/* COLLECT_WAITS: session_cut() will be called; without chains, blame, storms, lines, bounds of durations, slices */
+	bool may_cut;		/* COLLECT_WAITS: session_cut() will be called; without chains, blame, lines, bounds of durations, slices */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 };
 
