@@ -15,14 +15,17 @@
 #include "attach/kernel_btf.h"
 #include "attach/rights.h"
 
-/* Each returns 0 or a negative errno. */
+/* Each returns 0 or a negative errno.  What is kept is the kernel's, of which there is one; any thread may ask. */
 
 static struct btf *vmlinux_btf(void)
 {
 	static struct btf *btf;
+	static GMutex lock;
 
+	g_mutex_lock(&lock);
 	if (!btf)
 		btf = btf__load_vmlinux_btf();
+	g_mutex_unlock(&lock);
 	return btf;
 }
 
@@ -38,11 +41,11 @@ static int probe_btf(void)
 const struct kernel_btf *feature_kernel_btf(void)
 {
 	static struct kernel_btf btf;
-	static int err = 1;
+	static gsize error_plus_1;
 
-	if (err == 1)
-		err = kernel_btf_open("/sys/kernel/btf/vmlinux", &btf);
-	return err ? NULL : &btf;
+	if (g_once_init_enter(&error_plus_1))
+		g_once_init_leave(&error_plus_1, (gsize)-kernel_btf_open("/sys/kernel/btf/vmlinux", &btf) + 1);
+	return error_plus_1 > 1 ? NULL : &btf;
 }
 
 static int has_function(const char *name)
@@ -271,14 +274,11 @@ static int (*const probes[FEATURE_COUNT])(void) = {
 
 static int feature_result(enum feature f)
 {
-	static int results[FEATURE_COUNT];
-	static bool known[FEATURE_COUNT];
+	static gsize errors_plus_1[FEATURE_COUNT];
 
-	if (!known[f]) {
-		results[f] = probes[f]();
-		known[f] = true;
-	}
-	return results[f];
+	if (g_once_init_enter(&errors_plus_1[f]))
+		g_once_init_leave(&errors_plus_1[f], (gsize)-probes[f]() + 1);
+	return -(int)(errors_plus_1[f] - 1);
 }
 
 bool feature_supported(enum feature f)
