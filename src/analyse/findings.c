@@ -178,12 +178,6 @@ static void add_accounts(struct maker *m)
 	}
 }
 
-/* In ".../lib/python3.11/ssl.py" or an installed package: what calls it is more to the point. */
-static bool is_pythons_library(const struct frame *f)
-{
-	return (f->file && strstr(f->file, "/lib/python3")) || (f->file && f->file[0] == '<');
-}
-
 /*
  * Of what holds up an event loop the innermost function counts that is the program's own and no package's: there somebody called what
  * blocks.
@@ -196,7 +190,7 @@ static int64_t loop_frame(const struct findings *f, uint32_t user)
 		uint32_t frame = profile_get_node(p, n)->frame;
 		const struct frame *fr = profile_get_frame(p, frame);
 
-		if (fr->name && fr->module && g_str_has_suffix(fr->module, ".py") && !is_pythons_library(fr))
+		if (fr->name && fr->module && g_str_has_suffix(fr->module, ".py") && !plumbing_is_pythons_library(fr))
 			return frame;
 	}
 	return -1;

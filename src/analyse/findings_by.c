@@ -195,6 +195,20 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 	count(all, &one, is_gil);
 }
 
+/* The same one, as who ends waits: where it lets go; NULL: it never did. */
+static const struct candidate *as_waker(const GArray *wakers, const struct candidate *holder)
+{
+	const struct candidate *best = NULL;
+
+	for (guint i = 0; i < wakers->len; i++) {
+		const struct candidate *c = &g_array_index(wakers, struct candidate, i);
+
+		if (c->comm == holder->comm && c->pid == holder->pid && (!best || c->weight > best->weight))
+			best = c;
+	}
+	return best;
+}
+
 static const struct candidate *most(const GArray *all)
 {
 	const struct candidate *best = NULL;
@@ -309,13 +323,16 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 			       *best = is_lock && holder ? holder : waker;
 	if (!best)
 		return;
+	const struct candidate *lets_go = as_waker(wakers, best);
+	if (is_lock && holder && holder->blocked_ns > row->time_ns / 2)	/* then others only pass it on */
+		memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
 	row->by = (struct finding_by){
 		.comm = best->comm,
 		.pid = best->pid,
 		.tid = best->tid,
 		.threads_cnt = best->threads_cnt,
 		.blocked_ns = best->blocked_ns,
-		.frame = best->frame >= 0 || !waker || waker->comm != best->comm ? best->frame : waker->frame,
+		.frame = best->frame >= 0 || !lets_go ? best->frame : lets_go->frame,
 		.does_frame = -1,
 		.place = best->place,
 	};

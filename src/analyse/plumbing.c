@@ -86,6 +86,11 @@ static uint8_t *level_of_patterns(const struct rule_set *rules)
 	return levels;
 }
 
+bool plumbing_is_pythons_library(const struct frame *f)
+{
+	return f->file && (strstr(f->file, "/lib/python3") || g_str_has_prefix(f->file, "<frozen "));
+}
+
 static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t *levels)
 {
 	const struct frame *f = profile_get_frame(pl->profile, frame);
@@ -95,6 +100,8 @@ static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t
 
 	for (uint32_t i = 0; i < cnt; i++)
 		level = MAX(level, levels[ids[i]]);
+	if (level == RUNTIME_NONE && plumbing_is_pythons_library(f))
+		level = RUNTIME_LIBRARY;
 	/* what a program inlines of the standard library stands in the program's own file */
 	if (level == RUNTIME_NONE && f->is_inline && f->name && plumbing_runtime_name(f->name))
 		level = RUNTIME_LIBC;

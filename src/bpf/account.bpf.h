@@ -139,8 +139,11 @@ static __always_inline void draw_sleep(struct thread_state *st, struct scratch *
 	if (kind != KIND_USUAL && !cfg.may_sample)
 		return;
 	st->draw = draw_now(scratch);
-	if (kind != KIND_USUAL && cfg.want_wakers)
-		st->take_waker_ns = now + sample_bar_ns(scale_ns, st->draw) / WAKERS_FROM;
+	if (kind != KIND_USUAL && cfg.want_wakers) {
+		__u64 from_ns = sample_bar_ns(scale_ns, st->draw) / WAKERS_FROM;
+
+		st->take_waker_ns = now + (from_ns > wakers_from_ns ? from_ns : wakers_from_ns);
+	}
 }
 
 static __always_inline bool skips_waker(const struct thread_state *st, __u64 now)
@@ -204,8 +207,6 @@ static __always_inline bool is_listed(const struct thread_state *st, __u64 total
 
 static __always_inline void add_parts(struct offcpu_state_total *total, const struct wait_parts *parts)
 {
-	if (!has_part(PART_ACCOUNT))
-		return;
 	total->count++;
 	total->preempted_ns += parts->preempted_ns;
 	total->blocked_ns += parts->blocked_ns;

@@ -11,16 +11,6 @@
 #define rarely(x) __builtin_expect(!!(x), 0)
 #define mostly(x) __builtin_expect(!!(x), 1)
 
-/*
- * bench/run --only parts tells what a part of a switch costs by builds that lack it (meson -Dleave_out=PART).  What these record is
- * wrong; in every other build this is no code.
- */
-enum part { PART_NONE, PART_ACCOUNT, PART_HASH, PART_SUM, PART_HISTOGRAM };
-#ifndef LEAVE_OUT
-#define LEAVE_OUT PART_NONE
-#endif
-#define has_part(part) (LEAVE_OUT != (part))
-
 /* How many there are user space says before load; of the second one only, where no wakers are wanted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -248,6 +238,7 @@ volatile struct {
 volatile __u8 is_cut RARELY_WRITTEN = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
+volatile __u64 wakers_from_ns RARELY_WRITTEN = 0;	/* wakers of shorter sleeps are not looked at, where waits may be sampled */
 /* Of the numbers of slices: as a recording gets long user space clears lower bits, and slices become longer. */
 volatile __u32 slice_mask RARELY_WRITTEN = ~0U;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */

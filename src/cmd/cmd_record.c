@@ -224,7 +224,7 @@ static int write_recording(struct run *run, const struct record_options *o, cons
 
 int cmd_record(int argc, char **argv)
 {
-	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS, .default_budget_ppm = DEFAULT_BUDGET_PPM };
+	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS, .default_budget_ppm = DEFAULT_BUDGET_PPM, .wants_wakers = true };
 	struct record_options own = { 0 };
 	struct run run = { .name = "record", .target = &target, .progress = true };
 	const GOptionEntry own_entries[] = {
@@ -233,6 +233,7 @@ int cmd_record(int argc, char **argv)
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "The recording (trace.offcpu)", "FILE" },
 		{ "slice", 0, 0, G_OPTION_ARG_STRING, &own.slice,
 		  "How finely time is told apart for --from and --to, 10ms or more (100ms)", "TIME" },
+		{ "no-wakers", 0, 0, G_OPTION_ARG_NONE, &target.no_wakers, "Not who ended each sleep", NULL },
 		{ "max-loss", 0, 0, G_OPTION_ARG_STRING, &own.max_loss,
 		  "Exit with 4 when more of the time than this was lost", "PCT" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },

@@ -17,6 +17,8 @@
 #define LISTED_MIN 32
 /* To go down, this part of all that is allowed must do: else it would be up again at once. */
 #define LOWER_SHARE 0.75
+/* Wakers of all sleeps cost about as much as all else: they are back where this part of all that is allowed did. */
+#define ALL_WAKERS_SHARE 0.5
 /* So many readings with room for a scale below, and down it goes. */
 #define QUIET_READINGS 5
 /* A reading over less is no second: the first one, which also holds our own start, and those taken at once. */
@@ -122,6 +124,24 @@ static uint64_t lowest_scale(const struct governor *g, const struct governor_rea
 	return scale_ns;
 }
 
+/* What this saves only the next reading tells, and the one after: then waits may be sampled. */
+static void thin_wakers(struct governor *g)
+{
+	g->wakers_from_ns = GOVERNOR_WAKERS_NS;
+	g->thinned_cnt++;
+	g->warned_ns = 0;
+	g->calm_cnt = 0;
+}
+
+static void take_all_wakers(struct governor *g, const struct governor_reading *r)
+{
+	bool is_calm = g->scale_ns == g->floor_ns && !is_over(r->bpf_ns, r->own_ns, budget_ns(g, r) * ALL_WAKERS_SHARE);
+
+	g->calm_cnt = is_calm ? g->calm_cnt + 1 : 0;
+	if (g->calm_cnt >= QUIET_READINGS)
+		g->wakers_from_ns = 0;
+}
+
 /* Not at the first reading that asks for more, which may be a burst.  Two must, and the lesser of both is taken. */
 static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole)
 {
@@ -131,7 +151,10 @@ static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole)
 	/* Work that comes in bursts, as of threads that all sleep for a second, may be quiet in a reading that is short. */
 	if (is_whole || is_too_much)
 		g->warned_ns = is_too_much ? wanted_ns : 0;
-	if (is_too_much && warned_ns > g->scale_ns)
+	bool is_certain = is_too_much && warned_ns > g->scale_ns;
+	if (is_certain && g->may_thin && !g->wakers_from_ns)
+		thin_wakers(g);
+	else if (is_certain)
 		set_scale(g, MIN(wanted_ns, warned_ns));
 	g->wants_next = wanted_ns > g->scale_ns;
 }
@@ -166,6 +189,8 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 	raise_to(g, lowest_scale(g, r, 1), is_whole);
 	if (is_whole && !g->wants_next)
 		lower_to(g, lowest_scale(g, r, LOWER_SHARE));
+	if (is_whole && g->wakers_from_ns)
+		take_all_wakers(g, r);
 	return g->scale_ns;
 }
 

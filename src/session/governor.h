@@ -18,16 +18,20 @@
  */
 
 #define GOVERNOR_FIRST_NS 100000ULL	/* the lowest scale above that of an exact recording */
+#define GOVERNOR_WAKERS_NS 1000000ULL	/* a thread has a thousand longer sleeps a second at most, and nearly all of what it waits */
 #define GOVERNOR_TOP_NS SAMPLE_SCALE_MAX_NS	/* and the last one: of 50,000 threads that wait, a thousand waits a second */
 
 struct governor {
 	/* set by who makes it */
 	uint32_t budget_ppm;	/* of all CPUs' time; 0: only readings are kept */
 	bool may_act;		/* false: the recording is to stay exact, or at its scale */
+	bool may_thin;		/* before it samples: who ended short sleeps may be left out */
 	uint64_t scale_ns;	/* now */
+	uint64_t wakers_from_ns;	/* of shorter sleeps it is; 0: of none */
 	/* what it did and saw */
 	uint64_t floor_ns;	/* the scale it began with */
 	uint32_t raised_cnt, lowered_cnt;
+	uint32_t thinned_cnt;
 	uint32_t over_cnt;	/* readings above the budget by the cost of the BPF programs */
 	uint64_t seen_ns;	/* time that readings cover */
 	double used_ns;		/* of one CPU */
@@ -36,6 +40,7 @@ struct governor {
 	/* private */
 	double listed_cnt, listing_ns;	/* of all readings, each time half of what was */
 	uint64_t warned_ns;	/* the scale that a reading before this one asked for, and no whole one since did not; or 0 */
+	uint32_t calm_cnt;	/* whole readings in a row that had room for all wakers */
 	uint32_t quiet_cnt;	/* whole readings in a row that had room for a scale below, */
 	uint64_t room_ns;	/* and the highest that one of them asked for */
 };

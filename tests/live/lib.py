@@ -169,11 +169,12 @@ def read_truth(path):
 def exact(*options):
     """
     What a program knows of itself is compared with every wait: on a slow machine the governor would sample them. And the
-    waits of a thread at a place are one row, whatever they are for.
+    waits of a thread at a place are one row, whatever they are for. Wakers where they are asked for.
     """
     sampled = {"--exact", "--sample", "--max-overhead"} & set(options)
     named = {"--locks", "--objects"} & set(options)
-    return (() if sampled else ("--exact",)) + (() if named else ("--no-objects",))
+    woken = any(str(option).startswith("--wakers") for option in options)
+    return (() if sampled else ("--exact",)) + (() if named else ("--no-objects",)) + (() if woken else ("--no-wakers",))
 
 
 def fork_children(cnt):

@@ -65,6 +65,17 @@ struct finder {
 	bool is_whole; /* the machine */
 };
 
+/* A connection that this side has accepted: what it waits for there is its client's next request, or more of this one. */
+static bool is_served(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+	const char *from = o && o->kind == OBJECT_SOCKET ? strstr(o->name, " from") : NULL;
+
+	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE)
+		return false;
+	return *o->name == ':' ? from[5] == ' ' : !from[5] || g_str_has_prefix(from + 5, " (");
+}
+
 static bool could_be_idle(const struct finder *f, uint32_t i)
 {
 	const struct rule *rule = f->rule[i];
@@ -79,6 +90,7 @@ static bool could_be_idle(const struct finder *f, uint32_t i)
 	case REASON_LOCK_SEMAPHORE:
 	case REASON_LOCK_OTHER:
 	case REASON_SLEEP: return true;
+	case REASON_NETWORK_RECEIVE: return is_served(f, i);
 	default: return false;
 	}
 }
@@ -266,6 +278,18 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	return IDLE_LOOP;
 }
 
+/* Between two requests of its client, if that is its outermost place. */
+static enum idle_kind served(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
+
+	if (!is_served(f, i) || !is_whole_stack(f, w) || f->depth[w->user] > facts->work_depth)
+		return IDLE_NOT;
+	/* a stack that shows nothing of the program is no place to compare with */
+	return facts->base_depth && f->depth[w->user] > facts->base_depth ? IDLE_NOT : IDLE_CLIENT;
+}
+
 static enum idle_kind timer(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -328,6 +352,7 @@ static enum idle_kind by_evidence(const struct finder *f, uint32_t i)
 	case REASON_LOCK_SEMAPHORE:
 	case REASON_LOCK_OTHER: return parked(f, i);
 	case REASON_SLEEP: return timer(f, i);
+	case REASON_NETWORK_RECEIVE: return served(f, i);
 	case REASON_CHILD_EXIT:
 		return rule && g_str_has_prefix(rule->name, "join") &&
 				       is_main(profile_thread(f->p, profile_wait(f->p, i)->thread))

@@ -19,6 +19,9 @@
 #define HOLDERS_SHOWN 3
 #define SYN_REPEATED_NS 1000000000ULL
 #define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
+#define DELAYED_ACK_NS 40000000ULL
+#define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
+#define DELAYED_ACKS_MIN 10
 #define NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
 unsigned text_screen_width(const struct text_options *options)
@@ -163,6 +166,8 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 	if (is_cpu)
 		return;
 	append_function(s, f, row->frame, " in ");
+	if (s->str[s->len - 1] == ',')	/* behind an object */
+		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {
 		g_string_append(s, " (");
 		text_safe(s, protocol);
@@ -278,6 +283,22 @@ static void append_holders(GString *s, const struct findings *f)
 	blame_table_free(t);
 }
 
+/*
+ * Nagle's algorithm holds back what a program writes in a second, small piece until the first is acknowledged, which the other side delays
+ * for 40 ms and more, as it has nothing to send yet (TCP_DELACK_MIN; a slow clock makes it 50).
+ */
+static bool has_delayed_acks(const struct findings *f, const struct finding *row)
+{
+	uint64_t most_ns = 0, others_ns = 0;
+
+	if (row->reason != REASON_NETWORK_RECEIVE || !row->object || strcmp(profile_get_object(f->profile, row->object - 1)->place, "tcp") != 0)
+		return false;
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		*(i == DELAYED_ACK_SLOT ? &most_ns : &others_ns) += row->hist[i] * (3ULL << i) / 2;
+	return row->hist[DELAYED_ACK_SLOT] >= DELAYED_ACKS_MIN && most_ns > others_ns &&
+	       row->time_ns / MAX(row->count, 1) < 2 * DELAYED_ACK_NS;
+}
+
 static const char *advice_of(const struct findings *f, const struct finding *row)
 {
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && f->profile->info.has_blame)
@@ -302,6 +323,11 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 	    row->by.comm == profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm &&
 	    row->threads_cnt > 2)
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
+	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
+		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
+	if (has_delayed_acks(f, row))
+		return "Waits of 40 ms are an acknowledgement that TCP delays while the other side holds back a small write for it: write a "
+		       "request in one piece, or set TCP_NODELAY on both sides.";
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (row->timed_out_cnt > row->woken_cnt / 2 &&
@@ -329,6 +355,38 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 	g_string_append_printf(s, " `offcpu report --stacks --grep %s`", function);
 }
 
+static void append_all_evidence(GString *s, const struct findings *f, const struct finding *r)
+{
+	append_evidence(s, f, r);
+	append_timeouts(s, r);
+	if (r->loop_on_cpu_ns) {
+		g_string_append(s, "; callbacks ran ");
+		text_duration(s, r->loop_on_cpu_ns);
+		append_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
+	}
+	append_by(s, f, r);
+	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
+		append_holders(s, f);
+}
+
+void text_finding_parts(const struct findings *f, unsigned row, struct text_finding_parts *ret_parts)
+{
+	const struct finding *r = &g_array_index(f->rows, struct finding, row);
+	GString *sentence = g_string_new(NULL), *evidence = g_string_new(NULL);
+
+	append_sentence(sentence, f, r);
+	append_all_evidence(evidence, f, r);
+	*ret_parts = (struct text_finding_parts){
+		.sentence = g_string_free(sentence, FALSE), .evidence = g_string_free(evidence, FALSE), .advice = advice_of(f, r),
+	};
+}
+
+void text_finding_parts_clear(struct text_finding_parts *parts)
+{
+	g_free(parts->sentence);
+	g_free(parts->evidence);
+}
+
 void text_finding(GString *s, const struct findings *f, unsigned row, const struct text_options *options)
 {
 	const struct finding *r = &g_array_index(f->rows, struct finding, row);
@@ -340,16 +398,7 @@ void text_finding(GString *s, const struct findings *f, unsigned row, const stru
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_append(s, text_plain(options));
 	g_string_assign(line, INDENT);
-	append_evidence(line, f, r);
-	append_timeouts(line, r);
-	if (r->loop_on_cpu_ns) {
-		g_string_append(line, "; callbacks ran ");
-		text_duration(line, r->loop_on_cpu_ns);
-		append_function(line, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
-	}
-	append_by(line, f, r);
-	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
-		append_holders(line, f);
+	append_all_evidence(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_assign(line, INDENT);
 	g_string_append(line, advice_of(f, r));

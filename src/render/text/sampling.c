@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <string.h>
+
 #include "profile/on_cpu.h"
 #include "render/text/text.h"
 #include "render/text/util.h"
@@ -20,6 +22,21 @@ static void sampling_line(GString *s, const struct profile_sampling *sampling, c
 	text_duration(s, sampling->max_ns);
 	g_string_append_printf(s, " only some were looked at%s; threads and totals are exact, stacks are estimates "
 			       "(errors above 1%% are shown)\n", sampling->raised_cnt ? ", to keep the budget" : "");
+}
+
+static bool has_loss(const struct profile *p, const char *reason)
+{
+	for (guint i = 0; i < p->losses->len; i++)
+		if (strcmp(g_array_index(p->losses, struct profile_loss, i).reason, reason) == 0)
+			return true;
+	return false;
+}
+
+/* Before waits are sampled the governor leaves out who ended short ones. */
+static void wakers_line(GString *s, const struct profile *p, const char *indent)
+{
+	if (p->info.has_wakers && !p->info.sampling.max_ns && has_loss(p, "waker_sampled"))
+		g_string_append_printf(s, "%swakers    who ended sleeps below 1 ms was left out for a while, to keep the budget\n", indent);
 }
 
 static void append_budget(GString *s, const struct profile_sampling *sampling)
@@ -99,6 +116,7 @@ void text_sampling(GString *s, const struct profile *p, const char *indent)
 		looks_line(s, &p->info, indent);
 	if (sampling->max_ns)
 		sampling_line(s, sampling, indent);
+	wakers_line(s, p, indent);
 	budget_line(s, sampling, indent);
 	on_cpu_line(s, p, indent);
 }

@@ -306,9 +306,59 @@ static void test_own_cost(void)
 	g_assert_cmpuint(g.over_cnt, ==, 0);
 }
 
+/* Who ended short sleeps is left out first, if nobody asked for it, and is back when there is room for it. */
+static void test_thins_wakers_first(void)
+{
+	struct machine m = { .switches = 100000, .fixed_ns = 100, .waits = { { SHORT, 100000 } } };
+	struct governor_reading busy = reading(&m, 0, SECOND), calm;
+	struct governor g;
+	unsigned turns = 0;
+
+	begin(&g, 0);
+	g.may_thin = true;
+	governor_take(&g, &busy);
+	g_assert_cmpuint(g.wakers_from_ns, ==, 0);	/* may be a burst */
+	g_assert_cmpuint(governor_take(&g, &busy), ==, 0);
+	g_assert_cmpuint(g.wakers_from_ns, ==, GOVERNOR_WAKERS_NS);
+	g_assert_cmpuint(g.thinned_cnt, ==, 1);
+	m.waits[0].cnt = m.switches = 10000;
+	calm = reading(&m, 0, SECOND);
+	g_assert_cmpfloat(calm.bpf_ns, <, BUDGET_NS);
+	for (; g.wakers_from_ns && turns < 100; turns++)
+		governor_take(&g, &calm);
+	g_assert_cmpuint(g.wakers_from_ns, ==, calm.bpf_ns < BUDGET_NS / 2 ? 0 : GOVERNOR_WAKERS_NS);
+	m.waits[0].cnt = m.switches = 1000;
+	calm = reading(&m, 0, SECOND);
+	for (turns = 0; g.wakers_from_ns && turns < 100; turns++)
+		governor_take(&g, &calm);
+	g_assert_cmpuint(g.wakers_from_ns, ==, 0);
+	g_assert_cmpuint(turns, >, 1);	/* not at the first quiet one */
+	g_assert_cmpuint(g.raised_cnt, ==, 0);
+}
+
+/* What is not enough goes on with sampling. */
+static void test_samples_where_wakers_are_not_enough(void)
+{
+	struct machine m = { .switches = 100000, .fixed_ns = 100, .waits = { { SHORT, 100000 } } };
+	struct governor g;
+	uint64_t scale_ns = 0;
+
+	begin(&g, 0);
+	g.may_thin = true;
+	for (unsigned i = 0; i < 6; i++) {
+		struct governor_reading r = reading(&m, scale_ns, SECOND);
+
+		scale_ns = governor_take(&g, &r);
+	}
+	g_assert_cmpuint(g.wakers_from_ns, ==, GOVERNOR_WAKERS_NS);
+	g_assert_cmpuint(scale_ns, >, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/governor/thins-wakers-first", test_thins_wakers_first);
+	g_test_add_func("/governor/samples-where-wakers-are-not-enough", test_samples_where_wakers_are_not_enough);
 	g_test_add_func("/governor/raises-at-once", test_raises_at_once);
 	g_test_add_func("/governor/leaps-over-a-gap", test_leaps_over_a_gap);
 	g_test_add_func("/governor/bursts", test_bursts);
