@@ -131,8 +131,12 @@ def a_million_goroutines_are_looked_at_within_the_budget(env):
 
 @case
 def tasks_of_what_has_none_are_one_sentence(env):
-    result = subprocess.run([env.offcpu, "tasks", "-p", str(os.getpid())], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    program = subprocess.Popen(["sleep", "60"])
+    env.running.append(program)
+    result = subprocess.run([env.offcpu, "tasks", "-p", str(program.pid)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                             timeout=60, check=False)
+    program.kill()
+    program.wait()
     env.check.equal(result.returncode, 1, "exit status")
     env.check.equal(result.stderr.count("\n"), 1, f"lines of {result.stderr!r}")
     env.check.that("no runtime whose tasks can be seen" in result.stderr, result.stderr)
