@@ -310,15 +310,15 @@ static void test_own_cost(void)
 static void test_thins_wakers_first(void)
 {
 	struct machine m = { .switches = 100000, .fixed_ns = 100, .waits = { { SHORT, 100000 } } };
-	struct governor_reading busy = reading(&m, 0, SECOND), calm;
+	struct governor_reading loaded = reading(&m, 0, SECOND), calm;
 	struct governor g;
 	unsigned turns = 0;
 
 	begin(&g, 0);
 	g.may_thin = true;
-	governor_take(&g, &busy);
+	governor_take(&g, &loaded);
 	g_assert_cmpuint(g.wakers_from_ns, ==, 0);	/* may be a burst */
-	g_assert_cmpuint(governor_take(&g, &busy), ==, 0);
+	g_assert_cmpuint(governor_take(&g, &loaded), ==, 0);
 	g_assert_cmpuint(g.wakers_from_ns, ==, GOVERNOR_WAKERS_NS);
 	g_assert_cmpuint(g.thinned_cnt, ==, 1);
 	m.waits[0].cnt = m.switches = 10000;
