@@ -240,9 +240,7 @@ def compare_wakers(args, load, folder, say, idle_max=checks.IDLE_MAX):
     }, say, idle_max)
 
 
-# What each leaves out of `record -a`; told from the whole, it is what that part costs.  Of some parts there is no option: builds of their own
-# lack these (meson_options.txt, leave_out).
-LEFT_OUT = ("account", "hash", "sum", "histogram")
+# What each leaves out of `record -a`; told from the whole, it is what that part costs.
 VARIANTS = {
     "whole": ["--exact"],
     "by frame pointers": ["--exact", "--unwind", "fp"],
@@ -257,23 +255,12 @@ VARIANTS = {
 }
 
 
-def build_without(part, folder):
-    """This tree's offcpu without that part."""
-    build = folder / f"without-{part}"
-    quiet = {"check": True, "stdout": subprocess.DEVNULL}
-    subprocess.run(["meson", "setup", build, ROOT, f"-Dleave_out={part}"], **quiet)
-    subprocess.run(["ninja", "-C", build, "src/cmd/offcpu"], **quiet)
-    return build / "src" / "cmd" / "offcpu"
-
-
-def parts(args, builds, load, folder, say, idle_max=checks.IDLE_MAX):
+def parts(args, load, folder, say, idle_max=checks.IDLE_MAX):
     """The cost of a switch with each part of our own path left out, in turn on one running load."""
     output = ["-o", folder / "parts.offcpu"]
     commands = {name: [args.offcpu, "record", *(options if "-p" in options else ["-a", *options]), *output]
                 if options is not None else [args.offcpu, "hist", "3600", "1"]
                 for name, options in VARIANTS.items()}
-    for part, program in builds.items():
-        commands[f"no {part}"] = [program, "record", "-a", "--exact", *output]
     commands["programs that do nothing"] = [loads.build(folder, "empty")]
     commands["storage: the floor program, which only finds the threads' memory"] = [args.floor, "storage"]
     commands["storage and account: the floor program"] = [args.floor]

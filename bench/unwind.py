@@ -230,8 +230,8 @@ def measure_reference(args, name, pids, folder):
 # -- what a frame costs -------------------------------------------------------------
 
 AROUND = 5.5  # frames of a stack but those of descend(): pass and read, and main with three of libc or a thread with two
-# (what, depth, environment).  Beyond some fifty frames a walk is not remembered but done in full each time.
-WALKS = (("remembered", 15, None), ("remembered and in full", 15, "OFFCPU_VERIFY_WALKS=1"), ("in full", 56, None))
+# (what, depth, option).  Beyond some fifty frames a walk is not remembered but done in full each time.
+WALKS = (("remembered", 15, None), ("remembered and in full", 15, "--test-verify-walks"), ("in full", 56, None))
 
 
 def switches_of(pid):
@@ -259,13 +259,12 @@ def cost_per_switch(command, pid, seconds):
 
 def measure_walk(args, program, walk, folder):
     """What user stacks add to a switch of two threads that switch below so many frames."""
-    what, depth, environment = walk
+    what, depth, option = walk
     base = [args.offcpu, "record", "-o", folder / "cost.offcpu", "-p"]
-    by_table = [*(["env", environment] if environment else []), *base]
     with process.running([program, depth]) as load, host.bpf_stats():
         time.sleep(0.3)
         without = [cost_per_switch([*base, load.pid, "-K"], load.pid, 1) for _ in range(4)]
-        with_user = [cost_per_switch([*by_table, load.pid, "--unwind", "dwarf"], load.pid, 1) for _ in range(4)]
+        with_user = [cost_per_switch([*base, load.pid, "--unwind", "dwarf", *([option] if option else [])], load.pid, 1) for _ in range(4)]
     stack_ns = min(with_user) - min(without)
     return {"walk": what, "frames": depth + AROUND, "stack_ns": round(stack_ns),
             "frame_ns": round(stack_ns / (depth + AROUND), 1), "readings_ns": [list(map(round, without)), list(map(round, with_user))]}

@@ -20,8 +20,9 @@ _offcpu_options() {
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--slower= --stacks --block --count --pid= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
+	tasks) echo "--pid= --duration= --frequency= --top= --json --help" ;;
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --wakers --since-start --help" ;;
-	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
+	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --requests --slowest --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
@@ -69,7 +70,7 @@ _offcpu_values() {
 	--by)
 		case $1 in
 		top) _offcpu_words 'process thread reason object stack' ;;
-		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object role' ;;
+		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object role request request-percentile' ;;
 		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;
@@ -81,7 +82,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample io report flame view serve diff push export hist request events agent doctor' i
+	local commands='record top trace sample tasks io report flame view serve diff push export hist request events agent doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

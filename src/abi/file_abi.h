@@ -9,6 +9,7 @@
 #endif
 
 #define FILE_CALLS_END 512	/* above all numbers of system calls */
+#define FILE_OP_URING 128	/* and above: an operation of io_uring's, by its number */
 #define FILE_COMM_LEN 16
 #define FILE_FRAMES_MAX 32	/* of the kernel stack of the longest wait */
 #define FILE_PATH_BYTES 1024	/* of names of directories and the file, each with its zero byte */
@@ -40,7 +41,8 @@ enum file_op_flag {
 	FILE_OP_DELETED = 1 << 3,	/* no directory has the file any more */
 	FILE_OP_GIVEN = 1 << 4,		/* the last of the names is a path that the program gave, relative to the others */
 	FILE_OP_CUT = 1 << 5,		/* there are more directories than names */
-	FILE_OP_KERNEL_STACK = 1 << 6,
+	FILE_OP_LOOSE = 1 << 6,		/* nobody tells of its end or what it gave: it ended as the thread had the CPU back last */
+	FILE_OP_ASYNC = 1 << 7,		/* handed to io_uring: no thread stands in it */
 };
 
 /* In front of `path_bytes` bytes of names, the file's first, each with a zero byte. */
@@ -67,7 +69,7 @@ enum file_count {
 	FILE_LOST_STACK,	/* slow, and the ring was full for the stacks */
 	FILE_LOST_ROOM,		/* there was no memory to follow a thread's call */
 	FILE_LOST_DISK,		/* requests that there was no room to follow */
-	FILE_URING,		/* requests to io_uring, which are in no operation */
+	FILE_URING,		/* requests to io_uring that are none of files */
 	FILE_COUNTS
 };
 

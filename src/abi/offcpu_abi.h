@@ -179,6 +179,7 @@ enum offcpu_rec_type {
 	OFFCPU_REC_OBJECT = 10,
 	OFFCPU_REC_BLAME = 11,	/* see abi/blame_abi.h */
 	OFFCPU_REC_REQUEST_SITE = 20,	/* see abi/request_abi.h */
+	OFFCPU_REC_REQUEST_SPAN = 21,
 };
 
 /* How the walk of a stack ended, as far as the walker knows. */
@@ -430,6 +431,7 @@ struct offcpu_config {
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */
 	__u8 want_requests;		/* only waits inside of them are listed: see bpf/request.bpf.h */
+	__u8 want_spans;		/* requests one by one: see bpf/request_span.bpf.h */
 	__u8 want_calls;		/* of several functions, each call is summed: see bpf/request_calls.bpf.h */
 	__u8 page_shift;		/* of the kernel's pages */
 	__u8 has_quota;			/* some cgroup has a CPU quota: woken threads' queues are looked at, too */

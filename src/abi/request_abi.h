@@ -17,6 +17,7 @@
 #define OFFCPU_REQUEST_NOTES_MAX 32	/* waits of one request with different stacks, whose time is told apart */
 #define OFFCPU_REQUEST_PARTS_MAX 32768
 #define OFFCPU_REQUEST_WAITS_MAX 32	/* of one request, kept until it is known whether it was slow */
+#define OFFCPU_REQUEST_SHIFT_MAX 24	/* of requests that are not among the slowest at least 1 in 2^24 is told */
 
 /* Latencies: below 16 ns each has a slot, above 16 slots an octave; the last one holds all from 2^40 ns on. */
 #define OFFCPU_REQUEST_STEPS 16
@@ -67,6 +68,37 @@ struct offcpu_request_part {
 	__u32 pad;
 };
 
+/* What is known of one request beside its times. */
+enum offcpu_span_flag {
+	OFFCPU_SPAN_NESTED = 1 << 0,	/* others of the traced functions were called in it */
+	OFFCPU_SPAN_RECURSED = 1 << 1,	/* its own was */
+	OFFCPU_SPAN_THROWN = 1 << 2,	/* an exception ended it */
+	OFFCPU_SPAN_MORE = 1 << 3,	/* it waited with more different stacks than are told apart */
+	OFFCPU_SPAN_SLOWEST = 1 << 4,	/* told for it took as long as was asked for: it stands for itself alone */
+};
+#define OFFCPU_SPAN_FLAGS ((1 << 5) - 1)
+
+/* The waits of one request with the same stacks. */
+struct offcpu_request_note {
+	__u64 ustack, kstack, object;	/* as of struct offcpu_request_part_key */
+	__u32 count;
+	__u8 state;
+	__u8 pad[3];
+	__u64 blocked_ns, runnable_ns, preempted_ns;
+};
+
+/* One request, where recordings have them.  The record ends behind the last of its notes. */
+struct offcpu_rec_request_span {
+	__u32 type;
+	__u32 func, tno;
+	__u8 flags;		/* enum offcpu_span_flag */
+	__u8 shift;		/* not among the slowest, it was told with a chance of 1 in 2^shift */
+	__u16 note_cnt;
+	__u64 start_ns;
+	__u64 wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
+	struct offcpu_request_note note[OFFCPU_REQUEST_NOTES_MAX];
+};
+
 /* What is in no sum, and why. */
 #define OFFCPU_REQUEST_COUNTS(X)                                                                              \
 	X(LEFT, "left", "left without a return, by longjmp or as their thread ended; the time is until that was noticed") \
@@ -81,6 +113,7 @@ struct offcpu_request_part {
 	X(DEPTH, "depth", "calls more than 32 deep inside of a request; their time is their caller's")          \
 	X(PARTS, "parts", "waits that are not told by latency, for there was no room")                      \
 	X(RESIDUAL, "residual", "requests with time in no class, for a context switch was not seen")          \
+	X(SPANS, "spans", "requests that the recording has no span of, though it was to, for the ring buffer was full")     \
 	X(RING, "ring", "times that the place a request returns to did not get through")                  \
 	X(HANDED, "handed", "were answered, or read on, by another thread than the one that received them")    \
 	X(UNANSWERED, "unanswered", "were not answered before the connection was closed, or the next came")

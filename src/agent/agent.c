@@ -22,6 +22,7 @@
 #include "base/privileges.h"
 #include "base/proc_status.h"
 #include "session/session.h"
+#include "store/merge.h"
 #include "store/short_lived.h"
 #include "symbolize/elf/table_bytes.h"
 #include "unwind/table_bytes.h"
@@ -71,7 +72,8 @@ static bool set_collect(struct agent *a, GError **error)
 	g_clear_pointer(&a->collect.cgroup_ids, g_array_unref);
 	a->collect = (struct collect_options){
 		.mode = COLLECT_WAITS, .comm_glob = c->comm, .budget_ppm = c->budget_ppm, .may_raise = c->budget_ppm != 0,
-		.on_cpu_hz = c->on_cpu_hz, .want_objects = c->objects, .want_locks = c->locks, .want_wakers = c->wakers, .want_services = c->services,
+		.on_cpu_hz = c->on_cpu_hz, .want_objects = c->objects, .want_locks = c->locks, .want_wakers = c->wakers,
+		.want_storms = agent_config_storms(c), .want_services = c->services,
 		.no_kernel_threads = !c->kernel_threads, .may_cut = true,
 	};
 	g_free(a->filters);
@@ -164,15 +166,17 @@ static void store_window(struct agent *a, struct profile *rows)
 		.has_boot_offset = true, .boot_offset_ns = a->clock.boot_offset_ns, .may_fold = a->config->fold_short_lived,
 		.is_excluded = a->config->exclude ? is_excluded : NULL, .data = a->config,
 	};
+	struct profile *folded, *own;
 	const struct profile *window;
 	struct reasons *reasons;
-	struct profile *folded;
 
 	profile_set_start_unix(rows, wall_clock_unix_ns(&a->clock, rows->info.start_ns));
 	rows->info.command_line = a->options->command_line;
 	rows->info.filters = a->filters;
 	folded = short_lived_fold(rows, &options);
-	window = folded ? folded : rows;
+	/* What looks at it takes memory for all stacks that there are: those of this window, not all that the session knows. */
+	own = merge_copy(folded ? folded : rows, NULL);
+	window = own ? own : folded ? folded : rows;
 	reasons = reasons_new(window, NULL);
 	keeper_add(a->keeper, window, reasons);
 	pusher_add(a->pusher, window, reasons);
@@ -180,6 +184,7 @@ static void store_window(struct agent *a, struct profile *rows)
 	a->end_unix_ns = rows->info.start_unix_ns + rows->info.duration_ns;
 	export_window(a, window, reasons);
 	reasons_free(reasons);
+	profile_free(own);
 	profile_free_rows(folded);
 }
 

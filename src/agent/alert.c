@@ -12,7 +12,7 @@
 
 static const char *const metrics[ALERT_METRICS] = {
 	[ALERT_SHARE] = "share", [ALERT_THREADS] = "threads", [ALERT_WAITS] = "waits", [ALERT_P50] = "p50",
-	[ALERT_P90] = "p90", [ALERT_P99] = "p99", [ALERT_MAX] = "max",
+	[ALERT_P90] = "p90", [ALERT_P99] = "p99", [ALERT_MAX] = "max", [ALERT_STORMS] = "storms",
 };
 
 struct alert_rule *alert_rule_new(const char *name)
@@ -110,7 +110,7 @@ static bool take_threshold(struct alert_rule *r, char **words, guint cnt, GError
 	}
 	if (r->metric == ALERT_SHARE)
 		return take_number(r, text, "%", error);
-	if (r->metric == ALERT_THREADS || r->metric == ALERT_WAITS)
+	if (r->metric == ALERT_THREADS || r->metric == ALERT_WAITS || r->metric == ALERT_STORMS)
 		return take_number(r, text, "", error);
 	if (!parse_duration(text, 0, &ns, error))
 		return false;
@@ -125,7 +125,7 @@ static bool take_metric(struct alert_rule *r, const char *word, GError **error)
 			r->metric = (enum alert_metric)m;
 			return true;
 		}
-	return wrong(error, "'%s' is none of share, threads, waits, p50, p90, p99 and max", word);
+	return wrong(error, "'%s' is none of share, threads, waits, p50, p90, p99, max and storms", word);
 }
 
 bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error)
@@ -148,11 +148,15 @@ bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error)
 		if (!is_subject)
 			break;
 	}
-	if (!r->reason || at + 2 >= cnt || strcmp(words[at + 1], ">") != 0)
+	bool is_storms = at < cnt && strcmp(words[at], metrics[ALERT_STORMS]) == 0;
+
+	if ((!r->reason && !is_storms) || at + 2 >= cnt || strcmp(words[at + 1], ">") != 0)
 		return wrong(error, "'%s' is not such as reason=lock share > 30%%", when);
 	if (!take_metric(r, words[at], error) || !take_threshold(r, words + at + 2, cnt - at - 2, error))
 		return false;
-	if (strcmp(r->reason, "any") == 0)
+	if (is_storms && (r->reason || r->service))
+		return wrong(error, "storms have no reason and no service, but who wakes: process=nginx storms > 10");
+	if (g_strcmp0(r->reason, "any") == 0)
 		g_clear_pointer(&r->reason, g_free);
 	r->when = g_strdup(when);
 	return true;
@@ -249,7 +253,31 @@ static double metric_of(const struct sums *s, bool *ret_is_known)
 	}
 }
 
-struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window, const struct reasons *reasons)
+/* A second, and of whom most are. */
+static struct alert_value storms_value(const struct alert_rule *rule, const struct profile *window)
+{
+	double seconds = (double)window->info.duration_ns / 1e9;
+	uint64_t all = 0, most = 0;
+	struct alert_value v = { .is_known = window->info.has_storms };
+
+	for (guint i = 0; i < window->storms->len; i++) {
+		const struct storm *s = profile_storm(window, i);
+		const char *name = waker_name(profile_get_waker(window, s->waker));
+
+		if (rule->process && !g_pattern_match_simple(rule->process, name))
+			continue;
+		all += s->event_cnt;
+		if (s->event_cnt <= most)
+			continue;
+		most = s->event_cnt;
+		v.process = name;
+	}
+	v.value = seconds > 0 ? (double)all / seconds : 0;
+	v.process_percent = all ? 100.0 * (double)most / (double)all : 0;
+	return v;
+}
+
+static struct alert_value waits_value(const struct alert_rule *rule, const struct profile *window, const struct reasons *reasons)
 {
 	struct sums s = { .rule = rule, .p = window, .by_process = g_hash_table_new(NULL, NULL),
 			  .names = g_array_new(FALSE, FALSE, sizeof(char *)), .ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)) };
@@ -269,6 +297,11 @@ struct alert_value alert_value(const struct alert_rule *rule, const struct profi
 	g_array_unref(s.names);
 	g_array_unref(s.ns);
 	return v;
+}
+
+struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window, const struct reasons *reasons)
+{
+	return rule->metric == ALERT_STORMS ? storms_value(rule, window) : waits_value(rule, window, reasons);
 }
 
 enum alert_change alert_step(struct alert_state *s, const struct alert_rule *rule, bool holds, uint64_t end_unix_ns)
@@ -293,6 +326,7 @@ static void append_value(GString *s, const struct alert_rule *rule, double value
 	case ALERT_SHARE: g_string_append_printf(s, "%.0f%%", value); break;
 	case ALERT_THREADS: g_string_append_printf(s, "%.2g", value); break;
 	case ALERT_WAITS: g_string_append_printf(s, "%.0f a second", value); break;
+	case ALERT_STORMS: g_string_append_printf(s, "%.3g a second", value); break;
 	default: g_string_append_printf(s, "%.3g ms", value / 1e6);
 	}
 }

@@ -12,13 +12,14 @@
  * A condition on windows, [alert NAME] of offcpu-agent.conf(5):
  *
  *   [process=GLOB] [service=GLOB] reason=NAME METRIC > VALUE
+ *   [process=GLOB] storms > VALUE
  *
  * NAME: a reason, the family of several, or any.  METRIC and VALUE: share > 30% of the time that matters, of those
  * processes; threads > 4, how many waited on the average, or > 2x yesterday; p50, p90, p99, max > 20ms; waits > 1000,
- * a second.  Idle time counts nowhere.
+ * a second.  Idle time counts nowhere.  storms: a second, by threads or interrupts of that name.
  */
 
-enum alert_metric { ALERT_SHARE, ALERT_THREADS, ALERT_WAITS, ALERT_P50, ALERT_P90, ALERT_P99, ALERT_MAX, ALERT_METRICS };
+enum alert_metric { ALERT_SHARE, ALERT_THREADS, ALERT_WAITS, ALERT_P50, ALERT_P90, ALERT_P99, ALERT_MAX, ALERT_STORMS, ALERT_METRICS };
 
 #define ALERT_NAME_MAX_BYTES 64
 #define ALERT_FOR_MAX 8640	/* windows: a day of the usual ones */

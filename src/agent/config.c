@@ -56,6 +56,7 @@ static const struct row rows[] = {
 	{ "record", "objects", VALUE_YES_NO, IN_CONFIG(objects), 0, 0 },
 	{ "record", "locks", VALUE_YES_NO, IN_CONFIG(locks), 0, 0 },
 	{ "record", "wakers", VALUE_YES_NO, IN_CONFIG(wakers), 0, 0 },
+	{ "record", "storms", VALUE_YES_NO, IN_CONFIG(storms), 0, 0 },
 	{ "record", "services", VALUE_YES_NO, IN_CONFIG(services), 0, 0 },
 	{ "record", "kernel-threads", VALUE_YES_NO, IN_CONFIG(kernel_threads), 0, 0 },
 	{ "record", "fold-short-lived", VALUE_YES_NO, IN_CONFIG(fold_short_lived), 0, 0 },
@@ -492,9 +493,17 @@ static bool same_list(char **a, char **b)
 	return g_strv_equal((const gchar *const *)a, (const gchar *const *)b);
 }
 
+bool agent_config_storms(const struct agent_config *c)
+{
+	for (guint i = 0; i < c->alerts->len; i++)
+		if (((const struct alert_rule *)c->alerts->pdata[i])->metric == ALERT_STORMS)
+			return true;
+	return c->storms;
+}
+
 bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b)
 {
-	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers && a->services == b->services &&
+	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers && agent_config_storms(a) == agent_config_storms(b) && a->services == b->services &&
 	       a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz && a->budget_ppm == b->budget_ppm &&
 	       g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
 }

@@ -32,7 +32,7 @@ struct agent_config {
 	/* [metrics] */
 	char *metrics_listen;		/* address and port; NULL: none are served */
 	/* [record] */
-	uint32_t objects, locks, wakers, services, kernel_threads, fold_short_lived;	/* as bools */
+	uint32_t objects, locks, wakers, storms, services, kernel_threads, fold_short_lived;	/* as bools */
 	uint32_t on_cpu_hz;
 	char *comm;			/* a pattern; NULL: all */
 	char **cgroups, **exclude;	/* NULL: none */
@@ -49,6 +49,8 @@ struct agent_config *agent_config_parse(const char *text, gsize len_bytes, const
 struct agent_config *agent_config_read(const char *path, bool may_lack, GError **error);
 /* "GROUP.KEY=VALUE", from the command line; false with a sentence. */
 bool agent_config_set(struct agent_config *c, const char *setting, GError **error);
+/* They are asked for, be it by an alert. */
+bool agent_config_storms(const struct agent_config *c);
 /* Do both record the same?  Then a change asks for no new session. */
 bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b);
 

@@ -51,14 +51,14 @@ uint64_t activity_percentile_ns(const struct activity_row *r, double share)
 	return MIN(waker_percentile_ns(r->hist, share), r->max_ns);
 }
 
-static guint key_hash(gconstpointer p)
+guint activity_key_hash(gconstpointer p)
 {
 	const struct activity_key *k = p;
 
 	return hash_end(hash_more(hash_more(hash_more(k->word[0], k->word[1]), k->word[2]), k->word[3]));
 }
 
-static gboolean key_equal(gconstpointer a, gconstpointer b)
+gboolean activity_key_equal(gconstpointer a, gconstpointer b)
 {
 	return memcmp(a, b, sizeof(struct activity_key)) == 0;
 }
@@ -292,7 +292,7 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 	if (scope)
 		s.scope = *scope;
 	s.activity->names = g_string_chunk_new(4096);
-	s.rows = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+	s.rows = g_hash_table_new_full(activity_key_hash, activity_key_equal, NULL, g_free);
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		add_thread(&s, i);
 	for (uint32_t i = 0; i < p->waits->len; i++)

@@ -32,6 +32,8 @@ struct activity_scope {
 struct activity_key {
 	uint64_t word[4];
 };
+guint activity_key_hash(gconstpointer p);
+gboolean activity_key_equal(gconstpointer a, gconstpointer b);
 
 struct activity_row {
 	struct activity_key key;

@@ -14,6 +14,9 @@ struct rule {
 };
 
 static const struct rule kernel_rules[] = {
+	/* a tracer's own: stacks that other tools took at a tracepoint begin with them */
+	{ "__traceiter_*", NULL }, { "bpf_prog_*", NULL }, { "bpf_trace_run*", NULL }, { "__bpf_trace_*", NULL }, { "trace_call_bpf", NULL },
+	{ "bpf_get_stackid*", NULL }, { "perf_trace_*", NULL },
 	/* the scheduler's entrances */
 	{ "__schedule", NULL }, { "schedule", NULL }, { "__schedule_loop*", NULL },
 	{ "schedule_timeout*", NULL }, { "schedule_hrtimeout*", NULL }, { "schedule_preempt_disabled", NULL },

@@ -18,17 +18,22 @@ struct bpf_object_skeleton;
 struct bpf_program;
 
 /*
- * Once, before the first object is opened: libbpf is to tell when its maps are there, which it makes and loads programs in one go.
- * Its program in section APART_MAPS_MADE is loaded when they are.
+ * The maps of one first object.  libbpf makes them and loads programs in one go, so it is to tell when they are there: before that object
+ * is opened this is made, and the object's program in section APART_MAPS_MADE is loaded when they are.
  */
 #define APART_MAPS_MADE "maps_made"
-void apart_watch_maps(void);
+struct apart_maps;
+struct apart_maps *apart_maps_new(void);
+/* After all that was to share them; NULL is fine. */
+void apart_maps_free(struct apart_maps *maps);
+/* Which maps the calling thread is about to make; NULL: it has made them, or will not. */
+void apart_maps_expect(struct apart_maps *maps);
 
 /*
  * Before the first object is loaded: it will do without `prog`.  core_btf: the file of types that it was opened with, or
  * NULL.  All of them must outlive this.
  */
-struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_program *prog, const char *core_btf);
+struct apart *apart_new(struct apart_maps *maps, const struct bpf_object_skeleton *first, struct bpf_program *prog, const char *core_btf);
 /* Waits for the thread. */
 void apart_free(struct apart *a);
 

@@ -15,14 +15,17 @@
 #include "attach/kernel_btf.h"
 #include "attach/rights.h"
 
-/* Each returns 0 or a negative errno. */
+/* Each returns 0 or a negative errno.  What is kept is the kernel's, of which there is one; any thread may ask. */
 
 static struct btf *vmlinux_btf(void)
 {
 	static struct btf *btf;
+	static GMutex lock;
 
+	g_mutex_lock(&lock);
 	if (!btf)
 		btf = btf__load_vmlinux_btf();
+	g_mutex_unlock(&lock);
 	return btf;
 }
 
@@ -38,11 +41,11 @@ static int probe_btf(void)
 const struct kernel_btf *feature_kernel_btf(void)
 {
 	static struct kernel_btf btf;
-	static int err = 1;
+	static gsize error_plus_1;
 
-	if (err == 1)
-		err = kernel_btf_open("/sys/kernel/btf/vmlinux", &btf);
-	return err ? NULL : &btf;
+	if (g_once_init_enter(&error_plus_1))
+		g_once_init_leave(&error_plus_1, (gsize)-kernel_btf_open("/sys/kernel/btf/vmlinux", &btf) + 1);
+	return error_plus_1 > 1 ? NULL : &btf;
 }
 
 static int has_function(const char *name)
@@ -217,6 +220,24 @@ static int probe_kprobes(void)
 	return access("/sys/bus/event_source/devices/kprobe/type", R_OK) == 0 ? 0 : -errno;
 }
 
+/* Without any function the kernel refuses it for that, or because it knows of no such thing. */
+static int probe_kprobe_multi(void)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_KPROBE_MULTI);
+	LIBBPF_OPTS(bpf_link_create_opts, link, .kprobe_multi.cnt = 0);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "offcpu_probe", "GPL", code, G_N_ELEMENTS(code), &opts), err;
+
+	if (fd < 0)
+		return -errno;
+	err = bpf_link_create(fd, 0, BPF_TRACE_KPROBE_MULTI, &link) < 0 ? -errno : 0;
+	close(fd);
+	return err == -EINVAL ? 0 : err ? err : -EOPNOTSUPP;
+}
+
 static int probe_fentry(void)
 {
 	return load_tracing(BPF_TRACE_FENTRY, "schedule", BTF_KIND_FUNC);
@@ -246,20 +267,18 @@ static int (*const probes[FEATURE_COUNT])(void) = {
 	[FEATURE_MAP_FILES] = rights_try_map_files,
 	[FEATURE_KALLSYMS] = probe_kallsyms,
 	[FEATURE_BPF_STATS] = probe_bpf_stats,
+	[FEATURE_KPROBE_MULTI] = probe_kprobe_multi,
 	[FEATURE_KPROBES] = probe_kprobes,
 	[FEATURE_FENTRY] = probe_fentry,
 };
 
 static int feature_result(enum feature f)
 {
-	static int results[FEATURE_COUNT];
-	static bool known[FEATURE_COUNT];
+	static gsize errors_plus_1[FEATURE_COUNT];
 
-	if (!known[f]) {
-		results[f] = probes[f]();
-		known[f] = true;
-	}
-	return results[f];
+	if (g_once_init_enter(&errors_plus_1[f]))
+		g_once_init_leave(&errors_plus_1[f], (gsize)-probes[f]() + 1);
+	return -(int)(errors_plus_1[f] - 1);
 }
 
 bool feature_supported(enum feature f)

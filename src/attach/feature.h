@@ -25,6 +25,7 @@ struct kernel_btf;
 	X(MAP_FILES, false, "mapped files by their links (CAP_CHECKPOINT_RESTORE)", "files deleted or replaced since they were mapped have no unwind tables and no names") \
 	X(KALLSYMS, false, "kernel symbol addresses", "kernel frames have no names")                               \
 	X(BPF_STATS, false, "BPF run-time statistics are on", "the tracer's own BPF time is an estimate, by bursts") \
+	X(KPROBE_MULTI, false, "probes on many kernel functions at once (kprobe.multi)", "io --slower makes every system call a little slower") \
 	X(KPROBES, false, "kprobes", "nothing here depends on them")                                               \
 	X(FENTRY, false, "fentry", "nothing here depends on it")
 

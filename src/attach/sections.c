@@ -82,11 +82,10 @@ static int on_attach(const struct bpf_program *prog, long cookie, struct bpf_lin
 
 void sections_register(void)
 {
-	static bool is_done;
+	static gsize is_done;	/* libbpf's handlers are the process's */
 
-	if (is_done || !feature_kernel_btf())
+	if (!feature_kernel_btf() || !g_once_init_enter(&is_done))
 		return;
-	is_done = true;
 	for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
 		LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)i, .prog_setup_fn = on_opened, .prog_prepare_load_fn = on_load);
 
@@ -94,4 +93,5 @@ void sections_register(void)
 			opts.prog_attach_fn = on_attach;
 		libbpf_register_prog_handler(sections[i].name, sections[i].prog_type, sections[i].attach_type, &opts);
 	}
+	g_once_init_leave(&is_done, 1);
 }

@@ -14,8 +14,10 @@
 #define MODULE_TEXT_AT (22 * 8)	/* the same in struct moduledata */
 
 #define INLINE_VALUES_INDEX 2	/* in the offsets behind a function (PCDATA_InlTreeIndex) */
+#define INLINE_TREE_INDEX 3	/* the same (FUNCDATA_InlTree), in those of data */
 #define FUNC_BYTES 40
 #define FUNC_BYTES_1_20 44
+#define VALUE_STEPS_MAX (1u << 18)	/* until an address is found; a table may be as long as its file */
 
 static Elf_Data *section_data(const struct elf_file *file, const char *name, GElf_Shdr *ret_sh)
 {
@@ -141,7 +143,7 @@ static bool read_header(struct go_table *t)
 
 static bool open_part(struct go_table *t, const struct elf_file *file, const struct part *part)
 {
-	*t = (struct go_table){ .bytes = part->bytes, .size = part->size };
+	*t = (struct go_table){ .bytes = part->bytes, .size = part->size, .vaddr = part->vaddr };
 	if (!part->bytes || !read_header(t))
 		return false;
 	t->text = find_text(file, part);
@@ -202,6 +204,21 @@ static uint64_t entry_of(const struct go_table *t, uint32_t index)
 	return t->text + u32_at(t, t->funcs + (size_t)index * 8);
 }
 
+/* Behind a function come offsets of tables of values, then those of other data. */
+static void read_inlined(const struct go_table *t, size_t func_at, struct go_func *ret)
+{
+	size_t at = func_at + (t->has_start_line ? FUNC_BYTES_1_20 : FUNC_BYTES);
+	uint32_t value_cnt = u32_at(t, func_at + 28);
+
+	ret->inline_values = 0;
+	ret->inline_tree = UINT32_MAX;
+	if (value_cnt <= INLINE_VALUES_INDEX)
+		return;
+	ret->inline_values = u32_at(t, at + 4 * INLINE_VALUES_INDEX);
+	if (t->bytes[at - 1] > INLINE_TREE_INDEX && value_cnt < t->size / 4)
+		ret->inline_tree = u32_at(t, at + 4 * ((size_t)value_cnt + INLINE_TREE_INDEX));
+}
+
 bool go_table_func(const struct go_table *t, uint32_t index, struct go_func *ret)
 {
 	size_t at;
@@ -219,9 +236,7 @@ bool go_table_func(const struct go_table *t, uint32_t index, struct go_func *ret
 	ret->file_values = u32_at(t, at + 20);
 	ret->line_values = u32_at(t, at + 24);
 	ret->unit = u32_at(t, at + 32);
-	ret->inline_values = 0;
-	if (u32_at(t, at + 28) > INLINE_VALUES_INDEX)
-		ret->inline_values = u32_at(t, at + (t->has_start_line ? FUNC_BYTES_1_20 : FUNC_BYTES) + 4 * INLINE_VALUES_INDEX);
+	read_inlined(t, at, ret);
 	ret->flags = t->bytes[at + (t->has_start_line ? 41 : 37)];
 	return ret->name;
 }
@@ -274,12 +289,12 @@ bool go_values_next(struct go_values *v)
 	return true;
 }
 
-static bool value_at(const struct go_table *t, const struct go_func *f, uint32_t offset, uint64_t vaddr, int32_t *ret)
+bool go_table_value(const struct go_table *t, const struct go_func *f, uint32_t offset, uint64_t vaddr, int32_t *ret)
 {
 	struct go_values v;
 
 	go_values(t, f, offset, &v);
-	while (go_values_next(&v))
+	for (uint32_t steps = 0; steps < VALUE_STEPS_MAX && go_values_next(&v); steps++)
 		if (vaddr >= v.from && vaddr < v.to) {
 			*ret = v.value;
 			return true;
@@ -287,19 +302,40 @@ static bool value_at(const struct go_table *t, const struct go_func *f, uint32_t
 	return false;
 }
 
-const char *go_table_line(const struct go_table *t, const struct go_func *f, uint64_t vaddr, uint32_t *ret_line)
+const char *go_table_name(const struct go_table *t, uint32_t offset)
 {
-	int32_t file, line = 0, inlined;
+	size_t at = t->names + offset;
+
+	return at < t->size && at && !t->bytes[at - 1] ? text_at(t, t->names, offset) : NULL;
+}
+
+bool go_table_named(const struct go_table *t, const char *name, struct go_func *ret)
+{
+	for (uint32_t i = 0; i < t->func_cnt; i++)
+		if (go_table_func(t, i, ret) && !strcmp(ret->name, name))
+			return true;
+	return false;
+}
+
+const char *go_table_code_line(const struct go_table *t, const struct go_func *f, uint64_t vaddr, uint32_t *ret_line)
+{
+	int32_t file, line = 0;
 	uint32_t offset;
 
-	*ret_line = 0;
-	if (value_at(t, f, f->inline_values, vaddr, &inlined) && inlined >= 0)
-		return NULL;
-
-	*ret_line = value_at(t, f, f->line_values, vaddr, &line) && line > 0 ? (uint32_t)line : 0;
-	if (!value_at(t, f, f->file_values, vaddr, &file) || file < 0)
+	*ret_line = go_table_value(t, f, f->line_values, vaddr, &line) && line > 0 ? (uint32_t)line : 0;
+	if (!go_table_value(t, f, f->file_values, vaddr, &file) || file < 0)
 		return NULL;
 	/* each unit of compilation has its own list of files, of offsets into all files' names */
 	offset = u32_at(t, t->units + ((size_t)f->unit + (uint32_t)file) * 4);
 	return offset == UINT32_MAX ? NULL : text_at(t, t->files, offset);
+}
+
+const char *go_table_line(const struct go_table *t, const struct go_func *f, uint64_t vaddr, uint32_t *ret_line)
+{
+	int32_t inlined;
+
+	*ret_line = 0;
+	if (go_table_value(t, f, f->inline_values, vaddr, &inlined) && inlined >= 0)
+		return NULL;
+	return go_table_code_line(t, f, vaddr, ret_line);
 }

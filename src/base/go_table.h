@@ -21,6 +21,7 @@
 struct go_table {
 	const uint8_t *bytes;	/* the section, in what the file holds: valid until that is closed */
 	size_t size;
+	uint64_t vaddr;		/* where the section lies in memory, before relocation */
 	uint64_t text;		/* runtime.text, which entries are relative to */
 	uint32_t func_cnt;
 	uint32_t quantum;	/* the unit of addresses in the tables of a function */
@@ -36,6 +37,7 @@ struct go_func {
 	uint32_t sp_values, file_values, line_values;	/* for go_values(); 0: none */
 	uint32_t unit;
 	uint32_t inline_values;	/* from 0 on: the address is in an inlined function */
+	uint32_t inline_tree;	/* of these functions: where, from `go:func.*` on; UINT32_MAX: none */
 };
 
 /* False where the file has no such table, or one of a format that is not known. */
@@ -63,6 +65,18 @@ struct go_values {
 void go_values(const struct go_table *t, const struct go_func *f, uint32_t offset, struct go_values *ret);
 /* The next value; false at the end. */
 bool go_values_next(struct go_values *v);
+
+/* The value at an address of f; false: there is none. */
+bool go_table_value(const struct go_table *t, const struct go_func *f, uint32_t offset, uint64_t vaddr, int32_t *ret);
+/* A function's name by its offset among the names; NULL: no name begins there. */
+const char *go_table_name(const struct go_table *t, uint32_t offset);
+/* The function of this name. */
+bool go_table_named(const struct go_table *t, const char *name, struct go_func *ret);
+
+/*
+ * The file (NULL: not known) and line (0: not known) of the code at an address in f, be it inlined or f's own.
+ */
+const char *go_table_code_line(const struct go_table *t, const struct go_func *f, uint64_t vaddr, uint32_t *ret_line);
 
 /*
  * The file (in the section; NULL: not known) and line (0: not known) of an address in f.  In code inlined into f they

@@ -43,6 +43,8 @@ struct thread {
 static struct {
 	GThread *watcher;
 	int changed_fd, signal_fd;	/* readable: is_ending or the state was changed; we were asked to end */
+	GMutex life;		/* of the next one, by who begins and ends */
+	unsigned user_cnt;
 	GMutex lock;		/* of what follows */
 	bool is_ending;
 	struct urgency_state state;
@@ -223,7 +225,8 @@ static void enter(bool is_born_now)
 		close(me.schedstat_fd);
 }
 
-static void leave(void)
+/* lives_on: the thread does, so it gives back what it has. */
+static void leave(bool lives_on)
 {
 	g_mutex_lock(&all.lock);
 	for (int i = 0; i < THREADS_MAX; i++) {
@@ -231,6 +234,8 @@ static void leave(void)
 
 		if (t->tid != own_tid())
 			continue;
+		if (lives_on && !all.state.is_kept)
+			lower_thread(t);
 		if (t->schedstat_fd >= 0)
 			close(t->schedstat_fd);
 		t->tid = 0;
@@ -251,7 +256,7 @@ static gpointer help(gpointer data)
 	g_free(data);
 	enter(true);
 	result = helper.func(helper.data);
-	leave();
+	leave(false);
 	return result;
 }
 
@@ -406,17 +411,27 @@ static void open_fds(void)
 	all.changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
+/* How often this thread has begun. */
+static _Thread_local unsigned begun_cnt;
+
 void urgency_begin(void)
 {
-	all.state = (struct urgency_state){ 0 };
-	all.is_ending = false;
-	open_fds();
-	enter(false);
-	look();		/* here: in a crowd the watcher would have to wait for its first turn */
-	all.watcher = g_thread_new("urgency", watch, NULL);
+	g_mutex_lock(&all.life);
+	if (!all.user_cnt) {
+		all.state = (struct urgency_state){ 0 };
+		all.is_ending = false;
+		open_fds();
+	}
+	if (!begun_cnt++)
+		enter(false);
+	if (!all.user_cnt++) {
+		look();		/* here: in a crowd the watcher would have to wait for its first turn */
+		all.watcher = g_thread_new("urgency", watch, NULL);
+	}
+	g_mutex_unlock(&all.life);
 }
 
-void urgency_end(void)
+static void end_all(void)
 {
 	g_mutex_lock(&all.lock);
 	all.is_ending = true;
@@ -427,5 +442,14 @@ void urgency_end(void)
 	g_thread_join(all.watcher);
 	close(all.signal_fd);
 	close(all.changed_fd);
-	leave();
+}
+
+void urgency_end(void)
+{
+	g_mutex_lock(&all.life);
+	if (!--all.user_cnt)
+		end_all();
+	if (!--begun_cnt)
+		leave(true);
+	g_mutex_unlock(&all.life);
 }

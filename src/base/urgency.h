@@ -17,7 +17,10 @@
  * Of the process, not of a session: all functions but the last two are about one state.
  */
 
-/* By and for the main thread; at the end all is as it was, unless it was to be kept.  A thread that a raised one makes is raised too. */
+/*
+ * By and for a session's main thread, any number of times; with the last end all is as it was, unless it was to be kept.  A thread that a
+ * raised one makes is raised too.
+ */
 void urgency_begin(void);
 void urgency_end(void);
 

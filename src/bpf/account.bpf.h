@@ -207,8 +207,6 @@ static __always_inline bool is_listed(const struct thread_state *st, __u64 total
 
 static __always_inline void add_parts(struct offcpu_state_total *total, const struct wait_parts *parts)
 {
-	if (!has_part(PART_ACCOUNT))
-		return;
 	total->count++;
 	total->preempted_ns += parts->preempted_ns;
 	total->blocked_ns += parts->blocked_ns;

@@ -53,8 +53,6 @@ static __always_inline bool account_sleep(struct thread_state *st, __u64 total_n
 
 	if (!mostly(st->subject_mode == SUBJECT(MODE_ASLEEP) && blocked_ns <= total_ns))
 		return false;
-	if (!has_part(PART_ACCOUNT))
-		return true;
 	total = total_of(&st->account, st->state);
 	total->count++;
 	total->blocked_ns += blocked_ns;
@@ -127,7 +125,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 		return keep_for_request(st, &key, &scratch->kept);
 	if (key.object && key.object == st->futex.gil && st->mode == MODE_ASLEEP)
 		begin_gil_sum(st, &scratch->kept);
-	if (has_part(PART_SUM) && !sum_wait(st, &key, &scratch->kept)) {
+	if (!sum_wait(st, &key, &scratch->kept)) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu io --slower, --stacks: system calls on files, from their begin (sys_enter) to their end (sys_exit).
+ * offcpu io --slower, --stacks: system calls on files, from their begin to their end.
  *
- * Every system call of the machine comes by here, and nearly all are fast or none of files.  So the begin is one look into a table and
- * a few words kept with the thread; whether the descriptor is a file, and its path, is looked up at the end of a slow call only.  The
- * thread still stands in its call there, and its registers hold the arguments.
+ * Nearly all are fast.  So the begin is a few words kept with the thread; whether the descriptor is a file, and its path, is looked up at the end
+ * of a slow call only.  The thread still stands in its call there, and its registers hold the arguments.
  *
  * What a call did meanwhile: sched_switch says when it was off CPU, the kernel's own account (sched_info.run_delay) how much of that it
  * waited for a CPU, and the requests to disks that the thread itself made tell when a disk was at work for it.
@@ -16,176 +15,20 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/file_abi.h"
+#include "bpf/file_disk.bpf.h"
 #include "bpf/file_path.bpf.h"
+#include "bpf/file_state.bpf.h"
+#include "bpf/file_uring.bpf.h"
 #include "bpf/io_stack.bpf.h"
 #include "bpf/target_types.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile bool want_ustack, want_kstack;
-const volatile __u32 only_tgid;	/* 0: any */
-const volatile __u32 self_tgid;	/* never */
-const volatile __u64 slower_ns;
-const volatile struct file_call calls[FILE_CALLS_END];
-
-/* What a thread does just now.  Kept with the thread by the kernel, from its first call on to its end. */
-struct op {
-	__u64 start_ns;		/* 0: nothing */
-	__u64 run_delay_ns;	/* as it began */
-	__u64 off_since_ns;	/* 0: on a CPU */
-	__u64 off_ns, longest_ns;
-	__u64 dentry, mnt, ino;	/* of a file that is closed */
-	__u32 nr, flags;	/* enum file_op_flag */
-	__u32 turn;		/* tells the thread's calls apart */
-	__u32 requests;
-	__u32 frames;
-	__u32 was_told;		/* as still going on, by the iterator */
-	__u64 frame[FILE_FRAMES_MAX];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct op);
-} ops SEC(".maps");
-
-/* When requests of one call were under way. */
-struct disk_use {
-	__u64 since_ns, sum_ns;
-	__u32 open, pad;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);	/* thread and turn */
-	__type(value, struct disk_use);
-} disk_uses SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);	/* struct request * */
-	__type(value, __u64);	/* thread and turn */
-} file_requests SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
-} file_ring SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, FILE_COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} file_counts SEC(".maps");
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct request___io {
-	unsigned int __data_len;
-};
-
-#pragma clang attribute pop
-
-struct buffer {
-	struct path_walk walk;
-	struct io_stack_buffer stack;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct buffer);
-} file_buffers SEC(".maps");
-
-__u64 last_number = 0;
-volatile __u8 is_open = 0;
-/* What the iterator is for: the calls that threads stand in as the window begins, or as it ends. */
-volatile __u8 is_end = 0;
-
-static __always_inline void count(__u32 what)
-{
-	__u64 *value = bpf_map_lookup_elem(&file_counts, &what);
-
-	if (value)
-		++*value;
-}
-
-static __always_inline __u64 key_of(struct task_struct *task, const struct op *op)
-{
-	return (__u64)(__u32)task->pid << 32 | op->turn;
-}
-
-static __always_inline bool is_ours(struct task_struct *task)
-{
-	return (__u32)task->tgid != self_tgid && (!only_tgid || (__u32)task->tgid == only_tgid);
-}
-
-static __always_inline void begin(struct task_struct *task, struct op *op, __u32 nr)
-{
-	op->run_delay_ns = task->sched_info.run_delay;
-	op->off_since_ns = op->off_ns = op->longest_ns = 0;
-	op->dentry = 0;
-	op->nr = nr;
-	op->flags = 0;
-	op->turn++;
-	op->requests = op->frames = op->was_told = 0;
-	op->start_ns = bpf_ktime_get_ns();
-}
-
-/* What is closed has no descriptor at the call's end. */
-static __noinline void note_file(struct task_struct *task, struct op *op, __u32 fd)
-{
-	struct file *file = file_of(task, fd);
-
-	if (!file || !is_file(BPF_CORE_READ(file, f_inode)))
-		return;
-	op->dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
-	op->mnt = (__u64)BPF_CORE_READ(file, f_path.mnt);
-	op->ino = BPF_CORE_READ(file, f_inode, i_ino);
-}
-
-SEC("tp_btf/sys_enter")
-int file_enter(__u64 *ctx)
-{
-	struct pt_regs *regs = (struct pt_regs *)ctx[0];
-	__u64 nr = ctx[1];
-	struct task_struct *task;
-	struct op *op;
-	__u8 flags;
-
-	if (nr >= FILE_CALLS_END || !calls[nr].op || !is_open || is_32_bit(regs))
-		return 0;
-	flags = calls[nr].flags;
-	if (flags & FILE_CALL_LOCKS && !is_lock_command(argument(regs, 2)))
-		return 0;
-	task = bpf_get_current_task_btf();
-	if (!is_ours(task))
-		return 0;
-	op = bpf_task_storage_get(&ops, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!op) {
-		count(FILE_LOST_ROOM);
-		return 0;
-	}
-	begin(task, op, nr);
-	if (flags & FILE_CALL_CLOSES)
-		note_file(task, op, argument(regs, 1));
-	return 0;
-}
-
 /* Which file, and its names.  False: it is none. */
-static __noinline bool look_at_fd(struct task_struct *task, struct buffer *b, __u32 fd)
+static __noinline bool look_at_file(struct buffer *b, struct file *file)
 {
-	struct file *file = file_of(task, fd);
-	struct inode *inode;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
 
-	if (!file)
-		return false;
-	inode = BPF_CORE_READ(file, f_inode);
 	if (!is_file(inode))
 		return false;
 	b->walk.rec.ino = BPF_CORE_READ(inode, i_ino);
@@ -196,6 +39,13 @@ static __noinline bool look_at_fd(struct task_struct *task, struct buffer *b, __
 	b->walk.dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
 	b->walk.mnt = (__u64)BPF_CORE_READ(file, f_path.mnt);
 	return true;
+}
+
+static __noinline bool look_at_fd(struct task_struct *task, struct buffer *b, __u32 fd)
+{
+	struct file *file = file_of(task, fd);
+
+	return file && look_at_file(b, file);
 }
 
 /* The file was closed meanwhile, and what was its memory may be another's by now. */
@@ -244,9 +94,9 @@ static __always_inline bool look(struct task_struct *task, struct buffer *b, str
 	b->walk.rec.op = call.op;
 	if (call.flags & FILE_CALL_FREE)
 		return true;
-	if (call.flags & FILE_CALL_CLOSES) {
+	if (call.flags & FILE_CALL_CLOSES || op->flags & FILE_OP_LOOSE) {
 		if (!op->dentry)
-			return false;
+			return call.path;
 		look_at_closed(b, op);
 	} else if (call.flags & FILE_CALL_OPENS && b->walk.rec.result >= 0 && is_running) {
 		if (!look_at_fd(task, b, b->walk.rec.result))
@@ -290,23 +140,12 @@ static __always_inline void send_stacks(struct task_struct *task, struct buffer 
 		rec->frame[i] = op->frame[i];
 	if (want_ustack && is_running)
 		read_user_stack(task, &b->stack);
-	else if (want_ustack)
+	else if (want_ustack && !(op->flags & FILE_OP_LOOSE))
 		read_user_registers(task, rec);
 	if (send_io_stack(&file_ring, &b->stack))
 		b->walk.rec.number = rec->number;
 	else
 		count(FILE_LOST_STACK);
-}
-
-static __always_inline void read_disk(struct buffer *b, __u64 key, __u64 now)
-{
-	struct disk_use *use = bpf_map_lookup_elem(&disk_uses, &key);
-
-	if (!use)
-		return;
-	b->walk.rec.disk_ns = use->sum_ns;
-	if ((__s32)use->open > 0 && now > use->since_ns)
-		b->walk.rec.disk_ns += now - use->since_ns;
 }
 
 static __always_inline bool send_op(struct path_walk *walk)
@@ -330,7 +169,7 @@ static __always_inline void tell(struct task_struct *task, const struct op *op, 
 		return;
 	__builtin_memset(&b->walk, 0, sizeof(b->walk) - sizeof(b->walk.names));
 	b->walk.rec.result = result;
-	b->walk.rec.flags = op->flags | (is_running ? 0 : FILE_OP_OPEN);
+	b->walk.rec.flags = op->flags | (is_running || (op->flags & FILE_OP_LOOSE && !op->was_told) ? 0 : FILE_OP_OPEN);
 	if (!look(task, b, regs, op, is_running)) {
 		count(FILE_NOT_FILE);
 		return;
@@ -357,24 +196,85 @@ static __always_inline void tell(struct task_struct *task, const struct op *op, 
 	count(send_op(&b->walk) ? FILE_SLOW : FILE_LOST_OP);
 }
 
-SEC("tp_btf/sys_exit")
-int file_exit(__u64 *ctx)
+/* Found out by what the thread does next. */
+static __always_inline void end_loose(struct task_struct *task, struct op *op)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	if (op->in_ns && op->in_ns - op->start_ns >= slower_ns && is_open && !op->was_told)
+		tell(task, op, op->in_ns, 0, false);
+	op->start_ns = 0;
+}
+
+static __always_inline int leave(struct task_struct *task, __s64 result)
+{
 	struct op *op = bpf_task_storage_get(&ops, task, 0, 0);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 now, key;
 
-	if (!op || !op->start_ns)
+	if (!op || !op->start_ns || !regs)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (now - op->start_ns >= slower_ns && is_open && !op->was_told && call_number((struct pt_regs *)ctx[0]) == op->nr)
-		tell(task, op, now, ctx[1], true);
+	if (now - op->start_ns >= slower_ns && is_open && !op->was_told && call_number(regs) == op->nr)
+		tell(task, op, now, result, true);
 	if (op->requests) {
 		key = key_of(task, op);
 		bpf_map_delete_elem(&disk_uses, &key);
 	}
 	op->start_ns = 0;
 	return 0;
+}
+
+static __always_inline int enter(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct op *op;
+	__u32 nr;
+	__u8 flags;
+
+	if (!is_open || !is_ours(task) || !regs || is_32_bit(regs))
+		return 0;
+	nr = call_number(regs);
+	if (nr >= FILE_CALLS_END || !calls[nr].op)
+		return 0;
+	flags = calls[nr].flags;
+	if (flags & FILE_CALL_LOCKS && !is_lock_command(argument(regs, 2)))
+		return 0;
+	op = bpf_task_storage_get(&ops, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!op) {
+		count(FILE_LOST_ROOM);
+		return 0;
+	}
+	if (op->start_ns && op->flags & FILE_OP_LOOSE)
+		end_loose(task, op);
+	begin(task, op, nr);
+	if (flags & FILE_CALL_CLOSES)
+		note_file(task, op, argument(regs, 1));
+	return 0;
+}
+
+/* By the kernel's functions of these calls, where many can be probed at once: no other call is touched. */
+SEC("kprobe.multi")
+int file_function(struct pt_regs *ctx)
+{
+	return enter(bpf_get_current_task_btf());
+}
+
+SEC("kretprobe.multi")
+int file_function_end(struct pt_regs *ctx)
+{
+	return leave(bpf_get_current_task_btf(), ctx->REG_RESULT);
+}
+
+/* By the tracepoints of these calls (syscalls:sys_enter_read): as long as there is one, all calls of the machine take a longer way. */
+SEC("tracepoint")
+int file_enter(void *ctx)
+{
+	return enter(bpf_get_current_task_btf());
+}
+
+SEC("tracepoint")
+int file_exit(__u64 *ctx)
+{
+	return leave(bpf_get_current_task_btf(), ctx[2]);	/* behind what all events have, and the number */
 }
 
 /* Where a thread that is off CPU waits in the kernel. */
@@ -388,6 +288,14 @@ static __always_inline void note_stack(struct task_struct *task, struct op *op)
 	op->frames = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
 }
 
+/* It had the CPU since, and is somewhere else now. */
+static __always_inline bool has_left(struct task_struct *task, const struct op *op)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return op->in_ns && regs && call_number(regs) != op->nr;
+}
+
 SEC("tp_btf/sched_switch")
 int file_switch(__u64 *ctx)
 {
@@ -395,6 +303,8 @@ int file_switch(__u64 *ctx)
 	struct op *op = bpf_task_storage_get(&ops, prev, 0, 0);
 	__u64 now = 0, off_ns;
 
+	if (op && op->start_ns && op->flags & FILE_OP_LOOSE && has_left(prev, op))
+		end_loose(prev, op);
 	if (op && op->start_ns)
 		op->off_since_ns = now = bpf_ktime_get_ns();
 	op = bpf_task_storage_get(&ops, next, 0, 0);
@@ -404,6 +314,7 @@ int file_switch(__u64 *ctx)
 		now = bpf_ktime_get_ns();
 	off_ns = now - op->off_since_ns;
 	op->off_since_ns = 0;
+	op->in_ns = now;
 	op->off_ns += off_ns;
 	if (off_ns <= op->longest_ns)
 		return 0;
@@ -413,113 +324,66 @@ int file_switch(__u64 *ctx)
 	return 0;
 }
 
-/* A request to a disk is made: by a thread that stands in a call? */
-static __always_inline int request_begins(__u64 request)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct op *op = bpf_task_storage_get(&ops, task, 0, 0);
-	struct disk_use fresh = { .since_ns = bpf_ktime_get_ns(), .open = 1 }, *use;
-	__u64 key;
-
-	if (!op || !op->start_ns)
-		return 0;
-	key = key_of(task, op);
-	op->requests++;
-	if (bpf_map_update_elem(&file_requests, &request, &key, BPF_ANY)) {
-		count(FILE_LOST_DISK);
-		return 0;
-	}
-	use = bpf_map_lookup_elem(&disk_uses, &key);
-	if (!use) {
-		if (bpf_map_update_elem(&disk_uses, &key, &fresh, BPF_NOEXIST))
-			count(FILE_LOST_DISK);
-	} else if (__sync_fetch_and_add(&use->open, 1) == 0) {
-		use->since_ns = fresh.since_ns;
-	}
-	return 0;
-}
-
-static __always_inline int request_ends(__u64 request)
-{
-	__u64 *key = bpf_map_lookup_elem(&file_requests, &request);
-	struct disk_use *use;
-	__u64 since_ns;
-
-	if (!key)
-		return 0;
-	use = bpf_map_lookup_elem(&disk_uses, key);
-	if (use) {
-		/* read before: the next request may begin at once, on another CPU */
-		since_ns = use->since_ns;
-		if (__sync_fetch_and_add(&use->open, -1) == 1)
-			__sync_fetch_and_add(&use->sum_ns, bpf_ktime_get_ns() - since_ns);
-	}
-	bpf_map_delete_elem(&file_requests, &request);
-	return 0;
-}
-
-/* Since Linux 6.5 (5a80bd075f3b). */
-SEC("tp_btf/block_io_start")
-int file_block_start(__u64 *ctx)
-{
-	return request_begins(ctx[0]);
-}
-
-SEC("tp_btf/block_io_done")
-int file_block_done(__u64 *ctx)
-{
-	return request_ends(ctx[0]);
-}
-
-/* Before: of a request that is not queued, its issue. */
-SEC("tp_btf/block_rq_insert")
-int file_block_insert(__u64 *ctx)
-{
-	return request_begins(ctx[0]);
-}
-
-SEC("tp_btf/block_rq_issue")
-int file_block_issue(__u64 *ctx)
-{
-	__u64 request = ctx[0];
-
-	return bpf_map_lookup_elem(&file_requests, &request) ? 0 : request_begins(request);
-}
-
-/* The last part of it. */
-SEC("tp_btf/block_rq_complete")
-int file_block_complete(__u64 *ctx)
-{
-	struct request___io *rq = (struct request___io *)ctx[0];
-
-	return (__u32)ctx[2] < BPF_CORE_READ(rq, __data_len) ? 0 : request_ends(ctx[0]);
-}
-
-/* What it became part of may be another thread's. */
-SEC("tp_btf/block_rq_merge")
-int file_block_merge(__u64 *ctx)
-{
-	return request_ends(ctx[0]);
-}
-
-static __always_inline int uring(void)
-{
-	if (is_open && is_ours(bpf_get_current_task_btf()))
-		count(FILE_URING);
-	return 0;
-}
-
 /* Since Linux 6.4 (2ad57931db64). */
 SEC("tp_btf/io_uring_submit_req")
 int file_uring_req(__u64 *ctx)
 {
-	return uring();
+	return uring_begins((struct io_kiocb *)ctx[0]);
 }
 
 SEC("tp_btf/io_uring_submit_sqe")
 int file_uring_sqe(__u64 *ctx)
 {
-	return uring();
+	return uring_begins((struct io_kiocb *)ctx[0]);
+}
+
+/* A slow one.  The file is let go after this; one that was opened is the result. */
+static __always_inline void tell_uring(struct buffer *b, struct io_kiocb *req, __u64 key, const struct uring_op *u, __u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	bool opens = uring_open_ops & 1ULL << (u->opcode & 63);
+	struct file *file = opens ? NULL : BPF_CORE_READ(req, file);
+
+	__builtin_memset(&b->walk, 0, sizeof(b->walk) - sizeof(b->walk.names));
+	b->walk.rec.result = BPF_CORE_READ(req, cqe.res);
+	if (opens && b->walk.rec.result >= 0 && (__u32)task->tgid == u->pid)
+		file = file_of(task, b->walk.rec.result);
+	if (file && !look_at_file(b, file)) {
+		count(FILE_NOT_FILE);
+		return;
+	}
+	walk_up(&b->walk);
+	b->walk.rec.flags |= FILE_OP_ASYNC | (b->walk.is_absolute ? FILE_OP_ABSOLUTE : 0) | (b->walk.is_cut ? FILE_OP_CUT : 0);
+	b->walk.rec.type = FILE_REC_OP;
+	b->walk.rec.op = FILE_OP_URING + u->opcode;
+	b->walk.rec.start_ns = u->start_ns;
+	b->walk.rec.end_ns = now;
+	b->walk.rec.requests = u->requests;
+	if (u->requests)
+		read_disk(b, key, now);
+	b->walk.rec.pid = u->pid;
+	b->walk.rec.tid = u->tid;
+	__builtin_memcpy(b->walk.rec.comm, u->comm, sizeof(u->comm));
+	__builtin_memcpy(b->walk.rec.process, u->process, sizeof(u->process));
+	count(send_op(&b->walk) ? FILE_SLOW : FILE_LOST_OP);
+}
+
+SEC("tp_btf/io_uring_complete")
+int file_uring_end(__u64 *ctx)
+{
+	__u64 key = ctx[1], now = bpf_ktime_get_ns();
+	struct uring_op *u = bpf_map_lookup_elem(&uring_ops, &key);
+	__u32 zero = 0;
+	struct buffer *b = bpf_map_lookup_elem(&file_buffers, &zero);
+
+	if (!u || !b)
+		return 0;
+	if (is_open && now - u->start_ns >= slower_ns)
+		tell_uring(b, (struct io_kiocb *)key, key, u, now);
+	if (u->requests)
+		bpf_map_delete_elem(&disk_uses, &key);
+	bpf_map_delete_elem(&uring_ops, &key);
+	return 0;
 }
 
 /*
@@ -540,7 +404,9 @@ int file_look(struct bpf_iter__task *ctx)
 	op = bpf_task_storage_get(&ops, task, 0, 0);
 	now = bpf_ktime_get_ns();
 	if (is_end) {
-		if (op && op->start_ns && now - op->start_ns >= slower_ns) {
+		if (op && op->start_ns && op->flags & FILE_OP_LOOSE && has_left(task, op)) {
+			end_loose(task, op);
+		} else if (op && op->start_ns && now - op->start_ns >= slower_ns) {
 			op->was_told = 1;
 			if (op->off_since_ns && now - op->off_since_ns > op->longest_ns)
 				note_stack(task, op);
@@ -561,6 +427,11 @@ int file_look(struct bpf_iter__task *ctx)
 		return 0;
 	begin(task, op, nr);
 	op->flags = FILE_OP_BEFORE;
+	if (ends_are_caught_at_begin) {
+		op->flags |= FILE_OP_LOOSE;
+		if (calls[nr].fd)
+			note_file(task, op, argument(regs, calls[nr].fd));
+	}
 	op->off_since_ns = op->start_ns;
 	return 0;
 }

@@ -11,16 +11,6 @@
 #define rarely(x) __builtin_expect(!!(x), 0)
 #define mostly(x) __builtin_expect(!!(x), 1)
 
-/*
- * bench/run --only parts tells what a part of a switch costs by builds that lack it (meson -Dleave_out=PART).  What these record is
- * wrong; in every other build this is no code.
- */
-enum part { PART_NONE, PART_ACCOUNT, PART_HASH, PART_SUM, PART_HISTOGRAM };
-#ifndef LEAVE_OUT
-#define LEAVE_OUT PART_NONE
-#endif
-#define has_part(part) (LEAVE_OUT != (part))
-
 /* How many there are user space says before load; of the second one only, where no wakers are wanted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -114,8 +114,7 @@ __noinline int sum_stretch(struct thread_state *st)
 
 static __always_inline void close_stretch(struct thread_state *st, enum switch_kind kind, __u64 now)
 {
-	if (has_part(PART_ACCOUNT))
-		st->account.on_cpu_ns += now - st->since_ns;
+	st->account.on_cpu_ns += now - st->since_ns;
 	if (kind != KIND_ANY)
 		return;
 	st->ran_ns = now - st->since_ns;
@@ -203,8 +202,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	if (kind == KIND_ANY)
 		request_switch_out(prev, st, bits & TASK_DEAD, now);
 	close_stretch(st, kind, now);
-	if (has_part(PART_ACCOUNT))
-		st->account.switches++;
+	st->account.switches++;
 	st->since_ns = now;
 	if (mostly(is_plain_sleep(bits) && !ctx[0] && left_queue(prev))) {
 		st->phase = PHASE(MODE_ASLEEP, OFFCPU_STATE_S);

@@ -44,7 +44,7 @@ struct request_state {
 	__u8 is_active;
 	__u8 has_sp;		/* 0: a pair of probes, which say nothing of the stack */
 	__u8 knows_site;	/* its return was sure to be seen as it began */
-	__u8 pad;
+	__u8 flags;		/* enum offcpu_span_flag, what is known of it */
 	__u32 wait_cnt, due_cnt;	/* waits kept; of these, from the first on, to be listed */
 	__u32 over_cnt;		/* waits for which there was no room */
 	__u64 over_ns;
@@ -210,6 +210,7 @@ static __always_inline __u32 request_slot(__u64 ns)
 }
 
 #include "bpf/request_part.bpf.h"
+#include "bpf/request_span.bpf.h"
 
 /* It ended in the window, and t is what it took. */
 __noinline int sum_request(struct request_state *r, const struct offcpu_request_times *t, bool by_exception)
@@ -265,6 +266,8 @@ static __always_inline void end_request(struct request_state *r, struct offcpu_r
 		at->preempted_ns -= r->start.preempted_ns;
 		sum_request(r, at, by_exception);
 		add_request_parts(r, at);	/* from here: a chain of calls has 512 bytes of stack */
+		tell_request(r, at, by_exception);
+		r->note_cnt = 0;
 	}
 	r->wait_cnt = r->due_cnt;
 }
@@ -352,6 +355,8 @@ static __always_inline void begin_request(struct task_struct *task, struct threa
 	r->over_ns = 0;
 	r->wait_cnt = r->due_cnt;
 	r->note_cnt = 0;
+	r->flags = 0;
+	r->tno = st->tno;
 	barrier();
 	r->is_active = 1;
 }
@@ -386,6 +391,7 @@ int request_enter(struct pt_regs *ctx)
 		return 0;
 	if (r->is_active) {
 		if (!is_above(r, sp) && (sp != r->sp || (ret == r->ret && func != r->func))) {
+			r->flags |= func == r->func ? OFFCPU_SPAN_RECURSED : OFFCPU_SPAN_NESTED;
 			if (cfg.want_calls)
 				return begin_call(st, r, func, sp, ret);
 			if (r->start_ns >= window.start_ns)

@@ -334,6 +334,7 @@ __noinline int begin_pair(struct thread_state *st, struct request_state *r, __u3
 	drop_calls(r, calls_around_pair(r, func));
 	if (!r->is_active)
 		return false;
+	r->flags |= func == r->func ? OFFCPU_SPAN_RECURSED : OFFCPU_SPAN_NESTED;
 	if (push_call(st, r, s, func))
 		r->call_cnt++;
 	return true;

@@ -9,24 +9,12 @@
  * Only included by bpf/request.bpf.h.
  */
 
-struct request_note {
-	__u64 ustack, kstack, object;
-	__u32 count;
-	__u8 state;
-	__u8 pad[3];
-	__u64 blocked_ns, runnable_ns, preempted_ns;
-};
-
-struct request_notes {
-	struct request_note note[OFFCPU_REQUEST_NOTES_MAX];
-};
-
-/* Of one thread, as request_states. */
+/* Of one thread, as request_states; as it crosses. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct request_notes);
+	__type(value, struct offcpu_rec_request_span);
 } request_notes SEC(".maps");
 
 struct {
@@ -38,13 +26,13 @@ struct {
 
 const volatile __u64 no_part[sizeof(struct offcpu_request_part) / sizeof(__u64)] = {};
 
-static __always_inline bool is_note_of(const struct request_note *n, const struct offcpu_wait_key *key)
+static __always_inline bool is_note_of(const struct offcpu_request_note *n, const struct offcpu_wait_key *key)
 {
 	return n->ustack == key->ustack && n->kstack == key->kstack && n->object == key->object && n->state == key->state;
 }
 
 /* The note of such waits, by a new one or with what there is no room for: those share the last one. */
-static __always_inline void claim_note(struct request_state *r, struct request_note *n, __u32 i, const struct offcpu_wait_key *key)
+static __always_inline void claim_note(struct request_state *r, struct offcpu_request_note *n, __u32 i, const struct offcpu_wait_key *key)
 {
 	bool is_new = i >= r->note_cnt, is_shared = !is_new && !is_note_of(n, key);
 
@@ -53,6 +41,8 @@ static __always_inline void claim_note(struct request_state *r, struct request_n
 		n->blocked_ns = n->runnable_ns = n->preempted_ns = 0;
 		r->note_cnt = i + 1;
 	}
+	if (is_shared)
+		r->flags |= OFFCPU_SPAN_MORE;
 	if (is_new || is_shared) {
 		n->ustack = is_shared ? 0 : key->ustack;
 		n->kstack = is_shared ? 0 : key->kstack;
@@ -64,7 +54,7 @@ static __always_inline void claim_note(struct request_state *r, struct request_n
 /* A wait inside of a request is over.  A global function: the verifier checks it once. */
 __noinline int note_for_request(struct thread_state *st, const struct offcpu_wait_key *key, const struct wait_parts *parts)
 {
-	struct request_notes *notes;
+	struct offcpu_rec_request_span *notes;
 	struct request_state *r;
 	__u32 number;
 
@@ -77,7 +67,7 @@ __noinline int note_for_request(struct thread_state *st, const struct offcpu_wai
 		return 0;
 	r->tno = st->tno;
 	for (__u32 i = 0; i < OFFCPU_REQUEST_NOTES_MAX; i++) {
-		struct request_note *n = &notes->note[i];
+		struct offcpu_request_note *n = &notes->note[i];
 
 		if (i < r->note_cnt && i < OFFCPU_REQUEST_NOTES_MAX - 1 && !is_note_of(n, key))
 			continue;
@@ -101,7 +91,7 @@ static __always_inline struct offcpu_request_part *request_part(const struct off
 	return bpf_map_lookup_elem(&request_parts, key);
 }
 
-static __always_inline void add_note(const struct offcpu_request_part_key *key, const struct request_note *n, __u32 tno)
+static __always_inline void add_note(const struct offcpu_request_part_key *key, const struct offcpu_request_note *n, __u32 tno)
 {
 	struct offcpu_request_part *p = request_part(key);
 
@@ -122,7 +112,7 @@ __noinline int add_request_parts(struct request_state *r, const struct offcpu_re
 {
 	struct offcpu_request_part_key key = {};
 	struct offcpu_request_part *p;
-	struct request_notes *notes;
+	struct offcpu_rec_request_span *notes;
 	__u32 number;
 
 	if (!cfg.want_requests || !r || !t)
@@ -141,7 +131,7 @@ __noinline int add_request_parts(struct request_state *r, const struct offcpu_re
 	number = r->number;
 	notes = bpf_map_lookup_elem(&request_notes, &number);
 	for (__u32 i = 0; notes && i < OFFCPU_REQUEST_NOTES_MAX; i++) {
-		const struct request_note *n = &notes->note[i];
+		const struct offcpu_request_note *n = &notes->note[i];
 
 		if (i >= r->note_cnt)
 			break;
@@ -151,7 +141,6 @@ __noinline int add_request_parts(struct request_state *r, const struct offcpu_re
 		key.state = n->state;
 		add_note(&key, n, r->tno);
 	}
-	r->note_cnt = 0;
 	return 0;
 }
 

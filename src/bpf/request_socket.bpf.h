@@ -108,6 +108,8 @@ static __always_inline void begin_socket_request(struct task_struct *task, struc
 		r->over_ns = 0;
 		r->wait_cnt = r->due_cnt;
 		r->note_cnt = 0;
+		r->flags = 0;
+		r->tno = st->tno;
 	}
 	__sync_fetch_and_add(&r->open_cnt, 1);
 	r->is_active = 1;

@@ -10,6 +10,7 @@
 #else
 #include "bpf/arm64/kernel_walk.bpf.h"
 #endif
+#include "bpf/sleep_path.bpf.h"
 
 #ifndef offsetof
 #define offsetof(type, member) __builtin_offsetof(type, member)

@@ -171,8 +171,6 @@ __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *k
 	}
 	if (key->flags & OFFCPU_KEY_CROSSING)
 		s->start_ns = st->since_ns;
-	if (!has_part(PART_HISTOGRAM))
-		return true;
 	place = offcpu_hist_place(log2_slot(kept->duration_ns));
 	barrier_var(place);	/* what clang knows of it the verifier does not */
 	if (place < OFFCPU_HIST_SLOTS)

@@ -320,7 +320,7 @@ static __always_inline __u64 remembered_walk(struct walk_memory *m, struct scrat
 	const struct walk_state *at = &scratch->walk;
 
 	if (!m->id || m->ip != at->ip || m->sp != at->begin_sp || (m->by_bp && m->bp != at->bp) || !same_registers(m, at) ||
-	    m->in_parents != at->in_parents || m->generation != generation || (has_part(PART_HASH) && words_hash(m, scratch) != m->hash))
+	    m->in_parents != at->in_parents || m->generation != generation || words_hash(m, scratch) != m->hash)
 		return 0;
 	was_met(&m->hot);
 	return m->id;

@@ -10,6 +10,7 @@
 #include "io/file.h"
 
 #define COMMAND "io"
+#define SLOW_CALLS "offcpu io: this kernel has no kprobe.multi, so every system call of the machine takes 0.05 us longer meanwhile\n"
 
 static void print_line(const struct file_op *op, void *data)
 {
@@ -57,6 +58,8 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 		cmd_error(COMMAND, "%s", error->message);
 		return run_status_of(error);
 	}
+	if (file_io_slows_all_calls(f))
+		fputs(SLOW_CALLS, stderr);
 	if (with_lines) {
 		file_line_heading(line);
 		fputs(line->str, stdout);

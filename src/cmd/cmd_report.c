@@ -38,6 +38,7 @@ static const char description[] =
 	"  offcpu report --history --from 'tue 14:32' --to 'tue 14:35'   what offcpu agent kept\n"
 	"\n"
 	"--by: leaf, stack, thread, process, service, comm, state, syscall, reason, object;\n"
+	"      of what offcpu request recorded: request, 'request percentile';\n"
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";
 
@@ -81,6 +82,15 @@ static void args_clear(struct report_args *a)
 	g_free(a->views);
 }
 
+/* Views that --by names, for they are of requests and not of waits. */
+static bool is_named_by_grouping(const struct report_args *a, const struct view *view)
+{
+	if (strcmp(view->name, "requests") == 0)
+		return g_strcmp0(a->by, "request") == 0;
+	return strcmp(view->name, "slowest") == 0 &&
+	       (g_strcmp0(a->by, "request percentile") == 0 || g_strcmp0(a->by, "request-percentile") == 0);
+}
+
 /* The view that is asked for in place of the usual text; false after a sentence. */
 static bool plan_view(const struct report_args *a, struct report_plan *plan)
 {
@@ -88,7 +98,7 @@ static bool plan_view(const struct report_args *a, struct report_plan *plan)
 		const struct view *view = &views[i];
 		const char *value = a->views[i].value;
 
-		if (!a->views[i].is_asked && !value)
+		if (!a->views[i].is_asked && !value && !is_named_by_grouping(a, view))
 			continue;
 		if (plan->view) {
 			cmd_error("report", "--%s and --%s: only one of them at a time", plan->view->name, view->name);
@@ -129,9 +139,10 @@ static bool plan_by(const struct report_args *a, struct report_plan *plan)
 	bool actors = plan->view && plan->view->groups_actors;
 
 	plan->text.by = TOP_BY_STACK;
-	if (!a->by || (actors ? actor_by_parse(a->by, &plan->input.actors) : top_by_parse(a->by, &plan->text.by)))
+	if (!a->by || (plan->view && is_named_by_grouping(a, plan->view)) || (actors ? actor_by_parse(a->by, &plan->input.actors) : top_by_parse(a->by, &plan->text.by)))
 		return true;
-	cmd_error("report", "--by \"%s\": no such grouping; known are %s", a->by, actors ? actor_by_names() : top_by_names());
+	cmd_error("report", "--by \"%s\": no such grouping; known are %s%s", a->by, actors ? actor_by_names() : top_by_names(),
+		  actors ? "" : ", request, request percentile");
 	return false;
 }
 

@@ -211,10 +211,10 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	why = g_strdup(summary.refused_why);
 	summary.refused_why = why;
 	struct profile *p = session_take_profile(run->session);
-	g_autoptr(GArray) parts = g_array_copy((GArray *)requests_parts(requests));
 	session_unload(run->session);
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
+	p->info.request_slower_ns = o->slower_ns;
 	add_losses(p, counts);
 	if (o->json) {
 		request_summary_json(out, &summary);
@@ -222,7 +222,7 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 		g_string_append_c(out, '\n');
 		request_summary_text(out, &summary, &text);
 		for (guint i = 0; i < summary.rows_cnt; i++)
-			request_tail_text(out, p, parts, &q->now[i], i, &text);
+			request_tail_text(out, p, i, &text);
 		request_waits_text(out, p, o->slower_ns, &text);
 	}
 	fwrite(out->str, 1, out->len, stdout);
@@ -307,6 +307,7 @@ int cmd_request(int argc, char **argv)
 	q.plan = plan;
 	target.collect.requests = plan;
 	target.collect.request_slower_ns = o.slower_ns;
+	target.collect.request_spans = o.output != NULL;
 	target.collect.may_raise = false;
 	status = trace(&run, &q, command_line);
 	if (status == EXIT_OK)

@@ -35,7 +35,7 @@ static void append_who(GString *s, const struct file_op *op, unsigned width)
 
 void file_line_heading(GString *s)
 {
-	g_string_append_printf(s, "%-12s %7s %7s %-*s %-10s %9s %8s %8s %8s %8s  %s\n", "TIME", "PID", "TID", WHO_WIDTH, "PROCESS/THREAD",
+	g_string_append_printf(s, "%-12s %7s %7s %-*s %-13s %9s %8s %8s %8s %8s  %s\n", "TIME", "PID", "TID", WHO_WIDTH, "PROCESS/THREAD",
 			       "OP", "BYTES", "LATENCY", "BLOCKED", "RUNQ", "DISK", "FILE");
 }
 
@@ -55,6 +55,15 @@ static void append_bytes(GString *s, const struct file_op *op)
 	text_right(s, cell->str, 9);
 }
 
+/* Of what a thread did in the operation; of one that no thread stood in that is nothing to tell. */
+static void append_part_of(GString *s, const struct file_op *op, uint64_t ns)
+{
+	if (op->is_async)
+		text_right(s, "-", 8);
+	else
+		text_duration_cell(s, ns, 8);
+}
+
 void file_line(GString *s, const struct file_op *op)
 {
 	g_autoptr(GString) latency = g_string_new(op->is_open || op->is_before ? ">" : "");
@@ -62,15 +71,15 @@ void file_line(GString *s, const struct file_op *op)
 	append_clock(s, op->start_unix_ns);
 	g_string_append_printf(s, " %7" PRIu32 " %7" PRIu32 " ", op->pid, op->tid);
 	append_who(s, op, WHO_WIDTH);
-	g_string_append_printf(s, " %-10s ", op->op);
+	g_string_append_printf(s, " %-13s ", op->op);
 	append_bytes(s, op);
 	text_duration(latency, op->latency_ns);
 	g_string_append_c(s, ' ');
 	text_right(s, latency->str, 8);
 	g_string_append_c(s, ' ');
-	text_duration_cell(s, op->blocked_ns, 8);
+	append_part_of(s, op, op->blocked_ns);
 	g_string_append_c(s, ' ');
-	text_duration_cell(s, op->runq_ns, 8);
+	append_part_of(s, op, op->runq_ns);
 	g_string_append_c(s, ' ');
 	if (op->requests)
 		text_duration_cell(s, op->disk_ns, 8);
@@ -122,7 +131,11 @@ static void append_head(GString *s, const struct file_result *r, const struct fi
 	g_string_append(s, ", run queue ");
 	text_duration(s, r->all.runq_ns);
 	g_string_append(s, ", on CPU ");
-	text_duration(s, r->all.all_ns - MIN(r->all.blocked_ns + r->all.runq_ns, r->all.all_ns));
+	text_duration(s, r->all.all_ns - MIN(r->all.blocked_ns + r->all.runq_ns + r->all.async_ns, r->all.all_ns));
+	if (r->all.async_ns) {
+		g_string_append(s, ", in io_uring ");
+		text_duration(s, r->all.async_ns);
+	}
 	if (r->all.requests) {
 		g_string_append(s, "; own disk requests under way ");
 		text_duration(s, r->all.disk_ns);
@@ -133,11 +146,11 @@ static void append_head(GString *s, const struct file_result *r, const struct fi
 /* What somebody may miss here. */
 static void append_not_seen(GString *s, const struct file_counts *c)
 {
-	g_string_append(s, "Not among them: page faults on mapped files, asynchronous I/O");
+	g_string_append(s, "Not among them: page faults on mapped files, io_submit");
 	if (c->uring) {
-		g_string_append(s, " (");
+		g_string_append(s, ", ");
 		text_thousands(s, c->uring);
-		g_string_append(s, c->uring == 1 ? " request to io_uring)" : " requests to io_uring)");
+		g_string_append(s, c->uring == 1 ? " request to io_uring that is none of files" : " requests to io_uring that are none of files");
 	}
 	if (c->not_file) {
 		g_string_append(s, ", ");
@@ -160,19 +173,24 @@ static void append_files(GString *s, const struct file_result *r, const struct f
 		return;
 	if (o->by_count)
 		g_array_sort(r->files, compare_file_counts);
-	g_string_append_printf(s, "\n%-10s %9s %8s %8s %8s %8s %8s %8s  %s\n", "OP", "COUNT", "TOTAL", "P50", "P99", "MAX", "BLOCKED", "DISK",
+	g_string_append_printf(s, "\n%-13s %9s %8s %8s %8s %8s %8s %8s  %s\n", "OP", "COUNT", "TOTAL", "P50", "P99", "MAX", "BLOCKED", "DISK",
 			       o->by_count ? "FILE (most operations first)" : "FILE (most time first)");
 	for (guint i = 0; i < r->files->len && i < o->top; i++) {
 		const struct file_by_file *f = &g_array_index(r->files, struct file_by_file, i);
-		const uint64_t cells[] = { f->sum.all_ns, file_percentile_ns(f, 0.5), file_percentile_ns(f, 0.99), f->sum.max_ns, f->sum.blocked_ns };
+		const uint64_t cells[] = { f->sum.all_ns, file_percentile_ns(f, 0.5), file_percentile_ns(f, 0.99), f->sum.max_ns };
 		g_autoptr(GString) cnt = g_string_new(NULL);
 
 		text_thousands(cnt, f->sum.count);
-		g_string_append_printf(s, "%-10s %9s", f->op, cnt->str);
+		g_string_append_printf(s, "%-13s %9s", f->op, cnt->str);
 		for (size_t k = 0; k < G_N_ELEMENTS(cells); k++) {
 			g_string_append_c(s, ' ');
 			text_duration_cell(s, cells[k], 8);
 		}
+		g_string_append_c(s, ' ');
+		if (f->sum.async_ns)	/* all of them, for they have names of their own */
+			text_right(s, "-", 8);
+		else
+			text_duration_cell(s, f->sum.blocked_ns, 8);
 		g_string_append_c(s, ' ');
 		if (f->sum.requests)
 			text_duration_cell(s, f->sum.disk_ns, 8);

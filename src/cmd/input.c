@@ -84,11 +84,11 @@ static struct profile *read_stream(int fd, const char *name, GError **error)
 	return p;
 }
 
-/* The fields that are read of each event, with the process's id. */
+/* The fields that are read of each event, with the process's id.  perf leaves the stacks of tracepoints out once others than its own are asked for. */
 static struct profile *read_perf_data(const char *path, GError **error)
 {
-	const char *argv[] = { "perf", "script", "-i", path, "-F", "+pid,+period", "--no-inline", NULL };
-	const char *no_period[] = { "perf", "script", "-i", path, "-F", "+pid", "--no-inline", NULL };
+	const char *argv[] = { "perf", "script", "-i", path, "-F", "+pid,+ip,+sym,+dso,+period", "--no-inline", NULL };
+	const char *no_period[] = { "perf", "script", "-i", path, "-F", "+pid,+ip,+sym,+dso", "--no-inline", NULL };
 	g_autoptr(GError) why = NULL;
 	struct profile *p = NULL;
 

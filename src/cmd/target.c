@@ -39,6 +39,9 @@ static void add_who(GArray *entries, struct target *t)
 		  "Kernel threads only", NULL },
 		{ "self", 0, 0, G_OPTION_ARG_NONE, &t->self, "Trace the tracer's own threads too", NULL },
 		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &t->verbose, "Show what libbpf has to say, and of record how well it remembers stacks", NULL },
+		/* for tests */
+		{ "test-rows-max", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_INT, &t->rows_max, NULL, NULL },
+		{ "test-verify-walks", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &t->verify_walks, NULL, NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
@@ -391,6 +394,8 @@ int target_resolve(struct target *t, const char *command)
 	c->frame_pointers_only = g_strcmp0(t->unwind, "fp") == 0;
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;
+	c->rows_max = (size_t)MAX(t->rows_max, 0);
+	c->verify_walks = t->verify_walks;
 	c->want_wakers = t->wakers_cnt > 0 || (t->wants_wakers && !t->no_wakers);
 	c->may_thin_wakers = !t->wakers_cnt;
 	c->want_locks = t->locks || (t->is_named && !t->no_objects);

@@ -13,9 +13,9 @@ struct target {
 	char **pids, **tids, **cgroups;
 	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead, *frequency;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
-		 locks, objects, no_objects, blame, storms, follow, cpu;
+		 locks, objects, no_objects, blame, storms, follow, cpu, verify_walks;
 	bool is_named;		/* TARGET_NAMED */
-	gint max_depth;
+	gint max_depth, rows_max;
 	char *wakers;
 	bool wants_wakers;	/* set by the command: they are recorded unless --no-wakers is given */
 	gboolean no_wakers;

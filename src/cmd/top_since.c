@@ -4,7 +4,8 @@
 #include "store/merge.h"
 
 struct since {
-	struct profile *sum, *held;	/* both rows only; they may be the same */
+	struct merger *sum;	/* NULL: all that there is, is held */
+	struct profile *held;	/* rows only */
 };
 
 struct since *since_new(void)
@@ -12,40 +13,36 @@ struct since *since_new(void)
 	return g_new0(struct since, 1);
 }
 
-static void drop_sum(struct since *s)
-{
-	if (s->sum != s->held)
-		profile_free_rows(s->sum);
-	s->sum = NULL;
-}
-
 void since_free(struct since *s)
 {
 	if (!s)
 		return;
-	drop_sum(s);
+	merge_free(s->sum);
 	profile_free_rows(s->held);
 	g_free(s);
 }
 
 bool since_add(struct since *s, struct profile *window, GError **error)
 {
-	struct merger *m = merge_new_rows(window);
-	bool is_whole = (!s->sum || merge_add(m, s->sum, error)) && merge_add(m, window, error);
+	bool is_whole = true;
 
-	if (!is_whole) {
-		merge_free(m);
-		m = merge_new_rows(window);
-		merge_add(m, window, NULL);
+	if (!s->sum) {
+		s->sum = merge_new_rows(window);
+		is_whole = !s->held || merge_add(s->sum, s->held, error);
 	}
-	drop_sum(s);
-	s->sum = merge_end(m);
-	return is_whole;
+	if (is_whole && merge_add(s->sum, window, error))
+		return true;
+	merge_free(s->sum);
+	s->sum = merge_new_rows(window);
+	merge_add(s->sum, window, NULL);
+	return false;
 }
 
 struct profile *since_hold(struct since *s)
 {
-	if (s->held != s->sum)
-		profile_free_rows(s->held);
-	return s->held = s->sum;
+	if (!s->sum)
+		return s->held;
+	profile_free_rows(s->held);
+	s->held = merge_end(g_steal_pointer(&s->sum));
+	return s->held;
 }

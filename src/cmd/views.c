@@ -10,6 +10,7 @@
 #include "render/text/chains.h"
 #include "render/text/critical.h"
 #include "render/text/locks.h"
+#include "render/text/request.h"
 #include "render/text/storms.h"
 #include "render/text/waitgraph_dot.h"
 #include "render/text/wakers.h"
@@ -27,6 +28,11 @@ static bool has_locks(const struct profile_info *info)
 static bool has_blame(const struct profile_info *info)
 {
 	return info->has_blame;
+}
+
+static bool has_requests(const struct profile_info *info)
+{
+	return info->has_requests;
 }
 
 static bool has_storms(const struct profile_info *info)
@@ -122,6 +128,18 @@ static bool show_blame(GString *out, const struct view_input *in, GError **error
 static bool show_storms(GString *out, const struct view_input *in, GError **error)
 {
 	storms_text(out, in->profile, in->selection, in->text);
+	return true;
+}
+
+static bool show_requests(GString *out, const struct view_input *in, GError **error)
+{
+	requests_table_text(out, in->profile, in->text);
+	return true;
+}
+
+static bool show_slowest(GString *out, const struct view_input *in, GError **error)
+{
+	requests_tails_text(out, in->profile, in->text);
 	return true;
 }
 
@@ -232,6 +250,20 @@ const struct view views[] = {
 		.is_there = has_storms,
 		.is_of_whole_window = true,
 		.text = show_storms,
+	}, {
+		.name = "requests",
+		.help = "Requests and the slowest single ones, of a recording by offcpu request; the same as --by request",
+		.needs = "requests",
+		.recorded_with = "offcpu request -o",
+		.is_there = has_requests,
+		.text = show_requests,
+	}, {
+		.name = "slowest",
+		.help = "What the slowest 1% of requests have that others have not; the same as --by 'request percentile'",
+		.needs = "requests",
+		.recorded_with = "offcpu request -o",
+		.is_there = has_requests,
+		.text = show_slowest,
 	},
 };
 

@@ -531,6 +531,19 @@ struct request_part fold_request_part(struct fold *f, const struct offcpu_reques
 	return r;
 }
 
+struct span_wait fold_span_wait(struct fold *f, const struct offcpu_request_note *note)
+{
+	struct span_wait w = {
+		.user = fold_stacks_node(f->stacks, note->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, note->kstack, FRAME_KERNEL),
+		.state = note->state, .count = note->count,
+		.blocked_ns = note->blocked_ns, .runnable_ns = note->runnable_ns, .preempted_ns = note->preempted_ns,
+	};
+
+	if (note->state != '?')
+		w.object = object_of(f, note->object, w.user, w.kernel);
+	return w;
+}
+
 bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node)
 {
 	return fold_stacks_find(f->stacks, id, ret_node);

@@ -9,7 +9,7 @@
 #include "abi/offcpu_abi.h"
 #include "abi/request_abi.h"
 #include "profile/profile.h"
-#include "profile/request_part.h"
+#include "profile/requests.h"
 #include "symbolize/symbolize.h"
 
 /*
@@ -79,6 +79,7 @@ bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread);
 bool fold_lacks_thread(struct fold *f);
 /* After fold_finish(): what requests of alike latency did, by the profile's ids. */
 struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key, const struct offcpu_request_part *part);
+struct span_wait fold_span_wait(struct fold *f, const struct offcpu_request_note *note);
 /* The profile's row of a waker, in or after fold_finish(); false when it has not arrived. */
 bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker);
 

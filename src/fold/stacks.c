@@ -448,6 +448,7 @@ uint32_t fold_stacks_node(struct fold_stacks *f, uint64_t id, uint8_t kind)
 
 void fold_stacks_next_window(struct fold_stacks *f)
 {
+	f->noted = NULL;	/* may be freed */
 	/* With lines they are places, which are no cache. */
 	if (!f->lines && g_hash_table_size(f->frames) > FRAMES_KEPT_MAX)
 		g_hash_table_remove_all(f->frames);

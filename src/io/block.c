@@ -19,9 +19,16 @@
 #include "io/recording.h"
 #include "block.skel.h"
 
+#define EDGE_TRIES 100
+
 struct row_key {
 	const char *comm, *disk, *op, *file, *dirtier;	/* interned */
 	uint32_t pid, user, kernel, is_kernel;
+};
+
+/* What the disks count as done and what is counted here, at one instant: at an edge of the window they differ. */
+struct edge {
+	uint64_t disks, ours;
 };
 
 struct block_io {
@@ -34,7 +41,7 @@ struct block_io {
 	GHashTable *index;	/* struct row_key -> row + 1 */
 	GArray *rows;		/* struct block_row */
 	GHashTable *threads;	/* (pid, comm) as text -> thread + 1 */
-	struct disk_stats *stats;
+	struct edge start;
 	uint64_t start_ns, start_unix_ns, stop_ns, open_at_end, kernels;
 };
 
@@ -216,6 +223,42 @@ static bool load(struct block_io *b, GError **error)
 	return b->ring != NULL;
 }
 
+static uint64_t count_of(const struct block_io *b, enum block_count what)
+{
+	int cpus = libbpf_num_possible_cpus();
+	g_autofree uint64_t *each = g_new0(uint64_t, (size_t)MAX(cpus, 1));
+	uint32_t key = what;
+	uint64_t sum = 0;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.block_counts), &key, each))
+		return 0;
+	for (int i = 0; i < cpus; i++)
+		sum += each[i];
+	return sum;
+}
+
+static uint64_t ended(const struct block_io *b)
+{
+	return count_of(b, BLOCK_DONE) + count_of(b, BLOCK_OPEN_AT_START) + count_of(b, BLOCK_LOST_DONE);
+}
+
+/* No request ended between two equal readings of the disks.  Where they never are, a hundred thousand a second, a few more do not count. */
+static struct edge edge_now(const struct block_io *b)
+{
+	struct edge ret = { 0 };
+
+	for (unsigned i = 0; i < EDGE_TRIES; i++) {
+		uint64_t before = disk_stats_sum();
+
+		ret.ours = ended(b);
+		ret.disks = disk_stats_sum();
+		if (ret.disks == before)
+			return ret;
+		ret.disks = before + (ret.disks - before) / 2;
+	}
+	return ret;
+}
+
 struct block_io *block_io_new(const struct block_options *options, GError **error)
 {
 	struct block_io *b = g_new0(struct block_io, 1);
@@ -230,10 +273,10 @@ struct block_io *block_io_new(const struct block_options *options, GError **erro
 		block_io_free(b);
 		return NULL;
 	}
-	b->stats = disk_stats_read();
 	b->skel->bss->is_open = 1;
 	b->start_ns = clock_ns(CLOCK_MONOTONIC);
 	b->start_unix_ns = clock_ns(CLOCK_REALTIME);
+	b->start = edge_now(b);
 	return b;
 }
 
@@ -244,7 +287,6 @@ void block_io_free(struct block_io *b)
 	ring_buffer__free(b->ring);
 	block_bpf__destroy(b->skel);
 	core_btf_free(b->core_btf);
-	disk_stats_free(b->stats);
 	io_places_free(b->places);
 	g_hash_table_destroy(b->index);
 	g_hash_table_destroy(b->threads);
@@ -272,27 +314,15 @@ static uint64_t flights_left(const struct block_io *b)
 
 void block_io_stop(struct block_io *b)
 {
+	struct edge stop = edge_now(b);
+
 	b->skel->bss->is_open = 0;
 	b->stop_ns = clock_ns(CLOCK_MONOTONIC);
-	b->kernels = disk_stats_since(b->stats);
 	block_bpf__detach(b->skel);
+	b->kernels = stop.disks - b->start.disks + b->start.ours + (ended(b) - stop.ours);
 	ring_buffer__consume(b->ring);
 	b->open_at_end = flights_left(b);
 	io_places_finish(b->places);
-}
-
-static uint64_t count_of(const struct block_io *b, enum block_count what)
-{
-	int cpus = libbpf_num_possible_cpus();
-	g_autofree uint64_t *each = g_new0(uint64_t, (size_t)MAX(cpus, 1));
-	uint32_t key = what;
-	uint64_t sum = 0;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.block_counts), &key, each))
-		return 0;
-	for (int i = 0; i < cpus; i++)
-		sum += each[i];
-	return sum;
 }
 
 static int compare_rows(gconstpointer va, gconstpointer vb)

@@ -5,10 +5,6 @@
 
 #define BLOCK_DIR "/sys/block"
 
-struct disk_stats {
-	uint64_t sum;
-};
-
 uint64_t disk_stats_parse(const char *text)
 {
 	/* Documentation/ABI/stable/sysfs-block: reads come first, writes fifth, discards twelfth (Linux 4.18) */
@@ -35,7 +31,7 @@ static bool has_requests(const char *name)
 	return g_file_test(path, G_FILE_TEST_IS_DIR);
 }
 
-static uint64_t sum_now(void)
+uint64_t disk_stats_sum(void)
 {
 	GDir *dir = g_dir_open(BLOCK_DIR, 0, NULL);
 	const char *name;
@@ -50,22 +46,4 @@ static uint64_t sum_now(void)
 	if (dir)
 		g_dir_close(dir);
 	return sum;
-}
-
-struct disk_stats *disk_stats_read(void)
-{
-	struct disk_stats *d = g_new0(struct disk_stats, 1);
-
-	d->sum = sum_now();
-	return d;
-}
-
-uint64_t disk_stats_since(const struct disk_stats *d)
-{
-	return sum_now() - d->sum;
-}
-
-void disk_stats_free(struct disk_stats *d)
-{
-	g_free(d);
 }

@@ -5,14 +5,8 @@
 #include <glib.h>
 #include <stdint.h>
 
-/* How many requests the kernel itself counts as done by disks that have requests: /sys/block/DISK/stat. */
-struct disk_stats;
-
-/* As of now. */
-struct disk_stats *disk_stats_read(void);
-/* How many there were since. */
-uint64_t disk_stats_since(const struct disk_stats *d);
-void disk_stats_free(struct disk_stats *d);	/* NULL is fine */
+/* How many requests the kernel itself counts as done by disks that have requests, all in all: /sys/block/DISK/stat. */
+uint64_t disk_stats_sum(void);
 
 /* Reads, writes and discards of one such text; 0 where it makes no sense. */
 uint64_t disk_stats_parse(const char *text);

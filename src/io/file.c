@@ -16,6 +16,7 @@
 #include "attach/feature.h"
 #include "attach/sections.h"
 #include "base/clock.h"
+#include "io/file_attach.h"
 #include "io/file_calls.h"
 #include "io/file_path.h"
 #include "io/file_rows.h"
@@ -28,6 +29,7 @@
 struct file_io {
 	struct file_options options;
 	struct file_bpf *skel;
+	struct file_attach *attach;
 	struct core_btf *core_btf;
 	struct ring_buffer *ring;
 	struct profile *profile;
@@ -59,13 +61,14 @@ static void fill_op(const struct file_io *f, const struct file_rec_op *r, struct
 		.start_unix_ns = f->start_unix_ns + (r->start_ns - f->start_ns), .latency_ns = r->end_ns - MIN(r->start_ns, r->end_ns),
 		.requests = r->requests, .pid = r->pid, .tid = r->tid, .op = file_call_name(r->op),
 		.is_open = r->flags & FILE_OP_OPEN, .is_before = r->flags & FILE_OP_BEFORE,
+		.is_async = r->flags & FILE_OP_ASYNC,
 	};
 	off_ns = MIN(r->off_ns, ret->latency_ns);
 	ret->runq_ns = MIN(r->runq_ns, off_ns);
 	ret->blocked_ns = off_ns - ret->runq_ns;
-	ret->on_cpu_ns = ret->latency_ns - off_ns;
+	ret->on_cpu_ns = ret->is_async ? 0 : ret->latency_ns - off_ns;
 	ret->disk_ns = MIN(r->disk_ns, ret->latency_ns);
-	if (ret->is_open)
+	if (ret->is_open || r->flags & FILE_OP_LOOSE)
 		return;
 	if (r->result < 0 && r->result >= -ERRNO_MAX)
 		ret->error = (int)-r->result;
@@ -140,6 +143,7 @@ static void select_programs(struct file_bpf *skel)
 	bpf_program__set_autoload(skel->progs.file_block_merge, has_tracepoint("block_rq_merge"));
 	bpf_program__set_autoload(skel->progs.file_uring_req, has_req);
 	bpf_program__set_autoload(skel->progs.file_uring_sqe, !has_req && has_tracepoint("io_uring_submit_sqe"));
+	bpf_program__set_autoload(skel->progs.file_uring_end, has_tracepoint("io_uring_complete"));
 }
 
 static void configure(struct file_bpf *skel, const struct file_options *o)
@@ -148,6 +152,8 @@ static void configure(struct file_bpf *skel, const struct file_options *o)
 
 	file_calls_fill(calls);
 	memcpy((void *)skel->rodata->calls, calls, sizeof(calls));
+	skel->rodata->uring_file_ops = file_uring_ops(false);
+	skel->rodata->uring_open_ops = file_uring_ops(true);
 	skel->rodata->want_ustack = !o->no_user_stacks;
 	skel->rodata->want_kstack = !o->no_kernel_stacks;
 	skel->rodata->only_tgid = o->pid;
@@ -172,6 +178,7 @@ static bool load(struct file_io *f, GError **error)
 		return false;
 	}
 	select_programs(f->skel);
+	file_attach_select(f->skel);
 	configure(f->skel, &f->options);
 	err = file_bpf__load(f->skel);
 	if (err) {
@@ -180,9 +187,12 @@ static bool load(struct file_io *f, GError **error)
 	}
 	err = file_bpf__attach(f->skel);
 	if (err) {
-		attach_set_error(error, err, "attach to the tracepoints of system calls");
+		attach_set_error(error, err, "attach to the tracepoints of the scheduler and of block requests");
 		return false;
 	}
+	f->attach = file_attach_new(f->skel, error);
+	if (!f->attach)
+		return false;
 	f->ring = ring_buffer__new(bpf_map__fd(f->skel->maps.file_ring), take_record, f, NULL);
 	if (!f->ring)
 		attach_set_error(error, -errno, "map the ring buffer");
@@ -227,6 +237,7 @@ void file_io_free(struct file_io *f)
 	if (!f)
 		return;
 	ring_buffer__free(f->ring);
+	file_attach_free(f->attach);
 	file_bpf__destroy(f->skel);
 	core_btf_free(f->core_btf);
 	file_rows_free(f->rows);
@@ -234,6 +245,11 @@ void file_io_free(struct file_io *f)
 	profile_free(f->profile);
 	g_string_free(f->path, TRUE);
 	g_free(f);
+}
+
+bool file_io_slows_all_calls(const struct file_io *f)
+{
+	return file_attach_is_by_tracepoints(f->attach);
 }
 
 void file_io_poll(struct file_io *f)
@@ -249,6 +265,7 @@ void file_io_stop(struct file_io *f)
 	f->skel->bss->is_open = 0;
 	f->stop_ns = clock_ns(CLOCK_MONOTONIC);
 	file_bpf__detach(f->skel);
+	file_attach_settle(f->attach);
 	ring_buffer__consume(f->ring);
 	io_places_finish(f->places);
 }

@@ -14,7 +14,7 @@ struct file_io;
 /* One of them.  Durations are in ns, the texts valid until the call that gives it returns. */
 struct file_op {
 	uint64_t start_unix_ns, latency_ns;
-	uint64_t blocked_ns, runq_ns, on_cpu_ns;	/* latency_ns in three parts */
+	uint64_t blocked_ns, runq_ns, on_cpu_ns;	/* latency_ns in three parts; is_async: 0 */
 	uint64_t disk_ns;	/* a request to a disk that the thread itself made in it was under way */
 	uint64_t requests;	/* of those; 0: none */
 	uint64_t bytes;
@@ -24,6 +24,7 @@ struct file_op {
 	const char *path;	/* "": not known, or no file's */
 	bool has_bytes;		/* the operation moves bytes, and did */
 	bool is_open;		/* it had not ended as the window did */
+	bool is_async;		/* handed to io_uring: no thread stood in it */
 	bool is_before;		/* it had begun before the window, where its latency begins here */
 };
 
@@ -37,6 +38,8 @@ struct file_options {
 
 /* NULL, with a sentence, when the kernel or our rights do not allow it. */
 struct file_io *file_io_new(const struct file_options *options, GError **error);
+/* The kernel has only tracepoints for it: while it runs, every system call of the machine takes a longer way. */
+bool file_io_slows_all_calls(const struct file_io *f);
 /* Takes in what is done; about every FILE_POLL_MS. */
 void file_io_poll(struct file_io *f);
 /* The window ends.  What goes on is told of, too. */
@@ -47,6 +50,7 @@ void file_io_free(struct file_io *f);	/* NULL is fine */
 struct file_sum {
 	uint64_t count, bytes, errors;
 	uint64_t all_ns, blocked_ns, runq_ns, disk_ns, max_ns;
+	uint64_t async_ns;	/* of all_ns: no thread stood in them */
 	uint64_t requests;
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
@@ -77,7 +81,7 @@ struct file_counts {
 	uint64_t done;		/* operations told of */
 	uint64_t open_at_end, begun_before;	/* of those */
 	uint64_t not_file;	/* slow calls on sockets, pipes, terminals */
-	uint64_t uring;		/* requests to io_uring, which are not among them */
+	uint64_t uring;		/* requests to io_uring that are none of files */
 	uint64_t lost_op, lost_stack, lost_room, lost_disk;
 	uint64_t unlisted;	/* of done: in the row of a file without a name, since there are too many files */
 };

@@ -156,6 +156,7 @@ static void add(struct file_sum *s, const struct file_op *op)
 	s->bytes += op->bytes;
 	s->errors += op->error != 0;
 	s->all_ns += op->latency_ns;
+	s->async_ns += op->is_async ? op->latency_ns : 0;
 	s->blocked_ns += op->blocked_ns;
 	s->runq_ns += op->runq_ns;
 	s->disk_ns += op->disk_ns;
@@ -230,6 +231,7 @@ static void merge(struct file_sum *into, const struct file_sum *s)
 	into->bytes += s->bytes;
 	into->errors += s->errors;
 	into->all_ns += s->all_ns;
+	into->async_ns += s->async_ns;
 	into->blocked_ns += s->blocked_ns;
 	into->runq_ns += s->runq_ns;
 	into->disk_ns += s->disk_ns;

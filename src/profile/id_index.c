@@ -7,10 +7,10 @@
 
 #define SLOTS_FIRST 256	/* a power of two, as every later size */
 
+/* Half of the hash is enough to tell nearly all others apart, and there are fewer ids than that could place. */
 struct slot {
-	uint64_t hash;
-	uint32_t id;
-	bool used;
+	uint32_t hash;
+	uint32_t number;	/* id + 1; 0: it is free */
 };
 
 struct id_index {
@@ -92,11 +92,11 @@ int64_t id_index_find(const struct id_index *ix, uint64_t hash, id_index_same sa
 {
 	size_t mask = ix->slot_cnt - 1;
 
-	for (size_t at = hash & mask; ix->slots[at].used; at = (at + 1) & mask) {
+	for (size_t at = (uint32_t)hash & mask; ix->slots[at].number; at = (at + 1) & mask) {
 		const struct slot *slot = &ix->slots[at];
 
-		if (slot->hash == hash && same(ctx, key, slot->id))
-			return slot->id;
+		if (slot->hash == (uint32_t)hash && same(ctx, key, slot->number - 1))
+			return slot->number - 1;
 	}
 	return -1;
 }
@@ -105,7 +105,7 @@ static void place(struct slot *slots, size_t slot_cnt, const struct slot *slot)
 {
 	size_t mask = slot_cnt - 1, at = slot->hash & mask;
 
-	while (slots[at].used)
+	while (slots[at].number)
 		at = (at + 1) & mask;
 	slots[at] = *slot;
 }
@@ -115,7 +115,7 @@ static void grow_to(struct id_index *ix, size_t slot_cnt)
 	struct slot *slots = g_new0(struct slot, slot_cnt);
 
 	for (size_t at = 0; at < ix->slot_cnt; at++)
-		if (ix->slots[at].used)
+		if (ix->slots[at].number)
 			place(slots, slot_cnt, &ix->slots[at]);
 	g_free(ix->slots);
 	ix->slots = slots;
@@ -140,7 +140,7 @@ void id_index_expect(struct id_index *ix, size_t cnt)
 
 void id_index_add(struct id_index *ix, uint64_t hash, uint32_t id)
 {
-	const struct slot slot = { .hash = hash, .id = id, .used = true };
+	const struct slot slot = { .hash = (uint32_t)hash, .number = id + 1 };
 
 	if (!has_room(ix->slot_cnt, ix->used_cnt + 1))
 		grow_to(ix, ix->slot_cnt * 2);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "profile/id_index.h"
 #include "profile/profile_sum.h"
+#include "profile/requests.h"
 #include "profile/slices_build.h"
 
 struct profile *profile_new(void)
@@ -29,6 +30,10 @@ struct profile *profile_new(void)
 	p->blames = g_array_new(FALSE, FALSE, sizeof(struct blame));
 	p->storms = g_array_new(FALSE, FALSE, sizeof(struct storm));
 	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
+	p->requests = g_array_new(FALSE, FALSE, sizeof(struct request_row));
+	p->request_parts = g_array_new(FALSE, FALSE, sizeof(struct request_part));
+	p->spans = g_array_new(FALSE, FALSE, sizeof(struct request_span));
+	p->span_waits = g_array_new(FALSE, FALSE, sizeof(struct span_wait));
 	p->build_ids = g_array_new(FALSE, FALSE, sizeof(struct module_id));
 	p->strings = g_string_chunk_new(64 * 1024);
 	p->string_list = g_ptr_array_new();
@@ -67,6 +72,10 @@ void profile_free(struct profile *p)
 	g_array_unref(p->blames);
 	g_array_unref(p->storms);
 	g_array_unref(p->losses);
+	g_array_unref(p->requests);
+	g_array_unref(p->request_parts);
+	g_array_unref(p->spans);
+	g_array_unref(p->span_waits);
 	g_array_unref(p->build_ids);
 	slices_free(p->slices);
 	g_string_chunk_free(p->strings);
@@ -226,7 +235,8 @@ guint profile_most_rows(const struct profile *p)
 {
 	const guint tables[] = {
 		p->threads->len, p->frames->len, p->waits->len, p->states->len, p->wakers->len, p->objects->len, p->wakes->len,
-		p->chains->len, p->stories->len, p->blames->len, p->storms->len, p->on_cpu->len, (p->nodes->len + NODES_A_ROW - 1) / NODES_A_ROW,
+		p->chains->len, p->stories->len, p->blames->len, p->storms->len, p->on_cpu->len, p->spans->len, p->span_waits->len,
+		p->request_parts->len, (p->nodes->len + NODES_A_ROW - 1) / NODES_A_ROW,
 	};
 	guint most = 0;
 

@@ -5,6 +5,7 @@
 #include "profile/cut_accounts.h"
 #include "profile/id_index.h"
 #include "profile/profile_sum.h"
+#include "profile/requests.h"
 #include "profile/slices.h"
 #include "profile/slices_build.h"
 
@@ -229,6 +230,26 @@ static void cut_on_cpu(struct cutting *c)
 	g_array_set_size(c->p->on_cpu, kept);
 }
 
+/* Requests that end in the range; their sums are estimates where some of them were sampled. */
+static void cut_spans(struct cutting *c)
+{
+	g_autofree double *weights = request_span_weights(c->p);
+	const uint64_t from_ns = c->p->info.start_ns + c->from_ns, to_ns = c->p->info.start_ns + c->to_ns;
+	guint kept = 0;
+
+	if (!c->p->requests->len)
+		return;
+	for (guint i = 0; i < c->p->spans->len; i++) {
+		struct request_span s = *profile_span(c->p, i);
+
+		if (span_end_ns(&s) < from_ns || span_end_ns(&s) >= to_ns || !cut_accounts_thread(c->accounts, s.thread, &s.thread))
+			continue;
+		g_array_index(c->p->spans, struct request_span, kept++) = s;
+	}
+	g_array_set_size(c->p->spans, kept);
+	requests_estimate(c->p, weights);
+}
+
 static bool bad_range(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static bool bad_range(GError **error, const char *format, ...)
 {
@@ -301,6 +322,7 @@ bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **e
 
 	keep_throttled(&c, blames);
 	cut_on_cpu(&c);
+	cut_spans(&c);
 
 	tell_range(p, from_ns, to_ns, is_estimated);
 	p->slices = slice_builder_finish(c.builder, p, (const uint32_t *)(void *)c.codes->data);

@@ -5,6 +5,7 @@
 
 #include "profile/profile_reader.h"
 #include "profile/profile_schema.h"
+#include "profile/requests.h"
 #include "profile/slices.h"
 
 static void build_ids_row(struct reader *r)
@@ -69,6 +70,8 @@ static void meta_row(struct reader *r)
 		info->on_cpu_hz = row_u32(r, 1);
 	if (strcmp(key, "on_cpu_end_hz") == 0)
 		info->on_cpu_end_hz = row_u32(r, 1);
+	if (strcmp(key, "request_slower_ns") == 0)
+		info->request_slower_ns = row_ns(r, 1);
 	if (strcmp(key, "slice_ns") == 0)
 		row_of_slice_length(r, 1);
 	if (strcmp(key, "has_wakers") == 0)
@@ -355,6 +358,11 @@ static const struct row_table tables[] = {
 	{ 4, 0, "slice", 0, 0, SLICES_MAX, row_of_slice },
 	{ 4, 0, "slice_cells", 0, 0, PROFILE_ROWS_MAX, row_of_slice_cells },
 	{ 5, 0, "on_cpu", 0, 0, PROFILE_ROWS_MAX, row_of_on_cpu },
+	{ 7, 0, "request", 0, 0, OFFCPU_REQUEST_FUNCS_MAX, row_of_request },
+	{ 7, 0, "request_calls", 0, 0, OFFCPU_REQUEST_FUNCS_MAX, row_of_request_calls },
+	{ 7, 0, "request_part", 0, 0, PROFILE_ROWS_MAX, row_of_request_part },
+	{ 7, 0, "span", 0, 0, PROFILE_ROWS_MAX, row_of_span },
+	{ 7, 0, "span_wait", 0, 0, PROFILE_ROWS_MAX, row_of_span_wait },
 };
 
 static bool read_tables(struct reader *r, unsigned version, GError **error)

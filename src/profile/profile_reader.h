@@ -70,5 +70,11 @@ void row_of_on_cpu(struct reader *r);
 void row_of_slice_length(struct reader *r, int column);
 void row_of_slice(struct reader *r);
 void row_of_slice_cells(struct reader *r);
+/* requests_file.c */
+void row_of_request(struct reader *r);
+void row_of_request_calls(struct reader *r);
+void row_of_request_part(struct reader *r);
+void row_of_span(struct reader *r);
+void row_of_span_wait(struct reader *r);
 
 #endif

@@ -55,6 +55,7 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "tracer_stop_cpu_ns", NULL, info->tracer_stop_cpu_ns },
 		{ "on_cpu_hz", NULL, info->on_cpu_hz },
 		{ "on_cpu_end_hz", NULL, info->on_cpu_end_hz },
+		{ "request_slower_ns", NULL, info->request_slower_ns },
 		{ "build_ids", ids->str, 0 },
 		{ "looks_asked_ns", NULL, info->looks.asked_ns },
 		{ "looks_rounds", NULL, info->looks.rounds },
@@ -429,7 +430,7 @@ int profile_write_rest(sqlite3 *db, const struct profile *p)
 {
 	static const profile_write_table tables[] = {
 		write_meta, write_window, write_losses, write_frames, write_stacks, write_objects, write_waits, write_sampling,
-		profile_write_who, write_on_cpu, slices_write, slices_write_cells,
+		profile_write_who, write_on_cpu, slices_write, slices_write_cells, requests_write,
 	};
 
 	return profile_write_tables(db, p, tables, G_N_ELEMENTS(tables));

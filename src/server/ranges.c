@@ -63,7 +63,8 @@ void ranges_free(struct ranges *r)
 gsize ranges_profile_bytes(const struct profile *p)
 {
 	GArray *const arrays[] = { p->threads, p->frames, p->nodes, p->waits, p->on_cpu, p->states, p->objects, p->wakers,
-				   p->wakes, p->chains, p->stories, p->blames, p->storms, p->losses };
+				   p->wakes, p->chains, p->stories, p->blames, p->storms, p->losses,
+				   p->requests, p->request_parts, p->spans, p->span_waits };
 	gsize sum = sizeof(*p);
 
 	for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)

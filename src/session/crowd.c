@@ -15,7 +15,15 @@ struct crowd {
 	struct offcpu_bpf *skel;
 	bool want_blame, want_storms;
 	GHashTable *blames;	/* struct blame_key -> struct blame_sum */
+	GHashTable *told;	/* waker's id -> struct storm_sum, as of the last cut: the kernel's go on */
+	GArray *storms;		/* struct cut_storm, of the window that ends */
+	bool has_read;		/* it is all there */
 	uint64_t unread_cnt;	/* times that not all of a map could be read */
+};
+
+struct cut_storm {
+	uint64_t waker;
+	struct storm_sum sum;
 };
 
 /* Maps and programs that are not wanted cost nothing then. */
@@ -61,6 +69,8 @@ struct crowd *crowd_new(struct offcpu_bpf *skel, bool want_blame, bool want_stor
 	c->want_storms = want_storms;
 	select_parts(skel, want_blame, want_storms);
 	c->blames = g_hash_table_new_full(key_hash, key_equal, g_free, g_free);
+	c->told = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
+	c->storms = g_array_new(FALSE, FALSE, sizeof(struct cut_storm));
 	return c;
 }
 
@@ -69,6 +79,8 @@ void crowd_free(struct crowd *c)
 	if (!c)
 		return;
 	g_hash_table_destroy(c->blames);
+	g_hash_table_destroy(c->told);
+	g_array_unref(c->storms);
 	g_free(c);
 }
 
@@ -139,28 +151,100 @@ static void finish_blames(struct crowd *c, const struct fold *f, struct profile 
 	g_hash_table_remove_all(c->blames);
 }
 
-static void finish_storms(const struct crowd *c, struct fold *f, struct profile *p)
+/*
+ * What came since the last cut.  The largest one is known where it is the largest of all so far; else it was at least as large as they were on
+ * the average.
+ */
+static struct storm_sum storm_since(const struct storm_sum *now, const struct storm_sum *before)
+{
+	static const struct storm_sum none;
+	const struct storm_sum *b = before ? before : &none;
+	struct storm_sum s = {
+		.event_cnt = now->event_cnt - b->event_cnt, .call_cnt = now->call_cnt - b->call_cnt, .woken_cnt = now->woken_cnt - b->woken_cnt,
+		.ended_cnt = now->ended_cnt - b->ended_cnt, .again_cnt = now->again_cnt - b->again_cnt, .cpu_ns = now->cpu_ns - b->cpu_ns,
+		.again_ns = now->again_ns - b->again_ns, .delay_ns = now->delay_ns - b->delay_ns,
+	};
+
+	s.most_cnt = now->most_cnt > b->most_cnt ? now->most_cnt : (s.woken_cnt + s.event_cnt - 1) / MAX(s.event_cnt, 1);
+	return s;
+}
+
+static void take_storm(struct crowd *c, uint64_t id, const struct storm_sum *now)
+{
+	const struct cut_storm cut = { id, storm_since(now, g_hash_table_lookup(c->told, &id)) };
+
+	if (!cut.sum.event_cnt)
+		return;	/* what goes on of a burst is told with the next one */
+	g_array_append_val(c->storms, cut);
+	g_hash_table_insert(c->told, g_memdup2(&id, sizeof(id)), g_memdup2(now, sizeof(*now)));
+}
+
+static void read_storms(struct crowd *c)
 {
 	int fd = bpf_map__fd(c->skel->maps.storms);
 	uint64_t id, *last = NULL;
 
+	c->has_read = true;
 	while (bpf_map_get_next_key(fd, last, &id) == 0) {
 		struct storm_sum sum;
-		uint32_t waker;
 
 		last = &id;
-		if (bpf_map_lookup_elem(fd, &id, &sum) || !sum.event_cnt || !fold_find_waker(f, id, &waker))
+		if (bpf_map_lookup_elem(fd, &id, &sum) == 0)
+			take_storm(c, id, &sum);
+	}
+}
+
+/* Room for others: wakers that nothing was heard of in this window are forgotten, once there are many. */
+static void forget_quiet(struct crowd *c)
+{
+	int fd = bpf_map__fd(c->skel->maps.storms);
+	g_autoptr(GHashTable) loud = g_hash_table_new(hash_u64, g_int64_equal);
+	GHashTableIter iter;
+	gpointer id;
+
+	if (g_hash_table_size(c->told) < bpf_map__max_entries(c->skel->maps.storms) / 2)
+		return;
+	for (guint i = 0; i < c->storms->len; i++)
+		g_hash_table_add(loud, &g_array_index(c->storms, struct cut_storm, i).waker);
+	g_hash_table_iter_init(&iter, c->told);
+	while (g_hash_table_iter_next(&iter, &id, NULL)) {
+		if (g_hash_table_contains(loud, id))
 			continue;
-		const uint64_t ended_cnt = MIN(sum.ended_cnt, sum.woken_cnt);
+		bpf_map_delete_elem(fd, id);
+		g_hash_table_iter_remove(&iter);
+	}
+}
+
+void crowd_cut(struct crowd *c)
+{
+	if (!c->want_storms)
+		return;
+	read_storms(c);
+	forget_quiet(c);
+}
+
+static void finish_storms(struct crowd *c, struct fold *f, struct profile *p)
+{
+	if (!c->has_read)
+		read_storms(c);
+	for (guint i = 0; i < c->storms->len; i++) {
+		const struct cut_storm *cut = &g_array_index(c->storms, struct cut_storm, i);
+		const struct storm_sum *sum = &cut->sum;
+		uint32_t waker;
+
+		if (!fold_find_waker(f, cut->waker, &waker))
+			continue;
+		const uint64_t ended_cnt = MIN(sum->ended_cnt, sum->woken_cnt);
 		const struct storm s = {
-			.waker = waker, .event_cnt = sum.event_cnt, .call_cnt = sum.call_cnt, .woken_cnt = sum.woken_cnt,
-			.most_cnt = MIN(sum.most_cnt, sum.woken_cnt), .ended_cnt = ended_cnt,
-			.again_cnt = MIN(sum.again_cnt, ended_cnt),
-			.cpu_ns = sum.cpu_ns, .again_ns = sum.again_ns, .delay_ns = sum.delay_ns,
+			.waker = waker, .event_cnt = sum->event_cnt, .call_cnt = sum->call_cnt, .woken_cnt = sum->woken_cnt,
+			.most_cnt = MIN(sum->most_cnt, sum->woken_cnt), .ended_cnt = ended_cnt, .again_cnt = MIN(sum->again_cnt, ended_cnt),
+			.cpu_ns = sum->cpu_ns, .again_ns = sum->again_ns, .delay_ns = sum->delay_ns,
 		};
 
 		profile_add_storm(p, &s);
 	}
+	g_array_set_size(c->storms, 0);
+	c->has_read = false;
 }
 
 void crowd_finish(struct crowd *c, struct fold *f, struct profile *p)

@@ -17,6 +17,8 @@ void crowd_free(struct crowd *c);	/* NULL is fine */
 
 /* Now and then: empties the sums before they fill up. */
 void crowd_drain(struct crowd *c);
+/* At a cut, before the programs are told when the next window begins: the storms of this one. */
+void crowd_cut(struct crowd *c);
 /* When the window is over and all threads and wakers are in the fold: the rest, into its profile. */
 void crowd_finish(struct crowd *c, struct fold *f, struct profile *p);
 

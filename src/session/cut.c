@@ -17,6 +17,9 @@
 /* The edge is named so much ahead, that each CPU learns of it in time. */
 #define EDGE_AHEAD_NS 1000000
 
+/* Symbols of programs that nobody asked for in the last two windows are kept up to here. */
+#define SYMBOLS_MAX_BYTES ((size_t)16 << 20)
+
 /* Names the edge: from there on waits are summed in the other half, and threads are told as of then.  False: it was named late. */
 static bool name_edge(struct session *s, uint64_t *ret_edge_ns)
 {
@@ -60,6 +63,7 @@ static bool read_window(struct session *s, uint64_t edge_ns, GError **error)
 
 	if (!visit_cpus(s->skel))
 		err = -EIO;
+	crowd_cut(s->crowd);
 	s->skel->bss->wait_entries = 0;
 	session_take_mappings(s);
 	session_empty_ring(s);
@@ -137,5 +141,6 @@ void session_begin_window(struct session *s)
 	info->tracer_start_cpu_ns = info->tracer_stop_cpu_ns;
 	info->sampling.start_ns = info->sampling.max_ns = s->skel->data->scale_ns;
 	fold_begin_window(s->fold);
+	symbolizer_next_turn(s->symbolizer, s->start_ns, SYMBOLS_MAX_BYTES);
 	fold_windows_next(s->windows, session_fold_thread, s);
 }

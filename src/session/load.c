@@ -77,7 +77,7 @@ static bool wants_tables(const struct collect_options *o)
 
 bool session_may_cut(const struct collect_options *o)
 {
-	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->want_blame && !o->want_storms && !o->min_ns && !o->max_ns &&
+	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->want_blame && !o->min_ns && !o->max_ns &&
 	       !o->lines;
 }
 
@@ -172,11 +172,11 @@ static void load_apart(struct session *s)
 	const struct bpf_object_skeleton *skeleton = s->skel->skeleton;
 	const struct offcpu_config *cfg = (const struct offcpu_config *)&s->skel->rodata->cfg;
 
-	s->switching = apart_new(skeleton, select_programs(s->skel, cfg), core_btf_path(s->core_btf));
+	s->switching = apart_new(s->maps, skeleton, select_programs(s->skel, cfg), core_btf_path(s->core_btf));
 	apart_begin(s->switching);
-	s->cutting = apart_new(skeleton, s->skel->progs.cut_thread, core_btf_path(s->core_btf));
+	s->cutting = apart_new(s->maps, skeleton, s->skel->progs.cut_thread, core_btf_path(s->core_btf));
 	if (!s->options->is_short)
-		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));
+		s->closing = apart_new(s->maps, skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));
 }
 
 /* Of a thread: THREAD_SIZE of the kernel's, on x86-64 and arm64, where a page may be longer (arch/arm64/include/asm/memory.h). */
@@ -206,7 +206,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.by_tid = o->tids != NULL,
 		.by_comm = o->comm_glob != NULL,
 		.by_cgroup = o->cgroup_ids != NULL,
-		.verify_walks = g_getenv("OFFCPU_VERIFY_WALKS") != NULL,
+		.verify_walks = o->verify_walks,
 		.follow_exec = o->command_pid != 0,
 		.follow_forks = o->follow,
 		.command_pid = o->command_pid,
@@ -233,6 +233,7 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.page_shift = (uint8_t)__builtin_ctz((unsigned)getpagesize()),
 		.has_quota = quota_is_used("/sys/fs/cgroup"),
 		.want_requests = o->requests != NULL,
+		.want_spans = o->requests && o->request_spans,
 		.request_slower_ns = o->requests ? o->request_slower_ns : 0,
 		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
@@ -341,10 +342,12 @@ bool session_load(struct session *s, GError **error)
 	libbpf_set_print(keep_libbpf_message);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
 	sections_register();
-	apart_watch_maps();
+	s->maps = apart_maps_new();
 	if (!open_programs(s, error))
 		return false;
+	apart_maps_expect(s->maps);
 	err = offcpu_bpf__load(s->skel);
+	apart_maps_expect(NULL);
 	if (!err)
 		err = apart_wait(s->switching);
 	if (!err)

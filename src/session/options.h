@@ -44,9 +44,11 @@ struct collect_options {
 	uint32_t on_cpu_hz;	/* COLLECT_WAITS: samples of what runs, a second on each CPU; 0: none */
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
 	const struct request_plan *requests;	/* COLLECT_WAITS: only waits inside of these are listed; NULL: there are none */
+	bool request_spans;	/* and single requests are told, for a recording */
 	uint64_t request_slower_ns;	/* and only those of requests that take so long; 0: of all */
 	uint64_t slice_ns;	/* COLLECT_WAITS: sums are kept apart by slices of the window of this length; 0: they are not */
 	size_t ring_bytes;	/* 0: the default */
+	size_t rows_max;	/* tests: a recording of so many rows is full; 0: the default */
 	collect_event_fn on_event;
 	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */
@@ -65,8 +67,9 @@ struct collect_options {
 	bool want_blame;	/* who held the CPU while threads queued */
 	bool want_storms;	/* wakings of many threads at once, with their wakers */
 	bool include_self;
+	bool verify_walks;	/* tests: do each remembered walk in full, too, and count differences */
 	bool may_raise;		/* the governor may change the scale */
-	bool may_cut;		/* COLLECT_WAITS: session_cut() will be called; without chains, blame, storms, lines, bounds of durations, slices */
+	bool may_cut;		/* COLLECT_WAITS: session_cut() will be called; without chains, blame, lines, bounds of durations, slices */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 };
 

@@ -42,6 +42,7 @@ struct session {
 	struct crowd *crowd;
 	struct requests *requests;	/* NULL: none are wanted */
 	struct on_cpu *on_cpu;		/* NULL: nothing is sampled there */
+	struct apart_maps *maps;
 	struct apart *switching;	/* the program at sched_switch */
 	struct apart *cutting;		/* cut_thread */
 	struct apart *closing;		/* close_thread; NULL: it is loaded with the others */

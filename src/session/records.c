@@ -195,6 +195,9 @@ int session_take_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_REQUEST_SITE:
 		requests_take_site(s->requests, record, size);
 		break;
+	case OFFCPU_REC_REQUEST_SPAN:
+		requests_take_span(s->requests, record, size);
+		break;
 	case OFFCPU_REC_BLAME:
 		if (s->options->on_blame && size >= sizeof(struct offcpu_rec_blame))
 			s->options->on_blame(record, s->options->callback_data);

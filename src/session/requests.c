@@ -14,6 +14,8 @@
 #include "attach/probe.h"
 #include "base/hash.h"
 #include "fold/fold.h"
+#include "fold/spans.h"
+#include "profile/requests.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "offcpu.skel.h"
@@ -52,7 +54,7 @@ struct requests {
 	const struct request_plan *plan;
 	struct probe_set *probes;
 	GHashTable *sites;	/* struct site_key -> whether there is a probe, + 1 */
-	GArray *parts;		/* struct request_part */
+	struct spans *spans;
 	unsigned site_cnt, refused_cnt;
 	char *refused_why;
 };
@@ -106,7 +108,7 @@ struct requests *requests_new(struct offcpu_bpf *skel, const struct request_plan
 	r = g_new0(struct requests, 1);
 	r->skel = skel;
 	r->plan = plan;
-	r->parts = g_array_new(FALSE, FALSE, sizeof(struct request_part));
+	r->spans = spans_new(SPANS_SLOWEST, SPANS_SAMPLED);
 	r->sites = g_hash_table_new_full(site_hash, site_equal, g_free, NULL);
 	cfg->requests_max = CLAMP(2 * thread_cnt, STATES_MIN, STATES_MAX);
 	bpf_map__set_max_entries(skel->maps.request_states, cfg->requests_max);
@@ -130,7 +132,7 @@ void requests_free(struct requests *r)
 		return;
 	probe_set_free(r->probes);
 	g_hash_table_destroy(r->sites);
-	g_array_unref(r->parts);
+	spans_free(r->spans);
 	g_free(r->refused_why);
 	g_free(r);
 }
@@ -288,6 +290,15 @@ void requests_take_site(struct requests *r, const void *record, size_t size)
 	bpf_map_update_elem(bpf_map__fd(r->skel->maps.request_sites), &rec->site, &state, BPF_ANY);
 }
 
+void requests_take_span(struct requests *r, const void *record, size_t size)
+{
+	if (!r)
+		return;
+	spans_add(r->spans, record, size);
+	r->skel->bss->span_from_ns = spans_from_ns(r->spans);
+	r->skel->bss->span_shift = spans_shift(r->spans);
+}
+
 unsigned requests_site_cnt(const struct requests *r)
 {
 	return r->site_cnt;
@@ -328,7 +339,7 @@ void requests_read(const struct requests *r, uint32_t func, struct offcpu_reques
 	}
 }
 
-void requests_read_parts(struct requests *r, struct fold *fold)
+static void read_parts(const struct requests *r, struct fold *fold, struct profile *p)
 {
 	int fd = bpf_map__fd(r->skel->maps.request_parts);
 	struct offcpu_request_part_key key, *last = NULL;
@@ -340,13 +351,8 @@ void requests_read_parts(struct requests *r, struct fold *fold)
 			continue;
 		struct request_part own = fold_request_part(fold, &key, &part);
 
-		g_array_append_val(r->parts, own);
+		g_array_append_val(p->request_parts, own);
 	}
-}
-
-const GArray *requests_parts(const struct requests *r)
-{
-	return r->parts;
 }
 
 bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_request_calls *ret_calls)
@@ -362,6 +368,22 @@ bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_
 		add_times(&ret_calls->self, &each[i].self);
 	}
 	return true;
+}
+
+void requests_finish(struct requests *r, struct fold *fold, struct profile *p)
+{
+	for (guint i = 0; i < r->plan->names->len; i++) {
+		struct request_row row = { .name = profile_string(p, r->plan->names->pdata[i]), .file = profile_string(p, r->plan->files->pdata[i]) };
+
+		requests_read(r, i, &row.sum);
+		requests_read_calls(r, i, &row.calls);
+		g_array_append_val(p->requests, row);
+	}
+	p->info.has_requests = true;
+	if (!p->threads->len)
+		return;
+	read_parts(r, fold, p);
+	spans_finish(r->spans, fold, p);
 }
 
 /* It is its thread's still: a thread that ended has left its requests, which are counted as that. */

@@ -23,6 +23,8 @@ bool requests_attach(struct requests *r, GError **error);
 
 /* A request returns to a place that has no probe yet. */
 void requests_take_site(struct requests *r, const void *record, size_t size);
+/* One request, for the recording; the kernel is told which others are wanted. */
+void requests_take_span(struct requests *r, const void *record, size_t size);
 /* Places that were asked for so far. */
 unsigned requests_site_cnt(const struct requests *r);
 
@@ -30,10 +32,10 @@ unsigned requests_site_cnt(const struct requests *r);
 void requests_read(const struct requests *r, uint32_t func, struct offcpu_request_sum *ret_sum);
 /* All calls of a function, where there are several; else false. */
 bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_request_calls *ret_calls);
-/* When the profile is done: struct request_part, until requests_free(). */
 struct fold;
-void requests_read_parts(struct requests *r, struct fold *fold);
-const GArray *requests_parts(const struct requests *r);
+struct profile;
+/* After fold_finish(): sums, parts and spans go into the profile. */
+void requests_finish(struct requests *r, struct fold *fold, struct profile *p);
 /* When the window is over: those that are in no sum. */
 void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
 			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT]);

@@ -55,14 +55,8 @@ _Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
 #define SITES_WITHIN_NS 300000000ULL
 #define SITES_QUIET_NS 60000000ULL
 
-/* What lives as the window ends has rows, too, so that is before the recording is full.  OFFCPU_ROWS_MAX: for tests. */
-static size_t rows_max(void)
-{
-	const char *fewer = g_getenv("OFFCPU_ROWS_MAX");
-	uint64_t cnt = fewer ? g_ascii_strtoull(fewer, NULL, 10) : 0;
-
-	return cnt ? cnt : PROFILE_ROWS_MAX / 4 * 3;
-}
+/* What lives as the window ends has rows, too, so that is before the recording is full. */
+#define ROWS_MAX (PROFILE_ROWS_MAX / 4 * 3)
 
 struct session *session_new(const struct collect_options *options, GError **error)
 {
@@ -82,7 +76,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	if (options->command_pid && session_wants_kernel_symbols(options))
 		symbolizer_foresee_kernel(s->symbolizer);
 	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
-	s->rows_max = rows_max();
+	s->rows_max = options->rows_max ? options->rows_max : ROWS_MAX;
 	if (options->lines)
 		fold_with_lines(s->fold);
 	if (options->want_services)
@@ -105,6 +99,7 @@ void session_unload(struct session *s)
 	apart_free(s->closing);
 	apart_free(s->cutting);
 	apart_free(s->switching);
+	apart_maps_free(s->maps);
 	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
 	on_cpu_free(s->on_cpu);
@@ -517,7 +512,7 @@ struct profile *session_take_profile(struct session *s)
 	s->profile->info.duration_ns = s->stop_ns - s->start_ns;
 	fold_finish(s->fold);
 	if (s->requests)
-		requests_read_parts(s->requests, s->fold);
+		requests_finish(s->requests, s->fold, p);
 	on_cpu_fill_info(s->on_cpu, p);
 	crowd_finish(s->crowd, s->fold, s->profile);
 	session_fill_info(s);

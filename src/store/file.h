@@ -42,6 +42,8 @@ struct store_file *store_file_create(const char *dir, const struct store_name *n
 /* A file that was written to becomes one that needs nothing beside it. */
 void store_file_close(struct store_file *f);	/* NULL is fine */
 const struct store_name *store_file_name(const struct store_file *f);
+/* How much a writer's dictionary is: rows of all its tables. */
+uint64_t store_file_dict_rows(const struct store_file *f);
 
 /* Appends the rows that overlap [from, to), or with seq above `above_seq` where from and to are 0; by seq. */
 bool store_file_rows(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t above_seq, bool want_lines,

@@ -88,6 +88,13 @@ struct store_file *store_file_create(const char *dir, const struct store_name *n
 	return NULL;
 }
 
+uint64_t store_file_dict_rows(const struct store_file *f)
+{
+	const struct dict_size n = dict_size_of(dict_writer_dict(f->writer));
+
+	return (uint64_t)n.strings + n.frames + n.nodes + n.objects + n.wakers + n.threads + n.keys;
+}
+
 void store_file_close(struct store_file *f)
 {
 	if (!f)

@@ -344,3 +344,51 @@ struct profile *merge_end(struct merger *m)
 	merge_free(m);
 	return p;
 }
+
+static struct profile *copy(const struct profile *window, const bool *coarse, GError **error)
+{
+	struct merger *m = merge_new();
+
+	m->coarse = coarse;
+	if (merge_add(m, window, error))
+		return merge_end(m);
+	merge_free(m);
+	return NULL;
+}
+
+struct profile *merge_copy(const struct profile *window, GError **error)
+{
+	return copy(window, NULL, error);
+}
+
+/* Of one thread after the other, what took most time first. */
+static int by_thread_and_time(gconstpointer a, gconstpointer b, gpointer window)
+{
+	const struct wait *x = profile_wait(window, *(const uint32_t *)a), *y = profile_wait(window, *(const uint32_t *)b);
+	uint64_t x_ns = wait_off_cpu_ns(x), y_ns = wait_off_cpu_ns(y);
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x_ns != y_ns)
+		return x_ns > y_ns ? -1 : 1;
+	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+struct profile *merge_coarse(const struct profile *window, unsigned preempted_stacks, GError **error)
+{
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autofree bool *coarse = g_new0(bool, window->waits->len + 1);
+	unsigned of_thread = 0;
+
+	for (uint32_t i = 0; i < window->waits->len; i++)
+		if (profile_wait(window, i)->state == 'R' && !profile_wait(window, i)->object)
+			g_array_append_val(rows, i);
+	g_array_sort_with_data(rows, by_thread_and_time, (gpointer)(uintptr_t)window);
+	for (guint i = 0; i < rows->len; i++) {
+		uint32_t at = g_array_index(rows, uint32_t, i), before = i ? g_array_index(rows, uint32_t, i - 1) : at;
+
+		of_thread = profile_wait(window, at)->thread == profile_wait(window, before)->thread ? of_thread + 1 : 1;
+		coarse[at] = of_thread > preempted_stacks;
+	}
+	return copy(window, coarse, error);
+}

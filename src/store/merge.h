@@ -30,4 +30,16 @@ uint64_t merge_edge_ns(const struct merger *m);
 /* The caller's own; m is freed.  NULL where nothing was added. */
 struct profile *merge_end(struct merger *m);
 
+/*
+ * The window as a profile of its own, with the frames, stacks, objects and wakers that it needs alone: a session has known many more for long.
+ * NULL with a sentence: it is too much.
+ */
+struct profile *merge_copy(const struct profile *window, GError **error);
+/*
+ * The same, but of where a thread was preempted only that many stacks are told apart, those of most time: a thread that is on a CPU all the time
+ * is preempted anywhere, so half of all rows would be of that.  The others are one row, exact in all but the stack.
+ */
+#define MERGE_COARSE_NAME "[preempted elsewhere]"
+struct profile *merge_coarse(const struct profile *window, unsigned preempted_stacks, GError **error);
+
 #endif

@@ -44,6 +44,7 @@ struct merger {
 	GArray *open;		/* struct open_wait */
 	GArray *latest;		/* uint32_t, row of each identity */
 	GArray *samples;	/* struct on_cpu_sample */
+	const bool *coarse;	/* of each wait of the window: it goes without its stacks; NULL: none */
 	struct id_index *identities;	/* of latest */
 	struct id_index *sample_index;
 };

@@ -97,14 +97,29 @@ static void add_joined(struct merge_step *s, uint32_t i, struct open_wait *befor
 	g_array_append_val(s->joined, j);
 }
 
+/* In the place of stacks that are not told apart. */
+static void set_coarse(struct merger *m, struct wait *w)
+{
+	bool is_kernel = profile_thread(m->p, w->thread)->flags & THREAD_KERNEL;
+	const struct frame frame = { .name = MERGE_COARSE_NAME, .kind = is_kernel ? FRAME_KERNEL : FRAME_USER, .why = FRAME_NAMED };
+	uint32_t node = profile_node(m->p, 0, profile_frame(m->p, &frame));
+
+	w->user = is_kernel ? 0 : node;
+	w->kernel = is_kernel ? node : 0;
+}
+
 static void add_wait(struct merge_step *s, uint32_t i)
 {
 	struct wait w = *profile_wait(s->window, i);
 	uint32_t old = w.thread;
 
 	w.thread = s->thread[old];
-	w.user = merge_map_node(&s->map, w.user);
-	w.kernel = merge_map_node(&s->map, w.kernel);
+	if (s->m->coarse && s->m->coarse[i]) {
+		set_coarse(s->m, &w);
+	} else {
+		w.user = merge_map_node(&s->map, w.user);
+		w.kernel = merge_map_node(&s->map, w.kernel);
+	}
 	w.object = merge_map_object(&s->map, w.object);
 	w.max_waker = w.max_waker ? merge_map_waker(&s->map, w.max_waker - 1) + 1 : 0;
 	if ((w.flags & WAIT_OPEN_AT_START) && s->goes_on[old] && s->is_next) {

@@ -375,6 +375,12 @@ static void tell_rest(struct folding *f)
 		b.thread = f->row[b.thread];
 		profile_add_blame(f->p, &b);
 	}
+	for (guint i = 0; i < f->old->storms->len; i++) {
+		struct storm s = *profile_storm(f->old, i);
+
+		s.waker = waker_of(f, s.waker);
+		profile_add_storm(f->p, &s);
+	}
 	g_array_append_vals(f->p->losses, f->old->losses->data, f->old->losses->len);
 }
 
@@ -400,7 +406,7 @@ struct profile *short_lived_fold(struct profile *window, const struct short_live
 	f.object = table_of(window->objects->len);
 	f.waker = table_of(window->wakers->len);
 	note_lasting(&f);
-	if (gather(&f) && !window->chains->len && !window->storms->len) {
+	if (gather(&f) && !window->chains->len) {
 		f.p = profile_new_rows(window);
 		tell_threads(&f);
 		tell_waits(&f);

@@ -23,6 +23,8 @@
 #define NS_AN_HOUR (UINT64_C(3600) * 1000 * 1000 * 1000)
 /* A file above that part of all bytes is followed by another one of the same day, so that old ones can go. */
 #define PARTS_OF_ALL 8
+/* So is one whose dictionary has more than that, which is in memory: of a host where ever new programs start most of it is of the past. */
+#define DICT_ROWS_KEPT 200000
 /* Clocks are told anew at each window: what they are off by meanwhile is no jump. */
 #define JUMP_NS (UINT64_C(1) * 1000 * 1000 * 1000)
 /* A clock that is far ahead makes nothing old before it has been so for that many windows. */
@@ -33,6 +35,7 @@ struct store {
 	int lock;
 	uint64_t max_bytes;
 	bool keep_ended;
+	unsigned preempted_stacks;
 	uint64_t keep_ns[TIER_CNT];
 	uint64_t seq;		/* of the last window */
 	struct store_file *files[TIER_CNT];
@@ -122,7 +125,9 @@ static struct store_file *file_for(struct store *s, enum store_tier tier, int64_
 	struct store_name next = *store_file_name(s->files[tier]);
 	g_autofree char *path = store_path(s->dir, &next);
 
-	if (store_file_bytes(path) > s->max_bytes / PARTS_OF_ALL && next.part < 9999) {
+	bool is_full = store_file_bytes(path) > s->max_bytes / PARTS_OF_ALL || store_file_dict_rows(s->files[tier]) > DICT_ROWS_KEPT;
+
+	if (is_full && next.part < 9999) {
 		drop(s, tier);
 		next.part++;
 		s->files[tier] = create(s, &next, error);
@@ -130,19 +135,25 @@ static struct store_file *file_for(struct store *s, enum store_tier tier, int64_
 	return s->files[tier];
 }
 
-/* For files that are not written to. */
-static struct store_file *reader_of(struct store *s, const struct store_name *name, bool *ret_is_own, GError **error)
+static bool is_of(const struct store_file *f, const struct store_name *name)
+{
+	return f && store_name_compare(store_file_name(f), name) == 0;
+}
+
+/* The writer's own, or *reader, which becomes that file's. */
+static struct store_file *reader_of(struct store *s, const struct store_name *name, struct store_file **reader, GError **error)
 {
 	bool is_missing = false;
-	struct store_file *f = s->files[name->tier];
 
-	*ret_is_own = f && store_name_compare(store_file_name(f), name) == 0;
-	if (*ret_is_own)
-		return f;
-	f = store_file_open(s->dir, name, &is_missing, error);
-	if (!f && is_missing)
+	if (is_of(s->files[name->tier], name))
+		return s->files[name->tier];
+	if (is_of(*reader, name))
+		return *reader;
+	store_file_close(*reader);
+	*reader = store_file_open(s->dir, name, &is_missing, error);
+	if (!*reader && is_missing)
 		store_fail(error, STORE_ERROR_EMPTY, "a file of the history in '%s' is gone", s->dir);
-	return f;
+	return *reader;
 }
 
 /* ---- sums ---- */
@@ -177,12 +188,12 @@ static const char *name_of(void *ctx, uint64_t number)
 	return number <= names->len ? g_ptr_array_index(names, number - 1) : NULL;
 }
 
-/* A row of a tier into the sum of the next one. */
-static bool add_row(struct store *s, const struct store_row *row, struct merger *m, struct line_sums *line, GError **error)
+/* A row of a tier into the sum of the next one.  *reader: of the row before, for the next one. */
+static bool add_row(struct store *s, const struct store_row *row, struct store_file **reader, struct merger *m, struct line_sums *line,
+		    GError **error)
 {
 	g_autoptr(GArray) rows = store_rows_new();
-	bool is_own;
-	struct store_file *f = reader_of(s, &row->in, &is_own, error);
+	struct store_file *f = reader_of(s, &row->in, reader, error);
 	bool ok = f && store_file_load(f, row->seq, m, error) && store_file_rows(f, 0, 0, row->seq - 1, true, rows, error);
 	const GPtrArray *names = ok ? store_file_names(f, error) : NULL;
 
@@ -192,8 +203,18 @@ static bool add_row(struct store *s, const struct store_row *row, struct merger 
 
 		ok = line_sums_add_bytes(line, own->line, own->line_bytes, name_of, (void *)(uintptr_t)names);
 	}
-	if (!is_own)
-		store_file_close(f);
+	return ok;
+}
+
+static bool add_rows(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *p, const struct line_sums *line,
+		     GError **error)
+{
+	if (!s->preempted_stacks)
+		return store_file_add(f, row, p, line, error);
+	struct profile *coarse = merge_coarse(p, s->preempted_stacks, error);
+	bool ok = coarse && store_file_add(f, row, coarse, line, error);
+
+	profile_free(coarse);
 	return ok;
 }
 
@@ -204,7 +225,7 @@ static bool write_sum(struct store *s, enum store_tier tier, const struct store_
 	const struct short_lived_options options = { .may_fold = !s->keep_ended };
 	struct profile *folded = short_lived_fold(p, &options);
 	struct store_file *f = file_for(s, tier, store_day_of(row->start_unix_ns), error);
-	bool ok = f && store_file_add(f, row, folded ? folded : p, line, error);
+	bool ok = f && add_rows(s, f, row, folded ? folded : p, line, error);
 
 	profile_free_rows(folded);
 	if (!ok)
@@ -220,11 +241,14 @@ static bool sum_up(struct store *s, enum store_tier from, guint cnt)
 				 .start_ns = first->start_ns };
 	struct merger *m = merge_new();
 	struct line_sums *line = line_sums_new();
+	struct store_file *reader = NULL;
 	bool ok = true;
 
 	for (guint i = 0; i < cnt && ok; i++)
-		ok = add_row(s, first + i, m, line, NULL);
+		ok = add_row(s, first + i, &reader, m, line, NULL);
 	struct profile *p = merge_end(m);
+
+	store_file_close(reader);
 
 	if (ok && p) {
 		enum store_tier tier = from + 1;
@@ -268,9 +292,7 @@ static void note_time(struct store *s, uint64_t unix_ns)
 
 static bool is_open(const struct store *s, const struct store_name *name)
 {
-	const struct store_file *f = s->files[name->tier];
-
-	return f && store_name_compare(store_file_name(f), name) == 0;
+	return is_of(s->files[name->tier], name);
 }
 
 static void forget(struct store *s)
@@ -371,6 +393,7 @@ struct store *store_open(const struct store_options *options, GError **error)
 	s->dir = g_strdup(options->dir ? options->dir : STORE_DIR_DEFAULT);
 	s->lock = -1;
 	s->keep_ended = options->keep_ended;
+	s->preempted_stacks = options->preempted_stacks;
 	s->max_bytes = or_default(options->max_bytes, MAX_BYTES_DEFAULT);
 	s->keep_ns[TIER_WINDOW] = or_default(options->window_hours, WINDOW_HOURS_DEFAULT) * NS_AN_HOUR;
 	s->keep_ns[TIER_MINUTE] = or_default(options->minute_days, MINUTE_DAYS_DEFAULT) * STORE_NS_A_DAY;
@@ -383,31 +406,21 @@ struct store *store_open(const struct store_options *options, GError **error)
 	return NULL;
 }
 
-/* What a session has known for long, and this window does not need, stays out of it. */
-static bool write_window(struct store_file *f, const struct store_row *row, const struct profile *window, const struct reasons *reasons,
+static bool write_window(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *own, const struct reasons *reasons,
 			 GError **error)
 {
-	struct merger *m = merge_new();
-
-	if (!merge_add(m, window, error)) {
-		merge_free(m);
-		return false;
-	}
-	struct profile *own = merge_end(m);
 	struct line_sums *line = line_sums_new();
+	struct reasons *made = reasons ? NULL : reasons_new(own, NULL);
 
-	struct reasons *made = reasons ? NULL : reasons_new(window, NULL);
-
-	line_sums_add_profile(line, window, made ? made : reasons, NULL);
+	line_sums_add_profile(line, own, made ? made : reasons, NULL);
 	reasons_free(made);
-	bool ok = store_file_add(f, row, own, line, error);
+	bool ok = add_rows(s, f, row, own, line, error);
 
 	line_sums_free(line);
-	profile_free(own);
 	return ok;
 }
 
-bool store_add(struct store *s, const struct profile *window, const struct reasons *reasons, GError **error)
+static bool add_window(struct store *s, const struct profile *window, const struct reasons *reasons, GError **error)
 {
 	const struct profile_info *info = &window->info;
 	struct store_row row = { .seq = s->seq + 1, .last_seq = s->seq + 1, .start_unix_ns = info->start_unix_ns,
@@ -419,7 +432,7 @@ bool store_add(struct store *s, const struct profile *window, const struct reaso
 		return store_fail(error, STORE_ERROR_TOO_MUCH, "a window has no time");
 	struct store_file *f = file_for(s, TIER_WINDOW, day, error);
 
-	if (!f || !write_window(f, &row, window, reasons, error)) {
+	if (!f || !write_window(s, f, &row, window, reasons, error)) {
 		drop(s, TIER_WINDOW);
 		return false;
 	}
@@ -433,6 +446,17 @@ bool store_add(struct store *s, const struct profile *window, const struct reaso
 	if (is_other_file || s->pending[TIER_WINDOW]->len != pending)
 		forget(s);
 	return true;
+}
+
+bool store_add(struct store *s, const struct profile *window, const struct reasons *reasons, GError **error)
+{
+	if (reasons)
+		return add_window(s, window, reasons, error);
+	struct profile *own = merge_copy(window, error);
+	bool ok = own && add_window(s, own, NULL, error);
+
+	profile_free(own);
+	return ok;
 }
 
 bool store_add_gap(struct store *s, uint64_t from_unix_ns, uint64_t to_unix_ns, const char *why, GError **error)

@@ -18,6 +18,7 @@ struct store_options {
 	const char *dir;	/* NULL: STORE_DIR_DEFAULT */
 	uint64_t max_bytes;	/* of all files together; 0: 512 MiB */
 	bool keep_ended;	/* in minutes and hours, too, each thread that ended is a row of its own (store/short_lived.h) */
+	unsigned preempted_stacks;	/* of a thread and window that are told apart: see merge_coarse(); 0: all */
 	uint32_t window_hours, minute_days, hour_days;	/* how long windows, minutes, hours are kept; 0: 24, 14, 400 */
 };
 
@@ -29,8 +30,8 @@ struct store *store_open(const struct store_options *options, GError **error);
  * One window, one transaction; then sums up what is complete and unlinks what is too old or too much.  The profile may share everything
  * with a session (session_cut()).  Windows follow one another where the start_ns of one is the end of the last one; whatever
  * start_unix_ns says, nothing is overwritten.  Chains of wakers and slices are not kept.  A row of threads with tid 0 stands for several:
- * from_ns to to_ns is the sum of what they were observed.  False with a sentence: nothing of the window is kept, the next one may succeed.  reasons: of the window, where
- * the caller has them; NULL: they are worked out.
+ * from_ns to to_ns is the sum of what they were observed.  False with a sentence: nothing of the window is kept, the next one may succeed.  reasons: of the
+ * window, where the caller has them, and then the window is one by itself (merge_copy()).
  */
 bool store_add(struct store *s, const struct profile *window, const struct reasons *reasons, GError **error);
 /* A pause that is to be seen as one: the agent was not there, the host was suspended, a window was lost. */

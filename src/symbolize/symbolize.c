@@ -21,6 +21,8 @@
 #define JIT_PAUSE_MAX_US 5000000
 #define JVM_PAUSE_US 1000000
 #define MAPS_MAX_BYTES (64 << 20)
+/* So long after its end a process is asked about at most: stacks cross within a round of the event loop. */
+#define EXITED_KEPT_NS UINT64_C(30000000000)
 /* Modules and BPF programs come and go: an unknown kernel address is worth another look, seldom. */
 #define KERNEL_READS_MAX 8
 #define KERNEL_PAUSE_US 2000000
@@ -29,7 +31,7 @@ struct symbolizer {
 	char *proc_dir, *kallsyms_path, *debug_dir;
 	struct modules *modules;
 	struct spaces *spaces;
-	GHashTable *demangled;	/* name in a table -> what to show */
+	GHashTable *demangled;	/* name in a table -> what to show, NULL: itself */
 	GStringChunk *strings;
 	size_t jit_bytes;
 	struct hotspot_names *jvm_names;
@@ -48,7 +50,7 @@ struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_
 	s->debug_dir = g_strdup(debug_dir);
 	s->modules = modules_new(proc_dir, debug_dir);
 	s->spaces = spaces_new(s->modules, proc_dir);
-	s->demangled = g_hash_table_new(NULL, NULL);
+	s->demangled = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	s->strings = g_string_chunk_new(4096);
 	s->jvm_names = hotspot_names_new();
 	s->kernel = g_ptr_array_new_with_free_func((GDestroyNotify)kallsyms_free);
@@ -58,6 +60,11 @@ struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_
 struct symbolizer *symbolizer_new(void)
 {
 	return symbolizer_new_at("/proc", "/proc/kallsyms", "/usr/lib/debug");
+}
+
+size_t symbolizer_table_bytes(const struct symbolizer *s)
+{
+	return modules_table_bytes(s->modules);
 }
 
 static gpointer read_early(gpointer path)
@@ -114,18 +121,75 @@ bool symbolizer_foresee_user(struct symbolizer *s, uint32_t pid)
 	return spaces_foresee(s->spaces, pid);
 }
 
-/* raw lives in a table or in s->strings and is not freed before s, so its address can be the key. */
+/* raw lives in a table or in s->strings and is not freed before this forgets it, so its address can be the key. */
 static const char *shown_name(struct symbolizer *s, const char *raw)
 {
-	const char *shown = g_hash_table_lookup(s->demangled, raw);
-	g_autofree char *made = NULL;
+	gpointer shown;
 
-	if (shown)
-		return shown;
-	made = demangle(raw);
-	shown = made ? g_string_chunk_insert_const(s->strings, made) : raw;
-	g_hash_table_insert(s->demangled, (gpointer)raw, (gpointer)shown);
-	return shown;
+	if (!g_hash_table_lookup_extended(s->demangled, raw, NULL, &shown)) {
+		shown = demangle(raw);
+		g_hash_table_insert(s->demangled, (gpointer)raw, shown);
+	}
+	return shown ? shown : raw;
+}
+
+/* Where the names of a table lie. */
+struct names {
+	uintptr_t from, to;
+};
+
+static void append_names(GArray *all, const struct symtab *t)
+{
+	const struct names names = { (uintptr_t)t->names, (uintptr_t)t->names + t->names_bytes };
+
+	if (t->names)
+		g_array_append_val(all, names);
+}
+
+static int by_place(gconstpointer a, gconstpointer b)
+{
+	const struct names *x = a, *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static gboolean is_in_names(gpointer raw, gpointer shown, gpointer data)
+{
+	const GArray *all = data;
+	guint low = 0, high = all->len;
+
+	(void)shown;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		const struct names *n = &g_array_index(all, struct names, middle);
+
+		if ((uintptr_t)raw < n->from)
+			high = middle;
+		else if ((uintptr_t)raw >= n->to)
+			low = middle + 1;
+		else
+			return TRUE;
+	}
+	return FALSE;
+}
+
+void symbolizer_next_turn(struct symbolizer *s, uint64_t now_ns, size_t max_bytes)
+{
+	g_autoptr(GPtrArray) evicted = modules_evict(s->modules, max_bytes);
+	g_autoptr(GArray) names = g_array_new(FALSE, FALSE, sizeof(struct names));
+
+	spaces_forget_exited(s->spaces, now_ns > EXITED_KEPT_NS ? now_ns - EXITED_KEPT_NS : 0);
+	if (!evicted)
+		return;
+	spaces_forget_evicted(s->spaces);
+	for (guint i = 0; i < evicted->len; i++) {
+		const struct elf_table *t = g_ptr_array_index(evicted, i);
+
+		append_names(names, &t->symbols);
+		append_names(names, &t->plt);
+	}
+	g_array_sort(names, by_place);
+	g_hash_table_foreach_remove(s->demangled, is_in_names, names);
 }
 
 /* A compiler maps the dump it writes, so that tools see where it lies; NULL: none. */
@@ -275,6 +339,7 @@ static bool file_find(struct symbolizer *s, struct elf_table *t, uint64_t file_o
 		return false;
 	ret->offset = vaddr;
 	ret->source = t;
+	modules_note_use(s->modules, t);
 	name = elf_table_find(t, vaddr, &start);
 	if (!name)
 		return false;

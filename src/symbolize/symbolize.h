@@ -117,6 +117,12 @@ void symbolizer_lines(struct symbolizer *s, struct symbol_place *places, size_t 
 /* A sentence for people, and an id, for one of them. */
 const char *symbol_missed_text(unsigned missed, const char **ret_id);
 
+/*
+ * Of who symbolizes for days: a turn is over (now_ns: CLOCK_MONOTONIC), no struct symbol of it is in use any more, nor a place's source.
+ * Processes that ended long ago are forgotten, and the symbols that were used longest ago, until all take at most max_bytes.
+ */
+void symbolizer_next_turn(struct symbolizer *s, uint64_t now_ns, size_t max_bytes);
+
 /* True for a function in which a thread's user stack begins: _start, __clone3, ... */
 bool symbol_is_thread_start(const char *name);
 

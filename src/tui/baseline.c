@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/hash.h"
 #include "tui/view.h"
-
-#include <string.h>
 
 struct view_base {
 	GHashTable *rows;	/* struct activity_key -> struct activity_row, which holds it */
 	uint64_t length_ns;
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct activity_key *k = p;
-
-	return hash_end(hash_more(hash_more(hash_more(k->word[0], k->word[1]), k->word[2]), k->word[3]));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct activity_key)) == 0;
-}
-
 struct view_base *view_base_new(const struct activity *a, uint64_t length_ns)
 {
 	struct view_base *b = g_new0(struct view_base, 1);
 
-	b->rows = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+	b->rows = g_hash_table_new_full(activity_key_hash, activity_key_equal, NULL, g_free);
 	b->length_ns = length_ns;
 	for (guint i = 0; i < a->rows->len; i++) {
 		struct activity_row *row = g_memdup2(&g_array_index(a->rows, struct activity_row, i), sizeof(*row));

@@ -50,7 +50,7 @@ static bool make_history(const char *dir, GError **error)
 	return ok;
 }
 
-/* make-recording OUT [wakers|chains|crowd|before|after|cpu|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
+/* make-recording OUT [wakers|chains|crowd|before|after|before-more|after-more|cpu|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	const char *more = argc == 3 ? argv[2] : "";
 	bool chains = strcmp(more, "chains") == 0, wakers = strcmp(more, "wakers") == 0, is_crowd = strcmp(more, "crowd") == 0;
 	bool is_cpu = strcmp(more, "cpu") == 0;
-	bool is_before = strcmp(more, "before") == 0, is_after = strcmp(more, "after") == 0;
+	bool is_before = g_str_has_prefix(more, "before"), is_after = g_str_has_prefix(more, "after");
 
 	if (strcmp(more, "history") == 0) {
 		bool made = make_history(argv[1], &error);
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 		return made ? 0 : 1;
 	}
 	if (argc != 2 && !wakers && !chains && !is_crowd && !is_cpu && !is_before && !is_after) {
-		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd|before|after|cpu]\n");
+		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd|before|after|before-more|after-more|cpu]\n");
 		return 2;
 	}
 	struct profile *p = is_crowd ? crowd_new() : is_before || is_after ? change_new(is_after) : fixture_new();
@@ -76,6 +76,8 @@ int main(int argc, char **argv)
 		fixture_add_wakers(p);
 	if (chains)
 		fixture_add_chains(p);
+	if (g_str_has_suffix(more, "-more"))
+		change_add_more(p, is_after);
 	if (is_cpu)
 		fixture_add_on_cpu(p);
 	bool written = profile_file_write(p, argv[1], &error);

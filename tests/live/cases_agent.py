@@ -13,13 +13,13 @@ import subprocess
 import sys
 import time
 
-from lib import case, default_signals, wait_until
+from lib import Program, case, default_signals, wait_until
 
 SECOND = 1_000_000_000
 
-# Says what it ran by its own clock when it is told to end.
+# Says what it ran by its own clock when it is told to end, and ends at once: an interpreter that cleans up runs 10 ms more that nobody tells.
 SPINNER = """
-import signal, threading, time
+import os, signal, threading, time
 threading.Thread(target=lambda: [time.sleep(0.01) for _ in iter(int, 1)], daemon=True).start()
 ended = []
 signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
@@ -31,6 +31,7 @@ while not ended:
         pass
     time.sleep(0.003)
 print(time.process_time_ns(), time.monotonic_ns() - begun[1], flush=True)
+os._exit(0)
 """
 
 
@@ -95,6 +96,12 @@ def read_all(env, store):
     return path
 
 
+def stolen_ns():
+    """Time that the hypervisor took from all CPUs: a thread was on one meanwhile, but its own clock stood still (PARAVIRT_TIME_ACCOUNTING)."""
+    with open("/proc/stat", encoding="ascii") as file:
+        return int(file.readline().split()[8]) * SECOND // os.sysconf("SC_CLK_TCK")
+
+
 @case
 def agent_windows(env):
     """Windows follow one another, and summed they are what a program says of itself, beside a storm of forks."""
@@ -103,12 +110,14 @@ def agent_windows(env):
     env.check.that(agent.await_log("recording"), f"it records: {agent.log()}")
     spinner = subprocess.Popen([sys.executable, "-c", SPINNER], stdout=subprocess.PIPE, preexec_fn=default_signals)
     spinner.stdout.readline()
+    stolen = stolen_ns()
     storm = subprocess.Popen(["/bin/sh", "-c", "while :; do /bin/true; done"], preexec_fn=default_signals)
     seen = len(windows(store))
     env.check.that(agent.await_windows(seen + 5), "windows come")
     spinner.send_signal(signal.SIGTERM)
     cpu_ns, wall_ns = map(int, spinner.stdout.readline().split())
     spinner.wait()
+    stolen = stolen_ns() - stolen
     storm.kill()
     storm.wait()
     time.sleep(1.2)
@@ -116,13 +125,17 @@ def agent_windows(env):
     rows = windows(store)
     check_contiguous(env, rows)
     env.check.equal(gaps(store), [], "gaps")
+    # in minutes whoever lived within one has no number any more
+    for path in glob.glob(os.path.join(store, "*.1[mh].db*")):
+        os.unlink(path)
     with sqlite3.connect(read_all(env, store)) as db:
         lost = db.execute("SELECT reason, count FROM loss").fetchall()
         residual, = db.execute("SELECT sum(residual_ns) FROM v_thread").fetchone()
         env.check.that(residual == 0 or lost, f"residual {residual} with losses {lost}")
         told_cpu, observed, threads = db.execute("SELECT sum(on_cpu_ns), sum(observed_ns), count(DISTINCT tid) FROM v_thread WHERE pid = ?",
                                                  (spinner.pid,)).fetchone()
-        env.check.that(abs(told_cpu - cpu_ns) <= max(0.03 * cpu_ns, 20_000_000), "the spinner's CPU time: " + f"{told_cpu}, {cpu_ns}")
+        slack_ns = max(0.03 * cpu_ns, 20_000_000)
+        env.check.that(cpu_ns - slack_ns <= told_cpu <= cpu_ns + slack_ns + stolen, f"the spinner's CPU time: {told_cpu}, {cpu_ns}, {stolen} stolen")
         env.check.that(threads >= 1 and observed >= 1.9 * wall_ns, f"both of its threads were observed: {observed} of 2 x {wall_ns}")
         folded, = db.execute("SELECT coalesce(sum(observed_ns), 0) FROM v_thread WHERE comm = 'true' AND tid = 0").fetchone()
         single, = db.execute("SELECT count(*) FROM thread WHERE comm = 'true' AND tid > 0").fetchone()
@@ -226,6 +239,36 @@ def agent_alerts(env):
         env.check.equal(line[3].split()[-1].strip("0"), "", f"capabilities of the command: {line[3]}")
         env.check.that("reason=lock share" in line[2], f"its text: {line[2]}")
     env.check.that("alert never" not in agent.log(), f"no other alert: {agent.log()}")
+
+
+@case
+def agent_storms(env):
+    """A herd of threads that one broadcast wakes: each event is in the history once, though windows are cut, and an alert tells it."""
+    store = env.temporary("history")
+    config, told = env.temporary("agent.conf"), env.temporary("told")
+    with open(config, "w", encoding="ascii") as file:
+        file.write(f"[alert herd]\nwhen = process=herd storms > 2\nfor = 1\nrun = /bin/sh -c 'echo \"$OFFCPU_STATE|$OFFCPU_TEXT\" >> {told}'\n")
+    port = free_port()
+    agent = Agent(env, store, "--config", config, settings=[f"metrics.listen=127.0.0.1:{port}"])
+    env.check.that(agent.await_log("recording, "), f"it records: {agent.log()}")
+    program = Program(env, "herd", "cond", 60, 100)
+    program.go()
+    env.check.that(agent.await_log("alert herd: process=herd storms > 2: it is "), f"it is told: {agent.log()}")
+    text = fetch(f"http://127.0.0.1:{port}/metrics")[1]
+    env.check.that('offcpu_alert_firing{alert="herd"} 1' in text, f"it is a metric: {text[-400:]}")
+    program.wait_done()
+    env.check.that(agent.await_log("alert herd is over"), f"it is over: {agent.log()}")
+    program.finish()
+    wait_until(lambda: os.path.exists(told) and len(open(told, encoding="utf-8").readlines()) == 2, 20)
+    env.check.equal(agent.end(), 0, f"status of the agent: {agent.log()}")
+    with open(told, encoding="utf-8") as file:
+        env.check.equal([line.split("|")[0] for line in file], ["firing", "over"], "what was run")
+    report = json.loads(subprocess.check_output([env.offcpu, "report", "--history", store, "--storms", "--json"]))
+    storms = [s for s in report["storms"] if s["waker"]["comm"] == "herd" and s["kind"] == "condition_broadcast"]
+    events, woken = sum(s["events"] for s in storms), sum(s["woken"] for s in storms)
+    truth = program.truth()[0]
+    env.check.that(0.95 * truth["events"] <= events <= truth["events"] * 1.05, f"{events} events of {truth}")
+    env.check.that(0.9 * truth["woken"] <= woken <= truth["woken"] * 1.02, f"{woken} woken of {truth}")
 
 
 def parsers_of(pid):

@@ -246,15 +246,48 @@ def file_operations_of_mariadb(env):
 
 
 @case
-def file_operations_of_io_uring_are_counted(env):
-    """They are no operations here, and it is said how many were not seen."""
+def file_operations_by_io_uring(env):
+    """Each read that a worker of io_uring's does is a line of the submitter's, within the time that the submitter waited for it."""
     cnt = 500
     program = Program(env, "io_worker", cnt)
-    watched = Watched(env, "--slower", "10ms", "-p", str(program.pid))
+    watched = Watched(env, "--slower", "0", "-p", str(program.pid))
     program.go()
     program.wait_done()
     out = watched.stop()
     program.finish()
-    seen = re.search(r"asynchronous I/O \(([\d,]+) requests to io_uring\)", out)
+    own = next(t for t in program.truth() if t["kind"] == "io_uring")
+    lines = [line for line in watched.lines if line.op == "uring_read"]
+    env.check.that("lost" not in out, out[-600:])
     # the program may try a call once more that a signal ended
-    env.check.that(seen is not None and cnt <= int(seen[1].replace(",", "")) <= cnt * 1.1, out[-600:])
+    env.check.that(cnt <= len(lines) <= cnt * 1.1, f"{len(lines)} lines for {cnt} reads: {out[-600:]}")
+    env.check.that(all(line.bytes == str(BLOCK) and line.path.endswith("/io_worker") for line in lines), out[:600])
+    env.check.that(all(line.tid == own["tid"] for line in lines), out[:600])
+    took_ns = sum(line.ns for line in lines)
+    env.check.that(0 < took_ns <= own["wall_ns"] * (1 + ROUNDING), f"{took_ns} ns of {own['wall_ns']}")
+    env.notes.append(f"{took_ns / own['wall_ns']:.3f} of the time from the call to its return")
+
+
+@case
+def direct_operations_by_io_uring(env):
+    """Slow ones that are submitted inline, with the disk's part: the same number of requests as of operations."""
+    path = env.disk_file()
+    program = Program(env, "uring_files", path, READS)
+    watched = Watched(env, "--slower", "0", "-p", str(program.pid), "--top", "20")
+    program.go()
+    program.wait_done()
+    out = watched.stop()
+    program.finish()
+    truth = program.truth()
+    if not truth:
+        raise Skip("no direct I/O or no io_uring here")
+    rows = watched.rows()
+    for own in truth:
+        lines = [line for line in watched.lines if (line.op, line.path) == (own["op"], path)]
+        what = f"{own['op']}: {len(lines)} lines of {sum(line.ns for line in lines)} ns for {own['calls']} of {own['ns']} ns"
+        env.check.that(len(lines) == own["calls"] and rows.get((own["op"], path)) == own["calls"], f"{what}: {out[-1500:]}")
+        env.check.that(sum(line.ns for line in lines) <= own["ns"] * (1 + ROUNDING), what)
+        env.check.that(all(line.disk_ns <= line.ns * (1 + ROUNDING) for line in lines), f"{what}: the disk took longer")
+        if own["op"] != "uring_fsync":
+            with_disk = sum(line.disk_ns > 0 for line in lines)
+            env.check.that(with_disk in (0, len(lines)) or with_disk > 0.98 * len(lines), f"{what}: {with_disk} with a disk")
+        env.notes.append(what)

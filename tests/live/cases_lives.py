@@ -106,7 +106,7 @@ def threads_beyond_a_recording(env):
     """When no more fit a recording it ends, with what it has, and says so."""
     env.tolerate_unseen()
     program = Program(env, "churn", 3000, 20, 1000)
-    recorder = Recorder(env, "-p", program.pid, "-d", "30", variables={"OFFCPU_ROWS_MAX": "500"})
+    recorder = Recorder(env, "-p", program.pid, "-d", "30", "--test-rows-max", "500")
     recorder.wait_attached()
     program.go()
     recorder.wait()
@@ -122,7 +122,7 @@ def threads_beyond_a_recording(env):
 def threads_beyond_a_recording_as_events(env):
     """Lines of waits need no account: however many threads there were, they go on."""
     program = Program(env, "churn", 3000, 20, 1000)
-    recorder = Recorder(env, "-p", program.pid, "-d", "4", verb="events", variables={"OFFCPU_ROWS_MAX": "500"})
+    recorder = Recorder(env, "-p", program.pid, "-d", "4", "--test-rows-max", "500", verb="events")
     recorder.wait_attached()
     program.go()
     program.wait_done()
@@ -137,7 +137,7 @@ def threads_beyond_a_recording_as_events(env):
 def threads_beyond_a_recording_as_histograms(env):
     """Nor do histograms: those of each thread, and what is said at the end of who still waits."""
     program = Program(env, "churn", 3000, 20, 1000)
-    recorder = Recorder(env, "-p", program.pid, "-L", "--json", "4", "1", verb="hist", variables={"OFFCPU_ROWS_MAX": "500"})
+    recorder = Recorder(env, "-p", program.pid, "-L", "--json", "--test-rows-max", "500", "4", "1", verb="hist")
     recorder.wait_attached()
     program.go()
     program.wait_done()

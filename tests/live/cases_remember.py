@@ -17,7 +17,7 @@ from lib import Program, Recorder, Skip, case, default_signals, wait_until
 
 def verified(env, *options):
     """A recorder that does every remembered walk in full beside it and counts differences."""
-    return Recorder(env, *options, variables={"OFFCPU_VERIFY_WALKS": "1"})
+    return Recorder(env, *options, "--test-verify-walks")
 
 
 def check_verified(env, report, switches):

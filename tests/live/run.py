@@ -40,6 +40,7 @@ import cases_mappings  # noqa: E402,F401
 import cases_doctor  # noqa: E402,F401
 import cases_rights  # noqa: E402,F401
 import cases_symbols  # noqa: E402,F401
+import cases_tasks  # noqa: E402,F401
 import cases_jit  # noqa: E402,F401
 import cases_languages  # noqa: E402,F401
 import cases_python  # noqa: E402,F401
@@ -54,7 +55,9 @@ import cases_looks  # noqa: E402,F401
 import cases_oncpu  # noqa: E402,F401
 import cases_slices  # noqa: E402,F401
 import cases_cuts  # noqa: E402,F401
+import cases_pair  # noqa: E402,F401
 import cases_top  # noqa: E402,F401
+import cases_imports  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
 import cases_together  # noqa: E402,F401
 import cases_troubles  # noqa: E402,F401

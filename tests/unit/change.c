@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "change.h"
 
+#include <string.h>
+
 #include "fixture.h"
+#include "profile/slices_build.h"
 
 /*
  * Four workers of a server, and a kernel worker, for 30 s.  Of each worker:
@@ -109,6 +112,73 @@ struct profile *change_new(bool is_after)
 
 	profile_add_wait(p, &work);
 	return p;
+}
+
+#define LOCK_CNT 5000
+#define SLICE_NS (1000 * MS)
+
+static void spread(struct slice_builder *b, uint32_t row, uint64_t cnt, uint64_t each_ns, unsigned from)
+{
+	unsigned slices_cnt = (unsigned)(WINDOW_NS / SLICE_NS) - from;
+
+	for (unsigned i = 0; i < slices_cnt; i++) {
+		uint64_t n = cnt * (i + 1) / slices_cnt - cnt * i / slices_cnt;
+		struct slice_cell cell = { .row = row, .count_q8 = n * SLICE_COUNT_Q8, .blocked_ns = n * each_ns, .max_ns = each_ns };
+
+		if (!n)
+			continue;
+		slice_hist_add(&cell.bars, profile_hist_slot(each_ns), n * SLICE_COUNT_Q8);
+		slice_builder_add(b, (from + i) * SLICE_NS + 10 * MS, &cell);
+	}
+}
+
+void change_add_more(struct profile *p, bool is_after)
+{
+	const struct waker worker = {
+		.pid = is_after ? 900 : 100, .tid = 1, .comm = "worker",
+		.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@app loop@app commit@app pthread_mutex_unlock@libc.so.6"),
+		.kernel = fixture_stack(p, FRAME_KERNEL, STACK_NONE, "futex_wake"),
+	};
+	const struct waker timer = { .comm = "", .irq = "timer", .kernel = fixture_stack(p, FRAME_KERNEL, STACK_NONE, "hrtimer_wakeup") };
+	uint32_t wakers[] = { profile_waker(p, &worker), profile_waker(p, &timer) };
+	struct slice_builder *b = slice_builder_new(SLICE_NS);
+	g_autoptr(GArray) codes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	p->info.has_wakers = true;
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+		uint64_t each_ns = w->blocked_ns / w->count;
+		uint64_t by[] = { is_after ? LOCK_CNT : 3000, is_after ? 0 : 2000 };
+
+		if (w->count == 1) {
+			uint32_t code = slice_code_of_wait(i);
+			struct slice_cell cell = { .row = codes->len, .is_whole = true, .is_even = true };
+
+			slice_builder_add(b, 0, &cell);
+			g_array_append_val(codes, code);
+			continue;
+		}
+		memset(w->hist, 0, sizeof(w->hist));
+		w->hist[profile_hist_slot(each_ns)] = (uint32_t)w->count;
+		w->max_ns = each_ns;
+		if (w->count != LOCK_CNT) {
+			uint32_t code = slice_code_of_wait(i);
+
+			spread(b, codes->len, w->count, each_ns, 0);
+			g_array_append_val(codes, code);
+			continue;
+		}
+		for (unsigned k = 0; k < G_N_ELEMENTS(by) && by[k]; k++) {
+			const struct wake wake = { .wait = i, .waker = wakers[k], .count = by[k], .blocked_ns = by[k] * each_ns,
+						   .hist = { [0] = (uint32_t)by[k] } };
+			uint32_t code = slice_code_of_wake(profile_add_wake(p, &wake));
+
+			spread(b, codes->len, by[k], each_ns, is_after ? 15 : 0);
+			g_array_append_val(codes, code);
+		}
+	}
+	p->slices = slice_builder_finish(b, p, (const uint32_t *)(const void *)codes->data);
+	slice_builder_free(b);
 }
 
 static uint32_t random_below(uint64_t *seed, uint32_t limit)

@@ -7,6 +7,12 @@
 /* Two recordings written by hand that differ in a known way; what change.c says about them the tests were made from. */
 struct profile *change_new(bool is_after);
 
+/*
+ * Adds who woke the threads at the lock, and when it was.  Before, "worker" ends 3000 of each thread's 5000 and the timer 2000; after, "worker" all.
+ * All waits are spread over the 30 slices of a second, those at the lock after over the last 15.
+ */
+void change_add_more(struct profile *p, bool is_after);
+
 /* A recording of so many stacks, to see how long things take; deterministic by its seed. */
 struct profile *change_large(unsigned stacks_cnt, unsigned seed);
 

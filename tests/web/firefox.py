@@ -23,6 +23,7 @@ PREFERENCES = {
 }
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014",
         "ArrowDown": "\ue015", "PageUp": "\ue00e", "PageDown": "\ue00f", "Home": "\ue011", "Delete": "\ue017"}
+CONTROL = "\ue009"
 START_S = 60    # on a busy machine
 # What pages of ours said on the console; the browser's own troubles have other addresses.
 PROBLEMS = """return Services.console.getMessageArray().filter((m) => m instanceof Ci.nsIScriptError && !(m.flags & Ci.nsIScriptError.warningFlag) &&
@@ -126,10 +127,14 @@ class Firefox:
     def click(self, x, y, button=0):
         self.mouse(x, y, {"type": "pointerDown", "button": button}, {"type": "pointerUp", "button": button})
 
-    def drag(self, x, y, to_x, to_y):
+    def drag(self, x, y, to_x, to_y, ctrl=False):
+        if ctrl:
+            self.act("key", {"type": "keyDown", "value": CONTROL})
         self.mouse(x, y, {"type": "pointerDown", "button": 0},
                    {"type": "pointerMove", "x": round((x + to_x) / 2), "y": round((y + to_y) / 2), "duration": 20},
                    {"type": "pointerMove", "x": round(to_x), "y": round(to_y), "duration": 20}, {"type": "pointerUp", "button": 0})
+        if ctrl:
+            self.act("key", {"type": "keyUp", "value": CONTROL})
 
     def centre(self, selector):
         return self.run(f"(() => {{ const b = document.querySelector({json.dumps(selector)}).getBoundingClientRect();"

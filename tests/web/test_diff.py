@@ -6,17 +6,11 @@ test_diff.py OFFCPU MAKE_RECORDING.
 What is expected is worked out from the JSON of the same command, or the picture: another code makes these.  Exit 77 without a
 Chromium."""
 import json
-import os
-import subprocess
-import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree as ET
 
 from browser import CHROMIUM, Browser
+from recorded import EVERYTHING, TEXT, Recorded, start
 
-OFFCPU = MAKE_RECORDING = None
-EVERYTHING = "#off=_"    # idle time, too, as the text has it
 REAL = 2
 EVIL = "</title><script>alert(1)</script>"
 # By path of names: before, after, error, verdict, width, colour, sign.
@@ -35,35 +29,20 @@ TOTALS = """(() => {
 	return out;
 })()"""
 NS = "{http://www.w3.org/2000/svg}"
-TEXT = "document.querySelector(%s).textContent"
 
 
-class DiffPage(unittest.TestCase):
+class DiffPage(Recorded):
+    BROWSER = Browser
+    RECORDINGS = ("before", "after")
+
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.browser = Browser()
-        for name in ("before", "after"):
-            subprocess.run([MAKE_RECORDING, cls.path(name + ".offcpu"), name], check=True)
-        cls.page = cls.make("change.html", "before.offcpu", "after.offcpu")
+        super().setUpClass()
+        cls.page = cls.of_diff("change.html", "before.offcpu", "after.offcpu")
 
     @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
-
-    @classmethod
-    def run_diff(cls, *args):
-        return subprocess.run([OFFCPU, "diff", *args], cwd=cls.folder.name, check=True, capture_output=True, text=True, timeout=60).stdout
-
-    @classmethod
-    def make(cls, name, *args):
-        cls.run_diff(*args, "-o", name)
-        return cls.path(name)
+    def of_diff(cls, name, *args):
+        return cls.make("diff", name, *args)
 
     def setUp(self):
         self.browser.problems.clear()
@@ -71,9 +50,6 @@ class DiffPage(unittest.TestCase):
 
     def tearDown(self):
         self.assertEqual(self.browser.problems, [])
-
-    def text(self, selector):
-        return self.browser.run(TEXT % json.dumps(selector))
 
     def frame(self, end):
         """The one frame whose path ends so."""
@@ -84,7 +60,7 @@ class DiffPage(unittest.TestCase):
     def same_as_text(self, page, *args):
         """Each function's amounts, error and verdict, as the JSON has them."""
         self.browser.open(page, EVERYTHING + "&view=table")
-        want = {r["name"].replace("\x1b", "\u241b"): r for r in json.loads(self.run_diff(*args, "--json", "--by", "function"))["by"]["function"]["rows"]}
+        want = {r["name"].replace("\x1b", "\u241b"): r for r in json.loads(self.offcpu("diff", *args, "--json", "--by", "function"))["by"]["function"]["rows"]}
         got = self.browser.run("""(() => { const { V } = offcpu, c = offcpu.tableRows(), out = {};
 			for (const r of c) if (V.labels.kind[r.label] !== 2) out[r.name] = [r.before, r.after, r.error, r.c.verdict, !!r.c.each]; return out; })()""")
         moved = {"wrapper"}    # of a stack that moved: in the page it is one, in the text's functions this one is new or gone
@@ -107,13 +83,13 @@ class DiffPage(unittest.TestCase):
         self.assertGreater(sum(r["time"]["is_change"] for r in rows.values()), 3)
         self.assertGreater(sum(not r["time"]["is_change"] for r in rows.values()), 3)
         args = ("after.offcpu", "before.offcpu", "--requests", "1000,1300", "--noise", "3")
-        self.same_as_text(self.make("requests.html", *args), *args)
+        self.same_as_text(self.of_diff("requests.html", *args), *args)
         args = ("before.offcpu", "after.offcpu", "--normalize", "none", "--comm", "worker")
-        self.same_as_text(self.make("none.html", *args), *args)
+        self.same_as_text(self.of_diff("none.html", *args), *args)
 
     def test_sides_are_named(self):
         """What is before and what after, what was found, how times are normalised: to be read without a click."""
-        finding = json.loads(self.run_diff("before.offcpu", "after.offcpu", "--json"))["finding"]
+        finding = json.loads(self.offcpu("diff", "before.offcpu", "after.offcpu", "--json"))["finding"]
         self.assertEqual(self.text("#sub"), finding)
         sides = self.text("#sides")
         for part in ("BEFORE is before.offcpu: 5 threads", "AFTER is after.offcpu: 5 threads", "per thread and minute"):
@@ -150,12 +126,12 @@ class DiffPage(unittest.TestCase):
         self.browser.key("v")
         self.assertEqual(self.frame("\npipe_write")["width"], 0)
         self.assertIn("width=before", self.browser.run("location.hash"))
-        self.browser.open(self.make("negated.html", "before.offcpu", "after.offcpu", "--negated"), EVERYTHING)
+        self.browser.open(self.of_diff("negated.html", "before.offcpu", "after.offcpu", "--negated"), EVERYTHING)
         self.assertEqual(self.browser.run("document.querySelector('#wide').value"), "before")
 
     def test_steady(self):
         """A recording beside itself: nothing is coloured, nothing has a sign."""
-        self.browser.open(self.make("same.html", "before.offcpu", "before.offcpu"), EVERYTHING)
+        self.browser.open(self.of_diff("same.html", "before.offcpu", "before.offcpu"), EVERYTHING)
         frames = self.browser.run(FRAMES).values()
         self.assertEqual({f["sign"] for f in frames}, {""})
         self.assertEqual(len({f["colour"] for f in frames}), 1)
@@ -227,7 +203,7 @@ class DiffPage(unittest.TestCase):
                             ("b", "app;main;lock 180000\napp;main;read 50000\napp;young 9000\n")):
             with open(self.path(name + ".folded"), "w", encoding="ascii") as file:
                 file.write(lines)
-        self.browser.open(self.make("folded.html", "a.folded", "b.folded"))
+        self.browser.open(self.of_diff("folded.html", "a.folded", "b.folded"))
         self.assertIn("nothing tells how much of that is noise", self.text("#sub"))
         self.assertEqual([self.frame("\n" + n)["sign"] for n in ("lock", "read", "old", "young")], ["+80% ", "", "− gone ", "+ new "])
         self.browser.key("2")
@@ -244,27 +220,103 @@ class DiffPage(unittest.TestCase):
         self.assertEqual(self.browser.run("document.querySelectorAll('main script, #panel script, header script').length"), 0)
 
 
-class OnCpuPage(unittest.TestCase):
-    """Samples on CPU beside waits."""
+class WokenDiff(Recorded):
+    """Of recordings with wakers and slices: who woke, and when, on both sides."""
+    BROWSER = Browser
+    RECORDINGS = ("before-more", "after-more")
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.browser = Browser()
-        subprocess.run([MAKE_RECORDING, cls.path("cpu.offcpu"), "cpu"], check=True)
+        super().setUpClass()
+        cls.page = cls.make("diff", "more.html", "before-more.offcpu", "after-more.offcpu")
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.folder.cleanup()
+    def setUp(self):
+        self.browser.problems.clear()
+        self.browser.open(self.page, EVERYTHING)
 
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
+    def tearDown(self):
+        self.assertEqual(self.browser.problems, [])
+
+    def choose(self, name):
+        self.browser.key("/")
+        self.browser.type(f"^{name}$")
+        self.browser.key("Enter")
+        self.browser.pause(0.3)
+
+    def test_woken_by(self):
+        """Of the lock: 3000 of 5000 by worker before, all after; per thread-minute, of 5 threads of 30 s."""
+        self.choose("futex_wait")
+        rows = dict(self.browser.run("[...[...document.querySelectorAll('#panel section')].find((s) => s.querySelector('h3').textContent === 'Woken by')"
+                                     ".querySelectorAll('li')].map((l) => [l.querySelector('.name').textContent, l.querySelector('.amount').textContent])"))
+        # 4 threads, 1 ms each (1.1 ms), 2.5 thread-minutes
+        self.assertEqual(rows, {"worker": "4.80 s \u2192 8.80 s", "timer": "3.20 s \u2192 0 ns"})
+        self.browser.run("document.querySelector('#panel .bars button').scrollIntoView({ block: 'center' })")
+        self.browser.press("#panel .bars button")
+        self.browser.pause(0.3)
+        self.assertEqual(self.browser.run("offcpu.S.view"), "wakers")
+        frames = self.browser.run(FRAMES)
+        by = {path.split("\n")[1]: f for path, f in frames.items() if path.count("\n") == 1}
+        self.assertEqual({n: [round(f["before"] / 1e6), round(f["after"] / 1e6), f["sign"]] for n, f in by.items()},
+                         {"worker": [4800, 8800, "+83% "], "timer": [3200, 0, "\u2212 gone "]})
+        self.assertIn("Who ended the waits of futex_wait", self.text("#what"))
+
+    def test_time_of_both_sides(self):
+        """Two maps, one scale; a range of one side, by mouse and key, is compared with the other side's whole window."""
+        self.browser.key("5")
+        self.browser.pause(0.3)
+        self.assertEqual(self.browser.run("[offcpu.S.view, offcpu.V.heatMaps.length, document.activeElement.id]"), ["time", 2, "heat"])
+        lanes = self.browser.run("offcpu.V.heatMaps.map((m) => m.lanes.map((l) => [l.name, Math.round(l.sum / 1e6)]))")
+        self.assertEqual([dict(side)["worker"] for side in lanes], [4 * 30000 - 4 * 1000, 4 * 30000 - 4 * 1000])
+        whole = self.browser.run(FRAMES)
+        box = self.browser.run("(() => { const b = document.querySelector('#heat').getBoundingClientRect(); return offcpu.V.heatMaps.map((m) =>"
+                               "[b.x + offcpu.V.heatLeft, m.wide, b.y + 6 + m.y + 20]); })()")
+        # After, the lock is waited for in the last 15 seconds only.
+        left, wide, y = box[1]
+        self.browser.drag(left + 0.5 * wide, y, left + 14.5 * wide, y)
+        self.assertEqual(self.browser.run("[offcpu.S.range2, offcpu.S.range]"), [None, [0, 14]])
+        lock = [f for path, f in self.browser.run(FRAMES).items() if path.endswith("\nfutex_wait")][0]
+        was = [f for path, f in whole.items() if path.endswith("\nfutex_wait")][0]
+        self.assertEqual((lock["before"], lock["sign"]), (was["before"], "\u2212100% "))
+        self.assertLess(lock["after"], was["after"] / 1000)    # of ten waits whose stack was cut short nothing else is known
+        nap = [f for path, f in self.browser.run(FRAMES).items() if path.endswith("\ndo_nanosleep")][0]
+        self.assertAlmostEqual(nap["after"], nap["before"] * 0.99, delta=0.01 * nap["before"])
+        self.assertIn("before: whole window, after: 0 to 15 s", self.text("#what"))
+        link = self.browser.run("location.hash")
+        self.browser.run("document.querySelector('#heat').focus()")
+        self.browser.key("b")
+        self.browser.key("ArrowRight")
+        self.assertEqual(self.browser.run("[offcpu.S.range2, offcpu.S.range]"), [[0, 3], [0, 14]])
+        self.browser.key("Delete")
+        self.assertEqual(self.browser.run(FRAMES), whole)
+        self.browser.open(self.page, link)
+        self.assertIn("before: whole window, after: 0 to 15 s", self.text("#what"))
+
+    def test_hatched(self):
+        """What grew rises, what shrank falls, what is new or gone is closer; what is the same has no lines: also in black and white."""
+        lines = self.browser.run("""(() => { const { V } = offcpu, out = {}, names = ['none', 'more', 'less', 'new', 'gone'], p = V.panes[0], { tree } = p.layout;
+			for (let n = 0; n < tree.cnt; n++) out[V.labels.text[tree.label[n]]] = names[p.hatchOf(n)]; return out; })()""")
+        self.assertEqual([lines[n] for n in ("futex_wait", "pipe_read", "pipe_write", "do_nanosleep", "all")], ["more", "gone", "new", "none", "none"])
+        # In the pixels of a row: two colours where there are lines.
+        shades = self.browser.run("""(() => { const { V } = offcpu, p = V.panes[0], { tree, left, total, placeOf } = p.layout, w = V.painter.image.width, out = {};
+			for (const name of ['futex_wait', 'do_nanosleep', 'pipe_read']) {
+				const n = [...tree.label.slice(0, tree.cnt)].findIndex((l) => V.labels.text[l] === name), scale = w / (p.x1 - p.x0);
+				const y = Math.round((p.base + p.step * tree.depth[n]) * 19 - V.scroll()), x = Math.round((left[placeOf[n]] - p.x0) * scale) + 1;
+				const row = (k) => Array.from(V.painter.pixels.slice((y + k) * w + x, (y + k) * w + x + 12));
+				out[name] = new Set(row(2)).size;
+			} return out; })()""")
+        self.assertEqual({name: n > 1 for name, n in shades.items()}, {"futex_wait": True, "do_nanosleep": False, "pipe_read": True})
+        for dark in (False, True):
+            self.browser.open(self.page, EVERYTHING, dark=dark)
+            self.browser.picture(self.path("hatch.png"))
+
+
+class OnCpuPage(Recorded):
+    """Samples on CPU beside waits."""
+    BROWSER = Browser
+    RECORDINGS = ("cpu",)
 
     def flame(self, name, *args):
-        subprocess.run([OFFCPU, "flame", "cpu.offcpu", "-o", name, *args], cwd=self.folder.name, check=True, timeout=60)
-        return self.path(name)
+        return self.make("flame", name, "cpu.offcpu", *args)
 
     def of_picture(self, weight):
         names, out = [], {}
@@ -307,14 +359,4 @@ class OnCpuPage(unittest.TestCase):
         self.assertEqual(self.browser.problems, [])
 
 
-def main():
-    global OFFCPU, MAKE_RECORDING
-    if not CHROMIUM:
-        print("skipped, no Chromium is installed, and CHROMIUM names none")
-        sys.exit(77)
-    MAKE_RECORDING = os.path.abspath(sys.argv.pop(2))
-    OFFCPU = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
-
-
-main()
+start(CHROMIUM, "Chromium", "offcpu", "make_recording")

@@ -5,53 +5,31 @@
 What differs between browsers: unpacking, the policy, drawing, keys, the mouse, sizes.  The rest is asked in Chromium (test_page.py,
 test_diff.py).  Exit 77 without a Firefox."""
 import json
-import os
 import subprocess
-import sys
-import tempfile
-import unittest
 
 from firefox import FIREFOX, Firefox
 from png import colours_of
+from recorded import EVERYTHING, PROGRAMS, Recorded, start
 
-OFFCPU = MAKE_RECORDING = MAKE_FLAME = None
-EVERYTHING = "#off=_"
 SELECTED = "(({ V }) => V.labels.text[V.selected.pane.layout.tree.label[V.selected.node]])(offcpu)"
 SPAN = "(({ V }) => (V.zoomPane.x1 - V.zoomPane.x0) / V.zoomPane.layout.width)(offcpu)"
-TEXT = "document.querySelector(%s).textContent"
 
 
-class InFirefox(unittest.TestCase):
+class InFirefox(Recorded):
+    BROWSER = Firefox
+    RECORDINGS = ("before", "after", "cpu")
+
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.browser = Firefox()
+        super().setUpClass()
         for what in ("server", "sliced", "hostile"):
             with open(cls.path(what + ".html"), "wb") as file:
-                subprocess.run([MAKE_FLAME, what, "html"], check=True, stdout=file, timeout=60)
-        for name in ("before", "after", "cpu"):
-            subprocess.run([MAKE_RECORDING, cls.path(name + ".offcpu"), name], check=True)
-        cls.offcpu("diff", "before.offcpu", "after.offcpu", "-o", "change.html")
-        cls.offcpu("flame", "cpu.offcpu", "-o", "cpu.html")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
-
-    @classmethod
-    def offcpu(cls, *args):
-        return subprocess.run([OFFCPU, *args], cwd=cls.folder.name, check=True, capture_output=True, text=True, timeout=60).stdout
+                subprocess.run([PROGRAMS["make_flame"], what, "html"], check=True, stdout=file, timeout=60)
+        cls.make("diff", "change.html", "before.offcpu", "after.offcpu")
+        cls.make("flame", "cpu.html", "cpu.offcpu")
 
     def tearDown(self):
         self.assertEqual(self.browser.problems(), [])
-
-    def text(self, selector):
-        return self.browser.run(TEXT % json.dumps(selector))
 
     def test_draws_and_zooms(self):
         self.browser.open(self.path("server.html"), EVERYTHING)
@@ -91,6 +69,28 @@ class InFirefox(unittest.TestCase):
         self.assertEqual(self.browser.run("[offcpu.S.range, offcpu.S.range2].map(String).join(' ')"), "2,7 0,5")
         self.assertRegex(self.text("#what"), "^Before .* after .*/s: .* ±")
 
+    def test_ranges_by_mouse(self):
+        """A range dragged over the heat map is what the graph and the table are of; a second one, with Ctrl, what it is compared with."""
+        self.browser.open(self.path("sliced.html"), EVERYTHING)
+        whole = self.browser.run("offcpu.V.total")
+        self.browser.keys("5")
+        left, wide, y, cnt = self.browser.run("(() => { const b = document.querySelector('#heat').getBoundingClientRect(), { V } = offcpu;"
+                                              "return [b.x + V.heatLeft, V.heatMaps[0].wide, b.y + 40, V.data.slices.cnt]; })()")
+        parts = 0
+        for a, b in ((0, cnt // 2 - 1), (cnt // 2, cnt - 1)):
+            self.browser.drag(left + (a + 0.5) * wide, y, left + (b + 0.5) * wide, y)
+            self.assertEqual(self.browser.run("offcpu.S.range"), [a, b])
+            parts += self.browser.run("offcpu.V.total")
+        self.assertEqual(parts, whole)
+        self.browser.keys("2")
+        rows = self.browser.run("offcpu.tableRows().map((r) => [r.name, r.total])")
+        self.assertEqual(max(n for _, n in rows), self.browser.run("offcpu.V.total"))
+        self.browser.keys("5")
+        self.browser.drag(left + 20.5 * wide, y, left + 29.5 * wide, y)
+        self.browser.drag(left + 0.5 * wide, y, left + 9.5 * wide, y, ctrl=True)
+        self.assertEqual(self.browser.run("[offcpu.S.range, offcpu.S.range2].map(String).join(' ')"), "20,29 0,9")
+        self.assertRegex(self.text("#what"), "^Before .* after .*/s: .* ±")
+
     def test_diff(self):
         self.browser.open(self.path("change.html"), EVERYTHING)
         finding = json.loads(self.offcpu("diff", "before.offcpu", "after.offcpu", "--json"))["finding"]
@@ -119,13 +119,4 @@ class InFirefox(unittest.TestCase):
         self.assertGreater(self.browser.run("offcpu.V.onCpu"), 0)
 
 
-def main():
-    global OFFCPU, MAKE_RECORDING, MAKE_FLAME
-    if not FIREFOX:
-        print("skipped, no Firefox is installed, and FIREFOX names none")
-        sys.exit(77)
-    MAKE_FLAME, MAKE_RECORDING, OFFCPU = (os.path.abspath(sys.argv.pop()) for _ in range(3))
-    unittest.main(verbosity=2)
-
-
-main()
+start(FIREFOX, "Firefox", "offcpu", "make_recording", "make_flame")

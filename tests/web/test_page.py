@@ -113,7 +113,7 @@ class Page(unittest.TestCase):
         self.browser.open(self.page)
         shown = self.state()["total"]
         self.assertLess(shown, self.all)
-        self.assertRegex(self.browser.run("document.querySelector('#what').textContent"), "is switched off, .* of it idle")
+        self.assertRegex(self.browser.run("document.querySelector('#what').textContent"), " of idle time is switched off")
         names = self.browser.run("[...document.querySelectorAll('.switch')].filter((b) => b.querySelector('span').textContent"
                                  ".startsWith('idle: ')).map((b) => (b.click(), b.querySelector('span').textContent))")
         self.assertTrue(names)
@@ -206,6 +206,7 @@ class Page(unittest.TestCase):
         self.assertNotIn(sums["count"], (0, self.all))
         self.keys("w")    # round to off-CPU
         self.assertEqual(self.state()["total"], self.all)
+        self.keys("s")    # small ones, too
         count = 3 + self.browser.run("document.querySelectorAll('#switches [role=group]:nth-child(2) .switch').length")
         self.assertGreaterEqual(count, 7)
         apart = 0
@@ -216,7 +217,7 @@ class Page(unittest.TestCase):
             again = self.state()
             self.browser.open(self.page, again["hash"])
             self.assertEqual(self.state()["total"], again["total"], "a link keeps switches")
-            self.browser.open(self.page, EVERYTHING)
+            self.browser.open(self.page, EVERYTHING + "&allSwitches=1")
         self.assertEqual(apart, self.all)
         self.browser.press("#switches .switch")
         self.assertEqual(self.state()["total"], sums["runnable"] + sums["preempted"])

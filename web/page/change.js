@@ -56,7 +56,18 @@ function signWords(c) {
 	return c.before && c.after ? `${percentWords(c)} ` : c.after ? '+ new ' : '− gone ';
 }
 
-// ---- in colour: orange more, blue less, grey the same or noise
+// ---- in colour: orange more, blue less, grey the same or noise; hatched, so that it is seen without colours, too
+
+const HATCH_NONE = 0,
+	HATCH_MORE = 1, // rising lines, and close ones for what is new
+	HATCH_LESS = 2, // falling ones, and close ones for what is gone
+	HATCH_NEW = 3,
+	HATCH_GONE = 4;
+function hatchOf(c) {
+	if (!c.isReal) return HATCH_NONE;
+	if (!c.before) return HATCH_NEW;
+	return c.after ? (c.by > 0 ? HATCH_MORE : HATCH_LESS) : HATCH_GONE;
+}
 
 const CHANGE_COLOURS = {
 	light: { same: [225, 229, 236], more: [250, 158, 66], less: [120, 172, 240] },
@@ -87,7 +98,8 @@ function legend() {
 	const theme = themeName();
 	return LEGEND.map(([share, text]) => {
 		const key = make('i', {});
-		key.style.background = css(changeColour(share, theme));
+		key.style.backgroundColor = css(changeColour(share, theme));
+		if (share) key.className = (share > 0 ? 'rising' : 'falling') + (Math.abs(share) === 1 ? ' close' : '');
 		return make('span', {}, key, text);
 	});
 }
@@ -143,7 +155,8 @@ function shareTexts() {
 	return (keep) => `${of(keep, BEFORE)} → ${of(keep, AFTER)}%`;
 }
 function changeParts() {
-	const ofRange = V.isRanged ? ` (before: ${rangeWords(S.range2)}, after: ${rangeWords(S.range)})` : '',
+	const wordsOf = (side) => (sideRanges()[side] ? rangeWords(sideRanges()[side], V.data.sideSlices[side]) : 'whole window'),
+		ofRange = V.isRanged ? ` (before: ${wordsOf(BEFORE)}, after: ${wordsOf(AFTER)})` : '',
 		words = changeOf(V.compare[0], 0);
 	const off = V.data.about.facets.flatMap((facet, f) =>
 		facet.categories.filter((c, k) => c.idle && S.off[f].has(k)),
@@ -183,7 +196,8 @@ function distributions(detail, items) {
 	const w = V.data.waits;
 	const sides = [BEFORE, AFTER].map((k) => {
 		const own = items.filter((i) => V.sides[k].count[i] > 0);
-		const hist = V.isRanged ? histWithin(own, k === BEFORE ? S.range2 : S.range) : addUpHist(detail, own);
+		const range = V.isRanged && sideRanges()[k],
+			hist = range ? histWithin(own, range, V.data.sideSlices[k]) : addUpHist(detail, own);
 		return { hist, max: own.reduce((m, i) => Math.max(m, w.max[i]), 0), cnt: hist.reduce((a, b) => a + b, 0) };
 	});
 	if (!sides[BEFORE].cnt && !sides[AFTER].cnt) return [];
@@ -251,8 +265,8 @@ function changeBars(title, rows) {
 				'li',
 				{},
 				make(
-					'div',
-					{ class: 'two' },
+					row.run ? 'button' : 'div',
+					row.run ? { class: 'two', type: 'button', onclick: row.run } : { class: 'two' },
 					make('span', { class: 'name', text: row.name, title: row.name }),
 					make('span', { class: 'amount', text: `${bare(row.before)} → ${bare(row.after)}` }),
 					x,
@@ -285,9 +299,7 @@ function changeSplits(items) {
 				'What kind of time',
 				CLASSES.map((name, k) => {
 					const [before, after] = V.sides.map((side) =>
-						S.classes & (1 << k)
-							? side.scale * items.reduce((n, i) => n + (waitPasses(i) ? side.classes[k][i] : 0), 0)
-							: 0,
+						side.scale * items.reduce((n, i) => n + (V.mask[V.waitOf(i)] & (1 << k) ? side.classes[k][i] : 0), 0),
 					);
 					return { name, before, after };
 				}).filter((row) => row.before + row.after),
@@ -297,7 +309,7 @@ function changeSplits(items) {
 		sections.push(
 			changeBars(
 				`By ${facet.name}`,
-				rowsOf((i) => facet.categories[data.waits.facets[f][i]].name),
+				rowsOf((i) => facet.categories[data.waits.facets[f][V.waitOf(i)]].name),
 			),
 		),
 	);
@@ -306,10 +318,38 @@ function changeSplits(items) {
 			changeBars(
 				'Waited for',
 				rowsOf((i) => {
-					const o = data.waits.object[i] && data.objects[data.waits.object[i] - 1];
+					const id = data.waits.object[V.waitOf(i)],
+						o = id && data.objects[id - 1];
 					return o ? `${o.kind} ${o.name}` : null;
 				}),
 			),
 		);
+	if (data.about.hasWakers && data.wakes && !V.ofWakes && !V.isRanged) sections.unshift(wakerChanges(items));
 	return sections;
+}
+// Who ended the waits, on both sides.
+function wakerChanges(items) {
+	const { wakes, wakers, waits } = V.data,
+		{ beforeThreads } = V.data.about.diff,
+		rows = new Map(),
+		unknown = { name: '[unknown]', before: 0, after: 0 };
+	for (const i of items) {
+		const side = waits.thread[i] < beforeThreads ? 'before' : 'after',
+			scale = V.sides[side === 'before' ? BEFORE : AFTER].scale,
+			all = S.count ? waits.count[i] : waits.classes[0][i];
+		let known = 0;
+		for (let n = wakes.first[i]; n < wakes.first[i + 1]; n++) {
+			const { name } = wakers[wakes.waker[n]],
+				row = rows.get(name) || { name, before: 0, after: 0, run: () => showWakers(name) },
+				part = S.count ? wakes.count[n] : wakes.blocked[n];
+			row[side] += scale * part;
+			known += part;
+			rows.set(name, row);
+		}
+		if (known) unknown[side] += scale * Math.max(0, all - known);
+	}
+	const list = [...rows.values()],
+		sum = list.reduce((n, row) => n + row.before + row.after, 0);
+	if (unknown.before + unknown.after > sum * 1e-3) list.push(unknown);
+	return changeBars('Woken by', list);
 }

@@ -34,17 +34,58 @@ function sidesOfDiff(data) {
 			sampled: data.errors.sampled,
 			scale: diff.scale[side],
 			observed: (thread) => data.threads[thread].observed,
+			window: diff.window[side],
+			isAfter: side === AFTER,
 			isWhole: (i) => !(w.flags[i] & 3), // began and ended in the window
 		};
 	});
 }
 
+// What is compared: both recordings, or ranges of them, two ranges of one, or who ended the waits; null: nothing.
+function sidesNow(data, isRanged) {
+	if (!data.about.diff) return isRanged && S.range2 ? sideRanges().map((range) => sideOfRange(data, range, data.slices, 1e9 / (rangeSeconds(range) * 1e9))) : null;
+	const whole = (V.sidesOfDiff = V.sidesOfDiff || sidesOfDiff(data));
+	if (V.ofWakes) return whole.map((side) => sideOfWakes(data, side));
+	if (!V.isRanged) return whole;
+	// What is divided by the time of threads, or by requests, is divided by the range's share of it.
+	const sides = whole.map((side, k) => {
+		const range = sideRanges()[k],
+			s = data.sideSlices[k];
+		return range ? sideOfRange(data, range, s, data.about.diff.perTime ? (side.scale * s.window) / (rangeSeconds(range, s) * 1e9) : side.scale) : side;
+	});
+	V.sums = {
+		count: sides[BEFORE].count.map((n, i) => n + sides[AFTER].count[i]),
+		classes: sides[BEFORE].classes.map((c, bit) => c.map((n, i) => n + sides[AFTER].classes[bit][i])),
+	};
+	return sides;
+}
+// Wakings of a side.  A waker's part of a wait row is taken to be as long a wait as the row's others are.
+function sideOfWakes(data, side) {
+	const k = data.wakes,
+		share = k.wait.map((wait, i) => {
+			const all = side.classes.reduce((sum, c) => sum + c[wait], 0);
+			return all ? Math.min(1, (k.blocked[i] + k.runnable[i]) / all) : 0;
+		}),
+		only = (column) => column.map((n, i) => (share[i] ? n : 0)),
+		none = share.map(() => 0);
+	return {
+		count: only(k.count),
+		classes: [only(k.blocked), only(k.runnable), none, none],
+		squares: share.map((part, i) => part * side.squares[k.wait[i]]),
+		sampled: share.map((part, i) => Math.sqrt(part) * side.sampled[k.wait[i]]),
+		scale: side.scale,
+		observed: side.observed,
+		window: side.window,
+		isAfter: side.isAfter,
+		isWhole: () => false,
+	};
+}
+
 // Of the range's rows a wait is as long as the mean of its slot tells, and no longer than the range.
-function sideOfRange(data, range) {
-	const sums = sumsWithin(range),
-		s = data.slices,
+function sideOfRange(data, range, s, scale) {
+	const sums = sumsWithin(range, s),
 		w = data.waits,
-		long = rangeSeconds(range) * 1e9,
+		long = rangeSeconds(range, s) * 1e9,
 		squares = new Float64Array(w.cnt);
 	for (let i = 0; i < s.rows; i++) {
 		if (s.slice[i] < range[0] || s.slice[i] > range[1]) continue;
@@ -62,18 +103,20 @@ function sideOfRange(data, range) {
 		...sums,
 		squares,
 		sampled: sums.classes[0].map((n, i) => Math.sqrt(perNs * (n + sums.classes[1][i] + sums.classes[2][i]))),
-		scale: 1e9 / long,
+		scale,
 		observed: (thread) => Math.min(data.threads[thread].observed, long),
+		window: long,
+		isAfter: s === data.sideSlices[AFTER],
 		isWhole: () => false, // a range does not tell
 	};
 }
 
 // By side, each item's weight as it is compared.
-function sideWeights(sides, passes) {
+function sideWeights(sides) {
 	return sides.map((side) => {
 		const weight = new Float64Array(side.count.length);
 		for (let i = 0; i < weight.length; i++)
-			if (passes(i)) weight[i] = side.scale * weigh(side.count, side.classes, i);
+			weight[i] = side.scale * weigh(side.count, side.classes, i, false, V.waitOf(i));
 		return weight;
 	});
 }
@@ -139,6 +182,20 @@ function threshold(p) {
 
 // ---- how well a sum is known
 
+// By thread of a side: the error of any time of it by when it began and ended, a share of that time.
+function livesOf(side) {
+	if (side.lives) return side.lives;
+	const { threads, about } = V.data,
+		own = (i) => !about.diff || i < about.diff.beforeThreads === !side.isAfter,
+		there = new Map();
+	threads.forEach((t, i) => own(i) && gather(there, t.comm, side.observed(i)));
+	return (side.lives = threads.map((t, i) => {
+		const n = side.observed(i),
+			all = there.get(t.comm);
+		return n > 0 && n < side.window && own(i) ? Math.min((side.window - n) / n, Math.max(1, (side.window - all) / all)) : 0;
+	}));
+}
+
 // One thread's waits of each wanted key of a side: lists of cells.  Waits stand in the order of their threads.
 function tally(side, weight, keysCnt, keysOf, wanted) {
 	const { thread } = V.data.waits,
@@ -149,7 +206,8 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 		if (!weight[i]) continue;
 		const all = side.classes.reduce((sum, c) => sum + c[i], 0),
 			ran = side.classes[ON_CPU][i] > 0,
-			ns = weigh(side.count, side.classes, i, true);
+			wait = V.waitOf(i),
+			ns = weigh(side.count, side.classes, i, true, wait);
 		const share = all ? ns / all : 1;
 		let squares = side.squares[i] * share * share;
 		// What is little of its waits comes in a few of them.
@@ -159,8 +217,8 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 		for (const key of keys) {
 			if (!wanted[key]) continue;
 			let at = head[key];
-			if (at < 0 || cells[at].thread !== thread[i]) {
-				cells.push({ thread: thread[i], ns: 0, squares: 0, sampled: 0, count: 0, whole: 0, wholes: 0, wholeSquares: 0, next: at });
+			if (at < 0 || cells[at].thread !== thread[wait]) {
+				cells.push({ thread: thread[wait], ns: 0, squares: 0, sampled: 0, count: 0, whole: 0, wholes: 0, wholeSquares: 0, next: at });
 				head[key] = at = cells.length - 1;
 			}
 			const cell = cells[at];
@@ -188,7 +246,9 @@ function estimate(t, key, isAll) {
 		countError = 0,
 		whole = 0,
 		wholes = 0,
-		meanError = 0;
+		meanError = 0,
+		lives = 0;
+	const lifeShares = livesOf(side);
 	for (let at = t.head[key]; at >= 0; at = cells[at].next) {
 		whole += cells[at].whole;
 		wholes += cells[at].wholes;
@@ -198,6 +258,7 @@ function estimate(t, key, isAll) {
 		const c = cells[at],
 			observed = side.observed(c.thread),
 			rest = 1 - (observed ? Math.min(c.ns / observed, 1) : 0);
+		lives += (lifeShares[c.thread] * c.ns) ** 2;
 		error += Math.sqrt(c.squares * Math.max(rest * rest, isAll ? 0 : 1 / (c.count + 1)));
 		meanError += Math.sqrt(Math.max(0, c.wholeSquares - 2 * mean * c.whole + c.wholes * mean * mean));
 		sampled += c.sampled;
@@ -214,6 +275,7 @@ function estimate(t, key, isAll) {
 		error: side.scale * (S.count ? countError : Math.sqrt(error * error + sampled)),
 		freedom: list.length ? Math.max(looked / list.length - 1, 1) : 0,
 		scale: side.scale,
+		lives: side.scale ** 2 * lives,
 		wholes,
 		each: { value: mean, error: wholes ? meanError / wholes : 0 },
 	};
@@ -247,7 +309,7 @@ function betweenThreads(before, after) {
 	return pairs < 3 ? [0, 0, 0] : [sum * rest, sumEach * rest, pairs];
 }
 // The error of the difference, and how likely it is by chance.
-function differ(before, after, freedoms, between, pairs) {
+function differ(before, after, freedoms, between, pairs, lives = 0) {
 	const noise = noiseOfRuns(),
 		own = before.error ** 2 + after.error ** 2;
 	const terms =
@@ -259,7 +321,7 @@ function differ(before, after, freedoms, between, pairs) {
 				];
 	let variance = noise * noise * (before.value ** 2 + after.value ** 2),
 		below = 0;
-	for (const [v, freedom] of terms) {
+	for (const [v, freedom] of [...terms, [lives, 0]]) {
 		variance += v;
 		if (freedom > 0) below += (v * v) / freedom;
 	}
@@ -271,7 +333,7 @@ function differ(before, after, freedoms, between, pairs) {
 function compareSides(before, after) {
 	const [time, each, pairs] = betweenThreads(before, after),
 		freedoms = [before.freedom, after.freedom];
-	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs);
+	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs, S.count ? 0 : before.lives + after.lives);
 	c.each = before.wholes >= TESTED_COUNT && after.wholes >= TESTED_COUNT ? differ(before.each, after.each, freedoms, each, pairs) : null;
 	return c;
 }

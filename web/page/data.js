@@ -166,10 +166,13 @@ async function readDetail(data) {
 		}
 		first[i + 1] = bars.length;
 	}
+	const texts = () => Array.from({ length: cnt }, () => data.texts[r.number()]);
 	const detail = {
 		first,
 		bars,
 		slots,
+		says: texts(), // what the wait's thread does meanwhile
+		advice: texts(),
 		file: [],
 		line: new Int32Array(data.frameCnt),
 		inlined: new Uint8Array(data.frameCnt),

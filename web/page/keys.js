@@ -41,6 +41,7 @@ const HELP = [
 			['o', 'order: by weight, by name'],
 			['v', 'of a comparison, width: both, after, before'],
 			['d', 'details'],
+			['s', 'all switches'],
 			['t', 'light, dark'],
 		],
 	],
@@ -49,7 +50,7 @@ const HELP = [
 		[
 			['← →', 'move the range'],
 			['Shift ← →', 'longer, shorter'],
-			['b', 'compare with where it is now'],
+			['b', 'compare with where it is now; of a difference: the other side'],
 			['Delete', 'whole window'],
 			['h', 'heat: time, threads'],
 			['↑ ↓', 'other lanes'],
@@ -234,7 +235,7 @@ function pan(pane, share) {
 function backOut() {
 	if (!one('#help').hidden) return showHelp(false);
 	if (S.x || S.zoom) return zoomTo(V.zoomPane, 0);
-	if (S.range) {
+	if (S.range || S.range2) {
 		S.range2 = null;
 		return setRange(null, true);
 	}
@@ -254,8 +255,8 @@ function setView(view) {
 	if (view === 'wakers') return showWakers('');
 	if (view === 'time') {
 		if (!document.getElementById('slices'))
-			return say(V.data.about.diff ? 'A difference has no view of time' : 'This recording has no slices of time');
-		if (!V.data.slices) return readSlices(V.data).then(() => setView('time'));
+			return say(V.data.about.diff ? 'Not both recordings have slices of time' : 'This recording has no slices of time');
+		if (!V.data.sideSlices) return readSlices(V.data).then(() => setView('time'));
 	}
 	const kept =
 		['table', 'time', 'flame'].includes(S.view) && ['table', 'time', 'flame'].includes(view)
@@ -295,7 +296,7 @@ function showSandwich(label) {
 async function showWakers(name) {
 	if (!V.data.about.hasWakers)
 		return say(
-			V.data.about.diff ? 'A difference has no wakers' : 'This recording has no wakers: record with --wakers',
+			V.data.about.diff ? 'Not both recordings have wakers: record with --wakers' : 'This recording has no wakers: record with --wakers',
 		);
 	await readWakers(V.data);
 	if (S.view !== 'wakers' && S.view !== 'sandwich')
@@ -440,6 +441,7 @@ const KEYS = {
 	v: () =>
 		V.sides ? set('width', cycle(CHOICES.width, S.width)) : say('Nothing is compared: see Time (5)'),
 	d: () => set('panel', !S.panel),
+	s: () => set('allSwitches', !S.allSwitches),
 	t: () => set('theme', themeName() === 'dark' ? 'light' : 'dark'),
 	c: copyName,
 	C: copyStack,

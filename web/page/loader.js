@@ -10,11 +10,23 @@ function base64Bytes(text) {
 	return bytes;
 }
 
+// What tools/embed.py packs: five digits are four bytes, the highest first; at the end the bytes that are there.
+function base85Bytes(text) {
+	const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~',
+		bytes = new Uint8Array(Math.floor((text.length * 4) / 5));
+	for (let i = 0, at = 0; i < text.length; i += 5) {
+		let n = 0;
+		for (let k = 0; k < 5; k++) n = n * 85 + (i + k < text.length ? digits.indexOf(text[i + k]) : 84);
+		for (let shift = 24; shift >= 0; shift -= 8) bytes[at++] = n >>> shift;
+	}
+	return bytes;
+}
+
 // The unpacked bytes of a block, or null where the page has none of that name.
-async function block(name) {
+async function block(name, unpack = base64Bytes) {
 	const node = document.getElementById(name);
 	if (!node) return null;
-	const stream = new Blob([base64Bytes(node.textContent)])
+	const stream = new Blob([unpack(node.textContent)])
 		.stream()
 		.pipeThrough(new DecompressionStream('deflate'));
 	return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -23,7 +35,7 @@ async function block(name) {
 async function add(name, id, to) {
 	const node = document.createElement(name);
 	if (name === 'script') node.type = 'module';
-	node.textContent = new TextDecoder().decode(await block(id));
+	node.textContent = new TextDecoder().decode(await block(id, base85Bytes));
 	to.append(node);
 }
 

@@ -70,98 +70,6 @@ function footWords() {
 	one('#foot').title = about.losses.map((l) => `${number(l.count)}: ${l.help}`).join('\n');
 }
 
-// ---- switches of classes and categories
-
-function switchButton(name, colour, flip, alone) {
-	const key = make('i', {}),
-		button = make(
-			'button',
-			{
-				type: 'button',
-				class: 'switch',
-				title: `${name}: click to leave out or take in, Shift-click for this one alone`,
-			},
-			key,
-			make('span', { text: name }),
-			make('small', {}),
-		);
-	button.addEventListener('click', (e) => (e.shiftKey ? alone() : flip()));
-	button.addEventListener('keydown', (e) => {
-		if (e.key !== 'Enter' || !e.shiftKey) return;
-		alone();
-		e.preventDefault();
-	});
-	return button;
-}
-
-function makeSwitches() {
-	const box = one('#switches'),
-		{ about, waits } = V.data,
-		all = waits.classes.map((c) => c.reduce((a, b) => a + b, 0));
-	const whole = all.reduce((a, b) => a + b, 0),
-		shares = shareTexts();
-	const group = (name, buttons) =>
-		box.append(make('div', { role: 'group', 'aria-label': name }, make('b', { text: name }), ...buttons));
-	V.switches = [];
-	const put = (button, colourName, sum, isOn, keep) => {
-		V.switches.push({ button, colourName, isOn });
-		button.querySelector('small').textContent = shares ? shares(keep) : percent(sum, whole);
-		return button;
-	};
-	group(
-		'time',
-		CLASSES.slice(0, about.onCpuHz ? CLASSES.length : ON_CPU).map((name, k) =>
-			put(
-				switchButton(
-					name,
-					'',
-					() => {
-						S.classes = S.classes ^ (1 << k) || 1 << k;
-						update(true);
-					},
-					() => {
-						S.classes = 1 << k;
-						update(true);
-					},
-				),
-				name,
-				all[k],
-				() => !!(S.classes & (1 << k)),
-				(i, bit) => bit === k,
-			),
-		),
-	);
-	about.facets.forEach((facet, f) => {
-		const sums = facet.categories.map(() => 0);
-		for (let i = 0; i < waits.cnt; i++)
-			for (const c of waits.classes) sums[waits.facets[f][i]] += c[i];
-		const order = [...facet.categories.keys()].sort((a, b) => sums[b] - sums[a]);
-		group(
-			facet.name,
-			order.map((c) =>
-				put(
-					switchButton(
-						facet.categories[c].name,
-						'',
-						() => {
-							if (!S.off[f].delete(c)) S.off[f].add(c);
-							update(true);
-						},
-						() => {
-							S.off[f] = new Set(order.filter((other) => other !== c));
-							update(true);
-						},
-					),
-					facet.categories[c].name,
-					sums[c],
-					() => !S.off[f].has(c),
-					(i) => waits.facets[f][i] === c,
-				),
-			),
-		);
-	});
-}
-
 // ---- controls follow the state
 
 V.sync = () => {
@@ -197,8 +105,9 @@ V.sync = () => {
 		s.button.setAttribute('aria-pressed', s.isOn());
 		s.button.querySelector('i').style.background = categoryColour(s.colourName, theme);
 	}
+	showSwitches();
 	one('#heat').hidden = S.view !== 'time';
-	one('#whole').hidden = !S.range;
+	one('#whole').hidden = !S.range && !S.range2;
 	one('#stage').hidden = S.view === 'table';
 	one('#table').hidden = S.view !== 'table';
 	one('#panel').hidden = !S.panel || S.view === 'table';
@@ -222,7 +131,7 @@ function foldedIdle() {
 		for (let i = 0; i < waits.cnt; i++) {
 			const k = waits.facets[f][i];
 			if (facet.categories[k].idle && S.off[f].has(k))
-				sum += waits.classes.reduce((n, c, bit) => n + (S.classes & (1 << bit) ? c[i] : 0), 0);
+				sum += waits.classes.reduce((n, c, bit) => n + (S.classes & (1 << bit) && categoryOf(f, i, bit) === k ? c[i] : 0), 0);
 		}
 	});
 	return sum;
@@ -231,6 +140,7 @@ function whatWords() {
 	const all = V.data.about.selected + (S.classes & (1 << ON_CPU) ? V.onCpu : 0),
 		parts = [];
 	if (S.view === 'sandwich') parts.push(`Callers (above) and callees (below) of ${S.label}`);
+	if (V.sides && V.ofWakes) parts.push(V.ofLabel >= 0 ? `Who ended the waits of ${V.labels.text[V.ofLabel]}` : 'Who ended the waits');
 	if (V.sides) return [...parts, ...changeParts()].filter(Boolean).join(' · ');
 	if (V.isRanged)
 		parts.push(
@@ -245,8 +155,9 @@ function whatWords() {
 	parts.push(S.count ? plural(V.total, 'wait') : time(V.total));
 	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9) {
 		const idle = foldedIdle(),
-			ofIdle = idle ? `, ${time(idle)} of it idle` : '';
-		parts.push(`of ${time(all)}; ${time(all - V.total)} is switched off${ofIdle}`);
+			off = all - V.total,
+			words = idle > off * 0.999 ? `${time(off)} of idle time is switched off` : `${time(off)} is switched off` + (idle ? `, ${time(idle)} of it idle` : '');
+		parts.push(`of ${time(all)}; ${words}`);
 	}
 	if (V.total === 0) parts.push('nothing is left to show: switch something on');
 	return parts.join(' · ');
@@ -538,13 +449,14 @@ async function goTo(hash) {
 		if (V.data.about.hasWakers) await readWakers(V.data);
 		else S.view = 'flame';
 	}
-	if (S.view === 'time' || S.range) await readSlices(V.data);
-	if (S.view === 'time' && !V.data.slices) S.view = 'flame';
+	if (S.view === 'time' || S.range || S.range2) await readSlices(V.data);
+	if (S.view === 'time' && !V.data.sideSlices) S.view = 'flame';
 	// A link may be of another recording.
-	for (const key of ['range', 'range2']) {
-		if (S[key] && !(V.data.slices && S[key][0] <= S[key][1] && S[key][1] < V.data.slices.cnt)) S[key] = null;
-	}
-	if (!S.range) S.range2 = null;
+	['range2', 'range'].forEach((key, side) => {
+		const s = V.data.sideSlices && V.data.sideSlices[side];
+		if (S[key] && !(s && S[key][0] <= S[key][1] && S[key][1] < s.cnt)) S[key] = null;
+	});
+	if (!S.range && !V.data.about.diff) S.range2 = null;
 	if (!groups().includes(S.by)) S.by = defaults.by;
 	update(false);
 }
@@ -580,6 +492,7 @@ async function start() {
 	defaults = { ...S, off: S.off.map((set) => new Set(set)) };
 	makeSwitches();
 	headWords();
+	makeFindings();
 	footWords();
 	wire();
 	one('#v-time').hidden = !document.getElementById('slices');

@@ -35,6 +35,7 @@ class Painter {
 			h = image.height;
 		pixels.fill(looks.back);
 		this.textCnt = 0;
+		this.hatches = [];
 		for (const pane of panes) {
 			for (let d = pane.from; d < pane.layout.depth; d++) {
 				const y = (pane.base + pane.step * d) * ROW - scroll;
@@ -47,8 +48,25 @@ class Painter {
 					pixels.copyWithin(line * w, top * w, (top + 1) * w);
 			}
 		}
+		for (const hatch of this.hatches) this.drawHatch(hatch, looks);
 		context.putImageData(image, 0, 0);
 		this.drawTexts(looks);
+	}
+	// Slanted lines over a frame, towards the colour behind it, so that its text stands out no less.
+	drawHatch({ a, b, y, kind }, looks) {
+		const { pixels, image, ratio } = this,
+			w = image.width,
+			top = Math.max(0, Math.round(y * ratio)),
+			bottom = Math.min(image.height, Math.round((y + ROW - 1) * ratio)),
+			gap = Math.round((kind > 2 ? 4 : 9) * ratio),
+			slant = kind % 2 ? 1 : -1,
+			thick = ratio > 1.5 ? 2 : 1;
+		for (let line = top; line < bottom; line++) {
+			const at = line * w;
+			const step = (line - top) % gap;
+			for (let x = a + (slant > 0 ? (gap - step) % gap : step); x < b; x += gap)
+				for (let k = x; k < Math.min(b, x + thick); k++) pixels[at + k] = mixPixels(pixels[at + k], looks.back);
+		}
 	}
 	// One line of pixels at `at`, `w` long; y < 0 with textless: no texts are kept.
 	paintRow(pane, d, looks, at, w, y, textless) {
@@ -72,6 +90,8 @@ class Painter {
 			if (b > a) {
 				const wide = b - a > 3 && to < w;
 				pixels.fill(colour, at + a, at + (wide ? b - (ratio > 1.5 ? 2 : 1) : b));
+				const kind = !textless && pane.hatchOf && b - a > 5 ? pane.hatchOf(node) : 0;
+				if (kind) this.hatches.push({ a, b: b - (ratio > 1.5 ? 2 : 1), y, kind });
 				if (!textless && (b - a) / ratio >= room)
 					this.keepText(a / ratio, (b - a) / ratio, y, label[node], pane.signOf ? pane.signOf(node) : '');
 				p++;
@@ -153,6 +173,13 @@ class Painter {
 	}
 }
 
+// Two fifths of the way from one packed colour to another.
+function mixPixels(from, to) {
+	let out = 255 << 24;
+	for (let shift = 0; shift < 24; shift += 8)
+		out |= Math.round(((from >>> shift) & 255) * 0.6 + ((to >>> shift) & 255) * 0.4) << shift;
+	return out >>> 0;
+}
 function charCells(code) {
 	return code < 0x1100 || (code >= 0x2000 && code < 0x2e80) ? 1 : 2;
 }

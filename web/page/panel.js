@@ -135,8 +135,9 @@ function longestWait(detail, waits) {
 	});
 }
 
-function distribution(detail, waits) {
-	const hist = V.isRanged ? histWithin(waits, S.range) : addUpHist(detail, waits),
+function distribution(detail, all) {
+	const waits = all.filter((i) => V.isThere[i]);
+	const hist = V.isRanged ? histWithin(waits, S.range, V.data.slices) : addUpHist(detail, waits),
 		w = V.data.waits;
 	const max = waits.reduce((m, i) => Math.max(m, w.max[i]), 0),
 		count = hist.reduce((a, b) => a + b, 0);
@@ -201,7 +202,7 @@ function splits(items) {
 	if (!V.ofWakes && !S.count) {
 		const rows = CLASSES.map((name, k) => ({
 			name,
-			amount: S.classes & (1 << k) ? items.reduce((sum, i) => sum + V.sums.classes[k][i], 0) : 0,
+			amount: items.reduce((sum, i) => sum + (V.mask[i] & (1 << k) ? V.sums.classes[k][i] : 0), 0),
 			colour: categoryColour(name, theme),
 		})).filter((r) => r.amount > 0);
 		sections.push(bars('What kind of time', rows, all));
@@ -210,8 +211,8 @@ function splits(items) {
 		const sums = new Map();
 		for (const i of items) {
 			const wait = V.ofWakes ? data.wakes.wait[i] : i;
-			const blocked = V.ofWakes || S.count ? V.weight[i] : S.classes & 1 ? V.sums.classes[0][i] : 0;
-			const ran = V.sides || V.ofWakes || S.count || !(S.classes & (1 << ON_CPU)) ? 0 : V.sums.classes[ON_CPU][i];
+			const blocked = V.ofWakes || S.count ? V.weight[i] : V.mask[i] & 1 ? V.sums.classes[0][i] : 0;
+			const ran = V.sides || V.ofWakes || S.count || !(V.mask[wait] & (1 << ON_CPU)) ? 0 : V.sums.classes[ON_CPU][i];
 			if (ran) gather(sums, data.waits.facets[f][wait], ran);
 			if (blocked) gather(sums, data.waits.facets[f][wait], blocked);
 		}
@@ -226,10 +227,18 @@ function splits(items) {
 	return sections;
 }
 
+const objectName = (o) => `${o.kind} ${o.name}` + (o.holder ? `, held by thread ${o.holder}` : '');
+// The largest of sums by key.
+function mostOf(sums, all, nameOf) {
+	const [key, n] = [...sums].reduce((most, row) => (row[1] > most[1] ? row : most));
+	return { name: nameOf(key), share: n / all };
+}
+
 async function wakersAndObjects(items) {
 	const { data } = V,
-		sections = [];
-	if (V.ofWakes || V.isRanged || V.sides || (!data.about.hasWakers && !data.about.hasObjects)) return sections;
+		sections = [],
+		found = { sections, waker: null, object: null };
+	if (V.ofWakes || V.isRanged || V.sides || (!data.about.hasWakers && !data.about.hasObjects)) return found;
 	await readWakers(data);
 	const wakers = new Map(),
 		objects = new Map(),
@@ -250,24 +259,26 @@ async function wakersAndObjects(items) {
 			waited += V.weight[i];
 		}
 	}
+	const all = items.reduce((sum, i) => sum + V.weight[i], 0);
 	if (data.about.hasObjects && waited) {
+		found.object = mostOf(objects, all, (id) => objectName(data.objects[id - 1]));
 		sections.push(
 			bars(
 				'Waited for',
 				[...objects].map(([id, n]) => {
 					const o = data.objects[id - 1];
-					const held = o.holder ? `, held by thread ${o.holder}` : '';
 					return {
-						name: `${o.kind} ${o.name}${held}`,
-						title: `${o.kind} ${o.name} ${o.place}${held}`,
+						name: objectName(o),
+						title: `${objectName(o)} ${o.place}`,
 						amount: n,
 					};
 				}),
-				items.reduce((sum, i) => sum + V.weight[i], 0),
+				all,
 			),
 		);
 	}
 	if (data.about.hasWakers && known) {
+		found.waker = mostOf(wakers, slept, (name) => name);
 		const rows = [...wakers].map(([name, n]) => ({
 			name,
 			amount: n,
@@ -277,7 +288,7 @@ async function wakersAndObjects(items) {
 		if (slept - known > slept * 1e-6) rows.push({ name: '[unknown]', amount: slept - known });
 		sections.push(bars('Woken by', rows, slept, (row) => showWakers(row.key)));
 	}
-	return sections;
+	return found;
 }
 
 // Lines of the source that the frame's stacks name.
@@ -301,7 +312,7 @@ function onCpuOf(items) {
 		samples = 0,
 		variance = 0;
 	for (const i of items) {
-		const ns = V.sums.classes[ON_CPU][i];
+		const ns = V.mask[i] & (1 << ON_CPU) ? V.sums.classes[ON_CPU][i] : 0;
 		if (!ns) continue;
 		sum += ns;
 		samples += w.samples[i];
@@ -331,14 +342,14 @@ async function showPanel() {
 		d = describe(pane, node),
 		items = itemsBelow(pane, node);
 	const detail = await readDetail(V.data);
-	if (V.data.about.diff && V.data.about.hasObjects) await readWakers(V.data);
+	if (V.data.about.diff && (V.data.about.hasObjects || V.data.about.hasWakers)) await readWakers(V.data);
 	const others = await wakersAndObjects(items);
 	if (turn !== panelTurn) return; // another frame was selected meanwhile
 	const facts = make('dl', {}),
 		where = sourceOf(detail, pane, node);
 	const count = V.ofWakes
 		? items.reduce((sum, i) => sum + V.data.wakes.count[i], 0)
-		: items.reduce((sum, i) => sum + V.sums.count[i], 0);
+		: items.reduce((sum, i) => sum + (V.isThere[i] ? V.sums.count[i] : 0), 0);
 	if (V.sides) changeFacts(facts, pane, node, items);
 	else fact(facts, S.count ? 'Waits' : 'Time', `${amount(d.total)}, ${percent(d.total, d.all)} of all`);
 	if (node > 0 && d.above !== d.total) fact(facts, 'Of parent', percent(d.total, d.above));
@@ -346,8 +357,8 @@ async function showPanel() {
 	const ran = V.ofWakes || S.count || !(S.classes & (1 << ON_CPU)) ? null : onCpuOf(items);
 	if (ran && ran.time) fact(facts, 'On CPU', ran.text);
 	if (!S.count && !V.sides && (count || !ran || !ran.time)) {
-		const off = d.total - (ran ? ran.time : 0);
-		fact(facts, 'Waits', number(count) + (count ? `, ${time(off / count)} on average` : ''));
+		const long = V.ofWakes ? d.total : items.reduce((sum, i) => sum + (V.isThere[i] ? offCpuOf(i) : 0), 0);
+		fact(facts, 'Waits', number(count) + (count ? `, ${time(long / count)} on average` : ''));
 	}
 	if (d.module) fact(facts, 'In', d.module);
 	if (where) fact(facts, 'Source', where);
@@ -363,11 +374,13 @@ async function showPanel() {
 		buttons.append(act('Callers and callees', '3', () => showSandwich(d.label)));
 	if (V.data.about.hasWakers && !V.ofWakes && S.view === 'flame')
 		buttons.append(act('Wakers', '4', () => showWakers('')));
+	const words = V.ofWakes || S.count ? null : inWords(detail, items, others);
 	panel.replaceChildren(
 		make('h2', { text: d.name }),
+		...[words].filter(Boolean),
 		facts,
 		buttons,
 		...(V.ofWakes ? [] : V.sides ? distributions(detail, items) : distribution(detail, items)),
-		...[...others, ...(V.sides ? changeSplits(items) : splits(items))].filter(Boolean),
+		...[...others.sections, ...(V.sides ? changeSplits(items) : splits(items))].filter(Boolean),
 	);
 }

@@ -28,6 +28,7 @@ const S = {
 	heat: 'time', // of a cell of the heat map: time, threads
 	width: 'both', // of a comparison: both, after, before
 	panel: true,
+	allSwitches: false,
 	theme: '', // '', light, dark
 };
 let defaults = null;
@@ -60,6 +61,7 @@ const FIELDS = {
 	heat: 's',
 	width: 's',
 	panel: 'b',
+	allSwitches: 'b',
 	theme: 's',
 };
 const CHOICES = {

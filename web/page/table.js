@@ -46,8 +46,8 @@ function tableRows() {
 			if (seen[label] === i) continue;
 			seen[label] = i;
 			total[label] += weight[i];
-			count[label] += V.sums.count[i];
-			longest[label] = Math.max(longest[label], data.waits.max[i]);
+			count[label] += V.isThere[i] ? V.sums.count[i] : 0;
+			if (V.isThere[i]) longest[label] = Math.max(longest[label], data.waits.max[i]);
 		}
 		if (inner >= 0) own[inner] += weight[i];
 	}

@@ -61,6 +61,7 @@ function makeTrees() {
 		waits = waitItems(data, labels, S.by),
 		view = treeView();
 	V.ofWakes = view === 'wakers';
+	V.waitOf = V.ofWakes ? (i) => data.wakes.wait[i] : (i) => i; // of an item
 	V.items = waits;
 	V.ofLabel = -1;
 	if (view === 'wakers') {
@@ -91,17 +92,33 @@ function findLabel(text, module) {
 
 // ---- weights
 
-// By wait: 1 where no switch leaves it out.
-function waitPasses(i) {
-	const { facets } = V.data.waits;
-	for (let f = 0; f < facets.length; f++) if (S.off[f].size && S.off[f].has(facets[f][i])) return false;
-	return true;
+// The category of a class of a wait's time: what a thread waits for a CPU has one of its own, whatever came before it.
+function categoryOf(f, wait, k) {
+	const { queue } = V.data.about.facets[f];
+	return queue >= 0 && (k === 1 || k === 2) ? queue : V.data.waits.facets[f][wait];
 }
-// What of a wait counts, from its count and its time by class; asTime: its time, whatever is shown.
-function weigh(count, classes, i, asTime) {
+// By wait: the bits of the classes that no switch leaves out; and whether the wait as such is there, whose count and durations
+// are those of its own category.
+function makeMasks() {
+	const { waits, about } = V.data,
+		off = S.off.map((set, f) => Uint8Array.from(about.facets[f].categories, (_, c) => (set.has(c) ? 1 : 0)));
+	V.mask = new Uint8Array(waits.cnt).fill(S.classes);
+	V.isThere = new Uint8Array(waits.cnt).fill(1);
+	about.facets.forEach(({ queue }, f) => {
+		if (!S.off[f].size) return;
+		const noQueue = queue >= 0 && off[f][queue] ? 6 : 0;
+		for (let i = 0; i < waits.cnt; i++) {
+			const isOff = off[f][waits.facets[f][i]];
+			V.mask[i] &= ~((isOff ? (queue >= 0 ? 9 : 15) : 0) | noQueue);
+			if (isOff) V.isThere[i] = 0;
+		}
+	});
+}
+// What of the wait counts, from item i's count and time by class; asTime: its time, whatever is shown.
+function weigh(count, classes, i, asTime, wait = i) {
 	let sum = 0;
-	for (let k = 0; k < classes.length; k++) if (S.classes & (1 << k)) sum += classes[k][i];
-	return S.count && !asTime ? (sum > 0 ? count[i] : 0) : sum;
+	for (let k = 0; k < classes.length; k++) if (V.mask[wait] & (1 << k)) sum += classes[k][i];
+	return S.count && !asTime ? (sum > 0 && V.isThere[wait] ? count[i] : 0) : sum;
 }
 
 function makeWeights() {
@@ -110,22 +127,19 @@ function makeWeights() {
 		weight = (V.weight = new Float64Array(cnt));
 	const ranged = !!S.range && !!data.slices && !V.ofWakes,
 		k = data.wakes;
-	const w = (V.sums = ranged ? sumsWithin(S.range) : data.waits);
-	V.isRanged = ranged;
-	V.sides = data.about.diff
-		? (V.sidesOfDiff = V.sidesOfDiff || sidesOfDiff(data))
-		: ranged && S.range2
-			? [S.range2, S.range].map((range) => sideOfRange(data, range))
-			: null;
+	const w = (V.sums = ranged ? sumsWithin(S.range, data.slices) : data.waits);
+	// Wakers are not known by the slice.
+	V.isRanged = ranged || (!!data.about.diff && !V.ofWakes && !!data.sideSlices && !!(S.range || S.range2));
+	makeMasks();
+	V.sides = sidesNow(data, ranged);
 	if (V.sides) {
-		V.sideWeight = sideWeights(V.sides, waitPasses);
+		V.sideWeight = sideWeights(V.sides);
 		V.sideTotals = V.sideWeight.map((side) => side.reduce((a, b) => a + b, 0));
 		weight.set(widthOf(...V.sideWeight));
 	}
 	for (const i of V.sides ? [] : items.order) {
-		const wait = V.ofWakes ? k.wait[i] : i;
-		if (!waitPasses(wait)) continue;
-		weight[i] = V.ofWakes ? weigh(k.count, [k.blocked, k.runnable], i) : weigh(w.count, w.classes, i);
+		const wait = V.waitOf(i);
+		weight[i] = V.ofWakes ? weigh(k.count, [k.blocked, k.runnable], i, false, wait) : weigh(w.count, w.classes, i);
 	}
 	V.compare = V.sides ? V.trees.map(compareTree) : null;
 	V.layouts = V.trees.map(({ tree, leaf }) =>
@@ -161,11 +175,11 @@ function colourParts(names) {
 	const rest = names.length - 3;
 	for (const i of items.order) {
 		if (!weight[i]) continue;
-		const wait = V.ofWakes ? data.wakes.wait[i] : i;
+		const wait = V.waitOf(i);
 		const t = V.ofWakes
 			? [data.wakes.blocked[i], data.wakes.runnable[i], 0, 0]
 			: V.sums.classes.map((c) => c[i]);
-		const on = t.map((n, k) => (S.classes & (1 << k) ? n : 0));
+		const on = t.map((n, k) => (V.mask[wait] & (1 << k) ? n : 0));
 		if (S.colours === 'class')
 			on.forEach((n, k) => {
 				parts[k][i] = n;
@@ -282,6 +296,7 @@ function makePanes() {
 	for (const pane of V.panes) {
 		pane.pixelOf = compare && compare(pane);
 		pane.signOf = V.sides && ((node) => signWords(change(pane, node)));
+		pane.hatchOf = compare && ((node) => hatchOf(change(pane, node)));
 	}
 	V.empty = main.width === 0;
 }

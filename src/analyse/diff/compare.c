@@ -6,6 +6,7 @@
 
 #include "analyse/diff/stats.h"
 
+
 /* One thread's part of a row, as it is compared with another's of the other side. */
 struct share {
 	const char *comm;	/* as compared: one pointer for equal ones of a side */
@@ -32,23 +33,26 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 	const struct profile *p = d->in[side].profile;
 	uint32_t cnt;
 	const struct tally_cell *cells = cells_of(t, key, &cnt);
-	double error = 0, mean_error = 0, sampled = 0, count = 0, count_error = 0;
+	double error = 0, mean_error = 0, sampled = 0, count = 0, count_error = 0, lives = 0;
 
 	a->mean_ns = a->whole_cnt ? (double)a->whole_ns / (double)a->whole_cnt : 0;
 	a->scaled_ns = d->scale[side] * (double)a->off_cpu_ns;
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct tally_cell *c = &cells[i];
 		double n = (double)c->whole_cnt;
+		double life = d->keys->side[side].lives[c->thread] * (double)c->ns;
 		double apart = c->whole_squares - 2 * a->mean_ns * (double)c->whole_ns + n * a->mean_ns * a->mean_ns;
 
 		error += sqrt(stats_thread_variance(c->squares, c->ns, (double)c->count,
 						    thread_observed_ns(profile_thread(p, c->thread)), are_all));
 		mean_error += sqrt(fmax(apart, 0));
+		lives += life * life;
 		sampled += c->sampled;
 		count += (double)c->count;
 		count_error += sqrt((double)c->count);
 	}
 	a->scaled_se_ns = d->scale[side] * sqrt(error * error + sampled);
+	a->lives = d->scale[side] * d->scale[side] * lives;
 	a->mean_se_ns = a->whole_cnt ? mean_error / (double)a->whole_cnt : 0;
 	a->scaled_cnt = d->scale[side] * (double)a->count;
 	a->scaled_cnt_se = d->scale[side] * count_error;
@@ -152,32 +156,40 @@ static struct diff_change change_of(double by, const struct stats_term *terms, s
 }
 
 /* The waits' own errors, or what the threads' differences show where that is more; and what two runs differ by anyway. */
-struct diff_change compare_values(const struct diff *d, const double value[DIFF_SIDES], const double se[DIFF_SIDES], const double dof[DIFF_SIDES],
-				  double between, unsigned pairs_cnt)
+struct diff_change compare_values(const struct diff *d, const struct compared side[DIFF_SIDES], double between, unsigned pairs_cnt)
 {
+	const struct compared *x = &side[DIFF_BEFORE], *y = &side[DIFF_AFTER];
 	double noise = d->options.noise;
-	double before = se[DIFF_BEFORE] * se[DIFF_BEFORE], after = se[DIFF_AFTER] * se[DIFF_AFTER];
-	double runs = noise * noise * (value[DIFF_BEFORE] * value[DIFF_BEFORE] + value[DIFF_AFTER] * value[DIFF_AFTER]);
+	double before = x->se * x->se, after = y->se * y->se;
 	bool is_between = between > before + after;
 	const struct stats_term terms[] = {
-		{ is_between ? 0 : before, dof[DIFF_BEFORE] },
-		{ is_between ? 0 : after, dof[DIFF_AFTER] },
+		{ is_between ? 0 : before, x->dof },
+		{ is_between ? 0 : after, y->dof },
 		{ is_between ? between : 0, is_between ? pairs_cnt - 1.0 : 0 },
-		{ runs, 0 },
+		{ x->lives + y->lives, 0 },
+		{ noise * noise * (x->value * x->value + y->value * y->value), 0 },
 	};
 
-	return change_of(value[DIFF_AFTER] - value[DIFF_BEFORE], terms, G_N_ELEMENTS(terms));
+	return change_of(y->value - x->value, terms, G_N_ELEMENTS(terms));
+}
+
+static struct compared time_of(const struct diff_amount *a)
+{
+	return (struct compared){ a->scaled_ns, a->scaled_se_ns, a->dof, a->lives };
+}
+
+static struct compared mean_of(const struct diff_amount *a)
+{
+	return (struct compared){ .value = a->mean_ns, .se = a->mean_se_ns, .dof = a->dof };
 }
 
 static void compare_sides(const struct diff *d, const struct between *b, struct diff_row *r)
 {
 	const struct diff_amount *x = &r->side[DIFF_BEFORE], *y = &r->side[DIFF_AFTER];
 
-	r->time = compare_values(d, (double[]){ x->scaled_ns, y->scaled_ns }, (double[]){ x->scaled_se_ns, y->scaled_se_ns },
-			  (double[]){ x->dof, y->dof }, b->time, b->pairs_cnt);
+	r->time = compare_values(d, (struct compared[]){ time_of(x), time_of(y) }, b->time, b->pairs_cnt);
 	if (x->whole_cnt && y->whole_cnt)
-		r->each = compare_values(d, (double[]){ x->mean_ns, y->mean_ns }, (double[]){ x->mean_se_ns, y->mean_se_ns },
-				  (double[]){ x->dof, y->dof }, b->each, b->pairs_cnt);
+		r->each = compare_values(d, (struct compared[]){ mean_of(x), mean_of(y) }, b->each, b->pairs_cnt);
 	else
 		r->each = (struct diff_change){ .p = 1 };
 }

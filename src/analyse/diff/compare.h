@@ -13,11 +13,16 @@ bool compare_key(const struct diff *d, const char *name, const struct tally *con
 /* Marks the changes that are real, all rows being looked at together. */
 void compare_together(const struct diff *d, GArray *rows, unsigned *ret_tested_cnt, unsigned *ret_real_cnt);
 
+/* A number of one side: its standard error and degrees of freedom, and what threads that come and go add to its variance. */
+struct compared {
+	double value, se, dof;
+	double lives;
+};
+
 /*
- * The change of a number with these standard errors and degrees of freedom, p not yet known.  between: what threads that
+ * The change of such a number, p not yet known.  between: what threads that
  * are compared in pairs say of its variance, used where it is more; 0: nothing.
  */
-struct diff_change compare_values(const struct diff *d, const double value[DIFF_SIDES], const double se[DIFF_SIDES],
-				  const double dof[DIFF_SIDES], double between, unsigned pairs_cnt);
+struct diff_change compare_values(const struct diff *d, const struct compared side[DIFF_SIDES], double between, unsigned pairs_cnt);
 
 #endif

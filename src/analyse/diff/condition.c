@@ -282,27 +282,26 @@ static double share_of(enum condition_metric metric)
 /* The change of the metric, in result->change and ->value. */
 static void measure(const struct diff *d, const struct condition *c, const struct diff_row *r, struct condition_result *result)
 {
-	double se[DIFF_SIDES], dof[DIFF_SIDES];
+	struct compared of[DIFF_SIDES] = { { 0 } };
 
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		const struct diff_amount *a = &r->side[side];
 		const struct stats_durations durations = { a->hist, a->whole_ns, a->max_ns };
 
-		dof[side] = a->dof;
+		of[side].dof = a->dof;
 		switch (c->metric) {
 		case CONDITION_COUNT:
 			result->value[side] = a->scaled_cnt;
-			se[side] = a->scaled_cnt_se;
+			of[side].se = a->scaled_cnt_se;
 			break;
 		case CONDITION_P50:
 		case CONDITION_P90:
 		case CONDITION_P99:
 			result->value[side] = stats_quantile(&durations, share_of(c->metric));
-			se[side] = stats_quantile_error(&durations, share_of(c->metric), a->threads_cnt);
+			of[side].se = stats_quantile_error(&durations, share_of(c->metric), a->threads_cnt);
 			break;
 		case CONDITION_MAX:
 			result->value[side] = (double)a->max_ns;
-			se[side] = 0;
 			break;
 		case CONDITION_MEAN:
 			result->value[side] = a->mean_ns;
@@ -310,13 +309,14 @@ static void measure(const struct diff *d, const struct condition *c, const struc
 		case CONDITION_TOTAL:
 		case CONDITION_METRICS: result->value[side] = a->scaled_ns; break;
 		}
+		of[side].value = result->value[side];
 	}
 	if (c->metric == CONDITION_TOTAL)
 		result->change = r->time;
 	else if (c->metric == CONDITION_MEAN)
 		result->change = r->each;
 	else
-		result->change = compare_values(d, result->value, se, dof, 0, 0);
+		result->change = compare_values(d, of, 0, 0);
 	result->change.by = result->value[DIFF_AFTER] - result->value[DIFF_BEFORE];
 	result->change.p = c->metric == CONDITION_MAX ? 0 : stats_p(result->change.t, result->change.dof);
 }

@@ -68,6 +68,7 @@ struct diff_amount {
 	double scaled_ns;		/* per thread-minute, per request, or as it is */
 	double scaled_se_ns;
 	double dof;			/* degrees of freedom of the standard errors */
+	double lives;		/* of scaled_ns: variance by threads that began or ended in the window, ns^2 */
 	double mean_ns, mean_se_ns;	/* of the whole waits; 0 of none */
 	double scaled_cnt, scaled_cnt_se;
 };

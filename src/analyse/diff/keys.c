@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/diff/keys.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analyse/diff/name.h"
@@ -185,6 +186,31 @@ static void place_waits(struct diff_keys *k, struct diff_side_keys *s)
 	}
 }
 
+/*
+ * When a thread begins and ends is one draw: it may as well have been there for the rest of the window, or not at all.  Where
+ * others of its name were there meanwhile, it stands for itself alone (docs/diff.md).
+ */
+static double *lives_of(const struct diff_side_keys *s)
+{
+	g_autoptr(GHashTable) there = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+	double *lives = g_new0(double, s->p->threads->len + 1), window = (double)s->p->info.duration_ns;
+
+	for (uint32_t i = 0; i < s->p->threads->len; i++) {
+		double *sum = g_hash_table_lookup(there, s->comms[i]);
+
+		if (!sum)
+			g_hash_table_insert(there, (gpointer)s->comms[i], sum = g_new0(double, 1));
+		*sum += (double)thread_observed_ns(profile_thread(s->p, i));
+	}
+	for (uint32_t i = 0; i < s->p->threads->len; i++) {
+		double own = (double)thread_observed_ns(profile_thread(s->p, i)), all = *(double *)g_hash_table_lookup(there, s->comms[i]);
+
+		if (own > 0 && own < window)
+			lives[i] = fmin((window - own) / own, fmax(1, (window - all) / all));
+	}
+	return lives;
+}
+
 struct diff_keys *diff_keys_new(const struct profile *before, const struct profile *after)
 {
 	struct diff_keys *k = g_new0(struct diff_keys, 1);
@@ -208,6 +234,7 @@ struct diff_keys *diff_keys_new(const struct profile *before, const struct profi
 		s->plumbing = reasons_plumbing(s->reasons);
 		s->comms = comms[i];
 		s->processes = processes[i];
+		s->lives = lives_of(s);
 		s->locks = lock_ids_new(s->p);
 		s->by_pointer = g_hash_table_new(NULL, NULL);
 		label_side(k, s);
@@ -227,6 +254,7 @@ void diff_keys_free(struct diff_keys *k)
 		reasons_free(s->reasons);
 		g_free(s->comms);
 		g_free(s->processes);
+		g_free(s->lives);
 		g_free(s->comm_labels);
 		g_free(s->labels);
 		g_free(s->paths);

@@ -5,6 +5,7 @@
 
 #include "analyse/diff/keys.h"
 #include "analyse/diff/stats.h"
+#include "analyse/diff/wakes.h"
 #include "profile/on_cpu.h"
 
 /* Stacks of the diff's tree as stacks of the profile. */
@@ -25,15 +26,13 @@ static void place_stacks(struct merger *g)
 	for (uint32_t i = 1; i < t->nodes->len; i++) {
 		const struct tree_label *l = tree_node_label(t, i);
 		uint32_t parent = tree_node(t, i)->parent;
-		struct frame f = { .module = l->module, .kind = l->kind == TREE_KERNEL ? FRAME_KERNEL : FRAME_USER, .why = l->why };
 
 		g->user[i] = g->user[parent];
 		g->kernel[i] = g->kernel[parent];
 		if (l->kind != TREE_USER && l->kind != TREE_KERNEL)
 			continue;
-		f.name = l->why == FRAME_PENDING ? NULL : l->text;
 		uint32_t *at = l->kind == TREE_KERNEL ? &g->kernel[i] : &g->user[i];
-		*at = profile_node(p, *at, profile_frame(p, &f));
+		*at = profile_node(p, *at, diff_frame_of_label(p, l));
 	}
 }
 
@@ -108,6 +107,7 @@ static void add_waits(struct merger *g, enum diff_side side)
 	const struct diff_side_keys *keys = &g->d->keys->side[side];
 	g_autofree uint32_t *threads = add_threads(g, side);
 
+	g->m->rows[side] = g_new0(uint32_t, keys->p->waits->len + 1);
 	for (uint32_t i = 0; i < keys->p->waits->len; i++) {
 		struct wait w = *profile_wait(keys->p, i);
 
@@ -120,6 +120,7 @@ static void add_waits(struct merger *g, enum diff_side side)
 		w.user = g->user[keys->paths[i]];
 		w.kernel = g->kernel[keys->paths[i]];
 		uint32_t row = profile_add_wait(g->m->profile, &w);
+		g->m->rows[side][i] = row + 1;
 		if (row == g->reasons->len)
 			g_array_append_val(g->reasons, reason);
 	}
@@ -148,6 +149,7 @@ static void describe(const struct diff *d, struct profile *p)
 	p->info.kernel = profile_string(p, after->kernel);
 	p->info.cpus = after->cpus;
 	p->info.has_locks = before->has_locks || after->has_locks;
+	p->info.has_wakers = before->has_wakers && after->has_wakers;
 	p->info.has_objects = before->has_objects || after->has_objects;
 	p->info.on_cpu_as_waits = before->on_cpu_as_waits && after->on_cpu_as_waits;
 	p->info.on_cpu_hz = p->info.on_cpu_as_waits ? after->on_cpu_hz : 0;
@@ -172,6 +174,8 @@ struct diff_merged *diff_merged_new(const struct diff *d)
 	add_waits(&g, DIFF_BEFORE);
 	m->before_threads_cnt = m->profile->threads->len;
 	add_waits(&g, DIFF_AFTER);
+	for (unsigned side = 0; side < DIFF_SIDES && m->profile->info.has_wakers; side++)
+		diff_add_wakes(d, side, m->rows[side], m->profile);
 	measure_squares(m);
 	m->reasons = (struct wait_reason *)(void *)g_array_free(g.reasons, FALSE);
 	g_free(g.user);
@@ -186,6 +190,8 @@ void diff_merged_free(struct diff_merged *m)
 	if (!m)
 		return;
 	profile_free(m->profile);
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		g_free(m->rows[side]);
 	g_free(m->reasons);
 	g_free(m->root_squares_ns);
 	g_free(m);

@@ -51,16 +51,17 @@ struct reasons {
 
 /* Waits that all rules must treat alike. */
 struct verdict_key {
-	uint32_t user, kernel, object, thread;
+	const char *comm, *process; /* the profile's own: equal names of two threads are one string */
+	uint32_t user, kernel, object;
 	uint32_t state; /* and whether it is a kernel thread */
 };
 
 static guint key_hash(gconstpointer key)
 {
 	const struct verdict_key *k = key;
-	uint64_t h = hash_more((uint64_t)k->user << 32 | k->kernel, (uint64_t)k->object << 32 | k->thread);
+	uint64_t h = hash_more((uint64_t)k->user << 32 | k->kernel, (uint64_t)k->object << 32 | k->state);
 
-	return hash_end(hash_more(h, k->state));
+	return hash_end(hash_more(hash_more(h, (uintptr_t)k->comm), (uintptr_t)k->process));
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)
@@ -190,12 +191,14 @@ static void find_reasons(struct reasons *r)
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
 		struct verdict_key key = {
+			.comm = r->asks_threads ? t->comm : NULL,
+			.process = r->asks_threads ? t->process : NULL,
 			.user = w->user,
 			.kernel = w->kernel,
 			.object = w->object,
-			.thread = r->asks_threads ? w->thread : 0,
-			.state = w->state | (profile_thread(p, w->thread)->flags & THREAD_KERNEL ? 256U : 0),
+			.state = w->state | (t->flags & THREAD_KERNEL ? 256U : 0),
 		};
 		gpointer rule;
 

@@ -60,7 +60,7 @@ static __always_inline struct kernel_memory *kernel_memory(const struct thread_s
 /* sp: thread.sp. */
 static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u64 sp)
 {
-	if (!m || !m->id || (has_part(PART_HASH) && kernel_words_hash(m, sp) != m->hash))
+	if (!m || !m->id || kernel_words_hash(m, sp) != m->hash)
 		return 0;
 	was_met(&m->hot);
 	return m->id;
@@ -243,9 +243,9 @@ static __always_inline void fetch_stack_early(const struct task_struct *task)
 	}
 }
 
-/* The scheduler's frames. */
+/* The scheduler's frames, for bpf/sleep_path.bpf.h. */
 
-#define SLEEP_PATH_WORDS 128	/* 1 KiB of stack; the scheduler's frames take a few hundred bytes */
+#define SLEEP_PATH_STEPS 128	/* words, 1 KiB of stack; the scheduler's frames take a few hundred bytes */
 
 /* The function called just before a return address: call rel32 is e8 and four bytes. */
 static __always_inline __u64 callee_of(__u64 word)
@@ -260,47 +260,15 @@ static __always_inline __u64 callee_of(__u64 word)
 	return word + call.offset;
 }
 
-struct sleep_path_walk {
-	struct offcpu_rec_sleep_path *path;
-	const __u64 *sp;
-	__u64 first;
-};
-
-/* One word of the stack; 1 ends the loop. */
-static long sleep_path_word(__u32 i, struct sleep_path_walk *walk)
+/* The i-th place where a return address may lie: false if it cannot be read, *ret_word 0 if there is none. */
+static __always_inline bool sleep_path_word(__u64 *sp, __u32 i, __u64 *ret_word)
 {
-	struct offcpu_rec_sleep_path *path = walk->path;
-	__u32 cnt = path->cnt;
 	__u64 word;
 
-	if (cnt >= OFFCPU_SLEEP_PATH_MAX || bpf_probe_read_kernel(&word, sizeof(word), walk->sp + i))
-		return 1;
-	if (!is_kernel_text(word))
-		return 0;
-	path->word[cnt] = word;
-	path->callee[cnt] = callee_of(word);
-	path->cnt = cnt + 1;
-	return word == walk->first;
-}
-
-/* Sent once, before the stack itself crosses.  See struct offcpu_rec_sleep_path. */
-static __always_inline void send_sleep_path(__u64 sp, struct scratch *scratch, __u64 id)
-{
-	struct offcpu_rec_sleep_path *path = &scratch->path;
-	struct sleep_path_walk walk = {
-		.path = path,
-		.sp = (const __u64 *)sp,
-		.first = scratch->stack.ip[0],
-	};
-
-	/* Before Linux 5.17 (e6f2dd0f8067, bpf_loop) these frames are missing. */
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
-		return;
-	path->type = OFFCPU_REC_SLEEP_PATH;
-	path->cnt = 0;
-	path->id = id;
-	bpf_loop(SLEEP_PATH_WORDS, sleep_path_word, &walk, 0);
-	ring_send(path, sizeof(*path));
+	if (bpf_probe_read_kernel(&word, sizeof(word), (const __u64 *)*sp + i))
+		return false;
+	*ret_word = is_kernel_text(word) ? word : 0;
+	return true;
 }
 
 #endif

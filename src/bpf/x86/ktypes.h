@@ -5,7 +5,7 @@
 /* Included by bpf/ktypes.h, which reads fields by CO-RE. */
 struct pt_regs {
 	unsigned long r8, r10;
-	unsigned long bx, cx, dx, si, di;
+	unsigned long ax, bx, cx, dx, si, di;
 	unsigned long orig_ax;	/* the system call's number */
 	unsigned long bp;
 	unsigned long ip;

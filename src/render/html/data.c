@@ -4,11 +4,13 @@
 #include "analyse/label.h"
 #include "analyse/wakers.h"
 #include "profile/on_cpu.h"
+#include "profile/slices.h"
 #include "render/html/diff.h"
 #include "render/html/bytes.h"
 #include "render/html/facet.h"
 #include "render/html/html.h"
 #include "render/html/slices.h"
+#include "render/html/words.h"
 
 /*
  * Only what the selected waits need is written, and renumbered in the order in which the script meets it: stacks depth
@@ -20,6 +22,7 @@ struct columns {
 	const struct html_options *options;
 	GPtrArray *facets;
 	struct texts *texts;
+	struct findings *findings;	/* NULL: of a difference */
 	struct tree *labels;	/* only for its table of labels */
 	GArray *waits;		/* uint32_t, indices of the selected ones, in the order written */
 	uint32_t *node_id;	/* by stack node: its new number; 0: none, not used */
@@ -245,11 +248,22 @@ static void write_hist(const uint32_t *hist, GByteArray *out)
 		bytes_put(out, hist[from]);
 }
 
-/* What only a look at one frame needs: distributions, and where in the source each frame is. */
-static void write_detail(const struct columns *c, GByteArray *out)
+/* By wait: its number in the page + 1; 0: not in it.  For g_free(). */
+static uint32_t *wait_numbers(const struct columns *c)
+{
+	uint32_t *number = g_new0(uint32_t, c->p->waits->len + 1);
+
+	for (uint32_t i = 0; i < c->waits->len; i++)
+		number[g_array_index(c->waits, uint32_t, i)] = i + 1;
+	return number;
+}
+
+/* What only a look at one frame needs: distributions, words, and where in the source each frame is. */
+static void write_detail(const struct columns *c, const struct html_words *words, GByteArray *out)
 {
 	for (uint32_t i = 0; i < c->waits->len; i++)
 		write_hist(profile_wait(c->p, g_array_index(c->waits, uint32_t, i))->hist, out);
+	html_words_of_waits(words, c->waits, c->texts, out);
 	for (uint32_t i = 0; i < c->frames->len; i++) {
 		const struct frame *f = profile_get_frame(c->p, g_array_index(c->frames, uint32_t, i));
 
@@ -309,13 +323,25 @@ static void write_wakers(const struct columns *c, GByteArray *out)
 	wakes_by_wait_free(by);
 }
 
-static void write_slices(const struct columns *c, GByteArray *out)
+/* Of a difference those of BEFORE, and behind them those of AFTER. */
+static void write_slices(const struct columns *c, const uint32_t *numbers, GByteArray *out)
 {
-	g_autofree uint32_t *number = g_new0(uint32_t, c->p->waits->len + 1);
+	const struct html_diff *diff = c->options->diff;
 
-	for (uint32_t i = 0; i < c->waits->len; i++)
-		number[g_array_index(c->waits, uint32_t, i)] = i + 1;
-	html_slices(c->p, number, c->waits->len, out);
+	if (!diff) {
+		html_slices(c->p, numbers, c->waits->len, out);
+		return;
+	}
+	if (!profile_has_slices(diff->d->in[DIFF_BEFORE].profile) || !profile_has_slices(diff->d->in[DIFF_AFTER].profile))
+		return;
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		const struct profile *p = diff->d->in[side].profile;
+		g_autofree uint32_t *of_side = g_new0(uint32_t, p->waits->len + 1);
+
+		for (uint32_t i = 0; i < p->waits->len; i++)
+			of_side[i] = diff->merged->rows[side][i] ? numbers[diff->merged->rows[side][i] - 1] : 0;
+		html_slices(p, of_side, c->waits->len, out);
+	}
 }
 
 /* Of each row's longest wait: when it began, in milliseconds, and who ended it. */
@@ -347,8 +373,11 @@ static void write_errors(const struct columns *c, GByteArray *out)
 
 static void columns_init(struct columns *c, const struct profile *p, const struct html_options *options)
 {
+	struct findings *findings = options->diff ? NULL : findings_new(p, options->selection);
+
 	*c = (struct columns){
-		.p = p, .options = options, .facets = facets_new(p, options->diff ? options->diff->merged->reasons : NULL), .texts = texts_new(),
+		.p = p, .options = options, .findings = findings,
+		.facets = facets_new(p, findings ? findings->reasons : NULL, options->diff ? options->diff->merged->reasons : NULL), .texts = texts_new(),
 		.labels = tree_new(WEIGHT_OFF_CPU, false),
 		.waits = g_array_new(FALSE, FALSE, sizeof(uint32_t)), .nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.frames = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
@@ -359,6 +388,7 @@ static void columns_init(struct columns *c, const struct profile *p, const struc
 
 static void columns_clear(struct columns *c)
 {
+	findings_free(c->findings);
 	g_ptr_array_unref(c->facets);
 	texts_free(c->texts);
 	tree_free(c->labels);
@@ -381,19 +411,24 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	columns_init(&c, p, options);
 	use_all(&c);
 	number_nodes(&c);
+	g_autofree uint32_t *numbers = wait_numbers(&c);
+	const struct html_words words = {
+		.findings = c.findings, .known = options->diff ? options->diff->merged->reasons : NULL,
+		.wait_number = numbers, .frame_label = c.frame_label, .frame_id = c.frame_id,
+	};
 	write_labels(&c, rows);
 	write_frames(&c, rows);
 	write_nodes(&c, rows);
 	write_threads(&c, rows);
 	write_waits(&c, rows);
-	write_detail(&c, detail);
+	write_detail(&c, &words, detail);
 	write_longest(&c, detail);
 	write_objects(&c, wakers);
 	write_wakers(&c, wakers);
-	write_slices(&c, slices);
+	write_slices(&c, numbers, slices);
 	if (options->diff)
 		write_errors(&c, errors);
-	html_about(p, options, c.facets, about);
+	html_about(p, options, c.facets, &words, about);
 	/* Texts come first in the core, and are complete only now. */
 	bytes_put(core, about->len);
 	g_byte_array_append(core, (const guint8 *)about->str, (guint)about->len);

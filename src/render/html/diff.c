@@ -52,10 +52,15 @@ void html_diff_about(struct json *j, const struct html_diff *diff)
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		fraction(j, d->scale[side]);
 	json_array_end(j);
+	pair_begin(j, "window");
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		json_uint(j, d->in[side].profile->info.duration_ns);
+	json_array_end(j);
 	pair_begin(j, "total");
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		json_uint(j, d->total.side[side].off_cpu_ns);
 	json_array_end(j);
+	json_member_bool(j, "perTime", d->options.norm != DIFF_NOT_NORMALISED);
 	json_key(j, "noise");
 	fraction(j, d->options.noise);
 	json_member_bool(j, "counted", diff_has_counts(d));

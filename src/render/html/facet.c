@@ -20,6 +20,7 @@ static struct facet *facet_new(const struct profile *p, const char *name)
 	f->categories = g_array_new(FALSE, TRUE, sizeof(struct facet_category));
 	g_array_set_clear_func(f->categories, category_clear);
 	f->of_wait = g_new0(uint32_t, p->waits->len + 1);
+	f->queue = -1;
 	return f;
 }
 
@@ -55,10 +56,17 @@ static const char *state_name(uint8_t state)
 	}
 }
 
-/* What is not worth a look by itself: the waits for work, by what they wait for.  The blocked time alone is; a wait for a CPU is never idle. */
-static struct facet *by_reason(const struct profile *p, const struct wait_reason *known)
+static bool has_queue(const struct profile *p)
 {
-	struct reasons *reasons = known ? NULL : reasons_new(p, NULL);
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->runnable_ns || profile_wait(p, i)->preempted_ns)
+			return true;
+	return false;
+}
+
+/* What is not worth a look by itself: the waits for work, by what they wait for.  The blocked time alone is; a wait for a CPU is never idle. */
+static struct facet *by_reason(const struct profile *p, const struct reasons *reasons, const struct wait_reason *known)
+{
 	struct facet *f = facet_new(p, "reason");
 	uint32_t ids[REASON_COUNT], idle_ids[IDLE_KIND_COUNT];
 
@@ -77,11 +85,13 @@ static struct facet *by_reason(const struct profile *p, const struct wait_reason
 		}
 		f->of_wait[i] = *id;
 	}
-	reasons_free(reasons);
+	if (ids[REASON_CPU_QUEUE] == UINT32_MAX && has_queue(p))
+		ids[REASON_CPU_QUEUE] = facet_category(f, reason_text(REASON_CPU_QUEUE), false);
+	f->queue = ids[REASON_CPU_QUEUE] == UINT32_MAX ? -1 : (int64_t)ids[REASON_CPU_QUEUE];
 	return f;
 }
 
-static struct facet *by_state(const struct profile *p, const struct wait_reason *known)
+static struct facet *by_state(const struct profile *p, const struct reasons *reasons, const struct wait_reason *known)
 {
 	struct facet *f = facet_new(p, "state");
 	uint32_t ids[256];
@@ -101,14 +111,14 @@ static struct facet *by_state(const struct profile *p, const struct wait_reason 
 	return f;
 }
 
-static struct facet *(*const makers[])(const struct profile *p, const struct wait_reason *known) = { by_reason, by_state };
+static struct facet *(*const makers[])(const struct profile *p, const struct reasons *reasons, const struct wait_reason *known) = { by_reason, by_state };
 
-GPtrArray *facets_new(const struct profile *p, const struct wait_reason *known)
+GPtrArray *facets_new(const struct profile *p, const struct reasons *reasons, const struct wait_reason *known)
 {
 	GPtrArray *facets = g_ptr_array_new_with_free_func(facet_free);
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(makers); i++) {
-		struct facet *f = makers[i](p, known);
+		struct facet *f = makers[i](p, reasons, known);
 
 		if (f)
 			g_ptr_array_add(facets, f);

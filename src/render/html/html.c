@@ -6,6 +6,7 @@
 #include "render/html/diff.h"
 #include "render/html/facet.h"
 #include "render/html/web.h"
+#include "render/html/words.h"
 #include "render/json/write.h"
 #include "render/svg/text.h"
 
@@ -18,6 +19,7 @@ static void about_facets(struct json *j, GPtrArray *facets)
 
 		json_object_begin(j);
 		json_member_string(j, "name", f->name);
+		json_member_int(j, "queue", f->queue);
 		json_key(j, "categories");
 		json_array_begin(j);
 		for (unsigned k = 0; k < f->categories->len; k++) {
@@ -89,7 +91,8 @@ static void about_view(struct json *j, const struct html_options *o)
 	json_object_end(j);
 }
 
-void html_about(const struct profile *p, const struct html_options *o, GPtrArray *facets, GString *out)
+void html_about(const struct profile *p, const struct html_options *o, GPtrArray *facets, const struct html_words *words,
+		GString *out)
 {
 	const struct profile_info *info = &p->info;
 	struct json j;
@@ -118,6 +121,7 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 	about_losses(&j, p);
 	about_facets(&j, facets);
 	about_view(&j, o);
+	html_words_about(&j, words);
 	if (o->diff)
 		html_diff_about(&j, o->diff);
 	json_object_end(&j);

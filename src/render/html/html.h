@@ -40,6 +40,7 @@ void html_blocks_clear(struct html_blocks *blocks);
 bool html_has_longest(const struct profile *p);
 
 /* JSON that describes recording and view for the page's head. */
-void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets, GString *out);
+struct html_words;
+void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets, const struct html_words *words, GString *out);
 
 #endif

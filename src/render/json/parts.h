@@ -36,6 +36,8 @@ void json_percentiles(struct json *j, const uint64_t *hist, uint64_t max_ns);
 void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection);
 /* What of the selected waits lies in each slice of the window; nothing where the recording has no slices. */
 void json_slices(struct json *j, const struct profile *p, const struct selection *selection);
+/* Nothing of a recording without requests. */
+void json_requests(struct json *j, const struct profile *p);
 void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection);
 
 #endif

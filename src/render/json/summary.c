@@ -16,35 +16,21 @@
 #define FINDING_PERCENT 3	/* of the time that matters; the first one is told in any case */
 #define PROCESSES_MAX 12
 #define FRAMES_MAX 256		/* of a stack, the innermost ones */
-#define WIDE 100000		/* columns: a line of text_finding() is not broken */
 
 static uint64_t share_ppm(uint64_t part, uint64_t whole)
 {
 	return whole ? (uint64_t)((double)part * 1e6 / (double)whole + 0.5) : 0;
 }
 
-/* The finding's three lines: the sentence behind its number, the evidence, the advice with a command in backticks. */
 static void write_words(struct json *j, const struct findings *f, unsigned row)
 {
-	const struct text_options options = { .width = WIDE };
-	g_autoptr(GString) text = g_string_new(NULL);
-	g_auto(GStrv) lines = NULL;
-	const char *sentence, *advice;
+	struct text_finding_parts parts;
 
-	text_finding(text, f, row, &options);
-	lines = g_strsplit(text->str, "\n", 3);
-	sentence = lines[0] ? strstr(lines[0], ". ") : NULL;
-	advice = lines[0] && lines[1] ? lines[2] : NULL;
-	json_member_string(j, "sentence", sentence ? sentence + 2 : lines[0]);
-	json_member_string(j, "evidence", lines[0] && lines[1] ? g_strstrip(lines[1]) : NULL);
-	if (advice) {
-		char *command = strchr(lines[2], '`');
-
-		if (command)
-			*command = '\0';
-		g_strstrip(lines[2]);
-	}
-	json_member_string(j, "advice", advice);
+	text_finding_parts(f, row, &parts);
+	json_member_string(j, "sentence", parts.sentence);
+	json_member_string(j, "evidence", parts.evidence);
+	json_member_string(j, "advice", parts.advice);
+	text_finding_parts_clear(&parts);
 }
 
 static void write_finding(struct json *j, const struct findings *f, unsigned row)

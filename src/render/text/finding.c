@@ -355,6 +355,38 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 	g_string_append_printf(s, " `offcpu report --stacks --grep %s`", function);
 }
 
+static void append_all_evidence(GString *s, const struct findings *f, const struct finding *r)
+{
+	append_evidence(s, f, r);
+	append_timeouts(s, r);
+	if (r->loop_on_cpu_ns) {
+		g_string_append(s, "; callbacks ran ");
+		text_duration(s, r->loop_on_cpu_ns);
+		append_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
+	}
+	append_by(s, f, r);
+	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
+		append_holders(s, f);
+}
+
+void text_finding_parts(const struct findings *f, unsigned row, struct text_finding_parts *ret_parts)
+{
+	const struct finding *r = &g_array_index(f->rows, struct finding, row);
+	GString *sentence = g_string_new(NULL), *evidence = g_string_new(NULL);
+
+	append_sentence(sentence, f, r);
+	append_all_evidence(evidence, f, r);
+	*ret_parts = (struct text_finding_parts){
+		.sentence = g_string_free(sentence, FALSE), .evidence = g_string_free(evidence, FALSE), .advice = advice_of(f, r),
+	};
+}
+
+void text_finding_parts_clear(struct text_finding_parts *parts)
+{
+	g_free(parts->sentence);
+	g_free(parts->evidence);
+}
+
 void text_finding(GString *s, const struct findings *f, unsigned row, const struct text_options *options)
 {
 	const struct finding *r = &g_array_index(f->rows, struct finding, row);
@@ -366,16 +398,7 @@ void text_finding(GString *s, const struct findings *f, unsigned row, const stru
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_append(s, text_plain(options));
 	g_string_assign(line, INDENT);
-	append_evidence(line, f, r);
-	append_timeouts(line, r);
-	if (r->loop_on_cpu_ns) {
-		g_string_append(line, "; callbacks ran ");
-		text_duration(line, r->loop_on_cpu_ns);
-		append_function(line, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
-	}
-	append_by(line, f, r);
-	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
-		append_holders(line, f);
+	append_all_evidence(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_assign(line, INDENT);
 	g_string_append(line, advice_of(f, r));

@@ -8,6 +8,14 @@
 /* One finding: a sentence, its evidence, the advice.  Appends lines. */
 void text_finding(GString *s, const struct findings *f, unsigned row, const struct text_options *options);
 
+/* The same for those who lay it out themselves: no number in front, no command behind. */
+struct text_finding_parts {
+	char *sentence, *evidence;
+	const char *advice;	/* borrowed */
+};
+void text_finding_parts(const struct findings *f, unsigned row, struct text_finding_parts *ret_parts);
+void text_finding_parts_clear(struct text_finding_parts *parts);
+
 /* Columns of the screen: the terminal's, at most; 80 where it is none. */
 unsigned text_screen_width(const struct text_options *options);
 

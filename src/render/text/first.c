@@ -9,6 +9,7 @@
 #include "analyse/top.h"
 #include "analyse/wakers.h"
 #include "render/text/finding.h"
+#include "render/text/request.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
 
@@ -335,6 +336,7 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 	g_autoptr(GString) head = g_string_new(NULL), body = g_string_new(NULL), tail = g_string_new(NULL);
 
 	append_head(head, f, query, options);
+	requests_first_text(head, p, options);
 	if (p->info.has_storms)
 		append_storm(tail, f, options);
 	append_classes(tail, f, options, first->idle);

@@ -2,17 +2,12 @@
 #ifndef RENDER_REQUEST_H
 #define RENDER_REQUEST_H
 
+#include "analyse/request_causes.h"
 #include "analyse/requests.h"
-#include "profile/request_part.h"
+#include "profile/requests.h"
 #include "render/text/text.h"
 
 /* Requests for people: while they are traced, and at the end. */
-
-struct request_row {
-	const char *name, *file;	/* not escaped */
-	struct offcpu_request_sum sum;
-	struct offcpu_request_calls calls;	/* where there are several functions */
-};
 
 /* "dispatch_command latency (ns):" and its distribution as DTrace draws it; of several functions one after the other. */
 void request_interval_text(GString *s, const struct request_row *rows, unsigned cnt);
@@ -38,9 +33,18 @@ void request_calls_text(GString *s, const struct request_summary *r, const struc
 void request_summary_text(GString *s, const struct request_summary *r, const struct text_options *options);
 /* The waits inside of requests: p has no others.  slower_ns: as above. */
 void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns, const struct text_options *options);
-/* What is different in the slowest 1% of a function's requests; nothing where they are too few or too much alike.  parts: struct request_part. */
-void request_tail_text(GString *s, const struct profile *p, const GArray *parts, const struct request_row *row, uint32_t func,
-		       const struct text_options *options);
+/* What is different in the slowest 1% of a function's requests; nothing where they are too few or too much alike. */
+void request_tail_text(GString *s, const struct profile *p, uint32_t func, const struct text_options *options);
+/* "sleep LOCK_x in Item_func_sleep::val_int()", cut to so many columns. */
+void request_cause_text(GString *s, const struct profile *p, const struct request_cause *c, unsigned width);
+
+/* Of a recording that has requests: for the first screen, a few lines at most. */
+void requests_first_text(GString *s, const struct profile *p, const struct text_options *options);
+/* Each function's requests, and the slowest single ones with their parts and what took most of them; options->top of these, 0 all. */
+void requests_table_text(GString *s, const struct profile *p, const struct text_options *options);
+/* What is different in the slowest 1%, of each function. */
+void requests_tails_text(GString *s, const struct profile *p, const struct text_options *options);
+
 /* All of the summary, in integer nanoseconds, as one line. */
 void request_summary_json(GString *s, const struct request_summary *r);
 

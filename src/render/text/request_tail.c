@@ -3,8 +3,7 @@
 
 #include <inttypes.h>
 
-#include "analyse/plumbing.h"
-#include "analyse/reason/reasons.h"
+#include "analyse/request_causes.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
 
@@ -13,6 +12,7 @@
 #define SLOWEST 0.01
 #define SLOWEST_MOST 0.25	/* where latencies are alike no fewer can be told apart */
 #define ROWS 5
+#define CAUSES_MAX 4096
 
 struct group {
 	uint32_t from, to;	/* ranges of latencies */
@@ -20,9 +20,7 @@ struct group {
 };
 
 struct cause {
-	enum reason reason;
-	int64_t frame;		/* of the program; -1: not known */
-	uint32_t object;
+	struct request_cause what;
 	uint64_t slow_ns, middle_ns;	/* of all requests of each group */
 	double more_ns;		/* a request */
 };
@@ -79,23 +77,25 @@ static bool find_groups(const GArray *parts, uint32_t func, struct group *slow, 
 	return all && slow->requests && middle->requests && (double)slow->requests <= SLOWEST_MOST * (double)all;
 }
 
-static struct cause *cause_of(GArray *causes, enum reason reason, int64_t frame, uint32_t object)
+static struct cause *cause_of(GArray *causes, const struct request_cause *what)
 {
-	const struct cause fresh = { .reason = reason, .frame = frame, .object = object };
+	const struct cause fresh = { .what = *what };
 
 	for (guint i = 0; i < causes->len; i++) {
 		struct cause *c = &g_array_index(causes, struct cause, i);
 
-		if (c->reason == reason && c->frame == frame && c->object == object)
+		if (request_cause_equal(&c->what, what))
 			return c;
 	}
+	if (causes->len == CAUSES_MAX)	/* a forged recording's: they share the last */
+		return &g_array_index(causes, struct cause, causes->len - 1);
 	g_array_append_val(causes, fresh);
 	return &g_array_index(causes, struct cause, causes->len - 1);
 }
 
-static void add_cause(GArray *causes, bool is_slow, uint64_t ns, enum reason reason, int64_t frame, uint32_t object)
+static void add_cause(GArray *causes, bool is_slow, uint64_t ns, const struct request_cause *what)
 {
-	struct cause *c = ns ? cause_of(causes, reason, frame, object) : NULL;
+	struct cause *c = ns ? cause_of(causes, what) : NULL;
 
 	if (c && is_slow)
 		c->slow_ns += ns;
@@ -111,69 +111,63 @@ static gint by_difference(gconstpointer a, gconstpointer b)
 }
 
 /* What both groups waited for, most of the difference first; on CPU is one of them. */
-static GArray *find_causes(const struct profile *p, const GArray *parts, uint32_t func, const struct group *slow, const struct group *middle)
+static GArray *find_causes(const struct profile *p, uint32_t func, const struct group *slow, const struct group *middle)
 {
-	GArray *causes = g_array_new(FALSE, TRUE, sizeof(struct cause)), *waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
-	struct profile view = *p;	/* with these waits in the place of its own */
-	struct reasons *reasons;
+	GArray *causes = g_array_new(FALSE, TRUE, sizeof(struct cause));
+	g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct wait)), is_slow = g_array_new(FALSE, FALSE, sizeof(bool));
+	struct request_causes *whats;
 
-	view.wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
-	view.waits = waits;
-	for (guint i = 0; i < parts->len; i++) {
-		struct wait w = g_array_index(parts, struct request_part, i).wait;
+	for (guint i = 0; i < p->request_parts->len; i++) {
+		const struct request_part *part = profile_request_part(p, i);
+		bool in_slow = is_in(slow, part);
 
-		w.state = w.state && w.state != '?' ? w.state : 'S';
-		g_array_append_val(waits, w);
-	}
-	reasons = reasons_new(&view, NULL);
-	for (guint i = 0; i < parts->len; i++) {
-		const struct request_part *part = &g_array_index(parts, struct request_part, i);
-		bool is_slow = is_in(slow, part), is_known = part->wait.state != '?';
-
-		if (part->func != func || !part->wait.state || (!is_slow && !is_in(middle, part)))
+		if (part->func != func || !part->wait.state || (!in_slow && !is_in(middle, part)))
 			continue;
-		add_cause(causes, is_slow, part->wait.blocked_ns, is_known ? reasons_of(reasons, i) : REASON_OTHER,
-			  is_known ? plumbing_user_parent(reasons_plumbing(reasons), part->wait.user) : -1, part->wait.object);
-		add_cause(causes, is_slow, part->wait.runnable_ns + part->wait.preempted_ns, REASON_CPU_QUEUE, -1, 0);
+		g_array_append_val(waits, part->wait);
+		g_array_append_val(is_slow, in_slow);
 	}
-	reasons_free(reasons);
-	add_cause(causes, true, slow->on_cpu_ns, REASON_ON_CPU, -1, 0);
-	add_cause(causes, false, middle->on_cpu_ns, REASON_ON_CPU, -1, 0);
+	whats = request_causes_new(p, waits);
+	for (guint i = 0; i < waits->len; i++) {
+		const struct wait *w = &g_array_index(waits, struct wait, i);
+		struct request_cause what = request_causes_of(whats, i);
+
+		add_cause(causes, g_array_index(is_slow, bool, i), w->blocked_ns, &what);
+		add_cause(causes, g_array_index(is_slow, bool, i), w->runnable_ns + w->preempted_ns, &request_cause_queue);
+	}
+	request_causes_free(whats);
+	add_cause(causes, true, slow->on_cpu_ns, &request_cause_on_cpu);
+	add_cause(causes, false, middle->on_cpu_ns, &request_cause_on_cpu);
 	for (guint i = 0; i < causes->len; i++) {
 		struct cause *c = &g_array_index(causes, struct cause, i);
 
 		c->more_ns = (double)c->slow_ns / (double)slow->requests - (double)c->middle_ns / (double)middle->requests;
 	}
 	g_array_sort(causes, by_difference);
-	g_array_unref(view.wakes);
-	g_array_unref(waits);
 	return causes;
 }
 
-static void append_cause(GString *s, const struct profile *p, const struct cause *c)
+void request_cause_text(GString *s, const struct profile *p, const struct request_cause *c, unsigned width)
 {
 	const struct object *o = c->object ? profile_get_object(p, c->object - 1) : NULL;
+	g_autoptr(GString) text = g_string_new(c->reason == REASON_ON_CPU ? "on CPU" : reason_text(c->reason));
 
-	g_string_append(s, c->reason == REASON_ON_CPU ? "on CPU" : reason_text(c->reason));
-	if (o && o->name && *o->name) {
-		g_string_append(s, " ");
-		text_safe_cut(s, o->name, 60);
-	}
-	if (c->frame >= 0 && profile_get_frame(p, (uint32_t)c->frame)->name) {
-		g_string_append(s, " in ");
-		text_safe_cut(s, profile_get_frame(p, (uint32_t)c->frame)->name, 60);
-	}
+	if (o)
+		g_string_append_printf(text, " %s", o->name);
+	if (c->frame >= 0 && profile_get_frame(p, (uint32_t)c->frame)->name)
+		g_string_append_printf(text, " in %s", profile_get_frame(p, (uint32_t)c->frame)->name);
+	text_safe_cut(s, text->str, width);
 }
 
-void request_tail_text(GString *s, const struct profile *p, const GArray *parts, const struct request_row *row, uint32_t func,
-		       const struct text_options *o)
+void request_tail_text(GString *s, const struct profile *p, uint32_t func, const struct text_options *o)
 {
+	const struct request_row *row = profile_request(p, func);
+	const GArray *parts = p->request_parts;
 	struct group slow, middle;
 	g_autoptr(GArray) causes = NULL;
 
 	if (!find_groups(parts, func, &slow, &middle))
 		return;
-	causes = find_causes(p, parts, func, &slow, &middle);
+	causes = find_causes(p, func, &slow, &middle);
 	g_string_append_printf(s, "\n%sThe slowest %.2g%% of ", text_bold(o), 100 * (double)slow.requests / (double)MAX(row->sum.all.count, 1));
 	text_safe(s, row->name);
 	g_string_append(s, " (");
@@ -195,7 +189,7 @@ void request_tail_text(GString *s, const struct profile *p, const GArray *parts,
 		g_string_append_c(s, ' ');
 		text_duration_cell(s, c->middle_ns / middle.requests, 9);
 		g_string_append(s, "  ");
-		append_cause(s, p, c);
+		request_cause_text(s, p, &c->what, o->width > 40 ? o->width - 23 : 140);
 		g_string_append_c(s, '\n');
 	}
 }

@@ -26,6 +26,8 @@ struct elf_table {
 	bool has_full_symbols;	/* from .symtab; else from .dynsym, .gnu_debugdata or none */
 	bool has_debug_info;	/* the file has .debug_info */
 	bool has_go_table;	/* the file has .gopclntab */
+	uint32_t used_turn;	/* for modules: when it was asked last */
+	bool is_evicted;	/* the same: it is about to be freed */
 	int debug_fd;		/* a file with one of the two, kept open for symbolizer_lines(); -1: none */
 };
 

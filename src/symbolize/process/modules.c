@@ -31,6 +31,7 @@ struct modules {
 	GHashTable *tables;	/* struct file_id -> struct elf_table, NULL for no ELF file */
 	GStringChunk *strings;
 	size_t table_bytes;
+	uint32_t turn;		/* see modules_evict() */
 	struct elf_table *vdso;
 	bool vdso_tried;
 	bool keeps_debug_files;
@@ -352,4 +353,92 @@ struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t p
 	if (t && ((major(st.st_dev) == m->dev_major && minor(st.st_dev) == m->dev_minor) || st.st_uid == 0))
 		m->last = t;
 	return t;
+}
+
+void modules_note_use(const struct modules *ms, struct elf_table *t)
+{
+	t->used_turn = ms->turn;
+}
+
+size_t modules_table_bytes(const struct modules *ms)
+{
+	return ms->table_bytes;
+}
+
+static int by_use(gconstpointer a, gconstpointer b)
+{
+	const struct elf_table *x = *(struct elf_table *const *)a, *y = *(struct elf_table *const *)b;
+
+	return (x->used_turn > y->used_turn) - (x->used_turn < y->used_turn);
+}
+
+/* Those not used in this turn or the one before, longest ago first. */
+static GPtrArray *unused_tables(const struct modules *ms)
+{
+	GPtrArray *unused = g_ptr_array_new_with_free_func((GDestroyNotify)elf_table_free);
+	GHashTableIter iter;
+	struct elf_table *t;
+
+	g_hash_table_iter_init(&iter, ms->tables);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&t))
+		if (t && t->used_turn + 1 < ms->turn && t->debug_fd < 0)
+			g_ptr_array_add(unused, t);
+	g_ptr_array_sort(unused, by_use);
+	return unused;
+}
+
+/* And with them what was no ELF file, which costs only room: it is looked at again. */
+static void take_out(struct modules *ms)
+{
+	GHashTableIter iter;
+	gpointer id;
+	struct elf_table *t;
+
+	g_hash_table_iter_init(&iter, ms->tables);
+	while (g_hash_table_iter_next(&iter, &id, (gpointer *)&t)) {
+		if (t && !t->is_evicted)
+			continue;
+		g_hash_table_iter_steal(&iter);
+		g_free(id);
+	}
+}
+
+static void forget_last(struct modules *ms)
+{
+	GHashTableIter iter;
+	struct module *m;
+
+	g_hash_table_iter_init(&iter, ms->modules);
+	while (g_hash_table_iter_next(&iter, (gpointer *)&m, NULL))
+		if (m->last && m->last->is_evicted)
+			m->last = NULL;
+}
+
+static bool is_too_much(const struct modules *ms, size_t max_bytes)
+{
+	return ms->table_bytes > max_bytes || g_hash_table_size(ms->tables) > TABLES_MAX / 2;
+}
+
+GPtrArray *modules_evict(struct modules *ms, size_t max_bytes)
+{
+	ms->turn++;
+	if (!is_too_much(ms, max_bytes))
+		return NULL;
+	g_autoptr(GPtrArray) unused = unused_tables(ms);
+	guint cnt = 0;
+
+	while (cnt < unused->len && (ms->table_bytes > max_bytes || cnt < unused->len / 2)) {
+		struct elf_table *t = g_ptr_array_index(unused, cnt++);
+
+		t->is_evicted = true;
+		ms->table_bytes -= MIN(ms->table_bytes, elf_table_memory_bytes(t));
+	}
+	g_ptr_array_set_free_func(unused, NULL);	/* the others stay */
+	g_ptr_array_set_size(unused, (gint)cnt);
+	g_ptr_array_set_free_func(unused, (GDestroyNotify)elf_table_free);
+	take_out(ms);
+	if (!cnt)
+		return NULL;
+	forget_last(ms);
+	return g_steal_pointer(&unused);
 }

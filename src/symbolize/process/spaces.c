@@ -200,6 +200,37 @@ static void forget_oldest(struct spaces *s)
 		g_hash_table_remove(s->processes, GUINT_TO_POINTER(e->pid));
 }
 
+void spaces_forget_exited(struct spaces *s, uint64_t before_ns)
+{
+	const struct exited *e;
+
+	while ((e = g_queue_peek_head(s->exited)) && e->ts_ns < before_ns)
+		forget_oldest(s);
+}
+
+static void forget_tables(const struct generation *g)
+{
+	for (guint i = 0; i < g->maps->maps->len; i++) {
+		struct space_map *m = &g_array_index(g->maps->maps, struct space_map, i);
+
+		if (!m->table || !m->table->is_evicted)
+			continue;
+		m->table = NULL;
+		m->table_tried = false;
+	}
+}
+
+void spaces_forget_evicted(struct spaces *s)
+{
+	GHashTableIter iter;
+	const struct process *p;
+
+	g_hash_table_iter_init(&iter, s->processes);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&p))
+		for (guint i = 0; i < p->generations->len; i++)
+			forget_tables(g_ptr_array_index(p->generations, i));
+}
+
 void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns)
 {
 	struct generation *g = newest(process_get(s, pid));

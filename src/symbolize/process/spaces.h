@@ -69,6 +69,11 @@ struct generation *spaces_generation(struct spaces *s, uint32_t pid, uint64_t ts
 /* Whether /proc/PID still is this generation. */
 bool generation_is_current(const struct generation *g);
 
+/* Forgets processes that exited before then. */
+void spaces_forget_exited(struct spaces *s, uint64_t before_ns);
+/* Forgets the tables that are marked as evicted: they are looked for again. */
+void spaces_forget_evicted(struct spaces *s);
+
 /* Adds the executable lines of the text of a /proc/PID/maps, which is changed. */
 void generation_add_maps_text(struct spaces *s, struct generation *g, char *text, uint64_t from_ns);
 

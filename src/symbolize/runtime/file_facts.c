@@ -164,7 +164,7 @@ static bool has_frame_pointers(const struct elf_file *file)
 	return cnt >= PROLOGUES_MIN && bytes / cnt <= BYTES_A_PROLOGUE;
 }
 
-static void read_go_version(const struct elf_file *file, char *ret, size_t room)
+void go_version_read(const struct elf_file *file, char *ret, size_t room)
 {
 	Elf_Scn *scn = elf_file_section_named(file, ".go.buildinfo");
 	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
@@ -198,7 +198,7 @@ static void look_into(const struct elf_file *file, struct file_facts *ret)
 	ret->is_go = ret->has_go_table || has_section(file, ".gopclntab") || has_section(file, ".data.rel.ro.gopclntab") ||
 		     has_section(file, ".go.buildinfo");
 	if (ret->is_go)
-		read_go_version(file, ret->go_version, sizeof(ret->go_version));
+		go_version_read(file, ret->go_version, sizeof(ret->go_version));
 	ret->has_unwind_table = ret->has_go_table || has_section(file, ".debug_frame") || covers_code(file);
 	if (!ret->has_unwind_table && file->machine == EM_X86_64)
 		ret->has_frame_pointers = has_frame_pointers(file);

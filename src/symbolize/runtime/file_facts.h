@@ -30,4 +30,7 @@ struct file_facts {
 bool file_facts_read(int fd, const char *path, const char *debug_dir, struct file_facts *ret);
 void file_facts_clear(struct file_facts *f);
 
+/* "go1.22.3"; *ret is left alone where the file does not tell. */
+void go_version_read(const struct elf_file *file, char *ret, size_t room);
+
 #endif

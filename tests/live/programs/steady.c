@@ -2,6 +2,7 @@
 /*
  * steady OUT THREADS HOLD_US: threads that think, take one lock, hold it asleep and let it go, and a pair of threads that pass
  * a byte to and fro; until stdin is closed.  Two runs are the same load but for chance; another HOLD_US is a lock that is held longer.
+ * How often and how long it was held by the program's own clock: the line "steady" of OUT.
  */
 #include "truth.h"
 
@@ -17,6 +18,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t hold_us;
+static uint64_t held_cnt, held_ns;	/* under the lock */
 static int there[2], back[2];
 
 static uint64_t mix(uint64_t *seed)
@@ -44,7 +46,11 @@ SITE void think_site(uint64_t *seed)
 
 SITE void held_site(void)
 {
+	uint64_t from = truth_now_ns();
+
 	nap_us(hold_us);
+	held_ns += truth_now_ns() - from;
+	held_cnt++;
 }
 
 SITE void commit_site(void)
@@ -110,5 +116,8 @@ int main(int argc, char **argv)
 	truth_ready(NULL, 0);
 	truth_gate_open();
 	truth_done();
+	pthread_mutex_lock(&lock);
+	truth_printf("{\"kind\": \"steady\", \"held\": %llu, \"held_ns\": %llu}\n", (unsigned long long)held_cnt,
+		     (unsigned long long)held_ns);
 	return 0;
 }

@@ -32,6 +32,7 @@ static void test_conditions(void)
 		{ "reason=any threads > .5", NULL, ALERT_THREADS, 0.5, false },
 		{ "reason=cpu waits > 1000", "cpu", ALERT_WAITS, 1000, false },
 		{ "reason=lock threads > 2x yesterday", "lock", ALERT_THREADS, 2, true },
+		{ "process=nginx storms > 10", NULL, ALERT_STORMS, 10, false },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
@@ -70,6 +71,7 @@ static void test_refused(void)
 		{ "process=a reason=lock threads > 2x yesterday", "of yesterday only the threads" },
 		{ "reason=lock threads > 2 yesterday", "is not such as 2x yesterday" },
 		{ "reason=lock threads > 2x today", "'today' stands behind the threshold" },
+		{ "reason=lock storms > 10", "storms have no reason" },
 		{ "a b c d e f g h i", "is longer than a condition can be" },
 	};
 
@@ -204,10 +206,38 @@ static void test_text(void)
 	alert_rule_free(yesterday);
 }
 
+/* Events that woke many at once, a second; of a waker by its name. */
+static void test_storms(void)
+{
+	struct profile *p = profile_new();
+	struct alert_rule *all = rule("storms > 1"), *one = rule("process=ngin* storms > 1");
+	const struct waker nginx = { .pid = 1, .tid = 1, .comm = "nginx" }, timer = { .irq = "timer", .comm = "" };
+
+	p->info.duration_ns = 10 * S;
+	g_assert_false(alert_value(all, p, NULL).is_known);
+	p->info.has_storms = true;
+	g_assert_cmpfloat(alert_value(all, p, NULL).value, ==, 0);
+	profile_add_storm(p, &(struct storm){ .waker = profile_waker(p, &nginx), .event_cnt = 30, .woken_cnt = 600, .most_cnt = 20 });
+	profile_add_storm(p, &(struct storm){ .waker = profile_waker(p, &timer), .event_cnt = 90, .woken_cnt = 900, .most_cnt = 10 });
+	struct alert_value v = alert_value(all, p, NULL);
+
+	g_assert_true(v.is_known);
+	g_assert_cmpfloat(v.value, ==, 12);
+	g_assert_cmpstr(v.process, ==, "timer");
+	g_assert_cmpfloat(v.process_percent, ==, 75);
+	v = alert_value(one, p, NULL);
+	g_assert_cmpfloat(v.value, ==, 3);
+	g_assert_cmpstr(v.process, ==, "nginx");
+	alert_rule_free(all);
+	alert_rule_free(one);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/alert/conditions", test_conditions);
+	g_test_add_func("/alert/storms", test_storms);
 	g_test_add_func("/alert/refused", test_refused);
 	g_test_add_func("/alert/values", test_values);
 	g_test_add_func("/alert/steps", test_steps);

@@ -263,6 +263,83 @@ static bool same_stack(const struct profile *p, const struct wait *a, const stru
 }
 
 /* Each side's time is there, a stack that moved is one, and equal stacks are idle on both sides or on none. */
+/* A recording with a helper thread that waits for 99 ms at a time, there for the last `there_s` of the window's 30 s. */
+static struct profile *with_helper(bool is_after, uint64_t there_s)
+{
+	struct profile *p = change_new(is_after);
+	struct thread t = *profile_thread(p, 0);
+
+	t.tid = 99;
+	t.comm = profile_string(p, "helper");
+	t.from_ns = t.to_ns - there_s * 1000000000;
+	t.on_cpu_ns = there_s * 10 * 1000000;
+	t.blocked_ns = there_s * 990 * 1000000;
+	struct wait w = {
+		.thread = profile_add_thread(p, &t), .state = 'S', .count = there_s * 10, .blocked_ns = t.blocked_ns, .max_ns = 99000000,
+		.kernel = fixture_stack(p, FRAME_KERNEL, STACK_NONE, "io_wq_worker schedule_timeout"),
+		.hist = { [26] = (uint32_t)there_s * 10 },
+	};
+
+	profile_add_wait(p, &w);
+	return p;
+}
+
+/* When a single thread begins is one draw, of which no change follows; how long it waits is known whatever its life was. */
+static void test_lives(void)
+{
+	struct pair pair = pair_new(with_helper(false, 3), with_helper(false, 30), DIFF_PER_THREAD_TIME);
+	const struct diff_row *r = row_named(pair.d, DIFF_BY_COMM, "helper");
+
+	g_assert_true(r->is_tested && !r->time.is_real);
+	/* 2.97 s, and nine times that if it had been there all the time: of 5 threads of half a minute each, and 3 s */
+	assert_near(sqrt(r->side[DIFF_BEFORE].lives), 9 * 2970 * MS * 60 / (5 * 30 + 3), 1e-6);
+	g_assert_cmpfloat(r->side[DIFF_AFTER].lives, ==, 0);
+	pair_free(&pair);
+	/* Of a life that lacks little there is little doubt. */
+	pair = pair_new(with_helper(false, 30), with_helper(true, 29), DIFF_PER_THREAD_TIME);
+	r = row_named(pair.d, DIFF_BY_COMM, "helper");
+	assert_near(sqrt(r->side[DIFF_AFTER].lives), 28710 * MS * (1 / 29.0) * 60 / (5 * 30 + 29), 1e-6);
+	g_assert_true(!r->time.is_real);
+	pair_free(&pair);
+}
+
+static uint64_t wakes_by(const struct profile *p, const char *name, const struct diff_merged *m, bool is_after)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->wakes->len; i++) {
+		const struct wake *k = profile_wake(p, i);
+		const struct waker *w = profile_get_waker(p, k->waker);
+		bool own = (profile_wait(p, k->wait)->thread >= m->before_threads_cnt) == is_after;
+
+		sum += own && strcmp(w->irq ? w->irq : w->comm, name) == 0 ? k->count : 0;
+	}
+	return sum;
+}
+
+/* Who woke whom on each side; a waker is the same one on both whatever its ids are. */
+static void test_merged_wakers(void)
+{
+	struct profile *before = change_new(false), *after = change_new(true);
+
+	change_add_more(before, false);
+	change_add_more(after, true);
+	struct pair pair = pair_new(before, after, DIFF_PER_THREAD_TIME);
+	struct diff_merged *m = diff_merged_new(pair.d);
+
+	g_assert_true(m->profile->info.has_wakers);
+	g_assert_cmpuint(m->profile->wakers->len, ==, 2);
+	g_assert_cmpuint(wakes_by(m->profile, "worker", m, false), ==, 4 * 3000);
+	g_assert_cmpuint(wakes_by(m->profile, "timer", m, false), ==, 4 * 2000);
+	g_assert_cmpuint(wakes_by(m->profile, "worker", m, true), ==, 4 * 5000);
+	g_assert_cmpuint(wakes_by(m->profile, "timer", m, true), ==, 0);
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		for (uint32_t i = 0; i < pair.p[side]->waits->len; i++)
+			g_assert_cmpuint(m->rows[side][i], <=, m->profile->waits->len);
+	diff_merged_free(m);
+	pair_free(&pair);
+}
+
 static void test_merged(void)
 {
 	struct pair pair = pair_new(change_new(false), change_new(true), DIFF_PER_THREAD_TIME);
@@ -341,7 +418,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/diff/same", test_same);
 	g_test_add_func("/diff/empty", test_empty);
 	g_test_add_func("/diff/time", test_time);
+	g_test_add_func("/diff/lives", test_lives);
 	g_test_add_func("/diff/merged", test_merged);
+	g_test_add_func("/diff/merged/wakers", test_merged_wakers);
 	g_test_add_func("/diff/without-counts", test_without_counts);
 	g_test_add_func("/diff/conditions", test_conditions);
 	g_test_add_func("/diff/conditions/bad", test_bad_conditions);

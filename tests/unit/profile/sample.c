@@ -276,6 +276,7 @@ struct profile *sample_profile(const struct sample_size *size, unsigned seed)
 	add_wakers(p, stacks);
 	add_crowds(p);
 	add_on_cpu(p, stacks);
+	sample_add_requests(p, stacks);
 	g_array_unref(stacks);
 	g_rand_free(rand);
 	return p;
@@ -300,6 +301,8 @@ static void assert_infos_equal(const struct profile_info *a, const struct profil
 	g_assert_cmpuint(a->self_excluded, ==, b->self_excluded);
 	g_assert_cmpuint(a->has_locks, ==, b->has_locks);
 	g_assert_cmpuint(a->has_wakers, ==, b->has_wakers);
+	g_assert_cmpuint(a->has_requests, ==, b->has_requests);
+	g_assert_cmpuint(a->request_slower_ns, ==, b->request_slower_ns);
 	g_assert_cmpuint(a->has_blame, ==, b->has_blame);
 	g_assert_cmpuint(a->has_storms, ==, b->has_storms);
 	g_assert_cmpuint(a->on_cpu_hz, ==, b->on_cpu_hz);
@@ -534,6 +537,7 @@ void assert_profiles_equal(const struct profile *a, const struct profile *b)
 	assert_wakes_equal(a, b);
 	assert_crowds_equal(a, b);
 	assert_on_cpu_equal(a, b);
+	assert_requests_equal(a, b);
 	assert_stories_equal(a, b);
 	g_assert_cmpuint(a->losses->len, ==, b->losses->len);
 	for (guint i = 0; i < a->losses->len; i++) {

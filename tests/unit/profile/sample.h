@@ -16,4 +16,8 @@ struct profile *sample_profile(const struct sample_size *size, unsigned seed);
 /* Ends the test unless both are equal field by field. */
 void assert_profiles_equal(const struct profile *a, const struct profile *b);
 
+/* sample_requests.c: what the two above do for requests; stacks: uint32_t. */
+void sample_add_requests(struct profile *p, const GArray *stacks);
+void assert_requests_equal(const struct profile *a, const struct profile *b);
+
 #endif

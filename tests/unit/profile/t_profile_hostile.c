@@ -110,11 +110,11 @@ static void test_other_databases(struct place *at, gconstpointer data)
 	forge(at, "CREATE TABLE cookies(a)");
 	assert_refused(at, NOT_RECORDING, "'PATH' is an SQLite database, but not an offcpu recording");
 	make(at, &sample_small);
-	forge(at, "PRAGMA user_version=7");
-	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 7; this one reads up to 6)");
+	forge(at, "PRAGMA user_version=8");
+	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 8; this one reads up to 7)");
 	forge(at, "PRAGMA user_version=-1");
 	assert_refused(at, NEWER,
-		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 6)");
+		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 7)");
 	forge(at, "PRAGMA user_version=0");
 	assert_refused(at, DAMAGED, "'PATH' is damaged: it has no schema version");
 	make(at, &sample_small);
@@ -221,6 +221,43 @@ static const struct {
 	{ "UPDATE on_cpu SET samples = 0 WHERE id = 1", "a number of on-CPU row 1 is out of range" },
 	{ "UPDATE on_cpu SET samples = -1 WHERE id = 1", "row 2 of table \"on_cpu\" has an invalid samples" },
 	{ "UPDATE on_cpu SET weight_ns = 1 << 62", "a number of on-CPU row 1 is out of range" },
+	{ "DELETE FROM request", "row 1 of table \"request_calls\" has an invalid id" },
+	{ "UPDATE request SET count = -1 WHERE id = 0", "row 1 of table \"request\" has an invalid count" },
+	{ "UPDATE request SET wall_ns = 1 << 63 WHERE id = 0", "row 1 of table \"request\" has an invalid wall_ns" },
+	{ "UPDATE request SET name = NULL WHERE id = 0", NULL },
+	{ "UPDATE request SET latency_ns = '[593,1]' WHERE id = 0", "row 1 of table \"request\" has an invalid latency_ns" },
+	{ "UPDATE request SET latency_ns = '[5,1,5,1]' WHERE id = 0", "row 1 of table \"request\" has an invalid latency_ns" },
+	{ "UPDATE request SET latency_ns = '[5,1,]' WHERE id = 0", "row 1 of table \"request\" has an invalid latency_ns" },
+	{ "UPDATE request SET latency_ns = '[5' WHERE id = 0", "row 1 of table \"request\" has an invalid latency_ns" },
+	{ "UPDATE request SET latency_ns = '[5,1]x' WHERE id = 0", "row 1 of table \"request\" has an invalid latency_ns" },
+	{ "UPDATE request SET latency_ns = '[5,-1]' WHERE id = 0", "row 1 of table \"request\" has an invalid latency_ns" },
+	{ "UPDATE request SET latency_ns = NULL WHERE id = 0", "row 1 of table \"request\" has an invalid latency_ns" },
+	{ "UPDATE request SET latency_ns = '[]' WHERE id = 0", NULL },
+	{ "UPDATE request SET latency_ns = '[5,9223372036854775807]'", "a number of request 0 is out of range" },
+	{ "UPDATE request_calls SET self_wall_ns = 'x' WHERE id = 1", "row 2 of table \"request_calls\" has an invalid self_wall_ns" },
+	{ "DELETE FROM request_calls", NULL },
+	{ "DELETE FROM request_part", NULL },
+	{ "UPDATE request_part SET request_id = 2 WHERE id = 1", "row 2 of table \"request_part\" has an invalid request_id" },
+	{ "UPDATE request_part SET latency_range = 200 WHERE id = 1", "row 2 of table \"request_part\" has an invalid latency_range" },
+	{ "UPDATE request_part SET state = 'X' WHERE id = 1", "row 2 of table \"request_part\" has an invalid state" },
+	{ "UPDATE request_part SET thread_id = 1000 WHERE id = 1", "row 2 of table \"request_part\" has an invalid thread_id" },
+	{ "UPDATE request_part SET user_stack_id = 1 << 30 WHERE id = 1", "row 2 of table \"request_part\" has an invalid user_stack_id" },
+	{ "UPDATE request_part SET object_id = 1 << 30 WHERE id = 1", "row 2 of table \"request_part\" has an invalid object_id" },
+	{ "UPDATE request_part SET blocked_ns = 1 << 62", "a number of part 1 of requests is out of range" },
+	{ "DELETE FROM span_wait; DELETE FROM span", NULL },
+	{ "DELETE FROM span", "row 1 of table \"span_wait\" has an invalid span_id" },
+	{ "UPDATE span SET request_id = 2 WHERE id = 1", "row 2 of table \"span\" has an invalid request_id" },
+	{ "UPDATE span SET thread_id = NULL WHERE id = 1", "row 2 of table \"span\" has an invalid thread_id" },
+	{ "UPDATE span SET start_ns = -1 WHERE id = 1", "row 2 of table \"span\" has an invalid start_ns" },
+	{ "UPDATE span SET flags = 32 WHERE id = 1", "row 2 of table \"span\" has an invalid flags" },
+	{ "UPDATE span SET wall_ns = 1 << 62", "span 1 has no valid request, thread, time or wait" },
+	{ "UPDATE span_wait SET span_id = 1 WHERE id = 2", "row 3 of table \"span_wait\" has an invalid span_id" },
+	{ "UPDATE span_wait SET state = NULL WHERE id = 1", "row 2 of table \"span_wait\" has an invalid state" },
+	{ "UPDATE span_wait SET count = 1.5 WHERE id = 1", "row 2 of table \"span_wait\" has an invalid count" },
+	{ "UPDATE span_wait SET kernel_stack_id = -1 WHERE id = 1", "row 2 of table \"span_wait\" has an invalid kernel_stack_id" },
+	{ "UPDATE span_wait SET blocked_ns = 1 << 62", "wait 1 of a span has no valid stack, object, state or time" },
+	{ "WITH RECURSIVE n(i) AS (SELECT 6 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO span_wait "
+	  "SELECT i, 5, 'S', NULL, NULL, NULL, 1, 1, 1, 1 FROM n", "row 37 of table \"span_wait\" has an invalid span_id" },
 	{ "UPDATE storm SET waker_id = NULL WHERE id = 0", "row 1 of table \"storm\" has an invalid waker_id" },
 	{ "UPDATE storm SET ended = woken + 1 WHERE id = 0", "storm 0 is more than it woke" },
 	{ "UPDATE storm SET again = ended + 1 WHERE id = 0", "storm 0 is more than it woke" },

@@ -134,6 +134,50 @@ static void of_nothing(void)
 	merge_free(NULL);
 }
 
+/* Where a thread was preempted: the stacks of most time are told apart, the others are one row, and all sums are what they were. */
+static void coarse(void)
+{
+	struct profile *p = profile_new(), *c;
+	const struct thread t = { .pid = 1, .tid = 1, .comm = profile_string(p, "a"), .process = profile_string(p, "a"), .to_ns = 1000000,
+				  .preempted_ns = 1000 * 55, .blocked_ns = 77 };
+	uint32_t thread = profile_add_thread(p, &t);
+	uint64_t preempted_ns = 0, count = 0;
+
+	p->info.duration_ns = 1000000;
+	for (unsigned i = 0; i <= 10; i++) {
+		g_autofree char *name = g_strdup_printf("function_%u", i);
+		const struct frame f = { .name = name, .kind = FRAME_USER };
+		struct wait w = { .thread = thread, .user = profile_node(p, 0, profile_frame(p, &f)), .state = i ? 'R' : 'S', .count = 2,
+				  .blocked_ns = i ? 0 : 77, .preempted_ns = i * 1000, .max_ns = i ? i * 1000 - 1 : 76 };
+
+		w.hist[profile_hist_slot(w.max_ns)] = w.hist[0] = 1;
+		profile_add_wait(p, &w);
+	}
+	c = merge_coarse(p, 3, NULL);
+	g_assert_nonnull(c);
+	g_assert_cmpuint(c->waits->len, ==, 1 + 3 + 1);
+	for (guint i = 0; i < c->waits->len; i++) {
+		const struct wait *w = profile_wait(c, i);
+		const char *name = profile_get_frame(c, profile_get_node(c, w->user)->frame)->name;
+
+		preempted_ns += w->preempted_ns;
+		count += w->count;
+		if (strcmp(name, MERGE_COARSE_NAME) == 0) {
+			g_assert_cmpuint(w->count, ==, 14);
+			g_assert_cmpuint(w->preempted_ns, ==, 28000);
+			g_assert_cmpuint(w->max_ns, ==, 6999);
+			g_assert_cmpuint(w->hist[0], ==, 7);
+		} else {
+			g_assert_true(w->state == 'S' || w->preempted_ns >= 8000);
+		}
+	}
+	g_assert_cmpuint(preempted_ns, ==, 55000);
+	g_assert_cmpuint(count, ==, 22);
+	g_assert_true(profile_check(c, NULL));
+	profile_free(c);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -142,5 +186,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/merge/a_gap", a_gap);
 	g_test_add_func("/merge/folded_rows", folded_rows);
 	g_test_add_func("/merge/of_nothing", of_nothing);
+	g_test_add_func("/merge/coarse", coarse);
 	return g_test_run();
 }

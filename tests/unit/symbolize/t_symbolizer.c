@@ -40,6 +40,33 @@ static void test_own(void)
 	symbolizer_free(s);
 }
 
+/* What nobody has asked for since goes, and is read again. */
+static void test_evicted(void)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct symbol probe;
+	size_t bytes;
+
+	symbolizer_user(s, (uint32_t)getpid(), 1, PROBE, false, &probe);
+	bytes = symbolizer_table_bytes(s);
+	g_assert_cmpuint(bytes, >, 0);
+	symbolizer_next_turn(s, 1, 0);
+	g_assert_cmpuint(symbolizer_table_bytes(s), ==, bytes);	/* used a moment ago */
+	for (unsigned i = 0; i < 3; i++)
+		symbolizer_next_turn(s, 1, bytes);
+	g_assert_cmpuint(symbolizer_table_bytes(s), ==, bytes);	/* there is room */
+	symbolizer_next_turn(s, 1, bytes - 1);
+	g_assert_cmpuint(symbolizer_table_bytes(s), ==, 0);
+	for (unsigned i = 0; i < 5; i++) {
+		symbolizer_user(s, (uint32_t)getpid(), 1, PROBE, false, &probe);
+		g_assert_cmpstr(probe.name, ==, "symbolizer_test_probe");
+		g_assert_cmpuint(symbolizer_table_bytes(s), ==, bytes);
+		for (unsigned k = 0; k < 2; k++)
+			symbolizer_next_turn(s, 1, 0);
+	}
+	symbolizer_free(s);
+}
+
 static void test_vdso(void)
 {
 	uint64_t base = getauxval(AT_SYSINFO_EHDR);
@@ -307,6 +334,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	unsetenv("DEBUGINFOD_URLS");	/* the tests name servers of their own */
 	g_test_add_func("/symbolizer/own", test_own);
+	g_test_add_func("/symbolizer/evicted", test_evicted);
 	g_test_add_func("/symbolizer/vdso", test_vdso);
 	g_test_add_func("/symbolizer/thread-start", test_thread_start);
 	ADD("container", test_container);

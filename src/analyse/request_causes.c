@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/request_causes.h"
+
+#include "analyse/plumbing.h"
+
+const struct request_cause request_cause_queue = { .reason = REASON_CPU_QUEUE, .frame = -1 };
+const struct request_cause request_cause_on_cpu = { .reason = REASON_ON_CPU, .frame = -1 };
+
+struct request_causes {
+	const struct profile *p;
+	const GArray *waits;
+	struct profile view;	/* with waits in the place of its own */
+	struct reasons *reasons;
+};
+
+struct request_causes *request_causes_new(const struct profile *p, const GArray *waits)
+{
+	struct request_causes *c = g_new0(struct request_causes, 1);
+
+	c->p = p;
+	c->waits = waits;
+	c->view = *p;
+	c->view.wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
+	c->view.waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	for (guint i = 0; i < waits->len; i++) {
+		struct wait w = g_array_index(waits, struct wait, i);
+
+		w.state = w.state && w.state != '?' ? w.state : 'S';
+		g_array_append_val(c->view.waits, w);
+	}
+	c->reasons = reasons_new(&c->view, NULL);
+	return c;
+}
+
+void request_causes_free(struct request_causes *c)
+{
+	if (!c)
+		return;
+	reasons_free(c->reasons);
+	g_array_unref(c->view.wakes);
+	g_array_unref(c->view.waits);
+	g_free(c);
+}
+
+/* A thread's own stack has another address in each thread, and is the same thing in all. */
+static uint32_t telling_object(const struct profile *p, uint32_t object)
+{
+	const struct object *o = object ? profile_get_object(p, object - 1) : NULL;
+
+	return o && o->name && *o->name && !g_str_has_prefix(o->name, "stack of thread ") ? object : 0;
+}
+
+struct request_cause request_causes_of(const struct request_causes *c, guint wait)
+{
+	const struct wait *w = &g_array_index(c->waits, struct wait, wait);
+
+	if (!w->state || w->state == '?')
+		return (struct request_cause){ .reason = REASON_OTHER, .frame = -1 };
+	return (struct request_cause){
+		.reason = reasons_of(c->reasons, wait), .frame = plumbing_user_parent(reasons_plumbing(c->reasons), w->user),
+		.object = telling_object(c->p, w->object),
+	};
+}
+
+static gint slowest_first(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct request_span *x = profile_span(data, ((const struct span_top *)a)->span);
+	const struct request_span *y = profile_span(data, ((const struct span_top *)b)->span);
+
+	if (x->wall_ns != y->wall_ns)
+		return x->wall_ns < y->wall_ns ? 1 : -1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static struct wait as_wait(const struct request_span *s, const struct span_wait *w)
+{
+	return (struct wait){
+		.thread = s->thread, .user = w->user, .kernel = w->kernel, .object = w->object, .state = w->state, .count = w->count,
+		.blocked_ns = w->blocked_ns, .runnable_ns = w->runnable_ns, .preempted_ns = w->preempted_ns,
+	};
+}
+
+/* Waits with the same cause are one; the run queue and the CPU are causes, too. */
+static void find_top(const struct request_span *s, const struct request_causes *causes, guint first, struct span_top *top)
+{
+	top->cause = s->on_cpu_ns >= s->runnable_ns + s->preempted_ns ? request_cause_on_cpu : request_cause_queue;
+	top->ns = MAX(s->on_cpu_ns, s->runnable_ns + s->preempted_ns);
+	for (uint32_t i = 0; i < s->wait_cnt; i++) {
+		struct request_cause cause = request_causes_of(causes, first + i);
+		uint64_t ns = 0;
+
+		for (uint32_t k = 0; k < s->wait_cnt; k++) {
+			struct request_cause other = request_causes_of(causes, first + k);
+
+			if (request_cause_equal(&cause, &other))
+				ns += g_array_index(causes->waits, struct wait, first + k).blocked_ns;
+		}
+		if (ns > top->ns) {
+			top->ns = ns;
+			top->cause = cause;
+		}
+	}
+}
+
+GArray *request_slowest(const struct profile *p, int64_t func, guint most)
+{
+	GArray *tops = g_array_new(FALSE, TRUE, sizeof(struct span_top));
+	g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	struct request_causes *causes;
+	guint first = 0;
+
+	for (guint i = 0; i < p->spans->len; i++) {
+		struct span_top top = { .span = i };
+
+		if (func < 0 || profile_span(p, i)->func == func)
+			g_array_append_val(tops, top);
+	}
+	g_array_sort_with_data(tops, slowest_first, (gpointer)p);
+	if (most && tops->len > most)
+		g_array_set_size(tops, most);
+	for (guint i = 0; i < tops->len; i++) {
+		const struct request_span *s = profile_span(p, g_array_index(tops, struct span_top, i).span);
+
+		for (uint32_t k = 0; k < s->wait_cnt; k++) {
+			struct wait w = as_wait(s, profile_span_wait(p, s->wait + k));
+
+			g_array_append_val(waits, w);
+		}
+	}
+	causes = request_causes_new(p, waits);
+	for (guint i = 0; i < tops->len; i++) {
+		struct span_top *top = &g_array_index(tops, struct span_top, i);
+		const struct request_span *s = profile_span(p, top->span);
+
+		find_top(s, causes, first, top);
+		first += s->wait_cnt;
+	}
+	request_causes_free(causes);
+	return tops;
+}
+
+static gint most_first(gconstpointer a, gconstpointer b)
+{
+	const struct request_share *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return (x->reason > y->reason) - (x->reason < y->reason);
+}
+
+GArray *request_shares(const struct profile *p, uint32_t func)
+{
+	GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct request_share));
+	g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	uint64_t sums[REASON_COUNT] = { 0 };
+	struct request_causes *causes;
+
+	for (guint i = 0; i < p->request_parts->len; i++) {
+		const struct request_part *part = profile_request_part(p, i);
+
+		if (part->func == func && part->wait.state)
+			g_array_append_val(waits, part->wait);
+	}
+	causes = request_causes_new(p, waits);
+	for (guint i = 0; i < waits->len; i++)
+		sums[request_causes_of(causes, i).reason] += g_array_index(waits, struct wait, i).blocked_ns;
+	request_causes_free(causes);
+	for (unsigned i = 0; i < REASON_COUNT; i++) {
+		struct request_share share = { (enum reason)i, sums[i] };
+
+		if (sums[i])
+			g_array_append_val(shares, share);
+	}
+	g_array_sort(shares, most_first);
+	return shares;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_REQUEST_CAUSES_H
+#define ANALYSE_REQUEST_CAUSES_H
+
+#include "analyse/reason/reasons.h"
+#include "profile/requests.h"
+
+/* What requests spent their time on: the reason, in which function of the program, for what. */
+struct request_cause {
+	enum reason reason;
+	int64_t frame;		/* of the program; -1: not known */
+	uint32_t object;	/* + 1; 0: none, or one that tells nothing */
+};
+
+static inline bool request_cause_equal(const struct request_cause *a, const struct request_cause *b)
+{
+	return a->reason == b->reason && a->frame == b->frame && a->object == b->object;
+}
+
+extern const struct request_cause request_cause_queue, request_cause_on_cpu;
+
+/* Causes of the blocked time of waits that are none of the profile's rows. */
+struct request_causes;
+
+/* waits: struct wait, those of state 0 and '?' being none; borrows both. */
+struct request_causes *request_causes_new(const struct profile *p, const GArray *waits);
+void request_causes_free(struct request_causes *c);
+struct request_cause request_causes_of(const struct request_causes *c, guint wait);
+
+/* What one span spent most time on. */
+struct span_top {
+	uint32_t span;
+	struct request_cause cause;
+	uint64_t ns;
+};
+
+/* The slowest spans, at most so many (0: all) and of that function (-1: any), the slowest first: struct span_top. */
+GArray *request_slowest(const struct profile *p, int64_t func, guint most);
+
+/* By reasons, most first: what the requests of a function spent beside on-CPU time, by its parts.  struct request_share. */
+struct request_share {
+	enum reason reason;
+	uint64_t ns;
+};
+GArray *request_shares(const struct profile *p, uint32_t func);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/task_groups.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+/* Evidence that a goroutine has nothing to do: what it waits for, or functions on its stack, all of one row. */
+static const struct idle_rule {
+	const char *reason;	/* NULL: any */
+	const char *functions[2];	/* NULL: none more */
+	const char *why;
+} go_rules[] = {
+	{ "GC worker (idle)", { NULL }, "background work of the runtime" },
+	{ "GC sweep wait", { NULL }, "background work of the runtime" },
+	{ "GC scavenge wait", { NULL }, "background work of the runtime" },
+	{ "force gc (idle)", { NULL }, "background work of the runtime" },
+	{ "finalizer wait", { NULL }, "background work of the runtime" },
+	{ "cleanup wait", { NULL }, "background work of the runtime" },
+	{ "GOMAXPROCS updater (idle)", { NULL }, "background work of the runtime" },
+	{ "timer goroutine (idle)", { NULL }, "background work of the runtime" },
+	{ "trace reader (blocked)", { NULL }, "background work of the runtime" },
+	{ "select (no cases)", { NULL }, "select without cases, for ever" },
+	{ "IO wait", { "internal/poll.(*FD).Accept" }, "waits for connections" },
+	{ "IO wait", { "net/http.(*conn).serve", "bufio.(*Reader).Peek" }, "connections without a request (net/http)" },
+	{ "IO wait", { "net/http.(*persistConn).readLoop", "bufio.(*Reader).Peek" }, "connections kept open (net/http client)" },
+	{ "select", { "net/http.(*persistConn).writeLoop" }, "connections kept open (net/http client)" },
+	{ "select", { "database/sql.(*DB).connectionOpener" }, "background work of database/sql" },
+	{ "select", { "database/sql.(*DB).connectionCleaner" }, "background work of database/sql" },
+	{ NULL, { "os/signal.signal_recv" }, "waits for signals" },
+	{ NULL, { "os/signal.loop" }, "waits for signals" },
+};
+
+/* Packages of Go's own library, by the first part of their paths. */
+static const char *const go_packages[] = {
+	"archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed", "encoding", "errors",
+	"expvar", "flag", "fmt", "hash", "html", "image", "index", "internal", "io", "iter", "log", "maps", "math", "mime", "net", "os", "path",
+	"plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs", "sync", "syscall", "testing", "text",
+	"time", "unicode", "unique", "unsafe", "vendor", "weak",
+};
+
+static bool has_function(const struct task_row *row, const char *name)
+{
+	for (unsigned i = 0; i < row->frame_cnt; i++)
+		if (row->frames[i].name && !strcmp(row->frames[i].name, name))
+			return true;
+	return false;
+}
+
+static bool rule_holds(const struct idle_rule *rule, const struct task_row *row)
+{
+	if (rule->reason && g_strcmp0(rule->reason, row->reason) != 0)
+		return false;
+	for (size_t i = 0; i < G_N_ELEMENTS(rule->functions); i++)
+		if (rule->functions[i] && !has_function(row, rule->functions[i]))
+			return false;
+	return true;
+}
+
+/* Goroutines that the runtime has begun for itself, as runtime.isSystemGoroutine() has it. */
+static bool is_of_runtime(const struct task_row *row)
+{
+	const char *outermost = row->frame_cnt ? row->frames[row->frame_cnt - 1].name : NULL;
+
+	return outermost && row->creator.name && g_str_has_prefix(outermost, "runtime.") && g_str_has_prefix(row->creator.name, "runtime.") &&
+	       strcmp(outermost, "runtime.main") != 0;
+}
+
+const char *task_idle(enum tasks_kind kind, const struct task_row *row)
+{
+	if (kind != TASKS_GO || strcmp(row->state, "waiting") != 0)
+		return NULL;
+	for (size_t i = 0; i < G_N_ELEMENTS(go_rules); i++)
+		if (rule_holds(&go_rules[i], row))
+			return go_rules[i].why;
+	return is_of_runtime(row) ? go_rules[0].why : NULL;
+}
+
+static bool is_go_library(const char *name)
+{
+	size_t len = strcspn(name, "/.");
+
+	for (size_t i = 0; i < G_N_ELEMENTS(go_packages); i++)
+		if (strlen(go_packages[i]) == len && !strncmp(go_packages[i], name, len))
+			return true;
+	return false;
+}
+
+/* "/usr/lib/python3.11/asyncio/locks.py", and what is installed beside it. */
+static bool is_python_library(const char *file)
+{
+	return file && (strstr(file, "/lib/python3") || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || *file == '<');
+}
+
+const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row)
+{
+	for (unsigned i = 0; i < row->frame_cnt; i++)
+		if (row->frames[i].name && !(kind == TASKS_GO ? is_go_library(row->frames[i].name) : is_python_library(row->frames[i].file)))
+			return &row->frames[i];
+	return NULL;
+}
+
+const char *task_call(enum tasks_kind kind, const struct task_row *row)
+{
+	const struct task_frame *own = task_own_frame(kind, row);
+
+	return kind == TASKS_ASYNCIO && own && own > row->frames ? own[-1].name : NULL;
+}
+
+const char *task_reason_text(const char *state, const char *reason)
+{
+	if (reason)
+		return reason;
+	if (!strcmp(state, "syscall"))
+		return "a system call";
+	return !strcmp(state, "waiting") ? "a wait of unknown reason" : state;
+}
+
+static uint64_t key_of(const struct task_group *g)
+{
+	uint64_t key = hash_more(hash_pointer(g->state), g_str_hash(task_reason_text(g->state, g->reason)));
+
+	if (g->at)
+		key = hash_more(hash_more(key, hash_pointer(g->at->name)), g->at->line);
+	return hash_more(hash_more(key, hash_pointer(g->creator)), g->call ? g_str_hash(g->call) : 0);
+}
+
+/* Adds to the group of this key, which is made if need be. */
+static void add(GArray *groups, GHashTable *index, const struct task_group *part, uint64_t key, const struct task_row *row)
+{
+	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
+	struct task_group *g;
+
+	if (!at) {
+		g_array_append_val(groups, *part);
+		at = groups->len;
+		g_hash_table_insert(index, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(at));
+	}
+	g = &g_array_index(groups, struct task_group, at - 1);
+	if (g->parent != row->parent)
+		g->parent = 0;
+	g->tasks += row->tasks;
+	g->task_ns += row->task_ns;
+	g->variance += (double)row->task_se_ns * (double)row->task_se_ns;
+}
+
+static gint by_tasks(gconstpointer a, gconstpointer b)
+{
+	const struct task_group *x = a, *y = b;
+
+	return x->tasks < y->tasks ? 1 : x->tasks > y->tasks ? -1 : 0;
+}
+
+void task_groups_make(struct task_groups *g, const struct tasks *t)
+{
+	g_autoptr(GHashTable) groups = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) reasons = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) idle = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+
+	*g = (struct task_groups){ 0 };
+	g->groups = g_array_new(FALSE, TRUE, sizeof(struct task_group));
+	g->reasons = g_array_new(FALSE, TRUE, sizeof(struct task_group));
+	g->idle = g_array_new(FALSE, TRUE, sizeof(struct task_group));
+	for (guint i = 0; i < t->rows->len; i++) {
+		const struct task_row *row = &g_array_index(t->rows, struct task_row, i);
+		const char *why = task_idle(t->kind, row);
+		const char *call = task_call(t->kind, row);
+		struct task_group part = { .state = row->state, .reason = row->reason, .parent = row->parent }, whole = part;
+
+		whole.reason = call ? call : row->reason;
+		add(g->reasons, reasons, &whole, key_of(&whole), row);
+		if (why) {
+			struct task_group nothing = { .state = row->state, .reason = why, .parent = row->parent };
+
+			add(g->idle, idle, &nothing, g_str_hash(why), row);
+			g->idle_tasks += row->tasks;
+			g->idle_ns += row->task_ns;
+			continue;
+		}
+		part.at = task_own_frame(t->kind, row);
+		part.creator = row->creator.name;
+		part.call = call;
+		add(g->groups, groups, &part, key_of(&part), row);
+	}
+	g_array_sort(g->groups, by_tasks);
+	g_array_sort(g->reasons, by_tasks);
+	g_array_sort(g->idle, by_tasks);
+}
+
+void task_groups_clear(struct task_groups *g)
+{
+	g_array_unref(g->groups);
+	g_array_unref(g->reasons);
+	g_array_unref(g->idle);
+}

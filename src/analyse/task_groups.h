@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_TASK_GROUPS_H
+#define ANALYSE_TASK_GROUPS_H
+
+#include "profile/tasks.h"
+
+/* What is to be said of a population of tasks: who waits where for what, and who merely has nothing to do. */
+
+/* Why a task has nothing to do: "waits for connections", "background work of the runtime"; NULL: it may have. */
+const char *task_idle(enum tasks_kind kind, const struct task_row *row);
+
+/* The innermost function of the program itself or of what it uses, not of the language's own library; NULL: there is none. */
+const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row);
+
+/* asyncio: the function of the library that the program's own awaits, "Lock.acquire"; NULL: none. */
+const char *task_call(enum tasks_kind kind, const struct task_row *row);
+
+/* Tasks that are told by one sentence. */
+struct task_group {
+	const char *state, *reason;
+	const struct task_frame *at;	/* NULL: nothing of the program's own */
+	const char *creator;		/* function, NULL: not known */
+	const char *call;		/* asyncio: the library's function that it awaits, "Lock.acquire"; NULL: none */
+	uint64_t parent;		/* as in a row */
+	double tasks;
+	uint64_t task_ns;
+	double variance;		/* of task_ns */
+};
+
+struct task_groups {
+	GArray *groups;		/* struct task_group: not idle, most tasks first */
+	GArray *reasons;	/* the same by state and reason alone, idle ones too */
+	GArray *idle;		/* struct task_group: why is in `reason` */
+	double idle_tasks;
+	uint64_t idle_ns;
+};
+
+void task_groups_make(struct task_groups *g, const struct tasks *t);
+void task_groups_clear(struct task_groups *g);
+
+/* What a state and a reason are called together: "chan send", "runnable", "a system call". */
+const char *task_reason_text(const char *state, const char *reason);
+
+#endif

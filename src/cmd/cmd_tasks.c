@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* offcpu tasks: goroutines and other tasks that hold no thread, seen from outside. */
+#include <signal.h>
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+#include "render/json/tasks.h"
+#include "render/text/tasks.h"
+#include "tasks/census.h"
+
+#define COMMAND "tasks"
+#define DEFAULT_HZ "5"
+#define HZ_MIN 0.01
+#define HZ_MAX 1000
+#define BUDGET_PPM 10000	/* of one CPU */
+#define TOP_DEFAULT 10
+
+static const char description[] =
+	"Examples:\n"
+	"  offcpu tasks -p 1234              what the tasks of this process wait for now\n"
+	"  offcpu tasks -p shop -d 10        the same over 10 s, in task-seconds\n"
+	"  offcpu tasks -p 1234 --json\n"
+	"\n"
+	"Tasks are goroutines (Go) and tasks of asyncio (CPython 3.11 to 3.13). The process is read from outside: it is never stopped.";
+
+struct tasks_options {
+	char **pids, *hz, *duration;
+	gboolean json;
+	gint top;
+};
+
+static volatile int stop_asked;
+
+static void on_stop(int sig)
+{
+	(void)sig;
+	stop_asked = 1;
+}
+
+static bool parse_hz(const char *text, double *ret_hz)
+{
+	char *end;
+
+	*ret_hz = g_ascii_strtod(text, &end);
+	return end != text && !*end && *ret_hz >= HZ_MIN && *ret_hz <= HZ_MAX;
+}
+
+static int parse_own(const struct tasks_options *o, struct run *run, int argc, char **argv, struct census_options *ret)
+{
+	g_autoptr(GArray) pids = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (argc > 1) {
+		cmd_error(COMMAND, "unexpected argument '%s'", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (!o->pids) {
+		cmd_error(COMMAND, "-p PID is needed: tasks are looked at in one process");
+		return EXIT_USAGE;
+	}
+	if (o->top < 0) {
+		cmd_error(COMMAND, "--top takes 0 or more");
+		return EXIT_USAGE;
+	}
+	if (!parse_hz(o->hz ? o->hz : DEFAULT_HZ, &ret->hz)) {
+		cmd_error(COMMAND, "-F: '%s' is not a rate from 0.01 to 1000 Hz", o->hz);
+		return EXIT_USAGE;
+	}
+	if (!run_parse_duration(run, o->duration))
+		return EXIT_USAGE;
+	if (!target_processes(o->pids, &pids, &error)) {
+		cmd_error(COMMAND, "%s", error->message);
+		return run_status_of(error);
+	}
+	if (pids->len != 1) {
+		cmd_error(COMMAND, "-p names %u processes, tasks are looked at in one", pids->len);
+		return EXIT_USAGE;
+	}
+	ret->pid = g_array_index(pids, uint32_t, 0);
+	ret->duration_ns = run->duration_ns;
+	ret->budget_ppm = BUDGET_PPM;
+	ret->stop = &stop_asked;
+	return EXIT_OK;
+}
+
+static int take(const struct census_options *options, const struct tasks_options *o)
+{
+	const struct text_options text_options = {
+		.top = (unsigned)o->top, .colour = cmd_stdout_has_colour(), .width = cmd_stdout_width(),
+	};
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GError) error = NULL;
+	struct tasks *t;
+
+	run_on_signals(on_stop);
+	t = census_take(options, &error);
+	run_on_signals(SIG_DFL);
+	if (!t) {
+		cmd_error(COMMAND, "%s", error->message);
+		return g_error_matches(error, CENSUS_ERROR, CENSUS_NOT_PERMITTED) ? EXIT_NOT_PERMITTED : EXIT_FAILED;
+	}
+	if (o->json)
+		tasks_json(text, t);
+	else
+		text_tasks(text, t, &text_options);
+	tasks_free(t);
+	fputs(text->str, stdout);
+	return EXIT_OK;
+}
+
+int cmd_tasks(int argc, char **argv)
+{
+	struct target target = { 0 };
+	struct tasks_options own = { .top = TOP_DEFAULT };
+	struct run run = { .name = COMMAND, .target = &target };
+	struct census_options options = { 0 };
+	GOptionEntry entries[] = {
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &own.pids, "The process, by its number or its name", "PID" },
+		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Look again and again, for this time (a bare number is s)", "TIME" },
+		{ "frequency", 'F', 0, G_OPTION_ARG_STRING, &own.hz, "With -d: looks a second (" DEFAULT_HZ ")", "HZ" },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "JSON in integer nanoseconds", NULL },
+		{ "top", 0, 0, G_OPTION_ARG_INT, &own.top, "Rows of a table (10; 0: all)", "N" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	int status = EXIT_OK;
+
+	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status) &&
+	    (status = parse_own(&own, &run, argc, argv, &options)) == EXIT_OK)
+		status = take(&options, &own);
+	g_strfreev(own.pids);
+	g_free(own.hz);
+	g_free(own.duration);
+	return status;
+}

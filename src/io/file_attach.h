@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef IO_FILE_ATTACH_H
+#define IO_FILE_ATTACH_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+struct file_bpf;
+
+/*
+ * Where file operations begin and end.  Best by a probe on the kernel's functions of these system calls, many at once (kprobe.multi): no
+ * other call pays.  Else by the tracepoint of each call, which makes the kernel take all system calls the longer way.
+ */
+struct file_attach;
+
+/* Before the object is loaded: chooses which of its programs are. */
+void file_attach_select(struct file_bpf *skel);
+/* NULL, with a sentence: nothing is attached. */
+struct file_attach *file_attach_new(struct file_bpf *skel, GError **error);
+/* All system calls of the machine pay for it. */
+bool file_attach_is_by_tracepoints(const struct file_attach *a);
+/* Programs that run are through, and one that begins later finds the window closed. */
+void file_attach_settle(struct file_attach *a);
+/*
+ * NULL is fine.  The kernel takes some 30 ms for each tracepoint that is let go, one after the other, with most of them beyond 4 s: a child
+ * process does that, so the command ends at once.
+ */
+void file_attach_free(struct file_attach *a);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/requests.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "profile/profile_rows.h"
+#include "profile/profile_sum.h"
+
+double *request_span_weights(const struct profile *p)
+{
+	double *weights = g_new0(double, p->requests->len + 1);
+	g_autofree uint64_t *slowest = g_new0(uint64_t, p->requests->len + 1), *others = g_new0(uint64_t, p->requests->len + 1);
+
+	for (guint i = 0; i < p->spans->len; i++) {
+		const struct request_span *s = profile_span(p, i);
+
+		if (s->flags & OFFCPU_SPAN_SLOWEST)
+			slowest[s->func]++;
+		else
+			others[s->func]++;
+	}
+	for (guint i = 0; i < p->requests->len; i++) {
+		uint64_t all = profile_request(p, i)->sum.all.count;
+
+		if (others[i] && all > slowest[i])
+			weights[i] = (double)(all - slowest[i]) / (double)others[i];
+	}
+	return weights;
+}
+
+static uint64_t scaled(uint64_t ns, double weight)
+{
+	double value = (double)ns * weight;
+
+	return value < (double)PROFILE_NS_MAX ? (uint64_t)value : PROFILE_NS_MAX;
+}
+
+static void add_span(struct offcpu_request_times *t, const struct request_span *s, double weight)
+{
+	t->wall_ns = profile_sum(t->wall_ns, scaled(s->wall_ns, weight));
+	t->on_cpu_ns = profile_sum(t->on_cpu_ns, scaled(s->on_cpu_ns, weight));
+	t->blocked_ns = profile_sum(t->blocked_ns, scaled(s->blocked_ns, weight));
+	t->runnable_ns = profile_sum(t->runnable_ns, scaled(s->runnable_ns, weight));
+	t->preempted_ns = profile_sum(t->preempted_ns, scaled(s->preempted_ns, weight));
+}
+
+static unsigned slot_of(uint64_t ns)
+{
+	unsigned exponent = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
+
+	if (exponent < 4)
+		return (unsigned)ns;
+	return exponent >= 40 ? OFFCPU_REQUEST_SLOTS - 1 : offcpu_request_slot(ns, exponent);
+}
+
+/* One for the span itself and one for each of its waits: the kernel's are summed, these are alike in what they tell. */
+static void add_parts(struct profile *p, const struct request_span *s, double weight)
+{
+	struct request_part part = {
+		.func = s->func, .range = slot_of(s->wall_ns) / OFFCPU_REQUEST_RANGE_SLOTS, .requests = MAX((uint64_t)llround(weight), 1),
+		.wait = { .thread = s->thread },
+	};
+	double whole = (double)part.requests;
+
+	part.wall_ns = scaled(s->wall_ns, whole);
+	part.on_cpu_ns = scaled(s->on_cpu_ns, whole);
+	part.wait.blocked_ns = scaled(s->blocked_ns, whole);
+	part.wait.runnable_ns = scaled(s->runnable_ns, whole);
+	part.wait.preempted_ns = scaled(s->preempted_ns, whole);
+	g_array_append_val(p->request_parts, part);
+	part.wall_ns = part.on_cpu_ns = 0;
+	for (uint32_t i = 0; i < s->wait_cnt; i++) {
+		const struct span_wait *w = profile_span_wait(p, s->wait + i);
+
+		part.wait = (struct wait){
+			.thread = s->thread, .user = w->user, .kernel = w->kernel, .object = w->object, .state = w->state,
+			.count = scaled(w->count, whole), .blocked_ns = scaled(w->blocked_ns, whole),
+			.runnable_ns = scaled(w->runnable_ns, whole), .preempted_ns = scaled(w->preempted_ns, whole),
+		};
+		g_array_append_val(p->request_parts, part);
+	}
+}
+
+void requests_estimate(struct profile *p, const double *weights)
+{
+	g_autofree double *counts = g_new0(double, p->requests->len + 1);
+
+	g_array_set_size(p->request_parts, 0);
+	for (guint i = 0; i < p->requests->len; i++) {
+		struct request_row *row = &g_array_index(p->requests, struct request_row, i);
+
+		memset(&row->sum, 0, sizeof(row->sum));
+		memset(&row->calls, 0, sizeof(row->calls));
+	}
+	for (guint i = 0; i < p->spans->len; i++) {
+		const struct request_span *s = profile_span(p, i);
+		struct offcpu_request_sum *sum = &g_array_index(p->requests, struct request_row, s->func).sum;
+		double weight = s->flags & OFFCPU_SPAN_SLOWEST ? 1 : weights[s->func];
+		double before = counts[s->func];
+
+		counts[s->func] += weight;
+		/* what is rounded goes on, so that the bars add up to the count */
+		sum->hist[slot_of(s->wall_ns)] += (uint64_t)(llround(counts[s->func]) - llround(before));
+		sum->all.count = (uint64_t)llround(counts[s->func]);
+		add_span(&sum->all, s, weight);
+		sum->max_ns = MAX(sum->max_ns, s->wall_ns);
+		if (p->info.request_slower_ns && s->wall_ns >= p->info.request_slower_ns) {
+			add_span(&sum->slow, s, weight);
+			sum->slow.count++;
+		}
+		add_parts(p, s, weight);
+	}
+}
+
+static bool is_time(uint64_t ns)
+{
+	return ns <= PROFILE_NS_MAX;
+}
+
+static bool check_span(const struct profile *p, const struct request_span *s, uint64_t *sum_ns)
+{
+	const uint64_t times[] = { s->start_ns, s->wall_ns, s->on_cpu_ns, s->blocked_ns, s->runnable_ns, s->preempted_ns };
+
+	if (s->func >= p->requests->len || s->thread >= p->threads->len || s->flags & ~OFFCPU_SPAN_FLAGS ||
+	    s->wait_cnt > OFFCPU_REQUEST_NOTES_MAX || s->wait > p->span_waits->len || s->wait_cnt > p->span_waits->len - s->wait)
+		return false;
+	for (size_t i = 0; i < G_N_ELEMENTS(times); i++)
+		if (!is_time(times[i]))
+			return false;
+	*sum_ns = profile_sum(*sum_ns, s->wall_ns);
+	return *sum_ns <= INT64_MAX;
+}
+
+static bool check_wait(const struct profile *p, uint32_t user, uint32_t kernel, uint32_t object)
+{
+	return user < p->nodes->len && kernel < p->nodes->len && object <= p->objects->len;
+}
+
+/* Sums of what a hostile file says must not wrap. */
+static bool check_times(const struct offcpu_request_times *t)
+{
+	return t->count <= INT64_MAX && is_time(t->wall_ns) && is_time(t->on_cpu_ns) && is_time(t->blocked_ns) && is_time(t->runnable_ns) &&
+	       is_time(t->preempted_ns);
+}
+
+static bool check_row(const struct request_row *row, uint64_t *count)
+{
+	uint64_t bars = 0;
+
+	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++)
+		bars = profile_sum(bars, row->sum.hist[i]);
+	*count = profile_sum(*count, MAX(bars, row->sum.all.count));
+	return *count <= PROFILE_NS_MAX && check_times(&row->sum.all) && check_times(&row->sum.slow) && check_times(&row->calls.all) &&
+	       check_times(&row->calls.self) && is_time(row->sum.max_ns) && row->sum.unwound_cnt <= INT64_MAX;
+}
+
+bool requests_check(const struct profile *p, GError **error)
+{
+	uint64_t count = 0, sum_ns = 0, parts_ns = 0, requests = 0;
+
+	for (guint i = 0; i < p->requests->len; i++)
+		if (!check_row(profile_request(p, i), &count))
+			return profile_damaged(error, "a number of request %u is out of range", i);
+	for (guint i = 0; i < p->request_parts->len; i++) {
+		const struct request_part *part = profile_request_part(p, i);
+		const struct wait *w = &part->wait;
+		const uint64_t times[] = { part->wall_ns, part->on_cpu_ns, w->blocked_ns, w->runnable_ns, w->preempted_ns };
+
+		if (part->func >= p->requests->len || part->range >= OFFCPU_REQUEST_RANGES || w->thread >= p->threads->len ||
+		    !check_wait(p, w->user, w->kernel, w->object))
+			return profile_damaged(error, "part %u of requests is of no request, thread, stack or object", i);
+		for (size_t k = 0; k < G_N_ELEMENTS(times); k++)
+			parts_ns = profile_sum(parts_ns, times[k]);
+		requests = profile_sum(requests, MAX(part->requests, w->count));
+		if (parts_ns > INT64_MAX || requests > INT64_MAX)
+			return profile_damaged(error, "a number of part %u of requests is out of range", i);
+	}
+	for (guint i = 0; i < p->spans->len; i++)
+		if (!check_span(p, profile_span(p, i), &sum_ns))
+			return profile_damaged(error, "span %u has no valid request, thread, time or wait", i);
+	sum_ns = 0;
+	for (guint i = 0; i < p->span_waits->len; i++) {
+		const struct span_wait *w = profile_span_wait(p, i);
+
+		sum_ns = profile_sum(sum_ns, profile_sum(w->blocked_ns, profile_sum(w->runnable_ns, w->preempted_ns)));
+		if (!check_wait(p, w->user, w->kernel, w->object) || !w->state || !strchr("SDTtPIR?", w->state) || sum_ns > INT64_MAX)
+			return profile_damaged(error, "wait %u of a span has no valid stack, object, state or time", i);
+	}
+	return true;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "profile/tasks.h"
+
+#include <math.h>
+
+#include "base/hash.h"
+
+struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid)
+{
+	struct tasks *t = g_new0(struct tasks, 1);
+
+	t->kind = kind;
+	t->pid = pid;
+	t->rows = g_array_new(FALSE, TRUE, sizeof(struct task_row));
+	t->strings = g_string_chunk_new(4096);
+	t->index = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	t->now_weight = 1;
+	return t;
+}
+
+void tasks_free(struct tasks *t)
+{
+	if (!t)
+		return;
+	for (guint i = 0; i < t->rows->len; i++)
+		g_free((void *)(uintptr_t)g_array_index(t->rows, struct task_row, i).frames);
+	g_array_unref(t->rows);
+	g_string_chunk_free(t->strings);
+	g_hash_table_unref(t->index);
+	g_free(t);
+}
+
+const char *tasks_string(struct tasks *t, const char *text)
+{
+	return text ? g_string_chunk_insert_const(t->strings, text) : NULL;
+}
+
+struct task_row *tasks_row(struct tasks *t, uint64_t key, bool *ret_is_new)
+{
+	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(t->index, &key));
+
+	*ret_is_new = !at;
+	if (at)
+		return &g_array_index(t->rows, struct task_row, at - 1);
+	if (t->rows->len >= TASKS_ROWS_MAX) {
+		t->no_row++;
+		return NULL;
+	}
+	g_array_set_size(t->rows, t->rows->len + 1);
+	g_hash_table_insert(t->index, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(t->rows->len));
+	return &g_array_index(t->rows, struct task_row, t->rows->len - 1);
+}
+
+void tasks_seen(struct tasks *t, struct task_row *row, double weight)
+{
+	row->seen++;
+	row->now += weight;
+	t->now_weight = MAX(t->now_weight, weight);
+}
+
+void tasks_look_done(struct tasks *t, uint64_t period_ns)
+{
+	for (guint i = 0; i < t->rows->len; i++) {
+		struct task_row *row = &g_array_index(t->rows, struct task_row, i);
+		double step = row->now - row->before;
+
+		row->task_ns += (uint64_t)(row->now * (double)period_ns);
+		row->tasks += row->now;
+		if (t->looks)
+			row->squares += step * (double)period_ns * step * (double)period_ns;
+		row->before = row->now;
+		row->now = 0;
+	}
+	t->looks++;
+	t->window_ns += period_ns;
+}
+
+static gint by_tasks(gconstpointer a, gconstpointer b)
+{
+	const struct task_row *x = a, *y = b;
+
+	return x->tasks < y->tasks ? 1 : x->tasks > y->tasks ? -1 : 0;
+}
+
+/*
+ * Periods are strata with one random instant each.  The variance of such a sum is estimated by the differences of neighbours
+ * (Wolter, "Introduction to Variance Estimation", 8.2), which holds what choosing some of the tasks adds.  A row that never
+ * changed may have done so between looks all the same: by one task and one period at least.
+ */
+void tasks_finish(struct tasks *t)
+{
+	const double looks = (double)MAX(t->looks, 1), period_ns = (double)t->window_ns / looks;
+
+	t->tasks = 0;
+	for (guint i = 0; i < t->rows->len; i++) {
+		struct task_row *row = &g_array_index(t->rows, struct task_row, i);
+
+		row->tasks = t->window_ns ? (double)row->task_ns / (double)t->window_ns : row->tasks / looks;
+		t->tasks += row->tasks;
+		if (t->looks > 1)
+			row->task_se_ns = (uint64_t)MAX(sqrt(row->squares / 2 * looks / (looks - 1)), period_ns * t->now_weight);
+	}
+	g_array_sort(t->rows, by_tasks);
+	g_hash_table_remove_all(t->index);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PROFILE_TASKS_H
+#define PROFILE_TASKS_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/frame.h"
+
+/*
+ * Tasks of a runtime (goroutines, asyncio's tasks) as looks at a process have found them: a population of its own, whose
+ * time is never added to that of threads.
+ */
+
+#define TASKS_ROWS_MAX 65536u	/* kinds of waiting that are told apart */
+
+enum tasks_kind { TASKS_GO, TASKS_ASYNCIO };
+
+struct task_frame {
+	const char *name;	/* NULL: not known */
+	const char *file;	/* NULL: not known */
+	uint32_t line;		/* 0: not known */
+};
+
+/* What tasks have in common that are told as one row. */
+struct task_row {
+	const char *state;	/* "waiting", "runnable", "running", "syscall" */
+	const char *reason;	/* "chan send", NULL: none */
+	const struct task_frame *frames;	/* innermost first */
+	unsigned frame_cnt;
+	enum stack_end end;
+	struct task_frame creator;	/* where it was made; without a name: not known */
+	const char *name;	/* of the one task, or of all; NULL: none */
+	const char *awaited_by;	/* the same of tasks that wait for these */
+	uint64_t parent;	/* the number of the task that made all of these; 0: not known, or several */
+	uint64_t oldest_wait_ns;	/* one of them waits at least that long, 0: not known */
+	/* from the looks */
+	uint64_t seen;		/* how often a task was seen so */
+	double tasks;		/* mean number over the window, or the number at the only look */
+	uint64_t task_ns, task_se_ns;
+	/* of the look that goes on, and of the one before it */
+	double now, before;
+	double squares;	/* of differences of task time between neighbouring looks */
+};
+
+struct tasks {
+	enum tasks_kind kind;
+	uint32_t pid;
+	const char *program, *version;	/* "shop", "go1.19.8" */
+	uint64_t window_ns;	/* 0: there was one look, so no times */
+	uint64_t looks;
+	double rate_hz;		/* as asked for */
+	double tasks;		/* as in a row: of all */
+	double looked_at_share;	/* of the tasks, by looks; 1: each look saw all */
+	uint64_t cpu_ns;	/* what looking cost */
+	GArray *rows;		/* struct task_row, most tasks first once it is finished */
+	/* what is missing */
+	uint64_t stale;		/* looks at a task that changed meanwhile: they are rows without a stack */
+	uint64_t unreadable;	/* memory that was gone */
+	uint64_t no_row;	/* looks at tasks beyond TASKS_ROWS_MAX rows */
+	bool is_cut;		/* there are more tasks than are ever looked at */
+	/* inside */
+	GStringChunk *strings;
+	GHashTable *index;	/* key: row + 1 */
+	double now_weight;	/* the most that one task stood for */
+};
+
+struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid);
+void tasks_free(struct tasks *t);	/* NULL is fine */
+const char *tasks_string(struct tasks *t, const char *text);	/* NULL stays NULL */
+
+/*
+ * The row of a key, which the caller makes of whatever tells its tasks from others.  A new one is empty, and the caller's to fill
+ * in; its frames are freed with g_free().  NULL: there are too many.
+ */
+struct task_row *tasks_row(struct tasks *t, uint64_t key, bool *ret_is_new);
+
+/* One task of the look that goes on, which stands for `weight` of them. */
+void tasks_seen(struct tasks *t, struct task_row *row, double weight);
+/* The look is over; it stands for period_ns of the window. */
+void tasks_look_done(struct tasks *t, uint64_t period_ns);
+/* No more looks: makes means and errors. */
+void tasks_finish(struct tasks *t);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/request_causes.h"
+#include "analyse/requests.h"
+#include "render/json/parts.h"
+
+static void write_cause(struct json *j, const struct profile *p, const struct span_top *top)
+{
+	const struct request_cause *c = &top->cause;
+
+	json_key(j, "most");
+	json_object_begin(j);
+	json_member_uint(j, "ns", top->ns);
+	json_member_string(j, "reason", reason_name(c->reason));
+	if (c->object)
+		json_member_string(j, "object", profile_get_object(p, c->object - 1)->name);
+	if (c->frame >= 0 && profile_get_frame(p, (uint32_t)c->frame)->name)
+		json_member_string(j, "function", profile_get_frame(p, (uint32_t)c->frame)->name);
+	json_object_end(j);
+}
+
+static void write_span(struct json *j, const struct profile *p, const struct span_top *top)
+{
+	const struct request_span *s = profile_span(p, top->span);
+	const struct thread *t = profile_thread(p, s->thread);
+
+	json_object_begin(j);
+	json_member_uint(j, "request", s->func);
+	json_member_uint(j, "pid", t->pid);
+	json_member_uint(j, "tid", t->tid);
+	json_member_uint(j, "start_ns", s->start_ns);
+	json_member_uint(j, "wall_ns", s->wall_ns);
+	json_member_uint(j, "on_cpu_ns", s->on_cpu_ns);
+	json_member_uint(j, "blocked_ns", s->blocked_ns);
+	json_member_uint(j, "runnable_ns", s->runnable_ns);
+	json_member_uint(j, "preempted_ns", s->preempted_ns);
+	json_member_bool(j, "nested", s->flags & OFFCPU_SPAN_NESTED);
+	json_member_bool(j, "recursed", s->flags & OFFCPU_SPAN_RECURSED);
+	json_member_bool(j, "thrown", s->flags & OFFCPU_SPAN_THROWN);
+	json_member_bool(j, "slowest", s->flags & OFFCPU_SPAN_SLOWEST);
+	write_cause(j, p, top);
+	json_object_end(j);
+}
+
+static void write_row(struct json *j, const struct request_row *row)
+{
+	const struct offcpu_request_times *all = &row->sum.all;
+
+	json_object_begin(j);
+	json_member_string(j, "name", row->name);
+	json_member_string(j, "file", row->file);
+	json_member_uint(j, "count", all->count);
+	json_member_uint(j, "wall_ns", all->wall_ns);
+	json_member_uint(j, "on_cpu_ns", all->on_cpu_ns);
+	json_member_uint(j, "blocked_ns", all->blocked_ns);
+	json_member_uint(j, "runnable_ns", all->runnable_ns);
+	json_member_uint(j, "preempted_ns", all->preempted_ns);
+	json_member_uint(j, "slow", row->sum.slow.count);
+	json_member_uint(j, "thrown", row->sum.unwound_cnt);
+	json_member_uint(j, "p50_ns", request_percentile(&row->sum, 0.5));
+	json_member_uint(j, "p99_ns", request_percentile(&row->sum, 0.99));
+	json_member_uint(j, "max_ns", row->sum.max_ns);
+	json_object_end(j);
+}
+
+void json_requests(struct json *j, const struct profile *p)
+{
+	g_autoptr(GArray) spans = NULL;
+
+	if (!p->requests->len)
+		return;
+	spans = request_slowest(p, -1, 0);
+	json_key(j, "requests");
+	json_array_begin(j);
+	for (guint i = 0; i < p->requests->len; i++)
+		write_row(j, profile_request(p, i));
+	json_array_end(j);
+	json_key(j, "spans");
+	json_array_begin(j);
+	for (guint i = 0; i < spans->len; i++)
+		write_span(j, p, &g_array_index(spans, struct span_top, i));
+	json_array_end(j);
+}

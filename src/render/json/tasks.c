@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/json/tasks.h"
+
+#include "analyse/task_groups.h"
+#include "render/json/write.h"
+
+static void put_frame(struct json *j, const struct task_frame *f)
+{
+	json_object_begin(j);
+	json_member_string(j, "name", f->name);
+	json_member_string(j, "file", f->file);
+	json_member_known(j, "line", f->line, f->line);
+	json_object_end(j);
+}
+
+/* Means may lie between two numbers: thousandths, as all numbers are integers. */
+static void put_tasks(struct json *j, double tasks)
+{
+	json_member_uint(j, "tasks_milli", (uint64_t)(tasks * 1000 + 0.5));
+}
+
+static void put_row(struct json *j, const struct tasks *t, const struct task_row *row)
+{
+	const struct task_frame *own = task_own_frame(t->kind, row);
+
+	json_object_begin(j);
+	json_member_string(j, "state", row->state);
+	json_member_string(j, "reason", row->reason);
+	json_member_string(j, "idle", task_idle(t->kind, row));
+	put_tasks(j, row->tasks);
+	json_member_known(j, "task_ns", row->task_ns, t->window_ns);
+	json_member_known(j, "task_se_ns", row->task_se_ns, t->window_ns);
+	json_member_uint(j, "seen", row->seen);
+	json_key(j, "own");
+	if (own)
+		put_frame(j, own);
+	else
+		json_null(j);
+	json_key(j, "stack");
+	json_array_begin(j);
+	for (unsigned i = 0; i < row->frame_cnt; i++)
+		put_frame(j, &row->frames[i]);
+	json_array_end(j);
+	json_member_string(j, "stack_end", stack_end_text(row->end));
+	json_key(j, "creator");
+	if (row->creator.name)
+		put_frame(j, &row->creator);
+	else
+		json_null(j);
+	json_member_known(j, "parent", row->parent, row->parent);
+	json_member_string(j, "name", row->name);
+	json_member_string(j, "awaited_by", row->awaited_by);
+	json_object_end(j);
+}
+
+void tasks_json(GString *out, const struct tasks *t)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_string(&j, "schema", "offcpu.tasks/1");
+	json_member_string(&j, "kind", t->kind == TASKS_GO ? "goroutine" : "asyncio");
+	json_member_uint(&j, "pid", t->pid);
+	json_member_string(&j, "program", t->program);
+	json_member_string(&j, "version", t->version);
+	json_member_uint(&j, "window_ns", t->window_ns);
+	json_member_uint(&j, "looks", t->looks);
+	json_member_uint(&j, "looked_at_ppm", (uint64_t)(t->looked_at_share * 1e6 + 0.5));
+	put_tasks(&j, t->tasks);
+	json_member_uint(&j, "cpu_ns", t->cpu_ns);
+	json_key(&j, "rows");
+	json_array_begin(&j);
+	for (guint i = 0; i < t->rows->len; i++)
+		put_row(&j, t, &g_array_index(t->rows, struct task_row, i));
+	json_array_end(&j);
+	json_key(&j, "lacks");
+	json_object_begin(&j);
+	json_member_uint(&j, "stale", t->stale);
+	json_member_uint(&j, "unreadable", t->unreadable);
+	json_member_uint(&j, "no_row", t->no_row);
+	json_member_bool(&j, "cut", t->is_cut);
+	json_object_end(&j);
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+}

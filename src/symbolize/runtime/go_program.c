@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/runtime/go_program.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/process/fileopen.h"
+#include "symbolize/process/living.h"
+#include "symbolize/process/maps.h"
+#include "symbolize/runtime/go_goroutines.h"
+#include "symbolize/runtime/memory.h"
+
+#define MAPS_TEXT_MAX (64 << 20)
+#define FILES_MAX 64		/* mapped executable files that are looked into */
+#define CODE_MAX_BYTES 8192	/* of runtime.allgadd */
+#define SCAN_MAX_BYTES ((uint64_t)256 << 20)
+#define SCAN_PIECE_BYTES (1u << 20)
+#define GOROUTINE_WORDS (GO_GOROUTINE_BYTES_MAX / 8)
+
+/* In struct g, in each version that has a table we read (runtime2.go). */
+#define SCHED_G_AT 72	/* sched.g, the goroutine itself */
+#define START_WORD_MIN 24
+/* In struct moduledata. */
+#define MODULE_TEXT_AT (22 * 8)
+#define MODULE_FUNC_AT (38 * 8)
+#define MODULE_FUNC_AT_1_20 (40 * 8)
+#define MODULE_BYTES (41 * 8)
+
+static bool is_live_status(uint64_t status)
+{
+	uint64_t plain = status & ~(uint64_t)GO_STATUS_SCAN;
+
+	return (plain >= GO_STATUS_RUNNABLE && plain <= GO_STATUS_WAITING) || plain == GO_STATUS_COPYING || plain == GO_STATUS_PREEMPTED;
+}
+
+/* The first goroutine has the number 1, lives, and began with runtime.main; between it and that no field has another order. */
+static bool take_layout(struct go_program *p, const uint64_t *words, uint64_t main_start)
+{
+	struct go_layout *l = &p->layout;
+
+	*l = (struct go_layout){ 0 };
+	for (uint32_t goid = 19; goid <= 20 && !l->goid; goid++)
+		if (words[goid] == 1 && is_live_status((uint32_t)words[goid - 1]))
+			l->goid = goid * 8;
+	for (uint32_t i = START_WORD_MIN; i < GOROUTINE_WORDS && !l->start; i++)
+		if (words[i] == main_start)
+			l->start = i * 8;
+	if (!l->goid || !l->start)
+		return false;
+	l->status = l->goid - 8;
+	l->wait_since = l->goid + 16;
+	l->reason = l->goid + 24;
+	l->creator = l->start - 16;	/* gopc, ancestors, startpc */
+	l->parent = l->start - 24;
+	l->bytes = l->start + 8;
+	return true;
+}
+
+static bool is_list(struct go_program *p, uint64_t addr, uint64_t main_start)
+{
+	uint64_t slice[3], first, words[GOROUTINE_WORDS];
+
+	if (!memory_read(p->pid, addr, slice, sizeof(slice)) || !slice[1] || slice[1] > slice[2] || slice[2] > GO_GOROUTINES_MAX ||
+	    slice[0] % 8 || !memory_read(p->pid, slice[0], &first, sizeof(first)) || first % 8 ||
+	    !memory_read(p->pid, first, words, sizeof(words)))
+		return false;
+	return words[SCHED_G_AT / 8] == first && take_layout(p, words, main_start);
+}
+
+/* The function that adds to the list names it: a distance of 32 bits from the end of the instruction. */
+static bool find_goroutines(struct go_program *p)
+{
+	uint8_t code[CODE_MAX_BYTES];
+	struct go_func adds, main;
+	size_t bytes;
+
+	if (!go_table_named(&p->table, "runtime.allgadd", &adds) || !go_table_named(&p->table, "runtime.main", &main))
+		return false;
+	bytes = (size_t)MIN(adds.end - adds.start, sizeof(code));
+	if (!memory_read(p->pid, adds.start + p->bias, code, bytes))
+		return false;
+	for (size_t at = 0; at + sizeof(int32_t) <= bytes; at++) {
+		int32_t distance;
+		uint64_t addr;
+
+		memcpy(&distance, code + at, sizeof(distance));
+		addr = adds.start + p->bias + at + sizeof(distance) + (uint64_t)(int64_t)distance;
+		if (addr % 8 == 0 && is_list(p, addr, main.start + p->bias)) {
+			p->goroutines = addr;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The lengths of the first reasons, which no version has moved; each follows the text's address. */
+static const uint64_t reason_lengths[] = { 0, 17, 7 };
+#define REASONS_HEAD_WORDS (2 * G_N_ELEMENTS(reason_lengths))
+
+static bool are_reasons(const uint64_t *words)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(reason_lengths); i++)
+		if (words[2 * i + 1] != reason_lengths[i])
+			return false;
+	return true;
+}
+
+static bool is_plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!g_ascii_isprint(text[i]))
+			return false;
+	return true;
+}
+
+static bool read_reasons(struct go_program *p, uint64_t addr)
+{
+	for (p->reason_cnt = 0; p->reason_cnt < GO_REASONS_MAX; p->reason_cnt++) {
+		char *text = p->reasons[p->reason_cnt];
+		uint64_t part[2];
+
+		memset(text, 0, GO_REASON_TEXT_MAX);
+		if (!memory_read(p->pid, addr + 16ull * p->reason_cnt, part, sizeof(part)) || part[1] >= GO_REASON_TEXT_MAX ||
+		    (!part[1] && p->reason_cnt))
+			break;
+		if (part[1] && (!memory_read(p->pid, part[0], text, (size_t)part[1]) || !is_plain(text, (size_t)part[1])))
+			break;
+	}
+	return p->reason_cnt > G_N_ELEMENTS(reason_lengths) && !strcmp(p->reasons[1], "GC assist marking") &&
+	       !strcmp(p->reasons[2], "IO wait");
+}
+
+static bool is_inline_data(const struct go_program *p, uint64_t at)
+{
+	for (uint32_t i = 0, tried = 0; i < p->table.func_cnt && tried < 4; i++) {
+		uint32_t words[4];
+		struct go_func f;
+
+		if (!go_table_func(&p->table, i, &f) || f.inline_tree == UINT32_MAX)
+			continue;
+		if (!memory_read(p->pid, at + f.inline_tree, words, sizeof(words)) ||
+		    !go_table_name(&p->table, words[p->table.has_start_line ? 1 : 3]))
+			return false;
+		tried++;
+	}
+	return true;
+}
+
+static void take_module(struct go_program *p, const uint64_t *words)
+{
+	uint64_t at = words[(p->table.has_start_line ? MODULE_FUNC_AT_1_20 : MODULE_FUNC_AT) / 8];
+
+	if (words[MODULE_TEXT_AT / 8] == p->table.text + p->bias && is_inline_data(p, at))
+		p->inline_data = at;
+}
+
+/* Data of the program, a piece at a time; pieces overlap by what has to lie in one. */
+static void scan(struct go_program *p, uint64_t from, uint64_t bytes)
+{
+	g_autofree uint64_t *words = g_malloc(SCAN_PIECE_BYTES);
+	const uint64_t table = p->table.vaddr + p->bias;
+
+	while (bytes >= MODULE_BYTES && (!p->reason_cnt || !p->inline_data)) {
+		size_t here = (size_t)MIN(bytes, SCAN_PIECE_BYTES), step = here < SCAN_PIECE_BYTES ? here : here - MODULE_BYTES;
+
+		if (!memory_read(p->pid, from, words, here))
+			return;
+		for (size_t i = 0; i < here / 8; i++) {
+			if (!p->reason_cnt && i + REASONS_HEAD_WORDS <= here / 8 && are_reasons(words + i) && !read_reasons(p, from + 8 * i))
+				p->reason_cnt = 0;
+			if (!p->inline_data && words[i] == table && i + MODULE_BYTES / 8 <= here / 8)
+				take_module(p, words + i);
+		}
+		from += step;
+		bytes -= step;
+	}
+}
+
+static void find_texts(struct go_program *p)
+{
+	uint64_t left = SCAN_MAX_BYTES;
+
+	for (size_t i = 0; i < p->file.segment_cnt; i++) {
+		const struct elf_segment *s = &p->file.segments[i];
+		uint64_t from = (s->vaddr + p->bias + 7) & ~7ull, bytes = MIN(s->size, left);
+
+		if (s->is_exec)
+			continue;
+		scan(p, from, bytes & ~7ull);
+		left -= bytes;
+	}
+}
+
+/* As doctor has it; parents of goroutines are known from Go 1.21 on. */
+static void take_version(struct go_program *p)
+{
+	unsigned minor = 0;
+
+	go_version_read(&p->file, p->version, sizeof(p->version));
+	if (sscanf(p->version, "go1.%2u", &minor) == 1)
+		p->layout.has_parent = minor >= 21;
+}
+
+static bool open_line(struct go_program *p, const char *proc_dir, const struct maps_line *line)
+{
+	struct stat st;
+	int held = file_hold_line(proc_dir, p->pid, line, true, &st);
+	uint64_t vaddr;
+
+	p->fd = held >= 0 ? file_open_held(held) : -1;
+	if (held >= 0)
+		close(held);
+	if (p->fd < 0)
+		return false;
+	if (elf_file_open(&p->file, p->fd, NULL) && p->file.machine == EM_X86_64 && go_table_open(&p->table, &p->file) &&
+	    elf_segments_vaddr(p->file.segments, p->file.segment_cnt, line->pgoff, &vaddr)) {
+		p->bias = line->start - vaddr;
+		p->path = g_strdup(line->path);
+		return true;
+	}
+	elf_file_close(&p->file);
+	close(p->fd);
+	p->fd = -1;
+	return false;
+}
+
+enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	bool is_go = false;
+
+	*p = (struct go_program){ .pid = pid, .fd = -1 };
+	for (guint i = 0, tried = 0; lines && i < lines->len && tried < FILES_MAX && !is_go; i++) {
+		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
+
+		if (line->is_exec && line->inode) {
+			is_go = open_line(p, proc_dir, line);
+			tried++;
+		}
+	}
+	if (!is_go)
+		return GO_NONE;
+	if (!find_goroutines(p))
+		return GO_NOT_READY;
+	take_version(p);
+	find_texts(p);
+	return GO_READABLE;
+}
+
+void go_program_close(struct go_program *p)
+{
+	elf_file_close(&p->file);
+	if (p->fd >= 0)
+		close(p->fd);
+	g_free(p->path);
+	p->path = NULL;
+	p->fd = -1;
+}
+
+/* An entry of a function's tree: the inlined function's name, and where in the function it is called. */
+static const char *inlined_at(const struct go_program *p, const struct go_func *f, int32_t index, uint64_t *ret_call)
+{
+	const uint64_t bytes = p->table.has_start_line ? 16 : 20;
+	uint32_t words[5] = { 0 };
+	const char *name;
+
+	if (!p->inline_data || f->inline_tree == UINT32_MAX || index < 0 || index > UINT16_MAX ||
+	    !memory_read(p->pid, p->inline_data + f->inline_tree + bytes * (uint64_t)index, words, bytes))
+		return NULL;
+	name = go_table_name(&p->table, words[p->table.has_start_line ? 1 : 3]);
+	*ret_call = f->start + words[p->table.has_start_line ? 2 : 4];
+	return *ret_call < f->end ? name : NULL;
+}
+
+unsigned go_program_places(const struct go_program *p, uint64_t pc, bool is_return, struct go_place ret[GO_PLACES_MAX])
+{
+	uint64_t at = pc - p->bias - is_return, call;
+	struct go_func f;
+	unsigned cnt = 0;
+	int32_t index;
+
+	if (!go_table_find(&p->table, at, &f))
+		return 0;
+	while (cnt < GO_PLACES_MAX) {
+		struct go_place *place = &ret[cnt++];
+		const char *name = NULL;
+
+		place->file = go_table_code_line(&p->table, &f, at, &place->line);
+		if (go_table_value(&p->table, &f, f.inline_values, at, &index) && index >= 0)
+			name = inlined_at(p, &f, index, &call);
+		place->name = name ? name : f.name;
+		if (!name)
+			break;
+		at = call;
+	}
+	return cnt;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SYMBOLIZE_GO_PROGRAM_H
+#define SYMBOLIZE_GO_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/go_table.h"
+#include "symbolize/runtime/file_facts.h"
+
+/*
+ * A living process of a Go program (x86-64, Go 1.18 and later), seen from outside by its memory and its function table.  Stripped
+ * programs have that table, too; everything else is found by it or by what memory must hold, so no version needs offsets of ours:
+ * the list of goroutines by the code of runtime.allgadd, the fields of a goroutine by what the first one must have in them,
+ * names of wait reasons by the array that the runtime has them in.  Neither file nor memory is trusted.
+ */
+
+#define GO_REASONS_MAX 128
+#define GO_REASON_TEXT_MAX 64
+#define GO_GOROUTINE_BYTES_MAX 512
+
+/* Offsets in the runtime's struct g. */
+struct go_layout {
+	uint32_t status, goid, wait_since, reason, parent, creator, start;
+	uint32_t bytes;		/* that have to be read of it */
+	bool has_parent;	/* from Go 1.21 on */
+};
+
+struct go_program {
+	uint32_t pid;
+	struct elf_file file;
+	int fd;
+	struct go_table table;
+	uint64_t bias;		/* memory address less the file's */
+	uint64_t goroutines;	/* address of the slice runtime.allgs */
+	uint64_t inline_data;	/* of go:func.*; 0: not found, inlined functions have no names then */
+	struct go_layout layout;
+	char version[GO_VERSION_MAX];	/* "go1.19.8", "": not known */
+	char *path;		/* of the file, as the process names it */
+	char reasons[GO_REASONS_MAX][GO_REASON_TEXT_MAX];
+	uint32_t reason_cnt;
+};
+
+enum go_state {
+	GO_READABLE,
+	GO_NONE,	/* no Go program, or it is gone */
+	GO_NOT_READY,	/* it is one, but the runtime's list of goroutines was not found: it has just begun, or is of an unknown version */
+};
+
+/* The process must live.  Close it in any case. */
+enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32_t pid);
+void go_program_close(struct go_program *p);
+
+struct go_place {
+	const char *name;	/* in the table */
+	const char *file;	/* NULL: not known */
+	uint32_t line;		/* 0: not known */
+};
+
+#define GO_PLACES_MAX 32
+
+/*
+ * The functions that run at an address in memory, innermost first, of which all but the last are inlined in the one after.
+ * is_return: what runs is the call before it.  How many; 0: no function is known there.
+ */
+unsigned go_program_places(const struct go_program *p, uint64_t pc, bool is_return, struct go_place ret[GO_PLACES_MAX]);
+
+#endif

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/runtime/python_tasks.h"
+
+#include <string.h>
+
+#include "symbolize/process/living.h"
+#include "symbolize/process/maps.h"
+#include "symbolize/runtime/memory.h"
+#include "symbolize/runtime/python_find.h"
+#include "symbolize/runtime/python_layout.h"
+#include "symbolize/runtime/variables.h"
+
+#define MAPS_TEXT_MAX (64 << 20)
+#define RUNTIME_MAX_BYTES (1u << 20)
+#define RUNTIME_PIECE_WORDS 512
+#define DICT_ENTRIES_MAX (1u << 20)
+#define NAME_TEXT_MAX 64
+#define PAGE_BYTES 4096		/* nothing lies below that */
+#define SEARCH_WORDS 10		/* of an object that is looked through for pointers */
+#define SEARCH_BEFORE_BYTES 32
+#define SET_ENTRIES_TRIED 255
+#define TABLE_PIECE 256
+#define SEARCH_DEPTH 3
+#define SEARCH_OBJECTS_MAX 4096
+#define TASK_WORD_MIN 8
+#define TASK_WORDS 40
+#define SET_ENTRIES_MAX (2 * PYTHON_TASKS_MAX)
+#define MINOR_MIN 11
+#define MINOR_MAX 13
+
+/* Objects, in these versions. */
+#define MODULE_DICT_AT 16
+#define TYPE_BYTES_AT 32
+#define LONG_DIGIT_AT 24
+#define DICT_KEYS_AT 32
+#define SET_MASK_AT 32
+#define SET_TABLE_AT 40
+#define WEAK_OBJECT_AT 16
+#define STACK_BASE_AT 72	/* _PyInterpreterFrame: localsplus */
+#define STACK_TOP_AT 64
+#define INSTR_AT 56
+#define COROUTINE_BYTES 160
+#define STATE_RUNS 0		/* enum _framestate: below it has not begun or is suspended, above it is over */
+
+static uint64_t word_at(const struct python_program *p, uint64_t addr)
+{
+	uint64_t word;
+
+	return memory_read(p->pid, addr, &word, sizeof(word)) ? word : 0;
+}
+
+static uint64_t type_of(const struct python_program *p, uint64_t object)
+{
+	return object && object % 8 == 0 ? word_at(p, object + PYTHON_TYPE_AT) : 0;
+}
+
+static bool is_text(const struct python_program *p, uint64_t object, const char *text)
+{
+	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
+	char there[NAME_TEXT_MAX];
+	size_t bytes = strlen(text) + 1;
+
+	return bytes <= sizeof(there) && object % 8 == 0 && memory_read(p->pid, object + l->ascii_bytes, there, bytes) && !memcmp(there, text, bytes);
+}
+
+/* The value of a key in a dict; 0: there is none. */
+static uint64_t dict_find(const struct python_program *p, uint64_t dict, const char *key)
+{
+	struct {
+		uint64_t ref_cnt;
+		uint8_t log2_size, log2_index_bytes, kind, pad[5];
+		uint64_t usable, entry_cnt;
+	} head;
+	uint64_t keys = word_at(p, dict + DICT_KEYS_AT), entries;
+	unsigned words;
+
+	if (!keys || !memory_read(p->pid, keys, &head, sizeof(head)) || head.log2_index_bytes > 40 || head.entry_cnt > DICT_ENTRIES_MAX ||
+	    head.kind > 1)
+		return 0;
+	entries = keys + sizeof(head) + (1ull << head.log2_index_bytes);
+	words = head.kind ? 2 : 3;	/* general entries begin with a hash */
+	for (uint64_t i = 0; i < head.entry_cnt; i++) {
+		uint64_t pair[2];
+
+		if (!memory_read(p->pid, entries + 8 * (i * words + words - 2), pair, sizeof(pair)))
+			return 0;
+		if (pair[0] && is_text(p, pair[0], key))
+			return pair[1];
+	}
+	return 0;
+}
+
+/* Pointers in a piece of _PyRuntime that lead to a dict with a module of that name. */
+static uint64_t module_in(const struct python_program *p, const uint64_t *words, size_t cnt, const char *name)
+{
+	uint64_t types[RUNTIME_PIECE_WORDS];
+	struct memory_piece pieces[RUNTIME_PIECE_WORDS] = { 0 };
+	bool is_read[RUNTIME_PIECE_WORDS];
+	size_t at[RUNTIME_PIECE_WORDS], found = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (words[i] > PAGE_BYTES && words[i] % 8 == 0) {
+			pieces[found] = (struct memory_piece){ words[i] + PYTHON_TYPE_AT, &types[found], 8 };
+			at[found++] = i;
+		}
+	memory_read_pieces(p->pid, pieces, found, is_read);
+	for (size_t i = 0; i < found; i++) {
+		uint64_t module = is_read[i] && types[i] == p->dict_type ? dict_find(p, words[at[i]], name) : 0;
+
+		if (module && type_of(p, module) == p->module_type)
+			return word_at(p, module + MODULE_DICT_AT);
+	}
+	return 0;
+}
+
+/* The main interpreter lies in _PyRuntime, and sys.modules is one of its dicts. */
+static uint64_t find_module(const struct python_program *p, const char *name)
+{
+	uint64_t words[RUNTIME_PIECE_WORDS], found = 0;
+
+	for (uint64_t at = 0; at < RUNTIME_MAX_BYTES && !found; at += sizeof(words)) {
+		if (!memory_read(p->pid, p->runtime + at, words, sizeof(words)))
+			break;
+		found = module_in(p, words, RUNTIME_PIECE_WORDS, name);
+	}
+	return found;
+}
+
+static bool look_at(struct python_program *p, const char *proc_dir, const struct maps_line *line)
+{
+	struct variable wanted[] = { { "_PyRuntime", 0 }, { "PyCode_Type", 0 }, { "PyDict_Type", 0 }, { "PyModule_Type", 0 },
+				     { "PyCoro_Type", 0 }, { "PySet_Type", 0 }, { "PyUnicode_Type", 0 }, { "PyLong_Type", 0 } };
+	uint64_t *to[] = { &p->runtime, &p->code_type, &p->dict_type, &p->module_type, &p->coroutine_type, &p->set_type, &p->text_type,
+			   &p->long_type };
+
+	if (!variables_find(proc_dir, p->pid, line, wanted, G_N_ELEMENTS(wanted)))
+		return false;
+	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
+		if (!wanted[i].addr)
+			return false;
+		*to[i] = wanted[i].addr;
+	}
+	return true;
+}
+
+enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	bool is_there = false;
+
+	*p = (struct python_program){ .pid = pid };
+	for (guint i = 0; lines && i < lines->len && !is_there; i++) {
+		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+
+		if (!m->is_exec || !python_minor_of_file(m->path))
+			continue;
+		p->minor = python_minor_of_file(m->path);
+		is_there = look_at(p, proc_dir, m);
+	}
+	if (!p->minor)
+		return PYTHON_TASKS_NONE;
+	if (!is_there || p->minor < MINOR_MIN || p->minor > MINOR_MAX)
+		return PYTHON_TASKS_OTHER_VERSION;
+	p->code = python_code_new();
+	p->module = find_module(p, "asyncio.tasks");
+	return p->module ? PYTHON_TASKS_READABLE : PYTHON_TASKS_NO_ASYNCIO;
+}
+
+void python_tasks_close(struct python_program *p)
+{
+	python_code_free(p->code);
+	p->code = NULL;
+}
+
+static uint64_t word_of(const uint8_t *bytes, size_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + at, sizeof(word));
+	return word;
+}
+
+/* The coroutine, behind what it waits for and before the name; 0: it is no task. */
+static unsigned coroutine_word(const struct python_program *p, const uint8_t *task)
+{
+	uint64_t words = p->coroutine_at ? p->coroutine_at + 2 : MIN(word_at(p, word_of(task, PYTHON_TYPE_AT) + TYPE_BYTES_AT) / 8, TASK_WORDS);
+
+	for (unsigned i = p->coroutine_at ? p->coroutine_at : TASK_WORD_MIN; i + 1 < words; i++) {
+		uint64_t name_type;
+
+		if (type_of(p, word_of(task, 8 * i)) != p->coroutine_type)
+			continue;
+		name_type = type_of(p, word_of(task, 8 * i + 8));
+		if (name_type == p->text_type || name_type == p->long_type)
+			return i;
+	}
+	return 0;
+}
+
+/* Does a set have weak references to tasks? */
+static bool has_tasks(const struct python_program *p, uint64_t set, unsigned *left)
+{
+	uint64_t table = word_at(p, set + SET_TABLE_AT), mask = word_at(p, set + SET_MASK_AT);
+	uint8_t task[TASK_WORDS * 8];
+
+	for (uint64_t i = 0; table && i <= MIN(mask, SET_ENTRIES_TRIED) && *left; i++) {
+		uint64_t key = word_at(p, table + 16 * i), object = key > PAGE_BYTES ? word_at(p, key + WEAK_OBJECT_AT) : 0;
+
+		--*left;
+		if (object > PAGE_BYTES && memory_read(p->pid, object, task, sizeof(task)) && coroutine_word(p, task))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The set of tasks that an object leads to, which is a WeakSet and so keeps them in an attribute.  Where attributes lie differs: before
+ * the object, behind it, or in a dict.  0: there is none, or it is empty.
+ */
+static uint64_t set_behind(const struct python_program *p, uint64_t object, unsigned depth, unsigned *left)
+{
+	uint64_t words[SEARCH_WORDS];
+	uint64_t from = depth ? object : object - SEARCH_BEFORE_BYTES, found = 0;
+
+	if (!memory_read(p->pid, from, words, sizeof(words)))
+		return 0;
+	for (size_t i = 0; i < SEARCH_WORDS && *left && !found; i++) {
+		uint64_t value = words[i] & 1 ? words[i] + 1 : words[i];	/* 3.12 marks a pointer to attributes so */
+
+		if (value < PAGE_BYTES || value % 8)
+			continue;
+		--*left;
+		if (type_of(p, value) == p->set_type)
+			found = has_tasks(p, value, left) ? value : 0;
+		else if (depth + 1 < SEARCH_DEPTH)
+			found = set_behind(p, value, depth + 1, left);
+	}
+	return found;
+}
+
+/* Entries of a set: an object or a weak reference to it, and a hash. */
+static void list_table(const struct python_program *p, uint64_t table, uint64_t cnt, bool is_weak, GArray *into)
+{
+	uint64_t entries[2 * TABLE_PIECE];
+
+	for (uint64_t from = 0; from < cnt; from += TABLE_PIECE) {
+		uint64_t here = MIN(cnt - from, TABLE_PIECE);
+
+		if (!memory_read(p->pid, table + 16 * from, entries, 16 * here))
+			return;
+		for (uint64_t i = 0; i < here && into->len < PYTHON_TASKS_MAX; i++) {
+			uint64_t key = entries[2 * i], task = key > PAGE_BYTES && is_weak ? word_at(p, key + WEAK_OBJECT_AT) : key;
+
+			if (task > PAGE_BYTES && task % 8 == 0)
+				g_array_append_val(into, task);
+		}
+	}
+}
+
+static void find_sets(struct python_program *p)
+{
+	static const char *const names[PYTHON_TASK_SETS_MAX] = { "_all_tasks", "_scheduled_tasks", "_eager_tasks" };
+
+	for (size_t i = 0; i < PYTHON_TASK_SETS_MAX; i++) {
+		struct python_task_set *s = &p->sets[i];
+
+		*s = (struct python_task_set){ .object = dict_find(p, p->module, names[i]) };
+		s->is_weak = s->object && type_of(p, s->object) != p->set_type;
+		if (!s->is_weak)
+			s->set = s->object;
+	}
+	p->has_sets = true;
+}
+
+/* Addresses of all that asyncio's sets have, appended. */
+static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
+{
+	if (!p->has_sets)
+		find_sets(p);
+	for (size_t i = 0; i < PYTHON_TASK_SETS_MAX; i++) {
+		struct python_task_set *s = &p->sets[i];
+		unsigned left = SEARCH_OBJECTS_MAX;
+		uint64_t mask, table;
+
+		if (s->is_weak && (!s->set || type_of(p, s->set) != p->set_type))	/* an empty one is not found */
+			s->set = set_behind(p, s->object, 0, &left);
+		table = s->set ? word_at(p, s->set + SET_TABLE_AT) : 0;
+		mask = table ? word_at(p, s->set + SET_MASK_AT) : 0;
+		*ret_is_cut |= mask >= SET_ENTRIES_MAX;
+		if (table)
+			list_table(p, table, MIN(mask, SET_ENTRIES_MAX - 1) + 1, s->is_weak, into);
+	}
+}
+
+/* What was read of a task, to be compared with what is there afterwards. */
+struct reading {
+	const struct python_program *p;
+	struct {
+		uint64_t addr;
+		size_t bytes;
+		uint8_t data[TASK_WORDS * 8];
+	} parts[PYTHON_TASK_FRAMES_MAX + 1];
+	unsigned cnt;
+};
+
+static const uint8_t *read_part(struct reading *r, uint64_t addr, size_t bytes)
+{
+	if (r->cnt >= G_N_ELEMENTS(r->parts) || !memory_read(r->p->pid, addr, r->parts[r->cnt].data, bytes))
+		return NULL;
+	r->parts[r->cnt].addr = addr;
+	r->parts[r->cnt].bytes = bytes;
+	return r->parts[r->cnt++].data;
+}
+
+static bool is_unchanged(const struct reading *r)
+{
+	uint8_t again[TASK_WORDS * 8];
+
+	for (unsigned i = 0; i < r->cnt; i++)
+		if (!memory_read(r->p->pid, r->parts[i].addr, again, r->parts[i].bytes) ||
+		    memcmp(again + 8, r->parts[i].data + 8, r->parts[i].bytes - 8) != 0)	/* behind the reference count */
+			return false;
+	return true;
+}
+
+/* Where a coroutine has its frame, and before that the state of it. */
+static size_t frame_at(const struct python_program *p)
+{
+	return p->minor == 11 ? 80 : 72;
+}
+
+/* Names the frame of one coroutine; what it awaits, 0: it is not suspended. */
+static uint64_t take_coroutine(const struct python_program *p, const uint8_t *bytes, uint64_t addr, struct python_task *t)
+{
+	const size_t frame = frame_at(p);
+	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
+	const struct python_place place = { .version = 3 << 8 | p->minor, .pid = p->pid, .space = 1, .code = word_of(bytes, frame + l->walk.code_at),
+					    .code_type = p->code_type, .instr = word_of(bytes, frame + INSTR_AT) };
+	int8_t state = (int8_t)bytes[frame - 5];
+	int32_t top = (int32_t)word_of(bytes, frame + STACK_TOP_AT);
+
+	if (state > STATE_RUNS)
+		return 0;
+	if (python_code_name(p->code, &place, &t->frames[t->frame_cnt]))
+		t->frame_cnt++;
+	if (state == STATE_RUNS || top <= 0 || top > UINT16_MAX)
+		return 0;
+	return word_at(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1));
+}
+
+static void walk(struct reading *r, uint64_t coroutine, struct python_task *t)
+{
+	while (coroutine && type_of(r->p, coroutine) == r->p->coroutine_type) {
+		const uint8_t *bytes = t->frame_cnt < PYTHON_TASK_FRAMES_MAX ? read_part(r, coroutine, COROUTINE_BYTES) : NULL;
+		unsigned before = t->frame_cnt;
+
+		if (!bytes) {
+			t->is_cut = true;
+			return;
+		}
+		coroutine = take_coroutine(r->p, bytes, coroutine, t);
+		if (t->frame_cnt == before)
+			return;
+	}
+}
+
+static void read_name(const struct python_program *p, uint64_t text, char *ret)
+{
+	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
+
+	if (type_of(p, text) == p->long_type) {	/* 3.13: a number until somebody asks for the name */
+		g_snprintf(ret, PYTHON_TASK_NAME_MAX, "Task-%u", (unsigned)(uint32_t)word_at(p, text + LONG_DIGIT_AT));
+		return;
+	}
+	if (!memory_read(p->pid, text + l->ascii_bytes, ret, PYTHON_TASK_NAME_MAX - 1) && !memory_text(p->pid, text + l->ascii_bytes, ret, PYTHON_TASK_NAME_MAX))
+		*ret = 0;
+	ret[PYTHON_TASK_NAME_MAX - 1] = 0;
+}
+
+/* False: it is over, or no task. */
+static bool read_task(struct python_program *p, uint64_t address, struct python_task *t)
+{
+	struct reading r = { .p = p };
+	const uint8_t *task = read_part(&r, address, sizeof(r.parts[0].data)), *coroutine;
+	unsigned at = task ? coroutine_word(p, task) : 0;
+	int8_t state;
+
+	if (!at)
+		return false;
+	p->coroutine_at = at;
+	*t = (struct python_task){ .address = address, .awaits = word_of(task, 8 * at - 8) };
+	coroutine = read_part(&r, word_of(task, 8 * at), COROUTINE_BYTES);
+	if (!coroutine)
+		return false;
+	state = (int8_t)coroutine[frame_at(p) - 5];
+	r.cnt = 1;	/* the walk reads it again */
+	if (state > STATE_RUNS)
+		return false;
+	t->state = state == STATE_RUNS ? PYTHON_TASK_RUNS : t->awaits ? PYTHON_TASK_WAITS : PYTHON_TASK_READY;
+	read_name(p, word_of(task, 8 * at + 8), t->name);
+	walk(&r, word_of(task, 8 * at), t);
+	if (!is_unchanged(&r)) {
+		t->is_stale = true;
+		t->frame_cnt = 0;
+	}
+	return true;
+}
+
+bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride, python_task_fn fn, void *ctx,
+		       struct python_tasks_census *ret)
+{
+	g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	uint64_t is_there;
+
+	*ret = (struct python_tasks_census){ 0 };
+	if (!stride || !memory_read(p->pid, p->runtime, &is_there, sizeof(is_there)))
+		return false;
+	list_tasks(p, tasks, &ret->is_cut);
+	p->listed = tasks->len;
+	for (uint64_t i = first; i < tasks->len; i += stride) {
+		struct python_task t;
+
+		if (read_task(p, g_array_index(tasks, uint64_t, i), &t))
+			fn(ctx, &t);
+	}
+	return true;
+}

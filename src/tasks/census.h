@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef TASKS_CENSUS_H
+#define TASKS_CENSUS_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/tasks.h"
+
+/* Looks at the tasks of a process from outside: it is never stopped, and nothing is attached to it. */
+
+#define CENSUS_ERROR (census_error_quark())
+GQuark census_error_quark(void);
+enum census_error {
+	CENSUS_FAILED,
+	CENSUS_NOT_PERMITTED,
+};
+
+struct census_options {
+	uint32_t pid;
+	uint64_t duration_ns;	/* 0: one look, at all tasks */
+	double hz;		/* looks a second, at random instants */
+	uint32_t budget_ppm;	/* of one CPU: with more tasks than that suffices for a look sees some of them, chosen at random */
+	volatile int *stop;	/* becomes true: enough */
+};
+
+/* NULL with a sentence.  Free with tasks_free(). */
+struct tasks *census_take(const struct census_options *options, GError **error);
+
+#endif

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""What other tools record of a running program, read by us."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from lib import Program, Skip, case
+
+
+def waits_of(env, path):
+    done = subprocess.run([env.offcpu, "export", "-f", "json", path], check=True, stdout=subprocess.PIPE, timeout=120)
+    return [wait for wait in json.loads(done.stdout)["waits"] if wait["comm"] == "windows"]
+
+
+@case
+def perf_data_has_its_stacks(env):
+    """By `perf script` as we start it, and as its user would: the same waits with the same stacks."""
+    if not shutil.which("perf"):
+        raise Skip("perf is not installed")
+    program = Program(env, "windows")
+    data, text = os.path.join(env.directory, "perf.data"), os.path.join(env.directory, "perf.txt")
+    done = subprocess.run(["perf", "record", "-q", "-o", data, "-e", "sched:sched_switch", "-a", "-g", "--", "sleep", "1"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, check=False)
+    program.finish()
+    if done.returncode:
+        raise Skip(f"perf record: {done.stderr.decode().strip()[-200:]}")
+    with open(text, "wb") as file:
+        subprocess.run(["perf", "script", "-i", data, "--no-inline"], stdout=file, stderr=subprocess.DEVNULL, timeout=120, check=True)
+    ours, theirs = waits_of(env, data), waits_of(env, text)
+    env.check.that(ours, "the program's waits are there")
+    env.check.equal(sum(w["off_cpu_ns"] for w in ours), sum(w["off_cpu_ns"] for w in theirs), "time off CPU")
+    env.check.equal(len([w for w in ours if w["kernel"] or w["user"]]), len([w for w in theirs if w["kernel"] or w["user"]]), "rows with a stack")
+    env.check.that(any(frame["name"] == "schedule" for w in ours for frame in w["kernel"] + w["user"]), "the scheduler's entrance is in a stack")

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""`offcpu tasks`: goroutines of programs that know how many they have and how long these wait."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from lib import Skip, case, wait_until
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "go_tasks.go")
+# OFFCPU_GOS names more compilers: "/opt/go1.24/bin/go:/opt/go1.26/bin/go"
+GOS = [go for go in [shutil.which("go"), *os.environ.get("OFFCPU_GOS", "").split(":")] if go]
+
+
+class GoProgram:
+    def __init__(self, env, go, flags, *arguments):
+        folder = env.temporary("go")
+        os.mkdir(folder)
+        root = os.path.dirname(os.path.dirname(os.path.realpath(go)))
+        built = subprocess.run([go, "build", *flags, "-o", f"{folder}/tasks", SOURCE], capture_output=True, text=True, check=False,
+                               env={**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local", "GOROOT": root})
+        if built.returncode != 0:
+            raise Skip(f"go failed: {built.stderr.strip()[-200:]}")
+        self.process = subprocess.Popen([f"{folder}/tasks", *map(str, arguments)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        env.running.append(self.process)
+        self.process.stdout.readline()
+
+    def ask(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def look(env, program, *options):
+    result = subprocess.run([env.offcpu, "tasks", "--json", "-p", str(program.process.pid), *options], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, timeout=120, check=False)
+    env.check.equal(result.returncode, 0, f"exit status: {result.stderr.strip()}")
+    return json.loads(result.stdout)
+
+
+def own(row):
+    return (row["own"] or {}).get("name")
+
+
+def tasks_at(data, function, reasons):
+    return sum(row["tasks_milli"] for row in data["rows"] if own(row) == function and row["reason"] in reasons) / 1000
+
+
+@case
+def goroutines_are_counted_where_they_wait(env):
+    if not GOS:
+        raise Skip("go is not installed")
+    for go in GOS:
+        for flags in ([], ["-ldflags=-s -w"], ["-ldflags=-s -w", "-buildmode=pie"]):
+            program = GoProgram(env, go, flags, 1024)
+            data = look(env, program)
+            program.stop()
+            what = f"{data['version']} {flags}"
+            env.check.equal(tasks_at(data, "main.producer", ["chan send"]), 1024, f"{what}: senders")
+            env.check.equal(tasks_at(data, "main.locker", ["semacquire", "sync.Mutex.Lock"]), 7, f"{what}: who waits for the lock")
+            waiting = sum(tasks_at(data, function, [reason]) for function, reason in
+                          (("main.receiver", "chan receive"), ("main.napper", "sleep"), ("main.worker", "sleep")))
+            env.check.that(38 <= waiting <= 40, f"{what}: {waiting} workers wait")
+            send = next(row for row in data["rows"] if own(row) == "main.producer")
+            with open(SOURCE, encoding="utf-8") as file:
+                lines = file.read().split("\n")
+            env.check.equal(lines[send["own"]["line"] - 1].strip(), "c <- 1", f"{what}: the line")
+            env.check.equal(send["creator"]["name"], "main.spawn", f"{what}: creator")
+            env.check.equal({row["stack_end"] for row in data["rows"] if row["state"] == "waiting"}, {"complete"}, f"{what}: stacks")
+
+
+@case
+def goroutines_time_is_what_they_measure(env):
+    if not GOS:
+        raise Skip("go is not installed")
+    program = GoProgram(env, GOS[0], [], 10)
+    wait_until(lambda: program.ask()["ns"] > 1_500_000_000, 60)  # all workers have begun
+    before = program.ask()
+    data = look(env, program, "-d", "6", "-F", "20")
+    after = program.ask()
+    program.stop()
+    for function, reason in (("main.receiver", "chan receive"), ("main.napper", "sleep")):
+        truth = (after[reason] - before[reason]) / (after["ns"] - before["ns"])
+        rows = [row for row in data["rows"] if own(row) == function and row["reason"] == reason]
+        seen = sum(row["task_ns"] for row in rows) / data["window_ns"]
+        error = sum(row["task_se_ns"] ** 2 for row in rows) ** 0.5 / data["window_ns"]
+        env.check.that(abs(seen - truth) <= max(0.02 * truth, 3 * error), f"{reason}: {seen:.3f} tasks, not {truth:.3f} (error {error:.3f})")
+
+
+@case
+def goroutines_that_change_have_no_wrong_stack(env):
+    if not GOS:
+        raise Skip("go is not installed")
+    program = GoProgram(env, GOS[0], [], 1, "busy")
+    allowed = {"main.receiver": ["chan receive"], "main.napper": ["sleep"], "main.producer": ["chan send"], "main.locker": ["semacquire", "sync.Mutex.Lock"],
+               "main.busy": ["chan receive", "chan send"]}
+    before = program.ask()
+    data = look(env, program, "-d", "3", "-F", "50")
+    after = program.ask()
+    program.stop()
+    env.check.that(after["turns"] > before["turns"], "nothing changed")
+    for row in data["rows"]:
+        if row["state"] == "waiting" and own(row) in allowed:
+            env.check.that(row["reason"] in allowed[own(row)], f"{own(row)} waits for {row['reason']}")
+            env.check.equal(row["stack_end"], "complete", f"{own(row)}: the stack's end")
+            innermost = "runtime.goparkunlock" if row["stack"][0]["name"] != "runtime.gopark" else "runtime.gopark"
+            env.check.equal(row["stack"][0]["name"], innermost, f"{own(row)}: innermost function")
+    env.notes.append(f"{data['lacks']['stale']} stale in {data['looks']} looks")
+
+
+@case
+def a_million_goroutines_are_looked_at_within_the_budget(env):
+    if not GOS:
+        raise Skip("go is not installed")
+    program = GoProgram(env, GOS[0], [], 300000)
+    data = look(env, program, "-d", "4")
+    program.stop()
+    seen = [row for row in data["rows"] if own(row) == "main.producer"]
+    tasks = sum(row["tasks_milli"] for row in seen) / 1000
+    error = sum(row["task_se_ns"] ** 2 for row in seen) ** 0.5 / data["window_ns"]
+    env.check.that(abs(tasks - 300000) <= max(0.02 * 300000, 3 * error), f"{tasks} senders (error {error})")
+    env.check.that(data["looked_at_ppm"] < 1000000, "all were looked at")
+    env.check.that(data["cpu_ns"] < 10**9, f"{data['cpu_ns']} ns of CPU time")
+
+
+@case
+def tasks_of_what_has_none_are_one_sentence(env):
+    program = subprocess.Popen(["sleep", "60"])
+    env.running.append(program)
+    result = subprocess.run([env.offcpu, "tasks", "-p", str(program.pid)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            timeout=60, check=False)
+    program.kill()
+    program.wait()
+    env.check.equal(result.returncode, 1, "exit status")
+    env.check.equal(result.stderr.count("\n"), 1, f"lines of {result.stderr!r}")
+    env.check.that("no runtime whose tasks can be seen" in result.stderr, result.stderr)
+
+
+ASYNCIO = """
+import asyncio, json, sys, time
+
+async def fetch(n):
+    await asyncio.sleep(n)
+
+async def handler(n):
+    return await fetch(n)
+
+async def locked(lock):
+    async with lock:
+        pass
+
+async def reader(queue):
+    await queue.get()
+
+async def chief(task):
+    await task
+
+spent = [0.0, 0.0]
+doing = {}
+
+async def napper(i):
+    while True:
+        doing[i] = (0, time.monotonic())
+        await asyncio.sleep(0.3 + 0.007 * i)
+        spent[0] += time.monotonic() - doing[i][1]
+        future = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.5 + 0.011 * i, future.set_result, None)
+        doing[i] = (1, time.monotonic())
+        await receiver(future)
+        spent[1] += time.monotonic() - doing[i][1]
+
+async def receiver(future):
+    await future
+
+async def main():
+    lock, queue = asyncio.Lock(), asyncio.Queue()
+    await lock.acquire()
+    tasks = [asyncio.create_task(handler(1000)) for _ in range(8)]
+    tasks += [asyncio.create_task(locked(lock)) for _ in range(5)]
+    tasks += [asyncio.create_task(reader(queue), name="consumer") for _ in range(3)]
+    tasks.append(asyncio.create_task(chief(tasks[0]), name="chief"))
+    begun = time.monotonic()
+    for i in range(20):
+        tasks.append(asyncio.create_task(napper(i)))
+        await asyncio.sleep(0.04)
+    print("ready", flush=True)
+    loop = asyncio.get_running_loop()
+    while await loop.run_in_executor(None, sys.stdin.readline):
+        now = time.monotonic()
+        sums = list(spent)
+        for kind, since in doing.values():
+            sums[kind] += now - since
+        print(json.dumps({"ns": int((now - begun) * 1e9), "sleep": int(sums[0] * 1e9), "future": int(sums[1] * 1e9)}), flush=True)
+
+asyncio.run(main())
+"""
+
+
+class PythonProgram:
+    def __init__(self, env, python):
+        path = env.temporary("app.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(ASYNCIO)
+        self.lines = ASYNCIO.split("\n")
+        self.process = subprocess.Popen([python, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        env.running.append(self.process)
+        self.process.stdout.readline()
+
+    def ask(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def can_be_seen(python):
+    version = subprocess.run([python, "-c", "import sys; print(sys.version_info[1])"], capture_output=True, text=True, check=False)
+    return version.returncode == 0 and 11 <= int(version.stdout) <= 13
+
+
+@case
+def asyncio_tasks_are_known_by_their_coroutines(env):
+    from cases_languages import pythons
+    found = [python for python in pythons() if can_be_seen(python)]
+    if not found:
+        raise Skip("no CPython 3.11 to 3.13 is here")
+    for python in found:
+        program = PythonProgram(env, python)
+        data = look(env, program)
+        program.stop()
+        counts = {function: sum(row["tasks_milli"] for row in data["rows"] if own(row) == function) / 1000
+                  for function in ("fetch", "locked", "reader", "chief", "napper", "receiver", "main")}
+        napping = counts.pop("napper") + counts.pop("receiver")
+        env.check.equal(counts, {"fetch": 8, "locked": 5, "reader": 3, "chief": 1, "main": 1}, f"{data['version']}: tasks")
+        env.check.equal(napping, 20, f"{data['version']}: nappers")
+        for row in data["rows"]:
+            if own(row) == "fetch":
+                env.check.equal(program.lines[row["own"]["line"] - 1].strip(), "await asyncio.sleep(n)", f"{data['version']}: the line")
+                env.check.equal([frame["name"] for frame in row["stack"]], ["sleep", "fetch", "handler"], f"{data['version']}: chain")
+                env.check.equal(row["awaited_by"], "chief", f"{data['version']}: who awaits it")
+            if own(row) == "reader":
+                env.check.equal(row["name"], "consumer", f"{data['version']}: name")
+
+
+@case
+def asyncio_time_is_what_tasks_measure(env):
+    from cases_languages import pythons
+    found = [python for python in pythons() if can_be_seen(python)]
+    if not found:
+        raise Skip("no CPython 3.11 to 3.13 is here")
+    program = PythonProgram(env, found[0])
+    before = program.ask()
+    data = look(env, program, "-d", "8", "-F", "5")
+    after = program.ask()
+    program.stop()
+    for function, kind in (("napper", "sleep"), ("receiver", "future")):
+        truth = (after[kind] - before[kind]) / (after["ns"] - before["ns"])
+        rows = [row for row in data["rows"] if own(row) == function and row["state"] == "waiting"]
+        seen = sum(row["task_ns"] for row in rows) / data["window_ns"]
+        error = sum(row["task_se_ns"] ** 2 for row in rows) ** 0.5 / data["window_ns"]
+        env.check.that(abs(seen - truth) <= max(0.02 * truth, 3 * error), f"{kind}: {seen:.3f} tasks, not {truth:.3f} (error {error:.3f})")

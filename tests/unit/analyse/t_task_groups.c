@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Populations of tasks: means and errors of looks, groups, what is idle, and the sentences. */
+#include <string.h>
+
+#include "analyse/task_groups.h"
+#include "render/json/tasks.h"
+#include "render/text/tasks.h"
+
+static const struct task_frame send[] = {
+	{ "runtime.gopark", "/go/src/runtime/proc.go", 381 }, { "runtime.chansend1", "/go/src/runtime/chan.go", 145 },
+	{ "main.producer", "/src/shop/main.go", 31 },
+};
+static const struct task_frame serve[] = {
+	{ "runtime.gopark", NULL, 0 }, { "internal/poll.(*FD).Accept", NULL, 0 }, { "net/http.(*Server).Serve", NULL, 0 },
+};
+
+static struct task_row *row_of(struct tasks *t, uint64_t key, const char *reason, const struct task_frame *frames, unsigned cnt)
+{
+	bool is_new;
+	struct task_row *row = tasks_row(t, key, &is_new);
+
+	if (is_new) {
+		row->state = "waiting";
+		row->reason = reason;
+		row->frames = g_memdup2(frames, cnt * sizeof(*frames));
+		row->frame_cnt = cnt;
+		row->end = STACK_COMPLETE;
+		row->creator = (struct task_frame){ "main.start", "/src/shop/main.go", 44 };
+	}
+	return row;
+}
+
+static void see(struct tasks *t, struct task_row *row, unsigned cnt)
+{
+	for (unsigned i = 0; i < cnt; i++)
+		tasks_seen(t, row, 1);
+}
+
+static struct tasks *make(uint64_t period_ns, unsigned looks)
+{
+	struct tasks *t = tasks_new(TASKS_GO, 12);
+
+	t->program = tasks_string(t, "shop");
+	t->version = tasks_string(t, "go1.24.1");
+	for (unsigned i = 0; i < looks; i++) {
+		see(t, row_of(t, 1, "chan send", send, 3), 1024);
+		see(t, row_of(t, 2, "IO wait", serve, 3), 1);
+		see(t, row_of(t, 3, "sleep", send, 3), i % 2 ? 4 : 2);
+		tasks_look_done(t, period_ns);
+	}
+	t->looked_at_share = 1;
+	tasks_finish(t);
+	return t;
+}
+
+static void test_times(void)
+{
+	struct tasks *t = make(1000000000, 10);
+	const struct task_row *most = &g_array_index(t->rows, struct task_row, 0), *sleep = &g_array_index(t->rows, struct task_row, 1);
+
+	g_assert_cmpuint(t->window_ns, ==, 10000000000);
+	g_assert_cmpfloat(t->tasks, ==, 1028);
+	g_assert_cmpuint(most->task_ns, ==, 10240000000000);
+	g_assert_cmpuint(most->task_se_ns, ==, 1000000000);	/* one task, one period */
+	g_assert_cmpfloat(sleep->tasks, ==, 3);
+	/* nine differences of 2: sqrt(9 * 4 / 2 * 10 / 9) periods */
+	g_assert_cmpuint(sleep->task_se_ns, ==, 4472135954);
+	tasks_free(t);
+}
+
+static void test_groups(void)
+{
+	struct tasks *t = make(0, 1);
+	struct task_groups g;
+	const struct task_group *first;
+
+	task_groups_make(&g, t);
+	g_assert_cmpuint(g.groups->len, ==, 2);
+	g_assert_cmpuint(g.reasons->len, ==, 3);
+	first = &g_array_index(g.groups, struct task_group, 0);
+	g_assert_cmpstr(first->at->name, ==, "main.producer");
+	g_assert_cmpfloat(g.idle_tasks, ==, 1);
+	g_assert_cmpstr(g_array_index(g.idle, struct task_group, 0).reason, ==, "waits for connections");
+	task_groups_clear(&g);
+	tasks_free(t);
+}
+
+static void test_text(void)
+{
+	const struct text_options options = { .top = 10 };
+	g_autoptr(GString) s = g_string_new(NULL), json = g_string_new(NULL);
+	struct tasks *t = make(0, 1);
+
+	text_tasks(s, t, &options);
+	g_assert_nonnull(strstr(s->str, "shop (12), go1.24.1: 1,027 goroutines, one look\n"));
+	g_assert_nonnull(strstr(s->str, "1,024 goroutines wait in chan send at main.producer (main.go:31):"));
+	g_assert_nonnull(strstr(s->str, "created by main.start\n"));
+	g_assert_nonnull(strstr(s->str, "Idle, folded: 1 (waits for connections: 1)"));
+	tasks_json(json, t);
+	g_assert_nonnull(strstr(json->str, "\"tasks_milli\":1024000,\"task_ns\":null"));
+	tasks_free(t);
+}
+
+static void test_rows_are_bounded(void)
+{
+	struct tasks *t = tasks_new(TASKS_GO, 1);
+	bool is_new;
+
+	for (uint64_t i = 0; i < TASKS_ROWS_MAX + 5; i++) {
+		struct task_row *row = tasks_row(t, i, &is_new);
+
+		g_assert_true(i < TASKS_ROWS_MAX ? row && is_new : !row);
+	}
+	g_assert_cmpuint(t->no_row, ==, 5);
+	tasks_free(t);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/tasks/times", test_times);
+	g_test_add_func("/tasks/groups", test_groups);
+	g_test_add_func("/tasks/text", test_text);
+	g_test_add_func("/tasks/rows-are-bounded", test_rows_are_bounded);
+	return g_test_run();
+}

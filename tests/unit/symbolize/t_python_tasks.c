@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Sets, tasks and coroutines of CPython in our own memory: whole, and damaged in any way. */
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/runtime/python_tasks.h"
+
+#define WORDS 1024
+
+/* As 3.11 lays them out, in words from the beginning of an object. */
+enum { TYPES = 0, TEXTS = 64, DICT = 128, KEYS = 160, WEAK_SET = 200, VALUES = 240, SET = 260, TABLE = 280, WEAK = 320, TASK = 360, CORO = 420,
+       CODE = 480, INNER = 540, INNER_CODE = 600 };
+
+static uint64_t memory[WORDS];
+static struct python_program program;
+
+static uint64_t at(unsigned word)
+{
+	return (uint64_t)(uintptr_t)&memory[word];
+}
+
+static uint64_t put_text(unsigned word, const char *text)
+{
+	memory[word + 1] = program.text_type;
+	memory[word + 2] = strlen(text);
+	memory[word + 4] = 1 << 2 | 1 << 5 | 1 << 6;
+	memcpy(&memory[word + 6], text, strlen(text) + 1);
+	return at(word);
+}
+
+static void put_coroutine(unsigned word, unsigned code, unsigned name, uint64_t awaits)
+{
+	memory[word + 1] = program.coroutine_type;
+	((int8_t *)&memory[word + 9])[3] = -1;	/* suspended */
+	memory[word + 10 + 4] = at(code);
+	memory[word + 10 + 7] = at(code) + 184;
+	memory[word + 10 + 8] = 1;
+	memory[word + 10 + 9] = awaits;
+	memory[code + 1] = program.code_type;
+	((uint32_t *)&memory[code])[72 / 4] = 7;
+	memory[code + 112 / 8] = put_text(TEXTS + 20, "app.py");
+	memory[code + 120 / 8] = memory[code + 128 / 8] = at(name);
+}
+
+static void make(void)
+{
+	memset(memory, 0, sizeof(memory));
+	program.pid = (uint32_t)getpid();
+	program.minor = 11;
+	program.runtime = at(TYPES);
+	program.code_type = at(TYPES + 1);
+	program.coroutine_type = at(TYPES + 2);
+	program.set_type = at(TYPES + 3);
+	program.text_type = at(TYPES + 4);
+	program.long_type = at(TYPES + 5);
+	program.dict_type = at(TYPES + 6);
+	program.coroutine_at = 0;
+	program.has_sets = false;
+	program.module = at(DICT);
+	memory[DICT + 4] = at(KEYS);
+	((uint8_t *)&memory[KEYS + 1])[1] = 3;
+	((uint8_t *)&memory[KEYS + 1])[2] = 1;
+	memory[KEYS + 3] = 1;
+	memory[KEYS + 5] = put_text(TEXTS, "_all_tasks");
+	memory[KEYS + 6] = at(WEAK_SET + 4);
+	memory[WEAK_SET] = at(VALUES);	/* attributes lie before the object */
+	memory[VALUES] = at(SET);
+	memory[SET + 1] = program.set_type;
+	memory[SET + 4] = 7;
+	memory[SET + 5] = at(TABLE);
+	memory[TABLE + 2] = at(WEAK);
+	memory[WEAK + 2] = at(TASK);
+	memory[TYPES + 20 + 4] = 30 * 8;
+	memory[TASK + 1] = at(TYPES + 20);
+	memory[TASK + 14] = at(TYPES);	/* what it waits for, its coroutine, its name */
+	memory[TASK + 15] = at(CORO);
+	memory[TASK + 16] = put_text(TEXTS + 10, "chief");
+	put_text(TEXTS + 30, "handler");
+	put_text(TEXTS + 40, "fetch");
+	put_coroutine(CORO, CODE, TEXTS + 30, at(INNER));
+	put_coroutine(INNER, INNER_CODE, TEXTS + 40, 0);
+}
+
+struct seen {
+	unsigned cnt;
+	struct python_task last;
+};
+
+static void take(void *ctx, const struct python_task *t)
+{
+	struct seen *s = ctx;
+
+	g_assert_cmpuint(t->frame_cnt, <=, PYTHON_TASK_FRAMES_MAX);
+	for (unsigned i = 0; i < t->frame_cnt; i++)
+		g_assert_true(t->frames[i].name && t->frames[i].file);
+	s->cnt++;
+	s->last = *t;
+}
+
+static void test_whole(void)
+{
+	struct python_tasks_census c;
+	struct seen s = { 0 };
+
+	make();
+	g_assert_true(python_tasks_read(&program, 0, 1, take, &s, &c));
+	g_assert_cmpuint(s.cnt, ==, 1);
+	g_assert_cmpuint(program.listed, ==, 1);
+	g_assert_cmpstr(s.last.name, ==, "chief");
+	g_assert_cmpint(s.last.state, ==, PYTHON_TASK_WAITS);
+	g_assert_false(s.last.is_stale || s.last.is_cut);
+	g_assert_cmpuint(s.last.frame_cnt, ==, 2);
+	g_assert_cmpstr(s.last.frames[0].name, ==, "handler");
+	g_assert_cmpstr(s.last.frames[1].name, ==, "fetch");
+	g_assert_cmpstr(s.last.frames[1].file, ==, "app.py");
+}
+
+static void test_done(void)
+{
+	struct python_tasks_census c;
+	struct seen s = { 0 };
+
+	make();
+	((int8_t *)&memory[CORO + 9])[3] = 4;
+	g_assert_true(python_tasks_read(&program, 0, 1, take, &s, &c));
+	g_assert_cmpuint(s.cnt, ==, 0);
+}
+
+/* A coroutine that awaits itself has no end. */
+static void test_circle(void)
+{
+	struct python_tasks_census c;
+	struct seen s = { 0 };
+
+	make();
+	memory[INNER + 10 + 9] = at(CORO);
+	g_assert_true(python_tasks_read(&program, 0, 1, take, &s, &c));
+	g_assert_true(s.last.is_cut);
+	g_assert_cmpuint(s.last.frame_cnt, ==, PYTHON_TASK_FRAMES_MAX);
+}
+
+static void test_random(void)
+{
+	for (unsigned round = 0; round < 3000; round++) {
+		struct python_tasks_census c;
+		struct seen s = { 0 };
+
+		make();
+		for (unsigned i = 0; i < 12; i++) {
+			const uint64_t values[] = { 0, UINT64_MAX, g_random_int(), at(g_random_int() % WORDS), at(g_random_int() % WORDS) + 1,
+						    program.set_type, program.coroutine_type, program.text_type };
+
+			memory[64 + g_random_int() % (WORDS - 64)] = values[g_random_int() % G_N_ELEMENTS(values)];
+		}
+		python_tasks_read(&program, 0, 1, take, &s, &c);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	program.code = python_code_new();
+	g_test_add_func("/python-tasks/whole", test_whole);
+	g_test_add_func("/python-tasks/done", test_done);
+	g_test_add_func("/python-tasks/circle", test_circle);
+	g_test_add_func("/python-tasks/random", test_random);
+	int status = g_test_run();
+
+	python_code_free(program.code);
+	return status;
+}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""What tests of pages share that `offcpu` itself writes: a folder, a browser, recordings made by make-recording, and a start."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EVERYTHING = "#off=_"    # idle time, too, as the text has it
+TEXT = "document.querySelector(%s).textContent"
+PROGRAMS = {}    # "offcpu", "make_recording" and what else a test is given
+
+
+class Recorded(unittest.TestCase):
+    """A class says which browser drives it, and which recordings it wants."""
+    BROWSER = None
+    RECORDINGS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.BROWSER is None:
+            raise unittest.SkipTest("what others are made of")
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.browser = cls.BROWSER()
+        for name in cls.RECORDINGS:
+            subprocess.run([PROGRAMS["make_recording"], cls.path(name + ".offcpu"), name], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    @classmethod
+    def offcpu(cls, *args):
+        return subprocess.run([PROGRAMS["offcpu"], *args], cwd=cls.folder.name, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    @classmethod
+    def make(cls, command, name, *args):
+        """The page `name` of `offcpu COMMAND ARGS`."""
+        cls.offcpu(command, *args, "-o", name)
+        return cls.path(name)
+
+    def text(self, selector):
+        return self.browser.run(TEXT % json.dumps(selector))
+
+
+def start(has_browser, what, *programs):
+    """Runs the tests of the file that was started; its arguments are the programs, in this order.  Exit 77 without a browser."""
+    if not has_browser:
+        print(f"skipped, no {what} is installed, and {what.upper()} names none")
+        sys.exit(77)
+    PROGRAMS.update(zip(programs, map(os.path.abspath, sys.argv[1:])))
+    del sys.argv[1:1 + len(programs)]
+    unittest.main(module="__main__", verbosity=2)

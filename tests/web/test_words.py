@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""What the page of a recording says in words, and how it fits a small screen: test_words.py OFFCPU MAKE_RECORDING.
+
+What is expected is what `offcpu report` prints of the same recording.  Exit 77 without a Chromium."""
+import re
+
+from browser import CHROMIUM, Browser
+from recorded import EVERYTHING, Recorded, start
+
+LINES = "[...document.querySelectorAll('#findings li')].map((l) => [l.querySelector('button').textContent, l.querySelector('span').textContent])"
+SELECTED = "(({ V }) => V.labels.text[V.selected.pane.layout.tree.label[V.selected.node]])(offcpu)"
+SIZES = "Object.fromEntries(['main', '#panel', '#stage', 'footer'].map((s) => { const b = document.querySelector(s).getBoundingClientRect(); return [s, [b.top, b.bottom]]; }))"
+
+
+class Words(Recorded):
+    BROWSER = Browser
+    RECORDINGS = ("wakers", "cpu")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.page = cls.make("flame", "wakers.html", "wakers.offcpu")
+
+    def setUp(self):
+        self.browser.problems.clear()
+        self.browser.open(self.page)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.problems, [])
+
+    def test_findings_are_those_of_the_report(self):
+        text = " ".join(self.offcpu("report", "wakers.offcpu").split())
+        lines = self.browser.run(LINES)
+        self.assertGreaterEqual(len(lines), 3)
+        for number, (sentence, rest) in enumerate(lines[:3], 1):
+            self.assertIn(f"{number}. {sentence} {rest.split('. ')[0]}", text)
+        self.assertIn("Batch: one fsync for many changes", lines[0][1])
+
+    def test_finding_leads_to_its_stack(self):
+        """By mouse and by key; also from another view, with the finding's own switch off."""
+        for act in (lambda: self.browser.press("#findings button"), lambda: self.browser.key("Enter")):
+            self.browser.open(self.page, "#view=table&classes=2&off=" + "." .join(map(str, range(12))))
+            self.browser.run("document.querySelector('#findings button').focus()")
+            act()
+            self.browser.pause(0.3)
+            self.assertEqual(self.browser.run(SELECTED), "do_work")
+            self.assertEqual(self.browser.run("[offcpu.S.view, offcpu.S.zoom !== '']"), ["flame", True])
+            self.assertIn("waits for data to be safe on disk", self.text("#panel .inwords"))
+
+    def test_finding_of_the_cpu(self):
+        rows = self.browser.run(LINES)
+        at = [i for i, (sentence, _) in enumerate(rows) if "waits for a CPU" in sentence][0]
+        self.browser.press(f"#findings li:nth-child({at + 1}) button")
+        self.browser.run("(() => { const g = document.querySelector('#group'); g.value = 'process'; g.dispatchEvent(new Event('change')); })()")
+        of_server = self.browser.run("""(({ V }) => { const { tree, total } = V.layouts[0];
+			for (let n = 1; n < tree.cnt; n++) if (/^server /.test(V.labels.text[tree.label[n]])) return total[n]; })(offcpu)""")
+        self.assertIn("380 ms", rows[at][1])
+        self.assertEqual(of_server, 380e6)
+
+    def test_selected_frame_in_words(self):
+        self.browser.key("/")
+        self.browser.type("^fsync$")
+        self.browser.key("Enter")
+        self.browser.pause(0.3)
+        words = self.text("#panel .inwords")
+        self.assertRegex(words, r"^\d+% of this time it waits for data to be safe on disk \(fsync\)")
+        self.assertIn("irq:virtio0 ends 100% of its sleep", words)
+        self.assertRegex(words, r"A wait takes [\d.]+ ms on average, 4.0 times a second")
+        self.assertIn("Batch: one fsync for many changes", words)
+        self.browser.key("w")
+        self.browser.pause(0.3)
+
+    def test_running_in_words(self):
+        self.browser.open(self.make("flame", "cpu.html", "cpu.offcpu"), EVERYTHING)
+        self.browser.run("[...document.querySelectorAll('.switch')].find((b) => b.querySelector('span').textContent === 'on CPU').dispatchEvent("
+                         "new MouseEvent('click', { shiftKey: true }))")
+        self.browser.pause(0.3)
+        self.assertRegex(self.text("#panel .inwords"), r"^100% of this time it runs\.$")
+
+    def test_small_switches(self):
+        """What is little has its switch on demand, but never where it is off."""
+        self.browser.open(self.page, EVERYTHING)
+        count = "[...document.querySelectorAll('.switch')].filter((b) => b.offsetWidth).length"
+        few = self.browser.run(count)
+        self.browser.key("s")
+        all_of_them = self.browser.run(count)
+        self.assertGreater(all_of_them, few)
+        self.browser.press("#switches [role=group]:nth-of-type(3) .switch")
+        self.browser.key("s")
+        self.assertEqual(self.browser.run(count), few + 1)
+
+    def test_small_screen(self):
+        """390 pixels wide: nothing is cut off or lies under another, and the root is in sight."""
+        self.browser.open(self.page, width=390, height=844)
+        self.browser.pause(0.3)
+        self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), 390)
+        size = self.browser.run(SIZES)
+        self.assertLessEqual(size["#stage"][1], size["#panel"][0] + 1)
+        self.assertLessEqual(size["#panel"][1], size["main"][1] + 1)
+        self.assertLessEqual(size["main"][1], size["footer"][0] + 1)
+        self.assertGreater(size["#stage"][1] - size["#stage"][0], 250)
+        root = self.browser.run("(({ V }) => [V.panes[0].base * 19 - V.scroll(), V.painter.height])(offcpu)")
+        self.assertTrue(0 <= root[0] <= root[1] - 19, root)
+
+    def test_accessible(self):
+        names = [name for role, name, _ in self.browser.accessible() if role == "button"]
+        self.assertTrue(any(re.match(r"\d+% of the time that matters", name) for name in names), names)
+
+
+start(CHROMIUM, "Chromium", "offcpu", "make_recording")

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// In words: what was found in the recording, on top; and what the selected frame's time is, in the panel.
+
+// ---- findings
+
+function findingLine(finding, i) {
+	const words = make('button', { type: 'button', class: 'sentence', text: finding.sentence, title: 'Show it', onclick: () => showFinding(finding) }),
+		rest = [finding.evidence, finding.advice].filter(Boolean).join('. ');
+	return make('li', { class: i ? '' : 'first' }, words, make('span', { text: rest, title: rest }));
+}
+function makeFindings() {
+	const { findings } = V.data.about;
+	one('#findings').hidden = !findings.length;
+	one('#findings').append(...findings.map(findingLine));
+}
+// The node on the path of the wait that has the label, nearest to the root; its leaf without.
+function nodeOfFinding({ wait, label }) {
+	const { tree, leaf } = V.trees[0];
+	let found = leaf[wait];
+	for (let node = leaf[wait]; node > 0; node = tree.parent[node]) if (tree.label[node] === label) found = node;
+	return found;
+}
+function showFinding(finding) {
+	const off = S.off.map((set) => new Set(set)),
+		{ facets } = V.data.waits;
+	off.forEach((set, f) => set.delete(finding.cpu ? V.data.about.facets[f].queue : facets[f][finding.wait]));
+	Object.assign(S, { view: 'flame', reverse: false, zoom: '', x: null, select: '', find: '', range: null, range2: null, count: false, off });
+	S.classes = finding.cpu ? WEIGHTS.runnable | WEIGHTS.preempted : defaults.classes | WEIGHTS.blocked;
+	update(true);
+	const node = finding.cpu || finding.wait < 0 ? 0 : nodeOfFinding(finding),
+		pane = V.panes[0];
+	if (node > 0 && pane.layout.placeOf[node] >= 0) zoomTo(pane, node);
+	focusView();
+}
+
+// ---- the selected frame
+
+// What these items' time is, by what their threads do meanwhile: [{ says, advice, time }], the largest first.
+function sayings(detail, items) {
+	const sums = new Map(),
+		{ queue } = V.data.about,
+		w = V.sums;
+	const add = (says, advice, ns) => {
+		if (!ns) return;
+		const row = sums.get(says) || { says, advice, time: 0 };
+		row.time += ns;
+		sums.set(says, row);
+	};
+	for (const i of items) {
+		const of = (k) => (V.mask[i] & (1 << k) ? w.classes[k][i] : 0);
+		add(detail.says[i], detail.advice[i], of(0));
+		add(queue.says, queue.advice, of(1));
+		add('loses its CPU to others', queue.advice, of(2));
+		add('runs', '', of(ON_CPU));
+	}
+	return [...sums.values()].sort((a, b) => b.time - a.time);
+}
+// What is shown of a wait's time off CPU.
+function offCpuOf(i) {
+	let sum = 0;
+	for (let k = 0; k < ON_CPU; k++) if (V.mask[i] & (1 << k)) sum += V.sums.classes[k][i];
+	return sum;
+}
+// "9.3 times a second", by the recorded window.
+function rateWords(count) {
+	const rate = count / (V.isRanged && !V.sides ? rangeSeconds(S.range) : V.data.about.window / 1e9);
+	return rate >= 0.95 ? `${rate < 9.95 ? rate.toFixed(1) : number(rate)} times a second` : '';
+}
+// wakers: [name, share of the sleeps' time] and object: [name, share of all], or null.
+function inWords(detail, items, { waker, object }) {
+	const rows = sayings(detail, items),
+		all = rows.reduce((sum, row) => sum + row.time, 0);
+	if (!all) return null;
+	const of = (row) => `${Math.round((100 * row.time) / all)}%`,
+		shown = rows.filter((row, i) => !i || (i < 3 && row.time > all / 10)),
+		[first, ...rest] = shown,
+		parts = [`${of(first)} of this time it ${first.says}` + rest.map((row, i) => `${i + 1 === rest.length ? ' and' : ','} ${of(row)} it ${row.says}`).join('')];
+	if (object && object.share > 0.5) parts.push(`It waits for ${object.name} (${Math.round(100 * object.share)}%)`);
+	if (waker && waker.share > 0.3) parts.push(`${waker.name} ends ${Math.round(100 * waker.share)}% of its sleep`);
+	const count = V.sides ? 0 : items.reduce((sum, i) => sum + (V.isThere[i] ? V.sums.count[i] : 0), 0),
+		long = items.reduce((sum, i) => sum + (V.isThere[i] ? offCpuOf(i) : 0), 0);
+	if (count > 1 && long) parts.push(`A wait takes ${time(long / count)} on average` + (rateWords(count) && `, ${rateWords(count)}`));
+	return make(
+		'p',
+		{ class: 'inwords' },
+		make('span', { text: parts.join('. ') + '.' }),
+		first.advice ? make('b', { text: ' ' + first.advice }) : null,
+	);
+}
