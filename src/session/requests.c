@@ -299,6 +299,14 @@ void requests_take_span(struct requests *r, const void *record, size_t size)
 	r->skel->bss->span_shift = spans_shift(r->spans);
 }
 
+bool requests_have_sites(const struct requests *r)
+{
+	for (guint i = 0; i < r->plan->probes->len; i++)
+		if (g_array_index(r->plan->probes, struct request_probe, i).kind == REQUEST_ENTER)
+			return true;
+	return false;
+}
+
 unsigned requests_site_cnt(const struct requests *r)
 {
 	return r->site_cnt;

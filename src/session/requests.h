@@ -25,6 +25,8 @@ bool requests_attach(struct requests *r, GError **error);
 void requests_take_site(struct requests *r, const void *record, size_t size);
 /* One request, for the recording; the kernel is told which others are wanted. */
 void requests_take_span(struct requests *r, const void *record, size_t size);
+/* Are there calls whose return is told by where it goes, as of functions? */
+bool requests_have_sites(const struct requests *r);
 /* Places that were asked for so far. */
 unsigned requests_site_cnt(const struct requests *r);
 

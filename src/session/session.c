@@ -240,13 +240,18 @@ static void apply_tables(struct session *s, bool is_last)
 	s->look_took_ns = s->looked_ns - now;
 }
 
-/* The first requests tell where they return to; what comes before all of these places have probes is lost. */
+/*
+ * The first requests tell where they return to; what comes before all of these places have probes is lost.  The program may be slow to get a
+ * CPU, so the wait for the first one is long, and short for others behind it.
+ */
 static void await_sites(struct session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + SITES_WITHIN_NS, seen_ns = now;
 	unsigned seen = 0;
 
-	while (s->requests && now < until && now - seen_ns < SITES_QUIET_NS) {
+	if (!s->requests || !requests_have_sites(s->requests))
+		return;
+	while (now < until && (!seen || now - seen_ns < SITES_QUIET_NS)) {
 		session_empty_ring(s);
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (requests_site_cnt(s->requests) != seen)

@@ -45,6 +45,10 @@ class Requests:
                     line["start_ns"] < start < line["start_ns"] + line["wall_ns"]]
         self.warm = begun_in + [line for line in truth if line["kind"] == "warm" and line["start_ns"] >= start]
         self.lines = [line for line in truth if line["kind"] == "requests"]
+        # where the program got no CPU before the window opened, the first calls in it end before the place they return to is known
+        early = min(self.lost["no_site"], len(self.warm))
+        self.warm = self.warm[early:]
+        self.lost["no_site"] -= early
 
     def sum(self, name):
         warm = {"count": len(self.warm), "thrown": 0, "left": 0}.get(name)
