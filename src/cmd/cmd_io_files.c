@@ -10,7 +10,7 @@
 #include "io/file.h"
 
 #define COMMAND "io"
-#define SLOW_CALLS "offcpu io: this kernel has no kprobe.multi, so every system call of the machine takes 0.05 us longer meanwhile\n"
+#define SLOW_CALLS "offcpu io: this kernel has no kprobe.multi, so every system call of the machine takes a little longer meanwhile (0.05 us where it was measured)\n"
 
 static void print_line(const struct file_op *op, void *data)
 {

@@ -294,7 +294,10 @@ static bool never(const void *ctx, const void *key, uint32_t id)
 	return false;
 }
 
-/* Keys that differ in one bit must not meet: else a forged file makes interning quadratic. */
+/*
+ * Keys that differ in one bit must not meet: else a forged file makes interning quadratic.  Of 32 bits kept of each hash 100,000 have one pair
+ * alike on average, and more than 20 once in 10^18.
+ */
 static void test_hash_spreads(void)
 {
 	struct id_index *ix = id_index_new(), *other = id_index_new();
@@ -307,7 +310,7 @@ static void test_hash_spreads(void)
 		g_assert_cmpint(id_index_find(ix, hash, never, &compared, key), ==, -1);
 		id_index_add(ix, hash, i);
 	}
-	g_assert_cmpuint(compared, ==, 0);
+	g_assert_cmpuint(compared, <, 20);
 	g_assert_cmpuint(id_index_hash(ix, "abc", 3), !=, id_index_hash(ix, "abc", 2));
 	g_assert_cmpuint(id_index_hash(ix, "abc", 3), !=, id_index_hash(other, "abc", 3));
 	id_index_free(ix);
