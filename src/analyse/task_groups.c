@@ -23,6 +23,7 @@ static const struct idle_rule {
 	{ "select (no cases)", { NULL }, "select without cases, for ever" },
 	{ "IO wait", { "internal/poll.(*FD).Accept" }, "waits for connections" },
 	{ "IO wait", { "net/http.(*conn).serve", "bufio.(*Reader).Peek" }, "connections without a request (net/http)" },
+	{ "IO wait", { "net/http.(*connReader).backgroundRead" }, "connections whose request is being answered (net/http)" },
 	{ "IO wait", { "net/http.(*persistConn).readLoop", "bufio.(*Reader).Peek" }, "connections kept open (net/http client)" },
 	{ "select", { "net/http.(*persistConn).writeLoop" }, "connections kept open (net/http client)" },
 	{ "select", { "database/sql.(*DB).connectionOpener" }, "background work of database/sql" },
@@ -104,7 +105,10 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 {
 	const struct task_frame *own = task_own_frame(kind, row);
 
-	return kind == TASKS_ASYNCIO && own && own > row->frames ? own[-1].name : NULL;
+	if (!own || own == row->frames)
+		return NULL;
+	/* what the compiler makes of "select" and "<-" is told by the reason */
+	return kind == TASKS_ASYNCIO || !g_str_has_prefix(own[-1].name ? own[-1].name : "", "runtime.") ? own[-1].name : NULL;
 }
 
 const char *task_reason_text(const char *state, const char *reason)

@@ -12,7 +12,7 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row);
 /* The innermost function of the program itself or of what it uses, not of the language's own library; NULL: there is none. */
 const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row);
 
-/* asyncio: the function of the library that the program's own awaits, "Lock.acquire"; NULL: none. */
+/* The function of the library that the program's own awaits or calls, "Lock.acquire", "sync.(*Mutex).Lock"; NULL: none. */
 const char *task_call(enum tasks_kind kind, const struct task_row *row);
 
 /* Tasks that are told by one sentence. */
@@ -20,7 +20,7 @@ struct task_group {
 	const char *state, *reason;
 	const struct task_frame *at;	/* NULL: nothing of the program's own */
 	const char *creator;		/* function, NULL: not known */
-	const char *call;		/* asyncio: the library's function that it awaits, "Lock.acquire"; NULL: none */
+	const char *call;		/* as task_call() has it */
 	uint64_t parent;		/* as in a row */
 	double tasks;
 	uint64_t task_ns;

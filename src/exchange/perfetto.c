@@ -2,13 +2,15 @@
 /*
  * A Perfetto trace: the processes and threads, and a stack sample for each row of waits (TracePacket.stack_sample,
  * trace processor v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time: all samples
- * stand at the window's start.
+ * stand at the window's start.  Requests (profile/requests.h) do have one: each is a slice on its thread's track, or, where a thread
+ * serves several at a time, on one beside it.
  */
 #include <string.h>
 
 #include "exchange/frames.h"
 #include "exchange/paths.h"
 #include "exchange/wire.h"
+#include "profile/requests.h"
 
 enum { TRACE_PACKET = 1 };
 enum {
@@ -16,9 +18,11 @@ enum {
 	PACKET_CLOCKS = 6,
 	PACKET_TIMESTAMP = 8,
 	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
 	PACKET_INTERNED = 12,
 	PACKET_SEQUENCE_FLAGS = 13,
 	PACKET_DEFAULTS = 59,
+	PACKET_TRACK_DESCRIPTOR = 60,
 	PACKET_CLOCK = 58,
 	PACKET_STACK_SAMPLE = 135,
 };
@@ -35,6 +39,11 @@ enum { FRAME_IID = 1, FRAME_FUNCTION, FRAME_MAPPING, FRAME_PC };
 enum { MAPPING_IID = 1, MAPPING_BUILD_ID, MAPPING_PATH = 7 };
 enum { SAMPLE_TASK = 1, SAMPLE_CALLSTACK = 5, SAMPLE_WEIGHT = 11 };
 enum { TASK_PID = 2, TASK_TID, CALLSTACK_FRAME = 2 };
+
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_THREAD_PID = 1, TRACK_THREAD_TID = 2 };
+enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23 };
+enum { EVENT_IS_BEGIN = 1, EVENT_IS_END = 2, ANNOTATION_UINT = 3, ANNOTATION_BOOL = 2, ANNOTATION_NAME = 10 };
+#define LANES_MAX 16	/* requests that a thread serves at a time, side by side; more share the last */
 
 struct perfetto {
 	const struct profile *p;
@@ -182,6 +191,88 @@ static void write_sample(struct perfetto *w, const struct wait *wait, GArray *pa
 	end_packet(w);
 }
 
+static uint64_t track_uuid(uint32_t thread, unsigned lane)
+{
+	return (uint64_t)(thread + 1) * LANES_MAX + lane;
+}
+
+static void write_track(struct perfetto *w, uint32_t thread, unsigned lane)
+{
+	const struct thread *t = profile_thread(w->p, thread);
+
+	g_string_truncate(w->a, 0);
+	wire_uint(w->a, TRACK_UUID, track_uuid(thread, lane));
+	if (lane) {
+		wire_string(w->a, TRACK_NAME, "requests");
+		wire_uint(w->a, TRACK_PARENT, track_uuid(thread, 0));
+	} else {
+		g_string_truncate(w->b, 0);
+		wire_uint(w->b, TRACK_THREAD_PID, t->pid);
+		wire_uint(w->b, TRACK_THREAD_TID, t->tid);
+		wire_message(w->a, TRACK_THREAD, w->b);
+	}
+	wire_message(w->packet, PACKET_TRACK_DESCRIPTOR, w->a);
+	end_packet(w);
+}
+
+static void append_annotation(struct perfetto *w, const char *name, unsigned field, uint64_t value)
+{
+	g_string_truncate(w->b, 0);
+	wire_uint_always(w->b, field, value);
+	wire_string(w->b, ANNOTATION_NAME, name);
+	wire_message(w->a, EVENT_ANNOTATION, w->b);
+}
+
+static void write_event(struct perfetto *w, uint64_t track, uint64_t ns, const struct request_span *begun)
+{
+	g_string_truncate(w->a, 0);
+	if (begun) {
+		append_annotation(w, "on_cpu_ns", ANNOTATION_UINT, begun->on_cpu_ns);
+		append_annotation(w, "blocked_ns", ANNOTATION_UINT, begun->blocked_ns);
+		append_annotation(w, "runnable_ns", ANNOTATION_UINT, begun->runnable_ns);
+		append_annotation(w, "preempted_ns", ANNOTATION_UINT, begun->preempted_ns);
+		if (begun->flags & OFFCPU_SPAN_THROWN)
+			append_annotation(w, "thrown", ANNOTATION_BOOL, true);
+		append_annotation(w, "sampled", ANNOTATION_BOOL, !(begun->flags & OFFCPU_SPAN_SLOWEST));
+	}
+	wire_uint(w->a, EVENT_TYPE, begun ? EVENT_IS_BEGIN : EVENT_IS_END);
+	wire_uint(w->a, EVENT_TRACK, track);
+	if (begun) {
+		wire_string(w->a, EVENT_CATEGORY, "request");
+		wire_string(w->a, EVENT_NAME, profile_request(w->p, begun->func)->name);
+	}
+	wire_uint(w->packet, PACKET_TIMESTAMP, ns);
+	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+	wire_message(w->packet, PACKET_TRACK_EVENT, w->a);
+	end_packet(w);
+}
+
+/* They are in the order in which they began. */
+static void write_spans(struct perfetto *w, const struct export_plan *plan)
+{
+	g_autofree uint64_t(*until)[LANES_MAX] = w->p->spans->len ? g_malloc0_n(w->p->threads->len, sizeof(*until)) : NULL;
+	g_autoptr(GHashTable) tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+
+	for (guint i = 0; i < w->p->spans->len; i++) {
+		const struct request_span *s = profile_span(w->p, i);
+		unsigned lane = 0;
+
+		if (plan->selection && !plan->selection->threads[s->thread])
+			continue;
+		while (lane < LANES_MAX - 1 && until[s->thread][lane] > s->start_ns)
+			lane++;
+		uint64_t track = track_uuid(s->thread, lane), parent = track_uuid(s->thread, 0);
+
+		if (g_hash_table_add(tracks, g_memdup2(&parent, sizeof(parent))))
+			write_track(w, s->thread, 0);
+		if (lane && g_hash_table_add(tracks, g_memdup2(&track, sizeof(track))))
+			write_track(w, s->thread, lane);
+		until[s->thread][lane] = span_end_ns(s);
+		write_event(w, track, s->start_ns, s);
+		write_event(w, track, span_end_ns(s), NULL);
+	}
+}
+
 void write_perfetto(struct writer *writer, const struct profile *p, const struct export_plan *plan)
 {
 	struct perfetto w = {
@@ -201,6 +292,7 @@ void write_perfetto(struct writer *writer, const struct profile *p, const struct
 	for (guint i = 0; i < p->waits->len; i++)
 		if (plan_has(plan, i) && wait_off_cpu_ns(profile_wait(p, i)))
 			write_sample(&w, profile_wait(p, i), path);
+	write_spans(&w, plan);
 	frame_list_free(w.frames);
 	g_hash_table_unref(w.mappings);
 	g_string_free(w.packet, TRUE);

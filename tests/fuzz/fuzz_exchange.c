@@ -45,7 +45,7 @@ static void read_as(const struct format *format, const uint8_t *data, size_t siz
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	size_t which = size && data[size - 1] >= LAST_BYTE_CHOOSES ? data[size - 1] - LAST_BYTE_CHOOSES : SIZE_MAX;
+	size_t which = size && data[size - 1] >= LAST_BYTE_CHOOSES ? (size_t)(data[size - 1] - LAST_BYTE_CHOOSES) : SIZE_MAX;
 
 	read_sniffed(data, size);
 	for (size_t i = 0; i < formats_cnt; i++)

@@ -253,6 +253,26 @@ def request_slower(env):
         env.check.that(off * 0.95 - missed <= inside <= off + missed + 1_000_000 or not is_all and not inside, f"{slower}: {inside} ns in waits of {off}")
 
 
+@case
+def request_spans(env):
+    """Each of a few hundred requests is in the recording, as the program's own clock has it; the reports tell the slowest."""
+    recording = env.temporary("spans.offcpu")
+    seen = Requests(env, "tail", count=300, threads=2, options=("-o", recording))
+    shown = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, text=True, timeout=60, check=True).stdout)
+    spans, row = shown["spans"], seen.row["requests"]
+    env.check.equal(len(spans), row["count"], "spans")
+    env.check.equal(sum(span["wall_ns"] for span in spans), row["wall_ns"], "wall time of all spans")
+    env.check.equal(sum(span["blocked_ns"] for span in spans), row["blocked_ns"], "blocked time of all spans")
+    env.check.that(all(span["slowest"] for span in spans), "so few are all among the slowest")
+    env.check.equal([span["wall_ns"] for span in spans], sorted((span["wall_ns"] for span in spans), reverse=True), "order")
+    env.check.equal(spans[0]["wall_ns"], seen.row["max_ns"], "the slowest")
+    asleep = [span for span in spans if span["most"]["reason"] == "sleep" and "service::look_up" in span["most"].get("function", "")]
+    env.check.that(len(asleep) >= 6 and all(190e6 < span["most"]["ns"] for span in asleep), f"the planted sleeps: {asleep}")
+    for by, wanted in (("request", "service::look_up"), ("request percentile", "sleep in service::look_up")):
+        text = subprocess.run([env.offcpu, "report", "--by", by, recording], capture_output=True, text=True, timeout=60, check=True).stdout
+        env.check.that(wanted in text, f"--by '{by}': {text}")
+
+
 def refused(env, *arguments):
     result = subprocess.run([env.offcpu, "request", "-d", "1", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                             timeout=30, check=False)

@@ -11,7 +11,7 @@
 #include "render/text/util.h"
 
 #define FINDINGS 3
-#define SHARE_MIN 0.005	/* of the tasks that are not idle: a finding behind the first has to be more */
+#define SHARE_MIN 0.05	/* of the tasks that are not idle: a finding behind the first has to be more */
 #define STACK_FRAMES 24
 
 static const char *one_of(enum tasks_kind kind)
@@ -78,7 +78,12 @@ static void append_finding(GString *s, enum tasks_kind kind, const struct task_g
 		g_string_append_printf(s, " %s in ", is_one ? "is" : "are");
 	else
 		g_string_append_printf(s, " %s ", is_one ? "is" : "are");
-	text_safe(s, kind == TASKS_ASYNCIO && g->call ? g->call : task_reason_text(g->state, g->reason));
+	text_safe(s, g->call ? g->call : task_reason_text(g->state, g->reason));
+	if (g->call && kind == TASKS_GO) {
+		g_string_append(s, " (");
+		text_safe(s, task_reason_text(g->state, g->reason));
+		g_string_append_c(s, ')');
+	}
 	if (g->at) {
 		g_string_append(s, kind == TASKS_ASYNCIO ? " in " : " at ");
 		append_place(s, g->at);
