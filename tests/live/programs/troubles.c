@@ -282,6 +282,7 @@ static int connected(const char *server, size_t question_bytes, unsigned think_u
 		return fd;
 	}
 	prctl(PR_SET_NAME, server);
+	close(fd);	/* or the connection would outlive the client */
 	fd = accept(listening, NULL, NULL);
 	for (size_t have = 0;;) {
 		ssize_t n = read(fd, question + have, question_bytes - have);
