@@ -71,7 +71,7 @@ static bool is_served(const struct finder *f, uint32_t i)
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
 	const char *from = o && o->kind == OBJECT_SOCKET ? strstr(o->name, " from") : NULL;
 
-	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE)
+	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE || strcmp(o->place, "udp") == 0)	/* which side asks is a guess there */
 		return false;
 	return *o->name == ':' ? from[5] == ' ' : !from[5] || g_str_has_prefix(from + 5, " (");
 }
@@ -111,6 +111,33 @@ static uint16_t *depths_new(const struct profile *p, const struct plumbing *pl)
 	return depth;
 }
 
+static uint32_t common_node(const struct profile *p, uint32_t a, uint32_t b)
+{
+	while (a != b) {
+		const struct stack_node *x = profile_get_node(p, a), *y = profile_get_node(p, b);
+
+		if (x->depth >= y->depth)
+			a = x->parent;
+		if (y->depth >= x->depth)
+			b = y->parent;
+	}
+	return a;
+}
+
+/*
+ * The function that calls for the wait is also the one that ends it, in a thread of that name: who starves for a place that others take by
+ * turns sleeps elsewhere than they do, and so has another role.  A function that all threads of the program begin in tells nothing.
+ */
+static bool passes_on(const struct finder *f, const struct wait *w, const struct waker *waker, uint32_t by)
+{
+	const struct thread *sleeper = profile_thread(f->p, w->thread), *t = profile_thread(f->p, by);
+
+	if (!w->user || !waker->user || t->comm != sleeper->comm || t->pid != sleeper->pid)
+		return false;
+	uint32_t common = f->depth[common_node(f->p, w->user, waker->user)];
+	return common >= 2 && common + 1 >= f->depth[w->user];
+}
+
 /* One kind of waker of a wait row. */
 static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const bool *broadcasts)
 {
@@ -121,7 +148,8 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 
 	if (waker->irq)
 		*(strcmp(waker->irq, "timer") == 0 ? &e->timer_ns : &e->others_ns) += ns;
-	else if (by != NONE && f->roles->of_thread[by] == f->roles->of_thread[sleeper])
+	else if (by != NONE && (f->roles->of_thread[by] == f->roles->of_thread[sleeper] ||
+				passes_on(f, profile_wait(f->p, wake->wait), waker, by)))
 		e->peers_ns += ns;
 	else if (waker->pid == profile_thread(f->p, sleeper)->pid)
 		e->process_ns += ns;
