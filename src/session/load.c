@@ -345,9 +345,12 @@ bool session_load(struct session *s, GError **error)
 	s->maps = apart_maps_new();
 	if (!open_programs(s, error))
 		return false;
+	/* What is loaded takes a moment on a busy machine, and mappings come meanwhile. */
+	session_take_mappings(s);
 	apart_maps_expect(s->maps);
 	err = offcpu_bpf__load(s->skel);
 	apart_maps_expect(NULL);
+	session_take_mappings(s);
 	if (!err)
 		err = apart_wait(s->switching);
 	if (!err)
@@ -370,6 +373,7 @@ bool session_load(struct session *s, GError **error)
 		attach_set_error(error, err, "attach to the scheduler's tracepoints");
 		return false;
 	}
+	session_take_mappings(s);
 	if (s->requests && !requests_attach(s->requests, error))
 		return false;
 	if (!on_cpu_start(s->on_cpu, error))

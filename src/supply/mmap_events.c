@@ -13,7 +13,7 @@
 #include "base/cpu_list.h"
 
 /* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
-#define RING_MAX_BYTES (512u << 10)
+#define RING_MAX_BYTES (1024u << 10)	/* of a storm of execs half a second, while the programs are loaded on a busy machine */
 #define RING_MIN_BYTES (32u << 10)
 #define RINGS_MAX_BYTES (32u << 20)	/* all CPUs together, where there are many */
 #define RECORD_MAX_BYTES 4352u	/* of a mapping, its path PATH_MAX long */

@@ -449,7 +449,7 @@ def agent_disk_full(env):
         store, filler = os.path.join(mount, "history"), os.path.join(mount, "filler")
         agent = Agent(env, store)
         env.check.that(agent.await_windows(2), f"windows come: {agent.log()}")
-        with open(filler, "wb") as file:
+        with open(filler, "wb", buffering=0) as file:
             try:
                 while file.write(bytes(65536)):
                     file.flush()

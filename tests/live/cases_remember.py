@@ -12,12 +12,13 @@ import time
 
 from cases_unwind import ALLOWED, check_all_complete
 from check import check_account, names
-from lib import Program, Recorder, Skip, case, default_signals, wait_until
+from lib import Program, Recorder, Skip, case, default_signals, fork_children, wait_until
 
 
 def verified(env, *options):
     """A recorder that does every remembered walk in full beside it and counts differences."""
-    return Recorder(env, *options, "--test-verify-walks")
+    wakers = [] if any(str(option).startswith("--wakers") for option in options) else ["--no-wakers"]
+    return Recorder(env, *options, *wakers, "--test-verify-walks")
 
 
 def check_verified(env, report, switches):
