@@ -151,8 +151,11 @@ class Terminal:
         self.screen = Screen(rows, columns)
         self.raw = ""
         self.pending = b""
+        held, go = os.pipe()
         self.pid, self.fd = pty.fork()
         if not self.pid:
+            os.close(go)
+            os.read(held, 1)  # until the terminal's size is set and its modes are known
             default_signals()
             signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a job of nohup ignores it
             os.chdir(env.directory)
@@ -160,6 +163,8 @@ class Terminal:
         self.status = None
         self.resize(rows, columns)
         self.modes = termios.tcgetattr(self.fd)
+        os.close(held)
+        os.close(go)
 
     def resize(self, rows, columns):
         self.screen.size(rows, columns)
