@@ -23,6 +23,7 @@ def frames(*functions):
 def right():
     return {
         "schema": 1, "window": {"start_unix_ns": 1, "duration_ns": 100_000_000},
+        "recorder": {"command_line": "offcpu record --wakers"},
         "coverage": {"switches": 6, "lost": {}, "observed_ns": 100_000_000, "residual_ns": 0, "filtered_ns": 0},
         "threads": [{"pid": 10, "tid": 11, "comm": "prog", "process": "prog", "observed_ns": 100_000_000,
                      "on_cpu_ns": 59_000_000, "blocked_ns": 40_000_000, "runnable_ns": 100_000,
@@ -62,6 +63,7 @@ WRONG = [
     ("another observed total", [(("coverage", "observed_ns"), 90_000_000)]),
     ("filtered time without a filter", [(("coverage", "filtered_ns"), 5)]),
     ("a loss", [(("coverage", "lost"), {"storage": 1})]),
+    ("wakers lost that were asked for", [(("coverage", "lost"), {"waker_sampled": 1})]),
     ("another thread", [(("waits", 0, "tid"), 12)]),
     ("another name", [(("threads", 0, "comm"), "gorp")]),
     ("another state", [(("waits", 0, "state"), "D")]),
