@@ -6,8 +6,7 @@
 #include "base/parse.h"
 #include "exchange/wire.h"
 
-enum write_raw_field { WRITE_SERIES = 2, WRITE_NORMALIZED = 3, SERIES_LABEL_SET = 1, SERIES_SAMPLE = 2, SET_LABEL = 1, LABEL_NAME = 1,
-		       LABEL_VALUE = 2, RAW_PROFILE = 1 };
+enum write_raw_field { WRITE_SERIES = 2, WRITE_NORMALIZED = 3, SERIES_LABEL_SET = 1, SERIES_SAMPLE = 2, SET_LABEL = 1, RAW_PROFILE = 1 };
 
 /* gRPC-Web: a message, and in an answer the trailer, begin with a byte of flags and four of length, the largest first. */
 #define FRAME_HEAD_BYTES 5
@@ -34,16 +33,9 @@ static bool body(const struct series_part *part, bool is_last, GString *ret_body
 	if (!series_pprof(part, is_last ? G_MAXSIZE : PARCA_BYTES_MAX, packed))
 		return false;
 	series_labels(part, labels);
-	for (int i = 0; i < SERIES_LABELS; i++) {
-		g_autofree char *value = series_value(labels[i].value);
-
-		g_string_truncate(one, 0);
-		wire_string(one, LABEL_NAME, labels[i].name);
-		wire_string(one, LABEL_VALUE, value);
-		wire_message(set, SET_LABEL, one);
-	}
+	for (int i = 0; i < SERIES_LABELS; i++)
+		series_append_label(set, SET_LABEL, &labels[i]);
 	wire_message(series, SERIES_LABEL_SET, set);
-	g_string_truncate(one, 0);
 	wire_bytes(one, RAW_PROFILE, packed->str, packed->len);
 	wire_message(series, SERIES_SAMPLE, one);
 	wire_message(request, WRITE_SERIES, series);

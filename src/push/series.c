@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "exchange/format.h"
+#include "exchange/wire.h"
 #include "push/http.h"
 #include "push/identity.h"
 
@@ -190,6 +191,17 @@ char *series_value(const char *value)
 	g_autofree char *cut = g_strndup(value, LABEL_MAX_BYTES);
 
 	return g_utf8_make_valid(cut, -1);
+}
+
+void series_append_label(GString *out, unsigned field, const struct series_label *label)
+{
+	enum { LABEL_NAME = 1, LABEL_VALUE };
+	g_autoptr(GString) pair = g_string_new(NULL);
+	g_autofree char *value = series_value(label->value);
+
+	wire_string(pair, LABEL_NAME, label->name);
+	wire_string(pair, LABEL_VALUE, value);
+	wire_message(out, field, pair);
 }
 
 /* --- requests --- */

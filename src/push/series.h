@@ -37,6 +37,8 @@ struct series_label { const char *name, *value; };
 #define SERIES_LABELS 4
 /* What names a series: __name__, service_name, instance (the host), idle; borrowed from the part. */
 void series_labels(const struct series_part *part, struct series_label ret_labels[SERIES_LABELS]);
+/* Appends one as protobuf's field, a message of name and value as Pyroscope and Parca both have it. */
+void series_append_label(GString *out, unsigned field, const struct series_label *label);
 /* A label's value as engines take it: valid UTF-8 and not too long; free with g_free(). */
 char *series_value(const char *value);
 
