@@ -185,8 +185,7 @@ def fork_children(cnt):
 class Recorder:
     """`offcpu record`, or `events` into a file, in the background; its window is open once it holds its BPF links."""
 
-    def __init__(self, env, *args, out=None, command=None, own_group=False, verb="record", variables=None,
-                 before=()):
+    def __init__(self, env, *args, out=None, command=None, own_group=False, verb="record", before=()):
         """before: the beginning of a command that runs ours in its place."""
         self.env = env
         self.out = out or env.temporary("recording.offcpu")
@@ -199,8 +198,7 @@ class Recorder:
         self.line = " ".join(line)
         with open(self.errors, "wb") as errors, open(os.devnull if verb == "record" else self.out, "wb") as printed:
             self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=printed,
-                                            stderr=errors, preexec_fn=default_signals, env={**os.environ, **(variables or {})},
-                                            start_new_session=own_group)
+                                            stderr=errors, preexec_fn=default_signals, start_new_session=own_group)
         env.running.append(self.process)
 
     def _attached(self):
