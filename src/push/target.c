@@ -133,6 +133,8 @@ GPtrArray *target_units(struct target *t, const struct profile *p, const struct 
 /* The engine's words, cut and on one line; they are anybody's. */
 static char *words_of(const void *text, gsize len_bytes)
 {
+	if (!len_bytes)
+		return g_strdup("");	/* text is NULL */
 	g_autofree char *raw = g_strndup(text, MIN(len_bytes, WORDS_MAX_BYTES));
 	g_autofree char *valid = g_utf8_make_valid(raw, -1);
 
@@ -234,6 +236,18 @@ GByteArray *target_query(struct target *t, const char *sql, gsize max_bytes, GEr
 		fail(error, PUSH_ERROR_FAILED, sentence(t, &a));
 	http_answer_clear(&a);
 	return text;
+}
+
+unsigned target_keeps_days(struct target *t)
+{
+	g_autoptr(GString) sql = g_string_new("SELECT extract(create_table_query, 'TTL start \\\\+ toIntervalDay\\\\(([0-9]+)') FROM system.tables "
+					      "WHERE name = 'windows' AND database = ");
+
+	clickhouse_text(sql, t->database);
+	g_autoptr(GByteArray) text = target_query(t, sql->str, ANSWER_MAX_BYTES, NULL);
+	g_autofree char *words = words_of(text ? text->data : NULL, text ? text->len : 0);
+
+	return (unsigned)MIN(g_ascii_strtoull(words, NULL, 10), UINT32_MAX);
 }
 
 /* "18.16.1" is 1816, "22.8.15.23" is 2208. */
