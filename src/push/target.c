@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exchange/json_read.h"
+#include "push/advice.h"
 #include "push/clickhouse.h"
 
 #define ANSWER_MAX_BYTES 65536
@@ -175,9 +176,11 @@ static char *sentence(const struct target *t, const struct http_answer *a)
 {
 	if (a->outcome != HTTP_ANSWERED)
 		return g_strdup_printf("%s %s: %s", t->name, a->outcome == HTTP_UNSURE ? "gave no answer" : "cannot be reached", a->why);
-	g_autofree char *words = words_in(t, a->text);
+	g_autofree char *words = advice_is_page(a->text->data, a->text->len) ? g_strdup("a web page") : words_in(t, a->text);
+	g_autofree char *advice = advice_on(t->engine, a, words, credentials_are_there(&t->credentials));
 
-	return g_strdup_printf("%s answers with status %ld%s%s", t->name, a->status, *words ? ": " : "", words);
+	return g_strdup_printf("%s answers with status %ld%s%s%s%s", t->name, a->status, *words ? ": " : "", words, advice ? "; " : "",
+			       advice ? advice : "");
 }
 
 /*
@@ -265,7 +268,7 @@ static bool ask_version(struct target *t, char **ret_why)
 	guint64 year = g_ascii_strtoull(words, &end, 10), month = *end == '.' ? g_ascii_strtoull(end + 1, &last, 10) : 0;
 
 	if (*end != '.' || last == end + 1 || year < 1 || year > 99 || month > 99) {
-		*ret_why = g_strdup_printf("%s does not say its version: %s", t->name, words);
+		*ret_why = g_strdup_printf("%s does not say its version: is it ClickHouse, and its port for HTTP?", t->name);
 		return false;
 	}
 	t->version = (unsigned)(year * 100 + month);
@@ -324,8 +327,13 @@ static enum target_outcome send_clickhouse(struct target *t, const struct push_u
 static enum target_outcome verdict(const struct target *t, const struct http_answer *a, char **ret_why)
 {
 	g_autofree char *said = NULL;
-	enum target_outcome outcome = t->engine->verdict ? t->engine->verdict(a, &said) : TARGET_TAKEN;
+	enum target_outcome outcome;
 
+	if (advice_is_page(a->text->data, a->text->len)) {
+		*ret_why = g_strdup_printf("%s answers with a web page: is it %s, and no proxy or log-in?", t->name, t->engine->title);
+		return TARGET_LATER;
+	}
+	outcome = t->engine->verdict ? t->engine->verdict(a, &said) : TARGET_TAKEN;
 	if (outcome == TARGET_TAKEN)
 		return outcome;
 	g_autofree char *words = words_of(said ? said : "", said ? strlen(said) : 0);
