@@ -70,7 +70,7 @@ def check_outage(program, server, r, other, folder):
     words = ("--clickhouse", server.url, "--spool", os.path.join(folder, "outage"))
     server.begin_anew()
     server.stop()
-    status, _, err = program.run("push", r.path, *words, "--wait", "1s")
+    status, _, err = program.run("push", r.path, *words, "--wait", "3s")
     same(f"{server.title}, an outage: exit status", status, 1)
     contains(f"{server.title}, an outage: it is said", err, "cannot be reached", "wait in")
     error = server.start()
