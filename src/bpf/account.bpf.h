@@ -134,12 +134,12 @@ static __always_inline void draw_first_wait(struct thread_state *st)
 		st->draw = bpf_get_prandom_u32() >> (32 - SAMPLE_DRAW_BITS);
 }
 
-static __always_inline void draw_sleep(struct thread_state *st, struct scratch *scratch, enum switch_kind kind, __u64 now)
+static __always_inline void draw_sleep(struct thread_state *st, struct scratch *scratch, __u64 now)
 {
-	if (kind != KIND_USUAL && !cfg.may_sample)
+	if (!cfg.may_sample)
 		return;
 	st->draw = draw_now(scratch);
-	if (kind != KIND_USUAL && cfg.want_wakers) {
+	if (cfg.want_wakers) {
 		__u64 from_ns = sample_bar_ns(scale_ns, st->draw) / WAKERS_FROM;
 
 		st->take_waker_ns = now + (from_ns > wakers_from_ns ? from_ns : wakers_from_ns);

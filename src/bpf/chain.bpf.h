@@ -188,7 +188,7 @@ __noinline int other_out(struct thread_state *st, struct scratch *scratch, bool 
 {
 	if (!st || !scratch)
 		return 0;
-	draw_sleep(st, scratch, KIND_ANY, now);
+	draw_sleep(st, scratch, now);
 	st->since_ns = now;
 	st->mode = asleep ? MODE_ASLEEP : MODE_QUEUED;
 	return 0;

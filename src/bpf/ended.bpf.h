@@ -42,24 +42,6 @@ __noinline int account_wait(struct thread_state *st, struct chain_state *chain, 
 	return true;
 }
 
-/*
- * The same of what nearly all waits are, where no filter leaves out any: a subject's sleep, and it was woken since that began and
- * before now.  False: it is another one, and nothing is done.
- */
-static __always_inline bool account_sleep(struct thread_state *st, __u64 total_ns)
-{
-	__u64 blocked_ns = st->wake_ns - st->since_ns;
-	struct offcpu_state_total *total;
-
-	if (!mostly(st->subject_mode == SUBJECT(MODE_ASLEEP) && blocked_ns <= total_ns))
-		return false;
-	total = total_of(&st->account, st->state);
-	total->count++;
-	total->blocked_ns += blocked_ns;
-	total->runnable_ns += total_ns - blocked_ns;
-	return true;
-}
-
 /* Fills in scratch->kept.  scale: by which the wait was kept.  A global function, as that one. */
 __noinline int keep_wait(struct thread_state *st, struct scratch *scratch, __u64 scale, __u64 now)
 {
@@ -187,10 +169,9 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 }
 
 /* A wait ends: it comes to its accounts.  may_walk: as below.  False: a filter leaves it out. */
-static __always_inline bool end_wait(struct task_struct *task, struct thread_state *st, enum switch_kind kind, bool may_walk,
-				     __u64 now)
+static __always_inline bool end_wait(struct task_struct *task, struct thread_state *st, bool may_walk, __u64 now)
 {
-	if (kind == KIND_ANY && (cfg.want_storms || cfg.want_blame)) {
+	if (cfg.want_storms || cfg.want_blame) {
 		__u64 delay_ns = end_delay(st, now);
 
 		/* of waits that are told one by one, only those */

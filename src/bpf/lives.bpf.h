@@ -120,7 +120,7 @@ int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_bi
 			enter_window(st);
 			since_window(st);
 		}
-		close_stretch(st, KIND_ANY, now);
+		close_stretch(st, now);
 		send_thread(task, st, now, OFFCPU_END_EXEC, true);
 	}
 	identify(task, st);

@@ -269,19 +269,9 @@ static __always_inline __u64 mix(__u64 h, __u64 word)
 	return h ^ h >> 29;
 }
 
-/*
- * What a program at sched_switch is made for, of which user space loads one.  Clang leaves out what nobody asks for then; the verifier
- * would leave in what the asking takes.
- */
-enum switch_kind {
-	KIND_ANY,	/* whatever is asked for */
-	KIND_PLAIN,	/* waits under stacks and who ended them, of whatever length and state, and no filter by cgroup */
-	KIND_USUAL,	/* that, but not who ended them; of all threads, sampled, unwound by tables, Linux 5.18 or later */
-};
-
-static __always_inline __u64 scale_now(enum switch_kind kind)
+static __always_inline __u64 scale_now(void)
 {
-	return kind == KIND_USUAL || cfg.may_sample ? scale_ns : 0;
+	return cfg.may_sample ? scale_ns : 0;
 }
 
 /*

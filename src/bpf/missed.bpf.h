@@ -22,8 +22,8 @@ static __always_inline void recover_switch_in(struct task_struct *prev, struct t
 {
 	__u64 entered = entered_at(prev, st, scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns, now);
 
-	if (end_wait(prev, st, KIND_ANY, false, entered))
-		sample_ended(prev, st, scratch, false, scale_now(KIND_ANY), entered);
+	if (end_wait(prev, st, false, entered))
+		sample_ended(prev, st, scratch, false, scale_now(), entered);
 	count_loss(OFFCPU_LOSS_SEQUENCE, now - entered);
 	st->since_ns = st->on_ns = entered;
 	st->phase = PHASE(MODE_ON_CPU, 0);

@@ -35,9 +35,9 @@ static __always_inline bool in_window(__u64 now)
 }
 
 /* sched_switch's prev_state; before Linux 5.18 (fa2c3254d7cf) it is read from the task. */
-static __always_inline __u64 sleep_bits(unsigned long long *ctx, struct task_struct *prev, enum switch_kind kind)
+static __always_inline __u64 sleep_bits(unsigned long long *ctx, struct task_struct *prev)
 {
-	if (kind == KIND_USUAL || cfg.has_prev_state)
+	if (cfg.has_prev_state)
 		return ctx[3];	/* an unsigned int, which the kernel passes with nothing above it */
 	if (bpf_core_field_exists(prev->__state))
 		return prev->__state;
@@ -112,11 +112,9 @@ __noinline int sum_stretch(struct thread_state *st)
 	return 0;
 }
 
-static __always_inline void close_stretch(struct thread_state *st, enum switch_kind kind, __u64 now)
+static __always_inline void close_stretch(struct thread_state *st, __u64 now)
 {
 	st->account.on_cpu_ns += now - st->since_ns;
-	if (kind != KIND_ANY)
-		return;
 	st->ran_ns = now - st->since_ns;
 	if (cfg.hist_oncpu)
 		sum_stretch(st);
@@ -169,8 +167,7 @@ static __always_inline void pass_by(unsigned long long *ctx, struct task_struct 
 	other_out(st, scratch, !ctx[0] && bits && left_queue(prev), now);
 }
 
-static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev, struct scratch *scratch,
-				       enum switch_kind kind, __u64 scale, __u64 now)
+static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev, struct scratch *scratch, __u64 scale, __u64 now)
 {
 	struct thread_state *st = thread_of(prev);
 	__u64 bits, csw;
@@ -179,29 +176,27 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 		count_unknown_thread(prev);
 		return;
 	}
-	bits = sleep_bits(ctx, prev, kind);
+	bits = sleep_bits(ctx, prev);
 	csw = switches_of(prev);
 	if (rarely(st->subject_mode != SUBJECT(MODE_ON_CPU))) {
 		if (st->selected) {
 			recover(prev, st, scratch, now);
-		} else if (kind != KIND_ANY || !has_changed(prev, st)) {
-			if (kind == KIND_ANY)
-				pass_by(ctx, prev, st, scratch, bits, now);
+		} else if (!has_changed(prev, st)) {
+			pass_by(ctx, prev, st, scratch, bits, now);
 			return;
 		}
 	} else if (rarely(csw != st->csw + 1)) {
 		miss_switches(prev, st, now);
 	}
-	if (kind == KIND_ANY && has_changed(prev, st)) {
+	if (has_changed(prev, st)) {
 		reselect(prev, st, now);
 		if (!st->selected) {
 			pass_by(ctx, prev, st, scratch, bits, now);
 			return;
 		}
 	}
-	if (kind == KIND_ANY)
-		request_switch_out(prev, st, bits & TASK_DEAD, now);
-	close_stretch(st, kind, now);
+	request_switch_out(prev, st, bits & TASK_DEAD, now);
+	close_stretch(st, now);
 	st->account.switches++;
 	st->since_ns = now;
 	if (mostly(is_plain_sleep(bits) && !ctx[0] && left_queue(prev))) {
@@ -212,14 +207,12 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	} else {
 		begin_any_wait(prev, st, bits, ctx[0]);
 	}
-	if (kind == KIND_ANY)
-		note_switch_out(prev, st, (void *)ctx[2]);
+	note_switch_out(prev, st, (void *)ctx[2]);
 	st->csw = csw;
 	st->exec_ns = prev->se.sum_exec_runtime;
-	draw_sleep(st, scratch, kind, now);
-	begin_user_stack(ctx, prev, st, scratch, kind, scale, now);
-	if (kind == KIND_ANY)
-		note_futex(prev, st, scratch);
+	draw_sleep(st, scratch, now);
+	begin_user_stack(ctx, prev, st, scratch, scale, now);
+	note_futex(prev, st, scratch);
 }
 
 /* The first event of a thread in the window is that it gets a CPU. */
@@ -231,32 +224,21 @@ static __noinline int meet(struct task_struct *next, struct thread_state *st)
 	return 0;
 }
 
-static __always_inline void switch_in(struct task_struct *next, struct thread_state *st, struct scratch *scratch,
-				      enum switch_kind kind, __u64 scale, __u64 now)
+static __always_inline void switch_in(struct task_struct *next, struct thread_state *st, struct scratch *scratch, __u64 scale, __u64 now)
 {
-	bool may_list;
-
-	if (mostly(kind != KIND_ANY && account_sleep(st, now - st->since_ns))) {
-		if (cfg.has_quota)
-			end_throttled(next, st, now);
-		may_list = true;
-	} else if (!st->selected) {
-		if (kind == KIND_ANY && cfg.chain_depth)
+	if (!st->selected) {
+		if (cfg.chain_depth)
 			other_in(st, chain_of(st), now);
 		return;
-	} else {
-		if (st->mode == MODE_UNKNOWN)
-			meet(next, st);
-		if (st->mode == MODE_ON_CPU) {
-			count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
-			note_kernels_counts(next, st);
-			may_list = false;
-		} else {
-			may_list = end_wait(next, st, kind, true, now);
-		}
 	}
-	if (may_list)
+	if (st->mode == MODE_UNKNOWN)
+		meet(next, st);
+	if (st->mode == MODE_ON_CPU) {
+		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
+		note_kernels_counts(next, st);
+	} else if (end_wait(next, st, true, now)) {
 		sample_ended(next, st, scratch, true, scale, now);
+	}
 	st->phase = PHASE(MODE_ON_CPU, 0);
 	st->since_ns = st->on_ns = now;
 }
@@ -281,15 +263,16 @@ static __always_inline void fetch_listed_early(const struct task_struct *next, c
 }
 
 /* pid 0 is swapper, which is never a thread. */
-static __always_inline bool is_thread(struct task_struct *task, enum switch_kind kind)
+static __always_inline bool is_thread(struct task_struct *task)
 {
-	return (kind == KIND_USUAL || may_be_selected(task)) && task->pid;
+	return may_be_selected(task) && task->pid;
 }
 
-static __always_inline int on_switch(unsigned long long *ctx, enum switch_kind kind)
+SEC("tp_btf/sched_switch")
+int handle_switch(unsigned long long *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	bool prev_counts = is_thread(prev, kind), next_counts = is_thread(next, kind);
+	bool prev_counts = is_thread(prev), next_counts = is_thread(next);
 	struct scratch *scratch = my_scratch();
 	struct thread_state *next_st = NULL;
 	__u64 now, scale;
@@ -297,18 +280,18 @@ static __always_inline int on_switch(unsigned long long *ctx, enum switch_kind k
 	if (!scratch)
 		return 0;
 	/* one of the two always counts where all threads do */
-	if (kind != KIND_USUAL && !prev_counts && !next_counts && (kind == KIND_PLAIN || !cfg.want_blame)) {
+	if (!prev_counts && !next_counts && !cfg.want_blame) {
 		if (is_open)
 			scratch->counts.switches++;
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	if (kind == KIND_ANY && cfg.want_blame)
+	if (cfg.want_blame)
 		blame_note(prev, next, now);
-	scale = scale_now(kind);
+	scale = scale_now();
 	if (rarely(!in_window(now))) {
 		if (!is_behind_cut(now)) {
-			if (prev_counts && now >= window.stop_ns && (sleep_bits(ctx, prev, kind) & TASK_DEAD))
+			if (prev_counts && now >= window.stop_ns && (sleep_bits(ctx, prev) & TASK_DEAD))
 				close_dying(prev, scratch);
 			return 0;
 		}
@@ -322,35 +305,17 @@ static __always_inline int on_switch(unsigned long long *ctx, enum switch_kind k
 			fetch_early(next_st);
 		else
 			count_unknown_thread(next);
-		if (next_st && (kind != KIND_ANY || cfg.want_waits) && is_sure_to_be_listed(next_st, scale))
+		if (next_st && cfg.want_waits && is_sure_to_be_listed(next_st, scale))
 			fetch_listed_early(next, next_st, now);
 	}
 	if (prev_counts)
-		switch_out(ctx, prev, scratch, kind, scale, now);
+		switch_out(ctx, prev, scratch, scale, now);
 	if (next_st)
-		switch_in(next, next_st, scratch, kind, scale, now);
+		switch_in(next, next_st, scratch, scale, now);
 	if (rarely(scratch->has_cut))
 		send_cut(scratch);
 	scratch->last_ns = now;
 	return 0;
-}
-
-SEC("tp_btf/sched_switch")
-int handle_switch(unsigned long long *ctx)
-{
-	return on_switch(ctx, KIND_USUAL);
-}
-
-SEC("tp_btf/sched_switch")
-int handle_plain_switch(unsigned long long *ctx)
-{
-	return on_switch(ctx, KIND_PLAIN);
-}
-
-SEC("tp_btf/sched_switch")
-int handle_any_switch(unsigned long long *ctx)
-{
-	return on_switch(ctx, KIND_ANY);
 }
 
 #include "bpf/waking.bpf.h"

@@ -69,7 +69,7 @@ static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *tas
 
 	if (!plain(task)->mm || (task->flags & PF_KTHREAD))
 		return 0;
-	know_tables(task, st, KIND_ANY);
+	know_tables(task, st);
 	if (cfg.want_tables && !st->tables_generation)
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
 	if (!cfg.can_walk || !begin_walk(&scratch->walk, task, false))

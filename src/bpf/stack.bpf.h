@@ -114,11 +114,11 @@ __noinline int look_up_tables(struct thread_state *st, bool in_parents, __u32 ep
 }
 
 /* What tables there are for the thread's program: looked up again when user space changed any. */
-static __always_inline void know_tables(const struct task_struct *task, struct thread_state *st, enum switch_kind kind)
+static __always_inline void know_tables(const struct task_struct *task, struct thread_state *st)
 {
 	__u32 now = tables_epoch;
 
-	if ((kind == KIND_USUAL || cfg.want_tables) && rarely(st->tables_epoch != now))
+	if (cfg.want_tables && rarely(st->tables_epoch != now))
 		look_up_tables(st, is_in_parents(task, st), now);
 }
 
@@ -170,7 +170,7 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 {
 	bool by_pages = !ctx || walks_late(st), crossed_now;
 
-	know_tables(task, st, KIND_ANY);
+	know_tables(task, st);
 	st->by_fp = cfg.want_tables && !st->tables_generation;
 	if (st->by_fp)
 		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
@@ -208,11 +208,11 @@ static __always_inline bool is_sure_to_be_listed(const struct thread_state *st, 
 
 /* The user stack of a wait that begins: walked now, or when it ends. */
 static __always_inline void begin_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
-					     struct scratch *scratch, enum switch_kind kind, __u64 scale, __u64 now)
+					     struct scratch *scratch, __u64 scale, __u64 now)
 {
 	st->ustack_from = st->usual_ustack;
 	if (mostly(st->ustack_from == USTACK_LATE)) {
-		know_tables(task, st, kind);	/* or asks for them */
+		know_tables(task, st);	/* or asks for them */
 		if (!is_sure_to_be_listed(st, scale))
 			return;
 	}

@@ -56,27 +56,8 @@ static __always_inline bool note_early_waking(struct task_struct *p, struct thre
 	return true;
 }
 
-/* Where all threads may be subjects, and nobody asks who the waker is. */
 SEC("tp_btf/sched_waking")
 int handle_waking(unsigned long long *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	struct thread_state *st = thread_of(p);
-	__u64 now;
-
-	if (!st)
-		return 0;
-	now = bpf_ktime_get_ns();
-	if (note_waking(st, now))
-		note_early_waking(p, st, now);
-	if (cfg.has_quota)
-		note_queue(p, st);
-	return 0;
-}
-
-/* In its place, whatever is asked for. */
-SEC("tp_btf/sched_waking")
-int handle_any_waking(unsigned long long *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	struct thread_state *st;

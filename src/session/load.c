@@ -135,28 +135,12 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 	bpf_map__set_value_size(skel->maps.wait_slots, cfg->want_wakers ? OFFCPU_WAIT_SLOT_BYTES : OFFCPU_SHORT_SLOT_BYTES);
 }
 
-/* The programs at sched_switch and sched_waking that do what is asked for and little more: see enum switch_kind. */
-static struct bpf_program *select_programs(struct offcpu_bpf *skel, const struct offcpu_config *cfg)
-{
-	bool is_plain = cfg->lists_all && !cfg->by_cgroup && !cfg->by_comm && !cfg->want_events && !cfg->hist && !cfg->chain_depth &&
-			!cfg->want_locks && !cfg->want_storms && !cfg->want_blame;
-	bool is_usual_waking = cfg->looks_at_all && !cfg->want_wakers && !cfg->want_blame;
-	bool is_usual = is_plain && is_usual_waking && cfg->may_sample && cfg->want_tables && cfg->has_prev_state;
-
-	bpf_program__set_autoload(is_usual_waking ? skel->progs.handle_any_waking : skel->progs.handle_waking, false);
-	bpf_program__set_autoload(skel->progs.handle_switch, false);
-	bpf_program__set_autoload(skel->progs.handle_plain_switch, false);
-	bpf_program__set_autoload(skel->progs.handle_any_switch, false);
-	return is_usual ? skel->progs.handle_switch : is_plain ? skel->progs.handle_plain_switch : skel->progs.handle_any_switch;
-}
-
 /* Those that the verifier takes long for, and the others do not need. */
 static void load_apart(struct session *s)
 {
 	const struct bpf_object_skeleton *skeleton = s->skel->skeleton;
-	const struct offcpu_config *cfg = (const struct offcpu_config *)&s->skel->rodata->cfg;
 
-	s->switching = apart_new(s->maps, skeleton, select_programs(s->skel, cfg), core_btf_path(s->core_btf));
+	s->switching = apart_new(s->maps, skeleton, s->skel->progs.handle_switch, core_btf_path(s->core_btf));
 	apart_begin(s->switching);
 	s->cutting = apart_new(s->maps, skeleton, s->skel->progs.cut_thread, core_btf_path(s->core_btf));
 	if (!s->options->is_short)
