@@ -275,6 +275,17 @@ static bool is_disturbed(const struct finder *f, uint32_t i)
 	       facts->on_cpu_ns < facts->wakings * BROADCAST_CPU_NS;
 }
 
+/*
+ * The main thread of a program that came to its end gave out the work, and got none: it waited until its threads were done with a piece.
+ * As with a join their time is counted as theirs.
+ */
+static bool waits_for_its_threads(const struct finder *f, uint32_t i)
+{
+	const struct thread *t = profile_thread(f->p, profile_wait(f->p, i)->thread);
+
+	return is_main(t) && (t->flags & THREAD_EXITED) && f->ended[i].process_ns > ended_sum(&f->ended[i]) / 2;
+}
+
 /* A worker parked on a condition, a semaphore or a futex. */
 static enum idle_kind parked(const struct finder *f, uint32_t i)
 {
@@ -284,12 +295,14 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	uint64_t all = ended_sum(e);
 	uint16_t depth = f->depth[w->user];
 
-	if (depth > facts->base_depth || is_disturbed(f, i))
+	if (depth > facts->base_depth || !is_whole_stack(f, w) || is_disturbed(f, i))
 		return IDLE_NOT;
 	if (is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_EPOLL)
 		return IDLE_NOT;
 	if (all)
-		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT : IDLE_POOL;
+		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT
+		       : waits_for_its_threads(f, i)			   ? IDLE_JOIN
+									   : IDLE_POOL;
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 

@@ -313,6 +313,8 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		if (row->by.does == REASON_CPU_QUEUE)
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
+	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
+		return "The child is in this recording, too: look at what it waits for.";
 	if (has_repeated_syn(row))
 		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
 		       "or its backlog or somaxconn is small), or packets are lost.";
