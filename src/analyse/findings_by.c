@@ -240,7 +240,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 {
 	const struct profile *p = c->f->profile;
 	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
-	int64_t frames[REASON_COUNT], function = row->by.frame >= 0 ? row->by.frame : row->frame;
+	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
 	uint32_t number = (uint32_t)(row - &g_array_index(c->f->rows, struct finding, 0)) + 1;
 
 	if (is_lock && function < 0)

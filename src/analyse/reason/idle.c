@@ -331,7 +331,7 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	uint64_t all = ended_sum(e);
 	uint16_t depth = f->depth[w->user];
 
-	if (depth > facts->base_depth || !is_whole_stack(f, w) || is_disturbed(f, i))
+	if (depth > facts->base_depth || is_disturbed(f, i))
 		return IDLE_NOT;
 	if (is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_EPOLL)
 		return IDLE_NOT;
