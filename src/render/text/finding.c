@@ -64,7 +64,7 @@ static void append_function(GString *s, const struct findings *f, int64_t frame,
 	if (fr->why == FRAME_PENDING || level == RUNTIME_ENTRY || level == RUNTIME_LIBC)
 		return;
 	if (fr->name) {
-		g_autofree char *function = actor_function(fr->name);
+		g_autofree char *function = actor_shown_function(fr->name);
 		g_string_append(name, function);
 	} else {
 		label_append(name, fr);
