@@ -54,6 +54,26 @@ char *actor_function(const char *name)
 	return g_strdup(name);
 }
 
+/* Of C++: a lambda that its runner has swallowed stands among the runner's template arguments. */
+char *actor_shown_function(const char *name)
+{
+	g_autofree char *plain = actor_function(name);
+	const char *lambda = strstr(plain, "::{lambda("), *start = lambda;
+	int depth = 0;
+
+	if (!lambda)
+		return g_steal_pointer(&plain);
+	for (; start > plain; start--) {
+		char before = start[-1];
+
+		if (!depth && (before == '<' || before == ',' || before == ' '))
+			break;
+		depth += (before == ')' || before == '>') - (before == '(' || before == '<');
+	}
+	g_autofree char *whole = g_strndup(start, (gsize)(lambda - start)), *outer = actor_function(whole);
+	return g_strdup_printf("lambda in %s", outer);
+}
+
 /* One thread as a waker names it. */
 struct who {
 	uint32_t pid, tid, thread;
@@ -159,7 +179,7 @@ static char *role_name(const struct profile *p, struct plumbing *plumbing, const
 		return g_strdup(role->comm);
 	if (frame < 0 || !profile_get_frame(p, (uint32_t)frame)->name)
 		return NULL;
-	g_autofree char *function = actor_function(profile_get_frame(p, (uint32_t)frame)->name);
+	g_autofree char *function = actor_shown_function(profile_get_frame(p, (uint32_t)frame)->name);
 	return g_strdup_printf("%s:%s", role->comm, function);
 }
 
@@ -379,4 +399,20 @@ void actors_free(struct actors *a)
 	g_free(a->of_waker);
 	strset_free(a->names);
 	g_free(a);
+}
+
+static size_t kind_bytes(const char *comm)
+{
+	size_t len = strlen(comm);
+
+	while (len && g_ascii_isdigit(comm[len - 1]))
+		len--;
+	return len;
+}
+
+bool actors_same_kind(const char *comm, const char *other)
+{
+	size_t len = kind_bytes(comm);
+
+	return comm == other || (len && len == kind_bytes(other) && strncmp(comm, other, len) == 0);
 }

@@ -317,6 +317,25 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
+/* Of a program whose threads are idle because its goroutines wait for one another only these tell why. */
+static void append_tasks(GString *s, const struct findings *f, const struct text_options *o)
+{
+	const struct profile *p = f->profile;
+	g_autoptr(GString) line = g_string_new(NULL);
+	bool is_there = false;
+
+	for (uint32_t i = 0; i < p->waits->len && !is_there; i++) {
+		const struct rule *rule = reasons_rule(f->reasons, i);
+		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
+
+		is_there = rule && strcmp(rule->name, "go-idle") == 0 && (!f->selection || f->selection->threads[profile_wait(p, i)->thread]);
+		if (is_there)
+			g_string_printf(line, "Goroutines that wait have no thread: offcpu tasks -p %" PRIu32 " shows them.", t->pid);
+	}
+	if (is_there)
+		text_wrap(s, line->str, "", text_screen_width(o));
+}
+
 static unsigned findings_shown(const struct findings *f)
 {
 	unsigned n = 0;
@@ -344,6 +363,7 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 	append_idle(tail, f, options, first->idle);
 	if (first->rate > 0)
 		text_budget(tail, f, options, first->rate);
+	append_tasks(tail, f, options);
 	append_more(tail, p, options);
 	unsigned used = lines_of(head->str) + lines_of(tail->str), shown = findings_shown(f);
 	for (unsigned i = 0; i < shown; i++) {

@@ -196,11 +196,26 @@ static void test_role_names(void)
 
 		g_assert_cmpstr(name, ==, names[i][1]);
 	}
+	static const char *const shown[][2] = {
+		{ "std::thread::_State_impl<std::thread::_Invoker<std::tuple<app::Pool::start(int, char)::{lambda()#1}> > >::_M_run()",
+		  "lambda in app::Pool::start" },
+		{ "std::_Function_handler<void (), work<int>(int)::{lambda(int)#2}>::_M_invoke(std::_Any_data const&)", "lambda in work<int>" },
+		{ "<)::{lambda(", "lambda in <)" }, { "::{lambda(", "::{lambda" }, { "serve(int)", "serve" }, { "", "" },
+	};
+
 	for (unsigned i = 0; i < G_N_ELEMENTS(functions); i++) {
 		g_autofree char *function = actor_function(functions[i][0]);
 
 		g_assert_cmpstr(function, ==, functions[i][1]);
 	}
+	for (unsigned i = 0; i < G_N_ELEMENTS(shown); i++) {
+		g_autofree char *function = actor_shown_function(shown[i][0]);
+
+		g_assert_cmpstr(function, ==, shown[i][1]);
+	}
+	g_assert_true(actors_same_kind("worker-3", "worker-12"));
+	g_assert_false(actors_same_kind("worker-3", "work-3"));
+	g_assert_false(actors_same_kind("1", "2")); /* a number alone is no name */
 }
 
 /* A program cannot pass for an interrupt, nor an exec's two names be mixed up. */
