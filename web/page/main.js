@@ -487,7 +487,7 @@ async function start() {
 		S.width = data.about.diff.wide;
 	}
 	S.off = data.about.facets.map(
-		(f) => new Set([...f.categories.keys()].filter((i) => f.categories[i].idle)),
+		(f) => new Set([...f.categories.keys()].filter((i) => f.categories[i].idle && !view.idle)),
 	);
 	defaults = { ...S, off: S.off.map((set) => new Set(set)) };
 	makeSwitches();

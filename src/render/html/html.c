@@ -88,6 +88,7 @@ static void about_view(struct json *j, const struct html_options *o)
 	json_member_bool(j, "down", o->inverted);
 	json_member_bool(j, "wakers", o->view.view != TREE_SLEEPERS);
 	json_member_string(j, "colours", o->colours);
+	json_member_bool(j, "idle", o->with_idle);
 	json_object_end(j);
 }
 

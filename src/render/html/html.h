@@ -19,6 +19,7 @@ struct html_options {
 	struct tree_options view;	/* what it shows first: weight, view, reverse, by_thread */
 	bool by_process;		/* the same */
 	bool inverted;			/* root at the top */
+	bool with_idle;			/* idle time is not switched off as it opens */
 	const char *colours;		/* "state", "kind"; NULL: the page's choice */
 	const struct html_diff *diff;	/* private: p is both sides of a difference, see render/html/diff.h */
 };
