@@ -166,14 +166,16 @@ function whatWords() {
 
 // ---- the graph's box
 
-V.scroll = () => one('#scroll').scrollTop;
+const PRINT_ROWS = 48; // from the root on: what a sheet holds
+
+V.scroll = () => (!V.printing ? one('#scroll').scrollTop : S.down || V.panes[1] ? 0 : V.tall - V.painter.height);
 V.onGraph = (target) =>
 	target.id === 'tree' ||
 	target === document.body ||
 	(one('#stage').contains(target) && target.tagName !== 'BUTTON');
 V.measure = () => {
 	const box = one('#scroll');
-	V.painter.resize(box.clientWidth, box.clientHeight);
+	V.painter.resize(box.clientWidth, V.printing ? Math.min(paneRows(), PRINT_ROWS) * ROW : box.clientHeight);
 };
 // After rows came or went: how tall the page of frames is, and where it is scrolled to.
 V.place = () => {
@@ -427,15 +429,11 @@ function wire() {
 	window.addEventListener('resize', () => update(false));
 	for (const event of ['hashchange', 'popstate']) window.addEventListener(event, () => goTo(location.hash));
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => update(false));
-	window.addEventListener('beforeprint', () => {
-		document.documentElement.dataset.print = '1';
-		S.panel = true;
-		update(false);
-	});
-	window.addEventListener('afterprint', () => {
-		delete document.documentElement.dataset.print;
-		update(false);
-	});
+	for (const event of ['beforeprint', 'afterprint'])
+		window.addEventListener(event, () => {
+			V.printing = event[0] === 'b';
+			update(false);
+		});
 	click('#whole', () => {
 		if (S.request) return V.more.choose(null);
 		S.range2 = null;

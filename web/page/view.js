@@ -211,7 +211,7 @@ function makeColours() {
 }
 
 function themeName() {
-	return S.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+	return V.printing ? 'light' : S.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 }
 function makeTheme() {
 	const theme = themeName();
