@@ -9,7 +9,7 @@ import subprocess
 
 from browser import CHROMIUM, Browser
 from png import colours_of
-from recorded import PROGRAMS, Recorded, start
+from recorded import PROGRAMS, Opened, start
 
 CHOSEN = "offcpu.S.request && offcpu.V.requests.list[offcpu.S.request].start"
 FRAMES = """(() => { const { V } = offcpu, out = {}, { tree, total, nodes, cnt } = V.layouts[0];
@@ -19,8 +19,9 @@ PLACE = """((id) => { const b = document.querySelector('#requests').getBoundingC
 	return [b.x + at.x + at.wide / 2, b.y + at.y]; })(%d)"""
 
 
-class Requests(Recorded):
+class Requests(Opened):
     BROWSER = Browser
+    FRAGMENT = "#view=time"
 
     @classmethod
     def setUpClass(cls):
@@ -31,13 +32,6 @@ class Requests(Recorded):
         cls.spans = report["spans"]    # the slowest first
         cls.start_ns = min(s["start_ns"] for s in cls.spans)
         cls.waits = sum(w["off_cpu_ns"] for w in report["waits"])
-
-    def setUp(self):
-        self.browser.problems.clear()
-        self.browser.open(self.page, "#view=time")
-
-    def tearDown(self):
-        self.assertEqual(self.browser.problems, [])
 
     def chosen(self):
         """The span of the report that the page has chosen."""
