@@ -102,7 +102,7 @@ def main():
     browser = Browser()
     print(f"{'frames':>9}  {'viewer':30} {'page MB':>8} {'first ms':>9} {'zoom ms':>9}")
     with tempfile.TemporaryDirectory() as folder:
-        modules = "/tmp/h29-npm/node_modules"
+        modules = fetch(folder)
         for size in map(int, sizes or ("2000", "50000")):
             recording, page = os.path.join(folder, f"{size}.offcpu"), os.path.join(folder, f"{size}.html")
             subprocess.run([make_flame, f"many={size}", "record=" + recording], check=True)
