@@ -24,7 +24,7 @@ _offcpu_options() {
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --wakers --since-start --help" ;;
 	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --requests --slowest --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
-		echo "$read --output= --open --title= --subtitle= --width= --min-width= --palette= --inverted --reverse --by= \
+		echo "$read --output= --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
 		;;
 	push) echo "--pyroscope= --clickhouse= --otlp= --parca= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
@@ -59,6 +59,7 @@ _offcpu_values() {
 	--state) _offcpu_words 'R S D T t P I C' ;;
 	--unwind) _offcpu_words 'auto dwarf fp' ;;
 	--weight) _offcpu_words 'off_cpu blocked runnable preempted count on_cpu time' ;;
+	--idle) [ "$1" = view ] || _offcpu_words 'fold keep drop' ;;
 	--palette) _offcpu_words 'io wakeup chain state' ;;
 	--normalize) _offcpu_words 'threads requests none' ;;
 	--unit | --input-unit) _offcpu_words 'ns us ms s' ;;

@@ -5,7 +5,7 @@
 The texts go into CDATA sections and into HTML, so a script or style that holds an end mark of
 either is refused here and not found out in a browser.  NAME of several files is one script or style of
 theirs, without what only a reader needs, and NAME_sha256 is its digest in base64.  A NAME that ends in
-_packed holds its zlib stream in base85 (Python's, with "," for "<"); its digest is still the text's.  With "-" in place of HEADER the
+_packed holds its zlib stream in base85 (Python's, with "," for "<"); its digest is still the text's.  NAME+BASE is a script that is put behind that of BASE, an item before it: the digest is that of both.  With "-" in place of HEADER the
 texts are as they are, and declared where they are defined."""
 import base64
 import hashlib
@@ -91,15 +91,18 @@ def main():
         parts += [f"extern const char {item.split('=', 1)[0]}[];\n" for item in items]
     else:
         parts.append(f"#include \"{header}\"\n")
+    texts = {}
     for item in items:
         name, paths = item.split("=", 1)
+        name, _, base = name.partition("+")
         paths = paths.rstrip(",").split(",")
         plain = header == "-" or name.startswith("web_flame")
         data = "".join(read(path) if plain else shorten(path, read(path)) for path in paths).encode()
+        texts[name] = texts.get(base, b"") + data
         packed = name.endswith("_packed")
         parts.append(constant(name, pack(data) if packed else data))
         if not plain:
-            parts.append(constant(name + "_sha256", base64.b64encode(hashlib.sha256(data).digest())))
+            parts.append(constant(name + "_sha256", base64.b64encode(hashlib.sha256(texts[name]).digest())))
     with open(out, "w", encoding="utf-8") as file:
         file.writelines(parts)
 

@@ -12,6 +12,7 @@ if (!svg || !svg.dataset) return;
 
 var inverted = svg.dataset.inverted === '1', unit = svg.dataset.unit;
 var rowHeight = +svg.dataset.row, pad = +svg.dataset.pad, textPad = 4, gap = 0.6, toolsWidth = 380;
+var beside = +svg.dataset.beside;	// how wide the column of idle time is
 var box = svg.getAttribute('viewBox').split(' ').map(Number);
 var width = box[2], height = box[3], cell = 7.25;
 var frames = [], zoomed, current, hovered = null;
@@ -118,7 +119,7 @@ function place(f, x, w, ancestor) {
 }
 
 function layout() {
-	var full = width - 2 * pad, k = full / (zoomed.total || 1);
+	var full = width - 2 * pad - beside, k = full / (zoomed.total || 1);
 	frames.forEach(function (f) {
 		if (contains(zoomed, f)) place(f, pad + (f.start - zoomed.start) * k, Math.max(f.total * k, 0.01), false);
 		else if (contains(f, zoomed)) place(f, pad, full, true);
@@ -155,6 +156,7 @@ function fit() {
 	svg.setAttribute('viewBox', '0 0 ' + width + ' ' + height);
 	one('.cover').setAttribute('width', width);
 	edge.setAttribute('x2', width);
+	if (beside) one('.idle').setAttribute('transform', 'translate(' + (width - box[2]) + ',0)');
 	tools.setAttribute('x', width - pad - toolsWidth);
 	matchedText.setAttribute('x', width - pad);
 	fitLines();
@@ -319,7 +321,7 @@ function child(f) {
 		if (frames[i].shown && (!best || frames[i].total > best.total)) best = frames[i];
 	return best;
 }
-function beside(f, step) {
+function sibling(f, step) {
 	var row = frames.filter(function (g) { return g.depth === f.depth && g.shown; });
 	row.sort(function (a, b) { return a.start - b.start; });
 	return row[row.indexOf(f) + step];
@@ -377,8 +379,8 @@ function move(e) {
 	switch (e.key) {
 	case 'ArrowUp': f = inverted ? current.parent : child(current); break;
 	case 'ArrowDown': f = inverted ? child(current) : current.parent; break;
-	case 'ArrowLeft': f = beside(current, -1); break;
-	case 'ArrowRight': f = beside(current, 1); break;
+	case 'ArrowLeft': f = sibling(current, -1); break;
+	case 'ArrowRight': f = sibling(current, 1); break;
 	case 'n': f = match(1); break;
 	case 'N': f = match(-1); break;
 	case 'Enter':
@@ -422,6 +424,10 @@ function build() {
 	svg.classList.add('live');
 	svg.style.width = '100%';
 	svg.style.height = height + 'px';
+	if (beside) {
+		one('.idle').setAttribute('role', 'img');
+		one('.idle').setAttribute('aria-label', one('.idle title').textContent.replace(/\n/g, ', '));
+	}
 	layer.setAttribute('role', 'tree');
 	layer.setAttribute('aria-label', 'Frames');
 }

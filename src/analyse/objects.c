@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/objects.h"
 
+#include "profile/requests.h"
+
 void object_append_label(GString *s, const struct object *o)
 {
 	g_string_append_printf(s, "%s %s", object_kind_text(o->kind), o->name);
@@ -49,6 +51,22 @@ static uint32_t frame_of(struct profile *p, const struct object *o)
 	return profile_frame(p, &f);
 }
 
+/* The stack with the object, if it has one, on top. */
+static uint32_t above(struct profile *p, uint32_t *frames, uint32_t kernel, uint32_t object)
+{
+	uint8_t end = profile_get_node(p, kernel)->end;
+
+	if (!object)
+		return kernel;
+	if (!frames[object])
+		frames[object] = frame_of(p, profile_get_object(p, object - 1)) + 1;
+	uint32_t node = profile_node(p, kernel, frames[object] - 1);
+
+	if (end != STACK_NONE)
+		profile_stack_end(p, node, end);
+	return node;
+}
+
 void objects_as_frames(struct profile *p)
 {
 	g_autofree uint32_t *frames = g_new0(uint32_t, (gsize)p->objects->len + 1);	/* + 1; 0: not made yet */
@@ -57,14 +75,12 @@ void objects_as_frames(struct profile *p)
 		return;
 	for (guint i = 0; i < p->waits->len; i++) {
 		struct wait *w = &g_array_index(p->waits, struct wait, i);
-		uint8_t end = profile_get_node(p, w->kernel)->end;
 
-		if (!w->object)
-			continue;
-		if (!frames[w->object])
-			frames[w->object] = frame_of(p, profile_wait_object(p, w)) + 1;
-		w->kernel = profile_node(p, w->kernel, frames[w->object] - 1);
-		if (end != STACK_NONE)
-			profile_stack_end(p, w->kernel, end);
+		w->kernel = above(p, frames, w->kernel, w->object);
+	}
+	for (guint i = 0; i < p->span_waits->len; i++) {
+		struct span_wait *w = &g_array_index(p->span_waits, struct span_wait, i);
+
+		w->kernel = above(p, frames, w->kernel, w->object);
 	}
 }

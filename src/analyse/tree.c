@@ -366,6 +366,7 @@ struct path_maker {
 	const struct stories_by_wake *stories;
 	uint32_t *path;
 	const struct frame **frames;
+	bool is_idle;	/* of the wait at hand only what it waited for a CPU */
 };
 
 static size_t put_label(const struct path_maker *m, size_t cnt, uint32_t label)
@@ -399,7 +400,8 @@ static void add_part(const struct path_maker *m, size_t cnt, const struct wait *
 {
 	struct tree_event event;
 
-	event_of_wait(part, m->options->weight, &event);
+	event_of_wait(m->is_idle ? &(struct wait){ .state = 'R', .runnable_ns = part->runnable_ns, .preempted_ns = part->preempted_ns } : part,
+		      m->options->weight, &event);
 	if (event_is_empty(&event))
 		return;
 	if (m->options->reverse)
@@ -532,7 +534,7 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 	struct stories_by_wake *stories = by ? stories_by_wake_new(p) : NULL;
 	g_autofree const struct frame **frames = g_new(const struct frame *, 2 * TREE_MAX_DEPTH);
 	g_autoptr(GString) text = g_string_new(NULL);
-	const struct path_maker m = {
+	struct path_maker m = {
 		.t = t, .p = p, .options = options, .path = path, .frames = frames, .frame_labels = frame_labels,
 		.waker_frame_labels = waker_frame_labels, .thread_labels = thread_labels, .stories = stories,
 		.delimiter = tree_label(t, &(struct tree_label){ .text = "-", .kind = TREE_DELIMITER }),
@@ -550,6 +552,7 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (options->keep && !options->keep[i])
 			continue;
+		m.is_idle = options->idle && options->idle[i];
 		if (by) {
 			add_woken(&m, by, i);
 			continue;

@@ -89,6 +89,7 @@ struct tree_options {
 	bool by_thread;		/* "comm-pid/tid" in place of "comm" */
 	bool delimiters;	/* a frame "-" between user and kernel frames */
 	const bool *keep;	/* by index of wait; NULL: all */
+	const bool *idle;	/* by index of wait: of these only what they waited for a CPU; NULL: all of each */
 };
 
 /* One summed event to add by hand: its weight is the sum of states[]. */

@@ -6,6 +6,7 @@
 
 #include "analyse/diff/condition.h"
 #include "analyse/diff/diff.h"
+#include "analyse/diff/requests.h"
 #include "analyse/query.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
@@ -26,7 +27,7 @@ static const char description[] =
 	"\n"
 	"Examples:\n"
 	"  offcpu diff before.offcpu after.offcpu            per thread and minute of the window\n"
-	"  offcpu diff a.offcpu b.offcpu --requests 9120,9544  per request\n"
+	"  offcpu diff a.offcpu b.offcpu --requests 9120,9544  per request; of `request -o` without the numbers\n"
 	"  offcpu diff db.offcpu --before-comm 'io*' --after-comm 'sql*'  two groups of threads\n"
 	"  offcpu diff a.offcpu b.offcpu --by function,comm  by what else they have in common\n"
 	"  offcpu diff a.offcpu b.offcpu -o change.html      a page to look around in, too: orange more, blue less\n"
@@ -172,8 +173,6 @@ static bool plan_norm(const struct diff_args *a, struct diff_plan *plan, GError 
 		return bad(error, "--normalize \"%s\" is none of threads, requests, none", how);
 	if (a->requests && plan->options.norm != DIFF_PER_REQUEST)
 		return bad(error, "--requests and --normalize %s: only one of them at a time", how);
-	if (plan->options.norm == DIFF_PER_REQUEST && !counts)
-		return bad(error, "--normalize requests: --requests BEFORE,AFTER says how many there were");
 	for (unsigned side = 0; counts && side < DIFF_SIDES; side++) {
 		guint64 n;
 
@@ -396,6 +395,25 @@ static char *part_text(const struct diff_plan *plan, enum diff_side side)
 			       range->to ? range->to : "");
 }
 
+/* How many requests there were, where nobody said so: as the recordings know it.  Where both do, times are per request. */
+static bool count_requests(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
+			   GError **error)
+{
+	uint64_t counts[DIFF_SIDES] = { diff_request_cnt(profiles[DIFF_BEFORE]), diff_request_cnt(profiles[DIFF_AFTER]) };
+
+	if (a->requests || (a->normalize && plan->options.norm != DIFF_PER_REQUEST))
+		return true;
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		if (!counts[side] && plan->options.norm == DIFF_PER_REQUEST)
+			return bad(error, "%s has no requests: record it with `offcpu request`, or say how many there were, as --requests 9120,9544",
+				   plan->path[side]);
+		plan->requests[side] = counts[side];
+	}
+	if (counts[DIFF_BEFORE] && counts[DIFF_AFTER] && profiles[DIFF_BEFORE] != profiles[DIFF_AFTER])
+		plan->options.norm = DIFF_PER_REQUEST;
+	return true;
+}
+
 /* What another tool wrote may not say how long it looked: times are as they are then. */
 static bool norm_is_known(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
 			  GError **error)
@@ -422,7 +440,7 @@ static int compare(const struct diff_args *a, struct diff_plan *plan, const stru
 	const char *const texts[DIFF_SIDES] = { before_text, after_text };
 	int status = EXIT_USAGE;
 
-	if (!norm_is_known(a, plan, profiles, error))
+	if (!count_requests(a, plan, profiles, error) || !norm_is_known(a, plan, profiles, error))
 		return status;
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		selections[side] = selection_new(profiles[side], &plan->query[side], error);
@@ -468,6 +486,17 @@ static int run(const struct diff_args *a, struct diff_plan *plan)
 	return status;
 }
 
+/* "--requests" with no numbers behind it: the recordings know how many there were. */
+static void understand_requests(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		bool has_numbers = i + 1 < argc && strspn(argv[i + 1], "0123456789,") == strlen(argv[i + 1]);
+
+		if (strcmp(argv[i], "--requests") == 0 && !has_numbers)
+			argv[i] = (char *)"--normalize=requests";
+	}
+}
+
 int cmd_diff(int argc, char **argv)
 {
 	struct diff_args a = { .top = -1 };
@@ -478,7 +507,7 @@ int cmd_diff(int argc, char **argv)
 	GOptionEntry entries[] = {
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "What rows have in common (reason,stack)", "WHAT[,WHAT]" },
 		{ "fail-if", 0, 0, G_OPTION_ARG_STRING_ARRAY, &a.fail_if, "Exit status 10 when true and no noise; several may be given", "COND" },
-		{ "requests", 0, 0, G_OPTION_ARG_STRING, &a.requests, "Times per request: how many there were", "BEFORE,AFTER" },
+		{ "requests", 0, 0, G_OPTION_ARG_STRING, &a.requests, "Times per request: as many as the recordings have, or as is said", "[BEFORE,AFTER]" },
 		{ "normalize", 0, 0, G_OPTION_ARG_STRING, &a.normalize, "threads: per thread-minute; requests; none (threads)", "HOW" },
 		{ "noise", 0, 0, G_OPTION_ARG_STRING, &a.noise, "What two runs differ by anyway (1%)", "PERCENT" },
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per table, 0 for all (6; with --json all)", "N" },
@@ -514,6 +543,7 @@ int cmd_diff(int argc, char **argv)
 	};
 
 	plan_init(&plan);
+	understand_requests(argc, argv);
 	if (cmd_parse(COMMAND, "BEFORE [AFTER]", description, entries, &argc, &argv, &status)) {
 		if (plan_make(&a, argc, argv, &plan, &error)) {
 			status = run(&a, &plan);

@@ -14,6 +14,7 @@
 #include "cmd/serving.h"
 #include "render/html/html.h"
 #include "render/svg/svg.h"
+#include "render/text/first.h"
 
 #define COMMAND "flame"
 #define DEFAULT_FILE "trace.offcpu"
@@ -33,7 +34,7 @@ static const char description[] =
 
 /* What the command line said. */
 struct flame_args {
-	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state;
+	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state, *idle;
 	struct range_args range;
 	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup, open;
 };
@@ -48,12 +49,13 @@ struct flame_job {
 	struct tree_options tree;
 	struct svg_options svg;
 	bool by_process, has_weight, open;
+	enum idle_choice idle;
 };
 
 static void args_clear(struct flame_args *a)
 {
 	char **strings[] = { &a->output, &a->title, &a->subtitle, &a->width, &a->min_width, &a->palette,
-			     &a->by, &a->weight, &a->grep, &a->comm, &a->state };
+			     &a->by, &a->weight, &a->grep, &a->comm, &a->state, &a->idle };
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(strings); i++)
 		g_free(*strings[i]);
@@ -121,6 +123,8 @@ static bool understand_words(const struct flame_args *a, struct flame_job *job, 
 		return bad(error, "palette \"%s\" is none of %s", a->palette, palette_names());
 	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "process") != 0)
 		return bad(error, "--by \"%s\" is neither process nor thread", a->by);
+	if (a->idle && !idle_choice_parse(a->idle, &job->idle))
+		return bad(error, "--idle \"%s\": fold, keep or drop is wanted", a->idle);
 	job->has_weight = a->weight != NULL;
 	job->tree.by_thread = a->by && strcmp(a->by, "thread") == 0;
 	job->by_process = a->by && !job->tree.by_thread;
@@ -180,7 +184,7 @@ static struct html_options page_options(const struct flame_job *job, const struc
 	return (struct html_options){
 		.title = job->svg.title, .subtitle = job->svg.subtitle, .selection_text = text, .selection = selection,
 		.view = job->tree, .by_process = job->by_process, .inverted = job->svg.inverted,
-		.colours = job->svg.palette == PALETTE_STATE ? "state" : NULL,
+		.colours = job->svg.palette == PALETTE_STATE ? "state" : NULL, .with_idle = job->idle == IDLE_KEEP,
 	};
 }
 
@@ -193,14 +197,30 @@ static bool has_weight(const struct profile *p, const struct flame_job *job, con
 	return false;
 }
 
+/* Of the whole: where nothing else is left, idle time is what there is to see. */
+static struct idle_part *idle_left_out(const struct profile *p, const struct flame_job *job)
+{
+	struct idle_part *idle = job->idle == IDLE_KEEP ? NULL : idle_part_new(p, job->svg.selection, job->tree.weight);
+
+	if (idle && idle->amount && (idle->rest || job->idle == IDLE_DROP))
+		return idle;
+	idle_part_free(idle);
+	return NULL;
+}
+
 static void draw_picture(const struct profile *p, struct flame_job *job, GString *out)
 {
+	struct idle_part *idle = idle_left_out(p, job);
+
+	job->tree.idle = idle ? idle->waits : NULL;
+	job->svg.idle = job->idle == IDLE_FOLD ? idle : NULL;
 	struct tree *t = tree_from_profile(p, &job->tree);
 
 	if (t->view == TREE_OFFWAKE)
 		job->svg.max_rows *= 2;	/* the waker's stacks stand on the sleeper's */
 	svg_flame(p, t, &job->svg, out, NULL);
 	tree_free(t);
+	idle_part_free(idle);
 }
 
 /* The page, without a file. */
@@ -295,6 +315,7 @@ int cmd_flame(int argc, char **argv)
 		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers, "Who ended the sleep above the sleeper's stack (palette chain)", NULL },
 		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "Wakers' stacks by how long the woken were off CPU (palette wakeup)", NULL },
 		{ "delimiter", 0, 0, G_OPTION_ARG_NONE, &a.delimiters, "A frame \"-\" between user and kernel (always with chain)", NULL },
+		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle, "Idle time: a column beside the graph, as any other time, or not at all (fold)", "fold|keep|drop" },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only stacks with a frame that matches", "REGEX" },

@@ -3,12 +3,13 @@
  * The Firefox Profiler's processed profile, version 48, which later ones upgrade.  A track is a thread, a sample a
  * part of a row of waits, weighted by its time; its category is what the thread did with it.  A marker is a row of
  * waits, with what is known of it. A sum of waits has no place in time: the time axis of each thread is its sum so
- * far, not the clock, and the profile says so.
+ * far, not the clock, and the profile says so.  Requests (profile/requests.h) have a place: tracks of their own hold them as markers.
  */
 #include "exchange/firefox.h"
 
 #include "base/module.h"
 #include "exchange/paths.h"
+#include "profile/requests.h"
 
 #define PROCESSED_VERSION 48
 #define GECKO_VERSION 29
@@ -22,7 +23,8 @@ static const struct {
 	[CATEGORY_STOPPED] = { "Stopped", "purple" },      [CATEGORY_ON_CPU] = { "On CPU", "green" },
 };
 
-static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *path)
+/* spans: it is the track of the thread's requests; NULL: of its waits. */
+static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *spans, GArray *path)
 {
 	const struct thread *th = profile_thread(w->p, id);
 	g_autofree char *pid = g_strdup_printf("%u", th->pid);
@@ -30,13 +32,15 @@ static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *
 	struct firefox_track t;
 
 	firefox_track_init(w, &t, waits, path);
+	t.spans = spans;
+	g_autofree char *requests = spans ? g_strconcat(th->comm ? th->comm : "", ", requests by the clock", NULL) : NULL;
 	json_object_begin(j);
-	json_member_string(j, "name", th->comm);
+	json_member_string(j, "name", requests ? requests : th->comm);
 	json_member_string(j, "processName", th->process);
 	json_member_string(j, "processType", "default");
 	json_member_string(j, "pid", pid);
 	json_member_uint(j, "tid", th->tid);
-	json_member_bool(j, "isMainThread", th->tid == th->pid);
+	json_member_bool(j, "isMainThread", th->tid == th->pid && !spans);
 	json_member_uint(j, "registerTime", 0);
 	json_key(j, "unregisterTime");
 	json_null(j);
@@ -81,7 +85,14 @@ static void write_marker_schema(struct json *j)
 		"{\"key\":\"max\",\"label\":\"Longest\",\"format\":\"duration\"},"
 		"{\"key\":\"open\",\"label\":\"Open\",\"format\":\"string\"},"
 		"{\"key\":\"object\",\"label\":\"For\",\"format\":\"string\",\"searchable\":true},"
-		"{\"key\":\"waker\",\"label\":\"Woken by\",\"format\":\"string\",\"searchable\":true}]}]";
+		"{\"key\":\"waker\",\"label\":\"Woken by\",\"format\":\"string\",\"searchable\":true}]},"
+		"{\"name\":\"Request\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
+		"\"chartLabel\":\"{marker.name}\",\"tooltipLabel\":\"{marker.name}\",\"tableLabel\":\"{marker.name}\",\"data\":["
+		"{\"key\":\"onCpu\",\"label\":\"On CPU\",\"format\":\"duration\"},"
+		"{\"key\":\"blocked\",\"label\":\"Blocked\",\"format\":\"duration\"},"
+		"{\"key\":\"runnable\",\"label\":\"Run queue\",\"format\":\"duration\"},"
+		"{\"key\":\"preempted\",\"label\":\"Preempted\",\"format\":\"duration\"},"
+		"{\"key\":\"thread\",\"label\":\"Thread\",\"format\":\"integer\"}]}]";
 
 	json_key(j, "markerSchema");
 	json_raw(j, schema, sizeof(schema) - 1);
@@ -165,6 +176,33 @@ static GPtrArray *waits_by_thread(const struct profile *p, const struct export_p
 	return by;
 }
 
+/* A track for each thread that served some: one after another, or within each other. */
+static void write_requests(struct firefox *w, GArray *path)
+{
+	g_autoptr(GPtrArray) by_thread = g_ptr_array_new();
+	g_autoptr(GArray) no_waits = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	g_ptr_array_set_size(by_thread, (gint)w->p->threads->len);
+	for (uint32_t i = 0; i < w->p->spans->len; i++) {
+		const uint32_t thread = profile_span(w->p, i)->thread;
+		GArray **spans = (GArray **)&g_ptr_array_index(by_thread, thread);
+
+		if (w->plan->selection && !w->plan->selection->threads[thread])
+			continue;
+		if (!*spans)
+			*spans = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		g_array_append_val(*spans, i);
+	}
+	for (uint32_t i = 0; i < w->p->threads->len; i++) {
+		GArray *spans = g_ptr_array_index(by_thread, i);
+
+		if (!spans)
+			continue;
+		write_thread(w, i, no_waits, spans, path);
+		g_array_unref(spans);
+	}
+}
+
 void write_firefox(struct writer *writer, const struct profile *p, const struct export_plan *plan)
 {
 	struct firefox w = {
@@ -194,9 +232,10 @@ void write_firefox(struct writer *writer, const struct profile *p, const struct 
 
 		if (!waits)
 			continue;
-		write_thread(&w, i, waits, path);
+		write_thread(&w, i, waits, NULL, path);
 		g_array_unref(waits);
 	}
+	write_requests(&w, path);
 	json_array_end(j);
 	json_object_end(j);
 	g_string_append_c(writer_text(writer), '\n');

@@ -43,6 +43,7 @@ struct firefox_track {
 	GArray *stacks; /* struct stack_key */
 	GArray *samples; /* struct sample */
 	GArray *waits; /* uint32_t */
+	GArray *spans; /* uint32_t: it is of requests, by the clock, and has no samples; NULL: of waits */
 };
 
 /* Made of these waits (uint32_t), which must stay; path is scratch. */

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "exchange/paths.h"
 #include "profile/on_cpu.h"
+#include "profile/requests.h"
 
 #define NONE UINT32_MAX
 
@@ -391,6 +392,61 @@ static void put_marker_data(struct firefox *w, struct firefox_track *t, guint i)
 	json_object_end(j);
 }
 
+/* --- markers of requests --- */
+
+static const struct request_span *marker_span(const struct firefox *w, const struct firefox_track *t, guint i)
+{
+	return profile_span(w->p, g_array_index(t->spans, uint32_t, i));
+}
+
+static void put_request_name(struct firefox *w, struct firefox_track *t, guint i)
+{
+	json_uint(&w->json, text_id(t, profile_request(w->p, marker_span(w, t, i)->func)->name));
+}
+
+static void put_request_start(struct firefox *w, struct firefox_track *t, guint i)
+{
+	const struct request_span *s = marker_span(w, t, i);
+
+	append_ms(&w->json, s->start_ns - MIN(s->start_ns, w->p->info.start_ns));
+}
+
+static void put_request_end(struct firefox *w, struct firefox_track *t, guint i)
+{
+	const struct request_span *s = marker_span(w, t, i);
+
+	append_ms(&w->json, span_end_ns(s) - MIN(span_end_ns(s), w->p->info.start_ns));
+}
+
+static void put_request_data(struct firefox *w, struct firefox_track *t, guint i)
+{
+	const struct request_span *s = marker_span(w, t, i);
+	struct json *j = &w->json;
+
+	json_object_begin(j);
+	json_member_string(j, "type", "Request");
+	firefox_member_ms(j, "onCpu", s->on_cpu_ns);
+	firefox_member_ms(j, "blocked", s->blocked_ns);
+	firefox_member_ms(j, "runnable", s->runnable_ns);
+	firefox_member_ms(j, "preempted", s->preempted_ns);
+	json_member_uint(j, "thread", profile_thread(w->p, s->thread)->tid);
+	json_object_end(j);
+}
+
+static void write_requests(struct firefox *w, struct firefox_track *t)
+{
+	guint cnt = t->spans->len;
+
+	begin_table(w, "markers", cnt);
+	column(w, t, "name", cnt, put_request_name);
+	column(w, t, "category", cnt, put_zero);
+	column(w, t, "startTime", cnt, put_request_start);
+	column(w, t, "endTime", cnt, put_request_end);
+	column(w, t, "phase", cnt, put_one);
+	column(w, t, "data", cnt, put_request_data);
+	json_object_end(&w->json);
+}
+
 static void write_markers(struct firefox *w, struct firefox_track *t)
 {
 	guint cnt = t->waits->len;
@@ -449,7 +505,10 @@ void firefox_track_clear(struct firefox_track *t)
 void firefox_write_track(struct firefox *w, struct firefox_track *t)
 {
 	write_samples(w, t);
-	write_markers(w, t);
+	if (t->spans)
+		write_requests(w, t);
+	else
+		write_markers(w, t);
 	write_code_tables(w, t);
 	column(w, t, "stringArray", t->texts->len, put_text);
 }

@@ -69,7 +69,7 @@ static const char *page_csp(void)
 	static char *csp;
 
 	if (g_once_init_enter(&csp)) {
-		g_autofree char *policy = html_page_policy();
+		g_autofree char *policy = html_page_policy(true);
 
 		g_once_init_leave(&csp, g_strconcat(policy, "; frame-ancestors 'self'", NULL));
 	}

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "profile/requests.h"
 #include "profile/slices_build.h"
 
 #define MS UINT64_C(1000000)
@@ -311,5 +312,54 @@ struct profile *fixture_lanes(void)
 	fixture_settle(p);
 	p->slices = slice_builder_finish(b, p, codes);
 	slice_builder_free(b);
+	return p;
+}
+
+/* The wait is added to its row of the profile, and to the span. */
+static void add_span_wait(struct profile *p, struct request_span *s, uint32_t row, uint64_t blocked_ns, uint64_t runnable_ns)
+{
+	struct wait *w = &g_array_index(p->waits, struct wait, row);
+	const struct span_wait own = { .user = w->user, .kernel = w->kernel, .state = w->state, .count = 1,
+				       .blocked_ns = blocked_ns, .runnable_ns = runnable_ns };
+
+	w->count++;
+	w->blocked_ns += blocked_ns;
+	w->runnable_ns += runnable_ns;
+	w->max_ns = MAX(w->max_ns, blocked_ns + runnable_ns);
+	w->hist[profile_hist_slot(blocked_ns + runnable_ns)]++;
+	s->blocked_ns += blocked_ns;
+	s->runnable_ns += runnable_ns;
+	s->wait_cnt++;
+	g_array_append_val(p->span_waits, own);
+}
+
+struct profile *fixture_requests(void)
+{
+	static const char *const stacks[] = { "main;serve;take_lock|" SYSCALL "futex_wait;schedule", "main;serve;read_page|" SYSCALL "io_schedule" };
+	const struct request_row row = { .name = "serve<&>", .file = "server" };
+	const double weights[] = { 0 };
+	struct profile *p = new_profile();
+
+	p->info.has_requests = true;
+	p->info.start_ns = 1000 * MS;
+	g_array_append_val(p->requests, row);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t thread = fixture_thread(p, 7, 10 + i, "server", "server");
+
+		fixture_wait(p, thread, 'S', stacks[0], 0, 0, 0, 0);
+		fixture_wait(p, thread, 'D', stacks[1], 0, 0, 0, 0);
+	}
+	for (uint32_t i = 0; i < 400; i++) {
+		struct request_span s = { .thread = i % 2, .start_ns = 1000 * MS + i * 12 * MS, .on_cpu_ns = 1 * MS,
+					  .flags = OFFCPU_SPAN_SLOWEST, .wait = p->span_waits->len };
+
+		add_span_wait(p, &s, 2 * s.thread, 1900000 + i * 100, 100000);
+		if (i % 50 == 49)
+			add_span_wait(p, &s, 2 * s.thread + 1, 50 * MS, 0);
+		s.wall_ns = s.on_cpu_ns + s.blocked_ns + s.runnable_ns;
+		g_array_append_val(p->spans, s);
+	}
+	requests_estimate(p, weights);
+	fixture_settle(p);
 	return p;
 }

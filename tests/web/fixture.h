@@ -22,6 +22,9 @@ struct profile *fixture_sliced(void);
 /* 24 threads of as many names, with slices of 100 ms: in slice i the first i + 1 of them wait, all alike. */
 struct profile *fixture_lanes(void);
 
+/* Two threads of a server and 400 requests of 3 ms, every 50th of which took 53 ms: of these a disk had 50 ms. */
+struct profile *fixture_requests(void);
+
 /* So many frames of different names in stacks of some 40, of 64 threads, with wakers: to be slow on. */
 struct profile *fixture_many(unsigned frames_cnt);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* make_flame server|hostile|one|empty|sliced|lanes|many=FRAMES [palette=P] [inverted] [reverse] [thread] [html] [width=N] [all]
+/* make_flame server|hostile|one|empty|sliced|lanes|requests|many=FRAMES [palette=P] [inverted] [reverse] [thread] [html] [width=N] [all]
  *	[frames=N] [rows=N]: a graph on stdout, html: the page.
  * make_flame WHAT record=PATH: the recording. */
 #include <stdio.h>
@@ -21,6 +21,8 @@ static struct profile *fixture(const char *name)
 		return fixture_sliced();
 	if (strcmp(name, "lanes") == 0)
 		return fixture_lanes();
+	if (strcmp(name, "requests") == 0)
+		return fixture_requests();
 	if (strcmp(name, "one") == 0)
 		return fixture_one();
 	return strcmp(name, "empty") == 0 ? fixture_empty() : fixture_server();

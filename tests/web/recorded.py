@@ -49,6 +49,19 @@ class Recorded(unittest.TestCase):
         return self.browser.run(TEXT % json.dumps(selector))
 
 
+class Opened(Recorded):
+    """Each test begins with `page` open, at FRAGMENT, and the browser has nothing to complain of then and in the end."""
+    FRAGMENT = ""
+    page = None
+
+    def setUp(self):
+        self.browser.problems.clear()
+        self.browser.open(self.page, self.FRAGMENT)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.problems, [])
+
+
 def start(has_browser, what, *programs):
     """Runs the tests of the file that was started; its arguments are the programs, in this order.  Exit 77 without a browser."""
     if not has_browser:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """`offcpu flame` as a user calls it: test_cmd.py OFFCPU MAKE_FLAME."""
+import json
 import os
 import subprocess
 import sys
@@ -61,7 +62,7 @@ class FlameCommand(unittest.TestCase):
         svg = self.read("a.svg")
         for part in (b"T&lt;1&gt;", b"S&amp;2", b'width="800"', b'data-inverted="1"', b"sleeping "):
             self.assertIn(part, svg)
-        self.assertIn("sysbench-901/901", [f[0] for f in self.frames("a.svg")])
+        self.assertIn("sysbench-901/902", [f[0] for f in self.frames("a.svg")])
         self.run_flame("db.offcpu", "-o", "b.svg", "--reverse", "--color", "wakeup", "--weight", "preempted")
         self.assertEqual([f[0] for f in self.frames("b.svg")][:3], ["all", "__schedule", "schedule"])
         self.run_flame("db.offcpu", "-o", "c.svg", "--min-width", "20%")
@@ -80,6 +81,26 @@ class FlameCommand(unittest.TestCase):
         self.assertEqual([f[0] for f in self.frames("comm.svg")], [f[0] for f in self.frames("grep.svg")])
         self.assertEqual(self.frames("state.svg")[1][0], "gdb-target")
         self.assertIn(b" shown of ", self.read("state.svg"))
+
+    def test_idle(self):
+        """A column that is no frame; what it says and what the frames have is what there is with --idle keep."""
+        for how in ("fold", "keep", "drop"):
+            self.assertEqual(self.run_flame("db.offcpu", "-o", how + ".svg", "--idle", how, "--min-width", "0").returncode, 0)
+        totals, columns = {}, {}
+        for how in ("fold", "keep", "drop"):
+            groups = list(ET.fromstring(self.read(how + ".svg")).iter(NS + "g"))
+            totals[how] = next(int(g.get("data-f").split(",")[1]) for g in groups if "data-f" in g.attrib)
+            columns[how] = [g.find(NS + "title").text for g in groups if g.get("class") == "idle"]
+        whole = json.loads(subprocess.run([OFFCPU, "report", "db.offcpu", "--json"], cwd=self.folder, check=True, capture_output=True).stdout)
+        idle = sum(w["blocked_ns"] for w in whole["waits"] if w["idle"])
+        self.assertGreater(idle, 0)
+        self.assertEqual((totals["keep"] - totals["fold"], totals["drop"]), (idle, totals["fold"]))
+        self.assertEqual((len(columns["fold"]), columns["keep"], columns["drop"]), (1, [], []))
+        self.assertRegex(columns["fold"][0], rf", {100 * idle / totals['keep']:.1f}% of the time\n")
+        self.assertIn(b" shown of ", self.read("drop.svg"))
+        self.run_flame("db.offcpu", "-o", "only.svg", "--comm", "ib_io_rd", "--weight", "blocked")    # nothing else is left
+        self.assertNotIn(b'class="idle"', self.read("only.svg"))
+        self.refused(2, "--idle \"x\"", "db.offcpu", "--idle", "x")
 
     def test_refusals(self):
         self.run_flame("db.offcpu", "-o", "keep.svg")

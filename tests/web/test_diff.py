@@ -9,7 +9,7 @@ import json
 import xml.etree.ElementTree as ET
 
 from browser import CHROMIUM, Browser
-from recorded import EVERYTHING, TEXT, Recorded, start
+from recorded import EVERYTHING, TEXT, Opened, Recorded, start
 
 REAL = 2
 EVIL = "</title><script>alert(1)</script>"
@@ -31,8 +31,9 @@ TOTALS = """(() => {
 NS = "{http://www.w3.org/2000/svg}"
 
 
-class DiffPage(Recorded):
+class DiffPage(Opened):
     BROWSER = Browser
+    FRAGMENT = EVERYTHING
     RECORDINGS = ("before", "after")
 
     @classmethod
@@ -43,13 +44,6 @@ class DiffPage(Recorded):
     @classmethod
     def of_diff(cls, name, *args):
         return cls.make("diff", name, *args)
-
-    def setUp(self):
-        self.browser.problems.clear()
-        self.browser.open(self.page, EVERYTHING)
-
-    def tearDown(self):
-        self.assertEqual(self.browser.problems, [])
 
     def frame(self, end):
         """The one frame whose path ends so."""
@@ -220,22 +214,16 @@ class DiffPage(Recorded):
         self.assertEqual(self.browser.run("document.querySelectorAll('main script, #panel script, header script').length"), 0)
 
 
-class WokenDiff(Recorded):
+class WokenDiff(Opened):
     """Of recordings with wakers and slices: who woke, and when, on both sides."""
     BROWSER = Browser
+    FRAGMENT = EVERYTHING
     RECORDINGS = ("before-more", "after-more")
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.page = cls.make("diff", "more.html", "before-more.offcpu", "after-more.offcpu")
-
-    def setUp(self):
-        self.browser.problems.clear()
-        self.browser.open(self.page, EVERYTHING)
-
-    def tearDown(self):
-        self.assertEqual(self.browser.problems, [])
 
     def choose(self, name):
         self.browser.key("/")
@@ -320,7 +308,7 @@ class OnCpuPage(Recorded):
 
     def of_picture(self, weight):
         names, out = [], {}
-        for g in ET.parse(self.flame("x.svg", "--weight", weight, "--min-width", "0")).iter(NS + "g"):
+        for g in ET.parse(self.flame("x.svg", "--weight", weight, "--min-width", "0", "--idle", "keep")).iter(NS + "g"):
             if "data-f" in g.attrib:
                 _, total, depth = map(int, g.get("data-f").split(","))
                 names[depth:] = [g.find(NS + "title").text.split("\n")[0]]

@@ -22,7 +22,7 @@ class InFirefox(Recorded):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        for what in ("server", "sliced", "hostile"):
+        for what in ("server", "sliced", "hostile", "requests"):
             with open(cls.path(what + ".html"), "wb") as file:
                 subprocess.run([PROGRAMS["make_flame"], what, "html"], check=True, stdout=file, timeout=60)
         cls.make("diff", "change.html", "before.offcpu", "after.offcpu")
@@ -112,6 +112,16 @@ class InFirefox(Recorded):
         found = self.browser.problems()
         self.assertTrue(any("Content-Security-Policy" in text or "Content Security Policy" in text for text in found), found)
         self.browser.forget_problems()
+
+    def test_requests(self):
+        self.browser.open(self.path("requests.html"), "#view=time")
+        whole = self.browser.run("offcpu.V.total")
+        self.browser.keys("q")
+        self.assertLess(self.browser.run("offcpu.V.total"), whole)
+        x, y = self.browser.run("(() => { const b = document.querySelector('#requests').getBoundingClientRect(), at = offcpu.V.requestAt[0];"
+                                "return [b.x + at.x + at.wide / 2, b.y + at.y]; })()")
+        self.browser.click(x, y)
+        self.assertRegex(self.text("#what"), r"^serve<&> took 3\.\d\d ms at 0\.\d{3} s")
 
     def test_on_cpu(self):
         self.browser.open(self.path("cpu.html"))

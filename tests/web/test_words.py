@@ -6,14 +6,14 @@ What is expected is what `offcpu report` prints of the same recording.  Exit 77 
 import re
 
 from browser import CHROMIUM, Browser
-from recorded import EVERYTHING, Recorded, start
+from recorded import EVERYTHING, Opened, start
 
 LINES = "[...document.querySelectorAll('#findings li')].map((l) => [l.querySelector('button').textContent, l.querySelector('span').textContent])"
 SELECTED = "(({ V }) => V.labels.text[V.selected.pane.layout.tree.label[V.selected.node]])(offcpu)"
 SIZES = "Object.fromEntries(['main', '#panel', '#stage', 'footer'].map((s) => { const b = document.querySelector(s).getBoundingClientRect(); return [s, [b.top, b.bottom]]; }))"
 
 
-class Words(Recorded):
+class Words(Opened):
     BROWSER = Browser
     RECORDINGS = ("wakers", "cpu")
 
@@ -21,13 +21,6 @@ class Words(Recorded):
     def setUpClass(cls):
         super().setUpClass()
         cls.page = cls.make("flame", "wakers.html", "wakers.offcpu")
-
-    def setUp(self):
-        self.browser.problems.clear()
-        self.browser.open(self.page)
-
-    def tearDown(self):
-        self.assertEqual(self.browser.problems, [])
 
     def test_findings_are_those_of_the_report(self):
         text = " ".join(self.offcpu("report", "wakers.offcpu").split())

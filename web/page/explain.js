@@ -63,6 +63,7 @@ function offCpuOf(i) {
 }
 // "9.3 times a second", by the recorded window.
 function rateWords(count) {
+	if (V.isOne) return '';
 	const rate = count / (V.isRanged && !V.sides ? rangeSeconds(S.range) : V.data.about.window / 1e9);
 	return rate >= 0.95 ? `${rate < 9.95 ? rate.toFixed(1) : number(rate)} times a second` : '';
 }

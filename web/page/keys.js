@@ -235,6 +235,7 @@ function pan(pane, share) {
 function backOut() {
 	if (!one('#help').hidden) return showHelp(false);
 	if (S.x || S.zoom) return zoomTo(V.zoomPane, 0);
+	if (S.request) return V.more.choose(null);
 	if (S.range || S.range2) {
 		S.range2 = null;
 		return setRange(null, true);
@@ -316,12 +317,14 @@ function cycle(list, value) {
 }
 function weightName() {
 	if (S.count) return 'count';
+	if (S.perRequest) return 'per_request';
 	return Object.keys(WEIGHTS).find((name) => WEIGHTS[name] === S.classes && name !== 'count') || 'some';
 }
 function setWeight(name) {
 	if (!(name in WEIGHTS)) return;
 	S.classes = WEIGHTS[name];
 	S.count = name === 'count';
+	S.perRequest = name === 'per_request';
 	update(true);
 }
 function set(key, value) {

@@ -35,7 +35,9 @@ async function block(name, unpack = base64Bytes) {
 async function add(name, id, to) {
 	const node = document.createElement(name);
 	if (name === 'script') node.type = 'module';
-	node.textContent = new TextDecoder().decode(await block(id, base85Bytes));
+	const parts = [await block(id, base85Bytes)];
+	if (id === 'code') parts.push((await block('more', base85Bytes)) || '');
+	node.textContent = await new Blob(parts).text();
 	to.append(node);
 }
 

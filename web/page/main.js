@@ -86,7 +86,7 @@ V.sync = () => {
 	one('#weight').value = weightName();
 	one('#colours').value = S.colours;
 	one('#heatby').value = S.heat;
-	one('#heatlabel').hidden = S.view !== 'time';
+	one('#heatlabel').hidden = one('#heat').hidden = S.view !== 'time' || !V.data.sideSlices;
 	one('#wide').value = S.width;
 	one('#widelabel').hidden = !V.sides;
 	one('#legend').hidden = !isByChange();
@@ -106,8 +106,8 @@ V.sync = () => {
 		s.button.querySelector('i').style.background = categoryColour(s.colourName, theme);
 	}
 	showSwitches();
-	one('#heat').hidden = S.view !== 'time';
-	one('#whole').hidden = !S.range && !S.range2;
+	if (V.more) V.more.sync();
+	one('#whole').hidden = !S.range && !S.range2 && !S.request;
 	one('#stage').hidden = S.view === 'table';
 	one('#table').hidden = S.view !== 'table';
 	one('#panel').hidden = !S.panel || S.view === 'table';
@@ -142,7 +142,8 @@ function whatWords() {
 	if (S.view === 'sandwich') parts.push(`Callers (above) and callees (below) of ${S.label}`);
 	if (V.sides && V.ofWakes) parts.push(V.ofLabel >= 0 ? `Who ended the waits of ${V.labels.text[V.ofLabel]}` : 'Who ended the waits');
 	if (V.sides) return [...parts, ...changeParts()].filter(Boolean).join(' · ');
-	if (V.isRanged)
+	if (V.isOne) parts.push(V.more.words());
+	else if (V.isRanged)
 		parts.push(
 			'Range ' +
 				rangeWords(S.range) +
@@ -152,27 +153,29 @@ function whatWords() {
 		parts.push(
 			V.ofLabel >= 0 ? `Who ended the waits of ${V.labels.text[V.ofLabel]}` : 'Who ended the waits',
 		);
-	parts.push(S.count ? plural(V.total, 'wait') : time(V.total));
+	parts.push(amount(V.total) + (V.isOne ? ' off CPU here' : ''));
 	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9) {
 		const idle = foldedIdle(),
 			off = all - V.total,
 			words = idle > off * 0.999 ? `${time(off)} of idle time is switched off` : `${time(off)} is switched off` + (idle ? `, ${time(idle)} of it idle` : '');
 		parts.push(`of ${time(all)}; ${words}`);
 	}
-	if (V.total === 0) parts.push('nothing is left to show: switch something on');
+	if (V.total === 0 && !V.isOne) parts.push('nothing is left to show: switch something on');
 	return parts.join(' · ');
 }
 
 // ---- the graph's box
 
-V.scroll = () => one('#scroll').scrollTop;
+const PRINT_ROWS = 48; // from the root on: what a sheet holds
+
+V.scroll = () => (!V.printing ? one('#scroll').scrollTop : S.down || V.panes[1] ? 0 : V.tall - V.painter.height);
 V.onGraph = (target) =>
 	target.id === 'tree' ||
 	target === document.body ||
 	(one('#stage').contains(target) && target.tagName !== 'BUTTON');
 V.measure = () => {
 	const box = one('#scroll');
-	V.painter.resize(box.clientWidth, box.clientHeight);
+	V.painter.resize(box.clientWidth, V.printing ? Math.min(paneRows(), PRINT_ROWS) * ROW : box.clientHeight);
 };
 // After rows came or went: how tall the page of frames is, and where it is scrolled to.
 V.place = () => {
@@ -426,18 +429,15 @@ function wire() {
 	window.addEventListener('resize', () => update(false));
 	for (const event of ['hashchange', 'popstate']) window.addEventListener(event, () => goTo(location.hash));
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => update(false));
-	window.addEventListener('beforeprint', () => {
-		document.documentElement.dataset.print = '1';
-		S.panel = true;
-		update(false);
-	});
-	window.addEventListener('afterprint', () => {
-		delete document.documentElement.dataset.print;
-		update(false);
-	});
+	for (const event of ['beforeprint', 'afterprint'])
+		window.addEventListener(event, () => {
+			V.printing = event[0] === 'b';
+			update(false);
+		});
 	click('#whole', () => {
+		if (S.request) return V.more.choose(null);
 		S.range2 = null;
-		setRange(null, true);
+		return setRange(null, true);
 	});
 	mouse();
 	heatMouse();
@@ -450,7 +450,7 @@ async function goTo(hash) {
 		else S.view = 'flame';
 	}
 	if (S.view === 'time' || S.range || S.range2) await readSlices(V.data);
-	if (S.view === 'time' && !V.data.sideSlices) S.view = 'flame';
+	if (S.view === 'time' && !V.data.sideSlices && !V.more) S.view = 'flame';
 	// A link may be of another recording.
 	['range2', 'range'].forEach((key, side) => {
 		const s = V.data.sideSlices && V.data.sideSlices[side];
@@ -458,6 +458,7 @@ async function goTo(hash) {
 	});
 	if (!S.range && !V.data.about.diff) S.range2 = null;
 	if (!groups().includes(S.by)) S.by = defaults.by;
+	if (V.more) V.more.check();
 	update(false);
 }
 
@@ -480,6 +481,7 @@ async function start() {
 		count: view.weight === 'count',
 		view: view.wakers ? 'wakers' : 'flame',
 	});
+	if (V.more) await V.more.read();
 	V.onCpu = data.waits.classes[ON_CPU].reduce((a, b) => a + b, 0);
 	S.colours = view.colours || (data.about.diff ? 'change' : data.about.facets[0].name);
 	if (data.about.diff) {
@@ -487,7 +489,7 @@ async function start() {
 		S.width = data.about.diff.wide;
 	}
 	S.off = data.about.facets.map(
-		(f) => new Set([...f.categories.keys()].filter((i) => f.categories[i].idle)),
+		(f) => new Set([...f.categories.keys()].filter((i) => f.categories[i].idle && !view.idle)),
 	);
 	defaults = { ...S, off: S.off.map((set) => new Set(set)) };
 	makeSwitches();
@@ -495,7 +497,7 @@ async function start() {
 	makeFindings();
 	footWords();
 	wire();
-	one('#v-time').hidden = !document.getElementById('slices');
+	one('#v-time').hidden = !document.getElementById('slices') && !V.more;
 	one('#v-wakers').hidden = !data.about.hasWakers;
 	await goTo(location.hash);
 	document.documentElement.dataset.ready = '1';

@@ -3,7 +3,7 @@
 
 function amount(n) {
 	if (V.sides) return bare(n) + unitWords();
-	return S.count ? plural(n, 'wait') : time(n);
+	return S.count ? plural(n, 'wait') : S.perRequest ? V.more.perRequest(n) : time(n);
 }
 
 // The items whose path goes through the frame.
@@ -136,6 +136,7 @@ function longestWait(detail, waits) {
 }
 
 function distribution(detail, all) {
+	if (V.isOne) return [];
 	const waits = all.filter((i) => V.isThere[i]);
 	const hist = V.isRanged ? histWithin(waits, S.range, V.data.slices) : addUpHist(detail, waits),
 		w = V.data.waits;
@@ -337,7 +338,7 @@ async function showPanel() {
 	const panel = one('#panel'),
 		turn = ++panelTurn;
 	panel.hidden = !S.panel || S.view === 'table';
-	if (panel.hidden || V.empty) return;
+	if (panel.hidden || (V.empty && !V.isOne)) return;
 	const { pane, node } = V.selected,
 		d = describe(pane, node),
 		items = itemsBelow(pane, node);
@@ -380,6 +381,7 @@ async function showPanel() {
 		...[words].filter(Boolean),
 		facts,
 		buttons,
+		...(V.more ? V.more.panel() : []),
 		...(V.ofWakes ? [] : V.sides ? distributions(detail, items) : distribution(detail, items)),
 		...[...others.sections, ...(V.sides ? changeSplits(items) : splits(items))].filter(Boolean),
 	);

@@ -387,6 +387,7 @@ function heatMouse() {
 }
 
 V.showTime = () => {
+	if (V.more) V.more.show();
 	const shown = S.view === 'time' && !!V.data.sideSlices;
 	if (!shown) return;
 	const pane = V.zoomPane;

@@ -127,9 +127,11 @@ function makeWeights() {
 		weight = (V.weight = new Float64Array(cnt));
 	const ranged = !!S.range && !!data.slices && !V.ofWakes,
 		k = data.wakes;
-	const w = (V.sums = ranged ? sumsWithin(S.range, data.slices) : data.waits);
+	const only = V.more && !V.ofWakes && V.more.sums(); // of one request
+	const w = (V.sums = only || (ranged ? sumsWithin(S.range, data.slices) : data.waits));
 	// Wakers are not known by the slice.
-	V.isRanged = ranged || (!!data.about.diff && !V.ofWakes && !!data.sideSlices && !!(S.range || S.range2));
+	V.isOne = !!only;
+	V.isRanged = V.isOne || ranged || (!!data.about.diff && !V.ofWakes && !!data.sideSlices && !!(S.range || S.range2));
 	makeMasks();
 	V.sides = sidesNow(data, ranged);
 	if (V.sides) {
@@ -209,7 +211,7 @@ function makeColours() {
 }
 
 function themeName() {
-	return S.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+	return V.printing ? 'light' : S.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 }
 function makeTheme() {
 	const theme = themeName();
@@ -361,7 +363,7 @@ function update(push) {
 	const trees = treesKey(),
 		weights =
 			trees +
-			JSON.stringify([S.classes, S.count, S.byName, S.range, S.range2, S.width, S.off.map((s) => [...s])]);
+			JSON.stringify([S.classes, S.count, S.byName, S.range, S.range2, S.request, S.width, S.off.map((s) => [...s])]);
 	step('trees', trees, makeTrees);
 	step('weights', weights, makeWeights);
 	step('colours', weights + S.colours, makeColours);

@@ -445,7 +445,8 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	const struct rule *rule = f->rule[i];
 	enum idle_kind kind = IDLE_NOT;
 
-	if (w->state == 'R')
+	/* Whoever sent a request waits for what it waits for. */
+	if (w->state == 'R' || f->p->info.has_requests)
 		return IDLE_NOT;
 	if (profile_thread(f->p, w->thread)->flags & THREAD_KERNEL)
 		return IDLE_KERNEL;

@@ -9,6 +9,7 @@
 #include "render/html/bytes.h"
 #include "render/html/facet.h"
 #include "render/html/html.h"
+#include "render/html/requests.h"
 #include "render/html/slices.h"
 #include "render/html/words.h"
 
@@ -404,7 +405,8 @@ static void columns_clear(struct columns *c)
 void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks)
 {
 	g_autoptr(GByteArray) core = g_byte_array_new(), rows = g_byte_array_new(), detail = g_byte_array_new(),
-			      wakers = g_byte_array_new(), slices = g_byte_array_new(), errors = g_byte_array_new();
+			      wakers = g_byte_array_new(), slices = g_byte_array_new(), errors = g_byte_array_new(),
+			      requests = g_byte_array_new();
 	g_autoptr(GString) about = g_string_new(NULL);
 	struct columns c;
 
@@ -426,6 +428,8 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	write_objects(&c, wakers);
 	write_wakers(&c, wakers);
 	write_slices(&c, numbers, slices);
+	if (!options->diff)
+		html_requests(p, numbers, c.texts, requests);
 	if (options->diff)
 		write_errors(&c, errors);
 	html_about(p, options, c.facets, &words, about);
@@ -436,7 +440,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	g_byte_array_append(core, rows->data, rows->len);
 	*ret_blocks = (struct html_blocks){
 		.core = g_string_new(NULL), .detail = g_string_new(NULL), .wakers = g_string_new(NULL), .slices = g_string_new(NULL),
-		.diff = g_string_new(NULL),
+		.diff = g_string_new(NULL), .requests = g_string_new(NULL),
 	};
 	bytes_pack(core, ret_blocks->core);
 	bytes_pack(detail, ret_blocks->detail);
@@ -445,6 +449,8 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 		bytes_pack(slices, ret_blocks->slices);
 	if (errors->len)
 		bytes_pack(errors, ret_blocks->diff);
+	if (requests->len)
+		bytes_pack(requests, ret_blocks->requests);
 	columns_clear(&c);
 }
 
@@ -455,4 +461,5 @@ void html_blocks_clear(struct html_blocks *blocks)
 	g_string_free(blocks->wakers, TRUE);
 	g_string_free(blocks->slices, TRUE);
 	g_string_free(blocks->diff, TRUE);
+	g_string_free(blocks->requests, TRUE);
 }

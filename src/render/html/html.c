@@ -88,6 +88,7 @@ static void about_view(struct json *j, const struct html_options *o)
 	json_member_bool(j, "down", o->inverted);
 	json_member_bool(j, "wakers", o->view.view != TREE_SLEEPERS);
 	json_member_string(j, "colours", o->colours);
+	json_member_bool(j, "idle", o->with_idle);
 	json_object_end(j);
 }
 
@@ -135,6 +136,12 @@ bool html_has_longest(const struct profile *p)
 	return false;
 }
 
+/* A difference has none. */
+static bool has_requests(const struct profile *p, const struct html_options *o)
+{
+	return p->spans->len && !o->diff;
+}
+
 static void append_block(GString *out, const char *id, const GString *packed)
 {
 	if (!packed->len)
@@ -156,16 +163,18 @@ static void append_title(const struct profile *p, const struct html_options *o, 
 	g_string_append(out, "</title>\n");
 }
 
-char *html_page_policy(void)
+char *html_page_policy(bool with_requests)
 {
-	return g_strdup_printf("default-src 'none'; script-src 'sha256-%s' 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; "
+	g_autofree char *more = with_requests ? g_strdup_printf(" 'sha256-%s'", web_page_requests_packed_sha256) : g_strdup("");
+
+	return g_strdup_printf("default-src 'none'; script-src 'sha256-%s' 'sha256-%s'%s; style-src 'sha256-%s'; base-uri 'none'; "
 			       "form-action 'none'",
-			       web_page_loader_sha256, web_page_js_packed_sha256, web_page_css_packed_sha256);
+			       web_page_loader_sha256, web_page_js_packed_sha256, more, web_page_css_packed_sha256);
 }
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out)
 {
-	g_autofree char *policy = html_page_policy();
+	g_autofree char *policy = html_page_policy(has_requests(p, options));
 	struct html_blocks blocks;
 
 	html_blocks_make(p, options, &blocks);
@@ -182,6 +191,9 @@ void html_page(const struct profile *p, const struct html_options *options, GStr
 	append_block(out, "wakers", blocks.wakers);
 	append_block(out, "slices", blocks.slices);
 	append_block(out, "diff", blocks.diff);
+	append_block(out, "requests", blocks.requests);
+	if (blocks.requests->len)
+		g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"more\">%s</script>\n", web_page_requests_packed);
 	g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"style\">%s</script>\n"
 			       "<script type=\"application/octet-stream\" id=\"code\">%s</script>\n"
 			       "<script>%s</script>\n</body>\n</html>\n", web_page_css_packed, web_page_js_packed, web_page_loader);

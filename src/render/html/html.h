@@ -19,18 +19,22 @@ struct html_options {
 	struct tree_options view;	/* what it shows first: weight, view, reverse, by_thread */
 	bool by_process;		/* the same */
 	bool inverted;			/* root at the top */
+	bool with_idle;			/* idle time is not switched off as it opens */
 	const char *colours;		/* "state", "kind"; NULL: the page's choice */
 	const struct html_diff *diff;	/* private: p is both sides of a difference, see render/html/diff.h */
 };
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out);
 
-/* The Content-Security-Policy that the page states: its own scripts and style by digest, nothing else.  For g_free(). */
-char *html_page_policy(void);
+/*
+ * The Content-Security-Policy that the page states: its own scripts and style by digest, nothing else.  with_requests: those of
+ * pages that have some, too.  For g_free().
+ */
+char *html_page_policy(bool with_requests);
 
 /* The page's blocks, each packed: what the script reads in web/page/data.js. */
 struct html_blocks {
-	GString *core, *detail, *wakers, *slices, *diff;	/* slices: empty where the recording has none; diff: of others */
+	GString *core, *detail, *wakers, *slices, *diff, *requests;	/* slices: empty where the recording has none; diff: of others */
 };
 /* What it finds of p and selects; `about` is JSON. */
 void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks);

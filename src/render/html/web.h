@@ -5,6 +5,8 @@
 /* The files of web/page and web/serve, built in by tools/embed.py; the digests are what a Content-Security-Policy names them by. */
 /* base64 of the zlib stream of the script and of the style; the digest is that of the text */
 extern const char web_page_js_packed[], web_page_js_packed_sha256[];
+/* of pages with requests: goes behind the script, and the digest is that of both */
+extern const char web_page_requests_packed[], web_page_requests_packed_sha256[];
 extern const char web_page_loader[], web_page_loader_sha256[];
 extern const char web_page_css_packed[], web_page_css_packed_sha256[];
 extern const char web_page_html[];

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "analyse/diff/requests.h"
 #include "render/json/write.h"
 
 static int64_t rounded(double v)
@@ -111,6 +112,40 @@ static void write_side(struct json *j, const char *key, const struct diff *d, en
 	json_object_end(j);
 }
 
+static void write_latency(struct json *j, const char *key, const struct diff_latency *l)
+{
+	json_key(j, key);
+	json_object_begin(j);
+	json_member_uint(j, "count", l->count);
+	json_member_int(j, "mean_ns", rounded(l->mean_ns));
+	json_member_int(j, "mean_se_ns", rounded(l->mean_se_ns));
+	json_member_uint(j, "p50_ns", l->p50_ns);
+	json_member_uint(j, "p99_ns", l->p99_ns);
+	json_member_uint(j, "max_ns", l->max_ns);
+	json_object_end(j);
+}
+
+/* Only where both recordings have some. */
+static void write_requests(struct json *j, const struct diff *d)
+{
+	g_autoptr(GArray) rows = diff_requests(d);
+
+	if (!rows->len)
+		return;
+	json_key(j, "requests");
+	json_array_begin(j);
+	for (guint i = 0; i < rows->len; i++) {
+		const struct diff_request *r = &g_array_index(rows, struct diff_request, i);
+
+		json_object_begin(j);
+		json_member_string(j, "name", r->name);
+		write_latency(j, "before", &r->side[DIFF_BEFORE]);
+		write_latency(j, "after", &r->side[DIFF_AFTER]);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void write_table(struct json *j, struct diff *d, enum diff_by by, unsigned top)
 {
 	const struct diff_table *t = diff_table(d, by);
@@ -164,6 +199,7 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	member_milli(&j, "noise_percent_milli", 100 * d->options.noise);
 	write_side(&j, "before", d, DIFF_BEFORE);
 	write_side(&j, "after", d, DIFF_AFTER);
+	write_requests(&j, d);
 	json_key(&j, "total");
 	write_row(&j, d, DIFF_BY_TOTAL, &d->total);
 	json_key(&j, "by");

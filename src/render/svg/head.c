@@ -5,6 +5,7 @@
 
 #include "analyse/accounts.h"
 #include "base/version.h"
+#include "render/svg/idle.h"
 #include "render/svg/text.h"
 
 #define TITLE_BASE_PX 27
@@ -120,9 +121,14 @@ static GPtrArray *subtitle_parts(const struct profile *p, const struct tree *t, 
 	svg_amount(s, t->weight, shown);
 	if (t->weight == WEIGHT_OFF_CPU && !t->rows_are)
 		g_string_append(s, " off CPU");
-	if (shown != all) {
+	if (shown + (o->idle ? o->idle->amount : 0) != all) {
 		g_string_append(s, " shown of ");
 		svg_amount(s, t->weight, all);
+	}
+	add_part(parts, s);
+	if (o->idle) {
+		svg_idle_text(s, o->idle, t->weight);
+		g_string_append(s, ", is the column at the right");
 	}
 	add_part(parts, s);
 	if (o->selection_text && *o->selection_text)

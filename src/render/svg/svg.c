@@ -6,6 +6,7 @@
 
 #include "base/module.h"
 #include "render/svg/head.h"
+#include "render/svg/idle.h"
 #include "render/svg/text.h"
 #include "render/svg/web.h"
 
@@ -20,6 +21,7 @@
 #define TEXT_PAD_PX 4
 #define GAP_PX 0.6	/* between neighbours */
 #define ELIDED_COLOUR 0xe6e9ee
+#define IDLE_MAX_ROWS 14	/* as high as its words are long */
 
 struct canvas {
 	const struct tree *t;
@@ -335,6 +337,21 @@ static void append_frames(const struct canvas *c)
 	g_string_append(c->out, "</g>\n");
 }
 
+static unsigned idle_px(const struct svg_options *o)
+{
+	return o->idle ? SVG_IDLE_PX : 0;
+}
+
+/* Beside the root and what stands on it. */
+static void append_idle(const struct canvas *c)
+{
+	const struct svg_options *o = c->options;
+	unsigned rows = MIN(c->rows, IDLE_MAX_ROWS);
+
+	svg_idle_append(c->out, o->idle, c->t->weight, o->width_px - SVG_PAD_PX - SVG_IDLE_PX,
+			row_y(c, o->inverted ? 0 : rows - 1), rows * ROW_PX);
+}
+
 static void append_document(struct canvas *c, const struct svg_head *head)
 {
 	const struct svg_options *o = c->options;
@@ -344,15 +361,17 @@ static void append_document(struct canvas *c, const struct svg_head *head)
 	g_string_append_printf(c->out,
 			       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"offcpu\" width=\"%u\" height=\"%u\" "
 			       "viewBox=\"0 0 %u %u\" style=\"background:%s\" role=\"graphics-document\" data-unit=\"%s\" data-inverted=\"%d\" "
-			       "data-top=\"%u\" data-rows=\"%u\" data-row=\"%d\" data-pad=\"%d\">\n<title>",
+			       "data-top=\"%u\" data-rows=\"%u\" data-row=\"%d\" data-pad=\"%d\" data-beside=\"%u\">\n<title>",
 			       o->width_px, height_px, o->width_px, height_px, palette_background(o->palette),
 			       c->t->weight == WEIGHT_COUNT ? "waits" : "ns", o->inverted, c->top_px, c->rows, ROW_PX,
-			       SVG_PAD_PX);
+			       SVG_PAD_PX, idle_px(o));
 	svg_escape(c->out, head->title);
 	g_string_append_printf(c->out, "</title>\n<style><![CDATA[\n%s]]></style>\n", web_flame_css);
 	g_string_append_printf(c->out, "<rect class=\"bg\" width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n",
 			       palette_background(o->palette));
 	append_frames(c);
+	if (o->idle)
+		append_idle(c);
 	svg_foot_append(head, bottom_px, c->out);
 	svg_head_append(head, o, c->out);
 	g_string_append_printf(c->out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", web_flame_js);
@@ -366,7 +385,7 @@ static void append_svg(const struct profile *p, const struct tree *t, const stru
 	g_autofree uint32_t *size = g_new0(uint32_t, t->nodes->len);
 	struct canvas c = {
 		.t = t, .options = options, .out = out, .start = start, .size = size,
-		.px_per_unit = (options->width_px - 2.0 * SVG_PAD_PX) / (double)MAX(total, 1),
+		.px_per_unit = (options->width_px - 2.0 * SVG_PAD_PX - idle_px(options)) / (double)MAX(total, 1),
 		.threshold = options->min_width * (double)total, .min_width = options->min_width,
 		.max_rows = options->max_rows ? options->max_rows : UINT_MAX,
 	};

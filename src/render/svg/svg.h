@@ -2,6 +2,7 @@
 #ifndef RENDER_SVG_H
 #define RENDER_SVG_H
 
+#include "analyse/idle_part.h"
 #include "analyse/query.h"
 #include "analyse/tree.h"
 #include "render/svg/palette.h"
@@ -42,6 +43,7 @@ struct svg_options {
 	unsigned max_rows;	/* what lies deeper is left out; 0: no limit */
 	enum palette palette;
 	bool inverted;		/* root at the top */
+	const struct idle_part *idle;	/* the tree is without it, a column beside the frames tells it; NULL: none */
 	const struct svg_paint *paint;	/* NULL: the time of the profile, in the palette's colours */
 };
 

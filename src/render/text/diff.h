@@ -33,6 +33,9 @@ void diff_text_machines(GString *s, const struct diff *d);
 /* "b.offcpu: 8 threads for 10.0 s, only ..." */
 void diff_text_side(GString *s, const struct diff *d, enum diff_side side);
 
+/* Lines: how many requests there were and how long they took, of each function that both sides have; nothing where none is. */
+void diff_text_requests(GString *s, const struct diff *d);
+
 /* One line: what a condition is about, how it came out and why; no newline. */
 void diff_text_condition(GString *s, const struct diff *d, const struct condition *c, const struct condition_result *r);
 

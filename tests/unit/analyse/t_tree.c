@@ -102,6 +102,24 @@ static struct profile *small_profile(void)
 	return p;
 }
 
+/* Of what is idle there is only the wait for a CPU. */
+static void test_without_idle(void)
+{
+	struct profile *p = small_profile();
+	const bool idle[] = { true, false, false, true };
+	struct tree *t = tree_from_profile(p, &(struct tree_options){ .idle = idle });
+
+	check_sums(t);
+	g_assert_cmpuint(tree_node(t, 0)->total, ==, 10 + 50 + 7);
+	g_assert_cmpuint(tree_node(t, 0)->count, ==, 3 + 4);
+	g_assert_null(find(t, "app;main;idle"));
+	tree_free(t);
+	t = tree_from_profile(p, &(struct tree_options){ .idle = idle, .weight = WEIGHT_COUNT });
+	g_assert_cmpuint(tree_node(t, 0)->total, ==, 3 + 4);
+	tree_free(t);
+	profile_free(p);
+}
+
 static void test_root_first(void)
 {
 	struct profile *p = small_profile();
@@ -321,6 +339,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/tree/sums", test_sums);
 	g_test_add_func("/tree/root-first", test_root_first);
+	g_test_add_func("/tree/without-idle", test_without_idle);
 	g_test_add_func("/tree/reverse", test_reverse);
 	g_test_add_func("/tree/thread-and-delimiter", test_thread_and_delimiter);
 	g_test_add_func("/tree/weights", test_weights);

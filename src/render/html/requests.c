@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/html/requests.h"
+
+static guint wait_hash(gconstpointer data)
+{
+	const struct wait *w = data;
+
+	return w->thread * 2654435761u ^ w->user * 40503u ^ w->kernel * 69069u ^ w->object * 97u ^ w->state;
+}
+
+static gboolean wait_equal(gconstpointer a, gconstpointer b)
+{
+	const struct wait *x = a, *y = b;
+
+	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel && x->object == y->object && x->state == y->state;
+}
+
+/* The page's rows by what a span's waits know of them. */
+static GHashTable *index_waits(const struct profile *p, const uint32_t *number)
+{
+	GHashTable *rows = g_hash_table_new(wait_hash, wait_equal);
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (number[i])
+			g_hash_table_insert(rows, (gpointer)profile_wait(p, i), GUINT_TO_POINTER(number[i]));
+	return rows;
+}
+
+static void put_functions(const struct profile *p, struct texts *texts, GByteArray *out)
+{
+	bytes_put(out, p->requests->len);
+	for (guint i = 0; i < p->requests->len; i++) {
+		const struct request_row *row = profile_request(p, i);
+
+		bytes_put(out, texts_id(texts, row->name));
+		bytes_put(out, row->sum.all.count);
+	}
+}
+
+static void put_waits(const struct profile *p, const struct request_span *s, GHashTable *rows, GByteArray *out)
+{
+	bytes_put(out, s->wait_cnt);
+	for (uint32_t i = 0; i < s->wait_cnt; i++) {
+		const struct span_wait *w = profile_span_wait(p, s->wait + i);
+		const struct wait like = { .thread = s->thread, .user = w->user, .kernel = w->kernel, .object = w->object, .state = w->state };
+
+		bytes_put(out, GPOINTER_TO_UINT(g_hash_table_lookup(rows, &like)));
+		bytes_put(out, w->count);
+		bytes_put(out, w->blocked_ns);
+		bytes_put(out, w->runnable_ns);
+		bytes_put(out, w->preempted_ns);
+	}
+}
+
+void html_requests(const struct profile *p, const uint32_t *number, struct texts *texts, GByteArray *out)
+{
+	int64_t last_ns = (int64_t)p->info.start_ns;
+
+	if (!p->spans->len)
+		return;
+	GHashTable *rows = index_waits(p, number);
+
+	put_functions(p, texts, out);
+	bytes_put(out, p->spans->len);
+	for (guint i = 0; i < p->spans->len; i++) {
+		const struct request_span *s = profile_span(p, i);
+
+		bytes_put(out, s->func);
+		bytes_put(out, s->thread);
+		bytes_put_signed(out, (int64_t)s->start_ns - last_ns);
+		bytes_put(out, s->wall_ns);
+		bytes_put(out, s->on_cpu_ns);
+		bytes_put(out, s->blocked_ns);
+		bytes_put(out, s->runnable_ns);
+		bytes_put(out, s->preempted_ns);
+		bytes_put(out, s->flags);
+		put_waits(p, s, rows, out);
+		last_ns = (int64_t)s->start_ns;
+	}
+	g_hash_table_unref(rows);
+}
