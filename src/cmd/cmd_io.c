@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_io.h"
+#include "cmd/io_json.h"
 #include "cmd/io_text.h"
 #include "cmd/run.h"
 #include "io/block.h"
@@ -60,6 +61,8 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 		wrong = "--folded goes with --block and --stacks";
 	else if (o->by_count && !o->by_block && !o->by_stack && !o->slower)
 		wrong = "--count goes with --block, --stacks and --slower";
+	else if (o->folded && o->json)
+		wrong = "--folded and --json exclude each other";
 	else if (o->top < 1)
 		wrong = "--top takes 1 or more";
 	else if (o->no_kernel_stacks && o->no_user_stacks)
@@ -137,7 +140,10 @@ static void print_result(struct block_io *b, const struct io_options *o)
 	struct block_result r;
 
 	block_io_result(b, &r);
-	io_text(text, &r, &text_options);
+	if (o->json)
+		io_json_block(text, &r, o->by_block, text_options.is_of_one);
+	else
+		io_text(text, &r, &text_options);
 	block_result_clear(&r);
 	fputs(text->str, stdout);
 }
@@ -182,6 +188,7 @@ int cmd_io(int argc, char **argv)
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)", "TIME" },
 		{ "top", 0, 0, G_OPTION_ARG_INT, &own.top, "Rows of a table (10)", "N" },
 		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "With --block, --stacks: folded stacks", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "JSON in integer nanoseconds; with --slower a line each", NULL },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "Write a recording, too", "FILE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};

@@ -37,6 +37,7 @@ struct file_io {
 	struct file_rows *rows;
 	GString *path;
 	uint64_t start_ns, start_unix_ns, stop_ns;
+	bool has_faults;
 };
 
 /* What a call that goes on was given, from its process's memory.  "" where it cannot be read. */
@@ -76,6 +77,18 @@ static void fill_op(const struct file_io *f, const struct file_rec_op *r, struct
 	ret->bytes = ret->has_bytes ? (uint64_t)r->result : 0;
 }
 
+/* Of a mapped file the mount may not be known in the kernel. */
+static void put_mount(const struct file_io *f, const struct file_rec_op *r)
+{
+	g_autofree char *name = g_strdup_printf("/proc/%u/mountinfo", r->pid), *text = NULL;
+
+	if (!(r->flags & FILE_OP_FAULT) || r->flags & (FILE_OP_ABSOLUTE | FILE_OP_CUT) || !f->path->len)
+		return;
+	if (!g_file_get_contents(name, &text, NULL, NULL))
+		g_file_get_contents("/proc/self/mountinfo", &text, NULL, NULL);
+	file_path_mount(f->path, text, r->dev);
+}
+
 static void take_op(struct file_io *f, const struct file_rec_op *r, size_t size)
 {
 	char comm[FILE_COMM_LEN + 1] = { 0 }, process[FILE_COMM_LEN + 1] = { 0 }, given[FILE_TEXT_BYTES] = "";
@@ -90,6 +103,7 @@ static void take_op(struct file_io *f, const struct file_rec_op *r, size_t size)
 	memcpy(process, r->process, sizeof(r->process));
 	g_string_truncate(f->path, 0);
 	file_path_append(f->path, r, (const char *)(r + 1), given);
+	put_mount(f, r);
 	fill_op(f, r, &op);
 	op.comm = comm;
 	op.process = process;
@@ -133,7 +147,7 @@ static bool has_tracepoint(const char *name)
 static void select_programs(struct file_bpf *skel)
 {
 	bool has_start = has_tracepoint("block_io_start"), has_insert = !has_start && has_tracepoint("block_rq_insert");
-	bool has_req = has_tracepoint("io_uring_submit_req");
+	bool has_req = has_tracepoint("io_uring_submit_req"), has_fault = has_tracepoint("mm_filemap_fault");
 
 	bpf_program__set_autoload(skel->progs.file_block_start, has_start);
 	bpf_program__set_autoload(skel->progs.file_block_done, has_start);
@@ -141,6 +155,8 @@ static void select_programs(struct file_bpf *skel)
 	bpf_program__set_autoload(skel->progs.file_block_issue, has_insert);
 	bpf_program__set_autoload(skel->progs.file_block_complete, has_insert);
 	bpf_program__set_autoload(skel->progs.file_block_merge, has_tracepoint("block_rq_merge"));
+	bpf_program__set_autoload(skel->progs.file_fault, has_fault);
+	bpf_program__set_autoload(skel->progs.file_fault_maps, has_fault && has_tracepoint("mm_filemap_map_pages"));
 	bpf_program__set_autoload(skel->progs.file_uring_req, has_req);
 	bpf_program__set_autoload(skel->progs.file_uring_sqe, !has_req && has_tracepoint("io_uring_submit_sqe"));
 	bpf_program__set_autoload(skel->progs.file_uring_end, has_tracepoint("io_uring_complete"));
@@ -178,7 +194,7 @@ static bool load(struct file_io *f, GError **error)
 		return false;
 	}
 	select_programs(f->skel);
-	file_attach_select(f->skel);
+	f->has_faults = file_attach_select(f->skel, has_tracepoint("mm_filemap_fault"));
 	configure(f->skel, &f->options);
 	err = file_bpf__load(f->skel);
 	if (err) {
@@ -288,6 +304,7 @@ void file_io_result(struct file_io *f, struct file_result *ret)
 {
 	*ret = (struct file_result){ .profile = f->profile, .duration_ns = f->stop_ns - f->start_ns };
 	file_rows_result(f->rows, ret);
+	ret->has_faults = f->has_faults;
 	ret->counts.not_file = count_of(f, FILE_NOT_FILE);
 	ret->counts.uring = count_of(f, FILE_URING);
 	ret->counts.lost_op = count_of(f, FILE_LOST_OP);
