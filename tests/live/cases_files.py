@@ -53,9 +53,9 @@ class Watched:
             self.process = subprocess.Popen([env.offcpu, "io", *options], stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
                                             preexec_fn=default_signals)
         env.running.append(self.process)
-        if "--stacks" in options:
+        if "--stacks" in options or "--json" in options:
             if not wait_until(self._is_asleep_with_links, 60):
-                raise Broken("offcpu io --stacks attached nothing")
+                raise Broken("offcpu io attached nothing")
         elif not wait_until(lambda: self.text() or self.process.poll() is not None, 60):
             raise Broken("offcpu io printed no heading")
 
