@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu io: requests to block devices, and who issued them; slow file operations are in cmd_io_files.c. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 #include "cmd/io_json.h"
 #include "cmd/io_text.h"
 #include "cmd/run.h"
+#include "cmd/stop.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
 #include "render/text/folded.h"
@@ -31,14 +31,6 @@ static const char description[] =
 	"  offcpu io --stacks -d 10                file operations of 1 ms or more by the place that made them\n"
 	"\n"
 	"A request is no wait of a thread: many may be on their way at once.";
-
-static volatile int stop_asked;
-
-static void on_stop(int sig)
-{
-	(void)sig;
-	stop_asked = 1;
-}
 
 static int parse_own(struct io_options *o, struct run *run, int argc, char **argv)
 {
@@ -86,10 +78,11 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 
 void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t duration_ns)
 {
+	const volatile int *stop_asked;
 	uint64_t end_ns = duration_ns ? clock_ns(CLOCK_MONOTONIC) + duration_ns : UINT64_MAX;
 
-	run_on_signals(on_stop);
-	while (!stop_asked) {
+	stop_asked = stop_catch();
+	while (!*stop_asked) {
 		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 		const struct timespec pause = { .tv_nsec = (long)MIN(poll_ms * MS_NS, end_ns - MIN(now_ns, end_ns)) };
 
@@ -98,7 +91,7 @@ void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t d
 		nanosleep(&pause, NULL);
 		poll(data);
 	}
-	run_on_signals(SIG_DFL);
+	stop_release();
 }
 
 static void print_folded(const struct profile *p, bool by_count)

@@ -16,6 +16,7 @@
 #include "attach/feature.h"
 #include "attach/sections.h"
 #include "base/clock.h"
+#include "io/counts.h"
 #include "io/file_attach.h"
 #include "io/file_calls.h"
 #include "io/file_path.h"
@@ -288,16 +289,7 @@ void file_io_stop(struct file_io *f)
 
 static uint64_t count_of(const struct file_io *f, enum file_count what)
 {
-	int cpus = libbpf_num_possible_cpus();
-	g_autofree uint64_t *each = g_new0(uint64_t, (size_t)MAX(cpus, 1));
-	uint32_t key = what;
-	uint64_t sum = 0;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(f->skel->maps.file_counts), &key, each))
-		return 0;
-	for (int i = 0; i < cpus; i++)
-		sum += each[i];
-	return sum;
+	return io_count(f->skel->maps.file_counts, what);
 }
 
 void file_io_result(struct file_io *f, struct file_result *ret)
@@ -321,15 +313,13 @@ void file_result_clear(struct file_result *r)
 
 static void add_losses(struct file_io *f)
 {
-	static const struct { enum file_count what; const char *reason, *help; } losses[] = {
+	static const struct io_loss losses[] = {
 		{ FILE_LOST_OP, "file_ring", "the ring buffer was full for a slow file operation" },
 		{ FILE_LOST_STACK, "file_stack", "the ring buffer was full for the stacks of a slow file operation" },
 		{ FILE_LOST_ROOM, "file_room", "there was no memory to follow a thread's file operation" },
 	};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(losses); i++)
-		if (count_of(f, losses[i].what))
-			profile_add_loss(f->profile, losses[i].reason, losses[i].help, count_of(f, losses[i].what), 0);
+	io_add_losses(f->profile, f->skel->maps.file_counts, losses, G_N_ELEMENTS(losses));
 }
 
 struct profile *file_io_take_profile(struct file_io *f)
