@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "cmd/stop.h"
+#include "profile/on_cpu.h"
 #include "profile/profile_file.h"
 #include "sample/sampler.h"
 
@@ -75,6 +76,8 @@ static void print_summary(const struct profile *p, const char *path)
 	fprintf(stderr, "; cost: %.2f%% of a CPU running, %.0f ms to start, %.1f MiB\n",
 		info->duration_ns ? 100.0 * (double)profile_running_cpu_ns(info) / (double)info->duration_ns : 0,
 		(double)info->tracer_start_cpu_ns / 1e6, (double)info->tracer_peak_rss_bytes / (1 << 20));
+	if (!profile_has_on_cpu(p))
+		fprintf(stderr, "threads that ran have no stacks: /proc does not tell where a running thread is\n");
 	print_losses(p);
 }
 
