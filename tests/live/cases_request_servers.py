@@ -44,13 +44,21 @@ def request_slow_query(env):
     for _ in range(3):
         subprocess.run(["mariadb", "--no-defaults", f"--socket={database.socket}", "-uroot", "-e", "select sleep(0.2)"], check=True,
                        stdout=subprocess.DEVNULL, timeout=30)
-    time.sleep(0.2)
-    row = summary(recorder, out)["functions"][0]
+    with subprocess.Popen(["mariadb", "--no-defaults", f"--socket={database.socket}", "-uroot", "-e", "select sleep(30)"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as hangs:
+        time.sleep(0.7)
+        summed = summary(recorder, out)
+        hangs.kill()
+    row = summed["functions"][0]
     client.kill()
     database.stop()
     env.notes.append(f"{row['requests']['count']} queries")
     env.check.that(row["requests"]["count"] > 100, f"{row['requests']['count']} queries")
     env.check.that(row["slow"]["count"] >= 3, f"{row['slow']['count']} slow queries")
+    still = summed["still_open"]
+    env.check.that(still["count"] >= 1 and still["longest_ns"] > 0.3e9 and "dispatch_command" in still["function"], f"one still runs: {still}")
+    ranged = subprocess.run([env.offcpu, "report", "--from", "0", "--to", "1", recording], capture_output=True, text=True, timeout=60, check=False)
+    env.check.that(ranged.returncode == 1 and "recording of requests" in ranged.stderr, f"--from of requests: {ranged.stderr}")
     report = env.report(recording)
     slept = [wait for wait in report.waits if any(name and "Item_func_sleep" in name for name in names(wait["user"]))]
     env.check.that(sum(wait["off_cpu_ns"] for wait in slept) >= 0.55e9, f"the planted sleeps: {[wait['off_cpu_ns'] for wait in slept]}")
