@@ -65,7 +65,7 @@ def block_requests_are_counted(env):
             f.write(os.urandom(1024 * BLOCK))
             os.fsync(f.fileno())
         try:
-            out, took_ns = watch(env, lambda: direct_reads(path, READS), "--block", "--top", "20",
+            out, took_ns = watch(env, lambda: direct_reads(path, READS), "--block", "--top", "500",
                                  "-o", env.temporary("io.offcpu"))
         except OSError as error:
             raise Skip(f"no direct I/O here: {error}") from error
