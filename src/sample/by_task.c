@@ -163,13 +163,13 @@ static uint8_t letter_of(uint32_t state)
 	return state & STATE_INTERRUPTIBLE ? 'S' : 'R';
 }
 
-static uint32_t kernel_stack(struct sampler *s, const struct look_record *rec, const uint64_t *frames)
+static uint32_t kernel_stack(struct sampler *s, const struct look_record *rec, const void *frames)
 {
 	if (!rec->frames)
 		return 0;
 	s->rec.depth = MIN(rec->frames, OFFCPU_MAX_DEPTH);
 	s->rec.end = rec->frames > OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
-	memcpy(s->rec.ip, frames, s->rec.depth * sizeof(*frames));
+	memcpy(s->rec.ip, frames, s->rec.depth * sizeof(s->rec.ip[0]));
 	return sampler_stack(s, 0, 0, false);
 }
 
@@ -182,7 +182,7 @@ static uint32_t user_stack(struct sampler *s, struct sampled *t, const struct lo
 	return rec->ip ? sampler_user_stack(s, t, &regs) : 0;
 }
 
-void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const uint64_t *frames, const void *stack,
+void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *frames, const void *stack,
 			 uint32_t *ret_user, uint32_t *ret_kernel)
 {
 	*ret_kernel = kernel_stack(s, rec, frames);
@@ -213,7 +213,7 @@ static struct sampled *thread_of(struct sampler *s, const struct look_record *re
 	return t;
 }
 
-static void take(struct sampler *s, const struct look_record *rec, const uint64_t *frames, const void *stack, uint64_t now_ns)
+static void take(struct sampler *s, const struct look_record *rec, const void *frames, const void *stack, uint64_t now_ns)
 {
 	struct proc_stat stat = { .is_kernel = rec->flags & LOOK_KERNEL, .code = rec->code };
 	struct sampled *t;

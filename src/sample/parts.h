@@ -70,7 +70,7 @@ uint32_t sampler_stack(struct sampler *s, pid_t pid, uint64_t space, bool is_use
 uint32_t sampler_user_stack(struct sampler *s, struct sampled *t, const struct space_regs *regs);
 
 /* The nodes of the stacks that a record has; 0: none. */
-void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const uint64_t *frames, const void *stack,
+void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *frames, const void *stack,
 			 uint32_t *ret_user, uint32_t *ret_kernel);
 
 /* Looks at every thread once. */
