@@ -44,6 +44,7 @@ import cases_tasks  # noqa: E402,F401
 import cases_jit  # noqa: E402,F401
 import cases_languages  # noqa: E402,F401
 import cases_python  # noqa: E402,F401
+import cases_scripts  # noqa: E402,F401
 import cases_java  # noqa: E402,F401
 import cases_go  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401
@@ -61,6 +62,7 @@ import cases_imports  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
 import cases_together  # noqa: E402,F401
 import cases_troubles  # noqa: E402,F401
+import cases_servers  # noqa: E402,F401
 import cases_wakeuptime  # noqa: E402,F401
 
 SHOWN = 12  # problems of one case
