@@ -140,6 +140,8 @@ def main():
                 if program.run(*words)[0]:
                     sys.exit(program.run(*words)[2])
                 rows.append((title, f"{timed(lambda w=words: program.run(*w)) * 1000:,.0f} ms"))
+        except (RuntimeError, OSError) as error:
+            rows.append(("it ended", error))
         finally:
             server.stop()
             for name, value in rows:
