@@ -38,7 +38,6 @@ static const struct table {
 struct rows {
 	const struct profile *p;
 	const struct identities *ids;
-	uint32_t *programs;	/* by thread: how many rows of the same thread and names are before it, each until an exec */
 	struct push_unit *unit;
 	GString *out;
 	uint64_t window;
@@ -81,22 +80,6 @@ char *clickhouse_insert(const char *database, const char *table)
 	return NULL;
 }
 
-static uint32_t *programs_of(const struct profile *p)
-{
-	uint32_t *programs = g_new0(uint32_t, p->threads->len + 1);
-	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-		g_autofree char *key = g_strdup_printf("%u %u %" G_GUINT64_FORMAT " %p %p", t->pid, t->tid, (guint64)t->start_ns,
-						       (const void *)t->process, (const void *)t->comm);
-
-		programs[i] = GPOINTER_TO_UINT(g_hash_table_lookup(seen, key));
-		g_hash_table_insert(seen, g_steal_pointer(&key), GUINT_TO_POINTER(programs[i] + 1));
-	}
-	return programs;
-}
-
 static void end_table(struct rows *r, const char *name)
 {
 	if (r->rows)
@@ -128,7 +111,7 @@ static void of_thread(struct rows *r, uint32_t thread)
 	rb_u32(r->out, t->pid);
 	rb_u32(r->out, t->tid);
 	rb_u64(r->out, t->start_ns);
-	rb_u32(r->out, r->programs[thread]);
+	rb_u32(r->out, r->ids->programs[thread]);
 }
 
 static void letter(struct rows *r, uint8_t state)
@@ -429,8 +412,7 @@ struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons 
 		return NULL;
 	}
 	struct identities *ids = identities_new(p);
-	struct rows r = { .p = p, .ids = ids, .out = g_string_new(NULL), .window = identity_of_window(p),
-			  .programs = programs_of(p) };
+	struct rows r = { .p = p, .ids = ids, .out = g_string_new(NULL), .window = identity_of_window(p) };
 
 	r.unit = unit_new(r.window, 0, p->info.start_unix_ns);
 	put_stacks(&r);
@@ -442,7 +424,6 @@ struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons 
 	put_losses(&r);
 	put_window(&r);
 	g_string_free(r.out, TRUE);
-	g_free(r.programs);
 	identities_free(ids);
 	return r.unit;
 }

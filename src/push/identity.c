@@ -121,11 +121,35 @@ static uint64_t of_wait(struct hasher *h, const struct profile *p, const struct 
 	add_number(h, t->start_ns);
 	add_text(h, t->comm);
 	add_text(h, t->process);
+	add_number(h, ids->programs[w->thread]);
 	add_number(h, (uint64_t)w->state << 8 | w->flags);
 	add_number(h, ids->stacks[w->user]);
 	add_number(h, ids->stacks[w->kernel]);
 	add_number(h, w->object ? ids->objects[w->object - 1] : 0);
 	return end(h);
+}
+
+/* Rows of a thread are counted; the order of those that have no number differs by window, so the service counts first. */
+static uint32_t *of_programs(struct hasher *h, const struct profile *p)
+{
+	uint32_t *programs = g_new0(uint32_t, p->threads->len + 1);
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		const char *service = t->tid ? NULL : t->service;
+		g_autofree char *key = g_strdup_printf("%u %u %" G_GUINT64_FORMAT " %p %p %p", t->pid, t->tid, (guint64)t->start_ns,
+						       (const void *)t->process, (const void *)t->comm, (const void *)service);
+		guint before = GPOINTER_TO_UINT(g_hash_table_lookup(seen, key));
+
+		programs[i] = before;
+		if (service) {
+			add_text(h, service);
+			programs[i] += (uint32_t)end(h);
+		}
+		g_hash_table_insert(seen, g_steal_pointer(&key), GUINT_TO_POINTER(before + 1));
+	}
+	return programs;
 }
 
 struct identities *identities_new(const struct profile *p)
@@ -137,6 +161,7 @@ struct identities *identities_new(const struct profile *p)
 	ids->objects = g_new0(uint64_t, p->objects->len + 1);
 	ids->wakers = g_new0(uint64_t, p->wakers->len + 1);
 	ids->waits = g_new0(uint64_t, p->waits->len + 1);
+	ids->programs = of_programs(&h, p);
 	of_stacks(&h, p, ids->stacks);
 	for (guint i = 0; i < p->objects->len; i++)
 		ids->objects[i] = of_object(&h, p, profile_get_object(p, i));
@@ -156,5 +181,6 @@ void identities_free(struct identities *ids)
 	g_free(ids->objects);
 	g_free(ids->wakers);
 	g_free(ids->waits);
+	g_free(ids->programs);
 	g_free(ids);
 }

@@ -18,6 +18,11 @@ struct identities {
 	uint64_t *objects;	/* by index */
 	uint64_t *wakers;
 	uint64_t *waits;	/* of thread, state, flags, stacks and object */
+	/*
+	 * By thread, what tells apart rows of the same numbers and names: an exec ends one and begins the next, and short-lived threads of one
+	 * name, which have no numbers, are a row for each service.
+	 */
+	uint32_t *programs;
 };
 struct identities *identities_new(const struct profile *p);
 void identities_free(struct identities *ids);	/* NULL is fine */

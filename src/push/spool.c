@@ -22,6 +22,7 @@ struct file {
 	char *name;	/* without SENDING */
 	uint64_t bytes;
 	gint64 made_s;
+	bool is_sending;	/* it is not dropped meanwhile: it may arrive, and would be counted as both */
 };
 
 struct spool {
@@ -196,16 +197,22 @@ void spool_bound(struct spool *s)
 	for (guint i = 0; i < s->files->len;) {
 		const struct file *f = g_ptr_array_index(s->files, i);
 
-		if (now_s - f->made_s > (gint64)s->max_age_s) {
+		if (!f->is_sending && now_s - f->made_s > (gint64)s->max_age_s) {
 			s->drops.old++;
 			forget(s, i);
 		} else {
 			i++;
 		}
 	}
-	while (s->files->len && (s->bytes > s->max_bytes || s->files->len > SPOOL_FILES_MAX)) {
+	for (guint at = 0; at < s->files->len && (s->bytes > s->max_bytes || s->files->len > SPOOL_FILES_MAX);) {
+		const struct file *f = g_ptr_array_index(s->files, at);
+
+		if (f->is_sending) {
+			at++;
+			continue;
+		}
 		s->drops.large++;
-		forget(s, 0);
+		forget(s, at);
 	}
 }
 
@@ -251,7 +258,6 @@ bool spool_add(struct spool *s, const struct push_unit *u, GError **error)
 	if (g_bytes_get_size(bytes) > MIN(s->max_bytes, UNIT_MAX_BYTES)) {
 		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "a window of %" G_GSIZE_FORMAT " KiB is above the bound of the spool '%s'",
 			    g_bytes_get_size(bytes) >> 10, s->dir);
-		s->drops.large++;
 		return false;
 	}
 	if (!write_file(s, name, bytes, error))
@@ -312,8 +318,14 @@ static bool move(struct spool *s, const char *name, bool is_sending, GError **er
 {
 	g_autofree char *path = path_of(s, name), *sending = g_strconcat(path, SENDING, NULL);
 
-	if (rename(is_sending ? path : sending, is_sending ? sending : path) == 0)
+	if (rename(is_sending ? path : sending, is_sending ? sending : path) == 0) {
+		bool is_there;
+		guint at = find(s, name, &is_there);
+
+		if (is_there)
+			((struct file *)g_ptr_array_index(s->files, at))->is_sending = is_sending;
 		return true;
+	}
 	return fail(error, errno, "rename", path);
 }
 

@@ -5,7 +5,7 @@ import pathlib
 import shutil
 import subprocess
 
-VERSIONS = {"pprof-format": "2.3.2", "speedscope": "1.25.0", "chdb": "3.4.0"}
+VERSIONS = {"pprof-format": "2.3.2", "speedscope": "1.25.0", "chdb": "3.4.0", "kubernetes-models": "4.5.1", "js-yaml": "5.5.0"}
 FETCHED = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "offcpu-npm")
 
 

@@ -412,7 +412,7 @@ def agent_metrics(env):
         checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True, check=False)
         env.check.equal(checked.returncode, 0, f"promtool: {checked.stderr}")
     if shutil.which("prometheus"):
-        scrape(env, url)
+        scrape(env, url, text)
     env.check.equal(agent.end(), 0, f"status of the agent: {agent.log()}")
     first = windows(store)[:cnt]
     env.check.equal(len(first), cnt, "windows in the store")
@@ -420,8 +420,40 @@ def agent_metrics(env):
     env.check.equal([pid for pid in servers if os.path.exists(f"/proc/{pid}")], [], "the server is gone")
 
 
-def scrape(env, url):
-    """A real Prometheus has the same number."""
+def shipped_expressions(env):
+    """(where it stands, expression) of the dashboard and of the rules that are shipped."""
+    share = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share")
+    rules = os.path.join(share, "prometheus", "alerts.yml")
+    checked = subprocess.run(["promtool", "check", "rules", rules], text=True, capture_output=True, check=False)
+    env.check.equal(checked.returncode, 0, f"promtool: {checked.stderr}")
+    with open(os.path.join(share, "grafana", "offcpu.json"), encoding="utf-8") as file:
+        panels = json.load(file)["panels"]
+    found = [(panel["title"], target["expr"]) for panel in panels for target in panel["targets"]]
+    with open(rules, encoding="utf-8") as file:
+        for alert in re.split(r"- alert: ", file.read())[1:]:
+            block = re.search(r"expr: \|\n(.*?)\n        \w+:", alert, re.S)
+            found.append((alert.split("\n")[0], block.group(1) if block else re.search(r"expr: (.*)", alert).group(1)))
+    return found
+
+
+def check_expressions(env, query, text):
+    """Each is one that Prometheus understands, and asks for what /metrics has."""
+    import urllib.parse
+    known = set(re.findall(r"# TYPE (\S+)", text))
+    expressions = shipped_expressions(env)
+    env.check.that(len(expressions) >= 13, f"expressions: {len(expressions)}")
+    for title, expression in expressions:
+        for name in re.findall(r"\boffcpu_\w+", expression):
+            env.check.that(re.sub("_bucket$", "", name) in known or name == "offcpu_push_dropped_total", f"{title}: {name} is in /metrics")
+        asked = re.sub(r"\[\w+\]", "[5s]", expression.replace("$__rate_interval", "5s").replace("$instance", ".*").replace("$service", ".*"))
+        answer = fetch(query + urllib.parse.quote(asked, safe=""))
+        env.check.that(answer[0] == 200 and json.loads(answer[1])["status"] == "success", f"{title}: {answer} to {asked}")
+        if title.startswith(("Time of threads", "What waits", "Who waits", "p99", "Share of waits")):
+            env.check.that(json.loads(answer[1] or "{}").get("data", {}).get("result"), f"{title} shows something: {answer}")
+
+
+def scrape(env, url, text):
+    """A real Prometheus has the same number, and what is shipped for it and for Grafana asks for what is there."""
     port, folder = free_port(), env.temporary("prometheus")
     os.mkdir(folder)
     config = os.path.join(folder, "p.yml")
@@ -436,6 +468,7 @@ def scrape(env, url):
             env.check.that('"value"' in seen and int(json.loads(seen)["data"]["result"][0]["value"][1]) >= 4, f"what Prometheus has: {seen}")
             rate = metrics_of(query + "sum(rate(offcpu_thread_seconds_total[5s]))", lambda t: '"value"' in t)
             env.check.that('"value"' in rate, f"and of all threads: {rate}")
+            check_expressions(env, query, text)
         finally:
             server.terminate()
 

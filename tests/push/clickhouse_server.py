@@ -90,7 +90,7 @@ class Running:
         """The answer's rows, each a list of texts; RuntimeError with the server's words."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(urllib.request.Request(self.url, data=sql.encode()), timeout=120) as answer:
+            with opener.open(urllib.request.Request(self.url, data=sql.encode()), timeout=600) as answer:
                 return [line.split("\t") for line in answer.read().decode().splitlines()]
         except urllib.error.HTTPError as err:
             raise RuntimeError(err.read().decode(errors="replace")[:400]) from None

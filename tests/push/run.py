@@ -3,7 +3,7 @@
 """Pushes recordings to models of Pyroscope, of an OpenTelemetry collector and of Parca, and to real ClickHouses, with faults, and reads
 them back.
 
-    run.py OFFCPU MAKE_RECORDING [answers|pyroscope|series|clickhouse|hostile ...]
+    run.py OFFCPU MAKE_RECORDING [answers|pyroscope|series|clickhouse|hostile|shipped|outage ...]
 
 What needs a server that is not installed is skipped by name.  Prints TAP.
 """
@@ -17,12 +17,14 @@ import tap
 import test_answers
 import test_clickhouse
 import test_hostile
+import test_outage
 import test_pyroscope
 import test_series
+import test_shipped
 
 KINDS = ("plain", "wakers", "cpu", "crowd", "before", "after")
 GROUPS = {"answers": test_answers.run, "pyroscope": test_pyroscope.run, "series": test_series.run, "clickhouse": test_clickhouse.run,
-          "hostile": test_hostile.run}
+          "hostile": test_hostile.run, "shipped": test_shipped.run, "outage": test_outage.run}
 
 
 class Recording:

@@ -153,6 +153,31 @@ static void test_bounds(void)
 	tear_down();
 }
 
+/* What is being sent may arrive: it is not dropped as well. */
+static void test_sending_stays(void)
+{
+	g_autofree char *name = NULL;
+
+	set_up();
+	struct spool *s = open_spool(20000, 1000, true);
+
+	add(s, 1, 1, 5000);
+	g_assert_cmpuint(next_key(s, &name), ==, 1);
+	g_assert_true(spool_begin(s, name, NULL));
+	for (uint64_t key = 2; key <= 20; key++)
+		add(s, key, key, 5000);
+	g_assert_cmpuint(spool_drops(s).large, ==, 20 - spool_cnt(s));
+	g_assert_cmpuint(spool_bytes(s), <=, 20000);
+	spool_keep(s, name);
+	g_clear_pointer(&name, g_free);
+	g_assert_cmpuint(next_key(s, &name), ==, 1);
+	add(s, 21, 21, 5000);
+	g_clear_pointer(&name, g_free);
+	g_assert_cmpuint(next_key(s, &name), !=, 1);
+	spool_close(s);
+	tear_down();
+}
+
 /* What was being sent as the process ended. */
 static void test_in_doubt(void)
 {
@@ -258,6 +283,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/push/spool/order", test_order);
 	g_test_add_func("/push/spool/contents", test_contents);
 	g_test_add_func("/push/spool/bounds", test_bounds);
+	g_test_add_func("/push/spool/sending-stays", test_sending_stays);
 	g_test_add_func("/push/spool/in-doubt", test_in_doubt);
 	g_test_add_func("/push/spool/damaged", test_damaged);
 	g_test_add_func("/push/spool/hostile", test_hostile);
