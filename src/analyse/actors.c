@@ -42,6 +42,8 @@ char *actor_function(const char *name)
 {
 	int depth = 0;
 
+	if (g_str_has_prefix(name, "block ("))	/* Ruby: "block (2 levels) in run" */
+		return g_strdup(name);
 	for (const char *c = name; *c; c++) {
 		if (*c == '<' || *c == '[')
 			depth++;

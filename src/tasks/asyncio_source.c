@@ -27,7 +27,7 @@ static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
 		return s;
 	}
 	if (state == PYTHON_TASKS_OTHER_VERSION)
-		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u is CPython 3.%u: tasks of asyncio are read of 3.11 to 3.13 "
+		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u is CPython 3.%u: tasks of asyncio are read of 3.11 to 3.14 "
 			    "whose program exports its types", pid, s->program.minor);
 	else if (state == PYTHON_TASKS_NO_ASYNCIO)
 		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u is CPython 3.%u and has not imported asyncio, or may not be read",
@@ -117,9 +117,19 @@ static void add(struct tasks *t, const struct python_task *task, const char *awa
 	tasks_seen(t, row, weight);
 }
 
+/* As those say that wait, or as the task itself knows, also of gather(). */
+static const char *awaited_by(const struct python_task *task, GHashTable *awaited, GHashTable *by_address)
+{
+	const char *name = g_hash_table_lookup(awaited, &task->address);
+
+	if (task->is_awaited_by_several)
+		return SEVERAL;
+	return name ? name : g_hash_table_lookup(by_address, &task->awaited_by);
+}
+
 static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t stride)
 {
-	/* by address: the name of who waits for that, and the tasks there are */
+	/* by address: the name of who waits for that, and of the tasks there are */
 	g_autoptr(GHashTable) awaited = g_hash_table_new(hash_u64, g_int64_equal), by_address = g_hash_table_new(hash_u64, g_int64_equal);
 	struct asyncio_source *s = source;
 	struct python_tasks_census census;
@@ -130,14 +140,14 @@ static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t
 	for (guint i = 0; i < s->seen->len; i++) {
 		struct python_task *task = &g_array_index(s->seen, struct python_task, i);
 
-		g_hash_table_add(by_address, &task->address);
+		g_hash_table_insert(by_address, &task->address, task->name);
 		if (task->awaits)
 			g_hash_table_insert(awaited, &task->awaits, task->name);
 	}
 	for (guint i = 0; i < s->seen->len; i++) {
 		const struct python_task *task = &g_array_index(s->seen, struct python_task, i);
 
-		add(t, task, g_hash_table_lookup(awaited, &task->address), g_hash_table_contains(by_address, &task->awaits), (double)stride);
+		add(t, task, awaited_by(task, awaited, by_address), g_hash_table_contains(by_address, &task->awaits), (double)stride);
 	}
 	t->unreadable += census.unreadable;
 	t->is_cut |= census.is_cut;

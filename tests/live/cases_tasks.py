@@ -224,7 +224,7 @@ class PythonProgram:
 
 def can_be_seen(python):
     version = subprocess.run([python, "-c", "import sys; print(sys.version_info[1])"], capture_output=True, text=True, check=False)
-    return version.returncode == 0 and 11 <= int(version.stdout) <= 13
+    return version.returncode == 0 and 11 <= int(version.stdout) <= 14
 
 
 @case
@@ -232,7 +232,7 @@ def asyncio_tasks_are_known_by_their_coroutines(env):
     from cases_languages import pythons
     found = [python for python in pythons() if can_be_seen(python)]
     if not found:
-        raise Skip("no CPython 3.11 to 3.13 is here")
+        raise Skip("no CPython 3.11 to 3.14 is here")
     for python in found:
         program = PythonProgram(env, python)
         data = look(env, program)
@@ -251,12 +251,48 @@ def asyncio_tasks_are_known_by_their_coroutines(env):
                 env.check.equal(row["name"], "consumer", f"{data['version']}: name")
 
 
+GATHER = """
+import asyncio, sys
+async def part(n):
+    await asyncio.sleep(n)
+async def all_parts():
+    await asyncio.gather(*[asyncio.create_task(part(1000)) for _ in range(6)])
+async def main():
+    whole = asyncio.create_task(all_parts(), name="whole")
+    await asyncio.sleep(0.1)
+    print("ready", flush=True)
+    await whole
+asyncio.run(main())
+"""
+
+
+@case
+def asyncio_tasks_know_who_gathers_them(env):
+    """From 3.14 on; the tasks of a thread that has ended are none."""
+    from cases_languages import FETCHED
+    if not os.access(FETCHED, os.X_OK):
+        raise Skip("CPython 3.14 is not here: tests/live/fetch-python gets it")
+    path = env.temporary("gather.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(GATHER)
+    process = subprocess.Popen([FETCHED, path], stdout=subprocess.PIPE, text=True)
+    env.running.append(process)
+    process.stdout.readline()
+    shown = subprocess.run([env.offcpu, "tasks", "-p", str(process.pid), "--json"], capture_output=True, text=True, check=False)
+    process.kill()
+    process.wait()
+    if not env.check.equal(shown.returncode, 0, f"status: {shown.stderr}"):
+        return
+    found = {own(row): (row["tasks_milli"] // 1000, row["awaited_by"]) for row in json.loads(shown.stdout)["rows"]}
+    env.check.equal(found, {"part": (6, "whole"), "all_parts": (1, "Task-1"), "main": (1, None)}, "tasks, and who awaits them")
+
+
 @case
 def asyncio_time_is_what_tasks_measure(env):
     from cases_languages import pythons
     found = [python for python in pythons() if can_be_seen(python)]
     if not found:
-        raise Skip("no CPython 3.11 to 3.13 is here")
+        raise Skip("no CPython 3.11 to 3.14 is here")
     program = PythonProgram(env, found[0])
     before = program.ask()
     data = look(env, program, "-d", "8", "-F", "5")

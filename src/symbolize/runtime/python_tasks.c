@@ -26,20 +26,20 @@
 #define TASK_WORDS 40
 #define SET_ENTRIES_MAX (2 * PYTHON_TASKS_MAX)
 #define MINOR_MIN 11
-#define MINOR_MAX 13
+#define MINOR_MAX 14
+#define MINOR_LISTS 14
 
 /* Objects, in these versions. */
 #define MODULE_DICT_AT 16
 #define TYPE_BYTES_AT 32
 #define LONG_DIGIT_AT 24
 #define DICT_KEYS_AT 32
-#define SET_MASK_AT 32
-#define SET_TABLE_AT 40
 #define WEAK_OBJECT_AT 16
 #define STACK_BASE_AT 72	/* _PyInterpreterFrame: localsplus */
 #define STACK_TOP_AT 64
 #define INSTR_AT 56
 #define COROUTINE_BYTES 160
+#define TAG_BITS 7		/* 3.14: of pointers in frames */
 #define STATE_RUNS 0		/* enum _framestate: below it has not begun or is suspended, above it is over */
 
 static uint64_t word_at(const struct python_program *p, uint64_t addr)
@@ -164,6 +164,8 @@ enum python_tasks_state python_tasks_open(struct python_program *p, const char *
 		return PYTHON_TASKS_OTHER_VERSION;
 	p->code = python_code_new();
 	p->module = find_module(p, "asyncio.tasks");
+	if (p->minor >= MINOR_LISTS && !python_task_lists_open(&p->lists, proc_dir, pid, p->runtime, lines))
+		return PYTHON_TASKS_NO_ASYNCIO;
 	return p->module ? PYTHON_TASKS_READABLE : PYTHON_TASKS_NO_ASYNCIO;
 }
 
@@ -201,7 +203,7 @@ static unsigned coroutine_word(const struct python_program *p, const uint8_t *ta
 /* Does a set have weak references to tasks? */
 static bool has_tasks(const struct python_program *p, uint64_t set, unsigned *left)
 {
-	uint64_t table = word_at(p, set + SET_TABLE_AT), mask = word_at(p, set + SET_MASK_AT);
+	uint64_t table = word_at(p, set + PYTHON_SET_TABLE_AT), mask = word_at(p, set + PYTHON_SET_MASK_AT);
 	uint8_t task[TASK_WORDS * 8];
 
 	for (uint64_t i = 0; table && i <= MIN(mask, SET_ENTRIES_TRIED) && *left; i++) {
@@ -278,6 +280,8 @@ static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
 {
 	if (!p->has_sets)
 		find_sets(p);
+	if (p->lists.interpreter)
+		*ret_is_cut |= !python_task_lists_read(&p->lists, into, PYTHON_TASKS_MAX);
 	for (size_t i = 0; i < PYTHON_TASK_SETS_MAX; i++) {
 		struct python_task_set *s = &p->sets[i];
 		unsigned left = SEARCH_OBJECTS_MAX;
@@ -285,8 +289,8 @@ static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
 
 		if (s->is_weak && (!s->set || type_of(p, s->set) != p->set_type))	/* an empty one is not found */
 			s->set = set_behind(p, s->object, 0, &left);
-		table = s->set ? word_at(p, s->set + SET_TABLE_AT) : 0;
-		mask = table ? word_at(p, s->set + SET_MASK_AT) : 0;
+		table = s->set ? word_at(p, s->set + PYTHON_SET_TABLE_AT) : 0;
+		mask = table ? word_at(p, s->set + PYTHON_SET_MASK_AT) : 0;
 		*ret_is_cut |= mask >= SET_ENTRIES_MAX;
 		if (table)
 			list_table(p, table, MIN(mask, SET_ENTRIES_MAX - 1) + 1, s->is_weak, into);
@@ -330,23 +334,32 @@ static size_t frame_at(const struct python_program *p)
 	return p->minor == 11 ? 80 : 72;
 }
 
+/* What lies on top of a suspended frame's stack; 0: nothing. */
+static uint64_t top_of_stack(const struct python_program *p, const uint8_t *bytes, uint64_t addr)
+{
+	const size_t frame = frame_at(p);
+	uint64_t end = word_of(bytes, frame + STACK_TOP_AT);
+	int32_t top = (int32_t)end;
+
+	if (p->minor >= MINOR_LISTS)
+		return end > PAGE_BYTES && end % 8 == 0 ? word_at(p, end - 8) & ~(uint64_t)TAG_BITS : 0;
+	return top > 0 && top <= UINT16_MAX ? word_at(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1)) : 0;
+}
+
 /* Names the frame of one coroutine; what it awaits, 0: it is not suspended. */
 static uint64_t take_coroutine(const struct python_program *p, const uint8_t *bytes, uint64_t addr, struct python_task *t)
 {
 	const size_t frame = frame_at(p);
 	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
-	const struct language_place place = { .version = 3 << 8 | p->minor, .pid = p->pid, .space = 1, .code = word_of(bytes, frame + l->walk.code_at),
+	const struct language_place place = { .version = 3 << 8 | p->minor, .pid = p->pid, .space = 1, .code = word_of(bytes, frame + l->walk.code_at) & ~(uint64_t)TAG_BITS,
 					    .code_type = p->code_type, .instr = word_of(bytes, frame + INSTR_AT) };
 	int8_t state = (int8_t)bytes[frame - 5];
-	int32_t top = (int32_t)word_of(bytes, frame + STACK_TOP_AT);
 
 	if (state > STATE_RUNS)
 		return 0;
 	if (python_code_name(p->code, &place, &t->frames[t->frame_cnt]))
 		t->frame_cnt++;
-	if (state == STATE_RUNS || top <= 0 || top > UINT16_MAX)
-		return 0;
-	return word_at(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1));
+	return state == STATE_RUNS ? 0 : top_of_stack(p, bytes, addr);
 }
 
 static void walk(struct reading *r, uint64_t coroutine, struct python_task *t)
@@ -400,6 +413,8 @@ static bool read_task(struct python_program *p, uint64_t address, struct python_
 	t->state = state == STATE_RUNS ? PYTHON_TASK_RUNS : t->awaits ? PYTHON_TASK_WAITS : PYTHON_TASK_READY;
 	read_name(p, word_of(task, 8 * at + 8), t->name);
 	walk(&r, word_of(task, 8 * at), t);
+	if (p->lists.interpreter)
+		t->awaited_by = python_task_lists_awaited_by(&p->lists, address, &t->is_awaited_by_several);
 	if (!is_unchanged(&r)) {
 		t->is_stale = true;
 		t->frame_cnt = 0;

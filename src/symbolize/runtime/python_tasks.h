@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 #include "symbolize/runtime/python_code.h"
+#include "symbolize/runtime/python_task_lists.h"
 
 /*
- * The tasks of asyncio in a CPython process (3.11 to 3.13, 64 bits) while it runs: asyncio's own set of them, and of each its chain of
+ * The tasks of asyncio in a CPython process (3.11 to 3.14, 64 bits) while it runs: asyncio's own sets or lists of them, and of each its chain of
  * coroutines.  Offsets are few and of the version; what they lead to must be of the type that it has to be.  Memory is not trusted:
  * sizes, hops and texts are bounded.  A task is read twice; one that changed between is told as such.
  */
@@ -30,6 +31,7 @@ struct python_program {
 	uint32_t pid, minor;
 	uint64_t runtime, code_type, dict_type, module_type, coroutine_type, set_type, text_type, long_type;
 	uint64_t module;	/* dict of asyncio.tasks; 0: it is not imported, or was not found */
+	struct python_task_lists lists;	/* from 3.14 on */
 	bool has_sets;		/* they were looked for */
 	struct python_task_set sets[PYTHON_TASK_SETS_MAX];
 	unsigned coroutine_at;	/* word of a task that has its coroutine; 0: not known yet */
@@ -51,6 +53,8 @@ struct python_task {
 	char name[PYTHON_TASK_NAME_MAX];
 	uint64_t address;
 	uint64_t awaits;	/* address of the future or task that it waits for; 0: none */
+	uint64_t awaited_by;	/* address of a task that waits for it, as far as it knows that itself (3.14) */
+	bool is_awaited_by_several;
 	bool is_stale;
 	bool is_cut;		/* the chain is longer */
 	struct language_frame frames[PYTHON_TASK_FRAMES_MAX];	/* outermost first */

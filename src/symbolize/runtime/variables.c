@@ -117,3 +117,25 @@ bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_
 	close(fd);
 	return wanted.addr;
 }
+
+uint64_t variables_find_section(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name)
+{
+	struct elf_file file;
+	Elf_Scn *scn = NULL;
+	uint64_t bias, found = 0;
+	size_t names;
+	GElf_Shdr sh;
+	int fd;
+
+	if (!open_file(proc_dir, pid, line, &file, &fd, &bias))
+		return 0;
+	while (!elf_getshdrstrndx(file.elf, &names) && (scn = elf_nextscn(file.elf, scn)) && !found) {
+		const char *its = gelf_getshdr(scn, &sh) ? elf_strptr(file.elf, names, sh.sh_name) : NULL;
+
+		if (its && !strcmp(its, name) && sh.sh_addr)
+			found = sh.sh_addr + bias;
+	}
+	elf_file_close(&file);
+	close(fd);
+	return found;
+}

@@ -27,5 +27,7 @@ struct local_variable {
 };
 /* False: it was not found. */
 bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name, struct local_variable *ret);
+/* Where a section of the file lies in the process; 0: it has none of that name. */
+uint64_t variables_find_section(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name);
 
 #endif

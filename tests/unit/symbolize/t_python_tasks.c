@@ -156,6 +156,60 @@ static void test_random(void)
 	}
 }
 
+static uint64_t here(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+/* Two threads with a ring of tasks each, and a set of who awaits the second one's. */
+static void test_lists(void)
+{
+	static uint64_t interpreter, inner[4], threads[2][4], tasks[2][8], table[8], set[6];
+	g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	const struct python_task_lists l = { .pid = (uint32_t)getpid(), .interpreter = here(&interpreter), .threads_at = 8,
+					     .interpreter_tasks_at = 16, .thread_tasks_at = 8, .node_at = 16, .awaited_by_at = 40, .is_set_at = 48 };
+	bool are_several;
+
+	interpreter = here(inner);
+	inner[1] = here(threads[0]);
+	inner[2] = here(&inner[2]);
+	threads[0][0] = here(threads[1]);
+	for (unsigned i = 0; i < 2; i++) {
+		threads[i][1] = here(&tasks[i][2]);
+		tasks[i][2] = here(&threads[i][1]);
+	}
+	g_assert_true(python_task_lists_read(&l, found, 10));
+	g_assert_cmpuint(found->len, ==, 2);
+	g_assert_cmpuint(g_array_index(found, uint64_t, 1), ==, here(tasks[1]));
+	tasks[0][5] = 4096;
+	g_assert_cmpuint(python_task_lists_awaited_by(&l, here(tasks[0]), &are_several), ==, 4096);
+	g_assert_false(are_several);
+	tasks[1][5] = here(set);
+	tasks[1][6] = 1;
+	set[4] = 3;
+	set[5] = here(table);
+	table[2] = 8192;
+	table[4] = 4096;
+	table[5] = UINT64_MAX;	/* taken out */
+	g_assert_cmpuint(python_task_lists_awaited_by(&l, here(tasks[1]), &are_several), ==, 8192);
+	g_assert_false(are_several);
+	table[6] = 4096;
+	python_task_lists_awaited_by(&l, here(tasks[1]), &are_several);
+	g_assert_true(are_several);
+	/* a ring that never comes back to its head, and threads that do not end */
+	tasks[1][2] = here(&tasks[1][2]);
+	g_assert_false(python_task_lists_read(&l, found, 100));
+	g_assert_cmpuint(found->len, ==, 100);
+	tasks[1][2] = here(&threads[1][1]);
+	threads[1][0] = here(threads[1]);
+	g_assert_false(python_task_lists_read(&l, found, 200));
+	threads[1][1] = 1;	/* no address of a word */
+	threads[1][0] = 8;
+	g_array_set_size(found, 0);
+	g_assert_true(python_task_lists_read(&l, found, 100));
+	g_assert_cmpuint(found->len, ==, 1);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -164,6 +218,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/python-tasks/done", test_done);
 	g_test_add_func("/python-tasks/circle", test_circle);
 	g_test_add_func("/python-tasks/random", test_random);
+	g_test_add_func("/python-tasks/lists", test_lists);
 	int status = g_test_run();
 
 	python_code_free(program.code);
