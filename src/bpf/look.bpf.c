@@ -12,6 +12,7 @@
 
 #include "abi/look_abi.h"
 #include "bpf/regs.bpf.h"
+#include "bpf/running.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -132,7 +133,7 @@ static __always_inline void read_stacks(struct task_struct *task, struct buffer 
 	if (want_ustack)
 		read_user(task, b);
 	read_counts(task, &b->rec);
-	if (b->rec.runs != runs || BPF_CORE_READ(task, on_cpu))
+	if (b->rec.runs != runs || is_on_cpu(task))
 		b->rec.flags |= LOOK_MOVED;
 }
 
@@ -149,7 +150,7 @@ static __always_inline void fill(struct task_struct *task, struct buffer *b, __u
 	BPF_CORE_READ_INTO(&rec->comm, task, comm);
 	read_counts(task, rec);
 	rec->state = state_now(task);
-	if (BPF_CORE_READ(task, on_cpu))
+	if (is_on_cpu(task))
 		rec->flags |= LOOK_RUNS;
 	else if (last && *last == rec->runs)
 		rec->flags |= LOOK_STOOD;
