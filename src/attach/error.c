@@ -24,7 +24,7 @@ static bool is_too_old(const struct utsname *kernel)
 {
 	unsigned major = 0, minor = 0;
 
-	return sscanf(kernel->release, "%u.%u", &major, &minor) == 2 && (major < 5 || (major == 5 && minor < 15));
+	return sscanf(kernel->release, "%u.%u", &major, &minor) == 2 && (major < 5 || (major == 5 && minor < 18));
 }
 
 void attach_set_load_error(GError **error, int err)
@@ -33,7 +33,7 @@ void attach_set_load_error(GError **error, int err)
 
 	if (!uname(&kernel) && is_too_old(&kernel)) {
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
-			    "Linux %s is too old: 5.15 or later is needed (`offcpu sample --proc` works here, too)", kernel.release);
+			    "Linux %s is too old: 5.18 or later is needed (`offcpu sample --proc` works here, too)", kernel.release);
 		return;
 	}
 	/* EACCES is the verifier's word, no matter of rights; --verbose shows its log */
