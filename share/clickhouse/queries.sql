@@ -28,13 +28,13 @@ FROM
     WHERE after_ns > 2 * before_ns
     ORDER BY after_ns / before_ns DESC
     LIMIT 20
-)
+) AS grown
 ANY LEFT JOIN
 (
     SELECT stack AS user_stack, names[length(names)] AS leaf, arrayStringConcat(arraySlice(names, 1, 12), ';') AS outer_frames
     FROM offcpu.stacks
     WHERE day >= toDate(now() - 90000)
-) USING user_stack
+) AS leaves USING user_stack
 ORDER BY growth DESC;
 
 -- What the fleet waits for, by service: the last hour.  Idle time is left out.

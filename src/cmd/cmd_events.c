@@ -281,7 +281,7 @@ int cmd_events(int argc, char **argv)
 		  "TIME" },
 		{ "who-preempted", 'P', 0, G_OPTION_ARG_NONE, &ev.who_preempted, "Show who got the CPU instead",
 		  NULL },
-		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &target.blame,
+		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &target.collect.want_blame,
 		  "Show who held the CPU while the thread waited for it", NULL },
 		{ "stacks", 's', 0, G_OPTION_ARG_NONE, &ev.stacks, "Print the stacks below each line", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &ev.json, "One JSON object per line", NULL },
@@ -301,7 +301,7 @@ int cmd_events(int argc, char **argv)
 		goto out;
 	target.collect.mode = COLLECT_EVENTS;
 	target.collect.on_event = on_event;
-	if (target.blame) {
+	if (target.collect.want_blame) {
 		ev.blame = wait_blame_new();
 		target.collect.on_blame = on_blame;
 	}

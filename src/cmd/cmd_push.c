@@ -13,6 +13,7 @@
 #define COMMAND "push"
 #define DEFAULT_FILE "trace.offcpu"
 #define WAIT_NS (UINT64_C(30) * 1000000000)
+#define NS_A_DAY (INT64_C(86400) * 1000000000)
 #define PAUSE_FIRST_US (G_USEC_PER_SEC / 2)
 
 static const char description[] =
@@ -73,6 +74,19 @@ static void warn_clear(const struct target *t)
 {
 	if (target_is_clear(t))
 		cmd_error(COMMAND, "warning: the password goes to %s unencrypted: https is wanted", target_name(t));
+}
+
+/* An old recording is taken like any other, and is gone with the server's next merge. */
+static void warn_old(const struct target_options *o, const struct profile *p)
+{
+	int64_t days = (g_get_real_time() * 1000 - (int64_t)p->info.start_unix_ns) / NS_A_DAY;
+	struct target *t = days > 0 && o->engine == PUSH_CLICKHOUSE ? target_open(o, NULL) : NULL;
+	unsigned keeps_days = t ? target_keeps_days(t) : 0;
+
+	if (keeps_days && days >= keeps_days)
+		cmd_error(COMMAND, "warning: the recording is %" G_GINT64_FORMAT " days old, and %s drops what is older than %u: "
+			  "a longer TTL of its tables is wanted", (gint64)days, target_name(t), keeps_days);
+	target_close(t);
 }
 
 static void tell_taken(const char *name, guint cnt, uint64_t rows, uint64_t bytes)
@@ -194,6 +208,8 @@ static int push(const char *path, const struct push_args *a)
 		const struct target_options o = { .engine = (enum push_engine)i, .url = a->urls[i], .database = a->database,
 						  .tenant = a->tenant, .credentials_path = a->credentials, .ca_path = a->ca };
 
+		if (o.url)
+			warn_old(&o, p);
 		if (!o.url || (a->spool ? push_by_spool : push_now)(a, &o, p, reasons, &error))
 			continue;
 		status = g_error_matches(error, PUSH_ERROR, PUSH_ERROR_USAGE) && status == EXIT_OK ? EXIT_USAGE : EXIT_FAILED;

@@ -74,8 +74,8 @@ static int print_profile(const struct profile *p, const struct trace_options *o,
 	g_autoptr(GError) error = NULL;
 	const struct folded_options folded = { .delimiter = o->delimiter };
 
-	if (target->blame || target->storms)
-		append_crowds(text, p, target->blame, target->storms);
+	if (target->collect.want_blame || target->collect.want_storms)
+		append_crowds(text, p, target->collect.want_blame, target->collect.want_storms);
 	else if (o->folded && (o->offwake || o->wakeup))
 		folded_wakers_render(text, p, NULL, &folded, o->wakeup ? FOLDED_WAKEUP : FOLDED_OFFWAKE, NULL);
 	else if (o->folded)
@@ -135,7 +135,7 @@ int cmd_trace(int argc, char **argv)
 	if ((status = parse_seconds(&own, argc, argv)) != EXIT_OK ||
 	    (status = target_resolve(&target, "trace")) != EXIT_OK)
 		goto out;
-	if (own.wakeup + own.offwake + (target.blame || target.storms) > 1) {
+	if (own.wakeup + own.offwake + (target.collect.want_blame || target.collect.want_storms) > 1) {
 		cmd_error("trace", "--wakeup, --offwake, --runq-blame and --storms: only one view at a time, the last two excepted");
 		status = EXIT_USAGE;
 		goto out;

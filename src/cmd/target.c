@@ -14,6 +14,7 @@
 #include "base/process_ids.h"
 #include "base/proc_status.h"
 #include "cmd/cmd.h"
+#include "session/probe.h"
 
 /* What no number has makes a word the name of a process. */
 #define NAME_STARTS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
@@ -102,21 +103,33 @@ static void add_on_cpu(GArray *entries, struct target *t)
 	add(entries, list);
 }
 
+/* Those of what is traced besides: each sets its member of the options. */
+static void add_switches(GArray *entries, struct target *t)
+{
+	for (unsigned i = 0; session_probes[i]; i++)
+		for (const struct session_option *o = session_probes[i]->options; o && o->name; o++) {
+			const GOptionEntry entry = { o->name, 0, 0, G_OPTION_ARG_NONE, (char *)&t->collect + o->at, o->help, NULL };
+
+			g_array_append_val(entries, entry);
+		}
+}
+
 static void add_why(GArray *entries, struct target *t)
 {
-	const GOptionEntry list[] = {
+	const GOptionEntry wakers[] = {
 		{ "wakers", 0, 0, G_OPTION_ARG_STRING, &t->wakers,
 		  "Who ended each sleep, with its stacks; =DEPTH: and who had woken that one, up to 16", "DEPTH" },
-		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &t->blame, "Who held the CPU while threads waited for it", NULL },
-		{ "storms", 0, 0, G_OPTION_ARG_NONE, &t->storms, "Events that wake many threads at once", NULL },
-		{ "locks", 0, 0, G_OPTION_ARG_NONE, &t->locks, "Which lock each futex wait is for, and who holds it", NULL },
-		{ "objects", 0, 0, G_OPTION_ARG_NONE, &t->objects, "What each wait is for: file, socket and peer, pipe, child, lock", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	const GOptionEntry lines[] = {
 		{ "inline", 0, 0, G_OPTION_ARG_NONE, &t->lines,
 		  "Inlined functions, files and lines, from the programs' debug information", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	add(entries, list);
+	add(entries, wakers);
+	add_switches(entries, t);
+	add(entries, lines);
 }
 
 static void add_named(GArray *entries, struct target *t)
@@ -398,11 +411,9 @@ int target_resolve(struct target *t, const char *command)
 	c->verify_walks = t->verify_walks;
 	c->want_wakers = t->wakers_cnt > 0 || (t->wants_wakers && !t->no_wakers);
 	c->may_thin_wakers = !t->wakers_cnt;
-	c->want_locks = t->locks || (t->is_named && !t->no_objects);
-	c->want_objects = t->objects || (t->is_named && !t->no_objects);
+	c->want_locks |= t->is_named && !t->no_objects;
+	c->want_objects |= t->is_named && !t->no_objects;
 	c->chain_depth = t->wakers_cnt > 1 ? t->wakers_cnt : 0;
-	c->want_blame = t->blame;
-	c->want_storms = t->storms;
 	return EXIT_OK;
 }
 

@@ -13,7 +13,7 @@ struct target {
 	char **pids, **tids, **cgroups;
 	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead, *frequency;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
-		 locks, objects, no_objects, blame, storms, follow, cpu, verify_walks;
+		 no_objects, follow, cpu, verify_walks;
 	bool is_named;		/* TARGET_NAMED */
 	gint max_depth, rows_max;
 	char *wakers;

@@ -182,6 +182,22 @@ static enum http_outcome outcome_of_failure(struct http *h, const struct http_re
 	return r->body && (gsize)sent_bytes < r->body_bytes ? HTTP_NOT_SENT : HTTP_UNSURE;
 }
 
+/* libcurl's words, and what to do about those that have one known cause. */
+static char *why_not(const struct http *h, CURLcode code)
+{
+	const char *reason = h->reason[0] ? h->reason : h->curl->strerror(code), *advice = NULL;
+
+	switch (code) {
+	case CURLE_PEER_FAILED_VERIFICATION: advice = "--ca FILE names certificates to trust"; break;
+	case CURLE_SSL_CONNECT_ERROR: advice = "is it http:// there?"; break;
+	case CURLE_SSL_CACERT_BADFILE: advice = "--ca wants a file of certificates in PEM"; break;
+	case CURLE_UNSUPPORTED_PROTOCOL:	/* no HTTP at all: "Received HTTP/0.9 when not allowed" */
+	case CURLE_WEIRD_SERVER_REPLY: advice = "is it https:// there, or another port?"; break;
+	default: break;
+	}
+	return g_strconcat(reason, advice ? "; " : NULL, advice, NULL);
+}
+
 static unsigned retry_after_s(struct http *h)
 {
 	curl_off_t s = 0;
@@ -214,7 +230,7 @@ void http_do(struct http *h, const struct http_request *r, struct http_answer *r
 	if (code != CURLE_OK) {
 		ret->outcome = outcome_of_failure(h, r, code);
 		ret->why = t.is_too_long ? g_strdup_printf("its answer is above %" G_GSIZE_FORMAT " MiB", t.max_bytes >> 20)
-					 : g_strdup(h->reason[0] ? h->reason : h->curl->strerror(code));
+					 : why_not(h, code);
 	}
 	h->curl->slist_free_all(headers);
 }

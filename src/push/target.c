@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exchange/json_read.h"
+#include "push/advice.h"
 #include "push/clickhouse.h"
 
 #define ANSWER_MAX_BYTES 65536
@@ -133,6 +134,8 @@ GPtrArray *target_units(struct target *t, const struct profile *p, const struct 
 /* The engine's words, cut and on one line; they are anybody's. */
 static char *words_of(const void *text, gsize len_bytes)
 {
+	if (!len_bytes)
+		return g_strdup("");	/* text is NULL */
 	g_autofree char *raw = g_strndup(text, MIN(len_bytes, WORDS_MAX_BYTES));
 	g_autofree char *valid = g_utf8_make_valid(raw, -1);
 
@@ -173,9 +176,11 @@ static char *sentence(const struct target *t, const struct http_answer *a)
 {
 	if (a->outcome != HTTP_ANSWERED)
 		return g_strdup_printf("%s %s: %s", t->name, a->outcome == HTTP_UNSURE ? "gave no answer" : "cannot be reached", a->why);
-	g_autofree char *words = words_in(t, a->text);
+	g_autofree char *words = advice_is_page(a->text->data, a->text->len) ? g_strdup("a web page") : words_in(t, a->text);
+	g_autofree char *advice = advice_on(t->engine, a, words, credentials_are_there(&t->credentials));
 
-	return g_strdup_printf("%s answers with status %ld%s%s", t->name, a->status, *words ? ": " : "", words);
+	return g_strdup_printf("%s answers with status %ld%s%s%s%s", t->name, a->status, *words ? ": " : "", words, advice ? "; " : "",
+			       advice ? advice : "");
 }
 
 /*
@@ -236,6 +241,18 @@ GByteArray *target_query(struct target *t, const char *sql, gsize max_bytes, GEr
 	return text;
 }
 
+unsigned target_keeps_days(struct target *t)
+{
+	g_autoptr(GString) sql = g_string_new("SELECT extract(create_table_query, 'TTL start \\\\+ toIntervalDay\\\\(([0-9]+)') FROM system.tables "
+					      "WHERE name = 'windows' AND database = ");
+
+	clickhouse_text(sql, t->database);
+	g_autoptr(GByteArray) text = target_query(t, sql->str, ANSWER_MAX_BYTES, NULL);
+	g_autofree char *words = words_of(text ? text->data : NULL, text ? text->len : 0);
+
+	return (unsigned)MIN(g_ascii_strtoull(words, NULL, 10), UINT32_MAX);
+}
+
 /* "18.16.1" is 1816, "22.8.15.23" is 2208. */
 static bool ask_version(struct target *t, char **ret_why)
 {
@@ -251,7 +268,7 @@ static bool ask_version(struct target *t, char **ret_why)
 	guint64 year = g_ascii_strtoull(words, &end, 10), month = *end == '.' ? g_ascii_strtoull(end + 1, &last, 10) : 0;
 
 	if (*end != '.' || last == end + 1 || year < 1 || year > 99 || month > 99) {
-		*ret_why = g_strdup_printf("%s does not say its version: %s", t->name, words);
+		*ret_why = g_strdup_printf("%s does not say its version: is it ClickHouse, and its port for HTTP?", t->name);
 		return false;
 	}
 	t->version = (unsigned)(year * 100 + month);
@@ -310,8 +327,13 @@ static enum target_outcome send_clickhouse(struct target *t, const struct push_u
 static enum target_outcome verdict(const struct target *t, const struct http_answer *a, char **ret_why)
 {
 	g_autofree char *said = NULL;
-	enum target_outcome outcome = t->engine->verdict ? t->engine->verdict(a, &said) : TARGET_TAKEN;
+	enum target_outcome outcome;
 
+	if (advice_is_page(a->text->data, a->text->len)) {
+		*ret_why = g_strdup_printf("%s answers with a web page: is it %s, and no proxy or log-in?", t->name, t->engine->title);
+		return TARGET_LATER;
+	}
+	outcome = t->engine->verdict ? t->engine->verdict(a, &said) : TARGET_TAKEN;
 	if (outcome == TARGET_TAKEN)
 		return outcome;
 	g_autofree char *words = words_of(said ? said : "", said ? strlen(said) : 0);

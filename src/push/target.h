@@ -46,5 +46,7 @@ bool target_may_repeat(const struct target *t);
 /* Of ClickHouse: the answer to a query, up to so many bytes.  NULL with one sentence. */
 GByteArray *target_query(struct target *t, const char *sql, gsize max_bytes, GError **error);
 const char *target_database(const struct target *t);
+/* After how many days ClickHouse drops a window; 0: never, as far as it says. */
+unsigned target_keeps_days(struct target *t);
 
 #endif

@@ -9,8 +9,6 @@
 #include "attach/visit.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
-#include "session/crowd.h"
-#include "session/on_cpu.h"
 #include "session/parts.h"
 #include "offcpu.skel.h"
 
@@ -63,13 +61,12 @@ static bool read_window(struct session *s, uint64_t edge_ns, GError **error)
 
 	if (!visit_cpus(s->skel))
 		err = -EIO;
-	crowd_cut(s->crowd);
+	probes_cut(s);
 	s->skel->bss->wait_entries = 0;
 	session_take_mappings(s);
 	session_empty_ring(s);
 	if (!err) {
 		session_read_waits(s, old, entries, false);
-		on_cpu_cut(s->on_cpu, s->fold, old);
 		err = session_iterate(apart_link(s->cutting), session_empty_ring, s);
 	}
 	session_empty_ring(s);
@@ -89,10 +86,7 @@ static void tell_window(struct session *s, uint64_t edge_ns)
 	info->duration_ns = edge_ns - s->start_ns;
 	s->stop_ns = edge_ns;
 	info->tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	fold_finish(s->fold);
-	on_cpu_fill_info(s->on_cpu, s->profile);
-	crowd_finish(s->crowd, s->fold, s->profile);
-	session_fill_info(s);
+	session_finish_profile(s);
 	s->has_window = true;
 }
 

@@ -221,7 +221,4 @@ void session_fill_info(struct session *s)
 	info->tracer_peak_rss_bytes = peak_rss_bytes();
 	info->self_excluded = !s->options->include_self;
 	fill_sampling(s, &info->sampling);
-	info->has_wakers = s->options->want_wakers;
-	info->has_locks = s->options->want_locks;
-	info->has_objects = s->options->want_objects;
 }

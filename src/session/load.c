@@ -15,11 +15,7 @@
 #include "attach/sections.h"
 #include "supply/thread_table.h"
 #include "base/loadavg.h"
-#include "session/chain_maps.h"
-#include "session/crowd.h"
-#include "session/on_cpu.h"
 #include "session/parts.h"
-#include "session/requests.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
 
@@ -77,7 +73,7 @@ static bool wants_tables(const struct collect_options *o)
 
 bool session_may_cut(const struct collect_options *o)
 {
-	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->want_blame && !o->min_ns && !o->max_ns &&
+	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->want_blame && !o->requests && !o->min_ns && !o->max_ns &&
 	       !o->lines;
 }
 
@@ -100,18 +96,6 @@ static void foresee_tables(struct session *s)
 		tables_foresee_command(s->tables, o->command_name);
 	if (is_everyone)
 		tables_foresee(s->tables, 0);
-}
-
-/* What interrupt runs is asked only where an interrupt may be a waker. */
-static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
-{
-	struct bpf_program *prog;
-
-	bpf_object__for_each_program(prog, skel->obj)
-		if (g_str_has_prefix(bpf_program__name(prog), "note_"))
-			bpf_program__set_autoload(prog, wanted);
-	if (!feature_supported(FEATURE_DISK_EVENTS))
-		bpf_program__set_autoload(skel->progs.note_disk, false);
 }
 
 static unsigned thread_cnt(void)
@@ -182,7 +166,7 @@ static void load_apart(struct session *s)
 /* Of a thread: THREAD_SIZE of the kernel's, on x86-64 and arm64, where a page may be longer (arch/arm64/include/asm/memory.h). */
 #define KERNEL_STACK_MIN 16384
 
-static void fill_config(const struct session *s, struct offcpu_config *cfg)
+static void fill_config(struct session *s, struct offcpu_config *cfg)
 {
 	const struct collect_options *o = s->options;
 	bool stacks = wants_stacks(o);
@@ -223,20 +207,11 @@ static void fill_config(const struct session *s, struct offcpu_config *cfg)
 		.may_cut = session_may_cut(o),
 		.lists_all = !o->min_ns && !o->max_ns && !o->state_mask && !o->requests,
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
-		.want_wakers = (o->want_wakers || o->want_storms) && o->mode == COLLECT_WAITS,
-		.want_locks = o->want_locks && o->mode == COLLECT_WAITS,
-		.want_objects = o->want_objects && o->mode == COLLECT_WAITS,
-		.want_services = o->want_services && o->mode == COLLECT_WAITS,
-		.chain_depth = o->want_wakers && o->mode == COLLECT_WAITS ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0,
-		.only_storms = !o->want_wakers,
-		.want_storms = o->want_storms && o->mode == COLLECT_WAITS,
 		.page_shift = (uint8_t)__builtin_ctz((unsigned)getpagesize()),
 		.has_quota = quota_is_used("/sys/fs/cgroup"),
-		.want_requests = o->requests != NULL,
-		.want_spans = o->requests && o->request_spans,
-		.request_slower_ns = o->requests ? o->request_slower_ns : 0,
-		.want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS),
 	};
+	s->thread_cnt = thread_cnt();
+	probes_configure(s, cfg);
 	/* any thread may be in a chain */
 	cfg->looks_at_all = cfg->chain_depth || (!cfg->early_filter && cfg->want_user && cfg->want_kernel);
 }
@@ -247,14 +222,9 @@ static void configure(struct session *s)
 	struct offcpu_config *cfg = (struct offcpu_config *)&s->skel->rodata->cfg;
 
 	fill_config(s, cfg);
-	size_memories(s->skel, cfg, thread_cnt());
+	size_memories(s->skel, cfg, s->thread_cnt);
 	size_wait_slots(s->skel, cfg);
-	select_irq_programs(s->skel, cfg->want_wakers);
 	load_apart(s);
-	chain_maps_size(s->skel, cfg->chain_depth > 0);
-	s->requests = requests_new(s->skel, o->requests, o->request_slower_ns, thread_cnt());
-	s->crowd = crowd_new(s->skel, cfg->want_blame, cfg->want_storms);
-	s->on_cpu = on_cpu_new(s->skel, o->mode == COLLECT_WAITS ? o->on_cpu_hz : 0, o->budget_ppm, cfg->slice_ns);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
@@ -331,7 +301,7 @@ static bool open_programs(struct session *s, GError **error)
 		foresee_tables(s);
 	}
 	configure(s);
-	s->thread_table = thread_table_new(s->skel, thread_cnt(), error);
+	s->thread_table = thread_table_new(s->skel, s->thread_cnt, error);
 	return s->thread_table != NULL;
 }
 
@@ -374,9 +344,7 @@ bool session_load(struct session *s, GError **error)
 		return false;
 	}
 	session_take_mappings(s);
-	if (s->requests && !requests_attach(s->requests, error))
-		return false;
-	if (!on_cpu_start(s->on_cpu, error))
+	if (!probes_start(s, error))
 		return false;
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), session_take_record, s, NULL);
 	if (!s->ring)

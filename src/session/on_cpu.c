@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "session/on_cpu.h"
-
+/* Samples of what runs on each CPU: bpf/oncpu.bpf.h is the kernel's half. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -16,6 +15,8 @@
 #include "base/clock.h"
 #include "base/cpu_list.h"
 #include "fold/fold.h"
+#include "session/parts.h"
+#include "session/probe.h"
 #include "offcpu.skel.h"
 
 #define NS_PER_S 1000000000ULL
@@ -41,25 +42,31 @@ struct on_cpu {
 	uint64_t unread_cnt;
 };
 
-struct on_cpu *on_cpu_new(struct offcpu_bpf *skel, uint32_t hz, uint32_t budget_ppm, uint64_t slice_ns)
+static void select_parts(struct offcpu_bpf *skel, bool wanted)
 {
+	bpf_map__set_autocreate(skel->maps.oncpu_sums, wanted);
+	bpf_map__set_autocreate(skel->maps.oncpu_scratches, wanted);
+	bpf_program__set_autoload(skel->progs.sample_on_cpu, wanted);
+}
+
+static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
+{
+	uint32_t hz = s->options->mode == COLLECT_WAITS ? s->options->on_cpu_hz : 0;
+	uint64_t slice_ns = cfg->slice_ns ? cfg->slice_ns : NS_PER_S;
 	struct on_cpu *o;
 
-	bpf_map__set_autocreate(skel->maps.oncpu_sums, hz > 0);
-	bpf_map__set_autocreate(skel->maps.oncpu_scratches, hz > 0);
-	bpf_program__set_autoload(skel->progs.sample_on_cpu, hz > 0);
+	select_parts(s->skel, hz > 0);
 	if (!hz)
-		return NULL;
-	o = g_new0(struct on_cpu, 1);
-	o->skel = skel;
+		return false;
+	o = *ret_state = g_new0(struct on_cpu, 1);
+	o->skel = s->skel;
 	o->hz = hz;
-	o->budget_ppm = budget_ppm;
-	slice_ns = slice_ns ? slice_ns : NS_PER_S;
+	o->budget_ppm = s->options->budget_ppm;
 	o->slice_ns = slice_ns / ((slice_ns + NS_PER_S - 1) / NS_PER_S);
 	o->events = g_array_new(FALSE, FALSE, sizeof(struct event));
-	skel->rodata->oncpu_slice_ns = o->slice_ns;
-	skel->data->oncpu_period_ns = NS_PER_S / hz;
-	return o;
+	s->skel->rodata->oncpu_slice_ns = o->slice_ns;
+	s->skel->data->oncpu_period_ns = NS_PER_S / hz;
+	return true;
 }
 
 static void event_close(struct event *e)
@@ -67,10 +74,10 @@ static void event_close(struct event *e)
 	bpf_link__destroy(e->link);	/* closes the descriptor, too */
 }
 
-void on_cpu_free(struct on_cpu *o)
+static void on_cpu_free(void *state)
 {
-	if (!o)
-		return;
+	struct on_cpu *o = state;
+
 	for (guint i = 0; i < o->events->len; i++)
 		event_close(&g_array_index(o->events, struct event, i));
 	g_array_unref(o->events);
@@ -100,12 +107,12 @@ static int event_open(struct on_cpu *o, int cpu)
 	return 0;
 }
 
-bool on_cpu_start(struct on_cpu *o, GError **error)
+static bool start(struct session *s, void *state, GError **error)
 {
+	struct on_cpu *o = state;
 	g_autoptr(GArray) cpus = NULL;
 
-	if (!o)
-		return true;
+	(void)s;
 	o->online = cpu_list_online(error);
 	if (!o->online)
 		return false;
@@ -210,24 +217,19 @@ static void take_sums(struct on_cpu *o, struct fold *f, uint32_t first, uint32_t
 	}
 }
 
-void on_cpu_drain(struct on_cpu *o, struct fold *f, uint64_t start_ns)
+static void drain(struct session *s, void *state)
 {
+	struct on_cpu *o = state;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), slice;
 
-	if (!o || now_ns - o->looked_ns < LOOK_EVERY_NS)
+	if (now_ns - o->looked_ns < LOOK_EVERY_NS)
 		return;
 	keep_budget(o, now_ns - o->looked_ns);
 	o->looked_ns = now_ns;
 	look_for_cpus(o);
-	slice = now_ns > start_ns ? (now_ns - start_ns) / o->slice_ns : 0;
+	slice = now_ns > s->start_ns ? (now_ns - s->start_ns) / o->slice_ns : 0;
 	if (slice > 1 && !o->skel->rodata->cfg.may_cut)
-		take_sums(o, f, 0, (uint32_t)slice - 1);
-}
-
-void on_cpu_cut(struct on_cpu *o, struct fold *f, bool second)
-{
-	if (o)
-		take_sums(o, f, second, (uint32_t)second + 1);
+		take_sums(o, s->fold, 0, (uint32_t)slice - 1);
 }
 
 static void take_last(const void *key, const void *sum, void *data)
@@ -237,20 +239,30 @@ static void take_last(const void *key, const void *sum, void *data)
 	fold_on_cpu(((void **)data)[1], key, sum, o->slice_ns);
 }
 
-void on_cpu_stop(struct on_cpu *o, struct fold *f)
+/* Where windows are cut a slice is a half, which takes turns with that of the waits. */
+static void read_half(struct session *s, void *state, bool second, bool is_last)
 {
-	void *both[] = { o, f };
+	struct on_cpu *o = state;
+	void *both[] = { o, s->fold };
 
-	if (o && !map_read_out(o->skel->maps.oncpu_sums, take_last, both))
+	if (is_last && !map_read_out(o->skel->maps.oncpu_sums, take_last, both))
 		o->unread_cnt++;
+	else if (!is_last && s->skel->rodata->cfg.may_cut)
+		take_sums(o, s->fold, second, (uint32_t)second + 1);
 }
 
-void on_cpu_fill_info(const struct on_cpu *o, struct profile *p)
+static void finish(struct session *s, void *state, struct profile *p)
 {
-	if (!o)
-		return;
+	const struct on_cpu *o = state;
+
+	(void)s;
 	p->info.on_cpu_hz = o->hz;
 	p->info.on_cpu_end_hz = (uint32_t)(NS_PER_S / o->skel->data->oncpu_period_ns);
 	if (o->unread_cnt)
 		profile_add_loss(p, "unread_on_cpu", "samples of threads on CPU could not be read out of the kernel", o->unread_cnt, 0);
 }
+
+const struct session_probe probe_on_cpu = {
+	.name = "samples on CPU", .configure = configure, .start = start, .drain = drain, .read_half = read_half, .finish = finish,
+	.free = on_cpu_free,
+};

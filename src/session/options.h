@@ -53,6 +53,11 @@ struct collect_options {
 	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */
 	void *callback_data;
+	/* switches of the command line: see struct session_option */
+	gboolean want_locks;	/* what futex waits are for */
+	gboolean want_objects;	/* and whatever else a wait is for */
+	gboolean want_blame;	/* who held the CPU while threads queued */
+	gboolean want_storms;	/* wakings of many threads at once, with their wakers */
 	/* flags, which take little room side by side */
 	bool no_user_threads, no_kernel_threads;
 	bool no_user_stacks, no_kernel_stacks;
@@ -61,11 +66,7 @@ struct collect_options {
 	bool lines;		/* inlined functions, files and lines in user stacks */
 	bool want_wakers;	/* who ended each sleep */
 	bool may_thin_wakers;	/* but of short sleeps only while the budget allows: nobody asked for them */
-	bool want_locks;	/* what futex waits are for */
-	bool want_objects;	/* and whatever else a wait is for */
 	bool want_services;	/* what processes belong to */
-	bool want_blame;	/* who held the CPU while threads queued */
-	bool want_storms;	/* wakings of many threads at once, with their wakers */
 	bool include_self;
 	bool verify_walks;	/* tests: do each remembered walk in full, too, and count differences */
 	bool may_raise;		/* the governor may change the scale */

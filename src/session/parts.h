@@ -5,11 +5,12 @@
 #include "base/clock.h"
 #include "session/cost.h"
 #include "session/governor.h"
+#include "session/probe.h"
 #include "session/session.h"
 
 /*
- * What the parts of a session share: session.c is its life, session_load.c how its programs come into
- * the kernel, session_records.c what arrives from there, session_info.c what it says of itself.
+ * What the parts of a session share: session.c is its life, load.c how its programs come into the kernel,
+ * records.c what arrives from there, info.c what it says of itself, probes.c the rows of what is traced beside accounts and waits.
  */
 struct offcpu_bpf;
 
@@ -39,9 +40,8 @@ struct session {
 	uint64_t round_ns;		/* when it did */
 	struct profile *profile;
 	struct fold *fold;
-	struct crowd *crowd;
-	struct requests *requests;	/* NULL: none are wanted */
-	struct on_cpu *on_cpu;		/* NULL: nothing is sampled there */
+	struct session_probe_set probes;
+	unsigned thread_cnt;		/* of the machine, as the programs are loaded */
 	struct apart_maps *maps;
 	struct apart *switching;	/* the program at sched_switch */
 	struct apart *cutting;		/* cut_thread */
@@ -58,7 +58,7 @@ struct session {
 	bool has_window;	/* the profile is that of a window that was cut off */
 };
 
-/* session_load.c */
+/* load.c */
 
 bool session_wants_kernel_symbols(const struct collect_options *o);
 /* Can a session with these options be cut? */
@@ -68,7 +68,7 @@ bool session_is_for_few(const struct collect_options *o);
 /* Opens, loads and attaches the programs. */
 bool session_load(struct session *s, GError **error);
 
-/* session_records.c */
+/* records.c */
 
 /* What programs have mapped so far becomes known; stacks up to now can be looked up. */
 void session_take_mappings(struct session *s);
@@ -96,6 +96,9 @@ void session_read_waits(struct session *s, bool second, uint64_t entries, bool i
  */
 struct bpf_link;
 int session_iterate(const struct bpf_link *link, void (*make_room)(struct session *s), struct session *s);
+
+/* The window is over, or cut, and all of it has arrived: its profile is whole then. */
+void session_finish_profile(struct session *s);
 
 /* cut.c */
 

@@ -9,7 +9,6 @@
 #include "fold/fold.h"
 #include "fold/windows.h"
 #include "session/parts.h"
-#include "session/requests.h"
 #include "supply/mmap_events.h"
 #include "supply/tables.h"
 #include "symbolize/symbolize.h"
@@ -160,30 +159,6 @@ int session_take_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_SLEEP_PATH:
 		fold_sleep_path(s->fold, record, size);
 		break;
-	case OFFCPU_REC_LANGUAGE:
-		fold_language(s->fold, record, size);
-		break;
-	case OFFCPU_REC_GIL:
-		fold_gil(s->fold, record, size);
-		break;
-	case OFFCPU_REC_WAKER:
-		fold_waker(s->fold, record, size);
-		break;
-	case OFFCPU_REC_CHAIN:
-		fold_chain(s->fold, record, size);
-		break;
-	case OFFCPU_REC_SLEEP:
-		fold_sleep(s->fold, record, size);
-		break;
-	case OFFCPU_REC_EARLIER:
-		fold_earlier(s->fold, record, size);
-		break;
-	case OFFCPU_REC_OBJECT:
-		fold_object(s->fold, record, size);
-		break;
-	case OFFCPU_REC_TARGET:
-		fold_target(s->fold, record, size);
-		break;
 	case OFFCPU_REC_THREAD:
 		if (keeps_account(s->options->mode, record, size))
 			take_thread(s, record, size);
@@ -192,15 +167,8 @@ int session_take_record(void *data, void *record, size_t size)
 		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))
 			s->options->on_event(record, s->options->callback_data);
 		break;
-	case OFFCPU_REC_REQUEST_SITE:
-		requests_take_site(s->requests, record, size);
-		break;
-	case OFFCPU_REC_REQUEST_SPAN:
-		requests_take_span(s->requests, record, size);
-		break;
-	case OFFCPU_REC_BLAME:
-		if (s->options->on_blame && size >= sizeof(struct offcpu_rec_blame))
-			s->options->on_blame(record, s->options->callback_data);
+	default:
+		probes_take(s, type, record, size);
 		break;
 	}
 	/* Below 0 ends this round, the record is taken. */

@@ -16,6 +16,8 @@
 #include "fold/fold.h"
 #include "fold/spans.h"
 #include "profile/requests.h"
+#include "session/parts.h"
+#include "session/probe.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "offcpu.skel.h"
@@ -23,6 +25,10 @@
 #define STATES_MIN 256U
 #define STATES_MAX 8192U
 #define SITES_MAX 16384U
+/* Requests are watched so long before the window opens, and so long after the last new place that one returned to. */
+#define SITES_WITHIN_NS 300000000ULL
+#define SITES_QUIET_NS 60000000ULL
+#define DRAIN_SOON_MS 5	/* a place that is returned to has no probe until then */
 #define MAPS_MAX_BYTES (64 << 20)
 #define CODE_BYTES 96
 #define SUMS_PER_CPU_MAX 64	/* functions; of more there is one sum for all CPUs, not to take too much memory */
@@ -97,39 +103,51 @@ static void select_parts(struct offcpu_bpf *skel, bool wanted, bool by_socket, b
 	}
 }
 
-struct requests *requests_new(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, unsigned thread_cnt)
+static void size_maps(const struct session *s, struct offcpu_config *cfg, const struct request_plan *plan)
 {
-	struct offcpu_config *cfg = (struct offcpu_config *)&skel->rodata->cfg;
-	struct requests *r;
+	struct offcpu_bpf *skel = s->skel;
 
-	select_parts(skel, plan != NULL, plan && plan->ports->len, keeps_waits, plan && request_plan_has_calls(plan));
-	if (!plan)
-		return NULL;
-	r = g_new0(struct requests, 1);
-	r->skel = skel;
-	r->plan = plan;
-	r->spans = spans_new(SPANS_SLOWEST, SPANS_SAMPLED);
-	r->sites = g_hash_table_new_full(site_hash, site_equal, g_free, NULL);
-	cfg->requests_max = CLAMP(2 * thread_cnt, STATES_MIN, STATES_MAX);
+	cfg->requests_max = CLAMP(2 * s->thread_cnt, STATES_MIN, STATES_MAX);
 	bpf_map__set_max_entries(skel->maps.request_states, cfg->requests_max);
-	if (keeps_waits)
+	if (cfg->request_slower_ns)
 		bpf_map__set_max_entries(skel->maps.request_waits, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_notes, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_sums, plan->names->len);
 	if (plan->names->len > SUMS_PER_CPU_MAX)
 		bpf_map__set_type(skel->maps.request_sums, BPF_MAP_TYPE_ARRAY);
-	if (request_plan_has_calls(plan)) {
-		cfg->want_calls = 1;
+	if (cfg->want_calls) {
 		bpf_map__set_max_entries(skel->maps.request_stacks, cfg->requests_max);
 		bpf_map__set_max_entries(skel->maps.request_calls, plan->names->len);
 	}
-	return r;
 }
 
-void requests_free(struct requests *r)
+static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {
-	if (!r)
-		return;
+	const struct collect_options *o = s->options;
+	const struct request_plan *plan = o->requests;
+	bool by_call = plan && request_plan_has_calls(plan);
+	struct requests *r;
+
+	select_parts(s->skel, plan != NULL, plan && plan->ports->len, o->request_slower_ns, by_call);
+	if (!plan)
+		return false;
+	cfg->want_requests = 1;
+	cfg->want_spans = o->request_spans;
+	cfg->want_calls = by_call;
+	cfg->request_slower_ns = o->request_slower_ns;
+	size_maps(s, cfg, plan);
+	r = *ret_state = g_new0(struct requests, 1);
+	r->skel = s->skel;
+	r->plan = plan;
+	r->spans = spans_new(SPANS_SLOWEST, SPANS_SAMPLED);
+	r->sites = g_hash_table_new_full(site_hash, site_equal, g_free, NULL);
+	return true;
+}
+
+static void requests_free(void *state)
+{
+	struct requests *r = state;
+
 	probe_set_free(r->probes);
 	g_hash_table_destroy(r->sites);
 	spans_free(r->spans);
@@ -167,10 +185,12 @@ static guint alike(const GArray *probes, guint i)
 	return cnt;
 }
 
-bool requests_attach(struct requests *r, GError **error)
+static bool start(struct session *s, void *state, GError **error)
 {
+	struct requests *r = state;
 	const GArray *probes = r->plan->probes;
 
+	(void)s;
 	r->probes = probe_set_new();
 	for (guint i = 0; i < r->plan->ports->len; i++) {
 		const struct request_port *p = &g_array_index(r->plan->ports, struct request_port, i);
@@ -278,33 +298,61 @@ static bool probe_site(struct requests *r, const struct offcpu_request_site *sit
 	return !err;
 }
 
-void requests_take_site(struct requests *r, const void *record, size_t size)
+/* A request returns to a place that has no probe yet. */
+static void take_site(struct session *s, void *requests, const void *record, size_t size)
 {
 	const struct offcpu_rec_request_site *rec = record;
+	struct requests *r = requests;
 	uint32_t state;
 
-	if (!r || !r->probes || size < sizeof(*rec) || g_hash_table_size(r->sites) >= SITES_MAX)
+	(void)s;
+	if (!r->probes || size < sizeof(*rec) || g_hash_table_size(r->sites) >= SITES_MAX)
 		return;
 	r->site_cnt++;
 	state = probe_site(r, &rec->site) ? OFFCPU_SITE_PROBED : OFFCPU_SITE_REFUSED;
 	bpf_map_update_elem(bpf_map__fd(r->skel->maps.request_sites), &rec->site, &state, BPF_ANY);
 }
 
-void requests_take_span(struct requests *r, const void *record, size_t size)
+/* One request, for the recording; the kernel is told which others are wanted. */
+static void take_span(struct session *s, void *state, const void *record, size_t size)
 {
-	if (!r)
-		return;
+	struct requests *r = state;
+
+	(void)s;
 	spans_add(r->spans, record, size);
 	r->skel->bss->span_from_ns = spans_from_ns(r->spans);
 	r->skel->bss->span_shift = spans_shift(r->spans);
 }
 
-bool requests_have_sites(const struct requests *r)
+/* Are there calls whose return is told by where it goes, as of functions? */
+static bool have_sites(const struct requests *r)
 {
 	for (guint i = 0; i < r->plan->probes->len; i++)
 		if (g_array_index(r->plan->probes, struct request_probe, i).kind == REQUEST_ENTER)
 			return true;
 	return false;
+}
+
+/*
+ * The first requests tell where they return to; what comes before all of these places have probes is lost.  The program may be slow to get a
+ * CPU, so the wait for the first one is long, and short for others behind it.
+ */
+static void prepare(struct session *s, void *state)
+{
+	const struct requests *r = state;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + SITES_WITHIN_NS, seen_ns = now;
+	unsigned seen = 0;
+
+	if (!have_sites(r))
+		return;
+	while (now < until && (!seen || now - seen_ns < SITES_QUIET_NS)) {
+		session_empty_ring(s);
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (r->site_cnt != seen)
+			seen_ns = now;
+		seen = r->site_cnt;
+		g_usleep(1000);
+	}
 }
 
 unsigned requests_site_cnt(const struct requests *r)
@@ -378,8 +426,10 @@ bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_
 	return true;
 }
 
-void requests_finish(struct requests *r, struct fold *fold, struct profile *p)
+static void finish(struct session *s, void *state, struct profile *p)
 {
+	struct requests *r = state;
+
 	for (guint i = 0; i < r->plan->names->len; i++) {
 		struct request_row row = { .name = profile_string(p, r->plan->names->pdata[i]), .file = profile_string(p, r->plan->files->pdata[i]) };
 
@@ -390,9 +440,18 @@ void requests_finish(struct requests *r, struct fold *fold, struct profile *p)
 	p->info.has_requests = true;
 	if (!p->threads->len)
 		return;
-	read_parts(r, fold, p);
-	spans_finish(r->spans, fold, p);
+	read_parts(r, s->fold, p);
+	spans_finish(r->spans, s->fold, p);
 }
+
+static const struct session_record records[] = {
+	{ OFFCPU_REC_REQUEST_SITE, take_site }, { OFFCPU_REC_REQUEST_SPAN, take_span }, { 0, NULL },
+};
+
+const struct session_probe probe_requests = {
+	.name = "requests", .records = records, .drain_ms = DRAIN_SOON_MS, .configure = configure, .start = start, .prepare = prepare,
+	.finish = finish, .free = requests_free,
+};
 
 /* It is its thread's still: a thread that ended has left its requests, which are counted as that. */
 static bool is_owners(const struct requests *r, const struct socket_request *s)

@@ -18,10 +18,7 @@
 #include "base/urgency.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
-#include "session/chain_maps.h"
 #include "session/cost.h"
-#include "session/crowd.h"
-#include "session/on_cpu.h"
 #include "session/parts.h"
 #include "session/requests.h"
 #include "supply/mmap_events.h"
@@ -51,9 +48,6 @@ _Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
 /* A command's programs may last only so long: how often to look for them, until when after the last. */
 #define DRAIN_SOON_MS 5
 #define DRAIN_SOON_NS 500000000ULL
-/* Requests are watched so long before the window opens, and so long after the last new place that one returned to. */
-#define SITES_WITHIN_NS 300000000ULL
-#define SITES_QUIET_NS 60000000ULL
 
 /* What lives as the window ends has rows, too, so that is before the recording is full. */
 #define ROWS_MAX (PROFILE_ROWS_MAX / 4 * 3)
@@ -79,8 +73,6 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	s->rows_max = options->rows_max ? options->rows_max : ROWS_MAX;
 	if (options->lines)
 		fold_with_lines(s->fold);
-	if (options->want_services)
-		fold_with_services(s->fold);
 	if (session_may_cut(options))
 		s->windows = fold_windows_new();
 	if (!session_load(s, error)) {
@@ -92,7 +84,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 
 void session_unload(struct session *s)
 {
-	requests_free(s->requests);	/* first: each call of theirs costs the traced program time */
+	probes_free(s);
 	ring_buffer__free(s->ring);
 	cost_free(s->cost);
 	tables_free(s->tables);
@@ -102,10 +94,8 @@ void session_unload(struct session *s)
 	apart_maps_free(s->maps);
 	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
-	on_cpu_free(s->on_cpu);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
-	crowd_free(s->crowd);
 	fold_windows_free(s->windows);
 	fold_free(s->fold);
 	g_queue_clear(&s->foreseen);
@@ -240,27 +230,6 @@ static void apply_tables(struct session *s, bool is_last)
 	s->look_took_ns = s->looked_ns - now;
 }
 
-/*
- * The first requests tell where they return to; what comes before all of these places have probes is lost.  The program may be slow to get a
- * CPU, so the wait for the first one is long, and short for others behind it.
- */
-static void await_sites(struct session *s)
-{
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + SITES_WITHIN_NS, seen_ns = now;
-	unsigned seen = 0;
-
-	if (!s->requests || !requests_have_sites(s->requests))
-		return;
-	while (now < until && (!seen || now - seen_ns < SITES_QUIET_NS)) {
-		session_empty_ring(s);
-		now = clock_ns(CLOCK_MONOTONIC);
-		if (requests_site_cnt(s->requests) != seen)
-			seen_ns = now;
-		seen = requests_site_cnt(s->requests);
-		g_usleep(1000);
-	}
-}
-
 /* Waits a moment for the first tables: what is walked before they are there is walked worse. */
 static void await_tables(struct session *s)
 {
@@ -280,7 +249,7 @@ bool session_start(struct session *s, GError **error)
 		return false;
 	await_tables(s);
 	apply_tables(s, true);
-	await_sites(s);
+	probes_prepare(s);
 	s->start_ns = set_edge(&s->skel->data->window.start_ns);
 	s->skel->data->is_open = 1;
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
@@ -320,8 +289,7 @@ void session_read_waits(struct session *s, bool second, uint64_t entries, bool i
 	s->skel->data->slice_mask = ~0U << fold_slices_at(s->fold, is_last ? s->stop_ns : clock_ns(CLOCK_MONOTONIC));
 	if (!wait_table_read(s->skel->maps.wait_slots, second, is_last, take_sum, s))
 		profile_add_loss(s->profile, "unread_sums", "sums of waits could not be read out of the kernel", 1, 0);
-	if (s->skel->rodata->cfg.chain_depth && !chain_maps_read(s->skel, second, s->fold))
-		profile_add_loss(s->profile, "unread_chains", "sums of chains could not be read out of the kernel", 1, 0);
+	probes_read_half(s, second, is_last);
 }
 
 /*
@@ -350,11 +318,9 @@ static uint32_t swap_at(uint32_t slots)
 
 unsigned session_drain_ms(const struct session *s)
 {
-	if (s->requests)
-		return DRAIN_SOON_MS;	/* a place that is returned to has no probe until then */
 	bool is_soon = s->options->command_pid && clock_ns(CLOCK_MONOTONIC) - s->asked_ns < DRAIN_SOON_NS;
 
-	return is_soon ? DRAIN_SOON_MS : SESSION_DRAIN_MS;
+	return probes_drain_ms(s, is_soon ? DRAIN_SOON_MS : SESSION_DRAIN_MS);
 }
 
 bool session_drain(struct session *s)
@@ -373,11 +339,10 @@ bool session_drain(struct session *s)
 	session_take_parked(s);
 	govern(s);
 	tell_sched_text(s);
-	if (s->skel->bss->wait_entries > swap_at(s->skel->rodata->cfg.wait_slots) || chain_maps_fill(s->skel) ||
+	if (s->skel->bss->wait_entries > swap_at(s->skel->rodata->cfg.wait_slots) || probes_are_filling(s) ||
 	    clock_ns(CLOCK_MONOTONIC) - s->swapped_ns > SWAP_EVERY_NS)
 		swap_waits(s);
-	crowd_drain(s->crowd);
-	on_cpu_drain(s->on_cpu, s->fold, s->start_ns);
+	probes_drain(s);
 	return is_more;
 }
 
@@ -471,7 +436,6 @@ static bool close_window(struct session *s, const struct bpf_link *close_thread,
 	session_take_mappings(s);
 	session_empty_ring(s);
 	session_read_waits(s, s->skel->data->half_edge & 1, s->skel->bss->wait_entries, true);
-	on_cpu_stop(s->on_cpu, s->fold);
 	while (!g_atomic_int_get(&ending.is_done)) {
 		session_empty_ring(s);
 		g_usleep(TAKEN_EVERY_US);
@@ -505,6 +469,15 @@ bool session_stop(struct session *s, GError **error)
 	return true;
 }
 
+void session_finish_profile(struct session *s)
+{
+	fold_finish(s->fold);
+	if (!s->skel->rodata->cfg.want_blame)
+		fold_finish_throttled(s->fold);
+	probes_finish(s, s->profile);
+	session_fill_info(s);
+}
+
 const struct profile *session_threads(const struct session *s)
 {
 	return s->profile;
@@ -515,12 +488,7 @@ struct profile *session_take_profile(struct session *s)
 	struct profile *p = s->profile;
 
 	s->profile->info.duration_ns = s->stop_ns - s->start_ns;
-	fold_finish(s->fold);
-	if (s->requests)
-		requests_finish(s->requests, s->fold, p);
-	on_cpu_fill_info(s->on_cpu, p);
-	crowd_finish(s->crowd, s->fold, s->profile);
-	session_fill_info(s);
+	session_finish_profile(s);
 	s->profile = NULL;
 	fold_free(s->fold);
 	s->fold = NULL;
@@ -551,5 +519,5 @@ const struct requests *session_requests(const struct session *s, uint64_t *ret_s
 {
 	*ret_start_ns = s->start_ns;
 	*ret_stop_ns = s->stop_ns;
-	return s->requests;
+	return probe_state(s, &probe_requests);
 }

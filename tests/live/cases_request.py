@@ -40,11 +40,14 @@ class Requests:
         self.lost = {name: one["count"] for name, one in self.json["not_counted"].items()}
         truth = read_truth(program.truth_path)
         start = self.json["start_ns"]
-        # one whose clock was read before the window and whose call began in it is counted; else it is told to have begun before
-        begun_in = [line for line in truth if line["kind"] == "warm" and not self.lost["at_start"] and
-                    line["start_ns"] < start < line["start_ns"] + line["wall_ns"]]
-        self.warm = begun_in + [line for line in truth if line["kind"] == "warm" and line["start_ns"] >= start]
         self.lines = [line for line in truth if line["kind"] == "requests"]
+        warm = [line for line in truth if line["kind"] == "warm"]
+        # one whose clocks were read before the window and in it, and that is not told to have begun before: its call began in the window, or the
+        # thread lost its CPU between the call's end and its clock
+        across = [] if self.lost["at_start"] else [line for line in warm if line["start_ns"] < start < line["start_ns"] + line["wall_ns"]]
+        self.warm = [line for line in warm if line["start_ns"] >= start]
+        if self.row["requests"]["count"] + self.lost["no_site"] > sum(line["count"] for line in self.lines) + len(self.warm):
+            self.warm = across + self.warm
         # where the program got no CPU before the window opened, the first calls in it end before the place they return to is known
         self.early = min(self.lost["no_site"], len(self.warm))
         self.warm = self.warm[self.early:]

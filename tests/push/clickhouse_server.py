@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""A ClickHouse server of the test's own, on the loopback interface; Debian's 18.16 is meant."""
+"""ClickHouse servers of the test's own, on the loopback interface: Debian's 18.16, and npm's chdb, a ClickHouse of today in process."""
 import os
+import pathlib
+import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHIPPED = HERE.parents[1] / "share" / "clickhouse"
+sys.path.insert(0, str(HERE.parent / "exchange"))
+import npm  # noqa: E402
 
 CONFIG = """<?xml version="1.0"?>
 <yandex>
@@ -27,37 +35,34 @@ USERS = """<?xml version="1.0"?>
 """
 
 
-def program():
-    return shutil.which("clickhouse-server", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-
-
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
 
 
-class Server:
+class Running:
+    """What both have in common."""
+
     def __init__(self, folder):
         self.folder = folder
-        self.http, self.tcp = free_port(), free_port()
+        self.http = free_port()
         self.process = None
-        for name in ("data", "tmp", "formats"):
-            os.makedirs(os.path.join(folder, name))
-        for name, text in (("config.xml", CONFIG), ("users.xml", USERS)):
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                file.write(text.format(dir=folder, http=self.http, tcp=self.tcp) if name == "config.xml" else text)
+        os.makedirs(folder)
 
     @property
     def url(self):
         return f"http://127.0.0.1:{self.http}"
 
+    def schema(self, database="offcpu", keeps="25000 DAY"):
+        """The file that is shipped; recordings of a test are older than it keeps rows."""
+        text = re.sub("INTERVAL [0-9]+ DAY", f"INTERVAL {keeps}", (SHIPPED / self.schema_file).read_text())
+        return text.replace("EXISTS offcpu;", f"EXISTS {database};").replace("offcpu.", f"{database}.")
+
     def start(self, timeout_s=60):
         """None, or what went wrong."""
-        log = open(os.path.join(self.folder, "out.log"), "ab")
-        self.process = subprocess.Popen([program(), f"--config-file={self.folder}/config.xml"], stdin=subprocess.DEVNULL,
-                                        stdout=log, stderr=log, cwd=self.folder)
-        log.close()
+        with open(os.path.join(self.folder, "out.log"), "ab") as log:
+            self.process = subprocess.Popen(self.words(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder)
         until = time.monotonic() + timeout_s
         while time.monotonic() < until:
             if self.process.poll() is not None:
@@ -85,14 +90,51 @@ class Server:
         """The answer's rows, each a list of texts; RuntimeError with the server's words."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(urllib.request.Request(self.url, data=sql.encode()), timeout=60) as answer:
+            with opener.open(urllib.request.Request(self.url, data=sql.encode()), timeout=120) as answer:
                 return [line.split("\t") for line in answer.read().decode().splitlines()]
         except urllib.error.HTTPError as err:
             raise RuntimeError(err.read().decode(errors="replace")[:400]) from None
 
     def load(self, text):
-        """Statements of a file, which a semicolon at the end of a line ends."""
+        """Statements of a file, which a semicolon at the end of a line ends; their answers."""
         lines = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
-        for statement in lines.split(";\n"):
-            if statement.strip():
-                self.ask(statement)
+        return [self.ask(statement) for statement in lines.split(";\n") if statement.strip()]
+
+    def begin_anew(self, **options):
+        self.ask("DROP DATABASE IF EXISTS offcpu")
+        self.load(self.schema(**options))
+
+
+class Server(Running):
+    title, schema_file, has_users, has_ttl = "ClickHouse 18.16", "schema-18.sql", True, False
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.tcp = free_port()
+        for name in ("data", "tmp", "formats"):
+            os.makedirs(os.path.join(folder, name))
+        for name, text in (("config.xml", CONFIG), ("users.xml", USERS)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text.format(dir=folder, http=self.http, tcp=self.tcp) if name == "config.xml" else text)
+
+    @staticmethod
+    def program():
+        return shutil.which("clickhouse-server", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+    @classmethod
+    def why_not(cls):
+        return None if cls.program() else "clickhouse-server is not installed"
+
+    def words(self):
+        return [self.program(), f"--config-file={self.folder}/config.xml"]
+
+
+class Chdb(Running):
+    title, schema_file, has_users, has_ttl = "chdb 26.7", "schema.sql", False, True
+
+    @staticmethod
+    def why_not():
+        return None if shutil.which("node") and npm.folder_of("chdb") else "node or npm is not installed, or the package cannot be had"
+
+    def words(self):
+        return ["node", str(HERE / "chdb_server.js"), str(npm.folder_of("chdb")), self.folder, str(self.http)]

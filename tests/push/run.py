@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""Pushes recordings to models of Pyroscope, of an OpenTelemetry collector and of Parca, and to a real ClickHouse, with faults, and reads them back.
+"""Pushes recordings to models of Pyroscope, of an OpenTelemetry collector and of Parca, and to real ClickHouses, with faults, and reads
+them back.
 
-    run.py OFFCPU MAKE_RECORDING [pyroscope|series|clickhouse|hostile ...]
+    run.py OFFCPU MAKE_RECORDING [answers|pyroscope|series|clickhouse|hostile ...]
 
 What needs a server that is not installed is skipped by name.  Prints TAP.
 """
@@ -13,13 +14,15 @@ import sys
 import tempfile
 
 import tap
+import test_answers
 import test_clickhouse
 import test_hostile
 import test_pyroscope
 import test_series
 
 KINDS = ("plain", "wakers", "cpu", "crowd", "before", "after")
-GROUPS = {"pyroscope": test_pyroscope.run, "series": test_series.run, "clickhouse": test_clickhouse.run, "hostile": test_hostile.run}
+GROUPS = {"answers": test_answers.run, "pyroscope": test_pyroscope.run, "series": test_series.run, "clickhouse": test_clickhouse.run,
+          "hostile": test_hostile.run}
 
 
 class Recording:

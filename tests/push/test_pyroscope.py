@@ -71,7 +71,7 @@ def check_spool(program, r, other, model, folder):
     same("spool: nothing is left", [name for name in os.listdir(os.path.join(spool, "pyroscope")) if name != "lock"], [])
 
     model.stop()
-    status, _, err = program.run("push", r.path, *words, "--wait", "1s")
+    status, _, err = program.run("push", r.path, *words, "--wait", "3s")
     same("spool, an outage: exit status", status, 1)
     contains("spool, an outage: it is said", err, "cannot be reached", "wait in")
     files = os.listdir(os.path.join(spool, "pyroscope"))

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Who held the CPU while threads queued: bpf/blame.bpf.h is the kernel's half. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <string.h>
+
+#include "abi/blame_abi.h"
+#include "attach/map_read.h"
+#include "attach/visit.h"
+#include "base/hash.h"
+#include "fold/fold.h"
+#include "session/parts.h"
+#include "session/probe.h"
+#include "offcpu.skel.h"
+
+struct blames {
+	struct offcpu_bpf *skel;
+	GHashTable *sums;	/* struct blame_key -> struct blame_sum */
+	uint64_t unread_cnt;	/* times that not all of a map could be read */
+};
+
+/* Maps and programs that are not wanted cost nothing then. */
+static void select_parts(struct offcpu_bpf *skel, bool wanted)
+{
+	struct bpf_map *const maps[] = { skel->maps.blames_a, skel->maps.blames_b, skel->maps.blame_rings, skel->maps.blame_scratch };
+	struct bpf_program *prog;
+	int cpus = libbpf_num_possible_cpus();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(maps); i++)
+		bpf_map__set_autocreate(maps[i], wanted);
+	bpf_object__for_each_program(prog, skel->obj)
+		if (g_str_has_prefix(bpf_program__name(prog), "blame_"))
+			bpf_program__set_autoload(prog, wanted);
+	if (wanted)
+		bpf_map__set_max_entries(skel->maps.blame_rings, (uint32_t)MAX(cpus, 1));
+}
+
+static guint key_hash(gconstpointer p)
+{
+	const struct blame_key *k = p;
+
+	return hash_end(hash_more(k->culprit, (uint64_t)k->tno << 32 | k->kind));
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	const struct blame_key *x = a, *y = b;
+
+	return x->culprit == y->culprit && x->tno == y->tno && x->kind == y->kind;
+}
+
+static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
+{
+	const struct collect_options *o = s->options;
+	struct blames *b;
+
+	cfg->want_blame = o->want_blame && (o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS);
+	select_parts(s->skel, cfg->want_blame);
+	if (!cfg->want_blame)
+		return false;
+	b = *ret_state = g_new0(struct blames, 1);
+	b->skel = s->skel;
+	b->sums = g_hash_table_new_full(key_hash, key_equal, g_free, g_free);
+	return true;
+}
+
+static void blames_free(void *state)
+{
+	struct blames *b = state;
+
+	g_hash_table_destroy(b->sums);
+	g_free(b);
+}
+
+static void take_blame(const void *key, const void *value, void *data)
+{
+	const struct blames *b = data;
+	const struct blame_sum *sum = value;
+	struct blame_sum *have = g_hash_table_lookup(b->sums, key);
+
+	if (!have) {
+		g_hash_table_insert(b->sums, g_memdup2(key, sizeof(struct blame_key)), g_memdup2(sum, sizeof(*sum)));
+		return;
+	}
+	if (have->tid != sum->tid)
+		have->tid = 0;
+	have->stretch_cnt += sum->stretch_cnt;
+	have->runnable_ns += sum->runnable_ns;
+	have->preempted_ns += sum->preempted_ns;
+}
+
+static void read_blames(struct blames *b, bool second)
+{
+	if (!map_read_out(second ? b->skel->maps.blames_b : b->skel->maps.blames_a, take_blame, b))
+		b->unread_cnt++;
+}
+
+/* As the maps of waits take turns: see swap_waits() in session.c. */
+static void swap_blames(struct blames *b)
+{
+	bool old = b->skel->bss->second_blames;
+
+	b->skel->bss->blame_entries = 0;
+	b->skel->bss->second_blames = !old;
+	if (visit_cpus(b->skel))
+		read_blames(b, old);
+	else
+		b->skel->bss->second_blames = old;
+}
+
+static void drain(struct session *s, void *state)
+{
+	struct blames *b = state;
+
+	(void)s;
+	if (b->skel->bss->blame_entries > bpf_map__max_entries(b->skel->maps.blames_a) / 4)
+		swap_blames(b);
+}
+
+static void finish(struct session *s, void *state, struct profile *p)
+{
+	struct blames *b = state;
+	GHashTableIter iter;
+	gpointer key, value;
+
+	/* no program writes any more */
+	read_blames(b, b->skel->bss->second_blames);
+	p->info.has_blame = true;
+	if (b->unread_cnt)
+		profile_add_loss(p, "unread_blames", "sums of who held CPUs could not be read out of the kernel", b->unread_cnt, 0);
+	g_hash_table_iter_init(&iter, b->sums);
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
+		const struct blame_key *k = key;
+		const struct blame_sum *sum = value;
+		char comm[BLAME_COMM_LEN + 1] = { 0 };
+		struct blame row = {
+			.kind = (uint8_t)k->kind, .pid = sum->pid, .tid = sum->tid, .comm = comm, .count = sum->stretch_cnt,
+			.runnable_ns = sum->runnable_ns, .preempted_ns = sum->preempted_ns,
+		};
+
+		memcpy(comm, sum->comm, BLAME_COMM_LEN);
+		/* a thread whose account was lost has no time that could be blamed on anybody */
+		if (fold_find_thread(s->fold, k->tno, &row.thread))
+			profile_add_blame(p, &row);
+	}
+	g_hash_table_remove_all(b->sums);
+}
+
+static void take_part(struct session *s, void *state, const void *record, size_t size)
+{
+	(void)state;
+	if (s->options->on_blame && size >= sizeof(struct offcpu_rec_blame))
+		s->options->on_blame(record, s->options->callback_data);
+}
+
+static const struct session_option options[] = {
+	{ "runq-blame", offsetof(struct collect_options, want_blame), "Who held the CPU while threads waited for it" }, { NULL, 0, NULL },
+};
+
+static const struct session_record records[] = { { OFFCPU_REC_BLAME, take_part }, { 0, NULL } };
+
+const struct session_probe probe_blame = {
+	.name = "run-queue blame", .options = options, .records = records, .configure = configure, .drain = drain, .finish = finish,
+	.free = blames_free,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What waits are for: bpf/object.bpf.h and bpf/target.bpf.h are the kernel's half. */
+#include "fold/fold.h"
+#include "session/parts.h"
+#include "session/probe.h"
+
+static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
+{
+	const struct collect_options *o = s->options;
+
+	(void)ret_state;
+	cfg->want_locks = o->want_locks && o->mode == COLLECT_WAITS;
+	cfg->want_objects = o->want_objects && o->mode == COLLECT_WAITS;
+	return cfg->want_locks || cfg->want_objects;
+}
+
+static void finish(struct session *s, void *state, struct profile *p)
+{
+	(void)state;
+	p->info.has_locks = s->options->want_locks;
+	p->info.has_objects = s->options->want_objects;
+}
+
+static void take_object(struct session *s, void *state, const void *record, size_t size)
+{
+	(void)state;
+	fold_object(s->fold, record, size);
+}
+
+static void take_target(struct session *s, void *state, const void *record, size_t size)
+{
+	(void)state;
+	fold_target(s->fold, record, size);
+}
+
+static const struct session_option options[] = {
+	{ "locks", offsetof(struct collect_options, want_locks), "Which lock each futex wait is for, and who holds it" },
+	{ "objects", offsetof(struct collect_options, want_objects), "What each wait is for: file, socket and peer, pipe, child, lock" },
+	{ NULL, 0, NULL },
+};
+
+static const struct session_record records[] = {
+	{ OFFCPU_REC_OBJECT, take_object }, { OFFCPU_REC_TARGET, take_target }, { 0, NULL },
+};
+
+const struct session_probe probe_objects = {
+	.name = "objects", .options = options, .records = records, .configure = configure, .finish = finish,
+};

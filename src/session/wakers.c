@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Who ended each sleep, and who had woken that one: bpf/waker.bpf.h and bpf/chain.bpf.h are the kernel's half. */
+#include <bpf/libbpf.h>
+
+#include "attach/feature.h"
+#include "attach/map_read.h"
+#include "fold/fold.h"
+#include "session/parts.h"
+#include "session/probe.h"
+#include "offcpu.skel.h"
+
+/* What interrupt runs is asked only where an interrupt may be a waker. */
+static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, skel->obj)
+		if (g_str_has_prefix(bpf_program__name(prog), "note_"))
+			bpf_program__set_autoload(prog, wanted);
+	if (!feature_supported(FEATURE_DISK_EVENTS))
+		bpf_program__set_autoload(skel->progs.note_disk, false);
+}
+
+static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
+{
+	const struct collect_options *o = s->options;
+	bool has_mode = o->mode == COLLECT_WAITS;
+
+	(void)ret_state;
+	cfg->want_wakers = (o->want_wakers || o->want_storms) && has_mode;
+	cfg->only_storms = !o->want_wakers;
+	cfg->chain_depth = o->want_wakers && has_mode ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0;
+	select_irq_programs(s->skel, cfg->want_wakers);
+	if (!cfg->chain_depth) {
+		bpf_map__set_max_entries(s->skel->maps.chains_a, 1);
+		bpf_map__set_max_entries(s->skel->maps.chains_b, 1);
+	}
+	return cfg->want_wakers;
+}
+
+static bool is_filling(const struct session *s, const void *state)
+{
+	(void)state;
+	return s->skel->rodata->cfg.chain_depth && s->skel->bss->chain_entries > bpf_map__max_entries(s->skel->maps.chains_a) / 4;
+}
+
+static void take_sum(const void *key, const void *sum, void *data)
+{
+	fold_chain_sum(data, key, sum);
+}
+
+static void read_half(struct session *s, void *state, bool second, bool is_last)
+{
+	(void)state;
+	(void)is_last;
+	if (!s->skel->rodata->cfg.chain_depth)
+		return;
+	s->skel->bss->chain_entries = 0;
+	if (!map_read_out(second ? s->skel->maps.chains_b : s->skel->maps.chains_a, take_sum, s->fold))
+		profile_add_loss(s->profile, "unread_chains", "sums of chains could not be read out of the kernel", 1, 0);
+}
+
+static void finish(struct session *s, void *state, struct profile *p)
+{
+	(void)state;
+	p->info.has_wakers = s->options->want_wakers;
+}
+
+static void take_waker(struct session *s, void *state, const void *record, size_t size)
+{
+	(void)state;
+	fold_waker(s->fold, record, size);
+}
+
+static void take_chain(struct session *s, void *state, const void *record, size_t size)
+{
+	(void)state;
+	fold_chain(s->fold, record, size);
+}
+
+static void take_sleep(struct session *s, void *state, const void *record, size_t size)
+{
+	(void)state;
+	fold_sleep(s->fold, record, size);
+}
+
+static void take_earlier(struct session *s, void *state, const void *record, size_t size)
+{
+	(void)state;
+	fold_earlier(s->fold, record, size);
+}
+
+static const struct session_record records[] = {
+	{ OFFCPU_REC_WAKER, take_waker }, { OFFCPU_REC_CHAIN, take_chain }, { OFFCPU_REC_SLEEP, take_sleep },
+	{ OFFCPU_REC_EARLIER, take_earlier }, { 0, NULL },
+};
+
+const struct session_probe probe_wakers = {
+	.name = "wakers", .records = records, .configure = configure, .is_filling = is_filling, .read_half = read_half, .finish = finish,
+};
