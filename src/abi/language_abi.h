@@ -21,14 +21,28 @@ enum offcpu_language_entry {
 	OFFCPU_ENTRY_EACH = 0,	/* each is */
 	OFFCPU_ENTRY_FLAG,	/* the byte at entry_at is not 0 */
 	OFFCPU_ENTRY_OWNER,	/* the frame after it, whose byte at entry_at is entry_value, and which is none itself */
+	OFFCPU_ENTRY_BIT,	/* the byte at entry_at has entry_value's bit, and the function is the language's own: PHP */
+	OFFCPU_ENTRY_BEHIND,	/* the byte that the pointer at entry_at leads to has that bit: Ruby */
 };
 
-/* One program that runs CPython.  Offsets are from what is named; all words are aligned. */
+enum offcpu_language_kind {
+	OFFCPU_LANGUAGE_PYTHON,
+	OFFCPU_LANGUAGE_RUBY,
+	OFFCPU_LANGUAGE_PHP,
+};
+
+#define OFFCPU_LANGUAGE_VERSION(kind, major, minor) ((__u32)(kind) << 16 | (major) << 8 | (minor))
+#define OFFCPU_LANGUAGE_KIND(version) ((version) >> 16)
+
+/*
+ * One program that runs an interpreter.  Offsets are from what is named; all words are aligned.  Names are CPython's; of
+ * Ruby the thread's keys are its vector of thread-local storage, and its state is a block of that.
+ */
 struct offcpu_language {
-	__u32 version;		/* major << 8 | minor; never 0 */
+	__u32 version;		/* OFFCPU_LANGUAGE_VERSION(); never 0 */
 	__s32 keys_at;		/* thread pointer: where glibc keeps the pointer to thread-specific data */
 	__u32 key_at;		/* that: the thread's PyThreadState */
-	__u32 cframe_at;	/* PyThreadState: _PyCFrame; 0: the frame is in the PyThreadState itself */
+	__u32 cframe_at;	/* PyThreadState: _PyCFrame, if has_cframe; else the frame is in the PyThreadState itself */
 	__u32 frame_at;		/* _PyCFrame or PyThreadState: the innermost frame */
 	__u32 code_at, previous_at;	/* frame: code object; caller */
 	__u32 instr_at;		/* frame: where it stands in the code */
@@ -36,8 +50,11 @@ struct offcpu_language {
 	__u8 instr_bytes;	/* 8: an address; 4: an index */
 	__u8 entry;		/* enum offcpu_language_entry */
 	__u8 entry_value;
-	__u8 pad;
+	__u8 has_cframe;
 	__u64 code_type;	/* address of PyCode_Type */
+	__u64 state;		/* PHP: the address of the state, which only a program's first thread uses; 0: each thread has one */
+	__u32 frame_bytes;	/* Ruby: frames lie one behind the other, up to the end of the stack that the state begins with; 0: no */
+	__u16 name_at, file_at;	/* PHP: code: two texts, whose hashes tell it from another one in that place */
 	/* the lock that all threads of an interpreter share; tid_at 0: who holds it cannot be told */
 	__u64 gil;		/* its address; 0: each interpreter has one */
 	__u32 interp_at, gil_at;	/* PyThreadState: the interpreter; that: the address of its lock */
@@ -55,10 +72,17 @@ struct offcpu_language {
 
 #define OFFCPU_LANGUAGE_ENTRY 1	/* in `code` */
 
+/* Ruby and PHP, in all versions known of. */
+#define OFFCPU_RUBY_IS_C 0x80	/* in the same word as "entry": a frame of a function in C */
+#define OFFCPU_RUBY_KIND 0x7fff0001
+#define OFFCPU_RUBY_IS_DUMMY 0x79990001	/* what a thread's stack begins with */
+#define OFFCPU_PHP_INTERNAL 1	/* the byte that code begins with: a function in C */
+#define OFFCPU_PHP_HASH_AT 8	/* zend_string: the hash of its text */
+
 struct offcpu_language_frame {
 	__u64 code;		/* address of the code object, and OFFCPU_LANGUAGE_ENTRY */
 	__u64 instr;
-	__u32 entry_at;		/* of an entry: where its frame after it lies on the C stack, above the stack pointer; 0: not there */
+	__u32 entry_at;		/* of an entry: where its frame after it lies on the C stack, above the stack pointer; 0: not there; PHP: hashes */
 	__u32 pad;
 };
 

@@ -4,7 +4,6 @@
 #include "store/store.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
-#define PREEMPTED_STACKS 4	/* of a thread in a window, minute, hour */
 
 struct keeper {
 	struct store *store;
@@ -25,7 +24,7 @@ struct keeper *keeper_new(const struct agent_config *config, log_fn log, GError 
 {
 	const struct store_options options = {
 		.dir = config->dir, .max_bytes = config->max_bytes, .keep_ended = !config->fold_short_lived,
-		.preempted_stacks = config->fold_short_lived ? PREEMPTED_STACKS : 0,
+		.preempted_stacks = config->fold_short_lived ? STORE_PREEMPTED_STACKS : 0,
 		.window_hours = (uint32_t)(config->keep_windows_ns / HOUR_NS),
 		.minute_days = (uint32_t)(config->keep_minutes_ns / (24 * HOUR_NS)),
 		.hour_days = (uint32_t)(config->keep_hours_ns / (24 * HOUR_NS)),

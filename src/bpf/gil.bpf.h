@@ -50,7 +50,7 @@ static __always_inline void find_gil_holder(struct scratch *s, const struct offc
 	    bpf_probe_read_user(&tid, sizeof(tid), (const void *)(pthread + l->tid_at)))
 		return;
 	s->language.rec.holder = tid;
-	if (l->cframe_at && !user_word(holder + l->cframe_at, &holder))
+	if (l->has_cframe && !user_word(holder + l->cframe_at, &holder))
 		return;
 	if (!user_word(holder + l->frame_at, &first))
 		return;

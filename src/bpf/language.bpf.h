@@ -44,6 +44,64 @@ static __always_inline __u32 entry_place(__u64 above_sp)
 	return above_sp < 1U << 31 ? above_sp : 0;
 }
 
+/* What tells a function of PHP's from another one that takes its place; 0: it has no name, or that cannot be read. */
+static __always_inline __u64 text_hash(struct walk_state *at, __u64 text_at)
+{
+	__u64 text, hash;
+
+	return language_word(at, text_at, &text) && text && language_word(at, text + OFFCPU_PHP_HASH_AT, &hash) ? hash : 0;
+}
+
+/* Is a frame of PHP's the first of its call?  Functions in C are not, and stand nowhere. */
+static __always_inline bool php_entry(struct walk_state *at, const struct offcpu_language *l, __u64 code, __u64 mark, __u64 *instr, __u32 *ret_hash)
+{
+	__u64 type, hash = text_hash(at, code + l->name_at);
+	bool is_own = language_field(at, code, 1, &type) && type != OFFCPU_PHP_INTERNAL;
+
+	if (is_own)
+		hash ^= text_hash(at, code + l->file_at);
+	else
+		*instr = 0;
+	*ret_hash = (__u32)(hash ^ hash >> 32);
+	return is_own && mark & l->entry_value;
+}
+
+/* The frame of Ruby's after this one lies behind it; the last one's end is the stack's. */
+static __always_inline bool next_in_array(struct language_walk *w, __u64 frame, __u64 *ret_mark)
+{
+	struct language_scratch *s = w->s;
+	__u64 locals;
+
+	s->frame = frame + w->l->frame_bytes < s->end ? frame + w->l->frame_bytes : 0;
+	return language_word(w->at, frame + w->l->entry_at, &locals) && language_word(w->at, locals, ret_mark);
+}
+
+/* A frame of the interpreter's own, or of a function in C that it has no code of. */
+static __always_inline bool is_no_frame(const struct offcpu_language *l, __u64 code, __u64 instr, __u64 mark)
+{
+	if (l->entry == OFFCPU_ENTRY_BIT)
+		return !code;
+	return l->entry == OFFCPU_ENTRY_BEHIND && (!code || !instr || mark & OFFCPU_RUBY_IS_C || (mark & OFFCPU_RUBY_KIND) == OFFCPU_RUBY_IS_DUMMY);
+}
+
+static __always_inline bool begins_call(const struct offcpu_language *l, __u64 mark)
+{
+	return l->entry == OFFCPU_ENTRY_EACH || (l->entry == OFFCPU_ENTRY_FLAG && mark) ||
+	       (l->entry == OFFCPU_ENTRY_BEHIND && mark & l->entry_value);
+}
+
+/* To the frame after this one, and what is marked on this one. */
+static __always_inline bool language_next(struct language_walk *w, __u64 frame, __u64 *ret_mark)
+{
+	const struct offcpu_language *l = w->l;
+
+	*ret_mark = 0;
+	if (l->frame_bytes)
+		return next_in_array(w, frame, ret_mark);
+	return language_word(w->at, frame + l->previous_at, &w->s->frame) &&
+	       (l->entry == OFFCPU_ENTRY_EACH || language_field(w->at, frame + l->entry_at, 1, ret_mark));
+}
+
 /* One frame; 1 ends the walk, for good where the frame to come is 0. */
 static long language_step(__u32 i, struct language_walk *w)
 {
@@ -51,14 +109,15 @@ static long language_step(__u32 i, struct language_walk *w)
 	struct walk_state *at = w->at;
 	struct offcpu_rec_language *rec = &s->rec;
 	const struct offcpu_language *l = w->l;
-	__u64 frame = s->frame, code, instr, mark = 0;
-	__u32 cnt = rec->depth;
+	__u64 frame = s->frame, code, instr, mark;
+	__u32 cnt = rec->depth, hash = 0;
 
 	if (!frame)
 		return 1;
-	if (!language_word(at, frame + l->previous_at, &s->frame) ||
-	    (l->entry != OFFCPU_ENTRY_EACH && !language_field(at, frame + l->entry_at, 1, &mark)))
+	if (!language_next(w, frame, &mark)) {
+		s->frame = 1;
 		return 1;
+	}
 	if (l->entry == OFFCPU_ENTRY_OWNER && mark == l->entry_value) {
 		__u32 last = cnt - 1;
 
@@ -81,34 +140,56 @@ static long language_step(__u32 i, struct language_walk *w)
 		return 1;
 	}
 	code &= ~7ULL;
-	if (l->entry == OFFCPU_ENTRY_EACH || (l->entry == OFFCPU_ENTRY_FLAG && mark))
+	if (is_no_frame(l, code, instr, mark))
+		return 0;
+	if (l->entry == OFFCPU_ENTRY_BIT ? php_entry(at, l, code, mark, &instr, &hash) : begins_call(l, mark))
 		code |= OFFCPU_LANGUAGE_ENTRY;
 	rec->frame[cnt].code = code;
 	rec->frame[cnt].instr = instr;
-	rec->frame[cnt].entry_at = 0;
+	rec->frame[cnt].entry_at = hash;
 	rec->depth = cnt + 1;
-	s->hash = mix(mix(s->hash, code), instr);
+	s->hash = mix(mix(s->hash, code), instr ^ (__u64)hash << 32);
 	return 0;
 }
 
-/* The innermost frame; false where memory could not be read.  *ret 0: the thread runs nothing of the interpreter's. */
-static __always_inline bool language_first(struct walk_state *at, const struct offcpu_language *l, __u64 *ret)
+/* The thread's state; 0: the thread runs nothing of the interpreter's.  False where memory could not be read. */
+static __always_inline bool language_state(struct thread_state *st, struct walk_state *at, const struct offcpu_language *l, __u64 *ret)
 {
-	__u64 keys, state, holder;
+	__u64 keys;
 
 	*ret = 0;
+	if (l->state) {
+		if (st->tid == st->pid)
+			*ret = l->state;
+		return true;
+	}
 	if (!language_word(at, at->thread_pointer + l->keys_at, &keys))
 		return false;
-	if (!keys)
-		return true;
-	if (!language_word(at, keys + l->key_at, &state))
+	return !keys || language_word(at, keys + l->key_at, ret);
+}
+
+/* The innermost frame; false where memory could not be read.  0: the thread runs nothing of the interpreter's. */
+static __always_inline bool language_first(struct thread_state *st, struct walk_state *at, const struct offcpu_language *l,
+					   struct language_scratch *s)
+{
+	__u64 state, holder, words;
+
+	s->frame = 0;
+	if (!language_state(st, at, l, &state))
 		return false;
 	if (!state)
 		return true;
 	holder = state;
-	if (l->cframe_at && !language_word(at, state + l->cframe_at, &holder))
+	if (l->has_cframe && !language_word(at, state + l->cframe_at, &holder))
 		return false;
-	return !holder || language_word(at, holder + l->frame_at, ret);
+	if (!holder)
+		return true;
+	if (l->frame_bytes) {
+		if (!language_word(at, holder, &s->end) || !language_word(at, holder + sizeof(s->end), &words))
+			return false;
+		s->end += words * sizeof(words);
+	}
+	return language_word(at, holder + l->frame_at, &s->frame);
 }
 
 static __always_inline bool language_cross(const struct thread_state *st, struct offcpu_rec_language *rec,
@@ -157,7 +238,7 @@ __noinline __u64 language_stack(struct thread_state *st, struct walk_state *at, 
 	s->rec.depth = 0;
 	s->rec.is_cut = 0;
 	s->hash = mix(key, ustack);
-	if (language_first(at, w.l, &s->frame)) {
+	if (language_first(st, at, w.l, s)) {
 		/* frames that are none come one after another's */
 		bpf_loop(2 * OFFCPU_LANGUAGE_DEPTH, language_step, &w, 0);
 		if (!s->frame && (!at->view.pgd || view_held(&at->view))) {

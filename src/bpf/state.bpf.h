@@ -325,6 +325,7 @@ struct walk_state {
 struct language_scratch {
 	struct offcpu_rec_language rec;
 	__u64 frame, hash;
+	__u64 end;		/* where frames lie one behind the other: of the stack */
 };
 
 /* Per CPU: the stack being walked (switches do not nest), what is being told, counters. */

@@ -221,19 +221,43 @@ static void look_at_dotnet(GArray *findings, const struct recognised *r)
 
 static void look_at_ruby(GArray *findings, const struct recognised *r)
 {
-	struct doctor_finding *f = add(findings, "ruby-frames", false, "Ruby methods: not read, stacks show the interpreter's C functions");
+	static const char what[] = "ruby-frames";
+	struct doctor_finding *f;
 
+	switch (r->ruby) {
+	case RUBY_READABLE:
+		add(findings, what, true, "Ruby methods, files and lines: read from the interpreter, no option is needed");
+		return;
+	case RUBY_NOT_READY:
+		advise(add(findings, what, false, "Ruby methods: the interpreter has not begun, or ends"),
+		       "Ask again once it runs; `record` looks again by itself.");
+		return;
+	case RUBY_OTHER_VERSION:
+		f = add(findings, what, false, "Ruby methods: frames of this version are not known (those of 3.0 to 3.4 are)");
+		break;
+	case RUBY_NO_LIBC:
+		f = add(findings, what, false, "Ruby methods: its C library is not glibc, which tells where its threads keep their state");
+		break;
+	default:
+		f = add(findings, what, false, "Ruby methods: the interpreter's file has no symbol ruby_current_ec");
+	}
 	if (version_number(r->versions[RUNTIME_RUBY]) >= RUBY_YJIT_MAP)
-		advise(f, "With `ruby --yjit-perf=map` a perf map names the methods that YJIT compiles.");
+		advise(f, "An interpreter that is not stripped has it. With `ruby --yjit-perf=map` a perf map names the methods that YJIT compiles.");
 	else
-		advise(f, "Tell waits apart by C function and object (`record --objects`); Ruby 3.3 has --yjit-perf=map.");
+		advise(f, "Tell waits apart by C function and object (`record --objects`).");
 }
 
 static void look_at_php(GArray *findings, const struct recognised *r)
 {
-	(void)r;
-	advise(add(findings, "php-frames", false, "PHP functions: not read, stacks show the interpreter's C functions"),
-	       "Tell waits apart by extension and object: `record --objects` names sockets, peers and files.");
+	static const char what[] = "php-frames", advice[] = "Tell waits apart by extension and object: `record --objects` names sockets, peers and files.";
+
+	if (r->php == PHP_READABLE)
+		add(findings, what, true, "PHP functions, files and lines: read from the interpreter, no option is needed");
+	else if (r->php == PHP_OTHER_VERSION)
+		advise(add(findings, what, false, "PHP functions: frames of this version are not known (those of 8.2 and 8.4 are)"), "%s", advice);
+	else
+		advise(add(findings, what, false, "PHP functions: the interpreter does not export executor_globals (builds with threads do not)"),
+		       "%s", advice);
 }
 
 static void look_at_perl(GArray *findings, const struct recognised *r)

@@ -6,7 +6,9 @@
 
 #include "base/hash.h"
 #include "base/module.h"
+#include "symbolize/runtime/php_code.h"
 #include "symbolize/runtime/python_code.h"
+#include "symbolize/runtime/ruby_code.h"
 
 /* A user stack; of its spots those are marked that are calls of the interpreter. */
 struct native {
@@ -24,6 +26,8 @@ struct fold_languages {
 	struct profile *profile;
 	GHashTable *natives;	/* struct native, by its id */
 	struct python_code *python;
+	struct ruby_code *ruby;
+	struct php_code *php;
 };
 
 struct fold_languages *fold_languages_new(struct profile *profile)
@@ -33,6 +37,8 @@ struct fold_languages *fold_languages_new(struct profile *profile)
 	l->profile = profile;
 	l->natives = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
 	l->python = python_code_new();
+	l->ruby = ruby_code_new();
+	l->php = php_code_new();
 	return l;
 }
 
@@ -42,13 +48,15 @@ void fold_languages_free(struct fold_languages *l)
 		return;
 	g_hash_table_destroy(l->natives);
 	python_code_free(l->python);
+	ruby_code_free(l->ruby);
+	php_code_free(l->php);
 	g_free(l);
 }
 
-/* Compilers split the function in parts. */
+/* The function that runs CPython's, Ruby's or PHP's code.  Compilers split the first in parts. */
 static bool is_eval(const struct frame *f)
 {
-	return f->name && g_str_has_prefix(f->name, "_PyEval_EvalFrameDefault");
+	return f->name && (g_str_has_prefix(f->name, "_PyEval_EvalFrameDefault") || !strcmp(f->name, "rb_vm_exec") || !strcmp(f->name, "execute_ex"));
 }
 
 void fold_languages_native(struct fold_languages *l, const struct fold_stack_spots *stack)
@@ -75,19 +83,45 @@ void fold_languages_count_stale(struct fold_languages *l)
 			 "an interpreter's frame has no name: its process had ended, or the function was gone", 1, 0);
 }
 
+static bool read_name(struct fold_languages *l, const struct language_place *place, struct language_frame *ret)
+{
+	switch (OFFCPU_LANGUAGE_KIND(place->version)) {
+	case OFFCPU_LANGUAGE_RUBY:
+		return ruby_code_name(l->ruby, place, ret);
+	case OFFCPU_LANGUAGE_PHP:
+		return php_code_name(l->php, place, ret);
+	default:
+		return python_code_name(l->python, place, ret);
+	}
+}
+
+/* In place of a file. */
+static const char *language_name(const struct offcpu_rec_language *rec)
+{
+	switch (OFFCPU_LANGUAGE_KIND(rec->version)) {
+	case OFFCPU_LANGUAGE_RUBY:
+		return "[ruby]";
+	case OFFCPU_LANGUAGE_PHP:
+		return "[php]";
+	default:
+		return "[python]";
+	}
+}
+
 /* False: it cannot be read any more. */
 static bool name_frame(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i, struct frame *ret)
 {
-	const struct python_place place = {
+	const struct language_place place = {
 		.version = rec->version, .pid = rec->pid, .code_type = rec->code_type,
 		.space = rec->proc_start_ns ^ (uint64_t)rec->pid << 32 ^ rec->exec_no,
 		.code = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY, .instr = rec->frame[i].instr,
+		.hashes = rec->frame[i].entry_at, .is_outermost = i + 1 == rec->depth && !rec->is_cut,
 	};
-	struct python_frame found;
+	struct language_frame found;
 
-	if (!python_code_name(l->python, &place, &found))
+	if (!read_name(l, &place, &found))
 		return false;
-	*ret = (struct frame){ .name = found.name, .module = found.file, .offset = found.first_line,
+	*ret = (struct frame){ .name = found.name, .module = found.file ? found.file : language_name(rec), .offset = found.first_line,
 			       .file = found.file, .line = found.line, .kind = FRAME_USER };
 	return true;
 }
@@ -95,7 +129,7 @@ static bool name_frame(struct fold_languages *l, const struct offcpu_rec_languag
 /* What an interpreter's frame is called; one that cannot be read any more keeps its address. */
 static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i)
 {
-	struct frame f = { .module = "[python]", .offset = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY,
+	struct frame f = { .module = language_name(rec), .offset = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY,
 			   .kind = FRAME_USER, .why = FRAME_PROCESS_GONE };
 
 	if (!name_frame(l, rec, i, &f))
@@ -130,7 +164,7 @@ static bool mark_by_entries(const struct native *n, const struct offcpu_rec_lang
 	const uint32_t *sp = n->spots + n->cnt;
 	unsigned at = 0;
 
-	if (!n->has_sp)
+	if (!n->has_sp || OFFCPU_LANGUAGE_KIND(rec->version) != OFFCPU_LANGUAGE_PYTHON)
 		return false;
 	for (unsigned i = 0; i < rec->depth; i++) {
 		uint32_t place = rec->frame[i].entry_at;

@@ -60,6 +60,88 @@ static inline uint64_t blob_get_near(struct cursor *c, uint64_t cnt, uint64_t *n
 	return value;
 }
 
+static inline unsigned blob_bits(uint64_t value)
+{
+	return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+}
+
+/* Of any number below 2^63; one with no more than so many significant bits, as it was rounded to them, takes a byte or two. */
+static inline void blob_put_short(GByteArray *into, uint64_t value, unsigned most)
+{
+	unsigned bits = blob_bits(value), drop = bits > most ? bits - most : 0;
+	bool is_short = !(value & ((UINT64_C(1) << drop) - 1));
+
+	blob_put(into, is_short ? ((uint64_t)drop << most | value >> drop) << 1 : value << 1 | 1);
+}
+
+static inline uint64_t blob_get_short(struct cursor *c, unsigned most)
+{
+	uint64_t coded = cursor_uleb(c), value = coded >> 1, drop = value >> most;
+
+	if (coded & 1)
+		return value;
+	c->bad = c->bad || drop > 63 - most;
+	return c->bad ? 0 : (value & ((1u << most) - 1)) << drop;
+}
+
+/*
+ * Of any number below 2^63, which was rounded to a multiple of 1 << shift where it is four times that or more, and to three bits below:
+ * blob_round() does.  Such ones take a byte or two.
+ */
+#define BLOB_ROUGH_BITS 3
+#define BLOB_ROUGH_ESCAPE 1	/* all digits follow */
+static inline unsigned blob_rough_drop(uint64_t value, unsigned shift)
+{
+	unsigned bits = blob_bits(value), drop = bits > BLOB_ROUGH_BITS ? bits - BLOB_ROUGH_BITS : 0;
+
+	return MIN(drop, shift);
+}
+
+/* To the nearest one. */
+static inline uint64_t blob_round(uint64_t value, unsigned shift)
+{
+	unsigned drop = blob_rough_drop(value, shift);
+
+	return drop ? ((value >> (drop - 1)) + 1) >> 1 << drop : value;
+}
+
+static inline void blob_put_rough(GByteArray *into, uint64_t value, unsigned shift)
+{
+	unsigned bits = blob_bits(value), drop = blob_rough_drop(value, shift);
+
+	if (!shift) {
+		blob_put(into, value);
+	} else if (value & ((UINT64_C(1) << drop) - 1)) {
+		blob_put(into, BLOB_ROUGH_ESCAPE);
+		blob_put(into, value);
+	} else if (!value || bits >= shift + BLOB_ROUGH_BITS) {
+		blob_put(into, value >> shift << 1);
+	} else {
+		uint64_t top = bits > BLOB_ROUGH_BITS ? value >> drop : value << (BLOB_ROUGH_BITS - bits);
+
+		blob_put(into, ((uint64_t)(shift + BLOB_ROUGH_BITS - bits) << 2 | (top & 3)) << 1 | 1);
+	}
+}
+
+static inline uint64_t blob_get_rough(struct cursor *c, unsigned shift)
+{
+	uint64_t coded = cursor_uleb(c), value = coded >> 1, below = value >> 2, top = (value & 3) | 4;
+
+	if (!shift)
+		return coded;
+	if (coded == BLOB_ROUGH_ESCAPE)
+		return cursor_uleb(c);
+	if (!(coded & 1) && value <= UINT64_MAX >> shift)
+		return value << shift;
+	if (!(coded & 1) || !below || below >= shift + BLOB_ROUGH_BITS) {
+		c->bad = true;
+		return 0;
+	}
+	unsigned bits = shift + BLOB_ROUGH_BITS - (unsigned)below;
+
+	return bits > BLOB_ROUGH_BITS ? top << (bits - BLOB_ROUGH_BITS) : top >> (BLOB_ROUGH_BITS - bits);
+}
+
 /* Not above max, or it is bad. */
 static inline uint64_t blob_get(struct cursor *c, uint64_t max)
 {

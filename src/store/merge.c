@@ -378,17 +378,25 @@ struct profile *merge_coarse(const struct profile *window, unsigned preempted_st
 {
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_autofree bool *coarse = g_new0(bool, window->waits->len + 1);
+	g_autofree uint64_t *whole_ns = g_new0(uint64_t, window->threads->len + 1);
 	unsigned of_thread = 0;
 
 	for (uint32_t i = 0; i < window->waits->len; i++)
 		if (profile_wait(window, i)->state == 'R' && !profile_wait(window, i)->object)
 			g_array_append_val(rows, i);
+	for (guint i = 0; i < rows->len; i++) {
+		const struct wait *w = profile_wait(window, g_array_index(rows, uint32_t, i));
+
+		whole_ns[w->thread] = sum(whole_ns[w->thread], wait_off_cpu_ns(w));
+	}
 	g_array_sort_with_data(rows, by_thread_and_time, (gpointer)(uintptr_t)window);
 	for (guint i = 0; i < rows->len; i++) {
 		uint32_t at = g_array_index(rows, uint32_t, i), before = i ? g_array_index(rows, uint32_t, i - 1) : at;
 
-		of_thread = profile_wait(window, at)->thread == profile_wait(window, before)->thread ? of_thread + 1 : 1;
-		coarse[at] = of_thread > preempted_stacks;
+		const struct wait *w = profile_wait(window, at);
+
+		of_thread = w->thread == profile_wait(window, before)->thread ? of_thread + 1 : 1;
+		coarse[at] = of_thread > preempted_stacks || (of_thread > 1 && wait_off_cpu_ns(w) < whole_ns[w->thread] / MERGE_TOLD_PART);
 	}
 	return copy(window, coarse, error);
 }

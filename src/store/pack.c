@@ -4,6 +4,7 @@
 #include "profile/on_cpu.h"
 #include "store/blob.h"
 #include "store/error.h"
+#include "store/pack_hist.h"
 #include "store/pack_longest.h"
 #include "store/pack_part.h"
 
@@ -126,78 +127,48 @@ static void pack_threads(struct packer *k)
 	COLUMN(threads, struct thread, threads, blob_put(k->into, row->switches));
 }
 
-/* All waits are in there, and none above the longest. */
-static bool is_regular(const struct wait *w)
+/* As a decoder knows the error. */
+static unsigned time_shift(const struct wait *w)
 {
-	unsigned top = profile_hist_slot(w->max_ns);
-	uint64_t all = 0;
-
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		if (i > top && w->hist[i])
-			return false;
-		all += w->hist[i];
-	}
-	return w->count && all == w->count && w->hist[top];
+	return pack_shift(pack_error_value(pack_error(w->off_cpu_se_ns), PACK_ERROR_BITS));
 }
 
-static void pack_hist(GByteArray *into, const uint32_t *hist)
+static unsigned count_shift(const struct wait *w)
 {
-	unsigned last = 0;
-
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		if (!hist[i])
-			continue;
-		blob_put(into, i - last + 1);
-		blob_put(into, hist[i]);
-		last = i;
-	}
-	blob_put(into, 0);
+	return pack_shift(pack_error_value(pack_error(w->count_se), PACK_ERROR_BITS));
 }
 
-/* From the slot of the longest wait down: how many are shorter than those of a slot, then how many slots down the next are. */
-static void pack_wait_hist(GByteArray *into, const struct wait *w)
+static void pack_max(GByteArray *into, const struct wait *w)
 {
-	unsigned at = profile_hist_slot(w->max_ns);
-
-	if (!is_regular(w)) {
-		blob_put(into, 1);
-		pack_hist(into, w->hist);
-		return;
-	}
-	uint64_t left = w->count - w->hist[at];
-
-	blob_put(into, left << 1);
-	while (left) {
-		unsigned next = at - 1;
-
-		while (!w->hist[next])
-			next--;
-		left -= w->hist[next];
-		blob_put(into, at - next - 1);
-		blob_put(into, left);
-		at = next;
-	}
+	if (w->off_cpu_se_ns)
+		blob_put_short(into, w->max_ns, PACK_MAX_BITS);
+	else
+		blob_put_diff(into, w->max_ns, pack_expected_max(w));
 }
 
 static void pack_waits(struct packer *k)
 {
 	pack_ids(k->into, k->waits);
 	COLUMN(waits, struct wait, waits, blob_put(k->into, k->skip[row->thread]));
-	COLUMN(waits, struct wait, waits, blob_put(k->into, row->count));
-	COLUMN(waits, struct wait, waits, blob_put(k->into, row->runnable_ns));
-	COLUMN(waits, struct wait, waits, blob_put(k->into, row->preempted_ns));
+	COLUMN(waits, struct wait, waits, blob_put(k->into, pack_error(row->off_cpu_se_ns)));
+	COLUMN(waits, struct wait, waits, blob_put(k->into, pack_error(row->count_se)));
+	COLUMN(waits, struct wait, waits, blob_put_rough(k->into, row->count, count_shift(row)));
+	COLUMN(waits, struct wait, waits, blob_put_rough(k->into, row->runnable_ns, time_shift(row)));
+	COLUMN(waits, struct wait, waits, blob_put_rough(k->into, row->preempted_ns, time_shift(row)));
 	for (guint i = 0; i < k->waits->len; i++) {
 		const struct wait *w = profile_wait(k->p, g_array_index(k->waits, struct pack_row, i).at);
 		struct pack_sums *s = &k->sums[w->thread];
 		bool is_last = s->last_wait == i + 1;
 
-		blob_put_diff(k->into, w->blocked_ns, is_last ? pack_expected_blocked(s, profile_thread(k->p, w->thread), w) : 0);
+		if (is_last)
+			blob_put_diff(k->into, w->blocked_ns, pack_expected_blocked(s, profile_thread(k->p, w->thread), w));
+		else
+			blob_put_rough(k->into, w->blocked_ns, time_shift(w));
 		pack_sums_add(s, w);
 	}
-	COLUMN(waits, struct wait, waits, blob_put_diff(k->into, row->max_ns, pack_expected_max(row)));
-	COLUMN(waits, struct wait, waits, blob_put(k->into, pack_error(row->off_cpu_se_ns)));
-	COLUMN(waits, struct wait, waits, blob_put(k->into, pack_error(row->count_se)));
-	COLUMN(waits, struct wait, waits, pack_wait_hist(k->into, row));
+	COLUMN(waits, struct wait, waits, pack_max(k->into, row));
+	COLUMN(waits, struct wait, waits, pack_hist_shape(k->into, row->hist, row->count, profile_hist_slot(row->max_ns)));
+	COLUMN(waits, struct wait, waits, pack_hist_counts(k->into, row->hist, row->count));
 }
 
 /* What of the accounts does not follow from the waits. */
@@ -265,11 +236,6 @@ static void pack_samples(struct packer *k)
 	COLUMN(samples, struct on_cpu_sample, on_cpu, (blob_put_diff(k->into, row->weight_ns, last_ns), last_ns = row->weight_ns));
 }
 
-static bool is_plain(const struct wake *w)
-{
-	return w->count == 1 && w->hist[profile_hist_slot(w->runnable_ns)] == 1;
-}
-
 /* What wakers before it have left of its wait, which the last one takes. */
 static struct pack_rest *rests_of(const struct packer *k, const GArray *rows)
 {
@@ -290,10 +256,26 @@ static struct pack_rest *rests_of(const struct packer *k, const GArray *rows)
 
 #define WAKES(put)                                                                                                     \
 	for (guint i = 0; i < rows->len; i++) {                                                                        \
-		const struct wake *w = profile_wake(k->p, g_array_index(rows, struct pack_row, i).at);                      \
+		const struct pack_row *row = &g_array_index(rows, struct pack_row, i);                                  \
+		const struct wake *w = profile_wake(k->p, row->at);                                                    \
+		const struct wait *of = profile_wait(k->p, w->wait);                                                   \
+		bool is_last = i + 1 == rows->len || row[1].id != row->id;                                             \
                                                                                                                        \
 		put;                                                                                                   \
 	}
+
+/* 0 for the last one that takes what is left, or nothing; another one: a byte of 0 is no number of its. */
+static void pack_wake_number(GByteArray *into, uint64_t value, unsigned shift, bool is_last, uint64_t rest)
+{
+	if (is_last && value == rest)
+		blob_put(into, 0);
+	else if (is_last && !shift)
+		blob_put(into, value + 1);
+	else if (is_last && !value)
+		blob_put(into, BLOB_ROUGH_ESCAPE), blob_put(into, 0);
+	else
+		blob_put_rough(into, value, shift);
+}
 
 static void pack_wakes(struct packer *k)
 {
@@ -307,12 +289,12 @@ static void pack_wakes(struct packer *k)
 	pack_ids(k->into, sorted(rows));
 	g_autofree struct pack_rest *rests = rests_of(k, rows);
 
-	WAKES(blob_put(k->into, dict_writer_waker(k->w, w->waker)));
-	WAKES(blob_put_diff(k->into, w->count, rests[i].count));
-	WAKES(blob_put_diff(k->into, w->blocked_ns, rests[i].blocked_ns));
-	WAKES(blob_put_diff(k->into, w->runnable_ns, rests[i].runnable_ns));
-	WAKES(blob_put(k->into, !is_plain(w)));
-	WAKES(if (!is_plain(w)) pack_hist(k->into, w->hist));
+	COLUMN(wakes, struct wake, wakes, blob_put(k->into, dict_writer_waker(k->w, row->waker)));
+	WAKES(pack_wake_number(k->into, w->count, count_shift(of), is_last, rests[i].count));
+	WAKES(pack_wake_number(k->into, w->blocked_ns, time_shift(of), is_last, rests[i].blocked_ns));
+	WAKES(pack_wake_number(k->into, w->runnable_ns, time_shift(of), is_last, rests[i].runnable_ns));
+	COLUMN(wakes, struct wake, wakes, pack_hist_shape(k->into, row->hist, row->count, pack_wake_top(row)));
+	COLUMN(wakes, struct wake, wakes, pack_hist_counts(k->into, row->hist, row->count));
 }
 
 static void pack_crowd(struct packer *k)

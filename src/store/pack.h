@@ -10,7 +10,7 @@
  * the sum of its waits, a single wait is its own longest one.
  */
 
-#define PACK_VERSION 2	/* 1: without what of single waits is told; it is read, too */
+#define PACK_VERSION 3	/* 1: without what of single waits is told; 1 and 2: all numbers with all digits.  Both are read, too */
 #define PACK_ROWS_MAX (UINT32_C(1) << 20)	/* of each table of one window */
 
 /* Appends; between dict_writer_begin() and dict_writer_end() of the same profile. False with a sentence: it has too many rows. */

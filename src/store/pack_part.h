@@ -68,8 +68,11 @@ static inline struct pack_rest pack_rest_less(const struct pack_rest *r, const s
 	return (struct pack_rest){ r->count - w->count, r->blocked_ns - w->blocked_ns, r->runnable_ns - w->runnable_ns };
 }
 
-/* An error is an estimate: five bits of it are kept, rounded up, so by 1/16 at most. */
-#define PACK_ERROR_BITS 5
+/* An error is an estimate: four bits of it are kept, rounded up, so by 1/8 at most; before version 3 five. */
+#define PACK_ERROR_BITS 4
+#define PACK_ERROR_BITS_OLD 5
+#define PACK_HIST_BITS 4	/* of a count in a histogram that was sampled */
+#define PACK_MAX_BITS 8			/* of the longest of waits below what is sampled */
 static inline uint64_t pack_error(uint64_t error)
 {
 	unsigned bits = error ? 64 - (unsigned)__builtin_clzll(error) : 0, drop = bits > PACK_ERROR_BITS ? bits - PACK_ERROR_BITS : 0;
@@ -83,11 +86,24 @@ static inline uint64_t pack_error(uint64_t error)
 	return (uint64_t)drop << PACK_ERROR_BITS | kept;
 }
 
-static inline uint64_t pack_error_value(uint64_t coded)
+static inline uint64_t pack_error_value(uint64_t coded, unsigned bits)
 {
-	uint64_t drop = coded >> PACK_ERROR_BITS, kept = coded & ((1u << PACK_ERROR_BITS) - 1);
+	uint64_t drop = coded >> bits, kept = coded & ((1u << bits) - 1);
 
-	return drop < 64 - PACK_ERROR_BITS ? kept << drop : PROFILE_NS_MAX;
+	return drop < 63 - bits ? kept << drop : PROFILE_NS_MAX;
+}
+
+/* What a number of that error is rounded to a multiple of, as a shift: a quarter to an eighth of it. */
+#define PACK_ERROR_SHARE 4
+static inline unsigned pack_shift(uint64_t error)
+{
+	error = MIN(error, PROFILE_NS_MAX) / PACK_ERROR_SHARE;
+	return error ? 63 - (unsigned)__builtin_clzll(error) : 0;
+}
+
+static inline unsigned pack_wake_top(const struct wake *w)
+{
+	return profile_hist_slot(w->count ? w->runnable_ns / w->count : 0);
 }
 
 /* The numbers of a window's info, in the order in which they are written. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/digits.h"
 #include "store/error.h"
 #include "store/file.h"
 #include "store/short_lived.h"
@@ -212,6 +213,9 @@ static bool add_rows(struct store *s, struct store_file *f, const struct store_r
 	if (!s->preempted_stacks)
 		return store_file_add(f, row, p, line, error);
 	struct profile *coarse = merge_coarse(p, s->preempted_stacks, error);
+
+	if (coarse)
+		digits_round(coarse);
 	bool ok = coarse && store_file_add(f, row, coarse, line, error);
 
 	profile_free(coarse);

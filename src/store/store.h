@@ -13,12 +13,13 @@
  */
 
 #define STORE_DIR_DEFAULT "/var/lib/offcpu"
+#define STORE_PREEMPTED_STACKS 4	/* as the agent has it */
 
 struct store_options {
 	const char *dir;	/* NULL: STORE_DIR_DEFAULT */
 	uint64_t max_bytes;	/* of all files together; 0: 512 MiB */
 	bool keep_ended;	/* in minutes and hours, too, each thread that ended is a row of its own (store/short_lived.h) */
-	unsigned preempted_stacks;	/* of a thread and window that are told apart: see merge_coarse(); 0: all */
+	unsigned preempted_stacks;	/* of a thread and window that are told apart: see merge_coarse(); 0: all, and all digits of what was sampled */
 	uint32_t window_hours, minute_days, hour_days;	/* how long windows, minutes, hours are kept; 0: 24, 14, 400 */
 };
 

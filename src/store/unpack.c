@@ -3,6 +3,7 @@
 
 #include "profile/on_cpu.h"
 #include "store/blob.h"
+#include "store/pack_hist.h"
 #include "store/pack_longest.h"
 #include "store/pack_part.h"
 
@@ -14,6 +15,7 @@ struct unpacker {
 	GHashTable *first;	/* number of an identity -> its first row + 1 */
 	uint32_t *thread_id;	/* of each row */
 	struct pack_sums *sums;
+	bool is_old;		/* before version 3: all numbers have all digits */
 };
 
 /* Times may be anything below this; sums are looked at when all is together. */
@@ -115,30 +117,12 @@ static uint32_t get_thread(struct unpacker *u, uint32_t thread_id)
 	return 0;
 }
 
-static void unpack_hist(struct unpacker *u, uint32_t *hist)
-{
-	uint64_t slot = 0;
-
-	for (;;) {
-		uint64_t step = cursor_uleb(&u->c);
-
-		if (!step || u->c.bad)
-			return;
-		slot += step - 1;
-		if (step > PROFILE_HIST_SLOTS || slot >= PROFILE_HIST_SLOTS) {
-			u->c.bad = true;
-			return;
-		}
-		hist[slot] = (uint32_t)blob_get(&u->c, UINT32_MAX);
-	}
-}
-
-static void unpack_wait_hist(struct unpacker *u, struct wait *w)
+static void unpack_old_hist(struct unpacker *u, struct wait *w)
 {
 	uint64_t at = profile_hist_slot(w->max_ns), head = cursor_uleb(&u->c), all = w->count, left = head >> 1;
 
 	if (head & 1) {
-		unpack_hist(u, w->hist);
+		unpack_hist_pairs(&u->c, w->hist);
 		return;
 	}
 	for (;;) {
@@ -174,6 +158,47 @@ static void set_wait_key(struct unpacker *u, uint32_t key, struct wait *w)
 	u->c.bad = u->c.bad || !k->state || !strchr(PACK_STATES, k->state);
 }
 
+static uint64_t get_rough(struct unpacker *u, uint64_t error)
+{
+	uint64_t value = blob_get_rough(&u->c, u->is_old ? 0 : pack_shift(error));
+
+	if (value <= PROFILE_NS_MAX)
+		return value;
+	u->c.bad = true;
+	return 0;
+}
+
+static void unpack_errors(struct unpacker *u)
+{
+	const unsigned bits = u->is_old ? PACK_ERROR_BITS_OLD : PACK_ERROR_BITS;
+
+	COLUMN(waits, struct wait, row->off_cpu_se_ns = pack_error_value(get_ns(u), bits));
+	COLUMN(waits, struct wait, row->count_se = pack_error_value(get_ns(u), bits));
+}
+
+static void unpack_hists(struct unpacker *u)
+{
+	g_autofree bool *has_counts = g_new0(bool, (gsize)u->p->waits->len + 1);
+
+	COLUMN(waits, struct wait, {
+		has_counts[i] = !u->c.bad && unpack_hist_shape(&u->c, row->hist, row->count, profile_hist_slot(row->max_ns));
+	});
+	COLUMN(waits, struct wait, {
+		if (has_counts[i])
+			unpack_hist_counts(&u->c, row->hist, row->count);
+	});
+}
+
+static uint64_t get_max(struct unpacker *u, const struct wait *w)
+{
+	if (u->is_old || !w->off_cpu_se_ns)
+		return get_diff_ns(u, pack_expected_max(w));
+	uint64_t value = blob_get_short(&u->c, PACK_MAX_BITS);
+
+	u->c.bad = u->c.bad || value > PROFILE_NS_MAX;
+	return u->c.bad ? 0 : value;
+}
+
 static void unpack_blocked(struct unpacker *u)
 {
 	for (guint i = 0; i < u->p->waits->len; i++)
@@ -181,9 +206,11 @@ static void unpack_blocked(struct unpacker *u)
 	for (guint i = 0; i < u->p->waits->len; i++) {
 		struct wait *w = &g_array_index(u->p->waits, struct wait, i);
 		struct pack_sums *s = &u->sums[w->thread];
-		bool is_last = s->last_wait == i + 1;
 
-		w->blocked_ns = get_diff_ns(u, is_last ? pack_expected_blocked(s, profile_thread(u->p, w->thread), w) : 0);
+		if (s->last_wait == i + 1)
+			w->blocked_ns = get_diff_ns(u, pack_expected_blocked(s, profile_thread(u->p, w->thread), w));
+		else
+			w->blocked_ns = u->is_old ? get_diff_ns(u, 0) : get_rough(u, w->off_cpu_se_ns);
 		pack_sums_add(s, w);
 	}
 }
@@ -201,14 +228,19 @@ static void unpack_waits(struct unpacker *u)
 	COLUMN(waits, struct wait, set_wait_key(u, ids[i], row));
 	if (u->c.bad)
 		return;
-	COLUMN(waits, struct wait, row->count = get_ns(u));
-	COLUMN(waits, struct wait, row->runnable_ns = get_ns(u));
-	COLUMN(waits, struct wait, row->preempted_ns = get_ns(u));
+	if (!u->is_old)
+		unpack_errors(u);
+	COLUMN(waits, struct wait, row->count = get_rough(u, row->count_se));
+	COLUMN(waits, struct wait, row->runnable_ns = get_rough(u, row->off_cpu_se_ns));
+	COLUMN(waits, struct wait, row->preempted_ns = get_rough(u, row->off_cpu_se_ns));
 	unpack_blocked(u);
-	COLUMN(waits, struct wait, row->max_ns = get_diff_ns(u, pack_expected_max(row)));
-	COLUMN(waits, struct wait, row->off_cpu_se_ns = pack_error_value(get_ns(u)));
-	COLUMN(waits, struct wait, row->count_se = pack_error_value(get_ns(u)));
-	COLUMN(waits, struct wait, unpack_wait_hist(u, row));
+	COLUMN(waits, struct wait, row->max_ns = get_max(u, row));
+	if (!u->is_old) {
+		unpack_hists(u);
+		return;
+	}
+	unpack_errors(u);
+	COLUMN(waits, struct wait, unpack_old_hist(u, row));
 }
 
 static void unpack_rest(struct unpacker *u)
@@ -295,13 +327,59 @@ static struct pack_rest rest_of(const struct profile *p, guint i)
 	return (struct pack_rest){ of->count, of->blocked_ns, of->runnable_ns };
 }
 
-#define WAKES(member)                                                                                                  \
+static uint64_t get_wake_number(struct unpacker *u, uint64_t error, bool is_last, uint64_t rest)
+{
+	const uint8_t *at = u->c.at;
+
+	if (!is_last)
+		return get_rough(u, error);
+	if (cursor_left(&u->c) && !*at) {
+		u->c.at++;
+		u->c.bad = u->c.bad || rest > PROFILE_NS_MAX;
+		return u->c.bad ? 0 : rest;
+	}
+	uint64_t value = get_rough(u, error);
+
+	return pack_shift(error) || !value ? value : value - 1;
+}
+
+#define WAKES(member, error)                                                                                           \
 	for (guint i = 0; i < u->p->wakes->len; i++) {                                                                 \
 		struct wake *w = &g_array_index(u->p->wakes, struct wake, i);                                          \
+		bool is_last = i + 1 == u->p->wakes->len || w[1].wait != w->wait;                                      \
                                                                                                                        \
 		rest = i && w[-1].wait == w->wait ? rest - w[-1].member : rest_of(u->p, i).member;                     \
-		w->member = get_diff_ns(u, rest);                                                                      \
+		w->member = u->is_old ? get_diff_ns(u, rest)                                                           \
+				      : get_wake_number(u, profile_wait(u->p, w->wait)->error, is_last, rest);         \
 	}
+
+static void unpack_old_wake_hists(struct unpacker *u)
+{
+	const guint cnt = u->p->wakes->len;
+	g_autofree uint8_t *has_hist = g_new0(uint8_t, (gsize)cnt + 1);
+
+	for (guint i = 0; i < cnt; i++)
+		has_hist[i] = (uint8_t)blob_get_id(&u->c, 2);
+	COLUMN(wakes, struct wake, {
+		if (has_hist[i])
+			unpack_hist_pairs(&u->c, row->hist);
+		else
+			row->hist[profile_hist_slot(row->runnable_ns)] = 1;
+	});
+}
+
+static void unpack_wake_hists(struct unpacker *u)
+{
+	g_autofree bool *has_counts = g_new0(bool, (gsize)u->p->wakes->len + 1);
+
+	COLUMN(wakes, struct wake, {
+		has_counts[i] = !u->c.bad && unpack_hist_shape(&u->c, row->hist, row->count, pack_wake_top(row));
+	});
+	COLUMN(wakes, struct wake, {
+		if (has_counts[i])
+			unpack_hist_counts(&u->c, row->hist, row->count);
+	});
+}
 
 static void unpack_wakes(struct unpacker *u)
 {
@@ -317,19 +395,13 @@ static void unpack_wakes(struct unpacker *u)
 		g_array_append_val(u->p->wakes, w);
 	}
 	unpack_wakers(u);
-	WAKES(count);
-	WAKES(blocked_ns);
-	WAKES(runnable_ns);
-	g_autofree uint8_t *has_hist = g_new0(uint8_t, (gsize)cnt + 1);
-
-	for (uint32_t i = 0; i < cnt; i++)
-		has_hist[i] = (uint8_t)blob_get_id(&u->c, 2);
-	COLUMN(wakes, struct wake, {
-		if (has_hist[i])
-			unpack_hist(u, row->hist);
-		else
-			row->hist[profile_hist_slot(row->runnable_ns)] = 1;
-	});
+	WAKES(count, count_se);
+	WAKES(blocked_ns, off_cpu_se_ns);
+	WAKES(runnable_ns, off_cpu_se_ns);
+	if (u->is_old)
+		unpack_old_wake_hists(u);
+	else
+		unpack_wake_hists(u);
 }
 
 static void get_numbers(struct unpacker *u, uint64_t *numbers, unsigned cnt)
@@ -413,6 +485,7 @@ bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, str
 	uint64_t version = cursor_uleb(&u.c);
 
 	u.c.bad = u.c.bad || !version || version > PACK_VERSION;
+	u.is_old = version < 3;
 	for (gsize i = 0; i < G_N_ELEMENTS(parts) && !u.c.bad; i++)
 		parts[i](&u);
 	if (!u.c.bad)

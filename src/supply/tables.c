@@ -15,7 +15,7 @@
 #include "supply/table_files.h"
 #include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/python_find.h"
+#include "symbolize/runtime/language.h"
 
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
 #define YOUNG_US 50000	/* most short-lived processes are gone by then */
@@ -81,7 +81,7 @@ struct tables {
 	GHashTable *programs;	/* pid -> struct program */
 	bool changed;		/* programs to look at again */
 	bool was_asked;
-	bool met_python, met_maker;	/* among the mappings just read */
+	bool met_speaker, met_maker;	/* among the mappings just read */
 	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
 	uint64_t no_room_cnt;	/* of spaces */
 	GMutex crowded_lock;	/* of: pid -> how many mappings were one too many */
@@ -223,7 +223,7 @@ static void add_mapping(struct tables *t, uint32_t pid, const struct maps_line *
 	struct program_mapping mapping = { m->start, m->end, m->pgoff, file_of(t, pid, m) };
 	GArray *mappings = data;
 
-	t->met_python |= python_minor_of_file(m->path) != 0;
+	t->met_speaker |= language_is_of_file(m->path);
 	t->met_maker |= made_code_is_by(m->path);
 	if (!mapping.file)
 		return;
@@ -242,11 +242,11 @@ static bool read_mappings(struct tables *t, struct program *program)
 	program->stale = program->is_headless;
 	program->is_new = true;
 	int64_t began_us = g_get_monotonic_time();
-	t->met_python = t->met_maker = false;
+	t->met_speaker = t->met_maker = false;
 	ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
 	/* its interpreter may not be ready yet: it maps more then, and is looked at again */
-	if (t->met_python && !program->language.version)
-		python_find("/proc", program->pid, &program->language);
+	if (t->met_speaker && !program->language.version)
+		language_find("/proc", program->pid, &program->language);
 	if (t->met_maker && !program->made)
 		program->made = made_code_new(t->slabs, t->retired, program->pid);
 	int64_t read_us = g_get_monotonic_time();

@@ -81,7 +81,7 @@ static void fill_in(struct tasks *t, const struct python_task *task, struct task
 	struct task_frame *frames = g_new0(struct task_frame, MAX(task->frame_cnt, 1));
 
 	for (unsigned i = 0; i < task->frame_cnt; i++) {
-		const struct python_frame *f = &task->frames[task->frame_cnt - 1 - i];
+		const struct language_frame *f = &task->frames[task->frame_cnt - 1 - i];
 
 		frames[i] = (struct task_frame){ tasks_string(t, f->name), tasks_string(t, f->file), f->line };
 	}

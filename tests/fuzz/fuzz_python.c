@@ -14,11 +14,11 @@ static void try_code(const uint8_t *data, size_t size, uint32_t minor)
 {
 	static uint64_t memory[1024];
 	const struct python_layout *l = python_layout_of(3 << 8 | minor);
-	struct python_place place = { .version = 3 << 8 | minor, .pid = (uint32_t)getpid(), .space = 1,
+	struct language_place place = { .version = 3 << 8 | minor, .pid = (uint32_t)getpid(), .space = 1,
 				      .code = (uint64_t)(uintptr_t)memory, .code_type = 1 };
 	struct python_code *p = python_code_new();
 	uint8_t *bytes = (uint8_t *)memory;
-	struct python_frame frame;
+	struct language_frame frame;
 	const uint16_t pointers[] = { l->file, l->name, l->qualname, l->lines };
 
 	memset(memory, 0, sizeof(memory));

@@ -93,7 +93,7 @@ static bool add(struct store *s, struct filling *f, const struct profile *p, GEr
 
 static bool fill(struct filling *f, GError **error)
 {
-	const struct store_options options = { .dir = f->dir, .max_bytes = f->max_bytes };
+	const struct store_options options = { .dir = f->dir, .max_bytes = f->max_bytes, .preempted_stacks = STORE_PREEMPTED_STACKS };
 	struct store *s = store_open(&options, error);
 	const uint64_t first_ns = 1000000000;
 	uint64_t unix_ns = f->start_unix_ns, ns = first_ns, turn_ns = 0;

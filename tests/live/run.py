@@ -44,6 +44,7 @@ import cases_tasks  # noqa: E402,F401
 import cases_jit  # noqa: E402,F401
 import cases_languages  # noqa: E402,F401
 import cases_python  # noqa: E402,F401
+import cases_scripts  # noqa: E402,F401
 import cases_java  # noqa: E402,F401
 import cases_go  # noqa: E402,F401
 import cases_inline  # noqa: E402,F401

@@ -149,7 +149,7 @@ static void read_lines(struct code *c, uint32_t pid, uint64_t addr)
 		c->line_bytes = (uint32_t)size;
 }
 
-static struct code *read_code(struct python_code *p, const struct python_layout *l, const struct python_place *place,
+static struct code *read_code(struct python_code *p, const struct python_layout *l, const struct language_place *place,
 			      const uint8_t *head)
 {
 	struct code *c = g_new0(struct code, 1);
@@ -171,7 +171,7 @@ static struct code *read_code(struct python_code *p, const struct python_layout 
 }
 
 /* As it is just now: an object that has taken another's place is another one. */
-static struct code *find_code(struct python_code *p, const struct python_layout *l, const struct python_place *place)
+static struct code *find_code(struct python_code *p, const struct python_layout *l, const struct language_place *place)
 {
 	const struct key key = { place->space, place->code };
 	uint8_t head[HEAD_BYTES], constant[HEAD_BYTES];
@@ -193,7 +193,7 @@ static struct code *find_code(struct python_code *p, const struct python_layout 
 	return c;
 }
 
-bool python_code_name(struct python_code *p, const struct python_place *place, struct python_frame *ret)
+bool python_code_name(struct python_code *p, const struct language_place *place, struct language_frame *ret)
 {
 	const struct python_layout *l = python_layout_of(place->version);
 	struct code *c = l ? find_code(p, l, place) : NULL;
@@ -202,7 +202,7 @@ bool python_code_name(struct python_code *p, const struct python_place *place, s
 	if (!c)
 		return false;
 	offset = l->walk.instr_bytes == 8 ? place->instr - c->start : place->instr * l->instr_scale;
-	*ret = (struct python_frame){ .name = c->name, .file = c->file, .first_line = c->first_line };
+	*ret = (struct language_frame){ .name = c->name, .file = c->file, .first_line = c->first_line };
 	if (offset < CODE_MAX_BYTES && c->has_lines)
 		ret->line = python_line((enum python_lines)l->line_kind, c->lines, c->line_bytes, c->first_line, offset);
 	return true;

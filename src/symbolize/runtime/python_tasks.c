@@ -335,7 +335,7 @@ static uint64_t take_coroutine(const struct python_program *p, const uint8_t *by
 {
 	const size_t frame = frame_at(p);
 	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
-	const struct python_place place = { .version = 3 << 8 | p->minor, .pid = p->pid, .space = 1, .code = word_of(bytes, frame + l->walk.code_at),
+	const struct language_place place = { .version = 3 << 8 | p->minor, .pid = p->pid, .space = 1, .code = word_of(bytes, frame + l->walk.code_at),
 					    .code_type = p->code_type, .instr = word_of(bytes, frame + INSTR_AT) };
 	int8_t state = (int8_t)bytes[frame - 5];
 	int32_t top = (int32_t)word_of(bytes, frame + STACK_TOP_AT);

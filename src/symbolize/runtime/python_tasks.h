@@ -53,7 +53,7 @@ struct python_task {
 	uint64_t awaits;	/* address of the future or task that it waits for; 0: none */
 	bool is_stale;
 	bool is_cut;		/* the chain is longer */
-	struct python_frame frames[PYTHON_TASK_FRAMES_MAX];	/* outermost first */
+	struct language_frame frames[PYTHON_TASK_FRAMES_MAX];	/* outermost first */
 	unsigned frame_cnt;
 };
 

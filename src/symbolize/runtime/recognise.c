@@ -157,6 +157,14 @@ static void look_at_python(struct recognised *r, const char *proc_dir)
 					     g_strdup_printf("3.%u", r->python.minor));
 }
 
+static void look_at_scripts(struct recognised *r, const char *proc_dir)
+{
+	struct offcpu_language unused;
+
+	r->ruby = ruby_look(proc_dir, r->pid, &unused);
+	r->php = php_look(proc_dir, r->pid, &unused);
+}
+
 /* ---- its files */
 
 static void recognised_file_clear(void *data)
@@ -343,6 +351,7 @@ static bool look(struct recognised *r, const char *proc_dir, const char *debug_d
 	r->has_own_root = has_own_root(proc_dir, r->pid);
 	take_files(r, proc_dir, debug_dir, lines);
 	look_at_python(r, proc_dir);
+	look_at_scripts(r, proc_dir);
 	look_at_jvm(r, proc_dir, lines);
 	look_at_map(r, proc_dir, status);
 	return true;

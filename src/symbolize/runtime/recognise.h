@@ -8,7 +8,9 @@
 #include <sys/types.h>
 
 #include "symbolize/runtime/file_facts.h"
+#include "symbolize/runtime/php_code.h"
 #include "symbolize/runtime/python_find.h"
+#include "symbolize/runtime/ruby_code.h"
 #include "symbolize/runtime/runtime_files.h"
 
 /*
@@ -50,6 +52,8 @@ struct recognised {
 	uint32_t runtimes;	/* a bit for each enum runtime */
 	char *versions[RUNTIME_CNT];	/* "3.11.2"; NULL: not known */
 	struct python_look python;
+	enum ruby_state ruby;
+	enum php_state php;
 	bool is_jvm_readable;	/* a JVM whose own tables tell of its code and methods */
 	bool is_python_hidden;	/* an interpreter lies in a program of another name, so it is not looked for */
 	bool is_program_unknown;	/* /proc/PID/exe cannot be followed */

@@ -10,7 +10,9 @@
 
 #define SYMBOLS_MAX_BYTES (64u << 20)
 
-static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, struct variable *variables, size_t cnt)
+/* Of a thread's own variables the address is an offset, and one more than that: 0 is none. */
+static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, unsigned char type,
+			   struct variable *variables, size_t cnt)
 {
 	Elf_Data *data = sh->sh_size <= SYMBOLS_MAX_BYTES ? elf_getdata(scn, NULL) : NULL;
 	size_t entry_bytes = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
@@ -19,39 +21,99 @@ static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf
 		const char *name;
 		GElf_Sym sym;
 
-		if (!gelf_getsym(data, i, &sym) || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_value)
+		if (!gelf_getsym(data, i, &sym) || GELF_ST_TYPE(sym.st_info) != type || sym.st_shndx == SHN_UNDEF ||
+		    (!sym.st_value && type == STT_OBJECT))
 			continue;
 		name = elf_strptr(file->elf, sh->sh_link, sym.st_name);
 		for (size_t k = 0; name && k < cnt; k++)
 			if (!variables[k].addr && !strcmp(name, variables[k].name))
-				variables[k].addr = sym.st_value;
+				variables[k].addr = sym.st_value + (type == STT_TLS);
 	}
 }
 
-bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables, size_t cnt)
+/* The file of a mapping, if it is one of ours; false: nothing is open. */
+static bool open_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct elf_file *ret, int *ret_fd, uint64_t *ret_bias)
 {
 	struct stat st;
 	int held = file_hold_line(proc_dir, pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
-	struct elf_file file;
-	Elf_Scn *scn = NULL;
 	uint64_t vaddr;
-	GElf_Shdr sh;
-	bool ok;
 
 	if (held >= 0)
 		close(held);
 	if (fd < 0)
 		return false;
-	ok = elf_file_open(&file, fd, NULL) && file.is_64_little && (file.machine == EM_X86_64 || file.machine == EM_AARCH64) &&
-	     elf_segments_vaddr(file.segments, file.segment_cnt, line->pgoff, &vaddr);
-	while (ok && (scn = elf_nextscn(file.elf, scn)))
-		if (gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_DYNSYM || sh.sh_type == SHT_SYMTAB) &&
-		    !(sh.sh_flags & SHF_COMPRESSED))
-			search_symbols(&file, scn, &sh, variables, cnt);
-	for (size_t i = 0; ok && i < cnt; i++)
+	if (elf_file_open(ret, fd, NULL) && ret->is_64_little && (ret->machine == EM_X86_64 || ret->machine == EM_AARCH64) &&
+	    elf_segments_vaddr(ret->segments, ret->segment_cnt, line->pgoff, &vaddr)) {
+		*ret_bias = line->start - vaddr;
+		*ret_fd = fd;
+		return true;
+	}
+	elf_file_close(ret);
+	close(fd);
+	return false;
+}
+
+static bool is_symbols(const GElf_Shdr *sh)
+{
+	return (sh->sh_type == SHT_DYNSYM || sh->sh_type == SHT_SYMTAB) && !(sh->sh_flags & SHF_COMPRESSED);
+}
+
+bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables, size_t cnt)
+{
+	struct elf_file file;
+	Elf_Scn *scn = NULL;
+	uint64_t bias;
+	GElf_Shdr sh;
+	int fd;
+
+	if (!open_file(proc_dir, pid, line, &file, &fd, &bias))
+		return false;
+	while ((scn = elf_nextscn(file.elf, scn)))
+		if (gelf_getshdr(scn, &sh) && is_symbols(&sh))
+			search_symbols(&file, scn, &sh, STT_OBJECT, variables, cnt);
+	for (size_t i = 0; i < cnt; i++)
 		if (variables[i].addr)
-			variables[i].addr += line->start - vaddr;
+			variables[i].addr += bias;
 	elf_file_close(&file);
 	close(fd);
-	return ok;
+	return true;
+}
+
+/* Where the dynamic linker puts the number of this file's module; 0: nowhere. */
+static uint64_t module_number_at(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = sh->sh_size <= SYMBOLS_MAX_BYTES ? elf_getdata(scn, NULL) : NULL;
+	size_t entry_bytes = gelf_fsize(file->elf, ELF_T_RELA, 1, EV_CURRENT);
+	GElf_Rela rela;
+
+	for (int i = 0; data && entry_bytes && (size_t)i < data->d_size / entry_bytes; i++)
+		if (gelf_getrela(data, i, &rela) && GELF_R_TYPE(rela.r_info) == R_X86_64_DTPMOD64 && !GELF_R_SYM(rela.r_info))
+			return rela.r_offset;
+	return 0;
+}
+
+bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name, struct local_variable *ret)
+{
+	struct variable wanted = { .name = name };
+	struct elf_file file;
+	Elf_Scn *scn = NULL;
+	uint64_t bias;
+	GElf_Shdr sh;
+	int fd;
+
+	*ret = (struct local_variable){ 0 };
+	if (!open_file(proc_dir, pid, line, &file, &fd, &bias))
+		return false;
+	while ((scn = elf_nextscn(file.elf, scn))) {
+		if (gelf_getshdr(scn, &sh) && is_symbols(&sh))
+			search_symbols(&file, scn, &sh, STT_TLS, &wanted, 1);
+		else if (sh.sh_type == SHT_RELA && file.machine == EM_X86_64 && !ret->module_at)
+			ret->module_at = module_number_at(&file, scn, &sh);
+	}
+	if (ret->module_at)
+		ret->module_at += bias;
+	ret->offset = wanted.addr - 1;
+	elf_file_close(&file);
+	close(fd);
+	return wanted.addr;
 }

@@ -20,4 +20,12 @@ struct variable {
  */
 bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables, size_t cnt);
 
+/* A variable that each thread has one of. */
+struct local_variable {
+	uint64_t offset;	/* in the file's block of such variables */
+	uint64_t module_at;	/* address of the number by which a thread finds that block; 0: it lies nowhere */
+};
+/* False: it was not found. */
+bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name, struct local_variable *ret);
+
 #endif

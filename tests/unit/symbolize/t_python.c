@@ -69,7 +69,7 @@ static void put_text(uint64_t *at, const char *text, bool is_ascii)
 	memcpy((char *)at + (is_ascii ? 48 : 72), text, strlen(text));
 }
 
-static struct python_place make_code(void)
+static struct language_place make_code(void)
 {
 	memset(&code, 0, sizeof(code));
 	memset(texts, 0, sizeof(texts));
@@ -82,15 +82,15 @@ static struct python_place make_code(void)
 	code.words[72 / 8] = 40;
 	for (unsigned i = 0; i < 4; i++)
 		code.words[112 / 8 + i] = (uint64_t)(uintptr_t)texts[i];
-	return (struct python_place){ .version = 3 << 8 | 11, .pid = (uint32_t)getpid(), .space = 1, .code_type = TYPE,
+	return (struct language_place){ .version = 3 << 8 | 11, .pid = (uint32_t)getpid(), .space = 1, .code_type = TYPE,
 				      .code = (uint64_t)(uintptr_t)&code, .instr = (uint64_t)(uintptr_t)&code + 184 };
 }
 
 static void test_code(void)
 {
-	struct python_place place = make_code();
+	struct language_place place = make_code();
 	struct python_code *p = python_code_new();
-	struct python_frame f;
+	struct language_frame f;
 
 	g_assert_true(python_code_name(p, &place, &f));
 	g_assert_cmpstr(f.name, ==, "Caf\303\251.f");
@@ -107,9 +107,9 @@ static void test_code(void)
 /* Another object in the place of one that is known is another one; one of another type is none. */
 static void test_stale(void)
 {
-	struct python_place place = make_code();
+	struct language_place place = make_code();
 	struct python_code *p = python_code_new();
-	struct python_frame f;
+	struct language_frame f;
 
 	g_assert_true(python_code_name(p, &place, &f));
 	code.words[128 / 8] = (uint64_t)(uintptr_t)texts[1];

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/runtime/language.h"
+
+#include "symbolize/runtime/php_code.h"
+#include "symbolize/runtime/python_find.h"
+#include "symbolize/runtime/ruby_code.h"
+#include "symbolize/runtime/runtime_files.h"
+
+bool language_is_of_file(const char *path)
+{
+	enum runtime runtime = runtime_of_file(path);
+
+	return runtime == RUNTIME_PYTHON || runtime == RUNTIME_RUBY || runtime == RUNTIME_PHP;
+}
+
+bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret)
+{
+	return python_find(proc_dir, pid, ret) || ruby_look(proc_dir, pid, ret) == RUBY_READABLE ||
+	       php_look(proc_dir, pid, ret) == PHP_READABLE;
+}

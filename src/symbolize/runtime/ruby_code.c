@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/runtime/ruby_code.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "symbolize/runtime/memory.h"
+
+#define CODES_MAX (1u << 17)	/* kept; more are read each time */
+#define TEXT_MAX 1024
+#define BODY_BYTES 152		/* of an instruction sequence's body: all that is asked for */
+#define INSTRUCTIONS_MAX (1u << 24)
+#define LINES_MAX (1u << 24)
+
+/* Any object: its flags, class.  Their low bits are its type. */
+#define TYPE_MASK 0x1f
+#define TYPE_STRING 0x05
+#define TYPE_ARRAY 0x07
+#define TYPE_INTERNAL 0x1a
+#define INTERNAL_KIND(flags) ((flags) >> 12 & 0xf)
+#define INTERNAL_CODE 7		/* an instruction sequence */
+#define STRING_IS_APART (1 << 13)
+#define ARRAY_IS_WITHIN (1 << 13)
+
+/* Instruction sequence. */
+#define CODE_BODY 16
+/* Its body. */
+#define BODY_SIZE 4
+#define BODY_INSTRUCTIONS 8
+#define BODY_PATH 64
+#define BODY_LABEL 80
+#define BODY_FIRST_LINE 88
+
+struct layout {
+	uint32_t version;
+	uint8_t frame_bytes;
+	uint8_t lines;		/* body: the entries of lines; 8 behind that, an array of their places; 16, how many; 24, the index of these */
+	uint8_t entry_bytes;	/* of one such */
+	bool has_long_first_line;	/* an Integer object, no int */
+	bool has_wide_strings;	/* a string's length is a word also where its bytes lie within */
+};
+
+#define VERSION(minor) OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_RUBY, 3, minor)
+static const struct layout layouts[] = {
+	{ VERSION(0), 56, 120, 8, true, false },
+	{ VERSION(1), 64, 120, 12, true, false },
+	{ VERSION(2), 64, 112, 12, false, true },
+	{ VERSION(3), 56, 112, 12, false, true },
+	{ VERSION(4), 56, 112, 12, false, true },
+};
+
+static const struct layout *layout_of(uint32_t version)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++)
+		if (layouts[i].version == version)
+			return &layouts[i];
+	return NULL;
+}
+
+uint32_t ruby_frame_bytes(uint32_t version)
+{
+	const struct layout *l = layout_of(version);
+
+	return l ? l->frame_bytes : 0;
+}
+
+struct key {
+	uint64_t space, code;
+};
+
+/* What an instruction sequence keeps all its life; another means another one. */
+struct constant {
+	uint64_t body, instructions, path, label, lines, index;
+	uint32_t size, line_cnt;
+};
+
+struct code {
+	struct key key;
+	struct constant constant;
+	uint32_t first_line;
+	const char *name, *file;
+};
+
+struct ruby_code {
+	GHashTable *codes;	/* struct code, by its key */
+	GStringChunk *strings;
+};
+
+static guint key_hash(gconstpointer p)
+{
+	const struct key *k = p;
+
+	return hash_end(hash_more(k->space, k->code));
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	return !memcmp(a, b, sizeof(struct key));
+}
+
+struct ruby_code *ruby_code_new(void)
+{
+	struct ruby_code *r = g_new0(struct ruby_code, 1);
+
+	r->codes = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+	r->strings = g_string_chunk_new(4096);
+	return r;
+}
+
+void ruby_code_free(struct ruby_code *r)
+{
+	if (!r)
+		return;
+	g_hash_table_destroy(r->codes);
+	g_string_chunk_free(r->strings);
+	g_free(r);
+}
+
+static uint64_t word_of(const uint8_t *bytes, size_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + at, sizeof(word));
+	return word;
+}
+
+static uint32_t half_of(const uint8_t *bytes, size_t at)
+{
+	uint32_t half;
+
+	memcpy(&half, bytes + at, sizeof(half));
+	return half;
+}
+
+/* NULL: no String lies there, or an empty one. */
+static const char *read_string(struct ruby_code *r, const struct layout *l, uint32_t pid, uint64_t addr)
+{
+	uint64_t words[4], len, at = addr + 16;
+	char bytes[TEXT_MAX + 1];
+	g_autofree char *text = NULL;
+	bool is_apart;
+
+	if (!addr || addr & 7 || !memory_read(pid, addr, words, sizeof(words)) || (words[0] & TYPE_MASK) != TYPE_STRING)
+		return NULL;
+	is_apart = words[0] & STRING_IS_APART;
+	len = is_apart || l->has_wide_strings ? words[2] : words[0] >> 14 & 0x1f;
+	if (is_apart)
+		at = words[3];
+	else if (l->has_wide_strings)
+		at = addr + 24;
+	if (!len || len > INT32_MAX)
+		return NULL;
+	len = MIN(len, TEXT_MAX);
+	if (!memory_read(pid, at, bytes, len))
+		return NULL;
+	bytes[len] = '\0';
+	text = g_utf8_make_valid(bytes, -1);
+	return *text ? g_string_chunk_insert_const(r->strings, text) : NULL;
+}
+
+/* A path is a String, or an Array of two: as it was given, and the whole. */
+static const char *read_path(struct ruby_code *r, const struct layout *l, uint32_t pid, uint64_t addr)
+{
+	uint64_t words[5], pair[2];
+	const char *whole;
+
+	if (!addr || addr & 7 || !memory_read(pid, addr, words, sizeof(words)) || (words[0] & TYPE_MASK) != TYPE_ARRAY)
+		return read_string(r, l, pid, addr);
+	if (words[0] & ARRAY_IS_WITHIN)
+		memcpy(pair, words + 2, sizeof(pair));
+	else if (!memory_read(pid, words[4], pair, sizeof(pair)))
+		return NULL;
+	whole = read_string(r, l, pid, pair[1]);
+	return whole ? whole : read_string(r, l, pid, pair[0]);
+}
+
+static bool read_constant(const struct layout *l, const struct language_place *place, struct constant *ret, uint32_t *ret_first_line)
+{
+	uint64_t head[3];
+	uint8_t body[BODY_BYTES];
+
+	if (place->code & 7 || !memory_read(place->pid, place->code, head, sizeof(head)) || (head[0] & TYPE_MASK) != TYPE_INTERNAL ||
+	    INTERNAL_KIND(head[0]) != INTERNAL_CODE || !memory_read(place->pid, head[CODE_BODY / 8], body, sizeof(body)))
+		return false;
+	*ret = (struct constant){
+		.body = head[CODE_BODY / 8], .size = half_of(body, BODY_SIZE), .instructions = word_of(body, BODY_INSTRUCTIONS),
+		.path = word_of(body, BODY_PATH), .label = word_of(body, BODY_LABEL), .lines = word_of(body, l->lines),
+		.line_cnt = half_of(body, l->lines + 16u), .index = word_of(body, l->lines + 24u),
+	};
+	*ret_first_line = half_of(body, BODY_FIRST_LINE);
+	if (l->has_long_first_line)
+		*ret_first_line = (uint32_t)(word_of(body, BODY_FIRST_LINE) >> 1);
+	return ret->size <= INSTRUCTIONS_MAX && ret->line_cnt <= LINES_MAX && *ret_first_line <= INT32_MAX;
+}
+
+/* As it is just now: an object that has taken another's place is another one. */
+static struct code *find_code(struct ruby_code *r, const struct layout *l, const struct language_place *place)
+{
+	struct code *c, now = { .key = { place->space, place->code } };
+
+	if (!read_constant(l, place, &now.constant, &now.first_line))
+		return NULL;
+	c = g_hash_table_lookup(r->codes, &now.key);
+	if (c && !memcmp(&c->constant, &now.constant, sizeof(now.constant)))
+		return c;
+	now.name = read_string(r, l, place->pid, now.constant.label);
+	now.file = read_path(r, l, place->pid, now.constant.path);
+	if (!now.name || !now.file)
+		return NULL;
+	if (g_hash_table_size(r->codes) >= CODES_MAX)
+		g_hash_table_remove_all(r->codes);
+	c = g_memdup2(&now, sizeof(now));
+	g_hash_table_replace(r->codes, &c->key, c);
+	return c;
+}
+
+/*
+ * How many entries begin at or before an instruction: a set of bits with sums over 9, 64 and 512 of them (iseq.c,
+ * "succ_index_table").  0: it could not be read.
+ */
+#define FIRST_PART 54		/* instructions that are counted one by one, 9 in a word */
+#define BLOCK_BITS 512
+#define BLOCK_WORDS 10		/* how many before it; sums over 64 each, 9 bits a sum; bits */
+
+static uint32_t rank_of(uint32_t pid, uint64_t index, uint32_t at)
+{
+	uint64_t word, block[BLOCK_WORDS];
+	uint32_t part, bit;
+
+	if (at < FIRST_PART)
+		return memory_read(pid, index + at / 9 * 8, &word, sizeof(word)) ? word >> at % 9 * 7 & 0x7f : 0;
+	at -= FIRST_PART;
+	index += FIRST_PART / 9 * 8 + (uint64_t)(at / BLOCK_BITS) * sizeof(block);
+	if (!memory_read(pid, index, block, sizeof(block)))
+		return 0;
+	part = at % BLOCK_BITS / 64;
+	bit = at % 64;
+	return (uint32_t)block[0] + (part ? (uint32_t)(block[1] >> (part - 1) * 9 & 0x1ff) : 0) +
+	       (uint32_t)__builtin_popcountll(block[2 + part] << (63 - bit));
+}
+
+/* instr: what is done next; so the instruction before it.  0: it has no line. */
+static uint32_t line_at(const struct layout *l, const struct language_place *place, const struct constant *c)
+{
+	uint64_t at = (place->instr - c->instructions) / 8;
+	uint32_t number, line;
+
+	if (place->instr < c->instructions || at > c->size || !c->line_cnt)
+		return 0;
+	number = c->line_cnt == 1 ? 1 : rank_of(place->pid, c->index, (uint32_t)(at ? at - 1 : 0));
+	if (!number || number > c->line_cnt ||
+	    !memory_read(place->pid, c->lines + (uint64_t)(number - 1) * l->entry_bytes, &line, sizeof(line)))
+		return 0;
+	return line <= INT32_MAX ? line : 0;
+}
+
+bool ruby_code_name(struct ruby_code *r, const struct language_place *place, struct language_frame *ret)
+{
+	const struct layout *l = layout_of(place->version);
+	const struct code *c = l ? find_code(r, l, place) : NULL;
+
+	if (!c)
+		return false;
+	*ret = (struct language_frame){ .name = c->name, .file = c->file, .first_line = c->first_line,
+					.line = line_at(l, place, &c->constant) };
+	return true;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <glib.h>
+#include <string.h>
+
+#include "base/module.h"
+#include "symbolize/process/living.h"
+#include "symbolize/process/maps.h"
+#include "symbolize/runtime/memory.h"
+#include "symbolize/runtime/ruby_code.h"
+#include "symbolize/runtime/runtime_files.h"
+#include "symbolize/runtime/variables.h"
+
+#define MAPS_TEXT_MAX (64 << 20)
+#define MODULES_MAX 1024
+/* glibc on x86-64: a thread's pointer to its vector of blocks of thread-local variables, and an entry of that, by the module's number. */
+#define VECTOR_AT 8
+#define VECTOR_ENTRY_BYTES 16
+/* A thread's context: the innermost frame; it begins with its stack of frames and how many words that has. */
+#define CONTEXT_FRAME 16
+/* Frame. */
+#define FRAME_INSTR 0
+#define FRAME_CODE 16
+#define FRAME_LOCALS 32		/* leads to its flags */
+#define FLAG_FINISH 0x20	/* C called it */
+
+struct found {
+	bool is_ruby, has_context, is_program, is_glibc;
+	uint32_t version;
+	struct local_variable context;
+};
+
+static uint32_t version_at(uint32_t pid, uint64_t addr)
+{
+	char text[16];
+
+	if (!addr || !memory_text(pid, addr, text, sizeof(text)) || !g_ascii_isdigit(text[0]) || text[1] != '.' || !g_ascii_isdigit(text[2]) ||
+	    text[3] != '.')
+		return 0;
+	return OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_RUBY, text[0] - '0', text[2] - '0');
+}
+
+static void look_at_file(struct found *f, const char *proc_dir, uint32_t pid, const struct maps_line *line)
+{
+	struct variable wanted[] = { { "ruby_version", 0 } };
+
+	f->is_ruby = true;
+	if (f->version || !variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) || !wanted[0].addr)
+		return;
+	f->version = version_at(pid, wanted[0].addr);
+	f->is_program = !g_str_has_prefix(module_base_name(line->path), "lib");
+	f->has_context = variables_find_local(proc_dir, pid, line, "ruby_current_ec", &f->context);
+}
+
+/* 0: it has none yet; a program's own variables are the first module's, and need no number. */
+static uint64_t module_number(const struct found *f, uint32_t pid)
+{
+	uint64_t number;
+
+	if (f->is_program && !f->context.module_at)
+		return 1;
+	return f->context.module_at && memory_read(pid, f->context.module_at, &number, sizeof(number)) && number < MODULES_MAX ? number : 0;
+}
+
+static enum ruby_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
+{
+	uint32_t frame_bytes = ruby_frame_bytes(f->version);
+	uint64_t number;
+
+	if (!f->is_ruby)
+		return RUBY_NONE;
+	if (!f->version)
+		return RUBY_NO_SYMBOLS;
+	if (!frame_bytes)
+		return RUBY_OTHER_VERSION;
+	if (!f->has_context || f->context.offset >= UINT32_MAX)
+		return RUBY_NO_SYMBOLS;
+	if (!f->is_glibc)
+		return RUBY_NO_LIBC;
+	number = module_number(f, pid);
+	if (!number)
+		return RUBY_NOT_READY;
+	*ret = (struct offcpu_language){
+		.version = f->version, .keys_at = VECTOR_AT, .key_at = (uint32_t)(number * VECTOR_ENTRY_BYTES),
+		.cframe_at = (uint32_t)f->context.offset, .has_cframe = 1, .frame_at = CONTEXT_FRAME,
+		.code_at = FRAME_CODE, .instr_at = FRAME_INSTR, .instr_bytes = 8, .frame_bytes = frame_bytes,
+		.entry = OFFCPU_ENTRY_BEHIND, .entry_at = FRAME_LOCALS, .entry_value = FLAG_FINISH,
+	};
+	return RUBY_READABLE;
+}
+
+enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret)
+{
+	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	struct found f = { 0 };
+
+	for (guint i = 0; lines && i < lines->len; i++) {
+		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+
+		if (m->is_exec && runtime_of_file(m->path) == RUNTIME_RUBY)
+			look_at_file(&f, proc_dir, pid, m);
+		if (m->is_exec && g_str_has_prefix(module_base_name(m->path), "libc.so.6"))
+			f.is_glibc = true;
+	}
+	return take(&f, pid, ret);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/runtime/php_code.h"
+#include "symbolize/runtime/ruby_code.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define WORDS 512
+static uint64_t memory[WORDS];
+
+/* Words of the bytes that are small multiples of 8 become pointers into the memory itself. */
+static void make_memory(const uint8_t *data, size_t size)
+{
+	memset(memory, 0, sizeof(memory));
+	memcpy(memory, data, MIN(size, sizeof(memory)));
+	for (size_t i = 0; i < WORDS; i++)
+		if (memory[i] && memory[i] < sizeof(memory) && !(memory[i] & 7))
+			memory[i] += (uint64_t)(uintptr_t)memory;
+}
+
+static void check(bool is_named, const struct language_frame *f)
+{
+	if (is_named && (!g_utf8_validate(f->name, -1, NULL) || (f->file && !g_utf8_validate(f->file, -1, NULL)) || f->line > INT32_MAX))
+		abort();
+}
+
+/* Our own memory made of the bytes: an instruction sequence of Ruby's, or a function of PHP's, and all that they lead to. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct language_place place = { .pid = (uint32_t)getpid(), .space = 1, .code = (uint64_t)(uintptr_t)memory };
+	struct ruby_code *r = ruby_code_new();
+	struct php_code *p = php_code_new();
+	struct language_frame f;
+
+	make_memory(data, size);
+	for (uint32_t minor = 0; minor <= 4; minor++)
+		for (uint64_t instr = 0; instr < WORDS; instr += 73) {
+			place.instr = (uint64_t)(uintptr_t)(memory + instr);
+			place.version = OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_RUBY, 3, minor);
+			check(ruby_code_name(r, &place, &f), &f);
+			place.version = OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PHP, 8, minor);
+			place.hashes = (uint32_t)memory[WORDS - 1];
+			check(php_code_name(p, &place, &f), &f);
+		}
+	ruby_code_free(r);
+	php_code_free(p);
+	return 0;
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Ruby and PHP: their functions and lines in the stacks, against what a program in them knows of itself."""
+
+import os
+import shutil
+import subprocess
+
+from cases_languages import PROGRAMS, check_python_thread, own_frames
+from cases_unwind import ALLOWED
+from check import EDGE_LOSSES, check_account
+from lib import Skip, case
+
+
+def version_of(interpreter, code):
+    path = shutil.which(interpreter)
+    if not path:
+        raise Skip(f"{interpreter} is not installed")
+    found = subprocess.run([path, *code], capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        raise Skip(f"{path} does not run: {found.stderr.strip()[-100:]}")
+    return path, found.stdout.strip()
+
+
+def record_script(env, interpreter, name, suffix):
+    """The program as an executable file of its own; returns (report, truth, its path)."""
+    folder = env.temporary("scripts")
+    os.mkdir(folder)
+    source = os.path.join(folder, name)
+    with open(os.path.join(PROGRAMS, name + suffix), encoding="utf-8") as file, open(source, "w", encoding="utf-8") as script:
+        script.write(f"#!{interpreter}\n{file.read()}")
+    os.chmod(source, 0o755)
+    env.tolerate_unseen()
+    programs, env.programs = env.programs, folder
+    try:
+        report, truth, _ = env.record(name, 60)
+    finally:
+        env.programs = programs
+    check_account(env.check, report, allowed_losses=(*ALLOWED, *EDGE_LOSSES))
+    return report, truth, source
+
+
+@case
+def language_ruby(env):
+    """Its methods and blocks, each at its line, on threads that wait in them."""
+    interpreter, version = version_of("ruby", ["-e", "print RUBY_VERSION"])
+    if not version.startswith("3.1."):
+        raise Skip(f"Ruby {version} is not one that is known by its symbols")
+    report, truth, source = record_script(env, interpreter, "rb_waits", ".rb")
+    env.check.equal(len(truth), 6, "threads that told their truth")
+    for line in truth:
+        check_python_thread(env.check, report, line, source, may_be_bare=True)
+
+
+@case
+def language_php(env):
+    """Its functions, own and built in, generators and callbacks."""
+    interpreter, version = version_of("php", ["-r", "echo PHP_VERSION, PHP_ZTS;"])
+    if version[:4] not in ("8.2.", "8.4.") or version[-1] != "0":
+        raise Skip(f"PHP {version} is not one that is known")
+    report, truth, source = record_script(env, interpreter, "php_waits", ".php")
+    env.check.equal(len(truth), 3, "chains that were told")
+    for line in truth:
+        who = ">".join(name for name, _ in line["chain"])
+        waits = [wait for wait in report.by_thread[line["pid"], line["tid"]] if wait["user"]]
+        at_chain = [wait for wait in waits if own_frames(wait, source) == line["chain"]]
+        seen_ns = sum(wait["off_cpu_ns"] for wait in at_chain)
+        others = [own_frames(wait, source) for wait in waits if wait not in at_chain]
+        env.check.that(0.9 * line["spent_ns"] <= seen_ns <= line["spent_ns"],
+                       f"{who}: {seen_ns} ns at the chain of {line['spent_ns']}; others {others[:6]}")
+        env.check.that(all(wait["user_end"] == "complete" for wait in at_chain), f"{who}: not all complete")
+    built_in = {frame["name"] for wait in report.waits for frame in wait["user"] or () if frame["module"] == "[php]"}
+    env.check.that({"array_map", "usleep"} <= built_in, f"functions in C: {sorted(built_in)}")
