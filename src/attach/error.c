@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
+#include "attach/feature.h"
+
 G_DEFINE_QUARK(attach-error-quark, attach_error)
 
 void attach_set_error(GError **error, int err, const char *what)
@@ -34,6 +36,11 @@ void attach_set_load_error(GError **error, int err)
 	if (!uname(&kernel) && is_too_old(&kernel)) {
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
 			    "Linux %s is too old: 5.18 or later is needed (`offcpu sample --proc` works here, too)", kernel.release);
+		return;
+	}
+	if (err != -EPERM && !feature_supported(FEATURE_BTF)) {
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
+			    "this kernel has no type information (BTF), so no BPF program can be fitted to it (`offcpu sample --proc` works here, too)");
 		return;
 	}
 	/* EACCES is the verifier's word, no matter of rights; --verbose shows its log */
