@@ -380,3 +380,19 @@ void actors_free(struct actors *a)
 	strset_free(a->names);
 	g_free(a);
 }
+
+static size_t kind_bytes(const char *comm)
+{
+	size_t len = strlen(comm);
+
+	while (len && g_ascii_isdigit(comm[len - 1]))
+		len--;
+	return len;
+}
+
+bool actors_same_kind(const char *comm, const char *other)
+{
+	size_t len = kind_bytes(comm);
+
+	return comm == other || (len && len == kind_bytes(other) && strncmp(comm, other, len) == 0);
+}

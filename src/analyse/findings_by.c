@@ -240,7 +240,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 {
 	const struct profile *p = c->f->profile;
 	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
-	int64_t frames[REASON_COUNT], function = row->by.frame >= 0 ? row->by.frame : row->frame;
+	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
 	uint32_t number = (uint32_t)(row - &g_array_index(c->f->rows, struct finding, 0)) + 1;
 
 	if (is_lock && function < 0)
@@ -276,17 +276,55 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	}
 }
 
-/* A child's whole process is what its parent waits for; of others the thread that ends the wait. */
+/* A peer or child that runs for longer than it waits computes what is waited for. What a lock's holder ran while it held it is not known. */
+static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder)
+{
+	uint64_t on_cpu_ns = 0;
+
+	for (uint32_t i = 0; i < c->f->profile->threads->len; i++)
+		on_cpu_ns += is_holder[i] ? profile_thread(c->f->profile, i)->on_cpu_ns : 0;
+	if (on_cpu_ns <= row->by.off_cpu_ns)
+		return;
+	row->by.does = REASON_ON_CPU;
+	row->by.does_ns = on_cpu_ns;
+	row->by.does_frame = -1;
+}
+
+/* A child's whole process is what its parent waits for; of others the thread that ends the wait, or all of its kind that do. */
 static void mark_helpers(const struct cause_finder *c, const struct finding *row, bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
 
+	for (uint32_t i = 0; row->by.threads_cnt > 1 && i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		is_holder[i] = is_holder[i] && t->pid == row->by.pid && actors_same_kind(t->comm, row->by.comm);
+	}
+	if (row->by.threads_cnt > 1)
+		return;
 	memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
 	for (uint32_t i = 0; row->by.tid && i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
 		is_holder[i] = t->pid == row->by.pid && (t->tid == row->by.tid || row->reason == REASON_CHILD_EXIT);
 	}
+}
+
+/* Where each thread has a number in its name, all of the kind together end the waits. */
+static void count_kind(const GArray *wakers, struct finding_by *by)
+{
+	uint64_t blocked_ns = 0;
+
+	for (guint i = 0; by->tid && i < wakers->len; i++) {
+		const struct candidate *c = &g_array_index(wakers, struct candidate, i);
+
+		blocked_ns += c->tid && c->pid == by->pid && actors_same_kind(c->comm, by->comm) ? c->blocked_ns : 0;
+	}
+	if (by->blocked_ns >= blocked_ns / 2)
+		return;
+	by->is_kind = true;
+	by->blocked_ns = blocked_ns;
+	by->threads_cnt = MAX(by->threads_cnt, 2);
 }
 
 static void find_by(const struct cause_finder *c, struct finding *row, uint32_t number)
@@ -338,6 +376,8 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	};
 	if (best->place)
 		row->by.frame = frame_of_place(p, best->place);
+	if (!is_lock)
+		count_kind(wakers, &row->by);
 	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && timer_ns > woken_ns / 2 &&
 			    row->count > POLLS_PER_S * row->threads_cnt * MAX(seconds, 1);
@@ -353,10 +393,14 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		mark_helpers(c, row, is_holder);
 	uint32_t child = row->reason == REASON_CHILD_EXIT && best->tid ? thread_by_id(p, best->pid, best->tid) : NONE;
 	row->is_told_elsewhere = child != NONE && profile_thread(p, child)->process != row->process;
-	/* many who end each other's waits are not what holds them up */
+	/* many who answer or give work are not what holds it up; many who share a lock or a pool are */
+	bool do_share = reason_family(row->reason) == FAMILY_LOCK && row->woken_cnt &&
+			actors_same_kind(best->comm, profile_thread(p, profile_wait(p, row->wait)->thread)->comm);
 	/* what a thread does without the GIL its stack does not tell from what it does with it */
-	if (row->reason != REASON_LOCK_GIL && (is_lock || best->threads_cnt == 1))
+	if (row->reason != REASON_LOCK_GIL && (is_lock || do_share || row->by.threads_cnt == 1))
 		find_doing(c, row, is_holder, is_lock);
+	if (row->reason != REASON_LOCK_GIL && !is_lock && row->by.threads_cnt == 1)
+		find_running(c, row, is_holder);
 }
 
 void findings_find_causes(struct findings *f, const struct selection *selection, const uint32_t *locks)

@@ -41,12 +41,17 @@ POOLS = ("java.util.concurrent.ThreadPoolExecutor", "java.util.concurrent.ForkJo
 PARKED = (f"{POOLS[0]}.getTask", f"{POOLS[1]}.awaitWork")
 
 def begin(env):
+    return begin_java(env, SERVICE)
+
+
+def begin_java(env, text):
+    """A program whose class is Service."""
     for tool in ("java", "javac"):
         if not shutil.which(tool):
             raise Skip(f"{tool} is not installed")
     source = env.temporary("Service.java")
     with open(source, "w", encoding="utf-8") as file:
-        file.write(SERVICE)
+        file.write(text)
     subprocess.run(["javac", "-d", env.directory, source], check=True)
     process = subprocess.Popen(["java", "-cp", env.directory, "Service"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -33,6 +33,7 @@
 #define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
 #define BROADCAST_THREADS 8
 #define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
+#define PATH_MAX_NODES 256
 #define NONE UINT32_MAX
 
 /* Who ended the sleeps of one wait row, in blocked time. */
@@ -111,17 +112,52 @@ static uint16_t *depths_new(const struct profile *p, const struct plumbing *pl)
 	return depth;
 }
 
-static uint32_t common_node(const struct profile *p, uint32_t a, uint32_t b)
+/* The path from the outermost frame on; returns its length. */
+static uint32_t path_of(const struct profile *p, uint32_t node, uint32_t *ret_path)
 {
-	while (a != b) {
-		const struct stack_node *x = profile_get_node(p, a), *y = profile_get_node(p, b);
+	uint32_t len = 0;
 
-		if (x->depth >= y->depth)
-			a = x->parent;
-		if (y->depth >= x->depth)
-			b = y->parent;
+	for (uint32_t n = node; n && len < PATH_MAX_NODES; n = profile_get_node(p, n)->parent)
+		ret_path[len++] = n;
+	for (uint32_t i = 0; i < len / 2; i++) {
+		uint32_t other = ret_path[len - 1 - i];
+
+		ret_path[len - 1 - i] = ret_path[i];
+		ret_path[i] = other;
 	}
-	return a;
+	return len;
+}
+
+/* Functions of the program that both paths begin with, whatever the lines that they have come to. */
+static uint16_t common_depth(const struct finder *f, uint32_t a, uint32_t b)
+{
+	uint32_t x[PATH_MAX_NODES], y[PATH_MAX_NODES];
+	uint32_t x_len = path_of(f->p, a, x), y_len = path_of(f->p, b, y);
+	uint16_t depth = 0;
+
+	for (uint32_t i = 0; i < MIN(x_len, y_len); i++) {
+		const struct frame *u = profile_get_frame(f->p, profile_get_node(f->p, x[i])->frame),
+				   *v = profile_get_frame(f->p, profile_get_node(f->p, y[i])->frame);
+
+		if (u != v && (!u->name || u->name != v->name || u->module != v->module))
+			break;
+		depth = f->depth[x[i]];
+	}
+	return depth;
+}
+
+/* It waits in a queue, pool or lock of its language's or a library's, that the program's function has called. */
+static bool is_in_library(const struct finder *f, const struct wait *w)
+{
+	for (uint32_t n = w->user; n; n = profile_get_node(f->p, n)->parent) {
+		uint32_t frame = profile_get_node(f->p, n)->frame;
+
+		if (!plumbing_frame_is_runtime(f->pl, frame))
+			return false;
+		if (plumbing_frame_level(f->pl, frame) == RUNTIME_LIBRARY)
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -132,10 +168,10 @@ static bool passes_on(const struct finder *f, const struct wait *w, const struct
 {
 	const struct thread *sleeper = profile_thread(f->p, w->thread), *t = profile_thread(f->p, by);
 
-	if (!w->user || !waker->user || t->comm != sleeper->comm || t->pid != sleeper->pid)
+	if (!w->user || !waker->user || !actors_same_kind(t->comm, sleeper->comm) || t->pid != sleeper->pid)
 		return false;
-	uint32_t common = f->depth[common_node(f->p, w->user, waker->user)];
-	return common >= 2 && common + 1 >= f->depth[w->user];
+	uint32_t common = common_depth(f, w->user, waker->user);
+	return (common >= 2 && common + 1 >= f->depth[w->user]) || (common && common == f->depth[w->user] && is_in_library(f, w));
 }
 
 /* One kind of waker of a wait row. */
@@ -275,6 +311,17 @@ static bool is_disturbed(const struct finder *f, uint32_t i)
 	       facts->on_cpu_ns < facts->wakings * BROADCAST_CPU_NS;
 }
 
+/*
+ * The main thread of a program that came to its end gave out the work, and got none: it waited until its threads were done with a piece.
+ * As with a join their time is counted as theirs.
+ */
+static bool waits_for_its_threads(const struct finder *f, uint32_t i)
+{
+	const struct thread *t = profile_thread(f->p, profile_wait(f->p, i)->thread);
+
+	return is_main(t) && (t->flags & THREAD_EXITED) && f->ended[i].process_ns > ended_sum(&f->ended[i]) / 2;
+}
+
 /* A worker parked on a condition, a semaphore or a futex. */
 static enum idle_kind parked(const struct finder *f, uint32_t i)
 {
@@ -289,7 +336,9 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	if (is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_EPOLL)
 		return IDLE_NOT;
 	if (all)
-		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT : IDLE_POOL;
+		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT
+		       : waits_for_its_threads(f, i)			   ? IDLE_JOIN
+									   : IDLE_POOL;
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 

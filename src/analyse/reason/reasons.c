@@ -126,6 +126,39 @@ static void mark_object(struct matcher *m, const struct object *o)
 	matcher_mark_text(m, RULE_OPERATION, o->operation);
 }
 
+static bool knows_stack(const struct profile *p, uint32_t node)
+{
+	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent)
+		if (profile_get_frame(p, profile_get_node(p, n)->frame)->name)
+			return true;
+	return false;
+}
+
+/*
+ * Without a kernel stack (lost, or not asked for) the function of libc that the thread sleeps in tells which call it is in. Functions that
+ * wait for more than one kind of thing, as read(), tell nothing.
+ */
+static void mark_call_of_libc(const struct reasons *r, const struct wait *w)
+{
+	static const struct { const char *function, *call; } other_names[] = {
+		{ "recv", "recvfrom" }, { "send", "sendto" }, { "fstatat", "newfstatat" }, { "open64", "openat" },
+		{ "futex_abstimed_wait_common", "futex" }, { "futex_abstimed_wait_cancelable64", "futex" }, { "lll_lock_wait", "futex" },
+		{ "lll_lock_wait_private", "futex" }, { "pread", "pread64" }, { "pwrite", "pwrite64" }, { "waitpid", "wait4" },
+	};
+	const struct frame *f = profile_get_frame(r->profile, profile_get_node(r->profile, w->user)->frame);
+	g_autofree char *name = matcher_plain_name(f);
+
+	if (!name || !f->module || !plumbing_is_runtime(f->module))
+		return;
+	const char *call = g_str_has_prefix(name, "__GI_") ? name + strlen("__GI_") : name;
+
+	call += strspn(call, "_");
+	for (size_t i = 0; i < G_N_ELEMENTS(other_names); i++)
+		if (strcmp(call, other_names[i].function) == 0)
+			call = other_names[i].call;
+	matcher_mark_text(r->matcher, RULE_SYSCALL, call);
+}
+
 static const struct rule *ask_rules(struct reasons *r, const struct wait *w)
 {
 	const struct thread *t = profile_thread(r->profile, w->thread);
@@ -135,6 +168,8 @@ static const struct rule *ask_rules(struct reasons *r, const struct wait *w)
 	matcher_mark_path(r->matcher, w->kernel);
 	matcher_mark_path(r->matcher, w->user);
 	matcher_mark_text(r->matcher, RULE_SYSCALL, plumbing_syscall(r->plumbing, w));
+	if (w->user && !knows_stack(r->profile, w->kernel))
+		mark_call_of_libc(r, w);
 	matcher_mark_text(r->matcher, RULE_STATE, state);
 	matcher_mark_text(r->matcher, RULE_TASK, t->flags & THREAD_KERNEL ? "kernel" : "user");
 	mark_object(r->matcher, profile_wait_object(r->profile, w));
@@ -287,10 +322,20 @@ enum idle_kind reasons_idle(const struct reasons *r, uint32_t wait)
 	return (enum idle_kind)r->idle[wait];
 }
 
+/* No rule could know it. */
+static bool is_unseen(const struct reasons *r, uint32_t wait)
+{
+	const struct wait *w = profile_wait(r->profile, wait);
+
+	return !r->rule[wait] && !knows_stack(r->profile, w->kernel) && !knows_stack(r->profile, w->user);
+}
+
 const char *reasons_says(const struct reasons *r, uint32_t wait)
 {
 	const struct rule *rule = r->rule[wait];
 
+	if (is_unseen(r, wait))
+		return "waits for something unknown: its stacks were lost";
 	return rule && rule->says && rule->reason == r->reason[wait] ? rule->says : reason_says(reasons_of(r, wait));
 }
 
@@ -298,6 +343,8 @@ const char *reasons_advice(const struct reasons *r, uint32_t wait)
 {
 	const struct rule *rule = r->rule[wait];
 
+	if (is_unseen(r, wait))
+		return "Why is told by `offcpu report --full`; record fewer threads (-p), or once more.";
 	return rule && rule->advice && rule->reason == r->reason[wait] ? rule->advice
 								       : reason_advice(reasons_of(r, wait));
 }

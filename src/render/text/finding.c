@@ -92,12 +92,14 @@ static bool is_for_cpu(const struct finding *row)
 }
 
 /* ", audit_lock,"; of what has no name of its own who is at the other end: " (slow-database)" */
-static void append_object(GString *s, const struct object *o)
+static void append_object(GString *s, const struct finding *row, const struct object *o)
 {
 	static const struct { const char *prefix, *end; } nameless[] = { { "unix socket (", "" }, { "pipe ", ")" } };
 
 	if (object_is_lock(o) && o->place[0] == '[')
 		return;		/* an address on a heap says nothing to people */
+	if (o->kind == OBJECT_EPOLL && reason_family(row->reason) == FAMILY_LOCK)
+		return;		/* a lock whose waiters are told by a socket or pipe */
 	for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++) {
 		if (!g_str_has_prefix(o->name, nameless[i].prefix))
 			continue;
@@ -114,10 +116,12 @@ static void append_object(GString *s, const struct object *o)
 /* "cpu-worker/4711" */
 static void append_who(GString *s, const struct finding_by *by)
 {
+	if (by->is_kind)
+		g_string_append(s, "threads like ");
 	text_safe_cut(s, by->comm, NAME_COLUMNS);
-	if (by->threads_cnt > 1)
+	if (by->threads_cnt > 1 && !by->is_kind)
 		g_string_append(s, " threads");
-	else if (by->tid)
+	else if (by->tid && !by->is_kind)
 		g_string_append_printf(s, "/%u", by->tid);
 }
 
@@ -162,7 +166,7 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 	}
 	g_string_append_printf(s, " %s", row->is_broadcast ? "is woken with many others by one broadcast" : says);
 	if (o && o->name && *o->name)
-		append_object(s, o);
+		append_object(s, row, o);
 	if (is_cpu)
 		return;
 	append_function(s, f, row->frame, " in ");
@@ -191,10 +195,15 @@ static uint64_t percentile(const struct finding *row, double share)
 	return row->max_ns ? MIN(ns, row->max_ns) : ns;
 }
 
+static bool has_timeouts(const struct finding *row)
+{
+	return row->reason != REASON_SLEEP && row->timed_out_cnt && row->timed_out_cnt >= row->woken_cnt / 10;
+}
+
 /* Of a wait that need not end by a timer: "; 25 of 25 timed out". */
 static void append_timeouts(GString *s, const struct finding *row)
 {
-	if (row->reason == REASON_SLEEP || !row->timed_out_cnt || row->timed_out_cnt < row->woken_cnt / 10)
+	if (!has_timeouts(row))
 		return;
 	g_string_append(s, "; ");
 	text_thousands(s, row->timed_out_cnt);
@@ -244,7 +253,7 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 	const struct finding_by *by = &row->by;
 	bool is_held = row->object && lock_is_held(profile_get_object(f->profile, row->object - 1));
 
-	if (!by->comm)
+	if (!by->comm || (has_timeouts(row) && !by->tid && strcmp(by->comm, "timer") == 0))	/* said before */
 		return;
 	if (row->reason == REASON_LOCK_GIL && is_held) {	/* the sentence says who */
 		append_function(s, f, row->frame, "; they wait in ");
@@ -254,7 +263,9 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 	append_who(s, by);
 	append_function(s, f, by->frame, " in ");
 	if (by->does_ns) {
-		g_string_append_printf(s, is_held ? ", which meanwhile %s" : ", which itself mostly %s",
+		g_string_append_printf(s, is_held		    ? ", which meanwhile %s"
+				       : by->threads_cnt > 1 ? ", each of which mostly %s"
+							     : ", which itself mostly %s",
 				       reason_says(by->does));
 		if (by->does_frame != by->frame)
 			append_function(s, f, by->does_frame, " in ");
@@ -313,6 +324,8 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		if (row->by.does == REASON_CPU_QUEUE)
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
+	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
+		return "The child is in this recording, too: look at what it waits for.";
 	if (has_repeated_syn(row))
 		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
 		       "or its backlog or somaxconn is small), or packets are lost.";
@@ -320,7 +333,7 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
 	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) &&
 	    row->by.threads_cnt > 1 &&
-	    row->by.comm == profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm &&
+	    actors_same_kind(row->by.comm, profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm) &&
 	    row->threads_cnt > 2)
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))

@@ -118,6 +118,13 @@ static void test_rules(void)
 		{ 'S', "main@python3.11 PyEval_RestoreThread@python3.11 pthread_cond_timedwait@libc.so.6",
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_GIL, "GIL" },
 		{ 'S', "main@app write@libc.so.6", "__x64_sys_write@[kernel] pipe_write@[kernel]", REASON_PIPE, "" },
+		{ 'S', "do_command@mariadbd ha_commit_trans@mariadbd ?@mariadbd syscall@libc.so.6",
+		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_RWLOCK, "InnoDB" },
+		{ 'S', "do_command@mariadbd MYSQL_BIN_LOG::write_transaction_to_binlog_events@mariadbd "
+		       "MYSQL_BIN_LOG::trx_group_commit_leader@mariadbd pthread_mutex_lock@libc.so.6",
+		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "MariaDB" },
+		{ 'S', "PostgresMain@postgres heap_update@postgres ProcSleep@postgres LWLockAcquire@postgres PGSemaphoreLock@postgres",
+		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_RWLOCK, "PostgreSQL" },
 		{ 'S', "main@app wait4@libc.so.6", "__x64_sys_wait4@[kernel] do_wait@[kernel]", REASON_CHILD_EXIT,
 		  "" },
 		{ 'S', "main@app a@app b@app usleep@libc.so.6",
@@ -204,6 +211,28 @@ static void test_pools(void)
 	g_assert_cmpuint(f->idle_ns[IDLE_POOL], ==, 3000 * MS);
 	findings_free(f);
 	profile_free(m.p);
+}
+
+/* A program's main thread that hands out work and ends with it waits for its threads; one that goes on may wait for work from them. */
+static void test_main(void)
+{
+	static const uint32_t flags[] = { THREAD_EXITED, 0 };
+	static const char *const stack = "main@app find_deltas@app pthread_cond_wait@libc.so.6";
+
+	for (unsigned k = 0; k < 2; k++) {
+		struct maker m = maker_new("process 1");
+		uint32_t main = wait_of(m.p, thread_of(m.p, 1, 1, "app", flags[k]), 'S', stack, FUTEX, 10);
+		uint32_t worker = thread_of(m.p, 1, 2, "app", THREAD_EXITED);
+
+		wait_of(m.p, worker, 'D', "start_thread@libc.so.6 find@app read@libc.so.6",
+			"__x64_sys_read@[kernel] io_schedule@[kernel]", 10);
+		woken_by(m.p, main, worker, "start_thread@libc.so.6 find@app pthread_cond_signal@libc.so.6");
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, main), ==, flags[k] ? IDLE_JOIN : IDLE_POOL);
+		g_assert_cmpint(reasons_of(r, main), ==, flags[k] ? REASON_LOCK_CONDITION : REASON_POOL_IDLE);
+		reasons_free(r);
+		profile_free(m.p);
+	}
 }
 
 /* Housekeeping is idle, a library's retry sleep and a poll loop are not; whole machines have shells. */
@@ -400,6 +429,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/reasons/rules", test_rules);
 	g_test_add_func("/reasons/pools", test_pools);
+	g_test_add_func("/reasons/main", test_main);
 	g_test_add_func("/reasons/sleeps", test_sleeps);
 	g_test_add_func("/reasons/loops", test_loops);
 	g_test_add_func("/reasons/gil", test_gil);
