@@ -220,7 +220,7 @@ static int probe_kprobes(void)
 	return access("/sys/bus/event_source/devices/kprobe/type", R_OK) == 0 ? 0 : -errno;
 }
 
-/* Without any function the kernel refuses it for that, or because it knows of no such thing. */
+/* Addresses that cannot be read are a fault to a kernel that knows of it, and to others it is bad arguments. */
 static int probe_kprobe_multi(void)
 {
 	const struct bpf_insn code[] = {
@@ -228,14 +228,14 @@ static int probe_kprobe_multi(void)
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_KPROBE_MULTI);
-	LIBBPF_OPTS(bpf_link_create_opts, link, .kprobe_multi.cnt = 0);
+	LIBBPF_OPTS(bpf_link_create_opts, link, .kprobe_multi.cnt = 1, .kprobe_multi.addrs = (const unsigned long *)1);
 	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "offcpu_probe", "GPL", code, G_N_ELEMENTS(code), &opts), err;
 
 	if (fd < 0)
 		return -errno;
 	err = bpf_link_create(fd, 0, BPF_TRACE_KPROBE_MULTI, &link) < 0 ? -errno : 0;
 	close(fd);
-	return err == -EINVAL ? 0 : err ? err : -EOPNOTSUPP;
+	return err == -EFAULT ? 0 : err && err != -EINVAL ? err : -EOPNOTSUPP;
 }
 
 static int probe_fentry(void)

@@ -6,6 +6,7 @@
 #include "bpf/threads.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/remember.bpf.h"
+#include "bpf/running.bpf.h"
 #include "bpf/throttle.bpf.h"
 #include "abi/blame_abi.h"
 
@@ -349,7 +350,7 @@ int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
 	now = bpf_ktime_get_ns();
 	if (now >= window.stop_ns && !st->end_cpu)
 		st->end_cpu = cpu_of(task) + 1;
-	if (now < window.start_ns || now >= window.stop_ns || task->on_rq != TASK_ON_RQ_MIGRATING)
+	if (now < window.start_ns || now >= window.stop_ns || on_rq_of(task) != TASK_ON_RQ_MIGRATING)
 		return 0;
 	if (st->mode != MODE_QUEUED && st->mode != MODE_ASLEEP && st->mode != MODE_NEW)
 		return 0;

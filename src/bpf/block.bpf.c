@@ -44,6 +44,11 @@ struct dentry {
 	} d_u;
 };
 
+/* Since Linux 7: the union has no name. */
+struct dentry___plain {
+	struct hlist_node d_alias;
+};
+
 struct block_device {
 	struct gendisk *bd_disk;	/* 5.11 */
 };
@@ -65,6 +70,11 @@ struct address_space {
 struct page {
 	unsigned long compound_head;
 	struct address_space *mapping;
+};
+
+/* Since Linux 7, in place of compound_head. */
+struct page___info {
+	unsigned long compound_info;
 };
 
 struct bio_vec {
@@ -155,11 +165,34 @@ static __always_inline void count(__u32 what)
 		++*value;
 }
 
+/* The first page of what a page is a part of: by its address, or since Linux 7 by the bits that both have in common. */
+static __always_inline struct page *head_of(struct page *page)
+{
+	struct page___info *new = (struct page___info *)page;
+	unsigned long head;
+
+	if (bpf_core_field_exists(page->compound_head))
+		head = BPF_CORE_READ(page, compound_head);
+	else
+		head = BPF_CORE_READ(new, compound_info);
+	if (!(head & 1))
+		return page;
+	if (head >> 32 == 0xffffffff)	/* pages lie lower */
+		return (struct page *)((unsigned long)page & head);
+	return (struct page *)(head - 1);
+}
+
+static __always_inline struct dentry *dentry_of(struct hlist_node *alias)
+{
+	if (bpf_core_field_exists(struct dentry___plain, d_alias))
+		return (void *)alias - bpf_core_field_offset(struct dentry___plain, d_alias);
+	return (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
+}
+
 /* The file that a page of it belongs to, and its name; of memory without a file, or a direct read, NULL. */
 static __always_inline struct inode *name_file(struct request___io *rq, char *to)
 {
 	struct page *page = BPF_CORE_READ(rq, bio, bi_io_vec, bv_page);
-	unsigned long head = page ? BPF_CORE_READ(page, compound_head) : 0;
 	unsigned long mapping;
 	struct inode *host;
 	struct hlist_node *alias;
@@ -167,9 +200,7 @@ static __always_inline struct inode *name_file(struct request___io *rq, char *to
 
 	if (!page)
 		return NULL;
-	if (head & 1)
-		page = (struct page *)(head - 1);
-	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
+	mapping = (unsigned long)BPF_CORE_READ(head_of(page), mapping);
 	if (!mapping || mapping & 3)	/* anonymous, or movable */
 		return NULL;
 	host = BPF_CORE_READ((struct address_space *)mapping, host);
@@ -179,7 +210,7 @@ static __always_inline struct inode *name_file(struct request___io *rq, char *to
 	alias = BPF_CORE_READ(host, i_dentry.first);
 	if (!alias)
 		return host;
-	dentry = (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
+	dentry = dentry_of(alias);
 	bpf_probe_read_kernel_str(to, BLOCK_NAME_LEN, BPF_CORE_READ(dentry, d_name.name));
 	return host;
 }

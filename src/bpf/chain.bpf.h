@@ -3,6 +3,7 @@
 #define BPF_CHAIN_BPF_H
 
 #include "bpf/account.bpf.h"
+#include "bpf/running.bpf.h"
 #include "bpf/waker.bpf.h"
 
 /*
@@ -180,7 +181,7 @@ static __always_inline __u64 intern_chain(struct offcpu_rec_chain *rec, struct c
 /* Is p off CPU for good?  One that is on its way to sleep may read its own chain meanwhile. */
 static __always_inline bool is_asleep(struct task_struct *p, const struct thread_state *st)
 {
-	return st->mode == MODE_ASLEEP || (st->mode == MODE_UNKNOWN && !p->on_cpu);
+	return st->mode == MODE_ASLEEP || (st->mode == MODE_UNKNOWN && !is_on_cpu(p));
 }
 
 /* A thread that is no subject is followed all the same, but for its stacks: it may wake one that is. */

@@ -20,6 +20,7 @@
 #include "bpf/file_state.bpf.h"
 #include "bpf/file_tell.bpf.h"
 #include "bpf/file_uring.bpf.h"
+#include "bpf/running.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -229,7 +230,7 @@ int file_look(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (!regs || is_32_bit(regs) || task->on_cpu || task->on_rq || (op && op->start_ns))
+	if (!regs || is_32_bit(regs) || is_on_cpu(task) || on_rq_of(task) || (op && op->start_ns))
 		return 0;
 	nr = call_number(regs);
 	if (nr >= FILE_CALLS_END || !calls[nr].op)

@@ -178,6 +178,11 @@ struct task_struct___old {
 	long state;
 };
 
+/* Since Linux 7: see bpf/running.bpf.h. */
+struct task_struct___bytes {
+	unsigned char on_cpu, on_rq;
+};
+
 struct task_struct___with_cpu {
 	unsigned int cpu;
 };

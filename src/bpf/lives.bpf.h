@@ -70,7 +70,7 @@ static __always_inline void select_by_name(struct task_struct *task, struct thre
 	if (st->selected || !is_selected_as(task, st, &comm))
 		return;
 	set_selected_bit(task);
-	if (task->on_cpu)
+	if (is_on_cpu(task))
 		return;
 	now = bpf_ktime_get_ns();
 	begin_account(st, now);

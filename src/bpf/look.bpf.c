@@ -13,6 +13,7 @@
 #include "abi/look_abi.h"
 #include "bpf/io_stack.bpf.h"
 #include "bpf/regs.bpf.h"
+#include "bpf/running.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -142,7 +143,7 @@ static __always_inline void read_stacks(struct task_struct *task, struct look_sa
 	if (want_ustack)
 		read_user(task, b);
 	read_counts(task, &b->rec);
-	if (b->rec.runs != runs || BPF_CORE_READ(task, on_cpu))
+	if (b->rec.runs != runs || is_on_cpu(task))
 		b->rec.flags |= LOOK_MOVED;
 }
 
@@ -164,7 +165,7 @@ static __always_inline void fill(struct task_struct *task, struct look_sample *b
 	fill_who(task, rec);
 	read_counts(task, rec);
 	rec->state = state_now(task);
-	if (BPF_CORE_READ(task, on_cpu))
+	if (is_on_cpu(task))
 		rec->flags |= LOOK_RUNS;
 	else if (last && *last == rec->runs)
 		rec->flags |= LOOK_STOOD;

@@ -12,6 +12,7 @@
 #include "bpf/threads.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/select.bpf.h"
+#include "bpf/running.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/target.bpf.h"
@@ -50,7 +51,7 @@ static __always_inline __u64 sleep_bits(unsigned long long *ctx, struct task_str
  */
 static __always_inline bool left_queue(struct task_struct *prev)
 {
-	if (!prev->on_rq)
+	if (!on_rq_of(prev))
 		return true;
 	return bpf_core_field_exists(prev->se.sched_delayed) && prev->se.sched_delayed;
 }

@@ -6,6 +6,7 @@
 #include "bpf/threads.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/select.bpf.h"
+#include "bpf/running.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/blame.bpf.h"
@@ -28,7 +29,7 @@ static __always_inline __u64 sleep_bits_now(struct task_struct *task)
 /* It has ended, and waits to be reaped. */
 static __always_inline bool is_gone(struct task_struct *task)
 {
-	return (sleep_bits_now(task) & TASK_DEAD) && !task->on_cpu;
+	return (sleep_bits_now(task) & TASK_DEAD) && !is_on_cpu(task);
 }
 
 static __always_inline struct scratch *iter_scratch_get(void)
@@ -68,10 +69,10 @@ static __always_inline void walk_again(struct task_struct *task, struct thread_s
 	__u64 old = st->ustack, id;
 	__u8 by_fp;
 
-	if (task->on_cpu || switches_of(task) != st->csw)
+	if (is_on_cpu(task) || switches_of(task) != st->csw)
 		return;
 	id = sleeper_stack(task, st, scratch, &by_fp);
-	if (!id || by_fp || task->on_cpu || switches_of(task) != st->csw)
+	if (!id || by_fp || is_on_cpu(task) || switches_of(task) != st->csw)
 		return;
 	__sync_val_compare_and_swap(&st->ustack, old, id);
 	st->by_fp = 0;
@@ -85,7 +86,7 @@ static __always_inline void begin_snapshot(struct task_struct *task, struct thre
 	st->has_snap = 0;
 	st->snap_state = state_of(bits);
 	st->snap_ustack = 0;
-	if (task->on_cpu)
+	if (is_on_cpu(task))
 		st->snap_mode = MODE_ON_CPU;
 	else
 		st->snap_mode = bits ? MODE_ASLEEP : MODE_QUEUED;
@@ -94,7 +95,7 @@ static __always_inline void begin_snapshot(struct task_struct *task, struct thre
 /* One that was asleep may run by now: it has not been switched out since. */
 static __always_inline bool runs_as_snapped(const struct task_struct *task, const struct thread_state *st)
 {
-	return (task->on_cpu != 0) == (st->snap_mode == MODE_ON_CPU);
+	return is_on_cpu(task) == (st->snap_mode == MODE_ON_CPU);
 }
 
 /* It may have moved, or ended, while it was read; then the other reading, or its next event, tells. */
@@ -164,7 +165,7 @@ int look_at_thread_plain(struct bpf_iter__task *ctx)
 /* Has the thread stood still since its last switch-out that we saw? */
 static __always_inline bool stands_still(struct task_struct *task, const struct thread_state *st)
 {
-	return !task->on_cpu && switches_of(task) == (st->mode == MODE_UNKNOWN ? st->snap_csw : st->csw);
+	return !is_on_cpu(task) && switches_of(task) == (st->mode == MODE_UNKNOWN ? st->snap_csw : st->csw);
 }
 
 /* Its switches as of its last event: as long as they are the same it stands where it stood. */

@@ -62,6 +62,7 @@ import cases_imports  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
 import cases_together  # noqa: E402,F401
 import cases_troubles  # noqa: E402,F401
+import cases_migrating  # noqa: E402,F401
 import cases_servers  # noqa: E402,F401
 import cases_wakeuptime  # noqa: E402,F401
 

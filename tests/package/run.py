@@ -21,6 +21,7 @@ sys.path.insert(0, str(HERE))
 from deb import DEB_POINTS  # noqa: E402
 from lib import Skip, Wrong, Place  # noqa: E402
 from release import RELEASE_POINTS  # noqa: E402
+from rpm import RPM_POINTS  # noqa: E402
 from static import STATIC_POINTS  # noqa: E402
 
 
@@ -29,7 +30,7 @@ def main():
     parser.add_argument("--twice", action="store_true")
     parser.add_argument("--only", default="")
     args = parser.parse_args()
-    points = [point for point in RELEASE_POINTS + STATIC_POINTS + DEB_POINTS if args.only in point.__name__]
+    points = [point for point in RELEASE_POINTS + STATIC_POINTS + DEB_POINTS + RPM_POINTS if args.only in point.__name__]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="offcpu-package-") as folder:
         place = Place(Path(folder), args.twice)

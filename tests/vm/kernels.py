@@ -10,16 +10,22 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
-# name -> the package that depends on the newest kernel of that line, and what those are called
+# name -> the package that depends on the newest kernel of that line, what those are called, and the release of Debian where
+# that is not this machine's
 MATRIX = {
     "6.1-cloud": ("linux-image-cloud-amd64", r"linux-image-6\.1\..*-cloud-amd64$"),
     "6.12-cloud": ("linux-image-6.12-cloud-amd64", r"linux-image-6\.12\..*-cloud-amd64$"),
     "6.1-rt": ("linux-image-rt-amd64", r"linux-image-6\.1\..*-rt-amd64$"),
+    "5.10-cloud": ("linux-image-cloud-amd64", r"linux-image-5\.10\..*-cloud-amd64$", "bullseye"),
+    "newest-cloud": ("linux-image-cloud-amd64", r"linux-image-.*\+deb14-cloud-amd64$", "forky"),
     "6.1-arm64": ("linux-image-cloud-arm64", r"linux-image-6\.1\..*-cloud-arm64$"),
     "6.12-arm64": ("linux-image-6.12-cloud-arm64", r"linux-image-6\.12\..*-cloud-arm64$"),
 }
+# Those that tests/vm/run boots unless told otherwise: arm64 takes minutes each, other releases are for tests/vm/features.
+USUAL = ["6.1-cloud", "6.12-cloud", "6.1-rt"]
 APT_ARM64 = str(Path(__file__).resolve().parent.parent.parent / "tools" / "apt-arm64")
 
 # Emulation is the same everywhere.  A /dev/kvm that is there may still hang at the first instruction.
@@ -65,31 +71,69 @@ def is_arm64(name):
     return name.endswith("-arm64")
 
 
-def apt(package):
+APT_OF_SUITE = """Dir::State "{0}"; Dir::State::status "{0}/status"; Dir::State::lists "{0}/lists"; Dir::Cache "{0}/cache";
+Dir::Etc::sourcelist "{0}/sources.list"; Dir::Etc::sourceparts "-"; APT::Sandbox::User "root"; Debug::NoLocking "true";
+"""
+LISTS_LAST_S = 86400
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+
+def apt_of_suite(suite):
+    """What goes before an apt command for another release of Debian: its lists are kept beside the kernels, this machine's stay."""
+    folder = cache_folder() / f"apt-{suite}"
+    configuration = folder / "apt.conf"
+    before = ["env", f"APT_CONFIG={configuration}"]
+    if configuration.exists() and time.time() - configuration.stat().st_mtime < LISTS_LAST_S:
+        return before
+    targets = output_of(["apt-get", "indextargets", "--format", "$(ORIGIN)\t$(RELEASE)\t$(CODENAME)\t$(REPO_URI)",
+                         "Created-By: Packages"])
+    rows = [line.split("\t") for line in targets.splitlines()]
+    archive = next((row for row in rows if row[0] == "Debian" and row[1] == row[2] and "-" not in row[1]), None)
+    if not archive:
+        raise NoKernel("apt knows no archive of Debian here")
+    for name in ("lists/partial", "cache/archives/partial"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "status").touch()
+    signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
+    (folder / "sources.list").write_text(f"deb {signed}{archive[3]} {suite} main\n")
+    made = folder / "new.conf"
+    made.write_text(APT_OF_SUITE.format(folder))
+    output_of(["env", f"APT_CONFIG={made}", "apt-get", "-qq", "update"])
+    made.rename(configuration)
+    return before
+
+
+def apt(package, suite):
     """What goes before an apt command for it."""
-    return [APT_ARM64] if is_arm64(package) else []
+    if is_arm64(package):
+        return [APT_ARM64]
+    return apt_of_suite(suite) if suite else []
 
 
-def newest_package(meta, pattern):
+def dependencies(before, package):
+    return [line.split()[-1] for line in output_of(before + ["apt-cache", "depends", package]).splitlines() if "Depends:" in line]
+
+
+def newest_package(before, meta, pattern):
     """The kernel package that `meta` stands for now; else the newest whose name fits."""
-    found = [line.split()[-1] for line in output_of(apt(meta) + ["apt-cache", "depends", meta]).splitlines()
-             if "Depends:" in line]
-    found = [name for name in found if re.match(pattern, name)]
+    found = [name for name in dependencies(before, meta) if re.match(pattern, name)]
     if not found:
         raise NoKernel(f"{meta} depends on no package like {pattern}")
     return max(found, key=version_key)
 
 
-def unpack(package, folder):
+def unpack(before, package, folder):
     """Downloads a package and leaves folder/vmlinuz, whole or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    # since Debian 14 the kernel itself is in one of its own
+    binary = next((name for name in dependencies(before, package) if name.startswith("linux-binary-")), package)
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-        output_of(apt(package) + ["apt-get", "download", "-o", "APT::Sandbox::User=root", package], cwd=work)
+        output_of(before + ["apt-get", "download", "-o", "APT::Sandbox::User=root", binary], cwd=work)
         deb = next(Path(work).glob("*.deb"))
         output_of(["dpkg-deb", "-x", str(deb), f"{work}/x"])
-        image = next(Path(work).glob("x/boot/vmlinuz-*"), None)
+        image = next(Path(work).glob("x/boot/vmlinuz-*"), None) or next(Path(work).glob("x/usr/lib/modules/*/vmlinuz"), None)
         if image is None:
-            raise NoKernel(f"{package} holds no boot/vmlinuz")
+            raise NoKernel(f"{binary} holds no vmlinuz")
         (Path(work) / "keep").mkdir()
         shutil.copy(image, f"{work}/keep/vmlinuz")
         os.rename(f"{work}/keep", folder)
@@ -97,16 +141,17 @@ def unpack(package, folder):
 
 def kernel(name):
     """The path of a kernel's vmlinuz and its package; raises NoKernel."""
-    meta, pattern = MATRIX[name]
+    meta, pattern, *suite = MATRIX[name]
     if os.uname().machine != "x86_64" and not is_arm64(name):
         raise NoKernel("its packages are not for this machine")
     cache = cache_folder()
     had = sorted((p.parent.name for p in cache.glob("*/vmlinuz") if re.match(pattern, p.parent.name)),
                  key=version_key)
     try:
-        package = newest_package(meta, pattern)
+        before = apt(meta, suite[0] if suite else None)
+        package = newest_package(before, meta, pattern)
         if package not in had:
-            unpack(package, cache / package)
+            unpack(before, package, cache / package)
     except NoKernel:
         if not had:
             raise

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""What run and features share: the archive a guest boots with, its end, and the points it prints."""
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import initramfs
+import kernels
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+POINT = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*)$")
+
+
+def only(cases):
+    return " ".join(f"--only {case}" for case in cases)
+
+
+def archive_of(offcpu, programs, command, root=None):
+    """An archive with Python, the test programs and the live tests; command: a shell's text in place of the checks, or None."""
+    archive = initramfs.guest(offcpu, command, root)
+    initramfs.add_python(archive)
+    for program in sorted(programs.iterdir()):
+        if program.is_file() and os.access(program, os.X_OK) and not program.suffix:
+            archive.program(program, f"/programs/{program.name}")
+    for script in sorted((ROOT / "tests" / "live").glob("*.py")):
+        archive.copy(script, f"/live/{script.name}")
+    archive.copy(HERE / "live.py", "/live/live.py")
+    return archive
+
+
+def boot(vmlinuz, initrd, work, timeout_s, options=""):
+    """Runs a guest to its end; returns (what it wrote, its console, seconds, ended in time)."""
+    said, console = Path(work) / "tap", Path(work) / "console"
+    said.write_bytes(b"")
+    console.write_bytes(b"")
+    argv = kernels.boot_command(vmlinuz, initrd, console, said, options=options)
+    start, in_time = time.monotonic(), True
+    try:
+        subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired:
+        in_time = False
+    return (said.read_text(errors="replace"), console.read_text(errors="replace"), time.monotonic() - start, in_time)
