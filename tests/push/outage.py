@@ -168,7 +168,7 @@ class Outage:
         return sum(off_cpu_ns for start_ns, off_cpu_ns in self.model.pushes if start_ns < before_ns)
 
     def sums(self, before_ns, *where):
-        """Of all threads and waits of windows that began before, as a report says.  A wait that a window cut is one in each, so none are counted."""
+        """Of all threads and waits of windows that began before, as a report says; not counts: a wait that was cut is one in each window."""
         to = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(before_ns // 10**9)) + f".{before_ns % 10**9:09d}Z"
         done = subprocess.run([self.offcpu, "report", *where, "--from", "2020-01-01T00:00", "--to", to, "--json"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
