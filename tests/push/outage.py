@@ -168,7 +168,7 @@ class Outage:
         return sum(off_cpu_ns for start_ns, off_cpu_ns in self.model.pushes if start_ns < before_ns)
 
     def sums(self, before_ns, *where):
-        """Of all threads and of all waits of windows that began before, as a report says."""
+        """Of all threads and waits of windows that began before, as a report says; not counts: a wait that was cut is one in each window."""
         to = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(before_ns // 10**9)) + f".{before_ns % 10**9:09d}Z"
         done = subprocess.run([self.offcpu, "report", *where, "--from", "2020-01-01T00:00", "--to", to, "--json"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
@@ -176,7 +176,7 @@ class Outage:
             return {"error": done.stderr.decode()}
         report = json.loads(done.stdout)
         waits = [wait for wait in report["waits"] if wait["state"] != "C"]
-        return {"waits": sum(wait["count"] for wait in waits), "off_cpu_ns": sum(wait["off_cpu_ns"] for wait in waits),
+        return {"off_cpu_ns": sum(wait["off_cpu_ns"] for wait in waits),
                 **{key: sum(thread[key] for thread in report["threads"])
                    for key in ("on_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns", "residual_ns", "lost_ns", "switches")}}
 
