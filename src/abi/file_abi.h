@@ -10,6 +10,7 @@
 
 #define FILE_CALLS_END 512	/* above all numbers of system calls */
 #define FILE_OP_URING 128	/* and above: an operation of io_uring's, by its number */
+#define FILE_OP_PAGE 255	/* a page of a mapped file */
 #define FILE_COMM_LEN 16
 #define FILE_FRAMES_MAX 32	/* of the kernel stack of the longest wait */
 #define FILE_PATH_BYTES 1024	/* of names of directories and the file, each with its zero byte */
@@ -43,6 +44,7 @@ enum file_op_flag {
 	FILE_OP_CUT = 1 << 5,		/* there are more directories than names */
 	FILE_OP_LOOSE = 1 << 6,		/* nobody tells of its end or what it gave: it ended as the thread had the CPU back last */
 	FILE_OP_ASYNC = 1 << 7,		/* handed to io_uring: no thread stands in it */
+	FILE_OP_FAULT = 1 << 8,		/* no call: a page fault on a mapped file; without FILE_OP_ABSOLUTE the names begin at the file system's root */
 };
 
 /* In front of `path_bytes` bytes of names, the file's first, each with a zero byte. */

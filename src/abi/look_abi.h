@@ -32,4 +32,11 @@ struct look_record {
 	char comm[LOOK_COMM_LEN];
 };
 
+/* A thread that was met on a CPU: the same, at a fixed size. */
+struct look_sample {
+	struct look_record rec;
+	__u64 frame[LOOK_FRAMES_MAX + 1];
+	__u8 stack[LOOK_STACK_BYTES];
+};
+
 #endif

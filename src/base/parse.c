@@ -45,6 +45,17 @@ bool parse_u32(const char *text, uint32_t *ret, GError **error)
 	return true;
 }
 
+bool parse_rate(const char *text, double min, double max, double *ret_hz, GError **error)
+{
+	char *end;
+
+	*ret_hz = g_ascii_strtod(text, &end);
+	if (end != text && !*end && *ret_hz >= min && *ret_hz <= max)
+		return true;
+	g_set_error(error, PARSE_ERROR, 0, "'%s' is not a rate from %g to %g Hz", text, min, max);
+	return false;
+}
+
 bool parse_u32_list(const char *text, GArray **list, GError **error)
 {
 	g_auto(GStrv) parts = g_strsplit(text, ",", -1);

@@ -15,6 +15,8 @@ GQuark parse_error_quark(void);
 /* A duration with suffix ns, us, ms, s or m; a bare number is in units of bare_ns. */
 bool parse_duration(const char *text, uint64_t bare_ns, uint64_t *ret_ns, GError **error);
 bool parse_u32(const char *text, uint32_t *ret, GError **error);
+/* A rate in Hz, from min to max. */
+bool parse_rate(const char *text, double min, double max, double *ret_hz, GError **error);
 /* "1,2,3" appended to *list (uint32_t), which is made when NULL. */
 bool parse_u32_list(const char *text, GArray **list, GError **error);
 /*

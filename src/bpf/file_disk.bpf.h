@@ -52,7 +52,7 @@ static __always_inline __u64 asker(struct task_struct *task)
 	struct uring_op *u;
 	__u64 req;
 
-	if (op && op->start_ns) {
+	if (op && op->start_ns && !(op->flags & FILE_OP_FAULT && has_left(task, op))) {
 		op->requests++;
 		return key_of(task, op);
 	}

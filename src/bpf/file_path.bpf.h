@@ -21,7 +21,7 @@
 #define F_OFD_SETLKW 38
 
 struct path_walk {
-	__u64 dentry, mnt;	/* 0: there is none */
+	__u64 dentry, mnt;	/* 0: there is none; mnt 0 alone: names up to the file system's root */
 	__u32 length;		/* of names */
 	__u8 is_absolute, is_cut, is_done, pad;
 	struct file_rec_op rec;
@@ -76,11 +76,11 @@ __noinline int walk_step(struct path_walk *w)
 		return 0;
 	dentry = (struct dentry *)w->dentry;
 	mnt = (struct vfsmount *)w->mnt;
-	if (!dentry || !mnt) {
+	if (!dentry) {
 		w->is_done = 1;
 		return 0;
 	}
-	if (dentry == BPF_CORE_READ(mnt, mnt_root)) {
+	if (mnt && dentry == BPF_CORE_READ(mnt, mnt_root)) {
 		struct mount *mount = mount_of(mnt), *above = BPF_CORE_READ(mount, mnt_parent);
 
 		if (above == mount || !above) {
@@ -91,7 +91,12 @@ __noinline int walk_step(struct path_walk *w)
 		w->mnt = (__u64)above + bpf_core_field_offset(struct mount, mnt);
 		return 0;
 	}
+	parent = BPF_CORE_READ(dentry, d_parent);
 	at = w->length;
+	if (!mnt && parent == dentry && at) {
+		w->is_done = 1;
+		return 0;
+	}
 	if (at >= FILE_PATH_BYTES) {
 		w->is_cut = w->is_done = 1;
 		return 0;
@@ -99,7 +104,6 @@ __noinline int walk_step(struct path_walk *w)
 	n = bpf_probe_read_kernel_str(&w->names[at], FILE_TEXT_BYTES, BPF_CORE_READ(dentry, d_name.name));
 	if (n > 0)
 		w->length = at + n;
-	parent = BPF_CORE_READ(dentry, d_parent);
 	if (parent == dentry)	/* the root of what is mounted nowhere: a memfd */
 		w->is_done = 1;
 	w->dentry = (__u64)parent;

@@ -11,6 +11,7 @@
 #include "abi/file_abi.h"
 #include "bpf/file_path.bpf.h"
 #include "bpf/io_stack.bpf.h"
+#include "bpf/regs.bpf.h"
 
 const volatile bool want_ustack, want_kstack;
 const volatile __u32 only_tgid;	/* 0: any */
@@ -27,13 +28,15 @@ struct op {
 	__u64 off_since_ns;	/* 0: on a CPU */
 	__u64 in_ns;		/* when it got the CPU back last; 0: it did not sleep */
 	__u64 off_ns, longest_ns;
-	__u64 dentry, mnt, ino;	/* of a file that is closed */
+	__u64 dentry, mnt, ino;	/* of a file that is closed, or mapped */
+	__u64 page, ip;		/* of a page fault: which one of the file, and where the program stands */
 	__u64 uring;		/* the operation that the thread handed to io_uring last; it may be over */
 	__u32 nr, flags;	/* enum file_op_flag */
 	__u32 turn;		/* tells the thread's calls apart */
 	__u32 requests;
 	__u32 frames;
 	__u32 was_told;		/* as still going on, by the iterator */
+	__u32 may_be_over, pad;	/* a page fault inside a system call, whose end nothing tells for sure */
 	__u64 frame[FILE_FRAMES_MAX];
 };
 
@@ -99,8 +102,25 @@ static __always_inline void begin(struct task_struct *task, struct op *op, __u32
 	op->nr = nr;
 	op->flags = 0;
 	op->turn++;
-	op->requests = op->frames = op->was_told = 0;
+	op->requests = op->frames = op->was_told = op->may_be_over = 0;
 	op->start_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void note_path(struct op *op, struct file *file)
+{
+	op->dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
+	op->mnt = (__u64)BPF_CORE_READ(file, f_path.mnt);
+	op->ino = BPF_CORE_READ(file, f_inode, i_ino);
+}
+
+/* The thread had the CPU since, and is somewhere else now. */
+static __always_inline bool has_left(struct task_struct *task, const struct op *op)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (op->flags & FILE_OP_FAULT)
+		return !regs || regs->REG_IP != op->ip;
+	return op->in_ns && regs && call_number(regs) != op->nr;
 }
 
 /* What is closed has no descriptor at the call's end. */
@@ -108,11 +128,8 @@ static __noinline void note_file(struct task_struct *task, struct op *op, __u32 
 {
 	struct file *file = file_of(task, fd);
 
-	if (!file || !is_file(BPF_CORE_READ(file, f_inode)))
-		return;
-	op->dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
-	op->mnt = (__u64)BPF_CORE_READ(file, f_path.mnt);
-	op->ino = BPF_CORE_READ(file, f_inode, i_ino);
+	if (file && is_file(BPF_CORE_READ(file, f_inode)))
+		note_path(op, file);
 }
 
 #endif

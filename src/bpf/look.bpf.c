@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/look_abi.h"
+#include "bpf/io_stack.bpf.h"
 #include "bpf/regs.bpf.h"
 #include "bpf/running.bpf.h"
 
@@ -36,18 +37,27 @@ struct {
 } told SEC(".maps");
 
 /* One reader at a time, so one of these. */
-struct buffer {
-	struct look_record rec;
-	__u64 frame[LOOK_FRAMES_MAX + 1];
-	__u8 stack[LOOK_STACK_BYTES];
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct buffer);
+	__type(value, struct look_sample);
 } buffers SEC(".maps");
+
+/* What the timers met: threads on a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct look_sample);
+} cpu_buffers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} ran SEC(".maps");
+
+__u64 ran_lost = 0;
 
 /* Its ids as we see them; false: it is outside of our pid namespace. */
 static __always_inline __u32 id_in_namespace(struct task_struct *task)
@@ -108,7 +118,7 @@ static __always_inline __u32 state_now(struct task_struct *task)
 	return (__u32)BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
-static __always_inline void read_user(struct task_struct *task, struct buffer *b)
+static __always_inline void read_user(struct task_struct *task, struct look_sample *b)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
@@ -121,7 +131,7 @@ static __always_inline void read_user(struct task_struct *task, struct buffer *b
 		b->rec.stack_bytes = LOOK_STACK_BYTES;
 }
 
-static __always_inline void read_stacks(struct task_struct *task, struct buffer *b)
+static __always_inline void read_stacks(struct task_struct *task, struct look_sample *b)
 {
 	__u64 runs = b->rec.runs;
 
@@ -137,17 +147,22 @@ static __always_inline void read_stacks(struct task_struct *task, struct buffer 
 		b->rec.flags |= LOOK_MOVED;
 }
 
-static __always_inline void fill(struct task_struct *task, struct buffer *b, __u64 key)
+static __always_inline void fill_who(struct task_struct *task, struct look_record *rec)
 {
-	struct look_record *rec = &b->rec;
-	__u64 *last = bpf_map_lookup_elem(&told, &key);
-
 	rec->start_ns = BPF_CORE_READ(task, start_boottime);
 	rec->code = BPF_CORE_READ(task, mm, start_code);
 	rec->ip = rec->sp = rec->bp = 0;
 	rec->frames = rec->stack_bytes = 0;
 	rec->flags = task->flags & PF_KTHREAD ? LOOK_KERNEL : 0;
 	BPF_CORE_READ_INTO(&rec->comm, task, comm);
+}
+
+static __always_inline void fill(struct task_struct *task, struct look_sample *b, __u64 key)
+{
+	struct look_record *rec = &b->rec;
+	__u64 *last = bpf_map_lookup_elem(&told, &key);
+
+	fill_who(task, rec);
 	read_counts(task, rec);
 	rec->state = state_now(task);
 	if (is_on_cpu(task))
@@ -159,7 +174,7 @@ static __always_inline void fill(struct task_struct *task, struct buffer *b, __u
 }
 
 /* Where the file's buffer is full the kernel calls again with the same thread: so it counts as told behind that only. */
-static __always_inline bool tell(struct seq_file *seq, struct buffer *b)
+static __always_inline bool tell(struct seq_file *seq, struct look_sample *b)
 {
 	__u32 frames = b->rec.frames;
 
@@ -177,7 +192,7 @@ int look_at_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	__u32 zero = 0;
-	struct buffer *b = bpf_map_lookup_elem(&buffers, &zero);
+	struct look_sample *b = bpf_map_lookup_elem(&buffers, &zero);
 	__u64 key, runs;
 
 	if (!task || !b || !task->pid || task->exit_state || !identify(task, &b->rec) || !is_wanted(task, &b->rec))
@@ -190,5 +205,48 @@ int look_at_task(struct bpf_iter__task *ctx)
 	runs = b->rec.flags & (LOOK_RUNS | LOOK_MOVED) ? ~0ULL : b->rec.runs;
 	if (!(b->rec.flags & LOOK_STOOD))
 		bpf_map_update_elem(&told, &key, &runs, BPF_ANY);
+	return 0;
+}
+
+/* Where the program of a thread on a CPU is: interrupted there, or in the kernel that it called. */
+static __always_inline void read_running(struct oncpu_context *ctx, struct task_struct *task, struct look_sample *b)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || !regs)
+		return;
+	if (ran_in_user_mode(ctx)) {
+		b->rec.ip = ctx->REG_IP;
+		b->rec.sp = ctx->REG_SP;
+		b->rec.bp = ctx->REG_BP;
+	} else {
+		b->rec.ip = BPF_CORE_READ(regs, REG_IP);
+		b->rec.sp = BPF_CORE_READ(regs, REG_SP);
+		b->rec.bp = BPF_CORE_READ(regs, REG_BP);
+	}
+	if (b->rec.sp && !bpf_probe_read_user(b->stack, LOOK_STACK_BYTES, (void *)b->rec.sp))
+		b->rec.stack_bytes = LOOK_STACK_BYTES;
+}
+
+SEC("perf_event")
+int look_on_cpu(struct oncpu_context *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 zero = 0;
+	struct look_sample *b = bpf_map_lookup_elem(&cpu_buffers, &zero);
+
+	if (!b || !task->pid || task->exit_state || !identify(task, &b->rec) || !is_wanted(task, &b->rec))
+		return 0;
+	fill_who(task, &b->rec);
+	b->rec.flags |= LOOK_RUNS;
+	if (want_kstack && !ran_in_user_mode(ctx)) {
+		long bytes = bpf_get_stack(ctx, b->frame, LOOK_FRAMES_MAX * sizeof(__u64), 0);
+
+		b->rec.frames = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+	}
+	if (want_ustack)
+		read_running(ctx, task, b);
+	if (!io_ring_send(&ran, b, sizeof(*b)))
+		__sync_fetch_and_add(&ran_lost, 1);
 	return 0;
 }

@@ -39,6 +39,7 @@ struct dentry {
 
 struct vfsmount {
 	struct dentry *mnt_root;
+	struct super_block *mnt_sb;
 };
 
 struct mount {
@@ -53,7 +54,7 @@ struct path {
 };
 
 struct fs_struct {
-	struct path pwd;
+	struct path root, pwd;
 };
 
 struct file {
@@ -81,6 +82,7 @@ struct vm_area_struct {
 /* Its first members are in a structure without a name. */
 struct vm_fault {
 	struct vm_area_struct *vma;
+	unsigned long pgoff;
 	unsigned long address;
 };
 

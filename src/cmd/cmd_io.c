@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu io: requests to block devices, and who issued them; slow file operations are in cmd_io_files.c. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -9,8 +8,10 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_io.h"
+#include "cmd/io_json.h"
 #include "cmd/io_text.h"
 #include "cmd/run.h"
+#include "cmd/stop.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
 #include "render/text/folded.h"
@@ -30,14 +31,6 @@ static const char description[] =
 	"  offcpu io --stacks -d 10                file operations of 1 ms or more by the place that made them\n"
 	"\n"
 	"A request is no wait of a thread: many may be on their way at once.";
-
-static volatile int stop_asked;
-
-static void on_stop(int sig)
-{
-	(void)sig;
-	stop_asked = 1;
-}
 
 static int parse_own(struct io_options *o, struct run *run, int argc, char **argv)
 {
@@ -60,6 +53,8 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 		wrong = "--folded goes with --block and --stacks";
 	else if (o->by_count && !o->by_block && !o->by_stack && !o->slower)
 		wrong = "--count goes with --block, --stacks and --slower";
+	else if (o->folded && o->json)
+		wrong = "--folded and --json exclude each other";
 	else if (o->top < 1)
 		wrong = "--top takes 1 or more";
 	else if (o->no_kernel_stacks && o->no_user_stacks)
@@ -83,10 +78,11 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 
 void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t duration_ns)
 {
+	const volatile int *stop_asked;
 	uint64_t end_ns = duration_ns ? clock_ns(CLOCK_MONOTONIC) + duration_ns : UINT64_MAX;
 
-	run_on_signals(on_stop);
-	while (!stop_asked) {
+	stop_asked = stop_catch();
+	while (!*stop_asked) {
 		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 		const struct timespec pause = { .tv_nsec = (long)MIN(poll_ms * MS_NS, end_ns - MIN(now_ns, end_ns)) };
 
@@ -95,7 +91,7 @@ void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t d
 		nanosleep(&pause, NULL);
 		poll(data);
 	}
-	run_on_signals(SIG_DFL);
+	stop_release();
 }
 
 static void print_folded(const struct profile *p, bool by_count)
@@ -137,7 +133,10 @@ static void print_result(struct block_io *b, const struct io_options *o)
 	struct block_result r;
 
 	block_io_result(b, &r);
-	io_text(text, &r, &text_options);
+	if (o->json)
+		io_json_block(text, &r, o->by_block, text_options.is_of_one);
+	else
+		io_text(text, &r, &text_options);
 	block_result_clear(&r);
 	fputs(text->str, stdout);
 }
@@ -182,6 +181,7 @@ int cmd_io(int argc, char **argv)
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)", "TIME" },
 		{ "top", 0, 0, G_OPTION_ARG_INT, &own.top, "Rows of a table (10)", "N" },
 		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "With --block, --stacks: folded stacks", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "JSON in integer nanoseconds; with --slower a line each", NULL },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "Write a recording, too", "FILE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};

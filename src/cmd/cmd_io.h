@@ -11,7 +11,7 @@
 /* What the parts of `offcpu io` share. */
 
 struct io_options {
-	gboolean by_block, by_stack, by_count, folded, no_kernel_stacks, no_user_stacks;
+	gboolean by_block, by_stack, by_count, folded, json, no_kernel_stacks, no_user_stacks;
 	gint top;
 	char *duration, *output, *pid, *slower;
 	uint32_t pid_number;

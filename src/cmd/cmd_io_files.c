@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/cmd_io.h"
 #include "cmd/file_text.h"
+#include "cmd/io_json.h"
 #include "cmd/run.h"
 #include "io/file.h"
 
@@ -18,6 +19,15 @@ static void print_line(const struct file_op *op, void *data)
 
 	g_string_truncate(line, 0);
 	file_line(line, op);
+	fputs(line->str, stdout);
+}
+
+static void print_json_line(const struct file_op *op, void *data)
+{
+	GString *line = data;
+
+	g_string_truncate(line, 0);
+	io_json_op(line, op);
 	fputs(line->str, stdout);
 }
 
@@ -37,7 +47,10 @@ static void print_result(struct file_io *f, const struct io_options *o)
 	struct file_result r;
 
 	file_io_result(f, &r);
-	file_text(text, &r, &options);
+	if (o->json)
+		io_json_files(text, &r, o->slower_ns, o->by_stack);
+	else
+		file_text(text, &r, &options);
 	file_result_clear(&r);
 	fputs(text->str, stdout);
 }
@@ -47,7 +60,7 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 	g_autoptr(GString) line = g_string_new(NULL);
 	bool with_lines = !o->by_stack, with_stacks = o->by_stack || o->output;
 	const struct file_options options = {
-		.pid = o->pid_number, .slower_ns = o->slower_ns, .on_op = with_lines ? print_line : NULL, .data = line,
+		.pid = o->pid_number, .slower_ns = o->slower_ns, .on_op = !with_lines ? NULL : o->json ? print_json_line : print_line, .data = line,
 		.no_user_stacks = o->no_user_stacks || !with_stacks, .no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
 	};
 	g_autoptr(GError) error = NULL;
@@ -60,7 +73,7 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 	}
 	if (file_io_slows_all_calls(f))
 		fputs(SLOW_CALLS, stderr);
-	if (with_lines) {
+	if (with_lines && !o->json) {
 		file_line_heading(line);
 		fputs(line->str, stdout);
 		fflush(stdout);

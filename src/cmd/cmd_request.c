@@ -200,10 +200,14 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	g_autoptr(GError) error = NULL;
 	uint64_t start_ns, stop_ns;
 	const struct requests *requests = session_requests(run->session, &start_ns, &stop_ns);
+	struct requests_open open;
 	int status = EXIT_OK;
 
 	read_rows(q, requests);
-	requests_read_counts(requests, start_ns, stop_ns, counts);
+	requests_read_counts(requests, start_ns, stop_ns, counts, &open);
+	summary.open_cnt = open.count;
+	summary.open_longest_ns = open.longest_ns;
+	summary.open_name = open.count && open.func < q->plan->names->len ? q->plan->names->pdata[open.func] : NULL;
 	summary.start_ns = start_ns;
 	summary.duration_ns = stop_ns - start_ns;
 	summary.site_cnt = requests_site_cnt(requests);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu sample: looks at threads at a rate and writes a recording. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
+#include "cmd/stop.h"
+#include "profile/on_cpu.h"
 #include "profile/profile_file.h"
 #include "sample/sampler.h"
 
@@ -28,22 +30,6 @@ struct sample_options {
 	gboolean by_proc;
 };
 
-static volatile int stop_asked;
-
-static void on_stop(int sig)
-{
-	(void)sig;
-	stop_asked = 1;
-}
-
-static bool parse_hz(const char *text, double *ret_hz)
-{
-	char *end;
-
-	*ret_hz = g_ascii_strtod(text, &end);
-	return end != text && !*end && *ret_hz >= HZ_MIN && *ret_hz <= HZ_MAX;
-}
-
 static int parse_own(const struct sample_options *o, struct run *run, int argc, char **argv, double *ret_hz)
 {
 	g_autoptr(GError) error = NULL;
@@ -52,8 +38,8 @@ static int parse_own(const struct sample_options *o, struct run *run, int argc, 
 		cmd_error(COMMAND, "unexpected argument '%s'", argv[1]);
 		return EXIT_USAGE;
 	}
-	if (!parse_hz(o->hz ? o->hz : DEFAULT_HZ, ret_hz)) {
-		cmd_error(COMMAND, "-F: '%s' is not a rate from 0.01 to 10000 Hz", o->hz);
+	if (!parse_rate(o->hz ? o->hz : DEFAULT_HZ, HZ_MIN, HZ_MAX, ret_hz, &error)) {
+		cmd_error(COMMAND, "-F: %s", error->message);
 		return EXIT_USAGE;
 	}
 	if (run->target->cgroups || run->target->follow || run->target->command) {
@@ -90,6 +76,8 @@ static void print_summary(const struct profile *p, const char *path)
 	fprintf(stderr, "; cost: %.2f%% of a CPU running, %.0f ms to start, %.1f MiB\n",
 		info->duration_ns ? 100.0 * (double)profile_running_cpu_ns(info) / (double)info->duration_ns : 0,
 		(double)info->tracer_start_cpu_ns / 1e6, (double)info->tracer_peak_rss_bytes / (1 << 20));
+	if (!profile_has_on_cpu(p))
+		fprintf(stderr, "threads that ran have no stacks: /proc does not tell where a running thread is\n");
 	print_losses(p);
 }
 
@@ -119,16 +107,15 @@ static int sample(const struct target *target, const struct sample_options *own,
 		.hz = hz, .budget_ppm = BUDGET_PPM, .duration_ns = duration_ns, .pids = c->pids, .tids = c->tids,
 		.comm_glob = c->comm_glob, .no_user_threads = c->no_user_threads, .no_kernel_threads = c->no_kernel_threads,
 		.no_user_stacks = c->no_user_stacks, .no_kernel_stacks = c->no_kernel_stacks, .include_self = c->include_self,
-		.by_proc = own->by_proc, .stop = &stop_asked,
+		.by_proc = own->by_proc, .stop = stop_catch(),
 	};
 	g_autoptr(GError) error = NULL;
 	struct sampler *sampler;
 	int status;
 
-	run_on_signals(on_stop);
 	sampler = sampler_new(&options, &error);
 	if (sampler && sampler_run(sampler, &error)) {
-		run_on_signals(SIG_DFL);
+		stop_release();
 		status = write_recording(sampler, target, own->output, command_line);
 	} else {
 		cmd_error(COMMAND, "%s", error->message);

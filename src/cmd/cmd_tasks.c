@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu tasks: goroutines and other tasks that hold no thread, seen from outside. */
-#include <signal.h>
 #include <stdio.h>
 
+#include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
+#include "cmd/stop.h"
 #include "render/json/tasks.h"
 #include "render/text/tasks.h"
 #include "tasks/census.h"
@@ -30,22 +31,6 @@ struct tasks_options {
 	gint top;
 };
 
-static volatile int stop_asked;
-
-static void on_stop(int sig)
-{
-	(void)sig;
-	stop_asked = 1;
-}
-
-static bool parse_hz(const char *text, double *ret_hz)
-{
-	char *end;
-
-	*ret_hz = g_ascii_strtod(text, &end);
-	return end != text && !*end && *ret_hz >= HZ_MIN && *ret_hz <= HZ_MAX;
-}
-
 static int parse_own(const struct tasks_options *o, struct run *run, int argc, char **argv, struct census_options *ret)
 {
 	g_autoptr(GArray) pids = NULL;
@@ -63,8 +48,8 @@ static int parse_own(const struct tasks_options *o, struct run *run, int argc, c
 		cmd_error(COMMAND, "--top takes 0 or more");
 		return EXIT_USAGE;
 	}
-	if (!parse_hz(o->hz ? o->hz : DEFAULT_HZ, &ret->hz)) {
-		cmd_error(COMMAND, "-F: '%s' is not a rate from 0.01 to 1000 Hz", o->hz);
+	if (!parse_rate(o->hz ? o->hz : DEFAULT_HZ, HZ_MIN, HZ_MAX, &ret->hz, &error)) {
+		cmd_error(COMMAND, "-F: %s", error->message);
 		return EXIT_USAGE;
 	}
 	if (!run_parse_duration(run, o->duration))
@@ -80,11 +65,10 @@ static int parse_own(const struct tasks_options *o, struct run *run, int argc, c
 	ret->pid = g_array_index(pids, uint32_t, 0);
 	ret->duration_ns = run->duration_ns;
 	ret->budget_ppm = BUDGET_PPM;
-	ret->stop = &stop_asked;
 	return EXIT_OK;
 }
 
-static int take(const struct census_options *options, const struct tasks_options *o)
+static int take(struct census_options *options, const struct tasks_options *o)
 {
 	const struct text_options text_options = {
 		.top = (unsigned)o->top, .colour = cmd_stdout_has_colour(), .width = cmd_stdout_width(),
@@ -93,9 +77,9 @@ static int take(const struct census_options *options, const struct tasks_options
 	g_autoptr(GError) error = NULL;
 	struct tasks *t;
 
-	run_on_signals(on_stop);
+	options->stop = stop_catch();
 	t = census_take(options, &error);
-	run_on_signals(SIG_DFL);
+	stop_release();
 	if (!t) {
 		cmd_error(COMMAND, "%s", error->message);
 		return g_error_matches(error, CENSUS_ERROR, CENSUS_NOT_PERMITTED) ? EXIT_NOT_PERMITTED : EXIT_FAILED;

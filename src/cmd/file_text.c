@@ -144,9 +144,11 @@ static void append_head(GString *s, const struct file_result *r, const struct fi
 }
 
 /* What somebody may miss here. */
-static void append_not_seen(GString *s, const struct file_counts *c)
+static void append_not_seen(GString *s, const struct file_result *r)
 {
-	g_string_append(s, "Not among them: page faults on mapped files, io_submit");
+	const struct file_counts *c = &r->counts;
+
+	g_string_append(s, r->has_faults ? "Not among them: io_submit" : "Not among them: page faults on mapped files (before Linux 6.11 they need kprobe.multi), io_submit");
 	if (c->uring) {
 		g_string_append(s, ", ");
 		text_thousands(s, c->uring);
@@ -263,7 +265,7 @@ void file_text(GString *s, const struct file_result *r, const struct file_text_o
 	if (o->with_lines)
 		g_string_append_c(s, '\n');
 	append_head(s, r, o);
-	append_not_seen(s, &r->counts);
+	append_not_seen(s, r);
 	if (!o->by_stack) {
 		append_files(s, r, o);
 		return;

@@ -50,6 +50,9 @@ struct profile *range_read_profile(const char *path, const struct range_args *a,
 		return p;
 	if (p->info.imported)
 		g_set_error(error, PARSE_ERROR, 0, "%s does not tell when time was spent: --from and --to cannot be used", p->info.imported);
+	else if (!profile_has_slices(p) && p->info.has_requests)
+		g_set_error(error, PARSE_ERROR, 0, "in a recording of requests the waits are of whole requests, not of points in time: "
+			    "--from and --to cannot be used; report --by request tells when the slowest were");
 	else if (!profile_has_slices(p))
 		g_set_error(error, PARSE_ERROR, 0, "an older offcpu recorded it, which did not note when time was spent: "
 			    "--from and --to cannot be used");

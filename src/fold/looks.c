@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "profile/on_cpu.h"
 
 struct row_key {
 	uint32_t thread, user, kernel;
@@ -41,6 +42,8 @@ struct looks {
 	GArray *threads;	/* struct watched */
 	GArray *rows;		/* struct row */
 	GHashTable *index;	/* struct row_key -> row + 1 */
+	GArray *ran;		/* struct on_cpu_sample; its threads are numbers here, which the profile's come to be */
+	GHashTable *ran_index;	/* struct row_key -> of these + 1 */
 };
 
 static guint key_hash(gconstpointer p)
@@ -63,6 +66,8 @@ struct looks *looks_new(struct profile *p)
 	l->threads = g_array_new(FALSE, TRUE, sizeof(struct watched));
 	l->rows = g_array_new(FALSE, TRUE, sizeof(struct row));
 	l->index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+	l->ran = g_array_new(FALSE, TRUE, sizeof(struct on_cpu_sample));
+	l->ran_index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	return l;
 }
 
@@ -73,6 +78,8 @@ void looks_free(struct looks *l)
 	g_array_unref(l->threads);
 	g_array_unref(l->rows);
 	g_hash_table_destroy(l->index);
+	g_array_unref(l->ran);
+	g_hash_table_destroy(l->ran_index);
 	g_free(l);
 }
 
@@ -133,6 +140,24 @@ void looks_see(struct looks *l, uint32_t thread, const struct look *look)
 		sum_last(l, thread, look->has_stood);
 	w->last = *look;
 	w->has_last = true;
+}
+
+void looks_on_cpu(struct looks *l, uint32_t thread, uint32_t user, uint32_t kernel, uint64_t weight_ns)
+{
+	const struct row_key key = { thread, user, kernel, LOOK_STATE_RUNS };
+	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(l->ran_index, &key));
+
+	if (!known) {
+		const struct on_cpu_sample s = { .thread = thread, .user = user, .kernel = kernel };
+
+		g_array_append_val(l->ran, s);
+		known = l->ran->len;
+		g_hash_table_insert(l->ran_index, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(known));
+	}
+	struct on_cpu_sample *s = &g_array_index(l->ran, struct on_cpu_sample, known - 1);
+
+	s->samples++;
+	s->weight_ns += weight_ns;
 }
 
 void looks_account(struct looks *l, uint32_t thread, const struct looks_account *a)
@@ -262,6 +287,8 @@ void looks_finish(struct looks *l, uint32_t last_period, uint64_t last_period_ns
 
 		finish_row(l, row, &left[row->key.thread]);
 	}
+	for (guint i = 0; i < l->ran->len; i++)
+		profile_add_on_cpu(l->profile, &g_array_index(l->ran, struct on_cpu_sample, i));
 	for (uint32_t i = 0; i < l->threads->len; i++)
 		for (enum group group = BLOCKED; group < GROUPS; group++)
 			if (left[i].ns[group])

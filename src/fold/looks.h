@@ -35,6 +35,9 @@ struct look {
 };
 void looks_see(struct looks *l, uint32_t thread, const struct look *look);
 
+/* It was met on a CPU there; weight_ns: the time between two such samples of a CPU.  Its account says how long it ran in all. */
+void looks_on_cpu(struct looks *l, uint32_t thread, uint32_t user, uint32_t kernel, uint64_t weight_ns);
+
 /* Its account up to to_ns.  Before looks_finish(). */
 struct looks_account {
 	uint64_t to_ns, switches;

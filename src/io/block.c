@@ -14,6 +14,7 @@
 #include "attach/sections.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "io/counts.h"
 #include "io/disk_stats.h"
 #include "io/place.h"
 #include "io/recording.h"
@@ -225,16 +226,7 @@ static bool load(struct block_io *b, GError **error)
 
 static uint64_t count_of(const struct block_io *b, enum block_count what)
 {
-	int cpus = libbpf_num_possible_cpus();
-	g_autofree uint64_t *each = g_new0(uint64_t, (size_t)MAX(cpus, 1));
-	uint32_t key = what;
-	uint64_t sum = 0;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.block_counts), &key, each))
-		return 0;
-	for (int i = 0; i < cpus; i++)
-		sum += each[i];
-	return sum;
+	return io_count(b->skel->maps.block_counts, what);
 }
 
 static uint64_t ended(const struct block_io *b)
@@ -242,21 +234,24 @@ static uint64_t ended(const struct block_io *b)
 	return count_of(b, BLOCK_DONE) + count_of(b, BLOCK_OPEN_AT_START) + count_of(b, BLOCK_LOST_DONE);
 }
 
-/* No request ended between two equal readings of the disks.  Where they never are, a hundred thousand a second, a few more do not count. */
+/*
+ * No request ended between two equal readings of the disks.  Where none are equal, the two that lie next to each other are best: on a busy
+ * machine this thread may lose its CPU between them, and hundreds of requests end meanwhile.
+ */
 static struct edge edge_now(const struct block_io *b)
 {
-	struct edge ret = { 0 };
+	struct edge best = { 0 };
+	uint64_t least = UINT64_MAX;
 
-	for (unsigned i = 0; i < EDGE_TRIES; i++) {
-		uint64_t before = disk_stats_sum();
+	for (unsigned i = 0; i < EDGE_TRIES && least; i++) {
+		uint64_t before = disk_stats_sum(), ours = ended(b), between = disk_stats_sum() - before;
 
-		ret.ours = ended(b);
-		ret.disks = disk_stats_sum();
-		if (ret.disks == before)
-			return ret;
-		ret.disks = before + (ret.disks - before) / 2;
+		if (between >= least)
+			continue;
+		least = between;
+		best = (struct edge){ .disks = before + between / 2, .ours = ours };
 	}
-	return ret;
+	return best;
 }
 
 struct block_io *block_io_new(const struct block_options *options, GError **error)
@@ -405,15 +400,13 @@ void block_result_clear(struct block_result *r)
 
 static void add_losses(struct block_io *b)
 {
-	static const struct { enum block_count what; const char *reason, *help; } losses[] = {
+	static const struct io_loss losses[] = {
 		{ BLOCK_LOST_DONE, "block_ring", "the ring buffer was full for a request that was done" },
 		{ BLOCK_LOST_STACK, "block_stack", "the ring buffer was full for the stacks of a request" },
 		{ BLOCK_LOST_ROOM, "block_room", "more requests were on their way than are followed" },
 	};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(losses); i++)
-		if (count_of(b, losses[i].what))
-			profile_add_loss(b->profile, losses[i].reason, losses[i].help, count_of(b, losses[i].what), 0);
+	io_add_losses(b->profile, b->skel->maps.block_counts, losses, G_N_ELEMENTS(losses));
 }
 
 struct profile *block_io_take_profile(struct block_io *b)

@@ -16,6 +16,7 @@
 #include "attach/feature.h"
 #include "attach/sections.h"
 #include "base/clock.h"
+#include "io/counts.h"
 #include "io/file_attach.h"
 #include "io/file_calls.h"
 #include "io/file_path.h"
@@ -37,6 +38,7 @@ struct file_io {
 	struct file_rows *rows;
 	GString *path;
 	uint64_t start_ns, start_unix_ns, stop_ns;
+	bool has_faults;
 };
 
 /* What a call that goes on was given, from its process's memory.  "" where it cannot be read. */
@@ -76,6 +78,18 @@ static void fill_op(const struct file_io *f, const struct file_rec_op *r, struct
 	ret->bytes = ret->has_bytes ? (uint64_t)r->result : 0;
 }
 
+/* Of a mapped file the mount may not be known in the kernel. */
+static void put_mount(const struct file_io *f, const struct file_rec_op *r)
+{
+	g_autofree char *name = g_strdup_printf("/proc/%u/mountinfo", r->pid), *text = NULL;
+
+	if (!(r->flags & FILE_OP_FAULT) || r->flags & (FILE_OP_ABSOLUTE | FILE_OP_CUT) || !f->path->len)
+		return;
+	if (!g_file_get_contents(name, &text, NULL, NULL))
+		g_file_get_contents("/proc/self/mountinfo", &text, NULL, NULL);
+	file_path_mount(f->path, text, r->dev);
+}
+
 static void take_op(struct file_io *f, const struct file_rec_op *r, size_t size)
 {
 	char comm[FILE_COMM_LEN + 1] = { 0 }, process[FILE_COMM_LEN + 1] = { 0 }, given[FILE_TEXT_BYTES] = "";
@@ -90,6 +104,7 @@ static void take_op(struct file_io *f, const struct file_rec_op *r, size_t size)
 	memcpy(process, r->process, sizeof(r->process));
 	g_string_truncate(f->path, 0);
 	file_path_append(f->path, r, (const char *)(r + 1), given);
+	put_mount(f, r);
 	fill_op(f, r, &op);
 	op.comm = comm;
 	op.process = process;
@@ -133,7 +148,7 @@ static bool has_tracepoint(const char *name)
 static void select_programs(struct file_bpf *skel)
 {
 	bool has_start = has_tracepoint("block_io_start"), has_insert = !has_start && has_tracepoint("block_rq_insert");
-	bool has_req = has_tracepoint("io_uring_submit_req");
+	bool has_req = has_tracepoint("io_uring_submit_req"), has_fault = has_tracepoint("mm_filemap_fault");
 
 	bpf_program__set_autoload(skel->progs.file_block_start, has_start);
 	bpf_program__set_autoload(skel->progs.file_block_done, has_start);
@@ -141,6 +156,8 @@ static void select_programs(struct file_bpf *skel)
 	bpf_program__set_autoload(skel->progs.file_block_issue, has_insert);
 	bpf_program__set_autoload(skel->progs.file_block_complete, has_insert);
 	bpf_program__set_autoload(skel->progs.file_block_merge, has_tracepoint("block_rq_merge"));
+	bpf_program__set_autoload(skel->progs.file_fault, has_fault);
+	bpf_program__set_autoload(skel->progs.file_fault_maps, has_fault && has_tracepoint("mm_filemap_map_pages"));
 	bpf_program__set_autoload(skel->progs.file_uring_req, has_req);
 	bpf_program__set_autoload(skel->progs.file_uring_sqe, !has_req && has_tracepoint("io_uring_submit_sqe"));
 	bpf_program__set_autoload(skel->progs.file_uring_end, has_tracepoint("io_uring_complete"));
@@ -178,7 +195,7 @@ static bool load(struct file_io *f, GError **error)
 		return false;
 	}
 	select_programs(f->skel);
-	file_attach_select(f->skel);
+	f->has_faults = file_attach_select(f->skel, has_tracepoint("mm_filemap_fault"));
 	configure(f->skel, &f->options);
 	err = file_bpf__load(f->skel);
 	if (err) {
@@ -272,22 +289,14 @@ void file_io_stop(struct file_io *f)
 
 static uint64_t count_of(const struct file_io *f, enum file_count what)
 {
-	int cpus = libbpf_num_possible_cpus();
-	g_autofree uint64_t *each = g_new0(uint64_t, (size_t)MAX(cpus, 1));
-	uint32_t key = what;
-	uint64_t sum = 0;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(f->skel->maps.file_counts), &key, each))
-		return 0;
-	for (int i = 0; i < cpus; i++)
-		sum += each[i];
-	return sum;
+	return io_count(f->skel->maps.file_counts, what);
 }
 
 void file_io_result(struct file_io *f, struct file_result *ret)
 {
 	*ret = (struct file_result){ .profile = f->profile, .duration_ns = f->stop_ns - f->start_ns };
 	file_rows_result(f->rows, ret);
+	ret->has_faults = f->has_faults;
 	ret->counts.not_file = count_of(f, FILE_NOT_FILE);
 	ret->counts.uring = count_of(f, FILE_URING);
 	ret->counts.lost_op = count_of(f, FILE_LOST_OP);
@@ -304,15 +313,13 @@ void file_result_clear(struct file_result *r)
 
 static void add_losses(struct file_io *f)
 {
-	static const struct { enum file_count what; const char *reason, *help; } losses[] = {
+	static const struct io_loss losses[] = {
 		{ FILE_LOST_OP, "file_ring", "the ring buffer was full for a slow file operation" },
 		{ FILE_LOST_STACK, "file_stack", "the ring buffer was full for the stacks of a slow file operation" },
 		{ FILE_LOST_ROOM, "file_room", "there was no memory to follow a thread's file operation" },
 	};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(losses); i++)
-		if (count_of(f, losses[i].what))
-			profile_add_loss(f->profile, losses[i].reason, losses[i].help, count_of(f, losses[i].what), 0);
+	io_add_losses(f->profile, f->skel->maps.file_counts, losses, G_N_ELEMENTS(losses));
 }
 
 struct profile *file_io_take_profile(struct file_io *f)

@@ -8,7 +8,7 @@
 
 #include "profile/profile.h"
 
-/* Slow file operations: system calls on files, from their begin to their end, with what they waited for meanwhile. */
+/* Slow file operations: system calls on files and page faults on mapped ones, from their begin to their end, with what they waited for meanwhile. */
 struct file_io;
 
 /* One of them.  Durations are in ns, the texts valid until the call that gives it returns. */
@@ -92,6 +92,7 @@ struct file_result {
 	struct file_counts counts;
 	struct file_sum all;
 	uint64_t duration_ns;
+	bool has_faults;	/* page faults are seen on this kernel */
 	struct profile *profile;	/* threads, frames and stacks that rows name; file_io's */
 };
 /* After file_io_stop(); its arrays are freed by file_result_clear(). */

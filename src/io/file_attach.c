@@ -27,13 +27,14 @@
 
 struct file_attach {
 	struct bpf_link *enter, *leave;	/* of functions */
+	struct bpf_link *fault, *fault_end;
 	GArray *events;			/* int: of tracepoints */
 };
 
 /* Where they lie.  Debian mounts it at the first place, and containers often nowhere. */
 static const char *const folders[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
-void file_attach_select(struct file_bpf *skel)
+bool file_attach_select(struct file_bpf *skel, bool has_fault)
 {
 	bool by_functions = feature_supported(FEATURE_KPROBE_MULTI);
 
@@ -41,7 +42,10 @@ void file_attach_select(struct file_bpf *skel)
 	bpf_program__set_autoload(skel->progs.file_function_end, by_functions);
 	bpf_program__set_autoload(skel->progs.file_enter, !by_functions);
 	bpf_program__set_autoload(skel->progs.file_exit, !by_functions);
+	bpf_program__set_autoload(skel->progs.file_fault_function, by_functions && !has_fault);
+	bpf_program__set_autoload(skel->progs.file_fault_function_end, by_functions && !has_fault);
 	skel->rodata->ends_are_caught_at_begin = by_functions;
+	return by_functions || has_fault;
 }
 
 /* known_only: without those that the kernel's types do not tell of. */
@@ -81,6 +85,20 @@ static bool attach_functions(struct file_attach *a, struct file_bpf *skel, GErro
 	}
 	attach_set_error(error, -errno, "probe the kernel's functions of system calls");
 	return false;
+}
+
+static bool attach_faults(struct file_attach *a, struct file_bpf *skel, GError **error)
+{
+	const char *name = "filemap_fault";
+	const GPtrArray names = { .pdata = (void *)&name, .len = 1 };
+
+	if (!bpf_program__autoload(skel->progs.file_fault_function))
+		return true;
+	a->fault_end = probe_functions(skel->progs.file_fault_function_end, &names, true);
+	a->fault = a->fault_end ? probe_functions(skel->progs.file_fault_function, &names, false) : NULL;
+	if (!a->fault)
+		attach_set_error(error, -errno, "probe the kernel's filemap_fault()");
+	return a->fault;
 }
 
 /* The number of an event; or a negative error. */
@@ -145,7 +163,8 @@ struct file_attach *file_attach_new(struct file_bpf *skel, GError **error)
 	struct file_attach *a = g_new0(struct file_attach, 1);
 
 	a->events = g_array_new(FALSE, FALSE, sizeof(int));
-	if (feature_supported(FEATURE_KPROBE_MULTI) ? attach_functions(a, skel, error) : attach_tracepoints(a, skel, error))
+	if ((feature_supported(FEATURE_KPROBE_MULTI) ? attach_functions(a, skel, error) : attach_tracepoints(a, skel, error)) &&
+	    attach_faults(a, skel, error))
 		return a;
 	file_attach_free(a);
 	return NULL;
@@ -160,7 +179,8 @@ bool file_attach_is_by_tracepoints(const struct file_attach *a)
 void file_attach_settle(struct file_attach *a)
 {
 	bpf_link__destroy(a->enter);
-	a->enter = NULL;
+	bpf_link__destroy(a->fault);
+	a->enter = a->fault = NULL;
 	if (!a->events->len)
 		return;
 	close(g_array_index(a->events, int, a->events->len - 1));
@@ -188,6 +208,8 @@ void file_attach_free(struct file_attach *a)
 		return;
 	bpf_link__destroy(a->enter);
 	bpf_link__destroy(a->leave);
+	bpf_link__destroy(a->fault);
+	bpf_link__destroy(a->fault_end);
 	if (a->events->len && fork() == 0) {
 		setsid();
 		close_all_but_events(a);

@@ -13,8 +13,11 @@ struct file_bpf;
  */
 struct file_attach;
 
-/* Before the object is loaded: chooses which of its programs are. */
-void file_attach_select(struct file_bpf *skel);
+/*
+ * Before the object is loaded: chooses which of its programs are.  has_fault: tracepoints tell of page faults, so no function need be probed.
+ * False: page faults are not seen here.
+ */
+bool file_attach_select(struct file_bpf *skel, bool has_fault);
 /* NULL, with a sentence: nothing is attached. */
 struct file_attach *file_attach_new(struct file_bpf *skel, GError **error);
 /* All system calls of the machine pay for it. */

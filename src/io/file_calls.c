@@ -172,6 +172,8 @@ const char *file_call_name(uint32_t op)
 {
 	if (is_uring(op))
 		return uring[op - FILE_OP_URING].name;
+	if (op == FILE_OP_PAGE)
+		return "fault";
 	return op && op <= ROWS ? table[op - 1].name : "?";
 }
 

@@ -14,6 +14,7 @@
 #include "attach/sections.h"
 #include "base/clock.h"
 #include "sample/parts.h"
+#include "sample/run_samples.h"
 #include "look.skel.h"
 
 #define READ_BYTES (256 * 1024)
@@ -29,6 +30,7 @@
 struct task_source {
 	struct look_bpf *skel;
 	struct core_btf *core_btf;
+	struct run_samples *runs;
 	GByteArray *text;	/* what the iterator told in this round */
 };
 
@@ -106,6 +108,11 @@ struct task_source *task_source_new(struct sampler *s, GError **error)
 		task_source_free(source);
 		return NULL;
 	}
+	source->runs = run_samples_new(s, source->skel, s->options.hz, error);
+	if (!source->runs) {
+		task_source_free(source);
+		return NULL;
+	}
 	symbolizer_foresee_kernel(s->symbolizer);
 	return source;
 }
@@ -114,6 +121,7 @@ void task_source_free(struct task_source *source)
 {
 	if (!source)
 		return;
+	run_samples_free(source->runs);
 	look_bpf__destroy(source->skel);
 	core_btf_free(source->core_btf);
 	g_byte_array_unref(source->text);
@@ -155,13 +163,13 @@ static uint8_t letter_of(uint32_t state)
 	return state & STATE_INTERRUPTIBLE ? 'S' : 'R';
 }
 
-static uint32_t kernel_stack(struct sampler *s, const struct look_record *rec, const uint64_t *frames)
+static uint32_t kernel_stack(struct sampler *s, const struct look_record *rec, const void *frames)
 {
 	if (!rec->frames)
 		return 0;
 	s->rec.depth = MIN(rec->frames, OFFCPU_MAX_DEPTH);
 	s->rec.end = rec->frames > OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
-	memcpy(s->rec.ip, frames, s->rec.depth * sizeof(*frames));
+	memcpy(s->rec.ip, frames, s->rec.depth * sizeof(s->rec.ip[0]));
 	return sampler_stack(s, 0, 0, false);
 }
 
@@ -172,6 +180,13 @@ static uint32_t user_stack(struct sampler *s, struct sampled *t, const struct lo
 	};
 
 	return rec->ip ? sampler_user_stack(s, t, &regs) : 0;
+}
+
+void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *frames, const void *stack,
+			 uint32_t *ret_user, uint32_t *ret_kernel)
+{
+	*ret_kernel = kernel_stack(s, rec, frames);
+	*ret_user = user_stack(s, t, rec, stack);
 }
 
 static struct sampled *thread_of(struct sampler *s, const struct look_record *rec, const struct proc_stat *stat, uint64_t now_ns)
@@ -198,7 +213,7 @@ static struct sampled *thread_of(struct sampler *s, const struct look_record *re
 	return t;
 }
 
-static void take(struct sampler *s, const struct look_record *rec, const uint64_t *frames, const void *stack, uint64_t now_ns)
+static void take(struct sampler *s, const struct look_record *rec, const void *frames, const void *stack, uint64_t now_ns)
 {
 	struct proc_stat stat = { .is_kernel = rec->flags & LOOK_KERNEL, .code = rec->code };
 	struct sampled *t;
@@ -212,8 +227,9 @@ static void take(struct sampler *s, const struct look_record *rec, const uint64_
 	} else if (rec->flags & LOOK_STOOD && !t->is_new && t->look.state != LOOK_STATE_RUNS) {
 		sampler_saw(s, t, t->look.state, t->look.user, t->look.kernel, true, now_ns);
 	} else {
-		uint32_t kernel = kernel_stack(s, rec, frames), user = user_stack(s, t, rec, stack);
+		uint32_t kernel, user;
 
+		sampler_look_stacks(s, t, rec, frames, stack, &user, &kernel);
 		s->moved_cnt += (rec->flags & LOOK_MOVED) != 0;
 		sampler_saw(s, t, letter_of(rec->state), user, kernel, false, now_ns);
 	}
@@ -247,4 +263,15 @@ void by_task_round(struct sampler *s)
 		take(s, &rec, frames, source->text->data + at, now_ns);
 		at += rec.stack_bytes;
 	}
+	run_samples_take(source->runs);
+}
+
+void by_task_finish(struct sampler *s)
+{
+	const struct run_samples *runs = s->tasks->runs;
+
+	run_samples_take(s->tasks->runs);
+	s->profile->info.on_cpu_hz = s->profile->info.on_cpu_end_hz = run_samples_hz(runs);
+	if (run_samples_lost(runs))
+		profile_add_loss(s->profile, "on_cpu_thread", "samples on CPU were of threads that no look had met, or the ring buffer was full", run_samples_lost(runs), 0);
 }

@@ -2,6 +2,7 @@
 #ifndef SAMPLE_PARTS_H
 #define SAMPLE_PARTS_H
 
+#include "abi/look_abi.h"
 #include "fold/looks.h"
 #include "fold/stacks.h"
 #include "sample/proc_thread.h"
@@ -68,6 +69,10 @@ uint32_t sampler_stack(struct sampler *s, pid_t pid, uint64_t space, bool is_use
 /* The user stack by what is known of registers. */
 uint32_t sampler_user_stack(struct sampler *s, struct sampled *t, const struct space_regs *regs);
 
+/* The nodes of the stacks that a record has; 0: none. */
+void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *frames, const void *stack,
+			 uint32_t *ret_user, uint32_t *ret_kernel);
+
 /* Looks at every thread once. */
 void by_proc_round(struct sampler *s);
 
@@ -75,5 +80,7 @@ void by_proc_round(struct sampler *s);
 struct task_source *task_source_new(struct sampler *s, GError **error);
 void task_source_free(struct task_source *source);	/* NULL is fine */
 void by_task_round(struct sampler *s);
+/* The window ends: what the CPUs were met with last. */
+void by_task_finish(struct sampler *s);
 
 #endif

@@ -390,6 +390,8 @@ bool sampler_run(struct sampler *s, GError **error)
 	end_ns = run_periods(s, asked_ns);
 	last_ns = end_ns > s->edge_ns ? end_ns - s->edge_ns : s->period_ns;
 	fill_info(s, start_unix_ns, end_ns, asked_ns);
+	if (s->tasks)
+		by_task_finish(s);
 	read_counts(s, false);
 	add_losses(s);
 	looks_finish(s->looks, s->period, last_ns);

@@ -463,8 +463,28 @@ static bool is_owners(const struct requests *r, const struct socket_request *s)
 	return bpf_map_lookup_elem(bpf_map__fd(states), &s->request, bytes) == 0 && head->owner == s->owner && head->open_cnt;
 }
 
+/* One that goes on; stop_ns: as the window ends. */
+static void count_open(struct requests_open *open, struct offcpu_loss_count *counts, uint32_t func, uint64_t began_ns, uint64_t start_ns,
+		       uint64_t stop_ns)
+{
+	if (began_ns >= stop_ns)
+		return;
+	if (began_ns < start_ns) {
+		counts[OFFCPU_REQUEST_AT_START].count++;
+	} else {
+		counts[OFFCPU_REQUEST_AT_END].count++;
+		counts[OFFCPU_REQUEST_AT_END].time_ns += stop_ns - began_ns;
+	}
+	open->count++;
+	if (stop_ns - began_ns > open->longest_ns) {
+		open->longest_ns = stop_ns - began_ns;
+		open->func = func;
+	}
+}
+
 /* Those on connections that are not over. */
-static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint64_t stop_ns, struct offcpu_loss_count *counts)
+static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint64_t stop_ns, struct offcpu_loss_count *counts,
+			       struct requests_open *open)
 {
 	const struct bpf_map *map = r->skel->maps.request_sockets;
 	struct socket_request s;
@@ -474,22 +494,18 @@ static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint
 		last = &key;
 		if (bpf_map_lookup_elem(bpf_map__fd(map), &key, &s) || !is_owners(r, &s))
 			continue;
-		if (s.start_ns < start_ns) {
-			counts[OFFCPU_REQUEST_AT_START].count++;
-		} else if (s.start_ns < stop_ns) {
-			counts[OFFCPU_REQUEST_AT_END].count++;
-			counts[OFFCPU_REQUEST_AT_END].time_ns += stop_ns - s.start_ns;
-		}
+		count_open(open, counts, s.func, s.start_ns, start_ns, stop_ns);
 	}
 }
 
 void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
-			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT])
+			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT], struct requests_open *ret_open)
 {
 	const struct bpf_map *states = r->skel->maps.request_states;
 	g_autofree char *bytes = g_malloc(bpf_map__value_size(states));
 	const struct state_head *head = (const void *)bytes;
 
+	*ret_open = (struct requests_open){ 0 };
 	for (uint32_t i = 0; i < OFFCPU_REQUEST_COUNT; i++) {
 		ret_counts[i] = (struct offcpu_loss_count){ 0 };
 		bpf_map_lookup_elem(bpf_map__fd(r->skel->maps.request_counts), &i, &ret_counts[i]);
@@ -499,15 +515,9 @@ void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t 
 			continue;
 		if (head->due_cnt)
 			ret_counts[OFFCPU_REQUEST_UNTIL_END].count++;
-		if (!head->is_active || r->plan->ports->len)
-			continue;
-		if (head->start_ns < start_ns) {
-			ret_counts[OFFCPU_REQUEST_AT_START].count++;
-		} else if (head->start_ns < stop_ns) {
-			ret_counts[OFFCPU_REQUEST_AT_END].count++;
-			ret_counts[OFFCPU_REQUEST_AT_END].time_ns += stop_ns - head->start_ns;
-		}
+		if (head->is_active && !r->plan->ports->len)
+			count_open(ret_open, ret_counts, head->func, head->start_ns, start_ns, stop_ns);
 	}
 	if (r->plan->ports->len)
-		count_open_sockets(r, start_ns, stop_ns, ret_counts);
+		count_open_sockets(r, start_ns, stop_ns, ret_counts, ret_open);
 }

@@ -16,9 +16,16 @@ struct requests;
 void requests_read(const struct requests *r, uint32_t func, struct offcpu_request_sum *ret_sum);
 /* All calls of a function, where there are several; else false. */
 bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_request_calls *ret_calls);
+/* Those that go on as the window ends, also those that had begun before it. */
+struct requests_open {
+	uint64_t count;
+	uint64_t longest_ns;	/* so far */
+	uint32_t func;		/* of that one */
+};
+
 /* When the window is over: those that are in no sum. */
 void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
-			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT]);
+			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT], struct requests_open *ret_open);
 /* Places that were asked for so far. */
 unsigned requests_site_cnt(const struct requests *r);
 /* Places that cannot have a probe; why, of the last of them, or NULL. */

@@ -2,6 +2,7 @@
 """offcpu io --slower and --stacks: slow file operations against the program's own clock and count."""
 
 import fcntl
+import json
 import mmap
 import os
 import re
@@ -52,9 +53,9 @@ class Watched:
             self.process = subprocess.Popen([env.offcpu, "io", *options], stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
                                             preexec_fn=default_signals)
         env.running.append(self.process)
-        if "--stacks" in options:
+        if "--stacks" in options or "--json" in options:
             if not wait_until(self._is_asleep_with_links, 60):
-                raise Broken("offcpu io --stacks attached nothing")
+                raise Broken("offcpu io attached nothing")
         elif not wait_until(lambda: self.text() or self.process.poll() is not None, 60):
             raise Broken("offcpu io printed no heading")
 
@@ -215,6 +216,62 @@ def file_operations_by_stack(env):
     report = subprocess.run([env.offcpu, "report", recording], capture_output=True, text=True, timeout=60, check=False)
     env.check.that(report.returncode == 0 and "Recorded  offcpu io: file operations" in report.stdout and "off CPU" not in report.stdout and "lock_round" in report.stdout,
                    report.stdout[:800] + report.stderr[-400:])
+
+
+@case
+def file_faults_of_cold_pages(env):
+    """Each page of a mapped file that had to be read is one operation, of the place that touched it, within the program's own time."""
+    pages = 120
+    path = env.disk_file()
+    program = Program(env, "fault", path, pages)
+    watched = Watched(env, "--slower", "0", "-p", str(program.pid))
+    program.go()
+    program.wait_done()
+    out = watched.stop()
+    program.finish()
+    own = next(t for t in program.truth() if t["kind"] == "fault")
+    lines = [line for line in watched.lines if line.op == "fault" and line.path == f"{path} (deleted)"]
+    # a disk that is fast may be done before the thread would have slept
+    if own["slept"] < pages / 2:
+        raise Skip(f"only {own['slept']} of {pages} pages were waited for")
+    env.check.that("lost" not in out, out[-800:])
+    env.check.that(own["slept"] * 0.98 <= len(lines) <= pages, f"{len(lines)} lines for {pages} pages, of which {own['slept']} slept: {out[-800:]}")
+    took_ns = sum(line.ns for line in lines)
+    env.check.that(0.6 * own["wall_ns"] <= took_ns <= own["wall_ns"] * (1 + ROUNDING), f"{took_ns} ns of {own['wall_ns']}")
+    env.check.that(all(line.bytes == "-" and line.tid == own["tid"] for line in lines), out[:600])
+    env.notes.append(f"{len(lines)} of {pages}, {took_ns / own['wall_ns']:.3f} of the time by its own clock")
+
+
+@case
+def file_operations_as_json(env):
+    """Each operation is a JSON object, and the last line adds them up; by stack the places add up to the same."""
+    folder = env.temporary("files")
+    os.mkdir(folder)
+    for options, has_lines in ((("--slower", "10ms"), True), (("--stacks", "--slower", "10ms"), False)):
+        program = Program(env, "slow_files", folder, 2)
+        watched = Watched(env, *options, "--json", "-p", str(program.pid), "-o", env.temporary("json.offcpu"))
+        program.go()
+        program.wait_done()
+        out = watched.stop()
+        program.finish()
+        rows = [json.loads(line) for line in out.splitlines()]
+        ops = [row for row in rows if row["type"] == "operation"]
+        end = rows[-1]
+        env.check.that(all(row["schema"] == "offcpu.io/1" for row in rows) and end["type"] == "files", out[:400])
+        truth = [t for t in program.truth() if t["kind"] == "op"]
+        for t in truth if has_lines else []:
+            mine = [op for op in ops if op["op"] == t["op"] and op["file"] == t["path"] and op["tid"] == t["tid"]]
+            env.check.that(any(t["least_ns"] <= op["latency_ns"] <= t["ns"] for op in mine), f"{t}: {mine}")
+            env.check.that(all(op["latency_ns"] == op["blocked_ns"] + op["runq_ns"] + op["on_cpu_ns"] for op in mine), f"{mine}")
+        parts = ops if has_lines else end["places"]
+        for key in ("latency_ns", "blocked_ns", "runq_ns", "on_cpu_ns", "disk_requests"):
+            env.check.that(sum(part[key] for part in parts) == end[key], f"{key}: {end[key]}, {sum(part[key] for part in parts)}")
+            env.check.that(sum(part[key] for part in end["files"]) == end[key], f"{key} by file")
+        env.check.that(end["count"] == len(ops) or not has_lines, f"{end['count']} operations in {len(ops)} lines")
+        if not has_lines:
+            locks = [place for place in parts if place["op"] == "flock"]
+            env.check.that(locks and "lock_round" in locks[0]["user"] and locks[0]["user"].index("main") < locks[0]["user"].index("lock_round"), f"{locks}")
+            env.check.that(sum(cnt for place in parts for _, cnt in place["log2_ns"]) == end["count"], "the distributions are of other numbers")
 
 
 @case

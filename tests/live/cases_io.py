@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """offcpu io: block requests against the program's own count and the disks' own."""
 
+import json
 import mmap
 import os
 import re
@@ -64,7 +65,7 @@ def block_requests_are_counted(env):
             f.write(os.urandom(1024 * BLOCK))
             os.fsync(f.fileno())
         try:
-            out, took_ns = watch(env, lambda: direct_reads(path, READS), "--block", "--top", "20",
+            out, took_ns = watch(env, lambda: direct_reads(path, READS), "--block", "--top", "500",
                                  "-o", env.temporary("io.offcpu"))
         except OSError as error:
             raise Skip(f"no direct I/O here: {error}") from error
@@ -123,6 +124,32 @@ def block_requests_know_who_dirtied(env):
     env.check.that(all(int(row[3]) == writer.pid for row in rows), f"not by {writer.pid}: {rows}")
     env.check.that(0 < mib <= 16.1, f"{mib} MiB of 16 written back: {out[-1500:]}")
     env.notes.append(f"{mib:.1f} of 16 MiB are told under the writer's name")
+
+
+@case
+def block_requests_as_json(env):
+    """The same as JSON: the disks' rows, the files' and the places' add up to the same number, and to the disks' own."""
+    path = env.disk_file()
+    try:
+        with open(path, "wb") as f:
+            f.write(os.urandom(1024 * BLOCK))
+            os.fsync(f.fileno())
+        try:
+            out, _ = watch(env, lambda: direct_reads(path, READS), "--block", "--json")
+        except OSError as error:
+            raise Skip(f"no direct I/O here: {error}") from error
+    finally:
+        os.unlink(path)
+    got = json.loads(out)
+    env.check.that(got["schema"] == "offcpu.io/1" and got["type"] == "block", out[:200])
+    if not got["requests"]:
+        raise Skip("the file system's disk has no requests here")
+    for rows in ("disks", "files", "places"):
+        env.check.that(sum(row["requests"] for row in got[rows]) == got["requests"], f"{rows} do not add up to {got['requests']}")
+        env.check.that(all(sum(cnt for _, cnt in row["log2_ns"]) == row["requests"] for row in got[rows]), rows)
+    env.check.that(abs(got["disks_count"] - got["requests"] - got["begun_before"]) <= 2 + 0.005 * got["disks_count"], out[:400])
+    mine = sum(row["requests"] for row in got["places"] if row["pid"] == os.getpid() and row["op"] == "read")
+    env.check.that(READS <= mine <= READS * 1.01, f"{mine} requests for {READS} reads")
 
 
 @case

@@ -2,6 +2,8 @@
 """offcpu sample: looking now and then, by BPF and by /proc alone, against a traced recording of the same load."""
 
 import collections
+import json
+import math
 import os
 import shutil
 import subprocess
@@ -13,6 +15,7 @@ ERRORS = 4  # standard errors that an estimate may be off
 SECONDS = 4
 SITES = ("long_site", "short_site", "held_site", "convoy_site")
 NOBODY = "65534"
+WORKS = ("work_three", "work_one", "work_kernel")
 
 
 def shares(report):
@@ -110,3 +113,50 @@ def looked_at_as_nobody(env):
     compare(env, looked, traced)
     env.check.that("not_permitted_kernel" in said, f"it does not say that kernel stacks are lacking: {said}")
     env.check.that("not_permitted_user" not in said, f"its own threads could not be read: {said}")
+
+
+def on_cpu_shares_of(env, path, pid):
+    """{function: share of the process's on-CPU time}, and the samples behind that; each thread's rows are its account."""
+    done = subprocess.run([env.offcpu, "report", "--json", path], capture_output=True, check=True, timeout=60)
+    report = json.loads(done.stdout)
+    sums, samples, accounts = collections.Counter(), 0, collections.Counter()
+    for row in report["on_cpu"]["stacks"]:
+        accounts[row["tid"]] += row["on_cpu_ns"]
+        if row["pid"] != pid:
+            continue
+        samples += row["samples"]
+        for name in set(names(row["user"])) & set(WORKS):
+            sums[name] += row["on_cpu_ns"]
+    threads = collections.Counter()
+    for thread in report["threads"]:
+        threads[thread["tid"]] += thread["on_cpu_ns"]
+    return {name: sums[name] / max(threads.total(), 1) for name in WORKS}, samples, accounts == +threads
+
+
+@case
+def looked_at_running(env):
+    """What running threads do has its stacks, too: the functions' shares are those of a traced recording with samples, and sums the account."""
+    truth = env.temporary("shares.json")
+    with subprocess.Popen([os.path.join(env.programs, "shares"), truth, "100000"], stdin=subprocess.DEVNULL) as process:
+        env.running.append(process)
+        program = type("", (), {"pid": process.pid})
+        tracer = Recorder(env, "-p", process.pid, "--exact", "--cpu", "-F", "199")
+        tracer.wait_attached()
+        out = env.temporary("running.offcpu")
+        line = [env.offcpu, "sample", "-p", str(program.pid), "-F", "99", "-d", str(SECONDS), "-o", out]
+        result = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        tracer.stop()
+        process.kill()
+        process.wait(20)
+    env.check.equal(result.returncode, 0, result.stderr)
+    looked, seen, adds_up = on_cpu_shares_of(env, out, process.pid)
+    traced, traced_cnt, traced_adds_up = on_cpu_shares_of(env, tracer.out, process.pid)
+    env.check.that(adds_up and traced_adds_up, "the rows on CPU are not the threads' accounts")
+    if not env.check.that(seen > 30 and traced_cnt > 60, f"only {seen} samples, {traced_cnt} traced"):
+        return
+    for name in WORKS:
+        share = traced[name]
+        error = math.sqrt(max(share * (1 - share), 0.01) * (1 / seen + 1 / traced_cnt))
+        env.check.that(abs(looked[name] - share) <= ERRORS * error, f"{name}: {looked[name]:.3f} by looks, {share:.3f} traced, +- {error:.3f}")
+        env.check.that(share > 0.05, f"{name}: only {share:.3f} of the time")
+    env.notes.append(f"{seen} samples beside {traced_cnt}: " + ", ".join(f"{name} {looked[name]:.3f} {traced[name]:.3f}" for name in WORKS))

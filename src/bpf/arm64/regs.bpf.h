@@ -4,6 +4,7 @@
 
 /* What the registers of a thread's program say on arm64. */
 
+#define REG_FIRST regs[0]	/* argument of a kernel function */
 #define REG_RESULT regs[0]	/* of a function that returns */
 #define REG_IP pc
 #define REG_SP sp

@@ -4,6 +4,7 @@
 
 /* What the registers of a thread's program say on x86-64. */
 
+#define REG_FIRST di	/* argument of a kernel function */
 #define REG_RESULT ax	/* of a function that returns */
 #define REG_IP ip
 #define REG_SP sp

@@ -140,6 +140,20 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 		split_line(s, "  the mean slow one: ", &sum->slow);
 }
 
+/* What hangs is in no sum, and nobody would see it. */
+static void open_text(GString *s, const struct request_summary *r, const struct text_options *o)
+{
+	if (!r->open_cnt || !r->open_name)
+		return;
+	g_string_append(s, text_bold(o));
+	text_thousands(s, r->open_cnt);
+	g_string_append(s, r->open_cnt == 1 ? " request still runs, for " : " requests still run, the longest for ");
+	text_duration(s, r->open_longest_ns);
+	g_string_append_printf(s, " so far:%s ", text_plain(o));
+	text_safe(s, r->open_name);
+	g_string_append_c(s, '\n');
+}
+
 static void counts_text(GString *s, const struct request_summary *r, const struct text_options *o)
 {
 	static const char *const words[OFFCPU_REQUEST_COUNT] = {
@@ -239,6 +253,7 @@ void request_summary_text(GString *s, const struct request_summary *r, const str
 	for (unsigned i = 0; i < r->rows_cnt; i++)
 		if (!r->has_calls || r->rows[i].sum.all.count)
 			row_text(s, r, &r->rows[i], options);
+	open_text(s, r, options);
 	counts_text(s, r, options);
 }
 
@@ -348,5 +363,10 @@ void request_summary_json(GString *s, const struct request_summary *r)
 	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)
 		g_string_append_printf(s, "%s\"%s\":{\"count\":%" PRIu64 ",\"time_ns\":%" PRIu64 "}", i ? "," : "", names[i],
 				       (uint64_t)r->counts[i].count, (uint64_t)r->counts[i].time_ns);
+	g_string_append_printf(s, "},\"still_open\":{\"count\":%" PRIu64 ",\"longest_ns\":%" PRIu64 ",\"function\":", r->open_cnt, r->open_longest_ns);
+	if (r->open_name)
+		string_json(s, r->open_name);
+	else
+		g_string_append(s, "null");
 	g_string_append_printf(s, "},\"return_sites\":%u,\"return_sites_refused\":%u}\n", r->site_cnt, r->refused_cnt);
 }

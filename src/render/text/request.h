@@ -23,6 +23,8 @@ struct request_summary {
 	uint64_t start_ns, duration_ns;	/* of the window; the first by CLOCK_MONOTONIC */
 	uint64_t slower_ns;	/* 0: all requests' waits are listed */
 	const struct offcpu_loss_count *counts;	/* OFFCPU_REQUEST_COUNT of them */
+	uint64_t open_cnt, open_longest_ns;	/* those that go on as the window ends; how long the longest has been */
+	const char *open_name;	/* its function's; NULL: there is none */
 	unsigned site_cnt, refused_cnt;
 	const char *refused_why;	/* may be NULL */
 };

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -182,6 +183,20 @@ static void tell(const char *op, const char *path, uint64_t start_ns, uint64_t e
 	tell(op, path, start_ns, end_ns, least_ms, (long)(ret), (long)(ret) < 0 ? error : 0); \
 } while (0)
 
+/* A page of the file that no cache has, read by touching it. */
+SITE void fault_site(int fd)
+{
+	const volatile char *page;
+	long ret;
+
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	page = mmap(NULL, READ_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (page == MAP_FAILED)
+		truth_die("mmap", errno);
+	DO("fault", slow_path, READ_MS, ret, *page);
+	munmap((void *)(uintptr_t)page, READ_BYTES);
+}
+
 SITE void slow_round(void)
 {
 	char buffer[READ_BYTES] = { 0 };
@@ -195,6 +210,7 @@ SITE void slow_round(void)
 	DO("read", slow_path, READ_MS, ret, read(fd, buffer, READ_BYTES));
 	DO("pwrite", slow_path, WRITE_MS, ret, pwrite(fd, buffer, WRITE_BYTES, 0));
 	DO("fsync", slow_path, FSYNC_MS, ret, fsync(fd));
+	fault_site(fd);
 	DO("close", slow_path, CLOSE_MS, ret, close(fd));
 	DO("stat", missing_path, MISSING_MS, ret, stat(missing_path, &st));
 }

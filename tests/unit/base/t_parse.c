@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/parse.h"
 
+#include <string.h>
+
 static void check_duration(const char *text, uint64_t bare_ns, uint64_t expected)
 {
 	g_autoptr(GError) error = NULL;
@@ -109,11 +111,28 @@ static void test_name_globs(void)
 	check_glob("a*******************************", "'a*******************************' is longer than 31 bytes");
 }
 
+static void test_rates(void)
+{
+	const char *const wrong[] = { "", "0", "1000.5", "-1", "7x", "nan", "1e9" };
+	double hz = 0;
+
+	g_assert_true(parse_rate("0.5", 0.01, 1000, &hz, NULL) && hz == 0.5);
+	g_assert_true(parse_rate("1000", 0.01, 1000, &hz, NULL) && hz == 1000);
+	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_false(parse_rate(wrong[i], 0.01, 1000, &hz, &error));
+		g_assert_nonnull(error);
+		g_assert_nonnull(strstr(error->message, "is not a rate from 0.01 to 1000 Hz"));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/parse/durations", test_durations);
 	g_test_add_func("/parse/lists", test_lists);
+	g_test_add_func("/parse/rates", test_rates);
 	g_test_add_func("/parse/states", test_states);
 	g_test_add_func("/parse/name-globs", test_name_globs);
 	return g_test_run();

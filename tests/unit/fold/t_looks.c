@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <math.h>
 
+#include "profile/on_cpu.h"
+
 #define PERIOD_NS UINT64_C(10000000)
 
 static uint32_t node_named(struct profile *p, const char *name)
@@ -109,6 +111,40 @@ static void test_rest(void)
 	profile_free(p);
 }
 
+/* Samples on CPU share the thread's account out, exactly; a thread that none met has its time all the same. */
+static void test_ran(void)
+{
+	struct profile *p = profile_new();
+	struct looks *l = looks_new(p);
+	const struct thread t = { .pid = 1, .tid = 1, .comm = "a", .process = "a" }, other = { .pid = 2, .tid = 2, .comm = "b", .process = "b" };
+	uint32_t no = looks_thread(l, &t), other_no = looks_thread(l, &other), hot = node_named(p, "hot"), cold = node_named(p, "cold");
+	const struct looks_account a = { .to_ns = 1000000, .on_cpu_ns = 400000, .has_exact = true };
+	uint64_t sum[2] = { 0 }, hot_ns = 0;
+
+	for (unsigned i = 0; i < 40; i++)
+		looks_on_cpu(l, no, i % 4 ? hot : cold, 0, PERIOD_NS);
+	looks_account(l, no, &a);
+	looks_account(l, other_no, &a);
+	looks_finish(l, 1, PERIOD_NS);
+	p->info.on_cpu_hz = 100;
+	g_assert_cmpuint(p->on_cpu->len, ==, 2);
+	g_autoptr(GArray) rows = profile_on_cpu_rows(p);
+
+	for (guint i = 0; i < rows->len; i++) {
+		const struct on_cpu_row *row = &g_array_index(rows, struct on_cpu_row, i);
+
+		g_assert_cmpuint(row->thread, <, 2);
+		sum[row->thread] += row->on_cpu_ns;
+		hot_ns += row->user == hot ? row->on_cpu_ns : 0;
+		g_assert_true(row->user != hot || (row->samples == 30 && row->on_cpu_se_ns > 0));
+	}
+	g_assert_cmpuint(sum[0], ==, 400000);
+	g_assert_cmpuint(sum[1], ==, 400000);
+	g_assert_cmpuint(hot_ns, ==, 300000);
+	looks_free(l);
+	profile_free(p);
+}
+
 #define RUNS 400
 #define PERIODS 200
 
@@ -176,6 +212,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/looks/sleeper", test_sleeper);
 	g_test_add_func("/looks/scaled", test_scaled);
 	g_test_add_func("/looks/rest", test_rest);
+	g_test_add_func("/looks/ran", test_ran);
 	g_test_add_func("/looks/unbiased", test_unbiased);
 	return g_test_run();
 }

@@ -62,6 +62,31 @@ static void test_path_bounds(void)
 	g_assert_cmpuint(s->len, ==, 2 * (FILE_PATH_STEPS + 1) - 1);
 }
 
+static void check_mount(const char *mountinfo, uint32_t dev, const char *wanted)
+{
+	g_autoptr(GString) s = g_string_new("a/b");
+
+	file_path_mount(s, mountinfo, dev);
+	g_assert_cmpstr(s->str, ==, wanted);
+}
+
+/* A mapped file's mount is looked up by its device. */
+static void test_path_mount(void)
+{
+	const char *text = "22 1 0:21 / /proc rw - proc proc rw\n"
+			   "23 1 254:1 /sub /bound rw - ext4 /dev/vda1 rw\n"
+			   "24 1 254:1 / /with\\040space rw,relatime shared:1 - ext4 /dev/vda1 rw\n"
+			   "25 1 254:2 / / rw - ext4 /dev/vda2 rw\n"
+			   "26 1 254:3 / /torn\\04\n27";
+
+	check_mount(text, 254 << 20 | 1, "/with space/a/b");
+	check_mount(text, 254 << 20 | 2, "/a/b");
+	check_mount(text, 254 << 20 | 3, "/torn\\04/a/b");
+	check_mount(text, 254 << 20 | 4, "a/b");
+	check_mount("", 1, "a/b");
+	check_mount(NULL, 1, "a/b");
+}
+
 static void test_bars(void)
 {
 	unsigned before = 0;
@@ -205,7 +230,8 @@ static void test_calls(void)
 	g_assert_cmpuint(calls[SYS_futex].op, ==, 0);
 	g_assert_cmpuint(calls[SYS_recvfrom].op, ==, 0);
 	g_assert_cmpstr(file_call_name(0), ==, "?");
-	g_assert_cmpstr(file_call_name(255), ==, "?");
+	g_assert_cmpstr(file_call_name(254), ==, "?");
+	g_assert_cmpstr(file_call_name(FILE_OP_PAGE), ==, "fault");
 	for (unsigned i = 0; i < FILE_CALLS_END; i++)
 		if (calls[i].op)
 			g_assert_true(calls[i].fd || calls[i].path || calls[i].flags & FILE_CALL_FREE);
@@ -216,6 +242,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/io/path", test_path);
 	g_test_add_func("/io/path-bounds", test_path_bounds);
+	g_test_add_func("/io/path-mount", test_path_mount);
 	g_test_add_func("/io/bars", test_bars);
 	g_test_add_func("/io/sums", test_sums);
 	g_test_add_func("/io/many-files", test_many_files);

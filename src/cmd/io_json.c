@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/io_json.h"
+
+#include <string.h>
+
+#include "analyse/label.h"
+#include "analyse/wakers.h"
+#include "render/json/write.h"
+
+static void begin(struct json *j, GString *out, const char *type)
+{
+	json_init(j, out);
+	json_object_begin(j);
+	json_member_string(j, "schema", "offcpu.io/1");
+	json_member_string(j, "type", type);
+}
+
+static void end(struct json *j, GString *out)
+{
+	json_object_end(j);
+	g_string_append_c(out, '\n');
+}
+
+static void put_path(struct json *j, const char *path)
+{
+	json_member_string(j, "file", *path ? path : NULL);
+}
+
+void io_json_op(GString *out, const struct file_op *op)
+{
+	struct json j;
+
+	begin(&j, out, "operation");
+	json_member_uint(&j, "start_unix_ns", op->start_unix_ns);
+	json_member_uint(&j, "pid", op->pid);
+	json_member_uint(&j, "tid", op->tid);
+	json_member_string(&j, "process", op->process);
+	json_member_string(&j, "comm", op->comm);
+	json_member_string(&j, "op", op->op);
+	put_path(&j, op->path);
+	json_member_known(&j, "bytes", op->bytes, op->has_bytes);
+	json_member_string(&j, "error", op->error ? strerrorname_np(op->error) : NULL);
+	json_member_known(&j, "errno", (uint64_t)op->error, op->error);
+	json_member_uint(&j, "latency_ns", op->latency_ns);
+	json_member_known(&j, "blocked_ns", op->blocked_ns, !op->is_async);
+	json_member_known(&j, "runq_ns", op->runq_ns, !op->is_async);
+	json_member_known(&j, "on_cpu_ns", op->on_cpu_ns, !op->is_async);
+	json_member_uint(&j, "disk_requests", op->requests);
+	json_member_known(&j, "disk_ns", op->disk_ns, op->requests);
+	json_member_bool(&j, "still_open", op->is_open);
+	json_member_bool(&j, "begun_before", op->is_before);
+	end(&j, out);
+}
+
+/* Pairs: the power of two of nanoseconds, and how many lie from there up to the next one. */
+static void put_hist(struct json *j, const uint32_t *hist)
+{
+	json_key(j, "log2_ns");
+	json_array_begin(j);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!hist[i])
+			continue;
+		json_array_begin(j);
+		json_uint(j, i);
+		json_uint(j, hist[i]);
+		json_array_end(j);
+	}
+	json_array_end(j);
+}
+
+static void put_percentiles(struct json *j, const uint32_t *hist, uint64_t max_ns)
+{
+	uint64_t wide[PROFILE_HIST_SLOTS];
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		wide[i] = hist[i];
+	json_member_uint(j, "median_ns", MIN(waker_percentile_ns(wide, 0.5), max_ns));
+	json_member_uint(j, "p99_ns", MIN(waker_percentile_ns(wide, 0.99), max_ns));
+	json_member_uint(j, "max_ns", max_ns);
+	put_hist(j, hist);
+}
+
+/* The outermost frame first. */
+static void put_stack(struct json *j, const struct profile *p, const char *key, uint32_t node)
+{
+	g_autoptr(GArray) frames = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autoptr(GString) label = g_string_new(NULL);
+
+	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent)
+		g_array_append_val(frames, profile_get_node(p, n)->frame);
+	json_key(j, key);
+	json_array_begin(j);
+	for (guint i = frames->len; i-- > 0;) {
+		g_string_truncate(label, 0);
+		label_append(label, profile_get_frame(p, g_array_index(frames, uint32_t, i)));
+		json_string(j, label->str);
+	}
+	json_array_end(j);
+}
+
+static void put_thread(struct json *j, const struct profile *p, uint32_t id)
+{
+	const struct thread *t = profile_thread(p, id);
+
+	json_member_uint(j, "pid", t->pid);
+	json_member_string(j, "comm", t->comm);
+}
+
+static void put_file_sum(struct json *j, const struct file_sum *s)
+{
+	json_member_uint(j, "count", s->count);
+	json_member_uint(j, "bytes", s->bytes);
+	json_member_uint(j, "errors", s->errors);
+	json_member_uint(j, "latency_ns", s->all_ns);
+	json_member_uint(j, "blocked_ns", s->blocked_ns);
+	json_member_uint(j, "runq_ns", s->runq_ns);
+	json_member_uint(j, "on_cpu_ns", s->all_ns - MIN(s->blocked_ns + s->runq_ns + s->async_ns, s->all_ns));
+	json_member_uint(j, "io_uring_ns", s->async_ns);
+	json_member_uint(j, "disk_requests", s->requests);
+	json_member_uint(j, "disk_ns", s->disk_ns);
+}
+
+static void put_files(struct json *j, const struct file_result *r)
+{
+	json_key(j, "files");
+	json_array_begin(j);
+	for (guint i = 0; i < r->files->len; i++) {
+		const struct file_by_file *f = &g_array_index(r->files, struct file_by_file, i);
+
+		json_object_begin(j);
+		json_member_string(j, "op", f->op);
+		put_path(j, f->path);
+		put_file_sum(j, &f->sum);
+		json_member_uint(j, "median_ns", file_percentile_ns(f, 0.5));
+		json_member_uint(j, "p99_ns", file_percentile_ns(f, 0.99));
+		json_member_uint(j, "max_ns", f->sum.max_ns);
+		put_hist(j, f->sum.hist);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void put_file_places(struct json *j, const struct file_result *r)
+{
+	json_key(j, "places");
+	json_array_begin(j);
+	for (guint i = 0; i < r->rows->len; i++) {
+		const struct file_row *row = &g_array_index(r->rows, struct file_row, i);
+
+		json_object_begin(j);
+		put_thread(j, r->profile, row->thread);
+		json_member_string(j, "op", row->op);
+		put_path(j, row->path);
+		put_file_sum(j, &row->sum);
+		put_percentiles(j, row->sum.hist, row->sum.max_ns);
+		put_stack(j, r->profile, "user", row->user);
+		put_stack(j, r->profile, "kernel", row->kernel);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+void io_json_files(GString *out, const struct file_result *r, uint64_t slower_ns, bool with_places)
+{
+	const struct file_counts *c = &r->counts;
+	struct json j;
+
+	begin(&j, out, "files");
+	json_member_uint(&j, "duration_ns", r->duration_ns);
+	json_member_uint(&j, "slower_ns", slower_ns);
+	put_file_sum(&j, &r->all);
+	json_member_uint(&j, "still_open", c->open_at_end);
+	json_member_uint(&j, "begun_before", c->begun_before);
+	json_member_uint(&j, "slow_calls_on_no_file", c->not_file);
+	json_member_uint(&j, "io_uring_of_no_file", c->uring);
+	json_member_bool(&j, "sees_page_faults", r->has_faults);
+	json_member_uint(&j, "lost_operations", c->lost_op);
+	json_member_uint(&j, "lost_stacks", c->lost_stack);
+	json_member_uint(&j, "lost_no_memory", c->lost_room);
+	json_member_uint(&j, "lost_disk_requests", c->lost_disk);
+	json_member_uint(&j, "unlisted", c->unlisted);
+	put_files(&j, r);
+	if (with_places)
+		put_file_places(&j, r);
+	end(&j, out);
+}
+
+static void put_block_sum(struct json *j, const struct block_sum *s)
+{
+	json_member_uint(j, "requests", s->count);
+	json_member_uint(j, "bytes", s->bytes);
+	json_member_uint(j, "queue_ns", s->queue_ns);
+	json_member_uint(j, "device_ns", s->device_ns);
+	put_percentiles(j, s->hist, s->max_ns);
+}
+
+static void put_disks(struct json *j, const struct block_result *r)
+{
+	json_key(j, "disks");
+	json_array_begin(j);
+	for (guint i = 0; i < r->disks->len; i++) {
+		const struct block_disk *d = &g_array_index(r->disks, struct block_disk, i);
+
+		json_object_begin(j);
+		json_member_string(j, "disk", d->disk);
+		json_member_string(j, "op", d->op);
+		put_block_sum(j, &d->sum);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* with_place: a process's at one place; else all of a file. */
+static void put_block_row(struct json *j, const struct block_result *r, const struct block_row *row, bool with_place)
+{
+	json_object_begin(j);
+	if (with_place)
+		put_thread(j, r->profile, row->thread);
+	json_member_string(j, "disk", row->disk);
+	json_member_string(j, "op", row->op);
+	put_path(j, row->file);
+	json_member_string(j, "dirtied_by", *row->dirtier ? row->dirtier : NULL);
+	put_block_sum(j, &row->sum);
+	if (with_place) {
+		put_stack(j, r->profile, "user", row->user);
+		put_stack(j, r->profile, "kernel", row->kernel);
+	}
+	json_object_end(j);
+}
+
+static void put_block_rows(struct json *j, const struct block_result *r, const GArray *rows, bool with_place)
+{
+	json_key(j, with_place ? "places" : "files");
+	json_array_begin(j);
+	for (guint i = 0; i < rows->len; i++)
+		put_block_row(j, r, &g_array_index(rows, struct block_row, i), with_place);
+	json_array_end(j);
+}
+
+void io_json_block(GString *out, const struct block_result *r, bool with_places, bool is_of_one)
+{
+	const struct block_counts *c = &r->counts;
+	struct json j;
+
+	begin(&j, out, "block");
+	json_member_uint(&j, "duration_ns", r->duration_ns);
+	json_member_uint(&j, "requests", c->done);
+	json_member_known(&j, "disks_count", c->kernels, !is_of_one);
+	json_member_known(&j, "begun_before", c->open_at_start, !is_of_one);
+	json_member_uint(&j, "still_open", c->open_at_end);
+	json_member_uint(&j, "merged", c->merged);
+	json_member_uint(&j, "lost_requests", c->lost_done + c->lost_room);
+	json_member_uint(&j, "lost_stacks", c->lost_stack);
+	put_disks(&j, r);
+	put_block_rows(&j, r, r->files, false);
+	if (with_places)
+		put_block_rows(&j, r, r->rows, true);
+	end(&j, out);
+}
