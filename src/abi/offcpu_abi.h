@@ -112,6 +112,8 @@ struct offcpu_wait_slot {
 #define OFFCPU_SHORT_SLOT_BYTES 384
 #define OFFCPU_WAIT_SLOTS_MIN 16384	/* in each half; powers of two */
 #define OFFCPU_WAIT_SLOTS_MAX 65536
+#define OFFCPU_WAIT_GROUP_SLOTS 32	/* user space reads these together: whole pages of 4 KiB */
+#define OFFCPU_WAIT_GROUPS (2 * OFFCPU_WAIT_SLOTS_MAX / OFFCPU_WAIT_GROUP_SLOTS)
 #define OFFCPU_WAIT_SLOTS_NONE 32	/* where none is used: a half is whole pages all the same */
 _Static_assert(sizeof(struct offcpu_wait_slot) == OFFCPU_WAIT_SLOT_BYTES &&
 	       __builtin_offsetof(struct offcpu_wait_slot, hist_q8) == 64 &&
@@ -178,6 +180,7 @@ enum offcpu_rec_type {
 	OFFCPU_REC_EARLIER = 9,
 	OFFCPU_REC_OBJECT = 10,
 	OFFCPU_REC_BLAME = 11,	/* see abi/blame_abi.h */
+	OFFCPU_REC_STILL = 12,
 	OFFCPU_REC_REQUEST_SITE = 20,	/* see abi/request_abi.h */
 	OFFCPU_REC_REQUEST_SPAN = 21,
 };
@@ -366,6 +369,15 @@ struct offcpu_rec_thread {
 	__u64 open_runnable_ns;
 	__u64 open_preempted_ns;
 	__u64 open_on_cpu_ns;	/* at a cut: of a thread that was on CPU then, since it got it or since the cut before */
+};
+
+/* At a cut: a thread that has slept on since the cut before.  All else is as it was told then. */
+struct offcpu_rec_still {
+	__u32 type;
+	__u32 tno;
+	__u64 cgroup_id;
+	char comm[OFFCPU_COMM_LEN];
+	char process[OFFCPU_COMM_LEN];
 };
 
 /* One wait, for `offcpu events`. */

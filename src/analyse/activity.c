@@ -247,8 +247,8 @@ static void add_parts(struct summing *s, uint32_t i, const struct wait *w, enum 
 
 	if (is_in_scope(s, w, reason) && (w->blocked_ns || w->state != 'R'))
 		add_blocked(row_of_wait(s, i, reason), w, i, reason, is_idle);
-	else if (has_queued)
-		add_durations(row_of_wait(s, i, REASON_CPU_QUEUE), w, false);
+	else if (has_queued)	/* how long a sleep was tells nothing of its time in the queue */
+		add_durations(row_of_wait(s, i, REASON_CPU_QUEUE), w, w->state != 'R');
 	if (has_queued)
 		add_queued(row_of_wait(s, i, REASON_CPU_QUEUE), w, i);
 }

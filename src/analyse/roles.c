@@ -65,8 +65,6 @@ static int compare_beginnings(gconstpointer va, gconstpointer vb)
 {
 	const struct beginning *a = va, *b = vb;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
 	return (a->node > b->node) - (a->node < b->node);
 }
 
@@ -84,6 +82,27 @@ static void sum_equal(GArray *beginnings)
 			g_array_index(beginnings, struct beginning, kept++) = *b;
 	}
 	g_array_set_size(beginnings, kept);
+}
+
+/* By thread and node.  Most threads have one or two. */
+static void put_beginnings_in_order(struct finder *f)
+{
+	uint32_t threads_cnt = f->p->threads->len;
+	g_autofree guint *place = g_new0(guint, (gsize)threads_cnt + 1);
+	const struct beginning *from = (const struct beginning *)(void *)f->beginnings->data;
+	struct beginning *to = g_new(struct beginning, (gsize)f->beginnings->len + 1);
+
+	for (guint i = 0; i < f->beginnings->len; i++)
+		place[from[i].thread + 1]++;
+	for (uint32_t t = 0; t < threads_cnt; t++)
+		place[t + 1] += place[t];
+	for (guint i = 0; i < f->beginnings->len; i++)
+		to[place[from[i].thread]++] = from[i];
+	memcpy(f->beginnings->data, to, f->beginnings->len * sizeof(*to));
+	for (guint i = 0, begin = 0; i < threads_cnt; begin = place[i++])
+		if (place[i] > begin + 1)
+			qsort(f->beginnings->data + begin * sizeof(*to), place[i] - begin, sizeof(*to), compare_beginnings);
+	g_free(to);
 }
 
 static void find_beginnings(struct finder *f)
@@ -106,7 +125,7 @@ static void find_beginnings(struct finder *f)
 			f->longest[w->thread] = w->user;
 		}
 	}
-	g_array_sort(f->beginnings, compare_beginnings);
+	put_beginnings_in_order(f);
 	sum_equal(f->beginnings);
 	if (f->beginnings->len > BEGINNINGS_MAX)
 		g_array_set_size(f->beginnings, 0);
@@ -181,7 +200,7 @@ static void ways_of(const struct finder *f, const struct party *party, uint32_t 
 			way.node = party->node;
 		g_array_append_val(ways, way);
 	}
-	if (ways->len > start)
+	if (ways->len > start + 1)
 		qsort(&g_array_index(ways, struct way, start), ways->len - start, sizeof(struct way), compare_ways);
 	for (guint i = start; i < ways->len; i++) {
 		struct way *w = &g_array_index(ways, struct way, i);
@@ -246,16 +265,42 @@ static void party_free(struct party *party)
 	g_free(party);
 }
 
+/* All threads go on to one node: the party goes there as it is, or settles. */
+static bool goes_on_as_one(struct finder *f, struct party *party, const GArray *ways)
+{
+	const struct way *first = &g_array_index(ways, struct way, 0);
+
+	if (ways->len != party->threads->len)
+		return false;
+	for (guint i = 0; i < ways->len; i++)
+		if (g_array_index(ways, struct way, i).node != first->node || g_array_index(ways, struct way, i).thread != i)
+			return false;
+	if (first->node == party->node) {
+		settle(f, party->threads, party->node);
+		return true;
+	}
+	struct party *next = party_new(first->node);
+
+	g_array_append_vals(next->threads, party->threads->data, party->threads->len);
+	g_queue_push_tail(&f->parties, next);
+	return true;
+}
+
 /* One step of a party: its groups go on, each to the one node its threads all go to, or settle here. */
 static void step(struct finder *f, struct party *party)
 {
 	uint32_t cnt = party->threads->len;
 	g_autoptr(GArray) ways = g_array_new(FALSE, FALSE, sizeof(struct way));
-	g_autofree uint32_t *lead = g_new(uint32_t, (gsize)cnt + 1), *node = g_new(uint32_t, (gsize)cnt + 1);
-	g_autofree struct party **groups = g_new0(struct party *, (gsize)cnt + 1);
+	g_autofree uint32_t *lead = NULL, *node = NULL;
+	g_autofree struct party **groups = NULL;
 
 	for (uint32_t i = 0; i < cnt; i++)
 		ways_of(f, party, i, ways);
+	if (goes_on_as_one(f, party, ways))
+		return;
+	lead = g_new(uint32_t, (gsize)cnt + 1);
+	node = g_new(uint32_t, (gsize)cnt + 1);
+	groups = g_new0(struct party *, (gsize)cnt + 1);
 	g_array_sort(ways, compare_ways);
 	/* so many that no two do the same are not roles but accidents */
 	if (join(ways, lead, cnt) > MAX(8, cnt / 2)) {

@@ -5,9 +5,12 @@
 #include <glib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Mapped at a time, since what is mapped counts as our memory: a multiple of a page, whatever a slot's length. */
-#define CHUNK_SLOTS 4096U
+#define CHUNK_GROUPS (4096U / OFFCPU_WAIT_GROUP_SLOTS)
+/* To map once more takes as long as to map and read so many. */
+#define GAP_GROUPS 16
 
 void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, bool is_last, wait_table_fn take, void *data)
 {
@@ -23,20 +26,56 @@ void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, bool is_las
 	}
 }
 
-bool wait_table_read(const struct bpf_map *map, bool second, bool is_last, wait_table_fn take, void *data)
+/* Groups from `at` on, of which the first and the last hold something, with few between them that do not. */
+static uint32_t run_of(const uint8_t *groups, uint32_t at, uint32_t end)
 {
-	const uint32_t half = bpf_map__max_entries(map) / 2, slot_bytes = bpf_map__value_size(map);
-	const uint32_t chunk = MIN(half, CHUNK_SLOTS);
-	const size_t bytes = (size_t)chunk * slot_bytes;
+	uint32_t from = at, last = at;
 
-	for (uint32_t from = 0; from < half; from += chunk) {
-		const size_t at = ((size_t)from + (second ? half : 0)) * slot_bytes;
-		void *slots = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), (off_t)at);
+	while (at < end && at - from < CHUNK_GROUPS && at - last <= GAP_GROUPS) {
+		if (groups[at])
+			last = at;
+		at++;
+	}
+	return last + 1 - from;
+}
 
-		if (slots == MAP_FAILED)
+static bool read_groups(const struct bpf_map *map, uint32_t from, uint32_t cnt, bool is_last, wait_table_fn take, void *data)
+{
+	const uint32_t slot_bytes = bpf_map__value_size(map);
+	const size_t group_bytes = (size_t)OFFCPU_WAIT_GROUP_SLOTS * slot_bytes, bytes = cnt * group_bytes;
+	void *slots = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), (off_t)(from * group_bytes));
+
+	if (slots == MAP_FAILED)
+		return false;
+	wait_slots_take(slots, bytes, slot_bytes, is_last, take, data);
+	munmap(slots, bytes);
+	return true;
+}
+
+/* Where a page is longer than a group, as on some arm64, groups are read with those that share pages with them. */
+static void widen_groups(uint8_t *groups, uint32_t from, uint32_t cnt, size_t group_bytes)
+{
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	const uint32_t step = group_bytes % page_bytes ? CHUNK_GROUPS : 1;
+
+	for (uint32_t i = 0; step > 1 && i < cnt; i++)
+		if (groups[from + i])
+			memset(groups + from + i / step * step, 1, MIN(step, cnt - i / step * step));
+}
+
+bool wait_table_read(const struct bpf_map *map, uint8_t *groups, bool second, bool is_last, wait_table_fn take, void *data)
+{
+	const uint32_t cnt = bpf_map__max_entries(map) / 2 / OFFCPU_WAIT_GROUP_SLOTS, from = second ? cnt : 0, end = from + cnt;
+	uint32_t run;
+
+	widen_groups(groups, from, cnt, (size_t)OFFCPU_WAIT_GROUP_SLOTS * bpf_map__value_size(map));
+	for (uint32_t at = from; at < end; at += run) {
+		run = groups[at] ? run_of(groups, at, end) : 1;
+		if (!groups[at])
+			continue;
+		if (!read_groups(map, at, run, is_last, take, data))
 			return false;
-		wait_slots_take(slots, bytes, slot_bytes, is_last, take, data);
-		munmap(slots, bytes);
+		memset(groups + at, 0, run);
 	}
 	return true;
 }

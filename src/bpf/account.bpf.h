@@ -229,6 +229,11 @@ static __always_inline struct offcpu_state_total *total_of(struct offcpu_account
  * Ends the observation of a thread at `now`: everything but its open wait is in st->account.  by_old_name: it has just got another one,
  * by an exec or a rename, and what is told was done under the one before.
  */
+static __always_inline __u64 service_cgroup(struct task_struct *task)
+{
+	return cfg.want_services ? plain(task)->cgroups->dfl_cgrp->kn->id : 0;
+}
+
 static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct task_struct *task,
 					struct thread_state *st, __u64 now, __u8 end, bool by_old_name)
 {
@@ -245,7 +250,7 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	rec->account = st->account;
 	rec->throttled_runnable_ns = st->throttled_runnable_ns;
 	rec->throttled_preempted_ns = st->throttled_preempted_ns;
-	rec->cgroup_id = cfg.want_services ? plain(task)->cgroups->dfl_cgrp->kn->id : 0;
+	rec->cgroup_id = service_cgroup(task);
 	copy_comm(rec->process, leader);
 	if (by_old_name) {
 		__builtin_memcpy(rec->comm, st->old_comm, OFFCPU_COMM_LEN);

@@ -177,6 +177,50 @@ static __always_inline void keep_noted(struct thread_state *st, const struct thr
 	st->end_noted = true;
 }
 
+/*
+ * Did it sleep all through this window, and was it told at the cut before with all that would be told of it now?  Neither its account nor
+ * its stacks have changed then, nor did any waking come.
+ */
+static __always_inline bool slept_through(struct task_struct *task, const struct thread_state *st, __u64 since)
+{
+	bool is_known = st->mode != MODE_UNKNOWN;
+	__u8 from = is_known ? st->ustack_from : begins_ustack(task, st);
+	__u64 bits = sleep_bits_now(task);
+
+	if (!st->selected || st->since_ns != since || st->from_ns >= since || st->wake_ns >= since)
+		return false;
+	if (is_known ? st->mode != MODE_ASLEEP || st->by_fp : !st->has_snap || st->snap_mode != MODE_ASLEEP || st->snap_by_fp)
+		return false;
+	return bits && bits != TASK_WAKING && !(bits & TASK_DEAD) && is_noted(st) && stands_still(task, st) &&
+	       (!cfg.want_kstack || st->end_kstack) && (from != USTACK_LATE || st->end_ustack);
+}
+
+enum still { STILL_NOT, STILL_TOLD, STILL_NO_ROOM };
+
+/* Of 10,000 threads most sleep: their whole accounts took most of a cut's time. */
+static __always_inline enum still tell_still(struct task_struct *task, struct thread_state *st, __u64 edge)
+{
+	struct offcpu_rec_still *rec;
+	__u64 since = window.cut_ns;
+
+	if (!slept_through(task, st, since))
+		return STILL_NOT;
+	rec = ring_reserve(sizeof(*rec));
+	if (!rec)
+		return STILL_NO_ROOM;
+	rec->type = OFFCPU_REC_STILL;
+	rec->tno = st->tno;
+	rec->cgroup_id = service_cgroup(task);
+	copy_comm(rec->comm, task);
+	copy_comm(rec->process, plain(task)->group_leader);
+	/* else it is told by what it just did */
+	if (take_cut(st, since, edge))
+		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	else
+		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+	return STILL_TOLD;
+}
+
 /* Run behind the edge, when each CPU was visited. */
 SEC("iter/task")
 int cut_thread(struct bpf_iter__task *ctx)
@@ -186,11 +230,17 @@ int cut_thread(struct bpf_iter__task *ctx)
 	struct offcpu_rec_thread *rec;
 	struct thread_state *st;
 	__u64 edge = window.stop_ns, was;
+	enum still still;
 
 	if (!task || !task->pid || !scratch)
 		return 0;
 	st = thread_of(task);
-	if (!st || !copy_thread(st, scratch, edge) || (st->mode == MODE_UNKNOWN && is_gone(task)))
+	if (!st)
+		return 0;
+	still = tell_still(task, st, edge);
+	if (still != STILL_NOT)
+		return still == STILL_NO_ROOM;	/* user space empties the ring and goes on from here */
+	if (!copy_thread(st, scratch, edge) || (st->mode == MODE_UNKNOWN && is_gone(task)))
 		return 0;
 	was = scratch->cut.since_ns;
 	note_stacks(task, &scratch->cut, scratch);
@@ -198,7 +248,7 @@ int cut_thread(struct bpf_iter__task *ctx)
 		return 0;
 	rec = ring_reserve(sizeof(*rec));
 	if (!rec)
-		return 1;	/* user space empties the ring and goes on from here */
+		return 1;	/* as above */
 	if (!take_cut(st, was, edge)) {
 		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
 		return 0;

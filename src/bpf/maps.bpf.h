@@ -243,6 +243,8 @@ volatile __u64 wakers_from_ns RARELY_WRITTEN = 0;	/* wakers of shorter sleeps ar
 volatile __u32 slice_mask RARELY_WRITTEN = ~0U;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */
 volatile __u64 sched_text RARELY_WRITTEN = 0, sched_text_bytes RARELY_WRITTEN = 0;
+/* Of both halves of wait_slots: which groups of slots hold something.  User space empties them with it. */
+__u8 wait_groups[OFFCPU_WAIT_GROUPS] = { 0 };
 /* Slots taken in the current half since user space last swapped it, and entries put into the current map of chains. */
 __u64 wait_entries = 0, chain_entries = 0;
 /* Of `memories`: where the next free one is looked for, and how many are taken. */

@@ -83,6 +83,7 @@ __noinline int is_wait_slot_of(__u32 number, const struct offcpu_wait_key *key)
 		s->waker = key->waker;
 		s->object = key->object;
 	}
+	wait_groups[number / OFFCPU_WAIT_GROUP_SLOTS % OFFCPU_WAIT_GROUPS] = 1;
 	__sync_fetch_and_add(&wait_entries, 1);
 	return true;
 }

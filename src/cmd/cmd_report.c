@@ -7,6 +7,7 @@
 #include "cmd/filters.h"
 #include "cmd/fleet_input.h"
 #include "cmd/input.h"
+#include "cmd/output.h"
 #include "cmd/range.h"
 #include "cmd/rules.h"
 #include "cmd/views.h"
@@ -215,20 +216,61 @@ static bool plan_make(struct report_args *a, struct report_plan *plan)
 	return true;
 }
 
-static bool print(GString *out, const struct report_args *a, const struct report_plan *plan,
-		  const struct view_input *in, GError **error)
+/* What is printed meanwhile: JSON and CSV of many stacks are not held whole. */
+struct pour {
+	GString *text;
+	struct output *out;
+	bool is_broken;
+	GError **error;
+};
+
+#define POUR_BYTES (64u << 10)
+
+static void pour_all(struct pour *pour)
 {
+	if (!pour->is_broken)
+		pour->is_broken = !output_put(pour->out, pour->text->str, pour->text->len, pour->error);
+	g_string_truncate(pour->text, 0);
+}
+
+static void pour_some(void *ctx)
+{
+	struct pour *pour = ctx;
+
+	if (pour->text->len >= POUR_BYTES)
+		pour_all(pour);
+}
+
+static bool print(struct pour *pour, const struct report_args *a, const struct report_plan *plan, const struct view_input *in)
+{
+	const struct drain drain = { pour_some, pour };
+	GString *out = pour->text;
+
 	if (plan->view && (!a->json || plan->view->json))
-		return (a->json ? plan->view->json : plan->view->text)(out, in, error);
+		return (a->json ? plan->view->json : plan->view->text)(out, in, pour->error);
 	if (a->json)
-		json_report(out, in->profile, in->selection);
+		json_report_drained(out, in->profile, in->selection, &drain);
 	else if (a->csv)
-		csv_waits(out, in->profile, in->selection, NULL);
+		csv_waits_drained(out, in->profile, in->selection, NULL, &drain);
 	else if (plan->is_full || in->profile->info.imported)
 		text_report(out, in->profile, in->query, in->selection, in->text);
 	else
 		text_first(out, in->profile, in->query, in->selection, in->text, &in->first);
 	return true;
+}
+
+static bool print_out(const struct report_args *a, const struct report_plan *plan, const struct view_input *in, GError **error)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	struct pour pour = { .text = text, .out = output_begin(NULL, error), .error = error };
+
+	if (pour.out && print(&pour, a, plan, in)) {
+		pour_all(&pour);
+		if (!pour.is_broken)
+			return output_end(pour.out, error);
+	}
+	output_drop(pour.out);
+	return false;
 }
 
 /* False: said what the recording lacks, and the option that records it. */
@@ -271,7 +313,6 @@ static int report(const char *path, const struct report_args *a, const struct re
 {
 	struct text_options options = plan->text;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GString) out = g_string_new(NULL);
 	struct profile *p = fleet_is_asked(&a->fleet) ? fleet_read_profile(&a->fleet, &a->range, &error)
 						      : range_read_profile(path, &a->range, &error);
 
@@ -288,7 +329,7 @@ static int report(const char *path, const struct report_args *a, const struct re
 	input.profile = p;
 	input.text = &options;
 	input.selection = selection;
-	if (selection && print(out, a, plan, &input, &error) && cmd_write_output(NULL, out->str, out->len, &error))
+	if (selection && print_out(a, plan, &input, &error))
 		status = EXIT_OK;
 	if (error)
 		cmd_error("report", "%s", error->message);

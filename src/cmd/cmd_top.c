@@ -19,6 +19,7 @@
 #define INTERVAL_MIN_NS (SECOND_NS / 10)
 #define INTERVAL_MAX_NS (SECOND_NS * 3600)
 #define BATCH_ROWS 20
+#define SHORT_DRAIN_MS 20	/* an interval ends when the ring is drained */
 
 static const char description[] =
 	"Examples:\n"
@@ -315,6 +316,7 @@ static int run_top(struct top *top, struct run *run, struct target *target, stru
 	top->since = own->batch && !own->since_start ? NULL : since_new();
 	top->view->is_since_start = own->since_start;
 	top->next_ns = own->interval_ns;
+	run->drain_ms = own->interval_ns < SECOND_NS ? SHORT_DRAIN_MS : 0;
 	set_capture(target, own);
 	run_hold_signals();
 	if (!begin_view(top, run)) {
@@ -334,7 +336,7 @@ int cmd_top(int argc, char **argv)
 	struct target target = { .default_budget_ppm = DEFAULT_BUDGET_PPM };
 	struct top_options own = { 0 };
 	struct top top = { .options = &own, .view = view_new() };
-	struct run run = { .name = "top", .target = &target, .on_tick = on_tick, .on_end = on_end, .data = &top, .drain_ms = 20 };
+	struct run run = { .name = "top", .target = &target, .on_tick = on_tick, .on_end = on_end, .data = &top };
 	const GOptionEntry own_entries[] = {
 		{ "interval", 'i', 0, G_OPTION_ARG_STRING, &own.interval, "Cut and show each (a bare number is s; 1)", "TIME" },
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &own.by, "Rows by process (the default), thread, reason, object or stack", "WHAT" },

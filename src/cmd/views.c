@@ -59,13 +59,21 @@ static struct selection *whose_waits(const struct view_input *in)
 	return NULL;
 }
 
+static void show_header(GString *out, const struct view_input *in, const struct query *query)
+{
+	if (in->profile->info.imported)
+		text_imported(out, in->profile, query, in->selection, in->text);
+	else
+		text_header(out, in->profile, query, in->text);
+}
+
 static bool show_wakers(GString *out, const struct view_input *in, GError **error)
 {
 	struct selection *users = whose_waits(in);
 	const struct selection *selection = users ? users : in->selection;
 	struct waitgraph *g = waitgraph_new(in->profile, selection, in->actors, users != NULL);
 
-	text_header(out, in->profile, in->query, in->text);
+	show_header(out, in, in->query);
 	text_coverage(out, in->profile, in->selection, in->text);
 	if (users)
 		g_string_append(out, "\nBelow: user threads, and the kernel threads they waited for. Others: see -k.\n");
@@ -96,7 +104,7 @@ static bool show_critical(GString *out, const struct view_input *in, GError **er
 
 	if (!c)
 		return false;
-	text_header(out, in->profile, NULL, in->text);
+	show_header(out, in, NULL);
 	text_coverage(out, in->profile, c->selection, in->text);
 	critical_text(out, c, in->text);
 	critical_free(c);
@@ -163,7 +171,7 @@ static bool show_stacks(GString *out, const struct view_input *in, GError **erro
 		top_free(top);
 		top = top_new(in->profile, in->selection, in->text->by, in->text->weight);
 	}
-	text_header(out, in->profile, in->query, in->text);
+	show_header(out, in, in->query);
 	text_top(out, in->profile, top, in->text);
 	top_free(top);
 	selection_free(s);
@@ -175,7 +183,7 @@ static bool show_accounts(GString *out, const struct view_input *in, GError **er
 	struct accounts *a = accounts_new(in->profile, in->selection);
 	struct findings *f = findings_new(in->profile, in->selection);
 
-	text_header(out, in->profile, in->query, in->text);
+	show_header(out, in, in->query);
 	text_coverage(out, in->profile, in->selection, in->text);
 	text_accounts(out, a, in->text);
 	text_budget(out, f, in->text, in->first.rate);

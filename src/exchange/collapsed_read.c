@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "exchange/import.h"
+#include "exchange/kernel_part.h"
 
 #define LINES_TO_LOOK_AT 64
 #define UNIT_NS 1000 /* offcputime's, and ours by default; the format has no place for it */
@@ -101,24 +102,36 @@ struct line_stacks {
 /* Up to "--" or the end; true at "--". */
 static bool take_sleeper(struct import *im, char **at, struct line_stacks *st)
 {
-	bool kernel = false;
+	g_autoptr(GPtrArray) frames = g_ptr_array_new();
+	guint begins = G_MAXUINT;	/* the kernel's part */
+	char *name;
 
-	for (char *name = next_frame(at); name; name = next_frame(at)) {
-		struct import_frame f = { .name = name, .is_kernel = kernel };
+	for (name = next_frame(at); name && strcmp(name, "--") != 0; name = next_frame(at)) {
+		if (strcmp(name, "-") == 0)
+			begins = frames->len;
+		else if (*name)
+			g_ptr_array_add(frames, name);
+	}
+	if (begins == G_MAXUINT)
+		begins = kernel_part_begins(frames, false);
+	for (guint i = 0; i < frames->len; i++) {
+		struct import_frame f = { .name = g_ptr_array_index(frames, i), .is_kernel = i >= begins };
 
-		if (strcmp(name, "--") == 0)
-			return true;
-		if (strcmp(name, "-") == 0) {
-			kernel = true;
-			continue;
-		}
-		if (!*name)
-			continue;
-		take_annotation(name, &f);
+		take_annotation(g_ptr_array_index(frames, i), &f);
 		uint32_t *stack = f.is_kernel ? &st->kernel : &st->user;
 		*stack = import_node(im, *stack, &f);
 	}
-	return false;
+	return name != NULL;
+}
+
+/* Of a waker's frames, innermost first and its name last, how many are the kernel's. */
+static guint kernel_frames(const GPtrArray *frames)
+{
+	g_autoptr(GPtrArray) outermost_first = g_ptr_array_new();
+
+	for (guint i = frames->len - 1; i-- > 0;)
+		g_ptr_array_add(outermost_first, g_ptr_array_index(frames, i));
+	return outermost_first->len - kernel_part_begins(outermost_first, true);
 }
 
 /*
@@ -129,7 +142,7 @@ static void take_waker(struct import *im, char *at, const struct wait *w, uint32
 {
 	g_autoptr(GPtrArray) frames = g_ptr_array_new();
 	struct line_stacks st = { 0 };
-	guint kernel_cnt = 0;
+	guint kernel_cnt = G_MAXUINT;
 
 	for (char *name = next_frame(&at); name && strcmp(name, "--") != 0; name = next_frame(&at)) {
 		if (strcmp(name, "-") == 0)
@@ -137,8 +150,11 @@ static void take_waker(struct import *im, char *at, const struct wait *w, uint32
 		else
 			g_ptr_array_add(frames, name);
 	}
-	if (!frames->len)
+	/* offwaketime knew nothing of it */
+	if (!frames->len || (frames->len == 1 && !*(const char *)g_ptr_array_index(frames, 0)))
 		return;
+	if (kernel_cnt == G_MAXUINT)
+		kernel_cnt = kernel_frames(frames);
 	/* Outermost first, without the name. */
 	for (guint i = frames->len - 1; i-- > 0;) {
 		struct import_frame f = { .name = g_ptr_array_index(frames, i), .is_kernel = i < kernel_cnt };

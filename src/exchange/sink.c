@@ -6,7 +6,7 @@
 #define FLUSH_BYTES (256 * 1024)
 #define PACKED_BYTES (64 * 1024)
 #define GZIP_WINDOW_BITS (15 + 16) /* the largest window, with gzip's header */
-#define GZIP_LEVEL 6
+#define GZIP_LEVEL 3	/* a third of the time of 6, and a few percent more bytes */
 #define GZIP_MEMORY 8
 
 struct writer {

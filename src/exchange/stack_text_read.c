@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "exchange/import.h"
+#include "exchange/kernel_part.h"
 
 #define BLOCK_LINES_MAX (2 * PROFILE_DEPTH_MAX)
 
@@ -17,7 +18,7 @@ struct block {
 	struct import im;
 	GPtrArray *lines; /* char *, stripped */
 	uint64_t unit_ns, number; /* unit_ns 0: not told by a header or the user */
-	bool is_bcc;
+	bool is_bcc, in_distribution, has_distributions;
 };
 
 static bool is_number(const char *s)
@@ -82,10 +83,20 @@ static uint32_t add_frame(struct block *b, uint32_t parent, char *line, bool is_
 	return import_node(&b->im, parent, &f);
 }
 
+/* Where no line of "-" says so, how many of the lines [from, to) are outside of the kernel. */
+static guint user_lines(const struct block *b, guint from, guint to, bool outermost_first)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+	for (guint i = 0; i < to - from; i++)
+		g_ptr_array_add(names, g_ptr_array_index(b->lines, outermost_first ? from + i : to - 1 - i));
+	return kernel_part_begins(names, outermost_first);
+}
+
 /* Lines [from, to) as a stack: those that stand first are innermost, or, reversed, outermost. */
 static void add_stacks(struct block *b, guint from, guint to, bool outermost_first, struct wait *w)
 {
-	guint split = from;
+	guint split = from, user_cnt = user_lines(b, from, to, outermost_first);
 	bool is_split = false;
 
 	for (guint i = from; i < to; i++) {
@@ -99,7 +110,7 @@ static void add_stacks(struct block *b, guint from, guint to, bool outermost_fir
 	for (guint k = 0; k < to - from; k++) {
 		guint i = outermost_first ? from + k : to - 1 - k;
 		/* Kernel frames are the inner ones; which these are only a delimiter tells. */
-		bool kernel = is_split && (outermost_first ? i > split : i < split);
+		bool kernel = is_split ? (outermost_first ? i > split : i < split) : k >= user_cnt;
 		uint32_t *stack = kernel ? &w->kernel : &w->user;
 
 		if (!is_split || i != split)
@@ -149,6 +160,11 @@ static uint32_t word_and_id(char *text, char **ret_comm)
 	uint64_t id = 0;
 
 	g_strstrip(text);
+	*ret_comm = text;
+	if (is_number(text)) {	/* a waker that offwaketime knows nothing of has no name */
+		*ret_comm = text + strlen(text);
+		return 0;
+	}
 	blank = strrchr(text, ' ');
 	if (blank && g_ascii_string_to_unsigned(blank + 1, 10, 0, G_MAXINT32, &id, NULL))
 		*blank = '\0';
@@ -174,6 +190,8 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 		return true;
 	add_stacks(b, waker + 1, delimiter, true, &of_waker);
 	tid = word_and_id(line_at(b, waker) + strlen("waker:"), &comm);
+	if (!*comm && !of_waker.user && !of_waker.kernel)
+		return true;
 
 	const struct waker who = { .tid = tid, .comm = comm, .user = of_waker.user, .kernel = of_waker.kernel };
 	const struct wait same = { .thread = w.thread, .state = w.state, .user = w.user, .kernel = w.kernel };
@@ -186,18 +204,63 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 	return true;
 }
 
-/* Frames, and before them maybe a name: whatever has no module is none. */
+static bool is_dtrace_frame(const char *line)
+{
+	return strchr(line, '`') || HAS_PREFIX(line, "0x");
+}
+
+/* Modules of the kernels that DTrace is at home in: illumos and Solaris, FreeBSD, macOS. */
+static bool is_kernel_module(const char *line)
+{
+	static const char *const names[] = { "unix`", "genunix`", "kernel`", "mach_kernel`" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+		if (g_str_has_prefix(line, names[i]))
+			return true;
+	return false;
+}
+
+/* Lines [from, to) are one stack, the kernel's or a user's, in which not every module need be known. */
+static void add_dtrace_stack(struct block *b, guint from, guint to, struct wait *w)
+{
+	bool is_kernel = false;
+	uint32_t *stack;
+
+	for (guint i = from; i < to; i++)
+		is_kernel |= is_kernel_module(line_at(b, i));
+	stack = is_kernel ? &w->kernel : &w->user;
+	for (guint i = to; i-- > from;)
+		*stack = add_frame(b, *stack, line_at(b, i), is_kernel);
+}
+
+/* The program's name stands before the stacks or behind them, as the aggregation has its keys.  "ns" is a label. */
+static const char *dtrace_name(const struct block *b, guint from, guint end)
+{
+	for (guint i = end; i < b->lines->len; i++)
+		if (*line_at(b, i) && strcmp(line_at(b, i), "ns") != 0)
+			return line_at(b, i);
+	while (from > 0 && !*line_at(b, from - 1))
+		from--;
+	return from ? line_at(b, from - 1) : "";
+}
+
 static bool take_dtrace(struct block *b, uint64_t ns, GError **error)
 {
 	struct wait w = { .state = '?', .blocked_ns = ns };
-	guint from = 0;
+	guint from = 0, end = b->lines->len;
 
-	while (from < b->lines->len && !strchr(line_at(b, from), '`') && !HAS_PREFIX(line_at(b, from), "0x"))
+	while (from < b->lines->len && !is_dtrace_frame(line_at(b, from)))
 		from++;
 	if (from == b->lines->len)
 		return true; /* an aggregation without a stack */
-	w.thread = import_thread(&b->im, 0, 0, from ? line_at(b, from - 1) : "");
-	add_stacks(b, from, b->lines->len, false, &w);
+	while (!is_dtrace_frame(line_at(b, end - 1)))
+		end--;
+	w.thread = import_thread(&b->im, 0, 0, dtrace_name(b, from, end));
+	for (guint i = from, to; i < end; i = to + 1) {
+		for (to = i; to < end && *line_at(b, to); to++)
+			;
+		add_dtrace_stack(b, i, to, &w);
+	}
 	return import_wait(&b->im, &w, error);
 }
 
@@ -231,13 +294,6 @@ static bool take_block(struct block *b, const char *sum, GError **error)
 
 /* --- bpftrace --- */
 
-/* Only the kernel's scheduler stands innermost like that. */
-static bool is_scheduler(const char *line)
-{
-	return strstr(line, "schedule") || HAS_PREFIX(line, "finish_task_switch") || strstr(line, "sched_switch") ||
-	       HAS_PREFIX(line, "prepare_to_block");
-}
-
 /* The lines between two commas of a key, as a stack; a word alone is a name. */
 struct key_part {
 	guint from, to;
@@ -267,7 +323,7 @@ static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 		}
 		part->to = i + 1;
 		part->is_stack = *line == ' ';
-		part->is_kernel = part->is_kernel || (part->is_stack && i == part->from && is_scheduler(line + 1));
+		part->is_kernel = part->is_kernel || (part->is_stack && i == part->from && kernel_part_is_scheduler(line + 1));
 	}
 	for (guint i = 0; i <= cnt; i++) {
 		if (!parts[i].is_stack && parts[i].to > parts[i].from && !is_number(line_at(b, parts[i].from)))
@@ -333,6 +389,18 @@ static void take_header(struct block *b, const char *line)
 	b->unit_ns = HAS_PREFIX(unit, "time (ns)") ? 1 : HAS_PREFIX(unit, "time (ms)") ? 1000000 : 1000;
 }
 
+/* quantize() of DTrace: how often, and not how long in all. */
+static bool is_distribution(struct block *b, const char *line)
+{
+	if (strstr(line, "------------- Distribution -------------")) {
+		g_ptr_array_set_size(b->lines, 0);
+		b->has_distributions = b->in_distribution = true;
+	} else if (b->in_distribution) {
+		b->in_distribution = strchr(line, '|') != NULL;
+	}
+	return b->in_distribution;
+}
+
 static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 {
 	bool ok = true;
@@ -352,7 +420,13 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 	bool indented = g_ascii_isspace(*line);
 	char *s = g_strstrip(line);
 
-	if (!*s)
+	if (!*s) {
+		/* between DTrace's stacks of the kernel and of the user */
+		if (b->lines->len && is_dtrace_frame(line_at(b, b->lines->len - 1)))
+			g_ptr_array_add(b->lines, g_strdup(""));
+		return true;
+	}
+	if (is_distribution(b, s))
 		return true;
 	if (is_number(s))
 		return take_block(b, s, error);
@@ -389,6 +463,8 @@ bool read_stack_text(struct source *source, const struct import_options *options
 		b.number++;
 		ok = take_line(&b, line, &in_key, &why);
 	}
+	if (ok && !why && b.has_distributions && !p->waits->len)
+		import_bad(&why, "it holds distributions and no sums of time: aggregate with sum() in place of quantize()");
 	ok = ok && !why;
 	if (why)
 		g_propagate_error(error, g_steal_pointer(&why));

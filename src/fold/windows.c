@@ -4,16 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
-/* A thread as of the last cut that it was told at. */
-struct told {
-	struct offcpu_account account;
-	uint64_t throttled_runnable_ns, throttled_preempted_ns;
-	uint64_t edge_ns;
-	uint32_t flags;		/* enum offcpu_thread_flag: was it off CPU? */
-};
-
 struct fold_windows {
-	GHashTable *told;	/* tno -> struct told */
+	GHashTable *told;	/* tno -> struct offcpu_rec_thread, of the last cut that it was told at */
 	GArray *held;		/* struct offcpu_rec_thread, of the next window */
 	uint64_t edge_ns;
 };
@@ -51,7 +43,7 @@ static uint64_t grown(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-static void take_off_told(struct offcpu_rec_thread *rec, const struct told *told)
+static void take_off_told(struct offcpu_rec_thread *rec, const struct offcpu_rec_thread *told)
 {
 	rec->account.on_cpu_ns -= told->account.on_cpu_ns;
 	rec->account.switches -= told->account.switches;
@@ -61,7 +53,7 @@ static void take_off_told(struct offcpu_rec_thread *rec, const struct told *told
 	take_off(&rec->account.filtered, &told->account.filtered);
 	rec->throttled_runnable_ns = grown(rec->throttled_runnable_ns, told->throttled_runnable_ns);
 	rec->throttled_preempted_ns = grown(rec->throttled_preempted_ns, told->throttled_preempted_ns);
-	rec->from_ns = MAX(rec->from_ns, told->edge_ns);
+	rec->from_ns = MAX(rec->from_ns, told->to_ns);
 	rec->flags &= ~(uint32_t)OFFCPU_THREAD_OPEN_AT_START;
 	if (told->flags & OFFCPU_THREAD_OPEN_AT_END)
 		rec->flags |= OFFCPU_THREAD_OPEN_AT_START;
@@ -94,20 +86,16 @@ static void add_open(struct offcpu_rec_thread *rec)
 
 static void tell(struct fold_windows *w, const struct offcpu_rec_thread *rec, fold_windows_fn take, void *data)
 {
-	struct told *told = g_hash_table_lookup(w->told, GUINT_TO_POINTER(rec->tno));
+	struct offcpu_rec_thread *told = g_hash_table_lookup(w->told, GUINT_TO_POINTER(rec->tno));
 	struct offcpu_rec_thread own = *rec;
 
 	if (told)
 		take_off_told(&own, told);
 	if (rec->end == OFFCPU_END_CUT) {
-		if (!told) {
-			told = g_new(struct told, 1);
-			g_hash_table_insert(w->told, GUINT_TO_POINTER(rec->tno), told);
-		}
-		*told = (struct told){
-			.account = rec->account, .throttled_runnable_ns = rec->throttled_runnable_ns,
-			.throttled_preempted_ns = rec->throttled_preempted_ns, .edge_ns = rec->to_ns, .flags = rec->flags,
-		};
+		if (told)
+			*told = *rec;
+		else
+			g_hash_table_insert(w->told, GUINT_TO_POINTER(rec->tno), g_memdup2(rec, sizeof(*rec)));
 		add_open(&own);
 		own.end = OFFCPU_END_WINDOW;
 	} else if (told) {
@@ -122,6 +110,32 @@ void fold_windows_take(struct fold_windows *w, const struct offcpu_rec_thread *r
 		g_array_append_vals(w->held, rec, 1);
 	else
 		tell(w, rec, take, data);
+}
+
+bool fold_windows_take_still(struct fold_windows *w, const struct offcpu_rec_still *rec, fold_windows_fn take, void *data)
+{
+	struct offcpu_rec_thread *told = g_hash_table_lookup(w->told, GUINT_TO_POINTER(rec->tno));
+	struct offcpu_rec_thread own;
+
+	if (!told || told->to_ns > w->edge_ns)
+		return false;
+	memcpy(told->comm, rec->comm, sizeof(told->comm));
+	memcpy(told->process, rec->process, sizeof(told->process));
+	told->cgroup_id = rec->cgroup_id;
+	told->open_flags |= OFFCPU_OPEN_AT_START;
+	told->open_waker = 0;
+	told->open_blocked_ns = w->edge_ns - told->to_ns;
+	told->open_runnable_ns = told->open_preempted_ns = 0;
+	own = *told;
+	memset(&own.account, 0, sizeof(own.account));
+	own.throttled_runnable_ns = own.throttled_preempted_ns = 0;
+	own.from_ns = told->to_ns;
+	told->to_ns = own.to_ns = w->edge_ns;
+	own.flags |= OFFCPU_THREAD_OPEN_AT_START;
+	own.end = OFFCPU_END_WINDOW;
+	add_open(&own);
+	take(&own, data);
+	return true;
 }
 
 void fold_windows_cut(struct fold_windows *w, uint64_t edge_ns)

@@ -25,6 +25,9 @@ typedef void (*fold_windows_fn)(const struct offcpu_rec_thread *rec, void *data)
  */
 void fold_windows_take(struct fold_windows *w, const struct offcpu_rec_thread *rec, fold_windows_fn take, void *data);
 
+/* A thread that has slept on since the last cut: the record of this window.  False: that cut's is not known. */
+bool fold_windows_take_still(struct fold_windows *w, const struct offcpu_rec_still *rec, fold_windows_fn take, void *data);
+
 /* From now on records are of this window if they end at edge_ns or before. */
 void fold_windows_cut(struct fold_windows *w, uint64_t edge_ns);
 /* The next window, of which some records have come already: calls back with them. */

@@ -34,6 +34,8 @@ struct session {
 	uint64_t asked_ns;			/* when a program last asked for tables */
 	uint64_t mapped_ns;		/* mapping events up to here are known */
 	uint64_t mmap_lost_cnt;		/* those lost until then */
+	struct pid_set *with_tables;	/* processes that tables were asked for */
+	uint32_t mmap_pid;		/* its mappings were told of in this drain; 0 */
 	GQueue foreseen;		/* processes whose mappings will be wanted, and are not read yet */
 	size_t rows_max;		/* then the recording is full */
 	uint64_t records;		/* taken from the ring since the last drain began */

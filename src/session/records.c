@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/pid_set.h"
 #include "base/process_ids.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
@@ -33,8 +34,10 @@ static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct sym
 	struct session *s = data;
 
 	symbolizer_note_mmap(s->symbolizer, pid, ts_ns, m);
-	if (s->tables)
+	/* All that this drain tells of has happened already: once is enough for the mappings to be read anew. */
+	if (s->tables && pid != s->mmap_pid && pid_set_has(s->with_tables, pid))
 		tables_note_mmap(s->tables, pid);
+	s->mmap_pid = pid;
 }
 
 static void note_exec(void *data, uint32_t pid, uint64_t ts_ns)
@@ -56,7 +59,7 @@ static void note_exit(void *data, uint32_t pid, uint64_t ts_ns)
 	struct session *s = data;
 
 	symbolizer_note_exit(s->symbolizer, pid, ts_ns);
-	if (s->tables)
+	if (s->tables && pid_set_has(s->with_tables, pid))
 		tables_note_exit(s->tables, pid);
 }
 
@@ -67,6 +70,7 @@ void session_take_mappings(struct session *s)
 	s->mapped_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!s->mmap_events)
 		return;
+	s->mmap_pid = 0;
 	mmap_events_drain(s->mmap_events, &sink);
 	uint64_t lost_cnt = mmap_events_lost_cnt(s->mmap_events);
 	if (s->tables && lost_cnt != s->mmap_lost_cnt)
@@ -132,6 +136,12 @@ static void take_thread(struct session *s, const struct offcpu_rec_thread *rec, 
 		fold_thread(s->fold, rec, size);
 }
 
+static void take_still(struct session *s, const struct offcpu_rec_still *rec, size_t size)
+{
+	if (!s->windows || size < sizeof(*rec) || !fold_windows_take_still(s->windows, rec, session_fold_thread, s))
+		profile_add_loss(s->profile, "unknown_records", "threads that slept on since a cut which did not tell of them", 1, 0);
+}
+
 int session_take_record(void *data, void *record, size_t size)
 {
 	struct session *s = data;
@@ -152,6 +162,7 @@ int session_take_record(void *data, void *record, size_t size)
 
 			s->asked_ns = clock_ns(CLOCK_MONOTONIC);
 			foresee(s, want->pid);
+			pid_set_add(s->with_tables, want->pid);
 			tables_want(s->tables, want->pid, want->space,
 				    s->start_ns && !s->options->command_pid);
 		}
@@ -162,6 +173,9 @@ int session_take_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_THREAD:
 		if (keeps_account(s->options->mode, record, size))
 			take_thread(s, record, size);
+		break;
+	case OFFCPU_REC_STILL:
+		take_still(s, record, size);
 		break;
 	case OFFCPU_REC_EVENT:
 		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))

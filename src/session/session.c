@@ -15,6 +15,7 @@
 #include "attach/wait_table.h"
 #include "supply/thread_table.h"
 #include "base/loadavg.h"
+#include "base/pid_set.h"
 #include "base/urgency.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
@@ -64,6 +65,7 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	s->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	/* Before anything is traced: no process may start unseen. */
 	s->mmap_events = mmap_events_open(NULL);
+	s->with_tables = g_new0(struct pid_set, 1);
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new();
 	/* Of a command's first programs each moment counts; else on a busy machine it would hold up the start. */
@@ -88,6 +90,7 @@ void session_unload(struct session *s)
 	ring_buffer__free(s->ring);
 	cost_free(s->cost);
 	tables_free(s->tables);
+	g_free(s->with_tables);
 	apart_free(s->closing);
 	apart_free(s->cutting);
 	apart_free(s->switching);
@@ -287,7 +290,7 @@ void session_read_waits(struct session *s, bool second, uint64_t entries, bool i
 	if (!s->options->on_sum)
 		fold_expect_sums(s->fold, entries);
 	s->skel->data->slice_mask = ~0U << fold_slices_at(s->fold, is_last ? s->stop_ns : clock_ns(CLOCK_MONOTONIC));
-	if (!wait_table_read(s->skel->maps.wait_slots, second, is_last, take_sum, s))
+	if (!wait_table_read(s->skel->maps.wait_slots, s->skel->bss->wait_groups, second, is_last, take_sum, s))
 		profile_add_loss(s->profile, "unread_sums", "sums of waits could not be read out of the kernel", 1, 0);
 	probes_read_half(s, second, is_last);
 }

@@ -208,8 +208,9 @@ void merge_waits(struct merge_step *s)
 {
 	struct merger *m = s->m;
 
-	s->open_next = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
-	s->joined = g_array_new(FALSE, FALSE, sizeof(struct join));
+	/* most waits that are open go on, and each is long: they are not copied as the arrays grow */
+	s->open_next = g_array_sized_new(FALSE, FALSE, sizeof(struct open_wait), m->open->len);
+	s->joined = g_array_sized_new(FALSE, FALSE, sizeof(struct join), m->open->len);
 	for (guint i = 0; i < s->window->waits->len; i++)
 		add_wait(s, i);
 	for (guint i = 0; i < s->window->wakes->len; i++)

@@ -65,13 +65,13 @@ static void append_percent(GString *s, double now, double before, bool is_differ
 static void append_rate(GString *s, double now, double before, bool is_difference)
 {
 	double value = is_difference ? now - before : now;
-	const char *sign = is_difference && value > 0 ? "+" : "";
+	const char *sign = is_difference && value >= 0.05 ? "+" : "";
 	double size = value < 0 ? -value : value;
 	g_autofree char *cell = size >= 99999.5 ? g_strdup_printf("%s%.0fk", sign, value / 1000) :
 				size >= 9.95 || size == 0 ? g_strdup_printf("%s%.0f", sign, value) :
 							    g_strdup_printf("%s%.1f", sign, value);
 
-	text_right(s, is_difference && size == 0 ? "=" : cell, 7);
+	text_right(s, is_difference && size < 0.05 ? "=" : cell, 7);
 	g_string_append_c(s, ' ');
 }
 
@@ -271,7 +271,7 @@ static void add_totals(const struct view *v, GPtrArray *lines)
 	append_class(s, "blocked", STYLE_BLOCKED, t->blocked_ns, t->observed_ns);
 	append_class(s, "queue", STYLE_QUEUE, activity_queue_ns(t), t->observed_ns);
 	append_class(s, "idle", STYLE_IDLE, t->idle_ns, t->observed_ns);
-	g_string_append_printf(s, " %.0f sw/s", (double)p->info.switches * 1e9 / (double)MAX(p->info.duration_ns, 1));
+	g_string_append_printf(s, " %.0f sw/s", (double)t->switches * 1e9 / (double)MAX(p->info.duration_ns, 1));
 	if (p->info.cpus)
 		g_string_append_printf(s, ", tracer %.1f%%", percent_of(cost_ns, p->info.duration_ns * p->info.cpus));
 	if (lost_cnt(p))

@@ -242,6 +242,40 @@ def agent_alerts(env):
 
 
 @case
+def agent_alerts_of_yesterday(env):
+    """The same program as a day before: an alert at half of its threads holds and says how many they were, one at twice does not; and p99."""
+    before, store, config = env.temporary("before"), env.temporary("history"), env.temporary("agent.conf")
+    fill, planted, path = os.path.join(env.programs, "..", "history", "history-fill"), os.path.join(env.programs, "planted"), env.disk_file()
+    with open(path, "wb") as file:
+        file.write(bytes(4096))
+    for dir_, seconds in (before, "6"), (store, "12"):
+        if dir_ == store:
+            # 22 minutes of that, a day before now
+            begin = time.time() - 86400 - 660
+            subprocess.run([fill, store, "1320", "--start", f"{begin:.3f}", before], stdout=subprocess.DEVNULL, check=True)
+            with open(config, "w", encoding="ascii") as file:
+                file.write("[alert more]\nwhen = reason=lock threads > 0.4x yesterday\nfor = 2\n"
+                           "[alert twice]\nwhen = reason=lock threads > 2.5x yesterday\nfor = 2\n"
+                           "[alert slow]\nwhen = process=planted reason=lock p99 > 1ms\nfor = 2\n"
+                           "[alert slower]\nwhen = process=planted reason=lock p99 > 20s\nfor = 2\n")
+        program = subprocess.Popen([planted, "mutex", seconds, path], stdout=subprocess.DEVNULL)
+        agent = Agent(env, dir_, *(["--config", config] if dir_ == store else []), settings=["record.comm=planted"])
+        seen = len(windows(dir_))
+        if dir_ == store:
+            env.check.that(agent.await_log("alert more: reason=lock threads > 0.4x yesterday: it is "), f"it is told: {agent.log()}")
+            env.check.that(agent.await_log("alert slow: process=planted reason=lock p99 > 1ms: it is "), f"so is p99: {agent.log()}")
+        else:
+            env.check.that(agent.await_windows(seen + 3), f"windows come: {agent.log()}")
+        env.check.equal(agent.end(), 0, "status")
+        program.kill()
+        program.wait()
+    os.unlink(path)
+    found = re.search(r"alert more: .*: it is ([0-9.]+).*, a day before it was ([0-9.]+)", agent.log())
+    env.check.that(found and 0.4 < float(found[1]) / float(found[2]) < 2.5, f"about as many as then: {agent.log()}")
+    env.check.that("alert twice" not in agent.log() and "alert slower" not in agent.log(), f"no other alert: {agent.log()}")
+
+
+@case
 def agent_storms(env):
     """A herd of threads that one broadcast wakes: each event is in the history once, though windows are cut, and an alert tells it."""
     store = env.temporary("history")

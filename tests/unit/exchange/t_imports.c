@@ -113,6 +113,38 @@ static void test_dtrace(void)
 			   "-0/0;__read 55\nmysqld-0/0;_lwp_start;os_event_wait;__lwp_park 12345\n"));
 }
 
+/* Both stacks, with the name behind them: illumos, and FreeBSD. */
+static void test_dtrace_both_stacks(void)
+{
+	profile_free(check("dtrace: description 'sched:::off-cpu ' matched 6 probes\n\n"
+			   "              genunix`cv_wait+0x61\n              zfs`zfs_read+0x19a\n              unix`sys_syscall+0x17a\n\n"
+			   "              libc.so.1`__pread+0xa\n              mysqld`os_file_pread+0x8e\n"
+			   "  mysqld                                                \n         12345678\n\n"
+			   "              kernel`mi_switch+0xe1\n              kernel`0xffffffff80c84c3b\n\n"
+			   "              sleep`main+0x2c\n  sleep   \n  ns  \n           1000\n",
+			   "stacks with sums (numbers taken as nanoseconds)",
+			   "mysqld-0/0;os_file_pread;__pread;-;sys_syscall;zfs_read;cv_wait 12345678\n"
+			   "sleep-0/0;main;-;0xffffffff80c84c3b;mi_switch 1000\n"));
+	refused("              genunix`cv_wait+0x61\n  ns      \n           value  ------------- Distribution ------------- count    \n"
+		"          262144 |                                         0        \n          524288 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@  7\n",
+		"no sums of time: aggregate with sum()");
+}
+
+/* libbpf-tools' offcputime draws no line between the kernel's frames and the user's. */
+static void test_offcputime_of_libbpf_tools(void)
+{
+	profile_free(check("failed to get syms\n    bpf_prog_6896d07dd3e1383c_sched_switch\n    bpf_trace_run4\n    __schedule\n    schedule\n"
+			   "    anon_pipe_read\n    entry_SYSCALL_64_after_hwframe\n    read\n    start_thread\n"
+			   "    -                reader (7265)\n        2980918\n\n"
+			   "    __schedule\n    schedule\n    worker_thread\n    ret_from_fork_asm\n    -                kworker/0:1 (9)\n        5\n\n"
+			   "    [Missed Kernel Stack]\n    read\n    main\n    -                odd (8)\n        6\n\n",
+			   "stacks with sums (numbers taken as microseconds)",
+			   "kworker/0:1-0/9;-;ret_from_fork_asm;worker_thread;schedule;__schedule 5000\n"
+			   "odd-0/8;main;read;[Missed Kernel Stack] 6000\n"
+			   "reader-0/7265;start_thread;read;-;entry_SYSCALL_64_after_hwframe;anon_pipe_read;schedule;__schedule;bpf_trace_run4;"
+			   "bpf_prog_6896d07dd3e1383c_sched_switch 2980918000\n"));
+}
+
 static void test_bpftrace(void)
 {
 	profile_free(check(
@@ -194,6 +226,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/imports/offcputime", test_offcputime);
 	g_test_add_func("/imports/offwaketime", test_offwaketime);
 	g_test_add_func("/imports/dtrace", test_dtrace);
+	g_test_add_func("/imports/dtrace-both-stacks", test_dtrace_both_stacks);
+	g_test_add_func("/imports/offcputime-of-libbpf-tools", test_offcputime_of_libbpf_tools);
 	g_test_add_func("/imports/bpftrace", test_bpftrace);
 	g_test_add_func("/imports/sched_switch", test_sched_switch);
 	g_test_add_func("/imports/offcpu_time", test_offcpu_time);

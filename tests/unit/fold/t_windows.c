@@ -97,6 +97,57 @@ static void test_three_windows(void)
 	g_array_unref(taken);
 }
 
+/* What is told of one that slept on is what its whole account would tell. */
+static void test_slept_on(void)
+{
+	struct fold_windows *w = fold_windows_new();
+	struct offcpu_rec_thread rec = sleeper(2000);
+	const struct offcpu_rec_still still = { .tno = 7, .comm = "renamed", .process = "program", .cgroup_id = 9 };
+	const struct offcpu_rec_still stranger = { .tno = 8 };
+
+	begin();
+	rec.open_blocked_ns = 500;
+	rec.open_kstack = 6;
+	rec.open_object = 4;
+	fold_windows_cut(w, 2000);
+	fold_windows_take(w, &rec, take, &taken);
+	for (uint64_t edge_ns = 3000; edge_ns <= 4000; edge_ns += 1000) {
+		fold_windows_next(w, take, &taken);
+		fold_windows_cut(w, edge_ns);
+		g_assert_true(fold_windows_take_still(w, &still, take, &taken));
+		g_assert_false(fold_windows_take_still(w, &stranger, take, &taken));
+		const struct offcpu_rec_thread slept = *taken_at(taken->len - 1);
+
+		g_assert_cmpuint(slept.from_ns, ==, edge_ns - 1000);
+		g_assert_cmpuint(slept.to_ns, ==, edge_ns);
+		g_assert_cmpuint(account_ns(&slept.account), ==, 1000);
+		g_assert_cmpuint(slept.account.switches, ==, 0);
+		g_assert_cmpuint(slept.account.state[OFFCPU_STATE_S].count, ==, 1);
+		g_assert_cmpuint(slept.open_blocked_ns, ==, 1000);
+		g_assert_cmpuint(slept.open_flags, ==, OFFCPU_OPEN_AT_START);
+		g_assert_cmpuint(slept.flags, ==, OFFCPU_THREAD_OPEN_AT_START | OFFCPU_THREAD_OPEN_AT_END);
+		g_assert_cmpuint(slept.open_ustack + slept.open_kstack + slept.open_object, ==, 15);
+		g_assert_cmpstr(slept.comm, ==, "renamed");
+		g_assert_cmpuint(slept.cgroup_id, ==, 9);
+	}
+	/* it wakes 30 behind the last cut and ends at 4100 */
+	fold_windows_next(w, take, &taken);
+	rec.end = OFFCPU_END_EXIT;
+	rec.to_ns = 4100;
+	rec.open_state = 0;
+	rec.flags = 0;
+	rec.account.on_cpu_ns += 70;
+	rec.account.state[OFFCPU_STATE_S].count = 2;
+	rec.account.state[OFFCPU_STATE_S].blocked_ns += 30;
+	fold_windows_take(w, &rec, take, &taken);
+	g_assert_cmpuint(taken->len, ==, 4);
+	g_assert_cmpuint(account_ns(&taken_at(3)->account), ==, 100);
+	g_assert_cmpuint(taken_at(3)->from_ns, ==, 4000);
+	g_assert_cmpuint(taken_at(3)->flags, ==, OFFCPU_THREAD_OPEN_AT_START);
+	fold_windows_free(w);
+	g_array_unref(taken);
+}
+
 /* What ended behind the edge may come before what was cut there, and waits for the next window. */
 static void test_out_of_order(void)
 {
@@ -181,6 +232,7 @@ static void test_filtered(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/windows/slept-on", test_slept_on);
 	g_test_add_func("/windows/three", test_three_windows);
 	g_test_add_func("/windows/out-of-order", test_out_of_order);
 	g_test_add_func("/windows/missed", test_a_cut_that_was_missed);
