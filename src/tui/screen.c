@@ -3,6 +3,7 @@
 
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <signal.h>
 #include <string.h>
@@ -22,21 +23,58 @@ static volatile sig_atomic_t is_stop_asked;
 
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGQUIT, SIGSYS };
 
+/* Signals that ask us to end, which wait their turn elsewhere; this long after one came, we wait no longer for a terminal that takes nothing. */
+#define WRITE_GRACE_S 1
+static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
+static volatile sig_atomic_t is_end_asked;
+
+static void give_back(void)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (!is_taken)
+		return;
+	tcsetattr(STDIN_FILENO, TCSANOW, &before);
+	/* it may take nothing */
+	fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK);
+	if (write(STDOUT_FILENO, goodbye, strlen(goodbye)) < 0)
+		is_taken = 0;
+	fcntl(STDOUT_FILENO, F_SETFL, flags);
+}
+
 static void on_fatal(int sig)
 {
-	if (is_taken) {
-		tcsetattr(STDIN_FILENO, TCSANOW, &before);
-		if (write(STDOUT_FILENO, goodbye, strlen(goodbye)) < 0)
-			is_taken = 0;
-	}
+	give_back();
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+static void on_end_asked(int sig)
+{
+	is_end_asked = sig;
+	alarm(WRITE_GRACE_S);
+}
+
+/* Any thread may get it, so the signal is the process's. */
+static void on_grace_over(int sig)
+{
+	(void)sig;
+	give_back();
+	signal(is_end_asked, SIG_DFL);
+	kill(getpid(), is_end_asked);
 }
 
 static void on_stop_asked(int sig)
 {
 	(void)sig;
 	is_stop_asked = 1;
+}
+
+static bool is_ignored(int sig)
+{
+	struct sigaction old;
+
+	return sigaction(sig, NULL, &old) == 0 && old.sa_handler == SIG_IGN;
 }
 
 static void add_capability(const char *name)
@@ -87,6 +125,10 @@ bool screen_begin(GError **error)
 	is_taken = 1;
 	for (gsize i = 0; i < G_N_ELEMENTS(fatal); i++)
 		signal(fatal[i], on_fatal);
+	for (gsize i = 0; i < G_N_ELEMENTS(ends); i++)
+		if (!is_ignored(ends[i]))
+			signal(ends[i], on_end_asked);
+	signal(SIGALRM, on_grace_over);
 	begin_colours();
 	cbreak();
 	noecho();
@@ -106,6 +148,9 @@ void screen_end(void)
 	is_taken = 0;
 	for (gsize i = 0; i < G_N_ELEMENTS(fatal); i++)
 		signal(fatal[i], SIG_DFL);
+	for (gsize i = 0; i < G_N_ELEMENTS(ends); i++)
+		if (!is_ignored(ends[i]))
+			signal(ends[i], SIG_DFL);
 	signal(SIGTSTP, SIG_DFL);
 	delscreen(screen);
 	screen = NULL;
@@ -179,13 +224,32 @@ static void draw_line(int y, const char *line)
 		clrtoeol();
 }
 
+/* While it writes we can be ended, too: a terminal that nobody reads, as after Ctrl-S, would keep us for good. */
+static void refresh_or_end(void)
+{
+	sigset_t of_ends, was;
+
+	sigemptyset(&of_ends);
+	for (gsize i = 0; i < G_N_ELEMENTS(ends); i++)
+		if (!is_ignored(ends[i]))
+			sigaddset(&of_ends, ends[i]);
+	pthread_sigmask(SIG_UNBLOCK, &of_ends, &was);
+	refresh();
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	if (!is_end_asked)
+		return;
+	alarm(0);
+	kill(getpid(), is_end_asked);	/* its turn comes */
+	is_end_asked = 0;
+}
+
 void screen_draw(const GPtrArray *lines, bool anew)
 {
 	if (anew)
 		clear();
 	for (int y = 0; y < LINES; y++)
 		draw_line(y, (guint)y < lines->len ? lines->pdata[y] : "");
-	refresh();
+	refresh_or_end();
 }
 
 static uint32_t own_key(int key)

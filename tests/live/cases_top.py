@@ -306,6 +306,43 @@ def top_gives_the_terminal_back(env):
     program.finish()
 
 
+def is_writing(pid):
+    """For a while already: in write() to its output."""
+    for _ in range(10):
+        with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+            if not file.read().startswith("1 0x1 "):
+                return False
+        time.sleep(0.03)
+    return True
+
+
+@case
+def top_ends_while_nobody_reads(env):
+    """Its terminal is full, as after Ctrl-S: it can be ended all the same."""
+    program = Program(env, "windows")
+    terminal = begin(env, "-i", "0.1", "-p", str(program.pid))
+    try:
+        env.check.that(terminal.wait_for(r"windows +[█▓▒░]+ "), "it shows the program")
+        for _ in range(400):  # each has it write the screen anew, until the terminal takes no more
+            terminal.press("\x0c")
+            time.sleep(0.02)
+            if is_writing(terminal.pid):
+                break
+        env.check.that(is_writing(terminal.pid), "it is stuck in a write")
+        os.kill(terminal.pid, signal.SIGTERM)
+        end = time.monotonic() + 10
+        status = None
+        while status is None and time.monotonic() < end:
+            pid, status = os.waitpid(terminal.pid, os.WNOHANG)
+            status = status if pid else None
+            time.sleep(0.05)
+        env.check.equal(status, int(signal.SIGTERM), "ended by the signal")
+        terminal.status = status
+    finally:
+        terminal.close()
+    program.finish()
+
+
 @case
 def top_suspends_and_resumes(env):
     program = Program(env, "windows")
