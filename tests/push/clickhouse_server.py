@@ -134,7 +134,7 @@ class Chdb(Running):
 
     @staticmethod
     def why_not():
-        return None if shutil.which("node") and npm.folder_of("chdb") else "node or npm is not installed, or the package cannot be had"
+        return None if shutil.which("node") and npm.folder_of("chdb") else "it is not there: tests/exchange/npm.py chdb fetches it, 546 MB"
 
     def words(self):
         return ["node", str(HERE / "chdb_server.js"), str(npm.folder_of("chdb")), self.folder, str(self.http)]
