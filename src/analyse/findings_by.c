@@ -232,6 +232,9 @@ static bool passes(const struct profile *p, uint32_t node, int64_t function)
 	return false;
 }
 
+/* What they do for less than this part of the time that others wait for them is not what these wait for. */
+#define DOES_MIN 10
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.
@@ -274,16 +277,21 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 			row->by.does_frame = frames[r];
 		}
 	}
+	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN)
+		row->by.does_ns = 0;
 }
 
-/* A peer or child that runs for longer than it waits computes what is waited for. What a lock's holder ran while it held it is not known. */
+/*
+ * A peer or child that runs for longer than it waits computes what is waited for, if it runs for most of that time.  What a lock's holder ran while
+ * it held it is not known.
+ */
 static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder)
 {
 	uint64_t on_cpu_ns = 0;
 
 	for (uint32_t i = 0; i < c->f->profile->threads->len; i++)
 		on_cpu_ns += is_holder[i] ? profile_thread(c->f->profile, i)->on_cpu_ns : 0;
-	if (on_cpu_ns <= row->by.off_cpu_ns)
+	if (on_cpu_ns <= row->by.off_cpu_ns || on_cpu_ns < row->by.blocked_ns / 2)
 		return;
 	row->by.does = REASON_ON_CPU;
 	row->by.does_ns = on_cpu_ns;

@@ -339,8 +339,8 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
 	if (has_delayed_acks(f, row))
-		return "Waits of 40 ms are an acknowledgement that TCP delays while the other side holds back a small write for it: write a "
-		       "request in one piece, or set TCP_NODELAY on both sides.";
+		return "If the other side takes no such time itself, these 40 to 50 ms are an acknowledgement that TCP delays, while it or this one "
+		       "holds back a small write for it: write a request in one piece, or set TCP_NODELAY on both sides.";
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (row->timed_out_cnt > row->woken_cnt / 2 &&
