@@ -190,7 +190,7 @@ static int64_t loop_frame(const struct findings *f, uint32_t user)
 		uint32_t frame = profile_get_node(p, n)->frame;
 		const struct frame *fr = profile_get_frame(p, frame);
 
-		if (fr->name && fr->module && g_str_has_suffix(fr->module, ".py") && !plumbing_is_pythons_library(fr))
+		if (fr->name && fr->module && g_str_has_suffix(fr->module, ".py") && !plumbing_is_scripts_library(fr))
 			return frame;
 	}
 	return -1;

@@ -86,9 +86,17 @@ static uint8_t *level_of_patterns(const struct rule_set *rules)
 	return levels;
 }
 
-bool plumbing_is_pythons_library(const struct frame *f)
+/* Where interpreters keep what is not the program: the suffix of its files, and what their paths have. */
+static const struct { const char *suffix, *place; } library_places[] = {
+	{ ".py", "/lib/python3" }, { ">", "<frozen " }, { ".rb", "/lib/ruby/" }, { ".rb", "/gems/" }, { ".php", "/usr/share/php/" }, { ".php", "/vendor/" },
+};
+
+bool plumbing_is_scripts_library(const struct frame *f)
 {
-	return f->file && (strstr(f->file, "/lib/python3") || g_str_has_prefix(f->file, "<frozen "));
+	for (size_t i = 0; f->file && i < G_N_ELEMENTS(library_places); i++)
+		if (g_str_has_suffix(f->file, library_places[i].suffix) && strstr(f->file, library_places[i].place))
+			return true;
+	return false;
 }
 
 static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t *levels)
@@ -100,7 +108,7 @@ static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t
 
 	for (uint32_t i = 0; i < cnt; i++)
 		level = MAX(level, levels[ids[i]]);
-	if (level == RUNTIME_NONE && plumbing_is_pythons_library(f))
+	if (level == RUNTIME_NONE && plumbing_is_scripts_library(f))
 		level = RUNTIME_LIBRARY;
 	/* what a program inlines of the standard library stands in the program's own file */
 	if (level == RUNTIME_NONE && f->is_inline && f->name && plumbing_runtime_name(f->name))

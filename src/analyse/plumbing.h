@@ -53,7 +53,7 @@ int64_t plumbing_user_parent(const struct plumbing *pl, uint32_t user_node);
 /* What the rules say of a frame. */
 enum runtime_level plumbing_frame_level(const struct plumbing *pl, uint32_t frame);
 /* Is it no frame of the program itself? */
-bool plumbing_is_pythons_library(const struct frame *f);	/* in ".../lib/python3.11/ssl.py" or an installed package: its callers say more */
+bool plumbing_is_scripts_library(const struct frame *f);	/* in ".../lib/python3.11/ssl.py" or an installed gem: its callers say more */
 bool plumbing_frame_is_runtime(const struct plumbing *pl, uint32_t frame);
 /* Which patterns of the rules agree with which frames; lives as long as pl. */
 struct matcher *plumbing_matcher(struct plumbing *pl);

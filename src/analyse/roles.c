@@ -98,7 +98,8 @@ static void put_beginnings_in_order(struct finder *f)
 		place[t + 1] += place[t];
 	for (guint i = 0; i < f->beginnings->len; i++)
 		to[place[from[i].thread]++] = from[i];
-	memcpy(f->beginnings->data, to, f->beginnings->len * sizeof(*to));
+	if (f->beginnings->len)
+		memcpy(f->beginnings->data, to, f->beginnings->len * sizeof(*to));
 	for (guint i = 0, begin = 0; i < threads_cnt; begin = place[i++])
 		if (place[i] > begin + 1)
 			qsort(f->beginnings->data + begin * sizeof(*to), place[i] - begin, sizeof(*to), compare_beginnings);

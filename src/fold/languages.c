@@ -236,7 +236,7 @@ static bool is_pythons_own(const char *file)
 
 void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_rec_language *rec, GString *s)
 {
-	const struct frame *frames[OFFCPU_GIL_DEPTH];
+	uint32_t frames[OFFCPU_GIL_DEPTH];	/* a new one may move the others */
 	unsigned cnt = 0, first = 0;
 
 	for (unsigned i = 0; i < MIN(rec->depth, OFFCPU_GIL_DEPTH); i++) {
@@ -244,16 +244,17 @@ void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_
 
 		/* it may have run meanwhile */
 		if (name_frame(l, rec, i, &f))
-			frames[cnt++] = profile_get_frame(l->profile, profile_frame(l->profile, &f));
+			frames[cnt++] = profile_frame(l->profile, &f);
 	}
-	while (first < cnt && is_pythons_own(frames[first]->file))
+	while (first < cnt && is_pythons_own(profile_get_frame(l->profile, frames[first])->file))
 		first++;
 	for (unsigned i = first < cnt ? first : 0; i < cnt; i++) {
-		const char *file = module_base_name(frames[i]->file);
+		const struct frame *f = profile_get_frame(l->profile, frames[i]);
+		const char *file = module_base_name(f->file);
 
-		if (s->len + strlen(frames[i]->name) + strlen(file) > HOLDER_BYTES_MAX)
+		if (s->len + strlen(f->name) + strlen(file) > HOLDER_BYTES_MAX)
 			break;
-		g_string_append_printf(s, "%s%s (%s:%" PRIu32 ")", s->len ? " < " : "", frames[i]->name, file, frames[i]->line);
+		g_string_append_printf(s, "%s%s (%s:%" PRIu32 ")", s->len ? " < " : "", f->name, file, f->line);
 	}
 }
 

@@ -69,7 +69,7 @@ class Outage:
             raise RuntimeError(error)
         self.server.load(self.server.schema())
         self.model.start()
-        settings = ["agent.window=1s", f"store.dir={self.store}", "agent.budget=off", f"push.clickhouse={self.server.url}",
+        settings = ["agent.window=1s", "agent.memory=off", f"store.dir={self.store}", "agent.budget=off", f"push.clickhouse={self.server.url}",
                     f"push.pyroscope={self.model.url}", f"push.spool={self.spool}", f"push.spool-size={self.spool_size}", *self.settings]
         with open(self.log_path, "wb") as log:
             self.agent = subprocess.Popen([self.offcpu, "agent", *(word for s in settings for word in ("--set", s))],
@@ -122,6 +122,8 @@ class Outage:
                 rss = re.search(r"VmRSS:\s*(\d+)", file.read())
             self.most["rss"] = max(self.most["rss"], int(rss[1]) * 1024)
             time.sleep(0.5)
+        if self.agent.poll() is not None:
+            raise RuntimeError(f"the agent ended with {self.agent.returncode}: {self.log()}")
         return (self.cpu_s() - cpu_s) / seconds
 
     def away(self, seconds):
