@@ -8,7 +8,7 @@ enum dim { COUNT, BLOCKED, RUNNABLE, PREEMPTED, DIM_CNT };
 
 /* The sampled waits of a thread in one state. */
 struct group {
-	uint32_t taker; /* index + 1 of the row of the largest error: it takes what rounding the others leaves */
+	uint32_t taker;		/* index + 1 of the row of the largest error: it takes what rounding the others leaves */
 	int64_t left[DIM_CNT];
 };
 
@@ -19,14 +19,14 @@ static bool is_sampled(const struct wait *w)
 
 static uint64_t *number(struct wait *w, enum dim dim)
 {
-	uint64_t *const numbers[] = {&w->count, &w->blocked_ns, &w->runnable_ns, &w->preempted_ns};
+	uint64_t *const numbers[] = { &w->count, &w->blocked_ns, &w->runnable_ns, &w->preempted_ns };
 
 	return numbers[dim];
 }
 
 static uint64_t *number_of_wake(struct wake *w, enum dim dim)
 {
-	uint64_t *const numbers[] = {&w->count, &w->blocked_ns, &w->runnable_ns};
+	uint64_t *const numbers[] = { &w->count, &w->blocked_ns, &w->runnable_ns };
 
 	return numbers[dim];
 }
@@ -103,8 +103,7 @@ static void round_waits(struct profile *p, const uint32_t *wakers, const struct 
 
 			if (!may[at * DIM_CNT + dim])
 				continue;
-			*n = groups[at].taker == i + 1 ? *n + (uint64_t)groups[at].left[dim]
-						       : rounded(w, wakers[i], dim);
+			*n = groups[at].taker == i + 1 ? *n + (uint64_t)groups[at].left[dim] : rounded(w, wakers[i], dim);
 		}
 	}
 }
@@ -179,7 +178,7 @@ static void round_wakes(struct profile *p, const uint32_t *wakes, guint cnt, uin
 		all += *number_of_wake(wake_at(p, wakes[i]), dim);
 	for (guint i = 0; i < cnt; i++) {
 		uint64_t *n = number_of_wake(wake_at(p, wakes[i]), dim), own = blob_round(*n, shift);
-		uint64_t keep = dim == COUNT ? cnt - i - 1 : 0; /* each one ended one wait */
+		uint64_t keep = dim == COUNT ? cnt - i - 1 : 0;	/* each one ended one wait */
 
 		if (all == before && i + 1 == cnt)
 			own = left;
@@ -212,10 +211,10 @@ static void round_all_wakes(struct profile *p, const uint64_t *before)
 
 void digits_round(struct profile *p)
 {
-	const gsize cnt = (gsize)p->threads->len * PACK_STATE_CNT;
+	const gsize cnt = (gsize)p->threads->len * PACK_STATE_CNT, each_cnt = cnt * DIM_CNT;
 	g_autofree struct group *groups = g_new0(struct group, cnt + 1);
-	g_autofree bool *may = g_new0(bool, cnt *DIM_CNT + 1);
-	g_autofree uint32_t *wakers = g_new0(uint32_t, p->waits->len + 1); /* of each wait, how many */
+	g_autofree bool *may = g_new0(bool, each_cnt + 1);
+	g_autofree uint32_t *wakers = g_new0(uint32_t, p->waits->len + 1);	/* of each wait, how many */
 	g_autofree uint64_t *before = g_new(uint64_t, (gsize)p->waits->len * DIM_CNT + 1);
 
 	for (guint i = 0; i < p->waits->len; i++)
