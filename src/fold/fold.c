@@ -474,6 +474,19 @@ static void add_rest(const struct calibration_rest *rest, void *data)
 		fold_slices_add_even(f->slices, wait);
 }
 
+/* All of a row are pieces of a wait that counts in another row, as of one for the GIL: it is there, so it has one. */
+static void settle_uncounted(struct profile *p)
+{
+	for (guint i = 0; i < p->waits->len; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+
+		if (w->count)
+			continue;
+		w->count = 1;
+		w->hist[profile_hist_slot(w->max_ns)] = 1;
+	}
+}
+
 void fold_finish(struct fold *f)
 {
 	size_t cnt = sums_cnt(f->sums);
@@ -493,6 +506,7 @@ void fold_finish(struct fold *f)
 	for (guint i = 0; i < f->open->len; i++)
 		finish_open(f, &g_array_index(f->open, struct open_wait, i));
 	g_array_set_size(f->open, 0);
+	settle_uncounted(f->profile);
 	if (f->slices)
 		fold_slices_finish(f->slices, f->profile);
 	fold_on_cpu_finish(f->on_cpu, f->stacks, f->threads, f->profile, f->profile->slices ? profile_slice_ns(f->profile) : 0,

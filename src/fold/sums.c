@@ -234,6 +234,8 @@ void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 		.preempted_ns = e->preempted_ns, .max_ns = e->max_ns, .max_start_ns = e->max_start_ns,
 		.off_cpu_se_ns = (uint64_t)llround(sqrt(e->variance_ns2)),
 	};
+	if (!e->count_q8)
+		return;
 	if (!e->hist) {
 		ret_total->count = CLAMP(whole(e->count_q8), 1, UINT32_MAX);
 		ret_total->hist[profile_hist_slot(e->max_ns)] = (uint32_t)ret_total->count;
@@ -246,6 +248,9 @@ void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 	ret_total->count = whole_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, ret_total->hist);
 	if (e->key.waker)
 		whole_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, ret_total->wake_hist);
+	/* the bar of a piece of a wait for the GIL may be in another sum (bpf/gil.bpf.h) */
+	if (ret_total->count > MAX(whole(e->count_q8), 1))
+		sums_recount(s, i, MAX(whole(e->count_q8), 1), ret_total);
 }
 
 void sums_recount(const struct sums *s, size_t i, uint64_t count, struct sums_total *total)

@@ -24,7 +24,7 @@ void sums_expect(struct sums *s, size_t cnt);
 
 /* What a sum says once all is added up: whole counts, the histogram adding up to the count. */
 struct sums_total {
-	uint64_t count;		/* at least 1 */
+	uint64_t count;		/* at least 1, but for pieces of waits that others count: 0 */
 	uint64_t blocked_ns, runnable_ns, preempted_ns, max_ns;
 	uint64_t max_start_ns;	/* where windows are cut: when the longest began */
 	uint64_t off_cpu_se_ns;	/* error of the time, of sampling; sums_get(): its standard error */

@@ -181,7 +181,7 @@ def threads_that_end_beyond_the_ring(env):
     recorder.stop()
     report = recorder.report()
     program.finish()
-    check_account(env.check, report, allowed_losses=(*EDGE_LOSSES, "wait_map_full", "ring_stack", "mmap_events", "lock"))
+    check_account(env.check, report, allowed_losses=(*EDGE_LOSSES, "wait_map_full", "ring_stack", "mmap_events", "lock", "waker"))
     check_rows(env, report, program.pid, of_kind(program.truth(), "life"))
 
 

@@ -251,6 +251,26 @@ def python_threads_that_want_the_gil(env):
         env.check.equal(findings[0]["reason"], "lock.gil", "the first finding")
 
 
+MANY = """
+import threading, time
+def work(end):
+    while time.monotonic() < end:
+        sum(range(2000))
+        time.sleep(0.0005)
+threads = [threading.Thread(target=work, args=(time.monotonic() + 3,)) for _ in range(12)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+"""
+
+
+@case
+def python_gil_waits_have_their_times(env):
+    """Pieces of one wait for the lock, with other holders and other stacks, end in several rows: the slices add up to these all the same."""
+    report = record(env, newest_python(), MANY)
+    env.check.that(gil_waits(report), "nobody waits for the GIL")
+    env.check.that("slices" not in report.coverage["lost"], f"lost: {report.coverage['lost']}")
+
+
 @case
 def python_gil_is_let_go_by_a_function(env):
     """With wakers a finding about the lock names who held it, by its Python function."""

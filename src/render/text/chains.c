@@ -78,7 +78,7 @@ static void append_count(GString *s, const struct chain_row *row)
 		g_string_append(s, ", in parts of its sleeps");
 		return;
 	}
-	text_duration(mean, row->blocked_ns / row->count);
+	text_duration(mean, row->blocked_ns / MAX(row->count, 1));
 	g_string_append(s, ", ");
 	text_thousands(s, row->count);
 	g_string_append_printf(s, " time%s, %s each", row->count == 1 ? "" : "s", mean->str);

@@ -63,6 +63,32 @@ static void test_all_of_a_slot(void)
 	sums_free(sums);
 }
 
+/* A piece of a wait that counts elsewhere has time and no count; one whose bar is in another sum counts as often as it says. */
+static void test_pieces(void)
+{
+	struct offcpu_wait_slot piece = one_wait(10), rest = one_wait(12);
+	struct sums *sums = sums_new();
+	struct sums_total total;
+
+	piece.count_q8 = 0;
+	memset(piece.hist_q8, 0, sizeof(piece.hist_q8));
+	memset(piece.wake_hist_q8, 0, sizeof(piece.wake_hist_q8));
+	sums_add(sums, &piece);
+	sums_get(sums, 0, &total);
+	g_assert_cmpuint(total.count, ==, 0);
+	g_assert_cmpuint(total.blocked_ns, ==, 1 << 10);
+	for (uint32_t i = 0; i < OFFCPU_HIST_SLOTS; i++)
+		g_assert_cmpuint(total.hist[i], ==, 0);
+	sums_add(sums, &rest);
+	rest.count_q8 = 0;
+	sums_add(sums, &rest);
+	sums_get(sums, 0, &total);
+	g_assert_cmpuint(total.count, ==, 1);
+	g_assert_cmpuint(total.hist[12], ==, 1);
+	g_assert_cmpuint(total.blocked_ns, ==, (1 << 10) + (2 << 12));
+	sums_free(sums);
+}
+
 /* One wait keeps no histogram of its own: it shows when another one joins it, and must not be told from one that did. */
 static void test_one_and_one(void)
 {
@@ -136,6 +162,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/sums/all-of-a-slot", test_all_of_a_slot);
 	g_test_add_func("/sums/one-and-one", test_one_and_one);
+	g_test_add_func("/sums/pieces", test_pieces);
 	g_test_add_func("/sums/keys", test_keys);
 	g_test_add_func("/sums/without-waker", test_without_waker);
 	return g_test_run();
