@@ -52,22 +52,6 @@ void io_json_op(GString *out, const struct file_op *op)
 	end(&j, out);
 }
 
-/* Pairs: the power of two of nanoseconds, and how many lie from there up to the next one. */
-static void put_hist(struct json *j, const uint32_t *hist)
-{
-	json_key(j, "log2_ns");
-	json_array_begin(j);
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		if (!hist[i])
-			continue;
-		json_array_begin(j);
-		json_uint(j, i);
-		json_uint(j, hist[i]);
-		json_array_end(j);
-	}
-	json_array_end(j);
-}
-
 static void put_percentiles(struct json *j, const uint32_t *hist, uint64_t max_ns)
 {
 	uint64_t wide[PROFILE_HIST_SLOTS];
@@ -77,7 +61,7 @@ static void put_percentiles(struct json *j, const uint32_t *hist, uint64_t max_n
 	json_member_uint(j, "median_ns", MIN(waker_percentile_ns(wide, 0.5), max_ns));
 	json_member_uint(j, "p99_ns", MIN(waker_percentile_ns(wide, 0.99), max_ns));
 	json_member_uint(j, "max_ns", max_ns);
-	put_hist(j, hist);
+	json_member_hist(j, hist);
 }
 
 /* The outermost frame first. */
@@ -134,7 +118,7 @@ static void put_files(struct json *j, const struct file_result *r)
 		json_member_uint(j, "median_ns", file_percentile_ns(f, 0.5));
 		json_member_uint(j, "p99_ns", file_percentile_ns(f, 0.99));
 		json_member_uint(j, "max_ns", f->sum.max_ns);
-		put_hist(j, f->sum.hist);
+		json_member_hist(j, f->sum.hist);
 		json_object_end(j);
 	}
 	json_array_end(j);

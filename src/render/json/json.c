@@ -278,21 +278,6 @@ void json_stack(struct json *j, const struct wait_writer *w, const char *key, ui
 	json_array_end(j);
 }
 
-static void write_hist(struct json *j, const uint32_t *hist)
-{
-	json_key(j, "log2_ns");
-	json_array_begin(j);
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		if (!hist[i])
-			continue;
-		json_array_begin(j);
-		json_uint(j, i);
-		json_uint(j, hist[i]);
-		json_array_end(j);
-	}
-	json_array_end(j);
-}
-
 void json_who(struct json *j, const struct waker *waker)
 {
 	json_member_string(j, "comm", waker->comm);
@@ -350,7 +335,7 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 		json_member_uint(j, "count", k->count);
 		json_member_uint(j, "blocked_ns", k->blocked_ns);
 		json_member_uint(j, "runnable_ns", k->runnable_ns);
-		write_hist(j, k->hist);
+		json_member_hist(j, k->hist);
 		json_stack(j, w, "user", waker->user);
 		json_stack(j, w, "kernel", waker->kernel);
 		if (w->p->stories->len)
@@ -430,7 +415,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 		write_longest(j, p, w);
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
 	json_member_uint(j, "count_se", w->count_se);
-	write_hist(j, w->hist);
+	json_member_hist(j, w->hist);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
 	json_member_bool(j, "throttled", w->flags & WAIT_THROTTLED);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "profile/profile.h"
+
 void json_init(struct json *j, GString *out)
 {
 	memset(j, 0, sizeof(*j));
@@ -184,6 +186,21 @@ void json_member_bool(struct json *j, const char *key, bool b)
 {
 	json_key(j, key);
 	json_bool(j, b);
+}
+
+void json_member_hist(struct json *j, const uint32_t *hist)
+{
+	json_key(j, "log2_ns");
+	json_array_begin(j);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!hist[i])
+			continue;
+		json_array_begin(j);
+		json_uint(j, i);
+		json_uint(j, hist[i]);
+		json_array_end(j);
+	}
+	json_array_end(j);
 }
 
 void json_member_known(struct json *j, const char *key, uint64_t n, bool is_known)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* All bytes of another process's memory at addr; false when they are not there, or may not be read. */
 bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes);
@@ -20,5 +21,22 @@ struct memory_piece {
 
 /* Many pieces at once; is_read: which were. */
 void memory_read_pieces(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read);
+
+/* Of what was read, at any place. */
+static inline uint64_t memory_word(const uint8_t *bytes, size_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + at, sizeof(word));
+	return word;
+}
+
+static inline uint32_t memory_half(const uint8_t *bytes, size_t at)
+{
+	uint32_t half;
+
+	memcpy(&half, bytes + at, sizeof(half));
+	return half;
+}
 
 #endif

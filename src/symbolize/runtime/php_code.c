@@ -71,22 +71,6 @@ void php_code_free(struct php_code *p)
 	g_free(p);
 }
 
-static uint64_t word_of(const uint8_t *bytes, size_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + at, sizeof(word));
-	return word;
-}
-
-static uint32_t half_of(const uint8_t *bytes, size_t at)
-{
-	uint32_t half;
-
-	memcpy(&half, bytes + at, sizeof(half));
-	return half;
-}
-
 /* Its text, and its hash; NULL: there is none. */
 static char *read_string(uint32_t pid, uint64_t addr, uint64_t *ret_hash)
 {
@@ -107,7 +91,7 @@ static char *read_string(uint32_t pid, uint64_t addr, uint64_t *ret_hash)
 /* "Shop::pay", as PHP's own traces have it; what runs outside of functions is "{main}". */
 static char *full_name(const struct language_place *place, const uint8_t *head, char *name)
 {
-	uint64_t class = word_of(head, FUNCTION_CLASS), class_name, unused;
+	uint64_t class = memory_word(head, FUNCTION_CLASS), class_name, unused;
 	g_autofree char *text = NULL;
 
 	if (!name)
@@ -119,7 +103,7 @@ static char *full_name(const struct language_place *place, const uint8_t *head, 
 
 static uint32_t line_of(const struct layout *l, const struct language_place *place, const uint8_t *head)
 {
-	uint64_t ops = word_of(head, l->ops), cnt = half_of(head, l->op_cnt);
+	uint64_t ops = memory_word(head, l->ops), cnt = memory_half(head, l->op_cnt);
 	uint32_t line;
 
 	if (cnt > OPS_MAX || place->instr < ops || place->instr - ops >= cnt * OP_BYTES ||
@@ -142,9 +126,9 @@ bool php_code_name(struct php_code *p, const struct language_place *place, struc
 	is_own = head[0] != OFFCPU_PHP_INTERNAL;
 	if (is_own && !memory_read(place->pid, place->code, head, sizeof(head)))
 		return false;
-	name = read_string(place->pid, word_of(head, FUNCTION_NAME), &hash);
+	name = read_string(place->pid, memory_word(head, FUNCTION_NAME), &hash);
 	if (is_own)
-		file = read_string(place->pid, word_of(head, l->file), &file_hash);
+		file = read_string(place->pid, memory_word(head, l->file), &file_hash);
 	hash ^= file_hash;
 	if (place->hashes != (uint32_t)(hash ^ hash >> 32) || (is_own ? !file : !name))
 		return false;
@@ -152,7 +136,7 @@ bool php_code_name(struct php_code *p, const struct language_place *place, struc
 	*ret = (struct language_frame){ .name = g_string_chunk_insert_const(p->strings, full),
 					.file = is_own ? g_string_chunk_insert_const(p->strings, file) : NULL };
 	if (is_own) {
-		ret->first_line = MIN(half_of(head, l->first_line), (uint32_t)INT32_MAX);
+		ret->first_line = MIN(memory_half(head, l->first_line), (uint32_t)INT32_MAX);
 		ret->line = line_of(l, place, head);
 	}
 	return true;

@@ -72,22 +72,6 @@ void python_code_free(struct python_code *p)
 	g_free(p);
 }
 
-static uint64_t word_of(const uint8_t *head, size_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, head + at, sizeof(word));
-	return word;
-}
-
-static uint32_t half_of(const uint8_t *head, size_t at)
-{
-	uint32_t word;
-
-	memcpy(&word, head + at, sizeof(word));
-	return word;
-}
-
 /* Only what a code object keeps all its life is compared: the type, the pointers to its texts, and its first line. */
 static void keep_constant(const struct python_layout *l, const uint8_t *from, uint8_t *to)
 {
@@ -124,8 +108,8 @@ static const char *read_text(struct python_code *p, const struct python_layout *
 
 	if (!addr || !memory_read(pid, addr, head, sizeof(head)))
 		return NULL;
-	cnt = word_of(head, PYTHON_TEXT_SIZE_AT);
-	state = half_of(head, PYTHON_TEXT_STATE_AT);
+	cnt = memory_word(head, PYTHON_TEXT_SIZE_AT);
+	state = memory_half(head, PYTHON_TEXT_STATE_AT);
 	kind = state >> 2 & 7;
 	if (!cnt || cnt > CODE_MAX_BYTES || !(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
 		return NULL;
@@ -156,17 +140,17 @@ static struct code *read_code(struct python_code *p, const struct python_layout 
 
 	c->key = (struct key){ place->space, place->code };
 	keep_constant(l, head, c->head);
-	c->name = l->qualname ? read_text(p, l, place->pid, word_of(head, l->qualname)) : NULL;
+	c->name = l->qualname ? read_text(p, l, place->pid, memory_word(head, l->qualname)) : NULL;
 	if (!c->name)
-		c->name = read_text(p, l, place->pid, word_of(head, l->name));
-	c->file = read_text(p, l, place->pid, word_of(head, l->file));
-	c->first_line = half_of(head, l->first_line);
-	c->start = l->code_is_object ? word_of(head, l->code) + PYTHON_BYTES_AT : place->code + l->code;
+		c->name = read_text(p, l, place->pid, memory_word(head, l->name));
+	c->file = read_text(p, l, place->pid, memory_word(head, l->file));
+	c->first_line = memory_half(head, l->first_line);
+	c->start = l->code_is_object ? memory_word(head, l->code) + PYTHON_BYTES_AT : place->code + l->code;
 	if (!c->name || !c->file || c->first_line > INT32_MAX) {
 		code_free(c);
 		return NULL;
 	}
-	read_lines(c, place->pid, word_of(head, l->lines));
+	read_lines(c, place->pid, memory_word(head, l->lines));
 	return c;
 }
 
@@ -178,7 +162,7 @@ static struct code *find_code(struct python_code *p, const struct python_layout 
 	struct code *c;
 
 	if (!memory_read(place->pid, place->code, head, sizeof(head)) ||
-	    word_of(head, PYTHON_TYPE_AT) != place->code_type)
+	    memory_word(head, PYTHON_TYPE_AT) != place->code_type)
 		return NULL;
 	keep_constant(l, head, constant);
 	c = g_hash_table_lookup(p->codes, &key);

@@ -175,25 +175,17 @@ void python_tasks_close(struct python_program *p)
 	p->code = NULL;
 }
 
-static uint64_t word_of(const uint8_t *bytes, size_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + at, sizeof(word));
-	return word;
-}
-
 /* The coroutine, behind what it waits for and before the name; 0: it is no task. */
 static unsigned coroutine_word(const struct python_program *p, const uint8_t *task)
 {
-	uint64_t words = p->coroutine_at ? p->coroutine_at + 2 : MIN(word_at(p, word_of(task, PYTHON_TYPE_AT) + TYPE_BYTES_AT) / 8, TASK_WORDS);
+	uint64_t words = p->coroutine_at ? p->coroutine_at + 2 : MIN(word_at(p, memory_word(task, PYTHON_TYPE_AT) + TYPE_BYTES_AT) / 8, TASK_WORDS);
 
 	for (unsigned i = p->coroutine_at ? p->coroutine_at : TASK_WORD_MIN; i + 1 < words; i++) {
 		uint64_t name_type;
 
-		if (type_of(p, word_of(task, 8 * i)) != p->coroutine_type)
+		if (type_of(p, memory_word(task, 8 * i)) != p->coroutine_type)
 			continue;
-		name_type = type_of(p, word_of(task, 8 * i + 8));
+		name_type = type_of(p, memory_word(task, 8 * i + 8));
 		if (name_type == p->text_type || name_type == p->long_type)
 			return i;
 	}
@@ -338,7 +330,7 @@ static size_t frame_at(const struct python_program *p)
 static uint64_t top_of_stack(const struct python_program *p, const uint8_t *bytes, uint64_t addr)
 {
 	const size_t frame = frame_at(p);
-	uint64_t end = word_of(bytes, frame + STACK_TOP_AT);
+	uint64_t end = memory_word(bytes, frame + STACK_TOP_AT);
 	int32_t top = (int32_t)end;
 
 	if (p->minor >= MINOR_LISTS)
@@ -351,8 +343,8 @@ static uint64_t take_coroutine(const struct python_program *p, const uint8_t *by
 {
 	const size_t frame = frame_at(p);
 	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
-	const struct language_place place = { .version = 3 << 8 | p->minor, .pid = p->pid, .space = 1, .code = word_of(bytes, frame + l->walk.code_at) & ~(uint64_t)TAG_BITS,
-					    .code_type = p->code_type, .instr = word_of(bytes, frame + INSTR_AT) };
+	const struct language_place place = { .version = 3 << 8 | p->minor, .pid = p->pid, .space = 1, .code = memory_word(bytes, frame + l->walk.code_at) & ~(uint64_t)TAG_BITS,
+					    .code_type = p->code_type, .instr = memory_word(bytes, frame + INSTR_AT) };
 	int8_t state = (int8_t)bytes[frame - 5];
 
 	if (state > STATE_RUNS)
@@ -402,8 +394,8 @@ static bool read_task(struct python_program *p, uint64_t address, struct python_
 	if (!at)
 		return false;
 	p->coroutine_at = at;
-	*t = (struct python_task){ .address = address, .awaits = word_of(task, 8 * at - 8) };
-	coroutine = read_part(&r, word_of(task, 8 * at), COROUTINE_BYTES);
+	*t = (struct python_task){ .address = address, .awaits = memory_word(task, 8 * at - 8) };
+	coroutine = read_part(&r, memory_word(task, 8 * at), COROUTINE_BYTES);
 	if (!coroutine)
 		return false;
 	state = (int8_t)coroutine[frame_at(p) - 5];
@@ -411,8 +403,8 @@ static bool read_task(struct python_program *p, uint64_t address, struct python_
 	if (state > STATE_RUNS)
 		return false;
 	t->state = state == STATE_RUNS ? PYTHON_TASK_RUNS : t->awaits ? PYTHON_TASK_WAITS : PYTHON_TASK_READY;
-	read_name(p, word_of(task, 8 * at + 8), t->name);
-	walk(&r, word_of(task, 8 * at), t);
+	read_name(p, memory_word(task, 8 * at + 8), t->name);
+	walk(&r, memory_word(task, 8 * at), t);
 	if (p->lists.interpreter)
 		t->awaited_by = python_task_lists_awaited_by(&p->lists, address, &t->is_awaited_by_several);
 	if (!is_unchanged(&r)) {

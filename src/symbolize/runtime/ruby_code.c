@@ -117,22 +117,6 @@ void ruby_code_free(struct ruby_code *r)
 	g_free(r);
 }
 
-static uint64_t word_of(const uint8_t *bytes, size_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + at, sizeof(word));
-	return word;
-}
-
-static uint32_t half_of(const uint8_t *bytes, size_t at)
-{
-	uint32_t half;
-
-	memcpy(&half, bytes + at, sizeof(half));
-	return half;
-}
-
 /* NULL: no String lies there, or an empty one. */
 static const char *read_string(struct ruby_code *r, const struct layout *l, uint32_t pid, uint64_t addr)
 {
@@ -184,13 +168,13 @@ static bool read_constant(const struct layout *l, const struct language_place *p
 	    INTERNAL_KIND(head[0]) != INTERNAL_CODE || !memory_read(place->pid, head[CODE_BODY / 8], body, sizeof(body)))
 		return false;
 	*ret = (struct constant){
-		.body = head[CODE_BODY / 8], .size = half_of(body, BODY_SIZE), .instructions = word_of(body, BODY_INSTRUCTIONS),
-		.path = word_of(body, BODY_PATH), .label = word_of(body, BODY_LABEL), .lines = word_of(body, l->lines),
-		.line_cnt = half_of(body, l->lines + 16u), .index = word_of(body, l->lines + 24u),
+		.body = head[CODE_BODY / 8], .size = memory_half(body, BODY_SIZE), .instructions = memory_word(body, BODY_INSTRUCTIONS),
+		.path = memory_word(body, BODY_PATH), .label = memory_word(body, BODY_LABEL), .lines = memory_word(body, l->lines),
+		.line_cnt = memory_half(body, l->lines + 16u), .index = memory_word(body, l->lines + 24u),
 	};
-	*ret_first_line = half_of(body, BODY_FIRST_LINE);
+	*ret_first_line = memory_half(body, BODY_FIRST_LINE);
 	if (l->has_long_first_line)
-		*ret_first_line = (uint32_t)(word_of(body, BODY_FIRST_LINE) >> 1);
+		*ret_first_line = (uint32_t)(memory_word(body, BODY_FIRST_LINE) >> 1);
 	return ret->size <= INSTRUCTIONS_MAX && ret->line_cnt <= LINES_MAX && *ret_first_line <= INT32_MAX;
 }
 
