@@ -21,7 +21,6 @@
 #include "fold/windows.h"
 #include "session/cost.h"
 #include "session/parts.h"
-#include "session/requests.h"
 #include "supply/mmap_events.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
