@@ -504,8 +504,10 @@ async function start() {
 	V.timings.start = performance.now() - began;
 	window.offcpu = { V, S, tableRows, heatCells };
 }
-start().catch((e) => {
-	document.documentElement.dataset.ready = 'failed';
-	one('#empty').hidden = false;
-	one('#empty').textContent = 'This page cannot show its recording: ' + e.message;
-});
+start()
+	.catch((e) => {
+		document.documentElement.dataset.ready = 'failed';
+		one('#empty').hidden = false;
+		one('#empty').textContent = 'This page cannot show its recording: ' + e.message;
+	})
+	.then(() => hold.remove());
