@@ -16,6 +16,7 @@
 #include "symbolize/elf/functions.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
+#include "symbolize/runtime/runtime_files.h"
 
 #define PROC "/proc"
 #define MAPS_MAX_BYTES (64 << 20)
@@ -241,7 +242,23 @@ static void fail_inlined(GError **error, const struct elf_functions *f, const ch
 	g_string_free(callers, TRUE);
 }
 
-static void fail_unfound(GError **error, const struct elf_functions *f, const char *path, const char *pattern)
+/* The name of what runs the process's own functions, none of which is in a file's symbols; NULL: they are machine code. */
+static const char *interpreter_of(const GArray *pids)
+{
+	g_autofree char *text = NULL;
+	g_autoptr(GArray) lines = pids && pids->len ? mapped_files(g_array_index(pids, uint32_t, 0), &text) : NULL;
+
+	for (guint i = 0; lines && i < lines->len; i++) {
+		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
+		enum runtime runtime = line->is_exec && line->inode ? runtime_of_file(line->path) : RUNTIME_CNT;
+
+		if (runtime != RUNTIME_CNT && runtime != RUNTIME_GO)
+			return runtime_name(runtime);
+	}
+	return NULL;
+}
+
+static void fail_unfound(GError **error, const struct elf_functions *f, const char *path, const char *pattern, const char *interpreter)
 {
 	if (elf_function_is_glob(pattern))
 		fail(error, "%s: no function matches '%s'", path, pattern);
@@ -253,6 +270,9 @@ static void fail_unfound(GError **error, const struct elf_functions *f, const ch
 	else if (f->is_named_elsewhere)
 		fail(error, "%s: %s has no code of its own: it is inlined wherever it is called, so take a function that calls it", path,
 		     pattern);
+	else if (interpreter)
+		fail(error, "%s: there is no function '%s': functions that %s runs have no place for a probe, so take socket:PORT, or a "
+		     "function of a library that they call (libpq:PQexec)", path, pattern, interpreter);
 	else if (!f->has_symbols)
 		fail(error, "%s: no function '%s' among those that it exports, and it is stripped: install its debug symbols", path, pattern);
 	else
@@ -303,7 +323,7 @@ static bool plan_function(struct request_plan *plan, const char *bin, const char
 			is_found = true;
 			ok = add_functions(plan, place, &f, pattern, every, error);
 		} else if (ok && !unfound) {
-			fail_unfound(&unfound, &f, place->path, pattern);
+			fail_unfound(&unfound, &f, place->path, pattern, bin ? NULL : interpreter_of(pids));
 		}
 		if (f.list)
 			elf_functions_clear(&f);
