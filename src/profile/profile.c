@@ -9,6 +9,7 @@
 #include "profile/id_index.h"
 #include "profile/profile_sum.h"
 #include "profile/requests.h"
+#include "profile/tasks_file.h"
 #include "profile/slices_build.h"
 
 struct profile *profile_new(void)
@@ -31,6 +32,7 @@ struct profile *profile_new(void)
 	p->storms = g_array_new(FALSE, FALSE, sizeof(struct storm));
 	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
 	p->requests = g_array_new(FALSE, FALSE, sizeof(struct request_row));
+	p->tasks = g_ptr_array_new_with_free_func((GDestroyNotify)tasks_free);
 	p->request_parts = g_array_new(FALSE, FALSE, sizeof(struct request_part));
 	p->spans = g_array_new(FALSE, FALSE, sizeof(struct request_span));
 	p->span_waits = g_array_new(FALSE, FALSE, sizeof(struct span_wait));
@@ -78,6 +80,7 @@ void profile_free(struct profile *p)
 	g_array_unref(p->span_waits);
 	g_array_unref(p->build_ids);
 	slices_free(p->slices);
+	g_ptr_array_unref(p->tasks);
 	g_string_chunk_free(p->strings);
 	g_ptr_array_unref(p->string_list);
 	id_index_free(p->string_index);

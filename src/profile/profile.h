@@ -382,6 +382,7 @@ struct profile_info {
 	uint32_t on_cpu_hz, on_cpu_end_hz;	/* samples a second of each CPU, as was asked for and as it ended; 0: none */
 	bool on_cpu_as_waits;	/* profile_on_cpu_as_waits() is done */
 	bool has_requests;	/* it is of `offcpu request` */
+	bool has_tasks;		/* they were asked for */
 	uint64_t request_slower_ns;	/* only waits of requests that took so long were listed; 0: of all, or there were no requests */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
@@ -418,6 +419,7 @@ struct profile {
 	GArray *build_ids;	/* struct module_id, one a module, of those that have one */
 	GArray *requests, *request_parts, *spans, *span_waits;	/* see requests.h */
 	struct slices *slices;	/* see slices.h; NULL: none */
+	GPtrArray *tasks;	/* struct tasks, a process each: see tasks.h */
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;
