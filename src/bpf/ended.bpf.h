@@ -113,7 +113,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
 		st->account.lost_ns += total;
 	} else if (key.object && key.object == st->futex.gil) {
-		st->futex.gil_sum = st->last_sum;
+		note_gil_sum(st, &key);
 	} else if (cfg.chain_depth && chain) {
 		key.slice = 0;
 		key.flags &= ~OFFCPU_KEY_CROSSING;

@@ -151,13 +151,26 @@ static __always_inline void take_back(__u32 *bar_q8)
 		*bar_q8 -= SAMPLE_ONE_Q8;
 }
 
+/* Of a sum with an object: tells it from another one that has its slot by now. */
+static __always_inline __u64 gil_sum_hash(__u64 ustack, __u64 kstack, __u64 waker, __u64 object, __u8 flags, __u16 slice)
+{
+	return mix(mix(mix(mix(object, ustack), kstack), waker), (__u64)slice << 8 | flags);
+}
+
+static __always_inline void note_gil_sum(struct thread_state *st, const struct offcpu_wait_key *key)
+{
+	st->futex.gil_sum = st->last_sum;
+	st->futex.gil_sum_of = gil_sum_hash(key->ustack, key->kstack, key->waker, key->object, key->flags, key->slice);
+}
+
 /* The piece before is no wait of its own: it is taken out of the counts, if its sum is still there. */
 static __always_inline void uncount_piece(struct thread_state *st)
 {
 	__u32 number = st->futex.gil_sum, place = offcpu_hist_place(log2_slot(st->futex.gil_ns));
 	struct offcpu_wait_slot *s = bpf_map_lookup_elem(&wait_slots, &number);
 
-	if (!s || s->tno != st->tno || s->state != 'S' || s->count_q8 < SAMPLE_ONE_Q8)
+	if (!s || s->tno != st->tno || s->state != 'S' || s->count_q8 < SAMPLE_ONE_Q8 ||
+	    gil_sum_hash(s->ustack, s->kstack, s->waker, s->object, s->flags, s->slice) != st->futex.gil_sum_of)
 		return;
 	s->count_q8 -= SAMPLE_ONE_Q8;
 	total_of(&st->account, OFFCPU_STATE_S)->count--;

@@ -20,8 +20,8 @@
  * Stacks cross to user space once.  A stack is walked into a buffer and hashed to 64 bits;
  * waits are summed under that id.  An id not yet in `crossed` is sent through the ring
  * buffer and only then put there, so a full ring delays a stack and never loses it for good.
- * User stacks are seeded with their address space: the same addresses in another program
- * are another stack.  A forked child that has mapped nothing since has its parent's, as long as all of the walk lies in files
+ * User stacks are seeded with their address space and, where it has tables, the version of its mappings: the same addresses in another
+ * program, or in another library that was loaded in the place of one, are another stack.  A forked child that has mapped nothing since has its parent's, as long as all of the walk lies in files
  * with tables: what a compiler at run time made has other names in each process.
  * 64 bits: with 100,000 stacks two share an id with probability 3e-10.
  */

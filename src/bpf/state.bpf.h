@@ -131,7 +131,8 @@ struct futex_wait {
 	__u64 gil_switches;	/* how often it had changed hands as the wait began */
 	__u64 gil_ns;		/* of the wait that goes on: its pieces that are over; 0: it has just begun */
 	__u64 gil_piece_ns, gil_delay_ns;	/* the last of them, and its time in a run queue */
-	__u32 gil_sum;		/* the slot that it was added to */
+	__u64 gil_sum_of;	/* hash of the key of the sum that it was added to, */
+	__u32 gil_sum;		/* and the slot of that */
 	__u32 pad;
 };
 

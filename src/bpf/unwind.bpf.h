@@ -384,10 +384,13 @@ __noinline __u64 others_user_stack(struct walk_memory *own, struct scratch *scra
 	return id ? id : others_walk(&shared->other, own, scratch, generation);
 }
 
-/* Of what others remember, and of a walk in full. */
+/*
+ * Of what others remember, and of a walk in full.  With the version of the mappings: where a library is loaded in the place of another
+ * one, the same addresses are another stack.
+ */
 static __always_inline void know_seed(const struct thread_state *st, struct walk_state *at)
 {
-	at->seed = at->in_parents ? st->forked_space : stack_seed(st);
+	at->seed = (at->in_parents ? st->forked_space : stack_seed(st)) + st->tables_generation * STACK_MIX;
 }
 
 /*

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "cmd/range.h"
 
+#include <string.h>
+
 #include "analyse/range.h"
 #include "base/parse.h"
 #include "cmd/input.h"
@@ -41,6 +43,20 @@ bool range_source(const char *given, const char **ret_path, GError **error)
 	return false;
 }
 
+/* Why a recording of ours has no slices. */
+static const char *why_no_slices(const struct profile *p)
+{
+	if (p->info.has_requests)
+		return "in a recording of requests the waits are of whole requests, not of points in time: "
+		       "--from and --to cannot be used; report --by request tells when the slowest were";
+	if (p->info.looks.rounds)
+		return "threads were looked at now and then, and how often they waited was counted, not when: --from and --to cannot be used";
+	for (guint i = 0; i < p->losses->len; i++)
+		if (!strcmp(g_array_index(p->losses, struct profile_loss, i).reason, PROFILE_LOSS_SLICES))
+			return "when time was spent was lost: the slices of the window did not add up: --from and --to cannot be used";
+	return "an older offcpu recorded it, which did not note when time was spent: --from and --to cannot be used";
+}
+
 struct profile *range_read_profile(const char *path, const struct range_args *a, GError **error)
 {
 	struct profile *p = history_is_asked() ? history_read(a->from, a->to, error) : recording_read(path, error);
@@ -50,12 +66,8 @@ struct profile *range_read_profile(const char *path, const struct range_args *a,
 		return p;
 	if (p->info.imported)
 		g_set_error(error, PARSE_ERROR, 0, "%s does not tell when time was spent: --from and --to cannot be used", p->info.imported);
-	else if (!profile_has_slices(p) && p->info.has_requests)
-		g_set_error(error, PARSE_ERROR, 0, "in a recording of requests the waits are of whole requests, not of points in time: "
-			    "--from and --to cannot be used; report --by request tells when the slowest were");
 	else if (!profile_has_slices(p))
-		g_set_error(error, PARSE_ERROR, 0, "an older offcpu recorded it, which did not note when time was spent: "
-			    "--from and --to cannot be used");
+		g_set_error_literal(error, PARSE_ERROR, 0, why_no_slices(p));
 	else if (range_parse(a->from, a->to, &p->info, &from_ns, &to_ns, error) && profile_cut(p, from_ns, to_ns, error))
 		return p;
 	g_prefix_error(error, "%s: ", path);

@@ -137,5 +137,5 @@ void fold_slices_finish(struct fold_slices *f, struct profile *p)
 		return;
 	/* a recording that no reader takes would be worse */
 	g_clear_pointer(&p->slices, slices_free);
-	profile_add_loss(p, "slices", "when the time was spent is not known: the slices of the window do not add up", 1, 0);
+	profile_add_loss(p, PROFILE_LOSS_SLICES, "when the time was spent is not known: the slices of the window do not add up", 1, 0);
 }

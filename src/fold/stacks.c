@@ -25,6 +25,7 @@ struct fold_stacks {
 	struct symbolizer *symbolizer;
 	struct crossed *nodes;	/* struct stack_row */
 	GHashTable *frames;	/* struct frame_key -> frame id, or place with lines */
+	uint64_t replaced_cnt;	/* as of `frames`: see symbolizer_replaced_cnt() */
 	struct fold_lines *lines;	/* NULL: without */
 	struct fold_languages *languages;
 	GPtrArray *waiting;	/* struct offcpu_rec_language: their user stack has not arrived */
@@ -394,6 +395,16 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 		g_ptr_array_add(f->waiting, g_memdup2(rec, size));
 }
 
+/* Other code lies at addresses that had names. */
+static void forget_replaced(struct fold_stacks *f)
+{
+	uint64_t cnt = symbolizer_replaced_cnt(f->symbolizer);
+
+	if (cnt != f->replaced_cnt)
+		g_hash_table_remove_all(f->frames);
+	f->replaced_cnt = cnt;
+}
+
 void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size)
 {
 	uint32_t frames[2 * OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)];
@@ -408,6 +419,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	}
 	if (crossed_find(f->nodes, rec->id))
 		return;
+	forget_replaced(f);
 	bool is_exact = rec->is_user || rec->is_exact || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
 	for (unsigned i = 0; i < inner_cnt; i++)

@@ -289,6 +289,8 @@ struct module_id {
 	const char *hex;	/* its build id, in lower case */
 };
 
+#define PROFILE_LOSS_SLICES "slices"
+
 struct profile_loss {
 	const char *reason;	/* short id, "ring_stack" */
 	const char *help;	/* a sentence */

@@ -101,6 +101,11 @@ void symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, co
 	spaces_mmap(s->spaces, pid, ts_ns, m);
 }
 
+uint64_t symbolizer_replaced_cnt(const struct symbolizer *s)
+{
+	return spaces_replaced_cnt(s->spaces);
+}
+
 void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns)
 {
 	spaces_exec(s->spaces, pid, ts_ns);

@@ -60,6 +60,8 @@ struct symbolizer_mapping {
  * at a question, and stands for the newest program the notes told of.
  */
 void symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
+/* How often a file was mapped where another one lay: names of addresses from before no longer hold. */
+uint64_t symbolizer_replaced_cnt(const struct symbolizer *s);
 void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);

@@ -75,6 +75,13 @@ static struct space_map *newest_at(struct map_set *set, uint64_t addr)
 	return newest;
 }
 
+bool map_set_replaces(struct map_set *set, const struct space_map *map)
+{
+	const struct space_map *first = newest_at(set, map->start), *last = newest_at(set, map->end - 1);
+
+	return (first && first->module != map->module) || (last && last->module != map->module);
+}
+
 static bool is_known(struct map_set *set, const struct space_map *map)
 {
 	const struct space_map *m = newest_at(set, map->start);

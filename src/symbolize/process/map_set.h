@@ -20,6 +20,9 @@ struct map_set *map_set_new(void);
 struct map_set *map_set_ref(struct map_set *set);
 void map_set_unref(struct map_set *set);	/* NULL is fine */
 
+/* Does it lie where another file's mapping lay? */
+bool map_set_replaces(struct map_set *set, const struct space_map *map);
+
 /*
  * Adds a mapping unless the set has it already.  Replaces *set by a copy when it is shared.
  * Bounded: when full, the older half goes.

@@ -32,6 +32,7 @@ struct spaces {
 	GHashTable *processes;	/* pid -> struct process */
 	GQueue *exited;		/* struct exited */
 	guint sweep_at;
+	uint64_t replaced_cnt;
 };
 
 static void generation_free(void *data)
@@ -161,7 +162,13 @@ void spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct sy
 	map.module = modules_intern(s->modules, m);
 	if (map.module->kind != MODULE_FILE)
 		map.pgoff = 0;
+	s->replaced_cnt += map_set_replaces(g->maps, &map);
 	map_set_add(&g->maps, &map);
+}
+
+uint64_t spaces_replaced_cnt(const struct spaces *s)
+{
+	return s->replaced_cnt;
 }
 
 void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns)

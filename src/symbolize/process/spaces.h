@@ -52,6 +52,8 @@ struct spaces *spaces_new(struct modules *modules, const char *proc_dir);
 void spaces_free(struct spaces *s);
 
 void spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
+/* How often a file was mapped where another one lay: names of addresses from before no longer hold. */
+uint64_t spaces_replaced_cnt(const struct spaces *s);
 void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns);
 void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns);

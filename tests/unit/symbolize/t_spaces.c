@@ -109,6 +109,22 @@ static void test_mmap(struct fixture *f, gconstpointer data)
 	is(f, 10, 300, UINT64_MAX - 5, NULL, FRAME_NOT_MAPPED);
 }
 
+/* Names of addresses hold until another file is mapped there; not by an exec, nor by more of the same file. */
+static void test_replaced(struct fixture *f, gconstpointer data)
+{
+	spaces_exec(f->spaces, 10, 100);
+	map(f, 10, 110, 0x1000, 0x1000, "/a");
+	map(f, 10, 120, 0x1000, 0x3000, "/a");
+	map(f, 10, 130, 0x9000, 0x1000, "/b");
+	spaces_exec(f->spaces, 10, 200);
+	map(f, 10, 210, 0x1000, 0x1000, "/b");
+	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 0);
+	map(f, 10, 220, 0x0800, 0x1000, "/c");	/* its end lies in the other */
+	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 1);
+	map(f, 10, 230, 0x1000, 0x1000, "/a");
+	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 2);
+}
+
 static void test_exec(struct fixture *f, gconstpointer data)
 {
 	spaces_exec(f->spaces, 10, 100);
@@ -339,6 +355,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/spaces/lines", test_lines);
 	ADD("mmap", test_mmap);
 	ADD("exec", test_exec);
+	ADD("replaced", test_replaced);
 	ADD("fork", test_fork);
 	ADD("fork-of-unknown", test_fork_of_unknown);
 	ADD("reuse", test_reuse);
