@@ -67,11 +67,11 @@ class Database:
     """Sessions that call a procedure which does what `steady` does; how long a turn with the lock took the server's clock says.  A statement
     takes it some 0.1 ms of CPU, so the lock is held for longer."""
     lock = "get_lock"
-    hold_us, longer_us = 4000, 4430
+    hold_us, longer_us = 2000, 2215
     PROCEDURE = """create procedure steady(hold double, seconds double) begin
         set @n = 0, @begin = sysdate(6), @end = sysdate(6) + interval seconds second;
         while sysdate(6) < @end do
-            do sleep(-ln(1 - rand()) * 0.002);
+            do sleep(-ln(1 - rand()) * 0.001);
             do get_lock('steady', 60);
             do sleep(hold);
             do release_lock('steady');

@@ -247,6 +247,7 @@ function estimate(t, key, isAll) {
 		whole = 0,
 		wholes = 0,
 		meanError = 0,
+		apart = 0,
 		lives = 0;
 	const lifeShares = livesOf(side);
 	for (let at = t.head[key]; at >= 0; at = cells[at].next) {
@@ -260,6 +261,7 @@ function estimate(t, key, isAll) {
 			rest = 1 - (observed ? Math.min(c.ns / observed, 1) : 0);
 		lives += (lifeShares[c.thread] * c.ns) ** 2;
 		error += Math.sqrt(c.squares * Math.max(rest * rest, isAll ? 0 : 1 / (c.count + 1)));
+		apart += (c.whole - mean * c.wholes) ** 2;
 		meanError += Math.sqrt(Math.max(0, c.wholeSquares - 2 * mean * c.whole + c.wholes * mean * mean));
 		sampled += c.sampled;
 		count += c.count;
@@ -278,6 +280,7 @@ function estimate(t, key, isAll) {
 		lives: side.scale ** 2 * lives,
 		wholes,
 		each: { value: mean, error: wholes ? meanError / wholes : 0 },
+		apart: wholes && list.length > 1 ? Math.sqrt((apart * list.length) / (list.length - 1)) / wholes : 0,
 	};
 }
 // How differently threads of one name changed: the one with the most before against the one with the most after.
@@ -308,8 +311,8 @@ function betweenThreads(before, after) {
 	const rest = pairs / (pairs - 1);
 	return pairs < 3 ? [0, 0, 0] : [sum * rest, sumEach * rest, pairs];
 }
-// The error of the difference, and how likely it is by chance.
-function differ(before, after, freedoms, between, pairs, lives = 0) {
+// The error of the difference, and how likely it is by chance.  byWindow: as in struct diff.
+function differ(before, after, freedoms, between, pairs, lives = 0, byWindow = 1) {
 	const noise = noiseOfRuns(),
 		own = before.error ** 2 + after.error ** 2;
 	const terms =
@@ -327,13 +330,22 @@ function differ(before, after, freedoms, between, pairs, lives = 0) {
 	}
 	const error = Math.sqrt(variance),
 		freedom = below > 0 ? Math.max((variance * variance) / below, 1) : 1e9,
-		by = after.value - before.value;
-	return { error, p: studentP(by && by / error, freedom) };
+		by = after.value - before.value,
+		other = after.value * byWindow - before.value;
+	return { error, p: studentP(by * other > 0 && (Math.abs(by) < Math.abs(other) ? by : other) / error, freedom) };
 }
 function compareSides(before, after) {
 	const [time, each, pairs] = betweenThreads(before, after),
 		freedoms = [before.freedom, after.freedom];
-	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs, S.count ? 0 : before.lives + after.lives);
+	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs, S.count ? 0 : before.lives + after.lives, V.data.about.diff ? V.data.about.diff.byWindow : 1);
+	// Of other threads than before how much they differ is no property of the key.
+	if (before.list.length !== after.list.length)
+		[before, after].forEach((side, k) => {
+			if (side.apart > side.each.error) {
+				side.each.error = side.apart;
+				freedoms[k] = side.list.length - 1;
+			}
+		});
 	c.each = before.wholes >= TESTED_COUNT && after.wholes >= TESTED_COUNT ? differ(before.each, after.each, freedoms, each, pairs) : null;
 	return c;
 }

@@ -33,7 +33,7 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 	const struct profile *p = d->in[side].profile;
 	uint32_t cnt;
 	const struct tally_cell *cells = cells_of(t, key, &cnt);
-	double error = 0, mean_error = 0, sampled = 0, count = 0, count_error = 0, lives = 0;
+	double error = 0, mean_error = 0, apart_threads = 0, sampled = 0, count = 0, count_error = 0, lives = 0;
 
 	a->mean_ns = a->whole_cnt ? (double)a->whole_ns / (double)a->whole_cnt : 0;
 	a->scaled_ns = d->scale[side] * (double)a->off_cpu_ns;
@@ -42,10 +42,12 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 		double n = (double)c->whole_cnt;
 		double life = d->keys->side[side].lives[c->thread] * (double)c->ns;
 		double apart = c->whole_squares - 2 * a->mean_ns * (double)c->whole_ns + n * a->mean_ns * a->mean_ns;
+		double off = (double)c->whole_ns - a->mean_ns * n;
 
 		error += sqrt(stats_thread_variance(c->squares, c->ns, (double)c->count,
 						    thread_observed_ns(profile_thread(p, c->thread)), are_all));
 		mean_error += sqrt(fmax(apart, 0));
+		apart_threads += off * off;
 		lives += life * life;
 		sampled += c->sampled;
 		count += (double)c->count;
@@ -54,6 +56,7 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 	a->scaled_se_ns = d->scale[side] * sqrt(error * error + sampled);
 	a->lives = d->scale[side] * d->scale[side] * lives;
 	a->mean_se_ns = a->whole_cnt ? mean_error / (double)a->whole_cnt : 0;
+	a->mean_apart_ns = a->whole_cnt && cnt > 1 ? sqrt(apart_threads * cnt / (cnt - 1.0)) / (double)a->whole_cnt : 0;
 	a->scaled_cnt = d->scale[side] * (double)a->count;
 	a->scaled_cnt_se = d->scale[side] * count_error;
 	/* A wait that stands for many is one that was looked at. */
@@ -143,7 +146,8 @@ static struct between between_threads(const struct diff *d, const struct tally *
 	return b;
 }
 
-static struct diff_change change_of(double by, const struct stats_term *terms, size_t cnt)
+/* sure: how much of `by` is tested. */
+static struct diff_change change_of(double by, double sure, const struct stats_term *terms, size_t cnt)
 {
 	struct diff_change c = { .by = by, .p = 1, .dof = stats_dof(terms, cnt) };
 	double variance = 0;
@@ -151,8 +155,18 @@ static struct diff_change change_of(double by, const struct stats_term *terms, s
 	for (size_t i = 0; i < cnt; i++)
 		variance += terms[i].variance;
 	c.se = sqrt(variance);
-	c.t = by == 0 ? 0 : by / c.se;
+	c.t = sure == 0 ? 0 : sure / c.se;
 	return c;
+}
+
+/* Where a pool of idle threads has shrunk, the others' share of all threads' time has grown, and nothing else has (docs/diff.md). */
+static double sure_of(const struct diff *d, const struct compared *x, const struct compared *y)
+{
+	double by = y->value - x->value, by_window = y->value * d->by_window - x->value;
+
+	if (!y->is_scaled)
+		return by;
+	return by * by_window <= 0 ? 0 : fabs(by) < fabs(by_window) ? by : by_window;
 }
 
 /* The waits' own errors, or what the threads' differences show where that is more; and what two runs differ by anyway. */
@@ -170,26 +184,30 @@ struct diff_change compare_values(const struct diff *d, const struct compared si
 		{ noise * noise * (x->value * x->value + y->value * y->value), 0 },
 	};
 
-	return change_of(y->value - x->value, terms, G_N_ELEMENTS(terms));
+	return change_of(y->value - x->value, sure_of(d, x, y), terms, G_N_ELEMENTS(terms));
 }
 
 static struct compared time_of(const struct diff_amount *a)
 {
-	return (struct compared){ a->scaled_ns, a->scaled_se_ns, a->dof, a->lives };
+	return (struct compared){ a->scaled_ns, a->scaled_se_ns, a->dof, a->lives, true };
 }
 
-static struct compared mean_of(const struct diff_amount *a)
+/* of_others: other threads than those of the other side, so how much they differ from each other is no property of the row. */
+static struct compared mean_of(const struct diff_amount *a, bool of_others)
 {
+	if (of_others && a->mean_apart_ns > a->mean_se_ns)
+		return (struct compared){ .value = a->mean_ns, .se = a->mean_apart_ns, .dof = a->threads_cnt - 1.0 };
 	return (struct compared){ .value = a->mean_ns, .se = a->mean_se_ns, .dof = a->dof };
 }
 
 static void compare_sides(const struct diff *d, const struct between *b, struct diff_row *r)
 {
 	const struct diff_amount *x = &r->side[DIFF_BEFORE], *y = &r->side[DIFF_AFTER];
+	bool of_others = x->threads_cnt != y->threads_cnt;
 
 	r->time = compare_values(d, (struct compared[]){ time_of(x), time_of(y) }, b->time, b->pairs_cnt);
 	if (x->whole_cnt && y->whole_cnt)
-		r->each = compare_values(d, (struct compared[]){ mean_of(x), mean_of(y) }, b->each, b->pairs_cnt);
+		r->each = compare_values(d, (struct compared[]){ mean_of(x, of_others), mean_of(y, of_others) }, b->each, b->pairs_cnt);
 	else
 		r->each = (struct diff_change){ .p = 1 };
 }

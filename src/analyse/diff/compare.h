@@ -17,6 +17,7 @@ void compare_together(const struct diff *d, GArray *rows, unsigned *ret_tested_c
 struct compared {
 	double value, se, dof;
 	double lives;
+	bool is_scaled;		/* by struct diff's scale */
 };
 
 /*

@@ -293,6 +293,7 @@ static void measure(const struct diff *d, const struct condition *c, const struc
 		case CONDITION_COUNT:
 			result->value[side] = a->scaled_cnt;
 			of[side].se = a->scaled_cnt_se;
+			of[side].is_scaled = true;
 			break;
 		case CONDITION_P50:
 		case CONDITION_P90:

@@ -200,6 +200,19 @@ static void observe(struct diff *d, enum diff_side side)
 	}
 }
 
+/* Only where both sides are the same threads: groups that are chosen for each side may be of any size. */
+static double by_window(const struct diff *d)
+{
+	const struct diff_input *x = &d->in[DIFF_BEFORE], *y = &d->in[DIFF_AFTER];
+	const struct profile_info *before = &x->profile->info, *after = &y->profile->info;
+
+	if (d->options.norm != DIFF_PER_THREAD_TIME || strcmp(x->filters ? x->filters : "", y->filters ? y->filters : "") != 0 ||
+	    before->imported || after->imported || before->history.windows || after->history.windows || !after->duration_ns ||
+	    !(d->scale[DIFF_AFTER] > 0))
+		return 1;
+	return (double)before->duration_ns / (double)after->duration_ns * d->scale[DIFF_BEFORE] / d->scale[DIFF_AFTER];
+}
+
 /* By node of the tree: time of the waits of a side that end there. */
 static GArray *weights_of(const struct diff *d, enum diff_side side)
 {
@@ -259,6 +272,7 @@ struct diff *diff_new(const struct diff_input *before, const struct diff_input *
 		d->weights[side] = weights_of(d, side);
 		sum_lost(d, side);
 	}
+	d->by_window = by_window(d);
 	move_stacks(d);
 	d->total.name = "total";
 	const struct diff_table *total = diff_table(d, DIFF_BY_TOTAL);

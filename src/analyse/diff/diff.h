@@ -70,6 +70,7 @@ struct diff_amount {
 	double dof;			/* degrees of freedom of the standard errors */
 	double lives;		/* of scaled_ns: variance by threads that began or ended in the window, ns^2 */
 	double mean_ns, mean_se_ns;	/* of the whole waits; 0 of none */
+	double mean_apart_ns;		/* its standard error by how much the threads differ; 0 of one */
 	double scaled_cnt, scaled_cnt_se;
 };
 
@@ -77,7 +78,7 @@ struct diff_amount {
 struct diff_change {
 	double by;		/* after - before */
 	double se;		/* standard error of that */
-	double t;		/* by / se; 0 when both are 0 */
+	double t;		/* what of `by` is sure, / se; 0 when both are 0 */
 	double dof;
 	double p;		/* that it is as large by chance; 1: not tested */
 	bool is_real;		/* with all the other rows of the table in mind */
@@ -125,6 +126,7 @@ struct diff {
 	uint64_t observed_ns[DIFF_SIDES];	/* of the selected threads */
 	uint32_t threads_cnt[DIFF_SIDES];
 	double scale[DIFF_SIDES];		/* scaled = scale * time */
+	double by_window;		/* what is scaled of AFTER, times this, is by the window's length in place of its threads' time */
 	struct diff_row total;
 	/*
 	 * All stacks of both sides under one root: labels are the names of AFTER where it has them.  weights[] are of

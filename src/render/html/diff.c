@@ -52,6 +52,8 @@ void html_diff_about(struct json *j, const struct html_diff *diff)
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		fraction(j, d->scale[side]);
 	json_array_end(j);
+	json_key(j, "byWindow");
+	fraction(j, d->by_window);
 	pair_begin(j, "window");
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		json_uint(j, d->in[side].profile->info.duration_ns);

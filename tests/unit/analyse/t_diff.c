@@ -317,6 +317,42 @@ static uint64_t wakes_by(const struct profile *p, const char *name, const struct
 	return sum;
 }
 
+/* With so many threads more that sleep all the time. */
+static struct profile *with_pool(uint32_t threads_cnt)
+{
+	struct profile *p = change_new(false);
+
+	for (uint32_t i = 0; i < threads_cnt; i++) {
+		struct thread t = *profile_thread(p, 0);
+
+		t.tid = 1000 + i;
+		t.comm = profile_string(p, "pool");
+		t.on_cpu_ns = 0;
+		t.blocked_ns = t.to_ns - t.from_ns;
+		struct wait w = {
+			.thread = profile_add_thread(p, &t), .state = 'S', .count = 1, .blocked_ns = t.blocked_ns, .max_ns = t.blocked_ns,
+			.kernel = fixture_stack(p, FRAME_KERNEL, STACK_NONE, "io_wq_worker schedule_timeout"),
+			.flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END,
+		};
+
+		profile_add_wait(p, &w);
+	}
+	return p;
+}
+
+/* The others' share of all threads' time is another one with more idle threads, and that is all. */
+static void test_pool(void)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct pair pair = pair_new(with_pool(i ? 0 : 10), with_pool(i ? 10 : 0), DIFF_PER_THREAD_TIME);
+		const struct diff_row *r = row_named(pair.d, DIFF_BY_STACK, "futex");
+
+		g_assert_true(r->is_tested && !diff_row_is_real(r));
+		g_assert_cmpfloat(fabs(r->time.by), >, r->side[DIFF_BEFORE].scaled_ns / 2);
+		pair_free(&pair);
+	}
+}
+
 /* Who woke whom on each side; a waker is the same one on both whatever its ids are. */
 static void test_merged_wakers(void)
 {
@@ -419,6 +455,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/diff/empty", test_empty);
 	g_test_add_func("/diff/time", test_time);
 	g_test_add_func("/diff/lives", test_lives);
+	g_test_add_func("/diff/pool", test_pool);
 	g_test_add_func("/diff/merged", test_merged);
 	g_test_add_func("/diff/merged/wakers", test_merged_wakers);
 	g_test_add_func("/diff/without-counts", test_without_counts);
