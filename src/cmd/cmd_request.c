@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/parse.h"
-#include "base/proc_status.h"
 #include "base/process_ids.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
@@ -104,34 +103,6 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 		return true;
 	cmd_error("request", "the process has ended");
 	return false;
-}
-
-/* Children that a server has forked already are its as well as those that it will. */
-static void add_descendants(GArray *pids)
-{
-	g_autoptr(GArray) all = process_ids();
-	bool is_more = true;
-
-	while (is_more) {
-		is_more = false;
-		for (guint i = 0; i < all->len; i++) {
-			uint32_t pid = g_array_index(all, uint32_t, i), parent;
-			g_autofree char *path = g_strdup_printf("/proc/%u/status", pid), *status = NULL;
-			bool is_there = false, has_parent = false;
-
-			if (!g_file_get_contents(path, &status, NULL, NULL))
-				continue;
-			parent = (uint32_t)proc_status_number(status, "PPid");
-			for (guint k = 0; k < pids->len; k++) {
-				is_there |= g_array_index(pids, uint32_t, k) == pid;
-				has_parent |= g_array_index(pids, uint32_t, k) == parent;
-			}
-			if (is_there || !has_parent || pid == (uint32_t)getpid())
-				continue;
-			g_array_append_val(pids, pid);
-			is_more = true;
-		}
-	}
 }
 
 /* In the form of /proc/net/tcp: "  12: 0100007F:1538 ..." */
@@ -336,7 +307,8 @@ int cmd_request(int argc, char **argv)
 	if ((status = target_resolve(&target, "request")) != EXIT_OK || (status = parse_own(&o, &run, &target)) != EXIT_OK)
 		goto out;
 	if (target.collect.pids) {
-		add_descendants(target.collect.pids);
+		/* children that a server has forked already are its as well as those that it will */
+		process_ids_add_descendants(target.collect.pids);
 		target.collect.follow = true;
 	}
 	plan = request_plan_new(&argv[1], target.collect.pids, target.command ? target.command[0] : NULL, o.every, &error);

@@ -423,6 +423,7 @@ void diff_text(GString *s, struct diff *d, const struct diff_text_options *optio
 	diff_text_norm(s, d);
 	g_string_append_c(s, '\n');
 	diff_text_requests(s, d);
+	diff_text_tasks(s, d);
 	for (unsigned i = 0; i < options->tables_cnt; i++)
 		append_table(s, d, options->tables[i], options);
 	append_rest(s, d, options);
