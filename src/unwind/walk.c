@@ -40,6 +40,8 @@ struct walk {
 	struct unwind_regs regs;
 	struct unwind_stack *stack;
 	enum unwind_via via;	/* of the frame that regs stand for */
+	unsigned to_skip;	/* places where a frame could be, for they led nowhere */
+	bool has_sought;
 };
 
 /* A return address may be the first byte after a function that never returns. */
@@ -58,6 +60,7 @@ static void end(struct walk *w, enum unwind_end how, enum unwind_why why)
 /* How far above its stack pointer a frame's saved frame pointer is sought. */
 #define FRAME_SOUGHT_BYTES 16384
 #define FRAME_RANGE (8u << 20)
+#define FRAMES_TRIED 16
 #define CALL_BYTES 7
 
 /* Do the bytes before a return address end with a call?  E8 rel32 is told with where it goes to. */
@@ -96,14 +99,16 @@ static bool may_return_to(const struct walk *w, uint64_t ra, uint64_t ip)
 }
 
 /*
- * A frame whose rule goes by the frame pointer, which nothing told so far.  It lies above sp: the first two words that can be a saved
- * frame pointer, which points further up, and an address to return to behind a call of this function.
+ * A frame whose rule goes by the frame pointer, which nothing told so far.  It lies above sp: two words that can be a saved frame pointer,
+ * which points further up, and an address to return to behind a call of this function.  What earlier calls left on the stack looks the
+ * same, but a walk from there seldom reaches the thread's start: unwind_walk() takes the first from which it does.
  */
 static bool find_frame(struct walk *w)
 {
 	const struct unwind_arch *arch = w->s->arch;
 	uint64_t sp = w->regs.reg[arch->sp_reg], pair[2];
 
+	w->has_sought = true;
 	for (uint64_t at = sp; at < sp + FRAME_SOUGHT_BYTES && at >= sp; at += 8) {
 		if (at % 16)	/* the ABI aligns stacks at calls */
 			continue;
@@ -112,6 +117,10 @@ static bool find_frame(struct walk *w)
 		if ((pair[0] && (pair[0] % 16 || pair[0] <= at || pair[0] - at > FRAME_RANGE) && pair[0] != 1) ||
 		    !may_return_to(w, pair[1], w->regs.ip))
 			continue;
+		if (w->to_skip) {
+			w->to_skip--;
+			continue;
+		}
 		w->regs.reg[arch->bp_reg] = at;
 		w->regs.known |= 1u << arch->bp_reg;
 		w->stack->guess_cnt++;
@@ -151,10 +160,10 @@ static enum unwind_step step(struct walk *w, const struct unwind_mapping *m)
 	return step == UNWIND_STEP_OK || step == UNWIND_STEP_SIGNAL || step == UNWIND_STEP_END ? step : UNWIND_STEP_NO_INFO;
 }
 
-void unwind_walk(const struct unwind_source *s, const struct unwind_regs *regs, struct unwind_stack *ret)
+static void walk_all(struct walk *w)
 {
-	struct walk w = { .s = s, .regs = *regs, .stack = ret, .via = UNWIND_VIA_REGS };
-	uint32_t max = MIN(s->max_depth, OFFCPU_MAX_DEPTH);
+	struct unwind_stack *ret = w->stack;
+	uint32_t max = MIN(w->s->max_depth, OFFCPU_MAX_DEPTH);
 
 	ret->depth = 0;
 	ret->guess_cnt = 0;
@@ -162,25 +171,42 @@ void unwind_walk(const struct unwind_source *s, const struct unwind_regs *regs, 
 		struct unwind_mapping m;
 		enum unwind_step done;
 
-		if (!s->find(s->ctx, lookup_addr(&w), &m)) {
-			end(&w, UNWIND_BROKEN, UNWIND_WHY_NOT_MAPPED);
+		if (!w->s->find(w->s->ctx, lookup_addr(w), &m)) {
+			end(w, UNWIND_BROKEN, UNWIND_WHY_NOT_MAPPED);
 			return;
 		}
 		if (ret->depth >= max) {
-			end(&w, UNWIND_TRUNCATED, UNWIND_WHY_NONE);
+			end(w, UNWIND_TRUNCATED, UNWIND_WHY_NONE);
 			return;
 		}
-		ret->ip[ret->depth] = w.regs.ip;
-		ret->via[ret->depth++] = (uint8_t)w.via;
-		done = step(&w, &m);
+		ret->ip[ret->depth] = w->regs.ip;
+		ret->via[ret->depth++] = (uint8_t)w->via;
+		done = step(w, &m);
 		if (done == UNWIND_STEP_END) {
-			end(&w, UNWIND_COMPLETE, UNWIND_WHY_NONE);
+			end(w, UNWIND_COMPLETE, UNWIND_WHY_NONE);
 			return;
 		}
 		if (done != UNWIND_STEP_OK && done != UNWIND_STEP_SIGNAL) {
-			end(&w, UNWIND_BROKEN, why_of(done));
+			end(w, UNWIND_BROKEN, why_of(done));
 			return;
 		}
+	}
+}
+
+void unwind_walk(const struct unwind_source *s, const struct unwind_regs *regs, struct unwind_stack *ret)
+{
+	struct walk w = { .s = s, .regs = *regs, .stack = ret, .via = UNWIND_VIA_REGS };
+
+	walk_all(&w);
+	for (unsigned i = 1; i < FRAMES_TRIED && w.has_sought && ret->end == UNWIND_BROKEN; i++) {
+		struct unwind_stack other;
+		struct walk again = { .s = s, .regs = *regs, .stack = &other, .via = UNWIND_VIA_REGS, .to_skip = i };
+
+		walk_all(&again);
+		if (again.to_skip)
+			return;
+		if (other.end != UNWIND_BROKEN || other.depth > ret->depth)
+			*ret = other;
 	}
 }
 

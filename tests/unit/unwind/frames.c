@@ -11,6 +11,7 @@
 #include <search.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -57,9 +58,13 @@ FRAME void run_plain(void)
 FRAME void alloca_frame(size_t bytes)
 {
 	char *p = alloca(bytes);
+	/* what earlier calls leave: a frame pointer that points up, and an address behind a call of this function */
+	uintptr_t *left = (uintptr_t *)(((uintptr_t)p + 63) & ~(uintptr_t)15);
 
 	TOUCH(p);
 	memset(p, 1, bytes);
+	left[0] = (uintptr_t)(left + 8);
+	left[1] = (uintptr_t)__builtin_return_address(0);
 	sleep_here();
 	TOUCH(p);
 }

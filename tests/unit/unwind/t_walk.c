@@ -360,6 +360,27 @@ static void test_without_bp(const void *data)
 	clear_space(&space);
 }
 
+/* The frame is sought; what an earlier call left on the stack looks like one, and leads nowhere. */
+static void test_sought(void)
+{
+	unsigned i = 0;
+	struct unwind_stack stack;
+	struct unwind_regs regs;
+	struct space space;
+	struct unwind_source source = { &unwind_arch_x86_64, find_mapping, read_child, &space, OFFCPU_MAX_DEPTH, true };
+
+	while (strcmp(frames_cases[i].name, "alloca") != 0)
+		i++;
+	read_space(&space);
+	read_syscall(frames_tids[i], &regs);
+	unwind_walk(&source, &regs, &stack);
+	show(&space, &stack);
+	check_functions(&space, &frames_cases[i], &stack);
+	g_assert_cmpuint(stack.end, ==, UNWIND_COMPLETE);
+	g_assert_cmpuint(stack.guess_cnt, ==, 1);
+	clear_space(&space);
+}
+
 static void test_main_thread(void)
 {
 	static const struct frames_case c = { "main", NULL, { "child_main", "start_child", "main" } };
@@ -464,6 +485,7 @@ int main(int argc, char **argv)
 		g_test_add_data_func(without, &frames_cases[i], test_without_bp);
 	}
 	g_test_add_func("/unwind/walk/main_thread", test_main_thread);
+	g_test_add_func("/unwind/walk/sought", test_sought);
 	g_test_add_func("/unwind/walk/limit", test_limit);
 	g_test_add_func("/unwind/walk/frame_pointer", test_frame_pointer);
 	rc = g_test_run();
