@@ -9,6 +9,7 @@
 #include "analyse/accounts.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/record_tasks.h"
 #include "cmd/run.h"
 #include "profile/profile_file.h"
@@ -274,7 +275,7 @@ int cmd_record(int argc, char **argv)
 		       &status))
 		goto out;
 	if (!own.output)
-		own.output = g_strdup("trace.offcpu");
+		own.output = g_strdup(RECORDING_DEFAULT_FILE);
 	run.progress = true;
 	if ((status = parse_own(&own, &run, argc, argv)) != EXIT_OK ||
 	    (status = target_resolve(&target, "record")) != EXIT_OK)

@@ -16,7 +16,6 @@
 #include "render/text/csv.h"
 #include "render/text/text.h"
 
-#define DEFAULT_FILE "trace.offcpu"
 #define TOP_DEFAULT 10
 #define TOP_GRAPH 30	/* edges that a picture can hold */
 
@@ -403,7 +402,7 @@ int cmd_report(int argc, char **argv)
 			cmd_error("report", "%s", error->message);
 		else if (a.explain)
 			status = explain(a.explain);
-		else if (!range_source(argc > 1 ? argv[1] : NULL, DEFAULT_FILE, &path, &error))
+		else if (!range_source(argc > 1 ? argv[1] : NULL, &path, &error))
 			cmd_error("report", "%s", error->message);
 		else if (plan_make(&a, &plan))
 			status = report(fleet_is_asked(&a.fleet) ? a.fleet.clickhouse : path, &a, &plan);

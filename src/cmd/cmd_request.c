@@ -105,6 +105,41 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	return false;
 }
 
+/* In the form of /proc/net/tcp: "  12: 0100007F:1538 ..." */
+static bool has_port(const char *text, uint16_t port)
+{
+	g_autofree char *wanted = g_strdup_printf(":%04X ", port);
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+		const char *local = strstr(line, ": "), *colon = local ? strchr(local + 2, ':') : NULL;
+
+		if (colon && g_str_has_prefix(colon, wanted))
+			return true;
+	}
+	return false;
+}
+
+/* A number mistyped would show as a server without requests. */
+static void warn_of_unused(const struct request_port *port, const GArray *pids)
+{
+	static const char *const tables[] = { "tcp", "tcp6", "udp", "udp6" };
+	g_autofree char *who = pids ? g_strdup_printf("%u", g_array_index(pids, uint32_t, 0)) : g_strdup("self");
+	bool is_read = false;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
+		g_autofree char *path = g_strdup_printf("/proc/%s/net/%s", who, tables[i]), *text = NULL;
+
+		if (!g_file_get_contents(path, &text, NULL, NULL))
+			continue;
+		is_read = true;
+		if (has_port(text, port->port))
+			return;
+	}
+	if (is_read)
+		cmd_error("request", "warning: no socket has port %u %s: is that the port it listens on?", port->port,
+			  pids ? "where the process is" : "here");
+}
+
 static int parse_own(struct request_options *o, struct run *run, const struct target *target)
 {
 	g_autoptr(GError) error = NULL;
@@ -218,6 +253,8 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 	q->then = g_new0(struct request_row, cnt);
 	if (q->plan->has_go)
 		cmd_error("request", "warning: Go moves calls from thread to thread; what ends on another thread than it began on is not counted");
+	for (guint i = 0; i < q->plan->ports->len; i++)
+		warn_of_unused(&g_array_index(q->plan->ports, struct request_port, i), run->target->collect.pids);
 	if (isatty(STDERR_FILENO) && !run->duration_ns)
 		fprintf(stderr, "Tracing requests. Ctrl-C ends it.\n");
 	if (q->options->line && !q->options->quiet && !q->options->json) {

@@ -465,6 +465,14 @@ void profile_empty_rows(struct profile *p)
 	begin_rows(p);
 }
 
+void profile_empty_objects(struct profile *p)
+{
+	g_array_set_size(p->objects, 0);
+	g_array_set_size(p->wakers, 0);
+	begin_index(&p->object_index);
+	begin_index(&p->waker_index);
+}
+
 /* A profile with everything in common but its slices and indices. */
 static struct profile *sharing(struct profile *p)
 {

@@ -448,6 +448,8 @@ void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
 bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes);
 /* Takes out all that is of one window: threads, waits, wakings, losses.  Frames, stacks, objects, wakers and strings keep their ids. */
 void profile_empty_rows(struct profile *p);
+/* The same of objects and wakers, which only rows name.  None of profile_take_rows() may be left. */
+void profile_empty_objects(struct profile *p);
 /*
  * The same, but the rows go to the caller, as a profile that has everything else in common with p: to be read only, and freed by
  * profile_free_rows() before p is.
