@@ -67,10 +67,27 @@ static bool is_of_runtime(const struct task_row *row)
 	       strcmp(outermost, "runtime.main") != 0;
 }
 
+/* "/usr/lib/python3.11/asyncio/locks.py", and what is installed beside it. */
+static bool is_python_library(const char *file)
+{
+	return file && (strstr(file, "/lib/python3") || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || *file == '<');
+}
+
+/* With its class as from Python 3.11 on. */
+static bool is_python_server(const struct task_row *row)
+{
+	const struct task_frame *f = row->frames;
+
+	return row->frame_cnt && f->name && is_python_library(f->file) &&
+	       (!strcmp(f->name, "Server.serve_forever") || !strcmp(f->name, "serve_forever"));
+}
+
 const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 {
-	if (kind != TASKS_GO || strcmp(row->state, "waiting") != 0)
+	if (strcmp(row->state, "waiting") != 0)
 		return NULL;
+	if (kind == TASKS_ASYNCIO)
+		return is_python_server(row) ? "waits for connections" : NULL;
 	for (size_t i = 0; i < G_N_ELEMENTS(go_rules); i++)
 		if (rule_holds(&go_rules[i], row))
 			return go_rules[i].why;
@@ -85,12 +102,6 @@ static bool is_go_library(const char *name)
 		if (strlen(go_packages[i]) == len && !strncmp(go_packages[i], name, len))
 			return true;
 	return false;
-}
-
-/* "/usr/lib/python3.11/asyncio/locks.py", and what is installed beside it. */
-static bool is_python_library(const char *file)
-{
-	return file && (strstr(file, "/lib/python3") || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || *file == '<');
 }
 
 const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row)

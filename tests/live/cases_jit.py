@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Code made at run time: no file, no unwind table, names from a perf map."""
 
+import json
 import os
 import platform
 import shutil
@@ -25,6 +26,21 @@ function innermost() { Atomics.wait(cell, 0, 0, 1); }
 function middle() { innermost(); }
 function outer() { for (;;) middle(); }
 outer();
+"""
+# two calls block the loop; what waits for its timers does not
+NODE_LOOP = """
+const fs = require("fs"), { execSync } = require("child_process");
+const cell = new Int32Array(new SharedArrayBuffer(4)), spent = { child: 0, nap: 0 };
+function timed(name, what) { const begun = process.hrtime.bigint(); what(); spent[name] += Number(process.hrtime.bigint() - begun); }
+let turns = 0;
+setInterval(() => {
+  timed("child", () => execSync("sleep 0.1"));
+  timed("nap", () => Atomics.wait(cell, 0, 0, 60));
+  if (++turns === 6) {
+    fs.writeFileSync(process.argv[2], JSON.stringify(spent));
+    process.exit(0);
+  }
+}, 250);
 """
 PYTHON = """
 import time
@@ -142,3 +158,23 @@ def jit_python(env):
     source = source_file(env, "waiter.py", PYTHON)
     report = record_interpreter(env, ["python3", "-X", "perf", source], 1)
     check_functions(env, report, ["py::outer", "py::middle", "py::innermost"])
+
+
+@case
+def node_event_loop_is_held_up(env):
+    """What blocks in a callback is a finding, without an option of node's; what the loop itself waits for is none."""
+    node = shutil.which("node")
+    if not node:
+        raise Skip("node is not installed")
+    truth, recording = env.temporary("truth.json"), env.temporary("node.offcpu")
+    made = subprocess.run([env.offcpu, "record", "--exact", "-o", recording, "--", node, source_file(env, "loop.js", NODE_LOOP), truth],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+    env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
+    report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+    with open(truth, encoding="utf-8") as file:
+        spent = json.load(file)
+    held_up = [finding for finding in report["findings"] if finding.get("holds_up_loop")]
+    env.check.equal({finding["holds_up_loop"] for finding in held_up}, {"nodejs"}, "the loop")
+    seen = sum(finding["time_ns"] for finding in held_up)
+    # a child is also begun, and both wait for CPUs
+    env.check.that(0.75 * sum(spent.values()) < seen <= 1.01 * sum(spent.values()), f"{seen} ns, by the program {spent}")

@@ -275,7 +275,7 @@ static void append_first(GString *s, const struct tasks *t, const struct text_op
 	text_safe(line, t->program);
 	g_string_append_printf(line, " (%u), apart from its threads: ", t->pid);
 	append_tasks(line, t->tasks);
-	g_string_append_printf(line, " %ss", one_of(t->kind));
+	g_string_append_printf(line, " %s%s", one_of(t->kind), fabs(t->tasks - 1) < 0.05 ? "" : "s");
 	if (g.groups->len && busy > 0) {
 		const struct task_group *first = &g_array_index(g.groups, struct task_group, 0);
 

@@ -25,7 +25,8 @@
 #define TASK_WORD_MIN 8
 #define TASK_WORDS 40
 #define SET_ENTRIES_MAX (2 * PYTHON_TASKS_MAX)
-#define MINOR_MIN 11
+#define MINOR_MIN 8
+#define MINOR_WHOLE 11	/* from then on frames lie in their coroutines, and the interpreter in _PyRuntime */
 #define MINOR_MAX 14
 #define MINOR_LISTS 14
 
@@ -40,6 +41,12 @@
 #define INSTR_AT 56
 #define COROUTINE_BYTES 160
 #define TAG_BITS 7		/* 3.14: of pointers in frames */
+#define FRAME_BYTES 112	/* before 3.11: an object of its own */
+#define OLD_CORO_FRAME_AT 16
+#define OLD_CORO_RUNS_AT 24	/* to 3.9 */
+#define OLD_STACK_AT 64	/* 3.10: where it begins, and at 80 how many; before: at 72 where it ends */
+#define OLD_STATE_AT 108	/* 3.10 */
+#define RUNTIME_HEAD_WORDS 64	/* of _PyRuntime: it leads to the first interpreter from there */
 #define STATE_RUNS 0		/* enum _framestate: below it has not begun or is suspended, above it is over */
 
 static uint64_t word_at(const struct python_program *p, uint64_t addr)
@@ -63,26 +70,51 @@ static bool is_text(const struct python_program *p, uint64_t object, const char 
 	return bytes <= sizeof(there) && object % 8 == 0 && memory_read(p->pid, object + l->ascii_bytes, there, bytes) && !memcmp(there, text, bytes);
 }
 
-/* The value of a key in a dict; 0: there is none. */
-static uint64_t dict_find(const struct python_program *p, uint64_t dict, const char *key)
+/* Where a dict has its entries, each of so many words of which the last two are key and value. */
+struct dict_entries {
+	uint64_t at, cnt;
+	unsigned words;
+};
+
+/* Before 3.11. */
+static bool old_dict_entries(const struct python_program *p, uint64_t keys, struct dict_entries *ret)
+{
+	uint64_t head[5];	/* references, size, a function, free entries, entries */
+
+	if (!memory_read(p->pid, keys, head, sizeof(head)) || !head[1] || head[1] > UINT32_MAX || head[4] > DICT_ENTRIES_MAX)
+		return false;
+	*ret = (struct dict_entries){ keys + sizeof(head) + head[1] * (head[1] <= 0xff ? 1 : head[1] <= 0xffff ? 2 : 4), head[4], 3 };
+	return true;
+}
+
+static bool dict_entries(const struct python_program *p, uint64_t dict, struct dict_entries *ret)
 {
 	struct {
 		uint64_t ref_cnt;
 		uint8_t log2_size, log2_index_bytes, kind, pad[5];
 		uint64_t usable, entry_cnt;
 	} head;
-	uint64_t keys = word_at(p, dict + DICT_KEYS_AT), entries;
-	unsigned words;
+	uint64_t keys = word_at(p, dict + DICT_KEYS_AT);
 
-	if (!keys || !memory_read(p->pid, keys, &head, sizeof(head)) || head.log2_index_bytes > 40 || head.entry_cnt > DICT_ENTRIES_MAX ||
-	    head.kind > 1)
+	if (!keys || p->minor < MINOR_WHOLE)
+		return keys && old_dict_entries(p, keys, ret);
+	if (!memory_read(p->pid, keys, &head, sizeof(head)) || head.log2_index_bytes > 40 || head.entry_cnt > DICT_ENTRIES_MAX || head.kind > 1)
+		return false;
+	*ret = (struct dict_entries){ keys + sizeof(head) + (1ull << head.log2_index_bytes), head.entry_cnt, head.kind ? 2 : 3 };
+	return true;
+}
+
+/* The value of a key in a dict; 0: there is none. */
+static uint64_t dict_find(const struct python_program *p, uint64_t dict, const char *key)
+{
+	struct dict_entries e;
+
+	if (!dict_entries(p, dict, &e))
 		return 0;
-	entries = keys + sizeof(head) + (1ull << head.log2_index_bytes);
-	words = head.kind ? 2 : 3;	/* general entries begin with a hash */
-	for (uint64_t i = 0; i < head.entry_cnt; i++) {
+	for (uint64_t i = 0; i < e.cnt; i++) {
 		uint64_t pair[2];
 
-		if (!memory_read(p->pid, entries + 8 * (i * words + words - 2), pair, sizeof(pair)))
+		if (!memory_read(p->pid, e.at + 8 * (i * e.words + e.words - 2), pair, sizeof(pair)))
 			return 0;
 		if (pair[0] && is_text(p, pair[0], key))
 			return pair[1];
@@ -113,11 +145,26 @@ static uint64_t module_in(const struct python_program *p, const uint64_t *words,
 	return 0;
 }
 
+/* Before 3.11: one of the first pointers there leads to it. */
+static uint64_t find_module_behind(const struct python_program *p, const char *name)
+{
+	uint64_t heads[RUNTIME_HEAD_WORDS], words[RUNTIME_PIECE_WORDS], found = 0;
+
+	if (!memory_read(p->pid, p->runtime, heads, sizeof(heads)))
+		return 0;
+	for (size_t i = 0; i < RUNTIME_HEAD_WORDS && !found; i++)
+		if (heads[i] > PAGE_BYTES && heads[i] % 8 == 0 && memory_read(p->pid, heads[i], words, sizeof(words)))
+			found = module_in(p, words, RUNTIME_PIECE_WORDS, name);
+	return found;
+}
+
 /* The main interpreter lies in _PyRuntime, and sys.modules is one of its dicts. */
 static uint64_t find_module(const struct python_program *p, const char *name)
 {
 	uint64_t words[RUNTIME_PIECE_WORDS], found = 0;
 
+	if (p->minor < MINOR_WHOLE)
+		return find_module_behind(p, name);
 	for (uint64_t at = 0; at < RUNTIME_MAX_BYTES && !found; at += sizeof(words)) {
 		if (!memory_read(p->pid, p->runtime + at, words, sizeof(words)))
 			break;
@@ -296,7 +343,7 @@ struct reading {
 		uint64_t addr;
 		size_t bytes;
 		uint8_t data[TASK_WORDS * 8];
-	} parts[PYTHON_TASK_FRAMES_MAX + 1];
+	} parts[2 * PYTHON_TASK_FRAMES_MAX + 1];
 	unsigned cnt;
 };
 
@@ -338,35 +385,72 @@ static uint64_t top_of_stack(const struct python_program *p, const uint8_t *byte
 	return top > 0 && top <= UINT16_MAX ? word_at(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1)) : 0;
 }
 
-/* Names the frame of one coroutine; what it awaits, 0: it is not suspended. */
-static uint64_t take_coroutine(const struct python_program *p, const uint8_t *bytes, uint64_t addr, struct python_task *t)
-{
-	const size_t frame = frame_at(p);
-	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
-	const struct language_place place = { .version = 3 << 8 | p->minor, .pid = p->pid, .space = 1, .code = memory_word(bytes, frame + l->walk.code_at) & ~(uint64_t)TAG_BITS,
-					    .code_type = p->code_type, .instr = memory_word(bytes, frame + INSTR_AT) };
-	int8_t state = (int8_t)bytes[frame - 5];
+/* One in a chain. */
+struct coroutine {
+	int8_t state;	/* as STATE_RUNS has it */
+	uint64_t code, instr;
+	uint64_t top;	/* what lies on top of its stack, where it is suspended; 0: nothing */
+};
 
-	if (state > STATE_RUNS)
-		return 0;
-	if (python_code_name(p->code, &place, &t->frames[t->frame_cnt]))
-		t->frame_cnt++;
-	return state == STATE_RUNS ? 0 : top_of_stack(p, bytes, addr);
+/* Before 3.11 its frame is an object. */
+static bool read_old_coroutine(struct reading *r, uint64_t addr, struct coroutine *c)
+{
+	const struct python_layout *l = python_layout_of(3 << 8 | r->p->minor);
+	const uint8_t *bytes = read_part(r, addr, OLD_CORO_RUNS_AT + 8), *frame;
+	uint64_t at = bytes ? memory_word(bytes, OLD_CORO_FRAME_AT) : 0, end;
+	bool runs;
+
+	*c = (struct coroutine){ .state = STATE_RUNS + 1 };
+	if (!at)
+		return bytes;	/* it is over */
+	frame = read_part(r, at, FRAME_BYTES);
+	if (!frame)
+		return false;
+	runs = r->p->minor == 10 ? !(int8_t)frame[OLD_STATE_AT] : bytes[OLD_CORO_RUNS_AT] & 1;
+	c->state = runs ? STATE_RUNS : STATE_RUNS - 1;
+	c->code = memory_word(frame, l->walk.code_at);
+	c->instr = (uint32_t)MAX((int32_t)memory_half(frame, l->walk.instr_at), 0);
+	end = r->p->minor == 10 ? memory_word(frame, OLD_STACK_AT) + 8 * (uint64_t)MIN(memory_half(frame, OLD_STACK_AT + 16), UINT16_MAX)
+				: memory_word(frame, OLD_STACK_AT + 8);
+	c->top = end > memory_word(frame, OLD_STACK_AT) ? word_at(r->p, end - 8) : 0;
+	return true;
+}
+
+/* False: it cannot be read. */
+static bool read_coroutine(struct reading *r, uint64_t addr, struct coroutine *c)
+{
+	const struct python_layout *l = python_layout_of(3 << 8 | r->p->minor);
+	const size_t frame = frame_at(r->p);
+	const uint8_t *bytes;
+
+	if (r->p->minor < MINOR_WHOLE)
+		return read_old_coroutine(r, addr, c);
+	bytes = read_part(r, addr, COROUTINE_BYTES);
+	if (!bytes)
+		return false;
+	*c = (struct coroutine){
+		.state = (int8_t)bytes[frame - 5], .code = memory_word(bytes, frame + l->walk.code_at) & ~(uint64_t)TAG_BITS,
+		.instr = memory_word(bytes, frame + INSTR_AT), .top = top_of_stack(r->p, bytes, addr),
+	};
+	return true;
 }
 
 static void walk(struct reading *r, uint64_t coroutine, struct python_task *t)
 {
 	while (coroutine && type_of(r->p, coroutine) == r->p->coroutine_type) {
-		const uint8_t *bytes = t->frame_cnt < PYTHON_TASK_FRAMES_MAX ? read_part(r, coroutine, COROUTINE_BYTES) : NULL;
-		unsigned before = t->frame_cnt;
+		struct coroutine c;
+		struct language_place place = { .version = 3 << 8 | r->p->minor, .pid = r->p->pid, .space = 1, .code_type = r->p->code_type };
 
-		if (!bytes) {
+		if (t->frame_cnt >= PYTHON_TASK_FRAMES_MAX || !read_coroutine(r, coroutine, &c)) {
 			t->is_cut = true;
 			return;
 		}
-		coroutine = take_coroutine(r->p, bytes, coroutine, t);
-		if (t->frame_cnt == before)
+		place.code = c.code;
+		place.instr = c.instr;
+		if (c.state > STATE_RUNS || !python_code_name(r->p->code, &place, &t->frames[t->frame_cnt]))
 			return;
+		t->frame_cnt++;
+		coroutine = c.state == STATE_RUNS ? 0 : c.top;
 	}
 }
 
@@ -387,22 +471,18 @@ static void read_name(const struct python_program *p, uint64_t text, char *ret)
 static bool read_task(struct python_program *p, uint64_t address, struct python_task *t)
 {
 	struct reading r = { .p = p };
-	const uint8_t *task = read_part(&r, address, sizeof(r.parts[0].data)), *coroutine;
+	const uint8_t *task = read_part(&r, address, sizeof(r.parts[0].data));
 	unsigned at = task ? coroutine_word(p, task) : 0;
-	int8_t state;
+	struct coroutine outermost;
 
 	if (!at)
 		return false;
 	p->coroutine_at = at;
 	*t = (struct python_task){ .address = address, .awaits = memory_word(task, 8 * at - 8) };
-	coroutine = read_part(&r, memory_word(task, 8 * at), COROUTINE_BYTES);
-	if (!coroutine)
+	if (!read_coroutine(&r, memory_word(task, 8 * at), &outermost) || outermost.state > STATE_RUNS)
 		return false;
-	state = (int8_t)coroutine[frame_at(p) - 5];
 	r.cnt = 1;	/* the walk reads it again */
-	if (state > STATE_RUNS)
-		return false;
-	t->state = state == STATE_RUNS ? PYTHON_TASK_RUNS : t->awaits ? PYTHON_TASK_WAITS : PYTHON_TASK_READY;
+	t->state = outermost.state == STATE_RUNS ? PYTHON_TASK_RUNS : t->awaits ? PYTHON_TASK_WAITS : PYTHON_TASK_READY;
 	read_name(p, memory_word(task, 8 * at + 8), t->name);
 	walk(&r, memory_word(task, 8 * at), t);
 	if (p->lists.interpreter)

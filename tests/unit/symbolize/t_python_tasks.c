@@ -9,7 +9,7 @@
 
 /* As 3.11 lays them out, in words from the beginning of an object. */
 enum { TYPES = 0, TEXTS = 64, DICT = 128, KEYS = 160, WEAK_SET = 200, VALUES = 240, SET = 260, TABLE = 280, WEAK = 320, TASK = 360, CORO = 420,
-       CODE = 480, INNER = 540, INNER_CODE = 600 };
+       CODE = 480, INNER = 540, INNER_CODE = 600, FRAME = 660, INNER_FRAME = 680, STACK = 700, LINES = 720 };
 
 static uint64_t memory[WORDS];
 static struct python_program program;
@@ -81,6 +81,47 @@ static void make(void)
 	put_coroutine(INNER, INNER_CODE, TEXTS + 40, 0);
 }
 
+/* As 3.9 and 3.10 have them: a frame is an object, and so is a code's text. */
+static void put_old_coroutine(unsigned word, unsigned frame, unsigned code, unsigned name, uint64_t awaits)
+{
+	memory[word + 1] = program.coroutine_type;
+	memory[word + 2] = at(frame);
+	memory[word + 3] = 0;	/* it does not run */
+	memory[frame + 4] = at(code);
+	memory[frame + 8] = at(STACK);
+	if (program.minor == 10) {
+		((uint32_t *)&memory[frame])[80 / 4] = 1;
+		((int8_t *)&memory[frame])[108] = -1;
+	} else {
+		memory[frame + 9] = at(STACK + 1);
+	}
+	if (awaits)
+		memory[STACK] = awaits;
+	else
+		memory[frame + 8] = memory[frame + 9] = 0;
+	memory[code + 1] = program.code_type;
+	((uint32_t *)&memory[code])[40 / 4] = 7;
+	memory[code + 48 / 8] = memory[code + 120 / 8] = at(LINES);
+	memory[code + 104 / 8] = put_text(TEXTS + 20, "app.py");
+	memory[code + 112 / 8] = at(name);
+}
+
+static void make_old(unsigned minor)
+{
+	make();
+	program.minor = minor;
+	for (unsigned i = 0; i < 8; i++)
+		memory[KEYS + i] = 0;
+	memory[KEYS + 1] = 8;
+	memory[KEYS + 4] = 1;
+	memory[KEYS + 7] = at(TEXTS);
+	memory[KEYS + 8] = at(WEAK_SET + 4);
+	memset(&memory[CORO], 0, 8 * (FRAME - CORO));
+	memory[LINES + 2] = 16;
+	put_old_coroutine(CORO, FRAME, CODE, TEXTS + 30, at(INNER));
+	put_old_coroutine(INNER, INNER_FRAME, INNER_CODE, TEXTS + 40, 0);
+}
+
 struct seen {
 	unsigned cnt;
 	struct python_task last;
@@ -97,12 +138,15 @@ static void take(void *ctx, const struct python_task *t)
 	s->last = *t;
 }
 
-static void test_whole(void)
+static void test_whole(gconstpointer data)
 {
 	struct python_tasks_census c;
 	struct seen s = { 0 };
 
-	make();
+	if (GPOINTER_TO_UINT(data) < 11)
+		make_old(GPOINTER_TO_UINT(data));
+	else
+		make();
 	g_assert_true(python_tasks_read(&program, 0, 1, take, &s, &c));
 	g_assert_cmpuint(s.cnt, ==, 1);
 	g_assert_cmpuint(program.listed, ==, 1);
@@ -139,13 +183,16 @@ static void test_circle(void)
 	g_assert_cmpuint(s.last.frame_cnt, ==, PYTHON_TASK_FRAMES_MAX);
 }
 
-static void test_random(void)
+static void test_random(gconstpointer data)
 {
 	for (unsigned round = 0; round < 3000; round++) {
 		struct python_tasks_census c;
 		struct seen s = { 0 };
 
-		make();
+		if (GPOINTER_TO_UINT(data) < 11)
+			make_old(GPOINTER_TO_UINT(data));
+		else
+			make();
 		for (unsigned i = 0; i < 12; i++) {
 			const uint64_t values[] = { 0, UINT64_MAX, g_random_int(), at(g_random_int() % WORDS), at(g_random_int() % WORDS) + 1,
 						    program.set_type, program.coroutine_type, program.text_type };
@@ -214,10 +261,14 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	program.code = python_code_new();
-	g_test_add_func("/python-tasks/whole", test_whole);
+	g_test_add_data_func("/python-tasks/whole", GUINT_TO_POINTER(11), test_whole);
+	g_test_add_data_func("/python-tasks/whole-3.10", GUINT_TO_POINTER(10), test_whole);
+	g_test_add_data_func("/python-tasks/whole-3.9", GUINT_TO_POINTER(9), test_whole);
 	g_test_add_func("/python-tasks/done", test_done);
 	g_test_add_func("/python-tasks/circle", test_circle);
-	g_test_add_func("/python-tasks/random", test_random);
+	g_test_add_data_func("/python-tasks/random", GUINT_TO_POINTER(11), test_random);
+	g_test_add_data_func("/python-tasks/random-3.10", GUINT_TO_POINTER(10), test_random);
+	g_test_add_data_func("/python-tasks/random-3.9", GUINT_TO_POINTER(9), test_random);
 	g_test_add_func("/python-tasks/lists", test_lists);
 	int status = g_test_run();
 
