@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 #include "attach/feature.h"
@@ -19,6 +20,41 @@ void attach_set_error(GError **error, int err, const char *what)
 	else
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s (`offcpu doctor` tells more)",
 			    what, g_strerror(-err));
+}
+
+/* Above 2 is Debian's and Android's own: nobody without CAP_SYS_ADMIN gets an event then. */
+#define PARANOID_MOST 2
+
+void attach_set_perf_error(GError **error, int err, const char *what)
+{
+	int paranoid = 0;
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+
+	if (f) {
+		if (fscanf(f, "%d", &paranoid) != 1)
+			paranoid = 0;
+		fclose(f);
+	}
+	if ((err == -EACCES || err == -EPERM) && paranoid > PARANOID_MOST)
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_PERMISSION,
+			    "%s: %s (kernel.perf_event_paranoid is %d: set it to %d, or run as root)", what, g_strerror(-err), paranoid,
+			    PARANOID_MOST);
+	else
+		attach_set_error(error, err, what);
+}
+
+/* Locked down so far, no BPF program may read the kernel's memory. */
+static bool is_confidential(void)
+{
+	char text[128] = "";
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+
+	if (!f)
+		return false;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = 0;
+	fclose(f);
+	return strstr(text, "[confidentiality]") != NULL;
 }
 
 /* What is told apart by trying is told apart so; this is for a better word than the kernel's own. */
@@ -41,6 +77,11 @@ void attach_set_load_error(GError **error, int err)
 	if (err != -EPERM && !feature_supported(FEATURE_BTF)) {
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
 			    "this kernel has no type information (BTF), so no BPF program can be fitted to it (`offcpu sample --proc` works here, too)");
+		return;
+	}
+	if (is_confidential()) {
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_PERMISSION,
+			    "this kernel is locked down to confidentiality, where no BPF program may read its memory (`offcpu sample --proc` works here, too)");
 		return;
 	}
 	/* EACCES is the verifier's word, no matter of rights; --verbose shows its log */

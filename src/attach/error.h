@@ -15,6 +15,8 @@ enum attach_error {
 
 /* Sets a sentence of what could not be done; err is a negative errno. */
 void attach_set_error(GError **error, int err, const char *what);
+/* The same of an event of perf's, for which some kernels ask for more than CAP_PERFMON. */
+void attach_set_perf_error(GError **error, int err, const char *what);
 /* The same of loading the programs. */
 void attach_set_load_error(GError **error, int err);
 

@@ -34,8 +34,8 @@ static bool print_features(void)
 			essential = false;
 	}
 #ifdef __aarch64__
-	puts("  no   Python's functions in stacks, Go's function tables, names of linkage stubs: not on arm64 yet\n"
-	     "       without it: Go programs are walked by .debug_frame, or by frame pointers, where a caller may be missing");
+	puts("  no   Python's functions in stacks, names of linkage stubs: not on arm64 yet\n"
+	     "       without it: frames of the interpreter in their place; a thread caught in a stub has a frame without a name");
 #endif
 	return essential;
 }

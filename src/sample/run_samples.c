@@ -71,7 +71,7 @@ static bool open_event(struct run_samples *r, int cpu, GError **error)
 		g_ptr_array_add(r->links, link);
 		return true;
 	}
-	attach_set_error(error, -errno, "sample what runs on the CPUs by perf's clock");
+	attach_set_perf_error(error, -errno, "sample what runs on the CPUs by perf's clock");
 	if (fd >= 0)
 		close(fd);
 	return false;

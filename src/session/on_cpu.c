@@ -122,7 +122,7 @@ static bool start(struct session *s, void *state, GError **error)
 		int err = event_open(o, g_array_index(cpus, int, i));
 
 		if (err) {
-			attach_set_error(error, err, "sample what runs on the CPUs by perf's clock");
+			attach_set_perf_error(error, err, "sample what runs on the CPUs by perf's clock");
 			return false;
 		}
 	}

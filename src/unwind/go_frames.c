@@ -40,8 +40,8 @@ bool go_frames_open(struct go_frames *g, const struct elf_file *file)
 	Elf_Data *data;
 	GElf_Shdr sh;
 
-	*g = (struct go_frames){ .steps_left = STEPS_MAX };
-	if (file->machine != EM_X86_64 || !go_table_open(&g->table, file))
+	*g = (struct go_frames){ .machine = file->machine, .steps_left = STEPS_MAX };
+	if ((file->machine != EM_X86_64 && file->machine != EM_AARCH64) || !go_table_open(&g->table, file))
 		return false;
 	scn = elf_file_section_named(file, ".text");
 	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS || sh.sh_flags & SHF_COMPRESSED ||
@@ -125,16 +125,47 @@ static uint32_t sp_rule(int64_t frame, bool has_bp)
 	       (has_bp ? UNWIND_BP_AT_CFA << 20 | ((uint32_t)-2 & 0x3ff) << 22 : 0);
 }
 
-static uint32_t fixed_rule(enum kind kind)
+/*
+ * arm64: a frame has the return address in its lowest word and the caller's x29 in the word below that.  One that has saved neither is a
+ * leaf's.  Where the distance to x29 does not fit, the frame is found by its size alone, which is all that Go's callers are found by.
+ */
+static uint32_t arm64_rule(int64_t frame)
+{
+	int64_t words = frame / 8;
+
+	if (frame < 0 || frame % 8 || words > INT16_MAX)
+		return UNWIND_CFA_COMPLEX << 16;
+	if (!frame)
+		return UNWIND_CFA_SP << 16 | UNWIND_ARM64_LINK << 20;
+	if (words + 1 > 512)
+		return UNWIND_CFA_SP << 16 | (uint32_t)words | UNWIND_ARM64_RETURN_LOST << 20;
+	return UNWIND_CFA_SP << 16 | (uint32_t)words | UNWIND_ARM64_RECORD << 20 | ((uint32_t)-(words + 1) & 0x3ff) << 22;
+}
+
+static uint32_t fixed_rule(const struct go_frames *g, enum kind kind)
 {
 	switch (kind) {
 	case KIND_END:
 		return UNWIND_CFA_END << 16;
 	case KIND_SIGNAL:
 		return UNWIND_CFA_SIGNAL << 16;
-	default:	/* the frame pointer is saved where it points to */
+	default:	/* the frame pointer is saved where it points to; on arm64 x29 can be that of another stack's past */
+		if (g->machine == EM_AARCH64)
+			return UNWIND_CFA_COMPLEX << 16;
 		return UNWIND_CFA_BP_SWITCH << 16 | 2 | UNWIND_BP_AT_BP << 20;
 	}
+}
+
+/* The rows of one size of a frame; false where the run is to end. */
+static bool tell_size(const struct go_frames *g, const struct go_values *v, uint64_t from, uint64_t *bp_from, go_row_fn row, void *ctx)
+{
+	if (g->machine == EM_AARCH64)
+		return row(ctx, from, arm64_rule(v->value));
+	if (!*bp_from && v->value > 0)
+		*bp_from = saves_bp(g, v->from, v->value);
+	if (!row(ctx, from, sp_rule(v->value, *bp_from && v->value > 0 && v->from >= *bp_from)))
+		return false;
+	return v->value <= 0 || *bp_from <= v->from || *bp_from >= v->to || row(ctx, *bp_from, sp_rule(v->value, true));
 }
 
 bool go_frames_run(struct go_frames *g, const struct cfi_fde *fde, go_row_fn row, void *ctx, uint64_t *ret_vaddr)
@@ -149,7 +180,7 @@ bool go_frames_run(struct go_frames *g, const struct cfi_fde *fde, go_row_fn row
 		return false;
 	kind = kind_of(&f);
 	if (kind != KIND_PLAIN) {
-		row(ctx, fde->start, fixed_rule(kind));
+		row(ctx, fde->start, fixed_rule(g, kind));
 		return true;
 	}
 	go_values(&g->table, &f, f.sp_values, &v);
@@ -158,12 +189,8 @@ bool go_frames_run(struct go_frames *g, const struct cfi_fde *fde, go_row_fn row
 			g->steps_left = 0;
 			return false;
 		}
-		if (!bp_from && v.value > 0)
-			bp_from = saves_bp(g, v.from, v.value);
 		/* the entry may begin a byte before the function */
-		if (!row(ctx, v.from == f.start ? fde->start : v.from, sp_rule(v.value, bp_from && v.value > 0 && v.from >= bp_from)))
-			return true;
-		if (v.value > 0 && bp_from > v.from && bp_from < v.to && !row(ctx, bp_from, sp_rule(v.value, true)))
+		if (!tell_size(g, &v, v.from == f.start ? fde->start : v.from, &bp_from, row, ctx))
 			return true;
 		*ret_vaddr = v.to;
 	}

@@ -6,12 +6,13 @@
 #include "unwind/cfi.h"
 
 /*
- * Rows for Go's text, from the frame sizes in its function table (x86-64).  They know more than .debug_frame, which
+ * Rows for Go's text, from the frame sizes in its function table.  They know more than .debug_frame, which
  * `strip` takes away: where a stack ends, where a frame pointer is saved, and which functions go on on another stack.
  */
 
 struct go_frames {
 	struct go_table table;
+	uint16_t machine;	/* EM_X86_64 or EM_AARCH64 */
 	const uint8_t *code;	/* of the section .text, to see how a function begins; NULL: none */
 	uint64_t code_vaddr;
 	size_t code_bytes;

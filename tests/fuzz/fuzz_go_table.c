@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (size_t i = 0; size && i < sizeof(text); i++)
 		text[i] = data[(i * 7) % size];
-	image = go_image(data, size, text);
+	image = go_image(size % 2 ? EM_X86_64 : EM_AARCH64, data, size, text);
 	if (fd < 0 || write(fd, image->data, image->len) != (ssize_t)image->len)
 		abort();
 	t = elf_table_read(fd, NULL);

@@ -42,6 +42,8 @@ def archive_of(offcpu, programs, command, root=None):
             archive.program(program, f"/programs/{program.name}")
     for script in sorted((ROOT / "tests" / "live").glob("*.py")):
         archive.copy(script, f"/live/{script.name}")
+    for script in sorted((ROOT / "tests" / "live" / "programs").glob("*.py")):
+        archive.copy(script, f"/live/programs/{script.name}")
     archive.copy(HERE / "live.py", "/live/live.py")
     static = ROOT / ("build-arm64-static" if root else "build-static") / "offcpu"
     if static.exists():

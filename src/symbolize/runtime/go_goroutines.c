@@ -17,6 +17,8 @@
 #define SCHED_SP_AT 56
 #define SCHED_PC_AT 64
 #define SCHED_G_AT 72
+#define SCHED_LR_AT 96		/* arm64: x30, where no frame has saved it; up to Go 1.24 */
+#define SCHED_LR_AT_1_25 88	/* which was 0 before */
 
 /* From the stack pointer at an address to the return address; -1: unknown, -2: the stack ends here. */
 #define STEP_UNKNOWN (-1)
@@ -94,10 +96,41 @@ static bool is_at_begin(const struct go_program *p, uint64_t pc)
 	return go_table_find(&p->table, pc - p->bias, &f) && f.start == pc - p->bias && !go_table_is_returned_to(&f);
 }
 
-/* False: the walk needs more of the stack than there is in `bytes`. */
-static bool walk(struct reader *r, struct go_goroutine *g, uint64_t pc, const uint8_t *stack, size_t bytes, uint64_t *pcs)
+/* arm64: who called a function that has saved nothing, which only the innermost one can be; 0: not known. */
+static uint64_t link_of(const struct go_program *p, const uint8_t *g)
 {
-	uint64_t at = 0;
+	struct go_func f;
+
+	for (uint32_t at = SCHED_LR_AT; at >= SCHED_LR_AT_1_25; at -= 8)
+		if (go_table_find(&p->table, word(g, at) - p->bias - 1, &f))
+			return word(g, at);
+	return 0;
+}
+
+/*
+ * From one frame to its caller: the return address lies above the frame on x86-64, in its lowest word on arm64, and where that has
+ * no frame in `link`. False: it lies beyond `bytes`.
+ */
+static bool step_out(const struct reader *r, const uint8_t *stack, size_t bytes, int64_t step, uint64_t link, uint64_t *at, uint64_t *pc)
+{
+	bool is_arm64 = r->p->file.machine == EM_AARCH64;
+
+	if (is_arm64 && !step) {
+		*pc = link;
+		return true;
+	}
+	*at += is_arm64 ? 0 : (uint64_t)step;
+	if (*at + 8 > bytes)
+		return false;
+	*pc = word(stack, (uint32_t)*at);
+	*at += is_arm64 ? (uint64_t)step : 8;
+	return true;
+}
+
+/* False: the walk needs more of the stack than there is in `bytes`. */
+static bool walk(struct reader *r, struct go_goroutine *g, const uint8_t *saved, const uint8_t *stack, size_t bytes, uint64_t *pcs)
+{
+	uint64_t at = 0, pc = word(saved, SCHED_PC_AT);
 
 	g->pc_cnt = 0;
 	g->begins_at_pc = is_at_begin(r->p, pc);
@@ -110,11 +143,8 @@ static bool walk(struct reader *r, struct go_goroutine *g, uint64_t pc, const ui
 			return true;
 		}
 		pcs[g->pc_cnt++] = pc;
-		at += (uint64_t)step;
-		if (at + 8 > bytes)
+		if (!step_out(r, stack, bytes, step, g->pc_cnt == 1 ? link_of(r->p, saved) : 0, &at, &pc))
 			return false;
-		pc = word(stack, (uint32_t)at);
-		at += 8;
 	}
 	return true;
 }
@@ -137,10 +167,10 @@ static void walk_one(struct reader *r, size_t i)
 		found->end = STACK_BROKEN;
 		return;
 	}
-	if (walk(r, found, word(g, SCHED_PC_AT), r->stacks[i], (size_t)MIN(room, STACK_FIRST_BYTES), r->pcs[i]) || more <= STACK_FIRST_BYTES)
+	if (walk(r, found, g, r->stacks[i], (size_t)MIN(room, STACK_FIRST_BYTES), r->pcs[i]) || more <= STACK_FIRST_BYTES)
 		return;
 	if (memory_read(r->p->pid, sp, r->more, more))
-		walk(r, found, word(g, SCHED_PC_AT), r->more, more, r->pcs[i]);
+		walk(r, found, g, r->more, more, r->pcs[i]);
 }
 
 static void read_stacks(struct reader *r, size_t cnt)

@@ -14,6 +14,7 @@
 #define MAPS_TEXT_MAX (64 << 20)
 #define FILES_MAX 64		/* mapped executable files that are looked into */
 #define CODE_MAX_BYTES 8192	/* of runtime.allgadd */
+#define NAMED_MAX 3		/* addresses that one instruction can mean */
 #define SCAN_MAX_BYTES ((uint64_t)256 << 20)
 #define SCAN_PIECE_BYTES (1u << 20)
 #define GOROUTINE_WORDS (GO_GOROUTINE_BYTES_MAX / 8)
@@ -68,9 +69,48 @@ static bool is_list(struct go_program *p, uint64_t addr, uint64_t main_start)
 	return words[SCHED_G_AT / 8] == first && take_layout(p, words, main_start);
 }
 
-/* The function that adds to the list names it: a distance of 32 bits from the end of the instruction. */
+/* x86-64: a distance of 32 bits from the end of the instruction, which no immediate follows. Returns how many. */
+static unsigned named_x86_64(const uint8_t *code, size_t bytes, size_t at, uint64_t vaddr, uint64_t ret[NAMED_MAX])
+{
+	int32_t distance;
+
+	if (bytes - at < sizeof(distance))
+		return 0;
+	memcpy(&distance, code + at, sizeof(distance));
+	ret[0] = vaddr + at + sizeof(distance) + (uint64_t)(int64_t)distance;
+	return 1;
+}
+
+/* arm64: adrp, and behind it an add, a load or a store of one of the list's three words. */
+static unsigned named_arm64(const uint8_t *code, size_t bytes, size_t at, uint64_t vaddr, uint64_t ret[NAMED_MAX])
+{
+	uint32_t adrp, next, field;
+	uint64_t page, addr;
+
+	if (at % 4 || bytes - at < 2 * sizeof(adrp))
+		return 0;
+	memcpy(&adrp, code + at, sizeof(adrp));
+	memcpy(&next, code + at + sizeof(adrp), sizeof(next));
+	if ((adrp & 0x9f000000) != 0x90000000 || (next >> 5 & 31) != (adrp & 31))
+		return 0;
+	page = ((uint64_t)(adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3)) << 12;
+	page = ((vaddr + at) & ~0xfffull) + (page ^ 1ull << 32) - (1ull << 32);
+	field = next >> 10 & 0xfff;
+	if ((next & 0xffc00000) == 0x91000000)
+		addr = page + field;
+	else if ((next & 0xff800000) == 0xf9000000)
+		addr = page + 8ull * field;
+	else
+		return 0;
+	for (unsigned i = 0; i < NAMED_MAX; i++)
+		ret[i] = addr - 8ull * i;
+	return NAMED_MAX;
+}
+
+/* The function that adds to the list names it. */
 static bool find_goroutines(struct go_program *p)
 {
+	bool is_arm64 = p->file.machine == EM_AARCH64;
 	uint8_t code[CODE_MAX_BYTES];
 	struct go_func adds, main;
 	size_t bytes;
@@ -80,16 +120,15 @@ static bool find_goroutines(struct go_program *p)
 	bytes = (size_t)MIN(adds.end - adds.start, sizeof(code));
 	if (!memory_read(p->pid, adds.start + p->bias, code, bytes))
 		return false;
-	for (size_t at = 0; at + sizeof(int32_t) <= bytes; at++) {
-		int32_t distance;
-		uint64_t addr;
+	for (size_t at = 0; at < bytes; at++) {
+		uint64_t addrs[NAMED_MAX];
+		unsigned cnt = (is_arm64 ? named_arm64 : named_x86_64)(code, bytes, at, adds.start + p->bias, addrs);
 
-		memcpy(&distance, code + at, sizeof(distance));
-		addr = adds.start + p->bias + at + sizeof(distance) + (uint64_t)(int64_t)distance;
-		if (addr % 8 == 0 && is_list(p, addr, main.start + p->bias)) {
-			p->goroutines = addr;
-			return true;
-		}
+		for (unsigned i = 0; i < cnt; i++)
+			if (addrs[i] % 8 == 0 && is_list(p, addrs[i], main.start + p->bias)) {
+				p->goroutines = addrs[i];
+				return true;
+			}
 	}
 	return false;
 }
@@ -213,7 +252,8 @@ static bool open_line(struct go_program *p, const char *proc_dir, const struct m
 		close(held);
 	if (p->fd < 0)
 		return false;
-	if (elf_file_open(&p->file, p->fd, NULL) && p->file.machine == EM_X86_64 && go_table_open(&p->table, &p->file) &&
+	if (elf_file_open(&p->file, p->fd, NULL) && (p->file.machine == EM_X86_64 || p->file.machine == EM_AARCH64) &&
+	    go_table_open(&p->table, &p->file) &&
 	    elf_segments_vaddr(p->file.segments, p->file.segment_cnt, line->pgoff, &vaddr)) {
 		p->bias = line->start - vaddr;
 		p->path = g_strdup(line->path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Goroutines in our own memory: whole, damaged, and changing while they are read. */
+#include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ static struct {
 
 static struct go_program program;
 
-static void open_program(void)
+static void open_program(uint16_t machine)
 {
 	g_autofree char *path = g_build_filename(GO_TABLES, "go-1.20", NULL), *bytes = NULL;
 	static const uint8_t text[GO_TEXT_BYTES];
@@ -32,7 +33,7 @@ static void open_program(void)
 	gsize size;
 
 	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
-	image = go_image((const uint8_t *)bytes, size, text);
+	image = go_image(machine, (const uint8_t *)bytes, size, text);
 	g_assert_true(elf_file_open_memory(&program.file, image->data, image->len, NULL));
 	g_assert_true(go_table_open(&program.table, &program.file));
 	g_byte_array_unref(image);
@@ -225,14 +226,53 @@ static void test_stale(void)
 	g_assert_cmpuint(stale, >, 0);
 }
 
+/*
+ * The return address lies in the lowest word of a frame, here 24 bytes of main.f; one that stands at its first instruction has its caller
+ * in sched.lr, here goexit.
+ */
+static void test_arm64(void)
+{
+	struct seen s = { 0 };
+	struct go_census c;
+
+	elf_file_close(&program.file);
+	open_program(EM_AARCH64);
+	make();
+	for (unsigned i = 0; i < COUNT; i++) {
+		uint64_t *sp = memory.stack[i];
+
+		memset(sp, 0xff, sizeof(memory.stack[i]));
+		for (unsigned k = 0; k <= i; k++)
+			sp[3 * k] = k == i ? GO_TEXT + 0x101 : GO_TEXT + 0x20;
+	}
+	memory.g[1][8] = GO_TEXT;
+	memory.g[1][12] = GO_TEXT + 0x101;
+	g_assert_true(go_goroutines_read(&program, 0, 1, take, &s, &c));
+	g_assert_cmpuint(s.frames[1], ==, 1);
+	g_assert_cmpuint(s.frames[2], ==, 1);
+	g_assert_cmpuint(s.frames[4], ==, 4);
+	for (unsigned i = 1; i <= COUNT; i++)
+		g_assert_cmpint(s.ends[i], ==, STACK_COMPLETE);
+	/* Go 1.25 has it a word before; one that is no address of the program is no caller */
+	make();
+	memory.g[1][8] = GO_TEXT;
+	memory.g[1][11] = GO_TEXT + 0x101;
+	memory.g[2][8] = GO_TEXT;
+	g_assert_true(go_goroutines_read(&program, 0, 1, take, &s, &c));
+	g_assert_cmpint(s.ends[2], ==, STACK_COMPLETE);
+	g_assert_cmpint(s.ends[3], ==, STACK_BROKEN);
+	elf_file_close(&program.file);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	open_program();
+	open_program(EM_X86_64);
 	g_test_add_func("/goroutines/whole", test_whole);
 	g_test_add_func("/goroutines/every-second", test_every_second);
 	g_test_add_func("/goroutines/bounds", test_bounds);
 	g_test_add_func("/goroutines/random", test_random);
 	g_test_add_func("/goroutines/stale", test_stale);
+	g_test_add_func("/goroutines/arm64", test_arm64);
 	return g_test_run();
 }

@@ -9,10 +9,10 @@
 
 static const char names[] = "\0.text\0.gopclntab\0.shstrtab";
 
-GByteArray *go_image(const uint8_t *table, size_t size, const uint8_t *text)
+GByteArray *go_image(uint16_t machine, const uint8_t *table, size_t size, const uint8_t *text)
 {
 	GByteArray *a = g_byte_array_new();
-	Elf64_Ehdr eh = { .e_type = ET_EXEC, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(eh),
+	Elf64_Ehdr eh = { .e_type = ET_EXEC, .e_machine = machine, .e_version = EV_CURRENT, .e_ehsize = sizeof(eh),
 			  .e_phoff = sizeof(eh), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2,
 			  .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 4, .e_shstrndx = 3 };
 	size_t text_at = HEAD_BYTES, table_at = text_at + GO_TEXT_BYTES, names_at = table_at + size;

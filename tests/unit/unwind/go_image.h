@@ -9,7 +9,7 @@
 #define GO_TEXT 0x401000
 #define GO_TEXT_BYTES 4096
 
-/* An ELF program with these bytes as .gopclntab, and GO_TEXT_BYTES of text. */
-GByteArray *go_image(const uint8_t *table, size_t size, const uint8_t *text);
+/* An ELF program of a machine (EM_*) with these bytes as .gopclntab, and GO_TEXT_BYTES of text. */
+GByteArray *go_image(uint16_t machine, const uint8_t *table, size_t size, const uint8_t *text);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Go's function table: rows, names and lines of both formats, from the tables that the fuzzer begins with. */
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 #include "symbolize/elf/table.h"
 #include "unwind/table.h"
 
-static int image_fd(const char *name)
+static int image_of_machine(uint16_t machine, const char *name)
 {
 	g_autofree char *path = g_build_filename(GO_TABLES, name, NULL), *bytes = NULL;
 	/* main.f has made its frame of 24 bytes: mov %rbp,16(%rsp) */
@@ -19,20 +20,25 @@ static int image_fd(const char *name)
 	gsize size;
 
 	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
-	image = go_image((const uint8_t *)bytes, size, text);
+	image = go_image(machine, (const uint8_t *)bytes, size, text);
 	g_assert_cmpint(write(fd, image->data, image->len), ==, image->len);
 	g_byte_array_unref(image);
 	return fd;
 }
 
-static void test_rows(gconstpointer name)
+static int image_fd(const char *name)
 {
-	static const struct { uint32_t pc; const char *rule; } expected[] = {
-		{ 0x0, "sp+8" }, { 0x5, "sp+32" }, { 0xa, "sp+32 bp=cfa-16" }, { 0x25, "sp+8" }, { 0x40, "end" },
-		{ 0x60, "bp+16 bp=bp+0" }, { 0x7f, "sp+8" }, { 0x9f, "signal+0" }, { 0x100, "end" }, { 0x200, "gap" },
-	};
+	return image_of_machine(EM_X86_64, name);
+}
+
+struct row {
+	uint32_t pc;
+	const char *rule;
+};
+
+static void check_rows(int fd, const struct row *expected, size_t cnt)
+{
 	g_autoptr(GString) seen = g_string_new(NULL), wanted = g_string_new(NULL);
-	int fd = image_fd(name);
 	struct unwind_table *t = unwind_table_build(fd, NULL);
 
 	g_assert_nonnull(t);
@@ -42,11 +48,32 @@ static void test_rows(gconstpointer name)
 
 		g_string_append_printf(seen, "%#x %s\n", t->rows[i].pc, rule);
 	}
-	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+	for (size_t i = 0; i < cnt; i++)
 		g_string_append_printf(wanted, "%#x %s\n", expected[i].pc, expected[i].rule);
 	g_assert_cmpstr(seen->str, ==, wanted->str);
 	unwind_table_free(t);
 	close(fd);
+}
+
+static void test_rows(gconstpointer name)
+{
+	static const struct row expected[] = {
+		{ 0x0, "sp+8" }, { 0x5, "sp+32" }, { 0xa, "sp+32 bp=cfa-16" }, { 0x25, "sp+8" }, { 0x40, "end" },
+		{ 0x60, "bp+16 bp=bp+0" }, { 0x7f, "sp+8" }, { 0x9f, "signal+0" }, { 0x100, "end" }, { 0x200, "gap" },
+	};
+
+	check_rows(image_fd(name), expected, G_N_ELEMENTS(expected));
+}
+
+/* Without a frame the return address is in x30 (no word of it), with one of 24 bytes x29 lies at cfa - 32 and x30 behind it. */
+static void test_rows_arm64(gconstpointer name)
+{
+	static const struct row expected[] = {
+		{ 0x0, "sp+0" }, { 0x5, "sp+24 bp=cfa-32" }, { 0x25, "sp+0" }, { 0x40, "end" },
+		{ 0x60, "complex" }, { 0x7f, "sp+0" }, { 0x9f, "signal+0" }, { 0x100, "end" }, { 0x200, "gap" },
+	};
+
+	check_rows(image_of_machine(EM_AARCH64, name), expected, G_N_ELEMENTS(expected));
 }
 
 static void test_names(gconstpointer name)
@@ -109,6 +136,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_data_func("/go/rows-1.19", "go-1.19", test_rows);
 	g_test_add_data_func("/go/rows-1.20", "go-1.20", test_rows);
+	g_test_add_data_func("/go/rows-arm64-1.19", "go-1.19", test_rows_arm64);
+	g_test_add_data_func("/go/rows-arm64-1.20", "go-1.20", test_rows_arm64);
 	g_test_add_data_func("/go/names-1.19", "go-1.19", test_names);
 	g_test_add_data_func("/go/names-1.20", "go-1.20", test_names);
 	g_test_add_data_func("/go/lines-1.19", "go-1.19", test_lines);
