@@ -22,6 +22,7 @@ THREADS = 4
 
 
 PATIENCE_S = 20
+MARGIN_S = 8     # by which a load outlasts its recording, which begins late on a busy machine
 EQUAL = 0.01    # by how much holds of equal loads may differ by the program's own clock
 
 
@@ -103,7 +104,7 @@ class Database:
 
     @contextlib.contextmanager
     def running(self, _truth, hold_us, seconds):
-        sessions = [self.ask(f"call d.steady({hold_us / 1e6}, {seconds + 2})") for _ in range(THREADS)]
+        sessions = [self.ask(f"call d.steady({hold_us / 1e6}, {seconds + MARGIN_S})") for _ in range(THREADS)]
         for session in sessions:
             session.stdin.close()
             session.stdin = None
