@@ -328,12 +328,10 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 		if (!b->flight.has_stack)
 			count(BLOCK_LOST_STACK);
 	}
-	if (bpf_map_update_elem(&flights, &key, &b->flight, BPF_NOEXIST)) {
-		if (bpf_map_update_elem(&flights, &key, &b->flight, BPF_EXIST))
-			count(BLOCK_LOST_ROOM);
-		else
-			count(BLOCK_UNSEEN);
-	}
+	if (bpf_map_lookup_elem(&flights, &key))
+		count(BLOCK_UNSEEN);
+	if (bpf_map_update_elem(&flights, &key, &b->flight, BPF_ANY))
+		count(BLOCK_LOST_ROOM);
 	return 0;
 }
 
