@@ -70,7 +70,7 @@ struct collect_options {
 	bool include_self;
 	bool verify_walks;	/* tests: do each remembered walk in full, too, and count differences */
 	bool may_raise;		/* the governor may change the scale */
-	bool may_cut;		/* COLLECT_WAITS: session_cut() will be called; without chains, blame, lines, bounds of durations, slices */
+	bool may_cut;		/* COLLECT_WAITS: session_cut() will be called; without chains, lines, bounds of durations, slices */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 };
 
