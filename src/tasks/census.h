@@ -15,6 +15,7 @@ GQuark census_error_quark(void);
 enum census_error {
 	CENSUS_FAILED,
 	CENSUS_NOT_PERMITTED,
+	CENSUS_NO_RUNTIME,	/* whose tasks can be seen */
 };
 
 struct census_options {
