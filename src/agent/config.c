@@ -56,6 +56,7 @@ static const struct row rows[] = {
 	{ "record", "objects", VALUE_YES_NO, IN_CONFIG(objects), 0, 0 },
 	{ "record", "locks", VALUE_YES_NO, IN_CONFIG(locks), 0, 0 },
 	{ "record", "wakers", VALUE_YES_NO, IN_CONFIG(wakers), 0, 0 },
+	{ "record", "runq-blame", VALUE_YES_NO, IN_CONFIG(runq_blame), 0, 0 },
 	{ "record", "storms", VALUE_YES_NO, IN_CONFIG(storms), 0, 0 },
 	{ "record", "services", VALUE_YES_NO, IN_CONFIG(services), 0, 0 },
 	{ "record", "kernel-threads", VALUE_YES_NO, IN_CONFIG(kernel_threads), 0, 0 },
@@ -81,7 +82,7 @@ struct agent_config *agent_config_new(void)
 		.dir = g_strdup("/var/lib/offcpu"), .max_bytes = UINT64_C(512) << 20,
 		.keep_windows_ns = 24 * HOUR_NS, .keep_minutes_ns = 14 * DAY_NS, .keep_hours_ns = 400 * DAY_NS,
 		.push_spool = g_strdup("/var/lib/offcpu/spool"), .push_spool_bytes = UINT64_C(256) << 20, .push_spool_age_ns = DAY_NS,
-		.objects = true, .locks = true, .wakers = true, .services = true, .kernel_threads = true, .fold_short_lived = true,
+		.objects = true, .locks = true, .wakers = true, .runq_blame = true, .services = true, .kernel_threads = true, .fold_short_lived = true,
 		.on_cpu_hz = 19, .alerts = g_ptr_array_new_with_free_func((GDestroyNotify)alert_rule_free),
 	};
 	return c;
@@ -503,7 +504,8 @@ bool agent_config_storms(const struct agent_config *c)
 
 bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b)
 {
-	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers && agent_config_storms(a) == agent_config_storms(b) && a->services == b->services &&
+	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers && a->runq_blame == b->runq_blame &&
+	       agent_config_storms(a) == agent_config_storms(b) && a->services == b->services &&
 	       a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz && a->budget_ppm == b->budget_ppm &&
 	       g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
 }

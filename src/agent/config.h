@@ -32,7 +32,7 @@ struct agent_config {
 	/* [metrics] */
 	char *metrics_listen;		/* address and port; NULL: none are served */
 	/* [record] */
-	uint32_t objects, locks, wakers, storms, services, kernel_threads, fold_short_lived;	/* as bools */
+	uint32_t objects, locks, wakers, runq_blame, storms, services, kernel_threads, fold_short_lived;	/* as bools */
 	uint32_t on_cpu_hz;
 	char *comm;			/* a pattern; NULL: all */
 	char **cgroups, **exclude;	/* NULL: none */

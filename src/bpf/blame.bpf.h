@@ -77,7 +77,7 @@ struct {
 	__type(value, struct blame_cells);
 } blame_scratch SEC(".maps");
 
-/* Two of these take turns, as the sums of waits do. */
+/* Two of these take turns, as the halves of the sums of waits do, and with them. */
 struct blame_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
@@ -85,10 +85,7 @@ struct blame_map {
 	__type(value, struct blame_sum);
 } blames_a SEC(".maps"), blames_b SEC(".maps");
 
-/* Which of the two is in use: not 0, the second. */
-volatile __u8 second_blames = 0;
-
-/* Entries put into the current map since user space last swapped it. */
+/* Entries put into the current map since user space last read one. */
 __u64 blame_entries = 0;
 
 static __always_inline struct blame_ring *blame_ring_of(__u32 cpu)
@@ -103,15 +100,15 @@ static __always_inline void blame_note(struct task_struct *prev, struct task_str
 	struct thread_state *st = NULL;
 	struct blame_stretch *s;
 
-	if (!ring || now >= window.stop_ns)
+	if (!ring || (now >= window.stop_ns && !is_cut))
 		return;
 	if (cfg.pidns_inum)
 		st = thread_of(prev);
 	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
 	if (s->tid != (__u32)(st ? (int)st->tid : prev->pid))
 		s->is_unsure = true;
-	ring->newest++;
-	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
+	/* whole before it is the newest: a cut reads it from another CPU */
+	s = &ring->stretch[(ring->newest + 1) % BLAME_STRETCHES];
 	if (cfg.pidns_inum)
 		st = thread_of(next);
 	s->from_ns = now;
@@ -120,6 +117,8 @@ static __always_inline void blame_note(struct task_struct *prev, struct task_str
 	copy_comm(s->comm, next);
 	s->culprit = next->pid ? mix(mix(mix(STACK_MIX, s->pid), s->comm[0]), s->comm[1]) : BLAME_IDLE;
 	s->is_unsure = false;
+	barrier();
+	ring->newest++;
 }
 
 /* What laying a delay over stretches goes by. */
@@ -130,14 +129,14 @@ struct blame_walk {
 	__u64 from_ns;		/* the delay began */
 	__u64 end_ns;		/* what comes before is still to be blamed */
 	__u32 tno;
-	__u32 is_preempted;
+	__u16 is_preempted;
+	__u16 is_second;	/* half */
 };
 
 /* The sum under the key, made when there is none; s NULL: nobody is the culprit. */
 static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, const struct blame_stretch *s, __u32 tid,
-						      struct blame_sum *fresh)
+						      struct blame_sum *fresh, bool second)
 {
-	bool second = second_blames;
 	struct blame_sum *sum = second ? bpf_map_lookup_elem(&blames_b, key) : bpf_map_lookup_elem(&blames_a, key);
 
 	if (sum)
@@ -191,7 +190,7 @@ static __always_inline void blame_add(const struct blame_walk *w, __u32 kind, co
 		blame_send(w, kind, s, cell);
 		return;
 	}
-	sum = blame_sum_of(&key, s, cell->tid, &w->cells->fresh);
+	sum = blame_sum_of(&key, s, cell->tid, &w->cells->fresh, w->is_second);
 	if (!sum) {
 		count_loss(OFFCPU_LOSS_BLAME_MAP, cell->ns);
 		return;
@@ -279,7 +278,8 @@ __noinline int blame_span(__u32 tno, __u32 cpu, __u64 from, __u64 to, __u64 thro
 		.from_ns = from,
 		.end_ns = to,
 		.tno = tno,
-		.is_preempted = cpu & BLAME_PREEMPTED,
+		.is_preempted = !!(cpu & BLAME_PREEMPTED),
+		.is_second = is_second_half(to - 1),
 	};
 
 	if (!w.ring || !w.cells || from >= to)
@@ -348,17 +348,20 @@ int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
 	if (!st || !st->selected)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (now >= window.stop_ns && !st->end_cpu)
+	if (now >= window.stop_ns && !is_cut && !st->end_cpu)
 		st->end_cpu = cpu_of(task) + 1;
-	if (now < window.start_ns || now >= window.stop_ns || on_rq_of(task) != TASK_ON_RQ_MIGRATING)
+	if (now < window.start_ns || (now >= window.stop_ns && !is_cut) || on_rq_of(task) != TASK_ON_RQ_MIGRATING)
 		return 0;
 	if (st->mode != MODE_QUEUED && st->mode != MODE_ASLEEP && st->mode != MODE_NEW)
 		return 0;
 	/* it sleeps, and waits for no CPU */
 	if (bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed)
 		return 0;
-	split_wait(st, now, false, &parts);
-	blame_wait(task, st, cpu_of(task), parts.runnable_ns + parts.preempted_ns, now);
+	/* Behind a cut, and not told yet: who held the CPU up to there stays unknown. */
+	if (now < window.stop_ns || st->since_ns >= window.stop_ns) {
+		split_wait(st, now, false, &parts);
+		blame_wait(task, st, cpu_of(task), parts.runnable_ns + parts.preempted_ns, now);
+	}
 	st->moved_ns = now;
 	st->queue = NULL;
 	return 0;
@@ -371,6 +374,17 @@ static __always_inline void blame_open(struct task_struct *task, struct thread_s
 	if (cfg.want_blame && !cfg.want_events)
 		blame_wait(task, st, st->end_cpu ? st->end_cpu - 1 : cpu_of(task),
 			   parts->runnable_ns + parts->preempted_ns, end);
+}
+
+/*
+ * One that was in a queue at a cut, as the copy of it says.  Others run meanwhile: what they do behind the edge is passed over.  It is told after
+ * the sums of waits are read, but before the cut is over.
+ */
+static __always_inline void blame_cut(struct task_struct *task, struct thread_state *copy, const struct offcpu_rec_thread *rec, __u32 cpu,
+				      __u64 edge)
+{
+	if (cfg.want_blame && !cfg.want_events && copy->moved_ns < edge)
+		blame_wait(task, copy, cpu, rec->open_runnable_ns + rec->open_preempted_ns, edge);
 }
 
 /* The thread on the CPU takes another name. */

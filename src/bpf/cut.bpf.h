@@ -3,6 +3,7 @@
 #define BPF_CUT_BPF_H
 
 #include "bpf/account.bpf.h"
+#include "bpf/blame.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/parked.bpf.h"
 #include "bpf/snapshot.bpf.h"
@@ -275,6 +276,7 @@ int cut_thread(struct bpf_iter__task *ctx)
 	bpf_probe_read_kernel(rec, sizeof(*rec), &scratch->thread);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	keep_noted(st, &scratch->cut);
+	blame_cut(task, &scratch->cut, &scratch->thread, cpu_of(task), edge);
 	return 0;
 }
 

@@ -297,6 +297,8 @@ int handle_switch(unsigned long long *ctx)
 			return 0;
 		}
 		cut_switch(prev_counts ? prev : NULL, next_counts ? next : NULL, scratch, now);
+		if (scratch->has_cut)
+			blame_cut(next, &scratch->cut, &scratch->cut_rec, bpf_get_smp_processor_id(), window.stop_ns);
 		scale = 0;	/* a wait that was cut is listed in both windows */
 	}
 	scratch->counts.switches++;

@@ -58,8 +58,8 @@ static void show_config(const struct agent_config *c, const char *path)
 	show_span(", minutes", c->keep_minutes_ns);
 	show_span(", hours", c->keep_hours_ns);
 	printf("; at most %.0f MB\n", (double)c->max_bytes / 1e6);
-	printf("Recorded       objects %s, locks %s, wakers %s, services %s, samples on CPU ", yes_no(c->objects), yes_no(c->locks),
-	       yes_no(c->wakers), yes_no(c->services));
+	printf("Recorded       objects %s, locks %s, wakers %s, who held CPUs %s, services %s, samples on CPU ", yes_no(c->objects), yes_no(c->locks),
+	       yes_no(c->wakers), yes_no(c->runq_blame), yes_no(c->services));
 	if (c->on_cpu_hz)
 		printf("%u a second\n", c->on_cpu_hz);
 	else

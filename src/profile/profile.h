@@ -265,6 +265,7 @@ struct story {
  * Who held the CPU while a thread stood in its queue: part of the thread's runnable and preempted time.
  * What no row of the thread takes is not known.  Rows of BLAME_THROTTLED are there without has_blame, too.
  */
+#define BLAME_OTHERS_NAME "[others]"	/* in a history: programs that are not told apart */
 struct blame {
 	uint32_t thread;	/* index of the sufferer */
 	uint8_t kind;		/* enum blame_kind */

@@ -6,7 +6,6 @@
 
 #include "abi/blame_abi.h"
 #include "attach/map_read.h"
-#include "attach/visit.h"
 #include "base/hash.h"
 #include "fold/fold.h"
 #include "session/parts.h"
@@ -17,6 +16,10 @@ struct blames {
 	struct offcpu_bpf *skel;
 	GHashTable *sums;	/* struct blame_key -> struct blame_sum */
 	uint64_t unread_cnt;	/* times that not all of a map could be read */
+};
+
+struct rest {
+	uint64_t runnable_ns, preempted_ns;
 };
 
 /* Maps and programs that are not wanted cost nothing then. */
@@ -93,56 +96,80 @@ static void read_blames(struct blames *b, bool second)
 {
 	if (!map_read_out(second ? b->skel->maps.blames_b : b->skel->maps.blames_a, take_blame, b))
 		b->unread_cnt++;
-}
-
-/* As the maps of waits take turns: see swap_waits() in session.c. */
-static void swap_blames(struct blames *b)
-{
-	bool old = b->skel->bss->second_blames;
-
 	b->skel->bss->blame_entries = 0;
-	b->skel->bss->second_blames = !old;
-	if (visit_cpus(b->skel))
-		read_blames(b, old);
-	else
-		b->skel->bss->second_blames = old;
 }
 
-static void drain(struct session *s, void *state)
+static bool is_filling(const struct session *s, const void *state)
 {
-	struct blames *b = state;
+	const struct blames *b = state;
 
 	(void)s;
-	if (b->skel->bss->blame_entries > bpf_map__max_entries(b->skel->maps.blames_a) / 4)
-		swap_blames(b);
+	return b->skel->bss->blame_entries > bpf_map__max_entries(b->skel->maps.blames_a) / 4;
+}
+
+/* The last half is added to as threads are told that are in a queue as the window ends: it is read when that is done. */
+static void read_half(struct session *s, void *state, bool second, bool is_last)
+{
+	(void)s;
+	if (!is_last)
+		read_blames(state, second);
+}
+
+/* What the threads of the window waited for CPUs, less what was blamed on somebody. */
+static GArray *rests_of(const struct profile *p)
+{
+	GArray *rests = g_array_sized_new(FALSE, FALSE, sizeof(struct rest), p->threads->len);
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct rest rest = { profile_thread(p, i)->runnable_ns, profile_thread(p, i)->preempted_ns };
+
+		g_array_append_val(rests, rest);
+	}
+	return rests;
+}
+
+static uint64_t take_off(uint64_t *rest_ns, uint64_t ns)
+{
+	uint64_t own_ns = MIN(*rest_ns, ns);
+
+	*rest_ns -= own_ns;
+	return own_ns;
+}
+
+/* A cut that was late has the end of some delays in the window behind that of who held the CPU: no thread's is more than it waited. */
+static void tell_blame(struct session *s, GArray *rests, const struct blame_key *k, const struct blame_sum *sum, struct profile *p)
+{
+	char comm[BLAME_COMM_LEN + 1] = { 0 };
+	struct blame row = { .kind = (uint8_t)k->kind, .pid = sum->pid, .tid = sum->tid, .comm = comm, .count = sum->stretch_cnt };
+
+	memcpy(comm, sum->comm, BLAME_COMM_LEN);
+	/* a thread whose account was lost has no time that could be blamed on anybody */
+	if (!fold_find_thread(s->fold, k->tno, &row.thread))
+		return;
+	struct rest *rest = &g_array_index(rests, struct rest, row.thread);
+
+	row.runnable_ns = take_off(&rest->runnable_ns, sum->runnable_ns);
+	row.preempted_ns = take_off(&rest->preempted_ns, sum->preempted_ns);
+	if (row.runnable_ns || row.preempted_ns)
+		profile_add_blame(p, &row);
 }
 
 static void finish(struct session *s, void *state, struct profile *p)
 {
 	struct blames *b = state;
+	g_autoptr(GArray) rests = rests_of(p);
 	GHashTableIter iter;
 	gpointer key, value;
 
-	/* no program writes any more */
-	read_blames(b, b->skel->bss->second_blames);
+	/* What was told of threads that were in a queue at the end.  Of a window that was cut it is in the other half than what is added now. */
+	read_blames(b, (s->skel->data->half_edge & 1) ^ s->skel->data->is_cut);
 	p->info.has_blame = true;
 	if (b->unread_cnt)
 		profile_add_loss(p, "unread_blames", "sums of who held CPUs could not be read out of the kernel", b->unread_cnt, 0);
+	b->unread_cnt = 0;
 	g_hash_table_iter_init(&iter, b->sums);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		const struct blame_key *k = key;
-		const struct blame_sum *sum = value;
-		char comm[BLAME_COMM_LEN + 1] = { 0 };
-		struct blame row = {
-			.kind = (uint8_t)k->kind, .pid = sum->pid, .tid = sum->tid, .comm = comm, .count = sum->stretch_cnt,
-			.runnable_ns = sum->runnable_ns, .preempted_ns = sum->preempted_ns,
-		};
-
-		memcpy(comm, sum->comm, BLAME_COMM_LEN);
-		/* a thread whose account was lost has no time that could be blamed on anybody */
-		if (fold_find_thread(s->fold, k->tno, &row.thread))
-			profile_add_blame(p, &row);
-	}
+	while (g_hash_table_iter_next(&iter, &key, &value))
+		tell_blame(s, rests, key, value, p);
 	g_hash_table_remove_all(b->sums);
 }
 
@@ -160,6 +187,6 @@ static const struct session_option options[] = {
 static const struct session_record records[] = { { OFFCPU_REC_BLAME, take_part }, { 0, NULL } };
 
 const struct session_probe probe_blame = {
-	.name = "run-queue blame", .options = options, .records = records, .configure = configure, .drain = drain, .finish = finish,
-	.free = blames_free,
+	.name = "run-queue blame", .options = options, .records = records, .configure = configure, .is_filling = is_filling, .read_half = read_half,
+	.finish = finish, .free = blames_free,
 };

@@ -73,7 +73,7 @@ static bool wants_tables(const struct collect_options *o)
 
 bool session_may_cut(const struct collect_options *o)
 {
-	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->want_blame && !o->requests && !o->min_ns && !o->max_ns &&
+	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->requests && !o->min_ns && !o->max_ns &&
 	       !o->lines;
 }
 

@@ -190,8 +190,10 @@ static void add_crowd(struct merge_step *s)
 {
 	const struct profile *w = s->window;
 
-	for (guint i = 0; i < w->blames->len; i++) {
-		struct blame b = *profile_blame(w, i);
+	g_autoptr(GArray) blames = s->m->coarse ? merge_coarse_blames(w) : g_array_ref(w->blames);
+
+	for (guint i = 0; i < blames->len; i++) {
+		struct blame b = g_array_index(blames, struct blame, i);
 
 		b.thread = s->thread[b.thread];
 		profile_add_blame(s->m->p, &b);

@@ -38,7 +38,7 @@ struct profile *merge_copy(const struct profile *window, GError **error);
 /*
  * The same, but of where a thread was preempted only that many stacks are told apart, those of most time: a thread that is on a CPU all the time
  * is preempted anywhere, so half of all rows would be of that.  Behind the first one each has an eighth of the thread's.  The others are one
- * row, exact in all but the stack.
+ * row, exact in all but the stack.  Of who held the CPU meanwhile four programs of each thread are told apart, the others are BLAME_OTHERS_NAME.
  */
 #define MERGE_TOLD_PART 8
 #define MERGE_COARSE_NAME "[preempted elsewhere]"

@@ -281,12 +281,16 @@ static void append_holders(GString *s, const struct findings *f)
 	struct blame_table *t = blame_table_new(f->profile, f->selection);
 	uint64_t all = t->runnable_ns + t->preempted_ns;
 
-	for (guint i = 0; i < MIN(t->culprits->len, HOLDERS_SHOWN); i++) {
+	unsigned shown = 0;
+
+	for (guint i = 0; i < t->culprits->len && shown < HOLDERS_SHOWN; i++) {
 		const struct blame_row *r = &g_array_index(t->culprits, struct blame_row, i);
 
-		if (i && blame_row_ns(r) < all / 10)
+		if (shown && blame_row_ns(r) < all / 10)
 			break;
-		g_string_append(s, i ? ", " : "; the CPUs were held by ");
+		if (r->kind == BLAME_THREAD && !strcmp(r->culprit, BLAME_OTHERS_NAME))
+			continue;	/* of a history: many that did little each */
+		g_string_append(s, shown++ ? ", " : "; the CPUs were held by ");
 		text_safe_cut(s, blame_name(r->kind, r->culprit), NAME_COLUMNS);
 		g_string_append_printf(s, " %.0f%%", text_percent(blame_row_ns(r), all));
 	}

@@ -39,7 +39,7 @@ static void test_all_keys(void)
 	struct agent_config *c = parse("# a comment\n; another\r\n"
 				       "[agent]\nwindow = 30s\nbudget=0.5%\n memory = off\n"
 				       "[store]\ndir = /srv/h\nmax-size = 2G\nkeep-windows = 2d\nkeep-minutes=30d\nkeep-hours = 800d\n"
-				       "[record]\nobjects=no\nlocks = off\nwakers = false\nservices = no\nkernel-threads = no\n"
+				       "[record]\nobjects=no\nlocks = off\nwakers = false\nrunq-blame = no\nservices = no\nkernel-threads = no\n"
 				       "fold-short-lived = no\ncpu-samples = 0\ncomm = my*\ncgroups = a.slice; /b ;\nexclude = secret*\n");
 
 	g_assert_cmpuint(c->window_ns, ==, 30 * S);
@@ -49,7 +49,7 @@ static void test_all_keys(void)
 	g_assert_cmpuint(c->max_bytes, ==, UINT64_C(2) << 30);
 	g_assert_cmpuint(c->keep_windows_ns, ==, 48 * 3600 * S);
 	g_assert_cmpuint(c->keep_hours_ns, ==, 800 * 24 * 3600 * S);
-	g_assert_false(c->objects || c->locks || c->wakers || c->services || c->kernel_threads || c->fold_short_lived);
+	g_assert_false(c->objects || c->locks || c->wakers || c->runq_blame || c->services || c->kernel_threads || c->fold_short_lived);
 	g_assert_cmpuint(c->on_cpu_hz, ==, 0);
 	g_assert_cmpstr(c->comm, ==, "my*");
 	g_assert_cmpuint(g_strv_length(c->cgroups), ==, 2);

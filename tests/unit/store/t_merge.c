@@ -178,6 +178,43 @@ static void coarse(void)
 	profile_free(p);
 }
 
+/* Of who held the CPU four programs are told, and each once, whatever number of processes it had; the thread's own is another. */
+static void coarse_blames(void)
+{
+	static const struct { const char *comm; uint32_t pid; uint64_t ns; } held[] = {
+		{ "cc1", 11, 300 }, { "cc1", 12, 500 }, { "cc1", 7, 400 }, { "ld", 13, 700 }, { "sh", 14, 90 }, { "make", 15, 600 }, { "as", 16, 95 },
+	};
+	static const struct { const char *comm; uint32_t pid; uint64_t ns; } wanted[] = {
+		{ "cc1", 0, 800 }, { "ld", 13, 700 }, { "make", 15, 600 }, { "cc1", 7, 400 }, { BLAME_OTHERS_NAME, 0, 185 }, { "", 0, 50 },
+	};
+	struct profile *p = profile_new(), *c;
+	const struct thread t = { .pid = 7, .tid = 7, .comm = profile_string(p, "a"), .process = profile_string(p, "a"), .to_ns = 10000,
+				  .runnable_ns = 10000 };
+	const struct blame idle = { .kind = BLAME_IDLE, .comm = "", .count = 1, .runnable_ns = 50 };
+
+	p->info.start_unix_ns = p->info.start_ns = 1;
+	p->info.duration_ns = 10000;
+	profile_add_thread(p, &t);
+	for (gsize i = 0; i < G_N_ELEMENTS(held); i++)
+		profile_add_blame(p, &(struct blame){ .kind = BLAME_THREAD, .comm = held[i].comm, .pid = held[i].pid, .tid = held[i].pid,
+						      .count = 2, .runnable_ns = held[i].ns });
+	profile_add_blame(p, &idle);
+	c = merge_coarse(p, 3, NULL);
+	g_assert_nonnull(c);
+	g_assert_cmpuint(c->blames->len, ==, G_N_ELEMENTS(wanted));
+	for (gsize i = 0; i < G_N_ELEMENTS(wanted); i++) {
+		const struct blame *found = NULL;
+
+		for (guint k = 0; k < c->blames->len; k++)
+			if (!strcmp(profile_blame(c, k)->comm, wanted[i].comm) && profile_blame(c, k)->pid == wanted[i].pid)
+				found = profile_blame(c, k);
+		g_assert_nonnull(found);
+		g_assert_cmpuint(found->runnable_ns, ==, wanted[i].ns);
+	}
+	profile_free(c);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -187,5 +224,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/merge/folded_rows", folded_rows);
 	g_test_add_func("/merge/of_nothing", of_nothing);
 	g_test_add_func("/merge/coarse", coarse);
+	g_test_add_func("/merge/coarse_blames", coarse_blames);
 	return g_test_run();
 }
