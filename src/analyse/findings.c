@@ -351,7 +351,7 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 	}
 }
 
-static uint64_t rank_of(const struct finding *f)
+uint64_t finding_rank_ns(const struct finding *f)
 {
 	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
 }
@@ -360,8 +360,8 @@ static int compare_findings(gconstpointer va, gconstpointer vb)
 {
 	const struct finding *a = va, *b = vb;
 
-	if (rank_of(a) != rank_of(b))
-		return rank_of(a) > rank_of(b) ? -1 : 1;
+	if (finding_rank_ns(a) != finding_rank_ns(b))
+		return finding_rank_ns(a) > finding_rank_ns(b) ? -1 : 1;
 	return (a->wait > b->wait) - (a->wait < b->wait);
 }
 

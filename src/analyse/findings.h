@@ -83,6 +83,9 @@ struct findings {
 struct findings *findings_new(const struct profile *p, const struct selection *selection);
 void findings_free(struct findings *f); /* NULL is fine */
 
+/* What rows are sorted by: its time, or a part of it. */
+uint64_t finding_rank_ns(const struct finding *f);
+
 /* time that matters of a process: blocked and not idle, run queue, throttled. */
 uint64_t finding_class_matters_ns(const struct finding_class *c);
 

@@ -202,6 +202,7 @@ static int write_recording(struct run *run, const struct record_options *o, cons
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_OK;
 
+	run_take_tasks(run, p);
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	profile_file_complete(file);
@@ -226,7 +227,7 @@ int cmd_record(int argc, char **argv)
 {
 	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS, .default_budget_ppm = DEFAULT_BUDGET_PPM, .wants_wakers = true };
 	struct record_options own = { 0 };
-	struct run run = { .name = "record", .target = &target, .progress = true };
+	struct run run = { .name = "record", .target = &target, .progress = true, .looks_at_tasks = true };
 	const GOptionEntry own_entries[] = {
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
 		  "TIME" },

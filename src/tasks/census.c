@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,7 +31,9 @@ struct census {
 
 static bool is_stopped(const struct census *c)
 {
-	return c->options->stop && *c->options->stop;
+	struct pollfd fd = { .fd = c->options->stop_fd, .events = POLLIN };
+
+	return (c->options->stop && *c->options->stop) || (c->options->stop_fd && poll(&fd, 1, 0) > 0);
 }
 
 /* How many tasks one that is looked at stands for, so that looking keeps to its budget. */
@@ -63,10 +66,14 @@ static bool look(struct census *c, uint64_t period_ns)
 
 static void sleep_until(const struct census *c, uint64_t ns)
 {
-	const struct timespec at = { .tv_sec = (time_t)(ns / (uint64_t)NS_PER_S), .tv_nsec = (long)(ns % (uint64_t)NS_PER_S) };
+	struct pollfd fd = { .fd = c->options->stop_fd, .events = POLLIN };
+	uint64_t now;
 
-	while (!is_stopped(c) && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
-		;
+	while (!is_stopped(c) && (now = clock_ns(CLOCK_MONOTONIC)) < ns) {
+		struct timespec left = { .tv_sec = (time_t)((ns - now) / (uint64_t)NS_PER_S), .tv_nsec = (long)((ns - now) % (uint64_t)NS_PER_S) };
+
+		ppoll(&fd, c->options->stop_fd ? 1 : 0, &left, NULL);
+	}
 }
 
 /*
@@ -108,7 +115,7 @@ static bool may_be_read(uint32_t pid, GError **error)
 
 static bool open_source(struct census *c, GError **error)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+	for (size_t i = 0; i < G_N_ELEMENTS(sources) && (!c->options->is_go_only || sources[i]->kind == TASKS_GO); i++) {
 		GError *why = NULL;
 
 		c->source = sources[i];
@@ -123,7 +130,7 @@ static bool open_source(struct census *c, GError **error)
 			return false;
 		}
 	}
-	g_set_error(error, CENSUS_ERROR, CENSUS_FAILED,
+	g_set_error(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
 		    "process %u has no runtime whose tasks can be seen: it is neither a Go program (x86-64, Go 1.18 or later) nor "
 		    "CPython", c->options->pid);
 	return false;
