@@ -363,6 +363,8 @@ const char *reasons_says(const struct reasons *r, uint32_t wait)
 
 	if (is_unseen(r, wait))
 		return "waits for something unknown: its stacks were lost";
+	if (rule && rule->reason == REASON_EVENT_LOOP && r->reason[wait] == REASON_NETWORK_RECEIVE)
+		return "waits in its event loop for an answer";
 	return rule && rule->says && rule->reason == r->reason[wait] ? rule->says : reason_says(reasons_of(r, wait));
 }
 

@@ -11,6 +11,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
+#include "profile/object_upstream.h"
 #include "render/text/first.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
@@ -98,6 +99,12 @@ static void append_object(GString *s, const struct finding *row, const struct ob
 
 	if (object_is_lock(o) && o->place[0] == '[')
 		return;		/* an address on a heap says nothing to people */
+	if (object_upstream(o) && row->reason == REASON_NETWORK_RECEIVE) {
+		g_string_append(s, ", ");
+		text_safe_cut(s, object_upstream(o), NAME_COLUMNS);
+		g_string_append_c(s, ',');
+		return;
+	}
 	if (o->kind == OBJECT_EVENTFD && row->reason == REASON_SLEEP)
 		return;		/* nobody writes to it: a way to sleep */
 	if (o->kind == OBJECT_EPOLL && reason_family(row->reason) == FAMILY_LOCK)
