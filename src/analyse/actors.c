@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/function_name.h"
 #include "analyse/roles.h"
 #include "analyse/strset.h"
 #include "base/hash.h"
@@ -36,44 +37,6 @@ bool actor_by_parse(const char *name, enum actor_by *ret_by)
 const char *actor_kind_text(enum actor_kind kind)
 {
 	return kind == ACTOR_THREADS ? "threads" : kind == ACTOR_INTERRUPT ? "interrupt" : "unknown";
-}
-
-char *actor_function(const char *name)
-{
-	int depth = 0;
-
-	if (g_str_has_prefix(name, "block ("))	/* Ruby: "block (2 levels) in run" */
-		return g_strdup(name);
-	for (const char *c = name; *c; c++) {
-		if (*c == '<' || *c == '[')
-			depth++;
-		else if ((*c == '>' && c > name && c[-1] != '-') || *c == ']')
-			depth--;
-		else if (*c == '(' && depth <= 0 && c > name && !g_str_has_prefix(c, "(anonymous namespace)") &&
-			 !g_str_has_prefix(c, "()(") && !(c[-1] == '.' && c[1] == '*'))	/* Go: "net.(*conn).Read" */
-			return g_strndup(name, (gsize)(c - name));
-	}
-	return g_strdup(name);
-}
-
-/* Of C++: a lambda that its runner has swallowed stands among the runner's template arguments. */
-char *actor_shown_function(const char *name)
-{
-	g_autofree char *plain = actor_function(name);
-	const char *lambda = strstr(plain, "::{lambda("), *start = lambda;
-	int depth = 0;
-
-	if (!lambda)
-		return g_steal_pointer(&plain);
-	for (; start > plain; start--) {
-		char before = start[-1];
-
-		if (!depth && (before == '<' || before == ',' || before == ' '))
-			break;
-		depth += (before == ')' || before == '>') - (before == '(' || before == '<');
-	}
-	g_autofree char *whole = g_strndup(start, (gsize)(lambda - start)), *outer = actor_function(whole);
-	return g_strdup_printf("lambda in %s", outer);
 }
 
 /* One thread as a waker names it. */
@@ -181,7 +144,7 @@ static char *role_name(const struct profile *p, struct plumbing *plumbing, const
 		return g_strdup(role->comm);
 	if (frame < 0 || !profile_get_frame(p, (uint32_t)frame)->name)
 		return NULL;
-	g_autofree char *function = actor_shown_function(profile_get_frame(p, (uint32_t)frame)->name);
+	g_autofree char *function = function_shown_name(profile_get_frame(p, (uint32_t)frame)->name);
 	return g_strdup_printf("%s:%s", role->comm, function);
 }
 
@@ -257,7 +220,7 @@ static char *own_function_name(const struct profile *p, const struct role *role,
 			own = one.function;
 	if (!own)
 		return NULL;
-	g_autofree char *plain = actor_function(own);
+	g_autofree char *plain = function_plain_name(own);
 	return g_strdup_printf("%s:%s", role->comm, plain);
 }
 

@@ -61,12 +61,6 @@ static inline const struct actor *actors_get(const struct actors *a, uint32_t i)
  */
 uint32_t *actors_threads_of_wakers(const struct profile *p);
 
-/* "do_command" of "do_command(THD*, bool)": a function's name without arguments.  Free with g_free(). */
-char *actor_function(const char *name);
-
-/* The same for people: "lambda in serve" of "std::thread::_State_impl<...<serve(int)::{lambda()#1}> > >::_M_run()".  Free with g_free(). */
-char *actor_shown_function(const char *name);
-
 /* Are these names of one kind of thread: equal but for a number at the end, as "worker-3" and "worker-12"? */
 bool actors_same_kind(const char *comm, const char *other);
 

@@ -58,7 +58,7 @@ def held_by(report, tid):
 def check_held(env, line, held):
     """
     All that a thread waited is told of, as much as the scheduler counted; nearly nobody is unknown, unless others
-    switch so often that the last stretches of a CPU are but few milliseconds (docs/architecture.md).
+    switch so often that the last stretches of a CPU are but few milliseconds (docs/mechanisms.md).
     """
     told_ns, name = sum(held.values()), line["name"]
     waited_ns = line["delay_ns"]

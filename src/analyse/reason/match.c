@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyse/actors.h"
+#include "analyse/function_name.h"
 #include "analyse/plumbing_tables.h"
 #include "analyse/reason/glob.h"
 #include "base/module.h"
@@ -120,7 +120,7 @@ char *matcher_plain_name(const struct frame *f)
 		return plumbing_plain_name(f->name);
 	const char *at = strchr(f->name, '@');
 	g_autofree char *cut = at && at != f->name ? g_strndup(f->name, (gsize)(at - f->name)) : g_strdup(f->name);
-	return actor_function(cut);
+	return function_plain_name(cut);
 }
 
 static const GArray *module_hits(struct matcher *m, const char *module)

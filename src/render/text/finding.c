@@ -6,6 +6,7 @@
 
 #include "analyse/actors.h"
 #include "analyse/blame.h"
+#include "analyse/function_name.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
@@ -65,7 +66,7 @@ static void append_function(GString *s, const struct findings *f, int64_t frame,
 	if (fr->why == FRAME_PENDING || level == RUNTIME_ENTRY || level == RUNTIME_LIBC)
 		return;
 	if (fr->name) {
-		g_autofree char *function = actor_shown_function(fr->name);
+		g_autofree char *function = function_shown_name(fr->name);
 		g_string_append(name, function);
 	} else {
 		label_append(name, fr);
@@ -362,7 +363,7 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 static void append_command(GString *s, const struct findings *f, const struct finding *row)
 {
 	const char *name = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
-	g_autofree char *function = name ? actor_function(name) : NULL;
+	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
 	if (is_for_cpu(row)) {
 		g_string_append(s, f->profile->info.has_blame ? " `offcpu report --runq-blame`" : " `offcpu report --weight runnable --stacks`");

@@ -6,6 +6,7 @@
 
 #include "../fixture.h"
 #include "analyse/critical.h"
+#include "analyse/function_name.h"
 #include "analyse/knots.h"
 #include "analyse/roles.h"
 #include "analyse/wakers.h"
@@ -205,12 +206,12 @@ static void test_role_names(void)
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(functions); i++) {
-		g_autofree char *function = actor_function(functions[i][0]);
+		g_autofree char *function = function_plain_name(functions[i][0]);
 
 		g_assert_cmpstr(function, ==, functions[i][1]);
 	}
 	for (unsigned i = 0; i < G_N_ELEMENTS(shown); i++) {
-		g_autofree char *function = actor_shown_function(shown[i][0]);
+		g_autofree char *function = function_shown_name(shown[i][0]);
 
 		g_assert_cmpstr(function, ==, shown[i][1]);
 	}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/function_name.h"
+
+#include <string.h>
+
+char *function_plain_name(const char *name)
+{
+	int depth = 0;
+
+	if (g_str_has_prefix(name, "block ("))	/* Ruby: "block (2 levels) in run" */
+		return g_strdup(name);
+	for (const char *c = name; *c; c++) {
+		if (*c == '<' || *c == '[')
+			depth++;
+		else if ((*c == '>' && c > name && c[-1] != '-') || *c == ']')
+			depth--;
+		else if (*c == '(' && depth <= 0 && c > name && !g_str_has_prefix(c, "(anonymous namespace)") &&
+			 !g_str_has_prefix(c, "()(") && !(c[-1] == '.' && c[1] == '*'))	/* Go: "net.(*conn).Read" */
+			return g_strndup(name, (gsize)(c - name));
+	}
+	return g_strdup(name);
+}
+
+/* Of C++: a lambda that its runner has swallowed stands among the runner's template arguments. */
+char *function_shown_name(const char *name)
+{
+	g_autofree char *plain = function_plain_name(name);
+	const char *lambda = strstr(plain, "::{lambda("), *start = lambda;
+	int depth = 0;
+
+	if (!lambda)
+		return g_steal_pointer(&plain);
+	for (; start > plain; start--) {
+		char before = start[-1];
+
+		if (!depth && (before == '<' || before == ',' || before == ' '))
+			break;
+		depth += (before == ')' || before == '>') - (before == '(' || before == '<');
+	}
+	g_autofree char *whole = g_strndup(start, (gsize)(lambda - start)), *outer = function_plain_name(whole);
+	return g_strdup_printf("lambda in %s", outer);
+}
