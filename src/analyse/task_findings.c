@@ -191,7 +191,7 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 
 		if (!same_process(o, w))
 			continue;
-		if (has(o->idle, "connections"))
+		if (o->task_ns && has(o->idle, "connections"))
 			return false;
 		is_there = is_there || (!*o->idle && kind_of(o) != NOTHING && !waits_for_work(kind_of(o)) && !is_main(o));
 	}

@@ -3,7 +3,6 @@
  * fuse_slow DIRECTORY SECONDS: mounts a FUSE file system of its own there, in a mount namespace of its own, whose one file answers a read
  * after 500 ms, and reads that file.  The kernel's protocol is spoken at /dev/fuse: no library.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
