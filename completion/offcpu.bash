@@ -16,13 +16,13 @@ _offcpu_options() {
 	local read='--from= --to= --history= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--slower= --stacks --block --count --pid= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --json --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
 	tasks) echo "--pid= --duration= --frequency= --top= --json --help" ;;
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --wakers --since-start --help" ;;
-	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --requests --slowest --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
+	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --requests --slowest --tasks --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
 --wakers --wakeup --delimiter --input-unit= --help"
@@ -71,7 +71,7 @@ _offcpu_values() {
 	--by)
 		case $1 in
 		top) _offcpu_words 'process thread reason object stack' ;;
-		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object role request request-percentile' ;;
+		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object role task request request-percentile' ;;
 		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;

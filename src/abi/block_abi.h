@@ -37,6 +37,7 @@ enum block_count {
 	BLOCK_LOST_DONE,	/* ended, and the ring was full */
 	BLOCK_LOST_STACK,	/* issued, and the ring was full for the stack */
 	BLOCK_LOST_ROOM,	/* issued, and there was no room to follow it */
+	BLOCK_UNSEEN,		/* ended, and no program was run: the next one began in the same memory */
 	BLOCK_COUNTS
 };
 

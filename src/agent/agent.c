@@ -74,7 +74,7 @@ static bool set_collect(struct agent *a, GError **error)
 		.mode = COLLECT_WAITS, .comm_glob = c->comm, .budget_ppm = c->budget_ppm, .may_raise = c->budget_ppm != 0,
 		.on_cpu_hz = c->on_cpu_hz, .want_objects = c->objects, .want_locks = c->locks, .want_wakers = c->wakers,
 		.want_storms = agent_config_storms(c), .want_services = c->services,
-		.no_kernel_threads = !c->kernel_threads, .may_cut = true,
+		.no_kernel_threads = !c->kernel_threads, .may_cut = true, .frees_windows = true,
 	};
 	g_free(a->filters);
 	a->filters = describe_filters(c);

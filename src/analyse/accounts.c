@@ -110,6 +110,12 @@ enum stack_end coverage_stack_end(const struct profile *p, const struct wait *w)
 	return n->end < STACK_END_COUNT ? (enum stack_end)n->end : STACK_NONE;
 }
 
+/* Left out by the sampling of short waits, which is told as such. */
+static bool is_sampling(const struct profile_loss *l)
+{
+	return g_strcmp0(l->reason, "waker_sampled") == 0;
+}
+
 void coverage_of(const struct profile *p, const struct selection *selection, struct coverage *ret_coverage)
 {
 	struct coverage c = { 0 };
@@ -138,6 +144,7 @@ void coverage_of(const struct profile *p, const struct selection *selection, str
 	}
 	c.listed_se_ns = sqrt(variance_ns2);
 	for (unsigned i = 0; i < p->losses->len; i++)
-		c.lost_cnt += g_array_index(p->losses, struct profile_loss, i).count;
+		if (!is_sampling(&g_array_index(p->losses, struct profile_loss, i)))
+			c.lost_cnt += g_array_index(p->losses, struct profile_loss, i).count;
 	*ret_coverage = c;
 }

@@ -36,7 +36,7 @@ struct coverage {
 	uint64_t open_start_ns, open_end_ns;	/* listed_ns of waits open at an edge; open at both is in both */
 	uint64_t open_start_cnt, open_end_cnt;
 	uint64_t selected_ns;		/* listed_ns of the selected waits */
-	uint64_t lost_cnt;		/* sum over the reasons */
+	uint64_t lost_cnt;		/* sum over the reasons, but of what sampling left out */
 };
 
 void coverage_of(const struct profile *p, const struct selection *selection, struct coverage *ret_coverage);

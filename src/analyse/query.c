@@ -156,6 +156,14 @@ void selection_free(struct selection *s)
 	g_free(s);
 }
 
+bool selection_has_process(const struct selection *s, const struct profile *p, uint32_t pid)
+{
+	for (guint i = 0; s && i < p->threads->len; i++)
+		if (s->threads[i] && profile_thread(p, i)->pid == pid)
+			return true;
+	return !s;
+}
+
 static void append_ids(GString *s, const char *what, const uint32_t *ids, unsigned cnt)
 {
 	if (!cnt)

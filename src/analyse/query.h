@@ -31,6 +31,8 @@ struct selection {
  */
 struct selection *selection_new(const struct profile *p, const struct query *q, GError **error);
 void selection_free(struct selection *s);
+/* Is a thread of the process among them?  NULL: all are. */
+bool selection_has_process(const struct selection *s, const struct profile *p, uint32_t pid);
 
 /* Human text of what was asked, "" for everything; free with g_free(). */
 char *query_text(const struct query *q);

@@ -131,8 +131,7 @@ void tree_free(struct tree *t)
 	g_free(t);
 }
 
-/* The child of parent with that label, made when new; TREE_NONE when the tree is full. */
-static uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t label)
+uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t label)
 {
 	uint64_t key = ((uint64_t)parent << 32 | label) + 1;
 	size_t slot = table_slot(t->table, key);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/process_ids.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/proc_status.h"
 
 GArray *process_ids(void)
 {
@@ -58,4 +59,36 @@ bool process_ids_named(const char *name, GArray *ids)
 			g_array_append_val(ids, pid);
 	}
 	return ids->len > before;
+}
+
+static bool has(const GArray *ids, uint32_t id)
+{
+	for (guint i = 0; i < ids->len; i++)
+		if (g_array_index(ids, uint32_t, i) == id)
+			return true;
+	return false;
+}
+
+void process_ids_add_descendants(GArray *ids)
+{
+	g_autoptr(GArray) all = process_ids(), parents = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	bool is_more = true;
+
+	for (guint i = 0; i < all->len; i++) {
+		g_autofree char *path = g_strdup_printf("/proc/%u/status", g_array_index(all, uint32_t, i)), *status = NULL;
+		uint32_t parent = g_file_get_contents(path, &status, NULL, NULL) ? (uint32_t)proc_status_number(status, "PPid") : 0;
+
+		g_array_append_val(parents, parent);
+	}
+	while (is_more) {
+		is_more = false;
+		for (guint i = 0; i < all->len; i++) {
+			uint32_t pid = g_array_index(all, uint32_t, i);
+
+			if (pid == (uint32_t)getpid() || has(ids, pid) || !has(ids, g_array_index(parents, uint32_t, i)))
+				continue;
+			g_array_append_val(ids, pid);
+			is_more = true;
+		}
+	}
 }

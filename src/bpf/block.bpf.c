@@ -22,6 +22,8 @@ const volatile __u32 only_tgid;	/* 0: any */
 #define REQ_OP_MASK 255
 #define REQ_OP_FLUSH 2
 #define REQ_OP_DRV_IN 34
+/* include/linux/blk-mq.h, where no enum tells */
+#define RQF_FLUSH_SEQ 4
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -89,8 +91,15 @@ struct bio {
 struct request___io {
 	struct request_queue *q;
 	unsigned int cmd_flags;
+	unsigned int rq_flags;
 	unsigned int __data_len;
 	struct bio *bio;
+	__u64 start_time_ns;
+};
+
+/* Since Linux 6.11; macros before. */
+enum rqf_flags {
+	__RQF_FLUSH_SEQ = 1,
 };
 
 #pragma clang attribute pop
@@ -279,6 +288,12 @@ static __always_inline bool send_stack(void *ctx, struct task_struct *task, stru
 	return send_io_stack(&block_ring, &b->stack);
 }
 
+/* Where requests are inserted more than once: is it the one that is followed? */
+static __always_inline bool is_same(struct request___io *rq, const struct flight *f)
+{
+	return f && BPF_CORE_READ(rq, start_time_ns) <= f->start_ns;
+}
+
 static __always_inline int begin(void *ctx, struct request___io *rq, bool is_issue)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -313,9 +328,23 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 		if (!b->flight.has_stack)
 			count(BLOCK_LOST_STACK);
 	}
+	if (bpf_map_lookup_elem(&flights, &key))
+		count(BLOCK_UNSEEN);
 	if (bpf_map_update_elem(&flights, &key, &b->flight, BPF_ANY))
 		count(BLOCK_LOST_ROOM);
 	return 0;
+}
+
+/*
+ * A write with a flush around it (FUA) ends once as such, goes on in the sequence, and ends once more: the disk counts the second.
+ */
+static __always_inline bool is_in_sequence(struct request___io *rq)
+{
+	__u32 bit = RQF_FLUSH_SEQ;
+
+	if (bpf_core_enum_value_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
+		bit = bpf_core_enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
+	return BPF_CORE_READ(rq, rq_flags) >> bit & 1;
 }
 
 static __always_inline int end(struct request___io *rq)
@@ -324,7 +353,7 @@ static __always_inline int end(struct request___io *rq)
 	struct flight *f = bpf_map_lookup_elem(&flights, &key);
 	struct block_rec_done *rec;
 
-	if (!is_open)
+	if (!is_open || is_in_sequence(rq))
 		return 0;
 	if (!f) {
 		/* the kernel's own flushes, and a driver's commands, are nobody's and begin nowhere */
@@ -375,6 +404,10 @@ int block_start(__u64 *ctx)
 SEC("tp_btf/block_rq_insert")
 int block_insert(__u64 *ctx)
 {
+	__u64 key = ctx[0];
+
+	if (is_same((struct request___io *)key, bpf_map_lookup_elem(&flights, &key)))
+		return 0;
 	return begin(ctx, (struct request___io *)ctx[0], false);
 }
 

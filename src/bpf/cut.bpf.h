@@ -221,6 +221,23 @@ static __always_inline enum still tell_still(struct task_struct *task, struct th
 	return STILL_TOLD;
 }
 
+/*
+ * User space forgets what crossed long ago, as what processes sent that are gone.  Whoever means it next is to send it again: so at a cut
+ * `crossed` is emptied, then each CPU forgets what it remembers for all, then each thread what it knows to have crossed.  A thread that runs
+ * meanwhile may take something over from where it was not forgotten yet; but that is a use of it, and user space keeps what was used.  Kernel
+ * stacks stay known: there are only so many.
+ */
+static __always_inline void forget_crossed(struct thread_state *st)
+{
+	struct memory *m = memory_of(st);
+
+	st->seen_ustack = st->seen_waker = st->seen_object = 0;
+	for (int i = 0; i < SEEN_TARGETS; i++)
+		st->targets[i].file = 0;
+	for (int i = 0; m && i < WALKS; i++)
+		m->walks[i].id = 0;
+}
+
 /* Run behind the edge, when each CPU was visited. */
 SEC("iter/task")
 int cut_thread(struct bpf_iter__task *ctx)
@@ -237,6 +254,8 @@ int cut_thread(struct bpf_iter__task *ctx)
 	st = thread_of(task);
 	if (!st)
 		return 0;
+	if (forgets_crossed)
+		forget_crossed(st);
 	still = tell_still(task, st, edge);
 	if (still != STILL_NOT)
 		return still == STILL_NO_ROOM;	/* user space empties the ring and goes on from here */

@@ -236,6 +236,8 @@ volatile struct {
 } window = { ~0ULL, ~0ULL, ~0ULL };
 /* stop_ns is no end but a cut. */
 volatile __u8 is_cut RARELY_WRITTEN = 0;
+/* User space has emptied `crossed`; what is known of it elsewhere is to be forgotten, too: see cut.bpf.h. */
+volatile __u8 forgets_crossed RARELY_WRITTEN = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
 volatile __u64 wakers_from_ns RARELY_WRITTEN = 0;	/* wakers of shorter sleeps are not looked at, where waits may be sampled */

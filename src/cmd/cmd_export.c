@@ -13,7 +13,6 @@
 #include "render/text/util.h"
 
 #define COMMAND "export"
-#define DEFAULT_FILE "trace.offcpu"
 
 static const char description[] =
 	"Writes a recording in a format other programs read.\n"
@@ -303,7 +302,7 @@ int cmd_export(int argc, char **argv)
 		status = EXIT_USAGE;
 		if (argc > 2)
 			cmd_error(COMMAND, "\"%s\": only one FILE is read", argv[2]);
-		else if (!range_source(argc > 1 ? argv[1] : NULL, DEFAULT_FILE, &path, &error))
+		else if (!range_source(argc > 1 ? argv[1] : NULL, &path, &error))
 			cmd_error(COMMAND, "%s", error->message);
 		else if (a.out && cmd_is_same_file(a.out, path) && strcmp(path, "-") != 0)
 			cmd_error(COMMAND, "%s: the output would replace the recording", a.out);

@@ -17,7 +17,6 @@
 #include "render/text/first.h"
 
 #define COMMAND "flame"
-#define DEFAULT_FILE "trace.offcpu"
 
 static const char description[] =
 	"Shows a recording as an interactive page (HTML) or as a flame graph (SVG), in one file.\n"
@@ -142,7 +141,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 {
 	if (argc > 2)
 		return bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
-	if (!range_source(argc == 2 ? argv[1] : NULL, DEFAULT_FILE, &job->input, error))
+	if (!range_source(argc == 2 ? argv[1] : NULL, &job->input, error))
 		return false;
 	if (a->open && a->output)
 		return bad(error, "--open serves the page and writes no file: leave out -o");

@@ -12,6 +12,7 @@
 #include "cmd/io_text.h"
 #include "cmd/run.h"
 #include "cmd/stop.h"
+#include "cmd/target.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
 #include "render/text/folded.h"
@@ -32,6 +33,21 @@ static const char description[] =
 	"\n"
 	"A request is no wait of a thread: many may be on their way at once.";
 
+static bool parse_pid(struct io_options *o, GError **error)
+{
+	char *typed[] = { o->pid, NULL };
+	g_autoptr(GArray) pids = NULL;
+
+	if (!target_processes(typed, &pids, error))
+		return false;
+	if (pids->len != 1) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "-p %s: these are %u processes, and one is wanted", o->pid, pids->len);
+		return false;
+	}
+	o->pid_number = g_array_index(pids, uint32_t, 0);
+	return true;
+}
+
 static int parse_own(struct io_options *o, struct run *run, int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
@@ -43,10 +59,6 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 	}
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
-	if (o->pid && !parse_u32(o->pid, &o->pid_number, &error)) {
-		cmd_error(COMMAND, "--pid: %s", error->message);
-		return EXIT_USAGE;
-	}
 	if (o->by_block && (o->by_stack || o->slower))
 		wrong = "--block is of requests to disks, --slower and --stacks are of file operations";
 	else if (o->folded && !o->by_block && !o->by_stack)
@@ -69,6 +81,10 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 	}
 	if (o->by_stack && !o->slower)
 		o->slower_ns = STACKS_SLOWER_NS;
+	if (o->pid && !parse_pid(o, &error)) {
+		cmd_error(COMMAND, "%s", error->message);
+		return EXIT_FAILED;
+	}
 	if (o->output && !profile_file_may_write(o->output, &error)) {
 		cmd_error(COMMAND, "%s", error->message);
 		return EXIT_FAILED;
@@ -175,7 +191,7 @@ int cmd_io(int argc, char **argv)
 		{ "slower", 0, 0, G_OPTION_ARG_STRING, &own.slower, "A line for each file operation that takes this or more (a bare number is ms)", "TIME" },
 		{ "stacks", 0, 0, G_OPTION_ARG_NONE, &own.by_stack, "Slow file operations by stack (of 1 ms or more, or see --slower)", NULL },
 		{ "count", 0, 0, G_OPTION_ARG_NONE, &own.by_count, "Most requests or operations first, rather than most time", NULL },
-		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &own.pid, "Only what this process does", "PID" },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &own.pid, "Only what this process does, by number or name", "PID" },
 		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &own.no_kernel_stacks, "No kernel stacks", NULL },
 		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &own.no_user_stacks, "No user stacks", NULL },
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)", "TIME" },

@@ -11,7 +11,6 @@
 #include "render/text/util.h"
 
 #define COMMAND "push"
-#define DEFAULT_FILE "trace.offcpu"
 #define WAIT_NS (UINT64_C(30) * 1000000000)
 #define NS_A_DAY (INT64_C(86400) * 1000000000)
 #define PAUSE_FIRST_US (G_USEC_PER_SEC / 2)
@@ -247,7 +246,7 @@ int cmd_push(int argc, char **argv)
 
 	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
 		if (understand(&a, argc, argv, &error)) {
-			status = push(argc == 2 ? argv[1] : DEFAULT_FILE, &a);
+			status = push(argc == 2 ? argv[1] : RECORDING_DEFAULT_FILE, &a);
 		} else {
 			cmd_error(COMMAND, "%s", error->message);
 			status = EXIT_USAGE;

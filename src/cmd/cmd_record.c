@@ -9,6 +9,8 @@
 #include "analyse/accounts.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/record_tasks.h"
 #include "cmd/run.h"
 #include "profile/profile_file.h"
 #include "profile/slices.h"
@@ -24,12 +26,15 @@ static const char description[] =
 	"  offcpu record -p 1234 -o db.offcpu      one process until Ctrl-C\n"
 	"  offcpu record -- tar cf /dev/null /etc  a command from its first instruction\n"
 	"  offcpu record --state D -m 10ms -d 60   uninterruptible waits of 10 ms and more\n"
+	"  offcpu record --tasks -p shop -d 10     and what its goroutines or asyncio's tasks wait for\n"
 	"  offcpu record --max-overhead 0.5        at most half a percent of the machine for tracing\n"
 	"\n"
 	"Records where threads spend the time they are not running. Then: offcpu report, offcpu flame.";
 
 struct record_options {
 	char *duration, *output, *max_loss, *slice;
+	gboolean wants_tasks;
+	struct record_tasks *tasks;	/* NULL: not begun, or they are put already */
 	uint64_t slice_ns;
 	double max_loss_pct;
 };
@@ -159,6 +164,23 @@ static void print_summary(const struct profile *p, const char *path)
 	print_sampling(p);
 }
 
+static bool on_tick(struct run *run, uint64_t elapsed_ns)
+{
+	struct record_options *o = run->data;
+
+	if (o->wants_tasks && !o->tasks && !elapsed_ns)
+		o->tasks = record_tasks_begin(run->target);
+	return true;
+}
+
+static void on_end(struct run *run)
+{
+	const struct record_options *o = run->data;
+
+	if (o->tasks)
+		record_tasks_end(o->tasks);
+}
+
 static struct profile_file *unfinished;
 
 /* A second Ctrl-C: what is half done goes with us. */
@@ -193,7 +215,7 @@ static bool end_file(struct profile_file *file, GError **error)
  * The file is written while the waits are added up and the programs taken out of the kernel.  Not while the window is ended: what the
  * threads did then is looked at as fast as can be.
  */
-static int write_recording(struct run *run, const struct record_options *o, const char *command_line)
+static int write_recording(struct run *run, struct record_options *o, const char *command_line)
 {
 	struct profile_file *file = begin_file(session_threads(run->session), o->output);
 	struct profile *p = session_take_profile(run->session);
@@ -205,6 +227,8 @@ static int write_recording(struct run *run, const struct record_options *o, cons
 	run_take_tasks(run, p);
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
+	if (o->tasks)
+		record_tasks_put(g_steal_pointer(&o->tasks), p);
 	profile_file_complete(file);
 	session_unload(run->session);
 	if (!end_file(file, &error)) {
@@ -227,13 +251,14 @@ int cmd_record(int argc, char **argv)
 {
 	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS, .default_budget_ppm = DEFAULT_BUDGET_PPM, .wants_wakers = true };
 	struct record_options own = { 0 };
-	struct run run = { .name = "record", .target = &target, .progress = true, .looks_at_tasks = true };
+	struct run run = { .name = "record", .target = &target, .progress = true, .looks_at_tasks = true, .on_tick = on_tick, .on_end = on_end, .data = &own };
 	const GOptionEntry own_entries[] = {
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
 		  "TIME" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "The recording (trace.offcpu)", "FILE" },
 		{ "slice", 0, 0, G_OPTION_ARG_STRING, &own.slice,
 		  "How finely time is told apart for --from and --to, 10ms or more (100ms)", "TIME" },
+		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks, "Goroutines and tasks of asyncio, too, also those that hold no thread", NULL },
 		{ "no-wakers", 0, 0, G_OPTION_ARG_NONE, &target.no_wakers, "Not who ended each sleep", NULL },
 		{ "max-loss", 0, 0, G_OPTION_ARG_STRING, &own.max_loss,
 		  "Exit with 4 when more of the time than this was lost", "PCT" },
@@ -251,11 +276,15 @@ int cmd_record(int argc, char **argv)
 		       &status))
 		goto out;
 	if (!own.output)
-		own.output = g_strdup("trace.offcpu");
+		own.output = g_strdup(RECORDING_DEFAULT_FILE);
 	run.progress = true;
 	if ((status = parse_own(&own, &run, argc, argv)) != EXIT_OK ||
 	    (status = target_resolve(&target, "record")) != EXIT_OK)
 		goto out;
+	if (own.wants_tasks && !record_tasks_may(&target)) {
+		status = EXIT_USAGE;
+		goto out;
+	}
 	target.collect.slice_ns = own.slice_ns;
 	target.collect.want_services = true;
 	status = run_session(&run);
@@ -264,6 +293,7 @@ int cmd_record(int argc, char **argv)
 	if (status == EXIT_OK)
 		status = run_command_status(&run);
 out:
+	record_tasks_free(own.tasks);
 	run_release(&run);
 	target_release(&target);
 	g_free(own.duration);

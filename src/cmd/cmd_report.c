@@ -16,7 +16,6 @@
 #include "render/text/csv.h"
 #include "render/text/text.h"
 
-#define DEFAULT_FILE "trace.offcpu"
 #define TOP_DEFAULT 10
 #define TOP_GRAPH 30	/* edges that a picture can hold */
 
@@ -39,7 +38,7 @@ static const char description[] =
 	"  offcpu report --history --from 'tue 14:32' --to 'tue 14:35'   what offcpu agent kept\n"
 	"\n"
 	"--by: leaf, stack, thread, process, service, comm, state, syscall, reason, object;\n"
-	"      of what offcpu request recorded: request, 'request percentile';\n"
+	"      of what offcpu request recorded: request, 'request percentile'; with record --tasks: task;\n"
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";
 
@@ -83,11 +82,13 @@ static void args_clear(struct report_args *a)
 	g_free(a->views);
 }
 
-/* Views that --by names, for they are of requests and not of waits. */
+/* Views that --by names, for they are of requests or tasks and not of waits. */
 static bool is_named_by_grouping(const struct report_args *a, const struct view *view)
 {
 	if (strcmp(view->name, "requests") == 0)
 		return g_strcmp0(a->by, "request") == 0;
+	if (strcmp(view->name, "tasks") == 0)
+		return g_strcmp0(a->by, "task") == 0;
 	return strcmp(view->name, "slowest") == 0 &&
 	       (g_strcmp0(a->by, "request percentile") == 0 || g_strcmp0(a->by, "request-percentile") == 0);
 }
@@ -143,7 +144,7 @@ static bool plan_by(const struct report_args *a, struct report_plan *plan)
 	if (!a->by || (plan->view && is_named_by_grouping(a, plan->view)) || (actors ? actor_by_parse(a->by, &plan->input.actors) : top_by_parse(a->by, &plan->text.by)))
 		return true;
 	cmd_error("report", "--by \"%s\": no such grouping; known are %s%s", a->by, actors ? actor_by_names() : top_by_names(),
-		  actors ? "" : ", request, request percentile");
+		  actors ? "" : ", task, request, request percentile");
 	return false;
 }
 
@@ -401,7 +402,7 @@ int cmd_report(int argc, char **argv)
 			cmd_error("report", "%s", error->message);
 		else if (a.explain)
 			status = explain(a.explain);
-		else if (!range_source(argc > 1 ? argv[1] : NULL, DEFAULT_FILE, &path, &error))
+		else if (!range_source(argc > 1 ? argv[1] : NULL, &path, &error))
 			cmd_error("report", "%s", error->message);
 		else if (plan_make(&a, &plan))
 			status = report(fleet_is_asked(&a.fleet) ? a.fleet.clickhouse : path, &a, &plan);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/parse.h"
-#include "base/proc_status.h"
 #include "base/process_ids.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
@@ -106,32 +105,39 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	return false;
 }
 
-/* Children that a server has forked already are its as well as those that it will. */
-static void add_descendants(GArray *pids)
+/* In the form of /proc/net/tcp: "  12: 0100007F:1538 ..." */
+static bool has_port(const char *text, uint16_t port)
 {
-	g_autoptr(GArray) all = process_ids();
-	bool is_more = true;
+	g_autofree char *wanted = g_strdup_printf(":%04X ", port);
 
-	while (is_more) {
-		is_more = false;
-		for (guint i = 0; i < all->len; i++) {
-			uint32_t pid = g_array_index(all, uint32_t, i), parent;
-			g_autofree char *path = g_strdup_printf("/proc/%u/status", pid), *status = NULL;
-			bool is_there = false, has_parent = false;
+	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+		const char *local = strstr(line, ": "), *colon = local ? strchr(local + 2, ':') : NULL;
 
-			if (!g_file_get_contents(path, &status, NULL, NULL))
-				continue;
-			parent = (uint32_t)proc_status_number(status, "PPid");
-			for (guint k = 0; k < pids->len; k++) {
-				is_there |= g_array_index(pids, uint32_t, k) == pid;
-				has_parent |= g_array_index(pids, uint32_t, k) == parent;
-			}
-			if (is_there || !has_parent || pid == (uint32_t)getpid())
-				continue;
-			g_array_append_val(pids, pid);
-			is_more = true;
-		}
+		if (colon && g_str_has_prefix(colon, wanted))
+			return true;
 	}
+	return false;
+}
+
+/* A number mistyped would show as a server without requests. */
+static void warn_of_unused(const struct request_port *port, const GArray *pids)
+{
+	static const char *const tables[] = { "tcp", "tcp6", "udp", "udp6" };
+	g_autofree char *who = pids ? g_strdup_printf("%u", g_array_index(pids, uint32_t, 0)) : g_strdup("self");
+	bool is_read = false;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
+		g_autofree char *path = g_strdup_printf("/proc/%s/net/%s", who, tables[i]), *text = NULL;
+
+		if (!g_file_get_contents(path, &text, NULL, NULL))
+			continue;
+		is_read = true;
+		if (has_port(text, port->port))
+			return;
+	}
+	if (is_read)
+		cmd_error("request", "warning: no socket has port %u %s: is that the port it listens on?", port->port,
+			  pids ? "where the process is" : "here");
 }
 
 static int parse_own(struct request_options *o, struct run *run, const struct target *target)
@@ -247,6 +253,8 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 	q->then = g_new0(struct request_row, cnt);
 	if (q->plan->has_go)
 		cmd_error("request", "warning: Go moves calls from thread to thread; what ends on another thread than it began on is not counted");
+	for (guint i = 0; i < q->plan->ports->len; i++)
+		warn_of_unused(&g_array_index(q->plan->ports, struct request_port, i), run->target->collect.pids);
 	if (isatty(STDERR_FILENO) && !run->duration_ns)
 		fprintf(stderr, "Tracing requests. Ctrl-C ends it.\n");
 	if (q->options->line && !q->options->quiet && !q->options->json) {
@@ -299,7 +307,8 @@ int cmd_request(int argc, char **argv)
 	if ((status = target_resolve(&target, "request")) != EXIT_OK || (status = parse_own(&o, &run, &target)) != EXIT_OK)
 		goto out;
 	if (target.collect.pids) {
-		add_descendants(target.collect.pids);
+		/* children that a server has forked already are its as well as those that it will */
+		process_ids_add_descendants(target.collect.pids);
 		target.collect.follow = true;
 	}
 	plan = request_plan_new(&argv[1], target.collect.pids, target.command ? target.command[0] : NULL, o.every, &error);

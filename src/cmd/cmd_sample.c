@@ -5,6 +5,7 @@
 
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/run.h"
 #include "cmd/stop.h"
 #include "profile/on_cpu.h"
@@ -149,7 +150,7 @@ int cmd_sample(int argc, char **argv)
 	if (!cmd_parse(COMMAND, "", description, (GOptionEntry *)all->data, &argc, &argv, &status))
 		goto out;
 	if (!own.output)
-		own.output = g_strdup("trace.offcpu");
+		own.output = g_strdup(RECORDING_DEFAULT_FILE);
 	if ((status = parse_own(&own, &run, argc, argv, &hz)) == EXIT_OK && (status = target_resolve(&target, COMMAND)) == EXIT_OK)
 		status = sample(&target, &own, hz, run.duration_ns, command_line);
 out:

@@ -10,7 +10,6 @@
 #include "cmd/serving.h"
 
 #define COMMAND "view"
-#define DEFAULT_FILE "trace.offcpu"
 
 static const char description[] =
 	"Serves a recording on this machine: as a page, and for speedscope, the Firefox Profiler and go tool pprof.\n"
@@ -50,7 +49,7 @@ static bool understand(struct view_args *a, int argc, char **argv, struct servin
 		.idle_s = (unsigned)MIN((idle_ns + 999999999) / 1000000000, G_MAXINT),
 		.open = a->open,
 	};
-	return range_source(argc == 2 ? argv[1] : NULL, DEFAULT_FILE, &v->name, error) && range_args_check(&a->range, error) &&
+	return range_source(argc == 2 ? argv[1] : NULL, &v->name, error) && range_args_check(&a->range, error) &&
 	       filters_understand(&a->filters, error);
 }
 

@@ -159,7 +159,15 @@ static struct profile *read_path(const char *path, GError **error)
 
 struct profile *recording_read(const char *path, GError **error)
 {
-	return strcmp(path, "-") == 0 ? read_stream(STDIN_FILENO, "standard input", error) : read_path(path, error);
+	g_autoptr(GError) why = NULL;
+	struct profile *p = strcmp(path, "-") == 0 ? read_stream(STDIN_FILENO, "standard input", &why) : read_path(path, &why);
+
+	if (g_error_matches(why, G_FILE_ERROR, G_FILE_ERROR_NOENT) && strcmp(path, RECORDING_DEFAULT_FILE) == 0)
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			    "there is no recording here (%s): make one with `offcpu record -d 5`, or name a file", path);
+	else if (why)
+		g_propagate_error(error, g_steal_pointer(&why));
+	return p;
 }
 
 static bool is_with_on_cpu(enum weight weight)

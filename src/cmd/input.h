@@ -6,6 +6,9 @@
 #include "analyse/weight.h"
 #include "profile/profile.h"
 
+/* What `record` writes and the reading commands read where no file is named. */
+#define RECORDING_DEFAULT_FILE "trace.offcpu"
+
 /*
  * Reads what `path` holds, for every command that reads: a recording, or another tool's format, packed by gzip or
  * zstd or not; "-" is standard input.  What it is its contents tell.  perf.data is read by `perf script`.  NULL with

@@ -233,6 +233,7 @@ void io_json_block(GString *out, const struct block_result *r, bool with_places,
 	json_member_known(&j, "begun_before", c->open_at_start, !is_of_one);
 	json_member_uint(&j, "still_open", c->open_at_end);
 	json_member_uint(&j, "merged", c->merged);
+	json_member_uint(&j, "ended_untold", c->unseen);
 	json_member_uint(&j, "lost_requests", c->lost_done + c->lost_room);
 	json_member_uint(&j, "lost_stacks", c->lost_stack);
 	put_disks(&j, r);

@@ -32,9 +32,9 @@ bool range_args_check(const struct range_args *a, GError **error)
 	return check("--from", a->from, error) && check("--to", a->to, error);
 }
 
-bool range_source(const char *given, const char *usual, const char **ret_path, GError **error)
+bool range_source(const char *given, const char **ret_path, GError **error)
 {
-	*ret_path = history_is_asked() ? history_dir() : given ? given : usual;
+	*ret_path = history_is_asked() ? history_dir() : given ? given : RECORDING_DEFAULT_FILE;
 	if (!given || !history_is_asked())
 		return true;
 	g_set_error(error, PARSE_ERROR, 0, "--history and \"%s\": only one of them is read", given);

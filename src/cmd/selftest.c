@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/error.h"
+#include "attach/feature.h"
 #include "session/session.h"
 
 /* SEMANTICS is proved to 1 % or 100 us a wait. */
@@ -68,12 +69,19 @@ struct measured {
 	bool open_both;
 };
 
+/* Where sleepers' memory cannot be read, a wait that was open at the start has no user stack: it is known by its thread alone. */
+static bool is_of_case(const struct profile *p, const struct wait *w, int which)
+{
+	return stack_has(p, w->user, cases[which].function) ||
+	       (which == SELFTEST_BLOCKED && !feature_supported(FEATURE_SLEEPER_STACKS));
+}
+
 static void measure(const struct profile *p, uint32_t tid, int which, struct measured *ret)
 {
 	*ret = (struct measured){ 0 };
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
-		if (profile_thread(p, w->thread)->tid != tid || !stack_has(p, w->user, cases[which].function))
+		if (profile_thread(p, w->thread)->tid != tid || !is_of_case(p, w, which))
 			continue;
 		ret->count += w->count;
 		ret->off_cpu_ns += wait_off_cpu_ns(w);

@@ -12,6 +12,7 @@
 #include "render/text/locks.h"
 #include "render/text/request.h"
 #include "render/text/storms.h"
+#include "render/text/tasks.h"
 #include "render/text/waitgraph_dot.h"
 #include "render/text/wakers.h"
 
@@ -33,6 +34,11 @@ static bool has_blame(const struct profile_info *info)
 static bool has_requests(const struct profile_info *info)
 {
 	return info->has_requests;
+}
+
+static bool has_tasks(const struct profile_info *info)
+{
+	return info->has_tasks;
 }
 
 static bool has_storms(const struct profile_info *info)
@@ -192,6 +198,14 @@ static bool show_accounts(GString *out, const struct view_input *in, GError **er
 	return true;
 }
 
+static bool show_tasks(GString *out, const struct view_input *in, GError **error)
+{
+	show_header(out, in, in->query);
+	g_string_append_c(out, '\n');
+	text_tasks_of(out, in->profile, in->selection, in->text);
+	return true;
+}
+
 const struct view views[] = {
 	{
 		.name = "full",
@@ -272,6 +286,14 @@ const struct view views[] = {
 		.recorded_with = "offcpu request -o",
 		.is_there = has_requests,
 		.text = show_slowest,
+	}, {
+		.name = "tasks",
+		.help = "Tasks that hold no thread, of a recording made with --tasks; the same as --by task",
+		.needs = "tasks",
+		.recorded_with = "--tasks",
+		.is_there = has_tasks,
+		.is_of_whole_window = true,
+		.text = show_tasks,
 	},
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "exchange/format.h"
 
+#include <string.h>
+
 G_DEFINE_QUARK(exchange - error, exchange_error)
 
 /* What is told apart by its first bytes comes before text that is told apart by its looks. */
@@ -117,9 +119,14 @@ bool format_write(const struct format *format, const struct profile *p, const st
 
 static const struct format *sniff(const char *bytes, gsize len_bytes)
 {
-	for (size_t i = 0; i < formats_cnt; i++)
+	bool is_binary = memchr(bytes, 0, len_bytes);
+
+	for (size_t i = 0; i < formats_cnt; i++) {
+		if (is_binary && g_str_has_prefix(formats[i].media_type, "text/"))
+			continue;
 		if (formats[i].sniff && formats[i].sniff(bytes, len_bytes))
 			return &formats[i];
+	}
 	return NULL;
 }
 

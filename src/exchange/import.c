@@ -47,7 +47,7 @@ bool import_end(struct import *im, bool ok, GError **error)
 {
 	g_hash_table_unref(im->threads);
 	if (ok && !im->p->waits->len)
-		return import_bad(error, "it holds no off-CPU time");
+		return import_bad(error, "read as %s, it holds no off-CPU time", im->p->info.imported);
 	return ok;
 }
 

@@ -527,6 +527,21 @@ void fold_begin_window(struct fold *f)
 		fold_services_next_window(f->services);
 }
 
+size_t fold_crossed_cnt(const struct fold *f)
+{
+	return fold_stacks_cnt(f->stacks) + fold_wakers_cnt(f->wakers) + fold_objects_cnt(f->objects) + fold_targets_cnt(f->targets);
+}
+
+void fold_forget(struct fold *f, bool are_windows_gone)
+{
+	if (are_windows_gone)
+		profile_empty_objects(f->profile);
+	fold_stacks_forget(f->stacks);
+	fold_wakers_forget(f->wakers);
+	fold_objects_forget(f->objects);
+	fold_targets_forget(f->targets, are_windows_gone);
+}
+
 struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key, const struct offcpu_request_part *part)
 {
 	struct request_part r = {

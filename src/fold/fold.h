@@ -65,6 +65,14 @@ void fold_finish_threads(struct fold *f);
 void fold_finish(struct fold *f);
 /* After fold_finish(): another window begins, of which nothing has come yet.  Stacks, wakers and objects stay known, the profile's rows go. */
 void fold_begin_window(struct fold *f);
+
+/* Rows of what crossed once: stacks, wakers, objects. */
+size_t fold_crossed_cnt(const struct fold *f);
+/*
+ * Between two windows, when the kernel's programs have forgotten what crossed: those rows are freed that were not met since the last
+ * time.  are_windows_gone: no window's profile is left, so objects and wakers in it go, too.
+ */
+void fold_forget(struct fold *f, bool are_windows_gone);
 /* Tells the profile what cgroups' CPU quotas took of each thread.  Not with blame, which has the same in its sums. */
 void fold_finish_throttled(struct fold *f);
 

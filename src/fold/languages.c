@@ -77,6 +77,17 @@ void fold_languages_native(struct fold_languages *l, const struct fold_stack_spo
 	g_hash_table_replace(l->natives, &n->id, n);
 }
 
+void fold_languages_forget(struct fold_languages *l, fold_known_fn is_known, void *data)
+{
+	GHashTableIter iter;
+	gpointer native;
+
+	g_hash_table_iter_init(&iter, l->natives);
+	while (g_hash_table_iter_next(&iter, NULL, &native))
+		if (!is_known(((const struct native *)native)->id, data))
+			g_hash_table_iter_remove(&iter);
+}
+
 void fold_languages_count_stale(struct fold_languages *l)
 {
 	profile_add_loss(l->profile, "interpreter_stale",

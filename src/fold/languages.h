@@ -27,6 +27,10 @@ struct fold_stack_spots {
 /* A user stack has arrived; it is kept if an interpreter runs in it. */
 void fold_languages_native(struct fold_languages *l, const struct fold_stack_spots *stack);
 
+/* Forgets user stacks that are not known any more. */
+typedef bool (*fold_known_fn)(uint64_t id, void *data);
+void fold_languages_forget(struct fold_languages *l, fold_known_fn is_known, void *data);
+
 /* The spot of a frame without an address in a file. */
 typedef uint32_t (*fold_spot_fn)(void *ctx, uint32_t frame);
 #define FOLD_LANGUAGE_SPOTS (OFFCPU_MAX_DEPTH + OFFCPU_LANGUAGE_DEPTH)

@@ -147,7 +147,7 @@ static struct expansion *expand_all(struct fold_lines *l, GArray *frames)
 	return all;
 }
 
-void fold_lines_finish(struct fold_lines *l, GHashTable *stacks)
+void fold_lines_finish(struct fold_lines *l, fold_lines_fn tell, void *data)
 {
 	g_autoptr(GArray) frames = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_autofree struct expansion *all = expand_all(l, frames);
@@ -163,7 +163,7 @@ void fold_lines_finish(struct fold_lines *l, GHashTable *stacks)
 				node = profile_node(l->profile, node, g_array_index(frames, uint32_t, e->from + j));
 		}
 		profile_stack_end(l->profile, node, (enum stack_end)s->end);
-		g_hash_table_insert(stacks, g_memdup2(&s->id, sizeof(s->id)), GUINT_TO_POINTER(node));
+		tell(s->id, node, data);
 	}
 	g_array_set_size(l->stacks, 0);
 }

@@ -22,7 +22,8 @@ uint32_t fold_lines_frame(const struct fold_lines *l, uint32_t place);
 /* A stack, innermost first. */
 void fold_lines_stack(struct fold_lines *l, uint64_t id, const uint32_t *places, unsigned cnt, enum stack_end end);
 
-/* Reads the debug information and puts every stack's node into `stacks` (id -> node, as fold_stacks.c has it). */
-void fold_lines_finish(struct fold_lines *l, GHashTable *stacks);
+typedef void (*fold_lines_fn)(uint64_t id, uint32_t node, void *data);
+/* Reads the debug information and tells every stack's node. */
+void fold_lines_finish(struct fold_lines *l, fold_lines_fn tell, void *data);
 
 #endif

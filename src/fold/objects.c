@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "fold/crossed.h"
 #include "fold/foreign_threads.h"
 #include "fold/lock_kind.h"
 #include "fold/parts.h"
@@ -13,6 +14,7 @@
 #define GLIBC_LOCK_BYTES 64	/* none of its types is larger: pthread_rwlock_t has 56 */
 
 struct seen {
+	struct crossed_row row;
 	struct offcpu_rec_object rec;
 	struct data_place place[OFFCPU_FUTEXES_MAX];
 	uint32_t holder;	/* as we number threads; 0: not known */
@@ -21,7 +23,8 @@ struct seen {
 
 /* An interpreter's lock, as it was held. */
 struct gil {
-	uint64_t id, addr;
+	struct crossed_row row;
+	uint64_t addr;
 	uint32_t pid, holder;
 	char *place;
 };
@@ -38,8 +41,7 @@ struct fold_objects {
 	struct profile *profile;
 	char *proc_dir;
 	struct data_symbols *data;
-	GHashTable *seen;	/* uint64_t id -> struct seen */
-	GHashTable *gils;	/* uint64_t id -> struct gil */
+	struct crossed *seen, *gils;	/* struct seen, struct gil */
 	GHashTable *gil_of;	/* pid -> one of these */
 	struct foreign_threads *threads;
 };
@@ -51,8 +53,8 @@ struct fold_objects *fold_objects_new(struct profile *profile, const char *proc_
 	o->profile = profile;
 	o->proc_dir = g_strdup(proc_dir);
 	o->data = data_symbols_new(proc_dir, debug_dir);
-	o->seen = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
-	o->gils = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, gil_free);
+	o->seen = crossed_new(g_free);
+	o->gils = crossed_new(gil_free);
 	o->gil_of = g_hash_table_new(NULL, NULL);
 	o->threads = foreign_threads_new(proc_dir);
 	return o;
@@ -63,9 +65,9 @@ void fold_objects_free(struct fold_objects *o)
 	if (!o)
 		return;
 	data_symbols_free(o->data);
-	g_hash_table_destroy(o->seen);
+	crossed_free(o->seen);
 	g_hash_table_destroy(o->gil_of);
-	g_hash_table_destroy(o->gils);
+	crossed_free(o->gils);
 	foreign_threads_free(o->threads);
 	g_free(o->proc_dir);
 	g_free(o);
@@ -94,29 +96,50 @@ void fold_objects_add(struct fold_objects *o, const struct offcpu_rec_object *re
 		fold_drop_record(o->profile);
 		return;
 	}
-	if (g_hash_table_contains(o->seen, &rec->id))
+	if (crossed_find(o->seen, rec->id))
 		return;
 	struct seen *s = g_new0(struct seen, 1);
 	const uint64_t space = rec->proc_start_ns * 0x9e3779b97f4a7c15ULL ^ (uint64_t)rec->pid << 32 ^ rec->exec_no;
 
+	s->row.id = rec->id;
 	s->rec = *rec;
 	for (unsigned i = 0; i < MIN(rec->cnt, OFFCPU_FUTEXES_MAX); i++)
 		data_symbols_find(o->data, rec->pid, space, rec->addr[i], rec->sp, rec->tid, &s->place[i]);
 	s->holder = foreign_threads_find(o->threads, rec->pid, rec->proc_start_ns, rec->holder);
 	s->is_believed = is_believed(o, rec, s->holder);
-	g_hash_table_insert(o->seen, &s->rec.id, s);
+	crossed_add(o->seen, s);
 }
 
 void fold_objects_add_gil(struct fold_objects *o, const struct offcpu_rec_language *rec, const char *place)
 {
-	if (g_hash_table_contains(o->gils, &rec->id))
+	if (crossed_find(o->gils, rec->id))
 		return;
 	struct gil *g = g_new0(struct gil, 1);
 
-	*g = (struct gil){ .id = rec->id, .addr = rec->ustack, .pid = rec->pid, .place = g_strdup(place),
+	*g = (struct gil){ .row = { .id = rec->id }, .addr = rec->ustack, .pid = rec->pid, .place = g_strdup(place),
 			   .holder = foreign_threads_find(o->threads, rec->pid, rec->proc_start_ns, rec->holder) };
-	g_hash_table_insert(o->gils, &g->id, g);
+	crossed_add(o->gils, g);
 	g_hash_table_insert(o->gil_of, GUINT_TO_POINTER(rec->pid), g);
+}
+
+guint fold_objects_cnt(const struct fold_objects *o)
+{
+	return crossed_cnt(o->seen) + crossed_cnt(o->gils);
+}
+
+static void note_gil_of(void *gil, void *data)
+{
+	struct fold_objects *o = data;
+
+	g_hash_table_insert(o->gil_of, GUINT_TO_POINTER(((const struct gil *)gil)->pid), gil);
+}
+
+void fold_objects_forget(struct fold_objects *o)
+{
+	crossed_forget(o->seen);
+	crossed_forget(o->gils);
+	g_hash_table_remove_all(o->gil_of);
+	crossed_for_each(o->gils, note_gil_of, o);
 }
 
 /* The lock that a futex is a part of; NULL: none.  So waits are known from before the kernel programs knew of the interpreter. */
@@ -192,8 +215,8 @@ static char *object_name(const struct seen *s, enum lock_kind kind, uint32_t hol
 
 uint32_t fold_objects_wait(struct fold_objects *o, uint64_t id, uint32_t user, uint32_t kernel)
 {
-	const struct seen *s = id ? g_hash_table_lookup(o->seen, &id) : NULL;
-	const struct gil *gil = id && !s ? g_hash_table_lookup(o->gils, &id) : NULL;
+	const struct seen *s = id ? crossed_find(o->seen, id) : NULL;
+	const struct gil *gil = id && !s ? crossed_find(o->gils, id) : NULL;
 
 	if (gil && !is_elsewhere(o->profile, kernel))
 		return object_of_gil(o, gil, gil->holder, gil->place);

@@ -24,4 +24,8 @@ void fold_objects_add_gil(struct fold_objects *o, const struct offcpu_rec_langua
 /* What a wait with these stacks (nodes of the profile) and this object has for its object. */
 uint32_t fold_objects_wait(struct fold_objects *o, uint64_t id, uint32_t user, uint32_t kernel);
 
+/* See fold_forget(). */
+void fold_objects_forget(struct fold_objects *o);
+unsigned fold_objects_cnt(const struct fold_objects *o);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/module.h"
+#include "fold/crossed.h"
 #include "fold/languages.h"
 #include "fold/lines.h"
 #include "fold/parts.h"
@@ -14,10 +15,15 @@
 /* Addresses whose frames are remembered from one window to the next; each process that starts has some hundred of its own. */
 #define FRAMES_KEPT_MAX 32768
 
+struct stack_row {
+	struct crossed_row row;	/* of the kernel there are only so many: those are kept */
+	uint32_t node;
+};
+
 struct fold_stacks {
 	struct profile *profile;
 	struct symbolizer *symbolizer;
-	GHashTable *nodes;	/* uint64_t id -> node */
+	struct crossed *nodes;	/* struct stack_row */
 	GHashTable *frames;	/* struct frame_key -> frame id, or place with lines */
 	struct fold_lines *lines;	/* NULL: without */
 	struct fold_languages *languages;
@@ -61,7 +67,7 @@ struct fold_stacks *fold_stacks_new(struct profile *profile, struct symbolizer *
 	f->max_depth = max_depth ? max_depth : OFFCPU_MAX_DEPTH;
 	f->languages = fold_languages_new(profile);
 	f->waiting = g_ptr_array_new_with_free_func(g_free);
-	f->nodes = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	f->nodes = crossed_new(g_free);
 	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
 	return f;
 }
@@ -73,7 +79,7 @@ void fold_stacks_free(struct fold_stacks *f)
 	fold_lines_free(f->lines);
 	fold_languages_free(f->languages);
 	g_ptr_array_unref(f->waiting);
-	g_hash_table_destroy(f->nodes);
+	crossed_free(f->nodes);
 	g_hash_table_destroy(f->frames);
 	g_free(f);
 }
@@ -299,8 +305,16 @@ static bool is_beginning(const struct fold_stacks *f, const struct offcpu_rec_st
 	return symbol.name && !symbol.symbol_offset;
 }
 
+static void put_node(struct fold_stacks *f, uint64_t id, bool is_user, uint32_t node)
+{
+	struct stack_row *r = g_new(struct stack_row, 1);
+
+	*r = (struct stack_row){ .row = { .id = id, .is_kept = !is_user }, .node = node };
+	crossed_add(f->nodes, r);
+}
+
 /* A stack of the id becomes a node, or will when lines are known. */
-static void put_stack(struct fold_stacks *f, uint64_t id, const uint32_t *spots, unsigned cnt, enum stack_end end)
+static void put_stack(struct fold_stacks *f, uint64_t id, bool is_user, const uint32_t *spots, unsigned cnt, enum stack_end end)
 {
 	uint32_t node = 0;
 
@@ -311,7 +325,7 @@ static void put_stack(struct fold_stacks *f, uint64_t id, const uint32_t *spots,
 			node = profile_node(f->profile, node, spots[i]);
 		g_array_index(f->profile->nodes, struct stack_node, node).end = (uint8_t)end;
 	}
-	g_hash_table_insert(f->nodes, g_memdup2(&id, sizeof(id)), GUINT_TO_POINTER(node));
+	put_node(f, id, is_user, node);
 }
 
 void fold_stacks_append_holder(struct fold_stacks *f, const struct offcpu_rec_language *rec, GString *s)
@@ -328,7 +342,7 @@ static bool put_language(struct fold_stacks *f, const struct offcpu_rec_language
 
 	if (!cnt)
 		return false;
-	put_stack(f, rec->id, spots, MIN(cnt, f->max_depth), cnt > f->max_depth ? STACK_TRUNCATED : end);
+	put_stack(f, rec->id, true, spots, MIN(cnt, f->max_depth), cnt > f->max_depth ? STACK_TRUNCATED : end);
 	return true;
 }
 
@@ -338,7 +352,7 @@ static void put_waiting(struct fold_stacks *f, uint64_t ustack)
 	for (guint i = f->waiting->len; i-- > 0;) {
 		const struct offcpu_rec_language *rec = g_ptr_array_index(f->waiting, i);
 
-		if (rec->ustack == ustack && (g_hash_table_contains(f->nodes, &rec->id) || put_language(f, rec)))
+		if (rec->ustack == ustack && (crossed_find(f->nodes, rec->id) || put_language(f, rec)))
 			g_ptr_array_remove_index_fast(f->waiting, i);
 	}
 }
@@ -347,7 +361,7 @@ static void put_waiting(struct fold_stacks *f, uint64_t ustack)
 static void give_up(struct fold_stacks *f, const struct offcpu_rec_language *rec, uint32_t node)
 {
 	fold_languages_count_lost(f->languages);
-	g_hash_table_insert(f->nodes, g_memdup2(&rec->id, sizeof(rec->id)), GUINT_TO_POINTER(node));
+	put_node(f, rec->id, true, node);
 }
 
 static void give_up_waiting(struct fold_stacks *f)
@@ -357,7 +371,7 @@ static void give_up_waiting(struct fold_stacks *f)
 	for (guint i = 0; i < f->waiting->len; i++) {
 		const struct offcpu_rec_language *rec = g_ptr_array_index(f->waiting, i);
 
-		if (!g_hash_table_contains(f->nodes, &rec->id) && fold_stacks_find(f, rec->ustack, &node))
+		if (!crossed_find(f->nodes, rec->id) && fold_stacks_find(f, rec->ustack, &node))
 			give_up(f, rec, node);
 	}
 	g_ptr_array_set_size(f->waiting, 0);
@@ -372,7 +386,7 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 		fold_drop_record(f->profile);
 		return;
 	}
-	if (g_hash_table_contains(f->nodes, &rec->id) || put_language(f, rec))
+	if (crossed_find(f->nodes, rec->id) || put_language(f, rec))
 		return;
 	if (!f->lines && fold_stacks_find(f, rec->ustack, &node))
 		give_up(f, rec, node);
@@ -392,7 +406,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 		fold_drop_record(f->profile);
 		return;
 	}
-	if (g_hash_table_contains(f->nodes, &rec->id))
+	if (crossed_find(f->nodes, rec->id))
 		return;
 	bool is_exact = rec->is_user || rec->is_exact || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
@@ -405,7 +419,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;
 	enum stack_end end = mapped_cnt < cnt ? STACK_BROKEN : stack_end_of(f, rec, frames, cnt);
 	cnt = MIN(mapped_cnt, f->max_depth);
-	put_stack(f, rec->id, spots, cnt, end);
+	put_stack(f, rec->id, rec->is_user, spots, cnt, end);
 	if (!rec->is_user)
 		return;
 	fold_languages_native(f->languages, &(struct fold_stack_spots){
@@ -429,12 +443,11 @@ static uint32_t pending_node(struct fold_stacks *f, uint8_t kind)
 
 bool fold_stacks_find(const struct fold_stacks *f, uint64_t id, uint32_t *ret_node)
 {
-	gpointer found;
+	const struct stack_row *r = crossed_find(f->nodes, id);
 
-	if (!g_hash_table_lookup_extended(f->nodes, &id, NULL, &found))
-		return false;
-	*ret_node = GPOINTER_TO_UINT(found);
-	return true;
+	if (r)
+		*ret_node = r->node;
+	return r;
 }
 
 uint32_t fold_stacks_node(struct fold_stacks *f, uint64_t id, uint8_t kind)
@@ -454,14 +467,34 @@ void fold_stacks_next_window(struct fold_stacks *f)
 		g_hash_table_remove_all(f->frames);
 }
 
+static void put_lined(uint64_t id, uint32_t node, void *data)
+{
+	struct fold_stacks *f = data;
+
+	put_node(f, id, true, node);
+}
+
+static bool is_known(uint64_t id, void *data)
+{
+	const struct fold_stacks *f = data;
+
+	return crossed_has(f->nodes, id);
+}
+
+void fold_stacks_forget(struct fold_stacks *f)
+{
+	crossed_forget(f->nodes);
+	fold_languages_forget(f->languages, is_known, f);
+}
+
 void fold_stacks_finish(struct fold_stacks *f)
 {
 	if (f->lines)
-		fold_lines_finish(f->lines, f->nodes);
+		fold_lines_finish(f->lines, put_lined, f);
 	give_up_waiting(f);
 }
 
 uint64_t fold_stacks_cnt(const struct fold_stacks *f)
 {
-	return g_hash_table_size(f->nodes);
+	return crossed_cnt(f->nodes);
 }

@@ -29,6 +29,9 @@ void fold_stacks_add_path(struct fold_stacks *f, const struct offcpu_rec_sleep_p
 /* Another window begins: what is only remembered may go where it is much. */
 void fold_stacks_next_window(struct fold_stacks *f);
 
+/* See fold_forget(). */
+void fold_stacks_forget(struct fold_stacks *f);
+
 /* With lines only now stacks have nodes. */
 void fold_stacks_finish(struct fold_stacks *f);
 

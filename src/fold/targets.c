@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/hash.h"
+#include "fold/crossed.h"
 #include "fold/fd_link.h"
 #include "fold/fd_owners.h"
 #include "fold/parts.h"
@@ -16,6 +16,7 @@
 #include "profile/object_upstream.h"
 
 struct target {
+	struct crossed_row row;
 	struct offcpu_rec_target rec;
 	uint8_t kind;		/* enum object_kind */
 	bool is_sought;		/* the other end is not known yet, and may be */
@@ -26,13 +27,14 @@ struct target {
 	char *base;		/* name without the other end */
 	char *peer_name;
 	char *detail;
+	bool is_complete;	/* `base` is all that will be told */
 	uint32_t object;	/* index + 1, once it is in the profile */
 };
 
 struct fold_targets {
 	struct profile *profile;
 	char *proc_dir;
-	GHashTable *targets;	/* uint64_t id -> struct target */
+	struct crossed *targets;	/* struct target */
 	GPtrArray *sought;	/* struct target */
 	struct fd_owners *owners;
 	struct sock_peers *peers;
@@ -56,7 +58,7 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 
 	t->profile = profile;
 	t->proc_dir = g_strdup(proc_dir);
-	t->targets = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, target_free);
+	t->targets = crossed_new(target_free);
 	t->sought = g_ptr_array_new();
 	t->upstreams = upstreams_new(proc_dir);
 	return t;
@@ -66,7 +68,7 @@ void fold_targets_free(struct fold_targets *t)
 {
 	if (!t)
 		return;
-	g_hash_table_destroy(t->targets);
+	crossed_free(t->targets);
 	g_ptr_array_unref(t->sought);
 	fd_owners_free(t->owners);
 	sock_peers_free(t->peers);
@@ -223,13 +225,14 @@ void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *
 		fold_drop_record(all->profile);
 		return;
 	}
-	if (g_hash_table_contains(all->targets, &rec->id))
+	if (crossed_find(all->targets, rec->id))
 		return;
 	if (!all->owners)
 		all->owners = fd_owners_new(all->proc_dir);
 	t = g_new0(struct target, 1);
+	t->row.id = rec->id;
 	t->rec = *rec;
-	g_hash_table_insert(all->targets, &t->rec.id, t);
+	crossed_add(all->targets, t);
 	switch ((enum offcpu_target)rec->what) {
 	case OFFCPU_TARGET_FD: name_file(all, t); break;
 	case OFFCPU_TARGET_FAULT: name_fault(all, t); break;
@@ -242,7 +245,37 @@ void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *
 	find_peers(all, false);
 }
 
-static uint32_t intern(struct fold_targets *all, struct target *t)
+guint fold_targets_cnt(const struct fold_targets *all)
+{
+	return crossed_cnt(all->targets);
+}
+
+static void seek_on(void *target, void *data)
+{
+	struct fold_targets *all = data;
+	struct target *t = target;
+
+	if (t->is_sought)
+		g_ptr_array_add(all->sought, t);
+}
+
+static void leave_profile(void *target, void *unused)
+{
+	(void)unused;
+	((struct target *)target)->object = 0;
+}
+
+void fold_targets_forget(struct fold_targets *all, bool is_profile_empty)
+{
+	crossed_forget(all->targets);
+	g_ptr_array_set_size(all->sought, 0);
+	crossed_for_each(all->targets, seek_on, all);
+	if (is_profile_empty)
+		crossed_for_each(all->targets, leave_profile, NULL);
+}
+
+/* As it is told from now on. */
+static void complete_name(struct target *t)
 {
 	g_autoptr(GString) name = g_string_new(t->base);
 
@@ -252,28 +285,41 @@ static uint32_t intern(struct fold_targets *all, struct target *t)
 	t->base = g_strdup(name->str);
 	if (t->rec.fd_cnt > 1)
 		name_set(t);
+	t->is_complete = true;
+}
+
+static uint32_t intern(struct fold_targets *all, struct target *t)
+{
+	if (!t->is_complete)
+		complete_name(t);
+
 	const struct object o = { .kind = t->kind, .operation = "", .name = t->base, .place = t->detail, .pid = t->peer };
 
 	return profile_object(all->profile, &o) + 1;
 }
 
-/* True: one has asked somebody whose process is not known. */
+struct upstream_search {
+	struct fold_targets *all;
+	bool is_unknown;	/* one has asked somebody whose process is not known */
+};
+
+static void find_upstream_of(void *row, void *data)
+{
+	struct upstream_search *search = data;
+	struct target *t = row;
+
+	if (t->kind != OBJECT_EPOLL || t->object)
+		return;
+	find_upstream(search->all, t);
+	search->is_unknown = search->is_unknown || (!t->peer && strstr(t->base, OBJECT_UPSTREAM));
+}
+
 static bool find_upstreams_once(struct fold_targets *all)
 {
-	GHashTableIter iter;
-	gpointer target;
-	bool is_unknown = false;
+	struct upstream_search search = { .all = all };
 
-	g_hash_table_iter_init(&iter, all->targets);
-	while (g_hash_table_iter_next(&iter, NULL, &target)) {
-		struct target *t = target;
-
-		if (t->kind != OBJECT_EPOLL || t->object)
-			continue;
-		find_upstream(all, t);
-		is_unknown = is_unknown || (!t->peer && strstr(t->base, OBJECT_UPSTREAM));
-	}
-	return is_unknown;
+	crossed_for_each(all->targets, find_upstream_of, &search);
+	return search.is_unknown;
 }
 
 /* As the window ends.  What find_peers() has read of /proc will do if it read anything. */
@@ -285,7 +331,7 @@ static void find_upstreams(struct fold_targets *all, bool is_read)
 
 uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 {
-	struct target *t = g_hash_table_lookup(all->targets, &id);
+	struct target *t = crossed_find(all->targets, id);
 
 	if (!t)
 		return 0;

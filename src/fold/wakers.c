@@ -4,15 +4,21 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "fold/crossed.h"
 #include "fold/earlier.h"
 #include "fold/earlier_stories.h"
 #include "fold/irq_name.h"
 #include "fold/parts.h"
 
+struct waker_row {
+	struct crossed_row row;
+	struct offcpu_rec_waker rec;
+};
+
 struct fold_wakers {
 	struct profile *profile;
 	struct fold_stacks *stacks;
-	GHashTable *wakers;	/* uint64_t id -> struct offcpu_rec_waker */
+	struct crossed *wakers;	/* struct waker_row */
 	GHashTable *chains;	/* uint64_t id -> struct offcpu_rec_chain */
 	GHashTable *stories;	/* struct offcpu_wait_key -> struct offcpu_chain_sum */
 	struct earlier *earlier;
@@ -24,7 +30,7 @@ struct fold_wakers *fold_wakers_new(struct profile *profile, struct fold_stacks 
 
 	f->profile = profile;
 	f->stacks = stacks;
-	f->wakers = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	f->wakers = crossed_new(g_free);
 	f->chains = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
 	f->stories = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
 	f->earlier = earlier_new();
@@ -35,7 +41,7 @@ void fold_wakers_free(struct fold_wakers *f)
 {
 	if (!f)
 		return;
-	g_hash_table_destroy(f->wakers);
+	crossed_free(f->wakers);
 	g_hash_table_destroy(f->chains);
 	g_hash_table_destroy(f->stories);
 	earlier_free(f->earlier);
@@ -48,11 +54,22 @@ void fold_wakers_add(struct fold_wakers *f, const struct offcpu_rec_waker *rec, 
 		fold_drop_record(f->profile);
 		return;
 	}
-	if (g_hash_table_contains(f->wakers, &rec->id))
+	if (crossed_find(f->wakers, rec->id))
 		return;
-	struct offcpu_rec_waker *own = g_memdup2(rec, sizeof(*rec));
+	struct waker_row *own = g_new(struct waker_row, 1);
 
-	g_hash_table_insert(f->wakers, &own->id, own);
+	*own = (struct waker_row){ .row = { .id = rec->id }, .rec = *rec };
+	crossed_add(f->wakers, own);
+}
+
+guint fold_wakers_cnt(const struct fold_wakers *f)
+{
+	return crossed_cnt(f->wakers);
+}
+
+void fold_wakers_forget(struct fold_wakers *f)
+{
+	crossed_forget(f->wakers);
 }
 
 void fold_wakers_add_chain(struct fold_wakers *f, const struct offcpu_rec_chain *rec, size_t size)
@@ -103,7 +120,8 @@ void fold_wakers_add_sum(struct fold_wakers *f, const struct offcpu_wait_key *ke
 
 bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker)
 {
-	const struct offcpu_rec_waker *rec = id ? g_hash_table_lookup(f->wakers, &id) : NULL;
+	const struct waker_row *row = id ? crossed_find(f->wakers, id) : NULL;
+	const struct offcpu_rec_waker *rec = row ? &row->rec : NULL;
 
 	if (!rec)
 		return false;

@@ -33,4 +33,8 @@ bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker);
 uint32_t fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key,
 			  uint64_t said_ns);
 
+/* See fold_forget(). */
+void fold_wakers_forget(struct fold_wakers *f);
+unsigned fold_wakers_cnt(const struct fold_wakers *f);
+
 #endif

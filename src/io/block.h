@@ -53,6 +53,7 @@ struct block_disk {
 struct block_counts {
 	uint64_t done, merged, open_at_start, open_at_end;
 	uint64_t lost_done, lost_stack, lost_room;
+	uint64_t unseen;	/* ended, and the kernel ran no program for it */
 	uint64_t kernels;	/* what the disks' own counters say was done meanwhile */
 };
 

@@ -9,6 +9,7 @@
 #include "profile/id_index.h"
 #include "profile/profile_sum.h"
 #include "profile/requests.h"
+#include "profile/tasks_file.h"
 #include "profile/slices_build.h"
 
 struct profile *profile_new(void)
@@ -31,6 +32,7 @@ struct profile *profile_new(void)
 	p->storms = g_array_new(FALSE, FALSE, sizeof(struct storm));
 	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
 	p->requests = g_array_new(FALSE, FALSE, sizeof(struct request_row));
+	p->tasks = g_ptr_array_new_with_free_func((GDestroyNotify)tasks_free);
 	p->request_parts = g_array_new(FALSE, FALSE, sizeof(struct request_part));
 	p->spans = g_array_new(FALSE, FALSE, sizeof(struct request_span));
 	p->span_waits = g_array_new(FALSE, FALSE, sizeof(struct span_wait));
@@ -78,6 +80,7 @@ void profile_free(struct profile *p)
 	g_array_unref(p->span_waits);
 	g_array_unref(p->build_ids);
 	slices_free(p->slices);
+	g_ptr_array_unref(p->tasks);
 	g_string_chunk_free(p->strings);
 	g_ptr_array_unref(p->string_list);
 	id_index_free(p->string_index);
@@ -460,6 +463,14 @@ void profile_empty_rows(struct profile *p)
 	for (gsize i = 0; i < ROW_TABLE_CNT; i++)
 		g_array_set_size(*rows[i], 0);
 	begin_rows(p);
+}
+
+void profile_empty_objects(struct profile *p)
+{
+	g_array_set_size(p->objects, 0);
+	g_array_set_size(p->wakers, 0);
+	begin_index(&p->object_index);
+	begin_index(&p->waker_index);
 }
 
 /* A profile with everything in common but its slices and indices. */

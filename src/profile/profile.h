@@ -380,6 +380,7 @@ struct profile_info {
 	uint32_t on_cpu_hz, on_cpu_end_hz;	/* samples a second of each CPU, as was asked for and as it ended; 0: none */
 	bool on_cpu_as_waits;	/* profile_on_cpu_as_waits() is done */
 	bool has_requests;	/* it is of `offcpu request` */
+	bool has_tasks;		/* they were asked for */
 	uint64_t request_slower_ns;	/* only waits of requests that took so long were listed; 0: of all, or there were no requests */
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
@@ -417,6 +418,7 @@ struct profile {
 	GArray *build_ids;	/* struct module_id, one a module, of those that have one */
 	GArray *requests, *request_parts, *spans, *span_waits;	/* see requests.h */
 	struct slices *slices;	/* see slices.h; NULL: none */
+	GPtrArray *tasks;	/* struct tasks, a process each: see tasks.h */
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;
@@ -447,6 +449,8 @@ void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
 bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes);
 /* Takes out all that is of one window: threads, waits, wakings, losses.  Frames, stacks, objects, wakers and strings keep their ids. */
 void profile_empty_rows(struct profile *p);
+/* The same of objects and wakers, which only rows name.  None of profile_take_rows() may be left. */
+void profile_empty_objects(struct profile *p);
 /*
  * The same, but the rows go to the caller, as a profile that has everything else in common with p: to be read only, and freed by
  * profile_free_rows() before p is.

@@ -7,6 +7,7 @@
 #include "profile/profile_rows.h"
 #include "profile/requests.h"
 #include "profile/slices_build.h"
+#include "profile/tasks_file.h"
 
 G_DEFINE_QUARK(profile-file-error, profile_file_error)
 
@@ -278,5 +279,5 @@ bool profile_check(const struct profile *p, GError **error)
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
 	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) &&
 	       check_stories(p, error) && check_blames(p, error) && check_storms(p, error) && check_on_cpu(p, error) && check_losses(p, error) &&
-	       slices_check(p, error) && requests_check(p, error);
+	       slices_check(p, error) && requests_check(p, error) && tasks_check(p, error);
 }

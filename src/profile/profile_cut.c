@@ -292,6 +292,9 @@ static void tell_range(struct profile *p, uint64_t from_ns, uint64_t to_ns, bool
 		.window_ns = info->range.is_cut ? info->range.window_ns : info->duration_ns,
 		.is_estimated = info->range.is_estimated || is_estimated,
 	};
+	/* of the whole window only */
+	info->has_tasks = false;
+	g_ptr_array_set_size(p->tasks, 0);
 	info->start_ns += from_ns;
 	info->start_unix_ns += from_ns;
 	info->duration_ns = to_ns - from_ns;

@@ -96,6 +96,9 @@ bool profile_file_may_write(const char *path, GError **error)
 
 	target_init(&to, path);
 	may = check_target(&to, error);
+	/* better told now than at the end of a long window */
+	if (may && faccessat(AT_FDCWD, to.dir, W_OK | X_OK, AT_EACCESS) != 0)
+		may = fail(&to, error, errno, "no file can be made in '%s': %s", to.dir, g_strerror(errno));
 	target_clear(&to);
 	return may;
 }

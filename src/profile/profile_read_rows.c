@@ -7,6 +7,7 @@
 #include "profile/profile_schema.h"
 #include "profile/requests.h"
 #include "profile/slices.h"
+#include "profile/tasks_file.h"
 
 static void build_ids_row(struct reader *r)
 {
@@ -72,6 +73,8 @@ static void meta_row(struct reader *r)
 		info->on_cpu_end_hz = row_u32(r, 1);
 	if (strcmp(key, "request_slower_ns") == 0)
 		info->request_slower_ns = row_ns(r, 1);
+	if (strcmp(key, "has_tasks") == 0)
+		info->has_tasks = row_number(r, 1, 1) != 0;
 	if (strcmp(key, "slice_ns") == 0)
 		row_of_slice_length(r, 1);
 	if (strcmp(key, "has_wakers") == 0)
@@ -363,6 +366,8 @@ static const struct row_table tables[] = {
 	{ 7, 0, "request_part", 0, 0, PROFILE_ROWS_MAX, row_of_request_part },
 	{ 7, 0, "span", 0, 0, PROFILE_ROWS_MAX, row_of_span },
 	{ 7, 0, "span_wait", 0, 0, PROFILE_ROWS_MAX, row_of_span_wait },
+	{ 8, 0, "task_population", 0, 0, TASKS_POPULATIONS_MAX, row_of_task_population },
+	{ 8, 0, "task", 0, 0, TASKS_RECORDED_MAX, row_of_task },
 };
 
 static bool read_tables(struct reader *r, unsigned version, GError **error)

@@ -76,5 +76,8 @@ void row_of_request_calls(struct reader *r);
 void row_of_request_part(struct reader *r);
 void row_of_span(struct reader *r);
 void row_of_span_wait(struct reader *r);
+/* tasks_file.c */
+void row_of_task_population(struct reader *r);
+void row_of_task(struct reader *r);
 
 #endif

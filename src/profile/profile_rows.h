@@ -23,6 +23,8 @@ int slices_write(sqlite3 *db, const struct profile *p);
 int slices_write_cells(sqlite3 *db, const struct profile *p);
 /* And the requests. */
 int requests_write(sqlite3 *db, const struct profile *p);
+/* And the tasks. */
+int tasks_write(sqlite3 *db, const struct profile *p);
 
 /* One after the other, up to the first that fails. */
 typedef int (*profile_write_table)(sqlite3 *db, const struct profile *p);

@@ -383,6 +383,40 @@ static const struct profile_table profile_tables[] = {
 	  "  runnable_ns INTEGER,\n"
 	  "  preempted_ns INTEGER\n"
 	  ")" },
+	/* Tasks of runtimes, which are no threads. */
+	{ 8, 0, "task_population",
+	  "CREATE TABLE task_population( -- the tasks of one process: goroutines, or tasks of asyncio\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  pid INTEGER,\n"
+	  "  kind TEXT, -- goroutine, asyncio\n"
+	  "  program TEXT,\n"
+	  "  version TEXT, -- of the runtime; NULL: not known\n"
+	  "  window_ns INTEGER, -- that the looks stand for\n"
+	  "  looks INTEGER,\n"
+	  "  rate_milli_hz INTEGER, -- as asked for\n"
+	  "  looked_at_ppm INTEGER, -- of the tasks, by each look\n"
+	  "  cpu_ns INTEGER, -- what looking cost\n"
+	  "  stale INTEGER, -- looks at a task that changed meanwhile: these have no stack\n"
+	  "  unreadable INTEGER, -- looks at memory that was gone\n"
+	  "  no_row INTEGER, -- looks at tasks with more stacks than are told apart\n"
+	  "  is_cut INTEGER -- there were more tasks than are ever looked at\n"
+	  ")" },
+	{ 8, 0, "task",
+	  "CREATE TABLE task( -- tasks with the same state, reason, stack and creator\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  population_id INTEGER REFERENCES task_population(id),\n"
+	  "  state TEXT, -- waiting, runnable, running, syscall, ...\n"
+	  "  reason TEXT, -- chan send, ...; NULL: none\n"
+	  "  stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
+	  "  stack_end INTEGER, -- as in stack\n"
+	  "  creator_frame_id INTEGER REFERENCES frame(id), -- where they were made; NULL: not known\n"
+	  "  parent INTEGER, -- number of the task that made them all; NULL: not known, or several\n"
+	  "  name TEXT, -- of the one task, or of all; NULL: none\n"
+	  "  awaited_by TEXT, -- the same of tasks that wait for these\n"
+	  "  seen INTEGER, -- how often a task was seen so\n"
+	  "  task_ns INTEGER, -- of task time, which is in no account of a thread\n"
+	  "  task_se_ns INTEGER -- its standard error\n"
+	  ")" },
 };
 
 const struct profile_table *profile_table_next(const struct profile_table *t, unsigned version)
@@ -462,6 +496,10 @@ const char profile_views[] =
 	"  s.preempted_ns, s.flags & 1 <> 0 AS nested, s.flags & 2 <> 0 AS recursed, s.flags & 4 <> 0 AS thrown,\n"
 	"  s.flags & 16 <> 0 AS slowest\n"
 	"FROM span s JOIN request r ON r.id = s.request_id JOIN thread t ON t.id = s.thread_id;\n"
+	"CREATE VIEW v_task AS SELECT t.id, p.pid, p.program, p.kind, t.state, t.reason, t.stack_id, s.leaf, f.name AS creator,\n"
+	"  t.name, t.awaited_by, t.task_ns * 1.0 / p.window_ns AS tasks, t.task_ns, t.task_se_ns\n"
+	"FROM task t JOIN task_population p ON p.id = t.population_id LEFT JOIN v_stack s ON s.id = t.stack_id\n"
+	"  LEFT JOIN v_frame f ON f.id = t.creator_frame_id;\n"
 	"CREATE VIEW v_storm AS SELECT s.id, coalesce(a.irq, a.comm) AS waker, a.pid, a.tid, s.events, s.woken, s.most,\n"
 	"  s.ended, s.again, s.again * 100.0 / s.ended AS again_percent, s.cpu_ns, s.again_ns, s.delay_ns,\n"
 	"  a.user_stack_id AS waker_user_stack_id, a.kernel_stack_id AS waker_kernel_stack_id\n"

@@ -27,7 +27,7 @@ static GString *build_ids(const struct profile *p)
 static bool may_be_left_out(const char *key)
 {
 	return g_str_has_suffix(key, "_ns") || g_str_has_suffix(key, "_hz") || g_str_has_prefix(key, "looks_") ||
-	       strcmp(key, "unknown") == 0 || strcmp(key, "not_waits") == 0 || strcmp(key, "tasks") == 0 || strcmp(key, "rows_are") == 0;
+	       strcmp(key, "unknown") == 0 || strcmp(key, "has_tasks") == 0 || strcmp(key, "not_waits") == 0 || strcmp(key, "tasks") == 0 || strcmp(key, "rows_are") == 0;
 }
 
 static int write_meta(sqlite3 *db, const struct profile *p)
@@ -56,6 +56,7 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "on_cpu_hz", NULL, info->on_cpu_hz },
 		{ "on_cpu_end_hz", NULL, info->on_cpu_end_hz },
 		{ "request_slower_ns", NULL, info->request_slower_ns },
+		{ "has_tasks", NULL, info->has_tasks },
 		{ "build_ids", ids->str, 0 },
 		{ "looks_asked_ns", NULL, info->looks.asked_ns },
 		{ "looks_rounds", NULL, info->looks.rounds },
@@ -431,7 +432,7 @@ int profile_write_rest(sqlite3 *db, const struct profile *p)
 {
 	static const profile_write_table tables[] = {
 		write_meta, write_window, write_losses, write_frames, write_stacks, write_objects, write_waits, write_sampling,
-		profile_write_who, write_on_cpu, slices_write, slices_write_cells, requests_write,
+		profile_write_who, write_on_cpu, slices_write, slices_write_cells, requests_write, tasks_write,
 	};
 
 	return profile_write_tables(db, p, tables, G_N_ELEMENTS(tables));

@@ -91,15 +91,37 @@ void tasks_finish(struct tasks *t)
 {
 	const double looks = (double)MAX(t->looks, 1), period_ns = (double)t->window_ns / looks;
 
+	for (guint i = 0; i < t->rows->len; i++) {
+		struct task_row *row = &g_array_index(t->rows, struct task_row, i);
+
+		if (!t->window_ns)
+			row->tasks /= looks;
+		if (t->looks > 1)
+			row->task_se_ns = (uint64_t)MAX(sqrt(row->squares / 2 * looks / (looks - 1)), period_ns * t->now_weight);
+	}
+	tasks_set_means(t);
+	g_hash_table_remove_all(t->index);
+}
+
+void tasks_set_means(struct tasks *t)
+{
 	t->tasks = 0;
 	for (guint i = 0; i < t->rows->len; i++) {
 		struct task_row *row = &g_array_index(t->rows, struct task_row, i);
 
-		row->tasks = t->window_ns ? (double)row->task_ns / (double)t->window_ns : row->tasks / looks;
+		if (t->window_ns)
+			row->tasks = (double)row->task_ns / (double)t->window_ns;
 		t->tasks += row->tasks;
-		if (t->looks > 1)
-			row->task_se_ns = (uint64_t)MAX(sqrt(row->squares / 2 * looks / (looks - 1)), period_ns * t->now_weight);
 	}
 	g_array_sort(t->rows, by_tasks);
-	g_hash_table_remove_all(t->index);
+}
+
+void tasks_cut_rows(struct tasks *t, guint max)
+{
+	for (guint i = max; i < t->rows->len; i++) {
+		t->no_row += tasks_get(t, i)->seen;
+		g_free((void *)(uintptr_t)tasks_get(t, i)->frames);
+	}
+	if (t->rows->len > max)
+		g_array_set_size(t->rows, max);
 }

@@ -34,7 +34,6 @@ struct task_row {
 	const char *name;	/* of the one task, or of all; NULL: none */
 	const char *awaited_by;	/* the same of tasks that wait for these */
 	uint64_t parent;	/* the number of the task that made all of these; 0: not known, or several */
-	uint64_t oldest_wait_ns;	/* one of them waits at least that long, 0: not known */
 	/* from the looks */
 	uint64_t seen;		/* how often a task was seen so */
 	double tasks;		/* mean number over the window, or the number at the only look */
@@ -42,6 +41,9 @@ struct task_row {
 	/* of the look that goes on, and of the one before it */
 	double now, before;
 	double squares;	/* of differences of task time between neighbouring looks */
+	/* of a recording: the profile's own; 0: none */
+	uint32_t stack;
+	uint32_t creator_frame;	/* + 1 */
 };
 
 struct tasks {
@@ -68,6 +70,10 @@ struct tasks {
 
 struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid);
 void tasks_free(struct tasks *t);	/* NULL is fine */
+static inline const struct task_row *tasks_get(const struct tasks *t, guint i)
+{
+	return &g_array_index(t->rows, struct task_row, i);
+}
 const char *tasks_string(struct tasks *t, const char *text);	/* NULL stays NULL */
 
 /*
@@ -82,5 +88,9 @@ void tasks_seen(struct tasks *t, struct task_row *row, double weight);
 void tasks_look_done(struct tasks *t, uint64_t period_ns);
 /* No more looks: makes means and errors. */
 void tasks_finish(struct tasks *t);
+/* Means, of times that are known; rows are sorted. */
+void tasks_set_means(struct tasks *t);
+/* As many as fit beside others; what is left out is told as no_row. */
+void tasks_cut_rows(struct tasks *t, guint max);
 
 #endif

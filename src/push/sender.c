@@ -7,6 +7,8 @@
 
 #define FIRST_PAUSE_US (G_USEC_PER_SEC / 2)
 #define IDLE_US (60 * G_USEC_PER_SEC)	/* how often the bounds are looked at when nothing happens */
+#define PARCEL_MAX 64U	/* windows that are sent at once */
+#define PARCEL_BYTES (UINT64_C(4) << 20)
 #define STOP_US (2 * G_USEC_PER_SEC)	/* for what is being sent as it ends */
 
 struct sender {
@@ -20,6 +22,7 @@ struct sender {
 	gint64 not_before_us;
 	/* the thread's own */
 	gint64 pause_us, pause_max_us;
+	guint at_once;	/* so many units, at most */
 	bool must_ask;	/* whether it is there, after an unsure outcome */
 	struct spool_drops told;
 	bool told_away;
@@ -100,33 +103,113 @@ static void tell_outcome(struct sender *s, enum target_outcome outcome, const ch
 	}
 }
 
-/* Called with the lock. */
-static void note_outcome(struct sender *s, const struct push_unit *u, const char *name, enum target_outcome outcome,
-			 unsigned retry_after_s)
+/* What is sent at once. */
+struct parcel {
+	GPtrArray *units;	/* struct push_unit */
+	GPtrArray *names;	/* of each, in the spool */
+};
+
+static void free_unit(gpointer u)
 {
-	if (outcome == TARGET_LATER) {
-		spool_keep(s->spool, name);
-		pause_grows(s, retry_after_s);
-		return;
+	unit_free(u);
+}
+
+static void parcel_clear(struct parcel *p)
+{
+	g_ptr_array_unref(p->units);
+	g_ptr_array_unref(p->names);
+}
+
+/*
+ * The unit behind that one in a circle, and those behind it where the engine takes several at once: a request takes it as long for one window
+ * as for many.  Called with the lock.
+ */
+static void parcel_fill(struct sender *s, struct parcel *p, const char *after)
+{
+	guint most = target_may_repeat(s->target) ? s->at_once : 1;
+	uint64_t bytes = 0;
+
+	p->units = g_ptr_array_new_with_free_func(free_unit);
+	p->names = g_ptr_array_new_with_free_func(g_free);
+	while (p->units->len < most && bytes < PARCEL_BYTES) {
+		char *name = NULL;
+		struct push_unit *u = spool_next(s->spool, after, &name);
+
+		if (!u || (p->names->len && strcmp(name, after) <= 0)) {
+			unit_free(u);
+			g_free(name);
+			break;
+		}
+		bytes += unit_bytes(u);
+		g_ptr_array_add(p->units, u);
+		g_ptr_array_add(p->names, name);
+		after = name;
 	}
-	spool_remove(s->spool, name);
+}
+
+/* Called with the lock. */
+static bool parcel_begin(struct sender *s, struct parcel *p, GError **error)
+{
+	for (guint i = 0; i < p->names->len; i++) {
+		if (spool_begin(s->spool, g_ptr_array_index(p->names, i), error))
+			continue;
+		if (!i)
+			return false;
+		g_clear_error(error);	/* those before it are well */
+		g_ptr_array_set_size(p->units, (gint)i);
+		g_ptr_array_set_size(p->names, (gint)i);
+	}
+	return p->names->len != 0;
+}
+
+static enum target_outcome parcel_send(struct sender *s, const struct parcel *p, char **ret_why, unsigned *ret_retry_after_s)
+{
+	struct push_unit *all = p->units->len > 1 ? unit_join(p->units) : NULL;
+	enum target_outcome outcome = TARGET_TAKEN;
+
+	if (all)
+		outcome = target_send(s->target, all, ret_why, ret_retry_after_s);
+	for (guint i = 0; !all && i < p->units->len && outcome == TARGET_TAKEN; i++)
+		outcome = target_send(s->target, g_ptr_array_index(p->units, i), ret_why, ret_retry_after_s);
+	unit_free(all);
+	return outcome;
+}
+
+static void count_taken(struct sender *s, const struct push_unit *u)
+{
+	s->status.taken++;
+	s->status.bytes += unit_bytes(u);
+	for (guint i = 0; i < u->requests->len; i++)
+		s->status.rows += ((const struct push_request *)g_ptr_array_index(u->requests, i))->rows;
+}
+
+/* Called with the lock.  What was not taken is sent one by one: a window that the engine cannot take must not keep others from it. */
+static void note_outcome(struct sender *s, const struct parcel *p, enum target_outcome outcome, unsigned retry_after_s)
+{
+	s->at_once = outcome == TARGET_TAKEN ? MIN(2 * s->at_once, PARCEL_MAX) : 1;
+	for (guint i = 0; i < p->names->len; i++) {
+		const char *name = g_ptr_array_index(p->names, i);
+
+		if (outcome == TARGET_LATER)
+			spool_keep(s->spool, name);
+		else
+			spool_remove(s->spool, name);
+		if (outcome == TARGET_TAKEN)
+			count_taken(s, g_ptr_array_index(p->units, i));
+	}
 	if (outcome == TARGET_UNSURE) {
 		s->status.unsure++;
 		s->must_ask = true;
+	}
+	if (outcome == TARGET_LATER || outcome == TARGET_UNSURE) {
 		pause_grows(s, retry_after_s);
 		return;
 	}
 	s->pause_us = 0;
 	s->not_before_us = 0;
 	s->status.is_away = false;
-	if (outcome == TARGET_REFUSED) {
+	if (outcome == TARGET_REFUSED)
 		s->status.refused++;
-		return;
-	}
-	s->status.taken++;
-	s->status.bytes += unit_bytes(u);
-	for (guint i = 0; i < u->requests->len; i++)
-		s->status.rows += ((const struct push_request *)g_ptr_array_index(u->requests, i))->rows;
 }
 
 /* True when a unit may be sent now. */
@@ -146,37 +229,38 @@ static bool is_there(struct sender *s)
 	return false;
 }
 
-/* Sends one unit, the one behind *after in a circle: one that the engine does not take holds up no other. */
-static void send_one(struct sender *s, char **after)
+/* Sends those behind *after in a circle: one that the engine does not take holds up no other. */
+static void send_some(struct sender *s, char **after)
 {
-	char *name = NULL, *why = NULL;
+	char *why = NULL;
 	unsigned retry_after_s = 0;
 	enum target_outcome outcome;
 	g_autoptr(GError) error = NULL;
+	struct parcel p;
 
 	g_mutex_lock(&s->lock);
-	struct push_unit *u = spool_next(s->spool, *after, &name);
-	bool ok = u && spool_begin(s->spool, name, &error);
+	parcel_fill(s, &p, *after);
+	bool ok = parcel_begin(s, &p, &error);
 
 	s->is_sending = ok;
-	if (u && !ok)
+	if (p.names->len && !ok)
 		pause_grows(s, 0);
 	g_mutex_unlock(&s->lock);
 	if (ok) {
-		outcome = target_send(s->target, u, &why, &retry_after_s);
+		outcome = parcel_send(s, &p, &why, &retry_after_s);
 		g_mutex_lock(&s->lock);
-		note_outcome(s, u, name, outcome, retry_after_s);
+		note_outcome(s, &p, outcome, retry_after_s);
 		s->is_sending = false;
 		g_cond_broadcast(&s->changed);
 		g_mutex_unlock(&s->lock);
 		tell_outcome(s, outcome, why);
-	} else if (u) {
+	} else if (p.names->len) {
 		tell_outcome(s, TARGET_LATER, error->message);
 	}
 	g_free(*after);
-	*after = name;
+	*after = p.names->len ? g_strdup(g_ptr_array_index(p.names, p.names->len - 1)) : NULL;
 	g_free(why);
-	unit_free(u);
+	parcel_clear(&p);
 }
 
 static gpointer run(gpointer data)
@@ -200,7 +284,7 @@ static gpointer run(gpointer data)
 		}
 		g_mutex_unlock(&s->lock);
 		if (is_there(s))
-			send_one(s, &after);
+			send_some(s, &after);
 		tell_drops(s);
 		g_mutex_lock(&s->lock);
 	}
@@ -236,6 +320,7 @@ struct sender *sender_start(const struct sender_options *o, GError **error)
 
 	s->target = target;
 	s->spool = files;
+	s->at_once = 1;
 	s->pause_max_us = (gint64)(o->pause_max_s ? o->pause_max_s : SENDER_PAUSE_MAX_S) * G_USEC_PER_SEC;
 	s->say = o->say;
 	s->ctx = o->ctx;

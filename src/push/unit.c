@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/hash.h"
 #include "exchange/wire.h"
 #include "push/http.h"
 
@@ -77,6 +78,73 @@ void unit_add(struct push_unit *u, const char *name, const GString *body, uint64
 	deflate(&z, Z_FINISH); /* the bound is enough for it */
 	deflateEnd(&z);
 	add(u, g_strdup(name), g_bytes_new_take(g_realloc(packed, z.total_out), z.total_out), true, rows);
+}
+
+/* The request of that name; made behind the one at `after` where there is none. */
+static guint request_of(struct push_unit *u, const struct push_request *like, int after)
+{
+	for (guint i = 0; i < u->requests->len; i++)
+		if (strcmp(((const struct push_request *)g_ptr_array_index(u->requests, i))->name, like->name) == 0)
+			return i;
+	struct push_request *r = g_new0(struct push_request, 1);
+
+	r->name = g_strdup(like->name);
+	r->is_gzip = like->is_gzip;
+	g_ptr_array_insert(u->requests, after + 1, r);
+	return (guint)(after + 1);
+}
+
+static void free_bytes(gpointer bytes)
+{
+	if (bytes)
+		g_byte_array_unref(bytes);
+}
+
+/* Rows behind one another are rows, and so are members of gzip. */
+static bool append_bodies(struct push_unit *to, GPtrArray *bodies, const struct push_unit *u)
+{
+	int at = -1;
+
+	for (guint i = 0; i < u->requests->len; i++) {
+		const struct push_request *own = g_ptr_array_index(u->requests, i);
+		guint cnt = to->requests->len, place = request_of(to, own, at);
+		struct push_request *r = g_ptr_array_index(to->requests, place);
+		gsize len_bytes;
+		const void *bytes = g_bytes_get_data(own->body, &len_bytes);
+
+		if (to->requests->len > cnt)
+			g_ptr_array_insert(bodies, (gint)place, g_byte_array_new());
+		if (r->is_gzip != own->is_gzip || len_bytes > UNIT_MAX_BYTES)
+			return false;
+		g_byte_array_append(g_ptr_array_index(bodies, place), bytes, (guint)len_bytes);
+		r->rows += own->rows;
+		at = (int)place;
+	}
+	return true;
+}
+
+struct push_unit *unit_join(const GPtrArray *units)
+{
+	const struct push_unit *first = g_ptr_array_index(units, 0);
+	struct push_unit *all = unit_new(0, 0, first->start_unix_ns);
+	g_autoptr(GPtrArray) bodies = g_ptr_array_new_with_free_func(free_bytes);
+	bool ok = true;
+
+	for (guint i = 0; i < units->len && ok; i++) {
+		const struct push_unit *u = g_ptr_array_index(units, i);
+
+		all->key = hash_more(all->key, u->key);
+		ok = append_bodies(all, bodies, u);
+	}
+	for (guint i = 0; i < bodies->len; i++) {
+		struct push_request *r = g_ptr_array_index(all->requests, i);
+
+		r->body = g_byte_array_free_to_bytes(g_steal_pointer(&g_ptr_array_index(bodies, i)));
+	}
+	if (ok)
+		return all;
+	unit_free(all);
+	return NULL;
 }
 
 uint64_t unit_bytes(const struct push_unit *u)

@@ -6,6 +6,7 @@
 
 #include "attach/apart.h"
 #include "attach/error.h"
+#include "attach/map_read.h"
 #include "attach/visit.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
@@ -17,6 +18,9 @@
 
 /* Symbols of programs that nobody asked for in the last two windows are kept up to here. */
 #define SYMBOLS_MAX_BYTES ((size_t)16 << 20)
+
+/* So many new rows of what crossed make it forget: with those of two turns more, 10 MiB or so. */
+#define CROSSED_NEW_MAX 16384
 
 /* Names the edge: from there on waits are summed in the other half, and threads are told as of then.  False: it was named late. */
 static bool name_edge(struct session *s, uint64_t *ret_edge_ns)
@@ -42,6 +46,24 @@ static void await(uint64_t edge_ns)
 		g_usleep((edge_ns - now) / 1000 + 1);
 		now = clock_ns(CLOCK_MONOTONIC);
 	}
+}
+
+static void take_nothing(const void *key, const void *value, void *data)
+{
+	(void)key;
+	(void)value;
+	(void)data;
+}
+
+/* Before a cut: where much has crossed the programs are to forget it, each at its own place (bpf/cut.bpf.h). */
+static bool begin_forgetting(struct session *s)
+{
+	if (!s->options->forgets_always && fold_crossed_cnt(s->fold) <= s->crossed_kept + CROSSED_NEW_MAX)
+		return false;
+	if (!map_read_out(s->skel->maps.crossed, take_nothing, NULL))
+		return false;
+	s->skel->data->forgets_crossed = 1;
+	return true;
 }
 
 /* The next window: nothing is told as of the edge any more. */
@@ -93,7 +115,7 @@ static void tell_window(struct session *s, uint64_t edge_ns)
 const struct profile *session_cut(struct session *s, GError **error)
 {
 	uint64_t edge_ns;
-	bool in_time;
+	bool in_time, forgets, is_read;
 	int err = s->windows ? apart_wait(s->cutting) : -EINVAL;
 
 	if (err || !apart_link(s->cutting)) {
@@ -102,14 +124,16 @@ const struct profile *session_cut(struct session *s, GError **error)
 	}
 	s->programs[2] = apart_object(s->cutting);
 	session_begin_window(s);
+	forgets = begin_forgetting(s);
 	in_time = name_edge(s, &edge_ns);
 	fold_windows_cut(s->windows, edge_ns);
 	await(edge_ns);
-	if (!read_window(s, edge_ns, error)) {
-		open_next(s, edge_ns);
-		return NULL;
-	}
+	is_read = read_window(s, edge_ns, error);
+	s->skel->data->forgets_crossed = 0;
 	open_next(s, edge_ns);
+	if (!is_read)
+		return NULL;
+	s->has_forgotten = forgets;
 	if (!in_time)
 		profile_add_loss(s->profile, "late_cut", "a cut was late: what some threads did before it is told in the next window", 1, 0);
 	s->swapped_ns = edge_ns;
@@ -135,6 +159,11 @@ void session_begin_window(struct session *s)
 	info->tracer_start_cpu_ns = info->tracer_stop_cpu_ns;
 	info->sampling.start_ns = info->sampling.max_ns = s->skel->data->scale_ns;
 	fold_begin_window(s->fold);
+	if (s->has_forgotten) {
+		fold_forget(s->fold, s->options->frees_windows);
+		s->crossed_kept = fold_crossed_cnt(s->fold);
+		s->has_forgotten = false;
+	}
 	symbolizer_next_turn(s->symbolizer, s->start_ns, SYMBOLS_MAX_BYTES);
 	fold_windows_next(s->windows, session_fold_thread, s);
 }

@@ -71,6 +71,8 @@ struct collect_options {
 	bool verify_walks;	/* tests: do each remembered walk in full, too, and count differences */
 	bool may_raise;		/* the governor may change the scale */
 	bool may_cut;		/* COLLECT_WAITS: session_cut() will be called; without chains, blame, lines, bounds of durations, slices */
+	bool frees_windows;	/* the profile of a window is freed before the next cut: nobody needs what that named */
+	bool forgets_always;	/* tests: at each cut what crossed before is forgotten */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 };
 

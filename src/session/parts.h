@@ -57,6 +57,8 @@ struct session {
 	uint64_t start_ns, stop_ns, start_unix_ns;	/* of the window */
 	struct fold_windows *windows;	/* NULL: there is one window */
 	struct session_told told;	/* of the windows before */
+	size_t crossed_kept;	/* rows of what crossed, when it last forgot */
+	bool has_forgotten;	/* the programs have, what the profile needs goes when the next window begins */
 	bool has_window;	/* the profile is that of a window that was cut off */
 };
 

@@ -16,6 +16,7 @@
 #include "symbolize/elf/functions.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
+#include "symbolize/runtime/runtime_files.h"
 
 #define PROC "/proc"
 #define MAPS_MAX_BYTES (64 << 20)
@@ -93,12 +94,15 @@ static GArray *mapped_files(uint32_t pid, char **ret_text)
 	return *ret_text ? maps_parse(*ret_text) : NULL;
 }
 
-/* "libc" and "libc.so.6" are /usr/lib/libc.so.6. */
+/* "libx", "libx.so" and "libx.so.6" are /usr/lib/libx.so.6.0.30. */
 static bool is_called(const char *path, const char *name)
 {
 	g_autofree char *base = g_path_get_basename(path);
+	const char *rest = base + strlen(name);
 
-	return strcmp(base, name) == 0 || (g_str_has_prefix(base, name) && g_str_has_prefix(base + strlen(name), ".so"));
+	if (!g_str_has_prefix(base, name))
+		return false;
+	return !*rest || g_str_has_prefix(rest, ".so") || (*rest == '.' && strstr(name, ".so"));
 }
 
 /* Files of this name that the process has mapped. */
@@ -228,13 +232,47 @@ static bool are_one(const GArray *list)
 	return true;
 }
 
-static void fail_unfound(GError **error, const struct elf_functions *f, const char *path, const char *pattern)
+static void fail_inlined(GError **error, const struct elf_functions *f, const char *path, const char *pattern)
+{
+	GString *callers = g_string_new(NULL);
+
+	for (guint i = 0; i < f->inlined->len; i++)
+		g_string_append_printf(callers, "%s%s", i ? ", " : "", (const char *)f->inlined->pdata[i]);
+	fail(error, "%s: %s has no code of its own: it is inlined in %s; take such a function", path, pattern, callers->str);
+	g_string_free(callers, TRUE);
+}
+
+/* The name of what runs the process's own functions, none of which is in a file's symbols; NULL: they are machine code. */
+static const char *interpreter_of(const GArray *pids)
+{
+	g_autofree char *text = NULL;
+	g_autoptr(GArray) lines = pids && pids->len ? mapped_files(g_array_index(pids, uint32_t, 0), &text) : NULL;
+
+	for (guint i = 0; lines && i < lines->len; i++) {
+		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
+		enum runtime runtime = line->is_exec && line->inode ? runtime_of_file(line->path) : RUNTIME_CNT;
+
+		if (runtime != RUNTIME_CNT && runtime != RUNTIME_GO)
+			return runtime_name(runtime);
+	}
+	return NULL;
+}
+
+static void fail_unfound(GError **error, const struct elf_functions *f, const char *path, const char *pattern, const char *interpreter)
 {
 	if (elf_function_is_glob(pattern))
 		fail(error, "%s: no function matches '%s'", path, pattern);
+	else if (f->is_ifunc)
+		fail(error, "%s: which code %s has is chosen as the program starts (IFUNC), and calls go there: name one of its variants, or a "
+		     "function that calls it", path, pattern);
+	else if (f->inlined->len)
+		fail_inlined(error, f, path, pattern);
 	else if (f->is_named_elsewhere)
 		fail(error, "%s: %s has no code of its own: it is inlined wherever it is called, so take a function that calls it", path,
 		     pattern);
+	else if (interpreter)
+		fail(error, "%s: there is no function '%s': functions that %s runs have no place for a probe, so take socket:PORT, or a "
+		     "function of a library that they call (libpq:PQexec)", path, pattern, interpreter);
 	else if (!f->has_symbols)
 		fail(error, "%s: no function '%s' among those that it exports, and it is stripped: install its debug symbols", path, pattern);
 	else
@@ -280,12 +318,12 @@ static bool plan_function(struct request_plan *plan, const char *bin, const char
 		int fd = file_open_held(place->fd);
 
 		ok = elf_functions_find(&f, fd, place->path, pattern, error);
-		if (ok && f.list->len) {
+		if (ok && f.list->len && !(f.is_ifunc && !every)) {
 			plan->has_go |= f.is_go;
 			is_found = true;
 			ok = add_functions(plan, place, &f, pattern, every, error);
 		} else if (ok && !unfound) {
-			fail_unfound(&unfound, &f, place->path, pattern);
+			fail_unfound(&unfound, &f, place->path, pattern, bin ? NULL : interpreter_of(pids));
 		}
 		if (f.list)
 			elf_functions_clear(&f);
@@ -308,6 +346,27 @@ static char *probe_name(const char *typed)
 	return g_strjoinv("__", parts);
 }
 
+static void fail_no_probe(GError **error, const struct place *place, const char *provider, const char *name)
+{
+	int fd = file_open_held(place->fd);
+	g_autoptr(GPtrArray) names = elf_probes_list(fd, provider), providers = elf_probes_list(fd, NULL);
+	const GPtrArray *there = names->len ? names : providers;
+	GString *list = g_string_new(NULL);
+
+	for (guint i = 0; i < there->len && i < LISTED_MAX; i++)
+		g_string_append_printf(list, "%s%s", i ? ", " : "", (const char *)there->pdata[i]);
+	if (there->len > LISTED_MAX)
+		g_string_append_printf(list, ", and %u more", there->len - LISTED_MAX);
+	if (!there->len)
+		fail(error, "%s: there is no probe %s:%s: the file has no probes (USDT) at all", place->path, provider, name);
+	else
+		fail(error, "%s: there is no probe %s:%s; %s %s", place->path, provider, name,
+		     names->len ? "that provider has" : "its providers are", list->str);
+	g_string_free(list, TRUE);
+	if (fd >= 0)
+		close(fd);
+}
+
 static bool add_usdt(struct request_plan *plan, const struct place *place, const char *provider, const char *typed, uint32_t func,
 		     enum request_probe_kind kind, GError **error)
 {
@@ -320,7 +379,7 @@ static bool add_usdt(struct request_plan *plan, const struct place *place, const
 	if (!found)
 		return false;
 	if (!found->len) {
-		fail(error, "%s: there is no probe %s:%s", place->path, provider, name);
+		fail_no_probe(error, place, provider, name);
 		return false;
 	}
 	for (guint i = 0; i < found->len; i++) {
@@ -414,6 +473,10 @@ static bool plan_spec(struct request_plan *plan, const char *spec, const GArray 
 		return plan_usdt(plan, spec + strlen("usdt:"), pids, program, error);
 	if (g_str_has_prefix(spec, "socket:"))
 		return plan_socket(plan, spec, pids, program, error);
+	if (!*spec || (colon && !colon[1])) {
+		fail(error, "'%s': the name of a function is wanted", spec);
+		return false;
+	}
 	if (colon && colon > spec)
 		bin = g_strndup(spec, (size_t)(colon - spec));
 	return plan_function(plan, bin, colon ? colon + 1 : spec, pids, program, every, error);

@@ -185,10 +185,52 @@ static guint alike(const GArray *probes, guint i)
 	return cnt;
 }
 
+#define ENOTSUPP 524	/* the kernel's own, in no header of ours */
+
+static const char *reason_of(int err)
+{
+	return err == -ENOTSUPP ? "it begins with an instruction that cannot have one (lock, or the prefix of a segment)" : g_strerror(-err);
+}
+
+static void refuse(struct requests *r, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void refuse(struct requests *r, const char *format, ...)
+{
+	va_list args;
+
+	r->refused_cnt++;
+	g_free(r->refused_why);
+	va_start(args, format);
+	r->refused_why = g_strdup_vprintf(format, args);
+	va_end(args);
+}
+
+/* Leaves out those of many that the kernel refuses: 0, or the error of the last one where all are. */
+static int add_probes(struct requests *r, const struct request_probe *p, guint cnt)
+{
+	g_autofree struct probe_point *points = g_new0(struct probe_point, cnt);
+	int err, second;
+
+	for (guint k = 0; k < cnt; k++)
+		points[k] = (struct probe_point){ .offset = p[k].offset, .semaphore = p[k].semaphore, .cookie = p[k].func };
+	err = probe_set_add(r->probes, program_of(r->skel, p->kind), p->fd, points, cnt);
+	if (!err || p->kind == REQUEST_CATCH)
+		return 0;
+	if (cnt == 1)
+		refuse(r, "%s: %s", p->what, reason_of(err));
+	/* of many it is not told which: one of another kind is no matter of that */
+	if (cnt == 1 || (err != -ENOTSUPP && err != -EINVAL))
+		return err;
+	err = add_probes(r, p, cnt / 2);
+	second = add_probes(r, p + cnt / 2, cnt - cnt / 2);
+	return err && second ? second : 0;
+}
+
 static bool start(struct session *s, void *state, GError **error)
 {
 	struct requests *r = state;
 	const GArray *probes = r->plan->probes;
+	int err;
 
 	(void)s;
 	r->probes = probe_set_new();
@@ -203,18 +245,16 @@ static bool start(struct session *s, void *state, GError **error)
 	}
 	for (guint i = 0, cnt; i < probes->len; i += cnt) {
 		const struct request_probe *p = &g_array_index(probes, struct request_probe, i);
-		g_autofree struct probe_point *points = NULL;
-		int err;
 
 		cnt = alike(probes, i);
-		points = g_new0(struct probe_point, cnt);
-		for (guint k = 0; k < cnt; k++)
-			points[k] = (struct probe_point){ .offset = p[k].offset, .semaphore = p[k].semaphore, .cookie = p[k].func };
-		err = probe_set_add(r->probes, program_of(r->skel, p->kind), p->fd, points, cnt);
-		if (err && p->kind != REQUEST_CATCH) {
-			g_autofree char *what = g_strdup_printf("the kernel refuses a probe on %s%s", p->what, cnt > 1 ? " or one beside it" : "");
+		err = add_probes(r, p, cnt);
+		if (err) {
+			g_autofree char *what = g_strdup_printf("the kernel refuses a probe on %s%s", p->what, cnt > 1 ? " and those beside it" : "");
 
-			attach_set_error(error, err, what);
+			if (err == -ENOTSUPP)
+				g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s; take a function that calls it", what, reason_of(err));
+			else
+				attach_set_error(error, err, what);
 			return false;
 		}
 	}
@@ -257,19 +297,6 @@ static uint64_t cheapest_place(int held_fd, uint64_t offset)
 #endif
 }
 
-static void refuse(struct requests *r, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static void refuse(struct requests *r, const char *format, ...)
-{
-	va_list args;
-
-	r->refused_cnt++;
-	g_free(r->refused_why);
-	va_start(args, format);
-	r->refused_why = g_strdup_vprintf(format, args);
-	va_end(args);
-}
-
 /* False: there can be none. */
 static bool probe_site(struct requests *r, const struct offcpu_request_site *site)
 {
@@ -292,7 +319,7 @@ static bool probe_site(struct requests *r, const struct offcpu_request_site *sit
 	point.offset = cheapest_place(fd, offset);
 	err = probe_set_add(r->probes, r->skel->progs.request_return, fd, &point, 1);
 	if (err)
-		refuse(r, "the kernel refuses a probe at a place that a request returns to: %s", g_strerror(-err));
+		refuse(r, "the kernel refuses a probe at a place that a request returns to: %s", err == -ENOTSUPP ? "it cannot probe the instruction" : g_strerror(-err));
 	close(fd);
 	g_hash_table_insert(r->sites, g_memdup2(&key, sizeof(key)), GINT_TO_POINTER(err ? 1 : 2));
 	return !err;

@@ -28,7 +28,7 @@ void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t 
 			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT], struct requests_open *ret_open);
 /* Places that were asked for so far. */
 unsigned requests_site_cnt(const struct requests *r);
-/* Places that cannot have a probe; why, of the last of them, or NULL. */
+/* Places, of functions or of returns to them, that cannot have a probe; why, of the last of them, or NULL. */
 unsigned requests_refused(const struct requests *r, const char **ret_why);
 
 #endif

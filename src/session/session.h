@@ -34,7 +34,7 @@ bool session_is_full(const struct session *s);
 
 /*
  * Ends the window and begins the next one at the same instant, while everything goes on: no program is detached, nothing is lost or
- * counted twice, and what is known of stacks, wakers and objects stays.  A wait that goes on is split there.  Returns the profile of the window
+ * counted twice, and what is known of stacks, wakers and objects stays, but for what nobody meets any more.  A wait that goes on is split there.  Returns the profile of the window
  * that ended, which is the session's: it is valid until the next call that takes the session, but for session_progress().  With
  * options->may_cut only.
  */

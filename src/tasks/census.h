@@ -15,7 +15,7 @@ GQuark census_error_quark(void);
 enum census_error {
 	CENSUS_FAILED,
 	CENSUS_NOT_PERMITTED,
-	CENSUS_NO_RUNTIME,
+	CENSUS_NO_RUNTIME,	/* whose tasks can be seen */
 };
 
 struct census_options {
@@ -24,8 +24,6 @@ struct census_options {
 	double hz;		/* looks a second, at random instants */
 	uint32_t budget_ppm;	/* of one CPU: with more tasks than that suffices for a look sees some of them, chosen at random */
 	const volatile int *stop;	/* becomes true: enough */
-	int stop_fd;	/* the same, as it becomes readable; 0: none */
-	bool is_go_only;	/* tasks of another runtime are not asked for */
 };
 
 /* NULL with a sentence.  Free with tasks_free(). */

@@ -5,7 +5,9 @@
 
 #include "analyse/critical.h"
 #include "profile/profile_file.h"
+#include "render/json/parts.h"
 #include "render/text/critical.h"
+#include "render/text/tasks.h"
 #include "render/text/waitgraph_dot.h"
 #include "render/text/wakers.h"
 
@@ -46,6 +48,21 @@ static void check_wakers(const struct profile *p)
 	}
 }
 
+static void check_tasks(const struct profile *p)
+{
+	const struct text_options options = { .top = 3, .width = 80 };
+	g_autoptr(GString) out = g_string_new(NULL);
+	struct json j;
+
+	text_tasks_of(out, p, NULL, &options);
+	text_tasks_first(out, p, NULL, &options);
+	g_string_truncate(out, 0);
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_tasks(&j, p, NULL, NULL);
+	json_object_end(&j);
+}
+
 static void read_bytes(const uint8_t *data, size_t size, bool mend)
 {
 	/* A copy of exactly this size: a sanitizer sees a read beyond it. */
@@ -61,8 +78,10 @@ static void read_bytes(const uint8_t *data, size_t size, bool mend)
 
 	if (!p != !!error || (p && !profile_check(p, NULL)))
 		abort();
-	if (p)
+	if (p) {
 		check_wakers(p);
+		check_tasks(p);
+	}
 	g_clear_error(&error);
 	profile_free(p);
 }

@@ -50,14 +50,14 @@ static bool make_history(const char *dir, GError **error)
 	return ok;
 }
 
-/* make-recording OUT [wakers|chains|crowd|before|after|before-more|after-more|cpu|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
+/* make-recording OUT [wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 
 	const char *more = argc == 3 ? argv[2] : "";
 	bool chains = strcmp(more, "chains") == 0, wakers = strcmp(more, "wakers") == 0, is_crowd = strcmp(more, "crowd") == 0;
-	bool is_cpu = strcmp(more, "cpu") == 0;
+	bool is_cpu = strcmp(more, "cpu") == 0, is_tasks = g_str_has_prefix(more, "tasks");
 	bool is_before = g_str_has_prefix(more, "before"), is_after = g_str_has_prefix(more, "after");
 
 	if (strcmp(more, "history") == 0) {
@@ -67,8 +67,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "make-recording: %s\n", error->message);
 		return made ? 0 : 1;
 	}
-	if (argc != 2 && !wakers && !chains && !is_crowd && !is_cpu && !is_before && !is_after) {
-		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd|before|after|before-more|after-more|cpu]\n");
+	if (argc != 2 && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
+		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more]\n");
 		return 2;
 	}
 	struct profile *p = is_crowd ? crowd_new() : is_before || is_after ? change_new(is_after) : fixture_new();
@@ -80,6 +80,8 @@ int main(int argc, char **argv)
 		change_add_more(p, is_after);
 	if (is_cpu)
 		fixture_add_on_cpu(p);
+	if (is_tasks)
+		fixture_add_tasks(p, strcmp(more, "tasks") == 0 ? 40 : 90);
 	bool written = profile_file_write(p, argv[1], &error);
 
 	if (!written)

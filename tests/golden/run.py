@@ -6,7 +6,7 @@
 
 A case is a folder AREA/NAME with `cmd`, the arguments in shell quoting, one command a line, run
 in an empty folder that holds the recording as trace.offcpu, with wakers as wakers.offcpu, with
-chains of them as chains.offcpu, one of threads in one another's way as crowd.offcpu, and two that differ as before.offcpu
+chains of them as chains.offcpu, one of threads in one another's way as crowd.offcpu, two with goroutines as tasks.offcpu and tasks-more.offcpu, and two that differ as before.offcpu
 and after.offcpu; where it has --history these many times over as a history, in the folder history.  Beside it `stdout`, and where they are not empty or 0, `stderr` and `exit` of the last command.  --update rewrites these from what
 the program does now: read the difference before committing it.  The program's own version, another one in each build, is read as VERSION.  Prints TAP.
 """
@@ -32,7 +32,7 @@ def run_case(case, offcpu, make_recording, version):
     """The three results of a case, as bytes."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([make_recording, os.path.join(folder, "trace.offcpu")], check=True)
-        for more in ("wakers", "chains", "crowd", "before", "after", "cpu"):
+        for more in ("wakers", "chains", "crowd", "before", "after", "cpu", "tasks", "tasks-more"):
             subprocess.run([make_recording, os.path.join(folder, f"{more}.offcpu"), more], check=True)
         if "--history" in (case / "cmd").read_text():
             subprocess.run([make_recording, os.path.join(folder, "history"), "history"], check=True)

@@ -47,6 +47,14 @@ def check_window(env, k, window):
     env.check.equal(outside, 0, f"window {k}: threads that reach beyond it")
 
 
+def check_met_again(env, windows):
+    """`cutter` forgets at each cut what crossed: whoever goes on sends its user stack again."""
+    for k, window in enumerate(windows):
+        pending = sum("[pending]" in wait["user"] for wait in window["waits"])
+        lost = sum(window["losses"].get(reason, (0, 0))[0] for reason in ("user_stack", "ring_stack"))
+        env.check.that(pending <= lost, f"window {k}: of {len(window['waits'])} rows {pending} have a user stack that is not known")
+
+
 def check_rows(env, windows):
     """The rows of one thread follow one another without a gap from its first to its last, which ends with the session or its life."""
     rows = collections.defaultdict(list)
@@ -108,6 +116,7 @@ def cuts_lose_nothing(env):
     env.check.equal(sum(one["stop"] != other["start"] for one, other in zip(windows, windows[1:])), 0, "windows that do not meet")
     for k, window in enumerate(windows):
         check_window(env, k, window)
+    check_met_again(env, windows)
     rows = check_rows(env, windows)
     check_uncut(env, rows, whole)
     check_sleepers(env, windows)

@@ -301,6 +301,8 @@ def request_bad_input(env):
             (("-p", pid, "no_such_function"), "there is no function 'no_such_function'"),
             (("-p", pid, "*_request"), "match '*_request'"),
             (("-p", pid, "no_lib:f"), "no_lib"),
+            (("-p", pid, ""), "the name of a function is wanted"),
+            (("-p", pid, "libc:memcpy"), "IFUNC"),
             (("-p", pid, "/nowhere/x:f"), "there is no such file"),
             ((stripped + ":jumping_request",), "stripped"),
             (("-p", pid, "usdt:libc:no:start,done"), "no probe no:start"),

@@ -82,9 +82,18 @@ def goroutines_time_is_what_they_measure(env):
     program = GoProgram(env, GOS[0], [], 10)
     wait_until(lambda: program.ask()["ns"] > 1_500_000_000, 60)  # all workers have begun
     before = program.ask()
-    data = look(env, program, "-d", "6", "-F", "20")
+    recording = env.temporary("go.offcpu")
+    made = subprocess.run([env.offcpu, "record", "--tasks", "--max-overhead", "50", "-p", str(program.process.pid), "-d", "6", "-o", recording],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
     after = program.ask()
     program.stop()
+    env.check.equal(made.returncode, 0, f"exit status: {made.stderr.strip()}")
+    report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+    data = report["tasks"][0]
+    threads = sum(t["observed_ns"] for t in report["threads"])
+    tasks = sum(row["task_ns"] for row in data["rows"])
+    env.check.that(tasks > 2 * threads, f"{tasks / 1e9} s of tasks beside {threads / 1e9} s of threads")
+    env.check.that(sum(w["off_cpu_ns"] for w in report["waits"]) <= threads, "waits are those of threads alone")
     for function, reason in (("main.receiver", "chan receive"), ("main.napper", "sleep")):
         truth = (after[reason] - before[reason]) / (after["ns"] - before["ns"])
         rows = [row for row in data["rows"] if own(row) == function and row["reason"] == reason]

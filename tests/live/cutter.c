@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	struct collect_options options = { .may_cut = true, .want_wakers = true, .want_locks = true, .want_objects = true };
+	struct collect_options options = { .may_cut = true, .frees_windows = true, .forgets_always = true, .want_wakers = true, .want_locks = true, .want_objects = true };
 	struct collect_options beside = { 0 };
 
 	if (argc < 3)

@@ -11,7 +11,7 @@ static void print_stack(const struct profile *p, uint32_t node)
 	printf("[");
 	for (; node; node = profile_get_node(p, node)->parent) {
 		const struct frame *f = profile_get_frame(p, profile_get_node(p, node)->frame);
-		g_autofree char *name = g_strescape(f->name ? f->name : "", NULL);
+		g_autofree char *name = g_strescape(f->why == FRAME_PENDING ? "[pending]" : f->name ? f->name : "", NULL);
 
 		printf("%s\"%s\"", comma, name);
 		comma = ",";

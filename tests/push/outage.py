@@ -61,6 +61,7 @@ class Outage:
         self.model.handler = SumsHandler
         self.spool_size = spool_size
         self.most = {"clickhouse": 0, "pyroscope": 0, "rss": 0}
+        self.took_from = self.took_to = None    # when ClickHouse had the first (time, windows that waited) and the last that had waited
         self.agent = None
 
     def start(self):
@@ -84,7 +85,7 @@ class Outage:
     def windows(self):
         """(start, length) of all that the history has, in order."""
         rows = []
-        for path in sorted(glob.glob(os.path.join(self.store, "*.10s.db"))):
+        for path in sorted(glob.glob(os.path.join(self.store, "*.10s*.db"))):
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20) as db:
                     rows += db.execute("SELECT start_unix_ns, duration_ns FROM window ORDER BY seq").fetchall()
@@ -139,8 +140,14 @@ class Outage:
     def drain(self, timeout_s):
         """Until both engines have all but the newest window: seconds, or None."""
         begun = time.monotonic()
+        waited = {start for start, _ in self.waiting_names("clickhouse")}
 
         def is_drained():
+            now, left = time.monotonic(), waited & {start for start, _ in self.waiting_names("clickhouse")}
+            if len(left) < len(waited) and not self.took_from:
+                self.took_from = now, len(waited)
+            if not left and not self.took_to:
+                self.took_to = now
             return all(len({start for start, _ in self.waiting_names(engine)}) <= 1 for engine in ("clickhouse", "pyroscope"))
         return time.monotonic() - begun if sleep_until(is_drained, timeout_s) else None
 
@@ -203,7 +210,8 @@ def main():
                     ("waiting at the end: ClickHouse", "%d files, %.1f MB" % (outage.waiting("clickhouse")[0], outage.waiting("clickhouse")[1] / 1e6)),
                     ("waiting at the end: Pyroscope", "%d files, %.1f MB" % (outage.waiting("pyroscope")[0], outage.waiting("pyroscope")[1] / 1e6)),
                     ("memory of the agent before, at most", f"{rss >> 20} MiB, {outage.most['rss'] >> 20} MiB"),
-                    ("until all was sent", outage.drain(900)), ("exit status", outage.end())]
+                    ("until all was sent", outage.drain(900)),
+                     ("of it ClickHouse took windows", "%d, from the first to the last %.1f s" % (outage.took_from[1], outage.took_to - outage.took_from[0])), ("exit status", outage.end())]
             stored, arrived = outage.windows(), outage.arrived()
             until = outage.first_waiting("clickhouse")
             missing = [w for w in stored if w[0] < until and w not in set(arrived)]

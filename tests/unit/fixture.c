@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fixture.h"
 
+#include "profile/tasks_file.h"
+
 #include <string.h>
 
 #include "profile/on_cpu.h"
@@ -333,4 +335,46 @@ void fixture_add_on_cpu(struct profile *p)
 	p->info.on_cpu_end_hz = 25;
 	for (size_t i = 0; i < G_N_ELEMENTS(samples); i++)
 		profile_add_on_cpu(p, &samples[i]);
+}
+
+/* A row of goroutines that waits all the time, but for one of the looks. */
+static void add_goroutines(struct tasks *t, uint64_t key, unsigned cnt, unsigned look, const struct task_row *like, const struct task_frame *frames)
+{
+	bool is_new;
+	struct task_row *row = tasks_row(t, key, &is_new);
+
+	if (is_new) {
+		*row = *like;
+		row->frames = g_memdup2(frames, row->frame_cnt * sizeof(*frames));
+	}
+	for (unsigned i = 0; i < cnt - (look == 2); i++)
+		tasks_seen(t, row, 1);
+}
+
+void fixture_add_tasks(struct profile *p, unsigned senders)
+{
+	static const struct task_frame sends[] = { { "runtime.gopark", "/go/src/runtime/proc.go", 363 }, { "runtime.chansend1", "/go/src/runtime/chan.go", 145 },
+						   { "main.producer", "/app/main.go", 31 } };
+	static const struct task_frame locks[] = { { "runtime.gopark", "/go/src/runtime/proc.go", 363 }, { "sync.(*Mutex).Lock", "/go/src/sync/mutex.go", 80 },
+						   { "main.pay", "/app/pay.go", 12 } };
+	static const struct task_frame idles[] = { { "runtime.gopark", "/go/src/runtime/proc.go", 363 }, { "runtime.bgsweep", NULL, 0 } };
+	const struct task_row sender = { .state = "waiting", .reason = "chan send", .frame_cnt = 3, .end = STACK_COMPLETE,
+					 .creator = { "main.start", "/app/main.go", 20 }, .parent = 1 };
+	const struct task_row locker = { .state = "waiting", .reason = "sync.Mutex.Lock", .frame_cnt = 3, .end = STACK_COMPLETE };
+	const struct task_row idle = { .state = "waiting", .reason = "GC sweep wait", .frame_cnt = 2, .end = STACK_COMPLETE };
+	struct tasks *t = tasks_new(TASKS_GO, profile_thread(p, 1)->pid);
+
+	p->info.has_tasks = true;
+	t->program = "server";
+	t->version = "go1.26.10";
+	t->rate_hz = 5;
+	t->looked_at_share = 1;
+	for (unsigned look = 0; look < 5; look++) {
+		add_goroutines(t, 1, senders, look, &sender, sends);
+		add_goroutines(t, 2, 5, look, &locker, locks);
+		add_goroutines(t, 3, 2, look, &idle, idles);
+		tasks_look_done(t, 200 * MS);
+	}
+	tasks_finish(t);
+	profile_add_tasks(p, t);
 }

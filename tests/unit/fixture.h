@@ -30,4 +30,7 @@ uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const cha
 /* Fails, with the whole text, unless the part is in it. */
 void assert_has(const GString *s, const char *part);
 
+/* Goroutines of process "server", that many of which wait to send. */
+void fixture_add_tasks(struct profile *p, unsigned senders);
+
 #endif

@@ -15,20 +15,37 @@ ROOT = HERE.parent.parent
 POINT = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*)$")
 
 
+def build_arm64():
+    """Cross-builds what the arm64 guests run; returns the build, or None where that failed."""
+    folder = Path(os.environ.get("OFFCPU_BUILD_ARM64", ROOT / "build" / "arm64"))
+    made = subprocess.run([str(ROOT / "tools" / "build-arm64"), str(folder), "src/cmd/offcpu", "live-programs"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if made.returncode:
+        print("\n".join(f"# {line}" for line in made.stdout.splitlines()[-15:]))
+        return None
+    return folder
+
+
 def only(cases):
     return " ".join(f"--only {case}" for case in cases)
 
 
 def archive_of(offcpu, programs, command, root=None):
-    """An archive with Python, the test programs and the live tests; command: a shell's text in place of the checks, or None."""
+    """
+    An archive with Python, the test programs and the live tests; command: a shell's text in place of the checks, or None.
+    And with the static program, where tools/build-static or tools/build-arm64 --static has left one.
+    """
     archive = initramfs.guest(offcpu, command, root)
     initramfs.add_python(archive)
     for program in sorted(programs.iterdir()):
-        if program.is_file() and os.access(program, os.X_OK) and not program.suffix:
+        if program.is_file() and os.access(program, os.X_OK) and program.suffix in ("", ".so"):
             archive.program(program, f"/programs/{program.name}")
     for script in sorted((ROOT / "tests" / "live").glob("*.py")):
         archive.copy(script, f"/live/{script.name}")
     archive.copy(HERE / "live.py", "/live/live.py")
+    static = ROOT / ("build-arm64-static" if root else "build-static") / "offcpu"
+    if static.exists():
+        archive.copy(static, "/static/offcpu")
     return archive
 
 

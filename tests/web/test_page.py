@@ -460,6 +460,18 @@ class Page(unittest.TestCase):
         pdf = self.browser.print()
         self.assertTrue(pdf.startswith(b"%PDF") and len(pdf) > 20000)
 
+    def test_at_load(self):
+        """What the browser itself prints and takes pictures of, as soon as the page says that it has loaded."""
+        many = make(self.folder.name, "many=50000", "html")
+        for page, option, name in ((self.page, "--print-to-pdf", "load.pdf"), (many, "--screenshot", "load.png")):
+            out = os.path.join(self.folder.name, name)
+            home = os.path.join(self.folder.name, "home-" + name)
+            subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1000,700", "--user-data-dir=" + home,
+                            f"{option}={out}", "file://" + page], check=True, timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(os.path.join(self.folder.name, "load.pdf"), "rb") as file:
+            self.assertTrue(b"/Subtype /Image" in file.read(), "the graph is not in the print")
+        self.assertGreater(len(colours_of(os.path.join(self.folder.name, "load.png"))), 25)
+
 
 def main():
     global MAKE_FLAME

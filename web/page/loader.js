@@ -41,6 +41,13 @@ async function add(name, id, to) {
 	to.append(node);
 }
 
+// The load event waits for a frame that is not written to its end, and who prints or takes a picture at load waits for that
+// event.  The script takes it away when the first picture is drawn.
+const hold = document.createElement('iframe');
+hold.hidden = true;
+document.body.append(hold);
+hold.contentDocument.open();
+
 (async function () {
 	try {
 		await add('style', 'style', document.head);
@@ -51,5 +58,6 @@ async function add(name, id, to) {
 		document.documentElement.dataset.ready = 'failed';
 		document.getElementById('empty').hidden = false;
 		document.getElementById('empty').textContent = 'This browser cannot unpack the page: ' + e.message;
+		hold.remove();
 	}
 })();

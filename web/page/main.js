@@ -58,7 +58,7 @@ function footWords() {
 		about.filtered ? `${percent(about.filtered, about.offCpu)} filtered` : '',
 		about.lost ? `${percent(about.lost, about.offCpu)} lost` : '',
 		all ? `user stacks ${percent(about.stacks[0], all)} complete` : '',
-		about.lostEvents ? plural(about.lostEvents, 'event') + ' lost' : 'no event lost',
+		about.lostEvents ? plural(about.lostEvents, 'detail') + ' lost' : 'nothing lost',
 		about.sampled
 			? `sampled, standard error ${percent(about.error, about.listed)}`
 			: 'every wait counted',
@@ -153,13 +153,14 @@ function whatWords() {
 		parts.push(
 			V.ofLabel >= 0 ? `Who ended the waits of ${V.labels.text[V.ofLabel]}` : 'Who ended the waits',
 		);
-	parts.push(amount(V.total) + (V.isOne ? ' off CPU here' : ''));
+	let shown = amount(V.total) + (V.isOne ? ' off CPU here' : '');
 	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9) {
 		const idle = foldedIdle(),
 			off = all - V.total,
 			words = idle > off * 0.999 ? `${time(off)} of idle time is switched off` : `${time(off)} is switched off` + (idle ? `, ${time(idle)} of it idle` : '');
-		parts.push(`of ${time(all)}; ${words}`);
+		shown += ` of ${time(all)}; ${words}`;
 	}
+	parts.push(shown);
 	if (V.total === 0 && !V.isOne) parts.push('nothing is left to show: switch something on');
 	return parts.join(' · ');
 }
@@ -504,8 +505,10 @@ async function start() {
 	V.timings.start = performance.now() - began;
 	window.offcpu = { V, S, tableRows, heatCells };
 }
-start().catch((e) => {
-	document.documentElement.dataset.ready = 'failed';
-	one('#empty').hidden = false;
-	one('#empty').textContent = 'This page cannot show its recording: ' + e.message;
-});
+start()
+	.catch((e) => {
+		document.documentElement.dataset.ready = 'failed';
+		one('#empty').hidden = false;
+		one('#empty').textContent = 'This page cannot show its recording: ' + e.message;
+	})
+	.then(() => hold.remove());

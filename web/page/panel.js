@@ -212,7 +212,7 @@ function splits(items) {
 		const sums = new Map();
 		for (const i of items) {
 			const wait = V.ofWakes ? data.wakes.wait[i] : i;
-			const blocked = V.ofWakes || S.count ? V.weight[i] : V.mask[i] & 1 ? V.sums.classes[0][i] : 0;
+			const blocked = S.count ? V.weight[i] : V.mask[wait] & 1 ? (V.ofWakes ? data.wakes.blocked : V.sums.classes[0])[i] : 0;
 			const ran = V.sides || V.ofWakes || S.count || !(V.mask[wait] & (1 << ON_CPU)) ? 0 : V.sums.classes[ON_CPU][i];
 			if (ran) gather(sums, data.waits.facets[f][wait], ran);
 			if (blocked) gather(sums, data.waits.facets[f][wait], blocked);
@@ -222,7 +222,7 @@ function splits(items) {
 			amount: n,
 			colour: categoryColour(facet.categories[k].name, theme),
 		}));
-		const what = S.count ? 'Waits' : data.about.onCpuHz ? 'On-CPU and blocked time' : 'Blocked time';
+		const what = S.count ? 'Waits' : data.about.onCpuHz && !V.ofWakes ? 'On-CPU and blocked time' : 'Blocked time';
 		sections.push(bars(`${what} by ${facet.name}`, rows, all));
 	});
 	return sections;

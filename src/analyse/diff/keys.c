@@ -144,46 +144,74 @@ static void label_side(struct diff_keys *k, struct diff_side_keys *s)
 		s->comm_labels[i] = tree_label(k->tree, &(struct tree_label){ .text = s->comms[i], .kind = TREE_COMM });
 }
 
-/* Appends the labels of a stack, leaf first.  Neighbours without names in one file are one. */
-static size_t append_stack(const struct diff_keys *k, const struct diff_side_keys *s, uint32_t node, uint32_t *path)
+/* Stacks of a recording share their outer frames, and the next wait's mostly with the last one's: where those lie in the tree. */
+struct placed {
+	uint32_t *comm, *at;	/* by node of the profile: below which name it was placed last, and where */
+	uint32_t *path;		/* of nodes, leaf first */
+};
+
+/* Goes on from `at` by the frames of path, outermost first.  Neighbours without names in one file are one.  False when the tree is full. */
+static bool descend(struct diff_keys *k, const struct diff_side_keys *s, struct placed *placed, size_t cnt, uint32_t comm, uint32_t *at)
+{
+	while (cnt--) {
+		uint32_t node = placed->path[cnt], above = profile_get_node(s->p, node)->parent;
+		uint32_t label = s->labels[profile_get_node(s->p, node)->frame];
+
+		if (!above || s->labels[profile_get_node(s->p, above)->frame] != label ||
+		    g_array_index(k->tree->labels, struct tree_label, label).why == FRAME_NAMED) {
+			uint32_t child = tree_child(k->tree, *at, label);
+
+			if (child == TREE_NONE)
+				return false;
+			*at = child;
+		}
+		if (comm) {
+			placed->comm[node] = comm;
+			placed->at[node] = *at;
+		}
+	}
+	return true;
+}
+
+/* The path's frames are those down to the first that was placed below comm (0: none are looked for). */
+static size_t climb(const struct diff_side_keys *s, struct placed *placed, uint32_t node, uint32_t comm, uint32_t *at)
 {
 	size_t cnt = 0;
 
-	for (; node && cnt < PROFILE_DEPTH_MAX; node = profile_get_node(s->p, node)->parent) {
-		uint32_t label = s->labels[profile_get_node(s->p, node)->frame];
-
-		if (!cnt || path[cnt - 1] != label ||
-		    g_array_index(k->tree->labels, struct tree_label, label).why == FRAME_NAMED)
-			path[cnt++] = label;
+	for (; node; node = profile_get_node(s->p, node)->parent) {
+		if (comm && placed->comm[node] == comm) {
+			*at = placed->at[node];
+			break;
+		}
+		placed->path[cnt++] = node;
 	}
 	return cnt;
 }
 
-static void reverse(uint32_t *path, size_t cnt)
+static uint32_t place_wait(struct diff_keys *k, const struct diff_side_keys *s, struct placed *placed, const struct wait *w)
 {
-	for (size_t i = 0; i < cnt / 2; i++) {
-		uint32_t swap = path[i];
-		path[i] = path[cnt - 1 - i];
-		path[cnt - 1 - i] = swap;
+	uint32_t comm = s->comm_labels[w->thread], at = tree_child(k->tree, 0, comm);
+	size_t cnt;
+
+	if (at == TREE_NONE)
+		return 0;
+	cnt = climb(s, placed, w->user, comm, &at);
+	if (descend(k, s, placed, cnt, comm, &at)) {
+		cnt = climb(s, placed, w->kernel, 0, &at);
+		descend(k, s, placed, cnt, 0, &at);
 	}
+	return at;
 }
 
 static void place_waits(struct diff_keys *k, struct diff_side_keys *s)
 {
-	g_autofree uint32_t *path = g_new(uint32_t, 2 * PROFILE_DEPTH_MAX + 1);
-	const struct tree_event nothing = { .count = 0 };
+	g_autofree uint32_t *comm = g_new0(uint32_t, s->p->nodes->len + 1), *at = g_new(uint32_t, s->p->nodes->len + 1);
+	g_autofree uint32_t *path = g_new(uint32_t, PROFILE_DEPTH_MAX + 1);
+	struct placed placed = { comm, at, path };
 
 	s->paths = g_new0(uint32_t, s->p->waits->len + 1);
-	for (uint32_t i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
-		size_t cnt;
-
-		path[0] = s->comm_labels[w->thread];
-		cnt = 1 + append_stack(k, s, w->kernel, path + 1);
-		cnt += append_stack(k, s, w->user, path + cnt);
-		reverse(path + 1, cnt - 1);
-		s->paths[i] = tree_add(k->tree, path, NULL, cnt, &nothing);
-	}
+	for (uint32_t i = 0; i < s->p->waits->len; i++)
+		s->paths[i] = place_wait(k, s, &placed, profile_wait(s->p, i));
 }
 
 /*

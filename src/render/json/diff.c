@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analyse/diff/requests.h"
+#include "analyse/diff/tasks.h"
 #include "render/json/write.h"
 
 static int64_t rounded(double v)
@@ -146,6 +147,35 @@ static void write_requests(struct json *j, const struct diff *d)
 	json_array_end(j);
 }
 
+/* Only where both recordings looked at them. */
+static void write_tasks(struct json *j, const struct diff *d)
+{
+	g_autoptr(GArray) rows = diff_tasks(d);
+
+	if (!rows)
+		return;
+	json_key(j, "tasks");
+	json_array_begin(j);
+	for (guint i = 0; i < rows->len; i++) {
+		const struct diff_task *t = &g_array_index(rows, struct diff_task, i);
+
+		json_object_begin(j);
+		json_member_string(j, "program", t->program);
+		json_member_string(j, "kind", t->kind == TASKS_GO ? "goroutine" : "asyncio");
+		json_member_string(j, "state", t->state);
+		json_member_string(j, "reason", t->reason);
+		json_member_string(j, "own", t->at);
+		json_member_string(j, "call", t->call);
+		json_member_string(j, "creator", t->creator);
+		member_milli(j, "before_tasks_milli", t->tasks[DIFF_BEFORE]);
+		member_milli(j, "after_tasks_milli", t->tasks[DIFF_AFTER]);
+		member_milli(j, "change_se_milli", sqrt(t->variance[DIFF_BEFORE] + t->variance[DIFF_AFTER]));
+		json_member_bool(j, "is_change", t->is_real);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void write_table(struct json *j, struct diff *d, enum diff_by by, unsigned top)
 {
 	const struct diff_table *t = diff_table(d, by);
@@ -200,6 +230,7 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	write_side(&j, "before", d, DIFF_BEFORE);
 	write_side(&j, "after", d, DIFF_AFTER);
 	write_requests(&j, d);
+	write_tasks(&j, d);
 	json_key(&j, "total");
 	write_row(&j, d, DIFF_BY_TOTAL, &d->total);
 	json_key(&j, "by");

@@ -513,6 +513,7 @@ void json_report_drained(GString *out, const struct profile *p, const struct sel
 	json_storms(&j, &writer, selection);
 	json_slices(&j, p, selection);
 	json_requests(&j, p);
+	json_tasks(&j, p, selection, drain);
 	json_object_end(&j);
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);

@@ -6,6 +6,7 @@
 #include "analyse/findings.h"
 #include "analyse/top.h"
 #include "profile/profile.h"
+#include "render/drain.h"
 #include "render/json/write.h"
 
 /* Between the files that make the JSON report. */
@@ -38,6 +39,8 @@ void json_runq_blame(struct json *j, const struct profile *p, const struct selec
 void json_slices(struct json *j, const struct profile *p, const struct selection *selection);
 /* Nothing of a recording without requests. */
 void json_requests(struct json *j, const struct profile *p);
+/* The same of one without tasks.  drain: as of the report, NULL without. */
+void json_tasks(struct json *j, const struct profile *p, const struct selection *selection, const struct drain *drain);
 void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection);
 
 #endif

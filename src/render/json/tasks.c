@@ -2,7 +2,8 @@
 #include "render/json/tasks.h"
 
 #include "analyse/task_groups.h"
-#include "render/json/write.h"
+#include "profile/tasks_file.h"
+#include "render/json/parts.h"
 
 static void put_frame(struct json *j, const struct task_frame *f)
 {
@@ -53,6 +54,38 @@ static void put_row(struct json *j, const struct tasks *t, const struct task_row
 	json_object_end(j);
 }
 
+static void put_rows(struct json *j, const struct tasks *t, const struct drain *drain)
+{
+	json_key(j, "rows");
+	json_array_begin(j);
+	for (guint i = 0; i < t->rows->len; i++) {
+		put_row(j, t, tasks_get(t, i));
+		drain_rows(drain);
+	}
+	json_array_end(j);
+}
+
+static void put_population(struct json *j, const struct tasks *t, const struct drain *drain)
+{
+	json_member_string(j, "kind", t->kind == TASKS_GO ? "goroutine" : "asyncio");
+	json_member_uint(j, "pid", t->pid);
+	json_member_string(j, "program", t->program);
+	json_member_string(j, "version", t->version);
+	json_member_uint(j, "window_ns", t->window_ns);
+	json_member_uint(j, "looks", t->looks);
+	json_member_uint(j, "looked_at_ppm", (uint64_t)(t->looked_at_share * 1e6 + 0.5));
+	put_tasks(j, t->tasks);
+	json_member_uint(j, "cpu_ns", t->cpu_ns);
+	put_rows(j, t, drain);
+	json_key(j, "lacks");
+	json_object_begin(j);
+	json_member_uint(j, "stale", t->stale);
+	json_member_uint(j, "unreadable", t->unreadable);
+	json_member_uint(j, "no_row", t->no_row);
+	json_member_bool(j, "cut", t->is_cut);
+	json_object_end(j);
+}
+
 void tasks_json(GString *out, const struct tasks *t)
 {
 	struct json j;
@@ -60,27 +93,23 @@ void tasks_json(GString *out, const struct tasks *t)
 	json_init(&j, out);
 	json_object_begin(&j);
 	json_member_string(&j, "schema", "offcpu.tasks/1");
-	json_member_string(&j, "kind", t->kind == TASKS_GO ? "goroutine" : "asyncio");
-	json_member_uint(&j, "pid", t->pid);
-	json_member_string(&j, "program", t->program);
-	json_member_string(&j, "version", t->version);
-	json_member_uint(&j, "window_ns", t->window_ns);
-	json_member_uint(&j, "looks", t->looks);
-	json_member_uint(&j, "looked_at_ppm", (uint64_t)(t->looked_at_share * 1e6 + 0.5));
-	put_tasks(&j, t->tasks);
-	json_member_uint(&j, "cpu_ns", t->cpu_ns);
-	json_key(&j, "rows");
-	json_array_begin(&j);
-	for (guint i = 0; i < t->rows->len; i++)
-		put_row(&j, t, &g_array_index(t->rows, struct task_row, i));
-	json_array_end(&j);
-	json_key(&j, "lacks");
-	json_object_begin(&j);
-	json_member_uint(&j, "stale", t->stale);
-	json_member_uint(&j, "unreadable", t->unreadable);
-	json_member_uint(&j, "no_row", t->no_row);
-	json_member_bool(&j, "cut", t->is_cut);
-	json_object_end(&j);
+	put_population(&j, t, NULL);
 	json_object_end(&j);
 	g_string_append_c(out, '\n');
+}
+
+void json_tasks(struct json *j, const struct profile *p, const struct selection *selection, const struct drain *drain)
+{
+	if (!p->info.has_tasks)
+		return;
+	json_key(j, "tasks");
+	json_array_begin(j);
+	for (guint i = 0; i < p->tasks->len; i++) {
+		if (!selection_has_process(selection, p, profile_tasks(p, i)->pid))
+			continue;
+		json_object_begin(j);
+		put_population(j, profile_tasks(p, i), drain);
+		json_object_end(j);
+	}
+	json_array_end(j);
 }

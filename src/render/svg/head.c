@@ -192,9 +192,9 @@ static void add_coverage(const struct profile *p, const struct svg_options *o, G
 	add_stack_quality(&c, parts, s);
 	if (c.lost_cnt) {
 		svg_count(s, c.lost_cnt);
-		g_string_append(s, c.lost_cnt == 1 ? " event lost" : " events lost");
+		g_string_append(s, c.lost_cnt == 1 ? " detail lost" : " details lost");
 	} else {
-		g_string_append(s, "no event lost");
+		g_string_append(s, "nothing lost");
 	}
 	add_part(parts, s);
 	g_string_append(s, "residual ");

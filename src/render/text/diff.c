@@ -137,13 +137,43 @@ static void append_more_or_less(GString *s, const struct diff *d)
 	g_string_append(s, diff_text_unit(d));
 }
 
+/* A stack with most of the change, though its few waits alone prove none: it says more than the name of a process. */
+static const struct diff_row *likely_row(struct diff *d)
+{
+	const struct diff_table *t = diff_table(d, DIFF_BY_STACK);
+
+	for (unsigned n = 0; n < t->rows->len; n++) {
+		const struct diff_row *r = &g_array_index(t->rows, struct diff_row, n);
+
+		if ((r->time.by > 0) == (d->total.time.by > 0) && fabs(r->time.by) >= MOST * fabs(d->total.time.by))
+			return r;
+	}
+	return NULL;
+}
+
+static bool is_of_table(struct diff *d, enum diff_by by, const struct diff_row *r)
+{
+	const struct diff_table *t = diff_table(d, by);
+
+	return t->rows->len && r >= &g_array_index(t->rows, struct diff_row, 0) && r <= &g_array_index(t->rows, struct diff_row, t->rows->len - 1);
+}
+
 static void append_total_change(GString *s, struct diff *d)
 {
-	const struct diff_row *most = main_row(d, true), *total = &d->total;
+	const struct diff_row *most = main_row(d, true), *total = &d->total, *likely;
 
 	append_more_or_less(s, d);
 	g_string_append_c(s, ' ');
 	append_change(s, &total->time);
+	likely = !most || is_of_table(d, DIFF_BY_COMM, most) || is_of_table(d, DIFF_BY_STATE, most) ? likely_row(d) : NULL;
+	if (likely && total->time.is_real) {
+		g_string_append(s, "; most of it is ");
+		text_safe(s, likely->name);
+		g_string_append_c(s, ' ');
+		append_change(s, &likely->time);
+		g_string_append(s, ", which alone is not beyond the noise.");
+		return;
+	}
 	if (!most) {
 		g_string_append(s, "; no row of the tables alone changed beyond the noise.");
 		return;
@@ -393,6 +423,7 @@ void diff_text(GString *s, struct diff *d, const struct diff_text_options *optio
 	diff_text_norm(s, d);
 	g_string_append_c(s, '\n');
 	diff_text_requests(s, d);
+	diff_text_tasks(s, d);
 	for (unsigned i = 0; i < options->tables_cnt; i++)
 		append_table(s, d, options->tables[i], options);
 	append_rest(s, d, options);

@@ -11,6 +11,7 @@
 #include "render/text/finding.h"
 #include "render/text/request.h"
 #include "render/text/style.h"
+#include "render/text/tasks.h"
 #include "render/text/util.h"
 
 #define FINDINGS_MAX 3
@@ -308,6 +309,8 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 		g_string_append(line, ", --runq-blame");
 	if (p->info.has_storms)
 		g_string_append(line, ", --storms");
+	if (p->info.has_tasks)
+		g_string_append(line, ", --by task");
 	g_string_append(line, p->info.history.windows ? "; offcpu flame --history" : "; offcpu flame");
 	if (p->info.history.windows)
 		g_string_append(line, "; the same hour of another day: offcpu diff --history");
@@ -324,13 +327,14 @@ static void append_tasks(GString *s, const struct findings *f, const struct text
 	g_autoptr(GString) line = g_string_new(NULL);
 	bool is_there = false;
 
-	for (uint32_t i = 0; i < p->waits->len && !is_there && !p->info.tasks; i++) {
+	text_tasks_first(s, p, f->selection, o);
+	for (uint32_t i = 0; i < p->waits->len && !is_there && !p->info.has_tasks && !p->info.tasks; i++) {
 		const struct rule *rule = reasons_rule(f->reasons, i);
 		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
 
 		is_there = rule && strcmp(rule->name, "go-idle") == 0 && (!f->selection || f->selection->threads[profile_wait(p, i)->thread]);
 		if (is_there)
-			g_string_printf(line, "Goroutines that wait have no thread: offcpu tasks -p %" PRIu32 " shows them.", t->pid);
+			g_string_printf(line, "Goroutines that wait have no thread: offcpu tasks -p %" PRIu32 " shows them, and record --tasks.", t->pid);
 	}
 	if (is_there)
 		text_wrap(s, line->str, "", text_screen_width(o));

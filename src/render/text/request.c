@@ -180,7 +180,7 @@ static void counts_text(GString *s, const struct request_summary *r, const struc
 	}
 	if (!r->refused_cnt)
 		return;
-	g_string_append_printf(s, "%swarning: at %u place%s that requests return to there can be no probe, so those are not counted: ",
+	g_string_append_printf(s, "%swarning: at %u place%s there can be no probe, so what begins or returns there is not counted: ",
 			       text_warn(o), r->refused_cnt, r->refused_cnt == 1 ? "" : "s");
 	text_safe(s, r->refused_why);
 	g_string_append_printf(s, "%s\n", text_plain(o));

@@ -6,6 +6,7 @@
 
 #include "analyse/task_groups.h"
 #include "base/module.h"
+#include "profile/tasks_file.h"
 #include "render/text/finding.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
@@ -13,6 +14,7 @@
 #define FINDINGS 3
 #define SHARE_MIN 0.05	/* of the tasks that are not idle: a finding behind the first has to be more */
 #define STACK_FRAMES 24
+#define FIRST_POPULATIONS 2
 
 static const char *one_of(enum tasks_kind kind)
 {
@@ -244,4 +246,60 @@ void text_tasks(GString *s, const struct tasks *t, const struct text_options *o)
 	append_stacks(s, t, o);
 	append_lacks(s, t);
 	task_groups_clear(&g);
+}
+
+void text_tasks_of(GString *s, const struct profile *p, const struct selection *selection, const struct text_options *o)
+{
+	bool is_any = false;
+
+	for (guint i = 0; i < p->tasks->len; i++) {
+		if (!selection_has_process(selection, p, profile_tasks(p, i)->pid))
+			continue;
+		g_string_append(s, is_any ? "\n" : "");
+		text_tasks(s, profile_tasks(p, i), o);
+		is_any = true;
+	}
+	if (!is_any)
+		g_string_append(s, "No process here had tasks that could be seen: goroutines (Go), or tasks of asyncio (CPython).\n");
+}
+
+static void append_first(GString *s, const struct tasks *t, const struct text_options *o)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	struct task_groups g;
+	double busy;
+
+	task_groups_make(&g, t);
+	busy = t->tasks - g.idle_tasks;
+	g_string_append(line, "Tasks of ");
+	text_safe(line, t->program);
+	g_string_append_printf(line, " (%u), apart from its threads: ", t->pid);
+	append_tasks(line, t->tasks);
+	g_string_append_printf(line, " %ss", one_of(t->kind));
+	if (g.groups->len && busy > 0) {
+		const struct task_group *first = &g_array_index(g.groups, struct task_group, 0);
+
+		g_string_append_printf(line, "; %.0f%% of those not idle: ", 100 * first->tasks / busy);
+		append_finding(line, t->kind, first);
+	}
+	g_string_append_c(line, '.');
+	text_wrap(s, line->str, "   ", text_screen_width(o));
+	task_groups_clear(&g);
+}
+
+void text_tasks_first(GString *s, const struct profile *p, const struct selection *selection, const struct text_options *o)
+{
+	guint shown = 0, left = 0;
+
+	for (guint i = 0; i < p->tasks->len; i++) {
+		if (!selection_has_process(selection, p, profile_tasks(p, i)->pid))
+			continue;
+		if (shown < FIRST_POPULATIONS)
+			append_first(s, profile_tasks(p, i), o);
+		else
+			left++;
+		shown++;
+	}
+	if (left)
+		g_string_append_printf(s, "Tasks of %u more processes: --by task\n", left);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/elf_file.h"
+#include "symbolize/dwarf/inlined.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/names/demangle.h"
 
@@ -15,6 +16,9 @@
 #define NAME_MAX_BYTES 4096
 #define SECTIONS_MAX 65536
 #define FOUND_MAX 65536
+#define CALLERS_MAX 3
+#define INLINED_STEPS_MAX (DWARF_STEPS_MAX / 4)	/* a second or two */
+#define PROBES_LISTED_MAX 256
 
 bool elf_function_is_glob(const char *pattern)
 {
@@ -132,21 +136,33 @@ static char *linkers_name(const char *raw)
 	return name;
 }
 
+/* Is it one of those looked for?  Names are to be freed in any case. */
+static bool is_wanted(const struct search *s, const char *raw, char **ret_name, char **ret_whole)
+{
+	g_autofree char *linkers = NULL, *plain = NULL;
+
+	if (!strstr(raw, s->needle) || !(linkers = linkers_name(raw)))
+		return false;
+	*ret_whole = demangle(linkers);
+	if (!*ret_whole)
+		*ret_whole = g_strdup(linkers);
+	*ret_name = without_parameters(*ret_whole);
+	plain = without_template(*ret_name);
+	return is_match(s->pattern, s->is_glob, linkers) || is_match(s->pattern, s->is_glob, *ret_whole) ||
+	       is_match(s->pattern, s->is_glob, *ret_name) || is_match(s->pattern, s->is_glob, plain);
+}
+
 static void take_symbol(struct search *s, const GElf_Sym *sym, const char *raw)
 {
-	g_autofree char *linkers = NULL, *whole = NULL, *name = NULL, *plain = NULL;
+	g_autofree char *whole = NULL, *name = NULL;
 	struct elf_function f = { .addr = sym->st_value, .size = sym->st_size };
 
-	if (s->to->list->len >= FOUND_MAX || !strstr(raw, s->needle) || !(linkers = linkers_name(raw)))
+	if (s->to->list->len >= FOUND_MAX || !is_wanted(s, raw, &name, &whole))
 		return;
-	whole = demangle(linkers);
-	if (!whole)
-		whole = g_strdup(linkers);
-	name = without_parameters(whole);
-	plain = without_template(name);
-	if (!is_match(s->pattern, s->is_glob, linkers) && !is_match(s->pattern, s->is_glob, whole) &&
-	    !is_match(s->pattern, s->is_glob, name) && !is_match(s->pattern, s->is_glob, plain))
+	if (GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC) {
+		s->to->is_ifunc = true;
 		return;
+	}
 	if (!offset_of(s->segments, s->segment_cnt, f.addr, &f.off))
 		return;
 	f.name = g_steal_pointer(&name);
@@ -173,8 +189,8 @@ static bool search_symbols(struct search *s, const struct elf_file *file, Elf_Sc
 	for (size_t i = 1; i < cnt && i < INT_MAX; i++) {
 		GElf_Sym sym;
 
-		if (gelf_getsym(data, (int)i, &sym) && sym.st_shndx != SHN_UNDEF && GELF_ST_TYPE(sym.st_info) == STT_FUNC &&
-		    sym.st_name < names->d_size)
+		if (gelf_getsym(data, (int)i, &sym) && sym.st_shndx != SHN_UNDEF && sym.st_name < names->d_size &&
+		    (GELF_ST_TYPE(sym.st_info) == STT_FUNC || GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC))
 			take_symbol(s, &sym, (const char *)names->d_buf + sym.st_name);
 	}
 	return true;
@@ -231,6 +247,36 @@ static void search_file(struct search *s, const struct elf_file *file)
 	}
 }
 
+static bool is_wanted_name(const char *name, void *data)
+{
+	g_autofree char *plain = NULL, *whole = NULL;
+
+	return *name && is_wanted(data, name, &plain, &whole);
+}
+
+/* Which functions have the code of one that has none of its own. */
+static void search_inlined(struct search *s, int fd)
+{
+	struct dwarf_budget budget = { INLINED_STEPS_MAX, DWARF_KEPT_MAX_BYTES };
+	struct dwarf_image *im = s->to->is_named_elsewhere && !s->to->list->len ? dwarf_image_open(fd, &budget, NULL) : NULL;
+	g_autoptr(GArray) found = NULL;
+	GStringChunk *strings;
+
+	if (!im)
+		return;
+	strings = g_string_chunk_new(4096);
+	found = dwarf_inlined_find(im, is_wanted_name, s, CALLERS_MAX, strings);
+	for (guint i = 0; i < found->len; i++) {
+		const struct dwarf_inlined *one = &g_array_index(found, struct dwarf_inlined, i);
+		g_autofree char *demangled = demangle(one->caller), *name = without_parameters(demangled ? demangled : one->caller);
+		g_autofree char *file = one->file ? g_path_get_basename(one->file) : NULL;
+
+		g_ptr_array_add(s->to->inlined, file ? g_strdup_printf("%s (%s:%u)", name, file, one->line) : g_steal_pointer(&name));
+	}
+	g_string_chunk_free(strings);
+	dwarf_image_free(im);
+}
+
 /* The separate debug file has the symbols of a stripped one. */
 static void search_debug_file(struct search *s, int fd, const char *path)
 {
@@ -245,6 +291,7 @@ static void search_debug_file(struct search *s, int fd, const char *path)
 
 		if (debug && elf_file_open_debug(&file, debug_fd, NULL)) {
 			search_file(s, &file);
+			search_inlined(s, debug_fd);
 			elf_file_close(&file);
 			is_found = true;
 		}
@@ -297,7 +344,9 @@ bool elf_functions_find(struct elf_functions *f, int fd, const char *path, const
 	struct search s = { .to = f, .pattern = pattern, .is_glob = elf_function_is_glob(pattern) };
 	struct elf_file file;
 
-	*f = (struct elf_functions){ .list = g_array_new(FALSE, FALSE, sizeof(struct elf_function)) };
+	*f = (struct elf_functions){
+		.list = g_array_new(FALSE, FALSE, sizeof(struct elf_function)), .inlined = g_ptr_array_new_with_free_func(g_free),
+	};
 	g_array_set_clear_func(f->list, function_clear);
 	if (!elf_file_open(&file, fd, error)) {
 		elf_file_close(&file);
@@ -309,6 +358,7 @@ bool elf_functions_find(struct elf_functions *f, int fd, const char *path, const
 	s.segment_cnt = file.segment_cnt;
 	s.needle = needle_of(pattern);
 	search_file(&s, &file);
+	search_inlined(&s, fd);
 	if (!f->has_symbols)
 		search_debug_file(&s, fd, path);
 	sort_out(f->list);
@@ -319,9 +369,8 @@ bool elf_functions_find(struct elf_functions *f, int fd, const char *path, const
 
 void elf_functions_clear(struct elf_functions *f)
 {
-	if (f->list)
-		g_array_unref(f->list);
-	f->list = NULL;
+	g_clear_pointer(&f->list, g_array_unref);
+	g_clear_pointer(&f->inlined, g_ptr_array_unref);
 }
 
 /* -- USDT: notes of SystemTap's form ------------------------------------------------- */
@@ -334,7 +383,17 @@ struct note_search {
 	const char *provider, *name;
 	uint64_t base;		/* address of .stapsdt.base, 0: there is none */
 	GArray *found;
+	GPtrArray *names;	/* in place of `found`: of the provider's probes, or of providers */
 };
+
+static void take_name(struct note_search *s, const char *provider, const char *name)
+{
+	const char *word = s->provider ? name : provider;
+
+	if ((!s->provider || strcmp(provider, s->provider) == 0) && s->names->len < PROBES_LISTED_MAX &&
+	    !g_ptr_array_find_with_equal_func(s->names, word, g_str_equal, NULL))
+		g_ptr_array_add(s->names, g_strdup(word));
+}
 
 /* Three addresses, and three strings that a 0 byte ends. */
 static void take_note(struct note_search *s, const uint8_t *desc, size_t len)
@@ -347,7 +406,13 @@ static void take_note(struct note_search *s, const uint8_t *desc, size_t len)
 		return;
 	memcpy(addr, desc, sizeof(addr));
 	name = provider + strlen(provider) + 1;
-	if (name >= (const char *)desc + len || strcmp(provider, s->provider) != 0 || strcmp(name, s->name) != 0)
+	if (name >= (const char *)desc + len)
+		return;
+	if (s->names) {
+		take_name(s, provider, name);
+		return;
+	}
+	if (strcmp(provider, s->provider) != 0 || strcmp(name, s->name) != 0)
 		return;
 	shift = s->base ? s->base - addr[1] : 0;	/* the file was prelinked */
 	if (!offset_of(s->file->segments, s->file->segment_cnt, addr[0] + shift, &probe.off))
@@ -371,25 +436,38 @@ static void search_notes(struct note_search *s, Elf_Scn *scn)
 			take_note(s, (const uint8_t *)data->d_buf + desc_at, note.n_descsz);
 }
 
-GArray *elf_probes_find(int fd, const char *provider, const char *name, GError **error)
+static bool search_probes(struct note_search *s, int fd, GError **error)
 {
-	struct note_search s = { .provider = provider, .name = name };
 	struct elf_file file;
 	Elf_Scn *scn;
 	GElf_Shdr sh;
+	bool ok = elf_file_open(&file, fd, error);
 
-	if (!elf_file_open(&file, fd, error)) {
-		elf_file_close(&file);
-		return NULL;
-	}
-	s.file = &file;
-	s.found = g_array_new(FALSE, FALSE, sizeof(struct elf_probe));
-	scn = elf_file_section_named(&file, ".stapsdt.base");
+	s->file = &file;
+	scn = ok ? elf_file_section_named(&file, ".stapsdt.base") : NULL;
 	if (scn && gelf_getshdr(scn, &sh))
-		s.base = sh.sh_addr;
-	scn = elf_file_section_named(&file, ".note.stapsdt");
+		s->base = sh.sh_addr;
+	scn = ok ? elf_file_section_named(&file, ".note.stapsdt") : NULL;
 	if (scn)
-		search_notes(&s, scn);
+		search_notes(s, scn);
 	elf_file_close(&file);
-	return s.found;
+	return ok;
+}
+
+GArray *elf_probes_find(int fd, const char *provider, const char *name, GError **error)
+{
+	struct note_search s = { .provider = provider, .name = name, .found = g_array_new(FALSE, FALSE, sizeof(struct elf_probe)) };
+
+	if (search_probes(&s, fd, error))
+		return s.found;
+	g_array_unref(s.found);
+	return NULL;
+}
+
+GPtrArray *elf_probes_list(int fd, const char *provider)
+{
+	struct note_search s = { .provider = provider, .names = g_ptr_array_new_with_free_func(g_free) };
+
+	search_probes(&s, fd, NULL);
+	return s.names;
 }

@@ -20,6 +20,8 @@ struct elf_functions {
 	bool has_symbols;	/* a full symbol table was read, of the file or of its debug file */
 	bool is_go;
 	bool is_named_elsewhere;	/* debug information has the name: of an inlined function, perhaps */
+	bool is_ifunc;		/* one is a choice among several, made as the program starts: calls go past it */
+	GPtrArray *inlined;	/* char *: "caller (file.c:12)", where one without code of its own is inlined; a few */
 	uint16_t machine;
 };
 
@@ -39,5 +41,7 @@ struct elf_probe {
 
 /* Places of the probe PROVIDER:NAME (USDT), struct elf_probe.  NULL: no ELF file. */
 GArray *elf_probes_find(int fd, const char *provider, const char *name, GError **error);
+/* char *: the names of that provider's probes; without one, the providers.  Each once, as they come. */
+GPtrArray *elf_probes_list(int fd, const char *provider);
 
 #endif

@@ -123,6 +123,8 @@ static void test_rules(void)
 		{ 'S', "do_command@mariadbd MYSQL_BIN_LOG::write_transaction_to_binlog_events@mariadbd "
 		       "MYSQL_BIN_LOG::trx_group_commit_leader@mariadbd pthread_mutex_lock@libc.so.6",
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "MariaDB" },
+		{ 'S', "PostgresMain@postgres exec_simple_query@postgres pg_sleep@postgres WaitLatch@postgres epoll_wait@libc.so.6",
+		  "__x64_sys_epoll_wait@[kernel] do_epoll_wait@[kernel]", REASON_SLEEP, "PostgreSQL" },
 		{ 'S', "PostgresMain@postgres heap_update@postgres ProcSleep@postgres LWLockAcquire@postgres PGSemaphoreLock@postgres",
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_RWLOCK, "PostgreSQL" },
 		{ 'S', "main@app wait4@libc.so.6", "__x64_sys_wait4@[kernel] do_wait@[kernel]", REASON_CHILD_EXIT,

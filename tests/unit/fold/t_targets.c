@@ -131,6 +131,25 @@ static void test_pipe(struct fixture *x, gconstpointer data)
 	check(object_of(x, &rec), OBJECT_PIPE, "pipe to other; end", 80);
 }
 
+/* The profile's objects go, what is known of them stays, and has the same name again; what nobody asks for goes. */
+static void test_forgets(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 3, S_IFIFO, 501), other = record_of(x, 5, S_IFREG, 99);
+
+	(void)data;
+	add_fd(x, 80, 4, "pipe:[501]", "ino:\t501\n");
+	rec.pid = 71;
+	object_of(x, &other);
+	for (unsigned turn = 0; turn < 4; turn++) {
+		check(object_of(x, &rec), OBJECT_PIPE, "pipe from other; end", 80);
+		g_assert_cmpuint(x->p->objects->len, ==, turn ? 1 : 2);
+		profile_empty_objects(x->p);
+		fold_targets_forget(x->targets, true);
+		g_assert_cmpuint(fold_targets_cnt(x->targets), ==, turn < 2 ? 2 : 1);
+	}
+	g_assert_cmpuint(fold_targets_object(x->targets, other.id), ==, 0);
+}
+
 /* It has both ends, and a child that was forked with them is not who writes. */
 static void test_own_pipe(struct fixture *x, gconstpointer data)
 {
@@ -301,6 +320,7 @@ int main(int argc, char **argv)
 		void (*run)(struct fixture *x, gconstpointer data);
 	} tests[] = {
 		{ "/targets/file", test_file }, { "/targets/pipe", test_pipe }, { "/targets/own_pipe", test_own_pipe }, { "/targets/sockets", test_sockets },
+		{ "/targets/forgets", test_forgets },
 		{ "/targets/events", test_events }, { "/targets/child_and_set", test_child_and_set }, { "/targets/fault", test_fault },
 		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
 		{ "/targets/upstream", test_upstream },

@@ -261,7 +261,7 @@ static void add_on_cpu(struct profile *p, const GArray *stacks)
 	}
 }
 
-struct profile *sample_profile(const struct sample_size *size, unsigned seed)
+struct profile *sample_profile_without_tasks(const struct sample_size *size, unsigned seed)
 {
 	struct profile *p = profile_new();
 	GRand *rand = g_rand_new_with_seed(seed);
@@ -279,6 +279,14 @@ struct profile *sample_profile(const struct sample_size *size, unsigned seed)
 	sample_add_requests(p, stacks);
 	g_array_unref(stacks);
 	g_rand_free(rand);
+	return p;
+}
+
+struct profile *sample_profile(const struct sample_size *size, unsigned seed)
+{
+	struct profile *p = sample_profile_without_tasks(size, seed);
+
+	sample_add_tasks(p);
 	return p;
 }
 
@@ -538,6 +546,7 @@ void assert_profiles_equal(const struct profile *a, const struct profile *b)
 	assert_crowds_equal(a, b);
 	assert_on_cpu_equal(a, b);
 	assert_requests_equal(a, b);
+	assert_tasks_equal(a, b);
 	assert_stories_equal(a, b);
 	g_assert_cmpuint(a->losses->len, ==, b->losses->len);
 	for (guint i = 0; i < a->losses->len; i++) {

@@ -13,11 +13,16 @@ extern const struct sample_size sample_tiny, sample_small, sample_medium, sample
 
 /* A profile with something of everything, the same for the same seed. */
 struct profile *sample_profile(const struct sample_size *size, unsigned seed);
+/* As schema 7 could hold it: tasks have frames of their own. */
+struct profile *sample_profile_without_tasks(const struct sample_size *size, unsigned seed);
 /* Ends the test unless both are equal field by field. */
 void assert_profiles_equal(const struct profile *a, const struct profile *b);
 
 /* sample_requests.c: what the two above do for requests; stacks: uint32_t. */
 void sample_add_requests(struct profile *p, const GArray *stacks);
 void assert_requests_equal(const struct profile *a, const struct profile *b);
+/* sample_tasks.c */
+void sample_add_tasks(struct profile *p);
+void assert_tasks_equal(const struct profile *a, const struct profile *b);
 
 #endif

@@ -37,7 +37,7 @@ void sample_add_requests(struct profile *p, const GArray *stacks)
 		const struct request_part part = {
 			.func = 0, .range = 3 + i / 2, .requests = 1 + i, .wall_ns = i % 2 ? 0 : 5000, .on_cpu_ns = i % 2 ? 0 : 100,
 			.wait = { .thread = i % p->threads->len, .state = i % 2 ? i == 5 ? '?' : 'S' : 0, .user = i % 2 ? stack : 0,
-				  .object = i == 1 ? 1 : 0, .count = i % 2 ? i : 0, .blocked_ns = 300 + i, .runnable_ns = i, .preempted_ns = 2 },
+				  .object = i == 1 && p->objects->len, .count = i % 2 ? i : 0, .blocked_ns = 300 + i, .runnable_ns = i, .preempted_ns = 2 },
 		};
 		struct request_span span = {
 			.func = i / 5, .thread = i % p->threads->len, .start_ns = p->info.start_ns + i * 1000, .wall_ns = 2000 + i, .on_cpu_ns = 1000,
@@ -47,7 +47,7 @@ void sample_add_requests(struct profile *p, const GArray *stacks)
 
 		g_array_append_val(p->request_parts, part);
 		for (uint32_t k = 0; k < span.wait_cnt; k++) {
-			const struct span_wait w = { .user = stack, .kernel = k ? stack : 0, .object = k, .state = k ? 'D' : '?', .count = 1 + k,
+			const struct span_wait w = { .user = stack, .kernel = k ? stack : 0, .object = MIN(k, p->objects->len), .state = k ? 'D' : '?', .count = 1 + k,
 						     .blocked_ns = 400, .runnable_ns = 20, .preempted_ns = k };
 
 			g_array_append_val(p->span_waits, w);

@@ -110,11 +110,11 @@ static void test_other_databases(struct place *at, gconstpointer data)
 	forge(at, "CREATE TABLE cookies(a)");
 	assert_refused(at, NOT_RECORDING, "'PATH' is an SQLite database, but not an offcpu recording");
 	make(at, &sample_small);
-	forge(at, "PRAGMA user_version=8");
-	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 8; this one reads up to 7)");
+	forge(at, "PRAGMA user_version=9");
+	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 9; this one reads up to 8)");
 	forge(at, "PRAGMA user_version=-1");
 	assert_refused(at, NEWER,
-		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 7)");
+		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 8)");
 	forge(at, "PRAGMA user_version=0");
 	assert_refused(at, DAMAGED, "'PATH' is damaged: it has no schema version");
 	make(at, &sample_small);
@@ -258,6 +258,27 @@ static const struct {
 	{ "UPDATE span_wait SET blocked_ns = 1 << 62", "wait 1 of a span has no valid stack, object, state or time" },
 	{ "WITH RECURSIVE n(i) AS (SELECT 6 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO span_wait "
 	  "SELECT i, 5, 'S', NULL, NULL, NULL, 1, 1, 1, 1 FROM n", "row 37 of table \"span_wait\" has an invalid span_id" },
+	{ "DELETE FROM task; DELETE FROM task_population", NULL },
+	{ "DELETE FROM task_population", "row 1 of table \"task\" has an invalid population_id" },
+	{ "UPDATE task_population SET kind = 'fiber' WHERE id = 1", "row 2 of table \"task_population\" has an invalid kind" },
+	{ "UPDATE task_population SET window_ns = 0 WHERE id = 1", "row 2 of table \"task_population\" has an invalid window_ns" },
+	{ "UPDATE task_population SET looks = NULL WHERE id = 1", "row 2 of table \"task_population\" has an invalid looks" },
+	{ "UPDATE task_population SET looked_at_ppm = 1000001 WHERE id = 1", "row 2 of table \"task_population\" has an invalid looked_at_ppm" },
+	{ "UPDATE task_population SET is_cut = 2 WHERE id = 1", "row 2 of table \"task_population\" has an invalid is_cut" },
+	{ "UPDATE task_population SET program = printf('%20000d', 1) WHERE id = 1", "row 2 of table \"task_population\" has an invalid program" },
+	{ "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1025) INSERT INTO task_population "
+	  "SELECT i, 1, 'asyncio', '', NULL, 1, 1, 1, 1, 1, 0, 0, 0, 0 FROM n", "table \"task_population\" has more than 1024 rows" },
+	{ "WITH RECURSIVE n(i) AS (SELECT (SELECT count(*) FROM task) UNION ALL SELECT i + 1 FROM n WHERE i < 17000) INSERT INTO task "
+	  "SELECT i, 1, 'waiting', NULL, NULL, 0, NULL, NULL, NULL, NULL, 1, 1, 1 FROM n", "table \"task\" has more than 16384 rows" },
+	{ "UPDATE task SET population_id = 2 WHERE id = 1", "row 2 of table \"task\" has an invalid population_id" },
+	{ "UPDATE task SET population_id = NULL WHERE id = 1", "row 2 of table \"task\" has an invalid population_id" },
+	{ "UPDATE task SET state = NULL WHERE id = 1", "row 2 of table \"task\" has an invalid state" },
+	{ "UPDATE task SET stack_id = 1 << 30 WHERE id = 1", "row 2 of table \"task\" has an invalid stack_id" },
+	{ "UPDATE task SET stack_end = 5 WHERE id = 1", "row 2 of table \"task\" has an invalid stack_end" },
+	{ "UPDATE task SET creator_frame_id = -1 WHERE id = 1", "row 2 of table \"task\" has an invalid creator_frame_id" },
+	{ "UPDATE task SET name = x'00' WHERE id = 1", "row 2 of table \"task\" has an invalid name" },
+	{ "UPDATE task SET task_ns = -1 WHERE id = 1", "row 2 of table \"task\" has an invalid task_ns" },
+	{ "UPDATE task SET task_se_ns = 1 << 63 WHERE id = 1", "row 2 of table \"task\" has an invalid task_se_ns" },
 	{ "UPDATE storm SET waker_id = NULL WHERE id = 0", "row 1 of table \"storm\" has an invalid waker_id" },
 	{ "UPDATE storm SET ended = woken + 1 WHERE id = 0", "storm 0 is more than it woke" },
 	{ "UPDATE storm SET again = ended + 1 WHERE id = 0", "storm 0 is more than it woke" },

@@ -65,7 +65,7 @@ static void test_sql(struct place *at, gconstpointer data)
 
 	write_sample(p, at->path);
 	assert_query(at->path, "PRAGMA application_id", "1868981104|");
-	assert_query(at->path, "PRAGMA user_version", "7|");
+	assert_query(at->path, "PRAGMA user_version", "8|");
 	assert_query(at->path, "PRAGMA integrity_check", "ok|");
 	assert_query(at->path, "PRAGMA foreign_key_check", "");
 	assert_query(at->path, "SELECT comm, pid, tid, state, open_at_end, count, off_cpu_ns, user_leaf, kernel_leaf "
@@ -119,7 +119,7 @@ static void test_schema_is_kept_verbatim(struct place *at, gconstpointer data)
 /* What no version before the seventh knew is gone. */
 static struct profile *sample_of_six(void)
 {
-	struct profile *p = sample_profile(&sample_tiny, 9);
+	struct profile *p = sample_profile_without_tasks(&sample_tiny, 9);
 
 	g_array_set_size(p->requests, 0);
 	g_array_set_size(p->request_parts, 0);
@@ -218,6 +218,14 @@ static void test_sixth_version(void)
 	profile_free(p);
 }
 
+static void test_seventh_version(void)
+{
+	struct profile *p = sample_profile_without_tasks(&sample_tiny, 9);
+
+	assert_reads_as(p, CORPUS "/schema_7");
+	profile_free(p);
+}
+
 /* Of one wait alone the histogram and the maximum are left out, but only when nothing is lost by it. */
 static void test_single_waits(struct place *at, gconstpointer data)
 {
@@ -258,6 +266,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/profile-schema/third-version", test_third_version);
 	g_test_add_func("/profile-schema/fourth-version", test_fourth_version);
 	g_test_add_func("/profile-schema/fifth-version", test_fifth_version);
+	g_test_add_func("/profile-schema/seventh-version", test_seventh_version);
 	g_test_add_func("/profile-schema/sixth-version", test_sixth_version);
 	return g_test_run();
 }

@@ -261,6 +261,57 @@ static void test_hostile(void)
 	}
 }
 
+static void add_text(struct push_unit *u, const char *name, const char *text, bool is_gzip)
+{
+	g_autoptr(GString) body = g_string_new(text);
+
+	(is_gzip ? unit_add : unit_add_plain)(u, name, body, strlen(text));
+}
+
+static void free_unit(gpointer u)
+{
+	unit_free(u);
+}
+
+/* Rows of several windows are one insert for each table, and the windows come last. */
+static void test_join(void)
+{
+	g_autoptr(GPtrArray) units = g_ptr_array_new_with_free_func(free_unit);
+	const char *const wanted[] = { "stacks", "AD", "objects", "E", "waits", "BF", "windows", "CG" };
+	struct push_unit *a = unit_new(1, 0, 10), *b = unit_new(2, 0, 20);
+
+	g_ptr_array_add(units, a);
+	g_ptr_array_add(units, b);
+	add_text(a, "stacks", "A", false);
+	add_text(a, "waits", "B", false);
+	add_text(a, "windows", "C", false);
+	add_text(b, "stacks", "D", false);
+	add_text(b, "objects", "E", false);
+	add_text(b, "waits", "F", false);
+	add_text(b, "windows", "G", false);
+	struct push_unit *all = unit_join(units);
+
+	g_assert_nonnull(all);
+	g_assert_cmpuint(all->start_unix_ns, ==, 10);
+	g_assert_cmpuint(all->key, !=, a->key);
+	g_assert_cmpuint(all->requests->len, ==, 4);
+	for (guint i = 0; i < all->requests->len; i++) {
+		const struct push_request *r = g_ptr_array_index(all->requests, i);
+		gsize len_bytes;
+		const void *body = g_bytes_get_data(r->body, &len_bytes);
+
+		g_assert_cmpstr(r->name, ==, wanted[2 * i]);
+		g_assert_cmpmem(body, len_bytes, wanted[2 * i + 1], strlen(wanted[2 * i + 1]));
+		g_assert_cmpuint(r->rows, ==, len_bytes);
+	}
+	unit_free(all);
+	struct push_unit *packed = unit_new(3, 0, 30);
+
+	g_ptr_array_add(units, packed);
+	add_text(packed, "waits", "H", true);
+	g_assert_null(unit_join(units));	/* what is packed and what is not is no one body */
+}
+
 static void test_one_process(void)
 {
 	const struct spool_options o = { .may_repeat = true };
@@ -287,6 +338,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/push/spool/in-doubt", test_in_doubt);
 	g_test_add_func("/push/spool/damaged", test_damaged);
 	g_test_add_func("/push/spool/hostile", test_hostile);
+	g_test_add_func("/push/spool/join", test_join);
 	g_test_add_func("/push/spool/one-process", test_one_process);
 	return g_test_run();
 }

@@ -460,7 +460,7 @@ static void test_words(void)
 	g_assert_nonnull(strstr(d->words->str, "Off-CPU time by stack\n"));
 	g_assert_nonnull(strstr(d->words->str, "db1 · 2026-09-21 14:13:20 UTC, 5.00 s window · 12 threads · "));
 	g_assert_nonnull(strstr(d->words->str, "Coverage: 100% of the off-CPU time is in stacks"));
-	g_assert_nonnull(strstr(d->words->str, "12 events lost"));
+	g_assert_nonnull(strstr(d->words->str, "12 details lost"));
 	g_assert_nonnull(strstr(d->words->str, "% broken"));
 	document_free(d);
 	profile_free(p);

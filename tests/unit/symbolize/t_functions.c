@@ -55,6 +55,37 @@ static void test_names(void)
 	found("", 0, NULL);
 }
 
+static inline __attribute__((always_inline)) int inlined_only(const volatile int *n)
+{
+	return *n * 3;
+}
+
+__attribute__((noinline)) static int has_it_inlined(const volatile int *n)
+{
+	return inlined_only(n) + 1;
+}
+
+/* What has no code of its own is told by those that have it. */
+static void test_inlined(void)
+{
+	const volatile int n = 7;
+	struct elf_functions f;
+
+	g_assert_cmpint(has_it_inlined(&n), ==, 22);
+	g_assert_cmpuint(find("inlined_only", &f), ==, 0);
+	if (!f.is_named_elsewhere) {
+		elf_functions_clear(&f);
+		g_test_skip("built without debug information");
+		return;
+	}
+	g_assert_cmpuint(f.inlined->len, ==, 1);
+	g_assert_true(g_str_has_prefix(f.inlined->pdata[0], "has_it_inlined (t_functions.c:"));
+	elf_functions_clear(&f);
+	g_assert_cmpuint(find("no_such_function", &f), ==, 0);
+	g_assert_cmpuint(f.inlined->len, ==, 0);
+	elf_functions_clear(&f);
+}
+
 /* The offset is where the function's bytes lie in the file. */
 static void test_offset(void)
 {
@@ -89,8 +120,11 @@ static void test_no_probe(void)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	g_autoptr(GArray) probes = elf_probes_find(fd, "offcpu", "nothing", NULL);
 
+	g_autoptr(GPtrArray) list = elf_probes_list(fd, "offcpu");
+
 	g_assert_nonnull(probes);
 	g_assert_cmpuint(probes->len, ==, 0);
+	g_assert_cmpuint(list->len, ==, 0);
 	close(fd);
 }
 
@@ -98,6 +132,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/functions/names", test_names);
+	g_test_add_func("/functions/inlined", test_inlined);
 	g_test_add_func("/functions/offset", test_offset);
 	g_test_add_func("/functions/no-elf", test_no_elf);
 	g_test_add_func("/functions/no-probe", test_no_probe);

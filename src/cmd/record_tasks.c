@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "cmd/record_tasks.h"
+
+#include "cmd/cmd.h"
+#include "profile/tasks_file.h"
+#include "tasks/sampler.h"
+
+#define EXACT_BUDGET_PPM 10000	/* of one CPU, where there is no budget */
+#define PART_OF_BUDGET 2
+
+struct record_tasks {
+	struct task_sampler *sampler;
+	GPtrArray *done;	/* struct tasks; NULL: it goes on */
+};
+
+bool record_tasks_may(const struct target *target)
+{
+	if (!target->collect.tids)
+		return true;
+	cmd_error("record", "--tasks and -t: tasks are of whole processes, and move from thread to thread: -p is wanted");
+	return false;
+}
+
+struct record_tasks *record_tasks_begin(const struct target *target)
+{
+	g_autoptr(GArray) command = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	struct task_sampler_options options = {
+		.pids = target->collect.pids, .follow = target->collect.follow,
+		.budget_ppm = target->collect.budget_ppm ? target->collect.budget_ppm / PART_OF_BUDGET * g_get_num_processors() : EXACT_BUDGET_PPM,
+	};
+	struct record_tasks *r = g_new0(struct record_tasks, 1);
+
+	if (target->collect.command_pid) {
+		g_array_append_val(command, target->collect.command_pid);
+		options.pids = command;
+		options.follow = true;
+	}
+	r->sampler = task_sampler_start(&options);
+	return r;
+}
+
+void record_tasks_end(struct record_tasks *r)
+{
+	if (r->sampler)
+		r->done = task_sampler_stop(r->sampler);
+	r->sampler = NULL;
+}
+
+void record_tasks_free(struct record_tasks *r)
+{
+	if (!r)
+		return;
+	record_tasks_end(r);
+	g_ptr_array_unref(r->done);
+	g_free(r);
+}
+
+/* Filters are of threads: a process without one in the recording is none that was asked for. */
+static bool is_recorded(const struct profile *p, uint32_t pid)
+{
+	for (guint i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid)
+			return true;
+	return false;
+}
+
+static gint by_tasks(gconstpointer a, gconstpointer b)
+{
+	const struct tasks *x = *(struct tasks *const *)a, *y = *(struct tasks *const *)b;
+
+	return x->tasks < y->tasks ? 1 : x->tasks > y->tasks ? -1 : x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+void record_tasks_put(struct record_tasks *r, struct profile *p)
+{
+	record_tasks_end(r);
+	g_ptr_array_sort(r->done, by_tasks);
+	p->info.has_tasks = true;
+	for (guint i = 0; i < r->done->len && p->tasks->len < TASKS_POPULATIONS_MAX; i++)
+		if (is_recorded(p, ((const struct tasks *)r->done->pdata[i])->pid))
+			profile_add_tasks(p, g_steal_pointer(&r->done->pdata[i]));
+	record_tasks_free(r);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PROFILE_TASKS_FILE_H
+#define PROFILE_TASKS_FILE_H
+
+#include "profile/profile.h"
+#include "profile/tasks.h"
+
+/* Tasks in a recording: a population a process, whose frames and texts are the profile's. */
+
+#define TASKS_POPULATIONS_MAX 1024
+#define TASKS_RECORDED_MAX (1u << 14)	/* rows of all populations together */
+#define TASKS_DEPTH_MAX 256
+
+static inline const struct tasks *profile_tasks(const struct profile *p, guint i)
+{
+	return g_ptr_array_index(p->tasks, i);
+}
+
+/* Takes t over, with looks at a window.  Its rows get stacks of the profile; rows beyond TASKS_RECORDED_MAX are
+ * left out and counted; outer frames beyond TASKS_DEPTH_MAX are cut. */
+void profile_add_tasks(struct profile *p, struct tasks *t);
+
+/* Ids in range, and times that fit; else *error says what is wrong. */
+bool tasks_check(const struct profile *p, GError **error);
+
+#endif

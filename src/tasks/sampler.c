@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "tasks/sampler.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/process_ids.h"
+#include "base/urgency.h"
+#include "tasks/watched.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define PERIOD_NS (NS_PER_S / TASK_SAMPLER_HZ)
+#define TRY_AGAIN_NS NS_PER_S	/* at first; twice as long each time, up to */
+#define TRY_AGAIN_MAX_NS (64 * NS_PER_S)
+
+/* A process that has no runtime to be seen, so far. */
+struct candidate {
+	uint64_t next_try_ns, wait_ns;
+};
+
+struct seen {
+	uint32_t pid;
+	struct watched *watched;	/* NULL: the process is gone */
+	uint64_t until_ns;	/* up to there its looks stand for the window */
+};
+
+struct task_sampler {
+	struct task_sampler_options options;
+	GThread *thread;
+	GMutex lock;		/* of the next two */
+	GCond ended;
+	bool is_stopped;
+	/* the thread's own, until it has ended */
+	GHashTable *candidates;	/* pid: struct candidate */
+	GArray *seen;		/* struct seen */
+	GPtrArray *done;
+	unsigned live_cnt;
+};
+
+static void seen_end(struct task_sampler *s, struct seen *e)
+{
+	struct tasks *t = watched_close(e->watched);
+
+	e->watched = NULL;
+	s->live_cnt--;
+	if (!t)
+		return;
+	t->rate_hz = TASK_SAMPLER_HZ;
+	g_ptr_array_add(s->done, t);
+}
+
+static bool is_watched(const struct task_sampler *s, uint32_t pid)
+{
+	for (guint i = 0; i < s->seen->len; i++) {
+		const struct seen *e = &g_array_index(s->seen, struct seen, i);
+
+		if (e->pid == pid && e->watched)
+			return true;
+	}
+	return false;
+}
+
+static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
+{
+	struct candidate *c = g_hash_table_lookup(s->candidates, GUINT_TO_POINTER(pid));
+	struct seen e = { .pid = pid, .until_ns = now_ns };
+
+	if (c && now_ns < c->next_try_ns)
+		return;
+	e.watched = watched_open(pid, NULL);
+	if (e.watched) {
+		g_array_append_val(s->seen, e);
+		s->live_cnt++;
+		g_hash_table_remove(s->candidates, GUINT_TO_POINTER(pid));
+		return;
+	}
+	if (!c) {
+		c = g_new0(struct candidate, 1);
+		g_hash_table_insert(s->candidates, GUINT_TO_POINTER(pid), c);
+	}
+	c->wait_ns = MIN(MAX(2 * c->wait_ns, TRY_AGAIN_NS), TRY_AGAIN_MAX_NS);
+	c->next_try_ns = now_ns + c->wait_ns;
+}
+
+/* Who has begun, or has a runtime by now; their looks stand for the time from now_ns on. */
+static void find_processes(struct task_sampler *s, uint64_t now_ns)
+{
+	g_autoptr(GArray) pids = s->options.pids ? g_array_copy(s->options.pids) : process_ids();
+
+	if (s->options.pids && s->options.follow)
+		process_ids_add_descendants(pids);
+	for (guint i = 0; i < pids->len && s->live_cnt < TASK_SAMPLER_PROCESSES_MAX; i++) {
+		uint32_t pid = g_array_index(pids, uint32_t, i);
+
+		if (pid != (uint32_t)getpid() && !is_watched(s, pid))
+			try(s, pid, now_ns);
+	}
+}
+
+/* The end of the period in which it is now; a look that comes late stands for the periods that were missed, too. */
+static void look(struct task_sampler *s, uint64_t start_ns)
+{
+	uint64_t end_ns = start_ns + ((clock_ns(CLOCK_MONOTONIC) - start_ns) / PERIOD_NS + 1) * PERIOD_NS;
+	uint64_t room_ns = s->live_cnt ? MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / s->live_cnt, 1) : 1;
+
+	for (guint i = 0; i < s->seen->len; i++) {
+		struct seen *e = &g_array_index(s->seen, struct seen, i);
+
+		if (!e->watched)
+			continue;
+		if (watched_look(e->watched, end_ns - e->until_ns, room_ns))
+			e->until_ns = end_ns;
+		else
+			seen_end(s, e);
+	}
+}
+
+/* False: it was stopped meanwhile. */
+static bool sleep_until(struct task_sampler *s, uint64_t ns)
+{
+	bool is_stopped;
+
+	g_mutex_lock(&s->lock);
+	/* g_get_monotonic_time() is the same clock */
+	while (!s->is_stopped && g_cond_wait_until(&s->ended, &s->lock, (gint64)(ns / 1000)))
+		;
+	is_stopped = s->is_stopped;
+	g_mutex_unlock(&s->lock);
+	return !is_stopped;
+}
+
+static gpointer sample(gpointer data)
+{
+	struct task_sampler *s = data;
+	uint64_t start_ns, found_ns;
+
+	find_processes(s, clock_ns(CLOCK_MONOTONIC));
+	start_ns = found_ns = clock_ns(CLOCK_MONOTONIC);
+	for (guint i = 0; i < s->seen->len; i++)
+		g_array_index(s->seen, struct seen, i).until_ns = start_ns;
+	for (;;) {
+		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), begun_ns = now_ns - (now_ns - start_ns) % PERIOD_NS;
+
+		if (begun_ns - found_ns >= TRY_AGAIN_NS) {
+			find_processes(s, begun_ns);
+			found_ns = begun_ns;
+		}
+		if (!sleep_until(s, begun_ns + (uint64_t)(g_random_double() * (double)PERIOD_NS)))
+			break;
+		look(s, start_ns);
+		now_ns = clock_ns(CLOCK_MONOTONIC);
+		if (!sleep_until(s, now_ns + PERIOD_NS - (now_ns - start_ns) % PERIOD_NS))
+			break;
+	}
+	for (guint i = 0; i < s->seen->len; i++) {
+		struct seen *e = &g_array_index(s->seen, struct seen, i);
+
+		if (e->watched)
+			seen_end(s, e);
+	}
+	return NULL;
+}
+
+struct task_sampler *task_sampler_start(const struct task_sampler_options *options)
+{
+	struct task_sampler *s = g_new0(struct task_sampler, 1);
+
+	s->options = *options;
+	s->options.pids = options->pids ? g_array_copy(options->pids) : NULL;
+	g_mutex_init(&s->lock);
+	g_cond_init(&s->ended);
+	s->candidates = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	s->seen = g_array_new(FALSE, FALSE, sizeof(struct seen));
+	s->done = g_ptr_array_new_with_free_func((GDestroyNotify)tasks_free);
+	s->thread = urgency_thread_new("tasks", sample, s);
+	return s;
+}
+
+GPtrArray *task_sampler_stop(struct task_sampler *s)
+{
+	GPtrArray *done = s->done;
+
+	g_mutex_lock(&s->lock);
+	s->is_stopped = true;
+	g_cond_signal(&s->ended);
+	g_mutex_unlock(&s->lock);
+	g_thread_join(s->thread);
+	g_hash_table_unref(s->candidates);
+	g_array_unref(s->seen);
+	if (s->options.pids)
+		g_array_unref(s->options.pids);
+	g_cond_clear(&s->ended);
+	g_mutex_clear(&s->lock);
+	g_free(s);
+	return done;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef TASKS_SAMPLER_H
+#define TASKS_SAMPLER_H
+
+#include "profile/tasks.h"
+
+/*
+ * Looks at the tasks of several processes while something else is recorded, in a thread of its own.  All are looked at at one random
+ * instant of each period.  Processes that begin meanwhile, or whose runtime does, are found within a second, later ones less often.
+ */
+
+#define TASK_SAMPLER_HZ 5
+#define TASK_SAMPLER_PROCESSES_MAX 64
+
+struct task_sampler_options {
+	GArray *pids;		/* uint32_t; NULL: all processes */
+	bool follow;		/* and what these have forked */
+	uint32_t budget_ppm;	/* of one CPU, for all of them */
+};
+
+struct task_sampler;
+struct task_sampler *task_sampler_start(const struct task_sampler_options *options);
+
+/* Ends it: struct tasks, the caller's, one for each process that had a runtime whose tasks were seen; free with g_ptr_array_unref(). */
+GPtrArray *task_sampler_stop(struct task_sampler *s);
+
+#endif

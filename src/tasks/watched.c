@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "tasks/watched.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tasks/source.h"
+
+#define FIRST_GUESS_NS 2000	/* of CPU time that a task costs, until that is measured */
+#define LEAST_NS 100
+
+static const struct task_source *const sources[] = { &go_task_source, &asyncio_task_source };
+
+GQuark census_error_quark(void)
+{
+	return g_quark_from_static_string("offcpu-census");
+}
+
+struct watched {
+	const struct task_source *source;
+	void *state;
+	struct tasks *tasks;
+	double task_cost_ns, share_sum;
+	uint64_t cpu_ns;
+};
+
+static bool may_be_read(uint32_t pid, GError **error)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/maps", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		close(fd);
+		return true;
+	}
+	if (errno == EACCES || errno == EPERM)
+		g_set_error(error, CENSUS_ERROR, CENSUS_NOT_PERMITTED,
+			    "the memory of process %u may not be read: that takes CAP_SYS_PTRACE, or to be its user", pid);
+	else
+		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u: %s", pid, g_strerror(errno));
+	return false;
+}
+
+static bool open_source(struct watched *w, uint32_t pid, GError **error)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+		GError *why = NULL;
+
+		w->source = sources[i];
+		w->tasks = tasks_new(sources[i]->kind, pid);
+		w->state = sources[i]->open(pid, w->tasks, &why);
+		if (w->state)
+			return true;
+		tasks_free(w->tasks);
+		w->tasks = NULL;
+		if (why) {
+			g_propagate_error(error, why);
+			return false;
+		}
+	}
+	g_set_error(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
+		    "process %u has no runtime whose tasks can be seen: it is neither a Go program (x86-64, Go 1.18 or later) nor "
+		    "CPython", pid);
+	return false;
+}
+
+struct watched *watched_open(uint32_t pid, GError **error)
+{
+	struct watched *w;
+	uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	if (!may_be_read(pid, error))
+		return NULL;
+	w = g_new0(struct watched, 1);
+	w->task_cost_ns = FIRST_GUESS_NS;
+	if (!open_source(w, pid, error)) {
+		g_free(w);
+		return NULL;
+	}
+	w->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	return w;
+}
+
+enum tasks_kind watched_kind(const struct watched *w)
+{
+	return w->tasks->kind;
+}
+
+/* How many tasks one that is looked at stands for, so that looking keeps to its budget. */
+static uint64_t stride_of(const struct watched *w, uint64_t count, uint64_t room_ns)
+{
+	double room = (double)room_ns / w->task_cost_ns;
+
+	if (!room_ns || (double)count <= room)
+		return 1;
+	return (uint64_t)((double)count / MAX(room, 1)) + 1;
+}
+
+bool watched_look(struct watched *w, uint64_t period_ns, uint64_t room_ns)
+{
+	uint64_t count = w->source->count(w->state), stride = stride_of(w, count, room_ns), cost_ns, before_ns;
+	bool is_there;
+
+	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	is_there = w->source->look(w->state, w->tasks, g_random_int() % stride, stride);
+	cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	w->cpu_ns += cost_ns;
+	if (!is_there)
+		return false;
+	/* names are read in the first looks, so what a look costs falls */
+	if (count)
+		w->task_cost_ns = MAX((double)cost_ns * (double)stride / (double)count, LEAST_NS);
+	w->share_sum += 1.0 / (double)stride;
+	tasks_look_done(w->tasks, period_ns);
+	return true;
+}
+
+struct tasks *watched_close(struct watched *w)
+{
+	struct tasks *t = w->tasks;
+
+	w->source->close(w->state);
+	if (t->looks) {
+		t->looked_at_share = w->share_sum / (double)t->looks;
+		t->cpu_ns = w->cpu_ns;
+		tasks_finish(t);
+	} else {
+		tasks_free(t);
+		t = NULL;
+	}
+	g_free(w);
+	return t;
+}
