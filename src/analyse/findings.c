@@ -9,6 +9,8 @@
 #include "base/hash.h"
 #include "profile/on_cpu.h"
 
+#define STUCK_WEIGHT 8 /* a lock that somebody waits for all the time: what else waits a little is work that goes on */
+#define STUCK_PERMILLE 900 /* of the window, in one wait */
 #define QUEUE_WEIGHT                                                                                                 \
 	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
 
@@ -351,8 +353,10 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 	}
 }
 
-static uint64_t rank_of(const struct finding *f)
+uint64_t finding_rank_ns(const struct finding *f)
 {
+	if (f->is_stuck)
+		return f->time_ns * STUCK_WEIGHT;
 	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
 }
 
@@ -360,8 +364,8 @@ static int compare_findings(gconstpointer va, gconstpointer vb)
 {
 	const struct finding *a = va, *b = vb;
 
-	if (rank_of(a) != rank_of(b))
-		return rank_of(a) > rank_of(b) ? -1 : 1;
+	if (finding_rank_ns(a) != finding_rank_ns(b))
+		return finding_rank_ns(a) > finding_rank_ns(b) ? -1 : 1;
 	return (a->wait > b->wait) - (a->wait < b->wait);
 }
 
@@ -393,6 +397,19 @@ static bool has_user_threads(const struct profile *p, const struct selection *se
 	return false;
 }
 
+/* Somebody waits for a lock nearly all through the window.  On a whole machine somebody always does. */
+static void find_stuck(struct findings *f)
+{
+	const struct profile_info *info = &f->profile->info;
+
+	for (guint i = 0; i < f->rows->len && info->filters && *info->filters && info->duration_ns; i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
+		bool is_exclusive = row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK || row->reason == REASON_LOCK_KERNEL;
+
+		row->is_stuck = is_exclusive && row->max_ns / STUCK_PERMILLE >= info->duration_ns / 1000;
+	}
+}
+
 struct findings *findings_new(const struct profile *p, const struct selection *selection)
 {
 	struct findings *f = g_new0(struct findings, 1);
@@ -415,6 +432,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	add_accounts(&m);
 	add_waits(&m);
 	add_queue_shape(&m);
+	find_stuck(f);
 	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++)
 		f->idle_sum_ns += i == IDLE_KERNEL ? 0 : f->idle_ns[i];
 	g_array_sort(f->rows, compare_findings);

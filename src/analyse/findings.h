@@ -47,6 +47,7 @@ struct finding {
 	const struct rule *loop; /* the event loop that these waits hold up; NULL: none */
 	uint64_t loop_on_cpu_ns; /* what all callbacks of that loop in these processes ran, by samples on CPU; 0 without */
 	int64_t loop_on_cpu_frame; /* the function that most of it is of; -1: not known */
+	bool is_stuck; /* a lock that one waits for nearly all through the window */
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
 };
 
@@ -82,6 +83,9 @@ struct findings {
 /* selection NULL: everything.  Borrows from p. */
 struct findings *findings_new(const struct profile *p, const struct selection *selection);
 void findings_free(struct findings *f); /* NULL is fine */
+
+/* What rows are sorted by: its time, or a part of it. */
+uint64_t finding_rank_ns(const struct finding *f);
 
 /* time that matters of a process: blocked and not idle, run queue, throttled. */
 uint64_t finding_class_matters_ns(const struct finding_class *c);

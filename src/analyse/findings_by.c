@@ -232,7 +232,7 @@ static bool passes(const struct profile *p, uint32_t node, int64_t function)
 	return false;
 }
 
-/* What they do for less than this part of the time that others wait for them is not what these wait for. */
+/* What they do for less than this part of the time that others wait for them is not what these wait for; of many who wait for one at a time: of each. */
 #define DOES_MIN 10
 
 /*
@@ -277,7 +277,8 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 			row->by.does_frame = frames[r];
 		}
 	}
-	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN)
+	bool is_one = row->by.threads_cnt == 1 || reason_family(row->reason) == FAMILY_LOCK;
+	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / (is_one ? MAX(row->threads_cnt, 1) : 1))
 		row->by.does_ns = 0;
 }
 

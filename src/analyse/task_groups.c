@@ -195,6 +195,7 @@ void task_groups_make(struct task_groups *g, const struct tasks *t)
 		part.at = task_own_frame(t->kind, row);
 		part.creator = row->creator.name;
 		part.call = call;
+		part.example = row;
 		add(g->groups, groups, &part, key_of(&part), row);
 	}
 	g_array_sort(g->groups, by_tasks);

@@ -22,6 +22,7 @@ struct task_group {
 	const char *creator;		/* function, NULL: not known */
 	const char *call;		/* as task_call() has it */
 	uint64_t parent;		/* as in a row */
+	const struct task_row *example;	/* one of its rows */
 	double tasks;
 	uint64_t task_ns;
 	double variance;		/* of task_ns */

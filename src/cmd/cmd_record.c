@@ -224,6 +224,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_OK;
 
+	run_take_tasks(run, p);
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	if (o->tasks)
@@ -250,7 +251,7 @@ int cmd_record(int argc, char **argv)
 {
 	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS, .default_budget_ppm = DEFAULT_BUDGET_PPM, .wants_wakers = true };
 	struct record_options own = { 0 };
-	struct run run = { .name = "record", .target = &target, .progress = true, .on_tick = on_tick, .on_end = on_end, .data = &own };
+	struct run run = { .name = "record", .target = &target, .progress = true, .looks_at_tasks = true, .on_tick = on_tick, .on_end = on_end, .data = &own };
 	const GOptionEntry own_entries[] = {
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
 		  "TIME" },

@@ -13,10 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analyse/task_findings.h"
 #include "attach/error.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "tasks/watch.h"
 
 #define SHORT_NS 1000000000ULL
 
@@ -305,6 +307,30 @@ bool run_parse_duration(struct run *run, const char *text)
 	return false;
 }
 
+static void watch_tasks(struct run *run)
+{
+	const GArray *pids = run->target->collect.pids;
+	g_autoptr(GArray) command = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	uint32_t child = (uint32_t)run->child;
+
+	if (!run->looks_at_tasks || (!pids && !run->child))
+		return;
+	g_array_append_val(command, child);
+	run->tasks = task_watch_start(run->child > 0 ? command : pids);
+}
+
+void run_take_tasks(struct run *run, struct profile *p)
+{
+	g_autoptr(GPtrArray) all = task_watch_stop(run->tasks);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	run->tasks = NULL;
+	for (guint i = 0; i < all->len; i++)
+		task_findings_write(text, g_ptr_array_index(all, i));
+	if (text->len)
+		p->info.tasks = profile_string(p, text->str);
+}
+
 int run_session(struct run *run)
 {
 	g_autoptr(GError) error = NULL;
@@ -328,6 +354,7 @@ int run_session(struct run *run)
 	}
 	if (run->child > 0 && !release_command(run))
 		return EXIT_FAILED;
+	watch_tasks(run);
 	if (run->on_tick)
 		run->on_tick(run, 0);
 	bool is_well = wait_for_the_end(run, &error);
@@ -378,6 +405,8 @@ void run_release(struct run *run)
 		close(run->release_fd);
 		close(run->exec_error_fd);
 	}
+	g_ptr_array_unref(task_watch_stop(run->tasks));
+	run->tasks = NULL;
 	session_free(run->session);
 	run->session = NULL;
 }

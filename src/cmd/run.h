@@ -22,6 +22,8 @@ struct run {
 	void *data;
 	unsigned drain_ms;		/* 0: SESSION_DRAIN_MS; fewer where each wait is a record */
 
+	bool looks_at_tasks;		/* goroutines of the processes of -p and of COMMAND are looked at meanwhile */
+
 	/* after run_start() */
 	struct session *session;
 	pid_t child;
@@ -30,6 +32,7 @@ struct run {
 	int exec_error_fd;
 	int child_status;
 	bool child_ended;
+	struct task_watch *tasks;	/* until run_release() or run_take_tasks() */
 };
 
 /* The text of -d, or NULL: there was none.  False after a sentence. */
@@ -37,6 +40,9 @@ bool run_parse_duration(struct run *run, const char *text);
 
 /* Traces from start to end, window closed and everything read out.  Prints on failure; an exit status. */
 int run_session(struct run *run);
+
+/* What goroutines waited for goes to the profile.  Behind run_session(). */
+void run_take_tasks(struct run *run, struct profile *p);
 
 /* No signal ends us any more: for when all is done but to say so.  And they may again. */
 void run_hold_signals(void);

@@ -12,6 +12,8 @@
 #include "fold/parts.h"
 #include "fold/sock_peers.h"
 #include "fold/target_text.h"
+#include "fold/upstream.h"
+#include "profile/object_upstream.h"
 
 struct target {
 	struct crossed_row row;
@@ -36,6 +38,7 @@ struct fold_targets {
 	GPtrArray *sought;	/* struct target */
 	struct fd_owners *owners;
 	struct sock_peers *peers;
+	struct upstreams *upstreams;
 	bool has_read_last;
 };
 
@@ -57,6 +60,7 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 	t->proc_dir = g_strdup(proc_dir);
 	t->targets = crossed_new(target_free);
 	t->sought = g_ptr_array_new();
+	t->upstreams = upstreams_new(proc_dir);
 	return t;
 }
 
@@ -68,8 +72,25 @@ void fold_targets_free(struct fold_targets *t)
 	g_ptr_array_unref(t->sought);
 	fd_owners_free(t->owners);
 	sock_peers_free(t->peers);
+	upstreams_free(t->upstreams);
 	g_free(t->proc_dir);
 	g_free(t);
+}
+
+/* " -> 127.0.0.1:8081 (python3)": whom the loop has asked.  A connection may be there only while an answer is due, so this is looked for twice. */
+static void find_upstream(struct fold_targets *all, struct target *t)
+{
+	struct upstream up;
+
+	if (t->peer || !upstreams_find(all->upstreams, t->rec.pid, t->rec.fd, &up))
+		return;
+	g_autofree char *address = up.address, *before = t->base, *name = NULL;
+	const char *cut = strstr(before, OBJECT_UPSTREAM);
+
+	t->peer = up.inode ? fd_owners_find(all->owners, up.inode, FD_READS | FD_WRITES, t->rec.pid, &t->others) : 0;
+	name = t->peer ? fd_owners_name(all->owners, t->peer) : NULL;
+	t->base = g_strdup_printf("%.*s" OBJECT_UPSTREAM "%s%s%s%s", cut ? (int)(cut - before) : (int)strlen(before), before, address,
+				  name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
 /* The name from the inode's own process, which is where the descriptor is. */
@@ -84,6 +105,8 @@ static void name_descriptor(struct fold_targets *all, struct target *t, const ch
 		g_autofree char *comm = fd_owners_name(all->owners, rec->pid);
 
 		t->base = g_strdup_printf("%s fd %d%s%s", comm ? comm : "?", rec->fd, t->detail ? ": " : "", t->detail ? t->detail : "");
+		if (t->kind == OBJECT_EPOLL)
+			find_upstream(all, t);
 	} else {
 		t->base = target_path(rec, link);
 	}
@@ -275,6 +298,37 @@ static uint32_t intern(struct fold_targets *all, struct target *t)
 	return profile_object(all->profile, &o) + 1;
 }
 
+struct upstream_search {
+	struct fold_targets *all;
+	bool is_unknown;	/* one has asked somebody whose process is not known */
+};
+
+static void find_upstream_of(void *row, void *data)
+{
+	struct upstream_search *search = data;
+	struct target *t = row;
+
+	if (t->kind != OBJECT_EPOLL || t->object)
+		return;
+	find_upstream(search->all, t);
+	search->is_unknown = search->is_unknown || (!t->peer && strstr(t->base, OBJECT_UPSTREAM));
+}
+
+static bool find_upstreams_once(struct fold_targets *all)
+{
+	struct upstream_search search = { .all = all };
+
+	crossed_for_each(all->targets, find_upstream_of, &search);
+	return search.is_unknown;
+}
+
+/* As the window ends.  What find_peers() has read of /proc will do if it read anything. */
+static void find_upstreams(struct fold_targets *all, bool is_read)
+{
+	if (find_upstreams_once(all) && !is_read && fd_owners_read(all->owners, true))
+		find_upstreams_once(all);
+}
+
 uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 {
 	struct target *t = crossed_find(all->targets, id);
@@ -283,7 +337,10 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 		return 0;
 	if (!all->has_read_last) {
 		all->has_read_last = true;
+		bool is_read = all->sought->len;
+
 		find_peers(all, true);
+		find_upstreams(all, is_read);
 	}
 	if (!t->object)
 		t->object = intern(all, t);

@@ -390,6 +390,7 @@ struct profile_info {
 	struct profile_looks looks;
 	const char *imported;	/* what it was read from: "pprof (off_cpu in nanoseconds)"; what else than waits it holds; NULL: a recording */
 	const char *rows_are;	/* with imported: what `offcpu io` recorded in place of waits, "requests" or "operations"; NULL: waits */
+	const char *tasks;	/* what tasks without a thread waited for, as analyse/task_findings.h writes it; NULL: not looked at */
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
 	struct profile_history history;

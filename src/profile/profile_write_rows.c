@@ -27,7 +27,7 @@ static GString *build_ids(const struct profile *p)
 static bool may_be_left_out(const char *key)
 {
 	return g_str_has_suffix(key, "_ns") || g_str_has_suffix(key, "_hz") || g_str_has_prefix(key, "looks_") ||
-	       strcmp(key, "unknown") == 0 || strcmp(key, "has_tasks") == 0 || strcmp(key, "not_waits") == 0 || strcmp(key, "rows_are") == 0;
+	       strcmp(key, "unknown") == 0 || strcmp(key, "has_tasks") == 0 || strcmp(key, "not_waits") == 0 || strcmp(key, "tasks") == 0 || strcmp(key, "rows_are") == 0;
 }
 
 static int write_meta(sqlite3 *db, const struct profile *p)
@@ -64,6 +64,7 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "unknown", NULL, info->unknown },
 		{ "not_waits", info->imported, 0 },
 		{ "rows_are", info->rows_are, 0 },
+		{ "tasks", info->tasks, 0 },
 		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 

@@ -84,6 +84,11 @@ struct watched *watched_open(uint32_t pid, GError **error)
 	return w;
 }
 
+enum tasks_kind watched_kind(const struct watched *w)
+{
+	return w->tasks->kind;
+}
+
 /* How many tasks one that is looked at stands for, so that looking keeps to its budget. */
 static uint64_t stride_of(const struct watched *w, uint64_t count, uint64_t room_ns)
 {

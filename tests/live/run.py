@@ -28,6 +28,7 @@ import cases_wakers  # noqa: E402,F401
 import cases_waitgraph  # noqa: E402,F401
 import cases_locks  # noqa: E402,F401
 import cases_objects  # noqa: E402,F401
+import cases_planted  # noqa: E402,F401
 import cases_reasons  # noqa: E402,F401
 import cases_crowd  # noqa: E402,F401
 import cases_unwind  # noqa: E402,F401

@@ -7,6 +7,7 @@
 #include "analyse/reason/reasons.h"
 #include "analyse/roles.h"
 #include "analyse/wakers.h"
+#include "profile/object_upstream.h"
 #include "profile/on_cpu.h"
 
 /*
@@ -33,6 +34,7 @@
 #define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
 #define BROADCAST_THREADS 8
 #define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
+#define ANSWERED_SHARE 3 /* of a loop's waiting time: between answers clients send, too */
 #define PATH_MAX_NODES 256
 #define NONE UINT32_MAX
 
@@ -42,6 +44,7 @@ struct ended {
 	uint64_t process_ns; /* other threads of its process */
 	uint64_t timer_ns;
 	uint64_t others_ns; /* other processes, interrupts */
+	uint64_t upstream_ns; /* of it: whom the loop has asked */
 	uint64_t broadcast_ns; /* by threads that woke it from a broadcast */
 };
 
@@ -174,6 +177,17 @@ static bool passes_on(const struct finder *f, const struct wait *w, const struct
 	return (common >= 2 && common + 1 >= f->depth[w->user]) || (common && common == f->depth[w->user] && is_in_library(f, w));
 }
 
+/* The process that the loop has asked, or another of its name: a server may have one for each connection. */
+static bool is_asked(const struct object *o, const struct waker *waker)
+{
+	const char *who = object_upstream(o), *name = who ? strstr(who, " (") : NULL;
+	size_t len = waker->comm ? strlen(waker->comm) : 0;
+
+	if (!name)
+		return false;
+	return waker->pid == o->pid || (len && !strncmp(name + 2, waker->comm, len) && name[2 + len] == ')');
+}
+
 /* One kind of waker of a wait row. */
 static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const bool *broadcasts)
 {
@@ -191,6 +205,8 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->process_ns += ns;
 	else
 		e->others_ns += ns;
+	if (!waker->irq && is_asked(profile_wait_object(f->p, profile_wait(f->p, wake->wait)), waker))
+		e->upstream_ns += ns;
 	if (broadcasts[wake->waker])
 		e->broadcast_ns += ns;
 }
@@ -342,6 +358,12 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 
+/* Most of what ends its waits are answers: it has nothing else to do, but is not idle. */
+static bool is_answered(const struct ended *e)
+{
+	return e->upstream_ns > ended_sum(e) / ANSWERED_SHARE;
+}
+
 static enum idle_kind loop(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -349,6 +371,8 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll");
 
 	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
+		return IDLE_NOT;
+	if (is_answered(&f->ended[i]))
 		return IDLE_NOT;
 	if (is_timed(f, i) && per_second(f, w) >= (is_epoll ? LOOKS_PER_S_EPOLL : LOOKS_PER_S_POLL))
 		return IDLE_NOT;
@@ -479,6 +503,8 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		if (profile_wait(p, i)->state == ON_CPU_STATE)
 			continue;
 		ret_idle[i] = (uint8_t)decide(&f, i);
+		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_answered(&f.ended[i]))
+			reason[i] = REASON_NETWORK_RECEIVE;
 		if (ret_idle[i] == IDLE_POOL &&
 		    (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||
 		     reason[i] == REASON_LOCK_OTHER))

@@ -46,14 +46,17 @@ struct reasons {
 	uint8_t *reason, *idle; /* of each wait */
 	const struct rule **node_loop; /* of each user node; NULL: not asked yet, &no_rule: none */
 	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
+	uint8_t *ended; /* of each wait: enum ended */
 	bool asks_threads; /* a rule is about names of threads */
 };
+
+enum ended { ENDED_UNKNOWN, ENDED_BY_TIMER, ENDED_BY_WAKING };
 
 /* Waits that all rules must treat alike. */
 struct verdict_key {
 	const char *comm, *process; /* the profile's own: equal names of two threads are one string */
 	uint32_t user, kernel, object;
-	uint32_t state; /* and whether it is a kernel thread */
+	uint32_t state; /* and whether it is a kernel thread, and what ended it */
 };
 
 static guint key_hash(gconstpointer key)
@@ -159,7 +162,27 @@ static void mark_call_of_libc(const struct reasons *r, const struct wait *w)
 	matcher_mark_text(r->matcher, RULE_SYSCALL, call);
 }
 
-static const struct rule *ask_rules(struct reasons *r, const struct wait *w)
+/* What ended most of each row's blocked time. */
+static uint8_t *ended_new(const struct profile *p)
+{
+	uint8_t *ended = g_new0(uint8_t, (gsize)p->waits->len + 1);
+	g_autofree uint64_t *timer_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
+	g_autofree uint64_t *all_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct waker *w = profile_get_waker(p, wake->waker);
+
+		all_ns[wake->wait] += wake->blocked_ns;
+		timer_ns[wake->wait] += w->irq && strcmp(w->irq, "timer") == 0 ? wake->blocked_ns : 0;
+	}
+	for (guint i = 0; i < p->waits->len; i++)
+		if (all_ns[i])
+			ended[i] = timer_ns[i] > all_ns[i] / 2 ? ENDED_BY_TIMER : ENDED_BY_WAKING;
+	return ended;
+}
+
+static const struct rule *ask_rules(struct reasons *r, const struct wait *w, enum ended ended)
 {
 	const struct thread *t = profile_thread(r->profile, w->thread);
 	const char state[] = { (char)w->state, 0 };
@@ -172,6 +195,8 @@ static const struct rule *ask_rules(struct reasons *r, const struct wait *w)
 		mark_call_of_libc(r, w);
 	matcher_mark_text(r->matcher, RULE_STATE, state);
 	matcher_mark_text(r->matcher, RULE_TASK, t->flags & THREAD_KERNEL ? "kernel" : "user");
+	if (ended != ENDED_UNKNOWN)
+		matcher_mark_text(r->matcher, RULE_ENDED, ended == ENDED_BY_TIMER ? "timer" : "waking");
 	mark_object(r->matcher, profile_wait_object(r->profile, w));
 	if (r->asks_threads) {
 		matcher_mark_text(r->matcher, RULE_THREAD, t->comm);
@@ -233,7 +258,7 @@ static void find_reasons(struct reasons *r)
 			.user = w->user,
 			.kernel = w->kernel,
 			.object = w->object,
-			.state = w->state | (t->flags & THREAD_KERNEL ? 256U : 0),
+			.state = w->state | (t->flags & THREAD_KERNEL ? 256U : 0) | (uint32_t)r->ended[i] << 16,
 		};
 		gpointer rule;
 
@@ -244,7 +269,7 @@ static void find_reasons(struct reasons *r)
 			continue;
 		}
 		if (!g_hash_table_lookup_extended(known, &key, NULL, &rule)) {
-			rule = (gpointer)ask_rules(r, w);
+			rule = (gpointer)ask_rules(r, w, (enum ended)r->ended[i]);
 			g_hash_table_insert(known, g_memdup2(&key, sizeof(key)), rule);
 		}
 		r->rule[i] = rule;
@@ -270,6 +295,7 @@ struct reasons *reasons_new(const struct profile *p, const struct rule_set *rule
 	r->reason = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	r->node_protocol = g_new0(const char *, (gsize)p->nodes->len + 1);
+	r->ended = ended_new(p);
 	sort_rules(r);
 	find_reasons(r);
 	idle_find(p, r->plumbing, r->rule, r->reason, r->idle);
@@ -292,6 +318,7 @@ void reasons_free(struct reasons *r)
 	g_free(r->node_loop);
 	g_free(r->protocol);
 	g_free(r->reason);
+	g_free(r->ended);
 	g_free(r->idle);
 	g_free(r->node_protocol);
 	g_free(r);
@@ -336,6 +363,8 @@ const char *reasons_says(const struct reasons *r, uint32_t wait)
 
 	if (is_unseen(r, wait))
 		return "waits for something unknown: its stacks were lost";
+	if (rule && rule->reason == REASON_EVENT_LOOP && r->reason[wait] == REASON_NETWORK_RECEIVE)
+		return "waits in its event loop for an answer";
 	return rule && rule->says && rule->reason == r->reason[wait] ? rule->says : reason_says(reasons_of(r, wait));
 }
 

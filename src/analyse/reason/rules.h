@@ -33,6 +33,7 @@ enum rule_field {
 	RULE_THREAD, /* the thread's name */
 	RULE_PROCESS,
 	RULE_TASK, /* "kernel" or "user": whose thread it is */
+	RULE_ENDED, /* "timer" or "waking": what ended most of these waits, where wakers are known */
 	RULE_FIELD_COUNT
 };
 const char *rule_field_name(enum rule_field field);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/locks.h"
+#include "analyse/task_findings.h"
 #include "analyse/wakers.h"
 #include "render/json/parts.h"
 #include "render/json/write.h"
@@ -124,8 +125,40 @@ static void write_class(struct json *j, const struct finding_class *c)
 	json_object_end(j);
 }
 
+static void write_task_waits(struct json *j, const struct findings *f)
+{
+	struct task_findings *tasks = task_findings_new(f->profile->info.tasks);
+
+	json_key(j, "task_findings");
+	json_array_begin(j);
+	for (guint i = 0; i < MIN(tasks->cnt, JSON_FINDINGS_MAX); i++) {
+		const struct task_wait *w = &g_array_index(tasks->rows, struct task_wait, i);
+
+		json_object_begin(j);
+		json_member_uint(j, "pid", w->pid);
+		json_member_string(j, "program", w->program);
+		json_member_string(j, "says", w->says);
+		json_member_string(j, "state", w->state);
+		json_member_string(j, "wait_reason", w->reason);
+		json_member_string(j, "call", w->call);
+		json_member_string(j, "function", w->function);
+		json_member_string(j, "file", w->file);
+		json_member_uint(j, "line", w->line);
+		json_member_string(j, "created_by", w->creator);
+		json_member_uint(j, "looks", w->looks);
+		json_member_uint(j, "tasks_milli", w->tasks_milli);
+		json_member_uint(j, "task_ns", w->task_ns);
+		json_member_string(j, "meanwhile_function", w->meanwhile ? w->meanwhile->function : NULL);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	task_findings_free(tasks);
+}
+
 void json_findings(struct json *j, const struct findings *f)
 {
+	if (f->profile->info.tasks)
+		write_task_waits(j, f);
 	json_key(j, "findings");
 	json_array_begin(j);
 	for (guint i = 0; i < MIN(f->rows->len, JSON_FINDINGS_MAX); i++)

@@ -12,6 +12,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
+#include "profile/object_upstream.h"
 #include "render/text/first.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
@@ -99,6 +100,14 @@ static void append_object(GString *s, const struct finding *row, const struct ob
 
 	if (object_is_lock(o) && o->place[0] == '[')
 		return;		/* an address on a heap says nothing to people */
+	if (object_upstream(o) && row->reason == REASON_NETWORK_RECEIVE) {
+		g_string_append(s, ", ");
+		text_safe_cut(s, object_upstream(o), NAME_COLUMNS);
+		g_string_append_c(s, ',');
+		return;
+	}
+	if (o->kind == OBJECT_EVENTFD && row->reason == REASON_SLEEP)
+		return;		/* nobody writes to it: a way to sleep */
 	if (o->kind == OBJECT_EPOLL && reason_family(row->reason) == FAMILY_LOCK)
 		return;		/* a lock whose waiters are told by a socket or pipe */
 	for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++) {
@@ -405,13 +414,13 @@ void text_finding_parts_clear(struct text_finding_parts *parts)
 	g_free(parts->evidence);
 }
 
-void text_finding(GString *s, const struct findings *f, unsigned row, const struct text_options *options)
+void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number, const struct text_options *options)
 {
 	const struct finding *r = &g_array_index(f->rows, struct finding, row);
 	g_autoptr(GString) line = g_string_new(NULL);
 
 	g_string_append(s, text_bold(options));
-	g_string_append_printf(line, "%u. ", row + 1);
+	g_string_append_printf(line, "%u. ", number);
 	append_sentence(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_append(s, text_plain(options));

@@ -3,10 +3,13 @@
 #define RENDER_TEXT_FINDING_H
 
 #include "analyse/findings.h"
+#include "analyse/task_findings.h"
 #include "render/text/text.h"
 
-/* One finding: a sentence, its evidence, the advice.  Appends lines. */
-void text_finding(GString *s, const struct findings *f, unsigned row, const struct text_options *options);
+/* One finding: a number, a sentence, its evidence, the advice.  Appends lines. */
+void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number, const struct text_options *options);
+/* The same of goroutines. */
+void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number, const struct text_options *options);
 
 /* The same for those who lay it out themselves: no number in front, no command behind. */
 struct text_finding_parts {

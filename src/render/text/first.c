@@ -328,7 +328,7 @@ static void append_tasks(GString *s, const struct findings *f, const struct text
 	bool is_there = false;
 
 	text_tasks_first(s, p, f->selection, o);
-	for (uint32_t i = 0; i < p->waits->len && !is_there && !p->info.has_tasks; i++) {
+	for (uint32_t i = 0; i < p->waits->len && !is_there && !p->info.has_tasks && !p->info.tasks; i++) {
 		const struct rule *rule = reasons_rule(f->reasons, i);
 		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
 
@@ -340,16 +340,70 @@ static void append_tasks(GString *s, const struct findings *f, const struct text
 		text_wrap(s, line->str, "", text_screen_width(o));
 }
 
-static unsigned findings_shown(const struct findings *f)
-{
-	unsigned n = 0;
+/* What the screen shows of findings of threads and of goroutines. */
+struct shown {
+	const struct findings *f;
+	const struct task_findings *tasks;
+	guint next, next_task;	/* of each */
+};
 
-	while (n < f->rows->len && n < FINDINGS_MAX) {
-		if (n && g_array_index(f->rows, struct finding, n).time_ns < f->matters_ns / 100 * FINDING_PERCENT)
-			break;
-		n++;
+static bool is_shown(const struct findings *f, uint32_t pid)
+{
+	for (uint32_t i = 0; i < f->profile->threads->len; i++)
+		if (profile_thread(f->profile, i)->pid == pid && (!f->selection || f->selection->threads[i]))
+			return true;
+	return false;
+}
+
+/* The next one that is worth a line; their looks were at the whole window. */
+static const struct task_wait *next_task(struct shown *s)
+{
+	for (; !s->f->profile->info.range.is_cut && s->next_task < s->tasks->cnt; s->next_task++) {
+		const struct task_wait *w = &g_array_index(s->tasks->rows, struct task_wait, s->next_task);
+
+		if (is_shown(s->f, w->pid) && (!s->next_task || w->task_ns >= w->busy_ns / 100 * FINDING_PERCENT))
+			return w;
 	}
-	return n;
+	return NULL;
+}
+
+static const struct finding *next_finding(const struct shown *s)
+{
+	const struct finding *row = s->next < s->f->rows->len ? &g_array_index(s->f->rows, struct finding, s->next) : NULL;
+
+	return row && s->next && row->time_ns < s->f->matters_ns / 100 * FINDING_PERCENT ? NULL : row;
+}
+
+/* The more important one of both kinds; false: there is none any more. */
+static bool append_next(GString *one, struct shown *s, unsigned number, const struct text_options *options)
+{
+	const struct task_wait *w = next_task(s);
+	const struct finding *row = next_finding(s);
+
+	if (w && (!row || w->rank_ns >= finding_rank_ns(row))) {
+		text_task_finding(one, s->f->profile, w, number, options);
+		s->next_task++;
+	} else if (row) {
+		text_finding(one, s->f, s->next++, number, options);
+	}
+	return w || row;
+}
+
+static void append_findings(GString *body, const struct findings *f, unsigned used, const struct text_options *options)
+{
+	struct task_findings *tasks = task_findings_new(f->profile->info.tasks);
+	struct shown shown = { .f = f, .tasks = tasks };
+
+	for (unsigned i = 0; i < FINDINGS_MAX; i++) {
+		g_autoptr(GString) one = g_string_new(NULL);
+
+		if (!append_next(one, &shown, i + 1, options) || (i && used + lines_of(body->str) + lines_of(one->str) > FIRST_LINES))
+			break;
+		g_string_append(body, one->str);
+	}
+	if (!f->matters_ns && !body->len)
+		g_string_append(body, "Nothing was waited for: all threads ran or were idle.\n");
+	task_findings_free(tasks);
 }
 
 void text_first(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
@@ -369,17 +423,7 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 		text_budget(tail, f, options, first->rate);
 	append_tasks(tail, f, options);
 	append_more(tail, p, options);
-	unsigned used = lines_of(head->str) + lines_of(tail->str), shown = findings_shown(f);
-	for (unsigned i = 0; i < shown; i++) {
-		g_autoptr(GString) one = g_string_new(NULL);
-
-		text_finding(one, f, i, options);
-		if (i && used + lines_of(body->str) + lines_of(one->str) > FIRST_LINES)
-			break;
-		g_string_append(body, one->str);
-	}
-	if (!f->matters_ns)
-		g_string_append(body, "Nothing was waited for: all threads ran or were idle.\n");
+	append_findings(body, f, lines_of(head->str) + lines_of(tail->str), options);
 	g_string_append(s, head->str);
 	g_string_append(s, body->str);
 	g_string_append(s, tail->str);

@@ -334,6 +334,45 @@ static void with_threads(unsigned cnt, void *(*worker)(void *), void (*meanwhile
 		pthread_join(threads[i], NULL);
 }
 
+/* Readers that overlap never let the writer in: glibc's rwlock prefers them. */
+static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+SITE void read_table(void)
+{
+	pthread_rwlock_rdlock(&table_lock);
+	usleep(5000);
+	pthread_rwlock_unlock(&table_lock);
+}
+
+SITE void update_table(void)
+{
+	pthread_rwlock_wrlock(&table_lock);
+	pthread_rwlock_unlock(&table_lock);
+}
+
+static void *table_reader(void *arg)
+{
+	while (now_s() < end_s)
+		read_table();
+	return arg;
+}
+
+static void *table_writer(void *arg)
+{
+	usleep(20000);	/* the readers are there */
+	update_table();
+	return arg;
+}
+
+static void starve_writer(void)
+{
+	pthread_t writer;
+
+	pthread_create(&writer, NULL, table_writer, NULL);
+	with_threads(8, table_reader, NULL);
+	pthread_join(writer, NULL);
+}
+
 static void change(void)
 {
 	usleep(20000);
@@ -367,6 +406,8 @@ int main(int argc, char **argv)
 		with_threads(4, spin_worker, NULL);
 	else if (strcmp(problem, "queue") == 0)
 		message_queue();
+	else if (strcmp(problem, "rwstarve") == 0)
+		starve_writer();
 	while (now_s() < end_s) {
 		if (strcmp(problem, "fsync") == 0)
 			insert_row();

@@ -2,6 +2,7 @@
 /* Populations of tasks: means and errors of looks, groups, what is idle, and the sentences. */
 #include <string.h>
 
+#include "analyse/task_findings.h"
 #include "analyse/task_groups.h"
 #include "render/json/tasks.h"
 #include "render/text/tasks.h"
@@ -115,6 +116,76 @@ static void test_rows_are_bounded(void)
 	tasks_free(t);
 }
 
+static const struct task_frame lock[] = {
+	{ "runtime.gopark", NULL, 0 }, { "sync.(*Mutex).Lock", NULL, 0 }, { "main.withdraw", "/src/bank.go", 4 }, { "main.main.func1", NULL, 7 },
+};
+static const struct task_frame held[] = {
+	{ "runtime.gopark", NULL, 0 }, { "time.Sleep", NULL, 0 }, { "main.audit\tX", "/src/bank.go", 5 }, { "main.withdraw", "/src/bank.go", 4 },
+	{ "main.main.func1", NULL, 7 },
+};
+static const struct task_frame work[] = { { "runtime.chanrecv2", NULL, 0 }, { "main.worker", "/src/bank.go", 9 } };
+
+static struct tasks *bank(bool accepts)
+{
+	struct tasks *t = tasks_new(TASKS_GO, 12);
+
+	t->program = tasks_string(t, "bank");
+	for (unsigned i = 0; i < 5; i++) {
+		see(t, row_of(t, 1, "semacquire", lock, 4), 15);
+		see(t, row_of(t, 2, "sleep", held, 5), 1);
+		see(t, row_of(t, 3, "chan receive", work, 2), 40);
+		see(t, row_of(t, 4, "IO wait", serve, 3), accepts);
+		tasks_look_done(t, 200000000);
+	}
+	tasks_finish(t);
+	return t;
+}
+
+/* What a recording keeps of them comes back; a worker that nobody gives work is no finding in a program that is asked from outside. */
+static void test_findings(void)
+{
+	struct tasks *t = bank(true);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	task_findings_write(text, t);
+	struct task_findings *f = task_findings_new(text->str);
+	g_assert_cmpuint(f->cnt, ==, 2);
+	const struct task_wait *w = &g_array_index(f->rows, struct task_wait, 0);
+	g_assert_cmpstr(w->function, ==, "main.withdraw");
+	g_assert_cmpstr(w->says, ==, "wait for a mutex");
+	g_assert_cmpuint(w->task_ns, ==, 15000000000);
+	g_assert_cmpuint(w->busy_ns, ==, 16000000000);
+	g_assert_nonnull(w->meanwhile);
+	g_assert_cmpstr(w->meanwhile->function, ==, "main.audit?X");
+	g_assert_cmpstr(w->path, ==, "main.withdraw < main.main.func1");
+	task_findings_free(f);
+	tasks_free(t);
+
+	t = bank(false);
+	g_string_truncate(text, 0);
+	task_findings_write(text, t);
+	f = task_findings_new(text->str);
+	g_assert_cmpuint(f->cnt, ==, 3);
+	g_assert_cmpstr(g_array_index(f->rows, struct task_wait, 0).says, ==, "wait to receive from a channel");
+	task_findings_free(f);
+	tasks_free(t);
+}
+
+static void test_hostile_findings(void)
+{
+	static const char *const texts[] = {
+		"", "\n\n", "1\t2\t3", "1\tp\twaiting\t\t\t\t\t\t\t\t\t\t\t\n", "x\ty\twaiting\tsleep\tz\tf\tg\t-1\ta < b < c\tc\t\t-1\t99999999999999999999\t-7\textra\n",
+		"-1\t\twaiting\tsleep\t\tf\t\t99999999999999\tf < g < h\t\t\t1\t99999999999999999999\t99999999999999999999\n",
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+		struct task_findings *f = task_findings_new(texts[i]);
+
+		g_assert_cmpuint(f->cnt, ==, i == G_N_ELEMENTS(texts) - 1);
+		task_findings_free(f);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -122,5 +193,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/groups", test_groups);
 	g_test_add_func("/tasks/text", test_text);
 	g_test_add_func("/tasks/rows-are-bounded", test_rows_are_bounded);
+	g_test_add_func("/tasks/findings", test_findings);
+	g_test_add_func("/tasks/hostile-findings", test_hostile_findings);
 	return g_test_run();
 }

@@ -286,6 +286,33 @@ static void test_frames(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(n->depth, ==, 1);
 }
 
+/* Whom the loop has asked: the connections that it made itself, and who has the other end of them, or listens there. */
+static void test_upstream(struct fixture *x, gconstpointer data)
+{
+	static const char table[] =
+		"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 900 1\n"
+		"   1: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 901 1\n"
+		"   2: 0100007F:1F90 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 902 1\n"
+		"   3: 0100007F:9C41 0100007F:1F91 01 00000000:00000000 00:00000000 00000000     0        0 903 1\n"
+		"   4: 0100007F:9C42 0100007F:1F91 01 00000000:00000000 00:00000000 00000000     0        0 904 1\n"
+		"   5: junk\n"
+		"   6: FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF:1 1:2 01\n";
+	struct offcpu_rec_target rec = record_of(x, 7, 0, 51), other = record_of(x, 8, 0, 51);
+
+	(void)data;
+	add_fd(x, 70, 7, "anon_inode:[eventpoll]", "ino:\t51\ntfd:        9 events: 1\ntfd:       10 events: 1\ntfd:       11 events: 1\n");
+	add_fd(x, 70, 9, "socket:[902]", "");
+	add_fd(x, 70, 10, "socket:[903]", "");
+	add_fd(x, 70, 11, "socket:[904]", "");
+	add_fd(x, 70, 8, "anon_inode:[eventpoll]", "ino:\t51\ntfd:        9 events: 1\n");
+	add_fd(x, 80, 4, "socket:[901]", "ino:\t901\n");
+	write_file(x, "70/net", "tcp", table);
+	check(object_of(x, &rec), OBJECT_EPOLL, "waiter fd 7: 3 sockets -> 127.0.0.1:8081 (other; end)", 80);
+	/* one that only serves has asked nobody */
+	check(object_of(x, &other), OBJECT_EPOLL, "waiter fd 8: 1 socket", 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -296,6 +323,7 @@ int main(int argc, char **argv)
 		{ "/targets/forgets", test_forgets },
 		{ "/targets/events", test_events }, { "/targets/child_and_set", test_child_and_set }, { "/targets/fault", test_fault },
 		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
+		{ "/targets/upstream", test_upstream },
 	};
 
 	g_test_init(&argc, &argv, NULL);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/task_findings.h"
+
+#include <string.h>
+
+#include "analyse/task_groups.h"
+
+#define BYTES_MAX 15000	/* readers take no longer text */
+#define GROUPS_MAX 24	/* of one process */
+#define FIELD_BYTES_MAX 200
+#define PATH_FUNCTIONS_MAX 6
+#define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums of a recording's lines stay far below 64 bits */
+#define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
+#define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
+
+enum { PID, PROGRAM, STATE, REASON, CALL, FUNCTION, FILE_NAME, LINE, PATH, CREATOR, IDLE, LOOKS, TASKS_MILLI, TASK_NS, FIELDS };
+
+static void put_text(GString *s, const char *text)
+{
+	for (size_t i = 0; text && text[i] && i < FIELD_BYTES_MAX; i++)
+		g_string_append_c(s, (unsigned char)text[i] < ' ' ? '?' : text[i]);
+	g_string_append_c(s, '\t');
+}
+
+static void put_number(GString *s, uint64_t number, char end)
+{
+	g_string_append_printf(s, "%" G_GUINT64_FORMAT "%c", number, end);
+}
+
+static void put_path(GString *s, enum tasks_kind kind, const struct task_row *row)
+{
+	g_autoptr(GString) path = g_string_new(NULL);
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; row && i < row->frame_cnt && cnt < PATH_FUNCTIONS_MAX; i++) {
+		struct task_row from = { .frames = row->frames + i, .frame_cnt = 1 };
+
+		if (task_own_frame(kind, &from))
+			g_string_append_printf(path, "%s%s", cnt++ ? " < " : "", row->frames[i].name);
+	}
+	put_text(s, path->str);
+}
+
+static void put_group(GString *s, const struct tasks *t, const struct task_group *g, const char *idle)
+{
+	size_t before = s->len;
+
+	put_number(s, t->pid, '\t');
+	put_text(s, t->program);
+	put_text(s, g->state);
+	put_text(s, idle ? NULL : g->reason);
+	put_text(s, g->call);
+	put_text(s, g->at ? g->at->name : NULL);
+	put_text(s, g->at ? g->at->file : NULL);
+	put_number(s, g->at ? g->at->line : 0, '\t');
+	put_path(s, t->kind, g->example);
+	put_text(s, g->creator);
+	put_text(s, idle);
+	put_number(s, t->looks, '\t');
+	put_number(s, (uint64_t)(g->tasks * 1000), '\t');
+	put_number(s, g->task_ns, '\n');
+	if (s->len > BYTES_MAX)
+		g_string_truncate(s, before);
+}
+
+void task_findings_write(GString *s, const struct tasks *t)
+{
+	struct task_groups groups;
+
+	task_groups_make(&groups, t);
+	for (guint i = 0; i < MIN(groups.groups->len, GROUPS_MAX); i++)
+		put_group(s, t, &g_array_index(groups.groups, struct task_group, i), NULL);
+	for (guint i = 0; i < MIN(groups.idle->len, GROUPS_MAX); i++) {
+		const struct task_group *g = &g_array_index(groups.idle, struct task_group, i);
+
+		put_group(s, t, g, g->reason);
+	}
+	task_groups_clear(&groups);
+}
+
+static uint64_t number_of(const char *text)
+{
+	return MIN(g_ascii_strtoull(text, NULL, 10), NS_MAX);
+}
+
+static void read_line(struct task_findings *f, const char *line)
+{
+	char **v = g_strsplit(line, "\t", FIELDS + 1);
+
+	if (g_strv_length(v) != FIELDS) {
+		g_strfreev(v);
+		return;
+	}
+	g_ptr_array_add(f->strings, v);
+	struct task_wait w = {
+		.pid = (uint32_t)number_of(v[PID]), .program = v[PROGRAM], .state = v[STATE], .reason = v[REASON], .call = v[CALL],
+		.function = v[FUNCTION], .file = v[FILE_NAME], .line = (uint32_t)number_of(v[LINE]), .path = v[PATH], .creator = v[CREATOR],
+		.idle = v[IDLE], .looks = number_of(v[LOOKS]), .tasks_milli = number_of(v[TASKS_MILLI]), .task_ns = number_of(v[TASK_NS]),
+	};
+	g_array_append_val(f->rows, w);
+}
+
+enum kind { OTHER, MUTEX, RWLOCK, RECEIVE, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, RUNNABLE, NOTHING };
+
+static const struct {
+	const char *says, *advice;
+} kinds[] = {
+	[OTHER] = { "wait", "Look at what the others do meanwhile." },
+	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
+	[RWLOCK] = { "wait for a read-write lock", "Hold the write side for less time, or split the lock." },
+	[RECEIVE] = { "wait to receive from a channel", "Who sends is slower than who receives: look at what the senders do." },
+	[SEND] = { "wait to send to a channel", "Who receives is slower than who sends: more receivers, or faster ones." },
+	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
+	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
+	[SLEEP] = { "sleep until a timer", "Remove the sleep: wait for the event itself." },
+	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
+	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
+	[LIBRARY] = { "wait for an answer or a connection", "Look at the peer, or raise the limit of its pool of connections." },
+	[RUNNABLE] = { "are runnable and have no thread", "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
+	[NOTHING] = { "run", "" },
+};
+
+static bool has(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+/* What a goroutine waits for, by its call or by the runtime's reason (runtime2.go: waitReasonStrings). */
+static enum kind kind_of(const struct task_wait *w)
+{
+	if (strcmp(w->state, "runnable") == 0)
+		return RUNNABLE;
+	if (strcmp(w->state, "waiting") != 0)
+		return NOTHING;
+	if (has(w->call, "RWMutex") || has(w->reason, "RWMutex"))
+		return RWLOCK;
+	if (has(w->call, "Mutex") || has(w->reason, "Mutex"))
+		return MUTEX;
+	if (has(w->call, "WaitGroup") || has(w->reason, "WaitGroup"))
+		return GROUP;
+	if (has(w->call, "sync.(*Cond)") || has(w->reason, "sync.Cond"))
+		return CONDITION;
+	if (has(w->reason, "sleep"))
+		return SLEEP;
+	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
+		return LIBRARY;
+	if (has(w->reason, "IO wait"))
+		return NETWORK;
+	if (has(w->reason, "chan receive"))
+		return RECEIVE;
+	if (has(w->reason, "chan send"))
+		return SEND;
+	return has(w->reason, "select") ? SELECT : OTHER;
+}
+
+static unsigned depth_of(const struct task_wait *w)
+{
+	unsigned depth = *w->path ? 1 : 0;
+
+	for (const char *at = strstr(w->path, " < "); at; at = strstr(at + 1, " < "))
+		depth++;
+	return depth;
+}
+
+static bool is_main(const struct task_wait *w)
+{
+	return strcmp(w->path, "main.main") == 0 || g_str_has_suffix(w->path, " < main.main");
+}
+
+/* It waits for others to give it work, or to be done. */
+static bool waits_for_work(enum kind k)
+{
+	return k == RECEIVE || k == SELECT || k == CONDITION || k == GROUP;
+}
+
+static bool same_process(const struct task_wait *a, const struct task_wait *b)
+{
+	return a->pid == b->pid && strcmp(a->program, b->program) == 0;
+}
+
+/*
+ * Who waits to be given something may have nothing to do.  It is held up if the work comes from within: no goroutine accepts connections, and
+ * others, not the main function, wait for something.
+ */
+static bool is_given_from_within(const struct task_findings *f, const struct task_wait *w)
+{
+	bool is_there = false;
+
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+
+		if (!same_process(o, w))
+			continue;
+		if (o->task_ns && has(o->idle, "connections"))
+			return false;
+		is_there = is_there || (!*o->idle && kind_of(o) != NOTHING && !waits_for_work(kind_of(o)) && !is_main(o));
+	}
+	return is_there;
+}
+
+/* 0: it has nothing to do, or is told by the findings of threads. */
+static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w)
+{
+	enum kind k = kind_of(w);
+	bool is_loop = k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
+
+	if (*w->idle || k == NOTHING || is_loop || (is_main(w) && waits_for_work(k)))
+		return 0;
+	if (k == RUNNABLE)
+		return w->task_ns / RUNNABLE_WEIGHT;
+	return waits_for_work(k) && !is_given_from_within(f, w) ? 0 : w->task_ns;
+}
+
+static bool passes(const char *path, const char *function)
+{
+	size_t len = strlen(function);
+
+	for (const char *at = strstr(path, function); len && at; at = strstr(at + 1, function)) {
+		bool begins = at == path || (at >= path + 3 && !strncmp(at - 3, " < ", 3));
+
+		if (begins && (!at[len] || !strncmp(at + len, " < ", 3)))
+			return true;
+	}
+	return false;
+}
+
+/* Of a lock what one does that has come past it in the same function; of a channel what most of the others do. */
+static const struct task_wait *meanwhile_of(const struct task_findings *f, const struct task_wait *w)
+{
+	const struct task_wait *best = NULL;
+	enum kind k = kind_of(w);
+	bool is_lock = k == MUTEX || k == RWLOCK;
+
+	if (!is_lock && k != RECEIVE && k != SEND)
+		return NULL;
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+
+		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || kind_of(o) == NOTHING || kind_of(o) == k)
+			continue;
+		if (is_lock ? !passes(o->path, w->function) : waits_for_work(kind_of(o)) || is_main(o))
+			continue;
+		if (!best || o->task_ns > best->task_ns)
+			best = o;
+	}
+	return best;
+}
+
+static gint by_rank(gconstpointer a, gconstpointer b)
+{
+	const struct task_wait *x = a, *y = b;
+
+	return x->rank_ns < y->rank_ns ? 1 : x->rank_ns > y->rank_ns ? -1 : 0;
+}
+
+static void rank(struct task_findings *f)
+{
+	for (guint i = 0; i < f->rows->len; i++) {
+		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+		w->rank_ns = rank_of(f, w);
+		w->says = kinds[kind_of(w)].says;
+		w->advice = kinds[kind_of(w)].advice;
+		f->cnt += w->rank_ns > 0;
+	}
+	g_array_sort(f->rows, by_rank);
+}
+
+struct task_findings *task_findings_new(const char *text)
+{
+	struct task_findings *f = g_new0(struct task_findings, 1);
+	g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
+
+	f->rows = g_array_new(FALSE, TRUE, sizeof(struct task_wait));
+	f->strings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+	for (char **line = lines; *line; line++)
+		read_line(f, *line);
+	rank(f);
+	for (guint i = 0; i < f->cnt; i++) {
+		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+		w->meanwhile = meanwhile_of(f, w);
+		for (guint k = 0; k < f->cnt; k++) {
+			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
+
+			w->busy_ns += same_process(o, w) ? o->task_ns : 0;
+		}
+	}
+	return f;
+}
+
+void task_findings_free(struct task_findings *f)
+{
+	if (!f)
+		return;
+	g_array_unref(f->rows);
+	g_ptr_array_unref(f->strings);
+	g_free(f);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_TASK_FINDINGS_H
+#define ANALYSE_TASK_FINDINGS_H
+
+#include "profile/tasks.h"
+
+/*
+ * What goroutines wait for that hold no thread, as findings of a recording beside those of its threads.  Their time is that of tasks, and is in
+ * no sum of threads.  A recording keeps one line for each kind of waiting: profile_info.tasks.
+ */
+
+struct task_wait {
+	uint32_t pid;
+	const char *program;
+	const char *state, *reason;	/* as in a task_row; reason "": none */
+	const char *call, *function, *file;	/* as in a task_group; "": none */
+	const char *path;	/* the program's own functions, innermost first: " < " between them */
+	const char *creator;	/* "": not known */
+	const char *idle;	/* why it has nothing to do; "": it may have */
+	uint32_t line;
+	uint64_t looks, tasks_milli, task_ns;
+	/* worked out by task_findings_new() */
+	uint64_t rank_ns;	/* 0: no finding */
+	uint64_t busy_ns;	/* of all tasks of the process that are not idle */
+	const struct task_wait *meanwhile;	/* what one does that holds the lock, or is to send or receive; NULL: not known */
+	const char *says, *advice;	/* "wait for a mutex", of several */
+};
+
+struct task_findings {
+	GArray *rows;	/* struct task_wait, findings first, by rank */
+	guint cnt;	/* of the findings */
+	/* inside */
+	GPtrArray *strings;
+};
+
+/* Appends the lines of one process; bounded. */
+void task_findings_write(GString *s, const struct tasks *t);
+/* The text is not trusted: lines that make no sense are left out.  NULL: there are none. */
+struct task_findings *task_findings_new(const char *text);
+void task_findings_free(struct task_findings *f);	/* NULL is fine */
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/module.h"
+#include "render/text/finding.h"
+#include "render/text/style.h"
+#include "render/text/util.h"
+
+#define INDENT "   "
+#define NAME_COLUMNS 60
+
+/* "15 goroutines wait for a mutex", "1 goroutine waits for a mutex" */
+static void append_tasks(GString *s, const struct task_wait *w)
+{
+	double tasks = (double)w->tasks_milli / 1000;
+	bool is_one = fabs(tasks - 1) < 0.05;
+	size_t verb = strcspn(w->says, " ");
+
+	if (tasks < 10 && fabs(tasks - round(tasks)) > 0.05)
+		g_string_append_printf(s, "%.1f", tasks);
+	else
+		text_thousands(s, (uint64_t)(tasks + 0.5));
+	g_string_append(s, is_one ? " goroutine " : " goroutines ");
+	if (is_one && g_str_has_prefix(w->says, "are "))
+		g_string_append_printf(s, "is%s", w->says + verb);
+	else
+		g_string_append_printf(s, "%.*s%s%s", (int)verb, w->says, is_one ? "s" : "", w->says + verb);
+}
+
+static void append_place(GString *s, const struct task_wait *w, const char *before)
+{
+	if (!*w->function)
+		return;
+	g_string_append(s, before);
+	text_safe_cut(s, w->function, NAME_COLUMNS);
+	if (!*w->file)
+		return;
+	g_string_append(s, " (");
+	text_safe_cut(s, module_base_name(w->file), NAME_COLUMNS);
+	if (w->line)
+		g_string_append_printf(s, ":%" PRIu32, w->line);
+	g_string_append_c(s, ')');
+}
+
+/* "1. 94% of the time of shop's goroutines: 15 goroutines wait for a mutex in main.withdraw (bank.go:4)" */
+static void append_sentence(GString *s, const struct task_wait *w)
+{
+	g_string_append_printf(s, "%.0f%% of the time of ", text_percent(w->task_ns, w->busy_ns));
+	text_safe_cut(s, w->program, NAME_COLUMNS);
+	g_string_append(s, "'s goroutines: ");
+	append_tasks(s, w);
+	append_place(s, w, " in ");
+}
+
+static void append_evidence(GString *s, const struct profile *p, const struct task_wait *w)
+{
+	text_duration(s, w->task_ns);
+	g_string_append(s, " of their time in ");
+	text_duration(s, p->info.duration_ns);
+	g_string_append_printf(s, ", by %" PRIu64 " look%s", w->looks, w->looks == 1 ? "" : "s");
+	if (*w->call || *w->reason) {
+		g_string_append(s, "; in ");
+		text_safe_cut(s, *w->call ? w->call : w->reason, NAME_COLUMNS);
+	}
+	if (w->meanwhile) {
+		g_string_append(s, "; meanwhile ");
+		append_tasks(s, w->meanwhile);
+		append_place(s, w->meanwhile, " in ");
+	}
+}
+
+void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number, const struct text_options *options)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	g_string_append(s, text_bold(options));
+	g_string_append_printf(line, "%u. ", number);
+	append_sentence(line, w);
+	text_wrap(s, line->str, INDENT, text_screen_width(options));
+	g_string_append(s, text_plain(options));
+	g_string_assign(line, INDENT);
+	append_evidence(line, p, w);
+	text_wrap(s, line->str, INDENT, text_screen_width(options));
+	g_string_printf(line, INDENT "%s `offcpu tasks -p %" PRIu32 "`", w->advice, w->pid);
+	text_wrap(s, line->str, INDENT, text_screen_width(options));
+}

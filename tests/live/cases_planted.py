@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Problems in programs of other languages and servers: the first sentence of `report` by default options names them (docs/reasons.md)."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+
+from cases_reasons import of_waits
+from cases_servers import free_port
+from lib import Recorder, Skip, case, default_signals, wait_until
+
+GO = """
+package main
+import ("fmt"; "sync"; "time")
+type account struct { mu sync.Mutex; n int }
+//go:noinline
+func (a *account) withdraw() { a.mu.Lock(); audit(); a.n--; a.mu.Unlock() }
+//go:noinline
+func audit() { time.Sleep(20 * time.Millisecond) }
+//go:noinline
+func fetchRow() { time.Sleep(20 * time.Millisecond) }
+//go:noinline
+func produce(c chan int) { for i := 0; ; i++ { fetchRow(); c <- i } }
+//go:noinline
+func consume(c chan int) { for range c { } }
+func main() {
+	a, c := &account{}, make(chan int, 16)
+	for i := 0; i < WORKERS; i++ { go func() { for { a.withdraw() } }() }
+	if WORKERS == 0 { go produce(c); for i := 0; i < 4; i++ { go consume(c) } }
+	fmt.Println("ready")
+	time.Sleep(time.Minute)
+}
+"""
+
+
+def script(env, command, text):
+    """A program of that interpreter; it says a line as it is ready."""
+    if not shutil.which(command[0]):
+        raise Skip(f"{command[0]} is not installed")
+    process = subprocess.Popen([*command, textwrap.dedent(text)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               preexec_fn=default_signals)
+    env.running.append(process)
+    process.stdout.readline()
+    return process
+
+
+def record(env, pids, seconds="1"):
+    path = env.temporary("planted.offcpu")
+    recorder = Recorder(env, "-p", ",".join(map(str, pids)), "-d", seconds, out=path)
+    recorder.wait()
+    report = recorder.report(status=0)
+    shown = subprocess.run([env.offcpu, "report", path], capture_output=True, text=True, check=True).stdout
+    return report, " ".join(shown.split("\n1. ", 1)[-1].split("\n2. ")[0].split())
+
+
+def go_program(env, workers):
+    if not shutil.which("go"):
+        raise Skip("go is not installed")
+    folder = env.temporary("go-planted")
+    os.makedirs(folder, exist_ok=True)
+    with open(f"{folder}/planted.go", "w", encoding="ascii") as f:
+        f.write(GO.replace("WORKERS", str(workers)))
+    built = subprocess.run(["go", "build", "-o", f"{folder}/planted{workers}", f"{folder}/planted.go"], capture_output=True, text=True, check=False,
+                           env={**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local"})
+    if built.returncode:
+        raise Skip(f"go failed: {built.stderr.strip()[-200:]}")
+    process = subprocess.Popen([f"{folder}/planted{workers}"], stdout=subprocess.PIPE)
+    env.running.append(process)
+    process.stdout.readline()
+    return process
+
+
+@case
+def goroutines_that_wait_are_the_first_finding(env):
+    for workers, says, function, meanwhile in ((16, "wait for a mutex", "main.(*account).withdraw", "main.audit"),
+                                               (0, "wait to receive from a channel", "main.consume", "main.fetchRow")):
+        process = go_program(env, workers)
+        report, first = record(env, [process.pid])
+        found = report.data.get("task_findings") or [{}]
+        env.check.equal((found[0].get("says"), found[0].get("function"), found[0].get("meanwhile_function")), (says, function, meanwhile),
+                        "the first finding")
+        env.check.that(function in first and says in first, f"the first one shown: {first}")
+        if workers:
+            # one has the lock, and the goroutines are looked at for the whole window
+            seconds = report.data["window"]["duration_ns"] / 1e9
+            env.check.that(0.7 * 15 * seconds <= found[0]["task_ns"] / 1e9 <= 1.3 * 15 * seconds, f"{found[0]['task_ns']} ns of goroutines")
+        process.kill()
+        process.wait()
+
+
+@case
+def loop_that_waits_for_its_upstream(env):
+    """One asyncio program asks another one, whose answer takes 100 ms: its loop is not idle.  As long as nobody asks, it is."""
+    port = free_port()
+    server = script(env, [sys.executable, "-c"], f"""
+        import asyncio
+        async def serve(reader, writer):
+            while await reader.read(100):
+                await asyncio.sleep(0.1)
+                writer.write(b"x")
+        async def main():
+            server = await asyncio.start_server(serve, "127.0.0.1", {port})
+            open("/proc/self/comm", "w").write("slow-backend")
+            print(flush=True)
+            await server.serve_forever()
+        asyncio.run(main())
+        """)
+    client = script(env, [sys.executable, "-c"], f"""
+        import asyncio
+        async def ask():
+            reader, writer = await asyncio.open_connection("127.0.0.1", {port})
+            while True:
+                writer.write(b"q")
+                await reader.read(100)
+        async def main():
+            asks = [asyncio.create_task(ask()) for i in range(3)]
+            print(flush=True)
+            await asyncio.wait(asks)
+        asyncio.run(main())
+        """)
+    report, first = record(env, [client.pid])
+    findings = of_waits(report)
+    env.check.equal(findings[0]["reason"] if findings else None, "network.receive", "the reason")
+    env.check.that("waits in its event loop for an answer" in first and f"127.0.0.1:{port} (slow-backend)" in first, f"the first one shown: {first}")
+    client.kill()
+    client.wait()
+    report, first = record(env, [server.pid], "0.5")
+    env.check.that(not of_waits(report), f"nobody asks: {first}")
+
+
+@case
+def fuse_ruby_and_queues_between_processes(env):
+    checks = []
+    if os.path.exists("/dev/fuse"):
+        folder = env.temporary("fuse")
+        os.mkdir(folder)
+        process = subprocess.Popen([os.path.join(env.programs, "fuse_slow"), folder, "60"])
+        env.running.append(process)
+        # its only child is the file system
+        if wait_until(lambda: process.poll() is not None or children(process.pid), 5) and process.poll() is None:
+            checks.append((process, "disk.read", "read_config", "the process that serves a FUSE file system"))
+    if shutil.which("ruby"):
+        checks.append((script(env, ["ruby", "-e"], """
+            def poll_queue
+              sleep 0.05
+            end
+            $stdout.puts
+            $stdout.flush
+            loop { poll_queue }
+            """), "sleep", "poll_queue", "sleeps until a timer"))
+    checks.append((script(env, [sys.executable, "-c"], """
+        import multiprocessing, time
+        def transform(row):
+            time.sleep(0.02)
+        def consumer(q):
+            while True:
+                transform(q.get())
+        def produce(q):
+            while True:
+                q.put(b"x" * 1000)
+        q = multiprocessing.get_context("fork").Queue(maxsize=5)
+        p = multiprocessing.get_context("fork").Process(target=consumer, args=(q,), daemon=True)
+        p.start()
+        print(flush=True)
+        produce(q)
+        """), "lock.semaphore", "produce", "waits for room in a full queue"))
+    for process, reason, function, says in checks:
+        report, first = record(env, [process.pid])
+        findings = of_waits(report)
+        found = (findings[0]["reason"], (findings[0]["function"] or {}).get("name")) if findings else None
+        env.check.equal(found, (reason, function), "the first finding")
+        env.check.that(says in first, f"the first one shown: {first}")
+        for child in children(process.pid):
+            os.kill(child, 9)
+        process.kill()
+        process.wait()
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            return [int(word) for word in f.read().split()]
+    except OSError:
+        return []
+
+
+@case
+def writer_that_starves_comes_first(env):
+    recorder = Recorder(env, command=[os.path.join(env.programs, "planted"), "rwstarve", "1"])
+    recorder.wait()
+    findings = of_waits(recorder.report(status=0))
+    found = (findings[0]["reason"], (findings[0]["function"] or {}).get("name")) if findings else None
+    env.check.equal(found, ("lock.rwlock", "update_table"), "the first finding")
