@@ -40,11 +40,16 @@ enum file_op_flag {
 	FILE_OP_BEFORE = 1 << 1,	/* it had begun before the window: how long before is not known */
 	FILE_OP_ABSOLUTE = 1 << 2,	/* the names go up to the root */
 	FILE_OP_DELETED = 1 << 3,	/* no directory has the file any more */
-	FILE_OP_GIVEN = 1 << 4,		/* the last of the names is a path that the program gave, relative to the others */
+	/* the last of the names is a path that the program gave, relative to the others */
+	FILE_OP_GIVEN = 1 << 4,
 	FILE_OP_CUT = 1 << 5,		/* there are more directories than names */
-	FILE_OP_LOOSE = 1 << 6,		/* nobody tells of its end or what it gave: it ended as the thread had the CPU back last */
+	/* nobody tells of its end or what it gave: it ended as the thread had the CPU back last */
+	FILE_OP_LOOSE = 1 << 6,
 	FILE_OP_ASYNC = 1 << 7,		/* handed to io_uring: no thread stands in it */
-	FILE_OP_FAULT = 1 << 8,		/* no call: a page fault on a mapped file; without FILE_OP_ABSOLUTE the names begin at the file system's root */
+	/*
+	 * no call: a page fault on a mapped file; without FILE_OP_ABSOLUTE the names begin at the file system's root
+	 */
+	FILE_OP_FAULT = 1 << 8,
 };
 
 /* In front of `path_bytes` bytes of names, the file's first, each with a zero byte. */

@@ -20,8 +20,10 @@
 enum offcpu_language_entry {
 	OFFCPU_ENTRY_EACH = 0,	/* each is */
 	OFFCPU_ENTRY_FLAG,	/* the byte at entry_at is not 0 */
-	OFFCPU_ENTRY_OWNER,	/* the frame after it, whose byte at entry_at is entry_value, and which is none itself */
-	OFFCPU_ENTRY_BIT,	/* the byte at entry_at has entry_value's bit, and the function is the language's own: PHP */
+	/* the frame after it, whose byte at entry_at is entry_value, and which is none itself */
+	OFFCPU_ENTRY_OWNER,
+	/* the byte at entry_at has entry_value's bit, and the function is the language's own: PHP */
+	OFFCPU_ENTRY_BIT,
 	OFFCPU_ENTRY_BEHIND,	/* the byte that the pointer at entry_at leads to has that bit: Ruby */
 };
 
@@ -35,14 +37,15 @@ enum offcpu_language_kind {
 #define OFFCPU_LANGUAGE_KIND(version) ((version) >> 16)
 
 /*
- * One program that runs an interpreter.  Offsets are from what is named; all words are aligned.  Names are CPython's; of
- * Ruby the thread's keys are its vector of thread-local storage, and its state is a block of that.
+ * One program that runs an interpreter.  Offsets are from what is named; all words are aligned.  Names are CPython's;
+ * of Ruby the thread's keys are its vector of thread-local storage, and its state is a block of that.
  */
 struct offcpu_language {
 	__u32 version;		/* OFFCPU_LANGUAGE_VERSION(); never 0 */
 	__s32 keys_at;		/* thread pointer: where glibc keeps the pointer to thread-specific data */
 	__u32 key_at;		/* that: the thread's PyThreadState */
-	__u32 cframe_at;	/* PyThreadState: _PyCFrame, if has_cframe; else the frame is in the PyThreadState itself */
+	/* PyThreadState: _PyCFrame, if has_cframe; else the frame is in the PyThreadState itself */
+	__u32 cframe_at;
 	__u32 frame_at;		/* _PyCFrame or PyThreadState: the innermost frame */
 	__u32 code_at, previous_at;	/* frame: code object; caller */
 	__u32 instr_at;		/* frame: where it stands in the code */
@@ -52,8 +55,10 @@ struct offcpu_language {
 	__u8 entry_value;
 	__u8 has_cframe;
 	__u64 code_type;	/* address of PyCode_Type */
-	__u64 state;		/* PHP: the address of the state, which only a program's first thread uses; 0: each thread has one */
-	__u32 frame_bytes;	/* Ruby: frames lie one behind the other, up to the end of the stack that the state begins with; 0: no */
+	/* PHP: the address of the state, which only a program's first thread uses; 0: each thread has one */
+	__u64 state;
+	/* Ruby: frames lie one behind the other, up to the end of the stack that the state begins with; 0: no */
+	__u32 frame_bytes;
 	__u16 name_at, file_at;	/* PHP: code: two texts, whose hashes tell it from another one in that place */
 	/* the lock that all threads of an interpreter share; tid_at 0: who holds it cannot be told */
 	__u64 gil;		/* its address; 0: each interpreter has one */
@@ -65,7 +70,8 @@ struct offcpu_language {
 /* The lock itself, in all versions: struct _gil_runtime_state. */
 #define OFFCPU_GIL_HOLDER_AT 8	/* PyThreadState of who holds it, or did so last */
 #define OFFCPU_GIL_LOCKED_AT 16
-#define OFFCPU_GIL_SWITCHES_AT 24	/* how often it went to another thread; at 0 after how many us its holder is asked to let go */
+#define OFFCPU_GIL_SWITCHES_AT                                                                                         \
+	24 /* how often it went to another thread; at 0 after how many us its holder is asked to let go */
 #define OFFCPU_GIL_COND_AT 32	/* from here on its conditions and mutexes */
 #define OFFCPU_GIL_BYTES 208
 #define OFFCPU_GIL_DEPTH 8	/* frames of its holder */
@@ -82,13 +88,17 @@ struct offcpu_language {
 struct offcpu_language_frame {
 	__u64 code;		/* address of the code object, and OFFCPU_LANGUAGE_ENTRY */
 	__u64 instr;
-	__u32 entry_at;		/* of an entry: where its frame after it lies on the C stack, above the stack pointer; 0: not there; PHP: hashes */
+	/*
+	 * of an entry: where its frame after it lies on the C stack, above the stack pointer; 0: not there; PHP:
+	 * hashes
+	 */
+	__u32 entry_at;
 	__u32 pad;
 };
 
 /*
- * A user stack with the interpreter's frames in it: waits are summed under `id` as under that of any user stack.  Crosses
- * once, after the user stack.
+ * A user stack with the interpreter's frames in it: waits are summed under `id` as under that of any user stack.
+ * Crosses once, after the user stack.
  */
 struct offcpu_rec_language {
 	__u32 type;
@@ -108,9 +118,9 @@ struct offcpu_rec_language {
 };
 
 /*
- * The same struct as OFFCPU_REC_GIL is what a wait for the GIL is for, in place of a struct offcpu_rec_object: who held it as the
- * wait began (`holder`, as its own pid namespace numbers it; 0: nobody), and that thread's frames, OFFCPU_GIL_DEPTH at
- * most.  It may be running, so they are what was met.  ustack is the lock's address.
+ * The same struct as OFFCPU_REC_GIL is what a wait for the GIL is for, in place of a struct offcpu_rec_object: who
+ * held it as the wait began (`holder`, as its own pid namespace numbers it; 0: nobody), and that thread's frames,
+ * OFFCPU_GIL_DEPTH at most.  It may be running, so they are what was met.  ustack is the lock's address.
  */
 
 #endif

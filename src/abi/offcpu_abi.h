@@ -23,7 +23,8 @@
 /* What the sum of a wait is keyed by besides the stacks. */
 enum offcpu_key_flag {
 	OFFCPU_OPEN_AT_START = 1 << 0,	/* was asleep when the window began */
-	OFFCPU_KEY_SAMPLED = 1 << 1,	/* shorter than the scale: stands for others, which fold/calibrate.h makes exact */
+	/* shorter than the scale: stands for others, which fold/calibrate.h makes exact */
+	OFFCPU_KEY_SAMPLED = 1 << 1,
 	OFFCPU_KEY_ONCPU = 1 << 2,	/* hist: a stretch on CPU, not a wait */
 	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: run-queue delay only */
 	OFFCPU_KEY_CROSSING = 1 << 4,	/* one wait that began before the slice it ends in: see start_ns of its slot */
@@ -33,29 +34,34 @@ enum offcpu_key_flag {
 };
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
-#define OFFCPU_LOSSES(X)                                                                             \
-	X(STORAGE, "storage", "a thread had no room for its account: more threads began at once than there was room for") \
-	X(HIDDEN, "hidden_thread", "a thread ran that the kernel hides from tracing programs: it has no account") \
-	X(WAIT_MAP, "wait_map_full", "the map of wait sums was full")                                \
-	X(KSTACK, "kernel_stack", "the kernel stack of a wait is not known")                            \
-	X(USTACK, "user_stack", "the user stack could not be walked")                                \
-	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)")      \
-	X(RING_THREAD, "ring_thread", "there was no room for the account of a thread that had ended") \
-	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line")                    \
-	X(LANGUAGE, "interpreter", "an interpreter's frames could not be read: the user stack is shown without them") \
-	X(NO_TABLE, "no_unwind_table", "a user stack was walked by frame pointers, its unwind tables were not there yet") \
-	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")        \
-	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                     \
-	X(WAKER, "waker", "who woke a thread is not known: the waker had no account, or its record did not get through") \
-	X(WAKER_SKIPPED, "waker_sampled", "who ended a sleep was not looked at: the sleep was short, but in a chain, or kept for its long wait for a CPU") \
-	X(CHAIN_MAP, "chain_map_full", "the map of what chains of wakers tell was full: the first waker counts as having run") \
-	X(CHAIN_LOG, "chain_log", "the ring buffer was full for what a waker did earlier: a chain tells it as one") \
-	X(OBJECT, "lock", "which lock or other object a thread waited for did not get through") \
-	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU") \
-	X(STORM_MAP, "storm_map", "no room was left to sum up a wakeup storm") \
-	X(ONCPU_MAP, "on_cpu_map", "no room was left for samples of threads on CPU")                \
-	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                  \
-	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)") \
+#define OFFCPU_LOSSES(X)                                                                                                   \
+	X(STORAGE, "storage",                                                                                              \
+	  "a thread had no room for its account: more threads began at once than there was room for")                      \
+	X(HIDDEN, "hidden_thread", "a thread ran that the kernel hides from tracing programs: it has no account")          \
+	X(WAIT_MAP, "wait_map_full", "the map of wait sums was full")                                                      \
+	X(KSTACK, "kernel_stack", "the kernel stack of a wait is not known")                                               \
+	X(USTACK, "user_stack", "the user stack could not be walked")                                                      \
+	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)")                            \
+	X(RING_THREAD, "ring_thread", "there was no room for the account of a thread that had ended")                      \
+	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line")                                          \
+	X(LANGUAGE, "interpreter", "an interpreter's frames could not be read: the user stack is shown without them")      \
+	X(NO_TABLE, "no_unwind_table",                                                                                     \
+	  "a user stack was walked by frame pointers, its unwind tables were not there yet")                               \
+	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")                              \
+	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                                           \
+	X(WAKER, "waker",                                                                                                  \
+	  "who woke a thread is not known: the waker had no account, or its record did not get through")                   \
+	X(WAKER_SKIPPED, "waker_sampled",                                                                                  \
+	  "who ended a sleep was not looked at: the sleep was short, but in a chain, or kept for its long wait for a CPU") \
+	X(CHAIN_MAP, "chain_map_full",                                                                                     \
+	  "the map of what chains of wakers tell was full: the first waker counts as having run")                          \
+	X(CHAIN_LOG, "chain_log", "the ring buffer was full for what a waker did earlier: a chain tells it as one")        \
+	X(OBJECT, "lock", "which lock or other object a thread waited for did not get through")                            \
+	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU")                                           \
+	X(STORM_MAP, "storm_map", "no room was left to sum up a wakeup storm")                                             \
+	X(ONCPU_MAP, "on_cpu_map", "no room was left for samples of threads on CPU")                                       \
+	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                                        \
+	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)")             \
 	X(RECURSION, "recursion", "the kernel skipped a program that would have nested")
 
 enum offcpu_loss {
@@ -80,13 +86,15 @@ struct offcpu_wait_key {
 	__u32 tno;	/* thread number, see offcpu_rec_thread */
 	__u8 flags;	/* enum offcpu_key_flag */
 	__u8 state;	/* 'S','D','T','t','P','I','R' */
-	__u16 slice;	/* in which the wait ends, modulo 65536: see slice_ns of the configuration; 0 once user space has seen to it */
+	/* in which the wait ends, modulo 65536: see slice_ns of the configuration; 0 once user space has seen to it */
+	__u16 slice;
 };
 
 /*
  * Where waits are summed in the kernel: an array of these, in two halves that take turns.  A wait's place is found by
- * its key's hash, or is the next free one.  What nearly every wait adds to lies in two cache lines side by side: the first
- * one, and the histogram from 4 us to 268 ms.  Where sampling is on a wait may stand for several: see abi/sample.h.
+ * its key's hash, or is the next free one.  What nearly every wait adds to lies in two cache lines side by side: the
+ * first one, and the histogram from 4 us to 268 ms.  Where sampling is on a wait may stand for several: see
+ * abi/sample.h.
  */
 struct offcpu_wait_slot {
 	__u64 ustack, kstack;
@@ -104,7 +112,10 @@ struct offcpu_wait_slot {
 	__u64 variance;		/* of their time, in units of 1 << SAMPLE_VARIANCE_SHIFT ns^2 */
 	__u64 waker, object;	/* of the key */
 	__u64 start_ns;		/* with OFFCPU_KEY_CROSSING its own; where windows are cut the longest one's */
-	/* The slots are made shorter by this where no wakers are wanted, whose waker is 0; whole pairs of lines either way. */
+	/*
+	 * The slots are made shorter by this where no wakers are wanted, whose waker is 0; whole pairs of lines either
+	 * way.
+	 */
 	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];	/* of runnable_ns of each; the same */
 	__u8 unused[96];
 };
@@ -157,7 +168,9 @@ struct offcpu_state_total {
 	__u64 runnable_ns;
 };
 
-/* The running account of a thread (SEMANTICS: "Time of a thread").  Its first 64 bytes hold nearly all that happens. */
+/*
+ * The running account of a thread (SEMANTICS: "Time of a thread").  Its first 64 bytes hold nearly all that happens.
+ */
 struct offcpu_account {
 	__u64 on_cpu_ns;
 	__u64 switches;		/* times switched out */
@@ -205,7 +218,10 @@ struct offcpu_rec_stack {
 	__u16 is_exact;		/* of a kernel stack: ip[0] is no return address */
 	__u32 end;		/* enum offcpu_walk_end */
 	__u64 ip[OFFCPU_MAX_DEPTH];
-	/* Of user stacks of programs with an interpreter: where each frame begins, above the stack pointer.  Else the record ends before. */
+	/*
+	 * Of user stacks of programs with an interpreter: where each frame begins, above the stack pointer.  Else the
+	 * record ends before.
+	 */
 	__u32 sp[OFFCPU_MAX_DEPTH];
 	__u32 pad;
 };
@@ -303,8 +319,8 @@ struct offcpu_chain_sum {
 };
 
 /*
- * With chains, each sleep of any thread as it ends: user space keeps the last ones of each, for what wakers did before their last sleep.
- * A record of a sleep crosses before those of waits that the thread ends afterwards.
+ * With chains, each sleep of any thread as it ends: user space keeps the last ones of each, for what wakers did before
+ * their last sleep. A record of a sleep crosses before those of waits that the thread ends afterwards.
  */
 struct offcpu_rec_sleep {
 	__u32 type;
@@ -312,7 +328,8 @@ struct offcpu_rec_sleep {
 	__u32 no;		/* counts the thread's sleeps: one that is missing is noticed */
 	__u32 by_tno;		/* who ended it; 0: an interrupt, or not known */
 	__u64 slept_ns, woken_ns;
-	__u64 off_before_ns;	/* runnable or preempted, from the end of its sleep before to the beginning of this one */
+	/* runnable or preempted, from the end of its sleep before to the beginning of this one */
+	__u64 off_before_ns;
 	__u64 waker;		/* id; 0: not known */
 	__u64 waker_on_ns;	/* of a thread: its last switch-in before it did the waking, */
 	__u64 waker_off_ns;	/* and how long it had been runnable or preempted since its own last sleep */
@@ -334,12 +351,14 @@ enum offcpu_thread_end {
 	OFFCPU_END_EXIT = 1,
 	OFFCPU_END_EXEC = 2,	/* goes on under another tno: another program */
 	OFFCPU_END_LEFT = 3,	/* left the cgroup that was asked for */
-	OFFCPU_END_CUT = 4,	/* goes on in the next window: the account is all since from_ns, but for what goes on at the cut */
+	/* goes on in the next window: the account is all since from_ns, but for what goes on at the cut */
+	OFFCPU_END_CUT = 4,
 };
 
 enum offcpu_thread_flag {
 	OFFCPU_THREAD_KERNEL = 1 << 0,
-	OFFCPU_THREAD_OPEN_AT_START = 1 << 1,	/* was off CPU when the window began, whether or not that wait is listed */
+	/* was off CPU when the window began, whether or not that wait is listed */
+	OFFCPU_THREAD_OPEN_AT_START = 1 << 1,
 	OFFCPU_THREAD_OPEN_AT_END = 1 << 2,	/* was off CPU when it ended; the same */
 };
 
@@ -353,7 +372,8 @@ struct offcpu_rec_thread {
 	__u64 from_ns;
 	__u64 to_ns;
 	struct offcpu_account account;
-	__u64 throttled_runnable_ns, throttled_preempted_ns;	/* parts of it: the thread's cgroup had used up its CPU quota */
+	/* parts of it: the thread's cgroup had used up its CPU quota */
+	__u64 throttled_runnable_ns, throttled_preempted_ns;
 	__u64 cgroup_id;	/* in the version 2 hierarchy; 0: not asked for */
 	char comm[OFFCPU_COMM_LEN];
 	char process[OFFCPU_COMM_LEN];	/* comm of the thread group's leader */
@@ -368,7 +388,8 @@ struct offcpu_rec_thread {
 	__u64 open_blocked_ns;
 	__u64 open_runnable_ns;
 	__u64 open_preempted_ns;
-	__u64 open_on_cpu_ns;	/* at a cut: of a thread that was on CPU then, since it got it or since the cut before */
+	/* at a cut: of a thread that was on CPU then, since it got it or since the cut before */
+	__u64 open_on_cpu_ns;
 };
 
 /* At a cut: a thread that has slept on since the cut before.  All else is as it was told then. */
@@ -398,14 +419,18 @@ struct offcpu_rec_event {
 	__u8 pad[5];
 };
 
-/* The number of no helper: where it is called user space makes it a call of the kernel's bpf_rdonly_cast() (attach/sections.c). */
+/*
+ * The number of no helper: where it is called user space makes it a call of the kernel's bpf_rdonly_cast()
+ * (attach/sections.c).
+ */
 #define OFFCPU_CALL_RDONLY_CAST 0x7ffc0001
 
 /* Set before the programs are loaded; the verifier prunes what is off. */
 struct offcpu_config {
 	__u64 min_ns, max_ns;		/* bounds of a wait's duration that is listed */
 	__u64 request_slower_ns;	/* only waits of requests that take so long are listed; 0: those of all */
-	__u64 slice_ns;			/* sums are kept apart by slices of the window of this length; 0: they are not */
+	/* sums are kept apart by slices of the window of this length; 0: they are not */
+	__u64 slice_ns;
 	__u32 self_tgid;		/* the tracer, left out; 0: trace it too */
 	__u32 pidns_inum;		/* the tracer's pid namespace; 0: the initial one */
 	__u32 max_depth;

@@ -7,13 +7,16 @@
 #endif
 
 /*
- * Samples of threads on CPU, summed in the kernel.  Only the current slice is added to, so user space takes out those that are over
- * while the programs run.
+ * Samples of threads on CPU, summed in the kernel.  Only the current slice is added to, so user space takes out those
+ * that are over while the programs run.
  */
 struct oncpu_key {
 	__u64 ustack, kstack;	/* ids as those of waits; kstack 0: it ran in user mode */
 	__u32 tno;		/* thread number, see offcpu_rec_thread */
-	__u32 slice;		/* number since the window began, of oncpu_slice_ns each; where windows are cut which half of the sums it is of */
+	/*
+	 * number since the window began, of oncpu_slice_ns each; where windows are cut which half of the sums it is of
+	 */
+	__u32 slice;
 };
 
 struct oncpu_sum {

@@ -3,8 +3,8 @@
 #define REQUEST_ABI_H
 
 /*
- * Requests: calls of functions that the user named, from entry to return on one thread.  Summed in the kernel by function, for each CPU
- * apart; user space adds them up.
+ * Requests: calls of functions that the user named, from entry to return on one thread.  Summed in the kernel by
+ * function, for each CPU apart; user space adds them up.
  */
 
 #ifndef __bpf__	/* there, ktypes.h has them */
@@ -47,13 +47,18 @@ struct offcpu_request_sum {
 
 /* Where several functions are wanted: all calls of one, whether it is a request or lies inside of one. */
 struct offcpu_request_calls {
-	struct offcpu_request_times all;	/* its count: of all; its times: of those inside of no other call of the same function */
-	struct offcpu_request_times self;	/* of all calls, outside of the functions called from there that are traced, too; count: 0 */
+	/* its count: of all; its times: of those inside of no other call of the same function */
+	struct offcpu_request_times all;
+	/* of all calls, outside of the functions called from there that are traced, too; count: 0 */
+	struct offcpu_request_times self;
 };
 
-/* What requests of alike latency did: the waits with the same stacks, and, with a state of 0, the requests themselves. */
+/*
+ * What requests of alike latency did: the waits with the same stacks, and, with a state of 0, the requests themselves.
+ */
 struct offcpu_request_part_key {
-	__u64 ustack, kstack, object;	/* as of struct offcpu_wait_key; all 0 with the state '?': more than could be told apart */
+	/* as of struct offcpu_wait_key; all 0 with the state '?': more than could be told apart */
+	__u64 ustack, kstack, object;
 	__u32 func;
 	__u16 range;			/* of latencies: slots / OFFCPU_REQUEST_RANGE_SLOTS */
 	__u8 state;
@@ -100,22 +105,24 @@ struct offcpu_rec_request_span {
 };
 
 /* What is in no sum, and why. */
-#define OFFCPU_REQUEST_COUNTS(X)                                                                              \
-	X(LEFT, "left", "left without a return, by longjmp or as their thread ended; the time is until that was noticed") \
-	X(NO_SITE, "no_site", "ended before the place that they return to was known")                      \
-	X(AT_START, "at_start", "had begun when the window did")                                           \
-	X(AT_END, "at_end", "had not ended when the window did")                                           \
-	X(NO_ROOM, "no_room", "began in a thread for which there was no room")                             \
-	X(NESTED, "nested", "calls inside of a request, which are part of that")                 \
-	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed")      \
-	X(UNTIL_END, "until_end", "slow requests whose waits are not listed, for the window ended first")  \
-	X(CALLS, "calls", "calls inside of a request whose return was not seen; their time is their caller's")      \
-	X(DEPTH, "depth", "calls more than 32 deep inside of a request; their time is their caller's")          \
-	X(PARTS, "parts", "waits that are not told by latency, for there was no room")                      \
-	X(RESIDUAL, "residual", "requests with time in no class, for a context switch was not seen")          \
-	X(SPANS, "spans", "requests that the recording has no span of, though it was to, for the ring buffer was full")     \
-	X(RING, "ring", "times that the place a request returns to did not get through")                  \
-	X(HANDED, "handed", "were answered, or read on, by another thread than the one that received them")    \
+#define OFFCPU_REQUEST_COUNTS(X)                                                                                       \
+	X(LEFT, "left",                                                                                                \
+	  "left without a return, by longjmp or as their thread ended; the time is until that was noticed")            \
+	X(NO_SITE, "no_site", "ended before the place that they return to was known")                                  \
+	X(AT_START, "at_start", "had begun when the window did")                                                       \
+	X(AT_END, "at_end", "had not ended when the window did")                                                       \
+	X(NO_ROOM, "no_room", "began in a thread for which there was no room")                                         \
+	X(NESTED, "nested", "calls inside of a request, which are part of that")                                       \
+	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed")                  \
+	X(UNTIL_END, "until_end", "slow requests whose waits are not listed, for the window ended first")              \
+	X(CALLS, "calls", "calls inside of a request whose return was not seen; their time is their caller's")         \
+	X(DEPTH, "depth", "calls more than 32 deep inside of a request; their time is their caller's")                 \
+	X(PARTS, "parts", "waits that are not told by latency, for there was no room")                                 \
+	X(RESIDUAL, "residual", "requests with time in no class, for a context switch was not seen")                   \
+	X(SPANS, "spans",                                                                                              \
+	  "requests that the recording has no span of, though it was to, for the ring buffer was full")                \
+	X(RING, "ring", "times that the place a request returns to did not get through")                               \
+	X(HANDED, "handed", "were answered, or read on, by another thread than the one that received them")            \
 	X(UNANSWERED, "unanswered", "were not answered before the connection was closed, or the next came")
 
 enum offcpu_request_count {

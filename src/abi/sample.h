@@ -5,11 +5,11 @@
 /*
  * Duration-weighted sampling, the same arithmetic in the BPF programs and in the tests.
  *
- * A wait of duration d below the scale S is kept with probability p = c / S, where c is d, but no less than S / 16,384,
- * and then stands for 1 / p of its kind (Horvitz and Thompson): its time counts as t = d / p, which is S but for the
- * shortest, and itself as 1 / p waits.  A wait of S or more is always kept and stands for itself.  So every sum of
- * times and every count is unbiased, whatever S was for each wait, and no wait counts for more than 16,384.  The
- * variance of a sum of times is estimated, unbiased as well, by the sum over the kept waits below S of
+ * A wait of duration d below the scale S is kept with probability p = c / S, where c is d, but no less than S /
+ * 16,384, and then stands for 1 / p of its kind (Horvitz and Thompson): its time counts as t = d / p, which is S but
+ * for the shortest, and itself as 1 / p waits.  A wait of S or more is always kept and stands for itself.  So every
+ * sum of times and every count is unbiased, whatever S was for each wait, and no wait counts for more than 16,384.
+ * The variance of a sum of times is estimated, unbiased as well, by the sum over the kept waits below S of
  *
  *   (1 - p) / p^2 * d^2 = t * (t - d)
  *
@@ -104,7 +104,8 @@ static inline void sample_keep_alone(const struct wait_parts *parts, struct kept
 }
 
 /* What a wait that is kept is summed as.  Of its parts only runnable goes with one of the two others. */
-static inline void sample_wait(const struct wait_parts *parts, __u64 duration_ns, __u64 scale_ns, struct kept_wait *kept)
+static inline void sample_wait(const struct wait_parts *parts, __u64 duration_ns, __u64 scale_ns,
+			       struct kept_wait *kept)
 {
 	__u64 chance_ns, counts_ns;
 

@@ -72,8 +72,8 @@ enum unwind_bp {
 };
 
 /*
- * The rule, arm64: the same fields, but the frame pointer is x29, the kinds are GAP, END, COMPLEX, SP, BP, SIGNAL and BP_SWITCH, and
- * bits 21..20 and 31..22 say where both registers of the caller's are, x29 and the return address:
+ * The rule, arm64: the same fields, but the frame pointer is x29, the kinds are GAP, END, COMPLEX, SP, BP, SIGNAL and
+ * BP_SWITCH, and bits 21..20 and 31..22 say where both registers of the caller's are, x29 and the return address:
  */
 enum unwind_arm64_saved {
 	UNWIND_ARM64_LINK = 0,	/* the frame has saved neither: the return address is in x30 */
@@ -83,8 +83,9 @@ enum unwind_arm64_saved {
 };
 
 /*
- * An offset below 0 is from the CFA, others from the register that the CFA is found by: where compilers put what a frame saves, at its
- * one end or the other.  A return address may be signed (pointer authentication): the bits that are none of an address are left out.
+ * An offset below 0 is from the CFA, others from the register that the CFA is found by: where compilers put what a
+ * frame saves, at its one end or the other.  A return address may be signed (pointer authentication): the bits that
+ * are none of an address are left out.
  */
 
 /* Offsets in struct ucontext of arm64, and of that in a signal's frame. */
@@ -99,10 +100,10 @@ enum unwind_arm64_saved {
 #define UNWIND_UCONTEXT_RIP 168
 
 /*
- * A frame of HotSpot's interpreter on x86-64, by the frame pointer: who called, with its frame pointer, as usual; where
- * compiled code's stack pointer was that called it; and which method runs, and where it stands in that.  All code of the
- * interpreter looks alike, so the last two stand in the frame's place in a stack: bits 63 and 62 are 1 and 0, as in no
- * address of x86-64, 61 to 46 are the low bits of the bytecode's address, the rest is half the Method's.
+ * A frame of HotSpot's interpreter on x86-64, by the frame pointer: who called, with its frame pointer, as usual;
+ * where compiled code's stack pointer was that called it; and which method runs, and where it stands in that.  All
+ * code of the interpreter looks alike, so the last two stand in the frame's place in a stack: bits 63 and 62 are 1 and
+ * 0, as in no address of x86-64, 61 to 46 are the low bits of the bytecode's address, the rest is half the Method's.
  */
 #define UNWIND_INTERPRETED_SP (-8)
 #define UNWIND_INTERPRETED_METHOD (-24)
@@ -111,7 +112,8 @@ enum unwind_arm64_saved {
 
 static inline __u64 unwind_method_mark(__u64 method, __u64 bytecode)
 {
-	return 1ull << 63 | (bytecode & 0xffff) << (UNWIND_METHOD_BITS - 1) | (method & ((1ull << UNWIND_METHOD_BITS) - 1)) >> 1;
+	return 1ull << 63 | (bytecode & 0xffff) << (UNWIND_METHOD_BITS - 1) |
+	       (method & ((1ull << UNWIND_METHOD_BITS) - 1)) >> 1;
 }
 
 static inline int unwind_is_method(__u64 ip)

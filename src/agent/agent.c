@@ -71,10 +71,20 @@ static bool set_collect(struct agent *a, GError **error)
 
 	g_clear_pointer(&a->collect.cgroup_ids, g_array_unref);
 	a->collect = (struct collect_options){
-		.mode = COLLECT_WAITS, .comm_glob = c->comm, .budget_ppm = c->budget_ppm, .may_raise = c->budget_ppm != 0,
-		.on_cpu_hz = c->on_cpu_hz, .want_objects = c->objects, .want_locks = c->locks, .want_wakers = c->wakers,
-		.want_blame = c->runq_blame, .want_storms = agent_config_storms(c), .want_services = c->services,
-		.no_kernel_threads = !c->kernel_threads, .may_cut = true, .frees_windows = true,
+		.mode = COLLECT_WAITS,
+		.comm_glob = c->comm,
+		.budget_ppm = c->budget_ppm,
+		.may_raise = c->budget_ppm != 0,
+		.on_cpu_hz = c->on_cpu_hz,
+		.want_objects = c->objects,
+		.want_locks = c->locks,
+		.want_wakers = c->wakers,
+		.want_blame = c->runq_blame,
+		.want_storms = agent_config_storms(c),
+		.want_services = c->services,
+		.no_kernel_threads = !c->kernel_threads,
+		.may_cut = true,
+		.frees_windows = true,
 	};
 	g_free(a->filters);
 	a->filters = describe_filters(c);
@@ -126,16 +136,22 @@ static void follow_clock(struct agent *a)
 	if (!wall_clock_take(&a->clock, &now, &change))
 		return;
 	if (change.suspended_ns) {
-		log_say(a->options->log, LOG_LEVEL_NOTICE, "the machine was suspended for %.1f s", (double)change.suspended_ns / 1e9);
+		log_say(a->options->log, LOG_LEVEL_NOTICE, "the machine was suspended for %.1f s",
+			(double)change.suspended_ns / 1e9);
 		keeper_gap(a->keeper, a->end_unix_ns, a->end_unix_ns + change.suspended_ns, "suspended");
 		a->end_unix_ns += change.suspended_ns;
 	}
 	if (change.set_ns > 0) {
-		log_say(a->options->log, LOG_LEVEL_NOTICE, "the clock was set forward by %.3f s", (double)change.set_ns / 1e9);
-		keeper_gap(a->keeper, a->end_unix_ns, a->end_unix_ns + (uint64_t)change.set_ns, "the clock was set forward");
+		log_say(a->options->log, LOG_LEVEL_NOTICE, "the clock was set forward by %.3f s",
+			(double)change.set_ns / 1e9);
+		keeper_gap(a->keeper, a->end_unix_ns, a->end_unix_ns + (uint64_t)change.set_ns,
+			   "the clock was set forward");
 	} else if (change.set_ns < 0) {
-		log_say(a->options->log, LOG_LEVEL_NOTICE, "the clock was set back by %.3f s: that time will be there twice", (double)-change.set_ns / 1e9);
-		keeper_gap(a->keeper, a->end_unix_ns - (uint64_t)-change.set_ns, a->end_unix_ns, "the clock was set back: this time is there twice");
+		log_say(a->options->log, LOG_LEVEL_NOTICE,
+			"the clock was set back by %.3f s: that time will be there twice",
+			(double)-change.set_ns / 1e9);
+		keeper_gap(a->keeper, a->end_unix_ns - (uint64_t)-change.set_ns, a->end_unix_ns,
+			   "the clock was set back: this time is there twice");
 	}
 	a->end_unix_ns += (uint64_t)change.set_ns;
 }
@@ -145,7 +161,8 @@ static uint64_t resident_bytes(void)
 	g_autofree char *text = NULL;
 	unsigned long total = 0, resident = 0;
 
-	if (!g_file_get_contents("/proc/self/statm", &text, NULL, NULL) || sscanf(text, "%lu %lu", &total, &resident) != 2)
+	if (!g_file_get_contents("/proc/self/statm", &text, NULL, NULL) ||
+	    sscanf(text, "%lu %lu", &total, &resident) != 2)
 		return 0;
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
@@ -153,8 +170,13 @@ static uint64_t resident_bytes(void)
 static void export_window(struct agent *a, const struct profile *window, const struct reasons *reasons)
 {
 	const struct exporter_state state = {
-		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), .resident_bytes = resident_bytes(), .end_unix_ns = a->end_unix_ns,
-		.anew_cnt = a->anew_cnt, .keeper = a->keeper, .pusher = a->pusher, .alerter = a->alerter,
+		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+		.resident_bytes = resident_bytes(),
+		.end_unix_ns = a->end_unix_ns,
+		.anew_cnt = a->anew_cnt,
+		.keeper = a->keeper,
+		.pusher = a->pusher,
+		.alerter = a->alerter,
 	};
 
 	exporter_add(a->exporter, window, reasons, &state);
@@ -163,8 +185,11 @@ static void export_window(struct agent *a, const struct profile *window, const s
 static void store_window(struct agent *a, struct profile *rows)
 {
 	const struct short_lived_options options = {
-		.has_boot_offset = true, .boot_offset_ns = a->clock.boot_offset_ns, .may_fold = a->config->fold_short_lived,
-		.is_excluded = a->config->exclude ? is_excluded : NULL, .data = a->config,
+		.has_boot_offset = true,
+		.boot_offset_ns = a->clock.boot_offset_ns,
+		.may_fold = a->config->fold_short_lived,
+		.is_excluded = a->config->exclude ? is_excluded : NULL,
+		.data = a->config,
 	};
 	struct profile *folded, *own;
 	const struct profile *window;
@@ -174,7 +199,10 @@ static void store_window(struct agent *a, struct profile *rows)
 	rows->info.command_line = a->options->command_line;
 	rows->info.filters = a->filters;
 	folded = short_lived_fold(rows, &options);
-	/* What looks at it takes memory for all stacks that there are: those of this window, not all that the session knows. */
+	/*
+	 * What looks at it takes memory for all stacks that there are: those of this window, not all that the session
+	 * knows.
+	 */
 	own = merge_copy(folded ? folded : rows, NULL);
 	window = own ? own : folded ? folded : rows;
 	reasons = reasons_new(window, NULL);
@@ -220,7 +248,8 @@ static bool begin_anew(struct agent *a, const char *why, GError **error)
 	a->anew_ns = clock_ns(CLOCK_MONOTONIC);
 	a->anew_cnt++;
 	keeper_gap(a->keeper, from_ns, a->end_unix_ns, why);
-	log_say(a->options->log, LOG_LEVEL_NOTICE, "recording began anew, %.0f ms are not recorded: %s", (double)(a->anew_ns - before) / 1e6, why);
+	log_say(a->options->log, LOG_LEVEL_NOTICE, "recording began anew, %.0f ms are not recorded: %s",
+		(double)(a->anew_ns - before) / 1e6, why);
 	return true;
 }
 
@@ -263,7 +292,8 @@ static bool reload(struct agent *a, GError **error)
 	a->config = c;
 	a->alerter = alerter_new(c, a->alerter, a->options->log);
 	a->pusher = keeper ? pusher_new(c, a->options->log, error) : NULL;
-	bool is_well = a->pusher && (is_same || (set_collect(a, error) && begin_anew(a, "the configuration was changed", error)));
+	bool is_well = a->pusher &&
+		       (is_same || (set_collect(a, error) && begin_anew(a, "the configuration was changed", error)));
 
 	if (is_well) {
 		a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), c->window_ns);
@@ -280,14 +310,15 @@ static void report(struct agent *a, uint64_t now_ns)
 	double cpu = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / (double)MAX(now_ns - a->begun_ns, 1) * 100;
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	g_string_printf(s, "%" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost; %.0f MB, %.2f%% of a CPU", counts.stored,
-			counts.lost, (double)resident_bytes() / 1e6, cpu);
+	g_string_printf(s, "%" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost; %.0f MB, %.2f%% of a CPU",
+			counts.stored, counts.lost, (double)resident_bytes() / 1e6, cpu);
 	pusher_text(a->pusher, s);
 	if (a->config->alerts->len)
 		g_string_append_printf(s, "; %u of %u alerts hold", alerter_firing(a->alerter), a->config->alerts->len);
 
 	if (parser_counts().lost)
-		g_string_append_printf(s, "; %" G_GUINT64_FORMAT " files were lost with their parser", parser_counts().lost);
+		g_string_append_printf(s, "; %" G_GUINT64_FORMAT " files were lost with their parser",
+				       parser_counts().lost);
 	notify_status(a->notify, s->str);
 	if (now_ns - a->reported_ns < REPORT_NS)
 		return;
@@ -315,7 +346,8 @@ static bool keep_up(struct agent *a, GError **error)
 	report(a, now);
 	if (a->options->windows && a->windows >= a->options->windows)
 		a->is_over = true;
-	else if (a->config->memory_bytes && now - a->anew_ns > ANEW_PAUSE_NS && resident_bytes() > a->config->memory_bytes)
+	else if (a->config->memory_bytes && now - a->anew_ns > ANEW_PAUSE_NS &&
+		 resident_bytes() > a->config->memory_bytes)
 		return begin_anew(a, "its memory was above the bound", error);
 	return true;
 }
@@ -375,18 +407,21 @@ static bool hold_signals(struct agent *a, GError **error)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	a->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (a->signal_fd < 0)
-		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "a descriptor for signals: %s", g_strerror(errno));
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "a descriptor for signals: %s",
+			    g_strerror(errno));
 	return a->signal_fd >= 0;
 }
 
 /* Where that cannot be, as in a container that allows little, the agent parses by itself, as other commands do. */
 static void begin_parsers(const struct agent *a)
 {
-	static const parser_fn fns[PARSER_JOBS] = { [PARSER_SYMBOLS] = elf_table_parse, [PARSER_UNWIND] = unwind_table_parse };
+	static const parser_fn fns[PARSER_JOBS] =
+		{ [PARSER_SYMBOLS] = elf_table_parse, [PARSER_UNWIND] = unwind_table_parse };
 	g_autoptr(GError) error = NULL;
 
 	if (!parser_start(fns, &error))
-		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: they are parsed with the agent's rights", error->message);
+		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: they are parsed with the agent's rights",
+			error->message);
 }
 
 static bool begin(struct agent *a, GError **error)
@@ -416,13 +451,15 @@ static bool begin(struct agent *a, GError **error)
 	notify_ready(a->notify, "recording");
 	if (a->exporter)
 		log_say(a->options->log, LOG_LEVEL_INFO, "metrics are at %s", exporter_url(a->exporter));
-	log_say(a->options->log, LOG_LEVEL_INFO, "recording, in windows of %" G_GUINT64_FORMAT " s, to %s", a->config->window_ns / SECOND_NS, a->config->dir);
+	log_say(a->options->log, LOG_LEVEL_INFO, "recording, in windows of %" G_GUINT64_FORMAT " s, to %s",
+		a->config->window_ns / SECOND_NS, a->config->dir);
 	return true;
 }
 
 /*
- * What is large and is freed is to go back to the kernel: symbols of a program are read by way of as much again, and glibc would keep
- * that for the next one.  Helper threads come and go, so arenas of their own would be kept for nothing.
+ * What is large and is freed is to go back to the kernel: symbols of a program are read by way of as much again, and
+ * glibc would keep that for the next one.  Helper threads come and go, so arenas of their own would be kept for
+ * nothing.
  */
 static void keep_memory_small(void)
 {
@@ -443,7 +480,9 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	if (a.keeper) {
 		struct keeper_counts counts = keeper_counts(a.keeper);
 
-		log_say(options->log, LOG_LEVEL_INFO, "ends; %" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost", counts.stored, counts.lost);
+		log_say(options->log, LOG_LEVEL_INFO,
+			"ends; %" G_GUINT64_FORMAT " windows stored, %" G_GUINT64_FORMAT " lost", counts.stored,
+			counts.lost);
 	}
 	keeper_free(a.keeper);
 	pusher_free(a.pusher);

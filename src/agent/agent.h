@@ -6,8 +6,8 @@
 #include "agent/keeper.h"
 
 /*
- * Always on: one session for as long as the agent runs, cut into windows that go to the store.  It ends by SIGTERM or SIGINT with the
- * last window written, and reads its configuration again on SIGHUP.
+ * Always on: one session for as long as the agent runs, cut into windows that go to the store.  It ends by SIGTERM or
+ * SIGINT with the last window written, and reads its configuration again on SIGHUP.
  */
 struct agent_options {
 	const char *config_path;
@@ -20,7 +20,10 @@ struct agent_options {
 
 /* The file's configuration with those settings. */
 struct agent_config *agent_read_config(const struct agent_options *options, GError **error);
-/* Takes the configuration.  False with a sentence when it could not begin or go on; what was recorded until then is stored. */
+/*
+ * Takes the configuration.  False with a sentence when it could not begin or go on; what was recorded until then is
+ * stored.
+ */
 bool agent_run(const struct agent_options *options, struct agent_config *config, GError **error);
 
 #endif

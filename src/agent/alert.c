@@ -104,7 +104,9 @@ static bool take_threshold(struct alert_rule *r, char **words, guint cnt, GError
 		return wrong(error, "'%s' stands behind the threshold", words[1]);
 	if (r->is_of_yesterday) {
 		if (r->metric != ALERT_THREADS || r->process || r->service)
-			return wrong(error, "of yesterday only the threads of all processes are known: reason=lock threads > 2x yesterday");
+			return wrong(
+				error,
+				"of yesterday only the threads of all processes are known: reason=lock threads > 2x yesterday");
 		return g_str_has_suffix(text, "x") ? take_number(r, text, "x", error) :
 						     wrong(error, "'%s yesterday' is not such as 2x yesterday", text);
 	}
@@ -277,10 +279,14 @@ static struct alert_value storms_value(const struct alert_rule *rule, const stru
 	return v;
 }
 
-static struct alert_value waits_value(const struct alert_rule *rule, const struct profile *window, const struct reasons *reasons)
+static struct alert_value waits_value(const struct alert_rule *rule, const struct profile *window,
+				      const struct reasons *reasons)
 {
-	struct sums s = { .rule = rule, .p = window, .by_process = g_hash_table_new(NULL, NULL),
-			  .names = g_array_new(FALSE, FALSE, sizeof(char *)), .ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)) };
+	struct sums s = { .rule = rule,
+			  .p = window,
+			  .by_process = g_hash_table_new(NULL, NULL),
+			  .names = g_array_new(FALSE, FALSE, sizeof(char *)),
+			  .ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)) };
 	struct alert_value v = { 0 };
 	uint64_t most = 0;
 
@@ -299,7 +305,8 @@ static struct alert_value waits_value(const struct alert_rule *rule, const struc
 	return v;
 }
 
-struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window, const struct reasons *reasons)
+struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window,
+			       const struct reasons *reasons)
 {
 	return rule->metric == ALERT_STORMS ? storms_value(rule, window) : waits_value(rule, window, reasons);
 }

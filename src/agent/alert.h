@@ -19,7 +19,17 @@
  * a second.  Idle time counts nowhere.  storms: a second, by threads or interrupts of that name.
  */
 
-enum alert_metric { ALERT_SHARE, ALERT_THREADS, ALERT_WAITS, ALERT_P50, ALERT_P90, ALERT_P99, ALERT_MAX, ALERT_STORMS, ALERT_METRICS };
+enum alert_metric {
+	ALERT_SHARE,
+	ALERT_THREADS,
+	ALERT_WAITS,
+	ALERT_P50,
+	ALERT_P90,
+	ALERT_P99,
+	ALERT_MAX,
+	ALERT_STORMS,
+	ALERT_METRICS
+};
 
 #define ALERT_NAME_MAX_BYTES 64
 #define ALERT_FOR_MAX 8640	/* windows: a day of the usual ones */
@@ -32,7 +42,8 @@ struct alert_rule {
 	enum alert_metric metric;
 	double threshold;		/* percent, threads, a second, or ns; of what was yesterday: times */
 	bool is_of_yesterday;
-	uint32_t for_windows;		/* in so many in a row it holds before it is told, and so many it does not before it is over */
+	/* in so many in a row it holds before it is told, and so many it does not before it is over */
+	uint32_t for_windows;
 	char **run;			/* a command and its arguments; NULL: none */
 };
 
@@ -52,7 +63,8 @@ struct alert_value {
 	double process_percent;
 };
 struct reasons;
-struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window, const struct reasons *reasons);
+struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window,
+			       const struct reasons *reasons);
 
 /* How a rule stands. */
 struct alert_state {
@@ -63,7 +75,10 @@ struct alert_state {
 enum alert_change { ALERT_STAYS, ALERT_FIRES, ALERT_IS_OVER };
 enum alert_change alert_step(struct alert_state *s, const struct alert_rule *rule, bool holds, uint64_t end_unix_ns);
 
-/* "reason=lock share > 30%: it is 41%; 90% of it in mariadbd" into s; yesterday: what it was then, 0 where that does not matter */
+/*
+ * "reason=lock share > 30%: it is 41%; 90% of it in mariadbd" into s; yesterday: what it was then, 0 where that does
+ * not matter
+ */
 void alert_append_text(GString *s, const struct alert_rule *rule, const struct alert_value *v, double yesterday);
 
 #endif

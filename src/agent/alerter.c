@@ -87,12 +87,15 @@ void alerter_free(struct alerter *a)
 	g_free(a);
 }
 
-/* How many threads waited for that on the average, in the hour around the same time a day before; below 0: not known. */
+/*
+ * How many threads waited for that on the average, in the hour around the same time a day before; below 0: not known.
+ */
 static double threads_yesterday(const struct alerter *a, const struct alert_rule *rule, uint64_t now_unix_ns)
 {
 	uint64_t at_ns = now_unix_ns - DAY_NS, sum_ns = 0;
 	unsigned steps = 0;
-	struct store_line *l = store_line_read(a->dir, at_ns - HALF_HOUR_NS, at_ns + HALF_HOUR_NS, STEP_NS, STORE_BY_REASON, SERIES_MAX, NULL);
+	struct store_line *l = store_line_read(a->dir, at_ns - HALF_HOUR_NS, at_ns + HALF_HOUR_NS, STEP_NS,
+					       STORE_BY_REASON, SERIES_MAX, NULL);
 
 	for (uint32_t k = 0; l && k < l->steps; k++) {
 		if (l->is_gap[k])
@@ -102,7 +105,8 @@ static double threads_yesterday(const struct alerter *a, const struct alert_rule
 			const struct store_series *one = &g_array_index(l->series, struct store_series, i);
 			enum reason reason;
 
-			if (reason_parse(one->name, &reason) && (!rule->reason || reason_is_named(reason, rule->reason)))
+			if (reason_parse(one->name, &reason) &&
+			    (!rule->reason || reason_is_named(reason, rule->reason)))
 				sum_ns += one->ns[k];
 		}
 	}
@@ -146,15 +150,17 @@ static void run(const struct alerter *a, struct standing *s, const struct alert_
 	if (!s->rule->run)
 		return;
 	if (s->command) {
-		log_say(a->log, LOG_LEVEL_WARNING, "alert %s: its last command has not ended, so it is not run again", s->rule->name);
+		log_say(a->log, LOG_LEVEL_WARNING, "alert %s: its last command has not ended, so it is not run again",
+			s->rule->name);
 		return;
 	}
 	environment = g_environ_setenv(environment, "OFFCPU_ALERT", s->rule->name, TRUE);
 	environment = g_environ_setenv(environment, "OFFCPU_STATE", s->state.is_firing ? "firing" : "over", TRUE);
-	environment = g_environ_setenv(environment, "OFFCPU_VALUE", g_ascii_dtostr(value, sizeof(value), v->value), TRUE);
+	environment = g_environ_setenv(environment, "OFFCPU_VALUE", g_ascii_dtostr(value, sizeof(value), v->value),
+				       TRUE);
 	environment = g_environ_setenv(environment, "OFFCPU_TEXT", text, TRUE);
-	if (!g_spawn_async("/", s->rule->run, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL, become_nobody, NULL,
-			   &s->command, &error)) {
+	if (!g_spawn_async("/", s->rule->run, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
+			   become_nobody, NULL, &s->command, &error)) {
 		s->command = 0;
 		log_say(a->log, LOG_LEVEL_ERROR, "alert %s: %s", s->rule->name, error->message);
 		return;
@@ -163,7 +169,8 @@ static void run(const struct alerter *a, struct standing *s, const struct alert_
 	s->is_killed = false;
 }
 
-static void tell(const struct alerter *a, struct standing *s, enum alert_change change, const struct alert_value *v, uint64_t end_unix_ns)
+static void tell(const struct alerter *a, struct standing *s, enum alert_change change, const struct alert_value *v,
+		 uint64_t end_unix_ns)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 

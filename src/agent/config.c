@@ -78,12 +78,26 @@ struct agent_config *agent_config_new(void)
 	struct agent_config *c = g_new(struct agent_config, 1);
 
 	*c = (struct agent_config){
-		.window_ns = 10 * SECOND_NS, .budget_ppm = 10000, .memory_bytes = UINT64_C(256) << 20,
-		.dir = g_strdup("/var/lib/offcpu"), .max_bytes = UINT64_C(512) << 20,
-		.keep_windows_ns = 24 * HOUR_NS, .keep_minutes_ns = 14 * DAY_NS, .keep_hours_ns = 400 * DAY_NS,
-		.push_spool = g_strdup("/var/lib/offcpu/spool"), .push_spool_bytes = UINT64_C(256) << 20, .push_spool_age_ns = DAY_NS,
-		.objects = true, .locks = true, .wakers = true, .runq_blame = true, .services = true, .kernel_threads = true, .fold_short_lived = true,
-		.on_cpu_hz = 19, .alerts = g_ptr_array_new_with_free_func((GDestroyNotify)alert_rule_free),
+		.window_ns = 10 * SECOND_NS,
+		.budget_ppm = 10000,
+		.memory_bytes = UINT64_C(256) << 20,
+		.dir = g_strdup("/var/lib/offcpu"),
+		.max_bytes = UINT64_C(512) << 20,
+		.keep_windows_ns = 24 * HOUR_NS,
+		.keep_minutes_ns = 14 * DAY_NS,
+		.keep_hours_ns = 400 * DAY_NS,
+		.push_spool = g_strdup("/var/lib/offcpu/spool"),
+		.push_spool_bytes = UINT64_C(256) << 20,
+		.push_spool_age_ns = DAY_NS,
+		.objects = true,
+		.locks = true,
+		.wakers = true,
+		.runq_blame = true,
+		.services = true,
+		.kernel_threads = true,
+		.fold_short_lived = true,
+		.on_cpu_hz = 19,
+		.alerts = g_ptr_array_new_with_free_func((GDestroyNotify)alert_rule_free),
 	};
 	return c;
 }
@@ -146,7 +160,8 @@ static bool size_of(const char *text, uint64_t *ret_bytes)
 	if (!number_of(text, &number, &unit))
 		return false;
 	for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++)
-		if (g_ascii_strncasecmp(unit, sizes[i], 1) == 0 && (!unit[1] || strcmp(unit + 1, "iB") == 0 || strcmp(unit + 1, "B") == 0) &&
+		if (g_ascii_strncasecmp(unit, sizes[i], 1) == 0 &&
+		    (!unit[1] || strcmp(unit + 1, "iB") == 0 || strcmp(unit + 1, "B") == 0) &&
 		    number < UINT64_MAX >> 10 * (i + 1)) {
 			*ret_bytes = number << 10 * (i + 1);
 			return true;
@@ -172,7 +187,8 @@ static bool percent_of(const char *text, uint64_t *ret_ppm)
 
 static bool yes_no_of(const char *text, uint64_t *ret)
 {
-	static const char *const yes[] = { "yes", "true", "on", "1", NULL }, *const no[] = { "no", "false", "off", "0", NULL };
+	static const char *const yes[] = { "yes", "true", "on", "1", NULL }, *const no[] = { "no", "false", "off", "0",
+											  NULL };
 
 	*ret = g_strv_contains(yes, text);
 	return *ret || g_strv_contains(no, text);
@@ -306,7 +322,8 @@ static bool take_alert_key(struct place *at, const char *key, const char *value,
 		alert_rule_parse_run(rule, value, &why);
 	} else if (strcmp(key, "for") == 0) {
 		if (parse_u32(value, &windows, &why) && (!windows || windows > ALERT_FOR_MAX))
-			return wrong(at, error, "for: '%s' is not a number of windows from 1 to %d", value, ALERT_FOR_MAX);
+			return wrong(at, error, "for: '%s' is not a number of windows from 1 to %d", value,
+				     ALERT_FOR_MAX);
 		rule->for_windows = windows;
 	} else {
 		is_known = false;
@@ -330,7 +347,9 @@ static bool begin_group(struct place *at, char *line, GError **error)
 		return begin_alert(at, error);
 	if (g_strv_contains(groups, at->group))
 		return true;
-	return wrong(at, error, "there is no group [%s]; there are [agent], [store], [push], [metrics], [record] and [alert NAME]", at->group);
+	return wrong(at, error,
+		     "there is no group [%s]; there are [agent], [store], [push], [metrics], [record] and [alert NAME]",
+		     at->group);
 }
 
 static const struct row *row_of(const struct place *at, const char *key)
@@ -396,9 +415,11 @@ static bool check(const struct agent_config *c, const char *path, GError **error
 	g_autoptr(GError) bad = NULL;
 
 	if (!c->dir || c->dir[0] != '/')
-		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [store] dir: '%s' is not an absolute path", path, c->dir ? c->dir : "");
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [store] dir: '%s' is not an absolute path", path,
+			    c->dir ? c->dir : "");
 	else if (!c->push_spool || c->push_spool[0] != '/')
-		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [push] spool: '%s' is not an absolute path", path, c->push_spool ? c->push_spool : "");
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [push] spool: '%s' is not an absolute path", path,
+			    c->push_spool ? c->push_spool : "");
 	else if (c->comm && !parse_name_glob(c->comm, 31, 15, &bad))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [record] comm: %s", path, bad->message);
 	else if (!(idle = alert_without_condition(c)))
@@ -452,7 +473,8 @@ struct agent_config *agent_config_read(const char *path, bool may_lack, GError *
 	if (fd < 0 && errno == ENOENT && may_lack)
 		return agent_config_new();
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: %s", path, fd < 0 ? g_strerror(errno) : "it is not a file");
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: %s", path,
+			    fd < 0 ? g_strerror(errno) : "it is not a file");
 	} else {
 		g_autofree char *text = contents(fd, &len);
 
@@ -504,8 +526,8 @@ bool agent_config_storms(const struct agent_config *c)
 
 bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b)
 {
-	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers && a->runq_blame == b->runq_blame &&
-	       agent_config_storms(a) == agent_config_storms(b) && a->services == b->services &&
-	       a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz && a->budget_ppm == b->budget_ppm &&
-	       g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
+	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers &&
+	       a->runq_blame == b->runq_blame && agent_config_storms(a) == agent_config_storms(b) &&
+	       a->services == b->services && a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz &&
+	       a->budget_ppm == b->budget_ppm && g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
 }

@@ -32,7 +32,8 @@ struct agent_config {
 	/* [metrics] */
 	char *metrics_listen;		/* address and port; NULL: none are served */
 	/* [record] */
-	uint32_t objects, locks, wakers, runq_blame, storms, services, kernel_threads, fold_short_lived;	/* as bools */
+	/* as bools */
+	uint32_t objects, locks, wakers, runq_blame, storms, services, kernel_threads, fold_short_lived;
 	uint32_t on_cpu_hz;
 	char *comm;			/* a pattern; NULL: all */
 	char **cgroups, **exclude;	/* NULL: none */

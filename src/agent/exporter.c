@@ -43,7 +43,8 @@ struct exporter *exporter_new(const struct agent_config *config, log_fn log, GEr
 	if (pid == 0)
 		exporter_serve(listening, sockets[1], !address || listen_is_loopback(address));
 	if (pid < 0)
-		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "[metrics] a process that answers: %s", g_strerror(errno));
+		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
+			    "[metrics] a process that answers: %s", g_strerror(errno));
 	close(listening);
 	if (is_paired)
 		close(sockets[1]);
@@ -81,15 +82,24 @@ static void own_text(const struct exporter *e, const struct exporter_state *stat
 	const struct keeper_counts kept = keeper_counts(state->keeper);
 	const struct parser_counts parsed = parser_counts();
 
-	metrics_seconds(s, "offcpu_agent_cpu_seconds_total", "counter", "CPU time of the agent's process.", state->cpu_ns);
-	metrics_seconds(s, "offcpu_agent_bpf_seconds_total", "counter", "CPU time of its programs in the kernel, where the kernel counts it.", e->bpf_ns);
-	metrics_number(s, "offcpu_agent_resident_bytes", "gauge", "Memory of the agent's process.", state->resident_bytes);
-	metrics_seconds(s, "offcpu_agent_last_window_timestamp_seconds", "gauge", "When the last window ended.", state->end_unix_ns);
-	metrics_number(s, "offcpu_agent_windows_stored_total", "counter", "Windows that are in the store.", kept.stored);
-	metrics_number(s, "offcpu_agent_windows_lost_total", "counter", "Windows that the store could not take.", kept.lost);
-	metrics_number(s, "offcpu_agent_begun_anew_total", "counter", "How often recording began anew, with a gap.", state->anew_cnt);
-	metrics_number(s, "offcpu_agent_files_parsed_total", "counter", "ELF files that were given to a parser.", parsed.asked);
-	metrics_number(s, "offcpu_agent_files_lost_total", "counter", "Of these, those that their parser fell over.", parsed.lost);
+	metrics_seconds(s, "offcpu_agent_cpu_seconds_total", "counter", "CPU time of the agent's process.",
+			state->cpu_ns);
+	metrics_seconds(s, "offcpu_agent_bpf_seconds_total", "counter",
+			"CPU time of its programs in the kernel, where the kernel counts it.", e->bpf_ns);
+	metrics_number(s, "offcpu_agent_resident_bytes", "gauge", "Memory of the agent's process.",
+		       state->resident_bytes);
+	metrics_seconds(s, "offcpu_agent_last_window_timestamp_seconds", "gauge", "When the last window ended.",
+			state->end_unix_ns);
+	metrics_number(s, "offcpu_agent_windows_stored_total", "counter", "Windows that are in the store.",
+		       kept.stored);
+	metrics_number(s, "offcpu_agent_windows_lost_total", "counter", "Windows that the store could not take.",
+		       kept.lost);
+	metrics_number(s, "offcpu_agent_begun_anew_total", "counter", "How often recording began anew, with a gap.",
+		       state->anew_cnt);
+	metrics_number(s, "offcpu_agent_files_parsed_total", "counter", "ELF files that were given to a parser.",
+		       parsed.asked);
+	metrics_number(s, "offcpu_agent_files_lost_total", "counter", "Of these, those that their parser fell over.",
+		       parsed.lost);
 	pusher_metrics(state->pusher, s);
 	alerter_metrics(state->alerter, s);
 }
@@ -99,14 +109,16 @@ static bool hand_over(struct exporter *e, const GString *text)
 {
 	const uint64_t bytes = text->len;
 	int fd = memfd_create("metrics", MFD_CLOEXEC);
-	bool is_well = fd >= 0 && write(fd, text->str, text->len) == (ssize_t)text->len && parser_send(e->socket, &bytes, sizeof(bytes), fd);
+	bool is_well = fd >= 0 && write(fd, text->str, text->len) == (ssize_t)text->len &&
+		       parser_send(e->socket, &bytes, sizeof(bytes), fd);
 
 	if (fd >= 0)
 		close(fd);
 	return is_well;
 }
 
-void exporter_add(struct exporter *e, const struct profile *window, const struct reasons *reasons, const struct exporter_state *state)
+void exporter_add(struct exporter *e, const struct profile *window, const struct reasons *reasons,
+		  const struct exporter_state *state)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 

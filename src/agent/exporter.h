@@ -8,8 +8,9 @@
 #include "agent/pusher.h"
 
 /*
- * /metrics for Prometheus: what windows say as counters, by service, class and reason (push/metrics.h), and how the agent itself is.  A
- * process without rights answers those who scrape (exporter_server.h): it is sent the text after each window, and holds nothing else.
+ * /metrics for Prometheus: what windows say as counters, by service, class and reason (push/metrics.h), and how the
+ * agent itself is.  A process without rights answers those who scrape (exporter_server.h): it is sent the text after
+ * each window, and holds nothing else.
  */
 struct exporter;
 
@@ -25,7 +26,8 @@ struct exporter_state {
 /* Before there are threads, since it forks.  NULL: [metrics] listen is not set, or with a sentence in *error. */
 struct exporter *exporter_new(const struct agent_config *config, log_fn log, GError **error);
 void exporter_free(struct exporter *e);	/* NULL is fine */
-void exporter_add(struct exporter *e, const struct profile *window, const struct reasons *reasons, const struct exporter_state *state);
+void exporter_add(struct exporter *e, const struct profile *window, const struct reasons *reasons,
+		  const struct exporter_state *state);
 /* "http://127.0.0.1:9733/metrics" */
 const char *exporter_url(const struct exporter *e);
 

@@ -63,8 +63,8 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 	return answer(c, status, g_bytes_new_static(why, strlen(why)), "text/plain; charset=utf-8");
 }
 
-static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const char *path, const char *method, const char *version,
-				  const char *upload, size_t *upload_len, void **context)
+static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const char *path, const char *method,
+				  const char *version, const char *upload, size_t *upload_len, void **context)
 {
 	struct texts *t = data;
 	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
@@ -79,7 +79,8 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 	g_mutex_lock(&t->lock);
 	last = t->last ? g_bytes_ref(t->last) : NULL;
 	g_mutex_unlock(&t->lock);
-	return last ? answer(c, MHD_HTTP_OK, last, MEDIA_TYPE) : refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the first window is not over yet\n");
+	return last ? answer(c, MHD_HTTP_OK, last, MEDIA_TYPE)
+		    : refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the first window is not over yet\n");
 }
 
 /* The numbers stay, so that nothing else of the agent's is open here. */
@@ -141,8 +142,9 @@ _Noreturn void exporter_serve(int listening, int texts, bool is_loopback)
 	prctl(PR_SET_NAME, "offcpu-metrics", 0, 0, 0);
 	if (!confine(&c, NULL))
 		_exit(2);
-	daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, &t, MHD_OPTION_LISTEN_SOCKET, LISTENING_FD,
-				  MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+	daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, &t,
+				  MHD_OPTION_LISTEN_SOCKET, LISTENING_FD, MHD_OPTION_CONNECTION_LIMIT,
+				  (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 				  (size_t)HEADER_MAX_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_MAX_S,
 				  MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!daemon)

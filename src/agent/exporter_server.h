@@ -6,9 +6,10 @@
 #include <stdbool.h>
 
 /*
- * The process that answers GET /metrics on a socket that listens, by libmicrohttpd, with the last text that it was sent (parser_send(): a
- * length and a file).  It has given up everything else (base/confine.h), and ends as the other end of `texts` is closed.
- * is_loopback: other names than this machine's in Host are refused, so that no page of the browser's reads it by a name of its own.
+ * The process that answers GET /metrics on a socket that listens, by libmicrohttpd, with the last text that it was
+ * sent (parser_send(): a length and a file).  It has given up everything else (base/confine.h), and ends as the other
+ * end of `texts` is closed. is_loopback: other names than this machine's in Host are refused, so that no page of the
+ * browser's reads it by a name of its own.
  */
 _Noreturn void exporter_serve(int listening, int texts, bool is_loopback);
 

@@ -47,7 +47,8 @@ void keeper_free(struct keeper *k)
 	if (!k)
 		return;
 	if (k->lost_cnt)
-		log_say(k->log, LOG_LEVEL_WARNING, "%s: the last %" G_GUINT64_FORMAT " windows are lost", k->dir, k->lost_cnt);
+		log_say(k->log, LOG_LEVEL_WARNING, "%s: the last %" G_GUINT64_FORMAT " windows are lost", k->dir,
+			k->lost_cnt);
 	store_close(k->store);
 	g_free(k->dir);
 	g_free(k);
@@ -78,8 +79,9 @@ void keeper_begin(struct keeper *k, uint64_t start_unix_ns)
 	if (!store_extent(k->dir, &extent, NULL) || !extent.windows)
 		return;
 	if (extent.to_unix_ns > start_unix_ns)
-		log_say(k->log, LOG_LEVEL_WARNING, "%s: its last window ends %.1f s from now: the clock was set back since", k->dir,
-		    (double)(extent.to_unix_ns - start_unix_ns) / 1e9);
+		log_say(k->log, LOG_LEVEL_WARNING,
+			"%s: its last window ends %.1f s from now: the clock was set back since", k->dir,
+			(double)(extent.to_unix_ns - start_unix_ns) / 1e9);
 	else
 		mark(k, extent.to_unix_ns, start_unix_ns, "the agent was not running");
 }
@@ -99,8 +101,8 @@ static void end_loss(struct keeper *k)
 {
 	if (!mark(k, k->lost_from_ns, k->lost_to_ns, "windows could not be stored"))
 		return;
-	log_say(k->log, LOG_LEVEL_NOTICE, "%s: windows are stored again; %" G_GUINT64_FORMAT " were lost, %.0f s", k->dir, k->lost_cnt,
-	    (double)(k->lost_to_ns - k->lost_from_ns) / 1e9);
+	log_say(k->log, LOG_LEVEL_NOTICE, "%s: windows are stored again; %" G_GUINT64_FORMAT " were lost, %.0f s",
+		k->dir, k->lost_cnt, (double)(k->lost_to_ns - k->lost_from_ns) / 1e9);
 	k->lost_cnt = 0;
 }
 

@@ -8,8 +8,8 @@
 #include "profile/profile.h"
 
 /*
- * Windows on their way to the store.  Where it cannot take one, as on a full disk, that one is lost and counted, and the agent goes on;
- * when the store can again, the time that is missing is marked as a gap.
+ * Windows on their way to the store.  Where it cannot take one, as on a full disk, that one is lost and counted, and
+ * the agent goes on; when the store can again, the time that is missing is marked as a gap.
  */
 struct keeper;
 

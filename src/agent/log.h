@@ -4,7 +4,8 @@
 
 #include <glib.h>
 
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6 };	/* as syslog(3) has them */
+/* as syslog(3) has them */
+enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6 };
 /* Takes one line, without its end. */
 typedef void (*log_fn)(enum log_level level, const char *text);
 

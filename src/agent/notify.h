@@ -9,8 +9,8 @@
 struct notify;
 
 /*
- * From what the environment says: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID; each may be NULL.  pid: our own.  A socket that cannot be is
- * none.
+ * From what the environment says: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID; each may be NULL.  pid: our own.  A
+ * socket that cannot be is none.
  */
 struct notify *notify_new(const char *socket_path, const char *watchdog_usec, const char *watchdog_pid, int pid);
 void notify_free(struct notify *n);	/* NULL is fine */

@@ -23,9 +23,15 @@ static struct sender *start(struct pusher *p, const struct agent_config *c, enum
 	g_autofree char *dir = g_build_filename(c->push_spool, e->name, NULL);
 	uint64_t age_s = c->push_spool_age_ns / SECOND_NS;
 	const struct sender_options o = {
-		.target = { .engine = engine, .url = c->push_urls[engine], .database = c->push_database,
-			    .tenant = c->push_tenant, .credentials_path = c->push_credentials, .ca_path = c->push_ca },
-		.spool = { .dir = dir, .max_bytes = c->push_spool_bytes, .max_age_s = e->age_max_s ? MIN(age_s, e->age_max_s) : age_s },
+		.target = { .engine = engine,
+			    .url = c->push_urls[engine],
+			    .database = c->push_database,
+			    .tenant = c->push_tenant,
+			    .credentials_path = c->push_credentials,
+			    .ca_path = c->push_ca },
+		.spool = { .dir = dir,
+			   .max_bytes = c->push_spool_bytes,
+			   .max_age_s = e->age_max_s ? MIN(age_s, e->age_max_s) : age_s },
 		.say = on_sentence,
 		.ctx = p,
 	};
@@ -70,7 +76,8 @@ void pusher_add(struct pusher *p, const struct profile *window, const struct rea
 		bool is_kept = sender_window(p->senders[i], window, reasons, &error);
 
 		if (!is_kept && !p->is_told[i])
-			log_say(p->log, LOG_LEVEL_ERROR, "windows for %s are lost from now on: %s", sender_name(p->senders[i]), error->message);
+			log_say(p->log, LOG_LEVEL_ERROR, "windows for %s are lost from now on: %s",
+				sender_name(p->senders[i]), error->message);
 		p->is_told[i] = !is_kept;
 	}
 }
@@ -87,13 +94,17 @@ void pusher_text(struct pusher *p, GString *s)
 			continue;
 		const struct sender_status status = sender_status(p->senders[i]);
 
-		g_string_append_printf(s, ", %" G_GUINT64_FORMAT " pushed to %s, %" G_GUINT64_FORMAT " waiting, %" G_GUINT64_FORMAT " dropped",
-				       (guint64)status.taken, sender_name(p->senders[i]), (guint64)status.waiting, (guint64)dropped(&status));
+		g_string_append_printf(s,
+				       ", %" G_GUINT64_FORMAT " pushed to %s, %" G_GUINT64_FORMAT
+				       " waiting, %" G_GUINT64_FORMAT " dropped",
+				       (guint64)status.taken, sender_name(p->senders[i]), (guint64)status.waiting,
+				       (guint64)dropped(&status));
 	}
 }
 
 /* Those that are asked for, by the engine's name. */
-static void metric(struct pusher *p, GString *s, const char *name, const char *type, const char *help, uint64_t (*of)(const struct sender_status *))
+static void metric(struct pusher *p, GString *s, const char *name, const char *type, const char *help,
+		   uint64_t (*of)(const struct sender_status *))
 {
 	bool has_head = false;
 
@@ -126,7 +137,8 @@ static uint64_t waiting_bytes(const struct sender_status *s)
 
 void pusher_metrics(struct pusher *p, GString *s)
 {
-	metric(p, s, "offcpu_push_taken_total", "counter", "Requests (of ClickHouse: windows) that the engine took.", taken);
+	metric(p, s, "offcpu_push_taken_total", "counter", "Requests (of ClickHouse: windows) that the engine took.",
+	       taken);
 	metric(p, s, "offcpu_push_dropped_total", "counter", "Those that it will never have.", dropped);
 	metric(p, s, "offcpu_push_failed_total", "counter", "Attempts that came to nothing.", failed);
 	metric(p, s, "offcpu_push_spool_bytes", "gauge", "What waits for the engine.", waiting_bytes);

@@ -5,7 +5,10 @@
 #include "agent/config.h"
 #include "agent/keeper.h"
 
-/* Windows on their way to engines for many hosts, by a spool and a thread for each: push/sender.h.  What fails there stops nothing here. */
+/*
+ * Windows on their way to engines for many hosts, by a spool and a thread for each: push/sender.h.  What fails there
+ * stops nothing here.
+ */
 struct pusher;
 
 /* Those that the configuration names, perhaps none.  NULL with one sentence for what cannot be started. */

@@ -11,7 +11,8 @@ struct clock_readings wall_clock_read(void)
 	uint64_t shortest_ns = UINT64_MAX;
 
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = clock_ns(CLOCK_MONOTONIC), real = clock_ns(CLOCK_REALTIME), boot = clock_ns(CLOCK_BOOTTIME);
+		uint64_t before = clock_ns(CLOCK_MONOTONIC), real = clock_ns(CLOCK_REALTIME),
+			 boot = clock_ns(CLOCK_BOOTTIME);
 		uint64_t after = clock_ns(CLOCK_MONOTONIC);
 
 		if (after - before >= shortest_ns)
@@ -30,7 +31,8 @@ void wall_clock_begin(struct wall_clock *c, const struct clock_readings *r)
 
 bool wall_clock_take(struct wall_clock *c, const struct clock_readings *r, struct clock_change *ret)
 {
-	int64_t real = (int64_t)(r->real_ns - r->monotonic_ns), slept = (int64_t)(r->boot_ns - r->monotonic_ns - c->boot_offset_ns);
+	int64_t real = (int64_t)(r->real_ns - r->monotonic_ns),
+		slept = (int64_t)(r->boot_ns - r->monotonic_ns - c->boot_offset_ns);
 
 	*ret = (struct clock_change){ .suspended_ns = slept > WALL_CLOCK_JUMP_NS ? (uint64_t)slept : 0 };
 	int64_t set = real - c->real_offset_ns - (int64_t)ret->suspended_ns;

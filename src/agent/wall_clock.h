@@ -6,12 +6,16 @@
 #include <stdint.h>
 
 /*
- * Where windows lie in clock time.  They are measured by CLOCK_MONOTONIC, which stands still while the machine is suspended and does not
- * follow when somebody sets the clock.  So windows follow one another in clock time by their own length until the clock was set or the
- * machine slept: then there is a jump, which is told.  Pure: it is told what the clocks read.
+ * Where windows lie in clock time.  They are measured by CLOCK_MONOTONIC, which stands still while the machine is
+ * suspended and does not follow when somebody sets the clock.  So windows follow one another in clock time by their
+ * own length until the clock was set or the machine slept: then there is a jump, which is told.  Pure: it is told what
+ * the clocks read.
  */
 
-/* The clock is taken as set if it differs by so much from where it would be: readings lie apart by less, and steps of NTP are more. */
+/*
+ * The clock is taken as set if it differs by so much from where it would be: readings lie apart by less, and steps of
+ * NTP are more.
+ */
 #define WALL_CLOCK_JUMP_NS INT64_C(50000000)
 
 struct clock_readings {
@@ -37,7 +41,10 @@ static inline uint64_t wall_clock_unix_ns(const struct wall_clock *c, uint64_t m
 {
 	return monotonic_ns + (uint64_t)c->real_offset_ns;
 }
-/* When, in CLOCK_MONOTONIC, a window that begins now ends: at a multiple of its length in clock time, half of it later at least. */
+/*
+ * When, in CLOCK_MONOTONIC, a window that begins now ends: at a multiple of its length in clock time, half of it later
+ * at least.
+ */
 uint64_t wall_clock_next_ns(const struct wall_clock *c, uint64_t monotonic_ns, uint64_t window_ns);
 
 #endif

@@ -282,10 +282,15 @@ static struct activity_row finished(const struct sum *sum)
 	return row;
 }
 
-struct activity *activity_new(const struct profile *p, struct reasons *reasons, enum activity_by by, const struct activity_scope *scope)
+struct activity *activity_new(const struct profile *p, struct reasons *reasons, enum activity_by by,
+			      const struct activity_scope *scope)
 {
 	g_autofree struct sum **of_thread = g_new0(struct sum *, p->threads->len + 1);
-	struct summing s = { .p = p, .reasons = reasons, .by = by, .activity = g_new0(struct activity, 1), .of_thread = of_thread };
+	struct summing s = { .p = p,
+			     .reasons = reasons,
+			     .by = by,
+			     .activity = g_new0(struct activity, 1),
+			     .of_thread = of_thread };
 	GHashTableIter iter;
 	gpointer sum;
 

@@ -6,8 +6,8 @@
 #include "profile/profile.h"
 
 /*
- * What threads did in a window, by process, thread, reason, object or stack: where their time went, and what they waited for
- * longest.  Rows have keys by which they are found again in the next window of the same session.
+ * What threads did in a window, by process, thread, reason, object or stack: where their time went, and what they
+ * waited for longest.  Rows have keys by which they are found again in the next window of the same session.
  */
 
 enum activity_by {
@@ -74,7 +74,8 @@ struct activity {
 };
 
 /* scope NULL: everything.  Borrows from p and reasons. */
-struct activity *activity_new(const struct profile *p, struct reasons *reasons, enum activity_by by, const struct activity_scope *scope);
+struct activity *activity_new(const struct profile *p, struct reasons *reasons, enum activity_by by,
+			      const struct activity_scope *scope);
 void activity_free(struct activity *a);	/* NULL is fine */
 
 #endif

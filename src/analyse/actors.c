@@ -106,7 +106,8 @@ uint32_t *actors_threads_of_wakers(const struct profile *p)
 	return of;
 }
 
-static uint32_t add_actor(struct actors *a, enum actor_kind kind, const char *name, const char *comm, const char *process)
+static uint32_t add_actor(struct actors *a, enum actor_kind kind, const char *name, const char *comm,
+			  const char *process)
 {
 	struct actor row = {
 		.kind = kind, .name = strset_add(a->names, name), .comm = strset_add(a->names, comm),
@@ -135,7 +136,10 @@ static void add_account(struct actor *row, const struct thread *t)
 	row->preempted_ns += t->preempted_ns;
 }
 
-/* "mariadbd:do_command": the name and, if others have it too, where all its stacks go through; NULL if that has no name. */
+/*
+ * "mariadbd:do_command": the name and, if others have it too, where all its stacks go through; NULL if that has no
+ * name.
+ */
 static char *role_name(const struct profile *p, struct plumbing *plumbing, const struct role *role, uint32_t namesakes)
 {
 	int64_t frame = role->trunk ? plumbing_user_parent(plumbing, role->trunk) : -1;
@@ -195,7 +199,8 @@ static GHashTable *passages_of_roles(const struct profile *p, const struct roles
 		const struct role *role = &g_array_index(roles->rows, struct role, i);
 		struct passage one = { .comm = role->comm };
 
-		for (uint32_t n = role->trunk; (one.function = next_function(p, &n)); n = profile_get_node(p, n)->parent) {
+		for (uint32_t n = role->trunk; (one.function = next_function(p, &n));
+		     n = profile_get_node(p, n)->parent) {
 			struct passage *known = g_hash_table_lookup(all, &one);
 
 			if (!known) {
@@ -209,7 +214,9 @@ static GHashTable *passages_of_roles(const struct profile *p, const struct roles
 	return all;
 }
 
-/* "postgres:WalWriterMain": the outermost function that no other role of its name passes through; NULL: there is none. */
+/*
+ * "postgres:WalWriterMain": the outermost function that no other role of its name passes through; NULL: there is none.
+ */
 static char *own_function_name(const struct profile *p, const struct role *role, GHashTable *passages)
 {
 	struct passage one = { .comm = role->comm };

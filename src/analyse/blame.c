@@ -8,7 +8,10 @@
 const char *blame_kind_id(uint8_t kind)
 {
 	static const char *const ids[] = {
-		[BLAME_UNKNOWN] = "unknown", [BLAME_THREAD] = "thread", [BLAME_IDLE] = "idle", [BLAME_THROTTLED] = "throttled",
+		[BLAME_UNKNOWN] = "unknown",
+		[BLAME_THREAD] = "thread",
+		[BLAME_IDLE] = "idle",
+		[BLAME_THROTTLED] = "throttled",
 	};
 
 	return kind < G_N_ELEMENTS(ids) ? ids[kind] : ids[BLAME_UNKNOWN];

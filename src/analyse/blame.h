@@ -19,7 +19,10 @@ struct blame_row {
 };
 static inline uint64_t blame_row_ns(const struct blame_row *r) { return r->runnable_ns + r->preempted_ns; }
 
-/* Of each thread's runnable and preempted time what cgroups' CPU quotas took, by index; known of every recording.  Free with g_free(). */
+/*
+ * Of each thread's runnable and preempted time what cgroups' CPU quotas took, by index; known of every recording.
+ * Free with g_free().
+ */
 uint64_t *throttled_by_thread(const struct profile *p);
 
 /* The times of its rows, of `culprits` as well as of `pairs`, are runnable_ns and preempted_ns exactly. */

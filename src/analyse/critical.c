@@ -10,8 +10,8 @@
 const char *critical_kind_name(enum critical_kind kind)
 {
 	static const char *const names[CRITICAL_KINDS] = {
-		"on_cpu", "runnable", "preempted", "waiting", "for", "asleep", "unlisted", "place", "ran", "ready", "earlier",
-		"rest", "untold", "residual",
+		"on_cpu", "runnable", "preempted", "waiting", "for",  "asleep", "unlisted",
+		"place",  "ran",      "ready",     "earlier", "rest", "untold", "residual",
 	};
 
 	return names[kind];

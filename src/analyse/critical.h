@@ -16,7 +16,8 @@ enum critical_kind {
 	CRITICAL_PREEMPTED,
 	CRITICAL_WAITING,
 	/* below WAITING */
-	CRITICAL_FOR,		/* one actor, perhaps the unknown one; below a PLACE: for whom that one waited meanwhile */
+	/* one actor, perhaps the unknown one; below a PLACE: for whom that one waited meanwhile */
+	CRITICAL_FOR,
 	CRITICAL_ASLEEP,	/* nobody had ended it when the window ended */
 	CRITICAL_UNLISTED,	/* filtered, lost, or more or less than sampling says */
 	/* below the upper FOR */

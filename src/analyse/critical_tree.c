@@ -184,8 +184,14 @@ static int compare_nodes(gconstpointer va, gconstpointer vb, gpointer data)
 static uint32_t append_part(struct critical *c, const struct node *n, uint32_t parent)
 {
 	struct critical_part part = {
-		.parent = parent, .kind = n->kind, .end = n->end, .actor = n->actor, .wait = n->wait, .waker = n->waker,
-		.count = n->count, .ns = (int64_t)n->ns,
+		.parent = parent,
+		.kind = n->kind,
+		.end = n->end,
+		.actor = n->actor,
+		.wait = n->wait,
+		.waker = n->waker,
+		.count = n->count,
+		.ns = (int64_t)n->ns,
 	};
 
 	g_array_append_val(c->parts, part);

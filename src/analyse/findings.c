@@ -155,7 +155,8 @@ static uint64_t *throttled_new(const struct profile *p)
 static void add_accounts(struct maker *m)
 {
 	const struct profile *p = m->f->profile;
-	g_autoptr(GHashTable) pids = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);	/* (class, pid) */
+	/* (class, pid) */
+	g_autoptr(GHashTable) pids = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -181,8 +182,8 @@ static void add_accounts(struct maker *m)
 }
 
 /*
- * Of what holds up an event loop the innermost function counts that is the program's own and no package's: there somebody called what
- * blocks.
+ * Of what holds up an event loop the innermost function counts that is the program's own and no package's: there
+ * somebody called what blocks.
  */
 static int64_t loop_frame(const struct findings *f, uint32_t user)
 {
@@ -357,7 +358,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 {
 	if (f->is_stuck)
 		return f->time_ns * STUCK_WEIGHT;
-	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
+	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT
+										       : f->time_ns;
 }
 
 static int compare_findings(gconstpointer va, gconstpointer vb)
@@ -404,7 +406,8 @@ static void find_stuck(struct findings *f)
 
 	for (guint i = 0; i < f->rows->len && info->filters && *info->filters && info->duration_ns; i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
-		bool is_exclusive = row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK || row->reason == REASON_LOCK_KERNEL;
+		bool is_exclusive = row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK ||
+				    row->reason == REASON_LOCK_KERNEL;
 
 		row->is_stuck = is_exclusive && row->max_ns / STUCK_PERMILLE >= info->duration_ns / 1000;
 	}

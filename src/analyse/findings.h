@@ -45,7 +45,8 @@ struct finding {
 	bool is_told_elsewhere; /* a shell waits for another program, whose own time is in the recording */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	const struct rule *loop; /* the event loop that these waits hold up; NULL: none */
-	uint64_t loop_on_cpu_ns; /* what all callbacks of that loop in these processes ran, by samples on CPU; 0 without */
+	/* what all callbacks of that loop in these processes ran, by samples on CPU; 0 without */
+	uint64_t loop_on_cpu_ns;
 	int64_t loop_on_cpu_frame; /* the function that most of it is of; -1: not known */
 	bool is_stuck; /* a lock that one waits for nearly all through the window */
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */

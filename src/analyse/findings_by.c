@@ -155,7 +155,8 @@ static int64_t frame_of_place(const struct profile *p, const char *place)
 /* Does the thread let the GIL go by its own choice, for a call that blocks? */
 static bool gives_gil_away(const struct profile *p, uint32_t node)
 {
-	static const char *const functions[] = { "PyEval_SaveThread", "PyEval_ReleaseThread", "_PyThreadState_Detach", "PyThreadState_Swap" };
+	static const char *const functions[] = { "PyEval_SaveThread", "PyEval_ReleaseThread", "_PyThreadState_Detach",
+						 "PyThreadState_Swap" };
 
 	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
 		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
@@ -168,9 +169,10 @@ static bool gives_gil_away(const struct profile *p, uint32_t node)
 }
 
 /*
- * Whoever waits for the GIL looks every 5 ms (sys.getswitchinterval()) whether it has changed hands, so a timer ends most pieces of the
- * wait.  Then it asks the holder to let go, which that does at its next instruction: such a release stands for one interval more.
- * All threads of an interpreter may have one name, so they are told apart by their functions.
+ * Whoever waits for the GIL looks every 5 ms (sys.getswitchinterval()) whether it has changed hands, so a timer ends
+ * most pieces of the wait.  Then it asks the holder to let go, which that does at its next instruction: such a release
+ * stands for one interval more. All threads of an interpreter may have one name, so they are told apart by their
+ * functions.
  */
 #define GIL_INTERVAL_NS 5000000
 
@@ -232,7 +234,10 @@ static bool passes(const struct profile *p, uint32_t node, int64_t function)
 	return false;
 }
 
-/* What they do for less than this part of the time that others wait for them is not what these wait for; of many who wait for one at a time: of each. */
+/*
+ * What they do for less than this part of the time that others wait for them is not what these wait for; of many who
+ * wait for one at a time: of each.
+ */
 #define DOES_MIN 10
 
 /*
@@ -283,8 +288,8 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 }
 
 /*
- * A peer or child that runs for longer than it waits computes what is waited for, if it runs for most of that time.  What a lock's holder ran while
- * it held it is not known.
+ * A peer or child that runs for longer than it waits computes what is waited for, if it runs for most of that time.
+ * What a lock's holder ran while it held it is not known.
  */
 static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder)
 {
@@ -299,7 +304,10 @@ static void find_running(const struct cause_finder *c, struct finding *row, cons
 	row->by.does_frame = -1;
 }
 
-/* A child's whole process is what its parent waits for; of others the thread that ends the wait, or all of its kind that do. */
+/*
+ * A child's whole process is what its parent waits for; of others the thread that ends the wait, or all of its kind
+ * that do.
+ */
 static void mark_helpers(const struct cause_finder *c, const struct finding *row, bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
@@ -395,7 +403,8 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		const struct thread *t = profile_thread(p, i);
 
 		/* threads of Python have one name, so its holder is known by its id */
-		if (t->comm == holder->comm && t->pid == holder->pid && (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
+		if (t->comm == holder->comm && t->pid == holder->pid &&
+		    (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
 			is_holder[i] = true;
 	}
 	if (!is_lock)

@@ -43,7 +43,10 @@ static uint32_t row_of(struct headlines *h, GHashTable *index, const struct key 
 
 	if (g_hash_table_lookup_extended(index, key, NULL, &found))
 		return GPOINTER_TO_UINT(found);
-	const struct headline row = { .name = key->name, .reason = (enum reason)key->reason, .is_idle = key->is_idle, .wait = wait };
+	const struct headline row = { .name = key->name,
+				      .reason = (enum reason)key->reason,
+				      .is_idle = key->is_idle,
+				      .wait = wait };
 
 	g_array_append_val(h->rows, row);
 	g_hash_table_insert(index, g_memdup2(key, sizeof(*key)), GUINT_TO_POINTER(h->rows->len - 1));
@@ -122,7 +125,8 @@ struct headlines *headlines_new(const struct findings *f, const struct selection
 			continue;
 		const struct key key = { .comm = profile_thread(p, w->thread)->comm,
 					 .name = plumbing_leaf(reasons_plumbing(f->reasons), w),
-					 .reason = reasons_of(f->reasons, i), .is_idle = reasons_is_idle(f->reasons, i) };
+					 .reason = reasons_of(f->reasons, i),
+					 .is_idle = reasons_is_idle(f->reasons, i) };
 		uint32_t row = row_of(h, index, &key, i);
 		const struct member member = { row, w->thread, w->user, w->kernel };
 

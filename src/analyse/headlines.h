@@ -5,8 +5,8 @@
 #include "analyse/findings.h"
 
 /*
- * Waits summed by who waits and what for: name of the thread, reason, and the headline of the stack (plumbing.h).  Stacks
- * that differ only in how the program got there are one row, and the heaviest of them stands for all.
+ * Waits summed by who waits and what for: name of the thread, reason, and the headline of the stack (plumbing.h).
+ * Stacks that differ only in how the program got there are one row, and the heaviest of them stands for all.
  */
 struct headline {
 	const char *name;	/* not escaped */

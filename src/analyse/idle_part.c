@@ -9,7 +9,8 @@ static bool is_selected(const struct selection *selection, uint32_t wait)
 static bool has_user_threads(const struct profile *p, const struct selection *selection)
 {
 	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (is_selected(selection, i) && !(profile_thread(p, profile_wait(p, i)->thread)->flags & THREAD_KERNEL))
+		if (is_selected(selection, i) &&
+		    !(profile_thread(p, profile_wait(p, i)->thread)->flags & THREAD_KERNEL))
 			return true;
 	return false;
 }

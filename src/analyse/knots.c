@@ -285,7 +285,8 @@ static struct digraph_edge *inner_edges(const struct digraph_edge *edges, uint32
 			if (c != component[e->to] || e->from == e->to)
 				continue;
 			if (fill)
-				sorted[first[(gsize)c + 1]++] = (struct digraph_edge){ place[e->from], place[e->to], e->weight };
+				sorted[first[(gsize)c + 1]++] = (struct digraph_edge){ place[e->from], place[e->to],
+										       e->weight };
 			else
 				first[(gsize)c + 2]++;
 		}

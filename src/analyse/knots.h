@@ -39,6 +39,7 @@ struct knot {
 };
 
 /* All components that hold an edge, the heaviest first; ties by their first node. */
-GPtrArray *knots_find(uint32_t nodes_cnt, const struct digraph_edge *edges, uint32_t edges_cnt);	/* struct knot * */
+/* struct knot * */
+GPtrArray *knots_find(uint32_t nodes_cnt, const struct digraph_edge *edges, uint32_t edges_cnt);
 
 #endif

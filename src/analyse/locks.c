@@ -25,8 +25,8 @@ struct builder {
 };
 
 /*
- * A futex word is one lock, whatever its waits say of it: a mutex whose inner frames have no names in one of the stacks is
- * a plain futex there.  Two things need their names, too: the word that joins wait for, which another thread
+ * A futex word is one lock, whatever its waits say of it: a mutex whose inner frames have no names in one of the
+ * stacks is a plain futex there.  Two things need their names, too: the word that joins wait for, which another thread
  * takes over with its stack, and a wait for several words at once, of which only the first one is in the address.
  */
 static bool is_known_by_address(const struct object *o)
@@ -70,7 +70,8 @@ static guint holder_hash(gconstpointer key)
 {
 	const struct lock_holder *h = key;
 
-	return hash_end(hash_more(hash_more(hash_pointer(h->comm), has_place(h) ? 0 : h->tid), (uint64_t)h->user << 32 | h->kernel));
+	return hash_end(hash_more(hash_more(hash_pointer(h->comm), has_place(h) ? 0 : h->tid),
+				  (uint64_t)h->user << 32 | h->kernel));
 }
 
 static gboolean holder_equal(gconstpointer va, gconstpointer vb)
@@ -289,7 +290,10 @@ struct lock_table *lock_table_new(const struct profile *p, const struct selectio
 	struct lock_table *t = g_new0(struct lock_table, 1);
 	g_autofree uint32_t *ids = lock_ids_new(p);
 	struct builder all = {
-		.p = p, .pl = plumbing_new(p), .ids = ids, .rows = g_hash_table_new_full(NULL, NULL, NULL, building_free),
+		.p = p,
+		.pl = plumbing_new(p),
+		.ids = ids,
+		.rows = g_hash_table_new_full(NULL, NULL, NULL, building_free),
 		.by_tid = g_hash_table_new(NULL, NULL),
 	};
 	struct wakes_by_wait *by = wakes_by_wait_new(p);

@@ -31,7 +31,8 @@ struct lock_row {
 	uint64_t runnable_ns;
 	uint64_t count, max_ns;
 	uint32_t threads_cnt;
-	GArray *places;		/* struct lock_place, the longest first; waits without a function of the program are in none */
+	/* struct lock_place, the longest first; waits without a function of the program are in none */
+	GArray *places;
 	GArray *holders;	/* struct lock_holder: had it when the wait began; the longest first */
 	GArray *releasers;	/* the same of those who woke the waiters, by where they did it, with --wakers */
 };

@@ -12,8 +12,10 @@
 
 static bool bad(const char *text, GError **error)
 {
-	g_set_error(error, PARSE_ERROR, 0,
-		    "'%s' is no time such as 14:32, 'yesterday 14:32', 'tue 14:32', -2h (before now), 2026-11-25T14:32 or @1764081138", text);
+	g_set_error(
+		error, PARSE_ERROR, 0,
+		"'%s' is no time such as 14:32, 'yesterday 14:32', 'tue 14:32', -2h (before now), 2026-11-25T14:32 or @1764081138",
+		text);
 	return false;
 }
 
@@ -53,7 +55,8 @@ static bool parse_seconds(const char *text, uint64_t *ret_ns)
 /* How many days before today's a name of a day means; -1: it is none.  *text is behind it then. */
 static int days_back(const char **text, GDateTime *today)
 {
-	static const char *const days[] = { "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday" };
+	static const char *const days[] = { "monday", "tuesday",  "wednesday", "thursday",
+					    "friday", "saturday", "sunday" };
 	size_t len = strcspn(*text, " ");
 	int back = -1;
 

@@ -18,8 +18,8 @@ void object_append_short(GString *s, const struct object *o);
 void object_append_wait_label(GString *s, const struct profile *p, const struct wait *w);
 
 /*
- * Puts a frame "-> 10.0.0.5:5432 (postgres)" at the leaf of each wait's stack whose object is known, of a profile with objects: so
- * pictures and other programs' formats show it.  It is a kernel frame without a module.
+ * Puts a frame "-> 10.0.0.5:5432 (postgres)" at the leaf of each wait's stack whose object is known, of a profile with
+ * objects: so pictures and other programs' formats show it.  It is a kernel frame without a module.
  */
 void objects_as_frames(struct profile *p);
 

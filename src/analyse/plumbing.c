@@ -87,8 +87,10 @@ static uint8_t *level_of_patterns(const struct rule_set *rules)
 }
 
 /* Where interpreters keep what is not the program: the suffix of its files, and what their paths have. */
-static const struct { const char *suffix, *place; } library_places[] = {
-	{ ".py", "/lib/python3" }, { ">", "<frozen " }, { ".rb", "/lib/ruby/" }, { ".rb", "/gems/" }, { ".php", "/usr/share/php/" }, { ".php", "/vendor/" },
+static const struct { const char *suffix, *place;
+} library_places[] = {
+	{ ".py", "/lib/python3" }, { ">", "<frozen " },           { ".rb", "/lib/ruby/" },
+	{ ".rb", "/gems/" },       { ".php", "/usr/share/php/" }, { ".php", "/vendor/" },
 };
 
 bool plumbing_is_scripts_library(const struct frame *f)
@@ -340,8 +342,8 @@ static bool stands_preempted(const struct plumbing *pl, uint32_t node)
 }
 
 /*
- * What was never switched out in the window is new, or stood on a run queue as the window began: how it came there was not
- * seen, but its stack tells where it stands.
+ * What was never switched out in the window is new, or stood on a run queue as the window began: how it came there was
+ * not seen, but its stack tells where it stands.
  */
 static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
 {

@@ -13,14 +13,15 @@
  * that queue a sleeper, and the way from the system call's entry.  If all is plumbing, the
  * system call names the wait.  A few names that only vary between kernels are spelled as one.
  *
- * User part: "API <- CALLER".  CALLER is the innermost named function of the program itself: outside the C library, languages'
- * runtimes, client libraries and the program's own wrappers of waits, which the "runtime" blocks of the rules name.  API is the
- * runtime function it called.  Where all is runtime the one that tells most stands in CALLER's place.  Either may be missing.
- * Addresses in no file are passed over unless there is nothing else.  Without a kernel stack
- * the user part stands alone, in its parentheses.
+ * User part: "API <- CALLER".  CALLER is the innermost named function of the program itself: outside the C library,
+ * languages' runtimes, client libraries and the program's own wrappers of waits, which the "runtime" blocks of the
+ * rules name.  API is the runtime function it called.  Where all is runtime the one that tells most stands in CALLER's
+ * place.  Either may be missing. Addresses in no file are passed over unless there is nothing else.  Without a kernel
+ * stack the user part stands alone, in its parentheses.
  *
- * State R: "preempted", "throttled" when mostly a CPU quota took its time, "sched_yield" when the kernel stack says so, "new thread" for a thread that
- * waits for its first time on a CPU, and "runnable" for one that was on a run queue as the window began, woken before.
+ * State R: "preempted", "throttled" when mostly a CPU quota took its time, "sched_yield" when the kernel stack says
+ * so, "new thread" for a thread that waits for its first time on a CPU, and "runnable" for one that was on a run queue
+ * as the window began, woken before.
  */
 struct plumbing;
 
@@ -53,7 +54,8 @@ int64_t plumbing_user_parent(const struct plumbing *pl, uint32_t user_node);
 /* What the rules say of a frame. */
 enum runtime_level plumbing_frame_level(const struct plumbing *pl, uint32_t frame);
 /* Is it no frame of the program itself? */
-bool plumbing_is_scripts_library(const struct frame *f);	/* in ".../lib/python3.11/ssl.py" or an installed gem: its callers say more */
+/* in ".../lib/python3.11/ssl.py" or an installed gem: its callers say more */
+bool plumbing_is_scripts_library(const struct frame *f);
 bool plumbing_frame_is_runtime(const struct plumbing *pl, uint32_t frame);
 /* Which patterns of the rules agree with which frames; lives as long as pl. */
 struct matcher *plumbing_matcher(struct plumbing *pl);

@@ -52,7 +52,8 @@ static bool take_time(const char **s, struct clock_time *t)
 	int second;
 	double part = 0.1;
 
-	if (!take_digits(s, 2, &t->hour) || *(*s)++ != ':' || !take_digits(s, 2, &t->minute) || t->hour > 23 || t->minute > 59)
+	if (!take_digits(s, 2, &t->hour) || *(*s)++ != ':' || !take_digits(s, 2, &t->minute) || t->hour > 23 ||
+	    t->minute > 59)
 		return false;
 	if (**s != ':')
 		return true;
@@ -109,7 +110,8 @@ static bool unix_ns_of(const struct clock_time *t, int year, int month, int day,
 
 static bool unix_ns_of_day(const struct clock_time *t, GDateTime *day, int64_t *ret_ns)
 {
-	return unix_ns_of(t, g_date_time_get_year(day), g_date_time_get_month(day), g_date_time_get_day_of_month(day), ret_ns);
+	return unix_ns_of(t, g_date_time_get_year(day), g_date_time_get_month(day), g_date_time_get_day_of_month(day),
+			  ret_ns);
 }
 
 /*
@@ -174,8 +176,10 @@ bool range_parse_time(const char *text, const struct profile_info *info, int64_t
 	if (has_zone_or_day(text))
 		return parse_clock_time(text, info, ret_ns, error);
 	if (!parse_duration(text + is_from_end, (uint64_t)NS_A_SECOND, &ns, NULL) || ns > PROFILE_NS_MAX)
-		return bad(error, "'%s' is neither a time within the window, such as 12.5 or 500ms, nor a clock time such as 14:32:18",
-			   text);
+		return bad(
+			error,
+			"'%s' is neither a time within the window, such as 12.5 or 500ms, nor a clock time such as 14:32:18",
+			text);
 	*ret_ns = is_from_end ? (int64_t)info->duration_ns - (int64_t)ns : (int64_t)ns;
 	return true;
 }
@@ -196,7 +200,10 @@ bool range_parse_moment(const char *text, uint64_t now_unix_ns, uint64_t *ret_un
 	int64_t ns;
 
 	if (!has_zone_or_day(text) && text[0] != '-')
-		return bad(error, "'%s' is neither a clock time such as 14:32 or 2026-11-25T14:32 nor a time before now such as -10m", text);
+		return bad(
+			error,
+			"'%s' is neither a clock time such as 14:32 or 2026-11-25T14:32 nor a time before now such as -10m",
+			text);
 	if (!range_parse_time(text, &now, &ns, error))
 		return false;
 	if (ns > 0 && !has_day && range_parse_time(text, &yesterday, &ns, NULL))
@@ -207,20 +214,23 @@ bool range_parse_moment(const char *text, uint64_t now_unix_ns, uint64_t *ret_un
 	return true;
 }
 
-bool range_parse(const char *from, const char *to, const struct profile_info *info, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
-		 GError **error)
+bool range_parse(const char *from, const char *to, const struct profile_info *info, uint64_t *ret_from_ns,
+		 uint64_t *ret_to_ns, GError **error)
 {
 	const int64_t window_ns = (int64_t)info->duration_ns;
 	int64_t from_ns = 0, to_ns = window_ns;
 
-	if ((from && !range_parse_time(from, info, &from_ns, error)) || (to && !range_parse_time(to, info, &to_ns, error)))
+	if ((from && !range_parse_time(from, info, &from_ns, error)) ||
+	    (to && !range_parse_time(to, info, &to_ns, error)))
 		return false;
 	if (from && from_ns >= window_ns)
-		return bad(error, "'%s' is not before the recording's end, %.3f s after its start", from, (double)window_ns / 1e9);
+		return bad(error, "'%s' is not before the recording's end, %.3f s after its start", from,
+			   (double)window_ns / 1e9);
 	if (to && to_ns <= 0)
 		return bad(error, "'%s' is not after the recording's start", to);
 	if (from_ns >= to_ns)
-		return bad(error, "the range from '%s' to '%s' is empty", from ? from : "the start", to ? to : "the end");
+		return bad(error, "the range from '%s' to '%s' is empty", from ? from : "the start",
+			   to ? to : "the end");
 	*ret_from_ns = (uint64_t)MAX(from_ns, 0);
 	*ret_to_ns = (uint64_t)MIN(to_ns, window_ns);
 	return true;

@@ -24,8 +24,8 @@ bool range_parse_unix(const char *text, uint64_t *ret_unix_ns);
 bool range_check_time(const char *text, GError **error);
 
 /*
- * The same without a recording, in nanoseconds of CLOCK_REALTIME: a clock time of today, or of yesterday where it is not yet that late, one
- * with its day, or -10m before now.
+ * The same without a recording, in nanoseconds of CLOCK_REALTIME: a clock time of today, or of yesterday where it is
+ * not yet that late, one with its day, or -10m before now.
  */
 bool range_parse_moment(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns, GError **error);
 
@@ -33,7 +33,7 @@ bool range_parse_moment(const char *text, uint64_t now_unix_ns, uint64_t *ret_un
  * Both of them, NULL being the window's edge: what of the window lies between.  False with one sentence: nothing
  * does.
  */
-bool range_parse(const char *from, const char *to, const struct profile_info *info, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
-		 GError **error);
+bool range_parse(const char *from, const char *to, const struct profile_info *info, uint64_t *ret_from_ns,
+		 uint64_t *ret_to_ns, GError **error);
 
 #endif

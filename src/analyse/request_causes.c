@@ -57,7 +57,8 @@ struct request_cause request_causes_of(const struct request_causes *c, guint wai
 	if (!w->state || w->state == '?')
 		return (struct request_cause){ .reason = REASON_OTHER, .frame = -1 };
 	return (struct request_cause){
-		.reason = reasons_of(c->reasons, wait), .frame = plumbing_user_parent(reasons_plumbing(c->reasons), w->user),
+		.reason = reasons_of(c->reasons, wait),
+		.frame = plumbing_user_parent(reasons_plumbing(c->reasons), w->user),
 		.object = telling_object(c->p, w->object),
 	};
 }
@@ -75,13 +76,21 @@ static gint slowest_first(gconstpointer a, gconstpointer b, gpointer data)
 static struct wait as_wait(const struct request_span *s, const struct span_wait *w)
 {
 	return (struct wait){
-		.thread = s->thread, .user = w->user, .kernel = w->kernel, .object = w->object, .state = w->state, .count = w->count,
-		.blocked_ns = w->blocked_ns, .runnable_ns = w->runnable_ns, .preempted_ns = w->preempted_ns,
+		.thread = s->thread,
+		.user = w->user,
+		.kernel = w->kernel,
+		.object = w->object,
+		.state = w->state,
+		.count = w->count,
+		.blocked_ns = w->blocked_ns,
+		.runnable_ns = w->runnable_ns,
+		.preempted_ns = w->preempted_ns,
 	};
 }
 
 /* Waits with the same cause are one; the run queue and the CPU are causes, too. */
-static void find_top(const struct request_span *s, const struct request_causes *causes, guint first, struct span_top *top)
+static void find_top(const struct request_span *s, const struct request_causes *causes, guint first,
+		     struct span_top *top)
 {
 	top->cause = s->on_cpu_ns >= s->runnable_ns + s->preempted_ns ? request_cause_on_cpu : request_cause_queue;
 	top->ns = MAX(s->on_cpu_ns, s->runnable_ns + s->preempted_ns);

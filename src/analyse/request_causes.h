@@ -37,7 +37,10 @@ struct span_top {
 /* The slowest spans, at most so many (0: all) and of that function (-1: any), the slowest first: struct span_top. */
 GArray *request_slowest(const struct profile *p, int64_t func, guint most);
 
-/* By reasons, most first: what the requests of a function spent beside on-CPU time, by its parts.  struct request_share. */
+/*
+ * By reasons, most first: what the requests of a function spent beside on-CPU time, by its parts.  struct
+ * request_share.
+ */
 struct request_share {
 	enum reason reason;
 	uint64_t ns;

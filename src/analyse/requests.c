@@ -57,7 +57,8 @@ static void subtract(struct offcpu_request_times *from, const struct offcpu_requ
 	from->preempted_ns -= what->preempted_ns;
 }
 
-void request_since(const struct offcpu_request_sum *now, const struct offcpu_request_sum *then, struct offcpu_request_sum *ret_diff)
+void request_since(const struct offcpu_request_sum *now, const struct offcpu_request_sum *then,
+		   struct offcpu_request_sum *ret_diff)
 {
 	*ret_diff = *now;
 	subtract(&ret_diff->all, &then->all);

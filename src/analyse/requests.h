@@ -20,6 +20,7 @@ uint64_t request_percentile(const struct offcpu_request_sum *sum, double share);
 void request_octaves(const struct offcpu_request_sum *sum, uint64_t ret_counts[REQUEST_OCTAVES]);
 
 /* What came since an earlier reading; max_ns: the end of the highest slot that has some, as no exact one is known. */
-void request_since(const struct offcpu_request_sum *now, const struct offcpu_request_sum *then, struct offcpu_request_sum *ret_diff);
+void request_since(const struct offcpu_request_sum *now, const struct offcpu_request_sum *then,
+		   struct offcpu_request_sum *ret_diff);
 
 #endif

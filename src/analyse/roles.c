@@ -102,7 +102,8 @@ static void put_beginnings_in_order(struct finder *f)
 		memcpy(f->beginnings->data, to, f->beginnings->len * sizeof(*to));
 	for (guint i = 0, begin = 0; i < threads_cnt; begin = place[i++])
 		if (place[i] > begin + 1)
-			qsort(f->beginnings->data + begin * sizeof(*to), place[i] - begin, sizeof(*to), compare_beginnings);
+			qsort(f->beginnings->data + begin * sizeof(*to), place[i] - begin, sizeof(*to),
+			      compare_beginnings);
 	g_free(to);
 }
 
@@ -274,7 +275,8 @@ static bool goes_on_as_one(struct finder *f, struct party *party, const GArray *
 	if (ways->len != party->threads->len)
 		return false;
 	for (guint i = 0; i < ways->len; i++)
-		if (g_array_index(ways, struct way, i).node != first->node || g_array_index(ways, struct way, i).thread != i)
+		if (g_array_index(ways, struct way, i).node != first->node ||
+		    g_array_index(ways, struct way, i).thread != i)
 			return false;
 	if (first->node == party->node) {
 		settle(f, party->threads, party->node);
@@ -447,7 +449,8 @@ static GHashTable *roles_by_sleep(const struct finder *f)
 static void settle_blind(struct finder *f)
 {
 	g_autoptr(GHashTable) by = roles_by_sleep(f);
-	g_autoptr(GHashTable) parties = g_hash_table_new_full(sleep_hash, sleep_equal, g_free, (GDestroyNotify)party_free);
+	g_autoptr(GHashTable)
+		parties = g_hash_table_new_full(sleep_hash, sleep_equal, g_free, (GDestroyNotify)party_free);
 	g_autoptr(GPtrArray) in_order = g_ptr_array_new();
 
 	for (guint i = 0; i < f->blind->len; i++) {

@@ -142,8 +142,8 @@ static int compare_places_and_threads(gconstpointer va, gconstpointer vb, gpoint
 }
 
 /*
- * One row for each place and name.  A thread may be in it several times: its wait that was open as the window began is a
- * row of its own, and so are those for another lock.
+ * One row for each place and name.  A thread may be in it several times: its wait that was open as the window began is
+ * a row of its own, and so are those for another lock.
  */
 static void group_sleepers(const struct profile *p, GArray *sleepers)
 {
@@ -200,7 +200,8 @@ static guint place_hash(gconstpointer key)
 {
 	const struct waker *w = key;
 
-	return hash_end(hash_more(hash_more(hash_pointer(w->comm), hash_pointer(w->irq)), (uint64_t)w->user << 32 | w->kernel));
+	return hash_end(
+		hash_more(hash_more(hash_pointer(w->comm), hash_pointer(w->irq)), (uint64_t)w->user << 32 | w->kernel));
 }
 
 /* Strings of a profile are interned. */

@@ -23,8 +23,12 @@ static const struct idle_rule {
 	{ "select (no cases)", { NULL }, "select without cases, for ever" },
 	{ "IO wait", { "internal/poll.(*FD).Accept" }, "waits for connections" },
 	{ "IO wait", { "net/http.(*conn).serve", "bufio.(*Reader).Peek" }, "connections without a request (net/http)" },
-	{ "IO wait", { "net/http.(*connReader).backgroundRead" }, "connections whose request is being answered (net/http)" },
-	{ "IO wait", { "net/http.(*persistConn).readLoop", "bufio.(*Reader).Peek" }, "connections kept open (net/http client)" },
+	{ "IO wait",
+	  { "net/http.(*connReader).backgroundRead" },
+	  "connections whose request is being answered (net/http)" },
+	{ "IO wait",
+	  { "net/http.(*persistConn).readLoop", "bufio.(*Reader).Peek" },
+	  "connections kept open (net/http client)" },
 	{ "select", { "net/http.(*persistConn).writeLoop" }, "connections kept open (net/http client)" },
 	{ "select", { "database/sql.(*DB).connectionOpener" }, "background work of database/sql" },
 	{ "select", { "database/sql.(*DB).connectionCleaner" }, "background work of database/sql" },
@@ -34,10 +38,11 @@ static const struct idle_rule {
 
 /* Packages of Go's own library, by the first part of their paths. */
 static const char *const go_packages[] = {
-	"archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed", "encoding", "errors",
-	"expvar", "flag", "fmt", "hash", "html", "image", "index", "internal", "io", "iter", "log", "maps", "math", "mime", "net", "os", "path",
-	"plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs", "sync", "syscall", "testing", "text",
-	"time", "unicode", "unique", "unsafe", "vendor", "weak",
+	"archive",  "bufio",    "bytes",  "cmp",     "compress", "container", "context", "crypto",  "database", "debug",
+	"embed",    "encoding", "errors", "expvar",  "flag",     "fmt",       "hash",    "html",    "image",    "index",
+	"internal", "io",       "iter",   "log",     "maps",     "math",      "mime",    "net",     "os",       "path",
+	"plugin",   "reflect",  "regexp", "runtime", "slices",   "sort",      "strconv", "strings", "structs",  "sync",
+	"syscall",  "testing",  "text",   "time",    "unicode",  "unique",    "unsafe",  "vendor",  "weak",
 };
 
 static bool has_function(const struct task_row *row, const char *name)
@@ -63,14 +68,15 @@ static bool is_of_runtime(const struct task_row *row)
 {
 	const char *outermost = row->frame_cnt ? row->frames[row->frame_cnt - 1].name : NULL;
 
-	return outermost && row->creator.name && g_str_has_prefix(outermost, "runtime.") && g_str_has_prefix(row->creator.name, "runtime.") &&
-	       strcmp(outermost, "runtime.main") != 0;
+	return outermost && row->creator.name && g_str_has_prefix(outermost, "runtime.") &&
+	       g_str_has_prefix(row->creator.name, "runtime.") && strcmp(outermost, "runtime.main") != 0;
 }
 
 /* "/usr/lib/python3.11/asyncio/locks.py", and what is installed beside it. */
 static bool is_python_library(const char *file)
 {
-	return file && (strstr(file, "/lib/python3") || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || *file == '<');
+	return file && (strstr(file, "/lib/python3") || strstr(file, "/site-packages/") ||
+			strstr(file, "/dist-packages/") || *file == '<');
 }
 
 /* With its class as from Python 3.11 on. */
@@ -107,7 +113,8 @@ static bool is_go_library(const char *name)
 const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row)
 {
 	for (unsigned i = 0; i < row->frame_cnt; i++)
-		if (row->frames[i].name && !(kind == TASKS_GO ? is_go_library(row->frames[i].name) : is_python_library(row->frames[i].file)))
+		if (row->frames[i].name &&
+		    !(kind == TASKS_GO ? is_go_library(row->frames[i].name) : is_python_library(row->frames[i].file)))
 			return &row->frames[i];
 	return NULL;
 }
@@ -119,7 +126,8 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 	if (!own || own == row->frames)
 		return NULL;
 	/* what the compiler makes of "select" and "<-" is told by the reason */
-	return kind == TASKS_ASYNCIO || !g_str_has_prefix(own[-1].name ? own[-1].name : "", "runtime.") ? own[-1].name : NULL;
+	return kind == TASKS_ASYNCIO || !g_str_has_prefix(own[-1].name ? own[-1].name : "", "runtime.") ? own[-1].name
+													: NULL;
 }
 
 const char *task_reason_text(const char *state, const char *reason)
@@ -141,7 +149,8 @@ static uint64_t key_of(const struct task_group *g)
 }
 
 /* Adds to the group of this key, which is made if need be. */
-static void add(GArray *groups, GHashTable *index, const struct task_group *part, uint64_t key, const struct task_row *row)
+static void add(GArray *groups, GHashTable *index, const struct task_group *part, uint64_t key,
+		const struct task_row *row)
 {
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
 	struct task_group *g;
@@ -180,7 +189,8 @@ void task_groups_make(struct task_groups *g, const struct tasks *t)
 		const struct task_row *row = &g_array_index(t->rows, struct task_row, i);
 		const char *why = task_idle(t->kind, row);
 		const char *call = task_call(t->kind, row);
-		struct task_group part = { .state = row->state, .reason = row->reason, .parent = row->parent }, whole = part;
+		struct task_group part = { .state = row->state, .reason = row->reason, .parent = row->parent },
+				  whole = part;
 
 		whole.reason = call ? call : row->reason;
 		add(g->reasons, reasons, &whole, key_of(&whole), row);

@@ -9,10 +9,16 @@
 /* Why a task has nothing to do: "waits for connections", "background work of the runtime"; NULL: it may have. */
 const char *task_idle(enum tasks_kind kind, const struct task_row *row);
 
-/* The innermost function of the program itself or of what it uses, not of the language's own library; NULL: there is none. */
+/*
+ * The innermost function of the program itself or of what it uses, not of the language's own library; NULL: there is
+ * none.
+ */
 const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row);
 
-/* The function of the library that the program's own awaits or calls, "Lock.acquire", "sync.(*Mutex).Lock"; NULL: none. */
+/*
+ * The function of the library that the program's own awaits or calls, "Lock.acquire", "sync.(*Mutex).Lock"; NULL:
+ * none.
+ */
 const char *task_call(enum tasks_kind kind, const struct task_row *row);
 
 /* Tasks that are told by one sentence. */

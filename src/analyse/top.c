@@ -62,7 +62,8 @@ static gboolean key_equal(gconstpointer x, gconstpointer y)
 static uint32_t told_apart(const struct top *t, const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
-	bool is_many = o && (o->kind == OBJECT_FILE || o->kind == OBJECT_DIRECTORY || o->kind == OBJECT_FAULT || o->kind == OBJECT_CHILD);
+	bool is_many = o && (o->kind == OBJECT_FILE || o->kind == OBJECT_DIRECTORY || o->kind == OBJECT_FAULT ||
+			     o->kind == OBJECT_CHILD);
 
 	return is_many ? 0 : t->locks[w->object];
 }
@@ -303,7 +304,8 @@ static bool has_totals(const struct profile *p, const struct selection *selectio
 	bool by_state = by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_SERVICE || by == TOP_BY_COMM ||
 			by == TOP_BY_STATE;
 
-	return by_state && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU && profile_is_sampled(p) && p->states->len && !(selection && selection->by_stack);
+	return by_state && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU && profile_is_sampled(p) &&
+	       p->states->len && !(selection && selection->by_stack);
 }
 
 static void add_totals(struct top *t, const struct profile *p, const struct selection *selection, GHashTable *index)
@@ -357,8 +359,8 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	t->weight = weight;
 	t->rows_are = p->info.rows_are;
 	t->is_exact = (totals || !profile_is_sampled(p)) && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU;
-	t->sums_on_cpu = (by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_SERVICE || by == TOP_BY_COMM || by == TOP_BY_STATE ||
-			   by == TOP_BY_REASON) &&
+	t->sums_on_cpu = (by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_SERVICE || by == TOP_BY_COMM ||
+			  by == TOP_BY_STATE || by == TOP_BY_REASON) &&
 			 !(selection && selection->by_stack);
 	t->rows = g_array_new(FALSE, TRUE, sizeof(struct top_row));
 	t->plumbing = plumbing;

@@ -21,7 +21,8 @@ enum top_by {
 	TOP_BY_STATE,
 	TOP_BY_SYSCALL,
 	TOP_BY_OBJECT,		/* objects.h */
-	TOP_BY_REASON,		/* reasons.h: blocked time by what it waited for, and all waits for a CPU in a row of their own */
+	/* reasons.h: blocked time by what it waited for, and all waits for a CPU in a row of their own */
+	TOP_BY_REASON,
 	TOP_BY_COUNT
 };
 

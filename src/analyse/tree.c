@@ -262,7 +262,8 @@ static uint32_t label_of_frame(struct tree *t, const struct frame *f, bool waker
 
 	g_string_truncate(text, 0);
 	if (!f->name && g_strcmp0(f->module, "[anon]") == 0)
-		g_string_append(text, f->module);	/* code made at run time: addresses of one thread would keep all others apart */
+		/* code made at run time: addresses of one thread would keep all others apart */
+		g_string_append(text, f->module);
 	else
 		label_append(text, f);
 	l.text = text->str;
@@ -399,7 +400,10 @@ static void add_part(const struct path_maker *m, size_t cnt, const struct wait *
 {
 	struct tree_event event;
 
-	event_of_wait(m->is_idle ? &(struct wait){ .state = 'R', .runnable_ns = part->runnable_ns, .preempted_ns = part->preempted_ns } : part,
+	event_of_wait(m->is_idle ? &(struct wait){ .state = 'R',
+						   .runnable_ns = part->runnable_ns,
+						   .preempted_ns = part->preempted_ns }
+				 : part,
 		      m->options->weight, &event);
 	if (event_is_empty(&event))
 		return;

@@ -18,13 +18,15 @@
 
 /* Bounds on what a hostile recording can make us build: weight that would lie deeper
  * stays, summed, on the last node of its path that was made. */
-#define TREE_MAX_DEPTH ((PROFILE_CHAIN_MAX + 1) * (2 * PROFILE_DEPTH_MAX + 3) + 2)	/* a sleeper and a whole chain */
+/* a sleeper and a whole chain */
+#define TREE_MAX_DEPTH ((PROFILE_CHAIN_MAX + 1) * (2 * PROFILE_DEPTH_MAX + 3) + 2)
 #define TREE_MAX_NODES 2000000
 
 /* What a path is made of. */
 enum tree_view {
 	TREE_SLEEPERS,		/* comm, stacks */
-	TREE_OFFWAKE,		/* above them the waker's stacks, behind "--", innermost first; with chains further ones */
+	/* above them the waker's stacks, behind "--", innermost first; with chains further ones */
+	TREE_OFFWAKE,
 	TREE_WAKERS,		/* the waker's comm and stacks, the sleeper's comm on top */
 };
 
@@ -75,7 +77,8 @@ struct tree {
 	bool has_chains;	/* TREE_OFFWAKE goes on beyond the first waker */
 	bool reverse;
 	const char *rows_are;	/* see struct profile_info */
-	uint32_t unknown;	/* enum profile_unknown of the profile: counts, states and durations that are not to be shown */
+	/* enum profile_unknown of the profile: counts, states and durations that are not to be shown */
+	uint32_t unknown;
 	/* private */
 	GStringChunk *strings;
 	GHashTable *label_index;

@@ -29,7 +29,8 @@ static bool is_in(const struct builder *b, uint32_t wait)
 {
 	const struct wait *w = profile_wait(b->graph->profile, wait);
 
-	return wait_is_sleep(w) && (!b->selection || b->selection->waits[wait] || (b->threads && b->threads[w->thread]));
+	return wait_is_sleep(w) &&
+	       (!b->selection || b->selection->waits[wait] || (b->threads && b->threads[w->thread]));
 }
 
 /* The waits of each thread: their indices by thread, those of t from first[t] on. */
@@ -138,7 +139,8 @@ static void item_sums(const struct builder *b, const struct item *item, struct w
 
 static void add_to_place(struct waitgraph *g, struct wait_edge *e, const struct item *item, const struct wake *sums)
 {
-	struct wait_place *place = e->places_cnt ? &g_array_index(g->places, struct wait_place, g->places->len - 1) : NULL;
+	struct wait_place *place = e->places_cnt ? &g_array_index(g->places, struct wait_place, g->places->len - 1)
+						 : NULL;
 
 	if (!place || place->wait != item->wait_leaf || place->waker != item->waker_leaf) {
 		struct wait_place fresh = {

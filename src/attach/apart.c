@@ -76,7 +76,8 @@ void apart_maps_expect(struct apart_maps *maps)
 	expected = maps;
 }
 
-struct apart *apart_new(struct apart_maps *maps, const struct bpf_object_skeleton *first, struct bpf_program *prog, const char *core_btf)
+struct apart *apart_new(struct apart_maps *maps, const struct bpf_object_skeleton *first, struct bpf_program *prog,
+			const char *core_btf)
 {
 	struct apart *a = g_new0(struct apart, 1);
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * The id of a group of the version 2 hierarchy: its inode number.  A relative path is looked for where that is mounted.  False with a
- * sentence.
+ * The id of a group of the version 2 hierarchy: its inode number.  A relative path is looked for where that is
+ * mounted.  False with a sentence.
  */
 bool cgroup_id(const char *path, uint64_t *ret_id, GError **error);
 

@@ -50,7 +50,8 @@ GHashTable *core_btf_names(const void *elf, size_t elf_bytes)
 {
 	struct elf_file file;
 	struct kernel_btf btf;
-	Elf_Scn *section = elf_file_open_object(&file, elf, elf_bytes, NULL) ? elf_file_section_named(&file, ".BTF") : NULL;
+	Elf_Scn *section = elf_file_open_object(&file, elf, elf_bytes, NULL) ? elf_file_section_named(&file, ".BTF")
+									     : NULL;
 	const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
 	GHashTable *names = NULL;
 
@@ -146,11 +147,16 @@ static bool put_type(struct cut *c, uint32_t id)
 	case BTF_KIND_PTR:
 		t.type = 0;	/* void */
 		break;
-	case BTF_KIND_TYPEDEF: case BTF_KIND_VOLATILE: case BTF_KIND_CONST: case BTF_KIND_RESTRICT: case KERNEL_BTF_TYPE_TAG:
-		t.type = choose(c, t.type);
-		break;
-	case BTF_KIND_FUNC: case BTF_KIND_FUNC_PROTO: case BTF_KIND_VAR: case BTF_KIND_DATASEC: case KERNEL_BTF_DECL_TAG:
-		return false;
+	case BTF_KIND_TYPEDEF:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_CONST:
+	case BTF_KIND_RESTRICT:
+	case KERNEL_BTF_TYPE_TAG: t.type = choose(c, t.type); break;
+	case BTF_KIND_FUNC:
+	case BTF_KIND_FUNC_PROTO:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DATASEC:
+	case KERNEL_BTF_DECL_TAG: return false;
 	default:
 		break;
 	}
@@ -187,8 +193,12 @@ GByteArray *core_btf_cut(const struct kernel_btf *kernel, GHashTable *names)
 
 	if (put_all(&c, names)) {
 		const struct btf_header header = {
-			.magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(header), .type_len = c.types->len,
-			.str_off = c.types->len, .str_len = c.strings->len,
+			.magic = BTF_MAGIC,
+			.version = BTF_VERSION,
+			.hdr_len = sizeof(header),
+			.type_len = c.types->len,
+			.str_off = c.types->len,
+			.str_len = c.strings->len,
 		};
 
 		all = g_byte_array_new();

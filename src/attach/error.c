@@ -37,8 +37,8 @@ void attach_set_perf_error(GError **error, int err, const char *what)
 	}
 	if ((err == -EACCES || err == -EPERM) && paranoid > PARANOID_MOST)
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_PERMISSION,
-			    "%s: %s (kernel.perf_event_paranoid is %d: set it to %d, or run as root)", what, g_strerror(-err), paranoid,
-			    PARANOID_MOST);
+			    "%s: %s (kernel.perf_event_paranoid is %d: set it to %d, or run as root)", what,
+			    g_strerror(-err), paranoid, PARANOID_MOST);
 	else
 		attach_set_error(error, err, what);
 }
@@ -71,17 +71,20 @@ void attach_set_load_error(GError **error, int err)
 
 	if (!uname(&kernel) && is_too_old(&kernel)) {
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
-			    "Linux %s is too old: 5.18 or later is needed (`offcpu sample --proc` works here, too)", kernel.release);
+			    "Linux %s is too old: 5.18 or later is needed (`offcpu sample --proc` works here, too)",
+			    kernel.release);
 		return;
 	}
 	if (err != -EPERM && !feature_supported(FEATURE_BTF)) {
-		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
-			    "this kernel has no type information (BTF), so no BPF program can be fitted to it (`offcpu sample --proc` works here, too)");
+		g_set_error(
+			error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
+			"this kernel has no type information (BTF), so no BPF program can be fitted to it (`offcpu sample --proc` works here, too)");
 		return;
 	}
 	if (is_confidential()) {
-		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_PERMISSION,
-			    "this kernel is locked down to confidentiality, where no BPF program may read its memory (`offcpu sample --proc` works here, too)");
+		g_set_error(
+			error, ATTACH_ERROR, ATTACH_ERROR_PERMISSION,
+			"this kernel is locked down to confidentiality, where no BPF program may read its memory (`offcpu sample --proc` works here, too)");
 		return;
 	}
 	/* EACCES is the verifier's word, no matter of rights; --verbose shows its log */

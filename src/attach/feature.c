@@ -66,7 +66,8 @@ uint32_t feature_rdonly_cast(void)
 
 	/* Each program asks as it is loaded, by whatever thread. */
 	if (g_once_init_enter(&id_plus_1)) {
-		int id = feature_kernel_btf() ? kernel_btf_id(feature_kernel_btf(), "bpf_rdonly_cast", BTF_KIND_FUNC) : 0;
+		int id = feature_kernel_btf() ? kernel_btf_id(feature_kernel_btf(), "bpf_rdonly_cast", BTF_KIND_FUNC)
+					      : 0;
 
 		g_once_init_leave(&id_plus_1, (gsize)MAX(id, 0) + 1);
 	}

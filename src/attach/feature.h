@@ -10,23 +10,30 @@ struct kernel_btf;
 
 /* What this kernel and these rights allow: each feature is tried once, never guessed from a version. */
 
-#define FEATURES(X)                                                                                      \
-	X(BTF, true, "kernel type information (BTF)", "nothing works: the programs cannot be fitted to this kernel")  \
-	X(TRACING, true, "typed tracepoints (tp_btf)", "nothing works: the scheduler cannot be traced")            \
-	X(RINGBUF, true, "BPF ring buffer", "nothing works: stacks cannot cross to user space")                    \
-	X(TASK_ITER, true, "task iterator", "nothing works: threads at the window's edges are not seen")           \
-	X(SLEEPER_STACKS, false, "reading sleeping threads' memory", "waits open at the start have no user stack") \
-	X(BPF_LOOP, false, "loops in BPF programs (bpf_loop)", "user stacks by frame pointers only, kernel stacks without the scheduler's frames") \
-	X(PREV_STATE, false, "sched_switch passes the state", "a wait's state letter can be wrong when its wakeup races") \
-	X(DISK_EVENTS, false, "completions of disk requests (block_rq_complete)", "interrupts that wake are named without their disk") \
-	X(MMAP_EVENTS, false, "mapping events (perf_event)", "processes that live shortly are not named")          \
-	X(OTHERS_MAPS, false, "other users' mappings and files (CAP_SYS_PTRACE)", "their programs and those in containers are walked by frame pointers, or have no names") \
-	X(OTHERS_FILES, false, "files closed to others (CAP_DAC_READ_SEARCH)", "programs and libraries that only their owner may read have no unwind tables and no names") \
-	X(MAP_FILES, false, "mapped files by their links (CAP_CHECKPOINT_RESTORE)", "files deleted or replaced since they were mapped have no unwind tables and no names") \
-	X(KALLSYMS, false, "kernel symbol addresses", "kernel frames have no names")                               \
-	X(BPF_STATS, false, "BPF run-time statistics are on", "the tracer's own BPF time is an estimate, by bursts") \
-	X(KPROBE_MULTI, false, "probes on many kernel functions at once (kprobe.multi)", "io --slower makes every system call a little slower") \
-	X(KPROBES, false, "kprobes", "nothing here depends on them")                                               \
+#define FEATURES(X)                                                                                                    \
+	X(BTF, true, "kernel type information (BTF)", "nothing works: the programs cannot be fitted to this kernel")   \
+	X(TRACING, true, "typed tracepoints (tp_btf)", "nothing works: the scheduler cannot be traced")                \
+	X(RINGBUF, true, "BPF ring buffer", "nothing works: stacks cannot cross to user space")                        \
+	X(TASK_ITER, true, "task iterator", "nothing works: threads at the window's edges are not seen")               \
+	X(SLEEPER_STACKS, false, "reading sleeping threads' memory", "waits open at the start have no user stack")     \
+	X(BPF_LOOP, false, "loops in BPF programs (bpf_loop)",                                                         \
+	  "user stacks by frame pointers only, kernel stacks without the scheduler's frames")                          \
+	X(PREV_STATE, false, "sched_switch passes the state",                                                          \
+	  "a wait's state letter can be wrong when its wakeup races")                                                  \
+	X(DISK_EVENTS, false, "completions of disk requests (block_rq_complete)",                                      \
+	  "interrupts that wake are named without their disk")                                                         \
+	X(MMAP_EVENTS, false, "mapping events (perf_event)", "processes that live shortly are not named")              \
+	X(OTHERS_MAPS, false, "other users' mappings and files (CAP_SYS_PTRACE)",                                      \
+	  "their programs and those in containers are walked by frame pointers, or have no names")                     \
+	X(OTHERS_FILES, false, "files closed to others (CAP_DAC_READ_SEARCH)",                                         \
+	  "programs and libraries that only their owner may read have no unwind tables and no names")                  \
+	X(MAP_FILES, false, "mapped files by their links (CAP_CHECKPOINT_RESTORE)",                                    \
+	  "files deleted or replaced since they were mapped have no unwind tables and no names")                       \
+	X(KALLSYMS, false, "kernel symbol addresses", "kernel frames have no names")                                   \
+	X(BPF_STATS, false, "BPF run-time statistics are on", "the tracer's own BPF time is an estimate, by bursts")   \
+	X(KPROBE_MULTI, false, "probes on many kernel functions at once (kprobe.multi)",                               \
+	  "io --slower makes every system call a little slower")                                                       \
+	X(KPROBES, false, "kprobes", "nothing here depends on them")                                                   \
 	X(FENTRY, false, "fentry", "nothing here depends on it")
 
 enum feature {

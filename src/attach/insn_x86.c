@@ -66,8 +66,8 @@ static unsigned form_of_one_byte(uint8_t op)
 
 static unsigned form_of_two_bytes(uint8_t op)
 {
-	if ((op >= 0x10 && op <= 0x1f) || (op >= 0x28 && op <= 0x2f) || (op >= 0x40 && op <= 0x6f) || (op >= 0x74 && op <= 0x76) ||
-	    op == 0x7e || op == 0x7f || (op >= 0x90 && op <= 0x9f) || op >= 0xd0)
+	if ((op >= 0x10 && op <= 0x1f) || (op >= 0x28 && op <= 0x2f) || (op >= 0x40 && op <= 0x6f) ||
+	    (op >= 0x74 && op <= 0x76) || op == 0x7e || op == 0x7f || (op >= 0x90 && op <= 0x9f) || op >= 0xd0)
 		return F_MODRM;
 	if (op >= 0x80 && op <= 0x8f)
 		return F_IMM32;
@@ -76,7 +76,17 @@ static unsigned form_of_two_bytes(uint8_t op)
 	switch (op) {
 	case 0x05: case 0x0b: case 0x31: case 0x77: case 0xa2:
 		return F_NONE;
-	case 0xa3: case 0xa5: case 0xab: case 0xad: case 0xae: case 0xaf: case 0xb0: case 0xb1: case 0xb3: case 0xb6: case 0xb7:
+	case 0xa3:
+	case 0xa5:
+	case 0xab:
+	case 0xad:
+	case 0xae:
+	case 0xaf:
+	case 0xb0:
+	case 0xb1:
+	case 0xb3:
+	case 0xb6:
+	case 0xb7:
 	case 0xb8: case 0xbb: case 0xbc: case 0xbd: case 0xbe: case 0xbf: case 0xc0: case 0xc1: case 0xc7:
 		return F_MODRM;
 	case 0xa4: case 0xac: case 0xba: case 0xc2: case 0xc6:
@@ -154,7 +164,8 @@ static bool take_opcode(struct insn *i, unsigned *ret_form)
 static bool names_rsp(const struct insn *i)
 {
 	if (!i->has_modrm)
-		return !i->is_two_byte && i->opcode >= 0x90 && i->opcode <= 0x97 && (i->opcode & 7) == RSP && !(i->rex & 1);
+		return !i->is_two_byte && i->opcode >= 0x90 && i->opcode <= 0x97 && (i->opcode & 7) == RSP &&
+		       !(i->rex & 1);
 	if ((i->modrm >> 3 & 7) == RSP && !(i->rex & 4))
 		return true;
 	return i->modrm >> 6 == 3 && (i->modrm & 7) == RSP && !(i->rex & 1);
@@ -177,8 +188,8 @@ static enum insn_kind kind_of(const struct insn *i)
 		return i->has_prefix ? INSN_OTHER : INSN_JUMP;
 	if (op == 0xe8)
 		return i->has_prefix ? INSN_OTHER : INSN_CALL;
-	if ((op >= 0x58 && op <= 0x5f) || op == 0x68 || op == 0x6a || op == 0x8f || op == 0xc2 || op == 0xc3 || op == 0xc9 ||
-	    op == 0xcc || op == 0xf4 || names_rsp(i))
+	if ((op >= 0x58 && op <= 0x5f) || op == 0x68 || op == 0x6a || op == 0x8f || op == 0xc2 || op == 0xc3 ||
+	    op == 0xc9 || op == 0xcc || op == 0xf4 || names_rsp(i))
 		return INSN_OTHER;
 	if (op == 0xff && (i->modrm >> 3 & 7) >= 2)	/* calls, jumps and push */
 		return INSN_OTHER;

@@ -25,11 +25,13 @@ size_t insn_decode(const uint8_t *code, size_t len, enum insn_kind *ret_kind);
 bool insn_is_endbr64(const uint8_t *code, size_t len);
 
 /*
- * How far behind the entry of a function a probe is to lie: at the first push or nop, if each run of the function passes it once, with the
- * stack as at the entry.  0: at the entry.
+ * How far behind the entry of a function a probe is to lie: at the first push or nop, if each run of the function
+ * passes it once, with the stack as at the entry.  0: at the entry.
  */
 size_t insn_entry_place(const uint8_t *code, size_t len);
-/* The same behind a call: at the first instruction that the kernel emulates, with the stack pointer as after the call. */
+/*
+ * The same behind a call: at the first instruction that the kernel emulates, with the stack pointer as after the call.
+ */
 size_t insn_return_place(const uint8_t *code, size_t len);
 
 #endif

@@ -25,12 +25,17 @@ struct probe_set {
 	GPtrArray *single;	/* struct bpf_link */
 };
 
-static int create_multi(int prog_fd, const char *path, const uint64_t *offsets, const uint64_t *semaphores, const uint64_t *cookies,
-			size_t cnt)
+static int create_multi(int prog_fd, const char *path, const uint64_t *offsets, const uint64_t *semaphores,
+			const uint64_t *cookies, size_t cnt)
 {
 	struct multi_attr attr = {
-		.prog_fd = (uint32_t)prog_fd, .attach_type = TRACE_UPROBE_MULTI, .path = (uintptr_t)path, .offsets = (uintptr_t)offsets,
-		.ref_ctr_offsets = (uintptr_t)semaphores, .cookies = (uintptr_t)cookies, .cnt = (uint32_t)cnt,
+		.prog_fd = (uint32_t)prog_fd,
+		.attach_type = TRACE_UPROBE_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets,
+		.ref_ctr_offsets = (uintptr_t)semaphores,
+		.cookies = (uintptr_t)cookies,
+		.cnt = (uint32_t)cnt,
 	};
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
@@ -82,8 +87,10 @@ static void destroy_link(gpointer link, gpointer data)
 
 static void detach_links(GPtrArray *links, guint from)
 {
-	GThreadPool *pool = links->len - from > 1 ?
-		g_thread_pool_new(destroy_link, NULL, (gint)MIN(links->len - from, DETACH_THREADS), FALSE, NULL) : NULL;
+	GThreadPool *pool = links->len - from > 1
+				    ? g_thread_pool_new(destroy_link, NULL,
+							(gint)MIN(links->len - from, DETACH_THREADS), FALSE, NULL)
+				    : NULL;
 
 	for (guint i = from; i < links->len; i++)
 		if (!pool || !g_thread_pool_push(pool, links->pdata[i], NULL))
@@ -105,7 +112,8 @@ void probe_set_free(struct probe_set *s)
 	g_free(s);
 }
 
-static int add_multi(struct probe_set *s, const struct bpf_program *prog, const char *path, const struct probe_point *points, size_t cnt)
+static int add_multi(struct probe_set *s, const struct bpf_program *prog, const char *path,
+		     const struct probe_point *points, size_t cnt)
 {
 	g_autofree uint64_t *numbers = g_new(uint64_t, 3 * cnt);
 	bool has_semaphores = false;
@@ -117,19 +125,22 @@ static int add_multi(struct probe_set *s, const struct bpf_program *prog, const 
 		numbers[2 * cnt + i] = points[i].cookie;
 		has_semaphores |= points[i].semaphore != 0;
 	}
-	fd = create_multi(bpf_program__fd(prog), path, numbers, has_semaphores ? numbers + cnt : NULL, numbers + 2 * cnt, cnt);
+	fd = create_multi(bpf_program__fd(prog), path, numbers, has_semaphores ? numbers + cnt : NULL,
+			  numbers + 2 * cnt, cnt);
 	if (fd < 0)
 		return fd;
 	g_array_append_val(s->multi, fd);
 	return 0;
 }
 
-static int add_single(struct probe_set *s, const struct bpf_program *prog, const char *path, const struct probe_point *points, size_t cnt)
+static int add_single(struct probe_set *s, const struct bpf_program *prog, const char *path,
+		      const struct probe_point *points, size_t cnt)
 {
 	guint before = s->single->len;
 
 	for (size_t i = 0; i < cnt; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = points[i].cookie, .ref_ctr_offset = points[i].semaphore);
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = points[i].cookie,
+			    .ref_ctr_offset = points[i].semaphore);
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(prog, -1, path, points[i].offset, &opts);
 
 		if (!link) {
@@ -143,7 +154,8 @@ static int add_single(struct probe_set *s, const struct bpf_program *prog, const
 	return 0;
 }
 
-int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points, size_t cnt)
+int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
+		  size_t cnt)
 {
 	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", file_fd);
 

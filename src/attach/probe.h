@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /*
- * Uprobes: many at once by one link where the kernel can (uprobe_multi, Linux 6.6), else one perf event each, which are taken away by
- * several threads, for each takes a tenth of a second.  They hold for every process that maps the file; none is filtered by process here.
+ * Uprobes: many at once by one link where the kernel can (uprobe_multi, Linux 6.6), else one perf event each, which
+ * are taken away by several threads, for each takes a tenth of a second.  They hold for every process that maps the
+ * file; none is filtered by process here.
  */
 struct bpf_program;
 struct probe_set;
@@ -25,7 +26,11 @@ void probe_prepare(struct bpf_program *prog);
 struct probe_set *probe_set_new(void);
 void probe_set_free(struct probe_set *s);	/* takes all away; NULL is fine */
 
-/* Of the file behind the descriptor, which need only be O_PATH.  0, or a negative errno, and then there is none of them. */
-int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points, size_t cnt);
+/*
+ * Of the file behind the descriptor, which need only be O_PATH.  0, or a negative errno, and then there is none of
+ * them.
+ */
+int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
+		  size_t cnt);
 
 #endif

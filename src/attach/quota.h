@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * Has a cgroup at or below `root` ("/sys/fs/cgroup") a CPU quota, of version 1 or 2?  True also where there are too many
- * to look at.
+ * Has a cgroup at or below `root` ("/sys/fs/cgroup") a CPU quota, of version 1 or 2?  True also where there are too
+ * many to look at.
  */
 bool quota_is_used(const char *root);
 

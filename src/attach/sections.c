@@ -11,7 +11,10 @@
 #include "attach/feature.h"
 #include "attach/kernel_btf.h"
 
-/* As in libbpf's section_defs[], with what it puts before the name of what a program attaches to in the kernel's types. */
+/*
+ * As in libbpf's section_defs[], with what it puts before the name of what a program attaches to in the kernel's
+ * types.
+ */
 static const struct section {
 	const char *name, *prefix;
 	uint32_t kind;
@@ -87,7 +90,8 @@ void sections_register(void)
 	if (!feature_kernel_btf() || !g_once_init_enter(&is_done))
 		return;
 	for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
-		LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)i, .prog_setup_fn = on_opened, .prog_prepare_load_fn = on_load);
+		LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)i, .prog_setup_fn = on_opened,
+			    .prog_prepare_load_fn = on_load);
 
 		if (sections[i].prefix)
 			opts.prog_attach_fn = on_attach;

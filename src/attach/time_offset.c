@@ -17,8 +17,8 @@ static bool has_offset(const char *text)
 }
 
 /*
- * The kernel tells the offsets of the namespace in which our children will be.  Where that is another one than our own,
- * ours cannot be known.
+ * The kernel tells the offsets of the namespace in which our children will be.  Where that is another one than our
+ * own, ours cannot be known.
  */
 bool time_offset_check(GError **error)
 {

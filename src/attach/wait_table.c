@@ -39,11 +39,13 @@ static uint32_t run_of(const uint8_t *groups, uint32_t at, uint32_t end)
 	return last + 1 - from;
 }
 
-static bool read_groups(const struct bpf_map *map, uint32_t from, uint32_t cnt, bool is_last, wait_table_fn take, void *data)
+static bool read_groups(const struct bpf_map *map, uint32_t from, uint32_t cnt, bool is_last, wait_table_fn take,
+			void *data)
 {
 	const uint32_t slot_bytes = bpf_map__value_size(map);
 	const size_t group_bytes = (size_t)OFFCPU_WAIT_GROUP_SLOTS * slot_bytes, bytes = cnt * group_bytes;
-	void *slots = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), (off_t)(from * group_bytes));
+	void *slots = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map),
+			   (off_t)(from * group_bytes));
 
 	if (slots == MAP_FAILED)
 		return false;
@@ -63,9 +65,11 @@ static void widen_groups(uint8_t *groups, uint32_t from, uint32_t cnt, size_t gr
 			memset(groups + from + i / step * step, 1, MIN(step, cnt - i / step * step));
 }
 
-bool wait_table_read(const struct bpf_map *map, uint8_t *groups, bool second, bool is_last, wait_table_fn take, void *data)
+bool wait_table_read(const struct bpf_map *map, uint8_t *groups, bool second, bool is_last, wait_table_fn take,
+		     void *data)
 {
-	const uint32_t cnt = bpf_map__max_entries(map) / 2 / OFFCPU_WAIT_GROUP_SLOTS, from = second ? cnt : 0, end = from + cnt;
+	const uint32_t cnt = bpf_map__max_entries(map) / 2 / OFFCPU_WAIT_GROUP_SLOTS, from = second ? cnt : 0,
+		       end = from + cnt;
 	uint32_t run;
 
 	widen_groups(groups, from, cnt, (size_t)OFFCPU_WAIT_GROUP_SLOTS * bpf_map__value_size(map));

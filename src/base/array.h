@@ -4,7 +4,10 @@
 
 #include <glib.h>
 
-/* So many elements will be appended: room for them, its pages in one go.  Where there cannot be so many it does nothing. */
+/*
+ * So many elements will be appended: room for them, its pages in one go.  Where there cannot be so many it does
+ * nothing.
+ */
 void array_expect(GArray *array, guint cnt);
 
 #endif

@@ -65,8 +65,8 @@ static bool may_read(const char *folder)
 }
 
 /*
- * The group is the folder's, since histories are for their owner and group.  As the real and effective user go, all effective
- * capabilities do, so whether the folder can be read is tried without any.
+ * The group is the folder's, since histories are for their owner and group.  As the real and effective user go, all
+ * effective capabilities do, so whether the folder can be read is tried without any.
  */
 static bool leave_root(struct confine *c, uid_t uid, gid_t group, GError **error)
 {
@@ -89,14 +89,20 @@ static struct landlock_rules all_rights(long version)
 	static const unsigned fs_bits[] = { 0, 13, 14, 15, 15, 16 };
 	unsigned bits = fs_bits[MIN((size_t)version, G_N_ELEMENTS(fs_bits) - 1)];
 
-	return (struct landlock_rules){ .fs = (UINT64_C(1) << bits) - 1, .net = version >= 4 ? 3 : 0, .scoped = version >= 6 ? 3 : 0 };
+	return (struct landlock_rules){ .fs = (UINT64_C(1) << bits) - 1,
+					.net = version >= 4 ? 3 : 0,
+					.scoped = version >= 6 ? 3 : 0 };
 }
 
-/* The folder is to be read, and by what shows times the zone of the clock; nothing else is opened, connected to or signalled. */
+/*
+ * The folder is to be read, and by what shows times the zone of the clock; nothing else is opened, connected to or
+ * signalled.
+ */
 static bool close_files(struct confine *c, GError **error)
 {
 	bool shows_times = c->calls == CONFINE_SERVER;
-	const char *const paths[] = { c->folder, shows_times ? "/etc/localtime" : NULL, shows_times ? "/usr/share/zoneinfo" : NULL };
+	const char *const paths[] = { c->folder, shows_times ? "/etc/localtime" : NULL,
+				      shows_times ? "/usr/share/zoneinfo" : NULL };
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	struct landlock_rules rules;
 	bool is_well = true;
@@ -116,7 +122,8 @@ static bool close_files(struct confine *c, GError **error)
 			is_well = i > 0 || !paths[i];
 			continue;
 		}
-		const struct landlock_beneath rule = { .allowed = S_ISDIR(st.st_mode) ? LANDLOCK_READ : 1u << 2, .fd = fd };
+		const struct landlock_beneath rule = { .allowed = S_ISDIR(st.st_mode) ? LANDLOCK_READ : 1u << 2,
+						       .fd = fd };
 
 		is_well = syscall(SYS_landlock_add_rule, set, LANDLOCK_PATH_BENEATH, &rule, 0) == 0;
 		close(fd);
@@ -130,8 +137,8 @@ static bool close_files(struct confine *c, GError **error)
 }
 
 /*
- * Users of the system are in this file.  Name services could only add others, and would load libraries into a process that is
- * still root's; the static program could not load them at all.
+ * Users of the system are in this file.  Name services could only add others, and would load libraries into a process
+ * that is still root's; the static program could not load them at all.
  */
 static const struct passwd *user_called(const char *name)
 {
@@ -147,7 +154,9 @@ static const struct passwd *user_called(const char *name)
 
 bool confine(struct confine *c, GError **error)
 {
-	static const struct passwd in_an_empty_container = { .pw_name = (char *)USER_ELSE, .pw_uid = NOBODY, .pw_gid = NOBODY };
+	static const struct passwd in_an_empty_container = { .pw_name = (char *)USER_ELSE,
+							     .pw_uid = NOBODY,
+							     .pw_gid = NOBODY };
 	const struct passwd *user = NULL;
 
 	if (geteuid() == 0) {

@@ -7,12 +7,17 @@
 #include <stdint.h>
 
 /*
- * A process that handles what strangers send or wrote gives up whatever it will not need, for good, so that a fault in it is worth nothing:
- * another user, no capability, no_new_privs, files by Landlock, system calls by seccomp.  Called before threads are made.
+ * A process that handles what strangers send or wrote gives up whatever it will not need, for good, so that a fault in
+ * it is worth nothing: another user, no capability, no_new_privs, files by Landlock, system calls by seccomp.  Called
+ * before threads are made.
  */
 
 enum confine_calls {
-	CONFINE_SERVER,	/* answers clients of a socket that listens already, and reads files; opens no connection, writes and runs nothing */
+	/*
+	 * answers clients of a socket that listens already, and reads files; opens no connection, writes and runs
+	 * nothing
+	 */
+	CONFINE_SERVER,
 	CONFINE_PARSER,	/* reads descriptors that it is sent, and answers; opens nothing */
 	CONFINE_NO_CALLS,	/* none is refused: it will fork those that are one of these */
 };

@@ -26,10 +26,43 @@
 
 /* What both need: memory, threads' means, clocks, descriptors that are open. */
 static const int common[] = {
-	SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_close, SYS_fstat, SYS_lseek, SYS_fcntl, SYS_munmap, SYS_mremap, SYS_madvise,
-	SYS_brk, SYS_futex, SYS_set_robust_list, SYS_sched_yield, SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid,
-	SYS_getegid, SYS_getrandom, SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_restart_syscall,
-	SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_exit, SYS_exit_group, SYS_ppoll, SYS_recvmsg, SYS_sendmsg,
+	SYS_read,
+	SYS_write,
+	SYS_readv,
+	SYS_writev,
+	SYS_pread64,
+	SYS_close,
+	SYS_fstat,
+	SYS_lseek,
+	SYS_fcntl,
+	SYS_munmap,
+	SYS_mremap,
+	SYS_madvise,
+	SYS_brk,
+	SYS_futex,
+	SYS_set_robust_list,
+	SYS_sched_yield,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_getuid,
+	SYS_geteuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_getrandom,
+	SYS_clock_gettime,
+	SYS_clock_nanosleep,
+	SYS_nanosleep,
+	SYS_gettimeofday,
+	SYS_restart_syscall,
+	SYS_rt_sigaction,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,
+	SYS_sigaltstack,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_ppoll,
+	SYS_recvmsg,
+	SYS_sendmsg,
 	SYS_sched_getaffinity,
 #ifdef SYS_poll
 	SYS_poll,
@@ -44,9 +77,10 @@ static const int common[] = {
 };
 
 static const int of_server[] = {
-	SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_epoll_ctl, SYS_epoll_pwait,
-	SYS_eventfd2, SYS_accept4, SYS_accept, SYS_recvfrom, SYS_sendto, SYS_sendfile, SYS_shutdown, SYS_getsockname, SYS_getpeername,
-	SYS_getsockopt, SYS_setsockopt, SYS_pipe2, SYS_uname, SYS_sysinfo, SYS_getrusage, SYS_epoll_create1,
+	SYS_newfstatat, SYS_statx,       SYS_faccessat, SYS_readlinkat,  SYS_getdents64,  SYS_getcwd,
+	SYS_epoll_ctl,  SYS_epoll_pwait, SYS_eventfd2,  SYS_accept4,     SYS_accept,      SYS_recvfrom,
+	SYS_sendto,     SYS_sendfile,    SYS_shutdown,  SYS_getsockname, SYS_getpeername, SYS_getsockopt,
+	SYS_setsockopt, SYS_pipe2,       SYS_uname,     SYS_sysinfo,     SYS_getrusage,   SYS_epoll_create1,
 #ifdef SYS_faccessat2
 	SYS_faccessat2,
 #endif
@@ -54,7 +88,7 @@ static const int of_server[] = {
 	SYS_epoll_wait,
 #endif
 #ifdef SYS_access
-	SYS_access, SYS_stat, SYS_lstat, SYS_readlink,
+	SYS_access,     SYS_stat,        SYS_lstat,     SYS_readlink,
 #endif
 	CALLS_END,
 };

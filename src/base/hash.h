@@ -8,8 +8,8 @@
 #define HASH_MIX 0x9e3779b97f4a7c15ULL	/* 2^64 over the golden ratio: Knuth, "The Art of Computer Programming", 6.4 */
 
 /*
- * Of a key of several parts: hash_end(hash_more(hash_more(a, b), c)), strings that are interned by hash_pointer().  Keys come from
- * recordings of anybody, and sums of parts would be the same for thousands of them.
+ * Of a key of several parts: hash_end(hash_more(hash_more(a, b), c)), strings that are interned by hash_pointer().
+ * Keys come from recordings of anybody, and sums of parts would be the same for thousands of them.
  */
 static inline uint64_t hash_more(uint64_t hash, uint64_t part)
 {

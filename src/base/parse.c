@@ -143,10 +143,12 @@ bool parse_name_glob(const char *text, size_t max_bytes, size_t name_bytes, GErr
 	if (!*text)
 		g_set_error_literal(error, PARSE_ERROR, 0, "'' matches no name");
 	else if (strpbrk(text, "[\\"))
-		g_set_error(error, PARSE_ERROR, 0, "'%s' has a %c: only * and ? are wildcards here, and ? stands for that, too", text,
+		g_set_error(error, PARSE_ERROR, 0,
+			    "'%s' has a %c: only * and ? are wildcards here, and ? stands for that, too", text,
 			    *strpbrk(text, "[\\"));
 	else if (least_bytes > name_bytes)
-		g_set_error(error, PARSE_ERROR, 0, "'%s' matches no name: the longest have %zu bytes", text, name_bytes);
+		g_set_error(error, PARSE_ERROR, 0, "'%s' matches no name: the longest have %zu bytes", text,
+			    name_bytes);
 	else if (strlen(text) > max_bytes)
 		g_set_error(error, PARSE_ERROR, 0, "'%s' is longer than %zu bytes", text, max_bytes);
 	else

@@ -13,7 +13,10 @@
 #define TRIES_MAX 4
 #define ANSWER_MAX_BYTES ((uint64_t)256 << 20)
 
-/* A table of a program of hundreds of megabytes takes seconds on a busy machine; who wants names must not wait so long. */
+/*
+ * A table of a program of hundreds of megabytes takes seconds on a busy machine; who wants names must not wait so
+ * long.
+ */
 static const int patience_ms[PARSER_JOBS] = { [PARSER_SYMBOLS] = 10000, [PARSER_UNWIND] = 60000 };
 
 static struct channel {
@@ -32,7 +35,10 @@ long parser_receive(int socket, void *message, size_t bytes, int *ret_fd)
 		char space[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
 	struct iovec part = { message, bytes };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
 	long n;
 
 	*ret_fd = -1;
@@ -59,7 +65,9 @@ bool parser_send(int socket, const void *message, size_t bytes, int fd)
 	if (fd >= 0) {
 		m.msg_control = &control;
 		m.msg_controllen = sizeof(control);
-		control.head = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
+		control.head = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+						 .cmsg_type = SCM_RIGHTS,
+						 .cmsg_len = CMSG_LEN(sizeof(int)) };
 		memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
 	}
 	do
@@ -68,7 +76,9 @@ bool parser_send(int socket, const void *message, size_t bytes, int fd)
 	return n == (long)bytes;
 }
 
-/* The first reply to this request: there may be some to earlier ones, which were given up.  False: none came in time. */
+/*
+ * The first reply to this request: there may be some to earlier ones, which were given up.  False: none came in time.
+ */
 static bool await_reply(struct channel *c, int wait_ms, struct parser_reply *ret, int *ret_fd)
 {
 	const gint64 until_us = g_get_monotonic_time() + (gint64)wait_ms * 1000;
@@ -103,7 +113,8 @@ static GByteArray *read_answer(int fd, uint64_t bytes)
 	struct stat st;
 	uint64_t at = 0;
 
-	if (fd < 0 || bytes > ANSWER_MAX_BYTES || fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != bytes)
+	if (fd < 0 || bytes > ANSWER_MAX_BYTES || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size != bytes)
 		return NULL;
 	a = g_byte_array_new();
 	g_byte_array_set_size(a, (guint)bytes);
@@ -121,7 +132,10 @@ static GByteArray *read_answer(int fd, uint64_t bytes)
 	return a;
 }
 
-/* What came of one request.  A parser that died with nothing to do may have taken the request with it, or not: it is asked once more. */
+/*
+ * What came of one request.  A parser that died with nothing to do may have taken the request with it, or not: it is
+ * asked once more.
+ */
 static void try_to_ask(struct channel *c, int fd, int wait_ms, struct parser_reply *ret, int *ret_fd)
 {
 	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
@@ -234,11 +248,15 @@ bool parser_start(const parser_fn fns[PARSER_JOBS], GError **error)
 	if (is_well)
 		return true;
 	parser_stop();
-	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "a process without rights for parsing files cannot be had");
+	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+			    "a process without rights for parsing files cannot be had");
 	return false;
 }
 
-/* Whoever waits for an answer gets none at once, and whoever asks later: what was apart does not come back into this process. */
+/*
+ * Whoever waits for an answer gets none at once, and whoever asks later: what was apart does not come back into this
+ * process.
+ */
 void parser_stop(void)
 {
 	for (int job = 0; job < PARSER_JOBS; job++) {

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * ELF files are whatever other users wrote, and a recorder has rights that they have not.  Once parser_start() was called they are parsed by
- * processes that can do nothing else: each gets a descriptor, and what it answers is checked as bytes of a stranger.  One that falls over a
- * file is replaced; that file has no names then, and it is counted.
+ * ELF files are whatever other users wrote, and a recorder has rights that they have not.  Once parser_start() was
+ * called they are parsed by processes that can do nothing else: each gets a descriptor, and what it answers is checked
+ * as bytes of a stranger.  One that falls over a file is replaced; that file has no names then, and it is counted.
  *
  * Without it elf_table_read() and unwind_table_build() parse in the process itself.
  */
@@ -25,8 +25,8 @@ void parser_stop(void);
 bool parser_is_apart(void);
 
 /*
- * From any thread; waits for its turn and for the answer.  NULL: the file is none of ours, or it was lost with its parser.  Free with
- * g_byte_array_unref().
+ * From any thread; waits for its turn and for the answer.  NULL: the file is none of ours, or it was lost with its
+ * parser.  Free with g_byte_array_unref().
  */
 GByteArray *parser_ask(enum parser_job job, int fd);
 

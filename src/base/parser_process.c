@@ -27,7 +27,8 @@
 static void keep_only(int ask_fd, int control_fd)
 {
 	/* out of the way first: each may have the other's number */
-	int ask = fcntl(ask_fd, F_DUPFD_CLOEXEC, CONTROL_FD + 1), control = fcntl(control_fd, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
+	int ask = fcntl(ask_fd, F_DUPFD_CLOEXEC, CONTROL_FD + 1),
+	    control = fcntl(control_fd, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; fd < ASK_FD; fd++)
@@ -57,7 +58,10 @@ static void answer(uint32_t seq, bool has, const GByteArray *a)
 {
 	int fd = has ? memfd_create("parsed", MFD_CLOEXEC) : -1;
 	bool is_put = fd >= 0 && put_all(fd, a);
-	const struct parser_reply reply = { .seq = seq, .status = !has ? PARSER_HAS_NOT : is_put ? PARSER_HAS : PARSER_LOST,
+	const struct parser_reply reply = { .seq = seq,
+					    .status = !has     ? PARSER_HAS_NOT
+						     : is_put ? PARSER_HAS
+							      : PARSER_LOST,
 					    .bytes = is_put ? a->len : 0 };
 
 	parser_send(ASK_FD, &reply, sizeof(reply), is_put ? fd : -1);
@@ -93,7 +97,10 @@ static _Noreturn void parse(volatile uint32_t *busy, parser_fn fn)
 	_exit(0);
 }
 
-/* Waits for the parser's end, and brings that about where the recorder says so, or is gone.  False: there is nobody left to parse for. */
+/*
+ * Waits for the parser's end, and brings that about where the recorder says so, or is gone.  False: there is nobody
+ * left to parse for.
+ */
 static bool watch(pid_t parser)
 {
 	int pid_fd = (int)syscall(SYS_pidfd_open, parser, 0), status = 0;

@@ -10,8 +10,10 @@
 uint64_t privileges_wanted(bool with_stats)
 {
 	/* trace; read what names are made of; get a CPU among thousands that want one; buffers */
-	return PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_SYS_PTRACE) | PRIVILEGE(CAP_DAC_READ_SEARCH) | PRIVILEGE(CAP_CHECKPOINT_RESTORE) |
-	       PRIVILEGE(CAP_SYSLOG) | PRIVILEGE(CAP_SYS_NICE) | PRIVILEGE(CAP_IPC_LOCK) | PRIVILEGE(CAP_SYS_RESOURCE) | (with_stats ? PRIVILEGE(CAP_SYS_ADMIN) : 0);
+	return PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_SYS_PTRACE) |
+	       PRIVILEGE(CAP_DAC_READ_SEARCH) | PRIVILEGE(CAP_CHECKPOINT_RESTORE) | PRIVILEGE(CAP_SYSLOG) |
+	       PRIVILEGE(CAP_SYS_NICE) | PRIVILEGE(CAP_IPC_LOCK) | PRIVILEGE(CAP_SYS_RESOURCE) |
+	       (with_stats ? PRIVILEGE(CAP_SYS_ADMIN) : 0);
 }
 
 static bool get(struct __user_cap_data_struct data[2])
@@ -34,7 +36,10 @@ bool privileges_drop(uint64_t wanted, GError **error)
 	struct __user_cap_data_struct data[2] = { 0 };
 	bool is_well = get(data);
 
-	/* The bounding set may only be left with CAP_SETPCAP; without it a program that is run gets nothing anyhow, by no_new_privs. */
+	/*
+	 * The bounding set may only be left with CAP_SETPCAP; without it a program that is run gets nothing anyhow, by
+	 * no_new_privs.
+	 */
 	for (int c = 0; is_well && c <= CAP_LAST_CAP; c++)
 		if (!(wanted & PRIVILEGE(c)))
 			prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
@@ -49,6 +54,7 @@ bool privileges_drop(uint64_t wanted, GError **error)
 		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	is_well = is_well && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_capset, &header, data) == 0;
 	if (!is_well)
-		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "give up privileges: %s", g_strerror(errno));
+		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "give up privileges: %s",
+			    g_strerror(errno));
 	return is_well;
 }

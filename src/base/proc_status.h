@@ -4,13 +4,19 @@
 
 #include <stdint.h>
 
-/* Fields of the text of a /proc/PID/status.  The kernel escapes a newline in a name, so no program can add a line to it. */
+/*
+ * Fields of the text of a /proc/PID/status.  The kernel escapes a newline in a name, so no program can add a line to
+ * it.
+ */
 
 /* What stands behind "NAME:", up to the end of the line and beyond; NULL: there is no such line. */
 const char *proc_status_field(const char *status, const char *name);
 /* Its first number; 0: there is none. */
 uint64_t proc_status_number(const char *status, const char *name);
-/* The number of the process or thread in the innermost of its pid namespaces, by which it calls itself; 0: it is not told. */
+/*
+ * The number of the process or thread in the innermost of its pid namespaces, by which it calls itself; 0: it is not
+ * told.
+ */
 uint32_t proc_status_innermost_id(const char *status);
 
 #endif

@@ -44,7 +44,8 @@ static bool has_executable(uint32_t pid, const char *name)
 	const char *last = target ? strrchr(target, '/') : NULL;
 	size_t length = strlen(name);
 
-	return last && strncmp(last + 1, name, length) == 0 && (!last[1 + length] || strcmp(last + 1 + length, deleted) == 0);
+	return last && strncmp(last + 1, name, length) == 0 &&
+	       (!last[1 + length] || strcmp(last + 1 + length, deleted) == 0);
 }
 
 bool process_ids_named(const char *name, GArray *ids)
@@ -75,8 +76,11 @@ void process_ids_add_descendants(GArray *ids)
 	bool is_more = true;
 
 	for (guint i = 0; i < all->len; i++) {
-		g_autofree char *path = g_strdup_printf("/proc/%u/status", g_array_index(all, uint32_t, i)), *status = NULL;
-		uint32_t parent = g_file_get_contents(path, &status, NULL, NULL) ? (uint32_t)proc_status_number(status, "PPid") : 0;
+		g_autofree char *path = g_strdup_printf("/proc/%u/status", g_array_index(all, uint32_t, i)),
+				*status = NULL;
+		uint32_t parent = g_file_get_contents(path, &status, NULL, NULL)
+					  ? (uint32_t)proc_status_number(status, "PPid")
+					  : 0;
 
 		g_array_append_val(parents, parent);
 	}
@@ -85,7 +89,8 @@ void process_ids_add_descendants(GArray *ids)
 		for (guint i = 0; i < all->len; i++) {
 			uint32_t pid = g_array_index(all, uint32_t, i);
 
-			if (pid == (uint32_t)getpid() || has(ids, pid) || !has(ids, g_array_index(parents, uint32_t, i)))
+			if (pid == (uint32_t)getpid() || has(ids, pid) ||
+			    !has(ids, g_array_index(parents, uint32_t, i)))
 				continue;
 			g_array_append_val(ids, pid);
 			is_more = true;

@@ -6,10 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The processes that there are now, in our pid namespace: uint32_t, owned by the caller; empty where /proc cannot be read. */
+/*
+ * The processes that there are now, in our pid namespace: uint32_t, owned by the caller; empty where /proc cannot be
+ * read.
+ */
 GArray *process_ids(void);
 
-/* Appends to ids (uint32_t) the processes whose name, or whose executable's file name, is `name`; not the caller.  False: there is none. */
+/*
+ * Appends to ids (uint32_t) the processes whose name, or whose executable's file name, is `name`; not the caller.
+ * False: there is none.
+ */
 bool process_ids_named(const char *name, GArray *ids);
 
 /* Appends to ids the processes that these have forked, and those that these have; not the caller. */

@@ -166,7 +166,8 @@ static void raise_unlisted(bool only_unborn)
 	while (tasks && (name = g_dir_read_name(tasks))) {
 		pid_t tid = (pid_t)strtol(name, NULL, 10);
 
-		if (tid == all.threads[0].tid || sched_getscheduler(tid) != SCHED_OTHER || (only_unborn && !is_unborn(tid)))
+		if (tid == all.threads[0].tid || sched_getscheduler(tid) != SCHED_OTHER ||
+		    (only_unborn && !is_unborn(tid)))
 			continue;
 		if (sched_setscheduler(tid, SCHED_RR, &lowest))
 			setpriority(PRIO_PROCESS, (id_t)tid, NICE_INSTEAD);
@@ -204,7 +205,8 @@ static void inherit(struct thread *t)
 
 static void enter(bool is_born_now)
 {
-	struct thread me = { .tid = own_tid(), .schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC) };
+	struct thread me = { .tid = own_tid(),
+			     .schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC) };
 
 	read_schedstat(me.schedstat_fd, &me.last);
 	g_mutex_lock(&all.lock);
@@ -361,7 +363,10 @@ static bool look(void)
 	return is_waiting;
 }
 
-/* Whether we are asked to end.  A signal that is pending stays so until the main thread takes it: after the first time that is no news. */
+/*
+ * Whether we are asked to end.  A signal that is pending stays so until the main thread takes it: after the first time
+ * that is no news.
+ */
 static bool await_change(int timeout_ms, bool was_asked)
 {
 	struct pollfd fds[] = {

@@ -7,19 +7,19 @@
 #include <stdint.h>
 
 /*
- * A machine can have so many runnable threads that a recorder gets no CPU for seconds: ten thousand on two CPUs
- * left it 2 to 12 % of one where half was its fair share, whatever its nice value (Linux 6.18, autogroups).
- * Then the ring overflows while nobody reads it, and a Ctrl-C takes minutes.  So where the main thread or a helper has
- * had to wait for a CPU for long, or the recording begins or ends in such a crowd, they get the lowest real-time
- * priority for a while, where they may; what they have to do is little.  A thread that has that priority all the time
- * watches over them, twice a second: who starves cannot, nor who waits for one that does.  More often from a SIGINT, SIGTERM
- * or SIGHUP on that the process blocks, until it ends.
- * Of the process, not of a session: all functions but the last two are about one state.
+ * A machine can have so many runnable threads that a recorder gets no CPU for seconds: ten thousand on two CPUs left
+ * it 2 to 12 % of one where half was its fair share, whatever its nice value (Linux 6.18, autogroups). Then the ring
+ * overflows while nobody reads it, and a Ctrl-C takes minutes.  So where the main thread or a helper has had to wait
+ * for a CPU for long, or the recording begins or ends in such a crowd, they get the lowest real-time priority for a
+ * while, where they may; what they have to do is little.  A thread that has that priority all the time watches over
+ * them, twice a second: who starves cannot, nor who waits for one that does.  More often from a SIGINT, SIGTERM or
+ * SIGHUP on that the process blocks, until it ends. Of the process, not of a session: all functions but the last two
+ * are about one state.
  */
 
 /*
- * By and for a session's main thread, any number of times; with the last end all is as it was, unless it was to be kept.  A thread that a
- * raised one makes is raised too.
+ * By and for a session's main thread, any number of times; with the last end all is as it was, unless it was to be
+ * kept.  A thread that a raised one makes is raised too.
  */
 void urgency_begin(void);
 void urgency_end(void);
@@ -52,8 +52,8 @@ struct urgency_state {
 
 enum urgency_step { URGENCY_STAY, URGENCY_RAISE, URGENCY_LOWER };
 /*
- * waited_ns: the longest that one of the threads waited for a CPU since the last look.  runnable_cnt: threads, for each CPU;
- * who is raised cannot tell by waiting, and who begins or ends in a crowd will starve.
+ * waited_ns: the longest that one of the threads waited for a CPU since the last look.  runnable_cnt: threads, for
+ * each CPU; who is raised cannot tell by waiting, and who begins or ends in a crowd will starve.
  */
 enum urgency_step urgency_judge(struct urgency_state *state, uint64_t now_ns, uint64_t waited_ns,
 				unsigned runnable_cnt);

@@ -5,7 +5,10 @@
 /* What recordings and exports say of their maker.  Until it is set: the project's version. */
 const char *version_text(void);
 
-/* `text` stays the caller's and valid.  Only main.c knows which commit it was built from: others need not be linked anew for it. */
+/*
+ * `text` stays the caller's and valid.  Only main.c knows which commit it was built from: others need not be linked
+ * anew for it.
+ */
 void version_set(const char *text);
 
 #endif

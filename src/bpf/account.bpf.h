@@ -214,7 +214,8 @@ static __always_inline void add_parts(struct offcpu_state_total *total, const st
 }
 
 _Static_assert(OFFCPU_STATE_COUNT == 7 && __builtin_offsetof(struct offcpu_account, filtered) ==
-	       __builtin_offsetof(struct offcpu_account, state[OFFCPU_STATE_COUNT]), "three bits of a state stay within the account");
+						  __builtin_offsetof(struct offcpu_account, state[OFFCPU_STATE_COUNT]),
+	       "three bits of a state stay within the account");
 
 static __always_inline struct offcpu_state_total *total_of(struct offcpu_account *account, __u64 state)
 {
@@ -226,8 +227,8 @@ static __always_inline struct offcpu_state_total *total_of(struct offcpu_account
 #define OPEN_OFFSET __builtin_offsetof(struct offcpu_rec_thread, open_ustack)
 
 /*
- * Ends the observation of a thread at `now`: everything but its open wait is in st->account.  by_old_name: it has just got another one,
- * by an exec or a rename, and what is told was done under the one before.
+ * Ends the observation of a thread at `now`: everything but its open wait is in st->account.  by_old_name: it has just
+ * got another one, by an exec or a rename, and what is told was done under the one before.
  */
 static __always_inline __u64 service_cgroup(struct task_struct *task)
 {

@@ -212,7 +212,8 @@ static __always_inline void blame_flush(const struct blame_walk *w, const struct
 		blame_add(w, BLAME_THREAD, &w->ring->stretch[cell->stretch % BLAME_STRETCHES], cell);
 }
 
-static __always_inline void blame_note_part(const struct blame_walk *w, const struct blame_stretch *s, __u32 at, __u64 ns)
+static __always_inline void blame_note_part(const struct blame_walk *w, const struct blame_stretch *s, __u32 at,
+					    __u64 ns)
 {
 	__u32 i = s->culprit % BLAME_CELLS;
 	struct blame_cell *cell = &w->cells->cell[i];
@@ -377,11 +378,11 @@ static __always_inline void blame_open(struct task_struct *task, struct thread_s
 }
 
 /*
- * One that was in a queue at a cut, as the copy of it says.  Others run meanwhile: what they do behind the edge is passed over.  It is told after
- * the sums of waits are read, but before the cut is over.
+ * One that was in a queue at a cut, as the copy of it says.  Others run meanwhile: what they do behind the edge is
+ * passed over.  It is told after the sums of waits are read, but before the cut is over.
  */
-static __always_inline void blame_cut(struct task_struct *task, struct thread_state *copy, const struct offcpu_rec_thread *rec, __u32 cpu,
-				      __u64 edge)
+static __always_inline void blame_cut(struct task_struct *task, struct thread_state *copy,
+				      const struct offcpu_rec_thread *rec, __u32 cpu, __u64 edge)
 {
 	if (cfg.want_blame && !cfg.want_events && copy->moved_ns < edge)
 		blame_wait(task, copy, cpu, rec->open_runnable_ns + rec->open_preempted_ns, edge);

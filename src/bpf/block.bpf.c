@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu io --block: requests to block devices, from where they are made (block_io_start) over where they are handed to the driver
- * (block_rq_issue) to where they are done (block_io_done).  Before Linux 6.5 (5a80bd075f3b) the first and the last are
- * block_rq_insert, or else the issue itself, and block_rq_complete.
+ * offcpu io --block: requests to block devices, from where they are made (block_io_start) over where they are handed
+ * to the driver (block_rq_issue) to where they are done (block_io_done).  Before Linux 6.5 (5a80bd075f3b) the first
+ * and the last are block_rq_insert, or else the issue itself, and block_rq_complete.
  */
 #include "bpf/ktypes.h"
 
@@ -174,7 +174,9 @@ static __always_inline void count(__u32 what)
 		++*value;
 }
 
-/* The first page of what a page is a part of: by its address, or since Linux 7 by the bits that both have in common. */
+/*
+ * The first page of what a page is a part of: by its address, or since Linux 7 by the bits that both have in common.
+ */
 static __always_inline struct page *head_of(struct page *page)
 {
 	struct page___info *new = (struct page___info *)page;
@@ -235,7 +237,10 @@ static __always_inline void look_for_dirtier(struct inode *inode, struct flight 
 	__builtin_memcpy(f->dirtier_comm, d->comm, sizeof(d->comm));
 }
 
-/* struct address_space *mapping; called writeback_dirty_page before Linux 5.18 (203a31516616), with the same arguments. */
+/*
+ * struct address_space *mapping; called writeback_dirty_page before Linux 5.18 (203a31516616), with the same
+ * arguments.
+ */
 static __always_inline int dirty(struct address_space *mapping)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -300,7 +305,8 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 	__u64 key = (__u64)rq, now = bpf_ktime_get_ns();
 	__u32 zero = 0;
 	struct buffer *b = bpf_map_lookup_elem(&block_buffers, &zero);
-	bool is_kernel = task->flags & (PF_KTHREAD | PF_IO_WORKER), is_others = only_tgid && (__u32)task->tgid != only_tgid;
+	bool is_kernel = task->flags & (PF_KTHREAD | PF_IO_WORKER),
+	     is_others = only_tgid && (__u32)task->tgid != only_tgid;
 	struct inode *inode = NULL;
 
 	if (!b || !is_open || (is_others && !is_kernel))
@@ -336,7 +342,8 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 }
 
 /*
- * A write with a flush around it (FUA) ends once as such, goes on in the sequence, and ends once more: the disk counts the second.
+ * A write with a flush around it (FUA) ends once as such, goes on in the sequence, and ends once more: the disk counts
+ * the second.
  */
 static __always_inline bool is_in_sequence(struct request___io *rq)
 {

@@ -223,8 +223,8 @@ static __always_inline bool was_seen_to_enter(const struct thread_state *st)
 }
 
 /*
- * A thread wakes another, so it runs, and was not seen to get a CPU (see recover_switch_in()).  Returns since when it runs, at the
- * latest: the scheduler's count of its CPU time may be a tick behind.
+ * A thread wakes another, so it runs, and was not seen to get a CPU (see recover_switch_in()).  Returns since when it
+ * runs, at the latest: the scheduler's count of its CPU time may be a tick behind.
  */
 __noinline __u64 meet_waker(struct thread_state *wst, struct chain_state *c, __u64 ran_ns, __u64 now)
 {
@@ -394,9 +394,11 @@ __noinline int add_chain(const struct offcpu_wait_key *its_key, const struct off
 
 #define EARLIER_MIN_NS 2000	/* below this, what a waker did earlier is not asked for */
 
-/* What the wakers of a wait did before their last sleeps is for user space to tell.  A global function, checked once. */
-__noinline int ask_for_earlier(const struct offcpu_wait_key *key, const struct thread_state *st, const struct chain_state *c,
-			       const struct offcpu_chain_sum *story, __u64 weight_q8)
+/*
+ * What the wakers of a wait did before their last sleeps is for user space to tell.  A global function, checked once.
+ */
+__noinline int ask_for_earlier(const struct offcpu_wait_key *key, const struct thread_state *st,
+			       const struct chain_state *c, const struct offcpu_chain_sum *story, __u64 weight_q8)
 {
 	__u64 start;
 

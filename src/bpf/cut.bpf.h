@@ -10,21 +10,22 @@
 #include "bpf/threads.bpf.h"
 
 /*
- * A cut ends a window and begins the next one at one instant, the edge, while all programs go on.  User space names the edge a little
- * ahead of time, in window.stop_ns, with is_cut set.
+ * A cut ends a window and begins the next one at one instant, the edge, while all programs go on.  User space names
+ * the edge a little ahead of time, in window.stop_ns, with is_cut set.
  *
- * Each thread is told once as of the edge: its account so far, and what goes on then.  since_ns, when its mode began, becomes the edge by
- * one exchange, and whoever does that tells the thread.  So since_ns >= edge means that the thread is told, or was born later, and all time
- * from the edge on is added to the account by itself.  The account itself is never emptied: user space takes the difference to the one of
- * the cut before (fold/windows.h), and adds what went on.
+ * Each thread is told once as of the edge: its account so far, and what goes on then.  since_ns, when its mode began,
+ * becomes the edge by one exchange, and whoever does that tells the thread.  So since_ns >= edge means that the thread
+ * is told, or was born later, and all time from the edge on is added to the account by itself.  The account itself is
+ * never emptied: user space takes the difference to the one of the cut before (fold/windows.h), and adds what went on.
  *
- * Who does it?  The first event of the thread behind the edge, before it changes anything; or the iterator, which user space starts when
- * each CPU was visited behind the edge.  Every event from before has ended by then.  Both work on a copy.  The exchange succeeds only if no
- * event came since the copy was begun, for each event begins with the same exchange.  So what is told is the thread as of the edge.  A
- * waking does not take part: it writes wake_ns, and a waking behind the edge tells that the thread slept up to there.
+ * Who does it?  The first event of the thread behind the edge, before it changes anything; or the iterator, which user
+ * space starts when each CPU was visited behind the edge.  Every event from before has ended by then.  Both work on a
+ * copy.  The exchange succeeds only if no event came since the copy was begun, for each event begins with the same
+ * exchange.  So what is told is the thread as of the edge.  A waking does not take part: it writes wake_ns, and a
+ * waking behind the edge tells that the thread slept up to there.
  *
- * A thread that user space was late to name the edge for has since_ns behind it and is not told: nothing is lost or counted twice, the next
- * account tells it, and user space counts that.
+ * A thread that user space was late to name the edge for has since_ns behind it and is not told: nothing is lost or
+ * counted twice, the next account tells it, and user space counts that.
  */
 
 /* `now` lies behind a cut that all threads are about to be told at, or were just now. */
@@ -76,10 +77,11 @@ static __always_inline void tell_going_on(struct task_struct *task, struct scrat
 }
 
 /*
- * Fills scratch->thread from the copy.  runs: it is being switched out, so it ran whatever was known of it.  False: it was not observed
- * before the edge.
+ * Fills scratch->thread from the copy.  runs: it is being switched out, so it ran whatever was known of it.  False: it
+ * was not observed before the edge.
  */
-static __always_inline bool fill_cut(struct task_struct *task, struct scratch *scratch, __u64 edge, bool runs, bool has_execed)
+static __always_inline bool fill_cut(struct task_struct *task, struct scratch *scratch, __u64 edge, bool runs,
+				     bool has_execed)
 {
 	struct thread_state *copy = &scratch->cut;
 
@@ -105,7 +107,8 @@ static __always_inline bool take_cut(struct thread_state *st, __u64 was, __u64 e
 }
 
 /* An event of the thread behind the edge.  True: scratch->thread is to be sent. */
-static __noinline int cut_event(struct task_struct *task, struct scratch *scratch, __u64 edge, bool runs, bool has_execed)
+static __noinline int cut_event(struct task_struct *task, struct scratch *scratch, __u64 edge, bool runs,
+				bool has_execed)
 {
 	struct thread_state *st = thread_of(task), *copy = &scratch->cut;
 	__u64 was;
@@ -179,8 +182,8 @@ static __always_inline void keep_noted(struct thread_state *st, const struct thr
 }
 
 /*
- * Did it sleep all through this window, and was it told at the cut before with all that would be told of it now?  Neither its account nor
- * its stacks have changed then, nor did any waking come.
+ * Did it sleep all through this window, and was it told at the cut before with all that would be told of it now?
+ * Neither its account nor its stacks have changed then, nor did any waking come.
  */
 static __always_inline bool slept_through(struct task_struct *task, const struct thread_state *st, __u64 since)
 {
@@ -190,7 +193,8 @@ static __always_inline bool slept_through(struct task_struct *task, const struct
 
 	if (!st->selected || st->since_ns != since || st->from_ns >= since || st->wake_ns >= since)
 		return false;
-	if (is_known ? st->mode != MODE_ASLEEP || st->by_fp : !st->has_snap || st->snap_mode != MODE_ASLEEP || st->snap_by_fp)
+	if (is_known ? st->mode != MODE_ASLEEP || st->by_fp
+		     : !st->has_snap || st->snap_mode != MODE_ASLEEP || st->snap_by_fp)
 		return false;
 	return bits && bits != TASK_WAKING && !(bits & TASK_DEAD) && is_noted(st) && stands_still(task, st) &&
 	       (!cfg.want_kstack || st->end_kstack) && (from != USTACK_LATE || st->end_ustack);
@@ -223,10 +227,10 @@ static __always_inline enum still tell_still(struct task_struct *task, struct th
 }
 
 /*
- * User space forgets what crossed long ago, as what processes sent that are gone.  Whoever means it next is to send it again: so at a cut
- * `crossed` is emptied, then each CPU forgets what it remembers for all, then each thread what it knows to have crossed.  A thread that runs
- * meanwhile may take something over from where it was not forgotten yet; but that is a use of it, and user space keeps what was used.  Kernel
- * stacks stay known: there are only so many.
+ * User space forgets what crossed long ago, as what processes sent that are gone.  Whoever means it next is to send it
+ * again: so at a cut `crossed` is emptied, then each CPU forgets what it remembers for all, then each thread what it
+ * knows to have crossed.  A thread that runs meanwhile may take something over from where it was not forgotten yet;
+ * but that is a use of it, and user space keeps what was used.  Kernel stacks stay known: there are only so many.
  */
 static __always_inline void forget_crossed(struct thread_state *st)
 {

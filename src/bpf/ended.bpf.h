@@ -2,7 +2,10 @@
 #ifndef BPF_ENDED_BPF_H
 #define BPF_ENDED_BPF_H
 
-/* A wait that ends: accounts, then filters and sampling, then stacks and sums.  A part of offcpu.bpf.c, which has what it calls. */
+/*
+ * A wait that ends: accounts, then filters and sampling, then stacks and sums.  A part of offcpu.bpf.c, which has what
+ * it calls.
+ */
 
 /* What the kernel itself counts of it, as of a moment at which nothing is missed. */
 static __always_inline void note_kernels_counts(struct task_struct *task, struct thread_state *st)
@@ -18,8 +21,8 @@ static __always_inline __u64 hist_key(const struct thread_state *st)
 }
 
 /*
- * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then
- * sampling: it never touches an account.  False: a filter leaves it out.  A global function: the verifier checks it once.
+ * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then sampling: it never
+ * touches an account.  False: a filter leaves it out.  A global function: the verifier checks it once.
  */
 __noinline int account_wait(struct thread_state *st, struct chain_state *chain, __u64 now)
 {
@@ -183,8 +186,8 @@ static __always_inline bool end_wait(struct task_struct *task, struct thread_sta
 }
 
 /* It has ended, and no filter leaves it out.  may_walk: the thread still stands where it waited. */
-static __always_inline void sample_ended(struct task_struct *task, struct thread_state *st, struct scratch *scratch, bool may_walk,
-					 __u64 scale, __u64 now)
+static __always_inline void sample_ended(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
+					 bool may_walk, __u64 scale, __u64 now)
 {
 	if (rarely(sample_is_kept(now - st->since_ns, st->draw, scale))) {
 		keep_wait(st, scratch, scale, now);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu io --slower, --stacks: system calls on files, from their begin to their end, and page faults on mapped files (file_fault.bpf.h).
+ * offcpu io --slower, --stacks: system calls on files, from their begin to their end, and page faults on mapped files
+ * (file_fault.bpf.h).
  *
- * Nearly all are fast.  So the begin is a few words kept with the thread; whether the descriptor is a file, and its path, is looked up at the end
- * of a slow call only.  The thread still stands in its call there, and its registers hold the arguments.
+ * Nearly all are fast.  So the begin is a few words kept with the thread; whether the descriptor is a file, and its
+ * path, is looked up at the end of a slow call only.  The thread still stands in its call there, and its registers
+ * hold the arguments.
  *
- * What a call did meanwhile: sched_switch says when it was off CPU, the kernel's own account (sched_info.run_delay) how much of that it
- * waited for a CPU, and the requests to disks that the thread itself made tell when a disk was at work for it.
+ * What a call did meanwhile: sched_switch says when it was off CPU, the kernel's own account (sched_info.run_delay)
+ * how much of that it waited for a CPU, and the requests to disks that the thread itself made tell when a disk was at
+ * work for it.
  */
 #include "bpf/ktypes.h"
 
@@ -81,7 +84,10 @@ int file_function_end(struct pt_regs *ctx)
 	return leave(bpf_get_current_task_btf(), ctx->REG_RESULT);
 }
 
-/* By the tracepoints of these calls (syscalls:sys_enter_read): as long as there is one, all calls of the machine take a longer way. */
+/*
+ * By the tracepoints of these calls (syscalls:sys_enter_read): as long as there is one, all calls of the machine take
+ * a longer way.
+ */
 SEC("tracepoint")
 int file_enter(void *ctx)
 {
@@ -105,7 +111,10 @@ static __always_inline void note_stack(struct task_struct *task, struct op *op)
 	op->frames = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
 }
 
-/* Nothing has told of the fault's end, and the thread runs or sleeps in the call around it: it may have ended long ago. */
+/*
+ * Nothing has told of the fault's end, and the thread runs or sleeps in the call around it: it may have ended long
+ * ago.
+ */
 static __always_inline bool is_past_fault(const struct op *op)
 {
 	return op->flags & FILE_OP_FAULT && (op->may_be_over || (op->flags & FILE_OP_LOOSE && !op->off_since_ns));
@@ -153,7 +162,8 @@ int file_uring_sqe(__u64 *ctx)
 }
 
 /* A slow one.  The file is let go after this; one that was opened is the result. */
-static __always_inline void tell_uring(struct buffer *b, struct io_kiocb *req, __u64 key, const struct uring_op *u, __u64 now)
+static __always_inline void tell_uring(struct buffer *b, struct io_kiocb *req, __u64 key, const struct uring_op *u,
+				       __u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool opens = uring_open_ops & 1ULL << (u->opcode & 63);
@@ -168,7 +178,8 @@ static __always_inline void tell_uring(struct buffer *b, struct io_kiocb *req, _
 		return;
 	}
 	walk_up(&b->walk);
-	b->walk.rec.flags |= FILE_OP_ASYNC | (b->walk.is_absolute ? FILE_OP_ABSOLUTE : 0) | (b->walk.is_cut ? FILE_OP_CUT : 0);
+	b->walk.rec.flags |= FILE_OP_ASYNC | (b->walk.is_absolute ? FILE_OP_ABSOLUTE : 0) |
+			     (b->walk.is_cut ? FILE_OP_CUT : 0);
 	b->walk.rec.type = FILE_REC_OP;
 	b->walk.rec.op = FILE_OP_URING + u->opcode;
 	b->walk.rec.start_ns = u->start_ns;
@@ -202,8 +213,8 @@ int file_uring_end(__u64 *ctx)
 }
 
 /*
- * As the window begins: a thread that sleeps in a call on a file began it before.  As it ends: calls that are slow already and go on
- * are told of as they are.
+ * As the window begins: a thread that sleeps in a call on a file began it before.  As it ends: calls that are slow
+ * already and go on are told of as they are.
  */
 SEC("iter/task")
 int file_look(struct bpf_iter__task *ctx)

@@ -2,10 +2,11 @@
 /*
  * Page faults on mapped files whose page had to be read, or was being read.
  *
- * Where the kernel has mm_filemap_fault (Linux 6.11), that is the begin.  Who had to wait lets its locks go, and so takes the whole fault
- * again: the same thread then passes here, or mm_filemap_map_pages, for the same page, and this is the end.  Where it does neither (the
- * program was killed, or the page was there at once) the fault ended as the thread had the CPU back last, FILE_OP_LOOSE.  There a
- * system call that is not on a file looks the same before and behind a fault in it, so only the second passing counts.
+ * Where the kernel has mm_filemap_fault (Linux 6.11), that is the begin.  Who had to wait lets its locks go, and so
+ * takes the whole fault again: the same thread then passes here, or mm_filemap_map_pages, for the same page, and this
+ * is the end.  Where it does neither (the program was killed, or the page was there at once) the fault ended as the
+ * thread had the CPU back last, FILE_OP_LOOSE.  There a system call that is not on a file looks the same before and
+ * behind a fault in it, so only the second passing counts.
  *
  * Elsewhere filemap_fault() is probed, where that can be done.
  */
@@ -94,7 +95,8 @@ static __always_inline struct op *op_for_fault(struct task_struct *task)
 	return op && op->start_ns && !(op->flags & FILE_OP_FAULT) ? NULL : op;
 }
 
-static __always_inline void fault_begins(struct task_struct *task, struct op *op, const struct pt_regs *regs, __u64 page)
+static __always_inline void fault_begins(struct task_struct *task, struct op *op, const struct pt_regs *regs,
+					 __u64 page)
 {
 	begin(task, op, FILE_CALLS_END);
 	op->flags = FILE_OP_FAULT;
@@ -114,9 +116,11 @@ static __always_inline void fault_ends(struct task_struct *task, struct op *op)
 }
 
 /* What a fault that had to wait is: the file's page is there meanwhile. */
-static __always_inline bool is_second_try(const struct op *op, const struct pt_regs *regs, struct address_space *mapping)
+static __always_inline bool is_second_try(const struct op *op, const struct pt_regs *regs,
+					  struct address_space *mapping)
 {
-	return has_op(op, FILE_OP_FAULT) && (op->in_ns || op->requests) && regs->REG_IP == op->ip && BPF_CORE_READ(mapping, host, i_ino) == op->ino;
+	return has_op(op, FILE_OP_FAULT) && (op->in_ns || op->requests) && regs->REG_IP == op->ip &&
+	       BPF_CORE_READ(mapping, host, i_ino) == op->ino;
 }
 
 SEC("tp_btf/mm_filemap_fault")
@@ -151,7 +155,8 @@ int file_fault_maps(__u64 *ctx)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct op *op = bpf_task_storage_get(&ops, task, 0, 0);
 
-	if (op && regs && is_second_try(op, regs, (struct address_space *)ctx[0]) && op->page >= ctx[1] && op->page <= ctx[2])
+	if (op && regs && is_second_try(op, regs, (struct address_space *)ctx[0]) && op->page >= ctx[1] &&
+	    op->page <= ctx[2])
 		fault_ends(task, op);
 	return 0;
 }

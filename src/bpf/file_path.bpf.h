@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From a system call to its file, and from that to its path.  bpf_d_path() is not for the programs at these tracepoints. */
+/*
+ * From a system call to its file, and from that to its path.  bpf_d_path() is not for the programs at these
+ * tracepoints.
+ */
 #ifndef BPF_FILE_PATH_BPF_H
 #define BPF_FILE_PATH_BPF_H
 
@@ -46,8 +49,8 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 }
 
 /*
- * Something with a name and contents.  Sockets, pipes and terminals are not, nor is what has no inode of its own (an eventfd, a
- * timerfd), whose one common inode says since Linux 6.16 that it is a regular file.
+ * Something with a name and contents.  Sockets, pipes and terminals are not, nor is what has no inode of its own (an
+ * eventfd, a timerfd), whose one common inode says since Linux 6.16 that it is a regular file.
  */
 static __always_inline bool is_file(struct inode *inode)
 {

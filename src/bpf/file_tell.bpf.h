@@ -57,8 +57,8 @@ static __always_inline void look_at_mapped(struct buffer *b, const struct op *op
 }
 
 /* A path as the program gave it, and the directory that it is relative to. */
-static __noinline void look_at_path(struct task_struct *task, struct buffer *b, struct pt_regs *regs, const struct file_call *call,
-				    bool is_running)
+static __noinline void look_at_path(struct task_struct *task, struct buffer *b, struct pt_regs *regs,
+				    const struct file_call *call, bool is_running)
 {
 	__u64 given = argument(regs, call->path);
 	__u8 first = 0;
@@ -80,7 +80,8 @@ static __noinline void look_at_path(struct task_struct *task, struct buffer *b, 
 }
 
 /* False: it worked on something that is no file. */
-static __always_inline bool look(struct task_struct *task, struct buffer *b, struct pt_regs *regs, const struct op *op, bool is_running)
+static __always_inline bool look(struct task_struct *task, struct buffer *b, struct pt_regs *regs, const struct op *op,
+				 bool is_running)
 {
 	struct file_call call;
 
@@ -126,7 +127,8 @@ static __always_inline void append_given(struct buffer *b, struct pt_regs *regs,
 		b->walk.rec.flags &= ~FILE_OP_GIVEN;
 }
 
-static __always_inline void send_stacks(struct task_struct *task, struct buffer *b, const struct op *op, bool is_running)
+static __always_inline void send_stacks(struct task_struct *task, struct buffer *b, const struct op *op,
+					bool is_running)
 {
 	struct io_rec_stack *rec = &b->stack.rec;
 	__u32 frames = want_kstack && op->frames <= FILE_FRAMES_MAX ? op->frames : 0;
@@ -160,7 +162,8 @@ static __always_inline bool send_op(struct path_walk *walk)
 }
 
 /* A slow call: tells of it, if it was on a file. */
-static __always_inline void tell(struct task_struct *task, const struct op *op, __u64 now, __s64 result, bool is_running)
+static __always_inline void tell(struct task_struct *task, const struct op *op, __u64 now, __s64 result,
+				 bool is_running)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 zero = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Operations on files that are handed to io_uring: from where the kernel takes one (io_uring_submit_req) to where it has its result
- * (io_uring_complete).  Nobody stands in them, so a thread's waits are no part of them; the requests to disks are, which the submitter makes
- * as it hands the operation in, or a worker of io_uring's that has it in its hands.
+ * Operations on files that are handed to io_uring: from where the kernel takes one (io_uring_submit_req) to where it
+ * has its result (io_uring_complete).  Nobody stands in them, so a thread's waits are no part of them; the requests to
+ * disks are, which the submitter makes as it hands the operation in, or a worker of io_uring's that has it in its
+ * hands.
  */
 #ifndef BPF_FILE_URING_BPF_H
 #define BPF_FILE_URING_BPF_H

@@ -9,13 +9,14 @@
 #include "bpf/sums.bpf.h"
 
 /*
- * Who holds an interpreter's lock (CPython's GIL) as another thread begins to wait for it, and in which function that is:
- * looked up at switch-out, by the waiting thread's own state, in memory that both share.
+ * Who holds an interpreter's lock (CPython's GIL) as another thread begins to wait for it, and in which function that
+ * is: looked up at switch-out, by the waiting thread's own state, in memory that both share.
  *
- * The holder mostly runs: its innermost frames may change while they are read.  User space names what is a code object.
+ * The holder mostly runs: its innermost frames may change while they are read.  User space names what is a code
+ * object.
  *
- * The waiting thread sleeps up to 5 ms at a time (sys.getswitchinterval()) and then looks again.  Each such piece has its
- * holder.  Together they are one wait, which counts where it ends, with the duration of all.
+ * The waiting thread sleeps up to 5 ms at a time (sys.getswitchinterval()) and then looks again.  Each such piece has
+ * its holder.  Together they are one wait, which counts where it ends, with the duration of all.
  */
 
 #define GIL_RAN_NS 100000	/* a thread that only looked again has run no longer */
@@ -32,8 +33,8 @@ static __always_inline __u64 gil_of(struct walk_state *at, const struct offcpu_l
 
 	if (l->gil)
 		return l->gil;
-	if (!user_word(at->thread_pointer + l->keys_at, &keys) || !keys || !user_word(keys + l->key_at, &state) || !state ||
-	    !user_word(state + l->interp_at, &interp) || !interp || !user_word(interp + l->gil_at, &gil))
+	if (!user_word(at->thread_pointer + l->keys_at, &keys) || !keys || !user_word(keys + l->key_at, &state) ||
+	    !state || !user_word(state + l->interp_at, &interp) || !interp || !user_word(interp + l->gil_at, &gil))
 		return 0;
 	return gil;
 }
@@ -45,8 +46,8 @@ static __always_inline void find_gil_holder(struct scratch *s, const struct offc
 	__u64 holder, locked, pthread, first;
 	__u32 tid;
 
-	if (!user_word(gil + OFFCPU_GIL_HOLDER_AT, &holder) || !user_word(gil + OFFCPU_GIL_LOCKED_AT, &locked) || !holder ||
-	    (__u32)locked != 1 || !user_word(holder + l->thread_at, &pthread) || !pthread ||
+	if (!user_word(gil + OFFCPU_GIL_HOLDER_AT, &holder) || !user_word(gil + OFFCPU_GIL_LOCKED_AT, &locked) ||
+	    !holder || (__u32)locked != 1 || !user_word(holder + l->thread_at, &pthread) || !pthread ||
 	    bpf_probe_read_user(&tid, sizeof(tid), (const void *)(pthread + l->tid_at)))
 		return;
 	s->language.rec.holder = tid;
@@ -58,7 +59,10 @@ static __always_inline void find_gil_holder(struct scratch *s, const struct offc
 	bpf_loop(2 * OFFCPU_GIL_DEPTH, language_step, &w, 0);
 }
 
-/* Where the innermost frame stands is told to 64 bytes of code only: a loop would be as many holders as it has instructions. */
+/*
+ * Where the innermost frame stands is told to 64 bytes of code only: a loop would be as many holders as it has
+ * instructions.
+ */
 #define GIL_INSTR_MASK (~63ULL)
 
 static __always_inline __u64 gil_hash(const struct offcpu_rec_language *rec, __u64 seed)
@@ -73,9 +77,11 @@ static __always_inline __u64 gil_hash(const struct offcpu_rec_language *rec, __u
 	return h ? h : 1;
 }
 
-static __always_inline bool gil_cross(const struct thread_state *st, struct offcpu_rec_language *rec, const struct offcpu_language *l)
+static __always_inline bool gil_cross(const struct thread_state *st, struct offcpu_rec_language *rec,
+				      const struct offcpu_language *l)
 {
-	__u64 size = offsetof(struct offcpu_rec_language, frame) + (__u64)rec->depth * sizeof(rec->frame[0]), id = rec->id;
+	__u64 size = offsetof(struct offcpu_rec_language, frame) + (__u64)rec->depth * sizeof(rec->frame[0]),
+	      id = rec->id;
 	__u32 one = 1;
 
 	if (bpf_map_lookup_elem(&crossed, &id))
@@ -97,8 +103,9 @@ static __always_inline bool gil_cross(const struct thread_state *st, struct offc
 }
 
 /*
- * Does the wait go on that the thread has just looked up from?  It stands where it stood.  Had it got the lock in between, this would have
- * changed hands twice at least: to it, and to who holds it now.  Where it did so twice, the timer tells that it only looked.
+ * Does the wait go on that the thread has just looked up from?  It stands where it stood.  Had it got the lock in
+ * between, this would have changed hands twice at least: to it, and to who holds it now.  Where it did so twice, the
+ * timer tells that it only looked.
  */
 static __always_inline void join_gil(struct thread_state *st, __u64 gil)
 {
@@ -113,8 +120,8 @@ static __always_inline void join_gil(struct thread_state *st, __u64 gil)
 }
 
 /*
- * Of a thread that is going to sleep on the futex at addr: is that a part of the GIL?  Then what it waits for has the id that is
- * returned, else 0.  A global function: the verifier checks it once.
+ * Of a thread that is going to sleep on the futex at addr: is that a part of the GIL?  Then what it waits for has the
+ * id that is returned, else 0.  A global function: the verifier checks it once.
  */
 __noinline __u64 gil_of_futex(struct thread_state *st, struct scratch *scratch, __u64 key, __u64 addr)
 {
@@ -152,7 +159,8 @@ static __always_inline void take_back(__u32 *bar_q8)
 }
 
 /* Of a sum with an object: tells it from another one that has its slot by now. */
-static __always_inline __u64 gil_sum_hash(__u64 ustack, __u64 kstack, __u64 waker, __u64 object, __u8 flags, __u16 slice)
+static __always_inline __u64 gil_sum_hash(__u64 ustack, __u64 kstack, __u64 waker, __u64 object, __u8 flags,
+					  __u16 slice)
 {
 	return mix(mix(mix(mix(object, ustack), kstack), waker), (__u64)slice << 8 | flags);
 }
@@ -207,7 +215,8 @@ __noinline int begin_gil_sum(struct thread_state *st, struct kept_wait *kept)
 static __always_inline void note_gil(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
 	scratch->walk.thread_pointer = thread_pointer(plain(task));
-	st->futex.gil = gil_of_futex(st, scratch, is_in_parents(task, st) ? st->forked_space : stack_seed(st), st->futex.addr[0]);
+	st->futex.gil = gil_of_futex(st, scratch, is_in_parents(task, st) ? st->forked_space : stack_seed(st),
+				     st->futex.addr[0]);
 }
 
 #endif

@@ -37,8 +37,8 @@ static __always_inline void read_user_stack(struct task_struct *task, struct io_
 }
 
 /*
- * On PREEMPT_RT the ring's lock is one that sleeps, and tracepoints run where nothing may (bpf/maps.bpf.h has the whole story): there
- * only one program at a time comes near a ring, and for a second one it is full.
+ * On PREEMPT_RT the ring's lock is one that sleeps, and tracepoints run where nothing may (bpf/maps.bpf.h has the
+ * whole story): there only one program at a time comes near a ring, and for a second one it is full.
  */
 __u32 io_ring_taken = 0;
 

@@ -7,8 +7,8 @@
 #include "bpf/unwind.bpf.h"
 
 /*
- * The frames of an interpreter, read where the user stack is walked, from the same memory: the thread's own list of them,
- * which stands still while it is off CPU.  Programs that are none of these cost one look at the thread's slot.
+ * The frames of an interpreter, read where the user stack is walked, from the same memory: the thread's own list of
+ * them, which stands still while it is off CPU.  Programs that are none of these cost one look at the thread's slot.
  *
  * The list and the user stack together are one stack: its id is a hash of both, and waits are summed under that.
  */
@@ -49,11 +49,13 @@ static __always_inline __u64 text_hash(struct walk_state *at, __u64 text_at)
 {
 	__u64 text, hash;
 
-	return language_word(at, text_at, &text) && text && language_word(at, text + OFFCPU_PHP_HASH_AT, &hash) ? hash : 0;
+	return language_word(at, text_at, &text) && text && language_word(at, text + OFFCPU_PHP_HASH_AT, &hash) ? hash
+														: 0;
 }
 
 /* Is a frame of PHP's the first of its call?  Functions in C are not, and stand nowhere. */
-static __always_inline bool php_entry(struct walk_state *at, const struct offcpu_language *l, __u64 code, __u64 mark, __u64 *instr, __u32 *ret_hash)
+static __always_inline bool php_entry(struct walk_state *at, const struct offcpu_language *l, __u64 code, __u64 mark,
+				      __u64 *instr, __u32 *ret_hash)
 {
 	__u64 type, hash = text_hash(at, code + l->name_at);
 	bool is_own = language_field(at, code, 1, &type) && type != OFFCPU_PHP_INTERNAL;
@@ -81,7 +83,8 @@ static __always_inline bool is_no_frame(const struct offcpu_language *l, __u64 c
 {
 	if (l->entry == OFFCPU_ENTRY_BIT)
 		return !code;
-	return l->entry == OFFCPU_ENTRY_BEHIND && (!code || !instr || mark & OFFCPU_RUBY_IS_C || (mark & OFFCPU_RUBY_KIND) == OFFCPU_RUBY_IS_DUMMY);
+	return l->entry == OFFCPU_ENTRY_BEHIND &&
+	       (!code || !instr || mark & OFFCPU_RUBY_IS_C || (mark & OFFCPU_RUBY_KIND) == OFFCPU_RUBY_IS_DUMMY);
 }
 
 static __always_inline bool begins_call(const struct offcpu_language *l, __u64 mark)
@@ -153,7 +156,8 @@ static long language_step(__u32 i, struct language_walk *w)
 }
 
 /* The thread's state; 0: the thread runs nothing of the interpreter's.  False where memory could not be read. */
-static __always_inline bool language_state(struct thread_state *st, struct walk_state *at, const struct offcpu_language *l, __u64 *ret)
+static __always_inline bool language_state(struct thread_state *st, struct walk_state *at,
+					   const struct offcpu_language *l, __u64 *ret)
 {
 	__u64 keys;
 
@@ -169,8 +173,8 @@ static __always_inline bool language_state(struct thread_state *st, struct walk_
 }
 
 /* The innermost frame; false where memory could not be read.  0: the thread runs nothing of the interpreter's. */
-static __always_inline bool language_first(struct thread_state *st, struct walk_state *at, const struct offcpu_language *l,
-					   struct language_scratch *s)
+static __always_inline bool language_first(struct thread_state *st, struct walk_state *at,
+					   const struct offcpu_language *l, struct language_scratch *s)
 {
 	__u64 state, holder, words;
 
@@ -224,7 +228,8 @@ static __always_inline bool language_cross(const struct thread_state *st, struct
  * The id of the user stack just walked, with the interpreter's frames; that of the user stack where there are none, or
  * they cannot be read.  A global function: the verifier checks it once.
  */
-__noinline __u64 language_stack(struct thread_state *st, struct walk_state *at, struct language_scratch *s, __u64 ustack, __u64 now)
+__noinline __u64 language_stack(struct thread_state *st, struct walk_state *at, struct language_scratch *s,
+				__u64 ustack, __u64 now)
 {
 	struct language_walk w = { .at = at, .s = s };
 	__u64 key;

@@ -2,7 +2,10 @@
 #ifndef BPF_LIVES_BPF_H
 #define BPF_LIVES_BPF_H
 
-/* Births, deaths, names and execs: which thread it is whose account is kept.  The last part of offcpu.bpf.c, which has what it calls. */
+/*
+ * Births, deaths, names and execs: which thread it is whose account is kept.  The last part of offcpu.bpf.c, which has
+ * what it calls.
+ */
 
 /* Also for threads born before the window: the scheduler's path never has to make room. */
 SEC("tp_btf/task_newtask")
@@ -58,8 +61,8 @@ int handle_free(unsigned long long *ctx)
 }
 
 /*
- * A name is given to a thread that a filter selects by that.  Who runs is looked at as it goes off CPU, and so is whoever another
- * thread names; unless it is off CPU already, which may last.
+ * A name is given to a thread that a filter selects by that.  Who runs is looked at as it goes off CPU, and so is
+ * whoever another thread names; unless it is off CPU already, which may last.
  */
 static __always_inline void select_by_name(struct task_struct *task, struct thread_state *st, const char *name)
 {

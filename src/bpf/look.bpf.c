@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu sample: an iterator over all threads.  Nothing of it runs but while user space reads its file, once for each look.  A thread
- * that has not run since the last look is told in a few words; of others the kernel stack, the registers and the innermost part of the
- * user stack go along, which user space walks.
+ * offcpu sample: an iterator over all threads.  Nothing of it runs but while user space reads its file, once for each
+ * look.  A thread that has not run since the last look is told in a few words; of others the kernel stack, the
+ * registers and the innermost part of the user stack go along, which user space walks.
  */
 #include "bpf/ktypes.h"
 
@@ -97,7 +97,8 @@ static __always_inline bool is_wanted(struct task_struct *task, const struct loo
 		return false;
 	if (!by_tgid && !by_tid)
 		return true;
-	return (by_tgid && bpf_map_lookup_elem(&wanted_tgids, &pid)) || (by_tid && bpf_map_lookup_elem(&wanted_tids, &tid));
+	return (by_tgid && bpf_map_lookup_elem(&wanted_tgids, &pid)) ||
+	       (by_tid && bpf_map_lookup_elem(&wanted_tids, &tid));
 }
 
 static __always_inline void read_counts(struct task_struct *task, struct look_record *rec)
@@ -173,7 +174,9 @@ static __always_inline void fill(struct task_struct *task, struct look_sample *b
 		read_stacks(task, b);
 }
 
-/* Where the file's buffer is full the kernel calls again with the same thread: so it counts as told behind that only. */
+/*
+ * Where the file's buffer is full the kernel calls again with the same thread: so it counts as told behind that only.
+ */
 static __always_inline bool tell(struct seq_file *seq, struct look_sample *b)
 {
 	__u32 frames = b->rec.frames;

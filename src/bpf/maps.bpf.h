@@ -33,9 +33,9 @@ struct {
 } ring SEC(".maps");
 
 /*
- * On PREEMPT_RT the ring's lock is one that sleeps (kernel/bpf/ringbuf.c: a spinlock_t, until it became a rqspinlock in 2025).
- * Two CPUs that met at it within the scheduler would stop the machine: the second one would sleep there.  So on such
- * kernels only one program at a time comes near it; for the second the ring is full.
+ * On PREEMPT_RT the ring's lock is one that sleeps (kernel/bpf/ringbuf.c: a spinlock_t, until it became a rqspinlock
+ * in 2025). Two CPUs that met at it within the scheduler would stop the machine: the second one would sleep there.  So
+ * on such kernels only one program at a time comes near it; for the second the ring is full.
  */
 __u32 ring_taken = 0;
 
@@ -98,9 +98,9 @@ struct {
 } crossed SEC(".maps");
 
 /*
- * Sums of waits, in two halves that take turns; user space swaps and reads them out (attach/wait_table.c), and says before load how
- * many there are and how long each is.  Not a hash map: to hash a key of 40 bytes, and its bucket, and an element that lies
- * across four lines, took as long as to recognise both stacks.
+ * Sums of waits, in two halves that take turns; user space swaps and reads them out (attach/wait_table.c), and says
+ * before load how many there are and how long each is.  Not a hash map: to hash a key of 40 bytes, and its bucket, and
+ * an element that lies across four lines, took as long as to recognise both stacks.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -125,8 +125,8 @@ struct {
 #define RARELY_WRITTEN SEC(".data")
 
 /*
- * Which half is in use: from this time on the one that its lowest bit names (1: the second), before the other one.  One word, so
- * that a cut moves all CPUs to the other half at one instant; 0 and 1 are one half all the time.
+ * Which half is in use: from this time on the one that its lowest bit names (1: the second), before the other one.
+ * One word, so that a cut moves all CPUs to the other half at one instant; 0 and 1 are one half all the time.
  */
 volatile __u64 half_edge RARELY_WRITTEN = 0;
 
@@ -240,7 +240,8 @@ volatile __u8 is_cut RARELY_WRITTEN = 0;
 volatile __u8 forgets_crossed RARELY_WRITTEN = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
-volatile __u64 wakers_from_ns RARELY_WRITTEN = 0;	/* wakers of shorter sleeps are not looked at, where waits may be sampled */
+/* wakers of shorter sleeps are not looked at, where waits may be sampled */
+volatile __u64 wakers_from_ns RARELY_WRITTEN = 0;
 /* Of the numbers of slices: as a recording gets long user space clears lower bits, and slices become longer. */
 volatile __u32 slice_mask RARELY_WRITTEN = ~0U;
 /* The scheduler's functions: where they begin, and how many bytes, once user space knows. */
@@ -253,7 +254,9 @@ __u64 wait_entries = 0, chain_entries = 0;
 __u32 next_memory = 0, memories_taken = 0;
 /* The window is open, near enough to count switches by. */
 volatile __u8 is_open RARELY_WRITTEN = 0;
-/* close_thread leaves those for another walk that nothing was seen of in the window: they will hardly move just now. */
+/*
+ * close_thread leaves those for another walk that nothing was seen of in the window: they will hardly move just now.
+ */
 volatile __u8 leaves_quiet RARELY_WRITTEN = 0;
 /*
  * Threads that may be selected, by their tasks' addresses: a thread that no filter
@@ -279,8 +282,8 @@ static __always_inline __u64 scale_now(void)
 }
 
 /*
- * Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c), elsewhere the types' ids are 0.  Were
- * it declared as the kernel's, libbpf would parse all types of that to find it.
+ * Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c), elsewhere the types' ids
+ * are 0.  Were it declared as the kernel's, libbpf would parse all types of that to find it.
  */
 static void *(*const bpf_rdonly_cast)(const void *obj, __u32 btf_id) = (void *)OFFCPU_CALL_RDONLY_CAST;
 
@@ -300,7 +303,10 @@ static __always_inline void copy_comm(void *to, const struct task_struct *task)
 	((__u64 *)to)[1] = *(__u64 *)(task->comm + 8);
 }
 
-/* A global function: in line at its many callers it would make the programs larger by a tenth, and their loading longer. */
+/*
+ * A global function: in line at its many callers it would make the programs larger by a tenth, and their loading
+ * longer.
+ */
 __noinline int count_loss(__u32 reason, __u64 time_ns)
 {
 	struct offcpu_loss_count *loss = bpf_map_lookup_elem(&losses, &reason);

@@ -2,10 +2,14 @@
 #ifndef BPF_MISSED_BPF_H
 #define BPF_MISSED_BPF_H
 
-/* Switches that no program saw: what the kernel's own counts still say.  A part of offcpu.bpf.c, which has what it calls. */
+/*
+ * Switches that no program saw: what the kernel's own counts still say.  A part of offcpu.bpf.c, which has what it
+ * calls.
+ */
 
 /* Since when a thread that goes off CPU now has run without a pause, by the scheduler's count of its CPU time. */
-static __always_inline __u64 entered_at(struct task_struct *prev, const struct thread_state *st, __u64 earliest, __u64 now)
+static __always_inline __u64 entered_at(struct task_struct *prev, const struct thread_state *st, __u64 earliest,
+					__u64 now)
 {
 	__u64 ran = prev->se.sum_exec_runtime - st->exec_ns;
 
@@ -29,7 +33,10 @@ static __always_inline void recover_switch_in(struct task_struct *prev, struct t
 	st->phase = PHASE(MODE_ON_CPU, 0);
 }
 
-/* Without an event so far: was it on CPU all the time, as the scheduler's count of that may say; or asleep, and then as above? */
+/*
+ * Without an event so far: was it on CPU all the time, as the scheduler's count of that may say; or asleep, and then
+ * as above?
+ */
 static __always_inline void recover_unknown(struct task_struct *prev, struct thread_state *st,
 					    struct scratch *scratch, __u64 now)
 {
@@ -58,8 +65,9 @@ static __noinline int recover(struct task_struct *prev, struct thread_state *st,
 }
 
 /*
- * A thread goes off CPU, and by the kernel's count more often than was seen since it got it: where these stood and how long
- * nobody knows.  It is said to have run what the scheduler's count of its CPU time says, up to now; the rest is of no class.
+ * A thread goes off CPU, and by the kernel's count more often than was seen since it got it: where these stood and how
+ * long nobody knows.  It is said to have run what the scheduler's count of its CPU time says, up to now; the rest is
+ * of no class.
  */
 static __noinline int miss_switches(struct task_struct *prev, struct thread_state *st, __u64 now)
 {

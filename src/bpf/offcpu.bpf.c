@@ -168,7 +168,8 @@ static __always_inline void pass_by(unsigned long long *ctx, struct task_struct 
 	other_out(st, scratch, !ctx[0] && bits && left_queue(prev), now);
 }
 
-static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev, struct scratch *scratch, __u64 scale, __u64 now)
+static __always_inline void switch_out(unsigned long long *ctx, struct task_struct *prev, struct scratch *scratch,
+				       __u64 scale, __u64 now)
 {
 	struct thread_state *st = thread_of(prev);
 	__u64 bits, csw;
@@ -225,7 +226,8 @@ static __noinline int meet(struct task_struct *next, struct thread_state *st)
 	return 0;
 }
 
-static __always_inline void switch_in(struct task_struct *next, struct thread_state *st, struct scratch *scratch, __u64 scale, __u64 now)
+static __always_inline void switch_in(struct task_struct *next, struct thread_state *st, struct scratch *scratch,
+				      __u64 scale, __u64 now)
 {
 	if (!st->selected) {
 		if (cfg.chain_depth)

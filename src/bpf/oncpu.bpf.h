@@ -8,12 +8,13 @@
 #include "bpf/threads.bpf.h"
 
 /*
- * Samples of what runs, by a timer on each CPU (perf's software event cpu-clock), only where they are asked for.  A sample is a thread
- * and its stacks, as those of a wait: the same walker, ids and records.  User space makes time of the samples: each thread's share its
- * account, which is exact (profile/on_cpu.h).
+ * Samples of what runs, by a timer on each CPU (perf's software event cpu-clock), only where they are asked for.  A
+ * sample is a thread and its stacks, as those of a wait: the same walker, ids and records.  User space makes time of
+ * the samples: each thread's share its account, which is exact (profile/on_cpu.h).
  *
- * The timer interrupts a thread anywhere.  Nothing is remembered of such a walk: the next one begins elsewhere.  What it is done with is
- * apart from what the programs at the scheduler's tracepoints use, which an interrupt may find half done.
+ * The timer interrupts a thread anywhere.  Nothing is remembered of such a walk: the next one begins elsewhere.  What
+ * it is done with is apart from what the programs at the scheduler's tracepoints use, which an interrupt may find half
+ * done.
  */
 
 struct {
@@ -85,7 +86,8 @@ static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *tas
 }
 
 /* Of a thread that was interrupted in the kernel: from there on, without the interrupt. */
-static __always_inline __u64 oncpu_kernel_stack(void *ctx, struct thread_state *st, struct oncpu_scratch *scratch, __u64 now)
+static __always_inline __u64 oncpu_kernel_stack(void *ctx, struct thread_state *st, struct oncpu_scratch *scratch,
+						__u64 now)
 {
 	struct offcpu_rec_stack *stack = &scratch->stack;
 	long bytes = bpf_get_stack(ctx, stack->ip, cfg.max_depth * sizeof(__u64), 0);
@@ -132,7 +134,8 @@ int sample_on_cpu(struct oncpu_context *ctx)
 	struct oncpu_scratch *scratch;
 	struct thread_state *st;
 
-	if (now < window.start_ns || (now >= window.stop_ns && !is_behind_cut(now)) || !task->pid || !may_be_selected(task))
+	if (now < window.start_ns || (now >= window.stop_ns && !is_behind_cut(now)) || !task->pid ||
+	    !may_be_selected(task))
 		return 0;
 	st = thread_of(task);
 	scratch = bpf_map_lookup_elem(&oncpu_scratches, (const void *)&small_keys[0]);

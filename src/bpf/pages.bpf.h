@@ -43,8 +43,8 @@ static __always_inline __u64 kernel_word(__u64 addr)
 #endif
 
 /*
- * Is the page still the one that was read from?  As gup_fast_pte_range() asks: the page's entry names it as before, and
- * the entry above still leads there.  Tables further up are not taken away while entries below them are left.
+ * Is the page still the one that was read from?  As gup_fast_pte_range() asks: the page's entry names it as before,
+ * and the entry above still leads there.  Tables further up are not taken away while entries below them are left.
  */
 static __always_inline bool page_stayed(const struct page_view *v)
 {
@@ -91,7 +91,8 @@ static __always_inline bool view_held(const struct page_view *v)
 
 static struct page_view sought_view;
 
-#define DIRECT_MAP_ALIGN (1ULL << 30)		/* also with KASLR (arch/x86/mm/kaslr.c: PUD_SIZE; arm64: ARM64_MEMSTART_ALIGN) */
+/* also with KASLR (arch/x86/mm/kaslr.c: PUD_SIZE; arm64: ARM64_MEMSTART_ALIGN) */
+#define DIRECT_MAP_ALIGN (1ULL << 30)
 #define DIRECT_MAP_TRIES (1U << 16)		/* 64 TiB */
 
 /* The top table lies in the direct map itself, so this begins a whole number of GiB below it. */

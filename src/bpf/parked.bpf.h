@@ -8,7 +8,8 @@
 /*
  * Accounts of threads that are no more, for which the ring had no room: thousands of threads may end between two
  * readings of it, and more where the reader itself waits for a CPU.  Such an account takes a free slot of the threads'
- * tables and waits there, in a list of which the last one is the first; user space asks for the list once it has made room.
+ * tables and waits there, in a list of which the last one is the first; user space asks for the list once it has made
+ * room.
  */
 #define NEXT_UNKNOWN (~0U)
 #define PARKED_A_RUN 32
@@ -51,7 +52,9 @@ static __always_inline void send_account(const struct scratch *scratch)
 		count_loss(OFFCPU_LOSS_RING_THREAD, rec->to_ns - rec->from_ns);
 }
 
-/* The next one that was asked for crosses.  False: there is none, or no room, or another CPU is just about to park it. */
+/*
+ * The next one that was asked for crosses.  False: there is none, or no room, or another CPU is just about to park it.
+ */
 __noinline int send_one_parked(void)
 {
 	struct parked_account *p;

@@ -18,17 +18,18 @@
  *
  * Kernel stack: by architecture (bpf/x86/kernel_walk.bpf.h).
  *
- * Other threads.  The first time that a thread waits somewhere it has nothing to go by, but another one may have waited there: a
- * server's threads by the hundred, a shell's children, and every new thread, which waits for its first turn on a CPU with a kernel stack of the same one
- * frame.  Nothing in the above asks whose words they are.  So each CPU keeps some of the walks that threads remembered, for all.
- * A kernel stack's words lie as far from thread.sp, and the outermost one from the stack's end, in each thread.  A user stack's lie as far
- * from the stack pointer, and what is an address in it, a saved frame pointer that was gone by, is taken from there, too: then nothing in
- * the induction asks where the stack is.  What is found so becomes the thread's own.
+ * Other threads.  The first time that a thread waits somewhere it has nothing to go by, but another one may have
+ * waited there: a server's threads by the hundred, a shell's children, and every new thread, which waits for its first
+ * turn on a CPU with a kernel stack of the same one frame.  Nothing in the above asks whose words they are.  So each
+ * CPU keeps some of the walks that threads remembered, for all. A kernel stack's words lie as far from thread.sp, and
+ * the outermost one from the stack's end, in each thread.  A user stack's lie as far from the stack pointer, and what
+ * is an address in it, a saved frame pointer that was gone by, is taken from there, too: then nothing in the induction
+ * asks where the stack is.  What is found so becomes the thread's own.
  *
  * Where they are kept.  Most threads of a machine never run while it is traced, and many live for two or three
- * switches: so a thread takes a struct memory from an array the first time that its stacks are to be walked, its
- * wait for its first turn excepted, and gives it back as it ends.  Nobody else writes to it, and a thread is on one CPU at a time.
- * When all are taken those without one walk in full.
+ * switches: so a thread takes a struct memory from an array the first time that its stacks are to be walked, its wait
+ * for its first turn excepted, and gives it back as it ends.  Nobody else writes to it, and a thread is on one CPU at
+ * a time. When all are taken those without one walk in full.
  *
  * `hot` keeps a walk that is met often from being pushed out by one that is not, such as that
  * of a preemption anywhere in the program.
@@ -56,8 +57,8 @@ _Static_assert(WALK_WORDS % WORDS_AT_ONCE == 0, "");
 
 /*
  * Goes on with the hash h of the words a remembered user walk went by: some from the one of this number on, or up to
- * the last.  0: one cannot be read.  A global function, as the next ones: the verifier follows each word's branches once, and not
- * those of all words one after the other, which was a quarter of all that it had to do.
+ * the last.  0: one cannot be read.  A global function, as the next ones: the verifier follows each word's branches
+ * once, and not those of all words one after the other, which was a quarter of all that it had to do.
  */
 __noinline __u64 hash_viewed_words(const struct walk_memory *m, struct page_view *view, __u32 first, __u64 h)
 {
@@ -87,7 +88,8 @@ static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, stru
 }
 
 /*
- * The same two of the thread that runs.  Its words are read a window at a time: it costs little more than reading one word.
+ * The same two of the thread that runs.  Its words are read a window at a time: it costs little more than reading one
+ * word.
  */
 __noinline __u64 hash_current_words(const struct walk_memory *m, struct scratch *scratch, __u32 first, __u64 h)
 {
@@ -95,7 +97,8 @@ __noinline __u64 hash_current_words(const struct walk_memory *m, struct scratch 
 		return 0;
 #pragma unroll
 	for (__u32 i = 0; i < WORDS_AT_ONCE; i++) {
-		__u32 at = m->at[first + i] & ~WORD_IS_ADDRESS, offset = at - scratch->window_at, have = scratch->window_bytes;
+		__u32 at = m->at[first + i] & ~WORD_IS_ADDRESS, offset = at - scratch->window_at,
+		      have = scratch->window_bytes;
 		__u64 word;
 
 		if (first + i >= m->cnt)

@@ -11,16 +11,18 @@
 /*
  * Requests: from a call of a function to its return, on one thread.
  *
- * The end is told without a uretprobe, which kills a C++ program at an exception that passes it, and any Go program.  The program at
- * the entry reads the return address; user space puts a probe there, once for each place; a request has returned when that is hit
- * with the stack pointer above the entry's by one word.  A request that was left otherwise is noticed by a stack pointer above that:
- * at once where an exception is caught, else as the thread goes off CPU or enters the function again.
+ * The end is told without a uretprobe, which kills a C++ program at an exception that passes it, and any Go program.
+ * The program at the entry reads the return address; user space puts a probe there, once for each place; a request has
+ * returned when that is hit with the stack pointer above the entry's by one word.  A request that was left otherwise
+ * is noticed by a stack pointer above that: at once where an exception is caught, else as the thread goes off CPU or
+ * enters the function again.
  *
- * The split is a difference of the thread's account at both ends, so it is the account's, with all its rules.  These programs may be
- * preempted: what they read together is read again if the thread was switched meanwhile, and what they add they add atomically.
+ * The split is a difference of the thread's account at both ends, so it is the account's, with all its rules.  These
+ * programs may be preempted: what they read together is read again if the thread was switched meanwhile, and what they
+ * add they add atomically.
  *
- * Only waits inside of requests are listed.  Where only slow requests are wanted a wait first counts as filtered; it and its key
- * are kept with the request, and listed at the thread's next switch once the request was slow.
+ * Only waits inside of requests are listed.  Where only slow requests are wanted a wait first counts as filtered; it
+ * and its key are kept with the request, and listed at the thread's next switch once the request was slow.
  */
 
 #define REQUEST_STACK (64ULL << 20)	/* further up is another stack */
@@ -253,7 +255,8 @@ static __always_inline void count_begun_before(__u64 now)
 }
 
 /* The request is over.  now: as of *at. */
-static __always_inline void end_request(struct request_state *r, struct offcpu_request_times *at, __u64 now, bool by_exception)
+static __always_inline void end_request(struct request_state *r, struct offcpu_request_times *at, __u64 now,
+					bool by_exception)
 {
 	r->is_active = 0;
 	if (r->start_ns < window.start_ns) {
@@ -282,8 +285,8 @@ __noinline int leave_request(struct request_state *r, __u64 now)
 	if (r->start_ns < window.start_ns)
 		count_begun_before(now);
 	else
-		count_request(r->knows_site ? OFFCPU_REQUEST_LEFT : OFFCPU_REQUEST_NO_SITE, r->open_cnt ? r->open_cnt : 1,
-			      now - r->start_ns);
+		count_request(r->knows_site ? OFFCPU_REQUEST_LEFT : OFFCPU_REQUEST_NO_SITE,
+			      r->open_cnt ? r->open_cnt : 1, now - r->start_ns);
 	r->open_cnt = 0;
 	return 0;
 }
@@ -294,7 +297,8 @@ static __always_inline bool is_above(const struct request_state *r, __u64 sp)
 }
 
 /* The account as of now, which is told; the thread is current and may be preempted. */
-static __always_inline __u64 request_now(const struct task_struct *task, const struct thread_state *st, struct offcpu_request_times *at)
+static __always_inline __u64 request_now(const struct task_struct *task, const struct thread_state *st,
+					 struct offcpu_request_times *at)
 {
 	__u64 now = 0;
 

@@ -3,11 +3,12 @@
 #define BPF_REQUEST_CALLS_BPF_H
 
 /*
- * Calls of several functions, inside of one another: what each took, and how much of that was spent in others of them.  The outermost is
- * the request.  A call is known by the stack pointer of its entry, as the request is: one that is not above it any more has ended.
+ * Calls of several functions, inside of one another: what each took, and how much of that was spent in others of them.
+ * The outermost is the request.  A call is known by the stack pointer of its entry, as the request is: one that is not
+ * above it any more has ended.
  *
- * Of a function that calls itself only the outermost call counts with its time, so that no time counts twice; each counts with the time
- * of its own.  So the times of their own of all functions add up to the requests'.
+ * Of a function that calls itself only the outermost call counts with its time, so that no time counts twice; each
+ * counts with the time of its own.  So the times of their own of all functions add up to the requests'.
  *
  * Only included by bpf/request.bpf.h.
  */
@@ -76,8 +77,9 @@ static __always_inline void begin_outermost_call(struct request_state *r)
 }
 
 /*
- * The innermost call is no more, and when it ended nobody knows.  A global function, as those below that search the calls: what they find
- * is any number to the verifier of Linux 6.1, which would go through all that follows for each number that it may be.
+ * The innermost call is no more, and when it ended nobody knows.  A global function, as those below that search the
+ * calls: what they find is any number to the verifier of Linux 6.1, which would go through all that follows for each
+ * number that it may be.
  */
 __noinline int drop_call(struct request_state *r)
 {
@@ -104,7 +106,8 @@ static __always_inline void add_times(struct offcpu_request_times *sum, const st
 }
 
 /* Atomically nothing: only its thread has it. */
-static __always_inline void move_times(struct offcpu_request_times *t, const struct offcpu_request_times *by, __s64 sign)
+static __always_inline void move_times(struct offcpu_request_times *t, const struct offcpu_request_times *by,
+				       __s64 sign)
 {
 	t->wall_ns += sign * by->wall_ns;
 	t->on_cpu_ns += sign * by->on_cpu_ns;
@@ -237,7 +240,8 @@ __noinline int is_being_called(const struct request_state *r, __u32 func)
 }
 
 /* Puts a call on top; NULL: there is no room. */
-static __always_inline struct request_call *push_call(struct thread_state *st, struct request_state *r, struct request_stack *s, __u32 func)
+static __always_inline struct request_call *push_call(struct thread_state *st, struct request_state *r,
+						      struct request_stack *s, __u32 func)
 {
 	__u32 cnt = r->call_cnt;
 	struct request_call *c;
@@ -257,7 +261,10 @@ static __always_inline struct request_call *push_call(struct thread_state *st, s
 	return c;
 }
 
-/* A call inside of a request.  Those that the stack pointer has left are no more; but one that jumps to another has the same. */
+/*
+ * A call inside of a request.  Those that the stack pointer has left are no more; but one that jumps to another has
+ * the same.
+ */
 __noinline int begin_call(struct thread_state *st, struct request_state *r, __u32 func, __u64 sp, __u64 ret)
 {
 	struct request_stack *s;

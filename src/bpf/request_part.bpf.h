@@ -3,8 +3,9 @@
 #define BPF_REQUEST_PART_BPF_H
 
 /*
- * What requests of alike latency did, so that the slowest can be compared with the others.  How long a request will take is known as
- * it ends: until then its waits are noted with it, summed by stacks, and come to the sums of its latency then.  They are listed as ever.
+ * What requests of alike latency did, so that the slowest can be compared with the others.  How long a request will
+ * take is known as it ends: until then its waits are noted with it, summed by stacks, and come to the sums of its
+ * latency then.  They are listed as ever.
  *
  * Only included by bpf/request.bpf.h.
  */
@@ -28,11 +29,13 @@ const volatile __u64 no_part[sizeof(struct offcpu_request_part) / sizeof(__u64)]
 
 static __always_inline bool is_note_of(const struct offcpu_request_note *n, const struct offcpu_wait_key *key)
 {
-	return n->ustack == key->ustack && n->kstack == key->kstack && n->object == key->object && n->state == key->state;
+	return n->ustack == key->ustack && n->kstack == key->kstack && n->object == key->object &&
+	       n->state == key->state;
 }
 
 /* The note of such waits, by a new one or with what there is no room for: those share the last one. */
-static __always_inline void claim_note(struct request_state *r, struct offcpu_request_note *n, __u32 i, const struct offcpu_wait_key *key)
+static __always_inline void claim_note(struct request_state *r, struct offcpu_request_note *n, __u32 i,
+				       const struct offcpu_wait_key *key)
 {
 	bool is_new = i >= r->note_cnt, is_shared = !is_new && !is_note_of(n, key);
 
@@ -52,7 +55,8 @@ static __always_inline void claim_note(struct request_state *r, struct offcpu_re
 }
 
 /* A wait inside of a request is over.  A global function: the verifier checks it once. */
-__noinline int note_for_request(struct thread_state *st, const struct offcpu_wait_key *key, const struct wait_parts *parts)
+__noinline int note_for_request(struct thread_state *st, const struct offcpu_wait_key *key,
+				const struct wait_parts *parts)
 {
 	struct offcpu_rec_request_span *notes;
 	struct request_state *r;
@@ -91,7 +95,8 @@ static __always_inline struct offcpu_request_part *request_part(const struct off
 	return bpf_map_lookup_elem(&request_parts, key);
 }
 
-static __always_inline void add_note(const struct offcpu_request_part_key *key, const struct offcpu_request_note *n, __u32 tno)
+static __always_inline void add_note(const struct offcpu_request_part_key *key, const struct offcpu_request_note *n,
+				     __u32 tno)
 {
 	struct offcpu_request_part *p = request_part(key);
 

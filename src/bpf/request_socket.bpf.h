@@ -83,7 +83,8 @@ static __always_inline void drop_socket_request(const struct socket_request *s, 
 	bpf_map_delete_elem(&request_sockets, &key);
 }
 
-static __always_inline void begin_socket_request(struct task_struct *task, struct thread_state *st, __u64 key, __u32 func)
+static __always_inline void begin_socket_request(struct task_struct *task, struct thread_state *st, __u64 key,
+						 __u32 func)
 {
 	struct request_state *r = request_to_begin(st);
 	struct socket_request s = { .func = func, .owner = st->tno, .request = st->request - 1 };

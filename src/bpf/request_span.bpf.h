@@ -3,8 +3,9 @@
 #define BPF_REQUEST_SPAN_BPF_H
 
 /*
- * Requests one by one.  User space keeps the slowest, all of them, and of the others a sample; it says from what latency on a request
- * may still be one of the slowest, and how many of the others it needs.  How many there were the sums say.
+ * Requests one by one.  User space keeps the slowest, all of them, and of the others a sample; it says from what
+ * latency on a request may still be one of the slowest, and how many of the others it needs.  How many there were the
+ * sums say.
  *
  * Only included by bpf/request.bpf.h.
  */

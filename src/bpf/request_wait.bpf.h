@@ -6,7 +6,8 @@
 
 /* What the scheduler's programs do for requests: here nothing comes between. */
 
-static __always_inline void move_total(struct offcpu_state_total *from, struct offcpu_state_total *to, const struct wait_parts *parts)
+static __always_inline void move_total(struct offcpu_state_total *from, struct offcpu_state_total *to,
+				       const struct wait_parts *parts)
 {
 	from->count--;
 	from->preempted_ns -= parts->preempted_ns;
@@ -80,7 +81,8 @@ __noinline int request_off(struct thread_state *st, __u64 ip, __u64 sp, bool is_
 	return 0;
 }
 
-static __always_inline void request_switch_out(struct task_struct *task, struct thread_state *st, bool is_last, __u64 now)
+static __always_inline void request_switch_out(struct task_struct *task, struct thread_state *st, bool is_last,
+					       __u64 now)
 {
 	struct pt_regs *regs;
 
@@ -102,7 +104,8 @@ static __always_inline void request_exec(struct thread_state *st, __u64 now)
 }
 
 /* A wait that was accounted as filtered is kept until its request is over.  A global function, as that one. */
-__noinline int keep_for_request(struct thread_state *st, const struct offcpu_wait_key *key, const struct kept_wait *kept)
+__noinline int keep_for_request(struct thread_state *st, const struct offcpu_wait_key *key,
+				const struct kept_wait *kept)
 {
 	struct request_waits *waits;
 	struct request_state *r;

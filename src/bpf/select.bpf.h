@@ -6,8 +6,9 @@
 #include "bpf/threads.bpf.h"
 
 /*
- * Which threads are subjects.  Decided when a thread is first known and again at exec; and when it next leaves the CPU after
- * a rename or a move to another cgroup.  Never per event; always about the thread itself, never about whoever is current.
+ * Which threads are subjects.  Decided when a thread is first known and again at exec; and when it next leaves the CPU
+ * after a rename or a move to another cgroup.  Never per event; always about the thread itself, never about whoever is
+ * current.
  */
 
 /* The number of `pid` in the tracer's pid namespace; 0: it has none there. */
@@ -51,7 +52,8 @@ static __always_inline __u8 state_of(__u64 bits)
 /* Most sleeps: of this state whatever else the bits say, but for the ones left out here. */
 static __always_inline bool is_plain_sleep(__u64 bits)
 {
-	return (bits & (TASK_INTERRUPTIBLE | TASK_STOPPED | TASK_TRACED | TASK_PARKED | TASK_DEAD)) == TASK_INTERRUPTIBLE;
+	return (bits & (TASK_INTERRUPTIBLE | TASK_STOPPED | TASK_TRACED | TASK_PARKED | TASK_DEAD)) ==
+	       TASK_INTERRUPTIBLE;
 }
 
 const volatile char state_letters[OFFCPU_STATE_COUNT + 1] = OFFCPU_STATE_LETTERS;
@@ -68,7 +70,9 @@ struct comm {
 	char name[OFFCPU_COMM_LEN];
 } __attribute__((aligned(8)));
 
-/* fnmatch() with * and ?, bounded: both strings are at most 31 bytes.  A global function: the verifier checks it once. */
+/*
+ * fnmatch() with * and ?, bounded: both strings are at most 31 bytes.  A global function: the verifier checks it once.
+ */
 __noinline int glob_matches(const struct comm *whose)
 {
 	__u32 c = 0, g = 0, star = ~0U, mark = 0;
@@ -164,7 +168,10 @@ static __always_inline bool is_selected(struct task_struct *task, struct thread_
 	return is_selected_as(task, st, &comm);
 }
 
-/* By its address: to read anything of a task that another CPU ran last costs more than all else that is done with a stranger. */
+/*
+ * By its address: to read anything of a task that another CPU ran last costs more than all else that is done with a
+ * stranger.
+ */
 static __always_inline __u32 selected_bit(const struct task_struct *task)
 {
 	return hash_of_tag(tag_of(task), SELECTED_SHIFT);

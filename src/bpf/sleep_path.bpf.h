@@ -2,7 +2,10 @@
 #ifndef BPF_SLEEP_PATH_BPF_H
 #define BPF_SLEEP_PATH_BPF_H
 
-/* The scheduler's frames of a sleeper.  How to step from one to the next is in each architecture's kernel_walk.bpf.h, included before. */
+/*
+ * The scheduler's frames of a sleeper.  How to step from one to the next is in each architecture's kernel_walk.bpf.h,
+ * included before.
+ */
 
 struct sleep_path_walk {
 	struct offcpu_rec_sleep_path *path;

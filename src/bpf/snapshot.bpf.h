@@ -187,8 +187,8 @@ static __always_inline void forget_stale_stacks(struct thread_state *st)
 }
 
 /*
- * Right after the window, or a cut: the longer it takes, the more threads have moved on.  Once for each wait, so not again after a pause,
- * nor at the next cut.
+ * Right after the window, or a cut: the longer it takes, the more threads have moved on.  Once for each wait, so not
+ * again after a pause, nor at the next cut.
  */
 static __always_inline void note_stacks(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
@@ -218,8 +218,8 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 }
 
 /*
- * Of a sleep that goes on a waking before it began says nothing, unless the thread is awake since: it was on CPU still when that came,
- * went on, and fell asleep later (split_wait() knows that a sleep ended).
+ * Of a sleep that goes on a waking before it began says nothing, unless the thread is awake since: it was on CPU still
+ * when that came, went on, and fell asleep later (split_wait() knows that a sleep ended).
  */
 static __always_inline void forget_stale_waking(struct task_struct *task, struct thread_state *st)
 {
@@ -289,8 +289,8 @@ static __always_inline void know_mode(struct task_struct *task, struct thread_st
 }
 
 /*
- * Sends the thread's account as of the window's end, once: the iterator may come to a thread that is just dying.  has_execed: it does
- * just that.  False: it did not get through, and is in scratch->thread.
+ * Sends the thread's account as of the window's end, once: the iterator may come to a thread that is just dying.
+ * has_execed: it does just that.  False: it did not get through, and is in scratch->thread.
  */
 static __always_inline bool close_account(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 					  bool may_blame, bool has_execed)
@@ -338,10 +338,11 @@ int close_thread(struct bpf_iter__task *ctx)
 }
 
 /*
- * After the window, before the iterator has come to it, a thread dies or becomes another program.  Who held its CPU as the window
- * ended stays unknown: on Linux 6.1 the verifier refuses to follow blame from here.
+ * After the window, before the iterator has come to it, a thread dies or becomes another program.  Who held its CPU as
+ * the window ended stays unknown: on Linux 6.1 the verifier refuses to follow blame from here.
  */
-static __always_inline void close_early(struct task_struct *task, struct thread_state *st, struct scratch *scratch, bool has_execed)
+static __always_inline void close_early(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
+					bool has_execed)
 {
 	if (!st->selected || st->mode == MODE_DEAD || close_account(task, st, scratch, false, has_execed))
 		return;

@@ -14,8 +14,8 @@ static __always_inline __u64 stack_seed(const struct thread_state *st)
 }
 
 /*
- * How often an address space was locked to change its mappings: with the same number they are the same.  0: this kernel
- * does not tell.
+ * How often an address space was locked to change its mappings: with the same number they are the same.  0: this
+ * kernel does not tell.
  */
 static __always_inline __u32 mapping_changes(const struct task_struct *task)
 {
@@ -30,8 +30,8 @@ static __always_inline __u32 mapping_changes(const struct task_struct *task)
 }
 
 /*
- * Is the thread's process the child of another one that it still shares all mappings with?  Then its stacks are the parent's, and its
- * tables: most processes live too short to be looked at by themselves.
+ * Is the thread's process the child of another one that it still shares all mappings with?  Then its stacks are the
+ * parent's, and its tables: most processes live too short to be looked at by themselves.
  */
 static __always_inline bool is_in_parents(const struct task_struct *task, const struct thread_state *st)
 {

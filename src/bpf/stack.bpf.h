@@ -17,13 +17,13 @@
 #endif
 
 /*
- * Stacks cross to user space once.  A stack is walked into a buffer and hashed to 64 bits;
- * waits are summed under that id.  An id not yet in `crossed` is sent through the ring
- * buffer and only then put there, so a full ring delays a stack and never loses it for good.
- * User stacks are seeded with their address space and, where it has tables, the version of its mappings: the same addresses in another
- * program, or in another library that was loaded in the place of one, are another stack.  A forked child that has mapped nothing since has its parent's, as long as all of the walk lies in files
- * with tables: what a compiler at run time made has other names in each process.
- * 64 bits: with 100,000 stacks two share an id with probability 3e-10.
+ * Stacks cross to user space once.  A stack is walked into a buffer and hashed to 64 bits; waits are summed under that
+ * id.  An id not yet in `crossed` is sent through the ring buffer and only then put there, so a full ring delays a
+ * stack and never loses it for good. User stacks are seeded with their address space and, where it has tables, the
+ * version of its mappings: the same addresses in another program, or in another library that was loaded in the place
+ * of one, are another stack.  A forked child that has mapped nothing since has its parent's, as long as all of the
+ * walk lies in files with tables: what a compiler at run time made has other names in each process. 64 bits: with
+ * 100,000 stacks two share an id with probability 3e-10.
  */
 
 /* A global function, as those of unwind.bpf.h: its loop is checked once, not on every path to it. */
@@ -182,7 +182,8 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;
 	}
-	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), stack_seed(st), now, &crossed_now);
+	return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), stack_seed(st), now,
+			     &crossed_now);
 }
 
 /* The same of one that sleeps or wakes, with the interpreter's frames where there are any. */
@@ -198,8 +199,8 @@ static __always_inline __u64 told_user_stack(void *ctx, struct task_struct *task
 }
 
 /*
- * Will the wait that begins be listed however long it takes?  Then it is walked while the thread's memory is still in the
- * caches and the TLB; unless its program has no tables yet, which it may have by the end.
+ * Will the wait that begins be listed however long it takes?  Then it is walked while the thread's memory is still in
+ * the caches and the TLB; unless its program has no tables yet, which it may have by the end.
  */
 static __always_inline bool is_sure_to_be_listed(const struct thread_state *st, __u64 scale)
 {

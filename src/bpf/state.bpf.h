@@ -2,7 +2,10 @@
 #ifndef BPF_STATE_BPF_H
 #define BPF_STATE_BPF_H
 
-/* What is kept of each thread and, while an event is looked at, of each CPU: types only, the maps are bpf/maps.bpf.h's. */
+/*
+ * What is kept of each thread and, while an event is looked at, of each CPU: types only, the maps are
+ * bpf/maps.bpf.h's.
+ */
 #include "bpf/ktypes.h"
 
 #include <bpf/bpf_core_read.h>
@@ -177,7 +180,10 @@ struct burst {
  * CPUs than they run on.
  */
 struct thread_state {
-	/* first line: each switch.  Within 128 bytes an instruction names a member by one byte, and code that is run cold is short */
+	/*
+	 * first line: each switch.  Within 128 bytes an instruction names a member by one byte, and code that is run
+	 * cold is short
+	 */
 	__u64 since_ns;		/* when the mode began; never before the window */
 	__u64 on_ns;		/* the last switch-in */
 	__u64 csw;		/* context switches at the last switch-out: has it run since? */
@@ -222,7 +228,8 @@ struct thread_state {
 	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
 	struct css_set *css;	/* the cgroup membership that `selected` was decided on */
 	__u32 tno, pid, tid, exec_no;
-	__u8 by_descent;	/* selected because it descends from the traced command, or from a process whose children are */
+	/* selected because it descends from the traced command, or from a process whose children are */
+	__u8 by_descent;
 	__u8 narrow;		/* a program of 32-bit addresses */
 	__u8 end_noted;		/* end_kstack and end_ustack are what they will be */
 	__u8 began_off_cpu;	/* was off CPU when the window began */
@@ -262,8 +269,11 @@ struct thread_state {
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see above");
 
 #define LINE_OF(member) (__builtin_offsetof(struct thread_state, member) / 64)
-_Static_assert(LINE_OF(usual_ustack) == 0 && LINE_OF(account) == 1 && LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 1 &&
-	       LINE_OF(wake_ns) == LINE_OF(burst_id) && LINE_OF(start_ns) == LINE_OF(burst_id) + 1 && LINE_OF(entry) == LINE_OF(start_ns), "see above");
+_Static_assert(LINE_OF(usual_ustack) == 0 && LINE_OF(account) == 1 &&
+		       LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 1 &&
+		       LINE_OF(wake_ns) == LINE_OF(burst_id) && LINE_OF(start_ns) == LINE_OF(burst_id) + 1 &&
+		       LINE_OF(entry) == LINE_OF(start_ns),
+	       "see above");
 
 #define OPTIONS_OFFSET __builtin_offsetof(struct thread_state, ran_ns)
 
@@ -339,7 +349,8 @@ struct scratch {
 	__u64 random;		/* state of the generator; 0: to be seeded */
 	struct kept_wait kept;
 	__u64 ustack, kstack;	/* of that wait */
-	__u8 has_crossed, was_seen;	/* the kernel stack just walked: user space knows it; the thread had it before */
+	/* the kernel stack just walked: user space knows it; the thread had it before */
+	__u8 has_crossed, was_seen;
 	struct walk_state walk;
 	struct offcpu_rec_stack stack;
 	struct offcpu_rec_sleep_path path;

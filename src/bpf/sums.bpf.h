@@ -11,7 +11,10 @@ static __always_inline __u32 log2_slot(__u64 ns)
 	__u64 ones = ns >> 1;
 	__u32 slot;
 
-	/* the bits below the highest one, set and counted (Hacker's Delight, 5-1): each branch doubled the verifier's work */
+	/*
+	 * the bits below the highest one, set and counted (Hacker's Delight, 5-1): each branch doubled the verifier's
+	 * work
+	 */
 	ones |= ones >> 1;
 	ones |= ones >> 2;
 	ones |= ones >> 4;
@@ -60,9 +63,10 @@ static __always_inline bool is_slot_of(const struct offcpu_wait_slot *s, const s
 #define NO_WAIT_SLOT ~0U
 
 /*
- * Is this the slot of that key, or does it become that, having been free?  A key holds a thread number and a thread is on one CPU at a
- * time, so two CPUs may be after one free slot, but not for one key: whoever sets tno has it, and to the other it is none of
- * its own, whatever else is in it yet.  A global function: the verifier checks it once, and not for each round of the loop below.
+ * Is this the slot of that key, or does it become that, having been free?  A key holds a thread number and a thread is
+ * on one CPU at a time, so two CPUs may be after one free slot, but not for one key: whoever sets tno has it, and to
+ * the other it is none of its own, whatever else is in it yet.  A global function: the verifier checks it once, and
+ * not for each round of the loop below.
  */
 __noinline int is_wait_slot_of(__u32 number, const struct offcpu_wait_key *key)
 {
@@ -131,11 +135,12 @@ static __always_inline void begin_slice(struct scratch *scratch, __u64 now)
 }
 
 /*
- * A wait that ends now is summed in the slice that it ends in.  One that began before that slice has a sum of its own, with its
- * start: there is one of them for each thread and slice at most, and user space shares it out among the slices that it lies in.
+ * A wait that ends now is summed in the slice that it ends in.  One that began before that slice has a sum of its own,
+ * with its start: there is one of them for each thread and slice at most, and user space shares it out among the
+ * slices that it lies in.
  */
-static __always_inline void set_slice(struct scratch *scratch, const struct thread_state *st, struct offcpu_wait_key *key,
-				      __u64 now)
+static __always_inline void set_slice(struct scratch *scratch, const struct thread_state *st,
+				      struct offcpu_wait_key *key, __u64 now)
 {
 	if (!cfg.slice_ns)
 		return;
@@ -146,7 +151,10 @@ static __always_inline void set_slice(struct scratch *scratch, const struct thre
 		key->flags |= OFFCPU_KEY_CROSSING;
 }
 
-/* Adds one wait of the thread under its key.  False: no room, the caller accounts for it.  A global function: the verifier checks it once. */
+/*
+ * Adds one wait of the thread under its key.  False: no room, the caller accounts for it.  A global function: the
+ * verifier checks it once.
+ */
 __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *key, const struct kept_wait *kept)
 {
 	struct offcpu_wait_slot *s;

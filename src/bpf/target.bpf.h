@@ -8,10 +8,10 @@
 #include "bpf/target_types.h"
 
 /*
- * What a thread waits for in a system call or a page fault (--objects).  It is looked at as the wait ends, of waits that are
- * listed only: the thread still stands in its call, so its registers are those of the call, and the call holds the file.
- * Should another thread have closed the descriptor meanwhile there is none; should it have opened another file under
- * the same number, the wait is told under that one.
+ * What a thread waits for in a system call or a page fault (--objects).  It is looked at as the wait ends, of waits
+ * that are listed only: the thread still stands in its call, so its registers are those of the call, and the call
+ * holds the file. Should another thread have closed the descriptor meanwhile there is none; should it have opened
+ * another file under the same number, the wait is told under that one.
  *
  * Global functions take numbers, not pointers to the kernel's types: so the verifier checks each once.
  */
@@ -44,7 +44,8 @@ static __always_inline __u32 half_at(__u64 addr)
 static __always_inline void name_file(struct offcpu_rec_target *rec, __u64 file)
 {
 	__u64 dentry = POINTER(struct file, file, f_path.dentry);
-	long len = bpf_probe_read_kernel_str(rec->text, sizeof(rec->text), (void *)POINTER(struct dentry, dentry, d_name.name));
+	long len = bpf_probe_read_kernel_str(rec->text, sizeof(rec->text),
+					     (void *)POINTER(struct dentry, dentry, d_name.name));
 
 	rec->text_len = len > 0 ? len - 1 : 0;
 }
@@ -101,14 +102,16 @@ static __always_inline void look_at_socket(struct offcpu_rec_target *rec, __u64 
 	if (!sk)
 		return;
 	bpf_probe_read_kernel(&rec->family, sizeof(rec->family), (void *)AT(struct sock, sk, __sk_common.skc_family));
-	bpf_probe_read_kernel(&rec->sock_state, sizeof(rec->sock_state), (void *)AT(struct sock, sk, __sk_common.skc_state));
+	bpf_probe_read_kernel(&rec->sock_state, sizeof(rec->sock_state),
+			      (void *)AT(struct sock, sk, __sk_common.skc_state));
 	if (rec->family == FAMILY_UNIX) {
 		look_at_unix(rec, sk);
 		return;
 	}
 	if (rec->family != FAMILY_INET && rec->family != FAMILY_INET6)
 		return;
-	bpf_probe_read_kernel(&rec->local_port, sizeof(rec->local_port), (void *)AT(struct sock, sk, __sk_common.skc_num));
+	bpf_probe_read_kernel(&rec->local_port, sizeof(rec->local_port),
+			      (void *)AT(struct sock, sk, __sk_common.skc_num));
 	bpf_probe_read_kernel(&port, sizeof(port), (void *)AT(struct sock, sk, __sk_common.skc_dport));
 	rec->remote_port = __builtin_bswap16(port);
 	if (rec->family == FAMILY_INET) {
@@ -259,14 +262,15 @@ __noinline __u64 target_of_aio(struct thread_state *st, struct wait_target *t)
 }
 
 /*
- * Where a page fault is the kernel keeps in a struct vm_fault on the thread's stack only.  A word of that is taken for its
- * first one if it leads to a mapping of this program that holds the address which the same structure names.
+ * Where a page fault is the kernel keeps in a struct vm_fault on the thread's stack only.  A word of that is taken for
+ * its first one if it leads to a mapping of this program that holds the address which the same structure names.
  */
 static __always_inline bool is_fault(__u64 vma, __u64 address, __u64 mm)
 {
 	if (vma >> 47 != 0x1ffff || !address || address & 0xfff || address >> 56)
 		return false;
-	return POINTER(struct vm_area_struct, vma, vm_mm) == mm && POINTER(struct vm_area_struct, vma, vm_start) <= address &&
+	return POINTER(struct vm_area_struct, vma, vm_mm) == mm &&
+	       POINTER(struct vm_area_struct, vma, vm_start) <= address &&
 	       POINTER(struct vm_area_struct, vma, vm_end) > address;
 }
 
@@ -336,7 +340,10 @@ static __always_inline __u32 lowest_bit(__u64 bits)
 	return at;
 }
 
-/* The first descriptor of poll()'s array, or of select()'s set of those to be read; false: there is none, or it cannot be read. */
+/*
+ * The first descriptor of poll()'s array, or of select()'s set of those to be read; false: there is none, or it cannot
+ * be read.
+ */
 __noinline int first_fd(struct wait_target *t, struct page_view *view, bool is_select)
 {
 	__u64 word;

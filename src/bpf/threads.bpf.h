@@ -5,21 +5,22 @@
 #include "bpf/maps.bpf.h"
 
 /*
- * Where the memory of each thread lies: in slots of tables, which are taken one after the other, and an index that finds a slot by
- * the address of the thread's task_struct.  Task storage would do the same, but finds the memory by way of two others of its own,
- * which are in no cache for a thread that comes back after long, and allocates and frees it for each fork.
+ * Where the memory of each thread lies: in slots of tables, which are taken one after the other, and an index that
+ * finds a slot by the address of the thread's task_struct.  Task storage would do the same, but finds the memory by
+ * way of two others of its own, which are in no cache for a thread that comes back after long, and allocates and frees
+ * it for each fork.
  *
- * With thousands of threads an event costs what has to be fetched for it, lines and the pages they are in.  So the index
- * has 8 bytes for a thread, and stays in a cache; slots lie side by side, the one that was free last is taken first;
- * and of a sleeper's slot a waker reads nothing: it does not wait for what it writes there.
+ * With thousands of threads an event costs what has to be fetched for it, lines and the pages they are in.  So the
+ * index has 8 bytes for a thread, and stays in a cache; slots lie side by side, the one that was free last is taken
+ * first; and of a sleeper's slot a waker reads nothing: it does not wait for what it writes there.
  *
  * A thread takes a slot at its birth, or as the iterator meets it, and it is free again when the kernel frees the
  * thread (sched_process_free): nobody runs as it, wakes it or iterates over it then.  Should that not be seen, the
  * thread that is born at the same address takes the slot over.
  *
- * User space makes the first table for the threads that there are and some more, and has always one more than they need
- * (supply/thread_table.c).  In the index a thread has THREAD_TRIES places side by side, about the one that its hash names; and as many
- * in a second one, which is long enough for all slots that there may be, where they are taken.
+ * User space makes the first table for the threads that there are and some more, and has always one more than they
+ * need (supply/thread_table.c).  In the index a thread has THREAD_TRIES places side by side, about the one that its
+ * hash names; and as many in a second one, which is long enough for all slots that there may be, where they are taken.
  */
 #define THREAD_TRIES 16
 #define TABLE_SHIFT 16	/* number of a slot: its table, and its place there; 0 is nobody's */
@@ -47,8 +48,8 @@ struct {
 } thread_tables SEC(".maps");
 
 /*
- * The number of a slot, below what index_key() says of its thread; 0: free.  It is always of one length, so the programs need not ask for
- * that: with 10,000 threads it is a third full, and an L2 cache still holds it.
+ * The number of a slot, below what index_key() says of its thread; 0: free.  It is always of one length, so the
+ * programs need not ask for that: with 10,000 threads it is a third full, and an L2 cache still holds it.
  */
 __u64 thread_index[1 << INDEX_BITS] __attribute__((aligned(64))) = { 0 };
 
@@ -62,8 +63,8 @@ struct {
 __u32 threads_taken = 0;	/* slots, in all tables */
 __u32 slots_begun = 1;		/* those that were ever taken, and number 0 */
 /*
- * The list of the slots that were taken and are free again: the number of the first one, and above that how often the list
- * has changed, since the same one may be the first again with another one after it.
+ * The list of the slots that were taken and are free again: the number of the first one, and above that how often the
+ * list has changed, since the same one may be the first again with another one after it.
  */
 __u64 free_slots = 0;
 bool second_index_used = false;
@@ -71,8 +72,9 @@ bool second_index_used = false;
 __u32 last_tno = 0;
 
 /*
- * A number that tells a task: its address, in cache lines, for a task_struct begins with one (kernel/fork.c, fork_init()).  The
- * verifier lets nobody shift or multiply a pointer; but the difference of two is a number, and the other one is the same always.
+ * A number that tells a task: its address, in cache lines, for a task_struct begins with one (kernel/fork.c,
+ * fork_init()).  The verifier lets nobody shift or multiply a pointer; but the difference of two is a number, and the
+ * other one is the same always.
  */
 static __always_inline __u64 tag_of(const struct task_struct *task)
 {
@@ -82,7 +84,8 @@ static __always_inline __u64 tag_of(const struct task_struct *task)
 	return tag >> 6;
 }
 
-#define TAG_MIX 0x9e3779b1U	/* 2^32 over the golden ratio, Knuth's multiplier; within the instruction, which 64 bits are not */
+#define TAG_MIX                                                                                                        \
+	0x9e3779b1U /* 2^32 over the golden ratio, Knuth's multiplier; within the instruction, which 64 bits are not */
 
 static __always_inline __u32 hash_of_tag(__u64 tag, __u32 bits)
 {
@@ -90,8 +93,8 @@ static __always_inline __u32 hash_of_tag(__u64 tag, __u32 bits)
 }
 
 /*
- * What tells a thread from all others above the number of its slot: 45 bits of the tag.  All task_structs lie in the machine's
- * memory, of which no kernel has 2 PiB in a row.
+ * What tells a thread from all others above the number of its slot: 45 bits of the tag.  All task_structs lie in the
+ * machine's memory, of which no kernel has 2 PiB in a row.
  */
 static __always_inline __u64 index_key(__u64 tag)
 {
@@ -144,8 +147,8 @@ static __always_inline __u64 *entry_at(__u32 place)
 }
 
 /*
- * Is this the thread's place?  With a slot: or does it become that, having been free?  A global function, as are the others here: the
- * verifier checks them once, and what loops do once for all rounds.
+ * Is this the thread's place?  With a slot: or does it become that, having been free?  A global function, as are the
+ * others here: the verifier checks them once, and what loops do once for all rounds.
  */
 __noinline int is_place_of(__u32 place, __u64 tag, __u32 slot)
 {
@@ -190,8 +193,9 @@ __noinline __u32 find_slot(__u64 tag, __u32 slot)
 }
 
 /*
- * The slot of a thread whose first place was another's, where it stands at one of the others about it; else 0.  With thousands of threads
- * many a one does (of 10,000 every seventh), and this takes a fraction of what find_slot() does, which looks everywhere.
+ * The slot of a thread whose first place was another's, where it stands at one of the others about it; else 0.  With
+ * thousands of threads many a one does (of 10,000 every seventh), and this takes a fraction of what find_slot() does,
+ * which looks everywhere.
  */
 __noinline __u32 slot_nearby(__u64 tag)
 {
@@ -207,8 +211,9 @@ __noinline __u32 slot_nearby(__u64 tag)
 }
 
 /*
- * NULL: we know of no such thread.  It is the same lookup for all tables, since the verifier would follow each one to the end of the
- * program; but a thread of the first table takes one comparison, and the CPU need not wait to know which table it is.
+ * NULL: we know of no such thread.  It is the same lookup for all tables, since the verifier would follow each one to
+ * the end of the program; but a thread of the first table takes one comparison, and the CPU need not wait to know
+ * which table it is.
  */
 static __always_inline struct thread_state *thread_of(struct task_struct *task)
 {
@@ -262,7 +267,9 @@ __noinline __u32 take_slot(void)
 	for (int i = 0; i < LIST_TRIES && slot == QUICKER_TOOK_IT; i++)
 		slot = take_first();
 	if (!slot || slot == QUICKER_TOOK_IT) {
-		/* Looked at first: at the end of a table a number of the next one may get lost, but not all of them. */
+		/*
+		 * Looked at first: at the end of a table a number of the next one may get lost, but not all of them.
+		 */
 		if (!thread_in(nth_slot(slots_begun)))
 			return 0;
 		slot = nth_slot(__sync_fetch_and_add(&slots_begun, 1));
@@ -297,8 +304,8 @@ __noinline int give_slot(__u32 slot)
 
 static __always_inline bool has_options(void)
 {
-	return cfg.want_events || cfg.want_wakers || cfg.want_locks || cfg.want_objects || cfg.want_blame || cfg.want_storms ||
-	       cfg.want_requests;
+	return cfg.want_events || cfg.want_wakers || cfg.want_locks || cfg.want_objects || cfg.want_blame ||
+	       cfg.want_storms || cfg.want_requests;
 }
 
 /* As at birth.  chain: of the thread, or NULL. */
@@ -314,7 +321,10 @@ __noinline int clear_thread(struct thread_state *st, struct chain_state *chain)
 	return 0;
 }
 
-/* A memory for the thread, zeroed.  NULL: there is no room, or not yet.  is_born: it has none yet, unless the end of another was not seen. */
+/*
+ * A memory for the thread, zeroed.  NULL: there is no room, or not yet.  is_born: it has none yet, unless the end of
+ * another was not seen.
+ */
 static __always_inline struct thread_state *new_thread(struct task_struct *task, bool is_born)
 {
 	__u64 tag = tag_of(task);
@@ -337,7 +347,9 @@ static __always_inline struct thread_state *new_thread(struct task_struct *task,
 	return st;
 }
 
-/* Some thread found no free slot: one without may be that one.  And a process that the kernel hides; 0: none was met. */
+/*
+ * Some thread found no free slot: one without may be that one.  And a process that the kernel hides; 0: none was met.
+ */
 __u32 some_without_slot = 0, hidden_pid = 0;
 
 static __always_inline void count_no_slot(void)

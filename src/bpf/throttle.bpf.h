@@ -6,12 +6,12 @@
 #include "bpf/maps.bpf.h"
 
 /*
- * What a cgroup's CPU quota takes of a thread's time.  The kernel counts for each run queue of a cgroup how long it was
- * throttled, ever.  As a thread is put on a queue that count is noted, and as it gets the CPU, what the count grew by since is
- * the throttled part of its delay: of its preempted or runnable time, which it stays a part of.
+ * What a cgroup's CPU quota takes of a thread's time.  The kernel counts for each run queue of a cgroup how long it
+ * was throttled, ever.  As a thread is put on a queue that count is noted, and as it gets the CPU, what the count grew
+ * by since is the throttled part of its delay: of its preempted or runnable time, which it stays a part of.
  *
- * A preempted thread's queue is looked at always: it is in the cache, the scheduler has just used it.  A woken one's only
- * where some cgroup had a quota as the recording began (cfg.has_quota), for that lies in the way of each waking.
+ * A preempted thread's queue is looked at always: it is in the cache, the scheduler has just used it.  A woken one's
+ * only where some cgroup had a quota as the recording began (cfg.has_quota), for that lies in the way of each waking.
  */
 
 /* How long the run queue of a cgroup on one CPU has been throttled, ever; 0 where the kernel does not say. */
@@ -70,7 +70,10 @@ static __always_inline __u64 throttled_before(struct task_struct *task, const st
 	return now_ns > st->queue_throttled_ns ? now_ns - st->queue_throttled_ns : 0;
 }
 
-/* Is it now?  Since Linux 6.18 (2cd571245b43) each thread is by itself, as it returns to user mode; before, with its queue. */
+/*
+ * Is it now?  Since Linux 6.18 (2cd571245b43) each thread is by itself, as it returns to user mode; before, with its
+ * queue.
+ */
 static __always_inline bool is_throttled_now(struct task_struct *task)
 {
 	const struct cfs_rq *queue = plain(task)->se.cfs_rq;
@@ -89,7 +92,10 @@ static __always_inline void note_preempted(struct task_struct *task, struct thre
 	st->out_throttled = is_throttled_now(task);
 }
 
-/* Of a wait up to `now`, so much was throttled: the part that lies in its delay.  A wait that is more than half throttled is called so. */
+/*
+ * Of a wait up to `now`, so much was throttled: the part that lies in its delay.  A wait that is more than half
+ * throttled is called so.
+ */
 static __always_inline __u64 name_throttled(struct thread_state *st, __u64 throttled_ns, __u64 now)
 {
 	__u64 total = now - st->since_ns, delay = total;
@@ -131,8 +137,8 @@ static __always_inline void end_throttled(struct task_struct *task, struct threa
 }
 
 /* A wait that goes on as the window ends. */
-static __always_inline void close_throttled(struct task_struct *task, struct thread_state *st, struct offcpu_rec_thread *rec,
-					    bool stands_still, __u64 end)
+static __always_inline void close_throttled(struct task_struct *task, struct thread_state *st,
+					    struct offcpu_rec_thread *rec, bool stands_still, __u64 end)
 {
 	bool is_throttled = st->mode == MODE_QUEUED && st->out_throttled && stands_still && is_throttled_now(task);
 	__u64 throttled_ns = name_throttled(st, is_throttled ? end - st->since_ns : throttled_before(task, st), end);

@@ -144,7 +144,9 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool may_
 	return true;
 }
 
-/* The first bytes of code at addr, which need not be aligned; those above are anything.  bytes: a constant, up to 8. */
+/*
+ * The first bytes of code at addr, which need not be aligned; those above are anything.  bytes: a constant, up to 8.
+ */
 static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 bytes, bool may_sleep)
 {
 	__u64 low, high = 0;
@@ -182,7 +184,10 @@ static __always_inline bool read_noted(struct user_walk *w, __u64 addr, __u64 *r
 	return read_stack(w, addr, ret, sizeof(*ret), may_sleep);
 }
 
-/* HotSpot's interpreter: by frame pointer, and the frame's place in the stack says which method it is (abi/unwind_abi.h). */
+/*
+ * HotSpot's interpreter: by frame pointer, and the frame's place in the stack says which method it is
+ * (abi/unwind_abi.h).
+ */
 static __always_inline bool step_out_of_interpreter(struct user_walk *w, bool may_sleep)
 {
 	struct walk_state *at = w->at;
@@ -319,8 +324,9 @@ static __always_inline __u64 remembered_walk(struct walk_memory *m, struct scrat
 {
 	const struct walk_state *at = &scratch->walk;
 
-	if (!m->id || m->ip != at->ip || m->sp != at->begin_sp || (m->by_bp && m->bp != at->bp) || !same_registers(m, at) ||
-	    m->in_parents != at->in_parents || m->generation != generation || words_hash(m, scratch) != m->hash)
+	if (!m->id || m->ip != at->ip || m->sp != at->begin_sp || (m->by_bp && m->bp != at->bp) ||
+	    !same_registers(m, at) || m->in_parents != at->in_parents || m->generation != generation ||
+	    words_hash(m, scratch) != m->hash)
 		return 0;
 	was_met(&m->hot);
 	return m->id;
@@ -385,8 +391,8 @@ __noinline __u64 others_user_stack(struct walk_memory *own, struct scratch *scra
 }
 
 /*
- * Of what others remember, and of a walk in full.  With the version of the mappings: where a library is loaded in the place of another
- * one, the same addresses are another stack.
+ * Of what others remember, and of a walk in full.  With the version of the mappings: where a library is loaded in the
+ * place of another one, the same addresses are another stack.
  */
 static __always_inline void know_seed(const struct thread_state *st, struct walk_state *at)
 {

@@ -7,8 +7,9 @@
 
 /*
  * Somebody's uretprobe puts the address of a trampoline in the place of a function's return address.  The kernel keeps
- * the true one in a list of the thread's, innermost first, with the stack address that it lay at.  A function that was left by
- * longjmp() stays in the list until another probed one is called; its address lies below all that the walk has still to visit.
+ * the true one in a list of the thread's, innermost first, with the stack address that it lay at.  A function that was
+ * left by longjmp() stays in the list until another probed one is called; its address lies below all that the walk has
+ * still to visit.
  */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -43,7 +44,10 @@ struct mm_struct___uprobes {
 
 #define RETURN_INSTANCES 64	/* the kernel's MAX_URETPROBE_DEPTH */
 
-/* A pointer that lies at that address of the kernel's, into at->returns.  There, for the walk's callers leave no stack (bpf/rules.bpf.h). */
+/*
+ * A pointer that lies at that address of the kernel's, into at->returns.  There, for the walk's callers leave no stack
+ * (bpf/rules.bpf.h).
+ */
 static __always_inline bool follow(struct walk_state *at, __u64 addr)
 {
 	return !bpf_probe_read_kernel(&at->returns, sizeof(at->returns), (const void *)addr) && at->returns;
@@ -62,8 +66,8 @@ static __always_inline __u64 trampoline_of(struct walk_state *at)
 }
 
 /*
- * at->ip was just read as a return address, at->sp lies behind it.  If it is the trampoline's the true one takes its place.  A global
- * function, which calls none.
+ * at->ip was just read as a return address, at->sp lies behind it.  If it is the trampoline's the true one takes its
+ * place.  A global function, which calls none.
  */
 __noinline int step_over_uretprobe(struct walk_state *at)
 {

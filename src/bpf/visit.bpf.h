@@ -12,8 +12,9 @@ static __always_inline void forget_shared_walks(struct scratch *scratch)
 }
 
 /*
- * Run on a CPU by user space: when it has, a handle_switch() that ran there before has ended.  A raw_tp; its section says that it is
- * loaded before all others, as it is included: what is loaded apart from them waits for that (attach/apart.h).
+ * Run on a CPU by user space: when it has, a handle_switch() that ran there before has ended.  A raw_tp; its section
+ * says that it is loaded before all others, as it is included: what is loaded apart from them waits for that
+ * (attach/apart.h).
  */
 SEC("maps_made")
 int visit_cpu(void *ctx)

@@ -66,8 +66,8 @@ static __always_inline bool on_interrupt_stack(__u64 ctx_addr)
 }
 
 /*
- * Programs are attached in the order in which they stand here, one after the other: were that of an interrupt's begin first, one that
- * comes in between would never be seen to end, and its CPU stay in it.
+ * Programs are attached in the order in which they stand here, one after the other: were that of an interrupt's begin
+ * first, one that comes in between would never be seen to end, and its CPU stay in it.
  */
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(note_irq_end, int irq)

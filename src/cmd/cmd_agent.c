@@ -58,8 +58,8 @@ static void show_config(const struct agent_config *c, const char *path)
 	show_span(", minutes", c->keep_minutes_ns);
 	show_span(", hours", c->keep_hours_ns);
 	printf("; at most %.0f MB\n", (double)c->max_bytes / 1e6);
-	printf("Recorded       objects %s, locks %s, wakers %s, who held CPUs %s, services %s, samples on CPU ", yes_no(c->objects), yes_no(c->locks),
-	       yes_no(c->wakers), yes_no(c->runq_blame), yes_no(c->services));
+	printf("Recorded       objects %s, locks %s, wakers %s, who held CPUs %s, services %s, samples on CPU ",
+	       yes_no(c->objects), yes_no(c->locks), yes_no(c->wakers), yes_no(c->runq_blame), yes_no(c->services));
 	if (c->on_cpu_hz)
 		printf("%u a second\n", c->on_cpu_hz);
 	else
@@ -73,8 +73,8 @@ static void show_config(const struct agent_config *c, const char *path)
 	for (guint i = 0; i < c->alerts->len; i++) {
 		const struct alert_rule *rule = c->alerts->pdata[i];
 
-		printf("Alert          %s: %s, in %u windows%s%s\n", rule->name, rule->when, rule->for_windows, rule->run ? "; runs " : "",
-		       rule->run ? rule->run[0] : "");
+		printf("Alert          %s: %s, in %u windows%s%s\n", rule->name, rule->when, rule->for_windows,
+		       rule->run ? "; runs " : "", rule->run ? rule->run[0] : "");
 	}
 	if (c->metrics_listen)
 		printf("Metrics        for Prometheus, at %s\n", c->metrics_listen);
@@ -104,7 +104,8 @@ static bool check_store(const struct agent_config *c)
 	struct statvfs fs;
 
 	if (access(folder, W_OK | X_OK) || !g_file_test(folder, G_FILE_TEST_IS_DIR) || statvfs(folder, &fs)) {
-		printf("  NO!  store: %s: %s\n", folder, g_file_test(folder, G_FILE_TEST_IS_DIR) ? g_strerror(errno) : "it is no folder");
+		printf("  NO!  store: %s: %s\n", folder,
+		       g_file_test(folder, G_FILE_TEST_IS_DIR) ? g_strerror(errno) : "it is no folder");
 		return false;
 	}
 	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
@@ -124,8 +125,8 @@ static bool check_kernel(void)
 	for (int f = 0; f < FEATURE_COUNT; f++) {
 		if (feature_supported(f))
 			continue;
-		printf("  %s  %s: %s\n       without it: %s\n", feature_essential(f) ? "NO!" : "no ", feature_name(f), feature_reason(f),
-		       feature_without(f));
+		printf("  %s  %s: %s\n       without it: %s\n", feature_essential(f) ? "NO!" : "no ", feature_name(f),
+		       feature_reason(f), feature_without(f));
 		is_well &= !feature_essential(f);
 	}
 	if (is_well)
@@ -139,13 +140,16 @@ static void check_rights(void)
 		const char *what, *without;
 		int err;
 	} rights[] = {
-		{ "reading other users' mappings (CAP_SYS_PTRACE)", "their frames have no names", rights_try_others_maps() },
-		{ "reading files closed to us (CAP_DAC_READ_SEARCH)", "frames in such files have no names", rights_try_others_files() },
+		{ "reading other users' mappings (CAP_SYS_PTRACE)", "their frames have no names",
+		  rights_try_others_maps() },
+		{ "reading files closed to us (CAP_DAC_READ_SEARCH)", "frames in such files have no names",
+		  rights_try_others_files() },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rights); i++) {
 		if (rights[i].err)
-			printf("  no   %s: %s\n       without it: %s\n", rights[i].what, g_strerror(-rights[i].err), rights[i].without);
+			printf("  no   %s: %s\n       without it: %s\n", rights[i].what, g_strerror(-rights[i].err),
+			       rights[i].without);
 		else
 			printf("  yes  %s\n", rights[i].what);
 	}
@@ -179,8 +183,10 @@ int cmd_agent(int argc, char **argv)
 	gint windows = 0;
 	const GOptionEntry entries[] = {
 		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &path, "What to do (" AGENT_CONFIG_PATH ")", "FILE" },
-		{ "check", 0, 0, G_OPTION_ARG_NONE, &is_check, "Say what it would do and what is in its way, and end", NULL },
-		{ "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &settings, "A setting over the file's, as store.dir=/tmp/history", "GROUP.KEY=VALUE" },
+		{ "check", 0, 0, G_OPTION_ARG_NONE, &is_check, "Say what it would do and what is in its way, and end",
+		  NULL },
+		{ "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &settings,
+		  "A setting over the file's, as store.dir=/tmp/history", "GROUP.KEY=VALUE" },
 		{ "windows", 0, 0, G_OPTION_ARG_INT, &windows, "End after so many windows", "N" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -193,7 +199,8 @@ int cmd_agent(int argc, char **argv)
 	if (!cmd_parse("agent", NULL, description, (GOptionEntry *)entries, &argc, &argv, &status))
 		return status;
 	if (argc > 1 || windows < 0) {
-		cmd_error("agent", argc > 1 ? "unexpected argument '%s'" : "--windows takes a number from 1 on", argc > 1 ? argv[1] : "");
+		cmd_error("agent", argc > 1 ? "unexpected argument '%s'" : "--windows takes a number from 1 on",
+			  argc > 1 ? argv[1] : "");
 		return EXIT_USAGE;
 	}
 	options.config_path = path ? path : AGENT_CONFIG_PATH;

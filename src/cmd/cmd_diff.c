@@ -134,13 +134,15 @@ static const char *either(const char *own, const char *both)
 
 static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum diff_side side, GError **error)
 {
-	const struct filter_args *both = &a->filters[OF_BOTH], *own = &a->filters[side == DIFF_BEFORE ? OF_BEFORE : OF_AFTER];
+	const struct filter_args *both = &a->filters[OF_BOTH],
+				 *own = &a->filters[side == DIFF_BEFORE ? OF_BEFORE : OF_AFTER];
 	const char *pids = either(own->pids, both->pids), *tids = either(own->tids, both->tids);
 	const char *states = either(own->state, both->state);
 
 	plan->range[side] = range_is_asked(&own->range) ? own->range : both->range;
 	if (history_is_asked() && own->range.from && !own->range.to)
-		plan->range[side].to = plan->as_long[side] = history_as_long(own->range.from, both->range.from, both->range.to);
+		plan->range[side].to = plan->as_long[side] = history_as_long(own->range.from, both->range.from,
+									     both->range.to);
 	if (!range_args_check(&plan->range[side], error))
 		return false;
 	if (pids && !parse_u32_list(pids, &plan->pids[side], error))
@@ -150,10 +152,15 @@ static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum d
 	if (states && !parse_state_letters(states, &plan->states[side], error))
 		return false;
 	plan->query[side] = (struct query){
-		.states = plan->states[side], .comm = either(own->comm, both->comm), .grep = either(own->grep, both->grep),
-		.pids = (const uint32_t *)(void *)plan->pids[side]->data, .pids_cnt = plan->pids[side]->len,
-		.tids = (const uint32_t *)(void *)plan->tids[side]->data, .tids_cnt = plan->tids[side]->len,
-		.user_only = a->user, .kernel_only = a->kernel,
+		.states = plan->states[side],
+		.comm = either(own->comm, both->comm),
+		.grep = either(own->grep, both->grep),
+		.pids = (const uint32_t *)(void *)plan->pids[side]->data,
+		.pids_cnt = plan->pids[side]->len,
+		.tids = (const uint32_t *)(void *)plan->tids[side]->data,
+		.tids_cnt = plan->tids[side]->len,
+		.user_only = a->user,
+		.kernel_only = a->kernel,
 	};
 	return query_check(&plan->query[side], error);
 }
@@ -178,7 +185,8 @@ static bool plan_norm(const struct diff_args *a, struct diff_plan *plan, GError 
 
 		if (g_strv_length(counts) != DIFF_SIDES ||
 		    !g_ascii_string_to_unsigned(counts[side], 10, 1, G_MAXINT64, &n, NULL))
-			return bad(error, "--requests \"%s\": two numbers above 0 are wanted, before and after, as 9120,9544",
+			return bad(error,
+				   "--requests \"%s\": two numbers above 0 are wanted, before and after, as 9120,9544",
 				   a->requests);
 		plan->requests[side] = n;
 	}
@@ -192,7 +200,8 @@ static bool plan_noise(const char *text, struct diff_plan *plan, GError **error)
 
 	if (!text)
 		return true;
-	if (end == text || !g_ascii_isdigit(*text) || (*end && strcmp(end, "%") != 0) || !(percent <= NOISE_MAX_PERCENT))
+	if (end == text || !g_ascii_isdigit(*text) || (*end && strcmp(end, "%") != 0) ||
+	    !(percent <= NOISE_MAX_PERCENT))
 		return bad(error, "--noise \"%s\" is no percentage from 0 to %d", text, NOISE_MAX_PERCENT);
 	plan->options.noise = percent / 100;
 	return true;
@@ -201,7 +210,8 @@ static bool plan_noise(const char *text, struct diff_plan *plan, GError **error)
 static bool plan_tables(const struct diff_args *a, struct diff_plan *plan, GError **error)
 {
 	static const enum diff_by usual[] = { DIFF_BY_REASON, DIFF_BY_STACK };
-	static const enum diff_by usual_json[] = { DIFF_BY_REASON, DIFF_BY_STATE, DIFF_BY_COMM, DIFF_BY_LEAF, DIFF_BY_FUNCTION, DIFF_BY_STACK };
+	static const enum diff_by usual_json[] = { DIFF_BY_REASON, DIFF_BY_STATE,    DIFF_BY_COMM,
+						   DIFF_BY_LEAF,   DIFF_BY_FUNCTION, DIFF_BY_STACK };
 	g_auto(GStrv) names = a->by ? g_strsplit(a->by, ",", DIFF_BY_COUNT + 1) : NULL;
 
 	for (unsigned i = 0; names && names[i]; i++) {
@@ -257,8 +267,11 @@ static bool plan_recordings(const struct diff_args *a, int argc, char **argv, st
 	if (argc == 3 && strcmp(argv[1], "-") == 0 && strcmp(argv[2], "-") == 0)
 		return bad(error, "standard input can only be one of the two");
 	if (argc == 2 && !has_two_parts(a))
-		return bad(error, "one recording, \"%s\": a second one is wanted, or two parts of it by --before-comm and --after-comm "
-			   "or others of that kind", argv[1]);
+		return bad(
+			error,
+			"one recording, \"%s\": a second one is wanted, or two parts of it by --before-comm and --after-comm "
+			"or others of that kind",
+			argv[1]);
 	plan->path[DIFF_BEFORE] = argv[1];
 	plan->path[DIFF_AFTER] = argv[argc - 1];
 	for (unsigned side = 0; a->output && side < DIFF_SIDES; side++)
@@ -280,7 +293,8 @@ static bool plan_history(const struct diff_args *a, int argc, char **argv, struc
 
 static bool plan_make(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
 {
-	if (history_is_asked() ? !plan_history(a, argc, argv, plan, error) : !plan_recordings(a, argc, argv, plan, error))
+	if (history_is_asked() ? !plan_history(a, argc, argv, plan, error)
+			       : !plan_recordings(a, argc, argv, plan, error))
 		return false;
 	if (a->user && a->kernel)
 		return bad(error, "-u and -k: only one of them leaves any thread");
@@ -291,8 +305,9 @@ static bool plan_make(const struct diff_args *a, int argc, char **argv, struct d
 	plan->text.top = a->top >= 0 ? (unsigned)a->top : a->json ? 0 : TOP_DEFAULT;
 	plan->text.colour = cmd_stdout_has_colour();
 	plan->text.width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0;
-	return plan_query(a, plan, DIFF_BEFORE, error) && plan_query(a, plan, DIFF_AFTER, error) && plan_norm(a, plan, error) &&
-	       plan_noise(a->noise, plan, error) && plan_tables(a, plan, error) && plan_conditions(a, plan, error);
+	return plan_query(a, plan, DIFF_BEFORE, error) && plan_query(a, plan, DIFF_AFTER, error) &&
+	       plan_norm(a, plan, error) && plan_noise(a->noise, plan, error) && plan_tables(a, plan, error) &&
+	       plan_conditions(a, plan, error);
 }
 
 static bool check_conditions(struct diff *d, struct diff_plan *plan, bool *ret_failed, GError **error)
@@ -340,10 +355,13 @@ static void report_conditions(const struct diff *d, const struct diff_plan *plan
 static void append_json(GString *out, struct diff *d, const struct diff_plan *plan, const char *finding)
 {
 	const struct diff_json_options options = {
-		.tables = (const enum diff_by *)(void *)plan->tables->data, .tables_cnt = plan->tables->len,
-		.top = plan->text.top, .finding = finding,
+		.tables = (const enum diff_by *)(void *)plan->tables->data,
+		.tables_cnt = plan->tables->len,
+		.top = plan->text.top,
+		.finding = finding,
 		.conditions = (const struct condition *const *)plan->conditions->pdata,
-		.results = (const struct condition_result *)(void *)plan->results->data, .conditions_cnt = plan->conditions->len,
+		.results = (const struct condition_result *)(void *)plan->results->data,
+		.conditions_cnt = plan->conditions->len,
 	};
 
 	diff_json(out, d, &options);
@@ -390,14 +408,17 @@ static char *part_text(const struct diff_plan *plan, enum diff_side side)
 	const struct range_args *range = &plan->range[side];
 	g_autofree char *query = query_text(&plan->query[side]);
 
-	return g_strdup_printf("%s%s%s%s%s%s", query, *query && range_is_asked(range) ? " " : "", range->from ? "from " : "",
-			       range->from ? range->from : "", range->to ? range->from ? " to " : "to " : "",
-			       range->to ? range->to : "");
+	return g_strdup_printf("%s%s%s%s%s%s", query, *query && range_is_asked(range) ? " " : "",
+			       range->from ? "from " : "", range->from ? range->from : "",
+			       range->to ? range->from ? " to " : "to " : "", range->to ? range->to : "");
 }
 
-/* How many requests there were, where nobody said so: as the recordings know it.  Where both do, times are per request. */
-static bool count_requests(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
-			   GError **error)
+/*
+ * How many requests there were, where nobody said so: as the recordings know it.  Where both do, times are per
+ * request.
+ */
+static bool count_requests(const struct diff_args *a, struct diff_plan *plan,
+			   const struct profile *const profiles[DIFF_SIDES], GError **error)
 {
 	uint64_t counts[DIFF_SIDES] = { diff_request_cnt(profiles[DIFF_BEFORE]), diff_request_cnt(profiles[DIFF_AFTER]) };
 
@@ -405,8 +426,10 @@ static bool count_requests(const struct diff_args *a, struct diff_plan *plan, co
 		return true;
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		if (!counts[side] && plan->options.norm == DIFF_PER_REQUEST)
-			return bad(error, "%s has no requests: record it with `offcpu request`, or say how many there were, as --requests 9120,9544",
-				   plan->path[side]);
+			return bad(
+				error,
+				"%s has no requests: record it with `offcpu request`, or say how many there were, as --requests 9120,9544",
+				plan->path[side]);
 		plan->requests[side] = counts[side];
 	}
 	if (counts[DIFF_BEFORE] && counts[DIFF_AFTER] && profiles[DIFF_BEFORE] != profiles[DIFF_AFTER])
@@ -415,16 +438,18 @@ static bool count_requests(const struct diff_args *a, struct diff_plan *plan, co
 }
 
 /* What another tool wrote may not say how long it looked: times are as they are then. */
-static bool norm_is_known(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
-			  GError **error)
+static bool norm_is_known(const struct diff_args *a, struct diff_plan *plan,
+			  const struct profile *const profiles[DIFF_SIDES], GError **error)
 {
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		if (plan->options.norm != DIFF_PER_THREAD_TIME ||
 		    !(profiles[side]->info.unknown & (UNKNOWN_WINDOW | UNKNOWN_ACCOUNTS)))
 			continue;
 		if (a->normalize)
-			return bad(error, "%s does not tell how long its threads were observed: --normalize none or --requests is wanted",
-				   plan->path[side]);
+			return bad(
+				error,
+				"%s does not tell how long its threads were observed: --normalize none or --requests is wanted",
+				plan->path[side]);
 		plan->options.norm = DIFF_NOT_NORMALISED;
 	}
 	return true;
@@ -466,7 +491,8 @@ static int run(const struct diff_args *a, struct diff_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
 	const struct range_args *x = &plan->range[DIFF_BEFORE], *y = &plan->range[DIFF_AFTER];
-	bool is_one = plan->path[DIFF_BEFORE] == plan->path[DIFF_AFTER] && !g_strcmp0(x->from, y->from) && !g_strcmp0(x->to, y->to);
+	bool is_one = plan->path[DIFF_BEFORE] == plan->path[DIFF_AFTER] && !g_strcmp0(x->from, y->from) &&
+		      !g_strcmp0(x->to, y->to);
 	struct profile *before = range_read_profile(plan->path[DIFF_BEFORE], x, &error);
 	struct profile *after = is_one || !before ? before : range_read_profile(plan->path[DIFF_AFTER], y, &error);
 	int status = EXIT_FAILED;
@@ -506,33 +532,40 @@ int cmd_diff(int argc, char **argv)
 	int status = EXIT_USAGE;
 	GOptionEntry entries[] = {
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "What rows have in common (reason,stack)", "WHAT[,WHAT]" },
-		{ "fail-if", 0, 0, G_OPTION_ARG_STRING_ARRAY, &a.fail_if, "Exit status 10 when true and no noise; several may be given", "COND" },
-		{ "requests", 0, 0, G_OPTION_ARG_STRING, &a.requests, "Times per request: as many as the recordings have, or as is said", "[BEFORE,AFTER]" },
-		{ "normalize", 0, 0, G_OPTION_ARG_STRING, &a.normalize, "threads: per thread-minute; requests; none (threads)", "HOW" },
+		{ "fail-if", 0, 0, G_OPTION_ARG_STRING_ARRAY, &a.fail_if,
+		  "Exit status 10 when true and no noise; several may be given", "COND" },
+		{ "requests", 0, 0, G_OPTION_ARG_STRING, &a.requests,
+		  "Times per request: as many as the recordings have, or as is said", "[BEFORE,AFTER]" },
+		{ "normalize", 0, 0, G_OPTION_ARG_STRING, &a.normalize,
+		  "threads: per thread-minute; requests; none (threads)", "HOW" },
 		{ "noise", 0, 0, G_OPTION_ARG_STRING, &a.noise, "What two runs differ by anyway (1%)", "PERCENT" },
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per table, 0 for all (6; with --json all)", "N" },
 		{ "all", 0, 0, G_OPTION_ARG_NONE, &a.all, "Also rows that differ within the noise", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
-		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output, "Draw it, too: SVG, or a page where it ends in .html; - is stdout", "OUT" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output,
+		  "Draw it, too: SVG, or a page where it ends in .html; - is stdout", "OUT" },
 		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title of the picture", "TEXT" },
 		{ "negated", 0, 0, G_OPTION_ARG_NONE, &a.negated, "Draw it as wide as before", NULL },
 		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Draw it with the root at the top", NULL },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &both->comm, "Only threads of that name", "GLOB" },
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &both->grep, "Only stacks with a frame that matches", "REGEX" },
-		{ "state", 0, 0, G_OPTION_ARG_STRING, &both->state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		{ "state", 0, 0, G_OPTION_ARG_STRING, &both->state,
+		  "Only waits in these states: letters, or bcc's number", "LIST" },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &both->pids, "Only these processes", "PID[,PID]" },
 		{ "tid", 't', 0, G_OPTION_ARG_STRING, &both->tids, "Only these threads", "TID[,TID]" },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
 		RANGE_ENTRIES(both->range),
-		{ "before-from", 0, 0, G_OPTION_ARG_STRING, &x->range.from, "--from of BEFORE alone; so with the following", "TIME" },
+		{ "before-from", 0, 0, G_OPTION_ARG_STRING, &x->range.from,
+		  "--from of BEFORE alone; so with the following", "TIME" },
 		{ "before-to", 0, 0, G_OPTION_ARG_STRING, &x->range.to, "", "TIME" },
 		{ "before-comm", 0, 0, G_OPTION_ARG_STRING, &x->comm, "", "GLOB" },
 		{ "before-grep", 0, 0, G_OPTION_ARG_STRING, &x->grep, "", "REGEX" },
 		{ "before-state", 0, 0, G_OPTION_ARG_STRING, &x->state, "", "LIST" },
 		{ "before-pid", 0, 0, G_OPTION_ARG_STRING, &x->pids, "", "PID[,PID]" },
 		{ "before-tid", 0, 0, G_OPTION_ARG_STRING, &x->tids, "", "TID[,TID]" },
-		{ "after-from", 0, 0, G_OPTION_ARG_STRING, &y->range.from, "--from of AFTER alone; so with the following", "TIME" },
+		{ "after-from", 0, 0, G_OPTION_ARG_STRING, &y->range.from,
+		  "--from of AFTER alone; so with the following", "TIME" },
 		{ "after-to", 0, 0, G_OPTION_ARG_STRING, &y->range.to, "", "TIME" },
 		{ "after-comm", 0, 0, G_OPTION_ARG_STRING, &y->comm, "", "GLOB" },
 		{ "after-grep", 0, 0, G_OPTION_ARG_STRING, &y->grep, "", "REGEX" },

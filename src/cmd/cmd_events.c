@@ -240,8 +240,8 @@ static void print_losses(const struct profile *p, uint64_t printed)
 
 	for (guint i = 0; i < p->threads->len; i++)
 		switches += profile_thread(p, i)->switches;
-	fprintf(stderr, "%" G_GUINT64_FORMAT " waits in %.3f s, %" G_GUINT64_FORMAT " switches by these threads", printed,
-		(double)p->info.duration_ns / 1e9, switches);
+	fprintf(stderr, "%" G_GUINT64_FORMAT " waits in %.3f s, %" G_GUINT64_FORMAT " switches by these threads",
+		printed, (double)p->info.duration_ns / 1e9, switches);
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 		fprintf(stderr, "; lost: %s %" G_GUINT64_FORMAT, l->reason, l->count);

@@ -199,7 +199,8 @@ static bool knows(const struct profile *p, const char *path, const struct export
 }
 
 /* Formats that tell everything tell the samples on CPU, too; others what the weight is of. */
-static bool with_on_cpu(struct profile *p, const char *path, const struct export_args *a, struct export_plan *plan, GError **error)
+static bool with_on_cpu(struct profile *p, const char *path, const struct export_args *a, struct export_plan *plan,
+			GError **error)
 {
 	if (plan->wakers || plan->wakeup)
 		return true;
@@ -216,8 +217,9 @@ static int export(const char *path, struct export_args *a, const struct format *
 	g_autofree char *asked = query_text(&a->filters.query);
 	struct profile *p = range_read_profile(path, &a->range, &error);
 	bool has_all = p && with_on_cpu(p, path, a, plan, &error);
-	struct selection *selection = has_all && knows(p, path, a, plan, &error) ? selection_new(p, &a->filters.query, &error)
-									   : NULL;
+	struct selection *selection = has_all && knows(p, path, a, plan, &error)
+					      ? selection_new(p, &a->filters.query, &error)
+					      : NULL;
 	int status = EXIT_FAILED;
 
 	if (selection && !format->has_accounts)
@@ -274,21 +276,21 @@ int cmd_export(int argc, char **argv)
 		{ "format", 'f', 0, G_OPTION_ARG_STRING, &a.format, "One of those above", "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.out, "Write to this file (standard output)", "OUT" },
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by,
-		 "folded: first frame is comm, or comm-pid/tid for thread; speedscope: a profile each", "WHAT" },
+		  "folded: first frame is comm, or comm-pid/tid for thread; speedscope: a profile each", "WHAT" },
 		{ "unit", 0, 0, G_OPTION_ARG_STRING, &a.unit, "folded: ns, us, ms or s (us)", "UNIT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
-		 "What counts: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT" },
+		  "What counts: off_cpu, blocked, runnable, preempted or count (off_cpu)", "WHAT" },
 		{ "columns", 0, 0, G_OPTION_ARG_INT, &a.columns,
-		 "folded: 2 puts the number of waits before the time (1)", "N" },
+		  "folded: 2 puts the number of waits before the time (1)", "N" },
 		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers,
-		 "folded: the sleeper's stacks, then -- and those of its waker, innermost first", NULL },
+		  "folded: the sleeper's stacks, then -- and those of its waker, innermost first", NULL },
 		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "folded: the wakers' stacks, then whom they woke", NULL },
 		{ "no-delimiter", 0, 0, G_OPTION_ARG_NONE, &a.no_delimiter,
-		 "folded: no frame \"-\" between user and kernel", NULL },
+		  "folded: no frame \"-\" between user and kernel", NULL },
 		{ "annotate", 0, 0, G_OPTION_ARG_NONE, &a.annotate,
-		 "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
+		  "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
 		{ "lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
-		 "folded, csv: name:file:line, where record --inline found them", NULL },
+		  "folded, csv: name:file:line, where record --inline found them", NULL },
 		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
 		INPUT_OPTION,

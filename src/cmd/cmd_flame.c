@@ -96,7 +96,8 @@ static bool parse_min_width(const char *s, unsigned width_px, double *ret_share,
 	else
 		v = -1;
 	if (!(v >= 0 && v < 1))
-		return bad(error, "minimum width \"%s\" is neither a percentage (0.1%%) nor pixels (2px) within the graph", s);
+		return bad(error,
+			   "minimum width \"%s\" is neither a percentage (0.1%%) nor pixels (2px) within the graph", s);
 	*ret_share = v;
 	return true;
 }
@@ -178,7 +179,8 @@ static const char *title_of(const struct profile *p, const char *title)
 	return strcmp(p->info.rows_are, "requests") == 0 ? "Block I/O time by stack" : "File I/O time by stack";
 }
 
-static struct html_options page_options(const struct flame_job *job, const struct selection *selection, const char *text)
+static struct html_options page_options(const struct flame_job *job, const struct selection *selection,
+					const char *text)
 {
 	return (struct html_options){
 		.title = job->svg.title, .subtitle = job->svg.subtitle, .selection_text = text, .selection = selection,
@@ -223,7 +225,8 @@ static void draw_picture(const struct profile *p, struct flame_job *job, GString
 }
 
 /* The page, without a file. */
-static int serve_page(const struct profile *p, const struct flame_job *job, const struct selection *selection, const char *text)
+static int serve_page(const struct profile *p, const struct flame_job *job, const struct selection *selection,
+		      const char *text)
 {
 	const struct html_options page = page_options(job, selection, text);
 	const struct serving v = { .command = COMMAND, .name = job->input, .idle_s = SERVING_IDLE_S, .open = true };
@@ -268,12 +271,15 @@ static int run(struct flame_job *job)
 	g_autoptr(GError) error = NULL;
 	struct profile *p = range_read_profile(job->input, job->range, &error);
 	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
-		cmd_error(COMMAND, p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers", job->input);
+		cmd_error(COMMAND,
+			  p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
+			  job->input);
 		profile_free(p);
 		return EXIT_FAILED;
 	}
-	bool knows = p && (job->tree.view != TREE_SLEEPERS ||
-			   recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight, &error));
+	bool knows = p &&
+		     (job->tree.view != TREE_SLEEPERS ||
+		      recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight, &error));
 	if (p)
 		objects_as_frames(p);
 	knows = knows && recording_knows(p, job->input, job->tree.weight, &job->query, &error);
@@ -298,28 +304,41 @@ int cmd_flame(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_USAGE;
 	GOptionEntry entries[] = {
-		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output, "Where to; .html gives a web page, - is stdout (default: FILE with .svg)", "OUT" },
-		{ "open", 0, 0, G_OPTION_ARG_NONE, &a.open, "Serve the page on this machine and open it in the browser, as offcpu view does", NULL },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output,
+		  "Where to; .html gives a web page, - is stdout (default: FILE with .svg)", "OUT" },
+		{ "open", 0, 0, G_OPTION_ARG_NONE, &a.open,
+		  "Serve the page on this machine and open it in the browser, as offcpu view does", NULL },
 		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title in place of the kind of time shown", "TEXT" },
-		{ "subtitle", 0, 0, G_OPTION_ARG_STRING, &a.subtitle, "Second line in place of host, window and totals", "TEXT" },
-		{ "width", 0, 0, G_OPTION_ARG_STRING, &a.width, "Width as written (1200); a browser fits it to its window", "PX" },
-		{ "min-width", 0, 0, G_OPTION_ARG_STRING, &a.min_width, "Leave out narrower frames, 0.1% or 2px (0.1%)", "SHARE" },
+		{ "subtitle", 0, 0, G_OPTION_ARG_STRING, &a.subtitle, "Second line in place of host, window and totals",
+		  "TEXT" },
+		{ "width", 0, 0, G_OPTION_ARG_STRING, &a.width,
+		  "Width as written (1200); a browser fits it to its window", "PX" },
+		{ "min-width", 0, 0, G_OPTION_ARG_STRING, &a.min_width, "Leave out narrower frames, 0.1% or 2px (0.1%)",
+		  "SHARE" },
 		{ "palette", 0, 0, G_OPTION_ARG_STRING, &a.palette, "Colours: io, wakeup, chain, or state (io)", "NAME" },
 		{ "color", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &a.palette, NULL, NULL },
 		{ "colors", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &a.palette, NULL, NULL },
 		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Root at the top", NULL },
 		{ "reverse", 0, 0, G_OPTION_ARG_NONE, &a.reverse, "Merge from the leaves", NULL },
-		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "First frame: process (its name) or thread (name-pid/tid)", "WHAT" },
-		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "off_cpu, blocked, runnable, preempted, count, on_cpu, or time (off_cpu; time where a recording has samples)", "WHAT" },
-		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers, "Who ended the sleep above the sleeper's stack (palette chain)", NULL },
-		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup, "Wakers' stacks by how long the woken were off CPU (palette wakeup)", NULL },
-		{ "delimiter", 0, 0, G_OPTION_ARG_NONE, &a.delimiters, "A frame \"-\" between user and kernel (always with chain)", NULL },
-		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle, "Idle time: a column beside the graph, as any other time, or not at all (fold)", "fold|keep|drop" },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "First frame: process (its name) or thread (name-pid/tid)",
+		  "WHAT" },
+		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
+		  "off_cpu, blocked, runnable, preempted, count, on_cpu, or time (off_cpu; time where a recording has samples)",
+		  "WHAT" },
+		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &a.wakers,
+		  "Who ended the sleep above the sleeper's stack (palette chain)", NULL },
+		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &a.wakeup,
+		  "Wakers' stacks by how long the woken were off CPU (palette wakeup)", NULL },
+		{ "delimiter", 0, 0, G_OPTION_ARG_NONE, &a.delimiters,
+		  "A frame \"-\" between user and kernel (always with chain)", NULL },
+		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle,
+		  "Idle time: a column beside the graph, as any other time, or not at all (fold)", "fold|keep|drop" },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only stacks with a frame that matches", "REGEX" },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads of that name", "GLOB" },
-		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number", "LIST" },
+		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number",
+		  "LIST" },
 		INPUT_OPTION,
 		RANGE_ENTRIES(a.range),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },

@@ -41,7 +41,8 @@ static bool parse_pid(struct io_options *o, GError **error)
 	if (!target_processes(typed, &pids, error))
 		return false;
 	if (pids->len != 1) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "-p %s: these are %u processes, and one is wanted", o->pid, pids->len);
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "-p %s: these are %u processes, and one is wanted",
+			    o->pid, pids->len);
 		return false;
 	}
 	o->pid_number = g_array_index(pids, uint32_t, 0);
@@ -143,7 +144,10 @@ static void poll_block(void *data)
 static void print_result(struct block_io *b, const struct io_options *o)
 {
 	const struct io_text_options text_options = {
-		.by_stack = o->by_block, .by_count = o->by_count, .top = (unsigned)o->top, .is_of_one = o->pid_number != 0,
+		.by_stack = o->by_block,
+		.by_count = o->by_count,
+		.top = (unsigned)o->top,
+		.is_of_one = o->pid_number != 0,
 	};
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct block_result r;
@@ -187,17 +191,23 @@ int cmd_io(int argc, char **argv)
 	struct io_options own = { .top = TOP_DEFAULT };
 	struct run run = { .name = COMMAND, .target = &target };
 	GOptionEntry entries[] = {
-		{ "block", 0, 0, G_OPTION_ARG_NONE, &own.by_block, "Requests to disks by the stacks that issued them", NULL },
-		{ "slower", 0, 0, G_OPTION_ARG_STRING, &own.slower, "A line for each file operation that takes this or more (a bare number is ms)", "TIME" },
-		{ "stacks", 0, 0, G_OPTION_ARG_NONE, &own.by_stack, "Slow file operations by stack (of 1 ms or more, or see --slower)", NULL },
-		{ "count", 0, 0, G_OPTION_ARG_NONE, &own.by_count, "Most requests or operations first, rather than most time", NULL },
+		{ "block", 0, 0, G_OPTION_ARG_NONE, &own.by_block, "Requests to disks by the stacks that issued them",
+		  NULL },
+		{ "slower", 0, 0, G_OPTION_ARG_STRING, &own.slower,
+		  "A line for each file operation that takes this or more (a bare number is ms)", "TIME" },
+		{ "stacks", 0, 0, G_OPTION_ARG_NONE, &own.by_stack,
+		  "Slow file operations by stack (of 1 ms or more, or see --slower)", NULL },
+		{ "count", 0, 0, G_OPTION_ARG_NONE, &own.by_count,
+		  "Most requests or operations first, rather than most time", NULL },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &own.pid, "Only what this process does, by number or name", "PID" },
 		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &own.no_kernel_stacks, "No kernel stacks", NULL },
 		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &own.no_user_stacks, "No user stacks", NULL },
-		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)", "TIME" },
+		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
+		  "TIME" },
 		{ "top", 0, 0, G_OPTION_ARG_INT, &own.top, "Rows of a table (10)", "N" },
 		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "With --block, --stacks: folded stacks", NULL },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "JSON in integer nanoseconds; with --slower a line each", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "JSON in integer nanoseconds; with --slower a line each",
+		  NULL },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "Write a recording, too", "FILE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -207,7 +217,8 @@ int cmd_io(int argc, char **argv)
 
 	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status) &&
 	    (status = parse_own(&own, &run, argc, argv)) == EXIT_OK)
-		status = own.slower || own.by_stack ? io_files(&own, run.duration_ns, command_line) : io_block(&own, run.duration_ns, command_line);
+		status = own.slower || own.by_stack ? io_files(&own, run.duration_ns, command_line)
+						    : io_block(&own, run.duration_ns, command_line);
 	g_free(own.duration);
 	g_free(own.output);
 	g_free(own.pid);

@@ -11,7 +11,8 @@
 #include "io/file.h"
 
 #define COMMAND "io"
-#define SLOW_CALLS "offcpu io: this kernel has no kprobe.multi, so every system call of the machine takes a little longer meanwhile (0.05 us where it was measured)\n"
+#define SLOW_CALLS                                                                                                     \
+	"offcpu io: this kernel has no kprobe.multi, so every system call of the machine takes a little longer meanwhile (0.05 us where it was measured)\n"
 
 static void print_line(const struct file_op *op, void *data)
 {
@@ -40,7 +41,10 @@ static void poll_files(void *data)
 static void print_result(struct file_io *f, const struct io_options *o)
 {
 	const struct file_text_options options = {
-		.by_stack = o->by_stack, .by_count = o->by_count, .with_lines = !o->by_stack, .slower_ns = o->slower_ns,
+		.by_stack = o->by_stack,
+		.by_count = o->by_count,
+		.with_lines = !o->by_stack,
+		.slower_ns = o->slower_ns,
 		.top = (unsigned)o->top,
 	};
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -60,8 +64,14 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 	g_autoptr(GString) line = g_string_new(NULL);
 	bool with_lines = !o->by_stack, with_stacks = o->by_stack || o->output;
 	const struct file_options options = {
-		.pid = o->pid_number, .slower_ns = o->slower_ns, .on_op = !with_lines ? NULL : o->json ? print_json_line : print_line, .data = line,
-		.no_user_stacks = o->no_user_stacks || !with_stacks, .no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
+		.pid = o->pid_number,
+		.slower_ns = o->slower_ns,
+		.on_op = !with_lines ? NULL
+			 : o->json   ? print_json_line
+				     : print_line,
+		.data = line,
+		.no_user_stacks = o->no_user_stacks || !with_stacks,
+		.no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
 	};
 	g_autoptr(GError) error = NULL;
 	struct file_io *f = file_io_new(&options, &error);

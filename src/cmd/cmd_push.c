@@ -61,7 +61,8 @@ static bool understand(struct push_args *a, int argc, char **argv, GError **erro
 		is_series = is_series || (a->urls[i] && engines[i].series);
 	}
 	if (!is_any)
-		return bad(error, "where to: --pyroscope, --clickhouse, --otlp or --parca URL, or --metrics FILE is wanted");
+		return bad(error,
+			   "where to: --pyroscope, --clickhouse, --otlp or --parca URL, or --metrics FILE is wanted");
 	if (a->database && !a->urls[PUSH_CLICKHOUSE])
 		return bad(error, "--database: only with --clickhouse");
 	if (a->tenant && !is_series)
@@ -83,8 +84,11 @@ static void warn_old(const struct target_options *o, const struct profile *p)
 	unsigned keeps_days = t ? target_keeps_days(t) : 0;
 
 	if (keeps_days && days >= keeps_days)
-		cmd_error(COMMAND, "warning: the recording is %" G_GINT64_FORMAT " days old, and %s drops what is older than %u: "
-			  "a longer TTL of its tables is wanted", (gint64)days, target_name(t), keeps_days);
+		cmd_error(COMMAND,
+			  "warning: the recording is %" G_GINT64_FORMAT
+			  " days old, and %s drops what is older than %u: "
+			  "a longer TTL of its tables is wanted",
+			  (gint64)days, target_name(t), keeps_days);
 	target_close(t);
 }
 
@@ -93,8 +97,8 @@ static void tell_taken(const char *name, guint cnt, uint64_t rows, uint64_t byte
 	g_autoptr(GString) size = g_string_new(NULL);
 
 	text_bytes(size, bytes);
-	cmd_error(COMMAND, "%s took %" G_GUINT64_FORMAT " rows in %u request%s, %s packed", name, (guint64)rows, cnt, cnt == 1 ? "" : "s",
-		  size->str);
+	cmd_error(COMMAND, "%s took %" G_GUINT64_FORMAT " rows in %u request%s, %s packed", name, (guint64)rows, cnt,
+		  cnt == 1 ? "" : "s", size->str);
 }
 
 /* Until it is taken, or the time is over; what may not be sent twice is not. */
@@ -119,8 +123,8 @@ static bool send_unit(struct target *t, const struct push_unit *u, gint64 until_
 	}
 }
 
-static bool push_now(const struct push_args *a, const struct target_options *o, const struct profile *p, const struct reasons *reasons,
-			  GError **error)
+static bool push_now(const struct push_args *a, const struct target_options *o, const struct profile *p,
+		     const struct reasons *reasons, GError **error)
 {
 	struct target *t = target_open(o, error);
 	g_autoptr(GPtrArray) units = t ? target_units(t, p, reasons, error) : NULL;
@@ -156,11 +160,14 @@ static void on_sentence(void *ctx, const char *sentence)
 }
 
 /* A folder for each engine, so that one that is away does not hold up the other. */
-static bool push_by_spool(const struct push_args *a, const struct target_options *o, const struct profile *p, const struct reasons *reasons,
-			  GError **error)
+static bool push_by_spool(const struct push_args *a, const struct target_options *o, const struct profile *p,
+			  const struct reasons *reasons, GError **error)
 {
 	g_autofree char *dir = g_build_filename(a->spool, engines[o->engine].name, NULL);
-	const struct sender_options options = { .target = *o, .spool = { .dir = dir }, .pause_max_s = 5, .say = on_sentence };
+	const struct sender_options options = { .target = *o,
+						.spool = { .dir = dir },
+						.pause_max_s = 5,
+						.say = on_sentence };
 	struct sender *s = sender_start(&options, error);
 
 	if (!s)
@@ -168,8 +175,8 @@ static bool push_by_spool(const struct push_args *a, const struct target_options
 	bool ok = sender_window(s, p, reasons, error);
 
 	if (ok && !sender_drain(s, (unsigned)(a->wait_ns / 1000000000))) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%u of its requests wait in '%s' for the next push", (guint)sender_status(s).waiting,
-			    dir);
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%u of its requests wait in '%s' for the next push",
+			    (guint)sender_status(s).waiting, dir);
 		ok = false;
 	}
 	const struct sender_status status = sender_status(s);
@@ -204,14 +211,19 @@ static int push(const char *path, const struct push_args *a)
 	int status = p ? EXIT_OK : EXIT_FAILED;
 
 	for (int i = 0; p && i < PUSH_ENGINES; i++) {
-		const struct target_options o = { .engine = (enum push_engine)i, .url = a->urls[i], .database = a->database,
-						  .tenant = a->tenant, .credentials_path = a->credentials, .ca_path = a->ca };
+		const struct target_options o = { .engine = (enum push_engine)i,
+						  .url = a->urls[i],
+						  .database = a->database,
+						  .tenant = a->tenant,
+						  .credentials_path = a->credentials,
+						  .ca_path = a->ca };
 
 		if (o.url)
 			warn_old(&o, p);
 		if (!o.url || (a->spool ? push_by_spool : push_now)(a, &o, p, reasons, &error))
 			continue;
-		status = g_error_matches(error, PUSH_ERROR, PUSH_ERROR_USAGE) && status == EXIT_OK ? EXIT_USAGE : EXIT_FAILED;
+		status = g_error_matches(error, PUSH_ERROR, PUSH_ERROR_USAGE) && status == EXIT_OK ? EXIT_USAGE
+												   : EXIT_FAILED;
 		cmd_error(COMMAND, "%s", error->message);
 		g_clear_error(&error);
 	}
@@ -230,16 +242,24 @@ int cmd_push(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status;
 	GOptionEntry entries[] = {
-		{ "pyroscope", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_PYROSCOPE], "To a Pyroscope there, like http://HOST:4040", "URL" },
-		{ "clickhouse", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_CLICKHOUSE], "To a ClickHouse there, like http://HOST:8123", "URL" },
-		{ "otlp", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_OTLP], "As OpenTelemetry profiles to a collector there, like http://HOST:4318", "URL" },
-		{ "parca", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_PARCA], "To a Parca there, like http://HOST:7070", "URL" },
-		{ "metrics", 0, 0, G_OPTION_ARG_FILENAME, &a.metrics, "As counters of Prometheus to this file, - for standard output", "FILE" },
+		{ "pyroscope", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_PYROSCOPE],
+		  "To a Pyroscope there, like http://HOST:4040", "URL" },
+		{ "clickhouse", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_CLICKHOUSE],
+		  "To a ClickHouse there, like http://HOST:8123", "URL" },
+		{ "otlp", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_OTLP],
+		  "As OpenTelemetry profiles to a collector there, like http://HOST:4318", "URL" },
+		{ "parca", 0, 0, G_OPTION_ARG_STRING, &a.urls[PUSH_PARCA], "To a Parca there, like http://HOST:7070",
+		  "URL" },
+		{ "metrics", 0, 0, G_OPTION_ARG_FILENAME, &a.metrics,
+		  "As counters of Prometheus to this file, - for standard output", "FILE" },
 		{ "database", 0, 0, G_OPTION_ARG_STRING, &a.database, "Of ClickHouse (" TARGET_DATABASE ")", "NAME" },
-		{ "tenant", 0, 0, G_OPTION_ARG_STRING, &a.tenant, "X-Scope-OrgID of Pyroscope, where it has several", "NAME" },
-		{ "credentials", 0, 0, G_OPTION_ARG_FILENAME, &a.credentials, "A file that says who we are: \"user NAME\" and \"password SECRET\", or \"token SECRET\"", "FILE" },
+		{ "tenant", 0, 0, G_OPTION_ARG_STRING, &a.tenant, "X-Scope-OrgID of Pyroscope, where it has several",
+		  "NAME" },
+		{ "credentials", 0, 0, G_OPTION_ARG_FILENAME, &a.credentials,
+		  "A file that says who we are: \"user NAME\" and \"password SECRET\", or \"token SECRET\"", "FILE" },
 		{ "ca", 0, 0, G_OPTION_ARG_FILENAME, &a.ca, "Certificates to trust in place of the system's", "FILE" },
-		{ "spool", 0, 0, G_OPTION_ARG_FILENAME, &a.spool, "What cannot be sent waits there, and goes first next time", "DIR" },
+		{ "spool", 0, 0, G_OPTION_ARG_FILENAME, &a.spool,
+		  "What cannot be sent waits there, and goes first next time", "DIR" },
 		{ "wait", 0, 0, G_OPTION_ARG_STRING, &a.wait, "How long to try (30s)", "DUR" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};

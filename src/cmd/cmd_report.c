@@ -107,7 +107,8 @@ static bool plan_view(const struct report_args *a, struct report_plan *plan)
 			return false;
 		}
 		if (value && !view_takes_value(view, value)) {
-			cmd_error("report", "--%s \"%s\": no such format; known are %s", view->name, value, view->values);
+			cmd_error("report", "--%s \"%s\": no such format; known are %s", view->name, value,
+				  view->values);
 			return false;
 		}
 		plan->view = view;
@@ -141,10 +142,11 @@ static bool plan_by(const struct report_args *a, struct report_plan *plan)
 	bool actors = plan->view && plan->view->groups_actors;
 
 	plan->text.by = TOP_BY_STACK;
-	if (!a->by || (plan->view && is_named_by_grouping(a, plan->view)) || (actors ? actor_by_parse(a->by, &plan->input.actors) : top_by_parse(a->by, &plan->text.by)))
+	if (!a->by || (plan->view && is_named_by_grouping(a, plan->view)) ||
+	    (actors ? actor_by_parse(a->by, &plan->input.actors) : top_by_parse(a->by, &plan->text.by)))
 		return true;
-	cmd_error("report", "--by \"%s\": no such grouping; known are %s%s", a->by, actors ? actor_by_names() : top_by_names(),
-		  actors ? "" : ", task, request, request percentile");
+	cmd_error("report", "--by \"%s\": no such grouping; known are %s%s", a->by,
+		  actors ? actor_by_names() : top_by_names(), actors ? "" : ", task, request, request percentile");
 	return false;
 }
 
@@ -203,7 +205,8 @@ static bool plan_make(struct report_args *a, struct report_plan *plan)
 	}
 	if (plan->view && plan->view->is_of_whole_window && range_is_asked(&a->range) && !history_is_asked() &&
 	    !fleet_is_asked(&a->fleet)) {
-		cmd_error("report", "--%s: is known of the whole window only, not with --from or --to", plan->view->name);
+		cmd_error("report", "--%s: is known of the whole window only, not with --from or --to",
+			  plan->view->name);
 		return false;
 	}
 	if (!fleet_is_asked(&a->fleet) && !range_args_check(&a->range, &error)) {
@@ -242,7 +245,8 @@ static void pour_some(void *ctx)
 		pour_all(pour);
 }
 
-static bool print(struct pour *pour, const struct report_args *a, const struct report_plan *plan, const struct view_input *in)
+static bool print(struct pour *pour, const struct report_args *a, const struct report_plan *plan,
+		  const struct view_input *in)
 {
 	const struct drain drain = { pour_some, pour };
 	GString *out = pour->text;
@@ -260,7 +264,8 @@ static bool print(struct pour *pour, const struct report_args *a, const struct r
 	return true;
 }
 
-static bool print_out(const struct report_args *a, const struct report_plan *plan, const struct view_input *in, GError **error)
+static bool print_out(const struct report_args *a, const struct report_plan *plan, const struct view_input *in,
+		      GError **error)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct pour pour = { .text = text, .out = output_begin(NULL, error), .error = error };
@@ -278,7 +283,8 @@ static bool print_out(const struct report_args *a, const struct report_plan *pla
 static bool has_what_is_wanted(const struct profile *p, const struct view *view, const char *path)
 {
 	if (view && view->is_there && p->info.imported) {
-		cmd_error("report", "%s: --%s is of recordings; %s does not tell enough", path, view->name, p->info.imported);
+		cmd_error("report", "%s: --%s is of recordings; %s does not tell enough", path, view->name,
+			  p->info.imported);
 		return false;
 	}
 	if (!view || !view->is_there || view->is_there(&p->info))
@@ -299,7 +305,8 @@ static bool knows_grouping(const struct profile *p, const char *path, const stru
 static bool with_on_cpu(struct profile *p, const char *path, const struct report_args *a, struct text_options *text,
 			const struct report_plan *plan, GError **error)
 {
-	bool is_about_waits = plan->view && strcmp(plan->view->name, "stacks") != 0 && strcmp(plan->view->name, "full") != 0 && !a->json;
+	bool is_about_waits = plan->view && strcmp(plan->view->name, "stacks") != 0 &&
+			      strcmp(plan->view->name, "full") != 0 && !a->json;
 
 	if (is_about_waits && !a->weight)
 		return true;
@@ -321,7 +328,9 @@ static int report(const char *path, const struct report_args *a, const struct re
 		profile_free(p);
 		return EXIT_FAILED;
 	}
-	bool knows = p && with_on_cpu(p, path, a, &options, plan, &error) && recording_knows(p, path, options.weight, &a->filters.query, &error) && knows_grouping(p, path, plan, &error);
+	bool knows = p && with_on_cpu(p, path, a, &options, plan, &error) &&
+		     recording_knows(p, path, options.weight, &a->filters.query, &error) &&
+		     knows_grouping(p, path, plan, &error);
 	struct selection *selection = knows ? selection_new(p, &a->filters.query, &error) : NULL;
 	int status = knows && !selection ? EXIT_USAGE : EXIT_FAILED;
 
@@ -345,7 +354,8 @@ static int explain(const char *name)
 	g_autoptr(GError) error = NULL;
 
 	if (!cmd_rules_explain(out, name)) {
-		cmd_error("report", "--explain \"%s\": no rule and no reason has that name; reasons are %s", name, reason_names());
+		cmd_error("report", "--explain \"%s\": no rule and no reason has that name; reasons are %s", name,
+			  reason_names());
 		return EXIT_USAGE;
 	}
 	if (cmd_write_output(NULL, out->str, out->len, &error))
@@ -362,7 +372,9 @@ static GOptionEntry *with_views(const GOptionEntry *usual, size_t cnt, struct vi
 	memcpy(all, usual, cnt * sizeof(*all));
 	for (size_t i = 0; i < views_cnt; i++)
 		all[cnt + i] = (GOptionEntry){
-			.long_name = views[i].name, .description = views[i].help, .arg_description = views[i].value_name,
+			.long_name = views[i].name,
+			.description = views[i].help,
+			.arg_description = views[i].value_name,
 			.arg = views[i].value_name ? G_OPTION_ARG_STRING : G_OPTION_ARG_NONE,
 			.arg_data = views[i].value_name ? (gpointer)&args[i].value : (gpointer)&args[i].is_asked,
 		};
@@ -376,16 +388,22 @@ int cmd_report(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status;
 	const GOptionEntry usual[] = {
-		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per section, 0 for all (10; edges of a picture: 30)", "N" },
-		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "Group the last section's waits (stack), or who waits (role)", "WHAT" },
+		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per section, 0 for all (10; edges of a picture: 30)",
+		  "N" },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "Group the last section's waits (stack), or who waits (role)",
+		  "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "What counts (off_cpu)", "WHAT" },
 		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
 		FLEET_ENTRIES(a.fleet),
-		{ "kernel-frames", 0, 0, G_OPTION_ARG_NONE, &a.kernel_frames, "Stacks with the kernel's own way in and to sleep, too", NULL },
-		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle, "Idle time: one line, a line by kind, or not a word (fold)", "fold|keep|drop" },
-		{ "rate", 0, 0, G_OPTION_ARG_STRING, &a.rate, "Requests per second: what each takes, and whether the time adds up", "R" },
-		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules, "Rules of your own for reasons, tried before the built-in ones", "FILE" },
+		{ "kernel-frames", 0, 0, G_OPTION_ARG_NONE, &a.kernel_frames,
+		  "Stacks with the kernel's own way in and to sleep, too", NULL },
+		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle,
+		  "Idle time: one line, a line by kind, or not a word (fold)", "fold|keep|drop" },
+		{ "rate", 0, 0, G_OPTION_ARG_STRING, &a.rate,
+		  "Requests per second: what each takes, and whether the time adds up", "R" },
+		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules,
+		  "Rules of your own for reasons, tried before the built-in ones", "FILE" },
 		{ "explain", 0, 0, G_OPTION_ARG_STRING, &a.explain, "Show a rule, or all that give a reason", "RULE" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },

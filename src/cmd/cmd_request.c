@@ -182,7 +182,8 @@ static char *describe(const struct target *target, const struct requesting *q)
 /* What the sums lack is told by the recording, too. */
 static void add_losses(struct profile *p, const struct offcpu_loss_count *counts)
 {
-	static const struct { const char *name, *help; bool is_loss; } words[OFFCPU_REQUEST_COUNT] = {
+	static const struct { const char *name, *help; bool is_loss;
+	} words[OFFCPU_REQUEST_COUNT] = {
 #define X(id, text, help) [OFFCPU_REQUEST_##id] = { "request_" text, help, OFFCPU_REQUEST_##id != OFFCPU_REQUEST_NESTED },
 		OFFCPU_REQUEST_COUNTS(X)
 #undef X
@@ -197,10 +198,16 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 {
 	const struct request_options *o = q->options;
 	struct offcpu_loss_count counts[OFFCPU_REQUEST_COUNT];
-	struct request_summary summary = { .rows = q->now, .rows_cnt = q->plan->names->len,
-					   .has_calls = request_plan_has_calls(q->plan), .slower_ns = o->slower_ns, .counts = counts };
-	struct text_options text = { .top = (unsigned)o->top, .by = TOP_BY_STACK, .weight = WEIGHT_OFF_CPU,
-				     .colour = cmd_stdout_has_colour(), .width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0 };
+	struct request_summary summary = { .rows = q->now,
+					   .rows_cnt = q->plan->names->len,
+					   .has_calls = request_plan_has_calls(q->plan),
+					   .slower_ns = o->slower_ns,
+					   .counts = counts };
+	struct text_options text = { .top = (unsigned)o->top,
+				     .by = TOP_BY_STACK,
+				     .weight = WEIGHT_OFF_CPU,
+				     .colour = cmd_stdout_has_colour(),
+				     .width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0 };
 	g_autofree char *filters = describe(run->target, q), *why = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;
@@ -252,7 +259,9 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 	q->now = g_new0(struct request_row, cnt);
 	q->then = g_new0(struct request_row, cnt);
 	if (q->plan->has_go)
-		cmd_error("request", "warning: Go moves calls from thread to thread; what ends on another thread than it began on is not counted");
+		cmd_error(
+			"request",
+			"warning: Go moves calls from thread to thread; what ends on another thread than it began on is not counted");
 	for (guint i = 0; i < q->plan->ports->len; i++)
 		warn_of_unused(&g_array_index(q->plan->ports, struct request_port, i), run->target->collect.pids);
 	if (isatty(STDERR_FILENO) && !run->duration_ns)
@@ -279,12 +288,14 @@ int cmd_request(int argc, char **argv)
 	struct run run = { .name = "request", .target = &target, .on_tick = on_tick, .data = &q };
 	const GOptionEntry own[] = {
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &o.duration, "Stop after this (a bare number is s)", "TIME" },
-		{ "slower", 0, 0, G_OPTION_ARG_STRING, &o.slower, "Only waits of requests that take this or more (a bare number is ms)", "TIME" },
+		{ "slower", 0, 0, G_OPTION_ARG_STRING, &o.slower,
+		  "Only waits of requests that take this or more (a bare number is ms)", "TIME" },
 		{ "line", 0, 0, G_OPTION_ARG_NONE, &o.line, "One line a second in place of the distribution", NULL },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &o.quiet, "Nothing until the end", NULL },
 		{ "every", 0, 0, G_OPTION_ARG_NONE, &o.every, "Every function that a name or pattern matches", NULL },
 		{ "top", 0, 0, G_OPTION_ARG_INT, &o.top, "Stacks at the end, 0 for all (3)", "N" },
-		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output, "Write a recording of the waits inside of requests", "FILE" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output,
+		  "Write a recording of the waits inside of requests", "FILE" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "The sums at the end, as JSON in integer nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -296,22 +307,27 @@ int cmd_request(int argc, char **argv)
 
 	target_cut_command(&target, &argc, argv);
 	target_fill_in(argc, argv);
-	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY | TARGET_NAMED, own);
-	if (!cmd_parse("request", "-p PID [BIN:]FUNC|socket:PORT ... [-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv, &status))
+	g_autoptr(GArray)
+		entries = target_entries(&target,
+					 TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY | TARGET_NAMED, own);
+	if (!cmd_parse("request", "-p PID [BIN:]FUNC|socket:PORT ... [-- COMMAND ...]", description,
+		       (GOptionEntry *)entries->data, &argc, &argv, &status))
 		goto out;
 	status = EXIT_USAGE;
 	if (argc < 2) {
 		cmd_error("request", "which function is a request? [BIN:]FUNC or socket:PORT is wanted");
 		goto out;
 	}
-	if ((status = target_resolve(&target, "request")) != EXIT_OK || (status = parse_own(&o, &run, &target)) != EXIT_OK)
+	if ((status = target_resolve(&target, "request")) != EXIT_OK ||
+	    (status = parse_own(&o, &run, &target)) != EXIT_OK)
 		goto out;
 	if (target.collect.pids) {
 		/* children that a server has forked already are its as well as those that it will */
 		process_ids_add_descendants(target.collect.pids);
 		target.collect.follow = true;
 	}
-	plan = request_plan_new(&argv[1], target.collect.pids, target.command ? target.command[0] : NULL, o.every, &error);
+	plan = request_plan_new(&argv[1], target.collect.pids, target.command ? target.command[0] : NULL, o.every,
+				&error);
 	if (!plan) {
 		cmd_error("request", "%s", error->message);
 		status = EXIT_FAILED;

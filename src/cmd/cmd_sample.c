@@ -44,7 +44,9 @@ static int parse_own(const struct sample_options *o, struct run *run, int argc, 
 		return EXIT_USAGE;
 	}
 	if (run->target->cgroups || run->target->follow || run->target->command) {
-		cmd_error(COMMAND, "--cgroup, --follow and a command after -- are of record: sample takes -p, -t, --comm, -u and -k");
+		cmd_error(
+			COMMAND,
+			"--cgroup, --follow and a command after -- are of record: sample takes -p, -t, --comm, -u and -k");
 		return EXIT_USAGE;
 	}
 	if (!run_parse_duration(run, o->duration))
@@ -70,8 +72,8 @@ static void print_summary(const struct profile *p, const char *path)
 	const struct profile_info *info = &p->info;
 	double hz = profile_looks_hz(info), asked = 1e9 / (double)info->looks.asked_ns;
 
-	fprintf(stderr, "%s: %.3f s, %u thread%s, sampled at %.*f Hz", path, (double)info->duration_ns / 1e9, p->threads->len,
-		p->threads->len == 1 ? "" : "s", hz < 10 ? 2 : 0, hz);
+	fprintf(stderr, "%s: %.3f s, %u thread%s, sampled at %.*f Hz", path, (double)info->duration_ns / 1e9,
+		p->threads->len, p->threads->len == 1 ? "" : "s", hz < 10 ? 2 : 0, hz);
 	if (hz < asked * 0.95)
 		fprintf(stderr, " in place of %g, to keep to %g%% of a CPU", asked, info->looks.budget_ppm / 1e4);
 	fprintf(stderr, "; cost: %.2f%% of a CPU running, %.0f ms to start, %.1f MiB\n",
@@ -82,7 +84,8 @@ static void print_summary(const struct profile *p, const char *path)
 	print_losses(p);
 }
 
-static int write_recording(struct sampler *sampler, const struct target *target, const char *path, const char *command_line)
+static int write_recording(struct sampler *sampler, const struct target *target, const char *path,
+			   const char *command_line)
 {
 	struct profile *p = sampler_take_profile(sampler);
 	g_autofree char *filters = target_describe(target);
@@ -101,14 +104,24 @@ static int write_recording(struct sampler *sampler, const struct target *target,
 	return status;
 }
 
-static int sample(const struct target *target, const struct sample_options *own, double hz, uint64_t duration_ns, const char *command_line)
+static int sample(const struct target *target, const struct sample_options *own, double hz, uint64_t duration_ns,
+		  const char *command_line)
 {
 	const struct collect_options *c = &target->collect;
 	const struct sampler_options options = {
-		.hz = hz, .budget_ppm = BUDGET_PPM, .duration_ns = duration_ns, .pids = c->pids, .tids = c->tids,
-		.comm_glob = c->comm_glob, .no_user_threads = c->no_user_threads, .no_kernel_threads = c->no_kernel_threads,
-		.no_user_stacks = c->no_user_stacks, .no_kernel_stacks = c->no_kernel_stacks, .include_self = c->include_self,
-		.by_proc = own->by_proc, .stop = stop_catch(),
+		.hz = hz,
+		.budget_ppm = BUDGET_PPM,
+		.duration_ns = duration_ns,
+		.pids = c->pids,
+		.tids = c->tids,
+		.comm_glob = c->comm_glob,
+		.no_user_threads = c->no_user_threads,
+		.no_kernel_threads = c->no_kernel_threads,
+		.no_user_stacks = c->no_user_stacks,
+		.no_kernel_stacks = c->no_kernel_stacks,
+		.include_self = c->include_self,
+		.by_proc = own->by_proc,
+		.stop = stop_catch(),
 	};
 	g_autoptr(GError) error = NULL;
 	struct sampler *sampler;
@@ -133,10 +146,12 @@ int cmd_sample(int argc, char **argv)
 	struct run run = { .name = COMMAND, .target = &target };
 	const GOptionEntry entries[] = {
 		{ "frequency", 'F', 0, G_OPTION_ARG_STRING, &own.hz, "Looks a second (" DEFAULT_HZ ")", "HZ" },
-		{ "proc", 0, 0, G_OPTION_ARG_NONE, &own.by_proc, "By /proc alone: without BPF, and without root for one's own processes", NULL },
+		{ "proc", 0, 0, G_OPTION_ARG_NONE, &own.by_proc,
+		  "By /proc alone: without BPF, and without root for one's own processes", NULL },
 		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &target.user_stacks_only, "No kernel stacks", NULL },
 		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &target.kernel_stacks_only, "No user stacks", NULL },
-		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)", "TIME" },
+		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
+		  "TIME" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "The recording (trace.offcpu)", "FILE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -151,7 +166,8 @@ int cmd_sample(int argc, char **argv)
 		goto out;
 	if (!own.output)
 		own.output = g_strdup(RECORDING_DEFAULT_FILE);
-	if ((status = parse_own(&own, &run, argc, argv, &hz)) == EXIT_OK && (status = target_resolve(&target, COMMAND)) == EXIT_OK)
+	if ((status = parse_own(&own, &run, argc, argv, &hz)) == EXIT_OK &&
+	    (status = target_resolve(&target, COMMAND)) == EXIT_OK)
 		status = sample(&target, &own, hz, run.duration_ns, command_line);
 out:
 	target_release(&target);

@@ -74,8 +74,9 @@ static bool read_token(const char *path, char **ret_token, GError **error)
 	bytes[MAX(n, 0)] = '\0';
 	bytes[strcspn(bytes, "\n")] = '\0';
 	if (!token_is_valid(bytes))
-		return bad(error, "--token-file %s: its first line must have %d to %d characters of A-Z, a-z, 0-9, - and _", path, TOKEN_MIN_LEN,
-			   TOKEN_MAX_LEN);
+		return bad(error,
+			   "--token-file %s: its first line must have %d to %d characters of A-Z, a-z, 0-9, - and _",
+			   path, TOKEN_MIN_LEN, TOKEN_MAX_LEN);
 	*ret_token = g_strdup(bytes);
 	memset(bytes, 0, sizeof(bytes));
 	return true;
@@ -90,8 +91,11 @@ static bool is_any_address(const char *address)
 static bool check_names(char **names, GError **error)
 {
 	for (; names && *names; names++)
-		if (!**names || strlen(*names) > 255 || strspn(*names, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]") != strlen(*names))
-			return bad(error, "--host \"%s\" is no name of a host, like offcpu.example or db1:8080", *names);
+		if (!**names || strlen(*names) > 255 ||
+		    strspn(*names, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]") !=
+			    strlen(*names))
+			return bad(error, "--host \"%s\" is no name of a host, like offcpu.example or db1:8080",
+				   *names);
 	return true;
 }
 
@@ -106,14 +110,18 @@ static bool understand(const struct serve_args *a, int argc, char **argv, struct
 	if (!check_names(a->names, error) || (a->token_file && !read_token(a->token_file, &plan->token, error)))
 		return false;
 	if (plan->address && !listen_is_loopback(plan->address) && !plan->token)
-		return bad(error, "--listen %s: other machines reach this address, in plain text: give them a token by --token-file, and TLS by a "
-			   "reverse proxy (man offcpu-serve)", a->listen);
+		return bad(
+			error,
+			"--listen %s: other machines reach this address, in plain text: give them a token by --token-file, and TLS by a "
+			"reverse proxy (man offcpu-serve)",
+			a->listen);
 	if (plan->address && is_any_address(plan->address) && !a->names)
 		return bad(error, "--listen %s: by which name it will be called --host must say", a->listen);
 	return true;
 }
 
-static void print_links(const struct serve_args *a, const struct serve_plan *plan, const struct server *s, const struct store_extent *extent)
+static void print_links(const struct serve_args *a, const struct serve_plan *plan, const struct server *s,
+			const struct store_extent *extent)
 {
 	g_autoptr(GString) name = g_string_new(NULL), length = g_string_new(NULL);
 	g_autofree char *url = g_strdup(server_url(s));
@@ -127,7 +135,8 @@ static void print_links(const struct serve_args *a, const struct serve_plan *pla
 		if (at)
 			memcpy(at, "TOKEN/", sizeof("TOKEN/"));
 	}
-	printf("The history in %s (%s, %" G_GUINT64_FORMAT " windows) is served until Ctrl-C.\n", name->str, length->str, extent->windows);
+	printf("The history in %s (%s, %" G_GUINT64_FORMAT " windows) is served until Ctrl-C.\n", name->str,
+	       length->str, extent->windows);
 	printf("  page           %s\n  go tool pprof  %sdebug/pprof/off_cpu?seconds=60\n", url, url);
 	if (plan->token)
 		printf("TOKEN stands in %s.\n", a->token_file);
@@ -140,7 +149,8 @@ static void print_rights(const struct confine *c)
 		printf("Runs as %s, which may not read that folder: with CAP_DAC_READ_SEARCH%s.\n", c->user,
 		       c->has_landlock ? " for it, and no other file" : "");
 	else if (c->has_left_root)
-		printf("Runs as %s, without any rights%s.\n", c->user, c->has_landlock ? "; it can read that folder alone" : "");
+		printf("Runs as %s, without any rights%s.\n", c->user,
+		       c->has_landlock ? "; it can read that folder alone" : "");
 	fflush(stdout);
 }
 
@@ -163,7 +173,9 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 {
 	struct history *history = history_new(a->history);
 	struct before_serving before = {
-		.confine = { .calls = CONFINE_SERVER, .folder = a->history ? a->history : STORE_DIR_DEFAULT, .memory_bytes = MEMORY_MAX_BYTES },
+		.confine = { .calls = CONFINE_SERVER,
+			     .folder = a->history ? a->history : STORE_DIR_DEFAULT,
+			     .memory_bytes = MEMORY_MAX_BYTES },
 		.opens_browser = a->open,
 	};
 	const struct server_options options = {
@@ -206,11 +218,16 @@ int cmd_serve(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status;
 	GOptionEntry entries[] = {
-		{ "history", 0, 0, G_OPTION_ARG_FILENAME, &a.history, "Where the agent keeps it (" STORE_DIR_DEFAULT ")", "DIR" },
-		{ "listen", 0, 0, G_OPTION_ARG_STRING, &a.listen, "Address and port (127.0.0.1 and any free port)", "ADDR:PORT" },
-		{ "token-file", 0, 0, G_OPTION_ARG_FILENAME, &a.token_file, "Who has the token in this file may read (a new one each time)", "FILE" },
-		{ "host", 0, 0, G_OPTION_ARG_STRING_ARRAY, &a.names, "A name by which it is called, as by a reverse proxy; several may be given", "NAME" },
-		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules, "Rules of your own for reasons, tried before the built-in ones", "FILE" },
+		{ "history", 0, 0, G_OPTION_ARG_FILENAME, &a.history, "Where the agent keeps it (" STORE_DIR_DEFAULT ")",
+		  "DIR" },
+		{ "listen", 0, 0, G_OPTION_ARG_STRING, &a.listen, "Address and port (127.0.0.1 and any free port)",
+		  "ADDR:PORT" },
+		{ "token-file", 0, 0, G_OPTION_ARG_FILENAME, &a.token_file,
+		  "Who has the token in this file may read (a new one each time)", "FILE" },
+		{ "host", 0, 0, G_OPTION_ARG_STRING_ARRAY, &a.names,
+		  "A name by which it is called, as by a reverse proxy; several may be given", "NAME" },
+		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules,
+		  "Rules of your own for reasons, tried before the built-in ones", "FILE" },
 		{ "open", 0, 0, G_OPTION_ARG_NONE, &a.open, "Open the page in the browser", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};

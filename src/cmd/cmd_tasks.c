@@ -101,7 +101,8 @@ int cmd_tasks(int argc, char **argv)
 	struct census_options options = { 0 };
 	GOptionEntry entries[] = {
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &own.pids, "The process, by its number or its name", "PID" },
-		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Look again and again, for this time (a bare number is s)", "TIME" },
+		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration,
+		  "Look again and again, for this time (a bare number is s)", "TIME" },
 		{ "frequency", 'F', 0, G_OPTION_ARG_STRING, &own.hz, "With -d: looks a second (" DEFAULT_HZ ")", "HZ" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "JSON in integer nanoseconds", NULL },
 		{ "top", 0, 0, G_OPTION_ARG_INT, &own.top, "Rows of a table (10; 0: all)", "N" },

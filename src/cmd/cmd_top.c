@@ -163,7 +163,8 @@ static char *free_path(const struct profile *p)
 	g_autofree char *clock = time ? g_date_time_format(time, "%Y%m%d-%H%M%S") : g_strdup("interval");
 
 	for (unsigned i = 0; ; i++) {
-		char *path = i ? g_strdup_printf("top-%s-%u.offcpu", clock, i) : g_strdup_printf("top-%s.offcpu", clock);
+		char *path = i ? g_strdup_printf("top-%s-%u.offcpu", clock, i)
+			       : g_strdup_printf("top-%s.offcpu", clock);
 
 		if (access(path, F_OK) && errno == ENOENT)
 			return path;
@@ -302,11 +303,13 @@ static void set_capture(struct target *target, const struct top_options *o)
 	target->collect.want_wakers = o->wakers;
 }
 
-static int run_top(struct top *top, struct run *run, struct target *target, struct top_options *own, int argc, char **argv)
+static int run_top(struct top *top, struct run *run, struct target *target, struct top_options *own, int argc,
+		   char **argv)
 {
 	int status;
 
-	if ((status = target_resolve(target, "top")) != EXIT_OK || (status = parse_own(own, top, target, argc, argv)) != EXIT_OK)
+	if ((status = target_resolve(target, "top")) != EXIT_OK ||
+	    (status = parse_own(own, top, target, argc, argv)) != EXIT_OK)
 		return status;
 	if (own->batch && !own->json && !own->rows)
 		own->rows = BATCH_ROWS;
@@ -338,16 +341,21 @@ int cmd_top(int argc, char **argv)
 	struct top top = { .options = &own, .view = view_new() };
 	struct run run = { .name = "top", .target = &target, .on_tick = on_tick, .on_end = on_end, .data = &top };
 	const GOptionEntry own_entries[] = {
-		{ "interval", 'i', 0, G_OPTION_ARG_STRING, &own.interval, "Cut and show each (a bare number is s; 1)", "TIME" },
-		{ "by", 0, 0, G_OPTION_ARG_STRING, &own.by, "Rows by process (the default), thread, reason, object or stack", "WHAT" },
+		{ "interval", 'i', 0, G_OPTION_ARG_STRING, &own.interval, "Cut and show each (a bare number is s; 1)",
+		  "TIME" },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &own.by,
+		  "Rows by process (the default), thread, reason, object or stack", "WHAT" },
 		{ "batch", 0, 0, G_OPTION_ARG_NONE, &own.batch, "Print each interval as text, without a terminal", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "With --batch: each interval as a line of JSON", NULL },
 		{ "count", 'n', 0, G_OPTION_ARG_INT, &own.count, "With --batch: end after so many intervals", "N" },
-		{ "rows", 0, 0, G_OPTION_ARG_INT, &own.rows, "With --batch: so many rows an interval (20; JSON: all)", "N" },
-		{ "no-objects", 0, 0, G_OPTION_ARG_NONE, &own.no_objects, "Not what waits are for: files, sockets, locks", NULL },
-		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &own.wakers, "Who ended each sleep, for the details of stacks", NULL },
-		{ "since-start", 0, 0, G_OPTION_ARG_NONE, &own.since_start, "All since the start at each interval, not the last one alone",
+		{ "rows", 0, 0, G_OPTION_ARG_INT, &own.rows, "With --batch: so many rows an interval (20; JSON: all)",
+		  "N" },
+		{ "no-objects", 0, 0, G_OPTION_ARG_NONE, &own.no_objects,
+		  "Not what waits are for: files, sockets, locks", NULL },
+		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &own.wakers, "Who ended each sleep, for the details of stacks",
 		  NULL },
+		{ "since-start", 0, 0, G_OPTION_ARG_NONE, &own.since_start,
+		  "All since the start at each interval, not the last one alone", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	g_autofree char *arguments = g_strjoinv(" ", argv);
@@ -356,7 +364,9 @@ int cmd_top(int argc, char **argv)
 
 	top.command_line = command_line;
 	target_cut_command(&target, &argc, argv);
-	g_autoptr(GArray) entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_SAMPLING, own_entries);
+	g_autoptr(GArray)
+		entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_SAMPLING,
+					 own_entries);
 
 	if (cmd_parse("top", "[-- COMMAND ...]", description, (GOptionEntry *)entries->data, &argc, &argv, &status))
 		status = run_top(&top, &run, &target, &own, argc, argv);

@@ -93,7 +93,8 @@ static int print_profile(const struct profile *p, const struct trace_options *o,
 	fputs(sampling->str, stderr);
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-		fprintf(stderr, "WARNING: %" G_GUINT64_FORMAT " time%s: %s\n", l->count, l->count == 1 ? "" : "s", l->help);
+		fprintf(stderr, "WARNING: %" G_GUINT64_FORMAT " time%s: %s\n", l->count, l->count == 1 ? "" : "s",
+			l->help);
 	}
 	if (!text->len) {
 		g_autofree char *what = target_describe(target);
@@ -117,8 +118,8 @@ int cmd_trace(int argc, char **argv)
 		{ "delimited", 'd', 0, G_OPTION_ARG_NONE, &own.delimiter, "A delimiter between kernel and user stacks",
 		  NULL },
 		{ "offwake", 0, 0, G_OPTION_ARG_NONE, &own.offwake, "The sleeper's stacks and its waker's", NULL },
-		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &own.wakeup, "Wakers' stacks by how long the woken were off CPU, run queue included",
-		  NULL },
+		{ "wakeup", 0, 0, G_OPTION_ARG_NONE, &own.wakeup,
+		  "Wakers' stacks by how long the woken were off CPU, run queue included", NULL },
 		{ "stack-storage-size", 0, 0, G_OPTION_ARG_INT, &own.stack_storage_size,
 		  "Accepted for bcc's sake: stacks need no such limit here", "N" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -136,7 +137,9 @@ int cmd_trace(int argc, char **argv)
 	    (status = target_resolve(&target, "trace")) != EXIT_OK)
 		goto out;
 	if (own.wakeup + own.offwake + (target.collect.want_blame || target.collect.want_storms) > 1) {
-		cmd_error("trace", "--wakeup, --offwake, --runq-blame and --storms: only one view at a time, the last two excepted");
+		cmd_error(
+			"trace",
+			"--wakeup, --offwake, --runq-blame and --storms: only one view at a time, the last two excepted");
 		status = EXIT_USAGE;
 		goto out;
 	}

@@ -38,7 +38,8 @@ static bool understand(struct view_args *a, int argc, char **argv, struct servin
 		return false;
 	}
 	if (a->port < 0 || a->port > G_MAXUINT16) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--port %d: 1 to 65535 are wanted, or 0 for any", a->port);
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "--port %d: 1 to 65535 are wanted, or 0 for any", a->port);
 		return false;
 	}
 	if (a->idle && !parse_duration(a->idle, G_USEC_PER_SEC * 1000, &idle_ns, error))
@@ -95,7 +96,8 @@ int cmd_view(int argc, char **argv)
 	GOptionEntry entries[] = {
 		{ "open", 0, 0, G_OPTION_ARG_NONE, &a.open, "Open the page in the browser", NULL },
 		{ "port", 0, 0, G_OPTION_ARG_INT, &a.port, "Listen there (any free port)", "PORT" },
-		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle, "End when nobody has asked for so long (30m; 0: never)", "DUR" },
+		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle, "End when nobody has asked for so long (30m; 0: never)",
+		  "DUR" },
 		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
 		INPUT_OPTION,

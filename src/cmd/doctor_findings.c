@@ -21,7 +21,8 @@ static void finding_clear(void *data)
 	g_free(f->advice);
 }
 
-static struct doctor_finding *add(GArray *findings, const char *what, bool is_there, const char *format, ...) G_GNUC_PRINTF(4, 5);
+static struct doctor_finding *add(GArray *findings, const char *what, bool is_there, const char *format, ...)
+	G_GNUC_PRINTF(4, 5);
 static struct doctor_finding *add(GArray *findings, const char *what, bool is_there, const char *format, ...)
 {
 	struct doctor_finding f = { .what = what, .is_there = is_there };
@@ -78,16 +79,20 @@ static void add_map(GArray *findings, const struct recognised *r, const char *wh
 
 	switch (m->state) {
 	case PERF_MAP_READABLE:
-		add(findings, "perf-map", true, "%s: %" G_GUINT64_FORMAT " in %s, as of when it was written", who, m->cnt, m->path);
+		add(findings, "perf-map", true, "%s: %" G_GUINT64_FORMAT " in %s, as of when it was written", who,
+		    m->cnt, m->path);
 		return;
 	case PERF_MAP_LINKED:
-		f = add(findings, "perf-map", false, "%s: %s is a link or no plain file, so it is not read", who, m->path);
+		f = add(findings, "perf-map", false, "%s: %s is a link or no plain file, so it is not read", who,
+			m->path);
 		advise(f, "Remove it, and let the process write it anew.");
 		return;
 	case PERF_MAP_FOREIGN:
-		f = add(findings, "perf-map", false, "%s: %s belongs to user %u and the process to user %u, so it is not read", who,
-			m->path, m->owner, m->wanted);
-		advise(f, "chown %u %s%s, if you trust it.", m->wanted, r->has_own_root ? "(in the container) " : "", m->path);
+		f = add(findings, "perf-map", false,
+			"%s: %s belongs to user %u and the process to user %u, so it is not read", who, m->path,
+			m->owner, m->wanted);
+		advise(f, "chown %u %s%s, if you trust it.", m->wanted, r->has_own_root ? "(in the container) " : "",
+		       m->path);
 		return;
 	case PERF_MAP_CLOSED:
 		f = add(findings, "perf-map", false, "%s: %s cannot be opened", who, m->path);
@@ -114,9 +119,11 @@ static void look_at_gil(GArray *findings, const struct recognised *r)
 	if (r->python.is_free_threaded)
 		add(findings, what, true, "the GIL: this build has none (free-threaded), so no thread waits for it");
 	else if (r->python.has_gil_holder)
-		add(findings, what, true, "who holds the GIL while others wait for it, and in which function: read from the interpreter");
+		add(findings, what, true,
+		    "who holds the GIL while others wait for it, and in which function: read from the interpreter");
 	else if (r->python.state == PYTHON_READABLE)
-		add(findings, what, false, "who holds the GIL: its C library does not tell where it keeps a thread's id");
+		add(findings, what, false,
+		    "who holds the GIL: its C library does not tell where it keeps a thread's id");
 }
 
 static void look_at_python(GArray *findings, const struct recognised *r)
@@ -128,23 +135,28 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 	look_at_gil(findings, r);
 	switch (r->python.state) {
 	case PYTHON_READABLE:
-		add(findings, what, true, "Python functions, files and lines: read from the interpreter, no option is needed");
+		add(findings, what, true,
+		    "Python functions, files and lines: read from the interpreter, no option is needed");
 		return;
 	case PYTHON_OTHER_VERSION:
-		f = add(findings, what, false, "Python functions: frames of this build are not known (those of %s are, with a GIL)", versions);
+		f = add(findings, what, false,
+			"Python functions: frames of this build are not known (those of %s are, with a GIL)", versions);
 		if (r->python.minor < PYTHON_PERF_MINOR)
 			advise(f, "Run it with Python %s.", versions);
 		else if (r->map.state == PERF_MAP_READABLE)
 			advise(f, "None is needed: it runs with -X perf, and its perf map names them.");
 		else
-			advise(f, "Start it with `python3 -X perf` (or PYTHONPERFSUPPORT=1): its perf map then names them.");
+			advise(f,
+			       "Start it with `python3 -X perf` (or PYTHONPERFSUPPORT=1): its perf map then names them.");
 		return;
 	case PYTHON_NO_SYMBOLS:
-		f = add(findings, what, false, "Python functions: the interpreter does not export _PyRuntime and PyCode_Type");
+		f = add(findings, what, false,
+			"Python functions: the interpreter does not export _PyRuntime and PyCode_Type");
 		advise(f, "Use an interpreter that keeps its dynamic symbols (`strip` leaves them).");
 		return;
 	case PYTHON_NO_LIBC:
-		f = add(findings, what, false, "Python functions: its C library is not glibc, which tells where its threads keep their state");
+		f = add(findings, what, false,
+			"Python functions: its C library is not glibc, which tells where its threads keep their state");
 		advise(f, "Use an image with glibc (Debian, Ubuntu, UBI) in place of one with musl (Alpine).");
 		return;
 	default:
@@ -166,10 +178,12 @@ static void look_at_go(GArray *findings, const struct recognised *r)
 		add(findings, "go-functions", true, "Go functions and lines: from Go's own table%s",
 		    go->has_symbols ? "" : "; the symbols are stripped, which does no harm");
 	else if (go->has_symbols)
-		advise(add(findings, "go-functions", false, "Go functions, but not all frames: the table is not of Go 1.18 or later"),
+		advise(add(findings, "go-functions", false,
+			   "Go functions, but not all frames: the table is not of Go 1.18 or later"),
 		       "Build it with Go 1.18 or later.");
 	else
-		advise(add(findings, "go-functions", false, "Go functions: no symbols, and the table is not of Go 1.18 or later"),
+		advise(add(findings, "go-functions", false,
+			   "Go functions: no symbols, and the table is not of Go 1.18 or later"),
 		       "Build it with Go 1.18 or later, or without -ldflags=-s.");
 	if (!go->has_debug_info)
 		advise(add(findings, "go-inlined", false, "Go's inlined functions (`record --inline`): no DWARF"),
@@ -185,18 +199,24 @@ static void look_at_java(GArray *findings, const struct recognised *r)
 	char *how;
 
 	if (r->is_jvm_readable) {
-		add(findings, "java-frames", true, "Java methods, and stacks through them: compiled, inlined and interpreted, by the JVM's own tables");
+		add(findings, "java-frames", true,
+		    "Java methods, and stacks through them: compiled, inlined and interpreted, by the JVM's own tables");
 		return;
 	}
 	if (recognised_has_option(r, "-XX:+PreserveFramePointer", variables))
 		add(findings, "java-frames", true, "stacks through compiled Java: -XX:+PreserveFramePointer is given");
 	else
-		advise(add(findings, "java-frames", false, "stacks through compiled Java: this JVM's tables cannot be read, and they end there, without -XX:+PreserveFramePointer"),
+		advise(add(findings, "java-frames", false,
+			   "stacks through compiled Java: this JVM's tables cannot be read, and they end there, without -XX:+PreserveFramePointer"),
 		       "Start it with -XX:+PreserveFramePointer, or with that in JAVA_TOOL_OPTIONS.");
 	if (!major || major >= JCMD_MAJOR)
-		how = g_strdup_printf("Run `jcmd %u Compiler.perfmap` as its user before you record, and again when it has compiled more.", r->pid);
+		how = g_strdup_printf(
+			"Run `jcmd %u Compiler.perfmap` as its user before you record, and again when it has compiled more.",
+			r->pid);
 	else
-		how = g_strdup_printf("Load perf-map-agent into it, or run it on JDK 17 or later, which has `jcmd %u Compiler.perfmap`.", r->pid);
+		how = g_strdup_printf(
+			"Load perf-map-agent into it, or run it on JDK 17 or later, which has `jcmd %u Compiler.perfmap`.",
+			r->pid);
 	add_map(findings, r, "Java methods", how);
 }
 
@@ -208,15 +228,19 @@ static void look_at_node(GArray *findings, const struct recognised *r)
 			      recognised_has_option(r, "--perf-basic-prof-only-functions", variables) ||
 			      recognised_has_option(r, "--perf-prof", variables);
 
-	add_map(findings, r, "JavaScript functions", g_strdup_printf("Start it with `node --perf-basic-prof %s`, or with these in NODE_OPTIONS.", native));
+	add_map(findings, r, "JavaScript functions",
+		g_strdup_printf("Start it with `node --perf-basic-prof %s`, or with these in NODE_OPTIONS.", native));
 	if (has_map_option && !recognised_has_option(r, native, variables))
-		advise(add(findings, "node-interpreted", false, "JavaScript functions that are not compiled yet: all have one name"),
+		advise(add(findings, "node-interpreted", false,
+			   "JavaScript functions that are not compiled yet: all have one name"),
 		       "Start it with %s, too.", native);
 }
 
 static void look_at_dotnet(GArray *findings, const struct recognised *r)
 {
-	add_map(findings, r, ".NET methods", g_strdup("Start it with DOTNET_PerfMapEnabled=1 in its environment (COMPlus_PerfMapEnabled=1 before .NET 6)."));
+	add_map(findings, r, ".NET methods",
+		g_strdup(
+			"Start it with DOTNET_PerfMapEnabled=1 in its environment (COMPlus_PerfMapEnabled=1 before .NET 6)."));
 }
 
 static void look_at_ruby(GArray *findings, const struct recognised *r)
@@ -226,44 +250,56 @@ static void look_at_ruby(GArray *findings, const struct recognised *r)
 
 	switch (r->ruby) {
 	case RUBY_READABLE:
-		add(findings, what, true, "Ruby methods, files and lines: read from the interpreter, no option is needed");
+		add(findings, what, true,
+		    "Ruby methods, files and lines: read from the interpreter, no option is needed");
 		return;
 	case RUBY_NOT_READY:
 		advise(add(findings, what, false, "Ruby methods: the interpreter has not begun, or ends"),
 		       "Ask again once it runs; `record` looks again by itself.");
 		return;
 	case RUBY_OTHER_VERSION:
-		f = add(findings, what, false, "Ruby methods: frames of this version are not known (those of 3.0 to 3.4 are)");
+		f = add(findings, what, false,
+			"Ruby methods: frames of this version are not known (those of 3.0 to 3.4 are)");
 		break;
 	case RUBY_NO_LIBC:
-		f = add(findings, what, false, "Ruby methods: its C library is not glibc, which tells where its threads keep their state");
+		f = add(findings, what, false,
+			"Ruby methods: its C library is not glibc, which tells where its threads keep their state");
 		break;
 	default:
 		f = add(findings, what, false, "Ruby methods: the interpreter's file has no symbol ruby_current_ec");
 	}
 	if (version_number(r->versions[RUNTIME_RUBY]) >= RUBY_YJIT_MAP)
-		advise(f, "An interpreter that is not stripped has it. With `ruby --yjit-perf=map` a perf map names the methods that YJIT compiles.");
+		advise(f,
+		       "An interpreter that is not stripped has it. With `ruby --yjit-perf=map` a perf map names the methods that YJIT compiles.");
 	else
 		advise(f, "Tell waits apart by C function and object (`record --objects`).");
 }
 
 static void look_at_php(GArray *findings, const struct recognised *r)
 {
-	static const char what[] = "php-frames", advice[] = "Tell waits apart by extension and object: `record --objects` names sockets, peers and files.";
+	static const char
+		what[] = "php-frames",
+		advice[] =
+			"Tell waits apart by extension and object: `record --objects` names sockets, peers and files.";
 
 	if (r->php == PHP_READABLE)
-		add(findings, what, true, "PHP functions, files and lines: read from the interpreter, no option is needed");
+		add(findings, what, true,
+		    "PHP functions, files and lines: read from the interpreter, no option is needed");
 	else if (r->php == PHP_OTHER_VERSION)
-		advise(add(findings, what, false, "PHP functions: frames of this version are not known (those of 8.2 and 8.4 are)"), "%s", advice);
+		advise(add(findings, what, false,
+			   "PHP functions: frames of this version are not known (those of 8.2 and 8.4 are)"),
+		       "%s", advice);
 	else
-		advise(add(findings, what, false, "PHP functions: the interpreter does not export executor_globals (builds with threads do not)"),
+		advise(add(findings, what, false,
+			   "PHP functions: the interpreter does not export executor_globals (builds with threads do not)"),
 		       "%s", advice);
 }
 
 static void look_at_perl(GArray *findings, const struct recognised *r)
 {
 	(void)r;
-	advise(add(findings, "perl-frames", false, "Perl subroutines: not read, stacks show the interpreter's C functions"),
+	advise(add(findings, "perl-frames", false,
+		   "Perl subroutines: not read, stacks show the interpreter's C functions"),
 	       "Tell waits apart by C function and object (`record --objects`).");
 }
 
@@ -274,13 +310,15 @@ static void look_at_mono(GArray *findings, const struct recognised *r)
 
 static void look_at_erlang(GArray *findings, const struct recognised *r)
 {
-	add_map(findings, r, "Erlang functions", g_strdup("Start it with `erl +JPperf true` (OTP 24 and later, with its JIT)."));
+	add_map(findings, r, "Erlang functions",
+		g_strdup("Start it with `erl +JPperf true` (OTP 24 and later, with its JIT)."));
 }
 
 static void (*const look_at[RUNTIME_CNT])(GArray *findings, const struct recognised *r) = {
-	[RUNTIME_PYTHON] = look_at_python, [RUNTIME_GO] = look_at_go, [RUNTIME_JAVA] = look_at_java, [RUNTIME_NODE] = look_at_node,
-	[RUNTIME_DOTNET] = look_at_dotnet, [RUNTIME_RUBY] = look_at_ruby, [RUNTIME_PHP] = look_at_php, [RUNTIME_PERL] = look_at_perl,
-	[RUNTIME_MONO] = look_at_mono, [RUNTIME_ERLANG] = look_at_erlang,
+	[RUNTIME_PYTHON] = look_at_python, [RUNTIME_GO] = look_at_go,         [RUNTIME_JAVA] = look_at_java,
+	[RUNTIME_NODE] = look_at_node,     [RUNTIME_DOTNET] = look_at_dotnet, [RUNTIME_RUBY] = look_at_ruby,
+	[RUNTIME_PHP] = look_at_php,       [RUNTIME_PERL] = look_at_perl,     [RUNTIME_MONO] = look_at_mono,
+	[RUNTIME_ERLANG] = look_at_erlang,
 };
 
 /* ---- what holds for every program */
@@ -336,20 +374,24 @@ static void look_at_walking(GArray *findings, const struct recognised *r)
 {
 	const struct recognised_file *program = r->files->len ? file_at(r, 0) : NULL;
 	guint bad_cnt, kept_cnt;
-	g_autofree char *bad = list_files(r, has_no_table, &bad_cnt), *kept = list_files(r, walks_by_frame_pointers, &kept_cnt);
+	g_autofree char *bad = list_files(r, has_no_table, &bad_cnt),
+			*kept = list_files(r, walks_by_frame_pointers, &kept_cnt);
 
 	if (program && program->is_readable && !program->facts.is_64_bits) {
-		advise(add(findings, "unwind-tables", false, "stacks by unwind tables: its program is not of 64 bits, so frame pointers must do"),
+		advise(add(findings, "unwind-tables", false,
+			   "stacks by unwind tables: its program is not of 64 bits, so frame pointers must do"),
 		       "Build it with -fno-omit-frame-pointer, or for 64 bits.");
 		return;
 	}
 	if (bad_cnt)
-		advise(add(findings, "unwind-tables", false, "stacks through %s: no unwind tables for most of the code, no frame pointers", bad),
+		advise(add(findings, "unwind-tables", false,
+			   "stacks through %s: no unwind tables for most of the code, no frame pointers", bad),
 		       "Build without -fno-asynchronous-unwind-tables, or with -fno-omit-frame-pointer.");
 	else if (kept_cnt)
 		add(findings, "unwind-tables", true, "stacks: by unwind tables; by frame pointers in %s", kept);
 	else if (r->files->len)
-		add(findings, "unwind-tables", true, "stacks: unwind tables in all %u files", r->files->len - r->left_out_cnt);
+		add(findings, "unwind-tables", true, "stacks: unwind tables in all %u files",
+		    r->files->len - r->left_out_cnt);
 }
 
 static void look_at_program(GArray *findings, const struct recognised *r)
@@ -358,7 +400,8 @@ static void look_at_program(GArray *findings, const struct recognised *r)
 	const char *name = f ? module_base_name(f->path) : "";
 
 	/* what starts a JVM or .NET is a few functions that load it */
-	if (!f || !f->is_program || !f->is_readable || f->facts.is_go || recognised_is(r, RUNTIME_JAVA) || recognised_is(r, RUNTIME_DOTNET))
+	if (!f || !f->is_program || !f->is_readable || f->facts.is_go || recognised_is(r, RUNTIME_JAVA) ||
+	    recognised_is(r, RUNTIME_DOTNET))
 		return;
 	if (f->facts.debug_file)
 		add(findings, "program-symbols", true, "functions of %s: from %s", name, f->facts.debug_file);
@@ -372,7 +415,8 @@ static void look_at_program(GArray *findings, const struct recognised *r)
 	if (f->facts.has_debug_info)
 		add(findings, "program-lines", true, "lines and inlined functions of %s: with `record --inline`", name);
 	else if (!r->runtimes)
-		advise(add(findings, "program-lines", false, "lines and inlined functions of %s: no debug information", name),
+		advise(add(findings, "program-lines", false, "lines and inlined functions of %s: no debug information",
+			   name),
 		       "Build with -g, or install its debug symbols.");
 }
 
@@ -394,17 +438,21 @@ static bool is_nameless_library(const struct recognised_file *f)
 static void look_at_libraries(GArray *findings, const struct recognised *r)
 {
 	guint cnt, short_cnt, nameless_cnt;
-	g_autofree char *all = list_files(r, is_library, &cnt), *exporting = list_files(r, is_short_library, &short_cnt),
+	g_autofree char *all = list_files(r, is_library, &cnt),
+			*exporting = list_files(r, is_short_library, &short_cnt),
 			*nameless = list_files(r, is_nameless_library, &nameless_cnt);
 	static const char how[] = "Install their debug symbols (libc6-dbg, …-dbgsym), or set DEBUGINFOD_URLS.";
 
 	if (!cnt)
 		return;
 	if (!short_cnt && !nameless_cnt)
-		add(findings, "library-symbols", true, "functions of its %u librar%s: all symbols", cnt, cnt == 1 ? "y" : "ies");
+		add(findings, "library-symbols", true, "functions of its %u librar%s: all symbols", cnt,
+		    cnt == 1 ? "y" : "ies");
 	if (short_cnt)
-		advise(add(findings, "library-symbols", false, "internal functions of %u of %u libraries (exported ones have names): %s",
-			   short_cnt, cnt, exporting), "%s", how);
+		advise(add(findings, "library-symbols", false,
+			   "internal functions of %u of %u libraries (exported ones have names): %s", short_cnt, cnt,
+			   exporting),
+		       "%s", how);
 	if (nameless_cnt)
 		advise(add(findings, "library-names", false, "any function of %s", nameless), "%s", how);
 }
@@ -418,7 +466,8 @@ static void look_at_place(GArray *findings, const struct recognised *r)
 		add(findings, "container", true, "a container: process %u inside%s", r->inner_pid,
 		    r->has_own_root ? ", files are read below its own root" : "");
 	if (cnt)
-		advise(add(findings, "files", false, "%u file%s cannot be opened: %s", cnt, cnt == 1 ? "" : "s", closed),
+		advise(add(findings, "files", false, "%u file%s cannot be opened: %s", cnt, cnt == 1 ? "" : "s",
+			   closed),
 		       "Run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE.");
 	if (r->left_out_cnt)
 		add(findings, "files", false, "%u more files were not looked at", r->left_out_cnt);
@@ -426,19 +475,23 @@ static void look_at_place(GArray *findings, const struct recognised *r)
 
 static void look_at_made_code(GArray *findings, const struct recognised *r)
 {
-	static const uint32_t with_own = 1u << RUNTIME_JAVA | 1u << RUNTIME_NODE | 1u << RUNTIME_DOTNET | 1u << RUNTIME_MONO | 1u << RUNTIME_ERLANG;
+	static const uint32_t with_own = 1u << RUNTIME_JAVA | 1u << RUNTIME_NODE | 1u << RUNTIME_DOTNET |
+					 1u << RUNTIME_MONO | 1u << RUNTIME_ERLANG;
 
 	if (r->runtimes & with_own)
 		return;
 	if (r->map.state != PERF_MAP_NONE || r->made_bytes >= MADE_BYTES_MIN)
 		add_map(findings, r, "code that is made at run time",
-			g_strdup_printf("Let its compiler write /tmp/perf-%u.map; see the runtime's documentation for perf.", r->inner_pid));
+			g_strdup_printf(
+				"Let its compiler write /tmp/perf-%u.map; see the runtime's documentation for perf.",
+				r->inner_pid));
 }
 
 static void look_at_hidden_python(GArray *findings, const struct recognised *r)
 {
 	if (r->is_python_hidden && !recognised_is(r, RUNTIME_PYTHON))
-		advise(add(findings, "python-frames", false, "Python functions: there is an interpreter in %s, looked for only in files called python3.N",
+		advise(add(findings, "python-frames", false,
+			   "Python functions: there is an interpreter in %s, looked for only in files called python3.N",
 			   r->files->len ? module_base_name(file_at(r, 0)->path) : "it"),
 		       "Link it with libpython3.N.so, or call the program python3.N.");
 }
@@ -449,7 +502,8 @@ GArray *doctor_findings(const struct recognised *r)
 
 	g_array_set_clear_func(findings, finding_clear);
 	if (r->is_kernel_thread) {
-		add(findings, "kernel-thread", true, "a kernel thread: it has kernel stacks only, which need nothing of it");
+		add(findings, "kernel-thread", true,
+		    "a kernel thread: it has kernel stacks only, which need nothing of it");
 		return findings;
 	}
 	look_at_place(findings, r);

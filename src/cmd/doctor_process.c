@@ -24,9 +24,12 @@ static char *describe_runtimes(const struct recognised *r)
 
 		if (!recognised_is(r, i))
 			continue;
-		g_string_append_printf(text, "%s%s", text->len ? ", " : "", version && i == RUNTIME_GO ? "Go" : runtime_name(i));
+		g_string_append_printf(text, "%s%s", text->len ? ", " : "",
+				       version && i == RUNTIME_GO ? "Go" : runtime_name(i));
 		if (version)
-			g_string_append_printf(text, " %s", i == RUNTIME_GO && g_str_has_prefix(version, "go") ? version + 2 : version);
+			g_string_append_printf(text, " %s",
+					       i == RUNTIME_GO && g_str_has_prefix(version, "go") ? version + 2
+												  : version);
 	}
 	if (!text->len)
 		g_string_append(text, r->is_kernel_thread ? "kernel" : "native code");
@@ -69,7 +72,8 @@ static void print_text(const struct recognised *r, const GArray *findings, unsig
 	text_safe(out, runtimes);
 	g_string_append_c(out, '\n');
 	if (same_cnt)
-		g_string_append_printf(out, "  %u more process%s called so; this is the first\n", same_cnt, same_cnt == 1 ? " is" : "es are");
+		g_string_append_printf(out, "  %u more process%s called so; this is the first\n", same_cnt,
+				       same_cnt == 1 ? " is" : "es are");
 	for (guint i = 0; i < findings->len; i++) {
 		const struct doctor_finding *f = &g_array_index(findings, struct doctor_finding, i);
 

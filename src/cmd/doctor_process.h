@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Prints what can be known of a process; same_cnt others have the name it was asked for by.  Returns an exit status. */
+/*
+ * Prints what can be known of a process; same_cnt others have the name it was asked for by.  Returns an exit status.
+ */
 int doctor_process(uint32_t pid, unsigned same_cnt, bool as_json);
 
 #endif

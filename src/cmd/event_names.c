@@ -26,9 +26,9 @@ static guint key_hash(gconstpointer key)
 {
 	const struct key *k = key;
 
-	return hash_end(hash_more(hash_more(k->ustack, k->kstack),
-				  (uint64_t)k->state << 4 | k->is_open << 3 | k->is_preempted << 2 | k->is_runnable << 1 |
-				  k->is_throttled));
+	return hash_end(hash_more(hash_more(k->ustack, k->kstack), (uint64_t)k->state << 4 | k->is_open << 3 |
+									   k->is_preempted << 2 | k->is_runnable << 1 |
+									   k->is_throttled));
 }
 
 static gboolean key_equal(gconstpointer va, gconstpointer vb)
@@ -36,8 +36,8 @@ static gboolean key_equal(gconstpointer va, gconstpointer vb)
 	const struct key *a = va, *b = vb;
 
 	return a->ustack == b->ustack && a->kstack == b->kstack && a->state == b->state &&
-	       a->is_preempted == b->is_preempted && a->is_runnable == b->is_runnable && a->is_throttled == b->is_throttled &&
-	       a->is_open == b->is_open;
+	       a->is_preempted == b->is_preempted && a->is_runnable == b->is_runnable &&
+	       a->is_throttled == b->is_throttled && a->is_open == b->is_open;
 }
 
 struct event_names *event_names_new(event_stack_fn stack, void *data)

@@ -10,8 +10,8 @@
 struct event_names;
 
 /*
- * Puts up to `max` frames of the stack into ret_frames, the innermost first, and returns how many; 0 when the stack has
- * not arrived.  They are valid until the next call.
+ * Puts up to `max` frames of the stack into ret_frames, the innermost first, and returns how many; 0 when the stack
+ * has not arrived.  They are valid until the next call.
  */
 typedef unsigned (*event_stack_fn)(uint64_t id, const struct frame **ret_frames, unsigned max, void *data);
 

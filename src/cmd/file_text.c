@@ -22,21 +22,23 @@ static void append_clock(GString *s, uint64_t unix_ns)
 	struct tm tm;
 
 	localtime_r(&seconds, &tm);
-	g_string_append_printf(s, "%02d:%02d:%02d.%03u", tm.tm_hour, tm.tm_min, tm.tm_sec, (unsigned)(unix_ns % NS_PER_S / NS_PER_MS));
+	g_string_append_printf(s, "%02d:%02d:%02d.%03u", tm.tm_hour, tm.tm_min, tm.tm_sec,
+			       (unsigned)(unix_ns % NS_PER_S / NS_PER_MS));
 }
 
 /* "mariadbd", or "mariadbd/ib_log_flush" where the thread has a name of its own. */
 static void append_who(GString *s, const struct file_op *op, unsigned width)
 {
-	g_autofree char *both = strcmp(op->comm, op->process) ? g_strdup_printf("%s/%s", op->process, op->comm) : g_strdup(op->comm);
+	g_autofree char *both = strcmp(op->comm, op->process) ? g_strdup_printf("%s/%s", op->process, op->comm)
+							      : g_strdup(op->comm);
 
 	text_safe_cell(s, both, width);
 }
 
 void file_line_heading(GString *s)
 {
-	g_string_append_printf(s, "%-12s %7s %7s %-*s %-13s %9s %8s %8s %8s %8s  %s\n", "TIME", "PID", "TID", WHO_WIDTH, "PROCESS/THREAD",
-			       "OP", "BYTES", "LATENCY", "BLOCKED", "RUNQ", "DISK", "FILE");
+	g_string_append_printf(s, "%-12s %7s %7s %-*s %-13s %9s %8s %8s %8s %8s  %s\n", "TIME", "PID", "TID", WHO_WIDTH,
+			       "PROCESS/THREAD", "OP", "BYTES", "LATENCY", "BLOCKED", "RUNQ", "DISK", "FILE");
 }
 
 static void append_bytes(GString *s, const struct file_op *op)
@@ -148,16 +150,22 @@ static void append_not_seen(GString *s, const struct file_result *r)
 {
 	const struct file_counts *c = &r->counts;
 
-	g_string_append(s, r->has_faults ? "Not among them: io_submit" : "Not among them: page faults on mapped files (before Linux 6.11 they need kprobe.multi), io_submit");
+	g_string_append(
+		s,
+		r->has_faults
+			? "Not among them: io_submit"
+			: "Not among them: page faults on mapped files (before Linux 6.11 they need kprobe.multi), io_submit");
 	if (c->uring) {
 		g_string_append(s, ", ");
 		text_thousands(s, c->uring);
-		g_string_append(s, c->uring == 1 ? " request to io_uring that is none of files" : " requests to io_uring that are none of files");
+		g_string_append(s, c->uring == 1 ? " request to io_uring that is none of files"
+						 : " requests to io_uring that are none of files");
 	}
 	if (c->not_file) {
 		g_string_append(s, ", ");
 		text_thousands(s, c->not_file);
-		g_string_append(s, c->not_file == 1 ? " slow call on a socket, pipe or device" : " slow calls on sockets, pipes and devices");
+		g_string_append(s, c->not_file == 1 ? " slow call on a socket, pipe or device"
+						    : " slow calls on sockets, pipes and devices");
 	}
 	g_string_append_c(s, '\n');
 }
@@ -175,11 +183,13 @@ static void append_files(GString *s, const struct file_result *r, const struct f
 		return;
 	if (o->by_count)
 		g_array_sort(r->files, compare_file_counts);
-	g_string_append_printf(s, "\n%-13s %9s %8s %8s %8s %8s %8s %8s  %s\n", "OP", "COUNT", "TOTAL", "P50", "P99", "MAX", "BLOCKED", "DISK",
+	g_string_append_printf(s, "\n%-13s %9s %8s %8s %8s %8s %8s %8s  %s\n", "OP", "COUNT", "TOTAL", "P50", "P99",
+			       "MAX", "BLOCKED", "DISK",
 			       o->by_count ? "FILE (most operations first)" : "FILE (most time first)");
 	for (guint i = 0; i < r->files->len && i < o->top; i++) {
 		const struct file_by_file *f = &g_array_index(r->files, struct file_by_file, i);
-		const uint64_t cells[] = { f->sum.all_ns, file_percentile_ns(f, 0.5), file_percentile_ns(f, 0.99), f->sum.max_ns };
+		const uint64_t cells[] = { f->sum.all_ns, file_percentile_ns(f, 0.5), file_percentile_ns(f, 0.99),
+					   f->sum.max_ns };
 		g_autoptr(GString) cnt = g_string_new(NULL);
 
 		text_thousands(cnt, f->sum.count);

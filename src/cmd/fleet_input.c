@@ -54,8 +54,12 @@ bool fleet_args_check(const struct fleet_args *a, const struct range_args *range
 
 struct profile *fleet_read_profile(const struct fleet_args *a, const struct range_args *range, GError **error)
 {
-	const struct target_options options = { .engine = PUSH_CLICKHOUSE, .url = a->clickhouse, .database = a->database,
-						.credentials_path = a->credentials, .ca_path = a->ca, .timeout_s = TIMEOUT_S };
+	const struct target_options options = { .engine = PUSH_CLICKHOUSE,
+						.url = a->clickhouse,
+						.database = a->database,
+						.credentials_path = a->credentials,
+						.ca_path = a->ca,
+						.timeout_s = TIMEOUT_S };
 	struct fleet_query q = { .host_glob = a->host };
 	struct target *t = parse_range(range, &q, error) ? target_open(&options, error) : NULL;
 	struct profile *p = t ? fleet_read(t, &q, error) : NULL;

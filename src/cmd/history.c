@@ -51,7 +51,8 @@ static bool range_of(const char *from, const char *to, uint64_t *ret_from_ns, ui
 		return false;
 	if (*ret_from_ns < *ret_to_ns)
 		return true;
-	g_set_error(error, PARSE_ERROR, 0, "the range from '%s' to '%s' is empty", from ? from : "an hour before", to ? to : "now");
+	g_set_error(error, PARSE_ERROR, 0, "the range from '%s' to '%s' is empty", from ? from : "an hour before",
+		    to ? to : "now");
 	return false;
 }
 
@@ -59,7 +60,8 @@ char *history_as_long(const char *begin, const char *from, const char *to)
 {
 	uint64_t begin_ns, from_ns, to_ns;
 
-	if (!moment_parse(begin, (uint64_t)g_get_real_time() * 1000, &begin_ns, NULL) || !range_of(from, to, &from_ns, &to_ns, NULL))
+	if (!moment_parse(begin, (uint64_t)g_get_real_time() * 1000, &begin_ns, NULL) ||
+	    !range_of(from, to, &from_ns, &to_ns, NULL))
 		return NULL;
 	const uint64_t end_ns = begin_ns + (to_ns - from_ns);
 	g_autoptr(GDateTime) end = g_date_time_new_from_unix_local((gint64)(end_ns / 1000000000));
@@ -68,7 +70,8 @@ char *history_as_long(const char *begin, const char *from, const char *to)
 
 	if (!time || !zone)
 		return NULL;
-	return end_ns % 1000000000 ? g_strdup_printf("%s.%09" G_GUINT64_FORMAT "%s", time, end_ns % 1000000000, zone) : g_strconcat(time, zone, NULL);
+	return end_ns % 1000000000 ? g_strdup_printf("%s.%09" G_GUINT64_FORMAT "%s", time, end_ns % 1000000000, zone)
+				   : g_strconcat(time, zone, NULL);
 }
 
 bool history_check_times(const char *from, const char *to, GError **error)

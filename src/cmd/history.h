@@ -8,19 +8,27 @@
 
 #include "profile/profile.h"
 
-/* --history [DIR] of the commands that read: what an agent kept, in place of a recording.  One for the whole command. */
+/*
+ * --history [DIR] of the commands that read: what an agent kept, in place of a recording.  One for the whole command.
+ */
 
 gboolean history_option(const char *name, const char *value, gpointer data, GError **error);
-#define HISTORY_ENTRY                                                                                                  \
-	{ "history", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, (gpointer)history_option,                   \
-	  "Read what offcpu agent kept, by clock times; the last hour unless --from or --to say more (/var/lib/offcpu)", "DIR" }
+#define HISTORY_ENTRY                                                                                                                  \
+	{                                                                                                                              \
+		"history", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, (gpointer)history_option,                             \
+			"Read what offcpu agent kept, by clock times; the last hour unless --from or --to say more (/var/lib/offcpu)", \
+			"DIR"                                                                                                          \
+	}
 
 bool history_is_asked(void);
 /* The folder that was asked for; it stands for the history in messages. */
 const char *history_dir(void);
 /* Are these times?  NULL: not given. */
 bool history_check_times(const char *from, const char *to, GError **error);
-/* The end of a range that is as long as another one, as a text for the others; NULL where the times are none.  Free with g_free(). */
+/*
+ * The end of a range that is as long as another one, as a text for the others; NULL where the times are none.  Free
+ * with g_free().
+ */
 char *history_as_long(const char *begin, const char *from, const char *to);
 struct profile *history_read(const char *from, const char *to, GError **error);
 

@@ -84,7 +84,10 @@ static struct profile *read_stream(int fd, const char *name, GError **error)
 	return p;
 }
 
-/* The fields that are read of each event, with the process's id.  perf leaves the stacks of tracepoints out once others than its own are asked for. */
+/*
+ * The fields that are read of each event, with the process's id.  perf leaves the stacks of tracepoints out once
+ * others than its own are asked for.
+ */
 static struct profile *read_perf_data(const char *path, GError **error)
 {
 	const char *argv[] = { "perf", "script", "-i", path, "-F", "+pid,+ip,+sym,+dso,+period", "--no-inline", NULL };
@@ -160,11 +163,13 @@ static struct profile *read_path(const char *path, GError **error)
 struct profile *recording_read(const char *path, GError **error)
 {
 	g_autoptr(GError) why = NULL;
-	struct profile *p = strcmp(path, "-") == 0 ? read_stream(STDIN_FILENO, "standard input", &why) : read_path(path, &why);
+	struct profile *p = strcmp(path, "-") == 0 ? read_stream(STDIN_FILENO, "standard input", &why)
+						   : read_path(path, &why);
 
 	if (g_error_matches(why, G_FILE_ERROR, G_FILE_ERROR_NOENT) && strcmp(path, RECORDING_DEFAULT_FILE) == 0)
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-			    "there is no recording here (%s): make one with `offcpu record -d 5`, or name a file", path);
+			    "there is no recording here (%s): make one with `offcpu record -d 5`, or name a file",
+			    path);
 	else if (why)
 		g_propagate_error(error, g_steal_pointer(&why));
 	return p;
@@ -175,8 +180,8 @@ static bool is_with_on_cpu(enum weight weight)
 	return weight == WEIGHT_ON_CPU || weight == WEIGHT_TIME;
 }
 
-bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query, enum weight *weight,
-			   GError **error)
+bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query,
+			   enum weight *weight, GError **error)
 {
 	const char *states = query ? query->states : NULL;
 	bool wants = (is_asked && is_with_on_cpu(*weight)) || (states && strchr(states, ON_CPU_STATE));
@@ -185,7 +190,9 @@ bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, c
 		if (!wants)
 			return true;
 		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD,
-			    p->info.imported ? "%s: has no samples on CPU" : "%s: has no samples on CPU: record it with --cpu", path);
+			    p->info.imported ? "%s: has no samples on CPU"
+					     : "%s: has no samples on CPU: record it with --cpu",
+			    path);
 		return false;
 	}
 	if (!is_asked && (!states || strchr(states, ON_CPU_STATE)))
@@ -204,7 +211,7 @@ bool recording_knows(const struct profile *p, const char *path, enum weight weig
 		const char *what;
 	} wants[] = {
 		{ weight == WEIGHT_BLOCKED || weight == WEIGHT_RUNNABLE || weight == WEIGHT_PREEMPTED, UNKNOWN_PARTS,
-		 "blocked, runnable and preempted time apart" },
+		  "blocked, runnable and preempted time apart" },
 		{ weight == WEIGHT_COUNT, UNKNOWN_COUNTS, "how many waits there were" },
 		{ query && query->states, UNKNOWN_STATES, "states" },
 		{ query && (query->pids_cnt || query->tids_cnt), UNKNOWN_IDS, "ids of processes or threads" },

@@ -25,11 +25,12 @@ gboolean recording_unit_option(const char *name, const char *value, gpointer dat
 	}
 
 /*
- * Puts samples on CPU beside the waits where they are shown, and finds the weight where none was asked for: time of both where there are
- * samples and the query's states leave them, else what *weight says.  False with a sentence where they are asked for and are not there.
+ * Puts samples on CPU beside the waits where they are shown, and finds the weight where none was asked for: time of
+ * both where there are samples and the query's states leave them, else what *weight says.  False with a sentence where
+ * they are asked for and are not there.
  */
-bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query, enum weight *weight,
-			   GError **error);
+bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query,
+			   enum weight *weight, GError **error);
 
 /*
  * Does the profile know what is asked for?  False, with a sentence, for a weight or a choice that an imported one

@@ -62,9 +62,14 @@ static uint64_t all_ns(const struct block_result *r)
 static void append_head(GString *s, const struct block_result *r, const struct io_text_options *o)
 {
 	const struct block_counts *c = &r->counts;
-	const struct { uint64_t cnt; const char *text; } parts[] = {
-		{ c->open_at_start, "had begun before" }, { c->open_at_end, "still under way" }, { c->merged, "merged into others" },
-		{ c->unseen, "ended untold by the kernel" }, { c->lost_done, "lost: the ring buffer was full" }, { c->lost_stack, "without stacks: the ring buffer was full" },
+	const struct { uint64_t cnt; const char *text;
+	} parts[] = {
+		{ c->open_at_start, "had begun before" },
+		{ c->open_at_end, "still under way" },
+		{ c->merged, "merged into others" },
+		{ c->unseen, "ended untold by the kernel" },
+		{ c->lost_done, "lost: the ring buffer was full" },
+		{ c->lost_stack, "without stacks: the ring buffer was full" },
 		{ c->lost_room, "lost: too many at once" },
 	};
 

@@ -30,7 +30,8 @@ static const struct command commands[] = {
 	{ "export", "FILE -f FORMAT", "folded stacks, JSON, CSV", cmd_export },
 	{ "push", "FILE --pyroscope URL | --clickhouse URL", "send a recording to an engine for many hosts", cmd_push },
 	{ "agent", "[--config FILE] [--check]", "records always, and keeps it in a store", cmd_agent },
-	{ "doctor", "[-p PID]", "what this kernel and these rights allow, with a self-test; what can be known of a process", cmd_doctor },
+	{ "doctor", "[-p PID]",
+	  "what this kernel and these rights allow, with a self-test; what can be known of a process", cmd_doctor },
 };
 
 static void print_help(FILE *to)
@@ -49,8 +50,9 @@ static bool has_page(char *page)
 	int status;
 
 	return g_spawn_sync(NULL, (char **)line, NULL,
-			    G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL, NULL,
-			    &status, NULL) && g_spawn_check_wait_status(status, NULL);
+			    G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
+			    NULL, NULL, &status, NULL) &&
+	       g_spawn_check_wait_status(status, NULL);
 }
 
 static int help(int argc, char **argv)
@@ -133,7 +135,10 @@ static GLogWriterOutput on_log(GLogLevelFlags level, const GLogField *fields, gs
 static void set_locale(void)
 {
 #ifdef OFFCPU_STATIC
-	/* The files of this host's locales are another libc's.  All that matters of them is how the terminal's bytes are read. */
+	/*
+	 * The files of this host's locales are another libc's.  All that matters of them is how the terminal's bytes
+	 * are read.
+	 */
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 	const char *value = NULL;
 

@@ -19,11 +19,15 @@ struct output {
 
 static bool cannot_write(const char *path, int err, GError **error)
 {
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "cannot write '%s': %s", path, g_strerror(err));
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "cannot write '%s': %s", path,
+		    g_strerror(err));
 	return false;
 }
 
-/* Not by another file in its place.  The kernel refuses a link that another user has laid in a folder of all (fs.protected_symlinks). */
+/*
+ * Not by another file in its place.  The kernel refuses a link that another user has laid in a folder of all
+ * (fs.protected_symlinks).
+ */
 static int open_into(const char *path)
 {
 	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0644);

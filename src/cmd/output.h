@@ -6,8 +6,9 @@
 #include <stdbool.h>
 
 /*
- * What a command writes, part by part: to `path`, or to stdout for NULL or "-".  A file appears whole or not at all, and one that was
- * there keeps its mode; what is no plain file (a link, a device, a FIFO) is written into, as by a shell.
+ * What a command writes, part by part: to `path`, or to stdout for NULL or "-".  A file appears whole or not at all,
+ * and one that was there keeps its mode; what is no plain file (a link, a device, a FIFO) is written into, as by a
+ * shell.
  */
 struct output;
 

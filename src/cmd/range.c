@@ -65,10 +65,12 @@ struct profile *range_read_profile(const char *path, const struct range_args *a,
 	if (history_is_asked() || !p || !range_is_asked(a))
 		return p;
 	if (p->info.imported)
-		g_set_error(error, PARSE_ERROR, 0, "%s does not tell when time was spent: --from and --to cannot be used", p->info.imported);
+		g_set_error(error, PARSE_ERROR, 0,
+			    "%s does not tell when time was spent: --from and --to cannot be used", p->info.imported);
 	else if (!profile_has_slices(p))
 		g_set_error_literal(error, PARSE_ERROR, 0, why_no_slices(p));
-	else if (range_parse(a->from, a->to, &p->info, &from_ns, &to_ns, error) && profile_cut(p, from_ns, to_ns, error))
+	else if (range_parse(a->from, a->to, &p->info, &from_ns, &to_ns, error) &&
+		 profile_cut(p, from_ns, to_ns, error))
 		return p;
 	g_prefix_error(error, "%s: ", path);
 	profile_free(p);

@@ -13,16 +13,23 @@ struct range_args {
 };
 
 #define RANGE_ENTRIES(args)                                                                                            \
-	{ "from", 0, 0, G_OPTION_ARG_STRING, &(args).from,                                                             \
-	  "Only from then on: seconds into the window, -5s before its end, or a clock time", "TIME" },                 \
-	{ "to", 0, 0, G_OPTION_ARG_STRING, &(args).to, "Only up to then, the same", "TIME" },                          \
-	HISTORY_ENTRY
+	{ "from",                                                                                                       \
+	  0,                                                                                                            \
+	  0,                                                                                                            \
+	  G_OPTION_ARG_STRING,                                                                                          \
+	  &(args).from,                                                                                                 \
+	  "Only from then on: seconds into the window, -5s before its end, or a clock time",                            \
+	  "TIME" },                                                                                                      \
+		{ "to", 0, 0, G_OPTION_ARG_STRING, &(args).to, "Only up to then, the same", "TIME" }, HISTORY_ENTRY
 
 void range_args_clear(struct range_args *a);
 bool range_is_asked(const struct range_args *a);
 /* False, with one sentence, when they are no times. */
 bool range_args_check(const struct range_args *a, GError **error);
-/* What is read: the file that was given or RECORDING_DEFAULT_FILE, or with --history that, which is its folder.  False: both were asked for. */
+/*
+ * What is read: the file that was given or RECORDING_DEFAULT_FILE, or with --history that, which is its folder.
+ * False: both were asked for.
+ */
 bool range_source(const char *given, const char **ret_path, GError **error);
 /* The recording, or what of it lies in the range: recording_read() and profile_cut(); or that part of the history. */
 struct profile *range_read_profile(const char *path, const struct range_args *a, GError **error);

@@ -69,7 +69,10 @@ struct measured {
 	bool open_both;
 };
 
-/* Where sleepers' memory cannot be read, a wait that was open at the start has no user stack: it is known by its thread alone. */
+/*
+ * Where sleepers' memory cannot be read, a wait that was open at the start has no user stack: it is known by its
+ * thread alone.
+ */
 static bool is_of_case(const struct profile *p, const struct wait *w, int which)
 {
 	return stack_has(p, w->user, cases[which].function) ||

@@ -42,7 +42,8 @@ void selftest_workload(struct selftest_shared *memory);
 struct selftest_result {
 	const char *name;	/* "sleep" */
 	bool passed, skipped;
-	char *detail;		/* "5 waits in selftest_sleep, state S, 100.312 ms measured, 99.329 to 101.329 ms expected" */
+	/* "5 waits in selftest_sleep, state S, 100.312 ms measured, 99.329 to 101.329 ms expected" */
+	char *detail;
 };
 
 /* Prints nothing.  results has SELFTEST_CNT entries; false with an error when tracing failed. */

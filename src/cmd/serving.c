@@ -15,8 +15,8 @@ static bool has_display(void)
 }
 
 /*
- * The command line of xdg-open can be read by all users of the machine, so it holds a link that works once, and not the
- * token.
+ * The command line of xdg-open can be read by all users of the machine, so it holds a link that works once, and not
+ * the token.
  */
 void serving_open_browser(const char *command, struct server *s)
 {
@@ -30,8 +30,8 @@ void serving_open_browser(const char *command, struct server *s)
 	url = server_url_once(s, &error);
 	const char *argv[] = { "xdg-open", url, NULL };
 	if (!url || !g_spawn_async(NULL, (char **)argv, NULL,
-				   G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
-				   NULL, &error))
+				   G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
+				   NULL, NULL, &error))
 		cmd_error(command, "note: no browser is opened: %s", error->message);
 }
 
@@ -49,8 +49,8 @@ static void print_links(const struct serving *v, const struct server *s)
 	if (v->idle_s)
 		printf(", or until nobody asks for %u %s", v->idle_s >= 60 ? v->idle_s / 60 : v->idle_s,
 		       v->idle_s >= 60 ? "min" : "s");
-	printf(".\n  page              %s\n  speedscope        %s\n  Firefox Profiler  %s\n  go tool pprof     %s\n", url,
-	       speedscope, firefox, pprof);
+	printf(".\n  page              %s\n  speedscope        %s\n  Firefox Profiler  %s\n  go tool pprof     %s\n",
+	       url, speedscope, firefox, pprof);
 	fflush(stdout);
 }
 
@@ -61,7 +61,10 @@ static void print_rights(const struct confine *c)
 	fflush(stdout);
 }
 
-/* All of the recording is in memory.  Whoever wrote it may not be who reads it, and is to have nothing of a fault in this process. */
+/*
+ * All of the recording is in memory.  Whoever wrote it may not be who reads it, and is to have nothing of a fault in
+ * this process.
+ */
 struct before_serving {
 	const struct serving *serving;
 	struct confine confine;

@@ -29,17 +29,19 @@ static void add_who(GArray *entries, struct target *t)
 {
 	const GOptionEntry list[] = {
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &t->all, "The whole system (the default)", NULL },
-		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &t->pids, "These processes, by number or name", "PID|NAME[,...]" },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &t->pids, "These processes, by number or name",
+		  "PID|NAME[,...]" },
 		{ "tid", 't', 0, G_OPTION_ARG_STRING_ARRAY, &t->tids, "These threads", "TID[,TID]" },
-		{ "follow", 0, 0, G_OPTION_ARG_NONE, &t->follow, "With -p or -t: the children that these fork, too", NULL },
+		{ "follow", 0, 0, G_OPTION_ARG_NONE, &t->follow, "With -p or -t: the children that these fork, too",
+		  NULL },
 		{ "cgroup", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &t->cgroups,
 		  "Threads in this cgroup (version 2) or below it", "PATH" },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &t->comm, "Threads whose name matches", "GLOB" },
 		{ "user-threads-only", 'u', 0, G_OPTION_ARG_NONE, &t->user_threads, "User threads only", NULL },
-		{ "kernel-threads-only", 'k', 0, G_OPTION_ARG_NONE, &t->kernel_threads,
-		  "Kernel threads only", NULL },
+		{ "kernel-threads-only", 'k', 0, G_OPTION_ARG_NONE, &t->kernel_threads, "Kernel threads only", NULL },
 		{ "self", 0, 0, G_OPTION_ARG_NONE, &t->self, "Trace the tracer's own threads too", NULL },
-		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &t->verbose, "Show what libbpf has to say, and of record how well it remembers stacks", NULL },
+		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &t->verbose,
+		  "Show what libbpf has to say, and of record how well it remembers stacks", NULL },
 		/* for tests */
 		{ "test-rows-max", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_INT, &t->rows_max, NULL, NULL },
 		{ "test-verify-walks", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &t->verify_walks, NULL, NULL },
@@ -67,11 +69,11 @@ static void add_capture(GArray *entries, struct target *t)
 {
 	const GOptionEntry list[] = {
 		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &t->user_stacks_only, "No kernel stacks", NULL },
-		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &t->kernel_stacks_only, "No user stacks",
-		  NULL },
+		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &t->kernel_stacks_only, "No user stacks", NULL },
 		{ "max-depth", 0, 0, G_OPTION_ARG_INT, &t->max_depth, "Frames of a stack, 1 to 127 (127)", "N" },
 		{ "unwind", 0, 0, G_OPTION_ARG_STRING, &t->unwind,
-		  "How user stacks are walked: auto, dwarf (tables from .eh_frame; both the same) or fp (frame pointers only)", "HOW" },
+		  "How user stacks are walked: auto, dwarf (tables from .eh_frame; both the same) or fp (frame pointers only)",
+		  "HOW" },
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &t->exact, "Every wait with its stacks, none sampled", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -108,7 +110,8 @@ static void add_switches(GArray *entries, struct target *t)
 {
 	for (unsigned i = 0; session_probes[i]; i++)
 		for (const struct session_option *o = session_probes[i]->options; o && o->name; o++) {
-			const GOptionEntry entry = { o->name, 0, 0, G_OPTION_ARG_NONE, (char *)&t->collect + o->at, o->help, NULL };
+			const GOptionEntry entry = { o->name, 0,   0, G_OPTION_ARG_NONE, (char *)&t->collect + o->at,
+						     o->help, NULL };
 
 			g_array_append_val(entries, entry);
 		}
@@ -135,7 +138,8 @@ static void add_why(GArray *entries, struct target *t)
 static void add_named(GArray *entries, struct target *t)
 {
 	const GOptionEntry list[] = {
-		{ "no-objects", 0, 0, G_OPTION_ARG_NONE, &t->no_objects, "Not what waits are for: files, sockets, locks and their holders", NULL },
+		{ "no-objects", 0, 0, G_OPTION_ARG_NONE, &t->no_objects,
+		  "Not what waits are for: files, sockets, locks and their holders", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
@@ -201,7 +205,8 @@ static char *trouble_with(uint32_t id, bool is_process)
 	state = proc_status_field(status, "State");
 	group = proc_status_number(status, "Tgid");
 	/* of a process whose first thread has ended the others may go on */
-	if (state && (g_str_has_prefix(state, "\tZ") || g_str_has_prefix(state, "\tX")) && proc_status_number(status, "Threads") <= 1)
+	if (state && (g_str_has_prefix(state, "\tZ") || g_str_has_prefix(state, "\tX")) &&
+	    proc_status_number(status, "Threads") <= 1)
 		return g_strdup("has ended, and nobody has waited for it yet");
 	if (is_process && group && group != id)
 		return g_strdup_printf("is a thread of process %" G_GUINT64_FORMAT ", for which there is -t", group);
@@ -278,7 +283,8 @@ static bool parse_budget(const char *text, uint32_t *ret_ppm, GError **error)
 	double pct = g_ascii_isdigit(text[0]) || text[0] == '.' ? g_ascii_strtod(text, &end) : 0;
 
 	if (!(pct > 0 && pct <= 100) || (*end && strcmp(end, "%") != 0) || pct * 1e4 < 1) {
-		g_set_error(error, PARSE_ERROR, 0, "--max-overhead: '%s' is not a percentage above 0 and up to 100", text);
+		g_set_error(error, PARSE_ERROR, 0, "--max-overhead: '%s' is not a percentage above 0 and up to 100",
+			    text);
 		return false;
 	}
 	*ret_ppm = (uint32_t)(pct * 1e4 + 0.5);
@@ -317,7 +323,8 @@ static bool resolve_frequency(struct target *t, GError **error)
 	if (!t->frequency || (parse_u32(t->frequency, &t->collect.on_cpu_hz, NULL) && t->collect.on_cpu_hz &&
 			      t->collect.on_cpu_hz <= ON_CPU_HZ_MAX))
 		return true;
-	g_set_error(error, PARSE_ERROR, 0, "-F: '%s' is not a number of samples a second from 1 to %d", t->frequency, ON_CPU_HZ_MAX);
+	g_set_error(error, PARSE_ERROR, 0, "-F: '%s' is not a number of samples a second from 1 to %d", t->frequency,
+		    ON_CPU_HZ_MAX);
 	return false;
 }
 
@@ -328,7 +335,8 @@ static bool resolve_states(const char *text, uint32_t *ret_mask, GError **error)
 	if (!parse_state_letters(text, &letters, error))
 		return false;
 	if (strchr(letters, 'C')) {
-		g_set_error_literal(error, PARSE_ERROR, 0, "--state: C stands for samples on CPU, which --cpu adds, and no wait is in it");
+		g_set_error_literal(error, PARSE_ERROR, 0,
+				    "--state: C stands for samples on CPU, which --cpu adds, and no wait is in it");
 		return false;
 	}
 	for (const char *l = letters; *l; l++)

@@ -50,7 +50,10 @@ void target_fill_in(int argc, char **argv);
 int target_resolve(struct target *t, const char *command);
 void target_release(struct target *t);
 
-/* The processes (uint32_t, appended to *ret_ids, made when NULL) that the arguments of -p name; an error where one cannot be traced. */
+/*
+ * The processes (uint32_t, appended to *ret_ids, made when NULL) that the arguments of -p name; an error where one
+ * cannot be traced.
+ */
 bool target_processes(char **typed, GArray **ret_ids, GError **error);
 
 /* "PID 12, state D, waits from 1ms", or "" for everything. */

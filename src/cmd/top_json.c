@@ -31,8 +31,10 @@ static void write_row(struct json *j, const struct view *v, const struct activit
 	write_numbers(j, r);
 	json_member_string(j, "reason", r->reason_ns ? reason_name(r->reason) : NULL);
 	json_member_uint(j, "reason_ns", r->reason_ns);
-	json_member_string(j, "wait", !r->wait ? NULL :
-			   plumbing_leaf(reasons_plumbing(v->shown->reasons), profile_wait(v->shown->profile, r->wait - 1)));
+	json_member_string(j, "wait",
+			   !r->wait ? NULL
+				    : plumbing_leaf(reasons_plumbing(v->shown->reasons),
+						    profile_wait(v->shown->profile, r->wait - 1)));
 	json_object_end(j);
 }
 

@@ -4,7 +4,10 @@
 
 #include "tui/view.h"
 
-/* The interval that the view shows, and at most so many of its rows in their order (0: all), as one line of JSON; appends. */
+/*
+ * The interval that the view shows, and at most so many of its rows in their order (0: all), as one line of JSON;
+ * appends.
+ */
 void top_json(GString *s, const struct view *v, guint rows_max);
 
 #endif

@@ -46,7 +46,10 @@ static bool has_storms(const struct profile_info *info)
 	return info->has_storms;
 }
 
-/* Kernel threads nobody waited for are of no interest unless the query asks for them.  NULL: the input's own selection. */
+/*
+ * Kernel threads nobody waited for are of no interest unless the query asks for them.  NULL: the input's own
+ * selection.
+ */
 static struct selection *whose_waits(const struct view_input *in)
 {
 	struct query users = *in->query;
@@ -82,7 +85,8 @@ static bool show_wakers(GString *out, const struct view_input *in, GError **erro
 	show_header(out, in, in->query);
 	text_coverage(out, in->profile, in->selection, in->text);
 	if (users)
-		g_string_append(out, "\nBelow: user threads, and the kernel threads they waited for. Others: see -k.\n");
+		g_string_append(out,
+				"\nBelow: user threads, and the kernel threads they waited for. Others: see -k.\n");
 	wakers_text(out, g, in->text);
 	chains_text(out, in->profile, g->actors, selection, in->text->top);
 	waitgraph_free(g);
@@ -211,11 +215,13 @@ const struct view views[] = {
 		.name = "full",
 		.help = "All of it: coverage, accounts, leaves, stacks",
 		.text = show_full,
-	}, {
+	},
+	{
 		.name = "stacks",
 		.help = "The longest waits with their stacks",
 		.text = show_stacks,
-	}, {
+	},
+	{
 		.name = "accounts",
 		.help = "Where the time of each process went, and how much of it is known",
 		.text = show_accounts,
@@ -228,7 +234,8 @@ const struct view views[] = {
 		.is_there = has_wakers,
 		.groups_actors = true,
 		.text = show_wakers,
-	}, {
+	},
+	{
 		.name = "graph",
 		.value_name = "FORMAT",
 		.help = "Who waited for whom as a graph: dot (graphviz), json",
@@ -238,7 +245,8 @@ const struct view views[] = {
 		.groups_actors = true,
 		.values = "dot, json",
 		.text = show_graph,
-	}, {
+	},
+	{
 		.name = "critical",
 		.value_name = "THREAD|COMM",
 		.help = "Where the time of this thread or these threads went",
@@ -249,14 +257,16 @@ const struct view views[] = {
 		.is_of_whole_time = true,
 		.text = show_critical,
 		.json = show_critical_json,
-	}, {
+	},
+	{
 		.name = "locks",
 		.help = "Which locks were waited for and who held them, of a recording made with --locks",
 		.needs = "locks",
 		.recorded_with = "--locks",
 		.is_there = has_locks,
 		.text = show_locks,
-	}, {
+	},
+	{
 		.name = "runq-blame",
 		.help = "Who held the CPU while threads waited for it, of a recording made with --runq-blame",
 		.needs = "blame for run-queue delays",
@@ -264,7 +274,8 @@ const struct view views[] = {
 		.is_there = has_blame,
 		.is_of_whole_window = true,
 		.text = show_blame,
-	}, {
+	},
+	{
 		.name = "storms",
 		.help = "Events that woke many threads at once, of a recording made with --storms",
 		.needs = "wakeup storms",
@@ -272,21 +283,24 @@ const struct view views[] = {
 		.is_there = has_storms,
 		.is_of_whole_window = true,
 		.text = show_storms,
-	}, {
+	},
+	{
 		.name = "requests",
 		.help = "Requests and the slowest single ones, of a recording by offcpu request; the same as --by request",
 		.needs = "requests",
 		.recorded_with = "offcpu request -o",
 		.is_there = has_requests,
 		.text = show_requests,
-	}, {
+	},
+	{
 		.name = "slowest",
 		.help = "What the slowest 1% of requests have that others have not; the same as --by 'request percentile'",
 		.needs = "requests",
 		.recorded_with = "offcpu request -o",
 		.is_there = has_requests,
 		.text = show_slowest,
-	}, {
+	},
+	{
 		.name = "tasks",
 		.help = "Tasks that hold no thread, of a recording made with --tasks; the same as --by task",
 		.needs = "tasks",

@@ -30,7 +30,10 @@ struct view {
 	const char *name;	/* of the option, without its dashes */
 	const char *value_name;	/* NULL: the option takes no value */
 	const char *help;
-	/* What the recording must have, the record option for it, and whether it is there.  NULL: any recording will do. */
+	/*
+	 * What the recording must have, the record option for it, and whether it is there.  NULL: any recording will
+	 * do.
+	 */
 	const char *needs, *recorded_with;
 	bool (*is_there)(const struct profile_info *info);
 	bool groups_actors;	/* --by is about who waits */
@@ -38,7 +41,8 @@ struct view {
 	bool is_of_whole_window;	/* what it shows is not known for a part of the window */
 	const char *values;	/* "dot, json": the only ones; NULL: any */
 	view_fn text;
-	view_fn json;		/* NULL: --json gives the whole report, which holds this too; for `values` it is not asked for */
+	/* NULL: --json gives the whole report, which holds this too; for `values` it is not asked for */
+	view_fn json;
 };
 
 extern const struct view views[];

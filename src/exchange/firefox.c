@@ -3,7 +3,8 @@
  * The Firefox Profiler's processed profile, version 48, which later ones upgrade.  A track is a thread, a sample a
  * part of a row of waits, weighted by its time; its category is what the thread did with it.  A marker is a row of
  * waits, with what is known of it. A sum of waits has no place in time: the time axis of each thread is its sum so
- * far, not the clock, and the profile says so.  Requests (profile/requests.h) have a place: tracks of their own hold them as markers.
+ * far, not the clock, and the profile says so.  Requests (profile/requests.h) have a place: tracks of their own hold
+ * them as markers.
  */
 #include "exchange/firefox.h"
 
@@ -33,7 +34,8 @@ static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *
 
 	firefox_track_init(w, &t, waits, path);
 	t.spans = spans;
-	g_autofree char *requests = spans ? g_strconcat(th->comm ? th->comm : "", ", requests by the clock", NULL) : NULL;
+	g_autofree char *requests = spans ? g_strconcat(th->comm ? th->comm : "", ", requests by the clock", NULL)
+					  : NULL;
 	json_object_begin(j);
 	json_member_string(j, "name", requests ? requests : th->comm);
 	json_member_string(j, "processName", th->process);

@@ -34,7 +34,8 @@ struct export_plan {
 	bool by_comm; /* asked for: a profile a name in place of one a thread */
 	bool wakers, wakeup;
 	unsigned columns; /* of collapsed text: 1, or 2: waits before the time */
-	const char *service, *idle; /* of OTLP: the resource's service.name and offcpu.idle; NULL: "offcpu", not said */
+	/* of OTLP: the resource's service.name and offcpu.idle; NULL: "offcpu", not said */
+	const char *service, *idle;
 	struct folded_result *ret_folded; /* what collapsed text left out; or NULL */
 };
 

@@ -7,15 +7,18 @@
 
 bool kernel_part_is_scheduler(const char *name)
 {
-	return strstr(name, "schedule") || g_str_has_prefix(name, "finish_task_switch") || strstr(name, "sched_switch") ||
-	       g_str_has_prefix(name, "prepare_to_block");
+	return strstr(name, "schedule") || g_str_has_prefix(name, "finish_task_switch") ||
+	       strstr(name, "sched_switch") || g_str_has_prefix(name, "prepare_to_block");
 }
 
 static bool is_entry(const char *name)
 {
-	static const char *const entries[] = { "entry_SYSCALL_", "entry_SYSENTER_", "entry_INT80_", "asm_exc_", "asm_sysvec_",
-					       "asm_common_interrupt", "ret_from_fork", "secondary_startup_64", "el0_svc", "el0t_64_", "el0_da",
-					       "ret_fast_syscall" };
+	static const char *const entries[] = { "entry_SYSCALL_", "entry_SYSENTER_",
+					       "entry_INT80_",   "asm_exc_",
+					       "asm_sysvec_",    "asm_common_interrupt",
+					       "ret_from_fork",  "secondary_startup_64",
+					       "el0_svc",        "el0t_64_",
+					       "el0_da",         "ret_fast_syscall" };
 
 	for (gsize i = 0; i < G_N_ELEMENTS(entries); i++)
 		if (g_str_has_prefix(name, entries[i]))

@@ -9,9 +9,9 @@
 bool kernel_part_is_scheduler(const char *name);
 
 /*
- * bcc's tools draw no line between user and kernel frames unless they are asked to.  `names` are a stack's, outermost first.  The index of
- * the first one that is the kernel's, where that was entered; or the number of them.  A sleeper's stack ends in the scheduler, a waker's
- * need not.
+ * bcc's tools draw no line between user and kernel frames unless they are asked to.  `names` are a stack's, outermost
+ * first.  The index of the first one that is the kernel's, where that was entered; or the number of them.  A sleeper's
+ * stack ends in the scheduler, a waker's need not.
  */
 guint kernel_part_begins(const GPtrArray *names, bool is_waker);
 

@@ -2,8 +2,8 @@
 /*
  * A Perfetto trace: the processes and threads, and a stack sample for each row of waits (TracePacket.stack_sample,
  * trace processor v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time: all samples
- * stand at the window's start.  Requests (profile/requests.h) do have one: each is a slice on its thread's track, or, where a thread
- * serves several at a time, on one beside it.
+ * stand at the window's start.  Requests (profile/requests.h) do have one: each is a slice on its thread's track, or,
+ * where a thread serves several at a time, on one beside it.
  */
 #include <string.h>
 
@@ -250,7 +250,8 @@ static void write_event(struct perfetto *w, uint64_t track, uint64_t ns, const s
 /* They are in the order in which they began. */
 static void write_spans(struct perfetto *w, const struct export_plan *plan)
 {
-	g_autofree uint64_t(*until)[LANES_MAX] = w->p->spans->len ? g_malloc0_n(w->p->threads->len, sizeof(*until)) : NULL;
+	g_autofree uint64_t(*until)[LANES_MAX] = w->p->spans->len ? g_malloc0_n(w->p->threads->len, sizeof(*until))
+								  : NULL;
 	g_autoptr(GHashTable) tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 
 	for (guint i = 0; i < w->p->spans->len; i++) {

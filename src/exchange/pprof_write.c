@@ -281,8 +281,13 @@ static void write_labels(struct pprof *w, GString *sample, const struct wait *wa
 static void write_sample(struct pprof *w, const struct wait *wait)
 {
 	g_autoptr(GString) sample = g_string_new(NULL);
-	const uint64_t values[] = { weight_of_wait(wait, WEIGHT_COUNT), wait_off_cpu_ns(wait), wait->blocked_ns, wait->runnable_ns,
-				   wait->preempted_ns, wait->on_cpu_ns, wait_off_cpu_ns(wait) + wait->on_cpu_ns };
+	const uint64_t values[] = { weight_of_wait(wait, WEIGHT_COUNT),
+				    wait_off_cpu_ns(wait),
+				    wait->blocked_ns,
+				    wait->runnable_ns,
+				    wait->preempted_ns,
+				    wait->on_cpu_ns,
+				    wait_off_cpu_ns(wait) + wait->on_cpu_ns };
 	gsize cnt = w->p->info.unknown & UNKNOWN_PARTS ? 2 : w->p->info.on_cpu_as_waits ? G_N_ELEMENTS(values) : 5;
 
 	path_frames(w->p, wait->user, wait->kernel, w->path);
@@ -314,7 +319,8 @@ static void write_types(struct pprof *w, enum weight preferred)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
 		if (types[i].unknown & w->p->info.unknown ||
-		    (!w->p->info.on_cpu_as_waits && (types[i].weight == WEIGHT_ON_CPU || types[i].weight == WEIGHT_TIME)))
+		    (!w->p->info.on_cpu_as_waits &&
+		     (types[i].weight == WEIGHT_ON_CPU || types[i].weight == WEIGHT_TIME)))
 			continue;
 		g_string_truncate(w->message, 0);
 		wire_uint(w->message, TYPE_NAME, string_id(w, types[i].name));

@@ -196,8 +196,8 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 	const struct waker who = { .tid = tid, .comm = comm, .user = of_waker.user, .kernel = of_waker.kernel };
 	const struct wait same = { .thread = w.thread, .state = w.state, .user = w.user, .kernel = w.kernel };
 	const struct wake wake = { .wait = profile_add_wait(b->im.p, &same),
-				  .waker = profile_waker(b->im.p, &who),
-				  .blocked_ns = ns };
+				   .waker = profile_waker(b->im.p, &who),
+				   .blocked_ns = ns };
 
 	profile_add_wake(b->im.p, &wake);
 	b->im.p->info.has_wakers = true;
@@ -323,7 +323,8 @@ static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 		}
 		part->to = i + 1;
 		part->is_stack = *line == ' ';
-		part->is_kernel = part->is_kernel || (part->is_stack && i == part->from && kernel_part_is_scheduler(line + 1));
+		part->is_kernel = part->is_kernel ||
+				  (part->is_stack && i == part->from && kernel_part_is_scheduler(line + 1));
 	}
 	for (guint i = 0; i <= cnt; i++) {
 		if (!parts[i].is_stack && parts[i].to > parts[i].from && !is_number(line_at(b, parts[i].from)))
@@ -464,7 +465,8 @@ bool read_stack_text(struct source *source, const struct import_options *options
 		ok = take_line(&b, line, &in_key, &why);
 	}
 	if (ok && !why && b.has_distributions && !p->waits->len)
-		import_bad(&why, "it holds distributions and no sums of time: aggregate with sum() in place of quantize()");
+		import_bad(&why,
+			   "it holds distributions and no sums of time: aggregate with sum() in place of quantize()");
 	ok = ok && !why;
 	if (why)
 		g_propagate_error(error, g_steal_pointer(&why));

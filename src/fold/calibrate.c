@@ -112,7 +112,10 @@ void calibration_free(struct calibration *c)
 	g_free(c);
 }
 
-/* The variance of a sum of weights is that of (w - 1) w for each that was kept; a bar of cnt stands for cnt / w of these. */
+/*
+ * The variance of a sum of weights is that of (w - 1) w for each that was kept; a bar of cnt stands for cnt / w of
+ * these.
+ */
 static double count_variance(const struct sums_total *t, uint64_t scale_ns)
 {
 	double variance = 0;
@@ -127,7 +130,8 @@ static double count_variance(const struct sums_total *t, uint64_t scale_ns)
 	return variance;
 }
 
-void calibration_tell(struct calibration *c, uint32_t thread, uint8_t state, bool is_sampled, const struct sums_total *total)
+void calibration_tell(struct calibration *c, uint32_t thread, uint8_t state, bool is_sampled,
+		      const struct sums_total *total)
 {
 	struct group *g = group_of(c, thread, state);
 	struct amounts a = amounts_of(total);
@@ -196,7 +200,10 @@ static uint64_t part(uint64_t all, uint64_t taken, uint64_t sum)
 	return (uint64_t)((unsigned __int128)all * taken / sum);
 }
 
-/* What the row gets of one class: in proportion to what it says of it, or of all where no row says anything of that class. */
+/*
+ * What the row gets of one class: in proportion to what it says of it, or of all where no row says anything of that
+ * class.
+ */
 static uint64_t share_ns(struct group *g, unsigned quantity, const struct amounts *says)
 {
 	uint64_t sum = g->sampled.of[quantity], until, got;
@@ -270,12 +277,14 @@ void calibration_correct(struct calibration *c, const struct sums *sums, size_t 
 	sums_recount(sums, i, share_count(g, row), total);
 	says = amounts_of(total);
 	/* neither longer than all of them, nor shorter than their mean */
-	total->max_ns = MIN(MAX(total->max_ns, (off_cpu_ns(&says) + total->count - 1) / total->count), off_cpu_ns(&says));
+	total->max_ns = MIN(MAX(total->max_ns, (off_cpu_ns(&says) + total->count - 1) / total->count),
+			    off_cpu_ns(&says));
 	ratio = said_ns > 0 ? (double)off_cpu_ns(&says) / said_ns : 1;
 	set_errors(c, g, ratio, sqrt(row->variance), weight, total);
 }
 
-void calibration_for_each_rest(struct calibration *c, void (*fn)(const struct calibration_rest *rest, void *data), void *data)
+void calibration_for_each_rest(struct calibration *c, void (*fn)(const struct calibration_rest *rest, void *data),
+			       void *data)
 {
 	GHashTableIter iter;
 	gpointer value;

@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 /*
- * Rows of what crosses once, by its id: stacks, wakers, objects.  A session that is cut runs for months, and each process that starts has
- * some of its own, so rows that nobody met are forgotten.  The kernel's programs forget first: they send again what they meet later
- * (bpf/cut.bpf.h).  What a thread was just about to sum under is met at the next cut, so a row stays for one turn more.
+ * Rows of what crosses once, by its id: stacks, wakers, objects.  A session that is cut runs for months, and each
+ * process that starts has some of its own, so rows that nobody met are forgotten.  The kernel's programs forget first:
+ * they send again what they meet later (bpf/cut.bpf.h).  What a thread was just about to sum under is met at the next
+ * cut, so a row stays for one turn more.
  */
 struct crossed;
 

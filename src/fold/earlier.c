@@ -142,8 +142,13 @@ void earlier_add_sleep(struct earlier *e, const struct offcpu_rec_sleep *rec)
 		return;
 	make_room(e, s);
 	*slept_at(s, s->cnt++) = (struct slept){
-		.slept_ns = rec->slept_ns, .woken_ns = rec->woken_ns, .off_before_ns = rec->off_before_ns, .waker = rec->waker,
-		.waker_on_ns = rec->waker_on_ns, .waker_off_ns = rec->waker_off_ns, .by_tno = rec->by_tno,
+		.slept_ns = rec->slept_ns,
+		.woken_ns = rec->woken_ns,
+		.off_before_ns = rec->off_before_ns,
+		.waker = rec->waker,
+		.waker_on_ns = rec->waker_on_ns,
+		.waker_off_ns = rec->waker_off_ns,
+		.by_tno = rec->by_tno,
 	};
 }
 
@@ -220,7 +225,8 @@ uint64_t earlier_total_ns(const GArray *nodes, uint32_t node)
 struct span {
 	uint32_t tno, node, depth;
 	uint64_t start_ns, end_ns;
-	uint64_t on_ns, off_ns;	/* at its end: its last switch-in, and how long it had been runnable since its last sleep */
+	/* at its end: its last switch-in, and how long it had been runnable since its last sleep */
+	uint64_t on_ns, off_ns;
 };
 
 /* How many of the sleeps began before that. */
@@ -257,8 +263,8 @@ static void add_awake(const struct earlier *e, struct earlier_node *n, uint64_t 
 static void walk(struct earlier *e, GArray *nodes, struct span span);
 
 /* One sleep of it, of which [start, end) is to be told. */
-static void tell_sleep(struct earlier *e, GArray *nodes, const struct span *span, const struct slept *slept, uint64_t start_ns,
-		       uint64_t end_ns)
+static void tell_sleep(struct earlier *e, GArray *nodes, const struct span *span, const struct slept *slept,
+		       uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t ns = end_ns - start_ns;
 
@@ -277,10 +283,16 @@ static void tell_sleep(struct earlier *e, GArray *nodes, const struct span *span
 	else if (!slept->by_tno)
 		add_ns(e, &node_at(nodes, below)->rest_ns[CHAIN_INTERRUPT], ns);
 	else
-		walk(e, nodes, (struct span){
-			.tno = slept->by_tno, .node = below, .depth = span->depth - 1, .start_ns = start_ns, .end_ns = end_ns,
-			.on_ns = slept->waker_on_ns, .off_ns = slept->waker_off_ns,
-		});
+		walk(e, nodes,
+		     (struct span){
+			     .tno = slept->by_tno,
+			     .node = below,
+			     .depth = span->depth - 1,
+			     .start_ns = start_ns,
+			     .end_ns = end_ns,
+			     .on_ns = slept->waker_on_ns,
+			     .off_ns = slept->waker_off_ns,
+		     });
 }
 
 /* From the end backwards; calls itself for each waker, so no deeper than the depth. */

@@ -8,10 +8,10 @@
 #include "profile/profile.h"
 
 /*
- * What wakers did before their last sleeps.  The kernel's chain explains a wait by the last sleep of each waker; here the last
- * sleeps of every thread are kept, a few thousand each, and what lies before is told out of them, in the same way: the waker ran,
- * had no CPU, or slept, and what it slept is for its own waker of then to explain.  All is bounded: what is no longer kept, or
- * would take too many steps, stays untold.
+ * What wakers did before their last sleeps.  The kernel's chain explains a wait by the last sleep of each waker; here
+ * the last sleeps of every thread are kept, a few thousand each, and what lies before is told out of them, in the same
+ * way: the waker ran, had no CPU, or slept, and what it slept is for its own waker of then to explain.  All is
+ * bounded: what is no longer kept, or would take too many steps, stays untold.
  */
 struct earlier;
 
@@ -29,7 +29,8 @@ struct earlier_node {
 	uint64_t waker;		/* id; of the uppermost, which stand for a step of the chain, the step */
 	uint64_t ran_ns, runnable_ns;
 	uint64_t untold_ns;
-	uint64_t rest_ns[CHAIN_END_COUNT];	/* slept, by why that goes no further; of an interrupt, until it came */
+	/* slept, by why that goes no further; of an interrupt, until it came */
+	uint64_t rest_ns[CHAIN_END_COUNT];
 	uint32_t first_below, next;	/* EARLIER_NONE: none */
 };
 

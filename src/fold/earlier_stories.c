@@ -109,10 +109,13 @@ static void tell_hop(struct teller *t, uint32_t node, unsigned cnt)
 	s->blocked_ns -= MIN(t->told_ns, earlier_ns);
 }
 
-void earlier_add_stories(struct fold_wakers *f, struct profile *p, const GArray *nodes, const uint32_t *wakers, unsigned cnt,
-			 const struct story *story)
+void earlier_add_stories(struct fold_wakers *f, struct profile *p, const GArray *nodes, const uint32_t *wakers,
+			 unsigned cnt, const struct story *story)
 {
-	struct teller t = { .fold = f, .profile = p, .nodes = nodes, .stories = g_array_new(FALSE, FALSE, sizeof(struct story)) };
+	struct teller t = { .fold = f,
+			    .profile = p,
+			    .nodes = nodes,
+			    .stories = g_array_new(FALSE, FALSE, sizeof(struct story)) };
 
 	g_array_append_vals(t.stories, story, 1);
 	for (uint32_t i = nodes->len ? 0 : EARLIER_NONE; i != EARLIER_NONE; i = earlier_get(nodes, i)->next) {

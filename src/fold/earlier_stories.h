@@ -14,7 +14,7 @@ uint32_t earlier_chain(struct profile *p, const uint32_t *wakers, unsigned cnt, 
  * Adds *story to the profile, whose wakers are wakers[0] to wakers[cnt - 1], and beside it a story for each path of
  * `nodes`: these take the time, and leave to *story what is not told of its wakers' `earlier_ns`.
  */
-void earlier_add_stories(struct fold_wakers *f, struct profile *p, const GArray *nodes, const uint32_t *wakers, unsigned cnt,
-			 const struct story *story);
+void earlier_add_stories(struct fold_wakers *f, struct profile *p, const GArray *nodes, const uint32_t *wakers,
+			 unsigned cnt, const struct story *story);
 
 #endif

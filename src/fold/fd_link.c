@@ -68,9 +68,14 @@ char *fd_link_text(const char *proc_dir, uint32_t pid, int fd, uint64_t ino)
 static const char *watched_kind(const char *text)
 {
 	static const char *const kinds[][2] = {
-		{ "socket:", "socket" }, { "pipe:", "pipe" }, { "anon_inode:[eventfd]", "eventfd" },
-		{ "anon_inode:[timerfd]", "timerfd" }, { "anon_inode:[signalfd]", "signalfd" },
-		{ "anon_inode:[eventpoll]", "epoll" }, { "anon_inode:inotify", "inotify" }, { "anon_inode:[pidfd]", "pidfd" },
+		{ "socket:", "socket" },
+		{ "pipe:", "pipe" },
+		{ "anon_inode:[eventfd]", "eventfd" },
+		{ "anon_inode:[timerfd]", "timerfd" },
+		{ "anon_inode:[signalfd]", "signalfd" },
+		{ "anon_inode:[eventpoll]", "epoll" },
+		{ "anon_inode:inotify", "inotify" },
+		{ "anon_inode:[pidfd]", "pidfd" },
 	};
 
 	for (size_t i = 0; text && i < G_N_ELEMENTS(kinds); i++)
@@ -82,7 +87,8 @@ static const char *watched_kind(const char *text)
 static void append_cnt(GString *s, const char *kind, unsigned cnt)
 {
 	if (cnt)
-		g_string_append_printf(s, "%s%u %s%s", s->len ? ", " : "", cnt, kind, cnt > 1 && strcmp(kind, "other") != 0 ? "s" : "");
+		g_string_append_printf(s, "%s%u %s%s", s->len ? ", " : "", cnt, kind,
+				       cnt > 1 && strcmp(kind, "other") != 0 ? "s" : "");
 }
 
 /* What an epoll set watches, by kind; each line of it begins "tfd: NUMBER". */

@@ -44,7 +44,9 @@ void fd_owners_free(struct fd_owners *o)
 /* "socket:[123]", "pipe:[123]".  Nothing is opened or asked of a file system: that may hang. */
 static bool parse_link(const char *text, uint64_t *ret_ino)
 {
-	const char *number = g_str_has_prefix(text, "socket:[") ? text + 8 : g_str_has_prefix(text, "pipe:[") ? text + 6 : NULL;
+	const char *number = g_str_has_prefix(text, "socket:[") ? text + 8
+			     : g_str_has_prefix(text, "pipe:[") ? text + 6
+								: NULL;
 
 	return number && (*ret_ino = g_ascii_strtoull(number, NULL, 10)) != 0;
 }

@@ -26,10 +26,11 @@ void fd_owners_free(struct fd_owners *o);	/* NULL is fine */
 bool fd_owners_read(struct fd_owners *o, bool now);
 
 /*
- * A process with that inode open for one of `access` (enum fd_access), and how many others; 0: none that is known.  If `waiter` itself
- * is one it is that: it talks to itself, and the others were forked with its descriptors.
+ * A process with that inode open for one of `access` (enum fd_access), and how many others; 0: none that is known.  If
+ * `waiter` itself is one it is that: it talks to itself, and the others were forked with its descriptors.
  */
-uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access, uint32_t waiter, unsigned *ret_others);
+uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access, uint32_t waiter,
+			unsigned *ret_others);
 
 /* The name of a process, as last read from /proc; NULL: it is gone. */
 char *fd_owners_name(const struct fd_owners *o, uint32_t pid);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/fold.h"
 
-#include <string.h>
-
-#include "fold/calibrate.h"
+#include "fold/inside.h"
 #include "fold/objects.h"
 #include "fold/on_cpu.h"
 #include "fold/targets.h"
@@ -13,32 +11,6 @@
 #include "fold/stacks.h"
 #include "fold/sums.h"
 #include "fold/wakers.h"
-#include "profile/slices.h"
-
-struct fold {
-	struct profile *profile;
-	struct fold_stacks *stacks;
-	struct fold_wakers *wakers;
-	struct fold_objects *objects;
-	struct fold_targets *targets;
-	struct fold_on_cpu *on_cpu;
-	GHashTable *threads;	/* tno -> index + 1 */
-	struct sums *sums;
-	struct fold_slices *slices;	/* NULL: the window has none */
-	struct fold_services *services;	/* NULL: they are not asked for */
-	GArray *open;		/* struct open_wait */
-	GArray *throttled;	/* struct blame */
-	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
-	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
-};
-
-/* What a thread was waiting in as the window ended. */
-struct open_wait {
-	uint64_t ustack, kstack, waker, object;
-	uint64_t blocked_ns, runnable_ns, preempted_ns;
-	uint32_t thread;
-	uint8_t state, flags;
-};
 
 struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
 {
@@ -145,8 +117,7 @@ void fold_target(struct fold *f, const struct offcpu_rec_target *rec, size_t siz
 	fold_targets_add(f->targets, rec, size);
 }
 
-/* A futex, or whatever else; ids of both are hashes. */
-static uint32_t object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel)
+uint32_t fold_object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel)
 {
 	uint32_t object = id ? fold_targets_object(f->targets, id) : 0;
 
@@ -216,11 +187,6 @@ void fold_finish_throttled(struct fold *f)
 	g_array_set_size(f->throttled, 0);
 }
 
-static uint8_t wait_flags(uint16_t key_flags)
-{
-	return (key_flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0) | (key_flags & OFFCPU_KEY_THROTTLED ? WAIT_THROTTLED : 0);
-}
-
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size)
 {
 	const struct offcpu_account *account = &rec->account;
@@ -230,7 +196,9 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 		return;
 	}
 	struct thread t = {
-		.pid = rec->pid, .tid = rec->tid, .start_ns = rec->start_ns,
+		.pid = rec->pid,
+		.tid = rec->tid,
+		.start_ns = rec->start_ns,
 		.comm = fold_comm(f->profile, rec->comm),
 		.process = fold_comm(f->profile, rec->process),
 		.flags = (rec->flags & OFFCPU_THREAD_KERNEL ? THREAD_KERNEL : 0) |
@@ -238,9 +206,13 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 			 (rec->end == OFFCPU_END_EXEC ? THREAD_EXECED : 0) |
 			 (rec->flags & OFFCPU_THREAD_OPEN_AT_START ? THREAD_OPEN_AT_START : 0) |
 			 (rec->flags & OFFCPU_THREAD_OPEN_AT_END ? THREAD_OPEN_AT_END : 0),
-		.from_ns = rec->from_ns, .to_ns = rec->to_ns,
-		.on_cpu_ns = account->on_cpu_ns, .lost_ns = account->lost_ns, .switches = account->switches,
-		.filtered_ns = account->filtered.blocked_ns + account->filtered.runnable_ns + account->filtered.preempted_ns,
+		.from_ns = rec->from_ns,
+		.to_ns = rec->to_ns,
+		.on_cpu_ns = account->on_cpu_ns,
+		.lost_ns = account->lost_ns,
+		.switches = account->switches,
+		.filtered_ns = account->filtered.blocked_ns + account->filtered.runnable_ns +
+			       account->filtered.preempted_ns,
 	};
 	add_times(&t, &account->filtered);
 	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++)
@@ -325,194 +297,6 @@ void fold_finish_threads(struct fold *f)
 	}
 }
 
-static bool is_sampled(const struct offcpu_wait_key *key)
-{
-	return key->flags & OFFCPU_KEY_SAMPLED;
-}
-
-static struct sums_total total_of_open(const struct open_wait *open)
-{
-	return (struct sums_total){
-		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
-	};
-}
-
-/* NULL: nothing was sampled. */
-static struct calibration *calibrate(const struct fold *f)
-{
-	struct calibration *c;
-	struct sums_total sum;
-
-	if (!profile_is_sampled(f->profile))
-		return NULL;
-	c = calibration_new(f->profile, f->profile->info.sampling.max_ns);
-	for (size_t i = 0; i < sums_cnt(f->sums); i++) {
-		const struct offcpu_wait_key *key = sums_key(f->sums, i);
-
-		sums_get(f->sums, i, &sum);
-		calibration_tell(c, g_array_index(f->owners, uint32_t, i), key->state, is_sampled(key), &sum);
-	}
-	for (guint i = 0; i < f->open->len; i++) {
-		const struct open_wait *open = &g_array_index(f->open, struct open_wait, i);
-
-		sum = total_of_open(open);
-		calibration_tell(c, open->thread, open->state, false, &sum);
-	}
-	calibration_settle(c, f->profile);
-	return c;
-}
-
-/* Windows are told by the clock; recordings have slices for that. */
-static uint64_t unix_ns_of(const struct fold *f, uint64_t ns)
-{
-	const struct profile_info *info = &f->profile->info;
-
-	return f->slices || !ns || !info->start_unix_ns ? 0 : info->start_unix_ns + (ns - info->start_ns);
-}
-
-static void tell_longest(struct fold *f, const struct wait *w, uint32_t wait, uint32_t wake)
-{
-	if (wake)
-		profile_set_max_waker(f->profile, wait, w->max_start_unix_ns, profile_wake(f->profile, wake - 1)->waker);
-}
-
-static void finish_sum(struct fold *f, struct calibration *calibration, size_t i)
-{
-	const struct offcpu_wait_key *key = sums_key(f->sums, i);
-	uint32_t owner = g_array_index(f->owners, uint32_t, i);
-	struct sums_total sum;
-	uint64_t said_ns;
-
-	sums_get(f->sums, i, &sum);
-	said_ns = sum.blocked_ns;
-	if (calibration)
-		calibration_correct(calibration, f->sums, i, owner, key->state, is_sampled(key), &sum);
-	struct wait w = {
-		.thread = owner,
-		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
-		.state = key->state,
-		.flags = wait_flags(key->flags),
-		.count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
-		.preempted_ns = sum.preempted_ns, .max_ns = sum.max_ns, .off_cpu_se_ns = sum.off_cpu_se_ns,
-		.count_se = sum.count_se, .max_start_unix_ns = unix_ns_of(f, sum.max_start_ns),
-	};
-
-	memcpy(w.hist, sum.hist, sizeof(w.hist));
-	w.object = object_of(f, key->object, w.user, w.kernel);
-	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
-	struct wake k = {
-		.wait = wait, .count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
-	};
-
-	memcpy(k.hist, sum.wake_hist, sizeof(sum.wake_hist));
-	if (key->waker)
-		wake = fold_wakers_tell(f->wakers, &k, key->waker, key, said_ns);
-	tell_longest(f, &w, wait, wake);
-	if (f->slices)
-		fold_slices_tell(f->slices, wait, wake);
-}
-
-static void finish_open_slices(struct fold *f, const struct open_wait *open, uint32_t wait, uint32_t wake)
-{
-	const struct fold_open_wait own = {
-		.end_ns = profile_thread(f->profile, open->thread)->to_ns, .blocked_ns = open->blocked_ns,
-		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
-	};
-
-	fold_slices_add_open(f->slices, &own, wait, wake);
-}
-
-static void finish_open(struct fold *f, const struct open_wait *open)
-{
-	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
-	struct wait w = {
-		.thread = open->thread,
-		.user = fold_stacks_node(f->stacks, open->ustack, FRAME_USER),
-		.kernel = fold_stacks_node(f->stacks, open->kstack, FRAME_KERNEL),
-		.state = open->state,
-		.flags = WAIT_OPEN_AT_END | wait_flags(open->flags),
-		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
-		.preempted_ns = open->preempted_ns, .max_ns = total,
-		.max_start_unix_ns = unix_ns_of(f, profile_thread(f->profile, open->thread)->to_ns - total),
-	};
-	w.hist[profile_hist_slot(total)] = 1;
-	w.object = object_of(f, open->object, w.user, w.kernel);
-	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
-	struct wake k = {
-		.wait = wait, .count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
-	};
-
-	k.hist[profile_hist_slot(open->runnable_ns)] = 1;
-	if (open->waker)
-		wake = fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
-	tell_longest(f, &w, wait, wake);
-	if (f->slices)
-		finish_open_slices(f, open, wait, wake);
-}
-
-/* Waits of which none was kept: how much they are is known, not where. */
-static void add_rest(const struct calibration_rest *rest, void *data)
-{
-	struct fold *f = data;
-	bool is_kernel = profile_thread(f->profile, rest->thread)->flags & THREAD_KERNEL;
-	const struct frame frame = {
-		.name = "[short waits, none sampled]", .kind = is_kernel ? FRAME_KERNEL : FRAME_USER, .why = FRAME_NAMED,
-	};
-	uint32_t node = profile_node(f->profile, 0, profile_frame(f->profile, &frame));
-	uint64_t total_ns = rest->blocked_ns + rest->runnable_ns + rest->preempted_ns;
-	struct wait w = {
-		.thread = rest->thread, .user = is_kernel ? 0 : node, .kernel = is_kernel ? node : 0, .state = rest->state,
-		.count = rest->count, .blocked_ns = rest->blocked_ns, .runnable_ns = rest->runnable_ns,
-		.preempted_ns = rest->preempted_ns, .max_ns = (total_ns + rest->count - 1) / rest->count,
-	};
-
-	profile_stack_end(f->profile, node, STACK_PENDING);
-	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)MIN(w.count, UINT32_MAX);
-	uint32_t wait = profile_add_wait(f->profile, &w);
-
-	if (f->slices)
-		fold_slices_add_even(f->slices, wait);
-}
-
-/* All of a row are pieces of a wait that counts in another row, as of one for the GIL: it is there, so it has one. */
-static void settle_uncounted(struct profile *p)
-{
-	for (guint i = 0; i < p->waits->len; i++) {
-		struct wait *w = &g_array_index(p->waits, struct wait, i);
-
-		if (w->count)
-			continue;
-		w->count = 1;
-		w->hist[profile_hist_slot(w->max_ns)] = 1;
-	}
-}
-
-void fold_finish(struct fold *f)
-{
-	size_t cnt = sums_cnt(f->sums);
-	struct calibration *calibration;
-
-	fold_finish_threads(f);
-	fold_stacks_finish(f->stacks);
-	calibration = calibrate(f);
-	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
-	for (size_t i = 0; i < cnt; i++)
-		finish_sum(f, calibration, i);
-	if (calibration)
-		calibration_for_each_rest(calibration, add_rest, f);
-	calibration_free(calibration);
-	sums_free(f->sums);
-	f->sums = NULL;
-	for (guint i = 0; i < f->open->len; i++)
-		finish_open(f, &g_array_index(f->open, struct open_wait, i));
-	g_array_set_size(f->open, 0);
-	settle_uncounted(f->profile);
-	if (f->slices)
-		fold_slices_finish(f->slices, f->profile);
-	fold_on_cpu_finish(f->on_cpu, f->stacks, f->threads, f->profile, f->profile->slices ? profile_slice_ns(f->profile) : 0,
-			   f->profile->slices ? profile_slice_cnt(f->profile) : 0);
-}
-
 void fold_begin_window(struct fold *f)
 {
 	profile_empty_rows(f->profile);
@@ -529,7 +313,8 @@ void fold_begin_window(struct fold *f)
 
 size_t fold_crossed_cnt(const struct fold *f)
 {
-	return fold_stacks_cnt(f->stacks) + fold_wakers_cnt(f->wakers) + fold_objects_cnt(f->objects) + fold_targets_cnt(f->targets);
+	return fold_stacks_cnt(f->stacks) + fold_wakers_cnt(f->wakers) + fold_objects_cnt(f->objects) +
+	       fold_targets_cnt(f->targets);
 }
 
 void fold_forget(struct fold *f, bool are_windows_gone)
@@ -542,34 +327,47 @@ void fold_forget(struct fold *f, bool are_windows_gone)
 	fold_targets_forget(f->targets, are_windows_gone);
 }
 
-struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key, const struct offcpu_request_part *part)
+struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key,
+				      const struct offcpu_request_part *part)
 {
 	struct request_part r = {
-		.func = key->func, .range = key->range, .requests = part->requests, .wall_ns = part->wall_ns, .on_cpu_ns = part->on_cpu_ns,
-		.wait = {
-			.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER),
-			.kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
-			.state = key->state, .count = part->waits,
-			.blocked_ns = part->blocked_ns, .runnable_ns = part->runnable_ns, .preempted_ns = part->preempted_ns,
-		},
+		.func = key->func,
+		.range = key->range,
+		.requests = part->requests,
+		.wall_ns = part->wall_ns,
+		.on_cpu_ns = part->on_cpu_ns,
+		.wait =
+			{
+				.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER),
+				.kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
+				.state = key->state,
+				.count = part->waits,
+				.blocked_ns = part->blocked_ns,
+				.runnable_ns = part->runnable_ns,
+				.preempted_ns = part->preempted_ns,
+			},
 	};
 
 	fold_find_thread(f, part->tno, &r.wait.thread);
 	if (key->state && key->state != '?')
-		r.wait.object = object_of(f, key->object, r.wait.user, r.wait.kernel);
+		r.wait.object = fold_object_of(f, key->object, r.wait.user, r.wait.kernel);
 	return r;
 }
 
 struct span_wait fold_span_wait(struct fold *f, const struct offcpu_request_note *note)
 {
 	struct span_wait w = {
-		.user = fold_stacks_node(f->stacks, note->ustack, FRAME_USER), .kernel = fold_stacks_node(f->stacks, note->kstack, FRAME_KERNEL),
-		.state = note->state, .count = note->count,
-		.blocked_ns = note->blocked_ns, .runnable_ns = note->runnable_ns, .preempted_ns = note->preempted_ns,
+		.user = fold_stacks_node(f->stacks, note->ustack, FRAME_USER),
+		.kernel = fold_stacks_node(f->stacks, note->kstack, FRAME_KERNEL),
+		.state = note->state,
+		.count = note->count,
+		.blocked_ns = note->blocked_ns,
+		.runnable_ns = note->runnable_ns,
+		.preempted_ns = note->preempted_ns,
 	};
 
 	if (note->state != '?')
-		w.object = object_of(f, note->object, w.user, w.kernel);
+		w.object = fold_object_of(f, note->object, w.user, w.kernel);
 	return w;
 }
 

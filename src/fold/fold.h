@@ -46,8 +46,8 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 /* A sum of waits, as wait_table_read() hands it over. */
 void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum);
 /*
- * When the window is cut into slices as the programs were told.  From fold_slices_at() on, sums are such as ended not long before now_ns;
- * it returns how many of the programs' slices are one, as a power of two.
+ * When the window is cut into slices as the programs were told.  From fold_slices_at() on, sums are such as ended not
+ * long before now_ns; it returns how many of the programs' slices are one, as a power of two.
  */
 void fold_with_slices(struct fold *f, uint64_t slice_ns, uint64_t start_ns);
 unsigned fold_slices_at(struct fold *f, uint64_t now_ns);
@@ -59,18 +59,24 @@ void fold_expect_sums(struct fold *f, size_t cnt);
 /* What chains tell of the sum with the same key; added up until fold_finish(). */
 void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum);
 
-/* All has arrived: who waited and has no account gets a row, and no thread is added any more.  fold_finish() does it where it was not done. */
+/*
+ * All has arrived: who waited and has no account gets a row, and no thread is added any more.  fold_finish() does it
+ * where it was not done.
+ */
 void fold_finish_threads(struct fold *f);
 /* Turns all sums and open waits into the profile's waits.  Its window is known. */
 void fold_finish(struct fold *f);
-/* After fold_finish(): another window begins, of which nothing has come yet.  Stacks, wakers and objects stay known, the profile's rows go. */
+/*
+ * After fold_finish(): another window begins, of which nothing has come yet.  Stacks, wakers and objects stay known,
+ * the profile's rows go.
+ */
 void fold_begin_window(struct fold *f);
 
 /* Rows of what crossed once: stacks, wakers, objects. */
 size_t fold_crossed_cnt(const struct fold *f);
 /*
- * Between two windows, when the kernel's programs have forgotten what crossed: those rows are freed that were not met since the last
- * time.  are_windows_gone: no window's profile is left, so objects and wakers in it go, too.
+ * Between two windows, when the kernel's programs have forgotten what crossed: those rows are freed that were not met
+ * since the last time.  are_windows_gone: no window's profile is left, so objects and wakers in it go, too.
  */
 void fold_forget(struct fold *f, bool are_windows_gone);
 /* Tells the profile what cgroups' CPU quotas took of each thread.  Not with blame, which has the same in its sums. */
@@ -86,7 +92,8 @@ bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread);
 /* Has a thread waited whose account has not arrived?  Looks at none again that has. */
 bool fold_lacks_thread(struct fold *f);
 /* After fold_finish(): what requests of alike latency did, by the profile's ids. */
-struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key, const struct offcpu_request_part *part);
+struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key,
+				      const struct offcpu_request_part *part);
 struct span_wait fold_span_wait(struct fold *f, const struct offcpu_request_note *note);
 /* The profile's row of a waker, in or after fold_finish(); false when it has not arrived. */
 bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker);

@@ -6,8 +6,13 @@
 /* What functions of the kernel speak of.  Of timers those are that only an interrupt calls. */
 static const char *const of_timers[] = { "__hrtimer_run_queues", "call_timer_fn", "__run_timers", NULL };
 static const char *const of_timer_interrupts[] = { "sysvec_apic_timer_interrupt", NULL };
-static const char *const of_ipis[] = { "sysvec_call_function", "sysvec_reschedule_ipi", "__flush_smp_call_function_queue",
-				       "flush_smp_call_function_queue", "generic_smp_call_function", "irq_work_run", NULL };
+static const char *const of_ipis[] = { "sysvec_call_function",
+				       "sysvec_reschedule_ipi",
+				       "__flush_smp_call_function_queue",
+				       "flush_smp_call_function_queue",
+				       "generic_smp_call_function",
+				       "irq_work_run",
+				       NULL };
 static const char *const of_irq_work[] = { "irq_work_run", NULL };
 static const char *const of_disks[] = { "blk_", "bio_endio", NULL };
 
@@ -35,7 +40,9 @@ static char *plain_irq_name(const struct profile *p, const struct offcpu_rec_wak
 		return g_strdup("nmi");
 	if (rec->kind == OFFCPU_WAKER_TASK && rec->tid)
 		return NULL;
-	/* on arm64 these have numbers, as a device's (drivers/clocksource/arm_arch_timer.c, arch/arm64/kernel/smp.c) */
+	/*
+	 * on arm64 these have numbers, as a device's (drivers/clocksource/arm_arch_timer.c, arch/arm64/kernel/smp.c)
+	 */
 	if (rec->nr >= 0 && !strcmp(device, "arch_timer"))
 		return g_strdup("timer");
 	if (rec->nr >= 0 && !strcmp(device, "IPI"))
@@ -57,7 +64,10 @@ static char *plain_irq_name(const struct profile *p, const struct offcpu_rec_wak
 	return g_strdup(rec->kind == OFFCPU_WAKER_TASK ? "idle" : "irq");
 }
 
-/* An interrupt may go on to wake for other reasons; what is done for the disk's request has the block layer on its stack. */
+/*
+ * An interrupt may go on to wake for other reasons; what is done for the disk's request has the block layer on its
+ * stack.
+ */
 char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
 {
 	g_autofree char *name = plain_irq_name(p, rec, kernel);
@@ -71,8 +81,8 @@ char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint
 /* Where the kernel takes an interrupt: on arm64 from itself (el1) or from a program. */
 static bool is_entry(const char *name)
 {
-	return g_str_has_prefix(name, "asm_") ||
-	       (g_str_has_prefix(name, "el") && (g_str_has_suffix(name, "_64_irq") || g_str_has_suffix(name, "_32_irq")));
+	return g_str_has_prefix(name, "asm_") || (g_str_has_prefix(name, "el") && (g_str_has_suffix(name, "_64_irq") ||
+										   g_str_has_suffix(name, "_32_irq")));
 }
 
 uint32_t irq_own_stack(struct profile *p, uint32_t kernel)
@@ -108,7 +118,8 @@ bool irq_is_handling(const struct profile *p, uint32_t kernel)
 			return false;
 		if (g_str_has_prefix(name, "sysvec_") || g_str_has_prefix(name, "__sysvec_") ||
 		    g_str_has_prefix(name, "common_interrupt") || g_str_has_prefix(name, "__common_interrupt") ||
-		    g_str_has_prefix(name, "handle_percpu_devid_irq") || g_str_has_prefix(name, "generic_handle_domain_irq"))
+		    g_str_has_prefix(name, "handle_percpu_devid_irq") ||
+		    g_str_has_prefix(name, "generic_handle_domain_irq"))
 			return true;
 	}
 	return false;

@@ -56,7 +56,8 @@ void fold_languages_free(struct fold_languages *l)
 /* The function that runs CPython's, Ruby's or PHP's code.  Compilers split the first in parts. */
 static bool is_eval(const struct frame *f)
 {
-	return f->name && (g_str_has_prefix(f->name, "_PyEval_EvalFrameDefault") || !strcmp(f->name, "rb_vm_exec") || !strcmp(f->name, "execute_ex"));
+	return f->name && (g_str_has_prefix(f->name, "_PyEval_EvalFrameDefault") || !strcmp(f->name, "rb_vm_exec") ||
+			   !strcmp(f->name, "execute_ex"));
 }
 
 void fold_languages_native(struct fold_languages *l, const struct fold_stack_spots *stack)
@@ -73,7 +74,8 @@ void fold_languages_native(struct fold_languages *l, const struct fold_stack_spo
 	if (stack->sp)
 		memcpy(n->spots + stack->cnt, stack->sp, stack->cnt * sizeof(n->spots[0]));
 	for (i = 0; i < stack->cnt; i++)
-		n->spots[i] = stack->spots[i] | (is_eval(profile_get_frame(l->profile, stack->frames[i])) ? SPOT_IS_EVAL : 0);
+		n->spots[i] = stack->spots[i] |
+			      (is_eval(profile_get_frame(l->profile, stack->frames[i])) ? SPOT_IS_EVAL : 0);
 	g_hash_table_replace(l->natives, &n->id, n);
 }
 
@@ -140,8 +142,10 @@ static bool name_frame(struct fold_languages *l, const struct offcpu_rec_languag
 /* What an interpreter's frame is called; one that cannot be read any more keeps its address. */
 static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i)
 {
-	struct frame f = { .module = language_name(rec), .offset = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY,
-			   .kind = FRAME_USER, .why = FRAME_PROCESS_GONE };
+	struct frame f = { .module = language_name(rec),
+			   .offset = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY,
+			   .kind = FRAME_USER,
+			   .why = FRAME_PROCESS_GONE };
 
 	if (!name_frame(l, rec, i, &f))
 		fold_languages_count_stale(l);
@@ -167,8 +171,8 @@ static unsigned count_groups(const struct offcpu_rec_language *rec)
 }
 
 /*
- * From version 3.12 on the frame after the last one of a call lies in the frame of C that made the call: so this is known by where it
- * lies, whatever it is called (an interpreter of tail calls, stripped).
+ * From version 3.12 on the frame after the last one of a call lies in the frame of C that made the call: so this is
+ * known by where it lies, whatever it is called (an interpreter of tail calls, stripped).
  */
 static bool mark_by_entries(const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval)
 {
@@ -209,8 +213,8 @@ static bool fits(const struct native *n, const struct offcpu_rec_language *rec)
 	return evals == groups || n->end == STACK_TRUNCATED || n->end == STACK_BROKEN;
 }
 
-unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot, void *ctx,
-			      uint32_t *ret_spots, enum stack_end *ret_end)
+unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot,
+			      void *ctx, uint32_t *ret_spots, enum stack_end *ret_end)
 {
 	const struct native *n = g_hash_table_lookup(l->natives, &rec->ustack);
 	bool is_mergeable, is_eval[OFFCPU_MAX_DEPTH] = { false };

@@ -7,8 +7,8 @@
 #include "profile/profile.h"
 
 /*
- * Puts an interpreter's frames into the user stacks that they were read with: each call of the interpreter is one frame of
- * C, whose place the frames of its group take.
+ * Puts an interpreter's frames into the user stacks that they were read with: each call of the interpreter is one
+ * frame of C, whose place the frames of its group take.
  */
 struct fold_languages;
 
@@ -39,15 +39,15 @@ typedef uint32_t (*fold_spot_fn)(void *ctx, uint32_t frame);
  * The merged stack's spots; how many, 0: its user stack is not known (yet).  Where the two do not fit together the
  * user stack is what it is, and that is counted.
  */
-unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot, void *ctx,
-			      uint32_t *ret_spots, enum stack_end *ret_end);
+unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot,
+			      void *ctx, uint32_t *ret_spots, enum stack_end *ret_end);
 void fold_languages_count_lost(struct fold_languages *l);
 /* An interpreter's frame has no name. */
 void fold_languages_count_stale(struct fold_languages *l);
 
 /*
- * Where the holder of a GIL stood, in words: "crunch (app.py:12) < main (app.py:40)", from the innermost function on that is none of
- * Python's own library, if there is one.  Appends; nothing where no frame could be named.
+ * Where the holder of a GIL stood, in words: "crunch (app.py:12) < main (app.py:40)", from the innermost function on
+ * that is none of Python's own library, if there is one.  Appends; nothing where no frame could be named.
  */
 void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_rec_language *rec, GString *s);
 

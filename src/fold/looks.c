@@ -24,7 +24,8 @@ enum group { BLOCKED, QUEUED, GROUPS, RUNNING = GROUPS };
 
 struct watched {
 	struct thread thread;
-	struct look last;	/* whose period is not summed yet: the next look tells whether it lies within one wait */
+	/* whose period is not summed yet: the next look tells whether it lies within one wait */
+	struct look last;
 	bool has_last;
 	uint64_t unsure_cnt;	/* periods that may hold anything */
 	double unsure_ns2;	/* of these, the sum of squares */
@@ -42,7 +43,8 @@ struct looks {
 	GArray *threads;	/* struct watched */
 	GArray *rows;		/* struct row */
 	GHashTable *index;	/* struct row_key -> row + 1 */
-	GArray *ran;		/* struct on_cpu_sample; its threads are numbers here, which the profile's come to be */
+	/* struct on_cpu_sample; its threads are numbers here, which the profile's come to be */
+	GArray *ran;
 	GHashTable *ran_index;	/* struct row_key -> of these + 1 */
 };
 
@@ -165,7 +167,9 @@ void looks_account(struct looks *l, uint32_t thread, const struct looks_account 
 	g_array_index(l->threads, struct watched, thread).account = *a;
 }
 
-/* What of the thread's time was what.  Without the kernel's count of run queues, looks tell how much of it that was. */
+/*
+ * What of the thread's time was what.  Without the kernel's count of run queues, looks tell how much of it that was.
+ */
 static void settle(struct watched *w)
 {
 	const struct looks_account *a = &w->account;
@@ -186,7 +190,10 @@ static void settle(struct watched *w)
 	t->flags |= a->flags;
 }
 
-/* The standard error of what a row was seen to have of the thread's unsure periods; never 0, as no number of looks makes sure. */
+/*
+ * The standard error of what a row was seen to have of the thread's unsure periods; never 0, as no number of looks
+ * makes sure.
+ */
 static double seen_error_ns(const struct watched *w, const struct row *row)
 {
 	double n = (double)w->unsure_cnt, share = ((double)row->seen_cnt + 1) / (n + 2);
@@ -199,7 +206,10 @@ static uint64_t scaled(uint64_t ns, double ratio)
 	return (uint64_t)llround((double)ns * ratio);
 }
 
-/* What is left to rows of a group beyond those periods that are sure, and by how much that is what they were seen to have. */
+/*
+ * What is left to rows of a group beyond those periods that are sure, and by how much that is what they were seen to
+ * have.
+ */
 static uint64_t rest_ns(const struct watched *w, enum group group, double *ret_ratio)
 {
 	uint64_t all = group == QUEUED ? w->thread.runnable_ns : w->thread.blocked_ns;
@@ -253,7 +263,9 @@ static void add_rest(struct looks *l, uint32_t thread, enum group group, uint64_
 	const struct watched *w = &g_array_index(l->threads, struct watched, thread);
 	bool is_kernel = w->thread.flags & THREAD_KERNEL;
 	const struct frame frame = {
-		.name = "[short waits, none sampled]", .kind = is_kernel ? FRAME_KERNEL : FRAME_USER, .why = FRAME_NAMED,
+		.name = "[short waits, none sampled]",
+		.kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
+		.why = FRAME_NAMED,
 	};
 	uint32_t node = profile_node(l->profile, 0, profile_frame(l->profile, &frame));
 	struct row row = { .key = { thread, is_kernel ? 0 : node, is_kernel ? node : 0, group == QUEUED ? 'R' : 'S' } };

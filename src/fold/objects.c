@@ -81,8 +81,9 @@ static bool is_thread_of(const struct fold_objects *o, uint32_t pid, uint32_t ti
 }
 
 /*
- * A mutex or rwlock is one if who holds it is a thread of the process.  Who is joined need not be there any more: but a word
- * of 8 bytes that is a thread's id, waited for as nothing else in libc is, not private; nor is a semaphore's like others'.
+ * A mutex or rwlock is one if who holds it is a thread of the process.  Who is joined need not be there any more: but
+ * a word of 8 bytes that is a thread's id, waited for as nothing else in libc is, not private; nor is a semaphore's
+ * like others'.
  */
 static bool is_believed(const struct fold_objects *o, const struct offcpu_rec_object *rec, uint32_t holder)
 {
@@ -142,7 +143,10 @@ void fold_objects_forget(struct fold_objects *o)
 	crossed_for_each(o->gils, note_gil_of, o);
 }
 
-/* The lock that a futex is a part of; NULL: none.  So waits are known from before the kernel programs knew of the interpreter. */
+/*
+ * The lock that a futex is a part of; NULL: none.  So waits are known from before the kernel programs knew of the
+ * interpreter.
+ */
 static const struct gil *gil_around(const struct fold_objects *o, const struct offcpu_rec_object *rec)
 {
 	const struct gil *g = g_hash_table_lookup(o->gil_of, GUINT_TO_POINTER(rec->pid));
@@ -154,8 +158,14 @@ static const struct gil *gil_around(const struct fold_objects *o, const struct o
 static uint32_t object_of_gil(struct fold_objects *o, const struct gil *g, uint32_t holder, const char *place)
 {
 	const struct object object = {
-		.kind = LOCK_MUTEX, .is_private = true, .operation = "FUTEX_WAIT_BITSET", .name = GIL_NAME, .place = place,
-		.pid = g->pid, .addr = g->addr, .holder_tid = holder,
+		.kind = LOCK_MUTEX,
+		.is_private = true,
+		.operation = "FUTEX_WAIT_BITSET",
+		.name = GIL_NAME,
+		.place = place,
+		.pid = g->pid,
+		.addr = g->addr,
+		.holder_tid = holder,
 	};
 
 	return profile_object(o->profile, &object) + 1;

@@ -139,6 +139,7 @@ void fold_on_cpu_finish(struct fold_on_cpu *o, struct fold_stacks *stacks, GHash
 		profile_add_on_cpu(p, &s);
 	}
 	if (dropped)
-		profile_add_loss(p, "on_cpu_thread", "samples on CPU were of threads whose account was lost", dropped, 0);
+		profile_add_loss(p, "on_cpu_thread", "samples on CPU were of threads whose account was lost", dropped,
+				 0);
 	g_hash_table_remove_all(o->sums);
 }

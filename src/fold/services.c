@@ -118,7 +118,8 @@ static char *of_pod(char **parts, unsigned first, const char *host_name)
 	}
 	if (!pod)
 		return NULL;
-	return container ? g_strdup_printf("pod:%.8s/%.*s", pod, ID_SHORT, container) : g_strdup_printf("pod:%.8s", pod);
+	return container ? g_strdup_printf("pod:%.8s/%.*s", pod, ID_SHORT, container)
+			 : g_strdup_printf("pod:%.8s", pod);
 }
 
 static char *of_machine(const char *part)
@@ -126,7 +127,8 @@ static char *of_machine(const char *part)
 	if (g_str_has_prefix(part, "lxc.payload."))
 		return g_strdup_printf("container:%s", part + strlen("lxc.payload."));
 	if (g_str_has_prefix(part, "machine-") && g_str_has_suffix(part, ".scope"))
-		return g_strdup_printf("machine:%.*s", (int)(strlen(part) - strlen("machine-.scope")), part + strlen("machine-"));
+		return g_strdup_printf("machine:%.*s", (int)(strlen(part) - strlen("machine-.scope")),
+				       part + strlen("machine-"));
 	return NULL;
 }
 
@@ -322,7 +324,8 @@ static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_i
 	return path ? keep(s, service_of_cgroup(path, host_name)) : NULL;
 }
 
-const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t proc_start_ns, const char *process, uint64_t cgroup_id)
+const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t proc_start_ns, const char *process,
+			       uint64_t cgroup_id)
 {
 	const struct process_key key = { .pid = pid, .start_ns = proc_start_ns, .process = process };
 	struct process *p = g_hash_table_lookup(s->processes, &key);

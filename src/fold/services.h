@@ -5,19 +5,29 @@
 #include "profile/profile.h"
 
 /*
- * What processes belong to.  Best is what a process calls itself (OTEL_SERVICE_NAME, or service.name of OTEL_RESOURCE_ATTRIBUTES in its
- * environment); else its control group tells: a pod, a container, a unit.  Everything that is read is some user's to write, so it is
- * bounded; each process is looked at once.  One that is gone by then is known by the id of its group, if that is still there.
+ * What processes belong to.  Best is what a process calls itself (OTEL_SERVICE_NAME, or service.name of
+ * OTEL_RESOURCE_ATTRIBUTES in its environment); else its control group tells: a pod, a container, a unit.  Everything
+ * that is read is some user's to write, so it is bounded; each process is looked at once.  One that is gone by then is
+ * known by the id of its group, if that is still there.
  */
 
 #define SERVICE_NAME_MAX 128	/* bytes; longer ones are cut */
 #define SERVICES_A_WINDOW 500	/* processes that are looked at; the others' turn comes with the next window */
 
-/* "mariadb.service", "pod:checkout-5d9", "container:0123456789ab", "cgroup:/batch/job": of a path below the root.  NULL: it tells nothing. */
+/*
+ * "mariadb.service", "pod:checkout-5d9", "container:0123456789ab", "cgroup:/batch/job": of a path below the root.
+ * NULL: it tells nothing.
+ */
 char *service_of_cgroup(const char *path, const char *host_name);
-/* Of variables that end with a NUL each.  NULL: there is none.  *ret_host_name: HOSTNAME in a pod, or NULL; both are the caller's. */
+/*
+ * Of variables that end with a NUL each.  NULL: there is none.  *ret_host_name: HOSTNAME in a pod, or NULL; both are
+ * the caller's.
+ */
 char *service_of_environ(const char *bytes, gsize len_bytes, char **ret_host_name);
-/* The path in the text of a /proc/PID/cgroup: of version 2, or of systemd's own hierarchy where that is the root.  NULL: none. */
+/*
+ * The path in the text of a /proc/PID/cgroup: of version 2, or of systemd's own hierarchy where that is the root.
+ * NULL: none.
+ */
 char *service_cgroup_path(const char *text);
 
 struct fold_services;
@@ -25,7 +35,8 @@ struct fold_services;
 struct fold_services *fold_services_new(struct profile *profile, const char *proc_dir);
 void fold_services_free(struct fold_services *s);	/* NULL is fine */
 /* The profile's string, or NULL.  cgroup_id: 0: not known. */
-const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t proc_start_ns, const char *process, uint64_t cgroup_id);
+const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t proc_start_ns, const char *process,
+			       uint64_t cgroup_id);
 /* Processes that were not asked for since the last call are forgotten. */
 void fold_services_next_window(struct fold_services *s);
 

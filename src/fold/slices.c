@@ -107,8 +107,12 @@ void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake)
 void fold_slices_add_open(struct fold_slices *f, const struct fold_open_wait *open, uint32_t wait, uint32_t wake)
 {
 	struct slice_cell cell = {
-		.row = f->codes->len, .count_q8 = SLICE_COUNT_Q8, .has_delays = wake != 0, .blocked_ns = open->blocked_ns,
-		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
+		.row = f->codes->len,
+		.count_q8 = SLICE_COUNT_Q8,
+		.has_delays = wake != 0,
+		.blocked_ns = open->blocked_ns,
+		.runnable_ns = open->runnable_ns,
+		.preempted_ns = open->preempted_ns,
 	};
 
 	fold_slices_tell(f, wait, wake);
@@ -137,5 +141,6 @@ void fold_slices_finish(struct fold_slices *f, struct profile *p)
 		return;
 	/* a recording that no reader takes would be worse */
 	g_clear_pointer(&p->slices, slices_free);
-	profile_add_loss(p, PROFILE_LOSS_SLICES, "when the time was spent is not known: the slices of the window do not add up", 1, 0);
+	profile_add_loss(p, PROFILE_LOSS_SLICES,
+			 "when the time was spent is not known: the slices of the window do not add up", 1, 0);
 }

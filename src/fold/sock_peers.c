@@ -82,7 +82,9 @@ static bool is_our_net(const struct sock_peers *s, uint32_t pid)
 	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", s->proc_dir, pid);
 	struct stat st;
 
-	/* a process that is gone had ours as likely as another, and the kernel answers for sockets only that there are */
+	/*
+	 * a process that is gone had ours as likely as another, and the kernel answers for sockets only that there are
+	 */
 	return stat(net, &st) || (st.st_ino == s->our_net.st_ino && st.st_dev == s->our_net.st_dev);
 }
 
@@ -106,10 +108,14 @@ static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret)
 	return false;
 }
 
-static bool ask(struct sock_peers *s, uint8_t family, uint8_t protocol, const struct inet_diag_sockid *id, struct inet_diag_msg *ret)
+static bool ask(struct sock_peers *s, uint8_t family, uint8_t protocol, const struct inet_diag_sockid *id,
+		struct inet_diag_msg *ret)
 {
 	struct request r = {
-		.head = { .nlmsg_len = sizeof(r), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = ++s->seq },
+		.head = { .nlmsg_len = sizeof(r),
+			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			  .nlmsg_flags = NLM_F_REQUEST,
+			  .nlmsg_seq = ++s->seq },
 		.body = { .sdiag_family = family, .sdiag_protocol = protocol, .idiag_states = ~0U, .id = *id },
 	};
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };

@@ -15,8 +15,8 @@ struct sock_peers *sock_peers_new(const char *proc_dir);
 void sock_peers_free(struct sock_peers *s);	/* NULL is fine */
 
 /*
- * Inode of the socket at the other end; 0: it is not on this machine, or gone, or in another network namespace than ours,
- * which cannot be asked about.
+ * Inode of the socket at the other end; 0: it is not on this machine, or gone, or in another network namespace than
+ * ours, which cannot be asked about.
  */
 uint64_t sock_peers_inode(struct sock_peers *s, const struct offcpu_rec_target *rec);
 

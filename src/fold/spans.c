@@ -121,7 +121,8 @@ void spans_add(struct spans *s, const void *record, size_t size)
 	const size_t head = offsetof(struct offcpu_rec_request_span, note);
 	struct offcpu_rec_request_span *own;
 
-	if (size < head || span->note_cnt > OFFCPU_REQUEST_NOTES_MAX || size < head + span->note_cnt * sizeof(span->note[0]))
+	if (size < head || span->note_cnt > OFFCPU_REQUEST_NOTES_MAX ||
+	    size < head + span->note_cnt * sizeof(span->note[0]))
 		return;
 	own = g_memdup2(record, head + span->note_cnt * sizeof(span->note[0]));
 	if (!(own->flags & OFFCPU_SPAN_SLOWEST)) {
@@ -168,9 +169,16 @@ void spans_finish(struct spans *s, struct fold *fold, struct profile *p)
 	for (guint i = 0; i < all->len; i++) {
 		const struct offcpu_rec_request_span *from = all->pdata[i];
 		struct request_span span = {
-			.func = from->func, .start_ns = from->start_ns, .wall_ns = from->wall_ns, .on_cpu_ns = from->on_cpu_ns,
-			.blocked_ns = from->blocked_ns, .runnable_ns = from->runnable_ns, .preempted_ns = from->preempted_ns,
-			.flags = from->flags, .wait = p->span_waits->len, .wait_cnt = from->note_cnt,
+			.func = from->func,
+			.start_ns = from->start_ns,
+			.wall_ns = from->wall_ns,
+			.on_cpu_ns = from->on_cpu_ns,
+			.blocked_ns = from->blocked_ns,
+			.runnable_ns = from->runnable_ns,
+			.preempted_ns = from->preempted_ns,
+			.flags = from->flags,
+			.wait = p->span_waits->len,
+			.wait_cnt = from->note_cnt,
 		};
 
 		if (!fold_find_thread(fold, from->tno, &span.thread))

@@ -7,8 +7,9 @@
 #include "fold/fold.h"
 
 /*
- * Which requests a recording keeps as spans: the slowest of all, and of the others a sample in which each has the same chance.  A request
- * that is faster than the slowest kept ones can never be one of them, so the kernel need not tell it but for the sample.
+ * Which requests a recording keeps as spans: the slowest of all, and of the others a sample in which each has the same
+ * chance.  A request that is faster than the slowest kept ones can never be one of them, so the kernel need not tell
+ * it but for the sample.
  */
 
 #define SPANS_SLOWEST 5000

@@ -12,7 +12,10 @@
 #include "symbolize/elf/table.h"
 
 #define TRACERS_FRAMES_MAX 12U
-/* Addresses whose frames are remembered from one window to the next; each process that starts has some hundred of its own. */
+/*
+ * Addresses whose frames are remembered from one window to the next; each process that starts has some hundred of its
+ * own.
+ */
 #define FRAMES_KEPT_MAX 32768
 
 struct stack_row {
@@ -126,8 +129,8 @@ static unsigned inlined_spots(struct fold_stacks *f, const struct symbol *symbol
 }
 
 /*
- * The frame's id, or that of its place with lines, behind those of what is inlined there; how many.  Room is for one at
- * least.
+ * The frame's id, or that of its place with lines, behind those of what is inlined there; how many.  Room is for one
+ * at least.
  */
 static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return,
 			  uint32_t *ret_spots, unsigned room)
@@ -270,13 +273,16 @@ static unsigned sleep_path(struct fold_stacks *f, const struct offcpu_rec_stack 
 }
 
 /*
- * How many innermost frames of a waker's kernel stack, or an issuer's of a block request, are the tracepoint's and our own program's:
- * that walk began inside of them.
+ * How many innermost frames of a waker's kernel stack, or an issuer's of a block request, are the tracepoint's and our
+ * own program's: that walk began inside of them.
  */
 static unsigned tracers_frames(struct fold_stacks *f, const struct offcpu_rec_stack *rec)
 {
-	static const char *const outermost[] = { "__traceiter_sched_waking", "__bpf_trace_sched_waking",
-						 "__bpf_trace_sched_wakeup_template", "bpf_trace_run", "__traceiter_block_",
+	static const char *const outermost[] = { "__traceiter_sched_waking",
+						 "__bpf_trace_sched_waking",
+						 "__bpf_trace_sched_wakeup_template",
+						 "bpf_trace_run",
+						 "__traceiter_block_",
 						 "__bpf_trace_block_" };
 	unsigned skip = 0;
 
@@ -315,7 +321,8 @@ static void put_node(struct fold_stacks *f, uint64_t id, bool is_user, uint32_t 
 }
 
 /* A stack of the id becomes a node, or will when lines are known. */
-static void put_stack(struct fold_stacks *f, uint64_t id, bool is_user, const uint32_t *spots, unsigned cnt, enum stack_end end)
+static void put_stack(struct fold_stacks *f, uint64_t id, bool is_user, const uint32_t *spots, unsigned cnt,
+		      enum stack_end end)
 {
 	uint32_t node = 0;
 
@@ -382,7 +389,8 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 {
 	uint32_t node;
 
-	if (size < offsetof(struct offcpu_rec_language, frame) || rec->depth == 0 || rec->depth > OFFCPU_LANGUAGE_DEPTH ||
+	if (size < offsetof(struct offcpu_rec_language, frame) || rec->depth == 0 ||
+	    rec->depth > OFFCPU_LANGUAGE_DEPTH ||
 	    size < offsetof(struct offcpu_rec_language, frame) + rec->depth * sizeof(rec->frame[0])) {
 		fold_drop_record(f->profile);
 		return;
@@ -434,8 +442,12 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	put_stack(f, rec->id, rec->is_user, spots, cnt, end);
 	if (!rec->is_user)
 		return;
-	fold_languages_native(f->languages, &(struct fold_stack_spots){
-		.id = rec->id, .spots = spots, .frames = frames, .sp = size >= sizeof(*rec) ? rec->sp : NULL, .cnt = cnt, .end = end });
+	fold_languages_native(f->languages, &(struct fold_stack_spots){ .id = rec->id,
+									.spots = spots,
+									.frames = frames,
+									.sp = size >= sizeof(*rec) ? rec->sp : NULL,
+									.cnt = cnt,
+									.end = end });
 	if (f->waiting->len)
 		put_waiting(f, rec->id);
 }

@@ -118,8 +118,13 @@ static void add_entry(struct sums *s, uint64_t hash, const struct offcpu_wait_ke
 		      const struct offcpu_wait_slot *slot)
 {
 	struct entry e = {
-		.key = *key, .count_q8 = slot->count_q8, .blocked_ns = slot->blocked_ns,
-		.runnable_ns = slot->runnable_ns, .preempted_ns = slot->preempted_ns, .max_ns = slot->max_ns, .max_start_ns = slot->start_ns,
+		.key = *key,
+		.count_q8 = slot->count_q8,
+		.blocked_ns = slot->blocked_ns,
+		.runnable_ns = slot->runnable_ns,
+		.preempted_ns = slot->preempted_ns,
+		.max_ns = slot->max_ns,
+		.max_start_ns = slot->start_ns,
 		.variance_ns2 = variance_of(slot),
 	};
 
@@ -182,7 +187,10 @@ static uint64_t whole(uint64_t q8)
 	return (q8 + SAMPLE_ONE_Q8 / 2) / SAMPLE_ONE_Q8;
 }
 
-/* The histogram's shape, of so many waits.  What is rounded is the sum up to each slot, so that they add up to the count. */
+/*
+ * The histogram's shape, of so many waits.  What is rounded is the sum up to each slot, so that they add up to the
+ * count.
+ */
 static void spread_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint64_t count, uint32_t *ret_hist)
 {
 	uint64_t total_q8 = 0, sum_q8 = 0, given = 0;

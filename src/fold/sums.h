@@ -17,7 +17,10 @@ struct sums;
 struct sums *sums_new(void);
 void sums_free(struct sums *s);	/* NULL is fine */
 
-/* Adds what a slot holds, whatever its slice: its wake_hist_q8 only where it has a waker.  The sum's number: those there are count from 0. */
+/*
+ * Adds what a slot holds, whatever its slice: its wake_hist_q8 only where it has a waker.  The sum's number: those
+ * there are count from 0.
+ */
 size_t sums_add(struct sums *s, const struct offcpu_wait_slot *slot);
 /* So many of different keys will be added: room for as many of them as must be new, at once. */
 void sums_expect(struct sums *s, size_t cnt);

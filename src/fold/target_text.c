@@ -26,8 +26,8 @@ static const struct {
 
 static bool is_terminal(const char *path)
 {
-	return g_str_has_prefix(path, "/dev/pts/") || g_str_has_prefix(path, "/dev/tty") || strcmp(path, "/dev/console") == 0 ||
-	       strcmp(path, "/dev/ptmx") == 0;
+	return g_str_has_prefix(path, "/dev/pts/") || g_str_has_prefix(path, "/dev/tty") ||
+	       strcmp(path, "/dev/console") == 0 || strcmp(path, "/dev/ptmx") == 0;
 }
 
 uint8_t target_kind(const struct offcpu_rec_target *rec, const char *link)
@@ -100,7 +100,8 @@ static char *inet_text(const struct offcpu_rec_target *rec, bool is_server)
 		else
 			append_address(s, rec, rec->local);
 		g_string_append_printf(s, ":%u%s", rec->local_port,
-				       rec->sock_type == SOCK_STREAM && rec->sock_state == TCP_LISTENS ? " listening" : "");
+				       rec->sock_type == SOCK_STREAM && rec->sock_state == TCP_LISTENS ? " listening"
+												       : "");
 	}
 	return g_string_free(s, FALSE);
 }
@@ -143,7 +144,8 @@ const char *target_protocol(const struct offcpu_rec_target *rec)
 	return rec->sock_type == SOCK_STREAM ? "tcp" : rec->sock_type == SOCK_DGRAM ? "udp" : "raw";
 }
 
-void target_append_peer(GString *s, const struct offcpu_rec_target *rec, uint8_t kind, const char *peer, unsigned others)
+void target_append_peer(GString *s, const struct offcpu_rec_target *rec, uint8_t kind, const char *peer,
+			unsigned others)
 {
 	if (kind == OBJECT_PIPE)
 		g_string_append_printf(s, " %s %s", rec->f_mode == 1 ? "from" : "to", peer);

@@ -26,6 +26,7 @@ char *target_socket(const struct offcpu_rec_target *rec, bool is_server);
 const char *target_protocol(const struct offcpu_rec_target *rec);	/* "tcp", "unix"; "" */
 
 /* " (postgres)", " from writer and 2 more". */
-void target_append_peer(GString *s, const struct offcpu_rec_target *rec, uint8_t kind, const char *peer, unsigned others);
+void target_append_peer(GString *s, const struct offcpu_rec_target *rec, uint8_t kind, const char *peer,
+			unsigned others);
 
 #endif

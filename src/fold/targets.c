@@ -77,7 +77,10 @@ void fold_targets_free(struct fold_targets *t)
 	g_free(t);
 }
 
-/* " -> 127.0.0.1:8081 (python3)": whom the loop has asked.  A connection may be there only while an answer is due, so this is looked for twice. */
+/*
+ * " -> 127.0.0.1:8081 (python3)": whom the loop has asked.  A connection may be there only while an answer is due, so
+ * this is looked for twice.
+ */
 static void find_upstream(struct fold_targets *all, struct target *t)
 {
 	struct upstream up;
@@ -89,8 +92,8 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 
 	t->peer = up.inode ? fd_owners_find(all->owners, up.inode, FD_READS | FD_WRITES, t->rec.pid, &t->others) : 0;
 	name = t->peer ? fd_owners_name(all->owners, t->peer) : NULL;
-	t->base = g_strdup_printf("%.*s" OBJECT_UPSTREAM "%s%s%s%s", cut ? (int)(cut - before) : (int)strlen(before), before, address,
-				  name ? " (" : "", name ? name : "", name ? ")" : "");
+	t->base = g_strdup_printf("%.*s" OBJECT_UPSTREAM "%s%s%s%s", cut ? (int)(cut - before) : (int)strlen(before),
+				  before, address, name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
 /* The name from the inode's own process, which is where the descriptor is. */
@@ -104,7 +107,8 @@ static void name_descriptor(struct fold_targets *all, struct target *t, const ch
 	if (t->kind >= OBJECT_EVENTFD && t->kind <= OBJECT_EPOLL) {
 		g_autofree char *comm = fd_owners_name(all->owners, rec->pid);
 
-		t->base = g_strdup_printf("%s fd %d%s%s", comm ? comm : "?", rec->fd, t->detail ? ": " : "", t->detail ? t->detail : "");
+		t->base = g_strdup_printf("%s fd %d%s%s", comm ? comm : "?", rec->fd, t->detail ? ": " : "",
+					  t->detail ? t->detail : "");
 		if (t->kind == OBJECT_EPOLL)
 			find_upstream(all, t);
 	} else {

@@ -6,8 +6,8 @@
 #include "profile/profile.h"
 
 /*
- * What threads waited for but locks: files, sockets, pipes, children, ...  Named as they arrive, while the processes live;
- * who is at the other end is looked for as seldom as fd_owners.h says, and once more at the end.
+ * What threads waited for but locks: files, sockets, pipes, children, ...  Named as they arrive, while the processes
+ * live; who is at the other end is looked for as seldom as fd_owners.h says, and once more at the end.
  */
 struct fold_targets;
 

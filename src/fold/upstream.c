@@ -65,8 +65,9 @@ static void read_table(struct upstreams *u, uint32_t pid, const char *name)
 		struct connection c = { 0 };
 
 		bytes += strlen(line);
-		if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64, c.local.address, &c.local.port,
-			   c.remote.address, &c.remote.port, &c.state, &c.inode) == 6 && (c.state == ESTABLISHED || c.state == LISTENS))
+		if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64,
+			   c.local.address, &c.local.port, c.remote.address, &c.remote.port, &c.state, &c.inode) == 6 &&
+		    (c.state == ESTABLISHED || c.state == LISTENS))
 			g_array_append_val(u->table, c);
 	}
 	if (file)
@@ -145,9 +146,11 @@ static uint64_t inode_at(const struct upstreams *u, const struct connection *of)
 	for (guint i = 0; i < u->table->len; i++) {
 		const struct connection *c = &g_array_index(u->table, struct connection, i);
 
-		if (c->state == ESTABLISHED && c->inode && same_end(&c->local, &of->remote) && same_end(&c->remote, &of->local))
+		if (c->state == ESTABLISHED && c->inode && same_end(&c->local, &of->remote) &&
+		    same_end(&c->remote, &of->local))
 			return c->inode;
-		if (c->state == LISTENS && c->local.port == of->remote.port && (is_any(&c->local) || same_end(&c->local, &of->remote)))
+		if (c->state == LISTENS && c->local.port == of->remote.port &&
+		    (is_any(&c->local) || same_end(&c->local, &of->remote)))
 			found = c->inode;
 	}
 	return found;

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * Whom an event loop has asked: the far end of most of the TCP connections that an epoll set watches and that this process made itself, as
- * /proc/PID/net/tcp tells.  That table is read at most once a second for a network namespace, and to UPSTREAM_TABLE_BYTES.
+ * Whom an event loop has asked: the far end of most of the TCP connections that an epoll set watches and that this
+ * process made itself, as /proc/PID/net/tcp tells.  That table is read at most once a second for a network namespace,
+ * and to UPSTREAM_TABLE_BYTES.
  */
 struct upstreams;
 

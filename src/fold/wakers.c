@@ -152,7 +152,8 @@ bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker)
 }
 
 /* The wakers of a chain, nearest first; an interrupt ends it.  0: the first one is not known. */
-static unsigned chain_wakers(struct fold_wakers *f, const struct offcpu_rec_chain *rec, uint32_t *ret_wakers, uint8_t *ret_end)
+static unsigned chain_wakers(struct fold_wakers *f, const struct offcpu_rec_chain *rec, uint32_t *ret_wakers,
+			     uint8_t *ret_end)
 {
 	unsigned cnt = 0;
 
@@ -209,8 +210,8 @@ static uint64_t scaled(uint64_t ns, uint64_t to_ns, uint64_t from_ns)
 }
 
 /* The chain's sums in the measure of the calibrated wait.  False: there are none. */
-static bool chain_sum(const struct fold_wakers *f, const struct offcpu_wait_key *key, uint64_t blocked_ns, uint64_t said_ns,
-		      struct offcpu_chain_sum *ret_sum)
+static bool chain_sum(const struct fold_wakers *f, const struct offcpu_wait_key *key, uint64_t blocked_ns,
+		      uint64_t said_ns, struct offcpu_chain_sum *ret_sum)
 {
 	const struct offcpu_chain_sum *sum = key ? g_hash_table_lookup(f->stories, key) : NULL;
 

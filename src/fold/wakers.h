@@ -6,7 +6,10 @@
 #include "fold/stacks.h"
 #include "profile/profile.h"
 
-/* Who ended the waits: wakers, their chains, and what those tell.  Records are kept until the end, then in the profile. */
+/*
+ * Who ended the waits: wakers, their chains, and what those tell.  Records are kept until the end, then in the
+ * profile.
+ */
 struct fold_wakers;
 
 /* Both must outlive it. */
@@ -26,8 +29,8 @@ void fold_wakers_add_sum(struct fold_wakers *f, const struct offcpu_wait_key *ke
 bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker);
 
 /*
- * What ended the waits of *k, whose waker it fills in, goes into the profile; nothing where it is not known.
- * Returns the wake's row + 1, or 0.  id: the waker's, or with chains the chain's.  key: of the waits' sum, NULL: there is
+ * What ended the waits of *k, whose waker it fills in, goes into the profile; nothing where it is not known. Returns
+ * the wake's row + 1, or 0.  id: the waker's, or with chains the chain's.  key: of the waits' sum, NULL: there is
  * none.  said_ns: what that sum had as blocked time before calibration, in the measure of which the chain was summed.
  */
 uint32_t fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, const struct offcpu_wait_key *key,

@@ -65,7 +65,8 @@ static struct offcpu_state_total *open_total(struct offcpu_rec_thread *rec)
 
 	if (!letter)
 		return NULL;
-	return rec->open_flags & OFFCPU_OPEN_FILTERED ? &rec->account.filtered : &rec->account.state[letter - OFFCPU_STATE_LETTERS];
+	return rec->open_flags & OFFCPU_OPEN_FILTERED ? &rec->account.filtered
+						      : &rec->account.state[letter - OFFCPU_STATE_LETTERS];
 }
 
 /* What goes on at the cut belongs to the window up to there. */
@@ -112,7 +113,8 @@ void fold_windows_take(struct fold_windows *w, const struct offcpu_rec_thread *r
 		tell(w, rec, take, data);
 }
 
-bool fold_windows_take_still(struct fold_windows *w, const struct offcpu_rec_still *rec, fold_windows_fn take, void *data)
+bool fold_windows_take_still(struct fold_windows *w, const struct offcpu_rec_still *rec, fold_windows_fn take,
+			     void *data)
 {
 	struct offcpu_rec_thread *told = g_hash_table_lookup(w->told, GUINT_TO_POINTER(rec->tno));
 	struct offcpu_rec_thread own;

@@ -50,9 +50,10 @@ static guint row_key_hash(gconstpointer p)
 {
 	const struct row_key *k = p;
 
-	return hash_end(hash_more(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->disk)),
-					    hash_more(hash_pointer(k->op), hash_pointer(k->file))),
-				  hash_more(hash_more(hash_pointer(k->dirtier), (uint64_t)k->user << 32 | k->kernel), k->pid)));
+	return hash_end(
+		hash_more(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->disk)),
+				    hash_more(hash_pointer(k->op), hash_pointer(k->file))),
+			  hash_more(hash_more(hash_pointer(k->dirtier), (uint64_t)k->user << 32 | k->kernel), k->pid)));
 }
 
 static gboolean row_key_equal(gconstpointer a, gconstpointer b)
@@ -62,8 +63,8 @@ static gboolean row_key_equal(gconstpointer a, gconstpointer b)
 
 static const char *op_text(uint32_t op)
 {
-	static const char *const names[] = { "read", "write", "flush", "discard", "op 4", "secure erase", "op 6", "zone append", "op 8",
-					     "write zeroes" };
+	static const char *const names[] = { "read",         "write", "flush",       "discard", "op 4",
+					     "secure erase", "op 6",  "zone append", "op 8",    "write zeroes" };
 
 	return op < G_N_ELEMENTS(names) ? names[op] : op == 34 || op == 35 ? "driver" : "other";
 }
@@ -90,8 +91,13 @@ static struct block_row *row_of(struct block_io *b, const struct row_key *key)
 
 	if (!known) {
 		const struct block_row row = {
-			.thread = thread_of(b, key->pid, key->comm, key->is_kernel), .user = key->user, .kernel = key->kernel,
-			.disk = key->disk, .op = key->op, .file = key->file, .dirtier = key->dirtier,
+			.thread = thread_of(b, key->pid, key->comm, key->is_kernel),
+			.user = key->user,
+			.kernel = key->kernel,
+			.disk = key->disk,
+			.op = key->op,
+			.file = key->file,
+			.dirtier = key->dirtier,
 		};
 
 		g_array_append_val(b->rows, row);
@@ -142,9 +148,15 @@ static void take_done(struct block_io *b, const struct block_rec_done *r, size_t
 		return;
 	struct io_place place = io_places_give(b->places, r->number);
 	struct row_key key = {
-		.comm = own_text(b, r->comm, sizeof(r->comm)), .disk = own_text(b, r->disk, sizeof(r->disk)),
-		.file = own_text(b, r->file, sizeof(r->file)), .dirtier = dirtier_text(b, r), .op = op_text(r->op), .pid = r->pid,
-		.user = place.user, .kernel = place.kernel, .is_kernel = r->is_kernel,
+		.comm = own_text(b, r->comm, sizeof(r->comm)),
+		.disk = own_text(b, r->disk, sizeof(r->disk)),
+		.file = own_text(b, r->file, sizeof(r->file)),
+		.dirtier = dirtier_text(b, r),
+		.op = op_text(r->op),
+		.pid = r->pid,
+		.user = place.user,
+		.kernel = place.kernel,
+		.is_kernel = r->is_kernel,
 	};
 
 	add(&row_of(b, &key)->sum, r);
@@ -235,8 +247,8 @@ static uint64_t ended(const struct block_io *b)
 }
 
 /*
- * No request ended between two equal readings of the disks.  Where none are equal, the two that lie next to each other are best: on a busy
- * machine this thread may lose its CPU between them, and hundreds of requests end meanwhile.
+ * No request ended between two equal readings of the disks.  Where none are equal, the two that lie next to each other
+ * are best: on a busy machine this thread may lose its CPU between them, and hundreds of requests end meanwhile.
  */
 static struct edge edge_now(const struct block_io *b)
 {
@@ -356,8 +368,8 @@ static void add_disk(GArray *disks, const struct block_row *row)
 
 static void add_file(GArray *files, GHashTable *index, const struct block_row *row)
 {
-	g_autofree char *key = g_strdup_printf("%p %p %p %p", (const void *)row->file, (const void *)row->disk, (const void *)row->op,
-					       (const void *)row->dirtier);
+	g_autofree char *key = g_strdup_printf("%p %p %p %p", (const void *)row->file, (const void *)row->disk,
+					       (const void *)row->op, (const void *)row->dirtier);
 	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(index, key));
 
 	if (known) {
@@ -369,8 +381,8 @@ static void add_file(GArray *files, GHashTable *index, const struct block_row *r
 }
 
 /*
- * Some kernels run no program for what interrupts a thread that they hide, as a hypervisor's agent.  A request that ends there is known by
- * the next one in its memory, and what is missing at the window's end by the disks' own count.
+ * Some kernels run no program for what interrupts a thread that they hide, as a hypervisor's agent.  A request that
+ * ends there is known by the next one in its memory, and what is missing at the window's end by the disks' own count.
  */
 static void tell_unseen(const struct block_io *b, struct block_counts *c)
 {
@@ -429,15 +441,24 @@ struct profile *block_io_take_profile(struct block_io *b)
 {
 	struct profile *p = b->profile;
 
-	io_recording_info(p, "block requests, from their making to their end", "requests", b->start_ns, b->start_unix_ns, b->stop_ns);
+	io_recording_info(p, "block requests, from their making to their end", "requests", b->start_ns,
+			  b->start_unix_ns, b->stop_ns);
 	add_losses(b);
 	for (guint i = 0; i < b->rows->len; i++) {
 		const struct block_row *row = &g_array_index(b->rows, struct block_row, i);
 		g_autofree char *name = g_strdup_printf("%s %s", row->disk, row->op);
-		const struct object disk = { .kind = OBJECT_BLOCK_DEVICE, .name = profile_string(p, name), .place = row->file };
+		const struct object disk = { .kind = OBJECT_BLOCK_DEVICE,
+					     .name = profile_string(p, name),
+					     .place = row->file };
 		struct wait w = {
-			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = '?', .count = row->sum.count,
-			.blocked_ns = block_sum_ns(&row->sum), .max_ns = row->sum.max_ns, .object = profile_object(p, &disk) + 1,
+			.thread = row->thread,
+			.user = row->user,
+			.kernel = row->kernel,
+			.state = '?',
+			.count = row->sum.count,
+			.blocked_ns = block_sum_ns(&row->sum),
+			.max_ns = row->sum.max_ns,
+			.object = profile_object(p, &disk) + 1,
 		};
 		struct thread *t = &g_array_index(p->threads, struct thread, row->thread);
 

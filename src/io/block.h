@@ -9,8 +9,8 @@
 #include "profile/profile.h"
 
 /*
- * Requests to block devices, by the place that issued them.  A request is no wait of a thread: many may be on their way at once, and
- * who issued it may do other things meanwhile.
+ * Requests to block devices, by the place that issued them.  A request is no wait of a thread: many may be on their
+ * way at once, and who issued it may do other things meanwhile.
  */
 struct block_io;
 
@@ -40,7 +40,8 @@ struct block_row {
 	uint32_t thread;	/* of the profile: the process */
 	uint32_t user, kernel;	/* stack nodes */
 	const char *disk, *op, *file;	/* "vda", "write"; file "": none, or not known */
-	const char *dirtier;	/* "dd (1234)": issued by a kernel thread, who last dirtied the file; "": not known, or no kernel thread */
+	/* "dd (1234)": issued by a kernel thread, who last dirtied the file; "": not known, or no kernel thread */
+	const char *dirtier;
 	struct block_sum sum;
 };
 

@@ -60,9 +60,14 @@ static void fill_op(const struct file_io *f, const struct file_rec_op *r, struct
 	uint64_t off_ns;
 
 	*ret = (struct file_op){
-		.start_unix_ns = f->start_unix_ns + (r->start_ns - f->start_ns), .latency_ns = r->end_ns - MIN(r->start_ns, r->end_ns),
-		.requests = r->requests, .pid = r->pid, .tid = r->tid, .op = file_call_name(r->op),
-		.is_open = r->flags & FILE_OP_OPEN, .is_before = r->flags & FILE_OP_BEFORE,
+		.start_unix_ns = f->start_unix_ns + (r->start_ns - f->start_ns),
+		.latency_ns = r->end_ns - MIN(r->start_ns, r->end_ns),
+		.requests = r->requests,
+		.pid = r->pid,
+		.tid = r->tid,
+		.op = file_call_name(r->op),
+		.is_open = r->flags & FILE_OP_OPEN,
+		.is_before = r->flags & FILE_OP_BEFORE,
 		.is_async = r->flags & FILE_OP_ASYNC,
 	};
 	off_ns = MIN(r->off_ns, ret->latency_ns);
@@ -144,7 +149,10 @@ static bool has_tracepoint(const char *name)
 	return btf && kernel_btf_id(btf, type, BTF_KIND_TYPEDEF) > 0;
 }
 
-/* block_io_start and block_io_done are of Linux 6.5, io_uring_submit_req is of 6.4; there may be no block devices, and no io_uring. */
+/*
+ * block_io_start and block_io_done are of Linux 6.5, io_uring_submit_req is of 6.4; there may be no block devices, and
+ * no io_uring.
+ */
 static void select_programs(struct file_bpf *skel)
 {
 	bool has_start = has_tracepoint("block_io_start"), has_insert = !has_start && has_tracepoint("block_rq_insert");
@@ -326,8 +334,8 @@ struct profile *file_io_take_profile(struct file_io *f)
 {
 	struct profile *p = f->profile;
 
-	io_recording_info(p, "file operations, from a system call's begin to its end", "operations", f->start_ns, f->start_unix_ns,
-			  f->stop_ns);
+	io_recording_info(p, "file operations, from a system call's begin to its end", "operations", f->start_ns,
+			  f->start_unix_ns, f->stop_ns);
 	add_losses(f);
 	file_rows_to_profile(f->rows);
 	f->profile = NULL;

@@ -8,7 +8,10 @@
 
 #include "profile/profile.h"
 
-/* Slow file operations: system calls on files and page faults on mapped ones, from their begin to their end, with what they waited for meanwhile. */
+/*
+ * Slow file operations: system calls on files and page faults on mapped ones, from their begin to their end, with what
+ * they waited for meanwhile.
+ */
 struct file_io;
 
 /* One of them.  Durations are in ns, the texts valid until the call that gives it returns. */
@@ -55,7 +58,10 @@ struct file_sum {
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
 
-/* Eight bars for each doubling, from 800 ns on: percentiles are within a sixteenth.  Of the first few operations they are exact. */
+/*
+ * Eight bars for each doubling, from 800 ns on: percentiles are within a sixteenth.  Of the first few operations they
+ * are exact.
+ */
 #define FILE_BARS 256
 #define FILE_EXACT 32
 

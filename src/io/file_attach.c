@@ -65,7 +65,8 @@ static GPtrArray *functions(bool known_only)
 
 static struct bpf_link *probe_functions(const struct bpf_program *prog, const GPtrArray *names, bool is_end)
 {
-	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts, .syms = (const char **)names->pdata, .cnt = names->len, .retprobe = is_end);
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts, .syms = (const char **)names->pdata, .cnt = names->len,
+		    .retprobe = is_end);
 
 	return bpf_program__attach_kprobe_multi_opts(prog, NULL, &opts);
 }
@@ -154,7 +155,8 @@ static bool attach_tracepoints(struct file_attach *a, struct file_bpf *skel, GEr
 		}
 	}
 	if (!a->events->len)
-		attach_set_error(error, -ENOENT, "find the tracepoints of system calls: is tracefs mounted at /sys/kernel/tracing?");
+		attach_set_error(error, -ENOENT,
+				 "find the tracepoints of system calls: is tracefs mounted at /sys/kernel/tracing?");
 	return a->events->len;
 }
 
@@ -163,7 +165,8 @@ struct file_attach *file_attach_new(struct file_bpf *skel, GError **error)
 	struct file_attach *a = g_new0(struct file_attach, 1);
 
 	a->events = g_array_new(FALSE, FALSE, sizeof(int));
-	if ((feature_supported(FEATURE_KPROBE_MULTI) ? attach_functions(a, skel, error) : attach_tracepoints(a, skel, error)) &&
+	if ((feature_supported(FEATURE_KPROBE_MULTI) ? attach_functions(a, skel, error)
+						     : attach_tracepoints(a, skel, error)) &&
 	    attach_faults(a, skel, error))
 		return a;
 	file_attach_free(a);

@@ -8,14 +8,15 @@
 struct file_bpf;
 
 /*
- * Where file operations begin and end.  Best by a probe on the kernel's functions of these system calls, many at once (kprobe.multi): no
- * other call pays.  Else by the tracepoint of each call, which makes the kernel take all system calls the longer way.
+ * Where file operations begin and end.  Best by a probe on the kernel's functions of these system calls, many at once
+ * (kprobe.multi): no other call pays.  Else by the tracepoint of each call, which makes the kernel take all system
+ * calls the longer way.
  */
 struct file_attach;
 
 /*
- * Before the object is loaded: chooses which of its programs are.  has_fault: tracepoints tell of page faults, so no function need be probed.
- * False: page faults are not seen here.
+ * Before the object is loaded: chooses which of its programs are.  has_fault: tracepoints tell of page faults, so no
+ * function need be probed. False: page faults are not seen here.
  */
 bool file_attach_select(struct file_bpf *skel, bool has_fault);
 /* NULL, with a sentence: nothing is attached. */
@@ -25,8 +26,8 @@ bool file_attach_is_by_tracepoints(const struct file_attach *a);
 /* Programs that run are through, and one that begins later finds the window closed. */
 void file_attach_settle(struct file_attach *a);
 /*
- * NULL is fine.  The kernel takes some 30 ms for each tracepoint that is let go, one after the other, with most of them beyond 4 s: a child
- * process does that, so the command ends at once.
+ * NULL is fine.  The kernel takes some 30 ms for each tracepoint that is let go, one after the other, with most of
+ * them beyond 4 s: a child process does that, so the command ends at once.
  */
 void file_attach_free(struct file_attach *a);
 

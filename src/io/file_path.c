@@ -59,7 +59,8 @@ void file_path_append(GString *s, const struct file_rec_op *rec, const char *nam
 static void append_unescaped(GString *s, const char *text)
 {
 	for (; *text; text++) {
-		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' && text[2] <= '7' && text[3] >= '0' && text[3] <= '7') {
+		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' && text[2] <= '7' &&
+		    text[3] >= '0' && text[3] <= '7') {
 			g_string_append_c(s, (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0'));
 			text += 3;
 		} else {
@@ -71,7 +72,8 @@ static void append_unescaped(GString *s, const char *text)
 void file_path_mount(GString *path, const char *mountinfo, uint32_t dev)
 {
 	g_auto(GStrv) lines = g_strsplit(mountinfo ? mountinfo : "", "\n", -1);
-	g_autofree char *number = g_strdup_printf("%" PRIu32 ":%" PRIu32, dev >> MINOR_BITS, dev & ((1U << MINOR_BITS) - 1));
+	g_autofree char *number = g_strdup_printf("%" PRIu32 ":%" PRIu32, dev >> MINOR_BITS,
+						  dev & ((1U << MINOR_BITS) - 1));
 
 	for (char **line = lines; *line; line++) {
 		g_auto(GStrv) field = g_strsplit(*line, " ", FIELDS + 1);	/* id, parent's, device, root, where */

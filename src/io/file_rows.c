@@ -123,7 +123,10 @@ static uint32_t thread_of(struct file_rows *r, const struct file_op *op)
 	if (known)
 		return known - 1;
 	const struct thread t = {
-		.pid = op->pid, .tid = op->tid, .comm = profile_string(r->profile, op->comm), .process = profile_string(r->profile, op->process),
+		.pid = op->pid,
+		.tid = op->tid,
+		.comm = profile_string(r->profile, op->comm),
+		.process = profile_string(r->profile, op->process),
 	};
 	uint32_t id = profile_add_thread(r->profile, &t);
 
@@ -203,7 +206,11 @@ void file_rows_add(struct file_rows *r, const struct file_op *op, uint32_t user,
 	key.kernel = kernel;
 	at = find(r->index, &key, r->rows->len, &is_new);
 	if (is_new) {
-		const struct file_row row = { .thread = key.thread, .user = user, .kernel = kernel, .op = key.op, .path = key.path };
+		const struct file_row row = { .thread = key.thread,
+					      .user = user,
+					      .kernel = kernel,
+					      .op = key.op,
+					      .path = key.path };
 
 		g_array_append_val(r->rows, row);
 	}
@@ -288,8 +295,14 @@ void file_rows_to_profile(struct file_rows *r)
 		const struct object file = { .kind = OBJECT_FILE, .operation = row->op, .name = row->path };
 		struct thread *t = &g_array_index(r->profile->threads, struct thread, row->thread);
 		struct wait w = {
-			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = '?', .count = row->sum.count,
-			.blocked_ns = row->sum.all_ns, .max_ns = row->sum.max_ns, .object = profile_object(r->profile, &file) + 1,
+			.thread = row->thread,
+			.user = row->user,
+			.kernel = row->kernel,
+			.state = '?',
+			.count = row->sum.count,
+			.blocked_ns = row->sum.all_ns,
+			.max_ns = row->sum.max_ns,
+			.object = profile_object(r->profile, &file) + 1,
 		};
 
 		memcpy(w.hist, row->sum.hist, sizeof(w.hist));

@@ -9,7 +9,10 @@
 #include "abi/io_stack_abi.h"
 #include "profile/profile.h"
 
-/* The stacks where requests and operations were made, as they arrive: walked, named, kept as nodes of the profile until asked for. */
+/*
+ * The stacks where requests and operations were made, as they arrive: walked, named, kept as nodes of the profile
+ * until asked for.
+ */
 struct io_places;
 
 struct io_place {

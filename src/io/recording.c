@@ -7,7 +7,8 @@
 #include "base/clock.h"
 #include "base/version.h"
 
-void io_recording_info(struct profile *p, const char *what, const char *rows_are, uint64_t start_ns, uint64_t start_unix_ns, uint64_t stop_ns)
+void io_recording_info(struct profile *p, const char *what, const char *rows_are, uint64_t start_ns,
+		       uint64_t start_unix_ns, uint64_t stop_ns)
 {
 	struct profile_info *info = &p->info;
 	g_autofree char *text = g_strconcat("offcpu io: ", what, NULL);

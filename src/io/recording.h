@@ -5,9 +5,10 @@
 #include "profile/profile.h"
 
 /*
- * Says of a profile that it holds `what` ("block requests, ...") in place of waits, since when and until when.  rows_are: see
- * struct profile_info.
+ * Says of a profile that it holds `what` ("block requests, ...") in place of waits, since when and until when.
+ * rows_are: see struct profile_info.
  */
-void io_recording_info(struct profile *p, const char *what, const char *rows_are, uint64_t start_ns, uint64_t start_unix_ns, uint64_t stop_ns);
+void io_recording_info(struct profile *p, const char *what, const char *rows_are, uint64_t start_ns,
+		       uint64_t start_unix_ns, uint64_t stop_ns);
 
 #endif

@@ -87,8 +87,8 @@ static void add_even(struct member *m, const struct profile *old, uint32_t old_t
 	}
 }
 
-void cut_accounts_cell(struct cut_accounts *a, const struct profile *old, uint32_t old_thread, const struct slice_cell *cell,
-		       uint64_t start_ns)
+void cut_accounts_cell(struct cut_accounts *a, const struct profile *old, uint32_t old_thread,
+		       const struct slice_cell *cell, uint64_t start_ns)
 {
 	struct member *m = &a->members[old_thread];
 	const uint64_t edges_ns[UNTIL_CNT] = { a->from_ns - a->start_ns, a->to_ns - a->start_ns, UINT64_MAX };
@@ -145,7 +145,8 @@ static int64_t share(const struct member *m, int64_t all)
 
 	if (!free_ns)
 		return 0;
-	return (int64_t)((__int128)all * m->free_ns[UNTIL_TO] / free_ns - (__int128)all * m->free_ns[UNTIL_FROM] / free_ns);
+	return (int64_t)((__int128)all * m->free_ns[UNTIL_TO] / free_ns -
+			 (__int128)all * m->free_ns[UNTIL_FROM] / free_ns);
 }
 
 static uint64_t plus(uint64_t value, int64_t more)
@@ -153,7 +154,8 @@ static uint64_t plus(uint64_t value, int64_t more)
 	return more < 0 && (uint64_t)-more > value ? 0 : value + (uint64_t)more;
 }
 
-static uint64_t share_of(struct cut_accounts *a, const struct member *m, uint64_t known, uint64_t known_of_all, uint64_t all)
+static uint64_t share_of(struct cut_accounts *a, const struct member *m, uint64_t known, uint64_t known_of_all,
+			 uint64_t all)
 {
 	a->is_estimated |= known_of_all != all;
 	return plus(known, share(m, (int64_t)(all - known_of_all)));
@@ -165,7 +167,8 @@ static void share_states(struct cut_accounts *a, const struct profile *p)
 	for (guint i = 0; i < p->states->len; i++) {
 		const struct state_total *total = profile_state(p, i);
 		struct member *m = &a->members[total->thread];
-		const struct sums *known = of_state(m->listed, total->state), *all = of_state(m->all_listed, total->state);
+		const struct sums *known = of_state(m->listed, total->state),
+				  *all = of_state(m->all_listed, total->state);
 		struct sums *sums = of_state(m->states, total->state);
 		const uint64_t ns[3] = { total->blocked_ns, total->runnable_ns, total->preempted_ns };
 
@@ -261,8 +264,12 @@ static void put_states(struct cut_accounts *a)
 		for (int s = 0; s < STATE_CNT; s++) {
 			const struct sums *sums = &m->states[s];
 			const struct state_total total = {
-				.thread = i, .state = (uint8_t)STATES[s], .count = sums->count, .blocked_ns = sums->ns[0],
-				.runnable_ns = sums->ns[1], .preempted_ns = sums->ns[2],
+				.thread = i,
+				.state = (uint8_t)STATES[s],
+				.count = sums->count,
+				.blocked_ns = sums->ns[0],
+				.runnable_ns = sums->ns[1],
+				.preempted_ns = sums->ns[2],
 			};
 
 			if (total.count || total.blocked_ns || total.runnable_ns || total.preempted_ns)

@@ -24,8 +24,8 @@ bool cut_accounts_thread(const struct cut_accounts *a, uint32_t old_thread, uint
  * Each cell there is, of a wait of that thread of the profile as it was; a crossing one began at start_ns, one that
  * is not anywhere in its slice from there on.
  */
-void cut_accounts_cell(struct cut_accounts *a, const struct profile *old, uint32_t old_thread, const struct slice_cell *cell,
-		       uint64_t start_ns);
+void cut_accounts_cell(struct cut_accounts *a, const struct profile *old, uint32_t old_thread,
+		       const struct slice_cell *cell, uint64_t start_ns);
 /*
  * The waits of p are those of the range: puts its threads and states in place.  old: the waits before that.  True:
  * some of it is an estimate.

@@ -49,8 +49,8 @@ static GArray *merged(const struct profile *p)
 }
 
 /*
- * A share of n samples.  The one sample and the one miss that are added (Agresti and Coull's interval) keep the error of a few samples, all
- * of one stack, from being none.
+ * A share of n samples.  The one sample and the one miss that are added (Agresti and Coull's interval) keep the error
+ * of a few samples, all of one stack, from being none.
  */
 double on_cpu_error(uint64_t all_ns, uint64_t part, uint64_t all)
 {
@@ -59,8 +59,12 @@ double on_cpu_error(uint64_t all_ns, uint64_t part, uint64_t all)
 	return (double)all_ns * sqrt(share * (1 - share) / n);
 }
 
-/* Rows [first, last) of one thread: each one's share of its time, cut where the sum of those up to it ends, so that all add up. */
-static void share_out(const struct thread *t, const struct on_cpu_sample *first, const struct on_cpu_sample *last, GArray *rows)
+/*
+ * Rows [first, last) of one thread: each one's share of its time, cut where the sum of those up to it ends, so that
+ * all add up.
+ */
+static void share_out(const struct thread *t, const struct on_cpu_sample *first, const struct on_cpu_sample *last,
+		      GArray *rows)
 {
 	unsigned __int128 sum = 0;
 	uint64_t weight = 0, all = 0, told_ns = 0;
@@ -73,8 +77,12 @@ static void share_out(const struct thread *t, const struct on_cpu_sample *first,
 		sum += s->weight_ns;
 		uint64_t until_ns = weight ? (uint64_t)(MIN(sum, weight) * t->on_cpu_ns / weight) : 0;
 		const struct on_cpu_row row = {
-			.thread = s->thread, .user = s->user, .kernel = s->kernel, .samples = s->samples,
-			.on_cpu_ns = until_ns - told_ns, .on_cpu_se_ns = (uint64_t)on_cpu_error(t->on_cpu_ns, s->samples, all),
+			.thread = s->thread,
+			.user = s->user,
+			.kernel = s->kernel,
+			.samples = s->samples,
+			.on_cpu_ns = until_ns - told_ns,
+			.on_cpu_se_ns = (uint64_t)on_cpu_error(t->on_cpu_ns, s->samples, all),
 		};
 
 		told_ns = until_ns;
@@ -85,7 +93,9 @@ static void share_out(const struct thread *t, const struct on_cpu_sample *first,
 static struct on_cpu_row not_sampled(struct profile *p, uint32_t thread, uint64_t on_cpu_ns)
 {
 	bool is_kernel = profile_thread(p, thread)->flags & THREAD_KERNEL;
-	const struct frame frame = { .name = NOT_SAMPLED, .kind = is_kernel ? FRAME_KERNEL : FRAME_USER, .why = FRAME_NAMED };
+	const struct frame frame = { .name = NOT_SAMPLED,
+				     .kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
+				     .why = FRAME_NAMED };
 	uint32_t node = profile_node(p, 0, profile_frame(p, &frame));
 
 	profile_stack_end(p, node, STACK_PENDING);
@@ -131,8 +141,13 @@ void profile_on_cpu_as_waits(struct profile *p)
 	for (guint i = 0; i < rows->len; i++) {
 		const struct on_cpu_row *row = &g_array_index(rows, struct on_cpu_row, i);
 		const struct wait w = {
-			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = ON_CPU_STATE, .count = row->samples,
-			.on_cpu_ns = row->on_cpu_ns, .off_cpu_se_ns = row->on_cpu_se_ns,
+			.thread = row->thread,
+			.user = row->user,
+			.kernel = row->kernel,
+			.state = ON_CPU_STATE,
+			.count = row->samples,
+			.on_cpu_ns = row->on_cpu_ns,
+			.off_cpu_se_ns = row->on_cpu_se_ns,
 		};
 
 		if (w.on_cpu_ns)

@@ -5,8 +5,8 @@
 #include "profile/profile.h"
 
 /*
- * What threads did on CPU, made of samples (SEMANTICS, "On-CPU samples").  A thread's samples say in what proportion its time went where;
- * how long that was its account says, which is exact.
+ * What threads did on CPU, made of samples (SEMANTICS, "On-CPU samples").  A thread's samples say in what proportion
+ * its time went where; how long that was its account says, which is exact.
  */
 
 /* All samples of one thread with the same stacks, and what they stand for. */
@@ -28,8 +28,8 @@ static inline bool profile_has_on_cpu(const struct profile *p)
 GArray *profile_on_cpu_rows(struct profile *p);
 
 /*
- * The same as rows of waits, behind all others: of state ON_CPU_STATE, with on_cpu_ns, and samples in the place of a count.  Whatever
- * sums off-CPU time finds none in them.  Nothing where nothing was sampled, or where it is done.
+ * The same as rows of waits, behind all others: of state ON_CPU_STATE, with on_cpu_ns, and samples in the place of a
+ * count.  Whatever sums off-CPU time finds none in them.  Nothing where nothing was sampled, or where it is done.
  */
 void profile_on_cpu_as_waits(struct profile *p);
 

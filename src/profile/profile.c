@@ -237,8 +237,13 @@ bool profile_stack_names(const struct profile *p, uint32_t node, const char *con
 guint profile_most_rows(const struct profile *p)
 {
 	const guint tables[] = {
-		p->threads->len, p->frames->len, p->waits->len, p->states->len, p->wakers->len, p->objects->len, p->wakes->len,
-		p->chains->len, p->stories->len, p->blames->len, p->storms->len, p->on_cpu->len, p->spans->len, p->span_waits->len,
+		p->threads->len,       p->frames->len,
+		p->waits->len,         p->states->len,
+		p->wakers->len,        p->objects->len,
+		p->wakes->len,         p->chains->len,
+		p->stories->len,       p->blames->len,
+		p->storms->len,        p->on_cpu->len,
+		p->spans->len,         p->span_waits->len,
 		p->request_parts->len, (p->nodes->len + NODES_A_ROW - 1) / NODES_A_ROW,
 	};
 	guint most = 0;
@@ -436,7 +441,11 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 }
 
 /* The tables of one window. */
-#define ROW_TABLES(p) { &(p)->threads, &(p)->waits, &(p)->on_cpu, &(p)->states, &(p)->wakes, &(p)->chains, &(p)->stories, &(p)->blames, &(p)->storms, &(p)->losses }
+#define ROW_TABLES(p)                                                                                                  \
+	{                                                                                                              \
+		&(p)->threads, &(p)->waits, &(p)->on_cpu, &(p)->states, &(p)->wakes, &(p)->chains, &(p)->stories,      \
+			&(p)->blames, &(p)->storms, &(p)->losses                                                       \
+	}
 #define ROW_TABLE_CNT 10
 
 static void begin_index(struct id_index **index)

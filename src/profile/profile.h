@@ -9,6 +9,7 @@
 
 #include "abi/blame_abi.h"
 #include "base/frame.h"
+#include "profile/profile_unknown.h"
 
 /*
  * The model of a recording: threads with their accounts, interned frames, stacks as a
@@ -88,7 +89,8 @@ static inline int64_t thread_residual_ns(const struct thread *t)
 enum wait_flag {
 	WAIT_OPEN_AT_START = 1 << 0,
 	WAIT_OPEN_AT_END = 1 << 1,
-	WAIT_THROTTLED = 1 << 2,	/* it waited for a CPU, more than half of the time because of a cgroup's CPU quota */
+	/* it waited for a CPU, more than half of the time because of a cgroup's CPU quota */
+	WAIT_THROTTLED = 1 << 2,
 };
 
 /* What a lock is, as the sleeper's frames tell and how it waits. */
@@ -108,8 +110,8 @@ enum lock_kind {
 const char *lock_kind_text(enum lock_kind kind);	/* "mutex" */
 
 /*
- * An interpreter's lock is a mutex of that name; its `place` says where its holder stood as the waits began, innermost first:
- * "crunch (app.py:12) < main (app.py:40)".
+ * An interpreter's lock is a mutex of that name; its `place` says where its holder stood as the waits began, innermost
+ * first: "crunch (app.py:12) < main (app.py:40)".
  */
 #define GIL_NAME "GIL"
 
@@ -146,7 +148,8 @@ struct object {
 	bool is_private;	/* a lock, as the waiter said: of one process */
 	const char *operation;	/* "FUTEX_WAIT", ..., "futex_waitv"; of others "" */
 	const char *name;	/* of the variable, or where it lies; path, address and peer, ... */
-	const char *place;	/* path of the file whose data it is, "[heap]", "[stack]", ...; of others a detail, or "" */
+	/* path of the file whose data it is, "[heap]", "[stack]", ...; of others a detail, or "" */
+	const char *place;
 	uint32_t pid;		/* of the program that addr is an address of; 0: shared, and known by its place;
 				 * of others the process at the other end, or the child; 0: not known, or none */
 	uint64_t addr;		/* of others 0 */
@@ -166,7 +169,10 @@ struct wait {
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
 	uint64_t on_cpu_ns;	/* of a row of state 'C' alone, which is none of a wait: see on_cpu.h */
 	uint64_t max_ns;
-	/* Where short waits were sampled, else 0: the true value is most likely within three times that (fold/calibrate.h). */
+	/*
+	 * Where short waits were sampled, else 0: the true value is most likely within three times that
+	 * (fold/calibrate.h).
+	 */
 	uint64_t off_cpu_se_ns, count_se;
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
@@ -256,7 +262,8 @@ struct story {
 	uint64_t count, blocked_ns, runnable_ns;
 	uint64_t rest_ns;	/* the last one's wait, for who is not in the chain; of an interrupt, until it came */
 	struct hop {
-		uint64_t ran_ns, runnable_ns;	/* from the end of its own wait to its waking; runnable: preempted, too */
+		/* from the end of its own wait to its waking; runnable: preempted, too */
+		uint64_t ran_ns, runnable_ns;
 		uint64_t earlier_ns;		/* before that wait */
 	} hop[PROFILE_CHAIN_MAX];
 };
@@ -319,25 +326,6 @@ struct profile_looks {
 	uint32_t budget_ppm;	/* of one CPU: what kept periods longer than asked for, if they are */
 };
 
-/*
- * What another tool's format does not tell, or looks do not.  Of a traced recording nothing is unknown in this sense.  What is unknown is 0, and nobody shows
- * it: where the parts of a wait are unknown all of its time is in blocked_ns, and its state is '?'.
- */
-enum profile_unknown {
-	UNKNOWN_STATES = 1 << 0,
-	UNKNOWN_PARTS = 1 << 1,		/* of off-CPU time: blocked, runnable, preempted */
-	UNKNOWN_COUNTS = 1 << 2,	/* of waits */
-	UNKNOWN_DURATIONS = 1 << 3,	/* of single waits: maximum, histogram */
-	UNKNOWN_ACCOUNTS = 1 << 4,	/* of threads: observed, on-CPU time, switches */
-	UNKNOWN_IDS = 1 << 5,		/* of processes and threads */
-	UNKNOWN_WINDOW = 1 << 6,	/* how long was observed */
-	UNKNOWN_HOST = 1 << 7,		/* where: host, kernel, CPUs, the recorder */
-	UNKNOWN_STACK_ENDS = 1 << 8,	/* whether stacks are complete */
-};
-#define UNKNOWN_ALL ((1 << 9) - 1)
-#define UNKNOWN_RECORDED (UNKNOWN_STATES | UNKNOWN_PARTS | UNKNOWN_COUNTS | UNKNOWN_DURATIONS | UNKNOWN_ACCOUNTS)	/* what recordings of our own may lack */
-/* "states, wakers, ..." for people: what of a profile is unknown; free with g_free(). */
-char *profile_unknown_text(uint32_t unknown, bool has_wakers);
 /* What so many rows are, of info->rows_are: "wait", "waits", "operations". */
 const char *profile_rows_word(const char *rows_are, uint64_t cnt);
 /* The same text as a constant of ours; NULL: not one that is known. */
@@ -373,24 +361,30 @@ struct profile_info {
 	const char *version;	/* of offcpu */
 	uint64_t switches;	/* on all CPUs, also of threads that no filter selects: what the cost is for */
 	uint64_t tracer_cpu_ns, tracer_peak_rss_bytes;
-	uint64_t tracer_start_cpu_ns, tracer_stop_cpu_ns;	/* of tracer_cpu_ns: before the window, and up to its end; 0: unknown */
+	/* of tracer_cpu_ns: before the window, and up to its end; 0: unknown */
+	uint64_t tracer_start_cpu_ns, tracer_stop_cpu_ns;
 	uint64_t tracer_bpf_ns;	/* valid if has_bpf_ns */
 	bool has_bpf_ns;
 	bool has_locks;		/* they were asked for */
 	bool has_objects;	/* and so was whatever else threads wait for */
 	bool has_wakers;	/* they were asked for: a sleep without one has an unknown waker */
 	bool has_blame, has_storms;	/* they were asked for */
-	uint32_t on_cpu_hz, on_cpu_end_hz;	/* samples a second of each CPU, as was asked for and as it ended; 0: none */
+	/* samples a second of each CPU, as was asked for and as it ended; 0: none */
+	uint32_t on_cpu_hz, on_cpu_end_hz;
 	bool on_cpu_as_waits;	/* profile_on_cpu_as_waits() is done */
 	bool has_requests;	/* it is of `offcpu request` */
 	bool has_tasks;		/* they were asked for */
-	uint64_t request_slower_ns;	/* only waits of requests that took so long were listed; 0: of all, or there were no requests */
+	/* only waits of requests that took so long were listed; 0: of all, or there were no requests */
+	uint64_t request_slower_ns;
 	bool self_excluded;	/* the tracer's own threads were left out */
 	struct profile_sampling sampling;
 	struct profile_looks looks;
-	const char *imported;	/* what it was read from: "pprof (off_cpu in nanoseconds)"; what else than waits it holds; NULL: a recording */
-	const char *rows_are;	/* with imported: what `offcpu io` recorded in place of waits, "requests" or "operations"; NULL: waits */
-	const char *tasks;	/* what tasks without a thread waited for, as analyse/task_findings.h writes it; NULL: not looked at */
+	/* what it was read from: "pprof (off_cpu in nanoseconds)"; what else than waits it holds; NULL: a recording */
+	const char *imported;
+	/* with imported: what `offcpu io` recorded in place of waits, "requests" or "operations"; NULL: waits */
+	const char *rows_are;
+	/* what tasks without a thread waited for, as analyse/task_findings.h writes it; NULL: not looked at */
+	const char *tasks;
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
 	struct profile_history history;
@@ -399,7 +393,9 @@ struct profile_info {
 /* Of the tracer's CPU time that was in the window: what runs, apart from what it takes to start and to write. */
 static inline uint64_t profile_running_cpu_ns(const struct profile_info *info)
 {
-	return info->tracer_stop_cpu_ns > info->tracer_start_cpu_ns ? info->tracer_stop_cpu_ns - info->tracer_start_cpu_ns : 0;
+	return info->tracer_stop_cpu_ns > info->tracer_start_cpu_ns
+		       ? info->tracer_stop_cpu_ns - info->tracer_start_cpu_ns
+		       : 0;
 }
 
 struct profile {
@@ -425,7 +421,8 @@ struct profile {
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;
-	struct id_index *string_index, *frame_index, *node_index, *wait_index, *object_index, *waker_index, *wake_index, *chain_index;
+	struct id_index *string_index, *frame_index, *node_index, *wait_index, *object_index, *waker_index, *wake_index,
+		*chain_index;
 	struct id_index *blame_index, *storm_index;
 };
 
@@ -450,19 +447,22 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
 void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end);
 /* Has a frame of the stack a name that begins with one of these?  NULL ends them. */
 bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes);
-/* Takes out all that is of one window: threads, waits, wakings, losses.  Frames, stacks, objects, wakers and strings keep their ids. */
+/*
+ * Takes out all that is of one window: threads, waits, wakings, losses.  Frames, stacks, objects, wakers and strings
+ * keep their ids.
+ */
 void profile_empty_rows(struct profile *p);
 /* The same of objects and wakers, which only rows name.  None of profile_take_rows() may be left. */
 void profile_empty_objects(struct profile *p);
 /*
- * The same, but the rows go to the caller, as a profile that has everything else in common with p: to be read only, and freed by
- * profile_free_rows() before p is.
+ * The same, but the rows go to the caller, as a profile that has everything else in common with p: to be read only,
+ * and freed by profile_free_rows() before p is.
  */
 struct profile *profile_take_rows(struct profile *p);
 void profile_free_rows(struct profile *rows);	/* NULL is fine */
 /*
- * An empty one that has everything but rows in common with p, which gets what is interned by it; freed as the one above.  Rows may be
- * added, which are summed as ever, or appended as they are.
+ * An empty one that has everything but rows in common with p, which gets what is interned by it; freed as the one
+ * above.  Rows may be added, which are summed as ever, or appended as they are.
  */
 struct profile *profile_new_rows(struct profile *p);
 /* Appends; the strings in *t must be the profile's own, NULL becomes "". */
@@ -506,9 +506,9 @@ void profile_set_build_id(struct profile *p, const char *module, const char *hex
 const char *profile_build_id(const struct profile *p, const char *module);
 
 /*
- * True when no array is above its maximum, every index is in range, parents come before children, letters and enums are
- * known, no time is above PROFILE_NS_MAX, and the totals over all threads and over all waits
- * fit in 63 bits, so that nobody's sums wrap.  Else *error says what is wrong.
+ * True when no array is above its maximum, every index is in range, parents come before children, letters and enums
+ * are known, no time is above PROFILE_NS_MAX, and the totals over all threads and over all waits fit in 63 bits, so
+ * that nobody's sums wrap.  Else *error says what is wrong.
  */
 bool profile_check(const struct profile *p, GError **error);
 

@@ -8,7 +8,8 @@ void profile_set_build_id(struct profile *p, const char *module, const char *hex
 {
 	struct module_id id = { .module = profile_string(p, module) };
 
-	if (!module || !hex || !*hex || strlen(hex) > PROFILE_BUILD_ID_MAX_DIGITS || strspn(hex, "0123456789abcdef") != strlen(hex))
+	if (!module || !hex || !*hex || strlen(hex) > PROFILE_BUILD_ID_MAX_DIGITS ||
+	    strspn(hex, "0123456789abcdef") != strlen(hex))
 		return;
 	if (profile_build_id(p, id.module) || p->build_ids->len >= PROFILE_MODULES_MAX)
 		return;

@@ -41,9 +41,12 @@ static bool times_fit(const uint64_t *times, size_t cnt)
 
 static bool check_info(const struct profile_info *info, GError **error)
 {
-	const uint64_t times[] = { info->start_unix_ns, info->start_ns, info->duration_ns, info->tracer_cpu_ns,
-				   info->tracer_start_cpu_ns, info->tracer_stop_cpu_ns, info->tracer_bpf_ns, info->switches, info->tracer_peak_rss_bytes,
-				   info->sampling.start_ns, info->sampling.end_ns, info->sampling.max_ns };
+	const uint64_t times[] = { info->start_unix_ns,         info->start_ns,
+				   info->duration_ns,           info->tracer_cpu_ns,
+				   info->tracer_start_cpu_ns,   info->tracer_stop_cpu_ns,
+				   info->tracer_bpf_ns,         info->switches,
+				   info->tracer_peak_rss_bytes, info->sampling.start_ns,
+				   info->sampling.end_ns,       info->sampling.max_ns };
 
 	if (!times_fit(times, G_N_ELEMENTS(times)))
 		return profile_damaged(error, "a number of its window is out of range");
@@ -96,7 +99,8 @@ static bool check_waits(const struct profile *p, GError **error)
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
-		const uint64_t times[] = { w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->off_cpu_se_ns, w->max_start_unix_ns };
+		const uint64_t times[] = { w->blocked_ns, w->runnable_ns,   w->preempted_ns,
+					   w->max_ns,     w->off_cpu_se_ns, w->max_start_unix_ns };
 
 		if (w->thread >= p->threads->len || w->user >= p->nodes->len || w->kernel >= p->nodes->len)
 			return profile_damaged(error, "wait %u has no valid thread or stack", i);
@@ -277,7 +281,7 @@ bool profile_check(const struct profile *p, GError **error)
 	if (profile_most_rows(p) > PROFILE_ROWS_MAX)
 		return profile_damaged(error, "it has too many threads, frames, stacks or waits");
 	return check_info(&p->info, error) && check_threads(p, error) && check_stacks(p, error) &&
-	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) &&
-	       check_stories(p, error) && check_blames(p, error) && check_storms(p, error) && check_on_cpu(p, error) && check_losses(p, error) &&
+	       check_waits(p, error) && check_states(p, error) && check_wakes(p, error) && check_stories(p, error) &&
+	       check_blames(p, error) && check_storms(p, error) && check_on_cpu(p, error) && check_losses(p, error) &&
 	       slices_check(p, error) && requests_check(p, error) && tasks_check(p, error);
 }

@@ -216,7 +216,8 @@ static void keep_throttled(struct cutting *c, const GArray *blames)
 /* Samples of the range; what they stand for the threads' accounts of the range say. */
 static void cut_on_cpu(struct cutting *c)
 {
-	const uint32_t first = (uint32_t)(c->from_ns / c->length_ns), last = (uint32_t)((c->to_ns + c->length_ns - 1) / c->length_ns);
+	const uint32_t first = (uint32_t)(c->from_ns / c->length_ns),
+		       last = (uint32_t)((c->to_ns + c->length_ns - 1) / c->length_ns);
 	guint kept = 0;
 
 	for (guint i = 0; i < c->p->on_cpu->len; i++) {
@@ -242,7 +243,8 @@ static void cut_spans(struct cutting *c)
 	for (guint i = 0; i < c->p->spans->len; i++) {
 		struct request_span s = *profile_span(c->p, i);
 
-		if (span_end_ns(&s) < from_ns || span_end_ns(&s) >= to_ns || !cut_accounts_thread(c->accounts, s.thread, &s.thread))
+		if (span_end_ns(&s) < from_ns || span_end_ns(&s) >= to_ns ||
+		    !cut_accounts_thread(c->accounts, s.thread, &s.thread))
 			continue;
 		g_array_index(c->p->spans, struct request_span, kept++) = s;
 	}
@@ -272,8 +274,8 @@ static bool widen(const struct profile *p, uint64_t *from_ns, uint64_t *to_ns, G
 	if (*from_ns >= *to_ns)
 		return bad_range(error, "the range is empty: it ends before it begins");
 	if (*from_ns >= window_ns)
-		return bad_range(error, "the range begins at %.3f s, and the recording ends at %.3f s", (double)*from_ns / 1e9,
-				 (double)window_ns / 1e9);
+		return bad_range(error, "the range begins at %.3f s, and the recording ends at %.3f s",
+				 (double)*from_ns / 1e9, (double)window_ns / 1e9);
 	last_ns = (p->slices->cells->len - 1) * p->slices->length_ns;
 	*from_ns = MIN(*from_ns - *from_ns % p->slices->length_ns, last_ns);
 	if (*to_ns > last_ns)

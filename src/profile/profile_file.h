@@ -29,21 +29,21 @@ bool profile_file_write(const struct profile *p, const char *path, GError **erro
 /* Says already now that it could not put a recording there, for what stands there or in the place of PATH.old. */
 bool profile_file_may_write(const char *path, GError **error);
 /*
- * The same of a profile that is still being made: a thread writes meanwhile.  It begins with the threads of p and their states, which
- * must stay as they are from now on; what else there is of p may change until profile_file_complete().  That and profile_file_end()
- * are called in any case; p and `path` must stay until then.
+ * The same of a profile that is still being made: a thread writes meanwhile.  It begins with the threads of p and
+ * their states, which must stay as they are from now on; what else there is of p may change until
+ * profile_file_complete().  That and profile_file_end() are called in any case; p and `path` must stay until then.
  */
 struct profile_file;
 struct profile_file *profile_file_begin(const struct profile *p, const char *path);
 /*
- * By a signal handler, or another thread: the half-done file goes, and none comes any more; profile_file_end() will fail.  False, and
- * all is as it was, when the file is already being put in its place.
+ * By a signal handler, or another thread: the half-done file goes, and none comes any more; profile_file_end() will
+ * fail.  False, and all is as it was, when the file is already being put in its place.
  */
 bool profile_file_abandon(struct profile_file *f);
 void profile_file_complete(struct profile_file *f);
 /*
- * Waits for the thread, and puts the file in its place.  at_last, unless it is NULL, is called when all that takes long is done, and
- * f is about to be freed: from then on nobody may abandon it.
+ * Waits for the thread, and puts the file in its place.  at_last, unless it is NULL, is called when all that takes
+ * long is done, and f is about to be freed: from then on nobody may abandon it.
  */
 bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **error);
 

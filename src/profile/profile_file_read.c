@@ -58,7 +58,8 @@ static unsigned check_header(const unsigned char *bytes, size_t len_bytes, const
 		     "'%s' is an SQLite database, but not an offcpu recording", name);
 	else if (version > PROFILE_FILE_SCHEMA)
 		fail(error, PROFILE_FILE_ERROR_NEWER,
-		     "'%s' was written by a newer offcpu (schema %u; this one reads up to %u)", name, version, PROFILE_FILE_SCHEMA);
+		     "'%s' was written by a newer offcpu (schema %u; this one reads up to %u)", name, version,
+		     PROFILE_FILE_SCHEMA);
 	else if (!version)
 		fail(error, PROFILE_FILE_ERROR_DAMAGED, "'%s' is damaged: it has no schema version", name);
 	else
@@ -140,7 +141,8 @@ static bool check_schema_row(sqlite3_stmt *stmt, unsigned version, unsigned *fou
 		if (!name || g_ascii_strcasecmp(t->name, name) != 0)
 			continue;
 		if (!is_table || g_strcmp0(sql, t->sql) != 0)
-			return fail(error, PROFILE_FILE_ERROR_DAMAGED, "\"%s\" is not the table of its schema", t->name);
+			return fail(error, PROFILE_FILE_ERROR_DAMAGED, "\"%s\" is not the table of its schema",
+				    t->name);
 		(*found)++;
 	}
 	return true;
@@ -207,7 +209,8 @@ struct profile *profile_file_read_bytes(unsigned char *bytes, size_t len_bytes, 
 		return NULL;
 	}
 	p = profile_new();
-	if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK)
 		fail(&why, PROFILE_FILE_ERROR_DAMAGED, "%s", db ? sqlite3_errmsg(db) : "out of memory");
 	else
 		read_database(db, bytes, len_bytes, version, p, &why);

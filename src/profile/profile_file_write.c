@@ -24,7 +24,10 @@ struct target {
 /* What is neither a thread nor a state of one. */
 enum rest { REST_UNKNOWN, REST_KNOWN, REST_REFUSED };
 
-/* Of the name that the file is written by.  Who abandons waits while it is being made, and no one makes or moves what was abandoned. */
+/*
+ * Of the name that the file is written by.  Who abandons waits while it is being made, and no one makes or moves what
+ * was abandoned.
+ */
 enum stage { STAGE_NO_FILE, STAGE_BEING_MADE, STAGE_MADE, STAGE_ABANDONED, STAGE_BEING_PLACED };
 #define BEING_MADE_STEP_NS 200000
 
@@ -164,8 +167,8 @@ static bool await_rest(struct profile_file *f)
 }
 
 /*
- * SQLite opens the file by its name.  In a folder of another user's that name may be another file's by then, even a link to one of ours;
- * then the one that we made is open but once.  Nothing is written before this is known.
+ * SQLite opens the file by its name.  In a folder of another user's that name may be another file's by then, even a
+ * link to one of ours; then the one that we made is open but once.  Nothing is written before this is known.
  */
 static bool is_opened_twice(const struct target *to)
 {
@@ -179,7 +182,8 @@ static bool is_opened_twice(const struct target *to)
 		return false;
 	}
 	while ((name = g_dir_read_name(dir)))
-		cnt += fstat((int)g_ascii_strtoll(name, NULL, 10), &st) == 0 && st.st_dev == ours.st_dev && st.st_ino == ours.st_ino;
+		cnt += fstat((int)g_ascii_strtoll(name, NULL, 10), &st) == 0 && st.st_dev == ours.st_dev &&
+		       st.st_ino == ours.st_ino;
 	g_dir_close(dir);
 	return cnt == 2;
 }

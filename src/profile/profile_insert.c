@@ -53,7 +53,10 @@ void insert_note(struct insert *in, int rc)
 		in->rc = rc;
 }
 
-/* Goes on to the next parameter: is this bound to it already?  Where there is none SQLite says so when it is to be bound. */
+/*
+ * Goes on to the next parameter: is this bound to it already?  Where there is none SQLite says so when it is to be
+ * bound.
+ */
 static bool is_bound(struct insert *in, enum insert_kind kind, uint64_t number)
 {
 	const struct insert_bound this = { .number = number, .kind = kind };

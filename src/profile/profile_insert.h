@@ -26,7 +26,8 @@ struct insert_bound {
  */
 struct insert {
 	sqlite3_stmt *stmt, *then;	/* then: of many rows; NULL: there is none, or it is stmt */
-	struct insert_bound *bound;	/* of each parameter of stmt, counted from 1: what it keeps from the row before */
+	/* of each parameter of stmt, counted from 1: what it keeps from the row before */
+	struct insert_bound *bound;
 	int parameter_cnt;
 	bool has_row;		/* there was one */
 	guint single_cnt;	/* rows to go one by one */
@@ -40,7 +41,8 @@ struct insert insert_into(sqlite3 *db, const char *sql);
 struct insert insert_rows(sqlite3 *db, const char *sql, guint cnt);
 
 /* The row's next column. */
-void insert_id(struct insert *in, uint64_t id);	/* one more than the last row's: SQLite is told the first one only, and seeks none */
+/* one more than the last row's: SQLite is told the first one only, and seeks none */
+void insert_id(struct insert *in, uint64_t id);
 void insert_number(struct insert *in, uint64_t value);
 void insert_null(struct insert *in);
 void insert_text(struct insert *in, const char *text);	/* not copied; NULL is null */

@@ -50,8 +50,12 @@ uint32_t profile_object(struct profile *p, const struct object *o)
 	own.operation = profile_string(p, o->operation ? o->operation : "");
 	own.name = profile_string(p, o->name ? o->name : "");
 	own.place = profile_string(p, o->place ? o->place : "");
-	const uint64_t key[] = { (uint64_t)own.kind << 1 | own.is_private, (uintptr_t)own.operation, (uintptr_t)own.name,
-				 (uintptr_t)own.place, (uint64_t)own.pid << 32 | own.holder_tid, own.addr };
+	const uint64_t key[] = { (uint64_t)own.kind << 1 | own.is_private,
+				 (uintptr_t)own.operation,
+				 (uintptr_t)own.name,
+				 (uintptr_t)own.place,
+				 (uint64_t)own.pid << 32 | own.holder_tid,
+				 own.addr };
 	uint64_t hash = id_index_hash(p->object_index, key, sizeof(key));
 	int64_t id = id_index_find(p->object_index, hash, same_object, p, &own);
 

@@ -113,14 +113,15 @@ static bool row_failed(struct reader *r, int rc, GError **error)
 static bool read_row(struct reader *r, const struct row_table *t, int64_t i, GError **error)
 {
 	if (i >= t->max_rows)
-		return profile_damaged(error, "table \"%s\" has more than %" G_GINT64_FORMAT " rows", t->name, t->max_rows);
+		return profile_damaged(error, "table \"%s\" has more than %" G_GINT64_FORMAT " rows", t->name,
+				       t->max_rows);
 	if (t->first_id >= 0 && sqlite3_column_int64(r->stmt, 0) != t->first_id + i)
 		return profile_damaged(error, "the ids of table \"%s\" are not consecutive", t->name);
 	r->wrong = NULL;
 	t->row(r);
 	if (r->wrong)
-		return profile_damaged(error, "row %" G_GINT64_FORMAT " of table \"%s\" has an invalid %s", i + 1, t->name,
-			    r->wrong);
+		return profile_damaged(error, "row %" G_GINT64_FORMAT " of table \"%s\" has an invalid %s", i + 1,
+				       t->name, r->wrong);
 	return true;
 }
 

@@ -17,7 +17,8 @@ struct reader {
 	uint64_t text_budget_bytes;
 	const char *wrong;	/* the first bad column of this row */
 	GPtrArray *strings;	/* string id -> the profile's own string */
-	GArray *frames, *nodes, *objects, *waits, *wakers, *wakes, *chains;	/* id in the file -> id in the profile: a forged file may repeat itself */
+	/* id in the file -> id in the profile: a forged file may repeat itself */
+	GArray *frames, *nodes, *objects, *waits, *wakers, *wakes, *chains;
 };
 
 struct row_table {

@@ -12,8 +12,8 @@
 bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /*
- * Insert every row of p into the empty tables of the newest schema: those of its threads and their states, and all others.  They
- * return SQLite's result code.
+ * Insert every row of p into the empty tables of the newest schema: those of its threads and their states, and all
+ * others.  They return SQLite's result code.
  */
 int profile_write_threads(sqlite3 *db, const struct profile *p);
 int profile_write_rest(sqlite3 *db, const struct profile *p);

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-static const struct { const char *many, *one; } rows_words[] = { { "requests", "request" }, { "operations", "operation" } };
+static const struct {
+	const char *many, *one;
+} rows_words[] = { { "requests", "request" }, { "operations", "operation" } };
 
 const char *profile_rows_known(const char *text)
 {

@@ -10,7 +10,8 @@
 double *request_span_weights(const struct profile *p)
 {
 	double *weights = g_new0(double, p->requests->len + 1);
-	g_autofree uint64_t *slowest = g_new0(uint64_t, p->requests->len + 1), *others = g_new0(uint64_t, p->requests->len + 1);
+	g_autofree uint64_t *slowest = g_new0(uint64_t, p->requests->len + 1),
+			    *others = g_new0(uint64_t, p->requests->len + 1);
 
 	for (guint i = 0; i < p->spans->len; i++) {
 		const struct request_span *s = profile_span(p, i);
@@ -54,11 +55,15 @@ static unsigned slot_of(uint64_t ns)
 	return exponent >= 40 ? OFFCPU_REQUEST_SLOTS - 1 : offcpu_request_slot(ns, exponent);
 }
 
-/* One for the span itself and one for each of its waits: the kernel's are summed, these are alike in what they tell. */
+/*
+ * One for the span itself and one for each of its waits: the kernel's are summed, these are alike in what they tell.
+ */
 static void add_parts(struct profile *p, const struct request_span *s, double weight)
 {
 	struct request_part part = {
-		.func = s->func, .range = slot_of(s->wall_ns) / OFFCPU_REQUEST_RANGE_SLOTS, .requests = MAX((uint64_t)llround(weight), 1),
+		.func = s->func,
+		.range = slot_of(s->wall_ns) / OFFCPU_REQUEST_RANGE_SLOTS,
+		.requests = MAX((uint64_t)llround(weight), 1),
 		.wait = { .thread = s->thread },
 	};
 	double whole = (double)part.requests;
@@ -74,9 +79,15 @@ static void add_parts(struct profile *p, const struct request_span *s, double we
 		const struct span_wait *w = profile_span_wait(p, s->wait + i);
 
 		part.wait = (struct wait){
-			.thread = s->thread, .user = w->user, .kernel = w->kernel, .object = w->object, .state = w->state,
-			.count = scaled(w->count, whole), .blocked_ns = scaled(w->blocked_ns, whole),
-			.runnable_ns = scaled(w->runnable_ns, whole), .preempted_ns = scaled(w->preempted_ns, whole),
+			.thread = s->thread,
+			.user = w->user,
+			.kernel = w->kernel,
+			.object = w->object,
+			.state = w->state,
+			.count = scaled(w->count, whole),
+			.blocked_ns = scaled(w->blocked_ns, whole),
+			.runnable_ns = scaled(w->runnable_ns, whole),
+			.preempted_ns = scaled(w->preempted_ns, whole),
 		};
 		g_array_append_val(p->request_parts, part);
 	}
@@ -120,10 +131,12 @@ static bool is_time(uint64_t ns)
 
 static bool check_span(const struct profile *p, const struct request_span *s, uint64_t *sum_ns)
 {
-	const uint64_t times[] = { s->start_ns, s->wall_ns, s->on_cpu_ns, s->blocked_ns, s->runnable_ns, s->preempted_ns };
+	const uint64_t times[] = { s->start_ns,   s->wall_ns,     s->on_cpu_ns,
+				   s->blocked_ns, s->runnable_ns, s->preempted_ns };
 
 	if (s->func >= p->requests->len || s->thread >= p->threads->len || s->flags & ~OFFCPU_SPAN_FLAGS ||
-	    s->wait_cnt > OFFCPU_REQUEST_NOTES_MAX || s->wait > p->span_waits->len || s->wait_cnt > p->span_waits->len - s->wait)
+	    s->wait_cnt > OFFCPU_REQUEST_NOTES_MAX || s->wait > p->span_waits->len ||
+	    s->wait_cnt > p->span_waits->len - s->wait)
 		return false;
 	for (size_t i = 0; i < G_N_ELEMENTS(times); i++)
 		if (!is_time(times[i]))
@@ -140,8 +153,8 @@ static bool check_wait(const struct profile *p, uint32_t user, uint32_t kernel, 
 /* Sums of what a hostile file says must not wrap. */
 static bool check_times(const struct offcpu_request_times *t)
 {
-	return t->count <= INT64_MAX && is_time(t->wall_ns) && is_time(t->on_cpu_ns) && is_time(t->blocked_ns) && is_time(t->runnable_ns) &&
-	       is_time(t->preempted_ns);
+	return t->count <= INT64_MAX && is_time(t->wall_ns) && is_time(t->on_cpu_ns) && is_time(t->blocked_ns) &&
+	       is_time(t->runnable_ns) && is_time(t->preempted_ns);
 }
 
 static bool check_row(const struct request_row *row, uint64_t *count)
@@ -151,8 +164,9 @@ static bool check_row(const struct request_row *row, uint64_t *count)
 	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++)
 		bars = profile_sum(bars, row->sum.hist[i]);
 	*count = profile_sum(*count, MAX(bars, row->sum.all.count));
-	return *count <= PROFILE_NS_MAX && check_times(&row->sum.all) && check_times(&row->sum.slow) && check_times(&row->calls.all) &&
-	       check_times(&row->calls.self) && is_time(row->sum.max_ns) && row->sum.unwound_cnt <= INT64_MAX;
+	return *count <= PROFILE_NS_MAX && check_times(&row->sum.all) && check_times(&row->sum.slow) &&
+	       check_times(&row->calls.all) && check_times(&row->calls.self) && is_time(row->sum.max_ns) &&
+	       row->sum.unwound_cnt <= INT64_MAX;
 }
 
 bool requests_check(const struct profile *p, GError **error)
@@ -165,11 +179,13 @@ bool requests_check(const struct profile *p, GError **error)
 	for (guint i = 0; i < p->request_parts->len; i++) {
 		const struct request_part *part = profile_request_part(p, i);
 		const struct wait *w = &part->wait;
-		const uint64_t times[] = { part->wall_ns, part->on_cpu_ns, w->blocked_ns, w->runnable_ns, w->preempted_ns };
+		const uint64_t times[] = { part->wall_ns, part->on_cpu_ns, w->blocked_ns, w->runnable_ns,
+					   w->preempted_ns };
 
-		if (part->func >= p->requests->len || part->range >= OFFCPU_REQUEST_RANGES || w->thread >= p->threads->len ||
-		    !check_wait(p, w->user, w->kernel, w->object))
-			return profile_damaged(error, "part %u of requests is of no request, thread, stack or object", i);
+		if (part->func >= p->requests->len || part->range >= OFFCPU_REQUEST_RANGES ||
+		    w->thread >= p->threads->len || !check_wait(p, w->user, w->kernel, w->object))
+			return profile_damaged(error, "part %u of requests is of no request, thread, stack or object",
+					       i);
 		for (size_t k = 0; k < G_N_ELEMENTS(times); k++)
 			parts_ns = profile_sum(parts_ns, times[k]);
 		requests = profile_sum(requests, MAX(part->requests, w->count));
@@ -184,7 +200,8 @@ bool requests_check(const struct profile *p, GError **error)
 		const struct span_wait *w = profile_span_wait(p, i);
 
 		sum_ns = profile_sum(sum_ns, profile_sum(w->blocked_ns, profile_sum(w->runnable_ns, w->preempted_ns)));
-		if (!check_wait(p, w->user, w->kernel, w->object) || !w->state || !strchr("SDTtPIR?", w->state) || sum_ns > INT64_MAX)
+		if (!check_wait(p, w->user, w->kernel, w->object) || !w->state || !strchr("SDTtPIR?", w->state) ||
+		    sum_ns > INT64_MAX)
 			return profile_damaged(error, "wait %u of a span has no valid stack, object, state or time", i);
 	}
 	return true;

@@ -6,8 +6,8 @@
 #include "profile/profile.h"
 
 /*
- * Requests, where `offcpu request` recorded: sums of each function, exact; what requests of alike latency did; and single ones as spans,
- * the slowest and a sample of the others.
+ * Requests, where `offcpu request` recorded: sums of each function, exact; what requests of alike latency did; and
+ * single ones as spans, the slowest and a sample of the others.
  */
 
 /* A function, a pair of probes or a port: what is called a request. */
@@ -65,12 +65,16 @@ static inline uint64_t span_end_ns(const struct request_span *s)
 }
 
 /*
- * How many requests of each function one of its sampled spans stands for: those that are not among its slowest, divided by the spans of
- * these; 0 where there is none.  An array of as many as there are functions; free with g_free().
+ * How many requests of each function one of its sampled spans stands for: those that are not among its slowest,
+ * divided by the spans of these; 0 where there is none.  An array of as many as there are functions; free with
+ * g_free().
  */
 double *request_span_weights(const struct profile *p);
 
-/* Where not all spans are left, as after a cut: sums and parts are made of them, and are estimates then.  weights: as of all of them. */
+/*
+ * Where not all spans are left, as after a cut: sums and parts are made of them, and are estimates then.  weights: as
+ * of all of them.
+ */
 void requests_estimate(struct profile *p, const double *weights);
 
 /* Ids in range, times and sums that fit; else *error says what is wrong. */

@@ -40,7 +40,8 @@ static char *latencies_text(const struct offcpu_request_sum *sum)
 
 static int write_requests(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO request VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	struct insert in =
+		insert_into(db, "INSERT INTO request VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 
 	for (guint i = 0; i < p->requests->len; i++) {
 		const struct request_row *row = profile_request(p, i);
@@ -80,7 +81,9 @@ static int write_calls(sqlite3 *db, const struct profile *p)
 
 static int write_parts(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_rows(db, "INSERT INTO request_part VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->request_parts->len);
+	struct insert in = insert_rows(db,
+				       "INSERT INTO request_part VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				       p->request_parts->len);
 
 	for (guint i = 0; i < p->request_parts->len; i++) {
 		const struct request_part *part = profile_request_part(p, i);
@@ -167,7 +170,8 @@ static int write_span_waits(sqlite3 *db, const struct profile *p)
 
 int requests_write(sqlite3 *db, const struct profile *p)
 {
-	int (*const tables[])(sqlite3 *db, const struct profile *p) = { write_requests, write_calls, write_parts, write_spans, write_span_waits };
+	int (*const tables[])(sqlite3 * db, const struct profile *p) = { write_requests, write_calls, write_parts,
+									 write_spans, write_span_waits };
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < G_N_ELEMENTS(tables); i++)
@@ -178,8 +182,12 @@ int requests_write(sqlite3 *db, const struct profile *p)
 static struct offcpu_request_times times_at(struct reader *r, int column)
 {
 	return (struct offcpu_request_times){
-		.count = row_number(r, column, INT64_MAX), .wall_ns = row_ns(r, column + 1), .on_cpu_ns = row_ns(r, column + 2),
-		.blocked_ns = row_ns(r, column + 3), .runnable_ns = row_ns(r, column + 4), .preempted_ns = row_ns(r, column + 5),
+		.count = row_number(r, column, INT64_MAX),
+		.wall_ns = row_ns(r, column + 1),
+		.on_cpu_ns = row_ns(r, column + 2),
+		.blocked_ns = row_ns(r, column + 3),
+		.runnable_ns = row_ns(r, column + 4),
+		.preempted_ns = row_ns(r, column + 5),
 	};
 }
 
@@ -203,8 +211,8 @@ static void read_latencies(struct reader *r, int column, __u64 *hist)
 	bool is_right = *at++ == '[';
 
 	while (is_right && *at != ']') {
-		is_right = (!next || *at++ == ',') && take_number(&at, OFFCPU_REQUEST_SLOTS - 1, &slot) && slot >= next && *at++ == ',' &&
-			   take_number(&at, INT64_MAX, &count);
+		is_right = (!next || *at++ == ',') && take_number(&at, OFFCPU_REQUEST_SLOTS - 1, &slot) &&
+			   slot >= next && *at++ == ',' && take_number(&at, INT64_MAX, &count);
 		if (is_right) {
 			hist[slot] = count;
 			next = slot + 1;
@@ -217,8 +225,12 @@ static void read_latencies(struct reader *r, int column, __u64 *hist)
 void row_of_request(struct reader *r)
 {
 	struct request_row row = {
-		.name = row_own_text(r, 1), .file = row_own_text(r, 2),
-		.sum = { .all = times_at(r, 3), .slow = times_at(r, 9), .unwound_cnt = row_number(r, 15, INT64_MAX), .max_ns = row_ns(r, 16) },
+		.name = row_own_text(r, 1),
+		.file = row_own_text(r, 2),
+		.sum = { .all = times_at(r, 3),
+			 .slow = times_at(r, 9),
+			 .unwound_cnt = row_number(r, 15, INT64_MAX),
+			 .max_ns = row_ns(r, 16) },
 	};
 
 	read_latencies(r, 17, row.sum.hist);
@@ -267,14 +279,23 @@ static uint32_t object_at(struct reader *r, int column)
 void row_of_request_part(struct reader *r)
 {
 	struct request_part part = {
-		.func = index_below(r, 1, r->p->requests->len), .range = index_below(r, 2, OFFCPU_REQUEST_RANGES),
-		.requests = row_number(r, 8, INT64_MAX), .wall_ns = row_ns(r, 10), .on_cpu_ns = row_ns(r, 11),
-		.wait = {
-			.state = row_is_null(r, 3) ? 0 : state_at(r, 3), .thread = index_below(r, 4, r->p->threads->len),
-			.user = row_id(r, 5, r->nodes, true), .kernel = row_id(r, 6, r->nodes, true), .object = object_at(r, 7),
-			.count = row_number(r, 9, INT64_MAX),
-			.blocked_ns = row_ns(r, 12), .runnable_ns = row_ns(r, 13), .preempted_ns = row_ns(r, 14),
-		},
+		.func = index_below(r, 1, r->p->requests->len),
+		.range = index_below(r, 2, OFFCPU_REQUEST_RANGES),
+		.requests = row_number(r, 8, INT64_MAX),
+		.wall_ns = row_ns(r, 10),
+		.on_cpu_ns = row_ns(r, 11),
+		.wait =
+			{
+				.state = row_is_null(r, 3) ? 0 : state_at(r, 3),
+				.thread = index_below(r, 4, r->p->threads->len),
+				.user = row_id(r, 5, r->nodes, true),
+				.kernel = row_id(r, 6, r->nodes, true),
+				.object = object_at(r, 7),
+				.count = row_number(r, 9, INT64_MAX),
+				.blocked_ns = row_ns(r, 12),
+				.runnable_ns = row_ns(r, 13),
+				.preempted_ns = row_ns(r, 14),
+			},
 	};
 
 	if (!r->wrong)
@@ -284,9 +305,15 @@ void row_of_request_part(struct reader *r)
 void row_of_span(struct reader *r)
 {
 	struct request_span s = {
-		.func = index_below(r, 1, r->p->requests->len), .thread = index_below(r, 2, r->p->threads->len), .start_ns = row_ns(r, 3),
-		.wall_ns = row_ns(r, 4), .on_cpu_ns = row_ns(r, 5), .blocked_ns = row_ns(r, 6), .runnable_ns = row_ns(r, 7),
-		.preempted_ns = row_ns(r, 8), .flags = (uint8_t)row_number(r, 9, OFFCPU_SPAN_FLAGS),
+		.func = index_below(r, 1, r->p->requests->len),
+		.thread = index_below(r, 2, r->p->threads->len),
+		.start_ns = row_ns(r, 3),
+		.wall_ns = row_ns(r, 4),
+		.on_cpu_ns = row_ns(r, 5),
+		.blocked_ns = row_ns(r, 6),
+		.runnable_ns = row_ns(r, 7),
+		.preempted_ns = row_ns(r, 8),
+		.flags = (uint8_t)row_number(r, 9, OFFCPU_SPAN_FLAGS),
 	};
 
 	if (!r->wrong)
@@ -297,9 +324,14 @@ void row_of_span(struct reader *r)
 void row_of_span_wait(struct reader *r)
 {
 	struct span_wait w = {
-		.state = state_at(r, 2), .user = row_id(r, 3, r->nodes, true), .kernel = row_id(r, 4, r->nodes, true), .object = object_at(r, 5),
+		.state = state_at(r, 2),
+		.user = row_id(r, 3, r->nodes, true),
+		.kernel = row_id(r, 4, r->nodes, true),
+		.object = object_at(r, 5),
 		.count = row_number(r, 6, INT64_MAX),
-		.blocked_ns = row_ns(r, 7), .runnable_ns = row_ns(r, 8), .preempted_ns = row_ns(r, 9),
+		.blocked_ns = row_ns(r, 7),
+		.runnable_ns = row_ns(r, 8),
+		.preempted_ns = row_ns(r, 9),
 	};
 	uint32_t at = index_below(r, 1, r->p->spans->len), cnt = r->p->span_waits->len;
 

@@ -210,7 +210,8 @@ bool slice_cell_get(struct cursor *from, uint32_t last, struct slice_cell *ret_c
 	uint64_t row = cursor_uleb(from);
 	uint8_t head = cursor_u8(from);
 
-	if (from->bad || row > UINT32_MAX - last || (head & (HEAD_WHOLE | HEAD_EVEN) && (head & ~HEAD_EVEN) != HEAD_WHOLE))
+	if (from->bad || row > UINT32_MAX - last ||
+	    (head & (HEAD_WHOLE | HEAD_EVEN) && (head & ~HEAD_EVEN) != HEAD_WHOLE))
 		return false;
 	c->row = last + (uint32_t)row;
 	c->is_whole = head & HEAD_WHOLE;

@@ -107,7 +107,8 @@ static uint64_t share(uint64_t all, uint64_t from_ns, uint64_t to_ns, uint64_t o
 void slice_cell_even_within(const struct profile *p, const struct slice_cell *c, const struct thread *t,
 			    uint64_t from_ns, uint64_t to_ns, struct slice_cell *ret_cell)
 {
-	const uint64_t start_ns = p->info.start_ns, end_ns = to_ns > UINT64_MAX - start_ns ? UINT64_MAX : start_ns + to_ns;
+	const uint64_t start_ns = p->info.start_ns,
+		       end_ns = to_ns > UINT64_MAX - start_ns ? UINT64_MAX : start_ns + to_ns;
 	const uint64_t from = CLAMP(start_ns + from_ns, t->from_ns, t->to_ns) - t->from_ns;
 	const uint64_t to = CLAMP(end_ns, t->from_ns, t->to_ns) - t->from_ns;
 	const uint64_t lived_ns = thread_observed_ns(t);
@@ -185,7 +186,8 @@ static void visit_even(const struct visiting *v, const struct slice_cell *cell)
 	struct slice_cell here;
 
 	for (uint32_t i = 0; i < cnt; i++) {
-		slice_cell_even_within(v->p, cell, t, i * length_ns, i + 1 < cnt ? (i + 1) * length_ns : UINT64_MAX, &here);
+		slice_cell_even_within(v->p, cell, t, i * length_ns, i + 1 < cnt ? (i + 1) * length_ns : UINT64_MAX,
+				       &here);
 		if (slice_cell_ns(&here) || here.count_q8)
 			visit_sum(v, i, &here);
 	}
@@ -319,10 +321,11 @@ static bool check_cell(uint32_t slice, struct slice_cell *cell, void *data)
 }
 
 /*
- * Counts are rounded where waits were sampled, and those of wakers as they were found out.  Where all of a row are pieces of one wait that is
- * counted in another row, as of a wait for the GIL, it has one all the same.
+ * Counts are rounded where waits were sampled, and those of wakers as they were found out.  Where all of a row are
+ * pieces of one wait that is counted in another row, as of a wait for the GIL, it has one all the same.
  */
-static bool agrees(const struct check_sum *sum, uint64_t count, uint64_t blocked_ns, uint64_t runnable_ns, bool is_exact)
+static bool agrees(const struct check_sum *sum, uint64_t count, uint64_t blocked_ns, uint64_t runnable_ns,
+		   bool is_exact)
 {
 	return sum->blocked_ns == blocked_ns && sum->runnable_ns == runnable_ns &&
 	       (!is_exact || sum->count_q8 == count * SLICE_COUNT_Q8 || (!sum->count_q8 && count == 1));

@@ -14,7 +14,7 @@
 #define SLICES_MAX 600
 #define SLICE_DEFAULT_NS (UINT64_C(100) * 1000 * 1000)
 #define SLICE_MIN_NS (UINT64_C(10) * 1000 * 1000)
-#define SLICE_COUNT_Q8 256	/* counts of parts are in units of 1 / 256 wait, since a sampled wait stands for several */
+#define SLICE_COUNT_Q8 256 /* counts of parts are in units of 1 / 256 wait, since a sampled wait stands for several */
 
 /* Recordings before schema 4 have none; the other functions are only for those that have. */
 bool profile_has_slices(const struct profile *p);
@@ -31,7 +31,8 @@ struct slice_bar {
 /* What of one wait row lies in one slice.  A row may have several parts in a slice; they add up. */
 struct slice_part {
 	uint32_t wait;		/* index of the row */
-	uint32_t wake;		/* index + 1 of the row of the waker that ended these; 0: not known, or not asked for */
+	/* index + 1 of the row of the waker that ended these; 0: not known, or not asked for */
+	uint32_t wake;
 	uint64_t blocked_ns, runnable_ns, preempted_ns;	/* within the slice */
 	uint64_t count_q8;	/* waits that ended in it */
 	uint64_t max_ns;	/* the longest of these; rounded up by up to 1/256 where there are several */

@@ -83,9 +83,9 @@ static gint by_tasks(gconstpointer a, gconstpointer b)
 }
 
 /*
- * Periods are strata with one random instant each.  The variance of such a sum is estimated by the differences of neighbours
- * (Wolter, "Introduction to Variance Estimation", 8.2), which holds what choosing some of the tasks adds.  A row that never
- * changed may have done so between looks all the same: by one task and one period at least.
+ * Periods are strata with one random instant each.  The variance of such a sum is estimated by the differences of
+ * neighbours (Wolter, "Introduction to Variance Estimation", 8.2), which holds what choosing some of the tasks adds.
+ * A row that never changed may have done so between looks all the same: by one task and one period at least.
  */
 void tasks_finish(struct tasks *t)
 {
@@ -97,7 +97,8 @@ void tasks_finish(struct tasks *t)
 		if (!t->window_ns)
 			row->tasks /= looks;
 		if (t->looks > 1)
-			row->task_se_ns = (uint64_t)MAX(sqrt(row->squares / 2 * looks / (looks - 1)), period_ns * t->now_weight);
+			row->task_se_ns = (uint64_t)MAX(sqrt(row->squares / 2 * looks / (looks - 1)),
+							period_ns * t->now_weight);
 	}
 	tasks_set_means(t);
 	g_hash_table_remove_all(t->index);

@@ -9,8 +9,8 @@
 #include "base/frame.h"
 
 /*
- * Tasks of a runtime (goroutines, asyncio's tasks) as looks at a process have found them: a population of its own, whose
- * time is never added to that of threads.
+ * Tasks of a runtime (goroutines, asyncio's tasks) as looks at a process have found them: a population of its own,
+ * whose time is never added to that of threads.
  */
 
 #define TASKS_ROWS_MAX 65536u	/* kinds of waiting that are told apart */
@@ -77,8 +77,8 @@ static inline const struct task_row *tasks_get(const struct tasks *t, guint i)
 const char *tasks_string(struct tasks *t, const char *text);	/* NULL stays NULL */
 
 /*
- * The row of a key, which the caller makes of whatever tells its tasks from others.  A new one is empty, and the caller's to fill
- * in; its frames are freed with g_free().  NULL: there are too many.
+ * The row of a key, which the caller makes of whatever tells its tasks from others.  A new one is empty, and the
+ * caller's to fill in; its frames are freed with g_free().  NULL: there are too many.
  */
 struct task_row *tasks_row(struct tasks *t, uint64_t key, bool *ret_is_new);
 

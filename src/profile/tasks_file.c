@@ -25,7 +25,11 @@ static guint rows_of_all(const struct profile *p)
 static uint32_t frame_of(struct profile *p, const struct task_frame *f)
 {
 	const struct frame frame = {
-		.name = f->name, .file = f->file, .line = f->line, .kind = FRAME_USER, .why = f->name ? FRAME_NAMED : FRAME_NO_SYMBOLS,
+		.name = f->name,
+		.file = f->file,
+		.line = f->line,
+		.kind = FRAME_USER,
+		.why = f->name ? FRAME_NAMED : FRAME_NO_SYMBOLS,
 	};
 
 	return profile_frame(p, &frame);
@@ -78,15 +82,20 @@ bool tasks_check(const struct profile *p, GError **error)
 	for (guint i = 0; i < p->tasks->len; i++) {
 		const struct tasks *t = profile_tasks(p, i);
 
-		if (!t->program || !t->window_ns || t->window_ns > PROFILE_NS_MAX || !t->looks || !(t->looked_at_share > 0) || t->looked_at_share > 1)
+		if (!t->program || !t->window_ns || t->window_ns > PROFILE_NS_MAX || !t->looks ||
+		    !(t->looked_at_share > 0) || t->looked_at_share > 1)
 			return profile_damaged(error, "task population %u has no program, window or looks", i);
 		for (guint k = 0; k < t->rows->len; k++) {
 			const struct task_row *row = tasks_get(t, k);
 
-			if (!row->state || row->stack >= p->nodes->len || row->creator_frame > p->frames->len || row->end >= STACK_END_COUNT)
-				return profile_damaged(error, "task %u of population %u has no valid state, stack or creator", k, i);
+			if (!row->state || row->stack >= p->nodes->len || row->creator_frame > p->frames->len ||
+			    row->end >= STACK_END_COUNT)
+				return profile_damaged(error,
+						       "task %u of population %u has no valid state, stack or creator",
+						       k, i);
 			if (row->task_ns > PROFILE_NS_MAX || row->task_se_ns > PROFILE_NS_MAX)
-				return profile_damaged(error, "a time of task %u of population %u is out of range", k, i);
+				return profile_damaged(error, "a time of task %u of population %u is out of range", k,
+						       i);
 		}
 	}
 	return true;
@@ -94,7 +103,8 @@ bool tasks_check(const struct profile *p, GError **error)
 
 static int write_populations(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_into(db, "INSERT INTO task_population VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	struct insert in = insert_into(db,
+				       "INSERT INTO task_population VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 
 	for (guint i = 0; i < p->tasks->len; i++) {
 		const struct tasks *t = profile_tasks(p, i);
@@ -145,7 +155,8 @@ static void put_row(struct insert *in, guint population, const struct task_row *
 
 static int write_rows(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_rows(db, "INSERT INTO task VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of_all(p));
+	struct insert in = insert_rows(db, "INSERT INTO task VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				       rows_of_all(p));
 	uint64_t id = 0;
 
 	for (guint i = 0; i < p->tasks->len; i++) {
@@ -236,10 +247,17 @@ void row_of_task(struct reader *r)
 {
 	uint32_t population = row_u32(r, 1);
 	struct task_row row = {
-		.state = row_own_text(r, 2), .reason = text_or_null(r, 3), .stack = row_id(r, 4, r->nodes, true),
-		.end = (enum stack_end)row_number(r, 5, STACK_END_COUNT - 1), .creator_frame = row_is_null(r, 6) ? 0 : row_id(r, 6, r->frames, false) + 1,
-		.parent = row_is_null(r, 7) ? 0 : row_number(r, 7, INT64_MAX), .name = text_or_null(r, 8), .awaited_by = text_or_null(r, 9),
-		.seen = row_number(r, 10, INT64_MAX), .task_ns = row_ns(r, 11), .task_se_ns = row_ns(r, 12),
+		.state = row_own_text(r, 2),
+		.reason = text_or_null(r, 3),
+		.stack = row_id(r, 4, r->nodes, true),
+		.end = (enum stack_end)row_number(r, 5, STACK_END_COUNT - 1),
+		.creator_frame = row_is_null(r, 6) ? 0 : row_id(r, 6, r->frames, false) + 1,
+		.parent = row_is_null(r, 7) ? 0 : row_number(r, 7, INT64_MAX),
+		.name = text_or_null(r, 8),
+		.awaited_by = text_or_null(r, 9),
+		.seen = row_number(r, 10, INT64_MAX),
+		.task_ns = row_ns(r, 11),
+		.task_se_ns = row_ns(r, 12),
 	};
 	struct tasks *t = population < r->p->tasks->len ? g_ptr_array_index(r->p->tasks, population) : NULL;
 

@@ -14,7 +14,8 @@ static const char *on_tables(const char *words)
 	case UNKNOWN_TABLE:
 	case UNKNOWN_DATABASE: return "share/offcpu/clickhouse/schema.sql makes its tables";
 	case NO_SUCH_COLUMN:
-	case UNKNOWN_IDENTIFIER: return "its tables are of another version of offcpu: this one's share/offcpu/clickhouse/schema.sql is wanted";
+	case UNKNOWN_IDENTIFIER:
+		return "its tables are of another version of offcpu: this one's share/offcpu/clickhouse/schema.sql is wanted";
 	default: return NULL;
 	}
 }
@@ -40,10 +41,13 @@ char *advice_on(const struct engine *e, const struct http_answer *a, const char 
 	switch (a->status) {
 	case 401:
 	case 403:
-		return g_strdup(has_credentials ? "the user, password or token of --credentials is not known there, or may not do that"
-						: "a user and a password, or a token, are wanted: --credentials FILE");
+		return g_strdup(
+			has_credentials
+				? "the user, password or token of --credentials is not known there, or may not do that"
+				: "a user and a password, or a token, are wanted: --credentials FILE");
 	case 404:
-		return e->series ? g_strdup_printf("it has no %s: is it %s, of a version that takes profiles?", e->path, e->title)
+		return e->series ? g_strdup_printf("it has no %s: is it %s, of a version that takes profiles?", e->path,
+						   e->title)
 				 : g_strdup_printf("is it %s, and its port for HTTP?", e->title);
 	default: return NULL;
 	}

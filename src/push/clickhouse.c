@@ -21,15 +21,18 @@ static const struct table {
 	{ "stacks", "stack, day, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines" },
 	{ "objects", "object, day, host, kind, is_private, operation, name, place, pid, address, holder_tid" },
 	{ "wakers", "waker, day, host, pid, tid, start_ns, comm, irq, user_stack, kernel_stack" },
-	{ "threads", OF_WINDOW ", " OF_THREAD ", flags, from_ns, to_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, filtered_ns, "
-	  "lost_ns, switches" },
+	{ "threads", OF_WINDOW ", " OF_THREAD
+			      ", flags, from_ns, to_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, filtered_ns, "
+			      "lost_ns, switches" },
 	{ "states", OF_WINDOW ", " OF_THREAD ", state, count, blocked_ns, runnable_ns, preempted_ns" },
-	{ "waits", OF_WINDOW ", " OF_THREAD ", wait, state, flags, reason, idle, user_stack, kernel_stack, object, count, blocked_ns, "
-	  "runnable_ns, preempted_ns, max_ns, off_cpu_se_ns, count_se, hist" },
+	{ "waits", OF_WINDOW ", " OF_THREAD
+			    ", wait, state, flags, reason, idle, user_stack, kernel_stack, object, count, blocked_ns, "
+			    "runnable_ns, preempted_ns, max_ns, off_cpu_se_ns, count_se, hist" },
 	{ "wakes", OF_WINDOW ", wait, waker, count, blocked_ns, runnable_ns, hist" },
 	{ "on_cpu", OF_WINDOW ", " OF_THREAD ", user_stack, kernel_stack, samples, weight_ns" },
 	{ "losses", OF_WINDOW ", reason, help, count, time_ns" },
-	{ "windows", OF_WINDOW ", start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, "
+	{ "windows", OF_WINDOW
+	  ", start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, "
 	  "tracer_cpu_ns, tracer_start_cpu_ns, tracer_stop_cpu_ns, tracer_bpf_ns, tracer_peak_rss_bytes, knows, unknown, on_cpu_hz, "
 	  "on_cpu_end_hz, scale_start_ns, scale_end_ns, scale_max_ns, raised, lowered, over, budget_ppm, used_ppm, peak_ppm, "
 	  "looks_rounds, looks_asked_ns, looks_budget_ppm" },
@@ -258,8 +261,8 @@ static void wait_row(struct rows *r, uint32_t i, const struct reasons *reasons)
 {
 	const struct wait *w = profile_wait(r->p, i);
 	enum idle_kind idle = reasons_idle(reasons, i);
-	const uint64_t numbers[] = { w->count, w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->off_cpu_se_ns,
-				     w->count_se };
+	const uint64_t numbers[] = { w->count,  w->blocked_ns,    w->runnable_ns, w->preempted_ns,
+				     w->max_ns, w->off_cpu_se_ns, w->count_se };
 
 	of_window(r);
 	of_thread(r, w->thread);
@@ -361,9 +364,9 @@ static void put_losses(struct rows *r)
 
 static uint32_t knows(const struct profile_info *info)
 {
-	return (info->has_bpf_ns ? KNOWS_BPF : 0) | (info->has_locks ? KNOWS_LOCKS : 0) | (info->has_objects ? KNOWS_OBJECTS : 0) |
-	       (info->has_wakers ? KNOWS_WAKERS : 0) | (info->self_excluded ? KNOWS_SELF_EXCLUDED : 0) |
-	       (info->sampling.has_used ? KNOWS_USED : 0);
+	return (info->has_bpf_ns ? KNOWS_BPF : 0) | (info->has_locks ? KNOWS_LOCKS : 0) |
+	       (info->has_objects ? KNOWS_OBJECTS : 0) | (info->has_wakers ? KNOWS_WAKERS : 0) |
+	       (info->self_excluded ? KNOWS_SELF_EXCLUDED : 0) | (info->sampling.has_used ? KNOWS_USED : 0);
 }
 
 static void put_window(struct rows *r)
@@ -372,8 +375,8 @@ static void put_window(struct rows *r)
 	const uint64_t numbers[] = { i->switches, i->tracer_cpu_ns, i->tracer_start_cpu_ns, i->tracer_stop_cpu_ns,
 				     i->tracer_bpf_ns, i->tracer_peak_rss_bytes };
 	const uint32_t smaller[] = { knows(i), i->unknown, i->on_cpu_hz, i->on_cpu_end_hz };
-	const uint32_t governor[] = { i->sampling.raised_cnt, i->sampling.lowered_cnt, i->sampling.over_cnt, i->sampling.budget_ppm,
-				      i->sampling.used_ppm, i->sampling.peak_ppm };
+	const uint32_t governor[] = { i->sampling.raised_cnt, i->sampling.lowered_cnt, i->sampling.over_cnt,
+				      i->sampling.budget_ppm, i->sampling.used_ppm,    i->sampling.peak_ppm };
 
 	of_window(r);
 	rb_u64(r->out, i->start_unix_ns);
@@ -403,12 +406,14 @@ struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons 
 {
 	if (p->info.imported) {
 		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
-			    "%s does not tell when and where: only recordings can be pushed to ClickHouse", p->info.imported);
+			    "%s does not tell when and where: only recordings can be pushed to ClickHouse",
+			    p->info.imported);
 		return NULL;
 	}
 	if (p->waits->len > CLICKHOUSE_WAITS_MAX) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%u different waits are more than the %d of a window: record shorter ones",
-			    p->waits->len, CLICKHOUSE_WAITS_MAX);
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED,
+			    "%u different waits are more than the %d of a window: record shorter ones", p->waits->len,
+			    CLICKHOUSE_WAITS_MAX);
 		return NULL;
 	}
 	struct identities *ids = identities_new(p);

@@ -7,9 +7,9 @@
 #include "push/unit.h"
 
 /*
- * A window as rows of ClickHouse's tables (share/clickhouse), RowBinary.  Each row has a key that pushing the same window again gives
- * again, and the tables keep one row a key: nothing counts twice however often it is sent.  The row of `windows` goes last, and who
- * reads looks at windows that have one.
+ * A window as rows of ClickHouse's tables (share/clickhouse), RowBinary.  Each row has a key that pushing the same
+ * window again gives again, and the tables keep one row a key: nothing counts twice however often it is sent.  The row
+ * of `windows` goes last, and who reads looks at windows that have one.
  */
 
 /* More waits in a window might be split by the server, and what its views sum would not have one key. */

@@ -117,17 +117,19 @@ static bool read_lines(char *text, const char *path, struct credentials *c, GErr
 		if (value)
 			*value++ = '\0';
 		if (!value || !take(c, line, g_strchug(value)))
-			return bad(error, "'%s', line %u: \"user NAME\", \"password SECRET\" or \"token SECRET\" is wanted, once each",
-				   path, number);
+			return bad(
+				error,
+				"'%s', line %u: \"user NAME\", \"password SECRET\" or \"token SECRET\" is wanted, once each",
+				path, number);
 	}
 	return true;
 }
 
 static bool read_environment(struct credentials *c, GError **error)
 {
-	static const char *const names[][2] = {
-		{ "user", "OFFCPU_PUSH_USER" }, { "password", "OFFCPU_PUSH_PASSWORD" }, { "token", "OFFCPU_PUSH_TOKEN" }
-	};
+	static const char *const names[][2] = { { "user", "OFFCPU_PUSH_USER" },
+						{ "password", "OFFCPU_PUSH_PASSWORD" },
+						{ "token", "OFFCPU_PUSH_TOKEN" } };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		const char *value = g_getenv(names[i][1]);
@@ -144,12 +146,14 @@ bool credentials_read(const char *path, struct credentials *ret, GError **error)
 	bool ok;
 
 	*ret = (struct credentials){ 0 };
-	ok = path ? read_private(path, &text, error) && read_lines(text, path, ret, error) : read_environment(ret, error);
+	ok = path ? read_private(path, &text, error) && read_lines(text, path, ret, error)
+		  : read_environment(ret, error);
 	if (text)
 		explicit_bzero(text, FILE_MAX_BYTES);
 	g_free(text);
 	if (ok && (ret->token ? ret->user || ret->password : ret->password && !ret->user))
-		ok = bad(error, "%s: a token alone, or a user with or without a password is wanted", path ? path : "the environment");
+		ok = bad(error, "%s: a token alone, or a user with or without a password is wanted",
+			 path ? path : "the environment");
 	if (!ok)
 		credentials_clear(ret);
 	return ok;

@@ -12,8 +12,9 @@ struct credentials {
 };
 
 /*
- * From a file of lines "user NAME", "password SECRET", "token SECRET", which nobody but its owner may read, or where path is NULL from
- * OFFCPU_PUSH_USER, OFFCPU_PUSH_PASSWORD and OFFCPU_PUSH_TOKEN.  False with one sentence, without any of the secrets.
+ * From a file of lines "user NAME", "password SECRET", "token SECRET", which nobody but its owner may read, or where
+ * path is NULL from OFFCPU_PUSH_USER, OFFCPU_PUSH_PASSWORD and OFFCPU_PUSH_TOKEN.  False with one sentence, without
+ * any of the secrets.
  */
 bool credentials_read(const char *path, struct credentials *ret, GError **error);
 bool credentials_are_there(const struct credentials *c);

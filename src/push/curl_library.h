@@ -6,7 +6,9 @@
 #include <curl/curl.h>
 #include <glib.h>
 
-/* libcurl as loaded at run time: with its own libraries it takes longer to load than most of our commands take to run. */
+/*
+ * libcurl as loaded at run time: with its own libraries it takes longer to load than most of our commands take to run.
+ */
 struct curl_library {
 	CURL *(*easy_init)(void);
 	void (*easy_cleanup)(CURL *h);
@@ -19,7 +21,9 @@ struct curl_library {
 	void (*slist_free_all)(struct curl_slist *list);
 };
 
-/* The same each time, for as long as the process lives; NULL with one sentence.  Threads may call it at the same time. */
+/*
+ * The same each time, for as long as the process lives; NULL with one sentence.  Threads may call it at the same time.
+ */
 const struct curl_library *curl_library(GError **error);
 
 #endif

@@ -17,8 +17,16 @@ static enum target_outcome otlp_verdict(const struct http_answer *a, char **ret_
 /* By the codes of gRPC (google.rpc.Code): what says that nothing was taken, what says that it will not be. */
 static enum target_outcome parca_verdict(const struct http_answer *a, char **ret_words)
 {
-	enum { OK = 0, INVALID_ARGUMENT = 3, NOT_FOUND = 5, PERMISSION_DENIED = 7, RESOURCE_EXHAUSTED = 8, UNIMPLEMENTED = 12, UNAVAILABLE = 14,
-	       UNAUTHENTICATED = 16 };
+	enum {
+		OK = 0,
+		INVALID_ARGUMENT = 3,
+		NOT_FOUND = 5,
+		PERMISSION_DENIED = 7,
+		RESOURCE_EXHAUSTED = 8,
+		UNIMPLEMENTED = 12,
+		UNAVAILABLE = 14,
+		UNAUTHENTICATED = 16
+	};
 
 	switch (parca_status(a->text->data, a->text->len, a->grpc->str, ret_words)) {
 	case OK: return TARGET_TAKEN;
@@ -34,19 +42,36 @@ static enum target_outcome parca_verdict(const struct http_answer *a, char **ret
 }
 
 const struct engine engines[PUSH_ENGINES] = {
-	[PUSH_PYROSCOPE] = {
-		.name = "pyroscope", .title = "Pyroscope", .alive_path = "/ready", .age_max_s = HOUR_S - 600,
-		.series = &pyroscope_series, .path = "/push.v1.PusherService/Push", .content_type = "application/proto",
-	},
+	[PUSH_PYROSCOPE] =
+		{
+			.name = "pyroscope",
+			.title = "Pyroscope",
+			.alive_path = "/ready",
+			.age_max_s = HOUR_S - 600,
+			.series = &pyroscope_series,
+			.path = "/push.v1.PusherService/Push",
+			.content_type = "application/proto",
+		},
 	[PUSH_CLICKHOUSE] = { .name = "clickhouse", .title = "ClickHouse", .alive_path = "/ping" },
-	[PUSH_OTLP] = {
-		.name = "otlp", .title = "OTLP", .alive_path = OTLP_PATH,
-		.series = &otlp_series, .path = OTLP_PATH, .content_type = "application/x-protobuf",
-		.verdict = otlp_verdict, .words = otlp_words,
-	},
-	[PUSH_PARCA] = {
-		.name = "parca", .title = "Parca", .alive_path = "/metrics",
-		.series = &parca_series, .path = "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw",
-		.content_type = "application/grpc-web+proto", .verdict = parca_verdict,
-	},
+	[PUSH_OTLP] =
+		{
+			.name = "otlp",
+			.title = "OTLP",
+			.alive_path = OTLP_PATH,
+			.series = &otlp_series,
+			.path = OTLP_PATH,
+			.content_type = "application/x-protobuf",
+			.verdict = otlp_verdict,
+			.words = otlp_words,
+		},
+	[PUSH_PARCA] =
+		{
+			.name = "parca",
+			.title = "Parca",
+			.alive_path = "/metrics",
+			.series = &parca_series,
+			.path = "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw",
+			.content_type = "application/grpc-web+proto",
+			.verdict = parca_verdict,
+		},
 };

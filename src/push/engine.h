@@ -5,7 +5,10 @@
 #include "push/http.h"
 #include "push/series.h"
 
-/* The engines that windows can be pushed to, one row each: a new one that takes a profile a request is a row and its format. */
+/*
+ * The engines that windows can be pushed to, one row each: a new one that takes a profile a request is a row and its
+ * format.
+ */
 enum push_engine { PUSH_PYROSCOPE, PUSH_CLICKHOUSE, PUSH_OTLP, PUSH_PARCA, PUSH_ENGINES };
 
 enum target_outcome {
@@ -16,7 +19,8 @@ enum target_outcome {
 };
 
 struct engine {
-	const char *name;	/* "pyroscope": the option, the key of the configuration, the folder in the spool, the metrics' label */
+	/* "pyroscope": the option, the key of the configuration, the folder in the spool, the metrics' label */
+	const char *name;
 	const char *title;	/* "Pyroscope" */
 	const char *alive_path;	/* anything but a status of 500 and more tells that it is there */
 	unsigned age_max_s;	/* of the windows it takes; 0: any */
@@ -24,11 +28,14 @@ struct engine {
 	const struct series_format *series;
 	const char *path, *content_type;
 	/*
-	 * What an answer with a status of success means, where that is not all, and its words (free with g_free(), may be NULL).  NULL: all is
-	 * taken.
+	 * What an answer with a status of success means, where that is not all, and its words (free with g_free(), may
+	 * be NULL).  NULL: all is taken.
 	 */
 	enum target_outcome (*verdict)(const struct http_answer *answer, char **ret_words);
-	/* The words in an answer that is a failure; NULL when there are none, and NULL: they are its text or its JSON's "message". */
+	/*
+	 * The words in an answer that is a failure; NULL when there are none, and NULL: they are its text or its
+	 * JSON's "message".
+	 */
 	char *(*words)(const void *bytes, gsize len_bytes);
 };
 

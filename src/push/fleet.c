@@ -13,9 +13,9 @@
 #define SQUARES(column) "toUInt64(round(sqrt(sum(toFloat64(" column ") * toFloat64(" column ")))))"
 
 /*
- * $T is a table, $W what limits rows to the windows that are asked for.  Sums are the server's, in the order of the first window's rows, so
- * that one window reads back as it was.  Of a thread's flags, open at the start is
- * that of its first window, open at the end that of its last.
+ * $T is a table, $W what limits rows to the windows that are asked for.  Sums are the server's, in the order of the
+ * first window's rows, so that one window reads back as it was.  Of a thread's flags, open at the start is that of its
+ * first window, open at the end that of its last.
  */
 static const struct fleet_select {
 	const char *sql;
@@ -27,12 +27,14 @@ static const struct fleet_select {
 	  "scale_start_ns, scale_end_ns, scale_max_ns, raised, lowered, over, budget_ppm, used_ppm, peak_ppm, looks_rounds, "
 	  "looks_asked_ns, looks_budget_ppm FROM $Twindows FINAL WHERE $W ORDER BY start_unix_ns, host, window",
 	  fleet_window_row, false },
-	{ "SELECT " OF_THREAD ", toUInt32(bitOr(bitOr(bitAnd(argMin(flags, start), 2), bitAnd(argMax(flags, start), 4)), "
+	{ "SELECT " OF_THREAD
+	  ", toUInt32(bitOr(bitOr(bitAnd(argMin(flags, start), 2), bitAnd(argMax(flags, start), 4)), "
 	  "bitAnd(groupBitOr(flags), 2147483673))), argMax(service, start), min(from_ns), sum(to_ns - from_ns), sum(on_cpu_ns), sum(blocked_ns), sum(runnable_ns), "
 	  "sum(preempted_ns), sum(filtered_ns), sum(lost_ns), sum(switches) FROM $Tthreads FINAL WHERE $W GROUP BY " OF_THREAD
 	  " ORDER BY min(start), host, min(row)",
 	  fleet_thread_row, false },
-	{ "SELECT " OF_THREAD ", state, sum(count), sum(blocked_ns), sum(runnable_ns), sum(preempted_ns) FROM $Tstates FINAL WHERE $W "
+	{ "SELECT " OF_THREAD
+	  ", state, sum(count), sum(blocked_ns), sum(runnable_ns), sum(preempted_ns) FROM $Tstates FINAL WHERE $W "
 	  "GROUP BY " OF_THREAD ", state ORDER BY min(start), host, min(row)",
 	  fleet_state_row, false },
 	{ "SELECT stack, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines FROM $Tstacks WHERE "
@@ -44,10 +46,13 @@ static const struct fleet_select {
 	{ "SELECT object, kind, is_private, operation, name, place, pid, address, holder_tid FROM $Tobjects WHERE "
 	  "object IN (SELECT object FROM $Twaits WHERE $W) ORDER BY object LIMIT 1 BY object",
 	  fleet_object_row, false },
-	{ "SELECT " OF_THREAD ", state, flags, user_stack, kernel_stack, object, any(wait), sum(count), sum(blocked_ns), "
-	  "sum(runnable_ns), sum(preempted_ns), max(max_ns), " SQUARES("off_cpu_se_ns") ", " SQUARES("count_se") ", sumForEach(hist) "
-	  "FROM $Twaits FINAL WHERE $W GROUP BY " OF_THREAD ", state, flags, user_stack, kernel_stack, object "
-	  "ORDER BY min(start), host, min(row)",
+	{ "SELECT " OF_THREAD
+	  ", state, flags, user_stack, kernel_stack, object, any(wait), sum(count), sum(blocked_ns), "
+	  "sum(runnable_ns), sum(preempted_ns), max(max_ns), " SQUARES("off_cpu_se_ns") ", " SQUARES(
+		 "count_se") ", sumForEach(hist) "
+			     "FROM $Twaits FINAL WHERE $W GROUP BY " OF_THREAD
+			     ", state, flags, user_stack, kernel_stack, object "
+			     "ORDER BY min(start), host, min(row)",
 	  fleet_wait_row, false },
 	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE "
 	  "waker IN (SELECT waker FROM $Twakes WHERE $W) ORDER BY waker LIMIT 1 BY waker",
@@ -55,7 +60,8 @@ static const struct fleet_select {
 	{ "SELECT wait, waker, sum(count), sum(blocked_ns), sum(runnable_ns), sumForEach(hist) FROM $Twakes FINAL WHERE $W "
 	  "GROUP BY wait, waker ORDER BY min(start), min(row), wait, waker",
 	  fleet_wake_row, true },
-	{ "SELECT " OF_THREAD ", user_stack, kernel_stack, sum(samples), sum(weight_ns) FROM $Ton_cpu FINAL WHERE $W GROUP BY " OF_THREAD
+	{ "SELECT " OF_THREAD
+	  ", user_stack, kernel_stack, sum(samples), sum(weight_ns) FROM $Ton_cpu FINAL WHERE $W GROUP BY " OF_THREAD
 	  ", user_stack, kernel_stack ORDER BY min(start), host, min(row)",
 	  fleet_on_cpu_row, false },
 	{ "SELECT reason, any(help), sum(count), sum(time_ns) FROM $Tlosses FINAL WHERE $W GROUP BY reason ORDER BY min(row), reason",
@@ -81,8 +87,11 @@ void fleet_regex(GString *s, const char *glob)
 /* Of the windows themselves: by day first, which is what finds their parts of the tables. */
 static void append_range(GString *sql, const struct fleet_query *q)
 {
-	g_string_append_printf(sql, "start >= toDateTime(%" G_GUINT64_FORMAT ") AND start <= toDateTime(%" G_GUINT64_FORMAT ")",
-			       (guint64)MIN(q->from_unix_ns / NS_A_SECOND, UINT32_MAX), (guint64)MIN(q->to_unix_ns / NS_A_SECOND, UINT32_MAX));
+	g_string_append_printf(sql,
+			       "start >= toDateTime(%" G_GUINT64_FORMAT ") AND start <= toDateTime(%" G_GUINT64_FORMAT
+			       ")",
+			       (guint64)MIN(q->from_unix_ns / NS_A_SECOND, UINT32_MAX),
+			       (guint64)MIN(q->to_unix_ns / NS_A_SECOND, UINT32_MAX));
 }
 
 static void append_host(GString *sql, const struct fleet_query *q)
@@ -100,7 +109,8 @@ static void append_host(GString *sql, const struct fleet_query *q)
 static void append_windows(GString *sql, const struct fleet_query *q)
 {
 	append_range(sql, q);
-	g_string_append_printf(sql, " AND start_unix_ns >= %" G_GUINT64_FORMAT " AND start_unix_ns < %" G_GUINT64_FORMAT,
+	g_string_append_printf(sql,
+			       " AND start_unix_ns >= %" G_GUINT64_FORMAT " AND start_unix_ns < %" G_GUINT64_FORMAT,
 			       (guint64)q->from_unix_ns, (guint64)q->to_unix_ns);
 	append_host(sql, q);
 }
@@ -127,8 +137,8 @@ static char *fill_in(const char *sql, const char *tables, const char *windows)
 	return g_strconcat(whole, " FORMAT RowBinary", NULL);
 }
 
-static bool read_rows(struct target *t, struct fleet *f, const struct fleet_select *select, const char *tables, const char *windows,
-		      GError **error)
+static bool read_rows(struct target *t, struct fleet *f, const struct fleet_select *select, const char *tables,
+		      const char *windows, GError **error)
 {
 	g_autofree char *sql = fill_in(select->sql, tables, windows);
 	g_autoptr(GByteArray) answer = target_query(t, sql, ANSWER_MAX_BYTES, error);
@@ -152,9 +162,9 @@ static bool no_window(struct target *t, const struct fleet_query *q, GError **er
 	g_autofree char *from_text = from ? g_date_time_format(from, "%F %T") : NULL;
 	g_autofree char *to_text = to ? g_date_time_format(to, "%F %T") : NULL;
 
-	return fleet_bad(error, "%s: no window of %s%s%s began from %s to %s", target_name(t), q->host_glob ? "a host like \"" : "any host",
-			 q->host_glob ? q->host_glob : "", q->host_glob ? "\"" : "", from_text ? from_text : "then",
-			 to_text ? to_text : "then");
+	return fleet_bad(error, "%s: no window of %s%s%s began from %s to %s", target_name(t),
+			 q->host_glob ? "a host like \"" : "any host", q->host_glob ? q->host_glob : "",
+			 q->host_glob ? "\"" : "", from_text ? from_text : "then", to_text ? to_text : "then");
 }
 
 /* What is of all hosts together. */
@@ -163,7 +173,8 @@ static void sum_hosts(struct fleet *f)
 	struct profile_info *info = &f->p->info;
 	g_autofree char *several = g_strdup_printf("%u hosts", f->hosts->len);
 
-	info->host = f->hosts->len == 1 ? g_array_index(f->hosts, struct fleet_host, 0).name : profile_string(f->p, several);
+	info->host = f->hosts->len == 1 ? g_array_index(f->hosts, struct fleet_host, 0).name
+					: profile_string(f->p, several);
 	for (guint i = 0; i < f->hosts->len; i++) {
 		const struct fleet_host *host = &g_array_index(f->hosts, struct fleet_host, i);
 

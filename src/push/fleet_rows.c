@@ -230,8 +230,9 @@ static void take_thread(struct fleet *f, struct cursor *c, struct thread *ret)
 	ret->start_ns = cursor_u64(c);
 	uint32_t program = cursor_u32(c);
 
-	g_string_printf(f->key, "%u %u %u %" G_GUINT64_FORMAT " %" G_GSIZE_FORMAT " %" G_GSIZE_FORMAT " %s %s %s", ret->pid, ret->tid, program,
-			(guint64)ret->start_ns, f->a->len, f->b->len, f->a->str, f->b->str, f->c->str);
+	g_string_printf(f->key, "%u %u %u %" G_GUINT64_FORMAT " %" G_GSIZE_FORMAT " %" G_GSIZE_FORMAT " %s %s %s",
+			ret->pid, ret->tid, program, (guint64)ret->start_ns, f->a->len, f->b->len, f->a->str, f->b->str,
+			f->c->str);
 }
 
 static bool find_thread(struct fleet *f, uint32_t *ret, GError **error)
@@ -332,8 +333,8 @@ bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error)
 	if (!take_hist(c, w.hist) || !ok)
 		return fleet_bad(error, "a wait is damaged");
 	if (!find_thread(f, &w.thread, error) || !fleet_find(f->stacks, user, "stack", &w.user, error) ||
-	    !fleet_find(f->stacks, kernel, "stack", &w.kernel, error) || !fleet_find(f->objects, object, "object", &w.object, error) ||
-	    !fleet_room(f, error))
+	    !fleet_find(f->stacks, kernel, "stack", &w.kernel, error) ||
+	    !fleet_find(f->objects, object, "object", &w.object, error) || !fleet_room(f, error))
 		return false;
 	w.object += object != 0;
 	fleet_note(f->waits, id, profile_add_wait(f->p, &w));
@@ -350,8 +351,8 @@ bool fleet_wake_row(struct fleet *f, struct cursor *c, GError **error)
 	w.runnable_ns = cursor_u64(c);
 	if (!take_hist(c, w.hist) || !wait || !waker)
 		return fleet_bad(error, "a waking is damaged");
-	if (!fleet_find(f->waits, wait, "wait", &w.wait, error) || !fleet_find(f->wakers, waker, "waker", &w.waker, error) ||
-	    !fleet_room(f, error))
+	if (!fleet_find(f->waits, wait, "wait", &w.wait, error) ||
+	    !fleet_find(f->wakers, waker, "waker", &w.waker, error) || !fleet_room(f, error))
 		return false;
 	profile_add_wake(f->p, &w);
 	return true;

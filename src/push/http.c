@@ -123,7 +123,9 @@ static void set_up(struct http *h, const struct http_request *r)
 	if (h->ca_path)
 		c->setopt(h->handle, CURLOPT_CAINFO, h->ca_path);
 	if (r->is_once) {
-		/* On a connection that was kept, and that ended without an answer, libcurl sends all of it once more. */
+		/*
+		 * On a connection that was kept, and that ended without an answer, libcurl sends all of it once more.
+		 */
 		c->setopt(h->handle, CURLOPT_FRESH_CONNECT, 1L);
 		c->setopt(h->handle, CURLOPT_FORBID_REUSE, 1L);
 	}
@@ -209,7 +211,10 @@ static unsigned retry_after_s(struct http *h)
 
 void http_do(struct http *h, const struct http_request *r, struct http_answer *ret)
 {
-	struct transfer t = { .text = g_byte_array_new(), .grpc = g_string_new(NULL), .max_bytes = r->answer_max_bytes, .is_cut = r->is_cut };
+	struct transfer t = { .text = g_byte_array_new(),
+			      .grpc = g_string_new(NULL),
+			      .max_bytes = r->answer_max_bytes,
+			      .is_cut = r->is_cut };
 	struct curl_slist *headers;
 
 	*ret = (struct http_answer){ .text = t.text, .grpc = t.grpc };
@@ -229,8 +234,9 @@ void http_do(struct http *h, const struct http_request *r, struct http_answer *r
 	ret->retry_after_s = retry_after_s(h);
 	if (code != CURLE_OK) {
 		ret->outcome = outcome_of_failure(h, r, code);
-		ret->why = t.is_too_long ? g_strdup_printf("its answer is above %" G_GSIZE_FORMAT " MiB", t.max_bytes >> 20)
-					 : why_not(h, code);
+		ret->why = t.is_too_long
+				   ? g_strdup_printf("its answer is above %" G_GSIZE_FORMAT " MiB", t.max_bytes >> 20)
+				   : why_not(h, code);
 	}
 	h->curl->slist_free_all(headers);
 }
@@ -256,8 +262,9 @@ char *http_check_url(const char *url, GError **error)
 		return NULL;
 	}
 	if (g_uri_get_userinfo(uri)) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
-			    "the address has a user or a password in it, which all users can read: --credentials FILE is wanted");
+		g_set_error(
+			error, PUSH_ERROR, PUSH_ERROR_USAGE,
+			"the address has a user or a password in it, which all users can read: --credentials FILE is wanted");
 		return NULL;
 	}
 	if (g_uri_get_query(uri) || g_uri_get_fragment(uri)) {
@@ -276,6 +283,6 @@ bool http_is_clear(const char *url)
 	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
 	const char *host = uri ? g_uri_get_host(uri) : "";
 
-	return uri && strcmp(g_uri_get_scheme(uri), "http") == 0 && strcmp(host, "localhost") != 0 && strcmp(host, "::1") != 0 &&
-	       !g_str_has_prefix(host, "127.");
+	return uri && strcmp(g_uri_get_scheme(uri), "http") == 0 && strcmp(host, "localhost") != 0 &&
+	       strcmp(host, "::1") != 0 && !g_str_has_prefix(host, "127.");
 }

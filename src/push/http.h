@@ -8,8 +8,8 @@
 #include "push/credentials.h"
 
 /*
- * HTTP by libcurl, which is loaded when the first client is made: the other commands do not pay for it.  https is verified, redirects
- * are not followed, and every answer has a bound in size and time.
+ * HTTP by libcurl, which is loaded when the first client is made: the other commands do not pay for it.  https is
+ * verified, redirects are not followed, and every answer has a bound in size and time.
  */
 
 /* One client, of one thread at a time; connections are kept. */
@@ -58,8 +58,8 @@ void http_do(struct http *h, const struct http_request *request, struct http_ans
 void http_answer_clear(struct http_answer *answer);
 
 /*
- * Is it an address that may be used: http or https, with a host, without a password (all users see command lines) and without a query?
- * Its copy without a / at the end; NULL with one sentence.
+ * Is it an address that may be used: http or https, with a host, without a password (all users see command lines) and
+ * without a query? Its copy without a / at the end; NULL with one sentence.
  */
 char *http_check_url(const char *url, GError **error);
 /* Does a password to that address cross a network in the clear? */

@@ -129,7 +129,9 @@ static uint64_t of_wait(struct hasher *h, const struct profile *p, const struct 
 	return end(h);
 }
 
-/* Rows of a thread are counted; the order of those that have no number differs by window, so the service counts first. */
+/*
+ * Rows of a thread are counted; the order of those that have no number differs by window, so the service counts first.
+ */
 static uint32_t *of_programs(struct hasher *h, const struct profile *p)
 {
 	uint32_t *programs = g_new0(uint32_t, p->threads->len + 1);
@@ -138,8 +140,9 @@ static uint32_t *of_programs(struct hasher *h, const struct profile *p)
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 		const char *service = t->tid ? NULL : t->service;
-		g_autofree char *key = g_strdup_printf("%u %u %" G_GUINT64_FORMAT " %p %p %p", t->pid, t->tid, (guint64)t->start_ns,
-						       (const void *)t->process, (const void *)t->comm, (const void *)service);
+		g_autofree char *key = g_strdup_printf("%u %u %" G_GUINT64_FORMAT " %p %p %p", t->pid, t->tid,
+						       (guint64)t->start_ns, (const void *)t->process,
+						       (const void *)t->comm, (const void *)service);
 		guint before = GPOINTER_TO_UINT(g_hash_table_lookup(seen, key));
 
 		programs[i] = before;

@@ -5,8 +5,9 @@
 #include "profile/profile.h"
 
 /*
- * Numbers by which the rows of many windows and hosts are known: of contents, so that two agents that never met give equal things the
- * same one.  The first 8 bytes of a SHA-256: recordings of anybody must not be able to make two things one.
+ * Numbers by which the rows of many windows and hosts are known: of contents, so that two agents that never met give
+ * equal things the same one.  The first 8 bytes of a SHA-256: recordings of anybody must not be able to make two
+ * things one.
  */
 
 /* Of a window: host, when it began, how long it is, and who recorded it how. */
@@ -19,8 +20,8 @@ struct identities {
 	uint64_t *wakers;
 	uint64_t *waits;	/* of thread, state, flags, stacks and object */
 	/*
-	 * By thread, what tells apart rows of the same numbers and names: an exec ends one and begins the next, and short-lived threads of one
-	 * name, which have no numbers, are a row for each service.
+	 * By thread, what tells apart rows of the same numbers and names: an exec ends one and begins the next, and
+	 * short-lived threads of one name, which have no numbers, are a row for each service.
 	 */
 	uint32_t *programs;
 };

@@ -119,7 +119,8 @@ void metrics_head(GString *s, const char *name, const char *type, const char *he
 
 static void seconds(GString *s, uint64_t ns)
 {
-	g_string_append_printf(s, " %" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT "\n", (guint64)(ns / NS_A_SECOND), (guint64)(ns % NS_A_SECOND));
+	g_string_append_printf(s, " %" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT "\n", (guint64)(ns / NS_A_SECOND),
+			       (guint64)(ns % NS_A_SECOND));
 }
 
 static void number(GString *s, uint64_t n)
@@ -177,7 +178,8 @@ static void by_reason(const struct metrics *m, GString *s, const char *name, boo
 				if (!value)
 					continue;
 				begin_label(s, name, "service", c->service);
-				g_string_append_printf(s, ",reason=\"%s\",idle=\"%s\"}", reason_name(r), idle ? "yes" : "no");
+				g_string_append_printf(s, ",reason=\"%s\",idle=\"%s\"}", reason_name(r),
+						       idle ? "yes" : "no");
 				(is_time ? seconds : number)(s, value);
 			}
 	}
@@ -194,8 +196,11 @@ static void histogram(const struct metrics *m, GString *s, const char *name)
 			uint64_t edge_ns = UINT64_C(1) << edges[k];
 
 			sum += m->buckets[r][k];
-			g_string_append_printf(s, "%s_bucket{reason=\"%s\",le=\"%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT "\"}", name,
-					       reason_name(r), (guint64)(edge_ns / NS_A_SECOND), (guint64)(edge_ns % NS_A_SECOND));
+			g_string_append_printf(s,
+					       "%s_bucket{reason=\"%s\",le=\"%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT
+					       "\"}",
+					       name, reason_name(r), (guint64)(edge_ns / NS_A_SECOND),
+					       (guint64)(edge_ns % NS_A_SECOND));
 			number(s, sum);
 		}
 		sum += m->buckets[r][EDGES];
@@ -229,5 +234,6 @@ void metrics_text(const struct metrics *m, GString *s)
 	metrics_number(s, "offcpu_windows_total", "counter", "Windows that were recorded.", m->windows);
 	metrics_seconds(s, "offcpu_window_seconds_total", "counter", "Time that was recorded.", m->window_ns);
 	metrics_number(s, "offcpu_losses_total", "counter", "Events that could not be recorded.", m->losses);
-	metrics_seconds(s, "offcpu_lost_seconds_total", "counter", "Time of threads that losses concern, where it is known.", m->lost_ns);
+	metrics_seconds(s, "offcpu_lost_seconds_total", "counter",
+			"Time of threads that losses concern, where it is known.", m->lost_ns);
 }

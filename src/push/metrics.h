@@ -6,8 +6,8 @@
 #include "profile/profile.h"
 
 /*
- * Windows as counters of Prometheus, which only grow as windows are added.  Labels are bounded: services as in services.h, reasons and
- * classes are closed sets.
+ * Windows as counters of Prometheus, which only grow as windows are added.  Labels are bounded: services as in
+ * services.h, reasons and classes are closed sets.
  */
 struct metrics;
 

@@ -9,7 +9,9 @@ enum response_field { RESPONSE_PARTIAL_SUCCESS = 1, PARTIAL_REJECTED = 1, PARTIA
 static bool body(const struct series_part *part, bool is_last, GString *ret_body)
 {
 	g_autofree char *service = series_value(part->service);
-	const struct export_plan plan = { .folded = { .weight = WEIGHT_OFF_CPU }, .service = service, .idle = part->is_idle ? "yes" : "no" };
+	const struct export_plan plan = { .folded = { .weight = WEIGHT_OFF_CPU },
+					  .service = service,
+					  .idle = part->is_idle ? "yes" : "no" };
 	const struct sink sink = sink_of_string(ret_body);
 	struct writer *w = writer_new(&sink, false);
 
@@ -21,7 +23,10 @@ static bool body(const struct series_part *part, bool is_last, GString *ret_body
 	return false;
 }
 
-const struct series_format otlp_series = { .engine = "an OTLP collector", .samples_max = OTLP_SAMPLES_MAX, .is_gzip = true, .body = body };
+const struct series_format otlp_series = { .engine = "an OTLP collector",
+					   .samples_max = OTLP_SAMPLES_MAX,
+					   .is_gzip = true,
+					   .body = body };
 
 static char *text_in(const struct wire_field *f)
 {

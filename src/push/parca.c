@@ -6,9 +6,18 @@
 #include "base/parse.h"
 #include "exchange/wire.h"
 
-enum write_raw_field { WRITE_SERIES = 2, WRITE_NORMALIZED = 3, SERIES_LABEL_SET = 1, SERIES_SAMPLE = 2, SET_LABEL = 1, RAW_PROFILE = 1 };
+enum write_raw_field {
+	WRITE_SERIES = 2,
+	WRITE_NORMALIZED = 3,
+	SERIES_LABEL_SET = 1,
+	SERIES_SAMPLE = 2,
+	SET_LABEL = 1,
+	RAW_PROFILE = 1
+};
 
-/* gRPC-Web: a message, and in an answer the trailer, begin with a byte of flags and four of length, the largest first. */
+/*
+ * gRPC-Web: a message, and in an answer the trailer, begin with a byte of flags and four of length, the largest first.
+ */
 #define FRAME_HEAD_BYTES 5
 #define FRAME_IS_TRAILER 0x80
 #define TRAILER_MAX_BYTES 4096
@@ -23,11 +32,14 @@ static void append_frame(GString *out, const GString *message)
 	g_string_append_len(out, message->str, (gssize)message->len);
 }
 
-/* What stands behind it refuses a label twice and a series without __name__, and drops the labels of samples: there are none here. */
+/*
+ * What stands behind it refuses a label twice and a series without __name__, and drops the labels of samples: there
+ * are none here.
+ */
 static bool body(const struct series_part *part, bool is_last, GString *ret_body)
 {
-	g_autoptr(GString) packed = g_string_new(NULL), set = g_string_new(NULL), one = g_string_new(NULL), series = g_string_new(NULL),
-			   request = g_string_new(NULL);
+	g_autoptr(GString) packed = g_string_new(NULL), set = g_string_new(NULL), one = g_string_new(NULL),
+			   series = g_string_new(NULL), request = g_string_new(NULL);
 	struct series_label labels[SERIES_LABELS];
 
 	if (!series_pprof(part, is_last ? G_MAXSIZE : PARCA_BYTES_MAX, packed))

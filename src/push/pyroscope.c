@@ -23,4 +23,6 @@ static bool body(const struct series_part *part, bool is_last, GString *ret_body
 	return true;
 }
 
-const struct series_format pyroscope_series = { .engine = "Pyroscope", .samples_max = PYROSCOPE_SAMPLES_MAX, .body = body };
+const struct series_format pyroscope_series = { .engine = "Pyroscope",
+						.samples_max = PYROSCOPE_SAMPLES_MAX,
+						.body = body };

@@ -5,7 +5,10 @@
 #include "base/cursor.h"
 #include "exchange/wire.h"
 
-/* ClickHouse's RowBinary: values of a row one after another, little-endian, a length before text and arrays.  Written here, read by cursors. */
+/*
+ * ClickHouse's RowBinary: values of a row one after another, little-endian, a length before text and arrays.  Written
+ * here, read by cursors.
+ */
 
 static inline void rb_u8(GString *out, uint8_t value)
 {

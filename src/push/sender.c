@@ -83,8 +83,8 @@ static void tell_drops(struct sender *s)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
 		if (parts[i].cnt)
-			say(s, g_strdup_printf("%s: dropped %" G_GUINT64_FORMAT " that %s", target_name(s->target), (guint64)parts[i].cnt,
-					       parts[i].why));
+			say(s, g_strdup_printf("%s: dropped %" G_GUINT64_FORMAT " that %s", target_name(s->target),
+					       (guint64)parts[i].cnt, parts[i].why));
 }
 
 static void tell_outcome(struct sender *s, enum target_outcome outcome, const char *why)
@@ -121,8 +121,8 @@ static void parcel_clear(struct parcel *p)
 }
 
 /*
- * The unit behind that one in a circle, and those behind it where the engine takes several at once: a request takes it as long for one window
- * as for many.  Called with the lock.
+ * The unit behind that one in a circle, and those behind it where the engine takes several at once: a request takes it
+ * as long for one window as for many.  Called with the lock.
  */
 static void parcel_fill(struct sender *s, struct parcel *p, const char *after)
 {
@@ -162,7 +162,8 @@ static bool parcel_begin(struct sender *s, struct parcel *p, GError **error)
 	return p->names->len != 0;
 }
 
-static enum target_outcome parcel_send(struct sender *s, const struct parcel *p, char **ret_why, unsigned *ret_retry_after_s)
+static enum target_outcome parcel_send(struct sender *s, const struct parcel *p, char **ret_why,
+				       unsigned *ret_retry_after_s)
 {
 	struct push_unit *all = p->units->len > 1 ? unit_join(p->units) : NULL;
 	enum target_outcome outcome = TARGET_TAKEN;
@@ -183,7 +184,10 @@ static void count_taken(struct sender *s, const struct push_unit *u)
 		s->status.rows += ((const struct push_request *)g_ptr_array_index(u->requests, i))->rows;
 }
 
-/* Called with the lock.  What was not taken is sent one by one: a window that the engine cannot take must not keep others from it. */
+/*
+ * Called with the lock.  What was not taken is sent one by one: a window that the engine cannot take must not keep
+ * others from it.
+ */
 static void note_outcome(struct sender *s, const struct parcel *p, enum target_outcome outcome, unsigned retry_after_s)
 {
 	s->at_once = outcome == TARGET_TAKEN ? MIN(2 * s->at_once, PARCEL_MAX) : 1;
@@ -277,7 +281,8 @@ static gpointer run(gpointer data)
 		spool_bound(s->spool);
 		take_drops(s);
 		if (!is_due) {
-			gint64 until_us = spool_cnt(s->spool) ? MIN(s->not_before_us, now_us + IDLE_US) : now_us + IDLE_US;
+			gint64 until_us = spool_cnt(s->spool) ? MIN(s->not_before_us, now_us + IDLE_US)
+							      : now_us + IDLE_US;
 
 			g_cond_wait_until(&s->changed, &s->lock, until_us);
 			continue;

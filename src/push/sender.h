@@ -6,11 +6,12 @@
 #include "push/target.h"
 
 /*
- * Windows on their way to an engine: sender_window() puts each into the spool, and a thread sends what is there, oldest first, with a
- * growing pause (and jitter, so that a fleet does not come back as one) while the engine is away.
+ * Windows on their way to an engine: sender_window() puts each into the spool, and a thread sends what is there,
+ * oldest first, with a growing pause (and jitter, so that a fleet does not come back as one) while the engine is away.
  *
- * Nothing counts twice.  ClickHouse gets the same keys again, so a window is sent until it is taken.  Pyroscope has no keys: what it may
- * have taken without an answer is given up and counted, and then it must answer another question before the next window goes.
+ * Nothing counts twice.  ClickHouse gets the same keys again, so a window is sent until it is taken.  Pyroscope has no
+ * keys: what it may have taken without an answer is given up and counted, and then it must answer another question
+ * before the next window goes.
  */
 struct sender;
 
@@ -18,7 +19,10 @@ struct sender_options {
 	struct target_options target;
 	struct spool_options spool;	/* may_repeat is set here */
 	unsigned pause_max_s;	/* between two attempts; 0: SENDER_PAUSE_MAX_S */
-	/* A sentence for the journal, at most one for each change of things; from the sender's thread.  NULL: nobody listens. */
+	/*
+	 * A sentence for the journal, at most one for each change of things; from the sender's thread.  NULL: nobody
+	 * listens.
+	 */
 	void (*say)(void *ctx, const char *sentence);
 	void *ctx;
 };
@@ -39,14 +43,17 @@ struct sender_status {
 /* NULL with one sentence; that the engine is away is none. */
 struct sender *sender_start(const struct sender_options *options, GError **error);
 /*
- * Takes a window; the profile may go or change afterwards.  It takes as long as it takes to pack and write it.  False with one sentence:
- * it is not kept, which is counted, and the next one may be.  Of one thread at a time.
+ * Takes a window; the profile may go or change afterwards.  It takes as long as it takes to pack and write it.  False
+ * with one sentence: it is not kept, which is counted, and the next one may be.  Of one thread at a time.
  */
 bool sender_window(struct sender *s, const struct profile *window, const struct reasons *reasons, GError **error);
 struct sender_status sender_status(struct sender *s);
 /* Waits until the spool is empty, or so long; true when it is. */
 bool sender_drain(struct sender *s, unsigned wait_s);
-/* Gives what runs a moment, ends the thread and frees; what is left in the spool is sent by the next one.  NULL is fine. */
+/*
+ * Gives what runs a moment, ends the thread and frees; what is left in the spool is sent by the next one.  NULL is
+ * fine.
+ */
 void sender_stop(struct sender *s);
 /* "Pyroscope at http://...": as long as s. */
 const char *sender_name(const struct sender *s);

@@ -63,7 +63,10 @@ static void sum_waits(struct push *push, const struct reasons *reasons, const st
 	for (guint i = 0; i < push->p->waits->len; i++) {
 		const struct wait *w = profile_wait(push->p, i);
 		struct stack_sum s = { .service = services_name(services, profile_thread(push->p, w->thread)),
-				       .user = w->user, .kernel = w->kernel, .count = w->count, .ns = wait_off_cpu_ns(w) };
+				       .user = w->user,
+				       .kernel = w->kernel,
+				       .count = w->count,
+				       .ns = wait_off_cpu_ns(w) };
 
 		if (reasons_is_idle(reasons, i)) {
 			s.is_idle = true;
@@ -119,7 +122,9 @@ static uint32_t copy_stack(struct copier *c, uint32_t node)
 	for (guint i = path->len; i-- > 0;) {
 		uint32_t n = g_array_index(path, uint32_t, i);
 
-		own = profile_node(c->to, own, profile_frame(c->to, profile_get_frame(c->from, profile_get_node(c->from, n)->frame)));
+		own = profile_node(c->to, own,
+				   profile_frame(c->to,
+						 profile_get_frame(c->from, profile_get_node(c->from, n)->frame)));
 		c->nodes[n] = own;
 	}
 	return own;
@@ -140,8 +145,11 @@ static struct profile *profile_of(const struct push *push, guint first, guint cn
 	p->info.host = profile_string(p, *push->p->info.host ? push->p->info.host : "unknown");
 	for (guint i = first; i < first + cnt; i++) {
 		const struct stack_sum *s = &g_array_index(push->sums, struct stack_sum, i);
-		const struct wait w = { .user = copy_stack(&c, s->user), .kernel = copy_stack(&c, s->kernel), .state = '?',
-					.count = s->count, .blocked_ns = s->ns };
+		const struct wait w = { .user = copy_stack(&c, s->user),
+					.kernel = copy_stack(&c, s->kernel),
+					.state = '?',
+					.count = s->count,
+					.blocked_ns = s->ns };
 
 		profile_add_wait(p, &w);
 	}
@@ -250,7 +258,8 @@ GPtrArray *series_units(const struct profile *p, const struct reasons *reasons, 
 
 	if (p->info.imported) {
 		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
-			    "%s does not tell when and where: only recordings can be pushed to %s", p->info.imported, format->engine);
+			    "%s does not tell when and where: only recordings can be pushed to %s", p->info.imported,
+			    format->engine);
 		return NULL;
 	}
 	push.units = g_ptr_array_new_with_free_func(unit_free_element);

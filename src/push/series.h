@@ -8,9 +8,10 @@
 #include "push/unit.h"
 
 /*
- * A window as requests to engines that take a profile at a time: a series for each service and for idle time apart, without threads, off-CPU
- * time and numbers of waits by stack.  One series a request, since a batch of which one part is refused must be sent again as a whole, and
- * would count twice.  What is too large for one is several, a millisecond apart.
+ * A window as requests to engines that take a profile at a time: a series for each service and for idle time apart,
+ * without threads, off-CPU time and numbers of waits by stack.  One series a request, since a batch of which one part
+ * is refused must be sent again as a whole, and would count twice.  What is too large for one is several, a
+ * millisecond apart.
  */
 struct series_part {
 	const struct profile *p;	/* of this part alone: its stacks, host, time and build ids */
@@ -22,7 +23,9 @@ struct series_format {
 	const char *engine;	/* for people */
 	guint samples_max;	/* of a request */
 	bool is_gzip;		/* the body is packed as a whole */
-	/* The body of a request.  False: too large for the engine, so it is asked for less; is_last: there is no less. */
+	/*
+	 * The body of a request.  False: too large for the engine, so it is asked for less; is_last: there is no less.
+	 */
 	bool (*body)(const struct series_part *part, bool is_last, GString *ret_body);
 };
 

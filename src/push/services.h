@@ -5,9 +5,10 @@
 #include "profile/profile.h"
 
 /*
- * Names of services as labels of series, of which an engine bears only so many.  A service, or where none is known a process, gets a name
- * of its own once it has a hundredth of a window's time and there is room, and keeps it, so that what is counted under a name only grows.
- * The kernel's threads are one service, "kernel", and whatever else there is is "other".
+ * Names of services as labels of series, of which an engine bears only so many.  A service, or where none is known a
+ * process, gets a name of its own once it has a hundredth of a window's time and there is room, and keeps it, so that
+ * what is counted under a name only grows. The kernel's threads are one service, "kernel", and whatever else there is
+ * is "other".
  */
 struct services;
 

@@ -231,7 +231,8 @@ static bool write_whole(int fd, const void *bytes, gsize len_bytes)
 /* Whole or not at all, after a crash, too. */
 static bool write_file(const struct spool *s, const char *name, GBytes *bytes, GError **error)
 {
-	g_autofree char *path = path_of(s, name), *new_name = g_strconcat(".new-", name, NULL), *new_path = path_of(s, new_name);
+	g_autofree char *path = path_of(s, name), *new_name = g_strconcat(".new-", name, NULL),
+			*new_path = path_of(s, new_name);
 	gsize len_bytes;
 	const void *data = g_bytes_get_data(bytes, &len_bytes);
 	int fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), err;
@@ -256,7 +257,8 @@ bool spool_add(struct spool *s, const struct push_unit *u, GError **error)
 	g_autoptr(GBytes) bytes = unit_write(u);
 
 	if (g_bytes_get_size(bytes) > MIN(s->max_bytes, UNIT_MAX_BYTES)) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "a window of %" G_GSIZE_FORMAT " KiB is above the bound of the spool '%s'",
+		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED,
+			    "a window of %" G_GSIZE_FORMAT " KiB is above the bound of the spool '%s'",
 			    g_bytes_get_size(bytes) >> 10, s->dir);
 		return false;
 	}

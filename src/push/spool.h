@@ -5,8 +5,9 @@
 #include "push/unit.h"
 
 /*
- * Units on disk until their engine has them: a file each, written whole, named by when its window began.  It is bounded by age and by
- * size: the oldest go first, and each one that goes is counted.  One process at a time, which flock() holds.  A folder is one engine's.
+ * Units on disk until their engine has them: a file each, written whole, named by when its window began.  It is
+ * bounded by age and by size: the oldest go first, and each one that goes is counted.  One process at a time, which
+ * flock() holds.  A folder is one engine's.
  */
 struct spool;
 
@@ -30,13 +31,16 @@ struct spool_drops {
 struct spool *spool_open(const struct spool_options *options, GError **error);
 void spool_close(struct spool *s);	/* NULL is fine; what is left stays */
 
-/* False with one sentence (a full disk): then nothing of the unit is kept.  A unit that is there already, by key and part, is one. */
+/*
+ * False with one sentence (a full disk): then nothing of the unit is kept.  A unit that is there already, by key and
+ * part, is one.
+ */
 bool spool_add(struct spool *s, const struct push_unit *u, GError **error);
 /* Drops what is beyond the bounds. */
 void spool_bound(struct spool *s);
 /*
- * The unit behind that one, or the first for NULL and for the last, in *ret_name (free with g_free()); NULL: there is none.  What is
- * damaged is dropped on the way.
+ * The unit behind that one, or the first for NULL and for the last, in *ret_name (free with g_free()); NULL: there is
+ * none.  What is damaged is dropped on the way.
  */
 struct push_unit *spool_next(struct spool *s, const char *after, char **ret_name);
 /* It is about to be sent; false with one sentence. */

@@ -54,7 +54,8 @@ struct target *target_open(const struct target_options *o, GError **error)
 	if (ok && o->database && (!*o->database || !is_header_text(o->database)))
 		ok = fail(error, PUSH_ERROR_USAGE, g_strdup_printf("\"%s\" is no name of a database", o->database));
 	if (ok) {
-		const struct http_options http = { o->ca_path, credentials_are_there(&t->credentials) ? &t->credentials : NULL,
+		const struct http_options http = { o->ca_path,
+						   credentials_are_there(&t->credentials) ? &t->credentials : NULL,
 						   o->timeout_s };
 
 		t->http = http_new(&http, error);
@@ -175,17 +176,20 @@ static char *words_in(const struct target *t, const GByteArray *text)
 static char *sentence(const struct target *t, const struct http_answer *a)
 {
 	if (a->outcome != HTTP_ANSWERED)
-		return g_strdup_printf("%s %s: %s", t->name, a->outcome == HTTP_UNSURE ? "gave no answer" : "cannot be reached", a->why);
-	g_autofree char *words = advice_is_page(a->text->data, a->text->len) ? g_strdup("a web page") : words_in(t, a->text);
+		return g_strdup_printf("%s %s: %s", t->name,
+				       a->outcome == HTTP_UNSURE ? "gave no answer" : "cannot be reached", a->why);
+	g_autofree char *words = advice_is_page(a->text->data, a->text->len) ? g_strdup("a web page")
+									     : words_in(t, a->text);
 	g_autofree char *advice = advice_on(t->engine, a, words, credentials_are_there(&t->credentials));
 
-	return g_strdup_printf("%s answers with status %ld%s%s%s%s", t->name, a->status, *words ? ": " : "", words, advice ? "; " : "",
-			       advice ? advice : "");
+	return g_strdup_printf("%s answers with status %ld%s%s%s%s", t->name, a->status, *words ? ": " : "", words,
+			       advice ? "; " : "", advice ? advice : "");
 }
 
 /*
- * Of an engine that would count it twice.  429 and 503 say that nothing was taken, a request that does not fit is refused, and so is one
- * to an address that is none or by who may not: that can be put right.  Other failures do not tell.
+ * Of an engine that would count it twice.  429 and 503 say that nothing was taken, a request that does not fit is
+ * refused, and so is one to an address that is none or by who may not: that can be put right.  Other failures do not
+ * tell.
  */
 static enum target_outcome outcome_once(const struct http_answer *a)
 {
@@ -221,7 +225,10 @@ static void query(struct target *t, const char *sql, gsize max_bytes, struct htt
 	g_autoptr(GString) url = g_string_new(NULL);
 
 	query_url(t, url, NULL, "enable_http_compression=1");
-	const struct http_request r = { .url = url->str, .body = sql, .body_bytes = strlen(sql), .content_type = "text/plain",
+	const struct http_request r = { .url = url->str,
+					.body = sql,
+					.body_bytes = strlen(sql),
+					.content_type = "text/plain",
 					.answer_max_bytes = max_bytes };
 
 	http_do(t->http, &r, ret);
@@ -243,8 +250,9 @@ GByteArray *target_query(struct target *t, const char *sql, gsize max_bytes, GEr
 
 unsigned target_keeps_days(struct target *t)
 {
-	g_autoptr(GString) sql = g_string_new("SELECT extract(create_table_query, 'TTL start \\\\+ toIntervalDay\\\\(([0-9]+)') FROM system.tables "
-					      "WHERE name = 'windows' AND database = ");
+	g_autoptr(GString) sql = g_string_new(
+		"SELECT extract(create_table_query, 'TTL start \\\\+ toIntervalDay\\\\(([0-9]+)') FROM system.tables "
+		"WHERE name = 'windows' AND database = ");
 
 	clickhouse_text(sql, t->database);
 	g_autoptr(GByteArray) text = target_query(t, sql->str, ANSWER_MAX_BYTES, NULL);
@@ -265,7 +273,8 @@ static bool ask_version(struct target *t, char **ret_why)
 	}
 	g_autofree char *words = words_of(text->data, text->len);
 	char *end, *last;
-	guint64 year = g_ascii_strtoull(words, &end, 10), month = *end == '.' ? g_ascii_strtoull(end + 1, &last, 10) : 0;
+	guint64 year = g_ascii_strtoull(words, &end, 10),
+		month = *end == '.' ? g_ascii_strtoull(end + 1, &last, 10) : 0;
 
 	if (*end != '.' || last == end + 1 || year < 1 || year > 99 || month > 99) {
 		*ret_why = g_strdup_printf("%s does not say its version: is it ClickHouse, and its port for HTTP?", t->name);
@@ -275,8 +284,8 @@ static bool ask_version(struct target *t, char **ret_why)
 	return true;
 }
 
-static enum target_outcome insert(struct target *t, const struct push_unit *u, const struct push_request *request, char **ret_why,
-				  unsigned *ret_retry_after_s)
+static enum target_outcome insert(struct target *t, const struct push_unit *u, const struct push_request *request,
+				  char **ret_why, unsigned *ret_retry_after_s)
 {
 	g_autofree char *sql = clickhouse_insert(t->database, request->name);
 	g_autoptr(GString) url = g_string_new(NULL), settings = g_string_new(NULL);
@@ -291,7 +300,8 @@ static enum target_outcome insert(struct target *t, const struct push_unit *u, c
 	if (t->version >= VERSION_ASYNC_INSERT)
 		g_string_append(settings, "async_insert=1&wait_for_async_insert=1");
 	if (t->version >= VERSION_DEDUPLICATION_TOKEN)
-		g_string_append_printf(settings, "&insert_deduplication_token=%016" G_GINT64_MODIFIER "x-%s", u->key, request->name);
+		g_string_append_printf(settings, "&insert_deduplication_token=%016" G_GINT64_MODIFIER "x-%s", u->key,
+				       request->name);
 	query_url(t, url, sql, settings->str);
 	const struct http_request r = { .url = url->str, .body = body, .body_bytes = len_bytes,
 					.content_type = "application/octet-stream", .is_gzip = request->is_gzip,
@@ -308,7 +318,8 @@ static enum target_outcome insert(struct target *t, const struct push_unit *u, c
 	return ok ? TARGET_TAKEN : TARGET_LATER;
 }
 
-static enum target_outcome send_clickhouse(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s)
+static enum target_outcome send_clickhouse(struct target *t, const struct push_unit *u, char **ret_why,
+					   unsigned *ret_retry_after_s)
 {
 	enum target_outcome outcome = TARGET_TAKEN;
 
@@ -343,16 +354,23 @@ static enum target_outcome verdict(const struct target *t, const struct http_ans
 	return outcome;
 }
 
-static enum target_outcome send_series(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s)
+static enum target_outcome send_series(struct target *t, const struct push_unit *u, char **ret_why,
+				       unsigned *ret_retry_after_s)
 {
 	const struct push_request *request = g_ptr_array_index(u->requests, 0);
 	g_autofree char *url = g_strconcat(t->url, t->engine->path, NULL);
 	struct http_answer a;
 	gsize len_bytes;
 	const void *body = g_bytes_get_data(request->body, &len_bytes);
-	const struct http_request r = { .url = url, .body = body, .body_bytes = len_bytes, .content_type = t->engine->content_type,
-					.is_gzip = request->is_gzip, .headers = { t->tenant }, .answer_max_bytes = ANSWER_MAX_BYTES,
-					.is_cut = true, .is_once = true };
+	const struct http_request r = { .url = url,
+					.body = body,
+					.body_bytes = len_bytes,
+					.content_type = t->engine->content_type,
+					.is_gzip = request->is_gzip,
+					.headers = { t->tenant },
+					.answer_max_bytes = ANSWER_MAX_BYTES,
+					.is_cut = true,
+					.is_once = true };
 
 	http_do(t->http, &r, &a);
 	/* The status comes first: where that says that it is taken, the rest of the answer does not matter. */
@@ -370,7 +388,8 @@ static enum target_outcome send_series(struct target *t, const struct push_unit 
 	return outcome;
 }
 
-enum target_outcome target_send(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s)
+enum target_outcome target_send(struct target *t, const struct push_unit *u, char **ret_why,
+				unsigned *ret_retry_after_s)
 {
 	*ret_why = NULL;
 	*ret_retry_after_s = 0;
@@ -380,7 +399,10 @@ enum target_outcome target_send(struct target *t, const struct push_unit *u, cha
 bool target_is_there(struct target *t, char **ret_why)
 {
 	g_autofree char *url = g_strconcat(t->url, t->engine->alive_path, NULL);
-	const struct http_request r = { .url = url, .headers = { t->tenant }, .answer_max_bytes = ANSWER_MAX_BYTES, .is_cut = true };
+	const struct http_request r = { .url = url,
+					.headers = { t->tenant },
+					.answer_max_bytes = ANSWER_MAX_BYTES,
+					.is_cut = true };
 	struct http_answer a;
 	bool ok;
 

@@ -9,7 +9,9 @@
 #include "push/services.h"
 #include "push/unit.h"
 
-/* An engine that windows are pushed to: what it is and where, how windows become requests, and what its answers mean. */
+/*
+ * An engine that windows are pushed to: what it is and where, how windows become requests, and what its answers mean.
+ */
 
 struct target_options {
 	enum push_engine engine;
@@ -33,11 +35,15 @@ const char *target_name(const struct target *t);	/* "Pyroscope at http://..." */
 /* Does a password go over a network in the clear? */
 bool target_is_clear(const struct target *t);
 
-/* struct push_unit of a window; NULL with one sentence.  Of one thread at a time, which may be another than the sender's. */
+/*
+ * struct push_unit of a window; NULL with one sentence.  Of one thread at a time, which may be another than the
+ * sender's.
+ */
 GPtrArray *target_units(struct target *t, const struct profile *p, const struct reasons *reasons, GError **error);
 
 /* Sends all requests of the unit; a sentence in *ret_why (free with g_free()) unless it is taken. */
-enum target_outcome target_send(struct target *t, const struct push_unit *u, char **ret_why, unsigned *ret_retry_after_s);
+enum target_outcome target_send(struct target *t, const struct push_unit *u, char **ret_why,
+				unsigned *ret_retry_after_s);
 /* Does it answer?  Asked after an unsure outcome, so that no second window is put at risk while it is down. */
 bool target_is_there(struct target *t, char **ret_why);
 /* May a unit be sent any number of times?  Else a unit that was being sent when the process ended is unsure, too. */

@@ -64,7 +64,8 @@ void unit_add_plain(struct push_unit *u, const char *name, const GString *body, 
 void unit_add(struct push_unit *u, const char *name, const GString *body, uint64_t rows)
 {
 	z_stream z = { .next_in = (unsigned char *)body->str, .avail_in = (uInt)body->len };
-	bool is_small = body->len < G_MAXUINT32 && deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+	bool is_small = body->len < G_MAXUINT32 &&
+			deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY) == Z_OK;
 	gsize bound = is_small ? deflateBound(&z, body->len) : 0;
 	unsigned char *packed;
 

@@ -31,8 +31,8 @@ void unit_add(struct push_unit *u, const char *name, const GString *body, uint64
 void unit_add_plain(struct push_unit *u, const char *name, const GString *body, uint64_t rows);
 uint64_t unit_bytes(const struct push_unit *u);	/* of the bodies */
 /*
- * Several of an engine that takes rows, as one: of each name one request, in which the bodies lie one behind the other.  Those that are last in
- * each unit are last in this one.  NULL: one is packed where another is plain.
+ * Several of an engine that takes rows, as one: of each name one request, in which the bodies lie one behind the
+ * other.  Those that are last in each unit are last in this one.  NULL: one is packed where another is plain.
  */
 struct push_unit *unit_join(const GPtrArray *units);
 

@@ -167,7 +167,8 @@ static void meet(struct sampler *s, pid_t pid, pid_t tid, uint64_t now_ns)
 	if (g_hash_table_contains(s->threads, GINT_TO_POINTER(tid)))
 		return;
 	proc_thread_init(&files, pid, tid);
-	if (proc_thread_stat(&files, &stat) && is_alive(stat.state) && sampler_wants(s, pid, tid, stat.comm, stat.is_kernel)) {
+	if (proc_thread_stat(&files, &stat) && is_alive(stat.state) &&
+	    sampler_wants(s, pid, tid, stat.comm, stat.is_kernel)) {
 		struct sampled *t = sampler_meet(s, pid, tid, &stat, stat.start_ticks * s->tick_ns, now_ns);
 
 		t->files = files;

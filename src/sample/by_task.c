@@ -57,7 +57,8 @@ static uint32_t pid_namespace(void)
 {
 	struct stat st;
 
-	return stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU ? 0 : (uint32_t)st.st_ino;	/* PROC_PID_INIT_INO */
+	/* PROC_PID_INIT_INO */
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU ? 0 : (uint32_t)st.st_ino;
 }
 
 static void configure(struct look_bpf *skel, const struct sampler_options *o)
@@ -176,20 +177,26 @@ static uint32_t kernel_stack(struct sampler *s, const struct look_record *rec, c
 static uint32_t user_stack(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *stack)
 {
 	const struct space_regs regs = {
-		.ip = rec->ip, .sp = rec->sp, .bp = rec->bp, .has_bp = true, .stack = stack, .stack_bytes = rec->stack_bytes,
+		.ip = rec->ip,
+		.sp = rec->sp,
+		.bp = rec->bp,
+		.has_bp = true,
+		.stack = stack,
+		.stack_bytes = rec->stack_bytes,
 	};
 
 	return rec->ip ? sampler_user_stack(s, t, &regs) : 0;
 }
 
-void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *frames, const void *stack,
-			 uint32_t *ret_user, uint32_t *ret_kernel)
+void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *frames,
+			 const void *stack, uint32_t *ret_user, uint32_t *ret_kernel)
 {
 	*ret_kernel = kernel_stack(s, rec, frames);
 	*ret_user = user_stack(s, t, rec, stack);
 }
 
-static struct sampled *thread_of(struct sampler *s, const struct look_record *rec, const struct proc_stat *stat, uint64_t now_ns)
+static struct sampled *thread_of(struct sampler *s, const struct look_record *rec, const struct proc_stat *stat,
+				 uint64_t now_ns)
 {
 	struct sampled *t = g_hash_table_lookup(s->threads, GUINT_TO_POINTER(rec->tid));
 	const struct proc_sched counts = { .run_ns = rec->run_ns, .queue_ns = rec->queue_ns, .runs = rec->runs };
@@ -213,7 +220,8 @@ static struct sampled *thread_of(struct sampler *s, const struct look_record *re
 	return t;
 }
 
-static void take(struct sampler *s, const struct look_record *rec, const void *frames, const void *stack, uint64_t now_ns)
+static void take(struct sampler *s, const struct look_record *rec, const void *frames, const void *stack,
+		 uint64_t now_ns)
 {
 	struct proc_stat stat = { .is_kernel = rec->flags & LOOK_KERNEL, .code = rec->code };
 	struct sampled *t;
@@ -273,5 +281,7 @@ void by_task_finish(struct sampler *s)
 	run_samples_take(s->tasks->runs);
 	s->profile->info.on_cpu_hz = s->profile->info.on_cpu_end_hz = run_samples_hz(runs);
 	if (run_samples_lost(runs))
-		profile_add_loss(s->profile, "on_cpu_thread", "samples on CPU were of threads that no look had met, or the ring buffer was full", run_samples_lost(runs), 0);
+		profile_add_loss(s->profile, "on_cpu_thread",
+				 "samples on CPU were of threads that no look had met, or the ring buffer was full",
+				 run_samples_lost(runs), 0);
 }

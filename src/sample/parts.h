@@ -10,7 +10,10 @@
 #include "sample/space.h"
 #include "symbolize/symbolize.h"
 
-/* What the parts of the sampler share: sampler.c is rounds and accounts, by_proc.c and by_task.c are where looks come from. */
+/*
+ * What the parts of the sampler share: sampler.c is rounds and accounts, by_proc.c and by_task.c are where looks come
+ * from.
+ */
 
 /* What could not be had of threads, for lack of rights: each is said once, with how many threads it concerns. */
 enum lack { LACK_PLACE, LACK_MEMORY, LACK_KERNEL_STACK, LACK_COUNTS, LACKS };
@@ -53,13 +56,15 @@ struct sampler {
 };
 
 /* The thread's first sight.  first: its counts then; start_ns: since boot. */
-struct sampled *sampler_meet(struct sampler *s, pid_t pid, pid_t tid, const struct proc_stat *stat, uint64_t start_ns, uint64_t now_ns);
+struct sampled *sampler_meet(struct sampler *s, pid_t pid, pid_t tid, const struct proc_stat *stat, uint64_t start_ns,
+			     uint64_t now_ns);
 /* It has become another program: its row ends, and another one begins. */
 void sampler_note_exec(struct sampler *s, struct sampled *t, const struct proc_stat *stat, uint64_t now_ns);
 /* It has ended, and its number is another's. */
 void sampler_forget(struct sampler *s, struct sampled *t);
 /* What it is seen to do; t->last is as of now. */
-void sampler_saw(struct sampler *s, struct sampled *t, uint8_t state, uint32_t user, uint32_t kernel, bool has_stood, uint64_t now_ns);
+void sampler_saw(struct sampler *s, struct sampled *t, uint8_t state, uint32_t user, uint32_t kernel, bool has_stood,
+		 uint64_t now_ns);
 void sampler_lacks(struct sampler *s, struct sampled *t, enum lack lack);
 /* Is it one that was asked for? */
 bool sampler_wants(const struct sampler *s, pid_t pid, pid_t tid, const char *comm, bool is_kernel);
@@ -70,8 +75,8 @@ uint32_t sampler_stack(struct sampler *s, pid_t pid, uint64_t space, bool is_use
 uint32_t sampler_user_stack(struct sampler *s, struct sampled *t, const struct space_regs *regs);
 
 /* The nodes of the stacks that a record has; 0: none. */
-void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *frames, const void *stack,
-			 uint32_t *ret_user, uint32_t *ret_kernel);
+void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *frames,
+			 const void *stack, uint32_t *ret_user, uint32_t *ret_kernel);
 
 /* Looks at every thread once. */
 void by_proc_round(struct sampler *s);

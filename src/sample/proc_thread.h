@@ -6,7 +6,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What /proc/PID/task/TID tells of a thread.  Files are kept open and read again, as long as there are descriptors to be had. */
+/*
+ * What /proc/PID/task/TID tells of a thread.  Files are kept open and read again, as long as there are descriptors to
+ * be had.
+ */
 
 enum proc_file { PROC_SCHEDSTAT, PROC_STAT, PROC_SYSCALL, PROC_STACK, PROC_WCHAN, PROC_FILES };
 
@@ -21,8 +24,8 @@ void proc_thread_close(struct proc_thread *t);
 void proc_thread_more_files(void);
 
 /*
- * The text, with a 0 byte at its end; its length, or -1 with errno: ESRCH or ENOENT when the thread has ended, EPERM or EACCES when it
- * may not be read.
+ * The text, with a 0 byte at its end; its length, or -1 with errno: ESRCH or ENOENT when the thread has ended, EPERM
+ * or EACCES when it may not be read.
  */
 ssize_t proc_thread_read(struct proc_thread *t, enum proc_file which, char *buffer, size_t size);
 

@@ -91,7 +91,8 @@ bool sampler_wants(const struct sampler *s, pid_t pid, pid_t tid, const char *co
 	return !o->comm_glob || g_pattern_match_simple(o->comm_glob, comm);
 }
 
-struct sampled *sampler_meet(struct sampler *s, pid_t pid, pid_t tid, const struct proc_stat *stat, uint64_t start_ns, uint64_t now_ns)
+struct sampled *sampler_meet(struct sampler *s, pid_t pid, pid_t tid, const struct proc_stat *stat, uint64_t start_ns,
+			     uint64_t now_ns)
 {
 	struct sampled *t = g_new0(struct sampled, 1);
 
@@ -161,12 +162,18 @@ void sampler_note_exec(struct sampler *s, struct sampled *t, const struct proc_s
 		begin_row(s, t, now_ns);
 }
 
-void sampler_saw(struct sampler *s, struct sampled *t, uint8_t state, uint32_t user, uint32_t kernel, bool has_stood, uint64_t now_ns)
+void sampler_saw(struct sampler *s, struct sampled *t, uint8_t state, uint32_t user, uint32_t kernel, bool has_stood,
+		 uint64_t now_ns)
 {
 	uint64_t began_ns = t->start_ns > s->boot_offset_ns ? t->start_ns - s->boot_offset_ns : 0;
 
 	t->look = (struct look){
-		.period = s->period, .period_ns = s->period_ns, .user = user, .kernel = kernel, .state = state, .has_stood = has_stood,
+		.period = s->period,
+		.period_ns = s->period_ns,
+		.user = user,
+		.kernel = kernel,
+		.state = state,
+		.has_stood = has_stood,
 	};
 	t->seen_ns = now_ns;
 	t->is_new = false;
@@ -259,12 +266,16 @@ static void read_counts(struct sampler *s, bool is_start)
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		struct sampled *t = value;
 		struct proc_sched now = t->last;
-		bool has_stood = t->has_counts && proc_thread_sched(&t->files, &now) && now.runs == t->last.runs && t->look.state != 'R';
+		bool has_stood = t->has_counts && proc_thread_sched(&t->files, &now) && now.runs == t->last.runs &&
+				 t->look.state != 'R';
 
 		if (s->tasks)
 			proc_thread_close(&t->files);
 		if (is_start) {
-			/* one that ran since it was looked at has another stack by now: its next look differs from this count */
+			/*
+			 * one that ran since it was looked at has another stack by now: its next look differs from
+			 * this count
+			 */
 			t->is_new = !has_stood;
 			t->first = t->last = now;
 			t->first_ticks = t->last_ticks;
@@ -291,7 +302,9 @@ static bool sleep_until(const struct sampler *s, uint64_t at_ns)
 	return !should_stop(s);
 }
 
-/* How long the next period is: as asked for, or as the mean cost of a round allows; longer where more was used so far. */
+/*
+ * How long the next period is: as asked for, or as the mean cost of a round allows; longer where more was used so far.
+ */
 static uint64_t next_period_ns(const struct sampler *s, double cost_ns, uint64_t asked_ns)
 {
 	double used_ns = (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - s->profile->info.tracer_start_cpu_ns);
@@ -321,14 +334,22 @@ static void fill_info(struct sampler *s, uint64_t start_unix_ns, uint64_t end_ns
 		info->tracer_peak_rss_bytes = proc_status_number(status, "VmHWM") * 1024;
 	info->self_excluded = !s->options.include_self;
 	info->unknown = UNKNOWN_COUNTS | UNKNOWN_DURATIONS;
-	info->looks = (struct profile_looks){ .asked_ns = asked_ns, .rounds = s->period, .budget_ppm = s->options.budget_ppm };
+	info->looks = (struct profile_looks){ .asked_ns = asked_ns,
+					      .rounds = s->period,
+					      .budget_ppm = s->options.budget_ppm };
 }
 
-static const struct { const char *reason, *help; } lack_texts[LACKS] = {
-	[LACK_PLACE] = { "not_permitted_user", "threads of other users or protected: where they stand in their programs may not be read (it needs root)" },
-	[LACK_MEMORY] = { "not_permitted_memory", "the memory of these threads may not be read: only their innermost frame is known" },
-	[LACK_KERNEL_STACK] = { "not_permitted_kernel", "kernel stacks may not be read (it needs root): the function waited in stands for them" },
-	[LACK_COUNTS] = { "no_schedstat", "the kernel does not count run-queue time of these threads: their accounts are estimates" },
+static const struct { const char *reason, *help;
+} lack_texts[LACKS] = {
+	[LACK_PLACE] =
+		{ "not_permitted_user",
+		  "threads of other users or protected: where they stand in their programs may not be read (it needs root)" },
+	[LACK_MEMORY] = { "not_permitted_memory",
+			  "the memory of these threads may not be read: only their innermost frame is known" },
+	[LACK_KERNEL_STACK] = { "not_permitted_kernel",
+				"kernel stacks may not be read (it needs root): the function waited in stands for them" },
+	[LACK_COUNTS] = { "no_schedstat",
+			  "the kernel does not count run-queue time of these threads: their accounts are estimates" },
 };
 
 static void add_losses(struct sampler *s)
@@ -337,7 +358,9 @@ static void add_losses(struct sampler *s)
 		if (s->lacks[i])
 			profile_add_loss(s->profile, lack_texts[i].reason, lack_texts[i].help, s->lacks[i], 0);
 	if (s->moved_cnt)
-		profile_add_loss(s->profile, "moved", "a thread ran on whenever it was looked at: its stack may be of two waits", s->moved_cnt, 0);
+		profile_add_loss(s->profile, "moved",
+				 "a thread ran on whenever it was looked at: its stack may be of two waits",
+				 s->moved_cnt, 0);
 }
 
 /* Periods one after the other; when it ended. */
@@ -346,7 +369,8 @@ static uint64_t run_periods(struct sampler *s, uint64_t asked_ns)
 	uint64_t end_ns = s->options.duration_ns ? s->start_ns + s->options.duration_ns : UINT64_MAX, stopped_ns;
 	double cost_ns = s->first_cost_ns;
 
-	for (s->edge_ns = s->start_ns; s->edge_ns < end_ns && g_hash_table_size(s->threads); s->edge_ns += s->period_ns) {
+	for (s->edge_ns = s->start_ns; s->edge_ns < end_ns && g_hash_table_size(s->threads);
+	     s->edge_ns += s->period_ns) {
 		uint64_t left_ns = end_ns - s->edge_ns;
 
 		s->period_ns = next_period_ns(s, cost_ns, asked_ns);
@@ -373,7 +397,9 @@ bool sampler_run(struct sampler *s, GError **error)
 {
 	uint64_t asked_ns = s->period_ns, start_unix_ns, end_ns, last_ns;
 
-	/* before the window: files are opened, tables built, stacks named; the second round costs what the others will */
+	/*
+	 * before the window: files are opened, tables built, stacks named; the second round costs what the others will
+	 */
 	look_at_all(s);
 	s->first_cost_ns = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	look_at_all(s);

@@ -9,8 +9,9 @@
 #include "profile/profile.h"
 
 /*
- * Looks at threads at a rate, by /proc or by a BPF iterator over all threads, and makes a recording of that (fold/looks.h).  Nothing is
- * attached to the scheduler, so the cost depends on the rate and the number of threads, and not on what they do.
+ * Looks at threads at a rate, by /proc or by a BPF iterator over all threads, and makes a recording of that
+ * (fold/looks.h).  Nothing is attached to the scheduler, so the cost depends on the rate and the number of threads,
+ * and not on what they do.
  */
 struct sampler;
 

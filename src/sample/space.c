@@ -263,7 +263,8 @@ static const uint8_t walk_ends[] = {
 	[UNWIND_BROKEN] = OFFCPU_WALK_UNKNOWN,
 };
 
-bool spaces_read_walk(struct spaces_read *s, pid_t pid, uint64_t space, const struct space_regs *regs, struct offcpu_rec_stack *ret)
+bool spaces_read_walk(struct spaces_read *s, pid_t pid, uint64_t space, const struct space_regs *regs,
+		      struct offcpu_rec_stack *ret)
 {
 	struct reading r = { .s = s, .program = program_of(s, pid, space), .pid = pid, .regs = regs };
 	const struct unwind_source source = {

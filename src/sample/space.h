@@ -9,8 +9,8 @@
 #include "abi/offcpu_abi.h"
 
 /*
- * User stacks of threads that sleep, walked from user space: by the unwind tables of the files that their process maps, in memory read
- * by process_vm_readv().  Tables are built once a file and shared by all processes.
+ * User stacks of threads that sleep, walked from user space: by the unwind tables of the files that their process
+ * maps, in memory read by process_vm_readv().  Tables are built once a file and shared by all processes.
  */
 struct spaces_read;
 
@@ -26,10 +26,11 @@ struct space_regs {
 };
 
 /*
- * Fills ret's depth, end and ips: at least the innermost.  space: tells programs in one process apart; a new one drops what was known of
- * its mappings.  False: the memory could not be read, with errno; one frame is there all the same.
+ * Fills ret's depth, end and ips: at least the innermost.  space: tells programs in one process apart; a new one drops
+ * what was known of its mappings.  False: the memory could not be read, with errno; one frame is there all the same.
  */
-bool spaces_read_walk(struct spaces_read *s, pid_t pid, uint64_t space, const struct space_regs *regs, struct offcpu_rec_stack *ret);
+bool spaces_read_walk(struct spaces_read *s, pid_t pid, uint64_t space, const struct space_regs *regs,
+		      struct offcpu_rec_stack *ret);
 /* The process has ended. */
 void spaces_read_forget(struct spaces_read *s, pid_t pid);
 

@@ -37,7 +37,8 @@ bool ask_range(const struct request *r, const char *from_name, const char *to_na
 {
 	guint64 from = extent->from_unix_ns, to = extent->to_unix_ns;
 
-	if (!request_number(r, from_name, G_MAXINT64, &from, error) || !request_number(r, to_name, G_MAXINT64, &to, error))
+	if (!request_number(r, from_name, G_MAXINT64, &from, error) ||
+	    !request_number(r, to_name, G_MAXINT64, &to, error))
 		return false;
 	if (from > to)
 		return refuse(error, "%s is later than %s", from_name, to_name);
@@ -86,7 +87,8 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 	g_autoptr(GError) why = NULL;
 
 	if (!take_text(r, "process", &ret->process, error) || !take_text(r, "service", &ret->service, error) ||
-	    !take_text(r, "reason", &ret->reason, error) || !take_text(r, "comm", &ret->comm, error) || !take_text(r, "grep", &ret->grep, error))
+	    !take_text(r, "reason", &ret->reason, error) || !take_text(r, "comm", &ret->comm, error) ||
+	    !take_text(r, "grep", &ret->grep, error))
 		return false;
 	if (ret->reason && !is_reason(ret->reason))
 		return refuse(error, "reason: no reason has that name; known are %s", reason_names());
@@ -157,7 +159,11 @@ char *ask_filter_text(const struct ask_filter *f)
 {
 	const struct {
 		const char *name, *value;
-	} parts[] = { { "process", f->process }, { "service", f->service }, { "reason", f->reason }, { "threads", f->comm }, { "frames", f->grep } };
+	} parts[] = { { "process", f->process },
+		      { "service", f->service },
+		      { "reason", f->reason },
+		      { "threads", f->comm },
+		      { "frames", f->grep } };
 	GString *s = g_string_new(NULL);
 
 	for (guint i = 0; i < G_N_ELEMENTS(parts); i++)

@@ -25,7 +25,7 @@
 #define ROWS_DEFAULT 40
 #define DIFF_ROWS_DEFAULT 20
 
-static const char too_large[] = "the answer is larger than 128 MiB: ask for a shorter range, or for less of it by a filter";
+static const char too_large[] = "the answer is larger than 128 MiB: ask for a shorter range, or use a filter";
 
 struct history {
 	char *dir;
@@ -128,6 +128,7 @@ static bool told(GError **error)
 
 /* A part of the history, and what of it is asked for. */
 struct part {
+	const struct request *request;
 	struct ask_range range;
 	struct ask_filter filter;
 	const struct profile *profile;
@@ -158,10 +159,10 @@ static bool part_read(struct history *h, struct part *part, enum range_form form
 }
 
 /* What an answer of one part is made by: appends. */
-typedef bool (*part_fn)(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error);
+typedef bool (*part_fn)(const struct part *part, struct answer *ret, GString *out, GError **error);
 
-static bool with_part(const struct request *r, struct history *h, struct part *part, enum range_form form, part_fn write, struct answer *ret,
-		      GError **error)
+static bool with_part(const struct request *r, struct history *h, struct part *part, enum range_form form,
+		      part_fn write, struct answer *ret, GError **error)
 {
 	GString *out;
 	bool ok;
@@ -169,7 +170,8 @@ static bool with_part(const struct request *r, struct history *h, struct part *p
 	if (!history_enter(h, error))
 		return false;
 	out = g_string_new(NULL);
-	ok = part_read(h, part, form, error) && write(r, part, ret, out, error);
+	part->request = r;
+	ok = part_read(h, part, form, error) && write(part, ret, out, error);
 	part_clear(h, part);
 	history_leave(h);
 	if (ok)
@@ -178,12 +180,14 @@ static bool with_part(const struct request *r, struct history *h, struct part *p
 	return false;
 }
 
-static bool answer_part(const struct request *r, struct history *h, enum range_form form, part_fn write, struct answer *ret, GError **error)
+static bool answer_part(const struct request *r, struct history *h, enum range_form form, part_fn write,
+			struct answer *ret, GError **error)
 {
 	struct part part = { 0 };
 	struct store_extent extent;
 
-	return read_extent(h, &extent, error) && ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &part.range, error) &&
+	return read_extent(h, &extent, error) &&
+	       ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &part.range, error) &&
 	       ask_filter(r, &part.filter, error) && with_part(r, h, &part, form, write, ret, error);
 }
 
@@ -261,16 +265,18 @@ static struct selection *select_part(void *ctx, const struct profile *p, GError 
 }
 
 /* What the small rows do not tell takes a turn. */
-static struct store_line *read_line(struct history *h, const struct ask_line *ask, struct ask_filter *filter, GError **error)
+static struct store_line *read_line(struct history *h, const struct ask_line *ask, struct ask_filter *filter,
+				    GError **error)
 {
 	struct store_line *line;
 
 	if (ask->by != STORE_BY_DURATION && ask_filter_is_empty(filter))
-		return store_line_read(h->dir, ask->range.from_ns, ask->range.to_ns, ask->step_ns, ask->by, ask->series_max, error);
+		return store_line_read(h->dir, ask->range.from_ns, ask->range.to_ns, ask->step_ns, ask->by,
+				       ask->series_max, error);
 	if (!history_enter(h, error))
 		return NULL;
-	line = store_line_read_part(h->dir, ask->range.from_ns, ask->range.to_ns, ask->step_ns, ask->by, ask->series_max, select_part, filter,
-				    error);
+	line = store_line_read_part(h->dir, ask->range.from_ns, ask->range.to_ns, ask->step_ns, ask->by,
+				    ask->series_max, select_part, filter, error);
 	history_leave(h);
 	return line;
 }
@@ -305,17 +311,19 @@ static bool take_rows(const struct request *r, unsigned *ret_rows, GError **erro
 	return rows || fail(error, SERVER_BAD_REQUEST, "rows=0: at least one is wanted");
 }
 
-static bool write_summary(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_summary(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
 	static const char *const idle[] = { "fold", "keep", NULL };
-	const char *by = request_text(r, "by");
-	struct summary_options options = { .by_wait = !by || strcmp(by, "wait") == 0, .by = TOP_BY_REASON, .top = ROWS_DEFAULT };
+	const char *by = request_text(part->request, "by");
+	struct summary_options options = { .by_wait = !by || strcmp(by, "wait") == 0, .top = ROWS_DEFAULT };
 	unsigned choice = 0;
 
-	if (!take_rows(r, &options.top, error) || !ask_word(r, "idle", idle, &choice, error))
+	if (!take_rows(part->request, &options.top, error) || !ask_word(part->request, "idle", idle, &choice, error))
 		return false;
+	options.by = TOP_BY_REASON;
 	if (!options.by_wait && !top_by_parse(by, &options.by)) {
-		g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s", top_by_names());
+		g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s",
+			    top_by_names());
 		return false;
 	}
 	options.with_idle = choice == 1;
@@ -329,8 +337,8 @@ static bool answer_summary(const struct request *r, void *ctx, struct answer *re
 }
 
 /*
- * JSON is made as a whole, so its size is told before: a frame is an object of some 100 bytes, and stands in each stack
- * that it is in.
+ * JSON is made as a whole, so its size is told before: a frame is an object of some 100 bytes, and stands in each
+ * stack that it is in.
  */
 static bool check_json(const struct part *part, GError **error)
 {
@@ -341,19 +349,21 @@ static bool check_json(const struct part *part, GError **error)
 		const struct wait *w = profile_wait(p, i);
 
 		if (part->selection->waits[i])
-			bytes += 700 + 100 * (uint64_t)(profile_get_node(p, w->user)->depth + profile_get_node(p, w->kernel)->depth);
+			bytes += 700 + 100 * (uint64_t)(profile_get_node(p, w->user)->depth +
+							profile_get_node(p, w->kernel)->depth);
 	}
 	for (uint32_t i = 0; i < p->wakes->len; i++) {
 		const struct wake *k = profile_wake(p, i);
 		const struct waker *waker = profile_get_waker(p, k->waker);
 
 		if (part->selection->waits[k->wait])
-			bytes += 300 + 100 * (uint64_t)(profile_get_node(p, waker->user)->depth + profile_get_node(p, waker->kernel)->depth);
+			bytes += 300 + 100 * (uint64_t)(profile_get_node(p, waker->user)->depth +
+							profile_get_node(p, waker->kernel)->depth);
 	}
 	return bytes <= 2 * BODY_MAX_BYTES || fail(error, SERVER_TOO_LARGE, too_large);
 }
 
-static bool write_report(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_report(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
 	if (!check_json(part, error))
 		return false;
@@ -371,7 +381,7 @@ static enum weight weight_of(const struct profile *p)
 	return profile_has_on_cpu(p) ? WEIGHT_TIME : WEIGHT_OFF_CPU;
 }
 
-static bool write_flame(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_flame(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
 	const struct html_options page = { .selection = part->selection, .selection_text = part->text,
 					   .view = { .weight = weight_of(part->profile) } };
@@ -405,14 +415,15 @@ static bool write_format(const struct format *format, const struct part *part, G
 	return format_write(format, part->profile, &plan, &sink, error);
 }
 
-static bool write_export(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_export(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
-	const struct format *format = format_by_name(request_text(r, "format"));
+	const struct format *format = format_by_name(request_text(part->request, "format"));
 
 	if (strcmp(format->name, "json") == 0 && !check_json(part, error))
 		return false;
 	ret->media_type = format->media_type;
-	ret->file_name = g_strdup_printf("off-cpu-%" G_GUINT64_FORMAT ".%s", part->range.from_ns / 1000000000, format->extension);
+	ret->file_name = g_strdup_printf("off-cpu-%" G_GUINT64_FORMAT ".%s", part->range.from_ns / 1000000000,
+					 format->extension);
 	return write_format(format, part, out, error);
 }
 
@@ -427,7 +438,7 @@ static bool answer_export(const struct request *r, void *ctx, struct answer *ret
 	return false;
 }
 
-static bool write_pprof_of(const struct request *r, const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_pprof_of(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
 	return write_format(format_by_name("pprof"), part, out, error);
 }
@@ -438,7 +449,8 @@ static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret,
 	struct part part = { 0 };
 	struct store_extent extent;
 
-	return read_extent(h, &extent, error) && ask_last(r, &extent, &part.range, error) && ask_filter(r, &part.filter, error) &&
+	return read_extent(h, &extent, error) && ask_last(r, &extent, &part.range, error) &&
+	       ask_filter(r, &part.filter, error) &&
 	       with_part(r, h, &part, RANGE_WITH_OBJECTS, write_pprof_of, ret, error);
 }
 
@@ -447,20 +459,24 @@ static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret,
 enum diff_form { DIFF_JSON, DIFF_TEXT, DIFF_PAGE };
 static const char *const diff_forms[] = { "json", "text", NULL };
 
-static bool write_diff(struct diff *d, enum diff_form form, unsigned rows, struct answer *ret, GString *out, GError **error)
+static bool write_diff(struct diff *d, enum diff_form form, unsigned rows, struct answer *ret, GString *out,
+		       GError **error)
 {
 	static const enum diff_by tables[] = { DIFF_BY_REASON, DIFF_BY_PROCESS, DIFF_BY_STACK };
 	g_autoptr(GString) finding = g_string_new(NULL);
 
 	diff_text_finding(finding, d);
 	if (form == DIFF_JSON) {
-		diff_json(out, d, &(struct diff_json_options){ .tables = tables, .tables_cnt = G_N_ELEMENTS(tables), .top = rows,
-							       .finding = finding->str });
+		const struct diff_json_options json = { .tables = tables, .tables_cnt = G_N_ELEMENTS(tables), .top = rows,
+							.finding = finding->str };
+
+		diff_json(out, d, &json);
 	} else if (form == DIFF_TEXT) {
 		const struct text_options text = { .top = rows };
+		const struct diff_text_options all = { .text = &text, .tables = tables, .tables_cnt = G_N_ELEMENTS(tables) };
 
 		ret->media_type = "text/plain; charset=utf-8";
-		diff_text(out, d, &(struct diff_text_options){ .text = &text, .tables = tables, .tables_cnt = G_N_ELEMENTS(tables) });
+		diff_text(out, d, &all);
 	} else if (!html_diff_page(out, d, &(struct html_diff_options){ 0 })) {
 		return fail(error, SERVER_NOT_FOUND, "nothing was waited for in either range");
 	}
@@ -479,8 +495,8 @@ static char *range_text(const struct ask_range *range)
 	return g_strdup_printf("%s to %s", a, b);
 }
 
-static bool compare(const struct part *before, const struct part *after, enum diff_form form, unsigned rows, struct answer *ret, GString *out,
-		    GError **error)
+static bool compare(const struct part *before, const struct part *after, enum diff_form form, unsigned rows,
+		    struct answer *ret, GString *out, GError **error)
 {
 	const struct part *const parts[DIFF_SIDES] = { before, after };
 	const struct diff_options options = { .noise = DIFF_NOISE_DEFAULT };
@@ -491,8 +507,8 @@ static bool compare(const struct part *before, const struct part *after, enum di
 
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
 		names[i] = range_text(&parts[i]->range);
-		in[i] = (struct diff_input){ .profile = parts[i]->profile, .selection = parts[i]->selection, .name = names[i],
-					     .filters = parts[i]->text };
+		in[i] = (struct diff_input){ .profile = parts[i]->profile, .selection = parts[i]->selection,
+					     .name = names[i], .filters = parts[i]->text };
 	}
 	d = diff_new(&in[DIFF_BEFORE], &in[DIFF_AFTER], &options);
 	ok = write_diff(d, form, rows, ret, out, error);
@@ -512,7 +528,8 @@ static bool diff_of(const struct request *r, struct history *h, unsigned form, s
 
 	if (!request_text(r, "before_from") || !request_text(r, "before_to"))
 		return fail(error, SERVER_BAD_REQUEST, "before_from and before_to say with what to compare");
-	if (!read_extent(h, &extent, error) || !ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &after.range, error) ||
+	if (!read_extent(h, &extent, error) ||
+	    !ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &after.range, error) ||
 	    !ask_range(r, "before_from", "before_to", &extent, ASK_RANGE_MAX_NS, &before.range, error) ||
 	    !ask_filter(r, &after.filter, error) || !take_rows(r, &rows, error) || !history_enter(h, error))
 		return false;

@@ -5,8 +5,9 @@
 #include "server/route.h"
 
 /*
- * The store of `offcpu agent` as a page, as JSON and for the viewers of others: what `offcpu serve` serves (docs/serve.md).
- * Every request is bounded: in the range of time, in steps and rows, in bytes, and in how many heavy ones run at once.
+ * The store of `offcpu agent` as a page, as JSON and for the viewers of others: what `offcpu serve` serves
+ * (docs/serve.md). Every request is bounded: in the range of time, in steps and rows, in bytes, and in how many heavy
+ * ones run at once.
  */
 
 #define HISTORY_WORKERS 8	/* threads that answer */
@@ -22,7 +23,9 @@ void history_free(struct history *h);	/* NULL is fine */
 extern const struct route history_routes[];	/* their ctx is the history */
 extern const gsize history_routes_cnt;
 
-/* A turn for what reads a range, for at most a while; false with SERVER_UNAVAILABLE.  history_leave() gives it back. */
+/*
+ * A turn for what reads a range, for at most a while; false with SERVER_UNAVAILABLE.  history_leave() gives it back.
+ */
 bool history_enter(struct history *h, GError **error);
 void history_leave(struct history *h);
 

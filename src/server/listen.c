@@ -65,8 +65,8 @@ int listen_on(const char *address, guint16 port, char **ret_name, GError **error
 	err = errno;
 	if (fd >= 0)
 		close(fd);
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "cannot listen on %s port %u: %s", address, port,
-		    g_strerror(err));
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "cannot listen on %s port %u: %s", address,
+		    port, g_strerror(err));
 	return -1;
 }
 
@@ -77,7 +77,8 @@ bool listen_is_loopback(const char *address)
 
 	if (!make_address(address, 0, &a, &len))
 		return false;
-	return a.any.sa_family == AF_INET ? ntohl(a.v4.sin_addr.s_addr) >> 24 == 127 : IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr) != 0;
+	return a.any.sa_family == AF_INET ? ntohl(a.v4.sin_addr.s_addr) >> 24 == 127
+					  : IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr) != 0;
 }
 
 bool listen_parse(const char *text, char **ret_address, guint16 *ret_port, GError **error)
@@ -94,7 +95,8 @@ bool listen_parse(const char *text, char **ret_address, guint16 *ret_port, GErro
 	gsize address_len = end ? (gsize)(end - text - 1) : colon ? (gsize)(colon - text) : strlen(text);
 	g_autofree char *address = g_strndup(end ? text + 1 : text, address_len);
 
-	if ((end && end[1] && !colon) || (colon && !g_ascii_string_to_unsigned(colon + 1, 10, 0, G_MAXUINT16, &port, NULL)) ||
+	if ((end && end[1] && !colon) ||
+	    (colon && !g_ascii_string_to_unsigned(colon + 1, 10, 0, G_MAXUINT16, &port, NULL)) ||
 	    (*address ? !make_address(address, 0, &a, &len) : !colon)) {
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 			    "\"%s\" is no address and port, like 127.0.0.1:8080", text);

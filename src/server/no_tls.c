@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Only of the static program.  Distributions build libmicrohttpd with TLS, so that its archive asks for GnuTLS, and that for
- * libraries of which there are no archives.  `offcpu view` and `serve` never ask for TLS (they are on loopback, or behind a
- * proxy that has it), so none of these is reached but the first two, which every start and end of the library calls.
+ * Only of the static program.  Distributions build libmicrohttpd with TLS, so that its archive asks for GnuTLS, and
+ * that for libraries of which there are no archives.  `offcpu view` and `serve` never ask for TLS (they are on
+ * loopback, or behind a proxy that has it), so none of these is reached but the first two, which every start and end
+ * of the library calls.
  */
 #include <stdlib.h>
 

@@ -62,9 +62,9 @@ void ranges_free(struct ranges *r)
 
 gsize ranges_profile_bytes(const struct profile *p)
 {
-	GArray *const arrays[] = { p->threads, p->frames, p->nodes, p->waits, p->on_cpu, p->states, p->objects, p->wakers,
-				   p->wakes, p->chains, p->stories, p->blames, p->storms, p->losses,
-				   p->requests, p->request_parts, p->spans, p->span_waits };
+	GArray *const arrays[] = { p->threads, p->frames, p->nodes,    p->waits,         p->on_cpu,  p->states,
+				   p->objects, p->wakers, p->wakes,    p->chains,        p->stories, p->blames,
+				   p->storms,  p->losses, p->requests, p->request_parts, p->spans,   p->span_waits };
 	gsize sum = sizeof(*p);
 
 	for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
@@ -161,7 +161,8 @@ static void leave(struct ranges *r, struct entry *e)
 	drop_old(r);
 }
 
-const struct profile *ranges_get(struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form, GError **error)
+const struct profile *ranges_get(struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form,
+				 GError **error)
 {
 	const struct profile *p;
 

@@ -25,10 +25,11 @@ struct ranges *ranges_new(const char *dir, range_read_fn read, gsize max_bytes);
 void ranges_free(struct ranges *r);	/* nobody may use one any more; NULL is fine */
 
 /*
- * Of Unix times.  To be read only, and given back by ranges_put().  Where another thread reads it, this one waits.  NULL
- * with a sentence.
+ * Of Unix times.  To be read only, and given back by ranges_put().  Where another thread reads it, this one waits.
+ * NULL with a sentence.
  */
-const struct profile *ranges_get(struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form, GError **error);
+const struct profile *ranges_get(struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form,
+				 GError **error);
 void ranges_put(struct ranges *r, const struct profile *p);	/* NULL is fine */
 
 struct ranges_stats {

@@ -9,7 +9,8 @@
 
 enum made { MADE_PAGE = 0, MADE_SPEEDSCOPE, MADE_FIREFOX, MADE_PPROF };
 
-static GBytes *export_bytes(const struct format *format, const struct profile *p, const struct export_plan *plan, GError **error)
+static GBytes *export_bytes(const struct format *format, const struct profile *p, const struct export_plan *plan,
+			    GError **error)
 {
 	GString *out = g_string_new(NULL);
 	const struct sink sink = sink_of_string(out);

@@ -59,7 +59,8 @@ static bool is_foreign(const struct request *r)
 	       g_strcmp0(r->fetch_mode, "navigate") != 0;
 }
 
-struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt, const struct request *r)
+struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt,
+			  const struct request *r)
 {
 	static const char wrong_method[] = "only GET and HEAD are answered";
 	struct verdict v = { .status = SERVER_OK };
@@ -108,6 +109,7 @@ bool request_number(const struct request *r, const char *name, guint64 max, guin
 
 	if (!text || g_ascii_string_to_unsigned(text, 10, 0, max, ret_value, NULL))
 		return true;
-	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "%s is no whole number up to %" G_GUINT64_FORMAT, name, max);
+	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "%s is no whole number up to %" G_GUINT64_FORMAT, name,
+		    max);
 	return false;
 }

@@ -65,11 +65,12 @@ struct verdict {
 	const char *allow_origin;	/* for Access-Control-Allow-Origin; NULL: not to be sent */
 };
 
-struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt, const struct request *r);
+struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt,
+			  const struct request *r);
 
 /*
- * A route of pprof's: it asks by POST for the names of addresses, and gives up where nobody answers.  We know none beside
- * those that stand in the profile.
+ * A route of pprof's: it asks by POST for the names of addresses, and gives up where nobody answers.  We know none
+ * beside those that stand in the profile.
  */
 #define SYMBOL_ROUTE { "debug/pprof/symbol", "text/plain", NULL, NULL, answer_no_symbols, true }
 bool answer_no_symbols(const struct request *r, void *ctx, struct answer *ret, GError **error);

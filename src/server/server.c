@@ -71,7 +71,8 @@ static bool announces_body(struct MHD_Connection *c)
 {
 	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
 
-	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Transfer-Encoding") ||
+	       (length && strcmp(length, "0") != 0);
 }
 
 /* What it points to lives as long as the request does. */
@@ -283,7 +284,8 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		now_does(x, PEER_ANSWERING);
 		return finish(x);
 	}
-	return x->is_asked || give_to_worker(x) ? MHD_YES : send_text(x, SERVER_UNAVAILABLE, "the server is about to end");
+	return x->is_asked || give_to_worker(x) ? MHD_YES
+						: send_text(x, SERVER_UNAVAILABLE, "the server is about to end");
 }
 
 static void on_completed(void *data, struct MHD_Connection *c, void **context, enum MHD_RequestTerminationCode why)
@@ -316,16 +318,13 @@ static void on_connection(void *data, struct MHD_Connection *c, void **socket_co
 
 static bool start_daemon(struct server *s, int fd, GError **error)
 {
-	s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
-				     MHD_OPTION_LISTEN_SOCKET, fd,
-				     MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_MAX_BYTES,
-				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_MAX_S,
-				     MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-				     MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-				     MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
-				     MHD_OPTION_STRICT_FOR_CLIENT, 1,
-				     MHD_OPTION_END);
+	s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+				     on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+				     (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				     (size_t)HEADER_MAX_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_MAX_S,
+				     MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+				     on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+				     MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (s->daemon)
 		return true;
 	close(fd);

@@ -5,8 +5,9 @@
 #include "server/route.h"
 
 /*
- * HTTP on one address, by libmicrohttpd.  One thread moves bytes for all clients, so none of them waits for a slow one; workers
- * find the answers.  Each request is bounded: in the size of its header, in time, and in the number of those at work.
+ * HTTP on one address, by libmicrohttpd.  One thread moves bytes for all clients, so none of them waits for a slow
+ * one; workers find the answers.  Each request is bounded: in the size of its header, in time, and in the number of
+ * those at work.
  */
 
 struct server;
@@ -20,7 +21,10 @@ struct server_options {
 	const struct route *routes;
 	gsize routes_cnt;
 	void *ctx;			/* of the routes */
-	/* Called once the address is known and before there are any threads: rights are given up here.  False with a sentence.  NULL: nothing. */
+	/*
+	 * Called once the address is known and before there are any threads: rights are given up here.  False with a
+	 * sentence.  NULL: nothing.
+	 */
 	bool (*on_listening)(struct server *s, void *data, GError **error);
 	void *data;
 };

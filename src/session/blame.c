@@ -25,7 +25,8 @@ struct rest {
 /* Maps and programs that are not wanted cost nothing then. */
 static void select_parts(struct offcpu_bpf *skel, bool wanted)
 {
-	struct bpf_map *const maps[] = { skel->maps.blames_a, skel->maps.blames_b, skel->maps.blame_rings, skel->maps.blame_scratch };
+	struct bpf_map *const maps[] = { skel->maps.blames_a, skel->maps.blames_b, skel->maps.blame_rings,
+					 skel->maps.blame_scratch };
 	struct bpf_program *prog;
 	int cpus = libbpf_num_possible_cpus();
 
@@ -107,7 +108,9 @@ static bool is_filling(const struct session *s, const void *state)
 	return b->skel->bss->blame_entries > bpf_map__max_entries(b->skel->maps.blames_a) / 4;
 }
 
-/* The last half is added to as threads are told that are in a queue as the window ends: it is read when that is done. */
+/*
+ * The last half is added to as threads are told that are in a queue as the window ends: it is read when that is done.
+ */
 static void read_half(struct session *s, void *state, bool second, bool is_last)
 {
 	(void)s;
@@ -136,11 +139,19 @@ static uint64_t take_off(uint64_t *rest_ns, uint64_t ns)
 	return own_ns;
 }
 
-/* A cut that was late has the end of some delays in the window behind that of who held the CPU: no thread's is more than it waited. */
-static void tell_blame(struct session *s, GArray *rests, const struct blame_key *k, const struct blame_sum *sum, struct profile *p)
+/*
+ * A cut that was late has the end of some delays in the window behind that of who held the CPU: no thread's is more
+ * than it waited.
+ */
+static void tell_blame(struct session *s, GArray *rests, const struct blame_key *k, const struct blame_sum *sum,
+		       struct profile *p)
 {
 	char comm[BLAME_COMM_LEN + 1] = { 0 };
-	struct blame row = { .kind = (uint8_t)k->kind, .pid = sum->pid, .tid = sum->tid, .comm = comm, .count = sum->stretch_cnt };
+	struct blame row = { .kind = (uint8_t)k->kind,
+			     .pid = sum->pid,
+			     .tid = sum->tid,
+			     .comm = comm,
+			     .count = sum->stretch_cnt };
 
 	memcpy(comm, sum->comm, BLAME_COMM_LEN);
 	/* a thread whose account was lost has no time that could be blamed on anybody */
@@ -161,11 +172,15 @@ static void finish(struct session *s, void *state, struct profile *p)
 	GHashTableIter iter;
 	gpointer key, value;
 
-	/* What was told of threads that were in a queue at the end.  Of a window that was cut it is in the other half than what is added now. */
+	/*
+	 * What was told of threads that were in a queue at the end.  Of a window that was cut it is in the other half
+	 * than what is added now.
+	 */
 	read_blames(b, (s->skel->data->half_edge & 1) ^ s->skel->data->is_cut);
 	p->info.has_blame = true;
 	if (b->unread_cnt)
-		profile_add_loss(p, "unread_blames", "sums of who held CPUs could not be read out of the kernel", b->unread_cnt, 0);
+		profile_add_loss(p, "unread_blames", "sums of who held CPUs could not be read out of the kernel",
+				 b->unread_cnt, 0);
 	b->unread_cnt = 0;
 	g_hash_table_iter_init(&iter, b->sums);
 	while (g_hash_table_iter_next(&iter, &key, &value))
@@ -181,12 +196,19 @@ static void take_part(struct session *s, void *state, const void *record, size_t
 }
 
 static const struct session_option options[] = {
-	{ "runq-blame", offsetof(struct collect_options, want_blame), "Who held the CPU while threads waited for it" }, { NULL, 0, NULL },
+	{ "runq-blame", offsetof(struct collect_options, want_blame), "Who held the CPU while threads waited for it" },
+	{ NULL, 0, NULL },
 };
 
 static const struct session_record records[] = { { OFFCPU_REC_BLAME, take_part }, { 0, NULL } };
 
 const struct session_probe probe_blame = {
-	.name = "run-queue blame", .options = options, .records = records, .configure = configure, .is_filling = is_filling, .read_half = read_half,
-	.finish = finish, .free = blames_free,
+	.name = "run-queue blame",
+	.options = options,
+	.records = records,
+	.configure = configure,
+	.is_filling = is_filling,
+	.read_half = read_half,
+	.finish = finish,
+	.free = blames_free,
 };

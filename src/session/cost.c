@@ -8,7 +8,10 @@
 
 #include "base/clock.h"
 
-/* By fewer switches than that a burst does not tell what one costs; it goes on for a while then, and the ones before it count, too. */
+/*
+ * By fewer switches than that a burst does not tell what one costs; it goes on for a while then, and the ones before
+ * it count, too.
+ */
 #define SWITCHES_MIN 1000
 
 struct cost {
@@ -26,7 +29,8 @@ struct cost {
 	double told_bpf_ns, told_switches;	/* of all readings */
 };
 
-struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data), void *data)
+struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data),
+		      void *data)
 {
 	struct cost *c = g_new0(struct cost, 1);
 
@@ -81,7 +85,9 @@ static uint64_t run_time_ns(const struct cost *c)
 	return cost_programs(c->programs).ns;
 }
 
-/* To begin, the kernel patches itself, which on a busy machine can take longer than the burst: so that is done first. */
+/*
+ * To begin, the kernel patches itself, which on a busy machine can take longer than the burst: so that is done first.
+ */
 static void begin_burst(struct cost *c)
 {
 	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);	/* Linux 5.8, d46edd671a14 */

@@ -8,11 +8,11 @@
 struct bpf_object;
 
 /*
- * Measures what we cost: CPU time of this process, and time in the programs of some objects.  The
- * kernel counts that only while asked to, and counting costs some 20 to 60 ns a run; so it is
- * asked for COST_BURST_NS in each COST_PERIOD_NS, and the cost of a switch found there is
- * taken for all the switches of the period.  Where a machine is quiet or works in bursts of its own, a burst lasts up to
- * COST_BURST_MAX_NS, and what those before it found counts with it.
+ * Measures what we cost: CPU time of this process, and time in the programs of some objects.  The kernel counts that
+ * only while asked to, and counting costs some 20 to 60 ns a run; so it is asked for COST_BURST_NS in each
+ * COST_PERIOD_NS, and the cost of a switch found there is taken for all the switches of the period.  Where a machine
+ * is quiet or works in bursts of its own, a burst lasts up to COST_BURST_MAX_NS, and what those before it found counts
+ * with it.
  */
 #define COST_PERIOD_NS 1000000000ULL
 #define COST_BURST_NS 50000000ULL
@@ -21,10 +21,11 @@ struct bpf_object;
 struct cost;
 
 /*
- * programs: objects, behind the last one NULL; they outlive this.  cpus: those online.  count: gives the sums of all CPUs' counts as
- * they are, from `data`.
+ * programs: objects, behind the last one NULL; they outlive this.  cpus: those online.  count: gives the sums of all
+ * CPUs' counts as they are, from `data`.
  */
-struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data), void *data);
+struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data),
+		      void *data);
 void cost_free(struct cost *c);	/* NULL is fine */
 
 /* Begins. */

@@ -22,7 +22,10 @@
 /* So many new rows of what crossed make it forget: with those of two turns more, 10 MiB or so. */
 #define CROSSED_NEW_MAX 16384
 
-/* Names the edge: from there on waits are summed in the other half, and threads are told as of then.  False: it was named late. */
+/*
+ * Names the edge: from there on waits are summed in the other half, and threads are told as of then.  False: it was
+ * named late.
+ */
 static bool name_edge(struct session *s, uint64_t *ret_edge_ns)
 {
 	bool old = s->skel->data->half_edge & 1;
@@ -135,7 +138,8 @@ const struct profile *session_cut(struct session *s, GError **error)
 		return NULL;
 	s->has_forgotten = forgets;
 	if (!in_time)
-		profile_add_loss(s->profile, "late_cut", "a cut was late: what some threads did before it is told in the next window", 1, 0);
+		profile_add_loss(s->profile, "late_cut",
+				 "a cut was late: what some threads did before it is told in the next window", 1, 0);
 	s->swapped_ns = edge_ns;
 	tell_window(s, edge_ns);
 	return s->profile;

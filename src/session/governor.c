@@ -86,9 +86,9 @@ static double listed_at(const struct governor_reading *r, uint64_t scale_ns)
 }
 
 /*
- * What listing a wait takes.  It is the mean of some readings: one wait during which the host took the CPU away weighs little.
- * Where all waits are listed they are walked as they begin, too, outside of what was measured: half of all is theirs then
- * (docs/performance.md, exact against sampled).
+ * What listing a wait takes.  It is the mean of some readings: one wait during which the host took the CPU away weighs
+ * little. Where all waits are listed they are walked as they begin, too, outside of what was measured: half of all is
+ * theirs then (docs/performance.md, exact against sampled).
  */
 static double listing_ns(const struct governor *g, const struct governor_reading *r)
 {
@@ -148,7 +148,10 @@ static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole)
 	uint64_t warned_ns = g->warned_ns;
 	bool is_too_much = wanted_ns > g->scale_ns;
 
-	/* Work that comes in bursts, as of threads that all sleep for a second, may be quiet in a reading that is short. */
+	/*
+	 * Work that comes in bursts, as of threads that all sleep for a second, may be quiet in a reading that is
+	 * short.
+	 */
 	if (is_whole || is_too_much)
 		g->warned_ns = is_too_much ? wanted_ns : 0;
 	bool is_certain = is_too_much && warned_ns > g->scale_ns;

@@ -13,13 +13,15 @@
  * (abi/sample.h), and lowers it again when there is room.  Accounts are never touched.  Pure:
  * it is told readings and answers with a scale.
  *
- * How many waits each scale would list it reckons from how long they are; so it seeks nothing, and tries out no scale that is
- * not wanted.
+ * How many waits each scale would list it reckons from how long they are; so it seeks nothing, and tries out no scale
+ * that is not wanted.
  */
 
 #define GOVERNOR_FIRST_NS 100000ULL	/* the lowest scale above that of an exact recording */
-#define GOVERNOR_WAKERS_NS 1000000ULL	/* a thread has a thousand longer sleeps a second at most, and nearly all of what it waits */
-#define GOVERNOR_TOP_NS SAMPLE_SCALE_MAX_NS	/* and the last one: of 50,000 threads that wait, a thousand waits a second */
+#define GOVERNOR_WAKERS_NS                                                                                             \
+	1000000ULL /* a thread has a thousand longer sleeps a second at most, and nearly all of what it waits */
+#define GOVERNOR_TOP_NS                                                                                                \
+	SAMPLE_SCALE_MAX_NS /* and the last one: of 50,000 threads that wait, a thousand waits a second */
 
 struct governor {
 	/* set by who makes it */
@@ -36,10 +38,12 @@ struct governor {
 	uint64_t seen_ns;	/* time that readings cover */
 	double used_ns;		/* of one CPU */
 	uint32_t peak_ppm;
-	bool wants_next;	/* the last reading was too much, and more can be done: the next one is wanted at once */
+	/* the last reading was too much, and more can be done: the next one is wanted at once */
+	bool wants_next;
 	/* private */
 	double listed_cnt, listing_ns;	/* of all readings, each time half of what was */
-	uint64_t warned_ns;	/* the scale that a reading before this one asked for, and no whole one since did not; or 0 */
+	/* the scale that a reading before this one asked for, and no whole one since did not; or 0 */
+	uint64_t warned_ns;
 	uint32_t calm_cnt;	/* whole readings in a row that had room for all wakers */
 	uint32_t quiet_cnt;	/* whole readings in a row that had room for a scale below, */
 	uint64_t room_ns;	/* and the highest that one of them asked for */
@@ -50,7 +54,8 @@ struct governor_reading {
 	uint32_t cpus;
 	double bpf_ns, own_ns;	/* time in our BPF programs, CPU time of our process, in elapsed_ns */
 	double listed_cnt, listing_ns;	/* waits listed meanwhile, and what that took */
-	double waits[OFFCPU_HIST_SLOTS];	/* that the listed ones stand for, by duration: slot i is of 2^i to 2^(i + 1) ns */
+	/* that the listed ones stand for, by duration: slot i is of 2^i to 2^(i + 1) ns */
+	double waits[OFFCPU_HIST_SLOTS];
 };
 
 void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns);

@@ -53,10 +53,13 @@ char *session_walks_text(struct session *s)
 {
 	struct offcpu_counts c = session_counts(s);
 	/* not known where all are listed whatever it takes */
-	g_autofree char *each = c.listing_ns ? g_strdup_printf("; listing took %llu ns each", c.listing_ns / MAX(c.listed, 1)) : NULL;
+	g_autofree char *each = c.listing_ns ? g_strdup_printf("; listing took %llu ns each",
+							       c.listing_ns / MAX(c.listed, 1))
+					     : NULL;
 
 	return g_strdup_printf("walks: %llu waits listed; in full were walked %llu user stacks and %llu kernel stacks, "
-			       "the others were remembered%s\n", c.listed, c.user_walks, c.kernel_walks, each ? each : "");
+			       "the others were remembered%s\n",
+			       c.listed, c.user_walks, c.kernel_walks, each ? each : "");
 }
 
 static uint64_t switches_seen(struct session *s)
@@ -160,7 +163,8 @@ static void record_losses(struct session *s, uint64_t recursion)
 			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
 	}
 	if (s->tables)
-		profile_add_loss(s->profile, "unwind_room", "no room was left for a file's unwind table or a program's mappings",
+		profile_add_loss(s->profile, "unwind_room",
+				 "no room was left for a file's unwind table or a program's mappings",
 				 since_told(&s->told.refused, tables_refused_cnt(s->tables)), 0);
 	if (s->tables)
 		record_crowded(s);
@@ -174,7 +178,8 @@ static uint64_t peak_rss_bytes(void)
 {
 	g_autofree char *text = NULL;
 
-	return g_file_get_contents("/proc/self/status", &text, NULL, NULL) ? proc_status_number(text, "VmHWM") * 1024 : 0;
+	return g_file_get_contents("/proc/self/status", &text, NULL, NULL) ? proc_status_number(text, "VmHWM") * 1024
+									   : 0;
 }
 
 static void fill_sampling(const struct session *s, struct profile_sampling *ret_sampling)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Interpreters' own stacks and who held their locks: bpf/language.bpf.h is the kernel's half, which supply/ tells where interpreters are. */
+/*
+ * Interpreters' own stacks and who held their locks: bpf/language.bpf.h is the kernel's half, which supply/ tells
+ * where interpreters are.
+ */
 #include "fold/fold.h"
 #include "session/parts.h"
 #include "session/probe.h"

@@ -73,8 +73,8 @@ static bool wants_tables(const struct collect_options *o)
 
 bool session_may_cut(const struct collect_options *o)
 {
-	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->requests && !o->min_ns && !o->max_ns &&
-	       !o->lines;
+	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->requests && !o->min_ns &&
+	       !o->max_ns && !o->lines;
 }
 
 bool session_is_for_few(const struct collect_options *o)
@@ -132,7 +132,8 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 	if (!cfg->want_waits && !cfg->hist_oncpu)
 		cfg->wait_slots = OFFCPU_WAIT_SLOTS_NONE;
 	bpf_map__set_max_entries(skel->maps.wait_slots, 2 * cfg->wait_slots);
-	bpf_map__set_value_size(skel->maps.wait_slots, cfg->want_wakers ? OFFCPU_WAIT_SLOT_BYTES : OFFCPU_SHORT_SLOT_BYTES);
+	bpf_map__set_value_size(skel->maps.wait_slots,
+				cfg->want_wakers ? OFFCPU_WAIT_SLOT_BYTES : OFFCPU_SHORT_SLOT_BYTES);
 }
 
 /* Those that the verifier takes long for, and the others do not need. */
@@ -147,7 +148,10 @@ static void load_apart(struct session *s)
 		s->closing = apart_new(s->maps, skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));
 }
 
-/* Of a thread: THREAD_SIZE of the kernel's, on x86-64 and arm64, where a page may be longer (arch/arm64/include/asm/memory.h). */
+/*
+ * Of a thread: THREAD_SIZE of the kernel's, on x86-64 and arm64, where a page may be longer
+ * (arch/arm64/include/asm/memory.h).
+ */
 #define KERNEL_STACK_MIN 16384
 
 static void fill_config(struct session *s, struct offcpu_config *cfg)
@@ -279,7 +283,8 @@ static bool open_programs(struct session *s, GError **error)
 	}
 	/* Tables are compiled while the programs are loaded. */
 	if (wants_tables(s->options) && feature_supported(FEATURE_BPF_LOOP)) {
-		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, session_is_for_few(s->options), error);
+		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, session_is_for_few(s->options),
+				       error);
 		if (!s->tables)
 			return false;
 		foresee_tables(s);

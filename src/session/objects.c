@@ -35,7 +35,8 @@ static void take_target(struct session *s, void *state, const void *record, size
 
 static const struct session_option options[] = {
 	{ "locks", offsetof(struct collect_options, want_locks), "Which lock each futex wait is for, and who holds it" },
-	{ "objects", offsetof(struct collect_options, want_objects), "What each wait is for: file, socket and peer, pipe, child, lock" },
+	{ "objects", offsetof(struct collect_options, want_objects),
+	  "What each wait is for: file, socket and peer, pipe, child, lock" },
 	{ NULL, 0, NULL },
 };
 

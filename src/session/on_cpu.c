@@ -20,7 +20,10 @@
 #include "offcpu.skel.h"
 
 #define NS_PER_S 1000000000ULL
-/* How often the sums are taken out, and it is looked for CPUs that came up; one that goes and comes back in between is not noticed. */
+/*
+ * How often the sums are taken out, and it is looked for CPUs that came up; one that goes and comes back in between is
+ * not noticed.
+ */
 #define LOOK_EVERY_NS 1000000000ULL
 #define PERIOD_MAX_NS NS_PER_S
 
@@ -92,7 +95,8 @@ static int event_open(struct on_cpu *o, int cpu)
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = o->skel->data->oncpu_period_ns, .exclude_idle = 1,
 	};
-	struct event e = { .cpu = cpu, .fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC) };
+	struct event e = { .cpu = cpu,
+			   .fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC) };
 
 	if (e.fd < 0)
 		return errno == ENODEV ? 0 : -errno;
@@ -259,10 +263,16 @@ static void finish(struct session *s, void *state, struct profile *p)
 	p->info.on_cpu_hz = o->hz;
 	p->info.on_cpu_end_hz = (uint32_t)(NS_PER_S / o->skel->data->oncpu_period_ns);
 	if (o->unread_cnt)
-		profile_add_loss(p, "unread_on_cpu", "samples of threads on CPU could not be read out of the kernel", o->unread_cnt, 0);
+		profile_add_loss(p, "unread_on_cpu", "samples of threads on CPU could not be read out of the kernel",
+				 o->unread_cnt, 0);
 }
 
 const struct session_probe probe_on_cpu = {
-	.name = "samples on CPU", .configure = configure, .start = start, .drain = drain, .read_half = read_half, .finish = finish,
+	.name = "samples on CPU",
+	.configure = configure,
+	.start = start,
+	.drain = drain,
+	.read_half = read_half,
+	.finish = finish,
 	.free = on_cpu_free,
 };

@@ -43,10 +43,12 @@ struct collect_options {
 	uint64_t sample_ns;	/* COLLECT_WAITS: the scale to begin with (abi/sample.h), 0: exact */
 	uint32_t on_cpu_hz;	/* COLLECT_WAITS: samples of what runs, a second on each CPU; 0: none */
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
-	const struct request_plan *requests;	/* COLLECT_WAITS: only waits inside of these are listed; NULL: there are none */
+	/* COLLECT_WAITS: only waits inside of these are listed; NULL: there are none */
+	const struct request_plan *requests;
 	bool request_spans;	/* and single requests are told, for a recording */
 	uint64_t request_slower_ns;	/* and only those of requests that take so long; 0: of all */
-	uint64_t slice_ns;	/* COLLECT_WAITS: sums are kept apart by slices of the window of this length; 0: they are not */
+	/* COLLECT_WAITS: sums are kept apart by slices of the window of this length; 0: they are not */
+	uint64_t slice_ns;
 	size_t ring_bytes;	/* 0: the default */
 	size_t rows_max;	/* tests: a recording of so many rows is full; 0: the default */
 	collect_event_fn on_event;
@@ -70,8 +72,10 @@ struct collect_options {
 	bool include_self;
 	bool verify_walks;	/* tests: do each remembered walk in full, too, and count differences */
 	bool may_raise;		/* the governor may change the scale */
-	bool may_cut;		/* COLLECT_WAITS: session_cut() will be called; without chains, lines, bounds of durations, slices */
-	bool frees_windows;	/* the profile of a window is freed before the next cut: nobody needs what that named */
+	/* COLLECT_WAITS: session_cut() will be called; without chains, lines, bounds of durations, slices */
+	bool may_cut;
+	/* the profile of a window is freed before the next cut: nobody needs what that named */
+	bool frees_windows;
 	bool forgets_always;	/* tests: at each cut what crossed before is forgotten */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 };

@@ -9,8 +9,9 @@
 #include "session/session.h"
 
 /*
- * What the parts of a session share: session.c is its life, load.c how its programs come into the kernel,
- * records.c what arrives from there, info.c what it says of itself, probes.c the rows of what is traced beside accounts and waits.
+ * What the parts of a session share: session.c is its life, load.c how its programs come into the kernel, records.c
+ * what arrives from there, info.c what it says of itself, probes.c the rows of what is traced beside accounts and
+ * waits.
  */
 struct offcpu_bpf;
 
@@ -95,8 +96,8 @@ void session_await_dying(struct session *s);
 void session_read_waits(struct session *s, bool second, uint64_t entries, bool is_last);
 
 /*
- * Runs an iterator to its end.  It stops when the ring is full: make_room() empties that, or waits until it is emptied.  0 or a
- * negative errno.
+ * Runs an iterator to its end.  It stops when the ring is full: make_room() empties that, or waits until it is
+ * emptied.  0 or a negative errno.
  */
 struct bpf_link;
 int session_iterate(const struct bpf_link *link, void (*make_room)(struct session *s), struct session *s);

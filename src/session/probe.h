@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /*
- * What a session traces beside the threads' accounts and their waits, which session.c and load.c are about: one row for each, with all that
- * is to be done for it in the course of a session.  A row that is not wanted is asked nothing but to leave its programs and maps out.
+ * What a session traces beside the threads' accounts and their waits, which session.c and load.c are about: one row
+ * for each, with all that is to be done for it in the course of a session.  A row that is not wanted is asked nothing
+ * but to leave its programs and maps out.
  */
 struct offcpu_config;
 struct profile;
@@ -34,8 +35,9 @@ struct session_probe {
 	const struct session_record *records;	/* ends with a NULL function; NULL: none */
 	unsigned drain_ms;	/* session_drain() is wanted as often while it is traced; 0: as usual */
 	/*
-	 * Before the programs are loaded: is it wanted?  Fills its part of the config, sizes its maps, leaves out what it does not need.
-	 * *ret_state is passed to all others, and NULL at first.  NULL instead of the function: always wanted.
+	 * Before the programs are loaded: is it wanted?  Fills its part of the config, sizes its maps, leaves out what
+	 * it does not need. *ret_state is passed to all others, and NULL at first.  NULL instead of the function:
+	 * always wanted.
 	 */
 	bool (*configure)(struct session *s, struct offcpu_config *cfg, void **ret_state);
 	/* Once the programs are attached. */
@@ -44,18 +46,24 @@ struct session_probe {
 	void (*prepare)(struct session *s, void *state);
 	/* Now and then. */
 	void (*drain)(struct session *s, void *state);
-	/* Sums of its own that change halves with those of the waits: are they filling up?  And reads the half that no program adds to any more. */
+	/*
+	 * Sums of its own that change halves with those of the waits: are they filling up?  And reads the half that no
+	 * program adds to any more.
+	 */
 	bool (*is_filling)(const struct session *s, const void *state);
 	void (*read_half)(struct session *s, void *state, bool second, bool is_last);
 	/* At a cut, before the programs are told when the next window begins. */
 	void (*cut)(struct session *s, void *state);
-	/* The window is over, or cut, and its threads, stacks and waits are in the profile: the rest, with what was lost of it. */
+	/*
+	 * The window is over, or cut, and its threads, stacks and waits are in the profile: the rest, with what was
+	 * lost of it.
+	 */
 	void (*finish)(struct session *s, void *state, struct profile *p);
 	void (*free)(void *state);	/* before the programs leave the kernel */
 };
 
-extern const struct session_probe probe_blame, probe_languages, probe_objects, probe_on_cpu, probe_requests, probe_services, probe_storms,
-	probe_wakers;
+extern const struct session_probe probe_blame, probe_languages, probe_objects, probe_on_cpu, probe_requests,
+	probe_services, probe_storms, probe_wakers;
 
 #define SESSION_PROBES_MAX 16
 #define SESSION_RECORDS_MAX 64	/* types of records */

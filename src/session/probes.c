@@ -4,8 +4,9 @@
 #include "session/parts.h"
 
 const struct session_probe *const session_probes[] = {
-	&probe_requests,	/* the first to go: each call that it probes costs the traced program time */
-	&probe_wakers, &probe_objects, &probe_languages, &probe_services, &probe_blame, &probe_storms, &probe_on_cpu, NULL,
+	&probe_requests, /* the first to go: each call that it probes costs the traced program time */
+	&probe_wakers,   &probe_objects, &probe_languages, &probe_services,
+	&probe_blame,    &probe_storms,  &probe_on_cpu,    NULL,
 };
 _Static_assert(G_N_ELEMENTS(session_probes) <= SESSION_PROBES_MAX, "");
 

@@ -100,7 +100,10 @@ void session_foresee_mappings(struct session *s)
 {
 	unsigned read_cnt = 0;
 
-	/* Those that mapping events told of, as of each that begins meanwhile, take no reading: so the queue ends in any storm of them. */
+	/*
+	 * Those that mapping events told of, as of each that begins meanwhile, take no reading: so the queue ends in
+	 * any storm of them.
+	 */
 	while (read_cnt < FORESEEN_A_ROUND && !g_queue_is_empty(&s->foreseen))
 		read_cnt += symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
 }
@@ -111,8 +114,8 @@ static bool is_late(const struct session *s)
 }
 
 /*
- * Events and histograms are handed over as they come, and may for weeks: of events nobody asks for accounts at the end, and of
- * histograms only whose waits have not ended by then.
+ * Events and histograms are handed over as they come, and may for weeks: of events nobody asks for accounts at the
+ * end, and of histograms only whose waits have not ended by then.
  */
 static bool keeps_account(enum collect_mode mode, const struct offcpu_rec_thread *rec, size_t size)
 {
@@ -139,7 +142,8 @@ static void take_thread(struct session *s, const struct offcpu_rec_thread *rec, 
 static void take_still(struct session *s, const struct offcpu_rec_still *rec, size_t size)
 {
 	if (!s->windows || size < sizeof(*rec) || !fold_windows_take_still(s->windows, rec, session_fold_thread, s))
-		profile_add_loss(s->profile, "unknown_records", "threads that slept on since a cut which did not tell of them", 1, 0);
+		profile_add_loss(s->profile, "unknown_records",
+				 "threads that slept on since a cut which did not tell of them", 1, 0);
 }
 
 int session_take_record(void *data, void *record, size_t size)

@@ -135,7 +135,8 @@ static void add_here(struct request_plan *plan, GArray *places, const char *path
 }
 
 /* Where `bin` is; NULL with a sentence when it is nowhere. */
-static GArray *find_places(struct request_plan *plan, const char *bin, const GArray *pids, const char *program, GError **error)
+static GArray *find_places(struct request_plan *plan, const char *bin, const GArray *pids, const char *program,
+			   GError **error)
 {
 	GArray *places = places_new();
 
@@ -162,7 +163,8 @@ static GArray *find_places(struct request_plan *plan, const char *bin, const GAr
 		return places;
 	g_array_unref(places);
 	if (!bin)
-		fail(error, pids ? "the program of the process cannot be opened" : "which program? Say -p PID, or BIN:FUNC");
+		fail(error,
+		     pids ? "the program of the process cannot be opened" : "which program? Say -p PID, or BIN:FUNC");
 	else if (pids && bin[0] != '/')
 		fail(error, "%s: no process of those given has a file of that name mapped", bin);
 	else
@@ -195,7 +197,8 @@ static size_t read_code(int held_fd, uint64_t off, uint8_t *code, size_t len)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-static void add_entry(struct request_plan *plan, const struct place *place, const struct elf_function *f, uint32_t func, uint16_t machine)
+static void add_entry(struct request_plan *plan, const struct place *place, const struct elf_function *f, uint32_t func,
+		      uint16_t machine)
 {
 	struct request_probe probe = { .fd = place->fd, .kind = REQUEST_ENTER, .func = func, .offset = f->off };
 	uint8_t code[CODE_BYTES];
@@ -227,7 +230,8 @@ static char *list_of(const GArray *list, bool whole)
 static bool are_one(const GArray *list)
 {
 	for (guint i = 1; i < list->len; i++)
-		if (strcmp(g_array_index(list, struct elf_function, i).whole, g_array_index(list, struct elf_function, 0).whole) != 0)
+		if (strcmp(g_array_index(list, struct elf_function, i).whole,
+			   g_array_index(list, struct elf_function, 0).whole) != 0)
 			return false;
 	return true;
 }
@@ -238,11 +242,15 @@ static void fail_inlined(GError **error, const struct elf_functions *f, const ch
 
 	for (guint i = 0; i < f->inlined->len; i++)
 		g_string_append_printf(callers, "%s%s", i ? ", " : "", (const char *)f->inlined->pdata[i]);
-	fail(error, "%s: %s has no code of its own: it is inlined in %s; take such a function", path, pattern, callers->str);
+	fail(error, "%s: %s has no code of its own: it is inlined in %s; take such a function", path, pattern,
+	     callers->str);
 	g_string_free(callers, TRUE);
 }
 
-/* The name of what runs the process's own functions, none of which is in a file's symbols; NULL: they are machine code. */
+/*
+ * The name of what runs the process's own functions, none of which is in a file's symbols; NULL: they are machine
+ * code.
+ */
 static const char *interpreter_of(const GArray *pids)
 {
 	g_autofree char *text = NULL;
@@ -258,36 +266,45 @@ static const char *interpreter_of(const GArray *pids)
 	return NULL;
 }
 
-static void fail_unfound(GError **error, const struct elf_functions *f, const char *path, const char *pattern, const char *interpreter)
+static void fail_unfound(GError **error, const struct elf_functions *f, const char *path, const char *pattern,
+			 const char *interpreter)
 {
 	if (elf_function_is_glob(pattern))
 		fail(error, "%s: no function matches '%s'", path, pattern);
 	else if (f->is_ifunc)
-		fail(error, "%s: which code %s has is chosen as the program starts (IFUNC), and calls go there: name one of its variants, or a "
-		     "function that calls it", path, pattern);
+		fail(error,
+		     "%s: which code %s has is chosen as the program starts (IFUNC), and calls go there: name one of its variants, or a "
+		     "function that calls it",
+		     path, pattern);
 	else if (f->inlined->len)
 		fail_inlined(error, f, path, pattern);
 	else if (f->is_named_elsewhere)
-		fail(error, "%s: %s has no code of its own: it is inlined wherever it is called, so take a function that calls it", path,
-		     pattern);
+		fail(error,
+		     "%s: %s has no code of its own: it is inlined wherever it is called, so take a function that calls it",
+		     path, pattern);
 	else if (interpreter)
-		fail(error, "%s: there is no function '%s': functions that %s runs have no place for a probe, so take socket:PORT, or a "
-		     "function of a library that they call (libpq:PQexec)", path, pattern, interpreter);
+		fail(error,
+		     "%s: there is no function '%s': functions that %s runs have no place for a probe, so take socket:PORT, or a "
+		     "function of a library that they call (libpq:PQexec)",
+		     path, pattern, interpreter);
 	else if (!f->has_symbols)
-		fail(error, "%s: no function '%s' among those that it exports, and it is stripped: install its debug symbols", path, pattern);
+		fail(error,
+		     "%s: no function '%s' among those that it exports, and it is stripped: install its debug symbols",
+		     path, pattern);
 	else
 		fail(error, "%s: there is no function '%s'", path, pattern);
 }
 
-static bool add_functions(struct request_plan *plan, const struct place *place, const struct elf_functions *f, const char *pattern,
-			  bool every, GError **error)
+static bool add_functions(struct request_plan *plan, const struct place *place, const struct elf_functions *f,
+			  const char *pattern, bool every, GError **error)
 {
 	GHashTable *numbers;
 
 	if (!every && !are_one(f->list)) {
 		g_autofree char *list = list_of(f->list, !elf_function_is_glob(pattern));
 
-		fail(error, "%s: %u functions match '%s': %s. Name one, or take --every", place->path, f->list->len, pattern, list);
+		fail(error, "%s: %u functions match '%s': %s. Name one, or take --every", place->path, f->list->len,
+		     pattern, list);
 		return false;
 	}
 	numbers = g_hash_table_new(g_str_hash, g_str_equal);
@@ -305,8 +322,8 @@ static bool add_functions(struct request_plan *plan, const struct place *place, 
 	return true;
 }
 
-static bool plan_function(struct request_plan *plan, const char *bin, const char *pattern, const GArray *pids, const char *program,
-			  bool every, GError **error)
+static bool plan_function(struct request_plan *plan, const char *bin, const char *pattern, const GArray *pids,
+			  const char *program, bool every, GError **error)
 {
 	g_autoptr(GArray) places = find_places(plan, bin, pids, program, error);
 	GError *unfound = NULL;
@@ -358,7 +375,8 @@ static void fail_no_probe(GError **error, const struct place *place, const char 
 	if (there->len > LISTED_MAX)
 		g_string_append_printf(list, ", and %u more", there->len - LISTED_MAX);
 	if (!there->len)
-		fail(error, "%s: there is no probe %s:%s: the file has no probes (USDT) at all", place->path, provider, name);
+		fail(error, "%s: there is no probe %s:%s: the file has no probes (USDT) at all", place->path, provider,
+		     name);
 	else
 		fail(error, "%s: there is no probe %s:%s; %s %s", place->path, provider, name,
 		     names->len ? "that provider has" : "its providers are", list->str);
@@ -367,8 +385,8 @@ static void fail_no_probe(GError **error, const struct place *place, const char 
 		close(fd);
 }
 
-static bool add_usdt(struct request_plan *plan, const struct place *place, const char *provider, const char *typed, uint32_t func,
-		     enum request_probe_kind kind, GError **error)
+static bool add_usdt(struct request_plan *plan, const struct place *place, const char *provider, const char *typed,
+		     uint32_t func, enum request_probe_kind kind, GError **error)
 {
 	int fd = file_open_held(place->fd);
 	g_autofree char *name = probe_name(typed);
@@ -384,7 +402,11 @@ static bool add_usdt(struct request_plan *plan, const struct place *place, const
 	}
 	for (guint i = 0; i < found->len; i++) {
 		const struct elf_probe *p = &g_array_index(found, struct elf_probe, i);
-		struct request_probe probe = { .fd = place->fd, .kind = kind, .func = func, .offset = p->off, .semaphore = p->semaphore };
+		struct request_probe probe = { .fd = place->fd,
+					       .kind = kind,
+					       .func = func,
+					       .offset = p->off,
+					       .semaphore = p->semaphore };
 
 		probe.what = keep(plan, g_strdup_printf("%s:%s in %s", provider, name, place->path));
 		g_array_append_val(plan->probes, probe);
@@ -393,7 +415,8 @@ static bool add_usdt(struct request_plan *plan, const struct place *place, const
 }
 
 /* "BIN:PROVIDER:START,DONE[,DONE]", or without BIN. */
-static bool plan_usdt(struct request_plan *plan, const char *spec, const GArray *pids, const char *program, GError **error)
+static bool plan_usdt(struct request_plan *plan, const char *spec, const GArray *pids, const char *program,
+		      GError **error)
 {
 	g_auto(GStrv) parts = g_strsplit(spec, ":", -1);
 	guint cnt = g_strv_length(parts);
@@ -412,7 +435,8 @@ static bool plan_usdt(struct request_plan *plan, const char *spec, const GArray 
 		uint32_t func = add_name(plan, name, place->path);
 
 		for (guint k = 0; probes[k]; k++)
-			if (!add_usdt(plan, place, parts[cnt - 2], probes[k], func, k ? REQUEST_DONE : REQUEST_START, error))
+			if (!add_usdt(plan, place, parts[cnt - 2], probes[k], func, k ? REQUEST_DONE : REQUEST_START,
+				      error))
 				return false;
 	}
 	return places != NULL;
@@ -432,7 +456,8 @@ static const char *colon_of(const char *spec)
 }
 
 /* "socket:5432": requests by connection. */
-static bool plan_socket(struct request_plan *plan, const char *spec, const GArray *pids, const char *program, GError **error)
+static bool plan_socket(struct request_plan *plan, const char *spec, const GArray *pids, const char *program,
+			GError **error)
 {
 	struct request_port port = { .func = plan->names->len };
 	g_autofree char *path = NULL, *comm = NULL;
@@ -464,7 +489,8 @@ static bool plan_socket(struct request_plan *plan, const char *spec, const GArra
 	return true;
 }
 
-static bool plan_spec(struct request_plan *plan, const char *spec, const GArray *pids, const char *program, bool every, GError **error)
+static bool plan_spec(struct request_plan *plan, const char *spec, const GArray *pids, const char *program, bool every,
+		      GError **error)
 {
 	const char *colon = colon_of(spec);
 	g_autofree char *bin = NULL;
@@ -485,9 +511,10 @@ static bool plan_spec(struct request_plan *plan, const char *spec, const GArray 
 /* Exceptions end requests: where the runtime of C++ catches one, or goes on to unwind. */
 static void add_catches(struct request_plan *plan, const GArray *pids)
 {
-	static const struct { const char *library, *function; } catches[] = {
+	static const struct { const char *library, *function;
+	} catches[] = {
 		{ "libstdc++", "__cxa_begin_catch" }, { "libc++abi", "__cxa_begin_catch" }, { "libgcc_s", "_Unwind_Resume" },
-		{ NULL, "__cxa_begin_catch" },	/* a program that has it all in itself */
+		{ NULL, "__cxa_begin_catch" }, /* a program that has it all in itself */
 		{ NULL, "_Unwind_Resume" },
 	};
 
@@ -501,7 +528,8 @@ static void add_catches(struct request_plan *plan, const GArray *pids)
 
 			if (elf_functions_find(&f, fd, place->path, catches[i].function, NULL) && f.list->len == 1) {
 				add_entry(plan, place, &g_array_index(f.list, struct elf_function, 0), 0, f.machine);
-				g_array_index(plan->probes, struct request_probe, plan->probes->len - 1).kind = REQUEST_CATCH;
+				g_array_index(plan->probes, struct request_probe, plan->probes->len - 1)
+					.kind = REQUEST_CATCH;
 			}
 			elf_functions_clear(&f);
 			if (fd >= 0)
@@ -524,12 +552,14 @@ struct request_plan *request_plan_new(char **specs, const GArray *pids, const ch
 		if (plan_spec(plan, *spec, pids, program, every, error) && plan->names->len <= OFFCPU_REQUEST_FUNCS_MAX)
 			continue;
 		if (error && !*error)
-			fail(error, "%u functions match, and there is room for %d", plan->names->len, OFFCPU_REQUEST_FUNCS_MAX);
+			fail(error, "%u functions match, and there is room for %d", plan->names->len,
+			     OFFCPU_REQUEST_FUNCS_MAX);
 		request_plan_free(plan);
 		return NULL;
 	}
 	if (plan->ports->len && plan->probes->len) {
-		fail(error, "socket:PORT does not go with functions or probes: a thread has one kind of requests at a time");
+		fail(error,
+		     "socket:PORT does not go with functions or probes: a thread has one kind of requests at a time");
 		request_plan_free(plan);
 		return NULL;
 	}

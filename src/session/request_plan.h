@@ -37,10 +37,12 @@ struct request_plan {
 };
 
 /*
- * specs: "[BIN:]FUNC", "usdt:BIN:PROVIDER:START,DONE[,DONE]", "socket:PORT".  BIN is a path, or the name of a file that the processes have
- * mapped; without it, it is what they execute, or `program`.  every: a pattern may match many functions.
+ * specs: "[BIN:]FUNC", "usdt:BIN:PROVIDER:START,DONE[,DONE]", "socket:PORT".  BIN is a path, or the name of a file
+ * that the processes have mapped; without it, it is what they execute, or `program`.  every: a pattern may match many
+ * functions.
  */
-struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every, GError **error);
+struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every,
+				      GError **error);
 /* Several functions, whose calls may lie inside of one another. */
 static inline bool request_plan_has_calls(const struct request_plan *p)
 {

@@ -81,8 +81,8 @@ static gboolean site_equal(gconstpointer a, gconstpointer b)
 
 static void select_parts(struct offcpu_bpf *skel, bool wanted, bool by_socket, bool keeps_waits, bool by_call)
 {
-	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums, skel->maps.request_counts,
-					 skel->maps.request_sites, skel->maps.request_notes, skel->maps.request_parts };
+	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums,  skel->maps.request_counts,
+					 skel->maps.request_sites,  skel->maps.request_notes, skel->maps.request_parts };
 	struct bpf_program *prog;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(maps); i++)
@@ -189,7 +189,9 @@ static guint alike(const GArray *probes, guint i)
 
 static const char *reason_of(int err)
 {
-	return err == -ENOTSUPP ? "it begins with an instruction that cannot have one (lock, or the prefix of a segment)" : g_strerror(-err);
+	return err == -ENOTSUPP
+		       ? "it begins with an instruction that cannot have one (lock, or the prefix of a segment)"
+		       : g_strerror(-err);
 }
 
 static void refuse(struct requests *r, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -212,7 +214,9 @@ static int add_probes(struct requests *r, const struct request_probe *p, guint c
 	int err, second;
 
 	for (guint k = 0; k < cnt; k++)
-		points[k] = (struct probe_point){ .offset = p[k].offset, .semaphore = p[k].semaphore, .cookie = p[k].func };
+		points[k] = (struct probe_point){ .offset = p[k].offset,
+						  .semaphore = p[k].semaphore,
+						  .cookie = p[k].func };
 	err = probe_set_add(r->probes, program_of(r->skel, p->kind), p->fd, points, cnt);
 	if (!err || p->kind == REQUEST_CATCH)
 		return 0;
@@ -249,10 +253,12 @@ static bool start(struct session *s, void *state, GError **error)
 		cnt = alike(probes, i);
 		err = add_probes(r, p, cnt);
 		if (err) {
-			g_autofree char *what = g_strdup_printf("the kernel refuses a probe on %s%s", p->what, cnt > 1 ? " and those beside it" : "");
+			g_autofree char *what = g_strdup_printf("the kernel refuses a probe on %s%s", p->what,
+								cnt > 1 ? " and those beside it" : "");
 
 			if (err == -ENOTSUPP)
-				g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s; take a function that calls it", what, reason_of(err));
+				g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
+					    "%s: %s; take a function that calls it", what, reason_of(err));
 			else
 				attach_set_error(error, err, what);
 			return false;
@@ -265,7 +271,8 @@ static bool start(struct session *s, void *state, GError **error)
 static int file_at(uint32_t pid, uint64_t addr, uint64_t *ret_offset, struct stat *ret_stat)
 {
 	size_t len;
-	g_autofree char *path = g_strdup_printf("/proc/%" PRIu32 "/maps", pid), *text = file_read_text(path, MAPS_MAX_BYTES, &len);
+	g_autofree char *path = g_strdup_printf("/proc/%" PRIu32 "/maps", pid),
+			*text = file_read_text(path, MAPS_MAX_BYTES, &len);
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 
 	for (guint i = 0; lines && i < lines->len; i++) {
@@ -319,7 +326,8 @@ static bool probe_site(struct requests *r, const struct offcpu_request_site *sit
 	point.offset = cheapest_place(fd, offset);
 	err = probe_set_add(r->probes, r->skel->progs.request_return, fd, &point, 1);
 	if (err)
-		refuse(r, "the kernel refuses a probe at a place that a request returns to: %s", err == -ENOTSUPP ? "it cannot probe the instruction" : g_strerror(-err));
+		refuse(r, "the kernel refuses a probe at a place that a request returns to: %s",
+		       err == -ENOTSUPP ? "it cannot probe the instruction" : g_strerror(-err));
 	close(fd);
 	g_hash_table_insert(r->sites, g_memdup2(&key, sizeof(key)), GINT_TO_POINTER(err ? 1 : 2));
 	return !err;
@@ -361,8 +369,8 @@ static bool have_sites(const struct requests *r)
 }
 
 /*
- * The first requests tell where they return to; what comes before all of these places have probes is lost.  The program may be slow to get a
- * CPU, so the wait for the first one is long, and short for others behind it.
+ * The first requests tell where they return to; what comes before all of these places have probes is lost.  The
+ * program may be slow to get a CPU, so the wait for the first one is long, and short for others behind it.
  */
 static void prepare(struct session *s, void *state)
 {
@@ -444,7 +452,8 @@ bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_
 	g_autofree struct offcpu_request_calls *each = g_new0(struct offcpu_request_calls, (size_t)MAX(cpus, 1));
 
 	*ret_calls = (struct offcpu_request_calls){ 0 };
-	if (!request_plan_has_calls(r->plan) || bpf_map_lookup_elem(bpf_map__fd(r->skel->maps.request_calls), &func, each))
+	if (!request_plan_has_calls(r->plan) ||
+	    bpf_map_lookup_elem(bpf_map__fd(r->skel->maps.request_calls), &func, each))
 		return false;
 	for (int i = 0; i < cpus; i++) {
 		add_times(&ret_calls->all, &each[i].all);
@@ -458,7 +467,8 @@ static void finish(struct session *s, void *state, struct profile *p)
 	struct requests *r = state;
 
 	for (guint i = 0; i < r->plan->names->len; i++) {
-		struct request_row row = { .name = profile_string(p, r->plan->names->pdata[i]), .file = profile_string(p, r->plan->files->pdata[i]) };
+		struct request_row row = { .name = profile_string(p, r->plan->names->pdata[i]),
+					   .file = profile_string(p, r->plan->files->pdata[i]) };
 
 		requests_read(r, i, &row.sum);
 		requests_read_calls(r, i, &row.calls);
@@ -476,8 +486,14 @@ static const struct session_record records[] = {
 };
 
 const struct session_probe probe_requests = {
-	.name = "requests", .records = records, .drain_ms = DRAIN_SOON_MS, .configure = configure, .start = start, .prepare = prepare,
-	.finish = finish, .free = requests_free,
+	.name = "requests",
+	.records = records,
+	.drain_ms = DRAIN_SOON_MS,
+	.configure = configure,
+	.start = start,
+	.prepare = prepare,
+	.finish = finish,
+	.free = requests_free,
 };
 
 /* It is its thread's still: a thread that ended has left its requests, which are counted as that. */
@@ -487,12 +503,13 @@ static bool is_owners(const struct requests *r, const struct socket_request *s)
 	g_autofree char *bytes = g_malloc(bpf_map__value_size(states));
 	const struct state_head *head = (const void *)bytes;
 
-	return bpf_map_lookup_elem(bpf_map__fd(states), &s->request, bytes) == 0 && head->owner == s->owner && head->open_cnt;
+	return bpf_map_lookup_elem(bpf_map__fd(states), &s->request, bytes) == 0 && head->owner == s->owner &&
+	       head->open_cnt;
 }
 
 /* One that goes on; stop_ns: as the window ends. */
-static void count_open(struct requests_open *open, struct offcpu_loss_count *counts, uint32_t func, uint64_t began_ns, uint64_t start_ns,
-		       uint64_t stop_ns)
+static void count_open(struct requests_open *open, struct offcpu_loss_count *counts, uint32_t func, uint64_t began_ns,
+		       uint64_t start_ns, uint64_t stop_ns)
 {
 	if (began_ns >= stop_ns)
 		return;
@@ -510,8 +527,8 @@ static void count_open(struct requests_open *open, struct offcpu_loss_count *cou
 }
 
 /* Those on connections that are not over. */
-static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint64_t stop_ns, struct offcpu_loss_count *counts,
-			       struct requests_open *open)
+static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
+			       struct offcpu_loss_count *counts, struct requests_open *open)
 {
 	const struct bpf_map *map = r->skel->maps.request_sockets;
 	struct socket_request s;

@@ -29,9 +29,9 @@
 #define EDGE_AHEAD_NS 1000000
 /*
  * Swap the halves of the wait table this often, or when so many slots are taken: half of them, but so many are left
- * free as may be new before we look again.  Seldom, since the same waits come again and again and each swap
- * reads them anew; but the last swap is read after the user's Ctrl-C, and on a machine so busy that it keeps us waiting
- * the table must not fill meanwhile.
+ * free as may be new before we look again.  Seldom, since the same waits come again and again and each swap reads them
+ * anew; but the last swap is read after the user's Ctrl-C, and on a machine so busy that it keeps us waiting the table
+ * must not fill meanwhile.
  */
 #define SWAP_EVERY_NS 5000000000ULL
 #define SWAP_ROOM 12288U
@@ -365,7 +365,10 @@ bool session_is_full(const struct session *s)
 #define DYING_STEP_US 2000
 #define DYING_STEPS 500
 
-/* A thread that is about to die is in no list; as it dies, it sends its account.  On a busy machine that takes a while. */
+/*
+ * A thread that is about to die is in no list; as it dies, it sends its account.  On a busy machine that takes a
+ * while.
+ */
 void session_await_dying(struct session *s)
 {
 	for (unsigned i = 0; i < DYING_STEPS && fold_lacks_thread(s->fold); i++) {
@@ -422,9 +425,9 @@ static gpointer end_window(gpointer data)
 }
 
 /*
- * What the threads were doing as the window ended their stacks tell, which do not stay for long.  So nothing comes between that end and the walk over
- * them but a visit to each CPU: what the end found running has written what it does by then, and the sums of the waits are final, too.  Those, and
- * what the walk sends, are taken in meanwhile.
+ * What the threads were doing as the window ended their stacks tell, which do not stay for long.  So nothing comes
+ * between that end and the walk over them but a visit to each CPU: what the end found running has written what it does
+ * by then, and the sums of the waits are final, too.  Those, and what the walk sends, are taken in meanwhile.
  */
 static bool close_window(struct session *s, const struct bpf_link *close_thread, GError **error)
 {
@@ -466,7 +469,8 @@ bool session_stop(struct session *s, GError **error)
 		return false;
 	session_await_dying(s);
 	if (!session_take_parked(s))
-		profile_add_loss(s->profile, "unread_accounts", "accounts of threads could not be read out of the kernel", 1, 0);
+		profile_add_loss(s->profile, "unread_accounts",
+				 "accounts of threads could not be read out of the kernel", 1, 0);
 	fold_finish_threads(s->fold);
 	return true;
 }

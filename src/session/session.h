@@ -33,9 +33,10 @@ bool session_check(struct session *s, GError **error);
 bool session_is_full(const struct session *s);
 
 /*
- * Ends the window and begins the next one at the same instant, while everything goes on: no program is detached, nothing is lost or
- * counted twice, and what is known of stacks, wakers and objects stays, but for what nobody meets any more.  A wait that goes on is split there.  Returns the profile of the window
- * that ended, which is the session's: it is valid until the next call that takes the session, but for session_progress().  With
+ * Ends the window and begins the next one at the same instant, while everything goes on: no program is detached,
+ * nothing is lost or counted twice, and what is known of stacks, wakers and objects stays, but for what nobody meets
+ * any more.  A wait that goes on is split there.  Returns the profile of the window that ended, which is the
+ * session's: it is valid until the next call that takes the session, but for session_progress().  With
  * options->may_cut only.
  */
 const struct profile *session_cut(struct session *s, GError **error);
@@ -46,7 +47,10 @@ struct profile *session_keep_window(struct session *s);
 /* Ends the window, reads out everything. */
 bool session_stop(struct session *s, GError **error);
 
-/* After session_stop(): the profile that session_take_profile() will finish.  Its threads and their states are what they will be, nothing else is. */
+/*
+ * After session_stop(): the profile that session_take_profile() will finish.  Its threads and their states are what
+ * they will be, nothing else is.
+ */
 const struct profile *session_threads(const struct session *s);
 /* Finishes the profile, which is the caller's then; once, after session_stop(). */
 struct profile *session_take_profile(struct session *s);

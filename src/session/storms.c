@@ -49,20 +49,26 @@ static void storms_free(void *state)
 }
 
 /*
- * What came since the last cut.  The largest one is known where it is the largest of all so far; else it was at least as large as they were on
- * the average.
+ * What came since the last cut.  The largest one is known where it is the largest of all so far; else it was at least
+ * as large as they were on the average.
  */
 static struct storm_sum storm_since(const struct storm_sum *now, const struct storm_sum *before)
 {
 	static const struct storm_sum none;
 	const struct storm_sum *b = before ? before : &none;
 	struct storm_sum s = {
-		.event_cnt = now->event_cnt - b->event_cnt, .call_cnt = now->call_cnt - b->call_cnt, .woken_cnt = now->woken_cnt - b->woken_cnt,
-		.ended_cnt = now->ended_cnt - b->ended_cnt, .again_cnt = now->again_cnt - b->again_cnt, .cpu_ns = now->cpu_ns - b->cpu_ns,
-		.again_ns = now->again_ns - b->again_ns, .delay_ns = now->delay_ns - b->delay_ns,
+		.event_cnt = now->event_cnt - b->event_cnt,
+		.call_cnt = now->call_cnt - b->call_cnt,
+		.woken_cnt = now->woken_cnt - b->woken_cnt,
+		.ended_cnt = now->ended_cnt - b->ended_cnt,
+		.again_cnt = now->again_cnt - b->again_cnt,
+		.cpu_ns = now->cpu_ns - b->cpu_ns,
+		.again_ns = now->again_ns - b->again_ns,
+		.delay_ns = now->delay_ns - b->delay_ns,
 	};
 
-	s.most_cnt = now->most_cnt > b->most_cnt ? now->most_cnt : (s.woken_cnt + s.event_cnt - 1) / MAX(s.event_cnt, 1);
+	s.most_cnt = now->most_cnt > b->most_cnt ? now->most_cnt
+						 : (s.woken_cnt + s.event_cnt - 1) / MAX(s.event_cnt, 1);
 	return s;
 }
 
@@ -135,9 +141,16 @@ static void finish(struct session *s, void *state, struct profile *p)
 			continue;
 		const uint64_t ended_cnt = MIN(sum->ended_cnt, sum->woken_cnt);
 		const struct storm row = {
-			.waker = waker, .event_cnt = sum->event_cnt, .call_cnt = sum->call_cnt, .woken_cnt = sum->woken_cnt,
-			.most_cnt = MIN(sum->most_cnt, sum->woken_cnt), .ended_cnt = ended_cnt, .again_cnt = MIN(sum->again_cnt, ended_cnt),
-			.cpu_ns = sum->cpu_ns, .again_ns = sum->again_ns, .delay_ns = sum->delay_ns,
+			.waker = waker,
+			.event_cnt = sum->event_cnt,
+			.call_cnt = sum->call_cnt,
+			.woken_cnt = sum->woken_cnt,
+			.most_cnt = MIN(sum->most_cnt, sum->woken_cnt),
+			.ended_cnt = ended_cnt,
+			.again_cnt = MIN(sum->again_cnt, ended_cnt),
+			.cpu_ns = sum->cpu_ns,
+			.again_ns = sum->again_ns,
+			.delay_ns = sum->delay_ns,
 		};
 
 		profile_add_storm(p, &row);
@@ -147,9 +160,15 @@ static void finish(struct session *s, void *state, struct profile *p)
 }
 
 static const struct session_option options[] = {
-	{ "storms", offsetof(struct collect_options, want_storms), "Events that wake many threads at once" }, { NULL, 0, NULL },
+	{ "storms", offsetof(struct collect_options, want_storms), "Events that wake many threads at once" },
+	{ NULL, 0, NULL },
 };
 
 const struct session_probe probe_storms = {
-	.name = "storms", .options = options, .configure = configure, .cut = cut, .finish = finish, .free = storms_free,
+	.name = "storms",
+	.options = options,
+	.configure = configure,
+	.cut = cut,
+	.finish = finish,
+	.free = storms_free,
 };

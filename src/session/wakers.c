@@ -41,7 +41,8 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 static bool is_filling(const struct session *s, const void *state)
 {
 	(void)state;
-	return s->skel->rodata->cfg.chain_depth && s->skel->bss->chain_entries > bpf_map__max_entries(s->skel->maps.chains_a) / 4;
+	return s->skel->rodata->cfg.chain_depth &&
+	       s->skel->bss->chain_entries > bpf_map__max_entries(s->skel->maps.chains_a) / 4;
 }
 
 static void take_sum(const void *key, const void *sum, void *data)
@@ -57,7 +58,8 @@ static void read_half(struct session *s, void *state, bool second, bool is_last)
 		return;
 	s->skel->bss->chain_entries = 0;
 	if (!map_read_out(second ? s->skel->maps.chains_b : s->skel->maps.chains_a, take_sum, s->fold))
-		profile_add_loss(s->profile, "unread_chains", "sums of chains could not be read out of the kernel", 1, 0);
+		profile_add_loss(s->profile, "unread_chains", "sums of chains could not be read out of the kernel", 1,
+				 0);
 }
 
 static void finish(struct session *s, void *state, struct profile *p)
@@ -96,5 +98,10 @@ static const struct session_record records[] = {
 };
 
 const struct session_probe probe_wakers = {
-	.name = "wakers", .records = records, .configure = configure, .is_filling = is_filling, .read_half = read_half, .finish = finish,
+	.name = "wakers",
+	.records = records,
+	.configure = configure,
+	.is_filling = is_filling,
+	.read_half = read_half,
+	.finish = finish,
 };

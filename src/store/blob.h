@@ -5,8 +5,8 @@
 #include "base/cursor.h"
 
 /*
- * Numbers as bytes, and bytes packed by zstd (docs/history.md).  Rows of a table are written column by column, so that like stands beside
- * like.
+ * Numbers as bytes, and bytes packed by zstd (docs/history.md).  Rows of a table are written column by column, so that
+ * like stands beside like.
  */
 
 #define STORE_BLOB_MAX_BYTES (UINT32_C(64) << 20)	/* of one blob, unpacked */
@@ -39,8 +39,8 @@ static inline uint64_t blob_get_diff(struct cursor *c, uint64_t expected)
 }
 
 /*
- * A number that is mostly the next one after the highest so far, or not far before it: how far it is from that, which *next becomes.  So
- * what is new takes a byte.
+ * A number that is mostly the next one after the highest so far, or not far before it: how far it is from that, which
+ * *next becomes.  So what is new takes a byte.
  */
 static inline void blob_put_near(GByteArray *into, uint64_t value, uint64_t *next)
 {
@@ -65,7 +65,10 @@ static inline unsigned blob_bits(uint64_t value)
 	return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
 }
 
-/* Of any number below 2^63; one with no more than so many significant bits, as it was rounded to them, takes a byte or two. */
+/*
+ * Of any number below 2^63; one with no more than so many significant bits, as it was rounded to them, takes a byte or
+ * two.
+ */
 static inline void blob_put_short(GByteArray *into, uint64_t value, unsigned most)
 {
 	unsigned bits = blob_bits(value), drop = bits > most ? bits - most : 0;
@@ -85,8 +88,8 @@ static inline uint64_t blob_get_short(struct cursor *c, unsigned most)
 }
 
 /*
- * Of any number below 2^63, which was rounded to a multiple of 1 << shift where it is four times that or more, and to three bits below:
- * blob_round() does.  Such ones take a byte or two.
+ * Of any number below 2^63, which was rounded to a multiple of 1 << shift where it is four times that or more, and to
+ * three bits below: blob_round() does.  Such ones take a byte or two.
  */
 #define BLOB_ROUGH_BITS 3
 #define BLOB_ROUGH_ESCAPE 1	/* all digits follow */

@@ -42,8 +42,12 @@ static bool is_taken(const GArray *taken, const struct store_row *row)
 	return low < taken->len && g_array_index(taken, struct taken, low).first <= row->last_seq;
 }
 
-/* Of that tier, those that do not overlap what is taken; rows of one tier do not overlap one another, but forged ones may. */
-static void take_rows(struct store_choice *c, GArray *all, GArray *taken, enum store_tier tier, uint64_t from_ns, uint64_t to_ns, bool within)
+/*
+ * Of that tier, those that do not overlap what is taken; rows of one tier do not overlap one another, but forged ones
+ * may.
+ */
+static void take_rows(struct store_choice *c, GArray *all, GArray *taken, enum store_tier tier, uint64_t from_ns,
+		      uint64_t to_ns, bool within)
 {
 	g_autoptr(GArray) more = g_array_new(FALSE, FALSE, sizeof(struct taken));
 	uint64_t last = 0;
@@ -78,8 +82,8 @@ static void choose(struct store_choice *c, GArray *all, uint64_t from_ns, uint64
 	g_array_sort(c->rows, by_seq);
 }
 
-static bool read_file(struct store_choice *c, const struct store_name *name, uint64_t from_ns, uint64_t to_ns, bool want_lines, GArray *all,
-		      GError **error)
+static bool read_file(struct store_choice *c, const struct store_name *name, uint64_t from_ns, uint64_t to_ns,
+		      bool want_lines, GArray *all, GError **error)
 {
 	bool is_missing = false;
 	struct store_file *f = store_file_open(c->dir, name, &is_missing, error);
@@ -96,8 +100,8 @@ static void close_file(gpointer f)
 	store_file_close(f);
 }
 
-struct store_choice *store_choose(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns, bool want_lines,
-				  GError **error)
+struct store_choice *store_choose(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
+				  bool want_lines, GError **error)
 {
 	const int64_t first_day = store_day_of(from_unix_ns) - 1, last_day = store_day_of(to_unix_ns);
 	g_autoptr(GArray) names = store_list(dir, error);
@@ -117,8 +121,10 @@ struct store_choice *store_choose(const char *dir, uint64_t from_unix_ns, uint64
 
 		if (name->day < first_day || name->day > last_day)
 			continue;
-		ok = c->files->len < FILES_OPEN_MAX ? read_file(c, name, from_unix_ns, to_unix_ns, want_lines, all, error) :
-						       store_fail(error, STORE_ERROR_TOO_MUCH, "that is more than %d files at once: ask for less time", FILES_OPEN_MAX);
+		ok = c->files->len < FILES_OPEN_MAX
+			     ? read_file(c, name, from_unix_ns, to_unix_ns, want_lines, all, error)
+			     : store_fail(error, STORE_ERROR_TOO_MUCH,
+					  "that is more than %d files at once: ask for less time", FILES_OPEN_MAX);
 	}
 	if (!ok) {
 		store_choice_free(c);

@@ -185,7 +185,8 @@ static bool grow(struct cursor *c, GArray *table, guint *ret_from)
 	}
 	g_array_set_size(table, table->len + cnt);
 	if (cnt)
-		memset(table->data + (gsize)*ret_from * g_array_get_element_size(table), 0, (gsize)cnt * g_array_get_element_size(table));
+		memset(table->data + (gsize)*ret_from * g_array_get_element_size(table), 0,
+		       (gsize)cnt * g_array_get_element_size(table));
 	return true;
 }
 

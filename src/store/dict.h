@@ -6,8 +6,9 @@
 #include "profile/profile.h"
 
 /*
- * What windows of one file have in common: strings, frames, stacks, objects, wakers, threads by identity, and the keys of waits.  Each is
- * kept once and known by its number.  The file has them in pieces, one for each window that brought something new.
+ * What windows of one file have in common: strings, frames, stacks, objects, wakers, threads by identity, and the keys
+ * of waits.  Each is kept once and known by its number.  The file has them in pieces, one for each window that brought
+ * something new.
  */
 
 #define DICT_ROWS_MAX (UINT32_C(16) << 20)	/* of each kind */
@@ -78,7 +79,10 @@ struct dict_end {
 };
 /* Appends what came since `since`, as bytes. */
 void dict_encode(const struct dict *d, const struct dict_size *since, const GArray *ends, GByteArray *into);
-/* Adds a piece; takes the bytes (g_malloc()ed) in any case, which must have a byte of room behind them.  False: it is none. */
+/*
+ * Adds a piece; takes the bytes (g_malloc()ed) in any case, which must have a byte of room behind them.  False: it is
+ * none.
+ */
 bool dict_decode(struct dict *d, uint8_t *bytes, size_t len_bytes);
 
 #endif

@@ -52,8 +52,14 @@ static uint32_t map_frame(struct dict_map *m, uint32_t frame)
 {
 	const struct dict_frame *f = DICT_GET(m->d, frames, struct dict_frame, frame);
 	const struct frame own = {
-		.name = dict_map_string(m, f->name), .module = dict_map_string(m, f->module), .offset = f->offset,
-		.file = dict_map_string(m, f->file), .line = f->line, .kind = f->kind, .why = f->why, .is_inline = f->is_inline,
+		.name = dict_map_string(m, f->name),
+		.module = dict_map_string(m, f->module),
+		.offset = f->offset,
+		.file = dict_map_string(m, f->file),
+		.line = f->line,
+		.kind = f->kind,
+		.why = f->why,
+		.is_inline = f->is_inline,
 	};
 
 	if (!m->frames[frame])
@@ -89,8 +95,13 @@ uint32_t dict_map_object(struct dict_map *m, uint32_t object)
 	if (!m->objects[object]) {
 		const struct dict_object *o = DICT_GET(m->d, objects, struct dict_object, object - 1);
 		const struct object own = {
-			.kind = o->kind, .is_private = o->is_private, .operation = dict_map_string(m, o->operation),
-			.name = dict_map_string(m, o->name), .place = dict_map_string(m, o->place), .pid = o->pid, .addr = o->addr,
+			.kind = o->kind,
+			.is_private = o->is_private,
+			.operation = dict_map_string(m, o->operation),
+			.name = dict_map_string(m, o->name),
+			.place = dict_map_string(m, o->place),
+			.pid = o->pid,
+			.addr = o->addr,
 			.holder_tid = o->holder_tid,
 		};
 
@@ -104,8 +115,13 @@ uint32_t dict_map_waker(struct dict_map *m, uint32_t waker)
 	if (!m->wakers[waker]) {
 		const struct dict_waker *a = DICT_GET(m->d, wakers, struct dict_waker, waker);
 		const struct waker own = {
-			.pid = a->pid, .tid = a->tid, .start_ns = a->start_ns, .comm = dict_map_string(m, a->comm),
-			.irq = dict_map_string(m, a->irq), .user = dict_map_node(m, a->user), .kernel = dict_map_node(m, a->kernel),
+			.pid = a->pid,
+			.tid = a->tid,
+			.start_ns = a->start_ns,
+			.comm = dict_map_string(m, a->comm),
+			.irq = dict_map_string(m, a->irq),
+			.user = dict_map_node(m, a->user),
+			.kernel = dict_map_node(m, a->kernel),
 		};
 
 		m->wakers[waker] = profile_waker(m->to, &own) + 1;

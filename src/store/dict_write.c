@@ -57,8 +57,8 @@ static bool same_thread(const void *ctx, const void *key, uint32_t id)
 {
 	const struct dict_thread *a = DICT_GET((const struct dict *)ctx, threads, struct dict_thread, id), *b = key;
 
-	return a->pid == b->pid && a->tid == b->tid && a->comm == b->comm && a->process == b->process && a->service == b->service &&
-	       a->start_ns == b->start_ns && a->is_kernel == b->is_kernel;
+	return a->pid == b->pid && a->tid == b->tid && a->comm == b->comm && a->process == b->process &&
+	       a->service == b->service && a->start_ns == b->start_ns && a->is_kernel == b->is_kernel;
 }
 
 static uint64_t hash_thread(const struct dict_writer *w, const struct dict_thread *t)
@@ -90,8 +90,8 @@ static bool same_key(const void *ctx, const void *key, uint32_t id)
 {
 	const struct dict_key *a = DICT_GET((const struct dict *)ctx, keys, struct dict_key, id), *b = key;
 
-	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel && a->object == b->object && a->state == b->state &&
-	       a->flags == b->flags;
+	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel && a->object == b->object &&
+	       a->state == b->state && a->flags == b->flags;
 }
 
 static uint64_t hash_key(const struct dict_writer *w, const struct dict_key *k)
@@ -101,8 +101,8 @@ static uint64_t hash_key(const struct dict_writer *w, const struct dict_key *k)
 	return id_index_hash(w->keys, key, sizeof(key));
 }
 
-uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, uint32_t kernel, uint32_t object, uint8_t state,
-			 uint8_t flags)
+uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, uint32_t kernel, uint32_t object,
+			 uint8_t state, uint8_t flags)
 {
 	const struct dict_key own = {
 		.thread = thread, .user = dict_writer_node(w, user), .kernel = dict_writer_node(w, kernel),
@@ -139,8 +139,13 @@ static void take_frames(struct dict_writer *w)
 	for (guint i = w->d->frames->len; i < w->p->frames->len; i++) {
 		const struct frame *f = profile_get_frame(w->p, i);
 		const struct dict_frame own = {
-			.name = dict_writer_string(w, f->name), .module = dict_writer_string(w, f->module),
-			.file = dict_writer_string(w, f->file), .offset = f->offset, .line = f->line, .kind = f->kind, .why = f->why,
+			.name = dict_writer_string(w, f->name),
+			.module = dict_writer_string(w, f->module),
+			.file = dict_writer_string(w, f->file),
+			.offset = f->offset,
+			.line = f->line,
+			.kind = f->kind,
+			.why = f->why,
 			.is_inline = f->is_inline,
 		};
 
@@ -159,9 +164,14 @@ static void take_actors(struct dict_writer *w)
 	for (guint i = w->d->objects->len; i < w->p->objects->len; i++) {
 		const struct object *o = profile_get_object(w->p, i);
 		const struct dict_object own = {
-			.operation = dict_writer_string(w, o->operation), .name = dict_writer_string(w, o->name),
-			.place = dict_writer_string(w, o->place), .pid = o->pid, .holder_tid = o->holder_tid, .addr = o->addr,
-			.kind = o->kind, .is_private = o->is_private,
+			.operation = dict_writer_string(w, o->operation),
+			.name = dict_writer_string(w, o->name),
+			.place = dict_writer_string(w, o->place),
+			.pid = o->pid,
+			.holder_tid = o->holder_tid,
+			.addr = o->addr,
+			.kind = o->kind,
+			.is_private = o->is_private,
 		};
 
 		g_array_append_val(w->d->objects, own);
@@ -169,8 +179,13 @@ static void take_actors(struct dict_writer *w)
 	for (guint i = w->d->wakers->len; i < w->p->wakers->len; i++) {
 		const struct waker *a = profile_get_waker(w->p, i);
 		const struct dict_waker own = {
-			.pid = a->pid, .tid = a->tid, .comm = dict_writer_string(w, a->comm), .irq = dict_writer_string(w, a->irq),
-			.user = a->user, .kernel = a->kernel, .start_ns = a->start_ns,
+			.pid = a->pid,
+			.tid = a->tid,
+			.comm = dict_writer_string(w, a->comm),
+			.irq = dict_writer_string(w, a->irq),
+			.user = a->user,
+			.kernel = a->kernel,
+			.start_ns = a->start_ns,
 		};
 
 		g_array_append_val(w->d->wakers, own);
@@ -261,8 +276,14 @@ static bool learn_stacks(struct dict_writer *w)
 	for (guint i = 0; i < d->frames->len; i++) {
 		const struct dict_frame *f = DICT_GET(d, frames, struct dict_frame, i);
 		const struct frame own = {
-			.name = text_of(d, f->name), .module = text_of(d, f->module), .offset = f->offset, .file = text_of(d, f->file),
-			.line = f->line, .kind = f->kind, .why = f->why, .is_inline = f->is_inline,
+			.name = text_of(d, f->name),
+			.module = text_of(d, f->module),
+			.offset = f->offset,
+			.file = text_of(d, f->file),
+			.line = f->line,
+			.kind = f->kind,
+			.why = f->why,
+			.is_inline = f->is_inline,
 		};
 
 		if (profile_frame(w->p, &own) != i)
@@ -285,8 +306,14 @@ static bool learn_actors(struct dict_writer *w)
 	for (guint i = 0; i < d->objects->len; i++) {
 		const struct dict_object *o = DICT_GET(d, objects, struct dict_object, i);
 		const struct object own = {
-			.kind = o->kind, .is_private = o->is_private, .operation = text_of(d, o->operation), .name = text_of(d, o->name),
-			.place = text_of(d, o->place), .pid = o->pid, .addr = o->addr, .holder_tid = o->holder_tid,
+			.kind = o->kind,
+			.is_private = o->is_private,
+			.operation = text_of(d, o->operation),
+			.name = text_of(d, o->name),
+			.place = text_of(d, o->place),
+			.pid = o->pid,
+			.addr = o->addr,
+			.holder_tid = o->holder_tid,
 		};
 
 		if (profile_object(w->p, &own) != i)
@@ -294,8 +321,13 @@ static bool learn_actors(struct dict_writer *w)
 	}
 	for (guint i = 0; i < d->wakers->len; i++) {
 		const struct dict_waker *a = DICT_GET(d, wakers, struct dict_waker, i);
-		const struct waker own = { .pid = a->pid, .tid = a->tid, .start_ns = a->start_ns, .comm = text_of(d, a->comm),
-					   .irq = text_of(d, a->irq), .user = a->user, .kernel = a->kernel };
+		const struct waker own = { .pid = a->pid,
+					   .tid = a->tid,
+					   .start_ns = a->start_ns,
+					   .comm = text_of(d, a->comm),
+					   .irq = text_of(d, a->irq),
+					   .user = a->user,
+					   .kernel = a->kernel };
 
 		if (profile_waker(w->p, &own) != i)
 			return false;

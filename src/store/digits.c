@@ -8,7 +8,8 @@ enum dim { COUNT, BLOCKED, RUNNABLE, PREEMPTED, DIM_CNT };
 
 /* The sampled waits of a thread in one state. */
 struct group {
-	uint32_t taker;		/* index + 1 of the row of the largest error: it takes what rounding the others leaves */
+	/* index + 1 of the row of the largest error: it takes what rounding the others leaves */
+	uint32_t taker;
 	int64_t left[DIM_CNT];
 };
 
@@ -167,7 +168,10 @@ static struct wake *wake_at(struct profile *p, uint32_t i)
 	return &g_array_index(p->wakes, struct wake, i);
 }
 
-/* The wakings of one row; what they leave of it, or what rounding leaves, is the last one's where they made up all of it before. */
+/*
+ * The wakings of one row; what they leave of it, or what rounding leaves, is the last one's where they made up all of
+ * it before.
+ */
 static void round_wakes(struct profile *p, const uint32_t *wakes, guint cnt, uint64_t before, enum dim dim)
 {
 	struct wait *of = wait_at(p, wake_at(p, wakes[0])->wait);

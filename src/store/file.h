@@ -35,8 +35,11 @@ GArray *store_gaps_new(void);	/* struct store_gap */
 
 struct store_file;
 
-/* To read, without write access to anything.  *ret_is_missing: there is none (yet, or any more), which is no sentence. */
-struct store_file *store_file_open(const char *dir, const struct store_name *name, bool *ret_is_missing, GError **error);
+/*
+ * To read, without write access to anything.  *ret_is_missing: there is none (yet, or any more), which is no sentence.
+ */
+struct store_file *store_file_open(const char *dir, const struct store_name *name, bool *ret_is_missing,
+				   GError **error);
 /* To write, made where there is none: only for who holds the lock of the folder. */
 struct store_file *store_file_create(const char *dir, const struct store_name *name, GError **error);
 /* A file that was written to becomes one that needs nothing beside it. */
@@ -46,24 +49,24 @@ const struct store_name *store_file_name(const struct store_file *f);
 uint64_t store_file_dict_rows(const struct store_file *f);
 
 /* Appends the rows that overlap [from, to), or with seq above `above_seq` where from and to are 0; by seq. */
-bool store_file_rows(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t above_seq, bool want_lines,
-		     GArray *rows, GError **error);
+bool store_file_rows(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t above_seq,
+		     bool want_lines, GArray *rows, GError **error);
 bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, GArray *gaps, GError **error);
 /* The highest last_seq; 0: none. */
 bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error);
 /* Names that lines refer to: char *, by number - 1. */
 const GPtrArray *store_file_names(struct store_file *f, GError **error);
 /*
- * A row's window, which shares all but its rows with *with and adds to it: to be freed by profile_free_rows() before that is.  The same
- * `with` must not be freed while other windows of the file are read.
+ * A row's window, which shares all but its rows with *with and adds to it: to be freed by profile_free_rows() before
+ * that is.  The same `with` must not be freed while other windows of the file are read.
  */
 struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error);
 /* Adds a row's window to the sum. */
 bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GError **error);
 
 /* One transaction.  After a failure the file is of no use: close it, and open it again. */
-bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window, const struct line_sums *line,
-		    GError **error);
+bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window,
+		    const struct line_sums *line, GError **error);
 bool store_file_add_gap(struct store_file *f, const struct store_gap *gap, GError **error);
 
 #endif

@@ -83,7 +83,8 @@ bool store_file_fail(struct store_file *f, int rc, const char *what, GError **er
 {
 	if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
 		return store_file_damaged(f, sqlite3_errmsg(f->db), error);
-	return store_fail(error, STORE_ERROR_FILE, "cannot %s '%s': %s", what, f->path, f->db ? sqlite3_errmsg(f->db) : sqlite3_errstr(rc));
+	return store_fail(error, STORE_ERROR_FILE, "cannot %s '%s': %s", what, f->path,
+			  f->db ? sqlite3_errmsg(f->db) : sqlite3_errstr(rc));
 }
 
 sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, GError **error)
@@ -103,10 +104,17 @@ static int confine(sqlite3 *db)
 	static const struct {
 		int id, value;
 	} limits[] = {
-		{ SQLITE_LIMIT_LENGTH, STORE_BLOB_MAX_BYTES }, { SQLITE_LIMIT_SQL_LENGTH, 65536 }, { SQLITE_LIMIT_COLUMN, 100 },
-		{ SQLITE_LIMIT_EXPR_DEPTH, 50 }, { SQLITE_LIMIT_COMPOUND_SELECT, 5 }, { SQLITE_LIMIT_VDBE_OP, 25000 },
-		{ SQLITE_LIMIT_FUNCTION_ARG, 8 }, { SQLITE_LIMIT_ATTACHED, 0 }, { SQLITE_LIMIT_TRIGGER_DEPTH, 1 },
-		{ SQLITE_LIMIT_WORKER_THREADS, 0 }, { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50 },
+		{ SQLITE_LIMIT_LENGTH, STORE_BLOB_MAX_BYTES },
+		{ SQLITE_LIMIT_SQL_LENGTH, 65536 },
+		{ SQLITE_LIMIT_COLUMN, 100 },
+		{ SQLITE_LIMIT_EXPR_DEPTH, 50 },
+		{ SQLITE_LIMIT_COMPOUND_SELECT, 5 },
+		{ SQLITE_LIMIT_VDBE_OP, 25000 },
+		{ SQLITE_LIMIT_FUNCTION_ARG, 8 },
+		{ SQLITE_LIMIT_ATTACHED, 0 },
+		{ SQLITE_LIMIT_TRIGGER_DEPTH, 1 },
+		{ SQLITE_LIMIT_WORKER_THREADS, 0 },
+		{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(limits); i++)
@@ -147,7 +155,8 @@ bool store_file_is_new(struct store_file *f)
 
 static bool check_table(struct store_file *f, sqlite3_stmt *stmt, unsigned *found, GError **error)
 {
-	const char *type = (const char *)sqlite3_column_text(stmt, 0), *name = (const char *)sqlite3_column_text(stmt, 1);
+	const char *type = (const char *)sqlite3_column_text(stmt, 0),
+		   *name = (const char *)sqlite3_column_text(stmt, 1);
 	const char *sql = (const char *)sqlite3_column_text(stmt, 3);
 
 	for (const struct store_table *t = store_tables; t->name; t++) {
@@ -164,7 +173,8 @@ static bool check_table(struct store_file *f, sqlite3_stmt *stmt, unsigned *foun
 bool store_file_check_schema(struct store_file *f, GError **error)
 {
 	int rc;
-	int64_t id = pragma_number(f, "PRAGMA application_id", &rc), version = rc == SQLITE_OK ? pragma_number(f, "PRAGMA user_version", &rc) : 0;
+	int64_t id = pragma_number(f, "PRAGMA application_id", &rc),
+		version = rc == SQLITE_OK ? pragma_number(f, "PRAGMA user_version", &rc) : 0;
 	unsigned found = 0, want = 0;
 	bool ok = true;
 
@@ -173,9 +183,12 @@ bool store_file_check_schema(struct store_file *f, GError **error)
 	if (id != STORE_FILE_APPLICATION_ID)
 		return store_fail(error, STORE_ERROR_DAMAGED, "'%s' is no file of a history", f->path);
 	if (version > STORE_FILE_VERSION)
-		return store_fail(error, STORE_ERROR_NEWER, "'%s' was written by a newer offcpu (version %" G_GINT64_FORMAT "; this one reads %d)",
+		return store_fail(error, STORE_ERROR_NEWER,
+				  "'%s' was written by a newer offcpu (version %" G_GINT64_FORMAT
+				  "; this one reads %d)",
 				  f->path, version, STORE_FILE_VERSION);
-	sqlite3_stmt *stmt = store_file_prepare(f, "SELECT type, name, rootpage, sql FROM sqlite_master LIMIT 100", error);
+	sqlite3_stmt *stmt = store_file_prepare(f, "SELECT type, name, rootpage, sql FROM sqlite_master LIMIT 100",
+						error);
 
 	if (!stmt)
 		return false;
@@ -203,7 +216,9 @@ static int open_database(struct store_file *f, bool is_immutable)
 	g_autofree char *escaped = g_uri_escape_string(f->path, "/", FALSE);
 	g_autofree char *uri = g_strdup_printf("file:%s?mode=ro%s", escaped, is_immutable ? "&immutable=1" : "");
 	int rc = sqlite3_open_v2(uri, &f->db,
-				 SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX, NULL);
+				 SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_PRIVATECACHE |
+					 SQLITE_OPEN_NOMUTEX,
+				 NULL);
 
 	if (rc == SQLITE_OK)
 		rc = confine(f->db);
@@ -235,9 +250,10 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 	int rc = open_database(f, false);
 
 	/*
-	 * Without write access to the folder SQLite cannot make what a log needs; where there is no log, none is needed.  And a writer that
-	 * was killed as it turned to a log, or away from one, leaves a journal that the next writer takes back: that is of nothing but
-	 * two bytes of the header, as all else is written by way of the log.  So the file is good as it is.
+	 * Without write access to the folder SQLite cannot make what a log needs; where there is no log, none is
+	 * needed.  And a writer that was killed as it turned to a log, or away from one, leaves a journal that the
+	 * next writer takes back: that is of nothing but two bytes of the header, as all else is written by way of the
+	 * log.  So the file is good as it is.
 	 */
 	if (((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) && !has_log(f->path)) {
 		sqlite3_close(f->db);
@@ -253,7 +269,8 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 }
 
 /* NULL: it is damaged.  Free with g_free(). */
-static uint8_t *unpack_column(struct store_file *f, sqlite3_stmt *stmt, int bytes_column, int packed_column, size_t *ret_bytes)
+static uint8_t *unpack_column(struct store_file *f, sqlite3_stmt *stmt, int bytes_column, int packed_column,
+			      size_t *ret_bytes)
 {
 	sqlite3_int64 bytes = sqlite3_column_int64(stmt, bytes_column);
 	const void *packed = sqlite3_column_blob(stmt, packed_column);
@@ -305,13 +322,16 @@ const struct dict *store_file_dict(struct store_file *f, GError **error)
 static bool take_row(struct store_file *f, sqlite3_stmt *stmt, bool want_lines, GArray *rows)
 {
 	struct store_row row = {
-		.in = f->name, .seq = (uint64_t)sqlite3_column_int64(stmt, 0), .last_seq = (uint64_t)sqlite3_column_int64(stmt, 1),
-		.start_unix_ns = (uint64_t)sqlite3_column_int64(stmt, 2), .duration_ns = (uint64_t)sqlite3_column_int64(stmt, 3),
+		.in = f->name,
+		.seq = (uint64_t)sqlite3_column_int64(stmt, 0),
+		.last_seq = (uint64_t)sqlite3_column_int64(stmt, 1),
+		.start_unix_ns = (uint64_t)sqlite3_column_int64(stmt, 2),
+		.duration_ns = (uint64_t)sqlite3_column_int64(stmt, 3),
 		.start_ns = (uint64_t)sqlite3_column_int64(stmt, 4),
 	};
 
-	if (!row.seq || row.last_seq < row.seq || row.last_seq > INT64_MAX || row.start_unix_ns > PROFILE_NS_MAX || row.duration_ns > PROFILE_NS_MAX ||
-	    row.start_ns > PROFILE_NS_MAX || rows->len >= ROWS_MAX * 16u)
+	if (!row.seq || row.last_seq < row.seq || row.last_seq > INT64_MAX || row.start_unix_ns > PROFILE_NS_MAX ||
+	    row.duration_ns > PROFILE_NS_MAX || row.start_ns > PROFILE_NS_MAX || rows->len >= ROWS_MAX * 16u)
 		return false;
 	if (want_lines) {
 		row.line_bytes = (uint32_t)sqlite3_column_bytes(stmt, 5);
@@ -323,18 +343,21 @@ static bool take_row(struct store_file *f, sqlite3_stmt *stmt, bool want_lines, 
 
 #define ROW_COLUMNS "SELECT seq, last_seq, start_unix_ns, duration_ns, start_ns"
 
-bool store_file_rows(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t above_seq, bool want_lines,
-		     GArray *rows, GError **error)
+bool store_file_rows(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t above_seq,
+		     bool want_lines, GArray *rows, GError **error)
 {
-	sqlite3_stmt *stmt = store_file_prepare(f, want_lines ? ROW_COLUMNS ", line FROM window WHERE seq > ? ORDER BY seq" :
-								ROW_COLUMNS " FROM window WHERE seq > ? ORDER BY seq", error);
+	sqlite3_stmt *stmt = store_file_prepare(f,
+						want_lines ? ROW_COLUMNS ", line FROM window WHERE seq > ? ORDER BY seq"
+							   : ROW_COLUMNS " FROM window WHERE seq > ? ORDER BY seq",
+						error);
 	int rc = SQLITE_OK;
 	bool ok = stmt != NULL;
 
 	if (ok)
 		rc = sqlite3_bind_int64(stmt, 1, (sqlite3_int64)above_seq);
 	while (ok && (rc == SQLITE_OK || rc == SQLITE_ROW) && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		uint64_t start = (uint64_t)sqlite3_column_int64(stmt, 2), end = start + (uint64_t)sqlite3_column_int64(stmt, 3);
+		uint64_t start = (uint64_t)sqlite3_column_int64(stmt, 2),
+			 end = start + (uint64_t)sqlite3_column_int64(stmt, 3);
 
 		if (to_unix_ns && (start >= to_unix_ns || end <= from_unix_ns))
 			continue;
@@ -354,7 +377,8 @@ bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_un
 
 	while (ok && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const char *why = (const char *)sqlite3_column_text(stmt, 2);
-		struct store_gap gap = { (uint64_t)sqlite3_column_int64(stmt, 0), (uint64_t)sqlite3_column_int64(stmt, 1), NULL };
+		struct store_gap gap = { (uint64_t)sqlite3_column_int64(stmt, 0),
+					 (uint64_t)sqlite3_column_int64(stmt, 1), NULL };
 
 		if (gap.from_unix_ns >= to_unix_ns || gap.to_unix_ns <= from_unix_ns || gap.to_unix_ns > PROFILE_NS_MAX)
 			continue;
@@ -391,7 +415,8 @@ const GPtrArray *store_file_names(struct store_file *f, GError **error)
 	while (ok && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(stmt, 1);
 
-		if (sqlite3_column_int64(stmt, 0) != (sqlite3_int64)names->len + 1 || names->len >= LINE_NAMES_MAX || !name)
+		if (sqlite3_column_int64(stmt, 0) != (sqlite3_int64)names->len + 1 || names->len >= LINE_NAMES_MAX ||
+		    !name)
 			ok = store_file_damaged(f, "its names are not numbered", error);
 		else
 			g_ptr_array_add(names, g_utf8_make_valid(name, (gssize)MIN(strlen(name), LINE_NAME_MAX_BYTES)));
@@ -404,8 +429,8 @@ const GPtrArray *store_file_names(struct store_file *f, GError **error)
 	return f->names;
 }
 
-static struct profile *load_rows(struct store_file *f, struct dict_map *map, const uint8_t *plain, size_t bytes, struct profile *with,
-				 GError **error)
+static struct profile *load_rows(struct store_file *f, struct dict_map *map, const uint8_t *plain, size_t bytes,
+				 struct profile *with, GError **error)
 {
 	struct profile *rows = profile_new_rows(with);
 

@@ -13,8 +13,8 @@
 #define BUSY_MS 2000
 
 /*
- * With a log a reader never holds up the writer, nor the other way round, and a transaction that was killed leaves nothing behind.  Not
- * synced at each commit: a crash of the machine may take the last windows, never the file.
+ * With a log a reader never holds up the writer, nor the other way round, and a transaction that was killed leaves
+ * nothing behind.  Not synced at each commit: a crash of the machine may take the last windows, never the file.
  */
 static const char begin_writing[] =
 	"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=256; PRAGMA journal_size_limit=2097152;"
@@ -31,7 +31,8 @@ static bool make_tables(struct store_file *f, GError **error)
 {
 	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
 
-	g_string_append_printf(sql, "PRAGMA application_id=%d; PRAGMA user_version=%d;", STORE_FILE_APPLICATION_ID, STORE_FILE_VERSION);
+	g_string_append_printf(sql, "PRAGMA application_id=%d; PRAGMA user_version=%d;", STORE_FILE_APPLICATION_ID,
+			       STORE_FILE_VERSION);
 	for (const struct store_table *t = store_tables; t->name; t++)
 		g_string_append_printf(sql, "%s;", t->sql);
 	g_string_append(sql, "COMMIT");
@@ -73,7 +74,8 @@ struct store_file *store_file_create(const char *dir, const struct store_name *n
 		return NULL;
 	}
 	close(fd);
-	int rc = sqlite3_open_v2(f->path, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(f->path, &f->db,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc == SQLITE_OK) {
 		sqlite3_busy_timeout(f->db, BUSY_MS);
@@ -81,8 +83,8 @@ struct store_file *store_file_create(const char *dir, const struct store_name *n
 	} else {
 		store_file_fail(f, rc, "write", error);
 	}
-	if (rc == SQLITE_OK && run(f, begin_writing, error) && (!store_file_is_new(f) || make_tables(f, error)) && store_file_check_schema(f, error) &&
-	    learn(f, error))
+	if (rc == SQLITE_OK && run(f, begin_writing, error) && (!store_file_is_new(f) || make_tables(f, error)) &&
+	    store_file_check_schema(f, error) && learn(f, error))
 		return f;
 	store_file_close(f);
 	return NULL;
@@ -159,10 +161,12 @@ static bool put_end(struct putting *p, GError **error)
 static bool put_packed(struct store_file *f, const char *sql, uint64_t id, const GByteArray *plain, GError **error)
 {
 	size_t packed_bytes = 0;
-	g_autofree void *packed = plain->len <= STORE_BLOB_MAX_BYTES ? blob_pack(plain, PACK_LEVEL, &packed_bytes) : NULL;
+	g_autofree void *packed = plain->len <= STORE_BLOB_MAX_BYTES ? blob_pack(plain, PACK_LEVEL, &packed_bytes)
+								     : NULL;
 
 	if (!packed)
-		return store_fail(error, STORE_ERROR_TOO_MUCH, "a window is too large to be kept: %u bytes", plain->len);
+		return store_fail(error, STORE_ERROR_TOO_MUCH, "a window is too large to be kept: %u bytes",
+				  plain->len);
 	struct putting p = put_into(f, sql);
 
 	if (id)
@@ -233,8 +237,8 @@ static bool put_rows(struct store_file *f, const struct store_row *row, const st
 	return ok;
 }
 
-bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window, const struct line_sums *line,
-		    GError **error)
+bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window,
+		    const struct line_sums *line, GError **error)
 {
 	if (!run(f, "BEGIN IMMEDIATE", error))
 		return false;

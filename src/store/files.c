@@ -54,7 +54,8 @@ static bool parse_name(const char *text, struct store_name *ret_name)
 	unsigned part = 0;
 	char tier[4] = "";
 
-	if (sscanf(text, "%4d-%2d-%2d.%3[0-9a-z].%u.db", &year, &month, &day, tier, &part) < 4 || !parse_tier(tier, &ret_name->tier))
+	if (sscanf(text, "%4d-%2d-%2d.%3[0-9a-z].%u.db", &year, &month, &day, tier, &part) < 4 ||
+	    !parse_tier(tier, &ret_name->tier))
 		return false;
 	g_autoptr(GDateTime) at = g_date_time_new_utc(year, month, day, 0, 0, 0);
 
@@ -86,9 +87,11 @@ GArray *store_list(const char *dir, GError **error)
 
 	if (!folder) {
 		if (err == ENOENT)
-			store_fail(error, STORE_ERROR_EMPTY, "there is no history in '%s', which does not exist: offcpu agent writes it", dir);
+			store_fail(error, STORE_ERROR_EMPTY,
+				   "there is no history in '%s', which does not exist: offcpu agent writes it", dir);
 		else
-			store_fail(error, STORE_ERROR_FILE, "cannot read the history in '%s': %s", dir, g_strerror(err));
+			store_fail(error, STORE_ERROR_FILE, "cannot read the history in '%s': %s", dir,
+				   g_strerror(err));
 		return NULL;
 	}
 	GArray *names = g_array_new(FALSE, FALSE, sizeof(struct store_name));

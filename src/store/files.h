@@ -26,7 +26,10 @@ static inline int64_t store_day_of(uint64_t unix_ns)
 /* "DIR/2026-11-25.10s.db"; free with g_free(). */
 char *store_path(const char *dir, const struct store_name *name);
 int store_name_compare(gconstpointer a, gconstpointer b);	/* tier, day, part */
-/* struct store_name, by tier, day and part; what has another name is none of ours.  NULL with a sentence: there is no such folder. */
+/*
+ * struct store_name, by tier, day and part; what has another name is none of ours.  NULL with a sentence: there is no
+ * such folder.
+ */
 GArray *store_list(const char *dir, GError **error);
 /* Of the file and what SQLite has beside it; 0: there is none. */
 uint64_t store_file_bytes(const char *path);

@@ -80,9 +80,11 @@ struct wait_sums {
 	uint64_t *busy_ns;	/* of each thread */
 };
 
-static void add_wait(struct wait_sums *sums, const struct wait *w, enum reason reason, bool is_idle, bool with_durations)
+static void add_wait(struct wait_sums *sums, const struct wait *w, enum reason reason, bool is_idle,
+		     bool with_durations)
 {
-	uint64_t queue_ns = w->runnable_ns + w->preempted_ns, busy_ns = is_idle ? queue_ns : sum(queue_ns, w->blocked_ns);
+	uint64_t queue_ns = w->runnable_ns + w->preempted_ns,
+		 busy_ns = is_idle ? queue_ns : sum(queue_ns, w->blocked_ns);
 
 	sums->runnable_ns = sum(sums->runnable_ns, w->runnable_ns);
 	sums->preempted_ns = sum(sums->preempted_ns, w->preempted_ns);
@@ -99,8 +101,8 @@ static void add_wait(struct wait_sums *sums, const struct wait *w, enum reason r
 }
 
 /* By thread and by reason first: strings are looked up once a thread. */
-static void add_waits(struct line_sums *s, const struct profile *p, const struct reasons *reasons, const struct selection *selection,
-		      struct wait_sums *sums)
+static void add_waits(struct line_sums *s, const struct profile *p, const struct reasons *reasons,
+		      const struct selection *selection, struct wait_sums *sums)
 {
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -128,7 +130,8 @@ static void add_accounts(struct line_sums *s, const struct thread *t)
 	add(s, STORE_BY_CLASS, "not listed", sum(t->filtered_ns, t->lost_ns));
 }
 
-void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons, const struct selection *selection)
+void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons,
+			   const struct selection *selection)
 {
 	g_autofree uint64_t *busy_ns = g_new0(uint64_t, p->threads->len + 1);
 	struct wait_sums sums = { .busy_ns = busy_ns };
@@ -145,7 +148,11 @@ void line_sums_add_profile(struct line_sums *s, const struct profile *p, const s
 		if (!selection || (selection->threads[i] && !selection->by_stack))
 			add_accounts(s, t);
 		add(s, STORE_BY_PROCESS, t->process && *t->process ? t->process : t->comm, busy_ns[i]);
-		add(s, STORE_BY_SERVICE, t->service ? t->service : t->flags & THREAD_KERNEL ? "(kernel)" : "(no service)", busy_ns[i]);
+		add(s, STORE_BY_SERVICE,
+		    t->service                 ? t->service
+		    : t->flags & THREAD_KERNEL ? "(kernel)"
+					       : "(no service)",
+		    busy_ns[i]);
 	}
 }
 

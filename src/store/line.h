@@ -8,8 +8,8 @@
 #include "store/store.h"
 
 /*
- * What a time line needs of a window, so that nobody unpacks it: time by class, process, service and reason.  Idle time (docs/reasons.md)
- * is a class of its own, and in no other group.
+ * What a time line needs of a window, so that nobody unpacks it: time by class, process, service and reason.  Idle
+ * time (docs/reasons.md) is a class of its own, and in no other group.
  */
 
 #define LINE_BY_CNT 4		/* of enum store_by: those that are kept */
@@ -22,7 +22,8 @@ struct line_sums;
 struct line_sums *line_sums_new(void);
 void line_sums_free(struct line_sums *s);	/* NULL is fine */
 /* reasons: of p.  selection NULL: everything; else what it keeps, by STORE_BY_DURATION, too. */
-void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons, const struct selection *selection);
+void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons,
+			   const struct selection *selection);
 /* Calls fn with each group that was added. */
 typedef void (*line_name_fn)(void *ctx, const char *name, uint64_t ns);
 void line_sums_visit(const struct line_sums *s, enum store_by by, line_name_fn fn, void *ctx);

@@ -32,12 +32,14 @@ static void spread(const struct drawing *d, uint64_t *into, uint64_t ns)
 	uint64_t at = start < l->from_unix_ns ? 0 : (start - l->from_unix_ns) / l->step_ns;
 
 	for (uint64_t step = at; step < l->steps; step++) {
-		uint64_t from = MAX(l->from_unix_ns + step * l->step_ns, start), to = MIN(l->from_unix_ns + (step + 1) * l->step_ns, end);
+		uint64_t from = MAX(l->from_unix_ns + step * l->step_ns, start),
+			 to = MIN(l->from_unix_ns + (step + 1) * l->step_ns, end);
 
 		if (from >= to)
 			break;
 		/* what is before `to` less what is before `from` */
-		into[step] += (uint64_t)((__uint128_t)ns * (to - start) / length) - (uint64_t)((__uint128_t)ns * (from - start) / length);
+		into[step] += (uint64_t)((__uint128_t)ns * (to - start) / length) -
+			      (uint64_t)((__uint128_t)ns * (from - start) / length);
 	}
 }
 
@@ -73,7 +75,8 @@ static bool draw_row(struct drawing *d, const struct store_row *row, enum store_
 	spread(d, d->covered_ns, row->duration_ns);
 	if (row->line && line_visit(row->line, row->line_bytes, by, draw_group, d))
 		return true;
-	return store_fail(error, STORE_ERROR_DAMAGED, "the history is damaged: the time line of a window cannot be read");
+	return store_fail(error, STORE_ERROR_DAMAGED,
+			  "the history is damaged: the time line of a window cannot be read");
 }
 
 static void draw_name(void *ctx, const char *name, uint64_t ns)
@@ -103,7 +106,9 @@ static bool draw_selection(struct drawing *d, struct profile *p, enum store_by b
 static bool draw_part(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
 {
 	if (c->rows->len > STORE_PART_ROWS_MAX)
-		return store_fail(error, STORE_ERROR_TOO_MUCH, "a part of that time is not told in such short steps: ask for less time, or for no part of it");
+		return store_fail(
+			error, STORE_ERROR_TOO_MUCH,
+			"a part of that time is not told in such short steps: ask for less time, or for no part of it");
 	struct profile *with = profile_new();
 	bool ok = true;
 
@@ -120,7 +125,8 @@ static bool draw_part(struct drawing *d, const struct store_choice *c, enum stor
 	return ok;
 }
 
-static bool draw_file(struct drawing *d, const struct store_choice *c, struct store_file *f, enum store_by by, GError **error)
+static bool draw_file(struct drawing *d, const struct store_choice *c, struct store_file *f, enum store_by by,
+		      GError **error)
 {
 	bool ok = (d->names = store_file_names(f, error)) != NULL;
 
@@ -221,8 +227,9 @@ static bool draw(struct drawing *d, const struct store_choice *c, enum store_by 
 	return true;
 }
 
-struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns, enum store_by by,
-					unsigned series_max, store_select_fn select, void *ctx, GError **error)
+struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
+					enum store_by by, unsigned series_max, store_select_fn select, void *ctx,
+					GError **error)
 {
 	uint64_t steps = step_ns && from_unix_ns < to_unix_ns ? (to_unix_ns - from_unix_ns + step_ns - 1) / step_ns : 0;
 
@@ -230,14 +237,18 @@ struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, 
 		store_fail(error, STORE_ERROR_TOO_MUCH, "a time line has from 1 to %d steps", STEPS_MAX);
 		return NULL;
 	}
-	struct store_choice *c = store_choose(dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns, !select, error);
+	struct store_choice *c = store_choose(dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns, !select,
+					      error);
 
 	if (!c)
 		return NULL;
 	struct drawing d = {
-		.line = line_new(from_unix_ns, step_ns, (uint32_t)steps), .by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-		.rest = g_new0(uint64_t, steps), .covered_ns = g_new0(uint64_t, steps),
-		.select = select, .ctx = ctx,
+		.line = line_new(from_unix_ns, step_ns, (uint32_t)steps),
+		.by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+		.rest = g_new0(uint64_t, steps),
+		.covered_ns = g_new0(uint64_t, steps),
+		.select = select,
+		.ctx = ctx,
 	};
 	bool ok = draw(&d, c, by, error);
 
@@ -251,8 +262,8 @@ struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, 
 	return NULL;
 }
 
-struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns, enum store_by by,
-				   unsigned series_max, GError **error)
+struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
+				   enum store_by by, unsigned series_max, GError **error)
 {
 	return store_line_read_part(dir, from_unix_ns, to_unix_ns, step_ns, by, series_max, NULL, NULL, error);
 }

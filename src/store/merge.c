@@ -72,8 +72,8 @@ static bool same_identity(const void *ctx, const void *key, uint32_t id)
 	const struct merger *m = ctx;
 	const struct thread *a = profile_thread(m->p, g_array_index(m->latest, uint32_t, id)), *b = key;
 
-	return a->pid == b->pid && a->tid == b->tid && a->start_ns == b->start_ns && a->comm == b->comm && a->process == b->process &&
-	       a->service == b->service && !((a->flags ^ b->flags) & THREAD_KERNEL);
+	return a->pid == b->pid && a->tid == b->tid && a->start_ns == b->start_ns && a->comm == b->comm &&
+	       a->process == b->process && a->service == b->service && !((a->flags ^ b->flags) & THREAD_KERNEL);
 }
 
 static uint32_t append_thread(struct merger *m, const struct thread *t)
@@ -86,7 +86,8 @@ static uint32_t append_thread(struct merger *m, const struct thread *t)
 
 static void extend(struct thread *into, const struct thread *t)
 {
-	into->flags = (into->flags & (THREAD_KERNEL | THREAD_OPEN_AT_START)) | (t->flags & ~(uint32_t)THREAD_OPEN_AT_START);
+	into->flags = (into->flags & (THREAD_KERNEL | THREAD_OPEN_AT_START)) |
+		      (t->flags & ~(uint32_t)THREAD_OPEN_AT_START);
 	into->to_ns += thread_observed_ns(t);
 	into->on_cpu_ns = sum(into->on_cpu_ns, t->on_cpu_ns);
 	into->blocked_ns = sum(into->blocked_ns, t->blocked_ns);
@@ -218,8 +219,8 @@ static void add_crowd(struct merge_step *s)
 
 static void own_strings(struct profile *p)
 {
-	const char **strings[] = { &p->info.host, &p->info.kernel, &p->info.command_line, &p->info.filters, &p->info.version,
-				   &p->info.imported };
+	const char **strings[] = { &p->info.host,    &p->info.kernel,  &p->info.command_line,
+				   &p->info.filters, &p->info.version, &p->info.imported };
 
 	for (gsize i = 0; i < G_N_ELEMENTS(strings); i++)
 		*strings[i] = profile_string(p, *strings[i]);
@@ -233,7 +234,8 @@ static void begin_info(struct profile *p, const struct profile_info *info)
 	p->info.history = (struct profile_history){ 0 };
 }
 
-static void add_sampling(struct profile_sampling *into, const struct profile_sampling *s, uint64_t had_ns, uint64_t more_ns)
+static void add_sampling(struct profile_sampling *into, const struct profile_sampling *s, uint64_t had_ns,
+			 uint64_t more_ns)
 {
 	double all_ns = (double)had_ns + (double)more_ns;
 
@@ -245,7 +247,10 @@ static void add_sampling(struct profile_sampling *into, const struct profile_sam
 	into->budget_ppm = s->budget_ppm;
 	into->peak_ppm = MAX(into->peak_ppm, s->peak_ppm);
 	if (all_ns > 0)
-		into->used_ppm = (uint32_t)(((double)into->used_ppm * (double)had_ns + (double)s->used_ppm * (double)more_ns) / all_ns + 0.5);
+		into->used_ppm = (uint32_t)(((double)into->used_ppm * (double)had_ns +
+					     (double)s->used_ppm * (double)more_ns) /
+						    all_ns +
+					    0.5);
 	into->has_used = into->has_used || s->has_used;
 }
 
@@ -294,9 +299,13 @@ bool merge_add(struct merger *m, const struct profile *window, GError **error)
 {
 	const struct profile_info *info = &window->info;
 	struct merge_step s = {
-		.m = m, .window = window, .is_next = m->has_window && info->start_ns == m->edge_ns,
-		.thread = g_new0(uint32_t, window->threads->len + 1), .goes_on = g_new0(bool, window->threads->len + 1),
-		.wait = g_new0(uint32_t, window->waits->len + 1), .open = g_new0(uint32_t, window->waits->len + 1),
+		.m = m,
+		.window = window,
+		.is_next = m->has_window && info->start_ns == m->edge_ns,
+		.thread = g_new0(uint32_t, window->threads->len + 1),
+		.goes_on = g_new0(bool, window->threads->len + 1),
+		.wait = g_new0(uint32_t, window->waits->len + 1),
+		.open = g_new0(uint32_t, window->waits->len + 1),
 	};
 
 	merge_map_begin(&s.map, window, m->p);
@@ -317,7 +326,8 @@ bool merge_add(struct merger *m, const struct profile *window, GError **error)
 	step_free(&s);
 	if (profile_most_rows(m->p) <= PROFILE_ROWS_MAX && m->samples->len <= PROFILE_ROWS_MAX)
 		return true;
-	g_set_error_literal(error, STORE_ERROR, STORE_ERROR_TOO_MUCH, "there is too much in that time to be one profile: ask for less of it");
+	g_set_error_literal(error, STORE_ERROR, STORE_ERROR_TOO_MUCH,
+			    "there is too much in that time to be one profile: ask for less of it");
 	return false;
 }
 
@@ -366,7 +376,8 @@ struct profile *merge_copy(const struct profile *window, GError **error)
 /* Of one thread after the other, what took most time first. */
 static int by_thread_and_time(gconstpointer a, gconstpointer b, gpointer window)
 {
-	const struct wait *x = profile_wait(window, *(const uint32_t *)a), *y = profile_wait(window, *(const uint32_t *)b);
+	const struct wait *x = profile_wait(window, *(const uint32_t *)a),
+			  *y = profile_wait(window, *(const uint32_t *)b);
 	uint64_t x_ns = wait_off_cpu_ns(x), y_ns = wait_off_cpu_ns(y);
 
 	if (x->thread != y->thread)
@@ -398,7 +409,8 @@ struct profile *merge_coarse(const struct profile *window, unsigned preempted_st
 		const struct wait *w = profile_wait(window, at);
 
 		of_thread = w->thread == profile_wait(window, before)->thread ? of_thread + 1 : 1;
-		coarse[at] = of_thread > preempted_stacks || (of_thread > 1 && wait_off_cpu_ns(w) < whole_ns[w->thread] / MERGE_TOLD_PART);
+		coarse[at] = of_thread > preempted_stacks ||
+			     (of_thread > 1 && wait_off_cpu_ns(w) < whole_ns[w->thread] / MERGE_TOLD_PART);
 	}
 	return copy(window, coarse, error);
 }

@@ -26,12 +26,14 @@ uint32_t merge_map_node(struct merge_map *map, uint32_t node)
 
 	if (map->is_same || !node)
 		return node;
-	for (uint32_t at = node; at && !map->nodes[at] && cnt <= PROFILE_DEPTH_MAX; at = profile_get_node(map->from, at)->parent)
+	for (uint32_t at = node; at && !map->nodes[at] && cnt <= PROFILE_DEPTH_MAX;
+	     at = profile_get_node(map->from, at)->parent)
 		path[cnt++] = at;
 	while (cnt--) {
 		const struct stack_node *n = profile_get_node(map->from, path[cnt]);
 		uint32_t parent = n->parent ? map->nodes[n->parent] - 1 : 0;
-		uint32_t own = profile_node(map->to, parent, profile_frame(map->to, profile_get_frame(map->from, n->frame)));
+		uint32_t own = profile_node(map->to, parent,
+					    profile_frame(map->to, profile_get_frame(map->from, n->frame)));
 
 		if (n->end != STACK_NONE)
 			profile_stack_end(map->to, own, (enum stack_end)n->end);

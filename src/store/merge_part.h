@@ -66,7 +66,10 @@ struct merge_step {
 
 /* merge_waits.c: waits and wakings of the window, and what was open before. */
 void merge_waits(struct merge_step *s);
-/* merge_blame.c: struct blame, those of the window by name of who it is, the many that are little as BLAME_OTHERS_NAME. */
+/*
+ * merge_blame.c: struct blame, those of the window by name of who it is, the many that are little as
+ * BLAME_OTHERS_NAME.
+ */
 GArray *merge_coarse_blames(const struct profile *window);
 /* The waits that are open at last. */
 void merge_flush_open(struct merger *m, bool is_inner_edge);

@@ -101,7 +101,9 @@ static void add_joined(struct merge_step *s, uint32_t i, struct open_wait *befor
 static void set_coarse(struct merger *m, struct wait *w)
 {
 	bool is_kernel = profile_thread(m->p, w->thread)->flags & THREAD_KERNEL;
-	const struct frame frame = { .name = MERGE_COARSE_NAME, .kind = is_kernel ? FRAME_KERNEL : FRAME_USER, .why = FRAME_NAMED };
+	const struct frame frame = { .name = MERGE_COARSE_NAME,
+				     .kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
+				     .why = FRAME_NAMED };
 	uint32_t node = profile_node(m->p, 0, profile_frame(m->p, &frame));
 
 	w->user = is_kernel ? 0 : node;

@@ -66,9 +66,9 @@ static void order_waits(struct packer *k)
 	k->waits = g_array_new(FALSE, FALSE, sizeof(struct pack_row));
 	for (guint i = 0; i < k->p->waits->len; i++) {
 		const struct wait *w = profile_wait(k->p, i);
-		const struct pack_row row = {
-			dict_writer_key(k->w, k->thread_id[w->thread], w->user, w->kernel, w->object, w->state, w->flags), i
-		};
+		const struct pack_row row = { dict_writer_key(k->w, k->thread_id[w->thread], w->user, w->kernel,
+							     w->object, w->state, w->flags),
+					      i };
 
 		if (w->state != ON_CPU_STATE)
 			g_array_append_val(k->waits, row);
@@ -95,7 +95,7 @@ static void order_waits(struct packer *k)
 /* One column; `row` is the model's. */
 #define COLUMN(rows, type, table, put)                                                                                 \
 	for (guint i = 0; i < k->rows->len; i++) {                                                                     \
-		const type *row = &g_array_index(k->p->table, type, g_array_index(k->rows, struct pack_row, i).at);        \
+		const type *row = &g_array_index(k->p->table, type, g_array_index(k->rows, struct pack_row, i).at);    \
                                                                                                                        \
 		put;                                                                                                   \
 	}
@@ -161,13 +161,15 @@ static void pack_waits(struct packer *k)
 		bool is_last = s->last_wait == i + 1;
 
 		if (is_last)
-			blob_put_diff(k->into, w->blocked_ns, pack_expected_blocked(s, profile_thread(k->p, w->thread), w));
+			blob_put_diff(k->into, w->blocked_ns,
+				      pack_expected_blocked(s, profile_thread(k->p, w->thread), w));
 		else
 			blob_put_rough(k->into, w->blocked_ns, time_shift(w));
 		pack_sums_add(s, w);
 	}
 	COLUMN(waits, struct wait, waits, pack_max(k->into, row));
-	COLUMN(waits, struct wait, waits, pack_hist_shape(k->into, row->hist, row->count, profile_hist_slot(row->max_ns)));
+	COLUMN(waits, struct wait, waits,
+	       pack_hist_shape(k->into, row->hist, row->count, profile_hist_slot(row->max_ns)));
 	COLUMN(waits, struct wait, waits, pack_hist_counts(k->into, row->hist, row->count));
 }
 
@@ -210,7 +212,8 @@ static void pack_states(struct packer *k)
 		uint32_t at = g_array_index(k->threads, struct pack_row, i).at;
 
 		for (unsigned n = 0; n < PACK_STATE_CNT; n++) {
-			const struct state_total *t = &all[(gsize)at * PACK_STATE_CNT + n], *expected = &k->sums[at].states[n];
+			const struct state_total *t = &all[(gsize)at * PACK_STATE_CNT + n],
+						 *expected = &k->sums[at].states[n];
 			uint64_t place = (uint64_t)i * PACK_STATE_CNT + n + 1;
 
 			if (is_total(t, expected))
@@ -233,7 +236,8 @@ static void pack_samples(struct packer *k)
 	pack_ids(k->into, k->samples);
 	COLUMN(samples, struct on_cpu_sample, on_cpu, blob_put(k->into, k->skip[row->thread]));
 	COLUMN(samples, struct on_cpu_sample, on_cpu, blob_put(k->into, row->samples));
-	COLUMN(samples, struct on_cpu_sample, on_cpu, (blob_put_diff(k->into, row->weight_ns, last_ns), last_ns = row->weight_ns));
+	COLUMN(samples, struct on_cpu_sample, on_cpu,
+	       (blob_put_diff(k->into, row->weight_ns, last_ns), last_ns = row->weight_ns));
 }
 
 /* What wakers before it have left of its wait, which the last one takes. */
@@ -256,7 +260,7 @@ static struct pack_rest *rests_of(const struct packer *k, const GArray *rows)
 
 #define WAKES(put)                                                                                                     \
 	for (guint i = 0; i < rows->len; i++) {                                                                        \
-		const struct pack_row *row = &g_array_index(rows, struct pack_row, i);                                  \
+		const struct pack_row *row = &g_array_index(rows, struct pack_row, i);                                 \
 		const struct wake *w = profile_wake(k->p, row->at);                                                    \
 		const struct wait *of = profile_wait(k->p, w->wait);                                                   \
 		bool is_last = i + 1 == rows->len || row[1].id != row->id;                                             \
@@ -306,8 +310,14 @@ static void pack_crowd(struct packer *k)
 	blob_put(k->into, k->p->blames->len);
 	for (guint i = 0; i < k->p->blames->len; i++) {
 		const struct blame *b = profile_blame(k->p, i);
-		const uint64_t numbers[] = { thread_at[b->thread], b->kind, b->pid, b->tid, dict_writer_string(k->w, b->comm), b->count,
-					     b->runnable_ns, b->preempted_ns };
+		const uint64_t numbers[] = { thread_at[b->thread],
+					     b->kind,
+					     b->pid,
+					     b->tid,
+					     dict_writer_string(k->w, b->comm),
+					     b->count,
+					     b->runnable_ns,
+					     b->preempted_ns };
 
 		for (gsize n = 0; n < G_N_ELEMENTS(numbers); n++)
 			blob_put(k->into, numbers[n]);
@@ -315,8 +325,16 @@ static void pack_crowd(struct packer *k)
 	blob_put(k->into, k->p->storms->len);
 	for (guint i = 0; i < k->p->storms->len; i++) {
 		const struct storm *s = profile_storm(k->p, i);
-		const uint64_t numbers[] = { dict_writer_waker(k->w, s->waker), s->event_cnt, s->call_cnt, s->woken_cnt, s->most_cnt,
-					     s->ended_cnt, s->again_cnt, s->cpu_ns, s->again_ns, s->delay_ns };
+		const uint64_t numbers[] = { dict_writer_waker(k->w, s->waker),
+					     s->event_cnt,
+					     s->call_cnt,
+					     s->woken_cnt,
+					     s->most_cnt,
+					     s->ended_cnt,
+					     s->again_cnt,
+					     s->cpu_ns,
+					     s->again_ns,
+					     s->delay_ns };
 
 		for (gsize n = 0; n < G_N_ELEMENTS(numbers); n++)
 			blob_put(k->into, numbers[n]);
@@ -335,12 +353,13 @@ static void pack_crowd(struct packer *k)
 bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into, GError **error)
 {
 	struct packer k = { .w = w, .p = p, .into = into };
-	const guint rows[] = { p->threads->len, p->waits->len, p->on_cpu->len, p->wakes->len, p->blames->len, p->storms->len,
-			       p->losses->len };
+	const guint rows[] = { p->threads->len, p->waits->len,  p->on_cpu->len, p->wakes->len,
+			       p->blames->len,  p->storms->len, p->losses->len };
 
 	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
 		if (rows[i] > PACK_ROWS_MAX)
-			return store_fail(error, STORE_ERROR_TOO_MUCH, "a window has %u rows, above %u", rows[i], PACK_ROWS_MAX);
+			return store_fail(error, STORE_ERROR_TOO_MUCH, "a window has %u rows, above %u", rows[i],
+					  PACK_ROWS_MAX);
 	k.thread_id = g_new0(uint32_t, p->threads->len + 1);
 	k.skip = g_new0(uint32_t, p->threads->len + 1);
 	k.sums = g_new0(struct pack_sums, p->threads->len + 1);

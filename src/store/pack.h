@@ -6,18 +6,22 @@
 #include "store/dict_write.h"
 
 /*
- * The rows of a window as bytes (docs/history.md, "rows").  What follows from other numbers takes next to nothing: a thread's classes are
- * the sum of its waits, a single wait is its own longest one.
+ * The rows of a window as bytes (docs/history.md, "rows").  What follows from other numbers takes next to nothing: a
+ * thread's classes are the sum of its waits, a single wait is its own longest one.
  */
 
-#define PACK_VERSION 3	/* 1: without what of single waits is told; 1 and 2: all numbers with all digits.  Both are read, too */
+#define PACK_VERSION                                                                                                   \
+	3 /* 1: without what of single waits is told; 1 and 2: all numbers with all digits.  Both are read, too */
 #define PACK_ROWS_MAX (UINT32_C(1) << 20)	/* of each table of one window */
 
-/* Appends; between dict_writer_begin() and dict_writer_end() of the same profile. False with a sentence: it has too many rows. */
+/*
+ * Appends; between dict_writer_begin() and dict_writer_end() of the same profile. False with a sentence: it has too
+ * many rows.
+ */
 bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into, GError **error);
 /*
- * Into the empty `rows`, which share all else with the profile of the map: see profile_new_rows().  False: they are no rows, and what is
- * in there is of no use.  Indices are in range then; no sum was checked.
+ * Into the empty `rows`, which share all else with the profile of the map: see profile_new_rows().  False: they are no
+ * rows, and what is in there is of no use.  Indices are in range then; no sum was checked.
  */
 bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, struct profile *rows);
 

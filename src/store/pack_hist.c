@@ -29,7 +29,10 @@ static void pack_pairs(GByteArray *into, const uint32_t *hist)
 	blob_put(into, 0);
 }
 
-/* 0: all are where the longest is expected; else twice the number of slots, where the first is, and how far down each next one is. */
+/*
+ * 0: all are where the longest is expected; else twice the number of slots, where the first is, and how far down each
+ * next one is.
+ */
 void pack_hist_shape(GByteArray *into, const uint32_t *hist, uint64_t count, unsigned top)
 {
 	unsigned slots = 0, last = top;

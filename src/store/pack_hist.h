@@ -6,8 +6,9 @@
 #include "profile/profile.h"
 
 /*
- * Histograms as bytes, in two columns: which slots there are, from the longest down, and how many are in each but the last, which takes
- * what is left of `count`.  top: the slot of the longest that is expected.  One that does not add up is in the first column alone.
+ * Histograms as bytes, in two columns: which slots there are, from the longest down, and how many are in each but the
+ * last, which takes what is left of `count`.  top: the slot of the longest that is expected.  One that does not add up
+ * is in the first column alone.
  */
 void pack_hist_shape(GByteArray *into, const uint32_t *hist, uint64_t count, unsigned top);
 void pack_hist_counts(GByteArray *into, const uint32_t *hist, uint64_t count);
@@ -16,7 +17,10 @@ void pack_hist_counts(GByteArray *into, const uint32_t *hist, uint64_t count);
 bool unpack_hist_shape(struct cursor *c, uint32_t *hist, uint64_t count, unsigned top);
 void unpack_hist_counts(struct cursor *c, uint32_t *hist, uint64_t count);
 
-/* Pairs of how many slots further and how many, 0 ends them: those that do not add up, and all of files before version 3. */
+/*
+ * Pairs of how many slots further and how many, 0 ends them: those that do not add up, and all of files before version
+ * 3.
+ */
 void unpack_hist_pairs(struct cursor *c, uint32_t *hist);
 
 #endif

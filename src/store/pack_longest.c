@@ -67,7 +67,8 @@ static GHashTable *longest_rows(const struct packing *k, struct stack_key *keys)
 	for (guint i = 0; i < k->waits->len; i++) {
 		const struct wait *w = written_wait(k, i);
 
-		keys[i] = (struct stack_key){ (uint64_t)w->user << 32 | w->kernel, profile_thread(k->p, w->thread)->process };
+		keys[i] = (struct stack_key){ (uint64_t)w->user << 32 | w->kernel,
+					      profile_thread(k->p, w->thread)->process };
 		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(longest, &keys[i]));
 
 		if (!at || written_wait(k, at - 1)->max_ns < w->max_ns)
@@ -149,7 +150,8 @@ bool unpack_longest(struct profile *p, struct cursor *c)
 		c->bad = c->bad || ms > LATEST_MS;
 		while (wake < p->wakes->len && profile_wake(p, wake)->wait < row - 1)
 			wake++;
-		if (number && (number > p->wakes->len - wake || profile_wake(p, wake + (guint)number - 1)->wait != row - 1))
+		if (number &&
+		    (number > p->wakes->len - wake || profile_wake(p, wake + (guint)number - 1)->wait != row - 1))
 			c->bad = true;
 		if (c->bad)
 			break;

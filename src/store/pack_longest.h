@@ -6,8 +6,9 @@
 #include "profile/profile.h"
 
 /*
- * When the longest waits began and who ended them.  Of each stack of a process the longest wait of the window is written, from 1 ms on, to
- * the millisecond.  A single wait at an edge of the window needs no bytes: it begins or ends there.  The waker of a single wait is its only one.
+ * When the longest waits began and who ended them.  Of each stack of a process the longest wait of the window is
+ * written, from 1 ms on, to the millisecond.  A single wait at an edge of the window needs no bytes: it begins or ends
+ * there.  The waker of a single wait is its only one.
  */
 
 /* waits, wakes: struct pack_row, as they were written. */

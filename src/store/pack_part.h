@@ -47,8 +47,8 @@ static inline void pack_sums_add(struct pack_sums *s, const struct wait *w)
 /* The last wait of a thread takes what is left of the time. */
 static inline uint64_t pack_expected_blocked(const struct pack_sums *s, const struct thread *t, const struct wait *w)
 {
-	uint64_t rest = thread_observed_ns(t) - t->on_cpu_ns - t->filtered_ns - t->lost_ns - s->blocked_ns - s->runnable_ns -
-			s->preempted_ns - w->runnable_ns - w->preempted_ns;
+	uint64_t rest = thread_observed_ns(t) - t->on_cpu_ns - t->filtered_ns - t->lost_ns - s->blocked_ns -
+			s->runnable_ns - s->preempted_ns - w->runnable_ns - w->preempted_ns;
 
 	return rest > PROFILE_NS_MAX ? 0 : rest;
 }
@@ -75,7 +75,8 @@ static inline struct pack_rest pack_rest_less(const struct pack_rest *r, const s
 #define PACK_MAX_BITS 8			/* of the longest of waits below what is sampled */
 static inline uint64_t pack_error(uint64_t error)
 {
-	unsigned bits = error ? 64 - (unsigned)__builtin_clzll(error) : 0, drop = bits > PACK_ERROR_BITS ? bits - PACK_ERROR_BITS : 0;
+	unsigned bits = error ? 64 - (unsigned)__builtin_clzll(error) : 0,
+		 drop = bits > PACK_ERROR_BITS ? bits - PACK_ERROR_BITS : 0;
 	uint64_t kept = drop ? ((error - 1) >> drop) + 1 : error;
 
 	/* rounding up may take one bit more */
@@ -108,12 +109,15 @@ static inline unsigned pack_wake_top(const struct wake *w)
 
 /* The numbers of a window's info, in the order in which they are written. */
 #define PACK_INFO_NUMBERS(X)                                                                                           \
-	X(start_unix_ns) X(start_ns) X(duration_ns) X(cpus) X(switches) X(tracer_cpu_ns) X(tracer_peak_rss_bytes)      \
-	X(tracer_start_cpu_ns) X(tracer_stop_cpu_ns) X(tracer_bpf_ns) X(has_bpf_ns) X(has_locks) X(has_objects)        \
-	X(has_wakers) X(has_blame) X(has_storms) X(on_cpu_hz) X(on_cpu_end_hz) X(self_excluded) X(sampling.start_ns)   \
-	X(sampling.end_ns) X(sampling.max_ns) X(sampling.raised_cnt) X(sampling.lowered_cnt) X(sampling.over_cnt)      \
-	X(sampling.budget_ppm) X(sampling.used_ppm) X(sampling.peak_ppm) X(sampling.has_used) X(looks.asked_ns)        \
-	X(looks.rounds) X(looks.budget_ppm) X(unknown)
+	X(start_unix_ns)                                                                                               \
+	X(start_ns) X(duration_ns) X(cpus) X(switches) X(tracer_cpu_ns) X(tracer_peak_rss_bytes)                       \
+		X(tracer_start_cpu_ns) X(tracer_stop_cpu_ns) X(tracer_bpf_ns) X(has_bpf_ns) X(has_locks)               \
+			X(has_objects) X(has_wakers) X(has_blame) X(has_storms) X(on_cpu_hz) X(on_cpu_end_hz)          \
+				X(self_excluded) X(sampling.start_ns) X(sampling.end_ns) X(sampling.max_ns)            \
+					X(sampling.raised_cnt) X(sampling.lowered_cnt) X(sampling.over_cnt)            \
+						X(sampling.budget_ppm) X(sampling.used_ppm) X(sampling.peak_ppm)       \
+							X(sampling.has_used) X(looks.asked_ns) X(looks.rounds)         \
+								X(looks.budget_ppm) X(unknown)
 #define PACK_INFO_STRINGS(X) X(host) X(kernel) X(command_line) X(filters) X(version) X(imported)
 
 #endif

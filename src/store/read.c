@@ -9,7 +9,10 @@ static const char *folder(const char *dir)
 	return dir ? dir : STORE_DIR_DEFAULT;
 }
 
-/* Where there are files of a tier, the first is the oldest and the last one the newest, but for a clock that was set back. */
+/*
+ * Where there are files of a tier, the first is the oldest and the last one the newest, but for a clock that was set
+ * back.
+ */
 static bool look_at(const char *dir, const struct store_name *name, struct store_extent *e, GError **error)
 {
 	g_autoptr(GArray) rows = store_rows_new();
@@ -38,7 +41,8 @@ bool store_extent(const char *dir, struct store_extent *ret, GError **error)
 	for (guint i = 0; ok && i < names->len; i++) {
 		const struct store_name *name = &g_array_index(names, struct store_name, i);
 		g_autofree char *path = store_path(folder(dir), name);
-		bool is_edge = i == 0 || i + 1 == names->len || name[-1].tier != name->tier || name[1].tier != name->tier;
+		bool is_edge = i == 0 || i + 1 == names->len || name[-1].tier != name->tier ||
+			       name[1].tier != name->tier;
 
 		ret->bytes += store_file_bytes(path);
 		if (name->tier == TIER_WINDOW || is_edge)
@@ -113,7 +117,8 @@ static void say(struct profile *p, const struct store_choice *c)
 
 	find_gaps(h, c, &start_ns);
 	g_autofree char *why = reasons_of_gaps(c, start_ns, h->to_unix_ns);
-	g_autofree char *help = g_strdup_printf("nothing was observed for %.1f s of it%s%s", (double)h->gap_ns / 1e9, *why ? ": " : "", why);
+	g_autofree char *help = g_strdup_printf("nothing was observed for %.1f s of it%s%s", (double)h->gap_ns / 1e9,
+						*why ? ": " : "", why);
 
 	p->info.start_unix_ns = start_ns;
 	h->gap_why = profile_string(p, why);
@@ -151,7 +156,8 @@ static void nothing_there(const char *dir, uint64_t from_ns, uint64_t to_ns, GEr
 		return;
 	g_autofree char *first = time_text(e.from_unix_ns), *last = time_text(e.to_unix_ns);
 
-	store_fail(error, STORE_ERROR_EMPTY, "there is nothing from %s to %s: the history in '%s' goes from %s to %s", from, to, dir, first, last);
+	store_fail(error, STORE_ERROR_EMPTY, "there is nothing from %s to %s: the history in '%s' goes from %s to %s",
+		   from, to, dir, first, last);
 }
 
 struct profile *store_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, GError **error)

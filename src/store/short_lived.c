@@ -40,7 +40,8 @@ static guint key_hash(gconstpointer p)
 	const struct row_key *k = p;
 	uint64_t h = hash_more(hash_pointer(k->comm), hash_end(hash_pointer(k->process)));
 
-	return hash_end(hash_more(hash_more(h, hash_end(hash_pointer(k->service))), (uint64_t)k->pid << 1 | k->is_kernel));
+	return hash_end(
+		hash_more(hash_more(h, hash_end(hash_pointer(k->service))), (uint64_t)k->pid << 1 | k->is_kernel));
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)
@@ -52,8 +53,8 @@ static gboolean key_equal(gconstpointer a, gconstpointer b)
 }
 
 /*
- * The row of an exec's old program counts, too: the thread goes on as another one.  Who began before the window keeps its row where a
- * wait of its may be the second part of one: only by name both become one again.
+ * The row of an exec's old program counts, too: the thread goes on as another one.  Who began before the window keeps
+ * its row where a wait of its may be the second part of one: only by name both become one again.
  */
 static bool is_short_lived(const struct folding *f, const struct thread *t)
 {
@@ -111,7 +112,10 @@ static struct row_key excluded_key(struct profile *p)
 	return (struct row_key){ .comm = name, .process = name };
 }
 
-/* A single one is not made nameless for nothing; what stands for several goes on without a number once its process is gone. */
+/*
+ * A single one is not made nameless for nothing; what stands for several goes on without a number once its process is
+ * gone.
+ */
 static bool stays(const struct folding *f, const struct thread *t, const struct bunch *b)
 {
 	return b->cnt == 1 && !f->options->even_one && (t->tid || t->pid == b->key.pid);
@@ -244,7 +248,8 @@ static uint32_t object_of(struct folding *f, uint32_t thread, uint32_t object)
 	const struct object *o = object ? profile_get_object(f->old, object - 1) : NULL;
 
 	/* A shell that stays waits for one child after the other. */
-	if (!o || (!f->of_thread[thread] && (o->kind != OBJECT_CHILD || g_hash_table_contains(f->lasting_pids, id_key(o->pid)))))
+	if (!o || (!f->of_thread[thread] &&
+		   (o->kind != OBJECT_CHILD || g_hash_table_contains(f->lasting_pids, id_key(o->pid)))))
 		return object;
 	if (f->object[object - 1] == NOT_YET)
 		f->object[object - 1] = fold_object(f, object - 1);

@@ -5,14 +5,15 @@
 #include "profile/profile.h"
 
 /*
- * Keeps windows and their sums small where threads come and go.  Threads that ended in it and lived shorter than it become one row for
- * each process and name; those of processes that ended, too, one for each name and service.  Such a row has tid 0 (and pid 0), and its
- * times, counts and waits are the sums: those over all rows are what they were, to the nanosecond.  What is told apart by such threads
- * alone becomes one, too: the objects that they waited for, and they as wakers.  Rows that have tid 0 already are taken for what they are,
- * so a sum of folded windows is folded again.
+ * Keeps windows and their sums small where threads come and go.  Threads that ended in it and lived shorter than it
+ * become one row for each process and name; those of processes that ended, too, one for each name and service.  Such a
+ * row has tid 0 (and pid 0), and its times, counts and waits are the sums: those over all rows are what they were, to
+ * the nanosecond.  What is told apart by such threads alone becomes one, too: the objects that they waited for, and
+ * they as wakers.  Rows that have tid 0 already are taken for what they are, so a sum of folded windows is folded
+ * again.
  */
 
-#define SHORT_LIVED_ROWS_MAX 2000	/* rows that stand for several threads; what goes beyond has one name: "(others)" */
+#define SHORT_LIVED_ROWS_MAX 2000 /* rows that stand for several threads; what goes beyond has one name: "(others)" */
 
 struct short_lived_options {
 	bool may_fold;			/* false: only what is excluded is told anew */
@@ -25,8 +26,8 @@ struct short_lived_options {
 };
 
 /*
- * The window told anew, which shares everything but its rows with *window: to be freed by profile_free_rows(), before what *window itself
- * shares is.  It may add objects and wakers there.  NULL: nothing is to be folded.
+ * The window told anew, which shares everything but its rows with *window: to be freed by profile_free_rows(), before
+ * what *window itself shares is.  It may add objects and wakers there.  NULL: nothing is to be folded.
  */
 struct profile *short_lived_fold(struct profile *window, const struct short_lived_options *options);
 

@@ -24,7 +24,10 @@
 #define NS_AN_HOUR (UINT64_C(3600) * 1000 * 1000 * 1000)
 /* A file above that part of all bytes is followed by another one of the same day, so that old ones can go. */
 #define PARTS_OF_ALL 8
-/* So is one whose dictionary has more than that, which is in memory: of a host where ever new programs start most of it is of the past. */
+/*
+ * So is one whose dictionary has more than that, which is in memory: of a host where ever new programs start most of
+ * it is of the past.
+ */
 #define DICT_ROWS_KEPT 200000
 /* Clocks are told anew at each window: what they are off by meanwhile is no jump. */
 #define JUMP_NS (UINT64_C(1) * 1000 * 1000 * 1000)
@@ -40,7 +43,8 @@ struct store {
 	uint64_t keep_ns[TIER_CNT];
 	uint64_t seq;		/* of the last window */
 	struct store_file *files[TIER_CNT];
-	GArray *pending[TIER_HOUR];	/* struct store_row of that tier, without lines: not summed up in the next one yet */
+	/* struct store_row of that tier, without lines: not summed up in the next one yet */
+	GArray *pending[TIER_HOUR];
 	uint64_t now_ns, ahead_cnt;	/* see BELIEVED_AFTER */
 	GQueue warnings;	/* char * */
 };
@@ -126,7 +130,8 @@ static struct store_file *file_for(struct store *s, enum store_tier tier, int64_
 	struct store_name next = *store_file_name(s->files[tier]);
 	g_autofree char *path = store_path(s->dir, &next);
 
-	bool is_full = store_file_bytes(path) > s->max_bytes / PARTS_OF_ALL || store_file_dict_rows(s->files[tier]) > DICT_ROWS_KEPT;
+	bool is_full = store_file_bytes(path) > s->max_bytes / PARTS_OF_ALL ||
+		       store_file_dict_rows(s->files[tier]) > DICT_ROWS_KEPT;
 
 	if (is_full && next.part < 9999) {
 		drop(s, tier);
@@ -142,7 +147,8 @@ static bool is_of(const struct store_file *f, const struct store_name *name)
 }
 
 /* The writer's own, or *reader, which becomes that file's. */
-static struct store_file *reader_of(struct store *s, const struct store_name *name, struct store_file **reader, GError **error)
+static struct store_file *reader_of(struct store *s, const struct store_name *name, struct store_file **reader,
+				    GError **error)
 {
 	bool is_missing = false;
 
@@ -162,7 +168,8 @@ static struct store_file *reader_of(struct store *s, const struct store_name *na
 /* Does b follow a, so that one row can be the sum of both? */
 static bool is_next(const struct store_row *a, const struct store_row *b, uint64_t step_ns)
 {
-	uint64_t end_ns = store_row_end_ns(a), off_ns = end_ns > b->start_unix_ns ? end_ns - b->start_unix_ns : b->start_unix_ns - end_ns;
+	uint64_t end_ns = store_row_end_ns(a),
+		 off_ns = end_ns > b->start_unix_ns ? end_ns - b->start_unix_ns : b->start_unix_ns - end_ns;
 
 	return a->start_ns + a->duration_ns == b->start_ns && a->last_seq + 1 == b->seq && off_ns < JUMP_NS &&
 	       a->start_unix_ns / step_ns == b->start_unix_ns / step_ns;
@@ -190,12 +197,13 @@ static const char *name_of(void *ctx, uint64_t number)
 }
 
 /* A row of a tier into the sum of the next one.  *reader: of the row before, for the next one. */
-static bool add_row(struct store *s, const struct store_row *row, struct store_file **reader, struct merger *m, struct line_sums *line,
-		    GError **error)
+static bool add_row(struct store *s, const struct store_row *row, struct store_file **reader, struct merger *m,
+		    struct line_sums *line, GError **error)
 {
 	g_autoptr(GArray) rows = store_rows_new();
 	struct store_file *f = reader_of(s, &row->in, reader, error);
-	bool ok = f && store_file_load(f, row->seq, m, error) && store_file_rows(f, 0, 0, row->seq - 1, true, rows, error);
+	bool ok = f && store_file_load(f, row->seq, m, error) &&
+		  store_file_rows(f, 0, 0, row->seq - 1, true, rows, error);
 	const GPtrArray *names = ok ? store_file_names(f, error) : NULL;
 
 	ok = names && rows->len;
@@ -207,8 +215,8 @@ static bool add_row(struct store *s, const struct store_row *row, struct store_f
 	return ok;
 }
 
-static bool add_rows(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *p, const struct line_sums *line,
-		     GError **error)
+static bool add_rows(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *p,
+		     const struct line_sums *line, GError **error)
 {
 	if (!s->preempted_stacks)
 		return store_file_add(f, row, p, line, error);
@@ -329,7 +337,10 @@ static void forget(struct store *s)
 
 /* ---- opening ---- */
 
-/* Who was killed while it made a file, or made one of it, left a transaction to be rolled back, which takes write access. */
+/*
+ * Who was killed while it made a file, or made one of it, left a transaction to be rolled back, which takes write
+ * access.
+ */
 static void roll_back(struct store *s, const struct store_name *name)
 {
 	g_autofree char *path = store_path(s->dir, name), *journal = g_strconcat(path, "-journal", NULL);
@@ -410,8 +421,8 @@ struct store *store_open(const struct store_options *options, GError **error)
 	return NULL;
 }
 
-static bool write_window(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *own, const struct reasons *reasons,
-			 GError **error)
+static bool write_window(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *own,
+			 const struct reasons *reasons, GError **error)
 {
 	struct line_sums *line = line_sums_new();
 	struct reasons *made = reasons ? NULL : reasons_new(own, NULL);
@@ -432,7 +443,8 @@ static bool add_window(struct store *s, const struct profile *window, const stru
 	int64_t day = store_day_of(row.start_unix_ns);
 	bool is_other_file = !s->files[TIER_WINDOW] || store_file_name(s->files[TIER_WINDOW])->day != day;
 
-	if (!info->duration_ns || !info->start_unix_ns || info->start_unix_ns > PROFILE_NS_MAX || info->duration_ns > PROFILE_NS_MAX)
+	if (!info->duration_ns || !info->start_unix_ns || info->start_unix_ns > PROFILE_NS_MAX ||
+	    info->duration_ns > PROFILE_NS_MAX)
 		return store_fail(error, STORE_ERROR_TOO_MUCH, "a window has no time");
 	struct store_file *f = file_for(s, TIER_WINDOW, day, error);
 

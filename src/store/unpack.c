@@ -181,7 +181,8 @@ static void unpack_hists(struct unpacker *u)
 	g_autofree bool *has_counts = g_new0(bool, (gsize)u->p->waits->len + 1);
 
 	COLUMN(waits, struct wait, {
-		has_counts[i] = !u->c.bad && unpack_hist_shape(&u->c, row->hist, row->count, profile_hist_slot(row->max_ns));
+		has_counts[i] = !u->c.bad &&
+				unpack_hist_shape(&u->c, row->hist, row->count, profile_hist_slot(row->max_ns));
 	});
 	COLUMN(waits, struct wait, {
 		if (has_counts[i])
@@ -271,7 +272,8 @@ static void unpack_states(struct unpacker *u)
 
 	while ((step = cursor_uleb(&u->c)) && !u->c.bad) {
 		place += step;
-		if (step > PACK_ROWS_MAX * (uint64_t)PACK_STATE_CNT || place > (uint64_t)u->p->threads->len * PACK_STATE_CNT) {
+		if (step > PACK_ROWS_MAX * (uint64_t)PACK_STATE_CNT ||
+		    place > (uint64_t)u->p->threads->len * PACK_STATE_CNT) {
 			u->c.bad = true;
 			return;
 		}
@@ -424,11 +426,18 @@ static void unpack_blame(struct unpacker *u)
 
 	get_numbers(u, n, G_N_ELEMENTS(n));
 	const struct blame b = {
-		.thread = (uint32_t)n[0], .kind = (uint8_t)n[1], .pid = (uint32_t)n[2], .tid = (uint32_t)n[3], .comm = string_of(u, n[4]),
-		.count = n[5], .runnable_ns = n[6], .preempted_ns = n[7],
+		.thread = (uint32_t)n[0],
+		.kind = (uint8_t)n[1],
+		.pid = (uint32_t)n[2],
+		.tid = (uint32_t)n[3],
+		.comm = string_of(u, n[4]),
+		.count = n[5],
+		.runnable_ns = n[6],
+		.preempted_ns = n[7],
 	};
 
-	if (n[0] >= u->p->threads->len || n[1] < BLAME_THREAD || n[1] > BLAME_THROTTLED || n[2] > UINT32_MAX || n[3] > UINT32_MAX)
+	if (n[0] >= u->p->threads->len || n[1] < BLAME_THREAD || n[1] > BLAME_THROTTLED || n[2] > UINT32_MAX ||
+	    n[3] > UINT32_MAX)
 		u->c.bad = true;
 	else
 		g_array_append_val(u->p->blames, b);
@@ -444,8 +453,16 @@ static void unpack_storm(struct unpacker *u)
 		return;
 	}
 	const struct storm s = {
-		.waker = dict_map_waker(u->m, (uint32_t)n[0]), .event_cnt = n[1], .call_cnt = n[2], .woken_cnt = n[3], .most_cnt = n[4],
-		.ended_cnt = n[5], .again_cnt = n[6], .cpu_ns = n[7], .again_ns = n[8], .delay_ns = n[9],
+		.waker = dict_map_waker(u->m, (uint32_t)n[0]),
+		.event_cnt = n[1],
+		.call_cnt = n[2],
+		.woken_cnt = n[3],
+		.most_cnt = n[4],
+		.ended_cnt = n[5],
+		.again_cnt = n[6],
+		.cpu_ns = n[7],
+		.again_ns = n[8],
+		.delay_ns = n[9],
 	};
 
 	g_array_append_val(u->p->storms, s);
@@ -475,7 +492,8 @@ static void unpack_crowd(struct unpacker *u)
 bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, struct profile *rows)
 {
 	static void (*const parts[])(struct unpacker *) = {
-		unpack_info, unpack_threads, unpack_waits, unpack_rest, unpack_states, unpack_samples, unpack_wakes, unpack_crowd,
+		unpack_info,   unpack_threads, unpack_waits, unpack_rest,
+		unpack_states, unpack_samples, unpack_wakes, unpack_crowd,
 	};
 	struct unpacker u = {
 		.m = m, .d = dict_map_dict(m), .p = rows, .c = { .at = bytes, .end = bytes + len_bytes },

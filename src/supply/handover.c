@@ -41,8 +41,10 @@ static uint32_t put_parts(const struct handover *h, int spaces_fd, struct space 
 
 		if (!put(spaces_fd, key, space, mappings + from, here))
 			break;
-		ret_list[part] = (struct space_mapping){ .start = mappings[from].start, .end = mappings[from + here - 1].end,
-							 .part_key = key, .is_part = true };
+		ret_list[part] = (struct space_mapping){ .start = mappings[from].start,
+							 .end = mappings[from + here - 1].end,
+							 .part_key = key,
+							 .is_part = true };
 	}
 	return part;
 }

@@ -13,7 +13,9 @@
 /* Where blocks lie is looked at so often, and more rarely while it stays the same; that takes some 30 us. */
 #define PAUSE_MIN_US 50000
 #define PAUSE_MAX_US 100000
-/* All blobs are read when that has changed and, since it may not tell, now and then; for a hundredth of a CPU's time. */
+/*
+ * All blobs are read when that has changed and, since it may not tell, now and then; for a hundredth of a CPU's time.
+ */
 #define READ_TIMES 100
 #define READ_EVERY_US 2000000
 
@@ -140,7 +142,10 @@ static bool add_row(struct rows *r, uint64_t addr, uint32_t rule)
 	return r->rows->len < UNWIND_MAX_ROWS;
 }
 
-/* What is compiled just now: its frame pointer is some caller's, and a walk by that would leave out the frames between. */
+/*
+ * What is compiled just now: its frame pointer is some caller's, and a walk by that would leave out the frames
+ * between.
+ */
 #define UNKNOWN_CODE (UNWIND_CFA_COMPLEX << 16)
 
 /* As code begins it has its caller's return address on top of the stack. */
@@ -167,7 +172,8 @@ static struct slab_table *make_table(struct made_code *m, const struct hotspot_h
 	add_row(&r, heap->low, UNKNOWN_CODE);
 	if (hotspot_for_each_blob(&m->hotspot, heap, add_blob, &r)) {
 		add_row(&r, heap->high, 0);
-		table = unwind_table_of_rows(heap->low, (const struct unwind_row *)(const void *)r.rows->data, r.rows->len);
+		table = unwind_table_of_rows(heap->low, (const struct unwind_row *)(const void *)r.rows->data,
+					     r.rows->len);
 		stored = slabs_store(m->slabs, table);
 		m->refused_cnt += !stored;
 		unwind_table_free(table);

@@ -9,8 +9,8 @@
 #include "supply/slabs.h"
 
 /*
- * Unwind tables for code that a program makes while it runs, where its runtime tells what it has made: a JVM's code cache.
- * There is one table for each heap of it, made anew as the program compiles.  One thread may call this.
+ * Unwind tables for code that a program makes while it runs, where its runtime tells what it has made: a JVM's code
+ * cache. There is one table for each heap of it, made anew as the program compiles.  One thread may call this.
  */
 
 /* Tables that were in use until a moment ago: a walk may still go by them. */
@@ -27,7 +27,9 @@ bool made_code_is_by(const char *path);
 struct made_code *made_code_new(struct slabs *slabs, struct retired_tables *retired, uint32_t pid);
 void made_code_free(struct made_code *m);	/* NULL is fine */
 
-/* Looks whether there is other code than before, if it is time to; true: the program's mappings are to be handed over. */
+/*
+ * Looks whether there is other code than before, if it is time to; true: the program's mappings are to be handed over.
+ */
 bool made_code_look(struct made_code *m);
 int64_t made_code_due_us(const struct made_code *m);	/* of the next look; m NULL: INT64_MAX */
 /* How often there was no room for a table. */

@@ -13,7 +13,8 @@
 #include "base/cpu_list.h"
 
 /* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
-#define RING_MAX_BYTES (1024u << 10)	/* of a storm of execs half a second, while the programs are loaded on a busy machine */
+/* of a storm of execs half a second, while the programs are loaded on a busy machine */
+#define RING_MAX_BYTES (1024u << 10)
 #define RING_MIN_BYTES (32u << 10)
 #define RINGS_MAX_BYTES (32u << 20)	/* all CPUs together, where there are many */
 #define RECORD_MAX_BYTES 4352u	/* of a mapping, its path PATH_MAX long */
@@ -119,7 +120,10 @@ static bool ring_open(struct mmap_events *me, int cpu, GError **error)
 		return false;
 	}
 	me->rings = g_renew(struct ring, me->rings, me->ring_cnt + 1);
-	me->rings[me->ring_cnt++] = (struct ring){ .cpu = cpu, .fd = fd, .page = mem, .data = (uint8_t *)mem + page_bytes,
+	me->rings[me->ring_cnt++] = (struct ring){ .cpu = cpu,
+						   .fd = fd,
+						   .page = mem,
+						   .data = (uint8_t *)mem + page_bytes,
 						   .data_bytes = ring_bytes };
 	return true;
 }
@@ -276,8 +280,8 @@ static void drop_ring(struct mmap_events *me, struct ring *r)
 }
 
 /*
- * A CPU that goes takes its event along: when it comes back it needs another one, as a new one does.  What happened on it until it is
- * listened to nobody tells.  The rings have just been emptied.
+ * A CPU that goes takes its event along: when it comes back it needs another one, as a new one does.  What happened on
+ * it until it is listened to nobody tells.  The rings have just been emptied.
  */
 static void look_for_cpus(struct mmap_events *me)
 {

@@ -32,7 +32,10 @@ struct mmap_events_sink {
 /* Tells the sink of everything until now; gives the number of things told. */
 unsigned mmap_events_drain(struct mmap_events *me, const struct mmap_events_sink *sink);
 
-/* Records lost because a ring was full, so far; and one for each CPU that came up while we listened, by up to a second late. */
+/*
+ * Records lost because a ring was full, so far; and one for each CPU that came up while we listened, by up to a second
+ * late.
+ */
 uint64_t mmap_events_lost_cnt(const struct mmap_events *me);
 /* Open events: one for each CPU that is online, as far as we know. */
 unsigned mmap_events_fd_count(const struct mmap_events *me);

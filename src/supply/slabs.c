@@ -252,8 +252,12 @@ static struct slab_table *store(struct slabs *s, const struct unwind_table *t, u
 		return NULL;
 	}
 	stored = g_new0(struct slab_table, 1);
-	*stored = (struct slab_table){ .rows_block = first, .index_block = first + rows_blocks, .row_cnt = t->row_cnt,
-				       .page_cnt = t->page_cnt, .hash = hash, .block_cnt = rows_blocks + index_blocks };
+	*stored = (struct slab_table){ .rows_block = first,
+				       .index_block = first + rows_blocks,
+				       .row_cnt = t->row_cnt,
+				       .page_cnt = t->page_cnt,
+				       .hash = hash,
+				       .block_cnt = rows_blocks + index_blocks };
 	stored->is_known = !g_hash_table_contains(s->stored, stored);
 	if (stored->is_known)
 		g_hash_table_add(s->stored, stored);

@@ -19,8 +19,7 @@
 
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
 #define YOUNG_US 50000	/* most short-lived processes are gone by then */
-/* A program's mappings are read again when it has mapped more, after a pause of so many times what the last reading took. */
-#define PAUSE_TIMES 20
+#define PAUSE_TIMES 20	/* between two readings of a program's mappings, of what the last one took */
 #define HEADLESS_US 1000000	/* look so often whether a process without its first thread still lives */
 #define IDLE_US 1000000	/* look around this often when nothing happens */
 
@@ -421,7 +420,8 @@ static void build_if_common(struct tables *t, uint32_t pid, const struct maps_li
 
 static void foresee_command(struct tables *t, const char *name)
 {
-	g_autofree char *path = g_find_program_in_path(name), *absolute = path ? g_canonicalize_filename(path, NULL) : NULL;
+	g_autofree char *path = g_find_program_in_path(name);
+	g_autofree char *absolute = path ? g_canonicalize_filename(path, NULL) : NULL;
 	unsigned before;
 
 	for_each_mapping(t, (uint32_t)getpid(), build_if_common, NULL);

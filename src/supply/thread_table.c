@@ -43,7 +43,10 @@ static uint32_t table_bits(unsigned threads, unsigned cpus)
 	return bits;
 }
 
-/* libbpf has no setters for the map that stands for the inner ones: its declaration tells all but how many and how long. */
+/*
+ * libbpf has no setters for the map that stands for the inner ones: its declaration tells all but how many and how
+ * long.
+ */
 static void describe_tables(struct thread_table *t)
 {
 	const struct bpf_map *like = bpf_map__inner_map(t->skel->maps.thread_tables);
@@ -76,8 +79,9 @@ static void free_table(struct thread_table *t)
 }
 
 /*
- * The programs see a new table at once, but the kernel returns only when none runs any more that could have found nothing in its place:
- * some 10 ms later, and many seconds where thousands of threads want to run.  So a thread of its own does this.
+ * The programs see a new table at once, but the kernel returns only when none runs any more that could have found
+ * nothing in its place: some 10 ms later, and many seconds where thousands of threads want to run.  So a thread of its
+ * own does this.
  */
 static gpointer add_tables(gpointer data)
 {

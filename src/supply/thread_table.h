@@ -9,8 +9,8 @@ struct offcpu_bpf;
 struct thread_table;
 
 /*
- * Makes the first table, for so many threads that there are and for those that will be born, and says in the configuration how
- * long it is; before the programs are loaded.  NULL with error: there is no room for it.
+ * Makes the first table, for so many threads that there are and for those that will be born, and says in the
+ * configuration how long it is; before the programs are loaded.  NULL with error: there is no room for it.
  */
 struct thread_table *thread_table_new(struct offcpu_bpf *skel, unsigned threads, GError **error);
 void thread_table_free(struct thread_table *t);	/* NULL is fine */

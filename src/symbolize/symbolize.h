@@ -40,10 +40,14 @@ struct symbol {
 	uint64_t symbol_offset;	/* of the address in its function, 0 without a name */
 	uint8_t why;		/* enum frame_why, FRAME_NAMED when name is set */
 	struct elf_table *source;	/* for symbolizer_lines(), NULL: no ELF file */
-	/* Functions inlined there, innermost first, `name` behind the last of them: as a runtime tells, not debug information. */
+	/*
+	 * Functions inlined there, innermost first, `name` behind the last of them: as a runtime tells, not debug
+	 * information.
+	 */
 	const char *const *inlined;
 	unsigned inlined_cnt;
-	bool moves;	/* a runtime's own code or method: another one may lie there soon, so ask again the next time */
+	/* a runtime's own code or method: another one may lie there soon, so ask again the next time */
+	bool moves;
 };
 
 /* An executable mapping of a process, as the kernel's mmap2 event or /proc/PID/maps gives it. */
@@ -65,7 +69,10 @@ uint64_t symbolizer_replaced_cnt(const struct symbolizer *s);
 void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
-/* A question about the process may come, perhaps when it is gone: its mappings are read now, unless they are known.  True: that was tried. */
+/*
+ * A question about the process may come, perhaps when it is gone: its mappings are read now, unless they are known.
+ * True: that was tried.
+ */
 bool symbolizer_foresee_user(struct symbolizer *s, uint32_t pid);
 
 /*
@@ -120,8 +127,9 @@ void symbolizer_lines(struct symbolizer *s, struct symbol_place *places, size_t 
 const char *symbol_missed_text(unsigned missed, const char **ret_id);
 
 /*
- * Of who symbolizes for days: a turn is over (now_ns: CLOCK_MONOTONIC), no struct symbol of it is in use any more, nor a place's source.
- * Processes that ended long ago are forgotten, and the symbols that were used longest ago, until all take at most max_bytes.
+ * Of who symbolizes for days: a turn is over (now_ns: CLOCK_MONOTONIC), no struct symbol of it is in use any more, nor
+ * a place's source. Processes that ended long ago are forgotten, and the symbols that were used longest ago, until all
+ * take at most max_bytes.
  */
 void symbolizer_next_turn(struct symbolizer *s, uint64_t now_ns, size_t max_bytes);
 

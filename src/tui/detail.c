@@ -45,7 +45,8 @@ static void add_numbers(const struct view *v, GPtrArray *lines, const struct act
 	append_time(line, "  blocked ", r->blocked_ns);
 	append_time(line, ", idle ", r->idle_ns);
 	append_time(line, ", in the run queue ", activity_queue_ns(r));
-	g_string_append_printf(line, "; %" G_GUINT64_FORMAT " waits of %u thread%s", r->waits, r->threads_cnt, r->threads_cnt == 1 ? "" : "s");
+	g_string_append_printf(line, "; %" G_GUINT64_FORMAT " waits of %u thread%s", r->waits, r->threads_cnt,
+			       r->threads_cnt == 1 ? "" : "s");
 	if (median_ns) {
 		append_time(line, ", median ", median_ns);
 		append_time(line, ", p99 ", activity_percentile_ns(r, 0.99));
@@ -83,7 +84,9 @@ static gint compare_woken(gconstpointer a, gconstpointer b)
 {
 	const struct woken_by *x = a, *y = b;
 
-	return x->blocked_ns == y->blocked_ns ? (x->count < y->count) - (x->count > y->count) : x->blocked_ns < y->blocked_ns ? 1 : -1;
+	return x->blocked_ns == y->blocked_ns  ? (x->count < y->count) - (x->count > y->count)
+	       : x->blocked_ns < y->blocked_ns ? 1
+					       : -1;
 }
 
 static gint compare_who(gconstpointer a, gconstpointer b)
@@ -148,7 +151,8 @@ const struct waker *view_main_waker(const struct view *v)
 {
 	g_autoptr(GArray) all = wakers_of(v);
 
-	return all && all->len ? profile_get_waker(v->shown->profile, g_array_index(all, struct woken_by, 0).waker) : NULL;
+	return all && all->len ? profile_get_waker(v->shown->profile, g_array_index(all, struct woken_by, 0).waker)
+			       : NULL;
 }
 
 #define WAKERS_MAX 3

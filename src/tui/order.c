@@ -46,12 +46,14 @@ static gint compare(gconstpointer a, gconstpointer b, gpointer data)
 	const struct view *v = data;
 	const struct activity_row *x = &g_array_index(v->activity->rows, struct activity_row, *(const uint32_t *)a);
 	const struct activity_row *y = &g_array_index(v->activity->rows, struct activity_row, *(const uint32_t *)b);
-	int order = v->sort == SORT_NAME ? strcmp(x->name, y->name) :
-		    v->sort == SORT_PID ? compare_numbers(y->pid, x->pid) : compare_numbers(number_of(x, v->sort), number_of(y, v->sort));
+	int order = v->sort == SORT_NAME  ? strcmp(x->name, y->name)
+		    : v->sort == SORT_PID ? compare_numbers(y->pid, x->pid)
+					  : compare_numbers(number_of(x, v->sort), number_of(y, v->sort));
 
 	if (v->is_reversed)
 		order = -order;
-	order = order ? order : compare_numbers(activity_matters_ns(x) + x->on_cpu_ns, activity_matters_ns(y) + y->on_cpu_ns);
+	order = order ? order
+		      : compare_numbers(activity_matters_ns(x) + x->on_cpu_ns, activity_matters_ns(y) + y->on_cpu_ns);
 	order = order ? order : strcmp(x->name, y->name);
 	order = order ? order : compare_numbers(y->pid, x->pid);
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));

@@ -57,7 +57,8 @@ static void append_percent(GString *s, double now, double before, bool is_differ
 	double value = is_difference ? now - before : now;
 	const char *sign = is_difference && value > 0.05 ? "+" : "";
 
-	cell = value > 999.95 || value < -999.95 ? g_strdup_printf("%s%.0f", sign, value) : g_strdup_printf("%s%.1f", sign, value);
+	cell = value > 999.95 || value < -999.95 ? g_strdup_printf("%s%.0f", sign, value)
+						 : g_strdup_printf("%s%.1f", sign, value);
 	text_right(s, value < 0.05 && value > -0.05 ? (is_difference ? "=" : "0") : cell, width);
 	g_string_append_c(s, ' ');
 }
@@ -85,7 +86,8 @@ static void append_time(GString *s, uint64_t ns)
 	g_string_append_c(s, ' ');
 }
 
-static void append_cells(GString *s, const struct view *v, enum view_style style, char ascii, const char *utf8, unsigned cnt)
+static void append_cells(GString *s, const struct view *v, enum view_style style, char ascii, const char *utf8,
+			 unsigned cnt)
 {
 	if (!cnt)
 		return;
@@ -163,12 +165,16 @@ static void append_numbers(GString *s, const struct view *v, const struct activi
 
 	old = old ? old : &none;
 	if (has_ids(v))
-		append_percent(s, percent_of(r->on_cpu_ns, length_ns), percent_of(old->on_cpu_ns, old_ns), is_difference, 5);
+		append_percent(s, percent_of(r->on_cpu_ns, length_ns), percent_of(old->on_cpu_ns, old_ns),
+			       is_difference, 5);
 	append_percent(s, percent_of(r->blocked_ns, length_ns), percent_of(old->blocked_ns, old_ns), is_difference, 5);
-	append_percent(s, percent_of(activity_queue_ns(r), length_ns), percent_of(activity_queue_ns(old), old_ns), is_difference, 5);
+	append_percent(s, percent_of(activity_queue_ns(r), length_ns), percent_of(activity_queue_ns(old), old_ns),
+		       is_difference, 5);
 	if (v->is_plain)
-		append_percent(s, percent_of(r->idle_ns, length_ns), percent_of(old->idle_ns, old_ns), is_difference, 5);
-	append_rate(s, (double)r->waits * 1e9 / (double)MAX(length_ns, 1), (double)old->waits * 1e9 / (double)MAX(old_ns, 1), is_difference);
+		append_percent(s, percent_of(r->idle_ns, length_ns), percent_of(old->idle_ns, old_ns), is_difference,
+			       5);
+	append_rate(s, (double)r->waits * 1e9 / (double)MAX(length_ns, 1),
+		    (double)old->waits * 1e9 / (double)MAX(old_ns, 1), is_difference);
 	if (is_wide(v))
 		append_time(s, activity_percentile_ns(r, 0.5));
 	append_time(s, activity_percentile_ns(r, 0.99));
@@ -237,7 +243,8 @@ static uint64_t lost_cnt(const struct profile *p)
 static void add_title(const struct view *v, GPtrArray *lines)
 {
 	const struct profile *p = v->shown->profile;
-	g_autoptr(GDateTime) time = g_date_time_new_from_unix_local((gint64)((p->info.start_unix_ns + p->info.duration_ns) / 1000000000));
+	g_autoptr(GDateTime) time = g_date_time_new_from_unix_local(
+		(gint64)((p->info.start_unix_ns + p->info.duration_ns) / 1000000000));
 	g_autofree char *clock = time ? g_date_time_format(time, "%H:%M:%S") : g_strdup("");
 	g_autoptr(GString) s = g_string_new(NULL);
 

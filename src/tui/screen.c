@@ -23,7 +23,10 @@ static volatile sig_atomic_t is_stop_asked;
 
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGQUIT, SIGSYS };
 
-/* Signals that ask us to end, which wait their turn elsewhere; this long after one came, we wait no longer for a terminal that takes nothing. */
+/*
+ * Signals that ask us to end, which wait their turn elsewhere; this long after one came, we wait no longer for a
+ * terminal that takes nothing.
+ */
 #define WRITE_GRACE_S 1
 static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
 static volatile sig_atomic_t is_end_asked;
@@ -87,7 +90,9 @@ static void add_capability(const char *name)
 
 static void begin_colours(void)
 {
-	static const short colours[][2] = { { STYLE_ON_CPU, COLOR_GREEN }, { STYLE_BLOCKED, COLOR_RED }, { STYLE_QUEUE, COLOR_YELLOW },
+	static const short colours[][2] = { { STYLE_ON_CPU, COLOR_GREEN },
+					    { STYLE_BLOCKED, COLOR_RED },
+					    { STYLE_QUEUE, COLOR_YELLOW },
 					    { STYLE_IDLE, COLOR_BLUE } };
 	const char *no_colour = g_getenv("NO_COLOR");
 
@@ -103,17 +108,22 @@ static void begin_colours(void)
 bool screen_begin(GError **error)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "needs a terminal; --batch prints without one");
+		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+				    "needs a terminal; --batch prints without one");
 		return false;
 	}
 	tcgetattr(STDIN_FILENO, &before);
-	/* With a handler of its own, which curses takes where it finds none, it ignores Ctrl-Z while it writes: such a one was lost. */
+	/*
+	 * With a handler of its own, which curses takes where it finds none, it ignores Ctrl-Z while it writes: such a
+	 * one was lost.
+	 */
 	is_stop_asked = 0;
 	signal(SIGTSTP, on_stop_asked);
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
 		signal(SIGTSTP, SIG_DFL);
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "this terminal (TERM=%s) is not known; --batch prints without it",
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+			    "this terminal (TERM=%s) is not known; --batch prints without it",
 			    g_getenv("TERM") ? g_getenv("TERM") : "");
 		return false;
 	}
@@ -255,9 +265,10 @@ void screen_draw(const GPtrArray *lines, bool anew)
 static uint32_t own_key(int key)
 {
 	static const int keys[][2] = {
-		{ KEY_UP, VIEW_KEY_UP }, { KEY_DOWN, VIEW_KEY_DOWN }, { KEY_PPAGE, VIEW_KEY_PAGE_UP }, { KEY_NPAGE, VIEW_KEY_PAGE_DOWN },
-		{ KEY_HOME, VIEW_KEY_HOME }, { KEY_END, VIEW_KEY_END }, { KEY_ENTER, VIEW_KEY_ENTER }, { KEY_BACKSPACE, VIEW_KEY_BACK },
-		{ KEY_LEFT, VIEW_KEY_BACK }, { KEY_RIGHT, VIEW_KEY_ENTER }, { KEY_DC, VIEW_KEY_BACK },
+		{ KEY_UP, VIEW_KEY_UP },           { KEY_DOWN, VIEW_KEY_DOWN },      { KEY_PPAGE, VIEW_KEY_PAGE_UP },
+		{ KEY_NPAGE, VIEW_KEY_PAGE_DOWN }, { KEY_HOME, VIEW_KEY_HOME },      { KEY_END, VIEW_KEY_END },
+		{ KEY_ENTER, VIEW_KEY_ENTER },     { KEY_BACKSPACE, VIEW_KEY_BACK }, { KEY_LEFT, VIEW_KEY_BACK },
+		{ KEY_RIGHT, VIEW_KEY_ENTER },     { KEY_DC, VIEW_KEY_BACK },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)

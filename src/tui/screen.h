@@ -15,7 +15,10 @@ void screen_end(void);
 
 void screen_size(unsigned *ret_rows, unsigned *ret_columns);
 bool screen_has_utf8(void);
-/* Where Ctrl-Z was pressed: gives the terminal back and stops the program until it is continued.  True: so draw all anew. */
+/*
+ * Where Ctrl-Z was pressed: gives the terminal back and stops the program until it is continued.  True: so draw all
+ * anew.
+ */
 bool screen_stop_if_asked(void);
 /* anew: as if nothing was on the screen. */
 void screen_draw(const GPtrArray *lines, bool anew);

@@ -128,7 +128,8 @@ static void set_baseline(struct view *v)
 static void move_to(struct view *v, gint64 place)
 {
 	if (v->has_detail) {
-		v->detail_first = (guint)CLAMP((gint64)v->detail_first + place - v->selected, 0, MAX((gint64)v->detail_lines - 1, 0));
+		v->detail_first = (guint)CLAMP((gint64)v->detail_first + place - v->selected, 0,
+					       MAX((gint64)v->detail_lines - 1, 0));
 		return;
 	}
 	v->selected = (guint)CLAMP(place, 0, MAX((gint64)v->order->len - 1, 0));
@@ -227,7 +228,8 @@ static bool toggle_key(struct view *v, uint32_t key)
 		break;
 	case 'F':
 		v->is_following = !v->is_following;
-		view_say(v, v->is_following ? "the selected row is followed; F ends that" : "no row is followed any more");
+		view_say(v,
+			 v->is_following ? "the selected row is followed; F ends that" : "no row is followed any more");
 		return true;
 	case 'd':
 		set_baseline(v);
@@ -263,7 +265,8 @@ static void open_waker(struct view *v)
 	struct view_level level = { .by = v->by, .scope = v->scope, .selected = v->selected_key };
 
 	if (!waker || waker->irq) {
-		view_say(v, waker ? "an interrupt woke it, which waits for nothing" : "W is for a stack with a waker: see --wakers, 5 and Enter");
+		view_say(v, waker ? "an interrupt woke it, which waits for nothing"
+				  : "W is for a stack with a waker: see --wakers, 5 and Enter");
 		return;
 	}
 	level.title = g_strdup(waker->comm);

@@ -5,8 +5,8 @@
 #include "analyse/activity.h"
 
 /*
- * The screen of `offcpu top` as data: which rows of the last interval it shows in which order, what is selected, what keys do,
- * and the lines that come of it.  It knows no terminal: screen.h draws the lines and reads the keys.
+ * The screen of `offcpu top` as data: which rows of the last interval it shows in which order, what is selected, what
+ * keys do, and the lines that come of it.  It knows no terminal: screen.h draws the lines and reads the keys.
  */
 
 /* One interval: the profile of a window, and what its waits were for. */
@@ -120,7 +120,16 @@ const char *view_sort_name(enum view_sort sort);
 /* paint.c */
 
 /* Bytes in a line that change the style of what follows; no name has them, for names are escaped. */
-enum view_style { STYLE_PLAIN = 1, STYLE_BOLD, STYLE_DIM, STYLE_ON_CPU, STYLE_BLOCKED, STYLE_QUEUE, STYLE_IDLE, STYLE_SELECTED };
+enum view_style {
+	STYLE_PLAIN = 1,
+	STYLE_BOLD,
+	STYLE_DIM,
+	STYLE_ON_CPU,
+	STYLE_BLOCKED,
+	STYLE_QUEUE,
+	STYLE_IDLE,
+	STYLE_SELECTED
+};
 
 /* The lines of the screen, each a char *, at most `rows` unless is_plain.  Free with g_ptr_array_unref(). */
 GPtrArray *view_paint(struct view *v);

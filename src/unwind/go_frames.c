@@ -18,8 +18,8 @@ enum kind {
 
 /*
  * mcall() and morestack() leave a goroutine's stack for good: the scheduler that they call serves other goroutines
- * then, and comes back by gogo().  The others that change stacks return, and keep the frame pointer: what they call waits on behalf of their caller.
- * cgocallback() pushes where it came from, so its frame is like any other.
+ * then, and comes back by gogo().  The others that change stacks return, and keep the frame pointer: what they call
+ * waits on behalf of their caller. cgocallback() pushes where it came from, so its frame is like any other.
  */
 static enum kind kind_of(const struct go_func *f)
 {
@@ -126,8 +126,9 @@ static uint32_t sp_rule(int64_t frame, bool has_bp)
 }
 
 /*
- * arm64: a frame has the return address in its lowest word and the caller's x29 in the word below that.  One that has saved neither is a
- * leaf's.  Where the distance to x29 does not fit, the frame is found by its size alone, which is all that Go's callers are found by.
+ * arm64: a frame has the return address in its lowest word and the caller's x29 in the word below that.  One that has
+ * saved neither is a leaf's.  Where the distance to x29 does not fit, the frame is found by its size alone, which is
+ * all that Go's callers are found by.
  */
 static uint32_t arm64_rule(int64_t frame)
 {
@@ -139,7 +140,8 @@ static uint32_t arm64_rule(int64_t frame)
 		return UNWIND_CFA_SP << 16 | UNWIND_ARM64_LINK << 20;
 	if (words + 1 > 512)
 		return UNWIND_CFA_SP << 16 | (uint32_t)words | UNWIND_ARM64_RETURN_LOST << 20;
-	return UNWIND_CFA_SP << 16 | (uint32_t)words | UNWIND_ARM64_RECORD << 20 | ((uint32_t)-(words + 1) & 0x3ff) << 22;
+	return UNWIND_CFA_SP << 16 | (uint32_t)words | UNWIND_ARM64_RECORD << 20 |
+	       ((uint32_t) - (words + 1) & 0x3ff) << 22;
 }
 
 static uint32_t fixed_rule(const struct go_frames *g, enum kind kind)
@@ -149,7 +151,7 @@ static uint32_t fixed_rule(const struct go_frames *g, enum kind kind)
 		return UNWIND_CFA_END << 16;
 	case KIND_SIGNAL:
 		return UNWIND_CFA_SIGNAL << 16;
-	default:	/* the frame pointer is saved where it points to; on arm64 x29 can be that of another stack's past */
+	default: /* the frame pointer is saved where it points to; on arm64 x29 can be that of another stack's past */
 		if (g->machine == EM_AARCH64)
 			return UNWIND_CFA_COMPLEX << 16;
 		return UNWIND_CFA_BP_SWITCH << 16 | 2 | UNWIND_BP_AT_BP << 20;
@@ -157,7 +159,8 @@ static uint32_t fixed_rule(const struct go_frames *g, enum kind kind)
 }
 
 /* The rows of one size of a frame; false where the run is to end. */
-static bool tell_size(const struct go_frames *g, const struct go_values *v, uint64_t from, uint64_t *bp_from, go_row_fn row, void *ctx)
+static bool tell_size(const struct go_frames *g, const struct go_values *v, uint64_t from, uint64_t *bp_from,
+		      go_row_fn row, void *ctx)
 {
 	if (g->machine == EM_AARCH64)
 		return row(ctx, from, arm64_rule(v->value));

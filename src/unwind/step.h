@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the rules of unwind tables mean, in plain C, in step_NAME.c for each architecture: bpf/unwind.bpf.h follows them the same way, within the kernel. */
+/*
+ * What the rules of unwind tables mean, in plain C, in step_NAME.c for each architecture: bpf/unwind.bpf.h follows
+ * them the same way, within the kernel.
+ */
 
 #define UNWIND_REG_MAX 32
 

@@ -39,8 +39,8 @@ static enum unwind_step step_context(uint64_t at, struct unwind_regs *regs, unwi
 }
 
 /*
- * What the frame's address is found by.  A step by a frame pointer leaves sp unknown, for a frame's record lies anywhere in it; then
- * x29 points at the frame's own record, which tells sp.
+ * What the frame's address is found by.  A step by a frame pointer leaves sp unknown, for a frame's record lies
+ * anywhere in it; then x29 points at the frame's own record, which tells sp.
  */
 static bool find_base(uint32_t rule, const struct unwind_regs *regs, uint64_t *ret)
 {
@@ -102,7 +102,8 @@ enum unwind_step unwind_aarch64_step(uint32_t rule, struct unwind_regs *regs, un
 	case UNWIND_CFA_END:
 		return UNWIND_STEP_END;
 	case UNWIND_CFA_SIGNAL:
-		return step_context(regs->reg[AARCH64_SP] + (uint64_t)(int64_t)unwind_rule_offset(rule), regs, read, ctx);
+		return step_context(regs->reg[AARCH64_SP] + (uint64_t)(int64_t)unwind_rule_offset(rule), regs, read,
+				    ctx);
 	case UNWIND_CFA_SP:
 	case UNWIND_CFA_BP:
 	case UNWIND_CFA_BP_SWITCH:

@@ -90,7 +90,8 @@ enum unwind_step unwind_x86_64_step(uint32_t rule, struct unwind_regs *regs, unw
 	enum unwind_step step;
 	uint64_t cfa;
 
-	if (kind == UNWIND_CFA_GAP || kind == UNWIND_CFA_END || kind == UNWIND_CFA_COMPLEX || kind > UNWIND_CFA_BP_SWITCH)
+	if (kind == UNWIND_CFA_GAP || kind == UNWIND_CFA_END || kind == UNWIND_CFA_COMPLEX ||
+	    kind > UNWIND_CFA_BP_SWITCH)
 		return kind == UNWIND_CFA_GAP ? UNWIND_STEP_NO_INFO :
 		       kind == UNWIND_CFA_END ? UNWIND_STEP_END : UNWIND_STEP_COMPLEX;
 	if (kind == UNWIND_CFA_SIGNAL)

@@ -26,7 +26,10 @@ static void stats_out(const struct unwind_table_stats *s, uint64_t out[10])
 
 void unwind_table_write(const struct unwind_table *t, GByteArray *into)
 {
-	struct head h = { .base = t->base, .row_cnt = t->row_cnt, .segment_cnt = (uint32_t)t->segment_cnt, .machine = t->arch->machine,
+	struct head h = { .base = t->base,
+			  .row_cnt = t->row_cnt,
+			  .segment_cnt = (uint32_t)t->segment_cnt,
+			  .machine = t->arch->machine,
 			  .is_cut = t->stats.is_cut };
 
 	stats_out(&t->stats, h.stats);
@@ -46,7 +49,8 @@ static bool are_rows(const struct unwind_row *rows, uint32_t cnt)
 
 static bool take(struct cursor *c, const struct head *h, struct unwind_table *t)
 {
-	if (!h->row_cnt || h->row_cnt > UNWIND_MAX_ROWS || h->segment_cnt > SEGMENTS_MAX || h->machine > UINT16_MAX || h->is_cut > 1)
+	if (!h->row_cnt || h->row_cnt > UNWIND_MAX_ROWS || h->segment_cnt > SEGMENTS_MAX || h->machine > UINT16_MAX ||
+	    h->is_cut > 1)
 		return false;
 	const uint8_t *rows = cursor_take(c, (uint64_t)h->row_cnt * sizeof(*t->rows));
 	const uint8_t *segments = cursor_take(c, (uint64_t)h->segment_cnt * sizeof(*t->segments));
@@ -64,10 +68,16 @@ static bool take(struct cursor *c, const struct head *h, struct unwind_table *t)
 	for (size_t i = 0; i < t->segment_cnt; i++)	/* any byte but 0 and 1 is no bool */
 		if (((const uint8_t *)&t->segments[i].is_exec)[0] > 1)
 			return false;
-	t->stats = (struct unwind_table_stats){
-		.fde_cnt = h->stats[0], .fde_bad_cnt = h->stats[1], .fde_overlap_cnt = h->stats[2], .row_raw_cnt = h->stats[3],
-		.complex_cnt = h->stats[4], .gap_cnt = h->stats[5], .complex_bytes = h->stats[6], .gap_bytes = h->stats[7],
-		.text_bytes = h->stats[8], .is_cut = h->is_cut };
+	t->stats = (struct unwind_table_stats){ .fde_cnt = h->stats[0],
+						.fde_bad_cnt = h->stats[1],
+						.fde_overlap_cnt = h->stats[2],
+						.row_raw_cnt = h->stats[3],
+						.complex_cnt = h->stats[4],
+						.gap_cnt = h->stats[5],
+						.complex_bytes = h->stats[6],
+						.gap_bytes = h->stats[7],
+						.text_bytes = h->stats[8],
+						.is_cut = h->is_cut };
 	unwind_table_index(t);
 	return true;
 }

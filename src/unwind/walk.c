@@ -95,13 +95,15 @@ static bool may_return_to(const struct walk *w, uint64_t ra, uint64_t ip)
 		return false;
 	/* by way of a linkage table, or to the start of that function */
 	return caller.table != callee.table || (target <= ip && ip - target < FRAME_SOUGHT_BYTES * 16) ||
-	       (caller.table && unwind_rule_cfa(unwind_table_find(caller.table, target - caller.bias)) == UNWIND_CFA_PLT);
+	       (caller.table &&
+		unwind_rule_cfa(unwind_table_find(caller.table, target - caller.bias)) == UNWIND_CFA_PLT);
 }
 
 /*
- * A frame whose rule goes by the frame pointer, which nothing told so far.  It lies above sp: two words that can be a saved frame pointer,
- * which points further up, and an address to return to behind a call of this function.  What earlier calls left on the stack looks the
- * same, but a walk from there seldom reaches the thread's start: unwind_walk() takes the first from which it does.
+ * A frame whose rule goes by the frame pointer, which nothing told so far.  It lies above sp: two words that can be a
+ * saved frame pointer, which points further up, and an address to return to behind a call of this function.  What
+ * earlier calls left on the stack looks the same, but a walk from there seldom reaches the thread's start:
+ * unwind_walk() takes the first from which it does.
  */
 static bool find_frame(struct walk *w)
 {
@@ -148,7 +150,8 @@ static enum unwind_step step(struct walk *w, const struct unwind_mapping *m)
 		uint32_t rule = unwind_table_find(m->table, lookup_addr(w) - m->bias);
 
 		step = s->arch->step(rule, &w->regs, s->read, s->ctx);
-		if (step == UNWIND_STEP_UNKNOWN_REG && s->finds_frames && s->arch->finds_frames && is_plain_frame(rule) && find_frame(w))
+		if (step == UNWIND_STEP_UNKNOWN_REG && s->finds_frames && s->arch->finds_frames &&
+		    is_plain_frame(rule) && find_frame(w))
 			step = s->arch->step(rule, &w->regs, s->read, s->ctx);
 	}
 	w->via = step == UNWIND_STEP_SIGNAL ? UNWIND_VIA_SIGNAL : UNWIND_VIA_TABLE;
@@ -157,7 +160,8 @@ static enum unwind_step step(struct walk *w, const struct unwind_mapping *m)
 	step = s->arch->step_fp(&w->regs, s->read, s->ctx);
 	w->via = step == UNWIND_STEP_SIGNAL ? UNWIND_VIA_SIGNAL : UNWIND_VIA_FP;
 	w->stack->guess_cnt += m->table && step == UNWIND_STEP_OK;
-	return step == UNWIND_STEP_OK || step == UNWIND_STEP_SIGNAL || step == UNWIND_STEP_END ? step : UNWIND_STEP_NO_INFO;
+	return step == UNWIND_STEP_OK || step == UNWIND_STEP_SIGNAL || step == UNWIND_STEP_END ? step
+											       : UNWIND_STEP_NO_INFO;
 }
 
 static void walk_all(struct walk *w)

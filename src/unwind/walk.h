@@ -11,8 +11,8 @@
 #include "unwind/table.h"
 
 /*
- * Walks a user stack from user space, by the tables that the BPF unwinder goes by: for samples without BPF, and the measure of what
- * the tables say.
+ * Walks a user stack from user space, by the tables that the BPF unwinder goes by: for samples without BPF, and the
+ * measure of what the tables say.
  */
 
 /* An executable mapping: ELF virtual address = address - bias. */
@@ -65,7 +65,8 @@ struct unwind_source {
 	unwind_read_fn read;
 	void *ctx;	/* of both */
 	uint32_t max_depth;	/* at most OFFCPU_MAX_DEPTH */
-	bool finds_frames;	/* where the frame pointer is needed and not known, the frame is sought on the stack: see walk.c */
+	/* where the frame pointer is needed and not known, the frame is sought on the stack: see walk.c */
+	bool finds_frames;
 };
 
 /* Registers of which only sp and ip are known: /proc/PID/task/TID/syscall tells no others. */

@@ -130,7 +130,8 @@ static struct between between_threads(const struct diff *d, const struct tally *
 	g_autoptr(GArray) after = shares_of(d, DIFF_AFTER, tallies[DIFF_AFTER], key);
 
 	for (unsigned i = 0, n = 0; i < before->len && n < after->len;) {
-		const struct share *x = &g_array_index(before, struct share, i), *y = &g_array_index(after, struct share, n);
+		const struct share *x = &g_array_index(before, struct share, i),
+				   *y = &g_array_index(after, struct share, n);
 		int order = strcmp(x->comm, y->comm);
 
 		if (!order)
@@ -159,7 +160,10 @@ static struct diff_change change_of(double by, double sure, const struct stats_t
 	return c;
 }
 
-/* Where a pool of idle threads has shrunk, the others' share of all threads' time has grown, and nothing else has (docs/diff.md). */
+/*
+ * Where a pool of idle threads has shrunk, the others' share of all threads' time has grown, and nothing else has
+ * (docs/diff.md).
+ */
 static double sure_of(const struct diff *d, const struct compared *x, const struct compared *y)
 {
 	double by = y->value - x->value, by_window = y->value * d->by_window - x->value;
@@ -169,8 +173,11 @@ static double sure_of(const struct diff *d, const struct compared *x, const stru
 	return by * by_window <= 0 ? 0 : fabs(by) < fabs(by_window) ? by : by_window;
 }
 
-/* The waits' own errors, or what the threads' differences show where that is more; and what two runs differ by anyway. */
-struct diff_change compare_values(const struct diff *d, const struct compared side[DIFF_SIDES], double between, unsigned pairs_cnt)
+/*
+ * The waits' own errors, or what the threads' differences show where that is more; and what two runs differ by anyway.
+ */
+struct diff_change compare_values(const struct diff *d, const struct compared side[DIFF_SIDES], double between,
+				  unsigned pairs_cnt)
 {
 	const struct compared *x = &side[DIFF_BEFORE], *y = &side[DIFF_AFTER];
 	double noise = d->options.noise;
@@ -192,7 +199,10 @@ static struct compared time_of(const struct diff_amount *a)
 	return (struct compared){ a->scaled_ns, a->scaled_se_ns, a->dof, a->lives, true };
 }
 
-/* of_others: other threads than those of the other side, so how much they differ from each other is no property of the row. */
+/*
+ * of_others: other threads than those of the other side, so how much they differ from each other is no property of the
+ * row.
+ */
 static struct compared mean_of(const struct diff_amount *a, bool of_others)
 {
 	if (of_others && a->mean_apart_ns > a->mean_se_ns)
@@ -207,7 +217,8 @@ static void compare_sides(const struct diff *d, const struct between *b, struct 
 
 	r->time = compare_values(d, (struct compared[]){ time_of(x), time_of(y) }, b->time, b->pairs_cnt);
 	if (x->whole_cnt && y->whole_cnt)
-		r->each = compare_values(d, (struct compared[]){ mean_of(x, of_others), mean_of(y, of_others) }, b->each, b->pairs_cnt);
+		r->each = compare_values(d, (struct compared[]){ mean_of(x, of_others), mean_of(y, of_others) }, b->each,
+					 b->pairs_cnt);
 	else
 		r->each = (struct diff_change){ .p = 1 };
 }
@@ -227,7 +238,9 @@ bool compare_key(const struct diff *d, const char *name, const struct tally *con
 		return false;
 	r->name = name;
 	r->key = key;
-	r->fate = !r->side[DIFF_BEFORE].threads_cnt ? DIFF_NEW : !r->side[DIFF_AFTER].threads_cnt ? DIFF_VANISHED : DIFF_ON_BOTH;
+	r->fate = !r->side[DIFF_BEFORE].threads_cnt  ? DIFF_NEW
+		  : !r->side[DIFF_AFTER].threads_cnt ? DIFF_VANISHED
+						     : DIFF_ON_BOTH;
 	struct between b = between_threads(d, tallies, key, r);
 	compare_sides(d, &b, r);
 	return true;
@@ -248,7 +261,8 @@ static bool is_worth_a_test(const struct diff *d, const struct diff_row *r)
 
 static bool has_durations(const struct diff_row *r)
 {
-	return r->side[DIFF_BEFORE].whole_cnt >= DIFF_TESTED_COUNT && r->side[DIFF_AFTER].whole_cnt >= DIFF_TESTED_COUNT;
+	return r->side[DIFF_BEFORE].whole_cnt >= DIFF_TESTED_COUNT &&
+	       r->side[DIFF_AFTER].whole_cnt >= DIFF_TESTED_COUNT;
 }
 
 void compare_together(const struct diff *d, GArray *rows, unsigned *ret_tested_cnt, unsigned *ret_real_cnt)

@@ -100,15 +100,16 @@ static bool read_subject(struct reader *r, struct condition *c, GError **error)
 		return bad(r, r->at, error, "= and a name, or ~ and a regular expression are wanted after %s", word);
 	bool is_regex = *r->at++ == '~';
 	if (!is_regex && c->by == DIFF_BY_STACK)
-		return bad(r, r->at - 1, error, "a stack has no name: ~ and a regular expression for one of its frames is wanted");
+		return bad(r, r->at - 1, error,
+			   "a stack has no name: ~ and a regular expression for one of its frames is wanted");
 	skip_blanks(r);
 	const char *name = r->at;
 	g_autoptr(GError) why = NULL;
 	if (!read_name(r, &c->name, error))
 		return false;
 	if (!is_regex && c->by == DIFF_BY_REASON && !is_reason(c->name))
-		return bad(r, name, error, "there is no reason \"%s\"; known are %s, and what stands before their dots", c->name,
-			   reason_names());
+		return bad(r, name, error, "there is no reason \"%s\"; known are %s, and what stands before their dots",
+			   c->name, reason_names());
 	if (c->by == DIFF_BY_STACK)
 		c->by = DIFF_BY_FUNCTION;	/* a stack that has such a frame */
 	if (is_regex && !(c->regex = query_regex(c->name, &why)))
@@ -172,7 +173,8 @@ static bool read_threshold(struct reader *r, struct condition *c, GError **error
 		return bad(r, begin, error, "a number is wanted here, as +10%%");
 	c->threshold = g_ascii_strtod(r->at, &end);
 	/* not 0x10, 1e999 or a sign alone */
-	if (end == r->at || !isfinite(c->threshold) || fabs(c->threshold) > 1e15 || memchr(r->at, 'x', (size_t)(end - r->at)))
+	if (end == r->at || !isfinite(c->threshold) || fabs(c->threshold) > 1e15 ||
+	    memchr(r->at, 'x', (size_t)(end - r->at)))
 		return bad(r, begin, error, "this is no number that can be compared with");
 	r->at = end;
 	return read_unit(r, c, error);
@@ -250,7 +252,8 @@ static bool is_wanted(uint32_t key, gpointer data)
 	return GPOINTER_TO_UINT(known) == 1;
 }
 
-static bool row_of(struct diff *d, const struct condition *c, struct diff_row *ret_row, bool *ret_has_waits, GError **error)
+static bool row_of(struct diff *d, const struct condition *c, struct diff_row *ret_row, bool *ret_has_waits,
+		   GError **error)
 {
 	struct wanted w = { .d = d, .c = c, .name = g_string_new(NULL), .known = g_hash_table_new(NULL, NULL) };
 	const struct tally_filter filter = { is_wanted, &w };
@@ -269,8 +272,8 @@ static bool row_of(struct diff *d, const struct condition *c, struct diff_row *r
 	if (!w.error)
 		return true;
 	g_error_free(w.error);
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "'%s': the expression takes too many steps to match a name",
-		    c->text);
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+		    "'%s': the expression takes too many steps to match a name", c->text);
 	return false;
 }
 
@@ -280,7 +283,8 @@ static double share_of(enum condition_metric metric)
 }
 
 /* The change of the metric, in result->change and ->value. */
-static void measure(const struct diff *d, const struct condition *c, const struct diff_row *r, struct condition_result *result)
+static void measure(const struct diff *d, const struct condition *c, const struct diff_row *r,
+		    struct condition_result *result)
 {
 	struct compared of[DIFF_SIDES] = { { 0 } };
 
@@ -322,7 +326,8 @@ static void measure(const struct diff *d, const struct condition *c, const struc
 	result->change.p = c->metric == CONDITION_MAX ? 0 : stats_p(result->change.t, result->change.dof);
 }
 
-bool condition_check(struct diff *d, const struct condition *c, unsigned cnt, struct condition_result *ret, GError **error)
+bool condition_check(struct diff *d, const struct condition *c, unsigned cnt, struct condition_result *ret,
+		     GError **error)
 {
 	struct diff_row row;
 

@@ -50,9 +50,11 @@ struct condition_result {
 	double percent;		/* of before; INFINITY of nothing */
 };
 
-#define CONDITION_FALSE_SHARE 0.01	/* how likely all conditions together hold by chance where nothing changed, at most */
+#define CONDITION_FALSE_SHARE                                                                                          \
+	0.01 /* how likely all conditions together hold by chance where nothing changed, at most */
 
 /* One of cnt conditions.  False with one sentence when its expression takes too many steps to match. */
-bool condition_check(struct diff *d, const struct condition *c, unsigned cnt, struct condition_result *ret, GError **error);
+bool condition_check(struct diff *d, const struct condition *c, unsigned cnt, struct condition_result *ret,
+		     GError **error);
 
 #endif

@@ -49,7 +49,10 @@ double diff_each_percent(const struct diff_row *r)
 	return percent(r->side[DIFF_BEFORE].mean_ns, r->each.by);
 }
 
-/* How much there is to the row: time that it grew or shrank by; where its waits got longer or shorter, what that makes. */
+/*
+ * How much there is to the row: time that it grew or shrank by; where its waits got longer or shorter, what that
+ * makes.
+ */
 static double weight_of(const struct diff *d, const struct diff_row *r)
 {
 	const struct diff_amount *a = &r->side[DIFF_AFTER];
@@ -206,8 +209,9 @@ static double by_window(const struct diff *d)
 	const struct diff_input *x = &d->in[DIFF_BEFORE], *y = &d->in[DIFF_AFTER];
 	const struct profile_info *before = &x->profile->info, *after = &y->profile->info;
 
-	if (d->options.norm != DIFF_PER_THREAD_TIME || strcmp(x->filters ? x->filters : "", y->filters ? y->filters : "") != 0 ||
-	    before->imported || after->imported || before->history.windows || after->history.windows || !after->duration_ns ||
+	if (d->options.norm != DIFF_PER_THREAD_TIME ||
+	    strcmp(x->filters ? x->filters : "", y->filters ? y->filters : "") != 0 || before->imported ||
+	    after->imported || before->history.windows || after->history.windows || !after->duration_ns ||
 	    !(d->scale[DIFF_AFTER] > 0))
 		return 1;
 	return (double)before->duration_ns / (double)after->duration_ns * d->scale[DIFF_BEFORE] / d->scale[DIFF_AFTER];
@@ -238,12 +242,15 @@ static void sum_lost(struct diff *d, enum diff_side side)
 	}
 }
 
-/* Puts stacks that only took another path to where they are after, and those with frames left out to the whole ones. */
+/*
+ * Puts stacks that only took another path to where they are after, and those with frames left out to the whole ones.
+ */
 static void move_stacks(struct diff *d)
 {
 	const uint64_t *const weights[DIFF_SIDES] = { (const uint64_t *)(void *)d->weights[DIFF_BEFORE]->data,
 						      (const uint64_t *)(void *)d->weights[DIFF_AFTER]->data };
-	bool same_kernel = g_strcmp0(d->in[DIFF_BEFORE].profile->info.kernel, d->in[DIFF_AFTER].profile->info.kernel) == 0;
+	const char *before = d->in[DIFF_BEFORE].profile->info.kernel, *after = d->in[DIFF_AFTER].profile->info.kernel;
+	bool same_kernel = g_strcmp0(before, after) == 0;
 
 	d->keys->moves = diff_moves_new(d->tree, weights, same_kernel);
 	d->has_unmatched = !d->keys->moves->all;
@@ -258,7 +265,8 @@ static void move_stacks(struct diff *d)
 	}
 }
 
-struct diff *diff_new(const struct diff_input *before, const struct diff_input *after, const struct diff_options *options)
+struct diff *diff_new(const struct diff_input *before, const struct diff_input *after,
+		      const struct diff_options *options)
 {
 	struct diff *d = g_new0(struct diff, 1);
 

@@ -97,7 +97,8 @@ struct diff_row {
 	uint32_t key;		/* of a stack its node in diff->tree, of a function its label */
 	uint32_t was;		/* of a moved stack the node that it had before; else 0 */
 	enum diff_fate fate;
-	bool is_lost;		/* part of its stack is not known: what is missing in it is in others, and it is not tested */
+	/* part of its stack is not known: what is missing in it is in others, and it is not tested */
+	bool is_lost;
 	bool is_tested;
 	struct diff_amount side[DIFF_SIDES];
 	struct diff_change time;	/* of scaled_ns */
@@ -126,7 +127,8 @@ struct diff {
 	uint64_t observed_ns[DIFF_SIDES];	/* of the selected threads */
 	uint32_t threads_cnt[DIFF_SIDES];
 	double scale[DIFF_SIDES];		/* scaled = scale * time */
-	double by_window;		/* what is scaled of AFTER, times this, is by the window's length in place of its threads' time */
+	/* what is scaled of AFTER, times this, is by the window's length in place of its threads' time */
+	double by_window;
 	struct diff_row total;
 	/*
 	 * All stacks of both sides under one root: labels are the names of AFTER where it has them.  weights[] are of
@@ -141,13 +143,16 @@ struct diff {
 };
 
 /* Borrows from the profiles and selections. */
-struct diff *diff_new(const struct diff_input *before, const struct diff_input *after, const struct diff_options *options);
+struct diff *diff_new(const struct diff_input *before, const struct diff_input *after,
+		      const struct diff_options *options);
 void diff_free(struct diff *d);	/* NULL is fine */
 
 /* Made when first asked for; belongs to the diff. */
 const struct diff_table *diff_table(struct diff *d, enum diff_by by);
 
-/* Do both sides tell how many waits there were?  What another tool wrote may not: then no change is known from noise. */
+/*
+ * Do both sides tell how many waits there were?  What another tool wrote may not: then no change is known from noise.
+ */
 bool diff_has_counts(const struct diff *d);
 
 /* "new", "vanished", "moved", "" */

@@ -189,7 +189,8 @@ static const struct grouping {
 void diff_keys_of(struct diff_keys *k, enum diff_side side, enum diff_by by, uint32_t wait, GArray *parts)
 {
 	/* what runs and what waits of a thread are one sum, always: neither is told apart from it in these */
-	bool is_of_waits = by == DIFF_BY_TOTAL || by == DIFF_BY_COMM || by == DIFF_BY_PROCESS || by == DIFF_BY_SYSCALL || by == DIFF_BY_LOCK;
+	bool is_of_waits = by == DIFF_BY_TOTAL || by == DIFF_BY_COMM || by == DIFF_BY_PROCESS ||
+			   by == DIFF_BY_SYSCALL || by == DIFF_BY_LOCK;
 
 	if (!is_of_waits || profile_wait(k->side[side].p, wait)->state != ON_CPU_STATE)
 		groupings[by].parts(k, side, wait, parts);

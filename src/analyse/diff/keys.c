@@ -76,8 +76,8 @@ static const char *process_of(const struct thread *t)
 }
 
 /*
- * Names of threads as they are compared.  Numbers in them count ("node1" is not "node2") where both recordings have the
- * same ones; else they are what pools and kernel workers count by.
+ * Names of threads as they are compared.  Numbers in them count ("node1" is not "node2") where both recordings have
+ * the same ones; else they are what pools and kernel workers count by.
  */
 static void compare_names(struct diff_keys *k, name_of_thread name_of, const char **ret_names[DIFF_SIDES])
 {
@@ -144,14 +144,21 @@ static void label_side(struct diff_keys *k, struct diff_side_keys *s)
 		s->comm_labels[i] = tree_label(k->tree, &(struct tree_label){ .text = s->comms[i], .kind = TREE_COMM });
 }
 
-/* Stacks of a recording share their outer frames, and the next wait's mostly with the last one's: where those lie in the tree. */
+/*
+ * Stacks of a recording share their outer frames, and the next wait's mostly with the last one's: where those lie in
+ * the tree.
+ */
 struct placed {
 	uint32_t *comm, *at;	/* by node of the profile: below which name it was placed last, and where */
 	uint32_t *path;		/* of nodes, leaf first */
 };
 
-/* Goes on from `at` by the frames of path, outermost first.  Neighbours without names in one file are one.  False when the tree is full. */
-static bool descend(struct diff_keys *k, const struct diff_side_keys *s, struct placed *placed, size_t cnt, uint32_t comm, uint32_t *at)
+/*
+ * Goes on from `at` by the frames of path, outermost first.  Neighbours without names in one file are one.  False when
+ * the tree is full.
+ */
+static bool descend(struct diff_keys *k, const struct diff_side_keys *s, struct placed *placed, size_t cnt,
+		    uint32_t comm, uint32_t *at)
 {
 	while (cnt--) {
 		uint32_t node = placed->path[cnt], above = profile_get_node(s->p, node)->parent;
@@ -188,7 +195,8 @@ static size_t climb(const struct diff_side_keys *s, struct placed *placed, uint3
 	return cnt;
 }
 
-static uint32_t place_wait(struct diff_keys *k, const struct diff_side_keys *s, struct placed *placed, const struct wait *w)
+static uint32_t place_wait(struct diff_keys *k, const struct diff_side_keys *s, struct placed *placed,
+			   const struct wait *w)
 {
 	uint32_t comm = s->comm_labels[w->thread], at = tree_child(k->tree, 0, comm);
 	size_t cnt;
@@ -215,8 +223,8 @@ static void place_waits(struct diff_keys *k, struct diff_side_keys *s)
 }
 
 /*
- * When a thread begins and ends is one draw: it may as well have been there for the rest of the window, or not at all.  Where
- * others of its name were there meanwhile, it stands for itself alone (docs/diff.md).
+ * When a thread begins and ends is one draw: it may as well have been there for the rest of the window, or not at all.
+ * Where others of its name were there meanwhile, it stands for itself alone (docs/diff.md).
  */
 static double *lives_of(const struct diff_side_keys *s)
 {
@@ -231,7 +239,8 @@ static double *lives_of(const struct diff_side_keys *s)
 		*sum += (double)thread_observed_ns(profile_thread(s->p, i));
 	}
 	for (uint32_t i = 0; i < s->p->threads->len; i++) {
-		double own = (double)thread_observed_ns(profile_thread(s->p, i)), all = *(double *)g_hash_table_lookup(there, s->comms[i]);
+		double own = (double)thread_observed_ns(profile_thread(s->p, i)),
+		       all = *(double *)g_hash_table_lookup(there, s->comms[i]);
 
 		if (own > 0 && own < window)
 			lives[i] = fmin((window - own) / own, fmax(1, (window - all) / all));

@@ -24,7 +24,8 @@ struct diff_side_keys {
 	struct plumbing *plumbing;	/* of the reasons */
 	struct reasons *reasons;
 	const char **comms, **processes;	/* by thread: as they are compared */
-	double *lives;		/* by thread: standard error of any time of it by when it began and ended, a share of that time */
+	/* by thread: standard error of any time of it by when it began and ended, a share of that time */
+	double *lives;
 	uint32_t *comm_labels;	/* by thread: label in the tree */
 	uint32_t *labels;	/* by frame: label in the tree */
 	uint32_t *paths;	/* by wait: node in the tree */

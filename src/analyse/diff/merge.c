@@ -131,8 +131,9 @@ static void measure_squares(struct diff_merged *m)
 	m->root_squares_ns = g_new0(uint64_t, m->profile->waits->len + 1);
 	for (uint32_t i = 0; i < m->profile->waits->len; i++) {
 		const struct wait *w = profile_wait(m->profile, i);
-		double squares = w->state == ON_CPU_STATE ? (double)w->on_cpu_ns * (double)w->on_cpu_ns / (double)MAX(w->count, 1) :
-							   stats_squares(w->hist, wait_off_cpu_ns(w), w->max_ns);
+		double squares = w->state == ON_CPU_STATE
+					 ? (double)w->on_cpu_ns * (double)w->on_cpu_ns / (double)MAX(w->count, 1)
+					 : stats_squares(w->hist, wait_off_cpu_ns(w), w->max_ns);
 
 		m->root_squares_ns[i] = (uint64_t)llround(fmin(sqrt(squares), (double)PROFILE_NS_MAX));
 	}
@@ -140,7 +141,8 @@ static void measure_squares(struct diff_merged *m)
 
 static void describe(const struct diff *d, struct profile *p)
 {
-	const struct profile_info *before = &d->in[DIFF_BEFORE].profile->info, *after = &d->in[DIFF_AFTER].profile->info;
+	const struct profile_info *before = &d->in[DIFF_BEFORE].profile->info,
+				  *after = &d->in[DIFF_AFTER].profile->info;
 
 	p->info.start_unix_ns = after->start_unix_ns;
 	p->info.start_ns = after->start_ns;

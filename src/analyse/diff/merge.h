@@ -12,13 +12,15 @@ struct wait_reason {
 };
 
 /*
- * Both sides of a diff as one profile, for whoever draws the stacks of both in one place.  Threads, frames and stacks have
- * the names that the diff compares, and a stack that moved is where it is after.  Only what is selected is in it.  It has
- * wakers where both sides have them, and no slices or totals of states; its info is that of AFTER, where the two differ.
+ * Both sides of a diff as one profile, for whoever draws the stacks of both in one place.  Threads, frames and stacks
+ * have the names that the diff compares, and a stack that moved is where it is after.  Only what is selected is in it.
+ * It has wakers where both sides have them, and no slices or totals of states; its info is that of AFTER, where the
+ * two differ.
  */
 struct diff_merged {
 	struct profile *profile;
-	uint32_t before_threads_cnt;	/* the first threads are those of BEFORE, the others those of AFTER: so the waits */
+	/* the first threads are those of BEFORE, the others those of AFTER: so the waits */
+	uint32_t before_threads_cnt;
 	struct wait_reason *reasons;	/* by wait; equal stacks are idle on both sides, or on none */
 	uint32_t *rows[DIFF_SIDES];	/* by wait of that side: its row in the profile + 1; 0: not in it */
 	uint64_t *root_squares_ns;	/* by wait: the root of the sum of the squares of its durations (stats.h) */

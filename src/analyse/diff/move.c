@@ -7,14 +7,14 @@
 #include "base/hash.h"
 
 /*
- * A stack of one side alone is often the same wait by another path: a function was inlined, wrapped, called from elsewhere
- * or got another template argument.  Two such stacks are one where thread and kernel frames agree and the frames of the
- * shorter one are frames of the longer, wherever they stand, and make most of it.  One of ten may be another.  The most
- * alike pairs find each other first.  Of different kernels the frames differ in any case: there they count as the others
- * do, and the innermost function outside of the kernel must agree.
+ * A stack of one side alone is often the same wait by another path: a function was inlined, wrapped, called from
+ * elsewhere or got another template argument.  Two such stacks are one where thread and kernel frames agree and the
+ * frames of the shorter one are frames of the longer, wherever they stand, and make most of it.  One of ten may be
+ * another.  The most alike pairs find each other first.  Of different kernels the frames differ in any case: there
+ * they count as the others do, and the innermost function outside of the kernel must agree.
  *
- * A stack that one side alone has may also be one of both, with frames left out: a thread is walked by frame pointers until the
- * tables of its program are read. If it has little of that one's time it counts as that one.
+ * A stack that one side alone has may also be one of both, with frames left out: a thread is walked by frame pointers
+ * until the tables of its program are read. If it has little of that one's time it counts as that one.
  *
  * The work is bounded whatever a recording holds: the heaviest stacks first, and so many steps in all.
  */
@@ -243,7 +243,8 @@ static void pair_off(struct matcher *m, const GArray *old, const GArray *new, st
 }
 
 /* The stack of both sides that x is with the fewest frames left out; NULL: none. */
-static const struct stray *whole_of(struct matcher *m, const struct stray *x, const GArray *wholes, const GArray *family)
+static const struct stray *whole_of(struct matcher *m, const struct stray *x, const GArray *wholes,
+				    const GArray *family)
 {
 	const struct stray *best = NULL;
 

@@ -6,7 +6,8 @@
 #include "base/module.h"
 
 /* What GCC and Clang put behind the name of a copy or a part of a function. */
-static const char *const suffixes[] = { ".constprop", ".part", ".isra", ".cold", ".llvm", ".lto_priv", ".localalias", ".specialized" };
+static const char *const suffixes[] = { ".constprop", ".part",     ".isra",       ".cold",
+					".llvm",      ".lto_priv", ".localalias", ".specialized" };
 
 /* Inline namespaces of C++ libraries, and what compilers call the same thing. */
 static const struct spelling {

@@ -10,9 +10,9 @@
  */
 
 /*
- * Appends the name without what a build adds to it: ".constprop.0", ".part.1", ".isra.0", ".cold", ".llvm.123", " [clone ...]",
- * "@@GLIBC_2.34", Rust's "::h0123456789abcdef", "[abi:cxx11]", numbers of lambdas, std's inline namespaces, default
- * allocators and the like, and blanks that compilers set differently.
+ * Appends the name without what a build adds to it: ".constprop.0", ".part.1", ".isra.0", ".cold", ".llvm.123", "
+ * [clone ...]", "@@GLIBC_2.34", Rust's "::h0123456789abcdef", "[abi:cxx11]", numbers of lambdas, std's inline
+ * namespaces, default allocators and the like, and blanks that compilers set differently.
  */
 void diff_name_append(GString *s, const char *name);
 

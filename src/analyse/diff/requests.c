@@ -34,8 +34,12 @@ static struct diff_latency latency_of(const struct offcpu_request_sum *sum)
 	double cnt = (double)sum->all.count, mean_ns = (double)sum->all.wall_ns / cnt;
 
 	return (struct diff_latency){
-		.count = sum->all.count, .p50_ns = request_percentile(sum, 0.5), .p99_ns = request_percentile(sum, 0.99),
-		.max_ns = sum->max_ns, .mean_ns = mean_ns, .mean_se_ns = sqrt(variance(sum, mean_ns) / cnt),
+		.count = sum->all.count,
+		.p50_ns = request_percentile(sum, 0.5),
+		.p99_ns = request_percentile(sum, 0.99),
+		.max_ns = sum->max_ns,
+		.mean_ns = mean_ns,
+		.mean_se_ns = sqrt(variance(sum, mean_ns) / cnt),
 	};
 }
 

@@ -166,7 +166,8 @@ double stats_quantile_error(const struct stats_durations *d, double share, doubl
 	if (cnt <= 0)
 		return 0;
 	double at = at_rank(d, rank, &low);
-	double up = at_rank(d, fmin(rank + off, cnt), &ignored) - at, down = at - at_rank(d, fmax(rank - off, 0), &ignored);
+	double up = at_rank(d, fmin(rank + off, cnt), &ignored) - at,
+	       down = at - at_rank(d, fmax(rank - off, 0), &ignored);
 	/* Beyond the last of them nothing is known: what lies below tells how far it may be above. */
 	return hypot(fmax(up, down), SLOT_ERROR * low);
 }

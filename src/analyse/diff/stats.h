@@ -20,8 +20,8 @@
 double stats_squares(const uint32_t *hist, uint64_t sum_ns, uint64_t max_ns);
 
 /*
- * Variance of the sum of one thread's waits, ns^2.  cnt: how many; observed_ns: of the thread.  are_all: these are all of
- * its waits, so that what is left is its time on CPU; of some that fill all of its time others may take the place.
+ * Variance of the sum of one thread's waits, ns^2.  cnt: how many; observed_ns: of the thread.  are_all: these are all
+ * of its waits, so that what is left is its time on CPU; of some that fill all of its time others may take the place.
  */
 double stats_thread_variance(double squares, uint64_t sum_ns, double cnt, uint64_t observed_ns, bool are_all);
 
@@ -37,8 +37,8 @@ double stats_dof(const struct stats_term *terms, size_t cnt);
 double stats_p(double t, double dof);
 
 /*
- * Which of the tests find something, when a share of at most q of those that do may be wrong: Benjamini, Hochberg (1995).
- * Returns the highest p that counts, below 0 when none does.  Sorts p.
+ * Which of the tests find something, when a share of at most q of those that do may be wrong: Benjamini, Hochberg
+ * (1995). Returns the highest p that counts, below 0 when none does.  Sorts p.
  */
 double stats_threshold(double *p, size_t cnt, double q);
 
@@ -48,7 +48,10 @@ struct stats_durations {
 	uint64_t sum_ns, max_ns;
 };
 
-/* The duration that such a share of them does not exceed, ns; 0 of none.  Where in its slot it lies, their sum tells on the whole. */
+/*
+ * The duration that such a share of them does not exceed, ns; 0 of none.  Where in its slot it lies, their sum tells
+ * on the whole.
+ */
 double stats_quantile(const struct stats_durations *d, double share);
 /* Its standard error, when `alike` waits are worth one that is independent; that slots are powers of two is in it. */
 double stats_quantile_error(const struct stats_durations *d, double share, double alike);

@@ -87,7 +87,10 @@ static void add_to_cell(struct tally_cell *c, const struct wait *w, const struct
 	double share = all ? (double)part->ns / (double)all : 1;
 	double of_part = squares * share * share;
 
-	/* How the part is spread is not known; what is little of its waits comes in a few of them: as if it varied threefold. */
+	/*
+	 * How the part is spread is not known; what is little of its waits comes in a few of them: as if it varied
+	 * threefold.
+	 */
 	if (share < 0.5 && w->count)
 		of_part = MAX(of_part, 4.0 * (double)part->ns * (double)part->ns / (double)w->count);
 	c->ns += part->ns;

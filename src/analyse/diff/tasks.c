@@ -24,8 +24,9 @@ static gboolean key_equal(gconstpointer a, gconstpointer b)
 {
 	const struct diff_task *x = a, *y = b;
 
-	return x->kind == y->kind && !g_strcmp0(x->program, y->program) && !g_strcmp0(x->state, y->state) && !g_strcmp0(x->reason, y->reason) &&
-	       !g_strcmp0(x->at, y->at) && !g_strcmp0(x->call, y->call) && !g_strcmp0(x->creator, y->creator);
+	return x->kind == y->kind && !g_strcmp0(x->program, y->program) && !g_strcmp0(x->state, y->state) &&
+	       !g_strcmp0(x->reason, y->reason) && !g_strcmp0(x->at, y->at) && !g_strcmp0(x->call, y->call) &&
+	       !g_strcmp0(x->creator, y->creator);
 }
 
 static void add_population(GHashTable *rows, const struct tasks *t, enum diff_side side)

@@ -5,7 +5,10 @@
 #include "analyse/diff/diff.h"
 #include "profile/tasks.h"
 
-/* Tasks of both sides, where both recordings looked at them: how many there were on average, in which state, for what, where. */
+/*
+ * Tasks of both sides, where both recordings looked at them: how many there were on average, in which state, for what,
+ * where.
+ */
 
 struct diff_task {
 	const char *program;	/* not escaped, as all texts */
@@ -19,7 +22,10 @@ struct diff_task {
 	bool is_real;		/* the difference is more than what looks miss */
 };
 
-/* Most different first, real ones before others: struct diff_task; NULL: one side did not look.  Free with g_array_unref(). */
+/*
+ * Most different first, real ones before others: struct diff_task; NULL: one side did not look.  Free with
+ * g_array_unref().
+ */
 GArray *diff_tasks(const struct diff *d);
 
 #endif

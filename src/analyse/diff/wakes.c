@@ -13,7 +13,10 @@ uint32_t diff_frame_of_label(struct profile *p, const struct tree_label *label)
 	return profile_frame(p, &f);
 }
 
-/* Stacks of a side's wakers as stacks of the merged profile: by node of the side, the node there + 1; 0: not asked for yet. */
+/*
+ * Stacks of a side's wakers as stacks of the merged profile: by node of the side, the node there + 1; 0: not asked for
+ * yet.
+ */
 struct mover {
 	const struct diff_side_keys *keys;
 	const struct tree *tree;
@@ -28,7 +31,8 @@ static uint32_t below(struct mover *m, uint32_t node, uint32_t parent_to)
 	uint32_t label = m->keys->labels[n->frame];
 	const struct tree_label *l = &g_array_index(m->tree->labels, struct tree_label, label);
 
-	if (n->parent && l->why != FRAME_NAMED && m->keys->labels[profile_get_node(m->keys->p, n->parent)->frame] == label)
+	if (n->parent && l->why != FRAME_NAMED &&
+	    m->keys->labels[profile_get_node(m->keys->p, n->parent)->frame] == label)
 		return parent_to;
 	return profile_node(m->p, parent_to, diff_frame_of_label(m->p, l));
 }

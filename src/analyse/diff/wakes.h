@@ -10,8 +10,8 @@
 uint32_t diff_frame_of_label(struct profile *p, const struct tree_label *label);
 
 /*
- * Adds the wakings of one side.  rows: by wait of that side its row in p, + 1; 0: not in it.  Threads are the same waker on both
- * sides when name and stacks are, whatever their ids.
+ * Adds the wakings of one side.  rows: by wait of that side its row in p, + 1; 0: not in it.  Threads are the same
+ * waker on both sides when name and stacks are, whatever their ids.
  */
 void diff_add_wakes(const struct diff *d, enum diff_side side, const uint32_t *rows, struct profile *p);
 

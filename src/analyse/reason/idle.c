@@ -69,13 +69,16 @@ struct finder {
 	bool is_whole; /* the machine */
 };
 
-/* A connection that this side has accepted: what it waits for there is its client's next request, or more of this one. */
+/*
+ * A connection that this side has accepted: what it waits for there is its client's next request, or more of this one.
+ */
 static bool is_served(const struct finder *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
 	const char *from = o && o->kind == OBJECT_SOCKET ? strstr(o->name, " from") : NULL;
 
-	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE || strcmp(o->place, "udp") == 0)	/* which side asks is a guess there */
+	/* which side asks is a guess there */
+	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE || strcmp(o->place, "udp") == 0)
 		return false;
 	return *o->name == ':' ? from[5] == ' ' : !from[5] || g_str_has_prefix(from + 5, " (");
 }
@@ -164,8 +167,9 @@ static bool is_in_library(const struct finder *f, const struct wait *w)
 }
 
 /*
- * The function that calls for the wait is also the one that ends it, in a thread of that name: who starves for a place that others take by
- * turns sleeps elsewhere than they do, and so has another role.  A function that all threads of the program begin in tells nothing.
+ * The function that calls for the wait is also the one that ends it, in a thread of that name: who starves for a place
+ * that others take by turns sleeps elsewhere than they do, and so has another role.  A function that all threads of
+ * the program begin in tells nothing.
  */
 static bool passes_on(const struct finder *f, const struct wait *w, const struct waker *waker, uint32_t by)
 {
@@ -174,7 +178,8 @@ static bool passes_on(const struct finder *f, const struct wait *w, const struct
 	if (!w->user || !waker->user || !actors_same_kind(t->comm, sleeper->comm) || t->pid != sleeper->pid)
 		return false;
 	uint32_t common = common_depth(f, w->user, waker->user);
-	return (common >= 2 && common + 1 >= f->depth[w->user]) || (common && common == f->depth[w->user] && is_in_library(f, w));
+	return (common >= 2 && common + 1 >= f->depth[w->user]) ||
+	       (common && common == f->depth[w->user] && is_in_library(f, w));
 }
 
 /* The process that the loop has asked, or another of its name: a server may have one for each connection. */
@@ -328,8 +333,8 @@ static bool is_disturbed(const struct finder *f, uint32_t i)
 }
 
 /*
- * The main thread of a program that came to its end gave out the work, and got none: it waited until its threads were done with a piece.
- * As with a join their time is counted as theirs.
+ * The main thread of a program that came to its end gave out the work, and got none: it waited until its threads were
+ * done with a piece. As with a join their time is counted as theirs.
  */
 static bool waits_for_its_threads(const struct finder *f, uint32_t i)
 {

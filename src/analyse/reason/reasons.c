@@ -138,15 +138,24 @@ static bool knows_stack(const struct profile *p, uint32_t node)
 }
 
 /*
- * Without a kernel stack (lost, or not asked for) the function of libc that the thread sleeps in tells which call it is in. Functions that
- * wait for more than one kind of thing, as read(), tell nothing.
+ * Without a kernel stack (lost, or not asked for) the function of libc that the thread sleeps in tells which call it
+ * is in. Functions that wait for more than one kind of thing, as read(), tell nothing.
  */
 static void mark_call_of_libc(const struct reasons *r, const struct wait *w)
 {
-	static const struct { const char *function, *call; } other_names[] = {
-		{ "recv", "recvfrom" }, { "send", "sendto" }, { "fstatat", "newfstatat" }, { "open64", "openat" },
-		{ "futex_abstimed_wait_common", "futex" }, { "futex_abstimed_wait_cancelable64", "futex" }, { "lll_lock_wait", "futex" },
-		{ "lll_lock_wait_private", "futex" }, { "pread", "pread64" }, { "pwrite", "pwrite64" }, { "waitpid", "wait4" },
+	static const struct { const char *function, *call;
+	} other_names[] = {
+		{ "recv", "recvfrom" },
+		{ "send", "sendto" },
+		{ "fstatat", "newfstatat" },
+		{ "open64", "openat" },
+		{ "futex_abstimed_wait_common", "futex" },
+		{ "futex_abstimed_wait_cancelable64", "futex" },
+		{ "lll_lock_wait", "futex" },
+		{ "lll_lock_wait_private", "futex" },
+		{ "pread", "pread64" },
+		{ "pwrite", "pwrite64" },
+		{ "waitpid", "wait4" },
 	};
 	const struct frame *f = profile_get_frame(r->profile, profile_get_node(r->profile, w->user)->frame);
 	g_autofree char *name = matcher_plain_name(f);

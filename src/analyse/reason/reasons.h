@@ -53,8 +53,8 @@ static inline bool reasons_is_idle(const struct reasons *r, uint32_t wait)
 }
 
 /*
- * The event loop that the wait holds up: the thread waits, or runs, within a callback or a task of it, and not for events.  NULL: none.
- * Such a wait is never idle.
+ * The event loop that the wait holds up: the thread waits, or runs, within a callback or a task of it, and not for
+ * events.  NULL: none. Such a wait is never idle.
  */
 const struct rule *reasons_loop(const struct reasons *r, uint32_t wait);
 

@@ -311,11 +311,13 @@ static bool end_block(struct parser *p)
 	for (guint i = 0; i < rule->conditions->len; i++) {
 		const struct rule_condition *c = &g_array_index(rule->conditions, struct rule_condition, i);
 
-		if ((c->is_not && rule->kind != RULE_LOOP) || (c->field != RULE_USER && c->field != RULE_MODULE && c->field != RULE_KERNEL))
+		if ((c->is_not && rule->kind != RULE_LOOP) ||
+		    (c->field != RULE_USER && c->field != RULE_MODULE && c->field != RULE_KERNEL))
 			frames_only = false;
 	}
 	if (rule->kind != RULE_REASON && !frames_only)
-		return wrong(p, p->line, "\"%s\" above: only user, module and kernel are known of a %s", rule->name, kinds[rule->kind]);
+		return wrong(p, p->line, "\"%s\" above: only user, module and kernel are known of a %s", rule->name,
+			     kinds[rule->kind]);
 	if (p->is_left_out)
 		g_ptr_array_remove_index(p->set->rules, p->set->rules->len - 1);
 	return true;

@@ -14,9 +14,11 @@ static const __u8 calls[CALLS_END] = {
 	[80] = CALL_FD, [82] = CALL_FD, [83] = CALL_FD, [84] = CALL_FD,	/* fstat, fsync, fdatasync, sync_file_range */
 	[95] = CALL_WAITID, [260] = CALL_WAIT4,			/* waitid, wait4 */
 	[202] = CALL_FD, [203] = CALL_FD, [242] = CALL_FD,	/* accept, connect, accept4 */
-	[206] = CALL_FD, [207] = CALL_FD, [210] = CALL_FD, [211] = CALL_FD, [212] = CALL_FD,	/* sendto, recvfrom, shutdown, sendmsg, recvmsg */
+	/* sendto, recvfrom, shutdown, sendmsg, recvmsg */
+	[206] = CALL_FD, [207] = CALL_FD, [210] = CALL_FD, [211] = CALL_FD, [212] = CALL_FD,
 	[213] = CALL_FD, [223] = CALL_FD,			/* readahead, fadvise64 */
 	[243] = CALL_FD, [269] = CALL_FD,			/* recvmmsg, sendmmsg */
-	[267] = CALL_FD, [285] = CALL_FD, [286] = CALL_FD, [287] = CALL_FD,	/* syncfs, copy_file_range, preadv2, pwritev2 */
+	/* syncfs, copy_file_range, preadv2, pwritev2 */
+	[267] = CALL_FD, [285] = CALL_FD, [286] = CALL_FD, [287] = CALL_FD,
 	CALLS_OF_ALL
 };

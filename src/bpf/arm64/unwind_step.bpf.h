@@ -32,8 +32,8 @@ static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, 
 #define SIGNAL_RETURN 0xd4000001d2801168ULL	/* mov x8, #139 (rt_sigreturn); svc #0 */
 
 /*
- * A signal's handler returns to code that has no rules, in the vDSO or in musl: the kernel's authors left them out since unwinders know
- * the code itself (arch/arm64/kernel/vdso/sigreturn.S).
+ * A signal's handler returns to code that has no rules, in the vDSO or in musl: the kernel's authors left them out
+ * since unwinders know the code itself (arch/arm64/kernel/vdso/sigreturn.S).
  */
 static __always_inline bool step_by_epilogue(struct user_walk *w, bool may_sleep)
 {
@@ -53,8 +53,8 @@ static __always_inline bool step_by_register(struct user_walk *w, __u32 rule)
 }
 
 /*
- * Where the register lies that the frame's address is found by; 0: not known.  Where the walk came by a frame pointer, sp is told by
- * the frame's own record, which x29 points at then.
+ * Where the register lies that the frame's address is found by; 0: not known.  Where the walk came by a frame pointer,
+ * sp is told by the frame's own record, which x29 points at then.
  */
 static __always_inline __u64 frame_base(struct user_walk *w, __u32 rule)
 {
@@ -73,7 +73,10 @@ static __always_inline __u64 frame_base(struct user_walk *w, __u32 rule)
 	return w->at->bp - (record < 0 ? unwind_rule_offset(rule) + record : record);
 }
 
-/* The frame has saved nothing: the return address is in x30, which only the innermost one knows, and what a signal struck. */
+/*
+ * The frame has saved nothing: the return address is in x30, which only the innermost one knows, and what a signal
+ * struck.
+ */
 static __always_inline bool step_by_link(struct user_walk *w, __u64 cfa)
 {
 	__u64 ip = w->at->more.link;

@@ -20,7 +20,8 @@ static const __u8 calls[CALLS_END] = {
 	[232] = CALL_FD, [281] = CALL_FD,			/* epoll_wait, epoll_pwait */
 	[275] = CALL_FD, [276] = CALL_FD, [278] = CALL_FD,	/* splice, tee, vmsplice */
 	[277] = CALL_FD, [285] = CALL_FD,			/* sync_file_range, fallocate */
-	[295] = CALL_FD, [296] = CALL_FD, [327] = CALL_FD, [328] = CALL_FD,	/* preadv, pwritev, preadv2, pwritev2 */
+	/* preadv, pwritev, preadv2, pwritev2 */
+	[295] = CALL_FD, [296] = CALL_FD, [327] = CALL_FD, [328] = CALL_FD,
 	[299] = CALL_FD, [307] = CALL_FD,			/* recvmmsg, sendmmsg */
 	[306] = CALL_FD, [326] = CALL_FD,			/* syncfs, copy_file_range */
 	CALLS_OF_ALL

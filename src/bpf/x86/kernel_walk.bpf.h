@@ -44,7 +44,10 @@ __noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
 	return h ? h : 1;
 }
 
-/* Where a thread sleeps in the kernel goes with where it called from; and it may be preempted on its way back, or by an interrupt. */
+/*
+ * Where a thread sleeps in the kernel goes with where it called from; and it may be preempted on its way back, or by
+ * an interrupt.
+ */
 static __always_inline __u32 kernel_place(const struct thread_state *st)
 {
 	return st->entry >> 2 ^ (st->state == OFFCPU_STATE_R);
@@ -69,7 +72,8 @@ static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u
 #define KERNEL_STACK_BYTES 16384	/* and aligned to as much; more with KASAN only */
 
 /* Where walks of threads that wait as this one does are kept for all; the last place is that of new threads. */
-static __always_inline struct shared_kernel_walk *shared_kernel_memory(const struct thread_state *st, struct scratch *scratch)
+static __always_inline struct shared_kernel_walk *shared_kernel_memory(const struct thread_state *st,
+								       struct scratch *scratch)
 {
 	if (st->mode == MODE_NEW)
 		return &scratch->shared_kernel_walks[SHARED_WALKS];
@@ -161,7 +165,10 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 	return 0;
 }
 
-/* Remembers the walk in *stack, which has crossed.  m: see kernel_memory().  A global function: the verifier checks its search once. */
+/*
+ * Remembers the walk in *stack, which has crossed.  m: see kernel_memory().  A global function: the verifier checks
+ * its search once.
+ */
 __noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct offcpu_rec_stack *stack)
 {
 	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
@@ -189,8 +196,8 @@ __noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct
 }
 
 /*
- * The same of the one in scratch->stack, for the thread and for others: not before it is met again, for many a stack of a preempted
- * thread never is.
+ * The same of the one in scratch->stack, for the thread and for others: not before it is met again, for many a stack
+ * of a preempted thread never is.
  */
 __noinline int remember_kernel_walk(const struct thread_state *st, struct scratch *scratch, __u64 sp)
 {

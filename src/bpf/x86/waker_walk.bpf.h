@@ -101,7 +101,9 @@ static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const st
 	return m->found;
 }
 
-/* Of an interrupt: how many frames were found, all that are its own; *depth: the same where it has a stack of its own. */
+/*
+ * Of an interrupt: how many frames were found, all that are its own; *depth: the same where it has a stack of its own.
+ */
 static __always_inline __u32 keep_irq_walk(struct kernel_memory *m, __u32 found, __u32 *depth, __u64 sp,
 					   bool is_irq_stack)
 {

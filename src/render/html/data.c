@@ -201,7 +201,10 @@ typedef uint64_t (*wait_number)(const struct columns *c, const struct wait *w);
 
 static uint64_t count_of(const struct columns *c, const struct wait *w) { return weight_of_wait(w, WEIGHT_COUNT); }
 static uint64_t on_cpu_of(const struct columns *c, const struct wait *w) { return w->on_cpu_ns; }
-static uint64_t samples_of(const struct columns *c, const struct wait *w) { return w->state == ON_CPU_STATE ? w->count : 0; }
+static uint64_t samples_of(const struct columns *c, const struct wait *w)
+{
+	return w->state == ON_CPU_STATE ? w->count : 0;
+}
 static uint64_t max_of(const struct columns *c, const struct wait *w) { return w->max_ns; }
 static uint64_t blocked_of(const struct columns *c, const struct wait *w) { return w->blocked_ns; }
 static uint64_t runnable_of(const struct columns *c, const struct wait *w) { return w->runnable_ns; }
@@ -211,7 +214,8 @@ static uint64_t object_of(const struct columns *c, const struct wait *w) { retur
 
 static void write_waits(const struct columns *c, GByteArray *out)
 {
-	static const wait_number plain[] = { flags_of, object_of, count_of, samples_of, max_of, blocked_of, runnable_of, preempted_of, on_cpu_of };
+	static const wait_number plain[] = { flags_of,   object_of,   count_of,     samples_of, max_of,
+					     blocked_of, runnable_of, preempted_of, on_cpu_of };
 	int64_t last[3] = { 0 };
 
 	bytes_put(out, c->waits->len);
@@ -278,7 +282,8 @@ static void write_objects(const struct columns *c, GByteArray *out)
 	bytes_put(out, c->p->objects->len);
 	for (uint32_t i = 0; i < c->p->objects->len; i++) {
 		const struct object *o = profile_get_object(c->p, i);
-		g_autofree char *address = *o->name || !o->addr ? NULL : g_strdup_printf("0x%" G_GINT64_MODIFIER "x", o->addr);
+		g_autofree char *address = *o->name || !o->addr ? NULL
+								: g_strdup_printf("0x%" G_GINT64_MODIFIER "x", o->addr);
 
 		bytes_put(out, texts_id(c->texts, object_kind_text(o->kind)));
 		bytes_put(out, texts_id(c->texts, address ? address : o->name));
@@ -333,7 +338,8 @@ static void write_slices(const struct columns *c, const uint32_t *numbers, GByte
 		html_slices(c->p, numbers, c->waits->len, out);
 		return;
 	}
-	if (!profile_has_slices(diff->d->in[DIFF_BEFORE].profile) || !profile_has_slices(diff->d->in[DIFF_AFTER].profile))
+	if (!profile_has_slices(diff->d->in[DIFF_BEFORE].profile) ||
+	    !profile_has_slices(diff->d->in[DIFF_AFTER].profile))
 		return;
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		const struct profile *p = diff->d->in[side].profile;
@@ -352,7 +358,8 @@ static void write_longest(const struct columns *c, GByteArray *out)
 
 	for (uint32_t i = 0; i < c->waits->len && html_has_longest(c->p); i++) {
 		const struct wait *w = profile_wait(c->p, g_array_index(c->waits, uint32_t, i));
-		const struct waker *k = w->max_start_unix_ns && w->max_waker ? profile_get_waker(c->p, w->max_waker - 1) : NULL;
+		const struct waker *k = w->max_start_unix_ns && w->max_waker ? profile_get_waker(c->p, w->max_waker - 1)
+									     : NULL;
 
 		bytes_put(out, w->max_start_unix_ns != 0);
 		if (!w->max_start_unix_ns)
@@ -377,13 +384,20 @@ static void columns_init(struct columns *c, const struct profile *p, const struc
 	struct findings *findings = options->diff ? NULL : findings_new(p, options->selection);
 
 	*c = (struct columns){
-		.p = p, .options = options, .findings = findings,
-		.facets = facets_new(p, findings ? findings->reasons : NULL, options->diff ? options->diff->merged->reasons : NULL), .texts = texts_new(),
+		.p = p,
+		.options = options,
+		.findings = findings,
+		.facets = facets_new(p, findings ? findings->reasons : NULL,
+				     options->diff ? options->diff->merged->reasons : NULL),
+		.texts = texts_new(),
 		.labels = tree_new(WEIGHT_OFF_CPU, false),
-		.waits = g_array_new(FALSE, FALSE, sizeof(uint32_t)), .nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.waits = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.frames = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
-		.node_id = g_new0(uint32_t, p->nodes->len + 1), .frame_id = g_new0(uint32_t, p->frames->len + 1),
-		.frame_label = g_new0(uint32_t, p->frames->len + 1), .waker_used = g_new0(bool, p->wakers->len + 1),
+		.node_id = g_new0(uint32_t, p->nodes->len + 1),
+		.frame_id = g_new0(uint32_t, p->frames->len + 1),
+		.frame_label = g_new0(uint32_t, p->frames->len + 1),
+		.waker_used = g_new0(bool, p->wakers->len + 1),
 	};
 }
 
@@ -439,8 +453,12 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	texts_write(c.texts, core);
 	g_byte_array_append(core, rows->data, rows->len);
 	*ret_blocks = (struct html_blocks){
-		.core = g_string_new(NULL), .detail = g_string_new(NULL), .wakers = g_string_new(NULL), .slices = g_string_new(NULL),
-		.diff = g_string_new(NULL), .requests = g_string_new(NULL),
+		.core = g_string_new(NULL),
+		.detail = g_string_new(NULL),
+		.wakers = g_string_new(NULL),
+		.slices = g_string_new(NULL),
+		.diff = g_string_new(NULL),
+		.requests = g_string_new(NULL),
 	};
 	bytes_pack(core, ret_blocks->core);
 	bytes_pack(detail, ret_blocks->detail);

@@ -5,7 +5,8 @@
 
 #include "render/text/diff.h"
 
-static void member_text(struct json *j, const char *key, struct diff *d, void (*append)(GString *s, const struct diff *d))
+static void member_text(struct json *j, const char *key, struct diff *d,
+			void (*append)(GString *s, const struct diff *d))
 {
 	g_autoptr(GString) s = g_string_new(NULL);
 
@@ -76,7 +77,8 @@ bool html_diff_page(GString *out, struct diff *d, const struct html_diff_options
 	struct diff_merged *merged = diff_merged_new(d);
 	const struct html_diff diff = { d, merged, options };
 	const struct html_options page = {
-		.title = options->title ? options->title : "What changed from BEFORE to AFTER", .inverted = options->inverted,
+		.title = options->title ? options->title : "What changed from BEFORE to AFTER",
+		.inverted = options->inverted,
 		.diff = &diff,
 	};
 	bool has_waits = merged->profile->waits->len != 0;

@@ -64,7 +64,10 @@ static bool has_queue(const struct profile *p)
 	return false;
 }
 
-/* What is not worth a look by itself: the waits for work, by what they wait for.  The blocked time alone is; a wait for a CPU is never idle. */
+/*
+ * What is not worth a look by itself: the waits for work, by what they wait for.  The blocked time alone is; a wait
+ * for a CPU is never idle.
+ */
 static struct facet *by_reason(const struct profile *p, const struct reasons *reasons, const struct wait_reason *known)
 {
 	struct facet *f = facet_new(p, "reason");
@@ -75,11 +78,13 @@ static struct facet *by_reason(const struct profile *p, const struct reasons *re
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		enum idle_kind idle = known ? known[i].idle : reasons_idle(reasons, i);
 		enum reason found = known ? known[i].reason : reasons_of(reasons, i);
-		enum reason reason = profile_wait(p, i)->state == 'R' && found == REASON_OTHER ? REASON_CPU_QUEUE : found;
+		enum reason reason = profile_wait(p, i)->state == 'R' && found == REASON_OTHER ? REASON_CPU_QUEUE
+											       : found;
 		uint32_t *id = idle == IDLE_NOT ? &ids[reason] : &idle_ids[idle];
 
 		if (*id == UINT32_MAX) {
-			g_autofree char *name = idle == IDLE_NOT ? g_strdup(reason_text(reason)) : g_strdup_printf("idle: %s", idle_kind_text(idle));
+			g_autofree char *name = idle == IDLE_NOT ? g_strdup(reason_text(reason))
+								 : g_strdup_printf("idle: %s", idle_kind_text(idle));
 
 			*id = facet_category(f, name, idle != IDLE_NOT);
 		}
@@ -111,7 +116,8 @@ static struct facet *by_state(const struct profile *p, const struct reasons *rea
 	return f;
 }
 
-static struct facet *(*const makers[])(const struct profile *p, const struct reasons *reasons, const struct wait_reason *known) = { by_reason, by_state };
+static struct facet *(*const makers[])(const struct profile *p, const struct reasons *reasons,
+				       const struct wait_reason *known) = { by_reason, by_state };
 
 GPtrArray *facets_new(const struct profile *p, const struct reasons *reasons, const struct wait_reason *known)
 {

@@ -21,11 +21,13 @@ struct facet {
 	const char *name;	/* static */
 	GArray *categories;	/* struct facet_category */
 	uint32_t *of_wait;	/* index into categories, by index of the wait */
-	int64_t queue;		/* category of all time that is a wait for a CPU, whatever came before it; -1: that of its wait */
+	/* category of all time that is a wait for a CPU, whatever came before it; -1: that of its wait */
+	int64_t queue;
 };
 
 /*
- * Every facet that the recording has, the one to colour by first; free with g_ptr_array_unref().  known: by wait; NULL: found
+ * Every facet that the recording has, the one to colour by first; free with g_ptr_array_unref().  known: by wait;
+ * NULL: found
  *  by the rules, see reasons.
  */
 GPtrArray *facets_new(const struct profile *p, const struct reasons *reasons, const struct wait_reason *known);

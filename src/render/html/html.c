@@ -92,8 +92,8 @@ static void about_view(struct json *j, const struct html_options *o)
 	json_object_end(j);
 }
 
-void html_about(const struct profile *p, const struct html_options *o, GPtrArray *facets, const struct html_words *words,
-		GString *out)
+void html_about(const struct profile *p, const struct html_options *o, GPtrArray *facets,
+		const struct html_words *words, GString *out)
 {
 	const struct profile_info *info = &p->info;
 	struct json j;
@@ -165,11 +165,13 @@ static void append_title(const struct profile *p, const struct html_options *o, 
 
 char *html_page_policy(bool with_requests)
 {
-	g_autofree char *more = with_requests ? g_strdup_printf(" 'sha256-%s'", web_page_requests_packed_sha256) : g_strdup("");
+	g_autofree char *more = with_requests ? g_strdup_printf(" 'sha256-%s'", web_page_requests_packed_sha256)
+					      : g_strdup("");
 
-	return g_strdup_printf("default-src 'none'; script-src 'sha256-%s' 'sha256-%s'%s; style-src 'sha256-%s'; base-uri 'none'; "
-			       "form-action 'none'",
-			       web_page_loader_sha256, web_page_js_packed_sha256, more, web_page_css_packed_sha256);
+	return g_strdup_printf(
+		"default-src 'none'; script-src 'sha256-%s' 'sha256-%s'%s; style-src 'sha256-%s'; base-uri 'none'; "
+		"form-action 'none'",
+		web_page_loader_sha256, web_page_js_packed_sha256, more, web_page_css_packed_sha256);
 }
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out)
@@ -193,9 +195,12 @@ void html_page(const struct profile *p, const struct html_options *options, GStr
 	append_block(out, "diff", blocks.diff);
 	append_block(out, "requests", blocks.requests);
 	if (blocks.requests->len)
-		g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"more\">%s</script>\n", web_page_requests_packed);
-	g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"style\">%s</script>\n"
+		g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"more\">%s</script>\n",
+				       web_page_requests_packed);
+	g_string_append_printf(out,
+			       "<script type=\"application/octet-stream\" id=\"style\">%s</script>\n"
 			       "<script type=\"application/octet-stream\" id=\"code\">%s</script>\n"
-			       "<script>%s</script>\n</body>\n</html>\n", web_page_css_packed, web_page_js_packed, web_page_loader);
+			       "<script>%s</script>\n</body>\n</html>\n",
+			       web_page_css_packed, web_page_js_packed, web_page_loader);
 	html_blocks_clear(&blocks);
 }

@@ -27,14 +27,15 @@ struct html_options {
 void html_page(const struct profile *p, const struct html_options *options, GString *out);
 
 /*
- * The Content-Security-Policy that the page states: its own scripts and style by digest, nothing else.  with_requests: those of
- * pages that have some, too.  For g_free().
+ * The Content-Security-Policy that the page states: its own scripts and style by digest, nothing else.  with_requests:
+ * those of pages that have some, too.  For g_free().
  */
 char *html_page_policy(bool with_requests);
 
 /* The page's blocks, each packed: what the script reads in web/page/data.js. */
 struct html_blocks {
-	GString *core, *detail, *wakers, *slices, *diff, *requests;	/* slices: empty where the recording has none; diff: of others */
+	/* slices: empty where the recording has none; diff: of others */
+	GString *core, *detail, *wakers, *slices, *diff, *requests;
 };
 /* What it finds of p and selects; `about` is JSON. */
 void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks);
@@ -45,6 +46,7 @@ bool html_has_longest(const struct profile *p);
 
 /* JSON that describes recording and view for the page's head. */
 struct html_words;
-void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets, const struct html_words *words, GString *out);
+void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets,
+		const struct html_words *words, GString *out);
 
 #endif

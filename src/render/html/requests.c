@@ -12,7 +12,8 @@ static gboolean wait_equal(gconstpointer a, gconstpointer b)
 {
 	const struct wait *x = a, *y = b;
 
-	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel && x->object == y->object && x->state == y->state;
+	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel && x->object == y->object &&
+	       x->state == y->state;
 }
 
 /* The page's rows by what a span's waits know of them. */
@@ -42,7 +43,11 @@ static void put_waits(const struct profile *p, const struct request_span *s, GHa
 	bytes_put(out, s->wait_cnt);
 	for (uint32_t i = 0; i < s->wait_cnt; i++) {
 		const struct span_wait *w = profile_span_wait(p, s->wait + i);
-		const struct wait like = { .thread = s->thread, .user = w->user, .kernel = w->kernel, .object = w->object, .state = w->state };
+		const struct wait like = { .thread = s->thread,
+					   .user = w->user,
+					   .kernel = w->kernel,
+					   .object = w->object,
+					   .state = w->state };
 
 		bytes_put(out, GPOINTER_TO_UINT(g_hash_table_lookup(rows, &like)));
 		bytes_put(out, w->count);

@@ -5,8 +5,8 @@
 #include <glib.h>
 
 /*
- * The page of `offcpu serve` (web/serve): it holds no data and asks the server it came from.  Beside its own script and
- * style, which the policy names by digest, it may load nothing.
+ * The page of `offcpu serve` (web/serve): it holds no data and asks the server it came from.  Beside its own script
+ * and style, which the policy names by digest, it may load nothing.
  */
 void html_serve_page(GString *out);
 

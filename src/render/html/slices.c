@@ -134,11 +134,14 @@ static gboolean sample_equal(gconstpointer a, gconstpointer b)
 	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel;
 }
 
-/* What a row of samples stands for goes to its slices as their samples weigh; the last one takes what rounding left. */
+/*
+ * What a row of samples stands for goes to its slices as their samples weigh; the last one takes what rounding left.
+ */
 static void add_on_cpu(struct gather *g, const struct profile *p)
 {
 	g_autoptr(GHashTable) rows = g_hash_table_new(sample_hash, sample_equal);
-	g_autofree uint64_t *weight_ns = g_new0(uint64_t, p->waits->len + 1), *left_ns = g_new0(uint64_t, p->waits->len + 1);
+	g_autofree uint64_t *weight_ns = g_new0(uint64_t, p->waits->len + 1),
+			    *left_ns = g_new0(uint64_t, p->waits->len + 1);
 	g_autofree uint64_t *told_ns = g_new0(uint64_t, p->waits->len + 1);
 
 	for (uint32_t i = 0; i < p->waits->len; i++)
@@ -157,8 +160,11 @@ static void add_on_cpu(struct gather *g, const struct profile *p)
 				continue;
 			}
 			told_ns[i] += s->weight_ns;
-			uint64_t until_ns = (uint64_t)((unsigned __int128)profile_wait(p, i)->on_cpu_ns * told_ns[i] / weight_ns[i]);
-			const struct row row = { .wait = g->number[i] - 1, .slice = s->slice, .ns = { 0, 0, 0, until_ns - left_ns[i] } };
+			uint64_t until_ns = (uint64_t)((unsigned __int128)profile_wait(p, i)->on_cpu_ns * told_ns[i] /
+						       weight_ns[i]);
+			const struct row row = { .wait = g->number[i] - 1,
+						 .slice = s->slice,
+						 .ns = { 0, 0, 0, until_ns - left_ns[i] } };
 
 			left_ns[i] = until_ns;
 			g_array_append_val(g->rows, row);

@@ -2,7 +2,10 @@
 #ifndef RENDER_HTML_WEB_H
 #define RENDER_HTML_WEB_H
 
-/* The files of web/page and web/serve, built in by tools/embed.py; the digests are what a Content-Security-Policy names them by. */
+/*
+ * The files of web/page and web/serve, built in by tools/embed.py; the digests are what a Content-Security-Policy
+ * names them by.
+ */
 /* base64 of the zlib stream of the script and of the style; the digest is that of the text */
 extern const char web_page_js_packed[], web_page_js_packed_sha256[];
 /* of pages with requests: goes behind the script, and the digest is that of both */

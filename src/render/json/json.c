@@ -201,11 +201,13 @@ static void write_states(struct json *j, const struct profile *p, uint32_t threa
 	json_array_end(j);
 }
 
-static void write_thread(struct json *j, const struct profile *p, uint32_t index, uint64_t throttled_ns, unsigned *states_at)
+static void write_thread(struct json *j, const struct profile *p, uint32_t index, uint64_t throttled_ns,
+			 unsigned *states_at)
 {
 	const struct thread *t = profile_thread(p, index);
 	const uint32_t unknown = p->info.unknown;
-	const bool account = !(unknown & UNKNOWN_ACCOUNTS), parts = !(unknown & UNKNOWN_PARTS), ids = !(unknown & UNKNOWN_IDS);
+	const bool account = !(unknown & UNKNOWN_ACCOUNTS), parts = !(unknown & UNKNOWN_PARTS),
+		   ids = !(unknown & UNKNOWN_IDS);
 
 	json_object_begin(j);
 	json_member_known(j, "pid", t->pid, ids);
@@ -271,7 +273,8 @@ void json_stack(struct json *j, const struct wait_writer *w, const char *key, ui
 	json_array_begin(j);
 	for (unsigned i = w->path->len; i-- > 0;) {
 		gsize len;
-		const char *text = g_bytes_get_data(g_ptr_array_index(w->frames, g_array_index(w->path, uint32_t, i)), &len);
+		const char *text = g_bytes_get_data(g_ptr_array_index(w->frames, g_array_index(w->path, uint32_t, i)),
+						    &len);
 
 		json_raw(j, text, len);
 	}
@@ -400,7 +403,9 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_member_string(j, "state", w->state == '?' ? NULL : state);
 	json_member_string(j, "reason", reason_name(reasons_of(writer->reasons, wait)));
 	json_member_string(j, "protocol", reasons_protocol(writer->reasons, wait));
-	json_member_string(j, "idle", reasons_is_idle(writer->reasons, wait) ? idle_kind_name(reasons_idle(writer->reasons, wait)) : NULL);
+	json_member_string(j, "idle",
+			   reasons_is_idle(writer->reasons, wait) ? idle_kind_name(reasons_idle(writer->reasons, wait))
+								  : NULL);
 	json_member_known(j, "count", w->count, !(unknown & UNKNOWN_COUNTS));
 	json_member_uint(j, "off_cpu_ns", wait_off_cpu_ns(w));
 	json_member_known(j, "blocked_ns", w->blocked_ns, parts);
@@ -421,14 +426,16 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_member_bool(j, "throttled", w->flags & WAIT_THROTTLED);
 	json_stack(j, writer, "user", w->user);
 	json_stack(j, writer, "kernel", w->kernel);
-	json_member_string(j, "user_end", unknown & UNKNOWN_STACK_ENDS ? NULL : stack_end_text(coverage_stack_end(p, w)));
+	json_member_string(j, "user_end",
+			   unknown & UNKNOWN_STACK_ENDS ? NULL : stack_end_text(coverage_stack_end(p, w)));
 	write_object(j, profile_wait_object(writer->p, w));
 	write_wakers(j, writer, wait);
 	json_object_end(j);
 }
 
 /* Samples on CPU; `waits` has none of them. */
-static void write_on_cpu(struct json *j, const struct wait_writer *writer, const struct selection *selection, const struct drain *drain)
+static void write_on_cpu(struct json *j, const struct wait_writer *writer, const struct selection *selection,
+			 const struct drain *drain)
 {
 	const struct profile *p = writer->p;
 
@@ -468,7 +475,8 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 	json_report_drained(out, p, selection, NULL);
 }
 
-void json_report_drained(GString *out, const struct profile *p, const struct selection *selection, const struct drain *drain)
+void json_report_drained(GString *out, const struct profile *p, const struct selection *selection,
+			 const struct drain *drain)
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -477,7 +485,12 @@ void json_report_drained(GString *out, const struct profile *p, const struct sel
 	struct findings *findings = findings_new(p, selection);
 	struct top *reasons = top_new(p, selection, TOP_BY_REASON, WEIGHT_OFF_CPU);
 	struct wait_writer writer = {
-		.p = p, .reasons = findings->reasons, .frames = frames, .path = path, .wakes = wakes_by_wait_new(p), .stories = stories_by_wake_new(p),
+		.p = p,
+		.reasons = findings->reasons,
+		.frames = frames,
+		.path = path,
+		.wakes = wakes_by_wait_new(p),
+		.stories = stories_by_wake_new(p),
 	};
 	struct json j;
 

@@ -12,6 +12,7 @@
  * the selected threads, "waits" of the selected waits.
  */
 void json_report(GString *out, const struct profile *p, const struct selection *selection);
-void json_report_drained(GString *out, const struct profile *p, const struct selection *selection, const struct drain *drain);
+void json_report_drained(GString *out, const struct profile *p, const struct selection *selection,
+			 const struct drain *drain);
 
 #endif

@@ -130,8 +130,12 @@ static void write_headline(struct json *j, const struct profile *p, const struct
 	const struct wait *w = profile_wait(p, h->wait);
 	const struct thread *t = profile_thread(p, w->thread);
 	const struct object *o = profile_wait_object(p, w);
-	struct top_row numbers = { .off_cpu_ns = h->off_cpu_ns, .blocked_ns = h->blocked_ns, .runnable_ns = h->runnable_ns,
-				   .preempted_ns = h->preempted_ns, .count = h->count, .max_ns = h->max_ns };
+	struct top_row numbers = { .off_cpu_ns = h->off_cpu_ns,
+				   .blocked_ns = h->blocked_ns,
+				   .runnable_ns = h->runnable_ns,
+				   .preempted_ns = h->preempted_ns,
+				   .count = h->count,
+				   .max_ns = h->max_ns };
 	g_autoptr(GString) object = g_string_new(NULL);
 
 	if (o)
@@ -170,7 +174,8 @@ static void write_headlines(struct json *j, const struct findings *f, const stru
 	headlines_free(h);
 }
 
-static void write_groups(struct json *j, const struct findings *f, const struct selection *s, enum top_by by, unsigned most)
+static void write_groups(struct json *j, const struct findings *f, const struct selection *s, enum top_by by,
+			 unsigned most)
 {
 	struct top *top = top_new(f->profile, s, by, WEIGHT_OFF_CPU);
 	guint cnt = most ? MIN(most, top->rows->len) : top->rows->len;
@@ -261,7 +266,8 @@ static void write_about(struct json *j, const struct profile *p, const struct se
 	accounts_free(a);
 }
 
-void json_summary(GString *out, const struct profile *p, const struct selection *selection, const struct summary_options *options)
+void json_summary(GString *out, const struct profile *p, const struct selection *selection,
+		  const struct summary_options *options)
 {
 	struct findings *f = findings_new(p, selection);
 	struct json j;

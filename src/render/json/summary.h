@@ -17,6 +17,7 @@ struct summary_options {
 };
 
 /* Schema "offcpu.summary/1" (docs/serve.md).  Appends one line; selection NULL: everything. */
-void json_summary(GString *out, const struct profile *p, const struct selection *selection, const struct summary_options *options);
+void json_summary(GString *out, const struct profile *p, const struct selection *selection,
+		  const struct summary_options *options);
 
 #endif

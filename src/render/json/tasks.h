@@ -4,7 +4,10 @@
 
 #include "profile/tasks.h"
 
-/* A population of tasks as one JSON object and a newline, in integer nanoseconds; offcpu-tasks(1) describes it.  Appends. */
+/*
+ * A population of tasks as one JSON object and a newline, in integer nanoseconds; offcpu-tasks(1) describes it.
+ * Appends.
+ */
 void tasks_json(GString *out, const struct tasks *t);
 
 #endif

@@ -43,7 +43,10 @@ void json_member_uint(struct json *j, const char *key, uint64_t n);
 void json_member_known(struct json *j, const char *key, uint64_t n, bool is_known);
 void json_member_int(struct json *j, const char *key, int64_t n);
 void json_member_bool(struct json *j, const char *key, bool b);
-/* "log2_ns", of PROFILE_HIST_SLOTS slots, as pairs: the power of two of nanoseconds, and how many lie from there up to the next one. */
+/*
+ * "log2_ns", of PROFILE_HIST_SLOTS slots, as pairs: the power of two of nanoseconds, and how many lie from there up to
+ * the next one.
+ */
 void json_member_hist(struct json *j, const uint32_t *hist);
 
 /* Appends the quoted, escaped string; "" for NULL. */

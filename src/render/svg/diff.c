@@ -117,7 +117,8 @@ static void build(struct picture *pic)
 	for (uint32_t i = 0; i < d->tree->labels->len; i++)
 		labels[i] = tree_label(pic->t, &g_array_index(d->tree->labels, struct tree_label, i));
 	/* The sign sorts behind all names. */
-	path[0] = tree_label(pic->t, &(struct tree_label){ .text = pic->options->negated ? "\u2205 only in AFTER" : "\u2205 only in BEFORE",
+	path[0] = tree_label(pic->t, &(struct tree_label){ .text = pic->options->negated ? "\u2205 only in AFTER"
+											: "\u2205 only in BEFORE",
 							   .kind = TREE_COMM });
 	for (uint32_t i = 1; i < d->tree->nodes->len; i++) {
 		bool is_wide = weight_at(d, pic->wide, i) != 0;

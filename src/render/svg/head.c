@@ -41,8 +41,10 @@ static char *default_title(const struct tree *t)
 		[WEIGHT_TIME] = "Time on and off CPU",
 	};
 
-	const char *by = t->view == TREE_WAKERS ? "the stack that ended it" : t->has_chains ? "stack and chain of wakers" :
-			 t->view == TREE_OFFWAKE ? "stack and waker" : "stack";
+	const char *by = t->view == TREE_WAKERS    ? "the stack that ended it"
+			 : t->has_chains           ? "stack and chain of wakers"
+			 : t->view == TREE_OFFWAKE ? "stack and waker"
+						   : "stack";
 
 	return g_strdup_printf("%s by %s%s", what[t->weight], by, t->reverse ? ", merged from the leaves" : "");
 }
@@ -267,7 +269,8 @@ static void legend_item(struct legend *l, uint32_t colour, const char *text)
 	double y = (l->rows - 1) * LINE_PX;
 	g_string_append_printf(l->out, "<rect class=\"key\" x=\"");
 	svg_px(l->out, l->x);
-	g_string_append_printf(l->out, "\" y=\"%d\" width=\"12\" height=\"12\" fill=\"#%06x\"/><text x=\"", (int)y, colour);
+	g_string_append_printf(l->out, "\" y=\"%d\" width=\"12\" height=\"12\" fill=\"#%06x\"/><text x=\"", (int)y,
+			       colour);
 	svg_px(l->out, l->x + 18);
 	g_string_append_printf(l->out, "\" y=\"%d\">", (int)y + 10);
 	svg_escape(l->out, text);
@@ -354,7 +357,8 @@ void svg_head_append(const struct svg_head *head, const struct svg_options *opti
 {
 	unsigned y = SUBTITLE_BASE_PX;
 
-	g_string_append_printf(out, "<g class=\"head\">\n<rect class=\"cover\" width=\"%u\" height=\"%u\" fill=\"%s\"/>\n",
+	g_string_append_printf(out,
+			       "<g class=\"head\">\n<rect class=\"cover\" width=\"%u\" height=\"%u\" fill=\"%s\"/>\n",
 			       options->width_px, head->height_px - 3, palette_background(options->palette));
 	g_string_append_printf(out, "<text class=\"title\" x=\"%d\" y=\"%d\">", SVG_PAD_PX, TITLE_BASE_PX);
 	svg_escape_cut(out, head->title, (options->width_px - 2 * SVG_PAD_PX) / 11);

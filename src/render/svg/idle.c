@@ -26,20 +26,23 @@ static void append_kinds(GString *out, const struct idle_part *idle, enum weight
 	}
 }
 
-void svg_idle_append(GString *out, const struct idle_part *idle, enum weight weight, double x, double y, unsigned height_px)
+void svg_idle_append(GString *out, const struct idle_part *idle, enum weight weight, double x, double y,
+		     unsigned height_px)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	svg_idle_text(text, idle, weight);
-	g_string_append_printf(out, "<g class=\"idle\"><title>%s of the time\nnobody waits for what these threads wait for; "
-			       "the column is not as wide as its time", text->str);
+	g_string_append_printf(out,
+			       "<g class=\"idle\"><title>%s of the time\nnobody waits for what these threads wait for; "
+			       "the column is not as wide as its time",
+			       text->str);
 	append_kinds(out, idle, weight);
 	g_string_append(out, "</title><rect x=\"");
 	svg_px(out, x + GAP_PX);
 	g_string_append(out, "\" y=\"");
 	svg_px(out, y);
-	g_string_append_printf(out, "\" width=\"%d\" height=\"%u\" fill=\"#%06x\"/><text transform=\"translate(", SVG_IDLE_PX - GAP_PX,
-			       height_px - 1, COLOUR);
+	g_string_append_printf(out, "\" width=\"%d\" height=\"%u\" fill=\"#%06x\"/><text transform=\"translate(",
+			       SVG_IDLE_PX - GAP_PX, height_px - 1, COLOUR);
 	svg_px(out, x + SVG_IDLE_PX - 5);
 	g_string_append_c(out, ',');
 	svg_px(out, y + height_px - 6);

@@ -11,6 +11,7 @@
 /* "idle 12.3 s, 92%" */
 void svg_idle_text(GString *out, const struct idle_part *idle, enum weight weight);
 /* x, y: its upper left corner. */
-void svg_idle_append(GString *out, const struct idle_part *idle, enum weight weight, double x, double y, unsigned height_px);
+void svg_idle_append(GString *out, const struct idle_part *idle, enum weight weight, double x, double y,
+		     unsigned height_px);
 
 #endif

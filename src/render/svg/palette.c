@@ -98,7 +98,8 @@ uint32_t palette_colour(enum palette palette, const struct tree_label *label, co
 	uint32_t hash = name_hash(label->text);
 
 	/* what runs is warm in every palette, where waits are cold */
-	if ((palette != PALETTE_STATE && tree_dominant_state(node) != TREE_STATE_ON_CPU) || f == &comm || f == &delimiter)
+	if ((palette != PALETTE_STATE && tree_dominant_state(node) != TREE_STATE_ON_CPU) || f == &comm ||
+	    f == &delimiter)
 		return pick(f, hash);
 	struct family state = states[tree_dominant_state(node)];
 	if (label->kind == TREE_KERNEL) {

@@ -299,8 +299,9 @@ static void append_elided(const struct canvas *c, uint32_t parent, uint64_t star
 	svg_escape(c->out, text);
 	g_string_append_c(c->out, '\n');
 	if (deep) {
-		g_string_append_printf(c->out, "frames deeper than %u: all of them are in the page that \"flame -o x.html\" makes\n",
-				       c->max_rows);
+		g_string_append_printf(
+			c->out, "frames deeper than %u: all of them are in the page that \"flame -o x.html\" makes\n",
+			c->max_rows);
 	} else {
 		g_string_append(c->out, e->frames_cnt == 1 ? "a frame narrower than " : "frames, each narrower than ");
 		svg_percent(c->out, (uint64_t)(c->min_width * 1e9), 1000000000);
@@ -358,13 +359,14 @@ static void append_document(struct canvas *c, const struct svg_head *head)
 	unsigned bottom_px = c->top_px + c->rows * ROW_PX;
 	unsigned height_px = bottom_px + head->foot_height_px;
 
-	g_string_append_printf(c->out,
-			       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"offcpu\" width=\"%u\" height=\"%u\" "
-			       "viewBox=\"0 0 %u %u\" style=\"background:%s\" role=\"graphics-document\" data-unit=\"%s\" data-inverted=\"%d\" "
-			       "data-top=\"%u\" data-rows=\"%u\" data-row=\"%d\" data-pad=\"%d\" data-beside=\"%u\">\n<title>",
-			       o->width_px, height_px, o->width_px, height_px, palette_background(o->palette),
-			       c->t->weight == WEIGHT_COUNT ? "waits" : "ns", o->inverted, c->top_px, c->rows, ROW_PX,
-			       SVG_PAD_PX, idle_px(o));
+	g_string_append_printf(
+		c->out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"offcpu\" width=\"%u\" height=\"%u\" "
+		"viewBox=\"0 0 %u %u\" style=\"background:%s\" role=\"graphics-document\" data-unit=\"%s\" data-inverted=\"%d\" "
+		"data-top=\"%u\" data-rows=\"%u\" data-row=\"%d\" data-pad=\"%d\" data-beside=\"%u\">\n<title>",
+		o->width_px, height_px, o->width_px, height_px, palette_background(o->palette),
+		c->t->weight == WEIGHT_COUNT ? "waits" : "ns", o->inverted, c->top_px, c->rows, ROW_PX, SVG_PAD_PX,
+		idle_px(o));
 	svg_escape(c->out, head->title);
 	g_string_append_printf(c->out, "</title>\n<style><![CDATA[\n%s]]></style>\n", web_flame_css);
 	g_string_append_printf(c->out, "<rect class=\"bg\" width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n",

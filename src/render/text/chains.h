@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 
 /* The chains of wakers, by names, as timelines: the `max` longest.  Nothing where there are none. */
-void chains_text(GString *out, const struct profile *p, const struct actors *actors, const struct selection *selection, unsigned max);
+void chains_text(GString *out, const struct profile *p, const struct actors *actors, const struct selection *selection,
+		 unsigned max);
 
 #endif

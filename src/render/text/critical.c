@@ -33,7 +33,8 @@ static void amount(struct printer *pr, int64_t ns, unsigned depth)
 	text_duration_signed(cell, ns);
 	text_right(pr->s, cell->str, 10);
 	g_string_append_printf(pr->s, " %6.1f%%  %*s",
-			       pr->c->observed_ns ? 100.0 * (double)ns / (double)pr->c->observed_ns : 0.0, (int)(2 * depth), "");
+			       pr->c->observed_ns ? 100.0 * (double)ns / (double)pr->c->observed_ns : 0.0,
+			       (int)(2 * depth), "");
 }
 
 static void append_times(GString *s, uint64_t count)
@@ -269,8 +270,8 @@ static void shares(struct printer *pr)
 	for (guint i = 0; i < c->shares->len; i++)
 		whole_ns += g_array_index(c->shares, struct critical_share, i).ns;
 	text_section(pr->s, pr->o, "Who had that time, anywhere in the chains");
-	g_string_append_printf(pr->s, "%s%10s %7s%10s%10s%10s%10s  who%s\n", text_dim(pr->o), "time", "%", "ran", "no CPU",
-			       "earlier", "rest", text_plain(pr->o));
+	g_string_append_printf(pr->s, "%s%10s %7s%10s%10s%10s%10s  who%s\n", text_dim(pr->o), "time", "%", "ran",
+			       "no CPU", "earlier", "rest", text_plain(pr->o));
 	for (guint i = 0; i < c->shares->len; i++) {
 		const struct critical_share *share = &g_array_index(c->shares, struct critical_share, i);
 

@@ -63,8 +63,8 @@ void csv_waits(GString *out, const struct profile *p, const struct selection *se
 	csv_waits_drained(out, p, selection, options, NULL);
 }
 
-void csv_waits_drained(GString *out, const struct profile *p, const struct selection *selection, const struct folded_options *options,
-		       const struct drain *drain)
+void csv_waits_drained(GString *out, const struct profile *p, const struct selection *selection,
+		       const struct folded_options *options, const struct drain *drain)
 {
 	struct folded_names *names = folded_names_new(p, options);
 	g_autoptr(GString) scratch = g_string_new(NULL);

@@ -155,7 +155,8 @@ static bool is_of_table(struct diff *d, enum diff_by by, const struct diff_row *
 {
 	const struct diff_table *t = diff_table(d, by);
 
-	return t->rows->len && r >= &g_array_index(t->rows, struct diff_row, 0) && r <= &g_array_index(t->rows, struct diff_row, t->rows->len - 1);
+	return t->rows->len && r >= &g_array_index(t->rows, struct diff_row, 0) &&
+	       r <= &g_array_index(t->rows, struct diff_row, t->rows->len - 1);
 }
 
 static void append_total_change(GString *s, struct diff *d)
@@ -165,7 +166,8 @@ static void append_total_change(GString *s, struct diff *d)
 	append_more_or_less(s, d);
 	g_string_append_c(s, ' ');
 	append_change(s, &total->time);
-	likely = !most || is_of_table(d, DIFF_BY_COMM, most) || is_of_table(d, DIFF_BY_STATE, most) ? likely_row(d) : NULL;
+	likely = !most || is_of_table(d, DIFF_BY_COMM, most) || is_of_table(d, DIFF_BY_STATE, most) ? likely_row(d)
+												    : NULL;
 	if (likely && total->time.is_real) {
 		g_string_append(s, "; most of it is ");
 		text_safe(s, likely->name);
@@ -178,7 +180,8 @@ static void append_total_change(GString *s, struct diff *d)
 		g_string_append(s, "; no row of the tables alone changed beyond the noise.");
 		return;
 	}
-	g_string_append(s, fabs(most->time.by) >= MOST * fabs(total->time.by) ? "; most of it is " : "; the largest part of it is ");
+	g_string_append(s, fabs(most->time.by) >= MOST * fabs(total->time.by) ? "; most of it is "
+									      : "; the largest part of it is ");
 	text_safe(s, most->name);
 	g_string_append(s, ": ");
 	append_signed(s, most->time.by);
@@ -361,9 +364,16 @@ static void append_row(GString *s, const struct diff *d, const struct diff_row *
 static const char *table_title(enum diff_by by)
 {
 	static const char *const titles[DIFF_BY_COUNT] = {
-		[DIFF_BY_TOTAL] = "all waits",	 [DIFF_BY_REASON] = "reason",	 [DIFF_BY_STACK] = "stack, thread", [DIFF_BY_FUNCTION] = "function anywhere in a stack",
-		[DIFF_BY_LEAF] = "what is waited for", [DIFF_BY_STATE] = "kind of time",   [DIFF_BY_COMM] = "thread",
-		[DIFF_BY_PROCESS] = "process",	 [DIFF_BY_SYSCALL] = "system call", [DIFF_BY_LOCK] = "lock",
+		[DIFF_BY_TOTAL] = "all waits",
+		[DIFF_BY_REASON] = "reason",
+		[DIFF_BY_STACK] = "stack, thread",
+		[DIFF_BY_FUNCTION] = "function anywhere in a stack",
+		[DIFF_BY_LEAF] = "what is waited for",
+		[DIFF_BY_STATE] = "kind of time",
+		[DIFF_BY_COMM] = "thread",
+		[DIFF_BY_PROCESS] = "process",
+		[DIFF_BY_SYSCALL] = "system call",
+		[DIFF_BY_LOCK] = "lock",
 	};
 
 	return titles[by];
@@ -372,12 +382,13 @@ static const char *table_title(enum diff_by by)
 static void append_table(GString *s, struct diff *d, enum diff_by by, const struct diff_text_options *o)
 {
 	const struct diff_table *t = diff_table(d, by);
-	unsigned want = o->all || !diff_has_counts(d) ? t->rows->len : t->real_cnt, shown = o->text->top ? MIN(want, o->text->top) : want;
+	unsigned want = o->all || !diff_has_counts(d) ? t->rows->len : t->real_cnt,
+		 shown = o->text->top ? MIN(want, o->text->top) : want;
 
 	if (!shown)
 		return;
-	g_string_append_printf(s, "\n%s   BEFORE    AFTER     CHANGE        ±             EACH  %s%s\n", text_dim(o->text),
-			       table_title(by), text_plain(o->text));
+	g_string_append_printf(s, "\n%s   BEFORE    AFTER     CHANGE        ±             EACH  %s%s\n",
+			       text_dim(o->text), table_title(by), text_plain(o->text));
 	for (unsigned i = 0; i < shown; i++)
 		append_row(s, d, &g_array_index(t->rows, struct diff_row, i), o->text);
 	if (shown < want)
@@ -392,10 +403,12 @@ static void append_rest(GString *s, struct diff *d, const struct diff_text_optio
 
 	if (!diff_has_counts(d))
 		return;
-	g_string_append_printf(s, "\nBy %s: %u changed, %u within the noise, %u too small or too few to tell%s.\n", diff_by_name(t->by),
-			       t->real_cnt, noise, small, o->all || !(noise + small) ? "" : " (--all shows them)");
+	g_string_append_printf(s, "\nBy %s: %u changed, %u within the noise, %u too small or too few to tell%s.\n",
+			       diff_by_name(t->by), t->real_cnt, noise, small,
+			       o->all || !(noise + small) ? "" : " (--all shows them)");
 	if (d->has_unmatched)
-		g_string_append(s, "There are so many stacks that not all were looked through for ones that only moved.\n");
+		g_string_append(
+			s, "There are so many stacks that not all were looked through for ones that only moved.\n");
 }
 
 void diff_text_norm(GString *s, const struct diff *d)

@@ -15,7 +15,8 @@ static void append_row(GString *s, const struct diff_task *t)
 
 	g_string_append(s, "  ");
 	text_safe(s, t->program);
-	g_string_append_printf(s, ": %.1f -> %.1f %s (%+.1f ±%.1f): ", before, after, t->kind == TASKS_GO ? "goroutines" : "tasks", after - before,
+	g_string_append_printf(s, ": %.1f -> %.1f %s (%+.1f ±%.1f): ", before, after,
+			       t->kind == TASKS_GO ? "goroutines" : "tasks", after - before,
 			       2 * sqrt(t->variance[DIFF_BEFORE] + t->variance[DIFF_AFTER]));
 	text_safe(s, t->call ? t->call : task_reason_text(t->state, t->reason));
 	if (t->at) {
@@ -38,7 +39,8 @@ void diff_text_tasks(GString *s, const struct diff *d)
 		return;
 	while (real < rows->len && g_array_index(rows, struct diff_task, real).is_real)
 		real++;
-	g_string_append(s, real ? "Tasks that hold no thread, on average:\n" : "Tasks that hold no thread: as many as before, within what looks miss.\n");
+	g_string_append(s, real ? "Tasks that hold no thread, on average:\n"
+				: "Tasks that hold no thread: as many as before, within what looks miss.\n");
 	for (guint i = 0; i < MIN(real, ROWS_MAX); i++)
 		append_row(s, &g_array_index(rows, struct diff_task, i));
 	if (real > ROWS_MAX)

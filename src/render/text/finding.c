@@ -140,7 +140,8 @@ static bool append_gil(GString *s, const struct findings *f, const struct findin
 {
 	const struct finding_by *by = &row->by;
 
-	if (row->reason != REASON_LOCK_GIL || !by->comm || !row->object || !object_is_gil(profile_get_object(f->profile, row->object - 1)))
+	if (row->reason != REASON_LOCK_GIL || !by->comm || !row->object ||
+	    !object_is_gil(profile_get_object(f->profile, row->object - 1)))
 		return false;
 	g_string_append(s, ": ");
 	text_thousands(s, row->threads_cnt);
@@ -309,14 +310,15 @@ static void append_holders(GString *s, const struct findings *f)
 }
 
 /*
- * Nagle's algorithm holds back what a program writes in a second, small piece until the first is acknowledged, which the other side delays
- * for 40 ms and more, as it has nothing to send yet (TCP_DELACK_MIN; a slow clock makes it 50).
+ * Nagle's algorithm holds back what a program writes in a second, small piece until the first is acknowledged, which
+ * the other side delays for 40 ms and more, as it has nothing to send yet (TCP_DELACK_MIN; a slow clock makes it 50).
  */
 static bool has_delayed_acks(const struct findings *f, const struct finding *row)
 {
 	uint64_t most_ns = 0, others_ns = 0;
 
-	if (row->reason != REASON_NETWORK_RECEIVE || !row->object || strcmp(profile_get_object(f->profile, row->object - 1)->place, "tcp") != 0)
+	if (row->reason != REASON_NETWORK_RECEIVE || !row->object ||
+	    strcmp(profile_get_object(f->profile, row->object - 1)->place, "tcp") != 0)
 		return false;
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		*(i == DELAYED_ACK_SLOT ? &most_ns : &others_ns) += row->hist[i] * (3ULL << i) / 2;
@@ -345,9 +347,9 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		       "or its backlog or somaxconn is small), or packets are lost.";
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
-	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) &&
-	    row->by.threads_cnt > 1 &&
-	    actors_same_kind(row->by.comm, profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm) &&
+	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) && row->by.threads_cnt > 1 &&
+	    actors_same_kind(row->by.comm,
+			     profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm) &&
 	    row->threads_cnt > 2)
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
@@ -370,7 +372,8 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
 	if (is_for_cpu(row)) {
-		g_string_append(s, f->profile->info.has_blame ? " `offcpu report --runq-blame`" : " `offcpu report --weight runnable --stacks`");
+		g_string_append(s, f->profile->info.has_blame ? " `offcpu report --runq-blame`"
+							      : " `offcpu report --weight runnable --stacks`");
 		return;
 	}
 	if (!function || strlen(function) > 40)
@@ -404,7 +407,9 @@ void text_finding_parts(const struct findings *f, unsigned row, struct text_find
 	append_sentence(sentence, f, r);
 	append_all_evidence(evidence, f, r);
 	*ret_parts = (struct text_finding_parts){
-		.sentence = g_string_free(sentence, FALSE), .evidence = g_string_free(evidence, FALSE), .advice = advice_of(f, r),
+		.sentence = g_string_free(sentence, FALSE),
+		.evidence = g_string_free(evidence, FALSE),
+		.advice = advice_of(f, r),
 	};
 }
 
@@ -414,7 +419,8 @@ void text_finding_parts_clear(struct text_finding_parts *parts)
 	g_free(parts->evidence);
 }
 
-void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number, const struct text_options *options)
+void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number,
+		  const struct text_options *options)
 {
 	const struct finding *r = &g_array_index(f->rows, struct finding, row);
 	g_autoptr(GString) line = g_string_new(NULL);

@@ -7,9 +7,11 @@
 #include "render/text/text.h"
 
 /* One finding: a number, a sentence, its evidence, the advice.  Appends lines. */
-void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number, const struct text_options *options);
+void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number,
+		  const struct text_options *options);
 /* The same of goroutines. */
-void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number, const struct text_options *options);
+void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number,
+		       const struct text_options *options);
 
 /* The same for those who lay it out themselves: no number in front, no command behind. */
 struct text_finding_parts {

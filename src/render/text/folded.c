@@ -18,7 +18,8 @@ struct folded_names {
 
 bool folded_unit_parse(const char *name, enum folded_unit *ret_unit)
 {
-	static const char *const names[FOLDED_UNITS] = { [FOLDED_US] = "us", [FOLDED_NS] = "ns", [FOLDED_MS] = "ms", [FOLDED_S] = "s" };
+	static const char *const names[FOLDED_UNITS] =
+		{ [FOLDED_US] = "us", [FOLDED_NS] = "ns", [FOLDED_MS] = "ms", [FOLDED_S] = "s" };
 
 	for (unsigned i = 0; i < FOLDED_UNITS; i++) {
 		if (g_strcmp0(name, names[i]) == 0) {
@@ -181,7 +182,8 @@ static int line_compare(gconstpointer a, gconstpointer b)
 	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
 }
 
-static GArray *lines_of(GHashTable *sums, const struct folded_names *names, const struct strset *who_texts, bool delimiter)
+static GArray *lines_of(GHashTable *sums, const struct folded_names *names, const struct strset *who_texts,
+			bool delimiter)
 {
 	GArray *lines = g_array_new(FALSE, FALSE, sizeof(struct line));
 	g_autoptr(GString) s = g_string_new(NULL);
@@ -197,7 +199,8 @@ static GArray *lines_of(GHashTable *sums, const struct folded_names *names, cons
 		if (delimiter && key->kernel)
 			g_string_append_len(s, ";-", 2);
 		folded_append_stack(s, names, key->kernel);
-		struct line line = { g_strndup(s->str, s->len), ((struct id_sum *)sum)->weight, ((struct id_sum *)sum)->count };
+		struct line line = { g_strndup(s->str, s->len), ((struct id_sum *)sum)->weight,
+				     ((struct id_sum *)sum)->count };
 		g_array_append_val(lines, line);
 	}
 	g_array_sort(lines, line_compare);

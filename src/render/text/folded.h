@@ -19,7 +19,8 @@ struct folded_options {
 	enum folded_unit unit;	/* no matter for WEIGHT_COUNT */
 	bool by_thread;		/* "comm-pid/tid" in place of "comm" */
 	bool delimiter;		/* "-" before the kernel frames */
-	bool annotate;		/* "_[i]" behind inlined functions, "_[j]" JIT, "_[k]" kernel, as stackcollapse-perf.pl --all */
+	/* "_[i]" behind inlined functions, "_[j]" JIT, "_[k]" kernel, as stackcollapse-perf.pl --all */
+	bool annotate;
 	bool lines;		/* "name:file.c:12", as stackcollapse-perf.pl --srcline */
 	bool two_columns;	/* the number of waits before the time */
 };

@@ -75,8 +75,8 @@ void hist_text(GString *s, const struct hist_row *row, enum hist_unit unit)
 		most = MAX(most, buckets[i].count);
 	g_string_append_printf(s, "%*s%-*s : count     distribution\n", width - 5, "", 9 + width, unit_name(unit));
 	for (unsigned i = 0; i < cnt; i++) {
-		g_string_append_printf(s, "%*" PRIu64 " -> %-*" PRIu64 " : %-8" PRIu64 " ", width, buckets[i].low, width,
-				       buckets[i].high, buckets[i].count);
+		g_string_append_printf(s, "%*" PRIu64 " -> %-*" PRIu64 " : %-8" PRIu64 " ", width, buckets[i].low,
+				       width, buckets[i].high, buckets[i].count);
 		append_bar(s, buckets[i].count, most);
 	}
 }

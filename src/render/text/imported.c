@@ -45,7 +45,10 @@ void text_imported(GString *s, const struct profile *p, const struct query *quer
 /* ", median 1.1 ms, p90 2.2 ms, p99 14 ms, max 20 ms" */
 static void append_percentiles(GString *s, const struct top_row *r)
 {
-	static const struct { const char *name; double share; } shares[] = { { "median", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 } };
+	static const struct {
+		const char *name;
+		double share;
+	} shares[] = { { "median", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 } };
 	uint64_t all = 0;
 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)

@@ -53,7 +53,8 @@ static void append_holders(GString *s, const struct profile *p, const GArray *ho
 	for (unsigned i = 0; i < holders->len && i < HOLDERS_SHOWN; i++) {
 		const struct lock_holder *h = &g_array_index(holders, struct lock_holder, i);
 
-		g_string_append_printf(s, "     %-11s %5.1f%%  ", i ? "" : what, text_percent(h->blocked_ns, blocked_ns));
+		g_string_append_printf(s, "     %-11s %5.1f%%  ", i ? "" : what,
+				       text_percent(h->blocked_ns, blocked_ns));
 		append_who(s, h);
 		g_string_append_c(s, '\n');
 		/* an interrupt's stack says no more than its name */
@@ -61,8 +62,8 @@ static void append_holders(GString *s, const struct profile *p, const GArray *ho
 		rest_ns -= MIN(h->blocked_ns, rest_ns);
 	}
 	if (holders->len > HOLDERS_SHOWN)
-		g_string_append_printf(s, "     %-11s %5.1f%%  %u more, or not known\n", "", text_percent(rest_ns, blocked_ns),
-				       holders->len - HOLDERS_SHOWN);
+		g_string_append_printf(s, "     %-11s %5.1f%%  %u more, or not known\n", "",
+				       text_percent(rest_ns, blocked_ns), holders->len - HOLDERS_SHOWN);
 }
 
 /* "     waited in    97.1%  write_audit (audit.c:27)" */
@@ -75,7 +76,8 @@ static void append_places(GString *s, const struct profile *p, const struct lock
 
 		label_append(label, f);
 		label_append_line(label, f);
-		g_string_append_printf(s, "     %-11s %5.1f%%  ", i ? "" : "waited in", text_percent(place->blocked_ns, r->blocked_ns));
+		g_string_append_printf(s, "     %-11s %5.1f%%  ", i ? "" : "waited in",
+				       text_percent(place->blocked_ns, r->blocked_ns));
 		text_safe_cut(s, label->str, text_room(o, 25));
 		g_string_append_c(s, '\n');
 	}
@@ -96,8 +98,8 @@ static void append_where(GString *s, const struct object *o)
 	g_string_append_c(s, '\n');
 }
 
-static void append_row(GString *s, const struct profile *p, const struct lock_row *r, uint64_t whole_ns, unsigned number,
-		       const struct text_options *o)
+static void append_row(GString *s, const struct profile *p, const struct lock_row *r, uint64_t whole_ns,
+		       unsigned number, const struct text_options *o)
 {
 	g_autoptr(GString) name = g_string_new(NULL);
 

@@ -45,7 +45,8 @@ void request_interval_text(GString *s, const struct request_row *rows, unsigned 
 
 void request_line_heading(GString *s)
 {
-	g_string_append_printf(s, "%-8s %10s %9s %9s %9s %9s  %s\n", "TIME", "REQUESTS", "MEAN", "P50", "P99", "MAX", "FUNCTION");
+	g_string_append_printf(s, "%-8s %10s %9s %9s %9s %9s  %s\n", "TIME", "REQUESTS", "MEAN", "P50", "P99", "MAX",
+			       "FUNCTION");
 }
 
 static void latency_cells(GString *s, const struct offcpu_request_sum *sum)
@@ -92,7 +93,8 @@ static bool is_called_often(const struct request_summary *r, uint64_t count)
 	return (double)count * 1e9 > (double)OFTEN_PER_S * (double)r->duration_ns;
 }
 
-static void row_text(GString *s, const struct request_summary *r, const struct request_row *row, const struct text_options *o)
+static void row_text(GString *s, const struct request_summary *r, const struct request_row *row,
+		     const struct text_options *o)
 {
 	const struct offcpu_request_sum *sum = &row->sum;
 
@@ -115,7 +117,10 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 		return;
 	g_string_append(s, "  latency: mean ");
 	text_duration(s, sum->all.wall_ns / sum->all.count);
-	const struct { const char *name; double share; } points[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p99.9", 0.999 } };
+	const struct {
+		const char *name;
+		double share;
+	} points[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p99.9", 0.999 } };
 	for (size_t i = 0; i < G_N_ELEMENTS(points); i++) {
 		g_string_append_printf(s, ", %s ", points[i].name);
 		text_duration(s, request_percentile(sum, points[i].share));
@@ -167,7 +172,8 @@ static void counts_text(GString *s, const struct request_summary *r, const struc
 		if (!r->counts[i].count)
 			continue;
 		if (!has_title)
-			g_string_append_printf(s, "%sNot in these sums, or not in full:%s\n", text_dim(o), text_plain(o));
+			g_string_append_printf(s, "%sNot in these sums, or not in full:%s\n", text_dim(o),
+					       text_plain(o));
 		has_title = true;
 		g_string_append(s, "  ");
 		text_thousands(s, r->counts[i].count);
@@ -180,8 +186,9 @@ static void counts_text(GString *s, const struct request_summary *r, const struc
 	}
 	if (!r->refused_cnt)
 		return;
-	g_string_append_printf(s, "%swarning: at %u place%s there can be no probe, so what begins or returns there is not counted: ",
-			       text_warn(o), r->refused_cnt, r->refused_cnt == 1 ? "" : "s");
+	g_string_append_printf(
+		s, "%swarning: at %u place%s there can be no probe, so what begins or returns there is not counted: ",
+		text_warn(o), r->refused_cnt, r->refused_cnt == 1 ? "" : "s");
 	text_safe(s, r->refused_why);
 	g_string_append_printf(s, "%s\n", text_plain(o));
 }
@@ -198,7 +205,12 @@ static gint by_own_time(gconstpointer a, gconstpointer b)
 static void calls_row_text(GString *s, const struct request_row *row, const struct text_options *o)
 {
 	const struct offcpu_request_times *all = &row->calls.all, *self = &row->calls.self;
-	const uint64_t times[] = { all->wall_ns, all->on_cpu_ns, all->blocked_ns, all->runnable_ns, all->preempted_ns, self->wall_ns,
+	const uint64_t times[] = { all->wall_ns,
+				   all->on_cpu_ns,
+				   all->blocked_ns,
+				   all->runnable_ns,
+				   all->preempted_ns,
+				   self->wall_ns,
 				   all->wall_ns > self->wall_ns ? all->wall_ns - self->wall_ns : 0 };
 	g_autoptr(GString) count = g_string_new(NULL);
 
@@ -215,7 +227,8 @@ static void calls_row_text(GString *s, const struct request_row *row, const stru
 
 void request_calls_text(GString *s, const struct request_summary *r, const struct text_options *o)
 {
-	static const char *const names[] = { "ELAPSED", "ON-CPU", "BLOCKED", "RUNNABLE", "PREEMPTED", "SELF", "CHILDREN" };
+	static const char *const names[] = { "ELAPSED",   "ON-CPU", "BLOCKED", "RUNNABLE",
+					     "PREEMPTED", "SELF",   "CHILDREN" };
 	g_autofree const struct request_row **rows = g_new(const struct request_row *, r->rows_cnt);
 	uint64_t calls = 0;
 	unsigned shown = 0, never = 0;
@@ -240,9 +253,11 @@ void request_calls_text(GString *s, const struct request_summary *r, const struc
 	if (never)
 		g_string_append_printf(s, "%u function%s not called\n", never, never == 1 ? " was" : "s were");
 	if (is_called_often(r, calls))
-		g_string_append_printf(s, "%swarning: %.0f calls a second: the probes slow the program down by some microseconds a call: "
-				       "take functions that are called less%s\n", text_warn(o),
-				       (double)calls * 1e9 / (double)r->duration_ns, text_plain(o));
+		g_string_append_printf(
+			s,
+			"%swarning: %.0f calls a second: the probes slow the program down by some microseconds a call: "
+			"take functions that are called less%s\n",
+			text_warn(o), (double)calls * 1e9 / (double)r->duration_ns, text_plain(o));
 	g_string_append_c(s, '\n');
 }
 
@@ -274,14 +289,17 @@ static void reasons_text(GString *s, const struct top *reasons, const struct tex
 
 void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns, const struct text_options *options)
 {
-	struct top *reasons = top_new(p, NULL, TOP_BY_REASON, WEIGHT_OFF_CPU), *stacks = top_new(p, NULL, TOP_BY_STACK, WEIGHT_OFF_CPU);
+	struct top *reasons = top_new(p, NULL, TOP_BY_REASON, WEIGHT_OFF_CPU),
+		   *stacks = top_new(p, NULL, TOP_BY_STACK, WEIGHT_OFF_CPU);
 
 	/* of what lies inside of requests, not of all time of the threads */
 	stacks->whole = stacks->sum;
 	if (!stacks->sum) {
-		g_string_append(s, slower_ns ? "\nNo wait inside of slow requests.\n" : "\nNo wait inside of requests.\n");
+		g_string_append(s,
+				slower_ns ? "\nNo wait inside of slow requests.\n" : "\nNo wait inside of requests.\n");
 	} else {
-		g_string_append_printf(s, "\n%sOff CPU inside of %srequests, ", text_bold(options), slower_ns ? "slow " : "");
+		g_string_append_printf(s, "\n%sOff CPU inside of %srequests, ", text_bold(options),
+				       slower_ns ? "slow " : "");
 		text_duration(s, stacks->sum);
 		g_string_append_printf(s, ":%s\n", text_plain(options));
 		reasons_text(s, reasons, options);
@@ -293,9 +311,11 @@ void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns,
 
 static void times_json(GString *s, const char *name, const struct offcpu_request_times *t)
 {
-	g_string_append_printf(s, "\"%s\":{\"count\":%" PRIu64 ",\"wall_ns\":%" PRIu64 ",\"on_cpu_ns\":%" PRIu64 ",\"blocked_ns\":%" PRIu64
-			       ",\"runnable_ns\":%" PRIu64 ",\"preempted_ns\":%" PRIu64 "}", name, (uint64_t)t->count, (uint64_t)t->wall_ns,
-			       (uint64_t)t->on_cpu_ns, (uint64_t)t->blocked_ns, (uint64_t)t->runnable_ns, (uint64_t)t->preempted_ns);
+	g_string_append_printf(s,
+			       "\"%s\":{\"count\":%" PRIu64 ",\"wall_ns\":%" PRIu64 ",\"on_cpu_ns\":%" PRIu64
+			       ",\"blocked_ns\":%" PRIu64 ",\"runnable_ns\":%" PRIu64 ",\"preempted_ns\":%" PRIu64 "}",
+			       name, (uint64_t)t->count, (uint64_t)t->wall_ns, (uint64_t)t->on_cpu_ns,
+			       (uint64_t)t->blocked_ns, (uint64_t)t->runnable_ns, (uint64_t)t->preempted_ns);
 }
 
 /* Names hold what a file's author wrote. */
@@ -334,12 +354,16 @@ static void row_json(GString *s, const struct request_row *row, bool has_calls)
 		g_string_append_c(s, ',');
 		times_json(s, "self", &row->calls.self);
 	}
-	g_string_append_printf(s, ",\"unwound\":%" PRIu64 ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"latency_ns\":[",
-			       (uint64_t)sum->unwound_cnt, request_percentile(sum, 0.5), request_percentile(sum, 0.99), (uint64_t)sum->max_ns);
+	g_string_append_printf(s,
+			       ",\"unwound\":%" PRIu64 ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
+			       ",\"max_ns\":%" PRIu64 ",\"latency_ns\":[",
+			       (uint64_t)sum->unwound_cnt, request_percentile(sum, 0.5), request_percentile(sum, 0.99),
+			       (uint64_t)sum->max_ns);
 	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++) {
 		if (!sum->hist[i])
 			continue;
-		g_string_append_printf(s, "%s[%" PRIu64 ",%" PRIu64 "]", is_first ? "" : ",", request_slot_low(i), (uint64_t)sum->hist[i]);
+		g_string_append_printf(s, "%s[%" PRIu64 ",%" PRIu64 "]", is_first ? "" : ",", request_slot_low(i),
+				       (uint64_t)sum->hist[i]);
 		is_first = false;
 	}
 	g_string_append(s, "]}");
@@ -353,17 +377,20 @@ void request_summary_json(GString *s, const struct request_summary *r)
 #undef X
 	};
 
-	g_string_append_printf(s, "{\"schema\":1,\"start_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64 ",\"slower_ns\":%" PRIu64 ",\"functions\":[", r->start_ns, r->duration_ns,
-			       r->slower_ns);
+	g_string_append_printf(s,
+			       "{\"schema\":1,\"start_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64
+			       ",\"slower_ns\":%" PRIu64 ",\"functions\":[",
+			       r->start_ns, r->duration_ns, r->slower_ns);
 	for (unsigned i = 0; i < r->rows_cnt; i++) {
 		g_string_append(s, i ? "," : "");
 		row_json(s, &r->rows[i], r->has_calls);
 	}
 	g_string_append(s, "],\"not_counted\":{");
 	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)
-		g_string_append_printf(s, "%s\"%s\":{\"count\":%" PRIu64 ",\"time_ns\":%" PRIu64 "}", i ? "," : "", names[i],
-				       (uint64_t)r->counts[i].count, (uint64_t)r->counts[i].time_ns);
-	g_string_append_printf(s, "},\"still_open\":{\"count\":%" PRIu64 ",\"longest_ns\":%" PRIu64 ",\"function\":", r->open_cnt, r->open_longest_ns);
+		g_string_append_printf(s, "%s\"%s\":{\"count\":%" PRIu64 ",\"time_ns\":%" PRIu64 "}", i ? "," : "",
+				       names[i], (uint64_t)r->counts[i].count, (uint64_t)r->counts[i].time_ns);
+	g_string_append_printf(s, "},\"still_open\":{\"count\":%" PRIu64 ",\"longest_ns\":%" PRIu64 ",\"function\":",
+			       r->open_cnt, r->open_longest_ns);
 	if (r->open_name)
 		string_json(s, r->open_name);
 	else

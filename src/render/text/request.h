@@ -9,7 +9,9 @@
 
 /* Requests for people: while they are traced, and at the end. */
 
-/* "dispatch_command latency (ns):" and its distribution as DTrace draws it; of several functions one after the other. */
+/*
+ * "dispatch_command latency (ns):" and its distribution as DTrace draws it; of several functions one after the other.
+ */
 void request_interval_text(GString *s, const struct request_row *rows, unsigned cnt);
 
 /* One line: name, count, mean, p50, p99, max; and the heading of such lines. */
@@ -23,7 +25,8 @@ struct request_summary {
 	uint64_t start_ns, duration_ns;	/* of the window; the first by CLOCK_MONOTONIC */
 	uint64_t slower_ns;	/* 0: all requests' waits are listed */
 	const struct offcpu_loss_count *counts;	/* OFFCPU_REQUEST_COUNT of them */
-	uint64_t open_cnt, open_longest_ns;	/* those that go on as the window ends; how long the longest has been */
+	/* those that go on as the window ends; how long the longest has been */
+	uint64_t open_cnt, open_longest_ns;
 	const char *open_name;	/* its function's; NULL: there is none */
 	unsigned site_cnt, refused_cnt;
 	const char *refused_why;	/* may be NULL */
@@ -42,7 +45,10 @@ void request_cause_text(GString *s, const struct profile *p, const struct reques
 
 /* Of a recording that has requests: for the first screen, a few lines at most. */
 void requests_first_text(GString *s, const struct profile *p, const struct text_options *options);
-/* Each function's requests, and the slowest single ones with their parts and what took most of them; options->top of these, 0 all. */
+/*
+ * Each function's requests, and the slowest single ones with their parts and what took most of them; options->top of
+ * these, 0 all.
+ */
 void requests_table_text(GString *s, const struct profile *p, const struct text_options *options);
 /* What is different in the slowest 1%, of each function. */
 void requests_tails_text(GString *s, const struct profile *p, const struct text_options *options);

@@ -99,7 +99,8 @@ void requests_first_text(GString *s, const struct profile *p, const struct text_
 
 static void append_functions(GString *s, const GPtrArray *rows, const struct text_options *o)
 {
-	g_string_append_printf(s, "%s%11s %9s %9s %9s %9s  %s%s\n", text_bold(o), "REQUESTS", "MEAN", "P50", "P99", "MAX", "FUNCTION", text_plain(o));
+	g_string_append_printf(s, "%s%11s %9s %9s %9s %9s  %s%s\n", text_bold(o), "REQUESTS", "MEAN", "P50", "P99",
+			       "MAX", "FUNCTION", text_plain(o));
 	for (guint i = 0; i < rows->len && (!o->top || i < o->top); i++) {
 		const struct request_row *row = rows->pdata[i];
 		const uint64_t times[] = { row->sum.all.wall_ns / row->sum.all.count, request_percentile(&row->sum, 0.5),
@@ -136,11 +137,13 @@ static void append_flags(GString *s, uint8_t flags)
 		g_string_append_c(s, ']');
 }
 
-static void append_span(GString *s, const struct profile *p, const struct span_top *top, bool has_names, const struct text_options *o)
+static void append_span(GString *s, const struct profile *p, const struct span_top *top, bool has_names,
+			const struct text_options *o)
 {
 	const struct request_span *span = profile_span(p, top->span);
 	const struct thread *t = profile_thread(p, span->thread);
-	const uint64_t times[] = { span->wall_ns, span->on_cpu_ns, span->blocked_ns, span->runnable_ns + span->preempted_ns };
+	const uint64_t times[] = { span->wall_ns, span->on_cpu_ns, span->blocked_ns,
+				   span->runnable_ns + span->preempted_ns };
 	g_autoptr(GString) line = g_string_new(NULL);
 
 	g_string_append_printf(line, "%9.3f", (double)(span->start_ns - MIN(span->start_ns, p->info.start_ns)) / 1e9);
@@ -180,8 +183,8 @@ static void append_spans(GString *s, const struct profile *p, bool has_names, co
 	g_string_append(s, " of ");
 	text_thousands(s, all);
 	g_string_append_printf(s, "; what took most of each:%s\n", text_plain(o));
-	g_string_append_printf(s, "%9s %9s %9s %9s %9s %7s  %s%9s\n", "AT (s)", "LATENCY", "ON-CPU", "BLOCKED", "RUN QUEUE", "TID",
-			       has_names ? "FUNCTION              " : "", "MOST");
+	g_string_append_printf(s, "%9s %9s %9s %9s %9s %7s  %s%9s\n", "AT (s)", "LATENCY", "ON-CPU", "BLOCKED",
+			       "RUN QUEUE", "TID", has_names ? "FUNCTION              " : "", "MOST");
 	for (guint i = 0; i < slowest->len; i++)
 		append_span(s, p, &g_array_index(slowest, struct span_top, i), has_names, o);
 	g_string_append(s, "Single requests in it: ");

@@ -114,7 +114,8 @@ static gint by_difference(gconstpointer a, gconstpointer b)
 static GArray *find_causes(const struct profile *p, uint32_t func, const struct group *slow, const struct group *middle)
 {
 	GArray *causes = g_array_new(FALSE, TRUE, sizeof(struct cause));
-	g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct wait)), is_slow = g_array_new(FALSE, FALSE, sizeof(bool));
+	g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct wait)),
+			  is_slow = g_array_new(FALSE, FALSE, sizeof(bool));
 	struct request_causes *whats;
 
 	for (guint i = 0; i < p->request_parts->len; i++) {
@@ -132,7 +133,8 @@ static GArray *find_causes(const struct profile *p, uint32_t func, const struct 
 		struct request_cause what = request_causes_of(whats, i);
 
 		add_cause(causes, g_array_index(is_slow, bool, i), w->blocked_ns, &what);
-		add_cause(causes, g_array_index(is_slow, bool, i), w->runnable_ns + w->preempted_ns, &request_cause_queue);
+		add_cause(causes, g_array_index(is_slow, bool, i), w->runnable_ns + w->preempted_ns,
+			  &request_cause_queue);
 	}
 	request_causes_free(whats);
 	add_cause(causes, true, slow->on_cpu_ns, &request_cause_on_cpu);
@@ -140,7 +142,8 @@ static GArray *find_causes(const struct profile *p, uint32_t func, const struct 
 	for (guint i = 0; i < causes->len; i++) {
 		struct cause *c = &g_array_index(causes, struct cause, i);
 
-		c->more_ns = (double)c->slow_ns / (double)slow->requests - (double)c->middle_ns / (double)middle->requests;
+		c->more_ns = (double)c->slow_ns / (double)slow->requests -
+			     (double)c->middle_ns / (double)middle->requests;
 	}
 	g_array_sort(causes, by_difference);
 	return causes;
@@ -168,7 +171,8 @@ void request_tail_text(GString *s, const struct profile *p, uint32_t func, const
 	if (!find_groups(parts, func, &slow, &middle))
 		return;
 	causes = find_causes(p, func, &slow, &middle);
-	g_string_append_printf(s, "\n%sThe slowest %.2g%% of ", text_bold(o), 100 * (double)slow.requests / (double)MAX(row->sum.all.count, 1));
+	g_string_append_printf(s, "\n%sThe slowest %.2g%% of ", text_bold(o),
+			       100 * (double)slow.requests / (double)MAX(row->sum.all.count, 1));
 	text_safe(s, row->name);
 	g_string_append(s, " (");
 	text_thousands(s, slow.requests);
@@ -178,7 +182,8 @@ void request_tail_text(GString *s, const struct profile *p, uint32_t func, const
 	text_duration(s, slow.wall_ns / slow.requests);
 	g_string_append(s, ", the middle half ");
 	text_duration(s, middle.wall_ns / middle.requests);
-	g_string_append_printf(s, "; a request, most of the difference first:%s\n   SLOWEST    MIDDLE\n", text_plain(o));
+	g_string_append_printf(s, "; a request, most of the difference first:%s\n   SLOWEST    MIDDLE\n",
+			       text_plain(o));
 	for (guint i = 0; i < causes->len && i < ROWS; i++) {
 		const struct cause *c = &g_array_index(causes, struct cause, i);
 

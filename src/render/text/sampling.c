@@ -36,7 +36,9 @@ static bool has_loss(const struct profile *p, const char *reason)
 static void wakers_line(GString *s, const struct profile *p, const char *indent)
 {
 	if (p->info.has_wakers && !p->info.sampling.max_ns && has_loss(p, "waker_sampled"))
-		g_string_append_printf(s, "%swakers    who ended sleeps below 1 ms was left out for a while, to keep the budget\n", indent);
+		g_string_append_printf(
+			s, "%swakers    who ended sleeps below 1 ms was left out for a while, to keep the budget\n",
+			indent);
 }
 
 static void append_budget(GString *s, const struct profile_sampling *sampling)
@@ -61,10 +63,12 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 	g_string_append_printf(s, "%sbudget    tracing cost ", indent);
 	append_budget(s, sampling);
 	if (sampling->over_cnt)
-		g_string_append_printf(s, ", exceeded in %u reading%s", sampling->over_cnt, sampling->over_cnt == 1 ? "" : "s");
+		g_string_append_printf(s, ", exceeded in %u reading%s", sampling->over_cnt,
+				       sampling->over_cnt == 1 ? "" : "s");
 	if (sampling->raised_cnt)
 		g_string_append_printf(s, "; sampling was raised %u %s, lowered %u %s", sampling->raised_cnt,
-				       times(sampling->raised_cnt), sampling->lowered_cnt, times(sampling->lowered_cnt));
+				       times(sampling->raised_cnt), sampling->lowered_cnt,
+				       times(sampling->lowered_cnt));
 	else if (!sampling->max_ns)
 		g_string_append(s, "; nothing was sampled");
 	g_string_append_c(s, '\n');
@@ -87,7 +91,8 @@ static void looks_line(GString *s, const struct profile_info *info, const char *
 	g_string_append(s, " times: each time counts as what the thread was seen to do in it (");
 	text_looks_rate(s, info);
 	if (profile_looks_hz(info) < asked * 0.95)
-		g_string_append_printf(s, " in place of %g, to keep to %g%% of a CPU", asked, info->looks.budget_ppm / 1e4);
+		g_string_append_printf(s, " in place of %g, to keep to %g%% of a CPU", asked,
+				       info->looks.budget_ppm / 1e4);
 	g_string_append(s, "); numbers and lengths of waits are not known\n");
 }
 

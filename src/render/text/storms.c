@@ -23,7 +23,8 @@ static void append_line(GString *s, const struct profile *p, const struct storm_
 
 	text_safe_cell(s, waker_name(profile_get_waker(p, storm->waker)), NAME_COLUMNS);
 	g_string_append_printf(s, " %8" PRIu64 " %9" PRIu64 " %7.1f %6" PRIu64 " %6.1f%%", storm->event_cnt,
-			       storm->woken_cnt, each, storm->most_cnt, text_percent(storm->again_cnt, storm->ended_cnt));
+			       storm->woken_cnt, each, storm->most_cnt,
+			       text_percent(storm->again_cnt, storm->ended_cnt));
 	text_duration_cell(s, storm->again_ns, TIME_COLUMNS);
 	text_duration_cell(s, storm->cpu_ns, TIME_COLUMNS);
 	g_string_append(s, "  ");
@@ -71,16 +72,21 @@ static void append_verdict(GString *s, const struct storm_row *r, const struct t
 				       text_warn(options), text_plain(options), percent, vain->str);
 		break;
 	case STORM_PARTLY:
-		g_string_append_printf(s, "In part a storm: %.1f%% of the woken slept again at once, for %s of CPU time.",
+		g_string_append_printf(s,
+				       "In part a storm: %.1f%% of the woken slept again at once, for %s of CPU time.",
 				       percent, vain->str);
 		break;
 	case STORM_WORK:
-		g_string_append_printf(s, "No storm: only %.1f%% of the woken slept again at once, %s.",
-				       percent, r->kind == STORM_SIGNAL ? "the others took the signal or ended" : "the others had work to do");
+		g_string_append_printf(s, "No storm: only %.1f%% of the woken slept again at once, %s.", percent,
+				       r->kind == STORM_SIGNAL ? "the others took the signal or ended"
+							       : "the others had work to do");
 		break;
 	case STORM_ONE_BY_ONE:
-		g_string_append_printf(s, "Woken one by one, each by a call of its own; %.1f%% slept again at once, having had "
-				       "little to do, or nothing.", percent);
+		g_string_append_printf(
+			s,
+			"Woken one by one, each by a call of its own; %.1f%% slept again at once, having had "
+			"little to do, or nothing.",
+			percent);
 		break;
 	case STORM_UNSEEN:
 		g_string_append_printf(s, "Of %" PRIu64 " woken only %" PRIu64 " were seen to sleep again.",
@@ -127,7 +133,8 @@ static void append_storm(GString *s, const struct profile *p, const struct storm
 		append_stack(s, p, w->user, options);
 	}
 	if (r->sleepers->len > SLEEPERS_SHOWN)
-		g_string_append_printf(s, "   and %u more kinds of threads or places of theirs\n", r->sleepers->len - SLEEPERS_SHOWN);
+		g_string_append_printf(s, "   and %u more kinds of threads or places of theirs\n",
+				       r->sleepers->len - SLEEPERS_SHOWN);
 }
 
 void storms_text(GString *s, const struct profile *p, const struct selection *selection,

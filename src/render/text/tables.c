@@ -19,7 +19,8 @@ static const char *const account_heads[ACCOUNT_COLUMNS] = {
 /* Exactly "    PID  PROCESS          threads  observed ...", one line an account. */
 static void account_cells(GString *s, const struct account_row *r)
 {
-	const uint64_t times[] = { r->observed_ns, r->on_cpu_ns, r->blocked_ns, r->runnable_ns, r->preempted_ns, r->off_cpu_ns };
+	const uint64_t times[] = { r->observed_ns, r->on_cpu_ns,    r->blocked_ns,
+				   r->runnable_ns, r->preempted_ns, r->off_cpu_ns };
 	g_autoptr(GString) cell = g_string_new(NULL);
 
 	g_string_append_printf(s, " %8" PRIu64, r->threads_cnt);
@@ -56,7 +57,8 @@ static void account_sum(struct account_row *a, const struct account_row *b)
 
 static int by_throttled(gconstpointer va, gconstpointer vb)
 {
-	const struct account_row *a = *(const struct account_row *const *)va, *b = *(const struct account_row *const *)vb;
+	const struct account_row *a = *(const struct account_row *const *)va,
+				 *b = *(const struct account_row *const *)vb;
 
 	if (a->throttled_ns != b->throttled_ns)
 		return a->throttled_ns < b->throttled_ns ? 1 : -1;
@@ -140,8 +142,11 @@ static void append_whole(GString *s, const struct top *t)
 		g_string_append_printf(s, " of %s", t->rows_are);
 		return;
 	}
-	g_string_append_printf(s, " %s", t->weight == WEIGHT_OFF_CPU ? "off-CPU" : t->weight == WEIGHT_ON_CPU ? "on-CPU" :
-			       t->weight == WEIGHT_TIME ? "on and off CPU" : weight_name(t->weight));
+	g_string_append_printf(s, " %s",
+			       t->weight == WEIGHT_OFF_CPU  ? "off-CPU"
+			       : t->weight == WEIGHT_ON_CPU ? "on-CPU"
+			       : t->weight == WEIGHT_TIME   ? "on and off CPU"
+							    : weight_name(t->weight));
 }
 
 /* " ±1.2%" of a row that is an estimate, and a worse one than that; the error of a class alone is not known. */
@@ -174,11 +179,14 @@ void text_headline(GString *s, const struct top *leaves, const struct text_optio
 	uint64_t rest = leaves->sum;
 
 	append_whole(whole, leaves);
-	text_section(s, options, leaves->weight == WEIGHT_TIME || leaves->weight == WEIGHT_ON_CPU || leaves->rows_are ? "Top leaves, of %s" :
-		     "Top blocking leaves, of %s", whole->str);
+	text_section(s, options,
+		     leaves->weight == WEIGHT_TIME || leaves->weight == WEIGHT_ON_CPU || leaves->rows_are
+			     ? "Top leaves, of %s"
+			     : "Top blocking leaves, of %s",
+		     whole->str);
 	g_string_append_printf(s, "%s%16s %7s  %sframe%s\n", text_dim(options),
-			       leaves->weight == WEIGHT_COUNT ? profile_rows_word(leaves->rows_are, 2) : "us", "%", has_error ? "  error  " : "",
-			       text_plain(options));
+			       leaves->weight == WEIGHT_COUNT ? profile_rows_word(leaves->rows_are, 2) : "us", "%",
+			       has_error ? "  error  " : "", text_plain(options));
 	for (unsigned i = 0; i < shown; i++) {
 		const struct top_row *r = &g_array_index(leaves->rows, struct top_row, i);
 
@@ -199,7 +207,8 @@ void text_headline(GString *s, const struct top *leaves, const struct text_optio
 	if (shown < all) {
 		g_string_truncate(cell, 0);
 		append_weight(cell, rest, leaves->weight);
-		g_string_append_printf(s, "%16s %6.1f%%  (%u more)\n", cell->str, top_percent(leaves, rest), all - shown);
+		g_string_append_printf(s, "%16s %6.1f%%  (%u more)\n", cell->str, top_percent(leaves, rest),
+				       all - shown);
 	}
 	if (!all)
 		g_string_append(s, "  no wait to show\n");
@@ -234,7 +243,8 @@ static bool is_passed_over(const struct profile *p, uint32_t frame, const struct
 	const struct frame *f = profile_get_frame(p, frame);
 	const char *shown = NULL;
 
-	return !o->kernel_frames && f->kind == FRAME_KERNEL && f->name && plumbing_kernel_rule(f->name, &shown) && !shown;
+	return !o->kernel_frames && f->kind == FRAME_KERNEL && f->name && plumbing_kernel_rule(f->name, &shown) &&
+	       !shown;
 }
 
 /* Innermost first, as one reads from the wait to its cause. */
@@ -319,7 +329,10 @@ static void append_lock(GString *s, const struct object *object, const struct te
 	g_string_append_c(s, '\n');
 }
 
-/* "     longest 1.24 s: thread 4711 mysqld, began 14:32:18.250, woken by ib_log_writer (4700)", where that is known, as in a history. */
+/*
+ * "     longest 1.24 s: thread 4711 mysqld, began 14:32:18.250, woken by ib_log_writer (4700)", where that is known,
+ * as in a history.
+ */
 static void append_longest(GString *s, const struct profile *p, const struct top_row *r)
 {
 	const struct wait *w = r->longest ? profile_wait(p, r->longest - 1) : NULL;
@@ -382,8 +395,10 @@ void text_top(GString *s, const struct profile *p, const struct top *top, const 
 	uint64_t rest = top->sum;
 
 	append_whole(whole, top);
-	text_section(s, options, top->by == TOP_BY_STACK ? "Top %ss, of %s (=> marks the first function outside the runtime)" :
-			"Top by %s, of %s", top_by_name(top->by), whole->str);
+	text_section(s, options,
+		     top->by == TOP_BY_STACK ? "Top %ss, of %s (=> marks the first function outside the runtime)"
+					     : "Top by %s, of %s",
+		     top_by_name(top->by), whole->str);
 	for (unsigned i = 0; i < shown; i++) {
 		append_row(s, p, top, i, options);
 		rest -= g_array_index(top->rows, struct top_row, i).weight;

@@ -10,8 +10,10 @@
 void text_tasks(GString *s, const struct tasks *t, const struct text_options *options);
 
 /* The same of each population of a recording. */
-void text_tasks_of(GString *s, const struct profile *p, const struct selection *selection, const struct text_options *options);
+void text_tasks_of(GString *s, const struct profile *p, const struct selection *selection,
+		   const struct text_options *options);
 /* One sentence of each for the first screen, of the largest ones. */
-void text_tasks_first(GString *s, const struct profile *p, const struct selection *selection, const struct text_options *options);
+void text_tasks_first(GString *s, const struct profile *p, const struct selection *selection,
+		      const struct text_options *options);
 
 #endif

@@ -51,14 +51,17 @@ static bool same_day(uint64_t a_unix_ns, uint64_t b_unix_ns)
 	g_autoptr(GDateTime) a = g_date_time_new_from_unix_local((gint64)(a_unix_ns / 1000000000));
 	g_autoptr(GDateTime) b = g_date_time_new_from_unix_local((gint64)(b_unix_ns / 1000000000));
 
-	return a && b && g_date_time_get_day_of_year(a) == g_date_time_get_day_of_year(b) && g_date_time_get_year(a) == g_date_time_get_year(b);
+	return a && b && g_date_time_get_day_of_year(a) == g_date_time_get_day_of_year(b) &&
+	       g_date_time_get_year(a) == g_date_time_get_year(b);
 }
 
 void text_clock_ms(GString *s, uint64_t unix_ns, const struct profile_info *info)
 {
 	const uint64_t end_ns = MAX(info->history.to_unix_ns, info->start_unix_ns);
 
-	append_clock_of(s, unix_ns, same_day(unix_ns, info->start_unix_ns) && same_day(unix_ns, end_ns) ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S");
+	append_clock_of(s, unix_ns,
+			same_day(unix_ns, info->start_unix_ns) && same_day(unix_ns, end_ns) ? "%H:%M:%S"
+											    : "%Y-%m-%d %H:%M:%S");
 	g_string_append_printf(s, ".%03u", (unsigned)(unix_ns / 1000000 % 1000));
 }
 
@@ -157,7 +160,8 @@ static void coverage_residual(GString *s, const struct account_row *total, const
 		g_string_append(s, text_warn(o));
 	text_duration_signed(s, total->residual_ns);
 	g_string_append_printf(s, " (%.4f%%) of ",
-			       total->observed_ns ? 100.0 * (double)total->residual_ns / (double)total->observed_ns : 0.0);
+			       total->observed_ns ? 100.0 * (double)total->residual_ns / (double)total->observed_ns
+						  : 0.0);
 	text_duration(s, total->observed_ns);
 	g_string_append(s, " observed");
 	if (total->residual_abs_ns != (total->residual_ns < 0 ? 0 - (uint64_t)total->residual_ns :
@@ -224,7 +228,8 @@ static void coverage_filtered(GString *s, const struct coverage *c, const struct
 
 static void coverage_stacks(GString *s, const struct coverage *c)
 {
-	static const enum stack_end order[] = { STACK_COMPLETE, STACK_TRUNCATED, STACK_BROKEN, STACK_PENDING, STACK_NONE };
+	static const enum stack_end order[] = { STACK_COMPLETE, STACK_TRUNCATED, STACK_BROKEN, STACK_PENDING,
+						STACK_NONE };
 
 	g_string_append(s, "  stacks    ");
 	for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {

@@ -36,7 +36,10 @@ void text_history(GString *s, const struct profile_info *info);
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options);
 void text_coverage(GString *s, const struct profile *p, const struct selection *selection,
 		   const struct text_options *options);
-/* What was sampled and why, and whether the budget was kept: lines that begin with `indent`; none of an exact recording. */
+/*
+ * What was sampled and why, and whether the budget was kept: lines that begin with `indent`; none of an exact
+ * recording.
+ */
 /* "sampled at 49 Hz" */
 void text_looks_rate(GString *s, const struct profile_info *info);
 void text_sampling(GString *s, const struct profile *p, const char *indent);

@@ -168,9 +168,11 @@ void waitgraph_dot(GString *s, const struct waitgraph *g, unsigned top)
 	};
 
 	mark_knots(&pt);
-	g_string_append(s, "digraph offcpu {\n  rankdir=LR;\n  labeljust=l;\n  fontname=\"sans-serif\";\n  fontsize=11;\n"
-			   "  node [shape=box, style=\"rounded,filled\", fillcolor=\"#fbf3e0\", fontname=\"sans-serif\", fontsize=11];\n"
-			   "  edge [fontname=\"sans-serif\", fontsize=9, color=\"#555555\"];\n");
+	g_string_append(
+		s,
+		"digraph offcpu {\n  rankdir=LR;\n  labeljust=l;\n  fontname=\"sans-serif\";\n  fontsize=11;\n"
+		"  node [shape=box, style=\"rounded,filled\", fillcolor=\"#fbf3e0\", fontname=\"sans-serif\", fontsize=11];\n"
+		"  edge [fontname=\"sans-serif\", fontsize=9, color=\"#555555\"];\n");
 	caption(&pt);
 	for (unsigned i = 0; i < pt.edges_cnt; i++)
 		drawn[waitgraph_edge(g, i)->from] = drawn[waitgraph_edge(g, i)->to] = true;

@@ -69,8 +69,8 @@ static void who_woke_whom(GString *s, const struct waitgraph *g, const struct te
 
 	text_duration(time, g->blocked_ns);
 	text_section(s, o, "Who woke whom, of %s asleep (p50, p99: delay from the waking to the CPU)", time->str);
-	g_string_append_printf(s, "%s%10s%10s %6s%9s%9s  waker woke whom%s\n", text_dim(o), "count", "asleep", "%", "p50",
-			       "p99", text_plain(o));
+	g_string_append_printf(s, "%s%10s%10s %6s%9s%9s  waker woke whom%s\n", text_dim(o), "count", "asleep", "%",
+			       "p50", "p99", text_plain(o));
 	for (unsigned i = 0; i < shown; i++) {
 		const struct wait_edge *e = waitgraph_edge(g, i);
 
@@ -81,7 +81,8 @@ static void who_woke_whom(GString *s, const struct waitgraph *g, const struct te
 	if (shown < all) {
 		count_cell(s, rest_cnt, 10);
 		text_duration_cell(s, rest_ns, 10);
-		g_string_append_printf(s, " %5.1f%%%18s  (%u more)\n", text_percent(rest_ns, g->blocked_ns), "", all - shown);
+		g_string_append_printf(s, " %5.1f%%%18s  (%u more)\n", text_percent(rest_ns, g->blocked_ns), "",
+				       all - shown);
 	}
 	if (!all)
 		g_string_append(s, "  no sleep to show\n");
@@ -216,7 +217,8 @@ static void knots_section(GString *s, const struct waitgraph *g, const struct te
 	unsigned shown = o->top ? MIN(o->top, knots->len) : knots->len;
 
 	/* the heaviest first: what holds up nobody to speak of is no finding */
-	while (o->top && shown && ((const struct knot *)g_ptr_array_index(knots, shown - 1))->held < g->blocked_ns / 100)
+	while (o->top && shown &&
+	       ((const struct knot *)g_ptr_array_index(knots, shown - 1))->held < g->blocked_ns / 100)
 		shown--;
 	if (!shown)
 		return;
@@ -282,7 +284,10 @@ static GArray *sleeps_of(const GArray *places)
 	return sleeps;
 }
 
-/* "70.1%  mariadbd:do_command (8)  unix_stream_sendmsg (send <- vio_write)", on two lines where it is too long for one. */
+/*
+ * "70.1%  mariadbd:do_command (8)  unix_stream_sendmsg (send <- vio_write)", on two lines where it is too long for
+ * one.
+ */
 static void waker_line(GString *s, const struct waitgraph *g, const struct wait_place *p, uint64_t whole_ns,
 		       const struct text_options *o)
 {
@@ -326,7 +331,8 @@ static void sleep_lines(GString *s, const struct waitgraph *g, const struct slee
 		waker_line(s, g, p, sleep->blocked_ns, o);
 	}
 	if (shown < sleep->cnt)
-		g_string_append_printf(s, "     %6.1f%%  (%u more)\n", text_percent(rest_ns, sleep->blocked_ns), sleep->cnt - shown);
+		g_string_append_printf(s, "     %6.1f%%  (%u more)\n", text_percent(rest_ns, sleep->blocked_ns),
+				       sleep->cnt - shown);
 }
 
 static void longest_sleeps(GString *s, const struct waitgraph *g, const struct text_options *o)

@@ -14,7 +14,10 @@ void wakers_text(GString *s, const struct waitgraph *g, const struct text_option
 /* "sysbench (8 threads)": an actor's name, and how many it is.  width 0: not cut.  Returns the columns. */
 unsigned actor_text(GString *s, const struct actor *a, unsigned width);
 
-/* Why wakers are unknown: the recording's counted losses that can be it, a line each, indented so far.  Nothing without any. */
+/*
+ * Why wakers are unknown: the recording's counted losses that can be it, a line each, indented so far.  Nothing
+ * without any.
+ */
 void unknown_wakers_text(GString *s, const struct profile *p, const struct text_options *options, unsigned indent);
 
 #endif

@@ -24,7 +24,11 @@ int dwarf_form_bytes(uint64_t form, uint8_t address_bytes, uint8_t offset_bytes,
 	case DW_FORM_data1: case DW_FORM_flag: case DW_FORM_ref1: case DW_FORM_strx1: case DW_FORM_addrx1: return 1;
 	case DW_FORM_data2: case DW_FORM_ref2: case DW_FORM_strx2: case DW_FORM_addrx2: return 2;
 	case DW_FORM_strx3: case DW_FORM_addrx3: return 3;
-	case DW_FORM_data4: case DW_FORM_ref4: case DW_FORM_strx4: case DW_FORM_addrx4: case DW_FORM_ref_sup4: return 4;
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_strx4:
+	case DW_FORM_addrx4:
+	case DW_FORM_ref_sup4: return 4;
 	case DW_FORM_data8: case DW_FORM_ref8: case DW_FORM_ref_sig8: case DW_FORM_ref_sup8: return 8;
 	case DW_FORM_data16: return 16;
 	case DW_FORM_addr: return address_bytes;
@@ -118,7 +122,8 @@ struct dwarf_abbrevs *dwarf_abbrevs_read(struct dwarf_image *im, uint64_t off, u
 			break;
 		b.tag = (uint16_t)MIN(tag, UINT16_MAX);
 		b.has_children = cursor_u8(&c);
-		if (a->abbrevs->len >= ABBREVS_MAX || (b.code != a->abbrevs->len + 1 && !dwarf_spend(im, OTHER_STEPS)) ||
+		if (a->abbrevs->len >= ABBREVS_MAX ||
+		    (b.code != a->abbrevs->len + 1 && !dwarf_spend(im, OTHER_STEPS)) ||
 		    !read_attrs(im, a, &c, address_bytes, offset_bytes, version, &b))
 			break;
 		add(a, &b);

@@ -9,7 +9,8 @@
  * addresses of one file are looked up together, so each unit is read at most twice.
  */
 struct dwarf_frame {
-	const char *name;	/* of an inlined function and of the function itself, as the linker spells it; or NULL */
+	/* of an inlined function and of the function itself, as the linker spells it; or NULL */
+	const char *name;
 	const char *file;	/* where in it: for all but the innermost, the line of the call; or NULL */
 	uint32_t line;		/* 0: unknown */
 };

@@ -127,7 +127,8 @@ struct dwarf_image *dwarf_image_open(int fd, struct dwarf_budget *budget, GError
 			find_sections(im);
 		if (im->sections[DWARF_INFO].scn)
 			return im;
-		g_set_error(error, DWARF_ERROR, 0, "the file has no debug information of a 64-bit, little-endian machine");
+		g_set_error(error, DWARF_ERROR, 0,
+			    "the file has no debug information of a 64-bit, little-endian machine");
 	}
 	dwarf_image_free(im);
 	return NULL;
@@ -226,7 +227,8 @@ bool dwarf_section_read(struct dwarf_image *im, enum dwarf_section_id id, uint64
 		return false;
 	if (s->bytes)
 		memcpy(buffer, s->bytes + off, len);
-	else if (s->off > INT64_MAX - s->size || s->size > INT64_MAX || !file_read_at(im->fd, s->off + off, buffer, len))
+	else if (s->off > INT64_MAX - s->size || s->size > INT64_MAX ||
+		 !file_read_at(im->fd, s->off + off, buffer, len))
 		return false;
 	return true;
 }

@@ -29,10 +29,12 @@ static bool is_sought(struct seeker *s, const char *name)
 	return known;
 }
 
-static void take_call(struct seeker *s, const struct dwarf_unit *u, const struct dwarf_die *function, const struct dwarf_die *call)
+static void take_call(struct seeker *s, const struct dwarf_unit *u, const struct dwarf_die *function,
+		      const struct dwarf_die *call)
 {
 	const struct dwarf_value *file = &call->kept[KEPT_CALL_FILE], *line = &call->kept[KEPT_CALL_LINE];
-	struct dwarf_inlined found = { .line = (uint32_t)MIN(line->u, UINT32_MAX), .caller = dwarf_names_of(s->names, u, function) };
+	struct dwarf_inlined found = { .line = (uint32_t)MIN(line->u, UINT32_MAX),
+				       .caller = dwarf_names_of(s->names, u, function) };
 	struct dwarf_lines *lines;
 	g_autofree char *path = NULL;
 
@@ -63,7 +65,8 @@ static void search_unit(struct seeker *s, const struct dwarf_unit *u)
 		/* a declaration within a function's types has no code */
 		if (die.tag == DW_TAG_subprogram && (die.kept[KEPT_LOW].form || die.kept[KEPT_RANGES].form))
 			function = die;
-		else if (die.tag == DW_TAG_inlined_subroutine && function.tag && is_sought(s, dwarf_names_of(s->names, u, &die)))
+		else if (die.tag == DW_TAG_inlined_subroutine && function.tag &&
+			 is_sought(s, dwarf_names_of(s->names, u, &die)))
 			take_call(s, u, &function, &die);
 		depth += die.has_children;
 		if (depth > DEPTH_MAX)
@@ -71,11 +74,17 @@ static void search_unit(struct seeker *s, const struct dwarf_unit *u)
 	}
 }
 
-GArray *dwarf_inlined_find(struct dwarf_image *im, dwarf_name_fn *is_match, void *data, guint max, GStringChunk *strings)
+GArray *dwarf_inlined_find(struct dwarf_image *im, dwarf_name_fn *is_match, void *data, guint max,
+			   GStringChunk *strings)
 {
 	struct seeker s = {
-		.names = dwarf_names_new(im, strings), .is_match = is_match, .data = data, .max = max, .strings = strings,
-		.known = g_hash_table_new(g_direct_hash, g_direct_equal), .found = g_array_new(FALSE, FALSE, sizeof(struct dwarf_inlined)),
+		.names = dwarf_names_new(im, strings),
+		.is_match = is_match,
+		.data = data,
+		.max = max,
+		.strings = strings,
+		.known = g_hash_table_new(g_direct_hash, g_direct_equal),
+		.found = g_array_new(FALSE, FALSE, sizeof(struct dwarf_inlined)),
 	};
 	const GArray *units = dwarf_names_units(s.names);
 

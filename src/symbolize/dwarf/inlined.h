@@ -15,9 +15,10 @@ struct dwarf_inlined {
 typedef bool dwarf_name_fn(const char *name, void *data);
 
 /*
- * Functions that such functions are inlined into, `max` at most, one call of each: struct dwarf_inlined.  Strings go to `strings`.
- * Reads all units until it has as many, so it is for a budget that is bounded.
+ * Functions that such functions are inlined into, `max` at most, one call of each: struct dwarf_inlined.  Strings go
+ * to `strings`. Reads all units until it has as many, so it is for a budget that is bounded.
  */
-GArray *dwarf_inlined_find(struct dwarf_image *im, dwarf_name_fn *is_match, void *data, guint max, GStringChunk *strings);
+GArray *dwarf_inlined_find(struct dwarf_image *im, dwarf_name_fn *is_match, void *data, guint max,
+			   GStringChunk *strings);
 
 #endif

@@ -251,7 +251,9 @@ static void standard(struct dwarf_lines *l, struct machine *m, struct cursor *c,
 	case DW_LNS_advance_pc: m->now.address += cursor_uleb(c) * l->min_bytes; break;
 	case DW_LNS_advance_line: m->now.line += (uint32_t)cursor_sleb(c); break;
 	case DW_LNS_set_file: m->now.file = cursor_uleb(c); break;
-	case DW_LNS_const_add_pc: m->now.address += (255u - l->opcode_base) / l->line_range * (uint64_t)l->min_bytes; break;
+	case DW_LNS_const_add_pc:
+		m->now.address += (255u - l->opcode_base) / l->line_range * (uint64_t)l->min_bytes;
+		break;
 	case DW_LNS_fixed_advance_pc: m->now.address += cursor_u16(c); break;
 	default:
 		for (unsigned i = 0; i < l->operands[opcode]; i++)

@@ -17,17 +17,23 @@ G_STATIC_ASSERT(SYMBOL_MISSED_CNT == DWARF_MISSED_CNT);
 
 const char *symbol_missed_text(unsigned missed, const char **ret_id)
 {
-	static const struct { const char *id, *text; } texts[DWARF_MISSED_CNT] = {
-		[DWARF_MISSED_UNREADABLE] = { "lines_unreadable",
-			"a file's debug information cannot be read: no lines and inlined functions of it" },
-		[DWARF_MISSED_TOO_MUCH] = { "lines_too_much",
-			"a file has more debug information than is read: some lines and inlined functions are missing" },
-		[DWARF_MISSED_DAMAGED] = { "lines_damaged",
-			"a file's debug information is damaged: some lines and inlined functions are missing" },
-		[DWARF_MISSED_SPLIT] = { "lines_split",
-			"a file's debug information is in .dwo files, which are not read: no inlined functions of it" },
-		[DWARF_MISSED_ALT] = { "lines_no_supplement",
-			"a file's debug information is in part in another that is not there: inlined functions have no names" },
+	static const struct { const char *id, *text;
+	} texts[DWARF_MISSED_CNT] = {
+		[DWARF_MISSED_UNREADABLE] =
+			{ "lines_unreadable",
+			  "a file's debug information cannot be read: no lines and inlined functions of it" },
+		[DWARF_MISSED_TOO_MUCH] =
+			{ "lines_too_much",
+			  "a file has more debug information than is read: some lines and inlined functions are missing" },
+		[DWARF_MISSED_DAMAGED] =
+			{ "lines_damaged",
+			  "a file's debug information is damaged: some lines and inlined functions are missing" },
+		[DWARF_MISSED_SPLIT] =
+			{ "lines_split",
+			  "a file's debug information is in .dwo files, which are not read: no inlined functions of it" },
+		[DWARF_MISSED_ALT] =
+			{ "lines_no_supplement",
+			  "a file's debug information is in part in another that is not there: inlined functions have no names" },
 	};
 
 	if (missed >= DWARF_MISSED_CNT)

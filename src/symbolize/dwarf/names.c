@@ -11,7 +11,8 @@ struct dwarf_names {
 	struct dwarf_image *im;
 	GStringChunk *strings;
 	GArray *units, *alt_units;	/* struct dwarf_unit_head; alt_units NULL: not listed yet */
-	GHashTable *known;		/* offset of an entry; of the supplementary file's with the top bit: const char * */
+	/* offset of an entry; of the supplementary file's with the top bit: const char * */
+	GHashTable *known;
 	struct dwarf_unit *loaded[LOADED_MAX];
 	unsigned loaded_next;
 };
@@ -79,7 +80,8 @@ static const struct dwarf_unit *unit_at(struct dwarf_names *n, struct dwarf_imag
 	struct dwarf_unit *u;
 
 	for (int i = 0; i < LOADED_MAX; i++)
-		if (n->loaded[i] && n->loaded[i]->im == im && off >= n->loaded[i]->head.off && off < n->loaded[i]->head.end)
+		if (n->loaded[i] && n->loaded[i]->im == im && off >= n->loaded[i]->head.off &&
+		    off < n->loaded[i]->head.end)
 			return n->loaded[i];
 	if (im != n->im && !n->alt_units)
 		n->alt_units = list_units(im);
@@ -123,7 +125,8 @@ static const char *follow(struct dwarf_names *n, const struct dwarf_unit *u, con
 	const char *plain = NULL;
 
 	for (int i = 0; i < HOPS_MAX; i++) {
-		const struct dwarf_value *ref = &now.kept[now.kept[KEPT_ORIGIN].form ? KEPT_ORIGIN : KEPT_SPECIFICATION];
+		const struct dwarf_value
+			*ref = &now.kept[now.kept[KEPT_ORIGIN].form ? KEPT_ORIGIN : KEPT_SPECIFICATION];
 		const char *linkage = kept_string(n, u, &now.kept[KEPT_LINKAGE]);
 		struct dwarf_image *im;
 		struct cursor c;

@@ -15,7 +15,8 @@ static bool holds_data(const struct elf_file *f, uint32_t index, GElf_Shdr *ret)
 {
 	Elf_Scn *scn = index && index < SECTIONS_MAX ? elf_getscn(f->elf, index) : NULL;
 
-	return scn && gelf_getshdr(scn, ret) && (ret->sh_flags & SHF_ALLOC) && !(ret->sh_flags & (SHF_EXECINSTR | SHF_TLS));
+	return scn && gelf_getshdr(scn, ret) && (ret->sh_flags & SHF_ALLOC) &&
+	       !(ret->sh_flags & (SHF_EXECINSTR | SHF_TLS));
 }
 
 /* A variable; false for what is none, or lies outside of its section. */
@@ -30,10 +31,12 @@ static bool variable(const struct elf_file *f, const GElf_Sym *sym, const char *
 	    sym->st_value - in.sh_addr >= in.sh_size)
 		return false;
 	*ret = (struct symtab_raw){
-		.addr = sym->st_value, .name = (uint32_t)sym->st_name, .sized = true,
+		.addr = sym->st_value,
+		.name = (uint32_t)sym->st_name,
+		.sized = true,
 		.end = sym->st_value + MIN(sym->st_size, in.sh_size - (sym->st_value - in.sh_addr)),
-		.rank = (uint8_t)((bind == STB_LOCAL ? SYMTAB_LOCAL : SYMTAB_GLOBAL) + symtab_underscores(names + sym->st_name) * 2 +
-				  (bind == STB_WEAK)),
+		.rank = (uint8_t)((bind == STB_LOCAL ? SYMTAB_LOCAL : SYMTAB_GLOBAL) +
+				  symtab_underscores(names + sym->st_name) * 2 + (bind == STB_WEAK)),
 	};
 	return true;
 }

@@ -273,7 +273,8 @@ static void name_variable(struct data_symbols *d, const struct data_file *f, uin
 }
 
 /* Data of the program or library that the i-th mapping, a private one of a file, belongs to. */
-static bool find_in_module(struct data_symbols *d, const struct process *p, guint i, uint64_t addr, struct data_place *ret)
+static bool find_in_module(struct data_symbols *d, const struct process *p, guint i, uint64_t addr,
+			   struct data_place *ret)
 {
 	const struct maps_line *first = first_of_module(p, i);
 	const struct data_file *f = first ? file_of(d, p->pid, first) : NULL;
@@ -311,7 +312,8 @@ static void read_stacks(const struct data_symbols *d, struct process *p)
 		g_autofree char *file = g_strdup_printf("%s/%s/syscall", path, name);
 		size_t len;
 		g_autofree char *text = file_read_text(file, 4096, &len);
-		struct stack s = { .sp = text ? stack_pointer(text) : 0, .tid = (uint32_t)g_ascii_strtoull(name, NULL, 10) };
+		struct stack s = { .sp = text ? stack_pointer(text) : 0,
+				   .tid = (uint32_t)g_ascii_strtoull(name, NULL, 10) };
 
 		if (s.sp)
 			g_array_append_val(p->stacks, s);
@@ -349,8 +351,8 @@ static bool is_arena(const struct process *p, guint i)
 
 	if (m->start % ARENA_BYTES || m->end - m->start > ARENA_BYTES)
 		return false;
-	return m->end - m->start == ARENA_BYTES ||
-	       (next && next->start == m->end && !next->is_readable && !next->inode && next->end - m->start == ARENA_BYTES);
+	return m->end - m->start == ARENA_BYTES || (next && next->start == m->end && !next->is_readable &&
+						    !next->inode && next->end - m->start == ARENA_BYTES);
 }
 
 static void find_anonymous(struct data_symbols *d, struct process *p, guint i, uint64_t addr, uint64_t sp, uint32_t tid,
@@ -360,7 +362,8 @@ static void find_anonymous(struct data_symbols *d, struct process *p, guint i, u
 	guint before = i;
 
 	/* what a program has no bytes of in its file follows right behind what it has; so may the heap */
-	while (before && !map_at(p, before)->inode && map_at(p, before - 1)->end == map_at(p, before)->start && i - before < 4)
+	while (before && !map_at(p, before)->inode && map_at(p, before - 1)->end == map_at(p, before)->start &&
+	       i - before < 4)
 		before--;
 	if (map_at(p, before)->inode && !map_at(p, before)->is_shared && find_in_module(d, p, before, addr, ret))
 		return;

@@ -35,7 +35,8 @@ struct data_place {
 	const char *name;	/* of the variable, demangled; NULL: none is known */
 	uint64_t name_offset, name_bytes;	/* of the address in it; its size */
 	const char *module;	/* the file's path as the process saw it, "[heap]", ...; NULL: none */
-	uint64_t offset;	/* DATA_MODULE: the ELF virtual address; DATA_FILE, DATA_SHARED: in the file; else in the mapping */
+	/* DATA_MODULE: the ELF virtual address; DATA_FILE, DATA_SHARED: in the file; else in the mapping */
+	uint64_t offset;
 	uint64_t inode;		/* DATA_SHARED: what tells it from others */
 	uint32_t tid;		/* DATA_STACK: whose; 0: not known */
 };

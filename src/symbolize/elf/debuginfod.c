@@ -20,7 +20,8 @@ typedef void *debuginfod_get_user_data_fn(struct debuginfod_client *client);
 struct library {
 	struct debuginfod_client *(*begin)(void);
 	void (*end)(struct debuginfod_client *client);
-	int (*find_debuginfo)(struct debuginfod_client *client, const unsigned char *build_id, int bytes, char **ret_path);
+	int (*find_debuginfo)(struct debuginfod_client *client, const unsigned char *build_id, int bytes,
+			      char **ret_path);
 	void (*set_progressfn)(struct debuginfod_client *client, debuginfod_progress_fn *fn);
 	void (*set_user_data)(struct debuginfod_client *client, void *data);
 };

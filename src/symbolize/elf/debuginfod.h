@@ -26,7 +26,9 @@ void debuginfod_keep_files(struct debuginfod *d);
 /* Asks for the debug file of this build-id, once each; what is too much is forgotten. */
 void debuginfod_ask(struct debuginfod *d, const uint8_t *build_id, size_t bytes);
 
-/* The next table that has arrived and has symbols (or the file open, where wanted), now the caller's; NULL: none now. */
+/*
+ * The next table that has arrived and has symbols (or the file open, where wanted), now the caller's; NULL: none now.
+ */
 struct elf_table *debuginfod_take(struct debuginfod *d);
 
 #endif

@@ -131,7 +131,8 @@ static char *linkers_name(const char *raw)
 		return NULL;
 	name = at ? g_strndup(raw, (size_t)(at - raw)) : g_strdup(raw);
 	/* GCC's copies of one function, ".isra.0", ".constprop.0"; in Go's names dots are everywhere */
-	if (dot && (g_str_has_prefix(dot, ".isra.") || g_str_has_prefix(dot, ".constprop.") || g_str_has_prefix(dot, ".lto_priv.")))
+	if (dot && (g_str_has_prefix(dot, ".isra.") || g_str_has_prefix(dot, ".constprop.") ||
+		    g_str_has_prefix(dot, ".lto_priv.")))
 		name[dot - raw] = 0;
 	return name;
 }
@@ -178,12 +179,13 @@ static bool search_symbols(struct search *s, const struct elf_file *file, Elf_Sc
 	GElf_Shdr names_sh;
 	size_t cnt;
 
-	if (!names_scn || !gelf_getshdr(names_scn, &names_sh) || sh->sh_size > TABLE_MAX_BYTES || names_sh.sh_size > TABLE_MAX_BYTES ||
-	    (sh->sh_flags | names_sh.sh_flags) & SHF_COMPRESSED)
+	if (!names_scn || !gelf_getshdr(names_scn, &names_sh) || sh->sh_size > TABLE_MAX_BYTES ||
+	    names_sh.sh_size > TABLE_MAX_BYTES || (sh->sh_flags | names_sh.sh_flags) & SHF_COMPRESSED)
 		return false;
 	data = elf_getdata(scn, NULL);
 	names = elf_rawdata(names_scn, NULL);
-	if (!data || !data->d_buf || !names || !names->d_buf || !names->d_size || ((const char *)names->d_buf)[names->d_size - 1])
+	if (!data || !data->d_buf || !names || !names->d_buf || !names->d_size ||
+	    ((const char *)names->d_buf)[names->d_size - 1])
 		return false;
 	cnt = data->d_size / MAX(gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT), 1);
 	for (size_t i = 1; i < cnt && i < INT_MAX; i++) {
@@ -258,7 +260,8 @@ static bool is_wanted_name(const char *name, void *data)
 static void search_inlined(struct search *s, int fd)
 {
 	struct dwarf_budget budget = { INLINED_STEPS_MAX, DWARF_KEPT_MAX_BYTES };
-	struct dwarf_image *im = s->to->is_named_elsewhere && !s->to->list->len ? dwarf_image_open(fd, &budget, NULL) : NULL;
+	struct dwarf_image *im = s->to->is_named_elsewhere && !s->to->list->len ? dwarf_image_open(fd, &budget, NULL)
+										: NULL;
 	g_autoptr(GArray) found = NULL;
 	GStringChunk *strings;
 
@@ -268,10 +271,12 @@ static void search_inlined(struct search *s, int fd)
 	found = dwarf_inlined_find(im, is_wanted_name, s, CALLERS_MAX, strings);
 	for (guint i = 0; i < found->len; i++) {
 		const struct dwarf_inlined *one = &g_array_index(found, struct dwarf_inlined, i);
-		g_autofree char *demangled = demangle(one->caller), *name = without_parameters(demangled ? demangled : one->caller);
+		g_autofree char *demangled = demangle(one->caller),
+				*name = without_parameters(demangled ? demangled : one->caller);
 		g_autofree char *file = one->file ? g_path_get_basename(one->file) : NULL;
 
-		g_ptr_array_add(s->to->inlined, file ? g_strdup_printf("%s (%s:%u)", name, file, one->line) : g_steal_pointer(&name));
+		g_ptr_array_add(s->to->inlined,
+				file ? g_strdup_printf("%s (%s:%u)", name, file, one->line) : g_steal_pointer(&name));
 	}
 	g_string_chunk_free(strings);
 	dwarf_image_free(im);
@@ -345,7 +350,8 @@ bool elf_functions_find(struct elf_functions *f, int fd, const char *path, const
 	struct elf_file file;
 
 	*f = (struct elf_functions){
-		.list = g_array_new(FALSE, FALSE, sizeof(struct elf_function)), .inlined = g_ptr_array_new_with_free_func(g_free),
+		.list = g_array_new(FALSE, FALSE, sizeof(struct elf_function)),
+		.inlined = g_ptr_array_new_with_free_func(g_free),
 	};
 	g_array_set_clear_func(f->list, function_clear);
 	if (!elf_file_open(&file, fd, error)) {
@@ -456,7 +462,9 @@ static bool search_probes(struct note_search *s, int fd, GError **error)
 
 GArray *elf_probes_find(int fd, const char *provider, const char *name, GError **error)
 {
-	struct note_search s = { .provider = provider, .name = name, .found = g_array_new(FALSE, FALSE, sizeof(struct elf_probe)) };
+	struct note_search s = { .provider = provider,
+				 .name = name,
+				 .found = g_array_new(FALSE, FALSE, sizeof(struct elf_probe)) };
 
 	if (search_probes(&s, fd, error))
 		return s.found;

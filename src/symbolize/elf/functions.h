@@ -26,7 +26,8 @@ struct elf_functions {
 };
 
 /*
- * Functions whose name matches: the linker's, the demangled one with or without parameters and template arguments, and if `pattern` has
+ * Functions whose name matches: the linker's, the demangled one with or without parameters and template arguments, and
+ * if `pattern` has
  * * ? or [ by these.  Parts that a compiler split off (.cold, .part) are none.  `path` is for finding the debug file.
  */
 bool elf_functions_find(struct elf_functions *f, int fd, const char *path, const char *pattern, GError **error);

@@ -32,8 +32,11 @@ bool elf_go_names(const struct elf_file *file, GArray *raw, char **names, size_t
 		offset = (size_t)(f.name - (const char *)table.bytes) - table.names;
 		if (offset >= bytes)
 			continue;
-		candidate = (struct symtab_raw){ .addr = f.start - go_table_is_returned_to(&f), .end = f.end, .name = (uint32_t)(from + offset),
-						 .rank = SYMTAB_GLOBAL, .sized = true };
+		candidate = (struct symtab_raw){ .addr = f.start - go_table_is_returned_to(&f),
+						 .end = f.end,
+						 .name = (uint32_t)(from + offset),
+						 .rank = SYMTAB_GLOBAL,
+						 .sized = true };
 		g_array_append_val(raw, candidate);
 	}
 	return true;

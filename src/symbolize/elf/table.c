@@ -12,7 +12,8 @@
 #define SYMTAB_MAX_BYTES (128 << 20)
 #define STRTAB_MAX_BYTES (512 << 20)
 #define SECTIONS_MAX 65536
-#define NOTES_MAX_BYTES (1 << 20)	/* of all sections: libelf keeps what it has read, and many may name the same bytes */
+/* of all sections: libelf keeps what it has read, and many may name the same bytes */
+#define NOTES_MAX_BYTES (1 << 20)
 #define DEBUGDATA_MAX_BYTES (64 << 20)
 
 /* Symbols of one or several tables, with their names in one buffer. */

@@ -43,9 +43,13 @@ void elf_table_write(const struct elf_table *t, GByteArray *into)
 	const struct symtab *const tabs[] = { &t->symbols, &t->plt };
 	GByteArray *entries[2], *names[2];
 	struct head h = {
-		.segment_cnt = t->segment_cnt, .build_id_bytes = (uint32_t)t->build_id_bytes,
-		.debuglink_bytes = t->debuglink ? (uint32_t)strlen(t->debuglink) : 0, .debuglink_crc = t->debuglink_crc,
-		.is_linked = t->is_linked, .has_full_symbols = t->has_full_symbols, .has_debug_info = t->has_debug_info,
+		.segment_cnt = t->segment_cnt,
+		.build_id_bytes = (uint32_t)t->build_id_bytes,
+		.debuglink_bytes = t->debuglink ? (uint32_t)strlen(t->debuglink) : 0,
+		.debuglink_crc = t->debuglink_crc,
+		.is_linked = t->is_linked,
+		.has_full_symbols = t->has_full_symbols,
+		.has_debug_info = t->has_debug_info,
 		.has_go_table = t->has_go_table,
 	};
 
@@ -98,10 +102,13 @@ static bool take_symtab(struct cursor *c, struct symtab *t, uint64_t cnt, uint64
 
 static bool take_rest(struct cursor *c, const struct head *h, struct elf_table *t)
 {
-	bool are_flags = h->is_linked <= 1 && h->has_full_symbols <= 1 && h->has_debug_info <= 1 && h->has_go_table <= 1;
+	bool are_flags = h->is_linked <= 1 && h->has_full_symbols <= 1 && h->has_debug_info <= 1 &&
+			 h->has_go_table <= 1;
 
-	if (!are_flags || h->segment_cnt > SEGMENTS_MAX || h->build_id_bytes > ELF_BUILD_ID_MAX || h->debuglink_bytes > DEBUGLINK_MAX_BYTES ||
-	    !take_symtab(c, &t->symbols, h->symbol_cnt, h->symbol_names_bytes) || !take_symtab(c, &t->plt, h->plt_cnt, h->plt_names_bytes))
+	if (!are_flags || h->segment_cnt > SEGMENTS_MAX || h->build_id_bytes > ELF_BUILD_ID_MAX ||
+	    h->debuglink_bytes > DEBUGLINK_MAX_BYTES ||
+	    !take_symtab(c, &t->symbols, h->symbol_cnt, h->symbol_names_bytes) ||
+	    !take_symtab(c, &t->plt, h->plt_cnt, h->plt_names_bytes))
 		return false;
 	t->segments = take(c, h->segment_cnt, sizeof(*t->segments));
 	t->segment_cnt = t->segments ? h->segment_cnt : 0;
@@ -120,7 +127,9 @@ static bool take_rest(struct cursor *c, const struct head *h, struct elf_table *
 		if (((const uint8_t *)&t->segments[i].is_exec)[0] > 1)
 			return false;
 	/* it becomes part of a path */
-	return !c->bad && !cursor_left(c) && !(t->debuglink && (strchr(t->debuglink, '/') || !strcmp(t->debuglink, ".") || !strcmp(t->debuglink, "..")));
+	return !c->bad && !cursor_left(c) &&
+	       !(t->debuglink &&
+		 (strchr(t->debuglink, '/') || !strcmp(t->debuglink, ".") || !strcmp(t->debuglink, "..")));
 }
 
 struct elf_table *elf_table_from_bytes(const void *bytes, size_t len_bytes)
@@ -155,6 +164,7 @@ struct elf_table *elf_table_ask(int fd, GError **error)
 	struct elf_table *t = a ? elf_table_from_bytes(a->data, a->len) : NULL;
 
 	if (!t)
-		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "it is no ELF file, or its parser fell over it");
+		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+				    "it is no ELF file, or its parser fell over it");
 	return t;
 }

@@ -102,7 +102,8 @@ char *jitdump_read(int fd, size_t *ret_len)
 	struct dump d = { .fd = fd };
 	struct header header;
 
-	if (!file_read_at(d.fd, 0, &header, sizeof(header)) || header.magic != MAGIC || header.total_size < sizeof(header))
+	if (!file_read_at(d.fd, 0, &header, sizeof(header)) || header.magic != MAGIC ||
+	    header.total_size < sizeof(header))
 		return NULL;
 	d.text = g_string_new(NULL);
 	d.names = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);

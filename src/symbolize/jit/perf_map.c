@@ -60,8 +60,9 @@ static bool is_java_type(char c)
 }
 
 /*
- * HotSpot writes what a method returns before its class: "void com.example.Shop.pay(long)".  That is no part of its name, by which rules
- * and people know it.  Other compilers' names have other marks there: "py::f:/a.py", "LazyCompile:~f /a.js", "instance void [lib] A::b()".
+ * HotSpot writes what a method returns before its class: "void com.example.Shop.pay(long)".  That is no part of its
+ * name, by which rules and people know it.  Other compilers' names have other marks there: "py::f:/a.py",
+ * "LazyCompile:~f /a.js", "instance void [lib] A::b()".
  */
 static char *behind_return_type(char *name, const char *end)
 {

@@ -13,7 +13,8 @@
 struct kallsyms {
 	struct symtab table;
 	bool hidden;	/* every address was 0: kptr_restrict */
-	uint64_t sched_start, sched_end;	/* what the kernel calls the scheduler's functions, in_sched_functions(); 0: not listed */
+	/* what the kernel calls the scheduler's functions, in_sched_functions(); 0: not listed */
+	uint64_t sched_start, sched_end;
 };
 
 /* Reads the file at path ("/proc/kallsyms"). */

@@ -22,8 +22,8 @@ bool maps_parse_line(const char *line, struct maps_line *ret);
 
 /*
  * All lines of the text of a /proc/PID/maps that make sense, as struct maps_line; the paths lie in the text, which is
- * changed.  Some programs copy their code to anonymous huge pages: executable memory without a file that lies between two
- * mappings of one file, just where that file's bytes are missing, counts as the file's.
+ * changed.  Some programs copy their code to anonymous huge pages: executable memory without a file that lies between
+ * two mappings of one file, just where that file's bytes are missing, counts as the file's.
  */
 GArray *maps_parse(char *text);
 

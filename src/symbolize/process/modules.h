@@ -57,9 +57,9 @@ struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t p
 void modules_note_use(const struct modules *ms, struct elf_table *t);
 
 /*
- * A turn is over.  Where tables take more than that, those used longest ago go, until it is enough; none that was used in this turn or the
- * one before.  NULL: none has to, else struct elf_table *, marked as evicted: whoever points to one or to its names is to forget it,
- * then it is freed with the array.  What is asked for again is read again.
+ * A turn is over.  Where tables take more than that, those used longest ago go, until it is enough; none that was used
+ * in this turn or the one before.  NULL: none has to, else struct elf_table *, marked as evicted: whoever points to
+ * one or to its names is to forget it, then it is freed with the array.  What is asked for again is read again.
  */
 GPtrArray *modules_evict(struct modules *ms, size_t max_bytes);
 size_t modules_table_bytes(const struct modules *ms);

@@ -57,7 +57,10 @@ uint64_t spaces_replaced_cnt(const struct spaces *s);
 void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns);
 void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns);
-/* Reads the mappings now, unless they are known; the process may be gone by the time of a question.  True: it tried to. */
+/*
+ * Reads the mappings now, unless they are known; the process may be gone by the time of a question.  True: it tried
+ * to.
+ */
 bool spaces_foresee(struct spaces *s, uint32_t pid);
 
 /*

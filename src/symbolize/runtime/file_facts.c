@@ -58,7 +58,8 @@ static unsigned address_bytes(struct cursor cie)
 	augmentation[len] = '\0';
 	if (augmentation[0] != 'z')
 		return len ? 0 : 8;
-	cursor_uleb(&cie);	/* alignment of code, of data; the register of return addresses; the length of what follows */
+	/* alignment of code, of data; the register of return addresses; the length of what follows */
+	cursor_uleb(&cie);
 	cursor_uleb(&cie);
 	cursor_uleb(&cie);
 	cursor_uleb(&cie);
@@ -71,7 +72,10 @@ static unsigned address_bytes(struct cursor cie)
 	return pointer_bytes(cursor_u8(&cie));
 }
 
-/* How many bytes of code a .eh_frame tells about.  An FDE follows its CIE; all CIEs of a file have one encoding in practice. */
+/*
+ * How many bytes of code a .eh_frame tells about.  An FDE follows its CIE; all CIEs of a file have one encoding in
+ * practice.
+ */
 static uint64_t covered_bytes(const uint8_t *bytes, size_t size)
 {
 	struct cursor c = { .at = bytes, .end = bytes + size };
@@ -195,8 +199,8 @@ static void look_into(const struct elf_file *file, struct file_facts *ret)
 
 	ret->is_64_bits = file->is_64_little && (file->machine == EM_X86_64 || file->machine == EM_AARCH64);
 	ret->has_go_table = file->is_64_little && go_table_open(&go, file);
-	ret->is_go = ret->has_go_table || has_section(file, ".gopclntab") || has_section(file, ".data.rel.ro.gopclntab") ||
-		     has_section(file, ".go.buildinfo");
+	ret->is_go = ret->has_go_table || has_section(file, ".gopclntab") ||
+		     has_section(file, ".data.rel.ro.gopclntab") || has_section(file, ".go.buildinfo");
 	if (ret->is_go)
 		go_version_read(file, ret->go_version, sizeof(ret->go_version));
 	ret->has_unwind_table = ret->has_go_table || has_section(file, ".debug_frame") || covers_code(file);
@@ -221,7 +225,8 @@ static bool is_debug_file(const struct elf_table *t, const char *path, bool *ret
 	return is;
 }
 
-static void look_for_debug_file(const struct elf_table *t, const char *path, const char *debug_dir, struct file_facts *ret)
+static void look_for_debug_file(const struct elf_table *t, const char *path, const char *debug_dir,
+				struct file_facts *ret)
 {
 	g_autoptr(GPtrArray) paths = debug_file_paths(t, path, debug_dir);
 

@@ -11,8 +11,10 @@
 /* What an ELF file has for walking stacks through it, and for naming what is found. */
 struct file_facts {
 	bool is_64_bits;	/* little-endian x86-64 or AArch64: unwind tables can be used */
-	bool has_unwind_table;	/* of most of its code: .eh_frame, .debug_frame, or Go's table, which tells frames, too */
-	bool has_frame_pointers;	/* looked for only where there is no table, on x86-64: most functions begin by keeping one */
+	/* of most of its code: .eh_frame, .debug_frame, or Go's table, which tells frames, too */
+	bool has_unwind_table;
+	/* looked for only where there is no table, on x86-64: most functions begin by keeping one */
+	bool has_frame_pointers;
 	bool has_symbols;	/* .symtab */
 	bool has_exported_names;	/* .dynsym or .gnu_debugdata; also with symbols */
 	bool has_debug_info;
@@ -24,8 +26,9 @@ struct file_facts {
 };
 
 /*
- * Reads the ELF file behind fd, which stays open and the caller's.  path: as its process names it; debug_dir: where debug files are,
- * "/usr/lib/debug".  False for what is no ELF program or library; then there is nothing to clear.  The file is not trusted.
+ * Reads the ELF file behind fd, which stays open and the caller's.  path: as its process names it; debug_dir: where
+ * debug files are, "/usr/lib/debug".  False for what is no ELF program or library; then there is nothing to clear.
+ * The file is not trusted.
  */
 bool file_facts_read(int fd, const char *path, const char *debug_dir, struct file_facts *ret);
 void file_facts_clear(struct file_facts *f);

@@ -57,8 +57,8 @@ static bool has_stack(const struct go_layout *l, const uint8_t *g)
 	uint64_t lo = word(g, STACK_LO_AT), hi = word(g, STACK_HI_AT), sp = word(g, SCHED_SP_AT);
 	uint32_t status = status_of(l, g);
 
-	return status != GO_STATUS_RUNNING && status != GO_STATUS_COPYING && lo < hi && hi - lo <= STACK_MAX_BYTES && sp >= lo &&
-	       sp < hi && sp % 8 == 0;
+	return status != GO_STATUS_RUNNING && status != GO_STATUS_COPYING && lo < hi && hi - lo <= STACK_MAX_BYTES &&
+	       sp >= lo && sp < hi && sp % 8 == 0;
 }
 
 static int64_t step_at(const struct go_program *p, uint64_t pc, bool is_return)
@@ -71,7 +71,8 @@ static int64_t step_at(const struct go_program *p, uint64_t pc, bool is_return)
 		return STEP_UNKNOWN;
 	if (f.flags & GO_FUNC_TOPFRAME)
 		return STEP_END;
-	return go_table_value(&p->table, &f, f.sp_values, at, &step) && step >= 0 && step % 8 == 0 ? step : STEP_UNKNOWN;
+	return go_table_value(&p->table, &f, f.sp_values, at, &step) && step >= 0 && step % 8 == 0 ? step
+												   : STEP_UNKNOWN;
 }
 
 static int64_t step_kept(struct reader *r, uint64_t pc, bool is_return)
@@ -108,10 +109,11 @@ static uint64_t link_of(const struct go_program *p, const uint8_t *g)
 }
 
 /*
- * From one frame to its caller: the return address lies above the frame on x86-64, in its lowest word on arm64, and where that has
- * no frame in `link`. False: it lies beyond `bytes`.
+ * From one frame to its caller: the return address lies above the frame on x86-64, in its lowest word on arm64, and
+ * where that has no frame in `link`. False: it lies beyond `bytes`.
  */
-static bool step_out(const struct reader *r, const uint8_t *stack, size_t bytes, int64_t step, uint64_t link, uint64_t *at, uint64_t *pc)
+static bool step_out(const struct reader *r, const uint8_t *stack, size_t bytes, int64_t step, uint64_t link,
+		     uint64_t *at, uint64_t *pc)
 {
 	bool is_arm64 = r->p->file.machine == EM_AARCH64;
 
@@ -128,7 +130,8 @@ static bool step_out(const struct reader *r, const uint8_t *stack, size_t bytes,
 }
 
 /* False: the walk needs more of the stack than there is in `bytes`. */
-static bool walk(struct reader *r, struct go_goroutine *g, const uint8_t *saved, const uint8_t *stack, size_t bytes, uint64_t *pcs)
+static bool walk(struct reader *r, struct go_goroutine *g, const uint8_t *saved, const uint8_t *stack, size_t bytes,
+		 uint64_t *pcs)
 {
 	uint64_t at = 0, pc = word(saved, SCHED_PC_AT);
 
@@ -151,8 +154,9 @@ static bool walk(struct reader *r, struct go_goroutine *g, const uint8_t *saved,
 
 static bool is_same(const struct go_layout *l, const uint8_t *a, const uint8_t *b)
 {
-	return status_of(l, a) == status_of(l, b) && word(a, l->goid) == word(b, l->goid) && a[l->reason] == b[l->reason] &&
-	       !memcmp(a + STACK_LO_AT, b + STACK_LO_AT, 16) && !memcmp(a + SCHED_SP_AT, b + SCHED_SP_AT, 16);
+	return status_of(l, a) == status_of(l, b) && word(a, l->goid) == word(b, l->goid) &&
+	       a[l->reason] == b[l->reason] && !memcmp(a + STACK_LO_AT, b + STACK_LO_AT, 16) &&
+	       !memcmp(a + SCHED_SP_AT, b + SCHED_SP_AT, 16);
 }
 
 static void walk_one(struct reader *r, size_t i)
@@ -167,7 +171,8 @@ static void walk_one(struct reader *r, size_t i)
 		found->end = STACK_BROKEN;
 		return;
 	}
-	if (walk(r, found, g, r->stacks[i], (size_t)MIN(room, STACK_FIRST_BYTES), r->pcs[i]) || more <= STACK_FIRST_BYTES)
+	if (walk(r, found, g, r->stacks[i], (size_t)MIN(room, STACK_FIRST_BYTES), r->pcs[i]) ||
+	    more <= STACK_FIRST_BYTES)
 		return;
 	if (memory_read(r->p->pid, sp, r->more, more))
 		walk(r, found, g, r->more, more, r->pcs[i]);
@@ -200,8 +205,12 @@ static void take(struct reader *r, size_t i)
 	uint8_t reason = g[l->reason];
 
 	r->found[i] = (struct go_goroutine){
-		.goid = word(g, l->goid), .parent = l->has_parent ? word(g, l->parent) : 0, .creator = word(g, l->creator),
-		.start = word(g, l->start), .status = (enum go_status)status_of(l, g), .end = STACK_NONE,
+		.goid = word(g, l->goid),
+		.parent = l->has_parent ? word(g, l->parent) : 0,
+		.creator = word(g, l->creator),
+		.start = word(g, l->start),
+		.status = (enum go_status)status_of(l, g),
+		.end = STACK_NONE,
 	};
 	if (r->found[i].status == GO_STATUS_WAITING && reason < r->p->reason_cnt && reason)
 		r->found[i].reason = r->p->reasons[reason];
@@ -228,7 +237,8 @@ static bool is_alive(const struct go_program *p, const uint8_t *g, uint64_t addr
 {
 	uint32_t status = status_of(&p->layout, g);
 
-	return status != GO_STATUS_IDLE && status != GO_STATUS_DEAD && status <= GO_STATUS_LEAKED && word(g, SCHED_G_AT) == addr;
+	return status != GO_STATUS_IDLE && status != GO_STATUS_DEAD && status <= GO_STATUS_LEAKED &&
+	       word(g, SCHED_G_AT) == addr;
 }
 
 static void read_batch(struct reader *r, size_t cnt)
@@ -275,10 +285,13 @@ uint64_t go_goroutines_listed(const struct go_program *p)
 {
 	uint64_t slice[3];
 
-	return memory_read(p->pid, p->goroutines, slice, sizeof(slice)) && slice[1] <= slice[2] ? MIN(slice[1], GO_GOROUTINES_MAX) : 0;
+	return memory_read(p->pid, p->goroutines, slice, sizeof(slice)) && slice[1] <= slice[2]
+		       ? MIN(slice[1], GO_GOROUTINES_MAX)
+		       : 0;
 }
 
-bool go_goroutines_read(const struct go_program *p, uint64_t first, uint64_t stride, go_goroutine_fn fn, void *ctx, struct go_census *ret)
+bool go_goroutines_read(const struct go_program *p, uint64_t first, uint64_t stride, go_goroutine_fn fn, void *ctx,
+			struct go_census *ret)
 {
 	struct reader *r;
 	uint64_t slice[3];

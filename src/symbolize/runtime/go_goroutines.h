@@ -6,8 +6,8 @@
 #include "symbolize/runtime/go_program.h"
 
 /*
- * The goroutines of a program that runs on meanwhile: it is never stopped.  Each is read twice, before and after its stack; one that
- * changed between is told as such, and has no stack.
+ * The goroutines of a program that runs on meanwhile: it is never stopped.  Each is read twice, before and after its
+ * stack; one that changed between is told as such, and has no stack.
  */
 
 #define GO_GOROUTINES_MAX (16u << 20)
@@ -50,10 +50,11 @@ struct go_census {
 };
 
 /*
- * Tells `fn` of every stride-th goroutine of the list from `first` on.  False: the list could not be read, since the process is
- * gone or may not be read.
+ * Tells `fn` of every stride-th goroutine of the list from `first` on.  False: the list could not be read, since the
+ * process is gone or may not be read.
  */
-bool go_goroutines_read(const struct go_program *p, uint64_t first, uint64_t stride, go_goroutine_fn fn, void *ctx, struct go_census *ret);
+bool go_goroutines_read(const struct go_program *p, uint64_t first, uint64_t stride, go_goroutine_fn fn, void *ctx,
+			struct go_census *ret);
 /* How long the list is; 0: it cannot be read. */
 uint64_t go_goroutines_listed(const struct go_program *p);
 

@@ -32,10 +32,14 @@ static bool is_live_status(uint64_t status)
 {
 	uint64_t plain = status & ~(uint64_t)GO_STATUS_SCAN;
 
-	return (plain >= GO_STATUS_RUNNABLE && plain <= GO_STATUS_WAITING) || plain == GO_STATUS_COPYING || plain == GO_STATUS_PREEMPTED;
+	return (plain >= GO_STATUS_RUNNABLE && plain <= GO_STATUS_WAITING) || plain == GO_STATUS_COPYING ||
+	       plain == GO_STATUS_PREEMPTED;
 }
 
-/* The first goroutine has the number 1, lives, and began with runtime.main; between it and that no field has another order. */
+/*
+ * The first goroutine has the number 1, lives, and began with runtime.main; between it and that no field has another
+ * order.
+ */
 static bool take_layout(struct go_program *p, const uint64_t *words, uint64_t main_start)
 {
 	struct go_layout *l = &p->layout;
@@ -62,9 +66,9 @@ static bool is_list(struct go_program *p, uint64_t addr, uint64_t main_start)
 {
 	uint64_t slice[3], first, words[GOROUTINE_WORDS];
 
-	if (!memory_read(p->pid, addr, slice, sizeof(slice)) || !slice[1] || slice[1] > slice[2] || slice[2] > GO_GOROUTINES_MAX ||
-	    slice[0] % 8 || !memory_read(p->pid, slice[0], &first, sizeof(first)) || first % 8 ||
-	    !memory_read(p->pid, first, words, sizeof(words)))
+	if (!memory_read(p->pid, addr, slice, sizeof(slice)) || !slice[1] || slice[1] > slice[2] ||
+	    slice[2] > GO_GOROUTINES_MAX || slice[0] % 8 || !memory_read(p->pid, slice[0], &first, sizeof(first)) ||
+	    first % 8 || !memory_read(p->pid, first, words, sizeof(words)))
 		return false;
 	return words[SCHED_G_AT / 8] == first && take_layout(p, words, main_start);
 }
@@ -160,10 +164,11 @@ static bool read_reasons(struct go_program *p, uint64_t addr)
 		uint64_t part[2];
 
 		memset(text, 0, GO_REASON_TEXT_MAX);
-		if (!memory_read(p->pid, addr + 16ull * p->reason_cnt, part, sizeof(part)) || part[1] >= GO_REASON_TEXT_MAX ||
-		    (!part[1] && p->reason_cnt))
+		if (!memory_read(p->pid, addr + 16ull * p->reason_cnt, part, sizeof(part)) ||
+		    part[1] >= GO_REASON_TEXT_MAX || (!part[1] && p->reason_cnt))
 			break;
-		if (part[1] && (!memory_read(p->pid, part[0], text, (size_t)part[1]) || !is_plain(text, (size_t)part[1])))
+		if (part[1] &&
+		    (!memory_read(p->pid, part[0], text, (size_t)part[1]) || !is_plain(text, (size_t)part[1])))
 			break;
 	}
 	return p->reason_cnt > G_N_ELEMENTS(reason_lengths) && !strcmp(p->reasons[1], "GC assist marking") &&
@@ -201,12 +206,14 @@ static void scan(struct go_program *p, uint64_t from, uint64_t bytes)
 	const uint64_t table = p->table.vaddr + p->bias;
 
 	while (bytes >= MODULE_BYTES && (!p->reason_cnt || !p->inline_data)) {
-		size_t here = (size_t)MIN(bytes, SCAN_PIECE_BYTES), step = here < SCAN_PIECE_BYTES ? here : here - MODULE_BYTES;
+		size_t here = (size_t)MIN(bytes, SCAN_PIECE_BYTES),
+		       step = here < SCAN_PIECE_BYTES ? here : here - MODULE_BYTES;
 
 		if (!memory_read(p->pid, from, words, here))
 			return;
 		for (size_t i = 0; i < here / 8; i++) {
-			if (!p->reason_cnt && i + REASONS_HEAD_WORDS <= here / 8 && are_reasons(words + i) && !read_reasons(p, from + 8 * i))
+			if (!p->reason_cnt && i + REASONS_HEAD_WORDS <= here / 8 && are_reasons(words + i) &&
+			    !read_reasons(p, from + 8 * i))
 				p->reason_cnt = 0;
 			if (!p->inline_data && words[i] == table && i + MODULE_BYTES / 8 <= here / 8)
 				take_module(p, words + i);

@@ -9,10 +9,11 @@
 #include "symbolize/runtime/file_facts.h"
 
 /*
- * A living process of a Go program (x86-64, Go 1.18 and later), seen from outside by its memory and its function table.  Stripped
- * programs have that table, too; everything else is found by it or by what memory must hold, so no version needs offsets of ours:
- * the list of goroutines by the code of runtime.allgadd, the fields of a goroutine by what the first one must have in them,
- * names of wait reasons by the array that the runtime has them in.  Neither file nor memory is trusted.
+ * A living process of a Go program (x86-64, Go 1.18 and later), seen from outside by its memory and its function
+ * table.  Stripped programs have that table, too; everything else is found by it or by what memory must hold, so no
+ * version needs offsets of ours: the list of goroutines by the code of runtime.allgadd, the fields of a goroutine by
+ * what the first one must have in them, names of wait reasons by the array that the runtime has them in.  Neither file
+ * nor memory is trusted.
  */
 
 #define GO_REASONS_MAX 128
@@ -44,7 +45,11 @@ struct go_program {
 enum go_state {
 	GO_READABLE,
 	GO_NONE,	/* no Go program, or it is gone */
-	GO_NOT_READY,	/* it is one, but the runtime's list of goroutines was not found: it has just begun, or is of an unknown version */
+	/*
+	 * it is one, but the runtime's list of goroutines was not found: it has just begun, or is of an unknown
+	 * version
+	 */
+	GO_NOT_READY,
 };
 
 /* The process must live.  Close it in any case. */
@@ -60,8 +65,8 @@ struct go_place {
 #define GO_PLACES_MAX 32
 
 /*
- * The functions that run at an address in memory, innermost first, of which all but the last are inlined in the one after.
- * is_return: what runs is the call before it.  How many; 0: no function is known there.
+ * The functions that run at an address in memory, innermost first, of which all but the last are inlined in the one
+ * after. is_return: what runs is the call before it.  How many; 0: no function is known there.
  */
 unsigned go_program_places(const struct go_program *p, uint64_t pc, bool is_return, struct go_place ret[GO_PLACES_MAX]);
 

@@ -67,10 +67,12 @@ static bool read_field(const struct hotspot *h, enum hotspot_field field, uint64
 
 static bool read_heap(const struct hotspot *h, uint64_t at, struct hotspot_heap *ret)
 {
-	uint64_t memory = at + h->layout.field[HOTSPOT_HEAP_MEMORY].at, map = at + h->layout.field[HOTSPOT_HEAP_SEGMAP].at;
+	uint64_t memory = at + h->layout.field[HOTSPOT_HEAP_MEMORY].at,
+		 map = at + h->layout.field[HOTSPOT_HEAP_SEGMAP].at;
 	uint64_t shift;
 
-	if (!read_field(h, HOTSPOT_SPACE_LOW, memory, &ret->low) || !read_field(h, HOTSPOT_SPACE_HIGH, memory, &ret->high) ||
+	if (!read_field(h, HOTSPOT_SPACE_LOW, memory, &ret->low) ||
+	    !read_field(h, HOTSPOT_SPACE_HIGH, memory, &ret->high) ||
 	    !read_field(h, HOTSPOT_SPACE_LOW, map, &ret->segmap) || !read_field(h, HOTSPOT_HEAP_SHIFT, at, &shift))
 		return false;
 	ret->shift = (unsigned)shift;
@@ -176,7 +178,9 @@ static bool take_block(const struct hotspot *h, const struct hotspot_heap *heap,
 	/* beyond the code, or -1: it always is */
 	ret->complete = complete < ret->code_end - ret->code ? (uint32_t)complete : 0;
 	ret->name = head_field(h, HOTSPOT_BLOB_NAME, head, bytes);
-	ret->method = head_field(h, has_field(h, HOTSPOT_COMPILED_METHOD) ? HOTSPOT_COMPILED_METHOD : HOTSPOT_NMETHOD_METHOD,
+	ret->method = head_field(h,
+				 has_field(h, HOTSPOT_COMPILED_METHOD) ? HOTSPOT_COMPILED_METHOD
+								       : HOTSPOT_NMETHOD_METHOD,
 				 head, bytes);
 	ret->compile_id = (uint32_t)head_field(h, HOTSPOT_COMPILE_ID, head, bytes);
 	ret->kind = kind_of(h, ret);
@@ -202,7 +206,8 @@ static bool read_heads(struct blob_walk *w)
 	w->cnt = 0;
 	memory_read_pieces(w->h->pid, w->pieces, cnt, w->is_read);
 	for (unsigned i = 0; i < cnt; i++)
-		if (w->is_read[i] && take_block(w->h, w->heap, w->pieces[i].addr, w->heads[i], w->pieces[i].bytes, &blob) &&
+		if (w->is_read[i] &&
+		    take_block(w->h, w->heap, w->pieces[i].addr, w->heads[i], w->pieces[i].bytes, &blob) &&
 		    !w->fn(w->ctx, &blob))
 			return false;
 	return true;

@@ -10,9 +10,9 @@
 #include "symbolize/runtime/hotspot_layout.h"
 
 /*
- * The code cache of a JVM (HotSpot, x86-64) while it lives: heaps of blocks, each with a "code blob", which is a compiled
- * method, a stub, or the interpreter.  The process changes it meanwhile, and it is not trusted: what makes no sense is
- * left out, and sizes, pointers and counts are bounded.
+ * The code cache of a JVM (HotSpot, x86-64) while it lives: heaps of blocks, each with a "code blob", which is a
+ * compiled method, a stub, or the interpreter.  The process changes it meanwhile, and it is not trusted: what makes no
+ * sense is left out, and sizes, pointers and counts are bounded.
  */
 
 #define HOTSPOT_HEAPS_MAX 8
@@ -35,8 +35,8 @@ struct hotspot {
 /* Is the file of this path a JVM? */
 bool hotspot_is_file(const char *path);
 /*
- * Looks for libjvm.so among the process's mappings (struct maps_line), and at its tables.  False: there is none, or it is
- * not ready or not known.
+ * Looks for libjvm.so among the process's mappings (struct maps_line), and at its tables.  False: there is none, or it
+ * is not ready or not known.
  */
 bool hotspot_open(struct hotspot *h, const char *proc_dir, uint32_t pid, const GArray *lines);
 /* Reads where the heaps are now. */
@@ -64,8 +64,8 @@ typedef bool (*hotspot_blob_fn)(void *ctx, const struct hotspot_blob *blob);
 bool hotspot_for_each_blob(const struct hotspot *h, const struct hotspot_heap *heap, hotspot_blob_fn fn, void *ctx);
 
 /*
- * A hash of where blocks begin and end: with another one there is other code.  With the same one other code of the same
- * size may lie somewhere.  Takes a hundredth of the time that reading all blobs takes.
+ * A hash of where blocks begin and end: with another one there is other code.  With the same one other code of the
+ * same size may lie somewhere.  Takes a hundredth of the time that reading all blobs takes.
  */
 uint64_t hotspot_blocks_hash(const struct hotspot *h);
 

@@ -29,8 +29,10 @@ static bool tables_within(const struct hotspot *h, uint64_t at, const uint8_t *h
 {
 	uint64_t places, end, metadata;
 
-	if (!head_field(h, HOTSPOT_SCOPES_BEGIN, head, &ret->scopes) || !head_field(h, HOTSPOT_PLACES_OFFSET, head, &places) ||
-	    !head_field(h, HOTSPOT_DEPENDENCIES_OFFSET, head, &end) || !head_field(h, HOTSPOT_METADATA_OFFSET, head, &metadata))
+	if (!head_field(h, HOTSPOT_SCOPES_BEGIN, head, &ret->scopes) ||
+	    !head_field(h, HOTSPOT_PLACES_OFFSET, head, &places) ||
+	    !head_field(h, HOTSPOT_DEPENDENCIES_OFFSET, head, &end) ||
+	    !head_field(h, HOTSPOT_METADATA_OFFSET, head, &metadata))
 		return false;
 	ret->places = at + places;
 	ret->places_end = at + end;
@@ -43,7 +45,8 @@ static bool tables_beside(const struct hotspot *h, const uint8_t *head, struct t
 {
 	uint64_t constant, places, scopes, changing, relocation;
 
-	if (!head_field(h, HOTSPOT_IMMUTABLE, head, &constant) || !head_field(h, HOTSPOT_PLACES_OFFSET, head, &places) ||
+	if (!head_field(h, HOTSPOT_IMMUTABLE, head, &constant) ||
+	    !head_field(h, HOTSPOT_PLACES_OFFSET, head, &places) ||
 	    !head_field(h, HOTSPOT_SCOPES_OFFSET, head, &scopes) || !head_field(h, HOTSPOT_MUTABLE, head, &changing) ||
 	    !head_field(h, HOTSPOT_RELOCATION_SIZE, head, &relocation))
 		return false;
@@ -99,7 +102,8 @@ unsigned hotspot_unpack(const uint8_t *bytes, size_t cnt, bool without_zero, uin
 }
 
 /* One scope: its caller's, and the number of its method among the metadata. */
-static bool read_scope(const struct hotspot *h, const struct tables *t, uint32_t scope, uint32_t *ret_sender, uint32_t *ret_method)
+static bool read_scope(const struct hotspot *h, const struct tables *t, uint32_t scope, uint32_t *ret_sender,
+		       uint32_t *ret_method)
 {
 	bool without_zero = h->layout.major >= MAJOR_WITHOUT_ZERO;
 	uint8_t bytes[SCOPE_BYTES];

@@ -7,8 +7,9 @@
 #define HOTSPOT_INLINED_MAX 32
 
 /*
- * The methods that run at a place in a compiled method, innermost first, the compiled one last: what the compiler noted
- * for the JVM itself.  ip: a return address or, with is_return false, where it stands.  How many; 0: nothing is noted there.
+ * The methods that run at a place in a compiled method, innermost first, the compiled one last: what the compiler
+ * noted for the JVM itself.  ip: a return address or, with is_return false, where it stands.  How many; 0: nothing is
+ * noted there.
  */
 unsigned hotspot_inlined(const struct hotspot *h, const struct hotspot_blob *blob, uint64_t ip, bool is_return,
 			 uint64_t methods[HOTSPOT_INLINED_MAX]);

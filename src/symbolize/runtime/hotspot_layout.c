@@ -52,7 +52,8 @@ static bool table_begin(struct table *t, uint32_t pid, const uint64_t *symbols, 
 	    t->stride < sizeof(uint64_t) || t->stride > ENTRY_BYTES_MAX)
 		return false;
 	for (unsigned i = 0; i < offset_cnt; i++)
-		if (!read_word(pid, symbols[first + 1 + i], &t->offset[i]) || t->offset[i] > t->stride - sizeof(uint64_t))
+		if (!read_word(pid, symbols[first + 1 + i], &t->offset[i]) ||
+		    t->offset[i] > t->stride - sizeof(uint64_t))
 			return false;
 	return true;
 }
@@ -86,8 +87,8 @@ static void take_kind(struct hotspot_layout *l, unsigned i, const char *kind)
 		const char *kind;
 		uint8_t bytes;
 		bool is_signed;
-	} kinds[] = { { "u1", 1, false }, { "bool", 1, false }, { "u2", 2, false }, { "int16_t", 2, true }, { "int", 4, true },
-		      { "u4", 4, false }, { "uint32_t", 4, false } };
+	} kinds[] = { { "u1", 1, false }, { "bool", 1, false }, { "u2", 2, false },      { "int16_t", 2, true },
+		      { "int", 4, true }, { "u4", 4, false },   { "uint32_t", 4, false } };
 
 	l->field[i].bytes = sizeof(uint64_t);	/* pointers, and objects, of which only the place matters */
 	for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
@@ -164,7 +165,8 @@ static bool read_constants(struct hotspot_layout *l, uint32_t pid, const uint64_
 static bool is_whole(const struct hotspot_layout *l)
 {
 	static const uint8_t either[][2] = {
-		{ HOTSPOT_BLOB_CODE_BEGIN, HOTSPOT_BLOB_CODE_OFFSET }, { HOTSPOT_BLOB_CODE_END, HOTSPOT_BLOB_DATA_OFFSET },
+		{ HOTSPOT_BLOB_CODE_BEGIN, HOTSPOT_BLOB_CODE_OFFSET },
+		{ HOTSPOT_BLOB_CODE_END, HOTSPOT_BLOB_DATA_OFFSET },
 		{ HOTSPOT_COMPILED_METHOD, HOTSPOT_NMETHOD_METHOD },
 	};
 
@@ -217,7 +219,8 @@ bool hotspot_field_of(const struct hotspot_layout *l, enum hotspot_field field, 
 	return true;
 }
 
-bool hotspot_field_at(const struct hotspot_layout *l, uint32_t pid, enum hotspot_field field, uint64_t base, uint64_t *ret)
+bool hotspot_field_at(const struct hotspot_layout *l, uint32_t pid, enum hotspot_field field, uint64_t base,
+		      uint64_t *ret)
 {
 	uint64_t at = l->field[field].at + (l->field[field].is_static ? 0 : base);
 	uint8_t cnt = l->field[field].bytes, bytes[sizeof(uint64_t)];

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Where HotSpot keeps its code and its methods' names, as libjvm.so itself tells debuggers: tables of types, fields and
- * constants behind exported symbols (gHotSpotVMStructs and others).  So no version needs offsets of ours.
+ * Where HotSpot keeps its code and its methods' names, as libjvm.so itself tells debuggers: tables of types, fields
+ * and constants behind exported symbols (gHotSpotVMStructs and others).  So no version needs offsets of ours.
  */
 
 /* X(name, type, field): fields, and static variables. */
@@ -91,15 +91,23 @@ struct hotspot_layout {
 };
 
 /* The symbols by which the tables are found, and their addresses in the process. */
-#define HOTSPOT_SYMBOLS(X)                                                                                          \
-	X(STRUCTS, "gHotSpotVMStructs") X(STRUCT_TYPE, "gHotSpotVMStructEntryTypeNameOffset")                       \
-	X(STRUCT_FIELD, "gHotSpotVMStructEntryFieldNameOffset") X(STRUCT_KIND, "gHotSpotVMStructEntryTypeStringOffset") \
-	X(STRUCT_STATIC, "gHotSpotVMStructEntryIsStaticOffset") X(STRUCT_OFFSET, "gHotSpotVMStructEntryOffsetOffset") \
-	X(STRUCT_ADDRESS, "gHotSpotVMStructEntryAddressOffset") X(STRUCT_STRIDE, "gHotSpotVMStructEntryArrayStride") \
-	X(TYPES, "gHotSpotVMTypes") X(TYPE_NAME, "gHotSpotVMTypeEntryTypeNameOffset")                               \
-	X(TYPE_SIZE, "gHotSpotVMTypeEntrySizeOffset") X(TYPE_STRIDE, "gHotSpotVMTypeEntryArrayStride")              \
-	X(INTS, "gHotSpotVMIntConstants") X(INT_NAME, "gHotSpotVMIntConstantEntryNameOffset")                       \
-	X(INT_VALUE, "gHotSpotVMIntConstantEntryValueOffset") X(INT_STRIDE, "gHotSpotVMIntConstantEntryArrayStride")
+#define HOTSPOT_SYMBOLS(X)                                                                                             \
+	X(STRUCTS, "gHotSpotVMStructs")                                                                                \
+	X(STRUCT_TYPE, "gHotSpotVMStructEntryTypeNameOffset") X(STRUCT_FIELD, "gHotSpotVMStructEntryFieldNameOffset")  \
+		X(STRUCT_KIND, "gHotSpotVMStructEntryTypeStringOffset") X(STRUCT_STATIC,                               \
+									  "gHotSpotVMStructEntryIsStaticOffset")       \
+			X(STRUCT_OFFSET, "gHotSpotVMStructEntryOffsetOffset") X(STRUCT_ADDRESS,                        \
+										"gHotSpotVMStructEntryAddressOffset")  \
+				X(STRUCT_STRIDE, "gHotSpotVMStructEntryArrayStride") X(TYPES, "gHotSpotVMTypes")       \
+					X(TYPE_NAME,                                                                   \
+					  "gHotSpotVMTypeEntryTypeNameOffset") X(TYPE_SIZE,                            \
+										 "gHotSpotVMTypeEntrySizeOffset")      \
+						X(TYPE_STRIDE,                                                         \
+						  "gHotSpotVMTypeEntryArrayStride") X(INTS, "gHotSpotVMIntConstants")  \
+							X(INT_NAME, "gHotSpotVMIntConstantEntryNameOffset")            \
+								X(INT_VALUE, "gHotSpotVMIntConstantEntryValueOffset")  \
+									X(INT_STRIDE,                                  \
+									  "gHotSpotVMIntConstantEntryArrayStride")
 
 enum hotspot_symbol {
 #define X(symbol, name) HOTSPOT_SYMBOL_##symbol,
@@ -120,6 +128,7 @@ bool hotspot_layout_read(uint32_t pid, const uint64_t symbols[HOTSPOT_SYMBOL_CNT
 bool hotspot_field_of(const struct hotspot_layout *l, enum hotspot_field field, const void *object, size_t bytes,
 		      uint64_t *ret);
 /* The same in the process's memory; base does not matter for a static variable. */
-bool hotspot_field_at(const struct hotspot_layout *l, uint32_t pid, enum hotspot_field field, uint64_t base, uint64_t *ret);
+bool hotspot_field_at(const struct hotspot_layout *l, uint32_t pid, enum hotspot_field field, uint64_t base,
+		      uint64_t *ret);
 
 #endif

@@ -89,7 +89,8 @@ static bool append_symbol(GString *text, const struct hotspot *h, uint64_t symbo
 	char bytes[NAME_MAX_BYTES + 1], *valid;
 	uint64_t len;
 
-	if (!symbol || symbol & 1 || !hotspot_field_at(&h->layout, h->pid, HOTSPOT_SYMBOL_LENGTH, symbol, &len) || !len ||
+	if (!symbol || symbol & 1 || !hotspot_field_at(&h->layout, h->pid, HOTSPOT_SYMBOL_LENGTH, symbol, &len) ||
+	    !len ||
 	    !memory_read(h->pid, symbol + h->layout.field[HOTSPOT_SYMBOL_BODY].at, bytes, MIN(len, NAME_MAX_BYTES)))
 		return false;
 	len = MIN(len, NAME_MAX_BYTES);
@@ -112,7 +113,8 @@ static bool append_class(GString *text, const struct hotspot *h, uint64_t pool, 
 	uint64_t back, symbol;
 
 	return holder && hotspot_field_at(&h->layout, h->pid, HOTSPOT_KLASS_POOL, holder, &back) && back == pool &&
-	       hotspot_field_at(&h->layout, h->pid, HOTSPOT_KLASS_NAME, holder, &symbol) && append_symbol(text, h, symbol, true);
+	       hotspot_field_at(&h->layout, h->pid, HOTSPOT_KLASS_NAME, holder, &symbol) &&
+	       append_symbol(text, h, symbol, true);
 }
 
 static char *read_name(const struct hotspot *h, const struct method *m)
@@ -125,7 +127,8 @@ static char *read_name(const struct hotspot *h, const struct method *m)
 	    !hotspot_field_of(&h->layout, HOTSPOT_POOL_HOLDER, pool, sizeof(pool), &holder) ||
 	    !hotspot_field_of(&h->layout, HOTSPOT_POOL_LENGTH, pool, sizeof(pool), &cnt) || m->name_index >= cnt ||
 	    !append_class(text, h, m->pool, holder) ||
-	    !memory_read(h->pid, m->pool + h->layout.type_bytes[HOTSPOT_POOL] + m->name_index * (uint64_t)WORD, &symbol, WORD))
+	    !memory_read(h->pid, m->pool + h->layout.type_bytes[HOTSPOT_POOL] + m->name_index * (uint64_t)WORD, &symbol,
+			 WORD))
 		return NULL;
 	g_string_append_c(text, '.');
 	if (!append_symbol(text, h, symbol, false))
@@ -160,8 +163,8 @@ const char *hotspot_names_method(struct hotspot_names *n, const struct hotspot *
 	if (!read_method(h, method, &now))
 		return NULL;
 	known = g_hash_table_lookup(n->methods, &now);
-	if (known && known->constants == now.constants && known->pool == now.pool && known->name_index == now.name_index &&
-	    known->signature_index == now.signature_index)
+	if (known && known->constants == now.constants && known->pool == now.pool &&
+	    known->name_index == now.name_index && known->signature_index == now.signature_index)
 		return known->name;
 	name = read_name(h, &now);
 	if (!name)
@@ -195,8 +198,8 @@ static unsigned name_methods(struct hotspot_names *n, const struct hotspot *h, c
 	return cnt;
 }
 
-static unsigned name_blob(struct hotspot_names *n, const struct hotspot *h, const struct hotspot_blob *blob, uint64_t ip,
-			  bool is_return, const char **ret)
+static unsigned name_blob(struct hotspot_names *n, const struct hotspot *h, const struct hotspot_blob *blob,
+			  uint64_t ip, bool is_return, const char **ret)
 {
 	uint64_t methods[HOTSPOT_INLINED_MAX];
 	char name[BLOB_NAME_MAX_BYTES];

@@ -8,8 +8,8 @@
 #include "symbolize/runtime/hotspot_code.h"
 
 /*
- * Names of a JVM's code and methods, read from its memory while it lives, as they are just now: compiled code moves, and what
- * was known of a place says nothing once other code lies there.
+ * Names of a JVM's code and methods, read from its memory while it lives, as they are just now: compiled code moves,
+ * and what was known of a place says nothing once other code lies there.
  */
 struct hotspot_names;
 
@@ -20,8 +20,9 @@ void hotspot_names_free(struct hotspot_names *n);	/* NULL is fine */
 const char *hotspot_names_method(struct hotspot_names *n, const struct hotspot *h, uint64_t method);
 
 /*
- * Of the code at ip, which may be a return address: the methods that run there, of which all but the last are inlined in
- * the one after, or what the JVM calls it ("StubRoutines (1)").  How many, innermost first, for as long as *n lives; 0: as above.
+ * Of the code at ip, which may be a return address: the methods that run there, of which all but the last are inlined
+ * in the one after, or what the JVM calls it ("StubRoutines (1)").  How many, innermost first, for as long as *n
+ * lives; 0: as above.
  */
 unsigned hotspot_names_code(struct hotspot_names *n, struct hotspot *h, uint64_t ip, bool is_return,
 			    const char *const **ret_names);

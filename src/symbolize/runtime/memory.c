@@ -47,7 +47,8 @@ void memory_read_pieces(uint32_t pid, const struct memory_piece *pieces, size_t 
 {
 	memset(is_read, 0, cnt * sizeof(*is_read));
 	for (size_t at = 0; at < cnt;) {
-		size_t now = cnt - at < PIECES_AT_ONCE ? cnt - at : PIECES_AT_ONCE, done = read_some(pid, pieces + at, now);
+		size_t now = cnt - at < PIECES_AT_ONCE ? cnt - at : PIECES_AT_ONCE,
+		       done = read_some(pid, pieces + at, now);
 
 		memset(is_read + at, 1, done * sizeof(*is_read));
 		at += done < now ? done + 1 : now;	/* one that cannot be read is left out */

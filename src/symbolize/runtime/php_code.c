@@ -155,7 +155,8 @@ static uint32_t version_in(uint32_t pid, const struct maps_line *m)
 
 	for (uint64_t at = m->start; at < m->end && at - m->start < SCAN_MAX; at += SCAN_BYTES - sizeof(banner) - 2) {
 		size_t now = MIN(m->end - at, SCAN_BYTES);
-		const char *found = memory_read(pid, at, bytes, now) ? memmem(bytes, now, banner, sizeof(banner) - 1) : NULL;
+		const char *found = memory_read(pid, at, bytes, now) ? memmem(bytes, now, banner, sizeof(banner) - 1)
+								     : NULL;
 
 		if (!found)
 			continue;
@@ -203,9 +204,18 @@ enum php_state php_look(const char *proc_dir, uint32_t pid, struct offcpu_langua
 	if (!l)
 		return PHP_OTHER_VERSION;
 	*ret = (struct offcpu_language){
-		.version = l->version, .state = wanted[0].addr, .frame_at = GLOBALS_FRAME, .code_at = FRAME_FUNCTION,
-		.previous_at = FRAME_PREVIOUS, .instr_at = FRAME_OP, .instr_bytes = 8, .entry = OFFCPU_ENTRY_BIT, .entry_at = FRAME_FLAGS,
-		.entry_value = FLAG_TOP, .name_at = FUNCTION_NAME, .file_at = l->file,
+		.version = l->version,
+		.state = wanted[0].addr,
+		.frame_at = GLOBALS_FRAME,
+		.code_at = FRAME_FUNCTION,
+		.previous_at = FRAME_PREVIOUS,
+		.instr_at = FRAME_OP,
+		.instr_bytes = 8,
+		.entry = OFFCPU_ENTRY_BIT,
+		.entry_at = FRAME_FLAGS,
+		.entry_value = FLAG_TOP,
+		.name_at = FUNCTION_NAME,
+		.file_at = l->file,
 	};
 	return PHP_READABLE;
 }

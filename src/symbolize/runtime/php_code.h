@@ -5,8 +5,9 @@
 #include "symbolize/runtime/language.h"
 
 /*
- * PHP's functions: how a process's frames are found, and what they are called.  A script is compiled anew for each request unless
- * its compiled form is shared, so functions are told by hashes of their names and files too.  What is read is not trusted.
+ * PHP's functions: how a process's frames are found, and what they are called.  A script is compiled anew for each
+ * request unless its compiled form is shared, so functions are told by hashes of their names and files too.  What is
+ * read is not trusted.
  */
 struct php_code;
 
@@ -19,7 +20,8 @@ bool php_code_name(struct php_code *p, const struct language_place *place, struc
 enum php_state {
 	PHP_NONE,		/* it has no file of an interpreter, or is gone */
 	PHP_READABLE,
-	PHP_NO_SYMBOLS,		/* the interpreter's file cannot be opened, or exports nothing; threaded builds (ZTS) are such */
+	/* the interpreter's file cannot be opened, or exports nothing; threaded builds (ZTS) are such */
+	PHP_NO_SYMBOLS,
 	PHP_OTHER_VERSION,
 };
 enum php_state php_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);

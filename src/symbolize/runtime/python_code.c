@@ -188,6 +188,7 @@ bool python_code_name(struct python_code *p, const struct language_place *place,
 	offset = l->walk.instr_bytes == 8 ? place->instr - c->start : place->instr * l->instr_scale;
 	*ret = (struct language_frame){ .name = c->name, .file = c->file, .first_line = c->first_line };
 	if (offset < CODE_MAX_BYTES && c->has_lines)
-		ret->line = python_line((enum python_lines)l->line_kind, c->lines, c->line_bytes, c->first_line, offset);
+		ret->line = python_line((enum python_lines)l->line_kind, c->lines, c->line_bytes, c->first_line,
+					offset);
 	return true;
 }

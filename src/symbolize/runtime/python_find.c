@@ -27,7 +27,9 @@ uint32_t python_minor_of_file(const char *path)
 		return 0;
 	name += strlen("python3.");
 	minor = g_ascii_strtoull(name, &end, 10);
-	return end > name && minor <= MINOR_MAX && (!*end || *end == '.' || *end == 'd' || *end == 't') ? (uint32_t)minor : 0;
+	return end > name && minor <= MINOR_MAX && (!*end || *end == '.' || *end == 'd' || *end == 't')
+		       ? (uint32_t)minor
+		       : 0;
 }
 
 struct found {
@@ -62,7 +64,8 @@ static void look_at_python(struct found *f, const char *proc_dir, uint32_t pid, 
 		return;
 	f->runtime = wanted[0].addr;
 	f->code_type = wanted[1].addr;
-	if (wanted[2].addr && memory_read(pid, wanted[2].addr, &version, sizeof(version)) && version >> 16 == (3 << 8 | f->minor))
+	if (wanted[2].addr && memory_read(pid, wanted[2].addr, &version, sizeof(version)) &&
+	    version >> 16 == (3 << 8 | f->minor))
 		f->hex_version = (uint32_t)version;
 }
 
@@ -77,7 +80,10 @@ static bool read_descriptor(uint32_t pid, uint64_t addr, uint64_t *ret_offset)
 	return words[2] < 1 << 16;
 }
 
-/* Where glibc's struct pthread begins, from the thread pointer: there on x86-64, before it on arm64 (sysdeps/aarch64/nptl/tls.h). */
+/*
+ * Where glibc's struct pthread begins, from the thread pointer: there on x86-64, before it on arm64
+ * (sysdeps/aarch64/nptl/tls.h).
+ */
 static bool begin_of_pthread(uint32_t pid, uint64_t size_addr, int64_t *ret)
 {
 	*ret = 0;
@@ -115,15 +121,16 @@ static bool is_libc(const char *path)
 {
 	const char *name = module_base_name(path);
 
-	return g_str_has_prefix(name, "libc.so") || g_str_has_prefix(name, "libc-2") || g_str_has_prefix(name, "libpthread");
+	return g_str_has_prefix(name, "libc.so") || g_str_has_prefix(name, "libc-2") ||
+	       g_str_has_prefix(name, "libpthread");
 }
 
 #define DEBUG_COOKIE "xdebugpy"
 #define DEBUG_WORDS 50
 
 /*
- * From 3.14 on _PyRuntime begins with a table of its own offsets (struct _Py_DebugOffsets), by which a build is known that differs from
- * what we know.
+ * From 3.14 on _PyRuntime begins with a table of its own offsets (struct _Py_DebugOffsets), by which a build is known
+ * that differs from what we know.
  */
 static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct python_layout *l)
 {
@@ -131,16 +138,27 @@ static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct
 		uint8_t word;
 		uint32_t offset;
 	} wanted[] = {
-		{ 15, l->walk.gil_at }, { 25, l->walk.interp_at }, { 26, l->walk.frame_at }, { 27, l->walk.thread_at },
-		{ 32, l->walk.previous_at }, { 33, l->walk.code_at }, { 34, l->walk.instr_at }, { 36, l->walk.entry_at },
-		{ 40, l->file }, { 41, l->name }, { 42, l->qualname }, { 43, l->lines }, { 44, l->first_line }, { 48, l->code },
+		{ 15, l->walk.gil_at },
+		{ 25, l->walk.interp_at },
+		{ 26, l->walk.frame_at },
+		{ 27, l->walk.thread_at },
+		{ 32, l->walk.previous_at },
+		{ 33, l->walk.code_at },
+		{ 34, l->walk.instr_at },
+		{ 36, l->walk.entry_at },
+		{ 40, l->file },
+		{ 41, l->name },
+		{ 42, l->qualname },
+		{ 43, l->lines },
+		{ 44, l->first_line },
+		{ 48, l->code },
 	};
 	uint64_t words[DEBUG_WORDS];
 
 	if (f->minor < 14)
 		return true;
-	if (!memory_read(pid, f->runtime, words, sizeof(words)) || memcmp(words, DEBUG_COOKIE, 8) != 0 || words[1] >> 16 != (3 << 8 | f->minor) ||
-	    words[2])
+	if (!memory_read(pid, f->runtime, words, sizeof(words)) || memcmp(words, DEBUG_COOKIE, 8) != 0 ||
+	    words[1] >> 16 != (3 << 8 | f->minor) || words[2])
 		return false;
 	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
 		if (words[wanted[i].word] != wanted[i].offset)
@@ -166,7 +184,8 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 		return PYTHON_OTHER_VERSION;
 	if (!f->keys_at || f->keys_at % 8)
 		return PYTHON_NO_LIBC;
-	if (!memory_read(pid, f->runtime + layout->key_at, &key, sizeof(key)) || key.is_made != 1 || key.number >= KEYS_FIRST_BLOCK)
+	if (!memory_read(pid, f->runtime + layout->key_at, &key, sizeof(key)) || key.is_made != 1 ||
+	    key.number >= KEYS_FIRST_BLOCK)
 		return PYTHON_NOT_READY;
 	*ret = layout->walk;
 	ret->keys_at = (int32_t)f->keys_at;
@@ -201,7 +220,10 @@ struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu
 			look_at_libc(&f, proc_dir, pid, m);
 	}
 	state = take(&f, pid, ret);
-	return (struct python_look){ .state = state, .minor = f.minor, .hex_version = f.hex_version, .is_free_threaded = f.has_no_gil,
+	return (struct python_look){ .state = state,
+				     .minor = f.minor,
+				     .hex_version = f.hex_version,
+				     .is_free_threaded = f.has_no_gil,
 				     .has_gil_holder = state == PYTHON_READABLE && ret->tid_at };
 }
 

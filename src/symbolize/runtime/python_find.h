@@ -17,7 +17,10 @@ enum python_state {
 	PYTHON_NOT_READY,	/* the interpreter has not begun, or has ended */
 };
 
-/* The process must live.  minor: N of 3.N, 0 with PYTHON_NONE; hex_version as sys.hexversion, 0: not known (before 3.11). */
+/*
+ * The process must live.  minor: N of 3.N, 0 with PYTHON_NONE; hex_version as sys.hexversion, 0: not known (before
+ * 3.11).
+ */
 struct python_look {
 	enum python_state state;
 	uint32_t minor;
@@ -28,8 +31,8 @@ struct python_look {
 struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
 
 /*
- * Is it CPython that runs in a process, and where does it keep its frames?  The process must live.  False: it is none, of an
- * unknown version, or not ready yet.
+ * Is it CPython that runs in a process, and where does it keep its frames?  The process must live.  False: it is none,
+ * of an unknown version, or not ready yet.
  */
 bool python_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
 

@@ -13,7 +13,9 @@ enum python_lines {
 	PYTHON_LINES_LOCATIONS,	/* the same from 3.11 on */
 };
 
-/* Where one version of CPython keeps what (64 bits).  Offsets as the compiler of python.org's sources lays them out. */
+/*
+ * Where one version of CPython keeps what (64 bits).  Offsets as the compiler of python.org's sources lays them out.
+ */
 struct python_layout {
 	struct offcpu_language walk;	/* without keys_at, key_at and code_type */
 	uint32_t key_at;		/* _PyRuntime: the key of thread-specific data */

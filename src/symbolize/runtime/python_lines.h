@@ -8,8 +8,8 @@
 #include "symbolize/runtime/python_layout.h"
 
 /*
- * The line of the instruction at an offset, in bytes, of a code object whose table these untrusted bytes are; 0: it has
- * none, or the table is damaged.
+ * The line of the instruction at an offset, in bytes, of a code object whose table these untrusted bytes are; 0: it
+ * has none, or the table is damaged.
  */
 uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t bytes, uint32_t first_line, uint64_t offset);
 

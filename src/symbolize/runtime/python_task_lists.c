@@ -32,7 +32,8 @@ static uint64_t word_at(uint32_t pid, uint64_t addr)
 	return addr % 8 == 0 && memory_read(pid, addr, &word, sizeof(word)) ? word : 0;
 }
 
-bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, uint32_t pid, uint64_t runtime, const GArray *lines)
+bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, uint32_t pid, uint64_t runtime,
+			    const GArray *lines)
 {
 	uint64_t section = 0, words[RUNTIME_WORDS], own[ASYNCIO_WORDS];
 
@@ -40,15 +41,18 @@ bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, u
 	for (guint i = 0; i < lines->len && !section; i++) {
 		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
 
-		if (m->is_exec && (g_str_has_prefix(module_base_name(m->path), "_asyncio.") || strstr(module_base_name(m->path), "python3.")))
+		if (m->is_exec && (g_str_has_prefix(module_base_name(m->path), "_asyncio.") ||
+				   strstr(module_base_name(m->path), "python3.")))
 			section = variables_find_section(proc_dir, pid, m, ".AsyncioDebug");
 	}
-	if (!section || !memory_read(pid, section, own, sizeof(own)) || !memory_read(pid, runtime, words, sizeof(words)))
+	if (!section || !memory_read(pid, section, own, sizeof(own)) ||
+	    !memory_read(pid, runtime, words, sizeof(words)))
 		return false;
 	for (size_t i = 0; i < G_N_ELEMENTS(own); i++)
 		if (own[i] > OFFSET_MAX)
 			return false;
-	if (words[WORD_INTERPRETER] > OFFSET_MAX || words[WORD_THREADS] > OFFSET_MAX || words[WORD_NEXT_THREAD] > OFFSET_MAX)
+	if (words[WORD_INTERPRETER] > OFFSET_MAX || words[WORD_THREADS] > OFFSET_MAX ||
+	    words[WORD_NEXT_THREAD] > OFFSET_MAX)
 		return false;
 	l->interpreter = runtime + words[WORD_INTERPRETER];
 	l->threads_at = words[WORD_THREADS];
@@ -78,7 +82,8 @@ static bool list_ring(const struct python_task_lists *l, uint64_t head, GArray *
 
 bool python_task_lists_read(const struct python_task_lists *l, GArray *into, guint max)
 {
-	uint64_t interpreter = word_at(l->pid, l->interpreter), thread = interpreter ? word_at(l->pid, interpreter + l->threads_at) : 0;
+	uint64_t interpreter = word_at(l->pid, l->interpreter),
+		 thread = interpreter ? word_at(l->pid, interpreter + l->threads_at) : 0;
 	bool is_whole = !interpreter || list_ring(l, interpreter + l->interpreter_tasks_at, into, max);
 
 	for (unsigned i = 0; thread && i < THREADS_MAX && is_whole; i++) {

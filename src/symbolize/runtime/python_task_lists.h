@@ -9,8 +9,9 @@
 #include "symbolize/process/maps.h"
 
 /*
- * From 3.14 on asyncio's tasks are in a list of each thread, and those of threads that have ended in one of the interpreter.  Python itself
- * tells where, in _PyRuntime and in a section of the module _asyncio.  Offsets, lists and sets are bounded.
+ * From 3.14 on asyncio's tasks are in a list of each thread, and those of threads that have ended in one of the
+ * interpreter.  Python itself tells where, in _PyRuntime and in a section of the module _asyncio.  Offsets, lists and
+ * sets are bounded.
  */
 struct python_task_lists {
 	uint32_t pid;
@@ -23,7 +24,8 @@ struct python_task_lists {
 #define PYTHON_SET_TABLE_AT 40
 
 /* lines: the process's mappings.  False: the module is not loaded, or does not tell. */
-bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, uint32_t pid, uint64_t runtime, const GArray *lines);
+bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, uint32_t pid, uint64_t runtime,
+			    const GArray *lines);
 /* Appends addresses of tasks, those that are done too, up to `max` in all; false: there are more. */
 bool python_task_lists_read(const struct python_task_lists *l, GArray *into, guint max);
 /* The task that awaits this one, also by gather(); 0: none. */

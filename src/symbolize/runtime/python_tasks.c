@@ -67,7 +67,8 @@ static bool is_text(const struct python_program *p, uint64_t object, const char 
 	char there[NAME_TEXT_MAX];
 	size_t bytes = strlen(text) + 1;
 
-	return bytes <= sizeof(there) && object % 8 == 0 && memory_read(p->pid, object + l->ascii_bytes, there, bytes) && !memcmp(there, text, bytes);
+	return bytes <= sizeof(there) && object % 8 == 0 &&
+	       memory_read(p->pid, object + l->ascii_bytes, there, bytes) && !memcmp(there, text, bytes);
 }
 
 /* Where a dict has its entries, each of so many words of which the last two are key and value. */
@@ -81,7 +82,8 @@ static bool old_dict_entries(const struct python_program *p, uint64_t keys, stru
 {
 	uint64_t head[5];	/* references, size, a function, free entries, entries */
 
-	if (!memory_read(p->pid, keys, head, sizeof(head)) || !head[1] || head[1] > UINT32_MAX || head[4] > DICT_ENTRIES_MAX)
+	if (!memory_read(p->pid, keys, head, sizeof(head)) || !head[1] || head[1] > UINT32_MAX ||
+	    head[4] > DICT_ENTRIES_MAX)
 		return false;
 	*ret = (struct dict_entries){ keys + sizeof(head) + head[1] * (head[1] <= 0xff ? 1 : head[1] <= 0xffff ? 2 : 4), head[4], 3 };
 	return true;
@@ -98,7 +100,8 @@ static bool dict_entries(const struct python_program *p, uint64_t dict, struct d
 
 	if (!keys || p->minor < MINOR_WHOLE)
 		return keys && old_dict_entries(p, keys, ret);
-	if (!memory_read(p->pid, keys, &head, sizeof(head)) || head.log2_index_bytes > 40 || head.entry_cnt > DICT_ENTRIES_MAX || head.kind > 1)
+	if (!memory_read(p->pid, keys, &head, sizeof(head)) || head.log2_index_bytes > 40 ||
+	    head.entry_cnt > DICT_ENTRIES_MAX || head.kind > 1)
 		return false;
 	*ret = (struct dict_entries){ keys + sizeof(head) + (1ull << head.log2_index_bytes), head.entry_cnt, head.kind ? 2 : 3 };
 	return true;
@@ -175,10 +178,10 @@ static uint64_t find_module(const struct python_program *p, const char *name)
 
 static bool look_at(struct python_program *p, const char *proc_dir, const struct maps_line *line)
 {
-	struct variable wanted[] = { { "_PyRuntime", 0 }, { "PyCode_Type", 0 }, { "PyDict_Type", 0 }, { "PyModule_Type", 0 },
-				     { "PyCoro_Type", 0 }, { "PySet_Type", 0 }, { "PyUnicode_Type", 0 }, { "PyLong_Type", 0 } };
-	uint64_t *to[] = { &p->runtime, &p->code_type, &p->dict_type, &p->module_type, &p->coroutine_type, &p->set_type, &p->text_type,
-			   &p->long_type };
+	struct variable wanted[] = { { "_PyRuntime", 0 },  { "PyCode_Type", 0 }, { "PyDict_Type", 0 },    { "PyModule_Type", 0 },
+				     { "PyCoro_Type", 0 }, { "PySet_Type", 0 },  { "PyUnicode_Type", 0 }, { "PyLong_Type", 0 } };
+	uint64_t *to[] = { &p->runtime,        &p->code_type, &p->dict_type, &p->module_type,
+			   &p->coroutine_type, &p->set_type,  &p->text_type, &p->long_type };
 
 	if (!variables_find(proc_dir, p->pid, line, wanted, G_N_ELEMENTS(wanted)))
 		return false;
@@ -225,7 +228,9 @@ void python_tasks_close(struct python_program *p)
 /* The coroutine, behind what it waits for and before the name; 0: it is no task. */
 static unsigned coroutine_word(const struct python_program *p, const uint8_t *task)
 {
-	uint64_t words = p->coroutine_at ? p->coroutine_at + 2 : MIN(word_at(p, memory_word(task, PYTHON_TYPE_AT) + TYPE_BYTES_AT) / 8, TASK_WORDS);
+	uint64_t words = p->coroutine_at
+				 ? p->coroutine_at + 2
+				 : MIN(word_at(p, memory_word(task, PYTHON_TYPE_AT) + TYPE_BYTES_AT) / 8, TASK_WORDS);
 
 	for (unsigned i = p->coroutine_at ? p->coroutine_at : TASK_WORD_MIN; i + 1 < words; i++) {
 		uint64_t name_type;
@@ -246,7 +251,8 @@ static bool has_tasks(const struct python_program *p, uint64_t set, unsigned *le
 	uint8_t task[TASK_WORDS * 8];
 
 	for (uint64_t i = 0; table && i <= MIN(mask, SET_ENTRIES_TRIED) && *left; i++) {
-		uint64_t key = word_at(p, table + 16 * i), object = key > PAGE_BYTES ? word_at(p, key + WEAK_OBJECT_AT) : 0;
+		uint64_t key = word_at(p, table + 16 * i),
+			 object = key > PAGE_BYTES ? word_at(p, key + WEAK_OBJECT_AT) : 0;
 
 		--*left;
 		if (object > PAGE_BYTES && memory_read(p->pid, object, task, sizeof(task)) && coroutine_word(p, task))
@@ -256,8 +262,8 @@ static bool has_tasks(const struct python_program *p, uint64_t set, unsigned *le
 }
 
 /*
- * The set of tasks that an object leads to, which is a WeakSet and so keeps them in an attribute.  Where attributes lie differs: before
- * the object, behind it, or in a dict.  0: there is none, or it is empty.
+ * The set of tasks that an object leads to, which is a WeakSet and so keeps them in an attribute.  Where attributes
+ * lie differs: before the object, behind it, or in a dict.  0: there is none, or it is empty.
  */
 static uint64_t set_behind(const struct python_program *p, uint64_t object, unsigned depth, unsigned *left)
 {
@@ -267,7 +273,8 @@ static uint64_t set_behind(const struct python_program *p, uint64_t object, unsi
 	if (!memory_read(p->pid, from, words, sizeof(words)))
 		return 0;
 	for (size_t i = 0; i < SEARCH_WORDS && *left && !found; i++) {
-		uint64_t value = words[i] & 1 ? words[i] + 1 : words[i];	/* 3.12 marks a pointer to attributes so */
+		/* 3.12 marks a pointer to attributes so */
+		uint64_t value = words[i] & 1 ? words[i] + 1 : words[i];
 
 		if (value < PAGE_BYTES || value % 8)
 			continue;
@@ -291,7 +298,8 @@ static void list_table(const struct python_program *p, uint64_t table, uint64_t 
 		if (!memory_read(p->pid, table + 16 * from, entries, 16 * here))
 			return;
 		for (uint64_t i = 0; i < here && into->len < PYTHON_TASKS_MAX; i++) {
-			uint64_t key = entries[2 * i], task = key > PAGE_BYTES && is_weak ? word_at(p, key + WEAK_OBJECT_AT) : key;
+			uint64_t key = entries[2 * i],
+				 task = key > PAGE_BYTES && is_weak ? word_at(p, key + WEAK_OBJECT_AT) : key;
 
 			if (task > PAGE_BYTES && task % 8 == 0)
 				g_array_append_val(into, task);
@@ -362,7 +370,8 @@ static bool is_unchanged(const struct reading *r)
 
 	for (unsigned i = 0; i < r->cnt; i++)
 		if (!memory_read(r->p->pid, r->parts[i].addr, again, r->parts[i].bytes) ||
-		    memcmp(again + 8, r->parts[i].data + 8, r->parts[i].bytes - 8) != 0)	/* behind the reference count */
+		    /* behind the reference count */
+		    memcmp(again + 8, r->parts[i].data + 8, r->parts[i].bytes - 8) != 0)
 			return false;
 	return true;
 }
@@ -410,7 +419,8 @@ static bool read_old_coroutine(struct reading *r, uint64_t addr, struct coroutin
 	c->state = runs ? STATE_RUNS : STATE_RUNS - 1;
 	c->code = memory_word(frame, l->walk.code_at);
 	c->instr = (uint32_t)MAX((int32_t)memory_half(frame, l->walk.instr_at), 0);
-	end = r->p->minor == 10 ? memory_word(frame, OLD_STACK_AT) + 8 * (uint64_t)MIN(memory_half(frame, OLD_STACK_AT + 16), UINT16_MAX)
+	end = r->p->minor == 10 ? memory_word(frame, OLD_STACK_AT) +
+					  8 * (uint64_t)MIN(memory_half(frame, OLD_STACK_AT + 16), UINT16_MAX)
 				: memory_word(frame, OLD_STACK_AT + 8);
 	c->top = end > memory_word(frame, OLD_STACK_AT) ? word_at(r->p, end - 8) : 0;
 	return true;
@@ -429,8 +439,10 @@ static bool read_coroutine(struct reading *r, uint64_t addr, struct coroutine *c
 	if (!bytes)
 		return false;
 	*c = (struct coroutine){
-		.state = (int8_t)bytes[frame - 5], .code = memory_word(bytes, frame + l->walk.code_at) & ~(uint64_t)TAG_BITS,
-		.instr = memory_word(bytes, frame + INSTR_AT), .top = top_of_stack(r->p, bytes, addr),
+		.state = (int8_t)bytes[frame - 5],
+		.code = memory_word(bytes, frame + l->walk.code_at) & ~(uint64_t)TAG_BITS,
+		.instr = memory_word(bytes, frame + INSTR_AT),
+		.top = top_of_stack(r->p, bytes, addr),
 	};
 	return true;
 }
@@ -439,7 +451,10 @@ static void walk(struct reading *r, uint64_t coroutine, struct python_task *t)
 {
 	while (coroutine && type_of(r->p, coroutine) == r->p->coroutine_type) {
 		struct coroutine c;
-		struct language_place place = { .version = 3 << 8 | r->p->minor, .pid = r->p->pid, .space = 1, .code_type = r->p->code_type };
+		struct language_place place = { .version = 3 << 8 | r->p->minor,
+						.pid = r->p->pid,
+						.space = 1,
+						.code_type = r->p->code_type };
 
 		if (t->frame_cnt >= PYTHON_TASK_FRAMES_MAX || !read_coroutine(r, coroutine, &c)) {
 			t->is_cut = true;
@@ -462,7 +477,8 @@ static void read_name(const struct python_program *p, uint64_t text, char *ret)
 		g_snprintf(ret, PYTHON_TASK_NAME_MAX, "Task-%u", (unsigned)(uint32_t)word_at(p, text + LONG_DIGIT_AT));
 		return;
 	}
-	if (!memory_read(p->pid, text + l->ascii_bytes, ret, PYTHON_TASK_NAME_MAX - 1) && !memory_text(p->pid, text + l->ascii_bytes, ret, PYTHON_TASK_NAME_MAX))
+	if (!memory_read(p->pid, text + l->ascii_bytes, ret, PYTHON_TASK_NAME_MAX - 1) &&
+	    !memory_text(p->pid, text + l->ascii_bytes, ret, PYTHON_TASK_NAME_MAX))
 		*ret = 0;
 	ret[PYTHON_TASK_NAME_MAX - 1] = 0;
 }

@@ -9,9 +9,10 @@
 #include "symbolize/runtime/python_task_lists.h"
 
 /*
- * The tasks of asyncio in a CPython process (3.8 to 3.14, 64 bits) while it runs: asyncio's own sets or lists of them, and of each its chain of
- * coroutines.  Offsets are few and of the version; what they lead to must be of the type that it has to be.  Memory is not trusted:
- * sizes, hops and texts are bounded.  A task is read twice; one that changed between is told as such.
+ * The tasks of asyncio in a CPython process (3.8 to 3.14, 64 bits) while it runs: asyncio's own sets or lists of them,
+ * and of each its chain of coroutines.  Offsets are few and of the version; what they lead to must be of the type that
+ * it has to be.  Memory is not trusted: sizes, hops and texts are bounded.  A task is read twice; one that changed
+ * between is told as such.
  */
 
 #define PYTHON_TASKS_MAX (1u << 20)
@@ -71,7 +72,8 @@ struct python_tasks_census {
 };
 
 /*
- * Tells `fn` of every stride-th task from `first` on that is not done.  False: the process is gone.  Frames are valid until it is closed.
+ * Tells `fn` of every stride-th task from `first` on that is not done.  False: the process is gone.  Frames are valid
+ * until it is closed.
  */
 typedef void (*python_task_fn)(void *ctx, const struct python_task *t);
 bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride, python_task_fn fn, void *ctx,

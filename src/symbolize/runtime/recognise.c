@@ -87,7 +87,8 @@ static char *java_version(const char *proc_dir, uint32_t pid, const char *librar
 	g_autofree char *folder = g_path_get_dirname(library);
 
 	for (int up = 0; up < 5; up++) {
-		g_autofree char *path = g_build_filename(folder, "release", NULL), *text = NULL, *above = g_path_get_dirname(folder);
+		g_autofree char *path = g_build_filename(folder, "release", NULL), *text = NULL,
+				*above = g_path_get_dirname(folder);
 		struct stat st;
 		int held = file_hold_in_process(proc_dir, pid, path, &st), fd = held >= 0 ? file_open_held(held) : -1;
 		const char *at;
@@ -153,8 +154,9 @@ static void look_at_python(struct recognised *r, const char *proc_dir)
 	if (r->python.state == PYTHON_NONE)
 		return;
 	hex = r->python.hex_version;
-	has_runtime(r, RUNTIME_PYTHON, hex ? g_strdup_printf("%u.%u.%u", hex >> 24, hex >> 16 & 0xff, hex >> 8 & 0xff) :
-					     g_strdup_printf("3.%u", r->python.minor));
+	has_runtime(r, RUNTIME_PYTHON,
+		    hex ? g_strdup_printf("%u.%u.%u", hex >> 24, hex >> 16 & 0xff, hex >> 8 & 0xff)
+			: g_strdup_printf("3.%u", r->python.minor));
 }
 
 static void look_at_scripts(struct recognised *r, const char *proc_dir)
@@ -194,7 +196,8 @@ static bool embeds_python(const char *proc_dir, uint32_t pid, const struct maps_
 	return variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) && wanted[0].addr;
 }
 
-static void take_file(struct recognised *r, const char *proc_dir, const char *debug_dir, const struct maps_line *line, bool is_program)
+static void take_file(struct recognised *r, const char *proc_dir, const char *debug_dir, const struct maps_line *line,
+		      bool is_program)
 {
 	struct recognised_file f = { .is_program = is_program };
 	enum runtime runtime = runtime_of_file(line->path);
@@ -211,7 +214,8 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 	}
 	if (fd >= 0 && !file_facts_read(fd, f.path, debug_dir, &f.facts)) {
 		r->made_bytes += line->end - line->start;	/* a compiler's, in a file of its own */
-		r->has_jitdump |= g_str_has_prefix(module_base_name(f.path), "jit-") && g_str_has_suffix(f.path, ".dump");
+		r->has_jitdump |= g_str_has_prefix(module_base_name(f.path), "jit-") &&
+				  g_str_has_suffix(f.path, ".dump");
 		g_free(f.path);
 	} else {
 		if (f.facts.is_go)
@@ -241,7 +245,8 @@ static void take_files(struct recognised *r, const char *proc_dir, const char *d
 			if (!m->is_exec || is_program != (pass == 0))
 				continue;
 			if (m->path[0] != '/' || !m->inode) {
-				if (m->path[0] != '[' || g_str_has_prefix(m->path, "[anon"))	/* not [vdso], [vsyscall] */
+				/* not [vdso], [vsyscall] */
+				if (m->path[0] != '[' || g_str_has_prefix(m->path, "[anon"))
 					r->made_bytes += m->end - m->start;
 			} else if (r->files->len >= RECOGNISED_FILES_MAX) {
 				r->left_out_cnt++;
@@ -273,7 +278,9 @@ static void look_at_map(struct recognised *r, const char *proc_dir, const char *
 	r->map.path = g_strdup_printf("/tmp/perf-%" PRIu32 ".map", r->inner_pid);
 	held = file_hold_in_process_nolinks(proc_dir, r->pid, r->map.path, &st);
 	if (held < 0) {
-		r->map.state = errno == ELOOP || errno == EINVAL ? PERF_MAP_LINKED : errno == ENOENT ? PERF_MAP_NONE : PERF_MAP_CLOSED;
+		r->map.state = errno == ELOOP || errno == EINVAL ? PERF_MAP_LINKED
+			       : errno == ENOENT                 ? PERF_MAP_NONE
+								 : PERF_MAP_CLOSED;
 		return;
 	}
 	close(held);
@@ -300,7 +307,8 @@ static bool has_own_root(const char *proc_dir, uint32_t pid)
 	g_autofree char *root = g_strdup_printf("%s/%" PRIu32 "/root/.", proc_dir, pid);
 	struct stat theirs, ours;
 
-	return !stat(root, &theirs) && !stat("/", &ours) && (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
+	return !stat(root, &theirs) && !stat("/", &ours) &&
+	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
 }
 
 static char *name_of(const char *proc_dir, uint32_t pid)
@@ -322,7 +330,8 @@ static GArray *read_maps(const char *proc_dir, uint32_t pid, char **ret_text, GE
 		return maps_parse(*ret_text);
 	if (errno == EACCES || errno == EPERM)
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_ACCES,
-			    "the mappings of process %" PRIu32 " may not be read: run as root, or with CAP_SYS_PTRACE", pid);
+			    "the mappings of process %" PRIu32 " may not be read: run as root, or with CAP_SYS_PTRACE",
+			    pid);
 	else
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "process %" PRIu32 " has ended", pid);
 	return NULL;

@@ -14,8 +14,9 @@
 #include "symbolize/runtime/runtime_files.h"
 
 /*
- * What a process is made of, as far as it matters to walking its stacks and naming its functions: for people, who are to be told what
- * is missing.  Everything read here is the process's own say: sizes are bounded, and files are opened as fileopen.h says.
+ * What a process is made of, as far as it matters to walking its stacks and naming its functions: for people, who are
+ * to be told what is missing.  Everything read here is the process's own say: sizes are bounded, and files are opened
+ * as fileopen.h says.
  */
 
 /* A file that the process executes code of. */
@@ -75,7 +76,9 @@ struct recognised *recognise(const char *proc_dir, uint32_t pid, const char *deb
 void recognised_free(struct recognised *r);	/* NULL is fine */
 
 bool recognised_is(const struct recognised *r, enum runtime runtime);
-/* Was it started with that very word, on its command line or in one of the environment's variables (NULL at the end)? */
+/*
+ * Was it started with that very word, on its command line or in one of the environment's variables (NULL at the end)?
+ */
 bool recognised_has_option(const struct recognised *r, const char *word, const char *const *variables);
 /* The value of an environment variable; NULL: it has none, or the environment may not be read.  Valid as long as r. */
 const char *recognised_variable(const struct recognised *r, const char *name);

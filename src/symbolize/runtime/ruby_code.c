@@ -35,7 +35,8 @@
 struct layout {
 	uint32_t version;
 	uint8_t frame_bytes;
-	uint8_t lines;		/* body: the entries of lines; 8 behind that, an array of their places; 16, how many; 24, the index of these */
+	/* body: the entries of lines; 8 behind that, an array of their places; 16, how many; 24, the index of these */
+	uint8_t lines;
 	uint8_t entry_bytes;	/* of one such */
 	bool has_long_first_line;	/* an Integer object, no int */
 	bool has_wide_strings;	/* a string's length is a word also where its bytes lie within */
@@ -159,18 +160,25 @@ static const char *read_path(struct ruby_code *r, const struct layout *l, uint32
 	return whole ? whole : read_string(r, l, pid, pair[0]);
 }
 
-static bool read_constant(const struct layout *l, const struct language_place *place, struct constant *ret, uint32_t *ret_first_line)
+static bool read_constant(const struct layout *l, const struct language_place *place, struct constant *ret,
+			  uint32_t *ret_first_line)
 {
 	uint64_t head[3];
 	uint8_t body[BODY_BYTES];
 
-	if (place->code & 7 || !memory_read(place->pid, place->code, head, sizeof(head)) || (head[0] & TYPE_MASK) != TYPE_INTERNAL ||
-	    INTERNAL_KIND(head[0]) != INTERNAL_CODE || !memory_read(place->pid, head[CODE_BODY / 8], body, sizeof(body)))
+	if (place->code & 7 || !memory_read(place->pid, place->code, head, sizeof(head)) ||
+	    (head[0] & TYPE_MASK) != TYPE_INTERNAL || INTERNAL_KIND(head[0]) != INTERNAL_CODE ||
+	    !memory_read(place->pid, head[CODE_BODY / 8], body, sizeof(body)))
 		return false;
 	*ret = (struct constant){
-		.body = head[CODE_BODY / 8], .size = memory_half(body, BODY_SIZE), .instructions = memory_word(body, BODY_INSTRUCTIONS),
-		.path = memory_word(body, BODY_PATH), .label = memory_word(body, BODY_LABEL), .lines = memory_word(body, l->lines),
-		.line_cnt = memory_half(body, l->lines + 16u), .index = memory_word(body, l->lines + 24u),
+		.body = head[CODE_BODY / 8],
+		.size = memory_half(body, BODY_SIZE),
+		.instructions = memory_word(body, BODY_INSTRUCTIONS),
+		.path = memory_word(body, BODY_PATH),
+		.label = memory_word(body, BODY_LABEL),
+		.lines = memory_word(body, l->lines),
+		.line_cnt = memory_half(body, l->lines + 16u),
+		.index = memory_word(body, l->lines + 24u),
 	};
 	*ret_first_line = memory_half(body, BODY_FIRST_LINE);
 	if (l->has_long_first_line)

@@ -5,8 +5,8 @@
 #include "symbolize/runtime/language.h"
 
 /*
- * Ruby's methods and blocks (CRuby 3.0 to 3.4): how a process's frames are found, and what they are called.  What is read
- * is not trusted: sizes are bounded, and what is no instruction sequence any more is not named.
+ * Ruby's methods and blocks (CRuby 3.0 to 3.4): how a process's frames are found, and what they are called.  What is
+ * read is not trusted: sizes are bounded, and what is no instruction sequence any more is not named.
  */
 struct ruby_code;
 
@@ -19,7 +19,8 @@ bool ruby_code_name(struct ruby_code *r, const struct language_place *place, str
 enum ruby_state {
 	RUBY_NONE,		/* it has no file of an interpreter, or is gone */
 	RUBY_READABLE,
-	RUBY_NO_SYMBOLS,	/* the interpreter's file cannot be opened, or does not tell where a thread keeps its frames */
+	/* the interpreter's file cannot be opened, or does not tell where a thread keeps its frames */
+	RUBY_NO_SYMBOLS,
 	RUBY_OTHER_VERSION,
 	RUBY_NO_LIBC,		/* it is not glibc */
 	RUBY_NOT_READY,

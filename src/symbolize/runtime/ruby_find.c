@@ -12,7 +12,10 @@
 
 #define MAPS_TEXT_MAX (64 << 20)
 #define MODULES_MAX 1024
-/* glibc on x86-64: a thread's pointer to its vector of blocks of thread-local variables, and an entry of that, by the module's number. */
+/*
+ * glibc on x86-64: a thread's pointer to its vector of blocks of thread-local variables, and an entry of that, by the
+ * module's number.
+ */
 #define VECTOR_AT 8
 #define VECTOR_ENTRY_BYTES 16
 /* A thread's context: the innermost frame; it begins with its stack of frames and how many words that has. */
@@ -33,8 +36,8 @@ static uint32_t version_at(uint32_t pid, uint64_t addr)
 {
 	char text[16];
 
-	if (!addr || !memory_text(pid, addr, text, sizeof(text)) || !g_ascii_isdigit(text[0]) || text[1] != '.' || !g_ascii_isdigit(text[2]) ||
-	    text[3] != '.')
+	if (!addr || !memory_text(pid, addr, text, sizeof(text)) || !g_ascii_isdigit(text[0]) || text[1] != '.' ||
+	    !g_ascii_isdigit(text[2]) || text[3] != '.')
 		return 0;
 	return OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_RUBY, text[0] - '0', text[2] - '0');
 }
@@ -58,7 +61,10 @@ static uint64_t module_number(const struct found *f, uint32_t pid)
 
 	if (f->is_program && !f->context.module_at)
 		return 1;
-	return f->context.module_at && memory_read(pid, f->context.module_at, &number, sizeof(number)) && number < MODULES_MAX ? number : 0;
+	return f->context.module_at && memory_read(pid, f->context.module_at, &number, sizeof(number)) &&
+			       number < MODULES_MAX
+		       ? number
+		       : 0;
 }
 
 static enum ruby_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)

@@ -9,8 +9,8 @@
 #define VERSION_MAX 24
 
 /*
- * Files that are a runtime's, by the beginning of their names.  What follows the beginning of a program's name may only be a version
- * ("ruby3.1", not "rubygems-helper"), of a library's name anything.
+ * Files that are a runtime's, by the beginning of their names.  What follows the beginning of a program's name may
+ * only be a version ("ruby3.1", not "rubygems-helper"), of a library's name anything.
  */
 struct pattern {
 	const char *begins;
@@ -41,9 +41,10 @@ static const struct pattern patterns[] = {
 const char *runtime_name(enum runtime runtime)
 {
 	static const char *const names[RUNTIME_CNT] = {
-		[RUNTIME_PYTHON] = "CPython", [RUNTIME_JAVA] = "Java (HotSpot)", [RUNTIME_NODE] = "Node.js", [RUNTIME_DOTNET] = ".NET",
-		[RUNTIME_MONO] = "Mono", [RUNTIME_RUBY] = "Ruby", [RUNTIME_PHP] = "PHP", [RUNTIME_PERL] = "Perl",
-		[RUNTIME_ERLANG] = "Erlang", [RUNTIME_GO] = "Go",
+		[RUNTIME_PYTHON] = "CPython", [RUNTIME_JAVA] = "Java (HotSpot)", [RUNTIME_NODE] = "Node.js",
+		[RUNTIME_DOTNET] = ".NET",    [RUNTIME_MONO] = "Mono",           [RUNTIME_RUBY] = "Ruby",
+		[RUNTIME_PHP] = "PHP",        [RUNTIME_PERL] = "Perl",           [RUNTIME_ERLANG] = "Erlang",
+		[RUNTIME_GO] = "Go",
 	};
 
 	return names[runtime];
@@ -85,7 +86,8 @@ static char *version_in_folder(const char *path, const char *begins)
 	g_auto(GStrv) parts = g_strsplit(path, "/", -1);
 
 	for (guint i = g_strv_length(parts); i > 0; i--) {
-		char *version = g_str_has_prefix(parts[i - 1], begins) ? version_at(parts[i - 1] + strlen(begins)) : NULL;
+		char *version = g_str_has_prefix(parts[i - 1], begins) ? version_at(parts[i - 1] + strlen(begins))
+								       : NULL;
 
 		if (version)
 			return version;

@@ -32,7 +32,8 @@ static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf
 }
 
 /* The file of a mapping, if it is one of ours; false: nothing is open. */
-static bool open_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct elf_file *ret, int *ret_fd, uint64_t *ret_bias)
+static bool open_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct elf_file *ret,
+		      int *ret_fd, uint64_t *ret_bias)
 {
 	struct stat st;
 	int held = file_hold_line(proc_dir, pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
@@ -42,7 +43,8 @@ static bool open_file(const char *proc_dir, uint32_t pid, const struct maps_line
 		close(held);
 	if (fd < 0)
 		return false;
-	if (elf_file_open(ret, fd, NULL) && ret->is_64_little && (ret->machine == EM_X86_64 || ret->machine == EM_AARCH64) &&
+	if (elf_file_open(ret, fd, NULL) && ret->is_64_little &&
+	    (ret->machine == EM_X86_64 || ret->machine == EM_AARCH64) &&
 	    elf_segments_vaddr(ret->segments, ret->segment_cnt, line->pgoff, &vaddr)) {
 		*ret_bias = line->start - vaddr;
 		*ret_fd = fd;
@@ -58,7 +60,8 @@ static bool is_symbols(const GElf_Shdr *sh)
 	return (sh->sh_type == SHT_DYNSYM || sh->sh_type == SHT_SYMTAB) && !(sh->sh_flags & SHF_COMPRESSED);
 }
 
-bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables, size_t cnt)
+bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
+		    size_t cnt)
 {
 	struct elf_file file;
 	Elf_Scn *scn = NULL;
@@ -87,12 +90,14 @@ static uint64_t module_number_at(const struct elf_file *file, Elf_Scn *scn, cons
 	GElf_Rela rela;
 
 	for (int i = 0; data && entry_bytes && (size_t)i < data->d_size / entry_bytes; i++)
-		if (gelf_getrela(data, i, &rela) && GELF_R_TYPE(rela.r_info) == R_X86_64_DTPMOD64 && !GELF_R_SYM(rela.r_info))
+		if (gelf_getrela(data, i, &rela) && GELF_R_TYPE(rela.r_info) == R_X86_64_DTPMOD64 &&
+		    !GELF_R_SYM(rela.r_info))
 			return rela.r_offset;
 	return 0;
 }
 
-bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name, struct local_variable *ret)
+bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name,
+			  struct local_variable *ret)
 {
 	struct variable wanted = { .name = name };
 	struct elf_file file;

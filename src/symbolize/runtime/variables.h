@@ -15,10 +15,11 @@ struct variable {
 };
 
 /*
- * Finds variables of the file of a mapping (64 bits, x86-64 or arm64) in its symbol tables.  False where the file cannot be read; true does not say
- * that each was found.  The file is not trusted: an address may lie anywhere.
+ * Finds variables of the file of a mapping (64 bits, x86-64 or arm64) in its symbol tables.  False where the file
+ * cannot be read; true does not say that each was found.  The file is not trusted: an address may lie anywhere.
  */
-bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables, size_t cnt);
+bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
+		    size_t cnt);
 
 /* A variable that each thread has one of. */
 struct local_variable {
@@ -26,7 +27,8 @@ struct local_variable {
 	uint64_t module_at;	/* address of the number by which a thread finds that block; 0: it lies nowhere */
 };
 /* False: it was not found. */
-bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name, struct local_variable *ret);
+bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name,
+			  struct local_variable *ret);
 /* Where a section of the file lies in the process; 0: it has none of that name. */
 uint64_t variables_find_section(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name);
 

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The end of a window: sums and open waits become rows of the profile. */
+#include <string.h>
+
+#include "fold/calibrate.h"
+#include "fold/inside.h"
+#include "fold/on_cpu.h"
+#include "fold/slices.h"
+#include "fold/stacks.h"
+#include "fold/sums.h"
+#include "fold/wakers.h"
+#include "profile/slices.h"
+
+static uint8_t wait_flags(uint16_t key_flags)
+{
+	return (key_flags & OFFCPU_OPEN_AT_START ? WAIT_OPEN_AT_START : 0) |
+	       (key_flags & OFFCPU_KEY_THROTTLED ? WAIT_THROTTLED : 0);
+}
+
+static bool is_sampled(const struct offcpu_wait_key *key)
+{
+	return key->flags & OFFCPU_KEY_SAMPLED;
+}
+
+static struct sums_total total_of_open(const struct open_wait *open)
+{
+	return (struct sums_total){
+		.count = 1,
+		.blocked_ns = open->blocked_ns,
+		.runnable_ns = open->runnable_ns,
+		.preempted_ns = open->preempted_ns,
+	};
+}
+
+/* NULL: nothing was sampled. */
+static struct calibration *calibrate(const struct fold *f)
+{
+	struct calibration *c;
+	struct sums_total sum;
+
+	if (!profile_is_sampled(f->profile))
+		return NULL;
+	c = calibration_new(f->profile, f->profile->info.sampling.max_ns);
+	for (size_t i = 0; i < sums_cnt(f->sums); i++) {
+		const struct offcpu_wait_key *key = sums_key(f->sums, i);
+
+		sums_get(f->sums, i, &sum);
+		calibration_tell(c, g_array_index(f->owners, uint32_t, i), key->state, is_sampled(key), &sum);
+	}
+	for (guint i = 0; i < f->open->len; i++) {
+		const struct open_wait *open = &g_array_index(f->open, struct open_wait, i);
+
+		sum = total_of_open(open);
+		calibration_tell(c, open->thread, open->state, false, &sum);
+	}
+	calibration_settle(c, f->profile);
+	return c;
+}
+
+/* Windows are told by the clock; recordings have slices for that. */
+static uint64_t unix_ns_of(const struct fold *f, uint64_t ns)
+{
+	const struct profile_info *info = &f->profile->info;
+
+	return f->slices || !ns || !info->start_unix_ns ? 0 : info->start_unix_ns + (ns - info->start_ns);
+}
+
+static void tell_longest(struct fold *f, const struct wait *w, uint32_t wait, uint32_t wake)
+{
+	if (wake)
+		profile_set_max_waker(f->profile, wait, w->max_start_unix_ns,
+				      profile_wake(f->profile, wake - 1)->waker);
+}
+
+static void finish_sum(struct fold *f, struct calibration *calibration, size_t i)
+{
+	const struct offcpu_wait_key *key = sums_key(f->sums, i);
+	uint32_t owner = g_array_index(f->owners, uint32_t, i);
+	struct sums_total sum;
+	uint64_t said_ns;
+
+	sums_get(f->sums, i, &sum);
+	said_ns = sum.blocked_ns;
+	if (calibration)
+		calibration_correct(calibration, f->sums, i, owner, key->state, is_sampled(key), &sum);
+	struct wait w = {
+		.thread = owner,
+		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER),
+		.kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
+		.state = key->state,
+		.flags = wait_flags(key->flags),
+		.count = sum.count,
+		.blocked_ns = sum.blocked_ns,
+		.runnable_ns = sum.runnable_ns,
+		.preempted_ns = sum.preempted_ns,
+		.max_ns = sum.max_ns,
+		.off_cpu_se_ns = sum.off_cpu_se_ns,
+		.count_se = sum.count_se,
+		.max_start_unix_ns = unix_ns_of(f, sum.max_start_ns),
+	};
+
+	memcpy(w.hist, sum.hist, sizeof(w.hist));
+	w.object = fold_object_of(f, key->object, w.user, w.kernel);
+	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
+	struct wake k = {
+		.wait = wait, .count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
+	};
+
+	memcpy(k.hist, sum.wake_hist, sizeof(sum.wake_hist));
+	if (key->waker)
+		wake = fold_wakers_tell(f->wakers, &k, key->waker, key, said_ns);
+	tell_longest(f, &w, wait, wake);
+	if (f->slices)
+		fold_slices_tell(f->slices, wait, wake);
+}
+
+static void finish_open_slices(struct fold *f, const struct open_wait *open, uint32_t wait, uint32_t wake)
+{
+	const struct fold_open_wait own = {
+		.end_ns = profile_thread(f->profile, open->thread)->to_ns, .blocked_ns = open->blocked_ns,
+		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
+	};
+
+	fold_slices_add_open(f->slices, &own, wait, wake);
+}
+
+static void finish_open(struct fold *f, const struct open_wait *open)
+{
+	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
+	struct wait w = {
+		.thread = open->thread,
+		.user = fold_stacks_node(f->stacks, open->ustack, FRAME_USER),
+		.kernel = fold_stacks_node(f->stacks, open->kstack, FRAME_KERNEL),
+		.state = open->state,
+		.flags = WAIT_OPEN_AT_END | wait_flags(open->flags),
+		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
+		.preempted_ns = open->preempted_ns, .max_ns = total,
+		.max_start_unix_ns = unix_ns_of(f, profile_thread(f->profile, open->thread)->to_ns - total),
+	};
+	w.hist[profile_hist_slot(total)] = 1;
+	w.object = fold_object_of(f, open->object, w.user, w.kernel);
+	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
+	struct wake k = {
+		.wait = wait, .count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
+	};
+
+	k.hist[profile_hist_slot(open->runnable_ns)] = 1;
+	if (open->waker)
+		wake = fold_wakers_tell(f->wakers, &k, open->waker, NULL, 0);
+	tell_longest(f, &w, wait, wake);
+	if (f->slices)
+		finish_open_slices(f, open, wait, wake);
+}
+
+/* Waits of which none was kept: how much they are is known, not where. */
+static void add_rest(const struct calibration_rest *rest, void *data)
+{
+	struct fold *f = data;
+	bool is_kernel = profile_thread(f->profile, rest->thread)->flags & THREAD_KERNEL;
+	const struct frame frame = {
+		.name = "[short waits, none sampled]",
+		.kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
+		.why = FRAME_NAMED,
+	};
+	uint32_t node = profile_node(f->profile, 0, profile_frame(f->profile, &frame));
+	uint64_t total_ns = rest->blocked_ns + rest->runnable_ns + rest->preempted_ns;
+	struct wait w = {
+		.thread = rest->thread,
+		.user = is_kernel ? 0 : node,
+		.kernel = is_kernel ? node : 0,
+		.state = rest->state,
+		.count = rest->count,
+		.blocked_ns = rest->blocked_ns,
+		.runnable_ns = rest->runnable_ns,
+		.preempted_ns = rest->preempted_ns,
+		.max_ns = (total_ns + rest->count - 1) / rest->count,
+	};
+
+	profile_stack_end(f->profile, node, STACK_PENDING);
+	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)MIN(w.count, UINT32_MAX);
+	uint32_t wait = profile_add_wait(f->profile, &w);
+
+	if (f->slices)
+		fold_slices_add_even(f->slices, wait);
+}
+
+/* All of a row are pieces of a wait that counts in another row, as of one for the GIL: it is there, so it has one. */
+static void settle_uncounted(struct profile *p)
+{
+	for (guint i = 0; i < p->waits->len; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+
+		if (w->count)
+			continue;
+		w->count = 1;
+		w->hist[profile_hist_slot(w->max_ns)] = 1;
+	}
+}
+
+void fold_finish(struct fold *f)
+{
+	size_t cnt = sums_cnt(f->sums);
+	struct calibration *calibration;
+
+	fold_finish_threads(f);
+	fold_stacks_finish(f->stacks);
+	calibration = calibrate(f);
+	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
+	for (size_t i = 0; i < cnt; i++)
+		finish_sum(f, calibration, i);
+	if (calibration)
+		calibration_for_each_rest(calibration, add_rest, f);
+	calibration_free(calibration);
+	sums_free(f->sums);
+	f->sums = NULL;
+	for (guint i = 0; i < f->open->len; i++)
+		finish_open(f, &g_array_index(f->open, struct open_wait, i));
+	g_array_set_size(f->open, 0);
+	settle_uncounted(f->profile);
+	if (f->slices)
+		fold_slices_finish(f->slices, f->profile);
+	fold_on_cpu_finish(f->on_cpu, f->stacks, f->threads, f->profile,
+			   f->profile->slices ? profile_slice_ns(f->profile) : 0,
+			   f->profile->slices ? profile_slice_cnt(f->profile) : 0);
+}
